@@ -1,0 +1,39 @@
+package memory
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+)
+
+// Digest is the SHA-256 of a body. It is stored only keyed: see Keyed.
+type Digest [sha256.Size]byte
+
+// KeyedHash is what of an id or a body is stored: it can be compared within one life of a user, and says nothing
+// once that user's scope key is gone.
+type KeyedHash [16]byte
+
+// Keyed hashes a digest under the scope's key (HMAC-SHA-256, cut to 128 bits).
+func (k ScopeKey) Keyed(d Digest) KeyedHash {
+	mac := hmac.New(sha256.New, []byte(k))
+	mac.Write(d[:])
+	return KeyedHash(mac.Sum(nil)[:16])
+}
+
+// IDDigest is the digest of an id.
+func IDDigest(id string) Digest { return sha256.Sum256([]byte(id)) }
+
+// BodyDigest is the digest of what may not change under a known message id: role, name and parts as received.
+// Times, tags, metadata, pinned and original are left out, since adapters resend histories with others.
+func BodyDigest(m Message) (Digest, error) {
+	body, err := json.Marshal(struct {
+		Role  Role
+		Name  string
+		Parts []Part
+	}{m.Role, m.Name, m.Parts})
+	if err != nil {
+		return Digest{}, fmt.Errorf("encode message body: %w", err)
+	}
+	return sha256.Sum256(body), nil
+}

@@ -1,0 +1,92 @@
+package memory
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Kind says what a caller can do about an error. The server maps each kind to one gRPC code.
+type Kind int
+
+// The kinds.
+const (
+	KindInvalid      Kind = iota + 1 // the request is wrong: mend it
+	KindNotFound                     // there is no such thing
+	KindExists                       // the id is taken by something else
+	KindPrecondition                 // the state is not what the request expects
+	KindConflict                     // somebody was faster: read again and retry
+	KindExhausted                    // a quota or the disk is full
+	KindUnavailable                  // the store or a provider does not answer: retry later
+	KindInternal                     // a fault of the service
+)
+
+// Reason is the stable, machine-readable cause of an error: ErrorReason of the API without its prefix.
+type Reason string
+
+// The reasons. Each has a constant of the same name in proto/memory/v1/error.proto.
+const (
+	ReasonFieldInvalid     Reason = "FIELD_INVALID"
+	ReasonPageTokenInvalid Reason = "PAGE_TOKEN_INVALID"
+	ReasonBudgetTooSmall   Reason = "BUDGET_TOO_SMALL"
+	ReasonProfileUnknown   Reason = "PROFILE_UNKNOWN"
+	ReasonModelUnknown     Reason = "MODEL_UNKNOWN"
+	ReasonUserNotFound     Reason = "USER_NOT_FOUND"
+	ReasonSessionNotFound  Reason = "SESSION_NOT_FOUND"
+	ReasonMessageNotFound  Reason = "MESSAGE_NOT_FOUND"
+	ReasonRequestIDReused  Reason = "REQUEST_ID_REUSED"
+	ReasonMessageIDReused  Reason = "MESSAGE_ID_REUSED"
+	ReasonLastSeqMismatch  Reason = "LAST_SEQ_MISMATCH"
+	ReasonETagMismatch     Reason = "ETAG_MISMATCH"
+	ReasonContention       Reason = "CONTENTION"
+	ReasonStoreUnavailable Reason = "STORE_UNAVAILABLE"
+	ReasonStoreFull        Reason = "STORE_FULL"
+	ReasonShuttingDown     Reason = "SHUTTING_DOWN"
+	ReasonInternal         Reason = "INTERNAL"
+)
+
+// Error is the only error whose text may reach a caller; anything else is logged and becomes INTERNAL. Message,
+// Fields and Metadata must never hold message content.
+type Error struct {
+	Kind     Kind
+	Reason   Reason
+	Message  string            // safe to show
+	Fields   []FieldError      // what is wrong with which field, for KindInvalid
+	Metadata map[string]string // every variable that Message contains
+	Retry    time.Duration     // how long to wait before a retry; 0 when retrying does not help
+	Err      error             // the cause, for the log
+}
+
+// FieldError says what is wrong with one field of a request, with its limit and the fix.
+type FieldError struct {
+	Field       string // a path such as messages[2].parts[0].text
+	Description string
+}
+
+// Error returns the message and, after it, the cause.
+func (e *Error) Error() string {
+	if e.Err == nil {
+		return e.Message
+	}
+	return e.Message + ": " + e.Err.Error()
+}
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// InvalidField is the error for one bad field. The description must name the limit and the fix.
+func InvalidField(field, format string, args ...any) *Error {
+	d := fmt.Sprintf(format, args...)
+	return &Error{
+		Kind: KindInvalid, Reason: ReasonFieldInvalid, Message: field + ": " + d,
+		Fields: []FieldError{{Field: field, Description: d}}, Metadata: map[string]string{"field": field},
+	}
+}
+
+// ReasonOf returns the reason of the first Error in err's chain, "" when there is none.
+func ReasonOf(err error) Reason {
+	if e, ok := errors.AsType[*Error](err); ok {
+		return e.Reason
+	}
+	return ""
+}

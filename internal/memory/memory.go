@@ -1,0 +1,248 @@
+// Package memory holds the nouns of a conversation memory: users, sessions, turns and messages, and the one error
+// type whose text may reach a caller. It imports the standard library only; every other package may import it.
+package memory
+
+import (
+	"encoding/json"
+	"strings"
+	"time"
+)
+
+// UserRef names a user within a tenant. Both parts are opaque and compared byte by byte.
+type UserRef struct {
+	Tenant string // from the caller's credential, never from a request
+	UserID string
+}
+
+// Session returns the reference of one of the user's sessions.
+func (u UserRef) Session(sessionID string) SessionRef {
+	return SessionRef{UserRef: u, SessionID: sessionID}
+}
+
+// SessionRef names a session of a user.
+type SessionRef struct {
+	UserRef
+	SessionID string
+}
+
+// ScopeKey is the opaque key of one life of a user: 128 random bits in lower-case hex. Everything derived from a
+// user's data hangs on it, so nothing of an earlier life can meet a later one.
+type ScopeKey string
+
+// SessionKey is the opaque key of one incarnation of a session: 128 random bits in lower-case hex.
+type SessionKey string
+
+// Session is one conversation of one user.
+type Session struct {
+	Ref            SessionRef
+	ScopeKey       ScopeKey
+	Key            SessionKey
+	Title          string
+	Metadata       json.RawMessage // a compact JSON object; nil for none
+	Profile        string          // "" for the server's default
+	State          json.RawMessage // a compact JSON object; nil for none
+	StateRevision  int64           // the number of the turn that last changed State; 0 before the first
+	LastTurnNo     int64
+	LastSeq        int64
+	StepsSinceUser int // assistant messages since the last message of a user
+	CreateTime     time.Time
+	UpdateTime     time.Time
+	ETag           string // changes with Title, Metadata and Profile
+}
+
+// Role says who speaks in a message. The values are stored: never renumber them.
+type Role int
+
+// The roles.
+const (
+	RoleSystem Role = iota + 1
+	RoleDeveloper
+	RoleUser
+	RoleAssistant
+	RoleTool
+)
+
+// String returns the role's name as providers write it.
+func (r Role) String() string {
+	switch r {
+	case RoleSystem:
+		return "system"
+	case RoleDeveloper:
+		return "developer"
+	case RoleUser:
+		return "user"
+	case RoleAssistant:
+		return "assistant"
+	case RoleTool:
+		return "tool"
+	}
+	return "unknown"
+}
+
+// Origin says where a message's words come from. The values are stored: never renumber them.
+type Origin int
+
+// The origins.
+const (
+	OriginUser Origin = iota + 1
+	OriginModel
+	OriginTool
+	OriginRecalled // put into the prompt by a memory service: never indexed, recalled or learnt again
+	OriginSystem
+)
+
+// DefaultOrigin is the origin of a message that does not state one.
+func DefaultOrigin(r Role) Origin {
+	switch r {
+	case RoleUser:
+		return OriginUser
+	case RoleAssistant:
+		return OriginModel
+	case RoleTool:
+		return OriginTool
+	}
+	return OriginSystem
+}
+
+// ExtractMode says whether facts may be learnt from a message. The values are stored: never renumber them.
+type ExtractMode int
+
+// The modes.
+const (
+	ExtractAllow ExtractMode = iota + 1
+	ExtractNone
+)
+
+// Message is one entry of a transcript. Role, Name and Parts never change once stored.
+type Message struct {
+	ID         string
+	Seq        int64 // position in the session, from 1 without gaps
+	TurnNo     int64
+	Role       Role
+	Name       string
+	Parts      []Part
+	Tags       []string
+	Metadata   json.RawMessage // a compact JSON object; nil for none
+	CreateTime time.Time       // by the client's clock, in UTC, to the microsecond
+	RecordTime time.Time       // by the server's clock, in UTC, to the microsecond
+	Origin     Origin
+	Extract    ExtractMode
+	Pinned     bool
+	Tokens     TokenCounts
+	Original   *Original // nil unless asked for
+}
+
+// PartKind says what a part carries. The values are stored: never renumber them.
+type PartKind int
+
+// The kinds of parts, with the fields each one uses.
+const (
+	PartText       PartKind = iota + 1 // Text
+	PartReasoning                      // Text, Signature, Data (encrypted)
+	PartToolCall                       // CallID, Name, Arguments
+	PartToolResult                     // CallID, Parts, IsError
+	PartBlob                           // MIMEType, Data
+	PartURI                            // MIMEType, URI
+	PartOpaque                         // Type, JSON
+)
+
+// Part is a piece of content. It is stored as JSON; the short keys are the stored form.
+type Part struct {
+	Kind      PartKind `json:"k"`
+	Text      string   `json:"t,omitempty"`
+	Signature string   `json:"s,omitempty"`
+	Data      []byte   `json:"d,omitempty"`
+	CallID    string   `json:"c,omitempty"`
+	Name      string   `json:"n,omitempty"`
+	Arguments string   `json:"a,omitempty"`
+	Parts     []Part   `json:"p,omitempty"`
+	IsError   bool     `json:"e,omitempty"`
+	MIMEType  string   `json:"m,omitempty"`
+	URI       string   `json:"u,omitempty"`
+	Type      string   `json:"y,omitempty"`
+	JSON      string   `json:"j,omitempty"`
+}
+
+// TextPart is a part of plain words.
+func TextPart(s string) Part { return Part{Kind: PartText, Text: s} }
+
+// Original is a provider's item verbatim.
+type Original struct {
+	Format string
+	Data   []byte
+}
+
+// TokenCounts are the tokens of one text by each vocabulary that is counted exactly.
+type TokenCounts struct {
+	O200K  int64
+	CL100K int64
+}
+
+// PlainText returns the message's words: its text parts, joined by blank lines. Calls, results and attachments are
+// not words.
+func (m Message) PlainText() string {
+	if len(m.Parts) == 1 && m.Parts[0].Kind == PartText {
+		return m.Parts[0].Text
+	}
+	var b strings.Builder
+	for _, p := range m.Parts {
+		if p.Kind != PartText {
+			continue
+		}
+		if b.Len() > 0 {
+			b.WriteString("\n\n")
+		}
+		b.WriteString(p.Text)
+	}
+	return b.String()
+}
+
+// Recallable reports whether the message's words may be indexed and recalled: what people and models said, except
+// text that a memory service put into the prompt.
+func (m Message) Recallable() bool {
+	return (m.Role == RoleUser || m.Role == RoleAssistant) && m.Origin != OriginRecalled
+}
+
+// ToolCalls returns the ids of the calls that the message makes, in order.
+func (m Message) ToolCalls() []string {
+	var ids []string
+	for _, p := range m.Parts {
+		if p.Kind == PartToolCall {
+			ids = append(ids, p.CallID)
+		}
+	}
+	return ids
+}
+
+// ToolResults returns the ids of the calls that the message answers, in order.
+func (m Message) ToolResults() []string {
+	var ids []string
+	for _, p := range m.Parts {
+		if p.Kind == PartToolResult {
+			ids = append(ids, p.CallID)
+		}
+	}
+	return ids
+}
+
+// FindingKind says what is odd about a recorded message. The values are stored: never renumber them.
+type FindingKind int
+
+// The kinds of findings.
+const (
+	FindingOrphanToolResult FindingKind = iota + 1
+	FindingDuplicateToolCall
+	FindingArgumentsNotJSON
+)
+
+// Finding is something odd about a message that did not stop its recording.
+type Finding struct {
+	MessageID string      `json:"id"`
+	Kind      FindingKind `json:"k"`
+	CallID    string      `json:"c,omitempty"`
+}
+
+// SeqRange is a span of a session's messages, both ends included.
+type SeqRange struct {
+	From, To int64
+}

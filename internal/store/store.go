@@ -1,0 +1,229 @@
+// Package store holds the contracts between the service and the stores of its truth. Each "must" has a subtest of
+// the same name in storetest, which every driver runs.
+//
+// Every method takes the user it acts for, and must never read or write anything of another user or tenant. A method
+// that finds no such user or session returns a memory.Error with USER_NOT_FOUND or SESSION_NOT_FOUND unless its
+// comment says otherwise. A store that cannot be reached returns STORE_UNAVAILABLE, never an empty answer. Times are
+// UTC to the microsecond.
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/stratamem/strata/internal/memory"
+)
+
+// Truth is what a driver of the truth implements. Callers ask for the narrowest part that serves them.
+type Truth interface {
+	Sessions
+	Transcript
+	Lexicon
+	Checker
+	Close() error
+}
+
+// Checker reports whether the store can serve.
+type Checker interface {
+	// Check must fail when the store cannot be read or its last write failed for a reason that still holds.
+	Check(ctx context.Context) error
+}
+
+// Sessions keeps session heads.
+type Sessions interface {
+	// Session must return the head as of the last acknowledged Append.
+	Session(ctx context.Context, ref memory.SessionRef) (memory.Session, error)
+	// ListSessions must return the latest changed first, equal times by session id, without State. An unknown user
+	// has no sessions: that is not an error.
+	ListSessions(ctx context.Context, q SessionQuery) ([]memory.Session, error)
+	// UpdateSession must change only what the update sets, and must refuse a stale ETag with ETAG_MISMATCH.
+	UpdateSession(ctx context.Context, u SessionUpdate) (memory.Session, error)
+}
+
+// SessionQuery asks for a page of a user's sessions.
+type SessionQuery struct {
+	User  memory.UserRef
+	Limit int            // at least 1
+	After *SessionCursor // the last session of the page before; nil for the first page
+}
+
+// SessionCursor is a place in the order of ListSessions.
+type SessionCursor struct {
+	UpdateTime time.Time
+	SessionID  string
+}
+
+// SessionUpdate changes a session's head; nil pointers leave a value as it is.
+type SessionUpdate struct {
+	Ref      memory.SessionRef
+	Title    *string
+	Metadata *json.RawMessage
+	Profile  *string
+	ETag     string // "" to update whatever is there
+	Time     time.Time
+}
+
+// Transcript keeps messages in order.
+type Transcript interface {
+	// Append stores one turn: all of it or nothing, on disk before it returns. It takes any number of concurrent
+	// calls. It must
+	//   - create the user and the session when they do not exist;
+	//   - number turns and messages from 1 without gaps, in the order of acknowledgement;
+	//   - answer a known RequestID with the first result when RequestDigest is the same, else REQUEST_ID_REUSED;
+	//   - skip a message whose id is known with the same BodyDigest, else refuse the call with MESSAGE_ID_REUSED;
+	//   - refuse the call with LAST_SEQ_MISMATCH when ExpectedLastSeq is set and is not the session's last seq;
+	//   - merge StatePatch by memory.MergeState;
+	//   - write no turn when there is neither a RequestID, a StatePatch nor a new message;
+	//   - mark a turn that stores messages as pending for the lexicon in the same write;
+	//   - fail alone: another call that shares its commit is not touched.
+	Append(ctx context.Context, p AppendParams) (AppendResult, error)
+	// KnownToolCalls must return those of the call ids that some message of the session makes, in any order. An
+	// unknown user or session knows none: that is not an error.
+	KnownToolCalls(ctx context.Context, ref memory.SessionRef, callIDs []string) ([]string, error)
+	// Messages must return a contiguous run of the session's messages, in the order asked for.
+	Messages(ctx context.Context, q MessageQuery) ([]memory.Message, error)
+	// MessagesAt must return those of the places that exist and belong to the user, in the order of places, without
+	// originals. Others are left out: that is how a hit of a view is verified. An unknown user has none.
+	MessagesAt(ctx context.Context, user memory.UserRef, places []Place) ([]PlacedMessage, error)
+	// UpdateMessage must change only what the update sets; MESSAGE_NOT_FOUND when there is no such message.
+	UpdateMessage(ctx context.Context, u MessageUpdate) (memory.Message, error)
+}
+
+// AppendParams is one turn.
+type AppendParams struct {
+	Ref             memory.SessionRef
+	Profile         string // of a new session
+	RequestID       string // "" for none
+	RequestDigest   memory.Digest
+	Messages        []NewMessage
+	StatePatch      json.RawMessage // nil for none
+	ExpectedLastSeq *int64
+	Findings        []memory.Finding // kept for the messages that are stored
+	Time            time.Time        // the record time
+}
+
+// NewMessage is a message to be stored: all fields but Seq, TurnNo and RecordTime are set.
+type NewMessage struct {
+	memory.Message
+	BodyDigest memory.Digest
+}
+
+// AppendResult says what Append stored. The first result of a RequestID is kept with its turn.
+type AppendResult struct {
+	TurnNo         int64            `json:"turn"`  // 0 when no turn was written
+	MessageIDs     []string         `json:"ids"`   // of all messages of the call, known ones included
+	FirstSeq       int64            `json:"first"` // LastSeq + 1 when no message was stored
+	LastSeq        int64            `json:"last"`
+	Deduplicated   []string         `json:"dup,omitempty"`
+	StateRevision  int64            `json:"state"`
+	StepsSinceUser int              `json:"steps"`
+	Findings       []memory.Finding `json:"findings,omitempty"`
+	Replayed       bool             `json:"-"`
+}
+
+// MessageQuery asks for a run of messages.
+type MessageQuery struct {
+	Ref          memory.SessionRef
+	After        int64 // only seqs above it; 0 for all
+	Before       int64 // only seqs below it; 0 for all
+	NewestFirst  bool
+	Limit        int   // at least 1
+	MaxTokens    int64 // stop once the o200k counts add up to it, after at least MinMessages; 0 for no limit
+	MinMessages  int
+	MaxBytes     int64 // stop before the stored bytes pass it, after at least one message; 0 for no limit
+	WithOriginal bool
+}
+
+// Place is where a message is.
+type Place struct {
+	Session memory.SessionKey
+	Seq     int64
+}
+
+// PlacedMessage is a message with where it is.
+type PlacedMessage struct {
+	Place
+	SessionID string
+	Message   memory.Message
+}
+
+// MessageUpdate changes a message's labels; nil pointers leave a value as it is.
+type MessageUpdate struct {
+	Ref       memory.SessionRef
+	MessageID string
+	Tags      *[]string
+	Metadata  *json.RawMessage
+	Pinned    *bool
+	Extract   *memory.ExtractMode
+}
+
+// Lexicon keeps each user's lexical index: a view of the transcript inside the truth, made of immutable segments
+// whose content only package rank understands.
+type Lexicon interface {
+	// Lexicon must return the user's segments, and the recallable messages of turns that are still pending, up to
+	// maxUnindexed of them, oldest first. Every recallable message is in a segment or among the pending ones at any
+	// instant. An unknown user has neither: that is not an error.
+	Lexicon(ctx context.Context, user memory.UserRef, maxUnindexed int) (LexiconState, error)
+	// Segments must return the data of those of the segments that exist, in the order of nos.
+	Segments(ctx context.Context, user memory.UserRef, nos []int64) ([]Segment, error)
+	// PutSegment must, in one write, store the segment, delete those it replaces and clear the pending marks of its
+	// turns. Putting it again after a crash must be harmless. It must return CONTENTION when a replaced segment is
+	// gone already.
+	PutSegment(ctx context.Context, p SegmentWrite) (no int64, err error)
+	// PendingUsers must return users with turns pending for the lexicon, the longest waiting first, at most limit.
+	PendingUsers(ctx context.Context, limit int) ([]memory.UserRef, error)
+	// PendingTurns must return the user's turns pending for the lexicon, oldest first, until their messages number
+	// maxMessages, at least one turn.
+	PendingTurns(ctx context.Context, user memory.UserRef, maxMessages int) ([]Turn, error)
+	// RetireSegments must delete every segment of another analyzer than the one given, of all users, and mark the
+	// turns of those users as pending again. It returns how many users it found.
+	RetireSegments(ctx context.Context, analyzer string) (int, error)
+}
+
+// LexiconState is what a user's lexical index consists of at one instant.
+type LexiconState struct {
+	Scope     memory.ScopeKey // "" for an unknown user
+	Segments  []SegmentInfo   // by No
+	Unindexed []PlacedMessage
+	More      int // recallable messages that are pending beyond Unindexed
+}
+
+// SegmentInfo describes a segment.
+type SegmentInfo struct {
+	No       int64 // grows with every segment of the user
+	Messages int
+	Bytes    int
+	Replaces []int64 // the segments it was merged from
+}
+
+// Segment is a piece of a user's lexical index.
+type Segment struct {
+	No   int64
+	Data []byte
+}
+
+// SegmentWrite is a segment to be stored.
+type SegmentWrite struct {
+	User     memory.UserRef
+	Scope    memory.ScopeKey // the life of the user it was made for; of another life it must be refused with USER_NOT_FOUND
+	Analyzer string
+	Messages int
+	Data     []byte
+	Replaces []int64
+	Turns    []TurnRef
+}
+
+// TurnRef names a turn.
+type TurnRef struct {
+	Session memory.SessionKey
+	TurnNo  int64
+}
+
+// Turn is a stored turn with its messages, without originals.
+type Turn struct {
+	TurnRef
+	Scope     memory.ScopeKey
+	SessionID string
+	Messages  []memory.Message
+}
