@@ -225,6 +225,19 @@ func (m Message) ToolResults() []string {
 	return ids
 }
 
+// Place is where a message is.
+type Place struct {
+	Session SessionKey
+	Seq     int64
+}
+
+// PlacedMessage is a message with where it is.
+type PlacedMessage struct {
+	Place
+	SessionID string
+	Message   Message
+}
+
 // FindingKind says what is odd about a recorded message. The values are stored: never renumber them.
 type FindingKind int
 

@@ -85,7 +85,7 @@ type Transcript interface {
 	Messages(ctx context.Context, q MessageQuery) ([]memory.Message, error)
 	// MessagesAt must return those of the places that exist and belong to the user, in the order of places, without
 	// originals. Others are left out: that is how a hit of a view is verified. An unknown user has none.
-	MessagesAt(ctx context.Context, user memory.UserRef, places []Place) ([]PlacedMessage, error)
+	MessagesAt(ctx context.Context, user memory.UserRef, places []memory.Place) ([]memory.PlacedMessage, error)
 	// UpdateMessage must change only what the update sets; MESSAGE_NOT_FOUND when there is no such message.
 	UpdateMessage(ctx context.Context, u MessageUpdate) (memory.Message, error)
 }
@@ -135,19 +135,6 @@ type MessageQuery struct {
 	WithOriginal bool
 }
 
-// Place is where a message is.
-type Place struct {
-	Session memory.SessionKey
-	Seq     int64
-}
-
-// PlacedMessage is a message with where it is.
-type PlacedMessage struct {
-	Place
-	SessionID string
-	Message   memory.Message
-}
-
 // MessageUpdate changes a message's labels; nil pointers leave a value as it is.
 type MessageUpdate struct {
 	Ref       memory.SessionRef
@@ -185,7 +172,7 @@ type Lexicon interface {
 type LexiconState struct {
 	Scope     memory.ScopeKey // "" for an unknown user
 	Segments  []SegmentInfo   // by No
-	Unindexed []PlacedMessage
+	Unindexed []memory.PlacedMessage
 	More      int // recallable messages that are pending beyond Unindexed
 }
 
