@@ -9,7 +9,6 @@ package memoryv1
 import (
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
-	durationpb "google.golang.org/protobuf/types/known/durationpb"
 	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
 	reflect "reflect"
 	sync "sync"
@@ -1419,9 +1418,7 @@ type Retrieval struct {
 	// The passages the user's index holds.
 	Passages int32 `protobuf:"varint,3,opt,name=passages,proto3" json:"passages,omitempty"`
 	// Messages analysed at read time because they are not indexed yet.
-	Unindexed int32 `protobuf:"varint,4,opt,name=unindexed,proto3" json:"unindexed,omitempty"`
-	// How long the call took on the server.
-	Elapsed       *durationpb.Duration `protobuf:"bytes,5,opt,name=elapsed,proto3" json:"elapsed,omitempty"`
+	Unindexed     int32 `protobuf:"varint,4,opt,name=unindexed,proto3" json:"unindexed,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1484,18 +1481,11 @@ func (x *Retrieval) GetUnindexed() int32 {
 	return 0
 }
 
-func (x *Retrieval) GetElapsed() *durationpb.Duration {
-	if x != nil {
-		return x.Elapsed
-	}
-	return nil
-}
-
 var File_memory_v1_context_proto protoreflect.FileDescriptor
 
 const file_memory_v1_context_proto_rawDesc = "" +
 	"\n" +
-	"\x17memory/v1/context.proto\x12\tmemory.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17memory/v1/message.proto\"[\n" +
+	"\x17memory/v1/context.proto\x12\tmemory.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17memory/v1/message.proto\"[\n" +
 	"\rSectionSwitch\x120\n" +
 	"\asection\x18\x01 \x01(\x0e2\x16.memory.v1.SectionKindR\asection\x12\x18\n" +
 	"\aenabled\x18\x02 \x01(\bR\aenabled\"\xf0\x02\n" +
@@ -1580,15 +1570,14 @@ const file_memory_v1_context_proto_rawDesc = "" +
 	"\x06tokens\x18\x01 \x01(\x03R\x06tokens\x12)\n" +
 	"\x10available_tokens\x18\x02 \x01(\x03R\x0favailableTokens\x12#\n" +
 	"\rbudget_tokens\x18\x03 \x01(\x03R\fbudgetTokens\x12\x18\n" +
-	"\acounter\x18\x04 \x01(\tR\acounter\"\xb0\x01\n" +
+	"\acounter\x18\x04 \x01(\tR\acounter\"{\n" +
 	"\tRetrieval\x12\x14\n" +
 	"\x05terms\x18\x01 \x03(\tR\x05terms\x12\x1e\n" +
 	"\n" +
 	"candidates\x18\x02 \x01(\x05R\n" +
 	"candidates\x12\x1a\n" +
 	"\bpassages\x18\x03 \x01(\x05R\bpassages\x12\x1c\n" +
-	"\tunindexed\x18\x04 \x01(\x05R\tunindexed\x123\n" +
-	"\aelapsed\x18\x05 \x01(\v2\x19.google.protobuf.DurationR\aelapsed*q\n" +
+	"\tunindexed\x18\x04 \x01(\x05R\tunindexed*q\n" +
 	"\x06Render\x12\x16\n" +
 	"\x12RENDER_UNSPECIFIED\x10\x00\x12\x15\n" +
 	"\x11RENDER_STRUCTURED\x10\x01\x12\x0f\n" +
@@ -1664,7 +1653,6 @@ var file_memory_v1_context_proto_goTypes = []any{
 	(Role)(0),                     // 21: memory.v1.Role
 	(*timestamppb.Timestamp)(nil), // 22: google.protobuf.Timestamp
 	(*Message)(nil),               // 23: memory.v1.Message
-	(*durationpb.Duration)(nil),   // 24: google.protobuf.Duration
 }
 var file_memory_v1_context_proto_depIdxs = []int32{
 	3,  // 0: memory.v1.SectionSwitch.section:type_name -> memory.v1.SectionKind
@@ -1683,12 +1671,11 @@ var file_memory_v1_context_proto_depIdxs = []int32{
 	12, // 13: memory.v1.Explanation.factors:type_name -> memory.v1.ScoreFactor
 	15, // 14: memory.v1.Coverage.gaps:type_name -> memory.v1.SeqRange
 	4,  // 15: memory.v1.Omission.reason:type_name -> memory.v1.OmitReason
-	24, // 16: memory.v1.Retrieval.elapsed:type_name -> google.protobuf.Duration
-	17, // [17:17] is the sub-list for method output_type
-	17, // [17:17] is the sub-list for method input_type
-	17, // [17:17] is the sub-list for extension type_name
-	17, // [17:17] is the sub-list for extension extendee
-	0,  // [0:17] is the sub-list for field type_name
+	16, // [16:16] is the sub-list for method output_type
+	16, // [16:16] is the sub-list for method input_type
+	16, // [16:16] is the sub-list for extension type_name
+	16, // [16:16] is the sub-list for extension extendee
+	0,  // [0:16] is the sub-list for field type_name
 }
 
 func init() { file_memory_v1_context_proto_init() }

@@ -399,7 +399,7 @@ type BuildContextRequest struct {
 	ReserveOutputTokens int64 `protobuf:"varint,10,opt,name=reserve_output_tokens,json=reserveOutputTokens,proto3" json:"reserve_output_tokens,omitempty"`
 	// Tokens that the caller's tool schemas take.
 	ToolSchemaTokens int64 `protobuf:"varint,11,opt,name=tool_schema_tokens,json=toolSchemaTokens,proto3" json:"tool_schema_tokens,omitempty"`
-	// The time to build it for; the server's clock when not set. Messages created later are not recalled.
+	// The time that relative times count from; the server's clock when not set. Equal bytes hold at an equal as_of.
 	AsOf *timestamppb.Timestamp `protobuf:"bytes,12,opt,name=as_of,json=asOf,proto3" json:"as_of,omitempty"`
 	// Whether to say how each recalled message was found.
 	Explain       bool `protobuf:"varint,13,opt,name=explain,proto3" json:"explain,omitempty"`
@@ -547,7 +547,7 @@ type BuildContextResponse struct {
 	Degraded []*Degradation `protobuf:"bytes,7,rep,name=degraded,proto3" json:"degraded,omitempty"`
 	// Assistant messages since the last message of a user, pending ones included.
 	StepsSinceUser int32 `protobuf:"varint,8,opt,name=steps_since_user,json=stepsSinceUser,proto3" json:"steps_since_user,omitempty"`
-	// The time it was built for.
+	// The time that relative times were counted from.
 	AsOf *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=as_of,json=asOf,proto3" json:"as_of,omitempty"`
 	// Changes when anything above does, as_of left out.
 	Etag string `protobuf:"bytes,10,opt,name=etag,proto3" json:"etag,omitempty"`
