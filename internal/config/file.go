@@ -1,0 +1,140 @@
+package config
+
+import (
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/parser"
+)
+
+// readFile takes over what the YAML file says.
+func (l *loader) readFile(read func(string) ([]byte, error)) {
+	if l.File == "" {
+		return
+	}
+	data, err := read(l.File)
+	if err != nil {
+		l.fault(ConfigFlag, l.File, "the file cannot be read: %v", err)
+		return
+	}
+	file, err := parser.ParseBytes(data, 0)
+	if err != nil {
+		l.fault(ConfigFlag, l.File, "the file is not YAML: %s", yaml.FormatError(err, false, false))
+		return
+	}
+	if len(file.Docs) > 1 {
+		l.fault(ConfigFlag, l.File, "the file has %d documents: keep one", len(file.Docs))
+		return
+	}
+	if len(file.Docs) == 1 && file.Docs[0].Body != nil {
+		l.decode(file.Docs[0].Body, reflect.ValueOf(&l.Config).Elem(), "", "")
+	}
+}
+
+func (l *loader) at(n ast.Node) string {
+	return fmt.Sprintf("%s:%d", l.File, n.GetToken().Position.Line)
+}
+
+// decode gives v the value of the node. Keys must be names of v's fields.
+func (l *loader) decode(n ast.Node, v reflect.Value, path string, tag reflect.StructTag) {
+	switch {
+	case v.Kind() == reflect.Struct:
+		l.decodeStruct(n, v, path)
+	case v.Kind() == reflect.Map:
+		l.decodeMap(n, v, path)
+	default:
+		l.decodeScalar(n, v, path, tag)
+	}
+}
+
+func (l *loader) decodeStruct(n ast.Node, v reflect.Value, path string) {
+	fields := map[string]int{}
+	for i := range v.NumField() {
+		fields[v.Type().Field(i).Tag.Get("name")] = i
+	}
+	for _, kv := range l.pairs(n, path) {
+		name := kv.Key.GetToken().Value
+		i, ok := fields[name]
+		if !ok {
+			l.fault(join(path, name), l.at(kv.Key), "there is no such setting%s", didYouMean(name, slices.Collect(maps.Keys(fields))))
+			continue
+		}
+		l.origins[join(path, name)] = l.at(kv.Key)
+		l.decode(kv.Value, v.Field(i), join(path, name), v.Type().Field(i).Tag)
+	}
+}
+
+// decodeMap decodes named structs. The one named default comes first, since the others start from it.
+func (l *loader) decodeMap(n ast.Node, v reflect.Value, path string) {
+	pairs := l.pairs(n, path)
+	slices.SortStableFunc(pairs, func(a, b *ast.MappingValueNode) int { return isBuiltin(b) - isBuiltin(a) })
+	for _, kv := range pairs {
+		name := kv.Key.GetToken().Value
+		one := reflect.New(v.Type().Elem()).Elem()
+		setDefaults(one.Addr().Interface())
+		if base := v.MapIndex(reflect.ValueOf(BuiltinProfile)); base.IsValid() {
+			one.Set(base)
+		}
+		l.origins[join(path, name)] = l.at(kv.Key)
+		l.decode(kv.Value, one, join(path, name), "")
+		v.SetMapIndex(reflect.ValueOf(name), one)
+	}
+}
+
+func isBuiltin(kv *ast.MappingValueNode) int {
+	if kv.Key.GetToken().Value == BuiltinProfile {
+		return 1
+	}
+	return 0
+}
+
+func (l *loader) decodeScalar(n ast.Node, v reflect.Value, path string, tag reflect.StructTag) {
+	s, ok := n.(ast.ScalarNode)
+	if _, null := n.(*ast.NullNode); !ok || null {
+		l.fault(path, l.at(n), "it must be a single value, not %s", kindOf(n))
+		return
+	}
+	if err := setText(v, fmt.Sprint(s.GetValue()), tag); err != nil {
+		l.fault(path, l.at(n), "%v", err)
+	}
+}
+
+// pairs are the keys and values of a mapping.
+func (l *loader) pairs(n ast.Node, path string) []*ast.MappingValueNode {
+	switch m := n.(type) {
+	case *ast.MappingNode:
+		return slices.Clone(m.Values)
+	case *ast.MappingValueNode:
+		return []*ast.MappingValueNode{m}
+	}
+	if path == "" {
+		path = ConfigFlag
+	}
+	l.fault(path, l.at(n), "it must be keys with values, not %s", kindOf(n))
+	return nil
+}
+
+func kindOf(n ast.Node) string {
+	switch n.(type) {
+	case *ast.MappingNode, *ast.MappingValueNode:
+		return "keys with values"
+	case *ast.SequenceNode:
+		return "a list"
+	case *ast.NullNode:
+		return "nothing"
+	case *ast.AnchorNode, *ast.AliasNode:
+		return "an anchor or alias"
+	}
+	return "a single value"
+}
+
+func join(path, name string) string {
+	if path == "" {
+		return name
+	}
+	return path + "." + name
+}

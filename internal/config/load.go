@@ -1,0 +1,149 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+)
+
+// Sources are where settings come from.
+type Sources struct {
+	Flags    Config                       // values of the flags in FlagSet
+	FlagSet  map[string]bool              // the flags that the command line has, by name
+	Environ  []string                     // as os.Environ gives it
+	OtherEnv []string                     // variables of other parts of the program, which are no mistakes
+	File     string                       // the YAML file; "" for the one that STRATA_CONFIG names, if any
+	ReadFile func(string) ([]byte, error) // as os.ReadFile
+}
+
+// ConfigFlag is the name of the flag that names the YAML file; it is in no file itself.
+const ConfigFlag = "config"
+
+// Loaded is a configuration with the origin of every value.
+type Loaded struct {
+	Config
+	File    string // the YAML file that was read; "" for none
+	origins map[string]string
+}
+
+// Fault is one thing that is wrong with a configuration.
+type Fault struct {
+	Key    string // the setting, such as profiles.brief.top-k
+	Origin string // where it was set; "" when unknown
+	Text   string // what is wrong, the limit and the fix
+}
+
+// Error names the setting, its origin and what is wrong.
+func (f *Fault) Error() string {
+	if f.Origin == "" {
+		return f.Key + ": " + f.Text
+	}
+	return fmt.Sprintf("%s (%s): %s", f.Key, f.Origin, f.Text)
+}
+
+// Load gathers all settings: flags before environment before YAML file before default. The error joins every Fault
+// that was found, in all sources.
+func Load(s Sources) (Loaded, error) {
+	l := loader{env: environ(s.Environ), Loaded: Loaded{Config: Default(), File: s.File, origins: map[string]string{}}}
+	if l.File == "" {
+		l.File = l.env[EnvName(ConfigFlag)]
+	}
+	l.readFile(s.ReadFile)
+	l.readEnv(s.OtherEnv)
+	l.readFlags(s.Flags, s.FlagSet)
+	l.check()
+	return l.Loaded, errors.Join(l.faults...)
+}
+
+// Origin says where a setting's value comes from: flag --data, env STRATA_DATA, strata.yaml:3, or default.
+func (l Loaded) Origin(key string) string {
+	if o, ok := l.origins[key]; ok {
+		return o
+	}
+	return "default"
+}
+
+// loader gathers settings and what is wrong with them.
+type loader struct {
+	Loaded
+	env    map[string]string
+	faults []error
+}
+
+func (l *loader) fault(key, origin, format string, args ...any) {
+	l.faults = append(l.faults, &Fault{Key: key, Origin: origin, Text: fmt.Sprintf(format, args...)})
+}
+
+func (l *loader) field(s Setting) (reflect.Value, reflect.StructTag) {
+	return reflect.ValueOf(&l.Config).Elem().Field(s.index), reflect.TypeFor[Config]().Field(s.index).Tag
+}
+
+func (l *loader) readEnv(other []string) {
+	known := map[string]bool{EnvName(ConfigFlag): true}
+	for _, name := range other {
+		known[name] = true
+	}
+	for _, s := range Settings() {
+		text, ok := l.env[s.Env]
+		if s.FileOnly || !ok {
+			known[s.Env] = !s.FileOnly
+			continue
+		}
+		known[s.Env] = true
+		l.setEnv(s, text)
+	}
+	l.refuseUnknownEnv(known)
+}
+
+func (l *loader) setEnv(s Setting, text string) {
+	v, tag := l.field(s)
+	origin := "env " + s.Env
+	if err := setText(v, text, tag); err != nil {
+		l.fault(s.Name, origin, "%v", err)
+		return
+	}
+	l.origins[s.Name] = origin
+}
+
+// refuseUnknownEnv finds misspelt variables. Those of tests are no business of the program.
+func (l *loader) refuseUnknownEnv(known map[string]bool) {
+	delete(known, "")
+	for _, name := range slices.Sorted(maps.Keys(l.env)) {
+		if !strings.HasPrefix(name, EnvPrefix) || strings.HasPrefix(name, EnvPrefix+"TEST_") || known[name] {
+			continue
+		}
+		l.fault(name, "environment", "there is no such variable%s", didYouMean(name, slices.Collect(maps.Keys(known))))
+	}
+}
+
+func (l *loader) readFlags(flags Config, set map[string]bool) {
+	for _, s := range Settings() {
+		if s.FileOnly || !set[s.Name] {
+			continue
+		}
+		v, _ := l.field(s)
+		v.Set(reflect.ValueOf(flags).Field(s.index))
+		l.origins[s.Name] = "flag --" + s.Name
+	}
+}
+
+// check adds what Validate finds, with the origin of each value.
+func (l *loader) check() {
+	for _, f := range l.Config.faults() {
+		f.Origin = l.Origin(f.Key)
+		l.faults = append(l.faults, f)
+	}
+}
+
+func environ(list []string) map[string]string {
+	env := map[string]string{}
+	for _, kv := range list {
+		if name, value, ok := strings.Cut(kv, "="); ok {
+			env[name] = value
+		}
+	}
+	return env
+}

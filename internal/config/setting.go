@@ -1,0 +1,113 @@
+package config
+
+import (
+	"encoding"
+	"fmt"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Setting describes one field of Config.
+type Setting struct {
+	Name     string // of the flag and the YAML key
+	Env      string // the environment variable; "" for settings of the file only
+	Default  string
+	Help     string
+	FileOnly bool
+	index    int // the field of Config
+}
+
+// Settings lists every setting, in the order of Config's fields.
+func Settings() []Setting {
+	t := reflect.TypeFor[Config]()
+	var all []Setting
+	for i := range t.NumField() {
+		all = append(all, settingOf(t.Field(i), i))
+	}
+	return all
+}
+
+func settingOf(f reflect.StructField, index int) Setting {
+	s := Setting{
+		Name: f.Tag.Get("name"), Default: f.Tag.Get("default"), Help: f.Tag.Get("help"),
+		FileOnly: f.Tag.Get("kong") == "-", index: index,
+	}
+	if !s.FileOnly {
+		s.Env = EnvName(s.Name)
+	}
+	return s
+}
+
+// EnvName is the environment variable of a flag.
+func EnvName(flag string) string {
+	return EnvPrefix + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
+}
+
+// setDefaults gives every field of the struct the value of its default tag.
+func setDefaults(ptr any) {
+	v := reflect.ValueOf(ptr).Elem()
+	for i := range v.NumField() {
+		f := v.Type().Field(i)
+		if f.Type.Kind() == reflect.Struct {
+			setDefaults(v.Field(i).Addr().Interface())
+		} else if d := f.Tag.Get("default"); d != "" {
+			if err := setText(v.Field(i), d, f.Tag); err != nil {
+				panic(fmt.Sprintf("config: default of %s: %v", f.Name, err))
+			}
+		}
+	}
+}
+
+// setText gives a field the value that the text stands for.
+func setText(v reflect.Value, text string, tag reflect.StructTag) error {
+	if enum, ok := tag.Lookup("enum"); ok && !slices.Contains(strings.Split(enum, ","), text) {
+		return fmt.Errorf("%q is not one of %s", text, strings.Join(strings.Split(strings.TrimPrefix(enum, ","), ","), ", "))
+	}
+	if u, ok := v.Addr().Interface().(encoding.TextUnmarshaler); ok {
+		return u.UnmarshalText([]byte(text))
+	}
+	if v.Type() == reflect.TypeFor[time.Duration]() {
+		return setDuration(v, text)
+	}
+	return setScalar(v, text)
+}
+
+func setDuration(v reflect.Value, text string) error {
+	d, err := time.ParseDuration(text)
+	if err != nil {
+		return fmt.Errorf("%q is not a duration: write a number with ms, s or m, such as 10s", text)
+	}
+	v.SetInt(int64(d))
+	return nil
+}
+
+func setScalar(v reflect.Value, text string) error {
+	switch v.Kind() {
+	case reflect.String:
+		v.SetString(text)
+	case reflect.Bool:
+		b, err := strconv.ParseBool(text)
+		if err != nil {
+			return fmt.Errorf("%q is neither true nor false", text)
+		}
+		v.SetBool(b)
+	case reflect.Int, reflect.Int64:
+		n, err := strconv.ParseInt(text, 10, 64)
+		if err != nil {
+			return fmt.Errorf("%q is not a whole number", text)
+		}
+		v.SetInt(n)
+	case reflect.Float64:
+		n, err := strconv.ParseFloat(text, 64)
+		if err != nil {
+			return fmt.Errorf("%q is not a number", text)
+		}
+		v.SetFloat(n)
+	default:
+		return fmt.Errorf("a %s cannot be written as text", v.Type())
+	}
+	return nil
+}

@@ -1,0 +1,94 @@
+package config
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"net"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// maxTokens is the most that a budget or a window may be, as the API's limit for overrides.
+const maxTokens = 10_000_000
+
+// Validate joins a Fault for every setting that is out of its limits.
+func (c Config) Validate() error {
+	var errs []error
+	for _, f := range c.faults() {
+		errs = append(errs, f)
+	}
+	return errors.Join(errs...)
+}
+
+func (c Config) faults() []*Fault {
+	var fs faults
+	if c.Data == "" {
+		fs.add("data", "it is empty: name the SQLite file, such as strata.db")
+	}
+	c.checkListen(&fs)
+	within(&fs, "request-timeout", c.RequestTimeout, 100*time.Millisecond, 10*time.Minute)
+	within(&fs, "drain-timeout", c.DrainTimeout, 0, 10*time.Minute)
+	within(&fs, "recall-cache", c.RecallCache, 1<<20, 64<<30)
+	if _, ok := c.Profiles[c.DefaultProfile]; !ok {
+		fs.add("default-profile", "there is no profile %q%s", c.DefaultProfile, didYouMean(c.DefaultProfile, slices.Collect(maps.Keys(c.Profiles))))
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Windows)) {
+		within(&fs, "windows."+name+".tokens", c.Windows[name].Tokens, 1, maxTokens)
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Profiles)) {
+		c.Profiles[name].check(&fs, "profiles."+name+".")
+	}
+	return fs
+}
+
+func (p Profile) check(fs *faults, prefix string) {
+	within(fs, prefix+"budget-tokens", p.BudgetTokens, 1, maxTokens)
+	within(fs, prefix+"recent-n", p.RecentN, 0, 1000)
+	within(fs, prefix+"top-k", p.TopK, 0, 200)
+	within(fs, prefix+"min-score", p.MinScore, 0, 1)
+	within(fs, prefix+"recall-share", p.RecallShare, 0, 1)
+	within(fs, prefix+"user-prior", p.UserPrior, 0, 10)
+}
+
+func (c Config) checkListen(fs *faults) {
+	host, port, err := net.SplitHostPort(c.Listen)
+	if err != nil {
+		fs.add("listen", "%q is not an address: write host:port, such as 127.0.0.1:8081", c.Listen)
+		return
+	}
+	if n, err := strconv.Atoi(port); err != nil || n < 0 || n > math.MaxUint16 {
+		fs.add("listen", "the port %q is not a number from 0 to 65535", port)
+	}
+	if !loopback(host) && !c.Insecure {
+		fs.add("listen", "%q can be reached from other machines, and without authentication everybody who reaches it reads and writes everything: "+
+			"listen on 127.0.0.1:%s, or set insecure to accept that", c.Listen, port)
+	}
+}
+
+// loopback reports whether only this machine can reach the host. Names other than localhost may stand for anything.
+func loopback(host string) bool {
+	if strings.EqualFold(host, "localhost") {
+		return true
+	}
+	ip, err := netip.ParseAddr(host)
+	return err == nil && ip.IsLoopback()
+}
+
+type faults []*Fault
+
+func (fs *faults) add(key, format string, args ...any) {
+	*fs = append(*fs, &Fault{Key: key, Text: fmt.Sprintf(format, args...)})
+}
+
+// within adds a fault when the value is out of its limits; NaN is out of all.
+func within[T cmp.Ordered](fs *faults, key string, value, least, most T) {
+	if !(value >= least && value <= most) {
+		fs.add(key, "%v is out of its limits: set it from %v to %v", value, least, most)
+	}
+}
