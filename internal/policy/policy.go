@@ -1,0 +1,186 @@
+// Package policy decides how a context is built: named profiles, what one call changes of them, and how many tokens
+// that leaves. It is pure.
+package policy
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/stratamem/strata/internal/memory"
+)
+
+// MemoryRole says in whose voice recalled memory and session state stand in the prompt.
+type MemoryRole string
+
+// The memory roles.
+const (
+	MemoryAsSystem    MemoryRole = "system"
+	MemoryAsDeveloper MemoryRole = "developer"
+	MemoryAsUser      MemoryRole = "user"
+)
+
+// Profile is a named policy of the configuration.
+type Profile struct {
+	BudgetTokens int64      `yaml:"budget_tokens"` // the most tokens a prompt may take, at least 1
+	RecentN      int        `yaml:"recent_n"`      // how many of the last messages come before anything recalled, 0 to 1,000
+	TopK         int        `yaml:"top_k"`         // the most recalled messages, 0 to 200
+	MinScore     float64    `yaml:"min_score"`     // the least relevance of a recalled message, 0 to 1
+	RecallShare  float64    `yaml:"recall_share"`  // the share of the budget that recalled messages get when there is that much worth recalling, 0 to 1
+	UserPrior    float64    `yaml:"user_prior"`    // added to the weight of what the user said in chats with an assistant, 0 to 10
+	State        bool       `yaml:"state"`         // whether the context has the session's state
+	Recalled     bool       `yaml:"recalled"`      // whether it has recalled messages
+	Recent       bool       `yaml:"recent"`        // whether it has the session's latest messages
+	MemoryRole   MemoryRole `yaml:"memory_role"`   // system, developer or user
+	Counter      string     `yaml:"counter"`       // o200k_base, cl100k_base, chars_4 or estimate
+}
+
+// DefaultName is the name of the built-in profile.
+const DefaultName = "default"
+
+// MaxTopK is the most messages a context recalls: the depth to which the ranking was measured.
+const MaxTopK = 200
+
+// Default is the built-in profile. The shares are the design's; the prior of 1 without vectors was measured on
+// assistant chats (BEAM-128K, dev).
+func Default() Profile {
+	return Profile{
+		BudgetTokens: 8000, RecentN: 10, TopK: MaxTopK, RecallShare: .30, UserPrior: 1,
+		State: true, Recalled: true, Recent: true, MemoryRole: MemoryAsUser, Counter: "o200k_base",
+	}
+}
+
+// Window is what is known of a model: how many tokens it reads, and how to count them.
+type Window struct {
+	Tokens  int64  `yaml:"tokens"`
+	Counter string `yaml:"counter"`
+}
+
+// Policies holds what the configuration says: profiles by name, windows by model, and the default profile's name.
+type Policies struct {
+	Profiles map[string]Profile
+	Default  string
+	Windows  map[string]Window
+}
+
+// Overrides is what one call changes of a profile; nil leaves a value as it is.
+type Overrides struct {
+	BudgetTokens *int64
+	RecentN      *int
+	TopK         *int
+	MinScore     *float64
+	State        *bool
+	Recalled     *bool
+	Recent       *bool
+	MemoryRole   MemoryRole // "" leaves it
+	Counter      string     // "" leaves it
+}
+
+// Call is what one call says about its policy.
+type Call struct {
+	Profile             string // "" for the session's
+	SessionProfile      string // "" for the default
+	Overrides           Overrides
+	Model               string // "" for an unknown one
+	ReserveOutputTokens int64
+	ToolSchemaTokens    int64
+}
+
+// Resolved is the policy of one call.
+type Resolved struct {
+	Profile
+	Available int64 // what the rendered context may take
+}
+
+// Resolve answers the policy of a call. The counter is the override's, else the model's, else the profile's. What
+// may be taken is the budget, or the model's window where that is smaller, less the reserved tokens.
+func (p Policies) Resolve(c Call) (Resolved, error) {
+	profile, err := p.profile(c)
+	if err != nil {
+		return Resolved{}, err
+	}
+	total := profile.BudgetTokens
+	if c.Overrides.BudgetTokens != nil {
+		total = *c.Overrides.BudgetTokens
+	}
+	profile.BudgetTokens = total
+	if c.Model != "" {
+		w, err := p.Window(c.Model)
+		if err != nil {
+			return Resolved{}, err
+		}
+		total = min(total, w.Tokens)
+		profile.Counter = w.Counter
+	}
+	return Resolved{Profile: c.Overrides.apply(profile), Available: total - c.ReserveOutputTokens - c.ToolSchemaTokens}, nil
+}
+
+// Window answers what is known of a model: the entry of the longest name that the model's name begins with.
+func (p Policies) Window(model string) (Window, error) {
+	best, found := "", Window{}
+	for name, w := range p.Windows {
+		if strings.HasPrefix(model, name) && len(name) > len(best) {
+			best, found = name, w
+		}
+	}
+	if best == "" {
+		return Window{}, &memory.Error{
+			Kind: memory.KindInvalid, Reason: memory.ReasonModelUnknown,
+			Message:  "model: no window is known for " + model + "; add it under windows in the server's configuration, or leave model empty and set overrides.budget_tokens",
+			Metadata: map[string]string{"model": model},
+		}
+	}
+	return found, nil
+}
+
+// Known reports whether a profile of that name is configured; "" names the default.
+func (p Policies) Known(name string) error {
+	if name == "" {
+		return nil
+	}
+	if _, ok := p.Profiles[name]; ok {
+		return nil
+	}
+	names := slices.Sorted(maps.Keys(p.Profiles))
+	return &memory.Error{
+		Kind: memory.KindInvalid, Reason: memory.ReasonProfileUnknown,
+		Message:  "profile: no profile is named " + name + "; configured are " + strings.Join(names, ", "),
+		Metadata: map[string]string{"profile": name, "profiles": strings.Join(names, ",")},
+	}
+}
+
+// profile answers the profile a call starts from. A session may name one that was taken out of the configuration
+// since: that must not break the session, so it falls back to the default.
+func (p Policies) profile(c Call) (Profile, error) {
+	if err := p.Known(c.Profile); err != nil {
+		return Profile{}, err
+	}
+	for _, name := range []string{c.Profile, c.SessionProfile, p.Default} {
+		if profile, ok := p.Profiles[name]; ok {
+			return profile, nil
+		}
+	}
+	return Default(), nil
+}
+
+func (o Overrides) apply(p Profile) Profile {
+	set(&p.RecentN, o.RecentN)
+	set(&p.TopK, o.TopK)
+	set(&p.MinScore, o.MinScore)
+	set(&p.State, o.State)
+	set(&p.Recalled, o.Recalled)
+	set(&p.Recent, o.Recent)
+	if o.MemoryRole != "" {
+		p.MemoryRole = o.MemoryRole
+	}
+	if o.Counter != "" {
+		p.Counter = o.Counter
+	}
+	return p
+}
+
+func set[T any](to *T, from *T) {
+	if from != nil {
+		*to = *from
+	}
+}
