@@ -94,8 +94,8 @@ func isBuiltin(kv *ast.MappingValueNode) int {
 
 func (l *loader) decodeScalar(n ast.Node, v reflect.Value, path string, tag reflect.StructTag) {
 	s, ok := n.(ast.ScalarNode)
-	if _, null := n.(*ast.NullNode); !ok || null {
-		l.fault(path, l.at(n), "it must be a single value, not %s", kindOf(n))
+	if !ok || kindOf(n) != singleValue {
+		l.fault(path, l.at(n), "it must be %s, not %s", singleValue, kindOf(n))
 		return
 	}
 	if err := setText(v, fmt.Sprint(s.GetValue()), tag); err != nil {
@@ -118,6 +118,9 @@ func (l *loader) pairs(n ast.Node, path string) []*ast.MappingValueNode {
 	return nil
 }
 
+// singleValue is the kind of what one setting takes.
+const singleValue = "a single value"
+
 func kindOf(n ast.Node) string {
 	switch n.(type) {
 	case *ast.MappingNode, *ast.MappingValueNode:
@@ -129,7 +132,7 @@ func kindOf(n ast.Node) string {
 	case *ast.AnchorNode, *ast.AliasNode:
 		return "an anchor or alias"
 	}
-	return "a single value"
+	return singleValue
 }
 
 func join(path, name string) string {

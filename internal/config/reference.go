@@ -1,0 +1,56 @@
+package config
+
+import (
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+)
+
+// Reference describes every setting as Markdown, derived from Config.
+func Reference() string {
+	var b strings.Builder
+	b.WriteString("# Settings\n\nA flag wins over an environment variable, that over the YAML file (`--config PATH` or `" + EnvName(ConfigFlag) + "`), " +
+		"that over the default.\nUnknown keys and unknown `" + EnvPrefix + "` variables are refused.\n\n" +
+		"| flag and key | environment | default | meaning |\n|---|---|---|---|\n")
+	for _, s := range Settings() {
+		if !s.FileOnly {
+			fmt.Fprintf(&b, "| `%s` | `%s` | `%s` | %s |\n", s.Name, s.Env, s.Default, s.Help)
+		}
+	}
+	b.WriteString("\nIn the file only:\n\n| key | default | meaning |\n|---|---|---|\n")
+	writeFileOnly(&b)
+	b.WriteString("\nBuilt-in windows:\n\n| model | tokens | counter |\n|---|---|---|\n")
+	windows := builtinWindows()
+	for _, name := range slices.Sorted(maps.Keys(windows)) {
+		fmt.Fprintf(&b, "| `%s` | %d | `%s` |\n", name, windows[name].Tokens, windows[name].Counter)
+	}
+	return b.String()
+}
+
+func writeFileOnly(b *strings.Builder) {
+	t := reflect.TypeFor[Config]()
+	for _, s := range Settings() {
+		if s.FileOnly {
+			fmt.Fprintf(b, "| `%s` | | %s |\n", s.Name, s.Help)
+			writeKeys(b, t.Field(s.index).Type.Elem(), s.Name+".NAME")
+		}
+	}
+}
+
+func writeKeys(b *strings.Builder, t reflect.Type, path string) {
+	for i := range t.NumField() {
+		f := t.Field(i)
+		key := join(path, f.Tag.Get("name"))
+		if f.Type.Kind() == reflect.Struct {
+			writeKeys(b, f.Type, key)
+			continue
+		}
+		value := ""
+		if d := f.Tag.Get("default"); d != "" {
+			value = "`" + d + "`"
+		}
+		fmt.Fprintf(b, "| `%s` | %s | %s |\n", key, value, f.Tag.Get("help"))
+	}
+}

@@ -1,0 +1,47 @@
+package config
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Value is one setting as it is in force.
+type Value struct {
+	Key    string `json:"key"` // such as listen or profiles.default.top-k
+	Value  string `json:"value"`
+	Origin string `json:"origin"`
+}
+
+// Values lists every setting in force, in the order of the reference, names sorted. Built-in windows are left out.
+func (l Loaded) Values() []Value { return l.values(reflect.ValueOf(l.Config), "") }
+
+func (l Loaded) values(v reflect.Value, key string) []Value {
+	var all []Value
+	switch v.Kind() {
+	case reflect.Struct:
+		for i := range v.NumField() {
+			all = append(all, l.values(v.Field(i), join(key, v.Type().Field(i).Tag.Get("name")))...)
+		}
+	case reflect.Map:
+		names := v.MapKeys()
+		slices.SortFunc(names, func(a, b reflect.Value) int { return strings.Compare(a.String(), b.String()) })
+		for _, name := range names {
+			all = append(all, l.values(v.MapIndex(name), join(key, name.String()))...)
+		}
+	default:
+		all = append(all, Value{Key: key, Value: valueText(v.Interface()), Origin: l.Origin(key)})
+	}
+	return all
+}
+
+// valueText writes a value as a person would in the file: a minute is 1m, not 1m0s.
+func valueText(v any) string {
+	s := fmt.Sprint(v)
+	if _, ok := v.(time.Duration); ok && strings.HasSuffix(s, "m0s") {
+		s = strings.TrimSuffix(strings.TrimSuffix(s, "0s"), "0m")
+	}
+	return s
+}
