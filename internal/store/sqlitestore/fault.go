@@ -1,0 +1,131 @@
+package sqlitestore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+
+	"github.com/stratamem/strata/internal/memory"
+)
+
+// retryAfter is what callers are told to wait when the disk is full or does not answer.
+const retryAfter = time.Second
+
+// fault turns what SQLite reports into the errors of the contract. what says what was tried.
+func fault(what string, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case memory.ReasonOf(err) != "", errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return fmt.Errorf("%s: %w", what, err)
+	case isFull(err):
+		return &memory.Error{
+			Kind: memory.KindExhausted, Reason: memory.ReasonStoreFull, Retry: retryAfter, Err: fmt.Errorf("%s: %w", what, err),
+			Message: "the disk of the data file is full: free some room and retry; nothing was written",
+		}
+	case isBroken(err):
+		return &memory.Error{
+			Kind: memory.KindUnavailable, Reason: memory.ReasonStoreUnavailable, Retry: retryAfter, Err: fmt.Errorf("%s: %w", what, err),
+			Message: "the data file cannot be read or written: see the server's log",
+		}
+	}
+	return fmt.Errorf("%s: %w", what, err)
+}
+
+func code(err error) int {
+	if e, ok := errors.AsType[*sqlite.Error](err); ok {
+		return e.Code()
+	}
+	return 0
+}
+
+// isFull reports a disk without room. Growing the shared-memory file of the WAL fails with an I/O error of its own.
+func isFull(err error) bool {
+	c := code(err)
+	return c&0xff == sqlite3.SQLITE_FULL || c == sqlite3.SQLITE_IOERR_SHMSIZE
+}
+
+// isBroken reports that the file, not the request, is the cause.
+func isBroken(err error) bool {
+	switch code(err) & 0xff {
+	case sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_CORRUPT,
+		sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL,
+		sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_PERM:
+		return true
+	}
+	return false
+}
+
+func userNotFound(u memory.UserRef) error {
+	return &memory.Error{
+		Kind: memory.KindNotFound, Reason: memory.ReasonUserNotFound,
+		Message: "no user " + u.UserID, Metadata: map[string]string{"user_id": u.UserID},
+	}
+}
+
+func sessionNotFound(ref memory.SessionRef) error {
+	return &memory.Error{
+		Kind: memory.KindNotFound, Reason: memory.ReasonSessionNotFound,
+		Message:  "user " + ref.UserID + " has no session " + ref.SessionID,
+		Metadata: map[string]string{"user_id": ref.UserID, "session_id": ref.SessionID},
+	}
+}
+
+func messageNotFound(ref memory.SessionRef, id string) error {
+	return &memory.Error{
+		Kind: memory.KindNotFound, Reason: memory.ReasonMessageNotFound,
+		Message:  "session " + ref.SessionID + " has no message " + id,
+		Metadata: map[string]string{"session_id": ref.SessionID, "message_id": id},
+	}
+}
+
+func requestIDReused(ref memory.SessionRef, id string) error {
+	return &memory.Error{
+		Kind: memory.KindExists, Reason: memory.ReasonRequestIDReused,
+		Message:  "request_id " + id + " was used in session " + ref.SessionID + " with another request: use a new one",
+		Metadata: map[string]string{"session_id": ref.SessionID, "request_id": id},
+	}
+}
+
+func messageIDReused(ref memory.SessionRef, id string) error {
+	return &memory.Error{
+		Kind: memory.KindExists, Reason: memory.ReasonMessageIDReused,
+		Message:  "message id " + id + " is taken in session " + ref.SessionID + " by a message with another role, name or parts: use a new id",
+		Metadata: map[string]string{"session_id": ref.SessionID, "message_id": id},
+	}
+}
+
+func lastSeqMismatch(ref memory.SessionRef, expected, actual int64) error {
+	e, a := fmt.Sprint(expected), fmt.Sprint(actual)
+	return &memory.Error{
+		Kind: memory.KindPrecondition, Reason: memory.ReasonLastSeqMismatch,
+		Message:  "the last seq of session " + ref.SessionID + " is " + a + ", not " + e + ": read the newer messages and decide again",
+		Metadata: map[string]string{"session_id": ref.SessionID, "expected": e, "actual": a},
+	}
+}
+
+func etagMismatch(ref memory.SessionRef, expected, actual string) error {
+	return &memory.Error{
+		Kind: memory.KindPrecondition, Reason: memory.ReasonETagMismatch,
+		Message:  "session " + ref.SessionID + " was changed: its etag is " + actual + ", not " + expected + ": read it again",
+		Metadata: map[string]string{"session_id": ref.SessionID, "expected": expected, "actual": actual},
+	}
+}
+
+func contention(what string) error {
+	return &memory.Error{
+		Kind: memory.KindConflict, Reason: memory.ReasonContention, Retry: 100 * time.Millisecond,
+		Message: what + ": read again and retry", Metadata: map[string]string{"cause": what},
+	}
+}
+
+func shuttingDown() error {
+	return &memory.Error{
+		Kind: memory.KindUnavailable, Reason: memory.ReasonShuttingDown, Retry: retryAfter,
+		Message: "the server is shutting down: retry",
+	}
+}

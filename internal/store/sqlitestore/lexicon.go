@@ -1,0 +1,281 @@
+package sqlitestore
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+
+	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/store"
+)
+
+// Lexicon implements store.Lexicon.
+func (s *Store) Lexicon(ctx context.Context, user memory.UserRef, maxUnindexed int) (store.LexiconState, error) {
+	var state store.LexiconState
+	err := s.read(ctx, "read lexicon", func(c *conn) error {
+		at, err := findUser(c, user)
+		if notFound(err) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		state.Scope = at.scope
+		if err := readSegmentInfos(c, at.uid, &state); err != nil {
+			return err
+		}
+		return readUnindexed(c, at.uid, maxUnindexed, &state)
+	})
+	if err != nil {
+		return store.LexiconState{}, err
+	}
+	return state, nil
+}
+
+func readSegmentInfos(c *conn, uid int64, state *store.LexiconState) error {
+	return c.query(`SELECT no, messages, bytes, replaces FROM segments WHERE uid = ? ORDER BY no`, func(r row) error {
+		info := store.SegmentInfo{No: r.int(0), Messages: int(r.int(1)), Bytes: int(r.int(2))}
+		if b := r.json(3); b != nil {
+			if err := json.Unmarshal(b, &info.Replaces); err != nil {
+				return fmt.Errorf("decode segment %d: %w", info.No, err)
+			}
+		}
+		state.Segments = append(state.Segments, info)
+		return nil
+	}, uid)
+}
+
+func readUnindexed(c *conn, uid int64, limit int, state *store.LexiconState) error {
+	var pending int64
+	_, err := c.first(`SELECT sum(recallable) FROM turns WHERE uid = ? AND (pending & 1) != 0`, func(r row) error {
+		pending = r.int(0)
+		return nil
+	}, uid)
+	if err != nil || pending == 0 {
+		return err
+	}
+	err = c.query(`SELECT `+messageColumns+`, s.session_key, s.session_id FROM turns t
+		CROSS JOIN sessions s ON s.sid = t.sid
+		CROSS JOIN messages m ON m.key BETWEEN (t.sid << 32 | t.first_seq) AND (t.sid << 32 | (t.first_seq + t.n - 1))
+		WHERE t.uid = ? AND (t.pending & 1) != 0 AND m.role IN (?, ?) AND m.origin <> ?
+		ORDER BY t.record_time, t.key, m.key LIMIT ?`, func(r row) error {
+		m, err := scanMessage(r)
+		state.Unindexed = append(state.Unindexed, memory.PlacedMessage{
+			Place:     memory.Place{Session: memory.SessionKey(r.text(messageColumnCount)), Seq: m.Seq},
+			SessionID: r.text(messageColumnCount + 1), Message: m,
+		})
+		return err
+	}, uid, int(memory.RoleUser), int(memory.RoleAssistant), int(memory.OriginRecalled), limit)
+	state.More = int(pending) - len(state.Unindexed)
+	return err
+}
+
+// Segments implements store.Lexicon.
+func (s *Store) Segments(ctx context.Context, user memory.UserRef, nos []int64) ([]store.Segment, error) {
+	var found []store.Segment
+	err := s.read(ctx, "read segments", func(c *conn) error {
+		at, err := findUser(c, user)
+		if err != nil {
+			return err
+		}
+		for _, no := range nos {
+			_, err := c.first(`SELECT data FROM segments WHERE no = ? AND uid = ?`, func(r row) error {
+				found = append(found, store.Segment{No: no, Data: r.blob(0)})
+				return nil
+			}, no, at.uid)
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return found, err
+}
+
+// PutSegment implements store.Lexicon.
+func (s *Store) PutSegment(ctx context.Context, p store.SegmentWrite) (no int64, err error) {
+	digest := memory.Digest(sha256.Sum256(p.Data))
+	err = s.write(ctx, "put segment", func(c *conn) (err error) {
+		no, err = putSegment(c, p, digest)
+		return err
+	})
+	if err != nil {
+		return 0, err
+	}
+	return no, nil
+}
+
+func putSegment(c *conn, p store.SegmentWrite, digest memory.Digest) (int64, error) {
+	at, err := findUser(c, p.User)
+	if err != nil {
+		return 0, err
+	}
+	if at.scope != p.Scope {
+		return 0, userNotFound(p.User)
+	}
+	for _, old := range p.Replaces {
+		n, _, err := c.exec(`DELETE FROM segments WHERE no = ? AND uid = ?`, old, at.uid)
+		if err != nil {
+			return 0, err
+		}
+		if n == 0 {
+			return 0, contention("a segment to be replaced is gone")
+		}
+	}
+	cleared, err := clearMarks(c, at.uid, p.Turns)
+	if err != nil {
+		return 0, err
+	}
+	hash := at.scope.Keyed(digest)
+	if cleared < len(p.Turns) {
+		return repeated(c, at.uid, cleared, hash)
+	}
+	if err := refreshPending(c, at.uid, len(p.Turns)); err != nil {
+		return 0, err
+	}
+	return insertSegment(c, at.uid, p, hash)
+}
+
+// clearMarks returns how many of the turns were pending.
+func clearMarks(c *conn, uid int64, turns []store.TurnRef) (cleared int, err error) {
+	for _, t := range turns {
+		n, _, err := c.exec(`UPDATE turns SET pending = pending & ~1 WHERE (pending & 1) != 0 AND uid = ?
+			AND key = (SELECT sid << 32 | ? FROM sessions WHERE session_key = ? AND uid = ?)`,
+			uid, t.TurnNo, string(t.Session), uid)
+		if err != nil {
+			return 0, err
+		}
+		cleared += int(n)
+	}
+	return cleared, nil
+}
+
+// repeated finds the segment of a write that was done before. If some other segment took the turns, to store this
+// one would index them twice.
+func repeated(c *conn, uid int64, cleared int, hash memory.KeyedHash) (no int64, err error) {
+	gone := contention("a turn of the segment is not pending any more")
+	if cleared > 0 {
+		return 0, gone
+	}
+	ok, err := c.first(`SELECT no FROM segments WHERE uid = ? AND data_hash = ?`, func(r row) error {
+		no = r.int(0)
+		return nil
+	}, uid, hash[:])
+	if err == nil && !ok {
+		err = gone
+	}
+	return no, err
+}
+
+// refreshPending brings the user's place in the order of PendingUsers up to date.
+func refreshPending(c *conn, uid int64, changed int) error {
+	if changed == 0 {
+		return nil
+	}
+	return c.run(`UPDATE users SET pending_since = (SELECT record_time FROM turns
+		WHERE turns.uid = users.uid AND (pending & 1) != 0 ORDER BY record_time LIMIT 1) WHERE uid = ?`, uid)
+}
+
+func insertSegment(c *conn, uid int64, p store.SegmentWrite, hash memory.KeyedHash) (int64, error) {
+	var replaces any
+	if len(p.Replaces) > 0 {
+		b, err := json.Marshal(p.Replaces)
+		if err != nil {
+			return 0, fmt.Errorf("encode replaced segments: %w", err)
+		}
+		replaces = string(b)
+	}
+	data := p.Data
+	if data == nil {
+		data = []byte{}
+	}
+	_, no, err := c.exec(`INSERT INTO segments (uid, analyzer, messages, bytes, replaces, data_hash, data)
+		VALUES (?, ?, ?, ?, ?, ?, ?)`, uid, p.Analyzer, p.Messages, len(p.Data), replaces, hash[:], data)
+	return no, err
+}
+
+// PendingUsers implements store.Lexicon.
+func (s *Store) PendingUsers(ctx context.Context, limit int) ([]memory.UserRef, error) {
+	var users []memory.UserRef
+	err := s.read(ctx, "find pending users", func(c *conn) error {
+		return c.query(`SELECT tenant, user_id FROM users WHERE pending_since IS NOT NULL
+			ORDER BY pending_since, uid LIMIT ?`, func(r row) error {
+			users = append(users, memory.UserRef{Tenant: r.text(0), UserID: r.text(1)})
+			return nil
+		}, limit)
+	})
+	return users, err
+}
+
+// PendingTurns implements store.Lexicon.
+func (s *Store) PendingTurns(ctx context.Context, user memory.UserRef, maxMessages int) ([]store.Turn, error) {
+	var turns []store.Turn
+	err := s.read(ctx, "read pending turns", func(c *conn) error {
+		at, err := findUser(c, user)
+		if err != nil {
+			return err
+		}
+		turns, err = readPending(c, at, maxMessages)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return turns, nil
+}
+
+func readPending(c *conn, at found, maxMessages int) (turns []store.Turn, err error) {
+	n := 0
+	err = c.query(`SELECT t.key, t.sid, t.first_seq, t.n, s.session_key, s.session_id FROM turns t
+		CROSS JOIN sessions s ON s.sid = t.sid WHERE t.uid = ? AND (t.pending & 1) != 0
+		ORDER BY t.record_time, t.key`, func(r row) error {
+		t := store.Turn{
+			TurnRef:   store.TurnRef{Session: memory.SessionKey(r.text(4)), TurnNo: r.int(0) & maxNo},
+			SessionID: r.text(5), Scope: at.scope,
+		}
+		sid, first, count := r.int(1), r.int(2), r.int(3)
+		t.Messages, err = readRun(c, sid, store.MessageQuery{After: first - 1, Before: first + count, Limit: int(count)})
+		turns = append(turns, t)
+		if n += int(count); err == nil && n >= maxMessages {
+			return errStop
+		}
+		return err
+	}, at.uid)
+	return turns, err
+}
+
+// RetireSegments implements store.Lexicon. Each user is a write of its own; a crash in between leaves users for the
+// next call.
+func (s *Store) RetireSegments(ctx context.Context, analyzer string) (int, error) {
+	var uids []int64
+	err := s.read(ctx, "find segments to retire", func(c *conn) error {
+		return c.query(`SELECT DISTINCT uid FROM segments WHERE analyzer <> ?`, func(r row) error {
+			uids = append(uids, r.int(0))
+			return nil
+		}, analyzer)
+	})
+	if err != nil {
+		return 0, err
+	}
+	for i, uid := range uids {
+		if err := s.write(ctx, "retire segments", func(c *conn) error { return retire(c, uid) }); err != nil {
+			return i, err
+		}
+	}
+	return len(uids), nil
+}
+
+// retire deletes all of the user's segments: all of the user's turns become pending again, and a message must not be
+// both in a segment and pending.
+func retire(c *conn, uid int64) error {
+	if err := c.run(`DELETE FROM segments WHERE uid = ?`, uid); err != nil {
+		return err
+	}
+	err := c.run(`UPDATE turns SET pending = pending | 1 WHERE n > 0 AND key IN (SELECT t.key FROM sessions s
+		JOIN turns t ON t.key BETWEEN (s.sid << 32) AND (s.sid << 32 | 4294967295) WHERE s.uid = ?)`, uid)
+	if err != nil {
+		return err
+	}
+	return refreshPending(c, uid, 1)
+}

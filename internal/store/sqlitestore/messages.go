@@ -1,0 +1,353 @@
+package sqlitestore
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/store"
+)
+
+// messageColumns are what scanMessage reads, in its order.
+const messageColumns = `m.key, m.turn_no, m.id, m.role, m.origin, m.extract, m.pinned, m.create_time, m.record_time,
+	m.o200k, m.cl100k, m.name, m.text, m.parts, m.tags, m.metadata`
+
+const messageColumnCount = 16
+
+func scanMessage(r row) (memory.Message, error) {
+	m := memory.Message{
+		ID: r.text(2), Seq: r.int(0) & maxNo, TurnNo: r.int(1),
+		Role: memory.Role(r.int(3)), Origin: memory.Origin(r.int(4)), Extract: memory.ExtractMode(r.int(5)), Pinned: r.int(6) != 0,
+		CreateTime: fromMicros(r.int(7)), RecordTime: fromMicros(r.int(8)),
+		Tokens:   memory.TokenCounts{O200K: r.int(9), CL100K: r.int(10)},
+		Name:     r.text(11),
+		Metadata: r.json(15),
+	}
+	if parts := r.text(13); parts != "" {
+		if err := json.Unmarshal([]byte(parts), &m.Parts); err != nil {
+			return m, fmt.Errorf("decode parts of message %s: %w", m.ID, err)
+		}
+	} else {
+		m.Parts = []memory.Part{memory.TextPart(r.text(12))}
+	}
+	if tags := r.text(14); tags != "" {
+		if err := json.Unmarshal([]byte(tags), &m.Tags); err != nil {
+			return m, fmt.Errorf("decode tags of message %s: %w", m.ID, err)
+		}
+	}
+	return m, nil
+}
+
+func fromMicros(n int64) time.Time { return time.UnixMicro(n).UTC() }
+
+// storedBytes is the size of what a row holds in texts.
+func storedBytes(r row) (n int64) {
+	for _, i := range []int{2, 11, 12, 13, 14, 15} {
+		n += int64(len(r.text(i)))
+	}
+	if len(r) > messageColumnCount {
+		n += int64(len(r.text(messageColumnCount)) + len(r.blob(messageColumnCount+1)))
+	}
+	return n
+}
+
+// found is where a session is.
+type found struct {
+	uid, sid int64
+	scope    memory.ScopeKey
+	key      memory.SessionKey
+}
+
+func findUser(c *conn, u memory.UserRef) (f found, err error) {
+	ok, err := c.first(`SELECT uid, scope_key FROM users WHERE tenant = ? AND user_id = ?`, func(r row) error {
+		f.uid, f.scope = r.int(0), memory.ScopeKey(r.text(1))
+		return nil
+	}, u.Tenant, u.UserID)
+	if err == nil && !ok {
+		err = userNotFound(u)
+	}
+	return f, err
+}
+
+func findSession(c *conn, ref memory.SessionRef) (f found, err error) {
+	ok, err := c.first(`SELECT u.uid, u.scope_key, s.sid, s.session_key FROM users u
+		LEFT JOIN sessions s ON s.uid = u.uid AND s.session_id = ? WHERE u.tenant = ? AND u.user_id = ?`,
+		func(r row) error {
+			f = found{r.int(0), r.int(2), memory.ScopeKey(r.text(1)), memory.SessionKey(r.text(3))}
+			return nil
+		}, ref.SessionID, ref.Tenant, ref.UserID)
+	switch {
+	case err != nil:
+		return f, err
+	case !ok:
+		return f, userNotFound(ref.UserRef)
+	case f.sid == 0:
+		return f, sessionNotFound(ref)
+	}
+	return f, nil
+}
+
+// notFound reports an absence that some methods do not count as an error.
+func notFound(err error) bool {
+	r := memory.ReasonOf(err)
+	return r == memory.ReasonUserNotFound || r == memory.ReasonSessionNotFound
+}
+
+// KnownToolCalls implements store.Transcript.
+func (s *Store) KnownToolCalls(ctx context.Context, ref memory.SessionRef, callIDs []string) ([]string, error) {
+	var known []string
+	err := s.read(ctx, "find tool calls", func(c *conn) error {
+		at, err := findSession(c, ref)
+		if notFound(err) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		known, err = knownCalls(c, at, callIDs)
+		return err
+	})
+	return known, err
+}
+
+func knownCalls(c *conn, at found, callIDs []string) (known []string, err error) {
+	for _, id := range callIDs {
+		hash := at.scope.Keyed(memory.IDDigest(id))
+		ok, err := c.first(`SELECT 1 FROM tool_calls WHERE sid = ? AND call_hash = ?`, func(row) error { return nil }, at.sid, hash[:])
+		if err != nil {
+			return nil, err
+		}
+		if ok && !slices.Contains(known, id) {
+			known = append(known, id)
+		}
+	}
+	return known, nil
+}
+
+// Messages implements store.Transcript.
+func (s *Store) Messages(ctx context.Context, q store.MessageQuery) ([]memory.Message, error) {
+	var run []memory.Message
+	err := s.read(ctx, "read messages", func(c *conn) error {
+		at, err := findSession(c, q.Ref)
+		if err != nil {
+			return err
+		}
+		run, err = readRun(c, at.sid, q)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return run, nil
+}
+
+func readRun(c *conn, sid int64, q store.MessageQuery) ([]memory.Message, error) {
+	from, to := int64(1), int64(maxNo)
+	if q.After > 0 {
+		from = min(q.After, maxNo) + 1
+	}
+	if q.Before > 0 {
+		to = min(q.Before-1, maxNo)
+	}
+	if from > to {
+		return nil, nil
+	}
+	run := make([]memory.Message, 0, min(q.Limit, 256))
+	var tokens, bytes int64
+	err := c.query(runQuery(q), func(r row) error {
+		bytes += storedBytes(r)
+		if q.MaxBytes > 0 && bytes > q.MaxBytes && len(run) > 0 {
+			return errStop
+		}
+		m, err := scanMessage(r)
+		if err != nil {
+			return err
+		}
+		if q.WithOriginal && r[messageColumnCount] != nil {
+			m.Original = &memory.Original{Format: r.text(messageColumnCount), Data: r.blob(messageColumnCount + 1)}
+		}
+		run = append(run, m)
+		tokens += m.Tokens.O200K
+		if q.MaxTokens > 0 && tokens >= q.MaxTokens && len(run) >= q.MinMessages {
+			return errStop
+		}
+		return nil
+	}, place(sid, from), place(sid, to), q.Limit)
+	return run, err
+}
+
+func runQuery(q store.MessageQuery) string {
+	switch {
+	case q.WithOriginal && q.NewestFirst:
+		return `SELECT ` + messageColumns + `, o.format, o.data FROM messages m LEFT JOIN originals o ON o.key = m.key
+			WHERE m.key BETWEEN ? AND ? ORDER BY m.key DESC LIMIT ?`
+	case q.WithOriginal:
+		return `SELECT ` + messageColumns + `, o.format, o.data FROM messages m LEFT JOIN originals o ON o.key = m.key
+			WHERE m.key BETWEEN ? AND ? ORDER BY m.key LIMIT ?`
+	case q.NewestFirst:
+		return `SELECT ` + messageColumns + ` FROM messages m WHERE m.key BETWEEN ? AND ? ORDER BY m.key DESC LIMIT ?`
+	}
+	return `SELECT ` + messageColumns + ` FROM messages m WHERE m.key BETWEEN ? AND ? ORDER BY m.key LIMIT ?`
+}
+
+// MessagesAt implements store.Transcript.
+func (s *Store) MessagesAt(ctx context.Context, user memory.UserRef, places []memory.Place) ([]memory.PlacedMessage, error) {
+	if len(places) == 0 {
+		return nil, nil
+	}
+	var hits []memory.PlacedMessage
+	err := s.read(ctx, "read messages by place", func(c *conn) error {
+		at, err := findUser(c, user)
+		if notFound(err) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		hits, err = readPlaces(c, at.uid, places)
+		return err
+	})
+	return hits, err
+}
+
+// named is a session's row number and its name.
+type named struct {
+	sid       int64
+	sessionID string
+}
+
+func readPlaces(c *conn, uid int64, places []memory.Place) ([]memory.PlacedMessage, error) {
+	sessions, err := sessionsByKey(c, uid, places)
+	if err != nil {
+		return nil, err
+	}
+	at := make(map[int64]memory.Message, len(places))
+	err = c.query(`SELECT `+messageColumns+` FROM messages m WHERE m.key IN (SELECT value FROM json_each(?))`,
+		func(r row) error {
+			m, err := scanMessage(r)
+			at[r.int(0)] = m
+			return err
+		}, messageKeys(sessions, places))
+	if err != nil {
+		return nil, err
+	}
+	hits := make([]memory.PlacedMessage, 0, len(places))
+	for _, p := range places {
+		s, ok := sessions[p.Session]
+		if !ok || p.Seq < 1 || p.Seq > maxNo {
+			continue
+		}
+		if m, ok := at[place(s.sid, p.Seq)]; ok {
+			hits = append(hits, memory.PlacedMessage{Place: p, SessionID: s.sessionID, Message: m})
+		}
+	}
+	return hits, nil
+}
+
+// sessionsByKey finds the user's own sessions among those of the places.
+func sessionsByKey(c *conn, uid int64, places []memory.Place) (map[memory.SessionKey]named, error) {
+	keys := make([]memory.SessionKey, len(places))
+	for i, p := range places {
+		keys[i] = p.Session
+	}
+	slices.SortFunc(keys, cmp.Compare)
+	encoded, err := json.Marshal(slices.Compact(keys))
+	if err != nil {
+		return nil, fmt.Errorf("encode session keys: %w", err)
+	}
+	sessions := make(map[memory.SessionKey]named, len(keys))
+	err = c.query(`SELECT session_key, sid, session_id FROM sessions
+		WHERE session_key IN (SELECT value FROM json_each(?)) AND uid = ?`, func(r row) error {
+		sessions[memory.SessionKey(r.text(0))] = named{r.int(1), r.text(2)}
+		return nil
+	}, string(encoded), uid)
+	return sessions, err
+}
+
+// messageKeys returns the keys of the places as a JSON array.
+func messageKeys(sessions map[memory.SessionKey]named, places []memory.Place) string {
+	b := make([]byte, 0, 16*len(places)+2)
+	b = append(b, '[')
+	for _, p := range places {
+		s, ok := sessions[p.Session]
+		if !ok || p.Seq < 1 || p.Seq > maxNo {
+			continue
+		}
+		if len(b) > 1 {
+			b = append(b, ',')
+		}
+		b = fmt.Append(b, place(s.sid, p.Seq))
+	}
+	return string(append(b, ']'))
+}
+
+// UpdateMessage implements store.Transcript.
+func (s *Store) UpdateMessage(ctx context.Context, u store.MessageUpdate) (memory.Message, error) {
+	var m memory.Message
+	err := s.write(ctx, "update message", func(c *conn) error {
+		key, err := findMessage(c, u.Ref, u.MessageID)
+		if err != nil {
+			return err
+		}
+		if err := relabel(c, key, u); err != nil {
+			return err
+		}
+		_, err = c.first(`SELECT `+messageColumns+` FROM messages m WHERE m.key = ?`, func(r row) (err error) {
+			m, err = scanMessage(r)
+			return err
+		}, key)
+		return err
+	})
+	if err != nil {
+		return memory.Message{}, err
+	}
+	return m, nil
+}
+
+func findMessage(c *conn, ref memory.SessionRef, id string) (key int64, err error) {
+	at, err := findSession(c, ref)
+	if err != nil {
+		return 0, err
+	}
+	hash := at.scope.Keyed(memory.IDDigest(id))
+	ok, err := c.first(`SELECT i.seq FROM message_ids i JOIN messages m ON m.key = i.sid << 32 | i.seq
+		WHERE i.sid = ? AND i.id_hash = ?`, func(r row) error {
+		key = place(at.sid, r.int(0))
+		return nil
+	}, at.sid, hash[:])
+	if err == nil && !ok {
+		err = messageNotFound(ref, id)
+	}
+	return key, err
+}
+
+func relabel(c *conn, key int64, u store.MessageUpdate) error {
+	var columns []string
+	var values []any
+	if u.Tags != nil {
+		tags, err := encodeTags(*u.Tags)
+		if err != nil {
+			return err
+		}
+		columns, values = append(columns, "tags"), append(values, tags)
+	}
+	if u.Metadata != nil {
+		columns, values = append(columns, "metadata"), append(values, orNull(*u.Metadata))
+	}
+	if u.Pinned != nil {
+		columns, values = append(columns, "pinned"), append(values, asInt(*u.Pinned))
+	}
+	if u.Extract != nil {
+		columns, values = append(columns, "extract"), append(values, int(*u.Extract))
+	}
+	for i, column := range columns {
+		if err := c.run(`UPDATE messages SET `+column+` = ? WHERE key = ?`, values[i], key); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,251 @@
+package sqlitestore
+
+import (
+	"cmp"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/gofrs/flock"
+
+	"github.com/stratamem/strata/migrations"
+)
+
+const (
+	applicationID  = 0x53747261 // "Stra", in the header of every file of ours
+	minVersion     = "3.51.3"   // versions before can lose a WAL's commits when two connections reset it at once
+	defaultReaders = 4
+	fileMode       = 0o600
+)
+
+// Every connection waits for the short locks of a checkpoint or of a WAL's recovery, and maps no memory: a read
+// error of a mapped file is a signal, not an error.
+func pragmas(more ...string) []string {
+	return append([]string{"busy_timeout(5000)", "foreign_keys(1)", "temp_store(MEMORY)", "mmap_size(0)"}, more...)
+}
+
+// writing pragmas: FULL makes every COMMIT wait for the disk. Checkpoints are made beside the writer; only a WAL of
+// 4,000 pages makes it do one itself.
+func writing() []string {
+	return pragmas("journal_mode(WAL)", "synchronous(FULL)", "wal_autocheckpoint(4000)", "cache_size(-8000)")
+}
+
+func reading() []string { return pragmas("query_only(1)", "cache_size(-4000)") }
+
+// openFile makes sure that path is a file of ours of this schema, or makes it one, and holds its lock.
+func openFile(path string, log *slog.Logger) (string, *flock.Flock, error) {
+	path, err := resolve(path)
+	if err != nil {
+		return "", nil, err
+	}
+	lock, err := lockFile(path)
+	if err != nil {
+		return "", nil, err
+	}
+	if err := prepareFile(path, log); err != nil {
+		return "", nil, errors.Join(err, lock.Close())
+	}
+	return path, lock, nil
+}
+
+// resolve returns the one name of the file, so that a link cannot lead past the lock.
+func resolve(path string) (string, error) {
+	if path == "" {
+		return "", errors.New("data file: no path is set: name a file")
+	}
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return "", fmt.Errorf("data file %s: %w", path, err)
+	}
+	dir, err := filepath.EvalSymlinks(filepath.Dir(abs))
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", fmt.Errorf("data file %s: there is no directory %s: create it, or name a file elsewhere", path, filepath.Dir(abs))
+	}
+	if err != nil {
+		return "", fmt.Errorf("data file %s: %w", path, err)
+	}
+	abs = filepath.Join(dir, filepath.Base(abs))
+	if target, err := filepath.EvalSymlinks(abs); err == nil {
+		return target, nil
+	}
+	return abs, nil
+}
+
+func lockFile(path string) (*flock.Flock, error) {
+	lock := flock.New(path+".lock", flock.SetFlag(os.O_CREATE|os.O_RDWR), flock.SetPermissions(fileMode))
+	held, err := lock.TryLock()
+	if err != nil {
+		return nil, notWritable(path+".lock", err)
+	}
+	if !held {
+		return nil, fmt.Errorf("data file %s: another server%s is using it: stop that one, or name another file", path, holder(lock.Path()))
+	}
+	if err := os.WriteFile(lock.Path(), []byte(strconv.Itoa(os.Getpid())+"\n"), fileMode); err != nil {
+		return nil, errors.Join(notWritable(lock.Path(), err), lock.Close())
+	}
+	return lock, nil
+}
+
+// holder names the process that wrote the lock file, if it did.
+func holder(lockPath string) string {
+	b, err := os.ReadFile(lockPath)
+	pid := strings.TrimSpace(string(b))
+	if _, bad := strconv.Atoi(pid); err != nil || bad != nil {
+		return ""
+	}
+	return " (pid " + pid + ")"
+}
+
+func notWritable(path string, err error) error {
+	return fmt.Errorf("data file: %s cannot be written: give this user the right to write the file and its directory, and check that the disk is not mounted read-only: %w", path, err)
+}
+
+// prepareFile looks before it touches: a file of another program must be left as it is.
+func prepareFile(path string, log *slog.Logger) error {
+	if err := checkHeader(path); err != nil {
+		return err
+	}
+	c, err := dial(path, pragmas()...)
+	if err != nil {
+		return fmt.Errorf("open data file %s: %w", path, err)
+	}
+	defer c.close()
+	if err := checkVersion(c); err != nil {
+		return err
+	}
+	if err := claim(c, path); err != nil {
+		return err
+	}
+	return migrate(c, path, log)
+}
+
+// checkHeader creates the file when there is none, and refuses one that is not an SQLite database.
+func checkHeader(path string) error {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, fileMode)
+	if err != nil {
+		return notWritable(path, err)
+	}
+	defer f.Close()
+	if st, err := f.Stat(); err != nil || !st.Mode().IsRegular() {
+		return errors.Join(fmt.Errorf("data file %s is not a regular file: name another", path), err)
+	}
+	header := make([]byte, 100)
+	n, err := io.ReadFull(f, header)
+	switch {
+	case errors.Is(err, io.EOF):
+		return nil // empty: ours to fill
+	case errors.Is(err, io.ErrUnexpectedEOF), err == nil:
+		if n < len(header) || string(header[:16]) != "SQLite format 3\x00" {
+			return fmt.Errorf("data file %s is not an SQLite database: nothing was changed; name another file", path)
+		}
+		return checkOwner(path, header)
+	}
+	return fmt.Errorf("read data file %s: %w", path, err)
+}
+
+func checkOwner(path string, header []byte) error {
+	if id := binary.BigEndian.Uint32(header[68:72]); id != applicationID {
+		return fmt.Errorf("data file %s is the database of another program (application id %#x): nothing was changed; name another file", path, id)
+	}
+	return nil
+}
+
+func checkVersion(c *conn) error {
+	v, err := c.value("SELECT sqlite_version()")
+	if err != nil {
+		return fmt.Errorf("read SQLite's version: %w", err)
+	}
+	if got, _ := v.(string); compareVersions(got, minVersion) < 0 {
+		return fmt.Errorf("SQLite %s is linked, at least %s is needed: build with the module versions of go.mod", got, minVersion)
+	}
+	return nil
+}
+
+func compareVersions(a, b string) int {
+	as, bs := strings.Split(a, "."), strings.Split(b, ".")
+	for i := range min(len(as), len(bs)) {
+		x, _ := strconv.Atoi(as[i]) // a part that is no number counts as 0
+		y, _ := strconv.Atoi(bs[i])
+		if x != y {
+			return cmp.Compare(x, y)
+		}
+	}
+	return cmp.Compare(len(as), len(bs))
+}
+
+// claim marks an empty file as ours, before the WAL exists, so that the mark is in the file itself.
+func claim(c *conn, path string) error {
+	if id, err := c.value("PRAGMA application_id"); err != nil {
+		return fmt.Errorf("read data file %s: %w", path, fault("read", err))
+	} else if id != int64(applicationID) {
+		if err := mark(c, path); err != nil {
+			return err
+		}
+	}
+	v, err := c.value("PRAGMA journal_mode = WAL")
+	if err != nil {
+		return fmt.Errorf("set the journal mode of %s: %w", path, fault("write", err))
+	}
+	if v != "wal" {
+		return fmt.Errorf("data file %s: its disk allows no write-ahead log (a network disk?): put it on a local disk", path)
+	}
+	return nil
+}
+
+func mark(c *conn, path string) error {
+	if err := c.script(fmt.Sprintf("PRAGMA application_id = %d", applicationID)); err != nil {
+		return fmt.Errorf("mark data file %s: %w", path, fault("write", err))
+	}
+	return nil
+}
+
+// migrate brings the schema up to date, one transaction for each step.
+func migrate(c *conn, path string, log *slog.Logger) error {
+	v, err := c.value("PRAGMA user_version")
+	if err != nil {
+		return fmt.Errorf("read the schema version of %s: %w", path, err)
+	}
+	have, _ := v.(int64)
+	names, err := fs.Glob(migrations.SQLite, "sqlite/*.sql") // sorted by name
+	if err != nil {
+		return fmt.Errorf("list migrations: %w", err)
+	}
+	if have > int64(len(names)) {
+		return fmt.Errorf("data file %s has schema version %d, this program knows up to %d: use the newer program that wrote it", path, have, len(names))
+	}
+	for i := int(have); i < len(names); i++ {
+		if err := apply(c, names[i], i+1); err != nil {
+			return fmt.Errorf("migrate data file %s: %w", path, err)
+		}
+		log.Info("data file migrated", "path", path, "schema_version", i+1)
+	}
+	return nil
+}
+
+func apply(c *conn, name string, version int) error {
+	if !strings.HasPrefix(filepath.Base(name), fmt.Sprintf("%04d_", version)) {
+		return fmt.Errorf("%s: expected the file of version %d", name, version)
+	}
+	sql, err := fs.ReadFile(migrations.SQLite, name)
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	err = c.script(fmt.Sprintf("BEGIN IMMEDIATE;\n%s\nPRAGMA user_version = %d;\nCOMMIT;", sql, version))
+	if err != nil {
+		return fault(name, err)
+	}
+	return nil
+}
+
+// value returns the first column of the first row.
+func (c *conn) value(query string) (v any, err error) {
+	_, err = c.first(query, func(r row) error { v = r[0]; return nil })
+	return v, err
+}

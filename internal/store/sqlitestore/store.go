@@ -1,0 +1,230 @@
+// Package sqlitestore keeps the truth in one SQLite file (modernc.org/sqlite, no cgo).
+//
+// One goroutine writes, and commits what is waiting together; readers have connections of their own and see the last
+// commit. Nothing is acknowledged before COMMIT returned with synchronous=FULL. A lock file keeps a second server
+// out; a program that only reads may read beside. The file must be on a local disk.
+package sqlitestore
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"log/slog"
+	"sync"
+
+	"github.com/gofrs/flock"
+
+	"github.com/stratamem/strata/internal/store"
+)
+
+var _ store.Truth = (*Store)(nil)
+
+// Options say which file, and how.
+type Options struct {
+	Path    string        // of the data file; its directory must exist. There is no in-memory form
+	Log     *slog.Logger  // nil for none
+	Keys    func() string // mints scope and session keys: 128 random bits in lower-case hex; nil for crypto/rand
+	Readers int           // connections that read, 0 for 4
+}
+
+// Store is an open data file.
+type Store struct {
+	path    string
+	keys    func() string
+	lock    *flock.Flock
+	writer  *writer
+	readers chan *conn // idle ones; nil stands for one that must be dialled again
+	workers sync.WaitGroup
+
+	closing sync.Once
+	closed  chan struct{}
+	gone    error // of Close
+}
+
+// Stats count since Open.
+type Stats struct {
+	Commits  int64 // that succeeded, so fsyncs of the WAL
+	Requests int64 // in them, refused ones included
+}
+
+// Open opens the file, creates it when there is none, and brings its schema up to date. Its errors say what is wrong
+// with the file and what to do.
+func Open(ctx context.Context, o Options) (*Store, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Keys == nil {
+		o.Keys = randomKey
+	}
+	if o.Readers <= 0 {
+		o.Readers = defaultReaders
+	}
+	path, lock, err := openFile(o.Path, o.Log)
+	if err != nil {
+		return nil, err
+	}
+	return start(path, lock, o), nil
+}
+
+func start(path string, lock *flock.Flock, o Options) *Store {
+	s := &Store{
+		path: path, keys: o.Keys, lock: lock, readers: make(chan *conn, o.Readers), closed: make(chan struct{}),
+		writer: &writer{
+			dial: func() (*conn, error) { return dial(path, writing()...) },
+			log:  o.Log, queue: make(chan *request, queueLength), nudge: make(chan struct{}, 1),
+		},
+	}
+	for range o.Readers {
+		s.readers <- nil
+	}
+	s.workers.Go(func() {
+		defer close(s.closed)
+		s.writer.run()
+	})
+	s.workers.Go(s.checkpoint)
+	return s
+}
+
+func randomKey() string {
+	var b [16]byte
+	rand.Read(b[:]) // never fails: crypto/rand ends the program instead
+	return hex.EncodeToString(b[:])
+}
+
+// Close finishes what is queued and closes the file. Calls that come later get SHUTTING_DOWN.
+func (s *Store) Close() error {
+	s.closing.Do(func() {
+		s.writer.stop()
+		s.workers.Wait()
+		var errs []error
+		for range cap(s.readers) {
+			if c := <-s.readers; c != nil {
+				errs = append(errs, c.close())
+			}
+		}
+		s.gone = errors.Join(append(errs, s.lock.Close())...)
+	})
+	return s.gone
+}
+
+// Stats returns how much was committed together.
+func (s *Store) Stats() Stats {
+	return Stats{Commits: s.writer.commits.Load(), Requests: s.writer.requests.Load()}
+}
+
+// Check reads, and, when the last commit failed, finds out by a small write whether the reason still holds.
+func (s *Store) Check(ctx context.Context) error {
+	err := s.read(ctx, "check the data file", func(c *conn) error {
+		_, err := c.value("SELECT n FROM probe")
+		return err
+	})
+	if err != nil || !s.writer.sick.Load() {
+		return err
+	}
+	return s.write(ctx, "check the data file", func(c *conn) error {
+		return c.run("UPDATE probe SET n = n + 1")
+	})
+}
+
+// write has do done by the writer, in a transaction.
+func (s *Store) write(ctx context.Context, what string, do func(*conn) error) error {
+	return fault(what, s.writer.submit(ctx, do))
+}
+
+// read runs do on a connection that sees one instant of the file. ctx is heeded before it starts; what do reads is
+// bounded by its caller.
+func (s *Store) read(ctx context.Context, what string, do func(*conn) error) error {
+	c, err := s.reader(ctx)
+	if err != nil {
+		return fault(what, err)
+	}
+	err = snapshot(c, do)
+	if isBroken(err) {
+		err = errors.Join(err, c.close())
+		c = nil
+	}
+	s.readers <- c
+	return fault(what, err)
+}
+
+func (s *Store) reader(ctx context.Context) (*conn, error) {
+	select {
+	case <-s.closed:
+		return nil, shuttingDown()
+	default:
+	}
+	select {
+	case c := <-s.readers:
+		return s.dialled(c)
+	case <-s.closed:
+		return nil, shuttingDown()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+func (s *Store) dialled(c *conn) (*conn, error) {
+	if c != nil {
+		return c, nil
+	}
+	c, err := dial(s.path, reading()...)
+	if err != nil {
+		s.readers <- nil
+		return nil, err
+	}
+	return c, nil
+}
+
+func snapshot(c *conn, do func(*conn) error) error {
+	if err := c.run("BEGIN"); err != nil {
+		return err
+	}
+	err := do(c)
+	if end := c.run("COMMIT"); err == nil {
+		return end
+	}
+	return err
+}
+
+// checkpoint moves the WAL into the file beside the writer, so that no acknowledgement waits for it.
+func (s *Store) checkpoint() {
+	var c *conn
+	for {
+		select {
+		case <-s.closed:
+			if c != nil {
+				s.logClose(c.close())
+			}
+			return
+		case <-s.writer.nudge:
+			c = s.checkpointOnce(c)
+		}
+	}
+}
+
+// checkpointOnce returns the connection to use the next time. A checkpoint that fails is made up for by the next
+// one, or by the writer.
+func (s *Store) checkpointOnce(c *conn) *conn {
+	if c == nil {
+		var err error
+		if c, err = dial(s.path, writing()...); err != nil {
+			s.logClose(err)
+			return nil
+		}
+	}
+	if _, err := c.value("PRAGMA wal_checkpoint(PASSIVE)"); err != nil {
+		s.logClose(errors.Join(err, c.close()))
+		return nil
+	}
+	return c
+}
+
+func (s *Store) logClose(err error) {
+	if err != nil {
+		s.writer.log.Warn("a checkpoint of the data file failed", "error", err)
+	}
+}
