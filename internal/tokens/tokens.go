@@ -1,0 +1,145 @@
+// Package tokens counts the tokens of texts and messages. It is pure.
+package tokens
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/stratamem/strata/internal/memory"
+)
+
+// Counter says what a text costs. A cost is in units, and Per units make a token, so that costs of many short texts
+// add up without rounding each of them. Every Counter must be safe for concurrent use, must take time linear in the
+// text up to a logarithm, and must cost nothing for the empty text.
+type Counter interface {
+	// Name is the counter's name in policies and replies.
+	Name() string
+	// Cost is what s costs, in units.
+	Cost(s string) int64
+	// Per is how many units make a token, at least 1.
+	Per() int64
+}
+
+// The names that ByName knows.
+const (
+	O200K    = "o200k_base"
+	CL100K   = "cl100k_base"
+	Chars4   = "chars_4"
+	Estimate = "estimate"
+)
+
+// Names are the names that ByName knows, in the order in which they are documented.
+func Names() []string { return []string{O200K, CL100K, Chars4, Estimate} }
+
+// ByName answers the counter of that name. An unknown name is a memory.Error naming the known ones.
+func ByName(name string) (Counter, error) {
+	switch name {
+	case O200K:
+		return bpe{name: O200K, codec: o200k}, nil
+	case CL100K:
+		return bpe{name: CL100K, codec: cl100k}, nil
+	case Chars4:
+		return chars4{}, nil
+	case Estimate:
+		return estimate{}, nil
+	}
+	return nil, memory.InvalidField("counter", "no token counter is named %q; use one of %s", name, strings.Join(Names(), ", "))
+}
+
+// Tokens is what a cost comes to in tokens, rounded up.
+func Tokens(c Counter, cost int64) int64 {
+	return (cost + c.Per() - 1) / c.Per()
+}
+
+// chars4 counts four Unicode code points as a token.
+type chars4 struct{}
+
+func (chars4) Name() string        { return Chars4 }
+func (chars4) Per() int64          { return 4 }
+func (chars4) Cost(s string) int64 { return int64(utf8.RuneCountInString(s)) }
+
+// ImageTokens is what an image is counted as, whatever its size: Anthropic documents about 1,600 tokens as the most
+// that an image takes before it is scaled down
+// (https://docs.anthropic.com/en/docs/build-with-claude/vision#evaluate-image-size).
+const ImageTokens = 1600
+
+// IsImage reports whether a part is an image, inline or by reference.
+func IsImage(p memory.Part) bool {
+	return (p.Kind == memory.PartBlob || p.Kind == memory.PartURI) && strings.HasPrefix(strings.ToLower(p.MIMEType), "image/")
+}
+
+// Placeholder is the text that stands for an attachment where the attachment itself cannot stand.
+func Placeholder(p memory.Part) string {
+	kind := p.MIMEType
+	if kind == "" {
+		kind = "attachment"
+	}
+	if p.Kind == memory.PartURI {
+		return "[" + kind + ", " + p.URI + "]"
+	}
+	return fmt.Sprintf("[%s, %d bytes]", kind, len(p.Data))
+}
+
+// Join is what stands between the parts of a message where they become one text.
+const Join = "\n\n"
+
+// Content is the cost of what a message says: its texts, the names and arguments of its tool calls, and what is
+// inside its tool results. An image costs ImageTokens, another attachment its Placeholder. Between two parts the Join
+// is counted. Reasoning and opaque parts cost nothing here: opaque parts are never rendered, and reasoning only where
+// a provider wants it back, which whoever renders it must count.
+func Content(m memory.Message, c Counter) int64 {
+	return partsCost(m.Parts, c)
+}
+
+func partsCost(parts []memory.Part, c Counter) int64 {
+	var cost int64
+	for i, p := range parts {
+		if i > 0 {
+			cost += c.Cost(Join)
+		}
+		cost += partCost(p, c)
+	}
+	return cost
+}
+
+func partCost(p memory.Part, c Counter) int64 {
+	switch p.Kind {
+	case memory.PartText:
+		return c.Cost(p.Text)
+	case memory.PartToolCall:
+		return c.Cost(p.Name) + c.Cost(p.Arguments)
+	case memory.PartToolResult:
+		return partsCost(p.Parts, c)
+	case memory.PartBlob, memory.PartURI:
+		if IsImage(p) {
+			return ImageTokens * c.Per()
+		}
+		return c.Cost(Placeholder(p))
+	}
+	return 0
+}
+
+// CountMessage counts a message's Content by each vocabulary whose counts are stored.
+func CountMessage(m memory.Message) memory.TokenCounts {
+	return memory.TokenCounts{
+		O200K:  Content(m, bpe{name: O200K, codec: o200k}),
+		CL100K: Content(m, bpe{name: CL100K, codec: cl100k}),
+	}
+}
+
+// FromStored answers the cost of a message's Content from its stored counts, false when they do not hold the
+// counter's: then it must be counted.
+func FromStored(counts memory.TokenCounts, c Counter) (int64, bool) {
+	switch c.Name() {
+	case O200K:
+		return counts.O200K, counts.O200K > 0
+	case CL100K:
+		return counts.CL100K, counts.CL100K > 0
+	}
+	return 0, false
+}
+
+// Known reports whether ByName knows the name.
+func Known(name string) bool { return slices.Contains(Names(), name) }

@@ -1,0 +1,174 @@
+package tokens_test
+
+import (
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/tokens"
+)
+
+func counter(t testing.TB, name string) tokens.Counter {
+	t.Helper()
+	c, err := tokens.ByName(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func TestCounters(t *testing.T) {
+	t.Run("every name has a counter of that name", func(t *testing.T) {
+		for _, name := range tokens.Names() {
+			if got := counter(t, name).Name(); got != name || !tokens.Known(name) {
+				t.Errorf("ByName(%q).Name() = %q", name, got)
+			}
+		}
+	})
+	t.Run("an unknown name is refused with the known ones", func(t *testing.T) {
+		_, err := tokens.ByName("p50k")
+		if err == nil || !strings.Contains(err.Error(), "o200k_base, cl100k_base, chars_4, estimate") || tokens.Known("p50k") {
+			t.Errorf("err = %v", err)
+		}
+	})
+	t.Run("the empty text costs nothing", func(t *testing.T) {
+		for _, name := range tokens.Names() {
+			if got := counter(t, name).Cost(""); got != 0 {
+				t.Errorf("%s: %d", name, got)
+			}
+		}
+	})
+	t.Run("the vocabularies count as OpenAI's do", func(t *testing.T) {
+		// The counts of the OpenAI cookbook's "How to count tokens with tiktoken".
+		for text, want := range map[string][2]int64{
+			"antidisestablishmentarianism": {6, 6},
+			"2 + 2 = 4":                    {7, 7},
+			"お誕生日おめでとう":                    {8, 9},
+		} {
+			if got := counter(t, tokens.O200K).Cost(text); got != want[0] {
+				t.Errorf("o200k_base(%q) = %d, want %d", text, got, want[0])
+			}
+			if got := counter(t, tokens.CL100K).Cost(text); got != want[1] {
+				t.Errorf("cl100k_base(%q) = %d, want %d", text, got, want[1])
+			}
+		}
+	})
+	t.Run("characters are divided by four once, at the end", func(t *testing.T) {
+		c := counter(t, tokens.Chars4)
+		if got := tokens.Tokens(c, c.Cost("abc")+c.Cost("日本")); got != 2 {
+			t.Errorf("5 characters = %d tokens, want 2", got)
+		}
+	})
+	t.Run("many goroutines may count at once", func(t *testing.T) {
+		var wg sync.WaitGroup
+		for range 8 {
+			wg.Go(func() {
+				for _, name := range tokens.Names() {
+					counter(t, name).Cost("hello world")
+				}
+			})
+		}
+		wg.Wait()
+	})
+}
+
+func TestMessages(t *testing.T) {
+	m := memory.Message{Parts: []memory.Part{
+		memory.TextPart("hello world"),
+		{Kind: memory.PartReasoning, Text: "not counted here"},
+		{Kind: memory.PartToolCall, CallID: "c", Name: "add", Arguments: `{"a":1}`},
+		{Kind: memory.PartToolResult, CallID: "c", Parts: []memory.Part{memory.TextPart("two"), {Kind: memory.PartBlob, MIMEType: "application/pdf", Data: []byte("1234")}}},
+		{Kind: memory.PartURI, MIMEType: "image/png", URI: "https://example.com/a.png"},
+	}}
+	c := counter(t, tokens.Chars4)
+	t.Run("content is text, calls, results, placeholders and images, with the joins", func(t *testing.T) {
+		want := int64(len("hello world")+len(`add{"a":1}`)+len("two")+len("[application/pdf, 4 bytes]")) + 5*2 + 4*tokens.ImageTokens
+		if got := tokens.Content(m, c); got != want {
+			t.Errorf("Content = %d, want %d", got, want)
+		}
+	})
+	t.Run("stored counts stand for counting", func(t *testing.T) {
+		counts := tokens.CountMessage(m)
+		for _, name := range []string{tokens.O200K, tokens.CL100K} {
+			got, ok := tokens.FromStored(counts, counter(t, name))
+			if want := tokens.Content(m, counter(t, name)); !ok || got != want {
+				t.Errorf("FromStored(%s) = %d, %v, want %d", name, got, ok, want)
+			}
+		}
+	})
+	t.Run("what is not stored must be counted", func(t *testing.T) {
+		if _, ok := tokens.FromStored(memory.TokenCounts{O200K: 3, CL100K: 3}, c); ok {
+			t.Error("chars_4 is not stored")
+		}
+		if _, ok := tokens.FromStored(memory.TokenCounts{}, counter(t, tokens.O200K)); ok {
+			t.Error("nothing is stored")
+		}
+	})
+}
+
+// samples are texts of our own in the scripts that the estimate must be safe for.
+var samples = map[string]string{
+	"English":  "I moved to Lisbon in March because my sister Catarina lives there, and honestly the weather helps. Could you remind me what we decided about the flat's deposit? The landlord's lawyer, Mr. Szczepański, wants 1,250 euros.",
+	"names":    "Xochitl Quetzalcoatl met Siobhan Ni Bhriain and Mstislav Rostropovich near Llanfairpwllgwyngyll; Aoife pronounced it brilliantly.",
+	"Korean":   "저는 작년 봄에 부산으로 이사했고 요즘은 주말마다 광안리 해변에서 달리기를 합니다. 다음 주 회의를 목요일 오후 세 시로 옮길 수 있을까요? 김치찌개 레시피도 알려 주세요.",
+	"Japanese": "先週の金曜日に京都へ行って、抹茶のケーキを食べました。来月は友達と一緒に北海道を旅行する予定です。おすすめのホテルを教えていただけますか?",
+	"Chinese":  "我去年春天搬到了杭州,现在每个周末都去西湖边跑步。请帮我把下周的会议改到星期四下午三点,顺便推荐几家附近的餐厅。",
+	"Spanish":  "El año pasado me mudé a Sevilla porque mi hermano pequeño está estudiando allí; ¿podrías recordarme qué decidimos sobre la habitación? También quería saber cuándo salió el último autobús.",
+	"German":   "Die Straßenbahnhaltestelle liegt gegenüber dem Geschäft, in dem wir letztes Jahr Küchenstühle gekauft haben.",
+	"Russian":  "В прошлом году я переехал в другой город, потому что там живёт моя сестра, и погода намного лучше.",
+	"code":     "func (s *Store) Append(ctx context.Context, p AppendParams) (AppendResult, error) {\n\tif err := s.check(p); err != nil {\n\t\treturn AppendResult{}, fmt.Errorf(\"append turn: %w\", err)\n\t}\n\tfor i := range p.Messages { seq[i] += 0x7F }\n}\n",
+	"JSON":     `{"id":"call_9aZ3","ok":true,"items":[{"sku":"QX-1187-B","price":19.99},{"sku":"QX-2001-A","price":5}],"at":"2024-05-08T13:45:12.123456Z"}`,
+	"base64":   "iVBORw0KGgoAAAANSUhEUgAAAAUAAAAFCAYAAACNbyblAAAAHElEQVQI12P4//8/w38GIAXDIBKE0DHxgljNBAAO9TXL0Y4OHwAAAABJRU5ErkJggg==",
+	"hex":      "7f9c2ba4e88f827d616045507605853ed73b8093f6efbc88eb1a6eacfa66ef26 550e8400-e29b-41d4-a716-446655440000",
+	"digits":   "3.14159265358979323846 2024-11-05 +49 170 1234567 1000000 7 8 9 10 11",
+	"emoji":    "🎉🎉 그래요! 👩‍👩‍👧‍👦 🇰🇷🇫🇷 ❤️‍🔥 ok 👍🏽 🤷🏻‍♀️ ☃️ ✨",
+	"shouting": "PLEASE STOP SENDING ME THOSE AUTOMATIC NEWSLETTERS, I UNSUBSCRIBED TWICE ALREADY!!!",
+	"table":    "| name | qty | price |\n|------|----:|------:|\n| bolt |  12 |  0.40 |\n\n\n    - indented   item\n",
+	"Arabic":   "انتقلت العام الماضي إلى مدينة أخرى لأن أختي تعيش هناك والطقس أفضل بكثير.",
+	"Hindi":    "मैं पिछले साल दूसरे शहर में चला गया क्योंकि मेरी बहन वहाँ रहती है।",
+	"Thai":     "ปีที่แล้วฉันย้ายไปอยู่เชียงใหม่เพราะพี่สาวอยู่ที่นั่นและอากาศดีกว่ามาก",
+}
+
+func TestEstimate(t *testing.T) {
+	c := counter(t, tokens.Estimate)
+	t.Run("it never counts less than either vocabulary, and not absurdly more", func(t *testing.T) {
+		for name, text := range samples {
+			got := tokens.Tokens(c, c.Cost(text))
+			o, cl := counter(t, tokens.O200K).Cost(text), counter(t, tokens.CL100K).Cost(text)
+			t.Logf("%-9s estimate %4d, o200k_base %4d (%.2f×), cl100k_base %4d (%.2f×)", name, got, o, float64(got)/float64(o), cl, float64(got)/float64(cl))
+			if got < o || got < cl {
+				t.Errorf("%s: %d is less than o200k_base %d or cl100k_base %d", name, got, o, cl)
+			}
+			if got > 2*max(o, cl) {
+				t.Errorf("%s: %d is more than twice %d", name, got, max(o, cl))
+			}
+		}
+	})
+	t.Run("joining two texts never costs more than both", func(t *testing.T) {
+		for name, text := range samples {
+			for i := range text {
+				if c.Cost(text) > c.Cost(text[:i])+c.Cost(text[i:]) {
+					t.Fatalf("%s: cut at %d", name, i)
+				}
+			}
+		}
+	})
+}
+
+func TestHostileTextIsCountedInBoundedTime(t *testing.T) {
+	for _, name := range tokens.Names() {
+		counter(t, name).Cost("warm")
+		for _, unit := range []string{"a", "A", " ", "\n", "0", "-", "가", "🎉", " \n", "aA", "\xff", "\u0301", "'s", " a"} {
+			text := strings.Repeat(unit, 1<<20/len(unit))
+			done := make(chan struct{})
+			go func() { counter(t, name).Cost(text); close(done) }()
+			select {
+			case <-done:
+			case <-time.After(30 * time.Second):
+				t.Fatalf("%s takes longer than 30 s for 1 MiB of %q", name, unit)
+			}
+		}
+	}
+}
