@@ -22,8 +22,11 @@ func (estimate) Per() int64   { return estimatePer }
 
 // The costs, in units.
 const (
-	costWord     = 12 // of a word of Latin letters, beside its letters
-	costLetter   = 3  // of an ASCII letter
+	costWord     = 12 // of a word of Latin letters after a blank, beside its letters
+	costInner    = 16 // of Latin letters after anything else: names in code, hexadecimal, base64
+	costLetter   = 3  // of an ASCII letter among the first shortWord of a word
+	costLate     = 11 // of an ASCII letter beyond them: long words are rare ones
+	shortWord    = 6
 	costAccented = 12 // of a Latin letter beyond ASCII
 	costAlphabet = 14 // of a letter of another script that takes two bytes
 	costHangul   = 30
@@ -48,7 +51,7 @@ const (
 
 func (estimate) Cost(s string) int64 {
 	var cost int64
-	var digits int
+	var digits, letters int
 	run := runNone
 	for i := 0; i < len(s); {
 		r, n := rune(s[i]), 1
@@ -68,6 +71,12 @@ func (estimate) Cost(s string) int64 {
 			continue
 		}
 		digits = 0
+		if letters = letters + 1; !isLetter(r) {
+			letters = 0
+		}
+		if letters > shortWord {
+			cost += costLate - costLetter
+		}
 		c, next := step(r, n, run)
 		cost += c
 		run = next
@@ -95,16 +104,28 @@ func step(r rune, n int, run runKind) (int64, runKind) {
 		if run == runLower || run == runUpper {
 			return costLetter, runLower
 		}
-		return costWord + costLetter, runLower
+		return word(run) + costLetter, runLower
 	case r >= 'A' && r <= 'Z':
 		if run == runUpper {
 			return costLetter * 2, runUpper
 		}
-		return costWord + costLetter, runUpper
+		return word(run) + costLetter, runUpper
 	case r < utf8.RuneSelf:
 		return blank(run) + costToken, runMark
 	}
 	return wide(r, n, run)
+}
+
+// word is what the beginning of a Latin word costs.
+func word(run runKind) int64 {
+	if run == runBlank {
+		return costWord
+	}
+	return costInner
+}
+
+func isLetter(r rune) bool {
+	return r|0x20 >= 'a' && r|0x20 <= 'z'
 }
 
 // blank is what is owed for a single blank once it turns out not to stand before a word.
@@ -122,7 +143,7 @@ func wide(r rune, n int, run runKind) (int64, runKind) {
 		if run == runLower || run == runUpper {
 			return costAccented, runLower
 		}
-		return costWord + costAccented, runLower
+		return word(run) + costAccented, runLower
 	case n == 2 && unicode.IsLetter(r):
 		return costAlphabet + blank(run), runMark
 	case n <= 2:
