@@ -1,0 +1,137 @@
+// Package assembly makes the context of the next model call: it decides what stands in it within a token budget, and
+// renders it by the rules of a provider. It is pure: equal inputs give equal bytes.
+package assembly
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/policy"
+	"github.com/stratamem/strata/internal/tokens"
+)
+
+// Render is the form of the context. The numbers are those of the API.
+type Render int
+
+// The forms.
+const (
+	RenderStructured Render = iota + 1 // no rendering; the items carry texts and messages
+	RenderText                         // one text
+	RenderOpenAI                       // {"messages": […]} by the rules of OpenAI's chat completions
+	RenderAnthropic                    // {"system": "…", "messages": […]} by the rules of Anthropic's messages
+)
+
+// SectionKind names a part of the context. The numbers are those of the API, and the order of the context.
+type SectionKind int
+
+// The sections.
+const (
+	SectionInstructions SectionKind = iota + 1
+	SectionState
+	SectionRecalled
+	SectionRecent
+	SectionPending
+)
+
+// OmitReason says why something is not in the context. The numbers are those of the API.
+type OmitReason int
+
+// The reasons.
+const (
+	OmitBudget         OmitReason = iota + 1 // the token budget was used up
+	OmitOrphanResult                         // a tool result whose call is nowhere in the session
+	OmitUnansweredCall                       // a tool call without a result; what else its message says is kept
+	OmitNotRenderable                        // nothing in it can be rendered
+	OmitReplySize                            // the reply would have passed MaxBytes
+)
+
+// DefaultRecallShare is the share of the budget that recalled messages get when there is that much worth recalling.
+const DefaultRecallShare = .30
+
+// Policy is what of a profile decides the assembly.
+type Policy struct {
+	RecentN     int     // how many of the last messages come before anything recalled
+	RecallShare float64 // 0 to 1; 0 gives recall what the tail leaves
+	State       bool    // whether the context has the session's state
+	Recalled    bool    // whether it has recalled messages
+	Recent      bool    // whether it has the session's latest messages
+	MemoryRole  policy.MemoryRole
+}
+
+// Input is everything a context is made of.
+type Input struct {
+	Instructions string
+	State        json.RawMessage // a JSON object; nil for none
+	Session      memory.SessionKey
+	SessionID    string
+	Recalled     []Recalled       // the best first
+	Tail         []memory.Message // the session's last messages, oldest first, contiguous, ending at LastSeq
+	LastSeq      int64
+	Pending      []memory.Message // not recorded yet, so without a Seq
+	Policy       Policy
+	Available    int64 // the most tokens the context may take
+	MaxBytes     int   // the most bytes the reply may take; 0 for no limit
+	Counter      tokens.Counter
+	Render       Render
+}
+
+// Recalled is a message that recall found.
+type Recalled struct {
+	memory.PlacedMessage
+	Span Span // the passage to show, in bytes of the message's PlainText; the zero Span shows all of it
+}
+
+// Span is a part of a text, from Start up to but not including End.
+type Span struct {
+	Start, End int
+}
+
+// Result is a context.
+type Result struct {
+	Sections  []Section // in the order of the context, without the empty ones
+	Rendering string    // "" when structured
+	Tokens    int64     // what the context takes, never more than Available
+	Coverage  Coverage
+	Omitted   []Omission // by session id and seq, at most MaxOmitted
+}
+
+// Section is one part of a context.
+type Section struct {
+	Kind   SectionKind
+	Items  []Item
+	Tokens int64 // fence and overheads included
+}
+
+// Item is one thing in a section.
+type Item struct {
+	SessionID  string // "" for instructions, state and pending messages
+	MessageID  string
+	Seq        int64
+	Role       memory.Role
+	Name       string
+	CreateTime time.Time
+	Tokens     int64
+	Cut        *Span           // in Unicode code points of the message's PlainText; nil when all of it is shown
+	Rank       int             // of a recalled item: its index in Input.Recalled
+	Text       string          // instructions, state or recalled text; only in a structured result
+	Message    *memory.Message // of a recent or pending item; only in a structured result
+}
+
+// Coverage says which of the session's messages the context stands for.
+type Coverage struct {
+	SummaryThrough int64
+	RawFrom        int64             // from here to the head messages stand verbatim, but for Gaps; LastSeq + 1 when none does
+	Gaps           []memory.SeqRange // what stands neither in a summary nor verbatim
+}
+
+// MaxOmitted is the most ranges of a Result's Omitted. Where there are more, the oldest of a session are joined.
+const MaxOmitted = 100
+
+// Omission is a range of messages that are not, or not wholly, in the context. Seqs above the session's last are
+// pending messages, counted in their order.
+type Omission struct {
+	SessionID string
+	From, To  int64
+	Reason    OmitReason
+}
