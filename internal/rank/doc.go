@@ -1,0 +1,66 @@
+// Package rank finds old messages by their words. It holds one user's lexical index: in memory to be searched, and as
+// immutable segments to be stored. It is pure: equal documents and queries give equal answers, in whatever order the
+// documents came.
+package rank
+
+import (
+	"sort"
+
+	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/text"
+)
+
+// Doc is what the index keeps of one message: no words, only their terms.
+type Doc struct {
+	memory.Place
+	Role         memory.Role
+	Name         string // of the speaker; "" for none
+	CreateMillis int64  // create time, milliseconds since 1970 in UTC
+	Question     bool   // the message ends with a question
+	Passages     []Passage
+}
+
+// Passage is the unit that is scored. Spans are bytes of memory.Message.PlainText.
+type Passage struct {
+	text.Span
+	Terms []TermCount // by term, each one once
+}
+
+// TermCount says how often a term stands in a passage.
+type TermCount struct {
+	Term  string
+	Count int // 1 to maxCount
+}
+
+// maxCount is the most that a term counts in one passage. A passage of text.PassageTokens cannot reach it; the limit
+// keeps a damaged segment from outweighing everything.
+const maxCount = 4096
+
+// Analyze makes the document of a message. The message must be recallable (memory.Message.Recallable). One without
+// words has no passages and is never found, but its role and place matter to its neighbours.
+func Analyze(m memory.PlacedMessage) Doc {
+	words := m.Message.PlainText()
+	doc := Doc{
+		Place: m.Place, Role: m.Message.Role, Name: m.Message.Name,
+		CreateMillis: m.Message.CreateTime.UnixMilli(), Question: text.AsksQuestion(words),
+	}
+	for _, span := range text.Passages(words) {
+		doc.Passages = append(doc.Passages, Passage{Span: span, Terms: count(text.Terms(span.Of(words)))})
+	}
+	return doc
+}
+
+// count returns each term once, sorted. It reorders terms.
+func count(terms []string) []TermCount {
+	sort.Strings(terms)
+	var out []TermCount
+	for _, t := range terms {
+		switch n := len(out); {
+		case n > 0 && out[n-1].Term == t:
+			out[n-1].Count = min(out[n-1].Count+1, maxCount)
+		default:
+			out = append(out, TermCount{Term: t, Count: 1})
+		}
+	}
+	return out
+}

@@ -1,0 +1,320 @@
+package rank
+
+import (
+	"math"
+	"slices"
+	"sync"
+	"time"
+	"unsafe"
+
+	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/text"
+)
+
+// Index is one user's lexical index. Calls of Search may run at the same time as each other, never at the same time as
+// Add or AddSegment.
+//
+// A passage's field is spread at query time: postings hold own words only, and each counts in the neighbours' fields
+// too. All weights are multiples of 1/65536, so sums of term frequencies and lengths are exact, and it does not matter
+// in which order documents came.
+type Index struct {
+	weights  [2]KindWeights // by kindNo
+	sessions map[memory.SessionKey]*session
+	messages []message
+	spread   [][maxEdges]edge // of each message: where its words count too
+
+	// One entry for each passage.
+	passMessage []int32
+	passSpan    []span32
+	passWords   []int32   // own words
+	passLength  []float64 // of the field
+	passKind    []kindNo
+
+	termNo   map[string]int32
+	postings [][]posting // by term, each list by passage
+	names    labels[string]
+	days     labels[int64]
+
+	lengths  [2]float64 // sums over the passages of a kind
+	counts   [2]int     // passages of a kind
+	capacity int64      // of all lists of postings
+	chars    int64      // of all terms
+	scratch  sync.Pool
+}
+
+// kindNo is a Kind as an index.
+type kindNo uint8
+
+const (
+	kindPerson kindNo = iota
+	kindAssistantChat
+)
+
+func (k kindNo) kind() Kind {
+	if k == kindPerson {
+		return KindPerson
+	}
+	return KindAssistantChat
+}
+
+// session holds a session's messages by seq.
+type session struct {
+	key      memory.SessionKey
+	messages []int32
+	replies  bool // one of them is an assistant's
+	dirty    bool
+	from, to int // positions to be settled, to excluded, while dirty
+}
+
+type message struct {
+	seq         int64
+	create      int64
+	words       int32 // of all its passages
+	first, last int32 // its passages, last excluded
+	name, day   int32 // labels; name -1 for none
+	session     *session
+	role        memory.Role
+	kind        kindNo
+	question    bool
+	settled     bool // its passages are in lengths and counts
+}
+
+// maxEdges is four neighbours and the message that a reply answers.
+const maxEdges = 5
+
+// edge says that a message's words count in the passages from first to last, excluded.
+type edge struct {
+	first, last int32
+	weight      float32 // exact: a small multiple of 1/65536; 0 ends the list
+}
+
+// reach is how far a message acts within its session: a reply is looked for this far behind the user's message.
+const reach = 8
+
+// NewIndex returns an empty index with DefaultWeights.
+func NewIndex() *Index { return NewIndexWith(DefaultWeights()) }
+
+// NewIndexWith returns an empty index with the given weights.
+func NewIndexWith(w Weights) *Index {
+	x := &Index{
+		weights:  [2]KindWeights{exact(w.Person), exact(w.AssistantChat)},
+		sessions: map[memory.SessionKey]*session{},
+		termNo:   map[string]int32{},
+		names:    newLabels[string](),
+		days:     newLabels[int64](),
+	}
+	x.scratch.New = func() any { return &scratch{} }
+	return x
+}
+
+// exact rounds what is summed.
+func exact(w KindWeights) KindWeights {
+	for _, v := range []*float64{&w.Before, &w.BeforeQuestion, &w.After, &w.TwoBefore, &w.TwoAfter, &w.Reply, &w.Name, &w.Date} {
+		*v = quantum(*v)
+	}
+	return w
+}
+
+func quantum(v float64) float64 { return math.Round(v*65536) / 65536 }
+
+// Messages returns how many messages the index holds.
+func (x *Index) Messages() int { return len(x.messages) }
+
+// Passages returns how many passages the index holds.
+func (x *Index) Passages() int { return len(x.passMessage) }
+
+// Bytes returns about how much memory the index takes.
+func (x *Index) Bytes() int64 {
+	const perTerm = 64 // the string's header, its entry in the map and the list's header
+	perMessage := int64(unsafe.Sizeof(message{})) + int64(unsafe.Sizeof([maxEdges]edge{})) + 12
+	perPassage := int64(4 + unsafe.Sizeof(span32{}) + 4 + 8 + 1)
+	return int64(len(x.messages))*perMessage + int64(len(x.passMessage))*perPassage +
+		int64(len(x.postings))*perTerm + x.chars + x.capacity*int64(unsafe.Sizeof(posting{}))
+}
+
+// Has reports whether the message at the place is in the index.
+func (x *Index) Has(p memory.Place) bool {
+	s := x.sessions[p.Session]
+	if s == nil {
+		return false
+	}
+	_, ok := x.position(s, p.Seq)
+	return ok
+}
+
+// position is where a seq stands or belongs in a session.
+func (x *Index) position(s *session, seq int64) (int, bool) {
+	if n := len(s.messages); n == 0 || x.messages[s.messages[n-1]].seq < seq {
+		return n, false
+	}
+	return slices.BinarySearchFunc(s.messages, seq, func(m int32, seq int64) int {
+		return int(min(max(x.messages[m].seq-seq, -1), 1))
+	})
+}
+
+// Add takes documents in any order. One whose place is present already is skipped.
+func (x *Index) Add(docs ...Doc) {
+	touched := map[*session]struct{}{}
+	for _, d := range docs {
+		m, ok := x.insert(d, touched)
+		if !ok {
+			continue
+		}
+		for _, p := range d.Passages {
+			pass := x.addPassage(m, span32{int32(p.Start), int32(p.End)})
+			for _, t := range p.Terms {
+				x.addPosting(t.Term, posting{pass, int32(t.Count)})
+			}
+		}
+	}
+	x.settle(touched)
+}
+
+// AddSegment takes the documents of a segment as Add does. Damaged data is refused, and the index stays as it was.
+func (x *Index) AddSegment(data []byte) error {
+	seg, err := parseSegment(data)
+	if err != nil {
+		return err
+	}
+	touched := map[*session]struct{}{}
+	pass := x.insertSegment(seg, touched)
+	backing := make([]posting, 0, len(seg.postings))
+	from := int32(0)
+	for i, term := range seg.terms {
+		start := len(backing)
+		for _, p := range seg.postings[from:seg.ends[i]] {
+			if to := pass[p.pass]; to >= 0 {
+				backing = append(backing, posting{to, p.count})
+				x.count(to, p.count)
+			}
+		}
+		from = seg.ends[i]
+		x.addPostings(term, backing[start:len(backing):len(backing)])
+	}
+	x.settle(touched)
+	return nil
+}
+
+// insertSegment returns where each passage of the segment went, -1 for one that is skipped.
+func (x *Index) insertSegment(seg *segment, touched map[*session]struct{}) []int32 {
+	pass := make([]int32, 0, len(seg.spans))
+	x.messages = slices.Grow(x.messages, len(seg.messages))
+	for _, sm := range seg.messages {
+		m, ok := x.insert(sm.Doc, touched)
+		for range sm.passages {
+			to := int32(-1)
+			if ok {
+				to = x.addPassage(m, seg.spans[len(pass)])
+			}
+			pass = append(pass, to)
+		}
+	}
+	return pass
+}
+
+// insert adds a message without its passages.
+func (x *Index) insert(d Doc, touched map[*session]struct{}) (m int32, ok bool) {
+	s := x.sessions[d.Session]
+	if s == nil {
+		s = &session{key: d.Session}
+		x.sessions[d.Session] = s
+	}
+	at, present := x.position(s, d.Seq)
+	if present {
+		return 0, false
+	}
+	m, first := int32(len(x.messages)), int32(len(x.passMessage))
+	x.messages = append(x.messages, message{
+		seq: d.Seq, create: d.CreateMillis, first: first, last: first, session: s,
+		name: -1, day: x.dayLabel(d.CreateMillis, m), role: d.Role, question: d.Question, kind: kindAssistantChat,
+	})
+	x.spread = append(x.spread, [maxEdges]edge{})
+	if d.Name != "" {
+		x.messages[m].name = x.nameLabel(d.Name, m)
+	}
+	s.messages = slices.Insert(s.messages, at, m)
+	s.touch(at, d.Role == memory.RoleAssistant)
+	touched[s] = struct{}{}
+	return m, true
+}
+
+// touch notes that the message at a position is new. The first reply of a session changes the kind of all of it.
+func (s *session) touch(at int, reply bool) {
+	from, to := max(at-reach, 0), min(at+reach+1, len(s.messages))
+	if s.dirty {
+		from, to = min(from, s.from), max(to, min(s.to+1, len(s.messages)))
+	}
+	if reply && !s.replies {
+		s.replies = true
+		from, to = 0, len(s.messages)
+	}
+	s.dirty, s.from, s.to = true, from, to
+}
+
+func (x *Index) nameLabel(name string, m int32) int32 {
+	return x.names.add(name, m, func() []string { return text.Terms(name) })
+}
+
+// dayLabel files a message under its day in UTC, written as "8 May 2023".
+func (x *Index) dayLabel(millis int64, m int32) int32 {
+	const perDay = 24 * 60 * 60 * 1000
+	day := millis / perDay
+	if millis%perDay < 0 {
+		day--
+	}
+	return x.days.add(day, m, func() []string {
+		return text.TermsKeepingStopWords(time.UnixMilli(day * perDay).UTC().Format("2 January 2006"))
+	})
+}
+
+// addPassage adds a passage of the last message without its terms.
+func (x *Index) addPassage(m int32, span span32) int32 {
+	pass := int32(len(x.passMessage))
+	x.passMessage = append(x.passMessage, m)
+	x.passSpan = append(x.passSpan, span)
+	x.passWords = append(x.passWords, 0)
+	x.passLength = append(x.passLength, 0)
+	x.passKind = append(x.passKind, kindAssistantChat)
+	x.messages[m].last = pass + 1
+	return pass
+}
+
+// count adds to the words of a passage and of its message.
+func (x *Index) count(pass, n int32) {
+	x.passWords[pass] += n
+	x.messages[x.passMessage[pass]].words += n
+}
+
+func (x *Index) addPosting(term string, p posting) {
+	x.count(p.pass, p.count)
+	no := x.term(term)
+	before := cap(x.postings[no])
+	x.postings[no] = append(x.postings[no], p)
+	x.capacity += int64(cap(x.postings[no]) - before)
+}
+
+func (x *Index) addPostings(term string, list []posting) {
+	if len(list) == 0 {
+		return
+	}
+	no := x.term(term)
+	before := cap(x.postings[no])
+	if before == 0 {
+		x.postings[no] = list
+	} else {
+		x.postings[no] = append(x.postings[no], list...)
+	}
+	x.capacity += int64(cap(x.postings[no]) - before)
+}
+
+// term returns the term's number, a new one where it is unknown.
+func (x *Index) term(t string) int32 {
+	no, ok := x.termNo[t]
+	if !ok {
+		no = int32(len(x.postings))
+		x.termNo[t] = no
+		x.postings = append(x.postings, nil)
+		x.chars += int64(len(t))
+	}
+	return no
+}

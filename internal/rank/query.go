@@ -1,0 +1,69 @@
+package rank
+
+import (
+	"time"
+
+	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/text"
+)
+
+// Query asks for the messages that match best. Filters restrict the hits, never the statistics, so that a score means
+// the same under any filter.
+type Query struct {
+	Terms []string // of text.Terms; repeated ones count once
+
+	Sessions map[memory.SessionKey]bool // only these; nil for all
+	From, To time.Time                  // create time from From to before To, by milliseconds; zero for no limit
+	Exclude  func(memory.Place) bool    // nil for none
+
+	Limit        int     // the most hits; 0 for all
+	MinRelevance float64 // the least Hit.Relevance, 0 to 1
+
+	// UserPrior lifts what the user said over what the assistant said: in assistant chats the score of a message of
+	// role user is multiplied by 1 + UserPrior. See DefaultUserPrior; 0 where replies are asked for.
+	UserPrior float64
+
+	Explain bool // fill Hit.Terms and Hit.Factors
+}
+
+// Result is what Search found.
+type Result struct {
+	Hits       []Hit // the best first; see Search for the order
+	Candidates int   // the messages that match and pass all filters, before Limit
+}
+
+// Hit is one message that was found.
+type Hit struct {
+	memory.Place
+	Role       memory.Role
+	CreateTime time.Time // UTC, to the millisecond
+	Passage    text.Span // its best passage, bytes of memory.Message.PlainText
+	Whole      bool      // the passage is the message's only one
+	Score      float64
+	Relevance  float64 // the share of the query's idf that the best passage matches, 0 to 1
+	Kind       Kind
+
+	// Where Query.Explain is set: Score is the sum of Terms times the product of Factors.
+	Terms   []TermScore
+	Factors []Factor
+}
+
+// TermScore is what one term of the query adds.
+type TermScore struct {
+	Term       string
+	WeightedTF float64 // how often it counts in the passage's field
+	IDF        float64
+	Score      float64
+}
+
+// Factor multiplies a score.
+type Factor struct {
+	Name  string
+	Value float64
+}
+
+// The names of factors.
+const (
+	FactorUserPrior    = "user_prior"
+	FactorNamedSpeaker = "named_speaker"
+)

@@ -1,0 +1,374 @@
+package rank
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/text"
+)
+
+// scratch is what one search works in. Between searches all of it is zero.
+type scratch struct {
+	tf      []float64 // by passage: the term at hand
+	touched []int32   // passages with a tf
+	sums    []sum     // by passage
+	matched []int32   // passages with a sum
+	best    []int32   // by message: its best passage + 1
+	found   []int32   // messages with a best
+	heap    []candidate
+}
+
+// sum is what the terms so far add up to in one passage.
+type sum struct {
+	score float64
+	idf   float64
+}
+
+type candidate struct {
+	score   float64
+	message int32
+	pass    int32
+}
+
+// bm25 are the constants of one search: by kind, a term counts tf·top / (tf + flat + slope·length).
+type bm25 struct {
+	top, flat, slope [2]float64
+}
+
+func (f *bm25) score(k kindNo, idf, tf, length float64) float64 {
+	return idf * (tf * f.top[k] / (tf + f.flat[k] + f.slope[k]*length))
+}
+
+// Search returns the messages that match, the best first; equal scores by create time, the latest first, then by
+// session key and seq.
+//
+// Each passage is one weighted field, ranked by BM25 (Robertson) with idf ln(1 + (N-df+.5)/(df+.5)), N and df over all
+// passages of the index, the average length over those of the same kind. A message scores as its best passage.
+func (x *Index) Search(q Query) Result {
+	s := x.scratch.Get().(*scratch)
+	s.grow(len(x.passMessage), len(x.messages))
+	terms := distinctTerms(q.Terms)
+	idfs := make([]float64, len(terms))
+	formula := x.formula()
+	total := 0.0
+	for i, t := range terms {
+		x.spreadTerm(s, t)
+		idfs[i] = x.idf(len(s.touched))
+		total += idfs[i]
+		x.addScores(s, &formula, idfs[i])
+	}
+	x.bestPassages(s)
+	r := ranking{x: x, q: &q, s: s, named: x.namedSpeaker(terms), total: total}
+	r.choose()
+	result := Result{Candidates: r.candidates, Hits: r.hits()}
+	if q.Explain {
+		x.explain(s, &formula, terms, idfs, result.Hits, s.heap)
+	}
+	s.clear()
+	x.scratch.Put(s)
+	return result
+}
+
+func distinctTerms(terms []string) []string {
+	out := make([]string, 0, len(terms))
+	for _, t := range terms {
+		if !slices.Contains(out, t) {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+func (s *scratch) grow(passages, messages int) {
+	if len(s.tf) < passages {
+		s.tf, s.sums = make([]float64, passages+passages/8), make([]sum, passages+passages/8)
+	}
+	if len(s.best) < messages {
+		s.best = make([]int32, messages+messages/8)
+	}
+}
+
+func (s *scratch) clear() {
+	for _, p := range s.matched {
+		s.sums[p] = sum{}
+	}
+	s.matched, s.found, s.heap = s.matched[:0], s.found[:0], s.heap[:0]
+}
+
+func (x *Index) formula() bm25 {
+	var f bm25
+	for k := range x.weights {
+		w := &x.weights[k]
+		f.top[k], f.flat[k] = w.K1+1, w.K1*(1-w.B)
+		if x.lengths[k] > 0 {
+			f.slope[k] = w.K1 * w.B * float64(x.counts[k]) / x.lengths[k]
+		}
+	}
+	return f
+}
+
+func (x *Index) idf(df int) float64 {
+	return math.Log1p((float64(len(x.passMessage)-df) + .5) / (float64(df) + .5))
+}
+
+// spreadTerm counts one term in all fields: own words, neighbours, names and days.
+func (x *Index) spreadTerm(s *scratch, term string) {
+	if no, ok := x.termNo[term]; ok {
+		x.spreadPostings(s, x.postings[no])
+	}
+	for _, l := range x.names.byTerm[term] {
+		for _, m := range x.names.all[l.label].messages {
+			m := &x.messages[m]
+			s.addRange(m.first, m.last, x.weights[m.kind].Name*float64(l.count))
+		}
+	}
+	for _, l := range x.days.byTerm[term] {
+		for _, m := range x.days.all[l.label].messages {
+			m := &x.messages[m]
+			s.addRange(m.first, m.last, x.weights[m.kind].Date*float64(l.count))
+		}
+	}
+}
+
+// spreadPostings takes the passages of a message together, so that long neighbours cost the sum of their passages, not
+// the product.
+func (x *Index) spreadPostings(s *scratch, list []posting) {
+	for i := 0; i < len(list); {
+		m := x.passMessage[list[i].pass]
+		words := 0.0
+		for ; i < len(list) && x.passMessage[list[i].pass] == m; i++ {
+			n := float64(list[i].count)
+			s.add(list[i].pass, n)
+			words += n
+		}
+		edges := &x.spread[m]
+		for e := range edges {
+			if edges[e].weight == 0 {
+				break
+			}
+			s.addRange(edges[e].first, edges[e].last, float64(edges[e].weight)*words)
+		}
+	}
+}
+
+func (s *scratch) addRange(first, last int32, tf float64) {
+	if tf == 0 {
+		return
+	}
+	for p := first; p < last; p++ {
+		s.add(p, tf)
+	}
+}
+
+func (s *scratch) add(p int32, tf float64) {
+	if s.tf[p] == 0 {
+		s.touched = append(s.touched, p)
+	}
+	s.tf[p] += tf
+}
+
+// addScores adds the term at hand to the sums, and forgets it.
+func (x *Index) addScores(s *scratch, f *bm25, idf float64) {
+	for _, p := range s.touched {
+		to := &s.sums[p]
+		if to.idf == 0 {
+			s.matched = append(s.matched, p)
+		}
+		to.score += f.score(x.passKind[p], idf, s.tf[p], x.passLength[p])
+		to.idf += idf
+		s.tf[p] = 0
+	}
+	s.touched = s.touched[:0]
+}
+
+// bestPassages finds each message's best passage, the first of equal ones.
+func (x *Index) bestPassages(s *scratch) {
+	for _, p := range s.matched {
+		m := x.passMessage[p]
+		best := s.best[m] - 1
+		switch {
+		case best < 0:
+			s.found = append(s.found, m)
+			s.best[m] = p + 1
+		case s.sums[p].score > s.sums[best].score || s.sums[p].score == s.sums[best].score && p < best:
+			s.best[m] = p + 1
+		}
+	}
+}
+
+// noSpeaker is the name of no message.
+const noSpeaker = -2
+
+// namedSpeaker is the label of the only one of the user's people whom the terms name, noSpeaker when they name none or
+// several.
+func (x *Index) namedSpeaker(terms []string) int32 {
+	speaker := int32(noSpeaker)
+	for _, t := range terms {
+		for _, l := range x.names.byTerm[t] {
+			if x.names.all[l.label].persons == 0 || l.label == speaker {
+				continue
+			}
+			if speaker != noSpeaker {
+				return noSpeaker
+			}
+			speaker = l.label
+		}
+	}
+	return speaker
+}
+
+// ranking chooses the hits of one search.
+type ranking struct {
+	x          *Index
+	q          *Query
+	s          *scratch
+	named      int32
+	total      float64 // idf of all terms
+	candidates int
+}
+
+// choose keeps the best candidates that pass the filters, in order.
+func (r *ranking) choose() {
+	from, to := int64(math.MinInt64), int64(math.MaxInt64)
+	if !r.q.From.IsZero() {
+		from = ceilMillis(r.q.From)
+	}
+	if !r.q.To.IsZero() {
+		to = ceilMillis(r.q.To)
+	}
+	for _, no := range r.s.found {
+		m := &r.x.messages[no]
+		pass := r.s.best[no] - 1
+		r.s.best[no] = 0
+		if m.create < from || m.create >= to || r.relevance(pass) < r.q.MinRelevance || !r.admits(m) {
+			continue
+		}
+		r.candidates++
+		r.offer(candidate{r.s.sums[pass].score * r.factor(m), no, pass})
+	}
+	slices.SortFunc(r.s.heap, r.compare)
+}
+
+// ceilMillis is the first millisecond that is not before t.
+func ceilMillis(t time.Time) int64 { return t.Add(time.Millisecond - time.Nanosecond).UnixMilli() }
+
+// relevance is the share of the query's idf that a passage matches.
+func (r *ranking) relevance(pass int32) float64 { return r.s.sums[pass].idf / r.total }
+
+func (r *ranking) admits(m *message) bool {
+	if r.q.Sessions != nil && !r.q.Sessions[m.session.key] {
+		return false
+	}
+	return r.q.Exclude == nil || !r.q.Exclude(memory.Place{Session: m.session.key, Seq: m.seq})
+}
+
+// factor is the product of what multiplies a message's score.
+func (r *ranking) factor(m *message) float64 { return r.userPrior(m) * r.namedFactor(m) }
+
+func (r *ranking) userPrior(m *message) float64 {
+	if m.kind == kindAssistantChat && m.role == memory.RoleUser {
+		return 1 + r.q.UserPrior
+	}
+	return 1
+}
+
+func (r *ranking) namedFactor(m *message) float64 {
+	if m.kind == kindPerson && m.name == r.named {
+		return r.x.weights[kindPerson].Named
+	}
+	return 1
+}
+
+// compare is the order of hits.
+func (r *ranking) compare(a, b candidate) int {
+	if a.score != b.score {
+		return cmp.Compare(b.score, a.score)
+	}
+	m, n := &r.x.messages[a.message], &r.x.messages[b.message]
+	return cmp.Or(cmp.Compare(n.create, m.create), cmp.Compare(m.session.key, n.session.key), cmp.Compare(m.seq, n.seq))
+}
+
+// offer keeps a candidate when it is among the best so far: a heap with the worst on top.
+func (r *ranking) offer(c candidate) {
+	h := r.s.heap
+	if r.q.Limit <= 0 || len(h) < r.q.Limit {
+		r.s.heap = append(h, c)
+		if len(r.s.heap) == r.q.Limit {
+			for i := len(h) / 2; i >= 0; i-- {
+				r.sink(i)
+			}
+		}
+		return
+	}
+	if r.compare(c, h[0]) < 0 {
+		h[0] = c
+		r.sink(0)
+	}
+}
+
+func (r *ranking) sink(i int) {
+	h := r.s.heap
+	for {
+		worst := i
+		for child := 2*i + 1; child <= 2*i+2 && child < len(h); child++ {
+			if r.compare(h[child], h[worst]) > 0 {
+				worst = child
+			}
+		}
+		if worst == i {
+			return
+		}
+		h[i], h[worst] = h[worst], h[i]
+		i = worst
+	}
+}
+
+func (r *ranking) hits() []Hit {
+	hits := make([]Hit, len(r.s.heap))
+	for i, c := range r.s.heap {
+		m := &r.x.messages[c.message]
+		span := r.x.passSpan[c.pass]
+		hits[i] = Hit{
+			Place: memory.Place{Session: m.session.key, Seq: m.seq}, Role: m.role,
+			CreateTime: time.UnixMilli(m.create).UTC(),
+			Passage:    text.Span{Start: int(span.start), End: int(span.end)}, Whole: m.last-m.first == 1,
+			Score: c.score, Relevance: r.relevance(c.pass), Kind: m.kind.kind(),
+		}
+		if r.q.Explain {
+			hits[i].Factors = r.factors(m)
+		}
+	}
+	return hits
+}
+
+// factors names what is not 1.
+func (r *ranking) factors(m *message) []Factor {
+	var out []Factor
+	if v := r.userPrior(m); v != 1 {
+		out = append(out, Factor{FactorUserPrior, v})
+	}
+	if v := r.namedFactor(m); v != 1 {
+		out = append(out, Factor{FactorNamedSpeaker, v})
+	}
+	return out
+}
+
+// explain spreads each term once more, and notes what it adds to the hits.
+func (x *Index) explain(s *scratch, f *bm25, terms []string, idfs []float64, hits []Hit, found []candidate) {
+	for i, t := range terms {
+		x.spreadTerm(s, t)
+		for n, c := range found {
+			if tf := s.tf[c.pass]; tf > 0 {
+				score := f.score(x.passKind[c.pass], idfs[i], tf, x.passLength[c.pass])
+				hits[n].Terms = append(hits[n].Terms, TermScore{Term: t, WeightedTF: tf, IDF: idfs[i], Score: score})
+			}
+		}
+		for _, p := range s.touched {
+			s.tf[p] = 0
+		}
+		s.touched = s.touched[:0]
+	}
+}

@@ -1,0 +1,430 @@
+package rank
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"slices"
+
+	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/text"
+)
+
+// A segment, all numbers as unsigned varints unless said otherwise:
+//
+//	"SLX" and a version byte
+//	sessions   count; each: length, bytes, messages            by key
+//	names      count; each: length, bytes                      by name
+//	messages   each: seq (after the first of a session: step), role·2 + question, name no. + 1 or 0,
+//	           create time (zigzag, step from the message before), passages; each passage: gap, length
+//	terms      count; each: shared prefix, rest, bytes, postings; each posting: step·2 + (count > 1), count - 2
+//	checksum   CRC-32C of all before, four bytes, little endian
+//
+// Messages stand by session and seq, passages in their order, terms by bytes, so equal documents give equal bytes.
+const (
+	segmentMagic   = "SLX"
+	segmentVersion = 1
+	checksumSize   = 4
+)
+
+// errDamaged is what every refusal of a segment wraps.
+var errDamaged = errors.New("segment is damaged")
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// EncodeSegment packs documents for storage. Equal sets of documents give equal bytes; of several documents with one
+// place the first is kept.
+func EncodeSegment(docs []Doc) []byte {
+	docs = distinct(docs)
+	b := append(make([]byte, 0, 64*len(docs)+64), segmentMagic...)
+	b = append(b, segmentVersion)
+	b = appendSessions(b, docs)
+	b, names := appendNames(b, docs)
+	b = appendMessages(b, docs, names)
+	b = appendTerms(b, docs)
+	return binary.LittleEndian.AppendUint32(b, crc32.Checksum(b, castagnoli))
+}
+
+// distinct returns the documents by place, each place once.
+func distinct(docs []Doc) []Doc {
+	docs = slices.Clone(docs)
+	slices.SortStableFunc(docs, func(a, b Doc) int {
+		return cmp.Or(cmp.Compare(a.Session, b.Session), cmp.Compare(a.Seq, b.Seq))
+	})
+	return slices.CompactFunc(docs, func(a, b Doc) bool { return a.Place == b.Place })
+}
+
+func appendString(b []byte, s string) []byte {
+	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
+}
+
+func appendSessions(b []byte, docs []Doc) []byte {
+	var counts []int
+	var keys []memory.SessionKey
+	for i, d := range docs {
+		if i == 0 || d.Session != docs[i-1].Session {
+			keys, counts = append(keys, d.Session), append(counts, 0)
+		}
+		counts[len(counts)-1]++
+	}
+	b = binary.AppendUvarint(b, uint64(len(keys)))
+	for i, k := range keys {
+		b = binary.AppendUvarint(appendString(b, string(k)), uint64(counts[i]))
+	}
+	return b
+}
+
+// appendNames returns the number of each name too, from 1; "" has 0.
+func appendNames(b []byte, docs []Doc) ([]byte, map[string]uint64) {
+	var names []string
+	for _, d := range docs {
+		if d.Name != "" {
+			names = append(names, d.Name)
+		}
+	}
+	slices.Sort(names)
+	names = slices.Compact(names)
+	nos := make(map[string]uint64, len(names))
+	b = binary.AppendUvarint(b, uint64(len(names)))
+	for i, n := range names {
+		nos[n] = uint64(i + 1)
+		b = appendString(b, n)
+	}
+	return b, nos
+}
+
+func appendMessages(b []byte, docs []Doc, names map[string]uint64) []byte {
+	var create int64
+	for i, d := range docs {
+		seq := d.Seq
+		if i > 0 && docs[i-1].Session == d.Session {
+			seq -= docs[i-1].Seq
+		}
+		flags := uint64(d.Role) << 1
+		if d.Question {
+			flags |= 1
+		}
+		b = binary.AppendUvarint(b, uint64(seq))
+		b = binary.AppendUvarint(b, flags)
+		b = binary.AppendUvarint(b, names[d.Name])
+		b = binary.AppendVarint(b, d.CreateMillis-create)
+		b = appendSpans(b, d.Passages)
+		create = d.CreateMillis
+	}
+	return b
+}
+
+func appendSpans(b []byte, passages []Passage) []byte {
+	b = binary.AppendUvarint(b, uint64(len(passages)))
+	at := 0
+	for _, p := range passages {
+		b = binary.AppendUvarint(b, uint64(p.Start-at))
+		b = binary.AppendUvarint(b, uint64(p.End-p.Start))
+		at = p.End
+	}
+	return b
+}
+
+func appendTerms(b []byte, docs []Doc) []byte {
+	lists := map[string][]posting{}
+	var pass int32
+	for _, d := range docs {
+		for _, p := range d.Passages {
+			for _, t := range p.Terms {
+				lists[t.Term] = append(lists[t.Term], posting{pass, int32(t.Count)})
+			}
+			pass++
+		}
+	}
+	terms := make([]string, 0, len(lists))
+	for t := range lists {
+		terms = append(terms, t)
+	}
+	slices.Sort(terms)
+	b = binary.AppendUvarint(b, uint64(len(terms)))
+	before := ""
+	for _, t := range terms {
+		shared := sharedPrefix(before, t)
+		b = binary.AppendUvarint(b, uint64(shared))
+		b = appendString(b, t[shared:])
+		b = appendPostings(b, lists[t])
+		before = t
+	}
+	return b
+}
+
+func appendPostings(b []byte, list []posting) []byte {
+	b = binary.AppendUvarint(b, uint64(len(list)))
+	at := int32(0)
+	for _, p := range list {
+		step := uint64(p.pass-at) << 1
+		at = p.pass
+		if p.count == 1 {
+			b = binary.AppendUvarint(b, step)
+			continue
+		}
+		b = binary.AppendUvarint(b, step|1)
+		b = binary.AppendUvarint(b, uint64(p.count-2))
+	}
+	return b
+}
+
+func sharedPrefix(a, b string) int {
+	n := 0
+	for n < len(a) && n < len(b) && a[n] == b[n] {
+		n++
+	}
+	return n
+}
+
+// MergeSegments packs the documents of several segments as one, each place once. Damaged data is refused.
+func MergeSegments(data ...[]byte) ([]byte, error) {
+	var all []Doc
+	for i, d := range data {
+		docs, err := DecodeSegment(d)
+		if err != nil {
+			return nil, fmt.Errorf("merge segment %d of %d: %w", i+1, len(data), err)
+		}
+		all = append(all, docs...)
+	}
+	return EncodeSegment(all), nil
+}
+
+// DecodeSegment returns the documents of a segment by session and seq. Data that is damaged, cut or of another version
+// is refused.
+func DecodeSegment(data []byte) ([]Doc, error) {
+	seg, err := parseSegment(data)
+	if err != nil {
+		return nil, err
+	}
+	passages := make([]Passage, len(seg.spans))
+	for i, s := range seg.spans {
+		passages[i].Span = text.Span{Start: int(s.start), End: int(s.end)}
+	}
+	from := int32(0)
+	for i, term := range seg.terms {
+		for _, p := range seg.postings[from:seg.ends[i]] {
+			at := &passages[p.pass]
+			at.Terms = append(at.Terms, TermCount{Term: term, Count: int(p.count)})
+		}
+		from = seg.ends[i]
+	}
+	docs := make([]Doc, len(seg.messages))
+	for i, m := range seg.messages {
+		docs[i] = m.Doc
+		if m.passages > 0 {
+			docs[i].Passages = passages[:m.passages:m.passages]
+			passages = passages[m.passages:]
+		}
+	}
+	return docs, nil
+}
+
+// posting says that a term stands in a passage.
+type posting struct {
+	pass  int32
+	count int32
+}
+
+// span32 is a text.Span in half the room.
+type span32 struct{ start, end int32 }
+
+// segment is a segment taken apart. Nothing in it refers to the data it came from.
+type segment struct {
+	messages []segmentMessage
+	spans    []span32 // of all passages
+	words    []int32  // of all passages
+	terms    []string
+	ends     []int32 // postings of terms[i] end here
+	postings []posting
+}
+
+type segmentMessage struct {
+	Doc          // without passages
+	passages int // how many of the next spans are this message's
+}
+
+func parseSegment(data []byte) (*segment, error) {
+	head := len(segmentMagic) + 1
+	if len(data) < head+checksumSize || string(data[:len(segmentMagic)]) != segmentMagic {
+		return nil, fmt.Errorf("decode segment: no header: %w", errDamaged)
+	}
+	if v := data[head-1]; v != segmentVersion {
+		return nil, fmt.Errorf("decode segment: version %d is not %d: %w", v, segmentVersion, errDamaged)
+	}
+	body := data[:len(data)-checksumSize]
+	if crc32.Checksum(body, castagnoli) != binary.LittleEndian.Uint32(data[len(body):]) {
+		return nil, fmt.Errorf("decode segment: checksum differs: %w", errDamaged)
+	}
+	r := &reader{data: body[head:]}
+	seg := &segment{}
+	seg.readMessages(r)
+	seg.readTerms(r)
+	if len(r.data) > 0 {
+		r.fail()
+	}
+	if r.bad {
+		return nil, fmt.Errorf("decode segment: content: %w", errDamaged)
+	}
+	return seg, nil
+}
+
+func (seg *segment) readMessages(r *reader) {
+	keys := make([]memory.SessionKey, r.count())
+	counts := make([]int, len(keys))
+	for i := range keys {
+		keys[i], counts[i] = memory.SessionKey(r.str()), r.count()
+		r.check(counts[i] > 0 && (i == 0 || keys[i] > keys[i-1]))
+	}
+	names := make([]string, r.count()+1)
+	for i := range names[1:] {
+		names[i+1] = r.str()
+	}
+	var create int64
+	for i, n := range counts {
+		var seq int64
+		for range n {
+			if r.bad {
+				return
+			}
+			m := seg.readMessage(r, names)
+			m.Session, m.Seq, m.CreateMillis = keys[i], m.Seq+seq, m.CreateMillis+create
+			r.check(m.Seq > seq)
+			seq, create = m.Seq, m.CreateMillis
+			seg.messages = append(seg.messages, m)
+		}
+	}
+}
+
+// readMessage leaves steps where the message before is needed.
+func (seg *segment) readMessage(r *reader, names []string) segmentMessage {
+	var m segmentMessage
+	m.Seq = int64(r.limited(1 << 62))
+	flags := r.limited(1 << 8)
+	m.Role, m.Question = memory.Role(flags>>1), flags&1 == 1
+	m.Name = names[r.below(len(names))]
+	m.CreateMillis = r.signed()
+	m.passages = r.count()
+	at := uint64(0)
+	for range m.passages {
+		start := at + r.limited(1<<30)
+		at = start + r.limited(1<<30)
+		r.check(at < 1<<31)
+		seg.spans = append(seg.spans, span32{int32(start), int32(at)})
+	}
+	return m
+}
+
+func (seg *segment) readTerms(r *reader) {
+	n := r.count()
+	seg.words = make([]int32, len(seg.spans))
+	seg.ends = make([]int32, 0, n)
+	seg.postings = make([]posting, 0, len(r.data))
+	var all []byte
+	offsets := make([]int, 1, n+1)
+	for i := range n {
+		before := all[offsets[max(i-1, 0)]:]
+		shared := int(r.below(len(before) + 1))
+		all = append(all, before[:shared]...)
+		all = append(all, r.bytes()...)
+		r.check(i == 0 || bytes.Compare(all[offsets[i]:], before) > 0)
+		offsets = append(offsets, len(all))
+		seg.readPostings(r)
+		if r.bad {
+			return
+		}
+	}
+	joined := string(all)
+	seg.terms = make([]string, n)
+	for i := range seg.terms {
+		seg.terms[i] = joined[offsets[i]:offsets[i+1]]
+	}
+}
+
+func (seg *segment) readPostings(r *reader) {
+	at := uint64(0)
+	n := r.count()
+	for i := range n {
+		step := r.uvarint()
+		at += step >> 1
+		count := uint64(1)
+		if step&1 == 1 {
+			count = 2 + r.limited(maxCount-2)
+		}
+		r.check(at < uint64(len(seg.spans)) && (i == 0 || step > 1))
+		if r.bad {
+			return
+		}
+		seg.postings = append(seg.postings, posting{int32(at), int32(count)})
+		seg.words[at] += int32(count)
+	}
+	seg.ends = append(seg.ends, int32(len(seg.postings)))
+}
+
+// reader takes numbers and strings from data. After the first fault it only returns zeros.
+type reader struct {
+	data []byte
+	bad  bool
+}
+
+func (r *reader) fail() { r.data, r.bad = nil, true }
+
+func (r *reader) check(ok bool) {
+	if !ok {
+		r.fail()
+	}
+}
+
+func (r *reader) uvarint() uint64 {
+	if len(r.data) > 0 && r.data[0] < 0x80 {
+		v := uint64(r.data[0])
+		r.data = r.data[1:]
+		return v
+	}
+	v, n := binary.Uvarint(r.data)
+	if n <= 0 {
+		r.fail()
+		return 0
+	}
+	r.data = r.data[n:]
+	return v
+}
+
+func (r *reader) signed() int64 {
+	v, n := binary.Varint(r.data)
+	if n <= 0 {
+		r.fail()
+		return 0
+	}
+	r.data = r.data[n:]
+	return v
+}
+
+// limited is a number of at most limit.
+func (r *reader) limited(limit uint64) uint64 {
+	v := r.uvarint()
+	if v > limit {
+		r.fail()
+		return 0
+	}
+	return v
+}
+
+// below is a number below n, which is at least 1.
+func (r *reader) below(n int) uint64 { return r.limited(uint64(n - 1)) }
+
+// count is how many things follow. Each takes a byte at least, so a damaged count cannot ask for more memory than the
+// data suggests.
+func (r *reader) count() int { return int(r.limited(uint64(len(r.data)))) }
+
+func (r *reader) bytes() []byte {
+	n := r.count()
+	b := r.data[:n:n]
+	r.data = r.data[n:]
+	return b
+}
+
+func (r *reader) str() string { return string(r.bytes()) }
