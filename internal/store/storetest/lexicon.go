@@ -1,0 +1,253 @@
+package storetest
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/store"
+)
+
+func testLexicon(t *testing.T, open Open[store.Truth]) {
+	t.Run("Append must mark a turn that stores messages as pending for the lexicon in the same write", func(t *testing.T) {
+		s, ref := open(t), alice.Session("s")
+		mustAppend(t, s, turn(ref, chat("a", 2)...))
+		patch := turn(ref)
+		patch.StatePatch = []byte(`{"a":1}`)
+		mustAppend(t, s, patch)
+		mustAppend(t, s, turn(ref, chat("b", 1)...))
+		turns := pending(t, s, alice, 100)
+		wantEqual(t, refs(turns), []store.TurnRef{
+			{Session: mustSession(t, s, ref).Key, TurnNo: 1}, {Session: mustSession(t, s, ref).Key, TurnNo: 3},
+		})
+		wantEqual(t, turns[0].Messages, all(t, s, ref)[:2])
+		wantEqual(t, []any{turns[0].SessionID, turns[0].Scope}, []any{"s", mustSession(t, s, ref).ScopeKey})
+	})
+	t.Run("Lexicon must return the recallable messages of turns that are still pending, up to maxUnindexed of them, oldest first", func(t *testing.T) {
+		testUnindexed(t, open(t))
+	})
+	t.Run("an unknown user has neither segments nor pending messages: that is not an error", func(t *testing.T) {
+		got, err := open(t).Lexicon(t.Context(), alice, 10)
+		if err != nil {
+			t.Fatal(err)
+		}
+		wantEqual(t, got, store.LexiconState{})
+	})
+	t.Run("PutSegment must, in one write, store the segment, delete those it replaces and clear the pending marks of its turns", func(t *testing.T) {
+		testPutSegment(t, open(t))
+	})
+	t.Run("putting a segment again after a crash must be harmless", func(t *testing.T) {
+		s := open(t)
+		w := segment(t, s, alice, "one")
+		no := put(t, s, w)
+		wantEqual(t, put(t, s, w), no)
+		wantEqual(t, len(lexicon(t, s, alice).Segments), 1)
+	})
+	t.Run("PutSegment must return CONTENTION when a replaced segment is gone already", func(t *testing.T) {
+		s := open(t)
+		no := put(t, s, segment(t, s, alice, "one"))
+		merge := store.SegmentWrite{
+			User: alice, Scope: lexicon(t, s, alice).Scope, Analyzer: "v1", Messages: 2, Data: []byte("merged"), Replaces: []int64{no},
+		}
+		put(t, s, merge)
+		before := lexicon(t, s, alice)
+		_, err := s.PutSegment(t.Context(), merge)
+		wantReason(t, err, memory.ReasonContention)
+		wantEqual(t, lexicon(t, s, alice), before)
+	})
+	t.Run("a turn that another segment has taken must not be indexed twice", func(t *testing.T) {
+		s := open(t)
+		w := segment(t, s, alice, "one")
+		put(t, s, w)
+		w.Data = []byte("another")
+		_, err := s.PutSegment(t.Context(), w)
+		wantReason(t, err, memory.ReasonContention)
+		wantEqual(t, len(lexicon(t, s, alice).Segments), 1)
+	})
+	t.Run("a segment of another life of the user must be refused with USER_NOT_FOUND", func(t *testing.T) {
+		s := open(t)
+		w := segment(t, s, alice, "one")
+		w.Scope = "00000000000000000000000000000000"
+		_, err := s.PutSegment(t.Context(), w)
+		wantReason(t, err, memory.ReasonUserNotFound)
+		wantEqual(t, len(pending(t, s, alice, 100)), 1)
+	})
+	t.Run("Segments must return the data of those of the segments that exist, in the order of nos", func(t *testing.T) {
+		testSegments(t, open(t))
+	})
+	t.Run("PendingUsers must return users with turns pending for the lexicon, the longest waiting first, at most limit", func(t *testing.T) {
+		testPendingUsers(t, open(t))
+	})
+	t.Run("PendingTurns must return the user's turns pending for the lexicon, oldest first, until their messages number maxMessages, at least one turn", func(t *testing.T) {
+		testPendingTurns(t, open(t))
+	})
+	t.Run("RetireSegments must delete every segment of another analyzer than the one given, of all users, and mark the turns of those users as pending again", func(t *testing.T) {
+		testRetire(t, open(t))
+	})
+}
+
+func pending(t *testing.T, s store.Lexicon, u memory.UserRef, maxMessages int) []store.Turn {
+	t.Helper()
+	turns, err := s.PendingTurns(t.Context(), u, maxMessages)
+	if err != nil {
+		t.Fatalf("PendingTurns: %v", err)
+	}
+	return turns
+}
+
+func refs(turns []store.Turn) []store.TurnRef {
+	out := make([]store.TurnRef, len(turns))
+	for i := range turns {
+		out[i] = turns[i].TurnRef
+	}
+	return out
+}
+
+func lexicon(t *testing.T, s store.Lexicon, u memory.UserRef) store.LexiconState {
+	t.Helper()
+	state, err := s.Lexicon(t.Context(), u, 1000)
+	if err != nil {
+		t.Fatalf("Lexicon: %v", err)
+	}
+	return state
+}
+
+func put(t *testing.T, s store.Lexicon, w store.SegmentWrite) int64 {
+	t.Helper()
+	no, err := s.PutSegment(t.Context(), w)
+	if err != nil {
+		t.Fatalf("PutSegment: %v", err)
+	}
+	return no
+}
+
+// segment records a turn of two messages for the user and returns the segment of all that is pending.
+func segment(t *testing.T, s store.Truth, u memory.UserRef, prefix string) store.SegmentWrite {
+	t.Helper()
+	mustAppend(t, s, turn(u.Session("s"), chat(prefix, 2)...))
+	return store.SegmentWrite{
+		User: u, Scope: lexicon(t, s, u).Scope, Analyzer: "v1", Messages: 2,
+		Data: []byte("segment " + u.UserID + prefix), Turns: refs(pending(t, s, u, 1000)),
+	}
+}
+
+func testUnindexed(t *testing.T, s store.Truth) {
+	tool := message(memory.Message{ID: "t", Role: memory.RoleTool, Parts: []memory.Part{{Kind: memory.PartToolResult, CallID: "c"}}})
+	recalled := message(memory.Message{ID: "r", Role: memory.RoleUser, Parts: []memory.Part{memory.TextPart("x")}, Origin: memory.OriginRecalled})
+	late, early := turn(alice.Session("s"), append(chat("a", 2), tool, recalled)...), turn(alice.Session("t"), chat("b", 2)...)
+	late.Time = minute(1)
+	mustAppend(t, s, late)
+	mustAppend(t, s, early)
+	var got []string
+	state := lexicon(t, s, alice)
+	for _, m := range state.Unindexed {
+		got = append(got, fmt.Sprintf("%s %s %d", m.SessionID, m.Message.ID, m.Seq))
+	}
+	wantEqual(t, got, []string{"t b-1 1", "t b-2 2", "s a-1 1", "s a-2 2"})
+	wantEqual(t, state.Unindexed[3].Session, mustSession(t, s, alice.Session("s")).Key)
+	wantEqual(t, state.More, 0)
+	few, err := s.Lexicon(t.Context(), alice, 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantEqual(t, few.Unindexed, state.Unindexed[:3])
+	wantEqual(t, few.More, 1)
+}
+
+func testPutSegment(t *testing.T, s store.Truth) {
+	one := put(t, s, segment(t, s, alice, "one"))
+	two := put(t, s, segment(t, s, alice, "two"))
+	mustAppend(t, s, turn(alice.Session("s"), chat("three", 1)...))
+	if two <= one {
+		t.Errorf("segment numbers must grow: %d, then %d", one, two)
+	}
+	state := lexicon(t, s, alice)
+	wantEqual(t, state.Segments, []store.SegmentInfo{
+		{No: one, Messages: 2, Bytes: len("segment aliceone")}, {No: two, Messages: 2, Bytes: len("segment alicetwo")},
+	})
+	wantEqual(t, len(state.Unindexed), 1)
+	merged := put(t, s, store.SegmentWrite{
+		User: alice, Scope: state.Scope, Analyzer: "v1", Messages: 5, Data: []byte("m"),
+		Replaces: []int64{one, two}, Turns: refs(pending(t, s, alice, 100)),
+	})
+	state = lexicon(t, s, alice)
+	wantEqual(t, state.Segments, []store.SegmentInfo{{No: merged, Messages: 5, Bytes: 1, Replaces: []int64{one, two}}})
+	wantEqual(t, len(state.Unindexed)+len(pending(t, s, alice, 100)), 0)
+}
+
+func testSegments(t *testing.T, s store.Truth) {
+	one, two := put(t, s, segment(t, s, alice, "one")), put(t, s, segment(t, s, alice, "two"))
+	foreign := put(t, s, segment(t, s, bob, "one"))
+	got, err := s.Segments(t.Context(), alice, []int64{two, foreign, 999, one})
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantEqual(t, got, []store.Segment{{No: two, Data: []byte("segment alicetwo")}, {No: one, Data: []byte("segment aliceone")}})
+	_, err = s.Segments(t.Context(), memory.UserRef{Tenant: "acme", UserID: "nobody"}, []int64{one})
+	wantReason(t, err, memory.ReasonUserNotFound)
+}
+
+func testPendingUsers(t *testing.T, s store.Truth) {
+	carol := memory.UserRef{Tenant: "other", UserID: "alice"}
+	for i, u := range []memory.UserRef{bob, carol, alice, bob} {
+		p := turn(u.Session("s"), chat(fmt.Sprint(i), 1)...)
+		p.Time = minute(i)
+		mustAppend(t, s, p)
+	}
+	check := func(limit int, want ...memory.UserRef) {
+		t.Helper()
+		got, err := s.PendingUsers(t.Context(), limit)
+		if err != nil {
+			t.Fatal(err)
+		}
+		wantEqual(t, got, want)
+	}
+	check(10, bob, carol, alice)
+	check(2, bob, carol)
+	first := pending(t, s, bob, 1)
+	put(t, s, store.SegmentWrite{User: bob, Scope: first[0].Scope, Analyzer: "v1", Data: []byte("x"), Turns: refs(first)})
+	check(10, carol, alice, bob) // what is left of bob's is the newest
+	rest := pending(t, s, bob, 1)
+	put(t, s, store.SegmentWrite{User: bob, Scope: first[0].Scope, Analyzer: "v1", Data: []byte("y"), Turns: refs(rest)})
+	check(10, carol, alice)
+}
+
+func testPendingTurns(t *testing.T, s store.Truth) {
+	for i, n := range []int{3, 2, 4} {
+		p := turn(alice.Session(fmt.Sprint("s", i%2)), chat(fmt.Sprint(i), n)...)
+		p.Time = minute(i)
+		mustAppend(t, s, p)
+	}
+	for _, c := range []struct{ maxMessages, want int }{{1, 1}, {3, 1}, {4, 2}, {5, 2}, {6, 3}, {100, 3}} {
+		got := pending(t, s, alice, c.maxMessages)
+		if len(got) != c.want {
+			t.Errorf("until %d messages: %d turns, want %d", c.maxMessages, len(got), c.want)
+		}
+		wantEqual(t, got[0].Messages[0].ID, "0-1")
+	}
+	_, err := s.PendingTurns(t.Context(), bob, 10)
+	wantReason(t, err, memory.ReasonUserNotFound)
+}
+
+func testRetire(t *testing.T, s store.Truth) {
+	put(t, s, segment(t, s, alice, "one"))
+	put(t, s, segment(t, s, alice, "two"))
+	w := segment(t, s, bob, "one")
+	w.Analyzer = "v2"
+	put(t, s, w)
+	n, err := s.RetireSegments(t.Context(), "v2")
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantEqual(t, n, 1)
+	state := lexicon(t, s, alice)
+	wantEqual(t, []int{len(state.Segments), len(state.Unindexed), len(pending(t, s, alice, 100))}, []int{0, 4, 2})
+	wantEqual(t, len(lexicon(t, s, bob).Segments), 1)
+	users, err := s.PendingUsers(t.Context(), 10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantEqual(t, users, []memory.UserRef{alice})
+	n, err = s.RetireSegments(t.Context(), "v2")
+	wantEqual(t, []any{n, err}, []any{0, nil})
+}
