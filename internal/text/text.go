@@ -77,7 +77,7 @@ type analysis struct {
 	last       rune   // the last character of a bigram run
 	run1       bool   // the bigram run has one character so far
 
-	iter norm.Iter
+	norm []byte // the normalised characters at hand
 	env  *snowballstem.Env
 }
 
@@ -153,16 +153,15 @@ func (a *analysis) composed(s string, i int) int {
 		}
 		return j
 	}
-	a.iter.InitString(norm.NFKC, piece)
-	for !a.iter.Done() {
-		from := i + a.iter.Pos()
-		out := a.iter.Next()
-		to := i + a.iter.Pos()
-		for len(out) > 0 {
-			r, n := utf8.DecodeRune(out)
-			a.feed(r, from, to)
-			out = out[n:]
+	for k := 0; k < len(piece); {
+		n := norm.NFKC.NextBoundaryInString(piece[k:], true)
+		a.norm = norm.NFKC.AppendString(a.norm[:0], piece[k:k+n])
+		for out := a.norm; len(out) > 0; {
+			r, size := utf8.DecodeRune(out)
+			a.feed(r, i+k, i+k+n)
+			out = out[size:]
 		}
+		k += n
 	}
 	return j
 }
