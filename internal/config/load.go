@@ -82,20 +82,17 @@ func (l *loader) field(s Setting) (reflect.Value, reflect.StructTag) {
 }
 
 func (l *loader) readEnv(other []string) {
-	known := map[string]bool{EnvName(ConfigFlag): true}
-	for _, name := range other {
-		known[name] = true
-	}
 	for _, s := range Settings() {
-		text, ok := l.env[s.Env]
-		if s.FileOnly || !ok {
-			known[s.Env] = !s.FileOnly
-			continue
+		if text, ok := l.env[s.Env]; ok && !s.FileOnly {
+			l.setEnv(s, text)
 		}
-		known[s.Env] = true
-		l.setEnv(s, text)
 	}
-	l.refuseUnknownEnv(known)
+	l.faults = append(l.faults, unknownEnv(l.env, other)...)
+}
+
+// CheckEnv refuses environment variables with the program's prefix that are neither settings nor among the others.
+func CheckEnv(list, other []string) error {
+	return errors.Join(unknownEnv(environ(list), other)...)
 }
 
 func (l *loader) setEnv(s Setting, text string) {
@@ -108,15 +105,21 @@ func (l *loader) setEnv(s Setting, text string) {
 	l.origins[s.Name] = origin
 }
 
-// refuseUnknownEnv finds misspelt variables. Those of tests are no business of the program.
-func (l *loader) refuseUnknownEnv(known map[string]bool) {
-	delete(known, "")
-	for _, name := range slices.Sorted(maps.Keys(l.env)) {
-		if !strings.HasPrefix(name, EnvPrefix) || strings.HasPrefix(name, EnvPrefix+"TEST_") || known[name] {
-			continue
+// unknownEnv finds misspelt variables. Those of tests are no business of the program.
+func unknownEnv(env map[string]string, other []string) []error {
+	known := append([]string{EnvName(ConfigFlag)}, other...)
+	for _, s := range Settings() {
+		if !s.FileOnly {
+			known = append(known, s.Env)
 		}
-		l.fault(name, "environment", "there is no such variable%s", didYouMean(name, slices.Collect(maps.Keys(known))))
 	}
+	var faults []error
+	for _, name := range slices.Sorted(maps.Keys(env)) {
+		if strings.HasPrefix(name, EnvPrefix) && !strings.HasPrefix(name, EnvPrefix+"TEST_") && !slices.Contains(known, name) {
+			faults = append(faults, &Fault{Key: name, Origin: "environment", Text: "there is no such variable" + didYouMean(name, known)})
+		}
+	}
+	return faults
 }
 
 func (l *loader) readFlags(flags Config, set map[string]bool) {

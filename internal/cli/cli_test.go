@@ -1,0 +1,221 @@
+package cli
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	memoryv1 "github.com/stratamem/strata/api/memory/v1"
+)
+
+// runMain runs a command in this process and returns its exit code, stdout and stderr.
+func runMain(ctx context.Context, env Env, args ...string) (int, string, string) {
+	var stdout, stderr bytes.Buffer
+	env.Stdin, env.Stdout, env.Stderr, env.Now = strings.NewReader(""), &stdout, &stderr, time.Now
+	code := Main(ctx, args, env)
+	return code, stdout.String(), stderr.String()
+}
+
+func TestExitCodesTellUsageFromFailure(t *testing.T) {
+	cases := []struct {
+		code int
+		args []string
+	}{
+		{0, []string{"version"}},
+		{0, []string{"--help"}},
+		{2, []string{"messages"}},
+		{2, []string{"config", "validate", "--listen", "0.0.0.0:1"}},
+		{2, []string{"config", "validate", "--log-level", "loud"}},
+		{1, []string{"sessions", "list", "ada", "--server", "127.0.0.1:1"}},
+	}
+	for _, c := range cases {
+		t.Run(strings.Join(c.args, " "), func(t *testing.T) {
+			if code, _, stderr := runMain(t.Context(), Env{}, c.args...); code != c.code {
+				t.Errorf("exit code %d, want %d: %s", code, c.code, stderr)
+			}
+		})
+	}
+}
+
+func TestServeSaysWhereItIsAndDrainsWhenToldToStop(t *testing.T) {
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	out, in := io.Pipe()
+	env := Env{Stdin: strings.NewReader(""), Stdout: in, Stderr: io.Discard, Now: time.Now}
+	code := make(chan int, 1)
+	go func() {
+		code <- Main(ctx, []string{"serve", "--listen", "127.0.0.1:0", "--data", filepath.Join(t.TempDir(), "s.db")}, env)
+		in.Close()
+	}()
+	var addr string
+	lines := bufio.NewScanner(out)
+	var said strings.Builder
+	for lines.Scan() {
+		said.WriteString(lines.Text() + "\n")
+		fmt.Sscanf(lines.Text(), " address %s", &addr)
+		if strings.Contains(lines.Text(), "Ctrl-C") {
+			if c, _, stderr := runMain(ctx, Env{}, "record", "ada", "s1", "hello", "--server", addr); c != 0 {
+				t.Errorf("record: %s", stderr)
+			}
+			stop()
+		}
+	}
+	if c := <-code; c != 0 {
+		t.Errorf("exit code %d", c)
+	}
+	for _, want := range []string{"lexical recall", "reflection", "tenant default", "s.db", "stopped"} {
+		if !strings.Contains(said.String(), want) {
+			t.Errorf("serve does not say %q:\n%s", want, said.String())
+		}
+	}
+}
+
+func TestADemoOnATerminalHasColoursUnlessForbidden(t *testing.T) {
+	terminal := Env{StdoutTerminal: true, Width: 80}
+	_, colored, _ := runMain(t.Context(), terminal, "demo")
+	terminal.Environ = []string{"NO_COLOR=1"}
+	_, plain, _ := runMain(t.Context(), terminal, "demo")
+	if !strings.Contains(colored, "\x1b[1m") || strings.Contains(plain, "\x1b") {
+		t.Error("colours do not follow NO_COLOR")
+	}
+	for line := range strings.Lines(plain) {
+		if n := len([]rune(strings.TrimRight(line, "\n"))); n > 84 {
+			t.Errorf("a line of %d columns on a terminal of 80: %s", n, line)
+		}
+	}
+}
+
+func TestImportDerivesTheSameIDsFromTheSamePlaces(t *testing.T) {
+	line := []byte(`{"user_id":"ada","session_id":"s","messages":[{"role":"user","text":"yes"},{"role":"user","text":"yes"},{"id":"mine","role":"user","text":"yes"}]}`)
+	ids := func(im *importer) (all []string) {
+		requests, err := im.requests(line)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range requests {
+			all = append(all, r.GetRequestId())
+			for _, m := range r.GetMessages() {
+				all = append(all, m.GetId())
+			}
+		}
+		return all
+	}
+	fresh := func() *importer { return &importer{positions: map[[32]byte]int{}} }
+	once := fresh()
+	first, later := ids(once), ids(once)
+	if diff := cmp.Diff(first, ids(fresh())); diff != "" {
+		t.Errorf("a second import has other ids: %s", diff)
+	}
+	if first[1] == first[2] || first[1] == later[1] || first[0] == later[0] {
+		t.Errorf("two places share an id: %v, %v", first, later)
+	}
+	if first[3] != "mine" {
+		t.Errorf("the id of the file was not kept: %v", first)
+	}
+}
+
+func TestImportKeepsCallsWithinTheLimitsOfRecord(t *testing.T) {
+	var line strings.Builder
+	line.WriteString(`{"user_id":"ada","session_id":"s","state":{"k":1},"messages":[`)
+	for i := range 2500 {
+		if i > 0 {
+			line.WriteString(",")
+		}
+		fmt.Fprintf(&line, `{"role":"user","text":"%d %s"}`, i, strings.Repeat("x", 2000))
+	}
+	line.WriteString("]}")
+	im := &importer{positions: map[[32]byte]int{}}
+	requests, err := im.requests([]byte(line.String()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	total := 0
+	for i, r := range requests {
+		bytes := 0
+		for _, m := range r.GetMessages() {
+			bytes += len(m.GetText())
+		}
+		if len(r.GetMessages()) > 1000 || bytes > 2<<20 {
+			t.Errorf("call %d has %d messages and %d bytes", i, len(r.GetMessages()), bytes)
+		}
+		if last := i == len(requests)-1; last != (r.GetStatePatch() != nil) {
+			t.Errorf("call %d of %d: state %v", i, len(requests), r.GetStatePatch())
+		}
+		total += len(r.GetMessages())
+	}
+	if total != 2500 {
+		t.Errorf("%d messages", total)
+	}
+}
+
+func TestTextOfOthersCannotDriveTheTerminal(t *testing.T) {
+	if got := clean("a\x1b[2Jb\x07\u009bc\td\n"); got != "a�[2Jb��c\td\n" {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestHighlightsCountCodePoints(t *testing.T) {
+	hit := &memoryv1.MessageHit{Snippet: "저는 비건 입니다", Highlights: []*memoryv1.TextRange{{Start: 3, End: 5}, {Start: 4, End: 99}}}
+	if got := highlighted(palette{on: true}, hit); got != "저는 \x1b[33m비건\x1b[0m 입니다" {
+		t.Errorf("got %q", got)
+	}
+	if got := highlighted(palette{}, hit); got != "저는 비건 입니다" {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestTablesFitTheTerminalByCells(t *testing.T) {
+	var out bytes.Buffer
+	r := &run{env: Env{Width: 40}}
+	r.table(&out, []string{"who", "text"}, [][]string{{"아다", strings.Repeat("한국어 ", 20)}, {"ada", "short"}})
+	lines := strings.Split(out.String(), "\n")
+	if !strings.HasPrefix(lines[1], "아다  한국어") || !strings.HasPrefix(lines[2], "ada   short") || !strings.HasSuffix(lines[1], "…") {
+		t.Errorf("columns shift:\n%s", out.String())
+	}
+}
+
+func TestCompletionScriptsAreShells(t *testing.T) {
+	for shell, check := range map[string][]string{"bash": {"bash", "-n"}, "zsh": {"zsh", "-n"}, "fish": {"fish", "-n"}} {
+		t.Run(shell+" accepts its script", func(t *testing.T) {
+			_, script, _ := runMain(t.Context(), Env{}, "completion", shell)
+			if _, err := exec.LookPath(shell); err != nil {
+				t.Skipf("no %s on this machine: only the words are checked elsewhere", shell)
+			}
+			cmd := exec.Command(check[0], check[1:]...)
+			cmd.Stdin = strings.NewReader(script)
+			if out, err := cmd.CombinedOutput(); err != nil {
+				t.Errorf("%v: %s", err, out)
+			}
+		})
+	}
+}
+
+func TestBashCompletesCommandsFlagsAndValues(t *testing.T) {
+	if _, err := exec.LookPath("bash"); err != nil {
+		t.Skip("no bash on this machine")
+	}
+	_, script, _ := runMain(t.Context(), Env{}, "completion", "bash")
+	cases := map[string]string{
+		"se": "serve search sessions", "sessions|u": "update", "sessions|list|--li": "--limit", "-o|": "table json quiet",
+		"serve|--log-format|t": "text", "completion|z": "zsh", "config|p": "print",
+	}
+	for words, want := range cases {
+		t.Run(words, func(t *testing.T) {
+			test := script + "\nIFS='|' read -r -a w <<< \"strata|$1\"; [[ $1 == *'|' ]] && w+=('')\n" +
+				"COMP_WORDS=(\"${w[@]}\"); COMP_CWORD=$((${#w[@]}-1)); _strata; echo \"${COMPREPLY[*]}\""
+			out, err := exec.Command("bash", "-c", test, "bash", words).CombinedOutput()
+			if got := strings.TrimSpace(string(out)); err != nil || got != want {
+				t.Errorf("got %q, want %q (%v)", got, want, err)
+			}
+		})
+	}
+}

@@ -1,0 +1,69 @@
+package cli
+
+import (
+	"fmt"
+
+	"github.com/stratamem/strata/internal/config"
+)
+
+// configCmd groups the commands about the server's configuration.
+type configCmd struct {
+	Print     configPrintCmd     `cmd:"" help:"Print every setting in force with where it comes from."`
+	Validate  configValidateCmd  `cmd:"" help:"Check the configuration; exit code 2 when it is wrong."`
+	Reference configReferenceCmd `cmd:"" help:"Print all settings with their names, defaults and meaning as Markdown."`
+}
+
+type configPrintCmd struct {
+	settings
+}
+
+// Run prints the settings.
+func (c *configPrintCmd) Run(r *run) error {
+	cfg, err := c.load(r)
+	if err != nil {
+		return err
+	}
+	values := cfg.Values()
+	if r.Output == "json" {
+		return r.showValue(values)
+	}
+	if r.Output == "quiet" {
+		return nil
+	}
+	var rows [][]string
+	for _, v := range values {
+		rows = append(rows, []string{v.Key, v.Value, v.Origin})
+	}
+	r.table(r.env.Stdout, []string{"setting", "value", "origin"}, rows)
+	return nil
+}
+
+type configValidateCmd struct {
+	settings
+}
+
+// Run checks the settings. Load has found whatever is wrong.
+func (c *configValidateCmd) Run(r *run) error {
+	cfg, err := c.load(r)
+	if err != nil {
+		return err
+	}
+	switch {
+	case r.Output == "json":
+		return r.showValue(map[string]any{"valid": true, "file": cfg.File})
+	case r.Output == "table":
+		fmt.Fprintln(r.env.Stdout, "the configuration is valid")
+	}
+	return nil
+}
+
+type configReferenceCmd struct{}
+
+// Run prints the reference.
+func (c *configReferenceCmd) Run(r *run) error {
+	if r.Output == "json" {
+		return r.showValue(config.Settings())
+	}
+	fmt.Fprint(r.env.Stdout, config.Reference())
+	return nil
+}

@@ -1,0 +1,12 @@
+//go:build !unix
+
+package cli
+
+import (
+	"errors"
+)
+
+// freeBytes is not known on this system.
+func freeBytes(string) (uint64, error) {
+	return 0, errors.New("free space cannot be asked for on this system")
+}

@@ -1,0 +1,221 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protodesc"
+	"google.golang.org/protobuf/types/descriptorpb"
+
+	reflectionv1 "google.golang.org/grpc/reflection/grpc_reflection_v1"
+
+	memoryv1 "github.com/stratamem/strata/api/memory/v1"
+	"github.com/stratamem/strata/internal/config"
+)
+
+// doctorCmd checks what commonly goes wrong.
+type doctorCmd struct {
+	settings
+}
+
+// finding is the outcome of one check.
+type finding struct {
+	Check  string `json:"check"`
+	Status string `json:"status"` // ok, warn or fail
+	Text   string `json:"text"`
+	Fix    string `json:"fix,omitempty"`
+}
+
+func ok(format string, args ...any) finding {
+	return finding{Status: "ok", Text: fmt.Sprintf(format, args...)}
+}
+
+func warn(text, fix string) finding { return finding{Status: "warn", Text: text, Fix: fix} }
+
+func failed(text, fix string) finding { return finding{Status: "fail", Text: text, Fix: fix} }
+
+// Run makes every check and fails when one did.
+func (c *doctorCmd) Run(r *run) error {
+	cfg, err := c.load(r)
+	all := []finding{named("configuration", checkConfig(cfg, err))}
+	all = append(all, r.checkServer()...)
+	if isLocal(r.options.Server) {
+		all = append(all, named("data directory", checkDirectory(cfg)), named("disk space", checkDisk(cfg)))
+	}
+	return r.report(all)
+}
+
+func named(check string, f finding) finding {
+	f.Check = check
+	return f
+}
+
+func (r *run) report(all []finding) error {
+	if r.Output == "json" {
+		if err := r.showValue(all); err != nil {
+			return err
+		}
+	}
+	bad := false
+	p := r.palette()
+	paint := map[string]func(string) string{"ok": p.green, "warn": p.yellow, "fail": p.red}
+	for _, f := range all {
+		bad = bad || f.Status == "fail"
+		if r.Output != "table" {
+			continue
+		}
+		fmt.Fprintf(r.env.Stdout, "%s  %-15s %s\n", paint[f.Status](fmt.Sprintf("%-4s", f.Status)), f.Check, clean(f.Text))
+		if f.Fix != "" {
+			fmt.Fprintf(r.env.Stdout, "      %-15s %s\n", "", p.dim("fix: "+clean(f.Fix)))
+		}
+	}
+	if bad {
+		return errReported
+	}
+	return nil
+}
+
+func checkConfig(cfg config.Loaded, err error) finding {
+	if err != nil {
+		return failed(err.Error(), "mend the settings named above; strata config reference lists all")
+	}
+	if cfg.File == "" {
+		return ok("valid, without a file")
+	}
+	return ok("valid, with %s", cfg.File)
+}
+
+// checkServer asks a running server. Without one the other checks of it make no sense.
+func (r *run) checkServer() []finding {
+	conn, err := dial(r.options.Server)
+	if err != nil {
+		return []finding{named("server", failed(err.Error(), "name the server as host:port"))}
+	}
+	defer conn.Close()
+	ctx, cancel := context.WithTimeout(r.ctx, r.Timeout)
+	defer cancel()
+	health := named("server", r.checkHealth(ctx, conn))
+	if health.Status == "fail" {
+		return []finding{health}
+	}
+	return []finding{health, named("API", checkAPI(ctx, conn)), named("clock", r.checkClock(ctx, conn))}
+}
+
+func (r *run) checkHealth(ctx context.Context, conn *grpc.ClientConn) finding {
+	reply, err := grpc_health_v1.NewHealthClient(conn).Check(ctx, &grpc_health_v1.HealthCheckRequest{})
+	if err != nil {
+		return failed("no answer from "+r.options.Server+": "+faultText(err), "start it with strata serve, or name another with --server")
+	}
+	if s := reply.GetStatus(); s != grpc_health_v1.HealthCheckResponse_SERVING {
+		return failed(r.options.Server+" says "+s.String(), "read the server's log: its store cannot be used, or it is stopping")
+	}
+	return ok("%s is serving", r.options.Server)
+}
+
+// checkAPI compares the server's service with the one this program was built for.
+func checkAPI(ctx context.Context, conn *grpc.ClientConn) finding {
+	theirs, err := serverFile(ctx, conn, "memory.v1.MemoryService")
+	if err != nil {
+		return warn("the server's version cannot be compared: "+faultText(err), "turn its setting reflection on")
+	}
+	ours := protodesc.ToFileDescriptorProto(memoryv1.File_memory_v1_memory_service_proto)
+	ours.SourceCodeInfo, theirs.SourceCodeInfo = nil, nil
+	if !proto.Equal(ours, theirs) {
+		return warn("server and this program are of different versions", "install the same version on both sides; this is "+version())
+	}
+	return ok("server and this program speak the same version of memory.v1")
+}
+
+// serverFile asks by reflection for the proto file that declares a symbol.
+func serverFile(ctx context.Context, conn *grpc.ClientConn, symbol string) (*descriptorpb.FileDescriptorProto, error) {
+	stream, err := reflectionv1.NewServerReflectionClient(conn).ServerReflectionInfo(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer stream.CloseSend()
+	err = stream.Send(&reflectionv1.ServerReflectionRequest{
+		MessageRequest: &reflectionv1.ServerReflectionRequest_FileContainingSymbol{FileContainingSymbol: symbol},
+	})
+	if err != nil {
+		return nil, err
+	}
+	reply, err := stream.Recv()
+	if err != nil {
+		return nil, err
+	}
+	for _, raw := range reply.GetFileDescriptorResponse().GetFileDescriptorProto() {
+		file := &descriptorpb.FileDescriptorProto{}
+		if proto.Unmarshal(raw, file) == nil && file.GetPackage() == "memory.v1" && len(file.GetService()) > 0 {
+			return file, nil
+		}
+	}
+	return nil, fmt.Errorf("it does not know %s", symbol)
+}
+
+// maxSkew is how far apart the clocks may be before recency and "as of" surprise people.
+const maxSkew = 5 * time.Second
+
+// checkClock compares the clocks: the context of a user that does not exist is empty and carries the server's time.
+func (r *run) checkClock(ctx context.Context, conn *grpc.ClientConn) finding {
+	before := r.env.Now()
+	reply, err := memoryv1.NewMemoryServiceClient(conn).BuildContext(ctx, &memoryv1.BuildContextRequest{UserId: "strata doctor", SessionId: "strata doctor"})
+	if err != nil {
+		return failed("the server cannot build a context: "+faultText(err), "read the server's log")
+	}
+	took := r.env.Now().Sub(before)
+	skew := reply.GetAsOf().AsTime().Sub(before.Add(took / 2)).Round(time.Millisecond)
+	if skew.Abs() > maxSkew+took {
+		return warn(fmt.Sprintf("the server's clock is %s from this one's", skew), "synchronise both by NTP")
+	}
+	return ok("the server's clock agrees; an empty context took %s", took.Round(100*time.Microsecond))
+}
+
+// isLocal reports whether the server runs on this machine, so that its disk can be looked at.
+func isLocal(server string) bool {
+	host, _, err := net.SplitHostPort(server)
+	if err != nil {
+		return false
+	}
+	ip, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && ip.IsLoopback()
+}
+
+func checkDirectory(cfg config.Loaded) finding {
+	dir := filepath.Dir(absolute(cfg.Data))
+	probe, err := os.CreateTemp(dir, ".strata-doctor-*")
+	if err != nil {
+		return failed(err.Error(), "create "+dir+" and let the server write there, or set data")
+	}
+	probe.Close()
+	if err := os.Remove(probe.Name()); err != nil {
+		return warn(err.Error(), "remove the file by hand")
+	}
+	return ok("%s can be written", dir)
+}
+
+// minFree is the least free space before the doctor warns; below a tenth of it, it fails.
+const minFree = 1 << 30
+
+func checkDisk(cfg config.Loaded) finding {
+	dir := filepath.Dir(absolute(cfg.Data))
+	free, err := freeBytes(dir)
+	if err != nil {
+		return warn(err.Error(), "look at the disk by hand")
+	}
+	text := fmt.Sprintf("%.1f GiB free in %s", float64(free)/(1<<30), dir)
+	switch {
+	case free < minFree/10:
+		return failed(text, "make room: writes will soon be refused")
+	case free < minFree:
+		return warn(text, "make room before it is full: writes are then refused")
+	}
+	return ok("%s", text)
+}

@@ -1,0 +1,73 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/alecthomas/kong"
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+// rpcError is a failed call with what a person can do about it.
+type rpcError struct {
+	status *status.Status
+	hint   string
+}
+
+func (e *rpcError) Error() string { return serverText(e.status) }
+
+// serverText is a status's message without the words that grpc puts around a failed dial.
+func serverText(st *status.Status) string {
+	const dialing = `connection error: desc = "transport: Error while dialing: `
+	if text, ok := strings.CutPrefix(st.Message(), dialing); ok {
+		return strings.TrimSuffix(text, `"`)
+	}
+	return st.Message()
+}
+
+// explained adds to the error of a call what a person can do about it. Other errors pass.
+func (r *run) explained(err error) error {
+	st, ok := status.FromError(err)
+	if err == nil || !ok {
+		return err
+	}
+	e := &rpcError{status: st}
+	if st.Code() == codes.Unavailable && len(st.Details()) == 0 {
+		e.hint = "no server answers at " + r.Server + ": start one with strata serve, or name another with --server"
+	}
+	if st.Code() == codes.DeadlineExceeded {
+		e.hint = "allow it more time with --timeout, now " + r.Timeout.String()
+	}
+	return e
+}
+
+// printError writes an error for people: the message, then reason, fields and the way out.
+func printError(w io.Writer, p palette, err error) {
+	fmt.Fprintf(w, "%s %s\n", p.red("strata:"), clean(strings.ReplaceAll(err.Error(), "\n", "\n  ")))
+	if parse, ok := errors.AsType[*kong.ParseError](err); ok {
+		fmt.Fprintf(w, "  see %s --help\n", strings.TrimSpace("strata "+parse.Context.Command()))
+	}
+	e, ok := errors.AsType[*rpcError](err)
+	if !ok {
+		return
+	}
+	for _, d := range e.status.Details() {
+		switch d := d.(type) {
+		case *errdetails.ErrorInfo:
+			fmt.Fprintf(w, "  reason: %s\n", clean(d.GetReason()))
+		case *errdetails.BadRequest:
+			for _, v := range d.GetFieldViolations() {
+				fmt.Fprintf(w, "  %s: %s\n", clean(v.GetField()), clean(v.GetDescription()))
+			}
+		case *errdetails.RetryInfo:
+			fmt.Fprintf(w, "  retry after: %s\n", d.GetRetryDelay().AsDuration())
+		}
+	}
+	if e.hint != "" {
+		fmt.Fprintf(w, "  %s\n", e.hint)
+	}
+}

@@ -1,0 +1,168 @@
+// Package cli is the command line of strata. Except serve and demo, every command is a client of a running server.
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/alecthomas/kong"
+	"golang.org/x/term"
+
+	"github.com/stratamem/strata/internal/config"
+)
+
+// The exit codes.
+const (
+	exitOK      = 0
+	exitFailure = 1
+	exitUsage   = 2
+)
+
+// Env is what a run sees of the world.
+type Env struct {
+	Stdin          io.Reader
+	Stdout, Stderr io.Writer
+	StdinTerminal  bool
+	StdoutTerminal bool
+	StderrTerminal bool
+	Width          int      // columns of the terminal; 0 when stdout is none
+	Environ        []string // as os.Environ gives it
+	Now            func() time.Time
+}
+
+// OSEnv is the world of this process.
+func OSEnv() Env {
+	e := Env{
+		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Environ: os.Environ(), Now: time.Now,
+		StdinTerminal:  term.IsTerminal(int(os.Stdin.Fd())),
+		StdoutTerminal: term.IsTerminal(int(os.Stdout.Fd())),
+		StderrTerminal: term.IsTerminal(int(os.Stderr.Fd())),
+	}
+	if w, _, err := term.GetSize(int(os.Stdout.Fd())); err == nil {
+		e.Width = w
+	}
+	return e
+}
+
+// getenv returns an environment variable.
+func (e Env) getenv(name string) (string, bool) {
+	value, found := "", false
+	for _, kv := range e.Environ {
+		if k, v, ok := strings.Cut(kv, "="); ok && k == name {
+			value, found = v, true
+		}
+	}
+	return value, found
+}
+
+// color reports whether a stream may have colours: only on a terminal, and not where NO_COLOR forbids it
+// (no-color.org).
+func (e Env) color(terminal bool) palette {
+	no, _ := e.getenv("NO_COLOR")
+	return palette{on: terminal && no == ""}
+}
+
+// exit carries the exit code of kong's own flags, such as --help, out of the parser.
+type exit int
+
+// Main runs the command that the arguments ask for and returns the exit code: 0 when all went well, 1 after a
+// failure, 2 when the arguments or the configuration are wrong.
+func Main(ctx context.Context, args []string, env Env) (code int) {
+	defer func() {
+		if p := recover(); p != nil {
+			c, ok := p.(exit)
+			if !ok {
+				panic(p)
+			}
+			code = int(c)
+		}
+	}()
+	var cli root
+	parser, err := newParser(&cli, env)
+	if err != nil {
+		return fail(env, err)
+	}
+	kctx, err := parser.Parse(args)
+	if err != nil {
+		return fail(env, usageError{err})
+	}
+	return fail(env, kctx.Run(&run{ctx: ctx, env: env, options: cli.options, kong: kctx}))
+}
+
+func newParser(cli *root, env Env) (*kong.Kong, error) {
+	return kong.New(cli,
+		kong.Name("strata"), kong.Description(description),
+		kong.Writers(env.Stdout, env.Stderr),
+		kong.Exit(func(code int) { panic(exit(code)) }),
+		kong.Resolvers(envResolver(env)),
+		kong.ValueFormatter(helpWithEnv),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 110}),
+	)
+}
+
+const description = `Conversation memory for LLM agents, as one service.
+
+strata serve runs the server; strata demo shows in a few seconds what it does. The other commands are clients of a
+running server. Exit codes: 0 done, 1 failed, 2 wrong arguments or configuration.`
+
+// envResolver takes the client's own settings from the environment. Those of the server are config.Load's business.
+func envResolver(env Env) kong.Resolver {
+	return kong.ResolverFunc(func(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
+		if !isClientFlag(flag.Name) {
+			return nil, nil
+		}
+		if v, ok := env.getenv(config.EnvName(flag.Name)); ok {
+			return v, nil
+		}
+		return nil, nil
+	})
+}
+
+// helpWithEnv appends the environment variable to a flag's help.
+func helpWithEnv(v *kong.Value) string {
+	help := kong.DefaultHelpValueFormatter(v)
+	if v.Flag == nil {
+		return help
+	}
+	known := isClientFlag(v.Name) || v.Name == config.ConfigFlag
+	for _, s := range config.Settings() {
+		known = known || !s.FileOnly && s.Name == v.Name
+	}
+	if known {
+		help += " [" + config.EnvName(v.Name) + "]"
+	}
+	return help
+}
+
+// usageError is a fault of the arguments.
+type usageError struct{ error }
+
+func (e usageError) Unwrap() error { return e.error }
+
+// errReported ends a run whose failure has been printed already.
+var errReported = errors.New("failed")
+
+// fail prints an error and returns the exit code for it.
+func fail(env Env, err error) int {
+	if err == nil {
+		return exitOK
+	}
+	if errors.Is(err, errReported) {
+		return exitFailure
+	}
+	printError(env.Stderr, env.color(env.StderrTerminal), err)
+	if _, ok := errors.AsType[usageError](err); ok {
+		return exitUsage
+	}
+	if _, ok := errors.AsType[*config.Fault](err); ok {
+		return exitUsage
+	}
+	return exitFailure
+}
+
+func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }

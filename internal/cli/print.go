@@ -1,0 +1,170 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/timestamppb"
+)
+
+// palette colours text, or leaves it as it is.
+type palette struct{ on bool }
+
+func (p palette) paint(code, s string) string {
+	if !p.on || s == "" {
+		return s
+	}
+	return "\x1b[" + code + "m" + s + "\x1b[0m"
+}
+
+func (p palette) bold(s string) string   { return p.paint("1", s) }
+func (p palette) dim(s string) string    { return p.paint("2", s) }
+func (p palette) red(s string) string    { return p.paint("31", s) }
+func (p palette) green(s string) string  { return p.paint("32", s) }
+func (p palette) yellow(s string) string { return p.paint("33", s) }
+func (p palette) cyan(s string) string   { return p.paint("36", s) }
+
+func (r *run) palette() palette { return r.env.color(r.env.StdoutTerminal) }
+
+// views are the forms of one result for people and for scripts.
+type views struct {
+	table func(w io.Writer)
+	quiet func(w io.Writer)
+}
+
+// show prints a reply on stdout in the form that was asked for.
+func (r *run) show(reply proto.Message, v views) error {
+	switch r.Output {
+	case "json":
+		return r.showJSON(reply)
+	case "quiet":
+		v.quiet(r.env.Stdout)
+	default:
+		v.table(r.env.Stdout)
+	}
+	return nil
+}
+
+// showJSON prints a reply as protobuf's JSON with the names of the proto files.
+func (r *run) showJSON(reply proto.Message) error {
+	raw, err := protojson.MarshalOptions{UseProtoNames: true}.Marshal(reply)
+	if err != nil {
+		return fmt.Errorf("encode reply: %w", err)
+	}
+	return r.showRaw(raw)
+}
+
+// showValue prints a value of the program's own as JSON.
+func (r *run) showValue(v any) error {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Errorf("encode result: %w", err)
+	}
+	return r.showRaw(raw)
+}
+
+func (r *run) showRaw(raw []byte) error {
+	var b bytes.Buffer
+	if err := json.Indent(&b, raw, "", "  "); err != nil {
+		return fmt.Errorf("indent JSON: %w", err)
+	}
+	b.WriteByte('\n')
+	_, err := r.env.Stdout.Write(b.Bytes())
+	return err
+}
+
+// table prints rows under a head. On a terminal the last column is cut to what fits.
+func (r *run) table(w io.Writer, head []string, rows [][]string) {
+	t := table.NewWriter()
+	style := table.StyleLight
+	style.Options = table.OptionsNoBordersAndSeparators
+	style.Box.PaddingLeft, style.Box.PaddingRight = "", "  "
+	t.SetStyle(style)
+	t.SuppressTrailingSpaces()
+	t.AppendHeader(cells(head))
+	room := r.room(head, rows)
+	for _, row := range rows {
+		if last := len(row) - 1; room > 0 {
+			row[last] = text.Snip(row[last], room, "…")
+		}
+		t.AppendRow(cells(row))
+	}
+	fmt.Fprintln(w, t.Render())
+}
+
+// room is how many columns of the terminal are left for a table's last column; 0 for no limit.
+func (r *run) room(head []string, rows [][]string) int {
+	if r.env.Width == 0 {
+		return 0
+	}
+	left := r.env.Width
+	for i := range len(head) - 1 {
+		width := text.StringWidthWithoutEscSequences(head[i])
+		for _, row := range rows {
+			width = max(width, text.StringWidthWithoutEscSequences(row[i]))
+		}
+		left -= width + 2
+	}
+	return max(left-1, 20)
+}
+
+func cells(values []string) table.Row {
+	row := make(table.Row, len(values))
+	for i, v := range values {
+		row[i] = v
+	}
+	return row
+}
+
+// clean makes text of others safe for a terminal: control characters, which could move the cursor or set the title,
+// become visible. Newlines and tabs stay.
+func clean(s string) string {
+	return strings.Map(func(c rune) rune {
+		if unicode.IsControl(c) && c != '\n' && c != '\t' {
+			return '�'
+		}
+		return c
+	}, s)
+}
+
+// oneLine is clean text without line breaks.
+func oneLine(s string) string { return strings.Join(strings.Fields(clean(s)), " ") }
+
+// clock writes a time as people read it, in UTC.
+func clock(t *timestamppb.Timestamp) string {
+	if t == nil {
+		return ""
+	}
+	return t.AsTime().Format("2006-01-02 15:04")
+}
+
+// instant is a time on the command line.
+type instant struct{ time.Time }
+
+// UnmarshalText reads RFC 3339, or a date, which stands for its first moment in UTC.
+func (i *instant) UnmarshalText(b []byte) error {
+	for _, layout := range []string{time.RFC3339Nano, time.DateOnly} {
+		if t, err := time.Parse(layout, string(b)); err == nil {
+			i.Time = t
+			return nil
+		}
+	}
+	return fmt.Errorf("%q is not a time: write 2026-03-12 or 2026-03-12T18:30:00Z", b)
+}
+
+// proto is the time as a message has it; nil when it is not set.
+func (i instant) proto() *timestamppb.Timestamp {
+	if i.IsZero() {
+		return nil
+	}
+	return timestamppb.New(i.Time)
+}

@@ -1,0 +1,128 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/types/known/structpb"
+
+	memoryv1 "github.com/stratamem/strata/api/memory/v1"
+)
+
+// recordCmd records one turn.
+type recordCmd struct {
+	User      string  `arg:"" help:"The user."`
+	Session   string  `arg:"" help:"The session; created when it does not exist."`
+	Text      string  `arg:"" optional:"" help:"What was said. Without it, messages are read as JSON from --file or stdin."`
+	Role      string  `default:"user" enum:"system,developer,user,assistant,tool" help:"Who says TEXT: system, developer, user, assistant or tool."`
+	Name      string  `help:"The speaker's name, beside TEXT."`
+	ID        string  `name:"id" help:"The id of the message, beside TEXT."`
+	At        instant `placeholder:"TIME" help:"When TEXT was said, such as 2026-03-12T18:30:00Z."`
+	File      string  `short:"f" placeholder:"PATH" help:"Messages as JSON: an object, an array, or one object per line, such as {\"role\": \"user\", \"text\": \"hello\"}; - for stdin."`
+	State     string  `placeholder:"JSON" help:"A JSON object to merge into the session's state; null deletes a key."`
+	RequestID string  `name:"request-id" help:"The id of this call: a repeat writes nothing and answers the same."`
+	Profile   string  `help:"The policy profile of a new session."`
+}
+
+// Run records the turn and prints what was stored.
+func (c *recordCmd) Run(r *run) error {
+	req, err := c.request(r.env)
+	if err != nil {
+		return err
+	}
+	var reply *memoryv1.RecordResponse
+	err = r.call(func(ctx context.Context, client memoryv1.MemoryServiceClient) (err error) {
+		reply, err = client.Record(ctx, req)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return r.show(reply, views{
+		table: func(w io.Writer) { printRecorded(w, reply) },
+		quiet: func(w io.Writer) {
+			if ids := reply.GetMessageIds(); len(ids) > 0 {
+				fmt.Fprintln(w, strings.Join(ids, "\n"))
+			}
+		},
+	})
+}
+
+func (c *recordCmd) request(env Env) (*memoryv1.RecordRequest, error) {
+	messages, err := c.messages(env)
+	if err != nil {
+		return nil, usageError{err}
+	}
+	req := &memoryv1.RecordRequest{
+		UserId: c.User, SessionId: c.Session, RequestId: c.RequestID, Messages: messages, Profile: c.Profile,
+	}
+	if req.StatePatch, err = parseObject("--state", c.State); err != nil {
+		return nil, err
+	}
+	return req, nil
+}
+
+func (c *recordCmd) messages(env Env) ([]*memoryv1.Message, error) {
+	if c.Text != "" {
+		m := &memoryv1.Message{Id: c.ID, Role: roleOf(c.Role), Name: c.Name, Text: c.Text, CreateTime: c.At.proto()}
+		return []*memoryv1.Message{m}, nil
+	}
+	if c.File == "" && (env.StdinTerminal || c.State != "") {
+		if c.State == "" {
+			return nil, fmt.Errorf("nothing to record: give TEXT, messages as JSON by --file or stdin, or --state")
+		}
+		return nil, nil
+	}
+	data, err := readInput(env, c.File)
+	if err != nil {
+		return nil, err
+	}
+	return parseMessages(bytes.NewReader(data))
+}
+
+// readInput reads a file, or stdin when the path is empty or -.
+func readInput(env Env, path string) ([]byte, error) {
+	if path == "" || path == "-" {
+		return io.ReadAll(env.Stdin)
+	}
+	return os.ReadFile(path)
+}
+
+// parseObject reads a flag that holds a JSON object; nil when it is empty.
+func parseObject(flag, text string) (*structpb.Struct, error) {
+	if text == "" {
+		return nil, nil
+	}
+	s := &structpb.Struct{}
+	if !json.Valid([]byte(text)) || protojson.Unmarshal([]byte(text), s) != nil {
+		return nil, usagef("%s: it must be a JSON object, such as {\"step\": 2}", flag)
+	}
+	return s, nil
+}
+
+func printRecorded(w io.Writer, reply *memoryv1.RecordResponse) {
+	stored := len(reply.GetMessageIds()) - len(reply.GetDeduplicatedIds())
+	switch {
+	case reply.GetReplayed():
+		fmt.Fprintf(w, "this request was recorded before, as turn %d: nothing written\n", reply.GetTurnNo())
+	case reply.GetTurnNo() == 0:
+		fmt.Fprintln(w, "all messages are known: nothing written")
+	case stored == 0:
+		fmt.Fprintf(w, "turn %d\n", reply.GetTurnNo())
+	default:
+		fmt.Fprintf(w, "turn %d, messages %d to %d\n", reply.GetTurnNo(), reply.GetFirstSeq(), reply.GetLastSeq())
+	}
+	if n := len(reply.GetDeduplicatedIds()); n > 0 && !reply.GetReplayed() {
+		fmt.Fprintf(w, "%d known already, skipped\n", n)
+	}
+	for _, f := range reply.GetFindings() {
+		kind := strings.ToLower(strings.TrimPrefix(f.GetKind().String(), "FINDING_KIND_"))
+		fmt.Fprintf(w, "odd: %s in message %s, call %s\n", strings.ReplaceAll(kind, "_", " "), clean(f.GetMessageId()), clean(f.GetCallId()))
+	}
+}

@@ -1,0 +1,46 @@
+package cli
+
+import (
+	"context"
+	"time"
+
+	"github.com/alecthomas/kong"
+)
+
+// root is the command line.
+type root struct {
+	options
+
+	Serve      serveCmd      `cmd:"" help:"Run the server."`
+	Demo       demoCmd       `cmd:"" help:"Show in a few seconds, offline, what an agent gets."`
+	Record     recordCmd     `cmd:"" help:"Record a turn."`
+	Context    contextCmd    `cmd:"" help:"Build the context of an agent's next turn."`
+	Messages   messagesCmd   `cmd:"" help:"List a session's messages."`
+	Search     searchCmd     `cmd:"" help:"Find a user's messages by their words."`
+	Sessions   sessionsCmd   `cmd:"" help:"List, show and label sessions."`
+	Import     importCmd     `cmd:"" help:"Record whole sessions from a JSONL file."`
+	Doctor     doctorCmd     `cmd:"" help:"Check configuration, server, disk and clock."`
+	Config     configCmd     `cmd:"" help:"Show and check the server's configuration."`
+	Version    versionCmd    `cmd:"" help:"Print the version."`
+	Completion completionCmd `cmd:"" help:"Print a completion script for a shell."`
+}
+
+// options are the flags of every command.
+type options struct {
+	Server  string        `default:"127.0.0.1:8081" placeholder:"HOST:PORT" help:"The server to talk to."`
+	Output  string        `short:"o" default:"table" enum:"table,json,quiet" help:"table for people, json for programs, quiet for ids only."`
+	Timeout time.Duration `default:"30s" help:"The longest a command may wait for the server; in an import, one call."`
+}
+
+func isClientFlag(name string) bool { return name == "server" || name == "output" || name == "timeout" }
+
+// clientEnv are the environment variables of the client's own flags.
+func clientEnv() []string { return []string{"STRATA_SERVER", "STRATA_OUTPUT", "STRATA_TIMEOUT"} }
+
+// run is one run of a command.
+type run struct {
+	ctx  context.Context
+	env  Env
+	kong *kong.Context
+	options
+}

@@ -1,0 +1,96 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	memoryv1 "github.com/stratamem/strata/api/memory/v1"
+)
+
+// searchCmd finds messages by their words.
+type searchCmd struct {
+	User    string   `arg:"" help:"The user."`
+	Query   string   `arg:"" help:"What to look for."`
+	Session []string `short:"s" sep:"none" placeholder:"SESSION" help:"Only in this session; may be repeated."`
+	Since   instant  `placeholder:"TIME" help:"Only messages created at or after it, such as 2026-03-12."`
+	Until   instant  `placeholder:"TIME" help:"Only messages created before it."`
+	Limit   int      `default:"20" help:"The most hits to list; 0 for all."`
+	Explain bool     `help:"Say how each message was found."`
+}
+
+// maxHits is the most that the API returns of hits at once.
+const maxHits = 200
+
+// Run prints the hits, best first.
+func (c *searchCmd) Run(r *run) error {
+	all := &memoryv1.SearchMessagesResponse{}
+	err := r.call(func(ctx context.Context, client memoryv1.MemoryServiceClient) error {
+		return c.collect(ctx, client, all)
+	})
+	if err != nil {
+		return err
+	}
+	return r.show(all, views{
+		table: func(w io.Writer) { c.print(r, w, all) },
+		quiet: func(w io.Writer) {
+			for _, h := range all.GetHits() {
+				fmt.Fprintf(w, "%s\t%s\n", h.GetSessionId(), h.GetMessage().GetId())
+			}
+		},
+	})
+}
+
+func (c *searchCmd) collect(ctx context.Context, client memoryv1.MemoryServiceClient, all *memoryv1.SearchMessagesResponse) error {
+	for {
+		page, err := client.SearchMessages(ctx, &memoryv1.SearchMessagesRequest{
+			UserId: c.User, Query: c.Query, SessionIds: c.Session, StartTime: c.Since.proto(), EndTime: c.Until.proto(),
+			PageSize: pageSize(c.Limit, len(all.GetHits()), maxHits), PageToken: all.GetNextPageToken(), Explain: c.Explain,
+		})
+		if err != nil {
+			return err
+		}
+		all.Hits = append(all.Hits, page.GetHits()...)
+		all.NextPageToken, all.Degraded = page.GetNextPageToken(), page.GetDegraded()
+		if all.NextPageToken == "" || c.Limit > 0 && len(all.Hits) >= c.Limit {
+			return nil
+		}
+	}
+}
+
+func (c *searchCmd) print(r *run, w io.Writer, all *memoryv1.SearchMessagesResponse) {
+	p := r.palette()
+	for i, h := range all.GetHits() {
+		m := h.GetMessage()
+		head := fmt.Sprintf("%d. %s, message %d, %s, %s", i+1, oneLine(h.GetSessionId()), m.GetSeq(), clock(m.GetCreateTime()), speaker(m))
+		fmt.Fprintf(w, "%s %s\n", p.bold(head), p.dim(fmt.Sprintf("(score %.2f)", h.GetScore())))
+		fmt.Fprintln(w, "   "+strings.ReplaceAll(highlighted(p, h), "\n", "\n   "))
+		if c.Explain {
+			fmt.Fprintln(w, p.dim("   found by "+why(h.GetExplanation())))
+		}
+	}
+	if len(all.GetHits()) == 0 {
+		fmt.Fprintln(r.env.Stderr, "nothing found")
+	}
+	r.more(all.GetNextPageToken())
+	printDegraded(r.env.Stderr, all.GetDegraded())
+}
+
+// highlighted is a hit's snippet with the words of the query coloured. Ranges count code points.
+func highlighted(p palette, h *memoryv1.MessageHit) string {
+	points := []rune(h.GetSnippet())
+	var b strings.Builder
+	from := 0
+	for _, g := range h.GetHighlights() {
+		start, end := int(g.GetStart()), int(g.GetEnd())
+		if start < from || end < start || end > len(points) {
+			continue
+		}
+		b.WriteString(clean(string(points[from:start])))
+		b.WriteString(p.yellow(clean(string(points[start:end]))))
+		from = end
+	}
+	b.WriteString(clean(string(points[from:])))
+	return b.String()
+}

@@ -1,0 +1,101 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/lmittmann/tint"
+
+	"github.com/stratamem/strata/internal/app"
+	"github.com/stratamem/strata/internal/config"
+)
+
+// settings are the flags of the commands that read the server's configuration.
+type settings struct {
+	Config string        `name:"config" short:"c" placeholder:"PATH" help:"The YAML file with settings."`
+	Server config.Config `embed:""`
+}
+
+// load gathers the configuration from flags, environment and file.
+func (s *settings) load(r *run) (config.Loaded, error) {
+	set := map[string]bool{}
+	for _, p := range r.kong.Path {
+		if p.Flag != nil && !p.Resolved {
+			set[p.Flag.Name] = true
+		}
+	}
+	return config.Load(config.Sources{
+		Flags: s.Server, FlagSet: set, Environ: r.env.Environ, OtherEnv: clientEnv(), File: s.Config, ReadFile: os.ReadFile,
+	})
+}
+
+// serveCmd runs the server.
+type serveCmd struct {
+	settings
+}
+
+// Run serves until the context ends, then drains.
+func (c *serveCmd) Run(r *run) error {
+	cfg, err := c.load(r)
+	if err != nil {
+		return err
+	}
+	a, err := app.New(r.ctx, cfg.Config, app.Options{Log: newLog(cfg.Config, r.env), Version: version()})
+	if err != nil {
+		return fmt.Errorf("start the server: %w", err)
+	}
+	printBanner(r.env.Stdout, r.palette(), cfg, a)
+	if err := a.Run(r.ctx); err != nil {
+		return fmt.Errorf("serve: %w", err)
+	}
+	fmt.Fprintln(r.env.Stdout, "stopped: calls in flight were answered, everything acknowledged is on disk")
+	return nil
+}
+
+// newLog makes the log on stderr.
+func newLog(cfg config.Config, env Env) *slog.Logger {
+	if cfg.LogFormat == "text" || cfg.LogFormat == "auto" && env.StderrTerminal {
+		return slog.New(tint.NewHandler(env.Stderr, &tint.Options{
+			Level: cfg.Level(), TimeFormat: time.TimeOnly, NoColor: !env.color(env.StderrTerminal).on,
+		}))
+	}
+	return slog.New(slog.NewJSONHandler(env.Stderr, &slog.HandlerOptions{Level: cfg.Level()}))
+}
+
+// printBanner says what runs where, what is on and off, and why.
+func printBanner(w io.Writer, p palette, cfg config.Loaded, a *app.App) {
+	line := func(name, value, note string) {
+		fmt.Fprintf(w, "  %-16s%s", name, value)
+		if note != "" {
+			fmt.Fprint(w, "  "+p.dim(note))
+		}
+		fmt.Fprintln(w)
+	}
+	fmt.Fprintf(w, "%s %s\n", p.bold("strata"), version())
+	line("address", a.Addr(), cfg.Origin("listen"))
+	line("data", absolute(cfg.Data), cfg.Origin("data"))
+	if cfg.File != "" {
+		line("settings", absolute(cfg.File), "")
+	}
+	for _, f := range a.Features() {
+		state := p.yellow("off")
+		if f.On {
+			state = p.green("on ")
+		}
+		line(f.Name, state, f.Why)
+	}
+	fmt.Fprintf(w, "\ntry  strata record ada s1 \"I am vegan\" --server %s\nstop with Ctrl-C\n", a.Addr())
+}
+
+// absolute is the full path of a file, for people who run the server from elsewhere.
+func absolute(path string) string {
+	full, err := filepath.Abs(path)
+	if err != nil {
+		return path
+	}
+	return full
+}

@@ -1,0 +1,184 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/types/known/fieldmaskpb"
+	"google.golang.org/protobuf/types/known/structpb"
+
+	memoryv1 "github.com/stratamem/strata/api/memory/v1"
+)
+
+// sessionsCmd groups the commands about sessions.
+type sessionsCmd struct {
+	List   sessionsListCmd   `cmd:"" help:"List a user's sessions, the latest changed first."`
+	Get    sessionsGetCmd    `cmd:"" help:"Show a session with its state."`
+	Update sessionsUpdateCmd `cmd:"" help:"Change a session's title, metadata or profile."`
+}
+
+type sessionsListCmd struct {
+	User  string `arg:"" help:"The user."`
+	Limit int    `default:"50" help:"The most sessions to list; 0 for all."`
+}
+
+// maxSessions is the most that the API returns of sessions at once.
+const maxSessions = 500
+
+// Run prints the sessions, page by page from the server.
+func (c *sessionsListCmd) Run(r *run) error {
+	all := &memoryv1.ListSessionsResponse{}
+	err := r.call(func(ctx context.Context, client memoryv1.MemoryServiceClient) error {
+		return c.collect(ctx, client, all)
+	})
+	if err != nil {
+		return err
+	}
+	return r.show(all, views{
+		table: func(w io.Writer) {
+			r.table(w, []string{"session", "messages", "created", "updated", "profile", "title"}, sessionRows(all.GetSessions()))
+			r.more(all.GetNextPageToken())
+		},
+		quiet: func(w io.Writer) {
+			for _, s := range all.GetSessions() {
+				fmt.Fprintln(w, s.GetSessionId())
+			}
+		},
+	})
+}
+
+func (c *sessionsListCmd) collect(ctx context.Context, client memoryv1.MemoryServiceClient, all *memoryv1.ListSessionsResponse) error {
+	for {
+		page, err := client.ListSessions(ctx, &memoryv1.ListSessionsRequest{
+			UserId: c.User, PageSize: pageSize(c.Limit, len(all.GetSessions()), maxSessions), PageToken: all.GetNextPageToken(),
+		})
+		if err != nil {
+			return err
+		}
+		all.Sessions = append(all.Sessions, page.GetSessions()...)
+		all.NextPageToken = page.GetNextPageToken()
+		if all.NextPageToken == "" || c.Limit > 0 && len(all.Sessions) >= c.Limit {
+			return nil
+		}
+	}
+}
+
+func sessionRows(sessions []*memoryv1.Session) [][]string {
+	var rows [][]string
+	for _, s := range sessions {
+		rows = append(rows, []string{
+			oneLine(s.GetSessionId()), fmt.Sprint(s.GetLastSeq()), clock(s.GetCreateTime()), clock(s.GetUpdateTime()),
+			oneLine(s.GetProfile()), oneLine(s.GetTitle()),
+		})
+	}
+	return rows
+}
+
+type sessionsGetCmd struct {
+	User    string `arg:"" help:"The user."`
+	Session string `arg:"" help:"The session."`
+}
+
+// Run prints the session.
+func (c *sessionsGetCmd) Run(r *run) error {
+	var reply *memoryv1.GetSessionResponse
+	err := r.call(func(ctx context.Context, client memoryv1.MemoryServiceClient) (err error) {
+		reply, err = client.GetSession(ctx, &memoryv1.GetSessionRequest{UserId: c.User, SessionId: c.Session})
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return r.showSession(reply.GetSession())
+}
+
+type sessionsUpdateCmd struct {
+	User     string  `arg:"" help:"The user."`
+	Session  string  `arg:"" help:"The session."`
+	Title    *string `help:"The new title; empty to take it away."`
+	Metadata *string `placeholder:"JSON" help:"The new metadata, a JSON object; empty to take it away."`
+	Profile  *string `help:"The new policy profile; empty for the server's default."`
+	ETag     string  `name:"etag" help:"Refuse the change unless this is the session's etag."`
+}
+
+// Run changes the session and prints it.
+func (c *sessionsUpdateCmd) Run(r *run) error {
+	req, err := c.request()
+	if err != nil {
+		return err
+	}
+	var reply *memoryv1.UpdateSessionResponse
+	err = r.call(func(ctx context.Context, client memoryv1.MemoryServiceClient) (err error) {
+		reply, err = client.UpdateSession(ctx, req)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return r.showSession(reply.GetSession())
+}
+
+func (c *sessionsUpdateCmd) request() (*memoryv1.UpdateSessionRequest, error) {
+	s := &memoryv1.Session{UserId: c.User, SessionId: c.Session, Etag: c.ETag}
+	mask := &fieldmaskpb.FieldMask{}
+	if c.Title != nil {
+		s.Title, mask.Paths = *c.Title, append(mask.Paths, "title")
+	}
+	if c.Profile != nil {
+		s.Profile, mask.Paths = *c.Profile, append(mask.Paths, "profile")
+	}
+	if c.Metadata != nil {
+		m, err := parseObject("--metadata", *c.Metadata)
+		if err != nil {
+			return nil, err
+		}
+		s.Metadata, mask.Paths = m, append(mask.Paths, "metadata")
+	}
+	if len(mask.Paths) == 0 {
+		return nil, usagef("nothing to change: give --title, --metadata or --profile")
+	}
+	return &memoryv1.UpdateSessionRequest{Session: s, UpdateMask: mask}, nil
+}
+
+func (r *run) showSession(s *memoryv1.Session) error {
+	return r.show(s, views{
+		table: func(w io.Writer) { r.table(w, []string{"field", "value"}, fieldRows(s)) },
+		quiet: func(w io.Writer) { fmt.Fprintln(w, s.GetSessionId()) },
+	})
+}
+
+func fieldRows(s *memoryv1.Session) [][]string {
+	return [][]string{
+		{"user", oneLine(s.GetUserId())},
+		{"session", oneLine(s.GetSessionId())},
+		{"title", oneLine(s.GetTitle())},
+		{"profile", oneLine(s.GetProfile())},
+		{"messages", fmt.Sprint(s.GetLastSeq())},
+		{"turns", fmt.Sprint(s.GetLastTurnNo())},
+		{"created", clock(s.GetCreateTime())},
+		{"updated", clock(s.GetUpdateTime())},
+		{"metadata", objectText(s.GetMetadata())},
+		{"state", objectText(s.GetState())},
+		{"etag", oneLine(s.GetEtag())},
+	}
+}
+
+// objectText is a JSON object in one line; "" when there is none.
+func objectText(s *structpb.Struct) string {
+	if s == nil {
+		return ""
+	}
+	raw, err := protojson.Marshal(s)
+	if err != nil {
+		return "(cannot be shown: " + err.Error() + ")"
+	}
+	var b bytes.Buffer
+	if err := json.Compact(&b, raw); err != nil {
+		return "(cannot be shown: " + err.Error() + ")"
+	}
+	return oneLine(b.String())
+}
