@@ -418,7 +418,14 @@ func (r *reader) below(n int) uint64 { return r.limited(uint64(n - 1)) }
 
 // count is how many things follow. Each takes a byte at least, so a damaged count cannot ask for more memory than the
 // data suggests.
-func (r *reader) count() int { return int(r.limited(uint64(len(r.data)))) }
+func (r *reader) count() int {
+	n := r.uvarint()
+	if n > uint64(len(r.data)) {
+		r.fail()
+		return 0
+	}
+	return int(n)
+}
 
 func (r *reader) bytes() []byte {
 	n := r.count()
