@@ -35,7 +35,7 @@ var errDamaged = errors.New("segment is damaged")
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// EncodeSegment packs documents for storage. Equal sets of documents give equal bytes; of several documents with one
+// EncodeSegment packs documents of Analyze for storage; seqs count from 1. Equal sets of documents give equal bytes; of several documents with one
 // place the first is kept.
 func EncodeSegment(docs []Doc) []byte {
 	docs = distinct(docs)
