@@ -45,9 +45,9 @@ func W2() Shape {
 	return Shape{Seed: 2, Sessions: 20, Messages: 500, MedianWords: 25, AssistantWords: 350}
 }
 
-// Neighbour is the i-th of many other users: 3 sessions of 10 messages.
+// Neighbour is the i-th of many other users: one session of 30 messages.
 func Neighbour(i int) Shape {
-	return Shape{Seed: 1_000_000 + uint64(i), Sessions: 3, Messages: 10, MedianWords: 25}
+	return Shape{Seed: 1_000_000 + uint64(i), Sessions: 1, Messages: 30, MedianWords: 25}
 }
 
 // Session is one conversation.
