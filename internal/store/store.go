@@ -156,7 +156,7 @@ type Lexicon interface {
 	Segments(ctx context.Context, user memory.UserRef, nos []int64) ([]Segment, error)
 	// PutSegment must, in one write, store the segment, delete those it replaces and clear the pending marks of its
 	// turns. Putting it again after a crash must be harmless. It must return CONTENTION when a replaced segment is
-	// gone already.
+	// gone already. A write without data stores no segment and only clears the marks.
 	PutSegment(ctx context.Context, p SegmentWrite) (no int64, err error)
 	// PendingUsers must return users with turns pending for the lexicon, the longest waiting first, at most limit.
 	PendingUsers(ctx context.Context, limit int) ([]memory.UserRef, error)
