@@ -1,0 +1,332 @@
+package assembly
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/policy"
+	"github.com/stratamem/strata/internal/tokens"
+)
+
+// assembler holds what one call works on.
+type assembler struct {
+	in Input
+	*stream
+	meter
+	form     form
+	state    string // the state as it stands in its fence; "" without one
+	parts    fixedParts
+	left     space  // what is left after what was taken
+	from     int    // the units of the tail from here on are taken
+	taken    []bool // by seq from the tail's first: which messages are taken
+	found    []candidate
+	chosen   []int      // the recalled messages that are taken, by rank
+	opening  int64      // what Anthropic's opening notice would take
+	stopped  OmitReason // why the tail ends where it does
+	memories space      // what the chosen memories take
+}
+
+// space is room in a context, or what something takes of it.
+type space struct {
+	tokens int64 // in units of the counter
+	bytes  int
+}
+
+func (s space) less(p space) space { return space{s.tokens - p.tokens, s.bytes - p.bytes} }
+
+func (s space) plus(p space) space { return space{s.tokens + p.tokens, s.bytes + p.bytes} }
+
+// fixedParts is what the parts take that a context cannot do without, in units of the counter.
+type fixedParts struct {
+	instructions, state, pending, overhead int64
+}
+
+func (f fixedParts) total() int64 { return f.instructions + f.state + f.pending + f.overhead }
+
+// Assemble decides what stands in a context and renders it.
+//
+// Instructions, state, pending messages and the calls that these answer always stand in it; where they alone are more
+// than Available, the error is BUDGET_TOO_SMALL. Then come the last RecentN messages, then recalled messages up to
+// RecallShare of Available, then more of the tail, and what one leaves the other takes. The tail is a suffix of the
+// session in which each tool call stands with its results; what cannot be paired or rendered is left out and listed.
+//
+// Result.Tokens never passes Available. It is a sum over pieces: exact where the counter is additive, and at most a
+// few tokens above an exact count of the whole otherwise.
+func Assemble(in Input) (Result, error) {
+	a := newAssembler(in)
+	if err := a.fix(); err != nil {
+		return Result{}, err
+	}
+	a.fit()
+	return a.result(), nil
+}
+
+func newAssembler(in Input) *assembler {
+	if in.Policy.MemoryRole == "" {
+		in.Policy.MemoryRole = policy.MemoryAsUser
+	}
+	if !in.Policy.Recent {
+		in.Policy.RecentN = 0
+	}
+	a := &assembler{in: in, stream: newStream(in), form: formOf(in.Render)}
+	a.meter = meter{counter: in.Counter, memo: make(map[string]int64, 64)}
+	if in.Policy.State && len(in.State) > 0 {
+		a.state = disarmJSON(string(in.State))
+	}
+	a.from = len(a.tail)
+	a.taken = make([]bool, len(in.Tail))
+	return a
+}
+
+func formOf(r Render) form {
+	switch r {
+	case RenderText:
+		return textForm{}
+	case RenderAnthropic:
+		return anthropicForm{}
+	}
+	return openaiForm{}
+}
+
+// json reports whether the context is a list of messages, which cost more than their words.
+func (a *assembler) json() bool { return a.in.Render != RenderText }
+
+// price of a message that the assembler itself writes.
+func (a *assembler) ownMessage() int64 {
+	if a.json() {
+		return messageTokens * a.counter.Per()
+	}
+	return 0
+}
+
+// fix takes what a context cannot do without.
+func (a *assembler) fix() error {
+	used := a.fixedSpace()
+	available := space{a.in.Available * a.counter.Per(), a.in.MaxBytes}
+	if a.in.MaxBytes == 0 {
+		available.bytes = maxInt
+	}
+	if used.tokens > available.tokens {
+		return a.tooSmall()
+	}
+	if used.bytes > available.bytes {
+		return memory.InvalidField("pending", "instructions, state and pending messages would make a reply of about %d bytes; the limit is %d: send less", used.bytes, available.bytes)
+	}
+	a.left = available.less(used)
+	return nil
+}
+
+const maxInt = int(^uint(0) >> 1)
+
+// fixedSpace is what the fixed parts take. Where their attachments would pass MaxBytes, they get placeholders.
+func (a *assembler) fixedSpace() space {
+	used := a.ownSpace()
+	before := used
+	for i := range a.bound {
+		p := a.priceOf(&a.bound[i])
+		used = used.plus(space{p.tokens, p.bytes})
+	}
+	if a.in.MaxBytes > 0 && used.bytes > a.in.MaxBytes {
+		used = before
+		for i := range a.bound {
+			a.bound[i] = a.bound[i].withoutBlobs()
+			p := a.priceOf(&a.bound[i])
+			used = used.plus(space{p.tokens, p.bytes})
+		}
+	}
+	a.parts.pending = used.tokens - before.tokens
+	for i := range a.bound {
+		a.mark(&a.bound[i])
+	}
+	return used
+}
+
+// ownSpace is what the instructions, the state and the form itself take.
+func (a *assembler) ownSpace() space {
+	var f fixedParts
+	if a.in.Instructions != "" {
+		f.instructions = a.counter.Cost(a.in.Instructions) + a.ownMessage()
+		if !a.json() {
+			f.instructions += a.fixedCost(tokens.Join)
+		}
+	}
+	if a.state != "" {
+		f.state = a.fixedCost(stateOpen) + a.counter.Cost(a.state) + a.fixedCost("\n"+stateClose+tokens.Join) + a.ownMessage()
+	}
+	if a.json() {
+		f.overhead = replyTokens * a.counter.Per()
+	}
+	if a.counter.Per() == 1 {
+		f.overhead += seamTokens
+	}
+	if a.in.Render == RenderAnthropic && (a.in.Policy.MemoryRole != policy.MemoryAsUser || a.state == "") {
+		a.opening = a.ownMessage() + a.fixedCost(openingNotice)
+		f.overhead += a.opening
+	}
+	a.parts = f
+	bytes := 2*itemBytes + escapedBytes(a.in.Instructions) + escapedBytes(a.state) + len(memoryOpen) + len(memoryNotice) + len(memoryClose) + 256
+	return space{f.total(), bytes}
+}
+
+// tooSmall is the error of a budget that does not hold the fixed parts.
+func (a *assembler) tooSmall() error {
+	t := func(cost int64) int64 { return tokens.Tokens(a.counter, cost) }
+	need := t(a.parts.total())
+	d := fmt.Sprintf("%d tokens are available, but the parts that cannot be left out need %d: instructions %d, state %d, pending messages with the calls they answer %d, the form itself %d; raise it by at least %d, reserve less, or shorten them",
+		a.in.Available, need, t(a.parts.instructions), t(a.parts.state), t(a.parts.pending), t(a.parts.overhead), need-a.in.Available)
+	return &memory.Error{
+		Kind: memory.KindInvalid, Reason: memory.ReasonBudgetTooSmall, Message: "overrides.budget_tokens: " + d,
+		Fields: []memory.FieldError{{Field: "overrides.budget_tokens", Description: d}},
+		Metadata: map[string]string{
+			"available_tokens": fmt.Sprint(a.in.Available), "needed_tokens": fmt.Sprint(need),
+			"instructions_tokens": fmt.Sprint(t(a.parts.instructions)), "state_tokens": fmt.Sprint(t(a.parts.state)),
+			"pending_tokens": fmt.Sprint(t(a.parts.pending)), "overhead_tokens": fmt.Sprint(t(a.parts.overhead)),
+		},
+	}
+}
+
+// mark notes that a unit's messages are taken.
+func (a *assembler) mark(u *unit) {
+	for _, e := range u.entries {
+		if e < len(a.taken) {
+			a.taken[e] = true
+		}
+	}
+}
+
+// sections lists what stands in the context.
+func (a *assembler) sections() []Section {
+	var out []Section
+	if a.in.Instructions != "" {
+		out = append(out, a.ownSection(SectionInstructions, a.parts.instructions, a.in.Instructions))
+	}
+	if a.state != "" {
+		out = append(out, a.ownSection(SectionState, a.parts.state, string(a.in.State)))
+	}
+	if len(a.chosen) > 0 {
+		out = append(out, a.recalledSection())
+	}
+	recent, pending := Section{Kind: SectionRecent}, Section{Kind: SectionPending}
+	var costs [2]int64
+	for _, u := range a.units() {
+		for i, e := range u.entries {
+			to, cost := &recent, &costs[0]
+			if a.entries[e].pending {
+				to, cost = &pending, &costs[1]
+			}
+			*cost += u.price.each[i]
+			to.Items = append(to.Items, a.item(u, e, u.price.each[i]))
+		}
+	}
+	recent.Tokens, pending.Tokens = tokens.Tokens(a.counter, costs[0]), tokens.Tokens(a.counter, costs[1])
+	for _, s := range []Section{recent, pending} {
+		if len(s.Items) > 0 {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+func (a *assembler) ownSection(kind SectionKind, cost int64, text string) Section {
+	n := tokens.Tokens(a.counter, cost)
+	item := Item{Tokens: n}
+	if a.in.Render == RenderStructured {
+		item.Text = text
+	}
+	return Section{Kind: kind, Items: []Item{item}, Tokens: n}
+}
+
+// units are the units that stand in the context, in its order.
+func (a *assembler) units() []*unit {
+	out := make([]*unit, 0, len(a.tail)-a.from+len(a.bound))
+	for i := a.from; i < len(a.tail); i++ {
+		out = append(out, &a.tail[i])
+	}
+	for i := range a.bound {
+		out = append(out, &a.bound[i])
+	}
+	return out
+}
+
+// item is a recent or pending message.
+func (a *assembler) item(u *unit, e int, cost int64) Item {
+	ent := &a.entries[e]
+	m := &ent.msg
+	it := Item{MessageID: m.ID, Seq: m.Seq, Role: m.Role, Name: m.Name, CreateTime: m.CreateTime, Tokens: tokens.Tokens(a.counter, cost)}
+	if !ent.pending {
+		it.SessionID = a.in.SessionID
+	}
+	if a.in.Render == RenderStructured {
+		it.Message = a.shown(u, e)
+	}
+	return it
+}
+
+// shown is a message as it stands in a structured context: without what was dropped of it.
+func (a *assembler) shown(u *unit, e int) *memory.Message {
+	m := a.entries[e].msg
+	m.Original = nil
+	if !a.entries[e].altered && !u.light {
+		return &m
+	}
+	m.Parts = nil
+	for i := range u.blocks {
+		if u.blocks[i].entry == e {
+			m.Parts = append(m.Parts, u.blocks[i].parts...)
+		}
+	}
+	return &m
+}
+
+// recalledSection lists the recalled messages by time.
+func (a *assembler) recalledSection() Section {
+	s := Section{Kind: SectionRecalled, Tokens: tokens.Tokens(a.counter, a.memories.tokens)}
+	for _, r := range a.byTime() {
+		c := &a.found[r]
+		m := &a.in.Recalled[r].Message
+		it := Item{
+			SessionID: a.in.Recalled[r].SessionID, MessageID: m.ID, Seq: a.in.Recalled[r].Seq, Role: m.Role, Name: m.Name,
+			CreateTime: m.CreateTime, Tokens: tokens.Tokens(a.counter, c.price.tokens), Cut: c.cut(m.PlainText()), Rank: r,
+		}
+		if a.in.Render == RenderStructured {
+			it.Text = c.text
+		}
+		s.Items = append(s.Items, it)
+	}
+	return s
+}
+
+// byTime are the chosen recalled messages in the order in which they were said.
+func (a *assembler) byTime() []int {
+	order := slices.Clone(a.chosen)
+	slices.SortFunc(order, func(i, j int) int {
+		x, y := &a.in.Recalled[i], &a.in.Recalled[j]
+		return cmp.Or(x.Message.CreateTime.Compare(y.Message.CreateTime), strings.Compare(x.SessionID, y.SessionID), cmp.Compare(x.Seq, y.Seq), cmp.Compare(i, j))
+	})
+	return order
+}
+
+func (a *assembler) result() Result {
+	r := Result{Sections: a.sections(), Coverage: a.coverage(), Omitted: a.omissions()}
+	used := a.parts.total() + a.memories.tokens
+	for i := a.from; i < len(a.tail); i++ {
+		used += a.tail[i].price.tokens
+	}
+	switch a.in.Render {
+	case RenderText:
+		r.Rendering = a.text()
+	case RenderOpenAI:
+		r.Rendering = a.openai()
+	case RenderAnthropic:
+		var opened opening
+		r.Rendering, opened = a.anthropic()
+		if opened == openedByItself {
+			used -= a.opening
+		}
+	}
+	r.Tokens = tokens.Tokens(a.counter, used)
+	return r
+}

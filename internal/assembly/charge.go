@@ -1,0 +1,193 @@
+package assembly
+
+import (
+	"strings"
+
+	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/tokens"
+)
+
+// What a provider adds to the words, in tokens.
+const (
+	// messageTokens wraps a message: three tokens, and a fourth for models before gpt-4o, by the OpenAI cookbook's
+	// "How to count tokens with tiktoken". Anthropic publishes no figure; the same is taken.
+	messageTokens = 4
+	// nameTokens goes with a message's name, by the same page.
+	nameTokens = 1
+	// replyTokens begins the model's answer, by the same page.
+	replyTokens = 3
+	// callTokens wraps a tool call beside its name and arguments. No provider publishes it; it is an upper estimate
+	// for the call's marks and id.
+	callTokens = 8
+	// seamTokens is kept free where a vocabulary counts: pieces of a text are counted one by one, and joining them
+	// may make a token more at a seam, while the blanks and line ends counted on their own nearly always make it
+	// fewer.
+	seamTokens = 2
+)
+
+// sink takes what a block says in a form, piece by piece: to price it, or to write it.
+type sink interface {
+	content(s string)   // words that the stored counts hold
+	altered(s string)   // words that are no longer as they were when they were counted
+	fixed(s string)     // words that the form adds
+	image(string)       // an image that stands as one; s is its placeholder
+	imageText(s string) // the placeholder of an image
+	overhead(n int64)   // tokens that no words show
+}
+
+// meter prices what it is given.
+type meter struct {
+	counter tokens.Counter
+	memo    map[string]int64 // of fixed words: labels and dates come again and again
+	stored  bool             // whether content was counted when its message was stored
+	stale   bool             // whether anything is not as it was then
+	cost    int64
+}
+
+func (m *meter) content(s string) {
+	if !m.stored {
+		m.cost += m.counter.Cost(s)
+	}
+}
+
+func (m *meter) altered(s string) {
+	m.stale = true
+	m.content(s)
+}
+
+func (m *meter) fixed(s string) { m.cost += m.fixedCost(s) }
+
+func (m *meter) fixedCost(s string) int64 {
+	cost, ok := m.memo[s]
+	if !ok {
+		cost = m.counter.Cost(s)
+		m.memo[s] = cost
+	}
+	return cost
+}
+
+func (m *meter) image(string) {
+	if !m.stored {
+		m.overhead(tokens.ImageTokens)
+	}
+}
+
+func (m *meter) imageText(s string) {
+	if m.stored {
+		m.overhead(-tokens.ImageTokens)
+	}
+	m.cost += m.counter.Cost(s)
+}
+
+func (m *meter) overhead(n int64) { m.cost += n * m.counter.Per() }
+
+// writer writes what it is given as one text.
+type writer struct{ strings.Builder }
+
+func (w *writer) content(s string)   { w.WriteString(s) }
+func (w *writer) altered(s string)   { w.WriteString(s) }
+func (w *writer) fixed(s string)     { w.WriteString(s) }
+func (w *writer) image(s string)     { w.WriteString(s) }
+func (w *writer) imageText(s string) { w.WriteString(s) }
+func (w *writer) overhead(int64)     {}
+
+// form says what a block is in a rendering.
+type form interface {
+	// block gives what a block of a message says to the sink, in order.
+	block(m *memory.Message, b *block, s sink)
+}
+
+// priceEntry is what an entry's blocks cost.
+func (a *assembler) priceEntry(u *unit, e int) int64 {
+	ent := &a.entries[e]
+	m := &a.meter
+	m.cost, m.stale, m.stored = 0, false, false
+	var stored int64
+	if !ent.altered && !u.light {
+		stored, m.stored = tokens.FromStored(ent.msg.Tokens, m.counter)
+	}
+	a.meterBlocks(u, e)
+	if m.stored && m.stale {
+		m.cost, m.stored = 0, false
+		a.meterBlocks(u, e)
+	}
+	if m.stored {
+		m.cost += stored
+	}
+	return max(m.cost, 0)
+}
+
+func (a *assembler) meterBlocks(u *unit, e int) {
+	for i := range u.blocks {
+		if u.blocks[i].entry == e {
+			a.form.block(&a.entries[e].msg, &u.blocks[i], &a.meter)
+		}
+	}
+}
+
+// priceOf prices a unit once.
+func (a *assembler) priceOf(u *unit) *price {
+	p := &u.price
+	if p.known {
+		return p
+	}
+	p.known = true
+	p.each = make([]int64, len(u.entries))
+	for i, e := range u.entries {
+		p.each[i] = a.priceEntry(u, e)
+		p.tokens += p.each[i]
+	}
+	if a.in.MaxBytes > 0 {
+		p.bytes = a.unitBytes(u)
+	}
+	return p
+}
+
+// itemBytes is an upper estimate of what an item takes in the reply beside its words and ids.
+const itemBytes = 256
+
+// unitBytes is an upper estimate of what a unit takes in the reply.
+func (a *assembler) unitBytes(u *unit) int {
+	var n int
+	for _, e := range u.entries {
+		m := &a.entries[e].msg
+		n += itemBytes + len(m.ID) + 3*len(m.Name) + len(a.in.SessionID)
+		if a.in.Render == RenderStructured {
+			n += 2 * len(m.Metadata)
+			for _, t := range m.Tags {
+				n += len(t) + 4
+			}
+		}
+	}
+	for i := range u.blocks {
+		n += partsBytes(u.blocks[i].parts)
+	}
+	return n
+}
+
+func partsBytes(parts []memory.Part) int {
+	var n int
+	for i := range parts {
+		p := &parts[i]
+		n += 64 + escapedBytes(p.Text) + escapedBytes(p.Name) + 2*escapedBytes(p.Arguments) + escapedBytes(p.CallID) +
+			escapedBytes(p.URI) + 2*len(p.MIMEType) + len(p.Signature) + len(p.Data)/3*4 + 4 + partsBytes(p.Parts)
+	}
+	return n
+}
+
+// escapedBytes is what s takes within a JSON string. Disarming a fence adds less than the slack of itemBytes, or is
+// counted here: a hyphen counts twice.
+func escapedBytes(s string) int {
+	n := len(s)
+	for i := 0; i < len(s); i++ {
+		switch c := s[i]; {
+		case c == '"' || c == '\\' || c == '-' || c == '\n':
+			n++
+		case c < ' ':
+			n += 5
+		case c >= 0x80 && c < 0xC0:
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,317 @@
+package assembly
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/tokens"
+)
+
+// What stands where there is nothing to say, or where saying it needs a word before.
+const (
+	noOutput    = "(no output)"
+	errorPrefix = "Error: "
+)
+
+// textForm renders a message as a line "speaker: words". Words stand verbatim, except that fence names are disarmed.
+type textForm struct{}
+
+func (textForm) block(m *memory.Message, b *block, s sink) {
+	if b.role == memory.RoleTool {
+		for i := range b.parts {
+			textResult(&b.parts[i], s)
+		}
+		return
+	}
+	speaker := label(m)
+	if spoken := sayText(b.parts, func() { s.fixed(speaker + ": ") }, func(p *memory.Part) { textPart(p, s) }, s); spoken {
+		s.fixed("\n")
+	}
+	for i := range b.parts {
+		if p := &b.parts[i]; p.Kind == memory.PartToolCall {
+			s.fixed(speaker + " calls ")
+			words(p.Name, s)
+			s.fixed("(")
+			words(p.Arguments, s)
+			s.fixed(")\n")
+		}
+	}
+}
+
+func textResult(p *memory.Part, s sink) {
+	if p.IsError {
+		s.fixed("tool error: ")
+	} else {
+		s.fixed("tool: ")
+	}
+	if !sayText(p.Parts, func() {}, func(p *memory.Part) { textPart(p, s) }, s) {
+		s.fixed(noOutput)
+	}
+	s.fixed("\n")
+}
+
+func textPart(p *memory.Part, s sink) {
+	switch {
+	case p.Kind == memory.PartText:
+		words(p.Text, s)
+	case tokens.IsImage(*p):
+		s.imageText(disarm(tokens.Placeholder(*p)))
+	default:
+		words(tokens.Placeholder(*p), s)
+	}
+}
+
+// words gives a text to the sink with its fence names disarmed.
+func words(text string, s sink) {
+	if safe := disarm(text); safe != text {
+		s.altered(safe)
+		return
+	}
+	s.content(text)
+}
+
+// sayText gives the parts that have words to say, with a Join between. It reports whether there were any.
+func sayText(parts []memory.Part, first func(), say func(*memory.Part), s sink) bool {
+	spoken := false
+	for i := range parts {
+		if !says(parts[i]) {
+			continue
+		}
+		if spoken {
+			s.content(tokens.Join)
+		} else {
+			first()
+		}
+		say(&parts[i])
+		spoken = true
+	}
+	return spoken
+}
+
+// openaiForm prices a message as OpenAI's chat completions take it. A structured context is priced the same way.
+type openaiForm struct{}
+
+func (openaiForm) block(m *memory.Message, b *block, s sink) {
+	if b.role == memory.RoleTool {
+		for i := range b.parts {
+			s.overhead(messageTokens)
+			openaiResult(&b.parts[i], s)
+		}
+		return
+	}
+	s.overhead(messageTokens)
+	switch {
+	case m.Name == "":
+	case openaiName(m.Name):
+		s.overhead(nameTokens)
+		s.fixed(m.Name)
+	default:
+		s.fixed(label(m) + ": ")
+	}
+	sayText(b.parts, func() {}, func(p *memory.Part) { openaiPart(m.Role, p, s) }, s)
+	for i := range b.parts {
+		if p := &b.parts[i]; p.Kind == memory.PartToolCall {
+			s.overhead(callTokens)
+			callName(p.Name, s)
+			s.content(openaiArguments(p.Arguments))
+		}
+	}
+}
+
+func openaiResult(p *memory.Part, s sink) {
+	if p.IsError {
+		s.fixed(errorPrefix)
+	}
+	if !sayText(p.Parts, func() {}, func(p *memory.Part) { plainPart(p, s) }, s) {
+		s.fixed(noOutput)
+	}
+}
+
+// openaiPart is a part of a message: only a user's may hold images.
+func openaiPart(role memory.Role, p *memory.Part, s sink) {
+	if role == memory.RoleUser && openaiImage(p) {
+		s.image(tokens.Placeholder(*p))
+		return
+	}
+	plainPart(p, s)
+}
+
+// openaiImage reports whether OpenAI takes the image: inline, or by a web address or data URI.
+func openaiImage(p *memory.Part) bool {
+	if !tokens.IsImage(*p) {
+		return false
+	}
+	return p.Kind == memory.PartBlob || strings.HasPrefix(p.URI, "https://") || strings.HasPrefix(p.URI, "http://") || strings.HasPrefix(p.URI, "data:image/")
+}
+
+// plainPart is a part where only text can stand.
+func plainPart(p *memory.Part, s sink) {
+	switch {
+	case p.Kind == memory.PartText:
+		s.content(p.Text)
+	case tokens.IsImage(*p):
+		s.imageText(tokens.Placeholder(*p))
+	default:
+		s.content(tokens.Placeholder(*p))
+	}
+}
+
+// callName is a tool's name as providers take it: other characters than letters, digits, _ and - become _.
+func callName(name string, s sink) {
+	if safe := toolName(name); safe != name {
+		s.altered(safe)
+		return
+	}
+	s.content(name)
+}
+
+func toolName(name string) string {
+	if openaiName(name) {
+		return name
+	}
+	safe := strings.Map(func(r rune) rune {
+		if idRune(r) {
+			return r
+		}
+		return '_'
+	}, name)
+	if safe == "" {
+		return "tool"
+	}
+	return safe[:min(len(safe), 64)]
+}
+
+func idRune(r rune) bool {
+	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' || r == '-'
+}
+
+// openaiName reports whether OpenAI takes a name: ^[a-zA-Z0-9_-]{1,64}$.
+func openaiName(name string) bool {
+	return name != "" && len(name) <= 64 && !strings.ContainsFunc(name, func(r rune) bool { return !idRune(r) })
+}
+
+// openaiArguments is a call's arguments; a model that wrote none meant an empty object.
+func openaiArguments(raw string) string {
+	if strings.TrimSpace(raw) == "" {
+		return "{}"
+	}
+	return raw
+}
+
+// anthropicForm prices a message as Anthropic's messages take it.
+type anthropicForm struct{}
+
+func (anthropicForm) block(m *memory.Message, b *block, s sink) {
+	s.overhead(messageTokens)
+	if b.role == memory.RoleTool {
+		for i := range b.parts {
+			anthropicResult(&b.parts[i], s)
+		}
+		return
+	}
+	if b.think {
+		for i := range b.parts {
+			anthropicThinking(&b.parts[i], s)
+		}
+	}
+	if prefix := anthropicPrefix(m); prefix != "" {
+		s.fixed(prefix)
+	}
+	sayText(b.parts, func() {}, func(p *memory.Part) { anthropicPart(m.Role, p, s) }, s)
+	for i := range b.parts {
+		if p := &b.parts[i]; p.Kind == memory.PartToolCall {
+			s.overhead(callTokens)
+			callName(p.Name, s)
+			if input := anthropicInput(p.Arguments); input != p.Arguments {
+				s.altered(input)
+			} else {
+				s.content(input)
+			}
+		}
+	}
+}
+
+func anthropicResult(p *memory.Part, s sink) {
+	s.overhead(messageTokens)
+	sayText(p.Parts, func() {}, func(p *memory.Part) { anthropicPart(memory.RoleUser, p, s) }, s)
+}
+
+// anthropicThinking is reasoning that must come back with its calls. A signature is not part of the prompt; what is
+// encrypted can only be estimated, at a token for two bytes.
+func anthropicThinking(p *memory.Part, s sink) {
+	switch thinkingKind(p) {
+	case thinkingSigned:
+		s.fixed(p.Text)
+		s.overhead(messageTokens)
+	case thinkingRedacted:
+		s.overhead(messageTokens + int64(len(p.Data)+1)/2)
+	}
+}
+
+type thinking int
+
+const (
+	thinkingNone thinking = iota
+	thinkingSigned
+	thinkingRedacted
+)
+
+// thinkingKind is the block that Anthropic takes reasoning back in. Without a signature or an encrypted form it takes
+// none.
+func thinkingKind(p *memory.Part) thinking {
+	switch {
+	case p.Kind != memory.PartReasoning:
+		return thinkingNone
+	case p.Signature != "" && p.Text != "":
+		return thinkingSigned
+	case len(p.Data) > 0:
+		return thinkingRedacted
+	}
+	return thinkingNone
+}
+
+// anthropicPrefix tells people apart, since Anthropic's messages have no name. A model's own name would teach it to
+// write the prefix itself.
+func anthropicPrefix(m *memory.Message) string {
+	if m.Name == "" || m.Role == memory.RoleAssistant {
+		return ""
+	}
+	return label(m) + ": "
+}
+
+// anthropicPart is a part of a message: a user's may hold images of the kinds that Anthropic reads.
+func anthropicPart(role memory.Role, p *memory.Part, s sink) {
+	if role == memory.RoleUser && anthropicImage(p) {
+		s.image(tokens.Placeholder(*p))
+		return
+	}
+	plainPart(p, s)
+}
+
+// anthropicImage reports whether Anthropic takes the image: JPEG, PNG, GIF or WebP, inline or by an https address.
+func anthropicImage(p *memory.Part) bool {
+	if p.Kind == memory.PartURI {
+		return tokens.IsImage(*p) && strings.HasPrefix(p.URI, "https://")
+	}
+	if p.Kind != memory.PartBlob {
+		return false
+	}
+	switch strings.ToLower(p.MIMEType) {
+	case "image/jpeg", "image/png", "image/gif", "image/webp":
+		return true
+	}
+	return false
+}
+
+// anthropicInput is a call's arguments as the object that Anthropic asks for.
+func anthropicInput(raw string) string {
+	trimmed := strings.TrimSpace(raw)
+	switch {
+	case trimmed == "":
+		return "{}"
+	case trimmed[0] == '{' && json.Valid([]byte(trimmed)):
+		return trimmed
+	}
+	return string(append(appendString([]byte(`{"arguments":`), raw), '}'))
+}
