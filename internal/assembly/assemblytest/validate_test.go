@@ -1,0 +1,61 @@
+package assemblytest_test
+
+import (
+	"testing"
+
+	"github.com/stratamem/strata/internal/assembly/assemblytest"
+)
+
+func TestOpenAIRefuses(t *testing.T) {
+	for name, body := range map[string]string{
+		"a result without a call":          `{"messages":[{"role":"tool","tool_call_id":"a","content":"x"}]}`,
+		"a call without a result":          `{"messages":[{"role":"assistant","tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{}"}}]}]}`,
+		"a message between":                `{"messages":[{"role":"assistant","tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{}"}}]},{"role":"user","content":"x"},{"role":"tool","tool_call_id":"a","content":"x"}]}`,
+		"an empty content":                 `{"messages":[{"role":"user","content":""}]}`,
+		"a missing content":                `{"messages":[{"role":"assistant"}]}`,
+		"a name with a blank":              `{"messages":[{"role":"user","name":"a b","content":"x"}]}`,
+		"an unknown role":                  `{"messages":[{"role":"human","content":"x"}]}`,
+		"an unknown field":                 `{"messages":[{"role":"user","content":"x","seq":1}]}`,
+		"an image of a model":              `{"messages":[{"role":"assistant","content":[{"type":"text","text":"x"}]}]}`,
+		"an id of more than 40 letters":    `{"messages":[{"role":"assistant","tool_calls":[{"id":"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa","type":"function","function":{"name":"f","arguments":"{}"}}]}]}`,
+		"something after the conversation": `{"messages":[]} {}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			if assemblytest.OpenAI([]byte(body)) == nil {
+				t.Error("it is taken")
+			}
+		})
+	}
+}
+
+func TestAnthropicRefuses(t *testing.T) {
+	for name, body := range map[string]string{
+		"a model that begins":        `{"messages":[{"role":"assistant","content":[{"type":"text","text":"x"}]}]}`,
+		"two messages of a user":     `{"messages":[{"role":"user","content":[{"type":"text","text":"x"}]},{"role":"user","content":[{"type":"text","text":"x"}]}]}`,
+		"an empty text":              `{"messages":[{"role":"user","content":[{"type":"text","text":" "}]}]}`,
+		"a call without a result":    `{"messages":[{"role":"user","content":[{"type":"text","text":"x"}]},{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"f","input":{}}]}]}`,
+		"text before the results":    `{"messages":[{"role":"user","content":[{"type":"text","text":"x"}]},{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"f","input":{}}]},{"role":"user","content":[{"type":"text","text":"x"},{"type":"tool_result","tool_use_id":"a"}]}]}`,
+		"an input that is no object": `{"messages":[{"role":"user","content":[{"type":"text","text":"x"}]},{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"f","input":[]}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"a"}]}]}`,
+		"thinking at the end":        `{"messages":[{"role":"user","content":[{"type":"text","text":"x"}]},{"role":"assistant","content":[{"type":"thinking","thinking":"x","signature":"s"}]}]}`,
+		"a blank after last words":   `{"messages":[{"role":"user","content":[{"type":"text","text":"x"}]},{"role":"assistant","content":[{"type":"text","text":"x "}]}]}`,
+		"an empty system":            `{"system":"","messages":[]}`,
+		"a result without a call":    `{"messages":[{"role":"user","content":[{"type":"tool_result","tool_use_id":"a"}]}]}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			if assemblytest.Anthropic([]byte(body)) == nil {
+				t.Error("it is taken")
+			}
+		})
+	}
+}
+
+func TestTheyTakeAConversationWithParallelCalls(t *testing.T) {
+	openai := `{"messages":[{"role":"system","content":"s"},{"role":"user","name":"Ann","content":[{"type":"image_url","image_url":{"url":"https://e.org/a.png"}}]},{"role":"assistant","tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{}"}},{"id":"b","type":"function","function":{"name":"f","arguments":"{}"}}]},{"role":"tool","tool_call_id":"b","content":"2"},{"role":"tool","tool_call_id":"a","content":"1"},{"role":"assistant","content":"done"}]}`
+	if err := assemblytest.OpenAI([]byte(openai)); err != nil {
+		t.Error(err)
+	}
+	anthropic := `{"system":"s","messages":[{"role":"user","content":[{"type":"text","text":"x"}]},{"role":"assistant","content":[{"type":"thinking","thinking":"x","signature":"s"},{"type":"tool_use","id":"a","name":"f","input":{}},{"type":"tool_use","id":"b","name":"f","input":{}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"a","content":[{"type":"text","text":"1"}]},{"type":"tool_result","tool_use_id":"b","is_error":true},{"type":"text","text":"and?"}]},{"role":"assistant","content":[{"type":"text","text":"done"}]}]}`
+	if err := assemblytest.Anthropic([]byte(anthropic)); err != nil {
+		t.Error(err)
+	}
+}
