@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -217,5 +218,26 @@ func TestBashCompletesCommandsFlagsAndValues(t *testing.T) {
 				t.Errorf("got %q, want %q (%v)", got, want, err)
 			}
 		})
+	}
+}
+
+func TestImportShowsABarOnATerminalAndEndsIt(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "bad.jsonl")
+	if err := os.WriteFile(file, []byte("nonsense\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	code, stdout, stderr := runMain(t.Context(), Env{StderrTerminal: true}, "import", file)
+	if code != 1 || !strings.Contains(stderr, "importing") && !strings.Contains(stderr, "0 stored") || !strings.Contains(stderr, "line 1: ") {
+		t.Errorf("exit code %d\n%s\n%s", code, stdout, stderr)
+	}
+}
+
+func TestProgressWithoutATerminalIsAJSONLine(t *testing.T) {
+	var out bytes.Buffer
+	p := &importProgress{counts: importCounts{Lines: 2, Stored: 3, Bytes: 9, TotalBytes: 20}}
+	p.writeLine(&out)
+	want := `{"lines":2,"messages_stored":3,"messages_skipped":0,"lines_failed":0,"bytes":9,"total_bytes":20}` + "\n"
+	if out.String() != want {
+		t.Errorf("got %s", out.String())
 	}
 }

@@ -65,7 +65,7 @@ func (c *contextCmd) print(r *run, w io.Writer, reply *memoryv1.BuildContextResp
 	}
 	if c.Explain && r.Output == "table" {
 		fmt.Fprintln(r.env.Stderr)
-		r.table(r.env.Stderr, []string{"rank", "score", "found by", "session", "seq", "text"}, explainRows(reply))
+		r.table(r.env.Stderr, []string{"rank", "score", "session", "seq", "who", "found by"}, explainRows(reply))
 	}
 }
 
@@ -97,7 +97,10 @@ func explainRows(reply *memoryv1.BuildContextResponse) [][]string {
 	var rows [][]string
 	for _, it := range recalled(reply) {
 		e := it.GetExplanation()
-		rows = append(rows, []string{fmt.Sprint(e.GetRank()), fmt.Sprintf("%.2f", e.GetScore()), why(e), clean(it.GetSessionId()), fmt.Sprint(it.GetSeq()), itemText(it)})
+		rows = append(rows, []string{
+			fmt.Sprint(e.GetRank()), fmt.Sprintf("%.2f", e.GetScore()), oneLine(it.GetSessionId()), fmt.Sprint(it.GetSeq()),
+			speaker(&memoryv1.Message{Role: it.GetRole(), Name: it.GetName()}), why(e),
+		})
 	}
 	return rows
 }

@@ -1,12 +1,15 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -70,7 +73,7 @@ func (d *demo) printf(format string, args ...any) { fmt.Fprintf(d.env.Stdout, fo
 
 func (d *demo) play(ctx context.Context, addr string, started time.Time) error {
 	d.printf("%s\n", d.bold("strata demo: what an agent remembers"))
-	d.printf("%s\n", d.dim("A real server on "+addr+" over a temporary file. No key, no network, no model."))
+	d.printf("%s\n", d.dim("A real server on "+addr+", a temporary file; no key, no network, no model."))
 	if err := d.past(ctx); err != nil {
 		return err
 	}
@@ -108,11 +111,9 @@ func (d *demo) past(ctx context.Context) error {
 		}
 		spent += took
 		messages += len(t.messages)
-		for _, m := range t.messages {
-			d.line(m)
-		}
+		d.turn(t)
 	}
-	d.printf("\n  %s %d messages in %d calls of Record, each on disk before it was answered: %s per call\n",
+	d.printf("\n  %s %d messages in %d calls of Record, %s per call,\n           each on disk before it was answered\n",
 		d.green("recorded"), messages, len(turns), (spent / time.Duration(len(turns))).Round(10*time.Microsecond))
 	return nil
 }
@@ -148,6 +149,7 @@ func (d *demo) ask(ctx context.Context, i int, t demoTurn) error {
 	}
 	d.printContext(reply, took)
 	d.line(answer)
+	d.state(t)
 	_, err = d.record(ctx, demoCheckup, t)
 	return err
 }
@@ -172,20 +174,38 @@ const maxTerms = 4
 
 // printWhy says for each recalled line what found it.
 func (d *demo) printWhy(reply *memoryv1.BuildContextResponse) {
-	items := recalled(reply)
+	items := slices.Clone(recalled(reply))
 	if len(items) == 0 {
 		return
 	}
-	d.printf("\n  %s %s\n", d.bold("Why these lines came back"), d.dim("each word of the question with what it adds to the score"))
+	slices.SortFunc(items, func(a, b *memoryv1.ContextItem) int {
+		return cmp.Compare(a.GetExplanation().GetRank(), b.GetExplanation().GetRank())
+	})
+	d.printf("\n  %s\n", d.bold("Why these lines came back"))
+	d.printf("  %s\n", d.dim("rank, score, message; below it what each word of the question adds"))
 	for _, it := range items {
 		e := it.GetExplanation()
-		d.printf("  %2d. %5.2f  %s\n", e.GetRank(), e.GetScore(), text.Snip(itemWho(it)+": "+itemText(it), d.width()-13, "…"))
+		line := fmt.Sprintf("#%d %s: %s", it.GetSeq(), roleName(it.GetRole()), demoText(it))
+		d.printf("  %2d. %5.2f  %s\n", e.GetRank(), e.GetScore(), text.Snip(line, d.width()-13, "…"))
 		d.printf("             %s\n", d.dim(topTerms(e)))
 	}
 }
 
-func itemWho(it *memoryv1.ContextItem) string {
-	return fmt.Sprintf("%s #%d %s", it.GetSessionId(), it.GetSeq(), roleName(it.GetRole()))
+// demoText is what an item's message says. A text rendering does not repeat it, but the script has it.
+func demoText(it *memoryv1.ContextItem) string {
+	turns := demoPast()
+	if it.GetSessionId() == demoCheckup {
+		turns = demoQuestions()
+	}
+	seq := int64(0)
+	for _, t := range turns {
+		for _, m := range t.messages {
+			if seq++; seq == it.GetSeq() {
+				return summary(m)
+			}
+		}
+	}
+	return ""
 }
 
 func topTerms(e *memoryv1.Explanation) string {
@@ -197,6 +217,21 @@ func topTerms(e *memoryv1.Explanation) string {
 }
 
 func (d *demo) head(no, title string) { d.printf("\n%s %s\n\n", d.cyan(no), d.bold(title)) }
+
+// turn prints one Record call of the conversation.
+func (d *demo) turn(t demoTurn) {
+	for _, m := range t.messages {
+		d.line(m)
+	}
+	d.state(t)
+}
+
+// state prints what the agent keeps about the session from now on.
+func (d *demo) state(t demoTurn) {
+	for _, key := range slices.Sorted(maps.Keys(t.state)) {
+		d.printf("  %s %s = %v\n", d.yellow("state"), key, t.state[key])
+	}
+}
 
 // line prints one message of the conversation.
 func (d *demo) line(m *memoryv1.Message) {
@@ -222,6 +257,6 @@ func (d *demo) wrapped(prefix, s string) {
 		if i > 0 {
 			prefix = next
 		}
-		d.printf("%s%s\n", prefix, line)
+		d.printf("%s\n", strings.TrimRight(prefix+line, " "))
 	}
 }

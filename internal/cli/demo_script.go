@@ -54,8 +54,8 @@ func demoPast() []demoTurn {
 func demoQuestions() []demoTurn {
 	thursday := time.Date(2026, time.March, 12, 9, 0, 0, 0, time.UTC)
 	return []demoTurn{
-		{id: "turn-1", at: thursday, messages: []*memoryv1.Message{
-			said("user", "Two days to go! Which restaurant did we choose, and is it safe for Mira?"),
+		{id: "turn-1", at: thursday, state: map[string]any{"task": "answer questions about the dinner"}, messages: []*memoryv1.Message{
+			said("user", "Saturday is near. Which restaurant did we choose, and is it safe for Mira?"),
 			said("assistant", "Casa Verde in Alfama, Saturday at 20:00. It cooks without peanuts, so Mira can eat everything."),
 		}},
 		{id: "turn-2", at: thursday.Add(3 * time.Minute), messages: []*memoryv1.Message{

@@ -45,11 +45,19 @@ func (r *run) explained(err error) error {
 	return e
 }
 
+// commandOf is the command that a line got as far as.
+func commandOf(c *kong.Context) string {
+	if node := c.Selected(); node != nil {
+		return node.FullPath()
+	}
+	return c.Model.Name
+}
+
 // printError writes an error for people: the message, then reason, fields and the way out.
 func printError(w io.Writer, p palette, err error) {
 	fmt.Fprintf(w, "%s %s\n", p.red("strata:"), clean(strings.ReplaceAll(err.Error(), "\n", "\n  ")))
 	if parse, ok := errors.AsType[*kong.ParseError](err); ok {
-		fmt.Fprintf(w, "  see %s --help\n", strings.TrimSpace("strata "+parse.Context.Command()))
+		fmt.Fprintf(w, "  see %s --help\n", commandOf(parse.Context))
 	}
 	e, ok := errors.AsType[*rpcError](err)
 	if !ok {

@@ -230,3 +230,13 @@ func TestReferenceIsTheGoldenFile(t *testing.T) {
 		t.Errorf("run go test ./internal/config -update if this is wanted:\n%s", diff)
 	}
 }
+
+func TestCheckEnvKnowsSettingsAndTheOthersItIsTold(t *testing.T) {
+	known := []string{"STRATA_DATA=x", "STRATA_CONFIG=y", "STRATA_SERVER=z", "STRATA_TEST_MONGODB_URI=u", "PATH=/"}
+	if err := CheckEnv(known, []string{"STRATA_SERVER"}); err != nil {
+		t.Error(err)
+	}
+	if err := CheckEnv(known, nil); err == nil || !strings.Contains(err.Error(), "STRATA_SERVER") {
+		t.Errorf("got %v", err)
+	}
+}
