@@ -22,45 +22,33 @@ const (
 
 // Profile is a named policy of the configuration.
 type Profile struct {
-	BudgetTokens int64      `yaml:"budget_tokens"` // the most tokens a prompt may take, at least 1
-	RecentN      int        `yaml:"recent_n"`      // how many of the last messages come before anything recalled, 0 to 1,000
-	TopK         int        `yaml:"top_k"`         // the most recalled messages, 0 to 200
-	MinScore     float64    `yaml:"min_score"`     // the least relevance of a recalled message, 0 to 1
-	RecallShare  float64    `yaml:"recall_share"`  // the share of the budget that recalled messages get when there is that much worth recalling, 0 to 1
-	UserPrior    float64    `yaml:"user_prior"`    // added to the weight of what the user said in chats with an assistant, 0 to 10
-	State        bool       `yaml:"state"`         // whether the context has the session's state
-	Recalled     bool       `yaml:"recalled"`      // whether it has recalled messages
-	Recent       bool       `yaml:"recent"`        // whether it has the session's latest messages
-	MemoryRole   MemoryRole `yaml:"memory_role"`   // system, developer or user
-	Counter      string     `yaml:"counter"`       // o200k_base, cl100k_base, chars_4 or estimate
+	BudgetTokens int64      // the most tokens a prompt may take, at least 1
+	RecentN      int        // how many of the last messages come before anything recalled, 0 to 1,000
+	TopK         int        // the most recalled messages, 0 to 200
+	MinScore     float64    // the least relevance of a recalled message, 0 to 1
+	RecallShare  float64    // the share of the budget that recalled messages get when there is that much worth recalling, 0 to 1
+	UserPrior    float64    // added to the weight of what the user said in chats with an assistant, 0 to 10
+	State        bool       // whether the context has the session's state
+	Recalled     bool       // whether it has recalled messages
+	Recent       bool       // whether it has the session's latest messages
+	MemoryRole   MemoryRole // system, developer or user
+	Counter      string     // o200k_base, cl100k_base, chars_4 or estimate
 }
-
-// DefaultName is the name of the built-in profile.
-const DefaultName = "default"
 
 // MaxTopK is the most messages a context recalls: the depth to which the ranking was measured.
 const MaxTopK = 200
 
-// Default is the built-in profile. The shares are the design's; the prior of 1 without vectors was measured on
-// assistant chats (BEAM-128K, dev).
-func Default() Profile {
-	return Profile{
-		BudgetTokens: 8000, RecentN: 10, TopK: MaxTopK, RecallShare: .30, UserPrior: 1,
-		State: true, Recalled: true, Recent: true, MemoryRole: MemoryAsUser, Counter: "o200k_base",
-	}
-}
-
 // Window is what is known of a model: how many tokens it reads, and how to count them.
 type Window struct {
-	Tokens  int64  `yaml:"tokens"`
-	Counter string `yaml:"counter"`
+	Tokens  int64
+	Counter string
 }
 
-// Policies holds what the configuration says: profiles by name, windows by model, and the default profile's name.
+// Policies holds what the configuration says.
 type Policies struct {
 	Profiles map[string]Profile
-	Default  string
-	Windows  map[string]Window
+	Default  string                            // the default profile's name; Profiles must have it
+	Window   func(model string) (Window, bool) // what is known of a model
 }
 
 // Overrides is what one call changes of a profile; nil leaves a value as it is.
@@ -105,32 +93,14 @@ func (p Policies) Resolve(c Call) (Resolved, error) {
 	}
 	profile.BudgetTokens = total
 	if c.Model != "" {
-		w, err := p.Window(c.Model)
-		if err != nil {
-			return Resolved{}, err
+		w, ok := p.Window(c.Model)
+		if !ok {
+			return Resolved{}, unknownModel(c.Model)
 		}
 		total = min(total, w.Tokens)
 		profile.Counter = w.Counter
 	}
 	return Resolved{Profile: c.Overrides.apply(profile), Available: total - c.ReserveOutputTokens - c.ToolSchemaTokens}, nil
-}
-
-// Window answers what is known of a model: the entry of the longest name that the model's name begins with.
-func (p Policies) Window(model string) (Window, error) {
-	best, found := "", Window{}
-	for name, w := range p.Windows {
-		if strings.HasPrefix(model, name) && len(name) > len(best) {
-			best, found = name, w
-		}
-	}
-	if best == "" {
-		return Window{}, &memory.Error{
-			Kind: memory.KindInvalid, Reason: memory.ReasonModelUnknown,
-			Message:  "model: no window is known for " + model + "; add it under windows in the server's configuration, or leave model empty and set overrides.budget_tokens",
-			Metadata: map[string]string{"model": model},
-		}
-	}
-	return found, nil
 }
 
 // Known reports whether a profile of that name is configured; "" names the default.
@@ -155,12 +125,20 @@ func (p Policies) profile(c Call) (Profile, error) {
 	if err := p.Known(c.Profile); err != nil {
 		return Profile{}, err
 	}
-	for _, name := range []string{c.Profile, c.SessionProfile, p.Default} {
+	for _, name := range []string{c.Profile, c.SessionProfile} {
 		if profile, ok := p.Profiles[name]; ok {
 			return profile, nil
 		}
 	}
-	return Default(), nil
+	return p.Profiles[p.Default], nil
+}
+
+func unknownModel(model string) error {
+	return &memory.Error{
+		Kind: memory.KindInvalid, Reason: memory.ReasonModelUnknown,
+		Message:  "model: no window is known for " + model + "; add it under windows in the server's configuration, or leave model empty and set overrides.budget_tokens",
+		Metadata: map[string]string{"model": model},
+	}
 }
 
 func (o Overrides) apply(p Profile) Profile {
