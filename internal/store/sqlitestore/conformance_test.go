@@ -2,6 +2,7 @@ package sqlitestore_test
 
 import (
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -15,6 +16,43 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestConformance(t *testing.T) {
 	storetest.Run(t, func(t *testing.T) store.Truth { return open(t, sqlitestore.Options{}) }, storetest.Options{})
+}
+
+// Every statement that the store has used must find its rows by an index, however many users the file holds.
+func TestNoStatementScansATable(t *testing.T) {
+	s := open(t, sqlitestore.Options{Readers: 1})
+	storetest.Use(t, s)
+	look := func(c *sqlitestore.Conn) error {
+		plans, err := c.Plans()
+		for query, plan := range plans {
+			for step := range strings.SplitSeq(plan, "; ") {
+				if scans(step) {
+					t.Errorf("%s\n  plan: %s", query, plan)
+				}
+			}
+		}
+		if len(plans) < 10 {
+			t.Errorf("only %d statements were used", len(plans))
+		}
+		return err
+	}
+	if err := s.Read(t.Context(), look); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Write(t.Context(), look); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// scans reports a step that walks a whole table or index: only what JSON holds, the one row of the probe, the users
+// that are pending, and all segments at start (without their data) may be walked.
+func scans(step string) bool {
+	return strings.HasPrefix(step, "SCAN ") &&
+		step != "SCAN CONSTANT ROW" &&
+		!strings.HasPrefix(step, "SCAN json_each") &&
+		!strings.HasPrefix(step, "SCAN probe") &&
+		!strings.HasPrefix(step, "SCAN users USING INDEX users_pending") &&
+		!strings.HasPrefix(step, "SCAN segments USING COVERING INDEX")
 }
 
 // open opens a file of the test's own, unless o names one, and closes it after the test.

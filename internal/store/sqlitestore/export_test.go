@@ -1,6 +1,11 @@
 package sqlitestore
 
-import "context"
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"strings"
+)
 
 // Conn is a connection, for tests that must do what no method does.
 type Conn = conn
@@ -48,3 +53,35 @@ func (s *Store) AfterDial(hook func(*Conn) error) {
 
 // Dial opens a connection.
 func Dial(path string) (*Conn, error) { return dial(path) }
+
+// Plans explains every statement that the connection has prepared.
+func (c *conn) Plans() (map[string]string, error) {
+	plans := map[string]string{}
+	for query := range c.stmts {
+		if !strings.HasPrefix(query, "SELECT") && !strings.HasPrefix(query, "UPDATE") && !strings.HasPrefix(query, "DELETE") {
+			continue
+		}
+		plan, err := explain(c, query)
+		if err != nil {
+			return nil, err
+		}
+		plans[query] = plan
+	}
+	return plans, nil
+}
+
+func explain(c *conn, query string) (string, error) {
+	var plan []string
+	args := make([]any, strings.Count(query, "?"))
+	stmts := c.stmts
+	c.stmts = map[string]driver.Stmt{} // explaining must not add to what is explained
+	defer func() { c.stmts = stmts }()
+	err := c.query("EXPLAIN QUERY PLAN "+query, func(r row) error {
+		plan = append(plan, r.text(3))
+		return nil
+	}, args...)
+	for _, s := range c.stmts {
+		err = errors.Join(err, s.Close())
+	}
+	return strings.Join(plan, "; "), err
+}

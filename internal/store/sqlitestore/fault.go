@@ -110,7 +110,7 @@ func lastSeqMismatch(ref memory.SessionRef, expected, actual int64) error {
 
 func etagMismatch(ref memory.SessionRef, expected, actual string) error {
 	return &memory.Error{
-		Kind: memory.KindPrecondition, Reason: memory.ReasonETagMismatch,
+		Kind: memory.KindConflict, Reason: memory.ReasonETagMismatch,
 		Message:  "session " + ref.SessionID + " was changed: its etag is " + actual + ", not " + expected + ": read it again",
 		Metadata: map[string]string{"session_id": ref.SessionID, "expected": expected, "actual": actual},
 	}

@@ -128,11 +128,14 @@ func putSegment(c *conn, p store.SegmentWrite, digest memory.Digest) (int64, err
 		return 0, err
 	}
 	hash := at.scope.Keyed(digest)
-	if cleared < len(p.Turns) {
+	if cleared < len(p.Turns) && len(p.Data) > 0 {
 		return repeated(c, at.uid, cleared, hash)
 	}
-	if err := refreshPending(c, at.uid, len(p.Turns)); err != nil {
+	if err := refreshPending(c, at.uid, cleared); err != nil {
 		return 0, err
+	}
+	if len(p.Data) == 0 {
+		return 0, nil
 	}
 	return insertSegment(c, at.uid, p, hash)
 }
@@ -186,12 +189,8 @@ func insertSegment(c *conn, uid int64, p store.SegmentWrite, hash memory.KeyedHa
 		}
 		replaces = string(b)
 	}
-	data := p.Data
-	if data == nil {
-		data = []byte{}
-	}
 	_, no, err := c.exec(`INSERT INTO segments (uid, analyzer, messages, bytes, replaces, data_hash, data)
-		VALUES (?, ?, ?, ?, ?, ?, ?)`, uid, p.Analyzer, p.Messages, len(p.Data), replaces, hash[:], data)
+		VALUES (?, ?, ?, ?, ?, ?, ?)`, uid, p.Analyzer, p.Messages, len(p.Data), replaces, hash[:], p.Data)
 	return no, err
 }
 

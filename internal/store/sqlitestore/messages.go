@@ -261,10 +261,10 @@ func sessionsByKey(c *conn, uid int64, places []memory.Place) (map[memory.Sessio
 	}
 	sessions := make(map[memory.SessionKey]named, len(keys))
 	err = c.query(`SELECT session_key, sid, session_id FROM sessions
-		WHERE session_key IN (SELECT value FROM json_each(?)) AND uid = ?`, func(r row) error {
+		WHERE uid = ? AND session_key IN (SELECT value FROM json_each(?))`, func(r row) error {
 		sessions[memory.SessionKey(r.text(0))] = named{r.int(1), r.text(2)}
 		return nil
-	}, string(encoded), uid)
+	}, uid, string(encoded))
 	return sessions, err
 }
 
