@@ -1,0 +1,129 @@
+package server
+
+import (
+	"fmt"
+	"unicode/utf8"
+
+	"google.golang.org/grpc/encoding"
+	grpcproto "google.golang.org/grpc/encoding/proto"
+	"google.golang.org/grpc/mem"
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"github.com/stratamem/strata/internal/memory"
+)
+
+// codec decodes requests as gRPC's own codec does, but turns what that cannot decode into an answer that names the
+// field. gRPC would answer INTERNAL before any interceptor runs.
+type codec struct {
+	encoding.CodecV2
+}
+
+func newCodec() codec { return codec{encoding.GetCodecV2(grpcproto.Name)} }
+
+// Unmarshal never fails on a bad request: it leaves a fault in the message's unknown fields for withWellFormed.
+func (c codec) Unmarshal(data mem.BufferSlice, v any) error {
+	err := c.CodecV2.Unmarshal(data, v)
+	m, ok := v.(proto.Message)
+	if err == nil || !ok {
+		return err
+	}
+	fault := memory.FieldError{Field: "request", Description: "is not a valid protobuf message of this type"}
+	if path, found := invalidUTF8(data.Materialize(), m.ProtoReflect().Descriptor(), place{}); found {
+		fault = memory.FieldError{Field: path, Description: "is not valid UTF-8; send text as UTF-8, bytes in a blob"}
+	}
+	proto.Reset(m)
+	m.ProtoReflect().SetUnknown(protowire.AppendString(protowire.AppendTag(nil, faultField, protowire.BytesType), fault.Field+"\x00"+fault.Description))
+	return nil
+}
+
+// faultField is a field number that no message of the API uses. A client that sends it itself is refused.
+const faultField = protowire.Number(536870911)
+
+// decodeFault answers the fault that the codec left.
+func decodeFault(m proto.Message) (memory.FieldError, bool) {
+	for b := []byte(m.ProtoReflect().GetUnknown()); len(b) > 0; {
+		num, typ, n := protowire.ConsumeTag(b)
+		if n < 0 {
+			return memory.FieldError{}, false
+		}
+		if num == faultField && typ == protowire.BytesType {
+			text, _ := protowire.ConsumeString(b[n:])
+			return splitFault(text), true
+		}
+		size := protowire.ConsumeFieldValue(num, typ, b[n:])
+		if size < 0 {
+			return memory.FieldError{}, false
+		}
+		b = b[n+size:]
+	}
+	return memory.FieldError{}, false
+}
+
+func splitFault(text string) memory.FieldError {
+	for i := range len(text) {
+		if text[i] == 0 {
+			return memory.FieldError{Field: text[:i], Description: text[i+1:]}
+		}
+	}
+	return memory.FieldError{Field: "request", Description: "holds a field that is reserved"}
+}
+
+// place is where the walk is; depth bounds it, since a hostile request can nest as deep as it is long.
+type place struct {
+	path  string
+	depth int
+}
+
+const maxWalkDepth = 64
+
+// invalidUTF8 walks an encoded message for the first string that is not UTF-8 and answers its path.
+func invalidUTF8(b []byte, desc protoreflect.MessageDescriptor, at place) (string, bool) {
+	if at.depth > maxWalkDepth {
+		return "", false
+	}
+	seen := map[protowire.Number]int{}
+	for len(b) > 0 {
+		num, typ, n := protowire.ConsumeTag(b)
+		if n < 0 {
+			return "", false
+		}
+		size := protowire.ConsumeFieldValue(num, typ, b[n:])
+		if size < 0 {
+			return "", false
+		}
+		field := desc.Fields().ByNumber(num)
+		if field != nil && typ == protowire.BytesType {
+			value, _ := protowire.ConsumeBytes(b[n:])
+			if bad, found := invalidField(value, field, at.into(field, seen[num])); found {
+				return bad, true
+			}
+		}
+		seen[num]++
+		b = b[n+size:]
+	}
+	return "", false
+}
+
+func invalidField(value []byte, field protoreflect.FieldDescriptor, at place) (string, bool) {
+	switch field.Kind() {
+	case protoreflect.StringKind:
+		return at.path, !utf8.Valid(value)
+	case protoreflect.MessageKind:
+		return invalidUTF8(value, field.Message(), at)
+	default:
+		return "", false
+	}
+}
+
+func (p place) into(field protoreflect.FieldDescriptor, index int) place {
+	name := string(field.Name())
+	if field.IsList() {
+		name = fmt.Sprintf("%s[%d]", name, index)
+	}
+	if p.path != "" {
+		name = p.path + "." + name
+	}
+	return place{path: name, depth: p.depth + 1}
+}

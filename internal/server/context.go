@@ -1,0 +1,185 @@
+package server
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+
+	"google.golang.org/protobuf/proto"
+
+	memoryv1 "github.com/stratamem/strata/api/memory/v1"
+	"github.com/stratamem/strata/internal/assembly"
+	"github.com/stratamem/strata/internal/policy"
+	"github.com/stratamem/strata/internal/service"
+)
+
+func (s *memoryServer) BuildContext(ctx context.Context, req *memoryv1.BuildContextRequest) (*memoryv1.BuildContextResponse, error) {
+	params, err := contextParams(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	result, err := s.service.BuildContext(ctx, params)
+	if err != nil {
+		return nil, err
+	}
+	return contextProto(result, params.Explain)
+}
+
+func contextParams(ctx context.Context, req *memoryv1.BuildContextRequest) (service.ContextParams, error) {
+	c := &checker{}
+	p := service.ContextParams{
+		Ref: c.ref(ctx, req.GetUserId(), req.GetSessionId()), Query: req.GetQuery(),
+		Pending:      c.messages("pending", req.GetPending(), maxPending, maxMessageBytes),
+		Instructions: req.GetInstructions(), Render: c.render(req.GetRender()),
+		AsOf: c.time("as_of", req.GetAsOf()), Explain: req.GetExplain(), MaxBytes: maxReplyBytes,
+		Policy: policy.Call{
+			Profile: c.label("profile", req.GetProfile()), Model: c.label("model", req.GetModel()),
+			Overrides:           c.overrides(req.GetOverrides()),
+			ReserveOutputTokens: between(c, "reserve_output_tokens", req.GetReserveOutputTokens(), 0, maxBudget),
+			ToolSchemaTokens:    between(c, "tool_schema_tokens", req.GetToolSchemaTokens(), 0, maxBudget),
+		},
+	}
+	c.bytes("query", len(p.Query), maxQueryBytes)
+	c.bytes("instructions", len(p.Instructions), maxInstructions)
+	return p, c.err()
+}
+
+func (c *checker) render(r memoryv1.Render) assembly.Render {
+	if _, known := memoryv1.Render_name[int32(r)]; !known {
+		c.fault("render", "is %d; it must be structured, text, openai or anthropic", r)
+	}
+	if r == memoryv1.Render_RENDER_UNSPECIFIED {
+		return assembly.RenderStructured
+	}
+	return assembly.Render(r)
+}
+
+func (c *checker) overrides(in *memoryv1.ContextOverrides) policy.Overrides {
+	var o policy.Overrides
+	if in == nil {
+		return o
+	}
+	if in.BudgetTokens != nil {
+		budget := between(c, "overrides.budget_tokens", in.GetBudgetTokens(), 1, maxBudget)
+		o.BudgetTokens = &budget
+	}
+	if in.RecentN != nil {
+		n := int(between(c, "overrides.recent_n", in.GetRecentN(), 0, maxRecentN))
+		o.RecentN = &n
+	}
+	if in.TopK != nil {
+		k := int(between(c, "overrides.top_k", in.GetTopK(), 0, policy.MaxTopK))
+		o.TopK = &k
+	}
+	if in.MinScore != nil {
+		least := between(c, "overrides.min_score", in.GetMinScore(), 0, 1)
+		o.MinScore = &least
+	}
+	c.sections(in.GetSections(), &o)
+	o.MemoryRole = c.memoryRole(in.GetMemoryRole())
+	o.Counter = c.counter("overrides.counter", in.GetCounter())
+	return o
+}
+
+func (c *checker) sections(in []*memoryv1.SectionSwitch, o *policy.Overrides) {
+	for i, s := range in {
+		enabled := s.GetEnabled()
+		switch s.GetSection() {
+		case memoryv1.SectionKind_SECTION_KIND_STATE:
+			o.State = &enabled
+		case memoryv1.SectionKind_SECTION_KIND_RECALLED:
+			o.Recalled = &enabled
+		case memoryv1.SectionKind_SECTION_KIND_RECENT:
+			o.Recent = &enabled
+		default:
+			c.fault(fmt.Sprintf("overrides.sections[%d].section", i), "cannot be switched; only state, recalled and recent can")
+		}
+	}
+}
+
+func (c *checker) memoryRole(r memoryv1.MemoryRole) policy.MemoryRole {
+	switch r {
+	case memoryv1.MemoryRole_MEMORY_ROLE_UNSPECIFIED:
+		return ""
+	case memoryv1.MemoryRole_MEMORY_ROLE_SYSTEM:
+		return policy.MemoryAsSystem
+	case memoryv1.MemoryRole_MEMORY_ROLE_DEVELOPER:
+		return policy.MemoryAsDeveloper
+	case memoryv1.MemoryRole_MEMORY_ROLE_USER:
+		return policy.MemoryAsUser
+	}
+	c.fault("overrides.memory_role", "is %d; it must be system, developer or user", r)
+	return ""
+}
+
+func contextProto(r service.ContextResult, explain bool) (*memoryv1.BuildContextResponse, error) {
+	out := &memoryv1.BuildContextResponse{
+		Rendering: r.Rendering,
+		Usage: &memoryv1.ContextUsage{
+			Tokens: r.Tokens, AvailableTokens: r.Policy.Available, BudgetTokens: r.Policy.BudgetTokens, Counter: r.Policy.Counter,
+		},
+		Coverage:       coverageProto(r.Coverage),
+		Watermarks:     &memoryv1.Watermarks{Recorded: r.Recorded, Indexed: r.Indexed},
+		Degraded:       degradedProto(r.Found.Degraded),
+		StepsSinceUser: int32(r.StepsSinceUser),
+	}
+	for _, s := range r.Sections {
+		out.Sections = append(out.Sections, sectionProto(s, r, explain))
+	}
+	for _, o := range r.Omitted {
+		out.Omitted = append(out.Omitted, &memoryv1.Omission{SessionId: o.SessionID, FromSeq: o.From, ToSeq: o.To, Reason: memoryv1.OmitReason(o.Reason)})
+	}
+	if explain {
+		out.Retrieval = &memoryv1.Retrieval{
+			Terms: r.Found.Terms, Candidates: int32(r.Found.Candidates), Passages: int32(r.Found.Passages), Unindexed: int32(len(r.Found.Unindexed)),
+		}
+	}
+	var err error
+	out.Etag, err = etag(out)
+	out.AsOf = timeProto(r.AsOf)
+	return out, err
+}
+
+// etag is the hash of a reply before its as_of is set.
+func etag(r *memoryv1.BuildContextResponse) (string, error) {
+	b, err := proto.MarshalOptions{Deterministic: true}.Marshal(r)
+	if err != nil {
+		return "", fmt.Errorf("encode context: %w", err)
+	}
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:16]), nil
+}
+
+func coverageProto(c assembly.Coverage) *memoryv1.Coverage {
+	out := &memoryv1.Coverage{SummaryThrough: c.SummaryThrough, RawFrom: c.RawFrom}
+	for _, g := range c.Gaps {
+		out.Gaps = append(out.Gaps, &memoryv1.SeqRange{FromSeq: g.From, ToSeq: g.To})
+	}
+	return out
+}
+
+func sectionProto(s assembly.Section, r service.ContextResult, explain bool) *memoryv1.Section {
+	out := &memoryv1.Section{Kind: memoryv1.SectionKind(s.Kind), Tokens: s.Tokens, Items: make([]*memoryv1.ContextItem, len(s.Items))}
+	for i, item := range s.Items {
+		out.Items[i] = itemProto(item)
+		if explain && s.Kind == assembly.SectionRecalled {
+			out.Items[i].Explanation = explanationProto(r.Recalled[item.Rank], r.Ranks[item.Rank])
+		}
+	}
+	return out
+}
+
+func itemProto(i assembly.Item) *memoryv1.ContextItem {
+	out := &memoryv1.ContextItem{
+		SessionId: i.SessionID, MessageId: i.MessageID, Seq: i.Seq, Role: memoryv1.Role(i.Role), Name: i.Name,
+		CreateTime: timeProto(i.CreateTime), Tokens: i.Tokens, Text: i.Text,
+	}
+	if i.Cut != nil {
+		out.Cut = &memoryv1.TextRange{Start: int32(i.Cut.Start), End: int32(i.Cut.End)}
+	}
+	if i.Message != nil {
+		out.Message = messageProto(*i.Message)
+	}
+	return out
+}

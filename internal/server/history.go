@@ -1,0 +1,61 @@
+package server
+
+import (
+	"context"
+
+	memoryv1 "github.com/stratamem/strata/api/memory/v1"
+	"github.com/stratamem/strata/internal/service"
+	"github.com/stratamem/strata/internal/tokens"
+)
+
+type historyServer struct {
+	memoryv1.UnimplementedHistoryServiceServer
+	service *service.Service
+}
+
+func (s *historyServer) CountTokens(_ context.Context, req *memoryv1.CountTokensRequest) (*memoryv1.CountTokensResponse, error) {
+	params, err := countParams(req)
+	if err != nil {
+		return nil, err
+	}
+	counts, err := s.service.CountTokens(params)
+	if err != nil {
+		return nil, err
+	}
+	return &memoryv1.CountTokensResponse{
+		MessageTokens: counts.Messages, TextTokens: counts.Texts, TotalTokens: counts.Total, Counter: counts.Counter,
+	}, nil
+}
+
+func countParams(req *memoryv1.CountTokensRequest) (service.CountParams, error) {
+	c := &checker{}
+	p := service.CountParams{
+		Messages: c.messages("messages", req.GetMessages(), maxMessages, maxRecordBytes), Texts: req.GetTexts(),
+		Model: c.label("model", req.GetModel()), Counter: c.counter("counter", req.GetCounter()),
+	}
+	c.count("texts", len(p.Texts), maxMessages)
+	size := 0
+	for _, t := range p.Texts {
+		size += len(t)
+	}
+	c.bytes("texts", size, maxRecordBytes)
+	return p, c.err()
+}
+
+// counter answers a counter's name, "" where none is set.
+func (c *checker) counter(field string, k memoryv1.TokenCounter) string {
+	switch k {
+	case memoryv1.TokenCounter_TOKEN_COUNTER_UNSPECIFIED:
+		return ""
+	case memoryv1.TokenCounter_TOKEN_COUNTER_O200K_BASE:
+		return tokens.O200K
+	case memoryv1.TokenCounter_TOKEN_COUNTER_CL100K_BASE:
+		return tokens.CL100K
+	case memoryv1.TokenCounter_TOKEN_COUNTER_CHARS_4:
+		return tokens.Chars4
+	case memoryv1.TokenCounter_TOKEN_COUNTER_ESTIMATE:
+		return tokens.Estimate
+	}
+	c.fault(field, "is %d, which names no counter", k)
+	return ""
+}

@@ -1,0 +1,92 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"strconv"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/stratamem/strata/internal/memory"
+)
+
+// DefaultTenant is the tenant of every call while authentication is off.
+const DefaultTenant = "default"
+
+// HandlerTimeTrailer is the trailer that says how many microseconds a call took between its decoded request and its
+// reply, so that a client can tell the server's time from the network's.
+const HandlerTimeTrailer = "strata-handler-us"
+
+type tenantKey struct{}
+
+// tenantOf answers the tenant that the interceptor set. Without one nothing may be read: a missing scope is an error.
+func tenantOf(ctx context.Context) string {
+	tenant, ok := ctx.Value(tenantKey{}).(string)
+	if !ok {
+		panic("no tenant in context: every RPC must pass the tenant interceptor")
+	}
+	return tenant
+}
+
+// withTenant sets the tenant of unauthenticated calls. No request field ever names one.
+func withTenant(ctx context.Context, req any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
+	return next(context.WithValue(ctx, tenantKey{}, DefaultTenant), req)
+}
+
+// withDeadline caps how long a call may take; a shorter deadline of the client wins.
+func withDeadline(longest time.Duration) grpc.UnaryServerInterceptor {
+	return func(ctx context.Context, req any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
+		ctx, cancel := context.WithTimeout(ctx, longest)
+		defer cancel()
+		return next(ctx, req)
+	}
+}
+
+// withOutcome maps errors, contains panics, logs one line per call and reports the handler's time. Neither the log
+// nor an error holds content: a panic's value may, so only its type is kept.
+func withOutcome(log *slog.Logger) grpc.UnaryServerInterceptor {
+	return func(ctx context.Context, req any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
+		start := time.Now()
+		reply, err := contained(ctx, req, next)
+		took := time.Since(start)
+		trailer := metadata.Pairs(HandlerTimeTrailer, strconv.FormatInt(took.Microseconds(), 10))
+		if e := grpc.SetTrailer(ctx, trailer); e != nil {
+			log.DebugContext(ctx, "trailer not sent", "error", e)
+		}
+		if err == nil {
+			log.DebugContext(ctx, "call", "method", info.FullMethod, "code", "OK", "took", took)
+			return reply, nil
+		}
+		st, known := toStatus(err)
+		level := slog.LevelInfo
+		if !known {
+			level = slog.LevelError
+		}
+		log.Log(ctx, level, "call", "method", info.FullMethod, "code", st.Code().String(), "took", took, "error", err)
+		return nil, st.Err()
+	}
+}
+
+func contained(ctx context.Context, req any, next grpc.UnaryHandler) (reply any, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic of type %T at\n%s", p, debug.Stack())
+		}
+	}()
+	return next(ctx, req)
+}
+
+// withWellFormed refuses what the codec could not decode.
+func withWellFormed(ctx context.Context, req any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
+	if m, ok := req.(proto.Message); ok {
+		if fault, bad := decodeFault(m); bad {
+			return nil, memory.InvalidField(fault.Field, "%s", fault.Description)
+		}
+	}
+	return next(ctx, req)
+}

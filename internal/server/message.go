@@ -1,0 +1,226 @@
+package server
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/structpb"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	memoryv1 "github.com/stratamem/strata/api/memory/v1"
+	"github.com/stratamem/strata/internal/memory"
+)
+
+// messages checks and converts the messages of a request.
+func (c *checker) messages(field string, in []*memoryv1.Message, most, mostBytes int) []memory.Message {
+	c.count(field, len(in), most)
+	out, total := make([]memory.Message, 0, len(in)), 0
+	for i, m := range in {
+		path := fmt.Sprintf("%s[%d]", field, i)
+		total += c.messageSize(path, m)
+		out = append(out, c.message(path, m))
+	}
+	c.bytes(field, total, mostBytes)
+	return out
+}
+
+func (c *checker) messageSize(path string, m *memoryv1.Message) int {
+	n := proto.Size(m)
+	c.bytes(path, n, maxMessageBytes)
+	return n
+}
+
+func (c *checker) message(path string, in *memoryv1.Message) memory.Message {
+	role := memory.Role(in.GetRole())
+	if role < memory.RoleSystem || role > memory.RoleTool {
+		c.fault(path+".role", "is %v; it must be system, developer, user, assistant or tool", in.GetRole())
+	}
+	m := memory.Message{
+		ID: c.label(path+".id", in.GetId()), Role: role, Name: c.label(path+".name", in.GetName()),
+		Parts: c.content(path, in), Tags: c.tags(path+".tags", in.GetTags()),
+		Metadata:   c.object(path+".metadata", in.GetMetadata(), maxObjectBytes),
+		CreateTime: c.time(path+".create_time", in.GetCreateTime()), Pinned: in.GetPinned(),
+		Origin: c.origin(path+".origin", in.GetOrigin(), role), Extract: c.extract(path+".extract", in.GetExtract()),
+	}
+	if o := in.GetOriginal(); o != nil {
+		m.Original = &memory.Original{Format: c.id(path+".original.format", o.GetFormat()), Data: o.GetData()}
+	}
+	return m
+}
+
+func (c *checker) origin(field string, o memoryv1.Origin, role memory.Role) memory.Origin {
+	if o == memoryv1.Origin_ORIGIN_UNSPECIFIED {
+		return memory.DefaultOrigin(role)
+	}
+	if _, known := memoryv1.Origin_name[int32(o)]; !known {
+		c.fault(field, "is %d, which names no origin", o)
+	}
+	return memory.Origin(o)
+}
+
+func (c *checker) extract(field string, e memoryv1.ExtractMode) memory.ExtractMode {
+	if _, known := memoryv1.ExtractMode_name[int32(e)]; !known {
+		c.fault(field, "is %d; it must be allow or none", e)
+	}
+	return memory.ExtractMode(e)
+}
+
+func (c *checker) tags(field string, tags []string) []string {
+	c.count(field, len(tags), maxTags)
+	for i, t := range tags {
+		path := fmt.Sprintf("%s[%d]", field, i)
+		c.bytes(path, len(t), maxTagBytes)
+		c.id(path, t)
+	}
+	return tags
+}
+
+// content answers a message's parts; a plain text is one text part.
+func (c *checker) content(path string, in *memoryv1.Message) []memory.Part {
+	switch {
+	case in.GetText() != "" && len(in.GetParts()) > 0:
+		c.fault(path+".text", "is set beside parts; set one of them")
+	case in.GetText() != "":
+		return []memory.Part{memory.TextPart(in.GetText())}
+	case len(in.GetParts()) == 0:
+		c.fault(path, "is empty; set text or at least one part")
+	}
+	return c.parts(path+".parts", in.GetParts(), 1)
+}
+
+func (c *checker) parts(field string, in []*memoryv1.Part, depth int) []memory.Part {
+	c.count(field, len(in), maxParts)
+	if depth > maxPartDepth {
+		c.fault(field, "is nested deeper than %d levels", maxPartDepth)
+		return nil
+	}
+	var out []memory.Part
+	for i, p := range in {
+		out = append(out, c.part(fmt.Sprintf("%s[%d]", field, i), p, depth))
+	}
+	return out
+}
+
+func (c *checker) part(path string, in *memoryv1.Part, depth int) memory.Part {
+	switch k := in.GetKind().(type) {
+	case *memoryv1.Part_Text:
+		if k.Text.GetText() == "" {
+			c.fault(path+".text.text", "is empty; leave the part out")
+		}
+		return memory.TextPart(k.Text.GetText())
+	case *memoryv1.Part_Reasoning:
+		r := k.Reasoning
+		return memory.Part{Kind: memory.PartReasoning, Text: r.GetText(), Signature: r.GetSignature(), Data: r.GetEncrypted()}
+	case *memoryv1.Part_ToolCall:
+		return c.toolCall(path+".tool_call", k.ToolCall)
+	case *memoryv1.Part_ToolResult:
+		return c.toolResult(path+".tool_result", k.ToolResult, depth)
+	case *memoryv1.Part_Blob:
+		return c.blob(path+".blob", k.Blob)
+	case *memoryv1.Part_Uri:
+		return c.uri(path+".uri", k.Uri)
+	case *memoryv1.Part_Opaque:
+		return memory.Part{Kind: memory.PartOpaque, Type: c.id(path+".opaque.type", k.Opaque.GetType()), JSON: k.Opaque.GetJson()}
+	}
+	c.fault(path, "has no kind; set text, reasoning, tool_call, tool_result, blob, uri or opaque")
+	return memory.Part{}
+}
+
+func (c *checker) toolCall(path string, in *memoryv1.ToolCall) memory.Part {
+	return memory.Part{
+		Kind: memory.PartToolCall, CallID: c.id(path+".id", in.GetId()),
+		Name: c.id(path+".name", in.GetName()), Arguments: in.GetArguments(),
+	}
+}
+
+func (c *checker) toolResult(path string, in *memoryv1.ToolResult, depth int) memory.Part {
+	for i, p := range in.GetParts() {
+		switch p.GetKind().(type) {
+		case *memoryv1.Part_ToolCall, *memoryv1.Part_ToolResult, *memoryv1.Part_Reasoning:
+			c.fault(fmt.Sprintf("%s.parts[%d]", path, i), "is of a kind that a result cannot hold; use text, blob, uri or opaque")
+		}
+	}
+	return memory.Part{
+		Kind: memory.PartToolResult, CallID: c.id(path+".call_id", in.GetCallId()),
+		Parts: c.parts(path+".parts", in.GetParts(), depth+1), IsError: in.GetIsError(),
+	}
+}
+
+func (c *checker) blob(path string, in *memoryv1.Blob) memory.Part {
+	if len(in.GetData()) == 0 {
+		c.fault(path+".data", "is empty; leave the part out")
+	}
+	return memory.Part{Kind: memory.PartBlob, MIMEType: c.id(path+".mime_type", in.GetMimeType()), Data: in.GetData()}
+}
+
+func (c *checker) uri(path string, in *memoryv1.Uri) memory.Part {
+	c.bytes(path+".uri", len(in.GetUri()), maxURIBytes)
+	if in.GetUri() == "" || !isPrintable(in.GetUri()) {
+		c.fault(path+".uri", "must be a URI of printable characters")
+	}
+	return memory.Part{Kind: memory.PartURI, MIMEType: c.label(path+".mime_type", in.GetMimeType()), URI: in.GetUri()}
+}
+
+// messageProto converts a message for a reply.
+func messageProto(m memory.Message) *memoryv1.Message {
+	out := &memoryv1.Message{
+		Id: m.ID, Seq: m.Seq, TurnNo: m.TurnNo, Role: memoryv1.Role(m.Role), Name: m.Name, Parts: partsProto(m.Parts),
+		Tags: m.Tags, Metadata: structProto(m.Metadata), CreateTime: timeProto(m.CreateTime), RecordTime: timeProto(m.RecordTime),
+		Origin: memoryv1.Origin(m.Origin), Extract: memoryv1.ExtractMode(m.Extract), Pinned: m.Pinned,
+		TokenCounts: &memoryv1.TokenCounts{O200KBase: m.Tokens.O200K, Cl100KBase: m.Tokens.CL100K},
+	}
+	if m.Original != nil {
+		out.Original = &memoryv1.Original{Format: m.Original.Format, Data: m.Original.Data}
+	}
+	return out
+}
+
+func partsProto(parts []memory.Part) []*memoryv1.Part {
+	out := make([]*memoryv1.Part, len(parts))
+	for i, p := range parts {
+		out[i] = partProto(p)
+	}
+	return out
+}
+
+func partProto(p memory.Part) *memoryv1.Part {
+	switch p.Kind {
+	case memory.PartText:
+		return &memoryv1.Part{Kind: &memoryv1.Part_Text{Text: &memoryv1.Text{Text: p.Text}}}
+	case memory.PartReasoning:
+		return &memoryv1.Part{Kind: &memoryv1.Part_Reasoning{Reasoning: &memoryv1.Reasoning{Text: p.Text, Signature: p.Signature, Encrypted: p.Data}}}
+	case memory.PartToolCall:
+		return &memoryv1.Part{Kind: &memoryv1.Part_ToolCall{ToolCall: &memoryv1.ToolCall{Id: p.CallID, Name: p.Name, Arguments: p.Arguments}}}
+	case memory.PartToolResult:
+		return &memoryv1.Part{Kind: &memoryv1.Part_ToolResult{ToolResult: &memoryv1.ToolResult{CallId: p.CallID, Parts: partsProto(p.Parts), IsError: p.IsError}}}
+	case memory.PartBlob:
+		return &memoryv1.Part{Kind: &memoryv1.Part_Blob{Blob: &memoryv1.Blob{MimeType: p.MIMEType, Data: p.Data}}}
+	case memory.PartURI:
+		return &memoryv1.Part{Kind: &memoryv1.Part_Uri{Uri: &memoryv1.Uri{MimeType: p.MIMEType, Uri: p.URI}}}
+	case memory.PartOpaque:
+		return &memoryv1.Part{Kind: &memoryv1.Part_Opaque{Opaque: &memoryv1.Opaque{Type: p.Type, Json: p.JSON}}}
+	}
+	return &memoryv1.Part{}
+}
+
+// structProto converts a stored object. What was stored was checked, so it decodes; a damaged one becomes nil rather
+// than a failed reply.
+func structProto(raw json.RawMessage) *structpb.Struct {
+	if len(raw) == 0 {
+		return nil
+	}
+	out := &structpb.Struct{}
+	if out.UnmarshalJSON(raw) != nil {
+		return nil
+	}
+	return out
+}
+
+func timeProto(t time.Time) *timestamppb.Timestamp {
+	if t.IsZero() {
+		return nil
+	}
+	return timestamppb.New(t)
+}

@@ -1,0 +1,78 @@
+package server
+
+import (
+	"context"
+
+	memoryv1 "github.com/stratamem/strata/api/memory/v1"
+	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/store"
+)
+
+func (s *memoryServer) ListMessages(ctx context.Context, req *memoryv1.ListMessagesRequest) (*memoryv1.ListMessagesResponse, error) {
+	c := &checker{}
+	q := store.MessageQuery{
+		Ref: c.ref(ctx, req.GetUserId(), req.GetSessionId()), Limit: c.page(req.GetPageSize(), 100, maxMessages),
+		NewestFirst: req.GetNewestFirst(), WithOriginal: req.GetIncludeOriginal(), MaxBytes: maxReplyBytes,
+	}
+	if err := c.err(); err != nil {
+		return nil, err
+	}
+	last, err := pageNumber(req, req.GetPageToken())
+	if err != nil {
+		return nil, err
+	}
+	if q.NewestFirst {
+		q.Before = last
+	} else {
+		q.After = last
+	}
+	page, more, err := s.service.Messages(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	return messagePage(req, page, more), nil
+}
+
+func messagePage(req *memoryv1.ListMessagesRequest, page []memory.Message, more bool) *memoryv1.ListMessagesResponse {
+	out := &memoryv1.ListMessagesResponse{}
+	for _, m := range page {
+		out.Messages = append(out.Messages, messageProto(m))
+	}
+	if more {
+		out.NextPageToken = numberToken(req, page[len(page)-1].Seq)
+	}
+	return out
+}
+
+func (s *memoryServer) UpdateMessage(ctx context.Context, req *memoryv1.UpdateMessageRequest) (*memoryv1.UpdateMessageResponse, error) {
+	update, err := messageUpdate(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	m, err := s.service.UpdateMessage(ctx, update)
+	if err != nil {
+		return nil, err
+	}
+	return &memoryv1.UpdateMessageResponse{Message: messageProto(m)}, nil
+}
+
+func messageUpdate(ctx context.Context, req *memoryv1.UpdateMessageRequest) (store.MessageUpdate, error) {
+	c, in := &checker{}, req.GetMessage()
+	u := store.MessageUpdate{
+		Ref:       c.ref(ctx, req.GetUserId(), req.GetSessionId()),
+		MessageID: c.id("message.id", in.GetId()),
+	}
+	mask := c.mask(req.GetUpdateMask(), map[string]bool{
+		"tags": len(in.GetTags()) > 0, "metadata": in.GetMetadata() != nil, "pinned": in.GetPinned(),
+		"extract": in.GetExtract() != memoryv1.ExtractMode_EXTRACT_MODE_UNSPECIFIED,
+	})
+	extract := c.extract("message.extract", in.GetExtract())
+	if mask["extract"] && extract == 0 {
+		extract = memory.ExtractAllow
+	}
+	u.Tags = masked(mask, "tags", c.tags("message.tags", in.GetTags()))
+	u.Metadata = masked(mask, "metadata", c.object("message.metadata", in.GetMetadata(), maxObjectBytes))
+	u.Pinned = masked(mask, "pinned", in.GetPinned())
+	u.Extract = masked(mask, "extract", extract)
+	return u, c.err()
+}

@@ -1,0 +1,118 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"unicode/utf8"
+
+	"google.golang.org/protobuf/proto"
+
+	memoryv1 "github.com/stratamem/strata/api/memory/v1"
+	"github.com/stratamem/strata/internal/rank"
+	"github.com/stratamem/strata/internal/service"
+	"github.com/stratamem/strata/internal/text"
+)
+
+func (s *memoryServer) SearchMessages(ctx context.Context, req *memoryv1.SearchMessagesRequest) (*memoryv1.SearchMessagesResponse, error) {
+	params, err := searchParams(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	offset, err := pageNumber(req, req.GetPageToken())
+	if err != nil {
+		return nil, err
+	}
+	params.Offset = int(offset)
+	result, err := s.service.SearchMessages(ctx, params)
+	if err != nil {
+		return nil, err
+	}
+	return searchPage(req, params, result), nil
+}
+
+func searchParams(ctx context.Context, req *memoryv1.SearchMessagesRequest) (service.SearchParams, error) {
+	c := &checker{}
+	p := service.SearchParams{
+		User: c.user(ctx, req.GetUserId()), Query: req.GetQuery(), SessionIDs: req.GetSessionIds(),
+		From: c.time("start_time", req.GetStartTime()), To: c.time("end_time", req.GetEndTime()),
+		Limit: c.page(req.GetPageSize(), 20, 200), Explain: req.GetExplain(),
+	}
+	if p.Query == "" {
+		c.fault("query", "is required: the words to look for")
+	}
+	c.bytes("query", len(p.Query), maxQueryBytes)
+	c.count("session_ids", len(p.SessionIDs), maxSessionIDs)
+	for i, id := range p.SessionIDs {
+		c.id(fmt.Sprintf("session_ids[%d]", i), id)
+	}
+	if !p.From.IsZero() && !p.To.IsZero() && !p.From.Before(p.To) {
+		c.fault("end_time", "is not after start_time; nothing lies between them")
+	}
+	return p, c.err()
+}
+
+// searchPage answers a page that stays below the reply's limit; it holds at least one hit.
+func searchPage(req *memoryv1.SearchMessagesRequest, p service.SearchParams, r service.SearchResult) *memoryv1.SearchMessagesResponse {
+	out, size, next := &memoryv1.SearchMessagesResponse{}, 0, p.Offset+p.Limit
+	for i, h := range r.Hits {
+		hit := hitProto(h, p.Explain)
+		if size += proto.Size(hit); size > maxReplyBytes && i > 0 {
+			next, r.More = h.Rank-1, true
+			break
+		}
+		out.Hits = append(out.Hits, hit)
+	}
+	if r.More {
+		out.NextPageToken = numberToken(req, int64(next))
+	}
+	out.Degraded = degradedProto(r.Degraded)
+	return out
+}
+
+// degradedProto names the lexical tier where it could not search everything.
+func degradedProto(reason string) []*memoryv1.Degradation {
+	if reason == "" {
+		return nil
+	}
+	return []*memoryv1.Degradation{{Tier: lexicalArm, Reason: reason}}
+}
+
+func hitProto(h service.MessageHit, explain bool) *memoryv1.MessageHit {
+	out := &memoryv1.MessageHit{
+		SessionId: h.SessionID, Message: messageProto(h.Message), Score: h.Hit.Score,
+		Snippet: h.Snippet, Highlights: rangesProto(h.Snippet, h.Highlights),
+	}
+	if explain {
+		out.Explanation = explanationProto(h.Hit, h.Rank)
+	}
+	return out
+}
+
+// rangesProto converts spans of bytes, in order, to ranges of code points.
+func rangesProto(s string, spans []text.Span) []*memoryv1.TextRange {
+	var out []*memoryv1.TextRange
+	at, points := 0, 0
+	for _, span := range spans {
+		start := points + utf8.RuneCountInString(s[at:span.Start])
+		at, points = span.End, start+utf8.RuneCountInString(s[span.Start:span.End])
+		out = append(out, &memoryv1.TextRange{Start: int32(start), End: int32(points)})
+	}
+	return out
+}
+
+// lexicalArm is the name of the arm that ranks by words.
+const lexicalArm = "lexical"
+
+func explanationProto(h rank.Hit, at int) *memoryv1.Explanation {
+	out := &memoryv1.Explanation{
+		Rank: int32(at), Score: h.Score, Relevance: h.Relevance, Kind: string(h.Kind),
+		Arms: []*memoryv1.ArmScore{{Arm: lexicalArm, Rank: int32(at), Score: h.Score}},
+	}
+	for _, t := range h.Terms {
+		out.Terms = append(out.Terms, &memoryv1.TermScore{Term: t.Term, WeightedFrequency: t.WeightedTF, Idf: t.IDF, Score: t.Score})
+	}
+	for _, f := range h.Factors {
+		out.Factors = append(out.Factors, &memoryv1.ScoreFactor{Name: f.Name, Value: f.Value})
+	}
+	return out
+}

@@ -1,0 +1,109 @@
+// Package server is the gRPC face of the service: it checks requests, converts them to the domain and back, maps
+// errors to canonical codes, and keeps a server's habits (deadlines, limits, drain, health).
+package server
+
+import (
+	"context"
+	"log/slog"
+	"net"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/health"
+	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/keepalive"
+	"google.golang.org/grpc/reflection"
+
+	memoryv1 "github.com/stratamem/strata/api/memory/v1"
+	"github.com/stratamem/strata/internal/service"
+)
+
+// Limits of a connection. The receive limit lies above the limits of the API so that a request that is too large can
+// be told which field is.
+const (
+	maxReceiveBytes   = 8 << 20
+	maxHeaderBytes    = 16 << 10
+	maxStreams        = 250 // per connection; unlimited otherwise, which invites rapid resets (CVE-2023-44487)
+	connectTimeout    = 10 * time.Second
+	keepaliveMinTime  = 30 * time.Second
+	maxConnectionIdle = 15 * time.Minute
+)
+
+// Options are what a Server needs.
+type Options struct {
+	Service        *service.Service
+	Reflection     bool
+	RequestTimeout time.Duration // the longest a call may take
+	DrainTimeout   time.Duration // how long Serve waits for running calls when it is told to stop
+	Log            *slog.Logger
+}
+
+// Server serves the API over gRPC.
+type Server struct {
+	grpc   *grpc.Server
+	health *health.Server
+	drain  time.Duration
+	log    *slog.Logger
+}
+
+// New makes a Server.
+func New(o Options) *Server {
+	s := &Server{grpc: grpc.NewServer(serverOptions(o)...), health: health.NewServer(), drain: o.DrainTimeout, log: o.Log}
+	memoryv1.RegisterMemoryServiceServer(s.grpc, &memoryServer{service: o.Service})
+	memoryv1.RegisterHistoryServiceServer(s.grpc, &historyServer{service: o.Service})
+	healthv1.RegisterHealthServer(s.grpc, s.health)
+	if o.Reflection {
+		reflection.Register(s.grpc)
+	}
+	return s
+}
+
+func serverOptions(o Options) []grpc.ServerOption {
+	return []grpc.ServerOption{
+		grpc.ForceServerCodecV2(newCodec()),
+		grpc.MaxRecvMsgSize(maxReceiveBytes),
+		grpc.MaxHeaderListSize(maxHeaderBytes),
+		grpc.MaxConcurrentStreams(maxStreams),
+		grpc.ConnectionTimeout(connectTimeout),
+		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: keepaliveMinTime, PermitWithoutStream: true}),
+		grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionIdle: maxConnectionIdle}),
+		grpc.ChainUnaryInterceptor(withOutcome(o.Log), withWellFormed, withTenant, withDeadline(o.RequestTimeout)),
+	}
+}
+
+// SetHealthy says whether the service can serve, for grpc.health.v1.
+func (s *Server) SetHealthy(ok bool) {
+	status := healthv1.HealthCheckResponse_NOT_SERVING
+	if ok {
+		status = healthv1.HealthCheckResponse_SERVING
+	}
+	for _, name := range []string{"", memoryv1.MemoryService_ServiceDesc.ServiceName, memoryv1.HistoryService_ServiceDesc.ServiceName} {
+		s.health.SetServingStatus(name, status)
+	}
+}
+
+// Serve answers calls on l until ctx ends. Then it reports NOT_SERVING, lets running calls finish within the drain
+// timeout, cuts the rest off and returns nil.
+func (s *Server) Serve(ctx context.Context, l net.Listener) error {
+	stopped := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		defer close(stopped)
+		s.shutdown()
+	})
+	err := s.grpc.Serve(l)
+	if stop() { // Serve failed by itself
+		return err
+	}
+	<-stopped
+	return err
+}
+
+func (s *Server) shutdown() {
+	s.health.Shutdown()
+	cut := time.AfterFunc(s.drain, func() {
+		s.log.Warn("drain timeout passed; running calls are cut off", "timeout", s.drain)
+		s.grpc.Stop()
+	})
+	defer cut.Stop()
+	s.grpc.GracefulStop()
+}

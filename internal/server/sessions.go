@@ -1,0 +1,152 @@
+package server
+
+import (
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/fieldmaskpb"
+
+	memoryv1 "github.com/stratamem/strata/api/memory/v1"
+	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/store"
+)
+
+func (s *memoryServer) GetSession(ctx context.Context, req *memoryv1.GetSessionRequest) (*memoryv1.GetSessionResponse, error) {
+	c := &checker{}
+	ref := c.ref(ctx, req.GetUserId(), req.GetSessionId())
+	if err := c.err(); err != nil {
+		return nil, err
+	}
+	session, err := s.service.Session(ctx, ref)
+	if err != nil {
+		return nil, err
+	}
+	return &memoryv1.GetSessionResponse{Session: sessionProto(session)}, nil
+}
+
+func (s *memoryServer) ListSessions(ctx context.Context, req *memoryv1.ListSessionsRequest) (*memoryv1.ListSessionsResponse, error) {
+	c := &checker{}
+	q := store.SessionQuery{User: c.user(ctx, req.GetUserId()), Limit: c.page(req.GetPageSize(), 50, 500)}
+	if err := c.err(); err != nil {
+		return nil, err
+	}
+	after, err := sessionCursor(req)
+	if err != nil {
+		return nil, err
+	}
+	q.After = after
+	page, more, err := s.service.ListSessions(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	return sessionPage(req, page, more), nil
+}
+
+// sessionPage answers a page that stays below the reply's limit; it holds at least one session.
+func sessionPage(req *memoryv1.ListSessionsRequest, page []memory.Session, more bool) *memoryv1.ListSessionsResponse {
+	out, size := &memoryv1.ListSessionsResponse{}, 0
+	for i, session := range page {
+		p := sessionProto(session)
+		if size += proto.Size(p); size > maxReplyBytes && i > 0 {
+			page, more = page[:i], true
+			break
+		}
+		out.Sessions = append(out.Sessions, p)
+	}
+	if more {
+		out.NextPageToken = sessionToken(req, page[len(page)-1])
+	}
+	return out
+}
+
+// sessionToken's position is the last session's update time in microseconds and its id.
+func sessionToken(req *memoryv1.ListSessionsRequest, last memory.Session) string {
+	position := binary.BigEndian.AppendUint64(nil, uint64(last.UpdateTime.UnixMicro()))
+	return pageToken(req, append(position, last.Ref.SessionID...))
+}
+
+func sessionCursor(req *memoryv1.ListSessionsRequest) (*store.SessionCursor, error) {
+	position, err := pagePosition(req, req.GetPageToken())
+	if err != nil || position == nil {
+		return nil, err
+	}
+	if len(position) < 8 {
+		return nil, badToken("is damaged; give back next_page_token as it came")
+	}
+	micros := int64(binary.BigEndian.Uint64(position))
+	return &store.SessionCursor{UpdateTime: time.UnixMicro(micros).UTC(), SessionID: string(position[8:])}, nil
+}
+
+func (s *memoryServer) UpdateSession(ctx context.Context, req *memoryv1.UpdateSessionRequest) (*memoryv1.UpdateSessionResponse, error) {
+	update, err := sessionUpdate(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	session, err := s.service.UpdateSession(ctx, update)
+	if err != nil {
+		return nil, err
+	}
+	return &memoryv1.UpdateSessionResponse{Session: sessionProto(session)}, nil
+}
+
+func sessionUpdate(ctx context.Context, req *memoryv1.UpdateSessionRequest) (store.SessionUpdate, error) {
+	c, in := &checker{}, req.GetSession()
+	u := store.SessionUpdate{
+		Ref: memory.UserRef{Tenant: tenantOf(ctx), UserID: c.id("session.user_id", in.GetUserId())}.
+			Session(c.id("session.session_id", in.GetSessionId())),
+		ETag: in.GetEtag(),
+	}
+	set := map[string]bool{"title": in.GetTitle() != "", "metadata": in.GetMetadata() != nil, "profile": in.GetProfile() != ""}
+	mask := c.mask(req.GetUpdateMask(), set)
+	title := c.label("session.title", in.GetTitle())
+	metadata := c.object("session.metadata", in.GetMetadata(), maxObjectBytes)
+	profile := c.label("session.profile", in.GetProfile())
+	u.Title, u.Metadata, u.Profile = masked(mask, "title", title), masked(mask, "metadata", metadata), masked(mask, "profile", profile)
+	return u, c.err()
+}
+
+// mask answers which fields an update changes: those named, all for *, those set when none is named.
+func (c *checker) mask(mask *fieldmaskpb.FieldMask, set map[string]bool) map[string]bool {
+	if len(mask.GetPaths()) == 0 {
+		return set
+	}
+	out := map[string]bool{}
+	for _, path := range mask.GetPaths() {
+		if _, known := set[path]; !known && path != "*" {
+			c.fault("update_mask", "names a field that cannot be changed; it may name %s, or *", strings.Join(fields(set), ", "))
+		}
+		for name := range set {
+			out[name] = out[name] || path == "*" || path == name
+		}
+	}
+	return out
+}
+
+func fields(set map[string]bool) []string {
+	var names []string
+	for name := range set {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+func masked[T any](mask map[string]bool, name string, v T) *T {
+	if !mask[name] {
+		return nil
+	}
+	return &v
+}
+
+func sessionProto(s memory.Session) *memoryv1.Session {
+	return &memoryv1.Session{
+		UserId: s.Ref.UserID, SessionId: s.Ref.SessionID, Title: s.Title, Metadata: structProto(s.Metadata), Profile: s.Profile,
+		State: structProto(json.RawMessage(s.State)), StateRevision: s.StateRevision, LastTurnNo: s.LastTurnNo, LastSeq: s.LastSeq,
+		CreateTime: timeProto(s.CreateTime), UpdateTime: timeProto(s.UpdateTime), Etag: s.ETag,
+	}
+}

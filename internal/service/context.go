@@ -1,0 +1,243 @@
+package service
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/stratamem/strata/internal/assembly"
+	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/policy"
+	"github.com/stratamem/strata/internal/rank"
+	"github.com/stratamem/strata/internal/store"
+	"github.com/stratamem/strata/internal/text"
+	"github.com/stratamem/strata/internal/tokens"
+)
+
+// ContextParams asks for the context of the next model call, checked.
+type ContextParams struct {
+	Ref          memory.SessionRef
+	Query        string // "" for the last words of the user
+	Pending      []memory.Message
+	Instructions string
+	Policy       policy.Call
+	Render       assembly.Render
+	AsOf         time.Time // zero for now
+	Explain      bool
+	MaxBytes     int // the most bytes the reply may take
+}
+
+// ContextResult is a context with what is to be said about it.
+type ContextResult struct {
+	assembly.Result
+	Policy         policy.Resolved
+	AsOf           time.Time
+	Recorded       int64 // the session's last seq
+	Indexed        int64 // every message up to this seq is indexed
+	StepsSinceUser int
+	Found          Found
+	Recalled       []rank.Hit // what assembly.Item.Rank counts in
+	Ranks          []int      // the rank of each of them, from 1
+}
+
+// gathered is what a context is decided from.
+type gathered struct {
+	session memory.Session
+	tail    []memory.Message // oldest first
+	found   Found
+}
+
+// BuildContext gathers the session's latest messages and what recall finds, and lets assembly decide. An unknown user
+// or session has an empty context; a store that cannot be reached fails the call, so that unavailable never looks
+// like empty.
+func (s *Service) BuildContext(ctx context.Context, p ContextParams) (ContextResult, error) {
+	session, err := s.store.Session(ctx, p.Ref)
+	if err != nil && !isNotFound(err) {
+		return ContextResult{}, fmt.Errorf("read session: %w", err)
+	}
+	session.Ref = p.Ref
+	p.Policy.SessionProfile = session.Profile
+	resolved, err := s.policies.Resolve(p.Policy)
+	if err != nil {
+		return ContextResult{}, err
+	}
+	counter, err := tokens.ByName(resolved.Counter)
+	if err != nil {
+		return ContextResult{}, err
+	}
+	g, err := s.gather(ctx, p, session, resolved)
+	if err != nil {
+		return ContextResult{}, err
+	}
+	return s.decide(ctx, p, g, resolved, counter)
+}
+
+// gather reads the tail and searches. Both run at once where the query does not depend on the tail.
+func (s *Service) gather(ctx context.Context, p ContextParams, session memory.Session, r policy.Resolved) (gathered, error) {
+	g := gathered{session: session}
+	readTail := func(ctx context.Context) (err error) {
+		g.tail, err = s.tail(ctx, session, r)
+		return err
+	}
+	search := func(ctx context.Context, query string) (err error) {
+		g.found, err = s.recall(ctx, session, query, r, p.Explain)
+		return err
+	}
+	query := p.Query
+	if query == "" {
+		query = lastWords(p.Pending)
+	}
+	if query == "" {
+		if err := readTail(ctx); err != nil {
+			return g, err
+		}
+		return g, search(ctx, lastWords(g.tail))
+	}
+	both, ctx := errgroup.WithContext(ctx)
+	both.Go(func() error { return readTail(ctx) })
+	both.Go(func() error { return search(ctx, query) })
+	return g, both.Wait()
+}
+
+// lastWords are the words of the last message of a user.
+func lastWords(messages []memory.Message) string {
+	for _, m := range slices.Backward(messages) {
+		if words := m.PlainText(); m.Role == memory.RoleUser && words != "" {
+			return words
+		}
+	}
+	return ""
+}
+
+// maxTail bounds how many messages one call reads, whatever its budget.
+const maxTail = 5000
+
+// tail reads as many of the latest messages as could fit the budget, oldest first.
+func (s *Service) tail(ctx context.Context, session memory.Session, r policy.Resolved) ([]memory.Message, error) {
+	if !r.Recent || session.LastSeq == 0 {
+		return nil, nil
+	}
+	messages, err := s.store.Messages(ctx, store.MessageQuery{
+		Ref: session.Ref, Before: session.LastSeq + 1, NewestFirst: true, Limit: maxTail,
+		MaxTokens: max(r.Available, 1), MinMessages: r.RecentN,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read latest messages: %w", err)
+	}
+	slices.Reverse(messages)
+	return messages, nil
+}
+
+// recall searches the user's messages. The session's last recent_n stand in the context anyway, so they are not
+// searched for. Where recall is off, only the watermark is read.
+func (s *Service) recall(ctx context.Context, session memory.Session, query string, r policy.Resolved, explain bool) (Found, error) {
+	q := rank.Query{Limit: r.TopK, MinRelevance: r.MinScore, UserPrior: r.UserPrior, Explain: explain}
+	if r.Recalled && r.TopK > 0 {
+		q.Terms = text.Terms(query)
+	}
+	if r.Recent {
+		first := session.LastSeq - int64(r.RecentN)
+		q.Exclude = func(p memory.Place) bool { return p.Session == session.Key && p.Seq > first }
+	}
+	return s.lexicon.Search(ctx, session.Ref.UserRef, q)
+}
+
+// decide reads the hits that could fit from the truth and assembles.
+func (s *Service) decide(ctx context.Context, p ContextParams, g gathered, r policy.Resolved, counter tokens.Counter) (ContextResult, error) {
+	out := ContextResult{
+		Policy: r, AsOf: p.AsOf, Found: g.found, Recorded: g.session.LastSeq, Indexed: indexedThrough(g),
+		StepsSinceUser: stepsSinceUser(g.session.StepsSinceUser, p.Pending),
+	}
+	if out.AsOf.IsZero() {
+		out.AsOf = s.now().UTC().Truncate(time.Microsecond)
+	}
+	hits := worthReading(g, r)
+	placed, err := s.verify(ctx, p.Ref.UserRef, hits)
+	if err != nil {
+		return out, err
+	}
+	in := assembly.Input{
+		Instructions: p.Instructions, State: g.session.State, Session: g.session.Key, SessionID: p.Ref.SessionID,
+		Tail: g.tail, LastSeq: g.session.LastSeq, Pending: p.Pending, Available: r.Available, MaxBytes: p.MaxBytes,
+		Counter: counter, Render: p.Render,
+		Policy: assembly.Policy{
+			RecentN: r.RecentN, RecallShare: r.RecallShare, State: r.State, Recalled: r.Profile.Recalled,
+			Recent: r.Recent, MemoryRole: r.MemoryRole,
+		},
+	}
+	for i, h := range hits {
+		if m, ok := placed[h.Place]; ok {
+			in.Recalled = append(in.Recalled, assembly.Recalled{PlacedMessage: m, Span: cut(h)})
+			out.Recalled, out.Ranks = append(out.Recalled, h), append(out.Ranks, i+1)
+		}
+	}
+	out.Result, err = assembly.Assemble(in)
+	return out, err
+}
+
+// cut is the passage of a long message to show; the zero Span shows all of it.
+func cut(h rank.Hit) assembly.Span {
+	if h.Whole {
+		return assembly.Span{}
+	}
+	return assembly.Span(h.Passage)
+}
+
+// Least tokens that a recalled line takes beside its words, and most bytes of words in a token: with them worthReading
+// reads a few hits too many rather than one too few.
+const (
+	leastLineTokens = 6
+	mostTokenBytes  = 6
+)
+
+// worthReading answers the hits that could find room: those whose least tokens fit what the budget leaves to recall.
+func worthReading(g gathered, r policy.Resolved) []rank.Hit {
+	room := r.Available
+	if r.Recent {
+		room -= tailTokens(g.tail)
+	}
+	room = max(room, int64(r.RecallShare*float64(r.Available)))
+	for i, h := range g.found.Hits {
+		if room <= 0 {
+			return g.found.Hits[:i]
+		}
+		room -= leastLineTokens + int64(h.Passage.End-h.Passage.Start)/mostTokenBytes
+	}
+	return g.found.Hits
+}
+
+func tailTokens(tail []memory.Message) int64 {
+	sum := int64(0)
+	for _, m := range tail {
+		sum += m.Tokens.O200K
+	}
+	return sum
+}
+
+// indexedThrough is the seq before the session's first message that is not indexed.
+func indexedThrough(g gathered) int64 {
+	through := g.session.LastSeq
+	for _, m := range g.found.Unindexed {
+		if m.Session == g.session.Key {
+			through = min(through, m.Seq-1)
+		}
+	}
+	return through
+}
+
+// stepsSinceUser counts assistant messages on from what is recorded.
+func stepsSinceUser(recorded int, pending []memory.Message) int {
+	steps := recorded
+	for _, m := range pending {
+		switch m.Role {
+		case memory.RoleUser:
+			steps = 0
+		case memory.RoleAssistant:
+			steps++
+		}
+	}
+	return steps
+}

@@ -1,0 +1,59 @@
+package service
+
+import (
+	"cmp"
+
+	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/policy"
+	"github.com/stratamem/strata/internal/tokens"
+)
+
+// CountParams is what to count.
+type CountParams struct {
+	Messages []memory.Message
+	Texts    []string
+	Model    string // gives the counter; "" for none
+	Counter  string // where no model is given; "" for the default profile's
+}
+
+// Counts are the tokens of each message and text.
+type Counts struct {
+	Messages []int64
+	Texts    []int64
+	Total    int64
+	Counter  string
+}
+
+// CountTokens counts the tokens of texts and messages. Each one is rounded up for itself.
+func (s *Service) CountTokens(p CountParams) (Counts, error) {
+	counter, err := s.counter(p)
+	if err != nil {
+		return Counts{}, err
+	}
+	out := Counts{Counter: counter.Name()}
+	for _, m := range p.Messages {
+		out.Messages = append(out.Messages, tokens.Tokens(counter, tokens.Content(m, counter)))
+	}
+	for _, t := range p.Texts {
+		out.Texts = append(out.Texts, tokens.Tokens(counter, counter.Cost(t)))
+	}
+	for _, counts := range [][]int64{out.Messages, out.Texts} {
+		for _, n := range counts {
+			out.Total += n
+		}
+	}
+	return out, nil
+}
+
+// counter answers the model's counter, else the one asked for, else the default profile's.
+func (s *Service) counter(p CountParams) (tokens.Counter, error) {
+	resolved, err := s.policies.Resolve(policy.Call{Model: p.Model})
+	if err != nil {
+		return nil, err
+	}
+	name := resolved.Counter
+	if p.Model == "" {
+		name = cmp.Or(p.Counter, name)
+	}
+	return tokens.ByName(name)
+}

@@ -1,0 +1,139 @@
+package service
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/store"
+	"github.com/stratamem/strata/internal/tokens"
+)
+
+// RecordParams is one turn, checked.
+type RecordParams struct {
+	Ref             memory.SessionRef
+	RequestID       string
+	Messages        []memory.Message // as received: ids may be empty
+	StatePatch      json.RawMessage
+	ExpectedLastSeq *int64
+	Extract         memory.ExtractMode // for messages that do not say themselves; 0 for allow
+	Profile         string
+}
+
+// Record stores one turn. It returns when the turn is on disk; no index or model is on the way.
+func (s *Service) Record(ctx context.Context, p RecordParams) (store.AppendResult, error) {
+	if err := s.policies.Known(p.Profile); err != nil {
+		return store.AppendResult{}, err
+	}
+	turn, err := s.turn(p)
+	if err != nil {
+		return store.AppendResult{}, err
+	}
+	if turn.Findings, err = s.findings(ctx, p.Ref, turn.Messages); err != nil {
+		return store.AppendResult{}, err
+	}
+	result, err := s.store.Append(ctx, turn)
+	if err != nil {
+		return store.AppendResult{}, fmt.Errorf("append turn: %w", err)
+	}
+	if !result.Replayed && result.LastSeq >= result.FirstSeq {
+		s.indexer.Nudge(p.Ref.UserRef)
+	}
+	return result, nil
+}
+
+// turn completes what was received: digests first, then what the server adds.
+func (s *Service) turn(p RecordParams) (store.AppendParams, error) {
+	digest, err := requestDigest(p)
+	if err != nil {
+		return store.AppendParams{}, err
+	}
+	now := s.now().UTC().Truncate(time.Microsecond)
+	turn := store.AppendParams{
+		Ref: p.Ref, Profile: p.Profile, RequestID: p.RequestID, RequestDigest: digest,
+		StatePatch: p.StatePatch, ExpectedLastSeq: p.ExpectedLastSeq, Time: now,
+	}
+	for _, m := range p.Messages {
+		body, err := memory.BodyDigest(m)
+		if err != nil {
+			return store.AppendParams{}, err
+		}
+		turn.Messages = append(turn.Messages, store.NewMessage{Message: s.complete(m, p.Extract, now), BodyDigest: body})
+	}
+	return turn, nil
+}
+
+func (s *Service) complete(m memory.Message, extract memory.ExtractMode, now time.Time) memory.Message {
+	if m.ID == "" {
+		m.ID = s.newID()
+	}
+	if m.CreateTime.IsZero() {
+		m.CreateTime = now
+	}
+	if m.Extract == 0 {
+		m.Extract = max(extract, memory.ExtractAllow)
+	}
+	m.Tokens = tokens.CountMessage(m)
+	return m
+}
+
+// requestDigest covers the whole request as it was received, so that a request id cannot be used for another one.
+func requestDigest(p RecordParams) (memory.Digest, error) {
+	if p.RequestID == "" {
+		return memory.Digest{}, nil
+	}
+	p.RequestID = ""
+	body, err := json.Marshal(p)
+	if err != nil {
+		return memory.Digest{}, fmt.Errorf("encode request: %w", err)
+	}
+	return sha256.Sum256(body), nil
+}
+
+// findings says what is odd about the tool calls and results of new messages.
+func (s *Service) findings(ctx context.Context, ref memory.SessionRef, messages []store.NewMessage) ([]memory.Finding, error) {
+	var ids []string
+	for _, m := range messages {
+		ids = append(append(ids, m.ToolCalls()...), m.ToolResults()...)
+	}
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	known, err := s.store.KnownToolCalls(ctx, ref, ids)
+	if err != nil {
+		return nil, fmt.Errorf("look up tool calls: %w", err)
+	}
+	return toolFindings(messages, known), nil
+}
+
+// toolFindings decides, in the order of the messages, which results have no call and which calls were made before.
+func toolFindings(messages []store.NewMessage, known []string) []memory.Finding {
+	calls := map[string]bool{}
+	for _, id := range known {
+		calls[id] = true
+	}
+	var found []memory.Finding
+	for _, m := range messages {
+		for _, p := range m.Parts {
+			finding := memory.Finding{MessageID: m.ID, CallID: p.CallID}
+			switch {
+			case p.Kind == memory.PartToolResult && !calls[p.CallID]:
+				finding.Kind = memory.FindingOrphanToolResult
+			case p.Kind == memory.PartToolCall && calls[p.CallID]:
+				finding.Kind = memory.FindingDuplicateToolCall
+			case p.Kind == memory.PartToolCall && !json.Valid([]byte(p.Arguments)):
+				finding.Kind = memory.FindingArgumentsNotJSON
+			}
+			if p.Kind == memory.PartToolCall {
+				calls[p.CallID] = true
+			}
+			if finding.Kind != 0 {
+				found = append(found, finding)
+			}
+		}
+	}
+	return found
+}

@@ -1,0 +1,76 @@
+package service
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/store"
+)
+
+// Session returns a session.
+func (s *Service) Session(ctx context.Context, ref memory.SessionRef) (memory.Session, error) {
+	out, err := s.store.Session(ctx, ref)
+	if err != nil {
+		return out, fmt.Errorf("read session: %w", err)
+	}
+	return out, nil
+}
+
+// ListSessions returns a page of a user's sessions; more says whether others follow.
+func (s *Service) ListSessions(ctx context.Context, q store.SessionQuery) (page []memory.Session, more bool, err error) {
+	limit := q.Limit
+	q.Limit++
+	page, err = s.store.ListSessions(ctx, q)
+	if err != nil {
+		return nil, false, fmt.Errorf("list sessions: %w", err)
+	}
+	if len(page) > limit {
+		return page[:limit], true, nil
+	}
+	return page, false, nil
+}
+
+// UpdateSession changes a session's head.
+func (s *Service) UpdateSession(ctx context.Context, u store.SessionUpdate) (memory.Session, error) {
+	if u.Profile != nil {
+		if err := s.policies.Known(*u.Profile); err != nil {
+			return memory.Session{}, err
+		}
+	}
+	u.Time = s.now().UTC()
+	out, err := s.store.UpdateSession(ctx, u)
+	if err != nil {
+		return out, fmt.Errorf("update session: %w", err)
+	}
+	return out, nil
+}
+
+// Messages returns a page of a session's messages; more says whether others follow.
+func (s *Service) Messages(ctx context.Context, q store.MessageQuery) (page []memory.Message, more bool, err error) {
+	session, err := s.store.Session(ctx, q.Ref)
+	if err != nil {
+		return nil, false, fmt.Errorf("read session: %w", err)
+	}
+	page, err = s.store.Messages(ctx, q)
+	if err != nil {
+		return nil, false, fmt.Errorf("read messages: %w", err)
+	}
+	if len(page) == 0 {
+		return nil, false, nil
+	}
+	last := page[len(page)-1].Seq // seqs have no gaps, so the ends are known
+	if q.NewestFirst {
+		return page, last > 1, nil
+	}
+	return page, last < session.LastSeq, nil
+}
+
+// UpdateMessage changes a message's labels.
+func (s *Service) UpdateMessage(ctx context.Context, u store.MessageUpdate) (memory.Message, error) {
+	out, err := s.store.UpdateMessage(ctx, u)
+	if err != nil {
+		return out, fmt.Errorf("update message: %w", err)
+	}
+	return out, nil
+}
