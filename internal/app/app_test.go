@@ -1,0 +1,156 @@
+package app_test
+
+import (
+	"context"
+	"log/slog"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/status"
+
+	memoryv1 "github.com/stratamem/strata/api/memory/v1"
+	"github.com/stratamem/strata/internal/app"
+	"github.com/stratamem/strata/internal/config"
+)
+
+// harness is the real server over a socket, with a client and everything it logged.
+type harness struct {
+	memoryv1.MemoryServiceClient
+	history memoryv1.HistoryServiceClient
+	conn    *grpc.ClientConn
+	ctx     context.Context
+	log     *lines
+	data    string
+	stop    func()
+}
+
+// lines is a log that can be read while it is written.
+type lines struct {
+	sync.Mutex
+	b strings.Builder
+}
+
+func (l *lines) Write(p []byte) (int, error) {
+	l.Lock()
+	defer l.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lines) String() string {
+	l.Lock()
+	defer l.Unlock()
+	return l.b.String()
+}
+
+// start serves a fresh data file.
+func start(t *testing.T) *harness {
+	t.Helper()
+	return startOn(t, filepath.Join(t.TempDir(), "strata.db"), func(*config.Config) {})
+}
+
+func startOn(t *testing.T, data string, change func(*config.Config)) *harness {
+	t.Helper()
+	cfg := config.Default()
+	cfg.Data, cfg.Listen = data, "127.0.0.1:0"
+	change(&cfg)
+	h := &harness{ctx: t.Context(), log: &lines{}, data: data}
+	log := slog.New(slog.NewTextHandler(h.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	a, err := app.New(t.Context(), cfg, app.Options{Log: log, Version: "test"})
+	if err != nil {
+		t.Fatalf("start: %v", err)
+	}
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
+	ended := make(chan error, 1)
+	go func() { ended <- a.Run(ctx) }()
+	h.stop = sync.OnceFunc(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Errorf("stop: %v", err)
+		}
+	})
+	t.Cleanup(h.stop)
+	h.conn, err = grpc.NewClient(a.Addr(), grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		t.Fatalf("dial: %v", err)
+	}
+	t.Cleanup(func() { _ = h.conn.Close() })
+	h.MemoryServiceClient, h.history = memoryv1.NewMemoryServiceClient(h.conn), memoryv1.NewHistoryServiceClient(h.conn)
+	return h
+}
+
+func user(id, words string) *memoryv1.Message {
+	return &memoryv1.Message{Id: id, Role: memoryv1.Role_ROLE_USER, Text: words}
+}
+
+func assistant(id, words string) *memoryv1.Message {
+	return &memoryv1.Message{Id: id, Role: memoryv1.Role_ROLE_ASSISTANT, Text: words}
+}
+
+func (h *harness) record(t *testing.T, session string, messages ...*memoryv1.Message) *memoryv1.RecordResponse {
+	t.Helper()
+	return must(h.Record(h.ctx, &memoryv1.RecordRequest{UserId: "ada", SessionId: session, Messages: messages}))(t)
+}
+
+func (h *harness) transcript(t *testing.T, session string) []*memoryv1.Message {
+	t.Helper()
+	return must(h.ListMessages(h.ctx, &memoryv1.ListMessagesRequest{UserId: "ada", SessionId: session, PageSize: 1000, IncludeOriginal: true}))(t).GetMessages()
+}
+
+// must returns the reply of a call that may not fail.
+func must[T any](reply T, err error) func(*testing.T) T {
+	return func(t *testing.T) T {
+		t.Helper()
+		if err != nil {
+			t.Fatalf("call: %v", err)
+		}
+		return reply
+	}
+}
+
+// refused checks the code and the reason of an error, and that it names the field where one is given.
+func refused(t *testing.T, err error, code codes.Code, reason, field string) {
+	t.Helper()
+	st := status.Convert(err)
+	if st.Code() != code {
+		t.Fatalf("code %v, want %v: %v", st.Code(), code, err)
+	}
+	gotReason, gotFields := "", []string(nil)
+	for _, d := range st.Details() {
+		switch d := d.(type) {
+		case *errdetails.ErrorInfo:
+			gotReason = d.GetReason()
+		case *errdetails.BadRequest:
+			for _, v := range d.GetFieldViolations() {
+				gotFields = append(gotFields, v.GetField())
+			}
+		}
+	}
+	if gotReason != reason {
+		t.Errorf("reason %q, want %q: %v", gotReason, reason, err)
+	}
+	if field != "" && (len(gotFields) == 0 || gotFields[0] != field) {
+		t.Errorf("fields %v, want %q first: %v", gotFields, field, err)
+	}
+}
+
+// eventually waits for what the background does; it polls, since nothing announces it to a client.
+func eventually(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	deadline := time.After(15 * time.Second)
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for !ok() {
+		select {
+		case <-deadline:
+			t.Fatalf("%s did not happen within 15 s", what)
+		case <-tick.C:
+		}
+	}
+}

@@ -1,0 +1,359 @@
+package app_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/structpb"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	memoryv1 "github.com/stratamem/strata/api/memory/v1"
+	"github.com/stratamem/strata/internal/assembly/assemblytest"
+	"github.com/stratamem/strata/internal/config"
+)
+
+func noChange(*config.Config) {}
+
+var epoch = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+func at(m *memoryv1.Message, days int) *memoryv1.Message {
+	m.CreateTime = timestamppb.New(epoch.AddDate(0, 0, days))
+	return m
+}
+
+func (h *harness) context(t *testing.T, req *memoryv1.BuildContextRequest) *memoryv1.BuildContextResponse {
+	t.Helper()
+	req.UserId = "ada"
+	return must(h.BuildContext(h.ctx, req))(t)
+}
+
+func section(r *memoryv1.BuildContextResponse, kind memoryv1.SectionKind) *memoryv1.Section {
+	for _, s := range r.GetSections() {
+		if s.GetKind() == kind {
+			return s
+		}
+	}
+	return &memoryv1.Section{}
+}
+
+func ids(s *memoryv1.Section) []string {
+	var out []string
+	for _, i := range s.GetItems() {
+		out = append(out, i.GetMessageId())
+	}
+	return out
+}
+
+const (
+	recalled = memoryv1.SectionKind_SECTION_KIND_RECALLED
+	recent   = memoryv1.SectionKind_SECTION_KIND_RECENT
+)
+
+func trip(t *testing.T) *harness {
+	t.Helper()
+	h := start(t)
+	h.record(t, "spring", at(user("hotel", "My sister Grace is allergic to peanuts, so no peanut dishes please."), 0), at(assistant("ok", "Noted, I will avoid peanuts."), 0))
+	h.record(t, "spring", at(user("train", "We take the night train to Vienna."), 1), at(assistant("nice", "Enjoy the sleeper car!"), 1))
+	h.record(t, "summer", at(user("dinner", "Help me to cook dinner for my sister."), 90))
+	return h
+}
+
+func TestBuildContext(t *testing.T) {
+	t.Parallel()
+	t.Run("gives an unknown user an empty, valid context", func(t *testing.T) {
+		h := start(t)
+		r := h.context(t, &memoryv1.BuildContextRequest{SessionId: "none", Query: "anything", Render: memoryv1.Render_RENDER_OPENAI})
+		if len(r.GetSections()) != 0 || r.GetRendering() != `{"messages":[]}` || r.GetEtag() == "" {
+			t.Errorf("context %v", r)
+		}
+	})
+	t.Run("recalls what an earlier session said, at once", func(t *testing.T) {
+		h := trip(t)
+		r := h.context(t, &memoryv1.BuildContextRequest{SessionId: "summer", Query: "Is Grace allergic to anything?", Render: memoryv1.Render_RENDER_TEXT, Explain: true})
+		got := section(r, recalled).GetItems()
+		if len(got) == 0 || !slices.Contains(ids(section(r, recalled)), "hotel") {
+			t.Fatalf("recalled %v", got)
+		}
+		if !strings.Contains(r.GetRendering(), "[1 Mar 2026] user: My sister Grace is allergic to peanuts") && !strings.Contains(r.GetRendering(), "[1 March 2026] user: My sister Grace is allergic to peanuts") {
+			t.Errorf("rendering\n%s", r.GetRendering())
+		}
+		for _, item := range got {
+			e := item.GetExplanation()
+			sum, factor := 0.0, 1.0
+			for _, term := range e.GetTerms() {
+				sum += term.GetScore()
+			}
+			for _, f := range e.GetFactors() {
+				factor *= f.GetValue()
+			}
+			if e.GetRank() < 1 || len(e.GetArms()) != 1 || abs(sum*factor-e.GetScore()) > 1e-9*e.GetScore() {
+				t.Errorf("explanation does not add up: %v", e)
+			}
+		}
+	})
+	t.Run("recalls the same from memory, from unindexed turns and from segments", func(t *testing.T) {
+		h := trip(t)
+		req := &memoryv1.BuildContextRequest{SessionId: "summer", Query: "allergic peanuts train", Render: memoryv1.Render_RENDER_TEXT, AsOf: timestamppb.New(epoch.AddDate(0, 0, 91)), Explain: true}
+		fresh := h.context(t, req)
+		eventually(t, "indexing", func() bool {
+			w := h.context(t, req).GetWatermarks()
+			return w.GetIndexed() == w.GetRecorded() && h.context(t, req).GetRetrieval().GetUnindexed() == 0
+		})
+		indexed := h.context(t, req)
+		h.stop()
+		h = startOn(t, h.data, noChange)
+		loaded := h.context(t, req)
+		if fresh.GetRendering() != indexed.GetRendering() {
+			t.Errorf("before indexing\n%s\nafter\n%s", fresh.GetRendering(), indexed.GetRendering())
+		}
+		if !proto.Equal(indexed, loaded) {
+			t.Errorf("before a restart\n%v\nafter\n%v", indexed, loaded)
+		}
+	})
+	t.Run("gives equal bytes for equal inputs", func(t *testing.T) {
+		h := trip(t)
+		req := &memoryv1.BuildContextRequest{SessionId: "summer", Query: "allergic peanuts", AsOf: timestamppb.New(epoch)}
+		a, b := h.context(t, req), h.context(t, req)
+		if x, y := encode(t, a), encode(t, b); x != y {
+			t.Errorf("first %s\nsecond %s", x, y)
+		}
+		later := h.context(t, &memoryv1.BuildContextRequest{SessionId: "summer", Query: "allergic peanuts", AsOf: timestamppb.New(epoch.AddDate(1, 0, 0))})
+		if later.GetEtag() != a.GetEtag() {
+			t.Error("the etag depends on as_of")
+		}
+		h.record(t, "summer", user("", "one more"))
+		if h.context(t, req).GetEtag() == a.GetEtag() {
+			t.Error("the etag does not change with the session")
+		}
+	})
+	t.Run("is accepted by each provider's rules, in every memory role", func(t *testing.T) {
+		h := trip(t)
+		h.record(t, "summer", toolCall("", "c1", "search", `{"q":"soup"}`), toolResult("", "c1", "12 soups"), assistant("", "Twelve soups."))
+		for _, role := range []memoryv1.MemoryRole{1, 2, 3} {
+			req := &memoryv1.BuildContextRequest{SessionId: "summer", Query: "allergic peanuts", Instructions: "Be kind.", Overrides: &memoryv1.ContextOverrides{MemoryRole: role}, Pending: []*memoryv1.Message{user("", "and dessert?")}}
+			req.Render = memoryv1.Render_RENDER_OPENAI
+			if err := assemblytest.OpenAI([]byte(h.context(t, req).GetRendering())); err != nil {
+				t.Errorf("OpenAI, %v: %v", role, err)
+			}
+			req.Render = memoryv1.Render_RENDER_ANTHROPIC
+			if err := assemblytest.Anthropic([]byte(h.context(t, req).GetRendering())); err != nil {
+				t.Errorf("Anthropic, %v: %v", role, err)
+			}
+		}
+	})
+	t.Run("keeps state, instructions, recent and pending in order", func(t *testing.T) {
+		h := trip(t)
+		must(h.Record(h.ctx, &memoryv1.RecordRequest{UserId: "ada", SessionId: "summer", StatePatch: object("guests", structpb.NewNumberValue(4))}))(t)
+		r := h.context(t, &memoryv1.BuildContextRequest{SessionId: "summer", Query: "peanuts", Instructions: "Be kind.", Render: memoryv1.Render_RENDER_TEXT, Pending: []*memoryv1.Message{user("", "and dessert?")}})
+		text, last := r.GetRendering(), -1
+		for _, want := range []string{"Be kind.", `{"guests":4}`, "allergic to peanuts", "Help me to cook dinner", "and dessert?"} {
+			at := strings.Index(text, want)
+			if at <= last {
+				t.Errorf("%q stands at %d, after %d:\n%s", want, at, last, text)
+			}
+			last = at
+		}
+	})
+	t.Run("never goes over its budget and says what it left out", func(t *testing.T) {
+		h := start(t)
+		for i := range 60 {
+			h.record(t, "s", at(user(fmt.Sprintf("u%d", i), fmt.Sprintf("This is message number %d about the garden and its %d roses.", i, i)), i))
+		}
+		r := h.context(t, &memoryv1.BuildContextRequest{SessionId: "s", Query: "roses", Overrides: &memoryv1.ContextOverrides{BudgetTokens: proto.Int64(600)}})
+		if r.GetUsage().GetTokens() > 600 || r.GetUsage().GetTokens() < 500 {
+			t.Errorf("%d tokens of 600", r.GetUsage().GetTokens())
+		}
+		if n := len(section(r, recent).GetItems()); n < 10 {
+			t.Errorf("%d recent messages, want at least recent_n = 10", n)
+		}
+		accountedFor(t, r, 60)
+	})
+	t.Run("never renders a result without its call", func(t *testing.T) {
+		h := start(t)
+		h.record(t, "s", user("a", "hi"), toolResult("b", "lost", "forty-two"), toolCall("c", "c1", "f", "{}"), toolResult("d", "c1", "seven"), user("e", "thanks"))
+		r := h.context(t, &memoryv1.BuildContextRequest{SessionId: "s", Query: "forty-two seven", Render: memoryv1.Render_RENDER_TEXT})
+		if strings.Contains(r.GetRendering(), "forty-two") || !strings.Contains(r.GetRendering(), "seven") {
+			t.Errorf("rendering\n%s", r.GetRendering())
+		}
+		if o := r.GetOmitted(); len(o) != 1 || o[0].GetReason() != memoryv1.OmitReason_OMIT_REASON_ORPHAN_RESULT || o[0].GetFromSeq() != 2 {
+			t.Errorf("omitted %v", o)
+		}
+	})
+	t.Run("takes the query from the last words of the user when none is given", func(t *testing.T) {
+		h := trip(t)
+		r := h.context(t, &memoryv1.BuildContextRequest{SessionId: "new", Pending: []*memoryv1.Message{user("", "When is the night train?")}})
+		if !slices.Contains(ids(section(r, recalled)), "train") {
+			t.Errorf("recalled %v", ids(section(r, recalled)))
+		}
+	})
+	t.Run("leaves a section out when told to", func(t *testing.T) {
+		h := trip(t)
+		r := h.context(t, &memoryv1.BuildContextRequest{SessionId: "summer", Query: "peanuts", Overrides: &memoryv1.ContextOverrides{Sections: []*memoryv1.SectionSwitch{{Section: recalled, Enabled: false}}}})
+		if len(section(r, recalled).GetItems()) != 0 || len(section(r, recent).GetItems()) != 1 {
+			t.Errorf("sections %v", r.GetSections())
+		}
+	})
+	t.Run("shows nothing of another user", func(t *testing.T) {
+		h := trip(t)
+		r := must(h.BuildContext(h.ctx, &memoryv1.BuildContextRequest{UserId: "eve", SessionId: "spring", Query: "Grace allergic peanuts"}))(t)
+		if len(r.GetSections()) != 0 {
+			t.Errorf("eve sees %v", r.GetSections())
+		}
+		hits := must(h.SearchMessages(h.ctx, &memoryv1.SearchMessagesRequest{UserId: "eve", Query: "peanuts"}))(t)
+		if len(hits.GetHits()) != 0 {
+			t.Errorf("eve finds %v", hits.GetHits())
+		}
+	})
+}
+
+// accountedFor checks that every seq is in the context, in a gap, or before the first message.
+func accountedFor(t *testing.T, r *memoryv1.BuildContextResponse, last int64) {
+	t.Helper()
+	raw := r.GetCoverage().GetRawFrom()
+	covered := map[int64]bool{}
+	for _, item := range section(r, recalled).GetItems() {
+		covered[item.GetSeq()] = true
+	}
+	for _, g := range r.GetCoverage().GetGaps() {
+		for seq := g.GetFromSeq(); seq <= g.GetToSeq(); seq++ {
+			covered[seq] = true
+		}
+	}
+	for seq := int64(1); seq <= last; seq++ {
+		if seq < raw && !covered[seq] {
+			t.Errorf("message %d is neither in the context nor in a gap", seq)
+		}
+	}
+	if n := int64(len(section(r, recent).GetItems())); n != last-raw+1 {
+		t.Errorf("%d recent messages, raw from %d to %d", n, raw, last)
+	}
+}
+
+func encode(t *testing.T, m proto.Message) string {
+	t.Helper()
+	b, err := proto.MarshalOptions{Deterministic: true}.Marshal(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+func abs(x float64) float64 { return max(x, -x) }
+
+func TestSearchMessages(t *testing.T) {
+	t.Parallel()
+	h := trip(t)
+	search := func(t *testing.T, req *memoryv1.SearchMessagesRequest) *memoryv1.SearchMessagesResponse {
+		t.Helper()
+		req.UserId = "ada"
+		return must(h.SearchMessages(h.ctx, req))(t)
+	}
+	t.Run("highlights the words of the query", func(t *testing.T) {
+		hit := search(t, &memoryv1.SearchMessagesRequest{Query: "sister Grace and the peanut", Explain: true}).GetHits()[0]
+		var words []string
+		for _, r := range hit.GetHighlights() {
+			words = append(words, string([]rune(hit.GetSnippet())[r.GetStart():r.GetEnd()]))
+		}
+		if hit.GetMessage().GetId() != "hotel" || !slices.Contains(words, "peanuts") {
+			t.Errorf("hit %v, highlights %v", hit, words)
+		}
+	})
+	t.Run("pages without repeats", func(t *testing.T) {
+		seen, token := map[string]int{}, ""
+		for {
+			r := search(t, &memoryv1.SearchMessagesRequest{Query: "sister train peanuts sleeper", PageSize: 1, PageToken: token})
+			for _, hit := range r.GetHits() {
+				seen[hit.GetMessage().GetId()]++
+			}
+			if token = r.GetNextPageToken(); token == "" {
+				break
+			}
+		}
+		for id, n := range seen {
+			if n != 1 {
+				t.Errorf("%s came %d times", id, n)
+			}
+		}
+		if len(seen) != 5 {
+			t.Errorf("found %v, want all five", seen)
+		}
+	})
+	t.Run("filters by session and time", func(t *testing.T) {
+		for name, req := range map[string]*memoryv1.SearchMessagesRequest{
+			"session": {Query: "sister", SessionIds: []string{"summer", "no such"}},
+			"time":    {Query: "sister", StartTime: timestamppb.New(epoch.AddDate(0, 0, 80))},
+		} {
+			hits := search(t, req).GetHits()
+			if len(hits) != 1 || hits[0].GetMessage().GetId() != "dinner" {
+				t.Errorf("%s: %v", name, hits)
+			}
+		}
+	})
+}
+
+func TestSessions(t *testing.T) {
+	t.Parallel()
+	t.Run("are listed the latest first, page by page", func(t *testing.T) {
+		h := start(t)
+		for i := range 5 {
+			h.record(t, fmt.Sprintf("s%d", i), user("", "hello"))
+		}
+		h.record(t, "s1", user("", "again"))
+		var got []string
+		for token := ""; ; {
+			r := must(h.ListSessions(h.ctx, &memoryv1.ListSessionsRequest{UserId: "ada", PageSize: 2, PageToken: token}))(t)
+			for _, s := range r.GetSessions() {
+				got = append(got, s.GetSessionId())
+			}
+			if token = r.GetNextPageToken(); token == "" {
+				break
+			}
+		}
+		if want := []string{"s1", "s4", "s3", "s2", "s0"}; !slices.Equal(got, want) {
+			t.Errorf("sessions %v, want %v", got, want)
+		}
+	})
+	t.Run("change by mask and etag", func(t *testing.T) {
+		h := start(t)
+		h.record(t, "s", user("", "hello"))
+		first := must(h.GetSession(h.ctx, &memoryv1.GetSessionRequest{UserId: "ada", SessionId: "s"}))(t).GetSession()
+		update := func(s *memoryv1.Session) error {
+			_, err := h.UpdateSession(h.ctx, &memoryv1.UpdateSessionRequest{Session: s})
+			return err
+		}
+		if err := update(&memoryv1.Session{UserId: "ada", SessionId: "s", Title: "Trip", Etag: first.GetEtag()}); err != nil {
+			t.Fatal(err)
+		}
+		refused(t, update(&memoryv1.Session{UserId: "ada", SessionId: "s", Title: "Lost", Etag: first.GetEtag()}), codes.Aborted, "ETAG_MISMATCH", "")
+		refused(t, update(&memoryv1.Session{UserId: "ada", SessionId: "s", Profile: "nope"}), codes.InvalidArgument, "PROFILE_UNKNOWN", "")
+		refused(t, update(&memoryv1.Session{UserId: "ada", SessionId: "t", Title: "x"}), codes.NotFound, "SESSION_NOT_FOUND", "")
+		now := must(h.GetSession(h.ctx, &memoryv1.GetSessionRequest{UserId: "ada", SessionId: "s"}))(t).GetSession()
+		if now.GetTitle() != "Trip" {
+			t.Errorf("title %q", now.GetTitle())
+		}
+	})
+	t.Run("keep a message's content when its labels change", func(t *testing.T) {
+		h := start(t)
+		h.record(t, "s", user("a", "hello"))
+		m := must(h.UpdateMessage(h.ctx, &memoryv1.UpdateMessageRequest{UserId: "ada", SessionId: "s", Message: &memoryv1.Message{Id: "a", Pinned: true, Tags: []string{"keep"}}}))(t).GetMessage()
+		if !m.GetPinned() || m.GetTags()[0] != "keep" || m.GetParts()[0].GetText().GetText() != "hello" {
+			t.Errorf("message %v", m)
+		}
+		_, err := h.UpdateMessage(h.ctx, &memoryv1.UpdateMessageRequest{UserId: "ada", SessionId: "s", Message: &memoryv1.Message{Id: "b", Pinned: true}})
+		refused(t, err, codes.NotFound, "MESSAGE_NOT_FOUND", "")
+	})
+}
+
+func TestCountTokens(t *testing.T) {
+	t.Parallel()
+	h := start(t)
+	r := must(h.history.CountTokens(h.ctx, &memoryv1.CountTokensRequest{Texts: []string{"tiktoken is great!", ""}, Messages: []*memoryv1.Message{user("", "tiktoken is great!")}, Model: "gpt-4"}))(t)
+	if r.GetCounter() != "cl100k_base" || r.GetTotalTokens() != 12 || r.GetTextTokens()[0] != 6 {
+		t.Errorf("counts %v", r)
+	}
+}

@@ -1,0 +1,222 @@
+package app_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/structpb"
+
+	memoryv1 "github.com/stratamem/strata/api/memory/v1"
+)
+
+func TestRecord(t *testing.T) {
+	t.Parallel()
+	t.Run("numbers turns and messages without gaps", func(t *testing.T) {
+		h := start(t)
+		first := h.record(t, "s", user("a", "hello"), assistant("b", "hi"))
+		second := h.record(t, "s", user("c", "and now?"))
+		if first.GetFirstSeq() != 1 || first.GetLastSeq() != 2 || first.GetTurnNo() != 1 {
+			t.Errorf("first turn: %v", first)
+		}
+		if second.GetFirstSeq() != 3 || second.GetLastSeq() != 3 || second.GetTurnNo() != 2 {
+			t.Errorf("second turn: %v", second)
+		}
+	})
+	t.Run("answers a repeated request_id with the first answer and writes nothing", func(t *testing.T) {
+		h := start(t)
+		req := &memoryv1.RecordRequest{UserId: "ada", SessionId: "s", RequestId: "r", Messages: []*memoryv1.Message{user("", "hello")}}
+		first := must(h.Record(h.ctx, req))(t)
+		again := must(h.Record(h.ctx, req))(t)
+		if !again.GetReplayed() {
+			t.Error("the repeat is not marked as replayed")
+		}
+		again.Replayed = false
+		if !proto.Equal(first, again) {
+			t.Errorf("first %v, again %v", first, again)
+		}
+		if n := len(h.transcript(t, "s")); n != 1 {
+			t.Errorf("%d messages are stored, want 1", n)
+		}
+	})
+	t.Run("refuses a known request_id with another body", func(t *testing.T) {
+		h := start(t)
+		req := &memoryv1.RecordRequest{UserId: "ada", SessionId: "s", RequestId: "r", Messages: []*memoryv1.Message{user("", "hello")}}
+		must(h.Record(h.ctx, req))(t)
+		req.Messages[0].Text = "something else"
+		_, err := h.Record(h.ctx, req)
+		refused(t, err, codes.AlreadyExists, "REQUEST_ID_REUSED", "")
+	})
+	t.Run("skips known messages, so that whole histories may be sent again", func(t *testing.T) {
+		h := start(t)
+		h.record(t, "s", user("a", "hello"), assistant("b", "hi"))
+		again := h.record(t, "s", user("a", "hello"), assistant("b", "hi"), user("c", "new"))
+		if got := strings.Join(again.GetDeduplicatedIds(), ","); got != "a,b" {
+			t.Errorf("deduplicated %q, want a,b", got)
+		}
+		if got := strings.Join(again.GetMessageIds(), ","); got != "a,b,c" || again.GetFirstSeq() != 3 || again.GetLastSeq() != 3 {
+			t.Errorf("ids %q, seqs %d to %d", got, again.GetFirstSeq(), again.GetLastSeq())
+		}
+		resend := h.record(t, "s", user("a", "hello"))
+		if resend.GetTurnNo() != 0 || resend.GetFirstSeq() != 4 || resend.GetLastSeq() != 3 {
+			t.Errorf("a resend of known messages wrote something: %v", resend)
+		}
+	})
+	t.Run("refuses a known message id with another body, and stores nothing of the call", func(t *testing.T) {
+		h := start(t)
+		h.record(t, "s", user("a", "hello"))
+		_, err := h.Record(h.ctx, &memoryv1.RecordRequest{UserId: "ada", SessionId: "s", Messages: []*memoryv1.Message{user("b", "fine"), user("a", "changed")}})
+		refused(t, err, codes.AlreadyExists, "MESSAGE_ID_REUSED", "")
+		if n := len(h.transcript(t, "s")); n != 1 {
+			t.Errorf("%d messages are stored, want 1", n)
+		}
+	})
+	t.Run("applies state_patch in the same write, null deletes", func(t *testing.T) {
+		h := start(t)
+		patch := func(js string) *structpb.Struct {
+			s := &structpb.Struct{}
+			if err := s.UnmarshalJSON([]byte(js)); err != nil {
+				t.Fatal(err)
+			}
+			return s
+		}
+		must(h.Record(h.ctx, &memoryv1.RecordRequest{UserId: "ada", SessionId: "s", StatePatch: patch(`{"city":"Lisbon","budget":900}`)}))(t)
+		r := must(h.Record(h.ctx, &memoryv1.RecordRequest{UserId: "ada", SessionId: "s", StatePatch: patch(`{"budget":null,"nights":3}`), Messages: []*memoryv1.Message{user("a", "three nights")}}))(t)
+		session := must(h.GetSession(h.ctx, &memoryv1.GetSessionRequest{UserId: "ada", SessionId: "s"}))(t).GetSession()
+		got, _ := json.Marshal(session.GetState().AsMap())
+		if string(got) != `{"city":"Lisbon","nights":3}` || r.GetStateRevision() != 2 || session.GetStateRevision() != 2 {
+			t.Errorf("state %s at revision %d", got, session.GetStateRevision())
+		}
+	})
+	t.Run("refuses a turn that expects another last seq", func(t *testing.T) {
+		h := start(t)
+		h.record(t, "s", user("a", "hello"))
+		_, err := h.Record(h.ctx, &memoryv1.RecordRequest{UserId: "ada", SessionId: "s", ExpectedLastSeq: proto.Int64(0), Messages: []*memoryv1.Message{user("b", "x")}})
+		refused(t, err, codes.FailedPrecondition, "LAST_SEQ_MISMATCH", "")
+		must(h.Record(h.ctx, &memoryv1.RecordRequest{UserId: "ada", SessionId: "s", ExpectedLastSeq: proto.Int64(1), Messages: []*memoryv1.Message{user("b", "x")}}))(t)
+	})
+	t.Run("gives every kind of part back byte for byte, and the original on request", func(t *testing.T) {
+		h := start(t)
+		want := everyPart()
+		h.record(t, "s", proto.CloneOf(want))
+		got := h.transcript(t, "s")[0]
+		for i, p := range want.GetParts() {
+			if !proto.Equal(p, got.GetParts()[i]) {
+				t.Errorf("part %d: got %v, want %v", i, got.GetParts()[i], p)
+			}
+		}
+		if !proto.Equal(got.GetOriginal(), want.GetOriginal()) || !proto.Equal(got.GetMetadata(), want.GetMetadata()) {
+			t.Errorf("original %v, metadata %v", got.GetOriginal(), got.GetMetadata())
+		}
+		plain := must(h.ListMessages(h.ctx, &memoryv1.ListMessagesRequest{UserId: "ada", SessionId: "s"}))(t).GetMessages()[0]
+		if plain.GetOriginal() != nil {
+			t.Error("the original came without being asked for")
+		}
+	})
+	t.Run("counts tokens once and stores them", func(t *testing.T) {
+		h := start(t)
+		h.record(t, "s", user("a", "tiktoken is great!"))
+		if c := h.transcript(t, "s")[0].GetTokenCounts(); c.GetO200KBase() != 6 || c.GetCl100KBase() != 6 {
+			t.Errorf("counts %v, want 6 and 6 as OpenAI's cookbook has them for cl100k_base", c)
+		}
+	})
+	t.Run("stores a result whose call is nowhere and reports it", func(t *testing.T) {
+		h := start(t)
+		r := h.record(t, "s", user("a", "hi"), toolResult("b", "call-9", "42"))
+		if len(r.GetFindings()) != 1 || r.GetFindings()[0].GetKind() != memoryv1.FindingKind_FINDING_KIND_ORPHAN_TOOL_RESULT || r.GetFindings()[0].GetCallId() != "call-9" {
+			t.Errorf("findings %v", r.GetFindings())
+		}
+		if n := len(h.transcript(t, "s")); n != 2 {
+			t.Errorf("%d messages are stored, want 2", n)
+		}
+		later := h.record(t, "s", toolCall("c", "call-1", "f", "{bad"), toolResult("d", "call-1", "ok"))
+		if len(later.GetFindings()) != 1 || later.GetFindings()[0].GetKind() != memoryv1.FindingKind_FINDING_KIND_ARGUMENTS_NOT_JSON {
+			t.Errorf("findings %v", later.GetFindings())
+		}
+	})
+	t.Run("counts the steps since the user spoke", func(t *testing.T) {
+		h := start(t)
+		r := h.record(t, "s", user("", "go"), assistant("", "one"), assistant("", "two"))
+		if r.GetStepsSinceUser() != 2 {
+			t.Errorf("%d steps, want 2", r.GetStepsSinceUser())
+		}
+	})
+	t.Run("keeps everything over a restart", func(t *testing.T) {
+		h := start(t)
+		h.record(t, "s", user("a", "hello"), assistant("b", "hi"))
+		before := h.transcript(t, "s")
+		h.stop()
+		h = startOn(t, h.data, noChange)
+		after := h.transcript(t, "s")
+		if len(before) != len(after) {
+			t.Fatalf("%d messages before, %d after", len(before), len(after))
+		}
+		for i := range before {
+			if !proto.Equal(before[i], after[i]) {
+				t.Errorf("message %d: before %v, after %v", i, before[i], after[i])
+			}
+		}
+	})
+	t.Run("keeps order with many writers on one session", func(t *testing.T) {
+		h := start(t)
+		var wg sync.WaitGroup
+		for w := range 16 {
+			wg.Go(func() {
+				for i := range 10 {
+					req := &memoryv1.RecordRequest{UserId: "ada", SessionId: "s", Messages: []*memoryv1.Message{user(fmt.Sprintf("%d-%d", w, i), "x"), assistant(fmt.Sprintf("%d-%d-reply", w, i), "y")}}
+					if _, err := h.Record(h.ctx, req); err != nil {
+						t.Errorf("record: %v", err)
+					}
+				}
+			})
+		}
+		wg.Wait()
+		for i, m := range h.transcript(t, "s") {
+			if m.GetSeq() != int64(i+1) {
+				t.Fatalf("message %d has seq %d", i+1, m.GetSeq())
+			}
+		}
+		if n := len(h.transcript(t, "s")); n != 320 {
+			t.Errorf("%d messages are stored, want 320", n)
+		}
+	})
+}
+
+func everyPart() *memoryv1.Message {
+	metadata, err := structpb.NewStruct(map[string]any{"k": "v", "n": 1.5, "list": []any{true, nil}})
+	if err != nil {
+		panic(err)
+	}
+	return &memoryv1.Message{
+		Id: "m", Role: memoryv1.Role_ROLE_ASSISTANT, Name: "helper", Metadata: metadata, Tags: []string{"x", "y"},
+		Original: &memoryv1.Original{Format: "openai.responses/v1", Data: []byte("{ \"a\" :\t1e2, \"\\u00e9\": [\x00\xff] }")},
+		Parts: []*memoryv1.Part{
+			{Kind: &memoryv1.Part_Text{Text: &memoryv1.Text{Text: "tabs\tand \u2028 and \U0001F600 and \x00"}}},
+			{Kind: &memoryv1.Part_Reasoning{Reasoning: &memoryv1.Reasoning{Text: "thinking", Signature: "sig==", Encrypted: []byte{0, 255, 1}}}},
+			{Kind: &memoryv1.Part_ToolCall{ToolCall: &memoryv1.ToolCall{Id: "c1", Name: "lookup", Arguments: "{ \"b\":1,\"a\" : 12345678901234567890 }"}}},
+			{Kind: &memoryv1.Part_ToolResult{ToolResult: &memoryv1.ToolResult{CallId: "c1", IsError: true, Parts: []*memoryv1.Part{
+				{Kind: &memoryv1.Part_Text{Text: &memoryv1.Text{Text: "<no>"}}},
+				{Kind: &memoryv1.Part_Blob{Blob: &memoryv1.Blob{MimeType: "image/png", Data: []byte{1, 2, 0}}}},
+			}}}},
+			{Kind: &memoryv1.Part_Blob{Blob: &memoryv1.Blob{MimeType: "audio/wav", Data: []byte{0, 1, 2, 255}}}},
+			{Kind: &memoryv1.Part_Uri{Uri: &memoryv1.Uri{MimeType: "image/png", Uri: "https://example.com/a?b=c&d"}}},
+			{Kind: &memoryv1.Part_Opaque{Opaque: &memoryv1.Opaque{Type: "openai.compaction", Json: "{\"x\": 1.0}"}}},
+		},
+	}
+}
+
+func toolCall(id, call, name, arguments string) *memoryv1.Message {
+	return &memoryv1.Message{Id: id, Role: memoryv1.Role_ROLE_ASSISTANT, Parts: []*memoryv1.Part{
+		{Kind: &memoryv1.Part_ToolCall{ToolCall: &memoryv1.ToolCall{Id: call, Name: name, Arguments: arguments}}},
+	}}
+}
+
+func toolResult(id, call, words string) *memoryv1.Message {
+	return &memoryv1.Message{Id: id, Role: memoryv1.Role_ROLE_TOOL, Parts: []*memoryv1.Part{
+		{Kind: &memoryv1.Part_ToolResult{ToolResult: &memoryv1.ToolResult{CallId: call, Parts: []*memoryv1.Part{{Kind: &memoryv1.Part_Text{Text: &memoryv1.Text{Text: words}}}}}}},
+	}}
+}
