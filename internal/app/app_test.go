@@ -55,7 +55,7 @@ func start(t *testing.T) *harness {
 	return startOn(t, filepath.Join(t.TempDir(), "strata.db"), func(*config.Config) {})
 }
 
-func startOn(t *testing.T, data string, change func(*config.Config)) *harness {
+func startOn(t testing.TB, data string, change func(*config.Config)) *harness {
 	t.Helper()
 	cfg := config.Default()
 	cfg.Data, cfg.Listen = data, "127.0.0.1:0"

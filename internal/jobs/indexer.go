@@ -87,7 +87,8 @@ func (x *Indexer) Run(ctx context.Context) error {
 			if !pause(ctx, x.delay) {
 				return nil
 			}
-			x.drain(ctx)
+			for x.drain(ctx) {
+			}
 		}
 	}
 }
@@ -119,11 +120,11 @@ func (x *Indexer) sweepStore(ctx context.Context) {
 }
 
 // drain serves the users who wait, in the order of their nudges, one batch each: a user with a long backlog goes to
-// the end again, so that others do not starve.
-func (x *Indexer) drain(ctx context.Context) {
+// the end again, so that others do not starve. It reports whether such a backlog is left, which need not gather.
+func (x *Indexer) drain(ctx context.Context) (backlog bool) {
 	for _, user := range x.take() {
 		if ctx.Err() != nil {
-			return
+			return false
 		}
 		more, err := x.Index(ctx, user)
 		if err != nil {
@@ -131,9 +132,11 @@ func (x *Indexer) drain(ctx context.Context) {
 			continue // the next sweep finds them again
 		}
 		if more {
+			backlog = true
 			x.Nudge(user)
 		}
 	}
+	return backlog
 }
 
 func (x *Indexer) take() []memory.UserRef {
