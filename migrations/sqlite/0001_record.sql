@@ -19,7 +19,7 @@ CREATE TABLE sessions (
   sid              INTEGER PRIMARY KEY AUTOINCREMENT,
   uid              INTEGER NOT NULL REFERENCES users,
   session_id       TEXT NOT NULL,
-  session_key      TEXT NOT NULL UNIQUE,
+  session_key      TEXT NOT NULL,
   title            TEXT NOT NULL DEFAULT '',
   profile          TEXT NOT NULL DEFAULT '',
   state_revision   INTEGER NOT NULL DEFAULT 0,
@@ -29,7 +29,8 @@ CREATE TABLE sessions (
   create_time      INTEGER NOT NULL,
   update_time      INTEGER NOT NULL,
   revision         INTEGER NOT NULL DEFAULT 1, -- of title, metadata and profile
-  UNIQUE (uid, session_id)
+  UNIQUE (uid, session_id),
+  UNIQUE (uid, session_key) -- random: by user, so that a user's keys lie together
 ) STRICT;
 
 CREATE INDEX sessions_latest ON sessions (uid, update_time DESC, session_id);
@@ -54,7 +55,7 @@ CREATE TABLE turns (
 ) STRICT;
 
 CREATE UNIQUE INDEX turns_request ON turns (sid, request_hash) WHERE request_hash IS NOT NULL;
-CREATE INDEX turns_pending_lexicon ON turns (uid, record_time, recallable) WHERE (pending & 1) != 0;
+CREATE INDEX turns_pending_lexicon ON turns (uid, record_time, key, recallable, pending) WHERE (pending & 1) != 0;
 
 CREATE TABLE messages (
   key         INTEGER PRIMARY KEY,
@@ -93,19 +94,19 @@ CREATE TABLE tool_calls (
   PRIMARY KEY (sid, call_hash)
 ) STRICT, WITHOUT ROWID;
 
--- Data comes last: reading the other columns never touches its pages.
 CREATE TABLE segments (
-  no          INTEGER PRIMARY KEY AUTOINCREMENT,
-  uid         INTEGER NOT NULL REFERENCES users,
-  analyzer    TEXT NOT NULL,
-  messages    INTEGER NOT NULL,
-  bytes       INTEGER NOT NULL,
-  replaces    TEXT, -- JSON
-  data_hash   BLOB NOT NULL,
-  data        BLOB NOT NULL
+  no        INTEGER PRIMARY KEY AUTOINCREMENT,
+  uid       INTEGER NOT NULL REFERENCES users,
+  analyzer  TEXT NOT NULL,
+  messages  INTEGER NOT NULL,
+  bytes     INTEGER NOT NULL,
+  replaces  TEXT, -- JSON
+  data_hash BLOB NOT NULL,
+  data      BLOB NOT NULL
 ) STRICT;
 
-CREATE INDEX segments_user ON segments (uid, no);
+-- All but the data, so that to list segments touches none of its pages.
+CREATE INDEX segments_user ON segments (uid, no, messages, bytes, replaces, analyzer);
 
 -- One row that a check of the store rewrites to learn whether it can be written to.
 CREATE TABLE probe (id INTEGER PRIMARY KEY CHECK (id = 1), n INTEGER NOT NULL) STRICT;
