@@ -10,6 +10,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"regexp"
 	"strconv"
 	"strings"
 	"sync"
@@ -53,7 +54,7 @@ func StartServer(ctx context.Context, o ServerOptions) (*Server, error) {
 		}
 	}
 	s := &Server{Addr: addr, log: &syncBuffer{}, exited: make(chan struct{})}
-	args := append([]string{"serve", "--data", o.Data, "--listen", addr, "--log-format", "text"}, o.Args...)
+	args := append([]string{"serve", "--data", o.Data, "--listen", addr, "--log-format", "json"}, o.Args...)
 	s.cmd = exec.Command(o.Binary, args...) //nolint:noctx // the child outlives the context of its start
 	s.cmd.Stdout, s.cmd.Stderr = s.log, s.log
 	if err := s.cmd.Start(); err != nil {
@@ -127,6 +128,18 @@ func (s *Server) Stop() error {
 	}
 	return nil
 }
+
+// Commits is how many transactions the server committed, each with one fsync, background work included. A server says
+// so when it stops: call Stop first.
+func (s *Server) Commits() (int64, error) {
+	m := commitsLine.FindStringSubmatch(s.log.String())
+	if m == nil {
+		return 0, errors.New("the server's log does not say how many transactions it committed")
+	}
+	return strconv.ParseInt(m[1], 10, 64)
+}
+
+var commitsLine = regexp.MustCompile(`"commits":(\d+)`)
 
 // Exited is closed when the process has ended.
 func (s *Server) Exited() <-chan struct{} { return s.exited }

@@ -1,0 +1,184 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	memoryv1 "github.com/stratamem/strata/api/memory/v1"
+	"github.com/stratamem/strata/internal/measure"
+	"github.com/stratamem/strata/internal/workload"
+)
+
+const (
+	figureUser = "figure"
+	warmCalls  = 100
+	budget8k   = int64(8000)
+
+	barContextP50  = 3 * time.Millisecond
+	barContextP99  = 10 * time.Millisecond
+	barContextCold = 150 * time.Millisecond
+	barNeighbours  = 1.20
+)
+
+// asked is what a series of BuildContext calls gave.
+type asked struct {
+	client, handler measure.Samples
+	replies         [][]byte
+}
+
+// ask calls BuildContext with n queries, one after the other.
+func ask(ctx context.Context, c memoryv1.MemoryServiceClient, shape workload.Shape, n int) (asked, error) {
+	var a asked
+	for _, q := range shape.Queries(n) {
+		r, t, err := timedContext(ctx, c, contextRequest(shape, q))
+		if err != nil {
+			return a, err
+		}
+		reply, err := proto.MarshalOptions{Deterministic: true}.Marshal(r)
+		if err != nil {
+			return a, fmt.Errorf("encode reply: %w", err)
+		}
+		a.client, a.handler, a.replies = append(a.client, t.client), append(a.handler, t.handler), append(a.replies, reply)
+	}
+	return a, nil
+}
+
+func contextRequest(shape workload.Shape, query string) *memoryv1.BuildContextRequest {
+	budget := budget8k
+	return &memoryv1.BuildContextRequest{
+		UserId: figureUser, SessionId: fmt.Sprintf("session-%04d", shape.Sessions), Query: query,
+		AsOf: timestamppb.New(shape.End()), Render: memoryv1.Render_RENDER_TEXT,
+		Overrides: &memoryv1.ContextOverrides{BudgetTokens: &budget},
+	}
+}
+
+// warm makes every later call find what it needs in memory.
+func warm(ctx context.Context, c memoryv1.MemoryServiceClient, shape workload.Shape) error {
+	_, err := ask(ctx, c, shape, warmCalls)
+	return err
+}
+
+func contextFigure(ctx context.Context, o options) error {
+	for _, w := range []struct {
+		name  string
+		shape workload.Shape
+		bars  bool
+	}{{"W", workload.W(), true}, {"W2", workload.W2(), false}} {
+		if err := contextOn(ctx, o, w.name, w.shape, w.bars); err != nil {
+			return fmt.Errorf("workload %s: %w", w.name, err)
+		}
+	}
+	return nil
+}
+
+//nolint:revive // bars says whether the workload has bars, as the table of figures does
+func contextOn(ctx context.Context, o options, name string, shape workload.Shape, bars bool) error {
+	data, err := o.path("context-" + name + ".db")
+	if err != nil {
+		return err
+	}
+	if err := prepareFile(ctx, o, data, shape); err != nil {
+		return err
+	}
+	s, err := start(ctx, o.binary, data)
+	if err != nil {
+		return err
+	}
+	_, cold, err := timedContext(ctx, s, contextRequest(shape, shape.Queries(1)[0]))
+	if err == nil {
+		err = warm(ctx, s, shape)
+	}
+	if err != nil {
+		return errors.Join(err, s.stop())
+	}
+	before := o.baseline()
+	a, err := ask(ctx, s, shape, o.calls)
+	if err != nil {
+		return errors.Join(err, s.stop())
+	}
+	dots := (before + o.baseline()) / 2
+	peak, err := s.PeakBytes()
+	if err := errors.Join(err, s.stop()); err != nil {
+		return err
+	}
+	o.report.Note("   %s: closed loop, 1 client, %d calls, 8k budget: handler p50 %s p99 %s; client p50 %s p99 %s; cold first call: handler %s, client %s; p50 is %.2f × the dot products; server's peak memory %d MiB",
+		name, o.calls, measure.Millis(a.handler.P50()), measure.Millis(a.handler.P99()), measure.Millis(a.client.P50()),
+		measure.Millis(a.client.P99()), measure.Millis(cold.handler), measure.Millis(cold.client),
+		float64(a.handler.P50())/float64(dots), peak>>20)
+	if bars {
+		slow := measure.Slowness(dots)
+		o.report.AtMost("BuildContext on W, handler p50", a.handler.P50(), measure.Scale(barContextP50, slow))
+		o.report.AtMost("BuildContext on W, handler p99", a.handler.P99(), measure.Scale(barContextP99, slow))
+		o.report.AtMost("BuildContext on W, cold first call (client)", cold.client, measure.Scale(barContextCold, slow))
+	}
+	return nil
+}
+
+// prepareFile records the shape's conversations into a new file.
+func prepareFile(ctx context.Context, o options, data string, shape workload.Shape) error {
+	s, err := start(ctx, o.binary, data)
+	if err != nil {
+		return err
+	}
+	begin := time.Now()
+	if err := load(ctx, s, figureUser, shape); err != nil {
+		return errors.Join(err, s.stop())
+	}
+	o.report.Note("   recorded and indexed %d messages in %s", shape.Sessions*shape.Messages, time.Since(begin).Round(time.Millisecond))
+	return s.stop()
+}
+
+// neighboursFigure asks the same of one user alone in the file and beside many others.
+func neighboursFigure(ctx context.Context, o options) error {
+	shape := workload.W()
+	data, err := o.path("neighbours.db")
+	if err != nil {
+		return err
+	}
+	if err := prepareFile(ctx, o, data, shape); err != nil {
+		return err
+	}
+	alone, err := measured(ctx, o, data, shape)
+	if err != nil {
+		return err
+	}
+	if err := seed(ctx, o, data); err != nil {
+		return fmt.Errorf("seed other users: %w", err)
+	}
+	beside, err := measured(ctx, o, data, shape)
+	if err != nil {
+		return err
+	}
+	differ := 0
+	for i := range alone.replies {
+		if !bytes.Equal(alone.replies[i], beside.replies[i]) {
+			differ++
+		}
+	}
+	ratio := float64(beside.handler.P50()) / float64(alone.handler.P50())
+	o.report.Note("   handler p50 alone %s, beside %d messages of others %s; p99 %s, %s", measure.Millis(alone.handler.P50()),
+		o.neighbours*neighbourMessages(), measure.Millis(beside.handler.P50()), measure.Millis(alone.handler.P99()), measure.Millis(beside.handler.P99()))
+	o.report.Add(fmt.Sprintf("BuildContext on W beside %d messages of others, p50 ratio", o.neighbours*neighbourMessages()),
+		fmt.Sprintf("%.3f", ratio), fmt.Sprintf("≤ %.2f", barNeighbours), ratio <= barNeighbours)
+	o.report.Zero("BuildContext on W beside others, replies that differ", differ)
+	return nil
+}
+
+func measured(ctx context.Context, o options, data string, shape workload.Shape) (asked, error) {
+	s, err := start(ctx, o.binary, data)
+	if err != nil {
+		return asked{}, err
+	}
+	var a asked
+	if err = warm(ctx, s, shape); err == nil {
+		o.baseline()
+		a, err = ask(ctx, s, shape, o.calls)
+	}
+	return a, errors.Join(err, s.stop())
+}

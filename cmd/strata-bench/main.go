@@ -1,0 +1,133 @@
+// Command strata-bench measures the figures that the README names, over a socket against the real binary, each beside
+// its baseline and bar. It exits with 1 when a figure falls short.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/stratamem/strata/internal/measure"
+)
+
+// options are what every figure may be told.
+type options struct {
+	binary     string        // the program
+	twin       string        // the program that acknowledges before it writes; "" for none
+	dir        string        // for data files; a temporary folder when empty
+	calls      int           // of BuildContext
+	duration   time.Duration // of each loop of Record
+	neighbours int           // other users
+	cycles     int           // of kill -9
+	report     *measure.Report
+}
+
+type figure struct {
+	name, about string
+	run         func(context.Context, options) error
+}
+
+func figures() []figure {
+	return []figure{
+		{"context", "BuildContext on W and W2: handler and client time, cold first call", contextFigure},
+		{"neighbours", "BuildContext on W alone and beside -neighbours users of 30 messages", neighboursFigure},
+		{"record", "Record: open loop beside a bare insert, closed loops of 64 clients", recordFigure},
+		{"crash", "kill -9 under load, -cycles times; with -twin also the sabotaged twin", crashFigure},
+		{"idle", "an idle server's memory; whether the binary is static", idleFigure},
+	}
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := run(ctx, os.Args[1:], os.Stdout)
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "strata-bench:", err) //nolint:errcheck // nothing else can be told
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, args []string, out io.Writer) (err error) {
+	chosen, args, err := choose(args)
+	if err != nil {
+		return err
+	}
+	o := options{report: &measure.Report{Out: out}}
+	fs := flag.NewFlagSet("strata-bench", flag.ContinueOnError)
+	fs.StringVar(&o.binary, "binary", "bin/strata", "the program to measure")
+	fs.StringVar(&o.twin, "twin", "", "the program that acknowledges before it writes")
+	fs.StringVar(&o.dir, "dir", "", "where data files go; a temporary folder when empty")
+	fs.IntVar(&o.calls, "calls", 1000, "calls of BuildContext")
+	fs.DurationVar(&o.duration, "duration", 20*time.Second, "how long each loop of Record runs")
+	fs.IntVar(&o.neighbours, "neighbours", 100_000, "other users in the file, of 30 messages each")
+	fs.IntVar(&o.cycles, "cycles", 30, "how often the server is killed")
+	if err := fs.Parse(args); err != nil {
+		return err
+	}
+	cleanup, err := o.prepareDir()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, cleanup()) }()
+	for _, f := range chosen {
+		o.report.Note("\n== %s: %s\n   %s", f.name, f.about, measure.Machine())
+		if err := f.run(ctx, o); err != nil {
+			return fmt.Errorf("%s: %w", f.name, err)
+		}
+	}
+	return o.report.Finish()
+}
+
+// choose reads the first argument: a figure's name, or all.
+func choose(args []string) ([]figure, []string, error) {
+	all := figures()
+	if len(args) > 0 && args[0] == "all" {
+		return all, args[1:], nil
+	}
+	var names []string
+	for i, f := range all {
+		if len(args) > 0 && args[0] == f.name {
+			return all[i : i+1], args[1:], nil
+		}
+		names = append(names, fmt.Sprintf("  %-11s %s", f.name, f.about))
+	}
+	return nil, nil, fmt.Errorf("name a figure, or all:\n%s", strings.Join(names, "\n"))
+}
+
+func (o *options) prepareDir() (func() error, error) {
+	if o.dir != "" {
+		return func() error { return nil }, os.MkdirAll(o.dir, 0o700)
+	}
+	dir, err := os.MkdirTemp("", "strata-bench-")
+	o.dir = dir
+	return func() error { return os.RemoveAll(dir) }, err
+}
+
+// path names a new data file; one left by an earlier run is removed.
+func (o options) path(name string) (string, error) {
+	p := filepath.Join(o.dir, name)
+	for _, suffix := range []string{"", "-wal", "-shm", ".lock"} {
+		if err := os.Remove(p + suffix); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return "", fmt.Errorf("remove an earlier data file: %w", err)
+		}
+	}
+	return p, nil
+}
+
+// baseline measures the CPU and prints how much slower than idle it is.
+func (o options) baseline() time.Duration {
+	runs := []time.Duration{measure.DotProducts(), measure.DotProducts(), measure.DotProducts()}
+	slices.Sort(runs)
+	o.report.Note("   baseline: 10,000 × 384 dot products %s (idle %s), bars × %.2f, load average %s", measure.Millis(runs[1]),
+		measure.Millis(measure.IdleDotProducts), measure.Slowness(runs[1]), measure.LoadAverage())
+	return runs[1]
+}

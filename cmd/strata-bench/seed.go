@@ -1,0 +1,101 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/rank"
+	"github.com/stratamem/strata/internal/store"
+	"github.com/stratamem/strata/internal/store/sqlitestore"
+	"github.com/stratamem/strata/internal/text"
+	"github.com/stratamem/strata/internal/workload"
+)
+
+// seeders is how many users are written at a time, so that they share commits.
+const seeders = 64
+
+func neighbourMessages() int {
+	n := workload.Neighbour(0)
+	return n.Sessions * n.Messages
+}
+
+// seed writes other users into the file through the store, with their segments, as the server would.
+func seed(ctx context.Context, o options, data string) (err error) {
+	st, err := sqlitestore.Open(ctx, sqlitestore.Options{Path: data})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, st.Close()) }()
+	begin := time.Now()
+	var done atomic.Int64
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(seeders)
+	for i := range o.neighbours {
+		if ctx.Err() != nil {
+			break
+		}
+		g.Go(func() error {
+			if n := done.Add(1); n%10_000 == 0 {
+				o.report.Note("   seeded %d users in %s", n, time.Since(begin).Round(time.Second))
+			}
+			return seedUser(ctx, st, i)
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return err
+	}
+	info, err := os.Stat(data)
+	if err != nil {
+		return err
+	}
+	o.report.Note("   seeded %d users in %s; the file is %d MiB", o.neighbours, time.Since(begin).Round(time.Second), info.Size()>>20)
+	return nil
+}
+
+func seedUser(ctx context.Context, st store.Truth, i int) error {
+	user := memory.UserRef{Tenant: "default", UserID: fmt.Sprintf("neighbour-%06d", i)}
+	for _, s := range workload.Neighbour(i).Conversations() {
+		p := store.AppendParams{Ref: user.Session(s.ID), Time: s.Messages[0].CreateTime}
+		for _, m := range s.Messages {
+			body, err := memory.BodyDigest(m)
+			if err != nil {
+				return err
+			}
+			n := int64(len(m.PlainText())+3) / 4
+			m.Extract, m.Tokens = memory.ExtractAllow, memory.TokenCounts{O200K: n, CL100K: n}
+			p.Messages = append(p.Messages, store.NewMessage{Message: m, BodyDigest: body})
+		}
+		if _, err := st.Append(ctx, p); err != nil {
+			return fmt.Errorf("append: %w", err)
+		}
+	}
+	return seedSegment(ctx, st, user)
+}
+
+func seedSegment(ctx context.Context, st store.Truth, user memory.UserRef) error {
+	turns, err := st.PendingTurns(ctx, user, neighbourMessages())
+	if err != nil {
+		return fmt.Errorf("read pending turns: %w", err)
+	}
+	w := store.SegmentWrite{User: user, Analyzer: text.AnalyzerID}
+	var docs []rank.Doc
+	for _, t := range turns {
+		w.Scope, w.Turns = t.Scope, append(w.Turns, t.TurnRef)
+		for _, m := range t.Messages {
+			place := memory.Place{Session: t.Session, Seq: m.Seq}
+			docs = append(docs, rank.Analyze(memory.PlacedMessage{Place: place, SessionID: t.SessionID, Message: m}))
+		}
+	}
+	w.Messages, w.Data = len(docs), rank.EncodeSegment(docs)
+	if _, err := st.PutSegment(ctx, w); err != nil {
+		return fmt.Errorf("put segment: %w", err)
+	}
+	return nil
+}
