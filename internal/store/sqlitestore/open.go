@@ -32,9 +32,9 @@ func pragmas(more ...string) []string {
 }
 
 // writing pragmas: FULL makes every COMMIT wait for the disk. Checkpoints are made beside the writer; only a WAL of
-// 4,000 pages makes it do one itself.
+// 16,000 pages makes it do one itself.
 func writing() []string {
-	return pragmas("journal_mode(WAL)", "synchronous(FULL)", "wal_autocheckpoint(4000)", "cache_size(-8000)")
+	return pragmas("journal_mode(WAL)", "synchronous(FULL)", "wal_autocheckpoint(16000)", "cache_size(-8000)")
 }
 
 func reading() []string { return pragmas("query_only(1)", "cache_size(-4000)") }

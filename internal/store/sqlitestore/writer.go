@@ -11,7 +11,7 @@ import (
 const (
 	maxBatch        = 256 // requests that share a commit
 	queueLength     = 1024
-	checkpointEvery = 100 // commits; a commit of ordinary turns writes about ten pages
+	checkpointEvery = 500 // requests
 )
 
 // request is one unit of writing. do runs inside a savepoint of its own; what it hands out counts only once submit
@@ -153,8 +153,9 @@ func (w *writer) commit(batch []*request) error {
 		w.drop()
 		return fault("commit", err)
 	}
-	w.requests.Add(int64(len(batch)))
-	if w.commits.Add(1)%checkpointEvery == 0 {
+	w.commits.Add(1)
+	n := int64(len(batch))
+	if total := w.requests.Add(n); total/checkpointEvery != (total-n)/checkpointEvery {
 		w.askForCheckpoint()
 	}
 	return nil
