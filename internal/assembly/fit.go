@@ -264,7 +264,7 @@ func (a *assembler) priceCandidate(c *candidate, m *memory.Message) {
 	day, speaker := heading(m)
 	safe := disarm(c.text)
 	body := indent(safe)
-	cost := a.fixedCost(day) + a.fixedCost(speaker) + a.fixedCost("\n")
+	cost := a.dayCost(day) + a.fixedCost(speaker) + a.fixedCost("\n")
 	if !c.whole {
 		if c.span.Start > 0 {
 			body = ellipsis + body
@@ -281,6 +281,17 @@ func (a *assembler) priceCandidate(c *candidate, m *memory.Message) {
 	}
 	c.entry = day + speaker + body + "\n"
 	c.price.tokens = cost
+}
+
+// dayTokens is the most that a day before a memory takes by the embedded vocabularies, up to the year 9999. Counting
+// the days of many memories would take longer than all the rest.
+const dayTokens = 8
+
+func (a *assembler) dayCost(day string) int64 {
+	if day == "" || a.counter.Per() != 1 {
+		return a.counter.Cost(day)
+	}
+	return dayTokens
 }
 
 // ellipsis marks the ends of a passage that was cut out of a text.

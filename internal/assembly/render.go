@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/stratamem/strata/internal/memory"
@@ -485,15 +486,13 @@ func (j *anthropicJSON) finish() (string, opening) {
 }
 
 func (j *anthropicJSON) trimLast(t *turn) {
-	if trimmed := strings.TrimRight(t.lastText, " \t\r\n\u00a0\u3000\u0085\u2028\u2029\v\f"); trimmed != t.lastText {
-		text := strings.TrimSpace(trimmed)
-		if text == "" {
-			return
-		}
-		t.blocks = t.blocks[:t.beforeLast]
-		if t.beforeLast > 0 {
-			t.blocks = append(t.blocks, ',')
-		}
-		t.blocks = append(appendString(append(t.blocks, `{"type":"text","text":`...), trimmed), '}')
+	trimmed := strings.TrimRightFunc(t.lastText, unicode.IsSpace)
+	if trimmed == t.lastText {
+		return
 	}
+	t.blocks = t.blocks[:t.beforeLast]
+	if t.beforeLast > 0 {
+		t.blocks = append(t.blocks, ',')
+	}
+	t.blocks = append(appendString(append(t.blocks, `{"type":"text","text":`...), trimmed), '}')
 }

@@ -1,0 +1,62 @@
+package assembly
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/policy"
+	"github.com/stratamem/strata/internal/tokens"
+)
+
+// workload is 200 short messages and 60 recalled ones of 50 sessions, of a median of 25 words, all of them counted
+// when they were stored.
+func workload(t testing.TB, counter string, form Render) Input {
+	c, err := tokens.ByName(counter)
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := Input{
+		Instructions: "You are a helpful assistant.", Session: thisKey, SessionID: "now", LastSeq: 200,
+		Policy:    Policy{RecentN: 10, RecallShare: DefaultRecallShare, State: true, Recalled: true, Recent: true, MemoryRole: policy.MemoryAsUser},
+		Available: 8000, MaxBytes: 3 << 20, Counter: c, Render: form,
+	}
+	text := func(i int) string {
+		return strings.Repeat("we talked about the lemon tree - and what it needs; ", 1+i%5) + fmt.Sprint(i)
+	}
+	for i := range 200 {
+		m := memory.Message{Role: memory.RoleUser, Parts: []memory.Part{memory.TextPart(text(i))}}
+		if i%2 == 1 {
+			m.Role = memory.RoleAssistant
+		}
+		in.Tail = append(in.Tail, stored(m, int64(i+1)))
+	}
+	for i := range 60 {
+		m := stored(memory.Message{Role: memory.RoleUser, Name: "Ann", Parts: []memory.Part{memory.TextPart(text(i * 7))}}, int64(i+1))
+		m.CreateTime = m.CreateTime.Add(-time.Duration(i%50) * 24 * time.Hour)
+		in.Recalled = append(in.Recalled, Recalled{PlacedMessage: memory.PlacedMessage{
+			Place: memory.Place{Session: memory.SessionKey(fmt.Sprint("s", i%50)), Seq: m.Seq}, SessionID: fmt.Sprint("s", i%50), Message: m}})
+	}
+	return in
+}
+
+func BenchmarkAssemble(b *testing.B) {
+	for _, counter := range []string{tokens.O200K, tokens.Chars4} {
+		for form, name := range map[Render]string{RenderStructured: "structured", RenderText: "text", RenderOpenAI: "openai", RenderAnthropic: "anthropic"} {
+			b.Run(counter+"/"+name, func(b *testing.B) {
+				in := workload(b, counter, form)
+				b.ReportAllocs()
+				var r Result
+				for b.Loop() {
+					var err error
+					if r, err = Assemble(in); err != nil {
+						b.Fatal(err)
+					}
+				}
+				b.ReportMetric(float64(r.Tokens), "tokens")
+			})
+		}
+	}
+}
