@@ -77,7 +77,7 @@ func (a *App) assemble(ctx context.Context) error {
 	a.indexer = jobs.NewIndexer(jobs.IndexerOptions{Store: a.store, Log: a.log})
 	svc := service.New(service.Options{
 		Store: a.store, Lexicon: lexicon, Policies: policies(a.cfg), Indexer: a.indexer,
-		Now: time.Now, NewID: newID, Log: a.log,
+		Now: time.Now, NewID: newID,
 	})
 	a.server = server.New(server.Options{
 		Service: svc, Reflection: a.cfg.Reflection, RequestTimeout: a.cfg.RequestTimeout,

@@ -60,3 +60,39 @@ func BenchmarkAssemble(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkAssemblePassages recalls cuts of long replies, which must be counted afresh.
+func BenchmarkAssemblePassages(b *testing.B) {
+	in := workload(b, tokens.O200K, RenderText)
+	reply := strings.Repeat("First, water the lemon tree deeply once a week.\nThen let the soil dry; prune it in spring. ", 45)
+	for i := range in.Recalled {
+		m := &in.Recalled[i].Message
+		m.Parts = []memory.Part{memory.TextPart(reply)}
+		m.Tokens = tokens.CountMessage(*m)
+		in.Recalled[i].Span = Span{900, 1700}
+	}
+	var r Result
+	for b.Loop() {
+		var err error
+		if r, err = Assemble(in); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(r.Tokens), "tokens")
+}
+
+func TestLargeContextsAreChargedTightly(t *testing.T) {
+	for _, counter := range []string{tokens.O200K, tokens.CL100K, tokens.Chars4, tokens.Estimate} {
+		for form, name := range map[Render]string{RenderText: "text", RenderOpenAI: "OpenAI", RenderAnthropic: "Anthropic"} {
+			t.Run(name+" by "+counter+" is charged at least its count and at most 5 % more", func(t *testing.T) {
+				in := workload(t, counter, form)
+				r := assemble(t, in)
+				got := recount(t, in, r)
+				t.Logf("charged %d, counted %d, available %d", r.Tokens, got, in.Available)
+				if got > r.Tokens || float64(got) < .95*float64(r.Tokens) || r.Tokens < in.Available*95/100 {
+					t.Errorf("charged %d, counted %d, available %d", r.Tokens, got, in.Available)
+				}
+			})
+		}
+	}
+}

@@ -294,7 +294,7 @@ func checkBudget(t *rapid.T, in Input, r Result) {
 }
 
 // recount counts a rendering as a whole: a text as it is, a JSON rendering as its strings and the documented overheads.
-func recount(t *rapid.T, in Input, r Result) int64 {
+func recount(t rapid.TB, in Input, r Result) int64 {
 	c := in.Counter
 	if in.Render == RenderText {
 		return tokens.Tokens(c, c.Cost(r.Rendering))

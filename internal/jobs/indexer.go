@@ -17,7 +17,7 @@ import (
 
 // Indexer writes recorded messages into their users' lexical indexes and merges the segments.
 type Indexer struct {
-	store IndexStore
+	store store.Lexicon
 	delay time.Duration
 	sweep time.Duration
 	log   *slog.Logger
@@ -28,14 +28,9 @@ type Indexer struct {
 	wake   chan struct{}
 }
 
-// IndexStore is the part of the store that an Indexer uses.
-type IndexStore interface {
-	store.Lexicon
-}
-
 // IndexerOptions are what an Indexer needs.
 type IndexerOptions struct {
-	Store IndexStore
+	Store store.Lexicon
 	// Delay is how long turns gather before they are indexed: a segment for each turn would double what Record
 	// writes, and recall reads unindexed messages all the same. 1 s when 0.
 	Delay time.Duration

@@ -7,7 +7,6 @@ import (
 
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/rank"
-	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/text"
 )
 
@@ -143,5 +142,3 @@ func highlights(snippet string, terms []string) []text.Span {
 	}
 	return out
 }
-
-var _ Store = (store.Truth)(nil)

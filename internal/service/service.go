@@ -3,7 +3,6 @@
 package service
 
 import (
-	"log/slog"
 	"time"
 
 	"github.com/stratamem/strata/internal/memory"
@@ -19,7 +18,6 @@ type Service struct {
 	indexer  Nudger
 	now      func() time.Time
 	newID    func() string
-	log      *slog.Logger
 }
 
 // Store is the part of the truth that requests read and write.
@@ -41,13 +39,12 @@ type Options struct {
 	Indexer  Nudger
 	Now      func() time.Time
 	NewID    func() string // mints message ids
-	Log      *slog.Logger
 }
 
 // New makes a Service.
 func New(o Options) *Service {
 	return &Service{
 		store: o.Store, lexicon: o.Lexicon, policies: o.Policies, indexer: o.Indexer,
-		now: o.Now, newID: o.NewID, log: o.Log,
+		now: o.Now, newID: o.NewID,
 	}
 }

@@ -22,7 +22,7 @@ func (estimate) Per() int64   { return estimatePer }
 
 // The costs, in units.
 const (
-	costWord     = 12 // of a word of Latin letters after a blank, beside its letters
+	costWord     = 12 // of a word of Latin letters after white space, beside its letters
 	costInner    = 16 // of Latin letters after anything else: names in code, hexadecimal, base64
 	costLetter   = 3  // of an ASCII letter among the first shortWord of a word
 	costLate     = 11 // of an ASCII letter beyond them: long words are rare ones
@@ -118,7 +118,7 @@ func step(r rune, n int, run runKind) (int64, runKind) {
 
 // word is what the beginning of a Latin word costs.
 func word(run runKind) int64 {
-	if run == runBlank {
+	if run == runBlank || run == runSpace {
 		return costWord
 	}
 	return costInner

@@ -3,7 +3,6 @@ package tokens
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -140,6 +139,3 @@ func FromStored(counts memory.TokenCounts, c Counter) (int64, bool) {
 	}
 	return 0, false
 }
-
-// Known reports whether ByName knows the name.
-func Known(name string) bool { return slices.Contains(Names(), name) }

@@ -22,14 +22,14 @@ func counter(t testing.TB, name string) tokens.Counter {
 func TestCounters(t *testing.T) {
 	t.Run("every name has a counter of that name", func(t *testing.T) {
 		for _, name := range tokens.Names() {
-			if got := counter(t, name).Name(); got != name || !tokens.Known(name) {
+			if got := counter(t, name).Name(); got != name {
 				t.Errorf("ByName(%q).Name() = %q", name, got)
 			}
 		}
 	})
 	t.Run("an unknown name is refused with the known ones", func(t *testing.T) {
 		_, err := tokens.ByName("p50k")
-		if err == nil || !strings.Contains(err.Error(), "o200k_base, cl100k_base, chars_4, estimate") || tokens.Known("p50k") {
+		if err == nil || !strings.Contains(err.Error(), "o200k_base, cl100k_base, chars_4, estimate") {
 			t.Errorf("err = %v", err)
 		}
 	})

@@ -12,8 +12,7 @@ import (
 )
 
 // conn is one SQLite connection with its prepared statements, for one goroutine at a time. It speaks to the driver
-// without database/sql in between: that costs as much again as a small row (see BenchmarkReadContext), and it would
-// hide a connection whose COMMIT failed in a pool.
+// without database/sql in between: a pool would hide a connection whose COMMIT failed, which must be closed.
 type conn struct {
 	raw   driver.Conn
 	stmts map[string]driver.Stmt
