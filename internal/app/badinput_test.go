@@ -127,6 +127,8 @@ func repeat(m *memoryv1.Message, n int) []*memoryv1.Message {
 	return out
 }
 
+func structString(s string) *structpb.Value { return structpb.NewStringValue(s) }
+
 func object(key string, v *structpb.Value) *structpb.Struct {
 	return &structpb.Struct{Fields: map[string]*structpb.Value{key: v}}
 }
