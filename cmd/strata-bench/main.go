@@ -1,5 +1,6 @@
 // Command strata-bench measures the figures that the README names, over a socket against the real binary, each beside
-// its baseline and bar. It exits with 1 when a figure falls short.
+// its baseline and bar. It exits with 1 when a
+// figure falls short of its bar, with 2 when something is wrong.
 package main
 
 import (
@@ -50,10 +51,14 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := run(ctx, os.Args[1:], os.Stdout)
 	stop()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "strata-bench:", err) //nolint:errcheck // nothing else can be told
+	if err == nil {
+		return
+	}
+	fmt.Fprintln(os.Stderr, "strata-bench:", err) //nolint:errcheck // nothing else can be told
+	if errors.Is(err, measure.ErrShort) {
 		os.Exit(1)
 	}
+	os.Exit(2)
 }
 
 func run(ctx context.Context, args []string, out io.Writer) (err error) {

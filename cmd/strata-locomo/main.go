@@ -39,11 +39,16 @@ func main() {
 	flag.BoolVar(&o.json, "json", false, "print every question's shares as JSON instead of tables")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := run(ctx, o); err != nil {
-		fmt.Fprintln(os.Stderr, "strata-locomo:", err) //nolint:errcheck // nothing else can be told
-		os.Exit(1)                                      //nolint:gocritic // the signal handler ends with the process
+	err := run(ctx, o)
+	stop()
+	if err == nil {
+		return
 	}
+	fmt.Fprintln(os.Stderr, "strata-locomo:", err) //nolint:errcheck // nothing else can be told
+	if errors.Is(err, measure.ErrShort) {
+		os.Exit(1)
+	}
+	os.Exit(2)
 }
 
 func run(ctx context.Context, o options) (err error) {

@@ -1,0 +1,99 @@
+# Everything a developer or CI runs. Each target says what it does: make help.
+SHELL       := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+BIN        := bin
+BUF        := go tool -modfile=tools/buf/go.mod buf
+LINT       := go tool -modfile=tools/lint/go.mod golangci-lint
+FUZZTIME   ?= 30s
+LOCOMO_DIR ?=
+CYCLES     ?= 30
+NEIGHBOURS ?= 100000
+BENCH_ARGS ?=
+IMAGE      ?= strata
+# package:target of every fuzz test
+FUZZ := $(shell grep -rhoE --include='*_test.go' --with-filename '^func Fuzz[A-Za-z0-9_]+' cmd internal | sed -E 's|/[^/]*_test.go:func |:|' | sort)
+
+.PHONY: help build tools test lint generate verify fuzz bench bench-context bench-neighbours bench-record bench-crash bench-idle locomo figures property proof demo docker clean
+
+help: ## list the targets
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | awk -F'\t' '{printf "  %-18s %s\n", $$1, $$2}'
+
+build: ## the static binary, bin/strata
+	CGO_ENABLED=0 go build -trimpath -o $(BIN)/strata ./cmd/strata
+
+tools: build ## the measuring tools beside it, and the twin that acknowledges before it writes
+	go build -trimpath -o $(BIN)/strata-bench ./cmd/strata-bench
+	go build -trimpath -o $(BIN)/strata-locomo ./cmd/strata-locomo
+	CGO_ENABLED=0 go build -trimpath -tags=sabotage -o $(BIN)/strata-twin ./internal/measure/twin
+
+# The race detector needs a C compiler; the product does not.
+test: ## all tests, in random order, with the race detector where there is a C compiler
+	@if command -v "$$(go env CC)" >/dev/null; then \
+		CGO_ENABLED=1 go test -race -shuffle=on ./...; \
+	else \
+		echo "NOTICE: no C compiler ($$(go env CC)): the tests run without the race detector"; \
+		go test -shuffle=on ./...; \
+	fi
+
+lint: ## buf lint and golangci-lint
+	cd proto && $(subst tools/,../tools/,$(BUF)) lint
+	$(LINT) run ./...
+
+generate: ## the Go code of proto/, into api/
+	$(BUF) generate --template proto/buf.gen.yaml
+
+verify: ## what is committed is formatted, generated and linted
+	@out="$$(gofmt -l cmd internal migrations)"; if [ -n "$$out" ]; then echo "gofmt these files:"; echo "$$out"; exit 1; fi
+	@before="$$(git diff -- api; git ls-files -o --exclude-standard -- api)"; $(MAKE) --no-print-directory generate; \
+		after="$$(git diff -- api; git ls-files -o --exclude-standard -- api)"; \
+		if [ "$$before" != "$$after" ]; then echo "api/ is not what proto/ generates: run make generate and commit it"; git diff --stat -- api; exit 1; fi
+	$(MAKE) --no-print-directory lint
+
+fuzz: ## every fuzz target for FUZZTIME (30s)
+	@for t in $(FUZZ); do echo "fuzz $$t for $(FUZZTIME)"; go test -run='^$$' -fuzz="^$${t#*:}$$" -fuzztime=$(FUZZTIME) ./"$${t%%:*}"; done
+
+bench-context: tools ## BuildContext on W and W2: p50, p99, cold
+	$(BIN)/strata-bench context -binary=$(BIN)/strata $(BENCH_ARGS)
+
+bench-neighbours: tools ## W alone and beside NEIGHBOURS (100000) other users of 30 messages
+	$(BIN)/strata-bench neighbours -binary=$(BIN)/strata -neighbours=$(NEIGHBOURS) $(BENCH_ARGS)
+
+bench-record: tools ## Record: open loop beside a bare insert, closed loops of 64 clients
+	$(BIN)/strata-bench record -binary=$(BIN)/strata $(BENCH_ARGS)
+
+bench-crash: tools ## kill -9 under load, CYCLES (30) times, and the twin
+	$(BIN)/strata-bench crash -binary=$(BIN)/strata -twin=$(BIN)/strata-twin -cycles=$(CYCLES) $(BENCH_ARGS)
+
+bench-idle: tools ## an idle server's memory; whether the binary is static
+	$(BIN)/strata-bench idle -binary=$(BIN)/strata $(BENCH_ARGS)
+
+bench: ## the Go benchmarks of all packages
+	go test -run='^$$' -bench=. -benchmem ./...
+
+locomo: tools ## recall on LoCoMo dialogues: LOCOMO_DIR=folder
+	@if [ -z "$(LOCOMO_DIR)" ]; then echo "name the folder of dialogues: make locomo LOCOMO_DIR=path"; exit 2; fi
+	$(BIN)/strata-locomo -binary=$(BIN)/strata -data="$(LOCOMO_DIR)"
+
+property: ## 10,000 generated histories and budgets: nothing over budget, no split tool pair
+	go test -count=1 -run=TestEveryContextKeepsThePromises ./internal/assembly -rapid.checks=10000
+
+figures: tools property ## every figure of the README; LOCOMO_DIR=folder for recall
+	$(BIN)/strata-bench all -binary=$(BIN)/strata -twin=$(BIN)/strata-twin -cycles=$(CYCLES) -neighbours=$(NEIGHBOURS) $(BENCH_ARGS)
+	@if [ -n "$(LOCOMO_DIR)" ]; then $(MAKE) --no-print-directory locomo; else echo "SKIP recall: LOCOMO_DIR is not set"; fi
+
+proof: ## the long proofs: 300 kills, 10,000-case properties, five minutes of each fuzz target
+	$(MAKE) bench-crash CYCLES=300
+	$(MAKE) property
+	go test -count=1 ./internal/rank ./internal/assembly -rapid.checks=10000
+	$(MAKE) fuzz FUZZTIME=5m
+
+demo: ## the offline demo
+	go run ./cmd/strata demo
+
+docker: ## the container image
+	docker build -t $(IMAGE) .
+
+clean: ## remove what was built
+	rm -rf $(BIN)
