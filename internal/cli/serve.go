@@ -6,6 +6,8 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"runtime/debug"
+	"strings"
 	"time"
 
 	"github.com/lmittmann/tint"
@@ -44,6 +46,7 @@ func (c *serveCmd) Run(r *run) error {
 	if err != nil {
 		return err
 	}
+	tuneCollector(r.env)
 	a, err := app.New(r.ctx, cfg.Config, app.Options{Log: newLog(cfg.Config, r.env), Version: version()})
 	if err != nil {
 		return fmt.Errorf("start the server: %w", err)
@@ -54,6 +57,20 @@ func (c *serveCmd) Run(r *run) error {
 	}
 	fmt.Fprintln(r.env.Stdout, "stopped: calls in flight were answered, everything acknowledged is on disk")
 	return nil
+}
+
+// collectorPercent trades memory for speed: at Go's default of 100 a busy server spent a sixth more time for each
+// Record, and an idle one holds little that could double.
+const collectorPercent = 200
+
+// tuneCollector sets the garbage collector unless the operator did.
+func tuneCollector(env Env) {
+	for _, kv := range env.Environ {
+		if strings.HasPrefix(kv, "GOGC=") {
+			return
+		}
+	}
+	debug.SetGCPercent(collectorPercent)
 }
 
 // newLog makes the log on stderr.

@@ -36,9 +36,9 @@ func Names() []string { return []string{O200K, CL100K, Chars4, Estimate} }
 func ByName(name string) (Counter, error) {
 	switch name {
 	case O200K:
-		return bpe{name: O200K, codec: o200k}, nil
+		return bpe{O200K, o200k, o200kMemo}, nil
 	case CL100K:
-		return bpe{name: CL100K, codec: cl100k}, nil
+		return bpe{CL100K, cl100k, cl100kMemo}, nil
 	case Chars4:
 		return chars4{}, nil
 	case Estimate:
@@ -123,8 +123,8 @@ func partCost(p memory.Part, c Counter) int64 {
 // CountMessage counts a message's Content by each vocabulary whose counts are stored.
 func CountMessage(m memory.Message) memory.TokenCounts {
 	return memory.TokenCounts{
-		O200K:  Content(m, bpe{name: O200K, codec: o200k}),
-		CL100K: Content(m, bpe{name: CL100K, codec: cl100k}),
+		O200K:  Content(m, bpe{O200K, o200k, o200kMemo}),
+		CL100K: Content(m, bpe{CL100K, cl100k, cl100kMemo}),
 	}
 }
 
