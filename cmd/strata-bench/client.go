@@ -43,14 +43,14 @@ func start(ctx context.Context, binary, data string) (*running, error) {
 
 // stop ends the server in order.
 func (r *running) stop() error {
-	r.conn.Close() //nolint:errcheck,gosec // the server goes away
+	r.conn.Close()
 	return r.Stop()
 }
 
 // kill ends the server without warning.
 func (r *running) kill() error {
 	err := r.Kill()
-	r.conn.Close() //nolint:errcheck,gosec // the server is gone
+	r.conn.Close()
 	return err
 }
 

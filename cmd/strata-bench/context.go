@@ -77,7 +77,7 @@ func contextFigure(ctx context.Context, o options) error {
 	return nil
 }
 
-//nolint:revive // bars says whether the workload has bars, as the table of figures does
+// contextOn measures one workload; only W has bars.
 func contextOn(ctx context.Context, o options, name string, shape workload.Shape, bars bool) error {
 	data, err := o.path("context-" + name + ".db")
 	if err != nil {

@@ -61,7 +61,7 @@ func crashLoop(ctx context.Context, o options, binary string, cycles int) (toll,
 	if err != nil {
 		return toll{}, err
 	}
-	rng := rand.New(rand.NewPCG(4, 9)) //nolint:gosec // the moments of the kills are chosen by a seed
+	rng := rand.New(rand.NewPCG(4, 9))
 	t := toll{leastRate: 1e9}
 	l := newLedger()
 	for cycle := range cycles {
@@ -102,7 +102,7 @@ func crashCycle(ctx context.Context, binary, data string, l *ledger, cycle int, 
 	err = s.Kill()
 	took := time.Since(begin)
 	wg.Wait()
-	s.conn.Close() //nolint:errcheck,gosec // the server is gone
+	s.conn.Close()
 	l.rate = float64(l.total()-before) / took.Seconds()
 	return err
 }

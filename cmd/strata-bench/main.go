@@ -54,7 +54,7 @@ func main() {
 	if err == nil {
 		return
 	}
-	fmt.Fprintln(os.Stderr, "strata-bench:", err) //nolint:errcheck // nothing else can be told
+	fmt.Fprintln(os.Stderr, "strata-bench:", err)
 	if errors.Is(err, measure.ErrShort) {
 		os.Exit(1)
 	}

@@ -57,7 +57,7 @@ func turnRequest(session string, texts [2]string) *memoryv1.RecordRequest {
 
 // turnTexts are as different as words are, so that the indexer has honest work.
 func turnTexts(n int) [2]string {
-	return [2]string{workload.Text(uint64(2*n), turnBytes/2), workload.Text(uint64(2*n+1), turnBytes/2)} //nolint:gosec // n counts up from 0
+	return [2]string{workload.Text(uint64(2*n), turnBytes/2), workload.Text(uint64(2*n+1), turnBytes/2)}
 }
 
 // manyTexts are made before a loop runs: making a text costs more than sending it.

@@ -44,7 +44,7 @@ func main() {
 	if err == nil {
 		return
 	}
-	fmt.Fprintln(os.Stderr, "strata-locomo:", err) //nolint:errcheck // nothing else can be told
+	fmt.Fprintln(os.Stderr, "strata-locomo:", err)
 	if errors.Is(err, measure.ErrShort) {
 		os.Exit(1)
 	}
@@ -95,7 +95,7 @@ func askAll(ctx context.Context, o options, dialogues []dialogue) ([]answer, err
 	if err != nil {
 		return nil, err
 	}
-	defer conn.Close() //nolint:errcheck // every reply has been read
+	defer conn.Close()
 	c := memoryv1.NewMemoryServiceClient(conn)
 	var answers []answer
 	for _, d := range dialogues {

@@ -23,7 +23,7 @@ type row struct {
 var ErrShort = errors.New("figures fall short of their bars")
 
 // Note prints a line that no bar belongs to.
-func (r *Report) Note(format string, args ...any) { fmt.Fprintf(r.Out, format+"\n", args...) } //nolint:errcheck // a report to a terminal
+func (r *Report) Note(format string, args ...any) { fmt.Fprintf(r.Out, format+"\n", args...) }
 
 // AtMost adds a duration that must not exceed its bar.
 func (r *Report) AtMost(figure string, got, bar time.Duration) {

@@ -95,7 +95,7 @@ func (s *Server) waitReady(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer conn.Close() //nolint:errcheck // nothing was written
+	defer conn.Close()
 	for {
 		r, err := healthpb.NewHealthClient(conn).Check(ctx, &healthpb.HealthCheckRequest{}, grpc.WaitForReady(true))
 		if err == nil && r.GetStatus() == healthpb.HealthCheckResponse_SERVING {
