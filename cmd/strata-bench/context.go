@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -23,7 +22,6 @@ const (
 	barContextP50  = 3 * time.Millisecond
 	barContextP99  = 10 * time.Millisecond
 	barContextCold = 150 * time.Millisecond
-	barNeighbours  = 1.20
 )
 
 // asked is what a series of BuildContext calls gave.
@@ -36,17 +34,24 @@ type asked struct {
 func ask(ctx context.Context, c memoryv1.MemoryServiceClient, shape workload.Shape, n int) (asked, error) {
 	var a asked
 	for _, q := range shape.Queries(n) {
-		r, t, err := timedContext(ctx, c, contextRequest(shape, q))
-		if err != nil {
+		if err := a.one(ctx, c, contextRequest(shape, q)); err != nil {
 			return a, err
 		}
-		reply, err := proto.MarshalOptions{Deterministic: true}.Marshal(r)
-		if err != nil {
-			return a, fmt.Errorf("encode reply: %w", err)
-		}
-		a.client, a.handler, a.replies = append(a.client, t.client), append(a.handler, t.handler), append(a.replies, reply)
 	}
 	return a, nil
+}
+
+func (a *asked) one(ctx context.Context, c memoryv1.MemoryServiceClient, req *memoryv1.BuildContextRequest) error {
+	r, t, err := timedContext(ctx, c, req)
+	if err != nil {
+		return err
+	}
+	reply, err := proto.MarshalOptions{Deterministic: true}.Marshal(r)
+	if err != nil {
+		return fmt.Errorf("encode reply: %w", err)
+	}
+	a.client, a.handler, a.replies = append(a.client, t.client), append(a.handler, t.handler), append(a.replies, reply)
+	return nil
 }
 
 func contextRequest(shape workload.Shape, query string) *memoryv1.BuildContextRequest {
@@ -134,51 +139,3 @@ func prepareFile(ctx context.Context, o options, data string, shape workload.Sha
 	return s.stop()
 }
 
-// neighboursFigure asks the same of one user alone in the file and beside many others.
-func neighboursFigure(ctx context.Context, o options) error {
-	shape := workload.W()
-	data, err := o.path("neighbours.db")
-	if err != nil {
-		return err
-	}
-	if err := prepareFile(ctx, o, data, shape); err != nil {
-		return err
-	}
-	alone, err := measured(ctx, o, data, shape)
-	if err != nil {
-		return err
-	}
-	if err := seed(ctx, o, data); err != nil {
-		return fmt.Errorf("seed other users: %w", err)
-	}
-	beside, err := measured(ctx, o, data, shape)
-	if err != nil {
-		return err
-	}
-	differ := 0
-	for i := range alone.replies {
-		if !bytes.Equal(alone.replies[i], beside.replies[i]) {
-			differ++
-		}
-	}
-	ratio := float64(beside.handler.P50()) / float64(alone.handler.P50())
-	o.report.Note("   handler p50 alone %s, beside %d messages of others %s; p99 %s, %s", measure.Millis(alone.handler.P50()),
-		o.neighbours*neighbourMessages(), measure.Millis(beside.handler.P50()), measure.Millis(alone.handler.P99()), measure.Millis(beside.handler.P99()))
-	o.report.Add(fmt.Sprintf("BuildContext on W beside %d messages of others, p50 ratio", o.neighbours*neighbourMessages()),
-		fmt.Sprintf("%.3f", ratio), fmt.Sprintf("≤ %.2f", barNeighbours), ratio <= barNeighbours)
-	o.report.Zero("BuildContext on W beside others, replies that differ", differ)
-	return nil
-}
-
-func measured(ctx context.Context, o options, data string, shape workload.Shape) (asked, error) {
-	s, err := start(ctx, o.binary, data)
-	if err != nil {
-		return asked{}, err
-	}
-	var a asked
-	if err = warm(ctx, s, shape); err == nil {
-		o.baseline()
-		a, err = ask(ctx, s, shape, o.calls)
-	}
-	return a, errors.Join(err, s.stop())
-}
