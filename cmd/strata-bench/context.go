@@ -138,4 +138,3 @@ func prepareFile(ctx context.Context, o options, data string, shape workload.Sha
 	o.report.Note("   recorded and indexed %d messages in %s", shape.Sessions*shape.Messages, time.Since(begin).Round(time.Millisecond))
 	return s.stop()
 }
-
