@@ -37,7 +37,8 @@ func workload(t testing.TB, counter string, form Render) Input {
 		m := stored(memory.Message{Role: memory.RoleUser, Name: "Ann", Parts: []memory.Part{memory.TextPart(text(i * 7))}}, int64(i+1))
 		m.CreateTime = m.CreateTime.Add(-time.Duration(i%50) * 24 * time.Hour)
 		in.Recalled = append(in.Recalled, Recalled{PlacedMessage: memory.PlacedMessage{
-			Place: memory.Place{Session: memory.SessionKey(fmt.Sprint("s", i%50)), Seq: m.Seq}, SessionID: fmt.Sprint("s", i%50), Message: m}})
+			Place: memory.Place{Session: memory.SessionKey(fmt.Sprint("s", i%50)), Seq: m.Seq}, SessionID: fmt.Sprint("s", i%50), Message: m,
+		}})
 	}
 	return in
 }

@@ -14,5 +14,5 @@ func freeBytes(dir string) (uint64, error) {
 	if err := unix.Statfs(dir, &st); err != nil {
 		return 0, fmt.Errorf("ask for free space in %s: %w", dir, err)
 	}
-	return uint64(st.Bavail) * uint64(st.Bsize), nil
+	return uint64(st.Bavail) * uint64(st.Bsize), nil //nolint:unconvert // their types differ between systems
 }

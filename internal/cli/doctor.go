@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/netip"
@@ -11,11 +12,10 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/health/grpc_health_v1"
+	reflectionv1 "google.golang.org/grpc/reflection/grpc_reflection_v1"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protodesc"
 	"google.golang.org/protobuf/types/descriptorpb"
-
-	reflectionv1 "google.golang.org/grpc/reflection/grpc_reflection_v1"
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
 	"github.com/stratamem/strata/internal/config"
@@ -140,7 +140,7 @@ func serverFile(ctx context.Context, conn *grpc.ClientConn, symbol string) (*des
 	if err != nil {
 		return nil, err
 	}
-	defer stream.CloseSend()
+	defer stream.CloseSend() //nolint:errcheck // the one question has been answered by then
 	err = stream.Send(&reflectionv1.ServerReflectionRequest{
 		MessageRequest: &reflectionv1.ServerReflectionRequest_FileContainingSymbol{FileContainingSymbol: symbol},
 	})
@@ -194,8 +194,7 @@ func checkDirectory(cfg config.Loaded) finding {
 	if err != nil {
 		return failed(err.Error(), "create "+dir+" and let the server write there, or set data")
 	}
-	probe.Close()
-	if err := os.Remove(probe.Name()); err != nil {
+	if err := errors.Join(probe.Close(), os.Remove(probe.Name())); err != nil {
 		return warn(err.Error(), "remove the file by hand")
 	}
 	return ok("%s can be written", dir)

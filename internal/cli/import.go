@@ -43,7 +43,7 @@ func (c *importCmd) Run(r *run) error {
 	if err != nil {
 		return usageError{err}
 	}
-	defer in.Close()
+	defer in.Close() //nolint:errcheck // only read
 	conn, err := r.dial()
 	if err != nil {
 		return err

@@ -46,7 +46,7 @@ func readLines(r io.Reader, f func(no int, line []byte, size int) error) error {
 				return err
 			}
 		}
-		if err != nil {
+		if errors.Is(err, io.EOF) {
 			return nil
 		}
 	}

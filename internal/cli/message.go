@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -19,7 +20,7 @@ func parseMessages(r io.Reader) ([]*memoryv1.Message, error) {
 	for {
 		var raw json.RawMessage
 		err := dec.Decode(&raw)
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return all, nil
 		}
 		if err != nil {

@@ -76,7 +76,7 @@ func tuneCollector(env Env) {
 // newLog makes the log on stderr.
 func newLog(cfg config.Config, env Env) *slog.Logger {
 	if cfg.LogFormat == "text" || cfg.LogFormat == "auto" && env.StderrTerminal {
-		return slog.New(tint.NewHandler(env.Stderr, &tint.Options{
+		return slog.New(tint.NewTextHandler(env.Stderr, &tint.Options{
 			Level: cfg.Level(), TimeFormat: time.TimeOnly, NoColor: !env.color(env.StderrTerminal).on,
 		}))
 	}

@@ -116,8 +116,10 @@ func TestLoadRefuses(t *testing.T) {
 		{"an open door without a host", "listen: :8081\n", nil, []string{"set insecure"}},
 		{"an address without a port", "listen: localhost\n", nil, []string{"such as 127.0.0.1:8081"}},
 		{"a default profile that is not there", "default-profile: brif\nprofiles: {brief: {top-k: 1}}\n", nil, []string{`no profile "brif"`, "did you mean brief?"}},
-		{"limits of a profile, all at once", "profiles: {a: {top-k: 201, min-score: .nan, recall-share: 2, budget-tokens: 0}}\n", nil,
-			[]string{"profiles.a.top-k", "from 0 to 200", "profiles.a.min-score", "profiles.a.recall-share", "profiles.a.budget-tokens"}},
+		{
+			"limits of a profile, all at once", "profiles: {a: {top-k: 201, min-score: .nan, recall-share: 2, budget-tokens: 0}}\n", nil,
+			[]string{"profiles.a.top-k", "from 0 to 200", "profiles.a.min-score", "profiles.a.recall-share", "profiles.a.budget-tokens"},
+		},
 		{"a window of no tokens", "windows: {m: {tokens: 0}}\n", nil, []string{"windows.m.tokens"}},
 	}
 	for _, c := range cases {
@@ -160,9 +162,19 @@ func TestWindowIsFoundByTheLongestName(t *testing.T) {
 		model  string
 		tokens int64
 	}{
-		{"gpt-4", 8_192}, {"gpt-4-0613", 8_192}, {"gpt-4-turbo-2024-04-09", 128_000}, {"gpt-4o-mini", 128_000}, {"gpt-4.1-nano", 1_047_576},
-		{"o1-mini-2024-09-12", 128_000}, {"claude-3-5-sonnet@20240620", 200_000}, {"claude-sonnet-4-5-20250929", 200_000}, {"gemini-2.5-flash-lite", 1_048_576},
-		{"gpt-4.5", 0}, {"gpt", 0}, {"", 0}, {"llama-3", 0},
+		{"gpt-4", 8_192},
+		{"gpt-4-0613", 8_192},
+		{"gpt-4-turbo-2024-04-09", 128_000},
+		{"gpt-4o-mini", 128_000},
+		{"gpt-4.1-nano", 1_047_576},
+		{"o1-mini-2024-09-12", 128_000},
+		{"claude-3-5-sonnet@20240620", 200_000},
+		{"claude-sonnet-4-5-20250929", 200_000},
+		{"gemini-2.5-flash-lite", 1_048_576},
+		{"gpt-4.5", 0},
+		{"gpt", 0},
+		{"", 0},
+		{"llama-3", 0},
 	}
 	for _, c := range cases {
 		t.Run(c.model, func(t *testing.T) {

@@ -30,7 +30,7 @@ type Loaded struct {
 }
 
 // Fault is one thing that is wrong with a configuration.
-type Fault struct {
+type Fault struct { //nolint:errname // a finding, of which one error joins several
 	Key    string // the setting, such as profiles.brief.top-k
 	Origin string // where it was set; "" when unknown
 	Text   string // what is wrong, the limit and the fix

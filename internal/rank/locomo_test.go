@@ -15,7 +15,6 @@ import (
 
 // dialogue is one conversation of LoCoMo as a user's index.
 type dialogue struct {
-	index     *Index
 	docs      []Doc
 	questions []question
 }

@@ -71,26 +71,41 @@ func TestFields(t *testing.T) {
 		docs          []Doc
 		want          map[string]float64
 	}{
-		{"between people a word counts in two messages on either side", "anchor", people("red", "blue", "anchor", "green", "pink", "white"),
-			map[string]float64{"s1": .3, "s2": .3, "s3": 1, "s4": .5, "s5": .5}},
+		{
+			"between people a word counts in two messages on either side", "anchor", people("red", "blue", "anchor", "green", "pink", "white"),
+			map[string]float64{"s1": .3, "s2": .3, "s3": 1, "s4": .5, "s5": .5},
+		},
 		{"a question counts in full in what the other speaker says next", "anchor", people("anchor?", "blue"), map[string]float64{"s1": 1, "s2": 1}},
-		{"a speaker's own question before counts as any message", "anchor", []Doc{doc("s", 1, user, "Ann", "anchor?"), doc("s", 2, user, "Ann", "blue")},
-			map[string]float64{"s1": 1, "s2": .5}},
+		{
+			"a speaker's own question before counts as any message", "anchor",
+			[]Doc{doc("s", 1, user, "Ann", "anchor?"), doc("s", 2, user, "Ann", "blue")},
+			map[string]float64{"s1": 1, "s2": .5},
+		},
 		{"a long neighbour is scaled down to twenty words", "anchor", people(long, "blue"), map[string]float64{"s1": 1, "s2": quantum(.25)}},
 		{"the speaker's name counts twice", "ann", people("red", "blue"), map[string]float64{"s1": 2}},
 		{"the day counts once, May included", "may", people("red", "blue"), map[string]float64{"s1": 1, "s2": 1}},
 		{"windows end with the session", "anchor", []Doc{doc("r", 1, user, "Ann", "anchor"), doc("s", 2, user, "Bob", "blue")}, map[string]float64{"r1": 1}},
-		{"with an assistant only the reply counts on the user's message", "anchor",
+		{
+			"with an assistant only the reply counts on the user's message", "anchor",
 			[]Doc{doc("s", 1, user, "", "red"), doc("s", 2, assistant, "", "blue"), doc("s", 3, user, "", "pink"), doc("s", 4, assistant, "", "anchor"), doc("s", 5, user, "", "white")},
-			map[string]float64{"s3": quantum(.3), "s4": 1}},
-		{"a reply after empty tool calls still counts", "anchor",
+			map[string]float64{"s3": quantum(.3), "s4": 1},
+		},
+		{
+			"a reply after empty tool calls still counts", "anchor",
 			[]Doc{doc("s", 1, user, "", "red"), doc("s", 2, assistant, "", ""), doc("s", 3, assistant, "", ""), doc("s", 4, assistant, "", "anchor"), doc("s", 5, assistant, "", "anchor")},
-			map[string]float64{"s1": quantum(.3), "s4": 1, "s5": 1}},
-		{"a reply to a later message does not count on an earlier one", "anchor",
-			[]Doc{doc("s", 1, user, "", "red"), doc("s", 2, user, "", "pink"), doc("s", 3, assistant, "", "anchor")}, map[string]float64{"s2": quantum(.3), "s3": 1}},
+			map[string]float64{"s1": quantum(.3), "s4": 1, "s5": 1},
+		},
+		{
+			"a reply to a later message does not count on an earlier one", "anchor",
+			[]Doc{doc("s", 1, user, "", "red"), doc("s", 2, user, "", "pink"), doc("s", 3, assistant, "", "anchor")},
+			map[string]float64{"s2": quantum(.3), "s3": 1},
+		},
 		{"with an assistant neither name nor day counts", "ann", []Doc{doc("s", 1, user, "Ann", "red"), doc("s", 2, assistant, "", "blue")}, map[string]float64{}},
-		{"a user without a name is no person, but a neighbour to persons", "anchor", []Doc{doc("s", 1, user, "Ann", "anchor"), doc("s", 2, user, "", "red"), doc("s", 3, user, "Bob", "blue")},
-			map[string]float64{"s1": 1, "s3": .5}},
+		{
+			"a user without a name is no person, but a neighbour to persons", "anchor",
+			[]Doc{doc("s", 1, user, "Ann", "anchor"), doc("s", 2, user, "", "red"), doc("s", 3, user, "Bob", "blue")},
+			map[string]float64{"s1": 1, "s3": .5},
+		},
 		{"neighbours' words reach every passage of a long message", "anchor", people("anchor", strings.Repeat("red wall. ", 200)), map[string]float64{"s1": 1, "s2": .5}},
 	} {
 		t.Run(c.promise, func(t *testing.T) {

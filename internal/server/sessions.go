@@ -3,7 +3,6 @@ package server
 import (
 	"context"
 	"encoding/binary"
-	"encoding/json"
 	"slices"
 	"strings"
 	"time"
@@ -146,7 +145,7 @@ func masked[T any](mask map[string]bool, name string, v T) *T {
 func sessionProto(s memory.Session) *memoryv1.Session {
 	return &memoryv1.Session{
 		UserId: s.Ref.UserID, SessionId: s.Ref.SessionID, Title: s.Title, Metadata: structProto(s.Metadata), Profile: s.Profile,
-		State: structProto(json.RawMessage(s.State)), StateRevision: s.StateRevision, LastTurnNo: s.LastTurnNo, LastSeq: s.LastSeq,
+		State: structProto(s.State), StateRevision: s.StateRevision, LastTurnNo: s.LastTurnNo, LastSeq: s.LastSeq,
 		CreateTime: timeProto(s.CreateTime), UpdateTime: timeProto(s.UpdateTime), Etag: s.ETag,
 	}
 }

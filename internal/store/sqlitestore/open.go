@@ -116,7 +116,7 @@ func prepareFile(path string, log *slog.Logger) error {
 	if err != nil {
 		return fmt.Errorf("open data file %s: %w", path, err)
 	}
-	defer c.close()
+	defer c.close() //nolint:errcheck // nothing was written
 	if err := checkVersion(c); err != nil {
 		return err
 	}
@@ -132,7 +132,7 @@ func checkHeader(path string) error {
 	if err != nil {
 		return notWritable(path, err)
 	}
-	defer f.Close()
+	defer f.Close() //nolint:errcheck // nothing was written
 	if st, err := f.Stat(); err != nil || !st.Mode().IsRegular() {
 		return errors.Join(fmt.Errorf("data file %s is not a regular file: name another", path), err)
 	}

@@ -2,7 +2,6 @@ package sqlitestore
 
 import (
 	"context"
-	"encoding/json"
 	"strconv"
 
 	"github.com/stratamem/strata/internal/memory"
@@ -117,7 +116,7 @@ func changeHead(c *conn, sid int64, was memory.Session, u store.SessionUpdate) e
 	title, profile, metadata := was.Title, was.Profile, was.Metadata
 	set(&title, u.Title)
 	set(&profile, u.Profile)
-	set(&metadata, (*json.RawMessage)(u.Metadata))
+	set(&metadata, u.Metadata)
 	sameMetadata := string(metadata) == string(was.Metadata)
 	if title == was.Title && profile == was.Profile && sameMetadata {
 		return nil

@@ -73,7 +73,7 @@ func testMessageIDs(t *testing.T, open Open[Turns]) {
 			TurnNo: 2, MessageIDs: []string{"a-1", "b-1", "a-2"}, FirstSeq: 3, LastSeq: 3, Deduplicated: []string{"a-1", "a-2"},
 		})
 		got := all(t, s, ref)
-		wantEqual(t, ids(t, got, 1), []string{"a-1", "a-2", "b-1"})
+		wantEqual(t, ids(t, got), []string{"a-1", "a-2", "b-1"})
 		wantEqual(t, got[0].Pinned, false)
 	})
 	t.Run("Append must refuse the call with MESSAGE_ID_REUSED when an id is known with another BodyDigest", func(t *testing.T) {
@@ -82,7 +82,7 @@ func testMessageIDs(t *testing.T, open Open[Turns]) {
 		_, err := s.Append(t.Context(), turn(ref, say("new", memory.RoleUser, "w"), say("a-1", memory.RoleUser, "changed")))
 		wantReason(t, err, memory.ReasonMessageIDReused)
 		wantEqual(t, metadata(err)["message_id"], "a-1")
-		wantEqual(t, ids(t, all(t, s, ref), 1), []string{"a-1"})
+		wantEqual(t, ids(t, all(t, s, ref)), []string{"a-1"})
 	})
 	t.Run("an id that stands twice in one call is stored once", func(t *testing.T) {
 		s, ref := open(t), alice.Session("s")
@@ -106,7 +106,7 @@ func testMessageIDs(t *testing.T, open Open[Turns]) {
 			res := mustAppend(t, s, request(id, id, turn(ref, say(id, memory.RoleUser, id))))
 			wantEqual(t, res.LastSeq, int64(i+1))
 		}
-		wantEqual(t, ids(t, all(t, s, ref), 1), hostile())
+		wantEqual(t, ids(t, all(t, s, ref)), hostile())
 	})
 }
 

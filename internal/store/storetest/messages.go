@@ -66,8 +66,16 @@ func testMessagesAt(t *testing.T, s store.Truth) {
 	one, two := mustSession(t, s, alice.Session("s")).Key, mustSession(t, s, alice.Session("t")).Key
 	foreign := mustSession(t, s, bob.Session("s")).Key
 	places := []memory.Place{
-		{Session: one, Seq: 3}, {Session: foreign, Seq: 1}, {Session: two, Seq: 1}, {Session: one, Seq: 0}, {Session: one, Seq: -1},
-		{Session: one, Seq: 1}, {Session: one, Seq: 4}, {Session: one, Seq: 1<<32 + 1}, {Session: "' OR 1=1", Seq: 1}, {Session: "", Seq: 1},
+		{Session: one, Seq: 3},
+		{Session: foreign, Seq: 1},
+		{Session: two, Seq: 1},
+		{Session: one, Seq: 0},
+		{Session: one, Seq: -1},
+		{Session: one, Seq: 1},
+		{Session: one, Seq: 4},
+		{Session: one, Seq: 1<<32 + 1},
+		{Session: "' OR 1=1", Seq: 1},
+		{Session: "", Seq: 1},
 	}
 	got, err := s.MessagesAt(t.Context(), alice, places)
 	if err != nil {

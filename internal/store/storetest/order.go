@@ -82,5 +82,5 @@ func checkOrder(t *testing.T, got []memory.Message, acknowledged []store.AppendR
 		next = r.LastSeq + 1
 		want = append(want, r.MessageIDs...)
 	}
-	wantEqual(t, ids(t, got, 1), want)
+	wantEqual(t, ids(t, got), want)
 }

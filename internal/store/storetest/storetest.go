@@ -142,23 +142,15 @@ func all(t *testing.T, s Turns, ref memory.SessionRef) []memory.Message {
 	return got
 }
 
-// ids returns the messages' ids in order, and fails when their seqs are not from..from+n-1.
-func ids(t *testing.T, messages []memory.Message, from int64) []string {
+// ids returns the messages' ids in order, and fails when their seqs are not 1..n.
+func ids(t *testing.T, messages []memory.Message) []string {
 	t.Helper()
 	out := make([]string, len(messages))
 	for i, m := range messages {
 		out[i] = m.ID
-		if want := from + int64(i); m.Seq != want {
+		if want := int64(i) + 1; m.Seq != want {
 			t.Errorf("message %s has seq %d, want %d", m.ID, m.Seq, want)
 		}
-	}
-	return out
-}
-
-func idsOf(messages []store.NewMessage) []string {
-	out := make([]string, len(messages))
-	for i, m := range messages {
-		out[i] = m.ID
 	}
 	return out
 }
