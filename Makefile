@@ -50,6 +50,7 @@ verify: ## what is committed is formatted, generated and linted
 		after="$$(git diff -- api; git ls-files -o --exclude-standard -- api)"; \
 		if [ "$$before" != "$$after" ]; then echo "api/ is not what proto/ generates: run make generate and commit it"; git diff --stat -- api; exit 1; fi
 	$(MAKE) --no-print-directory lint
+	go vet -tags=sabotage ./internal/measure/...
 
 fuzz: ## every fuzz target for FUZZTIME (30s)
 	@for t in $(FUZZ); do echo "fuzz $$t for $(FUZZTIME)"; go test -run='^$$' -fuzz="^$${t#*:}$$" -fuzztime=$(FUZZTIME) ./"$${t%%:*}"; done

@@ -52,7 +52,7 @@ func run(ctx context.Context, args []string) error {
 	}
 	indexer := jobs.NewIndexer(jobs.IndexerOptions{Store: st, Log: log})
 	svc := service.New(service.Options{
-		Store: newHasty(ctx, st), Lexicon: lexicon, Indexer: indexer, Now: time.Now, Log: log,
+		Store: newHasty(ctx, st), Lexicon: lexicon, Indexer: indexer, Now: time.Now,
 		Policies: policy.Policies{Profiles: map[string]policy.Profile{"default": {BudgetTokens: 8000}}, Default: "default"},
 		NewID:    func() string { return uuid.Must(uuid.NewV7()).String() },
 	})
