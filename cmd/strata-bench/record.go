@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+	"golang.org/x/sys/unix"
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
 	"github.com/stratamem/strata/internal/measure"
@@ -132,7 +133,7 @@ func openLoop(ctx context.Context, first int, call func(context.Context, int) er
 	g, ctx := errgroup.WithContext(ctx)
 	for i := range samples {
 		intended := begin.Add(time.Duration(i) * time.Second / openRate)
-		time.Sleep(time.Until(intended))
+		sleepUntil(intended)
 		g.Go(func() error {
 			err := call(ctx, first+i)
 			samples[i] = time.Since(intended)
@@ -140,6 +141,17 @@ func openLoop(ctx context.Context, first int, call func(context.Context, int) er
 		})
 	}
 	return samples, g.Wait()
+}
+
+// sleepUntil waits in the kernel: the Go runtime's own timers wake an idle process up to a millisecond late, which
+// would be most of what is measured.
+func sleepUntil(t time.Time) {
+	for d := time.Until(t); d > 0; d = time.Until(t) {
+		ts := unix.NsecToTimespec(int64(d))
+		if err := unix.Nanosleep(&ts, nil); err != nil && !errors.Is(err, unix.EINTR) {
+			time.Sleep(d)
+		}
+	}
 }
 
 // bareClosed is how many bare inserts a second one client makes: SQLite has one writer, more clients only queue.
