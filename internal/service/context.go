@@ -122,7 +122,7 @@ func (s *Service) tail(ctx context.Context, session memory.Session, r policy.Res
 	}
 	messages, err := s.store.Messages(ctx, store.MessageQuery{
 		Ref: session.Ref, Before: session.LastSeq + 1, NewestFirst: true, Limit: maxTail,
-		MaxTokens: max(r.Available, 1), MinMessages: r.RecentN,
+		MaxTokens: max(r.Available*slack(r.Counter), 1), MinMessages: r.RecentN,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read latest messages: %w", err)
@@ -186,20 +186,29 @@ func cut(h rank.Hit) assembly.Span {
 	return assembly.Span(h.Passage)
 }
 
+// slack is how many o200k tokens of stored counts may come to one token of the counter: four characters are one
+// token of chars_4, and may be four of o200k in scripts without blanks. The other counters count about as much, or more.
+func slack(counter string) int64 {
+	if counter == tokens.Chars4 {
+		return 4
+	}
+	return 1
+}
+
 // Least tokens that a recalled line takes beside its words, and most bytes of words in a token: with them worthReading
-// reads a few hits too many rather than one too few.
+// reads some hits too many rather than one too few.
 const (
 	leastLineTokens = 6
-	mostTokenBytes  = 6
+	mostTokenBytes  = 8
 )
 
 // worthReading answers the hits that could find room: those whose least tokens fit what the budget leaves to recall.
 func worthReading(g gathered, r policy.Resolved) []rank.Hit {
 	room := r.Available
 	if r.Recent {
-		room -= tailTokens(g.tail)
+		room -= tailTokens(g.tail) / slack(r.Counter)
 	}
-	room = max(room, int64(r.RecallShare*float64(r.Available)))
+	room = max(room, int64(r.RecallShare*float64(r.Available))) * slack(r.Counter)
 	for i, h := range g.found.Hits {
 		if room <= 0 {
 			return g.found.Hits[:i]
