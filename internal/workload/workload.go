@@ -39,10 +39,10 @@ type Shape struct {
 // chats its widest windows, so they are its dearest.
 func W() Shape { return Shape{Seed: 1, Sessions: 50, Messages: 200, MedianWords: 25} }
 
-// W2 is the workload of an agent with long answers: 20 sessions of 500 messages, every other one a reply of median 350
-// words. A made-up word takes 2 to 3 tokens of o200k_base, so that is about 900 tokens.
+// W2 is the workload of an agent with long answers: 20 sessions of 500 messages, every other one a reply of median 327
+// words. A made-up word takes 2.75 tokens of o200k_base with its punctuation, so that is a median of 900 tokens.
 func W2() Shape {
-	return Shape{Seed: 2, Sessions: 20, Messages: 500, MedianWords: 25, AssistantWords: 350}
+	return Shape{Seed: 2, Sessions: 20, Messages: 500, MedianWords: 25, AssistantWords: 327}
 }
 
 // Neighbour is the i-th of many other users: one session of 30 messages.
