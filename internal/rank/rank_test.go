@@ -501,3 +501,25 @@ func BenchmarkAddOneTo10k(b *testing.B) {
 		x.Add(d)
 	}
 }
+
+func TestLongQueries(t *testing.T) {
+	t.Run("of more than MaxQueryTerms distinct terms the rarest count", func(t *testing.T) {
+		x := NewIndex()
+		for i := range 20 {
+			words := "common " + fmt.Sprint("w", i)
+			x.Add(Analyze(memory.PlacedMessage{
+				Place:   memory.Place{Session: "s", Seq: int64(i + 1)},
+				Message: memory.Message{Role: memory.RoleUser, Parts: []memory.Part{memory.TextPart(words)}},
+			}))
+		}
+		terms := []string{"common"}
+		for i := range MaxQueryTerms - 1 {
+			terms = append(terms, fmt.Sprint("never", i))
+		}
+		terms = append(terms, "w7", "w8")
+		hits := x.Search(Query{Terms: terms, Limit: 2}).Hits
+		if len(hits) != 2 || hits[0].Seq+hits[1].Seq != 8+9 {
+			t.Errorf("hits %+v", hits)
+		}
+	})
+}

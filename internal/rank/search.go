@@ -50,7 +50,7 @@ func (f *bm25) score(k kindNo, idf, tf, length float64) float64 {
 func (x *Index) Search(q Query) Result {
 	s := x.scratch.Get().(*scratch)
 	s.grow(len(x.passMessage), len(x.messages))
-	terms := distinctTerms(q.Terms)
+	terms := x.queryTerms(q.Terms)
 	idfs := make([]float64, len(terms))
 	formula := x.formula()
 	total := 0.0
@@ -72,14 +72,38 @@ func (x *Index) Search(q Query) Result {
 	return result
 }
 
-func distinctTerms(terms []string) []string {
+// MaxQueryTerms is how many distinct terms of a query count: the rarest of the user's words. A question has a dozen; a
+// pasted page must not hold a core for seconds.
+const MaxQueryTerms = 256
+
+// queryTerms answers the distinct terms that count, in the order of the query.
+func (x *Index) queryTerms(terms []string) []string {
+	seen := make(map[string]bool, len(terms))
 	out := make([]string, 0, len(terms))
 	for _, t := range terms {
-		if !slices.Contains(out, t) {
+		if !seen[t] {
+			seen[t] = true
 			out = append(out, t)
 		}
 	}
-	return out
+	if len(out) <= MaxQueryTerms {
+		return out
+	}
+	rarest := slices.Clone(out)
+	slices.SortStableFunc(rarest, func(a, b string) int { return cmp.Compare(x.rarity(a), x.rarity(b)) })
+	for _, t := range rarest[MaxQueryTerms:] {
+		delete(seen, t)
+	}
+	return slices.DeleteFunc(out, func(t string) bool { return !seen[t] })
+}
+
+// rarity is how often a term was said; one that never was cannot match and comes last.
+func (x *Index) rarity(term string) int {
+	no, ok := x.termNo[term]
+	if !ok {
+		return math.MaxInt
+	}
+	return len(x.postings[no])
 }
 
 func (s *scratch) grow(passages, messages int) {
