@@ -29,7 +29,7 @@ func MergeState(state, patch json.RawMessage) (json.RawMessage, error) {
 	if len(merged) == 0 {
 		return nil, nil
 	}
-	out, err := json.Marshal(merged)
+	out, err := EncodeJSON(merged)
 	if err != nil {
 		return nil, fmt.Errorf("encode session state: %w", err)
 	}
@@ -37,4 +37,16 @@ func MergeState(state, patch json.RawMessage) (json.RawMessage, error) {
 		return nil, InvalidField("state_patch", "the session's state would take %d bytes as JSON; the limit is %d: delete keys with null", len(out), MaxStateBytes)
 	}
 	return out, nil
+}
+
+// EncodeJSON encodes v compactly with sorted keys, and leaves <, > and & as they are: the JSON is counted and shown to
+// models, not to browsers.
+func EncodeJSON(v any) (json.RawMessage, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }

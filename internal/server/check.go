@@ -22,7 +22,6 @@ const (
 	maxMessageBytes = 1 << 20
 	maxRecordBytes  = 2 << 20
 	maxParts        = 256
-	maxPartDepth    = 3
 	maxTags         = 32
 	maxTagBytes     = 64
 	maxObjectBytes  = 16 << 10
@@ -74,13 +73,22 @@ func (c *checker) id(field, s string) string {
 	return c.label(field, s)
 }
 
-// label checks an optional id or name.
+// label checks an optional id.
 func (c *checker) label(field, s string) string {
-	if len(s) > maxID {
-		c.fault(field, "has %d bytes; the limit is %d", len(s), maxID)
-	}
-	if at := strings.IndexFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }); at >= 0 {
-		c.fault(field, "has a character at byte %d that is not printable; leave out control and invisible characters", at)
+	return c.printable(field, s, isPrintable)
+}
+
+// name checks an optional name for people, in which emoji may be joined.
+func (c *checker) name(field, s string) string {
+	return c.printable(field, s, func(s string) bool { return isPrintable(strings.ReplaceAll(s, zeroWidthJoiner, "")) })
+}
+
+const zeroWidthJoiner = "\u200d"
+
+func (c *checker) printable(field, s string, ok func(string) bool) string {
+	c.bytes(field, len(s), maxID)
+	if !ok(s) {
+		c.fault(field, "has a character that is not printable; leave out control and invisible characters")
 	}
 	return s
 }
@@ -144,7 +152,7 @@ func (c *checker) object(field string, s *structpb.Struct, limit int) json.RawMe
 	if len(c.faults) > before {
 		return nil
 	}
-	out, err := json.Marshal(s.AsMap())
+	out, err := memory.EncodeJSON(s.AsMap())
 	if err != nil {
 		c.fault(field, "cannot be written as JSON")
 		return nil

@@ -3,6 +3,8 @@ package server
 import (
 	"context"
 
+	"google.golang.org/protobuf/proto"
+
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
 	"github.com/stratamem/strata/internal/service"
 	"github.com/stratamem/strata/internal/tokens"
@@ -34,11 +36,11 @@ func countParams(req *memoryv1.CountTokensRequest) (service.CountParams, error) 
 		Model: c.label("model", req.GetModel()), Counter: c.counter("counter", req.GetCounter()),
 	}
 	c.count("texts", len(p.Texts), maxMessages)
-	size := 0
+	size := proto.Size(&memoryv1.CountTokensRequest{Messages: req.GetMessages()})
 	for _, t := range p.Texts {
 		size += len(t)
 	}
-	c.bytes("texts", size, maxRecordBytes)
+	c.bytes("texts", size, maxRecordBytes) // messages included
 	return p, c.err()
 }
 

@@ -38,7 +38,7 @@ func (c *checker) message(path string, in *memoryv1.Message) memory.Message {
 		c.fault(path+".role", "is %v; it must be system, developer, user, assistant or tool", in.GetRole())
 	}
 	m := memory.Message{
-		ID: c.label(path+".id", in.GetId()), Role: role, Name: c.label(path+".name", in.GetName()),
+		ID: c.label(path+".id", in.GetId()), Role: role, Name: c.name(path+".name", in.GetName()),
 		Parts: c.content(path, in), Tags: c.tags(path+".tags", in.GetTags()),
 		Metadata:   c.object(path+".metadata", in.GetMetadata(), maxObjectBytes),
 		CreateTime: c.time(path+".create_time", in.GetCreateTime()), Pinned: in.GetPinned(),
@@ -87,23 +87,19 @@ func (c *checker) content(path string, in *memoryv1.Message) []memory.Part {
 	case len(in.GetParts()) == 0:
 		c.fault(path, "is empty; set text or at least one part")
 	}
-	return c.parts(path+".parts", in.GetParts(), 1)
+	return c.parts(path+".parts", in.GetParts())
 }
 
-func (c *checker) parts(field string, in []*memoryv1.Part, depth int) []memory.Part {
+func (c *checker) parts(field string, in []*memoryv1.Part) []memory.Part {
 	c.count(field, len(in), maxParts)
-	if depth > maxPartDepth {
-		c.fault(field, "is nested deeper than %d levels", maxPartDepth)
-		return nil
-	}
 	var out []memory.Part
 	for i, p := range in {
-		out = append(out, c.part(fmt.Sprintf("%s[%d]", field, i), p, depth))
+		out = append(out, c.part(fmt.Sprintf("%s[%d]", field, i), p))
 	}
 	return out
 }
 
-func (c *checker) part(path string, in *memoryv1.Part, depth int) memory.Part {
+func (c *checker) part(path string, in *memoryv1.Part) memory.Part {
 	switch k := in.GetKind().(type) {
 	case *memoryv1.Part_Text:
 		if k.Text.GetText() == "" {
@@ -116,7 +112,7 @@ func (c *checker) part(path string, in *memoryv1.Part, depth int) memory.Part {
 	case *memoryv1.Part_ToolCall:
 		return c.toolCall(path+".tool_call", k.ToolCall)
 	case *memoryv1.Part_ToolResult:
-		return c.toolResult(path+".tool_result", k.ToolResult, depth)
+		return c.toolResult(path+".tool_result", k.ToolResult)
 	case *memoryv1.Part_Blob:
 		return c.blob(path+".blob", k.Blob)
 	case *memoryv1.Part_Uri:
@@ -135,17 +131,23 @@ func (c *checker) toolCall(path string, in *memoryv1.ToolCall) memory.Part {
 	}
 }
 
-func (c *checker) toolResult(path string, in *memoryv1.ToolResult, depth int) memory.Part {
-	for i, p := range in.GetParts() {
-		switch p.GetKind().(type) {
-		case *memoryv1.Part_ToolCall, *memoryv1.Part_ToolResult, *memoryv1.Part_Reasoning:
-			c.fault(fmt.Sprintf("%s.parts[%d]", path, i), "is of a kind that a result cannot hold; use text, blob, uri or opaque")
-		}
-	}
+func (c *checker) toolResult(path string, in *memoryv1.ToolResult) memory.Part {
 	return memory.Part{
 		Kind: memory.PartToolResult, CallID: c.id(path+".call_id", in.GetCallId()),
-		Parts: c.parts(path+".parts", in.GetParts(), depth+1), IsError: in.GetIsError(),
+		Parts: c.results(path+".parts", in.GetParts()), IsError: in.GetIsError(),
 	}
+}
+
+// results are the parts of a tool's answer. They cannot hold calls or results again, so nothing nests deeper.
+func (c *checker) results(field string, in []*memoryv1.Part) []memory.Part {
+	for i, p := range in {
+		switch p.GetKind().(type) {
+		case *memoryv1.Part_ToolCall, *memoryv1.Part_ToolResult, *memoryv1.Part_Reasoning:
+			c.fault(fmt.Sprintf("%s[%d]", field, i), "is of a kind that a result cannot hold; use text, blob, uri or opaque")
+			return nil
+		}
+	}
+	return c.parts(field, in)
 }
 
 func (c *checker) blob(path string, in *memoryv1.Blob) memory.Part {

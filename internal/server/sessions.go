@@ -102,7 +102,7 @@ func sessionUpdate(ctx context.Context, req *memoryv1.UpdateSessionRequest) (sto
 	}
 	set := map[string]bool{"title": in.GetTitle() != "", "metadata": in.GetMetadata() != nil, "profile": in.GetProfile() != ""}
 	mask := c.mask(req.GetUpdateMask(), set)
-	title := c.label("session.title", in.GetTitle())
+	title := c.name("session.title", in.GetTitle())
 	metadata := c.object("session.metadata", in.GetMetadata(), maxObjectBytes)
 	profile := c.label("session.profile", in.GetProfile())
 	u.Title, u.Metadata, u.Profile = masked(mask, "title", title), masked(mask, "metadata", metadata), masked(mask, "profile", profile)

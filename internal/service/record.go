@@ -2,7 +2,6 @@ package service
 
 import (
 	"context"
-	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"time"
@@ -80,19 +79,6 @@ func (s *Service) complete(m memory.Message, extract memory.ExtractMode, now tim
 	return m
 }
 
-// requestDigest covers the whole request as it was received, so that a request id cannot be used for another one.
-func requestDigest(p RecordParams) (memory.Digest, error) {
-	if p.RequestID == "" {
-		return memory.Digest{}, nil
-	}
-	p.RequestID = ""
-	body, err := json.Marshal(p)
-	if err != nil {
-		return memory.Digest{}, fmt.Errorf("encode request: %w", err)
-	}
-	return sha256.Sum256(body), nil
-}
-
 // findings says what is odd about the tool calls and results of new messages.
 func (s *Service) findings(ctx context.Context, ref memory.SessionRef, messages []store.NewMessage) ([]memory.Finding, error) {
 	var ids []string
@@ -116,7 +102,12 @@ func toolFindings(messages []store.NewMessage, known []string) []memory.Finding 
 		calls[id] = true
 	}
 	var found []memory.Finding
+	seen := map[string]bool{}
 	for _, m := range messages {
+		if seen[m.ID] { // sent twice in one call: it is stored once
+			continue
+		}
+		seen[m.ID] = true
 		for _, p := range m.Parts {
 			finding := memory.Finding{MessageID: m.ID, CallID: p.CallID}
 			switch {
@@ -124,7 +115,7 @@ func toolFindings(messages []store.NewMessage, known []string) []memory.Finding 
 				finding.Kind = memory.FindingOrphanToolResult
 			case p.Kind == memory.PartToolCall && calls[p.CallID]:
 				finding.Kind = memory.FindingDuplicateToolCall
-			case p.Kind == memory.PartToolCall && !json.Valid([]byte(p.Arguments)):
+			case p.Kind == memory.PartToolCall && p.Arguments != "" && !json.Valid([]byte(p.Arguments)):
 				finding.Kind = memory.FindingArgumentsNotJSON
 			}
 			if p.Kind == memory.PartToolCall {

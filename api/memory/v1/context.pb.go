@@ -1038,9 +1038,9 @@ type Coverage struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Messages up to this seq stand in a summary; 0 without one.
 	SummaryThrough int64 `protobuf:"varint,1,opt,name=summary_through,json=summaryThrough,proto3" json:"summary_through,omitempty"`
-	// Messages from this seq to the head are in the context verbatim; last seq + 1 when none is.
+	// Messages from this seq to the head are in the context verbatim, but for gaps; last seq + 1 when none is.
 	RawFrom int64 `protobuf:"varint,2,opt,name=raw_from,json=rawFrom,proto3" json:"raw_from,omitempty"`
-	// Spans of the session that are in neither.
+	// Spans of the session that stand neither in a summary nor verbatim. Parts of them may be recalled.
 	Gaps          []*SeqRange `protobuf:"bytes,3,rep,name=gaps,proto3" json:"gaps,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1157,7 +1157,8 @@ type Watermarks struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The last recorded seq.
 	Recorded int64 `protobuf:"varint,1,opt,name=recorded,proto3" json:"recorded,omitempty"`
-	// Indexed for recall up to this seq. Later messages are found all the same, by analysing them at read time.
+	// Indexed for recall up to this seq. Later messages are found all the same, by analysing up to 2,000 of the user's at
+	// read time; beyond that the reply is degraded.
 	Indexed       int64 `protobuf:"varint,2,opt,name=indexed,proto3" json:"indexed,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -21,8 +21,9 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// ErrorReason is the reason in the google.rpc.ErrorInfo that every error carries, without its prefix, such as
-// SESSION_NOT_FOUND. The ErrorInfo's domain is "strata"; every variable of the message stands in its metadata.
+// ErrorReason is the reason in the google.rpc.ErrorInfo of an error, without its prefix, such as SESSION_NOT_FOUND. The
+// ErrorInfo's domain is "strata"; every variable of the message stands in its metadata. CANCELLED and
+// DEADLINE_EXCEEDED carry none, nor does what gRPC itself refuses, such as a request above 8 MiB.
 type ErrorReason int32
 
 const (

@@ -21,7 +21,7 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// CountTokensRequest is what to count; at most 2 MiB in all.
+// CountTokensRequest is what to count; at most 2 MiB in all, and 1 MiB a message.
 type CountTokensRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The messages, at most 1,000.

@@ -99,7 +99,7 @@ type RecordRequest struct {
 	ExpectedLastSeq *int64 `protobuf:"varint,6,opt,name=expected_last_seq,json=expectedLastSeq,proto3,oneof" json:"expected_last_seq,omitempty"`
 	// For messages that do not say themselves whether facts may be learnt from them.
 	Extract ExtractMode `protobuf:"varint,7,opt,name=extract,proto3,enum=memory.v1.ExtractMode" json:"extract,omitempty"`
-	// The policy profile of a new session; ignored for an existing one.
+	// The policy profile of a new session, at most 255 bytes and known to the server; ignored for an existing one.
 	Profile       string `protobuf:"bytes,8,opt,name=profile,proto3" json:"profile,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -380,26 +380,27 @@ type BuildContextRequest struct {
 	UserId string `protobuf:"bytes,1,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
 	// The session the agent is in. Required.
 	SessionId string `protobuf:"bytes,2,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
-	// What to look for in memory, at most 64 KiB; the text of the last pending, else the last recorded, message of a
-	// user when empty.
+	// What to look for in memory, at most 64 KiB; the first 64 KiB of the last pending, else the last recorded, message of
+	// a user when empty. Of more than 256 distinct words the rarest count.
 	Query string `protobuf:"bytes,3,opt,name=query,proto3" json:"query,omitempty"`
 	// Messages that are not recorded yet, appended verbatim after the recent ones; at most 100 and 1 MiB.
 	Pending []*Message `protobuf:"bytes,4,rep,name=pending,proto3" json:"pending,omitempty"`
 	// The instructions to begin with, at most 256 KiB; never stored or logged.
 	Instructions string `protobuf:"bytes,5,opt,name=instructions,proto3" json:"instructions,omitempty"`
-	// The policy profile; the session's, else the server's default, when empty.
+	// The policy profile, at most 255 bytes; the session's, else the server's default, when empty.
 	Profile string `protobuf:"bytes,6,opt,name=profile,proto3" json:"profile,omitempty"`
 	// Changes to the profile for this call.
 	Overrides *ContextOverrides `protobuf:"bytes,7,opt,name=overrides,proto3" json:"overrides,omitempty"`
 	// The form of the reply.
 	Render Render `protobuf:"varint,8,opt,name=render,proto3,enum=memory.v1.Render" json:"render,omitempty"`
-	// The model the context is for: gives its window and token counter. Optional.
+	// The model the context is for, at most 255 bytes: gives its window and token counter. Optional.
 	Model string `protobuf:"bytes,9,opt,name=model,proto3" json:"model,omitempty"`
-	// Tokens to keep free for the model's answer.
+	// Tokens to keep free for the model's answer, 0 to 10,000,000.
 	ReserveOutputTokens int64 `protobuf:"varint,10,opt,name=reserve_output_tokens,json=reserveOutputTokens,proto3" json:"reserve_output_tokens,omitempty"`
-	// Tokens that the caller's tool schemas take.
+	// Tokens that the caller's tool schemas take, 0 to 10,000,000.
 	ToolSchemaTokens int64 `protobuf:"varint,11,opt,name=tool_schema_tokens,json=toolSchemaTokens,proto3" json:"tool_schema_tokens,omitempty"`
-	// The time that relative times count from; the server's clock when not set. Equal bytes hold at an equal as_of.
+	// The time that relative times count from, in the years 1970 to 9999; the server's clock when not set. Equal bytes hold
+	// at an equal as_of.
 	AsOf *timestamppb.Timestamp `protobuf:"bytes,12,opt,name=as_of,json=asOf,proto3" json:"as_of,omitempty"`
 	// Whether to say how each recalled message was found.
 	Explain       bool `protobuf:"varint,13,opt,name=explain,proto3" json:"explain,omitempty"`
@@ -1136,13 +1137,13 @@ type SearchMessagesRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The user. Required.
 	UserId string `protobuf:"bytes,1,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
-	// What to look for, at most 64 KiB. Required.
+	// What to look for, at most 64 KiB. Required. Of more than 256 distinct words the rarest count.
 	Query string `protobuf:"bytes,2,opt,name=query,proto3" json:"query,omitempty"`
 	// Only messages of these sessions, at most 100; all of the user's when empty.
 	SessionIds []string `protobuf:"bytes,3,rep,name=session_ids,json=sessionIds,proto3" json:"session_ids,omitempty"`
-	// Only messages created at or after this time.
+	// Only messages created at or after this time, in the years 1970 to 9999.
 	StartTime *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=start_time,json=startTime,proto3" json:"start_time,omitempty"`
-	// Only messages created before this time.
+	// Only messages created before this time, which must be after start_time.
 	EndTime *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=end_time,json=endTime,proto3" json:"end_time,omitempty"`
 	// The most hits to return: 20 when 0, at most 200.
 	PageSize int32 `protobuf:"varint,6,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`

@@ -36,7 +36,9 @@ const (
 // MemoryService records what an agent and its user say and builds the context of the next turn.
 //
 // User and session ids are opaque: 1 to 255 bytes of printable UTF-8, compared byte by byte. The tenant comes from
-// the caller's credential, never from a field. Every error carries an ErrorInfo whose reason is an ErrorReason.
+// the caller's credential, never from a field. An error carries an ErrorInfo whose reason is an ErrorReason. A JSON
+// object (metadata, state) is at most 32 levels deep and has printable keys and finite numbers; a number is a double.
+// A call may take as long as the server's request timeout allows, 10 s unless it is set, or the client's deadline.
 type MemoryServiceClient interface {
 	// Record appends messages and a change of state to a session, which it creates when needed, as one turn. It
 	// returns when the turn is on disk. Safe to repeat: see request_id and Message.id.
@@ -153,7 +155,9 @@ func (c *memoryServiceClient) UpdateMessage(ctx context.Context, in *UpdateMessa
 // MemoryService records what an agent and its user say and builds the context of the next turn.
 //
 // User and session ids are opaque: 1 to 255 bytes of printable UTF-8, compared byte by byte. The tenant comes from
-// the caller's credential, never from a field. Every error carries an ErrorInfo whose reason is an ErrorReason.
+// the caller's credential, never from a field. An error carries an ErrorInfo whose reason is an ErrorReason. A JSON
+// object (metadata, state) is at most 32 levels deep and has printable keys and finite numbers; a number is a double.
+// A call may take as long as the server's request timeout allows, 10 s unless it is set, or the client's deadline.
 type MemoryServiceServer interface {
 	// Record appends messages and a change of state to a session, which it creates when needed, as one turn. It
 	// returns when the turn is on disk. Safe to repeat: see request_id and Message.id.

@@ -216,13 +216,13 @@ type Message struct {
 	Seq int64 `protobuf:"varint,2,opt,name=seq,proto3" json:"seq,omitempty"`
 	// Who speaks. Required.
 	Role Role `protobuf:"varint,3,opt,name=role,proto3,enum=memory.v1.Role" json:"role,omitempty"`
-	// The speaker's name, at most 255 bytes of printable UTF-8; empty for an unnamed one.
+	// The speaker's name, at most 255 bytes of printable UTF-8, joined emoji included; empty for an unnamed one.
 	Name string `protobuf:"bytes,4,opt,name=name,proto3" json:"name,omitempty"`
 	// Input shorthand for a single text part; refused beside parts. Never set in replies.
 	Text string `protobuf:"bytes,5,opt,name=text,proto3" json:"text,omitempty"`
 	// The content, in order; at least one part or a non-empty text. At most 256 parts and 1 MiB in all.
 	Parts []*Part `protobuf:"bytes,6,rep,name=parts,proto3" json:"parts,omitempty"`
-	// Labels of the caller, at most 32 of at most 64 bytes each.
+	// Labels of the caller, at most 32 of 1 to 64 bytes of printable UTF-8 each.
 	Tags []string `protobuf:"bytes,7,rep,name=tags,proto3" json:"tags,omitempty"`
 	// The caller's own data, at most 16 KiB as JSON; returned unchanged, never rendered.
 	Metadata *structpb.Struct `protobuf:"bytes,8,opt,name=metadata,proto3" json:"metadata,omitempty"`
@@ -801,7 +801,7 @@ func (x *ToolResult) GetIsError() bool {
 // Blob is content carried inline, such as an image.
 type Blob struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The media type, such as image/png. Required.
+	// The media type, such as image/png, at most 255 bytes. Required.
 	MimeType string `protobuf:"bytes,1,opt,name=mime_type,json=mimeType,proto3" json:"mime_type,omitempty"`
 	// The bytes. Not empty.
 	Data          []byte `protobuf:"bytes,2,opt,name=data,proto3" json:"data,omitempty"`
@@ -856,9 +856,9 @@ func (x *Blob) GetData() []byte {
 // Uri is content that lies elsewhere.
 type Uri struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The media type, such as image/png; may be empty.
+	// The media type, such as image/png, at most 255 bytes; may be empty.
 	MimeType string `protobuf:"bytes,1,opt,name=mime_type,json=mimeType,proto3" json:"mime_type,omitempty"`
-	// Where it lies; at most 8,192 bytes. Required. The service never fetches it.
+	// Where it lies; at most 8,192 bytes of printable characters. Required. The service never fetches it.
 	Uri           string `protobuf:"bytes,2,opt,name=uri,proto3" json:"uri,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

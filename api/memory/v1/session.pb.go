@@ -30,7 +30,7 @@ type Session struct {
 	UserId string `protobuf:"bytes,1,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
 	// The caller's name for it, unique per user.
 	SessionId string `protobuf:"bytes,2,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
-	// A title for people, at most 255 bytes.
+	// A title for people, at most 255 bytes of printable UTF-8, joined emoji included.
 	Title string `protobuf:"bytes,3,opt,name=title,proto3" json:"title,omitempty"`
 	// The caller's own data, at most 16 KiB as JSON.
 	Metadata *structpb.Struct `protobuf:"bytes,4,opt,name=metadata,proto3" json:"metadata,omitempty"`
