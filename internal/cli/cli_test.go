@@ -102,7 +102,7 @@ func TestImportDerivesTheSameIDsFromTheSamePlaces(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, r := range requests {
+		for _, r := range requests.requests {
 			all = append(all, r.GetRequestId())
 			for _, m := range r.GetMessages() {
 				all = append(all, m.GetId())
@@ -110,7 +110,7 @@ func TestImportDerivesTheSameIDsFromTheSamePlaces(t *testing.T) {
 		}
 		return all
 	}
-	fresh := func() *importer { return &importer{positions: map[[32]byte]int{}} }
+	fresh := func() *importer { im := newImporter(); return &im }
 	once := fresh()
 	first, later := ids(once), ids(once)
 	if diff := cmp.Diff(first, ids(fresh())); diff != "" {
@@ -134,11 +134,12 @@ func TestImportKeepsCallsWithinTheLimitsOfRecord(t *testing.T) {
 		fmt.Fprintf(&line, `{"role":"user","text":"%d %s"}`, i, strings.Repeat("x", 2000))
 	}
 	line.WriteString("]}")
-	im := &importer{positions: map[[32]byte]int{}}
-	requests, err := im.requests([]byte(line.String()))
+	im := newImporter()
+	calls, err := im.requests([]byte(line.String()))
 	if err != nil {
 		t.Fatal(err)
 	}
+	requests := calls.requests
 	total := 0
 	for i, r := range requests {
 		bytes := 0

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -15,8 +16,8 @@ import (
 
 // importCmd records the sessions of a file.
 type importCmd struct {
-	File   string `arg:"" help:"The file; - for stdin."`
-	Strict bool   `help:"Stop at the first bad line."`
+	File    string `arg:"" help:"The file; - for stdin."`
+	SkipBad bool   `help:"Go on after a bad line, without the later lines of its session."`
 }
 
 // Help describes the format.
@@ -32,9 +33,16 @@ func (c *importCmd) Help() string {
 optionally id, name, create_time, tags, metadata, origin, extract, pinned and original, as in the API. state is merged
 into the session's state after its messages; profile is the policy profile of a new session.
 
-Running an import again is safe: ids that are missing are derived from user, session, position and content, so what is
-stored already is skipped and counted, and an import that was cut short goes on where it stopped. A bad line is
-reported with its number and does not stop the others, unless --strict; the exit code is then 1.`
+Running an import again is safe: ids that are missing are derived from user, session, content and how often the session
+had that content before, so what is stored already is skipped and counted, and an import that was cut short goes on
+where it stopped.
+
+Messages are stored in the order of the file. So an import stops at the first bad line: mend it and run the whole file
+again. With --skip-bad it goes on: bad lines are reported with their numbers, and the later lines of a bad line's
+session are held back, reported and counted as failed too; after mending, run the whole file again, and they follow in
+order. A bad line whose session cannot be told (no JSON, or no user_id or session_id) holds nothing back: mended later,
+its messages come after those of its session that were stored meanwhile. A call that the server could not carry out,
+unlike one that it refused, always stops the import. The exit code is 1 when any line failed.`
 }
 
 // Run records every line and prints what was done.
@@ -50,8 +58,8 @@ func (c *importCmd) Run(r *run) error {
 	}
 	defer conn.Close()
 	job := &importJob{
-		run: r, client: memoryv1.NewMemoryServiceClient(conn), strict: c.Strict,
-		importer: importer{positions: map[[32]byte]int{}}, progress: r.startProgress(sizeOf(in)),
+		run: r, client: memoryv1.NewMemoryServiceClient(conn), skipBad: c.SkipBad,
+		importer: newImporter(), held: map[[sha256.Size]byte]int{}, progress: r.startProgress(sizeOf(in)),
 	}
 	err = readLines(in, job.line)
 	job.progress.stop()
@@ -69,8 +77,9 @@ func (c *importCmd) open(env Env) (io.ReadCloser, error) {
 type importJob struct {
 	*run
 	client   memoryv1.MemoryServiceClient
-	strict   bool
+	skipBad  bool
 	importer importer
+	held     map[[sha256.Size]byte]int // sessions with a bad line, and its number: what follows would be out of order
 	progress *importProgress
 	faults   []string // shown at the end, so that they do not tear the bar
 }
@@ -78,9 +87,9 @@ type importJob struct {
 // maxFaults is how many bad lines are described; the others are counted.
 const maxFaults = 20
 
-// line records one line. A bad line is no error of the import unless it is strict; a server that is gone is.
+// line records one line. A bad line ends the import unless bad lines are to be skipped; whatever else goes wrong ends it.
 func (j *importJob) line(no int, line []byte, size int) error {
-	err := j.record(line)
+	err := j.record(no, line)
 	j.progress.add(func(c *importCounts) {
 		c.Lines++
 		c.Bytes += int64(size)
@@ -91,14 +100,15 @@ func (j *importJob) line(no int, line []byte, size int) error {
 	if err == nil {
 		return nil
 	}
-	if code := status.Code(err); code == codes.Unavailable || code == codes.Canceled || j.ctx.Err() != nil {
-		return fmt.Errorf("line %d: %w", no, j.explained(err))
+	bad, ok := errors.AsType[*badLine](err)
+	if !ok {
+		return fmt.Errorf("the import stopped; run it again to go on: line %d: %w", no, j.explained(err))
 	}
-	if j.strict {
-		return fmt.Errorf("line %d: %w", no, j.explained(err))
+	if !j.skipBad {
+		return fmt.Errorf("the import stopped; mend the line and run it again, or go on with --skip-bad: line %d: %w", no, j.explained(bad.err))
 	}
 	if len(j.faults) < maxFaults {
-		j.faults = append(j.faults, fmt.Sprintf("line %d: %s", no, faultText(err)))
+		j.faults = append(j.faults, fmt.Sprintf("line %d: %s", no, faultText(bad.err)))
 	}
 	return nil
 }
@@ -111,17 +121,41 @@ func faultText(err error) string {
 	return err.Error()
 }
 
-func (j *importJob) record(line []byte) error {
-	requests, err := j.importer.requests(line)
+// record stores a line. A line that is bad, or comes after a bad one of its session, is a *badLine.
+func (j *importJob) record(no int, line []byte) error {
+	err := j.store(line)
+	bad, ok := errors.AsType[*badLine](err)
+	if ok && bad.session != nil && j.held[*bad.session] == 0 {
+		j.held[*bad.session] = no
+	}
+	return err
+}
+
+func (j *importJob) store(line []byte) error {
+	calls, err := j.importer.requests(line)
 	if err != nil {
 		return err
 	}
-	for _, req := range requests {
-		if err := j.send(req); err != nil {
+	if bad := j.held[calls.session]; bad > 0 {
+		return &badLine{session: &calls.session, err: fmt.Errorf("held back: line %d of the same session failed", bad)}
+	}
+	for _, req := range calls.requests {
+		err := j.send(req)
+		if refused(err) {
+			return &badLine{session: &calls.session, err: err}
+		}
+		if err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// refused reports whether the server found fault with the call itself, so that a repeat would be refused again. After
+// anything else, such as a passed deadline or a full disk, a repeat may succeed.
+func refused(err error) bool {
+	code := status.Code(err)
+	return code == codes.InvalidArgument || code == codes.AlreadyExists
 }
 
 func (j *importJob) send(req *memoryv1.RecordRequest) error {
@@ -148,7 +182,7 @@ func (j *importJob) finish(err error) error {
 	for _, f := range j.faults {
 		fmt.Fprintln(j.env.Stderr, clean(f))
 	}
-	if more := counts.Failed - len(j.faults); more > 0 && !j.strict && len(j.faults) == maxFaults {
+	if more := counts.Failed - len(j.faults); more > 0 && len(j.faults) == maxFaults {
 		fmt.Fprintf(j.env.Stderr, "and %d bad lines more\n", more)
 	}
 	switch j.Output {
@@ -159,9 +193,6 @@ func (j *importJob) finish(err error) error {
 	}
 	if err == nil && counts.Failed > 0 {
 		return errReported
-	}
-	if err != nil && !j.strict {
-		return fmt.Errorf("the import stopped; run it again to go on: %w", err)
 	}
 	return err
 }

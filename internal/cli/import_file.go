@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
@@ -21,6 +22,7 @@ import (
 const (
 	maxBatchMessages = 1000
 	maxBatchBytes    = 2<<20 - 64<<10
+	maxCallBytes     = 4 << 20 // room for what is within the API's limits; what is above them never reaches the server
 )
 
 // importLine is one line of an import file.
@@ -52,20 +54,56 @@ func readLines(r io.Reader, f func(no int, line []byte, size int) error) error {
 	}
 }
 
-// importer turns lines into Record calls. It remembers how many messages each session has had, so that a session may
-// go on in a later line.
-type importer struct {
-	positions map[[sha256.Size]byte]int
+// badLine is a line that cannot become calls. Session is the one that it surely belongs to; nil when that cannot be
+// told.
+type badLine struct {
+	session *[sha256.Size]byte
+	err     error
 }
 
-// requests are the Record calls of one line. The same line at the same place in a session always gives the same
-// request ids and message ids: that makes an import safe to repeat.
-func (im *importer) requests(line []byte) ([]*memoryv1.RecordRequest, error) {
+func (e *badLine) Error() string { return e.err.Error() }
+
+func (e *badLine) Unwrap() error { return e.err }
+
+// importer turns lines into Record calls. It remembers how often each body has come in its session, so that a body that
+// comes twice is stored twice.
+type importer struct {
+	seen map[[sha256.Size]byte]int
+}
+
+func newImporter() importer { return importer{seen: map[[sha256.Size]byte]int{}} }
+
+// occurrence is how often a thing with this hash came before.
+func (im *importer) occurrence(of [sha256.Size]byte) string {
+	n := im.seen[of]
+	im.seen[of]++
+	return strconv.Itoa(n)
+}
+
+// sessionCalls are the Record calls of one line, and their session.
+type sessionCalls struct {
+	session  [sha256.Size]byte
+	requests []*memoryv1.RecordRequest
+}
+
+// requests are the Record calls of one line; the error is a *badLine. Ids depend on user, session, content and how
+// often that content came before in the session, never on what else the file has: that makes an import safe to repeat,
+// also after a line has been mended.
+func (im *importer) requests(line []byte) (sessionCalls, error) {
 	in, err := parseLine(line)
 	if err != nil {
-		return nil, err
+		return sessionCalls{}, &badLine{session: sessionOf(line), err: err}
 	}
-	messages, err := im.messages(in)
+	calls := sessionCalls{session: hash(in.UserID, in.SessionID)}
+	calls.requests, err = im.calls(in, calls.session)
+	if err != nil {
+		return sessionCalls{}, &badLine{session: &calls.session, err: err}
+	}
+	return calls, nil
+}
+
+func (im *importer) calls(in importLine, session [sha256.Size]byte) ([]*memoryv1.RecordRequest, error) {
+	messages, err := im.messages(in, session)
 	if err != nil {
 		return nil, err
 	}
@@ -75,7 +113,18 @@ func (im *importer) requests(line []byte) ([]*memoryv1.RecordRequest, error) {
 	} else if err := protojson.Unmarshal(in.State, state); err != nil {
 		return nil, fmt.Errorf("state: it must be a JSON object: %w", err)
 	}
-	return batches(in, messages, state)
+	all := batches(in, messages, state)
+	for _, req := range all {
+		if n := proto.Size(req); n > maxCallBytes {
+			return nil, fmt.Errorf("a message or the state is too large: their call takes %d bytes, at most %d", n, maxCallBytes)
+		}
+		body, err := proto.MarshalOptions{Deterministic: true}.Marshal(req)
+		if err != nil {
+			return nil, fmt.Errorf("encode request: %w", err)
+		}
+		req.RequestId = derivedID("request", string(body), im.occurrence(hash("request", string(body))))
+	}
+	return all, nil
 }
 
 func parseLine(line []byte) (importLine, error) {
@@ -84,6 +133,9 @@ func parseLine(line []byte) (importLine, error) {
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(&in); err != nil {
 		return in, fmt.Errorf("it must be one JSON object with user_id, session_id and messages: %w", err)
+	}
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		return in, errors.New("something follows the JSON object: give each its own line")
 	}
 	switch {
 	case in.UserID == "":
@@ -96,10 +148,20 @@ func parseLine(line []byte) (importLine, error) {
 	return in, nil
 }
 
-func (im *importer) messages(in importLine) ([]*memoryv1.Message, error) {
+// sessionOf is the session of a line that is one JSON object, whatever else is wrong with it; nil when it names none.
+func sessionOf(line []byte) *[sha256.Size]byte {
+	var in struct {
+		UserID    string `json:"user_id"`
+		SessionID string `json:"session_id"`
+	}
+	if json.Unmarshal(line, &in) != nil || in.UserID == "" || in.SessionID == "" {
+		return nil
+	}
 	session := hash(in.UserID, in.SessionID)
-	from := im.positions[session]
-	im.positions[session] += len(in.Messages)
+	return &session
+}
+
+func (im *importer) messages(in importLine, session [sha256.Size]byte) ([]*memoryv1.Message, error) {
 	all := make([]*memoryv1.Message, len(in.Messages))
 	for i, raw := range in.Messages {
 		m, err := parseMessage(raw)
@@ -107,7 +169,7 @@ func (im *importer) messages(in importLine) ([]*memoryv1.Message, error) {
 			return nil, fmt.Errorf("messages[%d]: %w", i, err)
 		}
 		if m.GetId() == "" {
-			if m.Id, err = messageID(session, from+i, m); err != nil {
+			if m.Id, err = im.messageID(session, m); err != nil {
 				return nil, fmt.Errorf("messages[%d]: %w", i, err)
 			}
 		}
@@ -116,19 +178,20 @@ func (im *importer) messages(in importLine) ([]*memoryv1.Message, error) {
 	return all, nil
 }
 
-// messageID derives an id from a message's session, position and content.
-func messageID(session [sha256.Size]byte, position int, m *memoryv1.Message) (string, error) {
+// messageID derives an id from a message's session, content, and how often the session had that content before.
+func (im *importer) messageID(session [sha256.Size]byte, m *memoryv1.Message) (string, error) {
 	body, err := proto.MarshalOptions{Deterministic: true}.Marshal(&memoryv1.Message{
 		Role: m.GetRole(), Name: m.GetName(), Text: m.GetText(), Parts: m.GetParts(),
 	})
 	if err != nil {
 		return "", fmt.Errorf("encode message: %w", err)
 	}
-	return derivedID(string(session[:]), fmt.Sprint(position), string(body)), nil
+	nth := im.occurrence(hash("message", string(session[:]), string(body)))
+	return derivedID(string(session[:]), string(body), nth), nil
 }
 
 // batches splits a line into Record calls within the API's limits. The last one carries the state.
-func batches(in importLine, messages []*memoryv1.Message, state *structpb.Struct) ([]*memoryv1.RecordRequest, error) {
+func batches(in importLine, messages []*memoryv1.Message, state *structpb.Struct) []*memoryv1.RecordRequest {
 	request := func() *memoryv1.RecordRequest {
 		return &memoryv1.RecordRequest{UserId: in.UserID, SessionId: in.SessionID, Profile: in.Profile}
 	}
@@ -143,14 +206,7 @@ func batches(in importLine, messages []*memoryv1.Message, state *structpb.Struct
 		size += proto.Size(m)
 	}
 	all[len(all)-1].StatePatch = state
-	for _, req := range all {
-		body, err := proto.MarshalOptions{Deterministic: true}.Marshal(req)
-		if err != nil {
-			return nil, fmt.Errorf("encode request: %w", err)
-		}
-		req.RequestId = derivedID(string(body))
-	}
-	return all, nil
+	return all
 }
 
 // derivedID is an id that only depends on the parts: 128 bits of their SHA-256 in hex.

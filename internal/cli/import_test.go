@@ -1,0 +1,159 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	memoryv1 "github.com/stratamem/strata/api/memory/v1"
+)
+
+// idsOf are the message ids and request ids that an import of the lines would use; lines that are bad have none.
+func idsOf(lines ...string) (messages, requests []string) {
+	im := newImporter()
+	for _, line := range lines {
+		calls, err := im.requests([]byte(line))
+		if err != nil {
+			continue
+		}
+		for _, r := range calls.requests {
+			requests = append(requests, r.GetRequestId())
+			for _, m := range r.GetMessages() {
+				messages = append(messages, m.GetId())
+			}
+		}
+	}
+	return messages, requests
+}
+
+func TestAMendedLineLeavesTheIDsOfTheOthers(t *testing.T) {
+	const first = `{"user_id":"ada","session_id":"s","messages":[{"role":"user","text":"one"}]}`
+	const second = `{"user_id":"ada","session_id":"s","messages":[{"role":"user","text":"two"}]}`
+	const third = `{"user_id":"ada","session_id":"s","messages":[{"role":"user","text":"three"}]}`
+	before, _ := idsOf(first, second[:40], third)
+	after, _ := idsOf(first, second, third)
+	if len(before) != 2 || len(after) != 3 || before[0] != after[0] || before[1] != after[2] {
+		t.Errorf("ids before %v, after %v", before, after)
+	}
+}
+
+func TestAStateThatComesBackIsACallOfItsOwn(t *testing.T) {
+	_, requests := idsOf(
+		`{"user_id":"ada","session_id":"s","state":{"step":1}}`,
+		`{"user_id":"ada","session_id":"s","state":{"step":2}}`,
+		`{"user_id":"ada","session_id":"s","state":{"step":1}}`,
+	)
+	slices.Sort(requests)
+	if len(slices.Compact(requests)) != 3 {
+		t.Errorf("request ids %v", requests)
+	}
+}
+
+func TestABadLineKeepsItsSessionWhereItNamesOne(t *testing.T) {
+	cases := []struct {
+		name, line, says string
+		known            bool
+	}{
+		{"an unknown field", `{"user_id":"a","session_id":"s","text":"x"}`, "unknown field", true},
+		{"no messages", `{"user_id":"a","session_id":"s"}`, "neither", true},
+		{"a state that is no object", `{"user_id":"a","session_id":"s","state":[1]}`, "state", true},
+		{"a call beyond all limits", `{"user_id":"a","session_id":"s","messages":[{"role":"user","text":"` + strings.Repeat("x", 5<<20) + `"}]}`, "too large", true},
+		{"two objects", `{"user_id":"a","session_id":"s","state":{}} {"user_id":"b"}`, "own line", false},
+		{"half an object", `{"user_id":"a","session_id":"s","sta`, "one JSON object", false},
+		{"no session", `{"user_id":"a","state":{}}`, "session_id", false},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			im := newImporter()
+			_, err := im.requests([]byte(c.line))
+			bad, ok := errors.AsType[*badLine](err)
+			if !ok || !strings.Contains(bad.Error(), c.says) {
+				t.Fatalf("got %v", err)
+			}
+			if c.known && (bad.session == nil || *bad.session != hash("a", "s")) || !c.known && bad.session != nil {
+				t.Errorf("session %v", bad.session)
+			}
+		})
+	}
+}
+
+// failingServer answers Record with a code when a message says "fail", and keeps the texts of the others.
+type failingServer struct {
+	memoryv1.UnimplementedMemoryServiceServer
+	code   codes.Code
+	stored []string // written by one call at a time: an import waits for each
+}
+
+func (s *failingServer) Record(_ context.Context, req *memoryv1.RecordRequest) (*memoryv1.RecordResponse, error) {
+	for _, m := range req.GetMessages() {
+		if m.GetText() == "fail" {
+			return nil, status.Error(s.code, "as told")
+		}
+		s.stored = append(s.stored, req.GetSessionId()+" "+m.GetText())
+	}
+	return &memoryv1.RecordResponse{}, nil
+}
+
+// importInto imports lines into a server that fails, and returns what it stored, with stderr.
+func importInto(t *testing.T, code codes.Code, file string, flags ...string) (stored []string, stderr string) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "in.jsonl")
+	if err := os.WriteFile(path, []byte(file), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	service, server := &failingServer{code: code}, grpc.NewServer()
+	memoryv1.RegisterMemoryServiceServer(server, service)
+	go server.Serve(l) //nolint:errcheck // ended by Stop
+	exit, _, stderr := runMain(t.Context(), Env{}, append([]string{"import", path, "--server", l.Addr().String()}, flags...)...)
+	server.Stop()
+	if exit != 1 {
+		t.Errorf("exit code %d", exit)
+	}
+	return service.stored, stderr
+}
+
+func TestAnImportNeverStoresALineAfterOneOfItsSessionThatFailed(t *testing.T) {
+	const file = `{"user_id":"a","session_id":"s1","messages":[{"role":"user","text":"one"}]}
+{"user_id":"a","session_id":"s1","messages":[{"role":"user","text":"fail"}]}
+{"user_id":"a","session_id":"s1","messages":[{"role":"user","text":"three"}]}
+{"user_id":"a","session_id":"s2","messages":[{"role":"user","text":"other"}]}
+`
+	for _, code := range []codes.Code{codes.InvalidArgument, codes.AlreadyExists} {
+		t.Run(code.String()+" is a bad line: it stops the import", func(t *testing.T) {
+			stored, stderr := importInto(t, code, file)
+			if !slices.Equal(stored, []string{"s1 one"}) || !strings.Contains(stderr, "mend the line and run it again") {
+				t.Errorf("stored %v: %s", stored, stderr)
+			}
+		})
+		t.Run(code.String()+" can be skipped: its session is held back, others are not", func(t *testing.T) {
+			stored, stderr := importInto(t, code, file, "--skip-bad")
+			if !slices.Equal(stored, []string{"s1 one", "s2 other"}) || !strings.Contains(stderr, "line 2: as told\nline 3: held back: line 2") {
+				t.Errorf("stored %v: %s", stored, stderr)
+			}
+		})
+	}
+	for _, code := range []codes.Code{
+		codes.ResourceExhausted, codes.DeadlineExceeded, codes.Aborted, codes.Internal, codes.Unavailable, codes.Canceled,
+		codes.FailedPrecondition, codes.Unknown,
+	} {
+		t.Run(code.String()+" stops the import, bad lines skipped or not", func(t *testing.T) {
+			stored, stderr := importInto(t, code, file, "--skip-bad")
+			if !slices.Equal(stored, []string{"s1 one"}) || !strings.Contains(stderr, "run it again to go on: line 2: as told") {
+				t.Errorf("stored %v: %s", stored, stderr)
+			}
+		})
+	}
+}
