@@ -92,6 +92,17 @@ windows:
 	}
 }
 
+func TestAWindowNamedDefaultIsAWindowLikeAnyOther(t *testing.T) {
+	l := load(t, Sources{File: "s.yaml", ReadFile: fileOf("windows: {m: {tokens: 9}, default: {tokens: 5, counter: chars_4}}\n")})
+	if w := l.Windows["m"]; w != (Window{9, "estimate"}) {
+		t.Errorf("window is %+v", w)
+	}
+	_, err := Load(Sources{File: "s.yaml", ReadFile: fileOf("windows: {m: {counter: chars_4}, default: {tokens: 5}}\n")})
+	if err == nil || !strings.Contains(err.Error(), "windows.m.tokens") {
+		t.Errorf("a window without tokens is accepted: %v", err)
+	}
+}
+
 func TestLoadRefuses(t *testing.T) {
 	cases := []struct {
 		name, file string

@@ -68,7 +68,7 @@ func (l *loader) decodeStruct(n ast.Node, v reflect.Value, path string) {
 	}
 }
 
-// decodeMap decodes named structs. The one named default comes first, since the others start from it.
+// decodeMap decodes named structs. The profile named default comes first, since the other profiles start from it.
 func (l *loader) decodeMap(n ast.Node, v reflect.Value, path string) {
 	pairs := l.pairs(n, path)
 	slices.SortStableFunc(pairs, func(a, b *ast.MappingValueNode) int { return isBuiltin(b) - isBuiltin(a) })
@@ -76,8 +76,8 @@ func (l *loader) decodeMap(n ast.Node, v reflect.Value, path string) {
 		name := kv.Key.GetToken().Value
 		one := reflect.New(v.Type().Elem()).Elem()
 		setDefaults(one.Addr().Interface())
-		if base := v.MapIndex(reflect.ValueOf(BuiltinProfile)); base.IsValid() {
-			one.Set(base)
+		if all, ok := v.Interface().(Profiles); ok {
+			one.Set(reflect.ValueOf(all[BuiltinProfile]))
 		}
 		l.origins[join(path, name)] = l.at(kv.Key)
 		l.decode(kv.Value, one, join(path, name), "")
