@@ -2,8 +2,10 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -20,7 +22,7 @@ type recordCmd struct {
 	User      string  `arg:"" help:"The user."`
 	Session   string  `arg:"" help:"The session; created when it does not exist."`
 	Text      string  `arg:"" optional:"" help:"What was said. Without it, messages are read as JSON from --file or stdin."`
-	Role      string  `default:"user" enum:"system,developer,user,assistant,tool" help:"Who says TEXT: system, developer, user, assistant or tool."`
+	Role      string  `enum:",system,developer,user,assistant,tool" default:"" help:"Who says TEXT: system, developer, user (when not given), assistant or tool."`
 	Name      string  `help:"The speaker's name, beside TEXT."`
 	ID        string  `name:"id" help:"The id of the message, beside TEXT."`
 	At        instant `placeholder:"TIME" help:"When TEXT was said, such as 2026-03-12T18:30:00Z."`
@@ -68,10 +70,30 @@ func (c *recordCmd) request(env Env) (*memoryv1.RecordRequest, error) {
 	return req, nil
 }
 
+// check refuses arguments that would have no effect.
+func (c *recordCmd) check() error {
+	if c.Text != "" && c.File != "" {
+		return errors.New("TEXT and --file: give one of them")
+	}
+	if c.Text == "" && (c.Role != "" || c.Name != "" || c.ID != "" || !c.At.IsZero()) {
+		return errors.New("--role, --name, --id and --at belong to TEXT: messages given as JSON carry their own")
+	}
+	return nil
+}
+
+// said is the message that TEXT makes.
+func (c *recordCmd) said() *memoryv1.Message {
+	return &memoryv1.Message{
+		Id: c.ID, Role: roleOf(cmp.Or(c.Role, "user")), Name: c.Name, Text: c.Text, CreateTime: c.At.proto(),
+	}
+}
+
 func (c *recordCmd) messages(env Env) ([]*memoryv1.Message, error) {
+	if err := c.check(); err != nil {
+		return nil, err
+	}
 	if c.Text != "" {
-		m := &memoryv1.Message{Id: c.ID, Role: roleOf(c.Role), Name: c.Name, Text: c.Text, CreateTime: c.At.proto()}
-		return []*memoryv1.Message{m}, nil
+		return []*memoryv1.Message{c.said()}, nil
 	}
 	if c.File == "" && (env.StdinTerminal || c.State != "") {
 		if c.State == "" {
