@@ -3,7 +3,9 @@ WORKDIR /src
 COPY go.mod go.sum ./
 RUN go mod download
 COPY . .
-RUN CGO_ENABLED=0 go build -trimpath -ldflags="-s -w" -o /out/strata ./cmd/strata && mkdir -p /out/data
+# The repository is not in the build context, so the version comes from outside: --build-arg VERSION=v1.2.3.
+ARG VERSION=
+RUN CGO_ENABLED=0 go build -trimpath -ldflags="-s -w -X main.version=${VERSION}" -o /out/strata ./cmd/strata && mkdir -p /out/data
 
 # Nothing but the program: no shell, no libc. It runs as nobody (65532) and writes to /data only.
 FROM gcr.io/distroless/static-debian12:nonroot

@@ -12,6 +12,8 @@ CYCLES     ?= 30
 NEIGHBOURS ?= 100000
 BENCH_ARGS ?=
 IMAGE      ?= strata
+# the tag, or the commit since; empty outside a repository
+VERSION    ?= $(shell git describe --tags --always --dirty 2>/dev/null)
 # package:target of every fuzz test
 FUZZ := $(shell grep -rhoE --include='*_test.go' --with-filename '^func Fuzz[A-Za-z0-9_]+' cmd internal | sed -E 's|/[^/]*_test.go:func |:|' | sort)
 
@@ -21,7 +23,7 @@ help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | awk -F'\t' '{printf "  %-18s %s\n", $$1, $$2}'
 
 build: ## the static binary, bin/strata
-	CGO_ENABLED=0 go build -trimpath -o $(BIN)/strata ./cmd/strata
+	CGO_ENABLED=0 go build -trimpath -ldflags="-X main.version=$(VERSION)" -o $(BIN)/strata ./cmd/strata
 
 tools: build ## the measuring tools beside it, and the twin that acknowledges before it writes
 	go build -trimpath -o $(BIN)/strata-bench ./cmd/strata-bench
@@ -94,7 +96,7 @@ demo: ## the offline demo
 	go run ./cmd/strata demo
 
 docker: ## the container image
-	docker build -t $(IMAGE) .
+	docker build --build-arg VERSION="$(VERSION)" -t $(IMAGE) .
 
 clean: ## remove what was built
 	rm -rf $(BIN)

@@ -10,8 +10,13 @@ import (
 	"github.com/stratamem/strata/internal/cli"
 )
 
+// version is set by the linker: -ldflags "-X main.version=v1.2.3". Empty, the version is what the toolchain stamped.
+var version string
+
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second signal ends the program at once
-	os.Exit(cli.Main(ctx, os.Args[1:], cli.OSEnv()))
+	env := cli.OSEnv()
+	env.Version = version
+	os.Exit(cli.Main(ctx, os.Args[1:], env))
 }

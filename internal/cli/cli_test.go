@@ -47,6 +47,27 @@ func TestExitCodesTellUsageFromFailure(t *testing.T) {
 	}
 }
 
+func TestTheVersionIsTheOneThatTheBuildWasTold(t *testing.T) {
+	_, told, _ := runMain(t.Context(), Env{Version: "v1.2.3"}, "version", "-o", "quiet")
+	_, stamped, _ := runMain(t.Context(), Env{}, "version", "-o", "quiet")
+	if told != "v1.2.3\n" || strings.TrimSpace(stamped) == "" {
+		t.Errorf("told %q, else %q", told, stamped)
+	}
+}
+
+func TestUsageNamesWhatIsMissingAmongTheVerbatimMessages(t *testing.T) {
+	var out bytes.Buffer
+	printUsage(&out, &memoryv1.BuildContextResponse{
+		Watermarks: &memoryv1.Watermarks{Recorded: 9},
+		Coverage: &memoryv1.Coverage{RawFrom: 3, Gaps: []*memoryv1.SeqRange{
+			{FromSeq: 1, ToSeq: 2}, {FromSeq: 4, ToSeq: 4}, {FromSeq: 6, ToSeq: 7},
+		}},
+	})
+	if want := "; messages 3 to 9 verbatim but for 4, 6 to 7\n"; !strings.HasSuffix(out.String(), want) {
+		t.Errorf("got %q", out.String())
+	}
+}
+
 func TestServeSaysWhereItIsAndDrainsWhenToldToStop(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
@@ -73,7 +94,7 @@ func TestServeSaysWhereItIsAndDrainsWhenToldToStop(t *testing.T) {
 	if c := <-code; c != 0 {
 		t.Errorf("exit code %d", c)
 	}
-	for _, want := range []string{"lexical recall", "reflection", "tenant default", "s.db", "stopped"} {
+	for _, want := range []string{"lexical recall", "reflection", "tenant default", "s.db", "stopped: everything acknowledged is on disk\n"} {
 		if !strings.Contains(said.String(), want) {
 			t.Errorf("serve does not say %q:\n%s", want, said.String())
 		}

@@ -140,7 +140,7 @@ func printUsage(w io.Writer, reply *memoryv1.BuildContextResponse) {
 	if last := reply.GetWatermarks().GetRecorded(); last == 0 {
 		fmt.Fprint(w, "; the session is new")
 	} else if cov.GetRawFrom() <= last {
-		fmt.Fprintf(w, "; messages %d to %d verbatim", cov.GetRawFrom(), last)
+		fmt.Fprintf(w, "; messages %d to %d verbatim%s", cov.GetRawFrom(), last, exceptions(cov))
 	}
 	fmt.Fprintln(w)
 	for _, o := range reply.GetOmitted() {
@@ -148,6 +148,23 @@ func printUsage(w io.Writer, reply *memoryv1.BuildContextResponse) {
 		fmt.Fprintf(w, "left out: %s %d to %d (%s)\n", clean(o.GetSessionId()), o.GetFromSeq(), o.GetToSeq(), strings.ReplaceAll(reason, "_", " "))
 	}
 	printDegraded(w, reply.GetDegraded())
+}
+
+// exceptions names the spans that are missing among the messages that stand verbatim.
+func exceptions(cov *memoryv1.Coverage) string {
+	var spans []string
+	for _, g := range cov.GetGaps() {
+		switch from := max(g.GetFromSeq(), cov.GetRawFrom()); {
+		case g.GetToSeq() == from:
+			spans = append(spans, fmt.Sprint(from))
+		case g.GetToSeq() > from:
+			spans = append(spans, fmt.Sprintf("%d to %d", from, g.GetToSeq()))
+		}
+	}
+	if len(spans) == 0 {
+		return ""
+	}
+	return " but for " + strings.Join(spans, ", ")
 }
 
 func printDegraded(w io.Writer, all []*memoryv1.Degradation) {

@@ -49,7 +49,7 @@ func (c *demoCmd) Run(r *run) error {
 
 // withServer runs a server while f runs.
 func withServer(ctx context.Context, cfg config.Config, f func(ctx context.Context, addr string) error) error {
-	a, err := app.New(ctx, cfg, app.Options{Log: slog.New(slog.DiscardHandler), Version: version()})
+	a, err := app.New(ctx, cfg, app.Options{Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		return fmt.Errorf("start the server: %w", err)
 	}

@@ -106,7 +106,7 @@ func (r *run) checkServer() []finding {
 	if health.Status == "fail" {
 		return []finding{health}
 	}
-	return []finding{health, named("API", checkAPI(ctx, conn)), named("clock", r.checkClock(ctx, conn))}
+	return []finding{health, named("API", r.checkAPI(ctx, conn)), named("clock", r.checkClock(ctx, conn))}
 }
 
 func (r *run) checkHealth(ctx context.Context, conn *grpc.ClientConn) finding {
@@ -121,7 +121,7 @@ func (r *run) checkHealth(ctx context.Context, conn *grpc.ClientConn) finding {
 }
 
 // checkAPI compares the server's service with the one this program was built for.
-func checkAPI(ctx context.Context, conn *grpc.ClientConn) finding {
+func (r *run) checkAPI(ctx context.Context, conn *grpc.ClientConn) finding {
 	theirs, err := serverFile(ctx, conn, "memory.v1.MemoryService")
 	if err != nil {
 		return warn("the server's version cannot be compared: "+faultText(err), "turn its setting reflection on")
@@ -129,7 +129,7 @@ func checkAPI(ctx context.Context, conn *grpc.ClientConn) finding {
 	ours := protodesc.ToFileDescriptorProto(memoryv1.File_memory_v1_memory_service_proto)
 	ours.SourceCodeInfo, theirs.SourceCodeInfo = nil, nil
 	if !proto.Equal(ours, theirs) {
-		return warn("server and this program are of different versions", "install the same version on both sides; this is "+version())
+		return warn("server and this program are of different versions", "install the same version on both sides; this is "+r.env.version())
 	}
 	return ok("server and this program speak the same version of memory.v1")
 }
@@ -178,7 +178,8 @@ func (r *run) checkClock(ctx context.Context, conn *grpc.ClientConn) finding {
 	return ok("the server's clock agrees; an empty context took %s", took.Round(100*time.Microsecond))
 }
 
-// isLocal reports whether the server runs on this machine, so that its disk can be looked at.
+// isLocal reports whether the server runs on this machine, so that a disk here may be its. Which file it has open it does
+// not say: what is checked is the directory that the configuration here names.
 func isLocal(server string) bool {
 	host, _, err := net.SplitHostPort(server)
 	if err != nil {
@@ -197,7 +198,7 @@ func checkDirectory(cfg config.Loaded) finding {
 	if err := errors.Join(probe.Close(), os.Remove(probe.Name())); err != nil {
 		return warn(err.Error(), "remove the file by hand")
 	}
-	return ok("%s can be written", dir)
+	return ok("%s can be written; it is where the data file of the configuration here is", dir)
 }
 
 // minFree is the least free space before the doctor warns; below a tenth of it, it fails.

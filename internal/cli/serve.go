@@ -2,7 +2,6 @@ package cli
 
 import (
 	"fmt"
-	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -47,15 +46,15 @@ func (c *serveCmd) Run(r *run) error {
 		return err
 	}
 	tuneCollector(r.env)
-	a, err := app.New(r.ctx, cfg.Config, app.Options{Log: newLog(cfg.Config, r.env), Version: version()})
+	a, err := app.New(r.ctx, cfg.Config, app.Options{Log: newLog(cfg.Config, r.env), Version: r.env.version()})
 	if err != nil {
 		return fmt.Errorf("start the server: %w", err)
 	}
-	printBanner(r.env.Stdout, r.palette(), cfg, a)
+	printBanner(r.env, cfg, a)
 	if err := a.Run(r.ctx); err != nil {
 		return fmt.Errorf("serve: %w", err)
 	}
-	fmt.Fprintln(r.env.Stdout, "stopped: calls in flight were answered, everything acknowledged is on disk")
+	fmt.Fprintln(r.env.Stdout, "stopped: everything acknowledged is on disk")
 	return nil
 }
 
@@ -84,7 +83,8 @@ func newLog(cfg config.Config, env Env) *slog.Logger {
 }
 
 // printBanner says what runs where, what is on and off, and why.
-func printBanner(w io.Writer, p palette, cfg config.Loaded, a *app.App) {
+func printBanner(env Env, cfg config.Loaded, a *app.App) {
+	w, p := env.Stdout, env.color(env.StdoutTerminal)
 	line := func(name, value, note string) {
 		fmt.Fprintf(w, "  %-16s%s", name, value)
 		if note != "" {
@@ -92,7 +92,7 @@ func printBanner(w io.Writer, p palette, cfg config.Loaded, a *app.App) {
 		}
 		fmt.Fprintln(w)
 	}
-	fmt.Fprintf(w, "%s %s\n", p.bold("strata"), version())
+	fmt.Fprintf(w, "%s %s\n", p.bold("strata"), env.version())
 	line("address", a.Addr(), cfg.Origin("listen"))
 	line("data", absolute(cfg.Data), cfg.Origin("data"))
 	if cfg.File != "" {

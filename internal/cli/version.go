@@ -6,8 +6,12 @@ import (
 	"runtime/debug"
 )
 
-// version is the version of the program as the Go toolchain stamped it: a tag, or a commit for a build in between.
-func version() string {
+// version is the version of the program: what the build was told it is, else what the Go toolchain stamped (a tag, or a
+// commit for a build in between).
+func (e Env) version() string {
+	if e.Version != "" {
+		return e.Version
+	}
 	info, ok := debug.ReadBuildInfo()
 	if !ok || info.Main.Version == "" {
 		return "(devel)"
@@ -23,11 +27,11 @@ func (c *versionCmd) Run(r *run) error {
 	platform := runtime.GOOS + "/" + runtime.GOARCH
 	switch r.Output {
 	case "json":
-		return r.showValue(map[string]string{"version": version(), "go": runtime.Version(), "platform": platform})
+		return r.showValue(map[string]string{"version": r.env.version(), "go": runtime.Version(), "platform": platform})
 	case "quiet":
-		fmt.Fprintln(r.env.Stdout, version())
+		fmt.Fprintln(r.env.Stdout, r.env.version())
 	default:
-		fmt.Fprintf(r.env.Stdout, "strata %s (%s, %s)\n", version(), runtime.Version(), platform)
+		fmt.Fprintf(r.env.Stdout, "strata %s (%s, %s)\n", r.env.version(), runtime.Version(), platform)
 	}
 	return nil
 }
