@@ -100,7 +100,7 @@ func (j *importJob) line(no int, line []byte, size int) error {
 	if err == nil {
 		return nil
 	}
-	bad, ok := errors.AsType[*badLine](err)
+	bad, ok := errors.AsType[*lineError](err)
 	if !ok {
 		return fmt.Errorf("the import stopped; run it again to go on: line %d: %w", no, j.explained(err))
 	}
@@ -121,10 +121,10 @@ func faultText(err error) string {
 	return err.Error()
 }
 
-// record stores a line. A line that is bad, or comes after a bad one of its session, is a *badLine.
+// record stores a line. A line that is bad, or comes after a bad one of its session, gives a *lineError.
 func (j *importJob) record(no int, line []byte) error {
 	err := j.store(line)
-	bad, ok := errors.AsType[*badLine](err)
+	bad, ok := errors.AsType[*lineError](err)
 	if ok && bad.session != nil && j.held[*bad.session] == 0 {
 		j.held[*bad.session] = no
 	}
@@ -137,12 +137,12 @@ func (j *importJob) store(line []byte) error {
 		return err
 	}
 	if bad := j.held[calls.session]; bad > 0 {
-		return &badLine{session: &calls.session, err: fmt.Errorf("held back: line %d of the same session failed", bad)}
+		return &lineError{session: &calls.session, err: fmt.Errorf("held back: line %d of the same session failed", bad)}
 	}
 	for _, req := range calls.requests {
 		err := j.send(req)
 		if refused(err) {
-			return &badLine{session: &calls.session, err: err}
+			return &lineError{session: &calls.session, err: err}
 		}
 		if err != nil {
 			return err

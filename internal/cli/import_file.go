@@ -54,16 +54,16 @@ func readLines(r io.Reader, f func(no int, line []byte, size int) error) error {
 	}
 }
 
-// badLine is a line that cannot become calls. Session is the one that it surely belongs to; nil when that cannot be
+// lineError is a line that cannot become calls. Session is the one that it surely belongs to; nil when that cannot be
 // told.
-type badLine struct {
+type lineError struct {
 	session *[sha256.Size]byte
 	err     error
 }
 
-func (e *badLine) Error() string { return e.err.Error() }
+func (e *lineError) Error() string { return e.err.Error() }
 
-func (e *badLine) Unwrap() error { return e.err }
+func (e *lineError) Unwrap() error { return e.err }
 
 // importer turns lines into Record calls. It remembers how often each body has come in its session, so that a body that
 // comes twice is stored twice.
@@ -86,18 +86,18 @@ type sessionCalls struct {
 	requests []*memoryv1.RecordRequest
 }
 
-// requests are the Record calls of one line; the error is a *badLine. Ids depend on user, session, content and how
+// requests are the Record calls of one line; the error is a *lineError. Ids depend on user, session, content and how
 // often that content came before in the session, never on what else the file has: that makes an import safe to repeat,
 // also after a line has been mended.
 func (im *importer) requests(line []byte) (sessionCalls, error) {
 	in, err := parseLine(line)
 	if err != nil {
-		return sessionCalls{}, &badLine{session: sessionOf(line), err: err}
+		return sessionCalls{}, &lineError{session: sessionOf(line), err: err}
 	}
 	calls := sessionCalls{session: hash(in.UserID, in.SessionID)}
 	calls.requests, err = im.calls(in, calls.session)
 	if err != nil {
-		return sessionCalls{}, &badLine{session: &calls.session, err: err}
+		return sessionCalls{}, &lineError{session: &calls.session, err: err}
 	}
 	return calls, nil
 }

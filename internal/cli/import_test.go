@@ -75,7 +75,7 @@ func TestABadLineKeepsItsSessionWhereItNamesOne(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			im := newImporter()
 			_, err := im.requests([]byte(c.line))
-			bad, ok := errors.AsType[*badLine](err)
+			bad, ok := errors.AsType[*lineError](err)
 			if !ok || !strings.Contains(bad.Error(), c.says) {
 				t.Fatalf("got %v", err)
 			}
@@ -116,7 +116,7 @@ func importInto(t *testing.T, code codes.Code, file string, flags ...string) (st
 	}
 	service, server := &failingServer{code: code}, grpc.NewServer()
 	memoryv1.RegisterMemoryServiceServer(server, service)
-	go server.Serve(l) //nolint:errcheck // ended by Stop
+	go server.Serve(l)
 	exit, _, stderr := runMain(t.Context(), Env{}, append([]string{"import", path, "--server", l.Addr().String()}, flags...)...)
 	server.Stop()
 	if exit != 1 {
