@@ -18,6 +18,7 @@ import (
 	"github.com/stratamem/strata/internal/policy"
 	"github.com/stratamem/strata/internal/server"
 	"github.com/stratamem/strata/internal/service"
+	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/store/sqlitestore"
 	"github.com/stratamem/strata/internal/text"
 )
@@ -63,18 +64,20 @@ func New(ctx context.Context, cfg config.Config, o Options) (*App, error) {
 }
 
 func (a *App) assemble(ctx context.Context) error {
-	users, err := a.store.RetireSegments(ctx, text.AnalyzerID)
+	users, err := a.store.RetireSegments(ctx, store.RetireQuery{Analyzer: text.AnalyzerID})
 	if err != nil {
 		return fmt.Errorf("look for segments of another analyzer: %w", err)
 	}
 	if users > 0 {
 		a.log.InfoContext(ctx, "the analyzer changed: messages are indexed again", "users", users)
 	}
-	lexicon, err := service.NewLexicon(a.store, int64(a.cfg.RecallCache), a.log)
+	a.indexer = jobs.NewIndexer(jobs.IndexerOptions{Store: a.store, Log: a.log})
+	lexicon, err := service.NewLexicon(service.LexiconOptions{
+		Store: a.store, MaxBytes: int64(a.cfg.RecallCache), Indexer: a.indexer, Log: a.log,
+	})
 	if err != nil {
 		return err
 	}
-	a.indexer = jobs.NewIndexer(jobs.IndexerOptions{Store: a.store, Log: a.log})
 	svc := service.New(service.Options{
 		Store: a.store, Lexicon: lexicon, Policies: policies(a.cfg), Indexer: a.indexer,
 		Now: time.Now, NewID: newID,

@@ -1,6 +1,7 @@
 package app_test
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -197,6 +198,90 @@ func TestBuildContext(t *testing.T) {
 		if len(section(r, recalled).GetItems()) != 0 || len(section(r, recent).GetItems()) != 1 {
 			t.Errorf("sections %v", r.GetSections())
 		}
+	})
+	t.Run("fills its budget although a reply in the tail is too long for it", func(t *testing.T) {
+		h := start(t)
+		for i := range 40 {
+			h.record(t, "old", at(user("", fmt.Sprintf("The garden has %d roses and %s", i, strings.Repeat("some more flowers ", 10))), 0))
+		}
+		h.record(t, "now", assistant("", strings.Repeat("word ", 4000)))
+		for i := range 10 {
+			h.record(t, "now", user("", fmt.Sprintf("short %d", i)))
+		}
+		r := h.context(t, &memoryv1.BuildContextRequest{SessionId: "now", Query: "garden roses flowers", Overrides: &memoryv1.ContextOverrides{BudgetTokens: proto.Int64(1500)}})
+		if got := r.GetUsage().GetTokens(); got < 1400 || got > 1500 {
+			t.Errorf("%d tokens of 1500", got)
+		}
+	})
+	t.Run("recalls a passage of a recent message that does not fit whole", func(t *testing.T) {
+		h := start(t)
+		h.record(t, "s", assistant("long", strings.Repeat("filler words stand here. ", 900)+"\n\nThe password of the fountain is heron."))
+		h.record(t, "s", user("q", "hm"))
+		r := h.context(t, &memoryv1.BuildContextRequest{SessionId: "s", Query: "fountain heron", Overrides: &memoryv1.ContextOverrides{BudgetTokens: proto.Int64(600)}, Render: memoryv1.Render_RENDER_TEXT})
+		if !strings.Contains(r.GetRendering(), "fountain is heron") {
+			t.Errorf("rendering\n%s", r.GetRendering())
+		}
+	})
+	t.Run("finds the user's last words far behind the tail, and with recent messages off", func(t *testing.T) {
+		h := trip(t)
+		h.record(t, "agent", user("", "When is the night train?"))
+		for range 30 {
+			h.record(t, "agent", assistant("", strings.Repeat("thinking about it ", 60)))
+		}
+		for name, o := range map[string]*memoryv1.ContextOverrides{
+			"behind the tail": {BudgetTokens: proto.Int64(700)},
+			"recent off":      {Sections: []*memoryv1.SectionSwitch{{Section: recent}}},
+		} {
+			r := h.context(t, &memoryv1.BuildContextRequest{SessionId: "agent", Overrides: o})
+			if !slices.Contains(ids(section(r, recalled)), "train") {
+				t.Errorf("%s: recalled %v", name, ids(section(r, recalled)))
+			}
+		}
+	})
+	t.Run("keeps a pending result whose call is recorded, with recent messages off", func(t *testing.T) {
+		h := start(t)
+		h.record(t, "s", user("", "go"), toolCall("", "c1", "f", "{}"))
+		r := h.context(t, &memoryv1.BuildContextRequest{SessionId: "s", Pending: []*memoryv1.Message{toolResult("", "c1", "forty-two")}, Overrides: &memoryv1.ContextOverrides{Sections: []*memoryv1.SectionSwitch{{Section: recent}}}, Render: memoryv1.Render_RENDER_OPENAI})
+		if err := assemblytest.OpenAI([]byte(r.GetRendering())); err != nil || !strings.Contains(r.GetRendering(), "forty-two") {
+			t.Errorf("%v\n%s", err, r.GetRendering())
+		}
+	})
+	t.Run("answers within what a client receives, whatever the messages carry", func(t *testing.T) {
+		h := start(t)
+		numbers := make([]any, 6000)
+		for i := range numbers {
+			numbers[i] = 1
+		}
+		metadata := must(structpb.NewStruct(map[string]any{"n": numbers}))(t)
+		opaque := &memoryv1.Part{Kind: &memoryv1.Part_Opaque{Opaque: &memoryv1.Opaque{Type: "x", Json: strings.Repeat("y", 600_000)}}}
+		for range 12 {
+			h.record(t, "s", &memoryv1.Message{Role: memoryv1.Role_ROLE_USER, Metadata: metadata, Parts: []*memoryv1.Part{{Kind: &memoryv1.Part_Text{Text: &memoryv1.Text{Text: "hello"}}}, opaque}})
+		}
+		h.context(t, &memoryv1.BuildContextRequest{SessionId: "s", Query: "hello"})
+		must(h.SearchMessages(h.ctx, &memoryv1.SearchMessagesRequest{UserId: "ada", Query: "hello"}))(t)
+		n := 0
+		for token := ""; ; {
+			page := must(h.ListMessages(h.ctx, &memoryv1.ListMessagesRequest{UserId: "ada", SessionId: "s", PageToken: token}))(t)
+			n += len(page.GetMessages())
+			if token = page.GetNextPageToken(); token == "" {
+				break
+			}
+		}
+		if n != 12 {
+			t.Errorf("%d messages on all pages, want 12", n)
+		}
+	})
+	t.Run("answers soon when the query is a pasted page", func(t *testing.T) {
+		h := start(t)
+		var page strings.Builder
+		for i := range 100_000 {
+			fmt.Fprintf(&page, "w%d ", i)
+		}
+		h.record(t, "s", user("", page.String()))
+		h.record(t, "s", user("", page.String()+"again"))
+		ctx, cancel := context.WithTimeout(h.ctx, 5*time.Second)
+		defer cancel()
+		must(h.BuildContext(ctx, &memoryv1.BuildContextRequest{UserId: "ada", SessionId: "s"}))(t)
 	})
 	t.Run("shows nothing of another user", func(t *testing.T) {
 		h := trip(t)

@@ -3,9 +3,11 @@
 package jobs
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -25,6 +27,7 @@ type Indexer struct {
 	mu     sync.Mutex
 	queue  []memory.UserRef // in the order of their first nudge
 	queued map[memory.UserRef]bool
+	broken map[memory.UserRef]bool // users whose segments are damaged
 	wake   chan struct{}
 }
 
@@ -49,7 +52,7 @@ func NewIndexer(o IndexerOptions) *Indexer {
 	}
 	return &Indexer{
 		store: o.Store, delay: o.Delay, sweep: o.Sweep, log: o.Log,
-		queued: map[memory.UserRef]bool{}, wake: make(chan struct{}, 1),
+		queued: map[memory.UserRef]bool{}, broken: map[memory.UserRef]bool{}, wake: make(chan struct{}, 1),
 	}
 }
 
@@ -65,6 +68,14 @@ func (x *Indexer) Nudge(user memory.UserRef) {
 	case x.wake <- struct{}{}:
 	default: // somebody woke it already
 	}
+}
+
+// Rebuild says that a segment of the user is damaged: all of them are made again from the transcript. It never blocks.
+func (x *Indexer) Rebuild(user memory.UserRef) {
+	x.mu.Lock()
+	x.broken[user] = true
+	x.mu.Unlock()
+	x.Nudge(user)
 }
 
 // Run indexes until ctx ends, and returns nil then. What is left is found by the first sweep of the next run.
@@ -121,7 +132,13 @@ func (x *Indexer) drain(ctx context.Context) (backlog bool) {
 		if ctx.Err() != nil {
 			return false
 		}
+		start := time.Now()
 		more, err := x.Index(ctx, user)
+		// As long again it leaves the machine to those who wait for an answer: without the pause, the 99th percentile of
+		// Record at 64 clients doubled.
+		if !pause(ctx, time.Since(start)) {
+			return false
+		}
 		if err != nil {
 			x.complain(ctx, "index turns", err)
 			continue // the next sweep finds them again
@@ -148,13 +165,19 @@ func (x *Indexer) complain(ctx context.Context, doing string, err error) {
 	}
 }
 
-// maxBatch is how many messages one segment takes up.
-const maxBatch = 2000
+// One segment takes up so many messages, and so many bytes of them as they are stored.
+const (
+	maxBatch      = 2000
+	maxBatchBytes = 8 << 20
+)
 
 // Index writes one segment of the user's pending turns and merges when segments have become many. It reports whether
 // turns are left.
 func (x *Indexer) Index(ctx context.Context, user memory.UserRef) (more bool, err error) {
-	turns, err := x.store.PendingTurns(ctx, user, maxBatch)
+	if err := x.retire(ctx, user); err != nil {
+		return false, err
+	}
+	turns, err := x.store.PendingTurns(ctx, store.PendingQuery{User: user, MaxMessages: maxBatch, MaxBytes: maxBatchBytes})
 	if err != nil {
 		return false, fmt.Errorf("read pending turns: %w", err)
 	}
@@ -164,15 +187,35 @@ func (x *Indexer) Index(ctx context.Context, user memory.UserRef) (more bool, er
 	if _, err := x.store.PutSegment(ctx, segment(user, turns)); err != nil {
 		return false, fmt.Errorf("put segment: %w", err)
 	}
-	return countMessages(turns) >= maxBatch, x.merge(ctx, user, turns[0].Scope)
+	return isFull(turns), x.merge(ctx, user, turns[0].Scope)
 }
 
-func countMessages(turns []store.Turn) int {
-	n := 0
+// isFull reports whether a batch was ended by its limits, so that turns are left. No turn is larger than half the
+// limit of bytes.
+func isFull(turns []store.Turn) bool {
+	messages, bytes := 0, 0
 	for _, t := range turns {
-		n += len(t.Messages)
+		messages += len(t.Messages)
+		for _, m := range t.Messages {
+			bytes += m.ContentBytes()
+		}
 	}
-	return n
+	return messages >= maxBatch || bytes >= maxBatchBytes/2
+}
+
+// retire deletes the segments of a user for whom Rebuild was called.
+func (x *Indexer) retire(ctx context.Context, user memory.UserRef) error {
+	x.mu.Lock()
+	broken := x.broken[user]
+	delete(x.broken, user)
+	x.mu.Unlock()
+	if !broken {
+		return nil
+	}
+	if _, err := x.store.RetireSegments(ctx, store.RetireQuery{User: &user}); err != nil {
+		return fmt.Errorf("retire damaged segments: %w", err)
+	}
+	return nil
 }
 
 // segment analyses turns of one user. Turns without recallable messages only have their marks cleared.
@@ -197,7 +240,7 @@ func segment(user memory.UserRef, turns []store.Turn) store.SegmentWrite {
 // merge merges segments of like size until no size has many.
 func (x *Indexer) merge(ctx context.Context, user memory.UserRef, scope memory.ScopeKey) error {
 	for {
-		state, err := x.store.Lexicon(ctx, user, 0)
+		state, err := x.store.Lexicon(ctx, store.LexiconQuery{User: user})
 		if err != nil {
 			return fmt.Errorf("read lexicon: %w", err)
 		}
@@ -226,6 +269,7 @@ func (x *Indexer) mergeSegments(ctx context.Context, user memory.UserRef, scope 
 		data[i] = s.Data
 	}
 	if w.Data, err = rank.MergeSegments(data...); err != nil {
+		x.Rebuild(user)
 		return fmt.Errorf("merge segments: %w", err)
 	}
 	if _, err = x.store.PutSegment(ctx, w); err != nil {
@@ -238,27 +282,37 @@ func (x *Indexer) mergeSegments(ctx context.Context, user memory.UserRef, scope 
 // so a user with n messages has at most (mergeWidth - 1) × log(n) segments and each message is rewritten log(n) times.
 const (
 	mergeWidth    = 8
-	maxMergeBytes = 4 << 20 // larger segments stay: a document of MongoDB ends at 16 MiB
+	maxMergeBytes = 8 << 20 // of the segments merged into one: a document of MongoDB ends at 16 MiB
 )
 
-// PlanMerge answers the segments to merge into one: those of the smallest tier that is full, none when no tier is.
+// PlanMerge answers the segments to merge into one: those of the smallest tier that is full, as many as make no more
+// than maxMergeBytes; none when no tier is full, or where two are too large together.
 func PlanMerge(segments []store.SegmentInfo) []store.SegmentInfo {
 	tiers := map[int][]store.SegmentInfo{}
 	highest := 0
 	for _, s := range segments {
-		if s.Bytes > maxMergeBytes {
-			continue
-		}
 		t := tier(s.Messages)
 		tiers[t] = append(tiers[t], s)
 		highest = max(highest, t)
 	}
 	for t := range highest + 1 {
-		if len(tiers[t]) >= mergeWidth {
-			return tiers[t]
+		if plan := within(tiers[t]); len(tiers[t]) >= mergeWidth && len(plan) > 1 {
+			return plan
 		}
 	}
 	return nil
+}
+
+// within answers the smallest segments, as many as make no more than maxMergeBytes.
+func within(segments []store.SegmentInfo) []store.SegmentInfo {
+	segments = slices.SortedStableFunc(slices.Values(segments), func(a, b store.SegmentInfo) int { return cmp.Compare(a.Bytes, b.Bytes) })
+	sum := 0
+	for i, s := range segments {
+		if sum += s.Bytes; sum > maxMergeBytes {
+			return segments[:i]
+		}
+	}
+	return segments
 }
 
 func tier(messages int) int {

@@ -45,7 +45,7 @@ func say(t *testing.T, s store.Transcript, role memory.Role, id, words string) {
 
 func lexicon(t *testing.T, s store.Lexicon) store.LexiconState {
 	t.Helper()
-	state, err := s.Lexicon(t.Context(), ada, 1000)
+	state, err := s.Lexicon(t.Context(), store.LexiconQuery{User: ada, MaxUnindexed: 1000})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -197,6 +197,17 @@ func (m Message) PlainText() string {
 	return b.String()
 }
 
+// ContentBytes is about how many bytes the message's parts and metadata hold.
+func (m Message) ContentBytes() int { return len(m.Metadata) + partBytes(m.Parts) }
+
+func partBytes(parts []Part) int {
+	n := 0
+	for _, p := range parts {
+		n += len(p.Text) + len(p.Data) + len(p.Arguments) + len(p.JSON) + len(p.URI) + partBytes(p.Parts)
+	}
+	return n
+}
+
 // Recallable reports whether the message's words may be indexed and recalled: what people and models said, except
 // text that a memory service put into the prompt.
 func (m Message) Recallable() bool {

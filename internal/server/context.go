@@ -132,7 +132,7 @@ func contextProto(r service.ContextResult, explain bool) (*memoryv1.BuildContext
 	}
 	if explain {
 		out.Retrieval = &memoryv1.Retrieval{
-			Terms: r.Found.Terms, Candidates: int32(r.Found.Candidates), Passages: int32(r.Found.Passages), Unindexed: int32(len(r.Found.Unindexed)),
+			Terms: r.Found.Terms, Candidates: int32(r.Found.Candidates), Passages: int32(r.Found.Passages), Unindexed: int32(r.Found.Unindexed),
 		}
 	}
 	var err error

@@ -3,6 +3,8 @@ package server
 import (
 	"context"
 
+	"google.golang.org/protobuf/proto"
+
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/store"
@@ -33,10 +35,16 @@ func (s *memoryServer) ListMessages(ctx context.Context, req *memoryv1.ListMessa
 	return messagePage(req, page, more), nil
 }
 
+// messagePage answers a page that stays below the reply's limit; it holds at least one message.
 func messagePage(req *memoryv1.ListMessagesRequest, page []memory.Message, more bool) *memoryv1.ListMessagesResponse {
-	out := &memoryv1.ListMessagesResponse{}
-	for _, m := range page {
-		out.Messages = append(out.Messages, messageProto(m))
+	out, size := &memoryv1.ListMessagesResponse{}, 0
+	for i, m := range page {
+		p := messageProto(m)
+		if size += proto.Size(p); size > maxReplyBytes && i > 0 {
+			page, more = page[:i], true
+			break
+		}
+		out.Messages = append(out.Messages, p)
 	}
 	if more {
 		out.NextPageToken = numberToken(req, page[len(page)-1].Seq)

@@ -35,7 +35,7 @@ func searchParams(ctx context.Context, req *memoryv1.SearchMessagesRequest) (ser
 	p := service.SearchParams{
 		User: c.user(ctx, req.GetUserId()), Query: req.GetQuery(), SessionIDs: req.GetSessionIds(),
 		From: c.time("start_time", req.GetStartTime()), To: c.time("end_time", req.GetEndTime()),
-		Limit: c.page(req.GetPageSize(), 20, 200), Explain: req.GetExplain(),
+		Limit: c.page(req.GetPageSize(), 20, 200), MaxBytes: maxReplyBytes, Explain: req.GetExplain(),
 	}
 	if p.Query == "" {
 		c.fault("query", "is required: the words to look for")
@@ -53,7 +53,7 @@ func searchParams(ctx context.Context, req *memoryv1.SearchMessagesRequest) (ser
 
 // searchPage answers a page that stays below the reply's limit; it holds at least one hit.
 func searchPage(req *memoryv1.SearchMessagesRequest, p service.SearchParams, r service.SearchResult) *memoryv1.SearchMessagesResponse {
-	out, size, next := &memoryv1.SearchMessagesResponse{}, 0, p.Offset+p.Limit
+	out, size, next := &memoryv1.SearchMessagesResponse{}, 0, r.Next
 	for i, h := range r.Hits {
 		hit := hitProto(h, p.Explain)
 		if size += proto.Size(hit); size > maxReplyBytes && i > 0 {

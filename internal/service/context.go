@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -94,7 +95,11 @@ func (s *Service) gather(ctx context.Context, p ContextParams, session memory.Se
 		if err := readTail(ctx); err != nil {
 			return g, err
 		}
-		return g, search(ctx, lastWords(g.tail))
+		query, err := s.recordedWords(ctx, session, g.tail)
+		if err != nil {
+			return g, err
+		}
+		return g, search(ctx, query)
 	}
 	both, ctx := errgroup.WithContext(ctx)
 	both.Go(func() error { return readTail(ctx) })
@@ -102,88 +107,69 @@ func (s *Service) gather(ctx context.Context, p ContextParams, session memory.Se
 	return g, both.Wait()
 }
 
-// lastWords are the words of the last message of a user.
+// maxQueryBytes is how much of a message serves as a query.
+const maxQueryBytes = 64 << 10
+
+// lastWords are the first words of the last message of a user, as many as a query may have.
 func lastWords(messages []memory.Message) string {
 	for _, m := range slices.Backward(messages) {
 		if words := m.PlainText(); m.Role == memory.RoleUser && words != "" {
-			return words
+			return strings.ToValidUTF8(words[:min(len(words), maxQueryBytes)], "")
 		}
 	}
 	return ""
 }
 
-// maxTail bounds how many messages one call reads, whatever its budget.
-const maxTail = 5000
+// recordedWords are the lastWords of the tail, else of what lies before it: an agent may have gone many steps since
+// the user spoke.
+func (s *Service) recordedWords(ctx context.Context, session memory.Session, tail []memory.Message) (string, error) {
+	before := session.LastSeq + 1
+	for {
+		if words := lastWords(tail); words != "" {
+			return words, nil
+		}
+		if len(tail) > 0 {
+			before = tail[0].Seq
+		}
+		if before <= 1 {
+			return "", nil
+		}
+		var err error
+		tail, err = s.before(ctx, store.MessageQuery{Ref: session.Ref, Before: before, Limit: 200})
+		if err != nil || len(tail) == 0 {
+			return "", err
+		}
+	}
+}
 
-// tail reads as many of the latest messages as could fit the budget, oldest first.
+// Bounds of what one call holds in memory, far above what a reply of maxReplyBytes can show.
+const (
+	maxTail        = 100_000  // messages
+	maxTailBytes   = 16 << 20 // of messages read, as stored
+	maxRecallBytes = 16 << 20
+)
+
+// tail reads as many of the latest messages as could fit the budget, oldest first. It is read even where the section
+// is off: pending tool results need their calls.
 func (s *Service) tail(ctx context.Context, session memory.Session, r policy.Resolved) ([]memory.Message, error) {
-	if !r.Recent || session.LastSeq == 0 {
+	if session.LastSeq == 0 {
 		return nil, nil
 	}
-	messages, err := s.store.Messages(ctx, store.MessageQuery{
-		Ref: session.Ref, Before: session.LastSeq + 1, NewestFirst: true, Limit: maxTail,
+	return s.before(ctx, store.MessageQuery{
+		Ref: session.Ref, Before: session.LastSeq + 1, Limit: maxTail,
 		MaxTokens: max(r.Available*slack(r.Counter), 1), MinMessages: r.RecentN,
 	})
+}
+
+// before reads messages backwards and answers them oldest first.
+func (s *Service) before(ctx context.Context, q store.MessageQuery) ([]memory.Message, error) {
+	q.NewestFirst, q.MaxBytes = true, maxTailBytes
+	messages, err := s.store.Messages(ctx, q)
 	if err != nil {
 		return nil, fmt.Errorf("read latest messages: %w", err)
 	}
 	slices.Reverse(messages)
 	return messages, nil
-}
-
-// recall searches the user's messages. The session's last recent_n stand in the context anyway, so they are not
-// searched for. Where recall is off, only the watermark is read.
-func (s *Service) recall(ctx context.Context, session memory.Session, query string, r policy.Resolved, explain bool) (Found, error) {
-	q := rank.Query{Limit: r.TopK, MinRelevance: r.MinScore, UserPrior: r.UserPrior, Explain: explain}
-	if r.Recalled && r.TopK > 0 {
-		q.Terms = text.Terms(query)
-	}
-	if r.Recent {
-		first := session.LastSeq - int64(r.RecentN)
-		q.Exclude = func(p memory.Place) bool { return p.Session == session.Key && p.Seq > first }
-	}
-	return s.lexicon.Search(ctx, session.Ref.UserRef, q)
-}
-
-// decide reads the hits that could fit from the truth and assembles.
-func (s *Service) decide(ctx context.Context, p ContextParams, g gathered, r policy.Resolved, counter tokens.Counter) (ContextResult, error) {
-	out := ContextResult{
-		Policy: r, AsOf: p.AsOf, Found: g.found, Recorded: g.session.LastSeq, Indexed: indexedThrough(g),
-		StepsSinceUser: stepsSinceUser(g.session.StepsSinceUser, p.Pending),
-	}
-	if out.AsOf.IsZero() {
-		out.AsOf = s.now().UTC().Truncate(time.Microsecond)
-	}
-	hits := worthReading(g, r)
-	placed, err := s.verify(ctx, p.Ref.UserRef, hits)
-	if err != nil {
-		return out, err
-	}
-	in := assembly.Input{
-		Instructions: p.Instructions, State: g.session.State, Session: g.session.Key, SessionID: p.Ref.SessionID,
-		Tail: g.tail, LastSeq: g.session.LastSeq, Pending: p.Pending, Available: r.Available, MaxBytes: p.MaxBytes,
-		Counter: counter, Render: p.Render,
-		Policy: assembly.Policy{
-			RecentN: r.RecentN, RecallShare: r.RecallShare, State: r.State, Recalled: r.Profile.Recalled,
-			Recent: r.Recent, MemoryRole: r.MemoryRole,
-		},
-	}
-	for i, h := range hits {
-		if m, ok := placed[h.Place]; ok {
-			in.Recalled = append(in.Recalled, assembly.Recalled{PlacedMessage: m, Span: cut(h)})
-			out.Recalled, out.Ranks = append(out.Recalled, h), append(out.Ranks, i+1)
-		}
-	}
-	out.Result, err = assembly.Assemble(in)
-	return out, err
-}
-
-// cut is the passage of a long message to show; the zero Span shows all of it.
-func cut(h rank.Hit) assembly.Span {
-	if h.Whole {
-		return assembly.Span{}
-	}
-	return assembly.Span(h.Passage)
 }
 
 // slack is how many o200k tokens of stored counts may come to one token of the counter: four characters are one
@@ -195,46 +181,96 @@ func slack(counter string) int64 {
 	return 1
 }
 
+// recall searches the user's messages. The last recent_n mostly stand in the context anyway, so as many hits more are
+// asked for. Where recall is off, only the watermark is read.
+func (s *Service) recall(ctx context.Context, session memory.Session, query string, r policy.Resolved, explain bool) (Found, error) {
+	q := rank.Query{Limit: r.TopK + r.RecentN, MinRelevance: r.MinScore, UserPrior: r.UserPrior, Explain: explain}
+	if r.Recalled && r.TopK > 0 {
+		q.Terms = text.Terms(query)
+	}
+	return s.lexicon.Search(ctx, session.Ref, q)
+}
+
+// decide assembles; recalled messages are read from the truth when it is known how many can find room.
+func (s *Service) decide(ctx context.Context, p ContextParams, g gathered, r policy.Resolved, counter tokens.Counter) (ContextResult, error) {
+	out := ContextResult{
+		Policy: r, AsOf: p.AsOf, Found: g.found, Recorded: g.session.LastSeq, Indexed: indexedThrough(g),
+		StepsSinceUser: stepsSinceUser(g.session.StepsSinceUser, p.Pending),
+	}
+	if out.AsOf.IsZero() {
+		out.AsOf = s.now().UTC().Truncate(time.Microsecond)
+	}
+	in := assembly.Input{
+		Instructions: p.Instructions, State: g.session.State, Session: g.session.Key, SessionID: p.Ref.SessionID,
+		Tail: g.tail, LastSeq: g.session.LastSeq, Pending: p.Pending, Available: r.Available, MaxBytes: p.MaxBytes,
+		Counter: counter, Render: p.Render,
+		Policy: assembly.Policy{
+			RecentN: r.RecentN, RecallShare: r.RecallShare, State: r.State, Recalled: r.Profile.Recalled,
+			Recent: r.Recent, MemoryRole: r.MemoryRole,
+		},
+		Recall: func(room int64) (recalled []assembly.Recalled, err error) {
+			recalled, err = s.readHits(ctx, p.Ref.UserRef, worthReading(g.found.Hits, room, r.Counter), &out)
+			return recalled, err
+		},
+	}
+	var err error
+	out.Result, err = assembly.Assemble(in)
+	return out, err
+}
+
+// readHits reads hits from the truth and keeps in out which ones they were, for explain.
+func (s *Service) readHits(ctx context.Context, user memory.UserRef, hits []rank.Hit, out *ContextResult) ([]assembly.Recalled, error) {
+	placed, err := s.verify(ctx, user, hits, maxRecallBytes)
+	if err != nil {
+		return nil, err
+	}
+	var recalled []assembly.Recalled
+	for i, h := range hits {
+		if m, ok := placed[h.Place]; ok {
+			recalled = append(recalled, assembly.Recalled{PlacedMessage: m, Span: cut(h)})
+			out.Recalled, out.Ranks = append(out.Recalled, h), append(out.Ranks, i+1)
+		}
+	}
+	return recalled, nil
+}
+
+// cut is the passage of a long message to show; the zero Span shows all of it.
+func cut(h rank.Hit) assembly.Span {
+	if h.Whole {
+		return assembly.Span{}
+	}
+	return assembly.Span(h.Passage)
+}
+
 // Least tokens that a recalled line takes beside its words, and most bytes of words in a token: with them worthReading
-// reads some hits too many rather than one too few.
+// reads some hits too many rather than one too few. Four characters of three bytes are one token of chars_4.
 const (
 	leastLineTokens = 6
 	mostTokenBytes  = 8
+	mostChars4Bytes = 12
 )
 
-// worthReading answers the hits that could find room: those whose least tokens fit what the budget leaves to recall.
-func worthReading(g gathered, r policy.Resolved) []rank.Hit {
-	room := r.Available
-	if r.Recent {
-		room -= tailTokens(g.tail) / slack(r.Counter)
+// worthReading answers the hits that could find room, were each as short as it can be.
+func worthReading(hits []rank.Hit, room int64, counter string) []rank.Hit {
+	perToken := mostTokenBytes
+	if counter == tokens.Chars4 {
+		perToken = mostChars4Bytes
 	}
-	room = max(room, int64(r.RecallShare*float64(r.Available))) * slack(r.Counter)
-	for i, h := range g.found.Hits {
+	for i, h := range hits {
 		if room <= 0 {
-			return g.found.Hits[:i]
+			return hits[:i]
 		}
-		room -= leastLineTokens + int64(h.Passage.End-h.Passage.Start)/mostTokenBytes
+		room -= int64(leastLineTokens + (h.Passage.End-h.Passage.Start)/perToken)
 	}
-	return g.found.Hits
+	return hits
 }
 
-func tailTokens(tail []memory.Message) int64 {
-	sum := int64(0)
-	for _, m := range tail {
-		sum += m.Tokens.O200K
-	}
-	return sum
-}
-
-// indexedThrough is the seq before the session's first message that is not indexed.
+// indexedThrough is the seq before the session's first turn that is not indexed.
 func indexedThrough(g gathered) int64 {
-	through := g.session.LastSeq
-	for _, m := range g.found.Unindexed {
-		if m.Session == g.session.Key {
-			through = min(through, m.Seq-1)
-		}
+	if g.found.PendingFrom > 0 {
+		return g.found.PendingFrom - 1
 	}
-	return through
+	return g.session.LastSeq
 }
 
 // stepsSinceUser counts assistant messages on from what is recorded.

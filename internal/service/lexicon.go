@@ -17,17 +17,26 @@ import (
 // reply says that recall is degraded.
 const MaxUnindexed = 2000
 
+// maxUnindexedBytes bounds what those messages may take in memory at once, attachments included.
+const maxUnindexedBytes = 8 << 20
+
 // Lexicon keeps the lexical indexes of the users that were asked about lately in memory. An index is only a copy of
 // what the store holds: every search first brings it up to date.
 type Lexicon struct {
 	store   LexiconStore
 	indexes *otter.Cache[memory.ScopeKey, *userIndex]
+	indexer Rebuilder
 	log     *slog.Logger
+}
+
+// Rebuilder is told that a user's segments are damaged. It must not block.
+type Rebuilder interface {
+	Rebuild(user memory.UserRef)
 }
 
 // LexiconStore is the part of the store that a Lexicon reads.
 type LexiconStore interface {
-	Lexicon(ctx context.Context, user memory.UserRef, maxUnindexed int) (store.LexiconState, error)
+	Lexicon(ctx context.Context, q store.LexiconQuery) (store.LexiconState, error)
 	Segments(ctx context.Context, user memory.UserRef, nos []int64) ([]store.Segment, error)
 }
 
@@ -38,16 +47,24 @@ type userIndex struct {
 	segments map[int64]bool // the segments whose messages the index has
 }
 
-// NewLexicon makes a Lexicon whose indexes take about maxBytes in memory.
-func NewLexicon(s LexiconStore, maxBytes int64, log *slog.Logger) (*Lexicon, error) {
+// LexiconOptions are what a Lexicon needs. All are required.
+type LexiconOptions struct {
+	Store    LexiconStore
+	MaxBytes int64 // about how much memory the indexes take
+	Indexer  Rebuilder
+	Log      *slog.Logger
+}
+
+// NewLexicon makes a Lexicon.
+func NewLexicon(o LexiconOptions) (*Lexicon, error) {
 	indexes, err := otter.New(&otter.Options[memory.ScopeKey, *userIndex]{
-		MaximumWeight: uint64(maxBytes),
+		MaximumWeight: uint64(max(o.MaxBytes, 0)),
 		Weigher:       func(_ memory.ScopeKey, x *userIndex) uint32 { return weight(x.index.Bytes()) },
 	})
 	if err != nil {
 		return nil, fmt.Errorf("make the recall cache: %w", err)
 	}
-	return &Lexicon{store: s, indexes: indexes, log: log}, nil
+	return &Lexicon{store: o.Store, indexes: indexes, indexer: o.Indexer, log: o.Log}, nil
 }
 
 func weight(bytes int64) uint32 { return uint32(min(max(bytes, 1<<10), 1<<32-1)) }
@@ -55,39 +72,79 @@ func weight(bytes int64) uint32 { return uint32(min(max(bytes, 1<<10), 1<<32-1))
 // Found is what a search of a user's lexicon answers.
 type Found struct {
 	rank.Result
-	Terms     []string
-	Passages  int
-	Unindexed []memory.PlacedMessage // analysed at read time
-	Degraded  string                 // why less was searched than there is; "" when all was
+	Terms       []string
+	Passages    int
+	Unindexed   int    // messages analysed at read time
+	PendingFrom int64  // the first seq of the session's first turn that is not indexed; 0 when all are
+	Degraded    string // why less was searched than there is; "" when all was
 }
 
-// Search searches what the user's messages say. A damaged segment degrades the answer; a store that cannot be
-// reached fails it.
-func (l *Lexicon) Search(ctx context.Context, user memory.UserRef, q rank.Query) (Found, error) {
-	state, err := l.store.Lexicon(ctx, user, MaxUnindexed)
-	if err != nil {
-		return Found{}, fmt.Errorf("read lexicon: %w", err)
+// maxReads is how often a search reads the state again when segments were merged between two reads.
+const maxReads = 3
+
+// Search searches what the user's messages say; session is the one whose PendingFrom is asked for, "" for none. A
+// damaged segment degrades the answer and has the user's index rebuilt; a store that cannot be reached fails it.
+func (l *Lexicon) Search(ctx context.Context, ref memory.SessionRef, q rank.Query) (Found, error) {
+	for reads := 1; ; reads++ {
+		state, err := l.read(ctx, ref, q)
+		if err != nil {
+			return Found{}, err
+		}
+		found := Found{Terms: q.Terms, Unindexed: len(state.Unindexed), PendingFrom: state.PendingFrom}
+		if state.Scope == "" || len(q.Terms) == 0 { // nothing to look for: spare the index
+			return found, nil
+		}
+		x := l.index(state.Scope)
+		lack, err := l.update(ctx, ref.UserRef, x, state)
+		if err != nil {
+			return Found{}, err
+		}
+		if lack == lackMerged && reads < maxReads {
+			continue
+		}
+		found.Degraded = degradation(lack, state.More)
+		return x.search(found, q), nil
 	}
-	found := Found{Terms: q.Terms, Unindexed: state.Unindexed}
-	if state.Scope == "" {
-		return found, nil
-	}
-	if state.More > 0 {
-		found.Degraded = fmt.Sprintf("%d recent messages are not indexed yet and were not searched", state.More)
-	}
-	if len(q.Terms) == 0 { // nothing to look for: spare the index
-		return found, nil
-	}
-	x := l.index(state.Scope)
-	if damaged, err := l.update(ctx, user, x, state); err != nil {
-		return Found{}, err
-	} else if damaged {
-		found.Degraded = "a segment of the index is damaged and was not searched"
-	}
+}
+
+func (x *userIndex) search(found Found, q rank.Query) Found {
 	x.RLock()
 	defer x.RUnlock()
 	found.Result, found.Passages = x.index.Search(q), x.index.Passages()
-	return found, nil
+	return found
+}
+
+func (l *Lexicon) read(ctx context.Context, ref memory.SessionRef, q rank.Query) (store.LexiconState, error) {
+	ask := store.LexiconQuery{User: ref.UserRef, SessionID: ref.SessionID}
+	if len(q.Terms) > 0 {
+		ask.MaxUnindexed, ask.MaxBytes = MaxUnindexed, maxUnindexedBytes
+	}
+	state, err := l.store.Lexicon(ctx, ask)
+	if err != nil {
+		return state, fmt.Errorf("read lexicon: %w", err)
+	}
+	return state, nil
+}
+
+// lack says what an index could not be given.
+type lack int
+
+const (
+	lackNothing lack = iota
+	lackDamaged      // a segment cannot be read
+	lackMerged       // a segment is gone: it was merged since the state was read
+)
+
+func degradation(l lack, more int) string {
+	switch {
+	case l == lackDamaged:
+		return "a segment of the index is damaged and was not searched; it is being rebuilt"
+	case l == lackMerged:
+		return "segments of the index were merged while they were read, and were not searched"
+	case more > 0:
+		return fmt.Sprintf("%d recent messages are not indexed yet and were not searched", more)
+	}
+	return ""
 }
 
 // index answers the user's index, an empty one if there is none in memory.
@@ -101,23 +158,23 @@ func (l *Lexicon) index(scope memory.ScopeKey) *userIndex {
 
 // update adds what the store has and the index has not. Messages are added once, whether a segment or the list of
 // unindexed ones brings them first.
-func (l *Lexicon) update(ctx context.Context, user memory.UserRef, x *userIndex, state store.LexiconState) (damaged bool, err error) {
+func (l *Lexicon) update(ctx context.Context, user memory.UserRef, x *userIndex, state store.LexiconState) (lack, error) {
 	if x.isCurrent(state) {
-		return false, nil
+		return lackNothing, nil
 	}
 	x.Lock()
 	defer x.Unlock()
-	segments, err := l.store.Segments(ctx, user, x.missing(state.Segments))
+	missing := x.missing(state.Segments)
+	segments, err := l.store.Segments(ctx, user, missing)
 	if err != nil {
-		return false, fmt.Errorf("read segments: %w", err)
+		return lackNothing, fmt.Errorf("read segments: %w", err)
 	}
-	for _, s := range segments {
-		if err := x.index.AddSegment(s.Data); err != nil {
-			l.log.ErrorContext(ctx, "segment of the lexical index cannot be read", "segment", s.No, "error", err)
-			damaged = true
-			continue
-		}
-		x.segments[s.No] = true
+	if len(segments) < len(missing) {
+		return lackMerged, nil
+	}
+	out := l.add(ctx, x, segments)
+	if out == lackDamaged {
+		l.indexer.Rebuild(user)
 	}
 	for _, m := range state.Unindexed {
 		if !x.index.Has(m.Place) {
@@ -125,7 +182,20 @@ func (l *Lexicon) update(ctx context.Context, user memory.UserRef, x *userIndex,
 		}
 	}
 	l.indexes.Set(state.Scope, x) // weigh it again
-	return damaged, nil
+	return out, nil
+}
+
+func (l *Lexicon) add(ctx context.Context, x *userIndex, segments []store.Segment) lack {
+	out := lackNothing
+	for _, s := range segments {
+		if err := x.index.AddSegment(s.Data); err != nil {
+			l.log.ErrorContext(ctx, "segment of the lexical index cannot be read", "segment", s.No, "error", err)
+			out = lackDamaged
+			continue
+		}
+		x.segments[s.No] = true
+	}
+	return out
 }
 
 func (x *userIndex) isCurrent(state store.LexiconState) bool {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/rank"
+	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/text"
 )
 
@@ -18,6 +19,7 @@ type SearchParams struct {
 	From, To   time.Time
 	Offset     int
 	Limit      int
+	MaxBytes   int // the page may end early once it holds so much content
 	Explain    bool
 }
 
@@ -34,6 +36,7 @@ type MessageHit struct {
 type SearchResult struct {
 	Hits     []MessageHit
 	More     bool
+	Next     int    // the offset of the next page, where More is set
 	Degraded string // why less was searched than there is; "" when all was
 }
 
@@ -48,19 +51,36 @@ func (s *Service) SearchMessages(ctx context.Context, p SearchParams) (SearchRes
 		Terms: text.Terms(p.Query), Sessions: sessions, From: p.From, To: p.To,
 		Limit: p.Offset + p.Limit + 1, Explain: p.Explain,
 	}
-	found, err := s.lexicon.Search(ctx, p.User, query)
+	found, err := s.lexicon.Search(ctx, memory.SessionRef{UserRef: p.User}, query)
 	if err != nil {
 		return SearchResult{}, err
 	}
-	out := SearchResult{Degraded: found.Degraded, More: len(found.Hits) > p.Offset+p.Limit}
+	out := SearchResult{Degraded: found.Degraded, Next: p.Offset + p.Limit, More: len(found.Hits) > p.Offset+p.Limit}
 	page := found.Hits[min(p.Offset, len(found.Hits)):min(p.Offset+p.Limit, len(found.Hits))]
-	placed, err := s.verify(ctx, p.User, page)
-	if err != nil {
-		return SearchResult{}, err
-	}
-	for i, h := range page {
-		if m, ok := placed[h.Place]; ok {
-			out.Hits = append(out.Hits, messageHit(m, h, p.Offset+i+1, query.Terms))
+	return s.readPage(ctx, p, page, out, query.Terms)
+}
+
+// readAtOnce is how many hits are read from the truth at once: messages may be a mebibyte each.
+const readAtOnce = 20
+
+// readPage verifies hits until the page is full or holds MaxBytes of content.
+func (s *Service) readPage(ctx context.Context, p SearchParams, page []rank.Hit, out SearchResult, terms []string) (SearchResult, error) {
+	size := 0
+	for start := 0; start < len(page); start += readAtOnce {
+		hits := page[start:min(start+readAtOnce, len(page))]
+		placed, err := s.verify(ctx, p.User, hits, 0)
+		if err != nil {
+			return SearchResult{}, err
+		}
+		for i, h := range hits {
+			if m, ok := placed[h.Place]; ok {
+				out.Hits = append(out.Hits, messageHit(m, h, p.Offset+start+i+1, terms))
+				size += m.Message.ContentBytes()
+			}
+		}
+		if next := start + len(hits); size > p.MaxBytes && next < len(page) {
+			out.More, out.Next = true, p.Offset+next
+			return out, nil
 		}
 	}
 	return out, nil
@@ -90,8 +110,9 @@ func isNotFound(err error) bool {
 	return reason == memory.ReasonUserNotFound || reason == memory.ReasonSessionNotFound
 }
 
-// verify reads hits from the truth under the caller's scope: what is not there, or not the caller's, is left out.
-func (s *Service) verify(ctx context.Context, user memory.UserRef, hits []rank.Hit) (map[memory.Place]memory.PlacedMessage, error) {
+// verify reads hits from the truth under the caller's scope: what is not there, or not the caller's, is left out, and
+// so are the last ones beyond maxBytes, 0 for no limit.
+func (s *Service) verify(ctx context.Context, user memory.UserRef, hits []rank.Hit, maxBytes int64) (map[memory.Place]memory.PlacedMessage, error) {
 	if len(hits) == 0 {
 		return nil, nil
 	}
@@ -99,7 +120,7 @@ func (s *Service) verify(ctx context.Context, user memory.UserRef, hits []rank.H
 	for i, h := range hits {
 		places[i] = h.Place
 	}
-	messages, err := s.store.MessagesAt(ctx, user, places)
+	messages, err := s.store.MessagesAt(ctx, store.PlacesQuery{User: user, Places: places, MaxBytes: maxBytes})
 	if err != nil {
 		return nil, fmt.Errorf("read messages that were found: %w", err)
 	}
