@@ -123,6 +123,31 @@ func TestIndex(t *testing.T) {
 	})
 }
 
+func TestRebuild(t *testing.T) {
+	t.Run("makes a user's segments again from the transcript when one is damaged", func(t *testing.T) {
+		s := open(t)
+		x := newIndexer(s)
+		say(t, s, memory.RoleUser, "a", "the night train to Vienna")
+		turns, err := s.PendingTurns(t.Context(), store.PendingQuery{User: ada, MaxMessages: 10})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = s.PutSegment(t.Context(), store.SegmentWrite{
+			User: ada, Scope: turns[0].Scope, Analyzer: text.AnalyzerID, Messages: 1, Data: []byte("damaged"), Turns: []store.TurnRef{turns[0].TurnRef},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		x.Rebuild(ada)
+		if _, err := x.Index(t.Context(), ada); err != nil {
+			t.Fatal(err)
+		}
+		if n := found(t, s, "Vienna"); n != 1 {
+			t.Errorf("found %d", n)
+		}
+	})
+}
+
 func TestRun(t *testing.T) {
 	t.Run("finds at its start what an earlier process left, and what a nudge announces", func(t *testing.T) {
 		s := open(t)
