@@ -53,6 +53,9 @@ func (f fixedParts) total() int64 { return f.instructions + f.state + f.pending 
 // RecallShare of Available, then more of the tail, and what one leaves the other takes. The tail is a suffix of the
 // session in which each tool call stands with its results; what cannot be paired or rendered is left out and listed.
 //
+// Assemble is pure where Input.Recall is, or is nil: nothing else is read, and Recall is a parameter like the rest. Its
+// error is returned wrapped.
+//
 // Result.Tokens never passes Available. It is a sum over pieces: exact where the counter is additive, and at most a
 // few tokens above an exact count of the whole otherwise.
 func Assemble(in Input) (Result, error) {
@@ -60,7 +63,9 @@ func Assemble(in Input) (Result, error) {
 	if err := a.fix(); err != nil {
 		return Result{}, err
 	}
-	a.fit()
+	if err := a.fit(); err != nil {
+		return Result{}, err
+	}
 	return a.result(), nil
 }
 

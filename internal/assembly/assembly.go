@@ -65,15 +65,20 @@ type Input struct {
 	State        json.RawMessage // a JSON object; nil for none
 	Session      memory.SessionKey
 	SessionID    string
-	Recalled     []Recalled       // the best first
+	Recalled     []Recalled       // the best first; not looked at when Recall is set
 	Tail         []memory.Message // the session's last messages, oldest first, contiguous, ending at LastSeq
 	LastSeq      int64
 	Pending      []memory.Message // not recorded yet, so without a Seq
 	Policy       Policy
 	Available    int64 // the most tokens the context may take
-	MaxBytes     int   // the most bytes the reply may take; 0 for no limit
-	Counter      tokens.Counter
-	Render       Render
+	// Recall, when set, answers the recalled messages, the best first. It is called once at most, after the last
+	// RecentN messages and what of the tail stands in any case were fitted, with the most tokens of Counter that all
+	// recalled lines together can take: what it answers beyond them cannot find room, and a candidate of fewer tokens
+	// may. It is not called where Policy.Recalled is off, or without any room.
+	Recall   func(tokens int64) ([]Recalled, error)
+	MaxBytes int // the most bytes the reply may take; 0 for no limit
+	Counter  tokens.Counter
+	Render   Render
 }
 
 // Recalled is a message that recall found.

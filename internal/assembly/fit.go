@@ -1,6 +1,7 @@
 package assembly
 
 import (
+	"fmt"
 	"unicode/utf8"
 
 	"github.com/stratamem/strata/internal/memory"
@@ -28,21 +29,62 @@ func (c *candidate) cut(text string) *Span {
 }
 
 // fit shares out what the fixed parts leave.
-func (a *assembler) fit() {
-	if a.in.Policy.Recalled {
-		a.found = make([]candidate, len(a.in.Recalled))
-		a.dropTwins()
-	}
+func (a *assembler) fit() error {
 	last := a.takeLast()
+	if last {
+		a.extendFor(a.left.less(a.share()))
+	}
+	if err := a.ask(); err != nil {
+		return err
+	}
 	if last {
 		a.extend(a.left.less(a.guarantee()))
 	}
 	for {
 		a.recall()
 		if !last || !a.extendOver() {
-			return
+			return nil
 		}
 	}
+}
+
+// share is the most that the tail leaves to recall before it may grow.
+func (a *assembler) share() space {
+	share := space{int64(a.in.Policy.RecallShare * float64(a.in.Available*a.counter.Per())), a.in.MaxBytes / 4}
+	return space{min(share.tokens, a.left.tokens), min(share.bytes, a.left.bytes)}
+}
+
+// extendFor takes the units that stand in the context whatever is recalled, as they are.
+func (a *assembler) extendFor(room space) {
+	for a.from > 0 {
+		u := &a.tail[a.from-1]
+		p := a.priceOf(u)
+		need := space{p.tokens, p.bytes}
+		if lacking(room, need) != 0 {
+			return
+		}
+		a.take(u, room)
+		room = room.less(need)
+	}
+}
+
+// ask gets what is recalled, now that the most room for it is known: from here on the tail only takes from what is
+// left.
+func (a *assembler) ask() error {
+	if !a.in.Policy.Recalled {
+		return nil
+	}
+	room := (a.left.tokens - a.blockCost()) / a.counter.Per()
+	if a.in.Recall != nil && room > 0 {
+		recalled, err := a.in.Recall(room)
+		if err != nil {
+			return fmt.Errorf("recall messages of at most %d tokens: %w", room, err)
+		}
+		a.in.Recalled = recalled
+	}
+	a.found = make([]candidate, len(a.in.Recalled))
+	a.dropTwins()
+	return nil
 }
 
 // dropTwins leaves only the best of what is found of the same message.
@@ -101,10 +143,10 @@ func (a *assembler) extend(room space) {
 // guarantee is what is kept for recall before the tail may grow: its share, or what there is worth recalling if that
 // is less.
 func (a *assembler) guarantee() space {
-	share := int64(a.in.Policy.RecallShare * float64(a.in.Available*a.counter.Per()))
+	share := a.share()
 	var worth space
 	for i := range a.found {
-		if worth.tokens >= share {
+		if worth.tokens >= share.tokens {
 			break
 		}
 		if c := a.candidate(i); c.text != "" && !a.inTail(i) {
@@ -114,10 +156,10 @@ func (a *assembler) guarantee() space {
 	if worth.tokens > 0 {
 		worth.tokens += a.blockCost()
 	}
-	if a.in.MaxBytes > 0 {
-		worth.bytes = min(worth.bytes, a.in.MaxBytes/4)
+	if a.in.MaxBytes == 0 {
+		return space{min(worth.tokens, share.tokens), 0}
 	}
-	return space{min(worth.tokens, share, a.left.tokens), min(worth.bytes, a.left.bytes)}
+	return space{min(worth.tokens, share.tokens), min(worth.bytes, share.bytes)}
 }
 
 // recall takes memories, the best first, as far as they fit into what the tail leaves.
