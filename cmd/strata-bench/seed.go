@@ -80,7 +80,7 @@ func seedUser(ctx context.Context, st store.Truth, i int) error {
 }
 
 func seedSegment(ctx context.Context, st store.Truth, user memory.UserRef) error {
-	turns, err := st.PendingTurns(ctx, user, neighbourMessages())
+	turns, err := st.PendingTurns(ctx, store.PendingQuery{User: user, MaxMessages: neighbourMessages()})
 	if err != nil {
 		return fmt.Errorf("read pending turns: %w", err)
 	}

@@ -84,8 +84,9 @@ type Transcript interface {
 	// Messages must return a contiguous run of the session's messages, in the order asked for.
 	Messages(ctx context.Context, q MessageQuery) ([]memory.Message, error)
 	// MessagesAt must return those of the places that exist and belong to the user, in the order of places, without
-	// originals. Others are left out: that is how a hit of a view is verified. An unknown user has none.
-	MessagesAt(ctx context.Context, user memory.UserRef, places []memory.Place) ([]memory.PlacedMessage, error)
+	// originals. Others are left out: that is how a hit of a view is verified. It must stop before the stored bytes
+	// pass MaxBytes, after at least one message. An unknown user has none.
+	MessagesAt(ctx context.Context, q PlacesQuery) ([]memory.PlacedMessage, error)
 	// UpdateMessage must change only what the update sets; MESSAGE_NOT_FOUND when there is no such message.
 	UpdateMessage(ctx context.Context, u MessageUpdate) (memory.Message, error)
 }
@@ -135,6 +136,13 @@ type MessageQuery struct {
 	WithOriginal bool
 }
 
+// PlacesQuery asks for messages by their places.
+type PlacesQuery struct {
+	User     memory.UserRef
+	Places   []memory.Place
+	MaxBytes int64 // 0 for no limit
+}
+
 // MessageUpdate changes a message's labels; nil pointers leave a value as it is.
 type MessageUpdate struct {
 	Ref       memory.SessionRef
@@ -148,10 +156,12 @@ type MessageUpdate struct {
 // Lexicon keeps each user's lexical index: a view of the transcript inside the truth, made of immutable segments
 // whose content only package rank understands.
 type Lexicon interface {
-	// Lexicon must return the user's segments, and the recallable messages of turns that are still pending, up to
-	// maxUnindexed of them, oldest first. Every recallable message is in a segment or among the pending ones at any
-	// instant. An unknown user has neither: that is not an error.
-	Lexicon(ctx context.Context, user memory.UserRef, maxUnindexed int) (LexiconState, error)
+	// Lexicon must return the user's segments, and the recallable messages of turns that are still pending, oldest
+	// first, up to MaxUnindexed of them and stopping before their stored bytes pass MaxBytes. Every recallable message
+	// is in a segment or among the pending ones at any instant. It must name the first seq of the session's first
+	// pending turn. An unknown user has neither segments nor pending messages, and an unknown session has no pending
+	// turn: that is not an error.
+	Lexicon(ctx context.Context, q LexiconQuery) (LexiconState, error)
 	// Segments must return the data of those of the segments that exist, in the order of nos.
 	Segments(ctx context.Context, user memory.UserRef, nos []int64) ([]Segment, error)
 	// PutSegment must, in one write, store the segment, delete those it replaces and clear the pending marks of its
@@ -161,19 +171,42 @@ type Lexicon interface {
 	// PendingUsers must return users with turns pending for the lexicon, the longest waiting first, at most limit.
 	PendingUsers(ctx context.Context, limit int) ([]memory.UserRef, error)
 	// PendingTurns must return the user's turns pending for the lexicon, oldest first, until their messages number
-	// maxMessages, at least one turn.
-	PendingTurns(ctx context.Context, user memory.UserRef, maxMessages int) ([]Turn, error)
-	// RetireSegments must delete every segment of another analyzer than the one given, of all users, and mark the
-	// turns of those users as pending again. It returns how many users it found.
-	RetireSegments(ctx context.Context, analyzer string) (int, error)
+	// MaxMessages, stopping before their stored bytes pass MaxBytes, at least one turn.
+	PendingTurns(ctx context.Context, q PendingQuery) ([]Turn, error)
+	// RetireSegments must delete every segment of those users who have one of another analyzer than the one given, and
+	// mark their turns as pending again. With a user named, it must do so for that user alone, whatever the analyzer
+	// of the segments. It returns how many users had such segments.
+	RetireSegments(ctx context.Context, q RetireQuery) (int, error)
+}
+
+// LexiconQuery asks for the state of a user's lexical index.
+type LexiconQuery struct {
+	User         memory.UserRef
+	SessionID    string // whose first pending turn is asked for; "" for none
+	MaxUnindexed int    // 0 to read no message
+	MaxBytes     int64  // of the unindexed messages, as stored; 0 for no limit
+}
+
+// PendingQuery asks for turns to index.
+type PendingQuery struct {
+	User        memory.UserRef
+	MaxMessages int
+	MaxBytes    int64 // of the messages, as stored; 0 for no limit
+}
+
+// RetireQuery says which segments to delete.
+type RetireQuery struct {
+	Analyzer string          // that is in use; not looked at when User is set
+	User     *memory.UserRef // nil for all users; set when a segment of the user is damaged
 }
 
 // LexiconState is what a user's lexical index consists of at one instant.
 type LexiconState struct {
-	Scope     memory.ScopeKey // "" for an unknown user
-	Segments  []SegmentInfo   // by No
-	Unindexed []memory.PlacedMessage
-	More      int // recallable messages that are pending beyond Unindexed
+	Scope       memory.ScopeKey // "" for an unknown user
+	Segments    []SegmentInfo   // by No
+	Unindexed   []memory.PlacedMessage
+	More        int   // recallable messages that are pending beyond Unindexed
+	PendingFrom int64 // the first seq of the session's first pending turn; 0 when none is pending or no session was named
 }
 
 // SegmentInfo describes a segment.

@@ -98,8 +98,8 @@ func BenchmarkReadContext(b *testing.B) {
 			_, err := s.Messages(ctx, store.MessageQuery{Ref: ref, NewestFirst: true, Limit: 200})
 			return err
 		},
-		"lexicon":  func() error { _, err := s.Lexicon(ctx, user, 2000); return err },
-		"verified": func() error { _, err := s.MessagesAt(ctx, user, places); return err },
+		"lexicon":  func() error { _, err := s.Lexicon(ctx, store.LexiconQuery{User: user, MaxUnindexed: 2000}); return err },
+		"verified": func() error { _, err := s.MessagesAt(ctx, store.PlacesQuery{User: user, Places: places}); return err },
 	}
 	names := []string{"head", "tail", "lexicon", "verified"}
 	b.Run("all", func(b *testing.B) {
@@ -146,7 +146,7 @@ func seed(b *testing.B, s *sqlitestore.Store, user memory.UserRef) (places []mem
 			places = append(places, memory.Place{Session: head.Key, Seq: 200})
 		}
 	}
-	turns, err := s.PendingTurns(b.Context(), user, 9960)
+	turns, err := s.PendingTurns(b.Context(), store.PendingQuery{User: user, MaxMessages: 9960})
 	if err != nil {
 		b.Fatal(err)
 	}

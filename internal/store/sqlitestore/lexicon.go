@@ -11,10 +11,10 @@ import (
 )
 
 // Lexicon implements store.Lexicon.
-func (s *Store) Lexicon(ctx context.Context, user memory.UserRef, maxUnindexed int) (store.LexiconState, error) {
+func (s *Store) Lexicon(ctx context.Context, q store.LexiconQuery) (store.LexiconState, error) {
 	var state store.LexiconState
 	err := s.read(ctx, "read lexicon", func(c *conn) error {
-		at, err := findUser(c, user)
+		at, err := findUser(c, q.User)
 		if notFound(err) {
 			return nil
 		}
@@ -25,7 +25,7 @@ func (s *Store) Lexicon(ctx context.Context, user memory.UserRef, maxUnindexed i
 		if err := readSegmentInfos(c, at.uid, &state); err != nil {
 			return err
 		}
-		return readUnindexed(c, at.uid, maxUnindexed, &state)
+		return readPendingState(c, at.uid, q, &state)
 	})
 	if err != nil {
 		return store.LexiconState{}, err
@@ -46,28 +46,59 @@ func readSegmentInfos(c *conn, uid int64, state *store.LexiconState) error {
 	}, uid)
 }
 
-func readUnindexed(c *conn, uid int64, limit int, state *store.LexiconState) error {
-	var pending int64
-	_, err := c.first(`SELECT sum(recallable) FROM turns WHERE uid = ? AND (pending & 1) != 0`, func(r row) error {
-		pending = r.int(0)
+// readPendingState counts the recallable messages that are pending, and reads what the query asks for of them.
+func readPendingState(c *conn, uid int64, q store.LexiconQuery, state *store.LexiconState) error {
+	var turns int64
+	_, err := c.first(`SELECT count(*), sum(recallable) FROM turns WHERE uid = ? AND (pending & 1) != 0`, func(r row) error {
+		turns, state.More = r.int(0), int(r.int(1))
 		return nil
 	}, uid)
-	if err != nil || pending == 0 {
+	if err != nil || turns == 0 {
 		return err
 	}
-	err = c.query(`SELECT `+messageColumns+`, s.session_key, s.session_id FROM turns t
+	if err := readPendingFrom(c, uid, q.SessionID, state); err != nil {
+		return err
+	}
+	if state.More == 0 || q.MaxUnindexed <= 0 {
+		return nil
+	}
+	return readUnindexed(c, uid, q, state)
+}
+
+// readPendingFrom walks the user's pending turns, not the session's turns: those may be many more. The order of record
+// times is that of a session's turns.
+func readPendingFrom(c *conn, uid int64, sessionID string, state *store.LexiconState) error {
+	if sessionID == "" {
+		return nil
+	}
+	_, err := c.first(`SELECT t.first_seq FROM sessions s
+		CROSS JOIN turns t INDEXED BY turns_pending_lexicon ON t.uid = s.uid AND (t.pending & 1) != 0 AND +t.key >> 32 = s.sid
+		WHERE s.uid = ? AND s.session_id = ? ORDER BY t.record_time, t.key LIMIT 1`, func(r row) error {
+		state.PendingFrom = r.int(0)
+		return nil
+	}, uid, sessionID)
+	return err
+}
+
+func readUnindexed(c *conn, uid int64, q store.LexiconQuery, state *store.LexiconState) error {
+	var bytes int64
+	err := c.query(`SELECT `+messageColumns+`, s.session_key, s.session_id FROM turns t
 		CROSS JOIN sessions s ON s.sid = t.sid
 		CROSS JOIN messages m ON m.key BETWEEN (t.sid << 32 | t.first_seq) AND (t.sid << 32 | (t.first_seq + t.n - 1))
 		WHERE t.uid = ? AND (t.pending & 1) != 0 AND m.role IN (?, ?) AND m.origin <> ?
 		ORDER BY t.record_time, t.key, m.key LIMIT ?`, func(r row) error {
+		bytes += storedBytes(r[:messageColumnCount])
+		if q.MaxBytes > 0 && bytes > q.MaxBytes {
+			return errStop
+		}
 		m, err := scanMessage(r)
 		state.Unindexed = append(state.Unindexed, memory.PlacedMessage{
 			Place:     memory.Place{Session: memory.SessionKey(r.text(messageColumnCount)), Seq: m.Seq},
 			SessionID: r.text(messageColumnCount + 1), Message: m,
 		})
 		return err
-	}, uid, int(memory.RoleUser), int(memory.RoleAssistant), int(memory.OriginRecalled), limit)
-	state.More = int(pending) - len(state.Unindexed)
+	}, uid, int(memory.RoleUser), int(memory.RoleAssistant), int(memory.OriginRecalled), q.MaxUnindexed)
+	state.More -= len(state.Unindexed)
 	return err
 }
 
@@ -208,14 +239,14 @@ func (s *Store) PendingUsers(ctx context.Context, limit int) ([]memory.UserRef, 
 }
 
 // PendingTurns implements store.Lexicon.
-func (s *Store) PendingTurns(ctx context.Context, user memory.UserRef, maxMessages int) ([]store.Turn, error) {
+func (s *Store) PendingTurns(ctx context.Context, q store.PendingQuery) ([]store.Turn, error) {
 	var turns []store.Turn
 	err := s.read(ctx, "read pending turns", func(c *conn) error {
-		at, err := findUser(c, user)
+		at, err := findUser(c, q.User)
 		if err != nil {
 			return err
 		}
-		turns, err = readPending(c, at, maxMessages)
+		turns, err = readPending(c, at, q)
 		return err
 	})
 	if err != nil {
@@ -224,8 +255,9 @@ func (s *Store) PendingTurns(ctx context.Context, user memory.UserRef, maxMessag
 	return turns, nil
 }
 
-func readPending(c *conn, at found, maxMessages int) (turns []store.Turn, err error) {
-	n := 0
+func readPending(c *conn, at found, q store.PendingQuery) (turns []store.Turn, err error) {
+	var n int
+	var bytes int64
 	err = c.query(`SELECT t.key, t.sid, t.first_seq, t.n, s.session_key, s.session_id FROM turns t
 		CROSS JOIN sessions s ON s.sid = t.sid WHERE t.uid = ? AND (t.pending & 1) != 0
 		ORDER BY t.record_time, t.key`, func(r row) error {
@@ -234,25 +266,35 @@ func readPending(c *conn, at found, maxMessages int) (turns []store.Turn, err er
 			SessionID: r.text(5), Scope: at.scope,
 		}
 		sid, first, count := r.int(1), r.int(2), r.int(3)
-		t.Messages, err = readRun(c, sid, store.MessageQuery{After: first - 1, Before: first + count, Limit: int(count)})
-		turns = append(turns, t)
-		if n += int(count); err == nil && n >= maxMessages {
+		run := store.MessageQuery{After: first - 1, Before: first + count, Limit: int(count)}
+		limited := q.MaxBytes > 0 && len(turns) > 0
+		if limited {
+			run.MaxBytes = max(q.MaxBytes-bytes, 1)
+		}
+		messages, size, err := readRun(c, sid, run)
+		if err != nil {
+			return err
+		}
+		if bytes += size; limited && bytes > q.MaxBytes {
 			return errStop
 		}
-		return err
+		t.Messages = messages
+		turns = append(turns, t)
+		if n += int(count); n >= q.MaxMessages {
+			return errStop
+		}
+		return nil
 	}, at.uid)
 	return turns, err
 }
 
 // RetireSegments implements store.Lexicon. Each user is a write of its own; a crash in between leaves users for the
 // next call.
-func (s *Store) RetireSegments(ctx context.Context, analyzer string) (int, error) {
+func (s *Store) RetireSegments(ctx context.Context, q store.RetireQuery) (int, error) {
 	var uids []int64
-	err := s.read(ctx, "find segments to retire", func(c *conn) error {
-		return c.query(`SELECT DISTINCT uid FROM segments WHERE analyzer <> ?`, func(r row) error {
-			uids = append(uids, r.int(0))
-			return nil
-		}, analyzer)
+	err := s.read(ctx, "find segments to retire", func(c *conn) (err error) {
+		uids, err = usersToRetire(c, q)
+		return err
 	})
 	if err != nil {
 		return 0, err
@@ -263,6 +305,23 @@ func (s *Store) RetireSegments(ctx context.Context, analyzer string) (int, error
 		}
 	}
 	return len(uids), nil
+}
+
+func usersToRetire(c *conn, q store.RetireQuery) (uids []int64, err error) {
+	collect := func(r row) error {
+		uids = append(uids, r.int(0))
+		return nil
+	}
+	if q.User == nil {
+		err = c.query(`SELECT DISTINCT uid FROM segments WHERE analyzer <> ?`, collect, q.Analyzer)
+		return uids, err
+	}
+	at, err := findUser(c, *q.User)
+	if err != nil {
+		return nil, err
+	}
+	err = c.query(`SELECT DISTINCT uid FROM segments WHERE uid = ?`, collect, at.uid)
+	return uids, err
 }
 
 // retire deletes all of the user's segments: all of the user's turns become pending again, and a message must not be

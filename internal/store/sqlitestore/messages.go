@@ -136,7 +136,7 @@ func (s *Store) Messages(ctx context.Context, q store.MessageQuery) ([]memory.Me
 		if err != nil {
 			return err
 		}
-		run, err = readRun(c, at.sid, q)
+		run, _, err = readRun(c, at.sid, q)
 		return err
 	})
 	if err != nil {
@@ -145,7 +145,8 @@ func (s *Store) Messages(ctx context.Context, q store.MessageQuery) ([]memory.Me
 	return run, nil
 }
 
-func readRun(c *conn, sid int64, q store.MessageQuery) ([]memory.Message, error) {
+// readRun also returns the stored bytes of the rows it looked at: those of the run, and of the row that ended it.
+func readRun(c *conn, sid int64, q store.MessageQuery) (run []memory.Message, bytes int64, err error) {
 	from, to := int64(1), int64(maxNo)
 	if q.After > 0 {
 		from = min(q.After, maxNo) + 1
@@ -154,11 +155,11 @@ func readRun(c *conn, sid int64, q store.MessageQuery) ([]memory.Message, error)
 		to = min(q.Before-1, maxNo)
 	}
 	if from > to {
-		return nil, nil
+		return nil, 0, nil
 	}
-	run := make([]memory.Message, 0, min(q.Limit, 256))
-	var tokens, bytes int64
-	err := c.query(runQuery(q), func(r row) error {
+	run = make([]memory.Message, 0, min(q.Limit, 256))
+	var tokens int64
+	err = c.query(runQuery(q), func(r row) error {
 		bytes += storedBytes(r)
 		if q.MaxBytes > 0 && bytes > q.MaxBytes && len(run) > 0 {
 			return errStop
@@ -177,7 +178,7 @@ func readRun(c *conn, sid int64, q store.MessageQuery) ([]memory.Message, error)
 		}
 		return nil
 	}, place(sid, from), place(sid, to), q.Limit)
-	return run, err
+	return run, bytes, err
 }
 
 func runQuery(q store.MessageQuery) string {
@@ -195,20 +196,20 @@ func runQuery(q store.MessageQuery) string {
 }
 
 // MessagesAt implements store.Transcript.
-func (s *Store) MessagesAt(ctx context.Context, user memory.UserRef, places []memory.Place) ([]memory.PlacedMessage, error) {
-	if len(places) == 0 {
+func (s *Store) MessagesAt(ctx context.Context, q store.PlacesQuery) ([]memory.PlacedMessage, error) {
+	if len(q.Places) == 0 {
 		return nil, nil
 	}
 	var hits []memory.PlacedMessage
 	err := s.read(ctx, "read messages by place", func(c *conn) error {
-		at, err := findUser(c, user)
+		at, err := findUser(c, q.User)
 		if notFound(err) {
 			return nil
 		}
 		if err != nil {
 			return err
 		}
-		hits, err = readPlaces(c, at.uid, places)
+		hits, err = readPlaces(c, at.uid, q)
 		return err
 	})
 	return hits, err
@@ -220,32 +221,27 @@ type named struct {
 	sessionID string
 }
 
-func readPlaces(c *conn, uid int64, places []memory.Place) ([]memory.PlacedMessage, error) {
-	sessions, err := sessionsByKey(c, uid, places)
+func readPlaces(c *conn, uid int64, q store.PlacesQuery) ([]memory.PlacedMessage, error) {
+	sessions, err := sessionsByKey(c, uid, q.Places)
 	if err != nil {
 		return nil, err
 	}
-	at := make(map[int64]memory.Message, len(places))
-	err = c.query(`SELECT `+messageColumns+` FROM messages m WHERE m.key IN (SELECT value FROM json_each(?))`,
-		func(r row) error {
-			m, err := scanMessage(r)
-			at[r.int(0)] = m
-			return err
-		}, messageKeys(sessions, places))
-	if err != nil {
-		return nil, err
-	}
+	places, keys := messageKeys(sessions, q.Places)
 	hits := make([]memory.PlacedMessage, 0, len(places))
-	for _, p := range places {
-		s, ok := sessions[p.Session]
-		if !ok || p.Seq < 1 || p.Seq > maxNo {
-			continue
+	var bytes int64
+	// Array order, row by row: no more than one message beyond the limit is ever in memory.
+	err = c.query(`SELECT `+messageColumns+`, json_each.rowid FROM json_each(?) CROSS JOIN messages m ON m.key = json_each.value
+		ORDER BY json_each.rowid`, func(r row) error {
+		bytes += storedBytes(r[:messageColumnCount])
+		if q.MaxBytes > 0 && bytes > q.MaxBytes && len(hits) > 0 {
+			return errStop
 		}
-		if m, ok := at[place(s.sid, p.Seq)]; ok {
-			hits = append(hits, memory.PlacedMessage{Place: p, SessionID: s.sessionID, Message: m})
-		}
-	}
-	return hits, nil
+		m, err := scanMessage(r)
+		p := places[r.int(messageColumnCount)]
+		hits = append(hits, memory.PlacedMessage{Place: p, SessionID: sessions[p.Session].sessionID, Message: m})
+		return err
+	}, keys)
+	return hits, err
 }
 
 // sessionsByKey finds the user's own sessions among those of the places.
@@ -268,11 +264,11 @@ func sessionsByKey(c *conn, uid int64, places []memory.Place) (map[memory.Sessio
 	return sessions, err
 }
 
-// messageKeys returns the keys of the places as a JSON array.
-func messageKeys(sessions map[memory.SessionKey]named, places []memory.Place) string {
-	b := make([]byte, 0, 16*len(places)+2)
+// messageKeys returns those of the places that can exist, and their keys as a JSON array.
+func messageKeys(sessions map[memory.SessionKey]named, all []memory.Place) (places []memory.Place, keys string) {
+	b := make([]byte, 0, 16*len(all)+2)
 	b = append(b, '[')
-	for _, p := range places {
+	for _, p := range all {
 		s, ok := sessions[p.Session]
 		if !ok || p.Seq < 1 || p.Seq > maxNo {
 			continue
@@ -281,8 +277,9 @@ func messageKeys(sessions map[memory.SessionKey]named, places []memory.Place) st
 			b = append(b, ',')
 		}
 		b = fmt.Append(b, place(s.sid, p.Seq))
+		places = append(places, p)
 	}
-	return string(append(b, ']'))
+	return places, string(append(b, ']'))
 }
 
 // UpdateMessage implements store.Transcript.

@@ -105,10 +105,10 @@ func everythingOf(t *testing.T, s store.Truth, u memory.UserRef, users []memory.
 	hear(s.Session(ctx, u.Session("s")))
 	hear(s.ListSessions(ctx, store.SessionQuery{User: u, Limit: 1000}))
 	hear(s.Messages(ctx, store.MessageQuery{Ref: u.Session("s"), Limit: 1000, WithOriginal: true}))
-	hear(s.MessagesAt(ctx, u, places))
+	hear(s.MessagesAt(ctx, store.PlacesQuery{User: u, Places: places}))
 	hear(s.KnownToolCalls(ctx, u.Session("s"), calls))
-	hear(s.Lexicon(ctx, u, 1000))
+	hear(s.Lexicon(ctx, store.LexiconQuery{User: u, SessionID: "s", MaxUnindexed: 1000}))
 	hear(s.Segments(ctx, u, nos))
-	hear(s.PendingTurns(ctx, u, 1000))
+	hear(s.PendingTurns(ctx, store.PendingQuery{User: u, MaxMessages: 1000}))
 	return heard.String()
 }

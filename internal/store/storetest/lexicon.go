@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stratamem/strata/internal/memory"
@@ -23,11 +24,25 @@ func testLexicon(t *testing.T, open Open[store.Truth]) {
 		wantEqual(t, turns[0].Messages, all(t, s, ref)[:2])
 		wantEqual(t, []any{turns[0].SessionID, turns[0].Scope}, []any{"s", mustSession(t, s, ref).ScopeKey})
 	})
-	t.Run("Lexicon must return the recallable messages of turns that are still pending, up to maxUnindexed of them, oldest first", func(t *testing.T) {
+	t.Run("Lexicon must return the recallable messages of turns that are still pending, oldest first, up to MaxUnindexed of them", func(t *testing.T) {
 		testUnindexed(t, open(t))
 	})
+	t.Run("Lexicon must stop before the stored bytes of the unindexed messages pass MaxBytes", func(t *testing.T) {
+		s := open(t)
+		mustAppend(t, s, turn(alice.Session("s"), long("a", 3)...))
+		for _, c := range []struct {
+			maxBytes int64
+			want     int
+		}{{0, 3}, {1, 0}, {1500, 1}, {2500, 2}, {1 << 40, 3}} {
+			got := lexiconOf(t, s, store.LexiconQuery{User: alice, MaxUnindexed: 10, MaxBytes: c.maxBytes})
+			wantEqual(t, []int{len(got.Unindexed), got.More}, []int{c.want, 3 - c.want})
+		}
+	})
+	t.Run("Lexicon must name the first seq of the session's first pending turn", func(t *testing.T) {
+		testPendingFrom(t, open(t))
+	})
 	t.Run("an unknown user has neither segments nor pending messages: that is not an error", func(t *testing.T) {
-		got, err := open(t).Lexicon(t.Context(), alice, 10)
+		got, err := open(t).Lexicon(t.Context(), store.LexiconQuery{User: alice, SessionID: "s", MaxUnindexed: 10})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -78,17 +93,41 @@ func testLexicon(t *testing.T, open Open[store.Truth]) {
 	t.Run("PendingUsers must return users with turns pending for the lexicon, the longest waiting first, at most limit", func(t *testing.T) {
 		testPendingUsers(t, open(t))
 	})
-	t.Run("PendingTurns must return the user's turns pending for the lexicon, oldest first, until their messages number maxMessages, at least one turn", func(t *testing.T) {
+	t.Run("PendingTurns must return the user's turns pending for the lexicon, oldest first, until their messages number MaxMessages, at least one turn", func(t *testing.T) {
 		testPendingTurns(t, open(t))
 	})
-	t.Run("RetireSegments must delete every segment of another analyzer than the one given, of all users, and mark the turns of those users as pending again", func(t *testing.T) {
+	t.Run("PendingTurns must stop before the stored bytes of the messages pass MaxBytes, at least one turn", func(t *testing.T) {
+		testPendingBytes(t, open(t))
+	})
+	t.Run("RetireSegments must delete every segment of those users who have one of another analyzer than the one given, and mark their turns as pending again", func(t *testing.T) {
 		testRetire(t, open(t))
 	})
+	t.Run("RetireSegments with a user named must do so for that user alone, whatever the analyzer of the segments", func(t *testing.T) {
+		testRetireUser(t, open(t))
+	})
+}
+
+// long is n messages of a thousand bytes and a little more each.
+func long(prefix string, n int) []store.NewMessage {
+	out := make([]store.NewMessage, n)
+	for i := range out {
+		out[i] = say(fmt.Sprint(prefix, i), memory.RoleUser, strings.Repeat("x", 1000))
+	}
+	return out
+}
+
+func lexiconOf(t *testing.T, s store.Lexicon, q store.LexiconQuery) store.LexiconState {
+	t.Helper()
+	state, err := s.Lexicon(t.Context(), q)
+	if err != nil {
+		t.Fatalf("Lexicon: %v", err)
+	}
+	return state
 }
 
 func pending(t *testing.T, s store.Lexicon, u memory.UserRef, maxMessages int) []store.Turn {
 	t.Helper()
-	turns, err := s.PendingTurns(t.Context(), u, maxMessages)
+	turns, err := s.PendingTurns(t.Context(), store.PendingQuery{User: u, MaxMessages: maxMessages})
 	if err != nil {
 		t.Fatalf("PendingTurns: %v", err)
 	}
@@ -105,7 +144,7 @@ func refs(turns []store.Turn) []store.TurnRef {
 
 func lexicon(t *testing.T, s store.Lexicon, u memory.UserRef) store.LexiconState {
 	t.Helper()
-	state, err := s.Lexicon(t.Context(), u, 1000)
+	state, err := s.Lexicon(t.Context(), store.LexiconQuery{User: u, MaxUnindexed: 1000})
 	if err != nil {
 		t.Fatalf("Lexicon: %v", err)
 	}
@@ -146,12 +185,36 @@ func testUnindexed(t *testing.T, s store.Truth) {
 	wantEqual(t, got, []string{"t b-1 1", "t b-2 2", "s a-1 1", "s a-2 2"})
 	wantEqual(t, state.Unindexed[3].Session, mustSession(t, s, alice.Session("s")).Key)
 	wantEqual(t, state.More, 0)
-	few, err := s.Lexicon(t.Context(), alice, 3)
-	if err != nil {
-		t.Fatal(err)
+	for limit := range 4 {
+		few := lexiconOf(t, s, store.LexiconQuery{User: alice, MaxUnindexed: limit})
+		wantEqual(t, few.Unindexed, state.Unindexed[:limit])
+		wantEqual(t, few.More, 4-limit)
 	}
-	wantEqual(t, few.Unindexed, state.Unindexed[:3])
-	wantEqual(t, few.More, 1)
+}
+
+func testPendingFrom(t *testing.T, s store.Truth) {
+	check := func(session string, want int64) {
+		t.Helper()
+		for _, limit := range []int{0, 10} {
+			got := lexiconOf(t, s, store.LexiconQuery{User: alice, SessionID: session, MaxUnindexed: limit})
+			wantEqual(t, got.PendingFrom, want)
+		}
+	}
+	mustAppend(t, s, turn(alice.Session("s"), chat("a", 3)...))
+	check("s", 1)
+	check("t", 0) // no such session
+	check("", 0)
+	put(t, s, segment(t, s, alice, "b"))
+	check("s", 0)
+	mustAppend(t, s, turn(bob.Session("s"), chat("c", 1)...))
+	check("s", 0)
+	other := turn(alice.Session("t"), chat("d", 2)...)
+	mustAppend(t, s, other)
+	tool := message(memory.Message{ID: "e", Role: memory.RoleTool, Parts: []memory.Part{{Kind: memory.PartToolResult, CallID: "c"}}})
+	mustAppend(t, s, turn(alice.Session("s"), tool)) // pending, and not recallable
+	mustAppend(t, s, turn(alice.Session("s"), chat("f", 2)...))
+	check("s", 6)
+	check("t", 1)
 }
 
 func testPutSegment(t *testing.T, s store.Truth) {
@@ -225,7 +288,51 @@ func testPendingTurns(t *testing.T, s store.Truth) {
 		}
 		wantEqual(t, got[0].Messages[0].ID, "0-1")
 	}
-	_, err := s.PendingTurns(t.Context(), bob, 10)
+	_, err := s.PendingTurns(t.Context(), store.PendingQuery{User: bob, MaxMessages: 10})
+	wantReason(t, err, memory.ReasonUserNotFound)
+}
+
+func testPendingBytes(t *testing.T, s store.Truth) {
+	for i := range 3 {
+		p := turn(alice.Session("s"), long(fmt.Sprint(i, "-"), 2)...)
+		p.Time = minute(i)
+		mustAppend(t, s, p)
+	}
+	one := turn(alice.Session("s"), long("last", 1)...)
+	one.Time = minute(9)
+	mustAppend(t, s, one)
+	for _, c := range []struct {
+		maxBytes int64
+		want     int
+	}{{0, 4}, {1, 1}, {2500, 1}, {3500, 1}, {4500, 2}, {6500, 3}, {7500, 4}, {1 << 40, 4}} {
+		turns, err := s.PendingTurns(t.Context(), store.PendingQuery{User: alice, MaxMessages: 100, MaxBytes: c.maxBytes})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(turns) != c.want {
+			t.Errorf("up to %d bytes: %d turns, want %d", c.maxBytes, len(turns), c.want)
+		}
+		for _, turn := range turns[:min(3, len(turns))] {
+			wantEqual(t, len(turn.Messages), 2)
+		}
+	}
+}
+
+func testRetireUser(t *testing.T, s store.Truth) {
+	for _, u := range []memory.UserRef{alice, bob} {
+		put(t, s, segment(t, s, u, "one"))
+	}
+	retire := func(u memory.UserRef) (int, error) {
+		return s.RetireSegments(t.Context(), store.RetireQuery{Analyzer: "v1", User: &u})
+	}
+	n, err := retire(alice)
+	wantEqual(t, []any{n, err}, []any{1, nil})
+	state := lexicon(t, s, alice)
+	wantEqual(t, []int{len(state.Segments), len(state.Unindexed), len(pending(t, s, alice, 100))}, []int{0, 2, 1})
+	wantEqual(t, len(lexicon(t, s, bob).Segments), 1)
+	n, err = retire(alice)
+	wantEqual(t, []any{n, err}, []any{0, nil})
+	_, err = retire(memory.UserRef{Tenant: "acme", UserID: "nobody"})
 	wantReason(t, err, memory.ReasonUserNotFound)
 }
 
@@ -235,7 +342,7 @@ func testRetire(t *testing.T, s store.Truth) {
 	w := segment(t, s, bob, "one")
 	w.Analyzer = "v2"
 	put(t, s, w)
-	n, err := s.RetireSegments(t.Context(), "v2")
+	n, err := s.RetireSegments(t.Context(), store.RetireQuery{Analyzer: "v2"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -248,6 +355,6 @@ func testRetire(t *testing.T, s store.Truth) {
 		t.Fatal(err)
 	}
 	wantEqual(t, users, []memory.UserRef{alice})
-	n, err = s.RetireSegments(t.Context(), "v2")
+	n, err = s.RetireSegments(t.Context(), store.RetireQuery{Analyzer: "v2"})
 	wantEqual(t, []any{n, err}, []any{0, nil})
 }

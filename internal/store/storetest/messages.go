@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stratamem/strata/internal/memory"
@@ -42,6 +43,9 @@ func testMessages(t *testing.T, open Open[store.Truth]) {
 	t.Run("MessagesAt must return those of the places that exist and belong to the user, in the order of places, without originals", func(t *testing.T) {
 		testMessagesAt(t, open(t))
 	})
+	t.Run("MessagesAt must stop before the stored bytes pass MaxBytes, after at least one message", func(t *testing.T) {
+		testMessagesAtBytes(t, open(t))
+	})
 	t.Run("UpdateMessage must change only what the update sets", func(t *testing.T) { testUpdateMessage(t, open(t)) })
 	t.Run("UpdateMessage must return MESSAGE_NOT_FOUND when there is no such message", func(t *testing.T) {
 		s, ref := open(t), alice.Session("s")
@@ -77,7 +81,7 @@ func testMessagesAt(t *testing.T, s store.Truth) {
 		{Session: "' OR 1=1", Seq: 1},
 		{Session: "", Seq: 1},
 	}
-	got, err := s.MessagesAt(t.Context(), alice, places)
+	got, err := s.MessagesAt(t.Context(), store.PlacesQuery{User: alice, Places: places})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,9 +93,31 @@ func testMessagesAt(t *testing.T, s store.Truth) {
 		}
 	}
 	wantEqual(t, seen, []string{"s 3 a-3", "t 1 " + everything().ID, "s 1 a-1"})
-	got, err = s.MessagesAt(t.Context(), memory.UserRef{Tenant: "acme", UserID: "nobody"}, places)
+	got, err = s.MessagesAt(t.Context(), store.PlacesQuery{User: memory.UserRef{Tenant: "acme", UserID: "nobody"}, Places: places})
 	if err != nil || len(got) > 0 {
 		t.Errorf("an unknown user has %d messages, error %v", len(got), err)
+	}
+}
+
+func testMessagesAtBytes(t *testing.T, s store.Truth) {
+	words := strings.Repeat("x", 1000)
+	mustAppend(t, s, turn(alice.Session("s"), say("a", memory.RoleUser, words), say("b", memory.RoleUser, words), say("c", memory.RoleUser, words)))
+	key := mustSession(t, s, alice.Session("s")).Key
+	q := store.PlacesQuery{User: alice, Places: []memory.Place{{Session: "none", Seq: 1}, {Session: key, Seq: 3}, {Session: key, Seq: 1}, {Session: key, Seq: 2}}}
+	for _, c := range []struct {
+		maxBytes int64
+		want     []string
+	}{{0, []string{"c", "a", "b"}}, {1, []string{"c"}}, {1500, []string{"c"}}, {2500, []string{"c", "a"}}, {1 << 40, []string{"c", "a", "b"}}} {
+		q.MaxBytes = c.maxBytes
+		hits, err := s.MessagesAt(t.Context(), q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, h := range hits {
+			got = append(got, h.Message.ID)
+		}
+		wantEqual(t, got, c.want)
 	}
 }
 

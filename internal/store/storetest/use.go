@@ -30,7 +30,7 @@ func Use(t *testing.T, s store.Truth) {
 			hear(s.Messages(ctx, store.MessageQuery{Ref: ref, Limit: 9, NewestFirst: newest, WithOriginal: original}))
 		}
 	}
-	hear(s.MessagesAt(ctx, alice, []memory.Place{{Session: head.Key, Seq: 1}}))
+	hear(s.MessagesAt(ctx, store.PlacesQuery{User: alice, Places: []memory.Place{{Session: head.Key, Seq: 1}}}))
 	hear(s.KnownToolCalls(ctx, ref, []string{"c1"}))
 	labels := store.MessageUpdate{Ref: ref, MessageID: "a-1", Tags: &[]string{"x"}, Metadata: ptr(json.RawMessage(`{"a":1}`)), Pinned: ptr(true)}
 	hear(s.UpdateMessage(ctx, labels))
@@ -41,6 +41,9 @@ func Use(t *testing.T, s store.Truth) {
 	no := put(t, s, segment(t, s, alice, "one"))
 	put(t, s, store.SegmentWrite{User: alice, Scope: head.ScopeKey, Analyzer: "v1", Data: []byte("m"), Replaces: []int64{no}})
 	hear(s.Segments(ctx, alice, []int64{no}))
-	hear(s.RetireSegments(ctx, "v2"))
+	hear(s.Lexicon(ctx, store.LexiconQuery{User: alice, SessionID: "s", MaxUnindexed: 9}))
+	hear(s.RetireSegments(ctx, store.RetireQuery{Analyzer: "v2"}))
+	hear(s.RetireSegments(ctx, store.RetireQuery{User: &alice}))
+	hear(s.Lexicon(ctx, store.LexiconQuery{User: alice, SessionID: "s", MaxUnindexed: 9}))
 	hear(nil, s.Check(ctx))
 }
