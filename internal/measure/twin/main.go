@@ -46,11 +46,11 @@ func run(ctx context.Context, args []string) error {
 		return err
 	}
 	log := slog.New(slog.DiscardHandler)
-	lexicon, err := service.NewLexicon(st, 1<<20, log)
+	indexer := jobs.NewIndexer(jobs.IndexerOptions{Store: st, Log: log})
+	lexicon, err := service.NewLexicon(service.LexiconOptions{Store: st, MaxBytes: 1 << 20, Indexer: indexer, Log: log})
 	if err != nil {
 		return err
 	}
-	indexer := jobs.NewIndexer(jobs.IndexerOptions{Store: st, Log: log})
 	svc := service.New(service.Options{
 		Store: newHasty(ctx, st), Lexicon: lexicon, Indexer: indexer, Now: time.Now,
 		Policies: policy.Policies{Profiles: map[string]policy.Profile{"default": {BudgetTokens: 8000}}, Default: "default"},
