@@ -270,11 +270,14 @@ func (a *assembler) item(u *unit, e int, cost int64) Item {
 	return it
 }
 
+// whole reports whether a message of a unit goes out with all its parts, those that are never rendered too.
+func (a *assembler) whole(u *unit, e int) bool { return !a.entries[e].altered && !u.light }
+
 // shown is a message as it stands in a structured context: without what was dropped of it.
 func (a *assembler) shown(u *unit, e int) *memory.Message {
 	m := a.entries[e].msg
 	m.Original = nil
-	if !a.entries[e].altered && !u.light {
+	if a.whole(u, e) {
 		return &m
 	}
 	m.Parts = nil

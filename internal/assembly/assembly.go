@@ -76,7 +76,7 @@ type Input struct {
 	// recalled lines together can take: what it answers beyond them cannot find room, and a candidate of fewer tokens
 	// may. It is not called where Policy.Recalled is off, or without any room.
 	Recall   func(tokens int64) ([]Recalled, error)
-	MaxBytes int // the most bytes the reply may take; 0 for no limit
+	MaxBytes int // the most bytes that sections and rendering may take in the encoded reply; 0 for no limit
 	Counter  tokens.Counter
 	Render   Render
 }

@@ -1,6 +1,7 @@
 package assembly
 
 import (
+	"bytes"
 	"strings"
 
 	"github.com/stratamem/strata/internal/memory"
@@ -146,21 +147,41 @@ func (a *assembler) priceOf(u *unit) *price {
 // itemBytes is an upper estimate of what an item takes in the reply beside its words and ids.
 const itemBytes = 256
 
+// messageBytes is an upper estimate of what a message takes in a structured reply beside its parts, ids and labels.
+const messageBytes = 512
+
+// partBytes is an upper estimate of what a part takes beside its contents.
+const partBytes = 64
+
 // unitBytes is an upper estimate of what a unit takes in the reply.
 func (a *assembler) unitBytes(u *unit) int {
 	var n int
+	structured := a.in.Render == RenderStructured
 	for _, e := range u.entries {
 		m := &a.entries[e].msg
 		n += itemBytes + len(m.ID) + 3*len(m.Name) + len(a.in.SessionID)
-		if a.in.Render == RenderStructured {
-			n += 2 * len(m.Metadata)
-			for _, t := range m.Tags {
-				n += len(t) + 4
-			}
+		if structured {
+			n += a.carriedBytes(u, e)
 		}
 	}
 	for i := range u.blocks {
-		n += partsBytes(u.blocks[i].parts)
+		if !structured || !a.whole(u, u.blocks[i].entry) {
+			n += partsBytes(u.blocks[i].parts)
+		}
+	}
+	return n
+}
+
+// carriedBytes is what the item of a structured reply carries with its message: all of it, rendered or not, but for
+// the parts that are shown by blocks.
+func (a *assembler) carriedBytes(u *unit, e int) int {
+	m := &a.entries[e].msg
+	n := messageBytes + escapedBytes(m.ID) + escapedBytes(m.Name) + objectBytes(m.Metadata)
+	for _, t := range m.Tags {
+		n += escapedBytes(t) + 8
+	}
+	if a.whole(u, e) {
+		n += partsBytes(m.Parts)
 	}
 	return n
 }
@@ -169,10 +190,63 @@ func partsBytes(parts []memory.Part) int {
 	var n int
 	for i := range parts {
 		p := &parts[i]
-		n += 64 + escapedBytes(p.Text) + escapedBytes(p.Name) + 2*escapedBytes(p.Arguments) + escapedBytes(p.CallID) +
-			escapedBytes(p.URI) + 2*len(p.MIMEType) + len(p.Signature) + len(p.Data)/3*4 + 4 + partsBytes(p.Parts)
+		n += partBytes + escapedBytes(p.Text) + escapedBytes(p.Name) + 2*escapedBytes(p.Arguments) + escapedBytes(p.CallID) +
+			escapedBytes(p.URI) + 2*len(p.MIMEType) + escapedBytes(p.Signature) + len(p.Data)/3*4 + 4 + escapedBytes(p.Type) +
+			escapedBytes(p.JSON) + partsBytes(p.Parts)
 	}
 	return n
+}
+
+// What a JSON value takes at most as a protobuf Value beside its words: tags of a byte, lengths of at most four.
+const (
+	containerBytes = 10 // the value's tag and length, and those of its object or list
+	wordsBytes     = 10 // the same of a string, or of a member and its name
+	scalarBytes    = 11 // a value's tag and length with a number of nine bytes, the largest of the others
+	exponentBytes  = 26 // a number that is written with an exponent may come back as all its digits
+)
+
+// objectBytes is the most that a JSON object takes as a protobuf Struct, which is up to some six times its JSON: the
+// two bytes of "1," make eleven.
+func objectBytes(raw []byte) int {
+	n := 0
+	for i := 0; i < len(raw); {
+		switch c := raw[i]; {
+		case c == '{' || c == '[':
+			n += containerBytes
+			i++
+		case c == '"':
+			end := stringEnd(raw, i+1)
+			n += wordsBytes + end - i
+			i = end
+		case strings.IndexByte("]}:, \t\r\n", c) >= 0:
+			n++
+			i++
+		default:
+			end := i
+			for end < len(raw) && strings.IndexByte("]},: \t\r\n", raw[end]) < 0 {
+				end++
+			}
+			n += max(scalarBytes, end-i)
+			if bytes.ContainsAny(raw[i:end], "eE") && c != 't' && c != 'f' {
+				n += exponentBytes - scalarBytes
+			}
+			i = end
+		}
+	}
+	return n
+}
+
+// stringEnd is where the string ends whose opening quote is before from.
+func stringEnd(raw []byte, from int) int {
+	for i := from; i < len(raw); i++ {
+		switch raw[i] {
+		case '\\':
+			i++
+		case '"':
+			return i + 1
+		}
+	}
+	return len(raw)
 }
 
 // escapedBytes is what s takes within a JSON string. Disarming a fence adds less than the slack of itemBytes, or is
