@@ -88,7 +88,7 @@ var errStop = errors.New("stop")
 
 // query calls each for every row until it returns an error; errStop ends the query without one. The row is valid
 // during the call only; each must not query the same statement.
-func (c *conn) query(query string, each func(row) error, args ...any) error {
+func (c *conn) query(query string, each func(row) error, args ...any) (err error) {
 	s, err := c.prepared(query)
 	if err != nil {
 		return err
@@ -97,11 +97,12 @@ func (c *conn) query(query string, each func(row) error, args ...any) error {
 	if err != nil {
 		return err
 	}
-	err = c.walk(rows, each)
-	if cerr := rows.Close(); err == nil {
-		err = cerr
-	}
-	return err
+	defer func() { // after a panic too, since the connection cannot be closed under an open result
+		if cerr := rows.Close(); err == nil {
+			err = cerr
+		}
+	}()
+	return c.walk(rows, each)
 }
 
 func (c *conn) walk(rows driver.Rows, each func(row) error) error {

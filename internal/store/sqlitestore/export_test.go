@@ -24,6 +24,17 @@ func (s *Store) Read(ctx context.Context, do func(*Conn) error) error { return s
 // Value returns a query's first value.
 func (c *conn) Value(query string) (any, error) { return c.value(query) }
 
+// Each calls do with the first column of every row.
+func (c *conn) Each(query string, do func(any) error) error {
+	return c.query(query, func(r row) error { return do(r[0]) })
+}
+
+// Close closes the connection.
+func (c *conn) Close() error { return c.close() }
+
+// CommitFault turns what SQLite reports for a COMMIT into the contract's error.
+func CommitFault(err error) error { return fault("commit", outcomeUnknown(err)) }
+
 // Queued is how many requests wait for the writer.
 func (s *Store) Queued() int { return len(s.writer.queue) }
 

@@ -22,6 +22,12 @@ func fault(what string, err error) error {
 		return nil
 	case memory.ReasonOf(err) != "", errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return fmt.Errorf("%s: %w", what, err)
+	case isUnknown(err):
+		return &memory.Error{
+			Kind: memory.KindUnavailable, Reason: memory.ReasonStoreUnavailable, Retry: retryAfter, Err: fmt.Errorf("%s: %w", what, err),
+			Message: "the disk failed while the write was made final, so it may or may not survive a crash: " +
+				"repeat the call (a request_id makes a repeated Record safe); see the server's log",
+		}
 	case isFull(err):
 		return &memory.Error{
 			Kind: memory.KindExhausted, Reason: memory.ReasonStoreFull, Retry: retryAfter, Err: fmt.Errorf("%s: %w", what, err),
@@ -34,6 +40,27 @@ func fault(what string, err error) error {
 		}
 	}
 	return fmt.Errorf("%s: %w", what, err)
+}
+
+// unknown is the failure of a COMMIT whose transaction may be complete in the WAL.
+type unknown struct{ error }
+
+func (u unknown) Unwrap() error { return u.error }
+
+// outcomeUnknown marks the errors of a COMMIT after which the transaction may be whole in the WAL: a failed fsync of
+// it, or of what follows. The running server does not see the transaction (see hold), and its next commit overwrites
+// it, but a crash before that brings it back. A disk without room is reported by the write of a frame, and the frame
+// that commits is the last one, so then the transaction is not whole.
+func outcomeUnknown(err error) error {
+	if isBroken(err) {
+		return unknown{err}
+	}
+	return err
+}
+
+func isUnknown(err error) bool {
+	_, ok := errors.AsType[unknown](err)
+	return ok
 }
 
 func code(err error) int {

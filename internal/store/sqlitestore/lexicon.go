@@ -173,16 +173,32 @@ func putSegment(c *conn, p store.SegmentWrite, digest memory.Digest) (int64, err
 
 // clearMarks returns how many of the turns were pending.
 func clearMarks(c *conn, uid int64, turns []store.TurnRef) (cleared int, err error) {
+	sids := map[memory.SessionKey]int64{}
 	for _, t := range turns {
-		n, _, err := c.exec(`UPDATE turns SET pending = pending & ~1 WHERE (pending & 1) != 0 AND uid = ?
-			AND key = (SELECT sid << 32 | ? FROM sessions WHERE session_key = ? AND uid = ?)`,
-			uid, t.TurnNo, string(t.Session), uid)
+		sid, err := sessionByKey(c, uid, t.Session, sids)
+		if err != nil {
+			return 0, err
+		}
+		n, _, err := c.exec(`UPDATE turns SET pending = pending & ~1 WHERE (pending & 1) != 0 AND key = ? AND uid = ?`,
+			place(sid, t.TurnNo), uid)
 		if err != nil {
 			return 0, err
 		}
 		cleared += int(n)
 	}
 	return cleared, nil
+}
+
+// sessionByKey looks a session of the user up once; 0, which no session has, when there is none.
+func sessionByKey(c *conn, uid int64, key memory.SessionKey, sids map[memory.SessionKey]int64) (int64, error) {
+	if sid, ok := sids[key]; ok {
+		return sid, nil
+	}
+	_, err := c.first(`SELECT sid FROM sessions WHERE uid = ? AND session_key = ?`, func(r row) error {
+		sids[key] = r.int(0)
+		return nil
+	}, uid, string(key))
+	return sids[key], err
 }
 
 // repeated finds the segment of a write that was done before. If some other segment took the turns, to store this

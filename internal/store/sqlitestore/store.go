@@ -10,6 +10,7 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"log/slog"
 	"sync"
 
@@ -35,6 +36,7 @@ type Store struct {
 	lock    *flock.Flock
 	writer  *writer
 	readers chan *conn // idle ones; nil stands for one that must be dialled again
+	anchor  *conn      // does nothing but stay open: see hold
 	workers sync.WaitGroup
 
 	closing sync.Once
@@ -67,12 +69,31 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return start(path, lock, o), nil
+	anchor, err := hold(path)
+	if err != nil {
+		return nil, errors.Join(err, lock.Close())
+	}
+	return start(path, lock, anchor, o), nil
 }
 
-func start(path string, lock *flock.Flock, o Options) *Store {
+// hold opens a connection that keeps the index of the WAL alive. Whoever opens the file while nobody has it open reads
+// the WAL anew, and takes a transaction whose COMMIT failed after its frames were written (a failed fsync) for a
+// committed one. As long as the index lives, those frames are beyond its end, and the next commit overwrites them.
+// Source: https://www.sqlite.org/walformat.html (section 2, the WAL-index), sqlite3WalFrames in SQLite's wal.c.
+func hold(path string) (*conn, error) {
+	c, err := dial(path, reading()...)
+	if err != nil {
+		return nil, fmt.Errorf("open data file %s: %w", path, err)
+	}
+	if _, err := c.value("SELECT n FROM probe"); err != nil { // only a read opens the WAL
+		return nil, errors.Join(fmt.Errorf("read data file %s: %w", path, err), c.close())
+	}
+	return c, nil
+}
+
+func start(path string, lock *flock.Flock, anchor *conn, o Options) *Store {
 	s := &Store{
-		path: path, keys: o.Keys, lock: lock, readers: make(chan *conn, o.Readers), closed: make(chan struct{}),
+		path: path, keys: o.Keys, lock: lock, anchor: anchor, readers: make(chan *conn, o.Readers), closed: make(chan struct{}),
 		writer: &writer{
 			dial: func() (*conn, error) { return dial(path, writing()...) },
 			log:  o.Log, queue: make(chan *request, queueLength), nudge: make(chan struct{}, 1),
@@ -106,7 +127,7 @@ func (s *Store) Close() error {
 				errs = append(errs, c.close())
 			}
 		}
-		s.gone = errors.Join(append(errs, s.lock.Close())...)
+		s.gone = errors.Join(append(errs, s.anchor.close(), s.lock.Close())...)
 	})
 	return s.gone
 }
@@ -136,14 +157,15 @@ func (s *Store) write(ctx context.Context, what string, do func(*conn) error) er
 }
 
 // read runs do on a connection that sees one instant of the file. ctx is heeded before it starts; what do reads is
-// bounded by its caller.
+// bounded by its caller. A panic in do is an error of this call alone.
 func (s *Store) read(ctx context.Context, what string, do func(*conn) error) error {
 	c, err := s.reader(ctx)
 	if err != nil {
 		return fault(what, err)
 	}
-	err = snapshot(c, do)
-	if isBroken(err) {
+	err = contain(c, func(c *conn) error { return snapshot(c, do) })
+	logPanic(s.writer.log, err)
+	if isBroken(err) || isPanic(err) {
 		err = errors.Join(err, c.close())
 		c = nil
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"runtime"
 	"sync"
 	"sync/atomic"
 )
@@ -15,7 +16,8 @@ const (
 )
 
 // request is one unit of writing. do runs inside a savepoint of its own; what it hands out counts only once submit
-// returned nil.
+// returned nil. It must bear being done again from the start, after what it did was rolled back: that happens when
+// another request of the same transaction panics.
 type request struct {
 	do    func(*conn) error
 	taken atomic.Bool // by the writer, or by a caller that gave up
@@ -23,8 +25,8 @@ type request struct {
 	done  chan struct{}
 }
 
-// writer owns the only connection that writes. It puts whatever is waiting into one transaction, so that one fsync
-// serves many; while it runs, the next batch forms.
+// writer owns the only connection that writes. It puts whatever is waiting, or arrives while it works, into one
+// transaction, so that one fsync serves many; while that runs, the next batch forms.
 type writer struct {
 	dial  func() (*conn, error)
 	log   *slog.Logger
@@ -89,23 +91,24 @@ func (w *writer) stop() {
 // run serves the queue until stop.
 func (w *writer) run() {
 	for r := range w.queue {
-		w.serve(w.batch(r))
+		if batch := w.take(begun(nil, r)); len(batch) > 0 {
+			w.serve(batch)
+		}
 	}
 	if w.conn != nil {
 		w.drop()
 	}
 }
 
-// batch takes what is waiting, without waiting for more.
-func (w *writer) batch(r *request) []*request {
-	batch := append(make([]*request, 0, 16), r)
+// take adds what is waiting to the batch, without waiting for more.
+func (w *writer) take(batch []*request) []*request {
 	for len(batch) < maxBatch {
 		select {
 		case r, ok := <-w.queue:
 			if !ok {
 				return batch
 			}
-			batch = append(batch, r)
+			batch = begun(batch, r)
 		default:
 			return batch
 		}
@@ -113,17 +116,34 @@ func (w *writer) batch(r *request) []*request {
 	return batch
 }
 
-// serve commits a batch and answers each of its requests.
+// begun adds the request, unless its caller gave up.
+func begun(batch []*request, r *request) []*request {
+	if r.taken.CompareAndSwap(false, true) {
+		return append(batch, r)
+	}
+	return batch
+}
+
+// serve commits a batch, and what arrives until its COMMIT, and answers each of the requests. A request that panicked
+// is answered at once, and the others are done again without it.
 func (w *writer) serve(batch []*request) {
-	batch = begun(batch)
-	if len(batch) == 0 {
+	for len(batch) > 0 {
+		all, err := w.commit(batch)
+		if isPanic(err) {
+			batch = w.answerPanicked(all)
+			continue
+		}
+		w.sick.Store(err != nil)
+		if err != nil {
+			w.log.Error("a write to the data file failed: its requests were refused", "requests", len(all), "error", err)
+		}
+		answer(all, err)
 		return
 	}
-	err := w.commit(batch)
-	w.sick.Store(err != nil)
-	if err != nil {
-		w.log.Error("a write to the data file failed: its requests were refused", "requests", len(batch), "error", err)
-	}
+}
+
+// answer tells each request what became of it; err is that of all.
+func answer(batch []*request, err error) {
 	for _, r := range batch {
 		if err != nil {
 			r.err = err
@@ -132,33 +152,37 @@ func (w *writer) serve(batch []*request) {
 	}
 }
 
-// begun leaves out the requests whose callers gave up.
-func begun(batch []*request) []*request {
-	kept := batch[:0]
+// answerPanicked returns the requests that did not panic.
+func (w *writer) answerPanicked(batch []*request) (rest []*request) {
 	for _, r := range batch {
-		if r.taken.CompareAndSwap(false, true) {
-			kept = append(kept, r)
+		if !isPanic(r.err) {
+			rest = append(rest, r)
+			continue
 		}
+		logPanic(w.log, r.err)
+		close(r.done)
 	}
-	return kept
+	return rest
 }
 
-// commit does all requests in one transaction. An error means that none of them was done: the connection is then
-// closed, so that nothing of a half-done transaction survives in it.
-func (w *writer) commit(batch []*request) error {
+// commit does all requests in one transaction, and those that arrive meanwhile: it returns them too. An error means
+// that none of them is done, as far as this program sees (see outcomeUnknown): the connection is then closed, so that
+// nothing of a half-done transaction survives in it.
+func (w *writer) commit(batch []*request) ([]*request, error) {
 	if err := w.ready(); err != nil {
-		return fault("open the writing connection", err)
+		return batch, fault("open the writing connection", err)
 	}
-	if err := w.transact(batch); err != nil {
+	batch, err := w.transact(batch)
+	if err != nil {
 		w.drop()
-		return fault("commit", err)
+		return batch, fault("commit", err)
 	}
 	w.commits.Add(1)
 	n := int64(len(batch))
 	if total := w.requests.Add(n); total/checkpointEvery != (total-n)/checkpointEvery {
 		w.askForCheckpoint()
 	}
-	return nil
+	return batch, nil
 }
 
 func (w *writer) ready() (err error) {
@@ -182,26 +206,32 @@ func (w *writer) askForCheckpoint() {
 	}
 }
 
-func (w *writer) transact(batch []*request) error {
+// transact keeps taking requests while it works, so that none waits for a second fsync. Before it commits, it lets
+// those run who are about to ask.
+func (w *writer) transact(batch []*request) ([]*request, error) {
 	if err := w.conn.run("BEGIN IMMEDIATE"); err != nil {
-		return err
+		return batch, err
 	}
-	for _, r := range batch {
-		if err := w.attempt(r); err != nil {
-			return err
+	for i := 0; i < len(batch); i++ {
+		if err := w.attempt(batch[i]); err != nil {
+			return batch, err
+		}
+		if i == len(batch)-1 {
+			runtime.Gosched()
+			batch = w.take(batch)
 		}
 	}
-	return w.conn.run("COMMIT")
+	return batch, outcomeUnknown(w.conn.run("COMMIT"))
 }
 
-// attempt does one request inside a savepoint. A fault of the request stays with it; a fault of the file is
-// returned, since it takes the whole transaction with it.
+// attempt does one request inside a savepoint. A fault of the request stays with it; a fault of the file, or a panic,
+// is returned, since it takes the whole transaction with it.
 func (w *writer) attempt(r *request) error {
 	if err := w.conn.run("SAVEPOINT request"); err != nil {
 		return err
 	}
-	if r.err = r.do(w.conn); r.err != nil {
-		if isFull(r.err) || isBroken(r.err) {
+	if r.err = contain(w.conn, r.do); r.err != nil {
+		if isFull(r.err) || isBroken(r.err) || isPanic(r.err) {
 			return r.err
 		}
 		if err := w.conn.run("ROLLBACK TO request"); err != nil {

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -19,20 +21,29 @@ import (
 // hold keeps the writer busy until release is called, so that what comes next queues up.
 func hold(t *testing.T, s *sqlitestore.Store) (release func()) {
 	t.Helper()
+	held := begin(s)
+	return func() {
+		if err := held(); err != nil {
+			t.Errorf("the holding write: %v", err)
+		}
+	}
+}
+
+// begin is hold, with the result of the holding write.
+func begin(s *sqlitestore.Store) (release func() error) {
 	begun, free, done := make(chan struct{}), make(chan struct{}), make(chan error, 1)
+	var once sync.Once // a write may be done again
 	go func() {
 		done <- s.Write(context.Background(), func(*sqlitestore.Conn) error {
-			close(begun)
+			once.Do(func() { close(begun) })
 			<-free
 			return nil
 		})
 	}()
 	<-begun
-	return func() {
+	return func() error {
 		close(free)
-		if err := <-done; err != nil {
-			t.Errorf("the holding write: %v", err)
-		}
+		return <-done
 	}
 }
 
@@ -81,11 +92,28 @@ func TestWhatWaitsSharesOneCommit(t *testing.T) {
 		}
 	}
 	after := s.Stats()
-	if got := after.Commits - before.Commits; got != 2 || after.Requests-before.Requests != 65 {
-		t.Errorf("%d requests took %d commits, want 65 in 2", after.Requests-before.Requests, got)
+	if got := after.Commits - before.Commits; got != 1 || after.Requests-before.Requests != 65 {
+		t.Errorf("%d requests took %d commits, want 65 in 1: what arrives before the COMMIT shares it", after.Requests-before.Requests, got)
 	}
 	if got := session(t, s).LastSeq; got != 64 {
 		t.Errorf("last seq is %d, want 64", got)
+	}
+}
+
+func TestACommitHasABoundedNumberOfRequests(t *testing.T) {
+	s := open(t, sqlitestore.Options{})
+	release := hold(t, s)
+	wait := appendAll(t.Context(), s, numbered(600)...)
+	waitQueued(s, 600)
+	before := s.Stats()
+	release()
+	for id, err := range wait() {
+		if err != nil {
+			t.Errorf("%s: %v", id, err)
+		}
+	}
+	if got := s.Stats().Commits - before.Commits; got != 3 {
+		t.Errorf("601 requests took %d commits, want 3 of at most 256", got)
 	}
 }
 
@@ -151,7 +179,7 @@ func TestARequestThatWasBegunReportsItsTrueResult(t *testing.T) {
 func TestAFailedCommitFailsAllOfItsRequestsAndLeavesNothing(t *testing.T) {
 	s := open(t, sqlitestore.Options{})
 	record(t, s, "first")
-	release := hold(t, s)
+	release := begin(s)
 	wait := appendAll(t.Context(), s, "a", "b")
 	waitQueued(s, 2)
 	poisoned := make(chan error, 1)
@@ -161,7 +189,9 @@ func TestAFailedCommitFailsAllOfItsRequestsAndLeavesNothing(t *testing.T) {
 		})
 	}()
 	waitQueued(s, 3)
-	release()
+	if err := release(); err == nil {
+		t.Error("the first request of the batch was acknowledged")
+	}
 	if err := <-poisoned; err == nil {
 		t.Error("the poisoned request was acknowledged")
 	}
@@ -174,6 +204,141 @@ func TestAFailedCommitFailsAllOfItsRequestsAndLeavesNothing(t *testing.T) {
 	if got := session(t, s).LastSeq; got != 2 {
 		t.Errorf("last seq is %d, want 2: the failed commit left something", got)
 	}
+}
+
+func TestAPanickingWriteFailsAloneAndSaysNothingOfWhatItHeld(t *testing.T) {
+	var logged strings.Builder
+	s := open(t, sqlitestore.Options{Log: slog.New(slog.NewTextHandler(&logged, nil))})
+	record(t, s, "first")
+	release := hold(t, s)
+	wait := appendAll(t.Context(), s, "a", "b")
+	waitQueued(s, 2)
+	panicked := make(chan error, 1)
+	go func() {
+		panicked <- s.Write(t.Context(), func(c *sqlitestore.Conn) error {
+			if err := c.Script("UPDATE probe SET n = 99"); err != nil {
+				return err
+			}
+			panic("a user's words")
+		})
+	}()
+	waitQueued(s, 3)
+	release()
+	if err := <-panicked; err == nil || strings.Contains(err.Error(), "words") {
+		t.Errorf("the panicking write returned %v", err)
+	}
+	for id, err := range wait() {
+		if err != nil {
+			t.Errorf("%s: %v", id, err)
+		}
+	}
+	record(t, s, "second")
+	if got := session(t, s).LastSeq; got != 4 {
+		t.Errorf("last seq is %d, want 4", got)
+	}
+	if n := probe(t, s); n != 0 {
+		t.Errorf("the panicking write left %v", n)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if out := logged.String(); !strings.Contains(out, "panicked") || strings.Contains(out, "words") {
+		t.Errorf("the log says %s", out)
+	}
+}
+
+func probe(t *testing.T, s *sqlitestore.Store) (n int64) {
+	t.Helper()
+	if err := s.Read(t.Context(), func(c *sqlitestore.Conn) error {
+		v, err := c.Value("SELECT n FROM probe")
+		n, _ = v.(int64)
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+func TestAPanickingReadLosesNoConnection(t *testing.T) {
+	s := open(t, sqlitestore.Options{Readers: 1})
+	record(t, s, "first")
+	for range 3 {
+		err := s.Read(t.Context(), func(c *sqlitestore.Conn) error {
+			return c.Each("SELECT 'a user''s words'", func(v any) error { panic(v) })
+		})
+		if err == nil || strings.Contains(err.Error(), "words") {
+			t.Errorf("the panicking read returned %v", err)
+		}
+	}
+	if got := session(t, s).LastSeq; got != 1 {
+		t.Errorf("last seq is %d, want 1", got)
+	}
+}
+
+// A COMMIT whose fsync fails leaves a whole transaction in the WAL that the WAL's index does not have. The test puts
+// one there: a twin of the file, opened beside, shows how its frames look.
+func TestATransactionWhoseCommitFailedStaysUnseenAndIsOverwritten(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "strata.db")
+	s := open(t, sqlitestore.Options{Path: path})
+	record(t, s, "first")
+	leaveCommitted(t, path, "UPDATE probe SET n = 99")
+	if n := probe(t, open(t, sqlitestore.Options{Path: twin(t, path)})); n != 99 {
+		t.Fatalf("a crash now would show n = %d: the test proves nothing", n)
+	}
+	if err := s.Write(t.Context(), func(*sqlitestore.Conn) error { panic("drop the connection") }); err == nil {
+		t.Fatal("the panic was acknowledged")
+	}
+	record(t, s, "second")
+	if n := probe(t, s); n != 0 {
+		t.Errorf("n is %d: the failed transaction is seen", n)
+	}
+	crashed := open(t, sqlitestore.Options{Path: twin(t, path)})
+	if n, last := probe(t, crashed), session(t, crashed).LastSeq; n != 0 || last != 2 {
+		t.Errorf("after a crash, n is %d and last seq %d, want 0 and 2", n, last)
+	}
+}
+
+// leaveCommitted appends to the WAL what committing the statement appends.
+func leaveCommitted(t *testing.T, path, statement string) {
+	t.Helper()
+	before := size(t, path+"-wal")
+	copied := twin(t, path)
+	c, err := sqlitestore.Dial(copied)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if err := c.Script(statement); err != nil {
+		t.Fatal(err)
+	}
+	wal, err := os.ReadFile(copied + "-wal")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.OpenFile(path+"-wal", os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if _, err := f.WriteAt(wal[before:], before); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// twin copies the file and its WAL as a crash would leave them.
+func twin(t *testing.T, path string) string {
+	t.Helper()
+	copied := filepath.Join(t.TempDir(), "twin.db")
+	for _, suffix := range []string{"", "-wal"} {
+		b, err := os.ReadFile(path + suffix)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(copied+suffix, b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return copied
 }
 
 func TestADataFileWithoutRoomRefusesUntilThereIsRoom(t *testing.T) {
@@ -263,4 +428,20 @@ func size(t *testing.T, path string) int64 {
 		t.Fatal(err)
 	}
 	return st.Size()
+}
+
+func TestAFailedCommitSaysWhetherItsOutcomeIsKnown(t *testing.T) {
+	_, broken := sqlitestore.Dial(filepath.Join(t.TempDir(), "none", "strata.db"))
+	if err := sqlitestore.CommitFault(broken); memory.ReasonOf(err) != memory.ReasonStoreUnavailable || !strings.Contains(err.Error(), "request_id") {
+		t.Errorf("a broken file at COMMIT is reported as %v", err)
+	}
+	c, err := sqlitestore.Dial(filepath.Join(t.TempDir(), "small.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	full := c.Script("PRAGMA max_page_count = 2; CREATE TABLE a (x); CREATE TABLE b (x)")
+	if err := sqlitestore.CommitFault(full); memory.ReasonOf(err) != memory.ReasonStoreFull || !strings.Contains(err.Error(), "nothing was written") {
+		t.Errorf("a full disk at COMMIT is reported as %v", err)
+	}
 }
