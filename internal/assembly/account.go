@@ -3,7 +3,6 @@ package assembly
 import (
 	"cmp"
 	"slices"
-	"strings"
 
 	"github.com/stratamem/strata/internal/memory"
 )
@@ -36,23 +35,29 @@ func (a *assembler) coverage() Coverage {
 	return c
 }
 
-// omissions lists what the context leaves out: messages that cannot be rendered, the tail that did not fit, what was
-// not even read of it, and memories that did not fit.
+// omissions lists what the context leaves out of the session: messages that cannot be rendered, the tail that did not
+// fit, and what was not even read of it.
 func (a *assembler) omissions() []Omission {
-	out := slices.Clone(a.omitted)
+	if !a.in.Policy.Recent {
+		return merge(a.requested())
+	}
 	shown := map[memory.Place]bool{}
 	for _, i := range a.chosen {
 		shown[a.in.Recalled[i].Place] = true
 	}
-	if a.in.Policy.Recent {
-		out = a.omitTail(out, shown)
-	}
-	for i := range a.found {
-		if r := &a.in.Recalled[i]; !shown[r.Place] && !a.inTail(i) && r.Session != a.in.Session && a.found[i].why != 0 {
-			out = append(out, Omission{SessionID: r.SessionID, From: r.Seq, To: r.Seq, Reason: a.found[i].why})
+	return merge(a.omitTail(slices.Clone(a.omitted), shown))
+}
+
+// requested are the drops from what stands in the context without the section recent: the pending messages and the
+// calls that these answer. Nothing else of the tail was asked for.
+func (a *assembler) requested() []Omission {
+	var out []Omission
+	for _, o := range a.omitted {
+		if o.From > a.in.LastSeq || a.taken[o.From-a.in.Tail[0].Seq] {
+			out = append(out, o)
 		}
 	}
-	return merge(out, a.in.SessionID)
+	return out
 }
 
 // omitTail adds the messages before the tail's beginning, but for those that are recalled.
@@ -98,35 +103,56 @@ func (a *assembler) unread(first int64, shown map[memory.Place]bool) []Omission 
 	return out
 }
 
-// merge joins ranges that touch, then, while there are more than MaxOmitted, the oldest ranges of the session that
-// has most. The current session comes first.
-func merge(all []Omission, current string) []Omission {
+// merge joins ranges of one reason that touch, then, while there are more than MaxOmitted, those of one reason with
+// the fewest messages between them, the oldest first. There are fewer reasons than MaxOmitted, so this is always
+// enough and nothing is cut. The ranges come ordered by seq, then reason. All are of one session.
+func merge(all []Omission) []Omission {
 	slices.SortFunc(all, func(x, y Omission) int {
-		if x.SessionID != y.SessionID && (x.SessionID == current || y.SessionID == current) {
-			if x.SessionID == current {
-				return -1
-			}
-			return 1
-		}
-		return cmp.Or(strings.Compare(x.SessionID, y.SessionID), cmp.Compare(x.Reason, y.Reason), cmp.Compare(x.From, y.From))
+		return cmp.Or(cmp.Compare(x.Reason, y.Reason), cmp.Compare(x.From, y.From))
 	})
+	touching := func(x, y Omission) bool { return y.From <= x.To+1 }
+	out := join(all, touching)
+	if excess := len(out) - MaxOmitted; excess > 0 {
+		near := closest(out, excess)
+		out = join(out, func(_, y Omission) bool { return near[y] })
+	}
+	slices.SortFunc(out, func(x, y Omission) int {
+		return cmp.Or(cmp.Compare(x.From, y.From), cmp.Compare(x.Reason, y.Reason))
+	})
+	return out
+}
+
+// join joins each range to the one of its reason before it where asked. The ranges are ordered by reason and seq.
+func join(all []Omission, with func(before, o Omission) bool) []Omission {
 	out := all[:0]
 	for _, o := range all {
-		if n := len(out); n > 0 && sameCause(out[n-1], o) && o.From <= out[n-1].To+1 {
+		if n := len(out); n > 0 && out[n-1].Reason == o.Reason && with(out[n-1], o) {
 			out[n-1].To = max(out[n-1].To, o.To)
 			continue
 		}
 		out = append(out, o)
 	}
-	for i := 0; len(out) > MaxOmitted && i+1 < len(out); {
-		if !sameCause(out[i], out[i+1]) {
-			i++
-			continue
-		}
-		out[i].To = max(out[i].To, out[i+1].To)
-		out = slices.Delete(out, i+1, i+2)
-	}
-	return out[:min(len(out), MaxOmitted)]
+	return out
 }
 
-func sameCause(x, y Omission) bool { return x.SessionID == y.SessionID && x.Reason == y.Reason }
+// closest are the n ranges with the smallest gap to the one of their reason before them.
+func closest(all []Omission, n int) map[Omission]bool {
+	type gap struct {
+		after Omission
+		size  int64
+	}
+	var gaps []gap
+	for i := 1; i < len(all); i++ {
+		if all[i].Reason == all[i-1].Reason {
+			gaps = append(gaps, gap{all[i], all[i].From - all[i-1].To})
+		}
+	}
+	slices.SortFunc(gaps, func(x, y gap) int {
+		return cmp.Or(cmp.Compare(x.size, y.size), cmp.Compare(x.after.From, y.after.From), cmp.Compare(x.after.Reason, y.after.Reason))
+	})
+	near := make(map[Omission]bool, n)
+	for _, g := range gaps[:n] {
+		near[g.after] = true
+	}
+	return near
+}

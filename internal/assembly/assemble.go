@@ -317,7 +317,24 @@ func (a *assembler) byTime() []int {
 	return order
 }
 
+// endText takes back what the blank line after the last part of a text was charged, when no message follows it.
+func (a *assembler) endText() {
+	if a.in.Render != RenderText || len(a.units()) > 0 {
+		return
+	}
+	saved := func(last string) int64 { return a.fixedCost(last+tokens.Join) - a.fixedCost(last) }
+	switch {
+	case len(a.chosen) > 0:
+		a.memories.tokens -= saved(memoryClose)
+	case a.state != "":
+		a.parts.state -= saved("\n" + stateClose)
+	case a.in.Instructions != "":
+		a.parts.instructions -= saved("")
+	}
+}
+
 func (a *assembler) result() Result {
+	a.endText()
 	r := Result{Sections: a.sections(), Coverage: a.coverage(), Omitted: a.omissions()}
 	used := a.parts.total() + a.memories.tokens
 	for i := a.from; i < len(a.tail); i++ {

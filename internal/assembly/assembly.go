@@ -39,7 +39,7 @@ type OmitReason int
 
 // The reasons.
 const (
-	OmitBudget         OmitReason = iota + 1 // the token budget was used up
+	OmitBudget         OmitReason = iota + 1 // the token budget was used up, or a result's call may stand before the tail
 	OmitOrphanResult                         // a tool result whose call is nowhere in the session
 	OmitUnansweredCall                       // a tool call without a result; what else its message says is kept
 	OmitNotRenderable                        // nothing in it can be rendered
@@ -55,7 +55,7 @@ type Policy struct {
 	RecallShare float64 // 0 to 1; 0 gives recall what the tail leaves
 	State       bool    // whether the context has the session's state
 	Recalled    bool    // whether it has recalled messages
-	Recent      bool    // whether it has the session's latest messages
+	Recent      bool    // whether it has the session's latest messages; else only the calls that pending results answer
 	MemoryRole  policy.MemoryRole
 }
 
@@ -98,7 +98,11 @@ type Result struct {
 	Rendering string    // "" when structured
 	Tokens    int64     // what the context takes, never more than Available
 	Coverage  Coverage
-	Omitted   []Omission // by session id and seq, at most MaxOmitted
+	// Omitted accounts for the session's transcript: its messages, and pending ones, that are not, or not wholly, in the
+	// context, ordered by seq, then reason, at most MaxOmitted ranges. What recall found and what did not fit is not
+	// listed, but for the session's own messages, which are listed anyway. Without the section recent, only pending
+	// messages and the calls that these answer are accounted for.
+	Omitted []Omission
 }
 
 // Section is one part of a context.
@@ -130,7 +134,8 @@ type Coverage struct {
 	Gaps           []memory.SeqRange // what stands neither in a summary nor verbatim
 }
 
-// MaxOmitted is the most ranges of a Result's Omitted. Where there are more, the oldest of a session are joined.
+// MaxOmitted is the most ranges of a Result's Omitted. Where there are more, those of one reason with the fewest
+// messages between them are joined, which then cover these too.
 const MaxOmitted = 100
 
 // Omission is a range of messages that are not, or not wholly, in the context. Seqs above the session's last are

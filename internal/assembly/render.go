@@ -24,7 +24,11 @@ func (a *assembler) text() string {
 	}
 	a.writeState(&w)
 	a.writeMemories(&w)
-	for _, u := range a.units() {
+	units := a.units()
+	if len(units) == 0 {
+		return strings.TrimSuffix(w.String(), tokens.Join) // nothing follows the last part
+	}
+	for _, u := range units {
 		for i := range u.blocks {
 			a.form.block(&a.entries[u.blocks[i].entry].msg, &u.blocks[i], &w)
 		}

@@ -1,8 +1,8 @@
 package assembly
 
 import (
+	gocmp "cmp"
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -400,7 +400,7 @@ func checkRoundTrip(t *rapid.T) {
 		return
 	}
 	body, ok := strings.CutPrefix(r.Rendering, memoryOpen+memoryNotice)
-	body, closed := strings.CutSuffix(body, memoryClose+"\n\n")
+	body, closed := strings.CutSuffix(body, memoryClose)
 	if !ok || !closed {
 		t.Fatalf("no block: %q", r.Rendering)
 	}
@@ -503,7 +503,7 @@ func TestReplySize(t *testing.T) {
 		in.MaxBytes, in.Recalled = 8000, []Recalled{recalled(8, "Ann", strings.Repeat("y", 9000))}
 		r := assemble(t, in)
 		want(t, r.Rendering, "user: hello\n")
-		want(t, r.Omitted, []Omission{{SessionID: "now", From: 1, To: 1, Reason: OmitReplySize}, {SessionID: "then", From: 8, To: 8, Reason: OmitReplySize}})
+		want(t, r.Omitted, []Omission{{SessionID: "now", From: 1, To: 1, Reason: OmitReplySize}})
 	})
 	t.Run("fixed parts beyond the bytes are refused", func(t *testing.T) {
 		in := input(t, RenderText)
@@ -536,14 +536,118 @@ func TestPassages(t *testing.T) {
 	})
 }
 
-func TestOmissionsAreMergedToAtMostAHundred(t *testing.T) {
-	var all []Omission
-	for i := range int64(150) {
-		all = append(all, Omission{SessionID: "now", From: 3 * i, To: 3*i + 1, Reason: OmitBudget})
-		all = append(all, Omission{SessionID: fmt.Sprintf("s%03d", i), From: 1, To: 1, Reason: OmitBudget})
+func TestOmissions(t *testing.T) {
+	t.Run("ranges of a reason that touch are one, whatever lies between them for another reason", func(t *testing.T) {
+		got := merge([]Omission{
+			{SessionID: "now", From: 4, To: 6, Reason: OmitBudget}, {SessionID: "now", From: 3, To: 3, Reason: OmitOrphanResult},
+			{SessionID: "now", From: 1, To: 3, Reason: OmitBudget},
+		})
+		want(t, got, []Omission{
+			{SessionID: "now", From: 1, To: 6, Reason: OmitBudget}, {SessionID: "now", From: 3, To: 3, Reason: OmitOrphanResult},
+		})
+	})
+	t.Run("beyond a hundred the closest are joined first", func(t *testing.T) {
+		var all []Omission
+		for i := range int64(101) {
+			from := 10 * i
+			if i > 50 {
+				from -= 3 // the gap before the 51st is the smallest
+			}
+			all = append(all, Omission{SessionID: "now", From: from, To: from, Reason: OmitBudget})
+		}
+		got := merge(all)
+		want(t, len(got), MaxOmitted)
+		want(t, got[50], Omission{SessionID: "now", From: 500, To: 507, Reason: OmitBudget})
+	})
+	t.Run("nothing is ever cut, and the order does not depend on that of the input", rapid.MakeCheck(func(t *rapid.T) {
+		var all []Omission
+		for range rapid.IntRange(0, 400).Draw(t, "drops") {
+			seq := rapid.Int64Range(1, 3000).Draw(t, "seq")
+			all = append(all, Omission{SessionID: "now", From: seq, To: seq, Reason: OmitReason(rapid.IntRange(1, 5).Draw(t, "reason"))})
+		}
+		got := merge(slices.Clone(all))
+		if len(got) > MaxOmitted {
+			t.Fatalf("%d ranges", len(got))
+		}
+		for _, o := range all {
+			if !slices.ContainsFunc(got, func(g Omission) bool { return g.Reason == o.Reason && g.From <= o.From && o.To <= g.To }) {
+				t.Fatalf("%v is lost", o)
+			}
+		}
+		if !slices.IsSortedFunc(got, func(x, y Omission) int {
+			return gocmp.Or(gocmp.Compare(x.From, y.From), gocmp.Compare(x.Reason, y.Reason))
+		}) {
+			t.Fatalf("not in order: %v", got)
+		}
+		slices.Reverse(all)
+		if again := merge(all); !cmp.Equal(got, again) {
+			t.Fatalf("another order gives others: %v", cmp.Diff(got, again))
+		}
+	}))
+	t.Run("what recall found of other sessions is not listed", func(t *testing.T) {
+		in := input(t, RenderText, said(memory.RoleUser, "hello"))
+		in.Available, in.Recalled = 60, []Recalled{recalled(8, "Ann", strings.Repeat("y", 900))}
+		want(t, len(assemble(t, in).Omitted), 0)
+	})
+}
+
+func TestWithoutTheSectionRecent(t *testing.T) {
+	user := said(memory.RoleUser, "hello")
+	omit := func(seq int64, why OmitReason) []Omission {
+		return []Omission{{SessionID: "now", From: seq, To: seq, Reason: why}}
 	}
-	got := merge(all, "now")
-	want(t, len(got), MaxOmitted)
-	want(t, got[0], Omission{SessionID: "now", From: 0, To: 448, Reason: OmitBudget})
-	want(t, got[1].SessionID, "s000")
+	off := func(messages ...memory.Message) Input {
+		in := input(t, RenderOpenAI, messages...)
+		in.Policy.Recent, in.Pending = false, []memory.Message{answering(memory.RoleTool, "a"), user}
+		return in
+	}
+	t.Run("a pending result takes its call from the tail and nothing else", func(t *testing.T) {
+		r := assemble(t, off(user, calling("b"), calling("a"), user))
+		want(t, shape(t, r.Rendering), "assistant(a) tool:a user")
+		want(t, len(r.Omitted), 0)
+		want(t, r.Coverage.Gaps, []memory.SeqRange{{From: 1, To: 2}, {From: 4, To: 4}})
+	})
+	t.Run("a pending result whose call was not read is left out for the budget", func(t *testing.T) {
+		in := off(user, calling("a"), user)
+		in.Tail = nil
+		want(t, assemble(t, in).Omitted, omit(4, OmitBudget))
+		in = off(user, calling("a"), user)
+		in.Tail = in.Tail[2:]
+		want(t, assemble(t, in).Omitted, omit(4, OmitBudget))
+	})
+	t.Run("a pending result whose call is nowhere is an orphan", func(t *testing.T) {
+		want(t, assemble(t, off(user, user)).Omitted, omit(3, OmitOrphanResult))
+		want(t, assemble(t, off()).Omitted, omit(1, OmitOrphanResult))
+	})
+}
+
+func TestATextEndsWithItsLastPart(t *testing.T) {
+	for _, counter := range []string{tokens.Chars4, tokens.O200K} {
+		for name, tc := range map[string]struct {
+			change func(*Input)
+			want   string
+		}{
+			"nothing":      {func(*Input) {}, ""},
+			"instructions": {func(in *Input) { in.Instructions = "Be brief." }, "Be brief."},
+			"the state":    {func(in *Input) { in.State = json.RawMessage(`{"a":1}`) }, "</strata-state>"},
+			"memories":     {func(in *Input) { in.Recalled = []Recalled{recalled(8, "Ann", "I like tea")} }, "</strata-memory>"},
+			"a message":    {func(in *Input) { in.Pending = []memory.Message{said(memory.RoleUser, "hello")} }, "hello\n"},
+			"state and both": {func(in *Input) {
+				in.State, in.Recalled = json.RawMessage(`{"a":1}`), []Recalled{recalled(8, "Ann", "I like tea")}
+			}, "</strata-memory>"},
+		} {
+			t.Run(name+" by "+counter, func(t *testing.T) {
+				in := input(t, RenderText)
+				in.Counter = counterOf(t, counter)
+				tc.change(&in)
+				r := assemble(t, in)
+				if !strings.HasSuffix(r.Rendering, tc.want) || strings.HasSuffix(r.Rendering, "\n\n") {
+					t.Errorf("it ends %q", r.Rendering)
+				}
+				if got := recount(t, in, r); got > r.Tokens || counter == tokens.Chars4 && got != r.Tokens {
+					t.Errorf("charged %d, counted %d", r.Tokens, got)
+				}
+			})
+		}
+	}
 }

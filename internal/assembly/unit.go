@@ -67,7 +67,7 @@ func newStream(in Input) *stream {
 	}
 	p := newPairing(s.entries)
 	t := tier{stream: s, pairing: p, sessionID: in.SessionID, missing: OmitOrphanResult, lastUser: lastUser(s.entries)}
-	if len(in.Tail) > 0 && in.Tail[0].Seq > 1 {
+	if in.LastSeq > 0 && (len(in.Tail) == 0 || in.Tail[0].Seq > 1) {
 		t.missing = OmitBudget // the call may stand before what was read
 	}
 	t.run()
