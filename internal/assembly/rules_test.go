@@ -539,7 +539,8 @@ func TestPassages(t *testing.T) {
 func TestOmissions(t *testing.T) {
 	t.Run("ranges of a reason that touch are one, whatever lies between them for another reason", func(t *testing.T) {
 		got := merge([]Omission{
-			{SessionID: "now", From: 4, To: 6, Reason: OmitBudget}, {SessionID: "now", From: 3, To: 3, Reason: OmitOrphanResult},
+			{SessionID: "now", From: 4, To: 6, Reason: OmitBudget},
+			{SessionID: "now", From: 3, To: 3, Reason: OmitOrphanResult},
 			{SessionID: "now", From: 1, To: 3, Reason: OmitBudget},
 		})
 		want(t, got, []Omission{

@@ -1208,10 +1208,11 @@ func (x *Watermarks) GetIndexed() int64 {
 	return 0
 }
 
-// Omission is something that the context leaves out.
+// Omission is a range of the session's messages that the context leaves out. Messages that were found and had no room
+// are not listed.
 type Omission struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Whose messages: the session asked for, or an earlier one.
+	// The session asked for.
 	SessionId string `protobuf:"bytes,1,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
 	// The first seq.
 	FromSeq int64 `protobuf:"varint,2,opt,name=from_seq,json=fromSeq,proto3" json:"from_seq,omitempty"`

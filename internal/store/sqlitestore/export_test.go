@@ -96,3 +96,6 @@ func explain(c *conn, query string) (string, error) {
 	}
 	return strings.Join(plan, "; "), err
 }
+
+// CheckpointEvery is after how many requests a checkpoint is asked for.
+const CheckpointEvery = checkpointEvery

@@ -12,7 +12,7 @@ import (
 const (
 	maxBatch        = 256 // requests that share a commit
 	queueLength     = 1024
-	checkpointEvery = 500 // requests
+	checkpointEvery = 2000 // requests; at 500 the 99th percentile of 64 clients was a third higher
 )
 
 // request is one unit of writing. do runs inside a savepoint of its own; what it hands out counts only once submit

@@ -408,7 +408,7 @@ func TestACheckpointRunsBesideTheWriter(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "strata.db")
 	s := open(t, sqlitestore.Options{Path: path})
 	before := size(t, path)
-	for n := range 500 { // the last one asks for a checkpoint, long before the writer would do one
+	for n := range sqlitestore.CheckpointEvery { // the last one asks for a checkpoint, long before the writer would do one
 		record(t, s, fmt.Sprint(n))
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
