@@ -32,7 +32,7 @@ func contextParams(ctx context.Context, req *memoryv1.BuildContextRequest) (serv
 		Ref: c.ref(ctx, req.GetUserId(), req.GetSessionId()), Query: req.GetQuery(),
 		Pending:      c.messages("pending", req.GetPending(), maxPending, maxMessageBytes),
 		Instructions: req.GetInstructions(), Render: c.render(req.GetRender()),
-		AsOf: c.time("as_of", req.GetAsOf()), Explain: req.GetExplain(), MaxBytes: maxReplyBytes,
+		AsOf: c.time("as_of", req.GetAsOf()), Explain: req.GetExplain(), MaxBytes: contextBytes(req),
 		Policy: policy.Call{
 			Profile: c.label("profile", req.GetProfile()), Model: c.label("model", req.GetModel()),
 			Overrides:           c.overrides(req.GetOverrides()),
@@ -43,6 +43,17 @@ func contextParams(ctx context.Context, req *memoryv1.BuildContextRequest) (serv
 	c.bytes("query", len(p.Query), maxQueryBytes)
 	c.bytes("instructions", len(p.Instructions), maxInstructions)
 	return p, c.err()
+}
+
+// maxExplainBytes is what the explanations of 200 messages by 256 terms each can take.
+const maxExplainBytes = 2 << 20
+
+// contextBytes is what a reply may hold beside its explanations.
+func contextBytes(req *memoryv1.BuildContextRequest) int {
+	if req.GetExplain() {
+		return maxReplyBytes - maxExplainBytes
+	}
+	return maxReplyBytes
 }
 
 func (c *checker) render(r memoryv1.Render) assembly.Render {
