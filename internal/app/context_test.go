@@ -192,6 +192,15 @@ func TestBuildContext(t *testing.T) {
 			t.Errorf("recalled %v", ids(section(r, recalled)))
 		}
 	})
+	t.Run("recalls at most top_k messages", func(t *testing.T) {
+		h := trip(t)
+		for k := range 4 {
+			r := h.context(t, &memoryv1.BuildContextRequest{SessionId: "summer", Query: "sister peanuts train sleeper", Overrides: &memoryv1.ContextOverrides{TopK: proto.Int32(int32(k))}})
+			if n := len(section(r, recalled).GetItems()); n != k {
+				t.Errorf("%d recalled, top_k %d", n, k)
+			}
+		}
+	})
 	t.Run("leaves a section out when told to", func(t *testing.T) {
 		h := trip(t)
 		r := h.context(t, &memoryv1.BuildContextRequest{SessionId: "summer", Query: "peanuts", Overrides: &memoryv1.ContextOverrides{Sections: []*memoryv1.SectionSwitch{{Section: recalled, Enabled: false}}}})

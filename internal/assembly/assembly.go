@@ -52,6 +52,7 @@ const DefaultRecallShare = .30
 // Policy is what of a profile decides the assembly.
 type Policy struct {
 	RecentN     int     // how many of the last messages come before anything recalled
+	TopK        int     // the most recalled messages; 0 for no limit
 	RecallShare float64 // 0 to 1; 0 gives recall what the tail leaves
 	State       bool    // whether the context has the session's state
 	Recalled    bool    // whether it has recalled messages

@@ -167,6 +167,9 @@ func (a *assembler) recall() {
 	a.chosen, a.memories = a.chosen[:0], space{}
 	block := a.blockCost()
 	for i := range a.found {
+		if k := a.in.Policy.TopK; k > 0 && len(a.chosen) == k {
+			return
+		}
 		if a.inTail(i) {
 			continue
 		}

@@ -205,7 +205,7 @@ func (s *Service) decide(ctx context.Context, p ContextParams, g gathered, r pol
 		Tail: g.tail, LastSeq: g.session.LastSeq, Pending: p.Pending, Available: r.Available, MaxBytes: p.MaxBytes,
 		Counter: counter, Render: p.Render,
 		Policy: assembly.Policy{
-			RecentN: r.RecentN, RecallShare: r.RecallShare, State: r.State, Recalled: r.Profile.Recalled,
+			RecentN: r.RecentN, TopK: r.TopK, RecallShare: r.RecallShare, State: r.State, Recalled: r.Profile.Recalled,
 			Recent: r.Recent, MemoryRole: r.MemoryRole,
 		},
 		Recall: func(room int64) (recalled []assembly.Recalled, err error) {
