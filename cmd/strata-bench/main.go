@@ -10,11 +10,9 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/stratamem/strata/internal/measure"
@@ -48,17 +46,7 @@ func figures() []figure {
 }
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := run(ctx, os.Args[1:], os.Stdout)
-	stop()
-	if err == nil {
-		return
-	}
-	fmt.Fprintln(os.Stderr, "strata-bench:", err)
-	if errors.Is(err, measure.ErrShort) {
-		os.Exit(1)
-	}
-	os.Exit(2)
+	os.Exit(measure.Main("strata-bench", func(ctx context.Context) error { return run(ctx, os.Args[1:], os.Stdout) }))
 }
 
 func run(ctx context.Context, args []string, out io.Writer) (err error) {

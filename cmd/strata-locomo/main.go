@@ -11,9 +11,7 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"path/filepath"
-	"syscall"
 	"time"
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
@@ -38,17 +36,7 @@ func main() {
 	flag.StringVar(&o.binary, "binary", "bin/strata", "the program to start")
 	flag.BoolVar(&o.json, "json", false, "print every question's shares as JSON instead of tables")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := run(ctx, o)
-	stop()
-	if err == nil {
-		return
-	}
-	fmt.Fprintln(os.Stderr, "strata-locomo:", err)
-	if errors.Is(err, measure.ErrShort) {
-		os.Exit(1)
-	}
-	os.Exit(2)
+	os.Exit(measure.Main("strata-locomo", func(ctx context.Context) error { return run(ctx, o) }))
 }
 
 func run(ctx context.Context, o options) (err error) {

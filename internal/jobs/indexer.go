@@ -134,18 +134,17 @@ func (x *Indexer) drain(ctx context.Context) (backlog bool) {
 		}
 		start := time.Now()
 		more, err := x.Index(ctx, user)
-		// As long again it leaves the machine to those who wait for an answer: without the pause, the 99th percentile of
-		// Record at 64 clients doubled.
-		if !pause(ctx, time.Since(start)) {
-			return false
-		}
 		if err != nil {
-			x.complain(ctx, "index turns", err)
-			continue // the next sweep finds them again
+			x.complain(ctx, "index turns", err) // the next sweep finds them again
 		}
-		if more {
+		if more && err == nil {
 			backlog = true
 			x.Nudge(user)
+		}
+		// As long again the machine is left to those who wait for an answer: the 99th percentile of Record at 64 clients
+		// was 27 ms with the indexer off and about 50 with one that never rests.
+		if !pause(ctx, time.Since(start)) {
+			return false
 		}
 	}
 	return backlog

@@ -99,12 +99,14 @@ func (s *Service) gather(ctx context.Context, p ContextParams, session memory.Se
 		if err != nil {
 			return g, err
 		}
-		return g, search(ctx, query)
+		err = search(ctx, query) // before g is copied into the result: the order of the two is not defined
+		return g, err
 	}
 	both, ctx := errgroup.WithContext(ctx)
 	both.Go(func() error { return readTail(ctx) })
 	both.Go(func() error { return search(ctx, query) })
-	return g, both.Wait()
+	err := both.Wait()
+	return g, err
 }
 
 // maxQueryBytes is how much of a message serves as a query.
@@ -142,7 +144,7 @@ func (s *Service) recordedWords(ctx context.Context, session memory.Session, tai
 	}
 }
 
-// Bounds of what one call holds in memory, far above what a reply of maxReplyBytes can show.
+// Bounds of what one call holds in memory, far above what a reply can show.
 const (
 	maxTail        = 100_000  // messages
 	maxTailBytes   = 16 << 20 // of messages read, as stored
@@ -208,9 +210,8 @@ func (s *Service) decide(ctx context.Context, p ContextParams, g gathered, r pol
 			RecentN: r.RecentN, TopK: r.TopK, RecallShare: r.RecallShare, State: r.State, Recalled: r.Profile.Recalled,
 			Recent: r.Recent, MemoryRole: r.MemoryRole,
 		},
-		Recall: func(room int64) (recalled []assembly.Recalled, err error) {
-			recalled, err = s.readHits(ctx, p.Ref.UserRef, worthReading(g.found.Hits, room, r.Counter), &out)
-			return recalled, err
+		Recall: func(room int64) ([]assembly.Recalled, error) {
+			return s.readHits(ctx, p.Ref.UserRef, worthReading(g.found.Hits, room, r.Counter), &out)
 		},
 	}
 	var err error
