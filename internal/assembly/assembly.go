@@ -29,7 +29,12 @@ type SectionKind int
 const (
 	SectionInstructions SectionKind = iota + 1
 	SectionState
+	SectionFacts   // of other sessions
+	SectionPeriods // weeks and months
+	SectionPreviousSessions
+	SectionSummary // of this session
 	SectionRecalled
+	SectionSessionFacts // learnt in this session
 	SectionRecent
 	SectionPending
 )
@@ -51,13 +56,16 @@ const DefaultRecallShare = .30
 
 // Policy is what of a profile decides the assembly.
 type Policy struct {
-	RecentN     int     // how many of the last messages come before anything recalled
-	TopK        int     // the most recalled messages; 0 for no limit
-	RecallShare float64 // 0 to 1; 0 gives recall what the tail leaves
-	State       bool    // whether the context has the session's state
-	Recalled    bool    // whether it has recalled messages
-	Recent      bool    // whether it has the session's latest messages; else only the calls that pending results answer
-	MemoryRole  policy.MemoryRole
+	RecentN      int     // how many of the last messages come before anything recalled
+	TopK         int     // the most recalled messages; 0 for no limit
+	RecallShare  float64 // 0 to 1; 0 gives recall what the tail leaves
+	State        bool    // whether the context has the session's state
+	Recalled     bool    // whether it has recalled messages
+	Recent       bool    // whether it has the session's latest messages; else only the calls that pending results answer
+	MemoryRole   policy.MemoryRole
+	MaxFacts     int     // of other sessions; 0 for no limit
+	FactShare    float64 // the most of Available that all facts take, 0 to 1
+	SummaryShare float64 // the most of Available that all summaries take, 0 to 1
 }
 
 // Input is everything a context is made of.
@@ -69,6 +77,11 @@ type Input struct {
 	Recalled     []Recalled       // the best first; not looked at when Recall is set
 	Tail         []memory.Message // the session's last messages, oldest first, contiguous, ending at LastSeq
 	LastSeq      int64
+	Facts        []memory.Fact    // of other sessions, the best first
+	SessionFacts []memory.Fact    // learnt in this session, the best first
+	Periods      []Summary        // weeks and months, oldest first
+	Previous     []Summary        // previous sessions, oldest first
+	Running      *Summary         // of this session, up to its To; Tail begins after it. nil without one
 	Pending      []memory.Message // not recorded yet, so without a Seq
 	Policy       Policy
 	Available    int64 // the most tokens the context may take
@@ -80,6 +93,18 @@ type Input struct {
 	MaxBytes int // the most bytes that sections and rendering may take in the encoded reply; 0 for no limit
 	Counter  tokens.Counter
 	Render   Render
+}
+
+// Summary is a summary that may stand in the context.
+type Summary struct {
+	SessionID  string   // "" for weeks and months
+	Name       string   // the session's title, the week as 2026-W47, or the month as 2026-11; may be ""
+	Nodes      []string // ids of the nodes it was made of
+	From, To   int64    // the messages it covers; 0 for weeks and months
+	Start, End time.Time
+	Text       string
+	Tokens     memory.TokenCounts // of Text
+	Model      string
 }
 
 // Recalled is a message that recall found.
@@ -123,8 +148,11 @@ type Item struct {
 	CreateTime time.Time
 	Tokens     int64
 	Cut        *Span           // in Unicode code points of the message's PlainText; nil when all of it is shown
-	Rank       int             // of a recalled item: its index in Input.Recalled
-	Text       string          // instructions, state or recalled text; only in a structured result
+	Rank       int             // of a recalled item: its index in Input.Recalled; of a fact: in Input.Facts or Input.SessionFacts
+	Fact       *memory.Fact    // of a fact
+	Summary    *Summary        // of a summary, with the Text that is shown
+	Shortened  bool            // sentences of the summary were left out
+	Text       string          // instructions, state, fact, summary or recalled text; only in a structured result
 	Message    *memory.Message // of a recent or pending item; only in a structured result
 }
 

@@ -40,6 +40,7 @@ type Session struct {
 	Title          string
 	Metadata       json.RawMessage // a compact JSON object; nil for none
 	Profile        string          // "" for the server's default
+	Extract        ExtractMode     // ExtractNone: while it is set, no facts are learnt from the session's messages
 	State          json.RawMessage // a compact JSON object; nil for none
 	StateRevision  int64           // the number of the turn that last changed State; 0 before the first
 	LastTurnNo     int64
@@ -47,7 +48,7 @@ type Session struct {
 	StepsSinceUser int // assistant messages since the last message of a user
 	CreateTime     time.Time
 	UpdateTime     time.Time
-	ETag           string // changes with Title, Metadata and Profile
+	ETag           string // changes with Title, Metadata, Profile and Extract
 }
 
 // Role says who speaks in a message. The values are stored: never renumber them.

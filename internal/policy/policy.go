@@ -6,8 +6,11 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
+	"github.com/stratamem/strata/internal/extract"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/summary"
 )
 
 // MemoryRole says in whose voice recalled memory and session state stand in the prompt.
@@ -33,6 +36,42 @@ type Profile struct {
 	Recent       bool       // whether it has the session's latest messages
 	MemoryRole   MemoryRole // system, developer or user
 	Counter      string     // o200k_base, cl100k_base, chars_4 or estimate
+	Facts        Facts
+	Summaries    Summaries
+	Work         Work
+}
+
+// Facts says which facts a context has. The score of a fact is relevance^a · significance^b · recency^c, after the
+// Generative Agents paper (arXiv 2304.03442), which multiplies the plain values.
+type Facts struct {
+	LongTerm     bool              // whether the context has facts of other sessions
+	OfSession    bool              // whether it has facts learnt in this session
+	Max          int               // the most facts of other sessions, 0 to 200
+	MinScore     float64           // 0 to 1
+	Share        float64           // of the budget for all facts, 0 to 1
+	Relevance    float64           // the exponent a, 0 to 10
+	Significance float64           // the exponent b, 0 to 10
+	Recency      float64           // the exponent c, 0 to 10
+	HalfLife     time.Duration     // of recency
+	Categories   []memory.Category // nil for all
+}
+
+// Summaries says which summaries a context has.
+type Summaries struct {
+	Running     bool          // of this session
+	Previous    bool          // of previous sessions
+	Periods     bool          // of weeks and months
+	Share       float64       // of the budget for all summaries, 0 to 1
+	MaxSessions int           // the most previous sessions, 0 to 100
+	MaxAge      time.Duration // of a previous session's last summarised message; 0 for any age
+	Weeks       int           // the most weekly summaries, 0 to 52
+	Months      int           // the most monthly summaries, 0 to 24
+}
+
+// Work says when background work starts in sessions of the profile.
+type Work struct {
+	Summary summary.Policy
+	Extract extract.Triggers
 }
 
 // MaxTopK is the most messages a context recalls: the depth to which the ranking was measured.
@@ -62,6 +101,16 @@ type Overrides struct {
 	Recent       *bool
 	MemoryRole   MemoryRole // "" leaves it
 	Counter      string     // "" leaves it
+	LongTerm     *bool
+	OfSession    *bool
+	Running      *bool
+	Previous     *bool
+	Periods      *bool
+	MaxFacts     *int
+	MinFactScore *float64
+	Categories   []memory.Category // nil leaves them
+	MaxSessions  *int
+	MaxAge       *time.Duration
 }
 
 // Call is what one call says about its policy.
@@ -133,6 +182,14 @@ func (p Policies) profile(c Call) (Profile, error) {
 	return p.Profiles[p.Default], nil
 }
 
+// WorkOf answers the background work's policy of a session with that profile.
+func (p Policies) WorkOf(profile string) Work {
+	if named, ok := p.Profiles[profile]; ok {
+		return named.Work
+	}
+	return p.Profiles[p.Default].Work
+}
+
 func unknownModel(model string) error {
 	return &memory.Error{
 		Kind: memory.KindInvalid, Reason: memory.ReasonModelUnknown,
@@ -148,6 +205,18 @@ func (o Overrides) apply(p Profile) Profile {
 	set(&p.State, o.State)
 	set(&p.Recalled, o.Recalled)
 	set(&p.Recent, o.Recent)
+	set(&p.Facts.LongTerm, o.LongTerm)
+	set(&p.Facts.OfSession, o.OfSession)
+	set(&p.Facts.Max, o.MaxFacts)
+	set(&p.Facts.MinScore, o.MinFactScore)
+	set(&p.Summaries.Running, o.Running)
+	set(&p.Summaries.Previous, o.Previous)
+	set(&p.Summaries.Periods, o.Periods)
+	set(&p.Summaries.MaxSessions, o.MaxSessions)
+	set(&p.Summaries.MaxAge, o.MaxAge)
+	if o.Categories != nil {
+		p.Facts.Categories = o.Categories
+	}
 	if o.MemoryRole != "" {
 		p.MemoryRole = o.MemoryRole
 	}

@@ -60,6 +60,7 @@ type SessionUpdate struct {
 	Title    *string
 	Metadata *json.RawMessage
 	Profile  *string
+	Extract  *memory.ExtractMode
 	ETag     string // "" to update whatever is there
 	Time     time.Time
 }

@@ -9,6 +9,7 @@ package memoryv1
 import (
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
+	durationpb "google.golang.org/protobuf/types/known/durationpb"
 	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
 	reflect "reflect"
 	sync "sync"
@@ -211,31 +212,51 @@ const (
 	SectionKind_SECTION_KIND_INSTRUCTIONS SectionKind = 1
 	// The session's state.
 	SectionKind_SECTION_KIND_STATE SectionKind = 2
+	// What is known about the user from other sessions, the most important first.
+	SectionKind_SECTION_KIND_FACTS SectionKind = 3
+	// Summaries of the user's weeks and months, oldest first.
+	SectionKind_SECTION_KIND_PERIODS SectionKind = 4
+	// Summaries of the user's previous sessions, oldest first; the current one is not among them.
+	SectionKind_SECTION_KIND_PREVIOUS_SESSIONS SectionKind = 5
+	// The running summary of this session.
+	SectionKind_SECTION_KIND_SUMMARY SectionKind = 6
 	// Earlier messages of this and other sessions that answer the query.
-	SectionKind_SECTION_KIND_RECALLED SectionKind = 3
-	// The session's latest messages, verbatim.
-	SectionKind_SECTION_KIND_RECENT SectionKind = 4
+	SectionKind_SECTION_KIND_RECALLED SectionKind = 7
+	// What was learnt in this session.
+	SectionKind_SECTION_KIND_SESSION_FACTS SectionKind = 8
+	// The session's latest messages, verbatim: those that the running summary does not cover.
+	SectionKind_SECTION_KIND_RECENT SectionKind = 9
 	// The pending messages of the request.
-	SectionKind_SECTION_KIND_PENDING SectionKind = 5
+	SectionKind_SECTION_KIND_PENDING SectionKind = 10
 )
 
 // Enum value maps for SectionKind.
 var (
 	SectionKind_name = map[int32]string{
-		0: "SECTION_KIND_UNSPECIFIED",
-		1: "SECTION_KIND_INSTRUCTIONS",
-		2: "SECTION_KIND_STATE",
-		3: "SECTION_KIND_RECALLED",
-		4: "SECTION_KIND_RECENT",
-		5: "SECTION_KIND_PENDING",
+		0:  "SECTION_KIND_UNSPECIFIED",
+		1:  "SECTION_KIND_INSTRUCTIONS",
+		2:  "SECTION_KIND_STATE",
+		3:  "SECTION_KIND_FACTS",
+		4:  "SECTION_KIND_PERIODS",
+		5:  "SECTION_KIND_PREVIOUS_SESSIONS",
+		6:  "SECTION_KIND_SUMMARY",
+		7:  "SECTION_KIND_RECALLED",
+		8:  "SECTION_KIND_SESSION_FACTS",
+		9:  "SECTION_KIND_RECENT",
+		10: "SECTION_KIND_PENDING",
 	}
 	SectionKind_value = map[string]int32{
-		"SECTION_KIND_UNSPECIFIED":  0,
-		"SECTION_KIND_INSTRUCTIONS": 1,
-		"SECTION_KIND_STATE":        2,
-		"SECTION_KIND_RECALLED":     3,
-		"SECTION_KIND_RECENT":       4,
-		"SECTION_KIND_PENDING":      5,
+		"SECTION_KIND_UNSPECIFIED":       0,
+		"SECTION_KIND_INSTRUCTIONS":      1,
+		"SECTION_KIND_STATE":             2,
+		"SECTION_KIND_FACTS":             3,
+		"SECTION_KIND_PERIODS":           4,
+		"SECTION_KIND_PREVIOUS_SESSIONS": 5,
+		"SECTION_KIND_SUMMARY":           6,
+		"SECTION_KIND_RECALLED":          7,
+		"SECTION_KIND_SESSION_FACTS":     8,
+		"SECTION_KIND_RECENT":            9,
+		"SECTION_KIND_PENDING":           10,
 	}
 )
 
@@ -331,10 +352,67 @@ func (OmitReason) EnumDescriptor() ([]byte, []int) {
 	return file_memory_v1_context_proto_rawDescGZIP(), []int{4}
 }
 
+// Watermark names a kind of background work.
+type Watermark int32
+
+const (
+	// Not set.
+	Watermark_WATERMARK_UNSPECIFIED Watermark = 0
+	// Indexed for recall.
+	Watermark_WATERMARK_INDEXED Watermark = 1
+	// Facts were learnt.
+	Watermark_WATERMARK_EXTRACTED Watermark = 2
+	// Covered by a summary.
+	Watermark_WATERMARK_SUMMARISED Watermark = 3
+)
+
+// Enum value maps for Watermark.
+var (
+	Watermark_name = map[int32]string{
+		0: "WATERMARK_UNSPECIFIED",
+		1: "WATERMARK_INDEXED",
+		2: "WATERMARK_EXTRACTED",
+		3: "WATERMARK_SUMMARISED",
+	}
+	Watermark_value = map[string]int32{
+		"WATERMARK_UNSPECIFIED": 0,
+		"WATERMARK_INDEXED":     1,
+		"WATERMARK_EXTRACTED":   2,
+		"WATERMARK_SUMMARISED":  3,
+	}
+)
+
+func (x Watermark) Enum() *Watermark {
+	p := new(Watermark)
+	*p = x
+	return p
+}
+
+func (x Watermark) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (Watermark) Descriptor() protoreflect.EnumDescriptor {
+	return file_memory_v1_context_proto_enumTypes[5].Descriptor()
+}
+
+func (Watermark) Type() protoreflect.EnumType {
+	return &file_memory_v1_context_proto_enumTypes[5]
+}
+
+func (x Watermark) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use Watermark.Descriptor instead.
+func (Watermark) EnumDescriptor() ([]byte, []int) {
+	return file_memory_v1_context_proto_rawDescGZIP(), []int{5}
+}
+
 // SectionSwitch turns one section on or off.
 type SectionSwitch struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The section; STATE, RECALLED or RECENT.
+	// The section; any but INSTRUCTIONS and PENDING.
 	Section SectionKind `protobuf:"varint,1,opt,name=section,proto3,enum=memory.v1.SectionKind" json:"section,omitempty"`
 	// Whether the context has it.
 	Enabled       bool `protobuf:"varint,2,opt,name=enabled,proto3" json:"enabled,omitempty"`
@@ -402,9 +480,17 @@ type ContextOverrides struct {
 	// In whose voice memory stands.
 	MemoryRole MemoryRole `protobuf:"varint,6,opt,name=memory_role,json=memoryRole,proto3,enum=memory.v1.MemoryRole" json:"memory_role,omitempty"`
 	// How tokens are counted.
-	Counter       TokenCounter `protobuf:"varint,7,opt,name=counter,proto3,enum=memory.v1.TokenCounter" json:"counter,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Counter TokenCounter `protobuf:"varint,7,opt,name=counter,proto3,enum=memory.v1.TokenCounter" json:"counter,omitempty"`
+	// The most facts of other sessions, 0 to 200.
+	MaxFacts *int32 `protobuf:"varint,8,opt,name=max_facts,json=maxFacts,proto3,oneof" json:"max_facts,omitempty"`
+	// The least score of a fact of other sessions, 0 to 1: see FactScore.
+	MinFactScore *float64 `protobuf:"fixed64,9,opt,name=min_fact_score,json=minFactScore,proto3,oneof" json:"min_fact_score,omitempty"`
+	// Only facts of these categories; all when empty.
+	Categories []Category `protobuf:"varint,10,rep,packed,name=categories,proto3,enum=memory.v1.Category" json:"categories,omitempty"`
+	// Which previous sessions' summaries stand in the context.
+	PreviousSessions *PreviousSessions `protobuf:"bytes,11,opt,name=previous_sessions,json=previousSessions,proto3" json:"previous_sessions,omitempty"`
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
 }
 
 func (x *ContextOverrides) Reset() {
@@ -486,6 +572,336 @@ func (x *ContextOverrides) GetCounter() TokenCounter {
 	return TokenCounter_TOKEN_COUNTER_UNSPECIFIED
 }
 
+func (x *ContextOverrides) GetMaxFacts() int32 {
+	if x != nil && x.MaxFacts != nil {
+		return *x.MaxFacts
+	}
+	return 0
+}
+
+func (x *ContextOverrides) GetMinFactScore() float64 {
+	if x != nil && x.MinFactScore != nil {
+		return *x.MinFactScore
+	}
+	return 0
+}
+
+func (x *ContextOverrides) GetCategories() []Category {
+	if x != nil {
+		return x.Categories
+	}
+	return nil
+}
+
+func (x *ContextOverrides) GetPreviousSessions() *PreviousSessions {
+	if x != nil {
+		return x.PreviousSessions
+	}
+	return nil
+}
+
+// PreviousSessions says which sessions' summaries a context may have. What is not set stays as the profile has it.
+type PreviousSessions struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// How many, 0 to 100; the current session is left out before they are counted.
+	Max *int32 `protobuf:"varint,1,opt,name=max,proto3,oneof" json:"max,omitempty"`
+	// How old a session's last summarised message may be, counted from as_of; 0 for any age.
+	MaxAge        *durationpb.Duration `protobuf:"bytes,2,opt,name=max_age,json=maxAge,proto3" json:"max_age,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PreviousSessions) Reset() {
+	*x = PreviousSessions{}
+	mi := &file_memory_v1_context_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PreviousSessions) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PreviousSessions) ProtoMessage() {}
+
+func (x *PreviousSessions) ProtoReflect() protoreflect.Message {
+	mi := &file_memory_v1_context_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PreviousSessions.ProtoReflect.Descriptor instead.
+func (*PreviousSessions) Descriptor() ([]byte, []int) {
+	return file_memory_v1_context_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *PreviousSessions) GetMax() int32 {
+	if x != nil && x.Max != nil {
+		return *x.Max
+	}
+	return 0
+}
+
+func (x *PreviousSessions) GetMaxAge() *durationpb.Duration {
+	if x != nil {
+		return x.MaxAge
+	}
+	return nil
+}
+
+// Freshness makes a context wait for background work.
+type Freshness struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The seq that the work must have reached; the last recorded one when 0.
+	MinSeq int64 `protobuf:"varint,1,opt,name=min_seq,json=minSeq,proto3" json:"min_seq,omitempty"`
+	// Which work; EXTRACTED and INDEXED when empty.
+	Of []Watermark `protobuf:"varint,2,rep,packed,name=of,proto3,enum=memory.v1.Watermark" json:"of,omitempty"`
+	// How long to wait, at most what the call may take: 2 s when not set. A context that waited in vain comes back degraded.
+	Timeout       *durationpb.Duration `protobuf:"bytes,3,opt,name=timeout,proto3" json:"timeout,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Freshness) Reset() {
+	*x = Freshness{}
+	mi := &file_memory_v1_context_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Freshness) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Freshness) ProtoMessage() {}
+
+func (x *Freshness) ProtoReflect() protoreflect.Message {
+	mi := &file_memory_v1_context_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Freshness.ProtoReflect.Descriptor instead.
+func (*Freshness) Descriptor() ([]byte, []int) {
+	return file_memory_v1_context_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *Freshness) GetMinSeq() int64 {
+	if x != nil {
+		return x.MinSeq
+	}
+	return 0
+}
+
+func (x *Freshness) GetOf() []Watermark {
+	if x != nil {
+		return x.Of
+	}
+	return nil
+}
+
+func (x *Freshness) GetTimeout() *durationpb.Duration {
+	if x != nil {
+		return x.Timeout
+	}
+	return nil
+}
+
+// FactScore says why a fact stands where it does: score = relevance^a × significance^b × recency^c with the exponents of
+// the profile (after the Generative Agents paper, arXiv 2304.03442).
+type FactScore struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The final score, 0 to 1.
+	Score float64 `protobuf:"fixed64,1,opt,name=score,proto3" json:"score,omitempty"`
+	// The cosine with the query, 0 to 1; without a semantic embedder the share of the query's weight that the fact matches.
+	Relevance float64 `protobuf:"fixed64,2,opt,name=relevance,proto3" json:"relevance,omitempty"`
+	// The significance divided by ten.
+	Significance float64 `protobuf:"fixed64,3,opt,name=significance,proto3" json:"significance,omitempty"`
+	// 1 at valid_from, half of it after each half-life; 1 when pinned.
+	Recency float64 `protobuf:"fixed64,4,opt,name=recency,proto3" json:"recency,omitempty"`
+	// Every arm that found it.
+	Arms          []*ArmScore `protobuf:"bytes,5,rep,name=arms,proto3" json:"arms,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FactScore) Reset() {
+	*x = FactScore{}
+	mi := &file_memory_v1_context_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FactScore) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FactScore) ProtoMessage() {}
+
+func (x *FactScore) ProtoReflect() protoreflect.Message {
+	mi := &file_memory_v1_context_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FactScore.ProtoReflect.Descriptor instead.
+func (*FactScore) Descriptor() ([]byte, []int) {
+	return file_memory_v1_context_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *FactScore) GetScore() float64 {
+	if x != nil {
+		return x.Score
+	}
+	return 0
+}
+
+func (x *FactScore) GetRelevance() float64 {
+	if x != nil {
+		return x.Relevance
+	}
+	return 0
+}
+
+func (x *FactScore) GetSignificance() float64 {
+	if x != nil {
+		return x.Significance
+	}
+	return 0
+}
+
+func (x *FactScore) GetRecency() float64 {
+	if x != nil {
+		return x.Recency
+	}
+	return 0
+}
+
+func (x *FactScore) GetArms() []*ArmScore {
+	if x != nil {
+		return x.Arms
+	}
+	return nil
+}
+
+// SummaryItem is where a summary in a context comes from.
+type SummaryItem struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The nodes it was made of.
+	NodeIds []string `protobuf:"bytes,1,rep,name=node_ids,json=nodeIds,proto3" json:"node_ids,omitempty"`
+	// The first message it covers; 0 for weeks and months.
+	FromSeq int64 `protobuf:"varint,2,opt,name=from_seq,json=fromSeq,proto3" json:"from_seq,omitempty"`
+	// The last message it covers.
+	ToSeq int64 `protobuf:"varint,3,opt,name=to_seq,json=toSeq,proto3" json:"to_seq,omitempty"`
+	// The session's title, the week as 2026-W47, or the month as 2026-11.
+	Name string `protobuf:"bytes,4,opt,name=name,proto3" json:"name,omitempty"`
+	// When what it covers began and ended.
+	StartTime *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=start_time,json=startTime,proto3" json:"start_time,omitempty"`
+	// The end.
+	EndTime *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=end_time,json=endTime,proto3" json:"end_time,omitempty"`
+	// Whether sentences were left out to fit the budget.
+	Shortened     bool `protobuf:"varint,7,opt,name=shortened,proto3" json:"shortened,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SummaryItem) Reset() {
+	*x = SummaryItem{}
+	mi := &file_memory_v1_context_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SummaryItem) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SummaryItem) ProtoMessage() {}
+
+func (x *SummaryItem) ProtoReflect() protoreflect.Message {
+	mi := &file_memory_v1_context_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SummaryItem.ProtoReflect.Descriptor instead.
+func (*SummaryItem) Descriptor() ([]byte, []int) {
+	return file_memory_v1_context_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *SummaryItem) GetNodeIds() []string {
+	if x != nil {
+		return x.NodeIds
+	}
+	return nil
+}
+
+func (x *SummaryItem) GetFromSeq() int64 {
+	if x != nil {
+		return x.FromSeq
+	}
+	return 0
+}
+
+func (x *SummaryItem) GetToSeq() int64 {
+	if x != nil {
+		return x.ToSeq
+	}
+	return 0
+}
+
+func (x *SummaryItem) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *SummaryItem) GetStartTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.StartTime
+	}
+	return nil
+}
+
+func (x *SummaryItem) GetEndTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.EndTime
+	}
+	return nil
+}
+
+func (x *SummaryItem) GetShortened() bool {
+	if x != nil {
+		return x.Shortened
+	}
+	return false
+}
+
 // TextRange is a span of a text in Unicode code points, from start up to but not including end.
 type TextRange struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -499,7 +915,7 @@ type TextRange struct {
 
 func (x *TextRange) Reset() {
 	*x = TextRange{}
-	mi := &file_memory_v1_context_proto_msgTypes[2]
+	mi := &file_memory_v1_context_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -511,7 +927,7 @@ func (x *TextRange) String() string {
 func (*TextRange) ProtoMessage() {}
 
 func (x *TextRange) ProtoReflect() protoreflect.Message {
-	mi := &file_memory_v1_context_proto_msgTypes[2]
+	mi := &file_memory_v1_context_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -524,7 +940,7 @@ func (x *TextRange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TextRange.ProtoReflect.Descriptor instead.
 func (*TextRange) Descriptor() ([]byte, []int) {
-	return file_memory_v1_context_proto_rawDescGZIP(), []int{2}
+	return file_memory_v1_context_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *TextRange) GetStart() int32 {
@@ -565,14 +981,22 @@ type ContextItem struct {
 	// The message itself, for recent and pending ones. Only in a STRUCTURED reply.
 	Message *Message `protobuf:"bytes,10,opt,name=message,proto3" json:"message,omitempty"`
 	// How a recalled message was found. Only where explain asks for it.
-	Explanation   *Explanation `protobuf:"bytes,11,opt,name=explanation,proto3" json:"explanation,omitempty"`
+	Explanation *Explanation `protobuf:"bytes,11,opt,name=explanation,proto3" json:"explanation,omitempty"`
+	// The fact, of FACTS and SESSION_FACTS.
+	Fact *Fact `protobuf:"bytes,12,opt,name=fact,proto3" json:"fact,omitempty"`
+	// How the fact was scored. Only where explain asks for it; not set for SESSION_FACTS.
+	FactScore *FactScore `protobuf:"bytes,13,opt,name=fact_score,json=factScore,proto3" json:"fact_score,omitempty"`
+	// What a summary stands for, of PERIODS, PREVIOUS_SESSIONS and SUMMARY.
+	Summary *SummaryItem `protobuf:"bytes,14,opt,name=summary,proto3" json:"summary,omitempty"`
+	// Who wrote a fact or summary: a model's name, or builtin:… for what is built in; empty for a person.
+	Model         string `protobuf:"bytes,15,opt,name=model,proto3" json:"model,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ContextItem) Reset() {
 	*x = ContextItem{}
-	mi := &file_memory_v1_context_proto_msgTypes[3]
+	mi := &file_memory_v1_context_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -584,7 +1008,7 @@ func (x *ContextItem) String() string {
 func (*ContextItem) ProtoMessage() {}
 
 func (x *ContextItem) ProtoReflect() protoreflect.Message {
-	mi := &file_memory_v1_context_proto_msgTypes[3]
+	mi := &file_memory_v1_context_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -597,7 +1021,7 @@ func (x *ContextItem) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ContextItem.ProtoReflect.Descriptor instead.
 func (*ContextItem) Descriptor() ([]byte, []int) {
-	return file_memory_v1_context_proto_rawDescGZIP(), []int{3}
+	return file_memory_v1_context_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *ContextItem) GetSessionId() string {
@@ -677,6 +1101,34 @@ func (x *ContextItem) GetExplanation() *Explanation {
 	return nil
 }
 
+func (x *ContextItem) GetFact() *Fact {
+	if x != nil {
+		return x.Fact
+	}
+	return nil
+}
+
+func (x *ContextItem) GetFactScore() *FactScore {
+	if x != nil {
+		return x.FactScore
+	}
+	return nil
+}
+
+func (x *ContextItem) GetSummary() *SummaryItem {
+	if x != nil {
+		return x.Summary
+	}
+	return nil
+}
+
+func (x *ContextItem) GetModel() string {
+	if x != nil {
+		return x.Model
+	}
+	return ""
+}
+
 // Section is one part of the context.
 type Section struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -692,7 +1144,7 @@ type Section struct {
 
 func (x *Section) Reset() {
 	*x = Section{}
-	mi := &file_memory_v1_context_proto_msgTypes[4]
+	mi := &file_memory_v1_context_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -704,7 +1156,7 @@ func (x *Section) String() string {
 func (*Section) ProtoMessage() {}
 
 func (x *Section) ProtoReflect() protoreflect.Message {
-	mi := &file_memory_v1_context_proto_msgTypes[4]
+	mi := &file_memory_v1_context_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -717,7 +1169,7 @@ func (x *Section) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Section.ProtoReflect.Descriptor instead.
 func (*Section) Descriptor() ([]byte, []int) {
-	return file_memory_v1_context_proto_rawDescGZIP(), []int{4}
+	return file_memory_v1_context_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *Section) GetKind() SectionKind {
@@ -756,7 +1208,7 @@ type ArmScore struct {
 
 func (x *ArmScore) Reset() {
 	*x = ArmScore{}
-	mi := &file_memory_v1_context_proto_msgTypes[5]
+	mi := &file_memory_v1_context_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -768,7 +1220,7 @@ func (x *ArmScore) String() string {
 func (*ArmScore) ProtoMessage() {}
 
 func (x *ArmScore) ProtoReflect() protoreflect.Message {
-	mi := &file_memory_v1_context_proto_msgTypes[5]
+	mi := &file_memory_v1_context_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -781,7 +1233,7 @@ func (x *ArmScore) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ArmScore.ProtoReflect.Descriptor instead.
 func (*ArmScore) Descriptor() ([]byte, []int) {
-	return file_memory_v1_context_proto_rawDescGZIP(), []int{5}
+	return file_memory_v1_context_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *ArmScore) GetArm() string {
@@ -822,7 +1274,7 @@ type TermScore struct {
 
 func (x *TermScore) Reset() {
 	*x = TermScore{}
-	mi := &file_memory_v1_context_proto_msgTypes[6]
+	mi := &file_memory_v1_context_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -834,7 +1286,7 @@ func (x *TermScore) String() string {
 func (*TermScore) ProtoMessage() {}
 
 func (x *TermScore) ProtoReflect() protoreflect.Message {
-	mi := &file_memory_v1_context_proto_msgTypes[6]
+	mi := &file_memory_v1_context_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -847,7 +1299,7 @@ func (x *TermScore) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TermScore.ProtoReflect.Descriptor instead.
 func (*TermScore) Descriptor() ([]byte, []int) {
-	return file_memory_v1_context_proto_rawDescGZIP(), []int{6}
+	return file_memory_v1_context_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *TermScore) GetTerm() string {
@@ -891,7 +1343,7 @@ type ScoreFactor struct {
 
 func (x *ScoreFactor) Reset() {
 	*x = ScoreFactor{}
-	mi := &file_memory_v1_context_proto_msgTypes[7]
+	mi := &file_memory_v1_context_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -903,7 +1355,7 @@ func (x *ScoreFactor) String() string {
 func (*ScoreFactor) ProtoMessage() {}
 
 func (x *ScoreFactor) ProtoReflect() protoreflect.Message {
-	mi := &file_memory_v1_context_proto_msgTypes[7]
+	mi := &file_memory_v1_context_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -916,7 +1368,7 @@ func (x *ScoreFactor) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ScoreFactor.ProtoReflect.Descriptor instead.
 func (*ScoreFactor) Descriptor() ([]byte, []int) {
-	return file_memory_v1_context_proto_rawDescGZIP(), []int{7}
+	return file_memory_v1_context_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *ScoreFactor) GetName() string {
@@ -956,7 +1408,7 @@ type Explanation struct {
 
 func (x *Explanation) Reset() {
 	*x = Explanation{}
-	mi := &file_memory_v1_context_proto_msgTypes[8]
+	mi := &file_memory_v1_context_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -968,7 +1420,7 @@ func (x *Explanation) String() string {
 func (*Explanation) ProtoMessage() {}
 
 func (x *Explanation) ProtoReflect() protoreflect.Message {
-	mi := &file_memory_v1_context_proto_msgTypes[8]
+	mi := &file_memory_v1_context_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -981,7 +1433,7 @@ func (x *Explanation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Explanation.ProtoReflect.Descriptor instead.
 func (*Explanation) Descriptor() ([]byte, []int) {
-	return file_memory_v1_context_proto_rawDescGZIP(), []int{8}
+	return file_memory_v1_context_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *Explanation) GetRank() int32 {
@@ -1048,7 +1500,7 @@ type Coverage struct {
 
 func (x *Coverage) Reset() {
 	*x = Coverage{}
-	mi := &file_memory_v1_context_proto_msgTypes[9]
+	mi := &file_memory_v1_context_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1060,7 +1512,7 @@ func (x *Coverage) String() string {
 func (*Coverage) ProtoMessage() {}
 
 func (x *Coverage) ProtoReflect() protoreflect.Message {
-	mi := &file_memory_v1_context_proto_msgTypes[9]
+	mi := &file_memory_v1_context_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1073,7 +1525,7 @@ func (x *Coverage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Coverage.ProtoReflect.Descriptor instead.
 func (*Coverage) Descriptor() ([]byte, []int) {
-	return file_memory_v1_context_proto_rawDescGZIP(), []int{9}
+	return file_memory_v1_context_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *Coverage) GetSummaryThrough() int64 {
@@ -1110,7 +1562,7 @@ type SeqRange struct {
 
 func (x *SeqRange) Reset() {
 	*x = SeqRange{}
-	mi := &file_memory_v1_context_proto_msgTypes[10]
+	mi := &file_memory_v1_context_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1122,7 +1574,7 @@ func (x *SeqRange) String() string {
 func (*SeqRange) ProtoMessage() {}
 
 func (x *SeqRange) ProtoReflect() protoreflect.Message {
-	mi := &file_memory_v1_context_proto_msgTypes[10]
+	mi := &file_memory_v1_context_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1135,7 +1587,7 @@ func (x *SeqRange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SeqRange.ProtoReflect.Descriptor instead.
 func (*SeqRange) Descriptor() ([]byte, []int) {
-	return file_memory_v1_context_proto_rawDescGZIP(), []int{10}
+	return file_memory_v1_context_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *SeqRange) GetFromSeq() int64 {
@@ -1159,14 +1611,18 @@ type Watermarks struct {
 	Recorded int64 `protobuf:"varint,1,opt,name=recorded,proto3" json:"recorded,omitempty"`
 	// Indexed for recall up to this seq. Later messages are found all the same, by analysing up to 2,000 of the user's at
 	// read time; beyond that the reply is degraded.
-	Indexed       int64 `protobuf:"varint,2,opt,name=indexed,proto3" json:"indexed,omitempty"`
+	Indexed int64 `protobuf:"varint,2,opt,name=indexed,proto3" json:"indexed,omitempty"`
+	// Facts were learnt up to this seq.
+	Extracted int64 `protobuf:"varint,3,opt,name=extracted,proto3" json:"extracted,omitempty"`
+	// Covered by a summary up to this seq. Later messages stand in the context verbatim.
+	Summarised    int64 `protobuf:"varint,4,opt,name=summarised,proto3" json:"summarised,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Watermarks) Reset() {
 	*x = Watermarks{}
-	mi := &file_memory_v1_context_proto_msgTypes[11]
+	mi := &file_memory_v1_context_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1178,7 +1634,7 @@ func (x *Watermarks) String() string {
 func (*Watermarks) ProtoMessage() {}
 
 func (x *Watermarks) ProtoReflect() protoreflect.Message {
-	mi := &file_memory_v1_context_proto_msgTypes[11]
+	mi := &file_memory_v1_context_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1191,7 +1647,7 @@ func (x *Watermarks) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Watermarks.ProtoReflect.Descriptor instead.
 func (*Watermarks) Descriptor() ([]byte, []int) {
-	return file_memory_v1_context_proto_rawDescGZIP(), []int{11}
+	return file_memory_v1_context_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *Watermarks) GetRecorded() int64 {
@@ -1204,6 +1660,20 @@ func (x *Watermarks) GetRecorded() int64 {
 func (x *Watermarks) GetIndexed() int64 {
 	if x != nil {
 		return x.Indexed
+	}
+	return 0
+}
+
+func (x *Watermarks) GetExtracted() int64 {
+	if x != nil {
+		return x.Extracted
+	}
+	return 0
+}
+
+func (x *Watermarks) GetSummarised() int64 {
+	if x != nil {
+		return x.Summarised
 	}
 	return 0
 }
@@ -1226,7 +1696,7 @@ type Omission struct {
 
 func (x *Omission) Reset() {
 	*x = Omission{}
-	mi := &file_memory_v1_context_proto_msgTypes[12]
+	mi := &file_memory_v1_context_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1238,7 +1708,7 @@ func (x *Omission) String() string {
 func (*Omission) ProtoMessage() {}
 
 func (x *Omission) ProtoReflect() protoreflect.Message {
-	mi := &file_memory_v1_context_proto_msgTypes[12]
+	mi := &file_memory_v1_context_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1251,7 +1721,7 @@ func (x *Omission) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Omission.ProtoReflect.Descriptor instead.
 func (*Omission) Descriptor() ([]byte, []int) {
-	return file_memory_v1_context_proto_rawDescGZIP(), []int{12}
+	return file_memory_v1_context_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *Omission) GetSessionId() string {
@@ -1295,7 +1765,7 @@ type Degradation struct {
 
 func (x *Degradation) Reset() {
 	*x = Degradation{}
-	mi := &file_memory_v1_context_proto_msgTypes[13]
+	mi := &file_memory_v1_context_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1307,7 +1777,7 @@ func (x *Degradation) String() string {
 func (*Degradation) ProtoMessage() {}
 
 func (x *Degradation) ProtoReflect() protoreflect.Message {
-	mi := &file_memory_v1_context_proto_msgTypes[13]
+	mi := &file_memory_v1_context_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1320,7 +1790,7 @@ func (x *Degradation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Degradation.ProtoReflect.Descriptor instead.
 func (*Degradation) Descriptor() ([]byte, []int) {
-	return file_memory_v1_context_proto_rawDescGZIP(), []int{13}
+	return file_memory_v1_context_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *Degradation) GetTier() string {
@@ -1354,7 +1824,7 @@ type ContextUsage struct {
 
 func (x *ContextUsage) Reset() {
 	*x = ContextUsage{}
-	mi := &file_memory_v1_context_proto_msgTypes[14]
+	mi := &file_memory_v1_context_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1366,7 +1836,7 @@ func (x *ContextUsage) String() string {
 func (*ContextUsage) ProtoMessage() {}
 
 func (x *ContextUsage) ProtoReflect() protoreflect.Message {
-	mi := &file_memory_v1_context_proto_msgTypes[14]
+	mi := &file_memory_v1_context_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1379,7 +1849,7 @@ func (x *ContextUsage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ContextUsage.ProtoReflect.Descriptor instead.
 func (*ContextUsage) Descriptor() ([]byte, []int) {
-	return file_memory_v1_context_proto_rawDescGZIP(), []int{14}
+	return file_memory_v1_context_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *ContextUsage) GetTokens() int64 {
@@ -1420,14 +1890,18 @@ type Retrieval struct {
 	// The passages the user's index holds.
 	Passages int32 `protobuf:"varint,3,opt,name=passages,proto3" json:"passages,omitempty"`
 	// Messages analysed at read time because they are not indexed yet.
-	Unindexed     int32 `protobuf:"varint,4,opt,name=unindexed,proto3" json:"unindexed,omitempty"`
+	Unindexed int32 `protobuf:"varint,4,opt,name=unindexed,proto3" json:"unindexed,omitempty"`
+	// The facts that were scored.
+	Facts int32 `protobuf:"varint,5,opt,name=facts,proto3" json:"facts,omitempty"`
+	// The embedder of the query; builtin:… for what is built in, empty when it did not serve.
+	Embedder      string `protobuf:"bytes,6,opt,name=embedder,proto3" json:"embedder,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Retrieval) Reset() {
 	*x = Retrieval{}
-	mi := &file_memory_v1_context_proto_msgTypes[15]
+	mi := &file_memory_v1_context_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1439,7 +1913,7 @@ func (x *Retrieval) String() string {
 func (*Retrieval) ProtoMessage() {}
 
 func (x *Retrieval) ProtoReflect() protoreflect.Message {
-	mi := &file_memory_v1_context_proto_msgTypes[15]
+	mi := &file_memory_v1_context_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1452,7 +1926,7 @@ func (x *Retrieval) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Retrieval.ProtoReflect.Descriptor instead.
 func (*Retrieval) Descriptor() ([]byte, []int) {
-	return file_memory_v1_context_proto_rawDescGZIP(), []int{15}
+	return file_memory_v1_context_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *Retrieval) GetTerms() []string {
@@ -1483,14 +1957,28 @@ func (x *Retrieval) GetUnindexed() int32 {
 	return 0
 }
 
+func (x *Retrieval) GetFacts() int32 {
+	if x != nil {
+		return x.Facts
+	}
+	return 0
+}
+
+func (x *Retrieval) GetEmbedder() string {
+	if x != nil {
+		return x.Embedder
+	}
+	return ""
+}
+
 var File_memory_v1_context_proto protoreflect.FileDescriptor
 
 const file_memory_v1_context_proto_rawDesc = "" +
 	"\n" +
-	"\x17memory/v1/context.proto\x12\tmemory.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17memory/v1/message.proto\"[\n" +
+	"\x17memory/v1/context.proto\x12\tmemory.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x14memory/v1/fact.proto\x1a\x17memory/v1/message.proto\"[\n" +
 	"\rSectionSwitch\x120\n" +
 	"\asection\x18\x01 \x01(\x0e2\x16.memory.v1.SectionKindR\asection\x12\x18\n" +
-	"\aenabled\x18\x02 \x01(\bR\aenabled\"\xf0\x02\n" +
+	"\aenabled\x18\x02 \x01(\bR\aenabled\"\xdd\x04\n" +
 	"\x10ContextOverrides\x12(\n" +
 	"\rbudget_tokens\x18\x01 \x01(\x03H\x00R\fbudgetTokens\x88\x01\x01\x12\x1e\n" +
 	"\brecent_n\x18\x02 \x01(\x05H\x01R\arecentN\x88\x01\x01\x12\x18\n" +
@@ -1499,15 +1987,48 @@ const file_memory_v1_context_proto_rawDesc = "" +
 	"\bsections\x18\x05 \x03(\v2\x18.memory.v1.SectionSwitchR\bsections\x126\n" +
 	"\vmemory_role\x18\x06 \x01(\x0e2\x15.memory.v1.MemoryRoleR\n" +
 	"memoryRole\x121\n" +
-	"\acounter\x18\a \x01(\x0e2\x17.memory.v1.TokenCounterR\acounterB\x10\n" +
+	"\acounter\x18\a \x01(\x0e2\x17.memory.v1.TokenCounterR\acounter\x12 \n" +
+	"\tmax_facts\x18\b \x01(\x05H\x04R\bmaxFacts\x88\x01\x01\x12)\n" +
+	"\x0emin_fact_score\x18\t \x01(\x01H\x05R\fminFactScore\x88\x01\x01\x123\n" +
+	"\n" +
+	"categories\x18\n" +
+	" \x03(\x0e2\x13.memory.v1.CategoryR\n" +
+	"categories\x12H\n" +
+	"\x11previous_sessions\x18\v \x01(\v2\x1b.memory.v1.PreviousSessionsR\x10previousSessionsB\x10\n" +
 	"\x0e_budget_tokensB\v\n" +
 	"\t_recent_nB\b\n" +
 	"\x06_top_kB\f\n" +
 	"\n" +
-	"_min_score\"3\n" +
+	"_min_scoreB\f\n" +
+	"\n" +
+	"_max_factsB\x11\n" +
+	"\x0f_min_fact_score\"e\n" +
+	"\x10PreviousSessions\x12\x15\n" +
+	"\x03max\x18\x01 \x01(\x05H\x00R\x03max\x88\x01\x01\x122\n" +
+	"\amax_age\x18\x02 \x01(\v2\x19.google.protobuf.DurationR\x06maxAgeB\x06\n" +
+	"\x04_max\"\x7f\n" +
+	"\tFreshness\x12\x17\n" +
+	"\amin_seq\x18\x01 \x01(\x03R\x06minSeq\x12$\n" +
+	"\x02of\x18\x02 \x03(\x0e2\x14.memory.v1.WatermarkR\x02of\x123\n" +
+	"\atimeout\x18\x03 \x01(\v2\x19.google.protobuf.DurationR\atimeout\"\xa6\x01\n" +
+	"\tFactScore\x12\x14\n" +
+	"\x05score\x18\x01 \x01(\x01R\x05score\x12\x1c\n" +
+	"\trelevance\x18\x02 \x01(\x01R\trelevance\x12\"\n" +
+	"\fsignificance\x18\x03 \x01(\x01R\fsignificance\x12\x18\n" +
+	"\arecency\x18\x04 \x01(\x01R\arecency\x12'\n" +
+	"\x04arms\x18\x05 \x03(\v2\x13.memory.v1.ArmScoreR\x04arms\"\xfe\x01\n" +
+	"\vSummaryItem\x12\x19\n" +
+	"\bnode_ids\x18\x01 \x03(\tR\anodeIds\x12\x19\n" +
+	"\bfrom_seq\x18\x02 \x01(\x03R\afromSeq\x12\x15\n" +
+	"\x06to_seq\x18\x03 \x01(\x03R\x05toSeq\x12\x12\n" +
+	"\x04name\x18\x04 \x01(\tR\x04name\x129\n" +
+	"\n" +
+	"start_time\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\tstartTime\x125\n" +
+	"\bend_time\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\aendTime\x12\x1c\n" +
+	"\tshortened\x18\a \x01(\bR\tshortened\"3\n" +
 	"\tTextRange\x12\x14\n" +
 	"\x05start\x18\x01 \x01(\x05R\x05start\x12\x10\n" +
-	"\x03end\x18\x02 \x01(\x05R\x03end\"\x8f\x03\n" +
+	"\x03end\x18\x02 \x01(\x05R\x03end\"\xb1\x04\n" +
 	"\vContextItem\x12\x1d\n" +
 	"\n" +
 	"session_id\x18\x01 \x01(\tR\tsessionId\x12\x1d\n" +
@@ -1523,7 +2044,12 @@ const file_memory_v1_context_proto_rawDesc = "" +
 	"\x04text\x18\t \x01(\tR\x04text\x12,\n" +
 	"\amessage\x18\n" +
 	" \x01(\v2\x12.memory.v1.MessageR\amessage\x128\n" +
-	"\vexplanation\x18\v \x01(\v2\x16.memory.v1.ExplanationR\vexplanation\"{\n" +
+	"\vexplanation\x18\v \x01(\v2\x16.memory.v1.ExplanationR\vexplanation\x12#\n" +
+	"\x04fact\x18\f \x01(\v2\x0f.memory.v1.FactR\x04fact\x123\n" +
+	"\n" +
+	"fact_score\x18\r \x01(\v2\x14.memory.v1.FactScoreR\tfactScore\x120\n" +
+	"\asummary\x18\x0e \x01(\v2\x16.memory.v1.SummaryItemR\asummary\x12\x14\n" +
+	"\x05model\x18\x0f \x01(\tR\x05model\"{\n" +
 	"\aSection\x12*\n" +
 	"\x04kind\x18\x01 \x01(\x0e2\x16.memory.v1.SectionKindR\x04kind\x12,\n" +
 	"\x05items\x18\x02 \x03(\v2\x16.memory.v1.ContextItemR\x05items\x12\x16\n" +
@@ -1554,11 +2080,15 @@ const file_memory_v1_context_proto_rawDesc = "" +
 	"\x04gaps\x18\x03 \x03(\v2\x13.memory.v1.SeqRangeR\x04gaps\"<\n" +
 	"\bSeqRange\x12\x19\n" +
 	"\bfrom_seq\x18\x01 \x01(\x03R\afromSeq\x12\x15\n" +
-	"\x06to_seq\x18\x02 \x01(\x03R\x05toSeq\"B\n" +
+	"\x06to_seq\x18\x02 \x01(\x03R\x05toSeq\"\x80\x01\n" +
 	"\n" +
 	"Watermarks\x12\x1a\n" +
 	"\brecorded\x18\x01 \x01(\x03R\brecorded\x12\x18\n" +
-	"\aindexed\x18\x02 \x01(\x03R\aindexed\"\x8a\x01\n" +
+	"\aindexed\x18\x02 \x01(\x03R\aindexed\x12\x1c\n" +
+	"\textracted\x18\x03 \x01(\x03R\textracted\x12\x1e\n" +
+	"\n" +
+	"summarised\x18\x04 \x01(\x03R\n" +
+	"summarised\"\x8a\x01\n" +
 	"\bOmission\x12\x1d\n" +
 	"\n" +
 	"session_id\x18\x01 \x01(\tR\tsessionId\x12\x19\n" +
@@ -1572,14 +2102,16 @@ const file_memory_v1_context_proto_rawDesc = "" +
 	"\x06tokens\x18\x01 \x01(\x03R\x06tokens\x12)\n" +
 	"\x10available_tokens\x18\x02 \x01(\x03R\x0favailableTokens\x12#\n" +
 	"\rbudget_tokens\x18\x03 \x01(\x03R\fbudgetTokens\x12\x18\n" +
-	"\acounter\x18\x04 \x01(\tR\acounter\"{\n" +
+	"\acounter\x18\x04 \x01(\tR\acounter\"\xad\x01\n" +
 	"\tRetrieval\x12\x14\n" +
 	"\x05terms\x18\x01 \x03(\tR\x05terms\x12\x1e\n" +
 	"\n" +
 	"candidates\x18\x02 \x01(\x05R\n" +
 	"candidates\x12\x1a\n" +
 	"\bpassages\x18\x03 \x01(\x05R\bpassages\x12\x1c\n" +
-	"\tunindexed\x18\x04 \x01(\x05R\tunindexed*q\n" +
+	"\tunindexed\x18\x04 \x01(\x05R\tunindexed\x12\x14\n" +
+	"\x05facts\x18\x05 \x01(\x05R\x05facts\x12\x1a\n" +
+	"\bembedder\x18\x06 \x01(\tR\bembedder*q\n" +
 	"\x06Render\x12\x16\n" +
 	"\x12RENDER_UNSPECIFIED\x10\x00\x12\x15\n" +
 	"\x11RENDER_STRUCTURED\x10\x01\x12\x0f\n" +
@@ -1597,14 +2129,20 @@ const file_memory_v1_context_proto_rawDesc = "" +
 	"\x18TOKEN_COUNTER_O200K_BASE\x10\x01\x12\x1d\n" +
 	"\x19TOKEN_COUNTER_CL100K_BASE\x10\x02\x12\x19\n" +
 	"\x15TOKEN_COUNTER_CHARS_4\x10\x03\x12\x1a\n" +
-	"\x16TOKEN_COUNTER_ESTIMATE\x10\x04*\xb0\x01\n" +
+	"\x16TOKEN_COUNTER_ESTIMATE\x10\x04*\xc0\x02\n" +
 	"\vSectionKind\x12\x1c\n" +
 	"\x18SECTION_KIND_UNSPECIFIED\x10\x00\x12\x1d\n" +
 	"\x19SECTION_KIND_INSTRUCTIONS\x10\x01\x12\x16\n" +
-	"\x12SECTION_KIND_STATE\x10\x02\x12\x19\n" +
-	"\x15SECTION_KIND_RECALLED\x10\x03\x12\x17\n" +
-	"\x13SECTION_KIND_RECENT\x10\x04\x12\x18\n" +
-	"\x14SECTION_KIND_PENDING\x10\x05*\xbd\x01\n" +
+	"\x12SECTION_KIND_STATE\x10\x02\x12\x16\n" +
+	"\x12SECTION_KIND_FACTS\x10\x03\x12\x18\n" +
+	"\x14SECTION_KIND_PERIODS\x10\x04\x12\"\n" +
+	"\x1eSECTION_KIND_PREVIOUS_SESSIONS\x10\x05\x12\x18\n" +
+	"\x14SECTION_KIND_SUMMARY\x10\x06\x12\x19\n" +
+	"\x15SECTION_KIND_RECALLED\x10\a\x12\x1e\n" +
+	"\x1aSECTION_KIND_SESSION_FACTS\x10\b\x12\x17\n" +
+	"\x13SECTION_KIND_RECENT\x10\t\x12\x18\n" +
+	"\x14SECTION_KIND_PENDING\x10\n" +
+	"*\xbd\x01\n" +
 	"\n" +
 	"OmitReason\x12\x1b\n" +
 	"\x17OMIT_REASON_UNSPECIFIED\x10\x00\x12\x16\n" +
@@ -1612,7 +2150,12 @@ const file_memory_v1_context_proto_rawDesc = "" +
 	"\x19OMIT_REASON_ORPHAN_RESULT\x10\x02\x12\x1f\n" +
 	"\x1bOMIT_REASON_UNANSWERED_CALL\x10\x03\x12\x1e\n" +
 	"\x1aOMIT_REASON_NOT_RENDERABLE\x10\x04\x12\x1a\n" +
-	"\x16OMIT_REASON_REPLY_SIZE\x10\x05B\x96\x01\n" +
+	"\x16OMIT_REASON_REPLY_SIZE\x10\x05*p\n" +
+	"\tWatermark\x12\x19\n" +
+	"\x15WATERMARK_UNSPECIFIED\x10\x00\x12\x15\n" +
+	"\x11WATERMARK_INDEXED\x10\x01\x12\x17\n" +
+	"\x13WATERMARK_EXTRACTED\x10\x02\x12\x18\n" +
+	"\x14WATERMARK_SUMMARISED\x10\x03B\x96\x01\n" +
 	"\rcom.memory.v1B\fContextProtoP\x01Z2github.com/stratamem/strata/api/memory/v1;memoryv1\xa2\x02\x03MXX\xaa\x02\tMemory.V1\xca\x02\tMemory\\V1\xe2\x02\x15Memory\\V1\\GPBMetadata\xea\x02\n" +
 	"Memory::V1b\x06proto3"
 
@@ -1628,56 +2171,75 @@ func file_memory_v1_context_proto_rawDescGZIP() []byte {
 	return file_memory_v1_context_proto_rawDescData
 }
 
-var file_memory_v1_context_proto_enumTypes = make([]protoimpl.EnumInfo, 5)
-var file_memory_v1_context_proto_msgTypes = make([]protoimpl.MessageInfo, 16)
+var file_memory_v1_context_proto_enumTypes = make([]protoimpl.EnumInfo, 6)
+var file_memory_v1_context_proto_msgTypes = make([]protoimpl.MessageInfo, 20)
 var file_memory_v1_context_proto_goTypes = []any{
 	(Render)(0),                   // 0: memory.v1.Render
 	(MemoryRole)(0),               // 1: memory.v1.MemoryRole
 	(TokenCounter)(0),             // 2: memory.v1.TokenCounter
 	(SectionKind)(0),              // 3: memory.v1.SectionKind
 	(OmitReason)(0),               // 4: memory.v1.OmitReason
-	(*SectionSwitch)(nil),         // 5: memory.v1.SectionSwitch
-	(*ContextOverrides)(nil),      // 6: memory.v1.ContextOverrides
-	(*TextRange)(nil),             // 7: memory.v1.TextRange
-	(*ContextItem)(nil),           // 8: memory.v1.ContextItem
-	(*Section)(nil),               // 9: memory.v1.Section
-	(*ArmScore)(nil),              // 10: memory.v1.ArmScore
-	(*TermScore)(nil),             // 11: memory.v1.TermScore
-	(*ScoreFactor)(nil),           // 12: memory.v1.ScoreFactor
-	(*Explanation)(nil),           // 13: memory.v1.Explanation
-	(*Coverage)(nil),              // 14: memory.v1.Coverage
-	(*SeqRange)(nil),              // 15: memory.v1.SeqRange
-	(*Watermarks)(nil),            // 16: memory.v1.Watermarks
-	(*Omission)(nil),              // 17: memory.v1.Omission
-	(*Degradation)(nil),           // 18: memory.v1.Degradation
-	(*ContextUsage)(nil),          // 19: memory.v1.ContextUsage
-	(*Retrieval)(nil),             // 20: memory.v1.Retrieval
-	(Role)(0),                     // 21: memory.v1.Role
-	(*timestamppb.Timestamp)(nil), // 22: google.protobuf.Timestamp
-	(*Message)(nil),               // 23: memory.v1.Message
+	(Watermark)(0),                // 5: memory.v1.Watermark
+	(*SectionSwitch)(nil),         // 6: memory.v1.SectionSwitch
+	(*ContextOverrides)(nil),      // 7: memory.v1.ContextOverrides
+	(*PreviousSessions)(nil),      // 8: memory.v1.PreviousSessions
+	(*Freshness)(nil),             // 9: memory.v1.Freshness
+	(*FactScore)(nil),             // 10: memory.v1.FactScore
+	(*SummaryItem)(nil),           // 11: memory.v1.SummaryItem
+	(*TextRange)(nil),             // 12: memory.v1.TextRange
+	(*ContextItem)(nil),           // 13: memory.v1.ContextItem
+	(*Section)(nil),               // 14: memory.v1.Section
+	(*ArmScore)(nil),              // 15: memory.v1.ArmScore
+	(*TermScore)(nil),             // 16: memory.v1.TermScore
+	(*ScoreFactor)(nil),           // 17: memory.v1.ScoreFactor
+	(*Explanation)(nil),           // 18: memory.v1.Explanation
+	(*Coverage)(nil),              // 19: memory.v1.Coverage
+	(*SeqRange)(nil),              // 20: memory.v1.SeqRange
+	(*Watermarks)(nil),            // 21: memory.v1.Watermarks
+	(*Omission)(nil),              // 22: memory.v1.Omission
+	(*Degradation)(nil),           // 23: memory.v1.Degradation
+	(*ContextUsage)(nil),          // 24: memory.v1.ContextUsage
+	(*Retrieval)(nil),             // 25: memory.v1.Retrieval
+	(Category)(0),                 // 26: memory.v1.Category
+	(*durationpb.Duration)(nil),   // 27: google.protobuf.Duration
+	(*timestamppb.Timestamp)(nil), // 28: google.protobuf.Timestamp
+	(Role)(0),                     // 29: memory.v1.Role
+	(*Message)(nil),               // 30: memory.v1.Message
+	(*Fact)(nil),                  // 31: memory.v1.Fact
 }
 var file_memory_v1_context_proto_depIdxs = []int32{
 	3,  // 0: memory.v1.SectionSwitch.section:type_name -> memory.v1.SectionKind
-	5,  // 1: memory.v1.ContextOverrides.sections:type_name -> memory.v1.SectionSwitch
+	6,  // 1: memory.v1.ContextOverrides.sections:type_name -> memory.v1.SectionSwitch
 	1,  // 2: memory.v1.ContextOverrides.memory_role:type_name -> memory.v1.MemoryRole
 	2,  // 3: memory.v1.ContextOverrides.counter:type_name -> memory.v1.TokenCounter
-	21, // 4: memory.v1.ContextItem.role:type_name -> memory.v1.Role
-	22, // 5: memory.v1.ContextItem.create_time:type_name -> google.protobuf.Timestamp
-	7,  // 6: memory.v1.ContextItem.cut:type_name -> memory.v1.TextRange
-	23, // 7: memory.v1.ContextItem.message:type_name -> memory.v1.Message
-	13, // 8: memory.v1.ContextItem.explanation:type_name -> memory.v1.Explanation
-	3,  // 9: memory.v1.Section.kind:type_name -> memory.v1.SectionKind
-	8,  // 10: memory.v1.Section.items:type_name -> memory.v1.ContextItem
-	10, // 11: memory.v1.Explanation.arms:type_name -> memory.v1.ArmScore
-	11, // 12: memory.v1.Explanation.terms:type_name -> memory.v1.TermScore
-	12, // 13: memory.v1.Explanation.factors:type_name -> memory.v1.ScoreFactor
-	15, // 14: memory.v1.Coverage.gaps:type_name -> memory.v1.SeqRange
-	4,  // 15: memory.v1.Omission.reason:type_name -> memory.v1.OmitReason
-	16, // [16:16] is the sub-list for method output_type
-	16, // [16:16] is the sub-list for method input_type
-	16, // [16:16] is the sub-list for extension type_name
-	16, // [16:16] is the sub-list for extension extendee
-	0,  // [0:16] is the sub-list for field type_name
+	26, // 4: memory.v1.ContextOverrides.categories:type_name -> memory.v1.Category
+	8,  // 5: memory.v1.ContextOverrides.previous_sessions:type_name -> memory.v1.PreviousSessions
+	27, // 6: memory.v1.PreviousSessions.max_age:type_name -> google.protobuf.Duration
+	5,  // 7: memory.v1.Freshness.of:type_name -> memory.v1.Watermark
+	27, // 8: memory.v1.Freshness.timeout:type_name -> google.protobuf.Duration
+	15, // 9: memory.v1.FactScore.arms:type_name -> memory.v1.ArmScore
+	28, // 10: memory.v1.SummaryItem.start_time:type_name -> google.protobuf.Timestamp
+	28, // 11: memory.v1.SummaryItem.end_time:type_name -> google.protobuf.Timestamp
+	29, // 12: memory.v1.ContextItem.role:type_name -> memory.v1.Role
+	28, // 13: memory.v1.ContextItem.create_time:type_name -> google.protobuf.Timestamp
+	12, // 14: memory.v1.ContextItem.cut:type_name -> memory.v1.TextRange
+	30, // 15: memory.v1.ContextItem.message:type_name -> memory.v1.Message
+	18, // 16: memory.v1.ContextItem.explanation:type_name -> memory.v1.Explanation
+	31, // 17: memory.v1.ContextItem.fact:type_name -> memory.v1.Fact
+	10, // 18: memory.v1.ContextItem.fact_score:type_name -> memory.v1.FactScore
+	11, // 19: memory.v1.ContextItem.summary:type_name -> memory.v1.SummaryItem
+	3,  // 20: memory.v1.Section.kind:type_name -> memory.v1.SectionKind
+	13, // 21: memory.v1.Section.items:type_name -> memory.v1.ContextItem
+	15, // 22: memory.v1.Explanation.arms:type_name -> memory.v1.ArmScore
+	16, // 23: memory.v1.Explanation.terms:type_name -> memory.v1.TermScore
+	17, // 24: memory.v1.Explanation.factors:type_name -> memory.v1.ScoreFactor
+	20, // 25: memory.v1.Coverage.gaps:type_name -> memory.v1.SeqRange
+	4,  // 26: memory.v1.Omission.reason:type_name -> memory.v1.OmitReason
+	27, // [27:27] is the sub-list for method output_type
+	27, // [27:27] is the sub-list for method input_type
+	27, // [27:27] is the sub-list for extension type_name
+	27, // [27:27] is the sub-list for extension extendee
+	0,  // [0:27] is the sub-list for field type_name
 }
 
 func init() { file_memory_v1_context_proto_init() }
@@ -1685,15 +2247,17 @@ func file_memory_v1_context_proto_init() {
 	if File_memory_v1_context_proto != nil {
 		return
 	}
+	file_memory_v1_fact_proto_init()
 	file_memory_v1_message_proto_init()
 	file_memory_v1_context_proto_msgTypes[1].OneofWrappers = []any{}
+	file_memory_v1_context_proto_msgTypes[2].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_memory_v1_context_proto_rawDesc), len(file_memory_v1_context_proto_rawDesc)),
-			NumEnums:      5,
-			NumMessages:   16,
+			NumEnums:      6,
+			NumMessages:   20,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -63,6 +63,18 @@ const (
 	ErrorReason_ERROR_REASON_SHUTTING_DOWN ErrorReason = 16
 	// INTERNAL: a fault of the service; its log has the cause.
 	ErrorReason_ERROR_REASON_INTERNAL ErrorReason = 17
+	// NOT_FOUND: the user has no such fact.
+	ErrorReason_ERROR_REASON_FACT_NOT_FOUND ErrorReason = 18
+	// NOT_FOUND: there is no such summary yet.
+	ErrorReason_ERROR_REASON_SUMMARY_NOT_FOUND ErrorReason = 19
+	// NOT_FOUND: the user has no such job.
+	ErrorReason_ERROR_REASON_JOB_NOT_FOUND ErrorReason = 20
+	// FAILED_PRECONDITION: only a parked job can be retried, and only one that is not done skipped.
+	ErrorReason_ERROR_REASON_JOB_NOT_PARKED ErrorReason = 21
+	// FAILED_PRECONDITION: facts are being embedded with another model; wait until that job is done.
+	ErrorReason_ERROR_REASON_REEMBED_RUNNING ErrorReason = 22
+	// UNAVAILABLE with RetryInfo: the embedding endpoint does not answer as it must.
+	ErrorReason_ERROR_REASON_MODEL_UNAVAILABLE ErrorReason = 23
 )
 
 // Enum value maps for ErrorReason.
@@ -86,6 +98,12 @@ var (
 		15: "ERROR_REASON_STORE_FULL",
 		16: "ERROR_REASON_SHUTTING_DOWN",
 		17: "ERROR_REASON_INTERNAL",
+		18: "ERROR_REASON_FACT_NOT_FOUND",
+		19: "ERROR_REASON_SUMMARY_NOT_FOUND",
+		20: "ERROR_REASON_JOB_NOT_FOUND",
+		21: "ERROR_REASON_JOB_NOT_PARKED",
+		22: "ERROR_REASON_REEMBED_RUNNING",
+		23: "ERROR_REASON_MODEL_UNAVAILABLE",
 	}
 	ErrorReason_value = map[string]int32{
 		"ERROR_REASON_UNSPECIFIED":        0,
@@ -106,6 +124,12 @@ var (
 		"ERROR_REASON_STORE_FULL":         15,
 		"ERROR_REASON_SHUTTING_DOWN":      16,
 		"ERROR_REASON_INTERNAL":           17,
+		"ERROR_REASON_FACT_NOT_FOUND":     18,
+		"ERROR_REASON_SUMMARY_NOT_FOUND":  19,
+		"ERROR_REASON_JOB_NOT_FOUND":      20,
+		"ERROR_REASON_JOB_NOT_PARKED":     21,
+		"ERROR_REASON_REEMBED_RUNNING":    22,
+		"ERROR_REASON_MODEL_UNAVAILABLE":  23,
 	}
 )
 
@@ -140,7 +164,7 @@ var File_memory_v1_error_proto protoreflect.FileDescriptor
 
 const file_memory_v1_error_proto_rawDesc = "" +
 	"\n" +
-	"\x15memory/v1/error.proto\x12\tmemory.v1*\xe3\x04\n" +
+	"\x15memory/v1/error.proto\x12\tmemory.v1*\xaf\x06\n" +
 	"\vErrorReason\x12\x1c\n" +
 	"\x18ERROR_REASON_UNSPECIFIED\x10\x00\x12\x1e\n" +
 	"\x1aERROR_REASON_FIELD_INVALID\x10\x01\x12#\n" +
@@ -160,7 +184,13 @@ const file_memory_v1_error_proto_rawDesc = "" +
 	"\x1eERROR_REASON_STORE_UNAVAILABLE\x10\x0e\x12\x1b\n" +
 	"\x17ERROR_REASON_STORE_FULL\x10\x0f\x12\x1e\n" +
 	"\x1aERROR_REASON_SHUTTING_DOWN\x10\x10\x12\x19\n" +
-	"\x15ERROR_REASON_INTERNAL\x10\x11B\x94\x01\n" +
+	"\x15ERROR_REASON_INTERNAL\x10\x11\x12\x1f\n" +
+	"\x1bERROR_REASON_FACT_NOT_FOUND\x10\x12\x12\"\n" +
+	"\x1eERROR_REASON_SUMMARY_NOT_FOUND\x10\x13\x12\x1e\n" +
+	"\x1aERROR_REASON_JOB_NOT_FOUND\x10\x14\x12\x1f\n" +
+	"\x1bERROR_REASON_JOB_NOT_PARKED\x10\x15\x12 \n" +
+	"\x1cERROR_REASON_REEMBED_RUNNING\x10\x16\x12\"\n" +
+	"\x1eERROR_REASON_MODEL_UNAVAILABLE\x10\x17B\x94\x01\n" +
 	"\rcom.memory.v1B\n" +
 	"ErrorProtoP\x01Z2github.com/stratamem/strata/api/memory/v1;memoryv1\xa2\x02\x03MXX\xaa\x02\tMemory.V1\xca\x02\tMemory\\V1\xe2\x02\x15Memory\\V1\\GPBMetadata\xea\x02\n" +
 	"Memory::V1b\x06proto3"

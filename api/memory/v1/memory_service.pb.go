@@ -402,8 +402,10 @@ type BuildContextRequest struct {
 	// The time that relative times count from, in the years 1970 to 9999; the server's clock when not set. Equal bytes hold
 	// at an equal as_of.
 	AsOf *timestamppb.Timestamp `protobuf:"bytes,12,opt,name=as_of,json=asOf,proto3" json:"as_of,omitempty"`
-	// Whether to say how each recalled message was found.
-	Explain       bool `protobuf:"varint,13,opt,name=explain,proto3" json:"explain,omitempty"`
+	// Whether to say how each recalled message and fact was found.
+	Explain bool `protobuf:"varint,13,opt,name=explain,proto3" json:"explain,omitempty"`
+	// Background work to wait for. Optional.
+	Fresh         *Freshness `protobuf:"bytes,14,opt,name=fresh,proto3" json:"fresh,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -527,6 +529,13 @@ func (x *BuildContextRequest) GetExplain() bool {
 		return x.Explain
 	}
 	return false
+}
+
+func (x *BuildContextRequest) GetFresh() *Freshness {
+	if x != nil {
+		return x.Fresh
+	}
+	return nil
 }
 
 // BuildContextResponse is the context of the next model call.
@@ -890,7 +899,7 @@ type UpdateSessionRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The session: user_id, session_id and the new values; with an etag the update is refused if it is stale.
 	Session *Session `protobuf:"bytes,1,opt,name=session,proto3" json:"session,omitempty"`
-	// What to change: title, metadata, profile, or * for all three; the fields that are set when empty.
+	// What to change: title, metadata, profile, extract, or * for all four; the fields that are set when empty.
 	UpdateMask    *fieldmaskpb.FieldMask `protobuf:"bytes,2,opt,name=update_mask,json=updateMask,proto3" json:"update_mask,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1548,7 +1557,7 @@ const file_memory_v1_memory_service_proto_rawDesc = "" +
 	"\x10steps_since_user\x18\x06 \x01(\x05R\x0estepsSinceUser\x12.\n" +
 	"\bfindings\x18\a \x03(\v2\x12.memory.v1.FindingR\bfindings\x12\x17\n" +
 	"\aturn_no\x18\b \x01(\x03R\x06turnNo\x12\x1a\n" +
-	"\breplayed\x18\t \x01(\bR\breplayed\"\xf8\x03\n" +
+	"\breplayed\x18\t \x01(\bR\breplayed\"\xa4\x04\n" +
 	"\x13BuildContextRequest\x12\x17\n" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId\x12\x1d\n" +
 	"\n" +
@@ -1564,7 +1573,8 @@ const file_memory_v1_memory_service_proto_rawDesc = "" +
 	" \x01(\x03R\x13reserveOutputTokens\x12,\n" +
 	"\x12tool_schema_tokens\x18\v \x01(\x03R\x10toolSchemaTokens\x12/\n" +
 	"\x05as_of\x18\f \x01(\v2\x1a.google.protobuf.TimestampR\x04asOf\x12\x18\n" +
-	"\aexplain\x18\r \x01(\bR\aexplain\"\x81\x04\n" +
+	"\aexplain\x18\r \x01(\bR\aexplain\x12*\n" +
+	"\x05fresh\x18\x0e \x01(\v2\x14.memory.v1.FreshnessR\x05fresh\"\x81\x04\n" +
 	"\x14BuildContextResponse\x12.\n" +
 	"\bsections\x18\x01 \x03(\v2\x12.memory.v1.SectionR\bsections\x12\x1c\n" +
 	"\trendering\x18\x02 \x01(\tR\trendering\x12-\n" +
@@ -1706,17 +1716,18 @@ var file_memory_v1_memory_service_proto_goTypes = []any{
 	(*ContextOverrides)(nil),       // 22: memory.v1.ContextOverrides
 	(Render)(0),                    // 23: memory.v1.Render
 	(*timestamppb.Timestamp)(nil),  // 24: google.protobuf.Timestamp
-	(*Section)(nil),                // 25: memory.v1.Section
-	(*ContextUsage)(nil),           // 26: memory.v1.ContextUsage
-	(*Coverage)(nil),               // 27: memory.v1.Coverage
-	(*Watermarks)(nil),             // 28: memory.v1.Watermarks
-	(*Omission)(nil),               // 29: memory.v1.Omission
-	(*Degradation)(nil),            // 30: memory.v1.Degradation
-	(*Retrieval)(nil),              // 31: memory.v1.Retrieval
-	(*Session)(nil),                // 32: memory.v1.Session
-	(*fieldmaskpb.FieldMask)(nil),  // 33: google.protobuf.FieldMask
-	(*TextRange)(nil),              // 34: memory.v1.TextRange
-	(*Explanation)(nil),            // 35: memory.v1.Explanation
+	(*Freshness)(nil),              // 25: memory.v1.Freshness
+	(*Section)(nil),                // 26: memory.v1.Section
+	(*ContextUsage)(nil),           // 27: memory.v1.ContextUsage
+	(*Coverage)(nil),               // 28: memory.v1.Coverage
+	(*Watermarks)(nil),             // 29: memory.v1.Watermarks
+	(*Omission)(nil),               // 30: memory.v1.Omission
+	(*Degradation)(nil),            // 31: memory.v1.Degradation
+	(*Retrieval)(nil),              // 32: memory.v1.Retrieval
+	(*Session)(nil),                // 33: memory.v1.Session
+	(*fieldmaskpb.FieldMask)(nil),  // 34: google.protobuf.FieldMask
+	(*TextRange)(nil),              // 35: memory.v1.TextRange
+	(*Explanation)(nil),            // 36: memory.v1.Explanation
 }
 var file_memory_v1_memory_service_proto_depIdxs = []int32{
 	19, // 0: memory.v1.RecordRequest.messages:type_name -> memory.v1.Message
@@ -1728,51 +1739,52 @@ var file_memory_v1_memory_service_proto_depIdxs = []int32{
 	22, // 6: memory.v1.BuildContextRequest.overrides:type_name -> memory.v1.ContextOverrides
 	23, // 7: memory.v1.BuildContextRequest.render:type_name -> memory.v1.Render
 	24, // 8: memory.v1.BuildContextRequest.as_of:type_name -> google.protobuf.Timestamp
-	25, // 9: memory.v1.BuildContextResponse.sections:type_name -> memory.v1.Section
-	26, // 10: memory.v1.BuildContextResponse.usage:type_name -> memory.v1.ContextUsage
-	27, // 11: memory.v1.BuildContextResponse.coverage:type_name -> memory.v1.Coverage
-	28, // 12: memory.v1.BuildContextResponse.watermarks:type_name -> memory.v1.Watermarks
-	29, // 13: memory.v1.BuildContextResponse.omitted:type_name -> memory.v1.Omission
-	30, // 14: memory.v1.BuildContextResponse.degraded:type_name -> memory.v1.Degradation
-	24, // 15: memory.v1.BuildContextResponse.as_of:type_name -> google.protobuf.Timestamp
-	31, // 16: memory.v1.BuildContextResponse.retrieval:type_name -> memory.v1.Retrieval
-	32, // 17: memory.v1.GetSessionResponse.session:type_name -> memory.v1.Session
-	32, // 18: memory.v1.ListSessionsResponse.sessions:type_name -> memory.v1.Session
-	32, // 19: memory.v1.UpdateSessionRequest.session:type_name -> memory.v1.Session
-	33, // 20: memory.v1.UpdateSessionRequest.update_mask:type_name -> google.protobuf.FieldMask
-	32, // 21: memory.v1.UpdateSessionResponse.session:type_name -> memory.v1.Session
-	19, // 22: memory.v1.ListMessagesResponse.messages:type_name -> memory.v1.Message
-	24, // 23: memory.v1.SearchMessagesRequest.start_time:type_name -> google.protobuf.Timestamp
-	24, // 24: memory.v1.SearchMessagesRequest.end_time:type_name -> google.protobuf.Timestamp
-	19, // 25: memory.v1.MessageHit.message:type_name -> memory.v1.Message
-	34, // 26: memory.v1.MessageHit.highlights:type_name -> memory.v1.TextRange
-	35, // 27: memory.v1.MessageHit.explanation:type_name -> memory.v1.Explanation
-	15, // 28: memory.v1.SearchMessagesResponse.hits:type_name -> memory.v1.MessageHit
-	30, // 29: memory.v1.SearchMessagesResponse.degraded:type_name -> memory.v1.Degradation
-	19, // 30: memory.v1.UpdateMessageRequest.message:type_name -> memory.v1.Message
-	33, // 31: memory.v1.UpdateMessageRequest.update_mask:type_name -> google.protobuf.FieldMask
-	19, // 32: memory.v1.UpdateMessageResponse.message:type_name -> memory.v1.Message
-	1,  // 33: memory.v1.MemoryService.Record:input_type -> memory.v1.RecordRequest
-	4,  // 34: memory.v1.MemoryService.BuildContext:input_type -> memory.v1.BuildContextRequest
-	6,  // 35: memory.v1.MemoryService.GetSession:input_type -> memory.v1.GetSessionRequest
-	8,  // 36: memory.v1.MemoryService.ListSessions:input_type -> memory.v1.ListSessionsRequest
-	10, // 37: memory.v1.MemoryService.UpdateSession:input_type -> memory.v1.UpdateSessionRequest
-	12, // 38: memory.v1.MemoryService.ListMessages:input_type -> memory.v1.ListMessagesRequest
-	14, // 39: memory.v1.MemoryService.SearchMessages:input_type -> memory.v1.SearchMessagesRequest
-	17, // 40: memory.v1.MemoryService.UpdateMessage:input_type -> memory.v1.UpdateMessageRequest
-	3,  // 41: memory.v1.MemoryService.Record:output_type -> memory.v1.RecordResponse
-	5,  // 42: memory.v1.MemoryService.BuildContext:output_type -> memory.v1.BuildContextResponse
-	7,  // 43: memory.v1.MemoryService.GetSession:output_type -> memory.v1.GetSessionResponse
-	9,  // 44: memory.v1.MemoryService.ListSessions:output_type -> memory.v1.ListSessionsResponse
-	11, // 45: memory.v1.MemoryService.UpdateSession:output_type -> memory.v1.UpdateSessionResponse
-	13, // 46: memory.v1.MemoryService.ListMessages:output_type -> memory.v1.ListMessagesResponse
-	16, // 47: memory.v1.MemoryService.SearchMessages:output_type -> memory.v1.SearchMessagesResponse
-	18, // 48: memory.v1.MemoryService.UpdateMessage:output_type -> memory.v1.UpdateMessageResponse
-	41, // [41:49] is the sub-list for method output_type
-	33, // [33:41] is the sub-list for method input_type
-	33, // [33:33] is the sub-list for extension type_name
-	33, // [33:33] is the sub-list for extension extendee
-	0,  // [0:33] is the sub-list for field type_name
+	25, // 9: memory.v1.BuildContextRequest.fresh:type_name -> memory.v1.Freshness
+	26, // 10: memory.v1.BuildContextResponse.sections:type_name -> memory.v1.Section
+	27, // 11: memory.v1.BuildContextResponse.usage:type_name -> memory.v1.ContextUsage
+	28, // 12: memory.v1.BuildContextResponse.coverage:type_name -> memory.v1.Coverage
+	29, // 13: memory.v1.BuildContextResponse.watermarks:type_name -> memory.v1.Watermarks
+	30, // 14: memory.v1.BuildContextResponse.omitted:type_name -> memory.v1.Omission
+	31, // 15: memory.v1.BuildContextResponse.degraded:type_name -> memory.v1.Degradation
+	24, // 16: memory.v1.BuildContextResponse.as_of:type_name -> google.protobuf.Timestamp
+	32, // 17: memory.v1.BuildContextResponse.retrieval:type_name -> memory.v1.Retrieval
+	33, // 18: memory.v1.GetSessionResponse.session:type_name -> memory.v1.Session
+	33, // 19: memory.v1.ListSessionsResponse.sessions:type_name -> memory.v1.Session
+	33, // 20: memory.v1.UpdateSessionRequest.session:type_name -> memory.v1.Session
+	34, // 21: memory.v1.UpdateSessionRequest.update_mask:type_name -> google.protobuf.FieldMask
+	33, // 22: memory.v1.UpdateSessionResponse.session:type_name -> memory.v1.Session
+	19, // 23: memory.v1.ListMessagesResponse.messages:type_name -> memory.v1.Message
+	24, // 24: memory.v1.SearchMessagesRequest.start_time:type_name -> google.protobuf.Timestamp
+	24, // 25: memory.v1.SearchMessagesRequest.end_time:type_name -> google.protobuf.Timestamp
+	19, // 26: memory.v1.MessageHit.message:type_name -> memory.v1.Message
+	35, // 27: memory.v1.MessageHit.highlights:type_name -> memory.v1.TextRange
+	36, // 28: memory.v1.MessageHit.explanation:type_name -> memory.v1.Explanation
+	15, // 29: memory.v1.SearchMessagesResponse.hits:type_name -> memory.v1.MessageHit
+	31, // 30: memory.v1.SearchMessagesResponse.degraded:type_name -> memory.v1.Degradation
+	19, // 31: memory.v1.UpdateMessageRequest.message:type_name -> memory.v1.Message
+	34, // 32: memory.v1.UpdateMessageRequest.update_mask:type_name -> google.protobuf.FieldMask
+	19, // 33: memory.v1.UpdateMessageResponse.message:type_name -> memory.v1.Message
+	1,  // 34: memory.v1.MemoryService.Record:input_type -> memory.v1.RecordRequest
+	4,  // 35: memory.v1.MemoryService.BuildContext:input_type -> memory.v1.BuildContextRequest
+	6,  // 36: memory.v1.MemoryService.GetSession:input_type -> memory.v1.GetSessionRequest
+	8,  // 37: memory.v1.MemoryService.ListSessions:input_type -> memory.v1.ListSessionsRequest
+	10, // 38: memory.v1.MemoryService.UpdateSession:input_type -> memory.v1.UpdateSessionRequest
+	12, // 39: memory.v1.MemoryService.ListMessages:input_type -> memory.v1.ListMessagesRequest
+	14, // 40: memory.v1.MemoryService.SearchMessages:input_type -> memory.v1.SearchMessagesRequest
+	17, // 41: memory.v1.MemoryService.UpdateMessage:input_type -> memory.v1.UpdateMessageRequest
+	3,  // 42: memory.v1.MemoryService.Record:output_type -> memory.v1.RecordResponse
+	5,  // 43: memory.v1.MemoryService.BuildContext:output_type -> memory.v1.BuildContextResponse
+	7,  // 44: memory.v1.MemoryService.GetSession:output_type -> memory.v1.GetSessionResponse
+	9,  // 45: memory.v1.MemoryService.ListSessions:output_type -> memory.v1.ListSessionsResponse
+	11, // 46: memory.v1.MemoryService.UpdateSession:output_type -> memory.v1.UpdateSessionResponse
+	13, // 47: memory.v1.MemoryService.ListMessages:output_type -> memory.v1.ListMessagesResponse
+	16, // 48: memory.v1.MemoryService.SearchMessages:output_type -> memory.v1.SearchMessagesResponse
+	18, // 49: memory.v1.MemoryService.UpdateMessage:output_type -> memory.v1.UpdateMessageResponse
+	42, // [42:50] is the sub-list for method output_type
+	34, // [34:42] is the sub-list for method input_type
+	34, // [34:34] is the sub-list for extension type_name
+	34, // [34:34] is the sub-list for extension extendee
+	0,  // [0:34] is the sub-list for field type_name
 }
 
 func init() { file_memory_v1_memory_service_proto_init() }

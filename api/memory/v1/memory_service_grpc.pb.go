@@ -50,7 +50,7 @@ type MemoryServiceClient interface {
 	GetSession(ctx context.Context, in *GetSessionRequest, opts ...grpc.CallOption) (*GetSessionResponse, error)
 	// ListSessions lists a user's sessions, the latest changed first.
 	ListSessions(ctx context.Context, in *ListSessionsRequest, opts ...grpc.CallOption) (*ListSessionsResponse, error)
-	// UpdateSession changes a session's title, metadata or profile.
+	// UpdateSession changes a session's title, metadata, profile or extract.
 	UpdateSession(ctx context.Context, in *UpdateSessionRequest, opts ...grpc.CallOption) (*UpdateSessionResponse, error)
 	// ListMessages lists a session's messages in order.
 	ListMessages(ctx context.Context, in *ListMessagesRequest, opts ...grpc.CallOption) (*ListMessagesResponse, error)
@@ -169,7 +169,7 @@ type MemoryServiceServer interface {
 	GetSession(context.Context, *GetSessionRequest) (*GetSessionResponse, error)
 	// ListSessions lists a user's sessions, the latest changed first.
 	ListSessions(context.Context, *ListSessionsRequest) (*ListSessionsResponse, error)
-	// UpdateSession changes a session's title, metadata or profile.
+	// UpdateSession changes a session's title, metadata, profile or extract.
 	UpdateSession(context.Context, *UpdateSessionRequest) (*UpdateSessionResponse, error)
 	// ListMessages lists a session's messages in order.
 	ListMessages(context.Context, *ListMessagesRequest) (*ListMessagesResponse, error)

@@ -48,8 +48,10 @@ type Session struct {
 	CreateTime *timestamppb.Timestamp `protobuf:"bytes,10,opt,name=create_time,json=createTime,proto3" json:"create_time,omitempty"`
 	// When the session last changed, by the server's clock.
 	UpdateTime *timestamppb.Timestamp `protobuf:"bytes,11,opt,name=update_time,json=updateTime,proto3" json:"update_time,omitempty"`
-	// Changes with title, metadata and profile; give it back in UpdateSession to refuse a lost update.
-	Etag          string `protobuf:"bytes,12,opt,name=etag,proto3" json:"etag,omitempty"`
+	// Changes with title, metadata, profile and extract; give it back in UpdateSession to refuse a lost update.
+	Etag string `protobuf:"bytes,12,opt,name=etag,proto3" json:"etag,omitempty"`
+	// NONE: while it is set, no facts are learnt from messages of the session.
+	Extract       ExtractMode `protobuf:"varint,13,opt,name=extract,proto3,enum=memory.v1.ExtractMode" json:"extract,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -168,11 +170,18 @@ func (x *Session) GetEtag() string {
 	return ""
 }
 
+func (x *Session) GetExtract() ExtractMode {
+	if x != nil {
+		return x.Extract
+	}
+	return ExtractMode_EXTRACT_MODE_UNSPECIFIED
+}
+
 var File_memory_v1_session_proto protoreflect.FileDescriptor
 
 const file_memory_v1_session_proto_rawDesc = "" +
 	"\n" +
-	"\x17memory/v1/session.proto\x12\tmemory.v1\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xc7\x03\n" +
+	"\x17memory/v1/session.proto\x12\tmemory.v1\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17memory/v1/message.proto\"\xf9\x03\n" +
 	"\aSession\x12\x17\n" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId\x12\x1d\n" +
 	"\n" +
@@ -190,7 +199,8 @@ const file_memory_v1_session_proto_rawDesc = "" +
 	"createTime\x12;\n" +
 	"\vupdate_time\x18\v \x01(\v2\x1a.google.protobuf.TimestampR\n" +
 	"updateTime\x12\x12\n" +
-	"\x04etag\x18\f \x01(\tR\x04etagB\x96\x01\n" +
+	"\x04etag\x18\f \x01(\tR\x04etag\x120\n" +
+	"\aextract\x18\r \x01(\x0e2\x16.memory.v1.ExtractModeR\aextractB\x96\x01\n" +
 	"\rcom.memory.v1B\fSessionProtoP\x01Z2github.com/stratamem/strata/api/memory/v1;memoryv1\xa2\x02\x03MXX\xaa\x02\tMemory.V1\xca\x02\tMemory\\V1\xe2\x02\x15Memory\\V1\\GPBMetadata\xea\x02\n" +
 	"Memory::V1b\x06proto3"
 
@@ -211,17 +221,19 @@ var file_memory_v1_session_proto_goTypes = []any{
 	(*Session)(nil),               // 0: memory.v1.Session
 	(*structpb.Struct)(nil),       // 1: google.protobuf.Struct
 	(*timestamppb.Timestamp)(nil), // 2: google.protobuf.Timestamp
+	(ExtractMode)(0),              // 3: memory.v1.ExtractMode
 }
 var file_memory_v1_session_proto_depIdxs = []int32{
 	1, // 0: memory.v1.Session.metadata:type_name -> google.protobuf.Struct
 	1, // 1: memory.v1.Session.state:type_name -> google.protobuf.Struct
 	2, // 2: memory.v1.Session.create_time:type_name -> google.protobuf.Timestamp
 	2, // 3: memory.v1.Session.update_time:type_name -> google.protobuf.Timestamp
-	4, // [4:4] is the sub-list for method output_type
-	4, // [4:4] is the sub-list for method input_type
-	4, // [4:4] is the sub-list for extension type_name
-	4, // [4:4] is the sub-list for extension extendee
-	0, // [0:4] is the sub-list for field type_name
+	3, // 4: memory.v1.Session.extract:type_name -> memory.v1.ExtractMode
+	5, // [5:5] is the sub-list for method output_type
+	5, // [5:5] is the sub-list for method input_type
+	5, // [5:5] is the sub-list for extension type_name
+	5, // [5:5] is the sub-list for extension extendee
+	0, // [0:5] is the sub-list for field type_name
 }
 
 func init() { file_memory_v1_session_proto_init() }
@@ -229,6 +241,7 @@ func file_memory_v1_session_proto_init() {
 	if File_memory_v1_session_proto != nil {
 		return
 	}
+	file_memory_v1_message_proto_init()
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{

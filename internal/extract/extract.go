@@ -1,0 +1,144 @@
+// Package extract decides what is learnt from messages: it makes the prompt, reads and verifies the answer operation by
+// operation, and decides what becomes of the user's facts. It is pure: equal inputs give equal facts.
+package extract
+
+import (
+	"time"
+
+	"github.com/stratamem/strata/internal/memory"
+)
+
+// Input is what a task is made of.
+type Input struct {
+	Session   memory.SessionKey
+	SessionID string
+	Messages  []memory.Message // the range, oldest first
+	Context   []memory.Message // up to three messages before it, oldest first: to understand, not to learn from
+	Known     []memory.Fact    // current facts the model may supersede, the most related first
+	Location  *time.Location   // the user's
+	Language  string           // the user's; "" when unknown
+	// Roles whose words may become facts; nil for RoleUser alone.
+	Learn []memory.Role
+}
+
+// Line is one message of a task as a model sees it.
+type Line struct {
+	Alias     string // m1, m2, …; context lines too
+	Place     memory.Place
+	ID        string // of the message
+	Role      memory.Role
+	Name      string    // the speaker's; "" when the message has none
+	Time      time.Time // create time, in the user's timezone
+	Text      string    // what was said, without what the service itself had rendered into it
+	Learn     bool      // facts may be learnt from it
+	SessionID string
+}
+
+// Known is a current fact under an alias.
+type Known struct {
+	Alias string // f1, f2, …
+	Fact  memory.Fact
+}
+
+// Task is one extraction. It is made by NewTask from what is stored, so that it is the same whenever it is made.
+type Task struct {
+	Lines    []Line
+	Known    []Known
+	Location *time.Location
+	Language string
+}
+
+// Triggers say when facts are extracted from what no slot covers yet: any of them.
+type Triggers struct {
+	AtReply     bool          // at an assistant message without open tool calls
+	Messages    int           // at so many messages; 0 for never
+	Idle        time.Duration // so long after the last message; 0 for never
+	MaxMessages int           // of one call; a backlog is taken in chunks
+	MaxTokens   int64         // of the messages of one call
+	Learn       []memory.Role // whose words may become facts; nil for RoleUser alone
+}
+
+// Limits of an answer.
+const (
+	MaxOps        = 20 // operations that are looked at; more are refused with RejectTooMany
+	MaxFactBytes  = 1000
+	MaxQuoteBytes = 2000
+)
+
+// Op is one operation of a model's answer, as the schema has it.
+type Op struct {
+	Op           string   `json:"op"` // add, supersede or none
+	Text         string   `json:"text,omitempty"`
+	Category     string   `json:"category,omitempty"` // preference, personal_info, goal, pain_point, decision or other
+	Significance int      `json:"significance,omitempty"`
+	Confidence   float64  `json:"confidence,omitempty"`
+	Subject      string   `json:"subject,omitempty"`   // "" for the user
+	Attribute    string   `json:"attribute,omitempty"` // lower_snake_case
+	Tags         []string `json:"tags,omitempty"`
+	Message      string   `json:"message,omitempty"` // the alias of the line it was said in
+	Quote        string   `json:"quote,omitempty"`
+	Supersedes   string   `json:"supersedes,omitempty"` // the alias of a known fact
+	ValidFrom    string   `json:"valid_from,omitempty"` // YYYY-MM-DD; "" for when it was said
+}
+
+// RejectReason says why an operation was refused; it is a label of metrics.
+type RejectReason string
+
+// The reasons.
+const (
+	RejectMalformed   RejectReason = "malformed"       // not an operation of the schema
+	RejectTooMany     RejectReason = "too_many"        // beyond MaxOps
+	RejectLength      RejectReason = "length"          // text or quote is empty or too long
+	RejectRange       RejectReason = "range"           // category, significance, confidence or date out of range
+	RejectMessage     RejectReason = "unknown_message" // no such line, or one that nothing is learnt from
+	RejectQuote       RejectReason = "quote_not_found"
+	RejectAlias       RejectReason = "unknown_fact"
+	RejectSubject     RejectReason = "subject"     // about somebody who neither speaks nor is named in the line
+	RejectInstruction RejectReason = "instruction" // tells a reader or the service what to do
+	RejectUnsupported RejectReason = "unsupported" // brings names or numbers that neither line nor context has
+	RejectTemporary   RejectReason = "temporary"   // holds for the moment or this session only
+	RejectProtected   RejectReason = "protected"   // would change what a person wrote
+	RejectForgotten   RejectReason = "forgotten"   // a person deleted it
+	RejectOlder       RejectReason = "older"       // would supersede a newer statement
+	RejectLanguage    RejectReason = "language"    // in another script than its source
+)
+
+// Proposal is a verified operation.
+type Proposal struct {
+	Index      int         // of the operation in the answer
+	Fact       memory.Fact // without ID, Revision and times of the service; ValidFrom and Evidence are set
+	Supersedes string      // the id of a known fact; "" for none
+}
+
+// Rejection is a refused operation.
+type Rejection struct {
+	Index  int
+	Reason RejectReason
+	Op     Op
+}
+
+// State is what the user's facts are when a decision is made.
+type State struct {
+	Scope     memory.ScopeKey
+	Facts     []memory.Fact // all, superseded ones included
+	Forgotten map[memory.KeyedHash]bool
+}
+
+// Decision is what becomes of the proposals.
+type Decision struct {
+	Changes  []Change // at most one for each fact, by fact id
+	Rejected []Rejection
+}
+
+// Change is a fact as it shall be.
+type Change struct {
+	Fact  memory.Fact
+	Cause memory.FactCause
+}
+
+// Source says where proposals come from.
+type Source struct {
+	SlotID string // ids of new facts derive from it
+	Model  string
+	Now    time.Time // becomes CreateTime and UpdateTime
+}

@@ -1,0 +1,107 @@
+package memory
+
+import (
+	"strconv"
+	"time"
+)
+
+// Category says what kind of thing a fact is. The values are stored: never renumber them.
+type Category int
+
+// The categories.
+const (
+	CategoryPreference   Category = iota + 1 // prefers Python to Java
+	CategoryPersonalInfo                     // works at a company, lives in a city
+	CategoryGoal                             // is building a search engine
+	CategoryPainPoint                        // struggles with asynchronous code
+	CategoryDecision                         // chose PostgreSQL
+	CategoryOther
+)
+
+// FactOrigin says who stated a fact first. The values are stored: never renumber them.
+type FactOrigin int
+
+// The origins of facts.
+const (
+	FactExtracted FactOrigin = iota + 1 // learnt from messages
+	FactByUser                          // written by a person through the API
+	FactImported
+)
+
+// Fact is one lasting statement about a user, or about someone the user spoke of.
+type Fact struct {
+	ID           string
+	Text         string
+	Category     Category
+	Tags         []string
+	Significance int     // 1 to 10
+	Confidence   float64 // 0 to 1
+	Subject      string  // whom it is about; "" for the user
+	// Attribute names a property of which the subject has one value at a time, such as home_city: a newer fact of the
+	// same subject and attribute supersedes an older one. "" when there may be many.
+	Attribute    string
+	Evidence     []Evidence
+	ValidFrom    time.Time // when it was said, or the date it holds from
+	ValidTo      time.Time // when it stopped to hold; zero while it holds
+	SupersededBy string    // the fact that took its place
+	Pinned       bool      // never decays
+	Origin       FactOrigin
+	Protected    bool   // a person wrote or edited it: extraction never changes it
+	Language     string // of the text, as a BCP 47 tag; "" when unknown
+	Model        string // what extracted it; "" for a person
+	CreateTime   time.Time
+	UpdateTime   time.Time
+	LastUsedTime time.Time // when a context last held it; never scores
+	Revision     int64     // of this fact, from 1
+	Change       int64     // the user's FactRevision of the write that last changed it
+}
+
+// IsCurrent reports whether the fact holds.
+func (f Fact) IsCurrent() bool { return f.ValidTo.IsZero() }
+
+// ETag changes with every revision of the fact.
+func (f Fact) ETag() string { return strconv.FormatInt(f.Revision, 10) }
+
+// Evidence is where a fact was said. It is stored as JSON; the short keys are the stored form.
+type Evidence struct {
+	Session   SessionKey `json:"s"`
+	SessionID string     `json:"i"`
+	Seq       int64      `json:"n"`
+	MessageID string     `json:"m"`
+	Quote     string     `json:"q"`
+}
+
+// Place is where the message is that the evidence quotes.
+func (e Evidence) Place() Place { return Place{Session: e.Session, Seq: e.Seq} }
+
+// FactCause says why a fact changed. The values are stored: never renumber them.
+type FactCause int
+
+// The causes.
+const (
+	CauseExtracted   FactCause = iota + 1 // learnt, or said again
+	CauseSuperseded                       // a newer statement took its place
+	CauseCreated                          // by a person
+	CauseEdited                           // by a person
+	CauseRestored                         // by a person
+	CauseImported                         // with its history from elsewhere
+	CauseInvalidated                      // by a person: it does not hold any more
+)
+
+// FactRevision is a fact as it was after one change.
+type FactRevision struct {
+	Fact
+	Cause  FactCause
+	SlotID string // of the extraction that caused it; "" for a person
+}
+
+// Quarantined is an operation of a model that verification refused. It changed nothing.
+type Quarantined struct {
+	ID        string
+	SessionID string
+	SlotID    string
+	Reason    string // a RejectReason of package extract
+	Operation string // what the model answered, as JSON, at most 4 KiB
+	Model     string
+	Time      time.Time
+}

@@ -1,0 +1,155 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"github.com/stratamem/strata/internal/memory"
+)
+
+// Facts keeps what was learnt about users, with its history.
+type Facts interface {
+	// FactsSince must return the user's facts that changed after the revision, superseded ones included, by Change, then
+	// id, together with the revision that they lead to. An unknown user has none at revision 0.
+	FactsSince(ctx context.Context, user memory.UserRef, revision int64) (FactState, error)
+	// Fact must return a fact; FACT_NOT_FOUND when there is none.
+	Fact(ctx context.Context, user memory.UserRef, id string) (memory.Fact, error)
+	// ListFacts must return facts, the latest updated first, equal times by id. An unknown user has none.
+	ListFacts(ctx context.Context, q FactQuery) ([]memory.Fact, error)
+	// FactRevisions must return what a fact was after each change, the latest first; FACT_NOT_FOUND when there is none.
+	FactRevisions(ctx context.Context, user memory.UserRef, id string) ([]memory.FactRevision, error)
+	// ApplyFacts must, in one write, store every change with its revision, forget what is to be forgotten, keep what is
+	// quarantined, make the slot final as applied without its answer, and raise the user's fact revision by one. It must
+	// refuse with CONTENTION, and change nothing, when the revision is not Base any more or a lower revision of a changed
+	// fact than the one before Fact.Revision is stored. Applying a slot that is final must change nothing and return the
+	// revision. A write for another life of the user is refused with USER_NOT_FOUND. Only a write without a slot creates
+	// the user.
+	ApplyFacts(ctx context.Context, w FactWrite) (revision int64, err error)
+	// TouchFacts must set when facts were last used, without a revision; unknown ones are passed over.
+	TouchFacts(ctx context.Context, user memory.UserRef, ids []string, at time.Time) error
+	// ListQuarantined must return refused operations of a user, the latest first, equal times by id.
+	ListQuarantined(ctx context.Context, q QuarantineQuery) ([]memory.Quarantined, error)
+}
+
+// FactState is what changed of a user's facts.
+type FactState struct {
+	Scope     memory.ScopeKey // "" for an unknown user
+	Revision  int64
+	Facts     []memory.Fact
+	Forgotten []Forgotten // since the revision
+}
+
+// Forgotten is a fact that a person deleted. Only keyed hashes are left of it, so that it is not learnt again.
+type Forgotten struct {
+	FactID string
+	Key    memory.KeyedHash // of the fact's key: see extract.Key
+	Change int64
+}
+
+// FactQuery asks for a page of a user's facts.
+type FactQuery struct {
+	User       memory.UserRef
+	WithPast   bool              // superseded and invalidated ones too
+	Categories []memory.Category // nil for all
+	SessionID  string            // only those with evidence in the session; "" for all
+	Limit      int               // at least 1
+	After      *FactCursor
+}
+
+// FactCursor is a place in the order of ListFacts.
+type FactCursor struct {
+	UpdateTime time.Time
+	ID         string
+}
+
+// FactWrite is one decision about a user's facts.
+type FactWrite struct {
+	User        memory.UserRef
+	Scope       memory.ScopeKey // "" only for the first write about a user who may not exist
+	Base        int64           // the fact revision that was decided against
+	SlotID      string          // the slot that is applied; "" for a person's change
+	Changes     []FactChange
+	Forget      []ForgetFact
+	Quarantined []memory.Quarantined // their ids derive from the slot
+	Usage       memory.ModelUsage    // added to the slot's
+	Time        time.Time
+}
+
+// FactChange stores a fact as it shall be: Revision is one above what is stored, 1 for a new fact; Change is set by the
+// store.
+type FactChange struct {
+	Fact  memory.Fact
+	Cause memory.FactCause
+}
+
+// ForgetFact deletes a fact with its history and vectors.
+type ForgetFact struct {
+	FactID string
+	Key    memory.Digest // of the fact's key; stored keyed by the scope
+}
+
+// QuarantineQuery asks for a page of refused operations.
+type QuarantineQuery struct {
+	User  memory.UserRef
+	Limit int // at least 1
+	After *SlotCursor
+}
+
+// Vectors keeps the facts' embeddings: derived from their texts, so that a new version can be made at any time.
+type Vectors interface {
+	// Embeddings must return all versions, the lowest first.
+	Embeddings(ctx context.Context) ([]memory.Embedding, error)
+	// AddEmbedding must store a version, numbered one above the highest. The first one is active; of the others, one of the
+	// same model and dimension that is not active yet is returned instead of added.
+	AddEmbedding(ctx context.Context, e memory.Embedding) (memory.Embedding, error)
+	// ActivateEmbedding must make the version the active one in one write.
+	ActivateEmbedding(ctx context.Context, version int) error
+	// DropEmbedding must delete a version that is not active with its vectors; deleting it again is harmless.
+	DropEmbedding(ctx context.Context, version int) error
+	// FactsToEmbed must return facts whose current text has no vector of the version, of all users or one, in an order
+	// that stays the same while they wait.
+	FactsToEmbed(ctx context.Context, q EmbedQuery) ([]FactText, error)
+	// CountFactsToEmbed must count them.
+	CountFactsToEmbed(ctx context.Context, version int) (int64, error)
+	// PutFactVectors must store vectors of one version in place of older ones of the same facts. A fact that is gone, or
+	// whose Revision is not the given one any more, is passed over.
+	PutFactVectors(ctx context.Context, w VectorWrite) error
+	// FactVectors must return a user's vectors of a version that were stored after the given number, by number.
+	FactVectors(ctx context.Context, user memory.UserRef, version int, after int64) ([]FactVector, error)
+}
+
+// EmbedQuery asks for facts to embed.
+type EmbedQuery struct {
+	Version int
+	User    *memory.UserRef // nil for all users
+	Limit   int
+}
+
+// FactText is a fact to embed.
+type FactText struct {
+	User     memory.UserRef
+	FactID   string
+	Revision int64
+	Text     string
+}
+
+// VectorWrite is a batch of vectors of one version.
+type VectorWrite struct {
+	Version int
+	Vectors []NewVector
+}
+
+// NewVector is the vector of a fact's text at a revision.
+type NewVector struct {
+	User     memory.UserRef
+	FactID   string
+	Revision int64
+	Vector   []float32
+}
+
+// FactVector is a stored vector.
+type FactVector struct {
+	No     int64 // grows with every vector stored
+	FactID string
+	Vector []float32
+}

@@ -1,0 +1,66 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"github.com/stratamem/strata/internal/memory"
+)
+
+// Summaries keeps summary nodes.
+type Summaries interface {
+	// SessionNodes must return the session's nodes, of the highest generation where a range has several, by level, then
+	// range. An unknown user or session has none.
+	SessionNodes(ctx context.Context, ref memory.SessionRef) ([]memory.SummaryNode, error)
+	// RecentSessions must return, for the user's sessions that have a node and whose last covered message was created at
+	// or after Since and not after Until, their nodes, the session with the latest covered message first, equal times by
+	// session id.
+	RecentSessions(ctx context.Context, q RecentQuery) ([]SessionSummary, error)
+	// LeavesBetween must return the user's leaves whose ToTime is in [from, to), by ToTime, then id.
+	LeavesBetween(ctx context.Context, user memory.UserRef, from, to time.Time) ([]memory.SummaryNode, error)
+	// Periods must return the user's weekly or monthly nodes, of the highest generation of each period, the latest first.
+	Periods(ctx context.Context, q PeriodQuery) ([]memory.SummaryNode, error)
+	// PutNode must, in one write, store the node and make its slot final as applied without its answer. Putting the node of
+	// a final slot again must change nothing. A leaf must set the user's time to be looked at for periods to LookAt, when
+	// none or a later one is set. A write for another life of the user is refused with USER_NOT_FOUND.
+	PutNode(ctx context.Context, w NodeWrite) error
+}
+
+// RecentQuery asks for summaries of earlier sessions.
+type RecentQuery struct {
+	User    memory.UserRef
+	Exclude string         // the session that is left out before the limit; "" for none
+	Since   time.Time      // zero for all
+	Until   time.Time      // zero for all
+	Limit   int            // of sessions, at least 1
+	After   *SessionCursor // UpdateTime is the session's last covered message's create time
+}
+
+// SessionSummary is a session with its nodes.
+type SessionSummary struct {
+	SessionID string
+	Title     string
+	LastTime  time.Time // create time of the last covered message
+	LastSeq   int64     // of the session
+	Nodes     []memory.SummaryNode
+}
+
+// PeriodQuery asks for a page of weekly or monthly summaries.
+type PeriodQuery struct {
+	User   memory.UserRef
+	Kind   memory.SummaryKind // week or month
+	From   time.Time          // only periods that start at or after it; zero for all
+	Before time.Time          // only periods that start before it; zero for all
+	Limit  int                // at least 1
+}
+
+// NodeWrite is a summary to be stored.
+type NodeWrite struct {
+	User   memory.UserRef
+	Scope  memory.ScopeKey
+	SlotID string
+	Node   memory.SummaryNode
+	LookAt time.Time         // of a leaf: when its week ends
+	Usage  memory.ModelUsage // added to the slot's
+	Time   time.Time
+}
