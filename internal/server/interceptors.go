@@ -10,6 +10,7 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/stratamem/strata/internal/memory"
@@ -44,6 +45,28 @@ func withDeadline(longest time.Duration) grpc.UnaryServerInterceptor {
 		ctx, cancel := context.WithTimeout(ctx, longest)
 		defer cancel()
 		return next(ctx, req)
+	}
+}
+
+// Meter counts calls. It must not block.
+type Meter interface {
+	// Served is told of every call: its method such as /memory.v1.MemoryService/Record, its code such as NotFound, and the
+	// time from its decoded request to its reply.
+	Served(method, code string, took time.Duration)
+}
+
+// unmetered counts nothing.
+type unmetered struct{}
+
+func (unmetered) Served(string, string, time.Duration) {}
+
+// withMeter tells the meter of every call. It comes first, so that it sees the code that the caller gets.
+func withMeter(m Meter) grpc.UnaryServerInterceptor {
+	return func(ctx context.Context, req any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
+		start := time.Now()
+		reply, err := next(ctx, req)
+		m.Served(info.FullMethod, status.Code(err).String(), time.Since(start))
+		return reply, err
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/reflection"
+	"google.golang.org/grpc/stats"
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
 	"github.com/stratamem/strata/internal/service"
@@ -36,6 +37,8 @@ type Options struct {
 	RequestTimeout time.Duration // the longest a call may take
 	DrainTimeout   time.Duration // how long Serve waits for running calls when it is told to stop
 	Log            *slog.Logger
+	Meter          Meter         // counts calls; nil for nobody
+	Traces         stats.Handler // makes a span of every call; nil for none
 }
 
 // Server serves the API over gRPC.
@@ -59,7 +62,7 @@ func New(o Options) *Server {
 }
 
 func serverOptions(o Options) []grpc.ServerOption {
-	return []grpc.ServerOption{
+	options := []grpc.ServerOption{
 		grpc.ForceServerCodecV2(newCodec()),
 		grpc.MaxRecvMsgSize(maxReceiveBytes),
 		grpc.MaxHeaderListSize(maxHeaderBytes),
@@ -67,8 +70,19 @@ func serverOptions(o Options) []grpc.ServerOption {
 		grpc.ConnectionTimeout(connectTimeout),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: keepaliveMinTime, PermitWithoutStream: true}),
 		grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionIdle: maxConnectionIdle}),
-		grpc.ChainUnaryInterceptor(withOutcome(o.Log), withWellFormed, withTenant, withDeadline(o.RequestTimeout)),
+		grpc.ChainUnaryInterceptor(withMeter(meterOf(o)), withOutcome(o.Log), withWellFormed, withTenant, withDeadline(o.RequestTimeout)),
 	}
+	if o.Traces != nil {
+		options = append(options, grpc.StatsHandler(o.Traces))
+	}
+	return options
+}
+
+func meterOf(o Options) Meter {
+	if o.Meter == nil {
+		return unmetered{}
+	}
+	return o.Meter
 }
 
 // SetHealthy says whether the service can serve, for grpc.health.v1.
