@@ -14,19 +14,41 @@ const EnvPrefix = "STRATA_"
 // allowed), help. The environment variable is EnvPrefix and the name in upper case with underscores. Fields that kong
 // passes over can be set in the file only.
 type Config struct {
-	Data           string            `name:"data" default:"strata.db" placeholder:"PATH" help:"The SQLite file that holds everything. Created when missing."`
-	Listen         string            `name:"listen" default:"127.0.0.1:8081" placeholder:"HOST:PORT" help:"The address of the gRPC server. Port 0 takes a free one."`
-	Insecure       bool              `name:"insecure" default:"false" help:"Allow listening beyond loopback without authentication: everybody who reaches the port reads and writes everything."`
-	Reflection     bool              `name:"reflection" default:"true" negatable:"" help:"Answer gRPC reflection, so that grpcurl works without the proto files."`
-	LogLevel       string            `name:"log-level" default:"info" enum:"debug,info,warn,error" help:"The least severity that is logged: debug, info, warn or error."`
-	LogFormat      string            `name:"log-format" default:"auto" enum:"auto,text,json" help:"How log lines look: text, json, or auto (text on a terminal, else json)."`
-	RequestTimeout time.Duration     `name:"request-timeout" default:"10s" placeholder:"DURATION" help:"The longest a call may take, 100ms to 10m. A shorter deadline of the client wins."`
-	DrainTimeout   time.Duration     `name:"drain-timeout" default:"10s" placeholder:"DURATION" help:"How long a stopping server waits for running calls, 0s to 10m."`
-	RecallCache    Bytes             `name:"recall-cache" default:"64MiB" placeholder:"SIZE" help:"Memory for the users' recall indexes, 1MiB to 64GiB."`
+	Data           string        `name:"data" default:"strata.db" placeholder:"PATH" help:"The SQLite file that holds everything. Created when missing."`
+	Listen         string        `name:"listen" default:"127.0.0.1:8081" placeholder:"HOST:PORT" help:"The address of the gRPC server. Port 0 takes a free one."`
+	Insecure       bool          `name:"insecure" default:"false" help:"Allow listening beyond loopback without authentication: everybody who reaches the port reads and writes everything."`
+	Reflection     bool          `name:"reflection" default:"true" negatable:"" help:"Answer gRPC reflection, so that grpcurl works without the proto files."`
+	LogLevel       string        `name:"log-level" default:"info" enum:"debug,info,warn,error" help:"The least severity that is logged: debug, info, warn or error."`
+	LogFormat      string        `name:"log-format" default:"auto" enum:"auto,text,json" help:"How log lines look: text, json, or auto (text on a terminal, else json)."`
+	RequestTimeout time.Duration `name:"request-timeout" default:"10s" placeholder:"DURATION" help:"The longest a call may take, 100ms to 10m. A shorter deadline of the client wins."`
+	DrainTimeout   time.Duration `name:"drain-timeout" default:"10s" placeholder:"DURATION" help:"How long a stopping server waits for running calls, 0s to 10m."`
+	RecallCache    Bytes         `name:"recall-cache" default:"64MiB" placeholder:"SIZE" help:"Memory for the users' recall indexes, 1MiB to 64GiB."`
+	FactCache      Bytes         `name:"fact-cache" default:"128MiB" placeholder:"SIZE" help:"Memory for the users' facts and their vectors, 1MiB to 64GiB."`
+	Workers        int           `name:"workers" default:"4" placeholder:"N" help:"How many pieces of background work run at once, 1 to 256."`
+
+	ChatBaseURL     string        `name:"chat-base-url" placeholder:"URL" help:"The OpenAI-compatible endpoint of the chat models, such as https://api.openai.com/v1 or http://127.0.0.1:11434/v1. Empty: nothing leaves this machine, and what is built in summarises and extracts."`
+	ChatAPIKey      Secret        `name:"chat-api-key" placeholder:"KEY" help:"The key of the chat endpoint. A flag can be read by other users of the machine: set the variable or the file."`
+	ChatAPIKeyFile  string        `name:"chat-api-key-file" placeholder:"PATH" help:"The file that holds the key of the chat endpoint."`
+	SummaryModel    string        `name:"summary-model" placeholder:"MODEL" help:"The chat model that summarises; empty for the built-in extractive summariser."`
+	ExtractionModel string        `name:"extraction-model" placeholder:"MODEL" help:"The chat model that extracts facts; empty for the built-in rules, which know English and Korean."`
+	ChatTimeout     time.Duration `name:"chat-timeout" default:"60s" placeholder:"DURATION" help:"The longest one call of a chat model may take, 1s to 10m."`
+	ChatConcurrency int           `name:"chat-concurrency" default:"4" placeholder:"N" help:"How many calls the chat endpoint gets at once, 1 to 256."`
+
+	EmbeddingBaseURL    string        `name:"embedding-base-url" placeholder:"URL" help:"The OpenAI-compatible endpoint of the embedding model."`
+	EmbeddingAPIKey     Secret        `name:"embedding-api-key" placeholder:"KEY" help:"The key of the embedding endpoint. A flag can be read by other users of the machine: set the variable or the file."`
+	EmbeddingAPIKeyFile string        `name:"embedding-api-key-file" placeholder:"PATH" help:"The file that holds the key of the embedding endpoint."`
+	EmbeddingModel      string        `name:"embedding-model" default:"builtin:hash-256" placeholder:"MODEL" help:"The embedding model of the facts. builtin:hash-256 needs nothing; it does not know meanings, so facts are then ranked by words. A change takes strata reembed."`
+	EmbeddingDimension  int           `name:"embedding-dimension" default:"0" placeholder:"N" help:"The dimension to ask the endpoint for, 1 to 16384; the model's own when 0."`
+	EmbeddingTimeout    time.Duration `name:"embedding-timeout" default:"10s" placeholder:"DURATION" help:"The longest one call of the embedding endpoint may take in the background, 100ms to 10m."`
+	EmbeddingDeadline   time.Duration `name:"embedding-deadline" default:"150ms" placeholder:"DURATION" help:"How long a context waits for the embedding of its query, 1ms to 10s; after it the context is built without and says so."`
+
+	MetricsListen string `name:"metrics-listen" default:"127.0.0.1:9464" placeholder:"HOST:PORT" help:"The address of the HTTP server with /metrics and /healthz. Port 0 takes a free one; empty turns it off."`
+	OTLPEndpoint  string `name:"otlp-endpoint" placeholder:"URL" help:"Where traces go by OTLP over gRPC, such as http://127.0.0.1:4317; OTEL_EXPORTER_OTLP_ENDPOINT stands in for it. Empty: none are made."`
+
 	DefaultProfile string            `name:"default-profile" default:"default" placeholder:"NAME" help:"The profile of sessions that name none."`
 	TokenCounter   string            `name:"token-counter" default:"o200k_base" enum:"o200k_base,cl100k_base,chars_4,estimate" help:"How tokens are counted where neither request, model nor profile says: o200k_base, cl100k_base, chars_4 or estimate."`
 	Windows        map[string]Window `kong:"-" name:"windows" help:"Models by name: the tokens of their window and their counter. Adds to the built-in table; a model is found by the longest name that it begins with."`
-	Profiles       Profiles          `kong:"-" name:"profiles" help:"Policies for building contexts, by name. Each starts from the profile default."`
+	Profiles       Profiles          `kong:"-" name:"profiles" help:"Policies for building contexts and learning, by name. Each starts from the profile default; batch is there too, which asks models seldom."`
 }
 
 // Level is the least severity that is logged.
@@ -45,8 +67,12 @@ func (c Config) Level() slog.Level {
 // Profiles are policies by name. There is always one named default.
 type Profiles map[string]Profile
 
-// BuiltinProfile is the name of the profile that is always there.
-const BuiltinProfile = "default"
+// The names of the profiles that are always there.
+const (
+	BuiltinProfile = "default"
+	// BatchProfile asks models seldom and with much at once: see batching.
+	BatchProfile = "batch"
+)
 
 // Profile is a policy for building contexts.
 type Profile struct {
@@ -59,6 +85,10 @@ type Profile struct {
 	MemoryRole   string   `name:"memory-role" default:"user" enum:"system,developer,user" help:"In whose voice memory stands: system, developer or user."`
 	Counter      string   `name:"counter" default:"" enum:",o200k_base,cl100k_base,chars_4,estimate" help:"How tokens are counted; token-counter when empty."`
 	UserPrior    float64  `name:"user-prior" default:"1" help:"How strongly recall prefers what the user said over what the assistant said, 0 to 10."`
+
+	Facts      Facts      `name:"facts"`
+	Summaries  Summaries  `name:"summaries"`
+	Extraction Extraction `name:"extraction"`
 }
 
 // Sections says which parts a context has beside instructions and pending messages.
@@ -68,9 +98,61 @@ type Sections struct {
 	Recent   bool `name:"recent" default:"true" help:"Whether a context has the session's latest messages."`
 }
 
+// Facts says which facts a context has. A fact's score is relevance^a × significance^b × recency^c.
+type Facts struct {
+	LongTerm     bool          `name:"long-term" default:"true" help:"Whether a context has facts of other sessions."`
+	OfSession    bool          `name:"of-session" default:"true" help:"Whether a context has the facts learnt in its session."`
+	Max          int           `name:"max" default:"20" help:"The most facts of other sessions, 0 to 200."`
+	MinScore     float64       `name:"min-score" default:"0" help:"The least score of a fact of other sessions, 0 to 1."`
+	Share        float64       `name:"share" default:"0.20" help:"The most of the budget that facts may take, 0 to 1."`
+	Relevance    float64       `name:"relevance" default:"1" help:"The exponent of a fact's relevance in its score, 0 to 10."`
+	Significance float64       `name:"significance" default:"0.25" help:"The exponent of a fact's significance in its score, 0 to 10."`
+	Recency      float64       `name:"recency" default:"0.1" help:"The exponent of a fact's recency in its score, 0 to 10."`
+	HalfLife     time.Duration `name:"half-life" default:"90d" help:"After how long a fact's recency is half of what it was, 1h to 36500d. Pinned facts do not age."`
+}
+
+// Summaries says which summaries a context has, and when and how they are made.
+type Summaries struct {
+	Running     bool          `name:"running" default:"true" help:"Whether a context has the running summary of its session."`
+	Previous    bool          `name:"previous" default:"true" help:"Whether a context has summaries of previous sessions."`
+	Periods     bool          `name:"periods" default:"true" help:"Whether a context has weekly and monthly summaries."`
+	Share       float64       `name:"share" default:"0.20" help:"The most of the budget that summaries may take, 0 to 1."`
+	MaxSessions int           `name:"max-sessions" default:"3" help:"The most previous sessions, 0 to 100. The current one is not counted."`
+	MaxAge      time.Duration `name:"max-age" default:"0s" help:"How old a previous session's last summarised message may be, 0s to 36500d; 0s for any age."`
+	Weeks       int           `name:"weeks" default:"4" help:"The most weekly summaries, 0 to 52."`
+	Months      int           `name:"months" default:"3" help:"The most monthly summaries, 0 to 24."`
+
+	Form            string        `name:"form" default:"tree" enum:"tree,recursive" help:"tree: summaries of ranges, merged level by level. recursive: each rewrites the one before together with the new messages."`
+	TriggerMessages int           `name:"trigger-messages" default:"11" help:"Summarise at so many messages without a summary, 0 to 10000; 0 for never."`
+	TriggerTokens   int64         `name:"trigger-tokens" default:"0" help:"Summarise at so many tokens without a summary, 0 to 10000000; 0 for never."`
+	TriggerFraction float64       `name:"trigger-fraction" default:"0" help:"Summarise at this fraction of window, 0 to 1; 0 for never."`
+	Window          int64         `name:"window" default:"0" help:"The tokens that the fractions are of: the window of the model that the contexts are for, 0 to 10000000."`
+	Idle            time.Duration `name:"idle" default:"5m" help:"Summarise the rest so long after the last message, kept messages too, 0s to 36500d; 0s for never."`
+	KeepMessages    int           `name:"keep-messages" default:"5" help:"How many of the latest messages a trigger leaves without a summary, 0 to 10000. The largest of the keeps counts."`
+	KeepTokens      int64         `name:"keep-tokens" default:"0" help:"How many of the latest tokens a trigger leaves without a summary, 0 to 10000000."`
+	KeepFraction    float64       `name:"keep-fraction" default:"0" help:"Which fraction of window a trigger leaves without a summary, 0 to 1."`
+	Merge           int           `name:"merge" default:"4" help:"How many summaries of a level make one of the next, 2 to 32."`
+	MaxTokens       int64         `name:"max-tokens" default:"500" help:"The most tokens of one summary, 50 to 10000."`
+	ChunkTokens     int64         `name:"chunk-tokens" default:"6000" help:"The most tokens of messages in one call of the summariser, 500 to 1000000."`
+}
+
+// Extraction says when facts are learnt from messages, and from whose.
+type Extraction struct {
+	AtReply     bool          `name:"at-reply" default:"true" help:"Whether facts are extracted after each reply of the assistant."`
+	Messages    int           `name:"messages" default:"6" help:"Extract at so many messages, 0 to 500; 0 for never."`
+	Idle        time.Duration `name:"idle" default:"30s" help:"Extract the rest so long after the last message, 0s to 36500d; 0s for never."`
+	MaxMessages int           `name:"max-messages" default:"50" help:"The most messages of one call, 1 to 500; a backlog is taken in chunks."`
+	MaxTokens   int64         `name:"max-tokens" default:"6000" help:"The most tokens of messages in one call, 500 to 1000000."`
+	Learn       string        `name:"learn" default:"user" enum:"user,user+assistant" help:"Whose words may become facts: user or user+assistant."`
+}
+
 // Default returns every setting at its default.
 func Default() Config {
-	c := Config{Windows: map[string]Window{}, Profiles: Profiles{BuiltinProfile: defaultProfile()}}
+	standard := defaultProfile()
+	c := Config{
+		Windows:  map[string]Window{},
+		Profiles: Profiles{BuiltinProfile: standard, BatchProfile: batching(standard)},
+	}
 	setDefaults(&c)
 	return c
 }
@@ -79,5 +161,16 @@ func Default() Config {
 func defaultProfile() Profile {
 	var p Profile
 	setDefaults(&p)
+	return p
+}
+
+// batching changes a profile so that models are asked seldom: 100 messages sent one by one take two extractions and one
+// summary, three model calls that read each message once and half of them twice. Until then the messages themselves
+// stand in the contexts of their session, and other sessions know nothing of them.
+func batching(p Profile) Profile {
+	p.Extraction.AtReply, p.Extraction.Messages, p.Extraction.Idle = false, 50, 10*time.Minute
+	p.Extraction.MaxMessages, p.Extraction.MaxTokens = 100, 12_000
+	p.Summaries.TriggerMessages, p.Summaries.KeepMessages, p.Summaries.Idle = 75, 25, 10*time.Minute
+	p.Summaries.ChunkTokens = 12_000
 	return p
 }

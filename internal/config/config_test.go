@@ -1,9 +1,12 @@
 package config
 
 import (
+	"encoding/json"
 	"errors"
 	"flag"
+	"fmt"
 	"io/fs"
+	"log/slog"
 	"os"
 	"strings"
 	"testing"
@@ -52,7 +55,17 @@ func TestDefaultsAreTheDocumentedOnes(t *testing.T) {
 	if l.RequestTimeout != 10*time.Second || l.RecallCache != 64<<20 || !l.Reflection || l.Insecure {
 		t.Errorf("got %+v", l.Config)
 	}
-	want := Profile{BudgetTokens: 8000, RecentN: 10, TopK: 200, RecallShare: .3, Sections: Sections{true, true, true}, MemoryRole: "user", UserPrior: 1}
+	want := Profile{
+		BudgetTokens: 8000, RecentN: 10, TopK: 200, RecallShare: .3, Sections: Sections{true, true, true}, MemoryRole: "user", UserPrior: 1,
+		Facts: Facts{
+			LongTerm: true, OfSession: true, Max: 20, Share: .2, Relevance: 1, Significance: .25, Recency: .1, HalfLife: 90 * day,
+		},
+		Summaries: Summaries{
+			Running: true, Previous: true, Periods: true, Share: .2, MaxSessions: 3, Weeks: 4, Months: 3,
+			Form: "tree", TriggerMessages: 11, KeepMessages: 5, Idle: 5 * time.Minute, Merge: 4, MaxTokens: 500, ChunkTokens: 6000,
+		},
+		Extraction: Extraction{AtReply: true, Messages: 6, Idle: 30 * time.Second, MaxMessages: 50, MaxTokens: 6000, Learn: "user"},
+	}
 	if diff := cmp.Diff(want, l.Profiles["default"]); diff != "" {
 		t.Error(diff)
 	}
@@ -131,6 +144,21 @@ func TestLoadRefuses(t *testing.T) {
 			"limits of a profile, all at once", "profiles: {a: {top-k: 201, min-score: .nan, recall-share: 2, budget-tokens: 0}}\n", nil,
 			[]string{"profiles.a.top-k", "from 0 to 200", "profiles.a.min-score", "profiles.a.recall-share", "profiles.a.budget-tokens"},
 		},
+		{"a fraction of an unknown window", "profiles: {a: {summaries: {trigger-fraction: 0.5}}}\n", nil, []string{"profiles.a.summaries.trigger-fraction (s.yaml:1)", "set profiles.a.summaries.window", "128000"}},
+		{"to keep all that a trigger fires at", "profiles: {a: {summaries: {keep-messages: 11}}}\n", nil, []string{"profiles.a.summaries.keep-messages", "not below trigger-messages, 11"}},
+		{"limits of facts, summaries and extraction, all at once", "profiles: {a: {facts: {max: 201, half-life: 1s}, summaries: {merge: 1, form: bush}, extraction: {max-messages: 0, learn: all}}}\n", nil, []string{
+			"profiles.a.facts.max", "profiles.a.facts.half-life", "from 1h0m0s", "profiles.a.summaries.merge", `"bush" is not one of tree, recursive`,
+			"profiles.a.extraction.max-messages", `"all" is not one of user, user+assistant`,
+		}},
+		{"days that are no number", "profiles: {a: {facts: {half-life: xd}}}\n", nil, []string{`"xd" is not a duration`}},
+		{"days beyond all time", "profiles: {a: {facts: {half-life: 2000000000d}}}\n", nil, []string{"is not a duration"}},
+		{"a model without an endpoint", "summary-model: m\n", nil, []string{"summary-model (s.yaml:1)", "set chat-base-url"}},
+		{"an endpoint without a model", "chat-base-url: http://localhost:1/v1\n", nil, []string{"set summary-model, extraction-model or both"}},
+		{"an embedding model without an endpoint", "embedding-model: m\n", nil, []string{"set embedding-base-url"}},
+		{"an embedder that is not built in", "embedding-model: builtin:magic\n", nil, []string{"builtin:hash-256"}},
+		{"an embedding endpoint that is not asked", "embedding-base-url: http://localhost:1/v1\n", nil, []string{"set embedding-model"}},
+		{"an endpoint that is no address", "otlp-endpoint: localhost:4317\n", nil, []string{"otlp-endpoint (s.yaml:1)", "http://127.0.0.1:4317"}},
+		{"metrics for everybody", "metrics-listen: 0.0.0.0:9464\n", nil, []string{"metrics-listen (s.yaml:1)", "set insecure"}},
 		{"a window of no tokens", "windows: {m: {tokens: 0}}\n", nil, []string{"windows.m.tokens"}},
 	}
 	for _, c := range cases {
@@ -148,6 +176,73 @@ func TestLoadRefuses(t *testing.T) {
 				t.Errorf("no Fault in %v", err)
 			}
 		})
+	}
+}
+
+func TestSecretsAreNeverShown(t *testing.T) {
+	l := load(t, Sources{
+		Environ: []string{"STRATA_CHAT_API_KEY=sk-canary", "STRATA_CHAT_BASE_URL=http://localhost:1/v1", "STRATA_SUMMARY_MODEL=m"},
+	})
+	if l.ChatAPIKey.Reveal() != "sk-canary" {
+		t.Fatalf("the key does not arrive: %q", l.ChatAPIKey.Reveal())
+	}
+	var log strings.Builder
+	slog.New(slog.NewTextHandler(&log, nil)).Info("x", "key", l.ChatAPIKey, "config", l.Config)
+	encoded, err := json.Marshal(l.Config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown := fmt.Sprintf("%v %+v %#v %s %q", l.Config, l.Config, l.Config, l.ChatAPIKey, l.ChatAPIKey) + log.String() + string(encoded) + fmt.Sprint(l.Values())
+	if strings.Contains(shown, "sk-canary") || !strings.Contains(shown, "(set)") {
+		t.Errorf("shown: %s", shown)
+	}
+}
+
+func TestAPasswordInAnAddressIsRefusedWithoutRepeatingIt(t *testing.T) {
+	_, err := Load(Sources{Environ: []string{"STRATA_CHAT_BASE_URL=https://me:canary@example.com/v1", "STRATA_SUMMARY_MODEL=m"}})
+	if err == nil || strings.Contains(err.Error(), "canary") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestAKeyComesFromItsFile(t *testing.T) {
+	env := []string{"STRATA_EMBEDDING_API_KEY_FILE=/run/key"}
+	l := load(t, Sources{Environ: env, ReadFile: fileOf("sk-1\n")})
+	if l.EmbeddingAPIKey.Reveal() != "sk-1" || l.Origin("embedding-api-key") != "/run/key" {
+		t.Errorf("got %q from %q", l.EmbeddingAPIKey.Reveal(), l.Origin("embedding-api-key"))
+	}
+	for name, s := range map[string]Sources{
+		"is set too": {Environ: append(env, "STRATA_EMBEDDING_API_KEY=x"), ReadFile: fileOf("sk-1")},
+		"no key":     {Environ: env, ReadFile: fileOf(" \n")},
+		"be read":    {Environ: env, ReadFile: func(string) ([]byte, error) { return nil, fs.ErrNotExist }},
+	} {
+		if _, err := Load(s); err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
+}
+
+func TestTheStandardVariableNamesTheEndpointOfTraces(t *testing.T) {
+	standard := "OTEL_EXPORTER_OTLP_ENDPOINT=http://collector:4317"
+	l := load(t, Sources{Environ: []string{standard}})
+	if l.OTLPEndpoint != "http://collector:4317" || l.Origin("otlp-endpoint") != "env OTEL_EXPORTER_OTLP_ENDPOINT" {
+		t.Errorf("got %q from %q", l.OTLPEndpoint, l.Origin("otlp-endpoint"))
+	}
+	if l = load(t, Sources{Environ: []string{standard, "STRATA_OTLP_ENDPOINT=http://mine:1"}}); l.OTLPEndpoint != "http://mine:1" {
+		t.Errorf("the program's own setting does not win: %q", l.OTLPEndpoint)
+	}
+}
+
+func TestTheBatchingProfileStartsFromTheDefaultOne(t *testing.T) {
+	l := load(t, Sources{File: "s.yaml", ReadFile: fileOf("profiles: {batch: {extraction: {messages: 40}}, default: {recent-n: 4, facts: {half-life: 7d}}}\n")})
+	b := l.Profiles[BatchProfile]
+	if b.Extraction.AtReply || b.Extraction.Messages != 40 || b.Summaries.TriggerMessages != 75 || b.RecentN != 4 || b.Facts.HalfLife != 7*day {
+		t.Errorf("batch is %+v", b)
+	}
+	for _, v := range l.Values() {
+		if v.Key == "profiles.batch.facts.half-life" && v.Value != "7d" {
+			t.Errorf("printed as %+v", v)
+		}
 	}
 }
 

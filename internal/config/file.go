@@ -68,7 +68,8 @@ func (l *loader) decodeStruct(n ast.Node, v reflect.Value, path string) {
 	}
 }
 
-// decodeMap decodes named structs. The profile named default comes first, since the other profiles start from it.
+// decodeMap decodes named structs. The profile named default comes first, since the other profiles start from it; batch
+// starts from it with the changes of batching.
 func (l *loader) decodeMap(n ast.Node, v reflect.Value, path string) {
 	pairs := l.pairs(n, path)
 	slices.SortStableFunc(pairs, func(a, b *ast.MappingValueNode) int { return isBuiltin(b) - isBuiltin(a) })
@@ -76,13 +77,25 @@ func (l *loader) decodeMap(n ast.Node, v reflect.Value, path string) {
 		name := kv.Key.GetToken().Value
 		one := reflect.New(v.Type().Elem()).Elem()
 		setDefaults(one.Addr().Interface())
-		if all, ok := v.Interface().(Profiles); ok {
-			one.Set(reflect.ValueOf(all[BuiltinProfile]))
+		all, profiles := v.Interface().(Profiles)
+		if profiles {
+			one.Set(reflect.ValueOf(all.base(name)))
 		}
 		l.origins[join(path, name)] = l.at(kv.Key)
 		l.decode(kv.Value, one, join(path, name), "")
 		v.SetMapIndex(reflect.ValueOf(name), one)
+		if profiles && name == BuiltinProfile {
+			all[BatchProfile] = batching(all[BuiltinProfile])
+		}
 	}
+}
+
+// base is the profile that one of that name starts from.
+func (all Profiles) base(name string) Profile {
+	if name == BatchProfile {
+		return all[BatchProfile]
+	}
+	return all[BuiltinProfile]
 }
 
 func isBuiltin(kv *ast.MappingValueNode) int {

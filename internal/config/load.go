@@ -54,6 +54,9 @@ func Load(s Sources) (Loaded, error) {
 	l.readFile(s.ReadFile)
 	l.readEnv(s.OtherEnv)
 	l.readFlags(s.Flags, s.FlagSet)
+	l.readStandardEnv()
+	l.readKey(s.ReadFile, keySetting{"chat-api-key", &l.ChatAPIKey, l.ChatAPIKeyFile})
+	l.readKey(s.ReadFile, keySetting{"embedding-api-key", &l.EmbeddingAPIKey, l.EmbeddingAPIKeyFile})
 	l.check()
 	return l.Loaded, errors.Join(l.faults...)
 }
@@ -130,6 +133,47 @@ func (l *loader) readFlags(flags Config, set map[string]bool) {
 		v, _ := l.field(s)
 		v.Set(reflect.ValueOf(flags).Field(s.index))
 		l.origins[s.Name] = "flag --" + s.Name
+	}
+}
+
+// standardEndpoint is OpenTelemetry's own variable for where traces go.
+const standardEndpoint = "OTEL_EXPORTER_OTLP_ENDPOINT"
+
+// readStandardEnv takes the endpoint of traces from OpenTelemetry's own variable where no setting names one.
+func (l *loader) readStandardEnv() {
+	if _, told := l.origins["otlp-endpoint"]; told || l.env[standardEndpoint] == "" {
+		return
+	}
+	l.OTLPEndpoint = l.env[standardEndpoint]
+	l.origins["otlp-endpoint"] = "env " + standardEndpoint
+}
+
+// keySetting is a key with the file that may hold it instead.
+type keySetting struct {
+	name string
+	key  *Secret
+	file string
+}
+
+// readKey takes over a key from its file.
+func (l *loader) readKey(read func(string) ([]byte, error), s keySetting) {
+	if s.file == "" {
+		return
+	}
+	origin := l.Origin(s.name + "-file")
+	if *s.key != "" {
+		l.fault(s.name+"-file", origin, "%s is set too (%s): keep one of them", s.name, l.Origin(s.name))
+		return
+	}
+	data, err := read(s.file)
+	if err != nil {
+		l.fault(s.name+"-file", origin, "the file cannot be read: %v", err)
+		return
+	}
+	*s.key = Secret(strings.TrimSpace(string(data)))
+	l.origins[s.name] = s.file
+	if *s.key == "" {
+		l.fault(s.name+"-file", origin, "%s holds no key", s.file)
 	}
 }
 

@@ -3,6 +3,7 @@ package config
 import (
 	"encoding"
 	"fmt"
+	"math"
 	"reflect"
 	"slices"
 	"strconv"
@@ -76,12 +77,30 @@ func setText(v reflect.Value, text string, tag reflect.StructTag) error {
 }
 
 func setDuration(v reflect.Value, text string) error {
-	d, err := time.ParseDuration(text)
+	d, err := parseDuration(text)
 	if err != nil {
-		return fmt.Errorf("%q is not a duration: write a number with ms, s or m, such as 10s", text)
+		return fmt.Errorf("%q is not a duration: write a number with ms, s, m, h or d, such as 10s", text)
 	}
 	v.SetInt(int64(d))
 	return nil
+}
+
+const day = 24 * time.Hour
+
+// parseDuration reads what time.ParseDuration does, and days, such as 90d.
+func parseDuration(text string) (time.Duration, error) {
+	days, ok := strings.CutSuffix(text, "d")
+	if !ok {
+		return time.ParseDuration(text)
+	}
+	n, err := strconv.ParseInt(days, 10, 32)
+	if err != nil {
+		return 0, err
+	}
+	if most := int64(math.MaxInt64 / day); n > most || n < -most {
+		return 0, strconv.ErrRange
+	}
+	return time.Duration(n) * day, nil
 }
 
 func setScalar(v reflect.Value, text string) error {

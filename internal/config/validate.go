@@ -31,10 +31,16 @@ func (c Config) faults() []*Fault {
 	if c.Data == "" {
 		fs.add("data", "it is empty: name the SQLite file, such as strata.db")
 	}
-	c.checkListen(&fs)
+	c.checkListen(&fs, "listen", c.Listen)
+	if c.MetricsListen != "" {
+		c.checkListen(&fs, "metrics-listen", c.MetricsListen)
+	}
+	c.checkProviders(&fs)
 	within(&fs, "request-timeout", c.RequestTimeout, 100*time.Millisecond, 10*time.Minute)
 	within(&fs, "drain-timeout", c.DrainTimeout, 0, 10*time.Minute)
 	within(&fs, "recall-cache", c.RecallCache, 1<<20, 64<<30)
+	within(&fs, "fact-cache", c.FactCache, 1<<20, 64<<30)
+	within(&fs, "workers", c.Workers, 1, 256)
 	if _, ok := c.Profiles[c.DefaultProfile]; !ok {
 		fs.add("default-profile", "there is no profile %q%s", c.DefaultProfile, didYouMean(c.DefaultProfile, slices.Collect(maps.Keys(c.Profiles))))
 	}
@@ -54,20 +60,31 @@ func (p Profile) check(fs *faults, prefix string) {
 	within(fs, prefix+"min-score", p.MinScore, 0, 1)
 	within(fs, prefix+"recall-share", p.RecallShare, 0, 1)
 	within(fs, prefix+"user-prior", p.UserPrior, 0, 10)
+	p.Facts.check(fs, prefix+"facts.")
+	p.Summaries.check(fs, prefix+"summaries.")
+	p.Extraction.check(fs, prefix+"extraction.")
 }
 
-func (c Config) checkListen(fs *faults) {
-	host, port, err := net.SplitHostPort(c.Listen)
+// exposed says, by setting, what an open door gives away.
+func exposed(key string) string {
+	if key == "listen" {
+		return "everybody who reaches it reads and writes everything"
+	}
+	return "everybody who reaches it sees how much is stored and which models are used"
+}
+
+func (c Config) checkListen(fs *faults, key, address string) {
+	host, port, err := net.SplitHostPort(address)
 	if err != nil {
-		fs.add("listen", "%q is not an address: write host:port, such as 127.0.0.1:8081", c.Listen)
+		fs.add(key, "%q is not an address: write host:port, such as 127.0.0.1:8081", address)
 		return
 	}
 	if n, err := strconv.Atoi(port); err != nil || n < 0 || n > math.MaxUint16 {
-		fs.add("listen", "the port %q is not a number from 0 to 65535", port)
+		fs.add(key, "the port %q is not a number from 0 to 65535", port)
 	}
 	if !loopback(host) && !c.Insecure {
-		fs.add("listen", "%q can be reached from other machines, and without authentication everybody who reaches it reads and writes everything: "+
-			"listen on 127.0.0.1:%s, or set insecure to accept that", c.Listen, port)
+		fs.add(key, "%q can be reached from other machines, and without authentication %s: "+
+			"listen on 127.0.0.1:%s, or set insecure to accept that", address, exposed(key), port)
 	}
 }
 

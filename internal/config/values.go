@@ -37,11 +37,17 @@ func (l Loaded) values(v reflect.Value, key string) []Value {
 	return all
 }
 
-// valueText writes a value as a person would in the file: a minute is 1m, not 1m0s.
+// valueText writes a value as a person would in the file: a minute is 1m, not 1m0s, and ninety days are 90d.
 func valueText(v any) string {
 	s := fmt.Sprint(v)
-	if _, ok := v.(time.Duration); ok && strings.HasSuffix(s, "m0s") {
-		s = strings.TrimSuffix(strings.TrimSuffix(s, "0s"), "0m")
+	d, ok := v.(time.Duration)
+	switch {
+	case !ok:
+		return s
+	case d != 0 && d%day == 0:
+		return fmt.Sprintf("%dd", d/day)
+	case strings.HasSuffix(s, "m0s"):
+		return strings.TrimSuffix(strings.TrimSuffix(s, "0s"), "0m")
 	}
 	return s
 }
