@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/stratamem/strata/internal/config"
+	"github.com/stratamem/strata/internal/extract"
 	"github.com/stratamem/strata/internal/jobs"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/policy"
@@ -20,6 +21,7 @@ import (
 	"github.com/stratamem/strata/internal/service"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/store/sqlitestore"
+	"github.com/stratamem/strata/internal/summary"
 	"github.com/stratamem/strata/internal/text"
 )
 
@@ -111,9 +113,43 @@ func policies(cfg config.Config) policy.Policies {
 			BudgetTokens: p.BudgetTokens, RecentN: p.RecentN, TopK: p.TopK, MinScore: p.MinScore,
 			RecallShare: p.RecallShare, UserPrior: p.UserPrior, State: p.Sections.State, Recalled: p.Sections.Recalled,
 			Recent: p.Sections.Recent, MemoryRole: policy.MemoryRole(p.MemoryRole), Counter: counter,
+			Facts: factPolicy(p.Facts), Summaries: summaryPolicy(p.Summaries),
+			Work: policy.Work{Summary: summaryTriggers(p.Summaries), Extract: extractionTriggers(p.Extraction)},
 		}
 	}
 	return out
+}
+
+func factPolicy(f config.Facts) policy.Facts {
+	return policy.Facts{
+		LongTerm: f.LongTerm, OfSession: f.OfSession, Max: f.Max, MinScore: f.MinScore, Share: f.Share,
+		Relevance: f.Relevance, Significance: f.Significance, Recency: f.Recency, HalfLife: f.HalfLife,
+	}
+}
+
+func summaryPolicy(s config.Summaries) policy.Summaries {
+	return policy.Summaries{
+		Running: s.Running, Previous: s.Previous, Periods: s.Periods, Share: s.Share,
+		MaxSessions: s.MaxSessions, MaxAge: s.MaxAge, Weeks: s.Weeks, Months: s.Months,
+	}
+}
+
+func summaryTriggers(s config.Summaries) summary.Policy {
+	return summary.Policy{
+		Form: summary.Form(s.Form), TriggerMessages: s.TriggerMessages, TriggerTokens: s.TriggerTokens,
+		TriggerFraction: s.TriggerFraction, Window: s.Window, Idle: s.Idle, KeepMessages: s.KeepMessages,
+		KeepTokens: s.KeepTokens, KeepFraction: s.KeepFraction, Merge: s.Merge, MaxTokens: s.MaxTokens, ChunkTokens: s.ChunkTokens,
+	}
+}
+
+func extractionTriggers(e config.Extraction) extract.Triggers {
+	learn := []memory.Role{memory.RoleUser}
+	if e.Learn == "user+assistant" {
+		learn = append(learn, memory.RoleAssistant)
+	}
+	return extract.Triggers{
+		AtReply: e.AtReply, Messages: e.Messages, Idle: e.Idle, MaxMessages: e.MaxMessages, MaxTokens: e.MaxTokens, Learn: learn,
+	}
 }
 
 // Addr answers the address the server listens on.
