@@ -1,0 +1,129 @@
+package summary
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/stratamem/strata/internal/memory"
+)
+
+// PlanMerge answers the k oldest neighbours of one level that no node above them holds, oldest first; nil when no k
+// stand together. Lower levels come first, so that a backlog of leaves grows a tree level by level. Cumulative nodes
+// are never merged. k below 2 merges nothing.
+func PlanMerge(nodes []memory.SummaryNode, k int) []memory.SummaryNode {
+	if k < 2 {
+		return nil
+	}
+	free := orphans(nodes)
+	run := 0
+	for i, n := range free {
+		if i == 0 || n.Level != free[i-1].Level || n.Range.From != free[i-1].Range.To+1 {
+			run = i
+		}
+		if i+1-run == k {
+			return slices.Clone(free[run : i+1])
+		}
+	}
+	return nil
+}
+
+// orphans are the nodes that can be merged, by level and place: for each place the latest generation, unless a node of
+// a higher level covers it.
+func orphans(nodes []memory.SummaryNode) []memory.SummaryNode {
+	live := liveNodes(nodes)
+	return slices.DeleteFunc(slices.Clone(live), func(n memory.SummaryNode) bool {
+		return n.Cumulative || slices.ContainsFunc(live, func(above memory.SummaryNode) bool {
+			return !above.Cumulative && above.Level > n.Level && above.Range.From <= n.Range.From && n.Range.To <= above.Range.To
+		})
+	})
+}
+
+// liveNodes are a session's nodes without those that a later generation replaced, by level, place and form.
+func liveNodes(nodes []memory.SummaryNode) []memory.SummaryNode {
+	sorted := slices.DeleteFunc(slices.Clone(nodes), func(n memory.SummaryNode) bool {
+		return n.Kind != memory.SummarySession || n.Range.From < 1 || n.Range.To < n.Range.From
+	})
+	slices.SortFunc(sorted, func(a, b memory.SummaryNode) int {
+		return cmp.Or(
+			cmp.Compare(a.Level, b.Level), cmp.Compare(a.Range.From, b.Range.From), cmp.Compare(a.Range.To, b.Range.To),
+			compareBool(a.Cumulative, b.Cumulative), cmp.Compare(b.Generation, a.Generation), cmp.Compare(a.ID, b.ID))
+	})
+	return slices.CompactFunc(sorted, func(a, b memory.SummaryNode) bool {
+		return a.Level == b.Level && a.Range == b.Range && a.Cumulative == b.Cumulative
+	})
+}
+
+func compareBool(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case b:
+		return -1
+	}
+	return 1
+}
+
+// Boundary is the last message that summaries may stand for when the latest keep of head messages stay raw: the
+// largest end of a node, at most head−keep, up to which nodes cover every message from the first on; 0 for none.
+func Boundary(nodes []memory.SummaryNode, head int64, keep int) int64 {
+	limit := head - int64(max(0, keep))
+	var best int64
+	for end := range tilings(nodes, limit) {
+		best = max(best, end)
+	}
+	return best
+}
+
+// Frontier is the fewest nodes that stand for the messages from 1 to through, each for its own, oldest first: the
+// highest ones of a tree, the one cumulative node of a chain. It is nil when nodes leave a hole or none ends there;
+// Boundary answers an end that has one.
+func Frontier(nodes []memory.SummaryNode, through int64) []memory.SummaryNode {
+	tiles := tilings(nodes, through)
+	var out []memory.SummaryNode
+	for end := through; end > 0; {
+		t, ok := tiles[end]
+		if !ok {
+			return nil
+		}
+		out = append(out, t.last)
+		end = t.before
+	}
+	slices.Reverse(out)
+	return out
+}
+
+// tiling is the best way to cover the messages from 1 on to some end.
+type tiling struct {
+	nodes  int                // how many it takes
+	last   memory.SummaryNode // the one that reaches the end
+	before int64              // where the others end
+}
+
+// tilings answers the fewest nodes for each end, at most limit, that nodes reach from message 1 without a hole. Of
+// equally few, the one whose last node stands for more and is of a higher level counts.
+func tilings(nodes []memory.SummaryNode, limit int64) map[int64]tiling {
+	live := liveNodes(nodes)
+	slices.SortStableFunc(live, func(a, b memory.SummaryNode) int {
+		return cmp.Or(cmp.Compare(a.Range.To, b.Range.To), cmp.Compare(startOf(a), startOf(b)), cmp.Compare(b.Level, a.Level))
+	})
+	best := map[int64]tiling{}
+	for _, n := range live {
+		before := startOf(n) - 1
+		reached, ok := best[before]
+		if n.Range.To > limit || (!ok && before > 0) {
+			continue
+		}
+		if old, ok := best[n.Range.To]; !ok || reached.nodes+1 < old.nodes {
+			best[n.Range.To] = tiling{nodes: reached.nodes + 1, last: n, before: before}
+		}
+	}
+	return best
+}
+
+// startOf is the first message that a node's text stands for.
+func startOf(n memory.SummaryNode) int64 {
+	if n.Cumulative {
+		return 1
+	}
+	return n.Range.From
+}
