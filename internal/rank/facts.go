@@ -1,0 +1,442 @@
+package rank
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/text"
+)
+
+// FactIndex holds one user's facts to be ranked by words and by meaning. Reads may run side by side, a change must run
+// alone.
+type FactIndex struct {
+	facts    []memory.Fact // by number; what a number stood for may be dead
+	live     []bool
+	lengths  []int32
+	words    [][]string // the distinct terms of each, to be taken out again
+	numbers  map[string]int32
+	postings map[string][]int32
+	df       map[string]int32 // of live facts only
+	learnt   map[memory.SessionKey][]int32
+	size     int       // live facts
+	length   int64     // of all live facts
+	dim      int       // of the vectors; 0 without any
+	matrix   []float32 // one row per number
+	placed   []bool    // whether the row is set
+	bytes    int64
+	scratch  sync.Pool // of *factScratch
+}
+
+// NewFactIndex makes an empty index.
+func NewFactIndex() *FactIndex {
+	return &FactIndex{
+		scratch: sync.Pool{New: func() any { return &factScratch{} }},
+		numbers: map[string]int32{}, postings: map[string][]int32{}, df: map[string]int32{},
+		learnt: map[memory.SessionKey][]int32{},
+	}
+}
+
+// Len is how many facts the index holds, superseded ones included.
+func (x *FactIndex) Len() int { return x.size }
+
+// Bytes is about how much memory the index takes.
+func (x *FactIndex) Bytes() int64 { return x.bytes + int64(len(x.matrix))*4 }
+
+// All answers every fact, superseded ones included, by id.
+func (x *FactIndex) All() []memory.Fact {
+	out := make([]memory.Fact, 0, x.size)
+	for n, f := range x.facts {
+		if x.live[n] {
+			out = append(out, f)
+		}
+	}
+	slices.SortFunc(out, func(a, b memory.Fact) int { return cmp.Compare(a.ID, b.ID) })
+	return out
+}
+
+// Put adds a fact, or replaces what the index has of it. A fact whose words changed loses its vector.
+func (x *FactIndex) Put(f memory.Fact) {
+	if n, ok := x.numbers[f.ID]; ok {
+		if x.facts[n].Text == f.Text && x.facts[n].Subject == f.Subject && learntIn(x.facts[n]) == learntIn(f) {
+			x.facts[n] = f
+			return
+		}
+		x.remove(n)
+	}
+	x.insert(f)
+}
+
+// Forget takes a fact out.
+func (x *FactIndex) Forget(id string) {
+	if n, ok := x.numbers[id]; ok {
+		x.remove(n)
+		delete(x.numbers, id)
+	}
+}
+
+func (x *FactIndex) insert(f memory.Fact) {
+	n := int32(len(x.facts))
+	terms := text.Terms(f.Subject + " " + f.Text)
+	x.facts, x.live, x.placed = append(x.facts, f), append(x.live, true), append(x.placed, false)
+	x.lengths = append(x.lengths, int32(len(terms)))
+	x.matrix = append(x.matrix, make([]float32, x.dim)...)
+	slices.Sort(terms)
+	words := slices.Clone(slices.Compact(terms))
+	x.words = append(x.words, words)
+	for _, t := range words {
+		x.postings[t] = append(x.postings[t], n)
+		x.df[t]++
+		x.bytes += int64(len(t)) + 24
+	}
+	s := learntIn(f)
+	x.learnt[s] = append(x.learnt[s], n)
+	x.numbers[f.ID] = n
+	x.size++
+	x.length += int64(x.lengths[n])
+	x.bytes += factBytes(f)
+}
+
+// factBytes is about what a fact's record takes beside its terms.
+func factBytes(f memory.Fact) int64 {
+	n := int64(400 + len(f.Text) + len(f.ID))
+	for _, e := range f.Evidence {
+		n += int64(120 + len(e.Quote) + len(e.SessionID) + len(e.MessageID))
+	}
+	return n
+}
+
+// remove leaves the number as a dead one: postings name it no more.
+func (x *FactIndex) remove(n int32) {
+	for _, t := range x.words[n] {
+		x.postings[t] = slices.DeleteFunc(x.postings[t], func(m int32) bool { return m == n })
+		if x.df[t]--; x.df[t] == 0 {
+			delete(x.df, t)
+			delete(x.postings, t)
+		}
+	}
+	s := learntIn(x.facts[n])
+	x.learnt[s] = slices.DeleteFunc(x.learnt[s], func(m int32) bool { return m == n })
+	x.length -= int64(x.lengths[n])
+	x.size--
+	x.live[n], x.placed[n], x.words[n], x.facts[n] = false, false, nil, memory.Fact{}
+}
+
+// learntIn is the session a fact was first said in; "" for what a person wrote.
+func learntIn(f memory.Fact) memory.SessionKey {
+	if len(f.Evidence) == 0 {
+		return ""
+	}
+	return f.Evidence[0].Session
+}
+
+// SetVector gives a fact its vector, of length 1; a fact that the index does not have is passed over. A vector of
+// another dimension than the ones before drops those: they are of another model.
+func (x *FactIndex) SetVector(id string, v []float32) {
+	n, ok := x.numbers[id]
+	if !ok {
+		return
+	}
+	if len(v) != x.dim {
+		x.dropVectors(len(v))
+	}
+	copy(x.matrix[int(n)*x.dim:], v)
+	x.placed[n] = true
+}
+
+// DropVectors takes all vectors out: they are of another model.
+func (x *FactIndex) DropVectors() { x.dropVectors(0) }
+
+func (x *FactIndex) dropVectors(dim int) {
+	x.dim = dim
+	x.matrix = make([]float32, len(x.facts)*dim)
+	clear(x.placed)
+}
+
+// LearntIn answers the current facts that were first said in the session, the latest first, equal times by id.
+func (x *FactIndex) LearntIn(session memory.SessionKey) []memory.Fact {
+	var out []memory.Fact
+	for _, n := range x.learnt[session] {
+		if x.facts[n].IsCurrent() {
+			out = append(out, x.facts[n])
+		}
+	}
+	slices.SortFunc(out, func(a, b memory.Fact) int {
+		return cmp.Or(b.ValidFrom.Compare(a.ValidFrom), cmp.Compare(a.ID, b.ID))
+	})
+	return out
+}
+
+// FactQuery asks for the current facts that matter most.
+type FactQuery struct {
+	Terms      []string          // of text.Terms
+	Vector     []float32         // of the query, of length 1; nil without a semantic embedder
+	Exclude    memory.SessionKey // facts first said in this session are left out; "" for none
+	Categories []memory.Category // only these; nil for all
+	AsOf       time.Time         // recency counts from it
+	Formula    FactFormula
+	MinScore   float64
+	Limit      int // the most hits; 0 for all
+}
+
+// FactFormula weighs what a score is made of: relevance^a · significance^b · recency^c. With all exponents 1 it is the
+// product of the Generative Agents paper (arXiv 2304.03442); recency and importance as strong as that halve recall, so
+// b and c start small.
+type FactFormula struct {
+	Relevance, Significance, Recency float64 // the exponents
+	HalfLife                         time.Duration
+}
+
+// FactHit is a fact with what its score is made of.
+type FactHit struct {
+	Fact         memory.Fact
+	Score        float64 // 0 to 1
+	Relevance    float64 // 0 to 1: the cosine with the query; without its vector the share of the query's idf that matches
+	Significance float64 // a tenth of the fact's
+	Recency      float64 // 1 at ValidFrom, half of it after each half-life; 1 when pinned
+	Arms         []FactArm
+}
+
+// FactArm is one arm's opinion of a fact.
+type FactArm struct {
+	Name  string // lexical or dense
+	Rank  int    // from 1
+	Score float64
+}
+
+// The arms that find facts.
+const (
+	ArmLexical = "lexical"
+	ArmDense   = "dense"
+)
+
+// factCandidates is how many facts each arm hands to the score.
+const factCandidates = 200
+
+// Search answers the current facts with the highest scores. Each arm selects its best; what nothing selects has no
+// relevance and, where MinScore allows it, follows by significance and recency, so that little known is shown at all.
+func (x *FactIndex) Search(q FactQuery) []FactHit {
+	s := x.scratch.Get().(*factScratch)
+	s.grow(len(x.facts))
+	found := map[int32]*FactHit{}
+	x.addLexical(q, s, found)
+	dense := len(q.Vector) > 0 && len(q.Vector) == x.dim
+	if dense {
+		x.addDense(q, s, found)
+	}
+	if q.MinScore <= 0 {
+		x.addRest(q, found)
+	}
+	hits := make([]FactHit, 0, len(found))
+	for n, h := range found {
+		h.Relevance = x.relevance(n, s, dense)
+		if x.score(q, h); h.Score >= q.MinScore {
+			hits = append(hits, *h)
+		}
+	}
+	s.clear()
+	x.scratch.Put(s)
+	slices.SortFunc(hits, compareFacts)
+	if q.Limit > 0 && len(hits) > q.Limit {
+		hits = hits[:q.Limit]
+	}
+	return hits
+}
+
+func compareFacts(a, b FactHit) int {
+	return cmp.Or(
+		cmp.Compare(b.Score, a.Score), cmp.Compare(b.Significance*b.Recency, a.Significance*a.Recency),
+		b.Fact.ValidFrom.Compare(a.Fact.ValidFrom), cmp.Compare(a.Fact.ID, b.Fact.ID),
+	)
+}
+
+// admits reports whether a fact may be a hit.
+func (x *FactIndex) admits(q FactQuery, n int32) bool {
+	f := &x.facts[n]
+	return x.live[n] && f.IsCurrent() && (q.Exclude == "" || learntIn(*f) != q.Exclude) &&
+		(len(q.Categories) == 0 || slices.Contains(q.Categories, f.Category))
+}
+
+// factScratch is what one search works in, by fact number. Between searches the numbers in touched are zero again.
+type factScratch struct {
+	scores, shares []float64
+	touched        []int32
+	cosines        []float32
+}
+
+func (s *factScratch) grow(facts int) {
+	if len(s.scores) < facts {
+		s.scores, s.shares, s.cosines = make([]float64, facts*9/8), make([]float64, facts*9/8), make([]float32, facts*9/8)
+	}
+}
+
+func (s *factScratch) clear() {
+	for _, n := range s.touched {
+		s.scores[n], s.shares[n] = 0, 0
+	}
+	s.touched = s.touched[:0]
+}
+
+// scoredFact is what an arm thinks of a fact.
+type scoredFact struct {
+	n     int32
+	score float64
+}
+
+// arm keeps the best facts of one arm: a heap with the worst on top.
+type arm struct {
+	x    *FactIndex
+	best []scoredFact
+}
+
+// worse orders by score, equal ones by id.
+func (a *arm) worse(p, q scoredFact) bool {
+	if p.score != q.score {
+		return p.score < q.score
+	}
+	return a.x.facts[p.n].ID > a.x.facts[q.n].ID
+}
+
+// hopeless reports whether a score cannot be among the best any more.
+func (a *arm) hopeless(score float64) bool {
+	return len(a.best) == factCandidates && score < a.best[0].score
+}
+
+func (a *arm) offer(s scoredFact) {
+	if len(a.best) < factCandidates {
+		a.best = append(a.best, s)
+		if len(a.best) == factCandidates {
+			slices.SortFunc(a.best, a.compare) // a sorted list is a heap
+			slices.Reverse(a.best)
+		}
+		return
+	}
+	if a.worse(a.best[0], s) {
+		a.best[0] = s
+		a.sink()
+	}
+}
+
+// sink moves the top down to where it belongs.
+func (a *arm) sink() {
+	for i := 0; ; {
+		least := i
+		for _, c := range []int{2*i + 1, 2*i + 2} {
+			if c < len(a.best) && a.worse(a.best[c], a.best[least]) {
+				least = c
+			}
+		}
+		if least == i {
+			return
+		}
+		a.best[i], a.best[least] = a.best[least], a.best[i]
+		i = least
+	}
+}
+
+// compare orders the best first.
+func (a *arm) compare(p, q scoredFact) int {
+	switch {
+	case a.worse(q, p):
+		return -1
+	case a.worse(p, q):
+		return 1
+	}
+	return 0
+}
+
+// addTo takes the arm's best as candidates.
+func (a *arm) addTo(found map[int32]*FactHit, name string) {
+	slices.SortFunc(a.best, a.compare)
+	for i, s := range a.best {
+		h := found[s.n]
+		if h == nil {
+			h = &FactHit{Fact: a.x.facts[s.n]}
+			found[s.n] = h
+		}
+		h.Arms = append(h.Arms, FactArm{Name: name, Rank: i + 1, Score: s.score})
+	}
+}
+
+// addLexical ranks by BM25 over the words (k1 1.2, b .5, each word once), and notes the share of the query's idf that
+// each fact matches.
+func (x *FactIndex) addLexical(q FactQuery, s *factScratch, found map[int32]*FactHit) {
+	terms, total := slices.Clone(q.Terms), 0.0
+	slices.Sort(terms)
+	mean := max(float64(x.length)/float64(max(x.size, 1)), 1)
+	for _, t := range slices.Compact(terms) {
+		df := float64(x.df[t])
+		idf := math.Log(1 + (float64(x.size)-df+.5)/(df+.5))
+		total += idf
+		for _, n := range x.postings[t] {
+			if s.shares[n] == 0 {
+				s.touched = append(s.touched, n)
+			}
+			s.shares[n] += idf
+			s.scores[n] += idf * 2.2 / (1 + 1.2*(.5+.5*float64(x.lengths[n])/mean))
+		}
+	}
+	a := arm{x: x}
+	for _, n := range s.touched {
+		s.shares[n] /= total
+		if !a.hopeless(s.scores[n]) && x.admits(q, n) {
+			a.offer(scoredFact{n, s.scores[n]})
+		}
+	}
+	a.addTo(found, ArmLexical)
+}
+
+// addDense ranks by the cosine with the query's vector.
+func (x *FactIndex) addDense(q FactQuery, s *factScratch, found map[int32]*FactHit) {
+	a := arm{x: x}
+	for n := range x.facts {
+		s.cosines[n] = 0
+		if !x.placed[n] {
+			continue
+		}
+		c := Dot(q.Vector, x.matrix[n*x.dim:(n+1)*x.dim])
+		s.cosines[n] = c
+		if c > 0 && !a.hopeless(float64(c)) && x.admits(q, int32(n)) {
+			a.offer(scoredFact{int32(n), float64(c)})
+		}
+	}
+	a.addTo(found, ArmDense)
+}
+
+// relevance is the cosine of a fact that has a vector, where the query has one; else the share of the words.
+func (x *FactIndex) relevance(n int32, s *factScratch, dense bool) float64 {
+	if dense && x.placed[n] {
+		return min(max(float64(s.cosines[n]), 0), 1)
+	}
+	return s.shares[n]
+}
+
+// addRest adds the facts that no arm selected, where the arms found fewer than are asked for.
+func (x *FactIndex) addRest(q FactQuery, found map[int32]*FactHit) {
+	if q.Limit > 0 && len(found) >= q.Limit {
+		return
+	}
+	for n := range x.facts {
+		if found[int32(n)] == nil && x.admits(q, int32(n)) {
+			found[int32(n)] = &FactHit{Fact: x.facts[n]}
+		}
+	}
+}
+
+func (x *FactIndex) score(q FactQuery, h *FactHit) {
+	h.Significance = float64(h.Fact.Significance) / 10
+	h.Recency = recency(h.Fact, q.AsOf, q.Formula.HalfLife)
+	h.Score = math.Pow(h.Relevance, q.Formula.Relevance) * math.Pow(h.Significance, q.Formula.Significance) *
+		math.Pow(h.Recency, q.Formula.Recency)
+}
+
+func recency(f memory.Fact, asOf time.Time, halfLife time.Duration) float64 {
+	age := asOf.Sub(f.ValidFrom)
+	if f.Pinned || age <= 0 || halfLife <= 0 {
+		return 1
+	}
+	return math.Exp2(-float64(age) / float64(halfLife))
+}

@@ -1,0 +1,206 @@
+package rank_test
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/rank"
+	"github.com/stratamem/strata/internal/text"
+)
+
+var factDay = time.Date(2026, 5, 1, 0, 0, 0, 0, time.UTC)
+
+func fact(id, words string, significance int, session string, daysAgo int) memory.Fact {
+	f := memory.Fact{
+		ID: id, Text: words, Category: memory.CategoryPreference, Significance: significance,
+		ValidFrom: factDay.AddDate(0, 0, -daysAgo), Revision: 1,
+	}
+	if session != "" {
+		f.Evidence = []memory.Evidence{{Session: memory.SessionKey(session), SessionID: session, Seq: 1, MessageID: "m", Quote: words}}
+	}
+	return f
+}
+
+func factIndex(facts ...memory.Fact) *rank.FactIndex {
+	x := rank.NewFactIndex()
+	for _, f := range facts {
+		x.Put(f)
+	}
+	return x
+}
+
+func factIDs(hits []rank.FactHit) []string {
+	var out []string
+	for _, h := range hits {
+		out = append(out, h.Fact.ID)
+	}
+	return out
+}
+
+var plain = rank.FactFormula{Relevance: 1, Significance: 1, Recency: 1, HalfLife: 30 * 24 * time.Hour}
+
+func TestFacts(t *testing.T) {
+	tea := fact("tea", "Drinks green tea in the morning", 4, "s1", 0)
+	job := fact("job", "Works at a bakery", 8, "s1", 0)
+	cat := fact("cat", "Has a cat named Miso", 6, "s2", 30)
+
+	t.Run("the score is relevance times significance times recency", func(t *testing.T) {
+		hits := factIndex(tea, job, cat).Search(rank.FactQuery{Terms: text.Terms("a cat"), AsOf: factDay, Formula: plain, MinScore: .01})
+		if len(hits) != 1 || hits[0].Fact.ID != "cat" {
+			t.Fatalf("hits %v", factIDs(hits))
+		}
+		h := hits[0]
+		if h.Relevance != 1 || h.Significance != .6 || math.Abs(h.Recency-.5) > 1e-9 || math.Abs(h.Score-.3) > 1e-9 {
+			t.Errorf("got %+v", h)
+		}
+		if want := []rank.FactArm{{Name: rank.ArmLexical, Rank: 1, Score: h.Arms[0].Score}}; !cmp.Equal(h.Arms, want) {
+			t.Errorf("arms %v", h.Arms)
+		}
+	})
+	t.Run("a pinned fact does not age", func(t *testing.T) {
+		pinned := cat
+		pinned.Pinned = true
+		hits := factIndex(pinned).Search(rank.FactQuery{Terms: text.Terms("cat"), AsOf: factDay, Formula: plain})
+		if hits[0].Recency != 1 {
+			t.Errorf("recency %v", hits[0].Recency)
+		}
+	})
+	t.Run("without a threshold little known is shown at all, the significant first", func(t *testing.T) {
+		hits := factIndex(tea, job, cat).Search(rank.FactQuery{Terms: text.Terms("dinner"), AsOf: factDay, Formula: plain, Limit: 2})
+		if got := factIDs(hits); !slices.Equal(got, []string{"job", "tea"}) {
+			t.Errorf("got %v", got)
+		}
+	})
+	t.Run("a threshold leaves out what says nothing about the query", func(t *testing.T) {
+		if hits := factIndex(tea, job).Search(rank.FactQuery{Terms: text.Terms("dinner"), AsOf: factDay, Formula: plain, MinScore: .01}); len(hits) != 0 {
+			t.Errorf("got %v", factIDs(hits))
+		}
+	})
+	t.Run("meaning finds what no word does, and the cosine is the relevance", func(t *testing.T) {
+		x := factIndex(tea, job, cat)
+		x.SetVector("tea", []float32{1, 0})
+		x.SetVector("job", []float32{0, 1})
+		hits := x.Search(rank.FactQuery{Terms: text.Terms("beverage"), Vector: []float32{.8, .6}, AsOf: factDay, Formula: plain, MinScore: .01})
+		if got := factIDs(hits); !slices.Equal(got, []string{"job", "tea"}) {
+			t.Fatalf("got %v", got)
+		}
+		if math.Abs(hits[1].Relevance-.8) > 1e-6 || hits[1].Arms[0].Name != rank.ArmDense {
+			t.Errorf("got %+v", hits[1])
+		}
+	})
+	t.Run("superseded facts, other categories and the session's own facts are left out", func(t *testing.T) {
+		old := fact("old", "Has a dog named Miso", 9, "s3", 0)
+		old.ValidTo = factDay
+		goal := fact("goal", "Wants a second cat", 9, "s3", 0)
+		goal.Category = memory.CategoryGoal
+		hits := factIndex(old, goal, cat, tea).Search(rank.FactQuery{
+			Terms: text.Terms("miso cat tea"), Exclude: "s1", Categories: []memory.Category{memory.CategoryPreference}, AsOf: factDay, Formula: plain,
+		})
+		if got := factIDs(hits); !slices.Equal(got, []string{"cat"}) {
+			t.Errorf("got %v", got)
+		}
+	})
+	t.Run("a session's own facts come the latest first", func(t *testing.T) {
+		later := fact("later", "Sold the bakery", 3, "s1", -1)
+		got := factIndex(tea, later, cat).LearntIn("s1")
+		if len(got) != 2 || got[0].ID != "later" || got[1].ID != "tea" {
+			t.Errorf("got %v", got)
+		}
+	})
+	t.Run("a fact whose words changed is found by the new ones only and lost its vector", func(t *testing.T) {
+		x := factIndex(tea)
+		x.SetVector("tea", []float32{1, 0})
+		changed := tea
+		changed.Text = "Drinks coffee"
+		x.Put(changed)
+		if hits := x.Search(rank.FactQuery{Terms: text.Terms("green"), Vector: []float32{1, 0}, AsOf: factDay, Formula: plain, MinScore: .01}); len(hits) != 0 {
+			t.Errorf("got %v", factIDs(hits))
+		}
+		if hits := x.Search(rank.FactQuery{Terms: text.Terms("coffee"), AsOf: factDay, Formula: plain, MinScore: .01}); len(hits) != 1 {
+			t.Errorf("got %v", factIDs(hits))
+		}
+	})
+	t.Run("a forgotten fact is gone", func(t *testing.T) {
+		x := factIndex(tea, job)
+		x.Forget("tea")
+		if got := x.All(); len(got) != 1 || got[0].ID != "job" || x.Len() != 1 {
+			t.Errorf("got %v", got)
+		}
+	})
+}
+
+// Equal facts give equal hits, in whatever order they came.
+func TestFactsHaveNoHistory(t *testing.T) {
+	words := []string{"tea", "cat", "bakery", "morning", "Seoul", "guitar", "rain"}
+	rapid.Check(t, func(t *rapid.T) {
+		var facts []memory.Fact
+		for i := range rapid.IntRange(1, 30).Draw(t, "facts") {
+			said := rapid.SliceOfN(rapid.SampledFrom(words), 1, 5).Draw(t, "words")
+			facts = append(facts, fact(fmt.Sprintf("f%02d", i), fmt.Sprint(said), rapid.IntRange(1, 10).Draw(t, "significance"), "s", i%4))
+		}
+		q := rank.FactQuery{Terms: rapid.SliceOf(rapid.SampledFrom(words)).Draw(t, "query"), AsOf: factDay, Formula: plain, Limit: 10}
+		once := factIndex(facts...).Search(q)
+		again := rank.NewFactIndex()
+		for _, f := range rapid.Permutation(facts).Draw(t, "order") {
+			other := f
+			other.Text = "something else"
+			again.Put(other)
+			again.Put(f)
+		}
+		if diff := cmp.Diff(once, again.Search(q)); diff != "" {
+			t.Fatal(diff)
+		}
+	})
+}
+
+func TestDotIsTheInnerProduct(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(0, 70).Draw(t, "dimension")
+		a, b, want := make([]float32, n), make([]float32, n), 0.0
+		for i := range n {
+			a[i], b[i] = rapid.Float32Range(-1, 1).Draw(t, "a"), rapid.Float32Range(-1, 1).Draw(t, "b")
+			want += float64(a[i]) * float64(b[i])
+		}
+		if got := rank.Dot(a, b); math.Abs(float64(got)-want) > 1e-4 {
+			t.Fatalf("got %v, want %v", got, want)
+		}
+	})
+}
+
+// The bare scan is what the search of 10,000 facts is compared with.
+func BenchmarkFacts(b *testing.B) {
+	const n, dim = 10_000, 384
+	x := rank.NewFactIndex()
+	query := make([]float32, dim)
+	query[0] = 1
+	rows := make([]float32, n*dim)
+	for i := range n {
+		f := fact(fmt.Sprint(i), fmt.Sprintf("Fact number %d about topic %d and place %d", i, i%97, i%31), 1+i%10, fmt.Sprint(i%200), i%300)
+		x.Put(f)
+		v := rows[i*dim : (i+1)*dim]
+		v[i%dim], v[(i*7)%dim] = .6, .8
+		x.SetVector(f.ID, v)
+	}
+	q := rank.FactQuery{Terms: text.Terms("which topic 12 at place 7"), Vector: query, AsOf: factDay, Formula: plain, MinScore: .05, Limit: 20}
+	b.Run("search", func(b *testing.B) {
+		for b.Loop() {
+			x.Search(q)
+		}
+	})
+	b.Run("dot products alone", func(b *testing.B) {
+		var sum float32
+		for b.Loop() {
+			for i := range n {
+				sum += rank.Dot(query, rows[i*dim:(i+1)*dim])
+			}
+		}
+		_ = sum
+	})
+}
