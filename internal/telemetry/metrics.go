@@ -1,0 +1,68 @@
+package telemetry
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+)
+
+// metrics are the instruments of a Recorder. Their names carry their units.
+type metrics struct {
+	rpcSeconds       *prometheus.HistogramVec
+	modelCalls       *prometheus.CounterVec
+	modelTokens      *prometheus.CounterVec
+	modelSeconds     *prometheus.HistogramVec
+	embeddingCalls   *prometheus.CounterVec
+	embeddingTexts   *prometheus.CounterVec
+	embeddingTokens  *prometheus.CounterVec
+	embeddingSeconds *prometheus.HistogramVec
+	jobs             *prometheus.CounterVec
+	quarantined      *prometheus.CounterVec
+	refused          *prometheus.CounterVec
+	appended         prometheus.Counter
+	degraded         *prometheus.CounterVec
+}
+
+func newMetrics() metrics {
+	return metrics{
+		rpcSeconds:       histogram("strata_rpc_seconds", "Time of API calls, from the decoded request to the reply.", rpcBuckets(), "method", "code"),
+		modelCalls:       counters("strata_model_calls_total", "Calls of chat models, failed ones included.", "operation", "model", "outcome"),
+		modelTokens:      counters("strata_model_tokens_total", "Tokens that chat models read and wrote, in failed calls too.", "operation", "model", "direction"),
+		modelSeconds:     histogram("strata_model_call_seconds", "Time of calls of chat models.", modelBuckets(), "operation", "model"),
+		embeddingCalls:   counters("strata_embedding_calls_total", "Calls of embedders, failed ones included.", "model", "outcome"),
+		embeddingTexts:   counters("strata_embedding_texts_total", "Texts given to embedders.", "model"),
+		embeddingTokens:  counters("strata_embedding_tokens_total", "Tokens that embedders read.", "model"),
+		embeddingSeconds: histogram("strata_embedding_call_seconds", "Time of calls of embedders.", modelBuckets(), "model"),
+		jobs:             counters("strata_jobs_total", "What became of background work.", "kind", "outcome"),
+		quarantined:      counters("strata_quarantined_total", "Operations of extraction models that verification refused.", "reason"),
+		refused:          counters("strata_summary_refused_total", "Summaries that were refused.", "reason"),
+		appended:         prometheus.NewCounter(prometheus.CounterOpts{Name: "strata_summary_anchors_appended_total", Help: "Names, numbers, dates and decisions that summaries had lost and code appended."}),
+		degraded:         counters("strata_degraded_total", "Replies in which a tier could not do its part.", "tier"),
+	}
+}
+
+func (m metrics) register(r *prometheus.Registry) {
+	r.MustRegister(
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+		m.rpcSeconds, m.modelCalls, m.modelTokens, m.modelSeconds,
+		m.embeddingCalls, m.embeddingTexts, m.embeddingTokens, m.embeddingSeconds,
+		m.jobs, m.quarantined, m.refused, m.appended, m.degraded,
+	)
+}
+
+func counters(name, help string, labels ...string) *prometheus.CounterVec {
+	return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
+}
+
+func histogram(name, help string, buckets []float64, labels ...string) *prometheus.HistogramVec {
+	return prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets}, labels)
+}
+
+// rpcBuckets lie close where contexts and records are answered, in milliseconds.
+func rpcBuckets() []float64 {
+	return []float64{.0005, .001, .002, .003, .005, .007, .01, .015, .025, .05, .1, .25, .5, 1, 2.5, 5, 10}
+}
+
+// modelBuckets reach from what is built in to slow models.
+func modelBuckets() []float64 {
+	return []float64{.001, .005, .01, .025, .05, .1, .15, .25, .5, 1, 2.5, 5, 10, 30, 60, 120}
+}

@@ -1,0 +1,53 @@
+package telemetry
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+
+	dto "github.com/prometheus/client_model/go"
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
+)
+
+// Sample is one value of what /metrics shows.
+type Sample struct {
+	Name   string
+	Labels map[string]string
+	Value  float64 // of a counter or gauge; of a histogram the number of observations
+}
+
+// Read reads what /metrics shows, by name.
+func Read(r io.Reader) ([]Sample, error) {
+	parser := expfmt.NewTextParser(model.UTF8Validation)
+	families, err := parser.TextToMetricFamilies(r)
+	if err != nil {
+		return nil, fmt.Errorf("read metrics: %w", err)
+	}
+	var all []Sample
+	for _, name := range slices.Sorted(maps.Keys(families)) {
+		for _, m := range families[name].GetMetric() {
+			all = append(all, Sample{Name: name, Labels: labelsOf(m), Value: valueOf(m)})
+		}
+	}
+	return all, nil
+}
+
+func labelsOf(m *dto.Metric) map[string]string {
+	labels := map[string]string{}
+	for _, l := range m.GetLabel() {
+		labels[l.GetName()] = l.GetValue()
+	}
+	return labels
+}
+
+func valueOf(m *dto.Metric) float64 {
+	switch {
+	case m.GetCounter() != nil:
+		return m.GetCounter().GetValue()
+	case m.GetHistogram() != nil:
+		return float64(m.GetHistogram().GetSampleCount())
+	}
+	return m.GetGauge().GetValue()
+}

@@ -1,0 +1,145 @@
+// Package telemetry shows the program from outside: Prometheus metrics and OpenTelemetry traces. Neither ever holds a
+// user, a session or content: every label is one of a list that the code or the configuration knows.
+package telemetry
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"go.opentelemetry.io/otel/trace"
+	"go.opentelemetry.io/otel/trace/noop"
+
+	"github.com/stratamem/strata/internal/embed"
+	"github.com/stratamem/strata/internal/extract"
+	"github.com/stratamem/strata/internal/llm"
+	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/summary"
+)
+
+// Options are what a Recorder needs.
+type Options struct {
+	Models []string             // the configured models; what any other one does is counted as Other
+	Traces trace.TracerProvider // for spans of model calls; nil for none
+	Now    func() time.Time     // when a call ended, for spans
+}
+
+// Other is the label of what the configuration does not name.
+const Other = "other"
+
+// Recorder counts what happens. It is the Meter of packages server, service, jobs, llm and embed. It is safe for
+// concurrent use and never blocks on anything but memory.
+type Recorder struct {
+	registry *prometheus.Registry
+	models   []string
+	tracer   trace.Tracer
+	now      func() time.Time
+	metrics
+}
+
+// New makes a Recorder with a registry of its own.
+func New(o Options) *Recorder {
+	if o.Traces == nil {
+		o.Traces = noop.NewTracerProvider()
+	}
+	r := &Recorder{
+		registry: prometheus.NewRegistry(), models: slices.Clone(o.Models), now: o.Now,
+		tracer: o.Traces.Tracer("github.com/stratamem/strata"), metrics: newMetrics(),
+	}
+	r.register(r.registry)
+	return r
+}
+
+// Served counts a call of the API.
+func (r *Recorder) Served(method, code string, took time.Duration) {
+	r.rpcSeconds.WithLabelValues(method, code).Observe(took.Seconds())
+}
+
+// ModelCalled counts a call of a chat model, failed ones too, and makes a span of it.
+func (r *Recorder) ModelCalled(ctx context.Context, c llm.Call) {
+	model, operation, outcome := r.model(c.Model), string(c.Operation), oneOf(c.Outcome, chatOutcomes())
+	r.modelCalls.WithLabelValues(operation, model, outcome).Inc()
+	r.modelTokens.WithLabelValues(operation, model, "input").Add(float64(c.Usage.InputTokens))
+	r.modelTokens.WithLabelValues(operation, model, "output").Add(float64(c.Usage.OutputTokens))
+	r.modelSeconds.WithLabelValues(operation, model).Observe(c.Duration.Seconds())
+	r.span(ctx, span{
+		operation: genAIChat, purpose: operation, model: model, outcome: outcome, usage: c.Usage, took: c.Duration,
+	})
+}
+
+// Embedded counts a call of an embedder, failed ones too, and makes a span of it.
+func (r *Recorder) Embedded(ctx context.Context, c embed.Call) {
+	model, outcome := r.model(c.Model), oneOf(c.Outcome, embedOutcomes())
+	r.embeddingCalls.WithLabelValues(model, outcome).Inc()
+	r.embeddingTexts.WithLabelValues(model).Add(float64(c.Texts))
+	r.embeddingTokens.WithLabelValues(model).Add(float64(c.Usage.InputTokens))
+	r.embeddingSeconds.WithLabelValues(model).Observe(c.Duration.Seconds())
+	r.span(ctx, span{operation: genAIEmbeddings, model: model, outcome: outcome, usage: c.Usage, took: c.Duration})
+}
+
+// SlotDone counts what became of a job.
+func (r *Recorder) SlotDone(kind memory.SlotKind, outcome string) {
+	r.jobs.WithLabelValues(kind.String(), outcome).Inc()
+}
+
+// Quarantined counts an operation that verification refused.
+func (r *Recorder) Quarantined(reason extract.RejectReason) {
+	r.quarantined.WithLabelValues(string(reason)).Inc()
+}
+
+// Refused counts a summary that may not stand.
+func (r *Recorder) Refused(reason summary.RefusalReason) {
+	r.refused.WithLabelValues(string(reason)).Inc()
+}
+
+// Appended counts names, numbers, dates and decisions that a model lost and code appended.
+func (r *Recorder) Appended(anchors int) { r.appended.Add(float64(anchors)) }
+
+// Degraded counts a reply in which a tier could not do its part. The tier is a name of the code.
+func (r *Recorder) Degraded(tier string) { r.degraded.WithLabelValues(tier).Inc() }
+
+// model is the label of a model: the configured name, also where the endpoint calls it by a dated one, or Other.
+func (r *Recorder) model(name string) string {
+	if strings.HasPrefix(name, builtinPrefix) {
+		return oneOf(name, builtinModels())
+	}
+	best := Other
+	for _, known := range r.models {
+		rest, ok := strings.CutPrefix(name, known)
+		if ok && known != "" && (rest == "" || strings.ContainsRune("-:@", rune(rest[0]))) && (best == Other || len(known) > len(best)) {
+			best = known
+		}
+	}
+	return best
+}
+
+// builtinPrefix begins the names of what is built in.
+const builtinPrefix = "builtin:"
+
+func builtinModels() []string {
+	return []string{"builtin:extractive", "builtin:rules", "builtin:hash-256"}
+}
+
+func oneOf(value string, known []string) string {
+	if slices.Contains(known, value) {
+		return value
+	}
+	return Other
+}
+
+func failures() []string {
+	classes := []llm.Class{llm.ClassTransient, llm.ClassLimited, llm.ClassTooLong, llm.ClassPermanent, llm.ClassOpen}
+	names := make([]string, len(classes))
+	for i, c := range classes {
+		names[i] = string(c)
+	}
+	return names
+}
+
+func chatOutcomes() []string {
+	return append(failures(), string(llm.FinishStop), string(llm.FinishLength), string(llm.FinishRefused))
+}
+
+func embedOutcomes() []string { return append(failures(), "ok") }

@@ -1,0 +1,103 @@
+package telemetry
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/store"
+)
+
+// Work counts what waits in the store; store.Work has it.
+type Work interface {
+	WorkStats(ctx context.Context) (store.WorkStats, error)
+}
+
+// WorkOptions are what WatchWork needs.
+type WorkOptions struct {
+	Work Work
+	Now  func() time.Time
+	Log  *slog.Logger
+}
+
+// WatchWork adds what waits and what is parked, asked from the store whenever metrics are read. Where the store cannot
+// answer, those metrics are missing rather than zero.
+func (r *Recorder) WatchWork(o WorkOptions) {
+	gauge := func(name, help string, labels ...string) *prometheus.Desc {
+		return prometheus.NewDesc(name, help, labels, nil)
+	}
+	r.registry.MustRegister(&workCollector{
+		WorkOptions: o,
+		oldest:      gauge("strata_work_oldest_pending_seconds", "Age of the oldest job that is not done, 0 without one.", "kind"),
+		open:        gauge("strata_jobs_open", "Jobs that are not done.", "kind"),
+		parked:      gauge("strata_jobs_parked", "Jobs that failed too often or for good and wait for a person.", "kind"),
+		quarantined: gauge("strata_quarantined_stored", "Refused operations that are kept, by reason.", "reason"),
+		turns:       gauge("strata_turns_pending_seconds", "For how long the session that waits longest has been due to be looked at, 0 without one."),
+	})
+}
+
+// workCollector asks the store at every scrape.
+type workCollector struct {
+	WorkOptions
+	oldest, open, parked, quarantined, turns *prometheus.Desc
+}
+
+// Describe names the metrics.
+func (c *workCollector) Describe(to chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{c.oldest, c.open, c.parked, c.quarantined, c.turns} {
+		to <- d
+	}
+}
+
+// collectTimeout bounds what a scrape may take of the store.
+const collectTimeout = 5 * time.Second
+
+// Collect answers the metrics.
+func (c *workCollector) Collect(to chan<- prometheus.Metric) {
+	ctx, cancel := context.WithTimeout(context.Background(), collectTimeout)
+	defer cancel()
+	stats, err := c.Work.WorkStats(ctx)
+	if err != nil {
+		c.Log.WarnContext(ctx, "metrics of background work are missing", "error", err)
+		return
+	}
+	now := c.Now()
+	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
+		to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
+	}
+	for _, k := range everyKind(stats.Kinds) {
+		gauge(c.oldest, age(k.Oldest, now), k.Kind.String())
+		gauge(c.open, float64(k.Open), k.Kind.String())
+		gauge(c.parked, float64(k.Parked), k.Kind.String())
+	}
+	for reason, n := range stats.Quarantined {
+		gauge(c.quarantined, float64(n), reason)
+	}
+	gauge(c.turns, age(stats.OldestTurn, now))
+}
+
+// everyKind adds the kinds of which there is nothing, so that a metric is 0 and not missing.
+func everyKind(some []store.KindStats) []store.KindStats {
+	byKind := map[memory.SlotKind]store.KindStats{}
+	for _, s := range some {
+		byKind[s.Kind] = s
+	}
+	var all []store.KindStats
+	for k := memory.SlotExtract; k <= memory.SlotMonth; k++ {
+		s := byKind[k]
+		s.Kind = k
+		all = append(all, s)
+	}
+	return all
+}
+
+// age is how long ago a time was, in seconds; 0 for none and for the future.
+func age(t, now time.Time) float64 {
+	if t.IsZero() {
+		return 0
+	}
+	return max(0, now.Sub(t).Seconds())
+}
