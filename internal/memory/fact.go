@@ -69,6 +69,9 @@ type Evidence struct {
 	Seq       int64      `json:"n"`
 	MessageID string     `json:"m"`
 	Quote     string     `json:"q"`
+	// Time is when it was said: the message's create time. Of two statements that exclude each other the one said later
+	// holds, however late it was learnt. Zero in evidence that came without it.
+	Time time.Time `json:"t,omitzero"`
 }
 
 // Place is where the message is that the evidence quotes.

@@ -1,0 +1,113 @@
+package extract
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/stratamem/strata/internal/memory"
+)
+
+// maxQueryBytes is how much of the lines RelatedQuery answers: an index looks at no more words than a few lines have.
+const maxQueryBytes = 4000
+
+// NewTask makes the task of a range. Messages that no model shall see, because extraction is off for them or a memory
+// service put them into the prompt, are left out; so are messages without words.
+func NewTask(in Input) Task {
+	t := Task{Location: in.Location, Language: in.Language}
+	if t.Location == nil {
+		t.Location = time.UTC
+	}
+	roles := in.Learn
+	if roles == nil {
+		roles = []memory.Role{memory.RoleUser}
+	}
+	g := newGuard(in.Context, in.Messages)
+	for _, m := range in.Context {
+		t.add(in, g, m, nil)
+	}
+	for _, m := range in.Messages {
+		t.add(in, g, m, roles)
+	}
+	for i, f := range in.Known {
+		t.Known = append(t.Known, Known{Alias: fmt.Sprintf("f%d", i+1), Fact: f})
+	}
+	return t
+}
+
+// add appends the message's line. Its words may become facts when its role is one of learn.
+func (t *Task) add(in Input, g guard, m memory.Message, learn []memory.Role) {
+	speaks := m.Role == memory.RoleUser || m.Role == memory.RoleAssistant || slices.Contains(learn, m.Role)
+	if !speaks || m.Extract == memory.ExtractNone || m.Origin == memory.OriginRecalled {
+		return
+	}
+	said := g.clean(m.PlainText())
+	if len(words(said)) == 0 {
+		return
+	}
+	t.Lines = append(t.Lines, Line{
+		Alias:     fmt.Sprintf("m%d", len(t.Lines)+1),
+		Place:     memory.Place{Session: in.Session, Seq: m.Seq},
+		ID:        m.ID,
+		Role:      m.Role,
+		Name:      strings.TrimSpace(m.Name),
+		Time:      m.CreateTime.In(t.Location),
+		Text:      said,
+		Learn:     slices.Contains(learn, m.Role),
+		SessionID: in.SessionID,
+	})
+}
+
+// IsEmpty reports whether there is nothing to learn from, so that no model need be asked.
+func (t Task) IsEmpty() bool {
+	return !slices.ContainsFunc(t.Lines, func(l Line) bool { return l.Learn })
+}
+
+// BetweenPeople reports whether people talk with each other, so that each is called by name: two names speak, or one
+// does and no assistant answers. In a chat with an assistant the one who speaks is the user, whatever the name.
+func (t Task) BetweenPeople() bool {
+	names := map[string]bool{}
+	assisted := false
+	for _, l := range t.Lines {
+		assisted = assisted || l.Role == memory.RoleAssistant
+		if l.Role == memory.RoleUser && l.Name != "" {
+			names[fold(l.Name)] = true
+		}
+	}
+	return len(names) > 1 || len(names) == 1 && !assisted
+}
+
+// SpeakerOf is the subject of what a line says in the first person: "" for the user.
+func (t Task) SpeakerOf(l Line) string {
+	if l.Role == memory.RoleUser && !t.BetweenPeople() {
+		return ""
+	}
+	return l.Name
+}
+
+// RelatedQuery is the words by which to find the known facts of the task, the latest lines first.
+func RelatedQuery(t Task) string {
+	var b strings.Builder
+	for _, l := range slices.Backward(t.Lines) {
+		if !l.Learn {
+			continue
+		}
+		if b.Len() > 0 {
+			b.WriteByte('\n')
+		}
+		b.WriteString(cutText(l.Text, maxQueryBytes-b.Len()))
+		if b.Len() >= maxQueryBytes {
+			break
+		}
+	}
+	return b.String()
+}
+
+// cutText is the beginning of s, at most n bytes, ending with a whole character.
+func cutText(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	return strings.ToValidUTF8(s[:max(n, 0)], "")
+}

@@ -1,0 +1,312 @@
+package extract
+
+import (
+	"cmp"
+	"math"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/stratamem/strata/internal/memory"
+)
+
+// Limits of the short fields of a fact, in bytes, and of their number.
+const (
+	maxSubjectBytes   = 100
+	maxAttributeBytes = 64
+	maxTagBytes       = 64
+	maxTags           = 8
+)
+
+// Defaults of what an operation may leave out.
+const (
+	defaultSignificance = 5
+	defaultConfidence   = 0.5
+)
+
+// earliest is the earliest date that a fact may hold from.
+const earliest = 1900
+
+// minSharedScript is the share of a line's letters that a fact's script must have: below it, the line is in another
+// language. A Korean line with an English name may become a fact in Korean, and the other way round.
+const minSharedScript = 0.2
+
+// Verify checks the operations one by one: a bad one is refused for the first reason that applies, and the others
+// stand. Relative dates that a model left in a text are resolved by when the line was said.
+func Verify(t Task, ops []Op) ([]Proposal, []Rejection) {
+	v := newVerifier(t)
+	var proposals []Proposal
+	var rejections []Rejection
+	for i, op := range ops {
+		p, reason := v.verify(i, op)
+		switch {
+		case reason != "":
+			rejections = append(rejections, Rejection{Index: i, Reason: reason, Op: op})
+		case op.Op != "none":
+			proposals = append(proposals, p)
+		}
+	}
+	return proposals, rejections
+}
+
+// verifier is a task by alias.
+type verifier struct {
+	task   Task
+	lines  map[string]Line
+	known  map[string]memory.Fact
+	stated vocabulary // of all lines and known facts
+}
+
+func newVerifier(t Task) *verifier {
+	v := &verifier{task: t, lines: map[string]Line{}, known: map[string]memory.Fact{}, stated: vocabulary{}}
+	for _, l := range t.Lines {
+		v.lines[l.Alias] = l
+		v.stated.add(l.Text)
+		v.stated.add(l.Name)
+		v.stated.addDates(l.Time)
+	}
+	for _, k := range t.Known {
+		v.known[k.Alias] = k.Fact
+		v.stated.add(k.Fact.Text)
+		v.stated.add(k.Fact.Subject)
+	}
+	return v
+}
+
+// verify checks one operation. The reason is "" when it may stand.
+func (v *verifier) verify(i int, op Op) (Proposal, RejectReason) {
+	switch {
+	case i >= MaxOps:
+		return Proposal{}, RejectTooMany
+	case op.Op == "none":
+		return Proposal{}, ""
+	case op.Op != "add" && op.Op != "supersede":
+		return Proposal{}, RejectMalformed
+	}
+	line, ok := v.lines[op.Message]
+	if !ok || !line.Learn {
+		return Proposal{}, RejectMessage
+	}
+	reason := cmp.Or(checkLength(op), checkRange(op), checkQuote(op, line))
+	if reason != "" {
+		return Proposal{}, reason
+	}
+	p := Proposal{Index: i, Fact: v.fact(op, line)}
+	var supersedes memory.Fact
+	if op.Supersedes != "" || op.Op == "supersede" {
+		supersedes, ok = v.known[op.Supersedes]
+		if !ok {
+			return Proposal{}, RejectAlias
+		}
+		p.Supersedes = supersedes.ID
+	}
+	return p, cmp.Or(v.checkSubject(op, line, supersedes), checkInstruction(op), checkTemporary(op), checkScript(op, line), v.checkSupport(op))
+}
+
+func checkLength(op Op) RejectReason {
+	text, quote := strings.TrimSpace(op.Text), strings.TrimSpace(op.Quote)
+	tooLong := len(text) > MaxFactBytes || len(quote) > MaxQuoteBytes ||
+		len(op.Subject) > maxSubjectBytes || len(attributeName(op.Attribute)) > maxAttributeBytes
+	if tooLong || len(words(text)) == 0 || quote == "" {
+		return RejectLength
+	}
+	return ""
+}
+
+func checkRange(op Op) RejectReason {
+	if _, ok := categories[op.Category]; !ok {
+		return RejectRange
+	}
+	if op.Significance < 0 || op.Significance > 10 || !(op.Confidence >= 0 && op.Confidence <= 1) {
+		return RejectRange
+	}
+	if op.ValidFrom == "" {
+		return ""
+	}
+	day, err := time.Parse(time.DateOnly, op.ValidFrom)
+	if err != nil || day.Year() < earliest {
+		return RejectRange
+	}
+	return ""
+}
+
+func checkQuote(op Op, l Line) RejectReason {
+	if !quoted(l.Text, op.Quote) {
+		return RejectQuote
+	}
+	return ""
+}
+
+// fact is the fact of an operation.
+func (v *verifier) fact(op Op, l Line) memory.Fact {
+	said := l.Time.UTC()
+	text := absolute(strings.TrimSpace(op.Text), l.Time)
+	f := memory.Fact{
+		Text:         text,
+		Category:     categories[op.Category],
+		Tags:         cleanTags(op.Tags),
+		Significance: cmp.Or(op.Significance, defaultSignificance),
+		Confidence:   math.Min(1, cmp.Or(op.Confidence, defaultConfidence)),
+		Subject:      v.subject(op.Subject, l),
+		Attribute:    attributeName(op.Attribute),
+		ValidFrom:    said,
+		Language:     v.language(text),
+		Evidence: []memory.Evidence{{
+			Session: l.Place.Session, SessionID: l.SessionID, Seq: l.Place.Seq, MessageID: l.ID,
+			Quote: strings.TrimSpace(op.Quote), Time: said,
+		}},
+	}
+	// A date to come does not move the beginning: the fact is known from when it was said.
+	if day, err := time.ParseInLocation(time.DateOnly, op.ValidFrom, v.task.Location); err == nil && day.Before(l.Time) {
+		f.ValidFrom = day.UTC()
+	}
+	return f
+}
+
+func cleanTags(tags []string) []string {
+	var out []string
+	for _, tag := range tags {
+		tag = strings.TrimSpace(tag)
+		if tag != "" && len(tag) <= maxTagBytes && !slices.Contains(out, tag) && len(out) < maxTags {
+			out = append(out, tag)
+		}
+	}
+	return out
+}
+
+// attributeName is the name in lower snake case: favorite_color for "Favorite color".
+func attributeName(s string) string {
+	return strings.Join(strings.FieldsFunc(fold(s), func(r rune) bool { return !isWordRune(r) }), "_")
+}
+
+// language is what can be told from the script, else the user's language where that is written in Latin letters.
+func (v *verifier) language(s string) string {
+	switch _, most := scripts(s); most {
+	case scriptHangul:
+		return "ko"
+	case scriptHan:
+		if strings.ContainsFunc(s, func(r rune) bool { return unicode.In(r, unicode.Hiragana, unicode.Katakana) }) {
+			return "ja"
+		}
+		return "zh"
+	case scriptLatin:
+		if base, _, _ := strings.Cut(v.task.Language, "-"); !slices.Contains([]string{"ko", "ja", "zh"}, base) {
+			return v.task.Language
+		}
+	}
+	return ""
+}
+
+// selfNames are what a model may call the one who speaks.
+var selfNames = map[string]bool{
+	"": true, "user": true, "the user": true, "i": true, "me": true, "myself": true, "speaker": true, "the speaker": true,
+	"self": true, "null": true, "none": true, "사용자": true, "유저": true, "나": true, "저": true, "본인": true,
+}
+
+// subject is whom the fact is about, by the name that lines use: "" for the user.
+func (v *verifier) subject(s string, l Line) string {
+	speaker := v.task.SpeakerOf(l)
+	key := subjectKey(s)
+	if selfNames[key] || key == subjectKey(speaker) || key == subjectKey(l.Name) {
+		return speaker
+	}
+	for _, other := range v.task.Lines {
+		if other.Name != "" && key == subjectKey(other.Name) {
+			return other.Name
+		}
+	}
+	return strings.Join(strings.Fields(s), " ")
+}
+
+// checkSubject: a fact is about who speaks or about somebody named in the line, and takes the place only of a fact about
+// the same one.
+func (v *verifier) checkSubject(op Op, l Line, supersedes memory.Fact) RejectReason {
+	subject := v.subject(op.Subject, l)
+	if subject != v.task.SpeakerOf(l) && !quoted(l.Text, subject) && !namedLoosely(l.Text, subject) {
+		return RejectSubject
+	}
+	if supersedes.ID != "" && subjectKey(supersedes.Subject) != subjectKey(subject) {
+		return RejectSubject
+	}
+	return ""
+}
+
+// namedLoosely reports whether all words of a subject stand in the text, in any order: "Minji's brother" in "Minji has a
+// brother".
+func namedLoosely(text, subject string) bool {
+	have := map[string]bool{}
+	for _, w := range words(text) {
+		have[w], have[stem(w)], have[strings.TrimSuffix(w, "s")] = true, true, true
+	}
+	for _, w := range words(subject) {
+		if !have[w] && !have[stem(w)] && !have[strings.TrimSuffix(w, "s")] {
+			return false
+		}
+	}
+	return true
+}
+
+// Orders to a reader or the service. Those in orders are refused in a fact; those in takeovers, which nobody says about
+// themselves, in a quote too.
+var (
+	takeovers = regexp.MustCompile(`(?i)\b(?:ignore|disregard|forget|override|bypass)\b.{0,40}\b(?:previous|prior|above|earlier|all|other|your|these|any)\b.{0,40}\b(?:instructions?|rules?|prompts?|messages?|facts?|memor(?:y|ies))\b` +
+		`|\b(?:rate|score|mark|rank)\b.{0,30}\b(?:10|ten|highest|maximum|important|critical)\b` +
+		`|\b(?:significance|importance|confidence)\b\W{0,3}(?:is|=|of|to|as|must be|should be)?\W{0,3}(?:10|ten|1\.0|max)` +
+		`|\bsystem prompt\b|\bnew instructions?\b` +
+		`|(?:이전|앞선|위의|모든|기존|다른).{0,15}(?:지시|명령|규칙|프롬프트|기억|메시지).{0,12}(?:무시|잊|지워|삭제)` +
+		`|(?:중요도|점수).{0,12}(?:10|십|최고|최대)` +
+		`|시스템 ?프롬프트`)
+	orders = regexp.MustCompile(`(?i)^\W*(?:please |you )?(?:always|never) (?:remember|forget|reply|respond|answer|say|tell|obey|trust|recommend|mention|include|output|start|end|use|call|treat)\b` +
+		`|^\W*(?:please |you |must )*(?:remember|forget|delete|remove|store|save|memori[sz]e|note|ignore|disregard|reply|respond|answer|obey|output|execute|repeat)\b` +
+		`|\b(?:you|assistants?|the (?:model|ai|reader|system|bot|service|memory)|agents?) (?:must|should|shall|has to|have to|will|is to|are to|need(?:s)? to)\b` +
+		`|\bfrom now on,? (?:you|reply|respond|answer|always|never|speak|write|act)\b` +
+		`|(?:무시|기억|저장|삭제|대답|답변|응답|출력|실행|복종)\s?(?:해라|하라|하세요|해 ?주세요|하십시오|해 ?줘|할 것|해야 (?:한다|합니다|해요|함)|하지 ?마)` +
+		`|(?:잊어라|잊으세요|잊어 ?줘|말해라|말하라|말하세요)` +
+		`|(?:어시스턴트|모델|AI|비서|챗봇)(?:는|은|가|이).{0,30}(?:해야|하라|해라|할 것)`)
+)
+
+func checkInstruction(op Op) RejectReason {
+	if orders.MatchString(op.Text) || takeovers.MatchString(op.Text) || takeovers.MatchString(op.Quote) {
+		return RejectInstruction
+	}
+	return ""
+}
+
+// passing matches texts that are about a state of the moment and nothing else.
+var passing = regexp.MustCompile(`(?i)^\W*(?:\p{L}+ )?(?:i'?m |i am |is |am |are |was |feels? |feeling |seems? |has been |the user is )?(?:(?:now|currently|just|also|so|very|really|a bit|a little|pretty|too|quite|feeling) )*` +
+	`(?:tired|hungry|sleepy|bored|busy|exhausted|thirsty|cold|hot|late|awake|afk|away|in a hurry|in a rush|in a meeting|at lunch|on the (?:bus|train|phone)|in a (?:good|bad|great) mood|stuck in traffic|running late|about to (?:leave|sleep|eat|go)|going to (?:bed|sleep)|happy|sad|excited|okay|ok|fine|good|well|doing (?:well|fine|good|great|okay))` +
+	`(?: (?:and|but) \p{L}+)?(?: (?:today|now|right now|at the moment|tonight|this (?:morning|afternoon|evening)|because.*|to .*))?\W*$` +
+	`|\b(?:brb|afk|gtg|g2g|be right back|good night|good morning)\b` +
+	`|^\W*(?:\p{Hangul}+(?:은|는|이|가) )?(?:(?:지금|오늘|방금|요즘|현재|너무|좀|조금|많이|정말|진짜|아주|매우)\s?)*(?:피곤|배고프|배고파|배가 고|졸리|졸려|졸린|심심|바쁘|바빠|바쁜|목마르|목말라|춥|추워|덥|더워|신나|행복|슬프|슬퍼|기분)\p{Hangul}*(?: \p{Hangul}{1,3})?\W*$`)
+
+func checkTemporary(op Op) RejectReason {
+	if passing.MatchString(op.Text) {
+		return RejectTemporary
+	}
+	return ""
+}
+
+func checkScript(op Op, l Line) RejectReason {
+	_, most := scripts(op.Text)
+	counts, _ := scripts(l.Text)
+	total := 0
+	for _, n := range counts {
+		total += n
+	}
+	if most != scriptNone && float64(counts[most]) < minSharedScript*float64(total) {
+		return RejectLanguage
+	}
+	return ""
+}
+
+// checkSupport: a name or number of the text must stand in a line or in a known fact.
+func (v *verifier) checkSupport(op Op) RejectReason {
+	for _, claim := range claims(op.Text) {
+		if !v.stated.has(claim) {
+			return RejectUnsupported
+		}
+	}
+	return ""
+}

@@ -1,0 +1,150 @@
+package extract
+
+import (
+	"regexp"
+	"strings"
+	"unicode"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// fold is s normalised to NFKC and lower case.
+func fold(s string) string { return strings.ToLower(norm.NFKC.String(s)) }
+
+// words are the folded runs of letters and digits of s; an apostrophe within a word does not end it and is dropped.
+func words(s string) []string {
+	joined := strings.Map(func(r rune) rune {
+		if r == '\'' || r == '’' {
+			return -1
+		}
+		return r
+	}, fold(s))
+	return strings.FieldsFunc(joined, func(r rune) bool { return !isWordRune(r) })
+}
+
+func isWordRune(r rune) bool {
+	return unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.Is(unicode.M, r)
+}
+
+// squeeze is the folded letters and digits of s with nothing between.
+func squeeze(s string) string { return strings.Join(words(s), "") }
+
+// particles cling to Korean words and change with the sentence around them. The longest that fits is taken off, where
+// at least one syllable stays.
+var particles = regexp.MustCompile(`^(\p{Hangul}+?)(?:에게서|으로는|에서는|이라는|에게|에서|으로|이나|까지|부터|처럼|보다|하고|이랑|라는|은|는|이|가|을|를|에|로|의|도|만|와|과|랑|나|께)$`)
+
+// kanaParticles are the Japanese particles of one kana; they are dropped wherever they stand, on both sides of a
+// comparison.
+var kanaParticles = strings.NewReplacer("は", "", "が", "", "を", "", "に", "", "で", "", "と", "", "も", "", "へ", "", "の", "")
+
+// stem is the word without its Korean particle.
+func stem(word string) string {
+	if m := particles.FindStringSubmatch(word); m != nil {
+		return m[1]
+	}
+	return word
+}
+
+// bare is squeeze without particles.
+func bare(s string) string {
+	var b strings.Builder
+	for _, w := range words(s) {
+		b.WriteString(stem(w))
+	}
+	return kanaParticles.Replace(b.String())
+}
+
+// quoted reports whether the quote stands in the text, up to white space, case, punctuation and particles. A quote
+// must begin and end with whole words where words are set apart by spaces.
+func quoted(text, quote string) bool {
+	q := squeeze(quote)
+	if len([]rune(q)) < minQuoteLetters {
+		return false
+	}
+	if containsWords(words(text), q) {
+		return true
+	}
+	b := bare(quote)
+	return hasClingingScript(quote) && len([]rune(b)) >= minQuoteLetters && strings.Contains(bare(text), b)
+}
+
+// minQuoteLetters: a single letter stands in nearly every line and proves nothing.
+const minQuoteLetters = 2
+
+// containsWords reports whether the squeezed quote stands in the words, from the beginning of one to the end of one.
+// In scripts without spaces it may begin and end within a word.
+func containsWords(line []string, quote string) bool {
+	joined := strings.Join(line, "")
+	ends := map[int]bool{0: true}
+	at := 0
+	for _, w := range line {
+		at += len(w)
+		ends[at] = true
+	}
+	clings := hasClingingScript(quote)
+	for from := 0; from <= len(joined); {
+		i := strings.Index(joined[from:], quote)
+		if i < 0 {
+			return false
+		}
+		start := from + i
+		if clings || ends[start] && ends[start+len(quote)] {
+			return true
+		}
+		from = start + 1
+	}
+	return false
+}
+
+// hasClingingScript reports whether s has Hangul, Kana or Han, whose words are not set apart the way English ones are.
+func hasClingingScript(s string) bool {
+	return strings.ContainsFunc(s, func(r rune) bool {
+		return unicode.In(r, unicode.Hangul, unicode.Hiragana, unicode.Katakana, unicode.Han)
+	})
+}
+
+// script is a writing system as far as a fact must share it with its source.
+type script int
+
+const (
+	scriptNone script = iota
+	scriptLatin
+	scriptHangul
+	scriptHan // with Kana
+	scriptCyrillic
+	scriptArabic
+	scriptOther
+)
+
+func scriptOf(r rune) script {
+	switch {
+	case !unicode.IsLetter(r):
+		return scriptNone
+	case unicode.Is(unicode.Latin, r):
+		return scriptLatin
+	case unicode.Is(unicode.Hangul, r):
+		return scriptHangul
+	case unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana):
+		return scriptHan
+	case unicode.Is(unicode.Cyrillic, r):
+		return scriptCyrillic
+	case unicode.Is(unicode.Arabic, r):
+		return scriptArabic
+	}
+	return scriptOther
+}
+
+// scripts counts the letters of s by script, and names the one with the most; of equals, the first declared.
+func scripts(s string) (counts [scriptOther + 1]int, most script) {
+	for _, r := range s {
+		if sc := scriptOf(r); sc != scriptNone {
+			counts[sc]++
+		}
+	}
+	for sc := scriptLatin; sc <= scriptOther; sc++ {
+		if counts[sc] > counts[most] {
+			most = sc
+		}
+	}
+	return counts, most
+}
