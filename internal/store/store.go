@@ -20,6 +20,12 @@ type Truth interface {
 	Sessions
 	Transcript
 	Lexicon
+	Users
+	Work
+	Journal
+	Facts
+	Vectors
+	Summaries
 	Checker
 	Close() error
 }

@@ -33,6 +33,7 @@ type head struct {
 	stateRevision  int64
 	state          json.RawMessage
 	lastUpdateTime int64
+	lookAt         int64 // when background work looks at the session; 0 for never
 }
 
 // appending is one call of Append while the writer runs it.
@@ -101,18 +102,23 @@ func (a *appending) findUser() error {
 		return err
 	}
 	a.head.scope = memory.ScopeKey(a.keys())
-	_, a.head.uid, err = a.c.exec(`INSERT INTO users (tenant, user_id, scope_key, create_time) VALUES (?, ?, ?, ?)`,
-		ref.Tenant, ref.UserID, string(a.head.scope), a.now)
+	a.head.uid, err = insertUser(a.c, ref, a.head.scope, a.now)
 	return err
+}
+
+func insertUser(c *conn, ref memory.UserRef, scope memory.ScopeKey, now int64) (uid int64, err error) {
+	_, uid, err = c.exec(`INSERT INTO users (tenant, user_id, scope_key, create_time, update_time) VALUES (?, ?, ?, ?, ?)`,
+		ref.Tenant, ref.UserID, string(scope), now, now)
+	return uid, err
 }
 
 func (a *appending) findSession() error {
 	h := &a.head
-	found, err := a.c.first(`SELECT sid, last_turn_no, last_seq, steps_since_user, state_revision, update_time
+	found, err := a.c.first(`SELECT sid, last_turn_no, last_seq, steps_since_user, state_revision, update_time, look_at
 		FROM sessions WHERE uid = ? AND session_id = ?`,
 		func(r row) error {
 			h.sid, h.lastTurn, h.lastSeq, h.steps = r.int(0), r.int(1), r.int(2), r.int(3)
-			h.stateRevision, h.lastUpdateTime = r.int(4), r.int(5)
+			h.stateRevision, h.lastUpdateTime, h.lookAt = r.int(4), r.int(5), r.int(6)
 			return nil
 		}, h.uid, a.p.Ref.SessionID)
 	if err != nil || found {
@@ -296,12 +302,24 @@ func (a *appending) insertTurn(n int64) error {
 
 func (a *appending) updateHeads(n int64) error {
 	h := a.head
-	err := a.c.run(`UPDATE sessions SET last_turn_no = ?, last_seq = ?, steps_since_user = ?, state_revision = ?,
-		update_time = ? WHERE sid = ?`, h.lastTurn, h.lastSeq, h.steps, h.stateRevision, a.now, h.sid)
-	if err != nil || n == 0 || (h.pendingSince != 0 && h.pendingSince <= a.now) {
+	if err := a.updateSession(n); err != nil {
 		return err
 	}
+	if n == 0 || (h.pendingSince != 0 && h.pendingSince <= a.now) {
+		return nil
+	}
 	return a.c.run(`UPDATE users SET pending_since = ? WHERE uid = ?`, a.now, h.uid)
+}
+
+// updateSession names look_at only where it changes: a column that is named has its index rewritten.
+func (a *appending) updateSession(n int64) error {
+	h := a.head
+	if n == 0 || (h.lookAt != 0 && h.lookAt <= a.now) {
+		return a.c.run(`UPDATE sessions SET last_turn_no = ?, last_seq = ?, steps_since_user = ?, state_revision = ?,
+			update_time = ? WHERE sid = ?`, h.lastTurn, h.lastSeq, h.steps, h.stateRevision, a.now, h.sid)
+	}
+	return a.c.run(`UPDATE sessions SET last_turn_no = ?, last_seq = ?, steps_since_user = ?, state_revision = ?,
+		update_time = ?, look_at = ? WHERE sid = ?`, h.lastTurn, h.lastSeq, h.steps, h.stateRevision, a.now, a.now, h.sid)
 }
 
 // putObject stores a large part of a session's head, or deletes it when it is empty.

@@ -102,11 +102,43 @@ func sessionNotFound(ref memory.SessionRef) error {
 	}
 }
 
+// incarnationNotFound is for callers that name a session by its key, which no caller of the API may see.
+func incarnationNotFound(u memory.UserRef) error {
+	return &memory.Error{
+		Kind: memory.KindNotFound, Reason: memory.ReasonSessionNotFound,
+		Message: "that session of user " + u.UserID + " is gone", Metadata: map[string]string{"user_id": u.UserID},
+	}
+}
+
 func messageNotFound(ref memory.SessionRef, id string) error {
 	return &memory.Error{
 		Kind: memory.KindNotFound, Reason: memory.ReasonMessageNotFound,
 		Message:  "session " + ref.SessionID + " has no message " + id,
 		Metadata: map[string]string{"session_id": ref.SessionID, "message_id": id},
+	}
+}
+
+func factNotFound(u memory.UserRef, id string) error {
+	return &memory.Error{
+		Kind: memory.KindNotFound, Reason: memory.ReasonFactNotFound,
+		Message:  "user " + u.UserID + " has no fact " + id,
+		Metadata: map[string]string{"user_id": u.UserID, "fact_id": id},
+	}
+}
+
+func slotNotFound(u memory.UserRef, id string) error {
+	return &memory.Error{
+		Kind: memory.KindNotFound, Reason: memory.ReasonSlotNotFound,
+		Message:  "user " + u.UserID + " has no job " + id,
+		Metadata: map[string]string{"user_id": u.UserID, "job_id": id},
+	}
+}
+
+func slotNotParked(slot memory.Slot) error {
+	return &memory.Error{
+		Kind: memory.KindPrecondition, Reason: memory.ReasonSlotNotParked,
+		Message:  "job " + slot.ID() + " is " + slot.State.String() + ", not parked: only a parked job can be retried",
+		Metadata: map[string]string{"job_id": slot.ID(), "state": slot.State.String()},
 	}
 }
 
@@ -140,6 +172,14 @@ func etagMismatch(ref memory.SessionRef, expected, actual string) error {
 		Kind: memory.KindConflict, Reason: memory.ReasonETagMismatch,
 		Message:  "session " + ref.SessionID + " was changed: its etag is " + actual + ", not " + expected + ": read it again",
 		Metadata: map[string]string{"session_id": ref.SessionID, "expected": expected, "actual": actual},
+	}
+}
+
+func userETagMismatch(ref memory.UserRef, expected, actual string) error {
+	return &memory.Error{
+		Kind: memory.KindConflict, Reason: memory.ReasonETagMismatch,
+		Message:  "user " + ref.UserID + " was changed: its etag is " + actual + ", not " + expected + ": read it again",
+		Metadata: map[string]string{"user_id": ref.UserID, "expected": expected, "actual": actual},
 	}
 }
 

@@ -1,0 +1,258 @@
+package sqlitestore
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"unicode/utf8"
+
+	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/store"
+)
+
+// maxOperation is how many bytes of a refused operation are kept.
+const maxOperation = 4 << 10
+
+// ApplyFacts implements store.Facts.
+func (s *Store) ApplyFacts(ctx context.Context, w store.FactWrite) (revision int64, err error) {
+	err = s.write(ctx, "apply facts", func(c *conn) (err error) {
+		revision, err = s.applyFacts(c, w)
+		return err
+	})
+	if err != nil {
+		return 0, err
+	}
+	return revision, nil
+}
+
+func (s *Store) applyFacts(c *conn, w store.FactWrite) (int64, error) {
+	user, uid, err := s.factOwner(c, w)
+	if err != nil {
+		return 0, err
+	}
+	var slot storedSlot
+	if w.SlotID != "" {
+		slot, err = findSlot(c, uid, store.SlotRef{User: w.User, ID: w.SlotID})
+		if err != nil || slot.State.IsFinal() {
+			return user.FactRevision, err
+		}
+	}
+	if user.FactRevision != w.Base {
+		return 0, contention("the user's facts changed")
+	}
+	a := applying{c: c, w: w, uid: uid, scope: user.Scope, change: w.Base + 1}
+	if err := a.run(); err != nil {
+		return 0, err
+	}
+	if w.SlotID != "" {
+		if err := applied(c, slot, w.Usage, w.Time); err != nil {
+			return 0, err
+		}
+	}
+	return a.change, c.run(`UPDATE users SET fact_revision = ? WHERE uid = ?`, a.change, uid)
+}
+
+// factOwner finds the user in the life that the write is for. Only a person's first write about a user names no life.
+func (s *Store) factOwner(c *conn, w store.FactWrite) (memory.User, int64, error) {
+	user, uid, err := readUser(c, w.User)
+	first := w.Scope == "" && w.SlotID == ""
+	if notFound(err) && first {
+		return s.createUser(c, w.User, w.Time)
+	}
+	if err == nil && user.Scope != w.Scope && !first {
+		err = userNotFound(w.User)
+	}
+	return user, uid, err
+}
+
+// applying is one call of ApplyFacts while the writer runs it.
+type applying struct {
+	c        *conn
+	w        store.FactWrite
+	uid      int64
+	scope    memory.ScopeKey
+	change   int64   // the revision that the write makes
+	versions []int64 // of embeddings
+}
+
+func (a *applying) run() (err error) {
+	if a.versions, err = embeddingVersions(a.c); err != nil {
+		return err
+	}
+	for _, ch := range a.w.Changes {
+		if err := a.put(ch); err != nil {
+			return err
+		}
+	}
+	for _, f := range a.w.Forget {
+		if err := a.forget(f); err != nil {
+			return err
+		}
+	}
+	for _, q := range a.w.Quarantined {
+		if err := a.quarantine(q); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// storedFact is what a change needs to know of a fact. Its key is 0 when there is none.
+type storedFact struct {
+	key, revision, lastUsed int64
+	text                    string
+}
+
+func findFact(c *conn, uid int64, id string) (was storedFact, err error) {
+	_, err = c.first(`SELECT key, revision, last_used_time, text FROM facts WHERE uid = ? AND id = ?`, func(r row) error {
+		was = storedFact{r.int(0), r.int(1), r.int(2), r.text(3)}
+		return nil
+	}, uid, id)
+	return was, err
+}
+
+func (a *applying) put(ch store.FactChange) error {
+	was, err := findFact(a.c, a.uid, ch.Fact.ID)
+	if err != nil {
+		return err
+	}
+	if was.revision != ch.Fact.Revision-1 {
+		return contention("a fact changed")
+	}
+	fact := ch.Fact
+	if used := fromMicros(was.lastUsed); was.lastUsed != 0 && used.After(fact.LastUsedTime) {
+		fact.LastUsedTime = used
+	}
+	key := was.key
+	if key == 0 {
+		if key, err = nextKey(a.c, "facts", a.uid); err != nil {
+			return err
+		}
+	}
+	if err := a.store(key, fact); err != nil {
+		return err
+	}
+	if err := a.c.run(`INSERT INTO fact_revisions (key, cause, slot_id, `+factState+`)
+		SELECT key, ?, ?, `+factState+` FROM facts WHERE key = ?`, int(ch.Cause), orNull(a.w.SlotID), key); err != nil {
+		return err
+	}
+	if was.key != 0 && was.text == fact.Text {
+		return nil
+	}
+	return a.unembed(key)
+}
+
+func (a *applying) store(key int64, f memory.Fact) error {
+	tags, err := encodeTags(f.Tags)
+	if err != nil {
+		return err
+	}
+	var evidence any
+	if len(f.Evidence) > 0 {
+		b, err := json.Marshal(f.Evidence)
+		if err != nil {
+			return fmt.Errorf("encode evidence: %w", err)
+		}
+		evidence = string(b)
+	}
+	err = a.c.run(`REPLACE INTO facts (key, uid, id, `+factState+`)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		key, a.uid, f.ID, f.Revision, a.change, int(f.Category), f.Significance, f.Confidence, asInt(f.Pinned),
+		int(f.Origin), asInt(f.Protected), micros(f.CreateTime), micros(f.UpdateTime), orNever(f.ValidFrom),
+		orNever(f.ValidTo), orNever(f.LastUsedTime), f.Text, orNull(f.Subject), orNull(f.Attribute),
+		orNull(f.SupersededBy), orNull(f.Language), orNull(f.Model), tags, evidence)
+	if err != nil {
+		return err
+	}
+	return a.storeSessions(key, f.Evidence)
+}
+
+// storeSessions notes in which sessions the fact has evidence.
+func (a *applying) storeSessions(key int64, evidence []memory.Evidence) error {
+	if err := a.c.run(`DELETE FROM fact_sessions WHERE fact_key = ?`, key); err != nil {
+		return err
+	}
+	for _, e := range evidence {
+		err := a.c.run(`INSERT INTO fact_sessions (uid, session_id, fact_key) VALUES (?, ?, ?) ON CONFLICT DO NOTHING`,
+			a.uid, e.SessionID, key)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// unembed drops the vectors of a text that changed, and has the new one embedded in every version.
+func (a *applying) unembed(key int64) error {
+	for _, v := range a.versions {
+		if err := a.c.run(`DELETE FROM fact_vectors WHERE version = ? AND fact_key = ?`, v, key); err != nil {
+			return err
+		}
+		if err := a.c.run(`INSERT INTO unembedded (version, fact_key) VALUES (?, ?) ON CONFLICT DO NOTHING`, v, key); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// forget leaves nothing of the fact but its id and the keyed hash of its key.
+func (a *applying) forget(f store.ForgetFact) error {
+	was, err := findFact(a.c, a.uid, f.FactID)
+	if err != nil {
+		return err
+	}
+	if was.key == 0 {
+		return factNotFound(a.w.User, f.FactID)
+	}
+	for _, v := range a.versions {
+		for _, table := range []string{"fact_vectors", "unembedded"} {
+			if err := a.c.run(`DELETE FROM `+table+` WHERE version = ? AND fact_key = ?`, v, was.key); err != nil {
+				return err
+			}
+		}
+	}
+	for _, of := range []string{"fact_sessions WHERE fact_key", "fact_revisions WHERE key", "facts WHERE key"} {
+		if err := a.c.run(`DELETE FROM `+of+` = ?`, was.key); err != nil {
+			return err
+		}
+	}
+	hash := a.scope.Keyed(f.Key)
+	return a.c.run(`INSERT INTO forgotten_facts (uid, change, fact_id, key_hash) VALUES (?, ?, ?, ?)`,
+		a.uid, a.change, f.FactID, hash[:])
+}
+
+func (a *applying) quarantine(q memory.Quarantined) error {
+	key, err := nextKey(a.c, "quarantine", a.uid)
+	if err != nil {
+		return err
+	}
+	err = a.c.run(`INSERT INTO quarantine (key, uid, id, time, session_id, slot_id, reason, model, operation)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`, key, a.uid, q.ID, micros(q.Time), orNull(q.SessionID), orNull(q.SlotID),
+		q.Reason, orNull(q.Model), cut(q.Operation, maxOperation))
+	if err != nil {
+		return err
+	}
+	return a.c.run(`INSERT INTO quarantine_counts (reason, n) VALUES (?, 1) ON CONFLICT (reason) DO UPDATE SET n = n + 1`, q.Reason)
+}
+
+// cut returns at most n bytes of s, of whole runes.
+func cut(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n]
+}
+
+// embeddingVersions are few.
+func embeddingVersions(c *conn) (versions []int64, err error) {
+	err = c.query(`SELECT version FROM embeddings`, func(r row) error {
+		versions = append(versions, r.int(0))
+		return nil
+	})
+	slices.Sort(versions)
+	return versions, err
+}

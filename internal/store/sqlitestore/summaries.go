@@ -1,0 +1,267 @@
+package sqlitestore
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/store"
+)
+
+// nodeSelect reads what scanNode needs, in its order.
+const nodeSelect = `SELECT n.id, n.kind, s.session_key, s.session_id, n.level, n.from_no, n.to_no, n.period, n.period_start,
+	n.period_end, n.generation, n.cumulative, n.previous, n.children, n.text, n.appended, n.o200k, n.cl100k, n.language,
+	n.model, n.from_time, n.to_time, n.create_time FROM nodes n LEFT JOIN sessions s ON s.sid = n.sid`
+
+func scanNode(r row) (memory.SummaryNode, error) {
+	n := memory.SummaryNode{
+		ID: r.text(0), Kind: memory.SummaryKind(r.int(1)), Session: memory.SessionKey(r.text(2)), SessionID: r.text(3),
+		Level: int(r.int(4)), Range: memory.SeqRange{From: r.int(5), To: r.int(6)},
+		Period:     memory.Period{Name: r.text(7), Start: r.time(8), End: r.time(9)},
+		Generation: int(r.int(10)), Cumulative: r.int(11) != 0, Previous: r.text(12),
+		Text: r.text(14), Appended: int(r.int(15)), Tokens: memory.TokenCounts{O200K: r.int(16), CL100K: r.int(17)},
+		Language: r.text(18), Model: r.text(19), FromTime: r.time(20), ToTime: r.time(21), CreateTime: fromMicros(r.int(22)),
+	}
+	if b := r.json(13); b != nil {
+		if err := json.Unmarshal(b, &n.Children); err != nil {
+			return n, fmt.Errorf("decode children of summary %s: %w", n.ID, err)
+		}
+	}
+	return n, nil
+}
+
+// SessionNodes implements store.Summaries.
+func (s *Store) SessionNodes(ctx context.Context, ref memory.SessionRef) ([]memory.SummaryNode, error) {
+	var nodes []memory.SummaryNode
+	err := s.read(ctx, "read session summaries", func(c *conn) error {
+		at, err := findSession(c, ref)
+		if notFound(err) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		nodes, err = readNodes(c, at.sid)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return nodes, nil
+}
+
+// readNodes keeps of equal ranges the first one, which is of the highest generation.
+func readNodes(c *conn, sid int64) (nodes []memory.SummaryNode, err error) {
+	err = c.query(nodeSelect+` WHERE n.sid = ? ORDER BY n.level, n.from_no, n.to_no, n.generation DESC`, func(r row) error {
+		n, err := scanNode(r)
+		if err != nil {
+			return err
+		}
+		if i := len(nodes) - 1; i >= 0 && nodes[i].Level == n.Level && nodes[i].Range == n.Range {
+			return nil
+		}
+		nodes = append(nodes, n)
+		return nil
+	}, sid)
+	return nodes, err
+}
+
+// RecentSessions implements store.Summaries.
+func (s *Store) RecentSessions(ctx context.Context, q store.RecentQuery) ([]store.SessionSummary, error) {
+	var recent []store.SessionSummary
+	err := s.read(ctx, "read recent summaries", func(c *conn) error {
+		at, err := findUser(c, q.User)
+		if notFound(err) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		recent, err = readRecent(c, at.uid, q)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return recent, nil
+}
+
+func readRecent(c *conn, uid int64, q store.RecentQuery) (recent []store.SessionSummary, err error) {
+	var sids []int64
+	w := recentWhere(uid, q)
+	err = c.query(`SELECT sid, session_id, title, covered_time, last_seq FROM sessions`+w.where()+
+		` ORDER BY covered_time DESC, session_id LIMIT ?`, func(r row) error {
+		sids = append(sids, r.int(0))
+		recent = append(recent, store.SessionSummary{SessionID: r.text(1), Title: r.text(2), LastTime: r.time(3), LastSeq: r.int(4)})
+		return nil
+	}, append(w.args, q.Limit)...)
+	for i := 0; i < len(sids) && err == nil; i++ {
+		recent[i].Nodes, err = readNodes(c, sids[i])
+	}
+	return recent, err
+}
+
+func recentWhere(uid int64, q store.RecentQuery) (w clauses) {
+	w.and("uid = ? AND covered_time IS NOT NULL", uid)
+	if q.Exclude != "" {
+		w.and("session_id <> ?", q.Exclude)
+	}
+	if !q.Since.IsZero() {
+		w.and("covered_time >= ?", micros(q.Since))
+	}
+	if !q.Until.IsZero() {
+		w.and("covered_time <= ?", micros(q.Until))
+	}
+	if q.After != nil {
+		t := micros(q.After.UpdateTime)
+		w.and("covered_time <= ? AND (covered_time < ? OR session_id > ?)", t, t, q.After.SessionID)
+	}
+	return w
+}
+
+// LeavesBetween implements store.Summaries.
+func (s *Store) LeavesBetween(ctx context.Context, user memory.UserRef, from, to time.Time) ([]memory.SummaryNode, error) {
+	var leaves []memory.SummaryNode
+	err := s.read(ctx, "read leaves", func(c *conn) error {
+		at, err := findUser(c, user)
+		if notFound(err) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		leaves, err = readLeaves(c, at.uid, from, to)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return leaves, nil
+}
+
+func readLeaves(c *conn, uid int64, from, to time.Time) (leaves []memory.SummaryNode, err error) {
+	err = c.query(nodeSelect+` WHERE n.uid = ? AND n.kind = 1 AND n.level = 0 AND n.to_time >= ? AND n.to_time < ?
+		ORDER BY n.to_time, n.id`, func(r row) error {
+		n, err := scanNode(r)
+		leaves = append(leaves, n)
+		return err
+	}, uid, micros(from), micros(to))
+	return leaves, err
+}
+
+// Periods implements store.Summaries.
+func (s *Store) Periods(ctx context.Context, q store.PeriodQuery) ([]memory.SummaryNode, error) {
+	var periods []memory.SummaryNode
+	err := s.read(ctx, "read period summaries", func(c *conn) error {
+		at, err := findUser(c, q.User)
+		if notFound(err) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		periods, err = readPeriods(c, at.uid, q)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return periods, nil
+}
+
+// readPeriods walks the periods by name, which is their order in time. When a user's timezone changes, so does the
+// start of a later generation: the bounds are those of the generation that counts.
+func readPeriods(c *conn, uid int64, q store.PeriodQuery) (periods []memory.SummaryNode, err error) {
+	var last string
+	err = c.query(nodeSelect+` WHERE n.uid = ? AND n.kind = ? AND n.kind > 1 ORDER BY n.period DESC, n.generation DESC`, func(r row) error {
+		if r.text(7) == last {
+			return nil
+		}
+		n, err := scanNode(r)
+		last = n.Period.Name
+		if err != nil || n.Period.Start.Before(q.From) || (!q.Before.IsZero() && !n.Period.Start.Before(q.Before)) {
+			return err
+		}
+		periods = append(periods, n)
+		if len(periods) >= q.Limit {
+			return errStop
+		}
+		return nil
+	}, uid, int(q.Kind))
+	return periods, err
+}
+
+// PutNode implements store.Summaries.
+func (s *Store) PutNode(ctx context.Context, w store.NodeWrite) error {
+	return s.write(ctx, "put summary", func(c *conn) error { return putNode(c, w) })
+}
+
+func putNode(c *conn, w store.NodeWrite) error {
+	at, err := findLife(c, w.User, w.Scope)
+	if err != nil {
+		return err
+	}
+	slot, err := findSlot(c, at.uid, store.SlotRef{User: w.User, ID: w.SlotID})
+	if err != nil || slot.State.IsFinal() {
+		return err
+	}
+	if at.sid, err = nodeSession(c, at.uid, w); err != nil {
+		return err
+	}
+	if err := insertNode(c, at, w.Node); err != nil {
+		return err
+	}
+	if err := cover(c, at, w); err != nil {
+		return err
+	}
+	return applied(c, slot, w.Usage, w.Time)
+}
+
+// nodeSession finds the session that the node is of; 0 for a week or month.
+func nodeSession(c *conn, uid int64, w store.NodeWrite) (int64, error) {
+	if w.Node.Kind != memory.SummarySession {
+		return 0, nil
+	}
+	sid, err := sessionByKey(c, uid, w.Node.Session, map[memory.SessionKey]int64{})
+	if err == nil && sid == 0 {
+		err = incarnationNotFound(w.User)
+	}
+	return sid, err
+}
+
+func insertNode(c *conn, at found, n memory.SummaryNode) error {
+	key, err := nextKey(c, "nodes", at.uid)
+	if err != nil {
+		return err
+	}
+	children, err := encodeTags(n.Children)
+	if err != nil {
+		return err
+	}
+	var sid any
+	if at.sid != 0 {
+		sid = at.sid
+	}
+	return c.run(`INSERT INTO nodes (key, uid, sid, id, kind, level, from_no, to_no, generation, cumulative, appended, o200k,
+		cl100k, create_time, from_time, to_time, period, period_start, period_end, previous, language, model, children, text)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		key, at.uid, sid, n.ID, int(n.Kind), n.Level, n.Range.From, n.Range.To, n.Generation, asInt(n.Cumulative), n.Appended,
+		n.Tokens.O200K, n.Tokens.CL100K, micros(n.CreateTime), orNever(n.FromTime), orNever(n.ToTime), orNull(n.Period.Name),
+		orNever(n.Period.Start), orNever(n.Period.End), orNull(n.Previous), orNull(n.Language), orNull(n.Model), children, n.Text)
+}
+
+// cover notes how far a session is covered, and has the user's periods looked at.
+func cover(c *conn, at found, w store.NodeWrite) error {
+	n := w.Node
+	if n.Kind != memory.SummarySession {
+		return nil
+	}
+	err := c.run(`UPDATE sessions SET covered_seq = ?, covered_time = ? WHERE sid = ? AND covered_seq <= ?`,
+		n.Range.To, micros(n.ToTime), at.sid, n.Range.To)
+	if err != nil || n.Level > 0 || w.LookAt.IsZero() {
+		return err
+	}
+	return lookAtPeriods(c, at.uid, micros(w.LookAt))
+}

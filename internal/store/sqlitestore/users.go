@@ -1,0 +1,116 @@
+package sqlitestore
+
+import (
+	"context"
+	"encoding/hex"
+	"strconv"
+	"time"
+
+	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/store"
+)
+
+const userColumns = `uid, tenant, user_id, scope_key, timezone, language, extract, create_time, update_time, revision, fact_revision`
+
+func scanUser(r row) memory.User {
+	scope := memory.ScopeKey(r.text(3))
+	return memory.User{
+		Ref: memory.UserRef{Tenant: r.text(1), UserID: r.text(2)}, Scope: scope,
+		Timezone: r.text(4), Language: r.text(5), Extract: memory.ExtractMode(r.int(6)),
+		CreateTime: fromMicros(r.int(7)), UpdateTime: fromMicros(r.int(8)),
+		ETag: userETag(scope, r.int(9)), FactRevision: r.int(10),
+	}
+}
+
+// userETag never repeats for a user id: a later life has another scope key, of which a hash may be shown.
+func userETag(scope memory.ScopeKey, revision int64) string {
+	hash := scope.Keyed(memory.IDDigest("etag"))
+	return hex.EncodeToString(hash[:4]) + "-" + strconv.FormatInt(revision, 36)
+}
+
+func readUser(c *conn, ref memory.UserRef) (user memory.User, uid int64, err error) {
+	ok, err := c.first(`SELECT `+userColumns+` FROM users WHERE tenant = ? AND user_id = ?`, func(r row) error {
+		user, uid = scanUser(r), r.int(0)
+		return nil
+	}, ref.Tenant, ref.UserID)
+	if err == nil && !ok {
+		err = userNotFound(ref)
+	}
+	return user, uid, err
+}
+
+// User implements store.Users.
+func (s *Store) User(ctx context.Context, ref memory.UserRef) (memory.User, error) {
+	var user memory.User
+	err := s.read(ctx, "read user", func(c *conn) (err error) {
+		user, _, err = readUser(c, ref)
+		return err
+	})
+	if err != nil {
+		return memory.User{}, err
+	}
+	return user, nil
+}
+
+// ListUsers implements store.Users.
+func (s *Store) ListUsers(ctx context.Context, q store.UserQuery) ([]memory.User, error) {
+	var users []memory.User
+	after := ">"
+	if q.After == "" {
+		after = ">=" // so that the first page holds a user without an id
+	}
+	err := s.read(ctx, "list users", func(c *conn) error {
+		return c.query(`SELECT `+userColumns+` FROM users WHERE tenant = ? AND user_id `+after+` ? ORDER BY user_id LIMIT ?`,
+			func(r row) error {
+				users = append(users, scanUser(r))
+				return nil
+			}, q.Tenant, q.After, q.Limit)
+	})
+	return users, err
+}
+
+// UpdateUser implements store.Users.
+func (s *Store) UpdateUser(ctx context.Context, u store.UserUpdate) (memory.User, error) {
+	var user memory.User
+	err := s.write(ctx, "update user", func(c *conn) error {
+		was, uid, err := readUser(c, u.Ref)
+		if notFound(err) && u.ETag == "" {
+			was, uid, err = s.createUser(c, u.Ref, u.Time)
+		}
+		if err != nil {
+			return err
+		}
+		if u.ETag != "" && u.ETag != was.ETag {
+			return userETagMismatch(u.Ref, u.ETag, was.ETag)
+		}
+		if err := changeUser(c, uid, was, u); err != nil {
+			return err
+		}
+		user, _, err = readUser(c, u.Ref)
+		return err
+	})
+	if err != nil {
+		return memory.User{}, err
+	}
+	return user, nil
+}
+
+func (s *Store) createUser(c *conn, ref memory.UserRef, now time.Time) (memory.User, int64, error) {
+	if _, err := insertUser(c, ref, memory.ScopeKey(s.keys()), micros(now)); err != nil {
+		return memory.User{}, 0, err
+	}
+	return readUser(c, ref)
+}
+
+// changeUser writes what differs; an update that changes nothing leaves times and ETag alone.
+func changeUser(c *conn, uid int64, was memory.User, u store.UserUpdate) error {
+	timezone, language, extract := was.Timezone, was.Language, was.Extract
+	set(&timezone, u.Timezone)
+	set(&language, u.Language)
+	set(&extract, u.Extract)
+	if timezone == was.Timezone && language == was.Language && extract == was.Extract {
+		return nil
+	}
+	return c.run(`UPDATE users SET timezone = ?, language = ?, extract = ?, revision = revision + 1,
+		update_time = max(update_time, ?) WHERE uid = ?`, timezone, language, int(extract), micros(u.Time), uid)
+}

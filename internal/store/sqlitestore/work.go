@@ -1,0 +1,204 @@
+package sqlitestore
+
+import (
+	"context"
+	"time"
+
+	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/store"
+)
+
+// orNever stores a time that is not set as NULL.
+func orNever(t time.Time) any {
+	if t.IsZero() {
+		return nil
+	}
+	return micros(t)
+}
+
+// time returns a time, the zero time for NULL.
+func (r row) time(i int) time.Time {
+	if r[i] == nil {
+		return time.Time{}
+	}
+	return fromMicros(r.int(i))
+}
+
+// nextKey returns the first free key of the user in the table. A number whose row is gone may be given again.
+func nextKey(c *conn, table string, uid int64) (key int64, err error) {
+	key = place(uid, 1)
+	_, err = c.first(`SELECT key FROM `+table+` WHERE key BETWEEN ? AND ? ORDER BY key DESC LIMIT 1`, func(r row) error {
+		key = r.int(0) + 1
+		return nil
+	}, place(uid, 1), place(uid, maxNo-1))
+	return key, err
+}
+
+// SessionWork implements store.Work.
+func (s *Store) SessionWork(ctx context.Context, ref memory.SessionRef) (store.SessionWork, error) {
+	var work store.SessionWork
+	err := s.read(ctx, "read session work", func(c *conn) error {
+		session, sid, err := readSession(c, ref)
+		if err != nil {
+			return err
+		}
+		work.Session = session
+		return readWork(c, sid, &work)
+	})
+	if err != nil {
+		return store.SessionWork{}, err
+	}
+	return work, nil
+}
+
+// readWork reads all but the session.
+func readWork(c *conn, sid int64, work *store.SessionWork) error {
+	user, uid, err := readUser(c, work.Session.Ref.UserRef)
+	if err != nil {
+		return err
+	}
+	work.User = user
+	_, err = c.first(`SELECT extract_cursor, leaf_cursor, look_at FROM sessions WHERE sid = ?`, func(r row) error {
+		work.ExtractCursor, work.LeafCursor, work.LookAt = r.int(0), r.int(1), r.time(2)
+		return nil
+	}, sid)
+	if err != nil {
+		return err
+	}
+	if work.Slots, err = readLiveSlots(c, sid); err != nil {
+		return err
+	}
+	var state store.LexiconState
+	err = readPendingFrom(c, uid, work.Session.Ref.SessionID, &state)
+	work.UnindexedFrom = state.PendingFrom
+	return err
+}
+
+func readLiveSlots(c *conn, sid int64) (slots []memory.Slot, err error) {
+	err = c.query(slotSelect+` WHERE j.sid = ? AND j.state <= 3 ORDER BY j.kind, j.level, j.from_no, j.generation`, func(r row) error {
+		slots = append(slots, scanSlot(r).Slot)
+		return nil
+	}, sid)
+	return slots, err
+}
+
+// PendingSessions implements store.Work.
+func (s *Store) PendingSessions(ctx context.Context, before time.Time, limit int) ([]memory.SessionRef, error) {
+	var refs []memory.SessionRef
+	err := s.read(ctx, "find pending sessions", func(c *conn) error {
+		return c.query(`SELECT u.tenant, u.user_id, s.session_id FROM sessions s CROSS JOIN users u ON u.uid = s.uid
+			WHERE s.look_at <= ? ORDER BY s.look_at, s.sid LIMIT ?`, func(r row) error {
+			refs = append(refs, memory.UserRef{Tenant: r.text(0), UserID: r.text(1)}.Session(r.text(2)))
+			return nil
+		}, micros(before), limit)
+	})
+	return refs, err
+}
+
+// DeferSession implements store.Work.
+func (s *Store) DeferSession(ctx context.Context, d store.Deferral) error {
+	return s.write(ctx, "defer session", func(c *conn) error {
+		at, err := findSession(c, d.Ref)
+		if err != nil {
+			return err
+		}
+		if at.key != d.Session {
+			return sessionNotFound(d.Ref)
+		}
+		return c.run(`UPDATE sessions SET look_at = ? WHERE sid = ? AND last_seq = ?`, orNever(d.Until), at.sid, d.LastSeq)
+	})
+}
+
+// lookAtSession has the session looked at by then.
+func lookAtSession(c *conn, sid, by int64) error {
+	return c.run(`UPDATE sessions SET look_at = ? WHERE sid = ? AND (look_at IS NULL OR look_at > ?)`, by, sid, by)
+}
+
+// lookAtPeriods has the user's periods looked at by then.
+func lookAtPeriods(c *conn, uid, by int64) error {
+	return c.run(`UPDATE users SET periods_at = ? WHERE uid = ? AND (periods_at IS NULL OR periods_at > ?)`, by, uid, by)
+}
+
+// PendingPeriods implements store.Work.
+func (s *Store) PendingPeriods(ctx context.Context, before time.Time, limit int) ([]memory.UserRef, error) {
+	var users []memory.UserRef
+	err := s.read(ctx, "find pending periods", func(c *conn) error {
+		return c.query(`SELECT tenant, user_id FROM users WHERE periods_at <= ? ORDER BY periods_at, uid LIMIT ?`, func(r row) error {
+			users = append(users, memory.UserRef{Tenant: r.text(0), UserID: r.text(1)})
+			return nil
+		}, micros(before), limit)
+	})
+	return users, err
+}
+
+// DeferPeriods implements store.Work.
+func (s *Store) DeferPeriods(ctx context.Context, user memory.UserRef, scope memory.ScopeKey, until time.Time) error {
+	return s.write(ctx, "defer periods", func(c *conn) error {
+		at, err := findLife(c, user, scope)
+		if err != nil {
+			return err
+		}
+		return c.run(`UPDATE users SET periods_at = ? WHERE uid = ?`, orNever(until), at.uid)
+	})
+}
+
+// findLife finds the user in the life of the scope; another life is USER_NOT_FOUND.
+func findLife(c *conn, user memory.UserRef, scope memory.ScopeKey) (found, error) {
+	at, err := findUser(c, user)
+	if err == nil && at.scope != scope {
+		err = userNotFound(user)
+	}
+	return at, err
+}
+
+// WorkStats implements store.Work.
+func (s *Store) WorkStats(ctx context.Context) (store.WorkStats, error) {
+	var stats store.WorkStats
+	err := s.read(ctx, "count work", func(c *conn) (err error) {
+		if stats.Kinds, err = countSlots(c); err != nil {
+			return err
+		}
+		if stats.Quarantined, err = countQuarantined(c); err != nil {
+			return err
+		}
+		_, err = c.first(`SELECT look_at FROM sessions WHERE look_at IS NOT NULL ORDER BY look_at LIMIT 1`, func(r row) error {
+			stats.OldestTurn = r.time(0)
+			return nil
+		})
+		return err
+	})
+	if err != nil {
+		return store.WorkStats{}, err
+	}
+	return stats, nil
+}
+
+func countSlots(c *conn) (kinds []store.KindStats, err error) {
+	err = c.query(`SELECT kind, state, count(*), min(create_time) FROM slots WHERE state <= 3
+		GROUP BY kind, state ORDER BY kind, state`, func(r row) error {
+		kind := memory.SlotKind(r.int(0))
+		if n := len(kinds); n == 0 || kinds[n-1].Kind != kind {
+			kinds = append(kinds, store.KindStats{Kind: kind})
+		}
+		k := &kinds[len(kinds)-1]
+		if memory.SlotState(r.int(1)) == memory.SlotParked {
+			k.Parked = r.int(2)
+			return nil
+		}
+		k.Open += r.int(2)
+		if oldest := r.time(3); k.Oldest.IsZero() || oldest.Before(k.Oldest) {
+			k.Oldest = oldest
+		}
+		return nil
+	})
+	return kinds, err
+}
+
+func countQuarantined(c *conn) (map[string]int64, error) {
+	counts := map[string]int64{}
+	err := c.query(`SELECT reason, n FROM quarantine_counts`, func(r row) error {
+		counts[r.text(0)] = r.int(1)
+		return nil
+	})
+	return counts, err
+}
