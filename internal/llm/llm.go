@@ -5,6 +5,7 @@ package llm
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -76,6 +77,7 @@ const (
 // Error is a failed model call. It never holds content.
 type Error struct {
 	Class      Class
+	Model      string            // that was asked; "" when none was named
 	Status     int               // of HTTP; 0 without one
 	RetryAfter time.Duration     // 0 when the endpoint does not say
 	Usage      memory.ModelUsage // what it cost all the same: one call, unless the circuit was open
@@ -92,6 +94,15 @@ func (e *Error) Error() string {
 
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
+
+// ClassOf is the class of an error: ClassTransient for one that is no *Error.
+func ClassOf(err error) Class {
+	var e *Error
+	if errors.As(err, &e) {
+		return e.Class
+	}
+	return ClassTransient
+}
 
 // Call is what is known of a model call after it.
 type Call struct {

@@ -1,0 +1,53 @@
+package llm
+
+import (
+	"context"
+
+	"github.com/stratamem/strata/internal/extract"
+	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/summary"
+)
+
+// Prompted summarises and extracts by prompting chat models, which may be two or one. It implements the Summarizer and
+// the Extractor of package jobs. The answers are not checked here.
+type Prompted struct {
+	Summaries  Chat
+	Extraction Chat
+}
+
+// extractTokens is the most tokens of an extraction's answer: extract.MaxOps operations of a hundred tokens each.
+const extractTokens = 2000
+
+// summarySlack is how much longer than asked for a summary may get before it is cut off. A cut answer is lost and paid,
+// and models do not count well.
+const summarySlack = 2
+
+// Summarize asks for a summary in prose.
+func (p Prompted) Summarize(ctx context.Context, t summary.Task) (Answer, error) {
+	system, user := summary.Prompt(t)
+	return p.Summaries.Complete(ctx, Prompt{
+		Operation: operation(t), System: system, User: user, MaxTokens: int(t.MaxTokens) * summarySlack,
+	})
+}
+
+// Extract asks for operations in the schema of package extract.
+func (p Prompted) Extract(ctx context.Context, t extract.Task) (Answer, error) {
+	system, user := extract.Prompt(t)
+	return p.Extraction.Complete(ctx, Prompt{
+		Operation: OpExtract, System: system, User: user, MaxTokens: extractTokens,
+		Schema: &Schema{Name: extractSchema, JSON: extract.Schema()},
+	})
+}
+
+// extractSchema is the name of the schema of extractions.
+const extractSchema = "facts"
+
+func operation(t summary.Task) Operation {
+	switch {
+	case t.Kind != memory.SummarySession:
+		return OpPeriod
+	case len(t.Parts) > 0:
+		return OpMerge
+	}
+	return OpSummarize
+}
