@@ -1,0 +1,143 @@
+package summary
+
+import (
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/stratamem/strata/internal/text"
+)
+
+// AnchorKind says what an anchor is.
+type AnchorKind string
+
+// The kinds of anchors.
+const (
+	AnchorName       AnchorKind = "name"
+	AnchorNumber     AnchorKind = "number"
+	AnchorDate       AnchorKind = "date"
+	AnchorIdentifier AnchorKind = "identifier"
+	AnchorDecision   AnchorKind = "decision" // a sentence in which somebody decides
+)
+
+// Anchor is a detail that a summary must not lose or change: a name, a number or amount, a date, an identifier, or a
+// decision. It is found by form alone, in English and Korean: what has no such form is no anchor.
+type Anchor struct {
+	Kind       AnchorKind
+	Text       string // as it stands; of a decision the sentence
+	Start, End int    // bytes
+	when       when
+	value      float64
+	word       word
+}
+
+// decides are the words of decisions and commitments.
+var decides = regexp.MustCompile(`(?i)\b(?:decided?|decision|chose|chosen|choose|agreed|settled on|opted|will|going with|picked|prefers?|committed|must|deadline)\b|결정|하기로|기로 (?:했|함|합의)|정했|선택|합의|선호|마감|골랐`)
+
+// weights say how much the loss of an anchor costs: decisions are what a later turn most needs.
+var weights = map[AnchorKind]float64{
+	AnchorDecision: 3, AnchorIdentifier: 2.5, AnchorDate: 2, AnchorNumber: 2, AnchorName: 1.5,
+}
+
+// Anchors are the anchors of a text in order of their start.
+func Anchors(s string) []Anchor {
+	var out []Anchor
+	var taken []dateMention
+	add := func(a Anchor) {
+		a.Text = s[a.Start:a.End]
+		out = append(out, a)
+	}
+	for _, d := range datesIn(s) {
+		taken = append(taken, d)
+		add(Anchor{Kind: AnchorDate, Start: d.start, End: d.end, when: d.when})
+	}
+	ws := wordsOf(s)
+	for _, n := range numbersIn(ws) {
+		if !overlaps(taken, n.span) && (!n.spelled || n.value > 2) {
+			add(Anchor{Kind: AnchorNumber, Start: n.start, End: n.end, value: n.value})
+		}
+	}
+	for i, w := range ws {
+		if kind := nameKind(ws, i); kind != "" && !overlaps(taken, w.span) {
+			add(Anchor{Kind: kind, Start: w.start, End: w.end, word: w})
+		}
+	}
+	for _, sentence := range sentences(s) {
+		if decides.MatchString(sentence.of(s)) {
+			add(Anchor{Kind: AnchorDecision, Start: sentence.start, End: sentence.start + len(strings.TrimSpace(sentence.of(s)))})
+		}
+	}
+	slices.SortStableFunc(out, func(a, b Anchor) int { return a.Start - b.Start })
+	return out
+}
+
+// nameKind says whether the word at i is a name or an identifier; "" for neither. A capital at the start of a sentence
+// is a name's when the same word has one elsewhere, too, or another such word follows.
+func nameKind(ws []word, i int) AnchorKind {
+	w, next := ws[i], word{}
+	if i+1 < len(ws) {
+		next = ws[i+1]
+	}
+	switch {
+	case isIdentifier(w.text) && isName(w):
+		return AnchorIdentifier
+	case isName(w), koreanName(w.text, next.text) != "":
+		return AnchorName
+	case w.first && isUpperFirst(w.text) && !greetings[w.lower] && !starters[w.lower] && namesElsewhere(ws, i):
+		return AnchorName
+	}
+	return ""
+}
+
+func namesElsewhere(ws []word, i int) bool {
+	return slices.ContainsFunc(ws, func(w word) bool { return w.lower == ws[i].lower && isName(w) })
+}
+
+// key makes equal anchors equal strings.
+func (a Anchor) key() string {
+	switch a.Kind {
+	case AnchorNumber:
+		return "n" + strconv.FormatFloat(a.value, 'g', -1, 64)
+	case AnchorDecision:
+		return "d" + strings.Join(text.Terms(a.Text), " ")
+	case AnchorDate:
+		return "t" + strings.ToLower(a.Text)
+	}
+	return "w" + nameStem(a.word)
+}
+
+// nameStem is a name without a Korean particle.
+func nameStem(w word) string {
+	if isHangul(w.text) {
+		return trimAny(w.text, particles)
+	}
+	return w.lower
+}
+
+// keeps reports whether the texts hold an anchor.
+func (e *evidence) keeps(a Anchor) bool {
+	switch a.Kind {
+	case AnchorNumber:
+		return e.hasValue(a.value)
+	case AnchorDate:
+		return e.hasText(a.Text) || e.hasDate(a.when)
+	case AnchorDecision:
+		return e.hasDecision(a.Text)
+	}
+	return e.hasName(a.word) || isHangul(a.word.text) && e.hasText(nameStem(a.word))
+}
+
+// keptShare is the share of a decision's words that tell that it is still there in other words.
+const keptShare = 0.6
+
+func (e *evidence) hasDecision(sentence string) bool {
+	terms := text.Terms(sentence)
+	kept := 0
+	for _, t := range terms {
+		if e.stems[t] {
+			kept++
+		}
+	}
+	return float64(kept) >= keptShare*float64(len(terms))
+}

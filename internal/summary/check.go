@@ -1,0 +1,485 @@
+package summary
+
+import (
+	"cmp"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/stratamem/strata/internal/text"
+)
+
+// Answer is what a summariser said.
+type Answer struct {
+	Text    string
+	Cut     bool // it ran out of tokens
+	Refused bool // it declined
+}
+
+// Check says whether an answer may stand, and why not; the reason is "" when it may. An answer that stands comes back
+// without its wrapping, and with those sentences of the source appended, word for word, whose anchors it lost, as many
+// as appendShare of MaxTokens holds, the most important first.
+func Check(t Task, a Answer) (Checked, RefusalReason) {
+	answer := unwrap(a.Text)
+	switch {
+	case a.Refused || refusal.MatchString(answer):
+		return Checked{}, RefusalModel
+	case a.Cut:
+		return Checked{}, RefusalCut
+	case answer == "":
+		return Checked{}, RefusalEmpty
+	}
+	for _, c := range checks {
+		if c.fails(t, answer) {
+			return Checked{}, c.reason
+		}
+	}
+	appended, n := t.lost(answer)
+	return Checked{Text: answer + appended, Appended: n}, ""
+}
+
+// checks are what an answer must pass, in order.
+var checks = []struct {
+	reason RefusalReason
+	fails  func(Task, string) bool
+}{
+	{RefusalSkeleton, func(_ Task, answer string) bool { return isSkeleton(answer) }},
+	{RefusalCut, func(_ Task, answer string) bool { return isCut(answer) }},
+	{RefusalLanguage, Task.isOtherScript},
+	{RefusalShrunk, Task.isShrunk},
+	{RefusalLong, Task.isLong},
+	{RefusalInstruction, Task.instructs},
+	{RefusalInvented, Task.invents},
+}
+
+var (
+	codeFence = regexp.MustCompile("(?s)^```[a-z]*\n(.*?)\n?```$")
+	preface   = regexp.MustCompile(`(?i)^(?:sure[,!.]? *)?(?:here(?:'s| is)[^\n]{0,80}summary[^\n]{0,40}:|#*\s*\**summary\**:?\**|\**요약\**\s*:|다음은[^\n]{0,40}요약[^\n]{0,20}[:.])\s*`)
+	refusal   = regexp.MustCompile(`(?i)^(?:i(?:'m| am) (?:sorry|unable|not able)|i (?:cannot|can't|can not|won't)|sorry, (?:but )?i|as an ai\b|unfortunately, i (?:cannot|can't)|죄송(?:합니다|하지만)|요약할 수 없)`)
+)
+
+// unwrap takes off what models put around an answer: a code fence and a line that says that a summary follows.
+func unwrap(s string) string {
+	s = strings.TrimSpace(s)
+	if m := codeFence.FindStringSubmatch(s); m != nil {
+		s = strings.TrimSpace(m[1])
+	}
+	return strings.TrimSpace(strings.TrimPrefix(s, preface.FindString(s)))
+}
+
+// placeholder is what stands where nothing was said.
+var placeholder = regexp.MustCompile(`(?i)^(?:n/?a|none|nothing|tbd|todo|unknown|empty|no (?:summary|content|information|messages|data|decisions|updates|items|open questions)[a-z ]*|not (?:specified|mentioned|applicable|available|provided)|\.{2,}|…|-+|\[.*\]|<.*>|\{.*\}|lorem ipsum.*|없음|해당 ?없음|미정|내용 ?없음)[.!]?$`)
+
+// isSkeleton reports whether an answer has headings and placeholders and nothing else.
+func isSkeleton(answer string) bool {
+	for line := range strings.Lines(answer) {
+		line = strings.TrimSpace(line)
+		if strings.HasPrefix(line, "#") || strings.HasSuffix(line, ":") || strings.HasSuffix(line, ":**") {
+			continue
+		}
+		line = strings.Trim(strings.TrimLeft(line, "-*•·0123456789.) \t"), "*_ ")
+		if _, value, ok := strings.Cut(line, ": "); ok && placeholder.MatchString(strings.Trim(value, "*_ ")) {
+			continue
+		}
+		if hasLetter(line) && !placeholder.MatchString(line) {
+			return false
+		}
+	}
+	return true
+}
+
+// isCut reports whether an answer stops within a sentence although its others end with a stop. Bullets need none.
+func isCut(answer string) bool {
+	lines := strings.Split(answer, "\n")
+	last := strings.TrimSpace(lines[len(lines)-1])
+	if endsSentence(last) || len(sentences(answer)) == 1 && utf8.RuneCountInString(answer) < shortAnswer {
+		return false
+	}
+	open := 0
+	for _, line := range lines[:len(lines)-1] {
+		if line = strings.TrimSpace(line); line != "" && !endsSentence(line) && !strings.HasSuffix(line, ":") {
+			open++
+		}
+	}
+	return open == 0
+}
+
+// shortAnswer is up to how many characters one sentence may do without a stop.
+const shortAnswer = 80
+
+func endsSentence(s string) bool {
+	s = strings.TrimRightFunc(s, func(r rune) bool { return strings.ContainsRune(`"')]”’»*_`, r) })
+	r, _ := utf8.DecodeLastRuneInString(s)
+	if strings.ContainsRune(".!?…。！？｡", r) {
+		return true
+	}
+	return hasSuffix(s, koreanEnds)
+}
+
+// koreanEnds end a Korean sentence of a note, which has no stop.
+var koreanEnds = []string{"함", "음", "임", "됨", "짐", "옴", "감", "봄", "냄", "림", "예정", "다", "요", "중", "필요"}
+
+func hasSuffix(s string, endings []string) bool {
+	return slices.ContainsFunc(endings, func(e string) bool { return strings.HasSuffix(s, e) })
+}
+
+// source is all that a task gives to a summariser, without what it has to be understood by.
+func (t Task) source() string {
+	var b strings.Builder
+	if t.Rewrite {
+		b.WriteString(t.Previous + "\n")
+	}
+	for _, l := range t.Lines {
+		b.WriteString(l.Text + "\n")
+	}
+	for _, p := range t.Parts {
+		b.WriteString(p.Text + "\n")
+	}
+	return b.String()
+}
+
+// Bounds of an answer's length, in tokens as text.EstimateTokens guesses them.
+const (
+	shrunkRewrite = 0.35 // of the summary that it rewrites
+	shrunkMerge   = 0.1  // of the summaries that it merges, at most half of MaxTokens
+	shrunkLeaf    = 0.02 // of its messages, at most a tenth of MaxTokens
+	shortSource   = 60   // below which any length is plausible
+	longAnswer    = 1.5  // times MaxTokens, or the source
+)
+
+func (t Task) isShrunk(answer string) bool {
+	tokens := float64(text.EstimateTokens(answer))
+	room := float64(t.MaxTokens)
+	if t.Rewrite && t.Previous != "" {
+		previous := float64(text.EstimateTokens(t.Previous))
+		return previous >= shortSource && tokens < shrunkRewrite*min(previous, orLarge(room))
+	}
+	source := float64(text.EstimateTokens(t.source()))
+	if len(t.Parts) > 0 {
+		return source >= shortSource && tokens < min(shrunkMerge*source, orLarge(room)/2)
+	}
+	return source >= shortSource && tokens < max(3, min(shrunkLeaf*source, orLarge(room)/10))
+}
+
+// orLarge stands for a limit that is not set.
+func orLarge(limit float64) float64 {
+	if limit <= 0 {
+		return 1e9
+	}
+	return limit
+}
+
+func (t Task) isLong(answer string) bool {
+	tokens := float64(text.EstimateTokens(answer))
+	source := float64(max(shortSource, text.EstimateTokens(t.source())))
+	return tokens > longAnswer*min(source, orLarge(float64(t.MaxTokens)))
+}
+
+// scripts are those that are told apart. Han and Kana count as one: Japanese mixes them.
+var scripts = []struct {
+	tables []*unicode.RangeTable
+	weight int // of a character: one of Han says as much as three letters
+}{
+	{[]*unicode.RangeTable{unicode.Latin}, 1},
+	{[]*unicode.RangeTable{unicode.Hangul}, 3},
+	{[]*unicode.RangeTable{unicode.Han, unicode.Hiragana, unicode.Katakana}, 3},
+	{[]*unicode.RangeTable{unicode.Cyrillic}, 1},
+	{[]*unicode.RangeTable{unicode.Arabic}, 1},
+	{[]*unicode.RangeTable{unicode.Hebrew}, 1},
+	{[]*unicode.RangeTable{unicode.Greek}, 1},
+	{[]*unicode.RangeTable{unicode.Devanagari}, 1},
+	{[]*unicode.RangeTable{unicode.Thai}, 1},
+}
+
+// scriptShare is the share of a source's letters from which on a script may lead its summary.
+const scriptShare = 0.15
+
+func (t Task) isOtherScript(answer string) bool {
+	got, total := scriptWeights(answer)
+	if total < 10 {
+		return false
+	}
+	lead := slices.Index(got, slices.Max(got))
+	known, all := scriptWeights(t.source() + t.Previous)
+	return all > 0 && float64(known[lead]) < scriptShare*float64(all)
+}
+
+func scriptWeights(s string) (weights []int, total int) {
+	weights = make([]int, len(scripts))
+	for _, r := range s {
+		for i, script := range scripts {
+			if unicode.In(r, script.tables...) {
+				weights[i] += script.weight
+				total += script.weight
+				break
+			}
+		}
+	}
+	return weights, total
+}
+
+// orders begin a sentence that tells its reader what to do; overrides do so wherever they stand.
+var (
+	orders = regexp.MustCompile(`(?i)^(?:[-*•\d.) ]*)(?:please\b|ignore\b|disregard\b|forget (?:all|everything|previous|your)|you (?:must|should|need to|have to|are now|will now|can now)\b|do not (?:tell|reveal|mention|follow|forget)\b|don't (?:tell|reveal|forget)\b|from now on\b|let me know\b|feel free\b|would you like\b|i hope (?:this|that) helps|note to (?:the )?(?:reader|assistant|model|ai)|system:|assistant:|remember to\b|always (?:answer|reply|respond|obey)|act as\b|pretend\b)`)
+	// overrides are never part of a summary unless the source has the words.
+	overrides = regexp.MustCompile(`(?i)(?:ignore|disregard) (?:all |any |the )?(?:previous|prior|above|earlier) (?:instructions|messages|rules)|(?:이전|위의?|앞선) (?:모든 )?(?:지시|명령|지침)(?:사항)?(?:을|를)? ?(?:모두 )?무시|(?:알려|말씀해|확인해|참고해|무시해|기억해|응답해|답변해|작성해) ?(?:주세요|주십시오|주시기 바랍니다)|하(?:십시오|세요)[.!]?$`)
+)
+
+// instructs reports whether an answer speaks to its reader. A sentence of the source, such as a request that is quoted
+// whole, speaks to nobody.
+func (t Task) instructs(answer string) bool {
+	source := strings.ToLower(t.source() + t.Previous)
+	for _, s := range sentences(answer) {
+		sentence := strings.TrimSpace(s.of(answer))
+		if orders.MatchString(sentence) {
+			return true
+		}
+		if found := overrides.FindString(sentence); found != "" && !strings.Contains(source, strings.ToLower(found)) {
+			return true
+		}
+	}
+	return false
+}
+
+// evidence is what everything that the task gives supports.
+func (t Task) evidence() *evidence {
+	e := newEvidence()
+	loc := orUTC(t.Location)
+	for _, l := range t.Lines {
+		e.add(l.speaker()+": "+l.Text, inZone(l.Time, loc))
+	}
+	var latest time.Time
+	for _, p := range t.Parts {
+		e.add(p.Title, inZone(p.To, loc))
+		e.add(p.Text, inZone(p.To, loc))
+		e.addSpan(inZone(p.From, loc), inZone(p.To, loc))
+		latest = p.To
+	}
+	if len(t.Lines) > 0 {
+		latest = t.Lines[0].Time
+	}
+	e.add(t.Previous, inZone(latest, loc))
+	e.add(t.Period.Name, time.Time{})
+	e.addPeriod(t, loc)
+	e.counts[len(t.Parts)] = true
+	e.counts[t.speakers()] = true
+	return e
+}
+
+// addPeriod takes up the days of the task's period.
+func (e *evidence) addPeriod(t Task, loc *time.Location) {
+	if !t.Period.Start.IsZero() {
+		e.addSpan(t.Period.Start.In(loc), t.Period.End.In(loc).AddDate(0, 0, -1))
+	}
+}
+
+func (t Task) speakers() int {
+	names := map[string]bool{}
+	for _, l := range t.Lines {
+		names[l.speaker()] = true
+	}
+	return len(names)
+}
+
+// inZone is t in a location, zero when it is zero.
+func inZone(t time.Time, loc *time.Location) time.Time {
+	if t.IsZero() {
+		return t
+	}
+	return t.In(loc)
+}
+
+// invents reports whether an answer has a date, time, quantity or name that the task does not support.
+func (t Task) invents(answer string) bool {
+	return t.evidence().inventedIn(answer) != ""
+}
+
+// inventedIn is the first detail of an answer that the evidence does not support; "" for none.
+func (e *evidence) inventedIn(answer string) string {
+	ws := wordsOf(answer)
+	var taken []dateMention
+	for _, d := range datesIn(answer) {
+		if !e.hasText(d.of(answer)) && !e.hasDate(d.when) && !e.isPlainYear(d.when) {
+			return d.of(answer)
+		}
+		taken = append(taken, d)
+	}
+	for _, c := range clocksIn(answer) {
+		if !overlaps(taken, c.span) && !e.clocks[c.minute] && !e.hasText(c.of(answer)) {
+			return c.of(answer)
+		}
+		taken = append(taken, dateMention{span: c.span})
+	}
+	for _, n := range numbersIn(ws) {
+		if !overlaps(taken, n.span) && !e.supports(n, answer) {
+			return n.of(answer)
+		}
+	}
+	return e.inventedName(ws, taken)
+}
+
+// isPlainYear reports whether a year is a quantity of the source.
+func (e *evidence) isPlainYear(w when) bool {
+	return w.month == 0 && w.weekday == 0 && e.hasValue(float64(w.year))
+}
+
+var (
+	rounds   = regexp.MustCompile(`(?i)(?:\b(?:about|around|nearly|almost|approximately|roughly|over|more than|less than|under|at least|some|up to)|~|약|거의|대략|최소|최대)\s*[$€£₩]?$`)
+	roundsKo = regexp.MustCompile(`^[^\s]{0,4}\s?(?:이상|이하|넘|가까이|정도|남짓|여)`)
+	timeUnit = regexp.MustCompile(`(?i)^[\s-]*(?:min|hour|hr|day|week|month|year|분|시간|일|주|개월|달|년)`)
+	dayMark  = regexp.MustCompile(`(?i)^(?:st|nd|rd|th|일)`)
+)
+
+// supports reports whether a quantity of the answer follows from the evidence: it stands there, it counts what is
+// listed, or it is rounded or converted to another unit.
+func (e *evidence) supports(n number, answer string) bool {
+	before, after := answer[:n.start], answer[n.end:]
+	switch {
+	case n.spelled && n.value <= 2, e.hasValue(n.value):
+		return true
+	case n.value <= 10 && e.counts[int(n.value)] && n.value == float64(int(n.value)):
+		return true
+	case dayMark.MatchString(after) && e.hasDay(int(n.value)):
+		return true
+	case rounds.MatchString(before) || roundsKo.MatchString(after):
+		return e.isNear(n.value) || e.isSpan(n.value)
+	case timeUnit.MatchString(after):
+		return e.isConverted(n.value) || e.isSpan(n.value)
+	}
+	return false
+}
+
+// starters begin sentences of summaries and are no names.
+var starters = wordSet(`a an the this that these those it he she they we you i his her their its our my your there here both each all some
+	many most several another other others one two three four five six seven eight nine ten first second third next then later finally
+	and but or nor so yet for if when while where after before since until during despite although though because as at by in on of to
+	from with without within about above across against along among around between beyond into like near off over through throughout
+	toward towards under up upon via also additionally moreover furthermore however meanwhile overall instead still even just only
+	not no none nothing what who whom whose which why how whether now today tomorrow yesterday soon recently currently previously
+	initially eventually together earlier afterwards again once twice maybe perhaps key main open pending
+	conversation discussion dialogue chat topics topic participants participant speakers speaker summary plans plan people user users
+	assistant decision decisions preferences preference tasks task questions question notes note facts fact goals goal issues issue
+	everyone everything someone something nobody anyone anything friends family team members work life time things conversations
+	let's let is are was were be been being do does did has have had can could will would shall should may might must`)
+
+// headings are words of headings that models give their bullets.
+var headings = wordSet(`key decisions decision open questions question tasks task preferences preference summary plans plan facts fact next
+	steps step notes note background topics topic people dates date action items item follow-up follow-ups goals goal issues issue
+	updates update status details context outcome outcomes concerns important events event personal work project projects health
+	hobbies family travel other misc timeline numbers names user assistant information info reminders reminder deadlines deadline
+	constraints requirements agreed pending resolved and of the for to`)
+
+// actsLikeName are words that follow a name at the start of a sentence.
+var actsLikeName = regexp.MustCompile(`^(?:is|was|has|had|will|would|says?|said|tells?|told|mention(?:s|ed)|shared?s?|asks?|asked|wants?|wanted|likes?|liked|loves?|loved|agree[sd]?|plan(?:s|ned)|prefers?|preferred|decide[sd]|lives?|lived|works?|worked|joined|joins|suggest(?:s|ed)|recommend(?:s|ed)|offer(?:s|ed)|expressed|expresses|praise[sd]|and|also)$`)
+
+func (e *evidence) inventedName(ws []word, taken []dateMention) string {
+	for i, w := range ws {
+		next := word{}
+		if i+1 < len(ws) {
+			next = ws[i+1]
+		}
+		if overlaps(taken, w.span) || headings[w.lower] {
+			continue
+		}
+		if name := koreanName(w.text, next.text); name != "" && !e.hasText(name) && !e.hasText(strings.TrimSuffix(name, "이")) {
+			return name
+		}
+		if (isName(w) || opensWithName(w, next, ws)) && !e.hasName(w) {
+			return w.text
+		}
+	}
+	return ""
+}
+
+// opensWithName reports whether the first word of a sentence is a name by what follows it.
+func opensWithName(w, next word, ws []word) bool {
+	if !w.first || !isUpperFirst(w.text) || starters[w.lower] || greetings[w.lower] || notNames[w.lower] || hasSuffix(w.lower, []string{"ing", "ly", "ed", "tion", "ment", "ness"}) {
+		return false
+	}
+	lower := func(o word) bool { return o.text == w.lower }
+	follows := actsLikeName.MatchString(next.text) || !next.first && isUpperFirst(next.text) && !notNames[next.lower]
+	return (follows || strings.HasSuffix(w.text, "'s") || strings.HasSuffix(w.text, "’s")) && !slices.ContainsFunc(ws, lower)
+}
+
+// appendShare is the share of MaxTokens that code may append of what a summariser lost.
+const appendShare = 0.25
+
+// lostSentence is a sentence of the source with anchors that the answer lost.
+type lostSentence struct {
+	text   string
+	place  int
+	count  int
+	weight float64
+}
+
+// lost is what is appended to an answer, and how many anchors that brings back.
+func (t Task) lost(answer string) (appended string, anchors int) {
+	kept := newEvidence()
+	kept.add(answer, time.Time{})
+	room := int(appendShare * float64(t.MaxTokens))
+	var chosen []lostSentence
+	for _, s := range t.lostSentences(kept) {
+		cost := text.EstimateTokens(s.text) + 1
+		if cost > room {
+			continue
+		}
+		if s.weight, s.count = kept.missing(s.text); s.count == 0 {
+			continue
+		}
+		kept.add(s.text, time.Time{})
+		chosen, room, anchors = append(chosen, s), room-cost, anchors+s.count
+	}
+	slices.SortFunc(chosen, func(a, b lostSentence) int { return cmp.Compare(a.place, b.place) })
+	for _, s := range chosen {
+		appended += "\n" + s.text
+	}
+	return appended, anchors
+}
+
+// lostSentences are those with lost anchors, the most important for their length first. What stood in a summary before
+// was found worth keeping already: it comes before what stands in messages.
+func (t Task) lostSentences(kept *evidence) []lostSentence {
+	var out []lostSentence
+	place := 0
+	take := func(prefix, from string, factor float64) {
+		for _, s := range sentences(from) {
+			place++
+			sentence := strings.TrimSpace(s.of(from))
+			if strings.HasSuffix(sentence, "?") {
+				continue
+			}
+			if weight, n := kept.missing(sentence); n > 0 {
+				weight *= factor / float64(lengthFloor+text.EstimateTokens(sentence))
+				out = append(out, lostSentence{text: prefix + sentence, place: place, weight: weight, count: n})
+			}
+		}
+	}
+	if t.Rewrite {
+		take("", t.Previous, summaryFactor)
+	}
+	for _, p := range t.Parts {
+		take("", p.Text, summaryFactor)
+	}
+	for _, l := range t.Lines {
+		take(l.speaker()+": ", l.Text, 1)
+	}
+	slices.SortStableFunc(out, func(a, b lostSentence) int { return cmp.Compare(b.weight, a.weight) })
+	return out
+}
+
+// summaryFactor puts what a summary held before what only a message holds.
+const summaryFactor = 4
+
+// missing is the weight and number of a sentence's anchors that the texts do not hold.
+func (e *evidence) missing(sentence string) (weight float64, n int) {
+	for _, a := range Anchors(sentence) {
+		if !e.keeps(a) {
+			weight += weights[a.Kind]
+			n++
+		}
+	}
+	return weight, n
+}

@@ -1,0 +1,228 @@
+package summary
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// when is a date as far as a text gives it; 0 is unknown.
+type when struct {
+	year, month, day int
+	weekday          int // 1 for Monday to 7
+}
+
+// dateMention is a date in a text.
+type dateMention struct {
+	span
+	when
+}
+
+const monthNames = `Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?|Sept?(?:ember)?|Oct(?:ober)?|Nov(?:ember)?|Dec(?:ember)?`
+
+// dateForms are the ways to write a date, longest first, with what each group holds.
+var dateForms = []struct {
+	form   *regexp.Regexp
+	groups string // y, m (number), M (name), d, w (English weekday), W (Korean one)
+}{
+	{regexp.MustCompile(`\b(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})\b`), "ymd"},
+	{regexp.MustCompile(`\b(\d{4})-(\d{2})\b`), "ym"},
+	{regexp.MustCompile(`(?:(\d{4})년\s*)?(\d{1,2})월(?:\s*(\d{1,2})일)?`), "ymd"},
+	{regexp.MustCompile(`(\d{4})년`), "y"},
+	{regexp.MustCompile(`(?i)\b(\d{1,2})(?:st|nd|rd|th)?(?:\s+of)?\s+(` + monthNames + `)\b\.?(?:,?\s+(\d{4})\b)?`), "dMy"},
+	{regexp.MustCompile(`(?i)\b(` + monthNames + `)\.?\s+(?:the\s+)?(\d{1,2})(?:st|nd|rd|th)?\b(?:,?\s+(\d{4})\b)?`), "Mdy"},
+	{regexp.MustCompile(`\b(` + monthNames + `)\b\.?(?:,?(?:\s+of)?\s+(\d{4})\b)?`), "My"},
+	{regexp.MustCompile(`\b((?:19|20)\d{2})\b`), "y"},
+	{regexp.MustCompile(`(?i)\b(Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)days?\b`), "w"},
+	{regexp.MustCompile(`(월|화|수|목|금|토|일)요일`), "W"},
+}
+
+// datesIn are the dates that a text names, in the order of dateForms.
+func datesIn(text string) []dateMention {
+	var out []dateMention
+	for _, f := range dateForms {
+		for _, m := range f.form.FindAllStringSubmatchIndex(text, -1) {
+			d := dateMention{span: span{m[0], m[1]}}
+			for g, field := range f.groups {
+				if from, to := m[2*g+2], m[2*g+3]; from >= 0 {
+					d.set(field, text[from:to])
+				}
+			}
+			if d.valid() && !isModal(text, d) && !overlaps(out, d.span) {
+				out = append(out, d)
+			}
+		}
+	}
+	return out
+}
+
+func (w *when) set(field rune, s string) {
+	switch field {
+	case 'y':
+		w.year, _ = strconv.Atoi(s)
+	case 'm':
+		w.month, _ = strconv.Atoi(s)
+	case 'd':
+		w.day, _ = strconv.Atoi(s)
+	case 'M':
+		w.month = 1 + strings.Index("janfebmaraprmayjunjulaugsepoctnovdec", strings.ToLower(s[:3]))/3
+	case 'w':
+		w.weekday = 1 + strings.Index("montuewedthufrisatsun", strings.ToLower(s[:3]))/3
+	case 'W':
+		w.weekday = 1 + strings.Index("월화수목금토일", s)/len("월")
+	}
+}
+
+func (w when) valid() bool {
+	return w.month <= 12 && w.day <= 31 && (w.year == 0 || w.year >= 1000) && w != when{}
+}
+
+// isModal reports whether "May" or "Mar" stands where it may be another word: alone at the start of a sentence.
+func isModal(text string, d dateMention) bool {
+	if d.day > 0 || d.year > 0 || !strings.HasPrefix(text[d.start:], "Ma") {
+		return false
+	}
+	before := strings.TrimRight(text[:d.start], " \"“'")
+	return before == "" || strings.ContainsAny(before[len(before)-1:], ".!?\n:")
+}
+
+func overlaps(mentions []dateMention, s span) bool {
+	for _, m := range mentions {
+		if s.start < m.end && m.start < s.end {
+			return true
+		}
+	}
+	return false
+}
+
+// clockForms are the ways to write a time of day: hour, minute, half.
+var clockForms = []*regexp.Regexp{
+	regexp.MustCompile(`(?i)\b(\d{1,2})(?::(\d{2}))?\s*[ap]\.?m\b`),
+	regexp.MustCompile(`\b(\d{1,2}):(\d{2})\b`),
+	regexp.MustCompile(`(\d{1,2})시(?:[^간\d]|$)(?:(\d{1,2})분|반)?`),
+}
+
+// clock is a time of day on a face of twelve hours: half of what is written does not say which half of the day.
+type clock struct {
+	span
+	minute int
+}
+
+func clocksIn(text string) []clock {
+	var out []clock
+	for _, f := range clockForms {
+		for _, m := range f.FindAllStringSubmatchIndex(text, -1) {
+			hour, _ := strconv.Atoi(text[m[2]:m[3]])
+			c := clock{span{m[0], m[1]}, hour % 12 * 60}
+			switch {
+			case m[4] >= 0:
+				minute, _ := strconv.Atoi(text[m[4]:m[5]])
+				c.minute += minute
+			case strings.HasSuffix(text[m[0]:m[1]], "반"):
+				c.minute += 30
+			}
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// relative are expressions that mean a date only together with the day they were said on, as spans of days from it.
+var relative = []struct {
+	form     *regexp.Regexp
+	from, to int
+}{
+	{regexp.MustCompile(`(?i)\byesterday\b|\blast night\b|어제|어젯밤`), -1, -1},
+	{regexp.MustCompile(`(?i)\bday before yesterday\b|그저께|그제|엊그제`), -2, -2},
+	{regexp.MustCompile(`(?i)\btomorrow\b|내일`), 1, 1},
+	{regexp.MustCompile(`(?i)\bday after tomorrow\b|모레`), 2, 2},
+	{regexp.MustCompile(`글피`), 3, 3},
+	{regexp.MustCompile(`(?i)\b(?:last|past) week\b|\ba week ago\b|지난\s?주|저번\s?주`), -14, -1},
+	{regexp.MustCompile(`(?i)\bnext week\b|\bin a week\b|다음\s?주`), 1, 14},
+	{regexp.MustCompile(`(?i)\bthis week\b|이번\s?주`), -6, 6},
+	{regexp.MustCompile(`(?i)\bweekend\b|주말`), -9, 9},
+	{regexp.MustCompile(`(?i)\b(?:few|couple of|other) days?\b|\brecently\b|며칠|최근`), -10, -1},
+}
+
+// relativePeriods are such expressions for months and years.
+var relativePeriods = []relativePeriod{
+	{regexp.MustCompile(`(?i)\blast month\b|지난\s?달|저번\s?달`), -1, 0},
+	{regexp.MustCompile(`(?i)\bnext month\b|다음\s?달`), 1, 0},
+	{regexp.MustCompile(`(?i)\blast year\b|작년|지난해`), 0, -1},
+	{regexp.MustCompile(`(?i)\bnext year\b|내년`), 0, 1},
+	{regexp.MustCompile(`재작년`), 0, -2},
+}
+
+type relativePeriod struct {
+	form          *regexp.Regexp
+	months, years int // one of them
+}
+
+// from is the month or year that is meant on a day.
+func (r relativePeriod) from(said time.Time) when {
+	if r.months == 0 {
+		return when{year: said.Year() + r.years}
+	}
+	first := time.Date(said.Year(), said.Month()+time.Month(r.months), 1, 0, 0, 0, 0, time.UTC)
+	return when{year: first.Year(), month: int(first.Month())}
+}
+
+// distance is a number of days, weeks, months or years from now, such as "3 weeks ago".
+var distance = regexp.MustCompile(`(?i)(?:(\d+)|\b(a|an|one|two|three|four|five|six|seven|eight|nine|ten)\b)\s*(day|week|month|year|일|주일|주|개월|달|년)s?\s*(ago|later|before|from now|전|후|뒤)|\bin (\d+|a|one|two|three|four|five|six) (day|week|month|year)s?\b`)
+
+// distances are the days that such expressions may mean, said on a day.
+func distances(text string, said time.Time) []when {
+	var out []when
+	for _, m := range distance.FindAllStringSubmatch(text, -1) {
+		n, unit, sign := count(m[1]+m[2]+m[5]), strings.ToLower(m[3]+m[6]), 1
+		if d := strings.ToLower(m[4]); d == "ago" || d == "before" || d == "전" {
+			sign = -1
+		}
+		switch unit {
+		case "day", "일":
+			out = append(out, dayOf(said.AddDate(0, 0, sign*n)))
+		case "week", "주", "주일":
+			for d := -6; d <= 6; d++ {
+				out = append(out, dayOf(said.AddDate(0, 0, sign*7*n+d)))
+			}
+		case "month", "개월", "달":
+			t := said.AddDate(0, sign*n, 0)
+			out = append(out, when{year: t.Year(), month: int(t.Month())})
+		default:
+			out = append(out, when{year: said.Year() + sign*n})
+		}
+	}
+	return out
+}
+
+func count(s string) int {
+	if n, err := strconv.Atoi(s); err == nil {
+		return n
+	}
+	if v, ok := small[strings.ToLower(s)]; ok {
+		return int(v)
+	}
+	return 1
+}
+
+func dayOf(t time.Time) when {
+	y, m, d := t.Date()
+	return when{year: y, month: int(m), day: d, weekday: (int(t.Weekday())+6)%7 + 1}
+}
+
+// whole is the date with its weekday where it is complete.
+func (w when) whole() when {
+	if w.year == 0 || w.month == 0 || w.day == 0 {
+		return w
+	}
+	return dayOf(time.Date(w.year, time.Month(w.month), w.day, 0, 0, 0, 0, time.UTC))
+}
+
+// has reports whether a known date says all that another one asks, and nothing against it. What is known without a
+// year holds for any.
+func (w when) has(asked when) bool {
+	agree := func(known, asked int) bool { return asked == 0 || known == asked }
+	year := agree(w.year, asked.year) || w.year == 0
+	return year && agree(w.month, asked.month) && agree(w.day, asked.day) && agree(w.weekday, asked.weekday)
+}

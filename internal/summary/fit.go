@@ -1,0 +1,90 @@
+package summary
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/stratamem/strata/internal/text"
+)
+
+// Fit makes a text take at most room by count, which must not fall when a text grows. It leaves out whole sentences,
+// never a part of one: repeated ones first, then those without anchors, then those with few for their length, of
+// equal ones the earliest. What stays keeps its order and wording. shortened reports whether anything was left out.
+func Fit(s string, room int64, count func(string) int64) (fitted string, shortened bool) {
+	if count(s) <= room {
+		return s, false
+	}
+	pieces := sentences(s)
+	ranked := ranking(s, pieces)
+	keep := make([]bool, len(pieces))
+	var size int64
+	var taken []int
+	for _, i := range ranked {
+		cost := count(pieces[i].of(s))
+		if size+cost > room {
+			continue
+		}
+		keep[i], size = true, size+cost
+		taken = append(taken, i)
+	}
+	fitted = join(s, pieces, keep)
+	for len(taken) > 0 && count(fitted) > room {
+		keep[taken[len(taken)-1]] = false
+		taken = taken[:len(taken)-1]
+		fitted = join(s, pieces, keep)
+	}
+	return fitted, true
+}
+
+// ranking is the order in which sentences deserve a place.
+func ranking(s string, pieces []span) []int {
+	worth := make([]float64, len(pieces))
+	seen, known := map[string]bool{}, map[string]bool{}
+	for i, p := range slices.Backward(pieces) {
+		key := strings.Join(text.Terms(p.of(s)), " ")
+		switch {
+		case seen[key] && key != "":
+			worth[i] = -1
+		default:
+			worth[i] = density(p.of(s), known)
+		}
+		seen[key] = true
+	}
+	order := make([]int, len(pieces))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int {
+		return cmp.Or(cmp.Compare(worth[b], worth[a]), cmp.Compare(b, a))
+	})
+	return order
+}
+
+// density is the weight of a sentence's anchors for its length; anchors that are known already count a quarter. Known
+// takes them up.
+func density(sentence string, known map[string]bool) float64 {
+	var sum float64
+	for _, a := range Anchors(sentence) {
+		w := weights[a.Kind]
+		if known[a.key()] {
+			w /= 4
+		}
+		known[a.key()] = true
+		sum += w
+	}
+	return sum / float64(lengthFloor+text.EstimateTokens(sentence))
+}
+
+// lengthFloor keeps very short sentences from looking denser than they are.
+const lengthFloor = 4
+
+func join(s string, pieces []span, keep []bool) string {
+	var b strings.Builder
+	for i, p := range pieces {
+		if keep[i] {
+			b.WriteString(p.of(s))
+		}
+	}
+	return strings.TrimSpace(b.String())
+}
