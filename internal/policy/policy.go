@@ -77,6 +77,12 @@ type Work struct {
 // MaxTopK is the most messages a context recalls: the depth to which the ranking was measured.
 const MaxTopK = 200
 
+// MaxFacts is the most facts of other sessions that a context has, and MaxSessions the most previous sessions.
+const (
+	MaxFacts    = 200
+	MaxSessions = 100
+)
+
 // Window is what is known of a model: how many tokens it reads, and how to count them.
 type Window struct {
 	Tokens  int64

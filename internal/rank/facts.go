@@ -180,6 +180,7 @@ type FactQuery struct {
 	Formula    FactFormula
 	MinScore   float64
 	Limit      int // the most hits; 0 for all
+	Fill       int // how many hits there shall be where MinScore is 0: of facts without relevance the most significant
 }
 
 // FactFormula weighs what a score is made of: relevance^a · significance^b · recency^c. With all exponents 1 it is the
@@ -240,10 +241,20 @@ func (x *FactIndex) Search(q FactQuery) []FactHit {
 	s.clear()
 	x.scratch.Put(s)
 	slices.SortFunc(hits, compareFacts)
-	if q.Limit > 0 && len(hits) > q.Limit {
-		hits = hits[:q.Limit]
+	return firstFacts(hits, q)
+}
+
+// firstFacts keeps the hits up to Limit, and of those without relevance only as many as fill up to Fill.
+func firstFacts(hits []FactHit, q FactQuery) []FactHit {
+	relevant := slices.IndexFunc(hits, func(h FactHit) bool { return h.Relevance == 0 })
+	if relevant < 0 {
+		relevant = len(hits)
 	}
-	return hits
+	n := min(len(hits), max(relevant, q.Fill))
+	if q.Limit > 0 {
+		n = min(n, q.Limit)
+	}
+	return hits[:n]
 }
 
 func compareFacts(a, b FactHit) int {
@@ -416,7 +427,7 @@ func (x *FactIndex) relevance(n int32, s *factScratch, dense bool) float64 {
 
 // addRest adds the facts that no arm selected, where the arms found fewer than are asked for.
 func (x *FactIndex) addRest(q FactQuery, found map[int32]*FactHit) {
-	if q.Limit > 0 && len(found) >= q.Limit {
+	if len(found) >= q.Fill {
 		return
 	}
 	for n := range x.facts {

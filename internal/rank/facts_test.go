@@ -73,7 +73,7 @@ func TestFacts(t *testing.T) {
 		}
 	})
 	t.Run("without a threshold little known is shown at all, the significant first", func(t *testing.T) {
-		hits := factIndex(tea, job, cat).Search(rank.FactQuery{Terms: text.Terms("dinner"), AsOf: factDay, Formula: plain, Limit: 2})
+		hits := factIndex(tea, job, cat).Search(rank.FactQuery{Terms: text.Terms("dinner"), AsOf: factDay, Formula: plain, Fill: 2})
 		if got := factIDs(hits); !slices.Equal(got, []string{"job", "tea"}) {
 			t.Errorf("got %v", got)
 		}
@@ -145,7 +145,7 @@ func TestFactsHaveNoHistory(t *testing.T) {
 			said := rapid.SliceOfN(rapid.SampledFrom(words), 1, 5).Draw(t, "words")
 			facts = append(facts, fact(fmt.Sprintf("f%02d", i), fmt.Sprint(said), rapid.IntRange(1, 10).Draw(t, "significance"), "s", i%4))
 		}
-		q := rank.FactQuery{Terms: rapid.SliceOf(rapid.SampledFrom(words)).Draw(t, "query"), AsOf: factDay, Formula: plain, Limit: 10}
+		q := rank.FactQuery{Terms: rapid.SliceOf(rapid.SampledFrom(words)).Draw(t, "query"), AsOf: factDay, Formula: plain, Limit: 10, Fill: 10}
 		once := factIndex(facts...).Search(q)
 		again := rank.NewFactIndex()
 		for _, f := range rapid.Permutation(facts).Draw(t, "order") {

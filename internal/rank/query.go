@@ -42,6 +42,9 @@ type Hit struct {
 	Score      float64
 	Relevance  float64 // the share of the query's idf that the best passage matches, 0 to 1
 	Kind       Kind
+	Fused      float64 // what Fuse ordered by; 0 without it
+	WordRank   int     // by its own words, from 1; set by Fuse, 0 where only facts found it
+	FactRank   int     // of the best fact that quotes the message, from 1; 0 without one
 
 	// Where Query.Explain is set: Score is the sum of Terms times the product of Factors.
 	Terms   []TermScore

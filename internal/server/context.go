@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"time"
 
 	"google.golang.org/protobuf/proto"
 
@@ -33,6 +34,7 @@ func contextParams(ctx context.Context, req *memoryv1.BuildContextRequest) (serv
 		Pending:      c.messages("pending", req.GetPending(), maxPending, maxMessageBytes),
 		Instructions: req.GetInstructions(), Render: c.render(req.GetRender()),
 		AsOf: c.time("as_of", req.GetAsOf()), Explain: req.GetExplain(), MaxBytes: contextBytes(req),
+		Fresh: c.freshness("fresh", req.GetFresh()),
 		Policy: policy.Call{
 			Profile: c.label("profile", req.GetProfile()), Model: c.label("model", req.GetModel()),
 			Overrides:           c.overrides(req.GetOverrides()),
@@ -87,25 +89,72 @@ func (c *checker) overrides(in *memoryv1.ContextOverrides) policy.Overrides {
 		least := between(c, "overrides.min_score", in.GetMinScore(), 0, 1)
 		o.MinScore = &least
 	}
+	if in.MaxFacts != nil {
+		n := int(between(c, "overrides.max_facts", in.GetMaxFacts(), 0, policy.MaxFacts))
+		o.MaxFacts = &n
+	}
+	if in.MinFactScore != nil {
+		least := between(c, "overrides.min_fact_score", in.GetMinFactScore(), 0, 1)
+		o.MinFactScore = &least
+	}
+	o.Categories = c.categories("overrides.categories", in.GetCategories())
+	c.previousSessions("overrides.previous_sessions", in.GetPreviousSessions(), &o)
 	c.sections(in.GetSections(), &o)
 	o.MemoryRole = c.memoryRole(in.GetMemoryRole())
 	o.Counter = c.counter("overrides.counter", in.GetCounter())
 	return o
 }
 
+// previousSessions checks which sessions' summaries are asked for.
+func (c *checker) previousSessions(field string, in *memoryv1.PreviousSessions, o *policy.Overrides) {
+	if in == nil {
+		return
+	}
+	if in.Max != nil {
+		n := int(between(c, field+".max", in.GetMax(), 0, policy.MaxSessions))
+		o.MaxSessions = &n
+	}
+	if in.GetMaxAge() != nil {
+		age := c.timeout(field+".max_age", in.GetMaxAge(), 0)
+		o.MaxAge = &age
+	}
+}
+
+// defaultFreshness is how long a context waits for background work when it is not told.
+const defaultFreshness = 2 * time.Second
+
+func (c *checker) freshness(field string, in *memoryv1.Freshness) *service.Wait {
+	if in == nil {
+		return nil
+	}
+	if in.GetMinSeq() < 0 {
+		c.fault(field+".min_seq", "is %d; it must not be negative: 0 means the last recorded message", in.GetMinSeq())
+	}
+	return &service.Wait{
+		Of: c.watermarks(field+".of", in.GetOf()), MinSeq: in.GetMinSeq(),
+		Timeout: c.timeout(field+".timeout", in.GetTimeout(), defaultFreshness),
+	}
+}
+
 func (c *checker) sections(in []*memoryv1.SectionSwitch, o *policy.Overrides) {
+	switches := map[memoryv1.SectionKind]**bool{
+		memoryv1.SectionKind_SECTION_KIND_STATE:             &o.State,
+		memoryv1.SectionKind_SECTION_KIND_FACTS:             &o.LongTerm,
+		memoryv1.SectionKind_SECTION_KIND_PERIODS:           &o.Periods,
+		memoryv1.SectionKind_SECTION_KIND_PREVIOUS_SESSIONS: &o.Previous,
+		memoryv1.SectionKind_SECTION_KIND_SUMMARY:           &o.Running,
+		memoryv1.SectionKind_SECTION_KIND_RECALLED:          &o.Recalled,
+		memoryv1.SectionKind_SECTION_KIND_SESSION_FACTS:     &o.OfSession,
+		memoryv1.SectionKind_SECTION_KIND_RECENT:            &o.Recent,
+	}
 	for i, s := range in {
-		enabled := s.GetEnabled()
-		switch s.GetSection() {
-		case memoryv1.SectionKind_SECTION_KIND_STATE:
-			o.State = &enabled
-		case memoryv1.SectionKind_SECTION_KIND_RECALLED:
-			o.Recalled = &enabled
-		case memoryv1.SectionKind_SECTION_KIND_RECENT:
-			o.Recent = &enabled
-		default:
-			c.fault(fmt.Sprintf("overrides.sections[%d].section", i), "cannot be switched; only state, recalled and recent can")
+		to, ok := switches[s.GetSection()]
+		if !ok {
+			c.fault(fmt.Sprintf("overrides.sections[%d].section", i), "cannot be switched; any section but instructions and pending can")
+			continue
 		}
+		enabled := s.GetEnabled()
+		*to = &enabled
 	}
 }
 
@@ -131,8 +180,8 @@ func contextProto(r service.ContextResult, explain bool) (*memoryv1.BuildContext
 			Tokens: r.Tokens, AvailableTokens: r.Policy.Available, BudgetTokens: r.Policy.BudgetTokens, Counter: r.Policy.Counter,
 		},
 		Coverage:       coverageProto(r.Coverage),
-		Watermarks:     &memoryv1.Watermarks{Recorded: r.Recorded, Indexed: r.Indexed},
-		Degraded:       degradedProto(r.Found.Degraded),
+		Watermarks:     watermarksProto(r.Watermarks),
+		Degraded:       degradedProto(r.Degraded),
 		StepsSinceUser: int32(r.StepsSinceUser),
 	}
 	for _, s := range r.Sections {
@@ -144,6 +193,7 @@ func contextProto(r service.ContextResult, explain bool) (*memoryv1.BuildContext
 	if explain {
 		out.Retrieval = &memoryv1.Retrieval{
 			Terms: r.Found.Terms, Candidates: int32(r.Found.Candidates), Passages: int32(r.Found.Passages), Unindexed: int32(r.Found.Unindexed),
+			Facts: int32(r.FactsScored), Embedder: r.Embedder,
 		}
 	}
 	var err error
@@ -173,15 +223,21 @@ func coverageProto(c assembly.Coverage) *memoryv1.Coverage {
 func sectionProto(s assembly.Section, r service.ContextResult, explain bool) *memoryv1.Section {
 	out := &memoryv1.Section{Kind: memoryv1.SectionKind(s.Kind), Tokens: s.Tokens, Items: make([]*memoryv1.ContextItem, len(s.Items))}
 	for i, item := range s.Items {
-		out.Items[i] = itemProto(item)
-		if explain && s.Kind == assembly.SectionRecalled {
+		out.Items[i] = itemProto(r.UserID, item)
+		if !explain {
+			continue
+		}
+		switch s.Kind {
+		case assembly.SectionRecalled:
 			out.Items[i].Explanation = explanationProto(r.Recalled[item.Rank], r.Ranks[item.Rank])
+		case assembly.SectionFacts:
+			out.Items[i].FactScore = factScoreProto(r.Facts[item.Rank])
 		}
 	}
 	return out
 }
 
-func itemProto(i assembly.Item) *memoryv1.ContextItem {
+func itemProto(userID string, i assembly.Item) *memoryv1.ContextItem {
 	out := &memoryv1.ContextItem{
 		SessionId: i.SessionID, MessageId: i.MessageID, Seq: i.Seq, Role: memoryv1.Role(i.Role), Name: i.Name,
 		CreateTime: timeProto(i.CreateTime), Tokens: i.Tokens, Text: i.Text,
@@ -192,5 +248,18 @@ func itemProto(i assembly.Item) *memoryv1.ContextItem {
 	if i.Message != nil {
 		out.Message = messageProto(*i.Message)
 	}
+	if i.Fact != nil {
+		out.Fact, out.Model = factProto(userID, *i.Fact), i.Fact.Model
+	}
+	if i.Summary != nil {
+		out.Summary, out.Model = summaryItemProto(i), i.Summary.Model
+	}
 	return out
+}
+
+func summaryItemProto(i assembly.Item) *memoryv1.SummaryItem {
+	return &memoryv1.SummaryItem{
+		NodeIds: i.Summary.Nodes, FromSeq: i.Summary.From, ToSeq: i.Summary.To, Name: i.Summary.Name,
+		StartTime: timeProto(i.Summary.Start), EndTime: timeProto(i.Summary.End), Shortened: i.Shortened,
+	}
 }

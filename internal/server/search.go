@@ -69,12 +69,13 @@ func searchPage(req *memoryv1.SearchMessagesRequest, p service.SearchParams, r s
 	return out
 }
 
-// degradedProto names the lexical tier where it could not search everything.
-func degradedProto(reason string) []*memoryv1.Degradation {
-	if reason == "" {
-		return nil
+// degradedProto names the tiers that could not do their part.
+func degradedProto(in []service.Degradation) []*memoryv1.Degradation {
+	var out []*memoryv1.Degradation
+	for _, d := range in {
+		out = append(out, &memoryv1.Degradation{Tier: d.Tier, Reason: d.Reason})
 	}
-	return []*memoryv1.Degradation{{Tier: lexicalArm, Reason: reason}}
+	return out
 }
 
 func hitProto(h service.MessageHit, explain bool) *memoryv1.MessageHit {
@@ -100,13 +101,18 @@ func rangesProto(s string, spans []text.Span) []*memoryv1.TextRange {
 	return out
 }
 
-// lexicalArm is the name of the arm that ranks by words.
-const lexicalArm = "lexical"
-
 func explanationProto(h rank.Hit, at int) *memoryv1.Explanation {
 	out := &memoryv1.Explanation{
 		Rank: int32(at), Score: h.Score, Relevance: h.Relevance, Kind: string(h.Kind),
-		Arms: []*memoryv1.ArmScore{{Arm: lexicalArm, Rank: int32(at), Score: h.Score}},
+	}
+	if h.Fused == 0 { // words alone ranked it
+		h.WordRank = at
+	}
+	if h.WordRank > 0 {
+		out.Arms = append(out.Arms, &memoryv1.ArmScore{Arm: rank.ArmLexical, Rank: int32(h.WordRank), Score: h.Score})
+	}
+	if h.FactRank > 0 {
+		out.Arms = append(out.Arms, &memoryv1.ArmScore{Arm: rank.ArmFacts, Rank: int32(h.FactRank), Score: h.Fused})
 	}
 	for _, t := range h.Terms {
 		out.Terms = append(out.Terms, &memoryv1.TermScore{Term: t.Term, WeightedFrequency: t.WeightedTF, Idf: t.IDF, Score: t.Score})

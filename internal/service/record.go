@@ -39,7 +39,7 @@ func (s *Service) Record(ctx context.Context, p RecordParams) (store.AppendResul
 		return store.AppendResult{}, fmt.Errorf("append turn: %w", err)
 	}
 	if !result.Replayed && result.LastSeq >= result.FirstSeq {
-		s.indexer.Nudge(p.Ref.UserRef)
+		s.runner.Nudge(p.Ref)
 	}
 	return result, nil
 }

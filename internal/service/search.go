@@ -36,8 +36,8 @@ type MessageHit struct {
 type SearchResult struct {
 	Hits     []MessageHit
 	More     bool
-	Next     int    // the offset of the next page, where More is set
-	Degraded string // why less was searched than there is; "" when all was
+	Next     int // the offset of the next page, where More is set
+	Degraded []Degradation
 }
 
 // SearchMessages finds messages by the ranking of BuildContext. Replies are asked for here as much as the user's own
@@ -55,7 +55,7 @@ func (s *Service) SearchMessages(ctx context.Context, p SearchParams) (SearchRes
 	if err != nil {
 		return SearchResult{}, err
 	}
-	out := SearchResult{Degraded: found.Degraded, Next: p.Offset + p.Limit, More: len(found.Hits) > p.Offset+p.Limit}
+	out := SearchResult{Degraded: lexicalDegradation(found), Next: p.Offset + p.Limit, More: len(found.Hits) > p.Offset+p.Limit}
 	page := found.Hits[min(p.Offset, len(found.Hits)):min(p.Offset+p.Limit, len(found.Hits))]
 	return s.readPage(ctx, p, page, out, query.Terms)
 }

@@ -3,9 +3,10 @@
 package service
 
 import (
+	"context"
 	"time"
 
-	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/jobs"
 	"github.com/stratamem/strata/internal/policy"
 	"github.com/stratamem/strata/internal/store"
 )
@@ -14,8 +15,13 @@ import (
 type Service struct {
 	store    Store
 	lexicon  *Lexicon
+	facts    *FactCache
+	queries  *Queries
+	reembed  Reembedder
+	usage    *Usage
 	policies policy.Policies
-	indexer  Nudger
+	runner   Runner
+	meter    Meter
 	now      func() time.Time
 	newID    func() string
 }
@@ -24,19 +30,32 @@ type Service struct {
 type Store interface {
 	store.Sessions
 	store.Transcript
+	store.Users
+	store.Work
+	store.Journal
+	store.Facts
+	store.Summaries
 }
 
-// Nudger is told that a user has new turns to index. It must not block.
-type Nudger interface {
-	Nudge(user memory.UserRef)
+// Reembedder makes new vectors of all facts with another model; *jobs.Embeddings.
+type Reembedder interface {
+	Reembed(ctx context.Context, model string, dimension int) (jobs.ReembedJob, error)
+	Jobs(ctx context.Context) ([]jobs.ReembedJob, error)
+	// Wake must make vectors of facts that changed soon, without blocking.
+	Wake()
 }
 
 // Options are what a Service needs. All are required.
 type Options struct {
 	Store    Store
 	Lexicon  *Lexicon
+	Facts    *FactCache
+	Queries  *Queries
+	Reembed  Reembedder
+	Usage    *Usage
 	Policies policy.Policies
-	Indexer  Nudger
+	Runner   Runner
+	Meter    Meter
 	Now      func() time.Time
 	NewID    func() string // mints message ids
 }
@@ -44,7 +63,18 @@ type Options struct {
 // New makes a Service.
 func New(o Options) *Service {
 	return &Service{
-		store: o.Store, lexicon: o.Lexicon, policies: o.Policies, indexer: o.Indexer,
-		now: o.Now, newID: o.NewID,
+		store: o.Store, lexicon: o.Lexicon, facts: o.Facts, queries: o.Queries, reembed: o.Reembed, usage: o.Usage,
+		policies: o.Policies, runner: o.Runner, meter: o.Meter, now: o.Now, newID: o.NewID,
 	}
 }
+
+// ReembedJob is a new version of the facts' vectors.
+type ReembedJob = jobs.ReembedJob
+
+// Reembed begins to make new vectors of all facts, or answers the job that does.
+func (s *Service) Reembed(ctx context.Context, model string, dimension int) (ReembedJob, error) {
+	return s.reembed.Reembed(ctx, model, dimension)
+}
+
+// ReembedJobs answers the job that makes new vectors, if one runs.
+func (s *Service) ReembedJobs(ctx context.Context) ([]ReembedJob, error) { return s.reembed.Jobs(ctx) }

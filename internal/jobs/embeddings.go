@@ -1,0 +1,427 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/stratamem/strata/internal/embed"
+	"github.com/stratamem/strata/internal/llm"
+	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/store"
+)
+
+// Embeddings keeps the facts' vectors: it embeds what has none yet, and makes a new version of all of them when the
+// model changes, while the old version serves.
+type Embeddings struct {
+	store store.Vectors
+	open  func(model string, dimension int) (embed.Embedder, error)
+	model string
+	dim   int
+	now   func() time.Time
+	log   *slog.Logger
+	wake  chan struct{}
+
+	mu       sync.RWMutex
+	active   version         // its embedder is nil until the endpoint told its dimension
+	building version         // a zero version where none is being made
+	failed   string          // why the last batch of building failed; "" when it did not
+	skipped  map[string]bool // facts that the endpoint refuses, with their revision
+}
+
+// version is a version of the vectors with what makes them.
+type version struct {
+	memory.Embedding
+	embedder embed.Embedder
+}
+
+// EmbeddingsOptions are what Embeddings need. All are required.
+type EmbeddingsOptions struct {
+	Store store.Vectors
+	// Open answers the embedder of a model; a zero dimension means the model's own.
+	Open      func(model string, dimension int) (embed.Embedder, error)
+	Model     string // that is configured
+	Dimension int    // that is configured; 0 for the model's own
+	Now       func() time.Time
+	Log       *slog.Logger
+}
+
+// OpenEmbeddings compares what is configured with what is stored, and refuses to start on vectors of another model:
+// near and far would mean nothing.
+func OpenEmbeddings(ctx context.Context, o EmbeddingsOptions) (*Embeddings, error) {
+	e := &Embeddings{
+		store: o.Store, open: o.Open, model: o.Model, dim: o.Dimension, now: o.Now, log: o.Log,
+		wake: make(chan struct{}, 1), skipped: map[string]bool{},
+	}
+	stored, err := o.Store.Embeddings(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("read embedding versions: %w", err)
+	}
+	for _, v := range stored {
+		if err := e.adopt(ctx, v); err != nil {
+			return nil, err
+		}
+	}
+	if len(stored) > 0 {
+		return e, nil
+	}
+	return e, e.begin(ctx)
+}
+
+// adopt takes up a stored version.
+func (e *Embeddings) adopt(ctx context.Context, v memory.Embedding) error {
+	if v.Active && (v.Model != e.model || e.dim != 0 && e.dim != v.Dimension) {
+		return e.replaceEmpty(ctx, v)
+	}
+	embedder, err := e.open(v.Model, v.Dimension)
+	if err != nil {
+		return fmt.Errorf("open embedding model %s: %w", v.Model, err)
+	}
+	if v.Active {
+		e.active = version{v, embedder}
+		return nil
+	}
+	e.building = version{v, embedder}
+	return nil
+}
+
+// replaceEmpty changes the model at once where there is no fact to embed, and refuses otherwise.
+func (e *Embeddings) replaceEmpty(ctx context.Context, old memory.Embedding) error {
+	facts, err := e.store.CountFactsToEmbed(ctx, 0) // no version has number 0: all facts lack it
+	if err != nil {
+		return fmt.Errorf("count facts: %w", err)
+	}
+	if facts > 0 {
+		return fmt.Errorf("the facts are embedded with %s (%d dimensions), the configuration says %s: set embedding-model to %s and start; then run \"strata reembed --model %s\", and change the setting when it is done",
+			old.Model, old.Dimension, e.model, old.Model, e.model)
+	}
+	if err := e.begin(ctx); err != nil {
+		return err
+	}
+	return e.store.DropEmbedding(ctx, old.Version)
+}
+
+// begin makes the first version. An endpoint that does not answer yet does not keep the server from starting: Run asks
+// again.
+func (e *Embeddings) begin(ctx context.Context) error {
+	embedder, err := e.opened(ctx, e.model, e.dim)
+	if failed, ok := errors.AsType[*llm.Error](err); ok {
+		e.log.WarnContext(ctx, "the embedding endpoint did not tell its dimension; facts are embedded when it does", "error", failed)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	v, err := e.store.AddEmbedding(ctx, memory.Embedding{
+		Model: e.model, Dimension: embedder.Info().Dimension, Metric: "cosine", CreateTime: e.now().UTC().Truncate(time.Microsecond),
+	})
+	if err != nil {
+		return fmt.Errorf("store embedding version: %w", err)
+	}
+	if !v.Active {
+		if err := e.store.ActivateEmbedding(ctx, v.Version); err != nil {
+			return fmt.Errorf("activate embedding version: %w", err)
+		}
+		v.Active = true
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.active = version{v, embedder}
+	return nil
+}
+
+// opened answers an embedder whose dimension is known, asking the endpoint for it where nobody says.
+func (e *Embeddings) opened(ctx context.Context, model string, dimension int) (embed.Embedder, error) {
+	embedder, err := e.open(model, dimension)
+	if err != nil || embedder.Info().Dimension > 0 {
+		return embedder, err
+	}
+	vectors, err := embedder.Embed(ctx, []string{"dimension"})
+	if err != nil {
+		return nil, err
+	}
+	return e.open(model, len(vectors[0]))
+}
+
+// Active answers the version in use; a nil embedder while there is none.
+func (e *Embeddings) Active() (memory.Embedding, embed.Embedder) {
+	e.mu.RLock()
+	defer e.mu.RUnlock()
+	return e.active.Embedding, e.active.embedder
+}
+
+// Wake says that facts changed. It never blocks.
+func (e *Embeddings) Wake() {
+	select {
+	case e.wake <- struct{}{}:
+	default: // somebody woke it already
+	}
+}
+
+// How long Run waits after a failure, doubling from the first to the last; and how often it looks unasked.
+const (
+	firstEmbedPause = time.Second
+	lastEmbedPause  = 5 * time.Minute
+	embedSweep      = 30 * time.Second
+)
+
+// Run embeds until ctx ends, and returns nil then.
+func (e *Embeddings) Run(ctx context.Context) error {
+	pause := firstEmbedPause
+	for {
+		next := embedSweep
+		err := e.embedAll(ctx)
+		if err != nil && ctx.Err() == nil {
+			e.log.WarnContext(ctx, "embed facts", "error", err, "again_in", pause)
+			next, pause = pause, min(2*pause, lastEmbedPause)
+		} else {
+			pause = firstEmbedPause
+		}
+		t := time.NewTimer(next)
+		select {
+		case <-ctx.Done():
+			t.Stop()
+			return nil
+		case <-e.wakeUnless(err):
+			t.Stop()
+		case <-t.C:
+		}
+	}
+}
+
+// wakeUnless is the wake channel; after a failure only the pause counts.
+func (e *Embeddings) wakeUnless(err error) <-chan struct{} {
+	if err != nil {
+		return nil
+	}
+	return e.wake
+}
+
+// embedAll embeds what lacks a vector of the version in use, then of the one being made, which then takes over.
+func (e *Embeddings) embedAll(ctx context.Context) error {
+	if _, embedder := e.Active(); embedder == nil {
+		if err := e.begin(ctx); err != nil {
+			return err
+		}
+	}
+	e.mu.RLock()
+	active, building := e.active, e.building
+	e.mu.RUnlock()
+	if active.embedder != nil {
+		if err := e.embedVersion(ctx, active); err != nil {
+			return err
+		}
+	}
+	if building.embedder == nil {
+		return nil
+	}
+	err := e.embedVersion(ctx, building)
+	e.note(err)
+	if err != nil {
+		return err
+	}
+	return e.switchTo(ctx, building, active)
+}
+
+func (e *Embeddings) note(err error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.failed = ""
+	if err != nil {
+		e.failed = err.Error()
+	}
+}
+
+// embedBatch is how many facts one call of an endpoint embeds.
+const embedBatch = 128
+
+func (e *Embeddings) embedVersion(ctx context.Context, v version) error {
+	for {
+		facts, err := e.store.FactsToEmbed(ctx, store.EmbedQuery{Version: v.Version, Limit: embedBatch + len(e.skipped)})
+		if err != nil {
+			return fmt.Errorf("find facts to embed: %w", err)
+		}
+		facts = e.unskipped(v, facts)
+		if len(facts) == 0 || ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err := e.embedFacts(ctx, v, facts[:min(len(facts), embedBatch)]); err != nil {
+			return err
+		}
+	}
+}
+
+func skipKey(v version, f store.FactText) string {
+	return fmt.Sprintf("%d/%s/%d", v.Version, f.FactID, f.Revision)
+}
+
+func (e *Embeddings) unskipped(v version, facts []store.FactText) []store.FactText {
+	out := facts[:0]
+	for _, f := range facts {
+		if !e.skipped[skipKey(v, f)] {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// embedFacts embeds a batch. Where the endpoint refuses it for good, one text may be to blame: they are tried alone, and
+// the one that is refused is left without a vector until the server starts again.
+func (e *Embeddings) embedFacts(ctx context.Context, v version, facts []store.FactText) error {
+	texts := make([]string, len(facts))
+	for i, f := range facts {
+		texts[i] = f.Text
+	}
+	vectors, err := v.embedder.Embed(ctx, texts)
+	if refused(err) && len(facts) > 1 {
+		return e.embedAlone(ctx, v, facts)
+	}
+	if err != nil {
+		return fmt.Errorf("embed %d facts with %s: %w", len(facts), v.Model, err)
+	}
+	w := store.VectorWrite{Version: v.Version}
+	for i, f := range facts {
+		w.Vectors = append(w.Vectors, store.NewVector{User: f.User, FactID: f.FactID, Revision: f.Revision, Vector: vectors[i]})
+	}
+	if err := e.store.PutFactVectors(ctx, w); err != nil {
+		return fmt.Errorf("store fact vectors: %w", err)
+	}
+	return nil
+}
+
+// embedAlone embeds each fact by itself. Where all are refused, it is the endpoint, not a text.
+func (e *Embeddings) embedAlone(ctx context.Context, v version, facts []store.FactText) error {
+	var bad []store.FactText
+	var last error
+	for _, f := range facts {
+		err := e.embedFacts(ctx, v, []store.FactText{f})
+		if err != nil && !refused(err) {
+			return err
+		}
+		if err != nil {
+			bad, last = append(bad, f), err
+		}
+	}
+	if len(bad) == len(facts) {
+		return last
+	}
+	for _, f := range bad {
+		e.skipped[skipKey(v, f)] = true
+		e.log.WarnContext(ctx, "the embedding endpoint refuses a fact; it is found by its words only", "fact", f.FactID, "error", last)
+	}
+	return nil
+}
+
+func refused(err error) bool {
+	failed, ok := errors.AsType[*llm.Error](err)
+	return ok && (failed.Class == llm.ClassPermanent || failed.Class == llm.ClassTooLong)
+}
+
+// switchTo makes the new version the one in use. The old vectors go when nothing reads them any more.
+func (e *Embeddings) switchTo(ctx context.Context, next, old version) error {
+	if err := e.store.ActivateEmbedding(ctx, next.Version); err != nil {
+		return fmt.Errorf("activate embedding version %d: %w", next.Version, err)
+	}
+	next.Active = true
+	e.mu.Lock()
+	e.active, e.building = next, version{}
+	e.mu.Unlock()
+	e.log.InfoContext(ctx, "facts are embedded with another model now: set embedding-model to it before the next start", "model", next.Model)
+	if err := e.store.DropEmbedding(ctx, old.Version); err != nil {
+		return fmt.Errorf("drop embedding version %d: %w", old.Version, err)
+	}
+	return nil
+}
+
+// ReembedJob is a new version of the facts' vectors that is being made, or was.
+type ReembedJob struct {
+	ID         string
+	Model      string
+	State      memory.SlotState // SlotOpen while it runs, SlotApplied when its version is in use
+	Done       int64
+	Total      int64
+	Reason     string // of the last failure; "" without one
+	CreateTime time.Time
+	UpdateTime time.Time
+}
+
+// Reembed begins a new version of all vectors, or answers the job that makes it already.
+func (e *Embeddings) Reembed(ctx context.Context, model string, dimension int) (ReembedJob, error) {
+	e.mu.RLock()
+	active, building := e.active, e.building
+	e.mu.RUnlock()
+	switch {
+	case building.embedder != nil && building.Model == model:
+		return e.job(ctx, building)
+	case building.embedder != nil:
+		return ReembedJob{}, &memory.Error{
+			Kind: memory.KindPrecondition, Reason: memory.ReasonReembedRunning,
+			Message:  "facts are being embedded with " + building.Model + ": wait until that is done",
+			Metadata: map[string]string{"model": building.Model},
+		}
+	case active.Model == model && (dimension == 0 || dimension == active.Dimension):
+		return e.job(ctx, active)
+	}
+	return e.beginBuilding(ctx, model, dimension)
+}
+
+func (e *Embeddings) beginBuilding(ctx context.Context, model string, dimension int) (ReembedJob, error) {
+	embedder, err := e.opened(ctx, model, dimension)
+	if failed, ok := errors.AsType[*llm.Error](err); ok {
+		return ReembedJob{}, &memory.Error{
+			Kind: memory.KindUnavailable, Reason: memory.ReasonModelUnavailable, Retry: max(failed.RetryAfter, time.Second),
+			Message:  "the embedding endpoint does not embed with " + model + ": " + string(failed.Class),
+			Metadata: map[string]string{"model": model, "class": string(failed.Class)}, Err: err,
+		}
+	}
+	if err != nil {
+		return ReembedJob{}, memory.InvalidField("model", "%v", err)
+	}
+	v, err := e.store.AddEmbedding(ctx, memory.Embedding{
+		Model: model, Dimension: embedder.Info().Dimension, Metric: "cosine", CreateTime: e.now().UTC().Truncate(time.Microsecond),
+	})
+	if err != nil {
+		return ReembedJob{}, fmt.Errorf("store embedding version: %w", err)
+	}
+	e.mu.Lock()
+	e.building, e.failed = version{v, embedder}, ""
+	e.mu.Unlock()
+	e.Wake()
+	return e.job(ctx, version{v, embedder})
+}
+
+// Jobs answers the version that is being made, if there is one.
+func (e *Embeddings) Jobs(ctx context.Context) ([]ReembedJob, error) {
+	e.mu.RLock()
+	building := e.building
+	e.mu.RUnlock()
+	if building.embedder == nil {
+		return nil, nil
+	}
+	j, err := e.job(ctx, building)
+	return []ReembedJob{j}, err
+}
+
+func (e *Embeddings) job(ctx context.Context, v version) (ReembedJob, error) {
+	left, err := e.store.CountFactsToEmbed(ctx, v.Version)
+	if err != nil {
+		return ReembedJob{}, fmt.Errorf("count facts to embed: %w", err)
+	}
+	all, err := e.store.CountFactsToEmbed(ctx, 0) // no version has number 0: all facts lack it
+	if err != nil {
+		return ReembedJob{}, fmt.Errorf("count facts: %w", err)
+	}
+	e.mu.RLock()
+	defer e.mu.RUnlock()
+	j := ReembedJob{
+		ID: fmt.Sprintf("reembed-%d", v.Version), Model: v.Model, State: memory.SlotOpen, Done: all - left, Total: all,
+		Reason: e.failed, CreateTime: v.CreateTime, UpdateTime: e.now().UTC().Truncate(time.Microsecond),
+	}
+	if e.active.Version == v.Version {
+		j.State, j.Reason = memory.SlotApplied, ""
+	}
+	return j, nil
+}

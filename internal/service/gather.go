@@ -1,0 +1,309 @@
+package service
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/stratamem/strata/internal/assembly"
+	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/policy"
+	"github.com/stratamem/strata/internal/rank"
+	"github.com/stratamem/strata/internal/store"
+	"github.com/stratamem/strata/internal/summary"
+	"github.com/stratamem/strata/internal/text"
+	"github.com/stratamem/strata/internal/tokens"
+)
+
+// gathered is what a context is decided from.
+type gathered struct {
+	work     store.SessionWork // of an unknown session only its Ref is set
+	marks    Watermarks
+	running  *assembly.Summary
+	tail     []memory.Message // after what running stands for, oldest first
+	previous []assembly.Summary
+	periods  []assembly.Summary
+	found    Found
+	facts    factsFound
+	vector   QueryVector
+	degraded []Degradation
+}
+
+// gather reads what was said and summarised, and searches. Both run at once where the query does not depend on the tail.
+func (s *Service) gather(ctx context.Context, p ContextParams, work store.SessionWork, r policy.Resolved) (gathered, error) {
+	g := gathered{work: work}
+	query := p.Query
+	if query == "" {
+		query = lastWords(p.Pending)
+	}
+	both, part := errgroup.WithContext(ctx)
+	if query == "" {
+		if err := s.gatherHistory(ctx, r, &g); err != nil {
+			return g, err
+		}
+		var err error
+		if query, err = s.recordedWords(ctx, work.Session, g.tail); err != nil {
+			return g, err
+		}
+	} else {
+		both.Go(func() error { return s.gatherHistory(part, r, &g) })
+	}
+	both.Go(func() error { return s.gatherSummaries(part, p, r, &g) })
+	both.Go(func() (err error) {
+		g.found, err = s.recall(part, work.Session, query, r, p.Explain)
+		return err
+	})
+	both.Go(func() error { return s.gatherFacts(part, p, query, r, &g) })
+	err := both.Wait()
+	g.fuse(r)
+	g.degraded = append(g.degraded, lexicalDegradation(g.found)...)
+	g.marks.Indexed = min(g.marks.Indexed, indexedThrough(g))
+	return g, err
+}
+
+func lexicalDegradation(f Found) []Degradation {
+	if f.Degraded == "" {
+		return nil
+	}
+	return []Degradation{{TierLexical, f.Degraded}}
+}
+
+// gatherHistory reads the session's summary and the messages after what it stands for.
+func (s *Service) gatherHistory(ctx context.Context, r policy.Resolved, g *gathered) error {
+	if g.work.Session.LastSeq == 0 {
+		return nil
+	}
+	nodes, err := s.store.SessionNodes(ctx, g.work.Session.Ref)
+	if err != nil {
+		return fmt.Errorf("read summaries: %w", err)
+	}
+	g.marks = watermarks(g.work, nodes)
+	if r.Summaries.Running {
+		g.running = runningUpTo(g.work.Session, nodes, summary.Boundary(nodes, g.work.Session.LastSeq, keptRaw(r)))
+	}
+	g.tail, err = s.tail(ctx, g.work.Session, g.running, r)
+	return err
+}
+
+// keptRaw is how many of the latest messages stand raw whatever summaries cover.
+func keptRaw(r policy.Resolved) int { return max(r.RecentN, r.Work.Summary.KeepMessages) }
+
+// runningUpTo is the session's summary of its messages through one, nil for none.
+func runningUpTo(session memory.Session, nodes []memory.SummaryNode, through int64) *assembly.Summary {
+	frontier := summary.Frontier(nodes, through)
+	if len(frontier) == 0 {
+		return nil
+	}
+	out := summaryItem(frontier)
+	out.SessionID, out.Name, out.From, out.To, out.Start = session.Ref.SessionID, session.Title, 1, through, begin(nodes)
+	return &out
+}
+
+// summaryItem is what assembly is told of nodes that stand for something together, oldest first.
+func summaryItem(nodes []memory.SummaryNode) assembly.Summary {
+	out := assembly.Summary{Text: joined(nodes), Start: nodes[0].FromTime, End: nodes[len(nodes)-1].ToTime, Model: models(nodes)}
+	for _, n := range nodes {
+		out.Nodes = append(out.Nodes, n.ID)
+		out.Tokens.O200K += n.Tokens.O200K
+		out.Tokens.CL100K += n.Tokens.CL100K
+	}
+	return out
+}
+
+// models names what wrote the nodes, each once, in their order.
+func models(nodes []memory.SummaryNode) string {
+	var names []string
+	for _, n := range nodes {
+		if !slices.Contains(names, n.Model) {
+			names = append(names, n.Model)
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
+// gatherSummaries reads the summaries of previous sessions, and of weeks and months, oldest first.
+func (s *Service) gatherSummaries(ctx context.Context, p ContextParams, r policy.Resolved, g *gathered) (err error) {
+	if r.Summaries.Previous && r.Summaries.MaxSessions > 0 {
+		if g.previous, err = s.previousSessions(ctx, p, r); err != nil {
+			return err
+		}
+	}
+	if !r.Summaries.Periods {
+		return nil
+	}
+	months, err := s.periodItems(ctx, p, memory.SummaryMonth, r.Summaries.Months)
+	if err != nil {
+		return err
+	}
+	weeks, err := s.periodItems(ctx, p, memory.SummaryWeek, r.Summaries.Weeks)
+	g.periods = append(months, weeks...)
+	return err
+}
+
+func (s *Service) previousSessions(ctx context.Context, p ContextParams, r policy.Resolved) ([]assembly.Summary, error) {
+	q := store.RecentQuery{User: p.Ref.UserRef, Exclude: p.Ref.SessionID, Limit: r.Summaries.MaxSessions, Until: p.AsOf}
+	if r.Summaries.MaxAge > 0 {
+		q.Since = p.AsOf.Add(-r.Summaries.MaxAge)
+	}
+	found, err := s.store.RecentSessions(ctx, q)
+	if err != nil {
+		return nil, fmt.Errorf("read summaries of previous sessions: %w", err)
+	}
+	var out []assembly.Summary
+	for _, f := range slices.Backward(found) {
+		session := memory.Session{Ref: p.Ref.UserRef.Session(f.SessionID), Title: f.Title}
+		if item := runningUpTo(session, f.Nodes, summary.Boundary(f.Nodes, f.LastSeq, 0)); item != nil {
+			out = append(out, *item)
+		}
+	}
+	return out, nil
+}
+
+// periodItems answers the latest periods that are over, oldest first.
+func (s *Service) periodItems(ctx context.Context, p ContextParams, kind memory.SummaryKind, limit int) ([]assembly.Summary, error) {
+	if limit == 0 {
+		return nil, nil
+	}
+	found, err := s.store.Periods(ctx, store.PeriodQuery{User: p.Ref.UserRef, Kind: kind, Before: p.AsOf, Limit: limit})
+	if err != nil {
+		return nil, fmt.Errorf("read summaries of periods: %w", err)
+	}
+	var out []assembly.Summary
+	for _, n := range slices.Backward(found) {
+		item := summaryItem([]memory.SummaryNode{n})
+		item.Name, item.Start, item.End = n.Period.Name, n.Period.Start, n.Period.End
+		out = append(out, item)
+	}
+	return out, nil
+}
+
+// factKeys is how many facts are looked at as keys to the messages they were learnt from; fewer stand in the context.
+const factKeys = 200
+
+// gatherFacts ranks the user's facts, by meaning too where the query's vector comes in time.
+func (s *Service) gatherFacts(ctx context.Context, p ContextParams, query string, r policy.Resolved, g *gathered) error {
+	if !r.Facts.LongTerm && !r.Facts.OfSession {
+		return nil
+	}
+	var late []Degradation
+	if r.Facts.LongTerm && r.Facts.Max > 0 {
+		g.vector, late = s.queries.Start(ctx, query).Wait(ctx)
+	}
+	ask := factAsk{version: g.vector.Version, FactQuery: rank.FactQuery{
+		Terms: text.Terms(query), Vector: g.vector.Values, Categories: r.Facts.Categories,
+		AsOf: p.AsOf, Formula: formulaOf(r.Facts), MinScore: r.Facts.MinScore, Limit: factKeys, Fill: r.Facts.Max,
+	}}
+	if r.Facts.OfSession {
+		ask.session, ask.Exclude = g.work.Session.Key, g.work.Session.Key
+	}
+	found, err := s.facts.search(ctx, p.Ref.UserRef, ask)
+	if !r.Facts.LongTerm || r.Facts.Max == 0 {
+		found.hits = nil
+	}
+	g.facts, g.degraded = found, late
+	return err
+}
+
+// fuse lets facts lead to the messages they were learnt from, and keeps as many facts as the context may have.
+func (g *gathered) fuse(r policy.Resolved) {
+	if r.Profile.Recalled && r.TopK > 0 {
+		g.found.Hits = rank.Fuse(g.found.Hits, g.facts.hits)
+	}
+	g.facts.hits = g.facts.hits[:min(len(g.facts.hits), r.Facts.Max)]
+}
+
+// maxQueryBytes is how much of a message serves as a query.
+const maxQueryBytes = 64 << 10
+
+// lastWords are the first words of the last message of a user, as many as a query may have.
+func lastWords(messages []memory.Message) string {
+	for _, m := range slices.Backward(messages) {
+		if words := m.PlainText(); m.Role == memory.RoleUser && words != "" {
+			return strings.ToValidUTF8(words[:min(len(words), maxQueryBytes)], "")
+		}
+	}
+	return ""
+}
+
+// recordedWords are the lastWords of the tail, else of what lies before it: an agent may have gone many steps since
+// the user spoke.
+func (s *Service) recordedWords(ctx context.Context, session memory.Session, tail []memory.Message) (string, error) {
+	before := session.LastSeq + 1
+	for {
+		if words := lastWords(tail); words != "" {
+			return words, nil
+		}
+		if len(tail) > 0 {
+			before = tail[0].Seq
+		}
+		if before <= 1 {
+			return "", nil
+		}
+		var err error
+		tail, err = s.before(ctx, store.MessageQuery{Ref: session.Ref, Before: before, Limit: 200})
+		if err != nil || len(tail) == 0 {
+			return "", err
+		}
+	}
+}
+
+// Bounds of what one call holds in memory, far above what a reply can show.
+const (
+	maxTail        = 100_000  // messages
+	maxTailBytes   = 16 << 20 // of messages read, as stored
+	maxRecallBytes = 16 << 20
+)
+
+// tail reads as many of the latest messages as could fit the budget, oldest first, none that the summary stands for. It
+// is read even where the section is off: pending tool results need their calls.
+func (s *Service) tail(ctx context.Context, session memory.Session, running *assembly.Summary, r policy.Resolved) ([]memory.Message, error) {
+	q := store.MessageQuery{
+		Ref: session.Ref, Before: session.LastSeq + 1, Limit: maxTail,
+		MaxTokens: max(r.Available*slack(r.Counter), 1), MinMessages: r.RecentN,
+	}
+	if running != nil {
+		q.After = running.To
+	}
+	return s.before(ctx, q)
+}
+
+// before reads messages backwards and answers them oldest first.
+func (s *Service) before(ctx context.Context, q store.MessageQuery) ([]memory.Message, error) {
+	q.NewestFirst, q.MaxBytes = true, maxTailBytes
+	messages, err := s.store.Messages(ctx, q)
+	if err != nil {
+		return nil, fmt.Errorf("read latest messages: %w", err)
+	}
+	slices.Reverse(messages)
+	return messages, nil
+}
+
+// slack is how many o200k tokens of stored counts may come to one token of the counter: four characters are one
+// token of chars_4, and may be four of o200k in scripts without blanks. The other counters count about as much, or more.
+func slack(counter string) int64 {
+	if counter == tokens.Chars4 {
+		return 4
+	}
+	return 1
+}
+
+// recall searches the user's messages. The last recent_n mostly stand in the context anyway, so as many hits more are
+// asked for. Where recall is off, only the watermark is read.
+func (s *Service) recall(ctx context.Context, session memory.Session, query string, r policy.Resolved, explain bool) (Found, error) {
+	q := rank.Query{Limit: r.TopK + r.RecentN, MinRelevance: r.MinScore, UserPrior: r.UserPrior, Explain: explain}
+	if r.Recalled && r.TopK > 0 {
+		q.Terms = text.Terms(query)
+	}
+	return s.lexicon.Search(ctx, session.Ref, q)
+}
+
+// indexedThrough is the seq before the session's first turn that is not indexed.
+func indexedThrough(g gathered) int64 {
+	if g.found.PendingFrom > 0 {
+		return g.found.PendingFrom - 1
+	}
+	return g.work.Session.LastSeq
+}
