@@ -67,6 +67,11 @@ func (c *checker) extract(field string, e memoryv1.ExtractMode) memory.ExtractMo
 	return memory.ExtractMode(e)
 }
 
+// extractOrAllow is for what is updated: naming it without a value allows.
+func (c *checker) extractOrAllow(field string, e memoryv1.ExtractMode) memory.ExtractMode {
+	return max(c.extract(field, e), memory.ExtractAllow)
+}
+
 func (c *checker) tags(field string, tags []string) []string {
 	c.count(field, len(tags), maxTags)
 	for i, t := range tags {

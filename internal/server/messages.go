@@ -74,10 +74,7 @@ func messageUpdate(ctx context.Context, req *memoryv1.UpdateMessageRequest) (sto
 		"tags": len(in.GetTags()) > 0, "metadata": in.GetMetadata() != nil, "pinned": in.GetPinned(),
 		"extract": in.GetExtract() != memoryv1.ExtractMode_EXTRACT_MODE_UNSPECIFIED,
 	})
-	extract := c.extract("message.extract", in.GetExtract())
-	if mask["extract"] && extract == 0 {
-		extract = memory.ExtractAllow
-	}
+	extract := c.extractOrAllow("message.extract", in.GetExtract())
 	u.Tags = masked(mask, "tags", c.tags("message.tags", in.GetTags()))
 	u.Metadata = masked(mask, "metadata", c.object("message.metadata", in.GetMetadata(), maxObjectBytes))
 	u.Pinned = masked(mask, "pinned", in.GetPinned())

@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"hash/crc32"
+	"time"
 
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
@@ -77,4 +78,40 @@ func pageNumber(req proto.Message, token string) (int64, error) {
 
 func numberToken(req proto.Message, n int64) string {
 	return pageToken(req, binary.AppendUvarint(nil, uint64(n)))
+}
+
+// timePosition reads a position that is a time and an id, nil for the first page.
+func timePosition(req proto.Message, token string) (*timedID, error) {
+	position, err := pagePosition(req, token)
+	if err != nil || position == nil {
+		return nil, err
+	}
+	if len(position) < 8 {
+		return nil, badToken("is damaged; give back next_page_token as it came")
+	}
+	micros := int64(binary.BigEndian.Uint64(position))
+	return &timedID{Time: time.UnixMicro(micros).UTC(), ID: string(position[8:])}, nil
+}
+
+// timedID is the last entry of a page that is ordered by time, then id.
+type timedID struct {
+	Time time.Time
+	ID   string
+}
+
+// timeToken's position is a time in microseconds and an id.
+func timeToken(req proto.Message, t time.Time, id string) string {
+	position := binary.BigEndian.AppendUint64(nil, uint64(t.UnixMicro()))
+	return pageToken(req, append(position, id...))
+}
+
+// fitting answers how many of the entries may stand in one reply: those that stay below its limit, and at least one.
+func fitting[M proto.Message](entries []M) int {
+	size := 0
+	for i, e := range entries {
+		if size += proto.Size(e); size > maxReplyBytes && i > 0 {
+			return i
+		}
+	}
+	return len(entries)
 }

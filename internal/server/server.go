@@ -54,6 +54,11 @@ func New(o Options) *Server {
 	s := &Server{grpc: grpc.NewServer(serverOptions(o)...), health: health.NewServer(), drain: o.DrainTimeout, log: o.Log}
 	memoryv1.RegisterMemoryServiceServer(s.grpc, &memoryServer{service: o.Service})
 	memoryv1.RegisterHistoryServiceServer(s.grpc, &historyServer{service: o.Service})
+	memoryv1.RegisterFactServiceServer(s.grpc, &factServer{service: o.Service})
+	memoryv1.RegisterSummaryServiceServer(s.grpc, &summaryServer{service: o.Service})
+	memoryv1.RegisterUserServiceServer(s.grpc, &userServer{service: o.Service})
+	memoryv1.RegisterWorkServiceServer(s.grpc, &workServer{service: o.Service})
+	memoryv1.RegisterMaintenanceServiceServer(s.grpc, &maintenanceServer{service: o.Service})
 	healthv1.RegisterHealthServer(s.grpc, s.health)
 	if o.Reflection {
 		reflection.Register(s.grpc)
@@ -91,7 +96,8 @@ func (s *Server) SetHealthy(ok bool) {
 	if ok {
 		status = healthv1.HealthCheckResponse_SERVING
 	}
-	for _, name := range []string{"", memoryv1.MemoryService_ServiceDesc.ServiceName, memoryv1.HistoryService_ServiceDesc.ServiceName} {
+	s.health.SetServingStatus("", status)
+	for name := range s.grpc.GetServiceInfo() {
 		s.health.SetServingStatus(name, status)
 	}
 }

@@ -2,10 +2,8 @@ package server
 
 import (
 	"context"
-	"encoding/binary"
 	"slices"
 	"strings"
-	"time"
 
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/fieldmaskpb"
@@ -58,27 +56,18 @@ func sessionPage(req *memoryv1.ListSessionsRequest, page []memory.Session, more 
 		out.Sessions = append(out.Sessions, p)
 	}
 	if more {
-		out.NextPageToken = sessionToken(req, page[len(page)-1])
+		last := page[len(page)-1]
+		out.NextPageToken = timeToken(req, last.UpdateTime, last.Ref.SessionID)
 	}
 	return out
 }
 
-// sessionToken's position is the last session's update time in microseconds and its id.
-func sessionToken(req *memoryv1.ListSessionsRequest, last memory.Session) string {
-	position := binary.BigEndian.AppendUint64(nil, uint64(last.UpdateTime.UnixMicro()))
-	return pageToken(req, append(position, last.Ref.SessionID...))
-}
-
 func sessionCursor(req *memoryv1.ListSessionsRequest) (*store.SessionCursor, error) {
-	position, err := pagePosition(req, req.GetPageToken())
-	if err != nil || position == nil {
+	last, err := timePosition(req, req.GetPageToken())
+	if err != nil || last == nil {
 		return nil, err
 	}
-	if len(position) < 8 {
-		return nil, badToken("is damaged; give back next_page_token as it came")
-	}
-	micros := int64(binary.BigEndian.Uint64(position))
-	return &store.SessionCursor{UpdateTime: time.UnixMicro(micros).UTC(), SessionID: string(position[8:])}, nil
+	return &store.SessionCursor{UpdateTime: last.Time, SessionID: last.ID}, nil
 }
 
 func (s *memoryServer) UpdateSession(ctx context.Context, req *memoryv1.UpdateSessionRequest) (*memoryv1.UpdateSessionResponse, error) {
@@ -100,12 +89,16 @@ func sessionUpdate(ctx context.Context, req *memoryv1.UpdateSessionRequest) (sto
 			Session(c.id("session.session_id", in.GetSessionId())),
 		ETag: in.GetEtag(),
 	}
-	set := map[string]bool{"title": in.GetTitle() != "", "metadata": in.GetMetadata() != nil, "profile": in.GetProfile() != ""}
-	mask := c.mask(req.GetUpdateMask(), set)
+	mask := c.mask(req.GetUpdateMask(), map[string]bool{
+		"title": in.GetTitle() != "", "metadata": in.GetMetadata() != nil, "profile": in.GetProfile() != "",
+		"extract": in.GetExtract() != memoryv1.ExtractMode_EXTRACT_MODE_UNSPECIFIED,
+	})
 	title := c.name("session.title", in.GetTitle())
 	metadata := c.object("session.metadata", in.GetMetadata(), maxObjectBytes)
 	profile := c.label("session.profile", in.GetProfile())
+	extract := c.extractOrAllow("session.extract", in.GetExtract())
 	u.Title, u.Metadata, u.Profile = masked(mask, "title", title), masked(mask, "metadata", metadata), masked(mask, "profile", profile)
+	u.Extract = masked(mask, "extract", extract)
 	return u, c.err()
 }
 
@@ -147,5 +140,6 @@ func sessionProto(s memory.Session) *memoryv1.Session {
 		UserId: s.Ref.UserID, SessionId: s.Ref.SessionID, Title: s.Title, Metadata: structProto(s.Metadata), Profile: s.Profile,
 		State: structProto(s.State), StateRevision: s.StateRevision, LastTurnNo: s.LastTurnNo, LastSeq: s.LastSeq,
 		CreateTime: timeProto(s.CreateTime), UpdateTime: timeProto(s.UpdateTime), Etag: s.ETag,
+		Extract: memoryv1.ExtractMode(s.Extract),
 	}
 }

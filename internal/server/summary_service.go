@@ -1,0 +1,129 @@
+package server
+
+import (
+	"context"
+
+	memoryv1 "github.com/stratamem/strata/api/memory/v1"
+	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/service"
+)
+
+type summaryServer struct {
+	memoryv1.UnimplementedSummaryServiceServer
+	service *service.Service
+}
+
+func (s *summaryServer) GetSummary(ctx context.Context, req *memoryv1.GetSummaryRequest) (*memoryv1.GetSummaryResponse, error) {
+	ref, err := summaryRef(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	found, err := s.service.Summary(ctx, ref)
+	if err != nil {
+		return nil, err
+	}
+	return &memoryv1.GetSummaryResponse{Summary: summaryProto(req.GetUserId(), found)}, nil
+}
+
+func summaryRef(ctx context.Context, req *memoryv1.GetSummaryRequest) (service.SummaryRef, error) {
+	c := &checker{}
+	ref := service.SummaryRef{
+		User: c.user(ctx, req.GetUserId()), Kind: c.summaryKind("kind", req.GetKind()),
+		SessionID: req.GetSessionId(), Name: req.GetName(),
+	}
+	if ref.Kind == memory.SummarySession {
+		c.id("session_id", ref.SessionID)
+		c.unset("name", ref.Name, "the summary of a session is named by session_id")
+	} else {
+		c.id("name", ref.Name)
+		c.unset("session_id", ref.SessionID, "weeks and months are of the user, not of a session")
+	}
+	return ref, c.err()
+}
+
+func (c *checker) unset(field, s, why string) {
+	if s != "" {
+		c.fault(field, "must not be set: %s", why)
+	}
+}
+
+// summaryKind answers the kind, a session's where none is set.
+func (c *checker) summaryKind(field string, k memoryv1.SummaryKind) memory.SummaryKind {
+	if _, known := memoryv1.SummaryKind_name[int32(k)]; !known {
+		c.fault(field, "is %d; it must be session, week or month", k)
+	}
+	return max(memory.SummaryKind(k), memory.SummarySession)
+}
+
+func (s *summaryServer) ListSummaries(ctx context.Context, req *memoryv1.ListSummariesRequest) (*memoryv1.ListSummariesResponse, error) {
+	c := &checker{}
+	q := service.SummaryQuery{
+		User: c.user(ctx, req.GetUserId()), Kind: c.summaryKind("kind", req.GetKind()), Limit: c.page(req.GetPageSize(), 20, 100),
+	}
+	if err := c.err(); err != nil {
+		return nil, err
+	}
+	last, err := timePosition(req, req.GetPageToken())
+	if err != nil {
+		return nil, err
+	}
+	if last != nil {
+		q.After = &service.SummaryCursor{Time: last.Time, SessionID: last.ID}
+	}
+	page, next, err := s.service.ListSummaries(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	return summaryPage(req, page, next), nil
+}
+
+func summaryPage(req *memoryv1.ListSummariesRequest, page []service.Summary, next *service.SummaryCursor) *memoryv1.ListSummariesResponse {
+	summaries := make([]*memoryv1.Summary, len(page))
+	for i, found := range page {
+		summaries[i] = summaryProto(req.GetUserId(), found)
+	}
+	n := fitting(summaries)
+	if n < len(page) {
+		next = &page[n-1].Place
+	}
+	out := &memoryv1.ListSummariesResponse{Summaries: summaries[:n]}
+	if next != nil {
+		out.NextPageToken = timeToken(req, next.Time, next.SessionID)
+	}
+	return out
+}
+
+func (s *summaryServer) Summarize(ctx context.Context, req *memoryv1.SummarizeRequest) (*memoryv1.SummarizeResponse, error) {
+	c := &checker{}
+	ref := c.ref(ctx, req.GetUserId(), req.GetSessionId())
+	if err := c.err(); err != nil {
+		return nil, err
+	}
+	found, complete, err := s.service.Summarize(ctx, ref)
+	if err != nil {
+		return nil, err
+	}
+	out := &memoryv1.SummarizeResponse{Complete: complete}
+	if found != nil {
+		out.Summary = summaryProto(req.GetUserId(), *found)
+	}
+	return out, nil
+}
+
+func summaryProto(userID string, s service.Summary) *memoryv1.Summary {
+	out := &memoryv1.Summary{
+		UserId: userID, Kind: memoryv1.SummaryKind(s.Kind), SessionId: s.SessionID, Name: s.Name, Text: s.Text,
+		ThroughSeq: s.Through, StartTime: timeProto(s.Start), EndTime: timeProto(s.End), Tokens: s.Tokens,
+	}
+	for _, n := range s.Nodes {
+		out.Nodes = append(out.Nodes, nodeProto(n))
+	}
+	return out
+}
+
+func nodeProto(n memory.SummaryNode) *memoryv1.SummaryNode {
+	return &memoryv1.SummaryNode{
+		NodeId: n.ID, Level: int32(n.Level), FromSeq: n.Range.From, ToSeq: n.Range.To, Text: n.Text,
+		Appended: int32(n.Appended), Model: n.Model, CreateTime: timeProto(n.CreateTime), Generation: int32(n.Generation),
+	}
+}

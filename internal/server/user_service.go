@@ -1,0 +1,98 @@
+package server
+
+import (
+	"context"
+	"time"
+
+	memoryv1 "github.com/stratamem/strata/api/memory/v1"
+	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/service"
+	"github.com/stratamem/strata/internal/store"
+)
+
+type userServer struct {
+	memoryv1.UnimplementedUserServiceServer
+	service *service.Service
+}
+
+func (s *userServer) GetUser(ctx context.Context, req *memoryv1.GetUserRequest) (*memoryv1.GetUserResponse, error) {
+	c := &checker{}
+	ref := c.user(ctx, req.GetUserId())
+	if err := c.err(); err != nil {
+		return nil, err
+	}
+	user, err := s.service.User(ctx, ref)
+	if err != nil {
+		return nil, err
+	}
+	return &memoryv1.GetUserResponse{User: userProto(user)}, nil
+}
+
+func (s *userServer) ListUsers(ctx context.Context, req *memoryv1.ListUsersRequest) (*memoryv1.ListUsersResponse, error) {
+	c := &checker{}
+	q := store.UserQuery{Tenant: tenantOf(ctx), Limit: c.page(req.GetPageSize(), 50, 500)}
+	if err := c.err(); err != nil {
+		return nil, err
+	}
+	last, err := pagePosition(req, req.GetPageToken())
+	if err != nil {
+		return nil, err
+	}
+	q.After = string(last)
+	page, more, err := s.service.ListUsers(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	out := &memoryv1.ListUsersResponse{} // 500 users stay far below a reply's limit
+	for _, u := range page {
+		out.Users = append(out.Users, userProto(u))
+	}
+	if more {
+		out.NextPageToken = pageToken(req, []byte(page[len(page)-1].Ref.UserID))
+	}
+	return out, nil
+}
+
+func (s *userServer) UpdateUser(ctx context.Context, req *memoryv1.UpdateUserRequest) (*memoryv1.UpdateUserResponse, error) {
+	update, err := userUpdate(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	user, err := s.service.UpdateUser(ctx, update)
+	if err != nil {
+		return nil, err
+	}
+	return &memoryv1.UpdateUserResponse{User: userProto(user)}, nil
+}
+
+func userUpdate(ctx context.Context, req *memoryv1.UpdateUserRequest) (store.UserUpdate, error) {
+	c, in := &checker{}, req.GetUser()
+	mask := c.mask(req.GetUpdateMask(), map[string]bool{
+		"timezone": in.GetTimezone() != "", "language": in.GetLanguage() != "",
+		"extract": in.GetExtract() != memoryv1.ExtractMode_EXTRACT_MODE_UNSPECIFIED,
+	})
+	u := store.UserUpdate{
+		Ref:      memory.UserRef{Tenant: tenantOf(ctx), UserID: c.id("user.user_id", in.GetUserId())},
+		Timezone: masked(mask, "timezone", c.timezone("user.timezone", in.GetTimezone())),
+		Language: masked(mask, "language", c.language("user.language", in.GetLanguage())),
+		Extract:  masked(mask, "extract", c.extractOrAllow("user.extract", in.GetExtract())),
+		ETag:     c.label("user.etag", in.GetEtag()),
+	}
+	return u, c.err()
+}
+
+// timezone checks an IANA name. The server's own zone, which Go calls Local, is nobody's.
+func (c *checker) timezone(field, s string) string {
+	c.bytes(field, len(s), maxID)
+	if _, err := time.LoadLocation(s); err != nil || s == "Local" {
+		c.fault(field, "is no timezone of the IANA database, such as Asia/Seoul; leave it empty for UTC")
+	}
+	return s
+}
+
+func userProto(u memory.User) *memoryv1.User {
+	return &memoryv1.User{
+		UserId: u.Ref.UserID, Timezone: u.Timezone, Language: u.Language, Extract: memoryv1.ExtractMode(u.Extract),
+		CreateTime: timeProto(u.CreateTime), UpdateTime: timeProto(u.UpdateTime), Etag: u.ETag,
+	}
+}

@@ -1,0 +1,207 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	memoryv1 "github.com/stratamem/strata/api/memory/v1"
+	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/service"
+	"github.com/stratamem/strata/internal/store"
+)
+
+type workServer struct {
+	memoryv1.UnimplementedWorkServiceServer
+	service *service.Service
+}
+
+// defaultWait is how long WaitForWatermark waits when it is not told.
+const defaultWait = 5 * time.Second
+
+func (s *workServer) WaitForWatermark(ctx context.Context, req *memoryv1.WaitForWatermarkRequest) (*memoryv1.WaitForWatermarkResponse, error) {
+	c := &checker{}
+	wait := service.Wait{
+		Ref: c.ref(ctx, req.GetUserId(), req.GetSessionId()), Of: c.watermarks("of", req.GetOf()),
+		MinSeq: req.GetMinSeq(), Timeout: c.timeout("timeout", req.GetTimeout(), defaultWait),
+	}
+	if wait.MinSeq < 0 {
+		c.fault("min_seq", "is %d; it must not be negative: 0 means the last recorded message", wait.MinSeq)
+	}
+	if err := c.err(); err != nil {
+		return nil, err
+	}
+	waited, err := s.service.WaitForWatermark(ctx, wait)
+	if err != nil {
+		return nil, err
+	}
+	return &memoryv1.WaitForWatermarkResponse{
+		Watermarks: watermarksProto(waited.Watermarks), Reached: waited.Reached, ParkedJobId: waited.Parked,
+	}, nil
+}
+
+// watermarks checks which watermarks are meant; nil leaves it to the service.
+func (c *checker) watermarks(field string, in []memoryv1.Watermark) []service.Watermark {
+	c.count(field, len(in), maxFilters)
+	var out []service.Watermark
+	for i, w := range in {
+		if _, known := memoryv1.Watermark_name[int32(w)]; !known || w == memoryv1.Watermark_WATERMARK_UNSPECIFIED {
+			c.fault(fmt.Sprintf("%s[%d]", field, i), "is %d; it must be indexed, extracted or summarised", w)
+		}
+		out = append(out, service.Watermark(w))
+	}
+	return out
+}
+
+// timeout answers how long to wait. The call's own deadline ends every wait, so a long one is not refused.
+func (c *checker) timeout(field string, d *durationpb.Duration, byDefault time.Duration) time.Duration {
+	if d == nil {
+		return byDefault
+	}
+	if !d.IsValid() || d.AsDuration() < 0 {
+		c.fault(field, "must be a duration that is not negative; leave it out for %v", byDefault)
+	}
+	return d.AsDuration()
+}
+
+func watermarksProto(w service.Watermarks) *memoryv1.Watermarks {
+	return &memoryv1.Watermarks{Recorded: w.Recorded, Indexed: w.Indexed, Extracted: w.Extracted, Summarised: w.Summarised}
+}
+
+func (s *workServer) ListJobs(ctx context.Context, req *memoryv1.ListJobsRequest) (*memoryv1.ListJobsResponse, error) {
+	q, err := jobQuery(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	last, err := timePosition(req, req.GetPageToken())
+	if err != nil {
+		return nil, err
+	}
+	if last != nil {
+		q.After = &store.SlotCursor{CreateTime: last.Time, ID: last.ID}
+	}
+	page, err := s.service.ListJobs(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	return jobPage(req, page), nil
+}
+
+func jobQuery(ctx context.Context, req *memoryv1.ListJobsRequest) (service.JobQuery, error) {
+	c := &checker{}
+	q := service.JobQuery{SlotQuery: store.SlotQuery{
+		Tenant: tenantOf(ctx), UserID: c.label("user_id", req.GetUserId()), SessionID: c.label("session_id", req.GetSessionId()),
+		States: c.jobStates("states", req.GetStates()), Limit: c.page(req.GetPageSize(), 50, 500),
+	}}
+	if q.SessionID != "" && q.UserID == "" {
+		c.fault("user_id", "is required with session_id: a session is one of a user")
+	}
+	q.Kinds = c.jobKinds("kinds", req.GetKinds())
+	reembed := slices.Contains(req.GetKinds(), memoryv1.JobKind_JOB_KIND_REEMBED)
+	q.WithReembed = q.UserID == "" && (reembed || len(req.GetKinds()) == 0)
+	q.WithoutSlots = reembed && len(q.Kinds) == 0
+	return q, c.err()
+}
+
+// jobKinds answers the kinds of slots that are meant; REEMBED is none.
+func (c *checker) jobKinds(field string, in []memoryv1.JobKind) []memory.SlotKind {
+	c.count(field, len(in), maxFilters)
+	var out []memory.SlotKind
+	for i, k := range in {
+		if _, known := memoryv1.JobKind_name[int32(k)]; !known || k == memoryv1.JobKind_JOB_KIND_UNSPECIFIED {
+			c.fault(fmt.Sprintf("%s[%d]", field, i), "is %d; it must be extract, summarize, merge, week, month or reembed", k)
+		}
+		if k != memoryv1.JobKind_JOB_KIND_REEMBED {
+			out = append(out, memory.SlotKind(k))
+		}
+	}
+	return out
+}
+
+func (c *checker) jobStates(field string, in []memoryv1.JobState) []memory.SlotState {
+	c.count(field, len(in), maxFilters)
+	var out []memory.SlotState
+	for i, st := range in {
+		if _, known := memoryv1.JobState_name[int32(st)]; !known || st == memoryv1.JobState_JOB_STATE_UNSPECIFIED {
+			c.fault(fmt.Sprintf("%s[%d]", field, i), "is %d; it must be open, answered, parked, applied, skipped or split", st)
+		}
+		out = append(out, memory.SlotState(st))
+	}
+	return out
+}
+
+// jobPage puts the jobs of no user before the slots; 500 jobs stay far below a reply's limit.
+func jobPage(req *memoryv1.ListJobsRequest, page service.JobPage) *memoryv1.ListJobsResponse {
+	out := &memoryv1.ListJobsResponse{}
+	for _, j := range page.Reembed {
+		out.Jobs = append(out.Jobs, reembedProto(j))
+	}
+	for _, slot := range page.Slots {
+		out.Jobs = append(out.Jobs, jobProto(slot))
+	}
+	if page.More {
+		last := page.Slots[len(page.Slots)-1]
+		out.NextPageToken = timeToken(req, last.CreateTime, last.ID())
+	}
+	return out
+}
+
+// jobRequest is a request that names one job.
+type jobRequest interface {
+	GetUserId() string
+	GetJobId() string
+}
+
+func slotRef(ctx context.Context, req jobRequest) (store.SlotRef, error) {
+	c := &checker{}
+	ref := store.SlotRef{User: c.user(ctx, req.GetUserId()), ID: c.id("job_id", req.GetJobId())}
+	return ref, c.err()
+}
+
+func (s *workServer) RetryJob(ctx context.Context, req *memoryv1.RetryJobRequest) (*memoryv1.RetryJobResponse, error) {
+	ref, err := slotRef(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	slot, err := s.service.RetryJob(ctx, ref)
+	if err != nil {
+		return nil, err
+	}
+	return &memoryv1.RetryJobResponse{Job: jobProto(slot)}, nil
+}
+
+func (s *workServer) SkipJob(ctx context.Context, req *memoryv1.SkipJobRequest) (*memoryv1.SkipJobResponse, error) {
+	ref, err := slotRef(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	slot, err := s.service.SkipJob(ctx, ref)
+	if err != nil {
+		return nil, err
+	}
+	return &memoryv1.SkipJobResponse{Job: jobProto(slot)}, nil
+}
+
+func jobProto(slot memory.Slot) *memoryv1.Job {
+	out := &memoryv1.Job{
+		JobId: slot.ID(), UserId: slot.User.UserID, SessionId: slot.SessionID, Kind: memoryv1.JobKind(slot.Kind),
+		State: memoryv1.JobState(slot.State), Generation: int32(slot.Generation), Attempts: int32(slot.Attempts),
+		NotBefore: timeProto(slot.NotBefore), Reason: slot.Reason, ModelCalls: int32(slot.Usage.Calls),
+		InputTokens: slot.Usage.InputTokens, OutputTokens: slot.Usage.OutputTokens,
+		CreateTime: timeProto(slot.CreateTime), UpdateTime: timeProto(slot.UpdateTime),
+	}
+	if slot.SessionID != "" { // the ranges of weeks and months are days
+		out.FromSeq, out.ToSeq = slot.From, slot.To
+	}
+	return out
+}
+
+func reembedProto(j service.ReembedJob) *memoryv1.Job {
+	return &memoryv1.Job{
+		JobId: j.ID, Kind: memoryv1.JobKind_JOB_KIND_REEMBED, State: memoryv1.JobState(j.State), Reason: j.Reason,
+		Done: j.Done, Total: j.Total, CreateTime: timeProto(j.CreateTime), UpdateTime: timeProto(j.UpdateTime),
+	}
+}

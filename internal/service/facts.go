@@ -1,0 +1,349 @@
+package service
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/stratamem/strata/internal/extract"
+	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/store"
+)
+
+// FactRef names a fact of a user.
+type FactRef struct {
+	User memory.UserRef
+	ID   string
+}
+
+// Fact returns a fact.
+func (s *Service) Fact(ctx context.Context, ref FactRef) (memory.Fact, error) {
+	out, err := s.store.Fact(ctx, ref.User, ref.ID)
+	if err != nil {
+		return out, fmt.Errorf("read fact: %w", err)
+	}
+	return out, nil
+}
+
+// ListFacts returns a page of a user's facts; more says whether others follow.
+func (s *Service) ListFacts(ctx context.Context, q store.FactQuery) (page []memory.Fact, more bool, err error) {
+	limit := q.Limit
+	q.Limit++
+	page, err = s.store.ListFacts(ctx, q)
+	if err != nil {
+		return nil, false, fmt.Errorf("list facts: %w", err)
+	}
+	if len(page) > limit {
+		return page[:limit], true, nil
+	}
+	return page, false, nil
+}
+
+// FactRevisions returns what a fact was after each change, the latest first.
+func (s *Service) FactRevisions(ctx context.Context, ref FactRef) ([]memory.FactRevision, error) {
+	out, err := s.store.FactRevisions(ctx, ref.User, ref.ID)
+	if err != nil {
+		return nil, fmt.Errorf("read revisions: %w", err)
+	}
+	return out, nil
+}
+
+// ListQuarantined returns a page of refused operations; more says whether others follow.
+func (s *Service) ListQuarantined(ctx context.Context, q store.QuarantineQuery) (page []memory.Quarantined, more bool, err error) {
+	limit := q.Limit
+	q.Limit++
+	page, err = s.store.ListQuarantined(ctx, q)
+	if err != nil {
+		return nil, false, fmt.Errorf("list quarantined operations: %w", err)
+	}
+	if len(page) > limit {
+		return page[:limit], true, nil
+	}
+	return page, false, nil
+}
+
+// amendment is what a person's change does to the user's facts.
+type amendment struct {
+	changes []extract.Change
+	forget  []store.ForgetFact
+}
+
+// fact answers a changed fact as it shall be.
+func (a amendment) fact(id string) memory.Fact {
+	for _, c := range a.changes {
+		if c.Fact.ID == id {
+			return c.Fact
+		}
+	}
+	return memory.Fact{}
+}
+
+// maxDecisions is how often a person's change is decided anew because somebody was faster. Each time somebody else's
+// write got through, so more than a few in a row are for the caller to know.
+const maxDecisions = 8
+
+// amend decides against the user's facts as they are and stores the decision; when they changed meanwhile, it decides
+// again. A decision without effect is not stored.
+func (s *Service) amend(ctx context.Context, user memory.UserRef, decide func(extract.State) (amendment, error)) (amendment, error) {
+	for try := 1; ; try++ {
+		state, revision, err := s.facts.State(ctx, user)
+		if err != nil {
+			return amendment{}, fmt.Errorf("read facts: %w", err)
+		}
+		a, err := decide(state)
+		if err != nil || len(a.changes)+len(a.forget) == 0 {
+			return a, err
+		}
+		_, err = s.store.ApplyFacts(ctx, a.write(user, state.Scope, revision, s.timeNow()))
+		if err == nil {
+			s.reembed.Wake()
+			return a, nil
+		}
+		if memory.ReasonOf(err) != memory.ReasonContention || try == maxDecisions {
+			return amendment{}, fmt.Errorf("store facts: %w", err)
+		}
+	}
+}
+
+func (a amendment) write(user memory.UserRef, scope memory.ScopeKey, base int64, now time.Time) store.FactWrite {
+	w := store.FactWrite{User: user, Scope: scope, Base: base, Forget: a.forget, Time: now}
+	for _, c := range a.changes {
+		w.Changes = append(w.Changes, store.FactChange{Fact: c.Fact, Cause: c.Cause})
+	}
+	return w
+}
+
+// FactCreation is a fact that a person states.
+type FactCreation struct {
+	User      memory.UserRef
+	Fact      memory.Fact // what WithFactDefaults completes
+	RequestID string      // "" for none
+}
+
+// WithFactDefaults completes a fact that a person states.
+func WithFactDefaults(f memory.Fact) memory.Fact {
+	if f.Category == 0 {
+		f.Category = memory.CategoryOther
+	}
+	if f.Significance == 0 {
+		f.Significance = 5
+	}
+	return f
+}
+
+// CreateFact stores a fact that a person states, and creates the user when there is none. What says the same, or holds of
+// the same property, is superseded by it. A repeat of a request id returns the first fact as it is now.
+func (s *Service) CreateFact(ctx context.Context, p FactCreation) (memory.Fact, error) {
+	id, err := s.factID(ctx, p)
+	if err != nil {
+		return memory.Fact{}, err
+	}
+	f := WithFactDefaults(p.Fact)
+	f.ID, f.Origin, f.Confidence, f.UpdateTime, f.ValidTo = id, memory.FactByUser, 1, s.timeNow(), time.Time{}
+	var known memory.Fact
+	done, err := s.amend(ctx, p.User, func(state extract.State) (amendment, error) {
+		if at := indexOf(state.Facts, id); at >= 0 {
+			known = state.Facts[at]
+			return amendment{}, nil
+		}
+		return amendment{changes: extract.Insert(state, f).Changes}, nil
+	})
+	if err != nil || known.ID != "" {
+		return known, err
+	}
+	return done.fact(id), nil
+}
+
+// factID derives the id of a fact from the caller's request id within this life of the user.
+func (s *Service) factID(ctx context.Context, p FactCreation) (string, error) {
+	if p.RequestID == "" {
+		return s.newID(), nil
+	}
+	user, err := s.store.User(ctx, p.User)
+	if isNotFound(err) {
+		user, err = s.store.UpdateUser(ctx, store.UserUpdate{Ref: p.User, Time: s.timeNow()})
+	}
+	if err != nil {
+		return "", fmt.Errorf("read user: %w", err)
+	}
+	return memory.EffectID("request/"+string(user.Scope)+"/"+p.RequestID, 0), nil
+}
+
+func indexOf(facts []memory.Fact, id string) int {
+	return slices.IndexFunc(facts, func(f memory.Fact) bool { return f.ID == id })
+}
+
+// FactUpdate is what a person changes of a fact; nil leaves a value as it is.
+type FactUpdate struct {
+	FactRef
+	ETag         string // "" to update whatever is there
+	Text         *string
+	Category     *memory.Category
+	Tags         *[]string
+	Significance *int
+	Subject      *string
+	Attribute    *string
+	ValidFrom    *time.Time
+	ValidTo      *time.Time // zero to make the fact current
+	Pinned       *bool
+	Language     *string
+}
+
+// UpdateFact changes a fact. Extraction never changes it again; what cannot hold beside it is superseded.
+func (s *Service) UpdateFact(ctx context.Context, u FactUpdate) (memory.Fact, error) {
+	var was memory.Fact
+	done, err := s.amend(ctx, u.User, func(state extract.State) (a amendment, err error) {
+		at := indexOf(state.Facts, u.ID)
+		if at < 0 {
+			return amendment{}, noFact(u.ID)
+		}
+		was = state.Facts[at]
+		return u.decide(state, was, s.timeNow())
+	})
+	if err != nil {
+		return memory.Fact{}, err
+	}
+	if len(done.changes) == 0 {
+		return was, nil
+	}
+	return done.fact(u.ID), nil
+}
+
+// clockSkew is how far ahead of the server a client's clock may be.
+const clockSkew = time.Minute
+
+// decide answers the edit of a fact. Making a past fact current restores it: what took its place is superseded too.
+func (u FactUpdate) decide(state extract.State, was memory.Fact, now time.Time) (amendment, error) {
+	if u.ETag != "" && u.ETag != was.ETag() {
+		return amendment{}, staleFact(u, was)
+	}
+	if u.isEmpty() {
+		return amendment{}, nil
+	}
+	f := u.apply(was)
+	f.UpdateTime = now
+	if f.ValidTo.After(now.Add(clockSkew)) {
+		return amendment{}, memory.InvalidField("fact.valid_to", "lies in the future; set it once the fact has ceased to hold")
+	}
+	if !f.IsCurrent() && f.ValidTo.Before(f.ValidFrom) {
+		return amendment{}, memory.InvalidField("fact.valid_to", "lies before valid_from; a fact cannot end before it holds")
+	}
+	if f.IsCurrent() && !was.IsCurrent() {
+		d, _ := extract.Restore(state, f.ID, memory.FactRevision{Fact: f}, now)
+		return amendment{changes: d.Changes}, nil
+	}
+	changes := extract.Insert(state, f).Changes
+	if was.IsCurrent() && !f.IsCurrent() {
+		at := slices.IndexFunc(changes, func(c extract.Change) bool { return c.Fact.ID == f.ID })
+		changes[at].Cause = memory.CauseInvalidated
+	}
+	return amendment{changes: changes}, nil
+}
+
+func (u FactUpdate) isEmpty() bool {
+	u.FactRef, u.ETag = FactRef{}, ""
+	return u == (FactUpdate{})
+}
+
+func (u FactUpdate) apply(f memory.Fact) memory.Fact {
+	if u.Text != nil && *u.Text != f.Text {
+		f.Confidence = 1 // a person wrote it
+	}
+	set(&f.Text, u.Text)
+	set(&f.Category, u.Category)
+	set(&f.Tags, u.Tags)
+	set(&f.Significance, u.Significance)
+	set(&f.Subject, u.Subject)
+	set(&f.Attribute, u.Attribute)
+	set(&f.ValidFrom, u.ValidFrom)
+	set(&f.ValidTo, u.ValidTo)
+	set(&f.Pinned, u.Pinned)
+	set(&f.Language, u.Language)
+	if f.IsCurrent() {
+		f.SupersededBy = ""
+	}
+	return f
+}
+
+func set[T any](to, from *T) {
+	if from != nil {
+		*to = *from
+	}
+}
+
+// DeleteFact deletes a fact with its history. Only a keyed hash of its words is left, so that it is not learnt again.
+func (s *Service) DeleteFact(ctx context.Context, ref FactRef) error {
+	_, err := s.amend(ctx, ref.User, func(state extract.State) (amendment, error) {
+		at := indexOf(state.Facts, ref.ID)
+		if at < 0 {
+			return amendment{}, noFact(ref.ID)
+		}
+		f := state.Facts[at]
+		return amendment{forget: []store.ForgetFact{{FactID: f.ID, Key: extract.KeyDigest(f.Subject, f.Text)}}}, nil
+	})
+	return err
+}
+
+// FactRestore says which revision of a fact to restore.
+type FactRestore struct {
+	FactRef
+	Revision int64 // 0 keeps its content
+}
+
+// RestoreFact makes a fact current again, as it was after one of its revisions, and returns it with the ids of what it
+// superseded.
+func (s *Service) RestoreFact(ctx context.Context, r FactRestore) (fact memory.Fact, superseded []string, err error) {
+	content, err := s.revision(ctx, r)
+	if err != nil {
+		return memory.Fact{}, nil, err
+	}
+	done, err := s.amend(ctx, r.User, func(state extract.State) (amendment, error) {
+		at := indexOf(state.Facts, r.ID)
+		if at < 0 {
+			return amendment{}, noFact(r.ID)
+		}
+		if r.Revision == 0 {
+			content.Fact = state.Facts[at]
+		}
+		d, ids := extract.Restore(state, r.ID, content, s.timeNow())
+		superseded = ids
+		return amendment{changes: d.Changes}, nil
+	})
+	if err != nil {
+		return memory.Fact{}, nil, err
+	}
+	return done.fact(r.ID), superseded, nil
+}
+
+// revision reads the content to restore; the zero revision when it stays as it is.
+func (s *Service) revision(ctx context.Context, r FactRestore) (memory.FactRevision, error) {
+	if r.Revision == 0 {
+		return memory.FactRevision{}, nil
+	}
+	all, err := s.FactRevisions(ctx, r.FactRef)
+	if err != nil {
+		return memory.FactRevision{}, err
+	}
+	for _, v := range all {
+		if v.Revision == r.Revision {
+			return v, nil
+		}
+	}
+	return memory.FactRevision{}, memory.InvalidField("revision", "is %d, which the fact has not; ListFactRevisions names those it has", r.Revision)
+}
+
+func noFact(id string) error {
+	return &memory.Error{
+		Kind: memory.KindNotFound, Reason: memory.ReasonFactNotFound,
+		Message: "the user has no fact " + id, Metadata: map[string]string{"fact_id": id},
+	}
+}
+
+func staleFact(u FactUpdate, was memory.Fact) error {
+	return &memory.Error{
+		Kind: memory.KindConflict, Reason: memory.ReasonETagMismatch,
+		Message:  "the fact's etag is " + was.ETag() + ", not " + u.ETag + "; read it again and retry",
+		Metadata: map[string]string{"fact_id": u.ID, "etag": u.ETag, "current_etag": was.ETag()},
+	}
+}

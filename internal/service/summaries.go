@@ -1,0 +1,229 @@
+package service
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/store"
+	"github.com/stratamem/strata/internal/summary"
+	"github.com/stratamem/strata/internal/tokens"
+)
+
+// SummaryRef names what a summary stands for: a session, or a week or month by its name.
+type SummaryRef struct {
+	User      memory.UserRef
+	Kind      memory.SummaryKind
+	SessionID string // of a SummarySession
+	Name      string // of a week or month: 2026-W47 or 2026-11
+}
+
+// Summary is what stands for a session, a week or a month.
+type Summary struct {
+	Kind       memory.SummaryKind
+	SessionID  string
+	Name       string // the session's title, or the period's name
+	Text       string
+	Through    int64 // the last message that is covered; 0 of periods
+	Start, End time.Time
+	Nodes      []memory.SummaryNode // what it is made of, oldest first
+	Tokens     int64                // of Text by o200k_base
+	Place      SummaryCursor        // in the order of ListSummaries
+}
+
+// Summary returns the running summary of a session, or that of a week or month; SUMMARY_NOT_FOUND when there is none yet.
+func (s *Service) Summary(ctx context.Context, ref SummaryRef) (Summary, error) {
+	if ref.Kind == memory.SummarySession {
+		return s.sessionSummary(ctx, ref.User.Session(ref.SessionID))
+	}
+	return s.periodSummary(ctx, ref)
+}
+
+func (s *Service) sessionSummary(ctx context.Context, ref memory.SessionRef) (Summary, error) {
+	session, err := s.store.Session(ctx, ref)
+	if err != nil {
+		return Summary{}, fmt.Errorf("read session: %w", err)
+	}
+	nodes, err := s.store.SessionNodes(ctx, ref)
+	if err != nil {
+		return Summary{}, fmt.Errorf("read summaries: %w", err)
+	}
+	out, ok := running(store.SessionSummary{SessionID: ref.SessionID, Title: session.Title, LastSeq: session.LastSeq, Nodes: nodes})
+	if !ok {
+		return Summary{}, noSummary("session " + ref.SessionID)
+	}
+	return out, nil
+}
+
+// running answers the running summary of a session: the fewest nodes that stand for all of its messages up to one,
+// false when there are none.
+func running(in store.SessionSummary) (Summary, bool) {
+	through := summary.Boundary(in.Nodes, in.LastSeq, 0)
+	frontier := summary.Frontier(in.Nodes, through)
+	if len(frontier) == 0 {
+		return Summary{}, false
+	}
+	text := joined(frontier)
+	return Summary{
+		Kind: memory.SummarySession, SessionID: in.SessionID, Name: in.Title, Text: text, Through: through,
+		Start: begin(in.Nodes), End: frontier[len(frontier)-1].ToTime, Nodes: frontier, Tokens: textTokens(text, frontier),
+		Place: SummaryCursor{Time: in.LastTime, SessionID: in.SessionID},
+	}, true
+}
+
+// begin is when the first message was created that some node covers: the one node of the recursive form names only the
+// time of its own messages.
+func begin(nodes []memory.SummaryNode) time.Time {
+	first := nodes[0].FromTime
+	for _, n := range nodes[1:] {
+		if n.FromTime.Before(first) {
+			first = n.FromTime
+		}
+	}
+	return first
+}
+
+func joined(nodes []memory.SummaryNode) string {
+	texts := make([]string, len(nodes))
+	for i, n := range nodes {
+		texts[i] = n.Text
+	}
+	return strings.Join(texts, "\n\n")
+}
+
+// textTokens counts joined texts; the count of a single one is stored with it.
+func textTokens(text string, nodes []memory.SummaryNode) int64 {
+	if len(nodes) == 1 {
+		return nodes[0].Tokens.O200K
+	}
+	return tokens.CountMessage(memory.Message{Parts: []memory.Part{memory.TextPart(text)}}).O200K
+}
+
+// periodReach is how far a stored period's start may lie from the same period's start in another timezone.
+const periodReach = 36 * time.Hour
+
+// periodSummary finds a period by its name: the user's timezone may have changed since it was summarised.
+func (s *Service) periodSummary(ctx context.Context, ref SummaryRef) (Summary, error) {
+	user, err := s.store.User(ctx, ref.User)
+	if err != nil {
+		return Summary{}, fmt.Errorf("read user: %w", err)
+	}
+	period, err := summary.ParsePeriod(ref.Kind, ref.Name, user.Location())
+	if err != nil {
+		return Summary{}, memory.InvalidField("name", "names no week such as 2026-W47 or month such as 2026-11 of the kind asked for")
+	}
+	found, err := s.store.Periods(ctx, store.PeriodQuery{
+		User: ref.User, Kind: ref.Kind, From: period.Start.Add(-periodReach), Before: period.Start.Add(periodReach), Limit: 2,
+	})
+	if err != nil {
+		return Summary{}, fmt.Errorf("read summaries of periods: %w", err)
+	}
+	for _, node := range found {
+		if node.Period.Name == period.Name {
+			return ofPeriod(node), nil
+		}
+	}
+	return Summary{}, noSummary(period.Name)
+}
+
+func ofPeriod(n memory.SummaryNode) Summary {
+	return Summary{
+		Kind: n.Kind, Name: n.Period.Name, Text: n.Text, Start: n.Period.Start, End: n.Period.End,
+		Nodes: []memory.SummaryNode{n}, Tokens: n.Tokens.O200K, Place: SummaryCursor{Time: n.Period.Start},
+	}
+}
+
+func noSummary(of string) error {
+	return &memory.Error{
+		Kind: memory.KindNotFound, Reason: memory.ReasonSummaryNotFound,
+		Message:  "there is no summary of " + of + " yet; messages are summarised in the background, or at once by Summarize",
+		Metadata: map[string]string{"of": of},
+	}
+}
+
+// SummaryQuery asks for a page of a user's summaries of one kind.
+type SummaryQuery struct {
+	User  memory.UserRef
+	Kind  memory.SummaryKind
+	Limit int
+	After *SummaryCursor // nil for the first page
+}
+
+// SummaryCursor is a place in the order of ListSummaries.
+type SummaryCursor struct {
+	Time      time.Time // create time of a session's last covered message; the start of a period
+	SessionID string    // "" of a period
+}
+
+// ListSummaries returns a page of summaries, the latest first, and where the next page begins: nil at the end. A session
+// whose first messages are not summarised yet has no running summary and is passed over.
+func (s *Service) ListSummaries(ctx context.Context, q SummaryQuery) ([]Summary, *SummaryCursor, error) {
+	if q.Kind == memory.SummarySession {
+		return s.listSessionSummaries(ctx, q)
+	}
+	return s.listPeriods(ctx, q)
+}
+
+func (s *Service) listSessionSummaries(ctx context.Context, q SummaryQuery) ([]Summary, *SummaryCursor, error) {
+	recent := store.RecentQuery{User: q.User, Limit: q.Limit + 1}
+	if q.After != nil {
+		recent.After = &store.SessionCursor{UpdateTime: q.After.Time, SessionID: q.After.SessionID}
+	}
+	found, err := s.store.RecentSessions(ctx, recent)
+	if err != nil {
+		return nil, nil, fmt.Errorf("list summaries of sessions: %w", err)
+	}
+	var next *SummaryCursor
+	if len(found) > q.Limit {
+		found = found[:q.Limit]
+		next = &SummaryCursor{Time: found[q.Limit-1].LastTime, SessionID: found[q.Limit-1].SessionID}
+	}
+	var out []Summary
+	for _, f := range found {
+		if r, ok := running(f); ok {
+			out = append(out, r)
+		}
+	}
+	return out, next, nil
+}
+
+func (s *Service) listPeriods(ctx context.Context, q SummaryQuery) ([]Summary, *SummaryCursor, error) {
+	periods := store.PeriodQuery{User: q.User, Kind: q.Kind, Limit: q.Limit + 1}
+	if q.After != nil {
+		periods.Before = q.After.Time
+	}
+	found, err := s.store.Periods(ctx, periods)
+	if err != nil {
+		return nil, nil, fmt.Errorf("list summaries of periods: %w", err)
+	}
+	var next *SummaryCursor
+	if len(found) > q.Limit {
+		found = found[:q.Limit]
+		next = &SummaryCursor{Time: found[q.Limit-1].Period.Start}
+	}
+	out := make([]Summary, len(found))
+	for i, n := range found {
+		out[i] = ofPeriod(n)
+	}
+	return out, next, nil
+}
+
+// Summarize summarises now what the session holds and no summary covers. It returns the summary as it is once every
+// message is covered, or, with complete false, when a parked slot is in the way or the call's time is almost up.
+func (s *Service) Summarize(ctx context.Context, ref memory.SessionRef) (out *Summary, complete bool, err error) {
+	s.runner.Hurry(ref, memory.SlotLeaf)
+	waited, err := s.WaitForWatermark(ctx, Wait{Ref: ref, Of: []Watermark{WatermarkSummarised}, Timeout: longestWait})
+	if err != nil {
+		return nil, false, err
+	}
+	found, err := s.sessionSummary(ctx, ref)
+	if memory.ReasonOf(err) == memory.ReasonSummaryNotFound {
+		return nil, waited.Reached, nil
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	return &found, waited.Reached, nil
+}

@@ -1,0 +1,214 @@
+package service
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/store"
+)
+
+// workStore answers a session's work as it stands.
+type workStore struct {
+	Store
+	sync.Mutex
+	work store.SessionWork
+}
+
+func (s *workStore) SessionWork(context.Context, memory.SessionRef) (store.SessionWork, error) {
+	s.Lock()
+	defer s.Unlock()
+	return s.work, nil
+}
+
+func (s *workStore) SessionNodes(context.Context, memory.SessionRef) ([]memory.SummaryNode, error) {
+	return nil, nil
+}
+
+func (s *workStore) extract(through int64) {
+	s.Lock()
+	defer s.Unlock()
+	s.work.ExtractCursor = through
+}
+
+// announcer is background work that a test drives.
+type announcer struct {
+	sync.Mutex
+	hurried []memory.SlotKind
+	changed chan struct{}
+}
+
+func (a *announcer) Nudge(memory.SessionRef) {}
+func (a *announcer) Hurry(_ memory.SessionRef, kinds ...memory.SlotKind) {
+	a.Lock()
+	defer a.Unlock()
+	a.hurried = append(a.hurried, kinds...)
+}
+
+func (a *announcer) Changed(memory.SessionRef) <-chan struct{} {
+	a.Lock()
+	defer a.Unlock()
+	return a.changed
+}
+
+func (a *announcer) announce() {
+	a.Lock()
+	defer a.Unlock()
+	close(a.changed)
+	a.changed = make(chan struct{})
+}
+
+func waiting(recorded int64, slots ...memory.Slot) (*Service, *workStore, *announcer) {
+	s := &workStore{work: store.SessionWork{Session: memory.Session{LastSeq: recorded}, Slots: slots}}
+	a := &announcer{changed: make(chan struct{})}
+	return New(Options{Store: s, Runner: a, Now: func() time.Time { return noon }}), s, a
+}
+
+func TestWaitForWatermark(t *testing.T) {
+	t.Parallel()
+	t.Run("returns at once when the work is done", func(t *testing.T) {
+		svc, s, a := waiting(4)
+		s.extract(4)
+		got, err := svc.WaitForWatermark(t.Context(), Wait{})
+		if err != nil || !got.Reached || len(a.hurried) != 0 {
+			t.Errorf("%+v, hurried %v, %v", got, a.hurried, err)
+		}
+	})
+	t.Run("hurries extraction and returns with its progress, without a poll", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			svc, s, a := waiting(4)
+			start := time.Now()
+			done := make(chan Waited)
+			go func() {
+				got, err := svc.WaitForWatermark(t.Context(), Wait{Timeout: time.Minute})
+				if err != nil {
+					t.Errorf("wait: %v", err)
+				}
+				done <- got
+			}()
+			synctest.Wait()
+			s.extract(4)
+			a.announce()
+			if got := <-done; !got.Reached || got.Watermarks.Extracted != 4 || time.Since(start) != 0 {
+				t.Errorf("%+v after %v", got, time.Since(start))
+			}
+			if !slices.Equal(a.hurried, []memory.SlotKind{memory.SlotExtract}) {
+				t.Errorf("hurried %v", a.hurried)
+			}
+		})
+	})
+	t.Run("finds by a poll what nobody announces", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			svc, s, _ := waiting(4)
+			start := time.Now()
+			time.AfterFunc(time.Second, func() { s.extract(4) })
+			got, err := svc.WaitForWatermark(t.Context(), Wait{Timeout: time.Minute})
+			if took := time.Since(start); err != nil || !got.Reached || took > time.Second+pollEvery {
+				t.Errorf("%+v after %v, %v", got, took, err)
+			}
+		})
+	})
+	t.Run("ends with its timeout, which is no error", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			svc, _, _ := waiting(4)
+			start := time.Now()
+			got, err := svc.WaitForWatermark(t.Context(), Wait{Timeout: 3 * time.Second})
+			if took := time.Since(start); err != nil || got.Reached || took != 3*time.Second {
+				t.Errorf("%+v after %v, %v", got, took, err)
+			}
+		})
+	})
+	t.Run("ends before the call's deadline, so that its reply still arrives", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			svc, _, _ := waiting(4)
+			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+			defer cancel()
+			start := time.Now()
+			got, err := svc.WaitForWatermark(ctx, Wait{Timeout: time.Hour})
+			if took := time.Since(start); err != nil || got.Reached || took != 2*time.Second-replyReserve {
+				t.Errorf("%+v after %v, %v", got, took, err)
+			}
+		})
+	})
+	t.Run("names the parked slot that the work waits for", func(t *testing.T) {
+		parked := memory.Slot{SlotKey: memory.SlotKey{Scope: "s", Kind: memory.SlotExtract, From: 3}, To: 4, State: memory.SlotParked}
+		svc, s, _ := waiting(9, parked)
+		s.extract(9)
+		got, err := svc.WaitForWatermark(t.Context(), Wait{Timeout: time.Hour})
+		if err != nil || got.Reached || got.Parked != parked.ID() || got.Watermarks.Extracted != 2 {
+			t.Errorf("%+v, %v", got, err)
+		}
+	})
+	t.Run("does not care for a slot that is parked behind what is waited for", func(t *testing.T) {
+		parked := memory.Slot{SlotKey: memory.SlotKey{Scope: "s", Kind: memory.SlotExtract, From: 7}, To: 9, State: memory.SlotParked}
+		svc, s, _ := waiting(9, parked)
+		s.extract(9)
+		if got, err := svc.WaitForWatermark(t.Context(), Wait{MinSeq: 6, Timeout: time.Hour}); err != nil || !got.Reached {
+			t.Errorf("%+v, %v", got, err)
+		}
+	})
+}
+
+func TestListJobs(t *testing.T) {
+	t.Parallel()
+	t.Run("lists what is not final when no state is named", func(t *testing.T) {
+		s := &slotStore{}
+		if _, err := New(Options{Store: s}).ListJobs(t.Context(), JobQuery{SlotQuery: store.SlotQuery{Limit: 2}}); err != nil {
+			t.Fatal(err)
+		}
+		if slices.ContainsFunc(s.asked.States, memory.SlotState.IsFinal) || len(s.asked.States) != 3 {
+			t.Errorf("asked for states %v", s.asked.States)
+		}
+	})
+	t.Run("says that more follow", func(t *testing.T) {
+		s := &slotStore{slots: make([]memory.Slot, 3)}
+		page, err := New(Options{Store: s}).ListJobs(t.Context(), JobQuery{SlotQuery: store.SlotQuery{Limit: 2}})
+		if err != nil || len(page.Slots) != 2 || !page.More {
+			t.Errorf("%+v, %v", page, err)
+		}
+	})
+}
+
+type slotStore struct {
+	Store
+	asked store.SlotQuery
+	slots []memory.Slot
+}
+
+func (s *slotStore) ListSlots(_ context.Context, q store.SlotQuery) ([]memory.Slot, error) {
+	s.asked = q
+	return s.slots[:min(q.Limit, len(s.slots))], nil
+}
+
+func (s *slotStore) Slot(context.Context, store.SlotRef) (memory.Slot, error) { return s.slots[0], nil }
+
+func (s *slotStore) FinishSlot(_ context.Context, f store.SlotFinish) (memory.Slot, error) {
+	if s.slots[0].State = memory.SlotApplied; len(s.slots) > 1 { // somebody was faster
+		return s.slots[0], nil
+	}
+	s.slots[0].State = f.State
+	return s.slots[0], nil
+}
+
+func TestSkipJob(t *testing.T) {
+	t.Parallel()
+	for name, row := range map[string]struct {
+		slots []memory.Slot
+		want  memory.Reason
+	}{
+		"ends a parked slot":                           {[]memory.Slot{{State: memory.SlotParked}}, ""},
+		"refuses one that is done":                     {[]memory.Slot{{State: memory.SlotApplied}}, memory.ReasonSlotNotParked},
+		"refuses one that is done while it is skipped": {[]memory.Slot{{State: memory.SlotOpen}, {}}, memory.ReasonSlotNotParked},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := New(Options{Store: &slotStore{slots: row.slots}, Now: func() time.Time { return noon }}).SkipJob(t.Context(), store.SlotRef{})
+			if memory.ReasonOf(err) != row.want || err == nil && got.State != memory.SlotSkipped {
+				t.Errorf("%+v, %v", got, err)
+			}
+		})
+	}
+}
