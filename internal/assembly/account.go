@@ -7,16 +7,13 @@ import (
 	"github.com/stratamem/strata/internal/memory"
 )
 
-// coverage says which of the session's messages stand verbatim.
+// coverage says which of the session's messages stand in the running summary, and which verbatim.
 func (a *assembler) coverage() Coverage {
-	c := Coverage{RawFrom: a.in.LastSeq + 1}
+	c := Coverage{SummaryThrough: a.summarised(), RawFrom: a.in.LastSeq + 1}
 	if a.from < len(a.tail) {
 		c.RawFrom = a.entries[slices.Min(a.tail[a.from].entries)].seq
 	}
-	first := a.in.LastSeq + 1
-	if len(a.in.Tail) > 0 {
-		first = a.in.Tail[0].Seq
-	}
+	first := a.first()
 	gap := func(from, to int64) {
 		if n := len(c.Gaps); n > 0 && c.Gaps[n-1].To == from-1 {
 			c.Gaps[n-1].To = to
@@ -24,8 +21,8 @@ func (a *assembler) coverage() Coverage {
 		}
 		c.Gaps = append(c.Gaps, memory.SeqRange{From: from, To: to})
 	}
-	if first > 1 {
-		gap(1, first-1)
+	if from := c.SummaryThrough + 1; from < first {
+		gap(from, first-1)
 	}
 	for i, taken := range a.taken {
 		if !taken {
@@ -35,17 +32,29 @@ func (a *assembler) coverage() Coverage {
 	return c
 }
 
-// omissions lists what the context leaves out of the session: messages that cannot be rendered, the tail that did not
-// fit, and what was not even read of it.
-func (a *assembler) omissions() []Omission {
-	if !a.in.Policy.Recent {
-		return merge(a.requested())
+// first is the seq of the tail's first message; LastSeq + 1 without one.
+func (a *assembler) first() int64 {
+	if len(a.in.Tail) > 0 {
+		return a.in.Tail[0].Seq
 	}
+	return a.in.LastSeq + 1
+}
+
+// omissions lists what the context leaves out of the session: messages that cannot be rendered, the tail that did not
+// fit, and what was not even read of it and does not stand in the running summary.
+func (a *assembler) omissions() []Omission {
 	shown := map[memory.Place]bool{}
 	for _, i := range a.chosen {
-		shown[a.in.Recalled[i].Place] = true
+		shown[a.recalled[i].Place] = true
 	}
-	return merge(a.omitTail(slices.Clone(a.omitted), shown))
+	if a.in.Policy.Recent {
+		return merge(a.omitTail(slices.Clone(a.omitted), shown))
+	}
+	out := a.requested()
+	if a.in.Running != nil {
+		out = append(out, a.unread(min(a.in.Running.To, a.in.LastSeq)+1, shown)...)
+	}
+	return merge(out)
 }
 
 // requested are the drops from what stands in the context without the section recent: the pending messages and the
@@ -53,7 +62,7 @@ func (a *assembler) omissions() []Omission {
 func (a *assembler) requested() []Omission {
 	var out []Omission
 	for _, o := range a.omitted {
-		if o.From > a.in.LastSeq || a.taken[o.From-a.in.Tail[0].Seq] {
+		if o.From > a.in.LastSeq || a.taken[o.From-a.first()] {
 			out = append(out, o)
 		}
 	}
@@ -76,24 +85,21 @@ func (a *assembler) omitTail(out []Omission, shown map[memory.Place]bool) []Omis
 			omit(a.entries[e].seq)
 		}
 	}
-	first := a.in.LastSeq + 1
-	if len(a.in.Tail) > 0 {
-		first = a.in.Tail[0].Seq
-	}
-	return append(out, a.unread(first, shown)...)
+	return append(out, a.unread(a.first(), shown)...)
 }
 
-// unread are the messages before the first that was read, as ranges between those that are recalled.
+// unread are the messages behind the summary that stands in the context and before the first that was read, as ranges
+// between those that are recalled.
 func (a *assembler) unread(first int64, shown map[memory.Place]bool) []Omission {
 	var recalled []int64
 	for p := range shown {
-		if p.Session == a.in.Session && p.Seq < first {
+		if p.Session == a.in.Session && p.Seq > a.summarised() && p.Seq < first {
 			recalled = append(recalled, p.Seq)
 		}
 	}
 	slices.Sort(recalled)
 	var out []Omission
-	from := int64(1)
+	from := a.summarised() + 1
 	for _, seq := range append(recalled, first) {
 		if from < seq {
 			out = append(out, Omission{SessionID: a.in.SessionID, From: from, To: seq - 1, Reason: OmitBudget})

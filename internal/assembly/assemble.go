@@ -1,10 +1,7 @@
 package assembly
 
 import (
-	"cmp"
 	"fmt"
-	"slices"
-	"strings"
 
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/policy"
@@ -22,11 +19,14 @@ type assembler struct {
 	left     space  // what is left after what was taken
 	from     int    // the units of the tail from here on are taken
 	taken    []bool // by seq from the tail's first: which messages are taken
-	found    []candidate
-	chosen   []int      // the recalled messages that are taken, by rank
-	opening  int64      // what Anthropic's opening notice would take
-	stopped  OmitReason // why the tail ends where it does
-	memories space      // what the chosen memories take
+	recalled []Recalled
+	found    []candidate // what may be recalled of each of them
+	chosen   []int       // the recalled messages that are taken, by rank
+	memories space       // what the chosen memories take, until they are shelved
+	shelves  [SectionPending]shelf
+	payer    SectionKind // the section that paid for the memories' fence; 0 while there is none
+	opening  int64       // what Anthropic's opening notice would take
+	stopped  OmitReason  // why the tail ends where it does
 }
 
 // space is room in a context, or what something takes of it.
@@ -49,12 +49,13 @@ func (f fixedParts) total() int64 { return f.instructions + f.state + f.pending 
 // Assemble decides what stands in a context and renders it.
 //
 // Instructions, state, pending messages and the calls that these answer always stand in it; where they alone are more
-// than Available, the error is BUDGET_TOO_SMALL. Then come the last RecentN messages, then recalled messages up to
-// RecallShare of Available, then more of the tail, and what one leaves the other takes. The tail is a suffix of the
-// session in which each tool call stands with its results; what cannot be paired or rendered is left out and listed.
+// than Available, the error is BUDGET_TOO_SMALL. Then come the last RecentN messages, facts up to FactShare of
+// Available, summaries up to SummaryShare, recalled messages up to RecallShare, then more of the tail, and what one
+// leaves the next takes. The tail is a suffix of the session, behind the running summary, in which each tool call stands
+// with its results; what cannot be paired or rendered is left out and listed.
 //
-// Assemble is pure where Input.Recall is, or is nil: nothing else is read, and Recall is a parameter like the rest. Its
-// error is returned wrapped.
+// Assemble is pure where Input.Recall is: nothing else is read, and Recall is a parameter like the rest. Its error is
+// returned wrapped.
 //
 // Result.Tokens never passes Available. It is a sum over pieces: exact where the counter is additive, and at most a
 // few tokens above an exact count of the whole otherwise.
@@ -76,6 +77,7 @@ func newAssembler(in Input) *assembler {
 	if !in.Policy.Recent {
 		in.Policy.RecentN = 0
 	}
+	in.Tail = behind(in.Running, in.Tail)
 	a := &assembler{in: in, stream: newStream(in), form: formOf(in.Render)}
 	a.meter = meter{counter: in.Counter, memo: make(map[string]int64, 64)}
 	if in.Policy.State && len(in.State) > 0 {
@@ -211,9 +213,7 @@ func (a *assembler) sections() []Section {
 	if a.state != "" {
 		out = append(out, a.ownSection(SectionState, a.parts.state, string(a.in.State)))
 	}
-	if len(a.chosen) > 0 {
-		out = append(out, a.recalledSection())
-	}
+	out = append(out, a.memorySections()...)
 	recent, pending := Section{Kind: SectionRecent}, Section{Kind: SectionPending}
 	var costs [2]int64
 	for _, u := range a.units() {
@@ -289,34 +289,6 @@ func (a *assembler) shown(u *unit, e int) *memory.Message {
 	return &m
 }
 
-// recalledSection lists the recalled messages by time.
-func (a *assembler) recalledSection() Section {
-	s := Section{Kind: SectionRecalled, Tokens: tokens.Tokens(a.counter, a.memories.tokens)}
-	for _, r := range a.byTime() {
-		c := &a.found[r]
-		m := &a.in.Recalled[r].Message
-		it := Item{
-			SessionID: a.in.Recalled[r].SessionID, MessageID: m.ID, Seq: a.in.Recalled[r].Seq, Role: m.Role, Name: m.Name,
-			CreateTime: m.CreateTime, Tokens: tokens.Tokens(a.counter, c.price.tokens), Cut: c.cut(m.PlainText()), Rank: r,
-		}
-		if a.in.Render == RenderStructured {
-			it.Text = c.text
-		}
-		s.Items = append(s.Items, it)
-	}
-	return s
-}
-
-// byTime are the chosen recalled messages in the order in which they were said.
-func (a *assembler) byTime() []int {
-	order := slices.Clone(a.chosen)
-	slices.SortFunc(order, func(i, j int) int {
-		x, y := &a.in.Recalled[i], &a.in.Recalled[j]
-		return cmp.Or(x.Message.CreateTime.Compare(y.Message.CreateTime), strings.Compare(x.SessionID, y.SessionID), cmp.Compare(x.Seq, y.Seq), cmp.Compare(i, j))
-	})
-	return order
-}
-
 // endText takes back what the blank line after the last part of a text was charged, when no message follows it.
 func (a *assembler) endText() {
 	if a.in.Render != RenderText || len(a.units()) > 0 {
@@ -324,8 +296,8 @@ func (a *assembler) endText() {
 	}
 	saved := func(last string) int64 { return a.fixedCost(last+tokens.Join) - a.fixedCost(last) }
 	switch {
-	case len(a.chosen) > 0:
-		a.memories.tokens -= saved(memoryClose)
+	case a.payer != 0:
+		a.shelves[a.payer].taken.tokens -= saved(memoryClose)
 	case a.state != "":
 		a.parts.state -= saved("\n" + stateClose)
 	case a.in.Instructions != "":
@@ -336,7 +308,10 @@ func (a *assembler) endText() {
 func (a *assembler) result() Result {
 	a.endText()
 	r := Result{Sections: a.sections(), Coverage: a.coverage(), Omitted: a.omissions()}
-	used := a.parts.total() + a.memories.tokens
+	used := a.parts.total()
+	for i := range a.shelves {
+		used += a.shelves[i].taken.tokens
+	}
 	for i := a.from; i < len(a.tail); i++ {
 		used += a.tail[i].price.tokens
 	}

@@ -51,9 +51,6 @@ const (
 	OmitReplySize                            // the reply would have passed MaxBytes
 )
 
-// DefaultRecallShare is the share of the budget that recalled messages get when there is that much worth recalling.
-const DefaultRecallShare = .30
-
 // Policy is what of a profile decides the assembly.
 type Policy struct {
 	RecentN      int     // how many of the last messages come before anything recalled
@@ -63,9 +60,9 @@ type Policy struct {
 	Recalled     bool    // whether it has recalled messages
 	Recent       bool    // whether it has the session's latest messages; else only the calls that pending results answer
 	MemoryRole   policy.MemoryRole
-	MaxFacts     int     // of other sessions; 0 for no limit
-	FactShare    float64 // the most of Available that all facts take, 0 to 1
-	SummaryShare float64 // the most of Available that all summaries take, 0 to 1
+	MaxFacts     int     // the most facts of other sessions; 0 for no limit
+	FactShare    float64 // the most of Available that all facts take, 0 to 1; 0 gives them what all else leaves
+	SummaryShare float64 // the most of Available that all summaries take, 0 to 1; 0 gives them what all else leaves
 }
 
 // Input is everything a context is made of.
@@ -74,21 +71,22 @@ type Input struct {
 	State        json.RawMessage // a JSON object; nil for none
 	Session      memory.SessionKey
 	SessionID    string
-	Recalled     []Recalled       // the best first; not looked at when Recall is set
-	Tail         []memory.Message // the session's last messages, oldest first, contiguous, ending at LastSeq
+	// Tail is the session's last messages, oldest first, contiguous, ending at LastSeq. Those that Running covers are
+	// not looked at.
+	Tail         []memory.Message
 	LastSeq      int64
-	Facts        []memory.Fact    // of other sessions, the best first
+	Facts        []memory.Fact    // of other sessions, the best first; those of SessionFacts are not looked at
 	SessionFacts []memory.Fact    // learnt in this session, the best first
 	Periods      []Summary        // weeks and months, oldest first
 	Previous     []Summary        // previous sessions, oldest first
-	Running      *Summary         // of this session, up to its To; Tail begins after it. nil without one
+	Running      *Summary         // of this session, from its first message to To; nil without one
 	Pending      []memory.Message // not recorded yet, so without a Seq
 	Policy       Policy
 	Available    int64 // the most tokens the context may take
-	// Recall, when set, answers the recalled messages, the best first. It is called once at most, after the last
-	// RecentN messages and what of the tail stands in any case were fitted, with the most tokens of Counter that all
-	// recalled lines together can take: what it answers beyond them cannot find room, and a candidate of fewer tokens
-	// may. It is not called where Policy.Recalled is off, or without any room.
+	// Recall answers the recalled messages, the best first; nil for none. It is called once at most, after the last
+	// RecentN messages, facts and summaries and what of the tail stands in any case were fitted, with the most tokens of
+	// Counter that all recalled lines together can take: what it answers beyond them cannot find room, and a candidate
+	// of fewer tokens may. It is not called where Policy.Recalled is off, or without any room.
 	Recall   func(tokens int64) ([]Recalled, error)
 	MaxBytes int // the most bytes that sections and rendering may take in the encoded reply; 0 for no limit
 	Counter  tokens.Counter
@@ -97,13 +95,15 @@ type Input struct {
 
 // Summary is a summary that may stand in the context.
 type Summary struct {
-	SessionID  string   // "" for weeks and months
-	Name       string   // the session's title, the week as 2026-W47, or the month as 2026-11; may be ""
-	Nodes      []string // ids of the nodes it was made of
-	From, To   int64    // the messages it covers; 0 for weeks and months
+	SessionID string   // "" for weeks and months
+	Name      string   // the session's title, the week as 2026-W47, or the month as 2026-11; may be ""
+	Nodes     []string // ids of the nodes it was made of
+	From, To  int64    // the messages it covers; 0 for weeks and months
+	// Start and End are when what it covers began and ended, written as days of the zones they carry. The end of a week
+	// or month is not part of it.
 	Start, End time.Time
 	Text       string
-	Tokens     memory.TokenCounts // of Text
+	Tokens     memory.TokenCounts // of Text; zero when it was not counted
 	Model      string
 }
 
@@ -125,9 +125,10 @@ type Result struct {
 	Tokens    int64     // what the context takes, never more than Available
 	Coverage  Coverage
 	// Omitted accounts for the session's transcript: its messages, and pending ones, that are not, or not wholly, in the
-	// context, ordered by seq, then reason, at most MaxOmitted ranges. What recall found and what did not fit is not
-	// listed, but for the session's own messages, which are listed anyway. Without the section recent, only pending
-	// messages and the calls that these answer are accounted for.
+	// context nor in the running summary that stands in it, ordered by seq, then reason, at most MaxOmitted ranges. What
+	// recall found and what did not fit is not listed, but for the session's own messages, which are listed anyway.
+	// Without the section recent, only pending messages, the calls that these answer, and what a running summary covers
+	// are accounted for.
 	Omitted []Omission
 }
 
@@ -140,7 +141,7 @@ type Section struct {
 
 // Item is one thing in a section.
 type Item struct {
-	SessionID  string // "" for instructions, state and pending messages
+	SessionID  string // "" for instructions, state, facts, weeks, months and pending messages
 	MessageID  string
 	Seq        int64
 	Role       memory.Role
@@ -148,7 +149,7 @@ type Item struct {
 	CreateTime time.Time
 	Tokens     int64
 	Cut        *Span           // in Unicode code points of the message's PlainText; nil when all of it is shown
-	Rank       int             // of a recalled item: its index in Input.Recalled; of a fact: in Input.Facts or Input.SessionFacts
+	Rank       int             // of a recalled item: its index in what Recall answered; of a fact: in Input.Facts or Input.SessionFacts
 	Fact       *memory.Fact    // of a fact
 	Summary    *Summary        // of a summary, with the Text that is shown
 	Shortened  bool            // sentences of the summary were left out
@@ -158,7 +159,7 @@ type Item struct {
 
 // Coverage says which of the session's messages the context stands for.
 type Coverage struct {
-	SummaryThrough int64
+	SummaryThrough int64             // messages up to this seq stand in the running summary, whole or shortened; 0 without it
 	RawFrom        int64             // from here to the head messages stand verbatim, but for Gaps; LastSeq + 1 when none does
 	Gaps           []memory.SeqRange // what stands neither in a summary nor verbatim
 }

@@ -195,9 +195,70 @@ func inputGen() *rapid.Generator[Input] {
 			m.ID = fmt.Sprintf("p%d", i)
 			in.Pending = append(in.Pending, m)
 		}
-		in.Recalled = recalledGen(t, in)
+		in.Recall = answer(recalledGen(t, in)...)
+		rememberGen(t, &in)
 		return in
 	})
+}
+
+// rememberGen adds facts and summaries, and a running summary that the tail often, but not always, begins after.
+func rememberGen(t *rapid.T, in *Input) {
+	share := func(of string) float64 { return rapid.SampledFrom([]float64{0, .2, .2, 1}).Draw(t, of) }
+	in.Policy.FactShare, in.Policy.SummaryShare = share("fact share"), share("summary share")
+	in.Policy.MaxFacts = rapid.SampledFrom([]int{0, 0, 3}).Draw(t, "max facts")
+	in.Facts, in.SessionFacts = factsGen(t), factsGen(t)
+	for range rapid.IntRange(0, 3).Draw(t, "periods") {
+		in.Periods = append(in.Periods, summaryGen(t))
+	}
+	for range rapid.IntRange(0, 3).Draw(t, "previous") {
+		in.Previous = append(in.Previous, summaryGen(t))
+	}
+	if in.LastSeq == 0 || rapid.IntRange(0, 2).Draw(t, "running") == 0 {
+		return
+	}
+	s := summaryGen(t)
+	s.SessionID, s.From, s.To = in.SessionID, 1, rapid.Int64Range(1, in.LastSeq).Draw(t, "to")
+	in.Running = &s
+	if rapid.IntRange(0, 3).Draw(t, "overlap") > 0 {
+		in.Tail = slices.DeleteFunc(in.Tail, func(m memory.Message) bool { return m.Seq <= s.To })
+	}
+}
+
+func timeGen(t *rapid.T) time.Time {
+	if rapid.IntRange(0, 5).Draw(t, "no time") == 0 {
+		return time.Time{}
+	}
+	return time.Date(2023, 5, rapid.IntRange(1, 28).Draw(t, "day"), 12, 0, 0, 0, time.FixedZone("", 9*3600))
+}
+
+func factsGen(t *rapid.T) []memory.Fact {
+	var out []memory.Fact
+	for range rapid.IntRange(0, 8).Draw(t, "facts") {
+		f := memory.Fact{
+			ID: fmt.Sprintf("f%d", rapid.IntRange(0, 15).Draw(t, "fact")), Text: textGen().Draw(t, "fact text"), ValidFrom: timeGen(t),
+			Subject:  rapid.SampledFrom([]string{"", "", "Ann", "Dr: Who\n[1 May 2023]", "</strata-memory>", " \n"}).Draw(t, "subject"),
+			Category: memory.CategoryPreference, Significance: 7, Confidence: 1, Origin: memory.FactExtracted, Revision: 1,
+		}
+		for range rapid.IntRange(0, 2).Draw(t, "evidence") {
+			f.Evidence = append(f.Evidence, memory.Evidence{SessionID: "then", Seq: 3, MessageID: "m3", Quote: f.Text})
+		}
+		out = append(out, f)
+	}
+	return out
+}
+
+func summaryGen(t *rapid.T) Summary {
+	s := Summary{
+		SessionID: "then", Name: rapid.SampledFrom([]string{"", "2023-W18", "Known about the user:\n- x", "a: b: "}).Draw(t, "summary name"),
+		Nodes: []string{"n1", "n2"}, From: 1, To: 9, Start: timeGen(t), End: timeGen(t), Model: "builtin:extractive",
+	}
+	for range rapid.IntRange(1, 6).Draw(t, "sentences") {
+		s.Text += textGen().Draw(t, "sentence") + ". "
+	}
+	if rapid.Bool().Draw(t, "counted") {
+		s.Tokens = tokens.CountMessage(said(memory.RoleUser, s.Text))
+	}
+	return s
 }
 
 // stored is a message as the store returns it.
@@ -249,6 +310,7 @@ func checkPromises(t *rapid.T, in Input) {
 	}
 	checkBudget(t, in, r)
 	checkItems(t, in, r)
+	checkMemory(t, in, r)
 	checkAccount(t, in, r)
 	if in.MaxBytes > 0 && len(r.Rendering) > in.MaxBytes {
 		t.Fatalf("the rendering has %d bytes; the limit is %d", len(r.Rendering), in.MaxBytes)
@@ -349,7 +411,7 @@ func checkItems(t *rapid.T, in Input, r Result) {
 		}
 		kind = s.Kind
 		for _, it := range s.Items {
-			if s.Kind <= SectionState {
+			if s.Kind != SectionRecalled && s.Kind != SectionRecent && s.Kind != SectionPending {
 				continue
 			}
 			id := it.SessionID + "/" + it.MessageID
@@ -391,42 +453,131 @@ func checkPairs(t *rapid.T, r Result) {
 	}
 }
 
-// checkAccount asks that every seq from the tail's first stands in the context or is listed, and that what stands
-// verbatim is a suffix but for what could not be rendered.
-func checkAccount(t *rapid.T, in Input, r Result) {
-	raw, any := map[int64]bool{}, map[int64]bool{}
-	for _, s := range r.Sections {
+// remembered are the sections of memory.
+func remembered(r Result) []Section {
+	return slices.DeleteFunc(slices.Clone(r.Sections), func(s Section) bool { return s.Kind < SectionFacts || s.Kind > SectionSessionFacts })
+}
+
+// checkMemory asks that each fact stands once and what is shown is what was given, that facts and summaries keep to
+// their shares, and that no more facts of other sessions stand there than are asked for.
+func checkMemory(t *rapid.T, in Input, r Result) {
+	seen := map[string]bool{}
+	for _, s := range remembered(r) {
 		for _, it := range s.Items {
-			raw[it.Seq] = raw[it.Seq] || s.Kind == SectionRecent
-			any[it.Seq] = any[it.Seq] || s.Kind == SectionRecent || s.Kind == SectionRecalled && it.SessionID == in.SessionID
-		}
-	}
-	omitted := func(seq int64) (why []OmitReason) {
-		for _, o := range r.Omitted {
-			if o.SessionID == in.SessionID && o.From <= seq && seq <= o.To {
-				why = append(why, o.Reason)
+			switch s.Kind {
+			case SectionFacts, SectionSessionFacts:
+				checkFact(t, in, s.Kind, it)
+				if seen[it.Fact.ID] {
+					t.Fatalf("fact %s stands twice", it.Fact.ID)
+				}
+				seen[it.Fact.ID] = true
+			case SectionPeriods, SectionPreviousSessions, SectionSummary:
+				checkSummary(t, in, s.Kind, it)
 			}
 		}
-		return why
 	}
-	gap := func(seq int64) bool {
-		return slices.ContainsFunc(r.Coverage.Gaps, func(g memory.SeqRange) bool { return g.From <= seq && seq <= g.To })
+	facts, summaries := section(r, SectionFacts), section(r, SectionSummary).Tokens+section(r, SectionPreviousSessions).Tokens+section(r, SectionPeriods).Tokens
+	if most := in.Policy.MaxFacts; most > 0 && len(facts.Items) > most {
+		t.Fatalf("%d facts of %d", len(facts.Items), most)
 	}
+	checkShare(t, in, in.Policy.FactShare, facts.Tokens+section(r, SectionSessionFacts).Tokens)
+	checkShare(t, in, in.Policy.SummaryShare, summaries)
+}
+
+// checkShare allows for each section's tokens being rounded up.
+func checkShare(t *rapid.T, in Input, share float64, used int64) {
+	if share > 0 && float64(used) > share*float64(in.Available)+3 {
+		t.Fatalf("%d tokens of %d pass the share %v", used, in.Available, share)
+	}
+}
+
+func checkFact(t *rapid.T, in Input, k SectionKind, it Item) {
+	of := in.Facts
+	if k == SectionSessionFacts {
+		of = in.SessionFacts
+	}
+	if it.Fact == nil || !cmp.Equal(*it.Fact, of[it.Rank]) {
+		t.Fatalf("the fact of rank %d is another", it.Rank)
+	}
+	if k == SectionFacts && slices.ContainsFunc(in.SessionFacts, func(f memory.Fact) bool { return f.ID == it.Fact.ID }) {
+		t.Fatalf("fact %s of this session stands among the others", it.Fact.ID)
+	}
+	if (it.Text != "") != (in.Render == RenderStructured) {
+		t.Fatalf("the fact's text is %q", it.Text)
+	}
+}
+
+func checkSummary(t *rapid.T, in Input, k SectionKind, it Item) {
+	of := map[SectionKind][]Summary{SectionPeriods: in.Periods, SectionPreviousSessions: in.Previous}[k]
+	if k == SectionSummary {
+		of = []Summary{*in.Running}
+	}
+	is := func(s Summary) bool {
+		if it.Shortened {
+			return len(it.Summary.Text) < len(s.Text)
+		}
+		return it.Summary.Text == s.Text
+	}
+	if it.Summary == nil || !slices.ContainsFunc(of, is) || it.SessionID != it.Summary.SessionID {
+		t.Fatalf("the summary is another: %+v", it)
+	}
+	if in.Render == RenderStructured && it.Text != it.Summary.Text || in.Render != RenderStructured && it.Text != "" {
+		t.Fatalf("the summary's text is %q", it.Text)
+	}
+}
+
+// account is what a context says of one message of the session.
+type account struct {
+	raw, shown, summarised, gap bool // shown: verbatim or recalled
+	omitted                     []OmitReason
+}
+
+func accountOf(in Input, r Result, seq int64) account {
+	a := account{summarised: len(section(r, SectionSummary).Items) > 0 && seq <= in.Running.To}
+	for _, s := range r.Sections {
+		for _, it := range s.Items {
+			here := it.Seq == seq && it.SessionID == in.SessionID
+			a.raw = a.raw || here && s.Kind == SectionRecent
+			a.shown = a.shown || here && (s.Kind == SectionRecent || s.Kind == SectionRecalled)
+		}
+	}
+	for _, o := range r.Omitted {
+		if o.SessionID == in.SessionID && o.From <= seq && seq <= o.To {
+			a.omitted = append(a.omitted, o.Reason)
+		}
+	}
+	a.gap = slices.ContainsFunc(r.Coverage.Gaps, func(g memory.SeqRange) bool { return g.From <= seq && seq <= g.To })
+	return a
+}
+
+// checkAccount asks that every message of the session stands in the context, in its summary, or is listed, that none
+// stands in the summary and verbatim, and that what stands verbatim is a suffix but for what could not be rendered.
+func checkAccount(t *rapid.T, in Input, r Result) {
 	if len(r.Omitted) > MaxOmitted {
 		t.Fatalf("%d omissions", len(r.Omitted))
 	}
-	for i, m := range in.Tail {
-		why := omitted(m.Seq)
-		if in.Policy.Recent && !any[m.Seq] && len(why) == 0 {
-			t.Fatalf("message %d is neither there nor listed", m.Seq)
+	for seq := int64(1); seq <= in.LastSeq; seq++ {
+		a := accountOf(in, r, seq)
+		if in.Policy.Recent && !a.shown && !a.summarised && len(a.omitted) == 0 {
+			t.Fatalf("message %d is neither there nor listed", seq)
 		}
-		if gap(m.Seq) == raw[m.Seq] {
-			t.Fatalf("message %d: verbatim %v, in a gap %v", m.Seq, raw[m.Seq], gap(m.Seq))
+		if a.raw && in.Running != nil && seq <= in.Running.To || a.summarised && len(a.omitted) > 0 {
+			t.Fatalf("message %d is summarised, and there or listed too: %+v", seq, a)
 		}
-		if m.Seq >= r.Coverage.RawFrom && !raw[m.Seq] && (slices.Contains(why, OmitBudget) || slices.Contains(why, OmitReplySize)) &&
+		if a.gap == (a.raw || a.summarised) {
+			t.Fatalf("message %d: %+v", seq, a)
+		}
+		i := slices.IndexFunc(in.Tail, func(m memory.Message) bool { return m.Seq == seq })
+		if i >= 0 && seq >= r.Coverage.RawFrom && !a.raw && (slices.Contains(a.omitted, OmitBudget) || slices.Contains(a.omitted, OmitReplySize)) &&
 			len(in.Tail[i].ToolResults()) == 0 && len(in.Tail[i].ToolCalls()) == 0 {
-			t.Fatalf("message %d is dropped for room behind %d, which stands", m.Seq, r.Coverage.RawFrom)
+			t.Fatalf("message %d is dropped for room behind %d, which stands", seq, r.Coverage.RawFrom)
 		}
+	}
+	if want := r.Coverage.SummaryThrough; (want > 0) != (len(section(r, SectionSummary).Items) > 0) || want > 0 && want != in.Running.To {
+		t.Fatalf("summarised through %d", want)
+	}
+	if in.Running != nil && r.Coverage.SummaryThrough == 0 && !slices.Contains(accountOf(in, r, 1).omitted, OmitBudget) && !accountOf(in, r, 1).shown {
+		t.Fatalf("the summary does not stand there, and what it covers is not listed: %v", r.Omitted)
 	}
 }
 
@@ -440,9 +591,12 @@ func checkForm(t *rapid.T, in Input, r Result) {
 	case RenderText:
 		want := 0
 		for _, s := range r.Sections {
-			if s.Kind == SectionState || s.Kind == SectionRecalled {
+			if s.Kind == SectionState {
 				want += 2
 			}
+		}
+		if len(remembered(r)) > 0 {
+			want += 2
 		}
 		got := 0
 		for _, at := range fenceHyphens(r.Rendering) {

@@ -43,12 +43,17 @@ func (a *assembler) writeState(w *writer) {
 }
 
 func (a *assembler) writeMemories(w *writer) {
-	if len(a.chosen) == 0 {
+	if a.payer == 0 {
 		return
 	}
 	w.WriteString(memoryOpen + memoryNotice)
-	for _, i := range a.byTime() {
-		w.WriteString(a.found[i].entry)
+	for k := range a.shelves {
+		if lines := a.shelves[k].lines; len(lines) > 0 {
+			w.WriteString(a.heading(SectionKind(k)))
+			for i := range lines {
+				w.WriteString(lines[i].text)
+			}
+		}
 	}
 	w.WriteString(memoryClose + tokens.Join)
 }

@@ -26,6 +26,12 @@ func reply(r Result) *memoryv1.BuildContextResponse {
 				SessionId: it.SessionID, MessageId: it.MessageID, Seq: it.Seq, Role: memoryv1.Role(it.Role), Name: it.Name,
 				CreateTime: timestamppb.New(it.CreateTime), Tokens: it.Tokens, Text: it.Text,
 			}
+			if it.Fact != nil {
+				item.Fact, item.Model = factReply(*it.Fact), it.Fact.Model
+			}
+			if it.Summary != nil {
+				item.Summary, item.Model = summaryReply(*it.Summary), it.Summary.Model
+			}
 			if it.Message != nil {
 				item.Message = messageReply(*it.Message)
 			}
@@ -34,6 +40,28 @@ func reply(r Result) *memoryv1.BuildContextResponse {
 		out.Sections = append(out.Sections, section)
 	}
 	return out
+}
+
+func factReply(f memory.Fact) *memoryv1.Fact {
+	out := &memoryv1.Fact{
+		UserId: strings.Repeat("u", 255), FactId: f.ID, Text: f.Text, Category: memoryv1.Category(f.Category), Tags: f.Tags,
+		Significance: int32(f.Significance), Confidence: f.Confidence, Subject: f.Subject, Attribute: f.Attribute,
+		ValidFrom: timestamppb.New(f.ValidFrom), ValidTo: timestamppb.New(f.ValidTo), SupersededBy: f.SupersededBy, Pinned: f.Pinned,
+		Origin: memoryv1.FactOrigin(f.Origin), Protected: f.Protected, Language: f.Language, Model: f.Model,
+		CreateTime: timestamppb.New(f.CreateTime), UpdateTime: timestamppb.New(f.UpdateTime), LastUsedTime: timestamppb.New(f.LastUsedTime),
+		Revision: f.Revision, Etag: f.ETag(),
+	}
+	for _, e := range f.Evidence {
+		out.Evidence = append(out.Evidence, &memoryv1.Evidence{SessionId: e.SessionID, MessageId: e.MessageID, Seq: e.Seq, Quote: e.Quote})
+	}
+	return out
+}
+
+func summaryReply(s Summary) *memoryv1.SummaryItem {
+	return &memoryv1.SummaryItem{
+		NodeIds: s.Nodes, FromSeq: s.From, ToSeq: s.To, Name: s.Name, StartTime: timestamppb.New(s.Start), EndTime: timestamppb.New(s.End),
+		Shortened: true,
+	}
 }
 
 func messageReply(m memory.Message) *memoryv1.Message {
@@ -146,6 +174,20 @@ func TestStructuredRepliesStayWithinMaxBytes(t *testing.T) {
 		in.MaxBytes = 3 << 20
 		return in
 	}
+	t.Run("facts count, with what they were learnt from", func(t *testing.T) {
+		in := large(func(*memory.Message) {})
+		in.MaxBytes, in.Available = 60_000, 100_000
+		for i := range 200 {
+			in.Facts = append(in.Facts, memory.Fact{
+				ID: fmt.Sprint(i), Text: "likes tea", Tags: []string{strings.Repeat("t", 64)}, Model: strings.Repeat("m", 60),
+				Evidence: []memory.Evidence{{SessionID: strings.Repeat("s", 255), MessageID: "m1", Quote: strings.Repeat("q", 500)}},
+			})
+		}
+		in.Policy.FactShare = .2
+		if n := len(section(fits(t, in), SectionFacts).Items); n < 4 {
+			t.Errorf("%d facts are there", n)
+		}
+	})
 	for name, change := range map[string]func(*memory.Message){
 		"opaque parts count": func(m *memory.Message) {
 			m.Parts = append(m.Parts, memory.Part{Kind: memory.PartOpaque, Type: "x", JSON: `{"a":"` + strings.Repeat("x", 900<<10) + `"}`})

@@ -1,0 +1,169 @@
+package assembly
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/tokens"
+)
+
+// shelf is what a section of memory holds. All shelves that hold something stand in one fence, in the order of their
+// sections.
+type shelf struct {
+	lines []line
+	taken space // by the heading, and the fence where this section paid for it, and the lines
+}
+
+// line is one thing in memory. It begins with a time in brackets and goes on, after each line end within it, with two
+// blanks: so it can pass neither for another line nor for a heading.
+type line struct {
+	text  string // as it stands in the fence, with its line end
+	price space
+	item  Item
+}
+
+// sectionBytes is an upper estimate of what a section takes in a reply beside its heading and items.
+const sectionBytes = 32
+
+// heading stands before the lines of a section.
+func (a *assembler) heading(k SectionKind) string {
+	switch k {
+	case SectionFacts:
+		return "Known about the user:\n"
+	case SectionPeriods:
+		return "Earlier weeks and months:\n"
+	case SectionPreviousSessions:
+		return "Earlier sessions:\n"
+	case SectionSummary:
+		return fmt.Sprintf("This session so far (messages 1 to %d):\n", a.in.Running.To)
+	case SectionSessionFacts:
+		return "Learnt in this session:\n"
+	}
+	return "Recalled from earlier:\n"
+}
+
+// beginning is what the next line of a section takes beside itself: the first begins the section, and maybe the fence.
+// The fence's bytes are always kept free.
+func (a *assembler) beginning(k SectionKind) space {
+	if len(a.shelves[k].lines) > 0 {
+		return space{}
+	}
+	begin := a.headingSpace(k)
+	if a.payer == 0 {
+		begin.tokens += a.fenceCost()
+	}
+	return begin
+}
+
+func (a *assembler) headingSpace(k SectionKind) space {
+	heading := a.heading(k)
+	return space{a.fixedCost(heading), escapedBytes(heading) + sectionBytes}
+}
+
+// fenceCost is what the memories' fence takes.
+func (a *assembler) fenceCost() int64 {
+	cost := a.fixedCost(memoryOpen) + a.fixedCost(memoryNotice) + a.fixedCost(memoryClose+tokens.Join)
+	if a.state == "" || !a.json() {
+		cost += a.ownMessage()
+	}
+	return cost
+}
+
+// place puts a line into a section when the room holds it, and answers what is left of the room.
+func (a *assembler) place(k SectionKind, l line, room space) (left space, placed bool) {
+	need := l.price.plus(a.beginning(k))
+	if lacking(room, need) != 0 {
+		return room, false
+	}
+	if a.payer == 0 {
+		a.payer = k
+	}
+	s := &a.shelves[k]
+	s.lines = append(s.lines, l)
+	s.taken = s.taken.plus(need)
+	a.left = a.left.less(need)
+	return room.less(need), true
+}
+
+// memorySections lists what memory holds.
+func (a *assembler) memorySections() []Section {
+	var out []Section
+	for k := range a.shelves {
+		lines := a.shelves[k].lines
+		if len(lines) == 0 {
+			continue
+		}
+		s := Section{Kind: SectionKind(k), Items: make([]Item, len(lines)), Tokens: tokens.Tokens(a.counter, a.shelves[k].taken.tokens)}
+		for i := range lines {
+			s.Items[i] = lines[i].item
+			s.Items[i].Tokens = tokens.Tokens(a.counter, lines[i].price.tokens)
+			if a.in.Render != RenderStructured {
+				s.Items[i].Text = ""
+			}
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+// newLine is a line of a time, a name or none, and a text, with what was counted of it when it was stored.
+func (a *assembler) newLine(s stamp, name, text string, stored memory.TokenCounts) line {
+	if name != "" {
+		name += ": "
+	}
+	safe := disarm(text)
+	body := indent(safe)
+	l := line{text: s.text + name + body + "\n"}
+	if safe != text {
+		stored = memory.TokenCounts{}
+	}
+	l.price.tokens = a.stampCost(s) + a.fixedCost(name) + a.bodyCost(body, len(body)-len(safe), stored)
+	l.price.bytes = itemBytes + escapedBytes(l.text)
+	return l
+}
+
+// bodyCost is what the body of a line takes, line end included. A text that was counted when it was stored is not
+// counted again; its indented lines then take at most two tokens more each, one for each blank.
+func (a *assembler) bodyCost(body string, blanks int, stored memory.TokenCounts) int64 {
+	if cost, ok := tokens.FromStored(stored, a.counter); ok {
+		return cost + int64(blanks) + a.fixedCost("\n")
+	}
+	return a.counter.Cost(body + "\n")
+}
+
+// stamp is the time that begins a line.
+type stamp struct {
+	text string
+	days int // how many are named
+}
+
+const undated = "[undated] "
+
+// stampOf names the days from start to end, in the zones that they carry.
+func stampOf(start, end time.Time) stamp {
+	if start.IsZero() {
+		start = end
+	}
+	if start.IsZero() {
+		return stamp{text: undated}
+	}
+	if end.IsZero() || start.Year() == end.Year() && start.YearDay() == end.YearDay() {
+		return stamp{start.Format("[2 Jan 2006] "), 1}
+	}
+	return stamp{start.Format("[2 Jan 2006 to ") + end.Format("2 Jan 2006] "), 2}
+}
+
+// dayTokens is the most that a day takes in a stamp by the embedded vocabularies, with the brackets or the word beside
+// it, up to the year 9999. Counting the days of many lines would take longer than all the rest.
+const dayTokens = 8
+
+func (a *assembler) stampCost(s stamp) int64 {
+	switch {
+	case s.days == 0:
+		return a.fixedCost(s.text)
+	case a.counter.Per() != 1:
+		return a.counter.Cost(s.text)
+	}
+	return int64(s.days) * dayTokens
+}
