@@ -167,6 +167,7 @@ CREATE TABLE fact_vectors (
   key      INTEGER PRIMARY KEY,
   version  INTEGER NOT NULL REFERENCES embeddings,
   fact_key INTEGER NOT NULL,
+  fact_id  TEXT NOT NULL, -- so that reading vectors reads no facts
   vector   BLOB NOT NULL
 ) STRICT;
 CREATE UNIQUE INDEX fact_vectors_fact ON fact_vectors (version, fact_key);

@@ -2,7 +2,6 @@ package sqlitestore
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"unicode/utf8"
@@ -148,13 +147,9 @@ func (a *applying) store(key int64, f memory.Fact) error {
 	if err != nil {
 		return err
 	}
-	var evidence any
-	if len(f.Evidence) > 0 {
-		b, err := json.Marshal(f.Evidence)
-		if err != nil {
-			return fmt.Errorf("encode evidence: %w", err)
-		}
-		evidence = string(b)
+	evidence, err := encodeEvidence(f.Evidence)
+	if err != nil {
+		return fmt.Errorf("encode evidence: %w", err)
 	}
 	err = a.c.run(`REPLACE INTO facts (key, uid, id, `+factState+`)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,

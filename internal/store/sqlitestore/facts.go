@@ -33,10 +33,9 @@ func scanFact(r row) (memory.Fact, error) {
 			return f, fmt.Errorf("decode tags of fact %s: %w", f.ID, err)
 		}
 	}
-	if b := r.json(21); b != nil {
-		if err := json.Unmarshal(b, &f.Evidence); err != nil {
-			return f, fmt.Errorf("decode evidence of fact %s: %w", f.ID, err)
-		}
+	var err error
+	if f.Evidence, err = decodeEvidence(r.text(21)); err != nil {
+		return f, fmt.Errorf("decode evidence of fact %s: %w", f.ID, err)
 	}
 	return f, nil
 }
@@ -72,6 +71,13 @@ func (s *Store) FactsSince(ctx context.Context, user memory.UserRef, revision in
 }
 
 func changedFacts(c *conn, uid, revision int64) (facts []memory.Fact, err error) {
+	_, err = c.first(`SELECT count(*) FROM facts WHERE uid = ? AND change > ?`, func(r row) error {
+		facts = make([]memory.Fact, 0, r.int(0))
+		return nil
+	}, uid, revision)
+	if err != nil {
+		return nil, err
+	}
 	err = c.query(`SELECT `+factColumns+` FROM facts WHERE uid = ? AND change > ? ORDER BY change, id`, func(r row) error {
 		f, err := scanFact(r)
 		facts = append(facts, f)

@@ -211,8 +211,8 @@ func putVector(c *conn, version int, v store.NewVector) error {
 	if err := c.run(`DELETE FROM fact_vectors WHERE version = ? AND fact_key = ?`, version, key); err != nil {
 		return err
 	}
-	err = c.run(`INSERT INTO fact_vectors (key, version, fact_key, vector)
-		SELECT uid << 32 | last_vector_no, ?, ?, ? FROM users WHERE uid = ?`, version, key, encodeVector(v.Vector), uid)
+	err = c.run(`INSERT INTO fact_vectors (key, version, fact_key, fact_id, vector)
+		SELECT uid << 32 | last_vector_no, ?, ?, ?, ? FROM users WHERE uid = ?`, version, key, v.FactID, encodeVector(v.Vector), uid)
 	if err != nil {
 		return err
 	}
@@ -230,8 +230,8 @@ func (s *Store) FactVectors(ctx context.Context, user memory.UserRef, version in
 		if err != nil {
 			return err
 		}
-		return c.query(`SELECT v.key, f.id, v.vector FROM fact_vectors v CROSS JOIN facts f ON f.key = v.fact_key
-			WHERE v.key BETWEEN ? AND ? AND v.version = ? ORDER BY v.key`, func(r row) error {
+		return c.query(`SELECT key, fact_id, vector FROM fact_vectors
+			WHERE key BETWEEN ? AND ? AND +version = ? ORDER BY key`, func(r row) error {
 			vectors = append(vectors, store.FactVector{No: r.int(0) & maxNo, FactID: r.text(1), Vector: decodeVector(r.blob(2))})
 			return nil
 		}, place(at.uid, after+1), place(at.uid, maxNo), version)
