@@ -196,10 +196,10 @@ func TestBadDays(t *testing.T) {
 func TestErrorsOfOtherForms(t *testing.T) {
 	for body, class := range map[string]llm.Class{
 		`{"object":"error","message":"This model's maximum context length is 4096 tokens. ` + canary + `","type":"BadRequestError","code":400}`: llm.ClassTooLong,
-		`{"error":"the input length exceeds the context length ` + canary + `"}`:                                                               llm.ClassTooLong,
-		`{"error":"model not found ` + canary + `"}`: llm.ClassPermanent,
-		`Bad Request ` + canary:                      llm.ClassPermanent,
-		``:                                           llm.ClassPermanent,
+		`{"error":"the input length exceeds the context length ` + canary + `"}`:                                                                llm.ClassTooLong,
+		`{"error":"model not found ` + canary + `"}`:                                                                                            llm.ClassPermanent,
+		`Bad Request ` + canary: llm.ClassPermanent,
+		``:                      llm.ClassPermanent,
 	} {
 		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.WriteHeader(http.StatusBadRequest)
