@@ -167,9 +167,7 @@ func (e *endpoint) Complete(context.Context, llm.Prompt) (llm.Answer, error) {
 	if e.fails == "" {
 		return llm.Answer{Finish: llm.FinishStop}, nil
 	}
-	err := failed(e.fails)
-	err.(*llm.Error).RetryAfter = e.after
-	return llm.Answer{}, err
+	return llm.Answer{}, &llm.Error{Class: e.fails, Model: "m", RetryAfter: e.after, Usage: memory.ModelUsage{Calls: 1}, Err: errors.New("test")}
 }
 
 // ask makes n calls and answers the class of the last, "" for success, and what RetryAfter it had.

@@ -1,14 +1,13 @@
 package llmtest
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"hash/fnv"
-	"io"
 	"math"
 	"math/rand/v2"
 	"net/http"
-	"strings"
 
 	"github.com/stratamem/strata/internal/text"
 )
@@ -107,10 +106,10 @@ func (s *Server) writeVectors(w http.ResponseWriter, req EmbedRequest, p EmbedRe
 		return
 	}
 	if p.NotFinite {
-		body = []byte(strings.Replace(string(body), `"embedding":[`, `"embedding":[NaN,`, 1))
+		body = bytes.Replace(body, []byte(`"embedding":[`), []byte(`"embedding":[NaN,`), 1)
 	}
 	w.Header().Set("Content-Type", "application/json")
-	_, _ = io.WriteString(w, string(body)) // the client may be gone
+	_, _ = w.Write(body) // the client may be gone
 }
 
 func (s *Server) vectors(req EmbedRequest) [][]float32 {

@@ -169,7 +169,7 @@ func (c *Chat) usage(r sdk.ChatCompletionRequest, u sdk.Usage, answer string) me
 }
 
 func (c *Chat) request(p llm.Prompt, f format) sdk.ChatCompletionRequest {
-	r := sdk.ChatCompletionRequest{Model: c.options.Model, MaxTokens: c.maxTokens(p), Temperature: c.temperature()}
+	r := sdk.ChatCompletionRequest{Model: c.options.Model, Temperature: c.temperature()}
 	system := p.System
 	if p.Schema != nil {
 		r.ResponseFormat = responseFormat(*p.Schema, f)
@@ -181,11 +181,19 @@ func (c *Chat) request(p llm.Prompt, f format) sdk.ChatCompletionRequest {
 		r.Messages = append(r.Messages, sdk.ChatCompletionMessage{Role: sdk.ChatMessageRoleSystem, Content: system})
 	}
 	r.Messages = append(r.Messages, sdk.ChatCompletionMessage{Role: sdk.ChatMessageRoleUser, Content: p.User})
-	// The client knows the models that take the limit under its new name only; local servers know only the old one.
-	if errors.Is(sdk.NewReasoningValidator().Validate(r), sdk.ErrReasoningModelMaxTokensDeprecated) {
-		r.MaxCompletionTokens, r.MaxTokens = r.MaxTokens, 0
+	return limited(r, c.maxTokens(p))
+}
+
+// limited sets how long the answer may be. Local servers know that limit by its old name only, some models of OpenAI by
+// its new one only: the client knows those.
+func limited(r sdk.ChatCompletionRequest, n int) sdk.ChatCompletionRequest {
+	old := r
+	old.MaxTokens = n //nolint:staticcheck // SA1019: the new name is unknown to most servers but OpenAI's
+	if errors.Is(sdk.NewReasoningValidator().Validate(old), sdk.ErrReasoningModelMaxTokensDeprecated) {
+		r.MaxCompletionTokens = n
+		return r
 	}
-	return r
+	return old
 }
 
 func (c *Chat) maxTokens(p llm.Prompt) int {
