@@ -28,6 +28,11 @@ func dial(addr string) (*grpc.ClientConn, error) {
 
 // call runs f with a client of the server, within the timeout.
 func (r *run) call(f func(ctx context.Context, c memoryv1.MemoryServiceClient) error) error {
+	return callOn(r, memoryv1.NewMemoryServiceClient, f)
+}
+
+// callOn runs f with a client of one of the server's services, within the timeout.
+func callOn[C any](r *run, newClient func(grpc.ClientConnInterface) C, f func(ctx context.Context, c C) error) error {
 	conn, err := r.dial()
 	if err != nil {
 		return err
@@ -35,5 +40,19 @@ func (r *run) call(f func(ctx context.Context, c memoryv1.MemoryServiceClient) e
 	defer conn.Close()
 	ctx, cancel := context.WithTimeout(r.ctx, r.Timeout)
 	defer cancel()
-	return r.explained(f(ctx, memoryv1.NewMemoryServiceClient(conn)))
+	return r.explained(f(ctx, newClient(conn)))
+}
+
+// pages asks for one page after the other until there are enough; a limit of 0 means all. ask returns how many things it
+// has gathered so far. The token that is left says that there is more.
+func pages(limit, most int, ask func(size int32, token string) (have int, next string, err error)) (more string, err error) {
+	have, token := 0, ""
+	for {
+		if have, token, err = ask(pageSize(limit, have, most), token); err != nil {
+			return "", err
+		}
+		if token == "" || limit > 0 && have >= limit {
+			return token, nil
+		}
+	}
 }

@@ -21,7 +21,8 @@ type contextCmd struct {
 	Profile      string  `help:"The policy profile."`
 	Instructions string  `help:"The instructions to begin with."`
 	AsOf         instant `placeholder:"TIME" help:"The time to build it for, such as 2026-03-12T18:30:00Z."`
-	Explain      bool    `help:"Say how each recalled line was found."`
+	Explain      bool    `help:"Say how each fact and each recalled line was found."`
+	Fresh        bool    `help:"Wait, up to 2 s, until facts are learnt from all that was recorded."`
 }
 
 // Run prints the context on stdout, and what it took and left out on stderr.
@@ -50,10 +51,14 @@ func (c *contextCmd) request() *memoryv1.BuildContextRequest {
 	if c.Budget != 0 {
 		o.BudgetTokens = &c.Budget
 	}
+	var fresh *memoryv1.Freshness
+	if c.Fresh {
+		fresh = &memoryv1.Freshness{}
+	}
 	return &memoryv1.BuildContextRequest{
 		UserId: c.User, SessionId: c.Session, Query: c.Query, Instructions: c.Instructions, Profile: c.Profile,
 		Render: memoryv1.Render(memoryv1.Render_value["RENDER_"+strings.ToUpper(c.Render)]),
-		Model:  c.Model, AsOf: c.AsOf.proto(), Explain: c.Explain, Overrides: o,
+		Model:  c.Model, AsOf: c.AsOf.proto(), Explain: c.Explain, Overrides: o, Fresh: fresh,
 	}
 }
 
@@ -64,31 +69,77 @@ func (c *contextCmd) print(r *run, w io.Writer, reply *memoryv1.BuildContextResp
 		fmt.Fprintln(w, strings.TrimSuffix(clean(s), "\n"))
 	}
 	if c.Explain && r.Output == "table" {
-		fmt.Fprintln(r.env.Stderr)
-		r.table(r.env.Stderr, []string{"rank", "score", "session", "seq", "who", "found by"}, explainRows(reply))
+		r.explainTables(reply)
 	}
+}
+
+// explainTables says on stderr how facts and recalled lines were found.
+func (r *run) explainTables(reply *memoryv1.BuildContextResponse) {
+	if rows := factScoreRows(reply); len(rows) > 0 {
+		fmt.Fprintln(r.env.Stderr)
+		r.table(r.env.Stderr, scoreHead(), rows)
+	}
+	fmt.Fprintln(r.env.Stderr)
+	r.table(r.env.Stderr, []string{"rank", "score", "session", "seq", "who", "found by"}, explainRows(reply))
+	if g := reply.GetRetrieval(); g != nil {
+		fmt.Fprintf(r.env.Stderr, "\n%d facts scored; embedder: %s\n", g.GetFacts(), embedderName(g.GetEmbedder()))
+	}
+}
+
+func embedderName(model string) string {
+	if model == "" {
+		return "none served"
+	}
+	return oneLine(model)
+}
+
+// factScoreRows are the facts of other sessions with their scores.
+func factScoreRows(reply *memoryv1.BuildContextResponse) [][]string {
+	var rows [][]string
+	for _, it := range itemsOf(reply, memoryv1.SectionKind_SECTION_KIND_FACTS) {
+		rows = append(rows, scoreRow(it.GetFact(), it.GetFactScore()))
+	}
+	return rows
 }
 
 func itemRows(reply *memoryv1.BuildContextResponse) [][]string {
 	var rows [][]string
 	for _, s := range reply.GetSections() {
 		for _, it := range s.GetItems() {
-			seq, who := "", ""
-			if it.GetSeq() > 0 {
-				seq = fmt.Sprint(it.GetSeq())
-			}
-			if it.GetRole() != 0 {
-				who = speaker(&memoryv1.Message{Role: it.GetRole(), Name: it.GetName()})
-			}
-			rows = append(rows, []string{sectionName(s.GetKind()), clean(it.GetSessionId()), seq, who, fmt.Sprint(it.GetTokens()), itemText(it)})
+			rows = append(rows, []string{sectionName(s.GetKind()), clean(it.GetSessionId()), itemSpan(it), itemAuthor(it), fmt.Sprint(it.GetTokens()), itemText(it)})
 		}
 	}
 	return rows
 }
 
+// itemSpan is the message an item is, or the messages that a summary covers.
+func itemSpan(it *memoryv1.ContextItem) string {
+	switch {
+	case it.GetSummary() != nil:
+		return spanText(it.GetSummary().GetFromSeq(), it.GetSummary().GetToSeq())
+	case it.GetSeq() > 0:
+		return fmt.Sprint(it.GetSeq())
+	}
+	return ""
+}
+
+// itemAuthor is who said a message, or what wrote a fact or summary.
+func itemAuthor(it *memoryv1.ContextItem) string {
+	switch {
+	case it.GetFact() != nil || it.GetSummary() != nil:
+		return author(it.GetModel())
+	case it.GetRole() != 0:
+		return speaker(&memoryv1.Message{Role: it.GetRole(), Name: it.GetName()})
+	}
+	return ""
+}
+
 func itemText(it *memoryv1.ContextItem) string {
-	if it.GetText() != "" {
+	switch {
+	case it.GetText() != "":
 		return oneLine(it.GetText())
+	case it.GetFact() != nil:
+		return oneLine(it.GetFact().GetText())
 	}
 	return summary(it.GetMessage())
 }
@@ -107,8 +158,13 @@ func explainRows(reply *memoryv1.BuildContextResponse) [][]string {
 
 // recalled are the items of the recalled section.
 func recalled(reply *memoryv1.BuildContextResponse) []*memoryv1.ContextItem {
+	return itemsOf(reply, memoryv1.SectionKind_SECTION_KIND_RECALLED)
+}
+
+// itemsOf are the items of a section.
+func itemsOf(reply *memoryv1.BuildContextResponse, kind memoryv1.SectionKind) []*memoryv1.ContextItem {
 	for _, s := range reply.GetSections() {
-		if s.GetKind() == memoryv1.SectionKind_SECTION_KIND_RECALLED {
+		if s.GetKind() == kind {
 			return s.GetItems()
 		}
 	}
@@ -137,9 +193,14 @@ func sectionName(k memoryv1.SectionKind) string {
 func printUsage(w io.Writer, reply *memoryv1.BuildContextResponse) {
 	u, cov := reply.GetUsage(), reply.GetCoverage()
 	fmt.Fprintf(w, "\n%d of %d tokens (%s)", u.GetTokens(), u.GetAvailableTokens(), u.GetCounter())
-	if last := reply.GetWatermarks().GetRecorded(); last == 0 {
+	last := reply.GetWatermarks().GetRecorded()
+	if last == 0 {
 		fmt.Fprint(w, "; the session is new")
-	} else if cov.GetRawFrom() <= last {
+	}
+	if through := cov.GetSummaryThrough(); through > 0 {
+		fmt.Fprintf(w, "; messages 1 to %d in a summary", through)
+	}
+	if last > 0 && cov.GetRawFrom() <= last {
 		fmt.Fprintf(w, "; messages %d to %d verbatim%s", cov.GetRawFrom(), last, exceptions(cov))
 	}
 	fmt.Fprintln(w)

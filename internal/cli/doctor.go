@@ -46,7 +46,7 @@ func failed(text, fix string) finding { return finding{Status: "fail", Text: tex
 func (c *doctorCmd) Run(r *run) error {
 	cfg, err := c.load(r)
 	all := []finding{named("configuration", checkConfig(cfg, err))}
-	all = append(all, r.checkServer()...)
+	all = append(all, r.checkServer(cfg)...)
 	if isLocal(r.options.Server) {
 		all = append(all, named("data directory", checkDirectory(cfg)), named("disk space", checkDisk(cfg)))
 	}
@@ -94,7 +94,7 @@ func checkConfig(cfg config.Loaded, err error) finding {
 }
 
 // checkServer asks a running server. Without one the other checks of it make no sense.
-func (r *run) checkServer() []finding {
+func (r *run) checkServer(cfg config.Loaded) []finding {
 	conn, err := dial(r.options.Server)
 	if err != nil {
 		return []finding{named("server", failed(err.Error(), "name the server as host:port"))}
@@ -106,7 +106,13 @@ func (r *run) checkServer() []finding {
 	if health.Status == "fail" {
 		return []finding{health}
 	}
-	return []finding{health, named("API", r.checkAPI(ctx, conn)), named("clock", r.checkClock(ctx, conn))}
+	all := []finding{
+		health, named("API", r.checkAPI(ctx, conn)), named("clock", r.checkClock(ctx, conn)), named("parked jobs", checkJobs(ctx, conn)),
+	}
+	if isLocal(r.options.Server) {
+		all = append(all, checkMetrics(ctx, cfg)...)
+	}
+	return all
 }
 
 func (r *run) checkHealth(ctx context.Context, conn *grpc.ClientConn) finding {
@@ -178,7 +184,7 @@ func (r *run) checkClock(ctx context.Context, conn *grpc.ClientConn) finding {
 	return ok("the server's clock agrees; an empty context took %s", took.Round(100*time.Microsecond))
 }
 
-// isLocal reports whether the server runs on this machine, so that a disk here may be its. Which file it has open it does
+// isLocal reports whether the server runs on this machine, so that a disk and a metrics port here may be its. Which file it has open it does
 // not say: what is checked is the directory that the configuration here names.
 func isLocal(server string) bool {
 	host, _, err := net.SplitHostPort(server)

@@ -18,8 +18,13 @@ type root struct {
 	Messages   messagesCmd   `cmd:"" help:"List a session's messages."`
 	Search     searchCmd     `cmd:"" help:"Find a user's messages by their words."`
 	Sessions   sessionsCmd   `cmd:"" help:"List, show and label sessions."`
+	Facts      factsCmd      `cmd:"" help:"List, find and correct what was learnt about a user."`
+	Summaries  summariesCmd  `cmd:"" help:"Show summaries of sessions, weeks and months."`
+	Users      usersCmd      `cmd:"" help:"List users; set timezone, language and whether facts are learnt."`
+	Jobs       jobsCmd       `cmd:"" help:"Show the background work; retry or skip what failed."`
+	Reembed    reembedCmd    `cmd:"" help:"Change the embedding model while the server serves."`
 	Import     importCmd     `cmd:"" help:"Record whole sessions from a JSONL file."`
-	Doctor     doctorCmd     `cmd:"" help:"Check configuration, server, disk and clock."`
+	Doctor     doctorCmd     `cmd:"" help:"Check configuration, server, background work, models, disk and clock."`
 	Config     configCmd     `cmd:"" help:"Show and check the server's configuration."`
 	Version    versionCmd    `cmd:"" help:"Print the version."`
 	Completion completionCmd `cmd:"" help:"Print a completion script for a shell."`

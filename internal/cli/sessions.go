@@ -18,7 +18,7 @@ import (
 type sessionsCmd struct {
 	List   sessionsListCmd   `cmd:"" help:"List a user's sessions, the latest changed first."`
 	Get    sessionsGetCmd    `cmd:"" help:"Show a session with its state."`
-	Update sessionsUpdateCmd `cmd:"" help:"Change a session's title, metadata or profile."`
+	Update sessionsUpdateCmd `cmd:"" help:"Change a session's title, metadata or profile, and whether facts are learnt from it."`
 }
 
 type sessionsListCmd struct {
@@ -102,6 +102,7 @@ type sessionsUpdateCmd struct {
 	Title    *string `help:"The new title; empty to take it away."`
 	Metadata *string `placeholder:"JSON" help:"The new metadata, a JSON object; empty to take it away."`
 	Profile  *string `help:"The new policy profile; empty for the server's default."`
+	Extract  string  `default:"" enum:",allow,none" placeholder:"MODE" help:"Whether facts are learnt from the session: allow or none."`
 	ETag     string  `name:"etag" help:"Refuse the change unless this is the session's etag."`
 }
 
@@ -138,8 +139,11 @@ func (c *sessionsUpdateCmd) request() (*memoryv1.UpdateSessionRequest, error) {
 		}
 		s.Metadata, mask.Paths = m, append(mask.Paths, "metadata")
 	}
+	if c.Extract != "" {
+		s.Extract, mask.Paths = extractOf(c.Extract), append(mask.Paths, "extract")
+	}
 	if len(mask.Paths) == 0 {
-		return nil, usagef("nothing to change: give --title, --metadata or --profile")
+		return nil, usagef("nothing to change: give --title, --metadata, --profile or --extract")
 	}
 	return &memoryv1.UpdateSessionRequest{Session: s, UpdateMask: mask}, nil
 }
@@ -157,6 +161,7 @@ func fieldRows(s *memoryv1.Session) [][]string {
 		{"session", oneLine(s.GetSessionId())},
 		{"title", oneLine(s.GetTitle())},
 		{"profile", oneLine(s.GetProfile())},
+		{"extract", extractName(s.GetExtract())},
 		{"messages", fmt.Sprint(s.GetLastSeq())},
 		{"turns", fmt.Sprint(s.GetLastTurnNo())},
 		{"created", clock(s.GetCreateTime())},

@@ -156,7 +156,8 @@ func TestLoadRefuses(t *testing.T) {
 		{"an endpoint without a model", "chat-base-url: http://localhost:1/v1\n", nil, []string{"set summary-model, extraction-model or both"}},
 		{"an embedding model without an endpoint", "embedding-model: m\n", nil, []string{"set embedding-base-url"}},
 		{"an embedder that is not built in", "embedding-model: builtin:magic\n", nil, []string{"builtin:hash-256"}},
-		{"an embedding endpoint that is not asked", "embedding-base-url: http://localhost:1/v1\n", nil, []string{"set embedding-model"}},
+		{"a hash embedder that is too wide", "embedding-model: builtin:hash-9999\n", nil, []string{"from 16 to 4096"}},
+		{"a dimension that the built-in embedder does not have", "embedding-dimension: 8\n", nil, []string{"has a dimension of its own"}},
 		{"an endpoint that is no address", "otlp-endpoint: localhost:4317\n", nil, []string{"otlp-endpoint (s.yaml:1)", "http://127.0.0.1:4317"}},
 		{"metrics for everybody", "metrics-listen: 0.0.0.0:9464\n", nil, []string{"metrics-listen (s.yaml:1)", "set insecure"}},
 		{"a window of no tokens", "windows: {m: {tokens: 0}}\n", nil, []string{"windows.m.tokens"}},
@@ -203,6 +204,10 @@ func TestAPasswordInAnAddressIsRefusedWithoutRepeatingIt(t *testing.T) {
 	if err == nil || strings.Contains(err.Error(), "canary") {
 		t.Errorf("got %v", err)
 	}
+}
+
+func TestAnEndpointMayStandReadyBesideTheBuiltInEmbedder(t *testing.T) {
+	load(t, Sources{Environ: []string{"STRATA_EMBEDDING_BASE_URL=http://localhost:1/v1", "STRATA_EMBEDDING_MODEL=builtin:hash-512"}})
 }
 
 func TestAKeyComesFromItsFile(t *testing.T) {

@@ -2,11 +2,12 @@ package config
 
 import (
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 )
 
-// BuiltinEmbedder is the embedding model that needs no endpoint.
+// BuiltinEmbedder is the default embedding model. It needs no endpoint.
 const BuiltinEmbedder = "builtin:hash-256"
 
 // The limits that several settings share.
@@ -43,20 +44,31 @@ func (c Config) checkChatModel(fs *faults, key, model string) {
 	}
 }
 
+// checkEmbedder lets an endpoint stand beside a built-in embedder: strata reembed may be told to go over to it.
 func (c Config) checkEmbedder(fs *faults) {
 	builtin := strings.HasPrefix(c.EmbeddingModel, "builtin:")
 	switch {
 	case c.EmbeddingModel == "":
 		fs.add("embedding-model", "it is empty: name a model, or %s", BuiltinEmbedder)
-	case builtin && c.EmbeddingModel != BuiltinEmbedder:
-		fs.add("embedding-model", "%q is not built in: the only one is %s", c.EmbeddingModel, BuiltinEmbedder)
-	case builtin && c.EmbeddingBaseURL != "":
-		fs.add("embedding-base-url", "%s is not asked there: set embedding-model to one that the endpoint knows, or leave the endpoint empty", c.EmbeddingModel)
+	case builtin && !isHash(c.EmbeddingModel):
+		fs.add("embedding-model", "%q is not built in: write builtin:hash-N with N from %d to %d, such as %s", c.EmbeddingModel, minHash, maxHash, BuiltinEmbedder)
 	case builtin && c.EmbeddingDimension != 0:
 		fs.add("embedding-dimension", "%s has a dimension of its own: set it to 0", c.EmbeddingModel)
 	case !builtin && c.EmbeddingBaseURL == "":
 		fs.add("embedding-model", "no endpoint is named for %q: set embedding-base-url, such as https://api.openai.com/v1, or use %s", c.EmbeddingModel, BuiltinEmbedder)
 	}
+}
+
+// The dimensions of the built-in embedder.
+const (
+	minHash = 16
+	maxHash = 4096
+)
+
+func isHash(model string) bool {
+	digits, ok := strings.CutPrefix(model, "builtin:hash-")
+	n, err := strconv.Atoi(digits)
+	return ok && err == nil && n >= minHash && n <= maxHash && strconv.Itoa(n) == digits
 }
 
 // checkURL refuses what is no address, and addresses that hold a password, without repeating them.

@@ -20,6 +20,7 @@ type metrics struct {
 	refused          *prometheus.CounterVec
 	appended         prometheus.Counter
 	degraded         *prometheus.CounterVec
+	providers        *prometheus.GaugeVec
 }
 
 func newMetrics() metrics {
@@ -37,6 +38,7 @@ func newMetrics() metrics {
 		refused:          counters("strata_summary_refused_total", "Summaries that were refused.", "reason"),
 		appended:         prometheus.NewCounter(prometheus.CounterOpts{Name: "strata_summary_anchors_appended_total", Help: "Names, numbers, dates and decisions that summaries had lost and code appended."}),
 		degraded:         counters("strata_degraded_total", "Replies in which a tier could not do its part.", "tier"),
+		providers:        prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "strata_provider_info", Help: "1 for the configured model of each purpose."}, []string{"purpose", "model"}),
 	}
 }
 
@@ -45,7 +47,7 @@ func (m metrics) register(r *prometheus.Registry) {
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		m.rpcSeconds, m.modelCalls, m.modelTokens, m.modelSeconds,
 		m.embeddingCalls, m.embeddingTexts, m.embeddingTokens, m.embeddingSeconds,
-		m.jobs, m.quarantined, m.refused, m.appended, m.degraded,
+		m.jobs, m.quarantined, m.refused, m.appended, m.degraded, m.providers,
 	)
 }
 

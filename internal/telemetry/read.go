@@ -48,6 +48,8 @@ func valueOf(m *dto.Metric) float64 {
 		return m.GetCounter().GetValue()
 	case m.GetHistogram() != nil:
 		return float64(m.GetHistogram().GetSampleCount())
+	case m.GetUntyped() != nil:
+		return m.GetUntyped().GetValue()
 	}
 	return m.GetGauge().GetValue()
 }

@@ -21,9 +21,16 @@ import (
 
 // Options are what a Recorder needs.
 type Options struct {
-	Models []string             // the configured models; what any other one does is counted as Other
-	Traces trace.TracerProvider // for spans of model calls; nil for none
-	Now    func() time.Time     // when a call ended, for spans
+	// Models are the names that labels may have beside those of Providers; what any other model does is counted as Other.
+	Models    []string
+	Providers Providers
+	Traces    trace.TracerProvider // for spans of model calls; nil for none
+	Now       func() time.Time     // when a call ended, for spans
+}
+
+// Providers are the configured models, builtin:… for what is built in; "" for one that is not told.
+type Providers struct {
+	Summary, Extraction, Embedding string
 }
 
 // Other is the label of what the configuration does not name.
@@ -45,11 +52,21 @@ func New(o Options) *Recorder {
 		o.Traces = noop.NewTracerProvider()
 	}
 	r := &Recorder{
-		registry: prometheus.NewRegistry(), models: slices.Clone(o.Models), now: o.Now,
-		tracer: o.Traces.Tracer("github.com/stratamem/strata"), metrics: newMetrics(),
+		registry: prometheus.NewRegistry(), now: o.Now, metrics: newMetrics(),
+		models: append(slices.Clone(o.Models), o.Providers.Summary, o.Providers.Extraction, o.Providers.Embedding),
+		tracer: o.Traces.Tracer("github.com/stratamem/strata"),
 	}
 	r.register(r.registry)
+	r.provides("summary", o.Providers.Summary)
+	r.provides("extraction", o.Providers.Extraction)
+	r.provides("embedding", o.Providers.Embedding)
 	return r
+}
+
+func (r *Recorder) provides(purpose, model string) {
+	if model != "" {
+		r.providers.WithLabelValues(purpose, model).Set(1)
+	}
 }
 
 // Served counts a call of the API.
@@ -103,7 +120,7 @@ func (r *Recorder) Degraded(tier string) { r.degraded.WithLabelValues(tier).Inc(
 // model is the label of a model: the configured name, also where the endpoint calls it by a dated one, or Other.
 func (r *Recorder) model(name string) string {
 	if strings.HasPrefix(name, builtinPrefix) {
-		return oneOf(name, builtinModels())
+		return oneOf(name, append(builtinModels(), r.models...))
 	}
 	best := Other
 	for _, known := range r.models {

@@ -100,7 +100,7 @@ func samples(t *testing.T, s *Server) map[string]float64 {
 }
 
 func TestMetricsCountWhatTheRecorderIsTold(t *testing.T) {
-	r := New(Options{Models: []string{"gpt-4o-mini", "gpt-4o"}, Now: clock})
+	r := New(Options{Providers: Providers{Summary: "gpt-4o", Extraction: "gpt-4o-mini", Embedding: "builtin:hash-256"}, Now: clock})
 	r.WatchWork(WorkOptions{Now: clock, Log: slog.New(slog.DiscardHandler), Work: work{stats: store.WorkStats{
 		Kinds: []store.KindStats{
 			{Kind: memory.SlotExtract, Open: 2, Parked: 1, Oldest: noon.Add(-90 * time.Second)},
@@ -135,6 +135,9 @@ func TestMetricsCountWhatTheRecorderIsTold(t *testing.T) {
 		"strata_summary_anchors_appended_totalmap[]":                                         2,
 		"strata_degraded_totalmap[tier:lexical]":                                             1,
 		"strata_quarantined_storedmap[reason:subject]":                                       4,
+		"strata_provider_infomap[model:gpt-4o purpose:summary]":                              1,
+		"strata_provider_infomap[model:gpt-4o-mini purpose:extraction]":                      1,
+		"strata_provider_infomap[model:builtin:hash-256 purpose:embedding]":                  1,
 		"strata_turns_pending_secondsmap[]":                                                  60,
 		"strata_jobs_parkedmap[kind:extract]":                                                1,
 		"strata_jobs_openmap[kind:extract]":                                                  2,
@@ -181,7 +184,7 @@ func TestAPortInUseIsRefusedWithTheSetting(t *testing.T) {
 }
 
 func TestModelLabelsAreTheConfiguredNames(t *testing.T) {
-	r := New(Options{Models: []string{"gpt-4o", "gpt-4o-mini", ""}, Now: clock})
+	r := New(Options{Providers: Providers{Summary: "gpt-4o", Extraction: "gpt-4o-mini"}, Now: clock})
 	for name, want := range map[string]string{
 		"gpt-4o": "gpt-4o", "gpt-4o-2024-08-06": "gpt-4o", "gpt-4o-mini-2024-07-18": "gpt-4o-mini",
 		"gpt-4": Other, "gpt-4omni": Other, "": Other, "builtin:rules": "builtin:rules", "builtin:canary": Other,
@@ -210,7 +213,7 @@ func spans(t *testing.T) (*Traces, *tracetest.InMemoryExporter) {
 
 func TestASpanOfAModelCallHasTheConventionsAttributes(t *testing.T) {
 	traces, exported := spans(t)
-	r := New(Options{Models: []string{"m"}, Traces: traces.Provider(), Now: clock})
+	r := New(Options{Providers: Providers{Summary: "m"}, Traces: traces.Provider(), Now: clock})
 	r.ModelCalled(t.Context(), llm.Call{
 		Operation: llm.OpMerge, Model: "m", Outcome: "length", Duration: 3 * time.Second,
 		Usage: memory.ModelUsage{Calls: 1, InputTokens: 7, OutputTokens: 5},
@@ -255,7 +258,7 @@ func (talkative) Check(_ context.Context, in *healthv1.HealthCheckRequest) (*hea
 func TestNoCanaryReachesMetricsOrSpans(t *testing.T) {
 	const canary = "canary-7f3a"
 	traces, exported := spans(t)
-	r := New(Options{Models: []string{"m"}, Traces: traces.Provider(), Now: clock})
+	r := New(Options{Providers: Providers{Summary: "m"}, Traces: traces.Provider(), Now: clock})
 	r.ModelCalled(t.Context(), llm.Call{Operation: llm.OpExtract, Model: canary, Outcome: canary})
 	r.Embedded(t.Context(), embed.Call{Model: "builtin:" + canary, Outcome: canary})
 	callTalkative(t, traces, canary)

@@ -1,0 +1,153 @@
+package cli
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	memoryv1 "github.com/stratamem/strata/api/memory/v1"
+	"github.com/stratamem/strata/internal/config"
+)
+
+// sick is what a server shows whose models fail and whose work does not get on.
+const sick = `
+strata_provider_info{purpose="summary",model="gpt-4o-mini"} 1
+strata_provider_info{purpose="extraction",model="builtin:rules"} 1
+strata_work_oldest_pending_seconds{kind="extract"} 1201
+strata_work_oldest_pending_seconds{kind="merge"} 0
+strata_turns_pending_seconds 3
+strata_quarantined_stored{reason="subject"} 2
+strata_quarantined_stored{reason="quote_not_found"} 5
+# TYPE strata_summary_refused_total counter
+strata_summary_refused_total{reason="shrunk"} 1
+strata_summary_anchors_appended_total 4
+strata_model_calls_total{operation="summarize",model="gpt-4o-mini",outcome="stop"} 3
+strata_model_calls_total{operation="summarize",model="gpt-4o-mini",outcome="permanent"} 2
+strata_model_tokens_total{operation="summarize",model="gpt-4o-mini",direction="input"} 900
+strata_model_tokens_total{operation="summarize",model="gpt-4o-mini",direction="output"} 80
+strata_embedding_calls_total{model="builtin:hash-256",outcome="ok"} 30
+strata_embedding_calls_total{model="builtin:hash-256",outcome="transient"} 1
+strata_embedding_texts_total{model="builtin:hash-256"} 31
+strata_degraded_total{tier="facts"} 6
+`
+
+func findings(t *testing.T, metrics string) map[string]finding {
+	t.Helper()
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if _, err := w.Write([]byte(metrics)); err != nil {
+			t.Error(err)
+		}
+	}))
+	defer s.Close()
+	all := map[string]finding{}
+	for _, f := range checkMetrics(t.Context(), config.Loaded{Config: config.Config{MetricsListen: strings.TrimPrefix(s.URL, "http://")}}) {
+		all[f.Check] = f
+	}
+	return all
+}
+
+func TestTheDoctorReadsMetricsForPeople(t *testing.T) {
+	cases := []struct{ check, status, text, fix string }{
+		{"providers", "ok", "extraction by builtin:rules, summary by gpt-4o-mini", ""},
+		{"background work", "warn", "waiting longest: extract 20m1s, sessions to look at 3s", "strata jobs list"},
+		{"quarantine", "ok", "7 operations refused: quote_not_found 5, subject 2", ""},
+		{"summaries", "ok", "1 refused: shrunk 1; 4 lost names", ""},
+		{"models", "warn", "5 calls: summarize 5; tokens: input 900, output 80; failed: permanent 2", "chat-api-key"},
+		{"embedder", "ok", "31 calls: builtin:hash-256 31; 31 texts; failed: transient 1", ""},
+		{"degraded", "warn", "replies without a tier: facts 6", "--explain"},
+	}
+	all := findings(t, sick)
+	for _, c := range cases {
+		t.Run(c.check, func(t *testing.T) {
+			f := all[c.check]
+			if f.Status != c.status || !strings.HasPrefix(f.Text, c.text) || !strings.Contains(f.Fix, c.fix) {
+				t.Errorf("got %+v", f)
+			}
+		})
+	}
+}
+
+func TestTheDoctorFindsNothingWhereThereIsNothing(t *testing.T) {
+	for check, f := range findings(t, "strata_provider_info{purpose=\"summary\",model=\"builtin:extractive\"} 1\n") {
+		if f.Status != "ok" || f.Fix != "" {
+			t.Errorf("%s: %+v", check, f)
+		}
+	}
+}
+
+func TestTheDoctorSaysThatMetricsAreMissing(t *testing.T) {
+	for _, address := range []string{"", "127.0.0.1:1"} {
+		all := checkMetrics(t.Context(), config.Loaded{Config: config.Config{MetricsListen: address}})
+		if len(all) != 1 || all[0].Status != "warn" || !strings.Contains(all[0].Fix, "metrics-listen") {
+			t.Errorf("%q: %+v", address, all)
+		}
+	}
+	if all := findings(t, "no metrics{"); all["metrics"].Status != "warn" {
+		t.Errorf("nonsense: %+v", all)
+	}
+}
+
+func TestAWordForAShellIsOneWord(t *testing.T) {
+	for word, want := range map[string]string{"ada": "ada", "a b": "'a b'", "it's": `'it'\''s'`, "": "''", "$(x)": "'$(x)'"} {
+		if got := shellWord(word); got != want {
+			t.Errorf("%q becomes %s, want %s", word, got, want)
+		}
+	}
+}
+
+func TestPagesStopAtTheLimitAndSayThatThereIsMore(t *testing.T) {
+	stored := 25
+	for _, c := range []struct {
+		limit, want int
+		more        bool
+	}{{0, 25, false}, {10, 10, true}, {12, 12, true}, {25, 25, false}, {99, 25, false}} {
+		have := 0
+		more, err := pages(c.limit, 10, func(size int32, _ string) (int, string, error) {
+			have = min(have+int(size), stored)
+			if have == stored {
+				return have, "", nil
+			}
+			return have, "next", nil
+		})
+		if err != nil || have != c.want || more != "" != c.more {
+			t.Errorf("limit %d: %d gathered, more is %q, %v", c.limit, have, more, err)
+		}
+	}
+}
+
+func TestAnEditNamesWhatItChanges(t *testing.T) {
+	text, pinned := "x", false
+	req, err := (&factsEditCmd{User: "ada", Fact: "f", Text: &text, Pinned: &pinned, Current: true}).request()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.Join(req.GetUpdateMask().GetPaths(), " "); got != "text valid_to pinned" || req.GetFact().GetValidTo() != nil {
+		t.Errorf("got %s, %v", got, req.GetFact())
+	}
+	if _, err := (&factsEditCmd{Current: true, ValidTo: &instant{}}).request(); err == nil {
+		t.Error("a fact that holds and does not was accepted")
+	}
+}
+
+func TestAContextShowsFactsAndSummariesWithTheirAuthors(t *testing.T) {
+	reply := &memoryv1.BuildContextResponse{Sections: []*memoryv1.Section{
+		{Kind: memoryv1.SectionKind_SECTION_KIND_FACTS, Items: []*memoryv1.ContextItem{{
+			Fact: &memoryv1.Fact{FactId: "f1", Text: "Is vegan"}, Model: "builtin:rules", Tokens: 3,
+			FactScore: &memoryv1.FactScore{Score: .5, Relevance: 1, Significance: .7, Recency: .25, Arms: []*memoryv1.ArmScore{{Arm: "lexical", Rank: 1}}},
+		}}},
+		{Kind: memoryv1.SectionKind_SECTION_KIND_SUMMARY, Items: []*memoryv1.ContextItem{{
+			SessionId: "s1", Text: "They met.", Model: "m", Tokens: 4, Summary: &memoryv1.SummaryItem{FromSeq: 1, ToSeq: 6},
+		}}},
+	}}
+	rows := itemRows(reply)
+	if got := strings.Join(rows[0], "|"); got != "facts|||builtin:rules|3|Is vegan" {
+		t.Errorf("a fact is %s", got)
+	}
+	if got := strings.Join(rows[1], "|"); got != "summary|s1|1 to 6|m|4|They met." {
+		t.Errorf("a summary is %s", got)
+	}
+	if got := strings.Join(factScoreRows(reply)[0], "|"); got != "0.50|1.00|0.70|0.25|lexical #1|f1|Is vegan" {
+		t.Errorf("a score is %s", got)
+	}
+}

@@ -1,0 +1,224 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"google.golang.org/grpc"
+
+	memoryv1 "github.com/stratamem/strata/api/memory/v1"
+	"github.com/stratamem/strata/internal/config"
+	"github.com/stratamem/strata/internal/telemetry"
+)
+
+// checkJobs looks for work that waits for a person.
+func checkJobs(ctx context.Context, conn *grpc.ClientConn) finding {
+	reply, err := memoryv1.NewWorkServiceClient(conn).ListJobs(ctx, &memoryv1.ListJobsRequest{
+		States: []memoryv1.JobState{memoryv1.JobState_JOB_STATE_PARKED}, PageSize: maxJobs,
+	})
+	if err != nil {
+		return warn("parked jobs cannot be listed: "+faultText(err), "read the server's log")
+	}
+	if len(reply.GetJobs()) == 0 {
+		return ok("none")
+	}
+	j := reply.GetJobs()[0]
+	count := fmt.Sprint(len(reply.GetJobs()))
+	if reply.GetNextPageToken() != "" {
+		count = "more than " + count
+	}
+	text := fmt.Sprintf("%s; the latest: %s of %s %s: %s", count, jobKindName(j), oneLine(j.GetSessionId()), jobSpan(j), oneLine(j.GetReason()))
+	fix := fmt.Sprintf("mend the reason, then strata jobs retry %s %s; strata jobs list --state parked shows all", shellWord(j.GetUserId()), j.GetJobId())
+	if j.GetKind() == memoryv1.JobKind_JOB_KIND_REEMBED {
+		fix = "mend the reason, then run strata reembed again"
+	}
+	return warn(text, fix)
+}
+
+// checkMetrics reads what the server measured since it started.
+func checkMetrics(ctx context.Context, cfg config.Loaded) []finding {
+	if cfg.MetricsListen == "" {
+		return []finding{named("metrics", warn("they are off in the configuration here", "set metrics-listen, such as 127.0.0.1:9464"))}
+	}
+	all, err := fetchMetrics(ctx, cfg.MetricsListen)
+	if err != nil {
+		return []finding{named("metrics", warn(err.Error(), "give the doctor the server's metrics-listen, or turn it on there"))}
+	}
+	m := measured(all)
+	return []finding{
+		named("providers", m.providers()), named("background work", m.waiting()), named("quarantine", m.quarantine()),
+		named("summaries", m.summaries()), named("models", m.models()), named("embedder", m.embedder()), named("degraded", m.degraded()),
+	}
+}
+
+func fetchMetrics(ctx context.Context, address string) ([]telemetry.Sample, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+"/metrics", http.NoBody)
+	if err != nil {
+		return nil, fmt.Errorf("ask %s for metrics: %w", address, err)
+	}
+	reply, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return nil, fmt.Errorf("no metrics: %w", err)
+	}
+	defer reply.Body.Close() //nolint:errcheck // it was only read
+	if reply.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("%s answers %s", address, reply.Status)
+	}
+	return telemetry.Read(reply.Body)
+}
+
+// measured are the samples of one scrape.
+type measured []telemetry.Sample
+
+// by adds up a metric by one label, in the label's order, and leaves out zeros.
+func (m measured) by(name, label string) (parts []part) {
+	for _, s := range m {
+		if s.Name != name || s.Value == 0 {
+			continue
+		}
+		key := s.Labels[label]
+		if i := slices.IndexFunc(parts, func(p part) bool { return p.name == key }); i >= 0 {
+			parts[i].value += s.Value
+		} else {
+			parts = append(parts, part{key, s.Value})
+		}
+	}
+	slices.SortFunc(parts, func(a, b part) int { return strings.Compare(a.name, b.name) })
+	return parts
+}
+
+// part is a share of a metric.
+type part struct {
+	name  string
+	value float64
+}
+
+// counts writes parts as name and number.
+func counts(parts []part) string {
+	words := make([]string, len(parts))
+	for i, p := range parts {
+		words[i] = fmt.Sprintf("%s %.0f", oneLine(p.name), p.value)
+	}
+	return strings.Join(words, ", ")
+}
+
+func total(parts []part) (sum float64) {
+	for _, p := range parts {
+		sum += p.value
+	}
+	return sum
+}
+
+// providers says what summarises, extracts and embeds.
+func (m measured) providers() finding {
+	var words []string
+	for _, s := range m {
+		if s.Name == "strata_provider_info" {
+			words = append(words, oneLine(s.Labels["purpose"])+" by "+oneLine(s.Labels["model"]))
+		}
+	}
+	if len(words) == 0 {
+		return warn("the server does not say what summarises, extracts and embeds", "install the same version on both sides")
+	}
+	slices.Sort(words)
+	return ok("%s", strings.Join(words, ", "))
+}
+
+// longWait is how long work may wait before the doctor warns.
+const longWait = 10 * time.Minute
+
+// waiting says how long the oldest work of each kind has waited.
+func (m measured) waiting() finding {
+	parts := m.by("strata_work_oldest_pending_seconds", "kind")
+	if turns := total(m.by("strata_turns_pending_seconds", "")); turns > 0 {
+		parts = append(parts, part{"sessions to look at", turns})
+	}
+	if len(parts) == 0 {
+		return ok("nothing waits")
+	}
+	var words []string
+	longest := time.Duration(0)
+	for _, p := range parts {
+		age := time.Duration(p.value * float64(time.Second)).Round(time.Second)
+		words = append(words, fmt.Sprintf("%s %s", oneLine(p.name), age))
+		longest = max(longest, age)
+	}
+	text := "waiting longest: " + strings.Join(words, ", ")
+	if longest > longWait {
+		return warn(text, "strata jobs list shows what waits and why; a slow model gets more done with more workers and chat-concurrency")
+	}
+	return ok("%s", text)
+}
+
+// quarantine says what of the models' answers was refused.
+func (m measured) quarantine() finding {
+	parts := m.by("strata_quarantined_stored", "reason")
+	if len(parts) == 0 {
+		return ok("nothing was refused")
+	}
+	return ok("%.0f operations refused: %s; strata facts quarantine USER shows them", total(parts), counts(parts))
+}
+
+// summaries says what of the summaries was refused or mended.
+func (m measured) summaries() finding {
+	refused, appended := m.by("strata_summary_refused_total", "reason"), total(m.by("strata_summary_anchors_appended_total", ""))
+	text := "none refused"
+	if len(refused) > 0 {
+		text = fmt.Sprintf("%.0f refused: %s", total(refused), counts(refused))
+	}
+	return ok("%s; %.0f lost names, numbers, dates and decisions put back", text, appended)
+}
+
+// tooManyFailures is the share of failed calls above which the doctor warns.
+const tooManyFailures = .1
+
+// models says what chat models were asked and what that took.
+func (m measured) models() finding {
+	calls, tokens := m.by("strata_model_calls_total", "operation"), m.by("strata_model_tokens_total", "direction")
+	if len(calls) == 0 {
+		return ok("not called yet")
+	}
+	failures := m.failures("strata_model_calls_total", "stop", "length", "refused")
+	text := fmt.Sprintf("%.0f calls: %s; tokens: %s", total(calls), counts(calls), counts(tokens))
+	return judged(text, total(calls), failures, "check chat-base-url, chat-api-key, summary-model and extraction-model; the log names each failure")
+}
+
+// embedder says what the embedder was asked.
+func (m measured) embedder() finding {
+	calls := m.by("strata_embedding_calls_total", "model")
+	if len(calls) == 0 {
+		return ok("not called yet")
+	}
+	text := fmt.Sprintf("%.0f calls: %s; %.0f texts", total(calls), counts(calls), total(m.by("strata_embedding_texts_total", "model")))
+	return judged(text, total(calls), m.failures("strata_embedding_calls_total", "ok"), "check embedding-base-url, embedding-api-key and embedding-model; the log names each failure")
+}
+
+// failures are the outcomes of a metric that are not among the good ones.
+func (m measured) failures(name string, good ...string) []part {
+	return slices.DeleteFunc(m.by(name, "outcome"), func(p part) bool { return slices.Contains(good, p.name) })
+}
+
+// judged warns where too many calls failed.
+func judged(text string, calls float64, failures []part, fix string) finding {
+	if len(failures) == 0 {
+		return ok("%s; none failed", text)
+	}
+	text += "; failed: " + counts(failures)
+	if total(failures) > calls*tooManyFailures {
+		return warn(text, fix)
+	}
+	return ok("%s", text)
+}
+
+// degraded says which tiers could not do their part.
+func (m measured) degraded() finding {
+	parts := m.by("strata_degraded_total", "tier")
+	if len(parts) == 0 {
+		return ok("every reply was whole")
+	}
+	return warn("replies without a tier: "+counts(parts), "each of these replies says why in degraded; strata context --explain shows one")
+}

@@ -1,0 +1,308 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"google.golang.org/protobuf/types/known/fieldmaskpb"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	memoryv1 "github.com/stratamem/strata/api/memory/v1"
+)
+
+// factsCmd groups the commands about what was learnt about a user.
+type factsCmd struct {
+	List       factsListCmd       `cmd:"" help:"List a user's facts, the latest changed first."`
+	Get        factsGetCmd        `cmd:"" help:"Show a fact with where it was said."`
+	Add        factsAddCmd        `cmd:"" help:"State a fact yourself; extraction never changes it."`
+	Edit       factsEditCmd       `cmd:"" help:"Change a fact; extraction never changes it again."`
+	Delete     factsDeleteCmd     `cmd:"" help:"Delete a fact with its history; it is not learnt again."`
+	Search     factsSearchCmd     `cmd:"" help:"Find a user's current facts."`
+	History    factsHistoryCmd    `cmd:"" help:"List what a fact was after each change."`
+	Restore    factsRestoreCmd    `cmd:"" help:"Make a fact current again."`
+	Quarantine factsQuarantineCmd `cmd:"" help:"List what a model proposed and verification refused."`
+}
+
+// The most that the API returns of facts at once, listed and found.
+const (
+	maxFacts    = 500
+	maxFactHits = 200
+)
+
+type factsListCmd struct {
+	User     string   `arg:"" help:"The user."`
+	Past     bool     `help:"With facts that do not hold any more."`
+	Category []string `enum:"preference,personal_info,goal,pain_point,decision,other" placeholder:"CATEGORY" help:"Only this category: ${enum}; may be repeated."`
+	Session  string   `short:"s" help:"Only facts learnt in this session."`
+	Limit    int      `default:"50" help:"The most facts to list; 0 for all."`
+}
+
+// Run prints the facts, page by page from the server.
+func (c *factsListCmd) Run(r *run) error {
+	all := &memoryv1.ListFactsResponse{}
+	err := callOn(r, memoryv1.NewFactServiceClient, func(ctx context.Context, client memoryv1.FactServiceClient) (err error) {
+		all.NextPageToken, err = pages(c.Limit, maxFacts, func(size int32, token string) (int, string, error) {
+			page, err := client.ListFacts(ctx, &memoryv1.ListFactsRequest{
+				UserId: c.User, IncludePast: c.Past, Categories: categoriesOf(c.Category), SessionId: c.Session, PageSize: size, PageToken: token,
+			})
+			all.Facts = append(all.Facts, page.GetFacts()...)
+			return len(all.Facts), page.GetNextPageToken(), err
+		})
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return r.show(all, views{
+		table: func(w io.Writer) {
+			r.table(w, []string{"fact", "category", "sig", "about", "since", "until", "text"}, factRows(all.GetFacts()))
+			r.more(all.GetNextPageToken())
+		},
+		quiet: func(w io.Writer) {
+			for _, f := range all.GetFacts() {
+				fmt.Fprintln(w, f.GetFactId())
+			}
+		},
+	})
+}
+
+func factRows(facts []*memoryv1.Fact) [][]string {
+	var rows [][]string
+	for _, f := range facts {
+		rows = append(rows, []string{
+			f.GetFactId(), categoryName(f.GetCategory()), fmt.Sprint(f.GetSignificance()), aboutText(f),
+			dateText(f.GetValidFrom()), dateText(f.GetValidTo()), oneLine(f.GetText()),
+		})
+	}
+	return rows
+}
+
+// aboutText is whom a fact is about, with the property it gives a value.
+func aboutText(f *memoryv1.Fact) string {
+	about := oneLine(f.GetSubject())
+	if about == "" {
+		about = "user"
+	}
+	if f.GetAttribute() != "" {
+		about += "." + oneLine(f.GetAttribute())
+	}
+	return about
+}
+
+// dateText is the day of a time, in UTC.
+func dateText(t *timestamppb.Timestamp) string {
+	day, _, _ := strings.Cut(clock(t), " ")
+	return day
+}
+
+func categoryName(c memoryv1.Category) string {
+	return strings.ToLower(strings.TrimPrefix(c.String(), "CATEGORY_"))
+}
+
+func categoryOf(name string) memoryv1.Category {
+	return memoryv1.Category(memoryv1.Category_value["CATEGORY_"+strings.ToUpper(name)])
+}
+
+func categoriesOf(names []string) []memoryv1.Category {
+	var all []memoryv1.Category
+	for _, n := range names {
+		all = append(all, categoryOf(n))
+	}
+	return all
+}
+
+type factsGetCmd struct {
+	User string `arg:"" help:"The user."`
+	Fact string `arg:"" help:"The fact's id."`
+}
+
+// Run prints the fact.
+func (c *factsGetCmd) Run(r *run) error {
+	var reply *memoryv1.GetFactResponse
+	err := callOn(r, memoryv1.NewFactServiceClient, func(ctx context.Context, client memoryv1.FactServiceClient) (err error) {
+		reply, err = client.GetFact(ctx, &memoryv1.GetFactRequest{UserId: c.User, FactId: c.Fact})
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return r.showFact(reply.GetFact())
+}
+
+func (r *run) showFact(f *memoryv1.Fact) error {
+	return r.show(f, views{
+		table: func(w io.Writer) { r.table(w, []string{"field", "value"}, factFields(f)) },
+		quiet: func(w io.Writer) { fmt.Fprintln(w, f.GetFactId()) },
+	})
+}
+
+func factFields(f *memoryv1.Fact) [][]string {
+	rows := [][]string{
+		{"fact", f.GetFactId()},
+		{"text", oneLine(f.GetText())},
+		{"category", categoryName(f.GetCategory())},
+		{"about", aboutText(f)},
+		{"significance", fmt.Sprint(f.GetSignificance())},
+		{"confidence", fmt.Sprintf("%.2f", f.GetConfidence())},
+		{"tags", oneLine(strings.Join(f.GetTags(), ", "))},
+		{"holds from", clock(f.GetValidFrom())},
+		{"holds until", clock(f.GetValidTo())},
+		{"superseded by", f.GetSupersededBy()},
+		{"pinned", fmt.Sprint(f.GetPinned())},
+		{"written by", author(f.GetModel())},
+		{"protected", fmt.Sprint(f.GetProtected())},
+		{"language", oneLine(f.GetLanguage())},
+		{"created", clock(f.GetCreateTime())},
+		{"updated", clock(f.GetUpdateTime())},
+		{"last used", clock(f.GetLastUsedTime())},
+		{"revision", fmt.Sprint(f.GetRevision())},
+		{"etag", oneLine(f.GetEtag())},
+	}
+	for _, e := range f.GetEvidence() {
+		rows = append(rows, []string{"said in", fmt.Sprintf("%s, message %d: %s", oneLine(e.GetSessionId()), e.GetSeq(), oneLine(e.GetQuote()))})
+	}
+	return rows
+}
+
+// author is what wrote a fact or summary.
+func author(model string) string {
+	if model == "" {
+		return "a person"
+	}
+	return oneLine(model)
+}
+
+// factValues are the flags that say what a fact is.
+type factValues struct {
+	Category     *string  `enum:"preference,personal_info,goal,pain_point,decision,other" placeholder:"CATEGORY" help:"What kind of thing it is: preference, personal_info, goal, pain_point, decision or other."`
+	Significance *int32   `placeholder:"N" help:"How much it matters, 1 to 10."`
+	Tag          []string `sep:"none" help:"A label; may be repeated."`
+	Subject      *string  `help:"Whom it is about; empty for the user."`
+	Attribute    *string  `help:"A property of which there is one value at a time, such as home_city."`
+	ValidFrom    *instant `placeholder:"TIME" help:"Since when it holds, such as 2026-03-12."`
+	Language     *string  `placeholder:"TAG" help:"The language of the text, such as ko."`
+}
+
+// put sets what the flags name, and answers the fields.
+func (v factValues) put(f *memoryv1.Fact) (fields []string) {
+	if v.Category != nil {
+		f.Category, fields = categoryOf(*v.Category), append(fields, "category")
+	}
+	if v.Significance != nil {
+		f.Significance, fields = *v.Significance, append(fields, "significance")
+	}
+	if v.Tag != nil {
+		f.Tags, fields = v.Tag, append(fields, "tags")
+	}
+	if v.Subject != nil {
+		f.Subject, fields = *v.Subject, append(fields, "subject")
+	}
+	if v.Attribute != nil {
+		f.Attribute, fields = *v.Attribute, append(fields, "attribute")
+	}
+	if v.ValidFrom != nil {
+		f.ValidFrom, fields = v.ValidFrom.proto(), append(fields, "valid_from")
+	}
+	if v.Language != nil {
+		f.Language, fields = *v.Language, append(fields, "language")
+	}
+	return fields
+}
+
+type factsAddCmd struct {
+	User string `arg:"" help:"The user."`
+	Text string `arg:"" help:"What it says."`
+	factValues
+	Pinned    bool   `help:"Keep it at full weight whatever its age."`
+	RequestID string `name:"request-id" placeholder:"ID" help:"Your id of this call: a repeat returns the first fact."`
+}
+
+// Run stores the fact and prints it.
+func (c *factsAddCmd) Run(r *run) error {
+	f := &memoryv1.Fact{UserId: c.User, Text: c.Text, Pinned: c.Pinned}
+	c.put(f)
+	var reply *memoryv1.CreateFactResponse
+	err := callOn(r, memoryv1.NewFactServiceClient, func(ctx context.Context, client memoryv1.FactServiceClient) (err error) {
+		reply, err = client.CreateFact(ctx, &memoryv1.CreateFactRequest{Fact: f, RequestId: c.RequestID})
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return r.showFact(reply.GetFact())
+}
+
+type factsEditCmd struct {
+	User string  `arg:"" help:"The user."`
+	Fact string  `arg:"" help:"The fact's id."`
+	Text *string `help:"What it says from now on."`
+	factValues
+	ValidTo *instant `placeholder:"TIME" help:"When it stopped to hold, such as 2026-03-12."`
+	Current bool     `help:"Say that it holds again; the opposite of --valid-to."`
+	Pinned  *bool    `negatable:"" help:"Keep it at full weight whatever its age, or not any more."`
+	ETag    string   `name:"etag" help:"Refuse the change unless this is the fact's etag."`
+}
+
+// Run changes the fact and prints it.
+func (c *factsEditCmd) Run(r *run) error {
+	req, err := c.request()
+	if err != nil {
+		return err
+	}
+	var reply *memoryv1.UpdateFactResponse
+	err = callOn(r, memoryv1.NewFactServiceClient, func(ctx context.Context, client memoryv1.FactServiceClient) (err error) {
+		reply, err = client.UpdateFact(ctx, req)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return r.showFact(reply.GetFact())
+}
+
+func (c *factsEditCmd) request() (*memoryv1.UpdateFactRequest, error) {
+	f := &memoryv1.Fact{UserId: c.User, FactId: c.Fact, Etag: c.ETag}
+	fields := c.put(f)
+	if c.Text != nil {
+		f.Text, fields = *c.Text, append(fields, "text")
+	}
+	if c.ValidTo != nil {
+		f.ValidTo = c.ValidTo.proto()
+	}
+	if c.ValidTo != nil || c.Current {
+		fields = append(fields, "valid_to")
+	}
+	if c.Pinned != nil {
+		f.Pinned, fields = *c.Pinned, append(fields, "pinned")
+	}
+	switch {
+	case c.Current && c.ValidTo != nil:
+		return nil, usagef("--current and --valid-to: give one of them")
+	case len(fields) == 0:
+		return nil, usagef("nothing to change: give --text, --category, --significance, --tag, --subject, --attribute, --valid-from, --valid-to, --current, --language or --pinned")
+	}
+	return &memoryv1.UpdateFactRequest{Fact: f, UpdateMask: &fieldmaskpb.FieldMask{Paths: fields}}, nil
+}
+
+type factsDeleteCmd struct {
+	User string `arg:"" help:"The user."`
+	Fact string `arg:"" help:"The fact's id."`
+}
+
+// Run deletes the fact.
+func (c *factsDeleteCmd) Run(r *run) error {
+	reply := &memoryv1.DeleteFactResponse{}
+	err := callOn(r, memoryv1.NewFactServiceClient, func(ctx context.Context, client memoryv1.FactServiceClient) (err error) {
+		reply, err = client.DeleteFact(ctx, &memoryv1.DeleteFactRequest{UserId: c.User, FactId: c.Fact})
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return r.show(reply, views{
+		table: func(w io.Writer) { fmt.Fprintln(w, "deleted, with its history") },
+		quiet: func(io.Writer) {},
+	})
+}

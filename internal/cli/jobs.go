@@ -1,0 +1,216 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	memoryv1 "github.com/stratamem/strata/api/memory/v1"
+)
+
+// jobsCmd groups the commands about background work.
+type jobsCmd struct {
+	List  jobsListCmd  `cmd:"" help:"List jobs that are not done, the latest first."`
+	Retry jobsRetryCmd `cmd:"" help:"Give a parked job a new try."`
+	Skip  jobsSkipCmd  `cmd:"" help:"End a job without any effect."`
+	Wait  jobsWaitCmd  `cmd:"" help:"Wait until a session's work has come as far as asked."`
+}
+
+// maxJobs is the most that the API returns of jobs at once.
+const maxJobs = 500
+
+type jobsListCmd struct {
+	User    string   `help:"Only of this user."`
+	Session string   `short:"s" help:"Only of this session; needs --user."`
+	Kind    []string `enum:"extract,summarize,merge,week,month,reembed" placeholder:"KIND" help:"Only this kind: ${enum}; may be repeated."`
+	State   []string `enum:"open,answered,parked,applied,skipped,split" placeholder:"STATE" help:"Only this state: ${enum}; may be repeated. Those that are not done when none is given."`
+	Limit   int      `default:"50" help:"The most jobs to list; 0 for all."`
+}
+
+// Run prints the jobs, page by page from the server.
+func (c *jobsListCmd) Run(r *run) error {
+	if c.Session != "" && c.User == "" {
+		return usagef("--session: give --user too")
+	}
+	all := &memoryv1.ListJobsResponse{}
+	err := callOn(r, memoryv1.NewWorkServiceClient, func(ctx context.Context, client memoryv1.WorkServiceClient) (err error) {
+		all.NextPageToken, err = pages(c.Limit, maxJobs, func(size int32, token string) (int, string, error) {
+			page, err := client.ListJobs(ctx, c.request(size, token))
+			all.Jobs = append(all.Jobs, page.GetJobs()...)
+			return len(all.Jobs), page.GetNextPageToken(), err
+		})
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return r.show(all, views{
+		table: func(w io.Writer) {
+			r.table(w, []string{"job", "kind", "state", "user", "session", "messages", "tries", "again", "reason"}, jobRows(all.GetJobs()))
+			r.more(all.GetNextPageToken())
+		},
+		quiet: func(w io.Writer) {
+			for _, j := range all.GetJobs() {
+				fmt.Fprintln(w, j.GetJobId())
+			}
+		},
+	})
+}
+
+func (c *jobsListCmd) request(size int32, token string) *memoryv1.ListJobsRequest {
+	req := &memoryv1.ListJobsRequest{UserId: c.User, SessionId: c.Session, PageSize: size, PageToken: token}
+	for _, k := range c.Kind {
+		req.Kinds = append(req.Kinds, memoryv1.JobKind(memoryv1.JobKind_value["JOB_KIND_"+strings.ToUpper(k)]))
+	}
+	for _, s := range c.State {
+		req.States = append(req.States, memoryv1.JobState(memoryv1.JobState_value["JOB_STATE_"+strings.ToUpper(s)]))
+	}
+	return req
+}
+
+func jobRows(jobs []*memoryv1.Job) [][]string {
+	var rows [][]string
+	for _, j := range jobs {
+		rows = append(rows, []string{
+			j.GetJobId(), jobKindName(j), jobStateName(j), oneLine(j.GetUserId()), oneLine(j.GetSessionId()), jobSpan(j),
+			fmt.Sprint(j.GetAttempts()), clock(j.GetNotBefore()), oneLine(j.GetReason()),
+		})
+	}
+	return rows
+}
+
+func jobKindName(j *memoryv1.Job) string {
+	return strings.ToLower(strings.TrimPrefix(j.GetKind().String(), "JOB_KIND_"))
+}
+
+func jobStateName(j *memoryv1.Job) string {
+	return strings.ToLower(strings.TrimPrefix(j.GetState().String(), "JOB_STATE_"))
+}
+
+// jobSpan is what a job is about: messages, or facts of those there are.
+func jobSpan(j *memoryv1.Job) string {
+	if j.GetKind() == memoryv1.JobKind_JOB_KIND_REEMBED {
+		return fmt.Sprintf("%d of %d facts", j.GetDone(), j.GetTotal())
+	}
+	return spanText(j.GetFromSeq(), j.GetToSeq())
+}
+
+func (r *run) showJob(j *memoryv1.Job) error {
+	return r.show(j, views{
+		table: func(w io.Writer) { r.table(w, []string{"field", "value"}, jobFields(j)) },
+		quiet: func(w io.Writer) { fmt.Fprintln(w, j.GetJobId()) },
+	})
+}
+
+func jobFields(j *memoryv1.Job) [][]string {
+	return [][]string{
+		{"job", j.GetJobId()},
+		{"kind", jobKindName(j)},
+		{"state", jobStateName(j)},
+		{"user", oneLine(j.GetUserId())},
+		{"session", oneLine(j.GetSessionId())},
+		{"messages", jobSpan(j)},
+		{"tries", fmt.Sprint(j.GetAttempts())},
+		{"again", clock(j.GetNotBefore())},
+		{"reason", oneLine(j.GetReason())},
+		{"model calls", fmt.Sprintf("%d, %d tokens read, %d written", j.GetModelCalls(), j.GetInputTokens(), j.GetOutputTokens())},
+		{"created", clock(j.GetCreateTime())},
+		{"updated", clock(j.GetUpdateTime())},
+	}
+}
+
+type jobsRetryCmd struct {
+	User string `arg:"" help:"The user."`
+	Job  string `arg:"" help:"The job's id."`
+}
+
+// Run retries the job and prints it.
+func (c *jobsRetryCmd) Run(r *run) error {
+	var reply *memoryv1.RetryJobResponse
+	err := callOn(r, memoryv1.NewWorkServiceClient, func(ctx context.Context, client memoryv1.WorkServiceClient) (err error) {
+		reply, err = client.RetryJob(ctx, &memoryv1.RetryJobRequest{UserId: c.User, JobId: c.Job})
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return r.showJob(reply.GetJob())
+}
+
+type jobsSkipCmd struct {
+	User string `arg:"" help:"The user."`
+	Job  string `arg:"" help:"The job's id."`
+}
+
+// Run skips the job and prints it.
+func (c *jobsSkipCmd) Run(r *run) error {
+	var reply *memoryv1.SkipJobResponse
+	err := callOn(r, memoryv1.NewWorkServiceClient, func(ctx context.Context, client memoryv1.WorkServiceClient) (err error) {
+		reply, err = client.SkipJob(ctx, &memoryv1.SkipJobRequest{UserId: c.User, JobId: c.Job})
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return r.showJob(reply.GetJob())
+}
+
+type jobsWaitCmd struct {
+	User    string        `arg:"" help:"The user."`
+	Session string        `arg:"" help:"The session."`
+	Of      []string      `enum:"indexed,extracted,summarised" placeholder:"WORK" help:"Which work: ${enum}; may be repeated. indexed and extracted when none is given: summaries wait for a trigger."`
+	Seq     int64         `help:"The message it must have come to; the last one when 0."`
+	For     time.Duration `default:"5s" help:"How long to wait, at most the server's request timeout."`
+}
+
+// Run waits, prints how far the work has come, and fails when that is not far enough.
+func (c *jobsWaitCmd) Run(r *run) error {
+	req := &memoryv1.WaitForWatermarkRequest{UserId: c.User, SessionId: c.Session, MinSeq: c.Seq, Timeout: durationpb.New(c.For)}
+	for _, name := range c.Of {
+		req.Of = append(req.Of, memoryv1.Watermark(memoryv1.Watermark_value["WATERMARK_"+strings.ToUpper(name)]))
+	}
+	var reply *memoryv1.WaitForWatermarkResponse
+	err := callOn(r, memoryv1.NewWorkServiceClient, func(ctx context.Context, client memoryv1.WorkServiceClient) (err error) {
+		reply, err = client.WaitForWatermark(ctx, req)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if err := r.show(reply, views{table: func(w io.Writer) { c.print(r, w, reply) }, quiet: func(io.Writer) {}}); err != nil {
+		return err
+	}
+	if !reply.GetReached() {
+		return errReported
+	}
+	return nil
+}
+
+func (c *jobsWaitCmd) print(r *run, w io.Writer, reply *memoryv1.WaitForWatermarkResponse) {
+	m := reply.GetWatermarks()
+	r.table(w, []string{"recorded", "indexed", "extracted", "summarised"}, [][]string{{
+		fmt.Sprint(m.GetRecorded()), fmt.Sprint(m.GetIndexed()), fmt.Sprint(m.GetExtracted()), fmt.Sprint(m.GetSummarised()),
+	}})
+	switch {
+	case reply.GetReached():
+	case reply.GetParkedJobId() != "":
+		fmt.Fprintf(r.env.Stderr, "a job is parked: strata jobs retry %s %s\n", shellWord(c.User), reply.GetParkedJobId())
+	default:
+		fmt.Fprintf(r.env.Stderr, "not reached within %s: see strata jobs list --user %s\n", c.For, shellWord(c.User))
+	}
+}
+
+// shellWord writes a word so that a shell takes it for one.
+func shellWord(s string) string {
+	s = oneLine(s)
+	if s != "" && strings.IndexFunc(s, func(c rune) bool {
+		return !(c == '-' || c == '_' || c == '.' || c == '@' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z')
+	}) < 0 {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}

@@ -1,0 +1,193 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	memoryv1 "github.com/stratamem/strata/api/memory/v1"
+)
+
+// summariesCmd groups the commands about summaries.
+type summariesCmd struct {
+	List summariesListCmd `cmd:"" help:"List a user's summaries of one kind, the latest first."`
+	Get  summariesGetCmd  `cmd:"" help:"Show the summary of a session, a week or a month."`
+	Now  summariesNowCmd  `cmd:"" help:"Summarise now what a session holds and no summary covers."`
+}
+
+// maxSummaries is the most that the API returns of summaries at once.
+const maxSummaries = 100
+
+type summariesListCmd struct {
+	User  string `arg:"" help:"The user."`
+	Kind  string `default:"session" enum:"session,week,month" help:"What they stand for: ${enum}."`
+	Limit int    `default:"20" help:"The most summaries to list; 0 for all."`
+}
+
+// Run prints the summaries, page by page from the server.
+func (c *summariesListCmd) Run(r *run) error {
+	all := &memoryv1.ListSummariesResponse{}
+	err := callOn(r, memoryv1.NewSummaryServiceClient, func(ctx context.Context, client memoryv1.SummaryServiceClient) (err error) {
+		all.NextPageToken, err = pages(c.Limit, maxSummaries, func(size int32, token string) (int, string, error) {
+			page, err := client.ListSummaries(ctx, &memoryv1.ListSummariesRequest{
+				UserId: c.User, Kind: summaryKindOf(c.Kind), PageSize: size, PageToken: token,
+			})
+			all.Summaries = append(all.Summaries, page.GetSummaries()...)
+			return len(all.Summaries), page.GetNextPageToken(), err
+		})
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return r.show(all, views{
+		table: func(w io.Writer) {
+			r.table(w, []string{"summary", "through", "from", "to", "tokens", "text"}, summaryRows(all.GetSummaries()))
+			r.more(all.GetNextPageToken())
+		},
+		quiet: func(w io.Writer) {
+			for _, s := range all.GetSummaries() {
+				fmt.Fprintln(w, summaryName(s))
+			}
+		},
+	})
+}
+
+func summaryKindOf(name string) memoryv1.SummaryKind {
+	return memoryv1.SummaryKind(memoryv1.SummaryKind_value["SUMMARY_KIND_"+strings.ToUpper(name)])
+}
+
+// summaryName is what summaries get calls a summary: the session's id, the week or the month.
+func summaryName(s *memoryv1.Summary) string {
+	if s.GetSessionId() != "" {
+		return oneLine(s.GetSessionId())
+	}
+	return oneLine(s.GetName())
+}
+
+func summaryRows(all []*memoryv1.Summary) [][]string {
+	var rows [][]string
+	for _, s := range all {
+		rows = append(rows, []string{
+			summaryName(s), throughText(s), dateText(s.GetStartTime()), dateText(s.GetEndTime()), fmt.Sprint(s.GetTokens()), oneLine(s.GetText()),
+		})
+	}
+	return rows
+}
+
+// throughText is the last message that a session's summary covers.
+func throughText(s *memoryv1.Summary) string {
+	if s.GetThroughSeq() == 0 {
+		return ""
+	}
+	return fmt.Sprint(s.GetThroughSeq())
+}
+
+type summariesGetCmd struct {
+	User  string `arg:"" help:"The user."`
+	Name  string `arg:"" help:"The session; with --kind the week as 2026-W47 or the month as 2026-11."`
+	Kind  string `default:"session" enum:"session,week,month" help:"What it stands for: ${enum}."`
+	Nodes bool   `help:"List the nodes that it is made of."`
+}
+
+// Run prints the summary.
+func (c *summariesGetCmd) Run(r *run) error {
+	req := &memoryv1.GetSummaryRequest{UserId: c.User, Kind: summaryKindOf(c.Kind), Name: c.Name}
+	if c.Kind == "session" {
+		req.SessionId, req.Name = c.Name, ""
+	}
+	var reply *memoryv1.GetSummaryResponse
+	err := callOn(r, memoryv1.NewSummaryServiceClient, func(ctx context.Context, client memoryv1.SummaryServiceClient) (err error) {
+		reply, err = client.GetSummary(ctx, req)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	s := reply.GetSummary()
+	return r.show(s, views{
+		table: func(w io.Writer) {
+			r.printSummary(w, s)
+			if c.Nodes {
+				fmt.Fprintln(w)
+				r.table(w, []string{"node", "level", "messages", "generation", "appended", "model", "text"}, nodeRows(s.GetNodes()))
+			}
+		},
+		quiet: func(w io.Writer) { fmt.Fprintln(w, clean(s.GetText())) },
+	})
+}
+
+// printSummary prints a summary's text, then what it stands for and what wrote it.
+func (r *run) printSummary(w io.Writer, s *memoryv1.Summary) {
+	fmt.Fprintln(w, strings.TrimSuffix(clean(s.GetText()), "\n"))
+	about := fmt.Sprintf("%s, %s to %s, %d tokens", summaryName(s), dateText(s.GetStartTime()), dateText(s.GetEndTime()), s.GetTokens())
+	if through := throughText(s); through != "" {
+		about = fmt.Sprintf("messages up to %s of %s", through, about)
+	}
+	fmt.Fprintln(w, r.palette().dim(about+", by "+strings.Join(summaryModels(s), ", ")))
+}
+
+// summaryModels are what wrote the nodes of a summary, each once.
+func summaryModels(s *memoryv1.Summary) []string {
+	var all []string
+	seen := map[string]bool{}
+	for _, n := range s.GetNodes() {
+		if m := oneLine(n.GetModel()); !seen[m] {
+			seen[m] = true
+			all = append(all, m)
+		}
+	}
+	return all
+}
+
+func nodeRows(nodes []*memoryv1.SummaryNode) [][]string {
+	var rows [][]string
+	for _, n := range nodes {
+		rows = append(rows, []string{
+			n.GetNodeId(), fmt.Sprint(n.GetLevel()), spanText(n.GetFromSeq(), n.GetToSeq()), fmt.Sprint(n.GetGeneration()),
+			fmt.Sprint(n.GetAppended()), oneLine(n.GetModel()), oneLine(n.GetText()),
+		})
+	}
+	return rows
+}
+
+// spanText is a range of messages; "" for none.
+func spanText(from, to int64) string {
+	if to == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d to %d", from, to)
+}
+
+type summariesNowCmd struct {
+	User    string `arg:"" help:"The user."`
+	Session string `arg:"" help:"The session."`
+}
+
+// Run summarises the session and prints its summary.
+func (c *summariesNowCmd) Run(r *run) error {
+	var reply *memoryv1.SummarizeResponse
+	err := callOn(r, memoryv1.NewSummaryServiceClient, func(ctx context.Context, client memoryv1.SummaryServiceClient) (err error) {
+		reply, err = client.Summarize(ctx, &memoryv1.SummarizeRequest{UserId: c.User, SessionId: c.Session})
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return r.show(reply, views{
+		table: func(w io.Writer) { r.printSummarized(w, reply) },
+		quiet: func(w io.Writer) { fmt.Fprintln(w, clean(reply.GetSummary().GetText())) },
+	})
+}
+
+func (r *run) printSummarized(w io.Writer, reply *memoryv1.SummarizeResponse) {
+	if reply.GetSummary() == nil {
+		fmt.Fprintln(r.env.Stderr, "there is nothing to summarise")
+		return
+	}
+	r.printSummary(w, reply.GetSummary())
+	if !reply.GetComplete() {
+		fmt.Fprintln(r.env.Stderr, "not all messages are covered yet; the work goes on: see strata jobs list")
+	}
+}

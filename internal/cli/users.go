@@ -1,0 +1,155 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"google.golang.org/protobuf/types/known/fieldmaskpb"
+
+	memoryv1 "github.com/stratamem/strata/api/memory/v1"
+)
+
+// usersCmd groups the commands about users.
+type usersCmd struct {
+	List usersListCmd `cmd:"" help:"List the users by their ids."`
+	Get  usersGetCmd  `cmd:"" help:"Show a user."`
+	Set  usersSetCmd  `cmd:"" help:"Set a user's timezone and language, and whether facts are learnt."`
+}
+
+// maxUsers is the most that the API returns of users at once.
+const maxUsers = 500
+
+type usersListCmd struct {
+	Limit int `default:"50" help:"The most users to list; 0 for all."`
+}
+
+// Run prints the users, page by page from the server.
+func (c *usersListCmd) Run(r *run) error {
+	all := &memoryv1.ListUsersResponse{}
+	err := callOn(r, memoryv1.NewUserServiceClient, func(ctx context.Context, client memoryv1.UserServiceClient) (err error) {
+		all.NextPageToken, err = pages(c.Limit, maxUsers, func(size int32, token string) (int, string, error) {
+			page, err := client.ListUsers(ctx, &memoryv1.ListUsersRequest{PageSize: size, PageToken: token})
+			all.Users = append(all.Users, page.GetUsers()...)
+			return len(all.Users), page.GetNextPageToken(), err
+		})
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return r.show(all, views{
+		table: func(w io.Writer) {
+			r.table(w, []string{"created", "timezone", "language", "extract", "user"}, userRows(all.GetUsers()))
+			r.more(all.GetNextPageToken())
+		},
+		quiet: func(w io.Writer) {
+			for _, u := range all.GetUsers() {
+				fmt.Fprintln(w, u.GetUserId())
+			}
+		},
+	})
+}
+
+func userRows(users []*memoryv1.User) [][]string {
+	var rows [][]string
+	for _, u := range users {
+		rows = append(rows, []string{
+			clock(u.GetCreateTime()), oneLine(u.GetTimezone()), oneLine(u.GetLanguage()), extractName(u.GetExtract()), oneLine(u.GetUserId()),
+		})
+	}
+	return rows
+}
+
+// extractName says whether facts are learnt.
+func extractName(m memoryv1.ExtractMode) string {
+	if m == memoryv1.ExtractMode_EXTRACT_MODE_NONE {
+		return "none"
+	}
+	return "allow"
+}
+
+// extractOf is the mode that a flag names.
+func extractOf(name string) memoryv1.ExtractMode {
+	return memoryv1.ExtractMode(memoryv1.ExtractMode_value["EXTRACT_MODE_"+strings.ToUpper(name)])
+}
+
+type usersGetCmd struct {
+	User string `arg:"" help:"The user."`
+}
+
+// Run prints the user.
+func (c *usersGetCmd) Run(r *run) error {
+	var reply *memoryv1.GetUserResponse
+	err := callOn(r, memoryv1.NewUserServiceClient, func(ctx context.Context, client memoryv1.UserServiceClient) (err error) {
+		reply, err = client.GetUser(ctx, &memoryv1.GetUserRequest{UserId: c.User})
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return r.showUser(reply.GetUser())
+}
+
+func (r *run) showUser(u *memoryv1.User) error {
+	return r.show(u, views{
+		table: func(w io.Writer) { r.table(w, []string{"field", "value"}, userFields(u)) },
+		quiet: func(w io.Writer) { fmt.Fprintln(w, u.GetUserId()) },
+	})
+}
+
+func userFields(u *memoryv1.User) [][]string {
+	return [][]string{
+		{"user", oneLine(u.GetUserId())},
+		{"timezone", oneLine(u.GetTimezone())},
+		{"language", oneLine(u.GetLanguage())},
+		{"extract", extractName(u.GetExtract())},
+		{"created", clock(u.GetCreateTime())},
+		{"updated", clock(u.GetUpdateTime())},
+		{"etag", oneLine(u.GetEtag())},
+	}
+}
+
+type usersSetCmd struct {
+	User     string  `arg:"" help:"The user; created when there is none."`
+	Timezone *string `placeholder:"ZONE" help:"The IANA name of the timezone, such as Asia/Seoul; empty for UTC."`
+	Language *string `placeholder:"TAG" help:"The language as a BCP 47 tag, such as ko; empty when unknown."`
+	Extract  string  `default:"" enum:",allow,none" placeholder:"MODE" help:"Whether facts are learnt from the user's messages: allow or none."`
+	ETag     string  `name:"etag" help:"Refuse the change unless this is the user's etag."`
+}
+
+// Run changes the user and prints it.
+func (c *usersSetCmd) Run(r *run) error {
+	req, err := c.request()
+	if err != nil {
+		return err
+	}
+	var reply *memoryv1.UpdateUserResponse
+	err = callOn(r, memoryv1.NewUserServiceClient, func(ctx context.Context, client memoryv1.UserServiceClient) (err error) {
+		reply, err = client.UpdateUser(ctx, req)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return r.showUser(reply.GetUser())
+}
+
+func (c *usersSetCmd) request() (*memoryv1.UpdateUserRequest, error) {
+	u := &memoryv1.User{UserId: c.User, Etag: c.ETag}
+	mask := &fieldmaskpb.FieldMask{}
+	if c.Timezone != nil {
+		u.Timezone, mask.Paths = *c.Timezone, append(mask.Paths, "timezone")
+	}
+	if c.Language != nil {
+		u.Language, mask.Paths = *c.Language, append(mask.Paths, "language")
+	}
+	if c.Extract != "" {
+		u.Extract, mask.Paths = extractOf(c.Extract), append(mask.Paths, "extract")
+	}
+	if len(mask.Paths) == 0 {
+		return nil, usagef("nothing to change: give --timezone, --language or --extract")
+	}
+	return &memoryv1.UpdateUserRequest{User: u, UpdateMask: mask}, nil
+}
