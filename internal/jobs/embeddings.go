@@ -90,7 +90,7 @@ func (e *Embeddings) adopt(ctx context.Context, v memory.Embedding) error {
 
 // replaceEmpty changes the model at once where there is no fact to embed, and refuses otherwise.
 func (e *Embeddings) replaceEmpty(ctx context.Context, old memory.Embedding) error {
-	facts, err := e.store.CountFactsToEmbed(ctx, 0) // no version has number 0: all facts lack it
+	facts, err := e.store.CountFacts(ctx)
 	if err != nil {
 		return fmt.Errorf("count facts: %w", err)
 	}
@@ -410,7 +410,7 @@ func (e *Embeddings) job(ctx context.Context, v version) (ReembedJob, error) {
 	if err != nil {
 		return ReembedJob{}, fmt.Errorf("count facts to embed: %w", err)
 	}
-	all, err := e.store.CountFactsToEmbed(ctx, 0) // no version has number 0: all facts lack it
+	all, err := e.store.CountFacts(ctx)
 	if err != nil {
 		return ReembedJob{}, fmt.Errorf("count facts: %w", err)
 	}

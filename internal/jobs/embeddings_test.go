@@ -1,0 +1,254 @@
+package jobs_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stratamem/strata/internal/embed"
+	"github.com/stratamem/strata/internal/jobs"
+	"github.com/stratamem/strata/internal/llm"
+	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/store"
+	"github.com/stratamem/strata/internal/store/sqlitestore"
+)
+
+// endpoint embeds with any model: each has its own dimension. What it refuses or whether it is down is in the test's hands.
+type endpoint struct {
+	mu     sync.Mutex
+	down   bool
+	refuse string
+	opened []string
+}
+
+type model struct {
+	*endpoint
+	info embed.Info
+}
+
+var dimensions = map[string]int{"small": 2, "large": 3}
+
+func (e *endpoint) open(name string, dimension int) (embed.Embedder, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.opened = append(e.opened, name)
+	return model{e, embed.Info{Model: name, Dimension: dimension, Semantic: true}}, nil
+}
+
+func (e *endpoint) set(down bool, refuse string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.down, e.refuse = down, refuse
+}
+
+func (m model) Info() embed.Info { return m.info }
+
+func (m model) Embed(_ context.Context, texts []string) ([][]float32, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.down {
+		return nil, &llm.Error{Class: llm.ClassTransient, Err: errors.New("connection refused")}
+	}
+	if m.refuse != "" && slices.Contains(texts, m.refuse) {
+		return nil, &llm.Error{Class: llm.ClassPermanent, Status: 400, Err: errors.New("bad request")}
+	}
+	out := make([][]float32, len(texts))
+	for i := range out {
+		out[i] = make([]float32, dimensions[m.info.Model])
+		out[i][0] = 1
+	}
+	return out, nil
+}
+
+// embeddings is a store with facts and what embeds them.
+type embeddings struct {
+	*jobs.Embeddings
+	store    *sqlitestore.Store
+	endpoint *endpoint
+}
+
+func openFile(t *testing.T, path string) *sqlitestore.Store {
+	t.Helper()
+	st, err := sqlitestore.Open(t.Context(), sqlitestore.Options{Path: path})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = st.Close() })
+	return st
+}
+
+func openEmbeddings(t *testing.T, st *sqlitestore.Store, e *endpoint, name string) (embeddings, error) {
+	t.Helper()
+	x, err := jobs.OpenEmbeddings(t.Context(), jobs.EmbeddingsOptions{
+		Store: st, Open: e.open, Model: name, Now: time.Now, Log: slog.New(slog.DiscardHandler),
+	})
+	return embeddings{x, st, e}, err
+}
+
+func withFacts(t *testing.T, texts ...string) embeddings {
+	t.Helper()
+	st := openFile(t, filepath.Join(t.TempDir(), "strata.db"))
+	x, err := openEmbeddings(t, st, &endpoint{}, "small")
+	if err != nil {
+		t.Fatal(err)
+	}
+	addFacts(t, st, texts...)
+	return x
+}
+
+func addFacts(t *testing.T, st *sqlitestore.Store, texts ...string) {
+	t.Helper()
+	state, err := st.FactsSince(t.Context(), ada, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := time.Date(2026, 5, 1, 0, 0, 0, 0, time.UTC)
+	w := store.FactWrite{User: ada, Scope: state.Scope, Base: state.Revision, Time: now}
+	for i, text := range texts {
+		w.Changes = append(w.Changes, store.FactChange{Cause: memory.CauseCreated, Fact: memory.Fact{
+			ID: fmt.Sprintf("%d-%d", state.Revision, i), Text: text, Category: memory.CategoryOther, Significance: 5,
+			Origin: memory.FactByUser, ValidFrom: now, CreateTime: now, UpdateTime: now, Revision: 1,
+		}})
+	}
+	if _, err := st.ApplyFacts(t.Context(), w); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// run runs until the condition holds.
+func (x embeddings) run(t *testing.T, until func() bool) {
+	t.Helper()
+	ctx, stop := context.WithTimeout(t.Context(), 20*time.Second)
+	defer stop()
+	done := make(chan error, 1)
+	go func() { done <- x.Run(ctx) }()
+	for !until() {
+		if ctx.Err() != nil {
+			t.Fatal("it did not come so far in 20 s")
+		}
+		x.Wake()
+		<-time.After(5 * time.Millisecond)
+	}
+	stop()
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (x embeddings) vectors(t *testing.T, version int) []store.FactVector {
+	t.Helper()
+	v, err := x.store.FactVectors(t.Context(), ada, version, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+func (x embeddings) left(t *testing.T, version int) int64 {
+	t.Helper()
+	n, err := x.store.CountFactsToEmbed(t.Context(), version)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+func TestEmbeddings(t *testing.T) {
+	t.Run("facts are embedded after they are stored", func(t *testing.T) {
+		x := withFacts(t, "drinks tea", "has a cat")
+		x.run(t, func() bool { return x.left(t, 1) == 0 })
+		if v := x.vectors(t, 1); len(v) != 2 || len(v[0].Vector) != 2 {
+			t.Errorf("vectors %v", v)
+		}
+	})
+	t.Run("another model than that of the stored vectors is refused with the command that re-embeds", func(t *testing.T) {
+		x := withFacts(t, "drinks tea")
+		_, err := openEmbeddings(t, x.store, x.endpoint, "large")
+		if err == nil || !strings.Contains(err.Error(), "strata reembed --model large") || !strings.Contains(err.Error(), "small") {
+			t.Errorf("got %v", err)
+		}
+	})
+	t.Run("where no fact is stored, another model is taken at once", func(t *testing.T) {
+		x := withFacts(t)
+		y, err := openEmbeddings(t, x.store, x.endpoint, "large")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if v, _ := y.Active(); v.Model != "large" || v.Dimension != 3 {
+			t.Errorf("active %+v", v)
+		}
+	})
+	t.Run("the old vectors serve until all are made anew, then the new ones do at once", func(t *testing.T) {
+		x := withFacts(t, "drinks tea", "has a cat")
+		job, err := x.Reembed(t.Context(), "large", 0)
+		if err != nil || job.State != memory.SlotOpen || job.Total != 2 || job.Done != 0 {
+			t.Fatalf("job %+v, %v", job, err)
+		}
+		if v, _ := x.Active(); v.Model != "small" {
+			t.Errorf("active %s", v.Model)
+		}
+		x.run(t, func() bool { v, _ := x.Active(); return v.Model == "large" && len(x.vectors(t, 1)) == 0 })
+		if v, e := x.Active(); v.Dimension != 3 || e.Info().Dimension != 3 || len(x.vectors(t, v.Version)) != 2 {
+			t.Errorf("active %+v", v)
+		}
+		if job, err = x.Reembed(t.Context(), "large", 0); err != nil || job.State != memory.SlotApplied {
+			t.Errorf("job %+v, %v", job, err)
+		}
+	})
+	t.Run("a restart goes on with the version that is being made", func(t *testing.T) {
+		x := withFacts(t, "drinks tea")
+		if _, err := x.Reembed(t.Context(), "large", 0); err != nil {
+			t.Fatal(err)
+		}
+		y, err := openEmbeddings(t, x.store, x.endpoint, "small")
+		if err != nil {
+			t.Fatal(err)
+		}
+		y.run(t, func() bool { v, _ := y.Active(); return v.Model == "large" })
+	})
+	t.Run("two new models at once are refused", func(t *testing.T) {
+		x := withFacts(t, "drinks tea")
+		if _, err := x.Reembed(t.Context(), "large", 0); err != nil {
+			t.Fatal(err)
+		}
+		if again, err := x.Reembed(t.Context(), "large", 0); err != nil || again.State != memory.SlotOpen {
+			t.Errorf("the running job: %+v, %v", again, err)
+		}
+		if _, err := x.Reembed(t.Context(), "huge", 0); memory.ReasonOf(err) != memory.ReasonReembedRunning {
+			t.Errorf("got %v", err)
+		}
+	})
+	t.Run("a text that the endpoint refuses costs the others nothing", func(t *testing.T) {
+		x := withFacts(t, "drinks tea", "bad", "has a cat")
+		x.endpoint.set(false, "bad")
+		x.run(t, func() bool { return x.left(t, 1) == 1 })
+	})
+	t.Run("an endpoint that is down at the first start does not keep the server from starting", func(t *testing.T) {
+		st := openFile(t, filepath.Join(t.TempDir(), "strata.db"))
+		e := &endpoint{down: true}
+		x, err := openEmbeddings(t, st, e, "small")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, embedder := x.Active(); embedder != nil {
+			t.Error("a version is active")
+		}
+		addFacts(t, st, "drinks tea")
+		e.set(false, "")
+		x.run(t, func() bool { v, _ := x.Active(); return v.Version > 0 && x.left(t, v.Version) == 0 })
+	})
+	t.Run("a new model whose endpoint is down is refused as unavailable", func(t *testing.T) {
+		x := withFacts(t, "drinks tea")
+		x.endpoint.set(true, "")
+		if _, err := x.Reembed(t.Context(), "large", 0); memory.ReasonOf(err) != memory.ReasonModelUnavailable {
+			t.Errorf("got %v", err)
+		}
+	})
+}

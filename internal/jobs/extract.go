@@ -1,0 +1,277 @@
+package jobs
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/stratamem/strata/internal/extract"
+	"github.com/stratamem/strata/internal/llm"
+	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/store"
+)
+
+const (
+	contextMessages = 3  // before a range, to understand it
+	maxKnown        = 20 // facts that a model is shown and may supersede
+)
+
+// extracted is the journal's form of an extraction: the answer names facts by their place among those that were shown.
+type extracted struct {
+	Known  []string   `json:"known,omitempty"`
+	Answer llm.Answer `json:"answer"`
+}
+
+// extractNext fixes and extracts the next range that is due.
+func (v *visit) extractNext(ctx context.Context) (bool, error) {
+	if v.isHeld(memory.SlotExtract) {
+		return false, nil
+	}
+	messages, err := v.backlog(ctx, v.work.ExtractCursor)
+	if err != nil {
+		return false, err
+	}
+	due := v.extractDue(messages)
+	v.next = earliest(v.next, due.Next)
+	if due.Range.From == 0 {
+		return false, nil
+	}
+	return v.open(ctx, memory.SlotKey{Kind: memory.SlotExtract, From: due.Range.From}, due.Range.To)
+}
+
+func (v *visit) extractDue(messages []memory.Message) extract.Schedule {
+	if v.why.hurryExtract {
+		return extract.Schedule{Range: extract.All(v.policy.Extract, messages)}
+	}
+	return extract.Due(v.policy.Extract, messages, v.now)
+}
+
+// extract asks the model about the slot's range, stores the answer and applies it.
+func (v *visit) extract(ctx context.Context, slot memory.Slot) error {
+	input, err := v.input(ctx, slot)
+	if err != nil {
+		return err
+	}
+	task := extract.NewTask(input)
+	if v.learnsNothing() || task.IsEmpty() {
+		return v.finishEmpty(ctx, slot)
+	}
+	input.Known, err = v.o.Facts.Related(ctx, slot.User, extract.RelatedQuery(task), maxKnown)
+	if err != nil {
+		return fmt.Errorf("find related facts: %w", err)
+	}
+	answer, err := v.o.Extractor.Extract(ctx, extract.NewTask(input))
+	if f, failed := extractionFailure(answer, err); failed {
+		return v.extractionFailed(ctx, slot, input.Messages, f, answer)
+	}
+	document := extracted{Answer: answer}
+	for _, f := range input.Known {
+		document.Known = append(document.Known, f.ID)
+	}
+	if slot, err = v.answer(ctx, slot, document, answer.Usage); err != nil || slot.State != memory.SlotAnswered {
+		return err
+	}
+	return v.applyAnswer(context.WithoutCancel(ctx), slot, input)
+}
+
+func (v *visit) learnsNothing() bool {
+	return v.work.User.Extract == memory.ExtractNone || v.work.Session.Extract == memory.ExtractNone
+}
+
+// input reads what the slot's task is made of.
+func (v *visit) input(ctx context.Context, slot memory.Slot) (extract.Input, error) {
+	messages, err := v.messages(ctx, slot.Range())
+	if err != nil {
+		return extract.Input{}, err
+	}
+	before, err := v.messages(ctx, memory.SeqRange{From: max(1, slot.From-contextMessages), To: slot.From - 1})
+	if err != nil {
+		return extract.Input{}, err
+	}
+	return extract.Input{
+		Session: slot.Session, SessionID: slot.SessionID, Messages: messages, Context: before,
+		Location: v.work.User.Location(), Language: v.work.User.Language, Learn: v.policy.Extract.Learn,
+	}, nil
+}
+
+// extractionFailed splits, parks or puts off a slot without a usable answer. An answer that cannot be read is kept in
+// quarantine first.
+func (v *visit) extractionFailed(ctx context.Context, slot memory.Slot, messages []memory.Message, f failure, answer llm.Answer) error {
+	if f.reason == string(extract.RejectMalformed) {
+		if err := v.quarantineAnswer(ctx, slot, answer); err != nil {
+			return err
+		}
+	}
+	gaveUp, err := v.fail(ctx, slot, f, splitPoint(messages))
+	if gaveUp {
+		return v.park(context.WithoutCancel(ctx), slot, f)
+	}
+	return err
+}
+
+// applyFacts applies an answer that an earlier visit left in the journal.
+func (v *visit) applyFacts(ctx context.Context, slot memory.Slot) error {
+	input, err := v.input(ctx, slot)
+	if err != nil {
+		return err
+	}
+	return v.applyAnswer(ctx, slot, input)
+}
+
+// applyAnswer turns the journalled answer into facts. Everything it writes derives from what is stored, so doing it
+// again changes nothing.
+func (v *visit) applyAnswer(ctx context.Context, slot memory.Slot, input extract.Input) error {
+	var document extracted
+	if err := json.Unmarshal(slot.Answer, &document); err != nil {
+		return v.park(ctx, slot, failure{reason: reasonJournal})
+	}
+	ops, err := extract.Parse(document.Answer.Text)
+	if err != nil {
+		return v.park(ctx, slot, failure{reason: reasonJournal})
+	}
+	var rejected []extract.Rejection
+	changed := false
+	err = v.writeFacts(ctx, slot.User, func(state extract.State) store.FactWrite {
+		input.Known = knownFacts(state.Facts, document.Known)
+		proposals, refused := extract.Verify(extract.NewTask(input), ops)
+		d := extract.Decide(state, proposals, extract.Source{SlotID: slot.ID(), Model: document.Answer.Model, Now: v.now})
+		rejected, changed = append(refused, d.Rejected...), len(d.Changes) > 0
+		return store.FactWrite{
+			User: slot.User, Scope: slot.Scope, SlotID: slot.ID(), Changes: factChanges(d.Changes),
+			Quarantined: quarantined(slot, document.Answer.Model, rejected, v.now), Time: v.now,
+		}
+	})
+	if err != nil {
+		return fmt.Errorf("apply facts: %w", err)
+	}
+	v.o.Meter.SlotDone(slot.Kind, outcomeApplied)
+	for _, r := range rejected {
+		v.o.Meter.Quarantined(r.Reason)
+	}
+	if changed && v.o.Applied != nil {
+		v.o.Applied(slot.User)
+	}
+	return nil
+}
+
+// knownFacts are the facts of the ids in their order. One that is gone keeps its place, so that the others keep their
+// aliases.
+func knownFacts(facts []memory.Fact, ids []string) []memory.Fact {
+	byID := make(map[string]memory.Fact, len(facts))
+	for _, f := range facts {
+		byID[f.ID] = f
+	}
+	known := make([]memory.Fact, len(ids))
+	for i, id := range ids {
+		known[i] = byID[id]
+		known[i].ID = id
+	}
+	return known
+}
+
+func factChanges(changes []extract.Change) []store.FactChange {
+	var out []store.FactChange
+	for _, c := range changes {
+		out = append(out, store.FactChange{Fact: c.Fact, Cause: c.Cause})
+	}
+	return out
+}
+
+// maxApplyTries is how often a decision about facts is made again because others wrote in between.
+const maxApplyTries = 20
+
+// writeFacts decides against the user's facts and writes, again as long as others write in between.
+func (r *Runner) writeFacts(ctx context.Context, user memory.UserRef, decide func(extract.State) store.FactWrite) error {
+	var err error
+	for try := range maxApplyTries {
+		if try > 0 {
+			pause(ctx, time.Duration(r.o.Rand()*float64(min(try, 10)*5))*time.Millisecond)
+		}
+		state, base, stateErr := r.o.Facts.State(ctx, user)
+		if stateErr != nil {
+			return fmt.Errorf("read facts: %w", stateErr)
+		}
+		w := decide(state)
+		w.Base = base
+		if err = r.apply(ctx, w); memory.ReasonOf(err) != memory.ReasonContention {
+			return err
+		}
+	}
+	return err
+}
+
+// apply writes a decision. One that changes nothing only ends its slot: a new revision would have every reader and
+// writer look again.
+func (r *Runner) apply(ctx context.Context, w store.FactWrite) (err error) {
+	r.seam(SeamBeforeApply)
+	if len(w.Changes) == 0 && len(w.Quarantined) == 0 {
+		ref := store.SlotRef{User: w.User, ID: w.SlotID}
+		_, err = r.o.Store.FinishSlot(ctx, store.SlotFinish{SlotRef: ref, State: memory.SlotApplied, Time: w.Time})
+	} else {
+		_, err = r.o.Store.ApplyFacts(ctx, w)
+	}
+	r.seam(SeamAfterApply)
+	return err
+}
+
+const (
+	// Ids of a slot's quarantined operations derive from numbers above those of its facts.
+	quarantineBase = 1000
+	// maxQuarantined is how many refused operations of one answer are kept: all are counted.
+	maxQuarantined = 50
+	// maxOperationBytes is how much of an operation is kept.
+	maxOperationBytes = 4 << 10
+)
+
+// quarantined are the refused operations as they are kept.
+func quarantined(slot memory.Slot, model string, rejected []extract.Rejection, now time.Time) []memory.Quarantined {
+	var out []memory.Quarantined
+	for _, r := range rejected[:min(len(rejected), maxQuarantined)] {
+		operation, err := json.Marshal(r.Op)
+		if err != nil { // a number that JSON does not know
+			operation = fmt.Appendf(nil, "%q", err)
+		}
+		out = append(out, memory.Quarantined{
+			ID: memory.EffectID(slot.ID(), quarantineBase+r.Index), SessionID: slot.SessionID, SlotID: slot.ID(),
+			Reason: string(r.Reason), Operation: clip(string(operation), maxOperationBytes), Model: model, Time: now,
+		})
+	}
+	return out
+}
+
+// quarantineAnswer keeps the beginning of an answer that cannot be read. The slot stays open: what becomes of it is
+// decided next.
+func (v *visit) quarantineAnswer(ctx context.Context, slot memory.Slot, answer llm.Answer) error {
+	v.o.Meter.Quarantined(extract.RejectMalformed)
+	row := memory.Quarantined{
+		ID: memory.EffectID(slot.ID(), quarantineBase), SessionID: slot.SessionID, SlotID: slot.ID(),
+		Reason: string(extract.RejectMalformed), Operation: quote(answer.Text), Model: answer.Model, Time: v.now,
+	}
+	err := v.writeFacts(context.WithoutCancel(ctx), slot.User, func(extract.State) store.FactWrite {
+		return store.FactWrite{User: slot.User, Scope: slot.Scope, Quarantined: []memory.Quarantined{row}, Time: v.now}
+	})
+	if err != nil {
+		return fmt.Errorf("quarantine an answer: %w", err)
+	}
+	return nil
+}
+
+// quote writes as much of an unreadable answer as is kept as a JSON string.
+func quote(s string) string {
+	for n := maxOperationBytes; ; n /= 2 { // escapes make it longer
+		data, err := json.Marshal(clip(s, n))
+		if err == nil && len(data) <= maxOperationBytes {
+			return string(data)
+		}
+	}
+}
+
+// clip is the beginning of s, at most n bytes, ending with a whole character.
+func clip(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	return strings.ToValidUTF8(s[:n], "")
+}

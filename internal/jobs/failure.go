@@ -1,0 +1,266 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/stratamem/strata/internal/extract"
+	"github.com/stratamem/strata/internal/llm"
+	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/store"
+	"github.com/stratamem/strata/internal/summary"
+)
+
+// Outcomes of a slot, as Meter counts them.
+const (
+	outcomeApplied = "applied"
+	outcomeParked  = "parked"
+	outcomeSplit   = "split"
+	outcomeRetried = "retried"
+	outcomeEmpty   = "empty"
+)
+
+// Reasons of failures beside the classes of package llm, the refusals of package summary and extract.RejectMalformed.
+const (
+	reasonExhausted   = "transient_exhausted" // failed too often, though each failure could have passed
+	reasonCut         = "cut"
+	reasonRefused     = "refused"
+	reasonInterrupted = "interrupted" // the process ended during the call
+	reasonJournal     = "journal"     // what the journal holds cannot be read
+)
+
+// Limits of trying again.
+const (
+	maxAttempts  = 8
+	maxRefusals  = 3 // of summaries: a model that answers is not asked as often as one that does not
+	firstBackoff = time.Second
+	lastBackoff  = 5 * time.Minute
+)
+
+// failure is why a slot has no usable answer, without content.
+type failure struct {
+	reason string
+	remedy remedy
+	wait   time.Duration // what the endpoint asks for
+	usage  memory.ModelUsage
+}
+
+// remedy is what helps against a failure.
+type remedy int
+
+const (
+	giveUp  remedy = iota // nothing does
+	later                 // time
+	retell                // asking once more: an answer of another wording
+	smaller               // fewer messages
+	hold                  // the endpoint being well again
+)
+
+// callFailure says what a failed model call means. An error that is none of package llm may pass.
+func callFailure(err error) failure {
+	e, ok := errors.AsType[*llm.Error](err)
+	if !ok {
+		return failure{reason: string(llm.ClassTransient), remedy: later, usage: memory.ModelUsage{Calls: 1}}
+	}
+	f := failure{reason: string(e.Class), wait: e.RetryAfter, usage: e.Usage, remedy: later}
+	if e.Status != 0 {
+		f.reason = fmt.Sprintf("%s (HTTP %d)", e.Class, e.Status)
+	}
+	switch e.Class {
+	case llm.ClassOpen:
+		f.remedy = hold
+	case llm.ClassTooLong:
+		f.remedy = smaller
+	case llm.ClassPermanent:
+		f.remedy = giveUp
+	}
+	return f
+}
+
+// extractionFailure reports whether an extraction has no answer that can be applied. Why the model stopped is looked
+// at first: of an answer that was cut nothing may be used.
+func extractionFailure(answer llm.Answer, err error) (failure, bool) {
+	switch {
+	case err != nil:
+		return callFailure(err), true
+	case answer.Finish == llm.FinishLength:
+		return failure{reason: reasonCut, remedy: smaller, usage: answer.Usage}, true
+	case answer.Finish == llm.FinishRefused:
+		return failure{reason: reasonRefused, remedy: smaller, usage: answer.Usage}, true
+	}
+	if _, err := extract.Parse(answer.Text); err != nil {
+		return failure{reason: string(extract.RejectMalformed), remedy: smaller, usage: answer.Usage}, true
+	}
+	return failure{}, false
+}
+
+// refusal is the failure of a summary that may not stand. Fewer messages help where the model said itself that it ran
+// out of tokens or declined; where the text only looks like it, another wording may do.
+func refusal(reason summary.RefusalReason, answer llm.Answer) failure {
+	f := failure{reason: string(reason), remedy: retell, usage: answer.Usage}
+	if answer.Finish == llm.FinishLength || answer.Finish == llm.FinishRefused {
+		f.remedy = smaller
+	}
+	return f
+}
+
+// backoff is how long to wait after so many failures: full jitter below a bound that doubles
+// (https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/), and no less than the endpoint asked for.
+func backoff(attempts int, asked time.Duration, jitter float64) time.Duration {
+	bound := lastBackoff
+	if doublings := attempts - 1; doublings < 9 { // 1 s · 2^9 is above five minutes
+		bound = min(bound, firstBackoff<<doublings)
+	}
+	return max(asked, time.Duration(jitter*float64(bound)))
+}
+
+// verdict is what becomes of a slot after a failure.
+type verdict struct {
+	gaveUp   bool
+	splitAt  int64 // 0 for none
+	attempts int
+	wait     time.Duration
+}
+
+// judge decides what becomes of a slot. splitAt is where its range can be split, 0 where it cannot.
+func judge(slot memory.Slot, f failure, splitAt int64, jitter float64) verdict {
+	attempts := slot.Attempts + 1
+	switch {
+	case f.remedy == hold:
+		return verdict{attempts: slot.Attempts, wait: max(f.wait, firstBackoff)}
+	case f.remedy == smaller && splitAt > 0:
+		return verdict{splitAt: splitAt, attempts: slot.Attempts}
+	case f.remedy == later && attempts < maxAttempts:
+		return verdict{attempts: attempts, wait: backoff(attempts, f.wait, jitter)}
+	case f.remedy == retell && attempts < maxRefusals:
+		return verdict{attempts: attempts}
+	}
+	return verdict{gaveUp: true}
+}
+
+// fail puts off or splits a slot without a usable answer. It reports whether nothing helps; then it has written
+// nothing. A call that ctx ended did not fail: its slot is free at once for whoever comes next.
+func (r *Runner) fail(ctx context.Context, slot memory.Slot, f failure, splitAt int64) (gaveUp bool, err error) {
+	keep := context.WithoutCancel(ctx)
+	if ctx.Err() != nil {
+		f.reason = reasonInterrupted
+		return false, r.noteFailure(keep, slot, f, verdict{attempts: slot.Attempts})
+	}
+	d := judge(slot, f, splitAt, r.o.Rand())
+	if d.gaveUp {
+		return true, nil
+	}
+	if f.remedy == hold {
+		r.pauseLane(slot.Kind, r.now().Add(d.wait))
+		return false, r.noteFailure(keep, slot, f, d)
+	}
+	if err := r.noteFailure(keep, slot, f, d); err != nil {
+		return false, err
+	}
+	if d.splitAt == 0 {
+		r.o.Meter.SlotDone(slot.Kind, outcomeRetried)
+		return false, nil
+	}
+	return false, r.split(keep, slot, d.splitAt)
+}
+
+func (r *Runner) noteFailure(ctx context.Context, slot memory.Slot, f failure, d verdict) error {
+	now := r.now()
+	_, err := r.o.Store.FailSlot(ctx, store.SlotFailure{
+		SlotRef: slotRef(slot), Attempts: d.attempts, NotBefore: now.Add(d.wait), Reason: f.reason, Usage: f.usage, Time: now,
+	})
+	if err != nil {
+		return fmt.Errorf("note a slot's failure: %w", err)
+	}
+	return nil
+}
+
+func (r *Runner) split(ctx context.Context, slot memory.Slot, at int64) error {
+	if _, err := r.o.Store.SplitSlot(ctx, store.SlotSplit{SlotRef: slotRef(slot), At: at, Time: r.now()}); err != nil {
+		return fmt.Errorf("split a slot: %w", err)
+	}
+	r.o.Meter.SlotDone(slot.Kind, outcomeSplit)
+	return nil
+}
+
+// park leaves a slot to a person.
+func (r *Runner) park(ctx context.Context, slot memory.Slot, f failure) error {
+	now := r.now()
+	if f.remedy == later {
+		f.reason = reasonExhausted
+	}
+	_, err := r.o.Store.FailSlot(ctx, store.SlotFailure{
+		SlotRef: slotRef(slot), Attempts: slot.Attempts + 1, NotBefore: now, Reason: f.reason, Park: true, Usage: f.usage, Time: now,
+	})
+	if err != nil {
+		return fmt.Errorf("park a slot: %w", err)
+	}
+	r.log.WarnContext(ctx, "background work is parked", "slot", slot.ID(), "kind", slot.Kind.String(), "reason", f.reason)
+	r.o.Meter.SlotDone(slot.Kind, outcomeParked)
+	return nil
+}
+
+// lane is the model that a kind of slots asks.
+type lane int
+
+const (
+	laneExtract lane = iota
+	laneSummaries
+)
+
+func laneOf(kind memory.SlotKind) lane {
+	if kind == memory.SlotExtract {
+		return laneExtract
+	}
+	return laneSummaries
+}
+
+func (r *Runner) pauseLane(kind memory.SlotKind, until time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if until.After(r.paused[laneOf(kind)]) {
+		r.paused[laneOf(kind)] = until
+	}
+}
+
+func (r *Runner) pausedUntil(kind memory.SlotKind) time.Time {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.paused[laneOf(kind)]
+}
+
+// splitPoint is the message after which to split a range in two: the end of a turn, with every tool call on the side
+// of its results, as near to the middle as there is one; 0 when there is none.
+func splitPoint(messages []memory.Message) int64 {
+	ends := lastResults(messages)
+	best, bestOff := int64(0), len(messages)
+	reach := 0
+	for i, m := range messages[:max(0, len(messages)-1)] {
+		reach = max(reach, ends[i])
+		off := max(2*(i+1)-len(messages), len(messages)-2*(i+1))
+		if reach <= i && messages[i+1].TurnNo != m.TurnNo && off < bestOff {
+			best, bestOff = m.Seq, off
+		}
+	}
+	return best
+}
+
+// lastResults answers, for each message, the place of the last message that answers one of its calls, or its own.
+func lastResults(messages []memory.Message) []int {
+	ends := make([]int, len(messages))
+	callers := map[string]int{}
+	for i, m := range messages {
+		ends[i] = i
+		for _, id := range m.ToolResults() {
+			if caller, ok := callers[id]; ok {
+				ends[caller] = i
+			}
+		}
+		for _, id := range m.ToolCalls() {
+			callers[id] = i
+		}
+	}
+	return ends
+}

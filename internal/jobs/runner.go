@@ -1,0 +1,287 @@
+package jobs
+
+import (
+	"context"
+	"hash/maphash"
+	"log/slog"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/stratamem/strata/internal/memory"
+)
+
+// Runner summarises sessions and extracts facts in the background. It holds no work of its own: what there is to do
+// follows from what is stored, and the slots of the journal fence every piece of it, so that a crash at any point
+// loses nothing, does nothing twice, and pays for no answer twice that is in the journal.
+type Runner struct {
+	o   RunnerOptions
+	log *slog.Logger
+
+	mu     sync.Mutex
+	queue  *queue
+	paused map[lane]time.Time // until when no model of the lane is asked
+
+	wake    chan struct{}
+	running sync.WaitGroup
+
+	progress progress
+}
+
+// RunnerOptions are what a Runner needs.
+type RunnerOptions struct {
+	Store      Store
+	Facts      Facts
+	Summarizer Summarizer
+	Extractor  Extractor
+	// Fallback writes a summary when Summarizer refuses or fails for good, so that no message stays without one. It must
+	// need no model.
+	Fallback Summarizer
+	Policies Policies
+	Meter    Meter
+	Log      *slog.Logger
+	// Owner names this process in leases. Processes that share a store must have names of their own. Where only one
+	// process can open the store, the same name at every start lets it go on at once with what it left behind.
+	Owner string
+	// Applied is called after facts of a user changed; nil for nobody. It must not block.
+	Applied func(memory.UserRef)
+	// Seams is called at the named points of a piece of work, so that a test can end the process there; nil in the product.
+	Seams func(point string)
+
+	Now      func() time.Time // time.Now when nil
+	Rand     func() float64   // in [0, 1): the jitter of retries; math/rand's when nil
+	Workers  int              // pieces of work at once; 4 when 0
+	Debounce time.Duration    // without another nudge before a session is looked at, ten times that at most; 100 ms when 0
+	Sweep    time.Duration    // how often the store is asked for what no nudge announced; 30 s when 0
+	// Lease is how long a slot belongs to the process that works on it. It should be longer than a model call: when it
+	// ends early another process may pay for the same answer, of which the first one counts. 2 min when 0.
+	Lease time.Duration
+}
+
+// The points at which Seams is called. Before a point nothing of what it names is stored, after it everything is.
+const (
+	SeamBeforeOpen   = "before open" // the slot that fixes a range
+	SeamAfterOpen    = "after open"
+	SeamBeforeAnswer = "before answer" // the model's answer in the journal
+	SeamAfterAnswer  = "after answer"
+	SeamBeforeApply  = "before apply" // facts
+	SeamAfterApply   = "after apply"
+	SeamBeforeNode   = "before node" // a summary
+	SeamAfterNode    = "after node"
+	SeamBeforeDefer  = "before defer" // when the session is looked at again
+	SeamAfterDefer   = "after defer"
+)
+
+// NewRunner makes a Runner.
+func NewRunner(o RunnerOptions) *Runner {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Rand == nil {
+		o.Rand = rand.Float64
+	}
+	if o.Workers == 0 {
+		o.Workers = 4
+	}
+	if o.Debounce == 0 {
+		o.Debounce = 100 * time.Millisecond
+	}
+	if o.Sweep == 0 {
+		o.Sweep = 30 * time.Second
+	}
+	if o.Lease == 0 {
+		o.Lease = 2 * time.Minute
+	}
+	// One user never takes the last worker: its sessions may all hang in a slow model.
+	perUser := max(1, o.Workers-1)
+	return &Runner{o: o, log: o.Log, queue: newQueue(o.Debounce, perUser), paused: map[lane]time.Time{}, wake: make(chan struct{}, 1), progress: progress{seed: maphash.MakeSeed()}}
+}
+
+// now is the time as stores keep it.
+func (r *Runner) now() time.Time { return r.o.Now().UTC().Truncate(time.Microsecond) }
+
+func (r *Runner) seam(point string) {
+	if r.o.Seams != nil {
+		r.o.Seams(point)
+	}
+}
+
+// Nudge says that the session has new messages. It never blocks.
+func (r *Runner) Nudge(ref memory.SessionRef) {
+	r.mu.Lock()
+	r.queue.nudge(ref, r.now())
+	r.mu.Unlock()
+	r.poke()
+}
+
+// Hurry makes the session's work of the kinds SlotExtract and SlotLeaf due now, whatever the triggers say; other kinds
+// follow from these. It never blocks. A slot that failed is still not tried before its time.
+func (r *Runner) Hurry(ref memory.SessionRef, kinds ...memory.SlotKind) {
+	var why errand
+	for _, k := range kinds {
+		why.hurryExtract = why.hurryExtract || k == memory.SlotExtract
+		why.hurryLeaf = why.hurryLeaf || k == memory.SlotLeaf
+	}
+	r.mu.Lock()
+	r.queue.visitAt(ref, r.now(), why)
+	r.mu.Unlock()
+	r.poke()
+}
+
+// poke wakes the loop of Run.
+func (r *Runner) poke() {
+	select {
+	case r.wake <- struct{}{}:
+	default: // somebody woke it already
+	}
+}
+
+// Run works until ctx ends and returns nil then. Model calls that run are cancelled, and their slots left open for the
+// next run; what was answered is still applied.
+func (r *Runner) Run(ctx context.Context) error {
+	defer r.running.Wait()
+	sweep := time.NewTicker(r.o.Sweep)
+	defer sweep.Stop()
+	timer := time.NewTimer(r.o.Sweep)
+	defer timer.Stop()
+	r.sweepStore(ctx)
+	for {
+		if next := r.dispatch(ctx); !next.IsZero() {
+			timer.Reset(next.Sub(r.now()))
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-sweep.C:
+			r.sweepStore(ctx)
+		case <-timer.C:
+		case <-r.wake:
+		}
+	}
+}
+
+// sweepStore takes up what the store knows to wait. Users whose sessions are being worked on have their periods left
+// for a later sweep: each leaf that is still to come would make the same week once more.
+func (r *Runner) sweepStore(ctx context.Context) {
+	now := r.now()
+	sessions, err := r.o.Store.PendingSessions(ctx, now, maxSweep)
+	if err != nil {
+		r.complain(ctx, "look for sessions to work on", err)
+		return
+	}
+	users, err := r.o.Store.PendingPeriods(ctx, now, maxSweep)
+	if err != nil {
+		r.complain(ctx, "look for weeks and months to summarise", err)
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, ref := range sessions {
+		r.queue.visitAt(ref, now, errand{thorough: true})
+	}
+	r.queue.wake(now)
+	for _, user := range users {
+		if !r.queue.isBusy(user) {
+			r.queue.visitAt(user.Session(""), now, errand{thorough: true})
+		}
+	}
+}
+
+// dispatch starts visits while workers are free, and returns when the next target becomes ready.
+func (r *Runner) dispatch(ctx context.Context) time.Time {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	next := r.queue.wake(r.now())
+	for ctx.Err() == nil && r.queue.visits < r.o.Workers {
+		t, why, ok := r.queue.take()
+		if !ok {
+			break
+		}
+		r.running.Go(func() {
+			r.serve(ctx, t, why)
+			r.poke()
+		})
+	}
+	return next
+}
+
+// outcome says what follows a visit.
+type outcome struct {
+	again  bool      // there may be more to do at once
+	next   time.Time // else when there will be; zero for not before the next turn
+	stored bool      // a summary was stored, so that it may have to be merged with others
+	waits  bool      // some work is left that must not be done before next
+}
+
+// serve makes one visit.
+func (r *Runner) serve(ctx context.Context, t target, why errand) {
+	var out outcome
+	var err error
+	if t.SessionID == "" {
+		out, err = r.visitPeriods(ctx, t.UserRef)
+	} else {
+		out, err = r.visitSession(ctx, t, why)
+	}
+	r.complain(ctx, "background work", err)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch {
+	case isGone(err):
+		r.queue.rest(t, time.Time{}, errand{})
+	case err != nil:
+		r.queue.rest(t, r.now().Add(r.o.Sweep), why)
+	case out.again:
+		r.queue.again(t, why.plus(errand{merge: out.stored}))
+	case out.waits:
+		r.queue.rest(t, out.next, why)
+	default:
+		r.queue.rest(t, out.next, errand{})
+	}
+}
+
+// complain logs what went wrong. Who was deleted in the meantime and what ends with ctx did not go wrong.
+func (r *Runner) complain(ctx context.Context, doing string, err error) {
+	if err != nil && ctx.Err() == nil && !isGone(err) {
+		r.log.ErrorContext(ctx, doing, "error", err)
+	}
+}
+
+// isGone reports whether the user or the session of some work does not exist any more.
+func isGone(err error) bool {
+	reason := memory.ReasonOf(err)
+	return reason == memory.ReasonUserNotFound || reason == memory.ReasonSessionNotFound
+}
+
+// progress tells waiters that sessions got further. Sessions share its channels, so that it stays small whoever waits
+// for whatever session.
+type progress struct {
+	seed maphash.Seed
+	mu   sync.Mutex
+	news [64]chan struct{}
+}
+
+// Changed is closed after the session's next progress in this process: a slot done, parked, split or failed. It may be
+// closed earlier, so a waiter takes the channel first, then reads how far the session is, then waits.
+func (r *Runner) Changed(ref memory.SessionRef) <-chan struct{} {
+	r.progress.mu.Lock()
+	defer r.progress.mu.Unlock()
+	n := r.progress.place(ref)
+	if r.progress.news[n] == nil {
+		r.progress.news[n] = make(chan struct{})
+	}
+	return r.progress.news[n]
+}
+
+func (p *progress) place(ref memory.SessionRef) int {
+	return int(maphash.Comparable(p.seed, ref) % uint64(len(p.news)))
+}
+
+func (p *progress) announce(ref memory.SessionRef) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	n := p.place(ref)
+	if p.news[n] != nil {
+		close(p.news[n])
+		p.news[n] = nil
+	}
+}

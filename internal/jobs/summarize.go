@@ -1,0 +1,342 @@
+package jobs
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/stratamem/strata/internal/llm"
+	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/store"
+	"github.com/stratamem/strata/internal/summary"
+	"github.com/stratamem/strata/internal/tokens"
+)
+
+// summarizeNext fixes and summarises the next chunk of messages that is due. The chunks after it are planned again
+// when it is done, so that they are always made in the order of time.
+func (v *visit) summarizeNext(ctx context.Context) (bool, error) {
+	if v.isHeld(memory.SlotLeaf) {
+		return false, nil
+	}
+	messages, err := v.backlog(ctx, v.work.LeafCursor)
+	if err != nil || len(messages) == 0 {
+		return false, err
+	}
+	plan := v.leavesDue(messages)
+	v.next = earliest(v.next, plan.Next)
+	if len(plan.Ranges) == 0 {
+		return false, nil
+	}
+	return v.open(ctx, memory.SlotKey{Kind: memory.SlotLeaf, From: plan.Ranges[0].From}, plan.Ranges[0].To)
+}
+
+func (v *visit) leavesDue(messages []memory.Message) summary.Plan {
+	units := units(messages)
+	if v.why.hurryLeaf {
+		return summary.Plan{Ranges: summary.PlanAll(v.policy.Summary, units)}
+	}
+	last := messages[len(messages)-1].RecordTime
+	return summary.MakePlan(v.policy.Summary, summary.Backlog{Units: units, LastTime: last, Now: v.now})
+}
+
+func units(messages []memory.Message) []summary.Unit {
+	out := make([]summary.Unit, len(messages))
+	for i, m := range messages {
+		out[i] = summary.Unit{
+			Seq: m.Seq, TurnNo: m.TurnNo, Role: m.Role, Tokens: m.Tokens.O200K, Calls: m.ToolCalls(), Results: m.ToolResults(),
+		}
+	}
+	return out
+}
+
+// mergeNext merges summaries of a level when enough stand side by side. Reading all nodes of a long session is not
+// free, so it only looks after a summary was stored, and when a sweep or a timer asks.
+func (v *visit) mergeNext(ctx context.Context) (bool, error) {
+	if !v.why.merge && !v.why.thorough || v.policy.Summary.Form == summary.FormRecursive || v.isHeld(memory.SlotMerge) {
+		return false, nil
+	}
+	nodes, err := v.nodes(ctx)
+	if err != nil {
+		return false, err
+	}
+	children := summary.PlanMerge(nodes, v.policy.Summary.Merge)
+	if len(children) == 0 {
+		return false, nil
+	}
+	first, last := children[0], children[len(children)-1]
+	return v.open(ctx, memory.SlotKey{Kind: memory.SlotMerge, Level: first.Level + 1, From: first.Range.From}, last.Range.To)
+}
+
+func (v *visit) nodes(ctx context.Context) ([]memory.SummaryNode, error) {
+	nodes, err := v.o.Store.SessionNodes(ctx, v.work.Session.Ref)
+	if err != nil {
+		return nil, fmt.Errorf("read a session's summaries: %w", err)
+	}
+	return nodes, nil
+}
+
+// piece is what a summary is made of.
+type piece struct {
+	slot     memory.Slot
+	task     summary.Task
+	node     memory.SummaryNode // all but what the summariser answers
+	messages []memory.Message   // of a leaf
+}
+
+// summarize makes the summary of a session's slot.
+func (v *visit) summarize(ctx context.Context, slot memory.Slot) error {
+	nodes, err := v.nodes(ctx)
+	if err != nil {
+		return err
+	}
+	p := v.piece(slot)
+	if slot.Kind == memory.SlotMerge {
+		p.merge(childrenOf(nodes, slot), v.work.Session)
+	} else {
+		if p.messages, err = v.messages(ctx, slot.Range()); err != nil {
+			return err
+		}
+		p.leaf(summary.Frontier(nodes, slot.From-1), v.policy.Summary.Form)
+	}
+	answered, err := v.write(ctx, p)
+	if err != nil || answered.State != memory.SlotAnswered {
+		return err
+	}
+	return v.applyNode(context.WithoutCancel(ctx), answered)
+}
+
+// piece is the part that leaves and merges have in common.
+func (v *visit) piece(slot memory.Slot) piece {
+	return piece{
+		slot: slot,
+		task: summary.Task{
+			Kind: memory.SummarySession, Level: slot.Level, MaxTokens: v.policy.Summary.MaxTokens, Location: v.work.User.Location(),
+		},
+		node: memory.SummaryNode{
+			ID: memory.EffectID(slot.ID(), 0), Kind: memory.SummarySession, Session: slot.Session, SessionID: slot.SessionID,
+			Level: slot.Level, Range: slot.Range(), Generation: slot.Generation,
+		},
+	}
+}
+
+// leaf makes it a summary of messages. before is what stands for all messages before them. Only what has that, or
+// begins with the first message, can stand for everything.
+func (p *piece) leaf(before []memory.SummaryNode, form summary.Form) {
+	p.task.Lines = lines(p.messages)
+	if n := len(p.messages); n > 0 {
+		p.node.FromTime, p.node.ToTime = p.messages[0].CreateTime, p.messages[n-1].CreateTime
+	}
+	texts := make([]string, len(before))
+	for i, n := range before {
+		texts[i] = n.Text
+	}
+	p.task.Previous = strings.Join(texts, "\n\n")
+	if form == summary.FormRecursive {
+		p.node.Cumulative = p.slot.From == 1 || len(before) > 0
+		p.task.Rewrite = p.task.Previous != ""
+		if len(before) > 0 {
+			p.node.Previous = before[len(before)-1].ID
+		}
+	}
+}
+
+// merge makes it a summary of summaries.
+func (p *piece) merge(children []memory.SummaryNode, session memory.Session) {
+	for _, c := range children {
+		p.add(c, title(session))
+	}
+}
+
+// add adds a summary to be summarised with others.
+func (p *piece) add(n memory.SummaryNode, title string) {
+	p.task.Parts = append(p.task.Parts, summary.Part{Title: title, From: n.FromTime, To: n.ToTime, Text: n.Text})
+	p.node.Children = append(p.node.Children, n.ID)
+	if len(p.node.Children) == 1 {
+		p.node.FromTime = n.FromTime
+	}
+	if n.ToTime.After(p.node.ToTime) {
+		p.node.ToTime = n.ToTime
+	}
+}
+
+func title(s memory.Session) string {
+	if s.Title != "" {
+		return s.Title
+	}
+	return s.Ref.SessionID
+}
+
+// childrenOf are the nodes that a merge is made of: those of the level below in its range.
+func childrenOf(nodes []memory.SummaryNode, slot memory.Slot) []memory.SummaryNode {
+	var out []memory.SummaryNode
+	for _, n := range nodes {
+		if n.Level == slot.Level-1 && !n.Cumulative && slot.From <= n.Range.From && n.Range.To <= slot.To {
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+// write asks for the summary and stores it in the journal. What it returns is answered, unless the slot was put off,
+// split or parked.
+func (r *Runner) write(ctx context.Context, p piece) (memory.Slot, error) {
+	if len(p.task.Lines) == 0 && len(p.task.Parts) == 0 {
+		return r.writeEmpty(ctx, p)
+	}
+	answer, err := r.o.Summarizer.Summarize(ctx, p.task)
+	checked, f, failed := r.check(p.task, answer, err)
+	if !failed {
+		return r.journalNode(ctx, p, checked, answer)
+	}
+	gaveUp, err := r.fail(ctx, p.slot, f, splitPoint(p.messages))
+	if !gaveUp {
+		return p.slot, err
+	}
+	return r.fallBack(ctx, p, f)
+}
+
+// check reports whether an answer may not stand.
+func (r *Runner) check(t summary.Task, answer llm.Answer, err error) (summary.Checked, failure, bool) {
+	if err != nil {
+		return summary.Checked{}, callFailure(err), true
+	}
+	checked, reason := summary.Check(t, summaryAnswer(answer))
+	if reason == "" {
+		return checked, failure{}, false
+	}
+	r.o.Meter.Refused(reason)
+	return summary.Checked{}, refusal(reason, answer), true
+}
+
+func summaryAnswer(a llm.Answer) summary.Answer {
+	return summary.Answer{Text: a.Text, Cut: a.Finish == llm.FinishLength, Refused: a.Finish == llm.FinishRefused}
+}
+
+// fallBack writes the summary without the model that failed for good, so that no message stays uncovered. The node says
+// what wrote it.
+func (r *Runner) fallBack(ctx context.Context, p piece, f failure) (memory.Slot, error) {
+	answer, err := r.o.Fallback.Summarize(ctx, p.task)
+	if err != nil {
+		return p.slot, r.park(context.WithoutCancel(ctx), p.slot, f)
+	}
+	r.log.WarnContext(ctx, "a summary is written without the model", "slot", p.slot.ID(), "kind", p.slot.Kind.String(), "reason", f.reason)
+	checked, reason := summary.Check(p.task, summaryAnswer(answer))
+	if reason != "" { // whatever is wrong with it: it is made of the source's own sentences
+		checked = summary.Checked{Text: answer.Text}
+	}
+	answer.Usage = answer.Usage.Plus(f.usage)
+	return r.journalNode(ctx, p, checked, answer)
+}
+
+// writeEmpty covers messages without words: no model need be asked, and what came before still stands.
+func (r *Runner) writeEmpty(ctx context.Context, p piece) (memory.Slot, error) {
+	if p.slot.Kind != memory.SlotLeaf {
+		return p.slot, r.finishEmpty(ctx, p.slot)
+	}
+	text := ""
+	if p.task.Rewrite {
+		text = p.task.Previous
+	}
+	return r.journalNode(ctx, p, summary.Checked{Text: text}, llm.Answer{})
+}
+
+// journalNode stores the node as it shall be: applying it needs nothing else, and no model is asked for it again.
+func (r *Runner) journalNode(ctx context.Context, p piece, checked summary.Checked, answer llm.Answer) (memory.Slot, error) {
+	n := p.node
+	n.Text, n.Appended, n.Model = checked.Text, checked.Appended, answer.Model
+	n.Tokens = tokenCounts(n.Text)
+	n.CreateTime = r.now()
+	return r.answer(ctx, p.slot, n, answer.Usage)
+}
+
+func tokenCounts(s string) memory.TokenCounts {
+	return tokens.CountMessage(memory.Message{Parts: []memory.Part{memory.TextPart(s)}})
+}
+
+func countTokens(s string) int64 { return tokenCounts(s).O200K }
+
+// applyNode stores the summary that the journal holds.
+func (v *visit) applyNode(ctx context.Context, slot memory.Slot) error {
+	v.stored = true
+	return v.putNode(ctx, slot, v.work.User.Location())
+}
+
+func (r *Runner) putNode(ctx context.Context, slot memory.Slot, loc *time.Location) error {
+	var n memory.SummaryNode
+	if err := json.Unmarshal(slot.Answer, &n); err != nil {
+		return r.park(ctx, slot, failure{reason: reasonJournal})
+	}
+	w := store.NodeWrite{User: slot.User, Scope: slot.Scope, SlotID: slot.ID(), Node: n, Time: r.now()}
+	if slot.Kind == memory.SlotLeaf {
+		w.LookAt = summary.WeekOf(n.ToTime, loc).End.UTC()
+	}
+	r.seam(SeamBeforeNode)
+	if err := r.o.Store.PutNode(ctx, w); err != nil {
+		return fmt.Errorf("store a summary: %w", err)
+	}
+	r.seam(SeamAfterNode)
+	outcome := outcomeApplied
+	if n.Model == "" {
+		outcome = outcomeEmpty
+	}
+	r.o.Meter.SlotDone(slot.Kind, outcome)
+	if n.Appended > 0 {
+		r.o.Meter.Appended(n.Appended)
+	}
+	return nil
+}
+
+// How much of a tool call's arguments and of its result a summariser sees, in bytes: they are evidence of what was
+// done, seldom what was said.
+const (
+	maxArgumentBytes = 300
+	maxResultBytes   = 1500
+)
+
+// lines are the messages as a summariser sees them. What a memory service had put into the prompt was said elsewhere.
+func lines(messages []memory.Message) []summary.Line {
+	var out []summary.Line
+	for _, m := range messages {
+		said := spoken(m.Parts)
+		if m.Origin == memory.OriginRecalled || said == "" {
+			continue
+		}
+		out = append(out, summary.Line{Speaker: m.Name, Role: m.Role, Time: m.CreateTime, Text: said})
+	}
+	return out
+}
+
+// spoken is what parts say: words, and calls, results and attachments as one line each.
+func spoken(parts []memory.Part) string {
+	var said []string
+	for _, p := range parts {
+		if s := strings.TrimSpace(spokenPart(p)); s != "" {
+			said = append(said, s)
+		}
+	}
+	return strings.Join(said, "\n")
+}
+
+func spokenPart(p memory.Part) string {
+	switch p.Kind {
+	case memory.PartText:
+		return p.Text
+	case memory.PartToolCall:
+		return "[calls " + p.Name + " " + oneLine(p.Arguments, maxArgumentBytes) + "]"
+	case memory.PartToolResult:
+		return "[result: " + oneLine(spoken(p.Parts), maxResultBytes) + "]"
+	case memory.PartBlob, memory.PartURI:
+		return tokens.Placeholder(p)
+	}
+	return ""
+}
+
+func oneLine(s string, limit int) string {
+	line := strings.Join(strings.Fields(s), " ")
+	if len(line) <= limit {
+		return line
+	}
+	return clip(line, limit) + " …"
+}
