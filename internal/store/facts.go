@@ -109,8 +109,10 @@ type Vectors interface {
 	// FactsToEmbed must return facts whose current text has no vector of the version, of all users or one, in an order
 	// that stays the same while they wait.
 	FactsToEmbed(ctx context.Context, q EmbedQuery) ([]FactText, error)
-	// CountFactsToEmbed must count them.
+	// CountFactsToEmbed must count them; a version that does not exist has none.
 	CountFactsToEmbed(ctx context.Context, version int) (int64, error)
+	// CountFacts must count the facts of all users.
+	CountFacts(ctx context.Context) (int64, error)
 	// PutFactVectors must store vectors of one version in place of older ones of the same facts. A fact that is gone, or
 	// whose Revision is not the given one any more, is passed over.
 	PutFactVectors(ctx context.Context, w VectorWrite) error

@@ -166,6 +166,18 @@ func (s *Store) CountFactsToEmbed(ctx context.Context, version int) (int64, erro
 	return n, err
 }
 
+// CountFacts implements store.Vectors.
+func (s *Store) CountFacts(ctx context.Context) (n int64, err error) {
+	err = s.read(ctx, "count facts", func(c *conn) error {
+		_, err := c.first(`SELECT count(*) FROM facts`, func(r row) error {
+			n = r.int(0)
+			return nil
+		})
+		return err
+	})
+	return n, err
+}
+
 // PutFactVectors implements store.Vectors.
 func (s *Store) PutFactVectors(ctx context.Context, w store.VectorWrite) error {
 	return s.write(ctx, "put fact vectors", func(c *conn) error { return putVectors(c, w) })
