@@ -194,6 +194,16 @@ func TestSummaries(t *testing.T) {
 		want(t, r.Coverage.SummaryThrough, int64(40))
 		want(t, len(in.Running.Text), 2000)
 	})
+	t.Run("what stands there of it is counted afresh", func(t *testing.T) {
+		in := with(500)
+		in.Counter, in.Running = counterOf(t, tokens.O200K), running(40, 100)
+		in.Running.Tokens = tokens.CountMessage(said(memory.RoleAssistant, in.Running.Text))
+		it := section(assemble(t, in), SectionSummary).Items[0]
+		want(t, it.Summary.Tokens, memory.TokenCounts{})
+		if it.Tokens > 100 {
+			t.Errorf("%d tokens", it.Tokens)
+		}
+	})
 	t.Run("where nothing of it fits, what it covers is a gap and is listed, but for what is recalled", func(t *testing.T) {
 		in := with(100)
 		in.Running = running(40, 1)

@@ -174,7 +174,7 @@ func TestStructuredRepliesStayWithinMaxBytes(t *testing.T) {
 		in.MaxBytes = 3 << 20
 		return in
 	}
-	t.Run("facts count, with what they were learnt from", func(t *testing.T) {
+	t.Run("facts count, with what they were learnt from, and take no more than a quarter", func(t *testing.T) {
 		in := large(func(*memory.Message) {})
 		in.MaxBytes, in.Available = 60_000, 100_000
 		for i := range 200 {
@@ -184,8 +184,9 @@ func TestStructuredRepliesStayWithinMaxBytes(t *testing.T) {
 			})
 		}
 		in.Policy.FactShare = .2
-		if n := len(section(fits(t, in), SectionFacts).Items); n < 4 {
-			t.Errorf("%d facts are there", n)
+		taken := section(fits(t, in), SectionFacts).Items
+		if size := proto.Size(reply(Result{Sections: []Section{{Items: taken}}})); len(taken) < 4 || size > in.MaxBytes/4 {
+			t.Errorf("%d facts are there, in %d bytes", len(taken), size)
 		}
 	})
 	for name, change := range map[string]func(*memory.Message){
