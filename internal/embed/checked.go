@@ -57,6 +57,9 @@ func (c checked) check(vectors [][]float32, texts int) error {
 		return fmt.Errorf("endpoint answered %d vectors for %d texts", len(vectors), texts)
 	}
 	dimension := c.Info().Dimension
+	if dimension == 0 { // nobody knows it yet: the answer tells
+		dimension = len(vectors[0])
+	}
 	for i, v := range vectors {
 		if len(v) != dimension {
 			return fmt.Errorf("endpoint answered %d dimensions, %d are stored", len(v), dimension)

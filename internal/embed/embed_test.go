@@ -30,6 +30,11 @@ type stub struct {
 
 func (s *stub) Info() embed.Info { return embed.Info{Model: "stub", Dimension: 3, Semantic: true} }
 
+// dimensionless does not know its dimension, as an endpoint that was not asked yet.
+type dimensionless struct{ *stub }
+
+func (dimensionless) Info() embed.Info { return embed.Info{Model: "stub", Semantic: true} }
+
 func (s *stub) Embed(ctx context.Context, texts []string) ([][]float32, error) {
 	s.mu.Lock()
 	s.calls = append(s.calls, texts)
@@ -87,6 +92,18 @@ func TestChecked(t *testing.T) {
 		want := [][]float32{{.6, 0, .8}, {0, 1, 0}, {0, 0, 1}}
 		if d := cmp.Diff(want, vectors); d != "" || err != nil {
 			t.Error(d, err)
+		}
+	})
+	t.Run("a dimension that nobody knows yet is that of the answer, the same for all texts", func(t *testing.T) {
+		unknown := func(v ...[]float32) embed.Embedder { return embed.Checked(dimensionless{answers(v...)}, 0) }
+		if v, err := unknown([]float32{0, 2}, []float32{3, 0}).Embed(t.Context(), []string{"a", "b"}); len(v) != 2 || err != nil {
+			t.Errorf("got %v, %v", v, err)
+		}
+		if v, err := unknown([]float32{0, 2}, []float32{3}).Embed(t.Context(), []string{"a", "b"}); err == nil {
+			t.Errorf("got %v", v)
+		}
+		if v, err := unknown([]float32{}).Embed(t.Context(), []string{"a"}); err == nil {
+			t.Errorf("got %v", v)
 		}
 	})
 	t.Run("no texts are no call", func(t *testing.T) {
