@@ -33,12 +33,15 @@ type Anchor struct {
 }
 
 // decides are the words of decisions and commitments.
-var decides = regexp.MustCompile(`(?i)\b(?:decided?|decision|chose|chosen|choose|agreed|settled on|opted|will|going with|picked|prefers?|committed|must|deadline)\b|결정|하기로|기로 (?:했|함|합의)|정했|선택|합의|선호|마감|골랐`)
+var decides = regexp.MustCompile(`(?i)\b(?:decided|decision:|chose|chosen|agreed (?:to|on|that)|settled on|opted|(?:i|we|he|she|they)(?:'ll| will)\b|going with|picked|prefers?|committed to|deadline)\b|결정|하기로|기로 (?:했|함|합의)|정했|선택|합의|선호|마감|골랐`)
 
 // weights say how much the loss of an anchor costs: decisions are what a later turn most needs.
 var weights = map[AnchorKind]float64{
 	AnchorDecision: 3, AnchorIdentifier: 2.5, AnchorDate: 2, AnchorNumber: 2, AnchorName: 1.5,
 }
+
+// Weight is how much the loss of the anchor costs, from 1.5 for a name to 3 for a decision.
+func (a Anchor) Weight() float64 { return weights[a.Kind] }
 
 // Anchors are the anchors of a text in order of their start.
 func Anchors(s string) []Anchor {

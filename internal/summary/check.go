@@ -20,10 +20,11 @@ type Answer struct {
 }
 
 // Check says whether an answer may stand, and why not; the reason is "" when it may. An answer that stands comes back
-// without its wrapping, and with those sentences of the source appended, word for word, whose anchors it lost, as many
+// without its wrapping; the summary of messages also without a last sentence that does not end, when several do: some
+// endpoints stop there and say that they are done, and the messages are all there still. It comes back with those sentences of the source appended, word for word, whose anchors it lost, as many
 // as appendShare of MaxTokens holds, the most important first.
 func Check(t Task, a Answer) (Checked, RefusalReason) {
-	answer := unwrap(a.Text)
+	answer := t.mend(unwrap(a.Text))
 	switch {
 	case a.Refused || refusal.MatchString(answer):
 		return Checked{}, RefusalModel
@@ -68,6 +69,19 @@ func unwrap(s string) string {
 		s = strings.TrimSpace(m[1])
 	}
 	return strings.TrimSpace(strings.TrimPrefix(s, preface.FindString(s)))
+}
+
+// mendable is how many sentences must end before one that does not may be left out.
+const mendable = 3
+
+// mend leaves out a last sentence that does not end from a summary of messages. What rewrites or merges summaries is
+// not mended: what it has not got to is lost.
+func (t Task) mend(answer string) string {
+	all := sentences(answer)
+	if t.Rewrite || len(t.Parts) > 0 || len(all) <= mendable || !isCut(answer) {
+		return answer
+	}
+	return strings.TrimSpace(answer[:all[len(all)-1].start])
 }
 
 // placeholder is what stands where nothing was said.
@@ -144,7 +158,7 @@ func (t Task) source() string {
 // Bounds of an answer's length, in tokens as text.EstimateTokens guesses them.
 const (
 	shrunkRewrite = 0.35 // of the summary that it rewrites
-	shrunkMerge   = 0.1  // of the summaries that it merges, at most half of MaxTokens
+	shrunkMerge   = 0.1  // of the summaries that it merges, at most a fifth of MaxTokens
 	shrunkLeaf    = 0.02 // of its messages, at most a tenth of MaxTokens
 	shortSource   = 60   // below which any length is plausible
 	longAnswer    = 1.5  // times MaxTokens, or the source
@@ -159,7 +173,7 @@ func (t Task) isShrunk(answer string) bool {
 	}
 	source := float64(text.EstimateTokens(t.source()))
 	if len(t.Parts) > 0 {
-		return source >= shortSource && tokens < min(shrunkMerge*source, orLarge(room)/2)
+		return source >= shortSource && tokens < min(shrunkMerge*source, orLarge(room)/5)
 	}
 	return source >= shortSource && tokens < max(3, min(shrunkLeaf*source, orLarge(room)/10))
 }
@@ -419,6 +433,9 @@ type lostSentence struct {
 func (t Task) lost(answer string) (appended string, anchors int) {
 	kept := newEvidence()
 	kept.add(answer, time.Time{})
+	for _, l := range t.Lines {
+		kept.add(l.speaker(), time.Time{})
+	}
 	room := int(appendShare * float64(t.MaxTokens))
 	var chosen []lostSentence
 	for _, s := range t.lostSentences(kept) {

@@ -35,6 +35,7 @@ var dateForms = []struct {
 	{regexp.MustCompile(`\b(` + monthNames + `)\b\.?(?:,?(?:\s+of)?\s+(\d{4})\b)?`), "My"},
 	{regexp.MustCompile(`\b((?:19|20)\d{2})\b`), "y"},
 	{regexp.MustCompile(`(?i)\b(Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)days?\b`), "w"},
+	{regexp.MustCompile(`\b(Mon|Tue|Tues|Wed|Thu|Thurs|Fri|Sat)\b`), "w"},
 	{regexp.MustCompile(`(월|화|수|목|금|토|일)요일`), "W"},
 }
 

@@ -86,6 +86,7 @@ func (e *evidence) addDates(s string, said time.Time) {
 		return
 	}
 	e.dates[dayOf(said)] = true
+	e.addDays(s, when{year: said.Year(), month: int(said.Month())})
 	e.clocks[said.Hour()%12*60+said.Minute()] = true
 	for _, r := range relative {
 		if r.form.MatchString(s) {
@@ -94,11 +95,24 @@ func (e *evidence) addDates(s string, said time.Time) {
 	}
 	for _, r := range relativePeriods {
 		if r.form.MatchString(s) {
-			e.dates[r.from(said)] = true
+			e.addDays(s, r.from(said))
 		}
 	}
 	for _, w := range distances(s, said) {
 		e.dates[w] = true
+	}
+}
+
+// dayOfMonth is a day without its month, such as the 10th.
+var dayOfMonth = regexp.MustCompile(`(\d{1,2})(?:st|nd|rd|th|일)`)
+
+// addDays takes up a month or year that is meant, and the days of the month that a text names beside it.
+func (e *evidence) addDays(s string, meant when) {
+	e.dates[meant] = true
+	for _, m := range dayOfMonth.FindAllStringSubmatch(s, -1) {
+		if d := count(m[1]); meant.month > 0 && d <= 31 {
+			e.dates[when{year: meant.year, month: meant.month, day: d}.whole()] = true
+		}
 	}
 }
 

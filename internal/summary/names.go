@@ -8,7 +8,7 @@ import (
 
 // notNames are words that take a capital without naming anything a source must hold.
 var notNames = wordSet(`i i'm i've i'll i'd ok okay tv ai ui api pc cv usa uk us eu mr mrs ms dr prof god english internet user users assistant
-	am pm christmas easter thanksgiving new-year dj ceo cto faq diy bbq vip`)
+	am pm christmas easter thanksgiving new-year dj ceo cto faq diy bbq vip btw lol omg asap fyi imo imho rofl`)
 
 // greetings begin a line with a capital and are no names.
 var greetings = wordSet(`hey hi hello hiya yeah yes yep no nope nah wow oh ah aw aww ooh ugh haha lol thanks thank congrats congratulations

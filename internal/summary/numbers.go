@@ -1,6 +1,8 @@
 package summary
 
 import (
+	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -24,10 +26,22 @@ func numbersIn(ws []word) []number {
 			i += used
 			continue
 		}
-		out = append(out, digitsIn(ws[i:])...)
+		found := digitsIn(ws[i:])
+		if len(found) == 1 && len(out) > 0 && continues(out[len(out)-1], found[0], ws, i) {
+			last := &out[len(out)-1]
+			last.value, last.end = last.value+found[0].value, found[0].end
+			found = nil
+		}
+		out = append(out, found...)
 		i++
 	}
 	return out
+}
+
+// continues reports whether a number goes on from the word before, as 2만 goes on with 2천.
+func continues(last, n number, ws []word, i int) bool {
+	adjoins := !last.spelled && i > 0 && last.start == ws[i-1].start && n.start == ws[i].start
+	return adjoins && last.value >= 1e4 && n.value < 1e4*max(1, math.Floor(last.value/1e8)*1e4) && strings.ContainsAny(ws[i-1].text, "만억")
 }
 
 // digitsIn are the numbers that stand in digits in the first word. "3만" and "16k" and "2 million" are multiplied.
@@ -89,14 +103,25 @@ var (
 		"once": 1, "single": 1, "twice": 2, "both": 2, "couple": 2, "pair": 2, "double": 2, "twin": 2, "twins": 2,
 		"trio": 3, "triple": 3, "thrice": 3, "decade": 10, "dozen": 12, "hundreds": 100, "thousands": 1000,
 	}
-	// Native Korean numerals, as they stand before a counter and alone.
-	native = map[string]float64{
-		"하나": 1, "한": 1, "둘": 2, "두": 2, "셋": 3, "세": 3, "석": 3, "넷": 4, "네": 4, "넉": 4, "다섯": 5, "여섯": 6,
-		"일곱": 7, "여덟": 8, "아홉": 9, "열": 10, "열한": 11, "열하나": 11, "열두": 12, "열둘": 12, "열세": 13, "열네": 14,
-		"열다섯": 15, "스무": 20, "스물": 20, "서른": 30, "마흔": 40, "쉰": 50, "예순": 60, "이틀": 2, "사흘": 3, "나흘": 4,
-		"열흘": 10, "보름": 15, "반": 0.5,
-	}
+	native = nativeNumerals()
 )
+
+// nativeNumerals are the Korean numerals from 1 to 99, as they stand alone and before a counter, and days by name.
+func nativeNumerals() map[string]float64 {
+	units := map[string]float64{
+		"하나": 1, "한": 1, "둘": 2, "두": 2, "셋": 3, "세": 3, "석": 3, "넷": 4, "네": 4, "넉": 4, "다섯": 5, "여섯": 6,
+		"일곱": 7, "여덟": 8, "아홉": 9,
+	}
+	out := map[string]float64{"스무": 20, "이틀": 2, "사흘": 3, "나흘": 4, "닷새": 5, "보름": 15}
+	maps.Copy(out, units)
+	for i, ten := range strings.Fields("열 스물 서른 마흔 쉰 예순 일흔 여든 아흔") {
+		out[ten] = float64(10 * (i + 1))
+		for unit, v := range units {
+			out[ten+unit] = out[ten] + v
+		}
+	}
+	return out
+}
 
 func numberTable(list string, from, step float64) map[string]float64 {
 	out := map[string]float64{}

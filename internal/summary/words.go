@@ -24,6 +24,18 @@ func sentences(text string) []span {
 	return out
 }
 
+// Sentences are the sentences of a text, without the white space around them. A line is a sentence of its own; a full
+// stop of an abbreviation or an initial ends none.
+func Sentences(text string) []string {
+	var out []string
+	for _, s := range sentences(text) {
+		if sentence := strings.TrimSpace(s.of(text)); sentence != "" {
+			out = append(out, sentence)
+		}
+	}
+	return out
+}
+
 func leadingSpace(s string) int { return len(s) - len(strings.TrimLeftFunc(s, unicode.IsSpace)) }
 
 // sentenceEnd is where the first sentence of s ends: at a line break, after a full stop of a script without spaces, or

@@ -1,0 +1,249 @@
+package builtin
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/stratamem/strata/internal/llm"
+	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/summary"
+	"github.com/stratamem/strata/internal/text"
+)
+
+// ExtractiveModel is the name under which Summarizer answers.
+const ExtractiveModel = "builtin:extractive"
+
+// Summarizer summarises without a model: it picks sentences of its source, word for word. Equal tasks get equal
+// answers. It costs no tokens and never fails.
+type Summarizer struct{}
+
+// Summarize picks the sentences that hold names, numbers, dates and decisions, share their words with the others, and
+// are recent, as many as MaxTokens holds. What stands in a message is marked with who said it.
+func (Summarizer) Summarize(_ context.Context, t summary.Task) (llm.Answer, error) {
+	found := candidates(t)
+	score(found)
+	return llm.Answer{Text: render(pick(found, room(t, found))), Finish: llm.FinishStop, Model: ExtractiveModel}, nil
+}
+
+// candidate is a sentence that may be picked.
+type candidate struct {
+	text    string // as it will stand
+	place   int
+	role    float64 // weight of who said it
+	open    bool    // a question near the end: it may wait for its answer
+	terms   []string
+	anchors float64
+	score   float64
+}
+
+// maxSentence is how many tokens of a sentence are kept. A longer one is a pasted log more often than a statement.
+const maxSentence = 50
+
+// openLines is how many of the last messages may leave a question open.
+const openLines = 3
+
+// candidates are the sentences of a task: of the summary to rewrite, of the summaries to merge, and of the messages.
+// Questions of earlier messages are left out: what matters of them is in their answers.
+func candidates(t summary.Task) []candidate {
+	var out []candidate
+	if t.Rewrite {
+		out = fromSummary(out, t.Previous)
+	}
+	for _, p := range t.Parts {
+		out = fromSummary(out, p.Text)
+	}
+	for i, l := range t.Lines {
+		open := i >= len(t.Lines)-openLines
+		for _, s := range summary.Sentences(l.Text) {
+			if asks := text.AsksQuestion(s); !asks || open {
+				out = append(out, newCandidate(speaker(l)+": ", s, roleWeight(l.Role), asks))
+			}
+		}
+	}
+	for i := range out {
+		out[i].place = i
+	}
+	return out
+}
+
+func fromSummary(out []candidate, s string) []candidate {
+	for _, sentence := range summary.Sentences(s) {
+		out = append(out, newCandidate("", sentence, 1, false))
+	}
+	return out
+}
+
+func newCandidate(prefix, sentence string, role float64, open bool) candidate {
+	c := candidate{text: prefix + closed(cut(sentence)), role: role, open: open, terms: text.Terms(sentence)}
+	for _, a := range summary.Anchors(sentence) {
+		c.anchors += a.Weight()
+	}
+	return c
+}
+
+func speaker(l summary.Line) string {
+	return cmp.Or(strings.Join(strings.Fields(l.Speaker), " "), l.Role.String())
+}
+
+// roleWeight puts what people say before what models and tools answer.
+func roleWeight(r memory.Role) float64 {
+	switch r {
+	case memory.RoleUser:
+		return 1
+	case memory.RoleAssistant:
+		return 0.7
+	}
+	return 0.4
+}
+
+// cut shortens a sentence of more than maxSentence tokens at a space.
+func cut(s string) string {
+	if text.EstimateTokens(s) <= maxSentence {
+		return s
+	}
+	end := 0
+	for i := range s {
+		if text.EstimateTokens(s[:i]) > maxSentence {
+			break
+		}
+		end = i
+	}
+	if space := strings.LastIndexByte(s[:end], ' '); space > 0 {
+		end = space
+	}
+	return s[:end] + "…"
+}
+
+// closed ends a sentence with a stop where it has none, so that nobody takes it for cut off.
+func closed(s string) string {
+	r, _ := utf8.DecodeLastRuneInString(strings.TrimRight(s, `"')]”’»*_`))
+	if strings.ContainsRune(".!?…。！？｡", r) {
+		return s
+	}
+	return s + "."
+}
+
+// Weights of what makes a sentence worth picking. Anchors count for their length; the others are at most 1.
+const (
+	anchorWeight  = 8.0
+	centralWeight = 1.0
+	recentWeight  = 0.3
+	openWeight    = 0.8
+	lengthFloor   = 6
+)
+
+func score(found []candidate) {
+	df := map[string]int{}
+	for _, c := range found {
+		for _, t := range distinct(c.terms) {
+			df[t]++
+		}
+	}
+	for i := range found {
+		c := &found[i]
+		length := float64(lengthFloor + text.EstimateTokens(c.text))
+		c.score = c.role*(anchorWeight*c.anchors/length+centralWeight*centrality(*c, df, len(found))) +
+			recentWeight*float64(i+1)/float64(len(found))
+		if c.open {
+			c.score += openWeight
+		}
+	}
+}
+
+// centrality is how many of the other sentences share a term, on average over the sentence's terms; the root keeps
+// two or three frequent words from deciding alone.
+func centrality(c candidate, df map[string]int, n int) float64 {
+	terms := distinct(c.terms)
+	if len(terms) < fewTerms || n < 2 {
+		return 0
+	}
+	var sum float64
+	for _, t := range terms {
+		sum += math.Sqrt(float64(df[t]-1) / float64(n-1))
+	}
+	return sum / float64(len(terms))
+}
+
+// fewTerms is under how many terms a sentence says too little to be central.
+const fewTerms = 3
+
+func distinct(terms []string) []string {
+	sorted := slices.Clone(terms)
+	slices.Sort(sorted)
+	return slices.Compact(sorted)
+}
+
+// leafShare is how much of its messages a summary takes at most: it is to be shorter than they are.
+const leafShare = 0.4
+
+// leastRoom is the tokens that a summary may always take.
+const leastRoom = 60
+
+// room is how many tokens the answer may take.
+func room(t summary.Task, found []candidate) int {
+	limit := int(t.MaxTokens)
+	if limit <= 0 {
+		limit = math.MaxInt
+	}
+	if t.Rewrite || len(t.Parts) > 0 {
+		return limit
+	}
+	total := 0
+	for _, c := range found {
+		total += text.EstimateTokens(c.text)
+	}
+	return min(limit, max(leastRoom, int(leafShare*float64(total))))
+}
+
+// pick takes the best sentences that fit, leaving out what repeats another one, and answers them in their order. What
+// says nothing is only taken when there is nothing else; of sentences that are all too long the best one is taken.
+func pick(found []candidate, room int) []candidate {
+	ranked := slices.Clone(found)
+	slices.SortFunc(ranked, func(a, b candidate) int {
+		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(b.place, a.place))
+	})
+	var out []candidate
+	for _, c := range ranked {
+		cost := text.EstimateTokens(c.text) + 1
+		talk := len(c.terms) < fewTerms && c.anchors == 0
+		if cost > room || len(out) > 0 && (talk || slices.ContainsFunc(out, c.repeats)) {
+			continue
+		}
+		out, room = append(out, c), room-cost
+	}
+	if len(out) == 0 {
+		out = ranked[:min(1, len(ranked))]
+	}
+	slices.SortFunc(out, func(a, b candidate) int { return cmp.Compare(a.place, b.place) })
+	return out
+}
+
+// repeated is the share of a sentence's terms that, found in another one, make it a repetition.
+const repeated = 0.8
+
+func (c candidate) repeats(other candidate) bool {
+	if c.text == other.text {
+		return true
+	}
+	terms := distinct(c.terms)
+	shared := 0
+	for _, t := range terms {
+		if slices.Contains(other.terms, t) {
+			shared++
+		}
+	}
+	return len(terms) > 0 && c.anchors <= other.anchors && float64(shared) >= repeated*float64(len(terms))
+}
+
+// render writes each sentence on a line of its own.
+func render(picked []candidate) string {
+	lines := make([]string, len(picked))
+	for i, c := range picked {
+		lines[i] = c.text
+	}
+	return strings.Join(lines, "\n")
+}

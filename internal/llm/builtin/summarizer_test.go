@@ -1,0 +1,203 @@
+package builtin_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stratamem/strata/internal/llm"
+	"github.com/stratamem/strata/internal/llm/builtin"
+	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/summary"
+)
+
+func summarize(t testing.TB, task summary.Task) string {
+	t.Helper()
+	a, err := builtin.Summarizer{}.Summarize(t.Context(), task)
+	if err != nil || a.Finish != llm.FinishStop || a.Model != builtin.ExtractiveModel {
+		t.Fatalf("got finish %s of %s, %v", a.Finish, a.Model, err)
+	}
+	return a.Text
+}
+
+func TestSummarizer(t *testing.T) {
+	said := time.Date(2026, 11, 20, 15, 4, 0, 0, time.UTC)
+	var lines []summary.Line
+	say := func(who string, role memory.Role, words string) {
+		lines = append(lines, summary.Line{Speaker: who, Role: role, Time: said, Text: words})
+	}
+	for range 6 {
+		say("Mina", memory.RoleUser, "Hi there! How are you today?")
+		say("", memory.RoleAssistant, "I am fine, thank you. It is always nice to hear from you again.")
+	}
+	say("Mina", memory.RoleUser, "We decided to move to Busan on 4 March 2027. Nice weather, by the way!")
+	say("", memory.RoleAssistant, "Shall I look for a flat with three rooms?")
+	task := summary.Task{Kind: memory.SummarySession, Lines: lines, MaxTokens: 60, Location: time.UTC}
+	got := summarize(t, task)
+
+	t.Run("a decision is kept, with who made it", func(t *testing.T) {
+		if !strings.Contains(got, "Mina: We decided to move to Busan on 4 March 2027.") {
+			t.Errorf("got %q", got)
+		}
+	})
+	t.Run("an open question is kept, one that was passed over is not", func(t *testing.T) {
+		if !strings.Contains(got, "Shall I look for a flat") || strings.Contains(got, "How are you") {
+			t.Errorf("got %q", got)
+		}
+	})
+	t.Run("nothing is said twice", func(t *testing.T) {
+		if strings.Count(got, "nice to hear") > 1 {
+			t.Errorf("got %q", got)
+		}
+	})
+	t.Run("equal tasks get equal answers", func(t *testing.T) {
+		if again := summarize(t, task); again != got {
+			t.Errorf("got %q, then %q", got, again)
+		}
+	})
+	t.Run("a merge takes sentences of every part as far as there is room", func(t *testing.T) {
+		merged := summarize(t, summary.Task{MaxTokens: 100, Parts: []summary.Part{
+			{Text: "Mina: We decided to move to Busan."}, {Text: "Mina: The flat costs 900 euros.\nMina: We decided to move to Busan."},
+		}})
+		if merged != "Mina: The flat costs 900 euros.\nMina: We decided to move to Busan." {
+			t.Errorf("got %q", merged)
+		}
+	})
+	t.Run("a rewrite holds the old summary and the new messages", func(t *testing.T) {
+		task := task
+		task.Rewrite, task.Previous, task.MaxTokens = true, "Mina: My cat is called Nabi.", 200
+		if again := summarize(t, task); !strings.Contains(again, "Nabi") || !strings.Contains(again, "Busan") {
+			t.Errorf("got %q", again)
+		}
+	})
+	t.Run("a pasted wall of words is shortened, not left out", func(t *testing.T) {
+		wall := []summary.Line{{Speaker: "Mina", Role: memory.RoleUser, Text: strings.Repeat("lorem ipsum dolor ", 400)}}
+		if got := summarize(t, summary.Task{Lines: wall, MaxTokens: 200}); !strings.HasPrefix(got, "Mina: lorem") || !strings.HasSuffix(got, "…") {
+			t.Errorf("got %q", got)
+		}
+	})
+}
+
+// TestExtractivesStand measures how many of its own summaries pass the checks that a model's have to pass.
+func TestExtractivesStand(t *testing.T) {
+	t.Run("of fifty Korean dialogues", func(t *testing.T) { testStand(t, koreanTasks(t)) })
+	t.Run("of LoCoMo's sessions, their merges and rewrites", func(t *testing.T) {
+		tasks := locomoTasks(t)
+		testStand(t, append(tasks, chained(t, tasks)...))
+	})
+}
+
+func testStand(t *testing.T, tasks []summary.Task) {
+	refused := 0
+	for i, task := range tasks {
+		answer := summarize(t, task)
+		if _, reason := summary.Check(task, summary.Answer{Text: answer}); reason != "" {
+			refused++
+			t.Logf("task %d (%d lines, %d parts): %s", i, len(task.Lines), len(task.Parts), reason)
+		}
+	}
+	t.Logf("%d of %d extractive summaries stand (%.1f %%)", len(tasks)-refused, len(tasks), 100-100*float64(refused)/float64(len(tasks)))
+	if refused > 0 {
+		t.Errorf("%d of its own summaries were refused", refused)
+	}
+}
+
+// chained are merges of four neighbouring summaries, and rewrites of each by the next.
+func chained(t *testing.T, leaves []summary.Task) []summary.Task {
+	t.Helper()
+	var out []summary.Task
+	var parts []summary.Part
+	previous := ""
+	for _, leaf := range leaves {
+		text := summarize(t, leaf)
+		parts = append(parts, summary.Part{From: leaf.Lines[0].Time, To: leaf.Lines[0].Time, Text: text})
+		if previous != "" {
+			leaf.Rewrite, leaf.Previous = true, previous
+			out = append(out, leaf)
+		}
+		previous = text
+		if len(parts) == 4 {
+			out = append(out, summary.Task{Level: 1, MaxTokens: 500, Parts: parts, Location: time.UTC})
+			parts = nil
+		}
+	}
+	return out
+}
+
+func koreanTasks(t *testing.T) []summary.Task {
+	t.Helper()
+	data, err := os.ReadFile("../../summary/testdata/korean.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []summary.Task
+	for block := range strings.SplitSeq(strings.TrimPrefix(string(data), "@ "), "\n@ ") {
+		dialogue, _, _ := strings.Cut(block, "\n= ")
+		day, dialogue, _ := strings.Cut(dialogue, "\n")
+		said, err := time.Parse("2006-01-02", day)
+		if err != nil {
+			t.Fatal(err)
+		}
+		task := summary.Task{Kind: memory.SummarySession, MaxTokens: 500, Language: "ko", Location: time.UTC}
+		for line := range strings.SplitSeq(dialogue, "\n") {
+			speaker, text, _ := strings.Cut(line, ": ")
+			task.Lines = append(task.Lines, summary.Line{Speaker: speaker, Role: memory.RoleUser, Time: said, Text: text})
+		}
+		out = append(out, task)
+	}
+	return out
+}
+
+func locomoTasks(t *testing.T) []summary.Task {
+	t.Helper()
+	dir := os.Getenv("LOCOMO_DIR")
+	if dir == "" {
+		t.Skip("LOCOMO_DIR is not set: no conversations to measure on")
+	}
+	files, err := filepath.Glob(filepath.Join(dir, "*.json"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no conversations in %s: %v", dir, err)
+	}
+	var out []summary.Task
+	for _, f := range files {
+		out = append(out, tasksOf(t, f)...)
+	}
+	return out
+}
+
+func tasksOf(t *testing.T, file string) []summary.Task {
+	t.Helper()
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var doc map[string]json.RawMessage
+	if err := json.Unmarshal(data, &doc); err != nil {
+		t.Fatal(err)
+	}
+	var out []summary.Task
+	for n := 1; doc[fmt.Sprintf("session_%d", n)] != nil; n++ {
+		var turns []struct{ Speaker, Text string }
+		var date string
+		if err := json.Unmarshal(doc[fmt.Sprintf("session_%d", n)], &turns); err != nil {
+			t.Fatal(err)
+		}
+		if err := json.Unmarshal(doc[fmt.Sprintf("session_%d_date_time", n)], &date); err != nil {
+			t.Fatal(err)
+		}
+		said, err := time.Parse("3:04 pm on 2 January, 2006", date)
+		if err != nil {
+			t.Fatal(err)
+		}
+		task := summary.Task{Kind: memory.SummarySession, MaxTokens: 500, Location: time.UTC}
+		for _, turn := range turns {
+			task.Lines = append(task.Lines, summary.Line{Speaker: turn.Speaker, Role: memory.RoleUser, Time: said, Text: turn.Text})
+		}
+		out = append(out, task)
+	}
+	return out
+}
