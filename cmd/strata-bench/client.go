@@ -29,8 +29,8 @@ type running struct {
 	memoryv1.MemoryServiceClient
 }
 
-func start(ctx context.Context, binary, data string) (*running, error) {
-	s, err := measure.StartServer(ctx, measure.ServerOptions{Binary: binary, Data: data})
+func start(ctx context.Context, binary, data string, args ...string) (*running, error) {
+	s, err := measure.StartServer(ctx, measure.ServerOptions{Binary: binary, Data: data, Args: args})
 	if err != nil {
 		return nil, err
 	}

@@ -40,6 +40,8 @@ func figures() []figure {
 		{"context", "BuildContext on W and W2: handler and client time, cold first call", contextFigure},
 		{"neighbours", "BuildContext on W alone and beside -neighbours users of 30 messages", neighboursFigure},
 		{"record", "Record: open loop beside a bare insert, closed loops of 64 clients", recordFigure},
+		{"facts", "BuildContext on W with 10,000 facts and an embedder over HTTP", factsFigure},
+		{"learn", "how soon a fact is there; model calls of a conversation of 100 messages", learnFigure},
 		{"crash", "kill -9 under load, -cycles times; with -twin also the sabotaged twin", crashFigure},
 		{"idle", "an idle server's memory; whether the binary is static", idleFigure},
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -20,9 +21,18 @@ type dialogue struct {
 }
 
 type dialogueSession struct {
-	id    string
-	begin time.Time
-	turns []turn
+	id           string
+	begin        time.Time
+	turns        []turn
+	observations []observation
+	summary      string
+}
+
+// observation is a fact that a model extracted from the session.
+type observation struct {
+	speaker string
+	text    string
+	turns   []string // ids of what it was extracted from
 }
 
 type turn struct {
@@ -98,6 +108,9 @@ func sessionsOf(fields map[string]json.RawMessage) ([]dialogueSession, error) {
 			continue
 		}
 		s, err := sessionOf(key, date, raw)
+		if err == nil {
+			err = s.addMemory(fields[key+"_observation"], fields[key+"_summary"])
+		}
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", key, err)
 		}
@@ -116,6 +129,38 @@ func sessionOf(key string, date, raw json.RawMessage) (dialogueSession, error) {
 		return s, fmt.Errorf("date: %w", err)
 	}
 	return s, json.Unmarshal(raw, &s.turns)
+}
+
+// addMemory reads what models made of the session; either may be missing.
+func (s *dialogueSession) addMemory(observations, summary json.RawMessage) error {
+	if len(summary) > 0 {
+		if err := json.Unmarshal(summary, &s.summary); err != nil {
+			return fmt.Errorf("summary: %w", err)
+		}
+	}
+	if len(observations) == 0 {
+		return nil
+	}
+	var bySpeaker map[string][][2]any
+	if err := json.Unmarshal(observations, &bySpeaker); err != nil {
+		return fmt.Errorf("observations: %w", err)
+	}
+	for _, speaker := range slices.Sorted(maps.Keys(bySpeaker)) {
+		for _, o := range bySpeaker[speaker] {
+			text, _ := o[0].(string)
+			s.observations = append(s.observations, observation{speaker, text, cited(o[1])})
+		}
+	}
+	return nil
+}
+
+// cited are the turn ids of an observation, which are one id or a list of them.
+func cited(v any) []string {
+	var ids []string
+	for _, m := range evidenceID.FindAllStringSubmatch(fmt.Sprint(v), -1) {
+		ids = append(ids, "D"+m[1]+":"+m[2])
+	}
+	return ids
 }
 
 func turnIDs(sessions []dialogueSession) map[string]bool {

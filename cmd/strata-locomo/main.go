@@ -1,6 +1,7 @@
 // Command strata-locomo replays LoCoMo dialogues through a real server and says how much of each question's evidence
-// comes back: by SearchMessages, and inside the context that BuildContext renders. The dialogues are read by path;
-// none are part of this project.
+// comes back: by SearchMessages, and inside the context that BuildContext renders, without and with facts. Facts and
+// summaries are those that the dialogues' files hold, answered by a scripted model over HTTP. The dialogues are read by
+// path; none are part of this project.
 package main
 
 import (
@@ -14,7 +15,10 @@ import (
 	"path/filepath"
 	"time"
 
+	"google.golang.org/grpc"
+
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
+	"github.com/stratamem/strata/internal/llm/llmtest"
 	"github.com/stratamem/strata/internal/measure"
 )
 
@@ -48,7 +52,7 @@ func run(ctx context.Context, o options) (err error) {
 		return err
 	}
 	if o.server == "" {
-		stop, addr, e := ownServer(ctx, o.binary)
+		stop, addr, e := ownServer(ctx, o.binary, dialogues)
 		if e != nil {
 			return e
 		}
@@ -65,17 +69,31 @@ func run(ctx context.Context, o options) (err error) {
 	return report(o.out, answers)
 }
 
-// ownServer starts a server over a temporary file.
-func ownServer(ctx context.Context, binary string) (stop func() error, addr string, err error) {
+// settings make extraction read few turns at once: a model may propose at most twenty facts in an answer.
+const settings = "profiles:\n  default:\n    extraction:\n      max-messages: 10\n"
+
+// ownServer starts a server over a temporary file, and the scripted model it asks.
+func ownServer(ctx context.Context, binary string, dialogues []dialogue) (stop func() error, addr string, err error) {
 	dir, err := os.MkdirTemp("", "strata-locomo-")
 	if err != nil {
 		return nil, "", fmt.Errorf("make a temporary folder: %w", err)
 	}
-	s, err := measure.StartServer(ctx, measure.ServerOptions{Binary: binary, Data: filepath.Join(dir, "locomo.db")})
-	if err != nil {
+	file := filepath.Join(dir, "strata.yaml")
+	if err := os.WriteFile(file, []byte(settings), 0o600); err != nil {
 		return nil, "", errors.Join(err, os.RemoveAll(dir))
 	}
-	return func() error { return errors.Join(s.Stop(), os.RemoveAll(dir)) }, s.Addr, nil
+	model := llmtest.New(llmtest.Options{Chat: newScript(dialogues).answer})
+	s, err := measure.StartServer(ctx, measure.ServerOptions{Binary: binary, Data: filepath.Join(dir, "locomo.db"), Args: []string{
+		"--config", file, "--chat-base-url", model.URL(), "--summary-model", "scripted", "--extraction-model", "scripted",
+	}})
+	if err != nil {
+		model.Close()
+		return nil, "", errors.Join(err, os.RemoveAll(dir))
+	}
+	return func() error {
+		defer model.Close()
+		return errors.Join(s.Stop(), os.RemoveAll(dir))
+	}, s.Addr, nil
 }
 
 func askAll(ctx context.Context, o options, dialogues []dialogue) ([]answer, error) {
@@ -87,9 +105,11 @@ func askAll(ctx context.Context, o options, dialogues []dialogue) ([]answer, err
 	c := memoryv1.NewMemoryServiceClient(conn)
 	var answers []answer
 	for _, d := range dialogues {
-		if err := prepare(ctx, c, d); err != nil {
+		facts, err := prepare(ctx, conn, d)
+		if err != nil {
 			return nil, err
 		}
+		o.note("dialogue %s: %d of %d observations became facts", d.name, facts, d.observed())
 		for _, q := range d.questions {
 			a, err := ask(ctx, c, d, q)
 			if err != nil {
@@ -101,24 +121,38 @@ func askAll(ctx context.Context, o options, dialogues []dialogue) ([]answer, err
 	return answers, nil
 }
 
-func prepare(ctx context.Context, c memoryv1.MemoryServiceClient, d dialogue) error {
-	if err := replay(ctx, c, d); err != nil {
-		return err
+// note tells a person what happens; JSON is for programs.
+func (o options) note(format string, args ...any) {
+	if !o.json {
+		fmt.Fprintf(o.out, format+"\n", args...)
 	}
-	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+}
+
+// prepare records a dialogue and waits until it is indexed, extracted and summarised. It answers how many facts the user
+// has then.
+func prepare(ctx context.Context, conn *grpc.ClientConn, d dialogue) (facts int, err error) {
+	if err := replay(ctx, memoryv1.NewMemoryServiceClient(conn), d); err != nil {
+		return 0, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
 	defer cancel()
-	return waitIndexed(ctx, c, d)
+	for _, s := range d.sessions {
+		if err := learn(ctx, conn, userID(d), s.id); err != nil {
+			return 0, err
+		}
+	}
+	return countFacts(ctx, memoryv1.NewFactServiceClient(conn), userID(d))
 }
 
 // report prints the means per dialogue, per category and over all, and judges the last.
 func report(out io.Writer, answers []answer) error {
 	r := &measure.Report{Out: out}
-	r.Note("LoCoMo, categories 1-4, lexical only, no facts; shares of evidence turns. %s", measure.Machine())
-	r.Note("%-14s %9s %7s %7s %7s | rendered in %6s %6s %6s tokens of 4 characters", "", "questions", "r@5", "r@10", "r@20", "1k", "2k", "4k")
+	r.Note("LoCoMo, categories 1-4, no embedder; shares of evidence turns, searched and rendered in 1k, 2k and 4k tokens of 4 characters. %s", measure.Machine())
+	r.Note("%-14s %9s | %-23s | %-20s | %-20s | %-20s | %-20s", "", "questions", "search r@5, r@10, r@20", "turns alone", "summaries", "summaries and facts", "… facts' turns too")
 	for _, g := range groups(answers) {
 		m := g.mean
-		r.Note("%-14s %9d %7.3f %7.3f %7.3f |             %6.3f %6.3f %6.3f", g.name, g.n, m.Recall5, m.Recall10, m.Recall20,
-			m.Rendered[0], m.Rendered[1], m.Rendered[2])
+		r.Note("%-14s %9d | %7.3f %7.3f %7.3f | %s | %s | %s | %s", g.name, g.n, m.Recall5, m.Recall10, m.Recall20,
+			triple(m.Rendered), triple(m.FactsOff), triple(m.FactsOn), triple(m.Known))
 	}
 	r.Note("")
 	all := mean(answers)
@@ -126,8 +160,13 @@ func report(out io.Writer, answers []answer) error {
 	for i, b := range budgets {
 		r.AtLeast(fmt.Sprintf("LoCoMo evidence in the rendered context at %d tokens", b), all.Rendered[i], barRendered[i], "")
 	}
+	for i, b := range budgets {
+		r.AtLeast(fmt.Sprintf("… with facts, at %d tokens, no less than without", b), all.Known[i], all.FactsOff[i], "")
+	}
 	return r.Finish()
 }
+
+func triple(v [3]float64) string { return fmt.Sprintf("%6.3f %6.3f %6.3f", v[0], v[1], v[2]) }
 
 type group struct {
 	name string
@@ -172,6 +211,9 @@ func mean(answers []answer) answer {
 		m.Recall20 += a.Recall20 / n
 		for i := range m.Rendered {
 			m.Rendered[i] += a.Rendered[i] / n
+			m.FactsOff[i] += a.FactsOff[i] / n
+			m.FactsOn[i] += a.FactsOn[i] / n
+			m.Known[i] += a.Known[i] / n
 		}
 	}
 	return m

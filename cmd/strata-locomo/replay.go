@@ -3,7 +3,9 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 
+	"google.golang.org/grpc"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
@@ -39,19 +41,46 @@ func replay(ctx context.Context, c memoryv1.MemoryServiceClient, d dialogue) err
 
 func userID(d dialogue) string { return "locomo-" + d.name }
 
-// waitIndexed waits until every session of the dialogue is in the index.
-func waitIndexed(ctx context.Context, c memoryv1.MemoryServiceClient, d dialogue) error {
-	for _, s := range d.sessions {
-		err := measure.Until(ctx, "wait for the index of "+s.id, func(ctx context.Context) (bool, error) {
-			r, err := c.BuildContext(ctx, &memoryv1.BuildContextRequest{UserId: userID(d), SessionId: s.id, Query: "index"})
-			w := r.GetWatermarks()
-			return w.GetIndexed() >= w.GetRecorded(), err
-		})
+// learn waits until a session is indexed and extracted, and has it summarised.
+func learn(ctx context.Context, conn *grpc.ClientConn, user, session string) error {
+	work := memoryv1.NewWorkServiceClient(conn)
+	err := measure.Until(ctx, "wait for what is learnt from "+session, func(ctx context.Context) (bool, error) {
+		r, err := work.WaitForWatermark(ctx, &memoryv1.WaitForWatermarkRequest{UserId: user, SessionId: session})
+		if r.GetParkedJobId() != "" {
+			return false, fmt.Errorf("job %s is parked", r.GetParkedJobId())
+		}
+		return r.GetReached(), err
+	})
+	if err != nil {
+		return err
+	}
+	return measure.Until(ctx, "wait for the summary of "+session, func(ctx context.Context) (bool, error) {
+		r, err := memoryv1.NewSummaryServiceClient(conn).Summarize(ctx, &memoryv1.SummarizeRequest{UserId: user, SessionId: session})
+		return r.GetComplete(), err
+	})
+}
+
+func countFacts(ctx context.Context, c memoryv1.FactServiceClient, user string) (int, error) {
+	n := 0
+	for token := ""; ; {
+		r, err := c.ListFacts(ctx, &memoryv1.ListFactsRequest{UserId: user, PageSize: 500, PageToken: token})
 		if err != nil {
-			return err
+			return 0, fmt.Errorf("list facts: %w", err)
+		}
+		n += len(r.GetFacts())
+		if token = r.GetNextPageToken(); token == "" {
+			return n, nil
 		}
 	}
-	return nil
+}
+
+// observed is how many observations the dialogue's file holds.
+func (d dialogue) observed() int {
+	n := 0
+	for _, s := range d.sessions {
+		n += len(s.observations)
+	}
+	return n
 }
 
 // answer is what the server found for one question, as shares of its evidence.
@@ -61,7 +90,10 @@ type answer struct {
 	Recall5  float64    `json:"recall_5"`
 	Recall10 float64    `json:"recall_10"`
 	Recall20 float64    `json:"recall_20"`
-	Rendered [3]float64 `json:"rendered_1k_2k_4k"`
+	Rendered [3]float64 `json:"turns_1k_2k_4k"`     // sections of turns alone
+	FactsOff [3]float64 `json:"facts_off_1k_2k_4k"` // every section but facts
+	FactsOn  [3]float64 `json:"facts_on_1k_2k_4k"`  // every section
+	Known    [3]float64 `json:"known_1k_2k_4k"`     // the same, a turn counting too when a fact learnt from it stands there
 }
 
 // ask puts one question to SearchMessages and, as a new session, to BuildContext.
@@ -77,33 +109,65 @@ func ask(ctx context.Context, c memoryv1.MemoryServiceClient, d dialogue, q ques
 	}
 	a.Recall5, a.Recall10, a.Recall20 = found(q, ids, 5), found(q, ids, 10), found(q, ids, 20)
 	for i, budget := range budgets {
-		if ids, err = rendered(ctx, c, d, q, budget); err != nil {
+		if err := a.render(ctx, c, d, q, i, budget); err != nil {
 			return a, fmt.Errorf("build context of %d tokens: %w", budget, err)
 		}
-		a.Rendered[i] = found(q, ids, len(ids))
 	}
 	return a, nil
 }
 
-// rendered lists the turns that the context shows, whole or as their best passage.
-func rendered(ctx context.Context, c memoryv1.MemoryServiceClient, d dialogue, q question, budget int64) ([]string, error) {
-	r, err := c.BuildContext(ctx, &memoryv1.BuildContextRequest{
-		UserId: userID(d), SessionId: "question", Query: q.text, AsOf: timestamppb.New(d.end()),
-		Overrides: &memoryv1.ContextOverrides{BudgetTokens: &budget, Counter: memoryv1.TokenCounter_TOKEN_COUNTER_CHARS_4},
-	})
-	if err != nil {
-		return nil, err
+// Sections that are switched off to see what they are worth.
+var (
+	factSections    = []memoryv1.SectionKind{memoryv1.SectionKind_SECTION_KIND_FACTS, memoryv1.SectionKind_SECTION_KIND_SESSION_FACTS}
+	summarySections = []memoryv1.SectionKind{
+		memoryv1.SectionKind_SECTION_KIND_PERIODS, memoryv1.SectionKind_SECTION_KIND_PREVIOUS_SESSIONS, memoryv1.SectionKind_SECTION_KIND_SUMMARY,
 	}
-	if used := r.GetUsage().GetTokens(); used > budget {
-		return nil, fmt.Errorf("the context takes %d tokens of %d", used, budget)
-	}
-	var ids []string
-	for _, s := range r.GetSections() {
-		for _, item := range s.GetItems() {
-			ids = append(ids, item.GetMessageId())
+)
+
+// render builds the context of a budget with fewer and more sections.
+func (a *answer) render(ctx context.Context, c memoryv1.MemoryServiceClient, d dialogue, q question, i int, budget int64) error {
+	for _, v := range []struct {
+		off   []memoryv1.SectionKind
+		turns *float64
+		known *float64
+	}{{slices.Concat(factSections, summarySections), &a.Rendered[i], nil}, {factSections, &a.FactsOff[i], nil}, {nil, &a.FactsOn[i], &a.Known[i]}} {
+		turns, known, err := rendered(ctx, c, d, q, budget, v.off)
+		if err != nil {
+			return err
+		}
+		*v.turns = found(q, turns, len(turns))
+		if v.known != nil {
+			*v.known = found(q, known, len(known))
 		}
 	}
-	return ids, nil
+	return nil
+}
+
+// rendered lists the turns that the context shows, whole or as their best passage, and those together with the turns
+// that its facts were learnt from.
+func rendered(ctx context.Context, c memoryv1.MemoryServiceClient, d dialogue, q question, budget int64, off []memoryv1.SectionKind) (turns, known []string, err error) {
+	overrides := &memoryv1.ContextOverrides{BudgetTokens: &budget, Counter: memoryv1.TokenCounter_TOKEN_COUNTER_CHARS_4}
+	for _, s := range off {
+		overrides.Sections = append(overrides.Sections, &memoryv1.SectionSwitch{Section: s})
+	}
+	r, err := c.BuildContext(ctx, &memoryv1.BuildContextRequest{
+		UserId: userID(d), SessionId: "question", Query: q.text, AsOf: timestamppb.New(d.end()), Overrides: overrides,
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	if used := r.GetUsage().GetTokens(); used > budget {
+		return nil, nil, fmt.Errorf("the context takes %d tokens of %d", used, budget)
+	}
+	for _, s := range r.GetSections() {
+		for _, item := range s.GetItems() {
+			turns = append(turns, item.GetMessageId())
+			for _, e := range item.GetFact().GetEvidence() {
+				known = append(known, e.GetMessageId())
+			}
+		}
+	}
+	return turns, append(known, turns...), nil
 }
 
 // found is the share of the evidence among the first k ids.

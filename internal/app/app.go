@@ -2,26 +2,28 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net"
+	"os"
 	"time"
+	_ "time/tzdata" // users' timezones are known on machines without a database of them
 
 	"github.com/google/uuid"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/stratamem/strata/internal/config"
-	"github.com/stratamem/strata/internal/extract"
 	"github.com/stratamem/strata/internal/jobs"
+	"github.com/stratamem/strata/internal/llm/builtin"
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/policy"
 	"github.com/stratamem/strata/internal/server"
 	"github.com/stratamem/strata/internal/service"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/store/sqlitestore"
-	"github.com/stratamem/strata/internal/summary"
+	"github.com/stratamem/strata/internal/telemetry"
 	"github.com/stratamem/strata/internal/text"
 )
 
@@ -29,6 +31,10 @@ import (
 type Options struct {
 	Log     *slog.Logger
 	Version string
+	// Wrap, when set, stands between the program and its store, and Seams is called at the named points of background
+	// work: for programs that measure what a fault does. Both are nil in the product.
+	Wrap  func(store.Truth) store.Truth
+	Seams func(point string)
 }
 
 // Feature is something that is on or off, with the reason.
@@ -40,32 +46,78 @@ type Feature struct {
 
 // App is the whole program: a store, the background work and a server.
 type App struct {
-	cfg      config.Config
-	log      *slog.Logger
-	store    *sqlitestore.Store
-	indexer  *jobs.Indexer
-	server   *server.Server
-	listener net.Listener
+	cfg        config.Config
+	log        *slog.Logger
+	file       *sqlitestore.Store
+	store      store.Truth
+	models     *models
+	traces     *telemetry.Traces
+	indexer    *jobs.Indexer
+	runner     *jobs.Runner
+	embeddings *jobs.Embeddings
+	usage      *service.Usage
+	server     *server.Server
+	listener   net.Listener
+	metrics    *telemetry.Server // nil when off
 }
 
 // checkEvery is how often the store's health is looked at.
 const checkEvery = 5 * time.Second
 
-// New opens the store and the port. Whoever calls it must call Run, which closes both.
+// New opens the store and the ports. Whoever calls it must call Run, which closes them.
 func New(ctx context.Context, cfg config.Config, o Options) (*App, error) {
-	st, err := sqlitestore.Open(ctx, sqlitestore.Options{Path: cfg.Data, Log: o.Log})
+	file, err := sqlitestore.Open(ctx, sqlitestore.Options{Path: cfg.Data, Log: o.Log})
 	if err != nil {
 		return nil, fmt.Errorf("open the data file: %w", err)
 	}
-	a := &App{cfg: cfg, log: o.Log, store: st}
-	if err := a.assemble(ctx); err != nil {
-		return nil, errors.Join(err, st.Close())
+	a := &App{cfg: cfg, log: o.Log, file: file, store: file}
+	if o.Wrap != nil {
+		a.store = o.Wrap(file)
 	}
-	o.Log.InfoContext(ctx, "strata starts", "version", o.Version, "data", cfg.Data, "address", a.Addr())
+	if err := a.assemble(ctx, o); err != nil {
+		return nil, errors.Join(err, a.close())
+	}
+	o.Log.InfoContext(ctx, "strata starts", "version", o.Version, "data", cfg.Data, "address", a.Addr(), "metrics", a.MetricsAddr())
 	return a, nil
 }
 
-func (a *App) assemble(ctx context.Context) error {
+// assemble puts the parts together, from the store to the ports.
+func (a *App) assemble(ctx context.Context, o Options) error {
+	if err := a.retireSegments(ctx); err != nil {
+		return err
+	}
+	recorder, err := a.observe(ctx, o)
+	if err != nil {
+		return err
+	}
+	a.models = &models{cfg: a.cfg, meter: recorder}
+	a.indexer = jobs.NewIndexer(jobs.IndexerOptions{Store: a.store, Log: a.log})
+	a.embeddings, err = jobs.OpenEmbeddings(ctx, jobs.EmbeddingsOptions{
+		Store: a.store, Open: a.models.embedder, Model: a.cfg.EmbeddingModel, Dimension: a.cfg.EmbeddingDimension, Now: time.Now, Log: a.log,
+	})
+	if err != nil {
+		return err
+	}
+	facts, err := service.NewFactCache(a.store, int64(a.cfg.FactCache))
+	if err != nil {
+		return err
+	}
+	if a.runner, err = a.newRunner(facts, recorder, o.Seams); err != nil {
+		return err
+	}
+	svc, err := a.newService(facts, recorder)
+	if err != nil {
+		return err
+	}
+	a.server = server.New(server.Options{
+		Service: svc, Reflection: a.cfg.Reflection, RequestTimeout: a.cfg.RequestTimeout,
+		DrainTimeout: a.cfg.DrainTimeout, Log: a.log, Meter: recorder, Traces: a.traces.Handler(),
+	})
+	return a.listen(ctx, recorder)
+}
+
+// retireSegments has messages indexed again that another analyzer took apart.
+func (a *App) retireSegments(ctx context.Context) error {
 	users, err := a.store.RetireSegments(ctx, store.RetireQuery{Analyzer: text.AnalyzerID})
 	if err != nil {
 		return fmt.Errorf("look for segments of another analyzer: %w", err)
@@ -73,109 +125,169 @@ func (a *App) assemble(ctx context.Context) error {
 	if users > 0 {
 		a.log.InfoContext(ctx, "the analyzer changed: messages are indexed again", "users", users)
 	}
-	a.indexer = jobs.NewIndexer(jobs.IndexerOptions{Store: a.store, Log: a.log})
+	return nil
+}
+
+// observe prepares metrics and traces.
+func (a *App) observe(ctx context.Context, o Options) (*telemetry.Recorder, error) {
+	endpoint := cmp.Or(a.cfg.OTLPEndpoint, os.Getenv("OTEL_EXPORTER_OTLP_ENDPOINT"))
+	traces, err := telemetry.NewTraces(ctx, telemetry.TracesOptions{Endpoint: endpoint, Version: o.Version})
+	if err != nil {
+		return nil, err
+	}
+	a.traces = traces
+	recorder := telemetry.New(telemetry.Options{Providers: providers(a.cfg), Traces: traces.Provider(), Now: time.Now})
+	recorder.WatchWork(telemetry.WorkOptions{Work: a.store, Now: time.Now, Log: a.log})
+	return recorder, nil
+}
+
+func (a *App) newRunner(facts *service.FactCache, meter jobs.Meter, seams func(string)) (*jobs.Runner, error) {
+	summarizer, err := a.models.summarizer()
+	if err != nil {
+		return nil, err
+	}
+	extractor, err := a.models.extractor()
+	if err != nil {
+		return nil, err
+	}
+	return jobs.NewRunner(jobs.RunnerOptions{
+		Store: a.store, Facts: facts, Summarizer: summarizer, Extractor: extractor, Fallback: builtin.Summarizer{},
+		Policies: policies(a.cfg).WorkOf, Meter: meter, Log: a.log, Workers: a.cfg.Workers, Seams: seams,
+		Owner:   "server", // one process has the file: a lease of this name that it finds is its own of before
+		Applied: func(memory.UserRef) { a.embeddings.Wake() },
+	}), nil
+}
+
+func (a *App) newService(facts *service.FactCache, meter service.Meter) (*service.Service, error) {
 	lexicon, err := service.NewLexicon(service.LexiconOptions{
 		Store: a.store, MaxBytes: int64(a.cfg.RecallCache), Indexer: a.indexer, Log: a.log,
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
-	svc := service.New(service.Options{
-		Store: a.store, Lexicon: lexicon, Policies: policies(a.cfg), Indexer: a.indexer,
-		Now: time.Now, NewID: newID,
-	})
-	a.server = server.New(server.Options{
-		Service: svc, Reflection: a.cfg.Reflection, RequestTimeout: a.cfg.RequestTimeout,
-		DrainTimeout: a.cfg.DrainTimeout, Log: a.log,
-	})
-	a.listener, err = (&net.ListenConfig{}).Listen(ctx, "tcp", a.cfg.Listen)
-	if err != nil {
+	a.usage = service.NewUsage(a.store, a.log)
+	return service.New(service.Options{
+		Store: a.store, Lexicon: lexicon, Facts: facts, Reembed: a.embeddings, Usage: a.usage,
+		Queries: service.NewQueries(service.QueriesOptions{
+			Embeddings: a.embeddings, Deadline: a.cfg.EmbeddingDeadline, Timeout: a.cfg.EmbeddingTimeout, MaxRunning: maxQueries,
+		}),
+		Policies: policies(a.cfg), Runner: background{a.runner, a.indexer}, Meter: meter, Now: time.Now, NewID: newID,
+	}), nil
+}
+
+// maxQueries is how many queries may be embedded at once.
+const maxQueries = 64
+
+// background tells all that works on a session that it has something new.
+type background struct {
+	*jobs.Runner
+	indexer *jobs.Indexer
+}
+
+// Nudge implements service.Runner.
+func (b background) Nudge(ref memory.SessionRef) {
+	b.indexer.Nudge(ref.UserRef)
+	b.Runner.Nudge(ref)
+}
+
+func (a *App) listen(ctx context.Context, recorder *telemetry.Recorder) (err error) {
+	if a.listener, err = (&net.ListenConfig{}).Listen(ctx, "tcp", a.cfg.Listen); err != nil {
 		return fmt.Errorf("listen: %w", err)
 	}
-	return nil
+	if a.cfg.MetricsListen == "" {
+		return nil
+	}
+	a.metrics, err = telemetry.Listen(ctx, telemetry.ServerOptions{
+		Address: a.cfg.MetricsListen, Recorder: recorder, Check: a.store.Check, Log: a.log,
+	})
+	return err
 }
 
-// newID mints message ids that sort by time.
+// newID mints ids that sort by time.
 func newID() string { return uuid.Must(uuid.NewV7()).String() }
-
-// policies converts what the configuration says about contexts.
-func policies(cfg config.Config) policy.Policies {
-	out := policy.Policies{Profiles: map[string]policy.Profile{}, Default: cfg.DefaultProfile, Window: func(model string) (policy.Window, bool) {
-		w, ok := cfg.Window(model)
-		return policy.Window{Tokens: w.Tokens, Counter: w.Counter}, ok
-	}}
-	for name, p := range cfg.Profiles {
-		counter := p.Counter
-		if counter == "" {
-			counter = cfg.TokenCounter
-		}
-		out.Profiles[name] = policy.Profile{
-			BudgetTokens: p.BudgetTokens, RecentN: p.RecentN, TopK: p.TopK, MinScore: p.MinScore,
-			RecallShare: p.RecallShare, UserPrior: p.UserPrior, State: p.Sections.State, Recalled: p.Sections.Recalled,
-			Recent: p.Sections.Recent, MemoryRole: policy.MemoryRole(p.MemoryRole), Counter: counter,
-			Facts: factPolicy(p.Facts), Summaries: summaryPolicy(p.Summaries),
-			Work: policy.Work{Summary: summaryTriggers(p.Summaries), Extract: extractionTriggers(p.Extraction)},
-		}
-	}
-	return out
-}
-
-func factPolicy(f config.Facts) policy.Facts {
-	return policy.Facts{
-		LongTerm: f.LongTerm, OfSession: f.OfSession, Max: f.Max, MinScore: f.MinScore, Share: f.Share,
-		Relevance: f.Relevance, Significance: f.Significance, Recency: f.Recency, HalfLife: f.HalfLife,
-	}
-}
-
-func summaryPolicy(s config.Summaries) policy.Summaries {
-	return policy.Summaries{
-		Running: s.Running, Previous: s.Previous, Periods: s.Periods, Share: s.Share,
-		MaxSessions: s.MaxSessions, MaxAge: s.MaxAge, Weeks: s.Weeks, Months: s.Months,
-	}
-}
-
-func summaryTriggers(s config.Summaries) summary.Policy {
-	return summary.Policy{
-		Form: summary.Form(s.Form), TriggerMessages: s.TriggerMessages, TriggerTokens: s.TriggerTokens,
-		TriggerFraction: s.TriggerFraction, Window: s.Window, Idle: s.Idle, KeepMessages: s.KeepMessages,
-		KeepTokens: s.KeepTokens, KeepFraction: s.KeepFraction, Merge: s.Merge, MaxTokens: s.MaxTokens, ChunkTokens: s.ChunkTokens,
-	}
-}
-
-func extractionTriggers(e config.Extraction) extract.Triggers {
-	learn := []memory.Role{memory.RoleUser}
-	if e.Learn == "user+assistant" {
-		learn = append(learn, memory.RoleAssistant)
-	}
-	return extract.Triggers{
-		AtReply: e.AtReply, Messages: e.Messages, Idle: e.Idle, MaxMessages: e.MaxMessages, MaxTokens: e.MaxTokens, Learn: learn,
-	}
-}
 
 // Addr answers the address the server listens on.
 func (a *App) Addr() string { return a.listener.Addr().String() }
 
+// MetricsAddr answers the address of /metrics and /healthz, "" when they are off.
+func (a *App) MetricsAddr() string {
+	if a.metrics == nil {
+		return ""
+	}
+	return a.metrics.Addr()
+}
+
 // Features says what is on and off, and why.
 func (a *App) Features() []Feature {
+	embedding := a.cfg.EmbeddingModel
 	return []Feature{
 		{Name: "transcript", On: true, Why: "every turn is on disk before it is acknowledged"},
 		{Name: "lexical recall", On: true, Why: "built in: no key, no network"},
+		{Name: "summaries", On: true, Why: "by " + cmp.Or(a.cfg.SummaryModel, builtin.ExtractiveModel+"; set summary-model and chat-base-url for a chat model")},
+		{Name: "facts", On: true, Why: "by " + cmp.Or(a.cfg.ExtractionModel, builtin.Rules+"; set extraction-model and chat-base-url for a chat model")},
+		{Name: "semantic recall of facts", On: a.semantic(), Why: "facts are embedded with " + embedding},
+		{Name: "metrics", On: a.metrics != nil, Why: cmp.Or(a.MetricsAddr(), "metrics-listen is empty")},
+		{Name: "traces", On: a.traces.Handler() != nil, Why: "set by otlp-endpoint"},
 		{Name: "reflection", On: a.cfg.Reflection, Why: "set by reflection"},
 		{Name: "authentication", On: false, Why: "this build has none: every caller is of the tenant " + server.DefaultTenant},
 	}
 }
 
-// Run serves until ctx ends, then drains and closes the store. It returns nil after a clean stop.
+func (a *App) semantic() bool {
+	_, embedder := a.embeddings.Active()
+	return embedder != nil && embedder.Info().Semantic
+}
+
+// Run serves until ctx ends, then drains and closes everything. It returns nil after a clean stop.
 func (a *App) Run(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return a.server.Serve(ctx, a.listener) })
 	g.Go(func() error { return a.indexer.Run(ctx) })
+	g.Go(func() error { return a.runner.Run(ctx) })
+	g.Go(func() error { return a.embeddings.Run(ctx) })
+	g.Go(func() error { return a.usage.Run(ctx) })
 	g.Go(func() error { return a.watch(ctx) })
+	if a.metrics != nil {
+		g.Go(func() error { return a.metrics.Serve(ctx) })
+	}
 	err := g.Wait()
-	stats := a.store.Stats()
-	closed := a.store.Close()
+	stats := a.file.Stats()
+	closed := a.close()
 	a.log.Info("strata stopped", "writes", stats.Requests, "commits", stats.Commits)
 	return errors.Join(err, closed)
+}
+
+// traceFlush is how long a stopping program waits for its traces to go out.
+const traceFlush = 5 * time.Second
+
+// close closes what is open, the store last.
+func (a *App) close() error {
+	var errs []error
+	if a.listener != nil {
+		errs = append(errs, unlessClosed(a.listener.Close()))
+	}
+	if a.metrics != nil {
+		errs = append(errs, unlessClosed(a.metrics.Close()))
+	}
+	if a.models != nil {
+		a.models.close()
+	}
+	if a.traces != nil {
+		ctx, cancel := context.WithTimeout(context.Background(), traceFlush)
+		defer cancel()
+		if err := a.traces.Close(ctx); err != nil {
+			a.log.Warn("the last traces were not sent", "error", err)
+		}
+	}
+	return errors.Join(append(errs, a.store.Close())...)
+}
+
+// unlessClosed drops the error of closing what the one who served it has closed already.
+func unlessClosed(err error) error {
+	if errors.Is(err, net.ErrClosed) {
+		return nil
+	}
+	return err
 }
 
 // watch keeps the health answer true.

@@ -61,7 +61,19 @@ func trip(t *testing.T) *harness {
 	h.record(t, "spring", at(user("hotel", "My sister Grace is allergic to peanuts, so no peanut dishes please."), 0), at(assistant("ok", "Noted, I will avoid peanuts."), 0))
 	h.record(t, "spring", at(user("train", "We take the night train to Vienna."), 1), at(assistant("nice", "Enjoy the sleeper car!"), 1))
 	h.record(t, "summer", at(user("dinner", "Help me to cook dinner for my sister."), 90))
+	h.extracted(t, "spring")
+	h.extracted(t, "summer")
 	return h
+}
+
+// extracted waits until the facts of a session are learnt: from then on its contexts are equal until the next turn.
+func (h *harness) extracted(t *testing.T, session string) {
+	t.Helper()
+	eventually(t, "extraction", func() bool {
+		return must(h.work().WaitForWatermark(h.ctx, &memoryv1.WaitForWatermarkRequest{
+			UserId: "ada", SessionId: session, Of: []memoryv1.Watermark{memoryv1.Watermark_WATERMARK_EXTRACTED},
+		}))(t).GetReached()
+	})
 }
 
 func TestBuildContext(t *testing.T) {

@@ -18,7 +18,7 @@ import (
 // model changes, while the old version serves.
 type Embeddings struct {
 	store store.Vectors
-	open  func(model string, dimension int) (embed.Embedder, error)
+	open  OpenEmbedder
 	model string
 	dim   int
 	now   func() time.Time
@@ -38,11 +38,21 @@ type version struct {
 	embedder embed.Embedder
 }
 
+// OpenEmbedder answers the embedder of a model, whose Info must name its dimension. An endpoint that must be asked for it
+// and does not answer is an *llm.Error.
+type OpenEmbedder func(ctx context.Context, m EmbeddingModel) (embed.Embedder, error)
+
+// EmbeddingModel is a model to open.
+type EmbeddingModel struct {
+	Name  string
+	Ask   int // the dimension to ask the endpoint for; 0 for the model's own
+	Known int // the dimension that vectors of the model have; 0 when it is not known yet
+}
+
 // EmbeddingsOptions are what Embeddings need. All are required.
 type EmbeddingsOptions struct {
-	Store store.Vectors
-	// Open answers the embedder of a model; a zero dimension means the model's own.
-	Open      func(model string, dimension int) (embed.Embedder, error)
+	Store     store.Vectors
+	Open      OpenEmbedder
 	Model     string // that is configured
 	Dimension int    // that is configured; 0 for the model's own
 	Now       func() time.Time
@@ -76,7 +86,11 @@ func (e *Embeddings) adopt(ctx context.Context, v memory.Embedding) error {
 	if v.Active && (v.Model != e.model || e.dim != 0 && e.dim != v.Dimension) {
 		return e.replaceEmpty(ctx, v)
 	}
-	embedder, err := e.open(v.Model, v.Dimension)
+	m := EmbeddingModel{Name: v.Model, Known: v.Dimension}
+	if e.dim == v.Dimension {
+		m.Ask = e.dim
+	}
+	embedder, err := e.open(ctx, m)
 	if err != nil {
 		return fmt.Errorf("open embedding model %s: %w", v.Model, err)
 	}
@@ -107,7 +121,7 @@ func (e *Embeddings) replaceEmpty(ctx context.Context, old memory.Embedding) err
 // begin makes the first version. An endpoint that does not answer yet does not keep the server from starting: Run asks
 // again.
 func (e *Embeddings) begin(ctx context.Context) error {
-	embedder, err := e.opened(ctx, e.model, e.dim)
+	embedder, err := e.open(ctx, EmbeddingModel{Name: e.model, Ask: e.dim, Known: e.dim})
 	if failed, ok := errors.AsType[*llm.Error](err); ok {
 		e.log.WarnContext(ctx, "the embedding endpoint did not tell its dimension; facts are embedded when it does", "error", failed)
 		return nil
@@ -131,19 +145,6 @@ func (e *Embeddings) begin(ctx context.Context) error {
 	defer e.mu.Unlock()
 	e.active = version{v, embedder}
 	return nil
-}
-
-// opened answers an embedder whose dimension is known, asking the endpoint for it where nobody says.
-func (e *Embeddings) opened(ctx context.Context, model string, dimension int) (embed.Embedder, error) {
-	embedder, err := e.open(model, dimension)
-	if err != nil || embedder.Info().Dimension > 0 {
-		return embedder, err
-	}
-	vectors, err := embedder.Embed(ctx, []string{"dimension"})
-	if err != nil {
-		return nil, err
-	}
-	return e.open(model, len(vectors[0]))
 }
 
 // Active answers the version in use; a nil embedder while there is none.
@@ -369,7 +370,7 @@ func (e *Embeddings) Reembed(ctx context.Context, model string, dimension int) (
 }
 
 func (e *Embeddings) beginBuilding(ctx context.Context, model string, dimension int) (ReembedJob, error) {
-	embedder, err := e.opened(ctx, model, dimension)
+	embedder, err := e.open(ctx, EmbeddingModel{Name: model, Ask: dimension, Known: dimension})
 	if failed, ok := errors.AsType[*llm.Error](err); ok {
 		return ReembedJob{}, &memory.Error{
 			Kind: memory.KindUnavailable, Reason: memory.ReasonModelUnavailable, Retry: max(failed.RetryAfter, time.Second),

@@ -25,7 +25,6 @@ type endpoint struct {
 	mu     sync.Mutex
 	down   bool
 	refuse string
-	opened []string
 }
 
 type model struct {
@@ -35,11 +34,13 @@ type model struct {
 
 var dimensions = map[string]int{"small": 2, "large": 3}
 
-func (e *endpoint) open(name string, dimension int) (embed.Embedder, error) {
+func (e *endpoint) open(_ context.Context, m jobs.EmbeddingModel) (embed.Embedder, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.opened = append(e.opened, name)
-	return model{e, embed.Info{Model: name, Dimension: dimension, Semantic: true}}, nil
+	if e.down && m.Known == 0 {
+		return nil, &llm.Error{Class: llm.ClassTransient, Err: errors.New("connection refused")}
+	}
+	return model{e, embed.Info{Model: m.Name, Dimension: dimensions[m.Name], Semantic: true}}, nil
 }
 
 func (e *endpoint) set(down bool, refuse string) {

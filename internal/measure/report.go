@@ -35,6 +35,11 @@ func (r *Report) AtLeast(figure string, got, bar float64, unit string) {
 	r.Add(figure, fmt.Sprintf("%.4g%s", got, unit), fmt.Sprintf("≥ %.4g%s", bar, unit), got >= bar)
 }
 
+// NoMore adds a number that must not exceed its bar.
+func (r *Report) NoMore(figure string, got, bar float64, unit string) {
+	r.Add(figure, fmt.Sprintf("%.4g%s", got, unit), fmt.Sprintf("≤ %.4g%s", bar, unit), got <= bar)
+}
+
 // Zero adds a count of faults, of which there must be none.
 func (r *Report) Zero(figure string, got int) {
 	r.add(row{figure, fmt.Sprint(got), "0", got == 0, true})

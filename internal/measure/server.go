@@ -31,6 +31,7 @@ type ServerOptions struct {
 	Data   string   // its data file
 	Listen string   // HOST:PORT; "" for a free port of loopback
 	Args   []string // further flags
+	Env    []string // KEY=VALUE beside this process's own
 }
 
 // Server is a running child process.
@@ -54,9 +55,9 @@ func StartServer(ctx context.Context, o ServerOptions) (*Server, error) {
 		}
 	}
 	s := &Server{Addr: addr, log: &syncBuffer{}, exited: make(chan struct{})}
-	args := append([]string{"serve", "--data", o.Data, "--listen", addr, "--log-format", "json"}, o.Args...)
+	args := append([]string{"serve", "--data", o.Data, "--listen", addr, "--log-format", "json", "--metrics-listen", ""}, o.Args...)
 	s.cmd = exec.Command(o.Binary, args...) //nolint:noctx // the child outlives the context of its start
-	s.cmd.Stdout, s.cmd.Stderr = s.log, s.log
+	s.cmd.Stdout, s.cmd.Stderr, s.cmd.Env = s.log, s.log, append(os.Environ(), o.Env...)
 	if err := s.cmd.Start(); err != nil {
 		return nil, fmt.Errorf("start %s: %w", o.Binary, err)
 	}

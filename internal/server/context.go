@@ -250,6 +250,7 @@ func itemProto(userID string, i assembly.Item) *memoryv1.ContextItem {
 	}
 	if i.Fact != nil {
 		out.Fact, out.Model = factProto(userID, *i.Fact), i.Fact.Model
+		out.Fact.LastUsedTime = nil // this context changes it: equal contexts must be equal
 	}
 	if i.Summary != nil {
 		out.Summary, out.Model = summaryItemProto(i), i.Summary.Model

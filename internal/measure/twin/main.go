@@ -1,7 +1,10 @@
 //go:build sabotage
 
-// Command twin is a server that acknowledges a turn before it writes it. It is never part of the product: the crash
-// figure must find it out, else that figure proves nothing. It is built only with the tag sabotage.
+// Command twin is the server with a fault, to see whether the crash figures find it out: else they prove nothing. It is
+// never part of the product and built only with the tag sabotage. STRATA_FAULT chooses the fault: hasty, as is the
+// default, acknowledges a turn before it writes it; forgetful loses the answers of models that its journal should keep;
+// none has no fault. STRATA_SEAM=POINT:N ends the process as kill -9 does when it comes to a point of package jobs for
+// the nth time.
 package main
 
 import (
@@ -9,77 +12,98 @@ import (
 	"flag"
 	"fmt"
 	"log/slog"
-	"net"
 	"os"
+	"os/signal"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"syscall"
 	"time"
 
-	"github.com/google/uuid"
-	"golang.org/x/sync/errgroup"
-
-	"github.com/stratamem/strata/internal/jobs"
-	"github.com/stratamem/strata/internal/policy"
-	"github.com/stratamem/strata/internal/server"
-	"github.com/stratamem/strata/internal/service"
+	"github.com/stratamem/strata/internal/app"
+	"github.com/stratamem/strata/internal/config"
+	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/store"
-	"github.com/stratamem/strata/internal/store/sqlitestore"
 )
 
-// linger is how long an acknowledged turn waits before it is written.
-const linger = 50 * time.Millisecond
-
 func main() {
-	if err := run(context.Background(), os.Args[2:]); err != nil { // after the verb serve
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, os.Args[2:]); err != nil { // after the verb serve
 		fmt.Fprintln(os.Stderr, "twin:", err)
 		os.Exit(1)
 	}
 }
 
 func run(ctx context.Context, args []string) error {
+	cfg := config.Default()
 	fs := flag.NewFlagSet("twin", flag.ContinueOnError)
-	data, listen := fs.String("data", "", "the data file"), fs.String("listen", "", "HOST:PORT")
+	fs.StringVar(&cfg.Data, "data", "", "the data file")
+	fs.StringVar(&cfg.Listen, "listen", "", "HOST:PORT")
+	fs.StringVar(&cfg.MetricsListen, "metrics-listen", "", "HOST:PORT")
+	fs.StringVar(&cfg.ChatBaseURL, "chat-base-url", "", "URL")
+	fs.StringVar(&cfg.SummaryModel, "summary-model", "", "MODEL")
+	fs.StringVar(&cfg.ExtractionModel, "extraction-model", "", "MODEL")
 	fs.String("log-format", "", "accepted, not used")
 	if err := fs.Parse(args); err != nil {
 		return err
 	}
-	st, err := sqlitestore.Open(ctx, sqlitestore.Options{Path: *data})
+	deadly, err := seam(os.Getenv("STRATA_SEAM"))
 	if err != nil {
 		return err
 	}
-	log := slog.New(slog.DiscardHandler)
-	indexer := jobs.NewIndexer(jobs.IndexerOptions{Store: st, Log: log})
-	lexicon, err := service.NewLexicon(service.LexiconOptions{Store: st, MaxBytes: 1 << 20, Indexer: indexer, Log: log})
+	a, err := app.New(ctx, cfg, app.Options{Log: slog.New(slog.DiscardHandler), Wrap: fault(ctx, os.Getenv("STRATA_FAULT")), Seams: deadly})
 	if err != nil {
 		return err
 	}
-	svc := service.New(service.Options{
-		Store: newHasty(ctx, st), Lexicon: lexicon, Indexer: indexer, Now: time.Now,
-		Policies: policy.Policies{Profiles: map[string]policy.Profile{"default": {BudgetTokens: 8000}}, Default: "default"},
-		NewID:    func() string { return uuid.Must(uuid.NewV7()).String() },
-	})
-	srv := server.New(server.Options{Service: svc, RequestTimeout: 10 * time.Second, Log: log})
-	srv.SetHealthy(true)
-	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", *listen)
-	if err != nil {
-		return err
-	}
-	var g errgroup.Group
-	g.Go(func() error { return srv.Serve(ctx, l) })
-	g.Go(func() error { return indexer.Run(ctx) })
-	return g.Wait()
+	return a.Run(ctx)
 }
+
+// fault answers what stands between the program and its store.
+func fault(ctx context.Context, name string) func(store.Truth) store.Truth {
+	switch name {
+	case "none":
+		return nil
+	case "forgetful":
+		return func(t store.Truth) store.Truth { return forgetful{t} }
+	}
+	return func(t store.Truth) store.Truth { return newHasty(ctx, t) }
+}
+
+// seam answers what ends the process at POINT:N; nil for "".
+func seam(at string) (func(string), error) {
+	if at == "" {
+		return nil, nil
+	}
+	point, count, _ := strings.Cut(at, ":")
+	n, err := strconv.ParseInt(count, 10, 64)
+	if err != nil {
+		return nil, fmt.Errorf("STRATA_SEAM %q is not POINT:N: %w", at, err)
+	}
+	var hits atomic.Int64
+	return func(p string) {
+		if p == point && hits.Add(1) == n {
+			syscall.Kill(os.Getpid(), syscall.SIGKILL) //nolint:errcheck // nothing is left to be told
+			select {}
+		}
+	}, nil
+}
+
+// linger is how long an acknowledged turn waits before it is written.
+const linger = 50 * time.Millisecond
 
 // hasty answers Append at once and writes later: the fault that the crash figure is there to find.
 type hasty struct {
-	*sqlitestore.Store
+	store.Truth
 	later chan store.AppendParams
 }
 
-func newHasty(ctx context.Context, st *sqlitestore.Store) *hasty {
-	h := &hasty{st, make(chan store.AppendParams, 1<<16)}
+func newHasty(ctx context.Context, t store.Truth) *hasty {
+	h := &hasty{t, make(chan store.AppendParams, 1<<16)}
 	go func() {
 		for p := range h.later {
 			time.Sleep(time.Until(p.Time.Add(linger)))
-			h.Store.Append(ctx, p) //nolint:errcheck // sabotage: nobody is told
+			h.Truth.Append(ctx, p) //nolint:errcheck // sabotage: nobody is told
 		}
 	}()
 	return h
@@ -94,4 +118,19 @@ func (h *hasty) Append(_ context.Context, p store.AppendParams) (store.AppendRes
 		r.MessageIDs = append(r.MessageIDs, m.ID)
 	}
 	return r, nil
+}
+
+// forgetful keeps the answers of models in memory only: what the journal is there to survive.
+type forgetful struct {
+	store.Truth
+}
+
+// AnswerSlot answers as if the slot had been written.
+func (f forgetful) AnswerSlot(ctx context.Context, p store.SlotAnswer) (memory.Slot, error) {
+	slot, err := f.Slot(ctx, p.SlotRef)
+	if err != nil {
+		return slot, err
+	}
+	slot.State, slot.Answer = memory.SlotAnswered, p.Answer
+	return slot, nil
 }

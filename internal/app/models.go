@@ -1,0 +1,122 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/stratamem/strata/internal/config"
+	"github.com/stratamem/strata/internal/embed"
+	embedbuiltin "github.com/stratamem/strata/internal/embed/builtin"
+	embedopenai "github.com/stratamem/strata/internal/embed/openai"
+	"github.com/stratamem/strata/internal/jobs"
+	"github.com/stratamem/strata/internal/llm"
+	"github.com/stratamem/strata/internal/llm/builtin"
+	"github.com/stratamem/strata/internal/llm/openai"
+	"github.com/stratamem/strata/internal/telemetry"
+)
+
+// models opens what summarises, extracts and embeds, each behind the decorators that every call goes through.
+type models struct {
+	cfg   config.Config
+	meter *telemetry.Recorder
+
+	mu      sync.Mutex
+	closers []func()
+}
+
+// providers are the models that the configuration names.
+func providers(cfg config.Config) telemetry.Providers {
+	return telemetry.Providers{
+		Summary:    cmp.Or(cfg.SummaryModel, builtin.ExtractiveModel),
+		Extraction: cmp.Or(cfg.ExtractionModel, builtin.Rules),
+		Embedding:  cfg.EmbeddingModel,
+	}
+}
+
+// summarizer answers the configured chat model, else the built-in one.
+func (m *models) summarizer() (jobs.Summarizer, error) {
+	if m.cfg.SummaryModel == "" {
+		return builtin.Summarizer{}, nil
+	}
+	chat, err := m.chat(m.cfg.SummaryModel)
+	return llm.Prompted{Summaries: chat}, err
+}
+
+// extractor answers the configured chat model, else the built-in one.
+func (m *models) extractor() (jobs.Extractor, error) {
+	if m.cfg.ExtractionModel == "" {
+		return builtin.Extractor{}, nil
+	}
+	chat, err := m.chat(m.cfg.ExtractionModel)
+	return llm.Prompted{Extraction: chat}, err
+}
+
+func (m *models) chat(model string) (llm.Chat, error) {
+	chat, err := openai.New(openai.Options{Model: model, Endpoint: openai.Endpoint{
+		BaseURL: m.cfg.ChatBaseURL, Key: openai.NewKey(m.cfg.ChatAPIKey.Reveal()), Timeout: m.cfg.ChatTimeout,
+	}})
+	if err != nil {
+		return nil, fmt.Errorf("open chat model %s: %w", model, err)
+	}
+	m.opened(chat.Close)
+	metered := llm.WithMeter(chat, m.meter, time.Now)
+	return llm.WithLimit(llm.WithBreaker(metered, llm.BreakerOptions{}), m.cfg.ChatConcurrency), nil
+}
+
+// vectorCache is about how much memory the vectors of texts that were embedded lately take.
+const vectorCache = 32 << 20
+
+// embedder implements jobs.OpenEmbedder.
+func (m *models) embedder(ctx context.Context, model jobs.EmbeddingModel) (embed.Embedder, error) {
+	if embedbuiltin.IsBuiltin(model.Name) {
+		return embedbuiltin.ParseModel(model.Name)
+	}
+	if m.cfg.EmbeddingBaseURL == "" {
+		return nil, fmt.Errorf("embedding model %s needs an endpoint: set embedding-base-url", model.Name)
+	}
+	remote, err := embedopenai.New(embedopenai.Options{Model: model.Name, Dimensions: model.Ask, Endpoint: openai.Endpoint{
+		BaseURL: m.cfg.EmbeddingBaseURL, Key: openai.NewKey(m.cfg.EmbeddingAPIKey.Reveal()), Timeout: m.cfg.EmbeddingTimeout,
+	}})
+	if err != nil {
+		return nil, fmt.Errorf("open embedding model %s: %w", model.Name, err)
+	}
+	if model.Known == 0 {
+		if err := remote.Probe(ctx); err != nil {
+			remote.Close()
+			return nil, err
+		}
+		model.Known = remote.Info().Dimension
+	}
+	return m.decorated(remote, model.Known)
+}
+
+// decorated puts what every embedding call goes through around an endpoint.
+func (m *models) decorated(remote *embedopenai.Embedder, dimension int) (embed.Embedder, error) {
+	metered := embed.Metered(embed.Checked(remote, dimension), m.meter, time.Now)
+	guarded := embed.Guarded(metered, llm.NewBreaker(llm.BreakerOptions{}))
+	cached, err := embed.Cached(embed.Batched(guarded), vectorCache)
+	if err != nil {
+		return nil, err
+	}
+	m.opened(cached.Close, remote.Close)
+	return cached, nil
+}
+
+// opened notes what to close at the end. Models are opened while the server runs, too.
+func (m *models) opened(close ...func()) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.closers = append(m.closers, close...)
+}
+
+// close closes what was opened.
+func (m *models) close() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, f := range m.closers {
+		f()
+	}
+}

@@ -1,0 +1,63 @@
+package app
+
+import (
+	"github.com/stratamem/strata/internal/config"
+	"github.com/stratamem/strata/internal/extract"
+	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/policy"
+	"github.com/stratamem/strata/internal/summary"
+)
+
+// policies converts what the configuration says about contexts.
+func policies(cfg config.Config) policy.Policies {
+	out := policy.Policies{Profiles: map[string]policy.Profile{}, Default: cfg.DefaultProfile, Window: func(model string) (policy.Window, bool) {
+		w, ok := cfg.Window(model)
+		return policy.Window{Tokens: w.Tokens, Counter: w.Counter}, ok
+	}}
+	for name, p := range cfg.Profiles {
+		counter := p.Counter
+		if counter == "" {
+			counter = cfg.TokenCounter
+		}
+		out.Profiles[name] = policy.Profile{
+			BudgetTokens: p.BudgetTokens, RecentN: p.RecentN, TopK: p.TopK, MinScore: p.MinScore,
+			RecallShare: p.RecallShare, UserPrior: p.UserPrior, State: p.Sections.State, Recalled: p.Sections.Recalled,
+			Recent: p.Sections.Recent, MemoryRole: policy.MemoryRole(p.MemoryRole), Counter: counter,
+			Facts: factPolicy(p.Facts), Summaries: summaryPolicy(p.Summaries),
+			Work: policy.Work{Summary: summaryTriggers(p.Summaries), Extract: extractionTriggers(p.Extraction)},
+		}
+	}
+	return out
+}
+
+func factPolicy(f config.Facts) policy.Facts {
+	return policy.Facts{
+		LongTerm: f.LongTerm, OfSession: f.OfSession, Max: f.Max, MinScore: f.MinScore, Share: f.Share,
+		Relevance: f.Relevance, Significance: f.Significance, Recency: f.Recency, HalfLife: f.HalfLife,
+	}
+}
+
+func summaryPolicy(s config.Summaries) policy.Summaries {
+	return policy.Summaries{
+		Running: s.Running, Previous: s.Previous, Periods: s.Periods, Share: s.Share,
+		MaxSessions: s.MaxSessions, MaxAge: s.MaxAge, Weeks: s.Weeks, Months: s.Months,
+	}
+}
+
+func summaryTriggers(s config.Summaries) summary.Policy {
+	return summary.Policy{
+		Form: summary.Form(s.Form), TriggerMessages: s.TriggerMessages, TriggerTokens: s.TriggerTokens,
+		TriggerFraction: s.TriggerFraction, Window: s.Window, Idle: s.Idle, KeepMessages: s.KeepMessages,
+		KeepTokens: s.KeepTokens, KeepFraction: s.KeepFraction, Merge: s.Merge, MaxTokens: s.MaxTokens, ChunkTokens: s.ChunkTokens,
+	}
+}
+
+func extractionTriggers(e config.Extraction) extract.Triggers {
+	learn := []memory.Role{memory.RoleUser}
+	if e.Learn == "user+assistant" {
+		learn = append(learn, memory.RoleAssistant)
+	}
+	return extract.Triggers{
+		AtReply: e.AtReply, Messages: e.Messages, Idle: e.Idle, MaxMessages: e.MaxMessages, MaxTokens: e.MaxTokens, Learn: learn,
+	}
+}
