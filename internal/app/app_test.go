@@ -58,7 +58,7 @@ func start(t *testing.T) *harness {
 func startOn(t testing.TB, data string, change func(*config.Config)) *harness {
 	t.Helper()
 	cfg := config.Default()
-	cfg.Data, cfg.Listen = data, "127.0.0.1:0"
+	cfg.Data, cfg.Listen, cfg.MetricsListen = data, "127.0.0.1:0", ""
 	change(&cfg)
 	h := &harness{ctx: t.Context(), log: &lines{}, data: data}
 	log := slog.New(slog.NewTextHandler(h.log, &slog.HandlerOptions{Level: slog.LevelDebug}))

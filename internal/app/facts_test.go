@@ -1,0 +1,396 @@
+package app_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/fieldmaskpb"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	memoryv1 "github.com/stratamem/strata/api/memory/v1"
+)
+
+func (h *harness) facts() memoryv1.FactServiceClient { return memoryv1.NewFactServiceClient(h.conn) }
+
+func (h *harness) work() memoryv1.WorkServiceClient { return memoryv1.NewWorkServiceClient(h.conn) }
+
+// states stores a fact of ada.
+func (h *harness) states(t *testing.T, text, attribute string) *memoryv1.Fact {
+	t.Helper()
+	req := &memoryv1.CreateFactRequest{Fact: &memoryv1.Fact{UserId: "ada", Text: text, Attribute: attribute}}
+	return must(h.facts().CreateFact(h.ctx, req))(t).GetFact()
+}
+
+// learn records what ada says and waits until facts are learnt from it.
+func (h *harness) learn(t *testing.T, session, words string) {
+	t.Helper()
+	h.record(t, session, user("", words), assistant("", "I see."))
+	r := must(h.work().WaitForWatermark(h.ctx, &memoryv1.WaitForWatermarkRequest{
+		UserId: "ada", SessionId: session, Of: []memoryv1.Watermark{memoryv1.Watermark_WATERMARK_EXTRACTED},
+	}))(t)
+	if !r.GetReached() {
+		t.Fatalf("nothing was learnt within 5 s: %v", r)
+	}
+}
+
+func (h *harness) listFacts(t *testing.T, past bool) []*memoryv1.Fact {
+	t.Helper()
+	return must(h.facts().ListFacts(h.ctx, &memoryv1.ListFactsRequest{UserId: "ada", IncludePast: past}))(t).GetFacts()
+}
+
+func texts(facts []*memoryv1.Fact) []string {
+	var out []string
+	for _, f := range facts {
+		out = append(out, f.GetText())
+	}
+	return out
+}
+
+func about(facts []*memoryv1.Fact, word string) *memoryv1.Fact {
+	for _, f := range facts {
+		if strings.Contains(f.GetText(), word) {
+			return f
+		}
+	}
+	return nil
+}
+
+func maskOf(paths ...string) *fieldmaskpb.FieldMask { return &fieldmaskpb.FieldMask{Paths: paths} }
+
+func TestFacts(t *testing.T) {
+	t.Parallel()
+	t.Run("a stated fact is complete, protected, and kept over a restart", func(t *testing.T) {
+		h := start(t)
+		f := h.states(t, "Lives in Rome 👩\u200d🚀", "home_city")
+		if f.GetFactId() == "" || f.GetCategory() != memoryv1.Category_CATEGORY_OTHER || f.GetSignificance() != 5 || f.GetConfidence() != 1 ||
+			f.GetOrigin() != memoryv1.FactOrigin_FACT_ORIGIN_USER || !f.GetProtected() || f.GetRevision() != 1 || f.GetValidTo() != nil || f.GetValidFrom() == nil {
+			t.Errorf("fact %v", f)
+		}
+		h.stop()
+		h = startOn(t, h.data, noChange)
+		got := must(h.facts().GetFact(h.ctx, &memoryv1.GetFactRequest{UserId: "ada", FactId: f.GetFactId()}))(t).GetFact()
+		if !proto.Equal(got, f) {
+			t.Errorf("stored %v\nanswered %v", got, f)
+		}
+	})
+	t.Run("a repeat of a request id returns the first fact", func(t *testing.T) {
+		h := start(t)
+		req := &memoryv1.CreateFactRequest{Fact: &memoryv1.Fact{UserId: "ada", Text: "Likes tea"}, RequestId: "r1"}
+		first, again := must(h.facts().CreateFact(h.ctx, req))(t), must(h.facts().CreateFact(h.ctx, req))(t)
+		if !proto.Equal(first, again) || len(h.listFacts(t, true)) != 1 {
+			t.Errorf("first %v\nagain %v\nall %v", first, again, h.listFacts(t, true))
+		}
+	})
+	t.Run("a newer fact of the same property supersedes the older one, which can be restored", func(t *testing.T) {
+		h := start(t)
+		rome, bern := h.states(t, "Lives in Rome", "home_city"), h.states(t, "Lives in Bern", "home_city")
+		if got := texts(h.listFacts(t, false)); !slices.Equal(got, []string{"Lives in Bern"}) {
+			t.Fatalf("current %v", got)
+		}
+		past := about(h.listFacts(t, true), "Rome")
+		if past.GetSupersededBy() != bern.GetFactId() || past.GetValidTo() == nil {
+			t.Errorf("superseded %v", past)
+		}
+		r := must(h.facts().RestoreFact(h.ctx, &memoryv1.RestoreFactRequest{UserId: "ada", FactId: rome.GetFactId()}))(t)
+		if !slices.Equal(r.GetSupersededFactIds(), []string{bern.GetFactId()}) || r.GetFact().GetValidTo() != nil || r.GetFact().GetSupersededBy() != "" {
+			t.Errorf("restored %v", r)
+		}
+		if got := texts(h.listFacts(t, false)); !slices.Equal(got, []string{"Lives in Rome"}) {
+			t.Errorf("current %v", got)
+		}
+		revisions := must(h.facts().ListFactRevisions(h.ctx, &memoryv1.ListFactRevisionsRequest{UserId: "ada", FactId: rome.GetFactId()}))(t).GetRevisions()
+		var causes []memoryv1.FactCause
+		for _, v := range revisions {
+			causes = append(causes, v.GetCause())
+		}
+		if !slices.Equal(causes, []memoryv1.FactCause{memoryv1.FactCause_FACT_CAUSE_RESTORED, memoryv1.FactCause_FACT_CAUSE_SUPERSEDED, memoryv1.FactCause_FACT_CAUSE_CREATED}) {
+			t.Errorf("causes %v", causes)
+		}
+	})
+	t.Run("a restore brings back the words of a revision", func(t *testing.T) {
+		h := start(t)
+		f := h.states(t, "Likes tea", "")
+		edit := &memoryv1.UpdateFactRequest{Fact: &memoryv1.Fact{UserId: "ada", FactId: f.GetFactId(), Text: "Likes coffee"}}
+		must(h.facts().UpdateFact(h.ctx, edit))(t)
+		r := must(h.facts().RestoreFact(h.ctx, &memoryv1.RestoreFactRequest{UserId: "ada", FactId: f.GetFactId(), Revision: 1}))(t)
+		if r.GetFact().GetText() != "Likes tea" || r.GetFact().GetRevision() != 3 {
+			t.Errorf("restored %v", r.GetFact())
+		}
+		_, err := h.facts().RestoreFact(h.ctx, &memoryv1.RestoreFactRequest{UserId: "ada", FactId: f.GetFactId(), Revision: 9})
+		refused(t, err, codes.InvalidArgument, "FIELD_INVALID", "revision")
+	})
+	t.Run("an update changes what its mask names and nothing else", func(t *testing.T) {
+		h := start(t)
+		f := h.states(t, "Likes tea", "drink")
+		to := &memoryv1.Fact{UserId: "ada", FactId: f.GetFactId(), Text: "Likes green tea", Significance: 9, Etag: f.GetEtag()}
+		got := must(h.facts().UpdateFact(h.ctx, &memoryv1.UpdateFactRequest{Fact: to, UpdateMask: maskOf("text", "attribute")}))(t).GetFact()
+		if got.GetText() != "Likes green tea" || got.GetAttribute() != "" || got.GetSignificance() != 5 || got.GetRevision() != 2 || got.GetEtag() == f.GetEtag() {
+			t.Errorf("updated %v", got)
+		}
+		_, err := h.facts().UpdateFact(h.ctx, &memoryv1.UpdateFactRequest{Fact: to})
+		refused(t, err, codes.Aborted, "ETAG_MISMATCH", "")
+	})
+	t.Run("a fact ends with valid_to, and holds again without it", func(t *testing.T) {
+		h := start(t)
+		f := h.states(t, "Works at Initech", "employer")
+		to := &memoryv1.Fact{UserId: "ada", FactId: f.GetFactId(), ValidTo: timestamppb.Now()}
+		must(h.facts().UpdateFact(h.ctx, &memoryv1.UpdateFactRequest{Fact: to}))(t)
+		if got := h.listFacts(t, false); len(got) != 0 {
+			t.Fatalf("current %v", got)
+		}
+		to.ValidTo = nil
+		must(h.facts().UpdateFact(h.ctx, &memoryv1.UpdateFactRequest{Fact: to, UpdateMask: maskOf("valid_to")}))(t)
+		if got := h.listFacts(t, false); len(got) != 1 || got[0].GetValidTo() != nil {
+			t.Errorf("current %v", got)
+		}
+	})
+	t.Run("another user's fact is NOT_FOUND in every call", func(t *testing.T) {
+		h := start(t)
+		id := h.states(t, "Likes tea", "").GetFactId()
+		h.recordAs(t, "eve")
+		for name, call := range map[string]func() error{
+			"get": func() error {
+				_, err := h.facts().GetFact(h.ctx, &memoryv1.GetFactRequest{UserId: "eve", FactId: id})
+				return err
+			},
+			"update": func() error {
+				_, err := h.facts().UpdateFact(h.ctx, &memoryv1.UpdateFactRequest{Fact: &memoryv1.Fact{UserId: "eve", FactId: id, Text: "x"}})
+				return err
+			},
+			"delete": func() error {
+				_, err := h.facts().DeleteFact(h.ctx, &memoryv1.DeleteFactRequest{UserId: "eve", FactId: id})
+				return err
+			},
+			"revisions": func() error {
+				_, err := h.facts().ListFactRevisions(h.ctx, &memoryv1.ListFactRevisionsRequest{UserId: "eve", FactId: id})
+				return err
+			},
+			"restore": func() error {
+				_, err := h.facts().RestoreFact(h.ctx, &memoryv1.RestoreFactRequest{UserId: "eve", FactId: id})
+				return err
+			},
+		} {
+			t.Run(name, func(t *testing.T) { refused(t, call(), codes.NotFound, "FACT_NOT_FOUND", "") })
+		}
+		if got := h.listFacts(t, true); len(got) != 1 || got[0].GetRevision() != 1 {
+			t.Errorf("ada's facts %v", got)
+		}
+	})
+	t.Run("an unknown user has no facts", func(t *testing.T) {
+		h := start(t)
+		list := must(h.facts().ListFacts(h.ctx, &memoryv1.ListFactsRequest{UserId: "nobody"}))(t)
+		found := must(h.facts().SearchFacts(h.ctx, &memoryv1.SearchFactsRequest{UserId: "nobody", Query: "tea"}))(t)
+		if len(list.GetFacts())+len(found.GetHits()) != 0 {
+			t.Errorf("%v, %v", list, found)
+		}
+		_, err := h.facts().ListQuarantined(h.ctx, &memoryv1.ListQuarantinedRequest{UserId: "nobody"})
+		refused(t, err, codes.NotFound, "USER_NOT_FOUND", "")
+	})
+	t.Run("pages hold every fact once, and a token fits its query only", func(t *testing.T) {
+		h := start(t)
+		for _, word := range strings.Fields("tea coffee wine beer juice") {
+			h.states(t, "Likes "+word, "")
+		}
+		req, seen := &memoryv1.ListFactsRequest{UserId: "ada", PageSize: 2}, []string(nil)
+		for range 3 {
+			page := must(h.facts().ListFacts(h.ctx, req))(t)
+			seen = append(seen, texts(page.GetFacts())...)
+			req.PageToken = page.GetNextPageToken()
+		}
+		slices.Sort(seen)
+		if req.GetPageToken() != "" || !slices.Equal(seen, []string{"Likes beer", "Likes coffee", "Likes juice", "Likes tea", "Likes wine"}) {
+			t.Errorf("pages %q, token %q", seen, req.GetPageToken())
+		}
+		token := must(h.facts().ListFacts(h.ctx, &memoryv1.ListFactsRequest{UserId: "ada", PageSize: 2}))(t).GetNextPageToken()
+		_, err := h.facts().ListFacts(h.ctx, &memoryv1.ListFactsRequest{UserId: "ada", IncludePast: true, PageToken: token})
+		refused(t, err, codes.InvalidArgument, "PAGE_TOKEN_INVALID", "page_token")
+	})
+	t.Run("a search ranks what the query names first, and says how it scored", func(t *testing.T) {
+		h := start(t)
+		h.states(t, "Is allergic to peanuts", "")
+		h.states(t, "Likes green tea", "")
+		r := must(h.facts().SearchFacts(h.ctx, &memoryv1.SearchFactsRequest{UserId: "ada", Query: "any allergy to peanuts?"}))(t)
+		if len(r.GetHits()) == 0 || r.GetHits()[0].GetFact().GetText() != "Is allergic to peanuts" || r.GetHits()[0].GetScore().GetScore() <= 0 || len(r.GetHits()[0].GetScore().GetArms()) == 0 {
+			t.Errorf("found %v", r)
+		}
+	})
+}
+
+// recordAs makes a user known.
+func (h *harness) recordAs(t *testing.T, userID string) {
+	t.Helper()
+	must(h.Record(h.ctx, &memoryv1.RecordRequest{UserId: userID, SessionId: "s", Messages: []*memoryv1.Message{user("", "hello")}}))(t)
+}
+
+func TestFactsAndExtraction(t *testing.T) {
+	t.Parallel()
+	t.Run("what is said is learnt with its evidence, and listed by session", func(t *testing.T) {
+		h := start(t)
+		h.learn(t, "s", "I live in Rome.")
+		f := about(h.listFacts(t, false), "Rome")
+		if f == nil || f.GetProtected() || f.GetOrigin() != memoryv1.FactOrigin_FACT_ORIGIN_EXTRACTED || len(f.GetEvidence()) != 1 || f.GetEvidence()[0].GetSessionId() != "s" || f.GetEvidence()[0].GetSeq() != 1 {
+			t.Fatalf("learnt %v", f)
+		}
+		for session, want := range map[string]int{"s": len(h.listFacts(t, false)), "other": 0} {
+			got := must(h.facts().ListFacts(h.ctx, &memoryv1.ListFactsRequest{UserId: "ada", SessionId: session}))(t).GetFacts()
+			if len(got) != want {
+				t.Errorf("facts of session %s: %v, want %d", session, got, want)
+			}
+		}
+	})
+	t.Run("what a person edited survives what is said later", func(t *testing.T) {
+		h := start(t)
+		h.learn(t, "s", "I live in Rome.")
+		learnt := about(h.listFacts(t, false), "Rome")
+		edit := &memoryv1.Fact{UserId: "ada", FactId: learnt.GetFactId(), Text: "Lives in Florence, not Rome"}
+		edited := must(h.facts().UpdateFact(h.ctx, &memoryv1.UpdateFactRequest{Fact: edit}))(t).GetFact()
+		h.learn(t, "s2", "I live in Bern.")
+		got := must(h.facts().GetFact(h.ctx, &memoryv1.GetFactRequest{UserId: "ada", FactId: learnt.GetFactId()}))(t).GetFact()
+		if !proto.Equal(got, edited) {
+			t.Errorf("edited %v\nlater %v", edited, got)
+		}
+		if f := about(h.listFacts(t, true), "Bern"); f != nil {
+			t.Errorf("learnt beside what a person wrote: %v", f)
+		}
+		ops := must(h.facts().ListQuarantined(h.ctx, &memoryv1.ListQuarantinedRequest{UserId: "ada"}))(t).GetOperations()
+		if len(ops) != 1 || ops[0].GetReason() != "protected" || ops[0].GetSessionId() != "s2" || ops[0].GetJobId() == "" {
+			t.Errorf("quarantined %v", ops)
+		}
+	})
+	t.Run("what a person deleted is not learnt again", func(t *testing.T) {
+		h := start(t)
+		h.learn(t, "s", "I live in Rome.")
+		id := about(h.listFacts(t, false), "Rome").GetFactId()
+		must(h.facts().DeleteFact(h.ctx, &memoryv1.DeleteFactRequest{UserId: "ada", FactId: id}))(t)
+		_, err := h.facts().GetFact(h.ctx, &memoryv1.GetFactRequest{UserId: "ada", FactId: id})
+		refused(t, err, codes.NotFound, "FACT_NOT_FOUND", "")
+		h.learn(t, "s2", "I live in Rome.")
+		if f := about(h.listFacts(t, true), "Rome"); f != nil {
+			t.Errorf("learnt again: %v", f)
+		}
+	})
+	t.Run("nothing is learnt from a session or user that forbids it", func(t *testing.T) {
+		h := start(t)
+		h.recordAs(t, "ada")
+		none := memoryv1.ExtractMode_EXTRACT_MODE_NONE
+		got := must(h.UpdateSession(h.ctx, &memoryv1.UpdateSessionRequest{Session: &memoryv1.Session{UserId: "ada", SessionId: "s", Extract: none}}))(t)
+		if got.GetSession().GetExtract() != none {
+			t.Errorf("session %v", got)
+		}
+		h.learn(t, "s", "I live in Rome.")
+		must(h.users().UpdateUser(h.ctx, &memoryv1.UpdateUserRequest{User: &memoryv1.User{UserId: "ada", Extract: none}}))(t)
+		h.learn(t, "s2", "I work at Initech.")
+		if got := h.listFacts(t, true); len(got) != 0 {
+			t.Errorf("learnt %v", got)
+		}
+	})
+}
+
+// TestBadFacts holds a row for every way a call of FactService can be wrong.
+func TestBadFacts(t *testing.T) {
+	t.Parallel()
+	h := start(t)
+	long := strings.Repeat("x", 256)
+	fact := func(change func(*memoryv1.Fact)) *memoryv1.Fact {
+		f := &memoryv1.Fact{UserId: "ada", FactId: "f", Text: "Likes tea"}
+		change(f)
+		return f
+	}
+	rows := map[string]struct {
+		change func(*memoryv1.Fact)
+		field  string
+	}{
+		"no user":                     {func(f *memoryv1.Fact) { f.UserId = "" }, "fact.user_id"},
+		"an over-long text":           {func(f *memoryv1.Fact) { f.Text = strings.Repeat("x", 1001) }, "fact.text"},
+		"a line break in the text":    {func(f *memoryv1.Fact) { f.Text = "a\nb" }, "fact.text"},
+		"an unknown category":         {func(f *memoryv1.Fact) { f.Category = 99 }, "fact.category"},
+		"a significance above ten":    {func(f *memoryv1.Fact) { f.Significance = 11 }, "fact.significance"},
+		"a negative significance":     {func(f *memoryv1.Fact) { f.Significance = -1 }, "fact.significance"},
+		"an over-long subject":        {func(f *memoryv1.Fact) { f.Subject = long }, "fact.subject"},
+		"an attribute in upper case":  {func(f *memoryv1.Fact) { f.Attribute = "Home" }, "fact.attribute"},
+		"an over-long attribute":      {func(f *memoryv1.Fact) { f.Attribute = strings.Repeat("a", 65) }, "fact.attribute"},
+		"too many tags":               {func(f *memoryv1.Fact) { f.Tags = strings.Split(strings.Repeat("t ", 32)+"t", " ") }, "fact.tags"},
+		"an over-long tag":            {func(f *memoryv1.Fact) { f.Tags = []string{strings.Repeat("t", 65)} }, "fact.tags[0]"},
+		"a language that is none":     {func(f *memoryv1.Fact) { f.Language = "not a language" }, "fact.language"},
+		"a time before 1970":          {func(f *memoryv1.Fact) { f.ValidFrom = &timestamppb.Timestamp{Seconds: -1} }, "fact.valid_from"},
+		"an end with bad nanoseconds": {func(f *memoryv1.Fact) { f.ValidTo = &timestamppb.Timestamp{Seconds: 1, Nanos: -5} }, "fact.valid_to"},
+	}
+	for name, row := range rows {
+		t.Run(name, func(t *testing.T) {
+			_, err := h.facts().CreateFact(h.ctx, &memoryv1.CreateFactRequest{Fact: fact(row.change)})
+			refused(t, err, codes.InvalidArgument, "FIELD_INVALID", row.field)
+			_, err = h.facts().UpdateFact(h.ctx, &memoryv1.UpdateFactRequest{Fact: fact(row.change)})
+			refused(t, err, codes.InvalidArgument, "FIELD_INVALID", row.field)
+		})
+	}
+	calls := map[string]struct {
+		call  func() error
+		field string
+	}{
+		"no fact at all": {func() error { _, err := h.facts().CreateFact(h.ctx, &memoryv1.CreateFactRequest{}); return err }, "fact.user_id"},
+		"a fact that says nothing": {func() error {
+			_, err := h.facts().CreateFact(h.ctx, &memoryv1.CreateFactRequest{Fact: fact(func(f *memoryv1.Fact) { f.Text = "  " })})
+			return err
+		}, "fact.text"},
+		"an over-long request id": {func() error {
+			_, err := h.facts().CreateFact(h.ctx, &memoryv1.CreateFactRequest{Fact: fact(func(*memoryv1.Fact) {}), RequestId: long})
+			return err
+		}, "request_id"},
+		"a get without an id": {func() error { _, err := h.facts().GetFact(h.ctx, &memoryv1.GetFactRequest{UserId: "ada"}); return err }, "fact_id"},
+		"an update without an id": {func() error {
+			_, err := h.facts().UpdateFact(h.ctx, &memoryv1.UpdateFactRequest{Fact: fact(func(f *memoryv1.Fact) { f.FactId = "" })})
+			return err
+		}, "fact.fact_id"},
+		"an update of the evidence": {func() error {
+			_, err := h.facts().UpdateFact(h.ctx, &memoryv1.UpdateFactRequest{Fact: fact(func(*memoryv1.Fact) {}), UpdateMask: maskOf("evidence")})
+			return err
+		}, "update_mask"},
+		"an update that takes the text away": {func() error {
+			_, err := h.facts().UpdateFact(h.ctx, &memoryv1.UpdateFactRequest{Fact: fact(func(f *memoryv1.Fact) { f.Text = "" }), UpdateMask: maskOf("text")})
+			return err
+		}, "fact.text"},
+		"an update that takes the beginning away": {func() error {
+			_, err := h.facts().UpdateFact(h.ctx, &memoryv1.UpdateFactRequest{Fact: fact(func(*memoryv1.Fact) {}), UpdateMask: maskOf("valid_from")})
+			return err
+		}, "fact.valid_from"},
+		"a category that is not set": {func() error {
+			_, err := h.facts().ListFacts(h.ctx, &memoryv1.ListFactsRequest{UserId: "ada", Categories: []memoryv1.Category{0}})
+			return err
+		}, "categories[0]"},
+		"a negative page size": {func() error {
+			_, err := h.facts().ListFacts(h.ctx, &memoryv1.ListFactsRequest{UserId: "ada", PageSize: -1})
+			return err
+		}, "page_size"},
+		"a search for nothing": {func() error {
+			_, err := h.facts().SearchFacts(h.ctx, &memoryv1.SearchFactsRequest{UserId: "ada"})
+			return err
+		}, "query"},
+		"a search above every score": {func() error {
+			_, err := h.facts().SearchFacts(h.ctx, &memoryv1.SearchFactsRequest{UserId: "ada", Query: "x", MinScore: 1.5})
+			return err
+		}, "min_score"},
+		"a negative revision": {func() error {
+			_, err := h.facts().RestoreFact(h.ctx, &memoryv1.RestoreFactRequest{UserId: "ada", FactId: "f", Revision: -1})
+			return err
+		}, "revision"},
+	}
+	for name, row := range calls {
+		t.Run(name, func(t *testing.T) { refused(t, row.call(), codes.InvalidArgument, "FIELD_INVALID", row.field) })
+	}
+	t.Run("an end before the beginning, and one in the future", func(t *testing.T) {
+		id := h.states(t, "Likes tea", "").GetFactId()
+		for _, end := range []time.Time{time.Unix(1, 0), time.Now().AddDate(1, 0, 0)} {
+			_, err := h.facts().UpdateFact(h.ctx, &memoryv1.UpdateFactRequest{Fact: &memoryv1.Fact{UserId: "ada", FactId: id, ValidTo: timestamppb.New(end)}})
+			refused(t, err, codes.InvalidArgument, "FIELD_INVALID", "fact.valid_to")
+		}
+	})
+	t.Run("nothing of the content reached the log", func(t *testing.T) {
+		if strings.Contains(h.log.String(), "xxxx") || strings.Contains(h.log.String(), "Likes tea") {
+			t.Error("the log holds content")
+		}
+	})
+}
