@@ -17,6 +17,7 @@ func testIsolation(t *testing.T, open Open[store.Truth]) {
 			mustAppend(t, s, request("r", "b", turn(u.Session("s"), canaried(u), calling("call", "c-"+canary(u)))))
 			put(t, s, segmentOf(t, s, u))
 			mustAppend(t, s, turn(u.Session("s"), say("later", memory.RoleUser, canary(u))))
+			grow(t, s, u)
 		}
 		for _, u := range users {
 			if heard := everythingOf(t, s, u, users); strings.Count(heard, "canary-") == 0 {
@@ -55,6 +56,66 @@ func testIsolation(t *testing.T, open Open[store.Truth]) {
 		wantEqual(t, len(pending(t, s, alice, 10)), 1)
 		wantEqual(t, mustSession(t, s, alice.Session("s")), before)
 	})
+	t.Run("a user cannot change another's facts, vectors, summaries or slots", func(t *testing.T) { testNoTheft(t, open(t)) })
+	t.Run("slots of a tenant must not show those of another", func(t *testing.T) {
+		s := open(t)
+		for _, u := range twins() {
+			appendN(t, s, u.Session("s"), "a", 1)
+			mustOpen(t, s, opening(t, s, u.Session("s"), memory.SlotExtract, 1, 1))
+		}
+		for _, slot := range allSlots(t, s, store.SlotQuery{Tenant: "acme", Limit: 100}) {
+			wantEqual(t, slot.User.Tenant, "acme")
+		}
+	})
+}
+
+func testNoTheft(t *testing.T, s store.Truth) {
+	ctx := t.Context()
+	thief := memory.UserRef{Tenant: "other", UserID: "alice"}
+	appendN(t, s, inS, "a", 4)
+	appendN(t, s, thief.Session("s"), "a", 4)
+	v := mustAdd(t, s, embedding("m", 2)).Version
+	learn(t, s, alice, fact("f"))
+	putVector(t, s, v, alice, "f", 1, 1, 1)
+	slot := mustOpen(t, s, opening(t, s, inS, memory.SlotLeaf, 1, 2))
+	before := []any{factsSince(t, s, alice, 0), vectors(t, s, alice, v, 0), mustWork(t, s, inS)}
+
+	stolen := store.SlotRef{User: thief, ID: slot.ID()}
+	calls := map[string]func() error{
+		"Slot": func() error { _, err := s.Slot(ctx, stolen); return err },
+		"ClaimSlot": func() error {
+			_, err := s.ClaimSlot(ctx, store.SlotClaim{SlotRef: stolen, Now: minute(99)})
+			return err
+		},
+		"AnswerSlot": func() error { _, err := s.AnswerSlot(ctx, store.SlotAnswer{SlotRef: stolen}); return err },
+		"FailSlot":   func() error { _, err := s.FailSlot(ctx, store.SlotFailure{SlotRef: stolen}); return err },
+		"SplitSlot":  func() error { _, err := s.SplitSlot(ctx, store.SlotSplit{SlotRef: stolen, At: 1}); return err },
+		"FinishSlot": func() error { _, err := s.FinishSlot(ctx, store.SlotFinish{SlotRef: stolen}); return err },
+		"RetrySlot":  func() error { _, err := s.RetrySlot(ctx, stolen, noon); return err },
+		"PutNode": func() error {
+			return s.PutNode(ctx, store.NodeWrite{User: thief, Scope: mustUser(t, s, thief).Scope, SlotID: slot.ID()})
+		},
+		"ApplyFacts": func() error {
+			_, err := s.ApplyFacts(ctx, write(t, s, thief, func(w *store.FactWrite) { w.SlotID = slot.ID() }))
+			return err
+		},
+	}
+	for name, call := range calls {
+		if got := memory.ReasonOf(call()); got != memory.ReasonSlotNotFound {
+			t.Errorf("%s of another's slot: reason %q", name, got)
+		}
+	}
+	_, err := s.OpenSlot(ctx, store.SlotOpening{SlotKey: slot.SlotKey, User: thief, To: 2, Time: noon})
+	wantReason(t, err, memory.ReasonUserNotFound)
+	_, err = s.Fact(ctx, thief, "f")
+	wantReason(t, err, memory.ReasonFactNotFound)
+	_, err = s.ApplyFacts(ctx, write(t, s, thief, func(w *store.FactWrite) { w.Forget = []store.ForgetFact{{FactID: "f"}} }))
+	wantReason(t, err, memory.ReasonFactNotFound)
+	putVector(t, s, v, thief, "f", 1, 9, 9)
+	if err := s.TouchFacts(ctx, thief, []string{"f"}, minute(9)); err != nil {
+		t.Fatal(err)
+	}
+	wantEqual(t, []any{factsSince(t, s, alice, 0), vectors(t, s, alice, v, 0), mustWork(t, s, inS)}, before)
 }
 
 // twins are users whose ids are easily taken for each other, and the same ids in another tenant.
@@ -110,5 +171,46 @@ func everythingOf(t *testing.T, s store.Truth, u memory.UserRef, users []memory.
 	hear(s.Lexicon(ctx, store.LexiconQuery{User: u, SessionID: "s", MaxUnindexed: 1000}))
 	hear(s.Segments(ctx, u, nos))
 	hear(s.PendingTurns(ctx, store.PendingQuery{User: u, MaxMessages: 1000}))
+	hearGrown(t, s, u, hear)
 	return heard.String()
+}
+
+// grow stores a fact, a vector, summaries, a parked slot and a refused operation that bear the user's canary. All users'
+// facts and slots of weeks have the same ids, as far as a caller can give them.
+func grow(t *testing.T, s store.Truth, u memory.UserRef) {
+	t.Helper()
+	ref := u.Session("s")
+	mustAdd(t, s, embedding("m", 2))
+	f := fact("f")
+	f.Text = canary(u)
+	apply(t, s, write(t, s, u, func(w *store.FactWrite) {
+		q := refused("q", "malformed", noon)
+		q.Operation = canary(u)
+		w.Changes, w.Quarantined = []store.FactChange{learnt(f)}, []memory.Quarantined{q}
+	}))
+	embedAll(t, s, 1)
+	leaf(t, s, ref, 1, 1, func(w *store.NodeWrite) { w.Node.Text = canary(u) })
+	slot := mustOpen(t, s, opening(t, s, ref, memory.SlotExtract, 1, 1))
+	park(t, s, mustAnswer(t, s, slot, canary(u)))
+}
+
+// hearGrown calls the reading methods of what grows out of the transcript.
+func hearGrown(t *testing.T, s store.Truth, u memory.UserRef, hear func(any, error)) {
+	t.Helper()
+	ctx, ref := t.Context(), u.Session("s")
+	hear(s.User(ctx, u))
+	hear(s.FactsSince(ctx, u, 0))
+	hear(s.Fact(ctx, u, "f"))
+	hear(s.FactRevisions(ctx, u, "f"))
+	for _, session := range []string{"", "s"} {
+		hear(s.ListFacts(ctx, store.FactQuery{User: u, SessionID: session, Limit: 1000}))
+		hear(s.ListSlots(ctx, store.SlotQuery{Tenant: u.Tenant, UserID: u.UserID, SessionID: session, Limit: 1000}))
+	}
+	hear(s.ListQuarantined(ctx, store.QuarantineQuery{User: u, Limit: 1000}))
+	hear(s.FactsToEmbed(ctx, store.EmbedQuery{Version: 1, User: &u, Limit: 1000}))
+	wantEqual(t, len(vectors(t, s, u, 1, 0)), 1)
+	hear(s.SessionWork(ctx, ref))
+	hear(s.SessionNodes(ctx, ref))
+	hear(s.RecentSessions(ctx, store.RecentQuery{User: u, Limit: 1000}))
+	hear(s.LeavesBetween(ctx, u, noon, minute(99)))
 }

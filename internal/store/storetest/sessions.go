@@ -89,6 +89,7 @@ func testUpdateSession(t *testing.T, s store.Truth) {
 		{store.SessionUpdate{Title: ptr("It's; a title")}, func() { want.Title = "It's; a title" }},
 		{store.SessionUpdate{Metadata: ptr(json.RawMessage(`{"k":1}`))}, func() { want.Metadata = json.RawMessage(`{"k":1}`) }},
 		{store.SessionUpdate{Profile: ptr("new")}, func() { want.Profile = "new" }},
+		{store.SessionUpdate{Extract: ptr(memory.ExtractNone)}, func() { want.Extract = memory.ExtractNone }},
 		{store.SessionUpdate{Metadata: new(json.RawMessage)}, func() { want.Metadata = nil }},
 		{store.SessionUpdate{Title: ptr("")}, func() { want.Title = "" }},
 	}
@@ -113,7 +114,7 @@ func testETag(t *testing.T, s store.Truth) {
 	mustAppend(t, s, turn(ref, chat("a", 1)...))
 	first := mustSession(t, s, ref)
 	mustAppend(t, s, turn(ref, chat("b", 1)...))
-	wantEqual(t, mustSession(t, s, ref).ETag, first.ETag) // a turn changes neither title, metadata nor profile
+	wantEqual(t, mustSession(t, s, ref).ETag, first.ETag) // a turn changes neither title, metadata, profile nor extract
 	second, err := s.UpdateSession(t.Context(), store.SessionUpdate{Ref: ref, Title: ptr("one"), ETag: first.ETag, Time: noon})
 	if err != nil {
 		t.Fatal(err)

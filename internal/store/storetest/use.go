@@ -18,12 +18,7 @@ func Use(t *testing.T, s store.Truth) {
 	mustAppend(t, s, p)
 	mustAppend(t, s, turn(ref, chat("a", 2)...))
 	head := mustSession(t, s, ref)
-	hear := func(_ any, err error) {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
+	hear := failing(t)
 	ctx := t.Context()
 	for _, newest := range []bool{false, true} {
 		for _, original := range []bool{false, true} {
@@ -46,4 +41,93 @@ func Use(t *testing.T, s store.Truth) {
 	hear(s.RetireSegments(ctx, store.RetireQuery{User: &alice}))
 	hear(s.Lexicon(ctx, store.LexiconQuery{User: alice, SessionID: "s", MaxUnindexed: 9}))
 	hear(nil, s.Check(ctx))
+	useWork(t, s)
+	useFacts(t, s)
+	useSummaries(t, s)
+}
+
+func useWork(t *testing.T, s store.Truth) {
+	t.Helper()
+	ctx := t.Context()
+	appendN(t, s, inS, "more", 20)
+	mustUpdateUser(t, s, store.UserUpdate{Ref: alice, Timezone: ptr("Asia/Seoul"), Time: noon})
+	mustUpdateUser(t, s, store.UserUpdate{Ref: bob, Time: noon})
+	for _, after := range []string{"", "a"} {
+		failing(t)(s.ListUsers(ctx, store.UserQuery{Tenant: "acme", After: after, Limit: 9}))
+	}
+	slot := mustOpen(t, s, opening(t, s, inS, memory.SlotExtract, 1, 4))
+	mustSplit(t, s, slot, 2)
+	slot = mustAnswer(t, s, mustOpen(t, s, opening(t, s, inS, memory.SlotLeaf, 1, 4)), "x")
+	failing(t)(s.RetrySlot(ctx, refOf(park(t, s, slot)), noon))
+	failing(t)(s.ClaimSlot(ctx, store.SlotClaim{SlotRef: refOf(slot), Owner: "w", Now: minute(20), Until: minute(30)}))
+	finish(t, s, slot)
+	weekly := opening(t, s, inS, memory.SlotWeek, 1, 7)
+	weekly.Session = ""
+	failing(t)(s.RetrySlot(ctx, refOf(park(t, s, mustOpen(t, s, weekly))), noon))
+	for _, q := range []store.SlotQuery{{}, {UserID: "alice"}, {UserID: "alice", SessionID: "s"}} {
+		q.Tenant, q.Limit = "acme", 9
+		allSlots(t, s, q)
+		q.Kinds, q.States = []memory.SlotKind{memory.SlotLeaf}, []memory.SlotState{memory.SlotParked, memory.SlotOpen}
+		allSlots(t, s, q)
+		q.States = append(q.States, memory.SlotApplied)
+		allSlots(t, s, q)
+	}
+	mustWork(t, s, inS)
+	mustDefer(t, s, deferral(t, s, inS, minute(1)))
+	pendingSessions(t, s, minute(9), 9)
+	pendingPeriods(t, s, minute(9), 9)
+	failing(t)(nil, s.DeferPeriods(ctx, alice, slot.Scope, minute(1)))
+	failing(t)(s.WorkStats(ctx))
+}
+
+func useFacts(t *testing.T, s store.Truth) {
+	t.Helper()
+	ctx := t.Context()
+	mustAdd(t, s, embedding("m", 2))
+	learn(t, s, alice, everyField(), fact("b"))
+	apply(t, s, write(t, s, alice, func(w *store.FactWrite) {
+		w.Changes = []store.FactChange{changed(mustFact(t, s, alice, "full"), memory.CauseEdited, func(f *memory.Fact) { f.Text = "x" })}
+		w.Quarantined = []memory.Quarantined{refused("q", "malformed", noon)}
+	}))
+	mustAdd(t, s, embedding("n", 2))
+	embedAll(t, s, 1)
+	waiting(t, s, store.EmbedQuery{Version: 1, User: &alice, Limit: 9})
+	toEmbed(t, s, 1)
+	vectors(t, s, alice, 1, 0)
+	failing(t)(s.FactRevisions(ctx, alice, "b"))
+	failing(t)(nil, s.TouchFacts(ctx, alice, []string{"b"}, noon))
+	for _, q := range []store.FactQuery{{}, {SessionID: "s"}} {
+		q.User, q.Limit = alice, 9
+		listFacts(t, s, q)
+		q.Categories, q.WithPast, q.After = []memory.Category{memory.CategoryGoal}, true, &store.FactCursor{UpdateTime: noon}
+		listFacts(t, s, q)
+	}
+	quarantined(t, s, store.QuarantineQuery{User: alice, Limit: 9, After: &store.SlotCursor{CreateTime: noon}})
+	apply(t, s, write(t, s, alice, func(w *store.FactWrite) { w.Forget = []store.ForgetFact{{FactID: "b"}} }))
+	failing(t)(nil, s.ActivateEmbedding(ctx, 2))
+	failing(t)(nil, s.DropEmbedding(ctx, 1))
+	embeddings(t, s)
+}
+
+func useSummaries(t *testing.T, s store.Truth) {
+	t.Helper()
+	leaf(t, s, inS, 5, 8, func(w *store.NodeWrite) { w.LookAt = minute(1) })
+	period(t, s, memory.SummaryMonth, week("2026-11", 2, 0), 1)
+	nodes(t, s, inS)
+	recent(t, s, store.RecentQuery{User: alice, Limit: 9})
+	recent(t, s, store.RecentQuery{
+		User: alice, Exclude: "x", Since: noon, Until: minute(99), After: &store.SessionCursor{UpdateTime: minute(99)}, Limit: 9,
+	})
+	leaves(t, s, alice, noon, minute(99))
+	periods(t, s, store.PeriodQuery{User: alice, Kind: memory.SummaryMonth, Limit: 9})
+}
+
+// failing fails the test when a call failed.
+func failing(t *testing.T) func(any, error) {
+	return func(_ any, err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
 }

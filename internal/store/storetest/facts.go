@@ -1,0 +1,468 @@
+package storetest
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/store"
+)
+
+func testFacts(t *testing.T, open Open[store.Truth]) {
+	t.Run("FactsSince must return the user's facts that changed after the revision, superseded ones included, by Change, then id, together with the revision that they lead to", func(t *testing.T) {
+		testFactsSince(t, withSession(t, open))
+	})
+	t.Run("an unknown user has no facts at revision 0: that is not an error", func(t *testing.T) {
+		s := open(t)
+		wantEqual(t, factsSince(t, s, alice, 0), store.FactState{})
+		wantEqual(t, len(listFacts(t, s, store.FactQuery{User: alice, Limit: 9})), 0)
+	})
+	t.Run("Fact must return a fact as it was stored; FACT_NOT_FOUND when there is none", func(t *testing.T) {
+		testFact(t, withSession(t, open))
+	})
+	t.Run("ListFacts must return facts, the latest updated first, equal times by id", func(t *testing.T) {
+		testListFacts(t, withSession(t, open))
+	})
+	t.Run("FactRevisions must return what a fact was after each change, the latest first; FACT_NOT_FOUND when there is none", func(t *testing.T) {
+		testFactRevisions(t, withSession(t, open))
+	})
+	t.Run("TouchFacts must set when facts were last used, without a revision; unknown ones are passed over", func(t *testing.T) {
+		testTouchFacts(t, withSession(t, open))
+	})
+	t.Run("ListQuarantined must return refused operations of a user, the latest first, equal times by id", func(t *testing.T) {
+		testQuarantined(t, withSession(t, open))
+	})
+	testApplyFacts(t, open)
+}
+
+func testApplyFacts(t *testing.T, open Open[store.Truth]) {
+	t.Run("ApplyFacts must, in one write, store every change with its revision, forget, keep what is quarantined, make the slot final and raise the fact revision by one", func(t *testing.T) {
+		testApply(t, withSession(t, open))
+	})
+	t.Run("ApplyFacts must refuse with CONTENTION, and change nothing, when the revision is not Base any more", func(t *testing.T) {
+		s := withSession(t, open)
+		stale := write(t, s, alice, func(w *store.FactWrite) { w.Changes = []store.FactChange{learnt(fact("stale"))} })
+		apply(t, s, write(t, s, alice, func(w *store.FactWrite) { w.Changes = []store.FactChange{learnt(fact("a"))} }))
+		before := factsSince(t, s, alice, 0)
+		_, err := s.ApplyFacts(t.Context(), stale)
+		wantReason(t, err, memory.ReasonContention)
+		wantEqual(t, factsSince(t, s, alice, 0), before)
+	})
+	t.Run("ApplyFacts must refuse with CONTENTION, and change nothing, when another revision of a changed fact is stored than the one before", func(t *testing.T) {
+		testApplyRevision(t, withSession(t, open))
+	})
+	t.Run("applying a slot that is final must change nothing and return the revision", func(t *testing.T) {
+		s := withSession(t, open)
+		slot := mustOpen(t, s, opening(t, s, inS, memory.SlotExtract, 1, 2))
+		w := write(t, s, alice, func(w *store.FactWrite) { w.SlotID, w.Changes = slot.ID(), []store.FactChange{learnt(fact("a"))} })
+		apply(t, s, w)
+		before, done := factsSince(t, s, alice, 0), mustSlot(t, s, slot)
+		wantEqual(t, apply(t, s, w), int64(1))
+		wantEqual(t, factsSince(t, s, alice, 0), before)
+		wantEqual(t, mustSlot(t, s, slot), done)
+	})
+	t.Run("a write for another life of the user is refused with USER_NOT_FOUND", func(t *testing.T) {
+		s := withSession(t, open)
+		w := write(t, s, alice, func(w *store.FactWrite) { w.Changes = []store.FactChange{learnt(fact("a"))} })
+		w.Scope = "00000000000000000000000000000000"
+		_, err := s.ApplyFacts(t.Context(), w)
+		wantReason(t, err, memory.ReasonUserNotFound)
+		w.User = bob
+		_, err = s.ApplyFacts(t.Context(), w)
+		wantReason(t, err, memory.ReasonUserNotFound)
+		wantEqual(t, len(factsSince(t, s, alice, 0).Facts), 0)
+	})
+	t.Run("only a write without a slot creates the user", func(t *testing.T) {
+		s := open(t)
+		w := store.FactWrite{User: alice, Changes: []store.FactChange{learnt(fact("a"))}, Time: noon}
+		w.SlotID = "some slot"
+		_, err := s.ApplyFacts(t.Context(), w)
+		wantReason(t, err, memory.ReasonUserNotFound)
+		w.SlotID = ""
+		wantEqual(t, apply(t, s, w), int64(1))
+		wantEqual(t, mustUser(t, s, alice).CreateTime, noon)
+		wantEqual(t, len(factsSince(t, s, alice, 0).Facts), 1)
+	})
+	t.Run("of goroutines that apply with the same Base, one must win and the others get CONTENTION", func(t *testing.T) {
+		testApplyRace(t, withSession(t, open))
+	})
+	t.Run("what is forgotten leaves its keyed hash and nothing else", func(t *testing.T) { testForget(t, withSession(t, open)) })
+	t.Run("a refused operation is kept to 4 KiB of whole characters", func(t *testing.T) {
+		s := withSession(t, open)
+		apply(t, s, write(t, s, alice, func(w *store.FactWrite) {
+			q := refused("q", "malformed", noon)
+			q.Operation = "x" + strings.Repeat("한", 2000)
+			w.Quarantined = []memory.Quarantined{q}
+		}))
+		kept := quarantined(t, s, store.QuarantineQuery{User: alice, Limit: 9})[0].Operation
+		if len(kept) > 4096 || len(kept) < 4093 || !utf8.ValidString(kept) {
+			t.Errorf("kept %d bytes, valid %v", len(kept), utf8.ValidString(kept))
+		}
+	})
+}
+
+// withSession is a store in which alice has a session of two messages.
+func withSession(t *testing.T, open Open[store.Truth]) store.Truth {
+	t.Helper()
+	s := open(t)
+	appendN(t, s, inS, "a", 2)
+	return s
+}
+
+// fact is a fact about the user, said in session s.
+func fact(id string) memory.Fact {
+	return memory.Fact{
+		ID: id, Text: "text of " + id, Category: memory.CategoryPreference, Significance: 5, Confidence: .75,
+		Evidence: []memory.Evidence{{Session: "key", SessionID: "s", Seq: 1, MessageID: "a-1", Quote: "words"}},
+		Origin:   memory.FactExtracted, ValidFrom: noon, CreateTime: noon, UpdateTime: noon, Revision: 1,
+	}
+}
+
+// everyField is a fact that uses all of them, with characters that JSON must escape.
+func everyField() memory.Fact {
+	f := fact("full")
+	f.Text, f.Subject, f.Attribute, f.Language, f.Model = "it's; \"한\"", "Ann & Bob", "home_city", "ko", "builtin:rules"
+	f.Tags, f.Pinned, f.Protected, f.SupersededBy = []string{"a", "b\n"}, true, true, "other"
+	f.ValidTo, f.LastUsedTime, f.Origin = minute(5), minute(6), memory.FactImported
+	f.Evidence = append(f.Evidence, memory.Evidence{Session: "k", SessionID: "t \"x\"", Seq: 9, MessageID: `m\`, Quote: "<b>\u2028"},
+		memory.Evidence{Session: "k", SessionID: "u", Seq: 10, MessageID: "m", Quote: "[{}],"})
+	return f
+}
+
+func learnt(f memory.Fact) store.FactChange {
+	return store.FactChange{Fact: f, Cause: memory.CauseExtracted}
+}
+
+// changed is the next revision of a stored fact.
+func changed(f memory.Fact, cause memory.FactCause, how func(*memory.Fact)) store.FactChange {
+	f.Revision++
+	how(&f)
+	return store.FactChange{Fact: f, Cause: cause}
+}
+
+// write is a write against what is stored.
+func write(t *testing.T, s store.Truth, user memory.UserRef, fill func(*store.FactWrite)) store.FactWrite {
+	t.Helper()
+	state := factsSince(t, s, user, 0)
+	w := store.FactWrite{User: user, Scope: state.Scope, Base: state.Revision, Time: noon}
+	fill(&w)
+	return w
+}
+
+func apply(t *testing.T, s store.Facts, w store.FactWrite) int64 {
+	t.Helper()
+	revision, err := s.ApplyFacts(t.Context(), w)
+	if err != nil {
+		t.Fatalf("ApplyFacts: %v", err)
+	}
+	return revision
+}
+
+// learn stores facts in a write of their own.
+func learn(t *testing.T, s store.Truth, user memory.UserRef, facts ...memory.Fact) {
+	t.Helper()
+	apply(t, s, write(t, s, user, func(w *store.FactWrite) {
+		for _, f := range facts {
+			w.Changes = append(w.Changes, learnt(f))
+		}
+	}))
+}
+
+func factsSince(t *testing.T, s store.Facts, user memory.UserRef, revision int64) store.FactState {
+	t.Helper()
+	state, err := s.FactsSince(t.Context(), user, revision)
+	if err != nil {
+		t.Fatalf("FactsSince: %v", err)
+	}
+	return state
+}
+
+func listFacts(t *testing.T, s store.Facts, q store.FactQuery) []memory.Fact {
+	t.Helper()
+	facts, err := s.ListFacts(t.Context(), q)
+	if err != nil {
+		t.Fatalf("ListFacts: %v", err)
+	}
+	return facts
+}
+
+func mustFact(t *testing.T, s store.Facts, user memory.UserRef, id string) memory.Fact {
+	t.Helper()
+	f, err := s.Fact(t.Context(), user, id)
+	if err != nil {
+		t.Fatalf("Fact: %v", err)
+	}
+	return f
+}
+
+func refused(id, reason string, at time.Time) memory.Quarantined {
+	return memory.Quarantined{ID: id, Reason: reason, Operation: "{}", Time: at}
+}
+
+func quarantined(t *testing.T, s store.Facts, q store.QuarantineQuery) []memory.Quarantined {
+	t.Helper()
+	page, err := s.ListQuarantined(t.Context(), q)
+	if err != nil {
+		t.Fatalf("ListQuarantined: %v", err)
+	}
+	return page
+}
+
+func factIDs(facts []memory.Fact) []string {
+	out := make([]string, len(facts))
+	for i, f := range facts {
+		out[i] = f.ID
+	}
+	return out
+}
+
+func testFactsSince(t *testing.T, s store.Truth) {
+	learn(t, s, alice, fact("b"), fact("a"))
+	learn(t, s, alice, fact("c"))
+	apply(t, s, write(t, s, alice, func(w *store.FactWrite) {
+		w.Changes = []store.FactChange{
+			changed(mustFact(t, s, alice, "b"), memory.CauseSuperseded, func(f *memory.Fact) { f.ValidTo, f.SupersededBy = minute(1), "d" }),
+			learnt(fact("d")),
+		}
+	}))
+	cases := []struct {
+		since int64
+		want  []string
+	}{{0, []string{"a", "c", "b", "d"}}, {1, []string{"c", "b", "d"}}, {2, []string{"b", "d"}}, {3, nil}, {99, nil}}
+	for _, c := range cases {
+		state := factsSince(t, s, alice, c.since)
+		wantEqual(t, factIDs(state.Facts), c.want)
+		wantEqual(t, []any{state.Revision, state.Scope}, []any{int64(3), mustUser(t, s, alice).Scope})
+		for _, f := range state.Facts {
+			wantEqual(t, f, mustFact(t, s, alice, f.ID))
+		}
+	}
+	wantEqual(t, mustUser(t, s, alice).FactRevision, int64(3))
+}
+
+func testFact(t *testing.T, s store.Truth) {
+	plain, full := fact("plain"), everyField()
+	plain.Evidence, plain.ValidFrom = nil, plain.ValidTo
+	learn(t, s, alice, plain, full)
+	for _, want := range []memory.Fact{plain, full} {
+		want.Change = 1
+		wantEqual(t, mustFact(t, s, alice, want.ID), want)
+	}
+	_, err := s.Fact(t.Context(), alice, "none")
+	wantReason(t, err, memory.ReasonFactNotFound)
+	_, err = s.Fact(t.Context(), bob, "plain")
+	wantReason(t, err, memory.ReasonUserNotFound)
+}
+
+func testListFacts(t *testing.T, s store.Truth) {
+	for i, id := range []string{"d", "b", "a", "c", "e"} {
+		f := fact(id)
+		f.UpdateTime = minute(i / 2) // d and b, a and c share a time
+		switch id {
+		case "b":
+			f.ValidTo = minute(9)
+		case "c":
+			f.Category = memory.CategoryGoal
+		case "e":
+			f.Evidence = append(f.Evidence, memory.Evidence{SessionID: "t", Seq: 1}, memory.Evidence{SessionID: "t", Seq: 2})
+		case "d":
+			f.Evidence[0].SessionID = "t"
+		}
+		learn(t, s, alice, f)
+	}
+	cases := []struct {
+		promise string
+		q       store.FactQuery
+		want    []string
+	}{
+		{"those that hold", store.FactQuery{}, []string{"e", "a", "c", "d"}},
+		{"superseded and invalidated ones too", store.FactQuery{WithPast: true}, []string{"e", "a", "c", "b", "d"}},
+		{"of a category", store.FactQuery{Categories: []memory.Category{memory.CategoryGoal, memory.CategoryOther}}, []string{"c"}},
+		{"only those with evidence in the session", store.FactQuery{SessionID: "t"}, []string{"e", "d"}},
+		{"with evidence in the session, past ones too", store.FactQuery{SessionID: "s", WithPast: true}, []string{"e", "a", "c", "b"}},
+		{"with evidence in no such session", store.FactQuery{SessionID: "none"}, nil},
+	}
+	for _, c := range cases {
+		t.Run(c.promise, func(t *testing.T) {
+			for limit := 1; limit < 7; limit++ {
+				c.q.User, c.q.Limit, c.q.After = alice, limit, nil
+				var got []string
+				for page := listFacts(t, s, c.q); len(page) > 0; page = listFacts(t, s, c.q) {
+					got = append(got, factIDs(page)...)
+					last := page[len(page)-1]
+					c.q.After = &store.FactCursor{UpdateTime: last.UpdateTime, ID: last.ID}
+				}
+				wantEqual(t, got, c.want)
+			}
+		})
+	}
+	t.Run("evidence that a fact has no more does not lead to it", func(t *testing.T) {
+		apply(t, s, write(t, s, alice, func(w *store.FactWrite) {
+			w.Changes = []store.FactChange{changed(mustFact(t, s, alice, "d"), memory.CauseEdited, func(f *memory.Fact) { f.Evidence = nil })}
+		}))
+		wantEqual(t, factIDs(listFacts(t, s, store.FactQuery{User: alice, SessionID: "t", Limit: 9})), []string{"e"})
+	})
+}
+
+func testFactRevisions(t *testing.T, s store.Truth) {
+	slot := mustOpen(t, s, opening(t, s, inS, memory.SlotExtract, 1, 2))
+	apply(t, s, write(t, s, alice, func(w *store.FactWrite) {
+		w.SlotID = slot.ID()
+		w.Changes = []store.FactChange{learnt(everyField()), learnt(fact("other"))}
+	}))
+	first := mustFact(t, s, alice, "full")
+	apply(t, s, write(t, s, alice, func(w *store.FactWrite) {
+		edit := changed(first, memory.CauseEdited, func(f *memory.Fact) { f.Text, f.Tags = "edited", nil })
+		restore := changed(edit.Fact, memory.CauseRestored, func(f *memory.Fact) { f.Text = "restored" })
+		w.Changes = []store.FactChange{edit, restore}
+	}))
+	got, err := s.FactRevisions(t.Context(), alice, "full")
+	if err != nil {
+		t.Fatal(err)
+	}
+	last := mustFact(t, s, alice, "full")
+	edited := last
+	edited.Revision, edited.Text = 2, "edited"
+	wantEqual(t, got, []memory.FactRevision{
+		{Fact: last, Cause: memory.CauseRestored},
+		{Fact: edited, Cause: memory.CauseEdited},
+		{Fact: first, Cause: memory.CauseExtracted, SlotID: slot.ID()},
+	})
+	wantEqual(t, []int64{last.Revision, last.Change}, []int64{3, 2})
+	_, err = s.FactRevisions(t.Context(), alice, "none")
+	wantReason(t, err, memory.ReasonFactNotFound)
+}
+
+func testTouchFacts(t *testing.T, s store.Truth) {
+	learn(t, s, alice, fact("a"), fact("b"))
+	want := mustFact(t, s, alice, "a")
+	want.LastUsedTime = minute(5)
+	for _, at := range []int{5, 4} {
+		if err := s.TouchFacts(t.Context(), alice, []string{"a", "none"}, minute(at)); err != nil {
+			t.Fatal(err)
+		}
+		wantEqual(t, mustFact(t, s, alice, "a"), want)
+	}
+	wantEqual(t, len(factsSince(t, s, alice, 1).Facts), 0)
+	apply(t, s, write(t, s, alice, func(w *store.FactWrite) { // decided before the fact was used
+		w.Changes = []store.FactChange{changed(want, memory.CauseEdited, func(f *memory.Fact) { f.LastUsedTime = minute(0) })}
+	}))
+	wantEqual(t, mustFact(t, s, alice, "a").LastUsedTime, minute(5))
+}
+
+func testQuarantined(t *testing.T, s store.Truth) {
+	all := []memory.Quarantined{refused("d", "malformed", minute(0)), refused("b", "malformed", minute(0)), refused("c", "x", minute(1))}
+	all[0].SessionID, all[0].SlotID, all[0].Model = "s", "slot", "m"
+	apply(t, s, write(t, s, alice, func(w *store.FactWrite) { w.Quarantined = all }))
+	want := []memory.Quarantined{all[2], all[1], all[0]}
+	q := store.QuarantineQuery{User: alice, Limit: 2}
+	var got []memory.Quarantined
+	for page := quarantined(t, s, q); len(page) > 0; page = quarantined(t, s, q) {
+		got = append(got, page...)
+		last := page[len(page)-1]
+		q.After = &store.SlotCursor{CreateTime: last.Time, ID: last.ID}
+	}
+	wantEqual(t, got, want)
+}
+
+func testApply(t *testing.T, s store.Truth) {
+	learn(t, s, alice, fact("old"), fact("bad"))
+	slot := mustAnswer(t, s, mustOpen(t, s, opening(t, s, inS, memory.SlotExtract, 1, 2)), "operations")
+	w := write(t, s, alice, func(w *store.FactWrite) {
+		w.SlotID, w.Usage, w.Time = slot.ID(), oneCall, minute(3)
+		w.Changes = []store.FactChange{
+			changed(mustFact(t, s, alice, "old"), memory.CauseSuperseded, func(f *memory.Fact) { f.ValidTo = minute(1) }), learnt(fact("new")),
+		}
+		w.Forget = []store.ForgetFact{{FactID: "bad", Key: memory.IDDigest("bad key")}}
+		w.Quarantined = []memory.Quarantined{refused("q", "malformed", minute(3))}
+	})
+	wantEqual(t, apply(t, s, w), int64(2))
+	state := factsSince(t, s, alice, 0)
+	wantEqual(t, []any{state.Revision, factIDs(state.Facts)}, []any{int64(2), []string{"new", "old"}})
+	wantEqual(t, state.Forgotten, []store.Forgotten{{FactID: "bad", Key: state.Scope.Keyed(memory.IDDigest("bad key")), Change: 2}})
+	wantEqual(t, quarantined(t, s, store.QuarantineQuery{User: alice, Limit: 9}), w.Quarantined)
+	slot.State, slot.Answer, slot.Owner, slot.UpdateTime = memory.SlotApplied, nil, "", minute(3)
+	slot.LeaseUntil, slot.Usage = slot.NotBefore, oneCall.Plus(oneCall)
+	wantEqual(t, mustSlot(t, s, slot), slot)
+}
+
+func testApplyRevision(t *testing.T, s store.Truth) {
+	learn(t, s, alice, fact("a"))
+	before := factsSince(t, s, alice, 0)
+	for _, revision := range []int64{1, 3} {
+		late := fact("a")
+		late.Revision = revision
+		slot := mustOpen(t, s, opening(t, s, inS, memory.SlotExtract, 1, 2))
+		_, err := s.ApplyFacts(t.Context(), write(t, s, alice, func(w *store.FactWrite) {
+			w.SlotID, w.Changes = slot.ID(), []store.FactChange{learnt(fact("b")), learnt(late)}
+			w.Quarantined = []memory.Quarantined{refused("q", "malformed", noon)}
+		}))
+		wantReason(t, err, memory.ReasonContention)
+		wantEqual(t, mustSlot(t, s, slot), slot)
+	}
+	wantEqual(t, factsSince(t, s, alice, 0), before)
+	wantEqual(t, len(quarantined(t, s, store.QuarantineQuery{User: alice, Limit: 9})), 0)
+}
+
+func testApplyRace(t *testing.T, s store.Truth) {
+	w := write(t, s, alice, func(*store.FactWrite) {})
+	errs := make([]error, racers)
+	var group sync.WaitGroup
+	for i := range racers {
+		group.Go(func() {
+			mine := w
+			mine.Changes = []store.FactChange{learnt(fact(fmt.Sprint(i)))}
+			_, errs[i] = s.ApplyFacts(context.Background(), mine)
+		})
+	}
+	group.Wait()
+	won := slices.IndexFunc(errs, func(err error) bool { return err == nil })
+	if won < 0 {
+		t.Fatal("nobody won")
+	}
+	for i, err := range errs {
+		if i != won {
+			wantReason(t, err, memory.ReasonContention)
+		}
+	}
+	state := factsSince(t, s, alice, 0)
+	wantEqual(t, []any{state.Revision, factIDs(state.Facts)}, []any{int64(1), []string{fmt.Sprint(won)}})
+}
+
+func testForget(t *testing.T, s store.Truth) {
+	added, err := s.AddEmbedding(t.Context(), embedding("m", 2))
+	if err != nil {
+		t.Fatal(err)
+	}
+	learn(t, s, alice, fact("a"), fact("b"))
+	embedAll(t, s, added.Version)
+	forget := func() error {
+		_, err := s.ApplyFacts(t.Context(), write(t, s, alice, func(w *store.FactWrite) {
+			w.Forget = []store.ForgetFact{{FactID: "b", Key: memory.IDDigest("b")}}
+		}))
+		return err
+	}
+	if err := forget(); err != nil {
+		t.Fatal(err)
+	}
+	_, err = s.Fact(t.Context(), alice, "b")
+	wantReason(t, err, memory.ReasonFactNotFound)
+	_, err = s.FactRevisions(t.Context(), alice, "b")
+	wantReason(t, err, memory.ReasonFactNotFound)
+	wantEqual(t, len(vectors(t, s, alice, added.Version, 0)), 1)
+	wantEqual(t, factIDs(listFacts(t, s, store.FactQuery{User: alice, SessionID: "s", Limit: 9})), []string{"a"})
+	wantReason(t, forget(), memory.ReasonFactNotFound)
+	learn(t, s, alice, fact("b")) // whoever learns it again begins anew
+	history, err := s.FactRevisions(t.Context(), alice, "b")
+	if err != nil || len(history) != 1 {
+		t.Errorf("a fact learnt again has %d revisions, error %v", len(history), err)
+	}
+	wantEqual(t, len(factsSince(t, s, alice, 2).Forgotten), 0)
+	wantEqual(t, len(factsSince(t, s, alice, 0).Forgotten), 1)
+}

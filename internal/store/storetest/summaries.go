@@ -1,0 +1,306 @@
+package storetest
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/store"
+)
+
+func testSummaries(t *testing.T, open Open[store.Truth]) {
+	t.Run("SessionNodes must return the session's nodes, of the highest generation where a range has several, by level, then range", func(t *testing.T) {
+		testSessionNodes(t, journalled(t, open))
+	})
+	t.Run("an unknown user or session has no nodes: that is not an error", func(t *testing.T) {
+		s := withSession(t, open)
+		wantEqual(t, len(nodes(t, s, bob.Session("s"))), 0)
+		wantEqual(t, len(nodes(t, s, alice.Session("none"))), 0)
+		wantEqual(t, len(recent(t, s, store.RecentQuery{User: bob, Limit: 9})), 0)
+		wantEqual(t, len(leaves(t, s, bob, time.Time{}, minute(999))), 0)
+		wantEqual(t, len(periods(t, s, store.PeriodQuery{User: bob, Kind: memory.SummaryWeek, Limit: 9})), 0)
+	})
+	t.Run("RecentSessions must return, for the user's sessions that have a node, their nodes, the session with the latest covered message first, equal times by session id", func(t *testing.T) {
+		testRecent(t, open(t))
+	})
+	t.Run("what a session's last covered message is follows from the range, not from when the node was stored", func(t *testing.T) {
+		s := journalled(t, open)
+		mustOpen(t, s, opening(t, s, inS, memory.SlotLeaf, 1, 4))
+		leaf(t, s, inS, 5, 8, func(w *store.NodeWrite) { w.Node.ToTime = minute(8) })
+		again := nodeWrite(t, s, inS, 0, 1, 4)
+		again.Node.ToTime = minute(4)
+		mustPut(t, s, again)
+		wantEqual(t, recent(t, s, store.RecentQuery{User: alice, Limit: 9})[0].LastTime, minute(8))
+	})
+	t.Run("LeavesBetween must return the user's leaves whose ToTime is in [from, to), by ToTime, then id", func(t *testing.T) {
+		testLeavesBetween(t, open(t))
+	})
+	t.Run("Periods must return the user's weekly or monthly nodes, of the highest generation of each period, the latest first", func(t *testing.T) {
+		testPeriods(t, withSession(t, open))
+	})
+	t.Run("PutNode must, in one write, store the node and make its slot final as applied without its answer", func(t *testing.T) {
+		testPutNode(t, journalled(t, open))
+	})
+	t.Run("putting the node of a final slot again must change nothing", func(t *testing.T) {
+		s := journalled(t, open)
+		w := leaf(t, s, inS, 1, 4)
+		done := slotOf(t, s, w)
+		w.Node.Text, w.LookAt, w.Usage = "other words", minute(1), oneCall
+		mustPut(t, s, w)
+		wantEqual(t, nodes(t, s, inS)[0].Text, "words of 1-4")
+		wantEqual(t, slotOf(t, s, w), done)
+		wantEqual(t, len(pendingPeriods(t, s, minute(999), 9)), 0)
+	})
+	t.Run("a leaf must set the user's time to be looked at for periods to LookAt, when none or a later one is set", func(t *testing.T) {
+		testLeafLookAt(t, journalled(t, open))
+	})
+	t.Run("PutNode for another life of the user is refused with USER_NOT_FOUND", func(t *testing.T) {
+		s := journalled(t, open)
+		w := nodeWrite(t, s, inS, 0, 1, 4)
+		w.Scope = "00000000000000000000000000000000"
+		wantReason(t, s.PutNode(t.Context(), w), memory.ReasonUserNotFound)
+		w = nodeWrite(t, s, inS, 0, 1, 4)
+		w.SlotID = "none"
+		wantReason(t, s.PutNode(t.Context(), w), memory.ReasonSlotNotFound)
+		wantEqual(t, len(nodes(t, s, inS)), 0)
+	})
+}
+
+// nodeWrite opens the slot of a session node, and fills in the node.
+func nodeWrite(t *testing.T, s store.Truth, ref memory.SessionRef, level int, from, to int64) store.NodeWrite {
+	t.Helper()
+	p := opening(t, s, ref, memory.SlotLeaf, from, to)
+	if level > 0 {
+		p.Kind, p.Level = memory.SlotMerge, level
+	}
+	slot := mustOpen(t, s, p)
+	return store.NodeWrite{User: ref.UserRef, Scope: slot.Scope, SlotID: slot.ID(), Time: minute(3), Node: memory.SummaryNode{
+		ID: memory.EffectID(slot.ID(), 0), Kind: memory.SummarySession, Session: slot.Session, SessionID: ref.SessionID,
+		Level: level, Range: memory.SeqRange{From: from, To: to}, Generation: slot.Generation, Text: fmt.Sprintf("words of %d-%d", from, to),
+		FromTime: noon, ToTime: minute(int(to)), CreateTime: minute(3),
+	}}
+}
+
+func mustPut(t *testing.T, s store.Summaries, w store.NodeWrite) {
+	t.Helper()
+	if err := s.PutNode(t.Context(), w); err != nil {
+		t.Fatalf("PutNode: %v", err)
+	}
+}
+
+// leaf stores a leaf that changes have been made to.
+func leaf(t *testing.T, s store.Truth, ref memory.SessionRef, from, to int64, changes ...func(*store.NodeWrite)) store.NodeWrite {
+	t.Helper()
+	w := nodeWrite(t, s, ref, 0, from, to)
+	for _, change := range changes {
+		change(&w)
+	}
+	mustPut(t, s, w)
+	return w
+}
+
+func slotOf(t *testing.T, s store.Journal, w store.NodeWrite) memory.Slot {
+	t.Helper()
+	slot, err := s.Slot(t.Context(), store.SlotRef{User: w.User, ID: w.SlotID})
+	if err != nil {
+		t.Fatalf("Slot: %v", err)
+	}
+	return slot
+}
+
+func nodes(t *testing.T, s store.Summaries, ref memory.SessionRef) []memory.SummaryNode {
+	t.Helper()
+	all, err := s.SessionNodes(t.Context(), ref)
+	if err != nil {
+		t.Fatalf("SessionNodes: %v", err)
+	}
+	return all
+}
+
+func recent(t *testing.T, s store.Summaries, q store.RecentQuery) []store.SessionSummary {
+	t.Helper()
+	page, err := s.RecentSessions(t.Context(), q)
+	if err != nil {
+		t.Fatalf("RecentSessions: %v", err)
+	}
+	return page
+}
+
+func leaves(t *testing.T, s store.Summaries, user memory.UserRef, from, to time.Time) []memory.SummaryNode {
+	t.Helper()
+	all, err := s.LeavesBetween(t.Context(), user, from, to)
+	if err != nil {
+		t.Fatalf("LeavesBetween: %v", err)
+	}
+	return all
+}
+
+func periods(t *testing.T, s store.Summaries, q store.PeriodQuery) []memory.SummaryNode {
+	t.Helper()
+	all, err := s.Periods(t.Context(), q)
+	if err != nil {
+		t.Fatalf("Periods: %v", err)
+	}
+	return all
+}
+
+func testSessionNodes(t *testing.T, s store.Truth) {
+	appendN(t, s, alice.Session("t"), "a", 9)
+	one, two := leaf(t, s, inS, 1, 4), leaf(t, s, inS, 5, 8)
+	leaf(t, s, alice.Session("t"), 1, 4)
+	merged := nodeWrite(t, s, inS, 1, 1, 8)
+	merged.Node.Children = []string{one.Node.ID, two.Node.ID}
+	mustPut(t, s, merged)
+	again := opening(t, s, inS, memory.SlotLeaf, 1, 4)
+	again.Generation = 2
+	slot := mustOpen(t, s, again)
+	better := one
+	better.SlotID, better.Node.ID, better.Node.Generation, better.Node.Text = slot.ID(), memory.EffectID(slot.ID(), 0), 2, "better words"
+	mustPut(t, s, better)
+	wantEqual(t, nodes(t, s, inS), []memory.SummaryNode{better.Node, two.Node, merged.Node})
+}
+
+func testRecent(t *testing.T, s store.Truth) {
+	var want []store.SessionSummary
+	for i, id := range []string{"d", "b", "a", "c", "e"} {
+		ref := alice.Session(id)
+		appendN(t, s, ref, "m", 4)
+		if _, err := s.UpdateSession(t.Context(), store.SessionUpdate{Ref: ref, Title: ptr("title of " + id), Time: minute(50 - i)}); err != nil {
+			t.Fatal(err)
+		}
+		last := minute(i / 2) // d and b, a and c share a time
+		w := leaf(t, s, ref, 1, 3, func(w *store.NodeWrite) { w.Node.ToTime = last })
+		want = append(want, store.SessionSummary{
+			SessionID: id, Title: "title of " + id, LastTime: last, LastSeq: 4, Nodes: []memory.SummaryNode{w.Node},
+		})
+	}
+	appendN(t, s, alice.Session("without"), "m", 4)
+	appendN(t, s, bob.Session("z"), "m", 4)
+	leaf(t, s, bob.Session("z"), 1, 1)
+	d, b, a, c, e := want[0], want[1], want[2], want[3], want[4]
+	cases := []struct {
+		promise string
+		q       store.RecentQuery
+		want    []store.SessionSummary
+	}{
+		{"all", store.RecentQuery{}, []store.SessionSummary{e, a, c, b, d}},
+		{"the excluded one is left out before the limit", store.RecentQuery{Exclude: "e"}, []store.SessionSummary{a, c, b, d}},
+		{"created at or after Since", store.RecentQuery{Since: minute(1)}, []store.SessionSummary{e, a, c}},
+		{"not after Until", store.RecentQuery{Until: minute(1)}, []store.SessionSummary{a, c, b, d}},
+	}
+	for _, cs := range cases {
+		t.Run(cs.promise, func(t *testing.T) {
+			for limit := 1; limit < 7; limit++ {
+				q := cs.q
+				q.User, q.Limit = alice, limit
+				var got []store.SessionSummary
+				for page := recent(t, s, q); len(page) > 0; page = recent(t, s, q) {
+					got = append(got, page...)
+					last := page[len(page)-1]
+					q.After = &store.SessionCursor{UpdateTime: last.LastTime, SessionID: last.SessionID}
+				}
+				wantEqual(t, got, cs.want)
+			}
+		})
+	}
+}
+
+func testLeavesBetween(t *testing.T, s store.Truth) {
+	var made []memory.SummaryNode
+	for i, at := range []int{5, 9, 5, 7} {
+		ref := alice.Session(fmt.Sprint(i))
+		appendN(t, s, ref, "m", 4)
+		made = append(made, leaf(t, s, ref, 1, 4, func(w *store.NodeWrite) { w.Node.ToTime = minute(at) }).Node)
+	}
+	mustPut(t, s, nodeWrite(t, s, alice.Session("0"), 1, 1, 4)) // no leaf
+	if made[0].ID > made[2].ID {
+		made[0], made[2] = made[2], made[0] // equal times by id
+	}
+	wantEqual(t, leaves(t, s, alice, minute(5), minute(9)), []memory.SummaryNode{made[0], made[2], made[3]})
+	wantEqual(t, leaves(t, s, alice, minute(6), minute(10)), []memory.SummaryNode{made[3], made[1]})
+}
+
+// period stores a weekly or monthly summary.
+func period(t *testing.T, s store.Truth, kind memory.SummaryKind, p memory.Period, generation int) memory.SummaryNode {
+	t.Helper()
+	slotKind := memory.SlotWeek
+	if kind == memory.SummaryMonth {
+		slotKind = memory.SlotMonth
+	}
+	o := opening(t, s, inS, slotKind, p.Start.Unix()/86400, p.End.Unix()/86400-1)
+	o.Session, o.Generation = "", generation
+	slot := mustOpen(t, s, o)
+	n := memory.SummaryNode{
+		ID: memory.EffectID(slot.ID(), 0), Kind: kind, Range: slot.Range(), Period: p, Generation: generation,
+		Children: []string{"x", "y"}, Text: "words of " + p.Name, FromTime: p.Start, ToTime: p.End, CreateTime: noon,
+	}
+	mustPut(t, s, store.NodeWrite{User: alice, Scope: slot.Scope, SlotID: slot.ID(), Node: n, Time: noon})
+	return n
+}
+
+func week(name string, monday, shift int) memory.Period {
+	start := time.Date(2026, 11, monday, shift, 0, 0, 0, time.UTC)
+	return memory.Period{Name: name, Start: start, End: start.AddDate(0, 0, 7)}
+}
+
+func testPeriods(t *testing.T, s store.Truth) {
+	w45, w46 := week("2026-W45", 2, 0), week("2026-W46", 9, 0)
+	old := period(t, s, memory.SummaryWeek, w46, 1)
+	first := period(t, s, memory.SummaryWeek, w45, 1)
+	w46.Start = w46.Start.Add(-2 * time.Hour) // another timezone
+	rebuilt := period(t, s, memory.SummaryWeek, w46, 2)
+	month := period(t, s, memory.SummaryMonth, memory.Period{
+		Name: "2026-11", Start: time.Date(2026, 11, 2, 0, 0, 0, 0, time.UTC), End: time.Date(2026, 11, 30, 0, 0, 0, 0, time.UTC),
+	}, 1)
+	leaf(t, s, inS, 1, 1)
+	cases := []struct {
+		promise string
+		q       store.PeriodQuery
+		want    []memory.SummaryNode
+	}{
+		{"weeks", store.PeriodQuery{Kind: memory.SummaryWeek, Limit: 9}, []memory.SummaryNode{rebuilt, first}},
+		{"months", store.PeriodQuery{Kind: memory.SummaryMonth, Limit: 9}, []memory.SummaryNode{month}},
+		{"the latest one", store.PeriodQuery{Kind: memory.SummaryWeek, Limit: 1}, []memory.SummaryNode{rebuilt}},
+		{"only those that start at or after From", store.PeriodQuery{Kind: memory.SummaryWeek, From: w46.Start, Limit: 9}, []memory.SummaryNode{rebuilt}},
+		{"not an earlier generation that would", store.PeriodQuery{Kind: memory.SummaryWeek, From: old.Period.Start, Limit: 9}, nil},
+		{"only those that start before Before", store.PeriodQuery{Kind: memory.SummaryWeek, Before: w46.Start, Limit: 9}, []memory.SummaryNode{first}},
+	}
+	for _, c := range cases {
+		t.Run(c.promise, func(t *testing.T) {
+			c.q.User = alice
+			wantEqual(t, periods(t, s, c.q), c.want)
+		})
+	}
+	wantEqual(t, len(nodes(t, s, inS)), 1)
+}
+
+func testPutNode(t *testing.T, s store.Truth) {
+	w := nodeWrite(t, s, inS, 0, 1, 4)
+	w.Usage = oneCall
+	w.Node.Cumulative, w.Node.Previous, w.Node.Appended = true, "the one before", 2
+	w.Node.Tokens, w.Node.Language, w.Node.Model = memory.TokenCounts{O200K: 7, CL100K: 8}, "ko", "m"
+	slot := mustAnswer(t, s, slotOf(t, s, w), "an answer")
+	mustPut(t, s, w)
+	wantEqual(t, nodes(t, s, inS), []memory.SummaryNode{w.Node})
+	slot.State, slot.Answer, slot.Owner, slot.LeaseUntil = memory.SlotApplied, nil, "", time.Time{}
+	slot.Usage, slot.UpdateTime = oneCall.Plus(oneCall), minute(3)
+	wantEqual(t, slotOf(t, s, w), slot)
+}
+
+func testLeafLookAt(t *testing.T, s store.Truth) {
+	at := func(from, m int) {
+		leaf(t, s, inS, int64(from), int64(from), func(w *store.NodeWrite) { w.LookAt = minute(m) })
+	}
+	at(1, 20)
+	wantEqual(t, len(pendingPeriods(t, s, minute(19), 9)), 0)
+	wantEqual(t, len(pendingPeriods(t, s, minute(20), 9)), 1)
+	at(2, 30)
+	wantEqual(t, len(pendingPeriods(t, s, minute(20), 9)), 1)
+	at(3, 10)
+	wantEqual(t, len(pendingPeriods(t, s, minute(10), 9)), 1)
+	merged := nodeWrite(t, s, inS, 1, 1, 3)
+	merged.LookAt = minute(1)
+	mustPut(t, s, merged)
+	wantEqual(t, len(pendingPeriods(t, s, minute(9), 9)), 0)
+}

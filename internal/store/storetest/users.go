@@ -1,0 +1,114 @@
+package storetest
+
+import (
+	"testing"
+
+	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/store"
+)
+
+func testUsers(t *testing.T, open Open[store.Truth]) {
+	t.Run("User must return the user as of the last acknowledged write", func(t *testing.T) {
+		s := open(t)
+		mustAppend(t, s, turn(alice.Session("s"), chat("a", 1)...))
+		got := mustUser(t, s, alice)
+		if got.ETag == "" {
+			t.Error("the user has no etag")
+		}
+		want := memory.User{
+			Ref: alice, Scope: mustSession(t, s, alice.Session("s")).ScopeKey, Extract: memory.ExtractAllow,
+			CreateTime: noon, UpdateTime: noon, ETag: got.ETag,
+		}
+		wantEqual(t, got, want)
+		want = mustUpdateUser(t, s, store.UserUpdate{Ref: alice, Language: ptr("ko"), Time: minute(1)})
+		wantEqual(t, mustUser(t, s, alice), want)
+	})
+	t.Run("User of an unknown user is USER_NOT_FOUND", func(t *testing.T) {
+		_, err := open(t).User(t.Context(), alice)
+		wantReason(t, err, memory.ReasonUserNotFound)
+	})
+	t.Run("ListUsers must return the tenant's users by user id, byte by byte", func(t *testing.T) { testListUsers(t, open(t)) })
+	t.Run("UpdateUser must change only what the update sets", func(t *testing.T) { testUpdateUser(t, open(t)) })
+	t.Run("UpdateUser must refuse a stale ETag with ETAG_MISMATCH", func(t *testing.T) {
+		s := open(t)
+		first := mustUpdateUser(t, s, store.UserUpdate{Ref: alice, Time: noon})
+		mustAppend(t, s, turn(alice.Session("s"), chat("a", 1)...))
+		wantEqual(t, mustUser(t, s, alice).ETag, first.ETag) // a turn changes neither timezone, language nor extract
+		second := mustUpdateUser(t, s, store.UserUpdate{Ref: alice, Timezone: ptr("Asia/Seoul"), ETag: first.ETag, Time: minute(1)})
+		_, err := s.UpdateUser(t.Context(), store.UserUpdate{Ref: alice, Timezone: ptr("UTC"), ETag: first.ETag, Time: minute(2)})
+		wantReason(t, err, memory.ReasonETagMismatch)
+		wantEqual(t, mustUser(t, s, alice), second)
+	})
+	t.Run("UpdateUser must create a user that does not exist when the update has no ETag", func(t *testing.T) {
+		s := open(t)
+		_, err := s.UpdateUser(t.Context(), store.UserUpdate{Ref: alice, Language: ptr("ko"), ETag: "x", Time: noon})
+		wantReason(t, err, memory.ReasonUserNotFound)
+		made := mustUpdateUser(t, s, store.UserUpdate{Ref: alice, Language: ptr("ko"), Time: noon})
+		wantEqual(t, []any{made.Language, made.CreateTime, made.UpdateTime}, []any{"ko", noon, noon})
+		mustAppend(t, s, turn(alice.Session("s"), chat("a", 1)...))
+		wantEqual(t, mustSession(t, s, alice.Session("s")).ScopeKey, made.Scope)
+	})
+}
+
+func testListUsers(t *testing.T, s store.Truth) {
+	for _, id := range []string{"b", "a", "Z", "한", "a\u0300", "aa", "é"} {
+		mustUpdateUser(t, s, store.UserUpdate{Ref: memory.UserRef{Tenant: "acme", UserID: id}, Time: noon})
+		mustUpdateUser(t, s, store.UserUpdate{Ref: memory.UserRef{Tenant: "acme2", UserID: id + "x"}, Time: noon})
+	}
+	var got []string
+	q := store.UserQuery{Tenant: "acme", Limit: 3}
+	for range 4 {
+		page, err := s.ListUsers(t.Context(), q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, u := range page {
+			wantEqual(t, u, mustUser(t, s, u.Ref))
+			got = append(got, u.Ref.UserID)
+			q.After = u.Ref.UserID
+		}
+	}
+	wantEqual(t, got, []string{"Z", "a", "aa", "a\u0300", "b", "é", "한"})
+}
+
+func testUpdateUser(t *testing.T, s store.Truth) {
+	want := mustUpdateUser(t, s, store.UserUpdate{Ref: alice, Time: noon})
+	steps := []struct {
+		u      store.UserUpdate
+		change func()
+	}{
+		{store.UserUpdate{Timezone: ptr("Asia/Seoul")}, func() { want.Timezone = "Asia/Seoul" }},
+		{store.UserUpdate{Language: ptr("ko")}, func() { want.Language = "ko" }},
+		{store.UserUpdate{Extract: ptr(memory.ExtractNone)}, func() { want.Extract = memory.ExtractNone }},
+		{store.UserUpdate{Timezone: ptr("")}, func() { want.Timezone = "" }},
+	}
+	for i, step := range steps {
+		step.u.Ref, step.u.Time, step.u.ETag = alice, minute(i+1), want.ETag
+		got := mustUpdateUser(t, s, step.u)
+		if got.ETag == want.ETag {
+			t.Errorf("step %d left the etag as it was", i)
+		}
+		step.change()
+		want.ETag, want.UpdateTime = got.ETag, minute(i+1)
+		wantEqual(t, got, want)
+		wantEqual(t, mustUser(t, s, alice), want)
+	}
+}
+
+func mustUser(t *testing.T, s store.Users, ref memory.UserRef) memory.User {
+	t.Helper()
+	user, err := s.User(t.Context(), ref)
+	if err != nil {
+		t.Fatalf("User: %v", err)
+	}
+	return user
+}
+
+func mustUpdateUser(t *testing.T, s store.Users, u store.UserUpdate) memory.User {
+	t.Helper()
+	user, err := s.UpdateUser(t.Context(), u)
+	if err != nil {
+		t.Fatalf("UpdateUser: %v", err)
+	}
+	return user
+}
