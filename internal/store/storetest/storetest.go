@@ -50,6 +50,7 @@ func Run(t *testing.T, open Open[store.Truth], o Options) {
 	t.Run("Isolation", func(t *testing.T) { testIsolation(t, open) })
 	t.Run("Concurrency", func(t *testing.T) { testConcurrency(t, open, o.Writers) })
 	t.Run("Model", func(t *testing.T) { testModel(t, open) })
+	t.Run("JournalModel", func(t *testing.T) { testJournalModel(t, open) })
 	t.Run("Context", func(t *testing.T) { testContext(t, open) })
 }
 
