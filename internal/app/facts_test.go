@@ -1,8 +1,10 @@
 package app_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -178,6 +180,24 @@ func TestFacts(t *testing.T) {
 		}
 		if got := h.listFacts(t, true); len(got) != 1 || got[0].GetRevision() != 1 {
 			t.Errorf("ada's facts %v", got)
+		}
+	})
+	t.Run("many writers at once lose nothing", func(t *testing.T) {
+		h := start(t)
+		var wg sync.WaitGroup
+		for w := range 16 {
+			wg.Go(func() {
+				for i := range 5 {
+					req := &memoryv1.CreateFactRequest{Fact: &memoryv1.Fact{UserId: "ada", Text: fmt.Sprintf("Likes number %d of %d", i, w)}}
+					if _, err := h.facts().CreateFact(h.ctx, req); err != nil {
+						t.Errorf("create: %v", err)
+					}
+				}
+			})
+		}
+		wg.Wait()
+		if n := len(must(h.facts().ListFacts(h.ctx, &memoryv1.ListFactsRequest{UserId: "ada", PageSize: 500}))(t).GetFacts()); n != 80 {
+			t.Errorf("%d facts, want 80", n)
 		}
 	})
 	t.Run("an unknown user has no facts", func(t *testing.T) {

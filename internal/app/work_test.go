@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"google.golang.org/grpc/codes"
+	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
@@ -71,6 +72,15 @@ func TestWork(t *testing.T) {
 		refused(t, err, codes.NotFound, "SESSION_NOT_FOUND", "")
 		_, err = h.work().WaitForWatermark(h.ctx, &memoryv1.WaitForWatermarkRequest{UserId: "eve", SessionId: "s"})
 		refused(t, err, codes.NotFound, "USER_NOT_FOUND", "")
+	})
+	t.Run("every service reports its health by name", func(t *testing.T) {
+		h := start(t)
+		for _, name := range []string{"FactService", "SummaryService", "UserService", "WorkService", "MaintenanceService"} {
+			eventually(t, name+" serving", func() bool {
+				r, err := healthv1.NewHealthClient(h.conn).Check(h.ctx, &healthv1.HealthCheckRequest{Service: "memory.v1." + name})
+				return err == nil && r.GetStatus() == healthv1.HealthCheckResponse_SERVING
+			})
+		}
 	})
 	t.Run("jobs that are done are listed on request, with what they were about", func(t *testing.T) {
 		h := start(t)

@@ -79,13 +79,18 @@ func (a amendment) fact(id string) memory.Fact {
 	return memory.Fact{}
 }
 
-// maxDecisions is how often a person's change is decided anew because somebody was faster. Each time somebody else's
-// write got through, so more than a few in a row are for the caller to know.
+// maxDecisions is how often a person's change is decided because background work or another process was faster. Each
+// time their write got through, so more than a few in a row are for the caller to know.
 const maxDecisions = 8
 
 // amend decides against the user's facts as they are and stores the decision; when they changed meanwhile, it decides
 // again. A decision without effect is not stored.
 func (s *Service) amend(ctx context.Context, user memory.UserRef, decide func(extract.State) (amendment, error)) (amendment, error) {
+	done, err := s.turns.take(ctx, user)
+	if err != nil {
+		return amendment{}, err
+	}
+	defer done()
 	for try := 1; ; try++ {
 		state, revision, err := s.facts.State(ctx, user)
 		if err != nil {

@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -140,6 +141,25 @@ func TestAmend(t *testing.T) {
 		_, err := svc.CreateFact(t.Context(), create)
 		if memory.ReasonOf(err) != memory.ReasonContention || len(s.writes) != maxDecisions || w.n != 0 {
 			t.Errorf("%d writes, %d wakes, %v", len(s.writes), w.n, err)
+		}
+	})
+}
+
+func TestTurns(t *testing.T) {
+	t.Parallel()
+	t.Run("a call that ends while it waits changes nothing", func(t *testing.T) {
+		s := &factStore{}
+		svc, _ := factService(t, s)
+		done, err := svc.turns.take(t.Context(), memory.UserRef{UserID: "ada"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer done()
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		_, err = svc.CreateFact(ctx, FactCreation{User: memory.UserRef{UserID: "ada"}, Fact: memory.Fact{Text: "Likes tea"}})
+		if !errors.Is(err, context.Canceled) || len(s.writes) != 0 {
+			t.Errorf("%d writes, %v", len(s.writes), err)
 		}
 	})
 }
