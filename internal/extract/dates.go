@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 )
 
 // absolute replaces relative dates in a text, English or Korean, by absolute ones as of the local time it was said:
@@ -29,6 +31,9 @@ func replaceDates(s string, rules []dateRule, said time.Time) string {
 		matches := rule.pattern.FindAllStringSubmatchIndex(s, -1)
 		for i := len(matches) - 1; i >= 0; i-- {
 			m := matches[i]
+			if first, _ := utf8.DecodeRuneInString(s[m[0]:]); m[0] > 0 && unicode.IsUpper(first) {
+				continue // within a text, a capital makes it part of a name, such as the Today show
+			}
 			if written := rule.write(said, groups(s, m)); written != "" {
 				s = s[:m[0]] + fitPreposition(s[:m[0]], written) + s[m[1]:]
 			}
@@ -76,7 +81,7 @@ var englishDates = []dateRule{
 	{regexp.MustCompile(`(?i)\blast night\b`), daysEN(-1)},
 	{regexp.MustCompile(`(?i)\b(?:today|tonight|this (?:morning|afternoon|evening))\b`), daysEN(0)},
 	{regexp.MustCompile(`(?i)\btomorrow(?: (?:morning|afternoon|evening|night))?\b`), daysEN(1)},
-	{regexp.MustCompile(`(?i)\b` + countEN + ` ` + unitEN + ` ago\b`), func(said time.Time, g []string) string {
+	{regexp.MustCompile(`(?i)\b(?:about |around |like )?` + countEN + ` ` + unitEN + ` ago\b`), func(said time.Time, g []string) string {
 		return spanEN(said, g[2], -countOf(g[1]))
 	}},
 	{regexp.MustCompile(`(?i)\bin ` + countEN + ` ` + unitEN + `(?: time)?\b`), func(said time.Time, g []string) string {

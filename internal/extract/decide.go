@@ -38,7 +38,7 @@ type ledger struct {
 	order     []string                    // ids, so that every walk is the same
 	stored    map[string]int64            // revisions of the facts that are stored
 	causes    map[string]memory.FactCause // of the facts that changed
-	traits    map[string]traits           // of the texts, as far as they were looked at
+	traits    map[string]*traits          // of the texts, as far as they were looked at
 	rejected  []Rejection
 }
 
@@ -47,7 +47,7 @@ func newLedger(s State, src Source) *ledger {
 		scope: s.Scope, forgotten: s.Forgotten, src: src,
 		facts:  make(map[string]memory.Fact, len(s.Facts)),
 		stored: make(map[string]int64, len(s.Facts)),
-		causes: map[string]memory.FactCause{}, traits: map[string]traits{},
+		causes: map[string]memory.FactCause{}, traits: map[string]*traits{},
 	}
 	for _, f := range s.Facts {
 		l.facts[f.ID] = f
@@ -210,7 +210,7 @@ func (l *ledger) same(f memory.Fact) (memory.Fact, bool) {
 	for _, id := range l.order {
 		g := l.facts[id]
 		likeness := l.traitsOf(g).likeness(want)
-		if likeness == unlike || likeness == similar && !comparable(f, g) {
+		if likeness == unlike {
 			continue
 		}
 		rank := int(likeness)
@@ -224,7 +224,7 @@ func (l *ledger) same(f memory.Fact) (memory.Fact, bool) {
 	return best, most > 0
 }
 
-func (l *ledger) traitsOf(f memory.Fact) traits {
+func (l *ledger) traitsOf(f memory.Fact) *traits {
 	t, ok := l.traits[f.ID]
 	if !ok {
 		t = newTraits(f)
@@ -233,8 +233,8 @@ func (l *ledger) traitsOf(f memory.Fact) traits {
 	return t
 }
 
-// comparable reports whether similar texts may mean one fact.
-func comparable(a, b memory.Fact) bool {
+// mayBeOne reports whether similar texts may mean one fact.
+func mayBeOne(a, b memory.Fact) bool {
 	return a.Category == b.Category && (a.Attribute == b.Attribute || a.Attribute == "" || b.Attribute == "")
 }
 
@@ -247,45 +247,68 @@ const (
 	equal
 )
 
-// traits are what of a fact is compared.
+// traits are what of a fact is compared. A user may have thousands of facts, so the terms are only looked up for those
+// that could be similar.
 type traits struct {
+	fact    memory.Fact
 	subject string
 	key     string
-	terms   map[string]bool
-	numbers []string
-	negated bool
+	terms   []string // sorted, each once; nil until they are needed
 }
 
-func newTraits(f memory.Fact) traits {
-	t := traits{
-		subject: subjectKey(f.Subject), key: Key(f.Text), terms: map[string]bool{},
-		numbers: numbers(f.Text), negated: negated(f.Text),
+func newTraits(f memory.Fact) *traits {
+	return &traits{fact: f, subject: subjectKey(f.Subject), key: Key(f.Text)}
+}
+
+func (t *traits) sortedTerms() []string {
+	if t.terms == nil {
+		t.terms = text.Terms(t.fact.Text)
+		slices.Sort(t.terms)
+		t.terms = slices.Compact(t.terms)
 	}
-	for _, term := range text.Terms(f.Text) {
-		t.terms[term] = true
-	}
-	return t
+	return t.terms
 }
 
 // likeness compares: the same words are equal; nearly the same terms with the same numbers, denying as much, similar.
-func (t traits) likeness(o traits) likeness {
-	if t.subject != o.subject {
+func (t *traits) likeness(o *traits) likeness {
+	switch {
+	case t.subject != o.subject:
+		return unlike
+	case t.key == o.key:
+		return equal
+	case !mayBeOne(t.fact, o.fact) || !sameLength(t.key, o.key):
+		return unlike
+	case jaccard(t.sortedTerms(), o.sortedTerms()) < minSimilar:
+		return unlike
+	case !slices.Equal(numbers(t.fact.Text), numbers(o.fact.Text)) || negated(t.fact.Text) != negated(o.fact.Text):
 		return unlike
 	}
-	if t.key == o.key {
-		return equal
+	return similar
+}
+
+// sameLength reports whether neither key is more than twice as long as the other: texts that share most of their terms
+// are about as long.
+func sameLength(a, b string) bool { return len(a) <= 2*len(b) && len(b) <= 2*len(a) }
+
+// jaccard is the share of common terms in two sorted lists.
+func jaccard(a, b []string) float64 {
+	if len(a) == 0 || len(b) == 0 {
+		return 0
 	}
 	common := 0
-	for term := range t.terms {
-		if o.terms[term] {
+	for i, k := 0, 0; i < len(a) && k < len(b); {
+		switch strings.Compare(a[i], b[k]) {
+		case 0:
 			common++
+			i++
+			k++
+		case -1:
+			i++
+		default:
+			k++
 		}
 	}
-	union := len(t.terms) + len(o.terms) - common
-	if common > 0 && float64(common) >= minSimilar*float64(union) && slices.Equal(t.numbers, o.numbers) && t.negated == o.negated {
-		return similar
-	}
-	return unlike
+	return float64(common) / float64(len(a)+len(b)-common)
 }
 
 // statement is when and where a fact was last said.

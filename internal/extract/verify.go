@@ -183,9 +183,10 @@ func attributeName(s string) string {
 
 // language is what can be told from the script, else the user's language where that is written in Latin letters.
 func (v *verifier) language(s string) string {
-	switch _, most := scripts(s); most {
-	case scriptHangul:
+	if hasHangul(s) {
 		return "ko"
+	}
+	switch _, most := scripts(s); most {
 	case scriptHan:
 		if strings.ContainsFunc(s, func(r rune) bool { return unicode.In(r, unicode.Hiragana, unicode.Katakana) }) {
 			return "ja"
@@ -277,7 +278,7 @@ func checkInstruction(op Op) RejectReason {
 // passing matches texts that are about a state of the moment and nothing else.
 var passing = regexp.MustCompile(`(?i)^\W*(?:\p{L}+ )?(?:i'?m |i am |is |am |are |was |feels? |feeling |seems? |has been |the user is )?(?:(?:now|currently|just|also|so|very|really|a bit|a little|pretty|too|quite|feeling) )*` +
 	`(?:tired|hungry|sleepy|bored|busy|exhausted|thirsty|cold|hot|late|awake|afk|away|in a hurry|in a rush|in a meeting|at lunch|on the (?:bus|train|phone)|in a (?:good|bad|great) mood|stuck in traffic|running late|about to (?:leave|sleep|eat|go)|going to (?:bed|sleep)|happy|sad|excited|okay|ok|fine|good|well|doing (?:well|fine|good|great|okay))` +
-	`(?: (?:and|but) \p{L}+)?(?: (?:today|now|right now|at the moment|tonight|this (?:morning|afternoon|evening)|because.*|to .*))?\W*$` +
+	`(?: (?:and|but) \p{L}+)?(?: (?:today|now|right now|at the moment|tonight|this (?:morning|afternoon|evening)|because.*))?\W*$` +
 	`|\b(?:brb|afk|gtg|g2g|be right back|good night|good morning)\b` +
 	`|^\W*(?:\p{Hangul}+(?:은|는|이|가) )?(?:(?:지금|오늘|방금|요즘|현재|너무|좀|조금|많이|정말|진짜|아주|매우)\s?)*(?:피곤|배고프|배고파|배가 고|졸리|졸려|졸린|심심|바쁘|바빠|바쁜|목마르|목말라|춥|추워|덥|더워|신나|행복|슬프|슬퍼|기분)\p{Hangul}*(?: \p{Hangul}{1,3})?\W*$`)
 

@@ -1,0 +1,174 @@
+package extract_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/stratamem/strata/internal/extract"
+	"github.com/stratamem/strata/internal/memory"
+)
+
+// slot is what one extraction proposes.
+type slot struct {
+	id        string
+	proposals []extract.Proposal
+}
+
+var (
+	cities = []string{"Busan", "Seoul", "Jeonju", "Daegu"}
+	drinks = []string{"coffee", "tea", "milk"}
+)
+
+// drawFact draws a text with the attribute that always goes with it.
+func drawFact(t *rapid.T) memory.Fact {
+	switch rapid.IntRange(0, 3).Draw(t, "kind") {
+	case 0:
+		return memory.Fact{Text: "Lives in " + rapid.SampledFrom(cities).Draw(t, "city") + ".", Attribute: "home_city", Category: memory.CategoryPersonalInfo}
+	case 1:
+		drink := rapid.SampledFrom(drinks).Draw(t, "drink")
+		return memory.Fact{Text: rapid.SampledFrom([]string{"Likes ", "Does not like "}).Draw(t, "polarity") + drink + ".", Attribute: "likes_" + drink, Category: memory.CategoryPreference}
+	case 2:
+		return memory.Fact{Text: "Owns " + rapid.SampledFrom([]string{"a kayak", "a piano", "two cats"}).Draw(t, "thing") + ".", Category: memory.CategoryOther}
+	}
+	return memory.Fact{Text: "Drinks " + rapid.SampledFrom(drinks).Draw(t, "drink") + " daily.", Category: memory.CategoryPreference}
+}
+
+// drawSlots draws slots whose statements were all made at different times.
+func drawSlots(t *rapid.T, n int) []slot {
+	times := rapid.Permutation(intsTo(n*4)).Draw(t, "times")
+	slots := make([]slot, n)
+	for i := range slots {
+		slots[i].id = fmt.Sprintf("slot%d", i)
+		for k := range rapid.IntRange(1, 4).Draw(t, "proposals") {
+			f := drawFact(t)
+			f.Subject = rapid.SampledFrom([]string{"", "Mina"}).Draw(t, "subject")
+			at := time.Date(2024, 1, 1, 0, times[i*4+k], 0, 0, time.UTC)
+			f.ValidFrom, f.Significance, f.Confidence = at, 5, 0.9
+			f.Evidence = []memory.Evidence{{Session: "s", Seq: int64(times[i*4+k]), Quote: f.Text, Time: at}}
+			slots[i].proposals = append(slots[i].proposals, extract.Proposal{Index: k, Fact: f})
+		}
+	}
+	return slots
+}
+
+func intsTo(n int) []int {
+	out := make([]int, n)
+	for i := range out {
+		out[i] = i + 1
+	}
+	return out
+}
+
+// applied is the state after the slots' decisions.
+func applied(s extract.State, slots ...slot) extract.State {
+	for _, sl := range slots {
+		s = after(s, extract.Decide(s, sl.proposals, extract.Source{SlotID: sl.id, Now: time.Date(2024, 6, 1, 0, 0, 0, 0, time.UTC)}))
+	}
+	return s
+}
+
+// after is the state with a decision's changes.
+func after(s extract.State, d extract.Decision) extract.State {
+	out := extract.State{Scope: s.Scope, Forgotten: s.Forgotten, Facts: slices.Clone(s.Facts)}
+	for _, c := range d.Changes {
+		i := slices.IndexFunc(out.Facts, func(f memory.Fact) bool { return f.ID == c.Fact.ID })
+		if i < 0 {
+			out.Facts = append(out.Facts, c.Fact)
+			continue
+		}
+		out.Facts[i] = c.Fact
+	}
+	return out
+}
+
+// holding is the subjects and texts of the facts that hold, sorted.
+func holding(s extract.State) []string {
+	var out []string
+	for _, f := range s.Facts {
+		if f.IsCurrent() {
+			out = append(out, f.Subject+": "+f.Text)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+func TestSlotsMayBeAppliedInAnyOrder(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		slots := drawSlots(t, 3)
+		shuffled := rapid.Permutation(slots).Draw(t, "order")
+		one, other := applied(extract.State{}, slots...), applied(extract.State{}, shuffled...)
+		if diff := cmp.Diff(holding(one), holding(other)); diff != "" {
+			t.Fatalf("another order leads to other facts (-one +other):\n%s", diff)
+		}
+	})
+}
+
+func TestOfOnePropertyOneValueHolds(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := applied(extract.State{}, drawSlots(t, 3)...)
+		seen := map[string]bool{}
+		for _, f := range s.Facts {
+			if !f.IsCurrent() || f.Attribute == "" {
+				continue
+			}
+			if key := f.Subject + "/" + f.Attribute; seen[key] {
+				t.Fatalf("two values of %s hold", key)
+			} else {
+				seen[key] = true
+			}
+		}
+		for _, text := range holding(s) {
+			if n := len(slices.DeleteFunc(holding(s), func(o string) bool { return o != text })); n != 1 {
+				t.Fatalf("%q holds %d times", text, n)
+			}
+		}
+	})
+}
+
+func TestDecidingAgainChangesNothing(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		slots := drawSlots(t, 3)
+		s := applied(extract.State{}, slots...)
+		again := rapid.SampledFrom(slots).Draw(t, "again")
+		if d := extract.Decide(s, again.proposals, extract.Source{SlotID: again.id}); len(d.Changes) > 0 {
+			t.Fatalf("applied again, slot %s changes %v", again.id, d.Changes)
+		}
+	})
+}
+
+func TestWhatAPersonWroteStays(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		f := drawFact(t)
+		f.ID, f.UpdateTime = "by-hand", time.Date(2023, 1, 1, 0, 0, 0, 0, time.UTC)
+		s := after(extract.State{}, extract.Insert(extract.State{}, f))
+		want := s.Facts[0]
+		s = applied(s, drawSlots(t, 3)...)
+		if diff := cmp.Diff(want, s.Facts[0]); diff != "" {
+			t.Fatalf("extraction changed it (-was +is):\n%s", diff)
+		}
+	})
+}
+
+func TestARevisionGrowsByOneWithEveryDecision(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var s extract.State
+		for _, sl := range drawSlots(t, 3) {
+			before := map[string]int64{}
+			for _, f := range s.Facts {
+				before[f.ID] = f.Revision
+			}
+			s = applied(s, sl)
+			for _, f := range s.Facts {
+				if was := before[f.ID]; f.Revision != was && f.Revision != was+1 {
+					t.Fatalf("revision %d follows %d", f.Revision, was)
+				}
+			}
+		}
+	})
+}

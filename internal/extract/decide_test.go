@@ -1,0 +1,201 @@
+package extract_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/stratamem/strata/internal/extract"
+	"github.com/stratamem/strata/internal/memory"
+)
+
+// stated is a slot with one proposal, said at that minute.
+func stated(minute int, text, attribute string) slot {
+	at := noon.Add(time.Duration(minute) * time.Minute)
+	return slot{id: fmt.Sprintf("%s@%d", text, minute), proposals: []extract.Proposal{{Fact: memory.Fact{
+		Text: text, Attribute: attribute, Category: memory.CategoryPreference, Significance: 5, ValidFrom: at,
+		Evidence: []memory.Evidence{{Session: "s", Seq: int64(minute), Time: at, Quote: text}},
+	}}}}
+}
+
+func (s slot) superseding(factID string) slot {
+	s.proposals[0].Supersedes = factID
+	return s
+}
+
+func (s slot) factID() string { return memory.EffectID(s.id, 0) }
+
+func byID(t *testing.T, s extract.State, id string) memory.Fact {
+	t.Helper()
+	for _, f := range s.Facts {
+		if f.ID == id {
+			return f
+		}
+	}
+	t.Fatalf("there is no fact %s", id)
+	return memory.Fact{}
+}
+
+func wantHolding(t *testing.T, s extract.State, want ...string) {
+	t.Helper()
+	for i := range want {
+		want[i] = ": " + want[i]
+	}
+	slices.Sort(want)
+	if diff := cmp.Diff(want, holding(s)); diff != "" {
+		t.Errorf("what holds (-want +got):\n%s", diff)
+	}
+}
+
+func TestDecide(t *testing.T) {
+	busan, seoul := stated(1, "Lives in Busan.", "home_city"), stated(2, "Lives in Seoul.", "home_city")
+	t.Run("a new fact is the slot's, at the first revision", func(t *testing.T) {
+		f := byID(t, applied(extract.State{}, busan), busan.factID())
+		if f.Revision != 1 || f.Origin != memory.FactExtracted || f.CreateTime.IsZero() || !f.IsCurrent() {
+			t.Errorf("it is %+v", f)
+		}
+	})
+	t.Run("a newer value supersedes the older one, which is kept", func(t *testing.T) {
+		s := applied(extract.State{}, busan, seoul)
+		wantHolding(t, s, "Lives in Seoul.")
+		if old := byID(t, s, busan.factID()); old.SupersededBy != seoul.factID() || !old.ValidTo.Equal(noon.Add(2*time.Minute)) {
+			t.Errorf("the old one is %+v", old)
+		}
+	})
+	t.Run("an older value that comes late is a past one", func(t *testing.T) {
+		s := applied(extract.State{}, seoul, busan)
+		wantHolding(t, s, "Lives in Seoul.")
+		if old := byID(t, s, busan.factID()); old.SupersededBy != seoul.factID() {
+			t.Errorf("the old one is %+v", old)
+		}
+	})
+	t.Run("one that comes back holds anew", func(t *testing.T) {
+		s := applied(extract.State{}, busan, seoul, stated(3, "Lives in Busan.", "home_city"))
+		wantHolding(t, s, "Lives in Busan.")
+		if len(s.Facts) != 3 {
+			t.Errorf("%d facts, want the history of three", len(s.Facts))
+		}
+	})
+	t.Run("of two values said in one second the later message counts", func(t *testing.T) {
+		later := stated(2, "Lives in Seoul.", "home_city")
+		later.proposals[0].Fact.Evidence[0].Time = noon.Add(time.Minute)
+		wantHolding(t, applied(extract.State{}, later, busan), "Lives in Seoul.")
+	})
+	t.Run("a named fact is superseded, or what took its place", func(t *testing.T) {
+		tea := stated(1, "Drinks tea at breakfast.", "")
+		s := applied(extract.State{}, tea, stated(2, "Has coffee in the morning.", "").superseding(tea.factID()))
+		wantHolding(t, s, "Has coffee in the morning.")
+		s = applied(s, stated(3, "Skips breakfast.", "").superseding(tea.factID()))
+		wantHolding(t, s, "Skips breakfast.")
+	})
+	t.Run("likes and does not like exclude each other", func(t *testing.T) {
+		s := applied(extract.State{}, stated(1, "Likes coffee.", "likes_coffee"), stated(2, "Does not like coffee.", "likes_coffee"))
+		wantHolding(t, s, "Does not like coffee.")
+	})
+	t.Run("different properties stand beside each other", func(t *testing.T) {
+		wantHolding(t, applied(extract.State{}, stated(1, "Likes coffee.", "likes_coffee"), stated(2, "Likes tea.", "likes_tea")), "Likes coffee.", "Likes tea.")
+	})
+}
+
+func TestSaidAgain(t *testing.T) {
+	first := stated(1, "Prefers green tea from Boseong.", "")
+	t.Run("it adds evidence and nothing else", func(t *testing.T) {
+		s := applied(extract.State{}, first, stated(2, "prefers green tea, from Boseong", ""))
+		f := s.Facts[0]
+		if len(s.Facts) != 1 || len(f.Evidence) != 2 || f.Text != "Prefers green tea from Boseong." || f.Significance != 5 || f.Revision != 2 {
+			t.Errorf("facts are %+v", s.Facts)
+		}
+	})
+	t.Run("nearly the same words are the same", func(t *testing.T) {
+		if s := applied(extract.State{}, first, stated(2, "Prefers the green teas from Boseong.", "")); len(s.Facts) != 1 {
+			t.Errorf("facts are %v", holding(s))
+		}
+	})
+	t.Run("another number or a denial is another fact", func(t *testing.T) {
+		s := applied(extract.State{}, stated(1, "Has 2 cats at home.", ""), stated(2, "Has 3 cats at home.", ""), stated(3, "Never has 3 cats at home.", ""))
+		if len(s.Facts) != 3 {
+			t.Errorf("facts are %v", holding(s))
+		}
+	})
+	t.Run("at most eight places are kept, the first and the latest", func(t *testing.T) {
+		var s extract.State
+		for minute := range 20 {
+			s = applied(s, stated(minute+1, "Likes tea.", ""))
+		}
+		var seqs []int64
+		for _, e := range s.Facts[0].Evidence {
+			seqs = append(seqs, e.Seq)
+		}
+		if diff := cmp.Diff([]int64{1, 14, 15, 16, 17, 18, 19, 20}, seqs); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	})
+}
+
+func TestAPersonsWordCounts(t *testing.T) {
+	byHand := memory.Fact{ID: "by-hand", Text: "Lives in Daegu.", Attribute: "home_city", UpdateTime: noon}
+	t.Run("what a person writes supersedes what was learnt, and is protected", func(t *testing.T) {
+		s := applied(extract.State{}, stated(1, "Lives in Busan.", "home_city"))
+		s = after(s, extract.Insert(s, byHand))
+		wantHolding(t, s, "Lives in Daegu.")
+		if f := byID(t, s, "by-hand"); !f.Protected || f.Origin != memory.FactByUser || f.Revision != 1 || !f.ValidFrom.Equal(noon) {
+			t.Errorf("it is %+v", f)
+		}
+	})
+	t.Run("what speaks against it is refused, however new", func(t *testing.T) {
+		s := after(extract.State{}, extract.Insert(extract.State{}, byHand))
+		d := extract.Decide(s, stated(9, "Lives in Seoul.", "home_city").proposals, extract.Source{SlotID: "x", Now: noon})
+		if len(d.Changes) != 0 || len(d.Rejected) != 1 || d.Rejected[0].Reason != extract.RejectProtected {
+			t.Errorf("decided %+v", d)
+		}
+	})
+	t.Run("an edit is the next revision of the same fact", func(t *testing.T) {
+		s := after(extract.State{}, extract.Insert(extract.State{}, byHand))
+		edit := byHand
+		edit.Text = "Lives in Jeju."
+		d := extract.Insert(s, edit)
+		if len(d.Changes) != 1 || d.Changes[0].Cause != memory.CauseEdited || d.Changes[0].Fact.Revision != 2 {
+			t.Errorf("decided %+v", d)
+		}
+	})
+	t.Run("a forgotten fact is not learnt again", func(t *testing.T) {
+		scope := memory.ScopeKey("scope")
+		s := extract.State{Scope: scope, Forgotten: map[memory.KeyedHash]bool{scope.Keyed(extract.KeyDigest("", "lives in BUSAN")): true}}
+		d := extract.Decide(s, stated(1, "Lives in Busan.", "home_city").proposals, extract.Source{SlotID: "x", Now: noon})
+		if len(d.Changes) != 0 || len(d.Rejected) != 1 || d.Rejected[0].Reason != extract.RejectForgotten {
+			t.Errorf("decided %+v", d)
+		}
+	})
+	t.Run("a restored fact holds again, protected, in place of what superseded it", func(t *testing.T) {
+		busan, seoul := stated(1, "Lives in Busan.", "home_city"), stated(2, "Lives in Seoul.", "home_city")
+		s := applied(extract.State{}, busan, seoul)
+		d, superseded := extract.Restore(s, busan.factID(), memory.FactRevision{Fact: byID(t, applied(extract.State{}, busan), busan.factID())}, noon.Add(time.Hour))
+		s = after(s, d)
+		wantHolding(t, s, "Lives in Busan.")
+		if diff := cmp.Diff([]string{seoul.factID()}, superseded); diff != "" {
+			t.Errorf("superseded (-want +got):\n%s", diff)
+		}
+		if f := byID(t, s, busan.factID()); !f.Protected || f.Revision != 3 || f.SupersededBy != "" {
+			t.Errorf("it is %+v", f)
+		}
+	})
+	t.Run("restoring an unknown fact changes nothing", func(t *testing.T) {
+		if d, ids := extract.Restore(extract.State{}, "x", memory.FactRevision{}, noon); len(d.Changes)+len(ids) != 0 {
+			t.Errorf("decided %+v", d)
+		}
+	})
+}
+
+func BenchmarkDecide(b *testing.B) {
+	var s extract.State
+	for i := range 10_000 {
+		s.Facts = append(s.Facts, memory.Fact{ID: fmt.Sprint(i), Text: fmt.Sprintf("Likes the song number %d of the band called %d.", i, i*7), Category: memory.CategoryPreference, Revision: 1})
+	}
+	p := stated(1, "Likes the song number nine.", "").proposals
+	for b.Loop() {
+		extract.Decide(s, p, extract.Source{SlotID: "x", Now: noon})
+	}
+}
