@@ -28,6 +28,7 @@ const (
 	reasonCut         = "cut"
 	reasonRefused     = "refused"
 	reasonInterrupted = "interrupted" // the process ended during the call
+	reasonInternal    = "internal"    // a fault of the program or the store
 	reasonJournal     = "journal"     // what the journal holds cannot be read
 )
 
@@ -188,7 +189,7 @@ func (r *Runner) split(ctx context.Context, slot memory.Slot, at int64) error {
 // park leaves a slot to a person.
 func (r *Runner) park(ctx context.Context, slot memory.Slot, f failure) error {
 	now := r.now()
-	if f.remedy == later {
+	if f.remedy == later && f.reason != reasonInternal {
 		f.reason = reasonExhausted
 	}
 	_, err := r.o.Store.FailSlot(ctx, store.SlotFailure{

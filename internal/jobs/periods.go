@@ -107,7 +107,20 @@ func (r *Runner) makePeriod(ctx context.Context, user memory.User, plan summary.
 	if at := r.readyAt(slot); at.After(now) {
 		return false, at, nil
 	}
+	if slot.Owner != r.o.Owner { // it failed before, or was left behind
+		if slot, err = r.claim(ctx, slot); err != nil {
+			return false, now.Add(r.o.Lease), ignoreContention(err)
+		}
+	}
 	return true, time.Time{}, r.doPeriod(ctx, user, plan, slot)
+}
+
+// ignoreContention makes nothing of somebody else having been faster.
+func ignoreContention(err error) error {
+	if memory.ReasonOf(err) == memory.ReasonContention {
+		return nil
+	}
+	return err
 }
 
 func (r *Runner) doPeriod(ctx context.Context, user memory.User, plan summary.PeriodPlan, slot memory.Slot) (err error) {
@@ -117,9 +130,12 @@ func (r *Runner) doPeriod(ctx context.Context, user memory.User, plan summary.Pe
 		if err != nil {
 			return err
 		}
-		if slot, err = r.write(ctx, p); err != nil || slot.State != memory.SlotAnswered {
+		if slot, err = r.write(ctx, p); err != nil {
 			return err
 		}
+	}
+	if slot.State != memory.SlotAnswered {
+		return nil // put off, parked, or finished by somebody else
 	}
 	return r.putNode(context.WithoutCancel(ctx), slot, user.Location())
 }
@@ -158,10 +174,14 @@ func (r *Runner) sourceTitle(ctx context.Context, user memory.User, n memory.Sum
 		return known, nil
 	}
 	work, err := r.o.Store.SessionWork(ctx, user.Ref.Session(n.SessionID))
-	if err != nil {
+	switch {
+	case isGone(err):
+		titles[n.SessionID] = n.SessionID
+	case err != nil:
 		return "", fmt.Errorf("read a session's title: %w", err)
+	default:
+		titles[n.SessionID] = title(work.Session)
 	}
-	titles[n.SessionID] = title(work.Session)
 	return titles[n.SessionID], nil
 }
 

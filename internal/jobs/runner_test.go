@@ -2,6 +2,7 @@ package jobs_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -15,6 +16,7 @@ import (
 	"github.com/stratamem/strata/internal/llm"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/store"
+	"github.com/stratamem/strata/internal/store/sqlitestore"
 	"github.com/stratamem/strata/internal/summary"
 )
 
@@ -494,6 +496,28 @@ func TestFailures(t *testing.T) {
 			}
 		})
 	}
+	inBubble(t, "an answer that cannot be applied is parked after eight tries, holds up nothing, and is not paid for again", func(t *testing.T, r *rig) {
+		broken := &brokenFacts{Store: r.store, broken: true}
+		r.options.Store = broken
+		r.start()
+		talk(r, ref, 10)
+		r.chat(ref, "I like glue.")
+		pass(time.Hour)
+		mustCover(t, r, ref, 22)
+		parked := r.slots(store.SlotQuery{States: []memory.SlotState{memory.SlotParked}})
+		if len(parked) != 1 || parked[0].Reason != "internal" || parked[0].Usage.Calls != 1 {
+			t.Fatalf("parked %+v", parked)
+		}
+		calls := r.learner.calls()
+		broken.broken = false
+		if _, err := r.store.RetrySlot(t.Context(), store.SlotRef{User: ada, ID: parked[0].ID()}, time.Now()); err != nil {
+			t.Fatal(err)
+		}
+		pass(time.Minute)
+		if diff := cmp.Diff([]string{"likes glue"}, texts(r.facts(ada))); diff != "" || r.learner.calls() != calls {
+			t.Errorf("%d calls more; %s", r.learner.calls()-calls, diff)
+		}
+	})
 	inBubble(t, "work that panics is parked, and the others go on", func(t *testing.T, r *rig) {
 		r.learner.script = func(_ context.Context, _ int, task extract.Task) (llm.Answer, error) {
 			if mentions(task, "bombs") {
@@ -513,6 +537,19 @@ func TestFailures(t *testing.T) {
 			t.Errorf("parked %+v", parked)
 		}
 	})
+}
+
+// brokenFacts is a store that cannot write facts while it is broken.
+type brokenFacts struct {
+	*sqlitestore.Store
+	broken bool
+}
+
+func (b *brokenFacts) ApplyFacts(ctx context.Context, w store.FactWrite) (int64, error) {
+	if b.broken {
+		return 0, errors.New("scripted")
+	}
+	return b.Store.ApplyFacts(ctx, w)
 }
 
 func TestPeriods(t *testing.T) {

@@ -47,18 +47,28 @@ func (v *visit) resume(ctx context.Context) (bool, error) {
 		if slot.State == memory.SlotParked || v.mustWait(slot) {
 			continue
 		}
-		slot, err := v.o.Store.ClaimSlot(ctx, store.SlotClaim{
-			SlotRef: slotRef(slot), Owner: v.o.Owner, Now: v.now, Until: v.now.Add(v.o.Lease),
-		})
+		slot, err := v.claim(ctx, slot)
 		if memory.ReasonOf(err) == memory.ReasonContention {
 			return true, nil // somebody claimed it in between: look again
 		}
 		if err != nil {
-			return false, fmt.Errorf("claim a slot: %w", err)
+			return false, err
 		}
 		return true, v.do(ctx, slot)
 	}
 	return false, nil
+}
+
+// claim takes the lease of a slot.
+func (r *Runner) claim(ctx context.Context, slot memory.Slot) (memory.Slot, error) {
+	now := r.now()
+	slot, err := r.o.Store.ClaimSlot(ctx, store.SlotClaim{
+		SlotRef: slotRef(slot), Owner: r.o.Owner, Now: now, Until: now.Add(r.o.Lease),
+	})
+	if err != nil {
+		return memory.Slot{}, fmt.Errorf("claim a slot: %w", err)
+	}
+	return slot, nil
 }
 
 // mustWait reports whether a slot may not be worked on yet, and sees to it that it will be.
@@ -130,10 +140,31 @@ func (r *Runner) openSlot(ctx context.Context, user memory.UserRef, key memory.S
 	return slot, nil
 }
 
-// do works on a slot that is claimed.
+// do works on a slot that is claimed. What goes wrong beside the model is noted as a failure of the slot too, so that a
+// slot that cannot be applied holds up neither its session nor the queue.
 func (v *visit) do(ctx context.Context, slot memory.Slot) (err error) {
 	defer v.progress.announce(v.work.Session.Ref)
 	defer v.parkPanic(ctx, slot, &err)
+	if err = v.advance(ctx, slot); err == nil || isGone(err) || (isOutage(err) && ctx.Err() == nil) {
+		return err
+	}
+	v.complain(ctx, "work on a slot", err)
+	f := failure{reason: reasonInternal, remedy: later}
+	gaveUp, err := v.fail(ctx, slot, f, 0)
+	if gaveUp {
+		return v.park(context.WithoutCancel(ctx), slot, f)
+	}
+	return err
+}
+
+// isOutage reports whether the store cannot serve anybody, which is no slot's fault.
+func isOutage(err error) bool {
+	reason := memory.ReasonOf(err)
+	return reason == memory.ReasonStoreUnavailable || reason == memory.ReasonStoreFull
+}
+
+// advance does what is next for a slot.
+func (v *visit) advance(ctx context.Context, slot memory.Slot) error {
 	switch {
 	case slot.State == memory.SlotOpen && slot.Kind == memory.SlotExtract:
 		return v.extract(ctx, slot)
