@@ -1,15 +1,20 @@
 package app_test
 
 import (
+	"context"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/proto"
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
+	"github.com/stratamem/strata/internal/config"
+	"github.com/stratamem/strata/internal/llm/llmtest"
 )
 
 func (h *harness) summaries() memoryv1.SummaryServiceClient {
@@ -56,17 +61,36 @@ func TestSummaries(t *testing.T) {
 			return err == nil && r.GetSummary().GetThroughSeq() > 0 && r.GetSummary().GetThroughSeq() <= 7
 		})
 	})
-	t.Run("a session without messages of another user is NOT_FOUND", func(t *testing.T) {
+	t.Run("another user's session is NOT_FOUND, and its summary is not listed", func(t *testing.T) {
 		h := start(t)
-		h.talk(t, "s", 2)
+		h.talk(t, "trip", 2)
 		h.recordAs(t, "eve")
-		h.summarize(t, "s")
-		_, err := h.summaries().GetSummary(h.ctx, &memoryv1.GetSummaryRequest{UserId: "eve", SessionId: "other"})
+		h.summarize(t, "trip")
+		_, err := h.summaries().GetSummary(h.ctx, &memoryv1.GetSummaryRequest{UserId: "eve", SessionId: "trip"})
 		refused(t, err, codes.NotFound, "SESSION_NOT_FOUND", "")
-		_, err = h.summaries().Summarize(h.ctx, &memoryv1.SummarizeRequest{UserId: "eve", SessionId: "other"})
+		_, err = h.summaries().Summarize(h.ctx, &memoryv1.SummarizeRequest{UserId: "eve", SessionId: "trip"})
 		refused(t, err, codes.NotFound, "SESSION_NOT_FOUND", "")
 		if r := must(h.summaries().ListSummaries(h.ctx, &memoryv1.ListSummariesRequest{UserId: "eve"}))(t); len(r.GetSummaries()) != 0 {
 			t.Errorf("eve's summaries %v", r)
+		}
+	})
+	t.Run("a call whose time is up returns what there is, and the work goes on", func(t *testing.T) {
+		hold := make(chan struct{})
+		model := llmtest.New(llmtest.Options{Chat: func(llmtest.Request) llmtest.Reply {
+			return llmtest.Reply{Delays: llmtest.Delays{Hold: hold}, Text: "The user visits the castle of Prague with sister Grace on day 1."}
+		}})
+		t.Cleanup(model.Close)
+		h := startOn(t, filepath.Join(t.TempDir(), "strata.db"), func(c *config.Config) { c.ChatBaseURL, c.SummaryModel = model.URL(), "scripted" })
+		h.talk(t, "s", 2)
+		ctx, cancel := context.WithTimeout(h.ctx, time.Second)
+		defer cancel()
+		r := must(h.summaries().Summarize(ctx, &memoryv1.SummarizeRequest{UserId: "ada", SessionId: "s"}))(t)
+		if r.GetComplete() || r.GetSummary() != nil {
+			t.Errorf("summarised %v", r)
+		}
+		close(hold)
+		if r := h.summarize(t, "s"); !r.GetComplete() || r.GetSummary().GetNodes()[0].GetModel() != "scripted" {
+			t.Errorf("summarised %v", r)
 		}
 	})
 	t.Run("a session of state alone is complete without a summary", func(t *testing.T) {
