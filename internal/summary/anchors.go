@@ -46,24 +46,25 @@ func (a Anchor) Weight() float64 { return weights[a.Kind] }
 // Anchors are the anchors of a text in order of their start.
 func Anchors(s string) []Anchor {
 	var out []Anchor
-	var taken []dateMention
+	taken := make(mask, len(s))
 	add := func(a Anchor) {
 		a.Text = s[a.Start:a.End]
 		out = append(out, a)
 	}
 	for _, d := range datesIn(s) {
-		taken = append(taken, d)
+		taken.take(d.span)
 		add(Anchor{Kind: AnchorDate, Start: d.start, End: d.end, when: d.when})
 	}
 	ws := wordsOf(s)
-	for _, n := range numbersIn(ws) {
-		if !overlaps(taken, n.span) && (!n.spelled || n.value > 2) {
-			add(Anchor{Kind: AnchorNumber, Start: n.start, End: n.end, value: n.value})
+	for i, w := range ws {
+		if kind := nameKind(ws, i); kind != "" && !taken.has(w.span) {
+			taken.take(w.span)
+			add(Anchor{Kind: kind, Start: w.start, End: w.end, word: w})
 		}
 	}
-	for i, w := range ws {
-		if kind := nameKind(ws, i); kind != "" && !overlaps(taken, w.span) {
-			add(Anchor{Kind: kind, Start: w.start, End: w.end, word: w})
+	for _, n := range numbersIn(ws) {
+		if !taken.has(n.span) && (!n.spelled || n.value > 2) {
+			add(Anchor{Kind: AnchorNumber, Start: n.start, End: n.end, value: n.value})
 		}
 	}
 	for _, sentence := range sentences(s) {

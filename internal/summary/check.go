@@ -314,21 +314,21 @@ func (t Task) invents(answer string) bool {
 // inventedIn is the first detail of an answer that the evidence does not support; "" for none.
 func (e *evidence) inventedIn(answer string) string {
 	ws := wordsOf(answer)
-	var taken []dateMention
+	taken := make(mask, len(answer))
 	for _, d := range datesIn(answer) {
 		if !e.hasText(d.of(answer)) && !e.hasDate(d.when) && !e.isPlainYear(d.when) {
 			return d.of(answer)
 		}
-		taken = append(taken, d)
+		taken.take(d.span)
 	}
 	for _, c := range clocksIn(answer) {
-		if !overlaps(taken, c.span) && !e.clocks[c.minute] && !e.hasText(c.of(answer)) {
+		if !taken.has(c.span) && !e.clocks[c.minute] && !e.hasText(c.of(answer)) {
 			return c.of(answer)
 		}
-		taken = append(taken, dateMention{span: c.span})
+		taken.take(c.span)
 	}
 	for _, n := range numbersIn(ws) {
-		if !overlaps(taken, n.span) && !e.supports(n, answer) {
+		if !taken.has(n.span) && !e.supports(n, answer) {
 			return n.of(answer)
 		}
 	}
@@ -341,10 +341,10 @@ func (e *evidence) isPlainYear(w when) bool {
 }
 
 var (
-	rounds   = regexp.MustCompile(`(?i)(?:\b(?:about|around|nearly|almost|approximately|roughly|over|more than|less than|under|at least|some|up to)|~|약|거의|대략|최소|최대)\s*[$€£₩]?$`)
-	roundsKo = regexp.MustCompile(`^[^\s]{0,4}\s?(?:이상|이하|넘|가까이|정도|남짓|여)`)
-	timeUnit = regexp.MustCompile(`(?i)^[\s-]*(?:min|hour|hr|day|week|month|year|분|시간|일|주|개월|달|년)`)
-	dayMark  = regexp.MustCompile(`(?i)^(?:st|nd|rd|th|일)`)
+	rounding       = regexp.MustCompile(`(?i)(?:\b(?:about|around|nearly|almost|approximately|roughly|over|more than|less than|under|at least|some|up to)|~|약|거의|대략|최소|최대)\s*[$€£₩]?$`)
+	roundingKorean = regexp.MustCompile(`^[^\s]{0,4}\s?(?:이상|이하|넘|가까이|정도|남짓|여)`)
+	timeUnit       = regexp.MustCompile(`(?i)^[\s-]*(?:min|hour|hr|day|week|month|year|분|시간|일|주|개월|달|년)`)
+	dayMark        = regexp.MustCompile(`(?i)^(?:st|nd|rd|th|일)`)
 )
 
 // supports reports whether a quantity of the answer follows from the evidence: it stands there, it counts what is
@@ -358,7 +358,7 @@ func (e *evidence) supports(n number, answer string) bool {
 		return true
 	case dayMark.MatchString(after) && e.hasDay(int(n.value)):
 		return true
-	case rounds.MatchString(before) || roundsKo.MatchString(after):
+	case rounding.MatchString(before) || roundingKorean.MatchString(after):
 		return e.isNear(n.value) || e.isSpan(n.value)
 	case timeUnit.MatchString(after):
 		return e.isConverted(n.value) || e.isSpan(n.value)
@@ -389,13 +389,13 @@ var headings = wordSet(`key decisions decision open questions question tasks tas
 // actsLikeName are words that follow a name at the start of a sentence.
 var actsLikeName = regexp.MustCompile(`^(?:is|was|has|had|will|would|says?|said|tells?|told|mention(?:s|ed)|shared?s?|asks?|asked|wants?|wanted|likes?|liked|loves?|loved|agree[sd]?|plan(?:s|ned)|prefers?|preferred|decide[sd]|lives?|lived|works?|worked|joined|joins|suggest(?:s|ed)|recommend(?:s|ed)|offer(?:s|ed)|expressed|expresses|praise[sd]|and|also)$`)
 
-func (e *evidence) inventedName(ws []word, taken []dateMention) string {
+func (e *evidence) inventedName(ws []word, taken mask) string {
 	for i, w := range ws {
 		next := word{}
 		if i+1 < len(ws) {
 			next = ws[i+1]
 		}
-		if overlaps(taken, w.span) || headings[w.lower] {
+		if taken.has(w.span) || headings[w.lower] {
 			continue
 		}
 		if name := koreanName(w.text, next.text); name != "" && !e.hasText(name) && !e.hasText(strings.TrimSuffix(name, "이")) {

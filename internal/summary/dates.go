@@ -42,6 +42,7 @@ var dateForms = []struct {
 // datesIn are the dates that a text names, in the order of dateForms.
 func datesIn(text string) []dateMention {
 	var out []dateMention
+	taken := make(mask, len(text))
 	for _, f := range dateForms {
 		for _, m := range f.form.FindAllStringSubmatchIndex(text, -1) {
 			d := dateMention{span: span{m[0], m[1]}}
@@ -50,7 +51,8 @@ func datesIn(text string) []dateMention {
 					d.set(field, text[from:to])
 				}
 			}
-			if d.valid() && !isModal(text, d) && !overlaps(out, d.span) {
+			if d.valid() && !isModal(text, d) && !taken.has(d.span) {
+				taken.take(d.span)
 				out = append(out, d)
 			}
 		}
@@ -86,15 +88,6 @@ func isModal(text string, d dateMention) bool {
 	}
 	before := strings.TrimRight(text[:d.start], " \"“'")
 	return before == "" || strings.ContainsAny(before[len(before)-1:], ".!?\n:")
-}
-
-func overlaps(mentions []dateMention, s span) bool {
-	for _, m := range mentions {
-		if s.start < m.end && m.start < s.end {
-			return true
-		}
-	}
-	return false
 }
 
 // clockForms are the ways to write a time of day: hour, minute, half.
@@ -176,7 +169,7 @@ var distance = regexp.MustCompile(`(?i)(?:(\d+)|\b(a|an|one|two|three|four|five|
 func distances(text string, said time.Time) []when {
 	var out []when
 	for _, m := range distance.FindAllStringSubmatch(text, -1) {
-		n, unit, sign := count(m[1]+m[2]+m[5]), strings.ToLower(m[3]+m[6]), 1
+		n, unit, sign := smallCount(m[1]+m[2]+m[5]), strings.ToLower(m[3]+m[6]), 1
 		if d := strings.ToLower(m[4]); d == "ago" || d == "before" || d == "전" {
 			sign = -1
 		}
@@ -197,7 +190,8 @@ func distances(text string, said time.Time) []when {
 	return out
 }
 
-func count(s string) int {
+// smallCount reads a count in digits or as an English word; "a" is one.
+func smallCount(s string) int {
 	if n, err := strconv.Atoi(s); err == nil {
 		return n
 	}

@@ -110,7 +110,7 @@ var dayOfMonth = regexp.MustCompile(`(\d{1,2})(?:st|nd|rd|th|일)`)
 func (e *evidence) addDays(s string, meant when) {
 	e.dates[meant] = true
 	for _, m := range dayOfMonth.FindAllStringSubmatch(s, -1) {
-		if d := count(m[1]); meant.month > 0 && d <= 31 {
+		if d := smallCount(m[1]); meant.month > 0 && d <= 31 {
 			e.dates[when{year: meant.year, month: meant.month, day: d}.whole()] = true
 		}
 	}
@@ -227,7 +227,9 @@ func sameName(a, b string) bool {
 }
 
 // hasText reports whether the texts hold s, whatever the case.
-func (e *evidence) hasText(s string) bool { return strings.Contains(e.lower.String(), strings.ToLower(s)) }
+func (e *evidence) hasText(s string) bool {
+	return strings.Contains(e.lower.String(), strings.ToLower(s))
+}
 
 // isScript reports whether s has letters of a script.
 func isScript(s string, script *unicode.RangeTable) bool {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/stratamem/strata/internal/memory"
@@ -109,7 +110,7 @@ func mondayOf(name string) (time.Time, bool) {
 	fourth := time.Date(year, time.January, 4, 0, 0, 0, 0, time.UTC)
 	monday := fourth.AddDate(0, 0, 7*(week-1)-(int(fourth.Weekday())+6)%7)
 	gotYear, gotWeek := monday.ISOWeek()
-	return monday, gotYear == year && gotWeek == week
+	return monday, year > 0 && gotYear == year && gotWeek == week && !strings.HasPrefix(name, "+")
 }
 
 // PeriodInput is what the weeks and months of a user are planned from.

@@ -1,6 +1,7 @@
 package summary
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -41,10 +42,11 @@ func leadingSpace(s string) int { return len(s) - len(strings.TrimLeftFunc(s, un
 // sentenceEnd is where the first sentence of s ends: at a line break, after a full stop of a script without spaces, or
 // after a stop with its closing brackets that a space follows.
 func sentenceEnd(s string) int {
-	stop := false
+	stop, begun := false, false
 	for i, r := range s {
+		begun = begun || !unicode.IsSpace(r)
 		switch {
-		case r == '\n' && strings.TrimSpace(s[:i]) != "":
+		case r == '\n' && begun:
 			return i
 		case strings.ContainsRune("。！？｡", r):
 			return i + utf8.RuneLen(r)
@@ -62,9 +64,13 @@ func sentenceEnd(s string) int {
 // abbreviations end with a full stop that ends no sentence.
 var abbreviations = wordSet("mr mrs ms dr prof st jr sr vs etc e.g i.e no approx dept inc ltd co fig al")
 
+// longestAbbreviation is more bytes than any of them has, so that a long run without spaces is not read again and again.
+const longestAbbreviation = 16
+
 // abbreviates reports whether the full stop between before and after belongs to a short form such as Dr. or J.; one
 // before a small letter ends no sentence either.
 func abbreviates(before, after string) bool {
+	before = before[max(0, len(before)-longestAbbreviation):]
 	word := before[strings.LastIndexFunc(before, unicode.IsSpace)+1:]
 	next, _ := utf8.DecodeRuneInString(strings.TrimLeftFunc(after, unicode.IsSpace))
 	if unicode.IsLower(next) {
@@ -75,6 +81,18 @@ func abbreviates(before, after string) bool {
 	}
 	return abbreviations[strings.ToLower(word)]
 }
+
+// mask marks bytes of a text as read.
+type mask []bool
+
+func (m mask) take(s span) {
+	for i := s.start; i < s.end; i++ {
+		m[i] = true
+	}
+}
+
+// has reports whether some byte of s is read.
+func (m mask) has(s span) bool { return slices.Contains(m[s.start:s.end], true) }
 
 // word is a run of letters, digits and what binds them, such as the stop of 3.5 and the hyphen of A-12.
 type word struct {
@@ -113,10 +131,16 @@ func appendWords(out []word, text string, s span) []word {
 
 func inWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r) }
 
+// longestWord is the most bytes of a word. A longer run is read as several: no name is that long.
+const longestWord = 96
+
 // wordLength is how far a word goes: binding characters count when a letter or digit follows them.
 func wordLength(s string) int {
 	end := 0
 	for i, r := range s {
+		if i > longestWord {
+			break
+		}
 		if inWord(r) || r == '+' && i > 0 {
 			end = i + utf8.RuneLen(r)
 			continue

@@ -1,3 +1,5 @@
+// Package builtin holds what works without a model: an extractive summariser and a rule-based extractor. Both name
+// themselves in what they answer, so that nobody takes them for a model.
 package builtin
 
 import (
