@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/jedib0t/go-pretty/v6/text"
+	"google.golang.org/grpc"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
@@ -23,7 +24,40 @@ import (
 
 // demoCmd replays a conversation against a real server and prints what an agent would get.
 type demoCmd struct {
-	Budget int64 `default:"600" help:"The token budget of each context."`
+	Budget         int64  `default:"1500" help:"The token budget of each context."`
+	BaseURL        string `name:"base-url" placeholder:"URL" help:"An OpenAI-compatible endpoint, such as http://127.0.0.1:11434/v1; its key comes from STRATA_CHAT_API_KEY. Empty: no model, no network."`
+	Model          string `help:"The chat model there that summarises and extracts facts."`
+	EmbeddingModel string `help:"The embedding model there; the built-in one when empty."`
+}
+
+// The demo's contexts are small and its summaries early, so that a short conversation shows both.
+const (
+	demoRecent  = 2
+	demoTrigger = 6
+	demoWait    = 8 * time.Second  // for what is built in
+	demoPatient = 90 * time.Second // for a model
+)
+
+// config is the server of the demo: a file in the directory, the defaults, and the models of the command line.
+func (c *demoCmd) config(dir string, env Env) (config.Config, error) {
+	if (c.BaseURL == "") != (c.Model == "") || c.EmbeddingModel != "" && c.BaseURL == "" {
+		return config.Config{}, usagef("--base-url and --model go together, and --embedding-model with them")
+	}
+	cfg := config.Default()
+	cfg.Data, cfg.Listen, cfg.MetricsListen = filepath.Join(dir, "demo.db"), "127.0.0.1:0", ""
+	p := cfg.Profiles[config.BuiltinProfile]
+	p.RecentN, p.Summaries.TriggerMessages, p.Summaries.KeepMessages = demoRecent, demoTrigger, demoRecent
+	cfg.Profiles[config.BuiltinProfile] = p
+	if c.BaseURL == "" {
+		return cfg, nil
+	}
+	key, _ := env.getenv("STRATA_CHAT_API_KEY")
+	cfg.ChatBaseURL, cfg.ChatAPIKey, cfg.SummaryModel, cfg.ExtractionModel = c.BaseURL, config.Secret(key), c.Model, c.Model
+	cfg.RequestTimeout = 2 * demoPatient
+	if c.EmbeddingModel != "" {
+		cfg.EmbeddingBaseURL, cfg.EmbeddingAPIKey, cfg.EmbeddingModel = c.BaseURL, config.Secret(key), c.EmbeddingModel
+	}
+	return cfg, cfg.Validate()
 }
 
 // Run starts a server over a temporary file, runs the script through gRPC and takes everything away again.
@@ -33,22 +67,19 @@ func (c *demoCmd) Run(r *run) error {
 		return fmt.Errorf("make a directory for the demo: %w", err)
 	}
 	defer os.RemoveAll(dir)
-	cfg := config.Default()
-	cfg.Data, cfg.Listen = filepath.Join(dir, "demo.db"), "127.0.0.1:0"
-	started := r.env.Now()
-	return withServer(r.ctx, cfg, func(ctx context.Context, addr string) error {
-		conn, err := dial(addr)
-		if err != nil {
-			return err
-		}
-		defer conn.Close()
-		d := &demo{run: r, palette: r.palette(), client: memoryv1.NewMemoryServiceClient(conn), budget: c.Budget}
-		return r.explained(d.play(ctx, addr, started))
-	})
+	cfg, err := c.config(dir, r.env)
+	if err != nil {
+		return err
+	}
+	d := &demo{run: r, palette: r.palette(), budget: c.Budget, patience: demoWait, known: map[string]bool{}}
+	if c.Model != "" {
+		d.patience = demoPatient
+	}
+	return d.play(cfg, c.Model)
 }
 
 // withServer runs a server while f runs.
-func withServer(ctx context.Context, cfg config.Config, f func(ctx context.Context, addr string) error) error {
+func withServer(ctx context.Context, cfg config.Config, f func(ctx context.Context, a *app.App) error) error {
 	a, err := app.New(ctx, cfg, app.Options{Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		return fmt.Errorf("start the server: %w", err)
@@ -56,7 +87,7 @@ func withServer(ctx context.Context, cfg config.Config, f func(ctx context.Conte
 	serving, stop := context.WithCancel(ctx)
 	stopped := make(chan error, 1)
 	go func() { stopped <- a.Run(serving) }()
-	err = f(ctx, a.Addr())
+	err = f(ctx, a)
 	stop()
 	return errors.Join(err, <-stopped)
 }
@@ -65,29 +96,70 @@ func withServer(ctx context.Context, cfg config.Config, f func(ctx context.Conte
 type demo struct {
 	*run
 	palette
-	client memoryv1.MemoryServiceClient
-	budget int64
+	demoClients
+	budget   int64
+	patience time.Duration
+	known    map[string]bool // facts that were shown
+}
+
+// demoClients are the services that the demo calls.
+type demoClients struct {
+	client    memoryv1.MemoryServiceClient
+	facts     memoryv1.FactServiceClient
+	summaries memoryv1.SummaryServiceClient
+	work      memoryv1.WorkServiceClient
+}
+
+func clientsOf(conn *grpc.ClientConn) demoClients {
+	return demoClients{
+		client: memoryv1.NewMemoryServiceClient(conn), facts: memoryv1.NewFactServiceClient(conn),
+		summaries: memoryv1.NewSummaryServiceClient(conn), work: memoryv1.NewWorkServiceClient(conn),
+	}
 }
 
 func (d *demo) printf(format string, args ...any) { fmt.Fprintf(d.env.Stdout, format, args...) }
 
-func (d *demo) play(ctx context.Context, addr string, started time.Time) error {
+// play runs the script. The server is started anew in between: what is learnt is on disk, and what is over is
+// summarised by weeks.
+func (d *demo) play(cfg config.Config, model string) error {
+	providers := "no key, no network, no model: rules find the facts, summaries are extracts."
+	if model != "" {
+		providers = oneLine(model) + " finds the facts and writes the summaries."
+	}
 	d.printf("%s\n", d.bold("strata demo: what an agent remembers"))
-	d.printf("%s\n", d.dim("A real server on "+addr+", a temporary file; no key, no network, no model."))
-	if err := d.past(ctx); err != nil {
+	d.wrapped("", "A real server over a temporary file; "+providers)
+	started := d.env.Now()
+	if err := d.acts(cfg, d.plans); err != nil {
 		return err
 	}
-	for i, q := range demoQuestions() {
-		if err := d.ask(ctx, i, q); err != nil {
-			return err
-		}
+	if err := d.acts(cfg, d.returns, d.changesHerMind, d.asksAll); err != nil {
+		return err
 	}
 	d.printf("\n%s  %s\n", d.bold("That is all there is to it:"), d.dim(fmt.Sprintf("the whole demo took %s", d.since(started))))
 	d.printf("  an agent calls Record after each turn and BuildContext before the next.\n\n")
 	d.printf("  strata serve                                  %s\n", d.dim("run it for your own agent"))
 	d.printf("  strata record ada s1 \"I am vegan\"             %s\n", d.dim("tell it something"))
+	d.printf("  strata facts list ada                         %s\n", d.dim("see what it learnt"))
 	d.printf("  strata context ada s2 -q \"what can I eat?\" --explain\n")
 	return nil
+}
+
+// acts plays parts of the script on one run of the server.
+func (d *demo) acts(cfg config.Config, acts ...func(context.Context) error) error {
+	return withServer(d.ctx, cfg, func(ctx context.Context, a *app.App) error {
+		conn, err := dial(a.Addr())
+		if err != nil {
+			return err
+		}
+		defer conn.Close()
+		d.demoClients = clientsOf(conn)
+		for _, act := range acts {
+			if err := act(ctx); err != nil {
+				return d.explained(err)
+			}
+		}
+		return nil
+	})
 }
 
 func (d *demo) since(t time.Time) time.Duration {
@@ -98,8 +170,8 @@ func (d *demo) since(t time.Time) time.Duration {
 	return took.Round(100 * time.Microsecond)
 }
 
-// past records the first session.
-func (d *demo) past(ctx context.Context) error {
+// plans records the first session, and shows what the service makes of it in the background.
+func (d *demo) plans(ctx context.Context) error {
 	turns := demoPast()
 	d.head("1", fmt.Sprintf("%s: Ada plans a dinner (session %s)", turns[0].at.Format("Monday, 2 January 2006"), demoPlans))
 	var spent time.Duration
@@ -115,7 +187,48 @@ func (d *demo) past(ctx context.Context) error {
 	}
 	d.printf("\n  %s %d messages in %d calls of Record, %s per call,\n           each on disk before it was answered\n",
 		d.green("recorded"), messages, len(turns), (spent / time.Duration(len(turns))).Round(10*time.Microsecond))
-	return nil
+	if err := d.learnt(ctx, demoPlans); err != nil {
+		return err
+	}
+	return d.summarised(ctx, demoPlans)
+}
+
+// returns asks about the first session in another one.
+func (d *demo) returns(ctx context.Context) error {
+	t := demoQuestions()[0]
+	d.head("2", fmt.Sprintf("%s: another session (%s)", t.at.Format("Monday, 2 January 2006"), demoCheckup))
+	d.wrapped("  ", "The server was started anew in between: all that it knows is on disk.")
+	week, err := d.week(ctx)
+	if err != nil {
+		return err
+	}
+	d.summary("The summary of her week", week)
+	d.printf("\n")
+	return d.ask(ctx, t, d.printWhy)
+}
+
+// changesHerMind shows that a newer statement takes the place of an older one, which is kept.
+func (d *demo) changesHerMind(ctx context.Context) error {
+	d.head("3", "Ada changes her mind")
+	for _, t := range demoQuestions()[1:3] {
+		if _, err := d.record(ctx, demoCheckup, t); err != nil {
+			return err
+		}
+		d.turn(t)
+	}
+	if err := d.learnt(ctx, demoCheckup); err != nil {
+		return err
+	}
+	return d.superseded(ctx)
+}
+
+// asksAll asks once more, when there is something for every part of a context.
+func (d *demo) asksAll(ctx context.Context) error {
+	if err := d.await(ctx, demoCheckup, demoTrigger-demoRecent, memoryv1.Watermark_WATERMARK_SUMMARISED); err != nil {
+		return err
+	}
+	d.head("4", "She asks again: facts, summaries, recalled and latest messages, within the budget")
+	return d.ask(ctx, demoQuestions()[3], d.printScores)
 }
 
 func (d *demo) record(ctx context.Context, session string, t demoTurn) (time.Duration, error) {
@@ -128,14 +241,9 @@ func (d *demo) record(ctx context.Context, session string, t demoTurn) (time.Dur
 	return d.env.Now().Sub(start), err
 }
 
-// ask builds the context for a question that is not recorded yet, prints it, then records the turn.
-func (d *demo) ask(ctx context.Context, i int, t demoTurn) error {
+// ask builds the context for a question that is not recorded yet, prints and explains it, then records the turn.
+func (d *demo) ask(ctx context.Context, t demoTurn, explain func(*memoryv1.BuildContextResponse)) error {
 	question, answer := t.messages[0], t.messages[1]
-	title := "Ada asks again"
-	if i == 0 {
-		title = fmt.Sprintf("%s: ten days later, a new session (%s)", t.at.Format("Monday, 2 January 2006"), demoCheckup)
-	}
-	d.head(fmt.Sprint(i+2), title)
 	d.line(question)
 	start := d.env.Now()
 	reply, err := d.client.BuildContext(ctx, &memoryv1.BuildContextRequest{
@@ -148,6 +256,8 @@ func (d *demo) ask(ctx context.Context, i int, t demoTurn) error {
 		return err
 	}
 	d.printContext(reply, took)
+	explain(reply)
+	d.printf("\n  With it the agent can answer:\n")
 	d.line(answer)
 	d.state(t)
 	_, err = d.record(ctx, demoCheckup, t)
@@ -161,12 +271,28 @@ func (d *demo) printContext(reply *memoryv1.BuildContextResponse, took time.Dura
 	}
 	u, cov := reply.GetUsage(), reply.GetCoverage()
 	d.printf("\n  %s %d of %d tokens (%s), built in %s\n", d.green("fits"), u.GetTokens(), u.GetAvailableTokens(), u.GetCounter(), took)
-	if last := reply.GetWatermarks().GetRecorded(); last > 0 {
-		d.printf("  %s messages %d to %d of this session stand there verbatim\n", d.green("whole"), cov.GetRawFrom(), last)
+	d.wrapped("  "+d.green("holds")+" ", sectionNames(reply))
+	if last := reply.GetWatermarks().GetRecorded(); last > 0 && cov.GetRawFrom() <= last {
+		d.wrapped("  "+d.green("whole")+" ", fmt.Sprintf("messages %d to %d of this session stand there verbatim%s", cov.GetRawFrom(), last, summarisedBefore(cov)))
 	}
-	d.printWhy(reply)
 	printDegraded(d.env.Stdout, reply.GetDegraded())
-	d.printf("\n  With it the agent can answer:\n")
+}
+
+// summarisedBefore says which messages the running summary stands for.
+func summarisedBefore(cov *memoryv1.Coverage) string {
+	if cov.GetSummaryThrough() == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", those before in a summary (1 to %d)", cov.GetSummaryThrough())
+}
+
+// sectionNames are the parts of a context, in order.
+func sectionNames(reply *memoryv1.BuildContextResponse) string {
+	var names []string
+	for _, s := range reply.GetSections() {
+		names = append(names, strings.ReplaceAll(sectionName(s.GetKind()), "_", " "))
+	}
+	return strings.Join(names, ", ")
 }
 
 // maxTerms is how many terms of an explanation are shown.

@@ -30,11 +30,11 @@ func demoPast() []demoTurn {
 	minute := func(n int) time.Time { return monday.Add(time.Duration(n) * time.Minute) }
 	return []demoTurn{
 		{id: "turn-1", at: minute(0), messages: []*memoryv1.Message{
-			said("user", "My sister Mira turns thirty on Saturday the 14th. I want to take her and two friends out to dinner in Lisbon."),
+			said("user", "I live in Lisbon. My sister Mira turns thirty on Saturday the 14th, and I want to take her and two friends out to dinner."),
 			said("assistant", "What a good plan! Is there anything the kitchen should know, and what may it cost?"),
 		}},
 		{id: "turn-2", at: minute(2), messages: []*memoryv1.Message{
-			said("user", "I am vegan, and Mira is allergic to peanuts. At most 60 euros per person."),
+			said("user", "I am vegan. Mira is allergic to peanuts. At most 60 euros per person."),
 			calls("call-1", "find_restaurants", `{"city":"Lisbon","diet":"vegan","max_eur":60}`),
 			answers("call-1", `[{"name":"Casa Verde","area":"Alfama","menu_eur":45,"peanuts":false}]`),
 			said("assistant", "The restaurant Casa Verde in Alfama has a vegan menu for 45 euros and cooks without peanuts. Shall I hold a table for four at eight?"),
@@ -50,17 +50,26 @@ func demoPast() []demoTurn {
 	}
 }
 
-// demoQuestions are what Ada asks in the second session, each with the answer her agent gives.
+// demoQuestions are the turns of the second session, each with the answer Ada's agent gives. The second changes her mind.
 func demoQuestions() []demoTurn {
 	thursday := time.Date(2026, time.March, 12, 9, 0, 0, 0, time.UTC)
+	minute := func(n int) time.Time { return thursday.Add(time.Duration(n) * time.Minute) }
 	return []demoTurn{
 		{id: "turn-1", at: thursday, state: map[string]any{"task": "answer questions about the dinner"}, messages: []*memoryv1.Message{
 			said("user", "Saturday is near. Which restaurant did we choose, and is it safe for Mira?"),
 			said("assistant", "Casa Verde in Alfama, Saturday at 20:00. It cooks without peanuts, so Mira can eat everything."),
 		}},
-		{id: "turn-2", at: thursday.Add(3 * time.Minute), messages: []*memoryv1.Message{
+		{id: "turn-2", at: minute(3), messages: []*memoryv1.Message{
+			said("user", "One thing has changed. I am vegetarian now. A little cheese is fine."),
+			said("assistant", "Good to know: I will tell Casa Verde that cheese is fine for you."),
+		}},
+		{id: "turn-3", at: minute(5), messages: []*memoryv1.Message{
 			said("user", "I would like to order wine too. How much is left per person?"),
 			said("assistant", "You set 60 euros per person and the menu costs 45, so 15 euros are left for wine."),
+		}},
+		{id: "turn-4", at: minute(8), messages: []*memoryv1.Message{
+			said("user", "Write a note to the restaurant in Lisbon: what must Casa Verde know about Mira and me?"),
+			said("assistant", "A table for four on Saturday at 20:00, on the terrace. No peanuts for Mira, who is allergic; Ada is vegetarian."),
 		}},
 	}
 }

@@ -53,7 +53,7 @@ func (c *factsSearchCmd) print(r *run, w io.Writer, reply *memoryv1.SearchFactsR
 		r.table(w, []string{"score", "fact", "about", "text"}, shortHitRows(reply.GetHits()))
 	}
 	if c.Explain {
-		fmt.Fprintf(r.env.Stderr, "embedder: %s\n", oneLine(reply.GetEmbedder()))
+		fmt.Fprintf(r.env.Stderr, "embedder: %s\n", embedderName(reply.GetEmbedder()))
 	}
 	printDegraded(r.env.Stderr, reply.GetDegraded())
 }

@@ -20,66 +20,45 @@ const reembedEvery = 250 * time.Millisecond
 
 // Run starts the job, or finds the running one, and prints it.
 func (c *reembedCmd) Run(r *run) error {
-	var reply *memoryv1.ReembedResponse
-	err := callOn(r, memoryv1.NewMaintenanceServiceClient, func(ctx context.Context, client memoryv1.MaintenanceServiceClient) (err error) {
-		reply, err = client.Reembed(ctx, &memoryv1.ReembedRequest{Model: c.Model, Dimension: c.Dimension})
-		return err
-	})
-	job := reply.GetJob()
+	job, err := c.ask(r)
 	if err == nil && c.Wait {
-		job, err = r.awaitJob(job)
+		job, err = c.await(r, job)
 	}
 	if err != nil {
 		return err
 	}
-	if err := r.showJob(job); err != nil {
-		return err
-	}
-	if c.Wait && job.GetState() != memoryv1.JobState_JOB_STATE_APPLIED {
-		fmt.Fprintln(r.env.Stderr, "the facts keep their old vectors; mend the reason and run it again")
-		return errReported
-	}
-	return nil
+	return r.showJob(job)
 }
 
-// awaitJob asks for the job until it is done or waits for a person.
-func (r *run) awaitJob(job *memoryv1.Job) (*memoryv1.Job, error) {
+// ask starts the job. A job that runs or has ended is answered as it is, so that asking again changes nothing.
+func (c *reembedCmd) ask(r *run) (job *memoryv1.Job, err error) {
+	err = callOn(r, memoryv1.NewMaintenanceServiceClient, func(ctx context.Context, client memoryv1.MaintenanceServiceClient) error {
+		reply, err := client.Reembed(ctx, &memoryv1.ReembedRequest{Model: c.Model, Dimension: c.Dimension})
+		job = reply.GetJob()
+		return err
+	})
+	return job, err
+}
+
+// await asks until the model is in use, and says on stderr what holds it up.
+func (c *reembedCmd) await(r *run, job *memoryv1.Job) (*memoryv1.Job, error) {
 	tick := time.NewTicker(reembedEvery)
 	defer tick.Stop()
-	for job.GetState() == memoryv1.JobState_JOB_STATE_OPEN || job.GetState() == memoryv1.JobState_JOB_STATE_ANSWERED {
+	said := ""
+	for job.GetState() != memoryv1.JobState_JOB_STATE_APPLIED {
+		if reason := oneLine(job.GetReason()); reason != "" && reason != said {
+			said = reason
+			fmt.Fprintln(r.env.Stderr, "it is tried again: "+reason)
+		}
 		select {
 		case <-r.ctx.Done():
-			return nil, r.ctx.Err()
+			return nil, fmt.Errorf("no longer waiting, the job goes on: %w", r.ctx.Err())
 		case <-tick.C:
 		}
 		var err error
-		if job, err = r.reembedJob(job.GetJobId()); err != nil {
+		if job, err = c.ask(r); err != nil {
 			return nil, err
 		}
 	}
 	return job, nil
-}
-
-// reembedJob finds a job among those of its kind.
-func (r *run) reembedJob(id string) (*memoryv1.Job, error) {
-	var reply *memoryv1.ListJobsResponse
-	err := callOn(r, memoryv1.NewWorkServiceClient, func(ctx context.Context, client memoryv1.WorkServiceClient) (err error) {
-		reply, err = client.ListJobs(ctx, &memoryv1.ListJobsRequest{
-			Kinds: []memoryv1.JobKind{memoryv1.JobKind_JOB_KIND_REEMBED},
-			States: []memoryv1.JobState{
-				memoryv1.JobState_JOB_STATE_OPEN, memoryv1.JobState_JOB_STATE_ANSWERED, memoryv1.JobState_JOB_STATE_PARKED,
-				memoryv1.JobState_JOB_STATE_APPLIED, memoryv1.JobState_JOB_STATE_SKIPPED,
-			},
-		})
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	for _, j := range reply.GetJobs() {
-		if j.GetJobId() == id {
-			return j, nil
-		}
-	}
-	return nil, fmt.Errorf("the server does not list job %s any more", oneLine(id))
 }

@@ -3,10 +3,12 @@ package cli
 import (
 	"context"
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/stratamem/strata/internal/app"
 	"github.com/stratamem/strata/internal/config"
 )
 
@@ -20,7 +22,7 @@ func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
-		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"server": startServer},
+		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"server": startServer, "env-file": envFile},
 	})
 }
 
@@ -31,12 +33,12 @@ func startServer(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("usage: server")
 	}
 	cfg := config.Default()
-	cfg.Data, cfg.Listen = ts.MkAbs("strata.db"), "127.0.0.1:0"
-	addr, stopped := make(chan string), make(chan error, 1)
+	cfg.Data, cfg.Listen, cfg.MetricsListen = ts.MkAbs("strata.db"), "127.0.0.1:0", "127.0.0.1:0"
+	addresses, stopped := make(chan [2]string), make(chan error, 1)
 	ctx, stop := context.WithCancel(context.Background())
 	go func() {
-		stopped <- withServer(ctx, cfg, func(ctx context.Context, a string) error {
-			addr <- a
+		stopped <- withServer(ctx, cfg, func(ctx context.Context, a *app.App) error {
+			addresses <- [2]string{a.Addr(), a.MetricsAddr()}
 			<-ctx.Done()
 			return nil
 		})
@@ -48,10 +50,20 @@ func startServer(ts *testscript.TestScript, neg bool, args []string) {
 		}
 	})
 	select {
-	case a := <-addr:
-		ts.Setenv("STRATA_SERVER", a)
+	case a := <-addresses:
+		ts.Setenv("STRATA_SERVER", a[0])
+		ts.Setenv("STRATA_METRICS_LISTEN", a[1])
 	case err := <-stopped:
 		stopped <- err
 		ts.Fatalf("start server: %v", err)
 	}
+}
+
+// envFile sets a variable to the first line of a file.
+func envFile(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: env-file NAME FILE")
+	}
+	line, _, _ := strings.Cut(ts.ReadFile(args[1]), "\n")
+	ts.Setenv(args[0], line)
 }

@@ -86,7 +86,7 @@ func newLog(cfg config.Config, env Env) *slog.Logger {
 func printBanner(env Env, cfg config.Loaded, a *app.App) {
 	w, p := env.Stdout, env.color(env.StdoutTerminal)
 	line := func(name, value, note string) {
-		fmt.Fprintf(w, "  %-16s%s", name, value)
+		fmt.Fprintf(w, "  %-26s%s", name, value)
 		if note != "" {
 			fmt.Fprint(w, "  "+p.dim(note))
 		}
