@@ -5,6 +5,8 @@ import (
 	"database/sql/driver"
 	"errors"
 	"strings"
+
+	"github.com/stratamem/strata/internal/memory"
 )
 
 // Conn is a connection, for tests that must do what no method does.
@@ -99,3 +101,13 @@ func explain(c *conn, query string) (string, error) {
 
 // CheckpointEvery is after how many requests a checkpoint is asked for.
 const CheckpointEvery = checkpointEvery
+
+// Evidence writes the evidence as it is stored, and reads it again.
+func Evidence(evidence []memory.Evidence) ([]memory.Evidence, error) {
+	stored, err := encodeEvidence(evidence)
+	if err != nil {
+		return nil, err
+	}
+	text, _ := stored.(string) // nil for none
+	return decodeEvidence(text)
+}
