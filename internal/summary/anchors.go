@@ -33,7 +33,7 @@ type Anchor struct {
 }
 
 // decides are the words of decisions and commitments.
-var decides = regexp.MustCompile(`(?i)\b(?:decided|decision:|chose|chosen|agreed (?:to|on|that)|settled on|opted|(?:i|we|he|she|they)(?:'ll| will)\b|going with|picked|prefers?|committed to|deadline)\b|결정|하기로|기로 (?:했|함|합의)|정했|선택|합의|선호|마감|골랐`)
+var decides = regexp.MustCompile(`(?i)\b(?:decided|decision:|chose|chosen|agreed (?:to|on|that)|settled on|opted|(?:i|we|he|she|they)(?:'ll| will)\b|going with|picked|prefers?|committed to|plan(?:s|ned|ning)? to|deadline)\b|[할볼갈둘꿀살줄쓸릴을킬낼올]게(?:요|[.!~\s]|$)|려고 ?(?:해|합|함|한)|결정|하기로|기로 (?:했|함|합의)|정했|선택|합의|선호|마감|골랐`)
 
 // weights say how much the loss of an anchor costs: decisions are what a later turn most needs.
 var weights = map[AnchorKind]float64{

@@ -9,6 +9,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/text"
 )
 
@@ -161,7 +162,8 @@ const (
 	shrunkMerge   = 0.1  // of the summaries that it merges, at most a fifth of MaxTokens
 	shrunkLeaf    = 0.02 // of its messages, at most a tenth of MaxTokens
 	shortSource   = 60   // below which any length is plausible
-	longAnswer    = 1.5  // times MaxTokens, or the source
+	longerThan    = 1.5  // times its source
+	farAbove      = 2.5  // times MaxTokens: the guess is up to 1.7 times what o200k_base counts in Korean
 )
 
 func (t Task) isShrunk(answer string) bool {
@@ -189,7 +191,7 @@ func orLarge(limit float64) float64 {
 func (t Task) isLong(answer string) bool {
 	tokens := float64(text.EstimateTokens(answer))
 	source := float64(max(shortSource, text.EstimateTokens(t.source())))
-	return tokens > longAnswer*min(source, orLarge(float64(t.MaxTokens)))
+	return tokens > min(longerThan*source, farAbove*orLarge(float64(t.MaxTokens)))
 }
 
 // scripts are those that are told apart. Han and Kana count as one: Japanese mixes them.
@@ -211,14 +213,34 @@ var scripts = []struct {
 // scriptShare is the share of a source's letters from which on a script may lead its summary.
 const scriptShare = 0.15
 
+// isOtherScript reports whether most of an answer is in a script that neither leads any message or summary it is made
+// from nor makes up scriptShare of them all: people ask in Korean about long English logs.
 func (t Task) isOtherScript(answer string) bool {
-	got, total := scriptWeights(answer)
-	if total < 10 {
+	lead, total := leadingScript(answer)
+	if total < fewLetters {
 		return false
 	}
-	lead := slices.Index(got, slices.Max(got))
-	known, all := scriptWeights(t.source() + t.Previous)
+	pieces := []string{t.Previous}
+	for _, l := range t.Lines {
+		pieces = append(pieces, l.Text)
+	}
+	for _, p := range t.Parts {
+		pieces = append(pieces, p.Text)
+	}
+	if slices.ContainsFunc(pieces, func(p string) bool { script, n := leadingScript(p); return script == lead && n >= fewLetters }) {
+		return false
+	}
+	known, all := scriptWeights(strings.Join(pieces, "\n"))
 	return all > 0 && float64(known[lead]) < scriptShare*float64(all)
+}
+
+// fewLetters is the weight of letters below which a text is taken to be in no script.
+const fewLetters = 10
+
+// leadingScript is the index of the script that most of s is in, and the weight of all its letters.
+func leadingScript(s string) (script, total int) {
+	weights, total := scriptWeights(s)
+	return slices.Index(weights, slices.Max(weights)), total
 }
 
 func scriptWeights(s string) (weights []int, total int) {
@@ -462,10 +484,9 @@ func (t Task) lostSentences(kept *evidence) []lostSentence {
 	var out []lostSentence
 	place := 0
 	take := func(prefix, from string, factor float64) {
-		for _, s := range sentences(from) {
+		for _, sentence := range Sentences(from) {
 			place++
-			sentence := strings.TrimSpace(s.of(from))
-			if strings.HasSuffix(sentence, "?") {
+			if text.AsksQuestion(sentence) || text.EstimateTokens(sentence) > longestAppended {
 				continue
 			}
 			if weight, n := kept.missing(sentence); n > 0 {
@@ -481,11 +502,20 @@ func (t Task) lostSentences(kept *evidence) []lostSentence {
 		take("", p.Text, summaryFactor)
 	}
 	for _, l := range t.Lines {
-		take(l.speaker()+": ", l.Text, 1)
+		if factor := spokenFactors[l.Role]; factor > 0 {
+			take(l.speaker()+": ", l.Text, factor)
+		}
 	}
 	slices.SortStableFunc(out, func(a, b lostSentence) int { return cmp.Compare(b.weight, a.weight) })
 	return out
 }
+
+// longestAppended is the most tokens of a sentence that is appended: longer ones are pasted more often than said.
+const longestAppended = 60
+
+// spokenFactors weigh who said something. What tools return and what instructions say is nobody's word: it is only
+// appended once a summary has taken it up.
+var spokenFactors = map[memory.Role]float64{memory.RoleUser: 1, memory.RoleAssistant: 0.7}
 
 // summaryFactor puts what a summary held before what only a message holds.
 const summaryFactor = 4

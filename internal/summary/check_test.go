@@ -210,6 +210,15 @@ func TestCheck(t *testing.T) {
 			t.Errorf("got %q", got)
 		}
 	})
+	t.Run("a question about a text in another script may be summarised in the question's", func(t *testing.T) {
+		lines := []Line{
+			{Speaker: "민지", Role: memory.RoleUser, Text: "이 로그에서 오류가 왜 나는지 알려 줘."},
+			{Role: memory.RoleTool, Text: strings.Repeat("connection refused while dialing the primary. ", 60)},
+		}
+		if _, got := Check(Task{Lines: lines, MaxTokens: 300}, Answer{Text: "민지는 로그에서 연결이 거부되는 오류의 원인을 물었다."}); got != "" {
+			t.Errorf("got %q", got)
+		}
+	})
 	t.Run("a rewrite that drops most of what it rewrites is shrunk", func(t *testing.T) {
 		task := Task{Rewrite: true, Previous: strings.Repeat("Mina likes her dog Rex very much. ", 20), Lines: lines, MaxTokens: 300}
 		if _, got := Check(task, Answer{Text: "Mina has a dog called Rex."}); got != RefusalShrunk {
@@ -244,6 +253,16 @@ func TestLostAnchorsAreAppended(t *testing.T) {
 		again, reason := Check(merge, Answer{Text: checked.Text})
 		if reason != "" || again.Appended != 0 || again.Text != checked.Text {
 			t.Errorf("%q %d %s", again.Text, again.Appended, reason)
+		}
+	})
+	t.Run("not what tools return, which nobody said", func(t *testing.T) {
+		lines := []Line{
+			{Speaker: "Mina", Role: memory.RoleUser, Text: "Is order K-1 on its way?"},
+			{Role: memory.RoleTool, Text: "Order K-1 left depot D-77 with 14 parcels. Order K-2 costs 900 euros."},
+		}
+		got, reason := Check(Task{MaxTokens: 300, Lines: lines}, Answer{Text: "Mina asked whether order K-1 is on its way."})
+		if reason != "" || got.Appended != 0 {
+			t.Errorf("got %q, %s", got.Text, reason)
 		}
 	})
 	t.Run("no more than a share of the room", func(t *testing.T) {

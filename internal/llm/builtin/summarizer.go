@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"math"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -36,7 +37,7 @@ type candidate struct {
 	text    string // as it will stand
 	place   int
 	role    float64 // weight of who said it
-	open    bool    // a question near the end: it may wait for its answer
+	open    bool    // a question that nobody has spoken after
 	terms   []string
 	anchors float64
 	score   float64
@@ -45,11 +46,8 @@ type candidate struct {
 // maxSentence is how many tokens of a sentence are kept. A longer one is a pasted log more often than a statement.
 const maxSentence = 50
 
-// openLines is how many of the last messages may leave a question open.
-const openLines = 3
-
 // candidates are the sentences of a task: of the summary to rewrite, of the summaries to merge, and of the messages.
-// Questions of earlier messages are left out: what matters of them is in their answers.
+// Questions that somebody has spoken after are left out: what matters of them is in the answers.
 func candidates(t summary.Task) []candidate {
 	var out []candidate
 	if t.Rewrite {
@@ -58,11 +56,14 @@ func candidates(t summary.Task) []candidate {
 	for _, p := range t.Parts {
 		out = fromSummary(out, p.Text)
 	}
+	speakers := speakersOf(t.Lines)
 	for i, l := range t.Lines {
-		open := i >= len(t.Lines)-openLines
+		open := !answered(t.Lines[i:])
 		for _, s := range summary.Sentences(l.Text) {
 			if asks := text.AsksQuestion(s); !asks || open {
-				out = append(out, newCandidate(speaker(l)+": ", s, roleWeight(l.Role), asks))
+				c := newCandidate(speaker(l)+": ", s, speakers)
+				c.role, c.open = roleWeight(l.Role), asks
+				out = append(out, c)
 			}
 		}
 	}
@@ -72,19 +73,41 @@ func candidates(t summary.Task) []candidate {
 	return out
 }
 
+// answered reports whether somebody else spoke after the first of the lines.
+func answered(lines []summary.Line) bool {
+	return slices.ContainsFunc(lines, func(l summary.Line) bool { return speaker(l) != speaker(lines[0]) })
+}
+
+// speakersOf are the words of the speakers' names. People call each other by name all the time: that is no anchor.
+func speakersOf(lines []summary.Line) []string {
+	var out []string
+	for _, l := range lines {
+		out = append(out, strings.Fields(strings.ToLower(speaker(l)))...)
+	}
+	return distinct(out)
+}
+
 func fromSummary(out []candidate, s string) []candidate {
 	for _, sentence := range summary.Sentences(s) {
-		out = append(out, newCandidate("", sentence, 1, false))
+		out = append(out, newCandidate("", sentence, nil))
 	}
 	return out
 }
 
-func newCandidate(prefix, sentence string, role float64, open bool) candidate {
-	c := candidate{text: prefix + closed(cut(sentence)), role: role, open: open, terms: text.Terms(sentence)}
+func newCandidate(prefix, sentence string, speakers []string) candidate {
+	c := candidate{text: prefix + closed(cut(sentence)), role: 1, terms: text.Terms(sentence)}
 	for _, a := range summary.Anchors(sentence) {
-		c.anchors += a.Weight()
+		if a.Kind != summary.AnchorName || !isSpeaker(a.Text, speakers) {
+			c.anchors += a.Weight()
+		}
 	}
 	return c
+}
+
+// isSpeaker reports whether a name is a speaker's, or a short form of it.
+func isSpeaker(name string, speakers []string) bool {
+	name = strings.TrimSuffix(strings.ToLower(name), "'s")
+	return slices.ContainsFunc(speakers, func(s string) bool { return strings.HasPrefix(s, name) || strings.HasPrefix(name, s) })
 }
 
 func speaker(l summary.Line) string {
@@ -148,12 +171,34 @@ func score(found []candidate) {
 	for i := range found {
 		c := &found[i]
 		length := float64(lengthFloor + text.EstimateTokens(c.text))
-		c.score = c.role*(anchorWeight*c.anchors/length+centralWeight*centrality(*c, df, len(found))) +
+		c.score = c.role*c.manner()*(anchorWeight*c.anchors/length+centralWeight*centrality(*c, df, len(found))) +
 			recentWeight*float64(i+1)/float64(len(found))
 		if c.open {
 			c.score += openWeight
 		}
 	}
+}
+
+// Ways to speak in English: reactions say little of lasting worth, statements about oneself most.
+var (
+	reaction = regexp.MustCompile(`(?i)^(?:[\pL\pN ._-]{1,40}: )?(?:wow|that's|that is|that sounds|sounds|thanks|thank you|hey|hi|hello|congrat\w*|cool|great|awesome|nice|yeah|yep|oh|aw+|glad|totally|absolutely|definitely|you're|your|you have|it's)\b`)
+	aboutMe  = regexp.MustCompile(`\b(?:I|I'm|I've|I'll|[Mm]y|[Ww]e|[Oo]ur)\b`)
+)
+
+const (
+	reactionFactor = 0.4
+	aboutMeFactor  = 1.3
+)
+
+// manner is a factor for the way a sentence speaks.
+func (c candidate) manner() float64 {
+	switch {
+	case reaction.MatchString(c.text):
+		return reactionFactor
+	case aboutMe.MatchString(c.text):
+		return aboutMeFactor
+	}
+	return 1
 }
 
 // centrality is how many of the other sentences share a term, on average over the sentence's terms; the root keeps
