@@ -201,8 +201,8 @@ func sameProperty(a, b memory.Fact) bool {
 	return a.Attribute != "" && a.Attribute == b.Attribute && subjectKey(a.Subject) == subjectKey(b.Subject)
 }
 
-// same is the fact that says what f says: one that holds before past ones, then by the same words before similar ones,
-// then the latest.
+// same is the fact that says what f says: one that has its evidence already, else one that holds before past ones, then
+// by the same words before similar ones, then the latest.
 func (l *ledger) same(f memory.Fact) (memory.Fact, bool) {
 	want := newTraits(f)
 	var best memory.Fact
@@ -216,6 +216,9 @@ func (l *ledger) same(f memory.Fact) (memory.Fact, bool) {
 		rank := int(likeness)
 		if g.IsCurrent() {
 			rank += int(equal)
+		}
+		if hasEvidence(g.Evidence, f.Evidence) {
+			rank += 2 * int(equal) // it has been told already
 		}
 		if rank > most || rank == most && later(g, best) {
 			best, most = g, rank
@@ -253,23 +256,21 @@ type traits struct {
 	fact    memory.Fact
 	subject string
 	key     string
-	terms   []string // sorted, each once; nil until they are needed
+	terms   []string // in order; nil until they are needed
 }
 
 func newTraits(f memory.Fact) *traits {
 	return &traits{fact: f, subject: subjectKey(f.Subject), key: Key(f.Text)}
 }
 
-func (t *traits) sortedTerms() []string {
+func (t *traits) orderedTerms() []string {
 	if t.terms == nil {
 		t.terms = text.Terms(t.fact.Text)
-		slices.Sort(t.terms)
-		t.terms = slices.Compact(t.terms)
 	}
 	return t.terms
 }
 
-// likeness compares: the same words are equal; nearly the same terms with the same numbers, denying as much, similar.
+// likeness compares: the same words are equal; nearly the same terms in one order, with the same numbers, denying as much, similar.
 func (t *traits) likeness(o *traits) likeness {
 	switch {
 	case t.subject != o.subject:
@@ -278,7 +279,7 @@ func (t *traits) likeness(o *traits) likeness {
 		return equal
 	case !mayBeOne(t.fact, o.fact) || !sameLength(t.key, o.key):
 		return unlike
-	case jaccard(t.sortedTerms(), o.sortedTerms()) < minSimilar:
+	case !similarTerms(t.orderedTerms(), o.orderedTerms()):
 		return unlike
 	case !slices.Equal(numbers(t.fact.Text), numbers(o.fact.Text)) || negated(t.fact.Text) != negated(o.fact.Text):
 		return unlike
@@ -290,25 +291,32 @@ func (t *traits) likeness(o *traits) likeness {
 // are about as long.
 func sameLength(a, b string) bool { return len(a) <= 2*len(b) && len(b) <= 2*len(a) }
 
-// jaccard is the share of common terms in two sorted lists.
-func jaccard(a, b []string) float64 {
-	if len(a) == 0 || len(b) == 0 {
-		return 0
+// similarTerms reports whether most of the terms are common ones (Jaccard index), and those stand in the same order: to
+// prefer tea to coffee is not to prefer coffee to tea.
+func similarTerms(a, b []string) bool {
+	inA, inB := setOf(a), setOf(b)
+	commonA, commonB := common(a, inB), common(b, inA)
+	union := len(inA) + len(inB) - len(commonA)
+	return len(commonA) > 0 && float64(len(commonA)) >= minSimilar*float64(union) && slices.Equal(commonA, commonB)
+}
+
+func setOf(terms []string) map[string]bool {
+	set := make(map[string]bool, len(terms))
+	for _, t := range terms {
+		set[t] = true
 	}
-	common := 0
-	for i, k := 0, 0; i < len(a) && k < len(b); {
-		switch strings.Compare(a[i], b[k]) {
-		case 0:
-			common++
-			i++
-			k++
-		case -1:
-			i++
-		default:
-			k++
+	return set
+}
+
+// common is the terms that the set has too, in order, each once.
+func common(terms []string, set map[string]bool) []string {
+	var out []string
+	for _, t := range terms {
+		if set[t] && !slices.Contains(out, t) {
+			out = append(out, t)
 		}
 	}
-	return float64(common) / float64(len(a)+len(b)-common)
+	return out
 }
 
 // statement is when and where a fact was last said.

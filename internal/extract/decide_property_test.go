@@ -50,11 +50,20 @@ func drawSlots(t *rapid.T, n int) []slot {
 			at := time.Date(2024, 1, 1, 0, times[i*4+k], 0, 0, time.UTC)
 			f.ValidFrom, f.Significance, f.Confidence = at, 5, 0.9
 			f.Evidence = []memory.Evidence{{Session: "s", Seq: int64(times[i*4+k]), Quote: f.Text, Time: at}}
-			slots[i].proposals = append(slots[i].proposals, extract.Proposal{Index: k, Fact: f})
+			p := extract.Proposal{Index: k, Fact: f}
+			if f.Subject == "" && f.Attribute == "" && rapid.Bool().Draw(t, "supersedes") {
+				p.Supersedes = known.ID
+			}
+			slots[i].proposals = append(slots[i].proposals, p)
 		}
 	}
 	return slots
 }
+
+// known is a fact that a model may supersede, learnt before all slots.
+var known = memory.Fact{ID: "known", Text: "Prefers mornings.", Revision: 1, ValidFrom: time.Date(2023, 1, 1, 0, 0, 0, 0, time.UTC)}
+
+func before() extract.State { return extract.State{Facts: []memory.Fact{known}} }
 
 func intsTo(n int) []int {
 	out := make([]int, n)
@@ -102,7 +111,7 @@ func TestSlotsMayBeAppliedInAnyOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		slots := drawSlots(t, 3)
 		shuffled := rapid.Permutation(slots).Draw(t, "order")
-		one, other := applied(extract.State{}, slots...), applied(extract.State{}, shuffled...)
+		one, other := applied(before(), slots...), applied(before(), shuffled...)
 		if diff := cmp.Diff(holding(one), holding(other)); diff != "" {
 			t.Fatalf("another order leads to other facts (-one +other):\n%s", diff)
 		}
@@ -111,7 +120,7 @@ func TestSlotsMayBeAppliedInAnyOrder(t *testing.T) {
 
 func TestOfOnePropertyOneValueHolds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		s := applied(extract.State{}, drawSlots(t, 3)...)
+		s := applied(before(), drawSlots(t, 3)...)
 		seen := map[string]bool{}
 		for _, f := range s.Facts {
 			if !f.IsCurrent() || f.Attribute == "" {
@@ -134,7 +143,7 @@ func TestOfOnePropertyOneValueHolds(t *testing.T) {
 func TestDecidingAgainChangesNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		slots := drawSlots(t, 3)
-		s := applied(extract.State{}, slots...)
+		s := applied(before(), slots...)
 		again := rapid.SampledFrom(slots).Draw(t, "again")
 		if d := extract.Decide(s, again.proposals, extract.Source{SlotID: again.id}); len(d.Changes) > 0 {
 			t.Fatalf("applied again, slot %s changes %v", again.id, d.Changes)

@@ -114,6 +114,10 @@ func TestSaidAgain(t *testing.T) {
 			t.Errorf("facts are %v", holding(s))
 		}
 	})
+	t.Run("the same words in another order are another fact", func(t *testing.T) {
+		s := applied(extract.State{}, stated(1, "Prefers tea to coffee.", "prefers_tea_or_coffee"), stated(2, "Prefers coffee to tea.", "prefers_tea_or_coffee"))
+		wantHolding(t, s, "Prefers coffee to tea.")
+	})
 	t.Run("another number or a denial is another fact", func(t *testing.T) {
 		s := applied(extract.State{}, stated(1, "Has 2 cats at home.", ""), stated(2, "Has 3 cats at home.", ""), stated(3, "Never has 3 cats at home.", ""))
 		if len(s.Facts) != 3 {

@@ -54,15 +54,32 @@ func Verify(t Task, ops []Op) ([]Proposal, []Rejection) {
 // verifier is a task by alias.
 type verifier struct {
 	task   Task
-	lines  map[string]Line
+	lines  map[string]*source
 	known  map[string]memory.Fact
 	stated vocabulary // of all lines and known facts
 }
 
+// source is a line with what is compared of it: a line may be long, and have many operations.
+type source struct {
+	Line
+	quotable
+	scripts [scriptOther + 1]int
+	letters int
+}
+
+func newSource(l Line) *source {
+	s := &source{Line: l, quotable: newQuotable(l.Text)}
+	s.scripts, _ = scripts(l.Text)
+	for _, n := range s.scripts {
+		s.letters += n
+	}
+	return s
+}
+
 func newVerifier(t Task) *verifier {
-	v := &verifier{task: t, lines: map[string]Line{}, known: map[string]memory.Fact{}, stated: vocabulary{}}
+	v := &verifier{task: t, lines: map[string]*source{}, known: map[string]memory.Fact{}, stated: vocabulary{}}
 	for _, l := range t.Lines {
-		v.lines[l.Alias] = l
+		v.lines[l.Alias] = newSource(l)
 		v.stated.add(l.Text)
 		v.stated.add(l.Name)
 		v.stated.addDates(l.Time)
@@ -93,7 +110,7 @@ func (v *verifier) verify(i int, op Op) (Proposal, RejectReason) {
 	if reason != "" {
 		return Proposal{}, reason
 	}
-	p := Proposal{Index: i, Fact: v.fact(op, line)}
+	p := Proposal{Index: i, Fact: v.fact(op, line.Line)}
 	var supersedes memory.Fact
 	if op.Supersedes != "" || op.Op == "supersede" {
 		supersedes, ok = v.known[op.Supersedes]
@@ -132,8 +149,8 @@ func checkRange(op Op) RejectReason {
 	return ""
 }
 
-func checkQuote(op Op, l Line) RejectReason {
-	if !quoted(l.Text, op.Quote) {
+func checkQuote(op Op, l *source) RejectReason {
+	if !l.has(op.Quote) {
 		return RejectQuote
 	}
 	return ""
@@ -223,9 +240,9 @@ func (v *verifier) subject(s string, l Line) string {
 
 // checkSubject: a fact is about who speaks or about somebody named in the line, and takes the place only of a fact about
 // the same one.
-func (v *verifier) checkSubject(op Op, l Line, supersedes memory.Fact) RejectReason {
-	subject := v.subject(op.Subject, l)
-	if subject != v.task.SpeakerOf(l) && !quoted(l.Text, subject) && !namedLoosely(l.Text, subject) {
+func (v *verifier) checkSubject(op Op, l *source, supersedes memory.Fact) RejectReason {
+	subject := v.subject(op.Subject, l.Line)
+	if subject != v.task.SpeakerOf(l.Line) && !l.has(subject) && !l.names(subject) {
 		return RejectSubject
 	}
 	if supersedes.ID != "" && subjectKey(supersedes.Subject) != subjectKey(subject) {
@@ -234,19 +251,16 @@ func (v *verifier) checkSubject(op Op, l Line, supersedes memory.Fact) RejectRea
 	return ""
 }
 
-// namedLoosely reports whether all words of a subject stand in the text, in any order: "Minji's brother" in "Minji has a
+// names reports whether all words of a subject stand in the line, in any order: "Minji's brother" in "Minji has a
 // brother".
-func namedLoosely(text, subject string) bool {
-	have := map[string]bool{}
-	for _, w := range words(text) {
-		have[w], have[stem(w)], have[strings.TrimSuffix(w, "s")] = true, true, true
-	}
-	for _, w := range words(subject) {
-		if !have[w] && !have[stem(w)] && !have[strings.TrimSuffix(w, "s")] {
-			return false
+func (s *source) names(subject string) bool {
+	have := vocabulary{}
+	for _, w := range s.words {
+		for _, form := range forms(w) {
+			have[form] = true
 		}
 	}
-	return true
+	return !slices.ContainsFunc(words(subject), func(w string) bool { return !have.has(w) })
 }
 
 // Orders to a reader or the service. Those in orders are refused in a fact; those in takeovers, which nobody says about
@@ -289,14 +303,9 @@ func checkTemporary(op Op) RejectReason {
 	return ""
 }
 
-func checkScript(op Op, l Line) RejectReason {
+func checkScript(op Op, l *source) RejectReason {
 	_, most := scripts(op.Text)
-	counts, _ := scripts(l.Text)
-	total := 0
-	for _, n := range counts {
-		total += n
-	}
-	if most != scriptNone && float64(counts[most]) < minSharedScript*float64(total) {
+	if most != scriptNone && float64(l.scripts[most]) < minSharedScript*float64(l.letters) {
 		return RejectLanguage
 	}
 	return ""

@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
 )
@@ -54,18 +55,32 @@ func bare(s string) string {
 	return kanaParticles.Replace(b.String())
 }
 
-// quoted reports whether the quote stands in the text, up to white space, case, punctuation and particles. A quote
-// must begin and end with whole words where words are set apart by spaces.
-func quoted(text, quote string) bool {
-	q := squeeze(quote)
-	if len([]rune(q)) < minQuoteLetters {
+// quotable is a text to find quotes in.
+type quotable struct {
+	words []string
+	bare  string // for scripts whose particles cling to words
+}
+
+func newQuotable(s string) quotable {
+	q := quotable{words: words(s)}
+	if hasClingingScript(s) {
+		q.bare = bare(s)
+	}
+	return q
+}
+
+// has reports whether the quote stands in the text, up to white space, case, punctuation and particles. A quote must
+// begin and end with whole words where words are set apart by spaces.
+func (q quotable) has(quote string) bool {
+	letters := squeeze(quote)
+	if utf8.RuneCountInString(letters) < minQuoteLetters {
 		return false
 	}
-	if containsWords(words(text), q) {
+	if containsWords(q.words, letters) {
 		return true
 	}
 	b := bare(quote)
-	return hasClingingScript(quote) && len([]rune(b)) >= minQuoteLetters && strings.Contains(bare(text), b)
+	return hasClingingScript(quote) && utf8.RuneCountInString(b) >= minQuoteLetters && strings.Contains(q.bare, b)
 }
 
 // minQuoteLetters: a single letter stands in nearly every line and proves nothing.
@@ -75,6 +90,9 @@ const minQuoteLetters = 2
 // In scripts without spaces it may begin and end within a word.
 func containsWords(line []string, quote string) bool {
 	joined := strings.Join(line, "")
+	if !strings.Contains(joined, quote) {
+		return false
+	}
 	ends := map[int]bool{0: true}
 	at := 0
 	for _, w := range line {

@@ -13,7 +13,7 @@ var english = grammar{
 		`|\b(?:if|unless|would|could|might|maybe|perhaps|probably|wish|imagine|suppose|supposedly|pretend|hypothetically|let's say|yeah right|as if|jk|just kidding|kidding|joking|joke|lol|lmao|rofl|sarcasm|` +
 		`says|said|told me|asked me|quote|lyrics?|character|persona|role[- ]?play|story|essay|poem|translate|example|sentence|act as|in the (?:movie|book|song|game|film)|` +
 		`used to|almost|nearly|back then|as a (?:kid|child)|when i was|someone who|people who|for a living is|sigh|ugh,? (?:great|perfect))\b`),
-	clauses: regexp.MustCompile(`(?i)(?:[,;]|\s[-–—])?\s+(?:and|but|so|because|though|'?cause|cuz)\s+(?:i|i'm|i've|my|we|we're)\s|[;:]\s|,\s+(?:i|i'm|i've|my|we)\s|\s[-–—]+\s`),
+	clauses: regexp.MustCompile(`(?i)(?:[,;]|\s[-–—])?\s+(?:and|but|so|because|though|'?cause|cuz)\s+(?:i|i'm|i've|my|we|we're)\s|[;:]\s|,\s+(?:i|i'm|i've|my|we)\s|,\s+(?:so|unfortunately|sadly|luckily|thankfully|fortunately|though|because|which|but)(?:\s|[.!]|$)|\s[-–—]+\s`),
 	opener: regexp.MustCompile(`(?i)^(?:(?:hey|hi|hello|'?cause|cuz|in the meantime|since we chatted last|since the last chat|on another note|best of all|last (?:fri|mon|tues?|wed|thurs?|sat|sun)(?:day)?|well|so|yeah|yes|yep|yup|no|nah|oh|ah|wow|thanks|thank you|thx|sure|okay|ok|actually|btw|by the way|also|and|but|because|though|plus|honestly|to be honest|tbh|anyway|anyways|for the record|` +
 		`just so you know|fyi|as for me|me too|personally|in fact|i mean|you know|of course|absolutely|definitely|totally|right|nice|cool|awesome|great|same here|for sure|besides|lately|recently|these days|nowadays|since then|yesterday|last (?:week|month|year)|` +
 		`please (?:note|remember|keep in mind)(?: that)?|note that|remember(?: that)?|keep in mind(?: that)?|i should mention(?: that)?|one thing to know)(?:[,:;!.\s-]+|$)|[,;:\s–—-]+)*(?:[A-Z]\p{L}+[,!]\s+)?(?:(?:and|but|so)\s+)?`),
@@ -37,7 +37,7 @@ const (
 	enOwned  = `(?:dogs?|cats?|pupp(?:y|ies)|kittens?|kids?|children|sons?|daughters?|brothers?|sisters?|siblings?|twins?|rabbits?|parrots?|hamsters?|turtles?|guinea pigs?|horses?|fish|birds?)`
 	enDenied = `(?:don't|do not|dont|never|no longer)`
 	enIll    = `(?:(?:type [12] )?diabetes|asthma|celiac disease|crohn's(?: disease)?|adhd|add|autism|dyslexia|epilepsy|migraines|arthritis|anxiety|depression|insomnia|high blood pressure|low blood pressure|a heart condition|ibs|pcos|tinnitus|sleep apnea)`
-	enTail   = `(?: yesterday| today| last (?:week|month|year|night|weekend|\p{L}+day|\p{L}{3,4})| this (?:week|month|year|past weekend)| recently| (?:a|an|two|three|a few|a couple(?: of)?|\d+|about a) \p{L}+ (?:ago|back)| in \p{L}+)?$`
+	enTail   = `(?: yesterday| today| last (?:week|month|year|night|weekend|\p{L}+day|\p{L}{3,4})| this (?:week|month|year|past weekend)| recently| (?:a|an|two|three|a few|a couple(?: of)?|\d+|about a) \p{L}+ (?:ago|back)| in (?:January|February|March|April|May|June|July|August|September|October|November|December))?$`
 	enDoing  = `(?:volunteering|practicing|teaching|coaching|mentoring|running|writing|blogging|painting|training|dancing|taking|playing|making|working out|working with|working on|collecting|drawing|sewing|hiking|baking|gardening|photographing|helping|attending|going to|living|studying|researching|saving)`
 	enPlay   = `((?:the )?(?:piano|guitar|violin|drums|cello|flute|clarinet|saxophone|bass|trumpet|ukulele|harp)|tennis|soccer|football|basketball|baseball|volleyball|badminton|golf|chess|hockey|rugby|squash|table tennis)`
 )
@@ -108,7 +108,7 @@ var englishRules = []factRule{
 	{"personal_info", 7, regexp.MustCompile(enHave + `(?:got|been) (promoted|married|engaged|divorced|laid off|accepted (?:to|into) [^,]+?)(?: at work)?` + enTail), "Got $1.", "", lastingThing},
 	{"personal_info", 7, regexp.MustCompile(enHave + `(?:graduated) from ([^,]+?)` + enTail), "Graduated from $1.", "", lastingThing},
 	{"decision", 6, regexp.MustCompile(enWe + `(?:opened|founded|launched) ((?:an?|my(?: own)?|our(?: own)?) [^,]+?)` + enTail), "Opened $1.", "", lastingThing},
-	{"other", 6, regexp.MustCompile(enWe + `bought ((?:an?|our first|my first) (?:[\p{L}-]+ ){0,2}(?:house|home|apartment|condo|flat|car|farm|boat))` + enTail), "Bought $1.", "", lastingThing},
+	{"other", 6, regexp.MustCompile(enWe + `bought ((?:an?|our first|my first) (?:[\p{L}-]+ ){0,2}(?:house|home|apartment|condo|flat|car|farm|boat)(?: in (?-i:[A-Z])[\p{L}-]+)?)` + enTail), "Bought $1.", "", lastingThing},
 	{"other", 6, regexp.MustCompile(`(?i)^i (?:also |regularly |often |still )*(volunteer|teach|coach|mentor) ([^,]+)$`), "Does $1 $2.", "", lastingThing},
 	{"other", 7, regexp.MustCompile(`(?i)^i (?:also |currently |now )*(?:own|run) ((?:an?|my own) [^,]+)$`), "Runs $1.", "", lastingThing},
 	{"personal_info", 7, regexp.MustCompile(`(?i)^i (?:have|got|earned|hold) ((?:an?|my) (?:[\p{L}'-]+ ){0,2}(?:degree|diploma|phd|certificate|certification)(?: in [^,]+)?)` + enTail), "Has $1.", "", lastingThing},
@@ -127,9 +127,9 @@ var englishRules = []factRule{
 	{"pain_point", 5, regexp.MustCompile(enAm + `(?:afraid|scared|terrified) of ([^,]+)$`), "Is afraid of $1.", "", likedThing},
 
 	{"decision", 7, regexp.MustCompile(enWe + `decided (to|on|against) ([^,]+)$`), "Decided $1 $2.", "", plannedThing},
-	{"decision", 7, regexp.MustCompile(enWe + `(?:chose|picked|chosen|opted for|settled on) ([^,]+?)( (?:over|instead of|as) [^,]+| for (?:our|my|the) [^,]+)?$`), "Chose $1$2.", "", lastingThing},
-	{"decision", 7, regexp.MustCompile(enWe + `(?:switched|migrated) (?:from [^,]+? )?to ([^,]+)$`), "Switched to $1.", "", lastingThing},
-	{"decision", 7, regexp.MustCompile(`(?i)^(?:i'm|i am|we're|we are|i'll be|we'll be) going with ([^,]+)$`), "Chose $1.", "", lastingThing},
+	{"decision", 7, regexp.MustCompile(enWe + `(?:chose|picked|chosen|opted for|settled on) ([^,]+?)( (?:over|instead of|as) [^,]+| for (?:our|my|the) [^,]+)?$`), "Chose $1$2.", "", chosenThing},
+	{"decision", 7, regexp.MustCompile(enWe + `(?:switched|migrated) (?:from [^,]+? )?to ([^,]+)$`), "Switched to $1.", "", chosenThing},
+	{"decision", 7, regexp.MustCompile(`(?i)^(?:i'm|i am|we're|we are|i'll be|we'll be) going with ([^,]+)$`), "Chose $1.", "", chosenThing},
 
 	// What is implied: whoever speaks of "my kids" has some.
 	{"personal_info", 6, regexp.MustCompile(`(?i)^(?:.*[^\p{L}'])?my (?:(?:oldest|older|eldest|youngest|younger|little|big|two|three|own|dear|lovely|amazing|wonderful|sweet|twin) )*(husband|wife|fianc[ée]e?|girlfriend|boyfriend|kids|children|son|daughter|sister|brother|cousin|aunt|uncle|niece|nephew|mentor|roommate|dog|cat|puppy|kitten)(?:$|[^\p{L}]|'s )`), "Has a $1.", "", nil},
@@ -197,7 +197,12 @@ var enLessons = regexp.MustCompile(`(?i)^(?:a lot|so much|more|new|lots|the (?:h
 func learntThing(object string) bool { return lastingThing(object) && !enLessons.MatchString(object) }
 
 // enErrands are plans that are over soon.
-var enErrands = regexp.MustCompile(`(?i)^(?:going|go|eat|eating|sleep|sleeping|nap|watch|watching|call|calling|leave|leaving|stay in|staying in|cook|order|grab|relax|rest|be (?:there|here|back|late|home)|do |doing|see |meet|meeting|have |having|get |getting|take a|taking a|just|check|chill|head|bring|talk|finish|ask|send|text|wear|make (?:dinner|lunch|breakfast|pasta|a cake)|clean|shop)`)
+var enErrands = regexp.MustCompile(`(?i)^(?:going|go (?:to|out|home|back|for|on|there)|eat|eating|sleep|sleeping|nap|watch|watching|call|calling|leave|leaving|stay in|staying in|cook|order|grab|relax|rest|be (?:there|here|back|late|home)|do |doing|see |meet|meeting|have |having|get |getting|take a|taking a|just|check|chill|head|bring|talk|finish|ask|send|text|wear|make (?:dinner|lunch|breakfast|pasta|a cake)|clean|shop)`)
+
+// enAtHand are what one picks or turns to while at work on something.
+var enAtHand = regexp.MustCompile(`(?i)\b(?:branch|tab|page|file|folder|column|row|line|step|version|window|screen|draft|channel|link|button|answer|question|topic|seat|shirt|dress|movie|table)s?\b`)
+
+func chosenThing(object string) bool { return lastingThing(object) && !enAtHand.MatchString(object) }
 
 func plannedThing(object string) bool { return lastingThing(object) && !enErrands.MatchString(object) }
 

@@ -86,6 +86,12 @@ type grammar struct {
 	name     func(object string) string // the object as part of an attribute's name
 }
 
+// What is read of one line. Beyond it somebody pasted a document, which does not tell about who pasted it.
+const (
+	maxSentences     = 200
+	maxSentenceBytes = 600
+)
+
 // findings are the facts of a text, at most one for a clause.
 func findings(text string) []finding {
 	g := &english
@@ -93,8 +99,8 @@ func findings(text string) []finding {
 		g = &korean
 	}
 	var out []finding
-	for _, sentence := range g.sentence.FindAllString(strings.ReplaceAll(text, "’", "'"), -1) {
-		if g.blocked.MatchString(sentence) {
+	for _, sentence := range g.sentence.FindAllString(strings.ReplaceAll(text, "’", "'"), maxSentences) {
+		if len(sentence) > maxSentenceBytes || g.blocked.MatchString(sentence) {
 			continue
 		}
 		for _, clause := range split(sentence, g.clauses) {
@@ -129,7 +135,7 @@ func (g *grammar) find(clause string) (finding, bool) {
 		}
 		objects, ok := g.objects(rule, m[1:])
 		if !ok {
-			return finding{}, false
+			continue
 		}
 		return finding{rule: rule, text: g.fact(rule.text, objects), attribute: g.attribute(rule, objects), quote: said}, true
 	}

@@ -73,8 +73,9 @@ var koreanRules = []factRule{
 	{"goal", 6, ko(koThing + `(을|를) ` + koHow + `(배우|공부하|만들|개발하|준비하|구축하)` + koOngo), "$1$2 $3고 있다.", "", koLasting},
 	{"goal", 6, ko(koThing + `(을|를)? ` + koHow + `(?:공부|준비|개발) ?중` + koIs), "$1$2 준비하고 있다.", "", koLasting},
 	{"goal", 6, ko(koThing + `(이|가) 되고 싶` + koDone), "$1$2 되고 싶다.", "", koLasting},
-	{"goal", 7, ko(`(?:제|내|올해) 목표는 (\S+(?: \S+){0,5}?)` + koIs), "목표는 $1.", "", koLasting},
+	{"goal", 7, ko(`(?:(?:제|내|올해) )?목표는 (\S+(?: \S+){0,5}?)` + koIs), "목표는 $1.", "", koLasting},
 	{"pain_point", 6, ko(koThing + `(이|가|은|는) ` + koHow + `(?:어려워요|어렵습니다|어려워|어렵다|어렵네요|힘들어요|힘듭니다|힘들어|힘드네요|서툴러요|서툽니다|약해요)`), "$1$2 어렵다.", "", koHard},
+	{"pain_point", 6, ko(koThing + ` (?:게|것이) ` + koHow + `(?:어려워요|어렵습니다|어려워|어렵다|어렵네요|힘들어요|힘듭니다|힘들어|서툴러요)`), "$1 것이 어렵다.", "", koHard},
 	{"pain_point", 6, ko(koThing + `에 (?:많은 )?어려움을 (?:겪` + koOngo + `|느껴요|느낍니다)`), "$1에 어려움을 겪는다.", "", koLasting},
 }
 
@@ -100,14 +101,15 @@ var koNoWorkplace = regexp.MustCompile(`(?:카페|집|재택|야외|도서관|�
 func koWorkplace(object string) bool { return koLasting(object) && !koNoWorkplace.MatchString(object) }
 
 // koErrands are decisions that are over soon.
-var koErrands = regexp.MustCompile(`(?:오늘|내일|이따|저녁에|점심|저녁|주말에|주말|만나기로|보기로|쉬기로|자기로|먹기로|가기로|놀기로|전화하기로|연락하기로|이야기하기로|산책하기로|시키기로|기다리기로)`)
+var koErrands = regexp.MustCompile(`(?:오늘|내일|이따|다음 ?주|이번 ?주|회의|미팅|저녁에|점심|저녁|주말에|주말|만나기로|보기로|쉬기로|자기로|먹기로|가기로|놀기로|전화하기로|연락하기로|이야기하기로|산책하기로|시키기로|기다리기로)`)
 
 func koDecided(object string) bool {
-	return koLasting(object) && !koErrands.MatchString(object)
+	n := utf8.RuneCountInString(object)
+	return n > 0 && n <= maxKoreanObject && !koVague.MatchString(object) && !koErrands.MatchString(object)
 }
 
 // koPassing are hard for a moment, not for good.
-var koPassing = regexp.MustCompile(`^(?:몸|마음|하루|일|일이|아침|월요일|상황|사는 것|사는 게|인생|이해|문제|시험|생각보다|날씨|기분|운동|말|말하기|요즘|결정|선택|설명)$`)
+var koPassing = regexp.MustCompile(`^(?:몸|마음|하루|일|일이|아침|월요일|상황|사는 것|사는 게|인생|이해|문제|시험|생각보다|날씨|기분|운동|말|말하기|요즘|결정|선택|설명|코드|파일|버그|에러|오류|설정|함수|과제|숙제|문장|질문)$`)
 
 func koHard(object string) bool { return koLasting(object) && !koPassing.MatchString(object) }
 
