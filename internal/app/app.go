@@ -91,7 +91,7 @@ func (a *App) assemble(ctx context.Context, o Options) error {
 		return err
 	}
 	a.models = &models{cfg: a.cfg, meter: recorder}
-	a.indexer = jobs.NewIndexer(jobs.IndexerOptions{Store: a.store, Log: a.log})
+	a.indexer = jobs.NewIndexer(jobs.IndexerOptions{Store: a.store, Log: a.log, Seams: o.Seams})
 	a.embeddings, err = jobs.OpenEmbeddings(ctx, jobs.EmbeddingsOptions{
 		Store: a.store, Open: a.models.embedder, Model: a.cfg.EmbeddingModel, Dimension: a.cfg.EmbeddingDimension, Now: time.Now, Log: a.log,
 	})

@@ -23,6 +23,7 @@ type Indexer struct {
 	delay time.Duration
 	sweep time.Duration
 	log   *slog.Logger
+	seams func(point string)
 
 	mu     sync.Mutex
 	queue  []memory.UserRef // in the order of their first nudge
@@ -40,7 +41,16 @@ type IndexerOptions struct {
 	// Sweep is how often the store is asked for turns that no nudge announced. 30 s when 0.
 	Sweep time.Duration
 	Log   *slog.Logger
+	// Seams is called at the named points of a piece of work, so that a test can end the process there; nil in the product.
+	Seams func(point string)
 }
+
+// The points at which IndexerOptions.Seams is called. Before a point nothing of what it names is stored, after it
+// everything is.
+const (
+	SeamBeforeIndex = "before index" // a segment, with the mark up to which turns are indexed
+	SeamAfterIndex  = "after index"
+)
 
 // NewIndexer makes an Indexer.
 func NewIndexer(o IndexerOptions) *Indexer {
@@ -50,8 +60,11 @@ func NewIndexer(o IndexerOptions) *Indexer {
 	if o.Sweep == 0 {
 		o.Sweep = 30 * time.Second
 	}
+	if o.Seams == nil {
+		o.Seams = func(string) {}
+	}
 	return &Indexer{
-		store: o.Store, delay: o.Delay, sweep: o.Sweep, log: o.Log,
+		store: o.Store, delay: o.Delay, sweep: o.Sweep, log: o.Log, seams: o.Seams,
 		queued: map[memory.UserRef]bool{}, broken: map[memory.UserRef]bool{}, wake: make(chan struct{}, 1),
 	}
 }
@@ -183,7 +196,7 @@ func (x *Indexer) Index(ctx context.Context, user memory.UserRef) (more bool, er
 	if len(turns) == 0 {
 		return false, nil
 	}
-	if _, err := x.store.PutSegment(ctx, segment(user, turns)); err != nil {
+	if err := x.put(ctx, segment(user, turns)); err != nil {
 		return false, fmt.Errorf("put segment: %w", err)
 	}
 	return isFull(turns), x.merge(ctx, user, turns[0].Scope)
@@ -271,9 +284,18 @@ func (x *Indexer) mergeSegments(ctx context.Context, user memory.UserRef, scope 
 		x.Rebuild(user)
 		return fmt.Errorf("merge segments: %w", err)
 	}
-	if _, err = x.store.PutSegment(ctx, w); err != nil {
+	if err = x.put(ctx, w); err != nil {
 		return fmt.Errorf("put merged segment: %w", err)
 	}
+	return nil
+}
+
+func (x *Indexer) put(ctx context.Context, w store.SegmentWrite) error {
+	x.seams(SeamBeforeIndex)
+	if _, err := x.store.PutSegment(ctx, w); err != nil {
+		return err
+	}
+	x.seams(SeamAfterIndex)
 	return nil
 }
 

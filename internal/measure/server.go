@@ -25,6 +25,9 @@ import (
 // startLimit is how long a server may take until it answers its health check.
 const startLimit = 60 * time.Second
 
+// ErrEnded says that a server ended before it was ready.
+var ErrEnded = errors.New("the server ended before it was ready")
+
 // ServerOptions says which server to start.
 type ServerOptions struct {
 	Binary string   // the program
@@ -102,6 +105,9 @@ func (s *Server) waitReady(ctx context.Context) error {
 		if err == nil && r.GetStatus() == healthpb.HealthCheckResponse_SERVING {
 			return nil
 		}
+		if s.hasExited() {
+			return fmt.Errorf("%w; its log:\n%s", ErrEnded, s.log)
+		}
 		if ctx.Err() != nil {
 			return fmt.Errorf("server at %s did not get ready; its log:\n%s", s.Addr, s.log)
 		}
@@ -144,6 +150,15 @@ var commitsLine = regexp.MustCompile(`"commits":(\d+)`)
 
 // Exited is closed when the process has ended.
 func (s *Server) Exited() <-chan struct{} { return s.exited }
+
+func (s *Server) hasExited() bool {
+	select {
+	case <-s.exited:
+		return true
+	default:
+		return false
+	}
+}
 
 // ResidentBytes is the memory that the process holds.
 func (s *Server) ResidentBytes() (int64, error) {

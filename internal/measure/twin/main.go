@@ -44,6 +44,7 @@ func run(ctx context.Context, args []string) error {
 	fs.StringVar(&cfg.ChatBaseURL, "chat-base-url", "", "URL")
 	fs.StringVar(&cfg.SummaryModel, "summary-model", "", "MODEL")
 	fs.StringVar(&cfg.ExtractionModel, "extraction-model", "", "MODEL")
+	fs.IntVar(&cfg.Workers, "workers", cfg.Workers, "N")
 	fs.String("log-format", "", "accepted, not used")
 	if err := fs.Parse(args); err != nil {
 		return err
