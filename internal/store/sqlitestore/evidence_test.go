@@ -2,6 +2,7 @@ package sqlitestore_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
@@ -12,10 +13,12 @@ import (
 
 func TestAnyEvidenceReadsBackAsItWasStored(t *testing.T) {
 	text := rapid.OneOf(rapid.String(), rapid.StringMatching(`[a-z{}\[\],:"]{0,9}`), rapid.StringMatching(`[a-z{}\[\],:]{0,9}`))
+	when := rapid.SampledFrom([]time.Time{{}, benchTime, benchTime.Add(123456 * time.Microsecond)})
 	one := rapid.Custom(func(rt *rapid.T) memory.Evidence {
 		return memory.Evidence{
 			Session: memory.SessionKey(text.Draw(rt, "session")), SessionID: text.Draw(rt, "id"), Seq: rapid.Int64().Draw(rt, "seq"),
 			MessageID: text.Draw(rt, "message"), Quote: text.Draw(rt, "quote"),
+			Time: when.Draw(rt, "time"),
 		}
 	})
 	rapid.Check(t, func(rt *rapid.T) {

@@ -70,7 +70,7 @@ func benchFact(n int) memory.Fact {
 		ValidFrom: said, CreateTime: said, UpdateTime: said,
 		Evidence: []memory.Evidence{{
 			Session: "0123456789abcdef0123456789abcdef", SessionID: fmt.Sprint("session-", n/100), Seq: int64(n),
-			MessageID: fmt.Sprintf("0197-%012d", n), Quote: "I like tea so much more than coffee in the morning",
+			MessageID: fmt.Sprintf("0197-%012d", n), Quote: "I like tea so much more than coffee in the morning", Time: said,
 		}},
 	}
 }

@@ -130,8 +130,8 @@ func everyField() memory.Fact {
 	f.Text, f.Subject, f.Attribute, f.Language, f.Model = "it's; \"한\"", "Ann & Bob", "home_city", "ko", "builtin:rules"
 	f.Tags, f.Pinned, f.Protected, f.SupersededBy = []string{"a", "b\n"}, true, true, "other"
 	f.ValidTo, f.LastUsedTime, f.Origin = minute(5), minute(6), memory.FactImported
-	f.Evidence = append(f.Evidence, memory.Evidence{Session: "k", SessionID: "t \"x\"", Seq: 9, MessageID: `m\`, Quote: "<b>\u2028"},
-		memory.Evidence{Session: "k", SessionID: "u", Seq: 10, MessageID: "m", Quote: "[{}],"})
+	f.Evidence = append(f.Evidence, memory.Evidence{Session: "k", SessionID: "t \"x\"", Seq: 9, MessageID: `m\`, Quote: "<b>\u2028", Time: minute(1)},
+		memory.Evidence{Session: "k", SessionID: "u", Seq: 10, MessageID: "m", Quote: "[{}],", Time: minute(2)})
 	return f
 }
 
