@@ -46,7 +46,7 @@ var englishRules = []factRule{
 	{"personal_info", 9, regexp.MustCompile(`(?i)^my (?:full |first |last |real )?name(?: is|'s) (?:actually )?` + enPlace + `$`), "Name is $1.", "name", nil},
 	{"personal_info", 8, regexp.MustCompile(`(?i)^(?:you can |just |please |everyone |people )*calls? me ` + enPlace + `(?: from now on)?$`), "Goes by $1.", "preferred_name", nil},
 	{"personal_info", 8, regexp.MustCompile(`(?i)^(?:i (?:now |currently |still |just )*live|i'm (?:now |currently )?living|i'm (?:now |currently )?based|i've been living|i have lived|i've lived) in ` + enPlace + `(?:$| with| now| since| for| right now| these days| at the moment)`), "Lives in $1.", "home_city", nil},
-	{"personal_info", 8, regexp.MustCompile(enHave + `(?:moved|relocated) (?:back )?to ` + enPlace + enWhen + `(?:$| from| with| for| to)`), "Moved to $1$2.", "home_city", nil},
+	{"personal_info", 8, regexp.MustCompile(enHave + `(?:moved|relocated) (?:back )?to ` + enPlace + enWhen + `(?:$| from| with| for| to)`), "Moved to $1$2.", "home_city", place},
 	{"personal_info", 7, regexp.MustCompile(`(?i)^(?:i'm|i am|i come) (?:originally )?from ` + enPlace + `(?:$| originally)`), "Is from $1.", "hometown", nil},
 	{"personal_info", 7, regexp.MustCompile(`(?i)^i (?:was born|grew up) in ` + enPlace + `$`), "Comes from $1.", "hometown", nil},
 	{"personal_info", 8, regexp.MustCompile(`(?i)^i (?:now |currently |still )?work as (an? .+?)(?: (?:at|for) ` + enPlace + `)?$`), "Works as $1.", "job_title", lastingThing},
@@ -101,7 +101,7 @@ var englishRules = []factRule{
 
 	{"other", 6, regexp.MustCompile(enHave + `started (` + enDoing + `(?: [^,]+?)?)` + enTail), "Started $1.", "", lastingThing},
 	{"other", 5, regexp.MustCompile(`(?i)^i've been (?:really |also |still )*(?:into )?(` + enDoing + `(?: [^,]+?)?)(?: lately| recently| these days)?$`), "Has been $1.", "", lastingThing},
-	{"other", 6, regexp.MustCompile(enHave + `(?:joined|became part of|become part of) ((?:an?|the|my) [^,]+?|(?-i:[A-Z])[^,]+?)` + enTail), "Joined $1.", "", lastingThing},
+	{"other", 6, regexp.MustCompile(enHave + `(?:joined|became part of|become part of) ((?:an?|the|my) [^,]+?|(?-i:[A-Z])[^,]+?)` + enTail), "Joined $1.", "", joinedThing},
 	{"goal", 5, regexp.MustCompile(enHave + `((?-i:signed up for|enrolled in|applied for|applied to|registered for)) ([^,]+?)` + enTail), "$1 $2.", "", lastingThing},
 	{"other", 6, regexp.MustCompile(`(?i)^(?:i|i've|i have|we|we've) (?:(?:just|recently|finally|also|actually) )*(?:adopted|got|rescued) ((?:an?|another|two|three|my first) (?:[\p{L}-]+ ){0,2}(?:` + enOwned + `|pup)(?: (?:named|called) [\p{L}]+)?)(?: from [^,]+?)?(?: named .+| too)?` + enTail), "Got $1.", "", lastingThing},
 	{"personal_info", 7, regexp.MustCompile(`(?i)^(?:i|i've|i have)? ?(?:(?:just|recently|unfortunately|also) )*lost my job((?: as an?| at the| at) [^,]+?)?` + enTail), "Lost their job $1.", "", nil},
@@ -120,8 +120,8 @@ var englishRules = []factRule{
 	{"preference", 5, regexp.MustCompile(`(?i)^((?:[\p{L}-]+ing)(?: [^,]+?)?) (?:really |always )?(?:helps me|makes me (?:happy|feel)|gives me|keeps me|calms me|relaxes me|allows me|lets me|brings me)(?: .*)?$`), "$1 does them good.", "", goodThing},
 	{"preference", 5, regexp.MustCompile(enAm + `a fan of ([^,]+)`), "Is a fan of $1.", "likes_$1", likedThing},
 
-	{"pain_point", 6, regexp.MustCompile(enI + enAdverb + `struggle (with|to) ([^,]+)`), "Struggles $1 $2.", "", lastingThing},
-	{"pain_point", 6, regexp.MustCompile(`(?i)^(?:i'm|i am|i've been) (?:really |still |constantly )?struggling (with|to) ([^,]+)`), "Struggles $1 $2.", "", lastingThing},
+	{"pain_point", 6, regexp.MustCompile(enI + enAdverb + `struggle (with|to) ([^,]+)`), "Struggles $1 $2.", "", chosenThing},
+	{"pain_point", 6, regexp.MustCompile(`(?i)^(?:i'm|i am|i've been) (?:really |still |constantly )?struggling (with|to) ([^,]+)`), "Struggles $1 $2.", "", chosenThing},
 	{"pain_point", 6, regexp.MustCompile(enI + enAdverb + `(?:have|had) (?:(?:a lot of|some|great|constant) )?(?:trouble|difficulty|difficulties|a hard time) (?:with )?([^,]+)`), "Has trouble with $1.", "", lastingThing},
 	{"pain_point", 5, regexp.MustCompile(enAm + `(?:bad|terrible|not (?:very |so )?good|awful) (?:at|with) ([^,]+)`), "Is not good at $1.", "", lastingThing},
 	{"pain_point", 5, regexp.MustCompile(enAm + `(?:afraid|scared|terrified) of ([^,]+)$`), "Is afraid of $1.", "", likedThing},
@@ -181,7 +181,7 @@ func goodThing(object string) bool { return lastingThing(object) && !enNoDoings.
 var enKnownThe = regexp.MustCompile(`(?i)^the (?:beach|ocean|sea|mountains?|outdoors|rain|snow|snowy weather|cold|heat|summer|winter|autumn|fall|spring|countryside|city life|theater|theatre|opera|piano|guitar|violin|Beatles|Rolling Stones)$`)
 
 // enPolite begin objects of what people say to be kind, not to tell of themselves.
-var enPolite = regexp.MustCompile(`(?i)^(?:the |hearing|seeing|knowing|being able|being part|having|getting to|when|to (?:see|hear|know|think|say|help|talk|chat|thank|ask|try|join|share|be |have |get |make (?:sure|plans))|for|all (?:the|of)|going (?:on|back)|our |another|an? (?:good|nice|great|bit)|some )`)
+var enPolite = regexp.MustCompile(`(?i)^.* (?:in|of|on|from|at|about|for) the (?:chart|table|text|code|draft|page|file|list|report|document|image|video|answer|end|first|second|last|new|old)\b|^(?:the |hearing|seeing|knowing|being able|being part|having|getting to|when|to (?:see|hear|know|think|say|help|talk|chat|thank|ask|try|join|share|be |have |get |make (?:sure|plans))|for|all (?:the|of)|going (?:on|back)|our |another|an? (?:good|nice|great|bit)|some )`)
 
 // likedThing accepts what one can like, not what one compliments.
 func likedThing(object string) bool {
@@ -192,7 +192,7 @@ func likedThing(object string) bool {
 }
 
 // enLessons are what one learns in a manner of speaking.
-var enLessons = regexp.MustCompile(`(?i)^(?:a lot|so much|more|new|lots|the (?:hard|importance)|to (?:be|accept|let|live|love|trust|appreciate|cope|take|say|not)|not|for|from|myself|my|at|abroad|in|hard|together|be |let |accept|appreciate|take )`)
+var enLessons = regexp.MustCompile(`(?i)^(?:a lot|so much|more|new|lots|the |to (?:be|accept|let|live|love|trust|appreciate|cope|take|say|not)|not|for|from|myself|my|at|abroad|in|hard|together|be |let |accept|appreciate|take )`)
 
 func learntThing(object string) bool { return lastingThing(object) && !enLessons.MatchString(object) }
 
@@ -203,6 +203,16 @@ var enErrands = regexp.MustCompile(`(?i)^(?:going|go (?:to|out|home|back|for|on|
 var enAtHand = regexp.MustCompile(`(?i)\b(?:branch|tab|page|file|folder|column|row|line|step|version|window|screen|draft|channel|link|button|answer|question|topic|seat|shirt|dress|movie|table)s?\b`)
 
 func chosenThing(object string) bool { return lastingThing(object) && !enAtHand.MatchString(object) }
+
+// enCalls are joined for an hour.
+var enCalls = regexp.MustCompile(`(?i)\b(?:call|meeting|chat|channel|session|zoom|room|server|conversation|queue|lobby|waitlist)\b`)
+
+func joinedThing(object string) bool { return lastingThing(object) && !enCalls.MatchString(object) }
+
+// enNoPlaces are capitalised and moved to, but nobody lives there.
+var enNoPlaces = regexp.MustCompile(`(?i)^(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day|january|february|march|april|may|june|july|august|september|october|november|december|slack|discord|zoom|teams|github|gitlab|linux|windows|mac|macos|python|rust|go|java|typescript|react|aws|gcp|azure|notion|kubernetes|postgres\p{L}*|mongodb|mysql)\b`)
+
+func place(object string) bool { return !enNoPlaces.MatchString(object) }
 
 func plannedThing(object string) bool { return lastingThing(object) && !enErrands.MatchString(object) }
 

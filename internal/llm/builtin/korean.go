@@ -70,7 +70,7 @@ var koreanRules = []factRule{
 	{"decision", 7, ko(`(\S+(?: \S+){0,7}?기로) (?:했|결정했|마음먹었|정했|결심했)` + koDone), "$1 했다.", "", koDecided},
 	{"decision", 7, ko(koThing + `(을|를|으로|로) (?:골랐|선택했|결정했|정했)` + koDone), "$1$2 선택했다.", "", koLasting},
 	{"decision", 7, ko(koThing + `(으로|로) (?:바꿨|갈아탔|전환했|옮겼)` + koDone), "$1$2 바꿨다.", "", koLasting},
-	{"goal", 6, ko(koThing + `(을|를) ` + koHow + `(배우|공부하|만들|개발하|준비하|구축하)` + koOngo), "$1$2 $3고 있다.", "", koLasting},
+	{"goal", 6, ko(koThing + `(을|를) ` + koHow + `(배우|공부하|만들|개발하|준비하|구축하)` + koOngo), "$1$2 $3고 있다.", "", koPursued},
 	{"goal", 6, ko(koThing + `(을|를)? ` + koHow + `(?:공부|준비|개발) ?중` + koIs), "$1$2 준비하고 있다.", "", koLasting},
 	{"goal", 6, ko(koThing + `(이|가) 되고 싶` + koDone), "$1$2 되고 싶다.", "", koLasting},
 	{"goal", 7, ko(`(?:(?:제|내|올해) )?목표는 (\S+(?: \S+){0,5}?)` + koIs), "목표는 $1.", "", koLasting},
@@ -108,8 +108,13 @@ func koDecided(object string) bool {
 	return n > 0 && n <= maxKoreanObject && !koVague.MatchString(object) && !koErrands.MatchString(object)
 }
 
+// koMeals are in the making for an hour.
+var koMeals = regexp.MustCompile(`(?:아침|점심|저녁|밥|식사|요리|간식|커피|보고서|발표|발표 자료|회의|답변|함수|파일|표|목록)$`)
+
+func koPursued(object string) bool { return koLasting(object) && !koMeals.MatchString(object) }
+
 // koPassing are hard for a moment, not for good.
-var koPassing = regexp.MustCompile(`^(?:몸|마음|하루|일|일이|아침|월요일|상황|사는 것|사는 게|인생|이해|문제|시험|생각보다|날씨|기분|운동|말|말하기|요즘|결정|선택|설명|코드|파일|버그|에러|오류|설정|함수|과제|숙제|문장|질문)$`)
+var koPassing = regexp.MustCompile(`^(?:몸|마음|하루|일|일이|아침|월요일|상황|사는 것|사는 게|인생|이해|문제|시험|생각보다|날씨|기분|운동|말|말하기|요즘|결정|선택|설명|코드|파일|버그|에러|오류|설정|함수|과제|숙제|문장|질문|발표|면접|출근)$`)
 
 func koHard(object string) bool { return koLasting(object) && !koPassing.MatchString(object) }
 
