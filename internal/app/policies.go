@@ -33,6 +33,7 @@ func policies(cfg config.Config) policy.Policies {
 func factPolicy(f config.Facts) policy.Facts {
 	return policy.Facts{
 		LongTerm: f.LongTerm, OfSession: f.OfSession, Max: f.Max, MinScore: f.MinScore, Share: f.Share,
+		Core: f.Core, CoreSignificance: f.CoreSignificance,
 		Relevance: f.Relevance, Significance: f.Significance, Recency: f.Recency, HalfLife: f.HalfLife,
 	}
 }

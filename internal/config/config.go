@@ -100,15 +100,17 @@ type Sections struct {
 
 // Facts says which facts a context has. A fact's score is relevance^a × significance^b × recency^c.
 type Facts struct {
-	LongTerm     bool          `name:"long-term" default:"true" help:"Whether a context has facts of other sessions."`
-	OfSession    bool          `name:"of-session" default:"true" help:"Whether a context has the facts learnt in its session."`
-	Max          int           `name:"max" default:"20" help:"The most facts of other sessions, 0 to 200."`
-	MinScore     float64       `name:"min-score" default:"0" help:"The least score of a fact of other sessions, 0 to 1."`
-	Share        float64       `name:"share" default:"0.20" help:"The most of the budget that facts may take, 0 to 1."`
-	Relevance    float64       `name:"relevance" default:"1" help:"The exponent of a fact's relevance in its score, 0 to 10."`
-	Significance float64       `name:"significance" default:"0.25" help:"The exponent of a fact's significance in its score, 0 to 10."`
-	Recency      float64       `name:"recency" default:"0.1" help:"The exponent of a fact's recency in its score, 0 to 10."`
-	HalfLife     time.Duration `name:"half-life" default:"90d" help:"After how long a fact's recency is half of what it was, 1h to 36500d. Pinned facts do not age."`
+	LongTerm         bool          `name:"long-term" default:"true" help:"Whether a context has facts of other sessions."`
+	OfSession        bool          `name:"of-session" default:"true" help:"Whether a context has the facts learnt in its session."`
+	Max              int           `name:"max" default:"20" help:"The most facts of other sessions, 0 to 200."`
+	MinScore         float64       `name:"min-score" default:"0.4" help:"The least score of a fact of other sessions, 0 to 1."`
+	Core             int           `name:"core" default:"5" help:"How many facts of great significance, or pinned ones, stand in a context whatever its query is, 0 to 200."`
+	CoreSignificance int           `name:"core-significance" default:"7" help:"How significant such a fact is at least, 1 to 10."`
+	Share            float64       `name:"share" default:"0.20" help:"The most of the budget that facts may take, 0 to 1."`
+	Relevance        float64       `name:"relevance" default:"1" help:"The exponent of a fact's relevance in its score, 0 to 10."`
+	Significance     float64       `name:"significance" default:"0.25" help:"The exponent of a fact's significance in its score, 0 to 10."`
+	Recency          float64       `name:"recency" default:"0.1" help:"The exponent of a fact's recency in its score, 0 to 10."`
+	HalfLife         time.Duration `name:"half-life" default:"365d" help:"After how long a fact's recency is half of what it was, 1h to 36500d. Pinned facts do not age."`
 }
 
 // Summaries says which summaries a context has, and when and how they are made.
@@ -164,13 +166,13 @@ func defaultProfile() Profile {
 	return p
 }
 
-// batching changes a profile so that models are asked seldom: 100 messages sent one by one take two extractions and one
-// summary, three model calls that read each message once and half of them twice. Until then the messages themselves
-// stand in the contexts of their session, and other sessions know nothing of them.
+// batching changes a profile so that models are asked seldom: two extractions and one summary for each hundred messages
+// that come one by one without a pause. Until then the messages themselves stand in the contexts of their session, as far
+// as there is room, and other sessions find them by their words.
 func batching(p Profile) Profile {
 	p.Extraction.AtReply, p.Extraction.Messages, p.Extraction.Idle = false, 50, 10*time.Minute
 	p.Extraction.MaxMessages, p.Extraction.MaxTokens = 100, 12_000
-	p.Summaries.TriggerMessages, p.Summaries.KeepMessages, p.Summaries.Idle = 75, 25, 10*time.Minute
+	p.Summaries.TriggerMessages, p.Summaries.KeepMessages, p.Summaries.Idle = 120, 20, 10*time.Minute
 	p.Summaries.ChunkTokens = 12_000
 	return p
 }

@@ -58,7 +58,8 @@ func TestDefaultsAreTheDocumentedOnes(t *testing.T) {
 	want := Profile{
 		BudgetTokens: 8000, RecentN: 10, TopK: 200, RecallShare: .3, Sections: Sections{true, true, true}, MemoryRole: "user", UserPrior: 1,
 		Facts: Facts{
-			LongTerm: true, OfSession: true, Max: 20, Share: .2, Relevance: 1, Significance: .25, Recency: .1, HalfLife: 90 * day,
+			LongTerm: true, OfSession: true, Max: 20, MinScore: .4, Core: 5, CoreSignificance: 7, Share: .2, Relevance: 1, Significance: .25, Recency: .1,
+			HalfLife: 365 * day,
 		},
 		Summaries: Summaries{
 			Running: true, Previous: true, Periods: true, Share: .2, MaxSessions: 3, Weeks: 4, Months: 3,
@@ -241,7 +242,7 @@ func TestTheStandardVariableNamesTheEndpointOfTraces(t *testing.T) {
 func TestTheBatchingProfileStartsFromTheDefaultOne(t *testing.T) {
 	l := load(t, Sources{File: "s.yaml", ReadFile: fileOf("profiles: {batch: {extraction: {messages: 40}}, default: {recent-n: 4, facts: {half-life: 7d}}}\n")})
 	b := l.Profiles[BatchProfile]
-	if b.Extraction.AtReply || b.Extraction.Messages != 40 || b.Summaries.TriggerMessages != 75 || b.RecentN != 4 || b.Facts.HalfLife != 7*day {
+	if b.Extraction.AtReply || b.Extraction.Messages != 40 || b.Summaries.TriggerMessages != 120 || b.RecentN != 4 || b.Facts.HalfLife != 7*day {
 		t.Errorf("batch is %+v", b)
 	}
 	for _, v := range l.Values() {

@@ -89,6 +89,8 @@ func checkURL(fs *faults, key, address string) {
 func (f Facts) check(fs *faults, prefix string) {
 	within(fs, prefix+"max", f.Max, 0, 200)
 	within(fs, prefix+"min-score", f.MinScore, 0, 1)
+	within(fs, prefix+"core", f.Core, 0, 200)
+	within(fs, prefix+"core-significance", f.CoreSignificance, 1, 10)
 	within(fs, prefix+"share", f.Share, 0, 1)
 	within(fs, prefix+"relevance", f.Relevance, 0, 10)
 	within(fs, prefix+"significance", f.Significance, 0, 10)

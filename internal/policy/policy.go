@@ -44,16 +44,19 @@ type Profile struct {
 // Facts says which facts a context has. The score of a fact is relevance^a · significance^b · recency^c, after the
 // Generative Agents paper (arXiv 2304.03442), which multiplies the plain values.
 type Facts struct {
-	LongTerm     bool              // whether the context has facts of other sessions
-	OfSession    bool              // whether it has facts learnt in this session
-	Max          int               // the most facts of other sessions, 0 to 200
-	MinScore     float64           // 0 to 1
-	Share        float64           // of the budget for all facts, 0 to 1
-	Relevance    float64           // the exponent a, 0 to 10
-	Significance float64           // the exponent b, 0 to 10
-	Recency      float64           // the exponent c, 0 to 10
-	HalfLife     time.Duration     // of recency
-	Categories   []memory.Category // nil for all
+	LongTerm  bool    // whether the context has facts of other sessions
+	OfSession bool    // whether it has facts learnt in this session
+	Max       int     // the most facts of other sessions, 0 to 200
+	MinScore  float64 // 0 to 1
+	// Core is how many facts of at least CoreSignificance, or pinned ones, the context has whatever the query is.
+	Core             int
+	CoreSignificance int               // 1 to 10
+	Share            float64           // of the budget for all facts, 0 to 1
+	Relevance        float64           // the exponent a, 0 to 10
+	Significance     float64           // the exponent b, 0 to 10
+	Recency          float64           // the exponent c, 0 to 10
+	HalfLife         time.Duration     // of recency
+	Categories       []memory.Category // nil for all
 }
 
 // Summaries says which summaries a context has.

@@ -170,6 +170,25 @@ func (x *FactIndex) LearntIn(session memory.SessionKey) []memory.Fact {
 	return out
 }
 
+// Sources answers, for each of the terms, the messages from which current facts with it were learnt: see Query.Attached.
+func (x *FactIndex) Sources(terms []string) map[string][]memory.Place {
+	out := map[string][]memory.Place{}
+	for _, t := range terms {
+		if out[t] != nil {
+			continue
+		}
+		for _, n := range x.postings[t] {
+			if !x.facts[n].IsCurrent() {
+				continue
+			}
+			for _, e := range x.facts[n].Evidence {
+				out[t] = append(out[t], e.Place())
+			}
+		}
+	}
+	return out
+}
+
 // FactQuery asks for the current facts that matter most.
 type FactQuery struct {
 	Terms      []string          // of text.Terms
@@ -180,7 +199,10 @@ type FactQuery struct {
 	Formula    FactFormula
 	MinScore   float64
 	Limit      int // the most hits; 0 for all
-	Fill       int // how many hits there shall be where MinScore is 0: of facts without relevance the most significant
+	// Core is how many facts stand among the hits for their significance alone, CoreSignificance at least, or because they
+	// are pinned: an allergy matters to a question that does not name it.
+	Core             int
+	CoreSignificance int // 1 to 10
 }
 
 // FactFormula weighs what a score is made of: relevance^a · significance^b · recency^c. With all exponents 1 it is the
@@ -217,8 +239,8 @@ const (
 // factCandidates is how many facts each arm hands to the score.
 const factCandidates = 200
 
-// Search answers the current facts with the highest scores. Each arm selects its best; what nothing selects has no
-// relevance and, where MinScore allows it, follows by significance and recency, so that little known is shown at all.
+// Search answers the current facts with the highest scores, and after them those of the core that scored too low, by
+// significance and recency.
 func (x *FactIndex) Search(q FactQuery) []FactHit {
 	s := x.scratch.Get().(*factScratch)
 	s.grow(len(x.facts))
@@ -228,15 +250,12 @@ func (x *FactIndex) Search(q FactQuery) []FactHit {
 	if dense {
 		x.addDense(q, s, found)
 	}
-	if q.MinScore <= 0 {
-		x.addRest(q, found)
-	}
+	x.addCore(q, found)
 	hits := make([]FactHit, 0, len(found))
 	for n, h := range found {
 		h.Relevance = x.relevance(n, s, dense)
-		if x.score(q, h); h.Score >= q.MinScore {
-			hits = append(hits, *h)
-		}
+		x.score(q, h)
+		hits = append(hits, *h)
 	}
 	s.clear()
 	x.scratch.Put(s)
@@ -244,17 +263,26 @@ func (x *FactIndex) Search(q FactQuery) []FactHit {
 	return firstFacts(hits, q)
 }
 
-// firstFacts keeps the hits up to Limit, and of those without relevance only as many as fill up to Fill.
+// firstFacts keeps the hits up to Limit that score high enough, or are of the core.
 func firstFacts(hits []FactHit, q FactQuery) []FactHit {
-	relevant := slices.IndexFunc(hits, func(h FactHit) bool { return h.Relevance == 0 })
-	if relevant < 0 {
-		relevant = len(hits)
+	core, out := 0, hits[:0]
+	for _, h := range hits {
+		if h.Relevance == 0 || h.Score < q.MinScore {
+			if core == q.Core || !q.isCore(h.Fact) {
+				continue
+			}
+			core++
+		}
+		if out = append(out, h); len(out) == q.Limit {
+			break
+		}
 	}
-	n := min(len(hits), max(relevant, q.Fill))
-	if q.Limit > 0 {
-		n = min(n, q.Limit)
-	}
-	return hits[:n]
+	return out
+}
+
+// isCore reports whether a fact may be a hit without being relevant.
+func (q FactQuery) isCore(f memory.Fact) bool {
+	return f.Pinned || f.Significance >= q.CoreSignificance
 }
 
 func compareFacts(a, b FactHit) int {
@@ -425,13 +453,13 @@ func (x *FactIndex) relevance(n int32, s *factScratch, dense bool) float64 {
 	return s.shares[n]
 }
 
-// addRest adds the facts that no arm selected, where the arms found fewer than are asked for.
-func (x *FactIndex) addRest(q FactQuery, found map[int32]*FactHit) {
-	if len(found) >= q.Fill {
+// addCore adds the facts of the core that no arm selected.
+func (x *FactIndex) addCore(q FactQuery, found map[int32]*FactHit) {
+	if q.Core == 0 {
 		return
 	}
 	for n := range x.facts {
-		if found[int32(n)] == nil && x.admits(q, int32(n)) {
+		if found[int32(n)] == nil && x.admits(q, int32(n)) && q.isCore(x.facts[n]) {
 			found[int32(n)] = &FactHit{Fact: x.facts[n]}
 		}
 	}

@@ -72,10 +72,16 @@ func TestFacts(t *testing.T) {
 			t.Errorf("recency %v", hits[0].Recency)
 		}
 	})
-	t.Run("without a threshold little known is shown at all, the significant first", func(t *testing.T) {
-		hits := factIndex(tea, job, cat).Search(rank.FactQuery{Terms: text.Terms("dinner"), AsOf: factDay, Formula: plain, Fill: 2})
-		if got := factIDs(hits); !slices.Equal(got, []string{"job", "tea"}) {
+	t.Run("significant and pinned facts stand without being asked for, up to a number", func(t *testing.T) {
+		pinned := cat
+		pinned.Pinned = true
+		q := rank.FactQuery{Terms: text.Terms("dinner"), AsOf: factDay, Formula: plain, MinScore: .01, Core: 2, CoreSignificance: 8}
+		if got := factIDs(factIndex(tea, job, pinned).Search(q)); !slices.Equal(got, []string{"job", "cat"}) {
 			t.Errorf("got %v", got)
+		}
+		q.Core = 1
+		if got := factIDs(factIndex(tea, job, pinned).Search(q)); !slices.Equal(got, []string{"job"}) {
+			t.Errorf("one of the core: got %v", got)
 		}
 	})
 	t.Run("a threshold leaves out what says nothing about the query", func(t *testing.T) {
@@ -145,7 +151,7 @@ func TestFactsHaveNoHistory(t *testing.T) {
 			said := rapid.SliceOfN(rapid.SampledFrom(words), 1, 5).Draw(t, "words")
 			facts = append(facts, fact(fmt.Sprintf("f%02d", i), fmt.Sprint(said), rapid.IntRange(1, 10).Draw(t, "significance"), "s", i%4))
 		}
-		q := rank.FactQuery{Terms: rapid.SliceOf(rapid.SampledFrom(words)).Draw(t, "query"), AsOf: factDay, Formula: plain, Limit: 10, Fill: 10}
+		q := rank.FactQuery{Terms: rapid.SliceOf(rapid.SampledFrom(words)).Draw(t, "query"), AsOf: factDay, Formula: plain, Limit: 10, Core: 5}
 		once := factIndex(facts...).Search(q)
 		again := rank.NewFactIndex()
 		for _, f := range rapid.Permutation(facts).Draw(t, "order") {

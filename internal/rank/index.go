@@ -109,7 +109,7 @@ func NewIndexWith(w Weights) *Index {
 
 // exact rounds what is summed.
 func exact(w KindWeights) KindWeights {
-	for _, v := range []*float64{&w.Before, &w.BeforeQuestion, &w.After, &w.TwoBefore, &w.TwoAfter, &w.Reply, &w.Name, &w.Date} {
+	for _, v := range []*float64{&w.Before, &w.BeforeQuestion, &w.After, &w.TwoBefore, &w.TwoAfter, &w.Reply, &w.Name, &w.Date, &w.Fact} {
 		*v = quantum(*v)
 	}
 	return w

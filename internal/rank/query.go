@@ -16,6 +16,10 @@ type Query struct {
 	From, To time.Time                  // create time from From to before To, by milliseconds; zero for no limit
 	Exclude  func(memory.Place) bool    // nil for none
 
+	// Attached are, for each term, the messages from which a fact with that term was learnt, one entry for each fact. What
+	// a fact says counts as if its message said it: see Weights.Fact.
+	Attached map[string][]memory.Place
+
 	Limit        int     // the most hits; 0 for all
 	MinRelevance float64 // the least Hit.Relevance, 0 to 1
 
@@ -42,9 +46,6 @@ type Hit struct {
 	Score      float64
 	Relevance  float64 // the share of the query's idf that the best passage matches, 0 to 1
 	Kind       Kind
-	Fused      float64 // what Fuse ordered by; 0 without it
-	WordRank   int     // by its own words, from 1; set by Fuse, 0 where only facts found it
-	FactRank   int     // of the best fact that quotes the message, from 1; 0 without one
 
 	// Where Query.Explain is set: Score is the sum of Terms times the product of Factors.
 	Terms   []TermScore

@@ -56,6 +56,7 @@ func (x *Index) Search(q Query) Result {
 	total := 0.0
 	for i, t := range terms {
 		x.spreadTerm(s, t)
+		x.spreadFacts(s, q.Attached[t])
 		idfs[i] = x.idf(len(s.touched))
 		total += idfs[i]
 		x.addScores(s, &formula, idfs[i])
@@ -153,6 +154,20 @@ func (x *Index) spreadTerm(s *scratch, term string) {
 		for _, m := range x.days.all[l.label].messages {
 			m := &x.messages[m]
 			s.addRange(m.first, m.last, x.weights[m.kind].Date*float64(l.count))
+		}
+	}
+}
+
+// spreadFacts counts the term at hand in the messages from which facts with it were learnt.
+func (x *Index) spreadFacts(s *scratch, sources []memory.Place) {
+	for _, p := range sources {
+		in := x.sessions[p.Session]
+		if in == nil {
+			continue
+		}
+		if at, ok := x.position(in, p.Seq); ok {
+			m := &x.messages[in.messages[at]]
+			s.addRange(m.first, m.last, x.weights[m.kind].Fact)
 		}
 	}
 }

@@ -36,6 +36,7 @@ type KindWeights struct {
 
 	Name float64 // the speaker's name
 	Date float64 // the day, as "8 May 2023" in UTC
+	Fact float64 // the facts that were learnt from the message
 
 	// Named multiplies the score when the query names exactly one of the user's people, and the message is theirs.
 	// 1 turns it off.
@@ -44,13 +45,14 @@ type KindWeights struct {
 
 // DefaultWeights are the weights that were measured: for chats between people on LoCoMo (the window of one field,
 // k1 1.2, b .5, factor 1.4 for the named speaker), for chats with an assistant on BEAM-128K (b 1, no window but the
-// reply). One set for both loses half of the recall of the other.
+// reply). One set for both loses half of the recall of the other. Facts were measured with the observations of LoCoMo's
+// files, between people only: elsewhere they do not count here.
 func DefaultWeights() Weights {
 	return Weights{
 		Person: KindWeights{
 			K1: 1.2, B: .5,
 			Before: .5, BeforeQuestion: 1, After: .3, TwoBefore: .5, TwoAfter: .3, NeighbourWords: 20,
-			Name: 2, Date: 1, Named: 1.4,
+			Name: 2, Date: 1, Fact: 1, Named: 1.4,
 		},
 		AssistantChat: KindWeights{K1: 1.2, B: 1, Reply: .3, NeighbourWords: 20, Named: 1},
 	}

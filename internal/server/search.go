@@ -104,15 +104,7 @@ func rangesProto(s string, spans []text.Span) []*memoryv1.TextRange {
 func explanationProto(h rank.Hit, at int) *memoryv1.Explanation {
 	out := &memoryv1.Explanation{
 		Rank: int32(at), Score: h.Score, Relevance: h.Relevance, Kind: string(h.Kind),
-	}
-	if h.Fused == 0 { // words alone ranked it
-		h.WordRank = at
-	}
-	if h.WordRank > 0 {
-		out.Arms = append(out.Arms, &memoryv1.ArmScore{Arm: rank.ArmLexical, Rank: int32(h.WordRank), Score: h.Score})
-	}
-	if h.FactRank > 0 {
-		out.Arms = append(out.Arms, &memoryv1.ArmScore{Arm: rank.ArmFacts, Rank: int32(h.FactRank), Score: h.Fused})
+		Arms: []*memoryv1.ArmScore{{Arm: rank.ArmLexical, Rank: int32(at), Score: h.Score}},
 	}
 	for _, t := range h.Terms {
 		out.Terms = append(out.Terms, &memoryv1.TermScore{Term: t.Term, WeightedFrequency: t.WeightedTF, Idf: t.IDF, Score: t.Score})

@@ -68,7 +68,7 @@ func (c *FactCache) State(ctx context.Context, user memory.UserRef) (extract.Sta
 // Related answers current facts, those whose words are nearest to the text first, then the most significant.
 func (c *FactCache) Related(ctx context.Context, user memory.UserRef, words string, limit int) ([]memory.Fact, error) {
 	found, err := c.search(ctx, user, factAsk{FactQuery: rank.FactQuery{
-		Terms: text.Terms(words), Limit: limit, Fill: limit, Formula: rank.FactFormula{Relevance: 1},
+		Terms: text.Terms(words), Limit: limit, Core: limit, Formula: rank.FactFormula{Relevance: 1},
 	}})
 	facts := make([]memory.Fact, len(found.hits))
 	for i, h := range found.hits {
@@ -103,6 +103,17 @@ func (c *FactCache) search(ctx context.Context, user memory.UserRef, q factAsk) 
 		found.session = x.index.LearntIn(q.session)
 	}
 	return found, nil
+}
+
+// sources answers the messages from which current facts with the terms were learnt: see rank.Query.Attached.
+func (c *FactCache) sources(ctx context.Context, user memory.UserRef, terms []string) (map[string][]memory.Place, error) {
+	x, err := c.current(ctx, user, 0)
+	if err != nil {
+		return nil, err
+	}
+	x.RLock()
+	defer x.RUnlock()
+	return x.index.Sources(terms), nil
 }
 
 // current answers the user's facts as of now, with vectors of the version, 0 for as they are.

@@ -58,7 +58,6 @@ func (s *Service) gather(ctx context.Context, p ContextParams, work store.Sessio
 	})
 	both.Go(func() error { return s.gatherFacts(part, p, query, r, &g) })
 	err := both.Wait()
-	g.fuse(r)
 	g.degraded = append(g.degraded, lexicalDegradation(g.found)...)
 	g.marks.Indexed = min(g.marks.Indexed, indexedThrough(g))
 	return g, err
@@ -180,9 +179,6 @@ func (s *Service) periodItems(ctx context.Context, p ContextParams, kind memory.
 	return out, nil
 }
 
-// factKeys is how many facts are looked at as keys to the messages they were learnt from; fewer stand in the context.
-const factKeys = 200
-
 // gatherFacts ranks the user's facts, by meaning too where the query's vector comes in time.
 func (s *Service) gatherFacts(ctx context.Context, p ContextParams, query string, r policy.Resolved, g *gathered) error {
 	if !r.Facts.LongTerm && !r.Facts.OfSession {
@@ -194,7 +190,8 @@ func (s *Service) gatherFacts(ctx context.Context, p ContextParams, query string
 	}
 	ask := factAsk{version: g.vector.Version, FactQuery: rank.FactQuery{
 		Terms: text.Terms(query), Vector: g.vector.Values, Categories: r.Facts.Categories,
-		AsOf: p.AsOf, Formula: formulaOf(r.Facts), MinScore: r.Facts.MinScore, Limit: factKeys, Fill: r.Facts.Max,
+		AsOf: p.AsOf, Formula: formulaOf(r.Facts), MinScore: r.Facts.MinScore, Limit: r.Facts.Max,
+		Core: r.Facts.Core, CoreSignificance: r.Facts.CoreSignificance,
 	}}
 	if r.Facts.OfSession {
 		ask.session, ask.Exclude = g.work.Session.Key, g.work.Session.Key
@@ -205,14 +202,6 @@ func (s *Service) gatherFacts(ctx context.Context, p ContextParams, query string
 	}
 	g.facts, g.degraded = found, late
 	return err
-}
-
-// fuse lets facts lead to the messages they were learnt from, and keeps as many facts as the context may have.
-func (g *gathered) fuse(r policy.Resolved) {
-	if r.Profile.Recalled && r.TopK > 0 {
-		g.found.Hits = rank.Fuse(g.found.Hits, g.facts.hits)
-	}
-	g.facts.hits = g.facts.hits[:min(len(g.facts.hits), r.Facts.Max)]
 }
 
 // maxQueryBytes is how much of a message serves as a query.
@@ -294,8 +283,14 @@ func slack(counter string) int64 {
 // asked for. Where recall is off, only the watermark is read.
 func (s *Service) recall(ctx context.Context, session memory.Session, query string, r policy.Resolved, explain bool) (Found, error) {
 	q := rank.Query{Limit: r.TopK + r.RecentN, MinRelevance: r.MinScore, UserPrior: r.UserPrior, Explain: explain}
-	if r.Recalled && r.TopK > 0 {
+	if r.Profile.Recalled && r.TopK > 0 {
 		q.Terms = text.Terms(query)
+	}
+	if len(q.Terms) > 0 && r.Facts.LongTerm {
+		var err error
+		if q.Attached, err = s.facts.sources(ctx, session.Ref.UserRef, q.Terms); err != nil {
+			return Found{}, err
+		}
 	}
 	return s.lexicon.Search(ctx, session.Ref, q)
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -19,14 +20,14 @@ type stub struct {
 	info    embed.Info
 	answer  error
 	delay   time.Duration
-	asked   int
+	asked   atomic.Int64
 	missing bool
 }
 
 func (s *stub) Info() embed.Info { return s.info }
 
 func (s *stub) Embed(ctx context.Context, texts []string) ([][]float32, error) {
-	s.asked++
+	s.asked.Add(1)
 	select {
 	case <-time.After(s.delay):
 	case <-ctx.Done():
@@ -82,8 +83,8 @@ func TestQueries(t *testing.T) {
 	})
 	t.Run("a hash embedder is not asked, and nothing is degraded by that", func(t *testing.T) {
 		s := &stub{info: embed.Info{Model: "builtin:hash-256", Dimension: 2}}
-		if v, why := ask(t, s); s.asked != 0 || v.Version != 0 || why != "" {
-			t.Errorf("asked %d times, %+v, %q", s.asked, v, why)
+		if v, why := ask(t, s); s.asked.Load() != 0 || v.Version != 0 || why != "" {
+			t.Errorf("asked %d times, %+v, %q", s.asked.Load(), v, why)
 		}
 	})
 	t.Run("an endpoint that never answered yet is degraded, not an error", func(t *testing.T) {
@@ -98,8 +99,8 @@ func TestQueries(t *testing.T) {
 			for range 3 {
 				q.Start(t.Context(), "tea").Wait(t.Context())
 			}
-			if s.asked != 2 {
-				t.Errorf("%d calls run", s.asked)
+			if s.asked.Load() != 2 {
+				t.Errorf("%d calls run", s.asked.Load())
 			}
 			time.Sleep(2 * time.Second) // the calls end at their timeout
 		})

@@ -1262,7 +1262,7 @@ type TermScore struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The analysed term.
 	Term string `protobuf:"bytes,1,opt,name=term,proto3" json:"term,omitempty"`
-	// Its weighted frequency in the message's best passage, neighbours included.
+	// Its weighted frequency in the message's best passage, neighbours and facts learnt from the message included.
 	WeightedFrequency float64 `protobuf:"fixed64,2,opt,name=weighted_frequency,json=weightedFrequency,proto3" json:"weighted_frequency,omitempty"`
 	// Its inverse document frequency over the user's passages.
 	Idf float64 `protobuf:"fixed64,3,opt,name=idf,proto3" json:"idf,omitempty"`
@@ -1388,9 +1388,9 @@ func (x *ScoreFactor) GetValue() float64 {
 // Explanation says how a message was found and why it stands where it does.
 type Explanation struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The final rank, from 1: by the sum over the arms of weight / (10 + rank), words with weight 1, facts with .2.
+	// The final rank, from 1.
 	Rank int32 `protobuf:"varint,1,opt,name=rank,proto3" json:"rank,omitempty"`
-	// The score of its words: the sum of the terms' scores times the factors; 0 where only facts found it.
+	// The final score: the sum of the terms' scores times the factors.
 	Score float64 `protobuf:"fixed64,2,opt,name=score,proto3" json:"score,omitempty"`
 	// The share of the query's idf weight that the message matches, 0 to 1.
 	Relevance float64 `protobuf:"fixed64,3,opt,name=relevance,proto3" json:"relevance,omitempty"`
