@@ -93,6 +93,7 @@ func useFacts(t *testing.T, s store.Truth) {
 	embedAll(t, s, 1)
 	waiting(t, s, store.EmbedQuery{Version: 1, User: &alice, Limit: 9})
 	toEmbed(t, s, 1)
+	failing(t)(s.CountFacts(ctx))
 	vectors(t, s, alice, 1, 0)
 	failing(t)(s.FactRevisions(ctx, alice, "b"))
 	failing(t)(nil, s.TouchFacts(ctx, alice, []string{"b"}, noon))

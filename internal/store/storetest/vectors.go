@@ -49,7 +49,7 @@ func testVectors(t *testing.T, open Open[store.Truth]) {
 	t.Run("FactsToEmbed must return facts whose current text has no vector of the version, of all users or one", func(t *testing.T) {
 		testToEmbed(t, withSession(t, open))
 	})
-	t.Run("CountFactsToEmbed must count them", func(t *testing.T) {
+	t.Run("CountFactsToEmbed must count them; a version that does not exist has none", func(t *testing.T) {
 		s := withSession(t, open)
 		learn(t, s, alice, fact("before"))
 		v := mustAdd(t, s, embedding("m", 2)).Version
@@ -58,6 +58,18 @@ func testVectors(t *testing.T, open Open[store.Truth]) {
 		putVector(t, s, v, alice, "a", 1, 1, 2)
 		wantEqual(t, toEmbed(t, s, v), int64(2))
 		wantEqual(t, toEmbed(t, s, 9), int64(0))
+	})
+	t.Run("CountFacts must count the facts of all users", func(t *testing.T) {
+		s := withSession(t, open)
+		appendN(t, s, bob.Session("s"), "a", 1)
+		for n, learnt := range []func(){func() {}, func() { learn(t, s, alice, fact("a")) }, func() { learn(t, s, bob, fact("a")) }} {
+			learnt()
+			got, err := s.CountFacts(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			wantEqual(t, got, int64(n))
+		}
 	})
 	t.Run("PutFactVectors must store vectors of one version in place of older ones of the same facts", func(t *testing.T) {
 		testPutVectors(t, withSession(t, open))
