@@ -2,6 +2,7 @@ package summary
 
 import (
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -21,29 +22,35 @@ type dateMention struct {
 
 const monthNames = `Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?|Sept?(?:ember)?|Oct(?:ober)?|Nov(?:ember)?|Dec(?:ember)?`
 
-// dateForms are the ways to write a date, longest first, with what each group holds.
+// dateForms are the ways to write a date, longest first, with what each group holds, and of what a text must have some
+// to be looked through for it: searching for a form is dear. Without such a list it must have a digit.
 var dateForms = []struct {
 	form   *regexp.Regexp
 	groups string // y, m (number), M (name), d, w (English weekday), W (Korean one)
+	needs  []string
 }{
-	{regexp.MustCompile(`\b(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})\b`), "ymd"},
-	{regexp.MustCompile(`\b(\d{4})-(\d{2})\b`), "ym"},
-	{regexp.MustCompile(`(?:(\d{4})년\s*)?(\d{1,2})월(?:\s*(\d{1,2})일)?`), "ymd"},
-	{regexp.MustCompile(`(\d{4})년`), "y"},
-	{regexp.MustCompile(`(?i)\b(\d{1,2})(?:st|nd|rd|th)?(?:\s+of)?\s+(` + monthNames + `)\b\.?(?:,?\s+(\d{4})\b)?`), "dMy"},
-	{regexp.MustCompile(`(?i)\b(` + monthNames + `)\.?\s+(?:the\s+)?(\d{1,2})(?:st|nd|rd|th)?\b(?:,?\s+(\d{4})\b)?`), "Mdy"},
-	{regexp.MustCompile(`\b(` + monthNames + `)\b\.?(?:,?(?:\s+of)?\s+(\d{4})\b)?`), "My"},
-	{regexp.MustCompile(`\b((?:19|20)\d{2})\b`), "y"},
-	{regexp.MustCompile(`(?i)\b(Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)days?\b`), "w"},
-	{regexp.MustCompile(`\b(Mon|Tue|Tues|Wed|Thu|Thurs|Fri|Sat)\b`), "w"},
-	{regexp.MustCompile(`(월|화|수|목|금|토|일)요일`), "W"},
+	{regexp.MustCompile(`\b(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})\b`), "ymd", nil},
+	{regexp.MustCompile(`\b(\d{4})-(\d{2})\b`), "ym", nil},
+	{regexp.MustCompile(`(?:(\d{4})년\s*)?(\d{1,2})월(?:\s*(\d{1,2})일)?`), "ymd", nil},
+	{regexp.MustCompile(`(\d{4})년`), "y", nil},
+	{regexp.MustCompile(`(?i)\b(\d{1,2})(?:st|nd|rd|th)?(?:\s+of)?\s+(` + monthNames + `)\b\.?(?:,?\s+(\d{4})\b)?`), "dMy", nil},
+	{regexp.MustCompile(`(?i)\b(` + monthNames + `)\.?\s+(?:the\s+)?(\d{1,2})(?:st|nd|rd|th)?\b(?:,?\s+(\d{4})\b)?`), "Mdy", nil},
+	{regexp.MustCompile(`\b(` + monthNames + `)\b\.?(?:,?(?:\s+of)?\s+(\d{4})\b)?`), "My", strings.Fields("Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec")},
+	{regexp.MustCompile(`\b((?:19|20)\d{2})\b`), "y", nil},
+	{regexp.MustCompile(`(?i)\b(Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)days?\b`), "w", strings.Fields("day DAY Day")},
+	{regexp.MustCompile(`\b(Mon|Tue|Tues|Wed|Thu|Thurs|Fri|Sat)\b`), "w", strings.Fields("Mon Tue Wed Thu Fri Sat")},
+	{regexp.MustCompile(`(월|화|수|목|금|토|일)요일`), "W", []string{"요일"}},
 }
 
 // datesIn are the dates that a text names, in the order of dateForms.
 func datesIn(text string) []dateMention {
 	var out []dateMention
 	taken := make(mask, len(text))
+	digits := hasDigit(text)
 	for _, f := range dateForms {
+		if f.needs == nil && !digits || f.needs != nil && !containsAny(text, f.needs) {
+			continue
+		}
 		for _, m := range f.form.FindAllStringSubmatchIndex(text, -1) {
 			d := dateMention{span: span{m[0], m[1]}}
 			for g, field := range f.groups {
@@ -58,6 +65,10 @@ func datesIn(text string) []dateMention {
 		}
 	}
 	return out
+}
+
+func containsAny(s string, parts []string) bool {
+	return slices.ContainsFunc(parts, func(p string) bool { return strings.Contains(s, p) })
 }
 
 func (w *when) set(field rune, s string) {
@@ -105,6 +116,9 @@ type clock struct {
 
 func clocksIn(text string) []clock {
 	var out []clock
+	if !hasDigit(text) {
+		return nil
+	}
 	for _, f := range clockForms {
 		for _, m := range f.FindAllStringSubmatchIndex(text, -1) {
 			hour, _ := strconv.Atoi(text[m[2]:m[3]])
@@ -124,33 +138,33 @@ func clocksIn(text string) []clock {
 
 // relative are expressions that mean a date only together with the day they were said on, as spans of days from it.
 var relative = []struct {
-	form     *regexp.Regexp
+	words    []string // any of them, in lower case
 	from, to int
 }{
-	{regexp.MustCompile(`(?i)\byesterday\b|\blast night\b|어제|어젯밤`), -1, -1},
-	{regexp.MustCompile(`(?i)\bday before yesterday\b|그저께|그제|엊그제`), -2, -2},
-	{regexp.MustCompile(`(?i)\btomorrow\b|내일`), 1, 1},
-	{regexp.MustCompile(`(?i)\bday after tomorrow\b|모레`), 2, 2},
-	{regexp.MustCompile(`글피`), 3, 3},
-	{regexp.MustCompile(`(?i)\b(?:last|past) week\b|\ba week ago\b|지난\s?주|저번\s?주`), -14, -1},
-	{regexp.MustCompile(`(?i)\bnext week\b|\bin a week\b|다음\s?주`), 1, 14},
-	{regexp.MustCompile(`(?i)\bthis week\b|이번\s?주`), -6, 6},
-	{regexp.MustCompile(`(?i)\bweekend\b|주말`), -9, 9},
-	{regexp.MustCompile(`(?i)\b(?:few|couple of|other) days?\b|\brecently\b|며칠|최근`), -10, -1},
+	{[]string{"yesterday", "last night", "어제", "어젯밤"}, -1, -1},
+	{[]string{"day before yesterday", "그저께", "그제", "엊그제"}, -2, -2},
+	{[]string{"tomorrow", "내일"}, 1, 1},
+	{[]string{"day after tomorrow", "모레"}, 2, 2},
+	{[]string{"글피"}, 3, 3},
+	{[]string{"last week", "past week", "a week ago", "지난주", "지난 주", "저번주", "저번 주"}, -14, -1},
+	{[]string{"next week", "in a week", "다음주", "다음 주"}, 1, 14},
+	{[]string{"this week", "이번주", "이번 주"}, -6, 6},
+	{[]string{"weekend", "주말"}, -9, 9},
+	{[]string{"few days", "couple of days", "other day", "recently", "며칠", "최근"}, -10, -1},
 }
 
 // relativePeriods are such expressions for months and years.
 var relativePeriods = []relativePeriod{
-	{regexp.MustCompile(`(?i)\blast month\b|지난\s?달|저번\s?달`), -1, 0},
-	{regexp.MustCompile(`(?i)\bnext month\b|다음\s?달`), 1, 0},
-	{regexp.MustCompile(`(?i)\blast year\b|작년|지난해`), 0, -1},
-	{regexp.MustCompile(`(?i)\bnext year\b|내년`), 0, 1},
-	{regexp.MustCompile(`재작년`), 0, -2},
+	{[]string{"last month", "지난달", "지난 달", "저번 달", "저번달"}, -1, 0},
+	{[]string{"next month", "다음달", "다음 달"}, 1, 0},
+	{[]string{"last year", "작년", "지난해"}, 0, -1},
+	{[]string{"next year", "내년"}, 0, 1},
+	{[]string{"재작년"}, 0, -2},
 }
 
 type relativePeriod struct {
-	form          *regexp.Regexp
-	months, years int // one of them
+	words         []string // any of them, in lower case
+	months, years int      // one of them
 }
 
 // from is the month or year that is meant on a day.
@@ -165,9 +179,15 @@ func (r relativePeriod) from(said time.Time) when {
 // distance is a number of days, weeks, months or years from now, such as "3 weeks ago".
 var distance = regexp.MustCompile(`(?i)(?:(\d+)|\b(a|an|one|two|three|four|five|six|seven|eight|nine|ten)\b)\s*(day|week|month|year|일|주일|주|개월|달|년)s?\s*(ago|later|before|from now|전|후|뒤)|\bin (\d+|a|one|two|three|four|five|six) (day|week|month|year)s?\b`)
 
+// timeUnits are what distances are counted in.
+var timeUnits = strings.Fields("day week month year 일 주 개월 달 년")
+
 // distances are the days that such expressions may mean, said on a day.
 func distances(text string, said time.Time) []when {
 	var out []when
+	if !containsAny(text, timeUnits) {
+		return nil
+	}
 	for _, m := range distance.FindAllStringSubmatch(text, -1) {
 		n, unit, sign := smallCount(m[1]+m[2]+m[5]), strings.ToLower(m[3]+m[6]), 1
 		if d := strings.ToLower(m[4]); d == "ago" || d == "before" || d == "전" {

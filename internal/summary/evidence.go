@@ -88,13 +88,14 @@ func (e *evidence) addDates(s string, said time.Time) {
 	e.dates[dayOf(said)] = true
 	e.addDays(s, when{year: said.Year(), month: int(said.Month())})
 	e.clocks[said.Hour()%12*60+said.Minute()] = true
+	lower := strings.ToLower(s)
 	for _, r := range relative {
-		if r.form.MatchString(s) {
+		if containsAny(lower, r.words) {
 			e.addSpan(said.AddDate(0, 0, r.from), said.AddDate(0, 0, r.to))
 		}
 	}
 	for _, r := range relativePeriods {
-		if r.form.MatchString(s) {
+		if containsAny(lower, r.words) {
 			e.addDays(s, r.from(said))
 		}
 	}

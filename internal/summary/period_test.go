@@ -154,7 +154,8 @@ func TestPeriodsDue(t *testing.T) {
 		{"a week is due once it is over, its leaves oldest first", PeriodInput{Leaves: leaves, Now: nextMonday}, []string{"2026-W47 g1 [a b]"}},
 		{"a week that is done is not due again", PeriodInput{Leaves: leaves, Weeks: []memory.SummaryNode{week("w", "2026-W47", 1, "a", "b")}, Now: nextMonday}, nil},
 		{
-			"a late leaf makes it stale", PeriodInput{Leaves: append(leaves, leaf("late", 1)), Weeks: []memory.SummaryNode{week("w", "2026-W47", 1, "a", "b")}, Now: nextMonday},
+			"a late leaf makes it stale",
+			PeriodInput{Leaves: append(leaves, leaf("late", 1)), Weeks: []memory.SummaryNode{week("w", "2026-W47", 1, "a", "b")}, Now: nextMonday},
 			[]string{"2026-W47 g2 [a late b]"},
 		},
 		{"the latest generation counts", PeriodInput{Leaves: leaves, Weeks: []memory.SummaryNode{week("w2", "2026-W47", 2, "a", "b"), week("w", "2026-W47", 1, "a")}, Now: nextMonday}, nil},
