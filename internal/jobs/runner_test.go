@@ -112,6 +112,19 @@ func TestExtraction(t *testing.T) {
 			t.Error(diff)
 		}
 	})
+	inBubble(t, "a decision that somebody else's write overtakes is made again, without asking the model again", func(t *testing.T, r *rig) {
+		overtaken := &overtaken{Store: r.store, times: 3, write: func() { r.write("lives in Rome") }}
+		r.options.Store = overtaken
+		r.start()
+		r.chat(ref, "I live in Lisbon. I like plums.")
+		pass(time.Second)
+		if diff := cmp.Diff([]string{"likes plums", "lives in Rome"}, texts(r.facts(ada))); diff != "" {
+			t.Error(diff)
+		}
+		if r.learner.calls() != 1 || overtaken.times != 0 || r.meter.of("quarantined protected") != 1 {
+			t.Errorf("%d calls, %v", r.learner.calls(), r.meter.counts)
+		}
+	})
 	inBubble(t, "ten thousand operations leave fifty rows and at most twenty facts", func(t *testing.T, r *rig) {
 		r.learner.script = func(_ context.Context, _ int, task extract.Task) (llm.Answer, error) {
 			op := extract.Op{Op: "add", Text: "likes jazz", Category: "preference", Message: task.Lines[0].Alias, Quote: "I like jazz."}
@@ -125,6 +138,24 @@ func TestExtraction(t *testing.T) {
 			t.Errorf("%d rows, %d facts, %v", len(rows), len(r.facts(ada)), err)
 		}
 	})
+}
+
+// overtaken is a store in which others write facts just before a decision is stored, a person first.
+type overtaken struct {
+	*sqlitestore.Store
+	times int
+	write func()
+}
+
+func (o *overtaken) ApplyFacts(ctx context.Context, w store.FactWrite) (int64, error) {
+	if o.times == 3 {
+		o.write()
+	}
+	if o.times > 0 {
+		o.times--
+		w.Base-- // as if others had written since it was read
+	}
+	return o.Store.ApplyFacts(ctx, w)
 }
 
 func TestSummaries(t *testing.T) {

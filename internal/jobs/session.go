@@ -49,7 +49,8 @@ func (v *visit) resume(ctx context.Context) (bool, error) {
 		}
 		slot, err := v.claim(ctx, slot)
 		if memory.ReasonOf(err) == memory.ReasonContention {
-			return true, nil // somebody claimed it in between: look again
+			v.wait(v.now.Add(firstBackoff)) // somebody claimed it in between
+			continue
 		}
 		if err != nil {
 			return false, err
