@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"path/filepath"
 	"regexp"
@@ -161,5 +162,40 @@ func TestAParkedJobIsNamedWithTheCommandThatRetriesIt(t *testing.T) {
 	strata(0, "jobs", "wait", "ada lovelace", "s1", "--of", "extracted", "--for", "9s")
 	if facts := strata(0, "facts", "list", "ada lovelace"); !strings.Contains(facts, "Is vegan") {
 		t.Errorf("nothing was learnt: %s", facts)
+	}
+}
+
+func TestWhatAServerShowsHoldsNothingOfItsUsers(t *testing.T) {
+	s := llmtest.New(llmtest.Options{Chat: scripted})
+	defer s.Close()
+	env := serveWith(t, s)
+	for _, args := range [][]string{
+		{"record", "canary-user", "canary-session", "I am vegan. My word is canary-content."},
+		{"jobs", "wait", "canary-user", "canary-session", "--of", "extracted", "--for", "9s"},
+		{"context", "canary-user", "canary-session", "-q", "canary-query"},
+		{"facts", "search", "canary-user", "canary-query"},
+	} {
+		if code, out, errs := runMain(t.Context(), env, args...); code != 0 {
+			t.Fatalf("strata %s: exit code %d: %s%s", strings.Join(args, " "), code, out, errs)
+		}
+	}
+	address, _ := env.getenv("STRATA_METRICS_LISTEN")
+	all, err := fetchMetrics(t.Context(), address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	methods := map[string]float64{}
+	for _, m := range all {
+		if strings.Contains(fmt.Sprint(m.Name, m.Labels), "canary") {
+			t.Errorf("the canary is out: %+v", m)
+		}
+		if m.Name == "strata_rpc_seconds" {
+			methods[m.Labels["method"]+" "+m.Labels["code"]] = m.Value
+		}
+	}
+	for _, method := range []string{"MemoryService/Record", "MemoryService/BuildContext", "FactService/SearchFacts", "WorkService/WaitForWatermark"} {
+		if methods["/memory.v1."+method+" OK"] != 1 {
+			t.Errorf("%s was counted %v times in %v", method, methods["/memory.v1."+method+" OK"], methods)
+		}
 	}
 }
