@@ -101,6 +101,7 @@ const (
 	RejectForgotten   RejectReason = "forgotten"   // a person deleted it
 	RejectOlder       RejectReason = "older"       // would supersede a newer statement
 	RejectLanguage    RejectReason = "language"    // in another script than its source
+	RejectUnrelated   RejectReason = "unrelated"   // would take the place of a fact about something else
 )
 
 // Proposal is a verified operation.

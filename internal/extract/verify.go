@@ -10,6 +10,7 @@ import (
 	"unicode"
 
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/text"
 )
 
 // Limits of the short fields of a fact, in bytes, and of their number.
@@ -119,7 +120,10 @@ func (v *verifier) verify(i int, op Op) (Proposal, RejectReason) {
 		}
 		p.Supersedes = supersedes.ID
 	}
-	return p, cmp.Or(v.checkSubject(op, line, supersedes), checkInstruction(op), checkTemporary(op), checkScript(op, line), v.checkSupport(op))
+	return p, cmp.Or(
+		v.checkSubject(op, line, supersedes), checkInstruction(op), checkTemporary(op), checkScript(op, line), v.checkSupport(op),
+		checkReplacement(p.Fact, supersedes),
+	)
 }
 
 func checkLength(op Op) RejectReason {
@@ -159,17 +163,17 @@ func checkQuote(op Op, l *source) RejectReason {
 // fact is the fact of an operation.
 func (v *verifier) fact(op Op, l Line) memory.Fact {
 	said := l.Time.UTC()
-	text := absolute(strings.TrimSpace(op.Text), l.Time)
+	stated := absolute(strings.TrimSpace(op.Text), l.Time)
 	f := memory.Fact{
-		Text:         text,
+		Text:         stated,
 		Category:     categories[op.Category],
 		Tags:         cleanTags(op.Tags),
 		Significance: cmp.Or(op.Significance, defaultSignificance),
 		Confidence:   math.Min(1, cmp.Or(op.Confidence, defaultConfidence)),
 		Subject:      v.subject(op.Subject, l),
-		Attribute:    attributeName(op.Attribute),
+		Attribute:    property(op.Attribute),
 		ValidFrom:    said,
-		Language:     v.language(text),
+		Language:     v.language(stated),
 		Evidence: []memory.Evidence{{
 			Session: l.Place.Session, SessionID: l.SessionID, Seq: l.Place.Seq, MessageID: l.ID,
 			Quote: strings.TrimSpace(op.Quote), Time: said,
@@ -191,6 +195,29 @@ func cleanTags(tags []string) []string {
 		}
 	}
 	return out
+}
+
+// manyValued are names that models give to properties of which people have several values at a time, and the categories,
+// which some models repeat. Taken for an attribute, the second hobby would end the first.
+var manyValued = func() map[string]bool {
+	m := map[string]bool{}
+	for _, name := range strings.Fields(`preference personal_info goal pain_point decision other fact info note plan
+		hobby interest like dislike skill language allergy pet child kid sibling friend food tool project topic activity experience`) {
+		m[name], m[name+"s"] = true, true
+	}
+	for _, name := range strings.Fields("hobbies allergies children activities") {
+		m[name] = true
+	}
+	return m
+}()
+
+// property is the attribute as facts are compared by it; "" for none, and for one of many values.
+func property(attribute string) string {
+	name := attributeName(attribute)
+	if manyValued[name] {
+		return ""
+	}
+	return name
 }
 
 // attributeName is the name in lower snake case: favorite_color for "Favorite color".
@@ -263,13 +290,33 @@ func (s *source) names(subject string) bool {
 	return !slices.ContainsFunc(words(subject), func(w string) bool { return !have.has(w) })
 }
 
+// checkReplacement: a fact takes the place only of one that may be about the same thing: of the same attribute, of the same
+// category where not both have one, or with a word in common. A model that errs about an alias, or obeys a message that
+// says to forget, would end what still holds.
+func checkReplacement(f, old memory.Fact) RejectReason {
+	sameProperty := f.Attribute != "" && f.Attribute == old.Attribute
+	mayBe := f.Category == old.Category && (f.Attribute == "" || old.Attribute == "")
+	if old.Text == "" || sameProperty || mayBe || sharesWord(f, old) { // without a text it is none, or gone meanwhile
+		return ""
+	}
+	return RejectUnrelated
+}
+
+// sharesWord reports whether what was said or learnt has a word of the old fact.
+func sharesWord(f, old memory.Fact) bool {
+	have := text.Terms(old.Text)
+	return slices.ContainsFunc(text.Terms(f.Text+"\n"+f.Evidence[0].Quote), func(term string) bool { return slices.Contains(have, term) })
+}
+
 // Orders to a reader or the service. Those in orders are refused in a fact; those in takeovers, which nobody says about
 // themselves, in a quote too.
 var (
 	takeovers = regexp.MustCompile(`(?i)\b(?:ignore|disregard|forget|override|bypass)\b.{0,40}\b(?:previous|prior|above|earlier|all|other|your|these|any)\b.{0,40}\b(?:instructions?|rules?|prompts?|messages?|facts?|memor(?:y|ies))\b` +
 		`|\b(?:rate|score|mark|rank)\b.{0,30}\b(?:10|ten|highest|maximum|important|critical)\b` +
 		`|\b(?:significance|importance|confidence)\b\W{0,3}(?:is|=|of|to|as|must be|should be)?\W{0,3}(?:10|ten|1\.0|max)` +
+		`|\b(?:forget|delete|erase|wipe)\b (?:everything|anything|all|whatever)(?: that| of what)? (?:you|i (?:said|told)|we (?:said|discussed)|about me)\b` +
 		`|\bsystem prompt\b|\bnew instructions?\b` +
+		`|(?:대해|대한|관해|관한|아는|알고|말한|얘기한).{0,15}(?:다|모두|전부).{0,6}(?:잊|지워|삭제)` +
 		`|(?:이전|앞선|위의|모든|기존|다른).{0,15}(?:지시|명령|규칙|프롬프트|기억|메시지).{0,12}(?:무시|잊|지워|삭제)` +
 		`|(?:중요도|점수).{0,12}(?:10|십|최고|최대)` +
 		`|시스템 ?프롬프트`)
