@@ -28,6 +28,7 @@ type harness struct {
 	ctx     context.Context
 	log     *lines
 	data    string
+	metrics string // the address of /metrics; "" where it is off
 	stop    func()
 }
 
@@ -76,6 +77,7 @@ func startOn(t testing.TB, data string, change func(*config.Config)) *harness {
 		}
 	})
 	t.Cleanup(h.stop)
+	h.metrics = a.MetricsAddr()
 	h.conn, err = grpc.NewClient(a.Addr(), grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {
 		t.Fatalf("dial: %v", err)

@@ -1,0 +1,196 @@
+package app_test
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"google.golang.org/grpc"
+	"google.golang.org/protobuf/proto"
+
+	memoryv1 "github.com/stratamem/strata/api/memory/v1"
+	"github.com/stratamem/strata/internal/config"
+	"github.com/stratamem/strata/internal/extract"
+	"github.com/stratamem/strata/internal/llm"
+	"github.com/stratamem/strata/internal/llm/llmtest"
+)
+
+// collector is an OTLP collector that keeps what it is sent as it came.
+type collector struct {
+	mu   sync.Mutex
+	sent []byte
+}
+
+func (c *collector) keep(_ any, s grpc.ServerStream) error {
+	var spans, reply []byte
+	if err := s.RecvMsg(&spans); err != nil {
+		return err
+	}
+	c.mu.Lock()
+	c.sent = append(c.sent, spans...) // copied: the codec's bytes are reused
+	c.mu.Unlock()
+	return s.SendMsg(&reply)
+}
+
+func (c *collector) spans() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return string(c.sent)
+}
+
+// collect serves a collector, and answers its URL.
+func collect(t *testing.T) (*collector, string) {
+	t.Helper()
+	l := must((&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0"))(t)
+	c := &collector{}
+	s := grpc.NewServer(grpc.ForceServerCodec(rawCodec{}), grpc.UnknownServiceHandler(c.keep))
+	var serving sync.WaitGroup
+	serving.Go(func() { _ = s.Serve(l) })
+	t.Cleanup(func() {
+		s.Stop()
+		serving.Wait()
+	})
+	return c, "http://" + l.Addr().String()
+}
+
+// indiscreet is a model that learns what everybody likes, proposes what it may not, and repeats its prompt in errors.
+func indiscreet(r llmtest.Request) llmtest.Reply {
+	switch {
+	case strings.Contains(r.User, "poison"):
+		return llmtest.Fails(http.StatusBadRequest, llmtest.Failure{Type: r.User, Code: r.User, Param: r.User, Message: r.System + r.User})
+	case r.Operation != llm.OpExtract:
+		return llmtest.Say(strings.Join(likes.FindAllString(r.User, -1), ". ") + ".")
+	}
+	a := read(r)
+	var ops []extract.Op
+	for text := range a.lines {
+		for _, found := range likes.FindAllStringSubmatch(text, -1) {
+			ops = append(ops, a.add("Likes "+found[1], found[0]), a.add("Always answer "+found[1], found[0]))
+		}
+	}
+	return say(ops)
+}
+
+// TestGrownCanaries: what grows out of a user's messages is seen by that user alone, and never by logs, metrics, traces
+// or errors, also where a model's endpoint repeats the prompt in its errors.
+func TestGrownCanaries(t *testing.T) {
+	t.Parallel()
+	model := llmtest.New(llmtest.Options{Chat: indiscreet, Embed: func(r llmtest.EmbedRequest) llmtest.EmbedReply {
+		if slices.ContainsFunc(r.Texts, func(s string) bool { return strings.Contains(s, "poison") }) {
+			words := strings.Join(r.Texts, " ")
+			return llmtest.EmbedReply{Status: http.StatusBadRequest, Failure: llmtest.Failure{Type: words, Code: words, Message: words}}
+		}
+		return llmtest.EmbedReply{}
+	}})
+	t.Cleanup(model.Close)
+	traces, endpoint := collect(t)
+	h := startOn(t, t.TempDir()+"/strata.db", func(c *config.Config) {
+		c.ChatBaseURL, c.SummaryModel, c.ExtractionModel = model.URL(), "scripted", "scripted"
+		c.EmbeddingBaseURL, c.EmbeddingModel = model.URL(), "embedder"
+		c.MetricsListen, c.OTLPEndpoint = "127.0.0.1:0", endpoint
+	})
+	users := []string{"ada", "Ada", "ada ", "ada%", "ad", "été", "e\u0301te\u0301"}
+	canary := func(user string) string { return fmt.Sprintf("canary%xcanary", user) }
+	for _, u := range users {
+		h.grow(t, u, canary(u))
+	}
+	facts := map[string]string{}
+	for _, u := range users {
+		for _, f := range must(h.facts().ListFacts(h.ctx, &memoryv1.ListFactsRequest{UserId: u}))(t).GetFacts() {
+			facts[u] = f.GetFactId()
+		}
+	}
+	for _, u := range users {
+		own := ""
+		for _, reply := range h.grown(t, u, canary(users[0])) {
+			text := encode(t, reply)
+			if strings.Contains(text, canary(u)) {
+				own += fmt.Sprintf("%T ", reply)
+			}
+			for _, other := range users {
+				// The query holds the first user's canary, and no reply repeats a query.
+				if other != u && strings.Contains(text, canary(other)) {
+					t.Errorf("%q sees the canary of %q in %T", u, other, reply)
+				}
+			}
+		}
+		for _, from := range []string{"BuildContext", "ListFacts", "SearchFacts", "ListQuarantined", "ListFactRevisions", "GetSummary"} {
+			if !strings.Contains(own, from) {
+				t.Errorf("%q does not see its own canary in %s: %s", u, from, own)
+			}
+		}
+		for _, other := range users {
+			if _, err := h.facts().GetFact(h.ctx, &memoryv1.GetFactRequest{UserId: u, FactId: facts[other]}); (err == nil) != (u == other) || strings.Contains(fmt.Sprint(err), "canary") {
+				t.Errorf("%q reads the fact of %q: %v", u, other, err)
+			}
+		}
+	}
+	everybody := encode(t, must(h.work().ListJobs(h.ctx, &memoryv1.ListJobsRequest{PageSize: 500, States: allStates}))(t)) +
+		encode(t, must(h.users().ListUsers(h.ctx, &memoryv1.ListUsersRequest{}))(t))
+	metrics := h.scrape(t)
+	h.stop() // sends the last spans
+	for name, text := range map[string]string{"jobs and users": everybody, "metrics": metrics, "log": h.log.String(), "spans": traces.spans()} {
+		if strings.Contains(text, "canary") || strings.Contains(text, "poison") {
+			at := strings.Index(text, "canary")
+			t.Errorf("%s hold content: …%q…", name, text[max(0, at-200):min(len(text), at+50)])
+		}
+	}
+	if !strings.Contains(traces.spans(), "scripted") || !strings.Contains(metrics, `model="scripted"`) {
+		t.Errorf("there are no spans or metrics of model calls; %d bytes of spans", len(traces.spans()))
+	}
+}
+
+var allStates = []memoryv1.JobState{
+	memoryv1.JobState_JOB_STATE_OPEN, memoryv1.JobState_JOB_STATE_ANSWERED, memoryv1.JobState_JOB_STATE_PARKED,
+	memoryv1.JobState_JOB_STATE_APPLIED, memoryv1.JobState_JOB_STATE_SKIPPED, memoryv1.JobState_JOB_STATE_SPLIT,
+}
+
+// grow makes facts, a summary, a refused operation, and jobs that an endpoint's indiscreet error parked.
+func (h *harness) grow(t *testing.T, user, canary string) {
+	t.Helper()
+	say := func(session, words string) {
+		must(h.Record(h.ctx, &memoryv1.RecordRequest{UserId: user, SessionId: session, Messages: []*memoryv1.Message{
+			{Role: memoryv1.Role_ROLE_USER, Text: words}, {Role: memoryv1.Role_ROLE_ASSISTANT, Text: "I see."},
+		}}))(t)
+	}
+	for session, words := range map[string]string{"s": "I like " + canary + ".", "bad": "Is it poison or " + canary + "?"} {
+		say(session, words)
+		must(h.summaries().Summarize(h.ctx, &memoryv1.SummarizeRequest{UserId: user, SessionId: session}))(t)
+		must(h.work().WaitForWatermark(h.ctx, &memoryv1.WaitForWatermarkRequest{UserId: user, SessionId: session}))(t)
+	}
+	must(h.facts().CreateFact(h.ctx, &memoryv1.CreateFactRequest{Fact: &memoryv1.Fact{UserId: user, Text: "Fears poison and " + canary}}))(t)
+}
+
+// grown is every reply that may hold what grew, to questions that name another user's canary.
+func (h *harness) grown(t *testing.T, user, foreign string) []proto.Message {
+	t.Helper()
+	replies := []proto.Message{
+		must(h.facts().ListFacts(h.ctx, &memoryv1.ListFactsRequest{UserId: user, IncludePast: true}))(t),
+		must(h.facts().SearchFacts(h.ctx, &memoryv1.SearchFactsRequest{UserId: user, Query: "likes poison " + foreign}))(t),
+		must(h.facts().ListQuarantined(h.ctx, &memoryv1.ListQuarantinedRequest{UserId: user}))(t),
+		must(h.summaries().ListSummaries(h.ctx, &memoryv1.ListSummariesRequest{UserId: user}))(t),
+		must(h.summaries().GetSummary(h.ctx, &memoryv1.GetSummaryRequest{UserId: user, SessionId: "s"}))(t),
+		must(h.work().ListJobs(h.ctx, &memoryv1.ListJobsRequest{UserId: user, States: allStates}))(t),
+		must(h.users().GetUser(h.ctx, &memoryv1.GetUserRequest{UserId: user}))(t),
+	}
+	for _, render := range []memoryv1.Render{memoryv1.Render_RENDER_TEXT, memoryv1.Render_RENDER_OPENAI, memoryv1.Render_RENDER_STRUCTURED} {
+		for _, session := range []string{"s", "bad", "new"} {
+			replies = append(replies, must(h.BuildContext(h.ctx, &memoryv1.BuildContextRequest{
+				UserId: user, SessionId: session, Query: "likes " + foreign, Render: render, Explain: true,
+			}))(t))
+		}
+	}
+	for _, f := range must(h.facts().ListFacts(h.ctx, &memoryv1.ListFactsRequest{UserId: user}))(t).GetFacts() {
+		replies = append(replies, must(h.facts().ListFactRevisions(h.ctx, &memoryv1.ListFactRevisionsRequest{UserId: user, FactId: f.GetFactId()}))(t))
+	}
+	for _, j := range must(h.work().ListJobs(h.ctx, &memoryv1.ListJobsRequest{UserId: user}))(t).GetJobs() {
+		if strings.Contains(j.GetReason(), "canary") || j.GetState() == memoryv1.JobState_JOB_STATE_PARKED && !strings.Contains(j.GetReason(), "400") {
+			t.Errorf("job %v", j)
+		}
+	}
+	return replies
+}
