@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"os"
 	"time"
 	_ "time/tzdata" // users' timezones are known on machines without a database of them
 
@@ -130,8 +129,7 @@ func (a *App) retireSegments(ctx context.Context) error {
 
 // observe prepares metrics and traces.
 func (a *App) observe(ctx context.Context, o Options) (*telemetry.Recorder, error) {
-	endpoint := cmp.Or(a.cfg.OTLPEndpoint, os.Getenv("OTEL_EXPORTER_OTLP_ENDPOINT"))
-	traces, err := telemetry.NewTraces(ctx, telemetry.TracesOptions{Endpoint: endpoint, Version: o.Version})
+	traces, err := telemetry.NewTraces(ctx, telemetry.TracesOptions{Endpoint: a.cfg.OTLPEndpoint, Version: o.Version})
 	if err != nil {
 		return nil, err
 	}

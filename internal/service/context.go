@@ -84,6 +84,9 @@ func (s *Service) awaitFresh(ctx context.Context, p ContextParams) ([]Degradatio
 	}
 	wait := *p.Fresh
 	wait.Ref = p.Ref
+	if wait.Of == nil { // what is not indexed yet is found all the same
+		wait.Of = []Watermark{WatermarkExtracted}
+	}
 	waited, err := s.WaitForWatermark(ctx, wait)
 	switch {
 	case isNotFound(err) || err == nil && waited.Reached:

@@ -124,25 +124,29 @@ func models(nodes []memory.SummaryNode) string {
 }
 
 // gatherSummaries reads the summaries of previous sessions, and of weeks and months, oldest first.
-func (s *Service) gatherSummaries(ctx context.Context, p ContextParams, r policy.Resolved, g *gathered) (err error) {
+func (s *Service) gatherSummaries(ctx context.Context, p ContextParams, r policy.Resolved, g *gathered) error {
+	shown := map[string]bool{} // nodes that the previous sessions stand for
 	if r.Summaries.Previous && r.Summaries.MaxSessions > 0 {
-		if g.previous, err = s.previousSessions(ctx, p, r); err != nil {
+		sessions, err := s.previousSessions(ctx, p, r)
+		if err != nil {
 			return err
 		}
+		g.previous = previousItems(p, sessions, shown)
 	}
 	if !r.Summaries.Periods {
 		return nil
 	}
-	months, err := s.periodItems(ctx, p, memory.SummaryMonth, r.Summaries.Months)
+	weeks, err := s.periodItems(ctx, p, memory.SummaryWeek, r.Summaries.Weeks, shown)
 	if err != nil {
 		return err
 	}
-	weeks, err := s.periodItems(ctx, p, memory.SummaryWeek, r.Summaries.Weeks)
+	months, err := s.periodItems(ctx, p, memory.SummaryMonth, r.Summaries.Months, shown)
 	g.periods = append(months, weeks...)
 	return err
 }
 
-func (s *Service) previousSessions(ctx context.Context, p ContextParams, r policy.Resolved) ([]assembly.Summary, error) {
+// previousSessions reads the latest sessions but the current one, the latest first.
+func (s *Service) previousSessions(ctx context.Context, p ContextParams, r policy.Resolved) ([]store.SessionSummary, error) {
 	q := store.RecentQuery{User: p.Ref.UserRef, Exclude: p.Ref.SessionID, Limit: r.Summaries.MaxSessions, Until: p.AsOf}
 	if r.Summaries.MaxAge > 0 {
 		q.Since = p.AsOf.Add(-r.Summaries.MaxAge)
@@ -151,18 +155,30 @@ func (s *Service) previousSessions(ctx context.Context, p ContextParams, r polic
 	if err != nil {
 		return nil, fmt.Errorf("read summaries of previous sessions: %w", err)
 	}
+	return found, nil
+}
+
+// previousItems are the running summaries of sessions, oldest first. It notes the nodes they stand for.
+func previousItems(p ContextParams, found []store.SessionSummary, shown map[string]bool) []assembly.Summary {
 	var out []assembly.Summary
 	for _, f := range slices.Backward(found) {
 		session := memory.Session{Ref: p.Ref.UserRef.Session(f.SessionID), Title: f.Title}
-		if item := runningUpTo(session, f.Nodes, summary.Boundary(f.Nodes, f.LastSeq, 0)); item != nil {
-			out = append(out, *item)
+		through := summary.Boundary(f.Nodes, f.LastSeq, 0)
+		item := runningUpTo(session, f.Nodes, through)
+		if item == nil {
+			continue
+		}
+		out = append(out, *item)
+		for _, n := range f.Nodes {
+			shown[n.ID] = shown[n.ID] || n.Range.To <= through
 		}
 	}
-	return out, nil
+	return out
 }
 
-// periodItems answers the latest periods that are over, oldest first.
-func (s *Service) periodItems(ctx context.Context, p ContextParams, kind memory.SummaryKind, limit int) ([]assembly.Summary, error) {
+// periodItems answers the latest periods that are over, oldest first. One that was made of nothing but what is shown
+// would only say it again: it is left out, and counts as shown itself.
+func (s *Service) periodItems(ctx context.Context, p ContextParams, kind memory.SummaryKind, limit int, shown map[string]bool) ([]assembly.Summary, error) {
 	if limit == 0 {
 		return nil, nil
 	}
@@ -172,6 +188,10 @@ func (s *Service) periodItems(ctx context.Context, p ContextParams, kind memory.
 	}
 	var out []assembly.Summary
 	for _, n := range slices.Backward(found) {
+		if !slices.ContainsFunc(n.Children, func(id string) bool { return !shown[id] }) {
+			shown[n.ID] = true
+			continue
+		}
 		item := summaryItem([]memory.SummaryNode{n})
 		item.Name, item.Start, item.End = n.Period.Name, n.Period.Start, n.Period.End
 		out = append(out, item)

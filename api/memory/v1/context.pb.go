@@ -660,7 +660,7 @@ type Freshness struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The seq that the work must have reached; the last recorded one when 0.
 	MinSeq int64 `protobuf:"varint,1,opt,name=min_seq,json=minSeq,proto3" json:"min_seq,omitempty"`
-	// Which work; EXTRACTED and INDEXED when empty.
+	// Which work; EXTRACTED when empty, since what is not indexed yet is found all the same.
 	Of []Watermark `protobuf:"varint,2,rep,packed,name=of,proto3,enum=memory.v1.Watermark" json:"of,omitempty"`
 	// How long to wait, at most what the call may take: 2 s when not set. A context that waited in vain comes back degraded.
 	Timeout       *durationpb.Duration `protobuf:"bytes,3,opt,name=timeout,proto3" json:"timeout,omitempty"`
@@ -1891,7 +1891,7 @@ type Retrieval struct {
 	Passages int32 `protobuf:"varint,3,opt,name=passages,proto3" json:"passages,omitempty"`
 	// Messages analysed at read time because they are not indexed yet.
 	Unindexed int32 `protobuf:"varint,4,opt,name=unindexed,proto3" json:"unindexed,omitempty"`
-	// The facts that were scored.
+	// The facts the user has, superseded ones included.
 	Facts int32 `protobuf:"varint,5,opt,name=facts,proto3" json:"facts,omitempty"`
 	// The embedder of the query; builtin:… for what is built in, empty when it did not serve.
 	Embedder      string `protobuf:"bytes,6,opt,name=embedder,proto3" json:"embedder,omitempty"`
