@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -24,6 +25,8 @@ type Embeddings struct {
 	now   func() time.Time
 	log   *slog.Logger
 	wake  chan struct{}
+
+	beginning sync.Mutex // held by the one call of Reembed that may begin a version
 
 	mu       sync.RWMutex
 	active   version         // its embedder is nil until the endpoint told its dimension
@@ -70,19 +73,28 @@ func OpenEmbeddings(ctx context.Context, o EmbeddingsOptions) (*Embeddings, erro
 	if err != nil {
 		return nil, fmt.Errorf("read embedding versions: %w", err)
 	}
+	if len(stored) == 0 {
+		return e, e.begin(ctx)
+	}
 	for _, v := range stored {
-		if err := e.adopt(ctx, v); err != nil {
+		if err := e.adopt(ctx, v, stored); err != nil {
 			return nil, err
 		}
 	}
-	if len(stored) > 0 {
-		return e, nil
-	}
-	return e, e.begin(ctx)
+	return e, nil
 }
 
-// adopt takes up a stored version.
-func (e *Embeddings) adopt(ctx context.Context, v memory.Embedding) error {
+// isReplaced reports whether a later version took this one's place: the process ended before it was dropped. To make it
+// anew would change back to its model.
+func isReplaced(v memory.Embedding, all []memory.Embedding) bool {
+	return !v.Active && slices.ContainsFunc(all, func(o memory.Embedding) bool { return o.Active && o.Version > v.Version })
+}
+
+// adopt takes up one of the stored versions.
+func (e *Embeddings) adopt(ctx context.Context, v memory.Embedding, all []memory.Embedding) error {
+	if isReplaced(v, all) {
+		return e.store.DropEmbedding(ctx, v.Version)
+	}
 	if v.Active && (v.Model != e.model || e.dim != 0 && e.dim != v.Dimension) {
 		return e.replaceEmpty(ctx, v)
 	}
@@ -351,6 +363,8 @@ type ReembedJob struct {
 
 // Reembed begins a new version of all vectors, or answers the job that makes it already.
 func (e *Embeddings) Reembed(ctx context.Context, model string, dimension int) (ReembedJob, error) {
+	e.beginning.Lock()
+	defer e.beginning.Unlock()
 	e.mu.RLock()
 	active, building := e.active, e.building
 	e.mu.RUnlock()

@@ -32,7 +32,7 @@ type model struct {
 	info embed.Info
 }
 
-var dimensions = map[string]int{"small": 2, "large": 3}
+var dimensions = map[string]int{"small": 2, "large": 3, "huge": 4}
 
 func (e *endpoint) open(_ context.Context, m jobs.EmbeddingModel) (embed.Embedder, error) {
 	e.mu.Lock()
@@ -213,6 +213,39 @@ func TestEmbeddings(t *testing.T) {
 			t.Fatal(err)
 		}
 		y.run(t, func() bool { v, _ := y.Active(); return v.Model == "large" })
+	})
+	t.Run("a restart after the new version took over does not go back to the old one, whose vectors are left", func(t *testing.T) {
+		x := withFacts(t, "drinks tea")
+		x.run(t, func() bool { return x.left(t, 1) == 0 })
+		if _, err := x.Reembed(t.Context(), "large", 0); err != nil {
+			t.Fatal(err)
+		}
+		if err := x.store.ActivateEmbedding(t.Context(), 2); err != nil { // and then the process ends
+			t.Fatal(err)
+		}
+		y, err := openEmbeddings(t, x.store, x.endpoint, "large")
+		if err != nil {
+			t.Fatal(err)
+		}
+		y.run(t, func() bool { return y.left(t, 2) == 0 })
+		if v, _ := y.Active(); v.Model != "large" || len(y.vectors(t, 1)) != 0 {
+			t.Errorf("active %+v, %d old vectors", v, len(y.vectors(t, 1)))
+		}
+		if jobs, err := y.Jobs(t.Context()); err != nil || len(jobs) != 0 {
+			t.Errorf("jobs %v, %v", jobs, err)
+		}
+	})
+	t.Run("of calls that begin at once one makes the version", func(t *testing.T) {
+		x := withFacts(t, "drinks tea")
+		var calls sync.WaitGroup
+		for range 8 {
+			calls.Go(func() { _, _ = x.Reembed(t.Context(), "large", 0) })
+			calls.Go(func() { _, _ = x.Reembed(t.Context(), "huge", 0) })
+		}
+		calls.Wait()
+		if all, err := x.store.Embeddings(t.Context()); err != nil || len(all) != 2 {
+			t.Errorf("versions %+v, %v", all, err)
+		}
 	})
 	t.Run("two new models at once are refused", func(t *testing.T) {
 		x := withFacts(t, "drinks tea")
