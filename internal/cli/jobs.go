@@ -16,7 +16,7 @@ import (
 type jobsCmd struct {
 	List  jobsListCmd  `cmd:"" help:"List jobs that are not done, the latest first."`
 	Retry jobsRetryCmd `cmd:"" help:"Give a parked job a new try."`
-	Skip  jobsSkipCmd  `cmd:"" help:"End a job without any effect."`
+	Skip  jobsSkipCmd  `cmd:"" help:"End an extraction that is not done: nothing is learnt from its messages."`
 	Wait  jobsWaitCmd  `cmd:"" help:"Wait until a session's work has come as far as asked."`
 }
 

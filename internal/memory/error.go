@@ -38,6 +38,7 @@ const (
 	ReasonSummaryNotFound  Reason = "SUMMARY_NOT_FOUND"
 	ReasonSlotNotFound     Reason = "JOB_NOT_FOUND"
 	ReasonSlotNotParked    Reason = "JOB_NOT_PARKED"
+	ReasonSlotNotSkippable Reason = "JOB_NOT_SKIPPABLE"
 	ReasonReembedRunning   Reason = "REEMBED_RUNNING"
 	ReasonModelUnavailable Reason = "MODEL_UNAVAILABLE"
 	ReasonRequestIDReused  Reason = "REQUEST_ID_REUSED"

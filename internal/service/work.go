@@ -250,6 +250,9 @@ func (s *Service) SkipJob(ctx context.Context, ref store.SlotRef) (memory.Slot, 
 	if slot.State.IsFinal() {
 		return memory.Slot{}, alreadyDone(slot)
 	}
+	if slot.Kind != memory.SlotExtract {
+		return memory.Slot{}, notSkippable(slot)
+	}
 	slot, err = s.store.FinishSlot(ctx, store.SlotFinish{
 		SlotRef: ref, State: memory.SlotSkipped, Reason: "skipped by a person", Time: s.timeNow(),
 	})
@@ -267,6 +270,15 @@ func (s *Service) SkipJob(ctx context.Context, ref store.SlotRef) (memory.Slot, 
 func (s *Service) nudge(slot memory.Slot) {
 	if slot.SessionID != "" {
 		s.runner.Nudge(slot.User.Session(slot.SessionID))
+	}
+}
+
+// notSkippable refuses to leave a hole in what summaries cover: nothing after it could stand in a context.
+func notSkippable(slot memory.Slot) error {
+	return &memory.Error{
+		Kind: memory.KindPrecondition, Reason: memory.ReasonSlotNotSkippable,
+		Message:  "job " + slot.ID() + " makes a summary, and a summary with a hole would hide what comes after it: retry the job",
+		Metadata: map[string]string{"job_id": slot.ID(), "kind": slot.Kind.String()},
 	}
 }
 

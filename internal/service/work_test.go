@@ -196,13 +196,18 @@ func (s *slotStore) FinishSlot(_ context.Context, f store.SlotFinish) (memory.Sl
 
 func TestSkipJob(t *testing.T) {
 	t.Parallel()
+	extraction := func(state memory.SlotState) memory.Slot {
+		return memory.Slot{SlotKey: memory.SlotKey{Kind: memory.SlotExtract}, State: state}
+	}
+	leaf := memory.Slot{SlotKey: memory.SlotKey{Kind: memory.SlotLeaf}, State: memory.SlotParked}
 	for name, row := range map[string]struct {
 		slots []memory.Slot
 		want  memory.Reason
 	}{
-		"ends a parked slot":                           {[]memory.Slot{{State: memory.SlotParked}}, ""},
-		"refuses one that is done":                     {[]memory.Slot{{State: memory.SlotApplied}}, memory.ReasonSlotNotParked},
-		"refuses one that is done while it is skipped": {[]memory.Slot{{State: memory.SlotOpen}, {}}, memory.ReasonSlotNotParked},
+		"ends a parked slot":                           {[]memory.Slot{extraction(memory.SlotParked)}, ""},
+		"refuses one that is done":                     {[]memory.Slot{extraction(memory.SlotApplied)}, memory.ReasonSlotNotParked},
+		"refuses one that is done while it is skipped": {[]memory.Slot{extraction(memory.SlotOpen), {}}, memory.ReasonSlotNotParked},
+		"refuses to leave a hole in a summary":         {[]memory.Slot{leaf}, memory.ReasonSlotNotSkippable},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := New(Options{Store: &slotStore{slots: row.slots}, Now: func() time.Time { return noon }}).SkipJob(t.Context(), store.SlotRef{})

@@ -37,8 +37,8 @@ type WorkServiceClient interface {
 	ListJobs(ctx context.Context, in *ListJobsRequest, opts ...grpc.CallOption) (*ListJobsResponse, error)
 	// RetryJob gives a parked job a new try.
 	RetryJob(ctx context.Context, in *RetryJobRequest, opts ...grpc.CallOption) (*RetryJobResponse, error)
-	// SkipJob ends a job that is not done without any effect: nothing is learnt from its messages, or they stay without a
-	// summary of their own.
+	// SkipJob ends a job of kind EXTRACT that is not done without any effect: nothing is learnt from its messages. A job that
+	// makes a summary can only be retried.
 	SkipJob(ctx context.Context, in *SkipJobRequest, opts ...grpc.CallOption) (*SkipJobResponse, error)
 }
 
@@ -102,8 +102,8 @@ type WorkServiceServer interface {
 	ListJobs(context.Context, *ListJobsRequest) (*ListJobsResponse, error)
 	// RetryJob gives a parked job a new try.
 	RetryJob(context.Context, *RetryJobRequest) (*RetryJobResponse, error)
-	// SkipJob ends a job that is not done without any effect: nothing is learnt from its messages, or they stay without a
-	// summary of their own.
+	// SkipJob ends a job of kind EXTRACT that is not done without any effect: nothing is learnt from its messages. A job that
+	// makes a summary can only be retried.
 	SkipJob(context.Context, *SkipJobRequest) (*SkipJobResponse, error)
 	mustEmbedUnimplementedWorkServiceServer()
 }
