@@ -9,6 +9,8 @@ LINT       := go tool -modfile=tools/lint/go.mod golangci-lint
 FUZZTIME   ?= 30s
 LOCOMO_DIR ?=
 CYCLES     ?= 30
+SEAMS_HITS ?= 3
+REPLAYS    ?= 50
 NEIGHBOURS ?= 100000
 BENCH_ARGS ?=
 IMAGE      ?= strata
@@ -17,7 +19,7 @@ VERSION    ?= $(shell git describe --tags --always --dirty 2>/dev/null)
 # package:target of every fuzz test
 FUZZ := $(shell grep -rhoE --include='*_test.go' --with-filename '^func Fuzz[A-Za-z0-9_]+' cmd internal | sed -E 's|/[^/]*_test.go:func |:|' | sort)
 
-.PHONY: help build tools test lint generate verify fuzz bench bench-context bench-neighbours bench-record bench-crash bench-idle locomo figures property proof demo docker clean
+.PHONY: help build tools test lint generate verify fuzz bench bench-context bench-neighbours bench-record bench-crash bench-seams bench-conflict bench-facts bench-learn bench-idle locomo figures property proof demo docker clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | awk -F'\t' '{printf "  %-18s %s\n", $$1, $$2}'
@@ -25,7 +27,7 @@ help: ## list the targets
 build: ## the static binary, bin/strata
 	CGO_ENABLED=0 go build -trimpath -ldflags="-X main.version=$(VERSION)" -o $(BIN)/strata ./cmd/strata
 
-tools: build ## the measuring tools beside it, and the twin that acknowledges before it writes
+tools: build ## the measuring tools beside it, and the twin with faults that they must find out
 	go build -trimpath -o $(BIN)/strata-bench ./cmd/strata-bench
 	go build -trimpath -o $(BIN)/strata-locomo ./cmd/strata-locomo
 	CGO_ENABLED=0 go build -trimpath -tags=sabotage -o $(BIN)/strata-twin ./internal/measure/twin
@@ -69,6 +71,18 @@ bench-record: tools ## Record: open loop beside a bare insert, closed loops of 6
 bench-crash: tools ## kill -9 under load, CYCLES (30) times, and the twin
 	$(BIN)/strata-bench crash -binary=$(BIN)/strata -twin=$(BIN)/strata-twin -cycles=$(CYCLES) $(BENCH_ARGS)
 
+bench-seams: tools ## kill -9 at every point of background work, SEAMS_HITS (3) times each, and the twin
+	$(BIN)/strata-bench seams -binary=$(BIN)/strata -twin=$(BIN)/strata-twin -seams-hits=$(SEAMS_HITS) $(BENCH_ARGS)
+
+bench-conflict: tools ## two sessions of a user that contradict each other, REPLAYS (50) times, with restarts
+	$(BIN)/strata-bench conflict -binary=$(BIN)/strata -replays=$(REPLAYS) $(BENCH_ARGS)
+
+bench-facts: tools ## BuildContext on W with 10,000 facts and an embedder: p50, p99
+	$(BIN)/strata-bench facts -binary=$(BIN)/strata $(BENCH_ARGS)
+
+bench-learn: tools ## how soon a fact is there; model calls of a conversation of 100 messages
+	$(BIN)/strata-bench learn -binary=$(BIN)/strata $(BENCH_ARGS)
+
 bench-idle: tools ## an idle server's memory; whether the binary is static
 	$(BIN)/strata-bench idle -binary=$(BIN)/strata $(BENCH_ARGS)
 
@@ -83,11 +97,13 @@ property: ## 10,000 generated histories and budgets: nothing over budget, no spl
 	go test -count=1 -run=TestEveryContextKeepsThePromises ./internal/assembly -rapid.checks=10000
 
 figures: tools property ## every figure of the README; LOCOMO_DIR=folder for recall
-	$(BIN)/strata-bench all -binary=$(BIN)/strata -twin=$(BIN)/strata-twin -cycles=$(CYCLES) -neighbours=$(NEIGHBOURS) $(BENCH_ARGS)
+	$(BIN)/strata-bench all -binary=$(BIN)/strata -twin=$(BIN)/strata-twin -cycles=$(CYCLES) -seams-hits=$(SEAMS_HITS) -replays=$(REPLAYS) -neighbours=$(NEIGHBOURS) $(BENCH_ARGS)
 	@if [ -n "$(LOCOMO_DIR)" ]; then $(MAKE) --no-print-directory locomo; else echo "SKIP recall: LOCOMO_DIR is not set"; fi
 
-proof: ## the long proofs: 300 kills, 10,000-case properties, five minutes of each fuzz target
+proof: ## the long proofs: 300 kills under load and 12 at every seam, 300 replays, 10,000-case properties, five minutes of each fuzz target
 	$(MAKE) bench-crash CYCLES=300
+	$(MAKE) bench-seams SEAMS_HITS=12
+	$(MAKE) bench-conflict REPLAYS=300
 	$(MAKE) property
 	go test -count=1 ./internal/rank ./internal/assembly -rapid.checks=10000
 	$(MAKE) fuzz FUZZTIME=5m

@@ -30,7 +30,11 @@ type running struct {
 }
 
 func start(ctx context.Context, binary, data string, args ...string) (*running, error) {
-	s, err := measure.StartServer(ctx, measure.ServerOptions{Binary: binary, Data: data, Args: args})
+	return startWith(ctx, measure.ServerOptions{Binary: binary, Data: data, Args: args})
+}
+
+func startWith(ctx context.Context, o measure.ServerOptions) (*running, error) {
+	s, err := measure.StartServer(ctx, o)
 	if err != nil {
 		return nil, err
 	}

@@ -1,9 +1,7 @@
 package main
 
 import (
-	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -100,37 +98,18 @@ func proposeAll(r llmtest.Request) llmtest.Reply {
 	if r.Operation != llm.OpExtract {
 		return repeat(r)
 	}
-	type operation struct {
-		Op           string  `json:"op"`
-		Text         string  `json:"text"`
-		Category     string  `json:"category"`
-		Significance int     `json:"significance"`
-		Confidence   float64 `json:"confidence"`
-		Message      string  `json:"message"`
-		Quote        string  `json:"quote"`
+	var all []proposal
+	for _, m := range learnable(r.User) {
+		all = append(all, propose(m.Message, m.Text))
 	}
-	var operations []operation
-	lines := bufio.NewScanner(strings.NewReader(r.User))
-	for lines.Scan() {
-		var line struct {
-			Message, Text string
-			Learn         bool
-		}
-		if json.Unmarshal(lines.Bytes(), &line) == nil && line.Learn {
-			operations = append(operations, operation{"add", line.Text, "other", 5, 1, line.Message, line.Text})
-		}
-	}
-	b, err := json.Marshal(map[string]any{"operations": operations})
-	if err != nil { // strings and numbers always encode
-		return llmtest.Reply{Status: 500}
-	}
-	return llmtest.Say(string(b))
+	return proposals(all)
 }
 
-// repeatWords is how long the repeated summaries are.
+// repeatWords is how long the repeated summaries are: no longer than a model was told to write.
 const repeatWords = 120
 
-// repeat summarises by the first words of each line.
+// repeat summarises by the first words of each line. A summary that began with a speaker's mark would be refused, since
+// it could speak to its reader.
 func repeat(r llmtest.Request) llmtest.Reply {
 	if r.Operation == llm.OpExtract {
 		return llmtest.Say(`{"operations":[]}`)
@@ -138,13 +117,13 @@ func repeat(r llmtest.Request) llmtest.Reply {
 	var lines []string
 	for line := range strings.Lines(r.User) {
 		if said, ok := strings.CutPrefix(strings.TrimSpace(line), "| "); ok && !strings.HasPrefix(said, "(") {
-			lines = append(lines, said)
+			lines = append(lines, strings.TrimPrefix(strings.TrimPrefix(said, "user: "), "assistant: "))
 		}
 	}
 	var words []string
 	for _, l := range lines {
 		fields := strings.Fields(l)
-		words = append(words, fields[:min(len(fields), max(5, repeatWords/len(lines)))]...)
+		words = append(words, fields[:min(len(fields), max(1, repeatWords/len(lines)))]...)
 	}
 	return llmtest.Say(strings.Join(words, " ") + ".")
 }
@@ -232,13 +211,14 @@ func untilQuiet(ctx context.Context, model *llmtest.Server) error {
 }
 
 func (m talk) judge(o options, calls []llmtest.Call, said int64) error {
-	count, input := map[llm.Operation]int{}, int64(0)
+	count, read, input := map[llm.Operation]int{}, map[llm.Operation]int64{}, int64(0)
 	for _, c := range calls {
 		count[c.Operation]++
+		read[c.Operation] += c.Tokens
 		input += c.Tokens
 	}
-	o.report.Note("   %s: %d summaries, %d merges, %d extractions, %d in all; %d tokens said, %d read by models (%.2f×)", m.name,
-		count[llm.OpSummarize], count[llm.OpMerge], count[llm.OpExtract], len(calls), said, input, float64(input)/float64(said))
+	o.report.Note("   %s: %d tokens said, %d calls read %d tokens (%.2f×): %d summaries %d, %d merges %d, %d extractions %d", m.name, said, len(calls),
+		input, float64(input)/float64(said), count[llm.OpSummarize], read[llm.OpSummarize], count[llm.OpMerge], read[llm.OpMerge], count[llm.OpExtract], read[llm.OpExtract])
 	for _, op := range []llm.Operation{llm.OpSummarize, llm.OpMerge, llm.OpExtract} {
 		if most, ok := m.most[op]; ok {
 			o.report.NoMore(fmt.Sprintf("model calls, %s: %s", m.name, op), float64(count[op]), float64(most), "")

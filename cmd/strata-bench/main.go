@@ -21,12 +21,14 @@ import (
 // options are what every figure may be told.
 type options struct {
 	binary     string        // the program
-	twin       string        // the program that acknowledges before it writes; "" for none
+	twin       string        // the program with faults; "" for none
 	dir        string        // for data files; a temporary folder when empty
 	calls      int           // of BuildContext
 	duration   time.Duration // of each loop of Record
 	neighbours int           // other users
 	cycles     int           // of kill -9
+	seamsHits  int           // how often the server dies at each seam
+	replays    int           // of two sessions that contradict each other
 	report     *measure.Report
 }
 
@@ -43,6 +45,8 @@ func figures() []figure {
 		{"facts", "BuildContext on W with 10,000 facts and an embedder over HTTP", factsFigure},
 		{"learn", "how soon a fact is there; model calls of a conversation of 100 messages", learnFigure},
 		{"crash", "kill -9 under load, -cycles times; with -twin also the sabotaged twin", crashFigure},
+		{"seams", "kill -9 at every point of background work, -seams-hits times each; needs -twin", seamsFigure},
+		{"conflict", "two sessions of one user say the same and the opposite at once, with restarts", conflictFigure},
 		{"idle", "an idle server's memory; whether the binary is static", idleFigure},
 	}
 }
@@ -59,12 +63,14 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 	o := options{report: &measure.Report{Out: out}}
 	fs := flag.NewFlagSet("strata-bench", flag.ContinueOnError)
 	fs.StringVar(&o.binary, "binary", "bin/strata", "the program to measure")
-	fs.StringVar(&o.twin, "twin", "", "the program that acknowledges before it writes")
+	fs.StringVar(&o.twin, "twin", "", "the program with faults, which the figures of crashes must find out")
 	fs.StringVar(&o.dir, "dir", "", "where data files go; a temporary folder when empty")
 	fs.IntVar(&o.calls, "calls", 1000, "calls of BuildContext")
 	fs.DurationVar(&o.duration, "duration", 20*time.Second, "how long each loop of Record runs")
 	fs.IntVar(&o.neighbours, "neighbours", 100_000, "other users in the file, of 30 messages each")
 	fs.IntVar(&o.cycles, "cycles", 30, "how often the server is killed")
+	fs.IntVar(&o.replays, "replays", 50, "how often two sessions contradict each other")
+	fs.IntVar(&o.seamsHits, "seams-hits", 3, "how often the server is killed at each point of background work")
 	if err := fs.Parse(args); err != nil {
 		return err
 	}
