@@ -268,7 +268,9 @@ func badAnswers() map[string]badDay {
 			reply: always(llmtest.Say(strings.Repeat(`{"a":`, 10_000))), refused: []string{"malformed"}, job: "malformed",
 		},
 		"10,000 long operations": {reply: func(a asked) llmtest.Reply {
-			return say(slices.Repeat([]extract.Op{a.add("Likes waffles", confided)}, 10_000))
+			r := say(slices.Repeat([]extract.Op{a.add("Likes waffles", confided)}, 10_000))
+			r.Usage = llmtest.Usage{Input: 100, Output: 400_000} // not to be counted here
+			return r
 		}, refused: []string{"malformed"}, job: "malformed"},
 		"10,000 short operations behind a good one": {reply: func(a asked) llmtest.Reply {
 			return say(append([]extract.Op{a.add("Likes waffles", confided)}, slices.Repeat([]extract.Op{{Op: "none"}}, 9999)...))

@@ -36,6 +36,7 @@ const (
 const (
 	maxAttempts  = 8
 	maxRefusals  = 3 // of summaries: a model that answers is not asked as often as one that does not
+	maxUnusable  = 2 // answers about one turn, which cannot be made smaller
 	firstBackoff = time.Second
 	lastBackoff  = 5 * time.Minute
 )
@@ -44,6 +45,7 @@ const (
 type failure struct {
 	reason string
 	remedy remedy
+	again  bool          // asked once more, the model may answer something else
 	wait   time.Duration // what the endpoint asks for
 	usage  memory.ModelUsage
 }
@@ -87,14 +89,19 @@ func extractionFailure(answer llm.Answer, err error) (failure, bool) {
 	case err != nil:
 		return callFailure(err), true
 	case answer.Finish == llm.FinishLength:
-		return failure{reason: reasonCut, remedy: smaller, usage: answer.Usage}, true
+		return unusable(reasonCut, answer), true
 	case answer.Finish == llm.FinishRefused:
-		return failure{reason: reasonRefused, remedy: smaller, usage: answer.Usage}, true
+		return unusable(reasonRefused, answer), true
 	}
 	if _, err := extract.Parse(answer.Text); err != nil {
-		return failure{reason: string(extract.RejectMalformed), remedy: smaller, usage: answer.Usage}, true
+		return unusable(string(extract.RejectMalformed), answer), true
 	}
 	return failure{}, false
+}
+
+// unusable is the failure of an answer that was given. Fewer messages help, else chance does.
+func unusable(reason string, answer llm.Answer) failure {
+	return failure{reason: reason, remedy: smaller, again: true, usage: answer.Usage}
 }
 
 // refusal is the failure of a summary that may not stand. Fewer messages help where the model said itself that it ran
@@ -133,6 +140,8 @@ func judge(slot memory.Slot, f failure, splitAt int64, jitter float64) verdict {
 		return verdict{attempts: slot.Attempts, wait: max(f.wait, firstBackoff)}
 	case f.remedy == smaller && splitAt > 0:
 		return verdict{splitAt: splitAt, attempts: slot.Attempts}
+	case f.remedy == smaller && f.again && attempts < maxUnusable:
+		return verdict{attempts: attempts}
 	case f.remedy == later && attempts < maxAttempts:
 		return verdict{attempts: attempts, wait: backoff(attempts, f.wait, jitter)}
 	case f.remedy == retell && attempts < maxRefusals:
