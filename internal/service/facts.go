@@ -277,15 +277,19 @@ func set[T any](to, from *T) {
 	}
 }
 
-// DeleteFact deletes a fact with its history. Only a keyed hash of its words is left, so that it is not learnt again.
+// DeleteFact deletes a fact with its history. Only keyed hashes of what it said are left, so that it is not learnt again
+// in any of its wordings.
 func (s *Service) DeleteFact(ctx context.Context, ref FactRef) error {
-	_, err := s.amend(ctx, ref.User, func(state extract.State) (amendment, error) {
-		at := indexOf(state.Facts, ref.ID)
-		if at < 0 {
-			return amendment{}, noFact(ref.ID)
+	_, err := s.amend(ctx, ref.User, func(extract.State) (amendment, error) {
+		revisions, err := s.store.FactRevisions(ctx, ref.User, ref.ID)
+		if err != nil {
+			return amendment{}, fmt.Errorf("read fact revisions: %w", err)
 		}
-		f := state.Facts[at]
-		return amendment{forget: []store.ForgetFact{{FactID: f.ID, Key: extract.KeyDigest(f.Subject, f.Text)}}}, nil
+		forget := store.ForgetFact{FactID: ref.ID}
+		for _, r := range revisions {
+			forget.Keys = append(forget.Keys, extract.KeyDigest(r.Subject, r.Text))
+		}
+		return amendment{forget: []store.ForgetFact{forget}}, nil
 	})
 	return err
 }

@@ -42,7 +42,7 @@ type FactState struct {
 // Forgotten is a fact that a person deleted. Only keyed hashes are left of it, so that it is not learnt again.
 type Forgotten struct {
 	FactID string
-	Key    memory.KeyedHash // of the fact's key: see extract.Key
+	Key    memory.KeyedHash // one of the fact's keys
 	Change int64
 }
 
@@ -85,7 +85,7 @@ type FactChange struct {
 // ForgetFact deletes a fact with its history and vectors.
 type ForgetFact struct {
 	FactID string
-	Key    memory.Digest // of the fact's key; stored keyed by the scope
+	Keys   []memory.Digest // of every key it had: see extract.KeyDigest. Stored keyed by the scope
 }
 
 // QuarantineQuery asks for a page of refused operations.

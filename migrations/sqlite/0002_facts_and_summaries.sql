@@ -133,8 +133,8 @@ CREATE TABLE forgotten_facts (
   uid      INTEGER NOT NULL REFERENCES users,
   change   INTEGER NOT NULL,
   fact_id  TEXT NOT NULL,
-  key_hash BLOB NOT NULL, -- keyed
-  PRIMARY KEY (uid, change, fact_id)
+  key_hash BLOB NOT NULL, -- keyed; one row for each wording the fact had
+  PRIMARY KEY (uid, change, fact_id, key_hash)
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE quarantine (

@@ -212,9 +212,15 @@ func (a *applying) forget(f store.ForgetFact) error {
 			return err
 		}
 	}
-	hash := a.scope.Keyed(f.Key)
-	return a.c.run(`INSERT INTO forgotten_facts (uid, change, fact_id, key_hash) VALUES (?, ?, ?, ?)`,
-		a.uid, a.change, f.FactID, hash[:])
+	for _, key := range f.Keys {
+		hash := a.scope.Keyed(key)
+		err := a.c.run(`INSERT OR IGNORE INTO forgotten_facts (uid, change, fact_id, key_hash) VALUES (?, ?, ?, ?)`,
+			a.uid, a.change, f.FactID, hash[:])
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (a *applying) quarantine(q memory.Quarantined) error {

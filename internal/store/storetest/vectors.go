@@ -260,7 +260,7 @@ func testVectorsAfter(t *testing.T, s store.Truth) {
 	wantEqual(t, len(vectors(t, s, alice, 1, last)), 0)
 	// The fact with the highest number goes, and another comes: a reader that asks from there on must see it.
 	apply(t, s, write(t, s, alice, func(w *store.FactWrite) {
-		w.Forget = []store.ForgetFact{{FactID: "c", Key: memory.IDDigest("c")}}
+		w.Forget = []store.ForgetFact{{FactID: "c", Keys: []memory.Digest{memory.IDDigest("c")}}}
 		w.Changes = []store.FactChange{learnt(fact("d"))}
 	}))
 	embedAll(t, s, 1)
