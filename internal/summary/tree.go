@@ -30,12 +30,41 @@ func PlanMerge(nodes []memory.SummaryNode, k int) []memory.SummaryNode {
 // orphans are the nodes that can be merged, by level and place: for each place the latest generation, unless a node of
 // a higher level covers it.
 func orphans(nodes []memory.SummaryNode) []memory.SummaryNode {
-	live := liveNodes(nodes)
-	return slices.DeleteFunc(slices.Clone(live), func(n memory.SummaryNode) bool {
-		return n.Cumulative || slices.ContainsFunc(live, func(above memory.SummaryNode) bool {
-			return !above.Cumulative && above.Level > n.Level && above.Range.From <= n.Range.From && n.Range.To <= above.Range.To
-		})
-	})
+	live := slices.DeleteFunc(liveNodes(nodes), func(n memory.SummaryNode) bool { return n.Cumulative })
+	var out []memory.SummaryNode
+	var above []memory.SeqRange
+	for len(live) > 0 { // the highest level first
+		last := live[len(live)-1].Level
+		i, _ := slices.BinarySearchFunc(live, last, func(n memory.SummaryNode, level int) int { return cmp.Compare(n.Level, level) })
+		level := live[i:]
+		live = live[:i]
+		for _, n := range slices.Backward(level) {
+			if !covers(above, n.Range) {
+				out = append(out, n)
+			}
+		}
+		above = withRanges(above, level)
+	}
+	slices.Reverse(out)
+	return out
+}
+
+// covers reports whether one of the ranges holds r. They are sorted by From, and each To is the largest so far.
+func covers(ranges []memory.SeqRange, r memory.SeqRange) bool {
+	i, _ := slices.BinarySearchFunc(ranges, r.From+1, func(o memory.SeqRange, from int64) int { return cmp.Compare(o.From, from) })
+	return i > 0 && ranges[i-1].To >= r.To
+}
+
+// withRanges adds the nodes' ranges in the order that covers needs.
+func withRanges(ranges []memory.SeqRange, nodes []memory.SummaryNode) []memory.SeqRange {
+	for _, n := range nodes {
+		ranges = append(ranges, n.Range)
+	}
+	slices.SortFunc(ranges, func(a, b memory.SeqRange) int { return cmp.Compare(a.From, b.From) })
+	for i := 1; i < len(ranges); i++ {
+		ranges[i].To = max(ranges[i].To, ranges[i-1].To)
+	}
+	return ranges
 }
 
 // liveNodes are a session's nodes without those that a later generation replaced, by level, place and form.

@@ -50,6 +50,27 @@ func TestPlanMerge(t *testing.T) {
 			t.Error(diff)
 		}
 	})
+	t.Run("what can be merged is what no higher node holds, whatever nodes there are", rapid.MakeCheck(func(t *rapid.T) {
+		nodes := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) memory.SummaryNode {
+			from := rapid.Int64Range(1, 12).Draw(t, "from")
+			n := leafNode("", from, from+rapid.Int64Range(0, 6).Draw(t, "more"))
+			n.Level, n.Cumulative = rapid.IntRange(0, 3).Draw(t, "level"), rapid.Bool().Draw(t, "cumulative")
+			return n
+		}), 0, 20).Draw(t, "nodes")
+		var want []memory.SummaryNode
+		for _, n := range liveNodes(nodes) {
+			held := n.Cumulative
+			for _, above := range nodes {
+				held = held || !above.Cumulative && above.Level > n.Level && above.Range.From <= n.Range.From && n.Range.To <= above.Range.To
+			}
+			if !held {
+				want = append(want, n)
+			}
+		}
+		if diff := cmp.Diff(want, orphans(nodes)); diff != "" {
+			t.Fatal(diff)
+		}
+	}))
 	t.Run("cumulative nodes are never merged", func(t *testing.T) {
 		chain := []memory.SummaryNode{leafNode("a", 1, 6), leafNode("b", 7, 12)}
 		chain[0].Cumulative, chain[1].Cumulative = true, true
