@@ -197,6 +197,27 @@ func TestSummaries(t *testing.T) {
 			t.Errorf("level %d with %d children, frontier %d", top.Level, len(top.Children), len(frontier))
 		}
 	})
+	inBubble(t, "a merge that is parked holds up no other merge", func(t *testing.T, r *rig) {
+		r.summaries.script = func(_ context.Context, _ int, task summary.Task) (llm.Answer, error) {
+			if len(task.Parts) > 0 && strings.Contains(task.Parts[0].Text, "day number 0 ") {
+				panic("a fault of the program")
+			}
+			return faithful(task), nil
+		}
+		r.start()
+		talk(r, ref, 50)
+		pass(10 * time.Minute)
+		mustCover(t, r, ref, 100)
+		merged := 0
+		for _, n := range r.nodes(ref) {
+			if n.Level == 1 {
+				merged++
+			}
+		}
+		if parked := r.slots(store.SlotQuery{States: []memory.SlotState{memory.SlotParked}}); len(parked) != 1 || merged < 3 {
+			t.Errorf("%d merges are parked, %d are made", len(parked), merged)
+		}
+	})
 	inBubble(t, "in the recursive form each node rewrites the one before it", func(t *testing.T, r *rig) {
 		r.policy.Summary.Form = summary.FormRecursive
 		r.start()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -61,12 +62,24 @@ func (v *visit) mergeNext(ctx context.Context) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	children := summary.PlanMerge(nodes, v.policy.Summary.Merge)
-	if len(children) == 0 {
-		return false, nil
+	for {
+		children := summary.PlanMerge(nodes, v.policy.Summary.Merge)
+		if len(children) == 0 {
+			return false, nil
+		}
+		first, last := children[0], children[len(children)-1]
+		did, err := v.open(ctx, memory.SlotKey{Kind: memory.SlotMerge, Level: first.Level + 1, From: first.Range.From}, last.Range.To)
+		if did || err != nil {
+			return did, err
+		}
+		nodes = without(nodes, children) // parked or skipped: that holds up no other merge
 	}
-	first, last := children[0], children[len(children)-1]
-	return v.open(ctx, memory.SlotKey{Kind: memory.SlotMerge, Level: first.Level + 1, From: first.Range.From}, last.Range.To)
+}
+
+func without(nodes, some []memory.SummaryNode) []memory.SummaryNode {
+	return slices.DeleteFunc(nodes, func(n memory.SummaryNode) bool {
+		return slices.ContainsFunc(some, func(o memory.SummaryNode) bool { return o.ID == n.ID })
+	})
 }
 
 func (v *visit) nodes(ctx context.Context) ([]memory.SummaryNode, error) {
