@@ -244,36 +244,51 @@ const factCandidates = 200
 func (x *FactIndex) Search(q FactQuery) []FactHit {
 	s := x.scratch.Get().(*factScratch)
 	s.grow(len(x.facts))
-	found := map[int32]*FactHit{}
+	found := map[int32][]FactArm{}
 	x.addLexical(q, s, found)
 	dense := len(q.Vector) > 0 && len(q.Vector) == x.dim
 	if dense {
 		x.addDense(q, s, found)
 	}
 	x.addCore(q, found)
-	hits := make([]FactHit, 0, len(found))
-	for n, h := range found {
-		h.Relevance = x.relevance(n, s, dense)
-		x.score(q, h)
-		hits = append(hits, *h)
+	candidates := make([]factCandidate, 0, len(found))
+	for n := range found {
+		candidates = append(candidates, x.score(q, n, x.relevance(n, s, dense)))
 	}
 	s.clear()
 	x.scratch.Put(s)
-	slices.SortFunc(hits, compareFacts)
-	return firstFacts(hits, q)
+	slices.SortFunc(candidates, x.compare)
+	return x.hits(x.firstFacts(candidates, q), found)
 }
 
-// firstFacts keeps the hits up to Limit that score high enough, or are of the core.
-func firstFacts(hits []FactHit, q FactQuery) []FactHit {
-	core, out := 0, hits[:0]
-	for _, h := range hits {
-		if h.Relevance == 0 || h.Score < q.MinScore {
-			if core == q.Core || !q.isCore(h.Fact) {
+// factCandidate is a fact that may become a hit: there may be thousands, and few become one.
+type factCandidate struct {
+	n                                       int32
+	score, relevance, significance, recency float64
+}
+
+// hits answers candidates with their facts and what the arms think of them.
+func (x *FactIndex) hits(candidates []factCandidate, found map[int32][]FactArm) []FactHit {
+	hits := make([]FactHit, len(candidates))
+	for i, c := range candidates {
+		hits[i] = FactHit{
+			Fact: x.facts[c.n], Score: c.score, Relevance: c.relevance, Significance: c.significance, Recency: c.recency, Arms: found[c.n],
+		}
+	}
+	return hits
+}
+
+// firstFacts keeps the candidates up to Limit that score high enough, or are of the core.
+func (x *FactIndex) firstFacts(candidates []factCandidate, q FactQuery) []factCandidate {
+	core, out := 0, candidates[:0]
+	for _, c := range candidates {
+		if c.relevance == 0 || c.score < q.MinScore {
+			if core == q.Core || !q.isCore(&x.facts[c.n]) {
 				continue
 			}
 			core++
 		}
-		if out = append(out, h); len(out) == q.Limit {
+		if out = append(out, c); len(out) == q.Limit {
 			break
 		}
 	}
@@ -281,14 +296,18 @@ func firstFacts(hits []FactHit, q FactQuery) []FactHit {
 }
 
 // isCore reports whether a fact may be a hit without being relevant.
-func (q FactQuery) isCore(f memory.Fact) bool {
+func (q FactQuery) isCore(f *memory.Fact) bool {
 	return f.Pinned || f.Significance >= q.CoreSignificance
 }
 
-func compareFacts(a, b FactHit) int {
+// compare orders the best first.
+func (x *FactIndex) compare(a, b factCandidate) int {
+	if a.score != b.score {
+		return cmp.Compare(b.score, a.score)
+	}
+	f, g := &x.facts[a.n], &x.facts[b.n]
 	return cmp.Or(
-		cmp.Compare(b.Score, a.Score), cmp.Compare(b.Significance*b.Recency, a.Significance*a.Recency),
-		b.Fact.ValidFrom.Compare(a.Fact.ValidFrom), cmp.Compare(a.Fact.ID, b.Fact.ID),
+		cmp.Compare(b.significance*b.recency, a.significance*a.recency), g.ValidFrom.Compare(f.ValidFrom), cmp.Compare(f.ID, g.ID),
 	)
 }
 
@@ -388,21 +407,16 @@ func (a *arm) compare(p, q scoredFact) int {
 }
 
 // addTo takes the arm's best as candidates.
-func (a *arm) addTo(found map[int32]*FactHit, name string) {
+func (a *arm) addTo(found map[int32][]FactArm, name string) {
 	slices.SortFunc(a.best, a.compare)
 	for i, s := range a.best {
-		h := found[s.n]
-		if h == nil {
-			h = &FactHit{Fact: a.x.facts[s.n]}
-			found[s.n] = h
-		}
-		h.Arms = append(h.Arms, FactArm{Name: name, Rank: i + 1, Score: s.score})
+		found[s.n] = append(found[s.n], FactArm{Name: name, Rank: i + 1, Score: s.score})
 	}
 }
 
 // addLexical ranks by BM25 over the words (k1 1.2, b .5, each word once), and notes the share of the query's idf that
 // each fact matches.
-func (x *FactIndex) addLexical(q FactQuery, s *factScratch, found map[int32]*FactHit) {
+func (x *FactIndex) addLexical(q FactQuery, s *factScratch, found map[int32][]FactArm) {
 	terms, total := slices.Clone(q.Terms), 0.0
 	slices.Sort(terms)
 	mean := max(float64(x.length)/float64(max(x.size, 1)), 1)
@@ -429,7 +443,7 @@ func (x *FactIndex) addLexical(q FactQuery, s *factScratch, found map[int32]*Fac
 }
 
 // addDense ranks by the cosine with the query's vector.
-func (x *FactIndex) addDense(q FactQuery, s *factScratch, found map[int32]*FactHit) {
+func (x *FactIndex) addDense(q FactQuery, s *factScratch, found map[int32][]FactArm) {
 	a := arm{x: x}
 	for n := range x.facts {
 		s.cosines[n] = 0
@@ -454,25 +468,39 @@ func (x *FactIndex) relevance(n int32, s *factScratch, dense bool) float64 {
 }
 
 // addCore adds the facts of the core that no arm selected.
-func (x *FactIndex) addCore(q FactQuery, found map[int32]*FactHit) {
+func (x *FactIndex) addCore(q FactQuery, found map[int32][]FactArm) {
 	if q.Core == 0 {
 		return
 	}
 	for n := range x.facts {
-		if found[int32(n)] == nil && x.admits(q, int32(n)) && q.isCore(x.facts[n]) {
-			found[int32(n)] = &FactHit{Fact: x.facts[n]}
+		if !q.isCore(&x.facts[n]) || !x.admits(q, int32(n)) {
+			continue
+		}
+		if _, selected := found[int32(n)]; !selected {
+			found[int32(n)] = nil
 		}
 	}
 }
 
-func (x *FactIndex) score(q FactQuery, h *FactHit) {
-	h.Significance = float64(h.Fact.Significance) / 10
-	h.Recency = recency(h.Fact, q.AsOf, q.Formula.HalfLife)
-	h.Score = math.Pow(h.Relevance, q.Formula.Relevance) * math.Pow(h.Significance, q.Formula.Significance) *
-		math.Pow(h.Recency, q.Formula.Recency)
+func (x *FactIndex) score(q FactQuery, n int32, relevance float64) factCandidate {
+	f := &x.facts[n]
+	c := factCandidate{n: n, relevance: relevance, significance: float64(f.Significance) / 10, recency: recency(f, q.AsOf, q.Formula.HalfLife)}
+	c.score = power(relevance, q.Formula.Relevance) * power(c.significance, q.Formula.Significance) * power(c.recency, q.Formula.Recency)
+	return c
 }
 
-func recency(f memory.Fact, asOf time.Time, halfLife time.Duration) float64 {
+// power is math.Pow without its cost for the usual exponents.
+func power(x, exponent float64) float64 {
+	switch exponent {
+	case 0:
+		return 1
+	case 1:
+		return x
+	}
+	return math.Pow(x, exponent)
+}
+
+func recency(f *memory.Fact, asOf time.Time, halfLife time.Duration) float64 {
 	age := asOf.Sub(f.ValidFrom)
 	if f.Pinned || age <= 0 || halfLife <= 0 {
 		return 1
