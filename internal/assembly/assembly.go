@@ -8,6 +8,7 @@ import (
 
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/policy"
+	"github.com/stratamem/strata/internal/summary"
 	"github.com/stratamem/strata/internal/tokens"
 )
 
@@ -90,7 +91,10 @@ type Input struct {
 	Recall   func(tokens int64) ([]Recalled, error)
 	MaxBytes int // the most bytes that sections and rendering may take in the encoded reply; 0 for no limit
 	Counter  tokens.Counter
-	Render   Render
+	// TakeApart takes apart a summary that has to be shortened. It may answer what it answered for the same text and a
+	// count by the same counter; summary.TakeApart when nil.
+	TakeApart func(text string, count func(string) int64) *summary.Apart
+	Render    Render
 }
 
 // Summary is a summary that may stand in the context.

@@ -64,8 +64,7 @@ func (a *assembler) takeSummary(k SectionKind, s *Summary, room space) space {
 // takeShortened puts as many sentences of a summary into a section as the room holds, if any.
 func (a *assembler) takeShortened(k SectionKind, s *Summary, room space) space {
 	empty := a.newLine(lived(k, s), called(k, s), "", memory.TokenCounts{})
-	count := func(text string) int64 { return a.counter.Cost(indent(disarm(text))) }
-	text, shortened := summary.Fit(s.Text, room.tokens-empty.price.tokens-a.beginning(k).tokens, count)
+	text, shortened := a.takeApart(s.Text).Fit(room.tokens - empty.price.tokens - a.beginning(k).tokens)
 	if !says(memory.TextPart(text)) {
 		return room
 	}
@@ -77,6 +76,16 @@ func (a *assembler) takeShortened(k SectionKind, s *Summary, room space) space {
 	l.item.Shortened = shortened
 	left, _ := a.place(k, l, room)
 	return left
+}
+
+// takeApart takes a summary's text apart as it is written in a fence.
+func (a *assembler) takeApart(text string) *summary.Apart {
+	counter := a.counter // what is taken apart may be kept, and must not keep the context
+	count := func(s string) int64 { return counter.Cost(indent(disarm(s))) }
+	if a.in.TakeApart == nil {
+		return summary.TakeApart(text, count)
+	}
+	return a.in.TakeApart(text, count)
 }
 
 // summaryLine is a summary's line. A text that was counted when it was stored is not counted again.

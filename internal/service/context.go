@@ -113,7 +113,7 @@ func (s *Service) decide(ctx context.Context, p ContextParams, g gathered, r pol
 		Instructions: p.Instructions, State: g.work.Session.State, Session: g.work.Session.Key, SessionID: p.Ref.SessionID,
 		Facts: factsOf(g.facts.hits), SessionFacts: g.facts.session, Periods: g.periods, Previous: g.previous, Running: g.running,
 		Tail: g.tail, LastSeq: g.work.Session.LastSeq, Pending: p.Pending, Available: r.Available, MaxBytes: p.MaxBytes,
-		Counter: counter, Render: p.Render,
+		Counter: counter, TakeApart: s.apart.by(r.Counter), Render: p.Render,
 		Policy: assembly.Policy{
 			RecentN: r.RecentN, TopK: r.TopK, RecallShare: r.RecallShare, State: r.State, Recalled: r.Profile.Recalled,
 			Recent: r.Recent, MemoryRole: r.MemoryRole, MaxFacts: r.Facts.Max, FactShare: r.Facts.Share,

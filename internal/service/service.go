@@ -25,6 +25,7 @@ type Service struct {
 	now      func() time.Time
 	newID    func() string
 	turns    *turns
+	apart    apart
 }
 
 // Store is the part of the truth that requests read and write.
@@ -65,7 +66,7 @@ type Options struct {
 func New(o Options) *Service {
 	return &Service{
 		store: o.Store, lexicon: o.Lexicon, facts: o.Facts, queries: o.Queries, reembed: o.Reembed, usage: o.Usage,
-		policies: o.Policies, runner: o.Runner, meter: o.Meter, now: o.Now, newID: o.NewID, turns: newTurns(),
+		policies: o.Policies, runner: o.Runner, meter: o.Meter, now: o.Now, newID: o.NewID, turns: newTurns(), apart: newApart(),
 	}
 }
 

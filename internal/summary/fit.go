@@ -15,24 +15,50 @@ func Fit(s string, room int64, count func(string) int64) (fitted string, shorten
 	if count(s) <= room {
 		return s, false
 	}
-	pieces := sentences(s)
-	ranked := ranking(s, pieces)
-	keep := make([]bool, len(pieces))
+	return TakeApart(s, count).Fit(room)
+}
+
+// Apart is a text taken apart, to be fitted into one room after another. Taking it apart is nearly all that fitting
+// costs. It never changes, so it may be used concurrently if its count may.
+type Apart struct {
+	text   string
+	count  func(string) int64
+	size   int64 // of the whole text
+	pieces []span
+	sizes  []int64 // of the pieces
+	ranked []int   // the pieces in the order in which they deserve a place
+}
+
+// TakeApart ranks and counts the sentences of a text.
+func TakeApart(s string, count func(string) int64) *Apart {
+	a := &Apart{text: s, count: count, size: count(s), pieces: sentences(s)}
+	a.ranked = ranking(s, a.pieces)
+	for _, p := range a.pieces {
+		a.sizes = append(a.sizes, count(p.of(s)))
+	}
+	return a
+}
+
+// Fit does what the function Fit does.
+func (a *Apart) Fit(room int64) (fitted string, shortened bool) {
+	if a.size <= room {
+		return a.text, false
+	}
+	keep := make([]bool, len(a.pieces))
 	var size int64
 	var taken []int
-	for _, i := range ranked {
-		cost := count(pieces[i].of(s))
-		if size+cost > room {
+	for _, i := range a.ranked {
+		if size+a.sizes[i] > room {
 			continue
 		}
-		keep[i], size = true, size+cost
+		keep[i], size = true, size+a.sizes[i]
 		taken = append(taken, i)
 	}
-	fitted = join(s, pieces, keep)
-	for len(taken) > 0 && count(fitted) > room {
+	fitted = join(a.text, a.pieces, keep)
+	for len(taken) > 0 && a.count(fitted) > room {
 		keep[taken[len(taken)-1]] = false
 		taken = taken[:len(taken)-1]
-		fitted = join(s, pieces, keep)
+		fitted = join(a.text, a.pieces, keep)
 	}
 	return fitted, true
 }
