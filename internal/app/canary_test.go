@@ -160,7 +160,9 @@ func (h *harness) grow(t *testing.T, user, canary string) {
 	for session, words := range map[string]string{"s": "I like " + canary + ".", "bad": "Is it poison or " + canary + "?"} {
 		say(session, words)
 		must(h.summaries().Summarize(h.ctx, &memoryv1.SummarizeRequest{UserId: user, SessionId: session}))(t)
-		must(h.work().WaitForWatermark(h.ctx, &memoryv1.WaitForWatermarkRequest{UserId: user, SessionId: session}))(t)
+		must(h.work().WaitForWatermark(h.ctx, &memoryv1.WaitForWatermarkRequest{
+			UserId: user, SessionId: session, Of: []memoryv1.Watermark{memoryv1.Watermark_WATERMARK_EXTRACTED},
+		}))(t)
 	}
 	must(h.facts().CreateFact(h.ctx, &memoryv1.CreateFactRequest{Fact: &memoryv1.Fact{UserId: user, Text: "Fears poison and " + canary}}))(t)
 }
