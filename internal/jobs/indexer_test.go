@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -54,6 +55,23 @@ func lexicon(t *testing.T, s store.Lexicon) store.LexiconState {
 
 func newIndexer(s *sqlitestore.Store) *jobs.Indexer {
 	return jobs.NewIndexer(jobs.IndexerOptions{Store: s, Delay: time.Millisecond, Log: slog.New(slog.DiscardHandler)})
+}
+
+func TestIndexerSeams(t *testing.T) {
+	s := open(t)
+	say(t, s, memory.RoleUser, "m", "a quiet river")
+	var passed []string
+	x := jobs.NewIndexer(jobs.IndexerOptions{Store: s, Log: slog.New(slog.DiscardHandler), Seams: func(point string) {
+		passed = append(passed, fmt.Sprintf("%s: %d unindexed", point, len(lexicon(t, s).Unindexed)))
+	}})
+	if _, err := x.Index(t.Context(), ada); err != nil {
+		t.Fatal(err)
+	}
+	t.Run("before the index nothing of it is stored, after it everything is", func(t *testing.T) {
+		if want := []string{"before index: 1 unindexed", "after index: 0 unindexed"}; !slices.Equal(passed, want) {
+			t.Errorf("got %v, want %v", passed, want)
+		}
+	})
 }
 
 // found searches all segments for a word.

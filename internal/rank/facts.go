@@ -250,21 +250,53 @@ func (x *FactIndex) Search(q FactQuery) []FactHit {
 	if dense {
 		x.addDense(q, s, found)
 	}
-	x.addCore(q, found)
-	candidates := make([]factCandidate, 0, len(found))
+	l := shortlist{x: x, q: q}
 	for n := range found {
-		candidates = append(candidates, x.score(q, n, x.relevance(n, s, dense)))
+		l.add(x.score(q, n, x.relevance(n, s, dense)))
 	}
+	x.addCore(&l, s, dense, found)
 	s.clear()
 	x.scratch.Put(s)
-	slices.SortFunc(candidates, x.compare)
-	return x.hits(x.firstFacts(candidates, q), found)
+	return x.hits(l.first(), found)
 }
 
 // factCandidate is a fact that may become a hit: there may be thousands, and few become one.
 type factCandidate struct {
 	n                                       int32
 	score, relevance, significance, recency float64
+}
+
+// shortlist keeps the candidates that score high enough, and the best of the core that do not.
+type shortlist struct {
+	x      *FactIndex
+	q      FactQuery
+	passed []factCandidate
+	core   []factCandidate // the best first, at most q.Core
+}
+
+func (l *shortlist) add(c factCandidate) {
+	if c.relevance > 0 && c.score >= l.q.MinScore {
+		l.passed = append(l.passed, c)
+		return
+	}
+	if l.q.Core == 0 || !l.q.isCore(&l.x.facts[c.n]) {
+		return
+	}
+	at, _ := slices.BinarySearchFunc(l.core, c, l.x.compare)
+	if at == l.q.Core {
+		return
+	}
+	l.core = slices.Insert(l.core[:min(len(l.core), l.q.Core-1)], at, c)
+}
+
+// first are the best candidates, at most q.Limit.
+func (l *shortlist) first() []factCandidate {
+	all := append(l.passed, l.core...)
+	slices.SortFunc(all, l.x.compare)
+	if l.q.Limit > 0 {
+		all = all[:min(len(all), l.q.Limit)]
+	}
+	return all
 }
 
 // hits answers candidates with their facts and what the arms think of them.
@@ -276,23 +308,6 @@ func (x *FactIndex) hits(candidates []factCandidate, found map[int32][]FactArm) 
 		}
 	}
 	return hits
-}
-
-// firstFacts keeps the candidates up to Limit that score high enough, or are of the core.
-func (x *FactIndex) firstFacts(candidates []factCandidate, q FactQuery) []factCandidate {
-	core, out := 0, candidates[:0]
-	for _, c := range candidates {
-		if c.relevance == 0 || c.score < q.MinScore {
-			if core == q.Core || !q.isCore(&x.facts[c.n]) {
-				continue
-			}
-			core++
-		}
-		if out = append(out, c); len(out) == q.Limit {
-			break
-		}
-	}
-	return out
 }
 
 // isCore reports whether a fact may be a hit without being relevant.
@@ -468,16 +483,17 @@ func (x *FactIndex) relevance(n int32, s *factScratch, dense bool) float64 {
 }
 
 // addCore adds the facts of the core that no arm selected.
-func (x *FactIndex) addCore(q FactQuery, found map[int32][]FactArm) {
-	if q.Core == 0 {
+func (x *FactIndex) addCore(l *shortlist, s *factScratch, dense bool, found map[int32][]FactArm) {
+	if l.q.Core == 0 {
 		return
 	}
-	for n := range x.facts {
-		if !q.isCore(&x.facts[n]) || !x.admits(q, int32(n)) {
+	for i := range x.facts {
+		n := int32(i)
+		if !l.q.isCore(&x.facts[i]) || !x.admits(l.q, n) {
 			continue
 		}
-		if _, selected := found[int32(n)]; !selected {
-			found[int32(n)] = nil
+		if _, selected := found[n]; !selected {
+			l.add(x.score(l.q, n, x.relevance(n, s, dense)))
 		}
 	}
 }
@@ -485,6 +501,9 @@ func (x *FactIndex) addCore(q FactQuery, found map[int32][]FactArm) {
 func (x *FactIndex) score(q FactQuery, n int32, relevance float64) factCandidate {
 	f := &x.facts[n]
 	c := factCandidate{n: n, relevance: relevance, significance: float64(f.Significance) / 10, recency: recency(f, q.AsOf, q.Formula.HalfLife)}
+	if relevance == 0 && q.Formula.Relevance > 0 {
+		return c
+	}
 	c.score = power(relevance, q.Formula.Relevance) * power(c.significance, q.Formula.Significance) * power(c.recency, q.Formula.Recency)
 	return c
 }

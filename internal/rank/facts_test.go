@@ -84,6 +84,20 @@ func TestFacts(t *testing.T) {
 			t.Errorf("one of the core: got %v", got)
 		}
 	})
+	t.Run("of many in the core the most significant and latest stand, whatever the order in which they were learnt", func(t *testing.T) {
+		x := rank.NewFactIndex()
+		for i := range 100 {
+			x.Put(fact(fmt.Sprintf("%02d", i), "likes something", 1+i*7%10, "", i*3%100))
+		}
+		q := rank.FactQuery{Terms: text.Terms("dinner"), AsOf: factDay, Formula: plain, MinScore: .01, CoreSignificance: 8}
+		q.Core = 100
+		all := factIDs(x.Search(q))
+		for q.Core = range 31 {
+			if got := factIDs(x.Search(q)); !slices.Equal(got, all[:q.Core]) {
+				t.Errorf("%d of the core: got %v, want %v", q.Core, got, all[:q.Core])
+			}
+		}
+	})
 	t.Run("a threshold leaves out what says nothing about the query", func(t *testing.T) {
 		if hits := factIndex(tea, job).Search(rank.FactQuery{Terms: text.Terms("dinner"), AsOf: factDay, Formula: plain, MinScore: .01}); len(hits) != 0 {
 			t.Errorf("got %v", factIDs(hits))

@@ -40,6 +40,15 @@ func TestFit(t *testing.T) {
 			t.Errorf("got %q", got)
 		}
 	})
+	t.Run("a text taken apart once fits every room as one that is not", func(t *testing.T) {
+		apart := TakeApart(text, runes)
+		for room := range runes(text) + 1 {
+			want, wantShortened := Fit(text, room, runes)
+			if got, shortened := apart.Fit(room); got != want || shortened != wantShortened {
+				t.Errorf("room %d: got %q, want %q", room, got, want)
+			}
+		}
+	})
 	t.Run("it never exceeds its room and is made of whole sentences, whatever the text", func(t *testing.T) {
 		rapid.Check(t, func(t *rapid.T) {
 			text := drawText(t)
