@@ -189,17 +189,16 @@ func bare(facts []*memoryv1.Fact) map[string]string {
 // catchUp waits until facts were extracted from the whole session. Parked jobs are given a new try.
 func (h *harness) catchUp(t *testing.T, session string) {
 	t.Helper()
-	for range 10 {
+	for range 3 {
 		r := must(h.work().WaitForWatermark(h.ctx, &memoryv1.WaitForWatermarkRequest{
-			UserId: "ada", SessionId: session, Of: []memoryv1.Watermark{memoryv1.Watermark_WATERMARK_EXTRACTED}, Timeout: durationpb.New(15 * time.Second),
+			UserId: "ada", SessionId: session, Of: []memoryv1.Watermark{memoryv1.Watermark_WATERMARK_EXTRACTED}, Timeout: durationpb.New(time.Minute),
 		}))(t)
 		if r.GetReached() {
 			return
 		}
-		if r.GetParkedJobId() == "" {
-			break
+		if r.GetParkedJobId() != "" {
+			must(h.work().RetryJob(h.ctx, &memoryv1.RetryJobRequest{UserId: "ada", JobId: r.GetParkedJobId()}))(t)
 		}
-		must(h.work().RetryJob(h.ctx, &memoryv1.RetryJobRequest{UserId: "ada", JobId: r.GetParkedJobId()}))(t)
 	}
 	t.Fatalf("nothing was extracted from %s: %v", session, h.jobs(t))
 }
@@ -460,6 +459,34 @@ func (d badDay) mustKeep(t *testing.T, h *harness, before []*memoryv1.Fact) {
 		default:
 			t.Errorf("learnt %v", f)
 		}
+	}
+}
+
+// TestAStormOfErrors: an endpoint that fails for everybody is left alone after a few calls, no job is given up for it, and
+// all is learnt once it is well again.
+func TestAStormOfErrors(t *testing.T) {
+	t.Parallel()
+	m := &moody{}
+	h := onModel(t, m, func(c *config.Config) { c.SummaryModel = "" })
+	m.turn(always(llmtest.Fails(http.StatusInternalServerError, llmtest.Failure{})))
+	const sessions = 12
+	for i := range sessions {
+		h.record(t, fmt.Sprintf("s%d", i), user("", fmt.Sprintf("I like fruit%d.", i)), assistant("", "I see."))
+	}
+	const failed, spared = `strata_model_calls_total{model="scripted",operation="extract",outcome="transient"}`, `strata_model_calls_total{model="scripted",operation="extract",outcome="circuit_open"}`
+	eventually(t, "five failures", func() bool { return h.sample(t, failed) >= 5 })
+	if jobs := h.jobs(t, memoryv1.JobState_JOB_STATE_PARKED); len(jobs) != 0 {
+		t.Errorf("parked %v", jobs)
+	}
+	m.turn(nil)
+	for i := range sessions {
+		h.catchUp(t, fmt.Sprintf("s%d", i))
+	}
+	if got := h.listFacts(t, true); len(got) != sessions {
+		t.Errorf("learnt %q", texts(got))
+	}
+	if n := h.sample(t, failed); n > 20 {
+		t.Errorf("%g calls failed, %g were spared", n, h.sample(t, spared))
 	}
 }
 
