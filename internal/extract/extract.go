@@ -99,7 +99,6 @@ const (
 	RejectTemporary   RejectReason = "temporary"   // holds for the moment or this session only
 	RejectProtected   RejectReason = "protected"   // would change what a person wrote
 	RejectForgotten   RejectReason = "forgotten"   // a person deleted it
-	RejectOlder       RejectReason = "older"       // would supersede a newer statement
 	RejectLanguage    RejectReason = "language"    // in another script than its source
 	RejectUnrelated   RejectReason = "unrelated"   // would take the place of a fact about something else
 )
