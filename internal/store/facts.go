@@ -88,6 +88,10 @@ type ForgetFact struct {
 	Keys   []memory.Digest // of every key it had: see extract.KeyDigest. Stored keyed by the scope
 }
 
+// MaxQuarantined is how many refused operations of a user must be kept, the ones stored last; a model that answers nonsense
+// day after day would else fill the disk. All stay counted in WorkStats.
+const MaxQuarantined = 1000
+
 // QuarantineQuery asks for a page of refused operations.
 type QuarantineQuery struct {
 	User  memory.UserRef

@@ -234,6 +234,9 @@ func (a *applying) quarantine(q memory.Quarantined) error {
 	if err != nil {
 		return err
 	}
+	if err := a.c.run(`DELETE FROM quarantine WHERE key BETWEEN ? AND ?`, place(a.uid, 0), key-store.MaxQuarantined); err != nil {
+		return err
+	}
 	return a.c.run(`INSERT INTO quarantine_counts (reason, n) VALUES (?, 1) ON CONFLICT (reason) DO UPDATE SET n = n + 1`, q.Reason)
 }
 

@@ -38,6 +38,9 @@ func testFacts(t *testing.T, open Open[store.Truth]) {
 	t.Run("ListQuarantined must return refused operations of a user, the latest first, equal times by id", func(t *testing.T) {
 		testQuarantined(t, withSession(t, open))
 	})
+	t.Run("of a user's refused operations the latest MaxQuarantined must be kept, and all counted", func(t *testing.T) {
+		testOldQuarantined(t, withSession(t, open))
+	})
 	testApplyFacts(t, open)
 }
 
@@ -354,6 +357,25 @@ func testTouchFacts(t *testing.T, s store.Truth) {
 		w.Changes = []store.FactChange{changed(want, memory.CauseEdited, func(f *memory.Fact) { f.LastUsedTime = minute(0) })}
 	}))
 	wantEqual(t, mustFact(t, s, alice, "a").LastUsedTime, minute(5))
+}
+
+// testOldQuarantined stores more refused operations than are kept.
+func testOldQuarantined(t *testing.T, s store.Truth) {
+	for i := range 22 {
+		apply(t, s, write(t, s, alice, func(w *store.FactWrite) {
+			for j := range 50 {
+				w.Quarantined = append(w.Quarantined, refused(fmt.Sprintf("%02d-%02d", i, j), "old", minute(i)))
+			}
+		}))
+	}
+	page := quarantined(t, s, store.QuarantineQuery{User: alice, Limit: 2000})
+	stats, err := s.WorkStats(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(page) != store.MaxQuarantined || page[0].ID != "21-00" || page[len(page)-1].ID != "02-49" || stats.Quarantined["old"] != 1100 {
+		t.Errorf("%d are kept, from %s to %s; %d are counted", len(page), page[0].ID, page[len(page)-1].ID, stats.Quarantined["old"])
+	}
 }
 
 func testQuarantined(t *testing.T, s store.Truth) {
