@@ -3,6 +3,7 @@ package rank
 import (
 	"cmp"
 	"math"
+	"runtime"
 	"slices"
 	"sync"
 	"time"
@@ -27,6 +28,7 @@ type FactIndex struct {
 	dim      int       // of the vectors; 0 without any
 	matrix   []float32 // one row per number
 	placed   []bool    // whether the row is set
+	weights  []uint8   // significance, pinned for pinned ones: a search looks at all of them
 	bytes    int64
 	scratch  sync.Pool // of *factScratch
 }
@@ -62,7 +64,7 @@ func (x *FactIndex) All() []memory.Fact {
 func (x *FactIndex) Put(f memory.Fact) {
 	if n, ok := x.numbers[f.ID]; ok {
 		if x.facts[n].Text == f.Text && x.facts[n].Subject == f.Subject && learntIn(x.facts[n]) == learntIn(f) {
-			x.facts[n] = f
+			x.facts[n], x.weights[n] = f, weight(f)
 			return
 		}
 		x.remove(n)
@@ -82,7 +84,7 @@ func (x *FactIndex) insert(f memory.Fact) {
 	n := int32(len(x.facts))
 	terms := text.Terms(f.Subject + " " + f.Text)
 	x.facts, x.live, x.placed = append(x.facts, f), append(x.live, true), append(x.placed, false)
-	x.lengths = append(x.lengths, int32(len(terms)))
+	x.lengths, x.weights = append(x.lengths, int32(len(terms))), append(x.weights, weight(f))
 	x.matrix = append(x.matrix, make([]float32, x.dim)...)
 	slices.Sort(terms)
 	words := slices.Clone(slices.Compact(terms))
@@ -98,6 +100,16 @@ func (x *FactIndex) insert(f memory.Fact) {
 	x.size++
 	x.length += int64(x.lengths[n])
 	x.bytes += factBytes(f)
+}
+
+// pinned is the weight of pinned facts, above every significance.
+const pinned = 255
+
+func weight(f memory.Fact) uint8 {
+	if f.Pinned {
+		return pinned
+	}
+	return uint8(min(max(f.Significance, 0), 10))
 }
 
 // factBytes is about what a fact's record takes beside its terms.
@@ -279,7 +291,7 @@ func (l *shortlist) add(c factCandidate) {
 		l.passed = append(l.passed, c)
 		return
 	}
-	if l.q.Core == 0 || !l.q.isCore(&l.x.facts[c.n]) {
+	if l.q.Core == 0 || !l.x.isCore(l.q, c.n) {
 		return
 	}
 	at, _ := slices.BinarySearchFunc(l.core, c, l.x.compare)
@@ -311,9 +323,7 @@ func (x *FactIndex) hits(candidates []factCandidate, found map[int32][]FactArm) 
 }
 
 // isCore reports whether a fact may be a hit without being relevant.
-func (q FactQuery) isCore(f *memory.Fact) bool {
-	return f.Pinned || f.Significance >= q.CoreSignificance
-}
+func (x *FactIndex) isCore(q FactQuery, n int32) bool { return int(x.weights[n]) >= q.CoreSignificance }
 
 // compare orders the best first.
 func (x *FactIndex) compare(a, b factCandidate) int {
@@ -459,19 +469,38 @@ func (x *FactIndex) addLexical(q FactQuery, s *factScratch, found map[int32][]Fa
 
 // addDense ranks by the cosine with the query's vector.
 func (x *FactIndex) addDense(q FactQuery, s *factScratch, found map[int32][]FactArm) {
+	x.compareVectors(q.Vector, s.cosines)
 	a := arm{x: x}
-	for n := range x.facts {
-		s.cosines[n] = 0
-		if !x.placed[n] {
-			continue
-		}
-		c := Dot(q.Vector, x.matrix[n*x.dim:(n+1)*x.dim])
-		s.cosines[n] = c
+	for n, c := range s.cosines[:len(x.facts)] {
 		if c > 0 && !a.hopeless(float64(c)) && x.admits(q, int32(n)) {
 			a.offer(scoredFact{int32(n), float64(c)})
 		}
 	}
 	a.addTo(found, ArmDense)
+}
+
+// minShare is for how many vectors another goroutine is worth its start.
+const minShare = 2000
+
+// compareVectors sets the cosines of all facts, 0 for those without a vector. The processors share them.
+func (x *FactIndex) compareVectors(query, cosines []float32) {
+	n := len(x.facts)
+	share := max(minShare, (n+runtime.GOMAXPROCS(0)-1)/runtime.GOMAXPROCS(0))
+	var wg sync.WaitGroup
+	for from := share; from < n; from += share {
+		wg.Go(func() { x.compareRows(query, cosines, from, min(from+share, n)) })
+	}
+	x.compareRows(query, cosines, 0, min(share, n))
+	wg.Wait()
+}
+
+func (x *FactIndex) compareRows(query, cosines []float32, from, to int) {
+	for n := from; n < to; n++ {
+		cosines[n] = 0
+		if x.placed[n] {
+			cosines[n] = Dot(query, x.matrix[n*x.dim:(n+1)*x.dim])
+		}
+	}
 }
 
 // relevance is the cosine of a fact that has a vector, where the query has one; else the share of the words.
@@ -489,7 +518,7 @@ func (x *FactIndex) addCore(l *shortlist, s *factScratch, dense bool, found map[
 	}
 	for i := range x.facts {
 		n := int32(i)
-		if !l.q.isCore(&x.facts[i]) || !x.admits(l.q, n) {
+		if !x.isCore(l.q, n) || !x.admits(l.q, n) {
 			continue
 		}
 		if _, selected := found[n]; !selected {
