@@ -21,16 +21,26 @@ type FactIndex struct {
 	words    [][]string // the distinct terms of each, to be taken out again
 	numbers  map[string]int32
 	postings map[string][]int32
-	df       map[string]int32 // of live facts only
-	learnt   map[memory.SessionKey][]int32
-	size     int       // live facts
-	length   int64     // of all live facts
-	dim      int       // of the vectors; 0 without any
-	matrix   []float32 // one row per number
-	placed   []bool    // whether the row is set
-	weights  []uint8   // significance, pinned for pinned ones: a search looks at all of them
+	df       map[string]int32            // of live facts only
+	sessions map[memory.SessionKey]int32 // numbers of the sessions that facts were first said in
+	learnt   [][]int32                   // by session
+	traits   []traits                    // what a search looks at of every fact, close together
+	size     int                         // live facts
+	length   int64                       // of all live facts
+	dim      int                         // of the vectors; 0 without any
+	matrix   []float32                   // one row per number
+	placed   []bool                      // whether the row is set
 	bytes    int64
 	scratch  sync.Pool // of *factScratch
+}
+
+// traits are what decides whether a fact may be a hit, and whether it is of the core.
+type traits struct {
+	born     int64 // ValidFrom, in nanoseconds since 1970
+	session  int32 // that it was first said in
+	category uint8
+	weight   uint8 // its significance; pinned for a pinned one
+	open     bool  // alive and current
 }
 
 // NewFactIndex makes an empty index.
@@ -38,7 +48,7 @@ func NewFactIndex() *FactIndex {
 	return &FactIndex{
 		scratch: sync.Pool{New: func() any { return &factScratch{} }},
 		numbers: map[string]int32{}, postings: map[string][]int32{}, df: map[string]int32{},
-		learnt: map[memory.SessionKey][]int32{},
+		sessions: map[memory.SessionKey]int32{},
 	}
 }
 
@@ -64,7 +74,7 @@ func (x *FactIndex) All() []memory.Fact {
 func (x *FactIndex) Put(f memory.Fact) {
 	if n, ok := x.numbers[f.ID]; ok {
 		if x.facts[n].Text == f.Text && x.facts[n].Subject == f.Subject && learntIn(x.facts[n]) == learntIn(f) {
-			x.facts[n], x.weights[n] = f, weight(f)
+			x.facts[n], x.traits[n] = f, x.traitsOf(f)
 			return
 		}
 		x.remove(n)
@@ -84,7 +94,7 @@ func (x *FactIndex) insert(f memory.Fact) {
 	n := int32(len(x.facts))
 	terms := text.Terms(f.Subject + " " + f.Text)
 	x.facts, x.live, x.placed = append(x.facts, f), append(x.live, true), append(x.placed, false)
-	x.lengths, x.weights = append(x.lengths, int32(len(terms))), append(x.weights, weight(f))
+	x.lengths, x.traits = append(x.lengths, int32(len(terms))), append(x.traits, x.traitsOf(f))
 	x.matrix = append(x.matrix, make([]float32, x.dim)...)
 	slices.Sort(terms)
 	words := slices.Clone(slices.Compact(terms))
@@ -94,8 +104,8 @@ func (x *FactIndex) insert(f memory.Fact) {
 		x.df[t]++
 		x.bytes += int64(len(t)) + 24
 	}
-	s := learntIn(f)
-	x.learnt[s] = append(x.learnt[s], n)
+	in := x.traits[n].session
+	x.learnt[in] = append(x.learnt[in], n)
 	x.numbers[f.ID] = n
 	x.size++
 	x.length += int64(x.lengths[n])
@@ -105,11 +115,25 @@ func (x *FactIndex) insert(f memory.Fact) {
 // pinned is the weight of pinned facts, above every significance.
 const pinned = 255
 
-func weight(f memory.Fact) uint8 {
-	if f.Pinned {
-		return pinned
+func (x *FactIndex) traitsOf(f memory.Fact) traits {
+	t := traits{
+		born: f.ValidFrom.UnixNano(), session: x.session(learntIn(f)), category: uint8(f.Category),
+		weight: uint8(min(max(f.Significance, 0), 10)), open: f.IsCurrent(),
 	}
-	return uint8(min(max(f.Significance, 0), 10))
+	if f.Pinned {
+		t.weight = pinned
+	}
+	return t
+}
+
+// session is the number of a session that a fact was first said in.
+func (x *FactIndex) session(key memory.SessionKey) int32 {
+	n, ok := x.sessions[key]
+	if !ok {
+		n = int32(len(x.learnt))
+		x.sessions[key], x.learnt = n, append(x.learnt, nil)
+	}
+	return n
 }
 
 // factBytes is about what a fact's record takes beside its terms.
@@ -130,11 +154,11 @@ func (x *FactIndex) remove(n int32) {
 			delete(x.postings, t)
 		}
 	}
-	s := learntIn(x.facts[n])
-	x.learnt[s] = slices.DeleteFunc(x.learnt[s], func(m int32) bool { return m == n })
+	in := x.traits[n].session
+	x.learnt[in] = slices.DeleteFunc(x.learnt[in], func(m int32) bool { return m == n })
 	x.length -= int64(x.lengths[n])
 	x.size--
-	x.live[n], x.placed[n], x.words[n], x.facts[n] = false, false, nil, memory.Fact{}
+	x.live[n], x.placed[n], x.words[n], x.facts[n], x.traits[n] = false, false, nil, memory.Fact{}, traits{}
 }
 
 // learntIn is the session a fact was first said in; "" for what a person wrote.
@@ -170,8 +194,12 @@ func (x *FactIndex) dropVectors(dim int) {
 
 // LearntIn answers the current facts that were first said in the session, the latest first, equal times by id.
 func (x *FactIndex) LearntIn(session memory.SessionKey) []memory.Fact {
+	in, ok := x.sessions[session]
+	if !ok {
+		return nil
+	}
 	var out []memory.Fact
-	for _, n := range x.learnt[session] {
+	for _, n := range x.learnt[in] {
 		if x.facts[n].IsCurrent() {
 			out = append(out, x.facts[n])
 		}
@@ -190,7 +218,7 @@ func (x *FactIndex) Sources(terms []string) map[string][]memory.Place {
 			continue
 		}
 		for _, n := range x.postings[t] {
-			if !x.facts[n].IsCurrent() {
+			if !x.traits[n].open {
 				continue
 			}
 			for _, e := range x.facts[n].Evidence {
@@ -252,63 +280,40 @@ const (
 const factCandidates = 200
 
 // Search answers the current facts with the highest scores, and after them those of the core that scored too low, by
-// significance and recency.
+// significance, then the latest.
 func (x *FactIndex) Search(q FactQuery) []FactHit {
 	s := x.scratch.Get().(*factScratch)
 	s.grow(len(x.facts))
+	admits := x.filter(q)
 	found := map[int32][]FactArm{}
-	x.addLexical(q, s, found)
+	x.addLexical(q, admits, s, found)
 	dense := len(q.Vector) > 0 && len(q.Vector) == x.dim
 	if dense {
-		x.addDense(q, s, found)
+		x.addDense(q, admits, s, found)
 	}
-	l := shortlist{x: x, q: q}
+	var passed []factCandidate
 	for n := range found {
-		l.add(x.score(q, n, x.relevance(n, s, dense)))
+		if c := x.score(q, n, x.relevance(n, s, dense)); c.relevance > 0 && c.score >= q.MinScore {
+			passed = append(passed, c)
+			s.passed[n] = true
+		}
 	}
-	x.addCore(&l, s, dense, found)
-	s.clear()
+	slices.SortFunc(passed, x.compare)
+	for _, n := range x.core(q, admits, s.passed) {
+		passed = append(passed, x.score(q, n, x.relevance(n, s, dense)))
+	}
+	s.clear(found)
 	x.scratch.Put(s)
-	return x.hits(l.first(), found)
+	if q.Limit > 0 {
+		passed = passed[:min(len(passed), q.Limit)]
+	}
+	return x.hits(passed, found)
 }
 
 // factCandidate is a fact that may become a hit: there may be thousands, and few become one.
 type factCandidate struct {
 	n                                       int32
 	score, relevance, significance, recency float64
-}
-
-// shortlist keeps the candidates that score high enough, and the best of the core that do not.
-type shortlist struct {
-	x      *FactIndex
-	q      FactQuery
-	passed []factCandidate
-	core   []factCandidate // the best first, at most q.Core
-}
-
-func (l *shortlist) add(c factCandidate) {
-	if c.relevance > 0 && c.score >= l.q.MinScore {
-		l.passed = append(l.passed, c)
-		return
-	}
-	if l.q.Core == 0 || !l.x.isCore(l.q, c.n) {
-		return
-	}
-	at, _ := slices.BinarySearchFunc(l.core, c, l.x.compare)
-	if at == l.q.Core {
-		return
-	}
-	l.core = slices.Insert(l.core[:min(len(l.core), l.q.Core-1)], at, c)
-}
-
-// first are the best candidates, at most q.Limit.
-func (l *shortlist) first() []factCandidate {
-	all := append(l.passed, l.core...)
-	slices.SortFunc(all, l.x.compare)
-	if l.q.Limit > 0 {
-		all = all[:min(len(all), l.q.Limit)]
-	}
-	return all
 }
 
 // hits answers candidates with their facts and what the arms think of them.
@@ -322,41 +327,87 @@ func (x *FactIndex) hits(candidates []factCandidate, found map[int32][]FactArm) 
 	return hits
 }
 
-// isCore reports whether a fact may be a hit without being relevant.
-func (x *FactIndex) isCore(q FactQuery, n int32) bool { return int(x.weights[n]) >= q.CoreSignificance }
-
 // compare orders the best first.
 func (x *FactIndex) compare(a, b factCandidate) int {
 	if a.score != b.score {
 		return cmp.Compare(b.score, a.score)
 	}
-	f, g := &x.facts[a.n], &x.facts[b.n]
-	return cmp.Or(
-		cmp.Compare(b.significance*b.recency, a.significance*a.recency), g.ValidFrom.Compare(f.ValidFrom), cmp.Compare(f.ID, g.ID),
-	)
+	return x.compareCore(a.n, b.n)
 }
 
-// admits reports whether a fact may be a hit.
-func (x *FactIndex) admits(q FactQuery, n int32) bool {
-	f := &x.facts[n]
-	return x.live[n] && f.IsCurrent() && (q.Exclude == "" || learntIn(*f) != q.Exclude) &&
-		(len(q.Categories) == 0 || slices.Contains(q.Categories, f.Category))
+// compareCore orders the most significant first, pinned ones before all, then the latest, then by id.
+func (x *FactIndex) compareCore(a, b int32) int {
+	s, t := &x.traits[a], &x.traits[b]
+	switch {
+	case s.weight != t.weight:
+		return cmp.Compare(t.weight, s.weight)
+	case s.born != t.born:
+		return cmp.Compare(t.born, s.born)
+	}
+	return cmp.Compare(x.facts[a].ID, x.facts[b].ID)
 }
 
-// factScratch is what one search works in, by fact number. Between searches the numbers in touched are zero again.
+// core answers the facts that are hits without being relevant, the best first.
+func (x *FactIndex) core(q FactQuery, admits factFilter, passed []bool) []int32 {
+	if q.Core == 0 {
+		return nil
+	}
+	best := make([]int32, 0, q.Core+1)
+	for i := range x.traits {
+		t, n := &x.traits[i], int32(i)
+		if int(t.weight) < q.CoreSignificance || passed[i] || !admits.fact(t) {
+			continue
+		}
+		if len(best) == q.Core && x.compareCore(best[q.Core-1], n) < 0 {
+			continue
+		}
+		at, _ := slices.BinarySearchFunc(best, n, x.compareCore)
+		best = slices.Insert(best, at, n)
+		best = best[:min(len(best), q.Core)]
+	}
+	return best
+}
+
+// factFilter says which facts may be hits.
+type factFilter struct {
+	exclude    int32  // the number of a session; -1 for none
+	categories uint64 // a bit for each that is admitted; 0 for all
+}
+
+func (x *FactIndex) filter(q FactQuery) factFilter {
+	f := factFilter{exclude: -1}
+	if n, ok := x.sessions[q.Exclude]; ok && q.Exclude != "" {
+		f.exclude = n
+	}
+	for _, c := range q.Categories {
+		f.categories |= 1 << uint(c)
+	}
+	return f
+}
+
+func (f factFilter) fact(t *traits) bool {
+	return t.open && t.session != f.exclude && (f.categories == 0 || f.categories&(1<<t.category) != 0)
+}
+
+// factScratch is what one search works in, by fact number. Between searches all but cosines is zero.
 type factScratch struct {
 	scores, shares []float64
 	touched        []int32
 	cosines        []float32
+	passed         []bool
 }
 
 func (s *factScratch) grow(facts int) {
 	if len(s.scores) < facts {
-		s.scores, s.shares, s.cosines = make([]float64, facts*9/8), make([]float64, facts*9/8), make([]float32, facts*9/8)
+		room := facts * 9 / 8
+		s.scores, s.shares, s.cosines, s.passed = make([]float64, room), make([]float64, room), make([]float32, room), make([]bool, room)
 	}
 }
 
-func (s *factScratch) clear() {
+func (s *factScratch) clear(found map[int32][]FactArm) {
+	for n := range found {
+		s.passed[n] = false
+	}
 	for _, n := range s.touched {
 		s.scores[n], s.shares[n] = 0, 0
 	}
@@ -441,7 +492,7 @@ func (a *arm) addTo(found map[int32][]FactArm, name string) {
 
 // addLexical ranks by BM25 over the words (k1 1.2, b .5, each word once), and notes the share of the query's idf that
 // each fact matches.
-func (x *FactIndex) addLexical(q FactQuery, s *factScratch, found map[int32][]FactArm) {
+func (x *FactIndex) addLexical(q FactQuery, admits factFilter, s *factScratch, found map[int32][]FactArm) {
 	terms, total := slices.Clone(q.Terms), 0.0
 	slices.Sort(terms)
 	mean := max(float64(x.length)/float64(max(x.size, 1)), 1)
@@ -460,7 +511,7 @@ func (x *FactIndex) addLexical(q FactQuery, s *factScratch, found map[int32][]Fa
 	a := arm{x: x}
 	for _, n := range s.touched {
 		s.shares[n] /= total
-		if !a.hopeless(s.scores[n]) && x.admits(q, n) {
+		if !a.hopeless(s.scores[n]) && admits.fact(&x.traits[n]) {
 			a.offer(scoredFact{n, s.scores[n]})
 		}
 	}
@@ -468,11 +519,11 @@ func (x *FactIndex) addLexical(q FactQuery, s *factScratch, found map[int32][]Fa
 }
 
 // addDense ranks by the cosine with the query's vector.
-func (x *FactIndex) addDense(q FactQuery, s *factScratch, found map[int32][]FactArm) {
+func (x *FactIndex) addDense(q FactQuery, admits factFilter, s *factScratch, found map[int32][]FactArm) {
 	x.compareVectors(q.Vector, s.cosines)
 	a := arm{x: x}
 	for n, c := range s.cosines[:len(x.facts)] {
-		if c > 0 && !a.hopeless(float64(c)) && x.admits(q, int32(n)) {
+		if c > 0 && !a.hopeless(float64(c)) && admits.fact(&x.traits[n]) {
 			a.offer(scoredFact{int32(n), float64(c)})
 		}
 	}
@@ -509,22 +560,6 @@ func (x *FactIndex) relevance(n int32, s *factScratch, dense bool) float64 {
 		return min(max(float64(s.cosines[n]), 0), 1)
 	}
 	return s.shares[n]
-}
-
-// addCore adds the facts of the core that no arm selected.
-func (x *FactIndex) addCore(l *shortlist, s *factScratch, dense bool, found map[int32][]FactArm) {
-	if l.q.Core == 0 {
-		return
-	}
-	for i := range x.facts {
-		n := int32(i)
-		if !x.isCore(l.q, n) || !x.admits(l.q, n) {
-			continue
-		}
-		if _, selected := found[n]; !selected {
-			l.add(x.score(l.q, n, x.relevance(n, s, dense)))
-		}
-	}
 }
 
 func (x *FactIndex) score(q FactQuery, n int32, relevance float64) factCandidate {
