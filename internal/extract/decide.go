@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/text"
 )
 
 // maxEvidence is how many places a fact names where it was said: the first and the latest ones.
@@ -29,40 +28,24 @@ func Decide(s State, proposals []Proposal, src Source) Decision {
 	return l.decision()
 }
 
-// ledger is the facts while a decision is made.
+// ledger is the facts while a decision is made: the stored ones, and above them those that changed.
 type ledger struct {
-	scope     memory.ScopeKey
-	forgotten map[memory.KeyedHash]bool
-	src       Source
-	facts     map[string]memory.Fact
-	order     []string                    // ids, so that every walk is the same
-	stored    map[string]int64            // revisions of the facts that are stored
-	causes    map[string]memory.FactCause // of the facts that changed
-	traits    map[string]*traits          // of the texts, as far as they were looked at
-	rejected  []Rejection
+	State
+	src      Source
+	changed  map[string]*traits
+	causes   map[string]memory.FactCause // of the facts that changed
+	rejected []Rejection
 }
 
 func newLedger(s State, src Source) *ledger {
-	l := &ledger{
-		scope: s.Scope, forgotten: s.Forgotten, src: src,
-		facts:  make(map[string]memory.Fact, len(s.Facts)),
-		stored: make(map[string]int64, len(s.Facts)),
-		causes: map[string]memory.FactCause{}, traits: map[string]*traits{},
-	}
-	for _, f := range s.Facts {
-		l.facts[f.ID] = f
-		l.stored[f.ID] = f.Revision
-		l.order = append(l.order, f.ID)
-	}
-	slices.Sort(l.order)
-	return l
+	return &ledger{State: s, src: src, changed: map[string]*traits{}, causes: map[string]memory.FactCause{}}
 }
 
 // decision is the changed facts by id.
 func (l *ledger) decision() Decision {
 	d := Decision{Rejected: l.rejected}
 	for _, id := range slices.Sorted(maps.Keys(l.causes)) {
-		d.Changes = append(d.Changes, Change{Fact: l.facts[id], Cause: l.causes[id]})
+		d.Changes = append(d.Changes, Change{Fact: l.changed[id].fact, Cause: l.causes[id]})
 	}
 	return d
 }
@@ -70,17 +53,37 @@ func (l *ledger) decision() Decision {
 // change keeps a fact as it shall be. However often one decision changes a fact, it is one revision; the cause of a
 // new fact stays that it is new.
 func (l *ledger) change(f memory.Fact, cause memory.FactCause) {
-	_, known := l.facts[f.ID]
-	revision, stored := l.stored[f.ID]
-	if !known {
-		at, _ := slices.BinarySearch(l.order, f.ID)
-		l.order = slices.Insert(l.order, at, f.ID)
-	}
-	if stored || !known {
+	was, stored := l.Facts.Get(f.ID)
+	if _, changed := l.changed[f.ID]; stored || !changed {
 		l.causes[f.ID] = cause
 	}
-	f.Revision, f.UpdateTime = revision+1, l.src.Now
-	l.facts[f.ID] = f
+	f.Revision, f.UpdateTime = was.Revision+1, l.src.Now
+	l.changed[f.ID] = newTraits(f)
+}
+
+// fact is the fact as it is by now.
+func (l *ledger) fact(id string) (memory.Fact, bool) {
+	if t, ok := l.changed[id]; ok {
+		return t.fact, true
+	}
+	return l.Facts.Get(id)
+}
+
+// now is those of the stored facts that did not change, and the changed ones that match, by id.
+func (l *ledger) now(stored []*traits, match func(*traits) bool) []*traits {
+	var out []*traits
+	for _, t := range stored {
+		if _, changed := l.changed[t.fact.ID]; !changed {
+			out = append(out, t)
+		}
+	}
+	for _, t := range l.changed {
+		if match(t) {
+			out = append(out, t)
+		}
+	}
+	slices.SortFunc(out, func(a, b *traits) int { return strings.Compare(a.fact.ID, b.fact.ID) })
+	return out
 }
 
 func (l *ledger) reject(p Proposal, reason RejectReason) {
@@ -90,15 +93,16 @@ func (l *ledger) reject(p Proposal, reason RejectReason) {
 // propose decides about one proposal.
 func (l *ledger) propose(p Proposal) {
 	p.Fact.ID = memory.EffectID(l.src.SlotID, p.Index)
-	if l.forgotten[l.scope.Keyed(KeyDigest(p.Fact.Subject, p.Fact.Text))] {
+	if l.Forgotten[l.Scope.Keyed(KeyDigest(p.Fact.Subject, p.Fact.Text))] {
 		l.reject(p, RejectForgotten)
 		return
 	}
-	if _, applied := l.facts[p.Fact.ID]; applied {
+	if _, applied := l.fact(p.Fact.ID); applied {
 		return
 	}
-	rivals := l.rivals(p)
-	same, known := l.same(p.Fact)
+	said := newTraits(p.Fact)
+	rivals := l.rivals(said, p.Supersedes)
+	same, known := l.same(said)
 	switch {
 	case !known:
 		l.learn(p, rivals)
@@ -144,7 +148,7 @@ func (l *ledger) learn(p Proposal, rivals []memory.Fact) {
 	f := p.Fact
 	f.Origin, f.Model, f.CreateTime = memory.FactExtracted, l.src.Model, l.src.Now
 	l.change(f, memory.CauseExtracted)
-	l.contend(l.facts[f.ID], rivals)
+	l.contend(l.changed[f.ID].fact, rivals)
 }
 
 // contend settles which holds of a fact and those that cannot hold beside it: whichever was said last.
@@ -166,29 +170,42 @@ func (l *ledger) contend(f memory.Fact, rivals []memory.Fact) {
 }
 
 func (l *ledger) supersede(old, by memory.Fact) {
-	old = l.facts[old.ID]
+	old, _ = l.fact(old.ID)
 	old.SupersededBy, old.ValidTo = by.ID, endOf(old, by)
 	l.change(old, memory.CauseSuperseded)
 }
 
-// rivals are the current facts that cannot hold beside the proposal: of the same property, and what took the place of
-// the one it names.
-func (l *ledger) rivals(p Proposal) []memory.Fact {
+// rivals are the current facts that cannot hold beside what is said, by id: of the same property, and what took the
+// place of the one it supersedes.
+func (l *ledger) rivals(said *traits, supersedes string) []memory.Fact {
+	named, ok := l.current(supersedes)
 	var out []memory.Fact
-	named, _ := l.current(p.Supersedes)
-	for _, id := range l.order {
-		f := l.facts[id]
-		if id == named.ID || f.IsCurrent() && sameProperty(f, p.Fact) {
-			out = append(out, f)
+	for _, t := range l.holders(said) {
+		if t.fact.ID != named.ID {
+			out = append(out, t.fact)
 		}
+	}
+	if ok {
+		at, _ := slices.BinarySearchFunc(out, named.ID, func(f memory.Fact, id string) int { return strings.Compare(f.ID, id) })
+		out = slices.Insert(out, at, named)
 	}
 	return out
 }
 
+// holders are the facts that hold of the same property, by id.
+func (l *ledger) holders(t *traits) []*traits {
+	return l.now(l.Facts.holders(t), func(o *traits) bool { return o.fact.IsCurrent() && o.sameProperty(t) })
+}
+
+// sayers are the facts of the same words, by id.
+func (l *ledger) sayers(t *traits) []*traits {
+	return l.now(l.Facts.sayers(t), func(o *traits) bool { return o.said == t.said })
+}
+
 // current is the fact itself where it holds, else what took its place in the end.
 func (l *ledger) current(id string) (memory.Fact, bool) {
-	for range len(l.facts) {
-		f, ok := l.facts[id]
+	for range l.Facts.Len() + len(l.changed) {
+		f, ok := l.fact(id)
 		if !ok || f.IsCurrent() {
 			return f, ok
 		}
@@ -197,43 +214,24 @@ func (l *ledger) current(id string) (memory.Fact, bool) {
 	return memory.Fact{}, false
 }
 
-func sameProperty(a, b memory.Fact) bool {
-	return a.Attribute != "" && a.Attribute == b.Attribute && subjectKey(a.Subject) == subjectKey(b.Subject)
-}
-
-// same is the fact that says what f says: one that has its evidence already, else one that holds before past ones, then
-// by the same words before similar ones, then the latest.
-func (l *ledger) same(f memory.Fact) (memory.Fact, bool) {
-	want := newTraits(f)
+// same is the fact that says what is said: one that has its evidence already, else one that holds before past ones,
+// then by the same words before similar ones, then the latest.
+func (l *ledger) same(said *traits) (memory.Fact, bool) {
 	var best memory.Fact
 	most := 0
-	for _, id := range l.order {
-		g := l.facts[id]
-		likeness := l.traitsOf(g).likeness(want)
-		if likeness == unlike {
-			continue
-		}
-		rank := int(likeness)
-		if g.IsCurrent() {
+	for _, t := range l.now(l.Facts.alike(said), func(o *traits) bool { return o.likeness(said) != unlike }) {
+		rank := int(t.likeness(said))
+		if t.fact.IsCurrent() {
 			rank += int(equal)
 		}
-		if hasEvidence(g.Evidence, f.Evidence) {
+		if hasEvidence(t.fact.Evidence, said.fact.Evidence) {
 			rank += 2 * int(equal) // it has been told already
 		}
-		if rank > most || rank == most && later(g, best) {
-			best, most = g, rank
+		if rank > most || rank == most && later(t.fact, best) {
+			best, most = t.fact, rank
 		}
 	}
 	return best, most > 0
-}
-
-func (l *ledger) traitsOf(f memory.Fact) *traits {
-	t, ok := l.traits[f.ID]
-	if !ok {
-		t = newTraits(f)
-		l.traits[f.ID] = t
-	}
-	return t
 }
 
 // mayBeOne reports whether similar texts may mean one fact.
@@ -250,26 +248,6 @@ const (
 	equal
 )
 
-// traits are what of a fact is compared. A user may have thousands of facts, so the terms are only looked up for those
-// that could be similar.
-type traits struct {
-	fact    memory.Fact
-	subject string
-	key     string
-	terms   []string // in order; nil until they are needed
-}
-
-func newTraits(f memory.Fact) *traits {
-	return &traits{fact: f, subject: subjectKey(f.Subject), key: Key(f.Text)}
-}
-
-func (t *traits) orderedTerms() []string {
-	if t.terms == nil {
-		t.terms = text.Terms(t.fact.Text)
-	}
-	return t.terms
-}
-
 // likeness compares: the same words are equal; nearly the same terms in one order, with the same numbers, denying as much, similar.
 func (t *traits) likeness(o *traits) likeness {
 	switch {
@@ -279,7 +257,7 @@ func (t *traits) likeness(o *traits) likeness {
 		return equal
 	case !mayBeOne(t.fact, o.fact) || !sameLength(t.key, o.key):
 		return unlike
-	case !similarTerms(t.orderedTerms(), o.orderedTerms()):
+	case !similarTerms(t.terms, o.terms):
 		return unlike
 	case !slices.Equal(numbers(t.fact.Text), numbers(o.fact.Text)) || negated(t.fact.Text) != negated(o.fact.Text):
 		return unlike
@@ -291,33 +269,25 @@ func (t *traits) likeness(o *traits) likeness {
 // are about as long.
 func sameLength(a, b string) bool { return len(a) <= 2*len(b) && len(b) <= 2*len(a) }
 
-// similarTerms reports whether most of the terms are common ones (Jaccard index), and those stand in the same order: to
-// prefer tea to coffee is not to prefer coffee to tea.
+// similarTerms reports whether most of the terms, each of which stands once, are common ones (Jaccard index), and those
+// stand in the same order: to prefer tea to coffee is not to prefer coffee to tea. Nearly all pairs part at their first
+// terms, which is why nothing is prepared for a comparison.
 func similarTerms(a, b []string) bool {
-	inA, inB := setOf(a), setOf(b)
-	commonA, commonB := common(a, inB), common(b, inA)
-	union := len(inA) + len(inB) - len(commonA)
-	return len(commonA) > 0 && float64(len(commonA)) >= minSimilar*float64(union) && slices.Equal(commonA, commonB)
-}
-
-func setOf(terms []string) map[string]bool {
-	set := make(map[string]bool, len(terms))
-	for _, t := range terms {
-		set[t] = true
-	}
-	return set
-}
-
-// common is the terms that the set has too, in order, each once.
-func common(terms []string, set map[string]bool) []string {
-	var out []string
-	for _, t := range terms {
-		if set[t] && !slices.Contains(out, t) {
-			out = append(out, t)
+	common, last := 0, -1
+	for i, t := range a {
+		if at := slices.Index(b, t); at > last {
+			common, last = common+1, at
+		} else if at >= 0 {
+			return false
+		}
+		if most := common + len(a) - i - 1; !mostAreCommon(most, len(a)+len(b)-most) {
+			return false
 		}
 	}
-	return out
+	return common > 0
 }
+
+func mostAreCommon(common, union int) bool { return float64(common) >= minSimilar*float64(union) }
 
 // statement is when and where a fact was last said.
 type statement struct {

@@ -63,7 +63,7 @@ func drawSlots(t *rapid.T, n int) []slot {
 // known is a fact that a model may supersede, learnt before all slots.
 var known = memory.Fact{ID: "known", Text: "Prefers mornings.", Revision: 1, ValidFrom: time.Date(2023, 1, 1, 0, 0, 0, 0, time.UTC)}
 
-func before() extract.State { return extract.State{Facts: []memory.Fact{known}} }
+func before() extract.State { return extract.State{Facts: extract.NewFacts(known)} }
 
 func intsTo(n int) []int {
 	out := make([]int, n)
@@ -83,22 +83,18 @@ func applied(s extract.State, slots ...slot) extract.State {
 
 // after is the state with a decision's changes.
 func after(s extract.State, d extract.Decision) extract.State {
-	out := extract.State{Scope: s.Scope, Forgotten: s.Forgotten, Facts: slices.Clone(s.Facts)}
+	var changed []memory.Fact
 	for _, c := range d.Changes {
-		i := slices.IndexFunc(out.Facts, func(f memory.Fact) bool { return f.ID == c.Fact.ID })
-		if i < 0 {
-			out.Facts = append(out.Facts, c.Fact)
-			continue
-		}
-		out.Facts[i] = c.Fact
+		changed = append(changed, c.Fact)
 	}
-	return out
+	s.Facts = s.Facts.With(changed)
+	return s
 }
 
 // holding is the subjects and texts of the facts that hold, sorted.
 func holding(s extract.State) []string {
 	var out []string
-	for _, f := range s.Facts {
+	for _, f := range s.Facts.All() {
 		if f.IsCurrent() {
 			out = append(out, f.Subject+": "+f.Text)
 		}
@@ -122,7 +118,7 @@ func TestOfOnePropertyOneValueHolds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := applied(before(), drawSlots(t, 3)...)
 		seen := map[string]bool{}
-		for _, f := range s.Facts {
+		for _, f := range s.Facts.All() {
 			if !f.IsCurrent() || f.Attribute == "" {
 				continue
 			}
@@ -156,9 +152,10 @@ func TestWhatAPersonWroteStays(t *testing.T) {
 		f := drawFact(t)
 		f.ID, f.UpdateTime = "by-hand", time.Date(2023, 1, 1, 0, 0, 0, 0, time.UTC)
 		s := after(extract.State{}, extract.Insert(extract.State{}, f))
-		want := s.Facts[0]
+		want := s.Facts.All()[0]
 		s = applied(s, drawSlots(t, 3)...)
-		if diff := cmp.Diff(want, s.Facts[0]); diff != "" {
+		is, _ := s.Facts.Get("by-hand")
+		if diff := cmp.Diff(want, is); diff != "" {
 			t.Fatalf("extraction changed it (-was +is):\n%s", diff)
 		}
 	})
@@ -169,11 +166,11 @@ func TestARevisionGrowsByOneWithEveryDecision(t *testing.T) {
 		var s extract.State
 		for _, sl := range drawSlots(t, 3) {
 			before := map[string]int64{}
-			for _, f := range s.Facts {
+			for _, f := range s.Facts.All() {
 				before[f.ID] = f.Revision
 			}
 			s = applied(s, sl)
-			for _, f := range s.Facts {
+			for _, f := range s.Facts.All() {
 				if was := before[f.ID]; f.Revision != was && f.Revision != was+1 {
 					t.Fatalf("revision %d follows %d", f.Revision, was)
 				}

@@ -30,10 +30,8 @@ func (s slot) factID() string { return memory.EffectID(s.id, 0) }
 
 func byID(t *testing.T, s extract.State, id string) memory.Fact {
 	t.Helper()
-	for _, f := range s.Facts {
-		if f.ID == id {
-			return f
-		}
+	if f, ok := s.Facts.Get(id); ok {
+		return f
 	}
 	t.Fatalf("there is no fact %s", id)
 	return memory.Fact{}
@@ -75,8 +73,8 @@ func TestDecide(t *testing.T) {
 	t.Run("one that comes back holds anew", func(t *testing.T) {
 		s := applied(extract.State{}, busan, seoul, stated(3, "Lives in Busan.", "home_city"))
 		wantHolding(t, s, "Lives in Busan.")
-		if len(s.Facts) != 3 {
-			t.Errorf("%d facts, want the history of three", len(s.Facts))
+		if s.Facts.Len() != 3 {
+			t.Errorf("%d facts, want the history of three", s.Facts.Len())
 		}
 	})
 	t.Run("of two values said in one second the later message counts", func(t *testing.T) {
@@ -104,13 +102,13 @@ func TestSaidAgain(t *testing.T) {
 	first := stated(1, "Prefers green tea from Boseong.", "")
 	t.Run("it adds evidence and nothing else", func(t *testing.T) {
 		s := applied(extract.State{}, first, stated(2, "prefers green tea, from Boseong", ""))
-		f := s.Facts[0]
-		if len(s.Facts) != 1 || len(f.Evidence) != 2 || f.Text != "Prefers green tea from Boseong." || f.Significance != 5 || f.Revision != 2 {
-			t.Errorf("facts are %+v", s.Facts)
+		f := s.Facts.All()[0]
+		if s.Facts.Len() != 1 || len(f.Evidence) != 2 || f.Text != "Prefers green tea from Boseong." || f.Significance != 5 || f.Revision != 2 {
+			t.Errorf("facts are %+v", s.Facts.All())
 		}
 	})
 	t.Run("nearly the same words are the same", func(t *testing.T) {
-		if s := applied(extract.State{}, first, stated(2, "Prefers the green teas from Boseong.", "")); len(s.Facts) != 1 {
+		if s := applied(extract.State{}, first, stated(2, "Prefers the green teas from Boseong.", "")); s.Facts.Len() != 1 {
 			t.Errorf("facts are %v", holding(s))
 		}
 	})
@@ -120,7 +118,7 @@ func TestSaidAgain(t *testing.T) {
 	})
 	t.Run("another number or a denial is another fact", func(t *testing.T) {
 		s := applied(extract.State{}, stated(1, "Has 2 cats at home.", ""), stated(2, "Has 3 cats at home.", ""), stated(3, "Never has 3 cats at home.", ""))
-		if len(s.Facts) != 3 {
+		if s.Facts.Len() != 3 {
 			t.Errorf("facts are %v", holding(s))
 		}
 	})
@@ -130,7 +128,7 @@ func TestSaidAgain(t *testing.T) {
 			s = applied(s, stated(minute+1, "Likes tea.", ""))
 		}
 		var seqs []int64
-		for _, e := range s.Facts[0].Evidence {
+		for _, e := range s.Facts.All()[0].Evidence {
 			seqs = append(seqs, e.Seq)
 		}
 		if diff := cmp.Diff([]int64{1, 14, 15, 16, 17, 18, 19, 20}, seqs); diff != "" {
@@ -194,12 +192,29 @@ func TestAPersonsWordCounts(t *testing.T) {
 }
 
 func BenchmarkDecide(b *testing.B) {
-	var s extract.State
-	for i := range 10_000 {
-		s.Facts = append(s.Facts, memory.Fact{ID: fmt.Sprint(i), Text: fmt.Sprintf("Likes the song number %d of the band called %d.", i, i*7), Category: memory.CategoryPreference, Revision: 1})
+	for _, facts := range []int{10_000, 50_000} {
+		s := songs(facts)
+		for _, n := range []int{1, 20} {
+			b.Run(fmt.Sprintf("facts=%d/proposals=%d", facts, n), func(b *testing.B) {
+				var proposals []extract.Proposal
+				for i := range n {
+					p := stated(1, fmt.Sprintf("Likes the song number %d of the band called %d.", i*9, i*64), "").proposals[0]
+					p.Index = i
+					proposals = append(proposals, p)
+				}
+				for b.Loop() {
+					extract.Decide(s, proposals, extract.Source{SlotID: "x", Now: noon})
+				}
+			})
+		}
 	}
-	p := stated(1, "Likes the song number nine.", "").proposals
-	for b.Loop() {
-		extract.Decide(s, p, extract.Source{SlotID: "x", Now: noon})
+}
+
+// songs is a state of many facts whose words are mostly the same.
+func songs(n int) extract.State {
+	facts := make([]memory.Fact, n)
+	for i := range facts {
+		facts[i] = memory.Fact{ID: fmt.Sprint(i), Text: fmt.Sprintf("Likes the song number %d of the band called %d.", i, i*7), Category: memory.CategoryPreference, Revision: 1}
 	}
+	return extract.State{Facts: extract.NewFacts(facts...)}
 }

@@ -120,8 +120,8 @@ type Rejection struct {
 // State is what the user's facts are when a decision is made.
 type State struct {
 	Scope     memory.ScopeKey
-	Facts     []memory.Fact // all, superseded ones included
-	Forgotten map[memory.KeyedHash]bool
+	Facts     Facts
+	Forgotten map[memory.KeyedHash]bool // shared: it must not be written to
 }
 
 // Decision is what becomes of the proposals.

@@ -12,7 +12,7 @@ import (
 // fact must have its ID, and UpdateTime as the time of the change; a zero CreateTime or ValidFrom becomes that.
 func Insert(s State, f memory.Fact) Decision {
 	l := newLedger(s, Source{Now: f.UpdateTime})
-	old, edited := l.facts[f.ID]
+	old, edited := l.fact(f.ID)
 	cause := memory.CauseCreated
 	if edited {
 		cause, f.CreateTime, f.Revision = memory.CauseEdited, old.CreateTime, old.Revision
@@ -36,7 +36,7 @@ func Insert(s State, f memory.Fact) Decision {
 // from then on, and what holds in its place is superseded: those ids are returned. An unknown fact changes nothing.
 func Restore(s State, factID string, to memory.FactRevision, now time.Time) (Decision, []string) {
 	l := newLedger(s, Source{Now: now})
-	old, ok := l.facts[factID]
+	old, ok := l.fact(factID)
 	if !ok {
 		return Decision{}, nil
 	}
@@ -57,15 +57,15 @@ func (l *ledger) replace(f memory.Fact) []string {
 	if !f.IsCurrent() {
 		return nil
 	}
+	said := newTraits(f)
 	var ids []string
-	for _, id := range slices.Clone(l.order) {
-		g := l.facts[id]
-		if id == f.ID || !g.IsCurrent() || !sameProperty(f, g) && !sameWords(f, g) {
-			continue
+	for _, t := range slices.Concat(l.holders(said), l.sayers(said)) {
+		if id := t.fact.ID; id != f.ID && t.fact.IsCurrent() && !slices.Contains(ids, id) {
+			l.retire(t.fact, f)
+			ids = append(ids, id)
 		}
-		l.retire(g, f)
-		ids = append(ids, id)
 	}
+	slices.Sort(ids)
 	return ids
 }
 
@@ -73,8 +73,4 @@ func (l *ledger) replace(f memory.Fact) []string {
 func (l *ledger) retire(old, by memory.Fact) {
 	old.SupersededBy, old.ValidTo = by.ID, l.src.Now
 	l.change(old, memory.CauseSuperseded)
-}
-
-func sameWords(a, b memory.Fact) bool {
-	return subjectKey(a.Subject) == subjectKey(b.Subject) && Key(a.Text) == Key(b.Text)
 }

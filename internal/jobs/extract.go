@@ -158,14 +158,10 @@ func (v *visit) applyAnswer(ctx context.Context, slot memory.Slot, input extract
 
 // knownFacts are the facts of the ids in their order. One that is gone keeps its place, so that the others keep their
 // aliases.
-func knownFacts(facts []memory.Fact, ids []string) []memory.Fact {
-	byID := make(map[string]memory.Fact, len(facts))
-	for _, f := range facts {
-		byID[f.ID] = f
-	}
+func knownFacts(facts extract.Facts, ids []string) []memory.Fact {
 	known := make([]memory.Fact, len(ids))
 	for i, id := range ids {
-		known[i] = byID[id]
+		known[i], _ = facts.Get(id)
 		known[i].ID = id
 	}
 	return known

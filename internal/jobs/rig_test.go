@@ -218,7 +218,7 @@ type factsOf struct{ store store.Facts }
 
 func (f factsOf) State(ctx context.Context, user memory.UserRef) (extract.State, int64, error) {
 	s, err := f.store.FactsSince(ctx, user, 0)
-	state := extract.State{Scope: s.Scope, Facts: s.Facts, Forgotten: map[memory.KeyedHash]bool{}}
+	state := extract.State{Scope: s.Scope, Facts: extract.NewFacts(s.Facts...), Forgotten: map[memory.KeyedHash]bool{}}
 	for _, g := range s.Forgotten {
 		state.Forgotten[g.Key] = true
 	}
@@ -227,7 +227,7 @@ func (f factsOf) State(ctx context.Context, user memory.UserRef) (extract.State,
 
 func (f factsOf) Related(ctx context.Context, user memory.UserRef, _ string, limit int) ([]memory.Fact, error) {
 	state, _, err := f.State(ctx, user)
-	current := slices.DeleteFunc(state.Facts, func(f memory.Fact) bool { return !f.IsCurrent() })
+	current := slices.DeleteFunc(state.Facts.All(), func(f memory.Fact) bool { return !f.IsCurrent() })
 	return current[:min(len(current), limit)], err
 }
 

@@ -3,6 +3,7 @@ package service
 import (
 	"context"
 	"fmt"
+	"maps"
 	"sync"
 
 	"github.com/maypok86/otter/v2"
@@ -33,16 +34,17 @@ type userFacts struct {
 	scope     memory.ScopeKey
 	revision  int64
 	index     *rank.FactIndex
-	forgotten map[memory.KeyedHash]bool
-	version   int   // of the vectors in the index; 0 without any
-	vectorNo  int64 // the last one read
+	facts     *extract.Facts            // to decide with; nil until somebody does: most users are only asked about
+	forgotten map[memory.KeyedHash]bool // shared with those who decide: replaced, never written to
+	version   int                       // of the vectors in the index; 0 without any
+	vectorNo  int64                     // the last one read
 }
 
 // NewFactCache makes a FactCache that takes about maxBytes of memory.
 func NewFactCache(s FactStore, maxBytes int64) (*FactCache, error) {
 	users, err := otter.New(&otter.Options[memory.UserRef, *userFacts]{
 		MaximumWeight: uint64(max(maxBytes, 0)),
-		Weigher:       func(_ memory.UserRef, x *userFacts) uint32 { return weight(x.index.Bytes()) },
+		Weigher:       func(_ memory.UserRef, x *userFacts) uint32 { return weight(x.bytes()) },
 	})
 	if err != nil {
 		return nil, fmt.Errorf("make the fact cache: %w", err)
@@ -50,19 +52,36 @@ func NewFactCache(s FactStore, maxBytes int64) (*FactCache, error) {
 	return &FactCache{store: s, users: users}, nil
 }
 
-// State answers all facts of the user, superseded ones included, and the revision they are of.
+// State answers all facts of the user, superseded ones included, and the revision they are of. Nothing is copied: what
+// it answers is shared and never changes.
 func (c *FactCache) State(ctx context.Context, user memory.UserRef) (extract.State, int64, error) {
 	x, err := c.current(ctx, user, 0)
 	if err != nil {
 		return extract.State{}, 0, err
 	}
+	if x.prepare() {
+		c.users.Set(user, x) // weigh it again
+	}
 	x.RLock()
 	defer x.RUnlock()
-	forgotten := make(map[memory.KeyedHash]bool, len(x.forgotten))
-	for k := range x.forgotten {
-		forgotten[k] = true
+	return extract.State{Scope: x.scope, Facts: *x.facts, Forgotten: x.forgotten}, x.revision, nil
+}
+
+// prepare has the facts ready to decide with, from then on. It reports whether they were not.
+func (x *userFacts) prepare() bool {
+	x.RLock()
+	ready := x.facts != nil
+	x.RUnlock()
+	if ready {
+		return false
 	}
-	return extract.State{Scope: x.scope, Facts: x.index.All(), Forgotten: forgotten}, x.revision, nil
+	x.Lock()
+	defer x.Unlock()
+	if x.facts == nil {
+		facts := extract.NewFacts(x.index.All()...)
+		x.facts = &facts
+	}
+	return true
 }
 
 // Related answers current facts, those whose words are nearest to the text first, then the most significant.
@@ -159,12 +178,22 @@ func (c *FactCache) update(ctx context.Context, user memory.UserRef, x *userFact
 	return x.apply(state, version, vectors), nil
 }
 
+// bytes is about how much memory the facts take.
+func (x *userFacts) bytes() int64 {
+	x.RLock()
+	defer x.RUnlock()
+	if x.facts == nil {
+		return x.index.Bytes()
+	}
+	return x.index.Bytes() + x.facts.Bytes()
+}
+
 // reset empties the index for another life of the user.
 func (x *userFacts) reset(scope memory.ScopeKey) {
 	x.Lock()
 	defer x.Unlock()
 	x.scope, x.revision, x.version, x.vectorNo = scope, 0, 0, 0
-	x.index, x.forgotten = rank.NewFactIndex(), map[memory.KeyedHash]bool{}
+	x.index, x.facts, x.forgotten = rank.NewFactIndex(), &extract.Facts{}, map[memory.KeyedHash]bool{}
 }
 
 // vectorsAfter is the number of the last vector that the index has of the version.
@@ -194,16 +223,34 @@ func (x *userFacts) isNew(state store.FactState, version int, vectors []store.Fa
 }
 
 func (x *userFacts) applyFacts(state store.FactState) {
+	var changed []memory.Fact
 	for _, f := range state.Facts {
 		if f.Change > x.revision {
+			changed = append(changed, f)
 			x.index.Put(f)
 		}
 	}
-	for _, f := range state.Forgotten {
-		x.forgotten[f.Key] = true
-		x.index.Forget(f.FactID)
+	gone := x.forget(state.Forgotten)
+	if x.facts != nil {
+		facts := x.facts.With(changed, gone...)
+		x.facts = &facts
 	}
 	x.revision = max(x.revision, state.Revision)
+}
+
+// forget takes out what was deleted and answers the ids.
+func (x *userFacts) forget(rows []store.Forgotten) []string {
+	if len(rows) == 0 {
+		return nil
+	}
+	x.forgotten = maps.Clone(x.forgotten)
+	var gone []string
+	for _, f := range rows {
+		x.forgotten[f.Key] = true
+		x.index.Forget(f.FactID)
+		gone = append(gone, f.FactID)
+	}
+	return gone
 }
 
 func (x *userFacts) applyVectors(version int, vectors []store.FactVector) {

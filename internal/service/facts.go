@@ -148,8 +148,8 @@ func (s *Service) CreateFact(ctx context.Context, p FactCreation) (memory.Fact, 
 	f.ID, f.Origin, f.Confidence, f.UpdateTime, f.ValidTo = id, memory.FactByUser, 1, s.timeNow(), time.Time{}
 	var known memory.Fact
 	done, err := s.amend(ctx, p.User, func(state extract.State) (amendment, error) {
-		if at := indexOf(state.Facts, id); at >= 0 {
-			known = state.Facts[at]
+		var repeated bool
+		if known, repeated = state.Facts.Get(id); repeated {
 			return amendment{}, nil
 		}
 		return amendment{changes: extract.Insert(state, f).Changes}, nil
@@ -175,10 +175,6 @@ func (s *Service) factID(ctx context.Context, p FactCreation) (string, error) {
 	return memory.EffectID("request/"+string(user.Scope)+"/"+p.RequestID, 0), nil
 }
 
-func indexOf(facts []memory.Fact, id string) int {
-	return slices.IndexFunc(facts, func(f memory.Fact) bool { return f.ID == id })
-}
-
 // FactUpdate is what a person changes of a fact; nil leaves a value as it is.
 type FactUpdate struct {
 	FactRef
@@ -199,11 +195,10 @@ type FactUpdate struct {
 func (s *Service) UpdateFact(ctx context.Context, u FactUpdate) (memory.Fact, error) {
 	var was memory.Fact
 	done, err := s.amend(ctx, u.User, func(state extract.State) (a amendment, err error) {
-		at := indexOf(state.Facts, u.ID)
-		if at < 0 {
+		var ok bool
+		if was, ok = state.Facts.Get(u.ID); !ok {
 			return amendment{}, noFact(u.ID)
 		}
-		was = state.Facts[at]
 		return u.decide(state, was, s.timeNow())
 	})
 	if err != nil {
@@ -308,12 +303,12 @@ func (s *Service) RestoreFact(ctx context.Context, r FactRestore) (fact memory.F
 		return memory.Fact{}, nil, err
 	}
 	done, err := s.amend(ctx, r.User, func(state extract.State) (amendment, error) {
-		at := indexOf(state.Facts, r.ID)
-		if at < 0 {
+		is, ok := state.Facts.Get(r.ID)
+		if !ok {
 			return amendment{}, noFact(r.ID)
 		}
 		if r.Revision == 0 {
-			content.Fact = state.Facts[at]
+			content.Fact = is
 		}
 		d, ids := extract.Restore(state, r.ID, content, s.timeNow())
 		superseded = ids

@@ -27,7 +27,8 @@ func TestFactUpdate(t *testing.T) {
 	t.Parallel()
 	later := noon.Add(time.Hour)
 	rome := learnt("rome", "Lives in Rome", "home_city")
-	state := extract.State{Scope: "scope", Facts: []memory.Fact{rome, learnt("tea", "Likes tea", "")}}
+	tea := learnt("tea", "Likes tea", "")
+	state := extract.State{Scope: "scope", Facts: extract.NewFacts(rome, tea)}
 	t.Run("protects the fact, raises its revision and keeps what it does not name", func(t *testing.T) {
 		a, err := FactUpdate{FactRef: FactRef{ID: "rome"}, Text: ptr("Lives in Florence")}.decide(state, rome, later)
 		got := a.fact("rome")
@@ -39,7 +40,7 @@ func TestFactUpdate(t *testing.T) {
 		}
 	})
 	t.Run("supersedes what holds of the same property", func(t *testing.T) {
-		a, err := FactUpdate{FactRef: FactRef{ID: "tea"}, Text: ptr("Lives in Bern"), Attribute: ptr("home_city")}.decide(state, state.Facts[1], later)
+		a, err := FactUpdate{FactRef: FactRef{ID: "tea"}, Text: ptr("Lives in Bern"), Attribute: ptr("home_city")}.decide(state, tea, later)
 		if old := a.fact("rome"); err != nil || old.SupersededBy != "tea" || old.IsCurrent() || old.Revision != 2 {
 			t.Errorf("%+v, %v", old, err)
 		}
@@ -53,7 +54,7 @@ func TestFactUpdate(t *testing.T) {
 	t.Run("restores a past fact when valid_to is taken away, in place of what took its place", func(t *testing.T) {
 		past, bern := rome, learnt("bern", "Lives in Bern", "home_city")
 		past.ValidTo, past.SupersededBy = later, "bern"
-		a, err := FactUpdate{FactRef: FactRef{ID: "rome"}, ValidTo: &time.Time{}}.decide(extract.State{Facts: []memory.Fact{bern, past}}, past, later)
+		a, err := FactUpdate{FactRef: FactRef{ID: "rome"}, ValidTo: &time.Time{}}.decide(extract.State{Facts: extract.NewFacts(bern, past)}, past, later)
 		if got, old := a.fact("rome"), a.fact("bern"); err != nil || !got.IsCurrent() || got.SupersededBy != "" || old.SupersededBy != "rome" {
 			t.Errorf("restored %+v, superseded %+v, %v", got, old, err)
 		}

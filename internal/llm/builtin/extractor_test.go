@@ -122,7 +122,7 @@ func remembered(t *testing.T, messages []memory.Message) []string {
 			t.Fatal(err)
 		}
 		proposals, _ := extract.Verify(task, ops)
-		state := extract.State{Facts: slices.Collect(maps.Values(facts))}
+		state := extract.State{Facts: extract.NewFacts(slices.Collect(maps.Values(facts))...)}
 		for _, c := range extract.Decide(state, proposals, extract.Source{SlotID: fmt.Sprint(i), Now: m.CreateTime}).Changes {
 			facts[c.Fact.ID] = c.Fact
 		}
