@@ -47,7 +47,7 @@ func TestAStateIsOfOneRevision(t *testing.T) {
 	first, before := state()
 	s.FactState = store.FactState{
 		Scope: "scope", Revision: 2, Facts: []memory.Fact{changed(rome, 2)},
-		Forgotten: []store.Forgotten{{FactID: "tea", Key: "key", Change: 2}},
+		Forgotten: []store.Forgotten{{FactID: "tea", Key: memory.KeyedHash{1}, Change: 2}},
 	}
 	second, after := state()
 	t.Run("one that was read stays as it was", func(t *testing.T) {
@@ -56,7 +56,7 @@ func TestAStateIsOfOneRevision(t *testing.T) {
 		}
 	})
 	t.Run("the next one has what was written in between", func(t *testing.T) {
-		if _, ok := second.Facts.Get("rome"); !ok || second.Facts.Len() != 1 || !second.Forgotten["key"] || after != 2 {
+		if _, ok := second.Facts.Get("rome"); !ok || second.Facts.Len() != 1 || !second.Forgotten[memory.KeyedHash{1}] || after != 2 {
 			t.Errorf("revision %d holds %v and forgot %v", after, second.Facts.All(), second.Forgotten)
 		}
 	})
