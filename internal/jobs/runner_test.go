@@ -512,6 +512,30 @@ func TestFailures(t *testing.T) {
 			t.Error(diff)
 		}
 	})
+	inBubble(t, "once a probe has succeeded, what was refused beside it goes on within a second", func(t *testing.T, r *rig) {
+		breaker := llm.NewBreaker(llm.BreakerOptions{Failures: 1})
+		_ = breaker.Do(t.Context(), func() error { return failed(llm.ClassTransient, 0) })
+		pass(10 * time.Second) // the next call is the probe
+		r.learner.script = func(ctx context.Context, _ int, task extract.Task) (answer llm.Answer, err error) {
+			err = breaker.Do(ctx, func() error {
+				time.Sleep(3 * time.Second)
+				answer = learn(task)
+				return nil
+			})
+			return answer, err
+		}
+		r.start()
+		r.chat(ref, "I like fuses.")
+		r.chat(ada.Session("other"), "I like wires.")
+		pass(3500 * time.Millisecond)
+		if known := texts(r.facts(ada)); len(known) != 1 || r.learner.calls() < 2 {
+			t.Errorf("%d calls, known is %v; want one refused beside the probe", r.learner.calls(), known)
+		}
+		pass(4500 * time.Millisecond)
+		if diff := cmp.Diff([]string{"likes fuses", "likes wires"}, texts(r.facts(ada))); diff != "" {
+			t.Error(diff)
+		}
+	})
 	for name, script := range map[string]func(context.Context, int, summary.Task) (llm.Answer, error){
 		"refuses": func(context.Context, int, summary.Task) (llm.Answer, error) {
 			return llm.Answer{Text: "No.", Finish: llm.FinishRefused, Model: "scripted"}, nil

@@ -117,10 +117,14 @@ func (b *Breaker) admit() (probe bool, err error) {
 	return true, nil
 }
 
-// open is the error of an open circuit. While a probe runs nobody knows how long it takes: the first delay is the guess.
+// whileProbing is when to ask again beside a probe. Nobody knows how long it takes, and once it has succeeded nobody
+// shall wait for long.
+const whileProbing = time.Second
+
+// open is the error of an open circuit.
 func (b *Breaker) open(left time.Duration) error {
 	if left == 0 {
-		left = b.options.Delay
+		left = min(b.options.Delay, whileProbing)
 	}
 	return &Error{Class: ClassOpen, Model: b.model, RetryAfter: left, Err: fmt.Errorf("the endpoint failed %d times in a row and is not asked", b.failed)}
 }
