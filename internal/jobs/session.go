@@ -225,7 +225,7 @@ func (v *visit) settle(ctx context.Context) error {
 	}
 	v.seam(SeamBeforeDefer)
 	err := v.o.Store.DeferSession(context.WithoutCancel(ctx), store.Deferral{
-		Ref: v.work.Session.Ref, Session: v.work.Session.Key, LastSeq: v.work.Session.LastSeq, Until: v.next,
+		Ref: v.work.Session.Ref, Session: v.work.Session.Key, LastSeq: v.work.Session.LastSeq, Seen: v.work.LookAt, Until: v.next,
 	})
 	if err != nil {
 		return fmt.Errorf("set when a session is looked at again: %w", err)

@@ -44,8 +44,9 @@ type Work interface {
 	// waiting first. Append must set a session's time to that of the turn when it stores a message and no earlier time is
 	// set, in the same write.
 	PendingSessions(ctx context.Context, before time.Time, limit int) ([]memory.SessionRef, error)
-	// DeferSession must set when the session is looked at again, unless a turn was stored since LastSeq: then it must
-	// change nothing. A zero Until means not before the next turn.
+	// DeferSession must set when the session is looked at again, unless a turn was stored since LastSeq or the time to be
+	// looked at is not Seen any more, as after RetrySlot: then it must change nothing, for whoever asks has not seen what
+	// there is to do. A zero Until means not before the next turn.
 	DeferSession(ctx context.Context, d Deferral) error
 	// PendingPeriods must return users whose time to be looked at for weekly and monthly summaries is not after before,
 	// the longest waiting first.
@@ -75,6 +76,7 @@ type Deferral struct {
 	Ref     memory.SessionRef
 	Session memory.SessionKey
 	LastSeq int64
+	Seen    time.Time // SessionWork.LookAt as it was read
 	Until   time.Time
 }
 
@@ -115,7 +117,7 @@ type Journal interface {
 	// skipped by a person. A final slot stays as it is.
 	FinishSlot(ctx context.Context, p SlotFinish) (memory.Slot, error)
 	// RetrySlot must make a parked slot open, or answered when it has an answer, with no attempts and NotBefore at the given
-	// time, and the session's time to be looked at too. Another slot is refused with JOB_NOT_PARKED.
+	// time, and the session's time to be looked at too: also where that was earlier, so that DeferSession can tell. Another slot is refused with JOB_NOT_PARKED.
 	RetrySlot(ctx context.Context, ref SlotRef, now time.Time) (memory.Slot, error)
 	// Slot must return a slot of the user; JOB_NOT_FOUND when there is none.
 	Slot(ctx context.Context, ref SlotRef) (memory.Slot, error)

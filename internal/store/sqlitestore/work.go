@@ -105,13 +105,14 @@ func (s *Store) DeferSession(ctx context.Context, d store.Deferral) error {
 		if at.key != d.Session {
 			return sessionNotFound(d.Ref)
 		}
-		return c.run(`UPDATE sessions SET look_at = ? WHERE sid = ? AND last_seq = ?`, orNever(d.Until), at.sid, d.LastSeq)
+		return c.run(`UPDATE sessions SET look_at = ? WHERE sid = ? AND last_seq = ? AND look_at IS ?`,
+			orNever(d.Until), at.sid, d.LastSeq, orNever(d.Seen))
 	})
 }
 
-// lookAtSession has the session looked at by then.
-func lookAtSession(c *conn, sid, by int64) error {
-	return c.run(`UPDATE sessions SET look_at = ? WHERE sid = ? AND (look_at IS NULL OR look_at > ?)`, by, sid, by)
+// lookAtSession has the session looked at then, in place of any other time: whoever saw that one defers nothing now.
+func lookAtSession(c *conn, sid, at int64) error {
+	return c.run(`UPDATE sessions SET look_at = ? WHERE sid = ?`, at, sid)
 }
 
 // lookAtPeriods has the user's periods looked at by then.

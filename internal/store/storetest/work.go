@@ -53,6 +53,23 @@ func testWork(t *testing.T, open Open[store.Truth]) {
 		appendAt(t, s, ref, minute(9))
 		wantEqual(t, lookAt(t, s, ref), minute(9))
 	})
+	t.Run("DeferSession must change nothing when the time to be looked at is another one than it has seen, as after RetrySlot", func(t *testing.T) {
+		for _, until := range []time.Time{minute(2), minute(90), {}} {
+			s, ref := open(t), alice.Session("s")
+			appendAt(t, s, ref, noon)
+			mustDefer(t, s, deferral(t, s, ref, until))
+			slot := mustOpen(t, s, opening(t, s, ref, memory.SlotExtract, 1, 1))
+			park(t, s, slot)
+			seen := deferral(t, s, ref, minute(60))
+			if _, err := s.RetrySlot(t.Context(), refOf(slot), minute(5)); err != nil {
+				t.Fatal(err)
+			}
+			mustDefer(t, s, seen)
+			wantEqual(t, lookAt(t, s, ref), minute(5))
+			mustDefer(t, s, deferral(t, s, ref, minute(60)))
+			wantEqual(t, lookAt(t, s, ref), minute(60))
+		}
+	})
 	t.Run("DeferSession of another incarnation of the session is SESSION_NOT_FOUND", func(t *testing.T) {
 		s, ref := open(t), alice.Session("s")
 		appendAt(t, s, ref, noon)
@@ -201,8 +218,8 @@ func lookAt(t *testing.T, s store.Work, ref memory.SessionRef) time.Time {
 
 func deferral(t *testing.T, s store.Truth, ref memory.SessionRef, until time.Time) store.Deferral {
 	t.Helper()
-	head := mustSession(t, s, ref)
-	return store.Deferral{Ref: ref, Session: head.Key, LastSeq: head.LastSeq, Until: until}
+	work := mustWork(t, s, ref)
+	return store.Deferral{Ref: ref, Session: work.Session.Key, LastSeq: work.Session.LastSeq, Seen: work.LookAt, Until: until}
 }
 
 func mustDefer(t *testing.T, s store.Work, d store.Deferral) {
