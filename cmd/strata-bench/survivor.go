@@ -104,26 +104,23 @@ func (v *survivor) bury(ctx context.Context) (err error) {
 	}
 	defer func() { err = errors.Join(err, st.Close()) }()
 	for s := range remarkSessions {
-		ref := memory.UserRef{Tenant: server.DefaultTenant, UserID: remarkUser(s)}.Session(remarkSession(s))
-		nodes, err := st.SessionNodes(ctx, ref)
-		if reason := memory.ReasonOf(err); reason == memory.ReasonUserNotFound || reason == memory.ReasonSessionNotFound {
-			continue
-		}
+		user := memory.UserRef{Tenant: server.DefaultTenant, UserID: remarkUser(s)}
+		nodes, err := st.LeavesBetween(ctx, user, time.Time{}, time.Now().AddDate(1, 0, 0))
 		if err != nil {
 			return fmt.Errorf("read the summaries of a killed server: %w", err)
 		}
-		if !tile(leaves(nodes)) {
+		if !tile(leaves(nodes, remarkSession(s))) {
 			v.leaves++
 		}
 	}
 	return nil
 }
 
-// leaves are the ranges of the summaries that were made from messages, in their order.
-func leaves(nodes []memory.SummaryNode) []memory.SeqRange {
+// leaves are the ranges of a session's summaries that were made from messages, in their order.
+func leaves(nodes []memory.SummaryNode, session string) []memory.SeqRange {
 	var out []memory.SeqRange
 	for _, n := range nodes {
-		if n.Level == 0 {
+		if n.SessionID == session {
 			out = append(out, n.Range)
 		}
 	}

@@ -19,7 +19,7 @@ type periods struct {
 	next  time.Time            // when a week or month that has something to summarise is over; zero when none has
 }
 
-// visitPeriods summarises one week or month that is due. When none is, it tells the store when to look again.
+// visitPeriods summarises the weeks and months that are due. When none is, it tells the store when to look again.
 func (r *Runner) visitPeriods(ctx context.Context, ref memory.UserRef) (outcome, error) {
 	user, err := r.o.Store.User(ctx, ref)
 	if err != nil {
@@ -29,13 +29,16 @@ func (r *Runner) visitPeriods(ctx context.Context, ref memory.UserRef) (outcome,
 	if err != nil {
 		return outcome{}, err
 	}
-	next := found.next
+	next, again := found.next, false
 	for _, plan := range found.plans {
 		did, at, err := r.makePeriod(ctx, user, plan)
-		if did || err != nil {
-			return outcome{again: did}, err
+		if err != nil {
+			return outcome{again: again || did}, err
 		}
-		next = earliest(next, at)
+		next, again = earliest(next, at), again || did
+	}
+	if again { // months wait for their weeks
+		return outcome{again: true}, nil
 	}
 	return r.settlePeriods(ctx, user, found, next)
 }
@@ -153,8 +156,13 @@ func (r *Runner) periodPiece(ctx context.Context, user memory.User, plan summary
 			Period: memory.Period{Name: plan.Period.Name, Start: start, End: end},
 		},
 	}
+	texts, err := r.textsOf(ctx, user.Ref, plan.Sources)
+	if err != nil {
+		return piece{}, err
+	}
 	titles := map[string]string{}
 	for _, n := range plan.Sources {
+		n.Text = texts[n.ID]
 		title, err := r.sourceTitle(ctx, user, n, titles)
 		if err != nil {
 			return piece{}, err
@@ -163,6 +171,23 @@ func (r *Runner) periodPiece(ctx context.Context, user memory.User, plan summary
 	}
 	shorten(p.task.Parts, policy.ChunkTokens)
 	return p, nil
+}
+
+// textsOf reads what summaries say, by their ids: those of a user's plans have no text.
+func (r *Runner) textsOf(ctx context.Context, user memory.UserRef, nodes []memory.SummaryNode) (map[string]string, error) {
+	ids := make([]string, len(nodes))
+	for i, n := range nodes {
+		ids[i] = n.ID
+	}
+	found, err := r.o.Store.Nodes(ctx, user, ids)
+	if err != nil {
+		return nil, fmt.Errorf("read the summaries of a week or month: %w", err)
+	}
+	texts := make(map[string]string, len(found))
+	for _, n := range found {
+		texts[n.ID] = n.Text
+	}
+	return texts, nil
 }
 
 // sourceTitle is a week's name, or the title of a leaf's session.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -138,9 +139,42 @@ func (r *rig) work(ref memory.SessionRef) store.SessionWork {
 	return w
 }
 
+// nodes are all nodes of a session, by level, then range: its leaves, and what is made of them.
 func (r *rig) nodes(ref memory.SessionRef) []memory.SummaryNode {
 	r.t.Helper()
-	nodes, err := r.store.SessionNodes(context.Background(), ref)
+	leaves, err := r.store.LeavesBetween(context.Background(), ref.UserRef, time.Time{}, time.Now().AddDate(9, 0, 0))
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	var ids []string
+	for _, n := range leaves {
+		if n.SessionID == ref.SessionID {
+			ids = append(ids, n.ID)
+		}
+	}
+	all := r.nodesOf(ref.UserRef, ids)
+	above, err := r.store.TopNodes(context.Background(), ref, math.MaxInt64)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	for len(above) > 0 {
+		above = slices.DeleteFunc(above, func(n memory.SummaryNode) bool { return n.Level == 0 })
+		all = append(all, above...)
+		ids = nil
+		for _, n := range above {
+			ids = append(ids, n.Children...)
+		}
+		above = r.nodesOf(ref.UserRef, ids)
+	}
+	slices.SortStableFunc(all, func(a, b memory.SummaryNode) int {
+		return cmp.Or(cmp.Compare(a.Level, b.Level), cmp.Compare(a.Range.From, b.Range.From))
+	})
+	return all
+}
+
+func (r *rig) nodesOf(user memory.UserRef, ids []string) []memory.SummaryNode {
+	r.t.Helper()
+	nodes, err := r.store.Nodes(context.Background(), user, ids)
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -208,7 +242,7 @@ func mustCover(t *testing.T, r *rig, ref memory.SessionRef, through int64) {
 	if end != through {
 		t.Errorf("leaves cover messages up to %d, want %d", end, through)
 	}
-	if got := jobs.SummarisedThrough(r.work(ref), r.nodes(ref)); got != end {
+	if got := jobs.SummarisedThrough(r.work(ref)); got != end {
 		t.Errorf("the watermark is %d, want %d", got, end)
 	}
 }

@@ -52,13 +52,13 @@ func units(messages []memory.Message) []summary.Unit {
 	return out
 }
 
-// mergeNext merges summaries of a level when enough stand side by side. Reading all nodes of a long session is not
-// free, so it only looks after a summary was stored, and when a sweep or a timer asks.
+// mergeNext merges summaries of a level when enough stand side by side. It only looks after a summary was stored, and
+// when a sweep or a timer asks: nothing else makes a merge due.
 func (v *visit) mergeNext(ctx context.Context) (bool, error) {
 	if !v.why.merge && !v.why.thorough || v.policy.Summary.Form == summary.FormRecursive || v.isHeld(memory.SlotMerge) {
 		return false, nil
 	}
-	nodes, err := v.nodes(ctx)
+	nodes, err := v.topNodes(ctx, v.work.Session.LastSeq)
 	if err != nil {
 		return false, err
 	}
@@ -82,8 +82,9 @@ func without(nodes, some []memory.SummaryNode) []memory.SummaryNode {
 	})
 }
 
-func (v *visit) nodes(ctx context.Context) ([]memory.SummaryNode, error) {
-	nodes, err := v.o.Store.SessionNodes(ctx, v.work.Session.Ref)
+// topNodes are what stands for the messages up to one, and what is not merged yet of them.
+func (v *visit) topNodes(ctx context.Context, through int64) ([]memory.SummaryNode, error) {
+	nodes, err := v.o.Store.TopNodes(ctx, v.work.Session.Ref, through)
 	if err != nil {
 		return nil, fmt.Errorf("read a session's summaries: %w", err)
 	}
@@ -100,24 +101,40 @@ type piece struct {
 
 // summarize makes the summary of a session's slot.
 func (v *visit) summarize(ctx context.Context, slot memory.Slot) error {
-	nodes, err := v.nodes(ctx)
-	if err != nil {
-		return err
-	}
 	p := v.piece(slot)
+	source := v.leaf
 	if slot.Kind == memory.SlotMerge {
-		p.merge(childrenOf(nodes, slot), v.work.Session)
-	} else {
-		if p.messages, err = v.messages(ctx, slot.Range()); err != nil {
-			return err
-		}
-		p.leaf(summary.Frontier(nodes, slot.From-1), v.policy.Summary.Form)
+		source = v.merge
+	}
+	if err := source(ctx, &p); err != nil {
+		return err
 	}
 	answered, err := v.write(ctx, p)
 	if err != nil || answered.State != memory.SlotAnswered {
 		return err
 	}
 	return v.applyNode(context.WithoutCancel(ctx), answered)
+}
+
+// leaf reads what a summary of messages is made of.
+func (v *visit) leaf(ctx context.Context, p *piece) (err error) {
+	if p.messages, err = v.messages(ctx, p.slot.Range()); err != nil {
+		return err
+	}
+	before, err := v.topNodes(ctx, p.slot.From-1)
+	if err == nil {
+		p.leaf(summary.Frontier(before, p.slot.From-1), v.policy.Summary.Form)
+	}
+	return err
+}
+
+// merge reads what a summary of summaries is made of: nothing stands above its children yet.
+func (v *visit) merge(ctx context.Context, p *piece) error {
+	nodes, err := v.topNodes(ctx, p.slot.To)
+	if err == nil {
+		p.merge(childrenOf(nodes, p.slot), v.work.Session)
+	}
+	return err
 }
 
 // piece is the part that leaves and merges have in common.

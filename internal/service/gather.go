@@ -13,7 +13,6 @@ import (
 	"github.com/stratamem/strata/internal/policy"
 	"github.com/stratamem/strata/internal/rank"
 	"github.com/stratamem/strata/internal/store"
-	"github.com/stratamem/strata/internal/summary"
 	"github.com/stratamem/strata/internal/text"
 	"github.com/stratamem/strata/internal/tokens"
 )
@@ -75,29 +74,39 @@ func (s *Service) gatherHistory(ctx context.Context, r policy.Resolved, g *gathe
 	if g.work.Session.LastSeq == 0 {
 		return nil
 	}
-	nodes, err := s.store.SessionNodes(ctx, g.work.Session.Ref)
-	if err != nil {
-		return fmt.Errorf("read summaries: %w", err)
-	}
-	g.marks = watermarks(g.work, nodes)
+	g.marks = watermarks(g.work)
+	var err error
 	if r.Summaries.Running {
-		g.running = runningUpTo(g.work.Session, nodes, summary.Boundary(nodes, g.work.Session.LastSeq, keptRaw(r)))
+		if g.running, err = s.runningBefore(ctx, g.work.Session, keptRaw(r)); err != nil {
+			return err
+		}
 	}
 	g.tail, err = s.tail(ctx, g.work.Session, g.running, r)
 	return err
 }
 
+// runningBefore is the session's summary of all but its latest messages at least, nil for none.
+func (s *Service) runningBefore(ctx context.Context, session memory.Session, latest int) (*assembly.Summary, error) {
+	nodes, err := s.store.TopNodes(ctx, session.Ref, session.LastSeq-int64(latest))
+	if err != nil {
+		return nil, fmt.Errorf("read summaries: %w", err)
+	}
+	out, ok, err := s.running(ctx, session.Ref.UserRef, store.SessionSummary{
+		SessionID: session.Ref.SessionID, Title: session.Title, LastSeq: session.LastSeq, Nodes: nodes,
+	})
+	if !ok || err != nil {
+		return nil, err
+	}
+	return runningItem(out), nil
+}
+
 // keptRaw is how many of the latest messages stand raw whatever summaries cover.
 func keptRaw(r policy.Resolved) int { return max(r.RecentN, r.Work.Summary.KeepMessages) }
 
-// runningUpTo is the session's summary of its messages through one, nil for none.
-func runningUpTo(session memory.Session, nodes []memory.SummaryNode, through int64) *assembly.Summary {
-	frontier := summary.Frontier(nodes, through)
-	if len(frontier) == 0 {
-		return nil
-	}
-	out := summaryItem(frontier)
-	out.SessionID, out.Name, out.From, out.To, out.Start = session.Ref.SessionID, session.Title, 1, through, begin(nodes)
+// runningItem is what assembly is told of a session's running summary.
+func runningItem(in Summary) *assembly.Summary {
+	out := summaryItem(in.Nodes)
+	out.SessionID, out.Name, out.From, out.To, out.Start = in.SessionID, in.Name, 1, in.Through, in.Start
 	return &out
 }
 
@@ -125,22 +134,24 @@ func models(nodes []memory.SummaryNode) string {
 
 // gatherSummaries reads the summaries of previous sessions, and of weeks and months, oldest first.
 func (s *Service) gatherSummaries(ctx context.Context, p ContextParams, r policy.Resolved, g *gathered) error {
-	shown := map[string]bool{} // nodes that the previous sessions stand for
+	seen := newShown(p.Ref.UserRef)
 	if r.Summaries.Previous && r.Summaries.MaxSessions > 0 {
 		sessions, err := s.previousSessions(ctx, p, r)
 		if err != nil {
 			return err
 		}
-		g.previous = previousItems(p, sessions, shown)
+		if g.previous, err = s.previousItems(ctx, sessions, seen); err != nil {
+			return err
+		}
 	}
 	if !r.Summaries.Periods {
 		return nil
 	}
-	weeks, err := s.periodItems(ctx, p, memory.SummaryWeek, r.Summaries.Weeks, shown)
+	weeks, err := s.periodItems(ctx, p, memory.SummaryWeek, r.Summaries.Weeks, seen)
 	if err != nil {
 		return err
 	}
-	months, err := s.periodItems(ctx, p, memory.SummaryMonth, r.Summaries.Months, shown)
+	months, err := s.periodItems(ctx, p, memory.SummaryMonth, r.Summaries.Months, seen)
 	g.periods = append(months, weeks...)
 	return err
 }
@@ -158,27 +169,63 @@ func (s *Service) previousSessions(ctx context.Context, p ContextParams, r polic
 	return found, nil
 }
 
-// previousItems are the running summaries of sessions, oldest first. It notes the nodes they stand for.
-func previousItems(p ContextParams, found []store.SessionSummary, shown map[string]bool) []assembly.Summary {
+// previousItems are the running summaries of sessions, oldest first. It notes what they stand for.
+func (s *Service) previousItems(ctx context.Context, found []store.SessionSummary, seen shown) ([]assembly.Summary, error) {
 	var out []assembly.Summary
 	for _, f := range slices.Backward(found) {
-		session := memory.Session{Ref: p.Ref.UserRef.Session(f.SessionID), Title: f.Title}
-		through := summary.Boundary(f.Nodes, f.LastSeq, 0)
-		item := runningUpTo(session, f.Nodes, through)
-		if item == nil {
-			continue
+		r, ok, err := s.running(ctx, seen.user, f)
+		if err != nil {
+			return nil, err
 		}
-		out = append(out, *item)
-		for _, n := range f.Nodes {
-			shown[n.ID] = shown[n.ID] || n.Range.To <= through
+		if ok {
+			out = append(out, *runningItem(r))
+			seen.sessions[f.SessionID] = r.Through
 		}
 	}
-	return out
+	return out, nil
+}
+
+// shown is what a user's summaries in a context stand for already.
+type shown struct {
+	user     memory.UserRef
+	sessions map[string]int64 // up to this message
+	periods  map[string]bool  // ids of weeks and months
+}
+
+func newShown(user memory.UserRef) shown {
+	return shown{user: user, sessions: map[string]int64{}, periods: map[string]bool{}}
+}
+
+func (s shown) has(n memory.SummaryNode) bool {
+	if n.Kind == memory.SummarySession {
+		return n.Range.To <= s.sessions[n.SessionID]
+	}
+	return s.periods[n.ID]
+}
+
+// repeats reports whether a period was made of nothing but what is shown. Mostly its oldest part tells already that it
+// was not, so that the many others are not read.
+func (s *Service) repeats(ctx context.Context, period memory.SummaryNode, seen shown) (bool, error) {
+	if len(seen.sessions) == 0 {
+		return false, nil
+	}
+	oldest := min(1, len(period.Children))
+	for _, ids := range [][]string{period.Children[:oldest], period.Children[oldest:]} {
+		parts, err := s.store.Nodes(ctx, seen.user, ids)
+		if err != nil {
+			return false, fmt.Errorf("read what a period was made of: %w", err)
+		}
+		isNew := func(n memory.SummaryNode) bool { return !seen.has(n) }
+		if len(parts) < len(ids) || slices.ContainsFunc(parts, isNew) {
+			return false, nil
+		}
+	}
+	return true, nil
 }
 
 // periodItems answers the latest periods that are over, oldest first. One that was made of nothing but what is shown
 // would only say it again: it is left out, and counts as shown itself.
-func (s *Service) periodItems(ctx context.Context, p ContextParams, kind memory.SummaryKind, limit int, shown map[string]bool) ([]assembly.Summary, error) {
+func (s *Service) periodItems(ctx context.Context, p ContextParams, kind memory.SummaryKind, limit int, seen shown) ([]assembly.Summary, error) {
 	if limit == 0 {
 		return nil, nil
 	}
@@ -188,15 +235,20 @@ func (s *Service) periodItems(ctx context.Context, p ContextParams, kind memory.
 	}
 	var out []assembly.Summary
 	for _, n := range slices.Backward(found) {
-		if !slices.ContainsFunc(n.Children, func(id string) bool { return !shown[id] }) {
-			shown[n.ID] = true
-			continue
+		if seen.periods[n.ID], err = s.repeats(ctx, n, seen); err != nil {
+			return nil, err
 		}
-		item := summaryItem([]memory.SummaryNode{n})
-		item.Name, item.Start, item.End = n.Period.Name, n.Period.Start, n.Period.End
-		out = append(out, item)
+		if !seen.periods[n.ID] {
+			out = append(out, periodItem(n))
+		}
 	}
 	return out, nil
+}
+
+func periodItem(n memory.SummaryNode) assembly.Summary {
+	out := summaryItem([]memory.SummaryNode{n})
+	out.Name, out.Start, out.End = n.Period.Name, n.Period.Start, n.Period.End
+	return out
 }
 
 // gatherFacts ranks the user's facts, by meaning too where the query's vector comes in time.

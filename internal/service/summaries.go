@@ -46,43 +46,67 @@ func (s *Service) sessionSummary(ctx context.Context, ref memory.SessionRef) (Su
 	if err != nil {
 		return Summary{}, fmt.Errorf("read session: %w", err)
 	}
-	nodes, err := s.store.SessionNodes(ctx, ref)
+	nodes, err := s.store.TopNodes(ctx, ref, session.LastSeq)
 	if err != nil {
 		return Summary{}, fmt.Errorf("read summaries: %w", err)
 	}
-	out, ok := running(store.SessionSummary{SessionID: ref.SessionID, Title: session.Title, LastSeq: session.LastSeq, Nodes: nodes})
+	out, ok, err := s.running(ctx, ref.UserRef, store.SessionSummary{
+		SessionID: ref.SessionID, Title: session.Title, LastSeq: session.LastSeq, Nodes: nodes,
+	})
+	if err != nil {
+		return Summary{}, err
+	}
 	if !ok {
 		return Summary{}, noSummary("session " + ref.SessionID)
 	}
-	return out, nil
+	return out.worded(), nil
 }
 
-// running answers the running summary of a session: the fewest nodes that stand for all of its messages up to one,
-// false when there are none.
-func running(in store.SessionSummary) (Summary, bool) {
+// running answers the running summary of a session, not worded yet: the fewest nodes that stand for all of its messages
+// up to one, false when there are none.
+func (s *Service) running(ctx context.Context, user memory.UserRef, in store.SessionSummary) (Summary, bool, error) {
 	through := summary.Boundary(in.Nodes, in.LastSeq, 0)
 	frontier := summary.Frontier(in.Nodes, through)
 	if len(frontier) == 0 {
-		return Summary{}, false
+		return Summary{}, false, nil
 	}
-	text := joined(frontier)
+	start, err := s.begin(ctx, user.Session(in.SessionID), frontier)
+	if err != nil {
+		return Summary{}, false, err
+	}
 	return Summary{
-		Kind: memory.SummarySession, SessionID: in.SessionID, Name: in.Title, Text: text, Through: through,
-		Start: begin(in.Nodes), End: frontier[len(frontier)-1].ToTime, Nodes: frontier, Tokens: textTokens(text, frontier),
-		Place: SummaryCursor{Time: in.LastTime, SessionID: in.SessionID},
-	}, true
+		Kind: memory.SummarySession, SessionID: in.SessionID, Name: in.Title, Through: through,
+		Start: start, End: frontier[len(frontier)-1].ToTime, Nodes: frontier, Place: SummaryCursor{Time: in.LastTime, SessionID: in.SessionID},
+	}, true, nil
 }
 
-// begin is when the first message was created that some node covers: the one node of the recursive form names only the
+// begin is when the first message was created that nodes stand for: the one node of the recursive form names only the
 // time of its own messages.
-func begin(nodes []memory.SummaryNode) time.Time {
+func (s *Service) begin(ctx context.Context, ref memory.SessionRef, nodes []memory.SummaryNode) (time.Time, error) {
 	first := nodes[0].FromTime
 	for _, n := range nodes[1:] {
 		if n.FromTime.Before(first) {
 			first = n.FromTime
 		}
 	}
-	return first
+	if !nodes[0].Cumulative || nodes[0].Range.From == 1 {
+		return first, nil
+	}
+	messages, err := s.store.Messages(ctx, store.MessageQuery{Ref: ref, Before: nodes[0].Range.From, Limit: 1})
+	if err != nil {
+		return time.Time{}, fmt.Errorf("read the first message: %w", err)
+	}
+	if len(messages) > 0 && messages[0].CreateTime.Before(first) {
+		first = messages[0].CreateTime
+	}
+	return first, nil
+}
+
+// worded fills in the text and its tokens.
+func (s Summary) worded() Summary {
+	s.Text = joined(s.Nodes)
+	s.Tokens = textTokens(s.Text, s.Nodes)
+	return s
 }
 
 func joined(nodes []memory.SummaryNode) string {
@@ -182,8 +206,12 @@ func (s *Service) listSessionSummaries(ctx context.Context, q SummaryQuery) ([]S
 	}
 	var out []Summary
 	for _, f := range found {
-		if r, ok := running(f); ok {
-			out = append(out, r)
+		r, ok, err := s.running(ctx, q.User, f)
+		if err != nil {
+			return nil, nil, err
+		}
+		if ok {
+			out = append(out, r.worded())
 		}
 	}
 	return out, next, nil

@@ -1,6 +1,7 @@
 package service
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -16,10 +17,30 @@ func leaf(id string, from, to int64) memory.SummaryNode {
 	}
 }
 
+// firstMessage answers the first message of a session, and nothing else.
+type firstMessage struct {
+	Store
+	asked store.MessageQuery
+}
+
+func (f *firstMessage) Messages(_ context.Context, q store.MessageQuery) ([]memory.Message, error) {
+	f.asked = q
+	return []memory.Message{{Seq: 1, CreateTime: noon}}, nil
+}
+
 func TestRunning(t *testing.T) {
 	t.Parallel()
+	running := func(t *testing.T, o Options, nodes ...memory.SummaryNode) (Summary, bool) {
+		t.Helper()
+		got, ok, err := New(o).running(t.Context(), memory.UserRef{}, store.SessionSummary{SessionID: "s", Title: "Trip", LastSeq: 20, Nodes: nodes})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return got, ok
+	}
 	t.Run("joins the nodes that tile the session, oldest first", func(t *testing.T) {
-		got, ok := running(store.SessionSummary{SessionID: "s", Title: "Trip", LastSeq: 20, Nodes: []memory.SummaryNode{leaf("a", 1, 6), leaf("b", 7, 12)}})
+		got, ok := running(t, Options{}, leaf("a", 1, 6), leaf("b", 7, 12))
+		got = got.worded()
 		if !ok || got.Text != "a.\n\nb." || got.Through != 12 || got.Name != "Trip" || len(got.Nodes) != 2 || got.Tokens == 0 {
 			t.Errorf("%+v, %v", got, ok)
 		}
@@ -28,23 +49,23 @@ func TestRunning(t *testing.T) {
 		}
 	})
 	t.Run("ends before a hole", func(t *testing.T) {
-		got, ok := running(store.SessionSummary{LastSeq: 20, Nodes: []memory.SummaryNode{leaf("a", 1, 6), leaf("c", 9, 12)}})
-		if !ok || got.Text != "a." || got.Through != 6 || got.Tokens != 7 {
+		got, ok := running(t, Options{}, leaf("a", 1, 6), leaf("c", 9, 12))
+		if got = got.worded(); !ok || got.Text != "a." || got.Through != 6 || got.Tokens != 7 {
 			t.Errorf("%+v, %v", got, ok)
 		}
 	})
 	t.Run("is none while the first messages are not summarised", func(t *testing.T) {
-		if got, ok := running(store.SessionSummary{LastSeq: 20, Nodes: []memory.SummaryNode{leaf("b", 7, 12)}}); ok {
+		if got, ok := running(t, Options{}, leaf("b", 7, 12)); ok {
 			t.Errorf("%+v", got)
 		}
 	})
 	t.Run("names the time of the first message in the recursive form", func(t *testing.T) {
-		second := leaf("b", 7, 12)
-		first := leaf("a", 1, 6)
-		first.Cumulative, second.Cumulative, second.Previous = true, true, "a"
-		got, ok := running(store.SessionSummary{LastSeq: 20, Nodes: []memory.SummaryNode{first, second}})
-		if !ok || len(got.Nodes) != 1 || got.Text != "b." || !got.Start.Equal(noon.Add(time.Minute)) {
-			t.Errorf("%+v, %v", got, ok)
+		s := &firstMessage{}
+		n := leaf("b", 7, 12)
+		n.Cumulative, n.Previous = true, "a"
+		got, ok := running(t, Options{Store: s}, n)
+		if !ok || len(got.Nodes) != 1 || !got.Start.Equal(noon) || s.asked.Limit != 1 || s.asked.NewestFirst {
+			t.Errorf("%+v, %v; asked %+v", got, ok, s.asked)
 		}
 	})
 }

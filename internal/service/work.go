@@ -59,17 +59,13 @@ func (s *Service) progress(ctx context.Context, ref memory.SessionRef) (Watermar
 	if err != nil {
 		return Watermarks{}, nil, fmt.Errorf("read the session's work: %w", err)
 	}
-	nodes, err := s.store.SessionNodes(ctx, ref)
-	if err != nil {
-		return Watermarks{}, nil, fmt.Errorf("read summaries: %w", err)
-	}
-	return watermarks(work, nodes), work.Slots, nil
+	return watermarks(work), work.Slots, nil
 }
 
-func watermarks(work store.SessionWork, nodes []memory.SummaryNode) Watermarks {
+func watermarks(work store.SessionWork) Watermarks {
 	out := Watermarks{
 		Recorded: work.Session.LastSeq, Indexed: work.Session.LastSeq,
-		Extracted: jobs.ExtractedThrough(work), Summarised: jobs.SummarisedThrough(work, nodes),
+		Extracted: jobs.ExtractedThrough(work), Summarised: jobs.SummarisedThrough(work),
 	}
 	if work.UnindexedFrom > 0 {
 		out.Indexed = work.UnindexedFrom - 1

@@ -25,10 +25,6 @@ func (s *workStore) SessionWork(context.Context, memory.SessionRef) (store.Sessi
 	return s.work, nil
 }
 
-func (s *workStore) SessionNodes(context.Context, memory.SessionRef) ([]memory.SummaryNode, error) {
-	return nil, nil
-}
-
 func (s *workStore) extract(through int64) {
 	s.Lock()
 	defer s.Unlock()

@@ -9,14 +9,20 @@ import (
 
 // Summaries keeps summary nodes.
 type Summaries interface {
-	// SessionNodes must return the session's nodes, of the highest generation where a range has several, by level, then
-	// range. An unknown user or session has none.
-	SessionNodes(ctx context.Context, ref memory.SessionRef) ([]memory.SummaryNode, error)
+	// TopNodes must return, of the session's nodes that end at or before the message through, those that no other of these
+	// stands for, oldest first. A node stands for all that begin and end within its range, a cumulative one for all that
+	// end within or before it; of equal ranges the highest level, then the highest generation counts. Two nodes of a
+	// session either share no message or one stands for the other, so that a reader can pass over what lies below a node:
+	// it must not read the whole tree of a long session. An unknown user or session has none.
+	TopNodes(ctx context.Context, ref memory.SessionRef, through int64) ([]memory.SummaryNode, error)
+	// Nodes must return the user's nodes of these ids, in the order of the ids. One that is unknown is left out.
+	Nodes(ctx context.Context, user memory.UserRef, ids []string) ([]memory.SummaryNode, error)
 	// RecentSessions must return, for the user's sessions that have a node and whose last covered message was created at
-	// or after Since and not after Until, their nodes, the session with the latest covered message first, equal times by
-	// session id.
+	// or after Since and not after Until, their TopNodes through their last message, the session with the latest covered
+	// message first, equal times by session id.
 	RecentSessions(ctx context.Context, q RecentQuery) ([]SessionSummary, error)
-	// LeavesBetween must return the user's leaves whose ToTime is in [from, to), by ToTime, then id.
+	// LeavesBetween must return the user's leaves whose ToTime is in [from, to), by ToTime, then id, as outlines: of a node
+	// only ID, Kind, Session, SessionID, Range, Cumulative, FromTime and ToTime are set.
 	LeavesBetween(ctx context.Context, user memory.UserRef, from, to time.Time) ([]memory.SummaryNode, error)
 	// Periods must return the user's weekly or monthly nodes, of the highest generation of each period, the latest first.
 	Periods(ctx context.Context, q PeriodQuery) ([]memory.SummaryNode, error)
@@ -36,13 +42,13 @@ type RecentQuery struct {
 	After   *SessionCursor // UpdateTime is the session's last covered message's create time
 }
 
-// SessionSummary is a session with its nodes.
+// SessionSummary is a session with the nodes that stand for it.
 type SessionSummary struct {
 	SessionID string
 	Title     string
-	LastTime  time.Time // create time of the last covered message
-	LastSeq   int64     // of the session
-	Nodes     []memory.SummaryNode
+	LastTime  time.Time            // create time of the last covered message
+	LastSeq   int64                // of the session
+	Nodes     []memory.SummaryNode // TopNodes through LastSeq
 }
 
 // PeriodQuery asks for a page of weekly or monthly summaries.

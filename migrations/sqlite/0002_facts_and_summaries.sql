@@ -207,6 +207,7 @@ CREATE TABLE nodes (
 ) STRICT;
 
 CREATE UNIQUE INDEX nodes_id ON nodes (uid, id);
-CREATE INDEX nodes_session ON nodes (sid, level, from_no, to_no, generation DESC) WHERE sid IS NOT NULL;
+-- By the first message that a node stands for, the node that stands for most first.
+CREATE INDEX nodes_session ON nodes (sid, iif(cumulative, 1, from_no), to_no DESC, level DESC, generation DESC) WHERE sid IS NOT NULL;
 CREATE INDEX nodes_leaves ON nodes (uid, to_time, id) WHERE kind = 1 AND level = 0;
 CREATE INDEX nodes_periods ON nodes (uid, kind, period DESC, generation DESC) WHERE kind > 1;

@@ -10,10 +10,12 @@ import (
 	"github.com/stratamem/strata/internal/store"
 )
 
-// nodeSelect reads what scanNode needs, in its order.
-const nodeSelect = `SELECT n.id, n.kind, s.session_key, s.session_id, n.level, n.from_no, n.to_no, n.period, n.period_start,
+// nodeColumns are what scanNode needs, in its order.
+const nodeColumns = `n.id, n.kind, s.session_key, s.session_id, n.level, n.from_no, n.to_no, n.period, n.period_start,
 	n.period_end, n.generation, n.cumulative, n.previous, n.children, n.text, n.appended, n.o200k, n.cl100k, n.language,
-	n.model, n.from_time, n.to_time, n.create_time FROM nodes n LEFT JOIN sessions s ON s.sid = n.sid`
+	n.model, n.from_time, n.to_time, n.create_time`
+
+const nodeSelect = `SELECT ` + nodeColumns + ` FROM nodes n LEFT JOIN sessions s ON s.sid = n.sid`
 
 func scanNode(r row) (memory.SummaryNode, error) {
 	n := memory.SummaryNode{
@@ -32,8 +34,8 @@ func scanNode(r row) (memory.SummaryNode, error) {
 	return n, nil
 }
 
-// SessionNodes implements store.Summaries.
-func (s *Store) SessionNodes(ctx context.Context, ref memory.SessionRef) ([]memory.SummaryNode, error) {
+// TopNodes implements store.Summaries.
+func (s *Store) TopNodes(ctx context.Context, ref memory.SessionRef, through int64) ([]memory.SummaryNode, error) {
 	var nodes []memory.SummaryNode
 	err := s.read(ctx, "read session summaries", func(c *conn) error {
 		at, err := findSession(c, ref)
@@ -43,7 +45,7 @@ func (s *Store) SessionNodes(ctx context.Context, ref memory.SessionRef) ([]memo
 		if err != nil {
 			return err
 		}
-		nodes, err = readNodes(c, at.sid)
+		nodes, err = readTopNodes(c, at.sid, through)
 		return err
 	})
 	if err != nil {
@@ -52,19 +54,67 @@ func (s *Store) SessionNodes(ctx context.Context, ref memory.SessionRef) ([]memo
 	return nodes, nil
 }
 
-// readNodes keeps of equal ranges the first one, which is of the highest generation.
-func readNodes(c *conn, sid int64) (nodes []memory.SummaryNode, err error) {
-	err = c.query(nodeSelect+` WHERE n.sid = ? ORDER BY n.level, n.from_no, n.to_no, n.generation DESC`, func(r row) error {
-		n, err := scanNode(r)
+// topNodes reads nodes from the first message that they stand for on. Nodes nest, so that of those that begin at a message
+// the first one stands for the others.
+const topNodes = nodeSelect + ` WHERE n.sid = ? AND iif(n.cumulative, 1, n.from_no) BETWEEN ? AND ? AND n.to_no <= ?
+	ORDER BY iif(n.cumulative, 1, n.from_no), n.to_no DESC, n.level DESC, n.generation DESC`
+
+// readTopNodes reads on while nodes stand side by side, and leaps over what lies below a node.
+func readTopNodes(c *conn, sid, through int64) (nodes []memory.SummaryNode, err error) {
+	for from, more := int64(1), true; more && err == nil; {
+		more = false
+		err = c.query(topNodes, func(r row) error {
+			n, err := scanNode(r)
+			if err == nil && firstOf(n) < from {
+				return errStop
+			}
+			nodes, from, more = append(nodes, n), n.Range.To+1, true
+			return err
+		}, sid, from, through, through)
+	}
+	return nodes, err
+}
+
+// firstOf is the first message that a node stands for.
+func firstOf(n memory.SummaryNode) int64 {
+	if n.Cumulative {
+		return 1
+	}
+	return n.Range.From
+}
+
+// Nodes implements store.Summaries.
+func (s *Store) Nodes(ctx context.Context, user memory.UserRef, ids []string) ([]memory.SummaryNode, error) {
+	wanted, err := json.Marshal(ids)
+	if err != nil || len(ids) == 0 {
+		return nil, err
+	}
+	var nodes []memory.SummaryNode
+	err = s.read(ctx, "read summaries", func(c *conn) error {
+		at, err := findUser(c, user)
+		if notFound(err) {
+			return nil
+		}
 		if err != nil {
 			return err
 		}
-		if i := len(nodes) - 1; i >= 0 && nodes[i].Level == n.Level && nodes[i].Range == n.Range {
-			return nil
-		}
+		nodes, err = readNodes(c, at.uid, string(wanted))
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return nodes, nil
+}
+
+// readNodes reads the nodes of a JSON array of ids.
+func readNodes(c *conn, uid int64, ids string) (nodes []memory.SummaryNode, err error) {
+	err = c.query(`SELECT `+nodeColumns+` FROM json_each(?) CROSS JOIN nodes n ON n.uid = ? AND n.id = json_each.value
+		LEFT JOIN sessions s ON s.sid = n.sid ORDER BY json_each.rowid`, func(r row) error {
+		n, err := scanNode(r)
 		nodes = append(nodes, n)
-		return nil
-	}, sid)
+		return err
+	}, ids, uid)
 	return nodes, err
 }
 
@@ -98,7 +148,7 @@ func readRecent(c *conn, uid int64, q store.RecentQuery) (recent []store.Session
 		return nil
 	}, append(w.args, q.Limit)...)
 	for i := 0; i < len(sids) && err == nil; i++ {
-		recent[i].Nodes, err = readNodes(c, sids[i])
+		recent[i].Nodes, err = readTopNodes(c, sids[i], recent[i].LastSeq)
 	}
 	return recent, err
 }
@@ -142,11 +192,15 @@ func (s *Store) LeavesBetween(ctx context.Context, user memory.UserRef, from, to
 }
 
 func readLeaves(c *conn, uid int64, from, to time.Time) (leaves []memory.SummaryNode, err error) {
-	err = c.query(nodeSelect+` WHERE n.uid = ? AND n.kind = 1 AND n.level = 0 AND n.to_time >= ? AND n.to_time < ?
-		ORDER BY n.to_time, n.id`, func(r row) error {
-		n, err := scanNode(r)
-		leaves = append(leaves, n)
-		return err
+	err = c.query(`SELECT n.id, s.session_key, s.session_id, n.from_no, n.to_no, n.cumulative, n.from_time, n.to_time
+		FROM nodes n LEFT JOIN sessions s ON s.sid = n.sid
+		WHERE n.uid = ? AND n.kind = 1 AND n.level = 0 AND n.to_time >= ? AND n.to_time < ? ORDER BY n.to_time, n.id`, func(r row) error {
+		leaves = append(leaves, memory.SummaryNode{
+			ID: r.text(0), Kind: memory.SummarySession, Session: memory.SessionKey(r.text(1)), SessionID: r.text(2),
+			Range: memory.SeqRange{From: r.int(3), To: r.int(4)}, Cumulative: r.int(5) != 0,
+			FromTime: r.time(6), ToTime: r.time(7),
+		})
+		return nil
 	}, uid, micros(from), micros(to))
 	return leaves, err
 }

@@ -210,7 +210,7 @@ func hearGrown(t *testing.T, s store.Truth, u memory.UserRef, hear func(any, err
 	hear(s.FactsToEmbed(ctx, store.EmbedQuery{Version: 1, User: &u, Limit: 1000}))
 	wantEqual(t, len(vectors(t, s, u, 1, 0)), 1)
 	hear(s.SessionWork(ctx, ref))
-	hear(s.SessionNodes(ctx, ref))
+	hear(s.TopNodes(ctx, ref, 99))
 	hear(s.RecentSessions(ctx, store.RecentQuery{User: u, Limit: 1000}))
 	hear(s.LeavesBetween(ctx, u, noon, minute(99)))
 }

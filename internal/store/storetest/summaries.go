@@ -10,18 +10,33 @@ import (
 )
 
 func testSummaries(t *testing.T, open Open[store.Truth]) {
-	t.Run("SessionNodes must return the session's nodes, of the highest generation where a range has several, by level, then range", func(t *testing.T) {
-		testSessionNodes(t, journalled(t, open))
+	t.Run("TopNodes must return, of the nodes that end at or before a message, those that no other of these stands for, oldest first", func(t *testing.T) {
+		testTopNodes(t, journalled(t, open))
+	})
+	t.Run("TopNodes must pass over a hole, since what stands behind it is to be merged too", func(t *testing.T) {
+		s := journalled(t, open)
+		first := nodeWrite(t, s, inS, 0, 1, 4)
+		behind := leaf(t, s, inS, 5, 6)
+		wantEqual(t, top(t, s, inS, 9), []memory.SummaryNode{behind.Node})
+		mustPut(t, s, first)
+		wantEqual(t, top(t, s, inS, 9), []memory.SummaryNode{first.Node, behind.Node})
+	})
+	t.Run("a cumulative node must stand for all that end within or before it", func(t *testing.T) {
+		testTopOfChain(t, journalled(t, open))
+	})
+	t.Run("Nodes must return the user's nodes of these ids, in the order of the ids, and leave out what is unknown", func(t *testing.T) {
+		testNodesByID(t, journalled(t, open))
 	})
 	t.Run("an unknown user or session has no nodes: that is not an error", func(t *testing.T) {
 		s := withSession(t, open)
-		wantEqual(t, len(nodes(t, s, bob.Session("s"))), 0)
-		wantEqual(t, len(nodes(t, s, alice.Session("none"))), 0)
+		wantEqual(t, len(top(t, s, bob.Session("s"), 9)), 0)
+		wantEqual(t, len(top(t, s, alice.Session("none"), 9)), 0)
+		wantEqual(t, len(nodes(t, s, bob, "x")), 0)
 		wantEqual(t, len(recent(t, s, store.RecentQuery{User: bob, Limit: 9})), 0)
 		wantEqual(t, len(leaves(t, s, bob, time.Time{}, minute(999))), 0)
 		wantEqual(t, len(periods(t, s, store.PeriodQuery{User: bob, Kind: memory.SummaryWeek, Limit: 9})), 0)
 	})
-	t.Run("RecentSessions must return, for the user's sessions that have a node, their nodes, the session with the latest covered message first, equal times by session id", func(t *testing.T) {
+	t.Run("RecentSessions must return, for the user's sessions that have a node, their TopNodes, the session with the latest covered message first, equal times by session id", func(t *testing.T) {
 		testRecent(t, open(t))
 	})
 	t.Run("what a session's last covered message is follows from the range, not from when the node was stored", func(t *testing.T) {
@@ -33,7 +48,7 @@ func testSummaries(t *testing.T, open Open[store.Truth]) {
 		mustPut(t, s, again)
 		wantEqual(t, recent(t, s, store.RecentQuery{User: alice, Limit: 9})[0].LastTime, minute(8))
 	})
-	t.Run("LeavesBetween must return the user's leaves whose ToTime is in [from, to), by ToTime, then id", func(t *testing.T) {
+	t.Run("LeavesBetween must return the user's leaves whose ToTime is in [from, to), by ToTime, then id, as outlines", func(t *testing.T) {
 		testLeavesBetween(t, open(t))
 	})
 	t.Run("Periods must return the user's weekly or monthly nodes, of the highest generation of each period, the latest first", func(t *testing.T) {
@@ -48,7 +63,7 @@ func testSummaries(t *testing.T, open Open[store.Truth]) {
 		done := slotOf(t, s, w)
 		w.Node.Text, w.LookAt, w.Usage = "other words", minute(1), oneCall
 		mustPut(t, s, w)
-		wantEqual(t, nodes(t, s, inS)[0].Text, "words of 1-4")
+		wantEqual(t, top(t, s, inS, 9)[0].Text, "words of 1-4")
 		wantEqual(t, slotOf(t, s, w), done)
 		wantEqual(t, len(pendingPeriods(t, s, minute(999), 9)), 0)
 	})
@@ -63,7 +78,7 @@ func testSummaries(t *testing.T, open Open[store.Truth]) {
 		w = nodeWrite(t, s, inS, 0, 1, 4)
 		w.SlotID = "none"
 		wantReason(t, s.PutNode(t.Context(), w), memory.ReasonSlotNotFound)
-		wantEqual(t, len(nodes(t, s, inS)), 0)
+		wantEqual(t, len(top(t, s, inS, 9)), 0)
 	})
 }
 
@@ -109,13 +124,22 @@ func slotOf(t *testing.T, s store.Journal, w store.NodeWrite) memory.Slot {
 	return slot
 }
 
-func nodes(t *testing.T, s store.Summaries, ref memory.SessionRef) []memory.SummaryNode {
+func top(t *testing.T, s store.Summaries, ref memory.SessionRef, through int64) []memory.SummaryNode {
 	t.Helper()
-	all, err := s.SessionNodes(t.Context(), ref)
+	found, err := s.TopNodes(t.Context(), ref, through)
 	if err != nil {
-		t.Fatalf("SessionNodes: %v", err)
+		t.Fatalf("TopNodes: %v", err)
 	}
-	return all
+	return found
+}
+
+func nodes(t *testing.T, s store.Summaries, user memory.UserRef, ids ...string) []memory.SummaryNode {
+	t.Helper()
+	found, err := s.Nodes(t.Context(), user, ids)
+	if err != nil {
+		t.Fatalf("Nodes: %v", err)
+	}
+	return found
 }
 
 func recent(t *testing.T, s store.Summaries, q store.RecentQuery) []store.SessionSummary {
@@ -145,20 +169,65 @@ func periods(t *testing.T, s store.Summaries, q store.PeriodQuery) []memory.Summ
 	return all
 }
 
-func testSessionNodes(t *testing.T, s store.Truth) {
+// testTopNodes builds a tree of two levels over leaves of two messages, the last of which have nothing above them.
+func testTopNodes(t *testing.T, s store.Truth) {
 	appendN(t, s, alice.Session("t"), "a", 9)
-	one, two := leaf(t, s, inS, 1, 4), leaf(t, s, inS, 5, 8)
+	node := func(level int, from, to int64) memory.SummaryNode {
+		w := nodeWrite(t, s, inS, level, from, to)
+		mustPut(t, s, w)
+		return w.Node
+	}
 	leaf(t, s, alice.Session("t"), 1, 4)
-	merged := nodeWrite(t, s, inS, 1, 1, 8)
-	merged.Node.Children = []string{one.Node.ID, two.Node.ID}
-	mustPut(t, s, merged)
-	again := opening(t, s, inS, memory.SlotLeaf, 1, 4)
-	again.Generation = 2
-	slot := mustOpen(t, s, again)
-	better := one
-	better.SlotID, better.Node.ID, better.Node.Generation, better.Node.Text = slot.ID(), memory.EffectID(slot.ID(), 0), 2, "better words"
+	var pairs []memory.SummaryNode
+	for from := int64(1); from <= 11; from += 2 {
+		pairs = append(pairs, node(0, from, from+1))
+	}
+	one := node(1, 1, 4)
+	node(1, 5, 8)
+	root := node(2, 1, 8)
+	for through, want := range [][]memory.SummaryNode{
+		nil, nil, pairs[:1], pairs[:1],
+		{one},
+		{one},
+		{one, pairs[2]},
+		{one, pairs[2]},
+		{root},
+		{root},
+		{root, pairs[4]},
+		{root, pairs[4]},
+		{root, pairs[4], pairs[5]},
+		{root, pairs[4], pairs[5]},
+	} {
+		wantEqual(t, top(t, s, inS, int64(through)), want)
+	}
+	again := opening(t, s, inS, memory.SlotMerge, 1, 8)
+	again.Level, again.Generation = 2, 2
+	better := store.NodeWrite{User: alice, Scope: again.Scope, SlotID: mustOpen(t, s, again).ID(), Node: root, Time: minute(3)}
+	better.Node.ID, better.Node.Generation, better.Node.Text = memory.EffectID(better.SlotID, 0), 2, "better words"
 	mustPut(t, s, better)
-	wantEqual(t, nodes(t, s, inS), []memory.SummaryNode{better.Node, two.Node, merged.Node})
+	wantEqual(t, top(t, s, inS, 9), []memory.SummaryNode{better.Node}) // of equal ranges the highest generation
+}
+
+func testTopOfChain(t *testing.T, s store.Truth) {
+	tree := leaf(t, s, inS, 1, 2)
+	link := func(from, to int64) memory.SummaryNode {
+		return leaf(t, s, inS, from, to, func(w *store.NodeWrite) { w.Node.Cumulative = true }).Node
+	}
+	one, two := link(3, 4), link(5, 6)
+	after := leaf(t, s, inS, 7, 8)
+	for through, want := range [][]memory.SummaryNode{
+		nil, nil, {tree.Node}, {tree.Node}, {one}, {one}, {two}, {two}, {two, after.Node}, {two, after.Node},
+	} {
+		wantEqual(t, top(t, s, inS, int64(through)), want)
+	}
+}
+
+func testNodesByID(t *testing.T, s store.Truth) {
+	one, two := leaf(t, s, inS, 1, 4).Node, leaf(t, s, inS, 5, 8).Node
+	wantEqual(t, nodes(t, s, alice, two.ID, "none", one.ID), []memory.SummaryNode{two, one})
+	wantEqual(t, len(nodes(t, s, alice)), 0)
+	appendN(t, s, bob.Session("s"), "a", 1)
+	wantEqual(t, len(nodes(t, s, bob, one.ID)), 0)
 }
 
 func testRecent(t *testing.T, s store.Truth) {
@@ -211,11 +280,19 @@ func testLeavesBetween(t *testing.T, s store.Truth) {
 	for i, at := range []int{5, 9, 5, 7} {
 		ref := alice.Session(fmt.Sprint(i))
 		appendN(t, s, ref, "m", 4)
-		made = append(made, leaf(t, s, ref, 1, 4, func(w *store.NodeWrite) { w.Node.ToTime = minute(at) }).Node)
+		made = append(made, leaf(t, s, ref, 1, 4, func(w *store.NodeWrite) {
+			w.Node.ToTime, w.Node.Cumulative, w.Node.Language, w.Node.Model = minute(at), at == 7, "ko", "m"
+		}).Node)
 	}
 	mustPut(t, s, nodeWrite(t, s, alice.Session("0"), 1, 1, 4)) // no leaf
 	if made[0].ID > made[2].ID {
 		made[0], made[2] = made[2], made[0] // equal times by id
+	}
+	for i, n := range made {
+		made[i] = memory.SummaryNode{
+			ID: n.ID, Kind: n.Kind, Session: n.Session, SessionID: n.SessionID, Range: n.Range, Cumulative: n.Cumulative,
+			FromTime: n.FromTime, ToTime: n.ToTime,
+		}
 	}
 	wantEqual(t, leaves(t, s, alice, minute(5), minute(9)), []memory.SummaryNode{made[0], made[2], made[3]})
 	wantEqual(t, leaves(t, s, alice, minute(6), minute(10)), []memory.SummaryNode{made[3], made[1]})
@@ -272,7 +349,8 @@ func testPeriods(t *testing.T, s store.Truth) {
 			wantEqual(t, periods(t, s, c.q), c.want)
 		})
 	}
-	wantEqual(t, len(nodes(t, s, inS)), 1)
+	wantEqual(t, len(top(t, s, inS, 9)), 1)
+	wantEqual(t, nodes(t, s, alice, month.ID, first.ID), []memory.SummaryNode{month, first})
 }
 
 func testPutNode(t *testing.T, s store.Truth) {
@@ -282,7 +360,7 @@ func testPutNode(t *testing.T, s store.Truth) {
 	w.Node.Tokens, w.Node.Language, w.Node.Model = memory.TokenCounts{O200K: 7, CL100K: 8}, "ko", "m"
 	slot := mustAnswer(t, s, slotOf(t, s, w), "an answer")
 	mustPut(t, s, w)
-	wantEqual(t, nodes(t, s, inS), []memory.SummaryNode{w.Node})
+	wantEqual(t, top(t, s, inS, 9), []memory.SummaryNode{w.Node})
 	slot.State, slot.Answer, slot.Owner, slot.LeaseUntil = memory.SlotApplied, nil, "", time.Time{}
 	slot.Usage, slot.UpdateTime = oneCall.Plus(oneCall), minute(3)
 	wantEqual(t, slotOf(t, s, w), slot)

@@ -114,7 +114,8 @@ func useSummaries(t *testing.T, s store.Truth) {
 	t.Helper()
 	leaf(t, s, inS, 5, 8, func(w *store.NodeWrite) { w.LookAt = minute(1) })
 	period(t, s, memory.SummaryMonth, week("2026-11", 2, 0), 1)
-	nodes(t, s, inS)
+	top(t, s, inS, 9)
+	nodes(t, s, alice, "x")
 	recent(t, s, store.RecentQuery{User: alice, Limit: 9})
 	recent(t, s, store.RecentQuery{
 		User: alice, Exclude: "x", Since: noon, Until: minute(99), After: &store.SessionCursor{UpdateTime: minute(99)}, Limit: 9,
