@@ -60,5 +60,6 @@ func extractionTriggers(e config.Extraction) extract.Triggers {
 	}
 	return extract.Triggers{
 		AtReply: e.AtReply, Messages: e.Messages, Idle: e.Idle, MaxMessages: e.MaxMessages, MaxTokens: e.MaxTokens, Learn: learn,
+		ContextBytes: e.ContextBytes,
 	}
 }

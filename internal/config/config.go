@@ -140,12 +140,13 @@ type Summaries struct {
 
 // Extraction says when facts are learnt from messages, and from whose.
 type Extraction struct {
-	AtReply     bool          `name:"at-reply" default:"true" help:"Whether facts are extracted after each reply of the assistant."`
-	Messages    int           `name:"messages" default:"6" help:"Extract at so many messages, 0 to 500; 0 for never."`
-	Idle        time.Duration `name:"idle" default:"30s" help:"Extract the rest so long after the last message, 0s to 36500d; 0s for never."`
-	MaxMessages int           `name:"max-messages" default:"50" help:"The most messages of one call, 1 to 500; a backlog is taken in chunks."`
-	MaxTokens   int64         `name:"max-tokens" default:"6000" help:"The most tokens of messages in one call, 500 to 1000000."`
-	Learn       string        `name:"learn" default:"user" enum:"user,user+assistant" help:"Whose words may become facts: user or user+assistant."`
+	AtReply      bool          `name:"at-reply" default:"true" help:"Whether facts are extracted after each reply of the assistant."`
+	Messages     int           `name:"messages" default:"6" help:"Extract at so many messages, 0 to 500; 0 for never."`
+	Idle         time.Duration `name:"idle" default:"30s" help:"Extract the rest so long after the last message, 0s to 36500d; 0s for never."`
+	MaxMessages  int           `name:"max-messages" default:"50" help:"The most messages of one call, 1 to 500; a backlog is taken in chunks."`
+	MaxTokens    int64         `name:"max-tokens" default:"6000" help:"The most tokens of messages in one call, 500 to 1000000."`
+	ContextBytes int           `name:"context-bytes" default:"1000" help:"How much is shown, from its end, of a message that nothing is learnt from, 40 to 100000."`
+	Learn        string        `name:"learn" default:"user" enum:"user,user+assistant" help:"Whose words may become facts: user or user+assistant."`
 }
 
 // Default returns every setting at its default.
@@ -166,12 +167,13 @@ func defaultProfile() Profile {
 	return p
 }
 
-// batching changes a profile so that models are asked seldom: two extractions and one summary for each hundred messages
-// that come one by one without a pause. Until then the messages themselves stand in the contexts of their session, as far
-// as there is room, and other sessions find them by their words.
+// batching changes a profile so that models are asked seldom and read little: two extractions and one summary for each
+// hundred messages that come one by one without a pause, extractions being shown the last words of what the assistant
+// said. Until then the messages themselves stand in the contexts of their session, as far as there is room, and other
+// sessions find them by their words.
 func batching(p Profile) Profile {
 	p.Extraction.AtReply, p.Extraction.Messages, p.Extraction.Idle = false, 50, 10*time.Minute
-	p.Extraction.MaxMessages, p.Extraction.MaxTokens = 100, 12_000
+	p.Extraction.MaxMessages, p.Extraction.MaxTokens, p.Extraction.ContextBytes = 100, 12_000, 80
 	p.Summaries.TriggerMessages, p.Summaries.KeepMessages, p.Summaries.Idle = 120, 20, 10*time.Minute
 	p.Summaries.ChunkTokens = 12_000
 	return p

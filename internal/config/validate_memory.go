@@ -149,4 +149,5 @@ func (e Extraction) check(fs *faults, prefix string) {
 	within(fs, prefix+"idle", e.Idle, 0, maxAge)
 	within(fs, prefix+"max-messages", e.MaxMessages, 1, 500)
 	within(fs, prefix+"max-tokens", e.MaxTokens, 500, maxCallTokens)
+	within(fs, prefix+"context-bytes", e.ContextBytes, 40, 100_000)
 }

@@ -19,6 +19,9 @@ type Input struct {
 	Language  string           // the user's; "" when unknown
 	// Roles whose words may become facts; nil for RoleUser alone.
 	Learn []memory.Role
+	// ContextBytes is how much of a message that nothing is learnt from is shown, from its end: what the user answers. 0 for
+	// DefaultContextBytes.
+	ContextBytes int
 }
 
 // Line is one message of a task as a model sees it.
@@ -42,20 +45,22 @@ type Known struct {
 
 // Task is one extraction. It is made by NewTask from what is stored, so that it is the same whenever it is made.
 type Task struct {
-	Lines    []Line
-	Known    []Known
-	Location *time.Location
-	Language string
+	Lines        []Line
+	Known        []Known
+	Location     *time.Location
+	Language     string
+	ContextBytes int // see Input
 }
 
 // Triggers say when facts are extracted from what no slot covers yet: any of them.
 type Triggers struct {
-	AtReply     bool          // at an assistant message without open tool calls
-	Messages    int           // at so many messages; 0 for never
-	Idle        time.Duration // so long after the last message; 0 for never
-	MaxMessages int           // of one call; a backlog is taken in chunks
-	MaxTokens   int64         // of the messages of one call
-	Learn       []memory.Role // whose words may become facts; nil for RoleUser alone
+	AtReply      bool          // at an assistant message without open tool calls
+	Messages     int           // at so many messages; 0 for never
+	Idle         time.Duration // so long after the last message; 0 for never
+	MaxMessages  int           // of one call; a backlog is taken in chunks
+	MaxTokens    int64         // of the messages of one call
+	Learn        []memory.Role // whose words may become facts; nil for RoleUser alone
+	ContextBytes int           // of a message that is only shown to understand others; 0 for DefaultContextBytes
 }
 
 // Limits of an answer.
