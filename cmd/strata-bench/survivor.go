@@ -16,6 +16,7 @@ import (
 	"github.com/stratamem/strata/internal/measure"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/server"
+	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/store/sqlitestore"
 )
 
@@ -105,7 +106,7 @@ func (v *survivor) bury(ctx context.Context) (err error) {
 	defer func() { err = errors.Join(err, st.Close()) }()
 	for s := range remarkSessions {
 		user := memory.UserRef{Tenant: server.DefaultTenant, UserID: remarkUser(s)}
-		nodes, err := st.LeavesBetween(ctx, user, time.Time{}, time.Now().AddDate(1, 0, 0))
+		nodes, err := st.LeavesBetween(ctx, store.LeafQuery{User: user})
 		if err != nil {
 			return fmt.Errorf("read the summaries of a killed server: %w", err)
 		}

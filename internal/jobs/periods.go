@@ -61,20 +61,60 @@ func (r *Runner) settlePeriods(ctx context.Context, user memory.User, found peri
 func (r *Runner) periodsOf(ctx context.Context, user memory.User) (periods, error) {
 	in := summary.PeriodInput{Now: r.now(), Location: user.Location()}
 	var err error
-	if in.Leaves, err = r.o.Store.LeavesBetween(ctx, user.Ref, time.Time{}, endOfTime()); err != nil {
-		return periods{}, fmt.Errorf("read leaves: %w", err)
-	}
 	if in.Weeks, err = r.o.Store.Periods(ctx, store.PeriodQuery{User: user.Ref, Kind: memory.SummaryWeek, Limit: maxPeriods}); err != nil {
 		return periods{}, fmt.Errorf("read weeks: %w", err)
 	}
 	if in.Months, err = r.o.Store.Periods(ctx, store.PeriodQuery{User: user.Ref, Kind: memory.SummaryMonth, Limit: maxPeriods}); err != nil {
 		return periods{}, fmt.Errorf("read months: %w", err)
 	}
-	return periods{plans: summary.PeriodsDue(in), next: nextEnd(in)}, nil
+	var next time.Time
+	var due []memory.SummaryNode
+	err = r.eachWindow(ctx, user, func(leaves []memory.SummaryNode) {
+		in.Leaves = leaves
+		next = earliest(next, nextEnd(in))
+		due = append(due, ofDueWeeks(in)...)
+	})
+	in.Leaves = due
+	return periods{plans: summary.PeriodsDue(in), next: next}, err
 }
 
-// endOfTime is after every message: clients' clocks may be ahead.
-func endOfTime() time.Time { return time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC) }
+// leafWeeks is how many weeks of leaves are held at once.
+const leafWeeks = 8
+
+// eachWindow reads the outlines of a user's leaves, some whole weeks at a time, oldest first.
+func (r *Runner) eachWindow(ctx context.Context, user memory.User, visit func(leaves []memory.SummaryNode)) error {
+	loc := user.Location()
+	for q := (store.LeafQuery{User: user.Ref, Limit: 1}); ; {
+		first, err := r.o.Store.LeavesBetween(ctx, q)
+		if err != nil {
+			return fmt.Errorf("find the next leaf: %w", err)
+		}
+		if len(first) == 0 {
+			return nil
+		}
+		week := summary.WeekOf(first[0].ToTime, loc)
+		q.From = week.End
+		for range leafWeeks - 1 {
+			q.From = summary.WeekOf(q.From, loc).End
+		}
+		leaves, err := r.o.Store.LeavesBetween(ctx, store.LeafQuery{User: user.Ref, From: week.Start, To: q.From})
+		if err != nil {
+			return fmt.Errorf("read leaves: %w", err)
+		}
+		visit(leaves)
+	}
+}
+
+// ofDueWeeks are the leaves that weeks are to be made of now.
+func ofDueWeeks(in summary.PeriodInput) []memory.SummaryNode {
+	var out []memory.SummaryNode
+	for _, plan := range summary.PeriodsDue(in) {
+		if plan.Kind == memory.SummaryWeek {
+			out = append(out, plan.Sources...)
+		}
+	}
+	return out
+}
 
 // nextEnd is when the first of those weeks and months is over that are not yet and have something to summarise.
 func nextEnd(in summary.PeriodInput) time.Time {

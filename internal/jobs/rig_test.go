@@ -142,7 +142,7 @@ func (r *rig) work(ref memory.SessionRef) store.SessionWork {
 // nodes are all nodes of a session, by level, then range: its leaves, and what is made of them.
 func (r *rig) nodes(ref memory.SessionRef) []memory.SummaryNode {
 	r.t.Helper()
-	leaves, err := r.store.LeavesBetween(context.Background(), ref.UserRef, time.Time{}, time.Now().AddDate(9, 0, 0))
+	leaves, err := r.store.LeavesBetween(context.Background(), store.LeafQuery{User: ref.UserRef})
 	if err != nil {
 		r.t.Fatal(err)
 	}

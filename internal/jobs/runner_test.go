@@ -672,6 +672,33 @@ func TestPeriods(t *testing.T) {
 	})
 }
 
+func TestOldPeriods(t *testing.T) {
+	inBubble(t, "weeks and months of long ago are summarised at once when their conversations are recorded late", func(t *testing.T, r *rig) {
+		r.options.Sweep = 20 * time.Minute
+		r.start()
+		var want []string
+		for n, weeks := range []int{150, 149, 60, 20, 9} { // further apart than what is read at once
+			at := time.Now().AddDate(0, 0, -7*weeks)
+			r.late(ada.Session(fmt.Sprint(n)), fmt.Sprintf("We sailed to island number %d.", n), at)
+			want = append(want, summary.WeekOf(at, time.UTC).Name)
+		}
+		pass(2 * time.Hour)
+		var got []string
+		for _, w := range slices.Backward(r.periods(memory.SummaryWeek)) {
+			got = append(got, w.Period.Name)
+			if !strings.Contains(w.Text, fmt.Sprintf("island number %d.", len(got)-1)) {
+				t.Errorf("%s says %q", w.Period.Name, w.Text)
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("weeks %v, want %v", got, want)
+		}
+		if months := r.periods(memory.SummaryMonth); len(months) < 4 || months[0].Text == "" {
+			t.Errorf("months %+v", months)
+		}
+	})
+}
+
 func (r *rig) periods(kind memory.SummaryKind) []memory.SummaryNode {
 	r.t.Helper()
 	nodes, err := r.store.Periods(context.Background(), store.PeriodQuery{User: ada, Kind: kind, Limit: 100})

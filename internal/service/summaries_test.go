@@ -69,3 +69,55 @@ func TestRunning(t *testing.T) {
 		}
 	})
 }
+
+// parts answers nodes by their ids, and how many were asked for.
+type parts struct {
+	Store
+	nodes map[string]memory.SummaryNode
+	asked int
+}
+
+func (p *parts) Nodes(_ context.Context, _ memory.UserRef, ids []string) ([]memory.SummaryNode, error) {
+	p.asked += len(ids)
+	var out []memory.SummaryNode
+	for _, id := range ids {
+		if n, ok := p.nodes[id]; ok {
+			out = append(out, n)
+		}
+	}
+	return out, nil
+}
+
+func TestRepeats(t *testing.T) {
+	t.Parallel()
+	of := func(session string, n memory.SummaryNode) memory.SummaryNode {
+		n.SessionID = session
+		return n
+	}
+	s := &parts{nodes: map[string]memory.SummaryNode{
+		"a": of("shown", leaf("a", 1, 6)), "b": of("shown", leaf("b", 7, 12)), "after": of("shown", leaf("after", 13, 18)),
+		"other": of("other", leaf("other", 1, 6)),
+		"week":  {ID: "week", Kind: memory.SummaryWeek}, "new week": {ID: "new week", Kind: memory.SummaryWeek},
+	}}
+	seen := shown{sessions: map[string]int64{"shown": 12}, periods: map[string]bool{"week": true}}
+	for name, row := range map[string]struct {
+		children []string
+		want     bool
+		asked    int
+	}{
+		"a period says nothing new when its sessions are shown":        {[]string{"a", "b"}, true, 2},
+		"it does when it goes further than what is shown of a session": {[]string{"a", "after"}, false, 2},
+		"the oldest part that is not shown tells without the others":   {[]string{"other", "a", "b"}, false, 1},
+		"a part that is gone was not shown":                            {[]string{"a", "gone"}, false, 2},
+		"a month says nothing new when its weeks are shown":            {[]string{"week"}, true, 1},
+		"it does when one of them is not":                              {[]string{"week", "new week"}, false, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s.asked = 0
+			got, err := New(Options{Store: s}).repeats(t.Context(), memory.SummaryNode{Children: row.children}, seen)
+			if err != nil || got != row.want || s.asked != row.asked {
+				t.Errorf("got %v after %d reads, %v", got, s.asked, err)
+			}
+		})
+	}
+}

@@ -21,9 +21,9 @@ type Summaries interface {
 	// or after Since and not after Until, their TopNodes through their last message, the session with the latest covered
 	// message first, equal times by session id.
 	RecentSessions(ctx context.Context, q RecentQuery) ([]SessionSummary, error)
-	// LeavesBetween must return the user's leaves whose ToTime is in [from, to), by ToTime, then id, as outlines: of a node
+	// LeavesBetween must return the user's leaves whose ToTime is in [From, To), by ToTime, then id, as outlines: of a node
 	// only ID, Kind, Session, SessionID, Range, Cumulative, FromTime and ToTime are set.
-	LeavesBetween(ctx context.Context, user memory.UserRef, from, to time.Time) ([]memory.SummaryNode, error)
+	LeavesBetween(ctx context.Context, q LeafQuery) ([]memory.SummaryNode, error)
 	// Periods must return the user's weekly or monthly nodes, of the highest generation of each period, the latest first.
 	Periods(ctx context.Context, q PeriodQuery) ([]memory.SummaryNode, error)
 	// PutNode must, in one write, store the node and make its slot final as applied without its answer. Putting the node of
@@ -49,6 +49,13 @@ type SessionSummary struct {
 	LastTime  time.Time            // create time of the last covered message
 	LastSeq   int64                // of the session
 	Nodes     []memory.SummaryNode // TopNodes through LastSeq
+}
+
+// LeafQuery asks for a user's leaves.
+type LeafQuery struct {
+	User     memory.UserRef
+	From, To time.Time // zero for all
+	Limit    int       // the first ones only; 0 for all
 }
 
 // PeriodQuery asks for a page of weekly or monthly summaries.

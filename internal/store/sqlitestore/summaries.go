@@ -4,7 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"time"
+	"math"
 
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/store"
@@ -172,17 +172,17 @@ func recentWhere(uid int64, q store.RecentQuery) (w clauses) {
 }
 
 // LeavesBetween implements store.Summaries.
-func (s *Store) LeavesBetween(ctx context.Context, user memory.UserRef, from, to time.Time) ([]memory.SummaryNode, error) {
+func (s *Store) LeavesBetween(ctx context.Context, q store.LeafQuery) ([]memory.SummaryNode, error) {
 	var leaves []memory.SummaryNode
 	err := s.read(ctx, "read leaves", func(c *conn) error {
-		at, err := findUser(c, user)
+		at, err := findUser(c, q.User)
 		if notFound(err) {
 			return nil
 		}
 		if err != nil {
 			return err
 		}
-		leaves, err = readLeaves(c, at.uid, from, to)
+		leaves, err = readLeaves(c, at.uid, q)
 		return err
 	})
 	if err != nil {
@@ -191,17 +191,27 @@ func (s *Store) LeavesBetween(ctx context.Context, user memory.UserRef, from, to
 	return leaves, nil
 }
 
-func readLeaves(c *conn, uid int64, from, to time.Time) (leaves []memory.SummaryNode, err error) {
+func readLeaves(c *conn, uid int64, q store.LeafQuery) (leaves []memory.SummaryNode, err error) {
+	first, end, limit := int64(math.MinInt64), int64(math.MaxInt64), -1
+	if !q.From.IsZero() {
+		first = micros(q.From)
+	}
+	if !q.To.IsZero() {
+		end = micros(q.To)
+	}
+	if q.Limit > 0 {
+		limit = q.Limit
+	}
 	err = c.query(`SELECT n.id, s.session_key, s.session_id, n.from_no, n.to_no, n.cumulative, n.from_time, n.to_time
 		FROM nodes n LEFT JOIN sessions s ON s.sid = n.sid
-		WHERE n.uid = ? AND n.kind = 1 AND n.level = 0 AND n.to_time >= ? AND n.to_time < ? ORDER BY n.to_time, n.id`, func(r row) error {
+		WHERE n.uid = ? AND n.kind = 1 AND n.level = 0 AND n.to_time >= ? AND n.to_time < ? ORDER BY n.to_time, n.id LIMIT ?`, func(r row) error {
 		leaves = append(leaves, memory.SummaryNode{
 			ID: r.text(0), Kind: memory.SummarySession, Session: memory.SessionKey(r.text(1)), SessionID: r.text(2),
 			Range: memory.SeqRange{From: r.int(3), To: r.int(4)}, Cumulative: r.int(5) != 0,
 			FromTime: r.time(6), ToTime: r.time(7),
 		})
 		return nil
-	}, uid, micros(from), micros(to))
+	}, uid, first, end, limit)
 	return leaves, err
 }
 

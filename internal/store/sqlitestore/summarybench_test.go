@@ -50,7 +50,7 @@ func BenchmarkSummaries(b *testing.B) {
 		b.Run(fmt.Sprintf("leaves/messages=%d", messages), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				found, err := s.LeavesBetween(b.Context(), ref.UserRef, time.Time{}, benchTime.AddDate(9, 0, 0))
+				found, err := s.LeavesBetween(b.Context(), store.LeafQuery{User: ref.UserRef})
 				if err != nil || int64(len(found)) != messages/5 {
 					b.Fatalf("%d leaves, error %v", len(found), err)
 				}

@@ -212,5 +212,5 @@ func hearGrown(t *testing.T, s store.Truth, u memory.UserRef, hear func(any, err
 	hear(s.SessionWork(ctx, ref))
 	hear(s.TopNodes(ctx, ref, 99))
 	hear(s.RecentSessions(ctx, store.RecentQuery{User: u, Limit: 1000}))
-	hear(s.LeavesBetween(ctx, u, noon, minute(99)))
+	hear(s.LeavesBetween(ctx, store.LeafQuery{User: u}))
 }

@@ -33,7 +33,7 @@ func testSummaries(t *testing.T, open Open[store.Truth]) {
 		wantEqual(t, len(top(t, s, alice.Session("none"), 9)), 0)
 		wantEqual(t, len(nodes(t, s, bob, "x")), 0)
 		wantEqual(t, len(recent(t, s, store.RecentQuery{User: bob, Limit: 9})), 0)
-		wantEqual(t, len(leaves(t, s, bob, time.Time{}, minute(999))), 0)
+		wantEqual(t, len(leaves(t, s, store.LeafQuery{User: bob})), 0)
 		wantEqual(t, len(periods(t, s, store.PeriodQuery{User: bob, Kind: memory.SummaryWeek, Limit: 9})), 0)
 	})
 	t.Run("RecentSessions must return, for the user's sessions that have a node, their TopNodes, the session with the latest covered message first, equal times by session id", func(t *testing.T) {
@@ -48,7 +48,7 @@ func testSummaries(t *testing.T, open Open[store.Truth]) {
 		mustPut(t, s, again)
 		wantEqual(t, recent(t, s, store.RecentQuery{User: alice, Limit: 9})[0].LastTime, minute(8))
 	})
-	t.Run("LeavesBetween must return the user's leaves whose ToTime is in [from, to), by ToTime, then id, as outlines", func(t *testing.T) {
+	t.Run("LeavesBetween must return the user's leaves whose ToTime is in [From, To), by ToTime, then id, as outlines", func(t *testing.T) {
 		testLeavesBetween(t, open(t))
 	})
 	t.Run("Periods must return the user's weekly or monthly nodes, of the highest generation of each period, the latest first", func(t *testing.T) {
@@ -151,9 +151,9 @@ func recent(t *testing.T, s store.Summaries, q store.RecentQuery) []store.Sessio
 	return page
 }
 
-func leaves(t *testing.T, s store.Summaries, user memory.UserRef, from, to time.Time) []memory.SummaryNode {
+func leaves(t *testing.T, s store.Summaries, q store.LeafQuery) []memory.SummaryNode {
 	t.Helper()
-	all, err := s.LeavesBetween(t.Context(), user, from, to)
+	all, err := s.LeavesBetween(t.Context(), q)
 	if err != nil {
 		t.Fatalf("LeavesBetween: %v", err)
 	}
@@ -294,8 +294,13 @@ func testLeavesBetween(t *testing.T, s store.Truth) {
 			FromTime: n.FromTime, ToTime: n.ToTime,
 		}
 	}
-	wantEqual(t, leaves(t, s, alice, minute(5), minute(9)), []memory.SummaryNode{made[0], made[2], made[3]})
-	wantEqual(t, leaves(t, s, alice, minute(6), minute(10)), []memory.SummaryNode{made[3], made[1]})
+	between := func(from, to time.Time, limit int) []memory.SummaryNode {
+		return leaves(t, s, store.LeafQuery{User: alice, From: from, To: to, Limit: limit})
+	}
+	wantEqual(t, between(minute(5), minute(9), 0), []memory.SummaryNode{made[0], made[2], made[3]})
+	wantEqual(t, between(minute(6), minute(10), 0), []memory.SummaryNode{made[3], made[1]})
+	wantEqual(t, between(time.Time{}, time.Time{}, 0), []memory.SummaryNode{made[0], made[2], made[3], made[1]})
+	wantEqual(t, between(minute(6), time.Time{}, 1), []memory.SummaryNode{made[3]})
 }
 
 // period stores a weekly or monthly summary.

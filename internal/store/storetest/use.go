@@ -120,7 +120,7 @@ func useSummaries(t *testing.T, s store.Truth) {
 	recent(t, s, store.RecentQuery{
 		User: alice, Exclude: "x", Since: noon, Until: minute(99), After: &store.SessionCursor{UpdateTime: minute(99)}, Limit: 9,
 	})
-	leaves(t, s, alice, noon, minute(99))
+	leaves(t, s, store.LeafQuery{User: alice, From: noon, To: minute(99)})
 	periods(t, s, store.PeriodQuery{User: alice, Kind: memory.SummaryMonth, Limit: 9})
 }
 
