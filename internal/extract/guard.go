@@ -21,7 +21,8 @@ var fence = regexp.MustCompile(`(?i)(?:<|＜|\[|&(?:amp;)*lt;|&#60;|&#x3c;|\\+u0
 // entryHead is what may stand before an entry's words in a block: a list mark, a day in brackets, a speaker.
 var entryHead = regexp.MustCompile(`^[\s>|]*(?:[-*•]\s+)?(?:\[[^\]\n]{1,60}\]\s*)*(?:[^:\n]{1,60}:\s+)?`)
 
-// guardSentence is a sentence with its end, or a line.
+// guardSentence is a sentence with its end, or a line. Unlike text.Sentences it ends at every stop, whatever surrounds
+// it: a piece of a block must be cut alike wherever it is repeated.
 var guardSentence = regexp.MustCompile(`[^.!?。！？\n]*[.!?。！？]*\n?[ \t]*`)
 
 // minRenderedLetters: shorter lines of a block, such as "yes", may well be said by somebody.

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 	"unicode"
+
+	"github.com/stratamem/strata/internal/text"
 )
 
 // vocabulary is what is stated somewhere, to compare names and numbers with.
@@ -87,7 +89,7 @@ var digits = regexp.MustCompile(`\d+(?:[.,]\d+)*`)
 func numbers(s string) []string {
 	var out []string
 	for _, w := range strings.FieldsFunc(fold(s), func(r rune) bool { return !isWordRune(r) && r != '.' && r != ',' }) {
-		if n, ok := numberWords[strings.Trim(w, ".,")]; ok {
+		if n, ok := numberWord(strings.Trim(w, ".,")); ok {
 			out = append(out, strconv.Itoa(n))
 			continue
 		}
@@ -98,13 +100,18 @@ func numbers(s string) []string {
 	return out
 }
 
-var numberWords = func() map[string]int {
-	m := map[string]int{"twenty": 20, "thirty": 30, "forty": 40, "fifty": 50, "sixty": 60, "seventy": 70, "eighty": 80, "ninety": 90, "once": 1, "twice": 2}
-	for i, w := range strings.Fields("two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen") {
-		m[w] = i + 2
+// numberWord reads a number word from two on: one is a pronoun as well. Package summary reads amounts of several words,
+// such as two thousand; here each word is compared by itself.
+func numberWord(w string) (int, bool) {
+	switch w {
+	case "once":
+		return 1, true
+	case "twice":
+		return 2, true
 	}
-	return m
-}()
+	n, ok := text.Cardinal(w)
+	return n, ok && n > 1
+}
 
 // denial matches words that turn a statement round.
 var denial = regexp.MustCompile(`(?i)\b(?:not|no|never|none|without|cannot|no longer|any ?more|stopped|quit|dislikes?|hates?)\b|n['’]t\b|않|못 ?하|안 |없|싫|말고|끊`)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/text"
 )
 
 // maxQueryBytes is how much of the lines RelatedQuery answers: an index looks at no more words than a few lines have.
@@ -96,18 +97,10 @@ func RelatedQuery(t Task) string {
 		if b.Len() > 0 {
 			b.WriteByte('\n')
 		}
-		b.WriteString(cutText(l.Text, maxQueryBytes-b.Len()))
+		b.WriteString(text.Clip(l.Text, maxQueryBytes-b.Len()))
 		if b.Len() >= maxQueryBytes {
 			break
 		}
 	}
 	return b.String()
-}
-
-// cutText is the beginning of s, at most n bytes, ending with a whole character.
-func cutText(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	return strings.ToValidUTF8(s[:max(n, 0)], "")
 }

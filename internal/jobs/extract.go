@@ -4,13 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/stratamem/strata/internal/extract"
 	"github.com/stratamem/strata/internal/llm"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/store"
+	"github.com/stratamem/strata/internal/text"
 )
 
 const (
@@ -232,7 +232,7 @@ func quarantined(slot memory.Slot, model string, rejected []extract.Rejection, n
 		}
 		out = append(out, memory.Quarantined{
 			ID: memory.EffectID(slot.ID(), quarantineBase+r.Index), SessionID: slot.SessionID, SlotID: slot.ID(),
-			Reason: string(r.Reason), Operation: clip(string(operation), maxOperationBytes), Model: model, Time: now,
+			Reason: string(r.Reason), Operation: text.Clip(string(operation), maxOperationBytes), Model: model, Time: now,
 		})
 	}
 	return out
@@ -258,17 +258,9 @@ func (v *visit) quarantineAnswer(ctx context.Context, slot memory.Slot, answer l
 // quote writes as much of an unreadable answer as is kept as a JSON string.
 func quote(s string) string {
 	for n := maxOperationBytes; ; n /= 2 { // escapes make it longer
-		data, err := json.Marshal(clip(s, n))
+		data, err := json.Marshal(text.Clip(s, n))
 		if err == nil && len(data) <= maxOperationBytes {
 			return string(data)
 		}
 	}
-}
-
-// clip is the beginning of s, at most n bytes, ending with a whole character.
-func clip(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	return strings.ToValidUTF8(s[:n], "")
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/summary"
+	"github.com/stratamem/strata/internal/text"
 	"github.com/stratamem/strata/internal/tokens"
 )
 
@@ -368,5 +369,5 @@ func oneLine(s string, limit int) string {
 	if len(line) <= limit {
 		return line
 	}
-	return clip(line, limit) + " …"
+	return text.Clip(line, limit) + " …"
 }

@@ -283,7 +283,7 @@ const maxQueryBytes = 64 << 10
 func lastWords(messages []memory.Message) string {
 	for _, m := range slices.Backward(messages) {
 		if words := m.PlainText(); m.Role == memory.RoleUser && words != "" {
-			return strings.ToValidUTF8(words[:min(len(words), maxQueryBytes)], "")
+			return text.Clip(words, maxQueryBytes)
 		}
 	}
 	return ""

@@ -117,7 +117,8 @@ type Journal interface {
 	// skipped by a person. A final slot stays as it is.
 	FinishSlot(ctx context.Context, p SlotFinish) (memory.Slot, error)
 	// RetrySlot must make a parked slot open, or answered when it has an answer, with no attempts and NotBefore at the given
-	// time, and the session's time to be looked at too: also where that was earlier, so that DeferSession can tell. Another slot is refused with JOB_NOT_PARKED.
+	// time, and the session's time to be looked at too: also where that was earlier, so that DeferSession can tell. Another
+	// slot is refused with JOB_NOT_PARKED.
 	RetrySlot(ctx context.Context, ref SlotRef, now time.Time) (memory.Slot, error)
 	// Slot must return a slot of the user; JOB_NOT_FOUND when there is none.
 	Slot(ctx context.Context, ref SlotRef) (memory.Slot, error)

@@ -52,24 +52,24 @@ func Anchors(s string) []Anchor {
 		out = append(out, a)
 	}
 	for _, d := range datesIn(s) {
-		taken.take(d.span)
-		add(Anchor{Kind: AnchorDate, Start: d.start, End: d.end, when: d.when})
+		taken.take(d.Span)
+		add(Anchor{Kind: AnchorDate, Start: d.Start, End: d.End, when: d.when})
 	}
 	ws := wordsOf(s)
 	for i, w := range ws {
-		if kind := nameKind(ws, i); kind != "" && !taken.has(w.span) {
-			taken.take(w.span)
-			add(Anchor{Kind: kind, Start: w.start, End: w.end, word: w})
+		if kind := nameKind(ws, i); kind != "" && !taken.has(w.Span) {
+			taken.take(w.Span)
+			add(Anchor{Kind: kind, Start: w.Start, End: w.End, word: w})
 		}
 	}
 	for _, n := range numbersIn(ws) {
-		if !taken.has(n.span) && (!n.spelled || n.value > 2) {
-			add(Anchor{Kind: AnchorNumber, Start: n.start, End: n.end, value: n.value})
+		if !taken.has(n.Span) && (!n.spelled || n.value > 2) {
+			add(Anchor{Kind: AnchorNumber, Start: n.Start, End: n.End, value: n.value})
 		}
 	}
-	for _, sentence := range sentences(s) {
-		if decides.MatchString(sentence.of(s)) {
-			add(Anchor{Kind: AnchorDecision, Start: sentence.start, End: sentence.start + len(strings.TrimSpace(sentence.of(s)))})
+	for _, sentence := range text.SentenceSpans(s) {
+		if decides.MatchString(sentence.Of(s)) {
+			add(Anchor{Kind: AnchorDecision, Start: sentence.Start, End: sentence.Start + len(strings.TrimSpace(sentence.Of(s)))})
 		}
 	}
 	slices.SortStableFunc(out, func(a, b Anchor) int { return a.Start - b.Start })

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/text"
 	"github.com/stratamem/strata/internal/tokens"
 )
 
@@ -100,7 +101,7 @@ func (m lossyModel) summarize(t Task) string {
 	var kept []string
 	talk := 0
 	take := func(s string) {
-		for _, sentence := range Sentences(s) {
+		for _, sentence := range text.Sentences(s) {
 			if isTalk(sentence) {
 				talk++
 			}

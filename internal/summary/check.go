@@ -78,11 +78,11 @@ const mendable = 3
 // mend leaves out a last sentence that does not end from a summary of messages. What rewrites or merges summaries is
 // not mended: what it has not got to is lost.
 func (t Task) mend(answer string) string {
-	all := sentences(answer)
+	all := text.SentenceSpans(answer)
 	if t.Rewrite || len(t.Parts) > 0 || len(all) <= mendable || !isCut(answer) {
 		return answer
 	}
-	return strings.TrimSpace(answer[:all[len(all)-1].start])
+	return strings.TrimSpace(answer[:all[len(all)-1].Start])
 }
 
 // placeholder is what stands where nothing was said.
@@ -110,7 +110,7 @@ func isSkeleton(answer string) bool {
 func isCut(answer string) bool {
 	lines := strings.Split(answer, "\n")
 	last := strings.TrimSpace(lines[len(lines)-1])
-	if endsSentence(last) || len(sentences(answer)) == 1 && utf8.RuneCountInString(answer) < shortAnswer {
+	if endsSentence(last) || len(text.SentenceSpans(answer)) == 1 && utf8.RuneCountInString(answer) < shortAnswer {
 		return false
 	}
 	open := 0
@@ -268,8 +268,8 @@ var (
 // whole, speaks to nobody.
 func (t Task) instructs(answer string) bool {
 	source := strings.ToLower(t.source() + t.Previous)
-	for _, s := range sentences(answer) {
-		sentence := strings.TrimSpace(s.of(answer))
+	for _, s := range text.SentenceSpans(answer) {
+		sentence := strings.TrimSpace(s.Of(answer))
 		if orders.MatchString(sentence) {
 			return true
 		}
@@ -338,20 +338,20 @@ func (e *evidence) inventedIn(answer string) string {
 	ws := wordsOf(answer)
 	taken := make(mask, len(answer))
 	for _, d := range datesIn(answer) {
-		if !e.hasText(d.of(answer)) && !e.hasDate(d.when) && !e.isPlainYear(d.when) {
-			return d.of(answer)
+		if !e.hasText(d.Of(answer)) && !e.hasDate(d.when) && !e.isPlainYear(d.when) {
+			return d.Of(answer)
 		}
-		taken.take(d.span)
+		taken.take(d.Span)
 	}
 	for _, c := range clocksIn(answer) {
-		if !taken.has(c.span) && !e.clocks[c.minute] && !e.hasText(c.of(answer)) {
-			return c.of(answer)
+		if !taken.has(c.Span) && !e.clocks[c.minute] && !e.hasText(c.Of(answer)) {
+			return c.Of(answer)
 		}
-		taken.take(c.span)
+		taken.take(c.Span)
 	}
 	for _, n := range numbersIn(ws) {
-		if !taken.has(n.span) && !e.supports(n, answer) {
-			return n.of(answer)
+		if !taken.has(n.Span) && !e.supports(n, answer) {
+			return n.Of(answer)
 		}
 	}
 	return e.inventedName(ws, taken)
@@ -372,7 +372,7 @@ var (
 // supports reports whether a quantity of the answer follows from the evidence: it stands there, it counts what is
 // listed, or it is rounded or converted to another unit.
 func (e *evidence) supports(n number, answer string) bool {
-	before, after := answer[:n.start], answer[n.end:]
+	before, after := answer[:n.Start], answer[n.End:]
 	switch {
 	case n.spelled && n.value <= 2, e.hasValue(n.value):
 		return true
@@ -417,7 +417,7 @@ func (e *evidence) inventedName(ws []word, taken mask) string {
 		if i+1 < len(ws) {
 			next = ws[i+1]
 		}
-		if taken.has(w.span) || headings[w.lower] {
+		if taken.has(w.Span) || headings[w.lower] {
 			continue
 		}
 		if name := koreanName(w.text, next.text); name != "" && !e.hasText(name) && !e.hasText(strings.TrimSuffix(name, "이")) {
@@ -484,7 +484,7 @@ func (t Task) lostSentences(kept *evidence) []lostSentence {
 	var out []lostSentence
 	place := 0
 	take := func(prefix, from string, factor float64) {
-		for _, sentence := range Sentences(from) {
+		for _, sentence := range text.Sentences(from) {
 			place++
 			if text.AsksQuestion(sentence) || text.EstimateTokens(sentence) > longestAppended {
 				continue

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/text"
 )
 
 // mostRefused is the share of good summaries that may be refused, leastRefused that of bad ones that must be.
@@ -126,8 +127,8 @@ func orderIn(s string) string {
 
 // insert puts a sentence after the first one.
 func insert(s, sentence string) string {
-	first := sentences(s)[0]
-	return s[:first.end] + " " + sentence + " " + s[first.end:]
+	first := text.SentenceSpans(s)[0]
+	return s[:first.End] + " " + sentence + " " + s[first.End:]
 }
 
 var names = regexp.MustCompile(`\b(?:Caroline|Melanie|Jon|Gina|John|Maria)\b|사용자|도우미`)
@@ -143,8 +144,8 @@ func replaceName(s string) (string, bool) {
 }
 
 func cutShort(s string) (string, bool) {
-	last := sentences(s)
-	s = s[:last[len(last)-1].start+(last[len(last)-1].end-last[len(last)-1].start)/2]
+	last := text.SentenceSpans(s)
+	s = s[:last[len(last)-1].Start+(last[len(last)-1].End-last[len(last)-1].Start)/2]
 	s = s[:strings.LastIndexByte(s, ' ')]
 	return s, len(last) > 1 && len(last) <= mendable && !strings.HasSuffix(s, ".")
 }

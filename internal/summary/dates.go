@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/stratamem/strata/internal/text"
 )
 
 // when is a date as far as a text gives it; 0 is unknown.
@@ -16,7 +18,7 @@ type when struct {
 
 // dateMention is a date in a text.
 type dateMention struct {
-	span
+	text.Span
 	when
 }
 
@@ -43,23 +45,23 @@ var dateForms = []struct {
 }
 
 // datesIn are the dates that a text names, in the order of dateForms.
-func datesIn(text string) []dateMention {
+func datesIn(s string) []dateMention {
 	var out []dateMention
-	taken := make(mask, len(text))
-	digits := hasDigit(text)
+	taken := make(mask, len(s))
+	digits := hasDigit(s)
 	for _, f := range dateForms {
-		if f.needs == nil && !digits || f.needs != nil && !containsAny(text, f.needs) {
+		if f.needs == nil && !digits || f.needs != nil && !containsAny(s, f.needs) {
 			continue
 		}
-		for _, m := range f.form.FindAllStringSubmatchIndex(text, -1) {
-			d := dateMention{span: span{m[0], m[1]}}
+		for _, m := range f.form.FindAllStringSubmatchIndex(s, -1) {
+			d := dateMention{Span: text.Span{Start: m[0], End: m[1]}}
 			for g, field := range f.groups {
 				if from, to := m[2*g+2], m[2*g+3]; from >= 0 {
-					d.set(field, text[from:to])
+					d.set(field, s[from:to])
 				}
 			}
-			if d.valid() && !isModal(text, d) && !taken.has(d.span) {
-				taken.take(d.span)
+			if d.valid() && !isModal(s, d) && !taken.has(d.Span) {
+				taken.take(d.Span)
 				out = append(out, d)
 			}
 		}
@@ -93,11 +95,11 @@ func (w when) valid() bool {
 }
 
 // isModal reports whether "May" or "Mar" stands where it may be another word: alone at the start of a sentence.
-func isModal(text string, d dateMention) bool {
-	if d.day > 0 || d.year > 0 || !strings.HasPrefix(text[d.start:], "Ma") {
+func isModal(s string, d dateMention) bool {
+	if d.day > 0 || d.year > 0 || !strings.HasPrefix(s[d.Start:], "Ma") {
 		return false
 	}
-	before := strings.TrimRight(text[:d.start], " \"“'")
+	before := strings.TrimRight(s[:d.Start], " \"“'")
 	return before == "" || strings.ContainsAny(before[len(before)-1:], ".!?\n:")
 }
 
@@ -110,24 +112,24 @@ var clockForms = []*regexp.Regexp{
 
 // clock is a time of day on a face of twelve hours: half of what is written does not say which half of the day.
 type clock struct {
-	span
+	text.Span
 	minute int
 }
 
-func clocksIn(text string) []clock {
+func clocksIn(s string) []clock {
 	var out []clock
-	if !hasDigit(text) {
+	if !hasDigit(s) {
 		return nil
 	}
 	for _, f := range clockForms {
-		for _, m := range f.FindAllStringSubmatchIndex(text, -1) {
-			hour, _ := strconv.Atoi(text[m[2]:m[3]])
-			c := clock{span{m[0], m[1]}, hour % 12 * 60}
+		for _, m := range f.FindAllStringSubmatchIndex(s, -1) {
+			hour, _ := strconv.Atoi(s[m[2]:m[3]])
+			c := clock{text.Span{Start: m[0], End: m[1]}, hour % 12 * 60}
 			switch {
 			case m[4] >= 0:
-				minute, _ := strconv.Atoi(text[m[4]:m[5]])
+				minute, _ := strconv.Atoi(s[m[4]:m[5]])
 				c.minute += minute
-			case strings.HasSuffix(text[m[0]:m[1]], "반"):
+			case strings.HasSuffix(s[m[0]:m[1]], "반"):
 				c.minute += 30
 			}
 			out = append(out, c)
@@ -183,12 +185,12 @@ var distance = regexp.MustCompile(`(?i)(?:(\d+)|\b(a|an|one|two|three|four|five|
 var timeUnits = strings.Fields("day week month year 일 주 개월 달 년")
 
 // distances are the days that such expressions may mean, said on a day.
-func distances(text string, said time.Time) []when {
+func distances(s string, said time.Time) []when {
 	var out []when
-	if !containsAny(text, timeUnits) {
+	if !containsAny(s, timeUnits) {
 		return nil
 	}
-	for _, m := range distance.FindAllStringSubmatch(text, -1) {
+	for _, m := range distance.FindAllStringSubmatch(s, -1) {
 		n, unit, sign := smallCount(m[1]+m[2]+m[5]), strings.ToLower(m[3]+m[6]), 1
 		if d := strings.ToLower(m[4]); d == "ago" || d == "before" || d == "전" {
 			sign = -1
@@ -215,8 +217,8 @@ func smallCount(s string) int {
 	if n, err := strconv.Atoi(s); err == nil {
 		return n
 	}
-	if v, ok := small[strings.ToLower(s)]; ok {
-		return int(v)
+	if n, ok := text.Cardinal(strings.ToLower(s)); ok {
+		return n
 	}
 	return 1
 }

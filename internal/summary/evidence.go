@@ -49,8 +49,8 @@ func (e *evidence) add(s string, said time.Time) {
 	for _, c := range clocksIn(s) {
 		e.clocks[c.minute] = true
 	}
-	for _, sentence := range sentences(s) {
-		e.addCount(sentence.of(s))
+	for _, sentence := range text.SentenceSpans(s) {
+		e.addCount(sentence.Of(s))
 	}
 	e.addDates(s, said)
 }

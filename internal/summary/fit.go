@@ -24,17 +24,17 @@ type Apart struct {
 	text   string
 	count  func(string) int64
 	size   int64 // of the whole text
-	pieces []span
+	pieces []text.Span
 	sizes  []int64 // of the pieces
 	ranked []int   // the pieces in the order in which they deserve a place
 }
 
 // TakeApart ranks and counts the sentences of a text.
 func TakeApart(s string, count func(string) int64) *Apart {
-	a := &Apart{text: s, count: count, size: count(s), pieces: sentences(s)}
+	a := &Apart{text: s, count: count, size: count(s), pieces: text.SentenceSpans(s)}
 	a.ranked = ranking(s, a.pieces)
 	for _, p := range a.pieces {
-		a.sizes = append(a.sizes, count(p.of(s)))
+		a.sizes = append(a.sizes, count(p.Of(s)))
 	}
 	return a
 }
@@ -64,16 +64,16 @@ func (a *Apart) Fit(room int64) (fitted string, shortened bool) {
 }
 
 // ranking is the order in which sentences deserve a place.
-func ranking(s string, pieces []span) []int {
+func ranking(s string, pieces []text.Span) []int {
 	worth := make([]float64, len(pieces))
 	seen, known := map[string]bool{}, map[string]bool{}
 	for i, p := range slices.Backward(pieces) {
-		key := strings.Join(text.Terms(p.of(s)), " ")
+		key := strings.Join(text.Terms(p.Of(s)), " ")
 		switch {
 		case seen[key] && key != "":
 			worth[i] = -1
 		default:
-			worth[i] = density(p.of(s), known)
+			worth[i] = density(p.Of(s), known)
 		}
 		seen[key] = true
 	}
@@ -105,11 +105,11 @@ func density(sentence string, known map[string]bool) float64 {
 // lengthFloor keeps very short sentences from looking denser than they are.
 const lengthFloor = 4
 
-func join(s string, pieces []span, keep []bool) string {
+func join(s string, pieces []text.Span, keep []bool) string {
 	var b strings.Builder
 	for i, p := range pieces {
 		if keep[i] {
-			b.WriteString(p.of(s))
+			b.WriteString(p.Of(s))
 		}
 	}
 	return strings.TrimSpace(b.String())

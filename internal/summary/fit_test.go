@@ -9,28 +9,29 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/text"
 )
 
 func runes(s string) int64 { return int64(utf8.RuneCountInString(s)) }
 
 func TestFit(t *testing.T) {
-	const text = "They talked about the weather. Mina decided to move to Busan.\n- The rent is 900 euros.\nThey laughed a lot."
+	const whole = "They talked about the weather. Mina decided to move to Busan.\n- The rent is 900 euros.\nThey laughed a lot."
 	t.Run("what fits stays as it is", func(t *testing.T) {
-		if got, shortened := Fit(text, runes(text), runes); got != text || shortened {
+		if got, shortened := Fit(whole, runes(whole), runes); got != whole || shortened {
 			t.Errorf("got %q, %v", got, shortened)
 		}
 	})
 	t.Run("sentences without anchors go first, of them the earliest", func(t *testing.T) {
-		got, shortened := Fit(text, runes(text)-10, runes)
+		got, shortened := Fit(whole, runes(whole)-10, runes)
 		if want := "Mina decided to move to Busan.\n- The rent is 900 euros.\nThey laughed a lot."; got != want || !shortened {
 			t.Errorf("got %q, %v", got, shortened)
 		}
-		if got, _ := Fit(text, 60, runes); got != "Mina decided to move to Busan.\n- The rent is 900 euros." {
+		if got, _ := Fit(whole, 60, runes); got != "Mina decided to move to Busan.\n- The rent is 900 euros." {
 			t.Errorf("got %q", got)
 		}
 	})
 	t.Run("no sentence is cut: without room for one, nothing is left", func(t *testing.T) {
-		if got, shortened := Fit(text, 5, runes); got != "" || !shortened {
+		if got, shortened := Fit(whole, 5, runes); got != "" || !shortened {
 			t.Errorf("got %q, %v", got, shortened)
 		}
 	})
@@ -41,9 +42,9 @@ func TestFit(t *testing.T) {
 		}
 	})
 	t.Run("a text taken apart once fits every room as one that is not", func(t *testing.T) {
-		apart := TakeApart(text, runes)
-		for room := range runes(text) + 1 {
-			want, wantShortened := Fit(text, room, runes)
+		apart := TakeApart(whole, runes)
+		for room := range runes(whole) + 1 {
+			want, wantShortened := Fit(whole, room, runes)
 			if got, shortened := apart.Fit(room); got != want || shortened != wantShortened {
 				t.Errorf("room %d: got %q, want %q", room, got, want)
 			}
@@ -51,16 +52,16 @@ func TestFit(t *testing.T) {
 	})
 	t.Run("it never exceeds its room and is made of whole sentences, whatever the text", func(t *testing.T) {
 		rapid.Check(t, func(t *rapid.T) {
-			text := drawText(t)
+			whole := drawText(t)
 			room := rapid.Int64Range(0, 200).Draw(t, "room")
-			got, shortened := Fit(text, room, runes)
-			if shortened && runes(got) > room || !shortened && got != text {
+			got, shortened := Fit(whole, room, runes)
+			if shortened && runes(got) > room || !shortened && got != whole {
 				t.Fatalf("%d of %d: %q", runes(got), room, got)
 			}
-			all := Sentences(text)
-			for _, s := range Sentences(got) {
+			all := text.Sentences(whole)
+			for _, s := range text.Sentences(got) {
 				if shortened && !slices.Contains(all, s) {
-					t.Fatalf("%q is no sentence of %q", s, text)
+					t.Fatalf("%q is no sentence of %q", s, whole)
 				}
 			}
 		})

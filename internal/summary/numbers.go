@@ -7,11 +7,13 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/stratamem/strata/internal/text"
 )
 
 // number is a quantity in a text.
 type number struct {
-	span
+	text.Span
 	value   float64
 	spelled bool // in words
 }
@@ -22,14 +24,14 @@ func numbersIn(ws []word) []number {
 	for i := 0; i < len(ws); {
 		n, used := spelledAt(ws[i:])
 		if used > 0 {
-			out = append(out, number{span{ws[i].start, ws[i+used-1].end}, n, true})
+			out = append(out, number{text.Span{Start: ws[i].Start, End: ws[i+used-1].End}, n, true})
 			i += used
 			continue
 		}
 		found := digitsIn(ws[i:])
 		if len(found) == 1 && len(out) > 0 && continues(out[len(out)-1], found[0], ws, i) {
 			last := &out[len(out)-1]
-			last.value, last.end = last.value+found[0].value, found[0].end
+			last.value, last.End = last.value+found[0].value, found[0].End
 			found = nil
 		}
 		out = append(out, found...)
@@ -40,7 +42,7 @@ func numbersIn(ws []word) []number {
 
 // continues reports whether a number goes on from the word before, as 2만 goes on with 2천.
 func continues(last, n number, ws []word, i int) bool {
-	adjoins := !last.spelled && i > 0 && last.start == ws[i-1].start && n.start == ws[i].start
+	adjoins := !last.spelled && i > 0 && last.Start == ws[i-1].Start && n.Start == ws[i].Start
 	return adjoins && last.value >= 1e4 && n.value < 1e4*max(1, math.Floor(last.value/1e8)*1e4) && strings.ContainsAny(ws[i-1].text, "만억")
 }
 
@@ -60,7 +62,7 @@ func digitsIn(ws []word) []number {
 		}
 		v, err := strconv.ParseFloat(strings.ReplaceAll(w.text[i:j], ",", ""), 64)
 		if err == nil {
-			out = append(out, number{span{w.start + i, w.start + j}, v * multiplier(w.text[j:], ws[1:]), false})
+			out = append(out, number{text.Span{Start: w.Start + i, End: w.Start + j}, v * multiplier(w.text[j:], ws[1:]), false})
 		}
 		i = j
 	}
@@ -93,11 +95,8 @@ func multiplier(rest string, next []word) float64 {
 }
 
 var (
-	small = numberTable(`zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen
-		sixteen seventeen eighteen nineteen`, 0, 1)
-	ordinals = numberTable(`zeroth first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth
-		thirteenth fourteenth fifteenth sixteenth seventeenth eighteenth nineteenth twentieth`, 0, 1)
-	tens   = numberTable(`twenty thirty forty fifty sixty seventy eighty ninety`, 20, 10)
+	ordinals = countingFrom0(`zeroth first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth
+		thirteenth fourteenth fifteenth sixteenth seventeenth eighteenth nineteenth twentieth`)
 	scales = map[string]float64{"hundred": 100, "thousand": 1000, "million": 1e6, "billion": 1e9, "dozen": 12}
 	extras = map[string]float64{
 		"once": 1, "single": 1, "twice": 2, "both": 2, "couple": 2, "pair": 2, "double": 2, "twin": 2, "twins": 2,
@@ -123,11 +122,11 @@ func nativeNumerals() map[string]float64 {
 	return out
 }
 
-func numberTable(list string, from, step float64) map[string]float64 {
+// countingFrom0 numbers the words of a list.
+func countingFrom0(list string) map[string]float64 {
 	out := map[string]float64{}
 	for w := range strings.FieldsSeq(list) {
-		out[w] = from
-		from += step
+		out[w] = float64(len(out))
 	}
 	return out
 }
@@ -173,16 +172,8 @@ func englishNumber(w string) (value float64, scale, ok bool) {
 	if v, ok := scales[w]; ok {
 		return v, true, true
 	}
-	if v, ok := small[w]; ok {
-		return v, false, true
-	}
-	if ten, unit, ok := strings.Cut(w, "-"); ok {
-		t, isTen := tens[ten]
-		u, isUnit := small[unit]
-		return t + u, false, isTen && isUnit
-	}
-	v, ok := tens[w]
-	return v, false, ok
+	n, ok := text.Cardinal(w)
+	return float64(n), false, ok
 }
 
 // koreanNumber reads a native numeral with its counter, in one word or two, or a Sino-Korean one of at least two

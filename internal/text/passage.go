@@ -131,7 +131,7 @@ func lineEnd(s string) int {
 }
 
 // sentenceEnd is after a full stop, question or exclamation mark that white space follows, or after one that needs
-// no space.
+// no space. SentenceSpans know abbreviations; passages stay as they were measured, for what is indexed depends on them.
 func sentenceEnd(s string) int {
 	stop := false
 	for i, r := range s {

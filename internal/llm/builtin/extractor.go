@@ -76,7 +76,9 @@ type factRule struct {
 
 // grammar is how a language's statements are found.
 type grammar struct {
-	sentence *regexp.Regexp // a sentence with its end
+	// sentence is one with its end. Unlike those of text.Sentences it ends before small letters too, for chats are often
+	// typed without capitals, and in Korean at a tilde.
+	sentence *regexp.Regexp
 	blocked  *regexp.Regexp // sentences that state nothing about the speaker
 	clauses  *regexp.Regexp // where a sentence is cut
 	opener   *regexp.Regexp // what may stand before a statement

@@ -59,7 +59,7 @@ func candidates(t summary.Task) []candidate {
 	speakers := speakersOf(t.Lines)
 	for i, l := range t.Lines {
 		open := !answered(t.Lines[i:])
-		for _, s := range summary.Sentences(l.Text) {
+		for _, s := range text.Sentences(l.Text) {
 			if asks := text.AsksQuestion(s); !asks || open {
 				c := newCandidate(speaker(l)+": ", s, speakers)
 				c.role, c.open = roleWeight(l.Role), asks
@@ -88,7 +88,7 @@ func speakersOf(lines []summary.Line) []string {
 }
 
 func fromSummary(out []candidate, s string) []candidate {
-	for _, sentence := range summary.Sentences(s) {
+	for _, sentence := range text.Sentences(s) {
 		out = append(out, newCandidate("", sentence, nil))
 	}
 	return out

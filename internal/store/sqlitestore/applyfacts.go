@@ -4,10 +4,10 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"unicode/utf8"
 
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/store"
+	"github.com/stratamem/strata/internal/text"
 )
 
 // maxOperation is how many bytes of a refused operation are kept.
@@ -230,7 +230,7 @@ func (a *applying) quarantine(q memory.Quarantined) error {
 	}
 	err = a.c.run(`INSERT INTO quarantine (key, uid, id, time, session_id, slot_id, reason, model, operation)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`, key, a.uid, q.ID, micros(q.Time), orNull(q.SessionID), orNull(q.SlotID),
-		q.Reason, orNull(q.Model), cut(q.Operation, maxOperation))
+		q.Reason, orNull(q.Model), text.Clip(q.Operation, maxOperation))
 	if err != nil {
 		return err
 	}
@@ -238,17 +238,6 @@ func (a *applying) quarantine(q memory.Quarantined) error {
 		return err
 	}
 	return a.c.run(`INSERT INTO quarantine_counts (reason, n) VALUES (?, 1) ON CONFLICT (reason) DO UPDATE SET n = n + 1`, q.Reason)
-}
-
-// cut returns at most n bytes of s, of whole runes.
-func cut(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n]
 }
 
 // embeddingVersions are few.
