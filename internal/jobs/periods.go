@@ -31,9 +31,12 @@ func (r *Runner) visitPeriods(ctx context.Context, ref memory.UserRef) (outcome,
 	}
 	next, again := found.next, false
 	for _, plan := range found.plans {
+		if err := ctx.Err(); err != nil {
+			return outcome{}, err
+		}
 		did, at, err := r.makePeriod(ctx, user, plan)
 		if err != nil {
-			return outcome{again: again || did}, err
+			return outcome{}, err
 		}
 		next, again = earliest(next, at), again || did
 	}

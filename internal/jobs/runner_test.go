@@ -699,6 +699,34 @@ func TestOldPeriods(t *testing.T) {
 	})
 }
 
+func TestPeriodsStop(t *testing.T) {
+	inBubble(t, "a runner that is told to stop begins no other week of those that are due, and the next one makes them all", func(t *testing.T, r *rig) {
+		begun, late := make(chan struct{}, 1), 0
+		r.summaries.script = func(ctx context.Context, _ int, task summary.Task) (llm.Answer, error) {
+			if task.Kind != memory.SummaryWeek || r.starts > 1 {
+				return faithful(task), nil
+			}
+			if ctx.Err() != nil {
+				late++
+			}
+			begun <- struct{}{}
+			<-ctx.Done()
+			return llm.Answer{}, ctx.Err()
+		}
+		r.options.Sweep = 20 * time.Minute
+		r.start()
+		for n := range 3 {
+			r.late(ada.Session(fmt.Sprint(n)), fmt.Sprintf("We sailed to island number %d.", n), time.Now().AddDate(0, 0, -7*(n+2)))
+		}
+		<-begun
+		r.restart()
+		pass(2 * time.Hour)
+		if weeks := r.periods(memory.SummaryWeek); late > 0 || len(weeks) != 3 {
+			t.Errorf("%d weeks were begun too late, %d are made", late, len(weeks))
+		}
+	})
+}
+
 func (r *rig) periods(kind memory.SummaryKind) []memory.SummaryNode {
 	r.t.Helper()
 	nodes, err := r.store.Periods(context.Background(), store.PeriodQuery{User: ada, Kind: kind, Limit: 100})
