@@ -248,14 +248,11 @@ func (t *traits) sameProperty(o *traits) bool {
 	return t.fact.Attribute != "" && t.fact.Attribute == o.fact.Attribute && t.subject == o.subject
 }
 
-// bytes is about what the traits take, with the fact and the lists they stand in.
+// bytes is about what the traits take with the lists they stand in, beside the fact's own strings, which whoever holds
+// the fact has too: 50,000 facts of seven terms were measured at 920 bytes each.
 func (t *traits) bytes() int64 {
-	const record, listed = 700, 90
-	n := record + len(t.fact.Text) + 2*len(t.said) + len(t.terms)*listed
-	for _, e := range t.fact.Evidence {
-		n += 120 + len(e.Quote) + len(e.SessionID) + len(e.MessageID)
-	}
-	return int64(n)
+	const record, listed = 550, 45
+	return int64(record + len(t.said) + listed*len(t.terms))
 }
 
 // distinct is the terms, each once, in the order of their first place.
