@@ -66,7 +66,8 @@ func protoMessage(m memory.Message) *memoryv1.Message {
 	}
 }
 
-// load records a user's conversations and waits until they are indexed.
+// load records a user's conversations and waits until the background work has done what it has to: what is measured
+// afterwards does not share the machine with it.
 func load(ctx context.Context, c memoryv1.MemoryServiceClient, user string, shape workload.Shape) error {
 	sessions := shape.Conversations()
 	for _, s := range sessions {
@@ -81,19 +82,23 @@ func load(ctx context.Context, c memoryv1.MemoryServiceClient, user string, shap
 		}
 	}
 	for _, s := range sessions {
-		if err := waitIndexed(ctx, c, user, s.ID); err != nil {
+		if err := waitDone(ctx, c, user, s.ID); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func waitIndexed(ctx context.Context, c memoryv1.MemoryServiceClient, user, session string) error {
-	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
+// rawAtMost is one message less than what triggers a summary by default.
+const rawAtMost = 10
+
+func waitDone(ctx context.Context, c memoryv1.MemoryServiceClient, user, session string) error {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
 	defer cancel()
-	return measure.Until(ctx, "wait for the index", func(ctx context.Context) (bool, error) {
+	return measure.Until(ctx, "wait for index, facts and summaries", func(ctx context.Context) (bool, error) {
 		r, err := c.BuildContext(ctx, &memoryv1.BuildContextRequest{UserId: user, SessionId: session, Query: "index"})
-		return r.GetWatermarks().GetIndexed() >= r.GetWatermarks().GetRecorded(), err
+		w := r.GetWatermarks()
+		return w.GetIndexed() >= w.GetRecorded() && w.GetExtracted() >= w.GetRecorded() && w.GetSummarised()+rawAtMost >= w.GetRecorded(), err
 	})
 }
 

@@ -135,6 +135,6 @@ func prepareFile(ctx context.Context, o options, data string, shape workload.Sha
 	if err := load(ctx, s, figureUser, shape); err != nil {
 		return errors.Join(err, s.stop())
 	}
-	o.report.Note("   recorded and indexed %d messages in %s", shape.Sessions*shape.Messages, time.Since(begin).Round(time.Millisecond))
+	o.report.Note("   recorded, indexed, summarised and learnt from %d messages in %s", shape.Sessions*shape.Messages, time.Since(begin).Round(time.Millisecond))
 	return s.stop()
 }

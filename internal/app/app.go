@@ -148,12 +148,17 @@ func (a *App) newRunner(facts *service.FactCache, meter jobs.Meter, seams func(s
 	if err != nil {
 		return nil, err
 	}
-	return jobs.NewRunner(jobs.RunnerOptions{
+	o := jobs.RunnerOptions{
 		Store: a.store, Facts: facts, Summarizer: summarizer, Extractor: extractor, Fallback: builtin.Summarizer{},
 		Policies: policies(a.cfg).WorkOf, Meter: meter, Log: a.log, Workers: a.cfg.Workers, Seams: seams,
 		Owner:   "server", // one process has the file: a lease of this name that it finds is its own of before
 		Applied: func(memory.UserRef) { a.embeddings.Wake() },
-	}), nil
+	}
+	if a.cfg.SummaryModel == "" && a.cfg.ExtractionModel == "" {
+		// What is built in works on this machine: with four workers Record took twice as long.
+		o.Workers, o.Busy = 1, func() bool { return a.server.Busy() }
+	}
+	return jobs.NewRunner(o), nil
 }
 
 func (a *App) newService(facts *service.FactCache, meter service.Meter) (*service.Service, error) {

@@ -24,7 +24,7 @@ type Config struct {
 	DrainTimeout   time.Duration `name:"drain-timeout" default:"10s" placeholder:"DURATION" help:"How long a stopping server waits for running calls, 0s to 10m."`
 	RecallCache    Bytes         `name:"recall-cache" default:"64MiB" placeholder:"SIZE" help:"Memory for the users' recall indexes, 1MiB to 64GiB."`
 	FactCache      Bytes         `name:"fact-cache" default:"128MiB" placeholder:"SIZE" help:"Memory for the users' facts and their vectors, 1MiB to 64GiB."`
-	Workers        int           `name:"workers" default:"4" placeholder:"N" help:"How many pieces of background work run at once, 1 to 256."`
+	Workers        int           `name:"workers" default:"4" placeholder:"N" help:"How many pieces of background work run at once, 1 to 256. Where both models are built in it is one, since they use this machine."`
 
 	ChatBaseURL     string        `name:"chat-base-url" placeholder:"URL" help:"The OpenAI-compatible endpoint of the chat models, such as https://api.openai.com/v1 or http://127.0.0.1:11434/v1. Empty: nothing leaves this machine, and what is built in summarises and extracts."`
 	ChatAPIKey      Secret        `name:"chat-api-key" placeholder:"KEY" help:"The key of the chat endpoint. A flag can be read by other users of the machine: set the variable or the file."`

@@ -48,6 +48,10 @@ type RunnerOptions struct {
 	// Seams is called at the named points of a piece of work, so that a test can end the process there; nil in the product.
 	Seams func(point string)
 
+	// Busy reports whether somebody waits for an answer. While it does, a worker rests as long as it worked, so that models
+	// that run in this process leave the machine to callers. nil where models run elsewhere.
+	Busy func() bool
+
 	Now      func() time.Time // time.Now when nil
 	Rand     func() float64   // in [0, 1): the jitter of retries; math/rand's when nil
 	Workers  int              // pieces of work at once; 4 when 0
@@ -215,6 +219,7 @@ type outcome struct {
 
 // serve makes one visit.
 func (r *Runner) serve(ctx context.Context, t target, why errand) {
+	began := r.now()
 	var out outcome
 	var err error
 	if t.SessionID == "" {
@@ -223,6 +228,9 @@ func (r *Runner) serve(ctx context.Context, t target, why errand) {
 		out, err = r.visitSession(ctx, t, why)
 	}
 	r.complain(ctx, "background work", err)
+	if r.o.Busy != nil && r.o.Busy() {
+		pause(ctx, r.now().Sub(began))
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	switch {

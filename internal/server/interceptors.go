@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"runtime/debug"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"google.golang.org/grpc"
@@ -44,6 +45,15 @@ func withDeadline(longest time.Duration) grpc.UnaryServerInterceptor {
 	return func(ctx context.Context, req any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
 		ctx, cancel := context.WithTimeout(ctx, longest)
 		defer cancel()
+		return next(ctx, req)
+	}
+}
+
+// withCount counts the calls that are being answered.
+func withCount(calls *atomic.Int64) grpc.UnaryServerInterceptor {
+	return func(ctx context.Context, req any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
+		calls.Add(1)
+		defer calls.Add(-1)
 		return next(ctx, req)
 	}
 }

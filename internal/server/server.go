@@ -6,6 +6,7 @@ import (
 	"context"
 	"log/slog"
 	"net"
+	"sync/atomic"
 	"time"
 
 	"google.golang.org/grpc"
@@ -47,11 +48,15 @@ type Server struct {
 	health *health.Server
 	drain  time.Duration
 	log    *slog.Logger
+	calls  *atomic.Int64 // that are being answered
 }
 
 // New makes a Server.
 func New(o Options) *Server {
-	s := &Server{grpc: grpc.NewServer(serverOptions(o)...), health: health.NewServer(), drain: o.DrainTimeout, log: o.Log}
+	calls := &atomic.Int64{}
+	s := &Server{
+		grpc: grpc.NewServer(serverOptions(o, calls)...), health: health.NewServer(), drain: o.DrainTimeout, log: o.Log, calls: calls,
+	}
 	memoryv1.RegisterMemoryServiceServer(s.grpc, &memoryServer{service: o.Service})
 	memoryv1.RegisterHistoryServiceServer(s.grpc, &historyServer{service: o.Service})
 	memoryv1.RegisterFactServiceServer(s.grpc, &factServer{service: o.Service})
@@ -66,7 +71,10 @@ func New(o Options) *Server {
 	return s
 }
 
-func serverOptions(o Options) []grpc.ServerOption {
+// Busy reports whether calls are being answered.
+func (s *Server) Busy() bool { return s.calls.Load() > 0 }
+
+func serverOptions(o Options, calls *atomic.Int64) []grpc.ServerOption {
 	options := []grpc.ServerOption{
 		grpc.ForceServerCodecV2(newCodec()),
 		grpc.MaxRecvMsgSize(maxReceiveBytes),
@@ -75,7 +83,7 @@ func serverOptions(o Options) []grpc.ServerOption {
 		grpc.ConnectionTimeout(connectTimeout),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: keepaliveMinTime, PermitWithoutStream: true}),
 		grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionIdle: maxConnectionIdle}),
-		grpc.ChainUnaryInterceptor(withMeter(meterOf(o)), withOutcome(o.Log), withWellFormed, withTenant, withDeadline(o.RequestTimeout)),
+		grpc.ChainUnaryInterceptor(withCount(calls), withMeter(meterOf(o)), withOutcome(o.Log), withWellFormed, withTenant, withDeadline(o.RequestTimeout)),
 	}
 	if o.Traces != nil {
 		options = append(options, grpc.StatsHandler(o.Traces))
