@@ -35,10 +35,10 @@ tools: build ## the measuring tools beside it, and the twin with faults that the
 # The race detector needs a C compiler; the product does not.
 test: ## all tests, in random order, with the race detector where there is a C compiler
 	@if command -v "$$(go env CC)" >/dev/null; then \
-		CGO_ENABLED=1 go test -race -shuffle=on ./...; \
+		CGO_ENABLED=1 go test -race -shuffle=on -timeout=20m ./...; \
 	else \
 		echo "NOTICE: no C compiler ($$(go env CC)): the tests run without the race detector"; \
-		go test -shuffle=on ./...; \
+		go test -shuffle=on -timeout=20m ./...; \
 	fi
 
 lint: ## buf lint and golangci-lint
