@@ -194,10 +194,8 @@ func (q *queue) end(t target) *entry {
 	return q.entries[t]
 }
 
-// isBusy reports whether targets of the user are ready or visited now.
-func (q *queue) isBusy(user memory.UserRef) bool {
-	return q.running[user] > 0 || len(q.ready[user]) > 0
-}
+// busy is how many targets of the user are ready or visited now.
+func (q *queue) busy(user memory.UserRef) int { return q.running[user] + len(q.ready[user]) }
 
 // entryHeap has the entry whose time comes first on top.
 type entryHeap []*entry

@@ -164,8 +164,7 @@ func (r *Runner) Run(ctx context.Context) error {
 	}
 }
 
-// sweepStore takes up what the store knows to wait. Users whose sessions are being worked on have their periods left
-// for a later sweep: each leaf that is still to come would make the same week once more.
+// sweepStore takes up what the store knows to wait.
 func (r *Runner) sweepStore(ctx context.Context) {
 	now := r.now()
 	sessions, err := r.o.Store.PendingSessions(ctx, now, maxSweep)
@@ -185,9 +184,7 @@ func (r *Runner) sweepStore(ctx context.Context) {
 	}
 	r.queue.wake(now)
 	for _, user := range users {
-		if !r.queue.isBusy(user) {
-			r.queue.visitAt(user.Session(""), now, errand{thorough: true})
-		}
+		r.queue.visitAt(user.Session(""), now, errand{thorough: true})
 	}
 }
 
@@ -217,16 +214,21 @@ type outcome struct {
 	waits  bool      // some work is left that must not be done before next
 }
 
+// visit looks at a target and does what there is to do first.
+func (r *Runner) visit(ctx context.Context, t target, why errand) (outcome, error) {
+	switch {
+	case r.isEarly(t):
+		return outcome{next: r.now().Add(periodPause), waits: true}, nil
+	case t.SessionID == "":
+		return r.visitPeriods(ctx, t.UserRef)
+	}
+	return r.visitSession(ctx, t, why)
+}
+
 // serve makes one visit.
 func (r *Runner) serve(ctx context.Context, t target, why errand) {
 	began := r.now()
-	var out outcome
-	var err error
-	if t.SessionID == "" {
-		out, err = r.visitPeriods(ctx, t.UserRef)
-	} else {
-		out, err = r.visitSession(ctx, t, why)
-	}
+	out, err := r.visit(ctx, t, why)
 	r.complain(ctx, "background work", err)
 	if r.o.Busy != nil && r.o.Busy() {
 		pause(ctx, r.now().Sub(began))
@@ -245,6 +247,17 @@ func (r *Runner) serve(ctx context.Context, t target, why errand) {
 	default:
 		r.queue.rest(t, out.next, errand{})
 	}
+}
+
+// periodPause is how long the weeks and months of a user wait for the sessions that are being worked on: each leaf that
+// is still to come would make the same week once more.
+const periodPause = time.Second
+
+// isEarly reports whether a target is the periods of a user whose sessions are being worked on.
+func (r *Runner) isEarly(t target) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return t.SessionID == "" && r.queue.busy(t.UserRef) > 1 // one is this visit
 }
 
 // complain logs what went wrong. Who was deleted in the meantime and what ends with ctx did not go wrong.
