@@ -138,7 +138,7 @@ func onModel(t *testing.T, m *moody, change func(*config.Config)) *harness {
 	t.Cleanup(server.Close)
 	return startOn(t, filepath.Join(t.TempDir(), "strata.db"), func(c *config.Config) {
 		c.ChatBaseURL, c.SummaryModel, c.ExtractionModel = server.URL(), "scripted", "scripted"
-		c.ChatTimeout, c.MetricsListen = time.Second, "127.0.0.1:0"
+		c.ChatTimeout, c.MetricsListen = 4*time.Second, "127.0.0.1:0" // megabytes take their time under the race detector
 		change(c)
 	})
 }
@@ -435,9 +435,9 @@ func (d badDay) mustShow(t *testing.T, h *harness) {
 		t.Errorf("quarantined %q, want %q", got, d.refused)
 	}
 	for _, reason := range d.refused {
-		if n := h.sample(t, fmt.Sprintf(`strata_quarantined_total{reason=%q}`, reason)); n == 0 {
-			t.Errorf("%s is not counted", reason)
-		}
+		eventually(t, reason+" in the metrics", func() bool { // counted after it is stored
+			return h.sample(t, fmt.Sprintf(`strata_quarantined_total{reason=%q}`, reason)) > 0
+		})
 	}
 	if n := h.sample(t, `strata_quarantined_total{reason="too_many"}`); slices.Contains(d.refused, "too_many") && n != 9980 {
 		t.Errorf("counted %g too many, want 9980", n)
