@@ -102,6 +102,25 @@ func waitDone(ctx context.Context, c memoryv1.MemoryServiceClient, user, session
 	})
 }
 
+// noNewJob is for how long no job is created when nothing is left to do.
+const noNewJob = 3 * time.Second
+
+// waitQuiet waits until background work creates no more jobs: weeks and months come after their sessions.
+func waitQuiet(ctx context.Context, c memoryv1.WorkServiceClient) error {
+	latest, since := "", time.Now()
+	states := []memoryv1.JobState{memoryv1.JobState_JOB_STATE_OPEN, memoryv1.JobState_JOB_STATE_ANSWERED, memoryv1.JobState_JOB_STATE_APPLIED}
+	return measure.Until(ctx, "wait until no job is created", func(ctx context.Context) (bool, error) {
+		r, err := c.ListJobs(ctx, &memoryv1.ListJobsRequest{PageSize: 1, States: states})
+		if err != nil || len(r.GetJobs()) == 0 {
+			return err == nil, err
+		}
+		if id := r.GetJobs()[0].GetJobId(); id != latest {
+			latest, since = id, time.Now()
+		}
+		return time.Since(since) > noNewJob, nil
+	})
+}
+
 // timed is one call's time as the client and as the server's handler saw it.
 type timed struct{ client, handler time.Duration }
 

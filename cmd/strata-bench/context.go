@@ -132,7 +132,11 @@ func prepareFile(ctx context.Context, o options, data string, shape workload.Sha
 		return err
 	}
 	begin := time.Now()
-	if err := load(ctx, s, figureUser, shape); err != nil {
+	err = load(ctx, s, figureUser, shape)
+	if err == nil {
+		err = waitQuiet(ctx, memoryv1.NewWorkServiceClient(s.conn))
+	}
+	if err != nil {
 		return errors.Join(err, s.stop())
 	}
 	o.report.Note("   recorded, indexed, summarised and learnt from %d messages in %s", shape.Sessions*shape.Messages, time.Since(begin).Round(time.Millisecond))
