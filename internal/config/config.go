@@ -103,7 +103,7 @@ type Facts struct {
 	LongTerm         bool          `name:"long-term" default:"true" help:"Whether a context has facts of other sessions."`
 	OfSession        bool          `name:"of-session" default:"true" help:"Whether a context has the facts learnt in its session."`
 	Max              int           `name:"max" default:"20" help:"The most facts of other sessions, 0 to 200."`
-	MinScore         float64       `name:"min-score" default:"0.4" help:"The least score of a fact of other sessions, 0 to 1."`
+	MinScore         float64       `name:"min-score" default:"0.5" help:"The least score of a fact of other sessions, 0 to 1."`
 	Core             int           `name:"core" default:"5" help:"How many facts of great significance, or pinned ones, stand in a context whatever its query is, 0 to 200."`
 	CoreSignificance int           `name:"core-significance" default:"7" help:"How significant such a fact is at least, 1 to 10."`
 	Share            float64       `name:"share" default:"0.20" help:"The most of the budget that facts may take, 0 to 1."`
