@@ -624,6 +624,9 @@ func TestBadEmbedders(t *testing.T) {
 			h := startOn(t, filepath.Join(t.TempDir(), "strata.db"), func(c *config.Config) {
 				c.EmbeddingBaseURL, c.EmbeddingModel, c.MetricsListen = server.URL(), "scripted", "127.0.0.1:0"
 				c.EmbeddingTimeout, c.EmbeddingDeadline = 2*time.Second, 300*time.Millisecond
+				halfMatches := c.Profiles[config.BuiltinProfile]
+				halfMatches.Facts.MinScore = .3
+				c.Profiles[config.BuiltinProfile] = halfMatches
 			})
 			h.states(t, "Is allergic to peanuts", "")
 			found := func(query string) *memoryv1.SearchFactsResponse {
