@@ -40,7 +40,7 @@ func (s *Service) SearchFacts(ctx context.Context, p FactSearch) (FactsFound, er
 	if p.AsOf.IsZero() {
 		p.AsOf = s.now()
 	}
-	v, degraded := s.queries.Start(ctx, p.Query).Wait(ctx)
+	v, degraded := s.queries.Embed(ctx, p.Query)
 	found, err := s.facts.search(ctx, p.User, factAsk{version: v.Version, FactQuery: rank.FactQuery{
 		Terms: text.Terms(p.Query), Vector: v.Values, Categories: p.Categories, MinScore: p.MinScore, Limit: p.Limit,
 		AsOf: p.AsOf, Formula: formulaOf(resolved.Facts),

@@ -258,7 +258,7 @@ func (s *Service) gatherFacts(ctx context.Context, p ContextParams, query string
 	}
 	var late []Degradation
 	if r.Facts.LongTerm && r.Facts.Max > 0 {
-		g.vector, late = s.queries.Start(ctx, query).Wait(ctx)
+		g.vector, late = s.queries.Embed(ctx, query)
 	}
 	ask := factAsk{version: g.vector.Version, FactQuery: rank.FactQuery{
 		Terms: text.Terms(query), Vector: g.vector.Values, Categories: r.Facts.Categories,

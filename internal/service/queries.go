@@ -43,59 +43,57 @@ type QueryVector struct {
 	Values  []float32
 }
 
-// Embedding is a query that is being embedded.
-type Embedding struct {
-	vector   QueryVector
-	done     chan error // nil when nothing was started
-	limit    <-chan time.Time
-	degraded string
-}
-
-// Start begins to embed a query. A hash embedder is not asked: its neighbours are no meanings.
-func (q *Queries) Start(ctx context.Context, query string) *Embedding {
+// Embed answers a query's vector, or why there is none in time. A hash embedder is not asked: its neighbours are no
+// meanings.
+func (q *Queries) Embed(ctx context.Context, query string) (QueryVector, []Degradation) {
 	version, embedder := q.embeddings.Active()
 	switch {
 	case query == "" || embedder != nil && !embedder.Info().Semantic:
-		return &Embedding{}
+		return QueryVector{}, nil
 	case embedder == nil:
-		return &Embedding{degraded: "the embedding endpoint has not answered since the server started"}
+		return withoutVector("the embedding endpoint has not answered since the server started")
 	}
-	e := &Embedding{vector: QueryVector{Version: version.Version, Model: version.Model}, done: make(chan error, 1), limit: time.After(q.deadline)}
 	select {
 	case q.running <- struct{}{}:
 	default:
-		return &Embedding{degraded: fmt.Sprintf("%d queries wait for the embedding endpoint", cap(q.running))}
+		return withoutVector(fmt.Sprintf("%d queries wait for the embedding endpoint", cap(q.running)))
 	}
+	select {
+	case e := <-q.start(ctx, embedder, query):
+		if e.err != nil {
+			return withoutVector(e.err.Error())
+		}
+		return QueryVector{Version: version.Version, Model: version.Model, Values: e.values}, nil
+	case <-time.After(q.deadline):
+		return withoutVector("the embedding endpoint did not answer in time")
+	case <-ctx.Done():
+		return withoutVector("the call ended before the embedding endpoint answered")
+	}
+}
+
+// embedded is what a call of an embedder came to.
+type embedded struct {
+	values []float32
+	err    error
+}
+
+// start embeds a query in a call that outlives the caller, and gives back its place when it ends.
+func (q *Queries) start(ctx context.Context, embedder embed.Embedder, query string) <-chan embedded {
+	done := make(chan embedded, 1)
 	go func() {
 		defer func() { <-q.running }()
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), q.timeout)
 		defer cancel()
 		vectors, err := embedder.Embed(ctx, []string{query})
-		if err == nil {
-			e.vector.Values = vectors[0]
+		if err != nil {
+			done <- embedded{err: err}
+			return
 		}
-		e.done <- err
+		done <- embedded{values: vectors[0]}
 	}()
-	return e
+	return done
 }
 
-// Wait answers the vector, or why there is none.
-func (e *Embedding) Wait(ctx context.Context) (QueryVector, []Degradation) {
-	if e.degraded != "" {
-		return QueryVector{}, []Degradation{{TierEmbedding, e.degraded}}
-	}
-	if e.done == nil {
-		return QueryVector{}, nil
-	}
-	select {
-	case err := <-e.done:
-		if err == nil {
-			return e.vector, nil
-		}
-		return QueryVector{}, []Degradation{{TierEmbedding, err.Error()}}
-	case <-e.limit:
-		return QueryVector{}, []Degradation{{TierEmbedding, "the embedding endpoint did not answer in time"}}
-	case <-ctx.Done():
-		return QueryVector{}, []Degradation{{TierEmbedding, "the call ended before the embedding endpoint answered"}}
-	}
+func withoutVector(why string) (QueryVector, []Degradation) {
+	return QueryVector{}, []Degradation{{TierEmbedding, why}}
 }

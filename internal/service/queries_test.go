@@ -50,7 +50,7 @@ func queries(s *stub) *service.Queries {
 func TestQueries(t *testing.T) {
 	semantic := embed.Info{Model: "near", Dimension: 2, Semantic: true}
 	ask := func(t *testing.T, s *stub) (service.QueryVector, string) {
-		v, degraded := queries(s).Start(t.Context(), "tea").Wait(t.Context())
+		v, degraded := queries(s).Embed(t.Context(), "tea")
 		if len(degraded) == 0 {
 			return v, ""
 		}
@@ -97,7 +97,7 @@ func TestQueries(t *testing.T) {
 			s := &stub{info: semantic, delay: time.Hour}
 			q := queries(s)
 			for range 3 {
-				q.Start(t.Context(), "tea").Wait(t.Context())
+				q.Embed(t.Context(), "tea")
 			}
 			if s.asked.Load() != 2 {
 				t.Errorf("%d calls run", s.asked.Load())
