@@ -34,10 +34,8 @@ func (s *Service) ListFacts(ctx context.Context, q store.FactQuery) (page []memo
 	if err != nil {
 		return nil, false, fmt.Errorf("list facts: %w", err)
 	}
-	if len(page) > limit {
-		return page[:limit], true, nil
-	}
-	return page, false, nil
+	page, more = cutPage(page, limit)
+	return page, more, nil
 }
 
 // FactRevisions returns what a fact was after each change, the latest first.
@@ -57,10 +55,8 @@ func (s *Service) ListQuarantined(ctx context.Context, q store.QuarantineQuery) 
 	if err != nil {
 		return nil, false, fmt.Errorf("list quarantined operations: %w", err)
 	}
-	if len(page) > limit {
-		return page[:limit], true, nil
-	}
-	return page, false, nil
+	page, more = cutPage(page, limit)
+	return page, more, nil
 }
 
 // amendment is what a person's change does to the user's facts.

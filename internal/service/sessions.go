@@ -25,10 +25,16 @@ func (s *Service) ListSessions(ctx context.Context, q store.SessionQuery) (page 
 	if err != nil {
 		return nil, false, fmt.Errorf("list sessions: %w", err)
 	}
+	page, more = cutPage(page, limit)
+	return page, more, nil
+}
+
+// cutPage cuts a page that was read with one more than its limit, and answers whether others follow.
+func cutPage[T any](page []T, limit int) (cut []T, more bool) {
 	if len(page) > limit {
-		return page[:limit], true, nil
+		return page[:limit], true
 	}
-	return page, false, nil
+	return page, false
 }
 
 // UpdateSession changes a session's head.

@@ -26,10 +26,8 @@ func (s *Service) ListUsers(ctx context.Context, q store.UserQuery) (page []memo
 	if err != nil {
 		return nil, false, fmt.Errorf("list users: %w", err)
 	}
-	if len(page) > limit {
-		return page[:limit], true, nil
-	}
-	return page, false, nil
+	page, more = cutPage(page, limit)
+	return page, more, nil
 }
 
 // UpdateUser changes what holds for all sessions of a user. Without an etag it creates a user that does not exist.
