@@ -14,6 +14,7 @@ REPLAYS    ?= 50
 NEIGHBOURS ?= 100000
 MONGO_CYCLES ?= 20
 BENCH_ARGS ?=
+EVAL_ARGS  ?=
 IMAGE      ?= strata
 # the tag, or the commit since; empty outside a repository
 VERSION    ?= $(shell git describe --tags --always --dirty 2>/dev/null)
@@ -30,7 +31,7 @@ build: ## the static binary, bin/strata
 
 tools: build ## the measuring tools beside it, and the twin with faults that they must find out
 	go build -trimpath -o $(BIN)/strata-bench ./cmd/strata-bench
-	go build -trimpath -o $(BIN)/strata-locomo ./cmd/strata-locomo
+	go build -trimpath -o $(BIN)/strata-eval ./cmd/strata-eval
 	CGO_ENABLED=0 go build -trimpath -tags=sabotage -o $(BIN)/strata-twin ./internal/measure/twin
 
 # The race detector needs a C compiler; the product does not.
@@ -105,16 +106,20 @@ bench-mongokill: tools ## kill -9 of the MongoDB server under load, MONGO_CYCLES
 bench-replicas: tools ## three servers on one MongoDB, one of them killed
 	@$(TIERS) $(BIN)/strata-bench replicas -binary=$(BIN)/strata $(BENCH_ARGS)
 
+# What LoCoMo is measured with, and the least it must reach.
+LOCOMO = -facts=replayed -sections -bar=recall_10=.77 -bar=turns_1k=.80 -bar=turns_2k=.86 -bar=turns_4k=.90 \
+	-bar=known_1k=no_facts_1k -bar=known_2k=no_facts_2k -bar=known_4k=no_facts_4k
+
 locomo-tiers: tools ## the same as locomo with all in the three servers
 	@if [ -z "$(LOCOMO_DIR)" ]; then echo "name the folder of dialogues: make locomo-tiers LOCOMO_DIR=path"; exit 2; fi
-	@$(TIERS) $(BIN)/strata-locomo -tiers -binary=$(BIN)/strata -data="$(LOCOMO_DIR)"
+	@$(TIERS) $(BIN)/strata-eval locomo -tiers $(LOCOMO) -binary=$(BIN)/strata -data="$(LOCOMO_DIR)" $(EVAL_ARGS)
 
 bench: ## the Go benchmarks of all packages
 	go test -run='^$$' -bench=. -benchmem ./...
 
 locomo: tools ## recall on LoCoMo dialogues: LOCOMO_DIR=folder
 	@if [ -z "$(LOCOMO_DIR)" ]; then echo "name the folder of dialogues: make locomo LOCOMO_DIR=path"; exit 2; fi
-	$(BIN)/strata-locomo -binary=$(BIN)/strata -data="$(LOCOMO_DIR)"
+	$(BIN)/strata-eval locomo $(LOCOMO) -binary=$(BIN)/strata -data="$(LOCOMO_DIR)" $(EVAL_ARGS)
 
 property: ## 10,000 generated histories and budgets: nothing over budget, no split tool pair
 	go test -count=1 -run=TestEveryContextKeepsThePromises ./internal/assembly -rapid.checks=10000

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/stratamem/strata/internal/eval"
 	"github.com/stratamem/strata/internal/llm"
 	"github.com/stratamem/strata/internal/llm/llmtest"
 )
@@ -13,30 +14,30 @@ import (
 // script answers what the dialogues' own models answered: extraction with the observations of the turns that the prompt
 // holds, summaries with the summary of the session it is about.
 type script struct {
-	observations map[string][]observation // by what was said
-	summaries    map[string]string        // by the words of a session's first turn
+	observations map[string][]eval.Fact // by what was said
+	summaries    map[string]string      // by the words of a session's first turn
 }
 
 // newScript gathers the dialogues' observations by what was said. Few words are said twice.
-func newScript(dialogues []dialogue) script {
-	s := script{observations: map[string][]observation{}, summaries: map[string]string{}}
+func newScript(dialogues []eval.Dialogue) script {
+	s := script{observations: map[string][]eval.Fact{}, summaries: map[string]string{}}
 	for _, d := range dialogues {
-		for _, session := range d.sessions {
+		for _, session := range d.Sessions {
 			s.add(session)
 		}
 	}
 	return s
 }
 
-func (s script) add(session dialogueSession) {
-	for i, t := range session.turns {
-		for _, o := range session.observations {
-			if slices.Contains(o.turns, t.ID) {
-				s.observations[t.text()] = append(s.observations[t.text()], o)
+func (s script) add(session eval.Session) {
+	for i, t := range session.Turns {
+		for _, o := range session.Facts {
+			if slices.Contains(o.Turns, t.Label) {
+				s.observations[t.Text] = append(s.observations[t.Text], o)
 			}
 		}
 		if i == 0 {
-			s.summaries[t.text()] = session.summary
+			s.summaries[t.Text] = session.Summary
 		}
 	}
 }
@@ -83,7 +84,7 @@ func (s script) operations(prompt string) string {
 		}
 		for _, o := range s.observations[line.Text] {
 			answer.Operations = append(answer.Operations, operation{
-				Op: "add", Text: o.text, Category: "other", Significance: 5, Confidence: 1, Subject: o.speaker, Tags: []string{},
+				Op: "add", Text: o.Text, Category: "other", Significance: 5, Confidence: 1, Subject: o.Speaker, Tags: []string{},
 				Message: line.Message, Quote: line.Text,
 			})
 		}
