@@ -1,0 +1,159 @@
+package static
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// vocabulary cuts texts into the WordPieces of BERT uncased (Devlin et al. 2018, arXiv 1810.04805): lower case, without
+// accents, every punctuation mark and Chinese character a word of its own, and of each word the longest known beginning,
+// then the longest known piece that goes on, until its end. A word that cannot be cut so has no pieces at all.
+type vocabulary struct {
+	size    int
+	starts  map[string]int32 // pieces that begin a word
+	rests   map[string]int32 // pieces that go on, without their mark
+	longest int              // bytes of the longest piece
+}
+
+const (
+	restMark = "##"
+	// wordRunes is the length from which a word is unknown, in characters: BERT's own limit.
+	wordRunes = 100
+)
+
+// newVocabulary reads a piece a line, the number of the line being the number of the piece.
+func newVocabulary(list string) (vocabulary, error) {
+	v := vocabulary{size: strings.Count(list, "\n")}
+	v.starts, v.rests = make(map[string]int32, v.size), make(map[string]int32, v.size/4)
+	n := int32(0)
+	for line := range strings.Lines(list) {
+		piece, whole := strings.CutSuffix(line, "\n")
+		known, piece := v.kind(piece)
+		if _, twice := known[piece]; twice || !whole || piece == "" {
+			return vocabulary{}, fmt.Errorf("line %d is empty, twice in the list, or cut off", n+1)
+		}
+		known[piece] = n
+		v.longest = max(v.longest, len(piece))
+		n++
+	}
+	if n == 0 {
+		return vocabulary{}, errors.New("no pieces")
+	}
+	return v, nil
+}
+
+// kind tells where a piece belongs, and takes its mark away. The mark alone is no piece that goes on.
+func (v vocabulary) kind(piece string) (map[string]int32, string) {
+	if rest, ok := strings.CutPrefix(piece, restMark); ok && rest != "" {
+		return v.rests, rest
+	}
+	return v.starts, piece
+}
+
+// split appends the pieces of a text.
+func (v vocabulary) split(pieces []int32, s string) []int32 {
+	if !isASCII(s) {
+		s = norm.NFD.String(s)
+	}
+	var room [64]byte // enough for nearly every word
+	word := room[:0]
+	for _, r := range s {
+		switch c := classOf(r); {
+		case c == inWord:
+			word = utf8.AppendRune(word, unicode.ToLower(r))
+		case c != dropped:
+			pieces = v.cut(pieces, word)
+			word = word[:0]
+			if c == alone {
+				pieces = v.cut(pieces, utf8.AppendRune(word, r))
+			}
+		}
+	}
+	return v.cut(pieces, word)
+}
+
+// cut appends the pieces of a word, if it can be cut.
+func (v vocabulary) cut(pieces []int32, word []byte) []int32 {
+	if len(word) > wordRunes && utf8.RuneCount(word) > wordRunes {
+		return pieces
+	}
+	before := len(pieces)
+	known := v.starts
+	for len(word) > 0 {
+		piece, n := longestOf(known, word, v.longest)
+		if n == 0 {
+			return pieces[:before]
+		}
+		pieces, word, known = append(pieces, piece), word[n:], v.rests
+	}
+	return pieces
+}
+
+// longestOf finds the longest known beginning of a word, of at most limit bytes; n is its length, 0 when there is none.
+func longestOf(known map[string]int32, word []byte, limit int) (piece int32, n int) {
+	for n = min(len(word), limit); n > 0; n-- {
+		if piece, ok := known[string(word[:n])]; ok {
+			return piece, n
+		}
+	}
+	return 0, 0
+}
+
+// class says how a character takes part in words.
+type class uint8
+
+const (
+	inWord class = iota
+	space        // ends a word
+	alone        // is a word
+	dropped
+)
+
+func classOf(r rune) class {
+	if r < utf8.RuneSelf {
+		return asciiClass(byte(r))
+	}
+	switch {
+	case unicode.IsLetter(r) && !isChinese(r):
+		return inWord
+	case isChinese(r) || unicode.IsPunct(r):
+		return alone
+	case r == utf8.RuneError || unicode.In(r, unicode.Mn, unicode.Cc, unicode.Cf, unicode.Co):
+		return dropped
+	case unicode.IsSpace(r):
+		return space
+	}
+	return inWord
+}
+
+func asciiClass(b byte) class {
+	switch {
+	case b >= 'a' && b <= 'z', b >= 'A' && b <= 'Z', b >= '0' && b <= '9':
+		return inWord
+	case b == ' ', b == '\t', b == '\n', b == '\r':
+		return space
+	case b < ' ', b == 0x7f:
+		return dropped
+	}
+	return alone
+}
+
+// isChinese reports whether a character is of the blocks that BERT sets apart: Han, neither Hangul nor Kana.
+func isChinese(r rune) bool {
+	return r >= 0x3400 && r <= 0x4dbf || r >= 0x4e00 && r <= 0x9fff || r >= 0xf900 && r <= 0xfaff ||
+		r >= 0x20000 && r <= 0x2a6df || r >= 0x2a700 && r <= 0x2ceaf || r >= 0x2f800 && r <= 0x2fa1f
+}
+
+func isASCII(s string) bool {
+	for i := range len(s) {
+		if s[i] >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
+}
