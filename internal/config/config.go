@@ -56,6 +56,14 @@ type Config struct {
 	EmbeddingTimeout    time.Duration `name:"embedding-timeout" default:"10s" placeholder:"DURATION" help:"The longest one call of the embedding endpoint may take in the background, 100ms to 10m."`
 	EmbeddingDeadline   time.Duration `name:"embedding-deadline" default:"150ms" placeholder:"DURATION" help:"How long a context waits for the embedding of its query, 1ms to 10s; after it the context is built without and says so."`
 
+	RerankBaseURL    string        `name:"rerank-base-url" placeholder:"URL" help:"What /rerank is put behind to reach a reranker, such as https://api.cohere.com/v2 or http://127.0.0.1:8080. It is sent the query and the best passages of each search of messages, contexts included. Empty: nothing is sent, and messages stand in the order of those who found them."`
+	RerankAPIKey     Secret        `name:"rerank-api-key" placeholder:"KEY" help:"The key of the reranker. A flag can be read by other users of the machine: set the variable or the file."`
+	RerankAPIKeyFile string        `name:"rerank-api-key-file" placeholder:"PATH" help:"The file that holds the key of the reranker."`
+	RerankModel      string        `name:"rerank-model" placeholder:"MODEL" help:"The model of the reranker, such as rerank-v3.5."`
+	RerankAPI        string        `name:"rerank-api" default:"cohere" enum:"cohere,jina,tei" help:"How the reranker is asked: cohere (vLLM, llama.cpp and Jina understand it too), jina (the same, without the documents in the answer) or tei (Text Embeddings Inference)."`
+	RerankCandidates int           `name:"rerank-candidates" default:"50" placeholder:"N" help:"How many of the best messages are reranked, 2 to 200. Text Embeddings Inference refuses more than 32 unless it is told otherwise."`
+	RerankDeadline   time.Duration `name:"rerank-deadline" default:"300ms" placeholder:"DURATION" help:"How long an answer waits for the reranker, 1ms to 10s; after it the answer is made without and says so."`
+
 	MetricsListen string `name:"metrics-listen" default:"127.0.0.1:9464" placeholder:"HOST:PORT" help:"The address of the HTTP server with /metrics and /healthz. Port 0 takes a free one; empty turns it off."`
 	OTLPEndpoint  string `name:"otlp-endpoint" placeholder:"URL" help:"Where traces go by OTLP over gRPC, such as http://127.0.0.1:4317; OTEL_EXPORTER_OTLP_ENDPOINT stands in for it. Empty: none are made."`
 

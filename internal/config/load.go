@@ -57,6 +57,7 @@ func Load(s Sources) (Loaded, error) {
 	l.readStandardEnv()
 	l.readKey(s.ReadFile, keySetting{"chat-api-key", &l.ChatAPIKey, l.ChatAPIKeyFile})
 	l.readKey(s.ReadFile, keySetting{"embedding-api-key", &l.EmbeddingAPIKey, l.EmbeddingAPIKeyFile})
+	l.readKey(s.ReadFile, keySetting{"rerank-api-key", &l.RerankAPIKey, l.RerankAPIKeyFile})
 	l.check()
 	return l.Loaded, errors.Join(l.faults...)
 }

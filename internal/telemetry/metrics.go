@@ -15,6 +15,8 @@ type metrics struct {
 	embeddingTexts   *prometheus.CounterVec
 	embeddingTokens  *prometheus.CounterVec
 	embeddingSeconds *prometheus.HistogramVec
+	rerankCalls      *prometheus.CounterVec
+	rerankSeconds    *prometheus.HistogramVec
 	jobs             *prometheus.CounterVec
 	quarantined      *prometheus.CounterVec
 	refused          *prometheus.CounterVec
@@ -37,6 +39,8 @@ func newMetrics() metrics {
 		embeddingTexts:   counters("strata_embedding_texts_total", "Texts given to embedders.", "model"),
 		embeddingTokens:  counters("strata_embedding_tokens_total", "Tokens that embedders read.", "model"),
 		embeddingSeconds: histogram("strata_embedding_call_seconds", "Time of calls of embedders.", modelBuckets(), "model"),
+		rerankCalls:      counters("strata_rerank_calls_total", "Calls of the reranker, failed ones included.", "model", "outcome"),
+		rerankSeconds:    histogram("strata_rerank_call_seconds", "Time of calls of the reranker.", modelBuckets(), "model"),
 		jobs:             counters("strata_jobs_total", "What became of background work.", "kind", "outcome"),
 		quarantined:      counters("strata_quarantined_total", "Operations of extraction models that verification refused.", "reason"),
 		refused:          counters("strata_summary_refused_total", "Summaries that were refused.", "reason"),
@@ -54,7 +58,7 @@ func (m metrics) register(r *prometheus.Registry) {
 	r.MustRegister(
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		m.rpcSeconds, m.modelCalls, m.modelTokens, m.modelSeconds,
-		m.embeddingCalls, m.embeddingTexts, m.embeddingTokens, m.embeddingSeconds,
+		m.embeddingCalls, m.embeddingTexts, m.embeddingTokens, m.embeddingSeconds, m.rerankCalls, m.rerankSeconds,
 		m.jobs, m.quarantined, m.refused, m.appended, m.degraded, m.foreign, m.stale, m.fed, m.feedFailed, m.providers,
 	)
 }

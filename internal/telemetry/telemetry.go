@@ -16,6 +16,7 @@ import (
 	"github.com/stratamem/strata/internal/extract"
 	"github.com/stratamem/strata/internal/llm"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/rerank"
 	"github.com/stratamem/strata/internal/summary"
 )
 
@@ -30,14 +31,14 @@ type Options struct {
 
 // Providers are the configured models, builtin:… for what is built in; "" for one that is not told.
 type Providers struct {
-	Summary, Extraction, Embedding string
+	Summary, Extraction, Embedding, Rerank string
 }
 
 // Other is the label of what the configuration does not name.
 const Other = "other"
 
-// Recorder counts what happens. It is the Meter of packages server, service, jobs, llm and embed. It is safe for
-// concurrent use and never blocks on anything but memory.
+// Recorder counts what happens. It is the Meter of packages server, service, jobs, llm, embed and rerank. It is
+// safe for concurrent use and never blocks on anything but memory.
 type Recorder struct {
 	registry *prometheus.Registry
 	models   []string
@@ -53,13 +54,14 @@ func New(o Options) *Recorder {
 	}
 	r := &Recorder{
 		registry: prometheus.NewRegistry(), now: o.Now, metrics: newMetrics(),
-		models: append(slices.Clone(o.Models), o.Providers.Summary, o.Providers.Extraction, o.Providers.Embedding),
+		models: append(slices.Clone(o.Models), o.Providers.Summary, o.Providers.Extraction, o.Providers.Embedding, o.Providers.Rerank),
 		tracer: o.Traces.Tracer("github.com/stratamem/strata"),
 	}
 	r.register(r.registry)
 	r.provides("summary", o.Providers.Summary)
 	r.provides("extraction", o.Providers.Extraction)
 	r.provides("embedding", o.Providers.Embedding)
+	r.provides("rerank", o.Providers.Rerank)
 	return r
 }
 
@@ -94,6 +96,14 @@ func (r *Recorder) Embedded(ctx context.Context, c embed.Call) {
 	r.embeddingTokens.WithLabelValues(model).Add(float64(c.Usage.InputTokens))
 	r.embeddingSeconds.WithLabelValues(model).Observe(c.Duration.Seconds())
 	r.span(ctx, span{operation: genAIEmbeddings, model: model, outcome: outcome, usage: c.Usage, took: c.Duration})
+}
+
+// Reranked counts a call of the reranker, failed ones too. OpenTelemetry's conventions have no operation for it, so that
+// no span is made: its time is part of the call's.
+func (r *Recorder) Reranked(c rerank.Call) {
+	model := r.model(c.Model)
+	r.rerankCalls.WithLabelValues(model, oneOf(c.Outcome, rerankOutcomes())).Inc()
+	r.rerankSeconds.WithLabelValues(model).Observe(c.Duration.Seconds())
 }
 
 // SlotDone counts what became of a job.
@@ -174,3 +184,10 @@ func chatOutcomes() []string {
 }
 
 func embedOutcomes() []string { return append(failures(), "ok") }
+
+func rerankOutcomes() []string {
+	return []string{
+		"ok", string(rerank.ClassLate), string(rerank.ClassGivenUp), string(rerank.ClassUnreachable), string(rerank.ClassRefused),
+		string(rerank.ClassNonsense),
+	}
+}
