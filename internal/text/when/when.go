@@ -1,8 +1,17 @@
 // Package when reads the times that words name, in English, Korean, Japanese, Chinese and Spanish, without a model. It is
 // pure: equal words at an equal time give equal answers.
+//
+// A language is a list of forms, such as "{count} {unit} {ago}", over lists of words. All languages share one meaning of
+// their fields, so that a language can be added, and read, without knowing calendars.
 package when
 
-import "time"
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/stratamem/strata/internal/text"
+)
 
 // Mention is a stretch of time that words name, such as "last week" or "in May".
 type Mention struct {
@@ -11,4 +20,58 @@ type Mention struct {
 	// Yearless says that the words leave the year open, as "in May" does: From and To are of the latest year that has
 	// begun, and the same stretch of any other year is meant as well.
 	Yearless bool
+}
+
+// MaxBytes is how much of a query is looked through.
+const MaxBytes = 4000
+
+// Find answers the stretches of time that the beginning of a query names, MaxBytes of it, in the order in which they
+// stand there. Of mentions that overlap the longest stands. Times to come, such as "next week", are mentions too.
+//
+// Days, ISO weeks (which begin on Monday), months and years are those of now's zone. "Last Tuesday" is the latest one
+// before today, "next Tuesday" the first one after it; "two weeks ago" is the whole week, "three months ago" the whole
+// month; "the past week" is the seven days to today. "A couple" is two or three, "a few" three to seven. Seasons are
+// those of the northern half of the world. A weekday alone ("on Tuesday") is the latest one before today.
+//
+// Where words may mean something else nothing is found: "may" and "march" need a preposition, a day or a year beside
+// them, other English months that are names of people need one too; 5/8/2023 may be of May or of August; "in two weeks"
+// may be a duration; "recently" is too vague.
+func Find(query string, now time.Time) []Mention {
+	f := fold(text.Clip(query, MaxBytes))
+	c := calendarAt(now)
+	var found []candidate
+	for _, l := range languagesOf(f.text) {
+		found = l.find(found, f.text, c)
+	}
+	var out []Mention
+	for _, m := range longest(found) {
+		if !m.decoy {
+			out = append(out, Mention{
+				From: m.from, To: m.to, Yearless: m.yearless, Start: f.starts(m.start), End: f.ends(m.end),
+			})
+		}
+	}
+	return out
+}
+
+// candidate is what one form matches, in bytes of the folded text. A decoy is an expression that only looks like a time,
+// such as "2000 people".
+type candidate struct {
+	stretch
+	start, end int
+	decoy      bool
+}
+
+// longest drops what overlaps a longer candidate, and orders what is left by place. Of equally long ones the earlier
+// form stands.
+func longest(all []candidate) []candidate {
+	slices.SortStableFunc(all, func(a, b candidate) int { return cmp.Compare(b.end-b.start, a.end-a.start) })
+	var out []candidate
+	for _, c := range all {
+		if !slices.ContainsFunc(out, func(o candidate) bool { return c.start < o.end && o.start < c.end }) {
+			out = append(out, c)
+		}
+	}
+	slices.SortFunc(out, func(a, b candidate) int { return cmp.Compare(a.start, b.start) })
+	return out
 }

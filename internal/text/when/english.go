@@ -1,0 +1,117 @@
+package when
+
+var englishCues = set(`yesterday today tonight tomorrow last next ago back past this previous current coming week weeks
+weekend month months year years day days hour hours morning afternoon evening night monday tuesday wednesday thursday
+friday saturday sunday mon tue tues wed thu thur thurs fri january february march april may june july august september
+october november december jan feb mar apr jun jul aug sep sept oct nov dec spring summer autumn fall winter`)
+
+// englishMonth are names of months that are neither other words nor mostly names of people.
+var englishMonth = map[int]string{
+	1: "january", 2: "february", 7: "july", 9: "september", 10: "october", 11: "november", 12: "december",
+}
+
+// englishGrammar is English. Prepositions that a month or a year needs are part of its mention.
+func englishGrammar() grammar {
+	return grammar{
+		around: `(?i)\b(?:%s)\b`,
+		stands: wholeNumber,
+		words:  englishWords(),
+		forms:  englishForms,
+		decoys: englishDecoys,
+	}
+}
+
+func englishWords() map[string]vocabulary {
+	months := listed(1, "january|jan", "february|feb", "march|mar", "april|apr", "may", "june|jun", "july|jul",
+		"august|aug", "september|sept|sep", "october|oct", "november|nov", "december|dec")
+	modal := spelled(map[int]string{3: "march|mar", 5: "may"})
+	return map[string]vocabulary{
+		"offset": spelled(map[int]string{
+			-2: "the day before yesterday|day before yesterday", -1: "yesterday", 0: "today",
+			1: "tomorrow", 2: "the day after tomorrow|day after tomorrow",
+		}),
+		"part":  spelled(map[int]string{morning: "morning", afternoon: "afternoon", evening: "evening", night: "night"}),
+		"fused": spelled(map[int]string{night: "tonight", lastNight: "last night"}),
+		"count": digitsOfCount.or(spelled(map[int]string{
+			1: "a|an|one", 2: "two", 3: "three", 4: "four", 5: "five", 6: "six", 7: "seven", 8: "eight", 9: "nine",
+			10: "ten", 11: "eleven", 12: "twelve", couple: "a couple of|a couple|couple of", few: "a few|few|several",
+		})),
+		"unit": spelled(map[int]string{
+			hourUnit: "hours|hour", dayUnit: "days|day", weekUnit: "weeks|week", monthUnit: "months|month", yearUnit: "years|year",
+		}),
+		"one":     spelled(map[int]string{weekUnit: "week", monthUnit: "month", yearUnit: "year"}),
+		"ago":     spelled(map[int]string{1: "ago|back"}),
+		"ahead":   spelled(map[int]string{1: "from now"}),
+		"past":    spelled(map[int]string{1: "past"}),
+		"last":    spelled(map[int]string{1: "last"}),
+		"step":    spelled(map[int]string{-1: "last|previous", 0: "this|current", 1: "next|coming"}),
+		"twice":   spelled(map[int]string{-2: "before last", 2: "after next"}),
+		"near":    spelled(map[int]string{-1: "last|this past|past", 0: "this", 1: "next|this coming|coming"}),
+		"other":   spelled(map[int]string{-1: "last|this past", 1: "next"}),
+		"this":    spelled(map[int]string{0: "this"}),
+		"weeks":   spelled(map[int]string{-1: "last week", 0: "this week", 1: "next week"}),
+		"years":   spelled(map[int]string{-1: "last year", 0: "this year", 1: "next year"}),
+		"weekend": spelled(map[int]string{1: "weekend"}),
+		"weekday": listed(0, "monday|mon", "tuesday|tues|tue", "wednesday|wed", "thursday|thurs|thur|thu", "friday|fri",
+			"saturday", "sunday"),
+		"season":  listed(0, "spring", "summer", "autumn|fall", "winter"),
+		"surely":  listed(0, "spring", "summer", "autumn", "winter"),
+		"month":   months,
+		"plain":   spelled(englishMonth),
+		"modal":   modal,
+		"capital": modal.capitals(),
+		"date": listed(1, "january|jan", "february|feb", "", "april|apr", "", "june|jun", "july|jul", "august|aug",
+			"september|sept|sep", "october|oct", "november|nov", "december|dec"),
+		"day":  digitsOfDay,
+		"year": digitsOfYear,
+	}
+}
+
+var englishForms = []string{
+	`{offset}(?: {part})?`,
+	`{part:fused}`,
+	`(?:earlier |later )?this {part}`,
+	`{count} {unit} {ago}`,
+	`{count} {unit} {ahead}`,
+	`{step} {unit:one}`,
+	`(?:the )?{unit:one} {step:twice}`,
+	`(?:(?:in|over|during|within|for) )?(?:the )?(?:this )?{rolling:past} (?:{count} )?{unit}`,
+	`(?:in|over|during|within|for) the {rolling:last} (?:{count} )?{unit}`,
+	`(?:the )?{rolling:last} {count} {unit}`,
+	`(?:on )?{step:near} {weekday}(?: {part})?`,
+	`(?:on )?{weekday} (?:of )?{weeks}`,
+	`{weeks} (?:on )?{weekday}`,
+	`on {weekday}(?: {part})?`,
+	`{step:near} {weekend}`,
+	`(?:the )?{weekend} {step:twice}`,
+	`(?:at|over|on|during) the {weekend}`,
+	`(?:in|during|since|until|till|through|throughout|(?:end|beginning|start|middle|month) of) ` +
+		`(?:early |late |mid[- ])?{month}\b\.?(?:,? (?:of )?{year})?`,
+	`(?:(?:early|late|mid)[- ])?{month}\b\.?,? (?:of )?{year}`,
+	`{month:plain}`,
+	`{step:other} {month}`,
+	`{step:this} {month:plain}`,
+	`(?:in )?{month},? (?:of )?{years}`,
+	`{years} in {month}`,
+	`(?:on )?(?:the )?{day}(?:st|nd|rd|th)?(?: of)? {month:date}\b\.?(?:,? (?:of )?{year})?`,
+	`(?:on )?(?:the )?{day}(?:(?:st|nd|rd|th)(?: of)?| of) {month:modal}\b\.?(?:,? (?:of )?{year})?`,
+	`(?:on )?{day} {month:capital}\b\.?(?:,? {year})?`,
+	`on (?:the )?{day} {month:modal}\b\.?(?:,? {year})?`,
+	`{day} {month:modal}\b\.?,? {year}`,
+	`(?:on )?{month:date}\b\.? (?:the )?{day}(?:st|nd|rd|th)?(?:,? (?:of )?{year})?`,
+	`(?:on )?{month:modal}\b\.? (?:the )?{day}(?:st|nd|rd|th)(?:,? (?:of )?{year})?`,
+	`(?:on )?{month:capital}\b\.? {day}(?:,? {year})?`,
+	`(?:on|since|until|till|by|before|after|from) {month:modal}\b\.? (?:the )?{day}(?:,? {year})?`,
+	`{month:modal}\b\.? {day},? {year}`,
+	`{step:near} {season}`,
+	`(?:in|during|over) (?:the )?{season:surely}`,
+	`in {season}`,
+	`(?:(?:in|during) )?(?:the )?{season} (?:of )?{year}`,
+	`(?:(?:in|during) )?(?:the )?{season} of {years}`,
+	`(?:in|since|during|until|till|year|throughout|early|late|mid|from) {year}`,
+}
+
+var englishDecoys = []string{
+	`in (?:\d{4}[.,:]\d+|\d{4} (?:percent|dollars|euros|pounds|people|words|calories|steps|miles|meters))`,
+	`(?:every|each) (?:{weekday}|{part}|{month}|{season})`,
+}

@@ -1,0 +1,256 @@
+package when
+
+import (
+	"cmp"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// field is one thing that a form says.
+type field int
+
+const (
+	offset    field = iota // days from today
+	part                   // of the day
+	count                  // of units
+	unit                   // hours to years
+	ago                    // marks that the count goes back
+	ahead                  // marks that it goes on
+	rolling                // marks that the count ends today
+	step                   // -1 for the last, 0 for this, 1 for the next unit, weekday, weekend, month or season
+	weekStep               // the same, of the ISO week
+	monthStep              // of the month
+	yearStep               // of the year
+	weekday                // 0 for Monday
+	weekend                // marks it
+	season                 // 0 for spring
+	year
+	month
+	day
+	fields
+)
+
+var fieldNames = map[string]field{
+	"offset": offset, "part": part, "count": count, "unit": unit, "ago": ago, "ahead": ahead, "rolling": rolling,
+	"step": step, "weeks": weekStep, "months": monthStep, "years": yearStep, "weekday": weekday, "weekend": weekend,
+	"season": season, "year": year, "month": month, "day": day,
+}
+
+// Counts that are no number: "a couple" and "a few".
+const (
+	couple = -2
+	few    = -3
+)
+
+// reading is what a match says of each field.
+type reading struct {
+	is     [fields]bool
+	values [fields]int
+}
+
+func (r *reading) has(f field) bool { return r.is[f] }
+
+// counts are the least and the most that a count may be: 1 without one.
+func (r *reading) counts() (least, most int) {
+	switch n := r.values[count]; {
+	case !r.has(count):
+		return 1, 1
+	case n == couple:
+		return 2, 3
+	case n == few:
+		return 3, 7
+	default:
+		return n, n
+	}
+}
+
+// unit is what is counted: days where the count says so itself, as 이틀 does.
+func (r *reading) unit() int {
+	if !r.has(unit) {
+		return dayUnit
+	}
+	return r.values[unit]
+}
+
+// vocabulary is how a language spells the values of a field.
+type vocabulary struct {
+	pattern string // without groups
+	read    func(word string) (value int, ok bool)
+}
+
+// spelled is a vocabulary of words, in lower case, "|" between those with the same value.
+func spelled(words map[int]string) vocabulary {
+	values := map[string]int{}
+	for value, list := range words {
+		for w := range strings.SplitSeq(list, "|") {
+			values[w] = value
+		}
+	}
+	delete(values, "") // of a value that has no word here
+	longestFirst := func(a, b string) int { return cmp.Or(cmp.Compare(len(b), len(a)), cmp.Compare(a, b)) }
+	all := slices.SortedFunc(maps.Keys(values), longestFirst)
+	return vocabulary{
+		pattern: strings.Join(all, "|"),
+		read: func(word string) (int, bool) {
+			v, ok := values[strings.ToLower(word)]
+			return v, ok
+		},
+	}
+}
+
+// listed is a vocabulary of words whose values count on from first.
+func listed(first int, words ...string) vocabulary {
+	values := map[int]string{}
+	for i, w := range words {
+		values[first+i] = w
+	}
+	return spelled(values)
+}
+
+// or is a vocabulary with the words of another one.
+func (v vocabulary) or(other vocabulary) vocabulary {
+	return vocabulary{
+		pattern: v.pattern + "|" + other.pattern,
+		read: func(word string) (int, bool) {
+			if n, ok := v.read(word); ok {
+				return n, ok
+			}
+			return other.read(word)
+		},
+	}
+}
+
+// capitals is a vocabulary whose words count only with a capital: May is a month where may need not be one.
+func (v vocabulary) capitals() vocabulary {
+	words := strings.Split(v.pattern, "|")
+	for i, w := range words {
+		words[i] = strings.ToUpper(w[:1]) + w[1:]
+	}
+	return vocabulary{pattern: "(?-i:" + strings.Join(words, "|") + ")", read: v.read}
+}
+
+// number is a vocabulary of ASCII digits.
+func number(pattern string) vocabulary {
+	return vocabulary{pattern: pattern, read: func(word string) (int, bool) {
+		n, err := strconv.Atoi(word)
+		return n, err == nil
+	}}
+}
+
+// Numbers in ASCII digits.
+var (
+	digitsOfCount = number(`\d{1,3}`)
+	digitsOfDay   = number(`\d{1,2}`)
+	digitsOfYear  = number(`(?:18|19|20)\d\d`)
+)
+
+// form is one way to name a time.
+type form struct {
+	pattern *regexp.Regexp
+	groups  []field
+	words   []vocabulary
+	decoy   bool
+}
+
+// language is how one language, or several that share words, name times.
+type language struct {
+	forms  []form
+	stands func(s string, start, end int) bool // reports whether what was matched is no part of other words
+}
+
+// grammar is what a language is compiled from. In a form {month} stands for a word of the vocabulary of that name, and
+// {month:capital} for one of the vocabulary capital whose value is a month. A form has no groups of its own.
+type grammar struct {
+	words  map[string]vocabulary
+	around string // of a form: %s is the form
+	forms  []string
+	decoys []string // expressions that look like times and are none
+	stands func(s string, start, end int) bool
+}
+
+var placeholder = regexp.MustCompile(`\{([a-z]+)(?::([a-z]+))?\}`)
+
+func (g grammar) compile() *language {
+	l := &language{stands: g.stands}
+	for _, f := range g.forms {
+		l.forms = append(l.forms, g.form(f))
+	}
+	for _, f := range g.decoys {
+		d := g.form(f)
+		d.decoy = true
+		l.forms = append(l.forms, d)
+	}
+	return l
+}
+
+func (g grammar) form(template string) form {
+	var f form
+	pattern := placeholder.ReplaceAllStringFunc(template, func(p string) string {
+		names := placeholder.FindStringSubmatch(p)
+		v := g.words[cmp.Or(names[2], names[1])]
+		f.groups, f.words = append(f.groups, fieldNames[names[1]]), append(f.words, v)
+		return "(" + v.pattern + ")"
+	})
+	f.pattern = regexp.MustCompile(strings.Replace(g.around, "%s", pattern, 1))
+	return f
+}
+
+// find appends what the language's forms match.
+func (l *language) find(out []candidate, s string, c calendar) []candidate {
+	for _, f := range l.forms {
+		for _, at := range f.pattern.FindAllStringSubmatchIndex(s, -1) {
+			if !l.stands(s, at[0], at[1]) {
+				continue
+			}
+			if f.decoy {
+				out = append(out, candidate{start: at[0], end: at[1], decoy: true})
+				continue
+			}
+			if r, ok := f.read(s, at); ok {
+				if meant, ok := c.read(r); ok {
+					out = append(out, candidate{stretch: meant, start: at[0], end: at[1]})
+				}
+			}
+		}
+	}
+	return out
+}
+
+// read takes a match's groups for what they say.
+func (f form) read(s string, at []int) (r reading, ok bool) {
+	for g, name := range f.groups {
+		start, end := at[2*g+2], at[2*g+3]
+		if start < 0 { // of a part that is left out
+			continue
+		}
+		if r.values[name], ok = f.words[g].read(s[start:end]); !ok {
+			return r, false
+		}
+		r.is[name] = true
+	}
+	return r, true
+}
+
+// before and after are the characters beside a match, utf8.RuneError at the ends of the text.
+func before(s string, at int) rune {
+	r, _ := utf8.DecodeLastRuneInString(s[:at])
+	return r
+}
+
+func after(s string, at int) rune {
+	r, _ := utf8.DecodeRuneInString(s[at:])
+	return r
+}
+
+func isDigit(r rune) bool { return r >= '0' && r <= '9' }
+
+// wholeNumber reports whether no digit of a number at either end of a match lies outside it.
+func wholeNumber(s string, start, end int) bool {
+	cutBefore := isDigit(rune(s[start])) && isDigit(before(s, start))
+	cutAfter := isDigit(rune(s[end-1])) && isDigit(after(s, end))
+	return !cutBefore && !cutAfter
+}

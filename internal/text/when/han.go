@@ -1,0 +1,165 @@
+package when
+
+import (
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// hanGrammar is Japanese and Chinese, traditional and simplified. They share so many words that telling them apart would
+// gain nothing. Neither sets words apart.
+func hanGrammar() grammar {
+	return grammar{
+		around: `%s`,
+		stands: standsInHan,
+		words:  hanWords(),
+		forms:  hanForms,
+		decoys: hanDecoys,
+	}
+}
+
+func hanWords() map[string]vocabulary {
+	digits := vocabulary{pattern: `\d{1,3}|[一二三四五六七八九十百两兩]{1,4}`, read: hanNumber}
+	dayOrMonth := vocabulary{pattern: `\d{1,2}|[一二三四五六七八九十]{1,3}`, read: hanNumber}
+	return map[string]vocabulary{
+		"offset": spelled(map[int]string{
+			-3: "大前天", -2: "一昨日|おととい|前天", -1: "昨日|昨天|きのう", 0: "今日|今天|本日|きょう", 1: "明日|明天|あした",
+			2: "明後日|あさって|后天|後天", 3: "大后天|大後天",
+		}),
+		"part": spelled(map[int]string{
+			dawn: "凌晨|未明|半夜", morning: "朝|早上|早晨|清晨", forenoon: "上午|午前", afternoon: "午後|下午|中午|昼間|昼",
+			evening: "夕方|傍晚", night: "夜|晩|晚上|晚|夜里|夜裡|夜裏|夜晚",
+		}),
+		"fused": spelled(map[int]string{
+			morning: "今朝|今早|けさ", night: "今夜|今晩|今晚", lastNight: "昨夜|昨晩|昨晚|ゆうべ",
+		}),
+		"count": digits.or(spelled(map[int]string{few: "数|數|几|幾|好几|好幾"})),
+		"vague": spelled(map[int]string{couple: "两|兩", few: "几|幾|些"}),
+		"unit": spelled(map[int]string{
+			hourUnit: "時間|小时|小時|个小时|個小時|个钟头|個鐘頭", dayUnit: "日|日間|天",
+			weekUnit:  "週間|周間|週|周|星期|个星期|個星期|礼拜|禮拜|个礼拜|個禮拜",
+			monthUnit: "か月|ヶ月|カ月|ヵ月|ケ月|箇月|か月間|ヶ月間|个月|個月", yearUnit: "年|年間",
+		}),
+		"ago":     spelled(map[int]string{1: "前|以前|之前|ほど前|くらい前|ぐらい前|多前"}),
+		"ahead":   spelled(map[int]string{1: "后|後|以后|以後|之后|之後"}),
+		"rolling": spelled(map[int]string{1: "过去|過去|最近|近|ここ|この"}),
+		"step": spelled(map[int]string{
+			-1: "この前の|前の|上个|上個", 0: "この|今度の|这个|這個", 1: "次の|下个|下個",
+		}),
+		"weeks": spelled(map[int]string{
+			-2: "先々週|先先週|上上周|上上週|上上星期|上上个星期|上上個星期|上上礼拜|上上禮拜|上上个礼拜|上上個禮拜",
+			-1: "先週|上周|上週|上星期|上个星期|上個星期|上礼拜|上禮拜|上个礼拜|上個禮拜",
+			0:  "今週|这周|這周|這週|本周|本週|这星期|這星期|这个星期|這個星期|本星期|这礼拜|這禮拜|这个礼拜|這個禮拜",
+			1:  "来週|來週|下周|下週|下星期|下个星期|下個星期|下礼拜|下禮拜|下个礼拜|下個禮拜",
+			2:  "再来週|下下周|下下週|下下星期|下下个星期|下下個星期|下下礼拜|下下禮拜",
+		}),
+		"months": spelled(map[int]string{
+			-2: "先々月|先先月|上上个月|上上個月|上上月", -1: "先月|上个月|上個月|上月", 0: "今月|这个月|這個月|本月",
+			1: "来月|來月|下个月|下個月|下月", 2: "再来月|下下个月|下下個月",
+		}),
+		"years": spelled(map[int]string{
+			-3: "大前年", -2: "一昨年|おととし|前年", -1: "去年|昨年", 0: "今年|本年|ことし", 1: "明年|来年|來年", 2: "再来年|后年",
+		}),
+		"short":   spelled(map[int]string{-1: "昨|去", 0: "今", 1: "来|明"}),
+		"weekend": spelled(map[int]string{1: "週末|周末"}),
+		"end":     spelled(map[int]string{1: "末"}),
+		"yobi": listed(0, "月曜日|月曜", "火曜日|火曜", "水曜日|水曜", "木曜日|木曜", "金曜日|金曜", "土曜日|土曜",
+			"日曜日|日曜"),
+		"weekday": listed(0, "一", "二", "三", "四", "五", "六", "日|天"),
+		"season":  listed(0, "春", "夏", "秋", "冬"),
+		"month":   dayOrMonth,
+		"day":     dayOrMonth,
+		"year":    digitsOfYear.or(vocabulary{pattern: `[一二][〇零一二三四五六七八九]{3}`, read: hanYear}),
+	}
+}
+
+var hanForms = []string{
+	`{offset}(?:の|的)?(?:{part})?`,
+	`{part:fused}`,
+	`{count}{unit}{ago}`,
+	`{ago}{count:vague}(?:个|個)?{unit}`,
+	`{count}{unit}{ahead}`,
+	`{rolling}(?:の|的)?{count}{unit}間?`,
+	`{weeks}`,
+	`{weeks}(?:の|的)?(?:{weekday}|{weekday:yobi})(?:の|的)?(?:{part})?`,
+	`{weeks}(?:{weekend:end}|(?:の|的)?{weekend})`,
+	`{step}(?:{weekday:yobi}|(?:周|週|星期|礼拜|禮拜){weekday}|{weekend})`,
+	`{weekday:yobi}(?:の?{part})?`,
+	`(?:周|週|星期|礼拜|禮拜){weekday}(?:的?{part})?`,
+	`{months}(?:(?:の|的)?{day}(?:日|号|號))?`,
+	`{years}`,
+	`{year}年`,
+	`(?:{year}年|{years})(?:の|的)?{month}月份?(?:(?:の|的)?{day}(?:日|号|號))?`,
+	`{month}月份?(?:{day}(?:日|号|號))?`,
+	`(?:{year}年|{years})(?:の|的)?{season}(?:天|季)?`,
+	`{years:short}{season}`,
+	`{step}{season}(?:天)?`,
+	`{season}(?:天|に)`,
+}
+
+var hanDecoys = []string{
+	`(?:每|毎)(?:个|個)?(?:周|週|星期|礼拜|禮拜)(?:[一二三四五六日天末]|[月火水木金土日]曜日?)`,
+	`[一二两兩三四五六七八九十\d](?:周|週)[一二三四五六日天]`,
+	`日本[日周週月年]|[未将將出従]来[週月年]|明日[香菜美]|今日子`,
+	`[以之目年月天日]前[天年]|[以之然最今年月天][后後][天年]|[后後]天性|[过過]去年|如今天|[聪聰说說透证證发發文]明[天日年]`,
+	`[晚早海路网網以楼樓]上[周月]|[地天楼樓以]下[周月]`,
+}
+
+// hanNumber reads a number below a thousand in digits or Han numerals, such as 十二.
+func hanNumber(s string) (int, bool) {
+	if n, err := strconv.Atoi(s); err == nil {
+		return n, true
+	}
+	total, digit := 0, 0
+	for _, r := range s {
+		switch unit := map[rune]int{'十': 10, '百': 100}[r]; {
+		case unit > 0:
+			total += max(digit, 1) * unit
+			digit = 0
+		case digit > 0:
+			return 0, false
+		default:
+			digit = hanDigit(r)
+		}
+	}
+	return total + digit, total+digit > 0
+}
+
+// hanYear reads a year digit by digit, such as 二〇二三.
+func hanYear(s string) (int, bool) {
+	n := 0
+	for _, r := range s {
+		n = 10*n + hanDigit(r)
+	}
+	return n, true
+}
+
+const hanDigits = "〇一二三四五六七八九"
+
+func hanDigit(r rune) int {
+	switch r {
+	case '零':
+		return 0
+	case '两', '兩':
+		return 2
+	}
+	return strings.IndexRune(hanDigits, r) / utf8.RuneLen('〇')
+}
+
+// kanaNeighbours are what may stand beside a time in Hiragana that is no part of it: particles.
+const kanaNeighbours = "はもにのをがでとへやかまよねだ"
+
+// standsInHan reports whether a match cuts neither a number nor a word in Hiragana.
+func standsInHan(s string, start, end int) bool {
+	first, last := after(s, start), before(s, end)
+	prev, next := before(s, start), after(s, end)
+	cutNumber := isHanNumeral(first) && isHanNumeral(prev)
+	cutBefore := isHiragana(first) && isHiragana(prev) && !strings.ContainsRune(kanaNeighbours, prev)
+	cutAfter := isHiragana(last) && isHiragana(next) && !strings.ContainsRune(kanaNeighbours, next) && last != 'に' && last != 'の'
+	return wholeNumber(s, start, end) && !cutNumber && !cutBefore && !cutAfter
+}
+
+func isHanNumeral(r rune) bool { return strings.ContainsRune(hanDigits+"零十百两兩", r) }
+
+func isHiragana(r rune) bool { return unicode.Is(unicode.Hiragana, r) }

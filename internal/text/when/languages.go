@@ -1,0 +1,126 @@
+package when
+
+import (
+	"iter"
+	"strings"
+	"sync"
+	"unicode"
+	"unicode/utf8"
+)
+
+// The grammars are compiled when a text first needs them: most processes never see all five languages.
+var (
+	numeric = sync.OnceValue(func() *language { return numericGrammar().compile() })
+	english = sync.OnceValue(func() *language { return englishGrammar().compile() })
+	spanish = sync.OnceValue(func() *language { return spanishGrammar().compile() })
+	korean  = sync.OnceValue(func() *language { return koreanGrammar().compile() })
+	han     = sync.OnceValue(func() *language { return hanGrammar().compile() })
+)
+
+// languagesOf are those whose forms may match a text: most texts name no time, and trying forms is dear.
+func languagesOf(s string) []*language {
+	c := cuesIn(s)
+	var out []*language
+	if c.year {
+		out = append(out, numeric())
+	}
+	if c.english || c.year {
+		out = append(out, english())
+	}
+	if c.spanish || c.year {
+		out = append(out, spanish())
+	}
+	if c.hangul {
+		out = append(out, korean())
+	}
+	if c.han {
+		out = append(out, han())
+	}
+	return out
+}
+
+// cues are what forms cannot match without.
+type cues struct{ year, english, spanish, hangul, han bool }
+
+func cuesIn(s string) cues {
+	var c cues
+	for w := range words(s) {
+		_, isEnglish := englishCues[string(w)]
+		_, isSpanish := spanishCues[string(w)]
+		c.english = c.english || isEnglish
+		c.spanish = c.spanish || isSpanish
+		c.year = c.year || len(w) >= 4 && isDigit(rune(w[0]))
+	}
+	for _, r := range s {
+		if r < 0x1100 {
+			continue
+		}
+		c.hangul = c.hangul || unicode.Is(unicode.Hangul, r)
+		c.han = c.han || unicode.Is(unicode.Han, r) || unicode.Is(unicode.Hiragana, r)
+	}
+	return c
+}
+
+// longestWord is more bytes than any word has that names a time.
+const longestWord = 24
+
+// words are the words of a text in lower case, made of letters and digits of scripts that set words apart; what is
+// longer than longestWord is cut.
+// The bytes of a word are good until the next one.
+func words(s string) iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		var buffer [longestWord + utf8.UTFMax]byte
+		word := buffer[:0]
+		for _, r := range s {
+			switch {
+			case r >= 0x1100 || !isWordRune(r):
+				if len(word) > 0 && !yield(word) {
+					return
+				}
+				word = word[:0]
+			case len(word) < longestWord:
+				word = utf8.AppendRune(word, unicode.ToLower(r))
+			}
+		}
+		if len(word) > 0 {
+			yield(word)
+		}
+	}
+}
+
+func isWordRune(r rune) bool {
+	if r < utf8.RuneSelf {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || isDigit(r) || r == '_'
+	}
+	return unicode.IsLetter(r) || unicode.IsNumber(r)
+}
+
+// set is the set of the words of lists.
+func set(lists ...string) map[string]struct{} {
+	out := map[string]struct{}{}
+	for _, l := range lists {
+		for w := range strings.FieldsSeq(l) {
+			out[w] = struct{}{}
+		}
+	}
+	return out
+}
+
+// numericGrammar is that of dates in digits, which all languages share. Of 5/8/2023 it cannot be known which is the
+// month; 25/8/2023 and 8/25/2023 leave no doubt.
+func numericGrammar() grammar {
+	return grammar{
+		around: `\b(?:%s)`,
+		stands: wholeNumber,
+		words: map[string]vocabulary{
+			"year": digitsOfYear, "month": number(`0?[1-9]|1[0-2]`), "day": number(`0?[1-9]|[12]\d|3[01]`),
+			"late": number(`1[3-9]|2\d|3[01]`),
+		},
+		forms: []string{
+			`{year}[-/.] ?{month}[-/.] ?{day}`,
+			`{year}-{month}`,
+			`{day:late}[-/.]{month}[-/.]{year}`,
+			`{month}/{day:late}/{year}`,
+		},
+	}
+}

@@ -1,0 +1,110 @@
+package when
+
+var spanishCues = set(`ayer anteayer antier antes anoche anteanoche hoy mañana manana madrugada tarde noche hace atrás atras
+dentro semana semanas mes meses año años ano anos día días dia dias hora horas pasado pasada próximo próxima proximo
+proxima viene últimos últimas ultimos ultimas último última ultimo ultima este esta fin lunes martes miércoles miercoles
+jueves viernes sábado sabado domingo enero febrero marzo abril mayo junio julio agosto septiembre setiembre octubre
+noviembre diciembre primavera verano otoño otono invierno`)
+
+// spanishGrammar is Spanish, with accents and without.
+func spanishGrammar() grammar {
+	return grammar{
+		around: `(?i)\b(?:%s)\b`,
+		stands: wholeNumber,
+		words:  spanishWords(),
+		forms:  spanishForms,
+		decoys: spanishDecoys,
+	}
+}
+
+func spanishWords() map[string]vocabulary {
+	return map[string]vocabulary{
+		"offset": spelled(map[int]string{
+			-2: "antes de ayer|anteayer|antier", -1: "ayer", 0: "hoy", 1: "mañana|manana", 2: "pasado mañana|pasado manana",
+		}),
+		"part": spelled(map[int]string{
+			dawn: "madrugada", morning: "mañana|manana", afternoon: "tarde", night: "noche",
+		}),
+		"fused": spelled(map[int]string{nightBeforeLast: "anteanoche|antes de anoche", lastNight: "anoche"}),
+		"count": digitsOfCount.or(spelled(map[int]string{
+			1: "un|una", 2: "dos", 3: "tres", 4: "cuatro", 5: "cinco", 6: "seis", 7: "siete", 8: "ocho", 9: "nueve", 10: "diez",
+			11: "once", 12: "doce", couple: "un par de", few: "unos|unas|varios|varias|algunos|algunas|unos pocos|unas pocas",
+		})),
+		"unit": spelled(map[int]string{
+			hourUnit: "horas|hora", dayUnit: "días|día|dias|dia", weekUnit: "semanas|semana", monthUnit: "meses|mes",
+			yearUnit: "años|año|anos|ano",
+		}),
+		"one":     spelled(map[int]string{weekUnit: "semana", monthUnit: "mes", yearUnit: "año|ano"}),
+		"ago":     spelled(map[int]string{1: "hace"}),
+		"back":    spelled(map[int]string{1: "atrás|atras"}),
+		"ahead":   spelled(map[int]string{1: "dentro de"}),
+		"rolling": spelled(map[int]string{1: "últimos|últimas|ultimos|ultimas|pasados|pasadas"}),
+		"latest":  spelled(map[int]string{1: "último|última|ultimo|ultima"}),
+		"step": spelled(map[int]string{
+			-2: "antepasado|antepasada", -1: "pasado|pasada",
+			1: "que viene|próximo|próxima|proximo|proxima",
+		}),
+		"lead": spelled(map[int]string{-1: "pasado|pasada", 1: "próximo|próxima|proximo|proxima"}),
+		"this": spelled(map[int]string{0: "este|esta"}),
+		"weeks": spelled(map[int]string{
+			-1: "la semana pasada|la pasada semana", 0: "esta semana", 1: "la semana que viene|la próxima semana|la proxima semana",
+		}),
+		"years": spelled(map[int]string{
+			-1: "el año pasado|año pasado|el ano pasado|ano pasado|el pasado año", 0: "este año|este ano",
+			1: "el año que viene|año que viene|el próximo año|próximo año",
+		}),
+		"weekend": spelled(map[int]string{1: "fin de semana"}),
+		"weekday": listed(0, "lunes", "martes", "miércoles|miercoles", "jueves", "viernes", "sábado|sabado", "domingo"),
+		"season":  listed(0, "primavera", "verano", "otoño|otono", "invierno"),
+		"month": listed(1, "enero", "febrero", "marzo", "abril", "mayo", "junio", "julio", "agosto",
+			"septiembre|setiembre|sept", "octubre", "noviembre", "diciembre"),
+		"day":   digitsOfDay,
+		"first": spelled(map[int]string{1: "primero"}),
+		"year":  digitsOfYear,
+	}
+}
+
+var spanishForms = []string{
+	`{offset}(?: (?:por|a|en|de) la {part})?`,
+	`{part:fused}`,
+	`esta {part}`,
+	`{ago} (?:como |casi |unos |unas )?{count} {unit}`,
+	`{count} {unit} {ago:back}`,
+	`{ahead} {count} {unit}`,
+	`(?:(?:la|el) )?{unit:one} {step}`,
+	`(?:el|la) {step:lead} {unit:one}`,
+	`{step:this} {unit:one}`,
+	`(?:en |durante )?(?:los|las) {rolling} {count} {unit}`,
+	`(?:en |durante )?(?:los|las) {count} {rolling} {unit}`,
+	`(?:en |durante )?(?:el|la) {rolling:latest} {unit}`,
+	`(?:el )?{weekday} {step}`,
+	`el {step:lead} {weekday}`,
+	`{step:this} {weekday}`,
+	`el {weekday}(?: (?:por|en) la {part})?`,
+	`(?:el )?{weekday} de {weeks}`,
+	`(?:el )?{weekend} {step}`,
+	`el {step:lead} {weekend}`,
+	`{step:this} {weekend}`,
+	`el {weekend}`,
+	`(?:en|desde|durante|hasta|hacia|para|antes de|mes de|(?:principios|mediados|finales|fines) de) {month}` +
+		`(?:,? (?:(?:de|del) )?(?:año )?{year})?`,
+	`{month},? (?:(?:de|del) )?(?:año )?{year}`,
+	`(?:en )?{month} (?:del|de) {years}`,
+	`{month} {step}`,
+	`el {step:lead} {month}`,
+	`(?:el )?(?:día |dia )?{day}[oº]? de {month}(?:,? (?:(?:de|del) )?(?:año )?{year})?`,
+	`(?:el )?(?:día |dia )?{day}[oº]? de {month} (?:del|de) {years}`,
+	`(?:el )?{day:first} de {month}(?: (?:(?:de|del) )?{year})?`,
+	`(?:el |la )?{season} {step}`,
+	`(?:el|la) {step:lead} {season}`,
+	`{step:this} {season}`,
+	`(?:en|durante) (?:el |la )?{season}`,
+	`(?:el |la )?{season} (?:de|del) {year}`,
+	`(?:el |la )?{season} (?:de|del) {years}`,
+	`(?:en|desde|durante|hasta|año|del) (?:el )?(?:año )?{year}`,
+}
+
+var spanishDecoys = []string{
+	`(?:por |en )?(?:la|las|una|cada) (?:mañanas?|mananas?)`,
+	`en (?:\d{4}[.,:]\d+|\d{4} (?:personas|euros|dólares|pesos|palabras|pasos|kilómetros|metros))`,
+}
