@@ -8,6 +8,7 @@ import (
 
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/text"
+	"github.com/stratamem/strata/internal/text/when"
 )
 
 // Doc is what the index keeps of one message: no words, only their terms.
@@ -17,6 +18,7 @@ type Doc struct {
 	Name         string // of the speaker; "" for none
 	CreateMillis int64  // create time, milliseconds since 1970 in UTC
 	Question     bool   // the message ends with a question
+	TellsTime    bool   // the message says when something was or will be
 	Passages     []Passage
 }
 
@@ -43,6 +45,7 @@ func Analyze(m memory.PlacedMessage) Doc {
 	doc := Doc{
 		Place: m.Place, Role: m.Message.Role, Name: m.Message.Name,
 		CreateMillis: m.Message.CreateTime.UnixMilli(), Question: text.AsksQuestion(words),
+		TellsTime: when.Tells(words),
 	}
 	for _, span := range text.Passages(words) {
 		doc.Passages = append(doc.Passages, Passage{Span: span, Terms: count(text.Terms(span.Of(words)))})

@@ -275,6 +275,26 @@ func (x *FactIndex) Sources(terms []string) map[string][]memory.Place {
 	return out
 }
 
+// SearchSources returns the messages from which the facts were learnt that are nearest to the query's vector, a message
+// as near as its nearest fact, the nearest first, as many as are fused. Of the query only what filters facts counts
+// beside Vector and Similar. See Index.Weigh.
+func (x *FactIndex) SearchSources(q FactQuery) []Match {
+	s := x.scratch.Get().(*factScratch)
+	s.grow(len(x.facts))
+	var out []Match
+	seen := map[memory.Place]bool{}
+	for _, f := range x.nearest(q, x.filter(q), s) {
+		for _, e := range x.facts[f.n].Evidence {
+			if p := e.Place(); !seen[p] && len(out) < FuseDepth {
+				seen[p] = true
+				out = append(out, Match{Place: p, Score: f.score})
+			}
+		}
+	}
+	x.scratch.Put(s)
+	return out
+}
+
 // FactQuery asks for the current facts that matter most.
 type FactQuery struct {
 	Terms      []string          // of text.Terms
@@ -571,6 +591,13 @@ func (x *FactIndex) addLexical(q FactQuery, admits factFilter, s *factScratch, f
 
 // addDense ranks by the cosine with the query's vector.
 func (x *FactIndex) addDense(q FactQuery, admits factFilter, s *factScratch, found map[int32][]FactArm) {
+	for i, f := range x.nearest(q, admits, s) {
+		found[f.n] = append(found[f.n], FactArm{Name: ArmDense, Rank: i + 1, Score: f.score})
+	}
+}
+
+// nearest answers the facts with the highest cosines, the best first.
+func (x *FactIndex) nearest(q FactQuery, admits factFilter, s *factScratch) []scoredFact {
 	clear(s.cosines[:len(x.facts)])
 	if len(q.Vector) == x.dim {
 		x.compareVectors(q.Vector, s.cosines)
@@ -582,7 +609,8 @@ func (x *FactIndex) addDense(q FactQuery, admits factFilter, s *factScratch, fou
 			a.offer(scoredFact{int32(n), float64(c)})
 		}
 	}
-	a.addTo(found, ArmDense)
+	slices.SortFunc(a.best, a.compare)
+	return a.best
 }
 
 // addSimilar sets the cosines that a view answered. What the index works out itself is exact and fresh: it stays.

@@ -344,3 +344,34 @@ func TestFactsWithViews(t *testing.T) {
 		}
 	})
 }
+
+func TestSourcesByMeaning(t *testing.T) {
+	x := factIndex(fact("tea", "Drinks green tea", 4, "s1", 0), fact("job", "Works at a bakery", 8, "s2", 0), fact("cat", "Has a cat", 6, "s1", 0), fact("dog", "Has a dog", 6, "s3", 0))
+	for id, v := range map[string][]float32{"tea": {.6, .8}, "job": {.8, .6}, "cat": {1, 0}, "dog": {-1, 0}} {
+		x.SetVector(id, v)
+	}
+	sources := func(q rank.FactQuery) string {
+		out := ""
+		for _, m := range x.SearchSources(q) {
+			out += fmt.Sprintf("%s%d %.1f ", m.Session, m.Seq, m.Score)
+		}
+		return out
+	}
+	t.Run("a message is as near as its nearest fact", func(t *testing.T) {
+		if got := sources(rank.FactQuery{Vector: []float32{1, 0}}); got != "s11 1.0 s21 0.8 " {
+			t.Errorf("got %q", got)
+		}
+	})
+	t.Run("facts of an excluded session have none", func(t *testing.T) {
+		if got := sources(rank.FactQuery{Vector: []float32{1, 0}, Exclude: "s1"}); got != "s21 0.8 " {
+			t.Errorf("got %q", got)
+		}
+	})
+	t.Run("cosines of a view count where the index has no vector", func(t *testing.T) {
+		x := factIndex(fact("tea", "Drinks green tea", 4, "s1", 0))
+		got := x.SearchSources(rank.FactQuery{Vector: []float32{1, 0}, Similar: map[string]float64{"tea": .5}})
+		if len(got) != 1 || got[0].Score != .5 {
+			t.Errorf("got %+v", got)
+		}
+	})
+}

@@ -39,6 +39,7 @@ type Index struct {
 	counts   [2]int     // passages of a kind
 	capacity int64      // of all lists of postings
 	chars    int64      // of all terms
+	turns    turnVectors
 	scratch  sync.Pool
 }
 
@@ -76,6 +77,7 @@ type message struct {
 	role        memory.Role
 	kind        kindNo
 	question    bool
+	tellsTime   bool
 	settled     bool // its passages are in lengths and counts
 }
 
@@ -109,7 +111,7 @@ func NewIndexWith(w Weights) *Index {
 
 // exact rounds what is summed.
 func exact(w KindWeights) KindWeights {
-	for _, v := range []*float64{&w.Before, &w.BeforeQuestion, &w.After, &w.TwoBefore, &w.TwoAfter, &w.Reply, &w.Name, &w.Date, &w.Fact} {
+	for _, v := range []*float64{&w.Before, &w.BeforeQuestion, &w.After, &w.TwoBefore, &w.TwoAfter, &w.Reply, &w.Name, &w.Date, &w.Fact, &w.Near} {
 		*v = quantum(*v)
 	}
 	return w
@@ -129,7 +131,7 @@ func (x *Index) Bytes() int64 {
 	perMessage := int64(unsafe.Sizeof(message{})) + int64(unsafe.Sizeof([maxEdges]edge{})) + 12
 	perPassage := int64(4 + unsafe.Sizeof(span32{}) + 4 + 8 + 1)
 	return int64(len(x.messages))*perMessage + int64(len(x.passMessage))*perPassage +
-		int64(len(x.postings))*perTerm + x.chars + x.capacity*int64(unsafe.Sizeof(posting{}))
+		int64(len(x.postings))*perTerm + x.chars + x.capacity*int64(unsafe.Sizeof(posting{})) + x.turns.bytes()
 }
 
 // Has reports whether the message at the place is in the index.
@@ -226,9 +228,11 @@ func (x *Index) insert(d Doc, touched map[*session]struct{}) (m int32, ok bool) 
 	m, first := int32(len(x.messages)), int32(len(x.passMessage))
 	x.messages = append(x.messages, message{
 		seq: d.Seq, create: d.CreateMillis, first: first, last: first, session: s,
-		name: -1, day: x.dayLabel(d.CreateMillis, m), role: d.Role, question: d.Question, kind: kindAssistantChat,
+		name: -1, day: x.dayLabel(d.CreateMillis, m), role: d.Role,
+		question: d.Question, tellsTime: d.TellsTime, kind: kindAssistantChat,
 	})
 	x.spread = append(x.spread, [maxEdges]edge{})
+	x.turns.rows = append(x.turns.rows, none)
 	if d.Name != "" {
 		x.messages[m].name = x.nameLabel(d.Name, m)
 	}

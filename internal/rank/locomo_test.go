@@ -11,6 +11,8 @@ import (
 
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/text"
+	"github.com/stratamem/strata/internal/text/near"
+	"github.com/stratamem/strata/internal/text/when"
 )
 
 // dialogue is one conversation of LoCoMo as a user's index.
@@ -21,6 +23,7 @@ type dialogue struct {
 
 type question struct {
 	text     string
+	asked    time.Time
 	evidence map[memory.Place]bool
 }
 
@@ -34,35 +37,77 @@ func TestLoCoMo(t *testing.T) {
 	for _, name := range []string{"26", "30", "41"} {
 		dialogues = append(dialogues, loadDialogue(t, filepath.Join(dir, name+".json")))
 	}
+	table, err := near.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
 	bare := DefaultWeights()
 	bare.Person.Named = 1
-	without := recall(dialogues, bare, 10)
-	t.Logf("without the named-speaker factor: recall@5 %.3f, @10 %.3f, @20 %.3f", recall(dialogues, bare, 5), without, recall(dialogues, bare, 20))
-	with := recall(dialogues, DefaultWeights(), 10)
-	t.Logf("with it: recall@5 %.3f, @10 %.3f, @20 %.3f", recall(dialogues, DefaultWeights(), 5), with, recall(dialogues, DefaultWeights(), 20))
-	if without < .77 || with < .77 {
-		t.Errorf("recall@10 is %.3f without and %.3f with the named-speaker factor; the bar is .77", without, with)
+	for _, step := range []struct {
+		name    string
+		weights Weights
+		ask     func(question) Query
+		least   float64 // recall@10
+	}{
+		{"words alone", bare, wordsAlone, .77},
+		{"with the named speaker", DefaultWeights(), wordsAlone, .80},
+		{"with near words", DefaultWeights(), withNear(wordsAlone, table), .81},
+		{"with times, without near words", DefaultWeights(), withTimes(wordsAlone), .80},
+		{"with both", DefaultWeights(), withNear(withTimes(wordsAlone), table), .825},
+	} {
+		got := recallOf(dialogues, step.weights, step.ask)
+		t.Logf("%-32s recall@5 %.3f, @10 %.3f, @20 %.3f", step.name, got[0], got[1], got[2])
+		if got[1] < step.least {
+			t.Errorf("%s: recall@10 is %.3f; the bar is %.3f", step.name, got[1], step.least)
+		}
 	}
 }
 
-// recall is the mean share of a question's evidence among its first k hits.
-func recall(dialogues []dialogue, w Weights, k int) float64 {
-	sum, n := 0.0, 0
+func wordsAlone(q question) Query { return Query{Terms: text.Terms(q.text), Limit: 20} }
+
+func withNear(ask func(question) Query, table *near.Table) func(question) Query {
+	return func(q question) Query {
+		out := ask(q)
+		out.Near = table.Of
+		return out
+	}
+}
+
+func withTimes(ask func(question) Query) func(question) Query {
+	return func(q question) Query {
+		out := ask(q)
+		out.AsksWhen, out.Times = when.Asks(q.text), when.Find(q.text, q.asked)
+		return out
+	}
+}
+
+// recallOf is the mean share of a question's evidence among its first 5, 10 and 20 hits.
+func recallOf(dialogues []dialogue, w Weights, ask func(question) Query) [3]float64 {
+	var sums [3]float64
+	n := 0.0
 	for _, d := range dialogues {
 		x := NewIndexWith(w)
 		x.Add(d.docs...)
 		for _, q := range d.questions {
-			found := 0
-			for _, h := range x.Search(Query{Terms: text.Terms(q.text), Limit: k}).Hits {
-				if q.evidence[h.Place] {
-					found++
-				}
+			hits := x.Search(ask(q)).Hits
+			for i, k := range []int{5, 10, 20} {
+				sums[i] += q.share(hits[:min(k, len(hits))])
 			}
-			sum += float64(found) / float64(len(q.evidence))
 			n++
 		}
 	}
-	return sum / float64(n)
+	return [3]float64{sums[0] / n, sums[1] / n, sums[2] / n}
+}
+
+// share is how much of the evidence is among the hits.
+func (q question) share(hits []Hit) float64 {
+	found := 0
+	for _, h := range hits {
+		if q.evidence[h.Place] {
+			found++
+		}
+	}
+	return float64(found) / float64(len(q.evidence))
 }
 
 var evidenceID = regexp.MustCompile(`D:?(\d+):0*(\d+)`)
@@ -87,6 +132,9 @@ func loadDialogue(t *testing.T, path string) dialogue {
 		d.docs = append(d.docs, sessionDocs(t, n, when, turns, places)...)
 	}
 	d.questions = questions(t, raw["qa"], places)
+	for i := range d.questions {
+		d.questions[i].asked = time.UnixMilli(d.docs[len(d.docs)-1].CreateMillis).UTC().AddDate(0, 0, 1)
+	}
 	return d
 }
 

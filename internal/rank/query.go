@@ -5,6 +5,8 @@ import (
 
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/text"
+	"github.com/stratamem/strata/internal/text/near"
+	"github.com/stratamem/strata/internal/text/when"
 )
 
 // Query asks for the messages that match best. Filters restrict the hits, never the statistics, so that a score means
@@ -19,6 +21,13 @@ type Query struct {
 	// Attached are, for each term, the messages from which a fact with that term was learnt, one entry for each fact. What
 	// a fact says counts as if its message said it: see Weights.Fact.
 	Attached map[string][]memory.Place
+
+	// Near answers the words near to a term, the nearest first: they count in the fields as the term itself does, but less.
+	// See Weights.Near. nil for none.
+	Near func(term string) []near.Word
+
+	AsksWhen bool           // the query asks when something was: see Weights.TellsTime
+	Times    []when.Mention // the times that the query names: see Weights.InTime
 
 	Limit        int     // the most hits; 0 for all
 	MinRelevance float64 // the least Hit.Relevance, 0 to 1
@@ -57,7 +66,8 @@ type Hit struct {
 // TermScore is what one term of the query adds.
 type TermScore struct {
 	Term       string
-	WeightedTF float64 // how often it counts in the passage's field
+	WeightedTF float64  // how often it counts in the passage's field, the words near to it included
+	Near       []string // the words near to it that count in the field, the nearest first
 	IDF        float64
 	Score      float64
 }
@@ -72,6 +82,8 @@ type Factor struct {
 const (
 	FactorUserPrior    = "user_prior"
 	FactorNamedSpeaker = "named_speaker"
+	FactorTellsTime    = "tells_time"
+	FactorInTime       = "in_time"
 )
 
 // Arm is one arm's opinion of a message or a fact.
@@ -85,5 +97,6 @@ type Arm struct {
 const (
 	ArmLexical       = "lexical"       // the words, in the user's own index
 	ArmDense         = "dense"         // the meaning
+	ArmDenseFacts    = "dense_facts"   // the meaning of the facts that were learnt from a message
 	ArmElasticsearch = "elasticsearch" // the words, in a full-text view
 )

@@ -17,6 +17,8 @@ import (
 
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/text"
+	"github.com/stratamem/strata/internal/text/near"
+	"github.com/stratamem/strata/internal/text/when"
 )
 
 var may8 = time.Date(2023, 5, 8, 13, 56, 0, 0, time.UTC)
@@ -233,7 +235,9 @@ func chats() *rapid.Generator[[]Doc] {
 				role = memory.RoleUser
 			}
 			at := may8.AddDate(0, 0, rapid.IntRange(-40000, 3).Draw(t, "day"))
-			docs = append(docs, docAt(session, seq, role, name, words, at))
+			d := docAt(session, seq, role, name, words, at)
+			d.TellsTime = rapid.Bool().Draw(t, "tells a time")
+			docs = append(docs, d)
 		}
 		return distinct(docs)
 	})
@@ -245,8 +249,31 @@ func queries() *rapid.Generator[Query] {
 			Terms:     rapid.SliceOfN(rapid.SampledFrom(strings.Fields("red blue fox hen run ann bob may 8 2023 東京 grey zebra")), 0, 6).Draw(t, "terms"),
 			Limit:     rapid.IntRange(0, 6).Draw(t, "limit"),
 			UserPrior: rapid.SampledFrom([]float64{0, .5, 1}).Draw(t, "prior"), Explain: true,
+			Near:     rapid.SampledFrom([]func(string) []near.Word{nil, colours.of}).Draw(t, "near"),
+			AsksWhen: rapid.Bool().Draw(t, "asks when"), Times: times().Draw(t, "times"), Attached: attached().Draw(t, "facts"),
 		}
 	})
+}
+
+// colours is a table in which colours are near to each other, and animals.
+var colours = nearTable{
+	"red": {{Term: "blue", Cosine: .83}, {Term: "green", Cosine: .61}, {Term: "grey", Cosine: .57}, {Term: "ann", Cosine: .5}},
+	"fox": {{Term: "hen", Cosine: .71}, {Term: "cow", Cosine: .43}}, "zebra": {{Term: "cow", Cosine: .66}, {Term: "may", Cosine: .41}},
+}
+
+func times() *rapid.Generator[[]when.Mention] {
+	return rapid.SliceOfN(rapid.Custom(func(t *rapid.T) when.Mention {
+		from := may8.AddDate(0, 0, rapid.IntRange(-800, 3).Draw(t, "day"))
+		to := from.AddDate(0, 0, rapid.SampledFrom([]int{1, 7, 30, 365}).Draw(t, "days"))
+		return when.Mention{From: from, To: to, Yearless: rapid.Bool().Draw(t, "yearless")}
+	}), 0, 2)
+}
+
+func attached() *rapid.Generator[map[string][]memory.Place] {
+	place := rapid.Custom(func(t *rapid.T) memory.Place {
+		return memory.Place{Session: memory.SessionKey(rapid.SampledFrom([]string{"p", "q", "x"}).Draw(t, "session")), Seq: rapid.Int64Range(1, 12).Draw(t, "seq")}
+	})
+	return rapid.MapOfN(rapid.SampledFrom(strings.Fields("red blue fox zebra")), rapid.SliceOfN(place, 1, 3), 0, 2)
 }
 
 func TestTheOrderOfArrivalDoesNotMatter(t *testing.T) {
@@ -353,6 +380,15 @@ func TestSegments(t *testing.T) {
 			}
 		})
 	})
+	t.Run("of another version are refused, so that they are made again", func(t *testing.T) {
+		data := EncodeSegment([]Doc{doc("s", 1, memory.RoleUser, "Ann", "red fox")})
+		body := data[:len(data)-checksumSize]
+		body[len(segmentMagic)] = segmentVersion - 1
+		old := binary.LittleEndian.AppendUint32(body, crc32.Checksum(body, castagnoli))
+		if err := NewIndex().AddSegment(old); err == nil || !strings.Contains(err.Error(), "version") {
+			t.Errorf("got %v", err)
+		}
+	})
 	t.Run("that are damaged are refused, and the index stays as it was", func(t *testing.T) {
 		data := EncodeSegment([]Doc{doc("s", 1, memory.RoleUser, "Ann", "red fox"), doc("s", 2, memory.RoleUser, "Bob", "blue fox fox")})
 		x := NewIndex()
@@ -451,13 +487,38 @@ func workloadQueries() []Query {
 	return qs
 }
 
+// nearWorkloadQueries are those of the workload with eight words near to each, drawn as the words themselves: a question
+// about a real dialogue has five that occur in it.
+func nearWorkloadQueries() []Query {
+	r := rand.New(rand.NewPCG(9, 10))
+	z := rand.NewZipf(r, 1.0001, 1, 19_999)
+	qs := workloadQueries()
+	for i := range qs {
+		table := nearTable{}
+		for _, t := range qs[i].Terms {
+			for range 8 {
+				table[t] = append(table[t], near.Word{Term: fmt.Sprintf("w%d", z.Uint64()), Cosine: .5})
+			}
+		}
+		qs[i].Near = table.of
+	}
+	return qs
+}
+
 func BenchmarkSearch10k(b *testing.B) {
-	for name, docs := range map[string][]Doc{"people": workload(10_000, memory.RoleUser, "Ann"), "assistant": workload(10_000, memory.RoleUser, "")} {
-		x, qs := index(docs...), workloadQueries()
-		b.Run(name, func(b *testing.B) {
+	for _, c := range []struct {
+		name, speaker string
+		queries       []Query
+	}{
+		{"people", "Ann", workloadQueries()},
+		{"people with near words", "Ann", nearWorkloadQueries()},
+		{"assistant", "", workloadQueries()},
+	} {
+		x := index(workload(10_000, memory.RoleUser, c.speaker)...)
+		b.Run(c.name, func(b *testing.B) {
 			b.ReportAllocs()
 			for i := 0; b.Loop(); i++ {
-				x.Search(qs[i%len(qs)])
+				x.Search(c.queries[i%len(c.queries)])
 			}
 		})
 	}

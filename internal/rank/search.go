@@ -10,7 +10,7 @@ import (
 	"github.com/stratamem/strata/internal/text"
 )
 
-// scratch is what one search works in. Between searches all of it is zero.
+// scratch is what one search works in. Between searches all of it but cosines is zero.
 type scratch struct {
 	tf      []float64 // by passage: the term at hand
 	touched []int32   // passages with a tf
@@ -19,6 +19,7 @@ type scratch struct {
 	best    []int32   // by message: its best passage + 1
 	found   []int32   // messages with a best
 	heap    []candidate
+	cosines []float32 // by row of vectors, of the search at hand; never zeroed
 }
 
 // sum is what the terms so far add up to in one passage.
@@ -46,27 +47,26 @@ func (f *bm25) score(k kindNo, idf, tf, length float64) float64 {
 // session key and seq.
 //
 // Each passage is one weighted field, ranked by BM25 (Robertson) with idf ln(1 + (N-df+.5)/(df+.5)), N and df over all
-// passages of the index, the average length over those of the same kind. A message scores as its best passage.
+// passages of the index, the average length over those of the same kind. Words near to a term count as the term, but do
+// not make it more common. A message scores as its best passage, times its factors.
 func (x *Index) Search(q Query) Result {
 	s := x.scratch.Get().(*scratch)
 	s.grow(len(x.passMessage), len(x.messages))
-	terms := x.queryTerms(q.Terms)
-	idfs := make([]float64, len(terms))
+	terms := x.withNear(&q)
 	formula := x.formula()
 	total := 0.0
-	for i, t := range terms {
-		x.spreadTerm(s, t)
-		x.spreadFacts(s, q.Attached[t])
-		idfs[i] = x.idf(len(s.touched))
-		total += idfs[i]
-		x.addScores(s, &formula, idfs[i])
+	for i := range terms {
+		terms[i].idf = x.idf(x.spreadQuery(s, &q, &terms[i]))
+		total += terms[i].idf
+		x.addScores(s, &formula, terms[i].idf)
 	}
 	x.bestPassages(s)
-	r := ranking{x: x, q: &q, s: s, named: x.namedSpeaker(terms), total: total}
+	r := x.newRanking(s, &q)
+	r.total = total
 	r.choose()
 	result := Result{Candidates: r.candidates, Hits: r.hits()}
 	if q.Explain {
-		x.explain(s, &formula, terms, idfs, result.Hits, s.heap)
+		r.explain(&formula, terms, result.Hits)
 	}
 	s.clear()
 	x.scratch.Put(s)
@@ -140,26 +140,26 @@ func (x *Index) idf(df int) float64 {
 }
 
 // spreadTerm counts one term in all fields: own words, neighbours, names and days.
-func (x *Index) spreadTerm(s *scratch, term string) {
+func (x *Index) spreadTerm(s *scratch, term string, by scale) {
 	if no, ok := x.termNo[term]; ok {
-		x.spreadPostings(s, x.postings[no])
+		x.spreadPostings(s, x.postings[no], by)
 	}
 	for _, l := range x.names.byTerm[term] {
 		for _, m := range x.names.all[l.label].messages {
 			m := &x.messages[m]
-			s.addRange(m.first, m.last, x.weights[m.kind].Name*float64(l.count))
+			s.addRange(m.first, m.last, by[m.kind]*x.weights[m.kind].Name*float64(l.count))
 		}
 	}
 	for _, l := range x.days.byTerm[term] {
 		for _, m := range x.days.all[l.label].messages {
 			m := &x.messages[m]
-			s.addRange(m.first, m.last, x.weights[m.kind].Date*float64(l.count))
+			s.addRange(m.first, m.last, by[m.kind]*x.weights[m.kind].Date*float64(l.count))
 		}
 	}
 }
 
 // spreadFacts counts the term at hand in the messages from which facts with it were learnt.
-func (x *Index) spreadFacts(s *scratch, sources []memory.Place) {
+func (x *Index) spreadFacts(s *scratch, sources []memory.Place, by scale) {
 	for _, p := range sources {
 		in := x.sessions[p.Session]
 		if in == nil {
@@ -167,20 +167,22 @@ func (x *Index) spreadFacts(s *scratch, sources []memory.Place) {
 		}
 		if at, ok := x.position(in, p.Seq); ok {
 			m := &x.messages[in.messages[at]]
-			s.addRange(m.first, m.last, x.weights[m.kind].Fact)
+			s.addRange(m.first, m.last, by[m.kind]*x.weights[m.kind].Fact)
 		}
 	}
 }
 
 // spreadPostings takes the passages of a message together, so that long neighbours cost the sum of their passages, not
 // the product.
-func (x *Index) spreadPostings(s *scratch, list []posting) {
+func (x *Index) spreadPostings(s *scratch, list []posting, by scale) {
 	for i := 0; i < len(list); {
 		m := x.passMessage[list[i].pass]
 		words := 0.0
 		for ; i < len(list) && x.passMessage[list[i].pass] == m; i++ {
 			n := float64(list[i].count)
-			s.add(list[i].pass, n)
+			if own := by[x.passKind[list[i].pass]] * n; own > 0 {
+				s.add(list[i].pass, own)
+			}
 			words += n
 		}
 		edges := &x.spread[m]
@@ -188,8 +190,15 @@ func (x *Index) spreadPostings(s *scratch, list []posting) {
 			if edges[e].weight == 0 {
 				break
 			}
-			s.addRange(edges[e].first, edges[e].last, float64(edges[e].weight)*words)
+			x.addNeighbour(s, &edges[e], words, by)
 		}
+	}
+}
+
+// addNeighbour counts a neighbour's words in the passages of one message, which are of one kind.
+func (x *Index) addNeighbour(s *scratch, e *edge, words float64, by scale) {
+	if e.first < e.last {
+		s.addRange(e.first, e.last, by[x.passKind[e.first]]*float64(e.weight)*words)
 	}
 }
 
@@ -265,24 +274,30 @@ type ranking struct {
 	q          *Query
 	s          *scratch
 	named      int32
+	times      []namedTime
+	from, to   int64   // create time, in milliseconds
 	total      float64 // idf of all terms
 	candidates int
 }
 
+func (x *Index) newRanking(s *scratch, q *Query) *ranking {
+	r := &ranking{x: x, q: q, s: s, named: x.namedSpeaker(x.queryTerms(q.Terms)), times: namedTimes(q.Times), from: math.MinInt64, to: math.MaxInt64}
+	if !q.From.IsZero() {
+		r.from = ceilMillis(q.From)
+	}
+	if !q.To.IsZero() {
+		r.to = ceilMillis(q.To)
+	}
+	return r
+}
+
 // choose keeps the best candidates that pass the filters, in order.
 func (r *ranking) choose() {
-	from, to := int64(math.MinInt64), int64(math.MaxInt64)
-	if !r.q.From.IsZero() {
-		from = ceilMillis(r.q.From)
-	}
-	if !r.q.To.IsZero() {
-		to = ceilMillis(r.q.To)
-	}
 	for _, no := range r.s.found {
 		m := &r.x.messages[no]
 		pass := r.s.best[no] - 1
 		r.s.best[no] = 0
-		if m.create < from || m.create >= to || r.relevance(pass) < r.q.MinRelevance || !r.admits(m) {
+		if r.relevance(pass) < r.q.MinRelevance || !r.admits(m) {
 			continue
 		}
 		r.candidates++
@@ -298,6 +313,9 @@ func ceilMillis(t time.Time) int64 { return t.Add(time.Millisecond - time.Nanose
 func (r *ranking) relevance(pass int32) float64 { return r.s.sums[pass].idf / r.total }
 
 func (r *ranking) admits(m *message) bool {
+	if m.create < r.from || m.create >= r.to {
+		return false
+	}
 	if r.q.Sessions != nil && !r.q.Sessions[m.session.key] {
 		return false
 	}
@@ -305,7 +323,9 @@ func (r *ranking) admits(m *message) bool {
 }
 
 // factor is the product of what multiplies a message's score.
-func (r *ranking) factor(m *message) float64 { return r.userPrior(m) * r.namedFactor(m) }
+func (r *ranking) factor(m *message) float64 {
+	return r.userPrior(m) * r.namedFactor(m) * r.tellsTime(m) * r.inTime(m)
+}
 
 func (r *ranking) userPrior(m *message) float64 {
 	if m.kind == kindAssistantChat && m.role == memory.RoleUser {
@@ -319,6 +339,17 @@ func (r *ranking) namedFactor(m *message) float64 {
 		return r.x.weights[kindPerson].Named
 	}
 	return 1
+}
+
+func (r *ranking) tellsTime(m *message) float64 {
+	if r.q.AsksWhen && m.tellsTime {
+		return r.x.weights[m.kind].TellsTime
+	}
+	return 1
+}
+
+func (r *ranking) inTime(m *message) float64 {
+	return 1 + r.x.weights[m.kind].InTime*timesShare(r.times, m.create)
 }
 
 // compare is the order of hits.
@@ -386,28 +417,55 @@ func (r *ranking) hits() []Hit {
 // factors names what is not 1.
 func (r *ranking) factors(m *message) []Factor {
 	var out []Factor
-	if v := r.userPrior(m); v != 1 {
-		out = append(out, Factor{FactorUserPrior, v})
-	}
-	if v := r.namedFactor(m); v != 1 {
-		out = append(out, Factor{FactorNamedSpeaker, v})
+	for _, f := range [...]Factor{
+		{FactorUserPrior, r.userPrior(m)},
+		{FactorNamedSpeaker, r.namedFactor(m)},
+		{FactorTellsTime, r.tellsTime(m)},
+		{FactorInTime, r.inTime(m)},
+	} {
+		if f.Value != 1 {
+			out = append(out, f)
+		}
 	}
 	return out
 }
 
 // explain spreads each term once more, and notes what it adds to the hits.
-func (x *Index) explain(s *scratch, f *bm25, terms []string, idfs []float64, hits []Hit, found []candidate) {
-	for i, t := range terms {
-		x.spreadTerm(s, t)
-		for n, c := range found {
+func (r *ranking) explain(f *bm25, terms []queryTerm, hits []Hit) {
+	x, s := r.x, r.s
+	for i := range terms {
+		t := &terms[i]
+		near := r.nearIn(t)
+		x.spreadQuery(s, r.q, t)
+		for n, c := range s.heap {
 			if tf := s.tf[c.pass]; tf > 0 {
-				score := f.score(x.passKind[c.pass], idfs[i], tf, x.passLength[c.pass])
-				hits[n].Terms = append(hits[n].Terms, TermScore{Term: t, WeightedTF: tf, IDF: idfs[i], Score: score})
+				score := f.score(x.passKind[c.pass], t.idf, tf, x.passLength[c.pass])
+				hits[n].Terms = append(hits[n].Terms, TermScore{Term: t.term, WeightedTF: tf, Near: near[n], IDF: t.idf, Score: score})
 			}
 		}
-		for _, p := range s.touched {
-			s.tf[p] = 0
-		}
-		s.touched = s.touched[:0]
+		s.forget()
 	}
+}
+
+// nearIn answers which words near to a term count in each hit.
+func (r *ranking) nearIn(t *queryTerm) map[int][]string {
+	out := map[int][]string{}
+	for _, w := range t.near {
+		r.x.spreadWord(r.s, r.q, w.term, w.by)
+		for n, c := range r.s.heap {
+			if r.s.tf[c.pass] > 0 {
+				out[n] = append(out[n], w.term)
+			}
+		}
+		r.s.forget()
+	}
+	return out
+}
+
+// forget drops the term at hand.
+func (s *scratch) forget() {
+	for _, p := range s.touched {
+		s.tf[p] = 0
+	}
+	s.touched = s.touched[:0]
 }

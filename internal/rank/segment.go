@@ -18,7 +18,7 @@ import (
 //	"SLX" and a version byte
 //	sessions   count; each: length, bytes, messages            by key
 //	names      count; each: length, bytes                      by name
-//	messages   each: seq (after the first of a session: step), role·2 + question, name no. + 1 or 0,
+//	messages   each: seq (after the first of a session: step), role·4 + tells a time·2 + question, name no. + 1 or 0,
 //	           create time (zigzag, step from the message before), passages; each passage: gap, length
 //	terms      count; each: shared prefix, rest, bytes, postings; each posting: step·2 + (count > 1), count - 2
 //	checksum   CRC-32C of all before, four bytes, little endian
@@ -26,8 +26,14 @@ import (
 // Messages stand by session and seq, passages in their order, terms by bytes, so equal documents give equal bytes.
 const (
 	segmentMagic   = "SLX"
-	segmentVersion = 1
+	segmentVersion = 2
 	checksumSize   = 4
+)
+
+// What is noted of a message beside its role.
+const (
+	flagQuestion = 1 << iota
+	flagTellsTime
 )
 
 // errDamaged is what every refusal of a segment wraps.
@@ -103,9 +109,12 @@ func appendMessages(b []byte, docs []Doc, names map[string]uint64) []byte {
 		if i > 0 && docs[i-1].Session == d.Session {
 			seq -= docs[i-1].Seq
 		}
-		flags := uint64(d.Role) << 1
+		flags := uint64(d.Role) << 2
 		if d.Question {
-			flags |= 1
+			flags |= flagQuestion
+		}
+		if d.TellsTime {
+			flags |= flagTellsTime
 		}
 		b = binary.AppendUvarint(b, uint64(seq))
 		b = binary.AppendUvarint(b, flags)
@@ -304,7 +313,7 @@ func (seg *segment) readMessage(r *reader, names []string) segmentMessage {
 	var m segmentMessage
 	m.Seq = int64(r.limited(1 << 62))
 	flags := r.limited(1 << 8)
-	m.Role, m.Question = memory.Role(flags>>1), flags&1 == 1
+	m.Role, m.Question, m.TellsTime = memory.Role(flags>>2), flags&flagQuestion != 0, flags&flagTellsTime != 0
 	m.Name = names[r.below(len(names))]
 	m.CreateMillis = r.signed()
 	m.passages = r.count()

@@ -15,6 +15,7 @@ func (x *Index) settle(touched map[*session]struct{}) {
 			x.settleSpread(s, at)
 			x.settleLengths(s, at)
 		}
+		x.settleKeys(s)
 		s.dirty = false
 	}
 }

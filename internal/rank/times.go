@@ -1,0 +1,89 @@
+package rank
+
+import (
+	"time"
+
+	"github.com/stratamem/strata/internal/text/when"
+)
+
+// What a message's time counts that lies in, or after, a time that the query names. Source: measured on LoCoMo with
+// months and years as names.
+const (
+	shareWithin = 1
+	shareSoon   = .5 // as long after it as it lasts, at most a month: people tell what happened a while ago
+	shareYear   = .3 // within a year or longer, which says little
+)
+
+const (
+	maxSoon  = 31 * 24 * time.Hour
+	yearLong = 360 * 24 * time.Hour
+	// maxYears is how many years back a stretch without a year may be meant.
+	maxYears = 100
+	// perYear is a mean year of the Gregorian calendar, in milliseconds.
+	perYear = 31_556_952_000
+)
+
+// stretch is a time that a query names, in milliseconds since 1970.
+type stretch struct {
+	from, to, soon int64 // to and soon excluded
+	year           bool  // it is as long as a year
+}
+
+// namedTime is the same stretch of one or several years, the latest first.
+type namedTime []stretch
+
+func namedTimes(mentions []when.Mention) []namedTime {
+	out := make([]namedTime, len(mentions))
+	for i, m := range mentions {
+		years := 1
+		if m.Yearless {
+			years = maxYears
+		}
+		for back := range years {
+			out[i] = append(out[i], newStretch(m.From.AddDate(-back, 0, 0), m.To.AddDate(-back, 0, 0)))
+		}
+	}
+	return out
+}
+
+func newStretch(from, to time.Time) stretch {
+	length := to.Sub(from)
+	s := stretch{from: ceilMillis(from), to: ceilMillis(to), year: length >= yearLong}
+	s.soon = s.to
+	if !s.year {
+		s.soon = ceilMillis(to.Add(min(length, maxSoon)))
+	}
+	return s
+}
+
+// share is how well a time fits, 0 to 1. Of several years only those about it are looked at.
+func (n namedTime) share(millis int64) float64 {
+	at := int((n[0].from - millis) / perYear)
+	last := len(n) - 1
+	best := 0.0
+	for i := min(max(at-1, 0), last); i <= min(max(at+1, 0), last); i++ {
+		best = max(best, n[i].share(millis))
+	}
+	return best
+}
+
+func (s stretch) share(millis int64) float64 {
+	switch {
+	case millis < s.from || millis >= s.soon:
+		return 0
+	case millis >= s.to:
+		return shareSoon
+	case s.year:
+		return shareYear
+	}
+	return shareWithin
+}
+
+// timesShare is how well a message's time fits the best of those that the query names, 0 to 1.
+func timesShare(times []namedTime, millis int64) float64 {
+	best := 0.0
+	for _, n := range times {
+		best = max(best, n.share(millis))
+	}
+	return best
+}
