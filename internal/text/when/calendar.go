@@ -85,7 +85,8 @@ func (c calendar) hour(day time.Time, hours int) time.Time {
 }
 
 // midnight is the first moment of a date in the zone: where clocks skip midnight, the moment after the gap; where they
-// pass it twice, the first time. Clocks change by multiples of half an hour, and by two hours at most.
+// pass it twice, the first time. Clocks change by multiples of half an hour, and by two hours at most. A date that a zone
+// left out, as those on the date line did when they changed sides, begins and ends with the next one.
 func (c calendar) midnight(day time.Time) time.Time {
 	const step = 30 * time.Minute
 	y, m, d := day.Date()
@@ -98,6 +99,9 @@ func (c calendar) midnight(day time.Time) time.Time {
 		if !shows(t) {
 			t = t.Add(step)
 		}
+	}
+	if !shows(t) {
+		return c.midnight(day.AddDate(0, 0, 1))
 	}
 	for range 4 {
 		if before := t.Add(-step); shows(before) {

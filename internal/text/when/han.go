@@ -148,7 +148,7 @@ func hanDigit(r rune) int {
 }
 
 // kanaNeighbours are what may stand beside a time in Hiragana that is no part of it: particles.
-const kanaNeighbours = "はもにのをがでとへやかまよねだ"
+const kanaNeighbours = "はもにのをがでとへやかまよね"
 
 // standsInHan reports whether a match cuts neither a number nor a word in Hiragana.
 func standsInHan(s string, start, end int) bool {

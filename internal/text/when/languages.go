@@ -122,5 +122,6 @@ func numericGrammar() grammar {
 			`{day:late}[-/.]{month}[-/.]{year}`,
 			`{month}/{day:late}/{year}`,
 		},
+		decoys: []string{`\d{4}[-/.] ?\d{1,2}[-/.] ?\d{1,2}`}, // a date that no calendar has is not its month
 	}
 }
