@@ -180,6 +180,10 @@ func (a *App) newService(facts *service.FactCache, meter service.Meter) (*servic
 	if err != nil {
 		return nil, err
 	}
+	reranker, err := a.models.reranker()
+	if err != nil {
+		return nil, err
+	}
 	a.usage = service.NewUsage(a.store, a.log)
 	a.verifier = jobs.NewVerifier(jobs.VerifierOptions{Store: a.store, Targets: a.stores.targets(), Log: a.log})
 	return service.New(service.Options{
@@ -190,6 +194,7 @@ func (a *App) newService(facts *service.FactCache, meter service.Meter) (*servic
 		Policies: policies(a.cfg), Runner: background{a.runner, a.indexer, a.feeders}, Meter: meter, Now: time.Now, NewID: newID,
 		Reindex: jobs.NewReindexer(jobs.ReindexerOptions{Store: a.store, Feeders: a.feeders}), Verify: a.verifier,
 		Vectors: a.stores.vectors, Texts: a.stores.texts, ViewDeadline: a.cfg.ViewDeadline,
+		Reranker: reranker, RerankCandidates: a.cfg.RerankCandidates, RerankDeadline: a.cfg.RerankDeadline,
 	}), nil
 }
 
@@ -261,6 +266,7 @@ func (a *App) Features() []Feature {
 		{Name: "facts ranked by Milvus", On: a.stores.vectors != nil, Why: cmp.Or(a.cfg.MilvusAddress, "vectors are compared in memory; set milvus-address for a server that ranks them")},
 		{Name: "Elasticsearch", On: a.stores.texts != nil, Why: cmp.Or(a.cfg.ElasticsearchURL, "a further source of what is found by words: set elasticsearch-url")},
 		{Name: "semantic recall of facts", On: a.semantic(), Why: "facts are embedded with " + embedding},
+		{Name: "reranker", On: a.cfg.RerankBaseURL != "", Why: cmp.Or(a.cfg.RerankModel, "set rerank-base-url and rerank-model for a model that reads query and messages together")},
 		{Name: "metrics", On: a.metrics != nil, Why: cmp.Or(a.MetricsAddr(), "metrics-listen is empty")},
 		{Name: "traces", On: a.traces.Handler() != nil, Why: "set by otlp-endpoint"},
 		{Name: "reflection", On: a.cfg.Reflection, Why: "set by reflection"},

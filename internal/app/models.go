@@ -15,6 +15,8 @@ import (
 	"github.com/stratamem/strata/internal/llm"
 	"github.com/stratamem/strata/internal/llm/builtin"
 	"github.com/stratamem/strata/internal/llm/openai"
+	"github.com/stratamem/strata/internal/rerank"
+	"github.com/stratamem/strata/internal/service"
 	"github.com/stratamem/strata/internal/telemetry"
 )
 
@@ -33,6 +35,7 @@ func providers(cfg config.Config) telemetry.Providers {
 		Summary:    cmp.Or(cfg.SummaryModel, builtin.ExtractiveModel),
 		Extraction: cmp.Or(cfg.ExtractionModel, builtin.Rules),
 		Embedding:  cfg.EmbeddingModel,
+		Rerank:     cfg.RerankModel,
 	}
 }
 
@@ -110,6 +113,22 @@ func (m *models) decorated(remote *embedopenai.Embedder, dimension int) (embed.E
 	}
 	m.opened(cached.Close, remote.Close)
 	return cached, nil
+}
+
+// reranker answers the configured reranker, nil where none is.
+func (m *models) reranker() (service.Reranker, error) {
+	if m.cfg.RerankBaseURL == "" {
+		return nil, nil
+	}
+	client, err := rerank.New(rerank.Options{
+		BaseURL: m.cfg.RerankBaseURL, Key: m.cfg.RerankAPIKey.Reveal(), Model: m.cfg.RerankModel, API: rerank.API(m.cfg.RerankAPI),
+		Meter: m.meter, Now: time.Now,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("open reranker %s: %w", m.cfg.RerankModel, err)
+	}
+	m.opened(client.Close)
+	return client, nil
 }
 
 // opened notes what to close at the end. Models are opened while the server runs, too.

@@ -14,6 +14,7 @@ const (
 	TierVectors    = "vectors"    // facts are ranked by words alone
 	TierTranscript = "transcript" // messages are found by the own index alone
 	TierFacts      = "facts"      // facts are found by the own index alone
+	TierRerank     = "rerank"     // messages stand in the order of those who found them
 )
 
 // Meter counts what was not as it should be. It must not block.

@@ -385,7 +385,7 @@ func (s *Service) recall(ctx context.Context, p ContextParams, in sought, r poli
 		if err != nil {
 			return err
 		}
-		ask.Terms = text.Terms(query)
+		ask.Words, ask.Terms = query, text.Terms(query)
 	}
 	if r.Facts.LongTerm {
 		ask.Attach = func() (map[string][]memory.Place, error) {

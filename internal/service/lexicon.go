@@ -86,6 +86,7 @@ const maxReads = 3
 type LexiconSearch struct {
 	Ref memory.SessionRef // its session is the one whose PendingFrom is asked for, "" for none
 	rank.Query
+	Words string // that Terms were taken from; what reads them is more than the lexicon
 	// Attach answers Query.Attached; nil for none. It is called when the index is
 	// there, and may wait for a read that began before.
 	Attach func() (map[string][]memory.Place, error)

@@ -52,7 +52,7 @@ func (s *Service) SearchMessages(ctx context.Context, p SearchParams) (SearchRes
 	if err != nil {
 		return SearchResult{}, err
 	}
-	ask := LexiconSearch{Ref: memory.SessionRef{UserRef: p.User}, Query: rank.Query{
+	ask := LexiconSearch{Ref: memory.SessionRef{UserRef: p.User}, Words: p.Query, Query: rank.Query{
 		Terms: text.Terms(p.Query), Sessions: sessions, From: p.From, To: p.To,
 		Limit: p.Offset + p.Limit + 1, Explain: p.Explain,
 	}}
@@ -68,9 +68,9 @@ func (s *Service) SearchMessages(ctx context.Context, p SearchParams) (SearchRes
 	return s.readPage(ctx, p, page, out, ask.Query)
 }
 
-// findMessages searches the user's own index, and beside it the full-text view: a further source of candidates. Without
+// matchedMessages searches the user's own index, and beside it the full-text view: a further source of candidates. Without
 // its answer that of the index stands. The scope is read where the caller does not know it.
-func (s *Service) findMessages(ctx context.Context, q LexiconSearch, scope memory.ScopeKey) (Found, []Degradation, error) {
+func (s *Service) matchedMessages(ctx context.Context, q LexiconSearch, scope memory.ScopeKey) (Found, []Degradation, error) {
 	if s.transcript == nil || len(q.Terms) == 0 {
 		found, err := s.lexicon.Search(ctx, q)
 		return found, nil, err
@@ -100,7 +100,7 @@ func (s *Service) findMessages(ctx context.Context, q LexiconSearch, scope memor
 // fused ranks both arms together. How relevant a hit is that only the view has is not known: one that has to be relevant
 // is not believed to be.
 func fused(own []rank.Hit, matches []rank.Match, minRelevance float64) []rank.Hit {
-	hits := rank.Fuse(own, rank.ViewArm(matches))
+	hits := rank.Fuse(own, matches)
 	if minRelevance == 0 {
 		return hits
 	}

@@ -31,6 +31,7 @@ type Service struct {
 	vectors    *vectorArm // nil for none, like the others
 	transcript *textArm
 	factTexts  *textArm
+	reranker   *rerankArm
 }
 
 // Store is the part of the truth that requests read and write.
@@ -45,7 +46,7 @@ type Store interface {
 	ViewBuilds
 }
 
-// Options are what a Service needs. All but views are required.
+// Options are what a Service needs. All but views and the reranker are required.
 type Options struct {
 	Store    Store
 	Lexicon  *Lexicon
@@ -64,6 +65,10 @@ type Options struct {
 	Vectors      VectorView    // nil to compare every vector here
 	Texts        TextView      // nil for none
 	ViewDeadline time.Duration // how long a call waits for a view; required with one
+
+	Reranker         Reranker      // nil for none
+	RerankCandidates int           // how many of the best messages it reads, 2 or more; required with one
+	RerankDeadline   time.Duration // how long a call waits for it; required with one
 }
 
 // New makes a Service.
@@ -71,6 +76,7 @@ func New(o Options) *Service {
 	o = o.withoutViews()
 	return &Service{
 		vectors: newVectorArm(o), transcript: newTextArm(memory.ViewTranscript, o), factTexts: newTextArm(memory.ViewFacts, o),
+		reranker: newRerankArm(o),
 		store: o.Store, lexicon: o.Lexicon, facts: o.Facts, queries: o.Queries, reembed: o.Reembed, reindex: o.Reindex, checker: o.Verify, usage: o.Usage,
 		policies: o.Policies, runner: o.Runner, meter: o.Meter, now: o.Now, newID: o.NewID, turns: newTurns(), apart: newApart(),
 	}

@@ -122,6 +122,9 @@ type wiring struct {
 	texts    service.TextView
 	truth    truth         // the rig's when nil
 	deadline time.Duration // a minute when 0: nothing in memory is as slow
+	reranker service.Reranker
+	reranked int           // how many candidates it reads; 50 when 0
+	waits    time.Duration // for the reranker; a minute when 0
 }
 
 func newRig(t *testing.T) *rig {
@@ -148,6 +151,12 @@ func (r *rig) service(w wiring) *service.Service {
 	if w.deadline == 0 {
 		w.deadline = time.Minute
 	}
+	if w.reranked == 0 {
+		w.reranked = 50
+	}
+	if w.waits == 0 {
+		w.waits = time.Minute
+	}
 	log := slog.New(slog.DiscardHandler)
 	lexicon, err := service.NewLexicon(service.LexiconOptions{Store: w.truth, MaxBytes: 1 << 20, Indexer: idle{}, Log: log})
 	if err != nil {
@@ -170,6 +179,7 @@ func (r *rig) service(w wiring) *service.Service {
 		Runner:   idle{}, Meter: r.counts, Now: func() time.Time { return r.now },
 		NewID:   func() string { r.id++; return fmt.Sprintf("%s-%d", "id", r.id) },
 		Vectors: w.vectors, Texts: w.texts, ViewDeadline: w.deadline,
+		Reranker: w.reranker, RerankCandidates: w.reranked, RerankDeadline: w.waits,
 	})
 }
 
