@@ -100,7 +100,7 @@ func (s *Service) matchedMessages(ctx context.Context, q LexiconSearch, scope me
 // fused ranks both arms together. How relevant a hit is that only the view has is not known: one that has to be relevant
 // is not believed to be.
 func fused(own []rank.Hit, matches []rank.Match, minRelevance float64) []rank.Hit {
-	hits := rank.Fuse(own, matches)
+	hits := rank.Fuse(own, rank.ViewArm(matches))
 	if minRelevance == 0 {
 		return hits
 	}
