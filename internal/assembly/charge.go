@@ -3,6 +3,8 @@ package assembly
 import (
 	"bytes"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/tokens"
@@ -28,8 +30,10 @@ const (
 
 // sink takes what a block says in a form, piece by piece: to price it, or to write it.
 type sink interface {
-	content(s string)   // words that the stored counts hold
-	altered(s string)   // words that are no longer as they were when they were counted
+	content(s string) // words that the stored counts hold
+	altered(s string) // words that are no longer as they were when they were counted
+	// framed takes words that the stored counts hold, with what the form adds directly around them.
+	framed(before, s, after string)
 	fixed(s string)     // words that the form adds
 	image(string)       // an image that stands as one; s is its placeholder
 	imageText(s string) // the placeholder of an image
@@ -54,6 +58,65 @@ func (m *meter) content(s string) {
 func (m *meter) altered(s string) {
 	m.stale = true
 	m.content(s)
+}
+
+func (m *meter) framed(before, s, after string) {
+	if m.stored {
+		m.cost += m.frameCost(before, s, after, verbatim)
+		return
+	}
+	m.cost += m.counter.Cost(before + s + after)
+}
+
+func verbatim(s string) string { return s }
+
+// frameCost is how much more before+inner(text)+after takes than text alone. It is exact for texts of one part: no match
+// of a vocabulary's splitting expression reaches over a blank between two visible characters, so that only the pieces
+// between such blanks are counted that inner or the ends change. Inner must work on such pieces as on the whole.
+func (m *meter) frameCost(before, text, after string, inner func(string) string) int64 {
+	var more int64
+	for start := 0; start == 0 || start < len(text); {
+		end := pieceEnd(text, start)
+		piece := text[start:end]
+		written := inner(piece)
+		if start == 0 {
+			written = before + written
+		}
+		if end == len(text) {
+			written += after
+		}
+		if written != piece {
+			more += m.counter.Cost(written) - m.counter.Cost(piece)
+		}
+		start = max(end, 1)
+	}
+	return more
+}
+
+// pieceEnd is where the piece ends that starts there: before the next blank between two visible characters.
+func pieceEnd(s string, start int) int {
+	for i := start + 1; i < len(s)-1; i++ {
+		if s[i] == ' ' && visibleEnd(s[:i]) && visibleStart(s[i+1:]) {
+			return i
+		}
+	}
+	return len(s)
+}
+
+func visibleEnd(s string) bool {
+	if c := s[len(s)-1]; c < utf8.RuneSelf {
+		return c > ' '
+	}
+	r, _ := utf8.DecodeLastRuneInString(s)
+	return unicode.IsGraphic(r) && !unicode.IsSpace(r)
+}
+
+func visibleStart(s string) bool {
+	if s[0] < utf8.RuneSelf {
+		return s[0] > ' '
+	}
+	r, _ := utf8.DecodeRuneInString(s)
+	return unicode.IsGraphic(r) && !unicode.IsSpace(r)
 }
 
 func (m *meter) fixed(s string) { m.cost += m.fixedCost(s) }
@@ -85,12 +148,13 @@ func (m *meter) overhead(n int64) { m.cost += n * m.counter.Per() }
 // writer writes what it is given as one text.
 type writer struct{ strings.Builder }
 
-func (w *writer) content(s string)   { w.WriteString(s) }
-func (w *writer) altered(s string)   { w.WriteString(s) }
-func (w *writer) fixed(s string)     { w.WriteString(s) }
-func (w *writer) image(s string)     { w.WriteString(s) }
-func (w *writer) imageText(s string) { w.WriteString(s) }
-func (w *writer) overhead(int64)     {}
+func (w *writer) content(s string)               { w.WriteString(s) }
+func (w *writer) framed(before, s, after string) { w.WriteString(before + s + after) }
+func (w *writer) altered(s string)               { w.WriteString(s) }
+func (w *writer) fixed(s string)                 { w.WriteString(s) }
+func (w *writer) image(s string)                 { w.WriteString(s) }
+func (w *writer) imageText(s string)             { w.WriteString(s) }
+func (w *writer) overhead(int64)                 {}
 
 // form says what a block is in a rendering.
 type form interface {

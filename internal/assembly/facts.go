@@ -88,11 +88,7 @@ func (a *assembler) price(f *factLine, room space) bool {
 
 // leastCost is less than a fact's line takes.
 func (a *assembler) leastCost(f *memory.Fact) int64 {
-	least := int64(len(f.Text)) * a.counter.Per() / bytesPerToken
-	if a.counter.Per() == 1 && !f.ValidFrom.IsZero() {
-		least += dayTokens
-	}
-	return least
+	return int64(len(f.Text)) * a.counter.Per() / bytesPerToken
 }
 
 // factBaseBytes is an upper estimate of what a fact takes in the reply beside its words and ids: its times, numbers,

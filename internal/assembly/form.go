@@ -25,7 +25,9 @@ func (textForm) block(m *memory.Message, b *block, s sink) {
 		return
 	}
 	speaker := label(m)
-	if spoken := sayText(b.parts, func() { s.fixed(speaker + ": ") }, func(p *memory.Part) { textPart(p, s) }, s); spoken {
+	if said, ok := soleText(b.parts); ok && disarm(said) == said {
+		s.framed(speaker+": ", said, "\n")
+	} else if sayText(b.parts, func() { s.fixed(speaker + ": ") }, func(p *memory.Part) { textPart(p, s) }, s) {
 		s.fixed("\n")
 	}
 	for i := range b.parts {
@@ -71,6 +73,20 @@ func words(text string, s sink) {
 	s.content(text)
 }
 
+// soleText is the text of a message that says nothing else.
+func soleText(parts []memory.Part) (text string, ok bool) {
+	for i := range parts {
+		switch {
+		case !says(parts[i]):
+		case ok || parts[i].Kind != memory.PartText:
+			return "", false
+		default:
+			text, ok = parts[i].Text, true
+		}
+	}
+	return text, ok
+}
+
 // sayText gives the parts that have words to say, with a Join between. It reports whether there were any.
 func sayText(parts []memory.Part, first func(), say func(*memory.Part), s sink) bool {
 	spoken := false
@@ -101,15 +117,16 @@ func (openaiForm) block(m *memory.Message, b *block, s sink) {
 		return
 	}
 	s.overhead(messageTokens)
+	prefix := ""
 	switch {
 	case m.Name == "":
 	case openaiName(m.Name):
 		s.overhead(nameTokens)
 		s.fixed(m.Name)
 	default:
-		s.fixed(label(m) + ": ")
+		prefix = label(m) + ": "
 	}
-	sayText(b.parts, func() {}, func(p *memory.Part) { openaiPart(m.Role, p, s) }, s)
+	sayBehind(prefix, b.parts, func(p *memory.Part) { openaiPart(m.Role, p, s) }, s)
 	for i := range b.parts {
 		if p := &b.parts[i]; p.Kind == memory.PartToolCall {
 			s.overhead(callTokens)
@@ -117,6 +134,18 @@ func (openaiForm) block(m *memory.Message, b *block, s sink) {
 			s.content(openaiArguments(p.Arguments))
 		}
 	}
+}
+
+// sayBehind gives the parts that have words to say, with a Join between, behind a prefix.
+func sayBehind(prefix string, parts []memory.Part, say func(*memory.Part), s sink) {
+	if text, ok := soleText(parts); ok {
+		s.framed(prefix, text, "")
+		return
+	}
+	if prefix != "" {
+		s.fixed(prefix)
+	}
+	sayText(parts, func() {}, say, s)
 }
 
 func openaiResult(p *memory.Part, s sink) {
@@ -215,10 +244,7 @@ func (anthropicForm) block(m *memory.Message, b *block, s sink) {
 			anthropicThinking(&b.parts[i], s)
 		}
 	}
-	if prefix := anthropicPrefix(m); prefix != "" {
-		s.fixed(prefix)
-	}
-	sayText(b.parts, func() {}, func(p *memory.Part) { anthropicPart(m.Role, p, s) }, s)
+	sayBehind(anthropicPrefix(m), b.parts, func(p *memory.Part) { anthropicPart(m.Role, p, s) }, s)
 	for i := range b.parts {
 		if p := &b.parts[i]; p.Kind == memory.PartToolCall {
 			s.overhead(callTokens)

@@ -207,35 +207,23 @@ func (a *assembler) candidate(i int) *candidate {
 
 // priceCandidate makes a memory's line and prices it.
 func (a *assembler) priceCandidate(c *candidate, m *memory.Message) {
-	said, speaker := stampOf(m.CreateTime.UTC(), time.Time{}), label(m)+": "
-	safe := disarm(c.text)
-	body := indent(safe)
-	blanks := len(body) - len(safe)
 	var stored memory.TokenCounts
-	if c.whole && safe == c.text && textOnly(m) {
+	if c.whole && len(m.Parts) == 1 {
 		stored = m.Tokens
 	}
+	body := c.text
 	if c.span.Start > 0 {
 		body = ellipsis + body
 	}
 	if c.span.End < len(m.PlainText()) {
 		body += ellipsis
 	}
-	c.entry = said.text + speaker + body + "\n"
-	c.price.tokens = a.stampCost(said) + a.fixedCost(speaker) + a.bodyCost(body, blanks, stored)
+	l := a.newLine(stampOf(m.CreateTime.UTC(), time.Time{}), label(m), body, stored)
+	c.entry, c.price.tokens = l.text, l.price.tokens
 }
 
 // ellipsis marks the ends of a passage that was cut out of a text.
 const ellipsis = "…"
-
-func textOnly(m *memory.Message) bool {
-	for i := range m.Parts {
-		if m.Parts[i].Kind != memory.PartText {
-			return false
-		}
-	}
-	return true
-}
 
 // clamp is the span within the text, at the borders of characters; all of it for the zero Span or one that is none.
 func clamp(text string, s Span) (span Span, whole bool) {

@@ -113,23 +113,28 @@ func (a *assembler) newLine(s stamp, name, text string, stored memory.TokenCount
 		name += ": "
 	}
 	safe := disarm(text)
-	body := indent(safe)
-	l := line{text: s.text + name + body + "\n"}
 	if safe != text {
 		stored = memory.TokenCounts{}
 	}
-	l.price.tokens = a.stampCost(s) + a.fixedCost(name) + a.bodyCost(body, len(body)-len(safe), stored)
+	l := line{text: s.text + name + indent(safe) + "\n"}
+	l.price.tokens = a.lineCost(s.text, name, safe, stored)
 	l.price.bytes = itemBytes + escapedBytes(l.text)
 	return l
 }
 
-// bodyCost is what the body of a line takes, line end included. A text that was counted when it was stored is not
-// counted again; its indented lines then take at most two tokens more each, one for each blank.
-func (a *assembler) bodyCost(body string, blanks int, stored memory.TokenCounts) int64 {
-	if cost, ok := tokens.FromStored(stored, a.counter); ok {
-		return cost + int64(blanks) + a.fixedCost("\n")
+// lineCost is what a line takes of a time, a name with its colon or none, and a text. What was counted when it was
+// stored is not counted again. Each time and name is counted once: they end before a blank, which goes with the word
+// behind it.
+func (a *assembler) lineCost(day, name, text string, stored memory.TokenCounts) int64 {
+	head := day + name
+	if text == "" || !visibleStart(text) {
+		return a.counter.Cost(head + indent(text) + "\n")
 	}
-	return a.counter.Cost(body + "\n")
+	before := a.fixedCost(head[:len(head)-1])
+	if cost, ok := tokens.FromStored(stored, a.counter); ok {
+		return before + cost + a.frameCost(" ", text, "\n", indent)
+	}
+	return before + a.counter.Cost(" "+indent(text)+"\n")
 }
 
 // stamp is the time that begins a line.
@@ -152,18 +157,4 @@ func stampOf(start, end time.Time) stamp {
 		return stamp{start.Format("[2 Jan 2006] "), 1}
 	}
 	return stamp{start.Format("[2 Jan 2006 to ") + end.Format("2 Jan 2006] "), 2}
-}
-
-// dayTokens is the most that a day takes in a stamp by the embedded vocabularies, with the brackets or the word beside
-// it, up to the year 9999. Counting the days of many lines would take longer than all the rest.
-const dayTokens = 8
-
-func (a *assembler) stampCost(s stamp) int64 {
-	switch {
-	case s.days == 0:
-		return a.fixedCost(s.text)
-	case a.counter.Per() != 1:
-		return a.counter.Cost(s.text)
-	}
-	return int64(s.days) * dayTokens
 }

@@ -1,0 +1,34 @@
+package assembly
+
+import (
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/tokens"
+)
+
+func TestFramedTextsAreChargedWhatTheyTake(t *testing.T) {
+	for _, name := range tokens.Names() {
+		a := &assembler{meter: meter{counter: counterOf(t, name), memo: map[string]int64{}}}
+		count := func(s string) memory.TokenCounts { return tokens.CountMessage(said(memory.RoleUser, s)) }
+		t.Run("a line by "+name+" takes what counting it as a whole says", rapid.MakeCheck(func(t *rapid.T) {
+			text, day := textGen().Draw(t, "text"), timeGen(t)
+			speaker := rapid.SampledFrom([]string{"", "Ann", "Dr. Who, x", "민수", "🙂"}).Draw(t, "speaker")
+			l := a.newLine(stampOf(day, time.Time{}), speaker, text, count(text))
+			if want := a.counter.Cost(l.text); l.price.tokens != want {
+				t.Fatalf("%q is charged %d, and takes %d", l.text, l.price.tokens, want)
+			}
+		}))
+		t.Run("a message behind a label by "+name+" takes what counting both says", rapid.MakeCheck(func(t *rapid.T) {
+			before, text := rapid.SampledFrom([]string{"", "Ann: ", "user: "}).Draw(t, "before"), textGen().Draw(t, "text")
+			after := rapid.SampledFrom([]string{"", "\n"}).Draw(t, "after")
+			alone, whole := a.counter.Cost(text), a.counter.Cost(before+text+after)
+			if got := alone + a.frameCost(before, text, after, verbatim); got != whole && a.counter.Per() == 1 {
+				t.Fatalf("%q is charged %d, and takes %d", before+text+after, got, whole)
+			}
+		}))
+	}
+}
