@@ -57,8 +57,8 @@ type Hit struct {
 	Kind       Kind
 	Arms       []Arm // what each arm thinks of it, where Fuse had several; nil where only the index was asked
 
-	// Where Query.Explain is set: Score, or after Fuse that of the arm lexical, is the sum of Terms times the product of
-	// Factors.
+	// Where Query.Explain is set: Score, or after Fuse and Rerank that of the arm lexical, is the sum of Terms times the
+	// product of Factors.
 	Terms   []TermScore
 	Factors []Factor
 }

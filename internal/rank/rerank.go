@@ -44,11 +44,9 @@ func Rerank(hits []Hit, n int, best []Reranked) []Hit {
 // ranked is the hit with arms of its own. One that the index ranked alone becomes as a fused one, so that hits that are
 // reranked compare with those that are not.
 func (h Hit) ranked(at int) Hit {
-	if h.Arms != nil {
-		h.Arms = slices.Clone(h.Arms)
-		return h
+	if h.Arms == nil {
+		return lexical(h, at)
 	}
-	h.Arms = []Arm{{ArmLexical, at, h.Score}}
-	h.Score = 1 / float64(fuseK+at)
+	h.Arms = slices.Clone(h.Arms)
 	return h
 }

@@ -1392,6 +1392,7 @@ type Explanation struct {
 	Rank int32 `protobuf:"varint,1,opt,name=rank,proto3" json:"rank,omitempty"`
 	// The final score. Where the user's own index ranked alone it is the sum of the terms' scores times the factors. Where a
 	// full-text view was fused with it, it is made of the ranks in the arms: each arm's weight over ten and its rank, added up.
+	// Where a reranker ordered the best, each of those scores 1 + 1 / (10 + its rank in the arm rerank), and the others below.
 	Score float64 `protobuf:"fixed64,2,opt,name=score,proto3" json:"score,omitempty"`
 	// The share of the query's idf weight that the message matches, 0 to 1.
 	Relevance float64 `protobuf:"fixed64,3,opt,name=relevance,proto3" json:"relevance,omitempty"`
