@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 )
 
 type options struct {
@@ -26,6 +27,7 @@ type options struct {
 	facts    factsMode
 	sections bool
 	clients  int
+	settle   time.Duration
 
 	json string
 	bars []bar
@@ -76,6 +78,7 @@ func (o *options) define(fs *flag.FlagSet) {
 	fs.StringVar((*string)(&o.facts), "facts", string(factsNone), "none, server (what the server learns by itself) or replayed (what the benchmark's own model learnt; LoCoMo)")
 	fs.BoolVar(&o.sections, "sections", false, "build each context without facts, and without facts and summaries, too")
 	fs.IntVar(&o.clients, "clients", 2, "how many questions are asked at once")
+	fs.DurationVar(&o.settle, "settle", 3*time.Second, "how long answers must stay the same before all questions are asked; more than an embedding endpoint takes for one call")
 	fs.StringVar(&o.json, "json", "", "a file for every question's figures")
 	fs.Func("bar", "FIGURE=NUMBER or FIGURE=FIGURE: the least mean over all; may be given again", func(v string) error {
 		b, err := parseBar(v)

@@ -23,7 +23,7 @@ const (
 	learnWithin  = 30 * time.Minute // how long a dialogue's work may take
 )
 
-// replay records dialogue after dialogue, each as one user, and asks the questions of each. The rows are in the order of
+// replay records the dialogues, each as one user, waits until all is learnt, and then asks. The rows are in the order of
 // the questions.
 func replay(ctx context.Context, o options, set eval.Set, r *measure.Report) ([]eval.Row, error) {
 	conn, err := measure.Dial(o.address)
@@ -31,21 +31,48 @@ func replay(ctx context.Context, o options, set eval.Set, r *measure.Report) ([]
 		return nil, err
 	}
 	defer conn.Close()
-	var rows []eval.Row
+	var players []*player
 	for _, d := range set.Dialogues {
 		if len(d.Questions) == 0 {
 			continue
 		}
-		p := player{options: o, conn: conn, memory: memoryv1.NewMemoryServiceClient(conn), dialogue: d, index: d.Index()}
-		more, err := p.play(ctx)
-		if err != nil {
+		p := &player{options: o, conn: conn, memory: memoryv1.NewMemoryServiceClient(conn), dialogue: d, index: d.Index()}
+		if err := p.tell(ctx); err != nil {
 			return nil, fmt.Errorf("dialogue %s: %w", d.Name, err)
 		}
-		rows = append(rows, more...)
 		r.Note("dialogue %s: %d sessions, %d questions, %d without evidence skipped; the user has %d facts",
 			d.Name, len(d.Sessions), len(d.Questions), d.Skipped, p.learnt)
+		players = append(players, p)
 	}
-	return rows, nil
+	if err := settle(ctx, conn, o, players); err != nil {
+		return nil, err
+	}
+	return askAll(ctx, o, players)
+}
+
+// askAll asks every question, so many at once as there are clients.
+func askAll(ctx context.Context, o options, players []*player) ([]eval.Row, error) {
+	n := 0
+	for _, p := range players {
+		n += len(p.dialogue.Questions)
+	}
+	rows := make([]eval.Row, n)
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(o.clients)
+	at := 0
+	for _, p := range players {
+		for _, q := range p.dialogue.Questions {
+			row := &rows[at]
+			at++
+			g.Go(func() (err error) {
+				if *row, err = p.ask(ctx, q); err != nil {
+					return fmt.Errorf("question %s: %w", q.ID, err)
+				}
+				return nil
+			})
+		}
+	}
+	return rows, g.Wait()
 }
 
 // player replays one dialogue.
@@ -60,25 +87,12 @@ type player struct {
 
 func (p *player) user() string { return p.benchmark + "-" + p.dialogue.Name }
 
-func (p *player) play(ctx context.Context) ([]eval.Row, error) {
+// tell records the dialogue and waits for what is learnt from it.
+func (p *player) tell(ctx context.Context) error {
 	if err := p.record(ctx); err != nil {
-		return nil, err
+		return err
 	}
-	if err := p.learn(ctx); err != nil {
-		return nil, err
-	}
-	rows := make([]eval.Row, len(p.dialogue.Questions))
-	g, ctx := errgroup.WithContext(ctx)
-	g.SetLimit(p.clients)
-	for i, q := range p.dialogue.Questions {
-		g.Go(func() (err error) {
-			if rows[i], err = p.ask(ctx, q); err != nil {
-				return fmt.Errorf("question %s: %w", q.ID, err)
-			}
-			return nil
-		})
-	}
-	return rows, g.Wait()
+	return p.learn(ctx)
 }
 
 func (p *player) record(ctx context.Context) error {
@@ -141,11 +155,6 @@ func (p *player) learn(ctx context.Context) error {
 	if err := g.Wait(); err != nil {
 		return err
 	}
-	if p.tiers || len(p.server) > 0 {
-		if err := waitTold(ctx, p.conn); err != nil {
-			return err
-		}
-	}
 	return p.countFacts(ctx)
 }
 
@@ -168,32 +177,6 @@ func (p *player) learnSession(ctx context.Context, session string) error {
 	})
 }
 
-// waitTold waits until the views were told everything, as comparing them with what is stored says.
-func waitTold(ctx context.Context, conn *grpc.ClientConn) error {
-	c, work := memoryv1.NewMaintenanceServiceClient(conn), memoryv1.NewWorkServiceClient(conn)
-	running := ""
-	return measure.Until(ctx, "tell the views", func(ctx context.Context) (bool, error) {
-		if running == "" {
-			r, err := c.Verify(ctx, &memoryv1.VerifyRequest{DryRun: true})
-			running = r.GetJob().GetJobId()
-			return false, err
-		}
-		r, err := work.ListJobs(ctx, &memoryv1.ListJobsRequest{
-			Kinds:  []memoryv1.JobKind{memoryv1.JobKind_JOB_KIND_VERIFY},
-			States: []memoryv1.JobState{memoryv1.JobState_JOB_STATE_APPLIED, memoryv1.JobState_JOB_STATE_PARKED},
-		})
-		if err != nil || len(r.GetJobs()) == 0 {
-			return false, err
-		}
-		running = ""
-		lacks := int64(0)
-		for _, check := range r.GetJobs()[0].GetChecks() {
-			lacks += check.GetPending() + check.GetMissing() + check.GetStale()
-		}
-		return lacks == 0, nil
-	})
-}
-
 func (p *player) countFacts(ctx context.Context) error {
 	facts := memoryv1.NewFactServiceClient(p.conn)
 	for token := ""; ; {
@@ -213,7 +196,7 @@ func (p *player) ask(ctx context.Context, q eval.Question) (eval.Row, error) {
 	row := eval.Row{
 		Question: q.ID, Dialogue: p.dialogue.Name, Type: q.Type, Apart: q.Apart, Evidence: len(q.Evidence), Scores: eval.Scores{},
 	}
-	r, err := p.memory.SearchMessages(ctx, &memoryv1.SearchMessagesRequest{UserId: p.user(), Query: q.Text, PageSize: hits})
+	r, err := p.memory.SearchMessages(ctx, p.search(q))
 	if err != nil {
 		return row, fmt.Errorf("search: %w", err)
 	}
@@ -275,15 +258,7 @@ func (p *player) render(ctx context.Context, row *eval.Row, q eval.Question, bud
 // context lists the turns that a context shows, whole or as their best passage, and those together with the turns that its
 // facts were learnt from.
 func (p *player) context(ctx context.Context, row *eval.Row, q eval.Question, budget int64, off []memoryv1.SectionKind) (turns, known []string, err error) {
-	overrides := &memoryv1.ContextOverrides{BudgetTokens: &budget, Counter: memoryv1.TokenCounter_TOKEN_COUNTER_CHARS_4}
-	for _, s := range off {
-		overrides.Sections = append(overrides.Sections, &memoryv1.SectionSwitch{Section: s})
-	}
-	req := &memoryv1.BuildContextRequest{UserId: p.user(), SessionId: "question", Query: q.Text, Overrides: overrides}
-	if !p.dialogue.Asked.IsZero() {
-		req.AsOf = timestamppb.New(p.dialogue.Asked)
-	}
-	r, err := p.memory.BuildContext(ctx, req)
+	r, err := p.memory.BuildContext(ctx, p.build(q, budget, off))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -300,4 +275,21 @@ func (p *player) context(ctx context.Context, row *eval.Row, q eval.Question, bu
 		}
 	}
 	return turns, append(known, turns...), nil
+}
+
+func (p *player) search(q eval.Question) *memoryv1.SearchMessagesRequest {
+	return &memoryv1.SearchMessagesRequest{UserId: p.user(), Query: q.Text, PageSize: hits}
+}
+
+// build asks for a context in a new session, at the time of the question.
+func (p *player) build(q eval.Question, budget int64, off []memoryv1.SectionKind) *memoryv1.BuildContextRequest {
+	overrides := &memoryv1.ContextOverrides{BudgetTokens: &budget, Counter: memoryv1.TokenCounter_TOKEN_COUNTER_CHARS_4}
+	for _, s := range off {
+		overrides.Sections = append(overrides.Sections, &memoryv1.SectionSwitch{Section: s})
+	}
+	req := &memoryv1.BuildContextRequest{UserId: p.user(), SessionId: "question", Query: q.Text, Overrides: overrides}
+	if !p.dialogue.Asked.IsZero() {
+		req.AsOf = timestamppb.New(p.dialogue.Asked)
+	}
+	return req
 }
