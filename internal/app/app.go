@@ -23,6 +23,7 @@ import (
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/telemetry"
 	"github.com/stratamem/strata/internal/text"
+	"github.com/stratamem/strata/internal/text/near"
 )
 
 // Options are what an App needs beside its configuration.
@@ -174,6 +175,10 @@ func (a *App) factsApplied(user memory.UserRef) {
 }
 
 func (a *App) newService(facts *service.FactCache, meter service.Meter) (*service.Service, error) {
+	words, err := near.Open()
+	if err != nil {
+		return nil, err
+	}
 	lexicon, err := service.NewLexicon(service.LexiconOptions{
 		Store: a.store, MaxBytes: int64(a.cfg.RecallCache), Indexer: a.indexer, Log: a.log,
 	})
@@ -191,7 +196,7 @@ func (a *App) newService(facts *service.FactCache, meter service.Meter) (*servic
 		Queries: service.NewQueries(service.QueriesOptions{
 			Embeddings: a.embeddings, Deadline: a.cfg.EmbeddingDeadline, Timeout: a.cfg.EmbeddingTimeout, MaxRunning: maxQueries,
 		}),
-		Policies: policies(a.cfg), Runner: background{a.runner, a.indexer, a.feeders}, Meter: meter, Now: time.Now, NewID: newID,
+		Policies: policies(a.cfg), Runner: background{a.runner, a.indexer, a.feeders}, Meter: meter, Now: time.Now, NewID: newID, Near: words.Of,
 		Reindex: jobs.NewReindexer(jobs.ReindexerOptions{Store: a.store, Feeders: a.feeders}), Verify: a.verifier,
 		Vectors: a.stores.vectors, Texts: a.stores.texts, ViewDeadline: a.cfg.ViewDeadline,
 		Reranker: reranker, RerankCandidates: a.cfg.RerankCandidates, RerankDeadline: a.cfg.RerankDeadline,

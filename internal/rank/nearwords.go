@@ -1,6 +1,7 @@
 package rank
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 )
@@ -14,6 +15,25 @@ const (
 // maxNearTerms is up to how many distinct terms of a query the words near to them count. A question has a dozen; a text
 // has enough words of its own, and each term with its near words costs as much as several without.
 const maxNearTerms = 32
+
+// AttachedTerms are the terms for which Attached is looked up: the query's own, and those near to them.
+func (q *Query) AttachedTerms() []string {
+	terms := slices.Clone(q.Terms)
+	slices.Sort(terms)
+	terms = slices.Compact(terms)
+	if q.Near == nil || len(terms) > maxNearTerms {
+		return terms
+	}
+	out := slices.Clone(terms)
+	for _, t := range terms {
+		for _, w := range q.Near(t) {
+			if w.Cosine >= nearCosine {
+				out = append(out, w.Term)
+			}
+		}
+	}
+	return out
+}
 
 // queryTerm is a term of a query with the words that count as if they were it.
 type queryTerm struct {

@@ -386,6 +386,9 @@ func (s *Service) recall(ctx context.Context, p ContextParams, in sought, r poli
 			return err
 		}
 		ask.Words, ask.Terms = query, text.Terms(query)
+		if err := s.understand(ctx, &ask, p.AsOf); err != nil {
+			return err
+		}
 	}
 	if r.Facts.LongTerm {
 		ask.Attach = func() (map[string][]memory.Place, error) {
@@ -393,7 +396,7 @@ func (s *Service) recall(ctx context.Context, p ContextParams, in sought, r poli
 			if err != nil {
 				return nil, err
 			}
-			return at.sources(ask.Terms), nil
+			return at.sources(ask.AttachedTerms()), nil
 		}
 	}
 	var err error

@@ -56,6 +56,9 @@ func (s *Service) SearchMessages(ctx context.Context, p SearchParams) (SearchRes
 		Terms: text.Terms(p.Query), Sessions: sessions, From: p.From, To: p.To,
 		Limit: p.Offset + p.Limit + 1, Explain: p.Explain,
 	}}
+	if err := s.understand(ctx, &ask, s.timeNow()); err != nil {
+		return SearchResult{}, err
+	}
 	found, late, err := s.findMessages(ctx, ask, "")
 	if err != nil {
 		return SearchResult{}, err

@@ -8,6 +8,7 @@ import (
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/policy"
 	"github.com/stratamem/strata/internal/store"
+	"github.com/stratamem/strata/internal/text/near"
 )
 
 // Service is the memory service. Its methods may be called concurrently.
@@ -25,6 +26,7 @@ type Service struct {
 	meter    Meter
 	now      func() time.Time
 	newID    func() string
+	related  func(term string) []near.Word
 	turns    *turns
 	apart    apart
 
@@ -60,7 +62,8 @@ type Options struct {
 	Runner   Runner
 	Meter    Meter
 	Now      func() time.Time
-	NewID    func() string // mints message ids
+	NewID    func() string                 // mints message ids
+	Near     func(term string) []near.Word // see rank.Query.Near
 
 	Vectors      VectorView    // nil to compare every vector here
 	Texts        TextView      // nil for none
@@ -77,7 +80,7 @@ func New(o Options) *Service {
 	return &Service{
 		vectors: newVectorArm(o), transcript: newTextArm(memory.ViewTranscript, o), factTexts: newTextArm(memory.ViewFacts, o),
 		reranker: newRerankArm(o),
-		store: o.Store, lexicon: o.Lexicon, facts: o.Facts, queries: o.Queries, reembed: o.Reembed, reindex: o.Reindex, checker: o.Verify, usage: o.Usage,
-		policies: o.Policies, runner: o.Runner, meter: o.Meter, now: o.Now, newID: o.NewID, turns: newTurns(), apart: newApart(),
+		store:    o.Store, lexicon: o.Lexicon, facts: o.Facts, queries: o.Queries, reembed: o.Reembed, reindex: o.Reindex, checker: o.Verify, usage: o.Usage,
+		policies: o.Policies, runner: o.Runner, meter: o.Meter, now: o.Now, newID: o.NewID, related: o.Near, turns: newTurns(), apart: newApart(),
 	}
 }

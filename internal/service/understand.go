@@ -1,0 +1,24 @@
+package service
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/stratamem/strata/internal/text/when"
+)
+
+// understand notes what the ranking takes from the words of a search beside their terms: the words near to these, whether
+// when is asked, and the times that are named, in the user's timezone.
+func (s *Service) understand(ctx context.Context, q *LexiconSearch, now time.Time) error {
+	q.Near, q.AsksWhen = s.related, when.Asks(q.Words)
+	if len(when.Find(q.Words, now.UTC())) == 0 {
+		return nil // as for most words: spare the read
+	}
+	user, err := s.store.User(ctx, q.Ref.UserRef)
+	if err != nil && !isNotFound(err) {
+		return fmt.Errorf("read the user's timezone: %w", err)
+	}
+	q.Times = when.Find(q.Words, now.In(user.Location()))
+	return nil
+}
