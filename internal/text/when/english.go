@@ -1,10 +1,5 @@
 package when
 
-var englishCues = set(`yesterday today tonight tomorrow last next ago back past this previous current coming week weeks
-weekend month months year years day days hour hours morning afternoon evening night monday tuesday wednesday thursday
-friday saturday sunday mon tue tues wed thu thur thurs fri january february march april may june july august september
-october november december jan feb mar apr jun jul aug sep sept oct nov dec spring summer autumn fall winter`)
-
 // englishMonth are names of months that are neither other words nor mostly names of people.
 var englishMonth = map[int]string{
 	1: "january", 2: "february", 7: "july", 9: "september", 10: "october", 11: "november", 12: "december",

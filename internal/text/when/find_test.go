@@ -451,6 +451,11 @@ func TestEveryWordOfAGrammarCanBeMatched(t *testing.T) {
 				}
 			}
 		})
+		t.Run(name+" has no more vocabularies than a set holds", func(t *testing.T) {
+			if len(g.words) > 64 {
+				t.Errorf("%d vocabularies", len(g.words))
+			}
+		})
 		t.Run(name+" is spelled as folded texts are", func(t *testing.T) {
 			for word, v := range g.words {
 				if folded := fold(v.pattern).text; folded != v.pattern {

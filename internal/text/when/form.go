@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode/utf8"
 )
 
@@ -78,7 +79,8 @@ func (r *reading) unit() int {
 
 // vocabulary is how a language spells the values of a field.
 type vocabulary struct {
-	pattern string // without groups
+	pattern string   // without groups
+	keys    []string // of keysOf: a text without any of them has no word of the vocabulary
 	read    func(word string) (value int, ok bool)
 }
 
@@ -93,8 +95,16 @@ func spelled(words map[int]string) vocabulary {
 	delete(values, "") // of a value that has no word here
 	longestFirst := func(a, b string) int { return cmp.Or(cmp.Compare(len(b), len(a)), cmp.Compare(a, b)) }
 	all := slices.SortedFunc(maps.Keys(values), longestFirst)
+	var keys []string
+	for _, w := range all {
+		for key := range keysOf(w) {
+			keys = append(keys, key)
+			break
+		}
+	}
 	return vocabulary{
 		pattern: strings.Join(all, "|"),
+		keys:    keys,
 		read: func(word string) (int, bool) {
 			v, ok := values[strings.ToLower(word)]
 			return v, ok
@@ -115,6 +125,7 @@ func listed(first int, words ...string) vocabulary {
 func (v vocabulary) or(other vocabulary) vocabulary {
 	return vocabulary{
 		pattern: v.pattern + "|" + other.pattern,
+		keys:    slices.Concat(v.keys, other.keys),
 		read: func(word string) (int, bool) {
 			if n, ok := v.read(word); ok {
 				return n, ok
@@ -130,12 +141,12 @@ func (v vocabulary) capitals() vocabulary {
 	for i, w := range words {
 		words[i] = strings.ToUpper(w[:1]) + w[1:]
 	}
-	return vocabulary{pattern: "(?-i:" + strings.Join(words, "|") + ")", read: v.read}
+	return vocabulary{pattern: "(?-i:" + strings.Join(words, "|") + ")", keys: v.keys, read: v.read}
 }
 
 // number is a vocabulary of ASCII digits.
 func number(pattern string) vocabulary {
-	return vocabulary{pattern: pattern, read: func(word string) (int, bool) {
+	return vocabulary{pattern: pattern, keys: []string{shortNumber, longNumber}, read: func(word string) (int, bool) {
 		n, err := strconv.Atoi(word)
 		return n, err == nil
 	}}
@@ -145,20 +156,25 @@ func number(pattern string) vocabulary {
 var (
 	digitsOfCount = number(`\d{1,3}`)
 	digitsOfDay   = number(`\d{1,2}`)
-	digitsOfYear  = number(`(?:18|19|20)\d\d`)
+	digitsOfYear  = vocabulary{pattern: `(?:18|19|20)\d\d`, keys: []string{longNumber}, read: digitsOfDay.read}
 )
 
 // form is one way to name a time.
 type form struct {
-	pattern *regexp.Regexp
+	pattern func() *regexp.Regexp // compiled when a text first needs it: most processes never see most forms
 	groups  []field
 	words   []vocabulary
-	decoy   bool
+	needs   vocabularies // a text must have words of
 }
+
+// vocabularies are a set of a language's vocabularies, a bit for each.
+type vocabularies uint64
 
 // language is how one language, or several that share words, name times.
 type language struct {
+	keys   map[string]vocabularies // those with words of a key
 	forms  []form
+	decoys []form
 	stands func(s string, start, end int) bool // reports whether what was matched is no part of other words
 }
 
@@ -175,46 +191,80 @@ type grammar struct {
 var placeholder = regexp.MustCompile(`\{([a-z]+)(?::([a-z]+))?\}`)
 
 func (g grammar) compile() *language {
-	l := &language{stands: g.stands}
+	l := &language{keys: map[string]vocabularies{}, stands: g.stands}
+	bits := map[string]vocabularies{}
+	for name, v := range g.words {
+		bits[name] = 1 << len(bits)
+		for _, key := range v.keys {
+			l.keys[key] |= bits[name]
+		}
+	}
 	for _, f := range g.forms {
-		l.forms = append(l.forms, g.form(f))
+		l.forms = append(l.forms, g.form(f, bits))
 	}
 	for _, f := range g.decoys {
-		d := g.form(f)
-		d.decoy = true
-		l.forms = append(l.forms, d)
+		l.decoys = append(l.decoys, g.form(f, bits))
 	}
 	return l
 }
 
-func (g grammar) form(template string) form {
+// form compiles a template. What stands in a group may be left out, so that only what stands in none is needed.
+func (g grammar) form(template string, bits map[string]vocabularies) form {
 	var f form
-	pattern := placeholder.ReplaceAllStringFunc(template, func(p string) string {
-		names := placeholder.FindStringSubmatch(p)
-		v := g.words[cmp.Or(names[2], names[1])]
-		f.groups, f.words = append(f.groups, fieldNames[names[1]]), append(f.words, v)
-		return "(" + v.pattern + ")"
-	})
-	f.pattern = regexp.MustCompile(strings.Replace(g.around, "%s", pattern, 1))
+	var pattern strings.Builder
+	end := 0
+	for _, at := range placeholder.FindAllStringSubmatchIndex(template, -1) {
+		names := placeholder.FindStringSubmatch(template[at[0]:at[1]])
+		vocabulary := cmp.Or(names[2], names[1])
+		pattern.WriteString(template[end:at[0]] + "(" + g.words[vocabulary].pattern + ")")
+		f.groups, f.words = append(f.groups, fieldNames[names[1]]), append(f.words, g.words[vocabulary])
+		if strings.Count(template[:at[0]], "(") == strings.Count(template[:at[0]], ")") {
+			f.needs |= bits[vocabulary]
+		}
+		end = at[1]
+	}
+	pattern.WriteString(template[end:])
+	whole := strings.Replace(g.around, "%s", pattern.String(), 1)
+	f.pattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(whole) })
 	return f
 }
 
-// find appends what the language's forms match.
-func (l *language) find(out []candidate, s string, c calendar) []candidate {
+// find appends what the language's forms match. Trying a form is dear, so only those are tried whose words are there.
+func (l *language) find(out []candidate, s string, keys []string, c calendar) []candidate {
+	var there vocabularies
+	for _, key := range keys {
+		there |= l.keys[key]
+	}
+	found := len(out)
 	for _, f := range l.forms {
-		for _, at := range f.pattern.FindAllStringSubmatchIndex(s, -1) {
-			if !l.stands(s, at[0], at[1]) {
-				continue
-			}
-			if f.decoy {
+		if f.needs&^there == 0 {
+			out = l.match(out, f, s, c)
+		}
+	}
+	if len(out) == found {
+		return out
+	}
+	for _, f := range l.decoys {
+		for _, at := range f.pattern().FindAllStringIndex(s, -1) {
+			if l.stands(s, at[0], at[1]) {
 				out = append(out, candidate{start: at[0], end: at[1], decoy: true})
-				continue
 			}
-			if r, ok := f.read(s, at); ok {
-				if meant, ok := c.read(r); ok {
-					out = append(out, candidate{stretch: meant, start: at[0], end: at[1]})
-				}
-			}
+		}
+	}
+	return out
+}
+
+func (l *language) match(out []candidate, f form, s string, c calendar) []candidate {
+	for _, at := range f.pattern().FindAllStringSubmatchIndex(s, -1) {
+		if !l.stands(s, at[0], at[1]) {
+			continue
+		}
+		r, ok := f.read(s, at)
+		if !ok {
+			continue
+		}
+		if meant, ok := c.read(r); ok {
+			out = append(out, candidate{stretch: meant, start: at[0], end: at[1]})
 		}
 	}
 	return out

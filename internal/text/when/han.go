@@ -20,8 +20,10 @@ func hanGrammar() grammar {
 }
 
 func hanWords() map[string]vocabulary {
-	digits := vocabulary{pattern: `\d{1,3}|[一二三四五六七八九十百两兩]{1,4}`, read: hanNumber}
-	dayOrMonth := vocabulary{pattern: `\d{1,2}|[一二三四五六七八九十]{1,3}`, read: hanNumber}
+	numerals := append(strings.Split("一二三四五六七八九十百两兩", ""), shortNumber, longNumber)
+	digits := vocabulary{pattern: `\d{1,3}|[一二三四五六七八九十百两兩]{1,4}`, keys: numerals, read: hanNumber}
+	dayOrMonth := vocabulary{pattern: `\d{1,2}|[一二三四五六七八九十]{1,3}`, keys: numerals, read: hanNumber}
+	written := vocabulary{pattern: `[一二][〇零一二三四五六七八九]{3}`, keys: []string{"一", "二"}, read: hanYear}
 	return map[string]vocabulary{
 		"offset": spelled(map[int]string{
 			-3: "大前天", -2: "一昨日|おととい|前天", -1: "昨日|昨天|きのう", 0: "今日|今天|本日|きょう", 1: "明日|明天|あした",
@@ -70,7 +72,7 @@ func hanWords() map[string]vocabulary {
 		"season":  listed(0, "春", "夏", "秋", "冬"),
 		"month":   dayOrMonth,
 		"day":     dayOrMonth,
-		"year":    digitsOfYear.or(vocabulary{pattern: `[一二][〇零一二三四五六七八九]{3}`, read: hanYear}),
+		"year":    digitsOfYear.or(written),
 	}
 }
 

@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// The grammars are compiled when a text first needs them: most processes never see all five languages.
+// The grammars, each compiled once.
 var (
 	numeric = sync.OnceValue(func() *language { return numericGrammar().compile() })
 	english = sync.OnceValue(func() *language { return englishGrammar().compile() })
@@ -17,63 +17,59 @@ var (
 	han     = sync.OnceValue(func() *language { return hanGrammar().compile() })
 )
 
-// languagesOf are those whose forms may match a text: most texts name no time, and trying forms is dear.
-func languagesOf(s string) []*language {
-	c := cuesIn(s)
-	var out []*language
-	if c.year {
-		out = append(out, numeric())
-	}
-	if c.english || c.year {
-		out = append(out, english())
-	}
-	if c.spanish || c.year {
-		out = append(out, spanish())
-	}
-	if c.hangul {
-		out = append(out, korean())
-	}
-	if c.han {
-		out = append(out, han())
-	}
-	return out
+// languages are all that there are.
+func languages() []*language {
+	return []*language{numeric(), english(), spanish(), korean(), han()}
 }
 
-// cues are what forms cannot match without.
-type cues struct{ year, english, spanish, hangul, han bool }
+// Keys of numbers: of up to three digits, and of more.
+const (
+	shortNumber = "0"
+	longNumber  = "0000"
+)
 
-func cuesIn(s string) cues {
-	var c cues
-	for w := range words(s) {
-		_, isEnglish := englishCues[string(w)]
-		_, isSpanish := spanishCues[string(w)]
-		c.english = c.english || isEnglish
-		c.spanish = c.spanish || isSpanish
-		c.year = c.year || len(w) >= 4 && isDigit(rune(w[0]))
-	}
-	for _, r := range s {
-		if r < 0x1100 {
-			continue
+// keysOf are the words of a text, in lower case, and the characters of scripts that do not set words apart. For a number
+// stands what kind it is of.
+func keysOf(s string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for w := range words(s) {
+			if !yield(keyOf(w)) {
+				return
+			}
 		}
-		c.hangul = c.hangul || unicode.Is(unicode.Hangul, r)
-		c.han = c.han || unicode.Is(unicode.Han, r) || unicode.Is(unicode.Hiragana, r)
+		for _, r := range s {
+			if r >= firstUnspaced && !yield(string(r)) {
+				return
+			}
+		}
 	}
-	return c
 }
+
+func keyOf(word []byte) string {
+	switch {
+	case !isDigit(rune(word[0])):
+		return string(word)
+	case len(word) >= len(longNumber) && isDigit(rune(word[len(longNumber)-1])):
+		return longNumber
+	}
+	return shortNumber
+}
+
+// firstUnspaced is the first character of the scripts that are looked at without words: Hangul, Kana and Han.
+const firstUnspaced = 0x1100
 
 // longestWord is more bytes than any word has that names a time.
 const longestWord = 24
 
 // words are the words of a text in lower case, made of letters and digits of scripts that set words apart; what is
-// longer than longestWord is cut.
-// The bytes of a word are good until the next one.
+// longer than longestWord is cut. The bytes of a word are good until the next one.
 func words(s string) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
 		var buffer [longestWord + utf8.UTFMax]byte
 		word := buffer[:0]
 		for _, r := range s {
 			switch {
-			case r >= 0x1100 || !isWordRune(r):
+			case r >= firstUnspaced || !isWordRune(r):
 				if len(word) > 0 && !yield(word) {
 					return
 				}

@@ -1,11 +1,5 @@
 package when
 
-var spanishCues = set(`ayer anteayer antier antes anoche anteanoche hoy mañana manana madrugada tarde noche hace atrás atras
-dentro semana semanas mes meses año años ano anos día días dia dias hora horas pasado pasada próximo próxima proximo
-proxima viene últimos últimas ultimos ultimas último última ultimo ultima este esta fin lunes martes miércoles miercoles
-jueves viernes sábado sabado domingo enero febrero marzo abril mayo junio julio agosto septiembre setiembre octubre
-noviembre diciembre primavera verano otoño otono invierno`)
-
 // spanishGrammar is Spanish, with accents and without.
 func spanishGrammar() grammar {
 	return grammar{

@@ -78,7 +78,7 @@ func isYear(word []byte) bool {
 func partsTell(message string) bool {
 	last := rune(0)
 	for i, r := range message {
-		if r >= 0x1100 {
+		if r >= firstUnspaced {
 			for _, part := range tellingParts[r] {
 				if strings.HasPrefix(message[i:], part) {
 					return true

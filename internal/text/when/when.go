@@ -39,9 +39,10 @@ const MaxBytes = 4000
 func Find(query string, now time.Time) []Mention {
 	f := fold(text.Clip(query, MaxBytes))
 	c := calendarAt(now)
+	keys := slices.Collect(keysOf(f.text))
 	var found []candidate
-	for _, l := range languagesOf(f.text) {
-		found = l.find(found, f.text, c)
+	for _, l := range languages() {
+		found = l.find(found, f.text, keys, c)
 	}
 	var out []Mention
 	for _, m := range longest(found) {
