@@ -54,7 +54,7 @@ func newRerankArm(o Options) *rerankArm {
 // findMessages searches, and has a reranker order the best of what was found where one is configured. As many are
 // reranked whatever the limit is, so that pages follow each other.
 func (s *Service) findMessages(ctx context.Context, q LexiconSearch, scope memory.ScopeKey) (Found, []Degradation, error) {
-	if s.reranker == nil || len(q.Terms) == 0 {
+	if s.reranker == nil || q.Words == "" {
 		return s.matchedMessages(ctx, q, scope)
 	}
 	limit := q.Limit
