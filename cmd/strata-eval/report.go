@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -55,6 +56,7 @@ func (r result) print(out *measure.Report, o options) {
 	for _, k := range eval.Depths() {
 		names = append(names, eval.RecallAt(k))
 	}
+	names = append(names, eval.RecallUser, eval.RecallAssistant)
 	for _, k := range eval.SessionDepths() {
 		names = append(names, eval.SessionAllAt(k))
 	}
@@ -83,7 +85,11 @@ func contextNames(kind string) (names []string) {
 	return names
 }
 
+// table prints the figures that some group has.
 func (r result) table(out *measure.Report, names []string) {
+	names = slices.DeleteFunc(names, func(n string) bool {
+		return !slices.ContainsFunc(r.Groups, func(g eval.Group) bool { _, ok := g.Mean[n]; return ok })
+	})
 	line := fmt.Sprintf("%-28s %9s", "", "questions")
 	for _, n := range names {
 		line += fmt.Sprintf(" %*s", width(n), n)

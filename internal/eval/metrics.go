@@ -3,6 +3,8 @@ package eval
 import (
 	"fmt"
 	"slices"
+
+	"github.com/stratamem/strata/internal/memory"
 )
 
 // Scores are the figures of one question, or the means of several, by name. A figure that is not defined is not there.
@@ -28,6 +30,13 @@ const (
 // RecallAt names the share of the evidence among the first k turns.
 func RecallAt(k int) string { return fmt.Sprintf("recall_%d", k) }
 
+// The recall at ten of what users said and of what assistants said, where a dialogue has both: a search that prefers the
+// one pays with the other.
+const (
+	RecallUser      = "recall_10_user"
+	RecallAssistant = "recall_10_assistant"
+)
+
 // SessionAllAt names whether all sessions with evidence are among the first k, a session standing where its best turn does.
 func SessionAllAt(k int) string { return fmt.Sprintf("session_all_%d", k) }
 
@@ -48,6 +57,7 @@ func Metrics() []string {
 	for _, k := range Depths() {
 		out = append(out, RecallAt(k))
 	}
+	out = append(out, RecallUser, RecallAssistant)
 	for _, kind := range []string{Evidence, Known, Turns, NoFacts} {
 		for _, b := range Budgets() {
 			out = append(out, In(kind, b))
@@ -62,18 +72,21 @@ func Metrics() []string {
 	return out
 }
 
-// Index says of each turn's ID what evidence calls it, and in which session it is.
+// Index says of each turn's ID what evidence calls it, in which session it is and who said it.
 type Index map[string]Spot
 
 // Spot is where a turn stands.
-type Spot struct{ Label, Session string }
+type Spot struct {
+	Label, Session string
+	Role           memory.Role
+}
 
 // Index makes the dialogue's.
 func (d Dialogue) Index() Index {
 	ix := Index{}
 	for _, s := range d.Sessions {
 		for _, t := range s.Turns {
-			ix[t.ID] = Spot{t.Label, s.ID}
+			ix[t.ID] = Spot{t.Label, s.ID, t.Role}
 		}
 	}
 	return ix
@@ -92,9 +105,28 @@ func (s Scores) Ranked(q Question, ix Index, ids []string) {
 	for _, k := range Depths() {
 		s.set(RecallAt(k), q.Evidence, labels[:min(k, len(labels))])
 	}
+	if said := ix.evidenceBy(q); said[memory.RoleAssistant] != nil {
+		first := labels[:min(10, len(labels))]
+		s.set(RecallUser, said[memory.RoleUser], first)
+		s.set(RecallAssistant, said[memory.RoleAssistant], first)
+	}
 	for _, k := range SessionDepths() {
 		s[SessionAllAt(k)] = whole(share(q.Sessions, sessions[:min(k, len(sessions))]))
 	}
+}
+
+// evidenceBy sorts the question's evidence by who said it. There is no assistant where none said anything in the dialogue.
+func (ix Index) evidenceBy(q Question) map[memory.Role][]string {
+	said := map[memory.Role][]string{}
+	for _, spot := range ix {
+		if said[spot.Role] == nil {
+			said[spot.Role] = []string{}
+		}
+		if slices.Contains(q.Evidence, spot.Label) && !slices.Contains(said[spot.Role], spot.Label) {
+			said[spot.Role] = append(said[spot.Role], spot.Label)
+		}
+	}
+	return said
 }
 
 // Rendered adds the figures of the turns in a context of a budget, of one of the kinds.

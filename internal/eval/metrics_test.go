@@ -6,6 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/stratamem/strata/internal/eval"
+	"github.com/stratamem/strata/internal/memory"
 )
 
 func TestScores(t *testing.T) {
@@ -50,6 +51,17 @@ func TestScores(t *testing.T) {
 			}
 		})
 	}
+	t.Run("in a dialogue with an assistant, recall is told apart by who said the evidence", func(t *testing.T) {
+		user, model := memory.RoleUser, memory.RoleAssistant
+		ix := eval.Index{"a": {"a", "1", user}, "b": {"b", "1", model}, "c": {"c", "1", user}, "d": {"d", "1", model}}
+		both, one := eval.Scores{}, eval.Scores{}
+		both.Ranked(eval.Question{Evidence: []string{"a", "b", "c"}, Sessions: []string{"1"}}, ix, []string{"a", "b"})
+		one.Ranked(eval.Question{Evidence: []string{"c"}, Sessions: []string{"1"}}, ix, []string{"a", "b"})
+		_, asked := one[eval.RecallAssistant]
+		if both[eval.RecallUser] != .5 || both[eval.RecallAssistant] != 1 || one[eval.RecallUser] != 0 || asked {
+			t.Errorf("got %v and %v", both, one)
+		}
+	})
 	t.Run("a context has shares and whether it has all; other ids do not matter", func(t *testing.T) {
 		got := eval.Scores{}
 		got.Rendered(q, ix, eval.Evidence, 500, []string{"a", "", "h"})
