@@ -49,18 +49,22 @@ func TestTurnsAreFoundByTheirVectors(t *testing.T) {
 		want    map[string]float64
 	}{
 		{
-			"between people a key is the message's own vector with the one before by half and the one after by .3", people(), right, Query{},
+			"between people a key is the message's own vector with the one before by half and the one after by .3", people(), right,
+			Query{},
 			map[string]float64{"s1": of(1, .3), "s2": of(.5, 1)},
 		},
 		{"a message without a vector is not found, and keys end with the session", people(), up, Query{}, map[string]float64{"s1": of(.3, 1), "s2": of(1, .5), "t1": 1}},
 		{
-			"the length of a query does not matter", people(), []float32{0, 7}, Query{Sessions: map[memory.SessionKey]bool{"t": true}},
+			"the length of a query does not matter", people(),
+			[]float32{0, 7},
+			Query{Sessions: map[memory.SessionKey]bool{"t": true}},
 			map[string]float64{"t1": 1},
 		},
 		{"filters restrict", people(), up, Query{Exclude: func(p memory.Place) bool { return p.Seq == 1 }}, map[string]float64{"s2": of(1, .5)}},
 		{"so do times", people(), up, Query{From: may8.Add(time.Hour)}, map[string]float64{}},
 		{
-			"factors multiply the cosine", people(), up, Query{Terms: []string{"ann"}, Times: []when.Mention{mention(date(2023, 5, 1), date(2023, 6, 1))}},
+			"factors multiply the cosine", people(), up,
+			Query{Terms: []string{"ann"}, Times: []when.Mention{mention(date(2023, 5, 1), date(2023, 6, 1))}},
 			map[string]float64{"s1": of(.3, 1) * 1.4 * 1.3, "s2": of(1, .5) * 1.3, "t1": 1.3},
 		},
 		{"a vector of another dimension finds nothing", people(), []float32{1, 0, 0}, Query{}, map[string]float64{}},

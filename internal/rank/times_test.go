@@ -80,7 +80,8 @@ func TestFactorsOfTime(t *testing.T) {
 		want    map[memory.SessionKey][]Factor
 	}{
 		{
-			"asked when, a person's message that tells a time counts more", Query{AsksWhen: true},
+			"asked when, a person's message that tells a time counts more",
+			Query{AsksWhen: true},
 			map[memory.SessionKey][]Factor{"s": {{FactorTellsTime, 1.2}}, "t": nil, "a": nil},
 		},
 		{"asked anything else, it does not", Query{}, map[memory.SessionKey][]Factor{"s": nil, "t": nil, "a": nil}},

@@ -113,7 +113,9 @@ func explanationProto(h rank.Hit, at int) *memoryv1.Explanation {
 		out.Arms = append(out.Arms, &memoryv1.ArmScore{Arm: a.Name, Rank: int32(a.Rank), Score: a.Score})
 	}
 	for _, t := range h.Terms {
-		out.Terms = append(out.Terms, &memoryv1.TermScore{Term: t.Term, WeightedFrequency: t.WeightedTF, Idf: t.IDF, Score: t.Score})
+		out.Terms = append(out.Terms, &memoryv1.TermScore{
+			Term: t.Term, WeightedFrequency: t.WeightedTF, Idf: t.IDF, Score: t.Score, NearWords: t.Near,
+		})
 	}
 	for _, f := range h.Factors {
 		out.Factors = append(out.Factors, &memoryv1.ScoreFactor{Name: f.Name, Value: f.Value})

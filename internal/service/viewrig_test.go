@@ -22,6 +22,7 @@ import (
 	"github.com/stratamem/strata/internal/store/memtext"
 	"github.com/stratamem/strata/internal/store/sqlitestore"
 	"github.com/stratamem/strata/internal/text"
+	"github.com/stratamem/strata/internal/text/near"
 )
 
 var (
@@ -125,6 +126,7 @@ type wiring struct {
 	reranker service.Reranker
 	reranked int           // how many candidates it reads; 50 when 0
 	waits    time.Duration // for the reranker; a minute when 0
+	near     func(term string) []near.Word
 }
 
 func newRig(t *testing.T) *rig {
@@ -180,6 +182,7 @@ func (r *rig) service(w wiring) *service.Service {
 		NewID:   func() string { r.id++; return fmt.Sprintf("%s-%d", "id", r.id) },
 		Vectors: w.vectors, Texts: w.texts, ViewDeadline: w.deadline,
 		Reranker: w.reranker, RerankCandidates: w.reranked, RerankDeadline: w.waits,
+		Near: w.near,
 	})
 }
 

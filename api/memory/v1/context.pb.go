@@ -1262,12 +1262,14 @@ type TermScore struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The analysed term.
 	Term string `protobuf:"bytes,1,opt,name=term,proto3" json:"term,omitempty"`
-	// Its weighted frequency in the message's best passage, neighbours and facts learnt from the message included.
+	// Its weighted frequency in the message's best passage: neighbours, facts learnt from the message and near words included.
 	WeightedFrequency float64 `protobuf:"fixed64,2,opt,name=weighted_frequency,json=weightedFrequency,proto3" json:"weighted_frequency,omitempty"`
 	// Its inverse document frequency over the user's passages.
 	Idf float64 `protobuf:"fixed64,3,opt,name=idf,proto3" json:"idf,omitempty"`
 	// What it adds to the score.
-	Score         float64 `protobuf:"fixed64,4,opt,name=score,proto3" json:"score,omitempty"`
+	Score float64 `protobuf:"fixed64,4,opt,name=score,proto3" json:"score,omitempty"`
+	// The words near to it in meaning that counted as if they were it, the nearest first.
+	NearWords     []string `protobuf:"bytes,5,rep,name=near_words,json=nearWords,proto3" json:"near_words,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1330,10 +1332,17 @@ func (x *TermScore) GetScore() float64 {
 	return 0
 }
 
+func (x *TermScore) GetNearWords() []string {
+	if x != nil {
+		return x.NearWords
+	}
+	return nil
+}
+
 // ScoreFactor multiplies a score.
 type ScoreFactor struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// What it is for, such as user_prior.
+	// What it is for: user_prior, named_speaker, tells_time or in_time.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	// The factor.
 	Value         float64 `protobuf:"fixed64,2,opt,name=value,proto3" json:"value,omitempty"`
@@ -2059,12 +2068,14 @@ const file_memory_v1_context_proto_rawDesc = "" +
 	"\bArmScore\x12\x10\n" +
 	"\x03arm\x18\x01 \x01(\tR\x03arm\x12\x12\n" +
 	"\x04rank\x18\x02 \x01(\x05R\x04rank\x12\x14\n" +
-	"\x05score\x18\x03 \x01(\x01R\x05score\"v\n" +
+	"\x05score\x18\x03 \x01(\x01R\x05score\"\x95\x01\n" +
 	"\tTermScore\x12\x12\n" +
 	"\x04term\x18\x01 \x01(\tR\x04term\x12-\n" +
 	"\x12weighted_frequency\x18\x02 \x01(\x01R\x11weightedFrequency\x12\x10\n" +
 	"\x03idf\x18\x03 \x01(\x01R\x03idf\x12\x14\n" +
-	"\x05score\x18\x04 \x01(\x01R\x05score\"7\n" +
+	"\x05score\x18\x04 \x01(\x01R\x05score\x12\x1d\n" +
+	"\n" +
+	"near_words\x18\x05 \x03(\tR\tnearWords\"7\n" +
 	"\vScoreFactor\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\x01R\x05value\"\xf0\x01\n" +
