@@ -5,7 +5,8 @@ var englishMonth = map[int]string{
 	1: "january", 2: "february", 7: "july", 9: "september", 10: "october", 11: "november", 12: "december",
 }
 
-// englishGrammar is English. Prepositions that a month or a year needs are part of its mention.
+// englishGrammar is English. A month that may be another word, modal, needs more beside it than a date of other months;
+// weekdays are cut short only where that makes no word. Prepositions that a month or a year needs are part of its mention.
 func englishGrammar() grammar {
 	return grammar{
 		around: `(?i)\b(?:%s)\b`,
@@ -57,9 +58,17 @@ func englishWords() map[string]vocabulary {
 		"capital": modal.capitals(),
 		"date": listed(1, "january|jan", "february|feb", "", "april|apr", "", "june|jun", "july|jul", "august|aug",
 			"september|sept|sep", "october|oct", "november|nov", "december|dec"),
-		"day":  digitsOfDay,
-		"year": digitsOfYear,
+		"day":     digitsOfDay,
+		"ordinal": listed(1, englishOrdinals...),
+		"year":    digitsOfYear,
 	}
+}
+
+var englishOrdinals = []string{
+	"first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth", "eleventh", "twelfth",
+	"thirteenth", "fourteenth", "fifteenth", "sixteenth", "seventeenth", "eighteenth", "nineteenth", "twentieth",
+	"twenty-first", "twenty-second", "twenty-third", "twenty-fourth", "twenty-fifth", "twenty-sixth", "twenty-seventh",
+	"twenty-eighth", "twenty-ninth", "thirtieth", "thirty-first",
 }
 
 var englishForms = []string{
@@ -93,6 +102,8 @@ var englishForms = []string{
 	`(?:on )?{day} {month:capital}\b\.?(?:,? {year})?`,
 	`on (?:the )?{day} {month:modal}\b\.?(?:,? {year})?`,
 	`{day} {month:modal}\b\.?,? {year}`,
+	`(?:on )?(?:the )?{day:ordinal} of {month}\b\.?(?:,? (?:of )?{year})?`,
+	`(?:on )?{month} (?:the )?{day:ordinal}(?:,? (?:of )?{year})?`,
 	`(?:on )?{month:date}\b\.? (?:the )?{day}(?:st|nd|rd|th)?(?:,? (?:of )?{year})?`,
 	`(?:on )?{month:modal}\b\.? (?:the )?{day}(?:st|nd|rd|th)(?:,? (?:of )?{year})?`,
 	`(?:on )?{month:capital}\b\.? {day}(?:,? {year})?`,

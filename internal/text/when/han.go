@@ -49,20 +49,9 @@ func hanWords() map[string]vocabulary {
 		"step": spelled(map[int]string{
 			-1: "この前の|前の|上个|上個", 0: "この|今度の|这个|這個", 1: "次の|下个|下個",
 		}),
-		"weeks": spelled(map[int]string{
-			-2: "先々週|先先週|上上周|上上週|上上星期|上上个星期|上上個星期|上上礼拜|上上禮拜|上上个礼拜|上上個禮拜",
-			-1: "先週|上周|上週|上星期|上个星期|上個星期|上礼拜|上禮拜|上个礼拜|上個禮拜",
-			0:  "今週|这周|這周|這週|本周|本週|这星期|這星期|这个星期|這個星期|本星期|这礼拜|這禮拜|这个礼拜|這個禮拜",
-			1:  "来週|來週|下周|下週|下星期|下个星期|下個星期|下礼拜|下禮拜|下个礼拜|下個禮拜",
-			2:  "再来週|下下周|下下週|下下星期|下下个星期|下下個星期|下下礼拜|下下禮拜",
-		}),
-		"months": spelled(map[int]string{
-			-2: "先々月|先先月|上上个月|上上個月|上上月", -1: "先月|上个月|上個月|上月", 0: "今月|这个月|這個月|本月",
-			1: "来月|來月|下个月|下個月|下月", 2: "再来月|下下个月|下下個月",
-		}),
-		"years": spelled(map[int]string{
-			-3: "大前年", -2: "一昨年|おととし|前年", -1: "去年|昨年", 0: "今年|本年|ことし", 1: "明年|来年|來年", 2: "再来年|后年",
-		}),
+		"weeks":   spelled(hanWeeks),
+		"months":  spelled(hanMonths),
+		"years":   spelled(hanYears),
 		"short":   spelled(map[int]string{-1: "昨|去", 0: "今", 1: "来|明"}),
 		"weekend": spelled(map[int]string{1: "週末|周末"}),
 		"end":     spelled(map[int]string{1: "末"}),
@@ -76,15 +65,33 @@ func hanWords() map[string]vocabulary {
 	}
 }
 
+// Weeks, months and years by how far they are from the one that is now.
+var hanWeeks = map[int]string{
+	-2: "先々週|先先週|上上周|上上週|上上星期|上上个星期|上上個星期|上上礼拜|上上禮拜|上上个礼拜|上上個禮拜",
+	-1: "先週|上周|上週|上星期|上个星期|上個星期|上礼拜|上禮拜|上个礼拜|上個禮拜",
+	0:  "今週|这周|這周|這週|本周|本週|这星期|這星期|这个星期|這個星期|本星期|这礼拜|這禮拜|这个礼拜|這個禮拜",
+	1:  "来週|來週|下周|下週|下星期|下个星期|下個星期|下礼拜|下禮拜|下个礼拜|下個禮拜",
+	2:  "再来週|下下周|下下週|下下星期|下下个星期|下下個星期|下下礼拜|下下禮拜",
+}
+
+var hanMonths = map[int]string{
+	-2: "先々月|先先月|上上个月|上上個月|上上月", -1: "先月|上个月|上個月|上月", 0: "今月|这个月|這個月|本月",
+	1: "来月|來月|下个月|下個月|下月", 2: "再来月|下下个月|下下個月",
+}
+
+var hanYears = map[int]string{
+	-3: "大前年", -2: "一昨年|おととし|前年", -1: "去年|昨年", 0: "今年|本年|ことし", 1: "明年|来年|來年", 2: "再来年|后年",
+}
+
 var hanForms = []string{
-	`{offset}(?:の|的)?(?:{part})?`,
+	`{offset}(?:(?:の|的)?{part})?`,
 	`{part:fused}`,
 	`{count}{unit}{ago}`,
 	`{ago}{count:vague}(?:个|個)?{unit}`,
 	`{count}{unit}{ahead}`,
 	`{rolling}(?:の|的)?{count}{unit}間?`,
 	`{weeks}`,
-	`{weeks}(?:の|的)?(?:{weekday}|{weekday:yobi})(?:の|的)?(?:{part})?`,
+	`{weeks}(?:の|的)?(?:{weekday}|{weekday:yobi})(?:(?:の|的)?{part})?`,
 	`{weeks}(?:{weekend:end}|(?:の|的)?{weekend})`,
 	`{step}(?:{weekday:yobi}|(?:周|週|星期|礼拜|禮拜){weekday}|{weekend})`,
 	`{weekday:yobi}(?:の?{part})?`,
@@ -158,7 +165,7 @@ func standsInHan(s string, start, end int) bool {
 	prev, next := before(s, start), after(s, end)
 	cutNumber := isHanNumeral(first) && isHanNumeral(prev)
 	cutBefore := isHiragana(first) && isHiragana(prev) && !strings.ContainsRune(kanaNeighbours, prev)
-	cutAfter := isHiragana(last) && isHiragana(next) && !strings.ContainsRune(kanaNeighbours, next) && last != 'に' && last != 'の'
+	cutAfter := isHiragana(last) && isHiragana(next) && !strings.ContainsRune(kanaNeighbours, next) && last != 'に'
 	return wholeNumber(s, start, end) && !cutNumber && !cutBefore && !cutAfter
 }
 

@@ -52,10 +52,17 @@ func spanishWords() map[string]vocabulary {
 		"season":  listed(0, "primavera", "verano", "otoño|otono", "invierno"),
 		"month": listed(1, "enero", "febrero", "marzo", "abril", "mayo", "junio", "julio", "agosto",
 			"septiembre|setiembre|sept", "octubre", "noviembre", "diciembre"),
-		"day":   digitsOfDay,
-		"first": spelled(map[int]string{1: "primero"}),
-		"year":  digitsOfYear,
+		"day":    digitsOfDay,
+		"spoken": listed(1, spanishDays...),
+		"year":   digitsOfYear,
 	}
+}
+
+var spanishDays = []string{
+	"primero|uno", "dos", "tres", "cuatro", "cinco", "seis", "siete", "ocho", "nueve", "diez", "once", "doce", "trece", "catorce",
+	"quince", "dieciséis|dieciseis", "diecisiete", "dieciocho", "diecinueve", "veinte", "veintiuno", "veintidós|veintidos",
+	"veintitrés|veintitres", "veinticuatro", "veinticinco", "veintiséis|veintiseis", "veintisiete", "veintiocho",
+	"veintinueve", "treinta", "treinta y uno",
 }
 
 var spanishForms = []string{
@@ -88,7 +95,7 @@ var spanishForms = []string{
 	`el {step:lead} {month}`,
 	`(?:el )?(?:día |dia )?{day}[oº]? de {month}(?:,? (?:(?:de|del) )?(?:año )?{year})?`,
 	`(?:el )?(?:día |dia )?{day}[oº]? de {month} (?:del|de) {years}`,
-	`(?:el )?{day:first} de {month}(?: (?:(?:de|del) )?{year})?`,
+	`(?:el )?(?:día |dia )?{day:spoken} de {month}(?:,? (?:(?:de|del) )?(?:año )?{year})?`,
 	`(?:el |la )?{season} {step}`,
 	`(?:el|la) {step:lead} {season}`,
 	`{step:this} {season}`,
