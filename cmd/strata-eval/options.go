@@ -77,7 +77,7 @@ func (o *options) define(fs *flag.FlagSet) {
 	fs.BoolVar(&o.tiers, "tiers", false, "let the server that is started keep all in MongoDB, Milvus and Elasticsearch, which STRATA_TEST_MONGODB_URI, _MILVUS_ADDR and _ELASTICSEARCH_URL name")
 	fs.StringVar((*string)(&o.facts), "facts", string(factsNone), "none, server (what the server learns by itself) or replayed (what the benchmark's own model learnt; LoCoMo)")
 	fs.BoolVar(&o.sections, "sections", false, "build each context without facts, and without facts and summaries, too")
-	fs.IntVar(&o.clients, "clients", 2, "how many questions are asked at once")
+	fs.IntVar(&o.clients, "clients", 2, "how many dialogues are told, and questions asked, at once")
 	fs.DurationVar(&o.settle, "settle", 3*time.Second, "how long answers must stay the same before all questions are asked; more than an embedding endpoint takes for one call")
 	fs.StringVar(&o.json, "json", "", "a file for every question's figures")
 	fs.Func("bar", "FIGURE=NUMBER or FIGURE=FIGURE: the least mean over all; may be given again", func(v string) error {

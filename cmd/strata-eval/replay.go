@@ -33,21 +33,41 @@ func replay(ctx context.Context, o options, set eval.Set, r *measure.Report) ([]
 	defer conn.Close()
 	var players []*player
 	for _, d := range set.Dialogues {
-		if len(d.Questions) == 0 {
-			continue
+		if len(d.Questions) > 0 {
+			players = append(players, &player{options: o, conn: conn, memory: memoryv1.NewMemoryServiceClient(conn), dialogue: d, index: d.Index()})
 		}
-		p := &player{options: o, conn: conn, memory: memoryv1.NewMemoryServiceClient(conn), dialogue: d, index: d.Index()}
-		if err := p.tell(ctx); err != nil {
-			return nil, fmt.Errorf("dialogue %s: %w", d.Name, err)
+	}
+	for some := range slices.Chunk(players, o.clients) {
+		if err := tellAll(ctx, some, r); err != nil {
+			return nil, err
 		}
-		r.Note("dialogue %s: %d sessions, %d questions, %d without evidence skipped; the user has %d facts",
-			d.Name, len(d.Sessions), len(d.Questions), d.Skipped, p.learnt)
-		players = append(players, p)
 	}
 	if err := settle(ctx, conn, o, players); err != nil {
 		return nil, err
 	}
 	return askAll(ctx, o, players)
+}
+
+// tellAll tells dialogues at once and notes them in their order.
+func tellAll(ctx context.Context, players []*player, r *measure.Report) error {
+	g, ctx := errgroup.WithContext(ctx)
+	for _, p := range players {
+		g.Go(func() error {
+			if err := p.tell(ctx); err != nil {
+				return fmt.Errorf("dialogue %s: %w", p.dialogue.Name, err)
+			}
+			return nil
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return err
+	}
+	for _, p := range players {
+		d := p.dialogue
+		r.Note("dialogue %s: %d sessions, %d questions, %d without evidence skipped; the user has %d facts",
+			d.Name, len(d.Sessions), len(d.Questions), d.Skipped, p.learnt)
+	}
+	return nil
 }
 
 // askAll asks every question, so many at once as there are clients.
