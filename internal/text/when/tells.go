@@ -12,26 +12,27 @@ var (
 	telling = set(`yesterday today tonight tomorrow last next ago since recently just week weeks weekend weekends month months
 year years day days monday tuesday wednesday thursday friday saturday sunday january february march april june july august
 september october november december`, `ayer anteayer antier anoche hoy mañana semana semanas mes meses año años día días
-pasado pasada próximo próxima hace desde recientemente últimamente lunes martes miércoles jueves viernes sábado domingo
+pasada próximo próxima hace recientemente últimamente lunes martes miércoles jueves viernes sábado domingo
 enero febrero marzo abril mayo junio julio agosto septiembre setiembre octubre noviembre diciembre`)
 	tellingAfterThis = set(`summer morning`, `verano`)
 	demonstratives   = set(`this este`)
 )
 
-// tellingParts are parts of words in scripts that do not set words apart, by their first character.
-var tellingParts = byFirst(`어제 어젯밤 그저께 그제 엊그 오늘 내일 모레 지난 다음 이번 저번 작년 올해 내년 재작년 최근 방금 아까 며칠 하루 이틀 사흘 나흘 열흘 주말
-주일 개월 요일 달에 달전 이후로`,
+// tellingParts are parts of words in scripts that do not set words apart, by their first character, Korean, Japanese and
+// Chinese ones. A blank in one is written _.
+var tellingParts = byFirst(`어제 어젯밤 그저께 그제 엊그 오늘 내일 모레 지난 다음 저번 이번주 이번_주 이번달 이번_달 작년 올해 내년 재작년 최근 방금 아까 며칠
+하루 이틀 사흘 나흘 열흘 주말 주일 개월 요일 달에 달_전 달전 년_전 이후로`,
 	`昨 今日 今朝 今夜 今晩 今週 今月 今年 明日 先週 先月 先日 去年 来週 来月 来年 一昨 最近 以来 週間 週末 曜日 か月 ヶ月 カ月 日間 年間 きのう きょう あした
 おととい さっき ゆうべ`,
 	`今天 今晚 今早 明天 前天 后天 後天 上周 上週 这周 這週 本周 本週 下周 下週 上个月 上個月 这个月 這個月 下个月 下個月 星期 礼拜 禮拜 周末 刚刚 剛剛 刚才
-剛才 以前 之前 天前 年前 个月 個月 小时前`)
+剛才 明年 前年 后年 整天 天前 周前 月前 年前 个月 個月 小时前`)
 
 func byFirst(lists ...string) map[rune][]string {
 	out := map[rune][]string{}
 	for _, l := range lists {
 		for w := range strings.FieldsSeq(l) {
 			for _, r := range w {
-				out[r] = append(out[r], w)
+				out[r] = append(out[r], strings.ReplaceAll(w, "_", " "))
 				break
 			}
 		}

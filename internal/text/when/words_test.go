@@ -36,7 +36,7 @@ func TestAsksForNoTime(t *testing.T) {
 func TestTellsATime(t *testing.T) {
 	for _, message := range []string{
 		"I went there yesterday.", "Last Friday was fun", "three days", "We just met", "this summer we swim", "THIS MORNING", "in 2019", "two weeks ago",
-		"since then", "In January", "my weekends", "어제 갔어", "지난주에 샀어", "3월에 이사했어", "며칠 걸렸어", "작년이야", "주말에 봐", "화요일이야", "２０２３년",
+		"since then", "In January", "my weekends", "어제 갔어", "이번 주에 해", "몇 년 전이야", "지난주에 샀어", "3월에 이사했어", "며칠 걸렸어", "작년이야", "주말에 봐", "화요일이야", "２０２３년",
 		"昨日行った", "先週買った", "三月に引っ越した", "2年住んだ", "日曜日です", "最近始めた", "昨天去了", "上个月", "三天", "周末见", "刚刚到", "两周",
 		"Fui ayer", "la semana pasada", "hace mucho", "en marzo", "mañana voy", "este verano", "el año que viene",
 	} {
@@ -51,7 +51,7 @@ func TestTellsATime(t *testing.T) {
 func TestTellsNoTime(t *testing.T) {
 	for _, message := range []string{
 		"", "I like dogs", "You may be right", "The summer was warm", "this is it", "12345 of them", "123 of them", "someday", "Lastly, no",
-		"강아지가 좋아", "커피 한 잔", "犬が好きです", "水を飲む", "我喜欢狗", "Me gustan los perros", "en verano no", "😀",
+		"강아지가 좋아", "커피 한 잔", "이번에는 두 개 사", "我以前是老师", "¿Qué ha pasado?", "Se ve desde el balcón", "犬が好きです", "水を飲む", "我喜欢狗", "Me gustan los perros", "en verano no", "😀",
 	} {
 		t.Run(message, func(t *testing.T) {
 			if Tells(message) {
