@@ -47,14 +47,29 @@ func (a *assembler) omissions() []Omission {
 	for _, i := range a.chosen {
 		shown[a.recalled[i].Place] = true
 	}
+	again := a.omitRepeated(shown)
 	if a.in.Policy.Recent {
-		return merge(a.omitTail(slices.Clone(a.omitted), shown))
+		return merge(a.omitTail(append(again, a.omitted...), shown))
 	}
-	out := a.requested()
+	out := append(again, a.requested()...)
 	if a.in.Running != nil {
 		out = append(out, a.unread(min(a.in.Running.To, a.in.LastSeq)+1, shown)...)
 	}
 	return merge(out)
+}
+
+// omitRepeated are the session's messages that recall left out since something else says the same, as far as no summary
+// stands for them. They count as shown from here on.
+func (a *assembler) omitRepeated(shown map[memory.Place]bool) []Omission {
+	var out []Omission
+	for _, i := range a.repeated {
+		p := a.recalled[i].Place
+		if p.Session == a.in.Session && p.Seq > a.summarised() && p.Seq <= a.in.LastSeq && !shown[p] {
+			shown[p] = true
+			out = append(out, Omission{SessionID: a.in.SessionID, From: p.Seq, To: p.Seq, Reason: OmitRepeated})
+		}
+	}
+	return out
 }
 
 // requested are the drops from what stands in the context without the section recent: the pending messages and the

@@ -20,9 +20,12 @@ type assembler struct {
 	from     int    // the units of the tail from here on are taken
 	taken    []bool // by seq from the tail's first: which messages are taken
 	recalled []Recalled
-	found    []candidate // what may be recalled of each of them
-	chosen   []int       // the recalled messages that are taken, by rank
-	memories space       // what the chosen memories take, until they are shelved
+	found    []candidate           // what may be recalled of each of them
+	places   map[memory.Place]bool // of the recalled messages
+	chosen   []int                 // the recalled messages that are taken, by rank
+	repeated []int                 // those that are not, since what stands in the context says the same
+	gists    []gist                // of the entries, as far as they were compared
+	memories space                 // what the chosen memories take, until they are shelved
 	shelves  [SectionPending]shelf
 	payer    SectionKind // the section that paid for the memories' fence; 0 while there is none
 	opening  int64       // what Anthropic's opening notice would take
@@ -323,7 +326,7 @@ func (a *assembler) result() Result {
 	case RenderAnthropic:
 		var opened opening
 		r.Rendering, opened = a.anthropic()
-		if opened == openedByItself {
+		if remembers := a.payer != 0 && a.in.Policy.MemoryRole == policy.MemoryAsUser; opened == openedByItself && !remembers {
 			used -= a.opening
 		}
 	}

@@ -50,6 +50,7 @@ const (
 	OmitUnansweredCall                       // a tool call without a result; what else its message says is kept
 	OmitNotRenderable                        // nothing in it can be rendered
 	OmitReplySize                            // the reply would have passed MaxBytes
+	OmitRepeated                             // what stands in the context says the same
 )
 
 // Policy is what of a profile decides the assembly.
@@ -84,12 +85,15 @@ type Input struct {
 	Pending      []memory.Message // not recorded yet, so without a Seq
 	Policy       Policy
 	Available    int64 // the most tokens the context may take
-	// Recall answers the recalled messages, the best first; nil for none. It is called once at most, after the last
-	// RecentN messages, facts and summaries and what of the tail stands in any case were fitted, with the most tokens of
-	// Counter that all recalled lines together can take: what it answers beyond them cannot find room, and a candidate
-	// of fewer tokens may. It is not called where Policy.Recalled is off, or without any room.
+	// Recall answers the recalled messages, the best first; nil for none. It is called after the last RecentN messages,
+	// facts and summaries and what of the tail stands in any case were fitted, with the most tokens of Counter that all
+	// recalled lines together can take: what it answers beyond them cannot find room, and a candidate of fewer tokens
+	// may. While more than a twenty-fifth of Available is left after that, it is called again with what is left, and
+	// must answer what comes next, until it has nothing new. It is not called where Policy.Recalled is off, or without
+	// any room.
 	Recall   func(tokens int64) ([]Recalled, error)
-	MaxBytes int // the most bytes that sections and rendering may take in the encoded reply; 0 for no limit
+	Terms    []string // of the query, by text.Terms: where a recalled message is cut to what is left, around these
+	MaxBytes int      // the most bytes that sections and rendering may take in the encoded reply; 0 for no limit
 	Counter  tokens.Counter
 	// TakeApart takes apart a summary that has to be shortened. It may answer what it answered for the same text and a
 	// count by the same counter; summary.TakeApart when nil.

@@ -18,7 +18,7 @@ func (a *assembler) takeFacts(room space) {
 	if len(a.in.Facts)+len(a.in.SessionFacts) == 0 {
 		return
 	}
-	seen := make(map[string]bool, len(a.in.Facts)+len(a.in.SessionFacts))
+	seen := factsSeen{ids: make(map[string]bool), texts: make(map[uint64]bool)}
 	here := factLines(a.in.SessionFacts, seen)
 	others := factLines(a.in.Facts, seen)
 	kept := a.worth(here, space{room.tokens / 2, room.bytes / 2})
@@ -26,16 +26,26 @@ func (a *assembler) takeFacts(room space) {
 	a.placeFacts(SectionSessionFacts, here, left.plus(kept), 0)
 }
 
-// factLines are the facts with something to say whose ids were not seen before.
-func factLines(facts []memory.Fact, seen map[string]bool) []factLine {
+// factsSeen is which facts were looked at: their ids, and hashes of what they say of whom.
+type factsSeen struct {
+	ids   map[string]bool
+	texts map[uint64]bool
+}
+
+// first reports whether neither the fact nor its words were seen before, in whatever case, width and punctuation.
+func (s factsSeen) first(f *memory.Fact) bool {
+	said := gistOf("", f.Subject+"\n"+f.Text).hash()
+	again := s.ids[f.ID] || s.texts[said]
+	s.ids[f.ID], s.texts[said] = true, true
+	return !again
+}
+
+// factLines are the facts with something to say that were not seen before.
+func factLines(facts []memory.Fact, seen factsSeen) []factLine {
 	out := make([]factLine, 0, len(facts))
 	for i := range facts {
 		f := &facts[i]
-		if seen[f.ID] {
-			continue
-		}
-		seen[f.ID] = true
-		if says(memory.TextPart(f.Text)) {
+		if seen.first(f) && says(memory.TextPart(f.Text)) {
 			out = append(out, factLine{fact: f, rank: i})
 		}
 	}

@@ -7,7 +7,7 @@ func (a *assembler) fit() error {
 	if last {
 		a.extendFor(a.left.less(a.portion(a.in.Policy.RecallShare)))
 	}
-	if err := a.ask(); err != nil {
+	if _, err := a.ask(a.left); err != nil {
 		return err
 	}
 	if last {
@@ -17,8 +17,34 @@ func (a *assembler) fit() error {
 	for last && a.extendOver() {
 		a.recall()
 	}
+	if err := a.recallMore(); err != nil {
+		return err
+	}
+	a.shorten()
 	a.settle()
 	a.takeLeftovers()
+	return nil
+}
+
+// roomy reports whether so much room is left for memories that it is worth looking for what fits.
+func (a *assembler) roomy() bool {
+	return a.recallRoom().tokens*spare > a.in.Available*a.counter.Per()
+}
+
+// spare is the part of a budget that may be left over, one of so many, where there is more to say: less than the
+// twentieth that Assemble promises.
+const spare = 25
+
+// recallMore asks again while much room is left: what was found may repeat what stands there, or be shorter than it
+// could be.
+func (a *assembler) recallMore() error {
+	for !a.full() && a.roomy() {
+		more, err := a.ask(a.left.less(a.memories))
+		if err != nil || !more {
+			return err
+		}
+		a.recall()
+	}
 	return nil
 }
 

@@ -21,7 +21,7 @@ func fact(id, text string) memory.Fact {
 func manyFacts(prefix string, n int) []memory.Fact {
 	var out []memory.Fact
 	for i := range n {
-		out = append(out, fact(fmt.Sprint(prefix, i), strings.Repeat("x", 61)))
+		out = append(out, fact(fmt.Sprint(prefix, i), fmt.Sprintf("%s%s%02d", strings.Repeat("x", 58), prefix, i)))
 	}
 	return out
 }
@@ -250,7 +250,7 @@ func TestSummaries(t *testing.T) {
 	t.Run("a recalled message that the summary covers may stand beside it", func(t *testing.T) {
 		in := with(4000)
 		in.Running = running(40, 3)
-		old, near := recalled(3, "", "hello"), recalled(5, "", "hello")
+		old, near := recalled(3, "", "hello, all"), recalled(5, "", "hello")
 		old.Session, old.SessionID = thisKey, "now"
 		near.Session, near.SessionID, near.Seq = thisKey, "now", 55
 		in.Recall = answer(old, near)

@@ -14,6 +14,8 @@ import (
 // candidate is what may be recalled of a message.
 type candidate struct {
 	known bool
+	again bool   // an earlier one is the same message
+	gist  gist   // of the text, once it was compared
 	text  string // the passage, "" when there is none
 	entry string // its line
 	span  Span   // in bytes of the whole text; whole when all of it
@@ -31,32 +33,37 @@ func (c *candidate) cut(text string) *Span {
 }
 
 // ask gets what is recalled, now that the most room for it is known: from here on the tail only takes from what is
-// left.
-func (a *assembler) ask() error {
+// left. It reports whether there is more than before.
+func (a *assembler) ask(room space) (more bool, err error) {
 	if !a.in.Policy.Recalled || a.in.Recall == nil {
-		return nil
+		return false, nil
 	}
-	room := (a.left.tokens - a.beginning(SectionRecalled).tokens) / a.counter.Per()
-	if room <= 0 {
-		return nil
+	most := (room.tokens - a.beginning(SectionRecalled).tokens) / a.counter.Per()
+	if most <= 0 {
+		return false, nil
 	}
-	recalled, err := a.in.Recall(room)
+	recalled, err := a.in.Recall(most)
 	if err != nil {
-		return fmt.Errorf("recall messages of at most %d tokens: %w", room, err)
+		return false, fmt.Errorf("recall messages of at most %d tokens: %w", most, err)
 	}
-	a.recalled, a.found = recalled, make([]candidate, len(recalled))
-	a.dropTwins()
-	return nil
+	a.recalled = append(a.recalled, recalled...)
+	a.found = append(a.found, make([]candidate, len(recalled))...)
+	return a.markAgain(len(a.found) - len(recalled)), nil
 }
 
-// dropTwins leaves only the best of what is found of the same message.
-func (a *assembler) dropTwins() {
-	seen := make(map[memory.Place]bool, len(a.found))
-	for i := range a.found {
-		place := a.recalled[i].Place
-		a.found[i].known = seen[place]
-		seen[place] = true
+// markAgain marks what is the same message as one that was found before it, from an index on. It reports whether any
+// is not.
+func (a *assembler) markAgain(from int) (news bool) {
+	if a.places == nil {
+		a.places = make(map[memory.Place]bool, len(a.found))
 	}
+	for i := from; i < len(a.found); i++ {
+		place := a.recalled[i].Place
+		a.found[i].again = a.places[place]
+		a.places[place] = true
+		news = news || !a.found[i].again
+	}
+	return news
 }
 
 // guarantee is what is kept for recall before the tail may grow: its share, or what there is worth recalling if that
@@ -68,7 +75,7 @@ func (a *assembler) guarantee() space {
 		if worth.tokens >= share.tokens {
 			break
 		}
-		if c := a.candidate(i); c.text != "" && !a.inTail(i) {
+		if c := a.candidate(i); c.text != "" && !c.again && !a.inTail(i) {
 			worth = worth.plus(c.price)
 		}
 	}
@@ -81,34 +88,72 @@ func (a *assembler) guarantee() space {
 	return space{min(worth.tokens, share.tokens), min(worth.bytes, share.bytes)}
 }
 
-// recall takes memories, the best first, as far as they fit into what the tail leaves.
+// recall takes memories, the best first, as far as they fit into what the tail leaves, none that says again what stands
+// in the context.
 func (a *assembler) recall() {
-	a.chosen, a.memories = a.chosen[:0], space{}
-	begin := a.beginning(SectionRecalled)
+	if len(a.found) == 0 {
+		return
+	}
+	a.chosen, a.repeated, a.memories = a.chosen[:0], a.repeated[:0], space{}
+	said := a.told()
 	for i := range a.found {
-		if k := a.in.Policy.TopK; k > 0 && len(a.chosen) == k {
+		if a.full() {
 			return
 		}
-		if a.inTail(i) {
-			continue
-		}
-		room := a.left.less(a.memories)
-		if len(a.chosen) == 0 {
-			room = room.less(begin)
-		}
-		if a.hopeless(i, room) {
+		room := a.recallRoom()
+		if a.found[i].again || a.inTail(i) || a.hopeless(i, room) {
 			continue
 		}
 		c := a.candidate(i)
 		if c.text == "" || lacking(room, c.price) != 0 {
 			continue
 		}
-		if len(a.chosen) == 0 {
-			a.memories = a.memories.plus(begin)
+		g := a.gistOf(i)
+		if said.has(g) {
+			a.repeated = append(a.repeated, i)
+			continue
 		}
-		a.chosen = append(a.chosen, i)
-		a.memories = a.memories.plus(c.price)
+		said = append(said, g)
+		a.choose(i, c.price)
 	}
+}
+
+// full reports whether as many memories are chosen as may be.
+func (a *assembler) full() bool { return a.in.Policy.TopK > 0 && len(a.chosen) >= a.in.Policy.TopK }
+
+// recallRoom is what the lines of further memories can take.
+func (a *assembler) recallRoom() space {
+	room := a.left.less(a.memories)
+	if len(a.chosen) == 0 {
+		room = room.less(a.beginning(SectionRecalled))
+	}
+	return room
+}
+
+func (a *assembler) choose(i int, price space) {
+	if len(a.chosen) == 0 {
+		a.memories = a.memories.plus(a.beginning(SectionRecalled))
+	}
+	a.chosen = append(a.chosen, i)
+	a.memories = a.memories.plus(price)
+}
+
+// standing is what stands in the context with the chosen memories.
+func (a *assembler) standing() told {
+	all := a.told()
+	for _, i := range a.chosen {
+		all = append(all, a.gistOf(i))
+	}
+	return all
+}
+
+// gistOf is what is compared of a candidate.
+func (a *assembler) gistOf(i int) *gist {
+	c := &a.found[i]
+	if c.gist.words == nil {
+		c.gist = gistOf(speakerOf(&a.recalled[i].Message), c.text)
+	}
+	return &c.gist
 }
 
 // bytesPerToken is more bytes than a token of any prose takes: shorter texts may not fit, longer ones cannot.
@@ -164,25 +209,23 @@ func (a *assembler) inTail(i int) bool {
 
 // settle shelves what is recalled in the order in which it was said: from here on nothing takes its place.
 func (a *assembler) settle() {
-	for _, i := range a.byTime() {
-		r, c := &a.recalled[i], &a.found[i]
-		m := &r.Message
-		l := line{text: c.entry, price: c.price, item: Item{
-			SessionID: r.SessionID, MessageID: m.ID, Seq: r.Seq, Role: m.Role, Name: m.Name, CreateTime: m.CreateTime,
-			Cut: c.cut(m.PlainText()), Rank: i, Text: c.text,
-		}}
-		a.place(SectionRecalled, l, a.left)
+	for _, i := range a.chosen {
+		a.shelve(i)
 	}
+	slices.SortFunc(a.shelves[SectionRecalled].lines, func(x, y line) int {
+		i, j := &x.item, &y.item
+		return cmp.Or(i.CreateTime.Compare(j.CreateTime), strings.Compare(i.SessionID, j.SessionID), cmp.Compare(i.Seq, j.Seq), cmp.Compare(i.Rank, j.Rank))
+	})
 }
 
-// byTime are the chosen recalled messages in the order in which they were said.
-func (a *assembler) byTime() []int {
-	order := slices.Clone(a.chosen)
-	slices.SortFunc(order, func(i, j int) int {
-		x, y := &a.recalled[i], &a.recalled[j]
-		return cmp.Or(x.Message.CreateTime.Compare(y.Message.CreateTime), strings.Compare(x.SessionID, y.SessionID), cmp.Compare(x.Seq, y.Seq), cmp.Compare(i, j))
-	})
-	return order
+func (a *assembler) shelve(i int) {
+	r, c := &a.recalled[i], &a.found[i]
+	m := &r.Message
+	l := line{text: c.entry, price: c.price, item: Item{
+		SessionID: r.SessionID, MessageID: m.ID, Seq: r.Seq, Role: m.Role, Name: m.Name, CreateTime: m.CreateTime,
+		Cut: c.cut(m.PlainText()), Rank: i, Text: c.text,
+	}}
+	a.place(SectionRecalled, l, a.left)
 }
 
 // candidate prices a memory once.
@@ -193,20 +236,20 @@ func (a *assembler) candidate(i int) *candidate {
 	}
 	c.known = true
 	r := &a.recalled[i]
-	text := r.Message.PlainText()
-	c.span, c.whole = clamp(text, r.Span)
-	c.text = text[c.span.Start:c.span.End]
-	if !says(memory.TextPart(c.text)) {
-		c.text = ""
-		return c
-	}
-	a.priceCandidate(c, &r.Message)
-	c.price.bytes = itemBytes + escapedBytes(c.entry) + len(r.Message.ID) + len(r.SessionID) + 3*len(r.Message.Name)
+	c.span, _ = clamp(r.Message.PlainText(), r.Span)
+	a.show(c, r)
 	return c
 }
 
-// priceCandidate makes a memory's line and prices it.
-func (a *assembler) priceCandidate(c *candidate, m *memory.Message) {
+// show makes the line of a candidate whose span is known, and prices it.
+func (a *assembler) show(c *candidate, r *Recalled) {
+	m := &r.Message
+	whole := m.PlainText()
+	c.text, c.whole = whole[c.span.Start:c.span.End], c.span == Span{0, len(whole)}
+	if !says(memory.TextPart(c.text)) {
+		c.text = ""
+		return
+	}
 	var stored memory.TokenCounts
 	if c.whole && len(m.Parts) == 1 {
 		stored = m.Tokens
@@ -215,11 +258,12 @@ func (a *assembler) priceCandidate(c *candidate, m *memory.Message) {
 	if c.span.Start > 0 {
 		body = ellipsis + body
 	}
-	if c.span.End < len(m.PlainText()) {
+	if c.span.End < len(whole) {
 		body += ellipsis
 	}
 	l := a.newLine(stampOf(m.CreateTime.UTC(), time.Time{}), label(m), body, stored)
 	c.entry, c.price.tokens = l.text, l.price.tokens
+	c.price.bytes = l.price.bytes + len(m.ID) + len(r.SessionID) + 3*len(m.Name)
 }
 
 // ellipsis marks the ends of a passage that was cut out of a text.

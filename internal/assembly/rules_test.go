@@ -275,7 +275,7 @@ func TestShares(t *testing.T) {
 	many := func(n int) (tail []memory.Message, found []Recalled) {
 		for i := range n {
 			tail = append(tail, said(memory.RoleUser, long))
-			found = append(found, recalled(1+i%28, "Ann", long))
+			found = append(found, recalled(1+i%28, "Ann", fmt.Sprintf("%s%03d", long[:len(long)-3], i)))
 			found[i].Seq = int64(i + 1)
 		}
 		return tail, found
@@ -389,6 +389,7 @@ func checkRoundTrip(t *rapid.T) {
 			if back := rearm(indent(disarm(text))); back != text {
 				t.Fatalf("%q comes back as %q", text, back)
 			}
+			text += fmt.Sprint(i) // what says the same stands once
 			line := disarm(text)
 			if shown := add(i, name, text); shown != "" {
 				line = shown + ": " + line

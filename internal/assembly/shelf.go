@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/policy"
 	"github.com/stratamem/strata/internal/tokens"
 )
 
@@ -61,11 +62,15 @@ func (a *assembler) headingSpace(k SectionKind) space {
 	return space{a.fixedCost(heading), escapedBytes(heading) + sectionBytes}
 }
 
-// fenceCost is what the memories' fence takes.
+// fenceCost is what the memories' fence takes, less the opening notice where the fence is a user's words: they open a
+// conversation, and are longer.
 func (a *assembler) fenceCost() int64 {
 	cost := a.fixedCost(memoryOpen) + a.fixedCost(memoryNotice) + a.fixedCost(memoryClose+tokens.Join)
 	if a.state == "" || !a.json() {
 		cost += a.ownMessage()
+	}
+	if a.in.Policy.MemoryRole == policy.MemoryAsUser {
+		cost -= a.opening
 	}
 	return cost
 }
@@ -118,6 +123,22 @@ func (a *assembler) newLine(s stamp, name, text string, stored memory.TokenCount
 	}
 	l := line{text: s.text + name + indent(safe) + "\n"}
 	l.price.tokens = a.lineCost(s.text, name, safe, stored)
+	l.price.bytes = itemBytes + escapedBytes(l.text)
+	return l
+}
+
+// countedLine is newLine of a text as it is written in a fence, with what counting that came to.
+func (a *assembler) countedLine(s stamp, name, written string, cost int64) line {
+	if name != "" {
+		name += ": "
+	}
+	l := line{text: s.text + name + written + "\n"}
+	if !visibleStart(written) {
+		l.price.tokens = a.counter.Cost(l.text)
+	} else {
+		head := s.text + name
+		l.price.tokens = a.fixedCost(head[:len(head)-1]) + cost + a.frameCost(" ", written, "\n", verbatim)
+	}
 	l.price.bytes = itemBytes + escapedBytes(l.text)
 	return l
 }

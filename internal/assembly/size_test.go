@@ -179,7 +179,7 @@ func TestStructuredRepliesStayWithinMaxBytes(t *testing.T) {
 		in.MaxBytes, in.Available = 60_000, 100_000
 		for i := range 200 {
 			in.Facts = append(in.Facts, memory.Fact{
-				ID: fmt.Sprint(i), Text: "likes tea", Tags: []string{strings.Repeat("t", 64)}, Model: strings.Repeat("m", 60),
+				ID: fmt.Sprint(i), Text: fmt.Sprint("likes tea ", i), Tags: []string{strings.Repeat("t", 64)}, Model: strings.Repeat("m", 60),
 				Evidence: []memory.Evidence{{SessionID: strings.Repeat("s", 255), MessageID: "m1", Quote: strings.Repeat("q", 500)}},
 			})
 		}

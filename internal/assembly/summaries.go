@@ -64,7 +64,7 @@ func (a *assembler) takeSummary(k SectionKind, s *Summary, room space) space {
 // takeShortened puts as many sentences of a summary into a section as the room holds, if any.
 func (a *assembler) takeShortened(k SectionKind, s *Summary, room space) space {
 	empty := a.newLine(lived(k, s), called(k, s), "", memory.TokenCounts{})
-	text, shortened := a.takeApart(s.Text).Fit(room.tokens - empty.price.tokens - a.beginning(k).tokens)
+	text, size, shortened := a.takeApart(s.Text).Measure(room.tokens - empty.price.tokens - a.beginning(k).tokens)
 	if !says(memory.TextPart(text)) {
 		return room
 	}
@@ -72,7 +72,7 @@ func (a *assembler) takeShortened(k SectionKind, s *Summary, room space) space {
 	if shortened {
 		short.Text, short.Tokens = text, memory.TokenCounts{}
 	}
-	l := a.summaryLine(k, &short)
+	l := a.markSummary(a.countedLine(lived(k, s), called(k, s), indent(disarm(text)), size), &short)
 	l.item.Shortened = shortened
 	left, _ := a.place(k, l, room)
 	return left
@@ -90,7 +90,23 @@ func (a *assembler) takeApart(text string) *summary.Apart {
 
 // summaryLine is a summary's line. A text that was counted when it was stored is not counted again.
 func (a *assembler) summaryLine(k SectionKind, s *Summary) line {
-	l := a.newLine(lived(k, s), called(k, s), s.Text, s.Tokens)
+	return a.markSummary(a.newLine(lived(k, s), called(k, s), s.Text, joinedCounts(s)), s)
+}
+
+// joinedCounts are a summary's counts, in which what stands between the texts of its nodes may be missing.
+func joinedCounts(s *Summary) memory.TokenCounts {
+	counts, joins := s.Tokens, int64(max(len(s.Nodes)-1, 0))
+	if counts.O200K > 0 {
+		counts.O200K += joins
+	}
+	if counts.CL100K > 0 {
+		counts.CL100K += joins
+	}
+	return counts
+}
+
+// markSummary says whose line it is.
+func (a *assembler) markSummary(l line, s *Summary) line {
 	l.price.bytes += len(s.SessionID) + escapedBytes(s.Name) + 2*escapedBytes(s.Model)
 	for _, id := range s.Nodes {
 		l.price.bytes += len(id) + 8

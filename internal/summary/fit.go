@@ -41,11 +41,16 @@ func TakeApart(s string, count func(string) int64) *Apart {
 
 // Fit does what the function Fit does.
 func (a *Apart) Fit(room int64) (fitted string, shortened bool) {
+	fitted, _, shortened = a.Measure(room)
+	return fitted, shortened
+}
+
+// Measure is Fit, and answers beside the fitted text what it counts.
+func (a *Apart) Measure(room int64) (fitted string, size int64, shortened bool) {
 	if a.size <= room {
-		return a.text, false
+		return a.text, a.size, false
 	}
 	keep := make([]bool, len(a.pieces))
-	var size int64
 	var taken []int
 	for _, i := range a.ranked {
 		if size+a.sizes[i] > room {
@@ -55,12 +60,12 @@ func (a *Apart) Fit(room int64) (fitted string, shortened bool) {
 		taken = append(taken, i)
 	}
 	fitted = join(a.text, a.pieces, keep)
-	for len(taken) > 0 && a.count(fitted) > room {
+	for size = a.count(fitted); len(taken) > 0 && size > room; size = a.count(fitted) {
 		keep[taken[len(taken)-1]] = false
 		taken = taken[:len(taken)-1]
 		fitted = join(a.text, a.pieces, keep)
 	}
-	return fitted, true
+	return fitted, size, true
 }
 
 // ranking is the order in which sentences deserve a place.
