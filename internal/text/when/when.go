@@ -29,9 +29,10 @@ const MaxBytes = 4000
 // stand there. Of mentions that overlap the longest stands. Times to come, such as "next week", are mentions too.
 //
 // Days, ISO weeks (which begin on Monday), months and years are those of now's zone. "Last Tuesday" is the latest one
-// before today, "next Tuesday" the first one after it; "two weeks ago" is the whole week, "three months ago" the whole
-// month; "the past week" is the seven days to today. "A couple" is two or three, "a few" three to seven. Seasons are
-// those of the northern half of the world. A weekday alone ("on Tuesday") is the latest one before today.
+// before today, "next Tuesday" the first one after it; a weekday alone ("on Tuesday") is the latest one before today; on
+// a weekend, "last weekend" is the one before. "Two weeks ago" is the whole week, "three months ago" the whole month, and
+// "the past two weeks" are the fourteen days before today, and today. "A couple" is two or three, "a few" three to seven.
+// Seasons are those of the northern half of the world.
 //
 // Where words may mean something else nothing is found: "may" and "march" need a preposition, a day or a year beside
 // them, other English months that are names of people need one too; 5/8/2023 may be of May or of August; "in two weeks"
