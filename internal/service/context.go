@@ -119,9 +119,7 @@ func (s *Service) decide(ctx context.Context, p ContextParams, g gathered, r pol
 			Recent: r.Recent, MemoryRole: r.MemoryRole, MaxFacts: r.Facts.Max, FactShare: r.Facts.Share,
 			SummaryShare: r.Summaries.Share,
 		},
-		Recall: func(room int64) ([]assembly.Recalled, error) {
-			return s.readHits(ctx, p.Ref.UserRef, worthReading(g.found.Hits, room, r.Counter), &out)
-		},
+		Recall: s.recaller(ctx, p.Ref.UserRef, g.found.Hits, &out), Terms: g.found.Terms,
 	}
 	out.Result, err = assembly.Assemble(in)
 	return out, err
@@ -135,8 +133,21 @@ func factsOf(hits []FactHit) []memory.Fact {
 	return facts
 }
 
-// readHits reads hits from the truth and keeps in out which ones they were, for explain.
-func (s *Service) readHits(ctx context.Context, user memory.UserRef, hits []rank.Hit, out *ContextResult) ([]assembly.Recalled, error) {
+// recaller reads hits as far as they could find room, and the next ones when it is asked again.
+func (s *Service) recaller(ctx context.Context, user memory.UserRef, hits []rank.Hit, out *ContextResult) func(room int64) ([]assembly.Recalled, error) {
+	read := 0
+	return func(room int64) (recalled []assembly.Recalled, err error) {
+		for room > 0 && len(recalled) == 0 && read < len(hits) && err == nil {
+			next := worthReading(hits[read:], room, out.Policy.Counter)
+			recalled, err = s.readHits(ctx, user, next, read, out)
+			read += len(next)
+		}
+		return recalled, err
+	}
+}
+
+// readHits reads hits from the truth and keeps in out which ones they were, for explain. So many hits stand before them.
+func (s *Service) readHits(ctx context.Context, user memory.UserRef, hits []rank.Hit, before int, out *ContextResult) ([]assembly.Recalled, error) {
 	found, err := s.confirm(ctx, hitsOf{user: user, hits: hits, query: rank.Query{Terms: out.Found.Terms}, maxBytes: maxRecallBytes})
 	if err != nil {
 		return nil, err
@@ -144,7 +155,7 @@ func (s *Service) readHits(ctx context.Context, user memory.UserRef, hits []rank
 	recalled := make([]assembly.Recalled, len(found))
 	for i, v := range found {
 		recalled[i] = assembly.Recalled{PlacedMessage: v.message, Span: cut(v.hit)}
-		out.Recalled, out.Ranks = append(out.Recalled, v.hit), append(out.Ranks, v.at+1)
+		out.Recalled, out.Ranks = append(out.Recalled, v.hit), append(out.Ranks, before+v.at+1)
 	}
 	return recalled, nil
 }
