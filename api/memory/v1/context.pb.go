@@ -303,6 +303,9 @@ const (
 	OmitReason_OMIT_REASON_NOT_RENDERABLE OmitReason = 4
 	// The reply would have grown past its limit of bytes.
 	OmitReason_OMIT_REASON_REPLY_SIZE OmitReason = 5
+	// It was recalled, but says what another message in the context says: the same words by the same speaker, and at most
+	// a few more before or after them.
+	OmitReason_OMIT_REASON_REPEATED OmitReason = 6
 )
 
 // Enum value maps for OmitReason.
@@ -314,6 +317,7 @@ var (
 		3: "OMIT_REASON_UNANSWERED_CALL",
 		4: "OMIT_REASON_NOT_RENDERABLE",
 		5: "OMIT_REASON_REPLY_SIZE",
+		6: "OMIT_REASON_REPEATED",
 	}
 	OmitReason_value = map[string]int32{
 		"OMIT_REASON_UNSPECIFIED":     0,
@@ -322,6 +326,7 @@ var (
 		"OMIT_REASON_UNANSWERED_CALL": 3,
 		"OMIT_REASON_NOT_RENDERABLE":  4,
 		"OMIT_REASON_REPLY_SIZE":      5,
+		"OMIT_REASON_REPEATED":        6,
 	}
 )
 
@@ -2155,7 +2160,7 @@ const file_memory_v1_context_proto_rawDesc = "" +
 	"\x1aSECTION_KIND_SESSION_FACTS\x10\b\x12\x17\n" +
 	"\x13SECTION_KIND_RECENT\x10\t\x12\x18\n" +
 	"\x14SECTION_KIND_PENDING\x10\n" +
-	"*\xbd\x01\n" +
+	"*\xd7\x01\n" +
 	"\n" +
 	"OmitReason\x12\x1b\n" +
 	"\x17OMIT_REASON_UNSPECIFIED\x10\x00\x12\x16\n" +
@@ -2163,7 +2168,8 @@ const file_memory_v1_context_proto_rawDesc = "" +
 	"\x19OMIT_REASON_ORPHAN_RESULT\x10\x02\x12\x1f\n" +
 	"\x1bOMIT_REASON_UNANSWERED_CALL\x10\x03\x12\x1e\n" +
 	"\x1aOMIT_REASON_NOT_RENDERABLE\x10\x04\x12\x1a\n" +
-	"\x16OMIT_REASON_REPLY_SIZE\x10\x05*p\n" +
+	"\x16OMIT_REASON_REPLY_SIZE\x10\x05\x12\x18\n" +
+	"\x14OMIT_REASON_REPEATED\x10\x06*p\n" +
 	"\tWatermark\x12\x19\n" +
 	"\x15WATERMARK_UNSPECIFIED\x10\x00\x12\x15\n" +
 	"\x11WATERMARK_INDEXED\x10\x01\x12\x17\n" +
