@@ -38,7 +38,8 @@ type TermCount struct {
 // keeps a damaged segment from outweighing everything.
 const maxCount = 4096
 
-// Analyze makes the document of a message. The message must be recallable (memory.Message.Recallable). One without
+// Analyze makes the document of a message. Segments hold what it makes: whoever changes that must change text.AnalyzerID
+// too, so that they are made again. The message must be recallable (memory.Message.Recallable). One without
 // words has no passages and is never found, but its role and place matter to its neighbours.
 func Analyze(m memory.PlacedMessage) Doc {
 	words := m.Message.PlainText()

@@ -65,9 +65,8 @@ func (x *Index) withNear(q *Query) []queryTerm {
 
 // mayHaveNear reports whether other words may stand for the term: none does for a person or a number.
 func (x *Index) mayHaveNear(term string) bool {
-	const digits = -1
-	isNumber := strings.IndexFunc(term, func(r rune) bool { return !unicode.IsDigit(r) }) == digits
-	return !isNumber && !x.namesPerson(term)
+	isWord := strings.ContainsFunc(term, func(r rune) bool { return !unicode.IsDigit(r) })
+	return isWord && !x.namesPerson(term)
 }
 
 // nearWords answers the words near to a term that were said, or that a fact says.

@@ -487,8 +487,8 @@ func workloadQueries() []Query {
 	return qs
 }
 
-// nearWorkloadQueries are those of the workload with eight words near to each, drawn as the words themselves: a question
-// about a real dialogue has five that occur in it.
+// nearWorkloadQueries are those of the workload with eight words near to each, which stand as often as the words
+// themselves. In the dialogues of TestLoCoMo it is three, and half as often.
 func nearWorkloadQueries() []Query {
 	r := rand.New(rand.NewPCG(9, 10))
 	z := rand.NewZipf(r, 1.0001, 1, 19_999)
@@ -496,8 +496,9 @@ func nearWorkloadQueries() []Query {
 	for i := range qs {
 		table := nearTable{}
 		for _, t := range qs[i].Terms {
-			for range 8 {
-				table[t] = append(table[t], near.Word{Term: fmt.Sprintf("w%d", z.Uint64()), Cosine: .5})
+			table[t] = append(table[t], near.Word{Term: fmt.Sprintf("w%d", z.Uint64()), Cosine: .6})
+			for range 7 {
+				table[t] = append(table[t], near.Word{Term: fmt.Sprintf("w%d", r.IntN(20_000)), Cosine: .5})
 			}
 		}
 		qs[i].Near = table.of
