@@ -57,6 +57,10 @@ func (f fixedParts) total() int64 { return f.instructions + f.state + f.pending 
 // leaves the next takes. The tail is a suffix of the session, behind the running summary, in which each tool call stands
 // with its results; what cannot be paired or rendered is left out and listed.
 //
+// No message, fact or part of either stands twice, and nothing is recalled that says the same as what the tail, a pending
+// message or something recalled before it says. Where recall has more to say than a budget of 500 tokens or more holds,
+// at least 95 % of it are taken, as long as the last messages leave room for a line in its fence.
+//
 // Assemble is pure where Input.Recall is: nothing else is read, and Recall is a parameter like the rest. Its error is
 // returned wrapped.
 //

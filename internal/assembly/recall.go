@@ -261,9 +261,14 @@ func (a *assembler) show(c *candidate, r *Recalled) {
 	if c.span.End < len(whole) {
 		body += ellipsis
 	}
-	l := a.newLine(stampOf(m.CreateTime.UTC(), time.Time{}), label(m), body, stored)
+	l := a.recalledLine(m, body, stored)
 	c.entry, c.price.tokens = l.text, l.price.tokens
 	c.price.bytes = l.price.bytes + len(m.ID) + len(r.SessionID) + 3*len(m.Name)
+}
+
+// recalledLine is the line of words that a message says.
+func (a *assembler) recalledLine(m *memory.Message, words string, stored memory.TokenCounts) line {
+	return a.newLine(stampOf(m.CreateTime.UTC(), time.Time{}), label(m), words, stored)
 }
 
 // ellipsis marks the ends of a passage that was cut out of a text.

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/text"
 )
 
@@ -38,7 +39,8 @@ func (a *assembler) shorten() {
 func (a *assembler) shortenTo(i int, room space) bool {
 	whole, r := &a.found[i], &a.recalled[i]
 	sentences := text.SentenceSpans(whole.text)
-	run := a.around(whole.text, sentences, room.tokens)
+	around := a.recalledLine(&r.Message, ellipsis+ellipsis, memory.TokenCounts{})
+	run := a.around(whole.text, sentences, room.tokens-around.price.tokens)
 	for ; run.Start < run.End; run.End-- {
 		c := candidate{known: true, span: spanOf(whole, sentences[run.Start:run.End])}
 		a.show(&c, r)
