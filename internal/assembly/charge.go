@@ -72,25 +72,31 @@ func verbatim(s string) string { return s }
 
 // frameCost is how much more before+inner(text)+after takes than text alone. It is exact for texts of one part: no match
 // of a vocabulary's splitting expression reaches over a blank between two visible characters, so that only the pieces
-// between such blanks are counted that inner or the ends change. Inner must work on such pieces as on the whole.
+// between such blanks are counted that inner or the ends change. Inner must do to such pieces what it does to the whole.
 func (m *meter) frameCost(before, text, after string, inner func(string) string) int64 {
-	var more int64
-	for start := 0; start == 0 || start < len(text); {
-		end := pieceEnd(text, start)
-		piece := text[start:end]
-		written := inner(piece)
-		if start == 0 {
-			written = before + written
-		}
-		if end == len(text) {
-			written += after
-		}
-		if written != piece {
-			more += m.counter.Cost(written) - m.counter.Cost(piece)
-		}
-		start = max(end, 1)
+	first, last := pieceEnd(text, 0), lastPiece(text)
+	if first == len(text) {
+		return m.change(text, before+inner(text)+after)
+	}
+	more := m.change(text[:first], before+inner(text[:first])) + m.change(text[last:], inner(text[last:])+after)
+	middle := text[first:last]
+	if inner(middle) == middle {
+		return more
+	}
+	for start := 0; start < len(middle); {
+		end := pieceEnd(middle, start)
+		more += m.change(middle[start:end], inner(middle[start:end]))
+		start = end
 	}
 	return more
+}
+
+// change is how much more a piece takes as it is written.
+func (m *meter) change(piece, written string) int64 {
+	if piece == written {
+		return 0
+	}
+	return m.counter.Cost(written) - m.counter.Cost(piece)
 }
 
 // pieceEnd is where the piece ends that starts there: before the next blank between two visible characters.
@@ -101,6 +107,16 @@ func pieceEnd(s string, start int) int {
 		}
 	}
 	return len(s)
+}
+
+// lastPiece is where the last piece starts.
+func lastPiece(s string) int {
+	for i := len(s) - 2; i > 0; i-- {
+		if s[i] == ' ' && visibleEnd(s[:i]) && visibleStart(s[i+1:]) {
+			return i
+		}
+	}
+	return 0
 }
 
 func visibleEnd(s string) bool {
