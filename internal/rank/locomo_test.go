@@ -3,28 +3,41 @@ package rank
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
+	"math"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"testing"
 	"time"
 
+	"github.com/stratamem/strata/internal/embed/static"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/text"
 	"github.com/stratamem/strata/internal/text/near"
 	"github.com/stratamem/strata/internal/text/when"
 )
 
-// dialogue is one conversation of LoCoMo as a user's index.
+// dialogue is one conversation of LoCoMo as a user's indexes. Its observations, which a language model made, are the
+// facts.
 type dialogue struct {
-	docs      []Doc
+	index     *Index
+	facts     *FactIndex
 	questions []question
+	places    map[string]memory.Place // by the file's names for turns
 }
 
 type question struct {
 	text     string
 	asked    time.Time
+	vector   []float32
 	evidence map[memory.Place]bool
+}
+
+// setting says what takes part in a search beside the words themselves.
+type setting struct {
+	named, near, times, facts, vectors bool
 }
 
 // TestLoCoMo keeps the quality of the ranking on real conversations, which are not part of the repository.
@@ -33,29 +46,26 @@ func TestLoCoMo(t *testing.T) {
 	if dir == "" {
 		t.Skip("STRATA_LOCOMO_DIR is not set: it names the directory with 26.json, 30.json and 41.json of LoCoMo")
 	}
+	l := newLoader(t)
 	var dialogues []dialogue
 	for _, name := range []string{"26", "30", "41"} {
-		dialogues = append(dialogues, loadDialogue(t, filepath.Join(dir, name+".json")))
+		dialogues = append(dialogues, l.dialogue(filepath.Join(dir, name+".json")))
 	}
-	table, err := near.Open()
-	if err != nil {
-		t.Fatal(err)
-	}
-	bare := DefaultWeights()
-	bare.Person.Named = 1
 	for _, step := range []struct {
-		name    string
-		weights Weights
-		ask     func(question) Query
-		least   float64 // recall@10
+		name  string
+		with  setting
+		least float64 // recall@10
 	}{
-		{"words alone", bare, wordsAlone, .77},
-		{"with the named speaker", DefaultWeights(), wordsAlone, .80},
-		{"with near words", DefaultWeights(), withNear(wordsAlone, table), .81},
-		{"with times, without near words", DefaultWeights(), withTimes(wordsAlone), .80},
-		{"with both", DefaultWeights(), withNear(withTimes(wordsAlone), table), .825},
+		{"words alone", setting{}, .77},
+		{"with the named speaker", setting{named: true}, .80},
+		{"with near words", setting{named: true, near: true}, .81},
+		{"with times", setting{named: true, times: true}, .80},
+		{"with near words and times", setting{named: true, near: true, times: true}, .825},
+		{"and with the built-in vectors", setting{named: true, near: true, times: true, vectors: true}, .82},
+		{"and with facts, without vectors", setting{named: true, near: true, times: true, facts: true}, .84},
+		{"and with both", setting{named: true, near: true, times: true, facts: true, vectors: true}, .84},
 	} {
-		got := recallOf(dialogues, step.weights, step.ask)
+		got := l.recall(dialogues, step.with)
 		t.Logf("%-32s recall@5 %.3f, @10 %.3f, @20 %.3f", step.name, got[0], got[1], got[2])
 		if got[1] < step.least {
 			t.Errorf("%s: recall@10 is %.3f; the bar is %.3f", step.name, got[1], step.least)
@@ -63,33 +73,17 @@ func TestLoCoMo(t *testing.T) {
 	}
 }
 
-func wordsAlone(q question) Query { return Query{Terms: text.Terms(q.text), Limit: 20} }
-
-func withNear(ask func(question) Query, table *near.Table) func(question) Query {
-	return func(q question) Query {
-		out := ask(q)
-		out.Near = table.Of
-		return out
-	}
-}
-
-func withTimes(ask func(question) Query) func(question) Query {
-	return func(q question) Query {
-		out := ask(q)
-		out.AsksWhen, out.Times = when.Asks(q.text), when.Find(q.text, q.asked)
-		return out
-	}
-}
-
-// recallOf is the mean share of a question's evidence among its first 5, 10 and 20 hits.
-func recallOf(dialogues []dialogue, w Weights, ask func(question) Query) [3]float64 {
+// recall is the mean share of a question's evidence among its first 5, 10 and 20 hits.
+func (l *loader) recall(dialogues []dialogue, with setting) [3]float64 {
 	var sums [3]float64
 	n := 0.0
 	for _, d := range dialogues {
-		x := NewIndexWith(w)
-		x.Add(d.docs...)
+		d.index.weights[kindPerson].Named = 1
+		if with.named {
+			d.index.weights[kindPerson].Named = DefaultWeights().Person.Named
+		}
 		for _, q := range d.questions {
-			hits := x.Search(ask(q)).Hits
+			hits := l.find(&d, q, with)
 			for i, k := range []int{5, 10, 20} {
 				sums[i] += q.share(hits[:min(k, len(hits))])
 			}
@@ -97,6 +91,28 @@ func recallOf(dialogues []dialogue, w Weights, ask func(question) Query) [3]floa
 		}
 	}
 	return [3]float64{sums[0] / n, sums[1] / n, sums[2] / n}
+}
+
+func (l *loader) find(d *dialogue, q question, with setting) []Hit {
+	ask := Query{Terms: text.Terms(q.text), Limit: 20 + FuseDepth}
+	if with.near {
+		ask.Near = l.near.Of
+	}
+	if with.times {
+		ask.AsksWhen, ask.Times = when.Asks(q.text), when.Find(q.text, q.asked)
+	}
+	if with.facts {
+		ask.Attached = d.facts.Sources(ask.AttachedTerms())
+	}
+	own := d.index.Search(ask).Hits
+	if !with.vectors {
+		return own
+	}
+	arms := []ArmHits{DenseArm(d.index.SearchTurns(q.vector, ask))}
+	if with.facts {
+		arms = append(arms, DenseFactsArm(d.index.Weigh(ask, d.facts.SearchSources(FactQuery{Vector: q.vector}))))
+	}
+	return Fuse(own, arms...)
 }
 
 // share is how much of the evidence is among the hits.
@@ -110,75 +126,142 @@ func (q question) share(hits []Hit) float64 {
 	return float64(found) / float64(len(q.evidence))
 }
 
-var evidenceID = regexp.MustCompile(`D:?(\d+):0*(\d+)`)
+// loader reads dialogues with the tables that are built in.
+type loader struct {
+	*testing.T
+	near   *near.Table
+	static *static.Embedder
+}
 
-func loadDialogue(t *testing.T, path string) dialogue {
+func newLoader(t *testing.T) *loader {
 	t.Helper()
-	data, err := os.ReadFile(path)
+	words, err := near.Open()
 	if err != nil {
 		t.Fatal(err)
 	}
+	sentences, err := static.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &loader{t, words, sentences}
+}
+
+func (l *loader) vector(words string) []float32 {
+	l.Helper()
+	v, err := l.static.Embed(l.Context(), []string{words})
+	if err != nil {
+		l.Fatal(err)
+	}
+	return v[0]
+}
+
+// inSteps is a vector as turn vectors are stored.
+func inSteps(v []float32) []int8 {
+	largest := float32(0)
+	for _, c := range v {
+		largest = max(largest, c, -c)
+	}
+	out := make([]int8, len(v))
+	for i, c := range v {
+		out[i] = int8(math.Round(float64(c / largest * math.MaxInt8)))
+	}
+	return out
+}
+
+var evidenceID = regexp.MustCompile(`D:?(\d+):0*(\d+)`)
+
+func (l *loader) dialogue(path string) dialogue {
+	l.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		l.Fatal(err)
+	}
 	var raw map[string]json.RawMessage
-	mustJSON(t, data, &raw)
-	d := dialogue{}
-	places := map[string]memory.Place{}
+	mustJSON(l.T, data, &raw)
+	d := dialogue{index: NewIndex(), facts: NewFactIndex(), places: map[string]memory.Place{}}
+	var last time.Time
 	for n := 1; n < 100; n++ {
 		turns, ok := raw[fmt.Sprintf("session_%d", n)]
 		if !ok {
 			continue
 		}
-		var when string
-		mustJSON(t, raw[fmt.Sprintf("session_%d_date_time", n)], &when)
-		d.docs = append(d.docs, sessionDocs(t, n, when, turns, places)...)
+		var date string
+		mustJSON(l.T, raw[fmt.Sprintf("session_%d_date_time", n)], &date)
+		if last, err = time.Parse("3:04 pm on 2 January, 2006", date); err != nil {
+			l.Fatal(err)
+		}
+		l.addSession(&d, n, last, turns)
+		l.addFacts(&d, raw[fmt.Sprintf("session_%d_observation", n)])
 	}
-	d.questions = questions(t, raw["qa"], places)
+	d.questions = l.questions(raw["qa"], d.places)
 	for i := range d.questions {
-		d.questions[i].asked = time.UnixMilli(d.docs[len(d.docs)-1].CreateMillis).UTC().AddDate(0, 0, 1)
+		d.questions[i].asked = last.AddDate(0, 0, 1)
 	}
 	return d
 }
 
-func sessionDocs(t *testing.T, n int, when string, data []byte, places map[string]memory.Place) []Doc {
+func (l *loader) addSession(d *dialogue, n int, at time.Time, data []byte) {
 	var turns []struct {
 		Speaker string `json:"speaker"`
 		ID      string `json:"dia_id"`
 		Text    string `json:"text"`
 		Caption string `json:"blip_caption"`
 	}
-	mustJSON(t, data, &turns)
-	at, err := time.Parse("3:04 pm on 2 January, 2006", when)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var docs []Doc
+	mustJSON(l.T, data, &turns)
 	for i, turn := range turns {
 		if turn.Caption != "" {
 			turn.Text += " [shares a photo of " + turn.Caption + "]"
 		}
 		place := memory.Place{Session: memory.SessionKey(fmt.Sprintf("session-%02d", n)), Seq: int64(i + 1)}
-		places[turn.ID] = place
-		docs = append(docs, Analyze(memory.PlacedMessage{Place: place, Message: memory.Message{
+		d.places[turn.ID] = place
+		d.index.Add(Analyze(memory.PlacedMessage{Place: place, Message: memory.Message{
 			Role: memory.RoleUser, Name: turn.Speaker, CreateTime: at, Parts: []memory.Part{memory.TextPart(turn.Text)},
 		}}))
+		d.index.SetVectors(TurnVector{place, inSteps(l.vector(turn.Speaker + ": " + turn.Text))})
 	}
-	return docs
 }
 
-func questions(t *testing.T, data []byte, places map[string]memory.Place) []question {
+func (l *loader) addFacts(d *dialogue, data []byte) {
+	var observations map[string][][2]any // by speaker: what was learnt, and the turns or the turn that say it
+	if data != nil {
+		mustJSON(l.T, data, &observations)
+	}
+	for _, speaker := range slices.Sorted(maps.Keys(observations)) {
+		for _, o := range observations[speaker] {
+			f := memory.Fact{ID: fmt.Sprintf("fact-%04d", d.facts.Len()), Text: fmt.Sprint(o[0])}
+			for _, p := range placesIn(fmt.Sprint(o[1]), d.places) {
+				f.Evidence = append(f.Evidence, memory.Evidence{Session: p.Session, Seq: p.Seq})
+			}
+			d.facts.Put(f)
+			d.facts.SetVector(f.ID, l.vector(f.Text))
+		}
+	}
+}
+
+// placesIn are the turns that the file names in words.
+func placesIn(words string, places map[string]memory.Place) []memory.Place {
+	var out []memory.Place
+	for _, id := range evidenceID.FindAllStringSubmatch(words, -1) {
+		if p, ok := places["D"+id[1]+":"+id[2]]; ok {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+func (l *loader) questions(data []byte, places map[string]memory.Place) []question {
 	var raw []struct {
 		Question string   `json:"question"`
 		Category int      `json:"category"`
 		Evidence []string `json:"evidence"`
 	}
-	mustJSON(t, data, &raw)
+	mustJSON(l.T, data, &raw)
 	var out []question
 	for _, r := range raw {
-		q := question{text: r.Question, evidence: map[memory.Place]bool{}}
+		q := question{text: r.Question, vector: l.vector(r.Question), evidence: map[memory.Place]bool{}}
 		for _, e := range r.Evidence {
-			for _, id := range evidenceID.FindAllStringSubmatch(e, -1) {
-				if p, ok := places["D"+id[1]+":"+id[2]]; ok {
-					q.evidence[p] = true
-				}
+			for _, p := range placesIn(e, places) {
+				q.evidence[p] = true
 			}
 		}
 		if r.Category <= 4 && len(q.evidence) > 0 {
