@@ -1,8 +1,11 @@
 // Package text turns words into terms and long texts into passages. It is pure: equal strings give equal answers.
 //
-// One analyzer serves every store and every query. It normalises to NFKC and lower case, splits at whatever is neither
-// letter nor digit, drops a stop list, maps irregular English forms to their base and stems with Snowball English; runs
-// of Han, Hangul and Kana become overlapping bigrams. Lists and order are the recipe that was measured on LoCoMo.
+// One analyzer serves every store and every query. It normalises to NFKC and lower case and splits at whatever is
+// neither letter, digit nor emoji. Words in Latin letters lose their accents and a stop list, irregular English forms
+// are mapped to their base, and what is left is stemmed with Snowball English; texts that are not English give the
+// Spanish stems beside them (spanish.go). Of Chinese, Japanese and Korean, whose words are not all set apart by
+// spaces, what says nothing is dropped and the rest becomes overlapping bigrams (chinese.go, japanese.go, korean.go).
+// The English lists and the order are the recipe that was measured on LoCoMo.
 package text
 
 import (
@@ -16,7 +19,7 @@ import (
 
 // AnalyzerID names the analyzer with everything its terms depend on. Terms made under another id must not be mixed
 // with these: a change means that every text is analysed again.
-const AnalyzerID = "strata-1;lists-1;snowball-english-0.9.0;unicode-" + unicode.Version + ";nfkc-" + norm.Version
+const AnalyzerID = "strata-2;lists-2;snowball-english-spanish-0.9.0;unicode-" + unicode.Version + ";nfkc-" + norm.Version
 
 // MaxTermBytes is the most that a term takes. Of a longer word only the beginning counts, and it is not stemmed: no
 // word of a language is that long, and stemming one of a megabyte would take quadratic time.
@@ -31,25 +34,25 @@ type Token struct {
 // Terms returns the terms of s in order, repeated ones included.
 func Terms(s string) []string {
 	var out []string
-	a := analysis{emit: func(t Token) { out = append(out, t.Term) }}
+	a := analysis{emit: func(t Token) { out = append(out, t.Term) }, language: languageOf(s)}
 	a.run(s)
 	return out
 }
 
-// TermsKeepingStopWords is Terms without the stop list, for texts in which every word counts: in a date, "May" must
-// survive.
+// TermsKeepingStopWords is Terms without lists and languages, for texts in which every word counts: in a date, "May"
+// must survive. Latin words have their English stems, runs of other scripts all of their bigrams.
 func TermsKeepingStopWords(s string) []string {
 	var out []string
-	a := analysis{emit: func(t Token) { out = append(out, t.Term) }, keepStopWords: true}
+	a := analysis{emit: func(t Token) { out = append(out, t.Term) }, keepStopWords: true, language: languageEnglish}
 	a.run(s)
 	return out
 }
 
-// Tokens returns the terms of s with their places in s. Neither Start nor End ever falls; bigrams overlap, and two
-// words that one character stands for (½ is 1 and 2) share its place.
+// Tokens returns the terms of s with their places in s. Neither Start nor End ever falls; bigrams overlap, and several
+// terms may share a place: two stems of one word, or the 1 and the 2 that ½ stands for.
 func Tokens(s string) []Token {
 	var out []Token
-	a := analysis{emit: func(t Token) { out = append(out, t) }}
+	a := analysis{emit: func(t Token) { out = append(out, t) }, language: languageOf(s)}
 	a.run(s)
 	return out
 }
@@ -63,19 +66,30 @@ const (
 	classMark              // continues whatever it stands on
 	classHan
 	classHangul
-	classKana
+	classHiragana
+	classKatakana
+	classEmoji
+	classIgnored // a selector or modifier of what stands before it
 )
+
+// char is a normalised character and where it stands.
+type char struct {
+	r          rune
+	start, end int
+}
 
 // analysis walks over one string and emits its tokens.
 type analysis struct {
 	emit          func(Token)
 	keepStopWords bool
+	language      language
 
 	class      class  // of the run that is open
+	before     class  // of the run that ended where the open one starts
 	word       []byte // the open word, lower case
-	start, end int    // of the open word or of the last character of a bigram run
-	last       rune   // the last character of a bigram run
-	run1       bool   // the bigram run has one character so far
+	start, end int    // of the open word
+	chars      []char // the open run of a script without words
+	emoji      string // the last term, when it is an emoji
 
 	norm []byte // the normalised characters at hand
 	env  *snowballstem.Env
@@ -128,9 +142,9 @@ func (a *analysis) asciiWord(s string, i, j int) {
 			return
 		}
 	}
-	if a.keepStopWords || !stopped(w) {
-		a.emit(Token{Term: a.term(w), Start: i, End: j})
-	}
+	a.start, a.end = i, j
+	a.addWord(w)
+	a.emoji = ""
 }
 
 func (a *analysis) feedASCII(s string, i, j int) {
@@ -168,50 +182,117 @@ func (a *analysis) composed(s string, i int) int {
 
 // feed takes one normalised character that stands at s[start:end].
 func (a *analysis) feed(r rune, start, end int) {
-	c := classOf(r)
+	c := a.classOf(r)
 	switch {
-	case c == classMark && a.class == classWord:
-		a.word, a.end = utf8.AppendRune(a.word, unicode.ToLower(r)), end
+	case c == classIgnored:
 		return
 	case c == classMark:
+		if a.class == classWord {
+			a.word, a.end = utf8.AppendRune(a.word, unicode.ToLower(r)), end
+		}
 		return
 	case c != a.class:
 		a.flush()
-		a.class = c
-		a.start = start
-		a.run1 = false
+		a.class, a.start = c, start
 	}
 	switch c {
 	case classNone:
 	case classWord:
 		a.word, a.end = utf8.AppendRune(a.word, unicode.ToLower(r)), end
+	case classEmoji:
+		a.addEmoji(r, start, end)
 	default:
-		a.bigram(r, start, end)
+		a.chars = append(a.chars, char{r, start, end})
 	}
-}
-
-func (a *analysis) bigram(r rune, start, end int) {
-	switch {
-	case a.last != 0:
-		a.emit(Token{Term: string([]rune{a.last, r}), Start: a.start, End: end})
-		a.run1 = false
-	default:
-		a.run1 = true
-	}
-	a.last, a.start, a.end = r, start, end
 }
 
 // flush ends the open run.
 func (a *analysis) flush() {
 	switch {
+	case a.class == classNone || a.class == classEmoji:
+	case a.class == classWord && !a.keepStopWords && stoppedBytes(a.word):
 	case a.class == classWord:
-		if a.keepStopWords || !stoppedBytes(a.word) {
-			a.emit(Token{Term: a.term(string(a.word)), Start: a.start, End: a.end})
-		}
-	case a.run1:
-		a.emit(Token{Term: string(a.last), Start: a.start, End: a.end})
+		a.addWord(string(a.word))
+	case a.class == classKatakana:
+		a.addKatakana(a.chars)
+	case a.keepStopWords:
+		repeatMarks(a.chars)
+		a.bigrams(a.chars)
+	case a.class == classHan:
+		a.addHan(a.chars)
+	case a.class == classHangul:
+		a.addHangul(a.chars)
+	case a.class == classHiragana:
+		a.addHiragana(a.chars)
 	}
-	a.class, a.word, a.last, a.run1 = classNone, a.word[:0], 0, false
+	if a.class != classNone && a.class != classEmoji {
+		a.emoji = ""
+	}
+	a.before = a.class
+	a.class, a.word, a.chars = classNone, a.word[:0], a.chars[:0]
+}
+
+// bigrams emits every two neighbours of a run, or its only character.
+func (a *analysis) bigrams(run []char) {
+	if len(run) == 1 {
+		a.unigram(run[0])
+	}
+	for i := 1; i < len(run); i++ {
+		a.bigram(run[i-1], run[i])
+	}
+}
+
+// parts emits every character and every two neighbours, for a word may have one character only.
+func (a *analysis) parts(run []char) {
+	for i, c := range run {
+		if i > 0 {
+			a.bigram(run[i-1], c)
+		}
+		a.unigram(c)
+	}
+}
+
+func (a *analysis) unigram(c char) {
+	a.emit(Token{Term: string(c.r), Start: c.start, End: c.end})
+}
+
+func (a *analysis) bigram(c, d char) {
+	var buf [2 * utf8.UTFMax]byte
+	pair := utf8.AppendRune(utf8.AppendRune(buf[:0], c.r), d.r)
+	a.emit(Token{Term: string(pair), Start: c.start, End: d.end})
+}
+
+// addWord emits a lower-case word.
+func (a *analysis) addWord(w string) {
+	if a.keepStopWords || !a.stopped(w) {
+		a.addStems(w)
+	}
+}
+
+// stoppedBytes asks the English list, without copying the word.
+func stoppedBytes(w []byte) bool {
+	_, ok := stopSet[string(w)]
+	return ok
+}
+
+// stopped reports whether the stop lists of the text's language hold the word.
+func (a *analysis) stopped(w string) bool {
+	if _, ok := stopSet[w]; ok {
+		return true
+	}
+	return a.language == languageSpanish && spanishStopped(w)
+}
+
+// addStems emits the English stem, and in a Spanish text the Spanish one where it differs.
+func (a *analysis) addStems(w string) {
+	term := a.term(foldAccents(w))
+	a.emit(Token{Term: term, Start: a.start, End: a.end})
+	if a.language != languageSpanish {
+		return
+	}
+	if stem := a.spanishStem(w); stem != term {
+		a.emit(Token{Term: stem, Start: a.start, End: a.end})
+	}
 }
 
 // term is the base form's stem of a lower-case word.
@@ -225,23 +306,9 @@ func (a *analysis) term(w string) string {
 	if len(w) < 3 || !hasASCIILetter(w) {
 		return w
 	}
-	if a.env == nil {
-		a.env = snowballstem.NewEnv(w)
-	} else {
-		a.env.SetCurrent(w)
-	}
-	english.Stem(a.env)
-	return a.env.Current()
-}
-
-func stopped(w string) bool {
-	_, ok := stopSet[w]
-	return ok
-}
-
-func stoppedBytes(w []byte) bool {
-	_, ok := stopSet[string(w)]
-	return ok
+	env := a.stemmer(w)
+	english.Stem(env)
+	return env.Current()
 }
 
 func asciiWord(b byte) bool {
@@ -265,13 +332,26 @@ func runeStart(s string, i int) int {
 	return i
 }
 
-func classOf(r rune) class {
+// classOf tells what a character is where it stands: the mark that prolongs a sound belongs to either kana, and what
+// changes an emoji splits anything else.
+func (a *analysis) classOf(r rune) class {
 	if r < utf8.RuneSelf {
 		if asciiWord(byte(r)) {
 			return classWord
 		}
 		return classNone
 	}
+	if r == 'ー' && a.class == classHiragana {
+		return classHiragana
+	}
+	c := charClass(r)
+	if c == classIgnored && a.class != classEmoji {
+		return classNone
+	}
+	return c
+}
+
+func charClass(r rune) class {
 	switch {
 	case unicode.IsLetter(r):
 		return script(r)
@@ -283,7 +363,7 @@ func classOf(r rune) class {
 	case unicode.In(r, unicode.Mn, unicode.Mc) && !unicode.Is(unicode.Variation_Selector, r):
 		return classMark
 	}
-	return classNone
+	return emojiClass(r)
 }
 
 // script tells the letters whose words are not set apart by spaces, and Hangul, whose particles cling to the word.
@@ -295,8 +375,10 @@ func script(r rune) class {
 		return classHan
 	case unicode.Is(unicode.Hangul, r):
 		return classHangul
-	case r == 'ー' || unicode.In(r, unicode.Hiragana, unicode.Katakana):
-		return classKana
+	case unicode.Is(unicode.Hiragana, r):
+		return classHiragana
+	case r == 'ー' || unicode.Is(unicode.Katakana, r):
+		return classKatakana
 	}
 	return classWord
 }

@@ -1,0 +1,213 @@
+package text
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/blevesearch/snowballstem"
+	"github.com/blevesearch/snowballstem/spanish"
+	"golang.org/x/text/unicode/norm"
+)
+
+// English and Spanish share their letters, so a text tells that it is Spanish by the little words and letters that
+// English does not have. Every text gives English stems, whatever it is; a Spanish one gives the Spanish stems beside
+// them. So a query without little words (casa, montañas) meets texts of both languages, names and shared words meet
+// everywhere, inflected forms meet within Spanish, and no English text has other terms than it would have without
+// Spanish. What a lone verb without accents misses is its inflected forms (hablar alone does not find habló).
+
+// language is how the words in Latin letters of a text are taken.
+type language uint8
+
+const (
+	languageEnglish language = iota // or one that nothing tells
+	languageSpanish
+)
+
+// Words that are common in one of the two and do not exist, or are rare, in the other: no, me, he, has and son are in
+// neither list.
+//
+//nolint:misspell // Spanish
+const (
+	englishSigns = `the and of to is was were with for you i it my your his her they we this that these those what how when
+who which where why did does do are have had in on at by from be been will would can could if but not am an she our
+their them us so just about`
+	spanishSigns = `el la los las un una unos unas de del al y en que qué por para con se su sus mi mis tu tus lo le les nos
+es está están estoy fue eran como cómo más muy pero cuando cuándo donde dónde quién cuál cuánto este esta esto
+ese esa eso hay ya yo él ella ellos nosotros también porque desde hasta entre sobre si sí ser estar tengo tiene hace
+ayer hoy siempre nunca te todo todos toda nada bien gracias casi ahora mucho mucha otro otra algo cada fui fueron vamos voy
+quiero quieres puedo puedes creo dijo dije tan aunque mientras tienes estaba había vez años`
+)
+
+// The Spanish stop list, chosen like the English one: what names nothing, question words and auxiliaries.
+//
+//nolint:misspell // Spanish
+const spanishStopWords = `el la los las un una unos unas lo al del de a ante con contra desde en entre hacia hasta para por
+según sin sobre tras y e o u ni que qué si sí no pero sino aunque porque pues como cómo cuando cuándo cual cuál cuales
+cuáles quien quién quienes quiénes donde dónde adónde cuanto cuánto cuanta cuánta cuantos cuántos cuantas cuántas yo tú
+tu él ella ello usted nosotros nosotras vosotros vosotras ellos ellas ustedes me te se nos os le les mi mis mí tus su sus
+nuestro nuestra nuestros nuestras vuestro vuestra suyo suya mío mía tuyo tuya este esta esto estos estas ese esa eso esos
+esas aquel aquella aquello aquellos aquellas es son soy eres somos era eran fue fueron sea ser sido siendo está están
+estoy estás estamos estaba estaban estar estado estuvo he has ha hemos han había habían haber hay hubo habrá ya muy más
+menos tan tanto también tampoco así aquí ahí allí entonces luego después antes durante mientras todo toda todos todas
+cada otro otra otros otras mismo misma algún alguno alguna algunos algunas algo alguien nada nadie ningún ninguno ninguna
+cualquier mucho mucha muchos muchas poco poca pocos pocas tener tengo tiene tienes tenía tenían tuvo hacer hace
+hago haces hizo hacía poder puede puedo puedes podía ir va voy vas van vamos iba tipo clase`
+
+var (
+	signOf         = signTable(englishSigns, spanishSigns)
+	spanishStopSet = withBareForms(spanishStopWords)
+)
+
+func signTable(english, spanish string) map[string]language {
+	table := map[string]language{}
+	for w := range strings.FieldsSeq(english) {
+		table[w] = languageEnglish
+	}
+	for w := range strings.FieldsSeq(spanish) {
+		table[w] = languageSpanish
+	}
+	return table
+}
+
+// withBareForms holds a list's words and what they are without accents; té, tea, is not te.
+func withBareForms(list string) map[string]struct{} {
+	set := wordSet(list)
+	for w := range strings.FieldsSeq(list) {
+		set[foldAccents(w)] = struct{}{}
+	}
+	return set
+}
+
+func spanishStopped(w string) bool {
+	_, ok := spanishStopSet[w]
+	return ok
+}
+
+// enoughSigns is how far one language must lead for the rest of a text not to be looked at.
+const enoughSigns = 3
+
+// signs counts what tells one language from the other.
+type signs struct{ english, spanish int }
+
+func (n signs) enough() bool {
+	return n.english >= n.spanish+enoughSigns || n.spanish >= n.english+enoughSigns
+}
+
+// fewestSigns make a text Spanish: one alone may be a name or a loan (Los Angeles, soy, José).
+const fewestSigns = 2
+
+func (n signs) language() language {
+	if n.spanish >= fewestSigns && n.spanish > n.english {
+		return languageSpanish
+	}
+	return languageEnglish
+}
+
+// languageOf reads a text until its signs suffice. The same text in another normal form gives the same answer.
+func languageOf(s string) language {
+	var n signs
+	i := 0
+	for i < len(s) && s[i] < utf8.RuneSelf {
+		if !asciiWord(s[i]) {
+			i++
+			continue
+		}
+		end := i + 1
+		for end < len(s) && asciiWord(s[end]) {
+			end++
+		}
+		if end < len(s) && s[end] >= utf8.RuneSelf {
+			break
+		}
+		n.count(s[i:end])
+		if n.enough() {
+			return n.language()
+		}
+		i = end
+	}
+	n.countAll(s[i:])
+	return n.language()
+}
+
+// countAll reads a text that is not all ASCII.
+func (n *signs) countAll(s string) {
+	if !norm.NFKC.IsNormalString(s) {
+		s = norm.NFKC.String(s)
+	}
+	start := -1
+	for i, r := range s {
+		if latinWord(r) {
+			if start < 0 {
+				start = i
+			}
+			continue
+		}
+		if start >= 0 {
+			n.count(s[start:i])
+			start = -1
+		}
+		if r == '¿' || r == '¡' {
+			n.spanish += 2
+		}
+		if n.enough() {
+			return
+		}
+	}
+	if start >= 0 {
+		n.count(s[start:])
+	}
+}
+
+// latinWord is false for the scripts above U+2000, none of which has words of either language.
+func latinWord(r rune) bool {
+	return r < 0x2000 && (unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.Is(unicode.M, r))
+}
+
+// longestSign is more bytes than any sign has.
+const longestSign = 12
+
+// count takes one word.
+func (n *signs) count(w string) {
+	if strings.ContainsAny(w, spanishLetters) {
+		n.spanish++
+		return
+	}
+	if len(w) > longestSign {
+		return
+	}
+	var buf [2 * longestSign]byte
+	lower := buf[:0]
+	for _, r := range w {
+		lower = utf8.AppendRune(lower, unicode.ToLower(r))
+	}
+	switch sign, ok := signOf[string(lower)]; {
+	case ok && sign == languageSpanish:
+		n.spanish++
+	case ok:
+		n.english++
+	}
+}
+
+// spanishLetters are those that English words hardly have.
+const spanishLetters = "áéíóúñÁÉÍÓÚÑ"
+
+// spanishStem is the stem of a lower-case word, without accents.
+func (a *analysis) spanishStem(w string) string {
+	if len(w) > MaxTermBytes {
+		return a.term(foldAccents(w))
+	}
+	env := a.stemmer(w)
+	spanish.Stem(env)
+	return foldAccents(env.Current())
+}
+
+// stemmer is ready to stem w.
+func (a *analysis) stemmer(w string) *snowballstem.Env {
+	if a.env == nil {
+		a.env = snowballstem.NewEnv(w)
+	} else {
+		a.env.SetCurrent(w)
+	}
+	return a.env
+}
