@@ -374,11 +374,15 @@ func slack(counter string) int64 {
 	return 1
 }
 
-// recall searches the user's messages. The last recent_n mostly stand in the context anyway, and of hits that say the
-// same only the best will: as many hits more are asked for. Where recall is off, only the watermark is read.
+// spareHits is how many hits are asked for beyond those that may stand in a context: of those that say the same only the
+// best does.
+const spareHits = 200
+
+// recall searches the user's messages. The last recent_n mostly stand in the context anyway, so as many hits more are
+// asked for, and spareHits. Where recall is off, only the watermark is read.
 func (s *Service) recall(ctx context.Context, p ContextParams, in sought, r policy.Resolved, g *gathered) error {
 	ask := LexiconSearch{Ref: p.Ref, Query: rank.Query{
-		Limit: 2*r.TopK + r.RecentN, MinRelevance: r.MinScore, UserPrior: r.UserPrior, Explain: p.Explain,
+		Limit: r.TopK + r.RecentN + spareHits, MinRelevance: r.MinScore, UserPrior: r.UserPrior, Explain: p.Explain,
 	}}
 	if r.Profile.Recalled && r.TopK > 0 {
 		query, err := in.query()
