@@ -12,9 +12,11 @@ const joiner = '\u200d'
 // of one, its selector or its skin, is no part of its term.
 func emojiClass(r rune) class {
 	switch {
+	case r < 0x2300 && r != joiner:
+		return classNone
 	case r == joiner || unicode.Is(unicode.Variation_Selector, r) || r >= 0x1F3FB && r <= 0x1F3FF:
 		return classIgnored
-	case r < 0x2300 || r >= 0x2400 && r < 0x2600:
+	case r >= 0x2400 && r < 0x2600:
 		return classNone
 	case r < 0x2BFF || r >= 0x1F000 && r <= 0x1FAFF:
 		if unicode.Is(unicode.So, r) {

@@ -107,30 +107,43 @@ func (n signs) language() language {
 // languageOf reads a text until its signs suffice. The same text in another normal form gives the same answer.
 func languageOf(s string) language {
 	var n signs
-	i := 0
-	for i < len(s) && s[i] < utf8.RuneSelf {
-		if !asciiWord(s[i]) {
-			i++
+	for i := 0; i < len(s) && !n.enough(); {
+		if width := separator(s[i:]); width > 0 {
+			i += width
 			continue
 		}
-		end := i + 1
-		for end < len(s) && asciiWord(s[end]) {
-			end++
-		}
-		if end < len(s) && s[end] >= utf8.RuneSelf {
-			break
-		}
-		n.count(s[i:end])
-		if n.enough() {
-			return n.language()
+		end, ascii := pieceEnd(s, i)
+		if ascii {
+			n.countASCII(s[i:end])
+		} else {
+			n.countAll(s[i:end])
 		}
 		i = end
 	}
-	n.countAll(s[i:])
 	return n.language()
 }
 
-// countAll reads a text that is not all ASCII.
+// separator is how many bytes of s are a separator that no normal form makes a letter of: ASCII, or the spaces, dashes
+// and quotes from U+2000 to U+203F. 0 is none.
+func separator(s string) int {
+	switch {
+	case s[0] < utf8.RuneSelf && !asciiWord(s[0]):
+		return 1
+	case strings.HasPrefix(s, "\xe2\x80") && len(s) > 2:
+		return 3
+	}
+	return 0
+}
+
+// pieceEnd is where the next separator stands, and whether all before it is ASCII.
+func pieceEnd(s string, i int) (end int, ascii bool) {
+	for ascii = true; i < len(s) && separator(s[i:]) == 0; i++ {
+		ascii = ascii && s[i] < utf8.RuneSelf
+	}
+	return i, ascii
+}
+
+// countAll reads a piece that is not all ASCII.
 func (n *signs) countAll(s string) {
 	if !norm.NFKC.IsNormalString(s) {
 		s = norm.NFKC.String(s)
@@ -138,7 +151,7 @@ func (n *signs) countAll(s string) {
 	start := -1
 	for i, r := range s {
 		if latinWord(r) {
-			if start < 0 {
+			if start < 0 && !unicode.Is(unicode.M, r) { // a mark on a separator begins no word
 				start = i
 			}
 			continue
@@ -167,21 +180,28 @@ func latinWord(r rune) bool {
 // longestSign is more bytes than any sign has.
 const longestSign = 12
 
-// count takes one word.
+// count takes one word, in whatever letters.
 func (n *signs) count(w string) {
 	if strings.ContainsAny(w, spanishLetters) {
 		n.spanish++
 		return
 	}
+	n.countASCII(w)
+}
+
+// countASCII takes one word; no sign without accents has other letters.
+func (n *signs) countASCII(w string) {
 	if len(w) > longestSign {
 		return
 	}
-	var buf [2 * longestSign]byte
-	lower := buf[:0]
-	for _, r := range w {
-		lower = utf8.AppendRune(lower, unicode.ToLower(r))
+	var buf [longestSign]byte
+	for i := range len(w) {
+		buf[i] = w[i]
+		if w[i] >= 'A' && w[i] <= 'Z' {
+			buf[i] += 'a' - 'A'
+		}
 	}
-	switch sign, ok := signOf[string(lower)]; {
+	switch sign, ok := signOf[string(buf[:len(w)])]; {
 	case ok && sign == languageSpanish:
 		n.spanish++
 	case ok:

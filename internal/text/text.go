@@ -353,6 +353,8 @@ func (a *analysis) classOf(r rune) class {
 
 func charClass(r rune) class {
 	switch {
+	case r >= '‐' && r <= '⁞': // dashes, quotes and the like, by far the most common of the rest
+		return classNone
 	case unicode.IsLetter(r):
 		return script(r)
 	case unicode.IsNumber(r):
