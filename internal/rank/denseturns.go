@@ -20,7 +20,7 @@ type TurnVector struct {
 // sum of its parts' products.
 type turnVectors struct {
 	dim    int       // 0 without any vector
-	values []int8    // a row for each vector
+	values []pair    // a row for each vector
 	units  []float32 // by row: 1 / the length of the vector
 	keys   []float32 // by row: 1 / the length of the key
 	rows   []int32   // by message: its row; none without a vector
@@ -101,26 +101,31 @@ func (x *Index) setVector(m int32, values []int8) bool {
 	t := &x.turns
 	if t.rows[m] == none {
 		t.rows[m] = int32(len(t.units))
-		t.values = append(t.values, values...)
+		t.values = append(t.values, make([]pair, pairsOf(t.dim))...)
 		t.units, t.keys = append(t.units, 0), append(t.keys, 0)
 	}
-	copy(t.row(t.rows[m]), values)
+	pack(t.row(t.rows[m]), values)
 	t.units[t.rows[m]] = float32(1 / length)
 	return true
 }
 
+// squares adds up the squares of what pack keeps.
 func squares(values []int8) (sum int64) {
 	for _, v := range values {
-		sum += int64(v) * int64(v)
+		kept := int64(max(v, -math.MaxInt8))
+		sum += kept * kept
 	}
 	return sum
 }
 
 // row is a vector's values.
-func (t *turnVectors) row(no int32) []int8 { return t.values[int(no)*t.dim : int(no+1)*t.dim] }
+func (t *turnVectors) row(no int32) []pair {
+	width := pairsOf(t.dim)
+	return t.values[int(no)*width : int(no+1)*width]
+}
 
 func (t *turnVectors) bytes() int64 {
-	return int64(cap(t.values)) + 4*int64(cap(t.units)+cap(t.keys)+cap(t.rows))
+	return 4*int64(cap(t.values)) + 4*int64(cap(t.units)+cap(t.keys)+cap(t.rows))
 }
 
 // settleKeys works out the lengths of the keys of messages whose neighbours changed.
@@ -128,7 +133,7 @@ func (x *Index) settleKeys(s *session) {
 	if len(x.turns.units) == 0 {
 		return
 	}
-	key := make([]float32, x.turns.dim)
+	key := make([]float32, 2*pairsOf(x.turns.dim))
 	for at := s.from; at < s.to; at++ {
 		if row := x.turns.rows[s.messages[at]]; row != none {
 			x.turns.keys[row] = float32(1 / x.keyLength(s, at, key))
@@ -143,7 +148,9 @@ func (x *Index) keyLength(s *session, at int, room []float32) float64 {
 	for _, p := range x.keyParts(parts[:0], s, at) {
 		weight := p.weight * x.turns.units[p.row]
 		for i, v := range x.turns.row(p.row) {
-			room[i] += weight * float32(v)
+			first, second := v.values()
+			room[2*i] += weight * float32(first)
+			room[2*i+1] += weight * float32(second)
 		}
 	}
 	return max(math.Sqrt(float64(Dot(room, room))), minKey)
@@ -192,29 +199,37 @@ func (x *Index) SearchTurns(vector []float32, q Query) []Match {
 	return out
 }
 
-// offerTurns offers the messages of a session with a vector.
+// offerTurns offers the messages of a session with a vector. The inner product of the query and a key is the sum of its
+// parts' products.
 func (r *ranking) offerTurns(in *session) {
 	t := &r.x.turns
+	cosines := r.s.around(r.x, in)
 	for at, no := range in.messages {
 		row := t.rows[no]
 		if row == none {
 			continue
 		}
-		score := float64(r.x.keyProduct(r.s.cosines, in, at) * t.keys[row])
-		if m := &r.x.messages[no]; score > 0 && r.admits(m) {
+		m := &r.x.messages[no]
+		c := (*[2*denseReach + 1]float32)(cosines[at:])
+		sum := c[2] + denseWeight(m.kind, -2)*c[0] + denseWeight(m.kind, -1)*c[1] + denseWeight(m.kind, 1)*c[3] + denseWeight(m.kind, 2)*c[4]
+		if score := float64(sum * t.keys[row]); score > 0 && r.admits(m) {
 			r.offer(candidate{score: score * r.factor(m), message: no})
 		}
 	}
 }
 
-// keyProduct is the inner product of the query and a message's key.
-func (x *Index) keyProduct(cosines []float32, s *session, at int) float32 {
-	sum := float32(0)
-	var parts [2*denseReach + 1]keyPart
-	for _, p := range x.keyParts(parts[:0], s, at) {
-		sum += p.weight * cosines[p.row]
+// around are the cosines of a session's messages in their order, with denseReach zeros before and after them; zero
+// where a message has no vector.
+func (s *scratch) around(x *Index, in *session) []float32 {
+	n := len(in.messages) + 2*denseReach
+	s.ordered = slices.Grow(s.ordered[:0], n)[:n]
+	clear(s.ordered)
+	for at, no := range in.messages {
+		if row := x.turns.rows[no]; row != none {
+			s.ordered[at+denseReach] = s.cosines[row]
+		}
 	}
-	return sum
+	return s.ordered
 }
 
 // Weigh returns those of the matches that the query admits and the index has, their scores times their factors, in the
@@ -253,60 +268,21 @@ func (r *ranking) matches() []Match {
 	return out
 }
 
-// querySteps is into how many steps the largest component of a query is divided: integers are compared with integers.
-const querySteps = 1 << 14
-
 // compare sets the cosine of each row with the query. The processors share them.
 func (t *turnVectors) compare(query, cosines []float32) {
-	steps, unit := quantized(query)
+	q, unit := packQuery(query)
 	n := len(t.units)
 	share := max(minShare, (n+runtime.GOMAXPROCS(0)-1)/runtime.GOMAXPROCS(0))
 	var wg sync.WaitGroup
 	for from := share; from < n; from += share {
-		wg.Go(func() { t.compareRows(steps, unit, cosines, from, min(from+share, n)) })
+		wg.Go(func() { t.compareRows(q, unit, cosines, from, min(from+share, n)) })
 	}
-	t.compareRows(steps, unit, cosines, 0, min(share, n))
+	t.compareRows(q, unit, cosines, 0, min(share, n))
 	wg.Wait()
 }
 
-// quantized is a vector in integers, and 1 / their length.
-func quantized(v []float32) (steps []int64, unit float32) {
-	largest := float32(0)
-	for _, c := range v {
-		largest = max(largest, c, -c)
-	}
-	steps = make([]int64, len(v))
-	if largest == 0 {
-		return steps, 0
-	}
-	sum := 0.0
-	for i, c := range v {
-		steps[i] = int64(math.Round(float64(c) / float64(largest) * querySteps))
-		sum += float64(steps[i]) * float64(steps[i])
-	}
-	return steps, float32(1 / math.Sqrt(sum))
-}
-
-func (t *turnVectors) compareRows(steps []int64, unit float32, cosines []float32, from, to int) {
+func (t *turnVectors) compareRows(query []int64, unit float32, cosines []float32, from, to int) {
 	for row := from; row < to; row++ {
-		cosines[row] = float32(dot8(steps, t.row(int32(row)))) * unit * t.units[row]
+		cosines[row] = float32(dotPairs(query, t.row(int32(row)))) * unit * t.units[row]
 	}
-}
-
-// dot8 is the inner product of two lists of one length, four sums side by side as Dot.
-func dot8(a []int64, b []int8) int64 {
-	var s0, s1, s2, s3 int64
-	n := len(a) - len(a)%4
-	b = b[:len(a)]
-	for i := 0; i < n; i += 4 {
-		x, y := (*[4]int64)(a[i:]), (*[4]int8)(b[i:])
-		s0 += x[0] * int64(y[0])
-		s1 += x[1] * int64(y[1])
-		s2 += x[2] * int64(y[2])
-		s3 += x[3] * int64(y[3])
-	}
-	for i := n; i < len(a); i++ {
-		s0 += a[i] * int64(b[i])
-	}
-	return s0 + s1 + s2 + s3
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/stratamem/strata/internal/text"
 )
 
-// scratch is what one search works in. Between searches all of it but cosines is zero.
+// scratch is what one search works in. Between searches all of it but cosines and ordered is zero.
 type scratch struct {
 	tf      []float64 // by passage: the term at hand
 	touched []int32   // passages with a tf
@@ -20,6 +20,7 @@ type scratch struct {
 	found   []int32   // messages with a best
 	heap    []candidate
 	cosines []float32 // by row of vectors, of the search at hand; never zeroed
+	ordered []float32 // cosines of the session at hand; never zeroed
 }
 
 // sum is what the terms so far add up to in one passage.

@@ -1,0 +1,49 @@
+package rank
+
+import (
+	"math"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+func TestPairsMultiplyAsNumbersDo(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(1, 1100).Draw(t, "numbers")
+		query := make([]float32, n)
+		row := make([]int8, n)
+		extreme := rapid.Bool().Draw(t, "extreme")
+		sign := rapid.SampledFrom([]float32{-1, 1}).Draw(t, "sign")
+		for i := range query {
+			query[i], row[i] = float32(rapid.IntRange(-255, 255).Draw(t, "q")), rapid.Int8Range(-127, 127).Draw(t, "v")
+			if extreme {
+				query[i], row[i] = 255*sign, math.MaxInt8
+			}
+		}
+		query[0] = 255 // steps are whole numbers then
+		want := int64(0)
+		for i := range query {
+			want += int64(query[i]) * int64(row[i])
+		}
+		pairs := make([]pair, pairsOf(n))
+		pack(pairs, row)
+		q, _ := packQuery(query)
+		if got := dotPairs(q, pairs); got != want {
+			t.Fatalf("got %d, want %d", got, want)
+		}
+		for i, p := range pairs {
+			first, second := p.values()
+			if first != int32(row[2*i]) || 2*i+1 < n && second != int32(row[2*i+1]) {
+				t.Fatalf("pair %d holds %d and %d", i, first, second)
+			}
+		}
+	})
+}
+
+func TestTheLeastNumberIsClipped(t *testing.T) {
+	pairs := make([]pair, 1)
+	pack(pairs, []int8{math.MinInt8, math.MinInt8})
+	if first, second := pairs[0].values(); first != -127 || second != -127 {
+		t.Errorf("got %d and %d", first, second)
+	}
+}
