@@ -14,7 +14,7 @@ import (
 	"github.com/stratamem/strata/internal/text"
 )
 
-// parallel is one dialogue with its questions in several languages. Each text and each name stands there once for each
+// parallel is one dialogue with its questions in several languages, written for this test. Each text and each name stands there once for each
 // language, in the order of Languages.
 type parallel struct {
 	Languages []string   `json:"languages"`

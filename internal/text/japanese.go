@@ -50,10 +50,12 @@ var (
 func (a *analysis) addHiragana(run []char) {
 	repeatMarks(run)
 	if len(run) == 1 && a.before == classNone {
-		a.unigram(run[0])
+		if r := run[0].r; r != 'お' && r != 'ご' { // of politeness, before a word
+			a.unigram(run[0])
+		}
 		return
 	}
-	least := 2
+	least := 2 // はな must not vanish because は and な are particles
 	if a.before != classNone {
 		run, least = dropHead(dropTails(run, 0, 2))
 	}

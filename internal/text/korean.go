@@ -164,14 +164,14 @@ func pastRoot(word []char) ([]char, bool) {
 	return nil, false
 }
 
-// verbRoot drops what makes a verb of a noun: 여행하 is 여행, 걱정되 is 걱정.
+// verbRoot drops what makes a verb of a noun: 여행하 is 여행, 걱정되 is 걱정, 맛있 is 맛; and the 시 of respect.
 func verbRoot(root []char) []char {
 	n := len(root)
 	if n < 2 {
 		return root
 	}
 	switch root[n-1].r {
-	case '하', '해', '되', '돼':
+	case '하', '해', '되', '돼', '있', '없':
 		return root[:n-1]
 	case '시':
 		if n > 2 {
@@ -181,13 +181,17 @@ func verbRoot(root []char) []char {
 	return root
 }
 
-// bareRoot undoes the contraction of a verb that ends a sentence without an ending: 달려 is 달리.
+// bareRoot is the root of a word without an ending that is known: of a verb that ends a sentence (달려 is 달리), of one
+// before a noun, whose 는 looks like a particle (여행하는).
 func bareRoot(root []char) []char {
-	last := &root[len(root)-1]
-	if len(root) < 2 {
+	n := len(root)
+	if n < 2 {
 		return root
 	}
+	last := &root[n-1]
 	switch v := vowelOf(last.r); {
+	case last.r == '하' && n > 2:
+		return root[:n-1]
 	case v == vowelYeo && last.r != '여', v == vowelWo && last.r != '워', last.r == '봐':
 		uncontract(last)
 	}

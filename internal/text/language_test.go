@@ -60,7 +60,7 @@ func TestKorean(t *testing.T) {
 	t.Run("forms of a verb meet", func(t *testing.T) {
 		wantMeetings(t, map[string]string{
 			"마셨어요": "마시고", "마십니다": "마셔요", "배웠어": "배우는", "샀어?": "사려고", "여행했어요": "여행", "수영하러": "수영을",
-			"달려": "달리는", "걱정됐어": "걱정", "먹었습니다": "먹고", "학생이었다": "학생", "만나셨어": "만나요", "좋아하나요": "좋아해요",
+			"달려": "달리는", "걱정됐어": "걱정", "먹었습니다": "먹고", "학생이었다": "학생", "만나셨어": "만나요", "좋아하나요": "좋아해요", "좋아하는": "좋아했던", "맛있었습니다": "맛있는",
 		})
 	})
 	t.Run("one syllable finds the words that hold it", func(t *testing.T) {
