@@ -22,6 +22,13 @@ func TestFramedTextsAreChargedWhatTheyTake(t *testing.T) {
 				t.Fatalf("%q is charged %d, and takes %d", l.text, l.price.tokens, want)
 			}
 		}))
+		t.Run("no day by "+name+" takes less than leastDay", func(t *testing.T) {
+			for day := time.Date(1970, 1, 1, 0, 0, 0, 0, time.UTC); day.Year() < 10000; day = day.AddDate(0, 5, 17) {
+				if s := stampOf(day, day).text; a.counter.Per() == 1 && a.counter.Cost(s[:len(s)-1]) < leastDay {
+					t.Fatalf("%q takes %d", s, a.counter.Cost(s[:len(s)-1]))
+				}
+			}
+		})
 		t.Run("a message behind a label by "+name+" takes what counting both says", rapid.MakeCheck(func(t *rapid.T) {
 			before, text := rapid.SampledFrom([]string{"", "Ann: ", "user: "}).Draw(t, "before"), textGen().Draw(t, "text")
 			after := rapid.SampledFrom([]string{"", "\n"}).Draw(t, "after")

@@ -1,6 +1,8 @@
 package assembly
 
 import (
+	"slices"
+
 	"github.com/stratamem/strata/internal/memory"
 )
 
@@ -18,34 +20,31 @@ func (a *assembler) takeFacts(room space) {
 	if len(a.in.Facts)+len(a.in.SessionFacts) == 0 {
 		return
 	}
-	seen := factsSeen{ids: make(map[string]bool), texts: make(map[uint64]bool)}
-	here := factLines(a.in.SessionFacts, seen)
-	others := factLines(a.in.Facts, seen)
+	ids, said := make(map[string]bool, len(a.in.Facts)+len(a.in.SessionFacts)), map[uint64]bool{}
+	here := slices.DeleteFunc(factLines(a.in.SessionFacts, ids), func(f factLine) bool {
+		again := said[wordsOf(f.fact)]
+		said[wordsOf(f.fact)] = true
+		return again
+	})
+	others := factLines(a.in.Facts, ids)
 	kept := a.worth(here, space{room.tokens / 2, room.bytes / 2})
-	left := a.placeFacts(SectionFacts, others, room.less(kept), a.in.Policy.MaxFacts)
-	a.placeFacts(SectionSessionFacts, here, left.plus(kept), 0)
+	left := a.placeFacts(SectionFacts, others, room.less(kept), said)
+	a.placeFacts(SectionSessionFacts, here, left.plus(kept), map[uint64]bool{})
 }
 
-// factsSeen is which facts were looked at: their ids, and hashes of what they say of whom.
-type factsSeen struct {
-	ids   map[string]bool
-	texts map[uint64]bool
-}
+// wordsOf is a hash of what a fact says of whom, in whatever case, width and punctuation.
+func wordsOf(f *memory.Fact) uint64 { return gistOf("", f.Subject+"\n"+f.Text).hash() }
 
-// first reports whether neither the fact nor its words were seen before, in whatever case, width and punctuation.
-func (s factsSeen) first(f *memory.Fact) bool {
-	said := gistOf("", f.Subject+"\n"+f.Text).hash()
-	again := s.ids[f.ID] || s.texts[said]
-	s.ids[f.ID], s.texts[said] = true, true
-	return !again
-}
-
-// factLines are the facts with something to say that were not seen before.
-func factLines(facts []memory.Fact, seen factsSeen) []factLine {
+// factLines are the facts with something to say whose ids were not seen before.
+func factLines(facts []memory.Fact, seen map[string]bool) []factLine {
 	out := make([]factLine, 0, len(facts))
 	for i := range facts {
 		f := &facts[i]
-		if seen.first(f) && says(memory.TextPart(f.Text)) {
+		if seen[f.ID] {
+			continue
+		}
+		seen[f.ID] = true
+		if says(memory.TextPart(f.Text)) {
 			out = append(out, factLine{fact: f, rank: i})
 		}
 	}
@@ -68,13 +67,18 @@ func (a *assembler) worth(here []factLine, room space) space {
 	return taken
 }
 
-// placeFacts puts at most so many facts into a section, 0 for any number, and answers what is left of the room.
-func (a *assembler) placeFacts(k SectionKind, facts []factLine, room space, most int) space {
+// placeFacts puts facts into a section, as many as may stand there, but those whose words were said already, and answers
+// what is left of the room.
+func (a *assembler) placeFacts(k SectionKind, facts []factLine, room space, said map[uint64]bool) space {
 	for i := range facts {
-		if most > 0 && len(a.shelves[k].lines) == most {
+		if most := a.in.Policy.MaxFacts; k == SectionFacts && most > 0 && len(a.shelves[k].lines) == most {
 			return room
 		}
-		if a.price(&facts[i], room) {
+		if !a.price(&facts[i], room) || lacking(room, facts[i].line.price.plus(a.beginning(k))) != 0 {
+			continue
+		}
+		if words := wordsOf(facts[i].fact); !said[words] {
+			said[words] = true
 			room, _ = a.place(k, facts[i].line, room)
 		}
 	}
@@ -96,9 +100,17 @@ func (a *assembler) price(f *factLine, room space) bool {
 	return true
 }
 
+// leastDay is the least that a day takes in a line by the embedded vocabularies: brackets, day, month, the blank before
+// the year, and two tokens for its digits.
+const leastDay = 7
+
 // leastCost is less than a fact's line takes.
 func (a *assembler) leastCost(f *memory.Fact) int64 {
-	return int64(len(f.Text)) * a.counter.Per() / bytesPerToken
+	least := int64(len(f.Text)) * a.counter.Per() / bytesPerToken
+	if a.counter.Per() == 1 && !f.ValidFrom.IsZero() {
+		least += leastDay
+	}
+	return least
 }
 
 // factBaseBytes is an upper estimate of what a fact takes in the reply beside its words and ids: its times, numbers,

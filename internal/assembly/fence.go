@@ -178,7 +178,7 @@ func matchLetters(l []letter, word string) int {
 
 // indent puts two blanks after every line end within a text, so that no line of it can pass for an entry.
 func indent(s string) string {
-	if !strings.ContainsAny(s, "\n\r\v\f\u0085\u2028\u2029") {
+	if !hasLineEnd(s) {
 		return s
 	}
 	var b strings.Builder
@@ -194,6 +194,19 @@ func indent(s string) string {
 		}
 	}
 	return b.String()
+}
+
+// hasLineEnd looks for what indent changes, byte by byte: lines are many, and strings.ContainsAny is slow for these.
+func hasLineEnd(s string) bool {
+	for i := range len(s) {
+		switch c := s[i]; {
+		case c == '\n' || c == '\r' || c == '\v' || c == '\f':
+			return true
+		case c == 0xC2 && strings.HasPrefix(s[i:], "\u0085"), c == 0xE2 && (strings.HasPrefix(s[i:], "\u2028") || strings.HasPrefix(s[i:], "\u2029")):
+			return true
+		}
+	}
+	return false
 }
 
 // label is what a speaker is called in a line: the name, else the role.

@@ -104,17 +104,15 @@ func (a *assembler) recall() {
 		if a.found[i].again || a.inTail(i) || a.hopeless(i, room) {
 			continue
 		}
-		c := a.candidate(i)
-		if c.text == "" || lacking(room, c.price) != 0 {
-			continue
-		}
-		g := a.gistOf(i)
+		g := a.gistOf(i) // comparing takes less than counting
 		if said.has(g) {
 			a.repeated = append(a.repeated, i)
 			continue
 		}
-		said = append(said, g)
-		a.choose(i, c.price)
+		if c := a.candidate(i); c.text != "" && lacking(room, c.price) == 0 {
+			said = append(said, g)
+			a.choose(i, c.price)
+		}
 	}
 }
 
@@ -149,9 +147,13 @@ func (a *assembler) standing() told {
 
 // gistOf is what is compared of a candidate.
 func (a *assembler) gistOf(i int) *gist {
-	c := &a.found[i]
+	c, r := &a.found[i], &a.recalled[i]
 	if c.gist.words == nil {
-		c.gist = gistOf(speakerOf(&a.recalled[i].Message), c.text)
+		text := r.Message.PlainText()
+		if !c.known {
+			c.span, _ = clamp(text, r.Span)
+		}
+		c.gist = gistOf(speakerOf(&r.Message), text[c.span.Start:c.span.End])
 	}
 	return &c.gist
 }

@@ -27,26 +27,27 @@ type gist struct {
 // gistOf takes time linear in the text.
 func gistOf(speaker, text string) gist {
 	g := gist{speaker: speaker, words: make([]uint64, 0, len(text)/5+1)}
-	if !norm.NFKC.IsNormalString(text) {
+	if !ascii(text) && !norm.NFKC.IsNormalString(text) {
 		text = norm.NFKC.String(text)
 	}
 	w := word{}
 	for i := 0; i < len(text); {
-		r, n := rune(text[i]), 1
-		if r >= utf8.RuneSelf {
-			r, n = utf8.DecodeRuneInString(text[i:])
+		c := text[i]
+		if c < utf8.RuneSelf {
+			i++
+			if l := c | 0x20; 'a' <= l && l <= 'z' {
+				w.add(rune(l))
+			} else if '0' <= c && c <= '9' {
+				w.digit = true
+				w.add(rune(c))
+			} else if w.hash != 0 {
+				g.end(&w)
+			}
+			continue
 		}
+		r, n := utf8.DecodeRuneInString(text[i:])
 		i += n
-		switch kindOf(r) {
-		case spells:
-			w.add(r)
-		case standsAlone:
-			g.end(&w)
-			w.add(r)
-			g.end(&w)
-		case separates:
-			g.end(&w)
-		}
+		g.wide(&w, r)
 	}
 	g.end(&w)
 	if len(g.words) == 0 { // nothing but signs: they are all there is to compare
@@ -56,6 +57,30 @@ func gistOf(speaker, text string) gist {
 		g.end(&w)
 	}
 	return g
+}
+
+func ascii(s string) bool {
+	for i := range len(s) {
+		if s[i] >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
+}
+
+// wide takes up a character beyond ASCII.
+func (g *gist) wide(w *word, r rune) {
+	switch kindOf(r) {
+	case spells:
+		w.digit = w.digit || unicode.IsNumber(r)
+		w.add(unicode.ToLower(r))
+	case standsAlone:
+		g.end(w)
+		w.add(r)
+		g.end(w)
+	case separates:
+		g.end(w)
+	}
 }
 
 // hash is that of all words in their order.
@@ -73,38 +98,34 @@ const (
 	hashPrime = 1099511628211
 )
 
-// word is the hash of a word so far, by FNV-1a over its characters in lower case.
+// word is the hash of a word so far, by FNV-1a over its characters in lower case; 0 before the first.
 type word struct {
 	hash  uint64
 	digit bool
-	open  bool
 }
 
 func (w *word) add(r rune) {
-	if !w.open {
-		*w = word{hash: hashBasis, open: true}
+	if w.hash == 0 {
+		w.hash = hashBasis
 	}
-	w.digit = w.digit || unicode.IsNumber(r)
-	w.hash = (w.hash ^ uint64(unicode.ToLower(r))) * hashPrime
+	w.hash = (w.hash ^ uint64(r)) * hashPrime
 }
 
 // end takes up a word.
 func (g *gist) end(w *word) {
-	if !w.open {
+	h, digit := w.hash, w.digit
+	*w = word{}
+	if n := len(g.words); h == 0 || n > 0 && g.words[n-1] == h && !digit {
 		return
 	}
-	w.open = false
-	if n := len(g.words); n > 0 && g.words[n-1] == w.hash && !w.digit {
-		return
-	}
-	g.words = append(g.words, w.hash)
-	g.seen |= 1 << ((w.hash ^ w.hash>>32) * 0x9e3779b97f4a7c15 >> 58) // the high bits of FNV hardly know one character
-	if w.digit {
-		g.numbers += w.hash
+	g.words = append(g.words, h)
+	g.seen |= 1 << ((h ^ h>>32) * 0x9e3779b97f4a7c15 >> 58) // the high bits of FNV hardly know one character
+	if digit {
+		g.numbers += h
 	}
 }
 
-// role is how a character takes part in words.
+// role is how a character beyond ASCII takes part in words.
 type role int
 
 const (
@@ -116,11 +137,6 @@ const (
 
 func kindOf(r rune) role {
 	switch {
-	case r < utf8.RuneSelf:
-		if 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' {
-			return spells
-		}
-		return separates
 	case unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana):
 		return standsAlone
 	case unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.Is(unicode.M, r) && !unicode.Is(unicode.Variation_Selector, r):
