@@ -18,13 +18,14 @@ import (
 // Embeddings keeps the facts' vectors: it embeds what has none yet, and makes a new version of all of them when the
 // model changes, while the old version serves.
 type Embeddings struct {
-	store store.Vectors
-	open  OpenEmbedder
-	model string
-	dim   int
-	now   func() time.Time
-	log   *slog.Logger
-	wake  chan struct{}
+	store   store.Vectors
+	open    OpenEmbedder
+	model   string
+	dim     int
+	builtin func(model string) bool
+	now     func() time.Time
+	log     *slog.Logger
+	wake    chan struct{}
 
 	leases store.Leases // nil where no other process shares the store
 	owner  string
@@ -56,14 +57,17 @@ type EmbeddingModel struct {
 	Known int // the dimension that vectors of the model have; 0 when it is not known yet
 }
 
-// EmbeddingsOptions are what Embeddings need. All but Leases and Owner are required.
+// EmbeddingsOptions are what Embeddings need. All but Dimension, Builtin, Leases and Owner are required.
 type EmbeddingsOptions struct {
 	Store     store.Vectors
 	Open      OpenEmbedder
 	Model     string // that is configured
 	Dimension int    // that is configured; 0 for the model's own
-	Now       func() time.Time
-	Log       *slog.Logger
+	// Builtin reports whether a model is part of the program: vectors of it cost no call, so that they are made anew
+	// unasked. nil where no model is.
+	Builtin func(model string) bool
+	Now     func() time.Time
+	Log     *slog.Logger
 	// Leases keep processes that share the store from paying for the same vectors: the one that has the lease embeds for
 	// all, and Owner names this process in it. nil for a store that no other process uses.
 	Leases store.Leases
@@ -71,11 +75,15 @@ type EmbeddingsOptions struct {
 }
 
 // OpenEmbeddings compares what is configured with what is stored, and refuses to start on vectors of another model:
-// near and far would mean nothing.
+// near and far would mean nothing. Where both models are built in, the stored vectors serve, by their own model, until
+// Run has made those of the configured one.
 func OpenEmbeddings(ctx context.Context, o EmbeddingsOptions) (*Embeddings, error) {
 	e := &Embeddings{
 		store: o.Store, open: o.Open, model: o.Model, dim: o.Dimension, now: o.Now, log: o.Log,
-		wake: make(chan struct{}, 1), skipped: map[string]bool{}, leases: o.Leases, owner: o.Owner,
+		wake: make(chan struct{}, 1), skipped: map[string]bool{}, leases: o.Leases, owner: o.Owner, builtin: o.Builtin,
+	}
+	if e.builtin == nil {
+		e.builtin = func(string) bool { return false }
 	}
 	stored, err := o.Store.Embeddings(ctx)
 	if err != nil {
@@ -89,7 +97,7 @@ func OpenEmbeddings(ctx context.Context, o EmbeddingsOptions) (*Embeddings, erro
 			return nil, err
 		}
 	}
-	return e, nil
+	return e, e.beginConfigured(ctx)
 }
 
 // isReplaced reports whether a later version took this one's place: the process ended before it was dropped. To make it
@@ -103,8 +111,14 @@ func (e *Embeddings) adopt(ctx context.Context, v memory.Embedding, all []memory
 	if isReplaced(v, all) {
 		return e.store.DropEmbedding(ctx, v.Version)
 	}
-	if v.Active && (v.Model != e.model || e.dim != 0 && e.dim != v.Dimension) {
-		return e.replaceEmpty(ctx, v)
+	if v.Active && !e.isConfigured(v) {
+		if replaced, err := e.replaceEmpty(ctx, v); replaced || err != nil {
+			return err
+		}
+		if !e.builtin(v.Model) || !e.builtin(e.model) {
+			return fmt.Errorf("the facts are embedded with %s (%d dimensions), the configuration says %s: set embedding-model to %s and start; then run \"strata reembed --model %s\", and change the setting when it is done",
+				v.Model, v.Dimension, e.model, v.Model, e.model)
+		}
 	}
 	opened, err := e.opened(ctx, v)
 	if err != nil {
@@ -118,20 +132,44 @@ func (e *Embeddings) adopt(ctx context.Context, v memory.Embedding, all []memory
 	return nil
 }
 
-// replaceEmpty changes the model at once where there is no fact to embed, and refuses otherwise.
-func (e *Embeddings) replaceEmpty(ctx context.Context, old memory.Embedding) error {
+// isConfigured reports whether a version is of the configured model.
+func (e *Embeddings) isConfigured(v memory.Embedding) bool {
+	return v.Model == e.model && (e.dim == 0 || e.dim == v.Dimension)
+}
+
+// replaceEmpty changes to the configured model at once where there is no fact to embed.
+func (e *Embeddings) replaceEmpty(ctx context.Context, old memory.Embedding) (replaced bool, err error) {
 	facts, err := e.store.CountFacts(ctx)
 	if err != nil {
-		return fmt.Errorf("count facts: %w", err)
+		return false, fmt.Errorf("count facts: %w", err)
 	}
 	if facts > 0 {
-		return fmt.Errorf("the facts are embedded with %s (%d dimensions), the configuration says %s: set embedding-model to %s and start; then run \"strata reembed --model %s\", and change the setting when it is done",
-			old.Model, old.Dimension, e.model, old.Model, e.model)
+		return false, nil
 	}
 	if err := e.begin(ctx); err != nil {
-		return err
+		return false, err
 	}
-	return e.store.DropEmbedding(ctx, old.Version)
+	return true, e.store.DropEmbedding(ctx, old.Version)
+}
+
+// beginConfigured begins the version of the configured model where adopt let that of another one serve. A version that is
+// being made already goes on: the one that was configured comes after it, at the next start.
+func (e *Embeddings) beginConfigured(ctx context.Context) error {
+	if e.active.embedder == nil || e.isConfigured(e.active.Embedding) {
+		return nil
+	}
+	serving := e.active.Model
+	job, err := e.Reembed(ctx, e.model, e.dim)
+	if memory.ReasonOf(err) == memory.ReasonReembedRunning {
+		e.log.WarnContext(ctx, "the facts are not embedded with the configured model yet", "model", e.model, "serving", serving, "error", err)
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("change the embedding model from %s to %s: %w", serving, e.model, err)
+	}
+	e.log.InfoContext(ctx, "the built-in embedding model changed: facts are embedded anew, and found by their old vectors meanwhile",
+		"model", e.model, "serving", serving, "facts", job.Total)
+	return nil
 }
 
 // begin makes the first version. An endpoint that does not answer yet does not keep the server from starting: Run asks
@@ -456,7 +494,11 @@ func (e *Embeddings) switchTo(ctx context.Context, next, old version) error {
 	e.mu.Lock()
 	e.active, e.building = next, version{}
 	e.mu.Unlock()
-	e.log.InfoContext(ctx, "facts are embedded with another model now: set embedding-model to it before the next start", "model", next.Model)
+	message := "facts are embedded with another model now: set embedding-model to it before the next start"
+	if e.isConfigured(next.Embedding) {
+		message = "facts are embedded with the configured model now"
+	}
+	e.log.InfoContext(ctx, message, "model", next.Model)
 	if err := e.store.DropEmbedding(ctx, old.Version); err != nil {
 		return fmt.Errorf("drop embedding version %d: %w", old.Version, err)
 	}

@@ -87,8 +87,15 @@ func openFile(t *testing.T, path string) *sqlitestore.Store {
 
 func openEmbeddings(t *testing.T, st *sqlitestore.Store, e *endpoint, name string) (embeddings, error) {
 	t.Helper()
+	return openBuiltin(t, st, e, name)
+}
+
+// openBuiltin opens with some models that are built in.
+func openBuiltin(t *testing.T, st *sqlitestore.Store, e *endpoint, name string, builtin ...string) (embeddings, error) {
+	t.Helper()
 	x, err := jobs.OpenEmbeddings(t.Context(), jobs.EmbeddingsOptions{
 		Store: st, Open: e.open, Model: name, Now: time.Now, Log: slog.New(slog.DiscardHandler),
+		Builtin: func(model string) bool { return slices.Contains(builtin, model) },
 	})
 	return embeddings{x, st, e}, err
 }
@@ -285,4 +292,62 @@ func TestEmbeddings(t *testing.T) {
 			t.Errorf("got %v", err)
 		}
 	})
+}
+
+func TestChangedBuiltinModel(t *testing.T) {
+	t.Run("from one built-in model to another: the old vectors serve until Run has made the new ones", func(t *testing.T) {
+		x := withFacts(t, "drinks tea", "has a cat")
+		x.run(t, func() bool { return x.left(t, 1) == 0 })
+		y, err := openBuiltin(t, x.store, x.endpoint, "large", "small", "large")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if v, e := y.Active(); v.Model != "small" || e.Info().Model != "small" || len(y.vectors(t, v.Version)) != 2 {
+			t.Errorf("serving %+v", v)
+		}
+		if jobs, err := y.Jobs(t.Context()); err != nil || len(jobs) != 1 || jobs[0].Model != "large" || jobs[0].Total != 2 {
+			t.Errorf("jobs %+v, %v", jobs, err)
+		}
+		y.run(t, func() bool { v, _ := y.Active(); return v.Model == "large" && len(y.vectors(t, 1)) == 0 })
+		if v, _ := y.Active(); len(y.vectors(t, v.Version)) != 2 {
+			t.Errorf("%d new vectors", len(y.vectors(t, v.Version)))
+		}
+	})
+	t.Run("a restart before that goes on with the version that was begun", func(t *testing.T) {
+		x := withFacts(t, "drinks tea")
+		for range 2 {
+			y, err := openBuiltin(t, x.store, x.endpoint, "large", "small", "large")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if jobs, err := y.Jobs(t.Context()); err != nil || len(jobs) != 1 || jobs[0].Model != "large" {
+				t.Errorf("jobs %+v, %v", jobs, err)
+			}
+		}
+		if all, err := x.store.Embeddings(t.Context()); err != nil || len(all) != 2 {
+			t.Errorf("versions %+v, %v", all, err)
+		}
+	})
+	t.Run("a third model waits for the version that is being made", func(t *testing.T) {
+		x := withFacts(t, "drinks tea")
+		if _, err := x.Reembed(t.Context(), "huge", 0); err != nil {
+			t.Fatal(err)
+		}
+		y, err := openBuiltin(t, x.store, x.endpoint, "large", "small", "large")
+		if err != nil {
+			t.Fatal(err)
+		}
+		y.run(t, func() bool { v, _ := y.Active(); return v.Model == "huge" })
+	})
+	for name, builtin := range map[string][]string{"to an endpoint": {"small"}, "from an endpoint": {"large"}} {
+		t.Run(name+" it is refused, and nothing is begun", func(t *testing.T) {
+			x := withFacts(t, "drinks tea")
+			if _, err := openBuiltin(t, x.store, x.endpoint, "large", builtin...); err == nil || !strings.Contains(err.Error(), "strata reembed --model large") {
+				t.Errorf("got %v", err)
+			}
+			if all, err := x.store.Embeddings(t.Context()); err != nil || len(all) != 1 {
+				t.Errorf("versions %+v, %v", all, err)
+			}
+		})
+	}
 }
