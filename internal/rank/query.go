@@ -32,8 +32,10 @@ type Query struct {
 	Limit        int     // the most hits; 0 for all
 	MinRelevance float64 // the least Hit.Relevance, 0 to 1
 
-	// UserPrior lifts what the user said over what the assistant said: in assistant chats the score of a message of
-	// role user is multiplied by 1 + UserPrior. See DefaultUserPrior; 0 where replies are asked for.
+	// UserPrior lifts what the user said over what the assistant said: in assistant chats a message of role user counts
+	// 1 + UserPrior times as much as one of any other role. Its score is multiplied by the root of that, theirs divided by
+	// it, so that chats between people keep their place between the two. At least 0; see DefaultUserPrior; 0 where replies
+	// are asked for.
 	UserPrior float64
 
 	Explain bool // fill Hit.Terms and Hit.Factors

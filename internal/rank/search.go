@@ -277,12 +277,16 @@ type ranking struct {
 	named      int32
 	times      []namedTime
 	from, to   int64   // create time, in milliseconds
+	lift       float64 // of what the user said to an assistant: the root of 1 + Query.UserPrior
 	total      float64 // idf of all terms
 	candidates int
 }
 
 func (x *Index) newRanking(s *scratch, q *Query) *ranking {
-	r := &ranking{x: x, q: q, s: s, named: x.namedSpeaker(x.queryTerms(q.Terms)), times: namedTimes(q.Times), from: math.MinInt64, to: math.MaxInt64}
+	r := &ranking{
+		x: x, q: q, s: s, named: x.namedSpeaker(x.queryTerms(q.Terms)), times: namedTimes(q.Times),
+		lift: math.Sqrt(1 + q.UserPrior), from: math.MinInt64, to: math.MaxInt64,
+	}
 	if !q.From.IsZero() {
 		r.from = ceilMillis(q.From)
 	}
@@ -328,11 +332,16 @@ func (r *ranking) factor(m *message) float64 {
 	return r.userPrior(m) * r.namedFactor(m) * r.tellsTime(m) * r.inTime(m)
 }
 
+// userPrior is split between the user's messages and the rest of an assistant chat: lifting the former by all of it
+// would put them over what people said to each other, which has no such factor.
 func (r *ranking) userPrior(m *message) float64 {
-	if m.kind == kindAssistantChat && m.role == memory.RoleUser {
-		return 1 + r.q.UserPrior
+	switch {
+	case m.kind != kindAssistantChat:
+		return 1
+	case m.role == memory.RoleUser:
+		return r.lift
 	}
-	return 1
+	return 1 / r.lift
 }
 
 func (r *ranking) namedFactor(m *message) float64 {

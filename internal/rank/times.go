@@ -29,7 +29,7 @@ type stretch struct {
 	year           bool  // it is as long as a year
 }
 
-// namedTime is the same stretch of one or several years, the latest first.
+// namedTime is the same stretch of one or several years, one for each year, the latest first.
 type namedTime []stretch
 
 func namedTimes(mentions []when.Mention) []namedTime {
@@ -40,10 +40,23 @@ func namedTimes(mentions []when.Mention) []namedTime {
 			years = maxYears
 		}
 		for back := range years {
-			out[i] = append(out[i], newStretch(m.From.AddDate(-back, 0, 0), m.To.AddDate(-back, 0, 0)))
+			out[i] = append(out[i], yearsBefore(m.From, m.To, back))
 		}
 	}
 	return out
+}
+
+// yearsBefore is the same stretch so many years earlier: whole months with all of their days, else the same days of the
+// month. It is the zero stretch, in which nothing lies, where that year has no 29 February to begin it.
+func yearsBefore(from, to time.Time, years int) stretch {
+	first, end := from.AddDate(-years, 0, 0), to.AddDate(-years, 0, 0)
+	if first.Day() != from.Day() {
+		return stretch{}
+	}
+	if from.Day() > 1 {
+		end = to.AddDate(0, 0, -1).AddDate(-years, 0, 0).AddDate(0, 0, 1)
+	}
+	return newStretch(first, end)
 }
 
 func newStretch(from, to time.Time) stretch {
