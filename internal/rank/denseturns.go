@@ -9,21 +9,44 @@ import (
 	"github.com/stratamem/strata/internal/memory"
 )
 
-// TurnVector is the vector of one message. Only its direction counts: values are multiples of any step.
+// Vector is the embedding of a message. Only its direction counts: values are multiples of any step.
+type Vector struct {
+	Version int    // of the embeddings, from 1: only vectors of one version can be compared; 0 for none
+	Values  []int8 // -127 to 127
+}
+
+// NewVector rounds an embedding to steps of a 127th of its largest component: a quarter of the room of float32, and
+// cosines differ by less than .01.
+func NewVector(version int, values []float32) Vector {
+	largest := float32(0)
+	for _, c := range values {
+		largest = max(largest, c, -c)
+	}
+	v := Vector{version, make([]int8, len(values))}
+	for i, c := range values {
+		if largest > 0 {
+			v.Values[i] = int8(math.Round(float64(c / largest * math.MaxInt8)))
+		}
+	}
+	return v
+}
+
+// TurnVector is the vector of one message.
 type TurnVector struct {
 	memory.Place
-	Values []int8
+	Vector
 }
 
 // turnVectors are the vectors of an index's messages. A message is compared by its key: the sum of its own vector and
 // those around it, each of length 1, by denseWeight. The key itself is not kept: its inner product with a query is the
 // sum of its parts' products.
 type turnVectors struct {
-	dim    int       // 0 without any vector
-	values []pair    // a row for each vector
-	units  []float32 // by row: 1 / the length of the vector
-	keys   []float32 // by row: 1 / the length of the key
-	rows   []int32   // by message: its row; none without a vector
+	version int // 0 without any vector
+	dim     int
+	values  []pair    // a row for each vector
+	units   []float32 // by row: 1 / the length of the vector
+	keys    []float32 // by row: 1 / the length of the key
+	rows    []int32   // by message: its row; none without a vector
 }
 
 // denseReach is how many messages around one, on either side, are part of its key.
@@ -42,23 +65,28 @@ func denseWeight(k kindNo, step int) float32 {
 }
 
 // SetVectors gives messages their vectors. One whose message the index does not have, or that is all zero, is passed
-// over. A vector of another dimension than the ones before drops those: they are of another model. It must not run
-// beside any other call.
+// over. A vector of a higher version than the ones before drops those, one of a lower version is passed over. It must not
+// run beside any other call.
 func (x *Index) SetVectors(vectors ...TurnVector) {
 	touched := map[*session]struct{}{}
+	x.setVectors(vectors, touched)
+	x.settle(touched)
+}
+
+// setVectors notes in which sessions vectors are new.
+func (x *Index) setVectors(vectors []TurnVector, touched map[*session]struct{}) {
 	for _, v := range vectors {
 		s := x.sessions[v.Session]
 		if s == nil {
 			continue
 		}
 		at, ok := x.position(s, v.Seq)
-		if !ok || !x.setVector(s.messages[at], v.Values) {
+		if !ok || !x.setVector(s.messages[at], v.Vector) {
 			continue
 		}
 		s.touchKeys(at)
 		touched[s] = struct{}{}
 	}
-	x.settle(touched)
 }
 
 // touchKeys notes that the vector of the message at a position is new.
@@ -70,41 +98,34 @@ func (s *session) touchKeys(at int) {
 	s.dirty, s.from, s.to = true, from, to
 }
 
-// DropVectors takes all vectors out: they are of another model.
-func (x *Index) DropVectors() {
+// dropVectors takes all vectors out: they are of another model.
+func (x *Index) dropVectors() {
 	x.turns = turnVectors{rows: x.turns.rows}
 	for m := range x.turns.rows {
 		x.turns.rows[m] = none
 	}
 }
 
-// HasVector reports whether the message at the place has a vector.
-func (x *Index) HasVector(p memory.Place) bool {
-	s := x.sessions[p.Session]
-	if s == nil {
+// setVector keeps a message's vector, and reports whether it does.
+func (x *Index) setVector(m int32, v Vector) bool {
+	length := math.Sqrt(float64(squares(v.Values)))
+	if length == 0 || v.Version < max(x.turns.version, 1) {
 		return false
 	}
-	at, ok := x.position(s, p.Seq)
-	return ok && x.turns.rows[s.messages[at]] != none
-}
-
-// setVector keeps a message's vector, and reports whether it has a direction.
-func (x *Index) setVector(m int32, values []int8) bool {
-	length := math.Sqrt(float64(squares(values)))
-	if length == 0 {
-		return false
-	}
-	if len(values) != x.turns.dim {
-		x.DropVectors()
-		x.turns.dim = len(values)
+	if v.Version > x.turns.version {
+		x.dropVectors()
+		x.turns.version, x.turns.dim = v.Version, len(v.Values)
 	}
 	t := &x.turns
+	if len(v.Values) != t.dim {
+		return false
+	}
 	if t.rows[m] == none {
 		t.rows[m] = int32(len(t.units))
 		t.values = append(t.values, make([]pair, pairsOf(t.dim))...)
 		t.units, t.keys = append(t.units, 0), append(t.keys, 0)
 	}
-	pack(t.row(t.rows[m]), values)
+	pack(t.row(t.rows[m]), v.Values)
 	t.units[t.rows[m]] = float32(1 / length)
 	return true
 }
@@ -176,17 +197,23 @@ func (x *Index) keyParts(parts []keyPart, s *session, at int) []keyPart {
 	return parts
 }
 
+// QueryVector is an embedded query, of length 1; the zero one where words alone must do.
+type QueryVector struct {
+	Version int // of the embeddings
+	Values  []float32
+}
+
 // SearchTurns returns the messages whose keys are nearest to a vector by cosine, times their factors, in the order of
 // Search, as many as are fused. The query's terms only name speakers here; its Limit and MinRelevance do not count.
-// There are none when the vector is of another dimension than those of the messages.
-func (x *Index) SearchTurns(vector []float32, q Query) []Match {
-	if len(x.turns.units) == 0 || len(vector) != x.turns.dim {
+// There are none when the query's vector is of another version than those of the messages.
+func (x *Index) SearchTurns(v QueryVector, q Query) []Match {
+	if len(x.turns.units) == 0 || v.Version != x.turns.version || len(v.Values) != x.turns.dim {
 		return nil
 	}
 	q.Limit = FuseDepth
 	s := x.scratch.Get().(*scratch)
 	s.cosines = slices.Grow(s.cosines[:0], len(x.turns.units))[:len(x.turns.units)]
-	x.turns.compare(vector, s.cosines)
+	x.turns.compare(v.Values, s.cosines)
 	r := x.newRanking(s, &q)
 	for _, in := range x.sessions {
 		if q.Sessions == nil || q.Sessions[in.key] {

@@ -18,7 +18,19 @@ import (
 )
 
 func turnVector(session string, seq int, values ...int8) TurnVector {
-	return TurnVector{Place: memory.Place{Session: memory.SessionKey(session), Seq: int64(seq)}, Values: values}
+	return TurnVector{memory.Place{Session: memory.SessionKey(session), Seq: int64(seq)}, Vector{1, values}}
+}
+
+// asked is a query's vector of the first version.
+func asked(values ...float32) QueryVector { return QueryVector{1, values} }
+
+func hasVector(x *Index, session string, seq int64) bool {
+	s := x.sessions[memory.SessionKey(session)]
+	if s == nil {
+		return false
+	}
+	at, ok := x.position(s, seq)
+	return ok && x.turns.rows[s.messages[at]] != none
 }
 
 // turnScores are what a search by vector answers, by place.
@@ -40,12 +52,12 @@ func TestTurnsAreFoundByTheirVectors(t *testing.T) {
 		x.SetVectors(turnVector("s", 1, 100, 0), turnVector("s", 2, 0, 50), turnVector("t", 1, 0, 3))
 		return x
 	}
-	right, up := []float32{1, 0}, []float32{0, 1}
+	right, up := asked(1, 0), asked(0, 1)
 	of := func(x, y float64) float64 { return x / math.Hypot(x, y) }
 	for _, c := range []struct {
 		promise string
 		x       *Index
-		vector  []float32
+		vector  QueryVector
 		q       Query
 		want    map[string]float64
 	}{
@@ -57,7 +69,7 @@ func TestTurnsAreFoundByTheirVectors(t *testing.T) {
 		{"a message without a vector is not found, and keys end with the session", people(), up, Query{}, map[string]float64{"s1": of(.3, 1), "s2": of(1, .5), "t1": 1}},
 		{
 			"the length of a query does not matter", people(),
-			[]float32{0, 7},
+			asked(0, 7),
 			Query{Sessions: map[memory.SessionKey]bool{"t": true}},
 			map[string]float64{"t1": 1},
 		},
@@ -68,8 +80,10 @@ func TestTurnsAreFoundByTheirVectors(t *testing.T) {
 			Query{Terms: []string{"ann"}, Times: []when.Mention{mention(date(2023, 5, 1), date(2023, 6, 1))}},
 			map[string]float64{"s1": of(.3, 1) * 1.4 * 1.3, "s2": of(1, .5) * 1.3, "t1": 1.3},
 		},
-		{"a vector of another dimension finds nothing", people(), []float32{1, 0, 0}, Query{}, map[string]float64{}},
-		{"nor does one that is all zero", people(), []float32{0, 0}, Query{}, map[string]float64{}},
+		{"a query of another dimension finds nothing", people(), asked(1, 0, 0), Query{}, map[string]float64{}},
+		{"nor does one of another version", people(), QueryVector{2, []float32{1, 0}}, Query{}, map[string]float64{}},
+		{"nor one that is all zero", people(), asked(0, 0), Query{}, map[string]float64{}},
+		{"nor none", people(), QueryVector{}, Query{}, map[string]float64{}},
 	} {
 		t.Run(c.promise, func(t *testing.T) {
 			if diff := cmp.Diff(c.want, turnScores(c.x.SearchTurns(c.vector, c.q)), roughly); diff != "" {
@@ -100,21 +114,41 @@ func TestTurnsAreFoundByTheirVectors(t *testing.T) {
 			t.Errorf("got %v", got)
 		}
 	})
-	t.Run("vectors of another dimension drop those before", func(t *testing.T) {
+	t.Run("vectors of a higher version drop those before", func(t *testing.T) {
 		x := people()
-		x.SetVectors(turnVector("t", 1, 1, 0, 0))
-		if x.HasVector(memory.Place{Session: "s", Seq: 1}) || !x.HasVector(memory.Place{Session: "t", Seq: 1}) {
+		x.SetVectors(TurnVector{memory.Place{Session: "t", Seq: 1}, Vector{2, []int8{1, 0, 0}}})
+		if hasVector(x, "s", 1) || !hasVector(x, "t", 1) {
 			t.Error("vectors of two models stand beside each other")
 		}
-		if got := turnScores(x.SearchTurns([]float32{1, 0, 0}, Query{})); len(got) != 1 {
+		if got := turnScores(x.SearchTurns(QueryVector{2, []float32{1, 0, 0}}, Query{})); len(got) != 1 {
 			t.Errorf("got %v", got)
 		}
+		x.SetVectors(turnVector("s", 1, 100, 0))
+		if hasVector(x, "s", 1) {
+			t.Error("a vector of a lower version was taken")
+		}
 	})
-	t.Run("a vector without a direction, or of an unknown message, is passed over", func(t *testing.T) {
+	t.Run("a vector without a direction, of another dimension or of an unknown message is passed over", func(t *testing.T) {
 		x := people()
-		x.SetVectors(turnVector("s", 3, 0, 0), turnVector("s", 9, 1, 0), turnVector("z", 1, 1, 0))
-		if x.HasVector(memory.Place{Session: "s", Seq: 3}) || x.HasVector(memory.Place{Session: "s", Seq: 9}) || x.HasVector(memory.Place{Session: "z", Seq: 1}) {
+		x.SetVectors(turnVector("s", 3, 0, 0), turnVector("s", 3, 1, 0, 0), turnVector("s", 9, 1, 0), turnVector("z", 1, 1, 0))
+		if hasVector(x, "s", 3) || hasVector(x, "s", 9) || hasVector(x, "z", 1) {
 			t.Error("it was kept")
+		}
+	})
+	t.Run("documents bring their vectors, also for messages that are there", func(t *testing.T) {
+		d := doc("s", 1, user, "Ann", "a")
+		d.Vector = NewVector(1, []float32{0, -.3})
+		for promise, x := range map[string]*Index{"alone": NewIndex(), "after it": index(doc("s", 1, user, "Ann", "a"))} {
+			x.Add(d)
+			y := NewIndex()
+			if err := y.AddSegment(EncodeSegment([]Doc{d})); err != nil {
+				t.Fatal(err)
+			}
+			for _, x := range []*Index{x, y} {
+				if diff := cmp.Diff(map[string]float64{"s1": 1}, turnScores(x.SearchTurns(asked(0, -1), Query{})), roughly); diff != "" {
+					t.Error(promise, diff)
+				}
+			}
 		}
 	})
 	t.Run("an explanation shows the factors and the kind", func(t *testing.T) {
@@ -159,7 +193,7 @@ func turnVectorsOf(docs []Doc) *rapid.Generator[[]TurnVector] {
 		var out []TurnVector
 		for _, d := range docs {
 			if rapid.IntRange(0, 4).Draw(t, "has") > 0 {
-				out = append(out, TurnVector{d.Place, rapid.SliceOfN(rapid.Int8Range(-127, 127), 3, 3).Draw(t, "values")})
+				out = append(out, TurnVector{d.Place, Vector{1, rapid.SliceOfN(rapid.Int8Range(-127, 127), 3, 3).Draw(t, "values")}})
 			}
 		}
 		return append(out, turnVector("x", rapid.IntRange(1, 9).Draw(t, "unknown"), 1, 2, 3))
@@ -170,7 +204,7 @@ func TestVectorsMayComeInAnyOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		docs, q := chats().Draw(t, "docs"), queries().Draw(t, "query")
 		vectors := turnVectorsOf(docs).Draw(t, "vectors")
-		query := []float32{.3, -.5, .8}
+		query := asked(.3, -.5, .8)
 		want := index(docs...)
 		want.SetVectors(vectors...)
 		got := NewIndex()
@@ -200,7 +234,7 @@ func TestKeysAreWhatTheirDefinitionSays(t *testing.T) {
 			of[v.Place] = directed(v.Values)
 		}
 		query := []float64{.6, 0, .8}
-		for _, m := range x.SearchTurns([]float32{.6, 0, .8}, Query{}) {
+		for _, m := range x.SearchTurns(asked(.6, 0, .8), Query{}) {
 			if want := cosine(query, wholeKey(docs, of, m)); math.Abs(want-m.Score) > 4e-3 && want > .01 {
 				t.Fatalf("%v: %v, want %v", m.Place, m.Score, want)
 			}
@@ -272,7 +306,7 @@ func armed(docs []Doc, dim int) (*Index, *FactIndex) {
 	x, facts := index(docs...), NewFactIndex()
 	vectors := make([]TurnVector, len(docs))
 	for i, d := range docs {
-		vectors[i] = TurnVector{d.Place, randomValues(r, dim)}
+		vectors[i] = TurnVector{d.Place, Vector{1, randomValues(r, dim)}}
 		id := fmt.Sprintf("fact-%05d", i)
 		facts.Put(memory.Fact{
 			ID: id, Text: fmt.Sprintf("w%d w%d", r.IntN(20_000), r.IntN(20_000)), Category: memory.CategoryPreference, Significance: 5,
@@ -301,7 +335,7 @@ func BenchmarkAllArms10k(b *testing.B) {
 				var own Result
 				var words sync.WaitGroup
 				words.Go(func() { own = x.Search(q) })
-				turns := x.SearchTurns(vector, q)
+				turns := x.SearchTurns(QueryVector{1, vector}, q)
 				sources := x.Weigh(q, facts.SearchSources(FactQuery{Vector: vector}))
 				words.Wait()
 				Fuse(own.Hits, DenseArm(turns), DenseFactsArm(sources))
@@ -311,7 +345,7 @@ func BenchmarkAllArms10k(b *testing.B) {
 		})
 		b.Run(fmt.Sprintf("dim=%d/turns", dim), func(b *testing.B) {
 			for i := 0; b.Loop(); i++ {
-				x.SearchTurns(vector, qs[i%len(qs)])
+				x.SearchTurns(QueryVector{1, vector}, qs[i%len(qs)])
 			}
 		})
 		b.Run(fmt.Sprintf("dim=%d/facts", dim), func(b *testing.B) {

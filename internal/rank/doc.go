@@ -20,6 +20,7 @@ type Doc struct {
 	Question     bool   // the message ends with a question
 	TellsTime    bool   // the message says when something was or will be
 	Passages     []Passage
+	Vector       Vector // the zero one until the message is embedded
 }
 
 // Passage is the unit that is scored. Spans are bytes of memory.Message.PlainText.

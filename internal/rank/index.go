@@ -154,10 +154,14 @@ func (x *Index) position(s *session, seq int64) (int, bool) {
 	})
 }
 
-// Add takes documents in any order. One whose place is present already is skipped.
+// Add takes documents in any order. Of one whose place is present already only the vector is taken, as by SetVectors.
 func (x *Index) Add(docs ...Doc) {
 	touched := map[*session]struct{}{}
+	var vectors []TurnVector
 	for _, d := range docs {
+		if d.Vector.Version > 0 {
+			vectors = append(vectors, TurnVector{d.Place, d.Vector})
+		}
 		m, ok := x.insert(d, touched)
 		if !ok {
 			continue
@@ -169,6 +173,7 @@ func (x *Index) Add(docs ...Doc) {
 			}
 		}
 	}
+	x.setVectors(vectors, touched)
 	x.settle(touched)
 }
 
@@ -193,6 +198,7 @@ func (x *Index) AddSegment(data []byte) error {
 		from = seg.ends[i]
 		x.addPostings(term, backing[start:len(backing):len(backing)])
 	}
+	x.setVectors(seg.vectors(), touched)
 	x.settle(touched)
 	return nil
 }

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"math"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -108,7 +107,7 @@ func (l *loader) find(d *dialogue, q question, with setting) []Hit {
 	if !with.vectors {
 		return own
 	}
-	arms := []ArmHits{DenseArm(d.index.SearchTurns(q.vector, ask))}
+	arms := []ArmHits{DenseArm(d.index.SearchTurns(QueryVector{1, q.vector}, ask))}
 	if with.facts {
 		arms = append(arms, DenseFactsArm(d.index.Weigh(ask, d.facts.SearchSources(FactQuery{Vector: q.vector}))))
 	}
@@ -153,19 +152,6 @@ func (l *loader) vector(words string) []float32 {
 		l.Fatal(err)
 	}
 	return v[0]
-}
-
-// inSteps is a vector as turn vectors are stored.
-func inSteps(v []float32) []int8 {
-	largest := float32(0)
-	for _, c := range v {
-		largest = max(largest, c, -c)
-	}
-	out := make([]int8, len(v))
-	for i, c := range v {
-		out[i] = int8(math.Round(float64(c / largest * math.MaxInt8)))
-	}
-	return out
 }
 
 var evidenceID = regexp.MustCompile(`D:?(\d+):0*(\d+)`)
@@ -217,7 +203,7 @@ func (l *loader) addSession(d *dialogue, n int, at time.Time, data []byte) {
 		d.index.Add(Analyze(memory.PlacedMessage{Place: place, Message: memory.Message{
 			Role: memory.RoleUser, Name: turn.Speaker, CreateTime: at, Parts: []memory.Part{memory.TextPart(turn.Text)},
 		}}))
-		d.index.SetVectors(TurnVector{place, inSteps(l.vector(turn.Speaker + ": " + turn.Text))})
+		d.index.SetVectors(TurnVector{place, NewVector(1, l.vector(turn.Speaker+": "+turn.Text))})
 	}
 }
 

@@ -353,7 +353,7 @@ func TestFiltersOnlyRestrict(t *testing.T) {
 func TestSegments(t *testing.T) {
 	t.Run("come back as they were, each place once", func(t *testing.T) {
 		rapid.Check(t, func(t *rapid.T) {
-			docs := chats().Draw(t, "docs")
+			docs := embedded(chats()).Draw(t, "docs")
 			data := EncodeSegment(append(rapid.Permutation(docs).Draw(t, "order"), docs...))
 			back, err := DecodeSegment(data)
 			if err != nil {
@@ -369,7 +369,7 @@ func TestSegments(t *testing.T) {
 	})
 	t.Run("merged are one segment of all", func(t *testing.T) {
 		rapid.Check(t, func(t *rapid.T) {
-			docs := chats().Draw(t, "docs")
+			docs := embedded(chats()).Draw(t, "docs")
 			n, m := rapid.IntRange(0, len(docs)).Draw(t, "n"), rapid.IntRange(0, len(docs)).Draw(t, "m")
 			merged, err := MergeSegments(EncodeSegment(docs[:max(n, m)]), EncodeSegment(docs[min(n, m):]), EncodeSegment(nil))
 			if err != nil {
@@ -379,6 +379,22 @@ func TestSegments(t *testing.T) {
 				t.Fatal("other bytes")
 			}
 		})
+	})
+	t.Run("keep the vectors of the highest version alone", func(t *testing.T) {
+		docs := []Doc{doc("s", 1, memory.RoleUser, "Ann", "red fox"), doc("s", 2, memory.RoleUser, "Bob", "blue fox"), doc("s", 3, memory.RoleUser, "Ann", "fox")}
+		docs[0].Vector, docs[1].Vector = NewVector(1, []float32{1, 0}), NewVector(2, []float32{0, 1, 0})
+		merged, err := MergeSegments(EncodeSegment(docs[:1]), EncodeSegment(docs[1:]))
+		if err != nil {
+			t.Fatal(err)
+		}
+		back, err := DecodeSegment(merged)
+		if err != nil {
+			t.Fatal(err)
+		}
+		docs[0].Vector = Vector{}
+		if diff := cmp.Diff(docs, back); diff != "" {
+			t.Error(diff)
+		}
 	})
 	t.Run("of another version are refused, so that they are made again", func(t *testing.T) {
 		data := EncodeSegment([]Doc{doc("s", 1, memory.RoleUser, "Ann", "red fox")})
@@ -390,8 +406,9 @@ func TestSegments(t *testing.T) {
 		}
 	})
 	t.Run("that are damaged are refused, and the index stays as it was", func(t *testing.T) {
-		data := EncodeSegment([]Doc{doc("s", 1, memory.RoleUser, "Ann", "red fox"), doc("s", 2, memory.RoleUser, "Bob", "blue fox fox")})
-		x := NewIndex()
+		docs := []Doc{doc("s", 1, memory.RoleUser, "Ann", "red fox"), doc("s", 2, memory.RoleUser, "Bob", "blue fox fox")}
+		docs[1].Vector = NewVector(3, []float32{.5, -.2})
+		data, x := EncodeSegment(docs), NewIndex()
 		for i := range data {
 			bad := slices.Clone(data)
 			bad[i] ^= 1
@@ -407,8 +424,24 @@ func TestSegments(t *testing.T) {
 	})
 }
 
+// embedded gives some documents vectors of one version.
+func embedded(docs *rapid.Generator[[]Doc]) *rapid.Generator[[]Doc] {
+	return rapid.Custom(func(t *rapid.T) []Doc {
+		docs := docs.Draw(t, "docs")
+		for i := range docs {
+			if rapid.Bool().Draw(t, "has a vector") {
+				docs[i].Vector = Vector{7, rapid.SliceOfN(rapid.Int8(), 3, 3).Draw(t, "values")}
+			}
+		}
+		return docs
+	})
+}
+
 func FuzzDecodeSegment(f *testing.F) {
 	f.Add(EncodeSegment(nil))
+	embedded := doc("s", 2, memory.RoleUser, "Ann", "red fox")
+	embedded.Vector = NewVector(1, []float32{1, -.5})
+	f.Add(EncodeSegment([]Doc{doc("s", 1, memory.RoleUser, "Ann", "red fox"), embedded}))
 	f.Add(EncodeSegment([]Doc{
 		doc("s", 1, memory.RoleUser, "Ann", "red fox"), doc("s", 7, memory.RoleUser, "Bob", strings.Repeat("blue fox fox. ", 100)), doc("t", 1, memory.RoleAssistant, "", ""),
 	}))

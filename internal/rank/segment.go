@@ -21,6 +21,8 @@ import (
 //	messages   each: seq (after the first of a session: step), role·4 + tells a time·2 + question, name no. + 1 or 0,
 //	           create time (zigzag, step from the message before), passages; each passage: gap, length
 //	terms      count; each: shared prefix, rest, bytes, postings; each posting: step·2 + (count > 1), count - 2
+//	vectors    version, 0 for none and the end of the block; dimension, count; each: step from the message before, a
+//	           signed byte for each dimension
 //	checksum   CRC-32C of all before, four bytes, little endian
 //
 // Messages stand by session and seq, passages in their order, terms by bytes, so equal documents give equal bytes.
@@ -41,8 +43,9 @@ var errDamaged = errors.New("segment is damaged")
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// EncodeSegment packs documents of Analyze for storage; seqs count from 1. Equal sets of documents give equal bytes; of several documents with one
-// place the first is kept.
+// EncodeSegment packs documents of Analyze for storage; seqs count from 1. Equal sets of documents give equal bytes; of
+// several documents with one place the first is kept. Of the vectors only those of the highest version are kept: lower
+// ones are of a model that was replaced.
 func EncodeSegment(docs []Doc) []byte {
 	docs = distinct(docs)
 	b := append(make([]byte, 0, 64*len(docs)+64), segmentMagic...)
@@ -51,6 +54,7 @@ func EncodeSegment(docs []Doc) []byte {
 	b, names := appendNames(b, docs)
 	b = appendMessages(b, docs, names)
 	b = appendTerms(b, docs)
+	b = appendVectors(b, docs)
 	return binary.LittleEndian.AppendUint32(b, crc32.Checksum(b, castagnoli))
 }
 
@@ -181,6 +185,40 @@ func appendPostings(b []byte, list []posting) []byte {
 	return b
 }
 
+func appendVectors(b []byte, docs []Doc) []byte {
+	kept := vectorsOf(docs)
+	if len(kept) == 0 {
+		return append(b, 0)
+	}
+	b = binary.AppendUvarint(b, uint64(docs[kept[0]].Vector.Version))
+	b = binary.AppendUvarint(b, uint64(len(docs[kept[0]].Vector.Values)))
+	b = binary.AppendUvarint(b, uint64(len(kept)))
+	at := 0
+	for _, i := range kept {
+		b = binary.AppendUvarint(b, uint64(i-at))
+		for _, v := range docs[i].Vector.Values {
+			b = append(b, byte(v))
+		}
+		at = i
+	}
+	return b
+}
+
+// vectorsOf answers which documents have a vector of the highest version, and of the dimension that its first one has.
+func vectorsOf(docs []Doc) (kept []int) {
+	var of Vector
+	for i := range docs {
+		v := docs[i].Vector
+		if v.Version > of.Version && len(v.Values) > 0 {
+			kept, of = nil, v
+		}
+		if v.Version == of.Version && v.Version > 0 && len(v.Values) == len(of.Values) {
+			kept = append(kept, i)
+		}
+	}
+	return kept
+}
+
 func sharedPrefix(a, b string) int {
 	n := 0
 	for n < len(a) && n < len(b) && a[n] == b[n] {
@@ -252,7 +290,7 @@ type segment struct {
 }
 
 type segmentMessage struct {
-	Doc          // without passages
+	Doc          // without passages; its vector shares the room of the others
 	passages int // how many of the next spans are this message's
 }
 
@@ -272,6 +310,7 @@ func parseSegment(data []byte) (*segment, error) {
 	seg := &segment{}
 	seg.readMessages(r)
 	seg.readTerms(r)
+	seg.readVectors(r)
 	if len(r.data) > 0 {
 		r.fail()
 	}
@@ -371,6 +410,40 @@ func (seg *segment) readPostings(r *reader) {
 		seg.words[at] += int32(count)
 	}
 	seg.ends = append(seg.ends, int32(len(seg.postings)))
+}
+
+func (seg *segment) readVectors(r *reader) {
+	version := int(r.limited(1 << 31))
+	if version == 0 {
+		return
+	}
+	dim, n := r.count(), r.count()
+	if r.check(dim > 0 && n > 0 && n <= len(seg.messages)); r.bad {
+		return
+	}
+	room := make([]int8, 0, min(dim*n, len(r.data)))
+	at := 0
+	for i := range n {
+		at += int(r.limited(uint64(len(seg.messages))))
+		if r.check(at < len(seg.messages) && (i == 0 || seg.messages[at].Vector.Version == 0) && len(r.data) >= dim); r.bad {
+			return
+		}
+		for _, v := range r.data[:dim] {
+			room = append(room, int8(v))
+		}
+		r.data = r.data[dim:]
+		seg.messages[at].Vector = Vector{version, room[len(room)-dim : len(room) : len(room)]}
+	}
+}
+
+func (seg *segment) vectors() []TurnVector {
+	var out []TurnVector
+	for _, m := range seg.messages {
+		if m.Vector.Version > 0 {
+			out = append(out, TurnVector{m.Place, m.Vector})
+		}
+	}
+	return out
 }
 
 // reader takes numbers and strings from data. After the first fault it only returns zeros.
