@@ -182,6 +182,11 @@ type Lexicon interface {
 	// PendingTurns must return the user's turns pending for the lexicon, oldest first, until their messages number
 	// MaxMessages, stopping before their stored bytes pass MaxBytes, at least one turn.
 	PendingTurns(ctx context.Context, q PendingQuery) ([]Turn, error)
+	// SegmentsToEmbed must return segments of all users whose Embedding is below the version, in an order that stays the
+	// same while they wait, at most limit.
+	SegmentsToEmbed(ctx context.Context, version, limit int) ([]SegmentRef, error)
+	// CountMessagesToEmbed must count the messages of such segments, and those of all segments.
+	CountMessagesToEmbed(ctx context.Context, version int) (waiting, all int64, err error)
 	// RetireSegments must delete every segment of those users who have one of another analyzer than the one given, and
 	// mark their turns as pending again. With a user named, it must do so for that user alone, whatever the analyzer
 	// of the segments. It returns how many users had such segments.
@@ -220,10 +225,18 @@ type LexiconState struct {
 
 // SegmentInfo describes a segment.
 type SegmentInfo struct {
-	No       int64 // grows with every segment of the user
-	Messages int
-	Bytes    int
-	Replaces []int64 // the segments it was merged from
+	No        int64 // grows with every segment of the user
+	Messages  int
+	Bytes     int
+	Replaces  []int64 // the segments it was made of
+	Embedding int     // the version of which its messages have vectors; 0 where some lack theirs
+}
+
+// SegmentRef names a segment.
+type SegmentRef struct {
+	User  memory.UserRef
+	Scope memory.ScopeKey
+	No    int64
 }
 
 // Segment is a piece of a user's lexical index.
@@ -234,13 +247,14 @@ type Segment struct {
 
 // SegmentWrite is a segment to be stored.
 type SegmentWrite struct {
-	User     memory.UserRef
-	Scope    memory.ScopeKey // the life of the user it was made for; of another life it must be refused with USER_NOT_FOUND
-	Analyzer string
-	Messages int
-	Data     []byte
-	Replaces []int64
-	Turns    []TurnRef
+	User      memory.UserRef
+	Scope     memory.ScopeKey // the life of the user it was made for; of another life it must be refused with USER_NOT_FOUND
+	Analyzer  string
+	Messages  int
+	Data      []byte
+	Replaces  []int64
+	Turns     []TurnRef
+	Embedding int // see SegmentInfo
 }
 
 // TurnRef names a turn.

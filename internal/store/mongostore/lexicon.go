@@ -325,7 +325,8 @@ func (s *Store) stage(ctx context.Context, p store.SegmentWrite) (m manifestDoc,
 		return m, 0, false, err
 	}
 	return m.plus(segmentEntry{
-		No: no, Analyzer: p.Analyzer, Messages: p.Messages, Bytes: len(p.Data), Replaces: p.Replaces, Hash: hash[:],
+		No: no, Analyzer: p.Analyzer, Messages: p.Messages, Bytes: len(p.Data), Replaces: p.Replaces,
+		Embedding: p.Embedding, Hash: hash[:],
 	}), no, false, nil
 }
 
@@ -392,13 +393,9 @@ func (s *Store) PendingUsers(ctx context.Context, limit int) ([]memory.UserRef, 
 
 // usersIn finds the users in the order of their scopes; those who are gone are left out.
 func (s *Store) usersIn(ctx context.Context, scopes []memory.ScopeKey) ([]memory.UserRef, error) {
-	docs, err := readAll[userDoc](ctx, s.users, eq("_id", eq("$in", scopes)), options.Find().SetProjection(eq("tenant", 1, "user_id", 1)))
+	by, err := s.usersByScope(ctx, scopes)
 	if err != nil {
-		return nil, s.failed("find users", err)
-	}
-	by := make(map[memory.ScopeKey]memory.UserRef, len(docs))
-	for _, d := range docs {
-		by[d.Scope] = d.ref()
+		return nil, err
 	}
 	var users []memory.UserRef
 	for _, scope := range scopes {
@@ -407,6 +404,18 @@ func (s *Store) usersIn(ctx context.Context, scopes []memory.ScopeKey) ([]memory
 		}
 	}
 	return users, nil
+}
+
+func (s *Store) usersByScope(ctx context.Context, scopes []memory.ScopeKey) (map[memory.ScopeKey]memory.UserRef, error) {
+	docs, err := readAll[userDoc](ctx, s.users, eq("_id", eq("$in", scopes)), options.Find().SetProjection(eq("tenant", 1, "user_id", 1)))
+	if err != nil {
+		return nil, s.failed("find users", err)
+	}
+	by := make(map[memory.ScopeKey]memory.UserRef, len(docs))
+	for _, d := range docs {
+		by[d.Scope] = d.ref()
+	}
+	return by, nil
 }
 
 // PendingTurns implements store.Lexicon.
@@ -466,6 +475,57 @@ func (d turnDoc) toIndex(sessionID string) (store.Turn, error) {
 		t.Messages = append(t.Messages, m)
 	}
 	return t, nil
+}
+
+// SegmentsToEmbed implements store.Lexicon.
+func (s *Store) SegmentsToEmbed(ctx context.Context, version, limit int) ([]store.SegmentRef, error) {
+	below := eq("segments.embedding", eq("$lt", version))
+	manifests, err := readAll[manifestDoc](ctx, s.lexicons, below, options.Find().SetHint("embeddings").SetLimit(int64(limit)))
+	if err != nil {
+		return nil, s.failed("find segments to embed", err)
+	}
+	scopes := make([]memory.ScopeKey, len(manifests))
+	for i, m := range manifests {
+		scopes[i] = m.Scope
+	}
+	users, err := s.usersByScope(ctx, scopes)
+	if err != nil {
+		return nil, err
+	}
+	var refs []store.SegmentRef
+	for _, m := range manifests {
+		for _, e := range m.Segments {
+			if user, ok := users[m.Scope]; ok && e.Embedding < version && len(refs) < limit {
+				refs = append(refs, store.SegmentRef{User: user, Scope: m.Scope, No: e.No})
+			}
+		}
+	}
+	return refs, nil
+}
+
+// CountMessagesToEmbed implements store.Lexicon.
+func (s *Store) CountMessagesToEmbed(ctx context.Context, version int) (waiting, all int64, err error) {
+	cursor, err := s.lexicons.Aggregate(ctx, bson.A{
+		eq("$unwind", "$segments"),
+		eq("$group", eq("_id", eq("$lt", bson.A{"$segments.embedding", version}), "n", eq("$sum", "$segments.messages"))),
+	})
+	if err != nil {
+		return 0, 0, s.failed("count messages to embed", err)
+	}
+	var counts []struct {
+		Waits bool  `bson:"_id"`
+		N     int64 `bson:"n"`
+	}
+	if err := cursor.All(ctx, &counts); err != nil {
+		return 0, 0, s.failed("count messages to embed", err)
+	}
+	for _, c := range counts {
+		all += c.N
+		if c.Waits {
+			waiting += c.N
+		}
+	}
+	return waiting, all, nil
 }
 
 // RetireSegments implements store.Lexicon. Each user is a write of its own; a crash in between leaves users for the next

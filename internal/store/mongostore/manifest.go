@@ -35,19 +35,20 @@ type manifestDoc struct {
 
 // segmentEntry is a segment without its data, which lies in a document of its own.
 type segmentEntry struct {
-	No       int64   `bson:"no"`
-	Analyzer string  `bson:"analyzer"`
-	Messages int     `bson:"messages"`
-	Bytes    int     `bson:"bytes"`
-	Replaces []int64 `bson:"replaces,omitempty"`
-	Hash     []byte  `bson:"hash"` // keyed, of the data
+	No        int64   `bson:"no"`
+	Analyzer  string  `bson:"analyzer"`
+	Messages  int     `bson:"messages"`
+	Bytes     int     `bson:"bytes"`
+	Replaces  []int64 `bson:"replaces,omitempty"`
+	Embedding int     `bson:"embedding"`
+	Hash      []byte  `bson:"hash"` // keyed, of the data
 }
 
 func (m manifestDoc) settled() bool { return !m.Retiring && len(m.Clearing) == 0 }
 
 func (m manifestDoc) infos() (infos []store.SegmentInfo) {
 	for _, e := range m.Segments {
-		infos = append(infos, store.SegmentInfo{No: e.No, Messages: e.Messages, Bytes: e.Bytes, Replaces: e.Replaces})
+		infos = append(infos, store.SegmentInfo{No: e.No, Messages: e.Messages, Bytes: e.Bytes, Replaces: e.Replaces, Embedding: e.Embedding})
 	}
 	return infos
 }

@@ -34,8 +34,8 @@ func (s *Store) Lexicon(ctx context.Context, q store.LexiconQuery) (store.Lexico
 }
 
 func readSegmentInfos(c *conn, uid int64, state *store.LexiconState) error {
-	return c.query(`SELECT no, messages, bytes, replaces FROM segments WHERE uid = ? ORDER BY no`, func(r row) error {
-		info := store.SegmentInfo{No: r.int(0), Messages: int(r.int(1)), Bytes: int(r.int(2))}
+	return c.query(`SELECT no, messages, bytes, replaces, embedding FROM segments WHERE uid = ? ORDER BY no`, func(r row) error {
+		info := store.SegmentInfo{No: r.int(0), Messages: int(r.int(1)), Bytes: int(r.int(2)), Embedding: int(r.int(4))}
 		if b := r.json(3); b != nil {
 			if err := json.Unmarshal(b, &info.Replaces); err != nil {
 				return fmt.Errorf("decode segment %d: %w", info.No, err)
@@ -236,8 +236,8 @@ func insertSegment(c *conn, uid int64, p store.SegmentWrite, hash memory.KeyedHa
 		}
 		replaces = string(b)
 	}
-	_, no, err := c.exec(`INSERT INTO segments (uid, analyzer, messages, bytes, replaces, data_hash, data)
-		VALUES (?, ?, ?, ?, ?, ?, ?)`, uid, p.Analyzer, p.Messages, len(p.Data), replaces, hash[:], p.Data)
+	_, no, err := c.exec(`INSERT INTO segments (uid, analyzer, messages, bytes, replaces, embedding, data_hash, data)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?)`, uid, p.Analyzer, p.Messages, len(p.Data), replaces, p.Embedding, hash[:], p.Data)
 	return no, err
 }
 
@@ -302,6 +302,33 @@ func readPending(c *conn, at found, q store.PendingQuery) (turns []store.Turn, e
 		return nil
 	}, at.uid)
 	return turns, err
+}
+
+// SegmentsToEmbed implements store.Lexicon.
+func (s *Store) SegmentsToEmbed(ctx context.Context, version, limit int) ([]store.SegmentRef, error) {
+	var refs []store.SegmentRef
+	err := s.read(ctx, "find segments to embed", func(c *conn) error {
+		return c.query(`SELECT u.tenant, u.user_id, u.scope_key, s.no FROM segments s CROSS JOIN users u ON u.uid = s.uid
+			WHERE s.embedding < ? ORDER BY s.embedding, s.no LIMIT ?`, func(r row) error {
+			refs = append(refs, store.SegmentRef{
+				User: memory.UserRef{Tenant: r.text(0), UserID: r.text(1)}, Scope: memory.ScopeKey(r.text(2)), No: r.int(3),
+			})
+			return nil
+		}, version, limit)
+	})
+	return refs, err
+}
+
+// CountMessagesToEmbed implements store.Lexicon.
+func (s *Store) CountMessagesToEmbed(ctx context.Context, version int) (waiting, all int64, err error) {
+	err = s.read(ctx, "count messages to embed", func(c *conn) error {
+		_, err := c.first(`SELECT coalesce(sum(messages) FILTER (WHERE embedding < ?), 0), coalesce(sum(messages), 0) FROM segments`, func(r row) error {
+			waiting, all = r.int(0), r.int(1)
+			return nil
+		}, version)
+		return err
+	})
+	return waiting, all, err
 }
 
 // RetireSegments implements store.Lexicon. Each user is a write of its own; a crash in between leaves users for the

@@ -99,6 +99,26 @@ func testLexicon(t *testing.T, open Open[store.Truth]) {
 	t.Run("PendingTurns must stop before the stored bytes of the messages pass MaxBytes, at least one turn", func(t *testing.T) {
 		testPendingBytes(t, open(t))
 	})
+	t.Run("SegmentsToEmbed must return segments of all users whose Embedding is below the version, in an order that stays the same while they wait, at most limit", func(t *testing.T) {
+		testSegmentsToEmbed(t, open(t))
+	})
+	t.Run("CountMessagesToEmbed must count the messages of such segments, and those of all segments", func(t *testing.T) {
+		s := open(t)
+		count := func(version int) []int64 {
+			t.Helper()
+			waiting, all, err := s.CountMessagesToEmbed(t.Context(), version)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return []int64{waiting, all}
+		}
+		wantEqual(t, count(1), []int64{0, 0})
+		put(t, s, segment(t, s, alice, "one"))
+		w := segment(t, s, bob, "two")
+		w.Embedding = 2
+		put(t, s, w)
+		wantEqual(t, [][]int64{count(1), count(2), count(3)}, [][]int64{{2, 4}, {2, 4}, {4, 4}})
+	})
 	t.Run("RetireSegments must delete every segment of those users who have one of another analyzer than the one given, and mark their turns as pending again", func(t *testing.T) {
 		testRetire(t, open(t))
 	})
@@ -158,6 +178,35 @@ func put(t *testing.T, s store.Lexicon, w store.SegmentWrite) int64 {
 		t.Fatalf("PutSegment: %v", err)
 	}
 	return no
+}
+
+func testSegmentsToEmbed(t *testing.T, s store.Truth) {
+	first := segment(t, s, alice, "one")
+	noes := []int64{put(t, s, first)}
+	second := segment(t, s, alice, "two")
+	second.Embedding = 1
+	noes = append(noes, put(t, s, second))
+	third := segment(t, s, bob, "three")
+	third.Embedding = 2
+	put(t, s, third)
+	toEmbed := func(version, limit int) []store.SegmentRef {
+		t.Helper()
+		refs, err := s.SegmentsToEmbed(t.Context(), version, limit)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return refs
+	}
+	of := func(no int64) store.SegmentRef { return store.SegmentRef{User: alice, Scope: first.Scope, No: no} }
+	wantEqual(t, toEmbed(1, 9), []store.SegmentRef{of(noes[0])})
+	wantEqual(t, toEmbed(2, 9), []store.SegmentRef{of(noes[0]), of(noes[1])})
+	wantEqual(t, toEmbed(2, 1), []store.SegmentRef{of(noes[0])})
+	wantEqual(t, len(toEmbed(3, 9)), 3)
+	wantEqual(t, []int{lexicon(t, s, alice).Segments[0].Embedding, lexicon(t, s, alice).Segments[1].Embedding}, []int{0, 1})
+	put(t, s, store.SegmentWrite{
+		User: alice, Scope: first.Scope, Analyzer: "v1", Messages: 2, Data: []byte("with vectors"), Replaces: noes[:1], Embedding: 2,
+	})
+	wantEqual(t, toEmbed(2, 9), []store.SegmentRef{of(noes[1])})
 }
 
 // segment records a turn of two messages for the user and returns the segment of all that is pending.
