@@ -16,9 +16,17 @@ type Embedder interface {
 	Embed(ctx context.Context, texts []string) ([][]float32, error)
 }
 
+// Selective is an Embedder that knows the words of some languages only.
+type Selective interface {
+	Embedder
+	// Knows must report whether the vector of a text says what the text means. That of any other must be near to the vectors
+	// of texts like it alone, so that it is no answer to a text that is known.
+	Knows(text string) bool
+}
+
 // Info describes an embedder.
 type Info struct {
-	Model     string // builtin:hash-256, or the name an endpoint knows
+	Model     string // builtin:static-256, or the name an endpoint knows
 	Dimension int
 	Semantic  bool // whether near vectors mean near meanings; a hash embedder's do not, and never rank
 }

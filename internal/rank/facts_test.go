@@ -134,6 +134,28 @@ func TestFacts(t *testing.T) {
 			t.Errorf("got %+v", hits[1])
 		}
 	})
+	t.Run("where words count beside vectors, a fact needs both, or the words alone", func(t *testing.T) {
+		x := factIndex(tea, job, fact("차", "매일 녹차를 마신다", 4, "s1", 0))
+		x.SetVector("tea", []float32{1, 0})
+		x.SetVector("job", []float32{.6, .8})
+		x.SetVector("차", []float32{0, 1})
+		for _, c := range []struct {
+			words, id string
+			vector    []float32
+			want      float64
+		}{
+			{"green tea", "tea", []float32{1, 0}, 1},
+			{"beverage", "tea", []float32{1, 0}, 2. / 3},
+			{"beverage", "job", []float32{1, 0}, .4},
+			{"녹차", "차", []float32{1, 0}, 1},
+		} {
+			hits := x.Search(rank.FactQuery{Terms: text.Terms(c.words), Vector: c.vector, WithWords: true, AsOf: factDay, Formula: plain})
+			i := slices.IndexFunc(hits, func(h rank.FactHit) bool { return h.Fact.ID == c.id })
+			if i < 0 || math.Abs(hits[i].Relevance-c.want) > 1e-6 {
+				t.Errorf("%s for %q: hit %d of %+v, want relevance %.2f", c.id, c.words, i, hits, c.want)
+			}
+		}
+	})
 	t.Run("superseded facts, other categories and the session's own facts are left out", func(t *testing.T) {
 		old := fact("old", "Has a dog named Miso", 9, "s3", 0)
 		old.ValidTo = factDay
@@ -291,6 +313,14 @@ func TestFactsWithViews(t *testing.T) {
 		q.Farther = 1
 		if got := find(factIndex(tea, job).Search(q), "job").Relevance; got != 1 {
 			t.Errorf("relevance %v where the view left nothing out", got)
+		}
+	})
+	t.Run("where words count beside vectors, what the view left out is as near as its words", func(t *testing.T) {
+		q := ask("bakery")
+		q.Similar, q.Farther, q.WithWords = map[string]float64{"tea": .4}, .4, true
+		hits := factIndex(tea, job).Search(q)
+		if job, tea := find(hits, "job").Relevance, find(hits, "tea").Relevance; job != 1 || math.Abs(tea-.4*2/3) > 1e-6 {
+			t.Errorf("relevance %v and %v", job, tea)
 		}
 	})
 	t.Run("ids that are not the user's change nothing", func(t *testing.T) {

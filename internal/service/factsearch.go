@@ -193,7 +193,7 @@ func (n nearFacts) search(q factAsk) (factsFound, bool) {
 		if !n.complete || !x.holds(n.at.scope, n.query.Version, n.floor) {
 			return factsFound{}, false
 		}
-		q.Vector, q.Similar, q.Farther = n.query.Values, n.cosines, n.farther
+		q.Vector, q.Similar, q.Farther, q.WithWords = n.query.Values, n.cosines, n.farther, n.query.Selective
 	}
 	found := factsFound{hits: x.index.Search(q.FactQuery), scored: x.index.Len(), embedder: n.query.Model}
 	if q.session != "" {

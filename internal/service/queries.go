@@ -41,17 +41,19 @@ type QueryVector struct {
 	Version int
 	Model   string
 	Values  []float32
+	// Selective says that the model knows the words of some languages only: see embed.Selective. It knows those of the query.
+	Selective bool
 }
 
-// Embed answers a query's vector, or why there is none in time. A hash embedder is not asked: its neighbours are no
-// meanings.
+// Embed answers a query's vector, or why there is none in time. A hash embedder is not asked, nor one that does not know
+// the language of the query: its neighbours are no meanings.
 func (q *Queries) Embed(ctx context.Context, query string) (QueryVector, []Degradation) {
 	version, embedder := q.embeddings.Active()
 	switch {
-	case query == "" || embedder != nil && !embedder.Info().Semantic:
-		return QueryVector{}, nil
-	case embedder == nil:
+	case embedder == nil && query != "":
 		return withoutVector("the embedding endpoint has not answered since the server started")
+	case query == "" || !means(embedder, query):
+		return QueryVector{}, nil
 	}
 	select {
 	case q.running <- struct{}{}:
@@ -63,12 +65,21 @@ func (q *Queries) Embed(ctx context.Context, query string) (QueryVector, []Degra
 		if e.err != nil {
 			return withoutVector(e.err.Error())
 		}
-		return QueryVector{Version: version.Version, Model: version.Model, Values: e.values}, nil
+		_, selective := embedder.(embed.Selective)
+		return QueryVector{Version: version.Version, Model: version.Model, Values: e.values, Selective: selective}, nil
 	case <-time.After(q.deadline):
 		return withoutVector("the embedding endpoint did not answer in time")
 	case <-ctx.Done():
 		return withoutVector("the call ended before the embedding endpoint answered")
 	}
+}
+
+// means reports whether what is near to the query's vector is near in meaning.
+func means(e embed.Embedder, query string) bool {
+	if s, ok := e.(embed.Selective); ok && !s.Knows(query) {
+		return false
+	}
+	return e.Info().Semantic
 }
 
 // embedded is what a call of an embedder came to.

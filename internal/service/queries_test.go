@@ -43,6 +43,16 @@ func (s *stub) Active() (memory.Embedding, embed.Embedder) {
 	return memory.Embedding{Version: 3, Model: s.info.Model}, s
 }
 
+// selective is a stub that knows one word.
+type selective struct{ *stub }
+
+func (s selective) Knows(text string) bool { return text == "tea" }
+
+func (s selective) Active() (memory.Embedding, embed.Embedder) {
+	version, _ := s.stub.Active()
+	return version, s
+}
+
 func queries(s *stub) *service.Queries {
 	return service.NewQueries(service.QueriesOptions{Embeddings: s, Deadline: 100 * time.Millisecond, Timeout: time.Second, MaxRunning: 2})
 }
@@ -85,6 +95,20 @@ func TestQueries(t *testing.T) {
 		s := &stub{info: embed.Info{Model: "builtin:hash-256", Dimension: 2}}
 		if v, why := ask(t, s); s.asked.Load() != 0 || v.Version != 0 || why != "" {
 			t.Errorf("asked %d times, %+v, %q", s.asked.Load(), v, why)
+		}
+	})
+	t.Run("an embedder of some languages is asked in these only, and nothing is degraded by that", func(t *testing.T) {
+		s := &stub{info: semantic}
+		for words, known := range map[string]bool{"tea": true, "차": false} {
+			v, degraded := service.NewQueries(service.QueriesOptions{
+				Embeddings: selective{s}, Deadline: time.Second, Timeout: time.Second, MaxRunning: 1,
+			}).Embed(t.Context(), words)
+			if (v.Version == 3) != known || v.Selective != known || len(degraded) > 0 {
+				t.Errorf("%s: %+v, %v", words, v, degraded)
+			}
+		}
+		if s.asked.Load() != 1 {
+			t.Errorf("asked %d times", s.asked.Load())
 		}
 	})
 	t.Run("an endpoint that never answered yet is degraded, not an error", func(t *testing.T) {

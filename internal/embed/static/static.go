@@ -33,9 +33,10 @@ var (
 )
 
 // Embedder turns a text into the mean of its pieces' vectors: the recipe of model2vec (Minish, 2024) on the weights of
-// all-MiniLM-L6-v2. It knows words, not their order, and hardly any but English ones. A text none of whose pieces is
-// known, such as one of emoji, gets the vector that builtin.Hash makes of it: near to an equal text, and to others no
-// more than by chance. Open makes an Embedder; all its methods may be called at the same time.
+// all-MiniLM-L6-v2. It knows words, not their order, and English ones only: of texts in other languages it has fragments
+// and punctuation, which make all of them near to each other. So a text that it does not know gets the vector that
+// builtin.Hash makes of it: near to texts with the same words, and to others no more than by chance. Open makes an
+// Embedder; all its methods may be called at the same time.
 type Embedder struct {
 	pieces  vocabulary
 	scales  []float32
@@ -50,7 +51,7 @@ func Open() (*Embedder, error) { return read(vocabularyFile, vectorsFile) }
 func read(pieces, vectors string) (*Embedder, error) {
 	unknown, err := builtin.ParseModel("builtin:hash-" + strconv.Itoa(Dimension))
 	if err != nil {
-		return nil, fmt.Errorf("embedder of texts without known pieces: %w", err)
+		return nil, fmt.Errorf("embedder of texts that are not known: %w", err)
 	}
 	v, err := newVocabulary(pieces)
 	if err != nil {
@@ -94,7 +95,7 @@ func (e *Embedder) Embed(ctx context.Context, texts []string) ([][]float32, erro
 		if !ok {
 			hashed, err := e.unknown.Embed(ctx, []string{t})
 			if err != nil {
-				return nil, fmt.Errorf("embed a text without known pieces: %w", err)
+				return nil, fmt.Errorf("embed a text that is not known: %w", err)
 			}
 			v = hashed[0]
 		}
@@ -103,14 +104,30 @@ func (e *Embedder) Embed(ctx context.Context, texts []string) ([][]float32, erro
 	return vectors, nil
 }
 
-// vector is the mean of the pieces of a text, normalised; false when there is none, or when they cancel out.
+// Knows implements embed.Selective: most of the text must be in English words.
+func (e *Embedder) Knows(text string) bool {
+	var room [64]int32
+	_, known := e.pieces.split(room[:0], text)
+	return known.most()
+}
+
+// vector is the mean of the pieces of a text, normalised; false where the text is not known, or they cancel out.
 func (e *Embedder) vector(text string) (v []float32, ok bool) {
 	var room [64]int32 // enough for a sentence
-	v = make([]float32, Dimension)
-	for _, piece := range e.pieces.split(room[:0], text) {
+	pieces, known := e.pieces.split(room[:0], text)
+	if !known.most() {
+		return nil, false
+	}
+	v = e.sum(pieces)
+	return v, normalise(v)
+}
+
+func (e *Embedder) sum(pieces []int32) []float32 {
+	v := make([]float32, Dimension)
+	for _, piece := range pieces {
 		e.add(v, int(piece))
 	}
-	return v, normalise(v)
+	return v
 }
 
 // add adds a piece's vector. The conversion keeps compilers from fusing the product with the sum, which would round

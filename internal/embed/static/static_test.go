@@ -17,7 +17,7 @@ import (
 	"github.com/stratamem/strata/internal/embed"
 )
 
-var _ embed.Embedder = (*Embedder)(nil)
+var _ embed.Selective = (*Embedder)(nil)
 
 func open(t testing.TB) *Embedder {
 	t.Helper()
@@ -64,7 +64,36 @@ func TestEmbedder(t *testing.T) {
 			t.Errorf("near %.2f, far %.2f", near, far)
 		}
 	})
-	t.Run("a text without known pieces is near to its like alone", func(t *testing.T) {
+	t.Run("it knows English, with names, numbers and a foreign word", func(t *testing.T) {
+		for _, s := range []string{
+			"Where does my sister work?", "What did Caroline paint at the café last week?", "I can't stand kimchi, sorry!", "rent is $1,250", "DOG",
+		} {
+			if !e.Knows(s) {
+				t.Errorf("not %q", s)
+			}
+		}
+	})
+	t.Run("it knows neither other languages nor what has no words", func(t *testing.T) {
+		for _, s := range []string{
+			"내 여동생은 어디에서 일해?", "나는 Docker를 매일 써.", "私の妹はどこで働いていますか？", "我妹妹在哪里工作？", "¿Dónde trabaja mi hermana ahora?",
+			"Wo arbeitet meine Schwester?", "Où travaille ma sœur ?", "Где работает моя сестра?", "", "...", "12:30", "🙂",
+		} {
+			if e.Knows(s) {
+				t.Errorf("%q", s)
+			}
+		}
+	})
+	t.Run("texts in a language it does not know are not near for their punctuation", func(t *testing.T) {
+		for _, s := range [][2]string{
+			{"내 여동생은 어디에서 일해?", "나는 녹차를 좋아해."}, {"私の妹はどこで働いていますか？", "私は緑茶が好きです。"},
+			{"我妹妹在哪里工作？", "他昨天买了一辆自行车。"}, {"¿Dónde trabaja mi hermana ahora?", "Prefiero beber té verde por la mañana."},
+		} {
+			if c := cosine(vector(t, e, s[0]), vector(t, e, s[1])); c > .4 {
+				t.Errorf("%q and %q are near: %.2f", s[0], s[1], c)
+			}
+		}
+	})
+	t.Run("a text without words is near to its like alone", func(t *testing.T) {
 		base := vector(t, e, "🙂🙃")
 		for _, s := range []string{"🚀", "smile", "", "커피"} {
 			if c := cosine(base, vector(t, e, s)); math.Abs(c) > .35 {
@@ -108,13 +137,18 @@ func TestTheOriginalAgrees(t *testing.T) {
 	for _, g := range golden(t) {
 		t.Run(g.Text, func(t *testing.T) {
 			var pieces []string
-			for _, p := range e.pieces.split(nil, g.Text) {
+			cut, _ := e.pieces.split(nil, g.Text)
+			for _, p := range cut {
 				pieces = append(pieces, names[p])
 			}
 			if diff := cmp.Diff(g.Pieces, pieces); diff != "" {
 				t.Fatal(diff)
 			}
-			if c := cosine(unit(g.Vector), vector(t, e, g.Text)); len(pieces) > 0 && !(c >= .999) {
+			v := e.sum(cut)
+			if len(cut) > 0 && !normalise(v) {
+				t.Fatal("the pieces cancel out")
+			}
+			if c := cosine(unit(g.Vector), v); len(cut) > 0 && !(c >= .999) {
 				t.Errorf("cosine %.5f to the vector before it became int8", c)
 			}
 		})

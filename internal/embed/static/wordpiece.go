@@ -55,26 +55,63 @@ func (v vocabulary) kind(piece string) (map[string]int32, string) {
 	return v.starts, piece
 }
 
+// coverage says how much of a text the vocabulary has as words: it has most words of English, and of other languages
+// those that happen to be there, beside fragments of any word in Latin letters.
+type coverage struct{ letters, whole int } // all of them, and those of words that are one piece
+
+// most reports whether 60 % of the letters are those of whole words. Measured on LoCoMo's dialogues 26, 30 and 41, it
+// holds of 99.8 % of 2,625 English turns, questions and facts; on 192 other sentences in five languages, of none that are
+// Korean, Japanese or Chinese, and of 14 of the 192 in Spanish, short questions with names.
+func (c coverage) most() bool { return c.letters > 0 && 5*c.whole >= 3*c.letters }
+
 // split appends the pieces of a text.
-func (v vocabulary) split(pieces []int32, s string) []int32 {
+func (v vocabulary) split(pieces []int32, s string) ([]int32, coverage) {
 	if !isASCII(s) {
 		s = norm.NFD.String(s)
 	}
 	var room [64]byte // enough for nearly every word
 	word := room[:0]
+	var known coverage
 	for _, r := range s {
 		switch c := classOf(r); {
 		case c == inWord:
 			word = utf8.AppendRune(word, unicode.ToLower(r))
 		case c != dropped:
-			pieces = v.cut(pieces, word)
+			pieces = v.cutWord(pieces, word, &known)
 			word = word[:0]
 			if c == alone {
-				pieces = v.cut(pieces, utf8.AppendRune(word, r))
+				pieces = v.cutWord(pieces, utf8.AppendRune(word, r), &known)
 			}
 		}
 	}
-	return v.cut(pieces, word)
+	return v.cutWord(pieces, word, &known), known
+}
+
+// cutWord appends the pieces of a word and counts its letters. A letter of another script is never a whole word, though
+// the vocabulary has some: their pieces say hardly anything.
+func (v vocabulary) cutWord(pieces []int32, word []byte, known *coverage) []int32 {
+	before := len(pieces)
+	pieces = v.cut(pieces, word)
+	letters, latin := lettersOf(word)
+	known.letters += letters
+	if latin && len(pieces) == before+1 {
+		known.whole += letters
+	}
+	return pieces
+}
+
+// lettersOf counts the letters of a word, and reports whether all are of a to z.
+func lettersOf(word []byte) (n int, latin bool) {
+	latin = true
+	for i := 0; i < len(word); {
+		r, size := utf8.DecodeRune(word[i:])
+		i += size
+		if unicode.IsLetter(r) {
+			n++
+			latin = latin && r < utf8.RuneSelf
+		}
+	}
+	return n, latin
 }
 
 // cut appends the pieces of a word, if it can be cut.
