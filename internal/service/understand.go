@@ -12,13 +12,14 @@ import (
 // when is asked, and the times that are named, in the user's timezone.
 func (s *Service) understand(ctx context.Context, q *LexiconSearch, now time.Time) error {
 	q.Near, q.AsksWhen = s.related, when.Asks(q.Words)
-	if len(when.Find(q.Words, now.UTC())) == 0 {
+	named := when.Read(q.Words)
+	if named.None() {
 		return nil // as for most words: spare the read
 	}
 	user, err := s.store.User(ctx, q.Ref.UserRef)
 	if err != nil && !isNotFound(err) {
 		return fmt.Errorf("read the user's timezone: %w", err)
 	}
-	q.Times = when.Find(q.Words, now.In(user.Location()))
+	q.Times = named.At(now.In(user.Location()))
 	return nil
 }

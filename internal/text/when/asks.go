@@ -20,8 +20,16 @@ var asking = sync.OnceValue(func() *regexp.Regexp {
 	}, "|"))
 })
 
-// askingWords are those of which one must be there.
-var askingWords = set(`when what which how cuándo cuando qué que cuánto cuanto cuál cual`) //nolint:misspell // Spanish
+// Words of which a question for a time has one, and of which it has one after the other. A regular expression is dear,
+// and most words have neither.
+var (
+	askingAlone = set(`when cuándo cuando`)
+	askingAfter = set(`what which how the qué que cuánto cuanto la`)                         //nolint:misspell // Spanish
+	askingFor   = set(`date year month day time long día dia fecha año ano mes hora tiempo`) //nolint:misspell // Spanish
+)
+
+// askingParts are what the expressions of askingUnspaced begin with, by their first character.
+var askingParts = byFirst(`언제 며칠 몇 얼마 무슨 어느`, `いつ 何 ど`, `什么 什麼 甚麼 何时 几 幾 哪 多久 多长 多長 星期 周 週 礼拜 禮拜`)
 
 // askingUnspaced is the same in Korean, Japanese and Chinese. Where a word is a part of others that ask nothing, such as
 // 언제나 and いつも, what may follow it is named.
@@ -37,14 +45,23 @@ var askingUnspaced = sync.OnceValue(func() *regexp.Regexp {
 
 // Asks reports whether the beginning of a query, MaxBytes of it, asks for a time: when, on which day, how long.
 func Asks(query string) bool {
-	query = norm.NFKC.String(text.Clip(query, MaxBytes))
-	mayAsk, unspaced := false, false
-	for w := range words(query) {
-		_, is := askingWords[string(w)]
-		mayAsk = mayAsk || is
+	query = text.Clip(query, MaxBytes)
+	if !norm.NFKC.IsNormalString(query) {
+		query = norm.NFKC.String(query)
 	}
-	for _, r := range query {
-		unspaced = unspaced || r >= firstUnspaced
+	return wordsMayAsk(query) && asking().MatchString(query) || hasPart(query, askingParts) && askingUnspaced().MatchString(query)
+}
+
+func wordsMayAsk(query string) bool {
+	after := false
+	for _, w := range words(query) {
+		if _, alone := askingAlone[string(w)]; alone {
+			return true
+		}
+		if _, is := askingFor[string(w)]; is && after {
+			return true
+		}
+		_, after = askingAfter[string(w)]
 	}
-	return mayAsk && asking().MatchString(query) || unspaced && askingUnspaced().MatchString(query)
+	return false
 }

@@ -118,6 +118,6 @@ var englishForms = []string{
 }
 
 var englishDecoys = []string{
-	`in (?:\d{4}[.,:]\d+|\d{4} (?:percent|dollars|euros|pounds|people|words|calories|steps|miles|meters))`,
+	`in (?:\d{4}[.,:]\d{1,9}|\d{4} (?:percent|dollars|euros|pounds|people|words|calories|steps|miles|meters))`,
 	`(?:every|each) (?:{weekday}|{part}|{month}|{season})`,
 }

@@ -2,11 +2,15 @@ package when
 
 import (
 	"cmp"
+	"regexp/syntax"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 	_ "time/tzdata" // the tests' timezones, wherever they run
+	"unicode/utf8"
 
+	gocmp "github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 )
 
@@ -468,6 +472,108 @@ func TestEveryWordOfAGrammarCanBeMatched(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestEveryFormIsTriedAboutItsWordsOnly(t *testing.T) {
+	for _, g := range []grammar{numericGrammar(), englishGrammar(), spanishGrammar(), koreanGrammar(), hanGrammar()} {
+		l := g.compile()
+		for i, f := range l.forms {
+			if f.needs == 0 {
+				t.Errorf("%s needs no word, so that no text can be passed over", g.forms[i])
+			}
+		}
+		for _, f := range slices.Concat(l.forms, l.decoys) {
+			parsed, err := syntax.Parse(f.pattern().String(), syntax.Perl)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n := mostBytes(t, parsed); n > reach {
+				t.Errorf("%s matches up to %d bytes, more than %d", f.pattern(), n, reach)
+			}
+		}
+	}
+}
+
+// mostBytes is how long a match can be.
+func mostBytes(t *testing.T, re *syntax.Regexp) int {
+	t.Helper()
+	n := 0
+	switch re.Op {
+	case syntax.OpLiteral:
+		n = len(string(re.Rune))
+	case syntax.OpCharClass:
+		n = utf8.RuneLen(re.Rune[len(re.Rune)-1])
+	case syntax.OpAlternate:
+		for _, sub := range re.Sub {
+			n = max(n, mostBytes(t, sub))
+		}
+	case syntax.OpConcat, syntax.OpCapture, syntax.OpQuest:
+		for _, sub := range re.Sub {
+			n += mostBytes(t, sub)
+		}
+	case syntax.OpRepeat:
+		n = re.Max * mostBytes(t, re.Sub[0])
+	case syntax.OpWordBoundary, syntax.OpEmptyMatch:
+	default:
+		t.Fatalf("%s has no end that is known", re)
+	}
+	return n
+}
+
+func TestATimeIsFoundInALongTextAsAlone(t *testing.T) {
+	now := at(t, wednesday, "UTC")
+	for language, filler := range map[string]string{
+		"English": "We walked the dog and then had tea with them. ", "Korean": "개를 데리고 걸은 뒤에 차를 마셨어. ", "Japanese": "犬の散歩をしてからお茶を飲みました。",
+		"Chinese": "我们带着狗散步然后喝茶了。", "Spanish": "Paseamos con el perro y luego tomamos un té. ",
+	} {
+		rows := map[string][]named{"English": englishRows, "Korean": koreanRows, "Japanese": japaneseRows, "Chinese": chineseRows, "Spanish": spanishRows}[language]
+		t.Run(language, func(t *testing.T) {
+			long := strings.Repeat(filler, 20)
+			for _, row := range rows {
+				want, got := Find(row.words+" ; "+long, now), Find(long+"; "+row.words+" ; "+long, now)
+				for i := range got {
+					got[i].Start, got[i].End = got[i].Start-len(long)-2, got[i].End-len(long)-2
+				}
+				if diff := gocmp.Diff(want, got); diff != "" {
+					t.Errorf("%s: %s", row.words, diff)
+				}
+			}
+		})
+	}
+}
+
+func TestWordsAreReadOnceForAnyTime(t *testing.T) {
+	t.Run("At answers what Find does", func(t *testing.T) {
+		rapid.Check(t, func(t *rapid.T) {
+			query := randomQuery().Draw(t, "query")
+			read := Read(query)
+			for range 2 {
+				now := time.Unix(rapid.Int64Range(-1<<35, 1<<37).Draw(t, "now"), 0).UTC()
+				if diff := gocmp.Diff(Find(query, now), read.At(now)); diff != "" {
+					t.Fatal(diff)
+				}
+				if read.None() && len(read.At(now)) > 0 {
+					t.Fatal("there are none, and some")
+				}
+			}
+		})
+	})
+	t.Run("days are those of the zone that is asked in", func(t *testing.T) {
+		read := Read("yesterday")
+		for zone, day := range map[string]string{"UTC": "2026-11-17", "Asia/Seoul": "2026-11-18"} {
+			now := at(t, "2026-11-18 15:30", "UTC").In(at(t, wednesday, zone).Location())
+			if got := read.At(now)[0].From; !got.Equal(at(t, day, zone)) {
+				t.Errorf("in %s yesterday begins at %v", zone, got)
+			}
+		}
+	})
+	t.Run("words that name no time have none", func(t *testing.T) {
+		for _, words := range []string{"", "Where did we go?", "어디 갔어?", "May I come in?"} {
+			if !Read(words).None() {
+				t.Errorf("%q has some", words)
+			}
+		}
+	})
 }
 
 // phrases are what random queries are made of.

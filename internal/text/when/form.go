@@ -3,6 +3,8 @@ package when
 import (
 	"cmp"
 	"maps"
+	"math"
+	"math/bits"
 	"regexp"
 	"slices"
 	"strconv"
@@ -97,10 +99,7 @@ func spelled(words map[int]string) vocabulary {
 	all := slices.SortedFunc(maps.Keys(values), longestFirst)
 	var keys []string
 	for _, w := range all {
-		for key := range keysOf(w) {
-			keys = append(keys, key)
-			break
-		}
+		keys = append(keys, keyOf(w))
 	}
 	return vocabulary{
 		pattern: strings.Join(all, "|"),
@@ -229,42 +228,145 @@ func (g grammar) form(template string, bits map[string]vocabularies) form {
 	return f
 }
 
-// find appends what the language's forms match. Trying a form is dear, so only those are tried whose words are there.
-func (l *language) find(out []candidate, s string, keys []string, c calendar) []candidate {
-	var there vocabularies
-	for _, key := range keys {
-		there |= l.keys[key]
-	}
-	found := len(out)
-	for _, f := range l.forms {
-		if f.needs&^there == 0 {
-			out = l.match(out, f, s, c)
-		}
-	}
-	if len(out) == found {
-		return out
-	}
-	for _, f := range l.decoys {
-		for _, at := range f.pattern().FindAllStringIndex(s, -1) {
-			if l.stands(s, at[0], at[1]) {
-				out = append(out, candidate{start: at[0], end: at[1], decoy: true})
-			}
+// spot is where a word of some of a language's vocabularies begins.
+type spot struct {
+	at int
+	in vocabularies
+}
+
+// spotsOf are the places of one language's words.
+func spotsOf(places []place, no int) []spot {
+	var out []spot
+	for _, p := range places {
+		if in := p.in[no]; in != 0 {
+			out = append(out, spot{p.at, in})
 		}
 	}
 	return out
 }
 
-func (l *language) match(out []candidate, f form, s string, c calendar) []candidate {
-	for _, at := range f.pattern().FindAllStringSubmatchIndex(s, -1) {
-		if !l.stands(s, at[0], at[1]) {
-			continue
-		}
-		r, ok := f.read(s, at)
+// find appends what the language's forms match. Trying a form is dear, so only those are tried whose words are there,
+// and only about the rarest of these.
+func (l *language) find(out []expression, s string, spots []spot) []expression {
+	found := len(out)
+	counts := countsOf(spots)
+	for i := range l.forms {
+		f := &l.forms[i]
+		rarest, ok := counts.rarest(f.needs)
 		if !ok {
 			continue
 		}
-		if meant, ok := c.read(r); ok {
-			out = append(out, candidate{stretch: meant, start: at[0], end: at[1]})
+		for _, w := range windows(s, spots, rarest) {
+			out = l.match(out, f, s, w)
+		}
+	}
+	return l.addDecoys(out, found, s)
+}
+
+// wordCounts are how many words of each vocabulary a text has.
+type wordCounts [64]int
+
+func countsOf(spots []spot) *wordCounts {
+	var n wordCounts
+	for _, sp := range spots {
+		for in := sp.in; in != 0; in &= in - 1 {
+			n[bits.TrailingZeros64(uint64(in))]++
+		}
+	}
+	return &n
+}
+
+// rarest is that one of the vocabularies which has the fewest words; ok is false when one has none.
+func (n *wordCounts) rarest(of vocabularies) (rarest vocabularies, ok bool) {
+	fewest := math.MaxInt
+	for ; of != 0; of &= of - 1 {
+		switch words := n[bits.TrailingZeros64(uint64(of))]; {
+		case words == 0:
+			return 0, false
+		case words < fewest:
+			rarest, fewest = of&-of, words
+		}
+	}
+	return rarest, true
+}
+
+// window is a part of a text.
+type window struct{ start, end int }
+
+// reach is the most bytes that a form or a decoy matches.
+const reach = 64
+
+// windows are the parts of a text that hold whatever a form matches with words of a vocabulary.
+func windows(s string, spots []spot, of vocabularies) []window {
+	var out []window
+	for _, sp := range spots {
+		if sp.in&of != 0 {
+			out = joined(out, around(s, sp.at, sp.at))
+		}
+	}
+	return out
+}
+
+// joined appends a window that begins no earlier than the last, or extends the last where they overlap.
+func joined(all []window, w window) []window {
+	if n := len(all); n > 0 && w.start <= all[n-1].end {
+		all[n-1].end = max(all[n-1].end, w.end)
+		return all
+	}
+	return append(all, w)
+}
+
+// around is the part of a text that what matches with a byte from start to end cannot leave. It cuts no word in ASCII.
+func around(s string, start, end int) window {
+	w := window{max(start-reach, 0), min(end+reach, len(s))}
+	for w.start > 0 && cutsWord(s, w.start) {
+		w.start--
+	}
+	for w.end < len(s) && cutsWord(s, w.end) {
+		w.end++
+	}
+	return w
+}
+
+// cutsWord reports whether the bytes before and at a place belong to one character, or are letters or digits in ASCII.
+func cutsWord(s string, at int) bool {
+	return !utf8.RuneStart(s[at]) || isWordByte(s[at-1]) && isWordByte(s[at])
+}
+
+func isWordByte(b byte) bool { return b < utf8.RuneSelf && isWordRune(rune(b)) }
+
+// match appends what a form matches in a window.
+func (l *language) match(out []expression, f *form, s string, w window) []expression {
+	for _, at := range f.pattern().FindAllStringSubmatchIndex(s[w.start:w.end], -1) {
+		start, end := w.start+at[0], w.start+at[1]
+		if !l.stands(s, start, end) {
+			continue
+		}
+		if r, ok := f.read(s[w.start:w.end], at); ok {
+			out = append(out, expression{reading: r, start: start, end: end})
+		}
+	}
+	return out
+}
+
+// addDecoys appends the decoys about what was found from a place on.
+func (l *language) addDecoys(out []expression, found int, s string) []expression {
+	if len(l.decoys) == 0 || found == len(out) {
+		return out
+	}
+	times := slices.Clone(out[found:])
+	slices.SortFunc(times, func(a, b expression) int { return cmp.Compare(a.start, b.start) })
+	var about []window
+	for i := range times {
+		about = joined(about, around(s, times[i].start, times[i].end))
+	}
+	for _, w := range about {
+		for _, f := range l.decoys {
+			for _, at := range f.pattern().FindAllStringIndex(s[w.start:w.end], -1) {
+				if l.stands(s, w.start+at[0], w.start+at[1]) {
+					out = append(out, expression{start: w.start + at[0], end: w.start + at[1], decoy: true})
+				}
+			}
 		}
 	}
 	return out

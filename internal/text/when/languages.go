@@ -1,26 +1,24 @@
 package when
 
 import (
+	"cmp"
 	"iter"
+	"slices"
 	"strings"
 	"sync"
 	"unicode"
 	"unicode/utf8"
 )
 
-// The grammars, each compiled once.
-var (
-	numeric = sync.OnceValue(func() *language { return numericGrammar().compile() })
-	english = sync.OnceValue(func() *language { return englishGrammar().compile() })
-	spanish = sync.OnceValue(func() *language { return spanishGrammar().compile() })
-	korean  = sync.OnceValue(func() *language { return koreanGrammar().compile() })
-	han     = sync.OnceValue(func() *language { return hanGrammar().compile() })
-)
+// languageCount is how many there are.
+const languageCount = 5
 
-// languages are all that there are.
-func languages() []*language {
-	return []*language{numeric(), english(), spanish(), korean(), han()}
-}
+// languages are all that there are, compiled once.
+var languages = sync.OnceValue(func() *[languageCount]*language {
+	return &[languageCount]*language{
+		numericGrammar().compile(), englishGrammar().compile(), spanishGrammar().compile(), koreanGrammar().compile(), hanGrammar().compile(),
+	}
+})
 
 // Keys of numbers: of up to three digits, and of more.
 const (
@@ -28,31 +26,100 @@ const (
 	longNumber  = "0000"
 )
 
-// keysOf are the words of a text, in lower case, and the characters of scripts that do not set words apart. For a number
-// stands what kind it is of.
-func keysOf(s string) iter.Seq[string] {
-	return func(yield func(string) bool) {
-		for w := range words(s) {
-			if !yield(keyOf(w)) {
+// keyed are, by language, the vocabularies that have words of a key.
+type keyed [languageCount]vocabularies
+
+// lexicon holds the keys of all languages.
+var lexicon = sync.OnceValue(func() map[string]keyed {
+	out := map[string]keyed{}
+	for no, l := range languages() {
+		for key, in := range l.keys {
+			k := out[key]
+			k[no] |= in
+			out[key] = k
+		}
+	}
+	return out
+})
+
+// place is where a key stands in a text.
+type place struct {
+	at int
+	in keyed
+}
+
+// keyPlaces are the places of the keys that any language knows, in order.
+func keyPlaces(s string) []place {
+	known := lexicon()
+	var out []place
+	for at, key := range keysOf(s) {
+		if in, ok := known[string(key)]; ok {
+			out = append(out, place{at, in})
+		}
+	}
+	slices.SortFunc(out, func(a, b place) int { return cmp.Compare(a.at, b.at) })
+	return out
+}
+
+// keysOf are the words of a text, in lower case, with the byte at which each begins, and of scripts that do not set words
+// apart each character and each two of them. For a number stands what kind it is of. A key is good until the next one.
+func keysOf(s string) iter.Seq2[int, []byte] {
+	return func(yield func(int, []byte) bool) {
+		for at, w := range words(s) {
+			if !yield(at, numbersAlike(w)) {
 				return
 			}
 		}
-		for _, r := range s {
-			if r >= firstUnspaced && !yield(string(r)) {
-				return
-			}
+		if !ascii(s) {
+			pairsOf(s, yield)
 		}
 	}
 }
 
-func keyOf(word []byte) string {
+func ascii(s string) bool {
+	for i := range len(s) {
+		if s[i] >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
+}
+
+// pairsOf yields the characters of scripts that do not set words apart, and each two neighbours.
+func pairsOf(s string, yield func(int, []byte) bool) {
+	var buffer [2 * utf8.UTFMax]byte
+	last, before := rune(0), 0
+	for at, r := range s {
+		if r >= firstUnspaced && !yield(at, utf8.AppendRune(buffer[:0], r)) {
+			return
+		}
+		if r >= firstUnspaced && last >= firstUnspaced && !yield(before, utf8.AppendRune(utf8.AppendRune(buffer[:0], last), r)) {
+			return
+		}
+		last, before = r, at
+	}
+}
+
+// keyOf is that one of the keys of a word of a vocabulary by which it is looked for: the longest, as it is the rarest.
+func keyOf(word string) string {
+	longest := ""
+	for _, key := range keysOf(word) {
+		if len(key) > len(longest) {
+			longest = string(key)
+		}
+	}
+	return longest
+}
+
+// numbersAlike is a word, or the key for numbers like it.
+func numbersAlike(word []byte) []byte {
 	switch {
 	case !isDigit(rune(word[0])):
-		return string(word)
+		return word
 	case len(word) >= len(longNumber) && isDigit(rune(word[len(longNumber)-1])):
-		return longNumber
+		return append(word[:0], longNumber...)
 	}
-	return shortNumber
+	return append(word[:0], shortNumber...)
 }
 
 // firstUnspaced is the first character of the scripts that are looked at without words: Hangul, Kana and Han.
@@ -61,27 +128,39 @@ const firstUnspaced = 0x1100
 // longestWord is more bytes than any word has that names a time.
 const longestWord = 24
 
-// words are the words of a text in lower case, made of letters and digits of scripts that set words apart; what is
-// longer than longestWord is cut. The bytes of a word are good until the next one.
-func words(s string) iter.Seq[[]byte] {
-	return func(yield func([]byte) bool) {
+// words are the words of a text in lower case, made of letters and digits of scripts that set words apart, with the byte
+// at which each begins; what is longer than longestWord is cut. A word is good until the next one.
+func words(s string) iter.Seq2[int, []byte] {
+	return func(yield func(int, []byte) bool) {
 		var buffer [longestWord + utf8.UTFMax]byte
-		word := buffer[:0]
-		for _, r := range s {
+		word, start := buffer[:0], 0
+		for at, r := range s {
 			switch {
 			case r >= firstUnspaced || !isWordRune(r):
-				if len(word) > 0 && !yield(word) {
+				if len(word) > 0 && !yield(start, word) {
 					return
 				}
-				word = word[:0]
+				word = buffer[:0]
+			case len(word) == 0:
+				word, start = utf8.AppendRune(word, lower(r)), at
 			case len(word) < longestWord:
-				word = utf8.AppendRune(word, unicode.ToLower(r))
+				word = utf8.AppendRune(word, lower(r))
 			}
 		}
 		if len(word) > 0 {
-			yield(word)
+			yield(start, word)
 		}
 	}
+}
+
+func lower(r rune) rune {
+	if r >= 'A' && r <= 'Z' {
+		return r + 'a' - 'A'
+	}
+	if r < utf8.RuneSelf {
+		return r
+	}
+	return unicode.ToLower(r)
 }
 
 func isWordRune(r rune) bool {

@@ -107,5 +107,5 @@ var spanishForms = []string{
 
 var spanishDecoys = []string{
 	`(?:por |en )?(?:la|las|una|cada) (?:mañanas?|mananas?)`,
-	`en (?:\d{4}[.,:]\d+|\d{4} (?:personas|euros|dólares|pesos|palabras|pasos|kilómetros|metros))`,
+	`en (?:\d{4}[.,:]\d{1,9}|\d{4} (?:personas|euros|dólares|pesos|palabras|pasos|kilómetros|metros))`,
 }

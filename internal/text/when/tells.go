@@ -49,12 +49,12 @@ func Tells(message string) bool {
 	if !norm.NFKC.IsNormalString(message) {
 		message = norm.NFKC.String(message)
 	}
-	return wordsTell(message) || partsTell(message)
+	return wordsTell(message) || hasPart(message, tellingParts) || countsTime(message)
 }
 
 func wordsTell(message string) bool {
 	afterThis := false
-	for w := range words(message) {
+	for _, w := range words(message) {
 		if _, ok := telling[string(w)]; ok || isYear(w) {
 			return true
 		}
@@ -76,18 +76,27 @@ func isYear(word []byte) bool {
 	return len(word) == 4
 }
 
-func partsTell(message string) bool {
-	last := rune(0)
-	for i, r := range message {
-		if r >= firstUnspaced {
-			for _, part := range tellingParts[r] {
-				if strings.HasPrefix(message[i:], part) {
-					return true
-				}
-			}
-			if (isDigit(last) || isHanNumeral(last)) && strings.ContainsRune(counters, r) {
+// hasPart reports whether a text has one of the parts of words, which are listed by their first character.
+func hasPart(s string, parts map[rune][]string) bool {
+	for i, r := range s {
+		if r < firstUnspaced {
+			continue
+		}
+		for _, part := range parts[r] {
+			if strings.HasPrefix(s[i:], part) {
 				return true
 			}
+		}
+	}
+	return false
+}
+
+// countsTime reports whether a number stands before a counter of times.
+func countsTime(message string) bool {
+	last := rune(0)
+	for _, r := range message {
+		if r >= firstUnspaced && (isDigit(last) || isHanNumeral(last)) && strings.ContainsRune(counters, r) {
+			return true
 		}
 		last = r
 	}

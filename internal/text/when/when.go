@@ -37,27 +37,71 @@ const MaxBytes = 4000
 // Where words may mean something else nothing is found: "may" and "march" need a preposition, a day or a year beside
 // them, other English months that are names of people need one too; 5/8/2023 may be of May or of August; "in two weeks"
 // may be a duration; "recently" is too vague.
-func Find(query string, now time.Time) []Mention {
-	f := fold(text.Clip(query, MaxBytes))
-	c := calendarAt(now)
-	keys := slices.Collect(keysOf(f.text))
-	var found []candidate
-	for _, l := range languages() {
-		found = l.find(found, f.text, keys, c)
+func Find(query string, now time.Time) []Mention { return Read(query).At(now) }
+
+// Expressions are what the words of a query say of times, whenever they are said.
+type Expressions struct {
+	words folded
+	found []expression
+}
+
+// Read looks for the expressions that Find answers. It costs nearly nothing where there are none, so that a caller may
+// look up the zone and the time for At afterwards.
+func Read(query string) Expressions {
+	e := Expressions{words: fold(text.Clip(query, MaxBytes))}
+	places := keyPlaces(e.words.text)
+	for no, l := range languages() {
+		if own := spotsOf(places, no); len(own) > 0 {
+			e.found = l.find(e.found, e.words.text, own)
+		}
+	}
+	return e
+}
+
+// None reports whether At answers nothing at any time.
+func (e Expressions) None() bool { return len(e.found) == 0 }
+
+// At answers which stretches of time the expressions mean at a time: see Find.
+func (e Expressions) At(now time.Time) []Mention {
+	if e.None() {
+		return nil
 	}
 	var out []Mention
-	for _, m := range longest(found) {
+	for _, m := range longest(e.candidates(calendarAt(now))) {
 		if !m.decoy {
 			out = append(out, Mention{
-				From: m.from, To: m.to, Yearless: m.yearless, Start: f.starts(m.start), End: f.ends(m.end),
+				From: m.from, To: m.to, Yearless: m.yearless, Start: e.words.starts(m.start), End: e.words.ends(m.end),
 			})
 		}
 	}
 	return out
 }
 
-// candidate is what one form matches, in bytes of the folded text. A decoy is an expression that only looks like a time,
-// such as "2000 people".
+// candidates are the expressions that mean something in a calendar.
+func (e Expressions) candidates(c calendar) []candidate {
+	var out []candidate
+	for i := range e.found {
+		x := &e.found[i]
+		meant, ok := stretch{}, x.decoy
+		if !ok {
+			meant, ok = c.read(x.reading)
+		}
+		if ok {
+			out = append(out, candidate{stretch: meant, start: x.start, end: x.end, decoy: x.decoy})
+		}
+	}
+	return out
+}
+
+// expression is what one form matches, in bytes of the folded text. A decoy is one that only looks like a time, such as
+// "2000 people".
+type expression struct {
+	reading
+	start, end int
+	decoy      bool
+}
+
+// candidate is an expression and what it means.
 type candidate struct {
 	stretch
 	start, end int
