@@ -92,11 +92,11 @@ func (a *App) assemble(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
-	a.models = &models{cfg: a.cfg, meter: recorder}
+	a.models = newModels(a.cfg, recorder)
 	a.indexer = jobs.NewIndexer(jobs.IndexerOptions{Store: a.store, Log: a.log, Seams: o.Seams})
 	a.embeddings, err = jobs.OpenEmbeddings(ctx, jobs.EmbeddingsOptions{
 		Store: a.store, Open: a.models.embedder, Model: a.cfg.EmbeddingModel, Dimension: a.cfg.EmbeddingDimension, Now: time.Now, Log: a.log,
-		Leases: a.store, Owner: a.stores.owner,
+		Builtin: isBuiltin, Leases: a.store, Owner: a.stores.owner,
 	})
 	if err != nil {
 		return err

@@ -692,14 +692,17 @@ func (m *moodyEmbedder) answer(r llmtest.EmbedRequest) llmtest.EmbedReply {
 	return day(r)
 }
 
-// TestChangedEmbeddingModel: vectors of another model are refused at the start, with the command that makes new ones.
+// TestChangedEmbeddingModel: vectors of another model are refused at the start, with the command that makes new ones, where
+// either model is behind an endpoint.
 func TestChangedEmbeddingModel(t *testing.T) {
 	t.Parallel()
 	h := start(t)
 	h.states(t, "Likes tea", "")
 	h.stop()
-	err := refusedStart(t, h.data, func(c *config.Config) { c.EmbeddingModel = "builtin:hash-128" })
-	if err == nil || !strings.Contains(err.Error(), "strata reembed --model builtin:hash-128") {
+	err := refusedStart(t, h.data, func(c *config.Config) {
+		c.EmbeddingModel, c.EmbeddingBaseURL = "elsewhere", "http://127.0.0.1:1/v1"
+	})
+	if err == nil || !strings.Contains(err.Error(), "strata reembed --model elsewhere") {
 		t.Errorf("started: %v", err)
 	}
 	h = startOn(t, h.data, noChange)

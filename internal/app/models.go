@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/stratamem/strata/internal/embed"
 	embedbuiltin "github.com/stratamem/strata/internal/embed/builtin"
 	embedopenai "github.com/stratamem/strata/internal/embed/openai"
+	"github.com/stratamem/strata/internal/embed/static"
 	"github.com/stratamem/strata/internal/jobs"
 	"github.com/stratamem/strata/internal/llm"
 	"github.com/stratamem/strata/internal/llm/builtin"
@@ -24,9 +26,14 @@ import (
 type models struct {
 	cfg   config.Config
 	meter *telemetry.Recorder
+	table func() (*static.Embedder, error) // opened by the first call
 
 	mu      sync.Mutex
 	closers []func()
+}
+
+func newModels(cfg config.Config, meter *telemetry.Recorder) *models {
+	return &models{cfg: cfg, meter: meter, table: sync.OnceValues(static.Open)}
 }
 
 // providers are the models that the configuration names.
@@ -72,14 +79,27 @@ func (m *models) chat(model string) (llm.Chat, error) {
 // vectorCache is about how much memory the vectors of texts that were embedded lately take.
 const vectorCache = 32 << 20
 
+// isBuiltin reports whether an embedding model is part of the program.
+func isBuiltin(model string) bool { return model == static.Model || embedbuiltin.IsBuiltin(model) }
+
 // embedder implements jobs.OpenEmbedder.
 func (m *models) embedder(ctx context.Context, model jobs.EmbeddingModel) (embed.Embedder, error) {
-	if embedbuiltin.IsBuiltin(model.Name) {
+	switch {
+	case model.Name == static.Model:
+		return m.table()
+	case embedbuiltin.IsBuiltin(model.Name):
 		return embedbuiltin.ParseModel(model.Name)
-	}
-	if m.cfg.EmbeddingBaseURL == "" {
+	case strings.HasPrefix(model.Name, "builtin:"):
+		return nil, fmt.Errorf("no embedding model %s is built in: use %s, or builtin:hash-N with N from %d to %d",
+			model.Name, static.Model, embedbuiltin.MinDimension, embedbuiltin.MaxDimension)
+	case m.cfg.EmbeddingBaseURL == "":
 		return nil, fmt.Errorf("embedding model %s needs an endpoint: set embedding-base-url", model.Name)
 	}
+	return m.remote(ctx, model)
+}
+
+// remote opens a model of the embedding endpoint, which is asked for its dimension where that is not known.
+func (m *models) remote(ctx context.Context, model jobs.EmbeddingModel) (embed.Embedder, error) {
 	remote, err := embedopenai.New(embedopenai.Options{Model: model.Name, Dimensions: model.Ask, Endpoint: openai.Endpoint{
 		BaseURL: m.cfg.EmbeddingBaseURL, Key: openai.NewKey(m.cfg.EmbeddingAPIKey.Reveal()), Timeout: m.cfg.EmbeddingTimeout,
 	}})

@@ -10,7 +10,7 @@ import (
 
 // reembedCmd changes the embedding model of the facts while the server serves.
 type reembedCmd struct {
-	Model     string `required:"" help:"The new model: builtin:hash-256, or a name that the server's embedding endpoint knows."`
+	Model     string `required:"" help:"The new model: builtin:static-256, builtin:hash-256, or a name that the server's embedding endpoint knows."`
 	Dimension int32  `placeholder:"N" help:"The dimension to ask the endpoint for; the model's own when 0."`
 	Wait      bool   `help:"Wait until all facts are embedded and the model is in use."`
 }

@@ -156,7 +156,7 @@ func TestLoadRefuses(t *testing.T) {
 		{"a model without an endpoint", "summary-model: m\n", nil, []string{"summary-model (s.yaml:1)", "set chat-base-url"}},
 		{"an endpoint without a model", "chat-base-url: http://localhost:1/v1\n", nil, []string{"set summary-model, extraction-model or both"}},
 		{"an embedding model without an endpoint", "embedding-model: m\n", nil, []string{"set embedding-base-url"}},
-		{"an embedder that is not built in", "embedding-model: builtin:magic\n", nil, []string{"builtin:hash-256"}},
+		{"an embedder that is not built in", "embedding-model: builtin:magic\n", nil, []string{"builtin:static-256", "builtin:hash-N"}},
 		{"a hash embedder that is too wide", "embedding-model: builtin:hash-9999\n", nil, []string{"from 16 to 4096"}},
 		{"a dimension that the built-in embedder does not have", "embedding-dimension: 8\n", nil, []string{"has a dimension of its own"}},
 		{"a reranker without a model", "rerank-base-url: http://localhost:1/v1\n", nil, []string{"rerank-base-url (s.yaml:1)", "set rerank-model"}},
@@ -216,6 +216,15 @@ func TestAPasswordInAnAddressIsRefusedWithoutRepeatingIt(t *testing.T) {
 
 func TestAnEndpointMayStandReadyBesideTheBuiltInEmbedder(t *testing.T) {
 	load(t, Sources{Environ: []string{"STRATA_EMBEDDING_BASE_URL=http://localhost:1/v1", "STRATA_EMBEDDING_MODEL=builtin:hash-512"}})
+}
+
+func TestEveryBuiltInEmbedderIsTaken(t *testing.T) {
+	if d := load(t, Sources{}).EmbeddingModel; d != "builtin:static-256" {
+		t.Errorf("the default is %s", d)
+	}
+	for _, model := range []string{"builtin:static-256", "builtin:hash-16", "builtin:hash-256", "builtin:hash-4096"} {
+		load(t, Sources{Environ: []string{"STRATA_EMBEDDING_MODEL=" + model}})
+	}
 }
 
 func TestAKeyComesFromItsFile(t *testing.T) {

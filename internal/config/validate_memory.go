@@ -8,7 +8,7 @@ import (
 )
 
 // BuiltinEmbedder is the default embedding model. It needs no endpoint.
-const BuiltinEmbedder = "builtin:hash-256"
+const BuiltinEmbedder = "builtin:static-256"
 
 // The limits that several settings share.
 const (
@@ -68,8 +68,8 @@ func (c Config) checkEmbedder(fs *faults) {
 	switch {
 	case c.EmbeddingModel == "":
 		fs.add("embedding-model", "it is empty: name a model, or %s", BuiltinEmbedder)
-	case builtin && !isHash(c.EmbeddingModel):
-		fs.add("embedding-model", "%q is not built in: write builtin:hash-N with N from %d to %d, such as %s", c.EmbeddingModel, minHash, maxHash, BuiltinEmbedder)
+	case builtin && c.EmbeddingModel != BuiltinEmbedder && !isHash(c.EmbeddingModel):
+		fs.add("embedding-model", "%q is not built in: write %s, or builtin:hash-N with N from %d to %d", c.EmbeddingModel, BuiltinEmbedder, minHash, maxHash)
 	case builtin && c.EmbeddingDimension != 0:
 		fs.add("embedding-dimension", "%s has a dimension of its own: set it to 0", c.EmbeddingModel)
 	case !builtin && c.EmbeddingBaseURL == "":
@@ -77,7 +77,7 @@ func (c Config) checkEmbedder(fs *faults) {
 	}
 }
 
-// The dimensions of the built-in embedder.
+// The dimensions of the embedder that hashes words.
 const (
 	minHash = 16
 	maxHash = 4096

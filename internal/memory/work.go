@@ -129,7 +129,7 @@ func (u ModelUsage) Plus(v ModelUsage) ModelUsage {
 // Embedding is a version of the facts' vectors: one model with its dimension. One version is active at a time.
 type Embedding struct {
 	Version    int
-	Model      string // such as builtin:hash-256 or text-embedding-3-small
+	Model      string // such as builtin:static-256 or text-embedding-3-small
 	Dimension  int
 	Metric     string // cosine
 	Active     bool

@@ -183,6 +183,7 @@ func contextProto(r service.ContextResult, explain bool) (*memoryv1.BuildContext
 		Watermarks:     watermarksProto(r.Watermarks),
 		Degraded:       degradedProto(r.Degraded),
 		StepsSinceUser: int32(r.StepsSinceUser),
+		Embedder:       r.Embedder,
 	}
 	for _, s := range r.Sections {
 		out.Sections = append(out.Sections, sectionProto(s, r, explain))

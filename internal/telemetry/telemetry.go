@@ -160,7 +160,7 @@ func (r *Recorder) model(name string) string {
 const builtinPrefix = "builtin:"
 
 func builtinModels() []string {
-	return []string{"builtin:extractive", "builtin:rules", "builtin:hash-256"}
+	return []string{"builtin:extractive", "builtin:rules", "builtin:static-256", "builtin:hash-256"}
 }
 
 func oneOf(value string, known []string) string {

@@ -101,7 +101,7 @@ func samples(t *testing.T, s *Server) map[string]float64 {
 }
 
 func TestMetricsCountWhatTheRecorderIsTold(t *testing.T) {
-	r := New(Options{Providers: Providers{Summary: "gpt-4o", Extraction: "gpt-4o-mini", Embedding: "builtin:hash-256", Rerank: "rerank-v3.5"}, Now: clock})
+	r := New(Options{Providers: Providers{Summary: "gpt-4o", Extraction: "gpt-4o-mini", Embedding: "builtin:static-256", Rerank: "rerank-v3.5"}, Now: clock})
 	r.WatchWork(WorkOptions{Now: clock, Log: slog.New(slog.DiscardHandler), Work: work{stats: store.WorkStats{
 		Kinds: []store.KindStats{
 			{Kind: memory.SlotExtract, Open: 2, Parked: 1, Oldest: noon.Add(-90 * time.Second)},
@@ -113,7 +113,7 @@ func TestMetricsCountWhatTheRecorderIsTold(t *testing.T) {
 	usage := memory.ModelUsage{Calls: 1, InputTokens: 100, OutputTokens: 20}
 	r.ModelCalled(t.Context(), llm.Call{Operation: llm.OpExtract, Model: "gpt-4o-mini-2024-07-18", Outcome: "stop", Usage: usage, Duration: time.Second})
 	r.ModelCalled(t.Context(), llm.Call{Operation: llm.OpExtract, Model: "gpt-4o-mini", Outcome: "transient", Usage: usage})
-	r.Embedded(t.Context(), embed.Call{Model: "builtin:hash-256", Texts: 3, Outcome: "ok"})
+	r.Embedded(t.Context(), embed.Call{Model: "builtin:static-256", Texts: 3, Outcome: "ok"})
 	r.Reranked(rerank.Call{Model: "rerank-v3.5", Documents: 50, Outcome: "late", Duration: time.Second})
 	r.SlotDone(memory.SlotExtract, "applied")
 	r.Quarantined(extract.RejectQuote)
@@ -129,10 +129,10 @@ func TestMetricsCountWhatTheRecorderIsTold(t *testing.T) {
 		"strata_model_tokens_totalmap[direction:input model:gpt-4o-mini operation:extract]":  200,
 		"strata_model_tokens_totalmap[direction:output model:gpt-4o-mini operation:extract]": 40,
 		"strata_model_call_secondsmap[model:gpt-4o-mini operation:extract]":                  2,
-		"strata_embedding_calls_totalmap[model:builtin:hash-256 outcome:ok]":                 1,
-		"strata_embedding_texts_totalmap[model:builtin:hash-256]":                            3,
-		"strata_embedding_tokens_totalmap[model:builtin:hash-256]":                           0,
-		"strata_embedding_call_secondsmap[model:builtin:hash-256]":                           1,
+		"strata_embedding_calls_totalmap[model:builtin:static-256 outcome:ok]":               1,
+		"strata_embedding_texts_totalmap[model:builtin:static-256]":                          3,
+		"strata_embedding_tokens_totalmap[model:builtin:static-256]":                         0,
+		"strata_embedding_call_secondsmap[model:builtin:static-256]":                         1,
 		"strata_rerank_calls_totalmap[model:rerank-v3.5 outcome:late]":                       1,
 		"strata_rerank_call_secondsmap[model:rerank-v3.5]":                                   1,
 		"strata_jobs_totalmap[kind:extract outcome:applied]":                                 1,
@@ -146,7 +146,7 @@ func TestMetricsCountWhatTheRecorderIsTold(t *testing.T) {
 		"strata_provider_infomap[model:gpt-4o purpose:summary]":                              1,
 		"strata_provider_infomap[model:gpt-4o-mini purpose:extraction]":                      1,
 		"strata_provider_infomap[model:rerank-v3.5 purpose:rerank]":                          1,
-		"strata_provider_infomap[model:builtin:hash-256 purpose:embedding]":                  1,
+		"strata_provider_infomap[model:builtin:static-256 purpose:embedding]":                1,
 		"strata_turns_pending_secondsmap[]":                                                  60,
 		"strata_jobs_parkedmap[kind:extract]":                                                1,
 		"strata_jobs_openmap[kind:extract]":                                                  2,

@@ -730,7 +730,8 @@ type FactScore struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The final score, 0 to 1.
 	Score float64 `protobuf:"fixed64,1,opt,name=score,proto3" json:"score,omitempty"`
-	// The cosine with the query, 0 to 1; without a semantic embedder the share of the query's weight that the fact matches.
+	// The cosine with the query, 0 to 1; without a semantic embedder the share of the query's weight that the fact matches. By
+	// builtin:static-256, which knows English words alone, two thirds of the sum of both, or that share where it is more.
 	Relevance float64 `protobuf:"fixed64,2,opt,name=relevance,proto3" json:"relevance,omitempty"`
 	// The significance divided by ten.
 	Significance float64 `protobuf:"fixed64,3,opt,name=significance,proto3" json:"significance,omitempty"`
@@ -1909,7 +1910,8 @@ type Retrieval struct {
 	Unindexed int32 `protobuf:"varint,4,opt,name=unindexed,proto3" json:"unindexed,omitempty"`
 	// The facts the user has, superseded ones included.
 	Facts int32 `protobuf:"varint,5,opt,name=facts,proto3" json:"facts,omitempty"`
-	// The embedder of the query; builtin:… for what is built in, empty when it did not serve.
+	// The embedder of the query; builtin:… for what is built in, empty when none served: the one in use may not know the
+	// language of the query.
 	Embedder      string `protobuf:"bytes,6,opt,name=embedder,proto3" json:"embedder,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -525,7 +525,8 @@ type SearchFactsResponse struct {
 	Hits []*FactHit `protobuf:"bytes,1,rep,name=hits,proto3" json:"hits,omitempty"`
 	// Which tiers could not do their part.
 	Degraded []*Degradation `protobuf:"bytes,2,rep,name=degraded,proto3" json:"degraded,omitempty"`
-	// The embedder that served; builtin:… for what is built in.
+	// The embedder that served; builtin:… for what is built in, empty when none did: the one in use may not know the language
+	// of the query.
 	Embedder      string `protobuf:"bytes,3,opt,name=embedder,proto3" json:"embedder,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

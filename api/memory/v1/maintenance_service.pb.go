@@ -24,7 +24,7 @@ const (
 // ReembedRequest names the new model.
 type ReembedRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The model: builtin:hash-256, or a name that the configured embedding endpoint knows. Required, at most 255 bytes.
+	// The model: builtin:static-256, builtin:hash-256, or a name that the configured embedding endpoint knows. Required, at most 255 bytes.
 	Model string `protobuf:"bytes,1,opt,name=model,proto3" json:"model,omitempty"`
 	// The dimension to ask the endpoint for, 1 to 16,384; the model's own when 0.
 	Dimension     int32 `protobuf:"varint,2,opt,name=dimension,proto3" json:"dimension,omitempty"`

@@ -562,7 +562,9 @@ type BuildContextResponse struct {
 	// Changes when anything above does, as_of left out.
 	Etag string `protobuf:"bytes,10,opt,name=etag,proto3" json:"etag,omitempty"`
 	// What was searched. Only where explain asks for it.
-	Retrieval     *Retrieval `protobuf:"bytes,11,opt,name=retrieval,proto3" json:"retrieval,omitempty"`
+	Retrieval *Retrieval `protobuf:"bytes,11,opt,name=retrieval,proto3" json:"retrieval,omitempty"`
+	// The embedder of the query; builtin:… for what is built in, empty when none served.
+	Embedder      string `protobuf:"bytes,12,opt,name=embedder,proto3" json:"embedder,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -672,6 +674,13 @@ func (x *BuildContextResponse) GetRetrieval() *Retrieval {
 		return x.Retrieval
 	}
 	return nil
+}
+
+func (x *BuildContextResponse) GetEmbedder() string {
+	if x != nil {
+		return x.Embedder
+	}
+	return ""
 }
 
 // GetSessionRequest names a session.
@@ -1574,7 +1583,7 @@ const file_memory_v1_memory_service_proto_rawDesc = "" +
 	"\x12tool_schema_tokens\x18\v \x01(\x03R\x10toolSchemaTokens\x12/\n" +
 	"\x05as_of\x18\f \x01(\v2\x1a.google.protobuf.TimestampR\x04asOf\x12\x18\n" +
 	"\aexplain\x18\r \x01(\bR\aexplain\x12*\n" +
-	"\x05fresh\x18\x0e \x01(\v2\x14.memory.v1.FreshnessR\x05fresh\"\x81\x04\n" +
+	"\x05fresh\x18\x0e \x01(\v2\x14.memory.v1.FreshnessR\x05fresh\"\x9d\x04\n" +
 	"\x14BuildContextResponse\x12.\n" +
 	"\bsections\x18\x01 \x03(\v2\x12.memory.v1.SectionR\bsections\x12\x1c\n" +
 	"\trendering\x18\x02 \x01(\tR\trendering\x12-\n" +
@@ -1589,7 +1598,8 @@ const file_memory_v1_memory_service_proto_rawDesc = "" +
 	"\x05as_of\x18\t \x01(\v2\x1a.google.protobuf.TimestampR\x04asOf\x12\x12\n" +
 	"\x04etag\x18\n" +
 	" \x01(\tR\x04etag\x122\n" +
-	"\tretrieval\x18\v \x01(\v2\x14.memory.v1.RetrievalR\tretrieval\"K\n" +
+	"\tretrieval\x18\v \x01(\v2\x14.memory.v1.RetrievalR\tretrieval\x12\x1a\n" +
+	"\bembedder\x18\f \x01(\tR\bembedder\"K\n" +
 	"\x11GetSessionRequest\x12\x17\n" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId\x12\x1d\n" +
 	"\n" +

@@ -85,8 +85,10 @@ func TestEmbedder(t *testing.T) {
 	})
 	t.Run("texts in a language it does not know are not near for their punctuation", func(t *testing.T) {
 		for _, s := range [][2]string{
-			{"내 여동생은 어디에서 일해?", "나는 녹차를 좋아해."}, {"私の妹はどこで働いていますか？", "私は緑茶が好きです。"},
-			{"我妹妹在哪里工作？", "他昨天买了一辆自行车。"}, {"¿Dónde trabaja mi hermana ahora?", "Prefiero beber té verde por la mañana."},
+			{"내 여동생은 어디에서 일해?", "나는 녹차를 좋아해."},
+			{"私の妹はどこで働いていますか？", "私は緑茶が好きです。"},
+			{"我妹妹在哪里工作？", "他昨天买了一辆自行车。"},
+			{"¿Dónde trabaja mi hermana ahora?", "Prefiero beber té verde por la mañana."},
 		} {
 			if c := cosine(vector(t, e, s[0]), vector(t, e, s[1])); c > .4 {
 				t.Errorf("%q and %q are near: %.2f", s[0], s[1], c)

@@ -1,0 +1,85 @@
+package app_test
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	memoryv1 "github.com/stratamem/strata/api/memory/v1"
+	"github.com/stratamem/strata/internal/config"
+)
+
+const builtinEmbedder = "builtin:static-256"
+
+func (h *harness) searchFacts(t *testing.T, query string) *memoryv1.SearchFactsResponse {
+	t.Helper()
+	return must(h.facts().SearchFacts(h.ctx, &memoryv1.SearchFactsRequest{UserId: "ada", Query: query}))(t)
+}
+
+// byMeaning reports whether the dense arm found a fact.
+func byMeaning(r *memoryv1.SearchFactsResponse, fact string) bool {
+	return slices.ContainsFunc(r.GetHits(), func(h *memoryv1.FactHit) bool {
+		return h.GetFact().GetText() == fact && slices.ContainsFunc(h.GetScore().GetArms(), func(a *memoryv1.ArmScore) bool { return a.GetArm() == "dense" })
+	})
+}
+
+func TestTheBuiltInEmbedder(t *testing.T) {
+	t.Parallel()
+	h := start(t)
+	h.states(t, "Works as a nurse", "")
+	h.states(t, "Has a cat named Miso", "")
+	h.states(t, "녹차를 좋아한다", "")
+
+	t.Run("finds facts without a word of the query, the nearest first, and is named", func(t *testing.T) {
+		eventually(t, "vectors of all facts", func() bool {
+			r := h.searchFacts(t, "What is her job at the hospital?")
+			return byMeaning(r, "Works as a nurse") && byMeaning(r, "Has a cat named Miso")
+		})
+		r := h.searchFacts(t, "What is her job at the hospital?")
+		if r.GetEmbedder() != builtinEmbedder || r.GetHits()[0].GetFact().GetText() != "Works as a nurse" {
+			t.Errorf("found %v", r)
+		}
+	})
+	t.Run("is named in a context with and without explanation", func(t *testing.T) {
+		for _, explain := range []bool{false, true} {
+			r := h.context(t, &memoryv1.BuildContextRequest{SessionId: "s", Query: "What is her job?", Explain: explain})
+			if r.GetEmbedder() != builtinEmbedder || explain && r.GetRetrieval().GetEmbedder() != builtinEmbedder || len(r.GetDegraded()) != 0 {
+				t.Errorf("explained %v: by %q, %v, degraded %v", explain, r.GetEmbedder(), r.GetRetrieval(), r.GetDegraded())
+			}
+		}
+	})
+	t.Run("leaves a query that is not English to the words, which are not degraded by that", func(t *testing.T) {
+		r := h.searchFacts(t, "무슨 녹차를 좋아해?")
+		if r.GetEmbedder() != "" || len(r.GetDegraded()) != 0 || len(r.GetHits()) != 1 || r.GetHits()[0].GetFact().GetText() != "녹차를 좋아한다" {
+			t.Errorf("found %v", r)
+		}
+	})
+}
+
+// TestAnOlderStoreGetsTheBuiltInVectors: its facts were embedded by hashing words, when that was the default.
+func TestAnOlderStoreGetsTheBuiltInVectors(t *testing.T) {
+	t.Parallel()
+	old := startOn(t, filepath.Join(t.TempDir(), "strata.db"), func(c *config.Config) { c.EmbeddingModel = "builtin:hash-256" })
+	old.states(t, "Works as a nurse", "")
+	if r := old.searchFacts(t, "nurse"); r.GetEmbedder() != "" || len(r.GetHits()) != 1 {
+		t.Errorf("found %v", r)
+	}
+	old.stop()
+
+	h := startOn(t, old.data, noChange)
+	if r := h.searchFacts(t, "nurse"); len(r.GetHits()) != 1 {
+		t.Errorf("at once it finds %v", r)
+	}
+	eventually(t, "the change", func() bool {
+		r := h.searchFacts(t, "What is her job at the hospital?")
+		return r.GetEmbedder() == builtinEmbedder && byMeaning(r, "Works as a nurse")
+	})
+	for _, said := range []string{"the built-in embedding model changed", "facts are embedded with the configured model now"} {
+		if !strings.Contains(h.log.String(), said) {
+			t.Errorf("the log does not say %q", said)
+		}
+	}
+	h.stop()
+	startOn(t, old.data, func(c *config.Config) { c.EmbeddingModel = "builtin:hash-256" }) // and back
+}
