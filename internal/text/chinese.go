@@ -19,10 +19,20 @@ const hanPairs = `一个 一個 一些 一下 一样 因为 因為 所以 但是
 何処 何度 何回 何個 何分 何日 自己 彼女 大家 其他 他人 有没 有沒 在一 是一 了一 为了 為了 只有 只是 还有 還有 也是 都是 不会 不會 会不 能不 不能 不要
 不知 知道 有人 的时 的話 一直 一起 有点 有點 非常 特别 真的 今天 私達 自分 名字 时间 時間`
 
+// kanjiFunction and kanjiWeak are the same in a text with Kana, where most of the others have a meaning: 会 is to meet,
+// 話 to speak.
+const (
+	kanjiFunction = `誰`
+	kanjiWeak     = `一何私僕俺彼君個的`
+)
+
+// hanLists are the characters that say little: some also in a pair, all of them alone.
+type hanLists struct{ function, weak map[rune]struct{} }
+
 var (
-	hanFunctionSet = runeSet(hanFunction)
-	hanWeakSet     = runeSet(hanWeak + hanFunction)
-	hanPairSet     = wordSet(hanPairs)
+	chineseLists  = hanLists{runeSet(hanFunction), runeSet(hanFunction + hanWeak)}
+	japaneseLists = hanLists{runeSet(kanjiFunction), runeSet(kanjiFunction + kanjiWeak)}
+	hanPairSet    = wordSet(hanPairs)
 )
 
 func runeSet(list string) map[rune]struct{} {
@@ -36,24 +46,36 @@ func runeSet(list string) map[rune]struct{} {
 // addHan emits the characters and pairs of a run that say something, in the order in which they stand.
 func (a *analysis) addHan(run []char) {
 	repeatMarks(run)
+	lists := &chineseLists
+	if a.kana() {
+		lists = &japaneseLists
+	}
 	for i := range run {
-		if i > 0 && hanPair(run[i-1].r, run[i].r) {
+		if i > 0 && lists.pair(run[i-1].r, run[i].r) {
 			a.bigram(run[i-1], run[i])
 		}
-		if _, weak := hanWeakSet[run[i].r]; !weak {
+		if _, weak := lists.weak[run[i].r]; !weak {
 			a.unigram(run[i])
 		}
 	}
 }
 
-// hanPair reports whether two neighbours are a term.
-func hanPair(c, d rune) bool {
-	if _, ok := hanFunctionSet[c]; ok {
+// pair reports whether two neighbours are a term.
+func (l *hanLists) pair(c, d rune) bool {
+	if _, ok := l.function[c]; ok {
 		return false
 	}
-	if _, ok := hanFunctionSet[d]; ok {
+	if _, ok := l.function[d]; ok {
 		return false
 	}
 	_, stopped := hanPairSet[string([]rune{c, d})]
 	return !stopped
+}
+
+// kana reports whether the text has Hiragana or Katakana, as Chinese has none.
+func (a *analysis) kana() bool {
+	if !a.kanaSought {
+		a.kanaSought, a.hasKana = true, strings.ContainsFunc(a.text, func(r rune) bool { return r >= 'ぁ' && r <= 'ヿ' && r != '・' })
+	}
+	return a.hasKana
 }

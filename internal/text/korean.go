@@ -1,6 +1,9 @@
 package text
 
-import "unicode/utf8"
+import (
+	"strings"
+	"unicode/utf8"
+)
 
 // Korean sets its words apart by spaces, but particles and endings cling to them: 고양이 stands as 고양이를, 고양이가,
 // 고양이는. They are taken off, and the rest becomes overlapping bigrams, so that a noun is found inside a compound too.
@@ -62,6 +65,10 @@ func (a *analysis) addHangul(run []char) {
 	if !holdsAll(hangulStopSet, root) {
 		a.parts(root)
 	}
+	if term := dictionaryRoot(run, root); term != "" {
+		last := root[len(root)-1]
+		a.emit(Token{Term: term, Start: last.start, End: last.end})
+	}
 	if len(pair) == 2 {
 		a.bigrams(pair)
 	}
@@ -71,7 +78,7 @@ func (a *analysis) addHangul(run []char) {
 // was taken from where that is in doubt, or nil.
 func hangulRoot(word []char) (root, pair []char) {
 	if root, ok := pastRoot(word); ok {
-		return withoutCopula(verbRoot(root)), nil
+		return withoutCopula(withoutAuxiliary(verbRoot(root))), nil
 	}
 	root, pair = withoutParticles(word)
 	n := endingOf(root)
@@ -86,7 +93,7 @@ func hangulRoot(word []char) (root, pair []char) {
 	case '요', '서', '니':
 		uncontract(&stem[len(stem)-1])
 	}
-	return verbRoot(stem), pair
+	return withoutAuxiliary(verbRoot(stem)), pair
 }
 
 // withoutParticles takes one particle after the other off a word.
@@ -181,6 +188,28 @@ func verbRoot(root []char) []char {
 	return root
 }
 
+// withoutAuxiliary drops the verbs of giving and trying that follow another one: 도와주 is 도오, 물어보 is 물.
+func withoutAuxiliary(root []char) []char {
+	n := len(root)
+	if n < 3 || root[n-1].r != '주' && root[n-1].r != '보' {
+		return root
+	}
+	switch before := root[n-2].r; {
+	case before == '어' || before == '아' || before == '여':
+		return root[:n-2]
+	case finalOf(before) == 0 && strings.ContainsRune(vowelsBeforeAuxiliary, vowelSyllable(before)):
+		uncontract(&root[n-2])
+		return verbRoot(root[:n-1])
+	}
+	return root
+}
+
+// vowelsBeforeAuxiliary are those of a verb that another follows.
+const vowelsBeforeAuxiliary = "아어여애와워"
+
+// vowelSyllable is the vowel of a syllable without its consonants.
+func vowelSyllable(r rune) rune { return '아' + vowelOf(r)*finals }
+
 // bareRoot is the root of a word without an ending that is known: of a verb that ends a sentence (달려 is 달리), of one
 // before a noun, whose 는 looks like a particle (여행하는).
 func bareRoot(root []char) []char {
@@ -196,6 +225,58 @@ func bareRoot(root []char) []char {
 		uncontract(last)
 	}
 	return root
+}
+
+// What irregular roots of one syllable are before a consonant: 걸어 is of 걷다, 지었다 of 짓다; 썼다 is of 쓰다; 우는 of 울다.
+var (
+	rootsBeforeVowels = map[rune]string{'걸': "걷", '들': "듣", '물': "묻", '실': "싣", '지': "짓", '나': "낫", '부': "붓", '그': "긋", '저': "젓", '이': "잇"}
+	contractedRoots   = map[rune]string{'써': "쓰", '커': "크", '꺼': "끄", '떠': "뜨", '터': "트"}
+)
+
+const rootsWithoutRieul = "우사파아여노거부미드도머푸조터느"
+
+// dictionaryRoot is the end of what an irregular root is in its dictionary form, where it differs; "" where not. Most
+// nouns that look alike give a term that is no word, and finds nothing.
+func dictionaryRoot(word, root []char) string {
+	n := len(root)
+	last := root[n-1].r
+	switch {
+	case n == 1:
+		return shortDictionaryRoot(word, last)
+	case (last == '라' || last == '러') && finalOf(root[n-2].r) == finalRieul: // 골라 is of 고르다
+		return string([]rune{root[n-2].r - finalRieul, '르'})
+	case finalOf(root[n-2].r) != 0:
+		return ""
+	case last == '운' || (last == '우' || last == '오') && word[n-1].r != last: // 더운 and 더워 are of 덥다
+		return ending(root[:n-2], root[n-2].r+finalBieup)
+	}
+	return ""
+}
+
+// shortDictionaryRoot is dictionaryRoot of a root of one syllable.
+func shortDictionaryRoot(word []char, root rune) string {
+	if term, ok := contractedRoots[root]; ok || len(word) == 1 {
+		return term
+	}
+	switch next := word[1].r; {
+	case strings.ContainsRune("어아었았으", next):
+		return rootsBeforeVowels[root]
+	case (next == '라' || next == '러') && finalOf(root) == finalRieul: // 불러 is of 부르다
+		return string([]rune{root - finalRieul, '르'})
+	case !strings.ContainsRune(rootsWithoutRieul, root):
+		return ""
+	case finalOf(word[0].r) == finalBieup, strings.ContainsRune("는니네세", next):
+		return string(root + finalRieul)
+	}
+	return ""
+}
+
+// ending is a last syllable with the one before it, where there is one.
+func ending(before []char, last rune) string {
+	if n := len(before); n > 0 {
+		return string([]rune{before[n-1].r, last})
+	}
+	return string(last)
 }
 
 // A syllable is composed of a first consonant, one of 21 vowels and one of 28 finals, of which 0 is none.

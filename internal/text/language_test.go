@@ -63,6 +63,13 @@ func TestKorean(t *testing.T) {
 			"달려": "달리는", "걱정됐어": "걱정", "먹었습니다": "먹고", "학생이었다": "학생", "만나셨어": "만나요", "좋아하나요": "좋아해요", "좋아하는": "좋아했던", "맛있었습니다": "맛있는",
 		})
 	})
+	t.Run("forms of an irregular verb meet", func(t *testing.T) {
+		wantMeetings(t, map[string]string{
+			"구웠어?": "굽고 있어", "더웠지?": "너무 덥네", "도와줬어?": "동생을 돕는다", "물어봤어?": "길을 묻다가", "예약해 줬어?": "식당을 예약해줬어", "예약했어?": "예약해주셨어", "걸었어?": "걷다가 비를 만났어", "지었어?": "집을 짓고", "썼어?": "편지를 쓰는 중",
+			"커?": "방이 크고", "울었어?": "아기가 우는 소리", "어디 살아?": "부산에 삽니다", "흘렀어?": "강이 흐르거든", "골랐어?": "색을 고르기로", "뭐라고 불러?": "삼촌이라고 부르지",
+			"더운 날": "그날은 덥고", "무거웠어?": "짐이 무겁다",
+		})
+	})
 	t.Run("one syllable finds the words that hold it", func(t *testing.T) {
 		wantMeetings(t, map[string]string{"강": "어제 한강에서 걸었어", "물": "물을 마셨어", "차": "새 차가 왔다", "산": "등산을 좋아해"})
 	})
@@ -84,6 +91,9 @@ func TestJapanese(t *testing.T) {
 	})
 	t.Run("one character finds the words that hold it", func(t *testing.T) {
 		wantMeetings(t, map[string]string{"水": "水曜日に泳ぐ", "犬": "子犬がいる", "人": "百人来た"})
+	})
+	t.Run("roots that are function words in Chinese are found", func(t *testing.T) {
+		wantMeetings(t, map[string]string{"誰と会った?": "友達に会えた", "何を話した?": "話せてよかった", "来たのは誰?": "姉が来ます"})
 	})
 }
 
@@ -115,6 +125,19 @@ func TestSpanish(t *testing.T) {
 			"montaña": "Fuimos a las montañas con mi tía", "montana": "la montaña es muy alta", "viaje": "los viajes de mi padre", "casa": "Vendimos las casas de la playa",
 			"Casa": "we ate at la Casa in Austin", "café": "the cafe is on the corner", "cafe": "un café con leche", "hotel": "el hotel de los padres",
 		})
+	})
+	t.Run("forms of a verb whose stem changes meet", func(t *testing.T) {
+		wantMeetings(t, map[string]string{
+			"¿Qué pidió Luis?": "Siempre pido tacos con mi hermano", "¿Dónde duerme el gato?": "Anoche durmió en la cama", "¿Qué trajo Ana?": "Te traigo un pastel",
+			"¿Cuánto cuesta el piso?":    "Me costó mil euros", //nolint:misspell // Spanish
+			"¿Qué encontró en la calle?": "No encuentro mis gafas", "¿Qué empezó en mayo?": "Empecé un curso de yoga",
+			"¿Quién conduce el coche?": "Conduje toda la noche", "¿Qué le duele a Luis?": "Me dolía la espalda", "¿A quién conoce en la fiesta?": "No conozco a su suegra",
+			"¿Qué leyó en el tren?": "Estoy leyendo una novela", "¿Qué lápiz es el tuyo?": "Compré lápices para la niña", "¿Qué rompió el niño?": "La ventana está rota",
+		})
+	})
+	t.Run("one little word or ending of Spanish is enough where none is English", func(t *testing.T) {
+		wantMeetings(t, map[string]string{"¿Qué empezó en mayo?": "Empieza un curso", "¿Qué vendió Ana en el mercado?": "Vendimos tres coches", "¿Qué comió con mi tía?": "Comimos pizza"})
+		wantTerms(t, "soy milk", "soy milk")
 	})
 	t.Run("names meet across languages", func(t *testing.T) {
 		wantMeetings(t, map[string]string{

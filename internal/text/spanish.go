@@ -2,6 +2,7 @@ package text
 
 import (
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
@@ -13,14 +14,15 @@ import (
 // English and Spanish share their letters, so a text tells that it is Spanish by the little words and letters that
 // English does not have. Every text gives English stems, whatever it is; a Spanish one gives the Spanish stems beside
 // them. So a query without little words (casa, montañas) meets texts of both languages, names and shared words meet
-// everywhere, inflected forms meet within Spanish, and no English text has other terms than it would have without
-// Spanish. What a lone verb without accents misses is its inflected forms (hablar alone does not find habló).
+// everywhere, inflected forms meet within Spanish, and no English text with a little word has other terms than it would
+// have without Spanish. What a lone verb without accents misses is its inflected forms (hablar alone does not find habló).
 
 // language is how the words in Latin letters of a text are taken.
 type language uint8
 
 const (
-	languageEnglish language = iota // or one that nothing tells
+	languageEnglish      language = iota // or one that nothing tells
+	languageMaybeSpanish                 // it has one sign of Spanish, and none of English
 	languageSpanish
 )
 
@@ -36,7 +38,8 @@ their them us so just about`
 es está están estoy fue eran como cómo más muy pero cuando cuándo donde dónde quién cuál cuánto este esta esto
 ese esa eso hay ya yo él ella ellos nosotros también porque desde hasta entre sobre si sí ser estar tengo tiene hace
 ayer hoy siempre nunca te todo todos toda nada bien gracias casi ahora mucho mucha otro otra algo cada fui fueron vamos voy
-quiero quieres puedo puedes creo dijo dije tan aunque mientras tienes estaba había vez años`
+quiero quieres puedo puedes creo dijo dije tan aunque mientras tienes estaba había vez años
+sin ni usted ustedes hacia durante mía mío nuestro nuestra quien cual dos tres cuatro cinco seis siete ocho nueve diez hoy`
 )
 
 // The Spanish stop list, chosen like the English one: what names nothing, question words and auxiliaries.
@@ -98,8 +101,11 @@ func (n signs) enough() bool {
 const fewestSigns = 2
 
 func (n signs) language() language {
-	if n.spanish >= fewestSigns && n.spanish > n.english {
+	switch {
+	case n.spanish >= fewestSigns && n.spanish > n.english:
 		return languageSpanish
+	case n.spanish > n.english:
+		return languageMaybeSpanish
 	}
 	return languageEnglish
 }
@@ -206,7 +212,15 @@ func (n *signs) countASCII(w string) {
 		n.spanish++
 	case ok:
 		n.english++
+	case saysWe(w):
+		n.spanish++
 	}
+}
+
+// saysWe reports whether a word ends like a Spanish verb of the first person plural, as no English one of its length does.
+func saysWe(w string) bool {
+	const shortest = len("vimos") + 1
+	return len(w) >= shortest && (strings.HasSuffix(w, "amos") || strings.HasSuffix(w, "emos") || strings.HasSuffix(w, "imos"))
 }
 
 // spanishLetters are those that English words hardly have.
@@ -217,10 +231,67 @@ func (a *analysis) spanishStem(w string) string {
 	if len(w) > MaxTermBytes {
 		return a.term(foldAccents(w))
 	}
+	stem := baseOfSpanish(a.bareSpanishStem(w))
+	if base, ok := spanishBases()[stem]; ok {
+		return base
+	}
+	return stem
+}
+
+func (a *analysis) bareSpanishStem(w string) string {
 	env := a.stemmer(w)
 	spanish.Stem(env)
 	return foldAccents(env.Current())
 }
+
+// baseOfSpanish undoes what spelling does to the end of a stem before e: lápices is lápiz, busqué is buscar; and conozco
+// is conocer.
+func baseOfSpanish(stem string) string {
+	for _, end := range [...][2]string{{"zc", "c"}, {"z", "c"}, {"qu", "c"}} {
+		if s, ok := strings.CutSuffix(stem, end[0]); ok && len(s) > 1 {
+			return s + end[1]
+		}
+	}
+	return stem
+}
+
+// spanishVerbs are those whose stem changes, one for a line of forms: each stem that differs once.
+//
+//nolint:misspell // Spanish
+const spanishVerbs = `pensar pienso;empezar empieza;comenzar comienza;cerrar cierra;despertar despierta;sentar sienta;calentar calienta;
+nevar nieva;negar niega;regar riega;temblar tiembla;recomendar recomienda;apretar aprieta;confesar confiesa;gobernar gobierna;
+perder pierde;entender entiende;defender defiende;encender enciende;querer quiero quiso querrá;tener tengo tiene tuvo tendrá;
+venir vengo viene vino vendrá;mantener mantiene mantuvo;obtener obtiene obtuvo;
+contar cuenta;costar cuesta;encontrar encuentra;mostrar muestra;demostrar demuestra;probar prueba;recordar recuerda;
+soñar sueña;volar vuela;almorzar almuerza;acostar acuesta;colgar cuelga;rogar ruega;apostar apuesta;renovar renueva;
+sonar suena;jugar juega;volver vuelve vuelto;devolver devuelve devuelto;resolver resuelve resuelto;mover mueve;llover llueve;
+doler duele;morder muerde;poder puedo pudo podrá;oler huele;soler suele;envolver envuelve envuelto;
+sentir siente sintió;mentir miente mintió;preferir prefiere prefirió;sugerir sugiere sugirió;divertir divierte divirtió;
+convertir convierte convirtió;herir hiere hirió;invertir invierte invirtió;arrepentir arrepiente arrepintió;hervir hierve hirvió;
+dormir duerme durmió;morir muere murió muerto;pedir pide pidió;servir sirve sirvió;repetir repite repitió;seguir sigue siguió sigo;
+conseguir consigue consiguió consigo;elegir elige elijo eligió;corregir corrige corrijo corrigió;vestir viste vistió;medir mide midió;
+reír ríe rieron;sonreír sonríe sonrió;freír fríe frió frito;despedir despide despidió;competir compite compitió;impedir impide impidió;
+hacer hago hizo hará hecho;decir digo dice dijo dirá dicho;poner pongo puso pondrá puesto;componer compongo compuso compuesto;
+proponer propongo propuso propuesto;suponer supongo supuso supuesto;traer traigo trajo;caer cae caí caído caigo cayó cayendo;oír oí oído oigo oye oyó oyendo;
+salir salgo saldrá;valer valgo valdrá;saber supo sabrá;ver ve vemos vi veía veo vio vieron visto;dar da daba dado doy dio dieron;ir iremos fuimos vamos;
+leer lee leo leí leído leyó leyendo;creer cree creo creí creyó creyendo;conducir conduje;traducir traduje;producir produje;reducir reduje;
+huir huye;escribir escrito;abrir abierto;cubrir cubierto;descubrir descubierto;
+romper roto;coger cojo;recoger recojo;escoger escojo;proteger protejo;dirigir dirijo;exigir exijo;fingir finjo;
+caber quepo cupo;andar anduvo;esquiar esquía`
+
+// spanishBases is the stem of the first form of each line by the stems of the others.
+var spanishBases = sync.OnceValue(func() map[string]string {
+	var a analysis
+	stem := func(w string) string { return baseOfSpanish(a.bareSpanishStem(w)) }
+	table := map[string]string{}
+	for line := range strings.SplitSeq(spanishVerbs, ";") {
+		forms := strings.Fields(line)
+		for _, f := range forms[1:] {
+			table[stem(f)] = stem(forms[0])
+		}
+	}
+	return table
+})
 
 // stemmer is ready to stem w.
 func (a *analysis) stemmer(w string) *snowballstem.Env {

@@ -93,9 +93,14 @@ type analysis struct {
 
 	norm []byte // the normalised characters at hand
 	env  *snowballstem.Env
+
+	text       string
+	kanaSought bool // hasKana is known
+	hasKana    bool
 }
 
 func (a *analysis) run(s string) {
+	a.text = s
 	for i := 0; i < len(s); {
 		if s[i] < utf8.RuneSelf {
 			i = a.ascii(s, i)
@@ -283,11 +288,11 @@ func (a *analysis) stopped(w string) bool {
 	return a.language == languageSpanish && spanishStopped(w)
 }
 
-// addStems emits the English stem, and in a Spanish text the Spanish one where it differs.
+// addStems emits the English stem, and in a text that may be Spanish the Spanish one where it differs.
 func (a *analysis) addStems(w string) {
 	term := a.term(foldAccents(w))
 	a.emit(Token{Term: term, Start: a.start, End: a.end})
-	if a.language != languageSpanish {
+	if a.language == languageEnglish {
 		return
 	}
 	if stem := a.spanishStem(w); stem != term {
