@@ -93,7 +93,6 @@ func (a *App) assemble(ctx context.Context, o Options) error {
 		return err
 	}
 	a.models = newModels(a.cfg, recorder)
-	a.indexer = jobs.NewIndexer(jobs.IndexerOptions{Store: a.store, Log: a.log, Seams: o.Seams})
 	a.embeddings, err = jobs.OpenEmbeddings(ctx, jobs.EmbeddingsOptions{
 		Store: a.store, Open: a.models.embedder, Model: a.cfg.EmbeddingModel, Dimension: a.cfg.EmbeddingDimension, Now: time.Now, Log: a.log,
 		Builtin: isBuiltin, Leases: a.store, Owner: a.stores.owner,
@@ -101,6 +100,7 @@ func (a *App) assemble(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
+	a.indexer = jobs.NewIndexer(jobs.IndexerOptions{Store: a.store, Turns: a.embeddings, Log: a.log, Seams: o.Seams})
 	facts, err := service.NewFactCache(a.store, int64(a.cfg.FactCache))
 	if err != nil {
 		return err

@@ -15,10 +15,11 @@ import (
 	"github.com/stratamem/strata/internal/store"
 )
 
-// Embeddings keeps the facts' vectors: it embeds what has none yet, and makes a new version of all of them when the
-// model changes, while the old version serves.
+// Embeddings keeps the vectors of facts and messages: it embeds what has none yet, and makes a new version of all of them
+// when the model changes. The old version of the facts' vectors serves meanwhile; those of messages are made anew after
+// the change, and until then messages are found by their words.
 type Embeddings struct {
-	store   store.Vectors
+	store   EmbeddingStore
 	open    OpenEmbedder
 	model   string
 	dim     int
@@ -37,7 +38,9 @@ type Embeddings struct {
 	active   version         // its embedder is nil until the endpoint told its dimension
 	building version         // a zero version where none is being made
 	failed   string          // why the last batch of building failed; "" when it did not
+	renewing bool            // the model changed, and messages still lack vectors of the new one
 	skipped  map[string]bool // facts that the endpoint refuses, with their revision
+	aside    map[int64]bool  // segments that cannot be read, or that the endpoint refuses
 }
 
 // version is a version of the vectors with what makes them.
@@ -59,7 +62,7 @@ type EmbeddingModel struct {
 
 // EmbeddingsOptions are what Embeddings need. All but Dimension, Builtin, Leases and Owner are required.
 type EmbeddingsOptions struct {
-	Store     store.Vectors
+	Store     EmbeddingStore
 	Open      OpenEmbedder
 	Model     string // that is configured
 	Dimension int    // that is configured; 0 for the model's own
@@ -80,7 +83,7 @@ type EmbeddingsOptions struct {
 func OpenEmbeddings(ctx context.Context, o EmbeddingsOptions) (*Embeddings, error) {
 	e := &Embeddings{
 		store: o.Store, open: o.Open, model: o.Model, dim: o.Dimension, now: o.Now, log: o.Log,
-		wake: make(chan struct{}, 1), skipped: map[string]bool{}, leases: o.Leases, owner: o.Owner, builtin: o.Builtin,
+		wake: make(chan struct{}, 1), skipped: map[string]bool{}, aside: map[int64]bool{}, leases: o.Leases, owner: o.Owner, builtin: o.Builtin,
 	}
 	if e.builtin == nil {
 		e.builtin = func(string) bool { return false }
@@ -208,7 +211,13 @@ func (e *Embeddings) Active() (memory.Embedding, embed.Embedder) {
 	return e.active.Embedding, e.active.embedder
 }
 
-// Wake says that facts changed. It never blocks.
+func (e *Embeddings) serving() version {
+	e.mu.RLock()
+	defer e.mu.RUnlock()
+	return e.active
+}
+
+// Wake says that facts changed, or messages were indexed. It never blocks.
 func (e *Embeddings) Wake() {
 	select {
 	case e.wake <- struct{}{}:
@@ -360,7 +369,7 @@ func (e *Embeddings) embedAll(ctx context.Context) error {
 	if held, err := e.hold(ctx); err != nil || !held {
 		return err
 	}
-	if _, embedder := e.Active(); embedder == nil {
+	if e.serving().embedder == nil {
 		if err := e.begin(ctx); err != nil {
 			return err
 		}
@@ -368,20 +377,54 @@ func (e *Embeddings) embedAll(ctx context.Context) error {
 	e.mu.RLock()
 	active, building := e.active, e.building
 	e.mu.RUnlock()
+	if building.embedder != nil {
+		return e.replace(ctx, active, building)
+	}
+	return e.embedServing(ctx)
+}
+
+// replace makes a new version of the facts' vectors and changes to it. New facts get one of the old version meanwhile; that
+// its endpoint fails may be why it is replaced.
+func (e *Embeddings) replace(ctx context.Context, active, building version) error {
+	var meanwhile error
 	if active.embedder != nil {
-		if err := e.embedVersion(ctx, active); err != nil {
-			return err
-		}
+		meanwhile = e.embedFactsOf(ctx, active)
 	}
-	if building.embedder == nil {
-		return nil
-	}
-	err := e.embedVersion(ctx, building)
+	err := e.embedFactsOf(ctx, building)
 	e.note(err)
 	if err != nil {
+		return errors.Join(meanwhile, err)
+	}
+	if err := e.switchTo(ctx, building, active); err != nil {
 		return err
 	}
-	return e.switchTo(ctx, building, active)
+	return e.embedServing(ctx)
+}
+
+// embedServing embeds for the version in use.
+func (e *Embeddings) embedServing(ctx context.Context) error {
+	v := e.serving()
+	if v.embedder == nil {
+		return nil
+	}
+	if err := e.embedFactsOf(ctx, v); err != nil {
+		return err
+	}
+	err := e.embedSegments(ctx, v)
+	e.note(err)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.renewing = e.renewing && err != nil
+	return err
+}
+
+// keep fails when the lease is not held any more.
+func (e *Embeddings) keep(ctx context.Context) error {
+	held, err := e.hold(ctx)
+	if err == nil && !held {
+		return errors.New("another process took over embedding: a call of the endpoint took longer than the lease")
+	}
+	return err
 }
 
 func (e *Embeddings) note(err error) {
@@ -393,19 +436,15 @@ func (e *Embeddings) note(err error) {
 	}
 }
 
-// embedBatch is how many facts one call of an endpoint embeds.
-const embedBatch = 128
+// embedAtOnce is how many texts one call of an endpoint embeds.
+const embedAtOnce = 128
 
-func (e *Embeddings) embedVersion(ctx context.Context, v version) error {
+func (e *Embeddings) embedFactsOf(ctx context.Context, v version) error {
 	for {
-		held, err := e.hold(ctx)
-		if err != nil {
+		if err := e.keep(ctx); err != nil {
 			return err
 		}
-		if !held {
-			return errors.New("another process took over embedding: a call of the endpoint took longer than the lease")
-		}
-		facts, err := e.store.FactsToEmbed(ctx, store.EmbedQuery{Version: v.Version, Limit: embedBatch + len(e.skipped)})
+		facts, err := e.store.FactsToEmbed(ctx, store.EmbedQuery{Version: v.Version, Limit: embedAtOnce + len(e.skipped)})
 		if err != nil {
 			return fmt.Errorf("find facts to embed: %w", err)
 		}
@@ -413,7 +452,7 @@ func (e *Embeddings) embedVersion(ctx context.Context, v version) error {
 		if len(facts) == 0 || ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if err := e.embedFacts(ctx, v, facts[:min(len(facts), embedBatch)]); err != nil {
+		if err := e.embedFacts(ctx, v, facts[:min(len(facts), embedAtOnce)]); err != nil {
 			return err
 		}
 	}
@@ -433,22 +472,24 @@ func (e *Embeddings) unskipped(v version, facts []store.FactText) []store.FactTe
 	return out
 }
 
-// embedFacts embeds a batch. Where the endpoint refuses it for good, one text may be to blame: they are tried alone, and
-// the one that is refused is left without a vector until the server starts again.
+// embedFacts embeds a batch. A fact that the endpoint refuses for good is left without a vector until the server starts
+// again.
 func (e *Embeddings) embedFacts(ctx context.Context, v version, facts []store.FactText) error {
 	texts := make([]string, len(facts))
 	for i, f := range facts {
 		texts[i] = f.Text
 	}
-	vectors, err := v.embedder.Embed(ctx, texts)
-	if refused(err) && len(facts) > 1 {
-		return e.embedAlone(ctx, v, facts)
-	}
+	vectors, err := embedEach(ctx, v.embedder, texts)
 	if err != nil {
 		return fmt.Errorf("embed %d facts with %s: %w", len(facts), v.Model, err)
 	}
 	w := store.VectorWrite{Version: v.Version, Time: e.now()}
 	for i, f := range facts {
+		if vectors[i] == nil {
+			e.skipped[skipKey(v, f)] = true
+			e.log.WarnContext(ctx, "the embedding endpoint refuses a fact; it is found by its words only", "fact", f.FactID)
+			continue
+		}
 		w.Vectors = append(w.Vectors, store.NewVector{User: f.User, FactID: f.FactID, Revision: f.Revision, Vector: vectors[i]})
 	}
 	if err := e.store.PutFactVectors(ctx, w); err != nil {
@@ -457,27 +498,30 @@ func (e *Embeddings) embedFacts(ctx context.Context, v version, facts []store.Fa
 	return nil
 }
 
-// embedAlone embeds each fact by itself. Where all are refused, it is the endpoint, not a text.
-func (e *Embeddings) embedAlone(ctx context.Context, v version, facts []store.FactText) error {
-	var bad []store.FactText
-	var last error
-	for _, f := range facts {
-		err := e.embedFacts(ctx, v, []store.FactText{f})
-		if err != nil && !refused(err) {
-			return err
+// embedEach embeds texts together and, where the endpoint refuses them for good, each by itself: one that is refused then
+// has no vector. Where all are refused, it is the endpoint, not a text.
+func embedEach(ctx context.Context, embedder embed.Embedder, texts []string) ([][]float32, error) {
+	if len(texts) == 0 {
+		return nil, nil
+	}
+	vectors, err := embedder.Embed(ctx, texts)
+	if !refused(err) || len(texts) == 1 {
+		return vectors, err
+	}
+	vectors, some := make([][]float32, len(texts)), false
+	for i, t := range texts {
+		one, failed := embedder.Embed(ctx, []string{t})
+		if failed != nil && !refused(failed) {
+			return nil, failed
 		}
-		if err != nil {
-			bad, last = append(bad, f), err
+		if failed == nil {
+			vectors[i], some = one[0], true
 		}
 	}
-	if len(bad) == len(facts) {
-		return last
+	if !some {
+		return nil, err
 	}
-	for _, f := range bad {
-		e.skipped[skipKey(v, f)] = true
-		e.log.WarnContext(ctx, "the embedding endpoint refuses a fact; it is found by its words only", "fact", f.FactID, "error", last)
-	}
-	return nil
+	return vectors, nil
 }
 
 func refused(err error) bool {
@@ -492,7 +536,7 @@ func (e *Embeddings) switchTo(ctx context.Context, next, old version) error {
 	}
 	next.Active = true
 	e.mu.Lock()
-	e.active, e.building = next, version{}
+	e.active, e.building, e.renewing = next, version{}, true
 	e.mu.Unlock()
 	message := "facts are embedded with another model now: set embedding-model to it before the next start"
 	if e.isConfigured(next.Embedding) {
@@ -505,12 +549,12 @@ func (e *Embeddings) switchTo(ctx context.Context, next, old version) error {
 	return nil
 }
 
-// ReembedJob is a new version of the facts' vectors that is being made, or was.
+// ReembedJob is a new version of all vectors that is being made, or was.
 type ReembedJob struct {
 	ID         string
 	Model      string
-	State      memory.SlotState // SlotOpen while it runs, SlotApplied when its version is in use
-	Done       int64
+	State      memory.SlotState // SlotOpen while it runs; SlotApplied when its version is in use, and nothing lacks a vector
+	Done       int64            // facts and messages
 	Total      int64
 	Reason     string // of the last failure; "" without one
 	CreateTime time.Time
@@ -567,23 +611,22 @@ func (e *Embeddings) beginBuilding(ctx context.Context, model string, dimension 
 // Jobs answers the version that is being made, if there is one.
 func (e *Embeddings) Jobs(ctx context.Context) ([]ReembedJob, error) {
 	e.mu.RLock()
-	building := e.building
+	making := e.building
+	if making.embedder == nil && e.renewing {
+		making = e.active
+	}
 	e.mu.RUnlock()
-	if building.embedder == nil {
+	if making.embedder == nil {
 		return nil, nil
 	}
-	j, err := e.job(ctx, building)
+	j, err := e.job(ctx, making)
 	return []ReembedJob{j}, err
 }
 
 func (e *Embeddings) job(ctx context.Context, v version) (ReembedJob, error) {
-	left, err := e.store.CountFactsToEmbed(ctx, v.Version)
+	left, all, err := e.count(ctx, v)
 	if err != nil {
-		return ReembedJob{}, fmt.Errorf("count facts to embed: %w", err)
-	}
-	all, err := e.store.CountFacts(ctx)
-	if err != nil {
-		return ReembedJob{}, fmt.Errorf("count facts: %w", err)
+		return ReembedJob{}, err
 	}
 	e.mu.RLock()
 	defer e.mu.RUnlock()
@@ -591,8 +634,26 @@ func (e *Embeddings) job(ctx context.Context, v version) (ReembedJob, error) {
 		ID: fmt.Sprintf("reembed-%d", v.Version), Model: v.Model, State: memory.SlotOpen, Done: all - left, Total: all,
 		Reason: e.failed, CreateTime: v.CreateTime, UpdateTime: e.now().UTC().Truncate(time.Microsecond),
 	}
-	if e.active.Version == v.Version {
+	if e.active.Version == v.Version && left == 0 {
 		j.State, j.Reason = memory.SlotApplied, ""
 	}
 	return j, nil
+}
+
+// count counts what lacks a vector of the version, and all that should have one.
+func (e *Embeddings) count(ctx context.Context, v version) (left, all int64, err error) {
+	if left, err = e.store.CountFactsToEmbed(ctx, v.Version); err != nil {
+		return 0, 0, fmt.Errorf("count facts to embed: %w", err)
+	}
+	if all, err = e.store.CountFacts(ctx); err != nil {
+		return 0, 0, fmt.Errorf("count facts: %w", err)
+	}
+	if v.embedder == nil || !v.embedder.Info().Semantic {
+		return left, all, nil
+	}
+	waiting, messages, err := e.store.CountMessagesToEmbed(ctx, v.Version)
+	if err != nil {
+		return 0, 0, fmt.Errorf("count messages to embed: %w", err)
+	}
+	return left + waiting, all + messages, nil
 }

@@ -24,6 +24,7 @@ import (
 type endpoint struct {
 	mu     sync.Mutex
 	down   bool
+	broken string // a model
 	refuse string
 }
 
@@ -32,7 +33,7 @@ type model struct {
 	info embed.Info
 }
 
-var dimensions = map[string]int{"small": 2, "large": 3, "huge": 4}
+var dimensions = map[string]int{"small": 2, "large": 3, "huge": 4, "hash": 2}
 
 func (e *endpoint) open(_ context.Context, m jobs.EmbeddingModel) (embed.Embedder, error) {
 	e.mu.Lock()
@@ -40,7 +41,7 @@ func (e *endpoint) open(_ context.Context, m jobs.EmbeddingModel) (embed.Embedde
 	if e.down && m.Known == 0 {
 		return nil, &llm.Error{Class: llm.ClassTransient, Err: errors.New("connection refused")}
 	}
-	return model{e, embed.Info{Model: m.Name, Dimension: dimensions[m.Name], Semantic: true}}, nil
+	return model{e, embed.Info{Model: m.Name, Dimension: dimensions[m.Name], Semantic: m.Name != "hash"}}, nil
 }
 
 func (e *endpoint) set(down bool, refuse string) {
@@ -49,12 +50,19 @@ func (e *endpoint) set(down bool, refuse string) {
 	e.down, e.refuse = down, refuse
 }
 
+// fail has calls of a model fail.
+func (e *endpoint) fail(model string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.broken = model
+}
+
 func (m model) Info() embed.Info { return m.info }
 
 func (m model) Embed(_ context.Context, texts []string) ([][]float32, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.down {
+	if m.down || m.broken == m.info.Model {
 		return nil, &llm.Error{Class: llm.ClassTransient, Err: errors.New("connection refused")}
 	}
 	if m.refuse != "" && slices.Contains(texts, m.refuse) {

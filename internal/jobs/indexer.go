@@ -20,6 +20,7 @@ import (
 // Indexer writes recorded messages into their users' lexical indexes and merges the segments.
 type Indexer struct {
 	store store.Lexicon
+	turns TurnEmbedder
 	delay time.Duration
 	sweep time.Duration
 	log   *slog.Logger
@@ -32,9 +33,19 @@ type Indexer struct {
 	wake   chan struct{}
 }
 
-// IndexerOptions are what an Indexer needs.
+// TurnEmbedder makes vectors of messages.
+type TurnEmbedder interface {
+	// EmbedNow must answer a vector for each text, the zero one for a text that the model does not know, or version 0 where
+	// that takes a call of an endpoint: then Wake has it done later.
+	EmbedNow(ctx context.Context, texts []string) (version int, vectors []rank.Vector, err error)
+	// Wake says that messages were indexed. It must not block.
+	Wake()
+}
+
+// IndexerOptions are what an Indexer needs. Store, Turns and Log are required.
 type IndexerOptions struct {
 	Store store.Lexicon
+	Turns TurnEmbedder
 	// Delay is how long turns gather before they are indexed: a segment for each turn would double what Record
 	// writes, and recall reads unindexed messages all the same. 1 s when 0.
 	Delay time.Duration
@@ -64,7 +75,7 @@ func NewIndexer(o IndexerOptions) *Indexer {
 		o.Seams = func(string) {}
 	}
 	return &Indexer{
-		store: o.Store, delay: o.Delay, sweep: o.Sweep, log: o.Log, seams: o.Seams,
+		store: o.Store, turns: o.Turns, delay: o.Delay, sweep: o.Sweep, log: o.Log, seams: o.Seams,
 		queued: map[memory.UserRef]bool{}, broken: map[memory.UserRef]bool{}, wake: make(chan struct{}, 1),
 	}
 }
@@ -196,8 +207,15 @@ func (x *Indexer) Index(ctx context.Context, user memory.UserRef) (more bool, er
 	if len(turns) == 0 {
 		return false, nil
 	}
-	if err := x.put(ctx, segment(user, turns)); err != nil {
+	w, err := x.segment(ctx, user, turns)
+	if err != nil {
+		return false, err
+	}
+	if err := x.put(ctx, w); err != nil {
 		return false, fmt.Errorf("put segment: %w", err)
+	}
+	if w.Embedding == 0 && w.Messages > 0 {
+		x.turns.Wake()
 	}
 	return isFull(turns), x.merge(ctx, user, turns[0].Scope)
 }
@@ -231,22 +249,32 @@ func (x *Indexer) retire(ctx context.Context, user memory.UserRef) error {
 }
 
 // segment analyses turns of one user. Turns without recallable messages only have their marks cleared.
-func segment(user memory.UserRef, turns []store.Turn) store.SegmentWrite {
+func (x *Indexer) segment(ctx context.Context, user memory.UserRef, turns []store.Turn) (store.SegmentWrite, error) {
 	w := store.SegmentWrite{User: user, Scope: turns[0].Scope, Analyzer: text.AnalyzerID}
 	var docs []rank.Doc
+	var words []string
 	for _, t := range turns {
 		w.Turns = append(w.Turns, t.TurnRef)
 		for _, m := range t.Messages {
 			if m.Recallable() {
 				docs = append(docs, rank.Analyze(memory.PlacedMessage{Place: memory.Place{Session: t.Session, Seq: m.Seq}, Message: m}))
+				words = append(words, rank.EmbeddedWords(m))
 			}
 		}
 	}
 	w.Messages = len(docs)
-	if len(docs) > 0 {
-		w.Data = rank.EncodeSegment(docs)
+	if len(docs) == 0 {
+		return w, nil
 	}
-	return w
+	version, vectors, err := x.turns.EmbedNow(ctx, words)
+	if err != nil {
+		return w, fmt.Errorf("embed messages to be indexed: %w", err)
+	}
+	for i, v := range vectors {
+		docs[i].Vector = v
+	}
+	w.Embedding, w.Data = version, rank.EncodeSegment(docs)
+	return w, nil
 }
 
 // merge merges segments of like size until no size has many.
@@ -267,10 +295,13 @@ func (x *Indexer) merge(ctx context.Context, user memory.UserRef, scope memory.S
 }
 
 func (x *Indexer) mergeSegments(ctx context.Context, user memory.UserRef, scope memory.ScopeKey, plan []store.SegmentInfo) error {
-	w := store.SegmentWrite{User: user, Scope: scope, Analyzer: text.AnalyzerID}
+	w := store.SegmentWrite{User: user, Scope: scope, Analyzer: text.AnalyzerID, Embedding: plan[0].Embedding}
 	for _, s := range plan {
 		w.Replaces = append(w.Replaces, s.No)
 		w.Messages += s.Messages
+		if s.Embedding != w.Embedding {
+			w.Embedding = 0 // those that lack a vector are found by that
+		}
 	}
 	segments, err := x.store.Segments(ctx, user, w.Replaces)
 	if err != nil {

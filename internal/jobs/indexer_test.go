@@ -53,15 +53,21 @@ func lexicon(t *testing.T, s store.Lexicon) store.LexiconState {
 	return state
 }
 
+// wordsOnly makes no vectors.
+type wordsOnly struct{}
+
+func (wordsOnly) EmbedNow(context.Context, []string) (int, []rank.Vector, error) { return 0, nil, nil }
+func (wordsOnly) Wake()                                                          {}
+
 func newIndexer(s *sqlitestore.Store) *jobs.Indexer {
-	return jobs.NewIndexer(jobs.IndexerOptions{Store: s, Delay: time.Millisecond, Log: slog.New(slog.DiscardHandler)})
+	return jobs.NewIndexer(jobs.IndexerOptions{Store: s, Turns: wordsOnly{}, Delay: time.Millisecond, Log: slog.New(slog.DiscardHandler)})
 }
 
 func TestIndexerSeams(t *testing.T) {
 	s := open(t)
 	say(t, s, memory.RoleUser, "m", "a quiet river")
 	var passed []string
-	x := jobs.NewIndexer(jobs.IndexerOptions{Store: s, Log: slog.New(slog.DiscardHandler), Seams: func(point string) {
+	x := jobs.NewIndexer(jobs.IndexerOptions{Store: s, Turns: wordsOnly{}, Log: slog.New(slog.DiscardHandler), Seams: func(point string) {
 		passed = append(passed, fmt.Sprintf("%s: %d unindexed", point, len(lexicon(t, s).Unindexed)))
 	}})
 	if _, err := x.Index(t.Context(), ada); err != nil {

@@ -69,3 +69,16 @@ func count(terms []string) []TermCount {
 	}
 	return out
 }
+
+// maxEmbeddedBytes is how much of a message is embedded: models read some 256 word pieces, and the first ones of a long
+// reply say what it is about. Source: measured with MiniLM on BEAM-128K, where vectors of all passages were no better.
+const maxEmbeddedBytes = 2 << 10
+
+// EmbeddedWords are what is embedded of a message: its first words, after the speaker's name. Source: measured on LoCoMo.
+func EmbeddedWords(m memory.Message) string {
+	words := text.Clip(m.PlainText(), maxEmbeddedBytes)
+	if m.Name == "" {
+		return words
+	}
+	return m.Name + ": " + words
+}

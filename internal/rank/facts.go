@@ -281,9 +281,16 @@ func (x *FactIndex) Sources(terms []string) map[string][]memory.Place {
 func (x *FactIndex) SearchSources(q FactQuery) []Match {
 	s := x.scratch.Get().(*factScratch)
 	s.grow(len(x.facts))
+	out := x.sources(x.nearest(q, x.filter(q), s))
+	x.scratch.Put(s)
+	return out
+}
+
+// sources are the messages from which facts were learnt, each once.
+func (x *FactIndex) sources(facts []scoredFact) []Match {
 	var out []Match
 	seen := map[memory.Place]bool{}
-	for _, f := range x.nearest(q, x.filter(q), s) {
+	for _, f := range facts {
 		for _, e := range x.facts[f.n].Evidence {
 			if p := e.Place(); !seen[p] && len(out) < FuseDepth {
 				seen[p] = true
@@ -291,7 +298,6 @@ func (x *FactIndex) SearchSources(q FactQuery) []Match {
 			}
 		}
 	}
-	x.scratch.Put(s)
 	return out
 }
 
@@ -353,6 +359,12 @@ const factCandidates = 200
 // Search answers the current facts with the highest scores, and after them those of the core that scored too low, by
 // significance, then the latest.
 func (x *FactIndex) Search(q FactQuery) []FactHit {
+	hits, _ := x.SearchWithSources(q)
+	return hits
+}
+
+// SearchWithSources answers what Search and SearchSources do, and compares vectors once.
+func (x *FactIndex) SearchWithSources(q FactQuery) (hits []FactHit, sources []Match) {
 	s := x.scratch.Get().(*factScratch)
 	s.grow(len(x.facts))
 	admits := x.filter(q)
@@ -360,7 +372,9 @@ func (x *FactIndex) Search(q FactQuery) []FactHit {
 	x.addLexical(q, admits, s, found)
 	dense := len(q.Vector) > 0 && (len(q.Vector) == x.dim || q.Similar != nil)
 	if dense {
-		x.addDense(q, admits, s, found)
+		near := x.nearest(q, admits, s)
+		addDense(near, found)
+		sources = x.sources(near)
 	}
 	x.addMatched(q, admits, found)
 	var passed []factCandidate
@@ -379,7 +393,7 @@ func (x *FactIndex) Search(q FactQuery) []FactHit {
 	if q.Limit > 0 {
 		passed = passed[:min(len(passed), q.Limit)]
 	}
-	return x.hits(passed, found)
+	return x.hits(passed, found), sources
 }
 
 // factCandidate is a fact that may become a hit: there may be thousands, and few become one.
@@ -591,8 +605,8 @@ func (x *FactIndex) addLexical(q FactQuery, admits factFilter, s *factScratch, f
 }
 
 // addDense ranks by the cosine with the query's vector.
-func (x *FactIndex) addDense(q FactQuery, admits factFilter, s *factScratch, found map[int32][]FactArm) {
-	for i, f := range x.nearest(q, admits, s) {
+func addDense(near []scoredFact, found map[int32][]FactArm) {
+	for i, f := range near {
 		found[f.n] = append(found[f.n], FactArm{Name: ArmDense, Rank: i + 1, Score: f.score})
 	}
 }

@@ -104,7 +104,7 @@ func newFusion(own []Hit, arms []ArmHits) fusion {
 
 // lexical is a hit of the index at a rank.
 func lexical(h Hit, at int) Hit {
-	h.Arms = []Arm{{ArmLexical, at, h.Score}}
+	h.Arms = []Arm{{ArmLexical, at, h.Score, 1}}
 	h.Score = 1 / float64(fuseK+at)
 	return h
 }
@@ -122,8 +122,9 @@ func (f *fusion) join(a ArmHits) {
 			continue
 		}
 		h.Kind = cmp.Or(h.Kind, m.Kind)
-		h.Arms = append(h.Arms, Arm{a.Name, i + 1, m.Score})
-		h.Score += a.Weights.of(h.Kind) / float64(fuseK+i+1)
+		weight := a.Weights.of(h.Kind)
+		h.Arms = append(h.Arms, Arm{a.Name, i + 1, m.Score, weight})
+		h.Score += weight / float64(fuseK+i+1)
 	}
 }
 

@@ -90,9 +90,10 @@ const (
 
 // Arm is one arm's opinion of a message or a fact.
 type Arm struct {
-	Name  string
-	Rank  int // from 1
-	Score float64
+	Name   string
+	Rank   int // from 1
+	Score  float64
+	Weight float64 // of a message after Fuse: what the arm counts; the hit's score is the sum of Weight / (10 + Rank)
 }
 
 // The arms that find messages and facts.

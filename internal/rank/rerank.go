@@ -31,7 +31,7 @@ func Rerank(hits []Hit, n int, best []Reranked) []Hit {
 	out := make([]Hit, 0, len(hits))
 	for i, r := range best {
 		h := r.Hit.ranked(r.At + 1)
-		h.Arms = append(h.Arms, Arm{ArmRerank, i + 1, r.Score})
+		h.Arms = append(h.Arms, Arm{Name: ArmRerank, Rank: i + 1, Score: r.Score})
 		h.Score = aboveFusion + 1/float64(fuseK+i+1)
 		out = append(out, h)
 	}

@@ -65,7 +65,7 @@ func searchPage(req *memoryv1.SearchMessagesRequest, p service.SearchParams, r s
 	if r.More {
 		out.NextPageToken = numberToken(req, int64(next))
 	}
-	out.Degraded = degradedProto(r.Degraded)
+	out.Degraded, out.Embedder = degradedProto(r.Degraded), r.Embedder
 	return out
 }
 
@@ -110,7 +110,7 @@ func explanationProto(h rank.Hit, at int) *memoryv1.Explanation {
 		arms = []rank.Arm{{Name: rank.ArmLexical, Rank: at, Score: h.Score}}
 	}
 	for _, a := range arms {
-		out.Arms = append(out.Arms, &memoryv1.ArmScore{Arm: a.Name, Rank: int32(a.Rank), Score: a.Score})
+		out.Arms = append(out.Arms, &memoryv1.ArmScore{Arm: a.Name, Rank: int32(a.Rank), Score: a.Score, Weight: a.Weight})
 	}
 	for _, t := range h.Terms {
 		out.Terms = append(out.Terms, &memoryv1.TermScore{

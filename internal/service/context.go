@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -40,7 +41,7 @@ type ContextResult struct {
 	Ranks          []int      // the rank of each of them, from 1
 	Facts          []FactHit  // what the Rank of an item of SectionFacts counts in
 	FactsScored    int
-	Embedder       string // whose vectors ranked facts; "" when words alone did
+	Embedder       string // whose vectors ranked; "" when words alone did
 	Degraded       []Degradation
 }
 
@@ -102,7 +103,7 @@ func (s *Service) awaitFresh(ctx context.Context, p ContextParams) ([]Degradatio
 // decide assembles; recalled messages are read from the truth when it is known how many can find room.
 func (s *Service) decide(ctx context.Context, p ContextParams, g gathered, r policy.Resolved) (ContextResult, error) {
 	out := ContextResult{
-		UserID: p.Ref.UserID, Policy: r, AsOf: p.AsOf, Found: g.found, Facts: g.facts.hits, FactsScored: g.facts.scored, Embedder: g.facts.embedder,
+		UserID: p.Ref.UserID, Policy: r, AsOf: p.AsOf, Found: g.found, Facts: g.facts.hits, FactsScored: g.facts.scored, Embedder: cmp.Or(g.facts.embedder, g.embedder),
 		Watermarks: g.marks, Degraded: g.degraded, StepsSinceUser: stepsSinceUser(g.work.Session.StepsSinceUser, p.Pending),
 	}
 	counter, err := tokens.ByName(r.Counter)

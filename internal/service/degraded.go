@@ -1,5 +1,7 @@
 package service
 
+import "slices"
+
 // Degradation names a tier that could not do its part, so that less never looks like nothing.
 type Degradation struct {
 	Tier   string // one of the tiers below
@@ -32,4 +34,14 @@ func (s *Service) noteDegraded(all []Degradation) {
 	for _, d := range all {
 		s.meter.Degraded(d.Tier)
 	}
+}
+
+// distinct keeps each degradation once: two parts of a call may lack the same.
+func distinct(all []Degradation) (out []Degradation) {
+	for _, d := range all {
+		if !slices.Contains(out, d) {
+			out = append(out, d)
+		}
+	}
+	return out
 }

@@ -46,7 +46,8 @@ func (s *Service) SearchFacts(ctx context.Context, p FactSearch) (FactsFound, er
 	if p.AsOf.IsZero() {
 		p.AsOf = s.now()
 	}
-	found, err := s.findFacts(ctx, s.facts.once(ctx, p.User), factAsk{words: p.Query, FactQuery: rank.FactQuery{
+	in := s.seek(ctx, p.User, func() (string, error) { return p.Query, nil })
+	found, err := s.findFacts(ctx, in.facts, factAsk{vector: in.vector, FactQuery: rank.FactQuery{
 		Terms: text.Terms(p.Query), Categories: p.Categories, MinScore: p.MinScore, Limit: p.Limit,
 		AsOf: p.AsOf, Formula: formulaOf(resolved.Facts),
 	}})
@@ -61,13 +62,14 @@ func formulaOf(f policy.Facts) rank.FactFormula {
 // factAsk is a question to a user's facts.
 type factAsk struct {
 	rank.FactQuery
-	words   string            // to be embedded; "" to rank by words alone
-	session memory.SessionKey // whose own facts are asked for too; "" for none
+	vector  func() (QueryVector, []Degradation) // nil to rank by words alone
+	session memory.SessionKey                   // whose own facts are asked for too; "" for none
 }
 
 // factsFound is what a user's facts answer.
 type factsFound struct {
 	hits     []rank.FactHit
+	sources  []rank.Match  // the messages from which the nearest facts were learnt
 	session  []memory.Fact // current facts first said in the session, the latest first
 	scored   int
 	embedder string // whose vectors ranked; "" when words alone did
@@ -124,11 +126,11 @@ type nearFacts struct {
 	late     []Degradation
 }
 
-// near embeds the query and finds what is near it.
+// near finds what is near the query.
 func (s *Service) near(ctx context.Context, read readFacts, q factAsk) (nearFacts, error) {
 	var out nearFacts
-	if q.words != "" {
-		out.query, out.late = s.queries.Embed(ctx, q.words)
+	if q.vector != nil {
+		out.query, out.late = q.vector()
 	}
 	err := s.nearer(ctx, read, q, &out)
 	return out, err
@@ -195,7 +197,8 @@ func (n nearFacts) search(q factAsk) (factsFound, bool) {
 		}
 		q.Vector, q.Similar, q.Farther, q.WithWords = n.query.Values, n.cosines, n.farther, n.query.Selective
 	}
-	found := factsFound{hits: x.index.Search(q.FactQuery), scored: x.index.Len(), embedder: n.query.Model}
+	found := factsFound{scored: x.index.Len(), embedder: n.query.Model}
+	found.hits, found.sources = x.index.SearchWithSources(q.FactQuery)
 	if q.session != "" {
 		found.session = x.index.LearntIn(q.session)
 	}
@@ -211,7 +214,7 @@ func (n nearFacts) byWords(reason string) nearFacts {
 // matchFacts asks the full-text view for facts with the query's words.
 func (s *Service) matchFacts(ctx context.Context, read readFacts, q rank.FactQuery) ([]rank.FactMatch, []Degradation, error) {
 	at, err := read()
-	if err != nil || s.factTexts == nil {
+	if err != nil || s.factTexts == nil || len(q.Terms) == 0 {
 		return nil, nil, err
 	}
 	hits, late := s.factTexts.search(ctx, store.TextSearch{

@@ -30,6 +30,7 @@ type gathered struct {
 	found    Found
 	facts    factsFound
 	late     []Degradation // what the search of messages lacked
+	embedder string        // whose vectors ranked messages; "" when words alone did
 	degraded []Degradation
 }
 
@@ -48,21 +49,19 @@ func (s *Service) gather(ctx context.Context, p ContextParams, work store.Sessio
 		}
 		return s.recordedWords(part, work.Session, g.tail)
 	})
-	read := s.facts.once(part, p.Ref.UserRef)
+	in := s.seek(part, p.Ref.UserRef, query)
+	in.found = sync.OnceValues(func() (factsFound, error) { return s.contextFacts(part, p, in, r, work.Session.Key) })
 	all.Go(history)
 	all.Go(func() error { return s.gatherSummaries(part, p, r, &g) })
-	all.Go(func() error { return s.gatherFacts(part, p, sought{query, read}, r, &g) })
-	all.Go(func() error { return s.recall(part, p, sought{query, read}, r, &g) })
+	all.Go(func() (err error) {
+		g.facts, err = in.found()
+		return err
+	})
+	all.Go(func() error { return s.recall(part, p, in, r, &g) })
 	err := all.Wait()
-	g.degraded = slices.Concat(g.facts.degraded, lexicalDegradation(g.found), g.late)
+	g.degraded = distinct(slices.Concat(g.facts.degraded, lexicalDegradation(g.found), g.late))
 	g.marks.Indexed = min(g.marks.Indexed, indexedThrough(g))
 	return g, err
-}
-
-// sought is what searches share: each is read once, for whoever asks first.
-type sought struct {
-	query func() (string, error)
-	facts readFacts
 }
 
 func lexicalDegradation(f Found) []Degradation {
@@ -271,14 +270,14 @@ func periodItem(n memory.SummaryNode) assembly.Summary {
 	return out
 }
 
-// gatherFacts ranks the user's facts, by meaning too where the query's vector comes in time.
-func (s *Service) gatherFacts(ctx context.Context, p ContextParams, in sought, r policy.Resolved, g *gathered) error {
+// contextFacts ranks the user's facts, by meaning too where the query's vector comes in time.
+func (s *Service) contextFacts(ctx context.Context, p ContextParams, in sought, r policy.Resolved, session memory.SessionKey) (factsFound, error) {
 	if !r.Facts.LongTerm && !r.Facts.OfSession {
-		return nil
+		return factsFound{}, nil
 	}
 	query, err := in.query()
 	if err != nil {
-		return err
+		return factsFound{}, err
 	}
 	longTerm := r.Facts.LongTerm && r.Facts.Max > 0
 	ask := factAsk{FactQuery: rank.FactQuery{
@@ -287,16 +286,16 @@ func (s *Service) gatherFacts(ctx context.Context, p ContextParams, in sought, r
 		Core: r.Facts.Core, CoreSignificance: r.Facts.CoreSignificance,
 	}}
 	if longTerm {
-		ask.words, ask.Terms = query, text.Terms(query)
+		ask.vector, ask.Terms = in.vector, text.Terms(query)
 	}
 	if r.Facts.OfSession {
-		ask.session, ask.Exclude = g.work.Session.Key, g.work.Session.Key
+		ask.session, ask.Exclude = session, session
 	}
-	g.facts, err = s.findFacts(ctx, in.facts, ask)
+	found, err := s.findFacts(ctx, in.facts, ask)
 	if !longTerm {
-		g.facts.hits = nil
+		found.hits = nil
 	}
-	return err
+	return found, err
 }
 
 // maxQueryBytes is how much of a message serves as a query.
@@ -384,28 +383,22 @@ func (s *Service) recall(ctx context.Context, p ContextParams, in sought, r poli
 	ask := LexiconSearch{Ref: p.Ref, Query: rank.Query{
 		Limit: r.TopK + r.RecentN + spareHits, MinRelevance: r.MinScore, UserPrior: r.UserPrior, Explain: p.Explain,
 	}}
-	if r.Profile.Recalled && r.TopK > 0 {
-		query, err := in.query()
-		if err != nil {
-			return err
-		}
-		ask.Words, ask.Terms = query, text.Terms(query)
-		if err := s.understand(ctx, &ask, p.AsOf); err != nil {
-			return err
-		}
-	}
-	if r.Facts.LongTerm {
-		ask.Attach = func() (map[string][]memory.Place, error) {
-			at, err := in.facts()
-			if err != nil {
-				return nil, err
-			}
-			return at.sources(ask.AttachedTerms()), nil
-		}
-	}
 	var err error
-	g.found, g.late, err = s.findMessages(ctx, ask, g.work.Session.ScopeKey)
-	return err
+	if r.Profile.Recalled && r.TopK > 0 {
+		err = s.understand(ctx, &ask, in, p.AsOf)
+	}
+	if err != nil {
+		return err
+	}
+	if !r.Facts.LongTerm {
+		ask.Attach, ask.Sources = nil, nil
+	}
+	if g.found, g.late, err = s.findMessages(ctx, ask, g.work.Session.ScopeKey); err != nil || ask.Vector == nil {
+		return err
+	}
+	vector, unembedded := in.vector()
+	g.embedder, g.late = vector.Model, append(unembedded, g.late...)
+	return nil
 }
 
 // indexedThrough is the seq before the session's first turn that is not indexed.

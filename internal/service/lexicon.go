@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/maypok86/otter/v2"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/rank"
@@ -44,7 +45,7 @@ type LexiconStore interface {
 type userIndex struct {
 	sync.RWMutex
 	index    *rank.Index
-	segments map[int64]bool // the segments whose messages the index has
+	segments map[int64]int // the segments whose messages the index has, with the version of their vectors
 }
 
 // LexiconOptions are what a Lexicon needs. All are required.
@@ -77,6 +78,9 @@ type Found struct {
 	Unindexed   int    // messages analysed at read time
 	PendingFrom int64  // the first seq of the session's first turn that is not indexed; 0 when all are
 	Degraded    string // why less was searched than there is; "" when all was
+
+	// What vectors found beside the words, weighed by the index's factors; none where the query has no vector.
+	Turns, Sources []rank.Match
 }
 
 // maxReads is how often a search reads the state again when segments were merged between two reads.
@@ -87,21 +91,29 @@ type LexiconSearch struct {
 	Ref memory.SessionRef // its session is the one whose PendingFrom is asked for, "" for none
 	rank.Query
 	Words string // that Terms were taken from; what reads them is more than the lexicon
-	// Attach answers Query.Attached; nil for none. It is called when the index is
-	// there, and may wait for a read that began before.
+	// What follows may wait for reads and calls that began before; nil for none of it.
+
+	// Attach answers Query.Attached.
 	Attach func() (map[string][]memory.Place, error)
+	// Vector answers the query's vector, the zero one where there is none in time.
+	Vector func() rank.QueryVector
+	// Sources answers the messages from which the facts nearest to the vector were learnt.
+	Sources func() ([]rank.Match, error)
 }
+
+// isEmpty reports whether there is nothing to look for.
+func (q *LexiconSearch) isEmpty() bool { return len(q.Terms) == 0 && q.Vector == nil }
 
 // Search searches what the user's messages say. A damaged segment degrades the answer and has the user's index rebuilt;
 // a store that cannot be reached fails it.
 func (l *Lexicon) Search(ctx context.Context, q LexiconSearch) (Found, error) {
 	for reads := 1; ; reads++ {
-		state, err := l.read(ctx, q.Ref, q.Query)
+		state, err := l.read(ctx, q)
 		if err != nil {
 			return Found{}, err
 		}
 		found := Found{Terms: q.Terms, Unindexed: len(state.Unindexed), PendingFrom: state.PendingFrom}
-		if state.Scope == "" || len(q.Terms) == 0 { // nothing to look for: spare the index
+		if state.Scope == "" || q.isEmpty() { // spare the index
 			return found, nil
 		}
 		x := l.index(state.Scope)
@@ -117,22 +129,53 @@ func (l *Lexicon) Search(ctx context.Context, q LexiconSearch) (Found, error) {
 	}
 }
 
+// search looks for words and, side by side, for what is near in meaning.
 func (x *userIndex) search(found Found, q LexiconSearch) (Found, error) {
+	var both errgroup.Group
+	both.Go(func() error { return x.searchWords(&found, q) })
+	both.Go(func() error { return x.searchVectors(&found, q) })
+	return found, both.Wait()
+}
+
+func (x *userIndex) searchWords(found *Found, q LexiconSearch) (err error) {
 	if q.Attach != nil {
-		var err error
 		if q.Attached, err = q.Attach(); err != nil {
-			return Found{}, err
+			return err
 		}
 	}
 	x.RLock()
 	defer x.RUnlock()
 	found.Result, found.Passages = x.index.Search(q.Query), x.index.Passages()
-	return found, nil
+	return nil
 }
 
-func (l *Lexicon) read(ctx context.Context, ref memory.SessionRef, q rank.Query) (store.LexiconState, error) {
-	ask := store.LexiconQuery{User: ref.UserRef, SessionID: ref.SessionID}
-	if len(q.Terms) > 0 {
+func (x *userIndex) searchVectors(found *Found, q LexiconSearch) (err error) {
+	if q.Vector == nil {
+		return nil
+	}
+	v := q.Vector()
+	if v.Version == 0 {
+		return nil
+	}
+	x.RLock()
+	found.Turns = x.index.SearchTurns(v, q.Query)
+	x.RUnlock()
+	if q.Sources == nil {
+		return nil
+	}
+	sources, err := q.Sources()
+	if err != nil {
+		return err
+	}
+	x.RLock()
+	defer x.RUnlock()
+	found.Sources = x.index.Weigh(q.Query, sources)
+	return nil
+}
+
+func (l *Lexicon) read(ctx context.Context, q LexiconSearch) (store.LexiconState, error) {
+	ask := store.LexiconQuery{User: q.Ref.UserRef, SessionID: q.Ref.SessionID}
+	if !q.isEmpty() {
 		ask.MaxUnindexed, ask.MaxBytes = MaxUnindexed, maxUnindexedBytes
 	}
 	state, err := l.store.Lexicon(ctx, ask)
@@ -168,7 +211,7 @@ func (l *Lexicon) index(scope memory.ScopeKey) *userIndex {
 	if x, ok := l.indexes.GetIfPresent(scope); ok {
 		return x
 	}
-	x, _ := l.indexes.SetIfAbsent(scope, &userIndex{index: rank.NewIndex(), segments: map[int64]bool{}})
+	x, _ := l.indexes.SetIfAbsent(scope, &userIndex{index: rank.NewIndex(), segments: map[int64]int{}})
 	return x
 }
 
@@ -180,7 +223,7 @@ func (l *Lexicon) update(ctx context.Context, user memory.UserRef, x *userIndex,
 	}
 	x.Lock()
 	defer x.Unlock()
-	missing := x.missing(state.Segments)
+	missing, embedding := x.missing(state.Segments)
 	segments, err := l.store.Segments(ctx, user, missing)
 	if err != nil {
 		return lackNothing, fmt.Errorf("read segments: %w", err)
@@ -188,7 +231,7 @@ func (l *Lexicon) update(ctx context.Context, user memory.UserRef, x *userIndex,
 	if len(segments) < len(missing) {
 		return lackMerged, nil
 	}
-	out := l.add(ctx, x, segments)
+	out := l.add(ctx, x, segments, embedding)
 	if out == lackDamaged {
 		l.indexer.Rebuild(user)
 	}
@@ -201,7 +244,7 @@ func (l *Lexicon) update(ctx context.Context, user memory.UserRef, x *userIndex,
 	return out, nil
 }
 
-func (l *Lexicon) add(ctx context.Context, x *userIndex, segments []store.Segment) lack {
+func (l *Lexicon) add(ctx context.Context, x *userIndex, segments []store.Segment, embedding map[int64]int) lack {
 	out := lackNothing
 	for _, s := range segments {
 		if err := x.index.AddSegment(s.Data); err != nil {
@@ -209,7 +252,7 @@ func (l *Lexicon) add(ctx context.Context, x *userIndex, segments []store.Segmen
 			out = lackDamaged
 			continue
 		}
-		x.segments[s.No] = true
+		x.segments[s.No] = embedding[s.No]
 	}
 	return out
 }
@@ -218,7 +261,7 @@ func (x *userIndex) isCurrent(state store.LexiconState) bool {
 	x.RLock()
 	defer x.RUnlock()
 	for _, s := range state.Segments {
-		if !x.segments[s.No] {
+		if _, ok := x.segments[s.No]; !ok {
 			return false
 		}
 	}
@@ -230,25 +273,29 @@ func (x *userIndex) isCurrent(state store.LexiconState) bool {
 	return true
 }
 
-// missing answers the segments to read. One that was merged from segments the index has brings nothing new.
-func (x *userIndex) missing(segments []store.SegmentInfo) []int64 {
-	var nos []int64
+// missing answers the segments to read, with the versions of their vectors. One that was made of segments the index has
+// brings nothing new, unless it brings vectors.
+func (x *userIndex) missing(segments []store.SegmentInfo) (nos []int64, embedding map[int64]int) {
+	embedding = map[int64]int{}
 	for _, s := range segments {
-		if !x.segments[s.No] && x.hasAll(s.Replaces) {
-			x.segments[s.No] = true
+		_, known := x.segments[s.No]
+		if !known && x.hasAll(s) {
+			x.segments[s.No], known = s.Embedding, true
 		}
-		if !x.segments[s.No] {
+		if !known {
 			nos = append(nos, s.No)
+			embedding[s.No] = s.Embedding
 		}
 	}
-	return nos
+	return nos, embedding
 }
 
-func (x *userIndex) hasAll(nos []int64) bool {
-	for _, no := range nos {
-		if !x.segments[no] {
+// hasAll reports whether the index has what a segment was made of, vectors included.
+func (x *userIndex) hasAll(s store.SegmentInfo) bool {
+	for _, no := range s.Replaces {
+		if of, ok := x.segments[no]; !ok || s.Embedding != 0 && of != s.Embedding {
 			return false
 		}
 	}
-	return len(nos) > 0
+	return len(s.Replaces) > 0
 }

@@ -44,6 +44,16 @@ func roses(seq int64) []byte {
 	})})
 }
 
+// withVector is a segment of one message with a vector of a version.
+func withVector(seq int64, version int) []byte {
+	docs, err := rank.DecodeSegment(roses(seq))
+	if err != nil {
+		panic(err)
+	}
+	docs[0].Vector = rank.NewVector(version, []float32{1, 0})
+	return rank.EncodeSegment(docs)
+}
+
 func state(nos ...int64) store.LexiconState {
 	s := store.LexiconState{Scope: "scope"}
 	for _, no := range nos {
@@ -87,6 +97,25 @@ func TestLexiconSearch(t *testing.T) {
 		found := search(t, r)
 		if len(found.Hits) != 1 || !strings.Contains(found.Degraded, "damaged") || r.rebuilt != 1 {
 			t.Errorf("found %+v, rebuilt %d times", found, r.rebuilt)
+		}
+	})
+	t.Run("takes the vectors of a segment whose messages it has, and reads no segment twice", func(t *testing.T) {
+		segment := func(no int64, version int, replaces ...int64) store.LexiconState {
+			return store.LexiconState{Scope: "scope", Segments: []store.SegmentInfo{{No: no, Messages: 1, Embedding: version, Replaces: replaces}}}
+		}
+		r := &racing{
+			states:   []store.LexiconState{segment(1, 0), segment(2, 1, 1), segment(2, 1, 1), segment(3, 1, 2), segment(4, 2, 3)},
+			segments: map[int64][]byte{1: roses(1), 2: withVector(1, 1), 3: []byte("must not be read"), 4: withVector(1, 2)},
+		}
+		l, err := NewLexicon(LexiconOptions{Store: r, MaxBytes: 1 << 20, Indexer: r, Log: slog.New(slog.DiscardHandler)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, want := range []int{0, 1, 1, 1, 0} {
+			found, err := l.Search(t.Context(), LexiconSearch{Vector: func() rank.QueryVector { return rank.QueryVector{Version: 1, Values: []float32{1, 0}} }})
+			if err != nil || len(found.Turns) != want || found.Degraded != "" {
+				t.Errorf("search %d: %d found, want %d; %q, %v", i+1, len(found.Turns), want, found.Degraded, err)
+			}
 		}
 	})
 	t.Run("counts what is pending beyond the limit as degraded", func(t *testing.T) {

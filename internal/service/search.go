@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -40,7 +41,8 @@ type MessageHit struct {
 type SearchResult struct {
 	Hits     []MessageHit
 	More     bool
-	Next     int // the offset of the next page, where More is set
+	Next     int    // the offset of the next page, where More is set
+	Embedder string // whose vectors ranked; "" when words alone did
 	Degraded []Degradation
 }
 
@@ -52,29 +54,32 @@ func (s *Service) SearchMessages(ctx context.Context, p SearchParams) (SearchRes
 	if err != nil {
 		return SearchResult{}, err
 	}
-	ask := LexiconSearch{Ref: memory.SessionRef{UserRef: p.User}, Words: p.Query, Query: rank.Query{
-		Terms: text.Terms(p.Query), Sessions: sessions, From: p.From, To: p.To,
-		Limit: p.Offset + p.Limit + 1, Explain: p.Explain,
+	ask := LexiconSearch{Ref: memory.SessionRef{UserRef: p.User}, Query: rank.Query{
+		Sessions: sessions, From: p.From, To: p.To, Limit: p.Offset + p.Limit + 1, Explain: p.Explain,
 	}}
-	if err := s.understand(ctx, &ask, s.timeNow()); err != nil {
+	in := s.seek(ctx, p.User, func() (string, error) { return p.Query, nil })
+	in.found = sync.OnceValues(func() (factsFound, error) { return s.findFacts(ctx, in.facts, factAsk{vector: in.vector}) })
+	if err := s.understand(ctx, &ask, in, s.timeNow()); err != nil {
 		return SearchResult{}, err
 	}
 	found, late, err := s.findMessages(ctx, ask, "")
 	if err != nil {
 		return SearchResult{}, err
 	}
+	vector, unembedded := in.vector()
 	out := SearchResult{
-		Degraded: append(lexicalDegradation(found), late...), Next: p.Offset + p.Limit, More: len(found.Hits) > p.Offset+p.Limit,
+		Degraded: slices.Concat(unembedded, lexicalDegradation(found), late), Embedder: vector.Model,
+		Next: p.Offset + p.Limit, More: len(found.Hits) > p.Offset+p.Limit,
 	}
 	s.noteDegraded(out.Degraded)
 	page := found.Hits[min(p.Offset, len(found.Hits)):min(p.Offset+p.Limit, len(found.Hits))]
 	return s.readPage(ctx, p, page, out, ask.Query)
 }
 
-// matchedMessages searches the user's own index, and beside it the full-text view: a further source of candidates. Without
-// its answer that of the index stands. The scope is read where the caller does not know it.
+// matchedMessages searches the user's own index by words and by meaning, and beside it the full-text view: a further source
+// of candidates. Without its answer that of the index stands. The scope is read where the caller does not know it.
 func (s *Service) matchedMessages(ctx context.Context, q LexiconSearch, scope memory.ScopeKey) (Found, []Degradation, error) {
-	if s.transcript == nil || len(q.Terms) == 0 {
+	if q.isEmpty() {
 		found, err := s.lexicon.Search(ctx, q)
 		return found, nil, err
 	}
@@ -95,23 +100,26 @@ func (s *Service) matchedMessages(ctx context.Context, q LexiconSearch, scope me
 	if err := both.Wait(); err != nil {
 		return Found{}, nil, err
 	}
-	found.Hits = fused(found.Hits, matches, q.MinRelevance)
+	found.Hits = fused(found, matches, q.MinRelevance)
 	found.Hits = found.Hits[:min(len(found.Hits), limit)]
 	return found, late, nil
 }
 
-// fused ranks both arms together. How relevant a hit is that only the view has is not known: one that has to be relevant
-// is not believed to be.
-func fused(own []rank.Hit, matches []rank.Match, minRelevance float64) []rank.Hit {
-	hits := rank.Fuse(own, rank.ViewArm(matches))
+// fused ranks what all arms found. How relevant a hit is that the words did not find is not known: one that has to be
+// relevant is not believed to be.
+func fused(found Found, matches []rank.Match, minRelevance float64) []rank.Hit {
+	hits := rank.Fuse(found.Hits, rank.DenseArm(found.Turns), rank.DenseFactsArm(found.Sources), rank.ViewArm(matches))
 	if minRelevance == 0 {
 		return hits
 	}
-	return slices.DeleteFunc(hits, func(h rank.Hit) bool { return h.OnlyViewed() })
+	return slices.DeleteFunc(hits, func(h rank.Hit) bool { return !h.Lexical() })
 }
 
-// matchMessages asks the full-text view. A user who is not known has no messages.
+// matchMessages asks the full-text view, where there is one. A user who is not known has no messages.
 func (s *Service) matchMessages(ctx context.Context, q LexiconSearch, scope memory.ScopeKey) ([]rank.Match, []Degradation, error) {
+	if s.transcript == nil || len(q.Terms) == 0 {
+		return nil, nil, nil
+	}
 	if scope == "" {
 		user, err := s.store.User(ctx, q.Ref.UserRef)
 		if err != nil && !isNotFound(err) {

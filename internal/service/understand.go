@@ -3,15 +3,60 @@ package service
 import (
 	"context"
 	"fmt"
+	"sync"
 	"time"
 
+	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/rank"
+	"github.com/stratamem/strata/internal/text"
 	"github.com/stratamem/strata/internal/text/when"
 )
 
-// understand notes what the ranking takes from the words of a search beside their terms: the words near to these, whether
-// when is asked, and the times that are named, in the user's timezone.
-func (s *Service) understand(ctx context.Context, q *LexiconSearch, now time.Time) error {
-	q.Near, q.AsksWhen = s.related, when.Asks(q.Words)
+// sought is what the searches of one call share: each part is read once, for whoever asks first.
+type sought struct {
+	query  func() (string, error)
+	facts  readFacts
+	vector func() (QueryVector, []Degradation) // of the query; the zero one where words alone must do
+	found  func() (factsFound, error)          // the facts that the query finds
+}
+
+// seek leaves found to the caller.
+func (s *Service) seek(ctx context.Context, user memory.UserRef, query func() (string, error)) sought {
+	return sought{query: query, facts: s.facts.once(ctx, user), vector: sync.OnceValues(func() (QueryVector, []Degradation) {
+		words, err := query()
+		if err != nil {
+			return QueryVector{}, nil
+		}
+		return s.queries.Embed(ctx, words)
+	})}
+}
+
+// understand notes what the ranking takes from the words of a search: their terms, the words near to these, what is near
+// to them in meaning, whether when is asked, and the times that are named, in the user's timezone.
+func (s *Service) understand(ctx context.Context, q *LexiconSearch, in sought, now time.Time) (err error) {
+	if q.Words, err = in.query(); err != nil || q.Words == "" {
+		return err
+	}
+	q.Terms, q.Near, q.AsksWhen = text.Terms(q.Words), s.related, when.Asks(q.Words)
+	q.Vector = func() rank.QueryVector {
+		v, _ := in.vector()
+		return rank.QueryVector{Version: v.Version, Values: v.Values}
+	}
+	q.Attach = func() (map[string][]memory.Place, error) {
+		at, err := in.facts()
+		if err != nil {
+			return nil, err
+		}
+		return at.sources(q.AttachedTerms()), nil
+	}
+	q.Sources = func() ([]rank.Match, error) {
+		f, err := in.found()
+		return f.sources, err
+	}
+	return s.nameTimes(ctx, q, now)
+}
+
+func (s *Service) nameTimes(ctx context.Context, q *LexiconSearch, now time.Time) error {
 	named := when.Read(q.Words)
 	if named.None() {
 		return nil // as for most words: spare the read

@@ -1202,12 +1202,14 @@ func (x *Section) GetTokens() int64 {
 // ArmScore is one arm's opinion of a message.
 type ArmScore struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The arm, such as lexical.
+	// The arm: lexical, dense, dense_facts, elasticsearch or rerank.
 	Arm string `protobuf:"bytes,1,opt,name=arm,proto3" json:"arm,omitempty"`
 	// The message's rank in the arm, from 1.
 	Rank int32 `protobuf:"varint,2,opt,name=rank,proto3" json:"rank,omitempty"`
-	// The arm's score.
-	Score         float64 `protobuf:"fixed64,3,opt,name=score,proto3" json:"score,omitempty"`
+	// The arm's score, factors included.
+	Score float64 `protobuf:"fixed64,3,opt,name=score,proto3" json:"score,omitempty"`
+	// Of messages: what the arm counts in a fusion. 0 of the arm rerank, and where words alone ranked.
+	Weight        float64 `protobuf:"fixed64,4,opt,name=weight,proto3" json:"weight,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1259,6 +1261,13 @@ func (x *ArmScore) GetRank() int32 {
 func (x *ArmScore) GetScore() float64 {
 	if x != nil {
 		return x.Score
+	}
+	return 0
+}
+
+func (x *ArmScore) GetWeight() float64 {
+	if x != nil {
+		return x.Weight
 	}
 	return 0
 }
@@ -1405,9 +1414,8 @@ type Explanation struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The final rank, from 1.
 	Rank int32 `protobuf:"varint,1,opt,name=rank,proto3" json:"rank,omitempty"`
-	// The final score. Where the user's own index ranked alone it is the sum of the terms' scores times the factors. Where a
-	// full-text view was fused with it, it is made of the ranks in the arms: each arm's weight over ten and its rank, added up.
-	// Where a reranker ordered the best, each of those scores 1 + 1 / (10 + its rank in the arm rerank), and the others below.
+	// The final score. Where words alone ranked it is the sum of the terms' scores times the factors. Where other arms were
+	// fused with them, it is made of the ranks in the arms: each arm's weight / (10 + its rank), added up. Where a reranker ordered the best, each of those scores 1 + 1 / (10 + its rank in the arm rerank), and the others below.
 	Score float64 `protobuf:"fixed64,2,opt,name=score,proto3" json:"score,omitempty"`
 	// The share of the query's idf weight that the message matches, 0 to 1.
 	Relevance float64 `protobuf:"fixed64,3,opt,name=relevance,proto3" json:"relevance,omitempty"`
@@ -2071,11 +2079,12 @@ const file_memory_v1_context_proto_rawDesc = "" +
 	"\aSection\x12*\n" +
 	"\x04kind\x18\x01 \x01(\x0e2\x16.memory.v1.SectionKindR\x04kind\x12,\n" +
 	"\x05items\x18\x02 \x03(\v2\x16.memory.v1.ContextItemR\x05items\x12\x16\n" +
-	"\x06tokens\x18\x03 \x01(\x03R\x06tokens\"F\n" +
+	"\x06tokens\x18\x03 \x01(\x03R\x06tokens\"^\n" +
 	"\bArmScore\x12\x10\n" +
 	"\x03arm\x18\x01 \x01(\tR\x03arm\x12\x12\n" +
 	"\x04rank\x18\x02 \x01(\x05R\x04rank\x12\x14\n" +
-	"\x05score\x18\x03 \x01(\x01R\x05score\"\x95\x01\n" +
+	"\x05score\x18\x03 \x01(\x01R\x05score\x12\x16\n" +
+	"\x06weight\x18\x04 \x01(\x01R\x06weight\"\x95\x01\n" +
 	"\tTermScore\x12\x12\n" +
 	"\x04term\x18\x01 \x01(\tR\x04term\x12-\n" +
 	"\x12weighted_frequency\x18\x02 \x01(\x01R\x11weightedFrequency\x12\x10\n" +

@@ -1358,7 +1358,10 @@ type SearchMessagesResponse struct {
 	// Ask with it for the next page; empty at the end.
 	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
 	// Which tiers could not do their part.
-	Degraded      []*Degradation `protobuf:"bytes,3,rep,name=degraded,proto3" json:"degraded,omitempty"`
+	Degraded []*Degradation `protobuf:"bytes,3,rep,name=degraded,proto3" json:"degraded,omitempty"`
+	// The embedder of the query; builtin:… for what is built in, empty when none served: the one in use may not know the
+	// language of the query.
+	Embedder      string `protobuf:"bytes,4,opt,name=embedder,proto3" json:"embedder,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1412,6 +1415,13 @@ func (x *SearchMessagesResponse) GetDegraded() []*Degradation {
 		return x.Degraded
 	}
 	return nil
+}
+
+func (x *SearchMessagesResponse) GetEmbedder() string {
+	if x != nil {
+		return x.Embedder
+	}
+	return ""
 }
 
 // UpdateMessageRequest changes a message's labels.
@@ -1654,11 +1664,12 @@ const file_memory_v1_memory_service_proto_rawDesc = "" +
 	"\n" +
 	"highlights\x18\x05 \x03(\v2\x14.memory.v1.TextRangeR\n" +
 	"highlights\x128\n" +
-	"\vexplanation\x18\x06 \x01(\v2\x16.memory.v1.ExplanationR\vexplanation\"\x9f\x01\n" +
+	"\vexplanation\x18\x06 \x01(\v2\x16.memory.v1.ExplanationR\vexplanation\"\xbb\x01\n" +
 	"\x16SearchMessagesResponse\x12)\n" +
 	"\x04hits\x18\x01 \x03(\v2\x15.memory.v1.MessageHitR\x04hits\x12&\n" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\x122\n" +
-	"\bdegraded\x18\x03 \x03(\v2\x16.memory.v1.DegradationR\bdegraded\"\xb9\x01\n" +
+	"\bdegraded\x18\x03 \x03(\v2\x16.memory.v1.DegradationR\bdegraded\x12\x1a\n" +
+	"\bembedder\x18\x04 \x01(\tR\bembedder\"\xb9\x01\n" +
 	"\x14UpdateMessageRequest\x12\x17\n" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId\x12\x1d\n" +
 	"\n" +

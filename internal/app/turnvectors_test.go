@@ -1,0 +1,112 @@
+package app_test
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"testing"
+
+	memoryv1 "github.com/stratamem/strata/api/memory/v1"
+)
+
+// found is the explanation of a message among hits, nil where it is not.
+func found(r *memoryv1.SearchMessagesResponse, id string) *memoryv1.Explanation {
+	i := slices.IndexFunc(r.GetHits(), func(h *memoryv1.MessageHit) bool { return h.GetMessage().GetId() == id })
+	if i < 0 {
+		return nil
+	}
+	return r.GetHits()[i].GetExplanation()
+}
+
+func arms(e *memoryv1.Explanation) (names []string) {
+	for _, a := range e.GetArms() {
+		names = append(names, a.GetArm())
+	}
+	return names
+}
+
+func TestMessagesAreFoundByMeaning(t *testing.T) {
+	t.Parallel()
+	h := start(t)
+	h.record(t, "old", user("nurse", "I work as a nurse at the clinic downtown."), user("bike", "My bicycle needs a new chain."), user("soup", "Tomato soup is what I cook on Sundays."))
+	h.indexed(t, &memoryv1.BuildContextRequest{SessionId: "old", Query: "x"})
+	search := func(query string) *memoryv1.SearchMessagesResponse {
+		t.Helper()
+		return must(h.SearchMessages(h.ctx, &memoryv1.SearchMessagesRequest{UserId: "ada", Query: query, Explain: true}))(t)
+	}
+	const asked = "Which profession does she have in the hospital?"
+
+	t.Run("without a word of the query, the nearest first, and the embedder is named", func(t *testing.T) {
+		r := search(asked)
+		if len(r.GetHits()) == 0 || r.GetHits()[0].GetMessage().GetId() != "nurse" || r.GetEmbedder() != builtinEmbedder || len(r.GetDegraded()) != 0 {
+			t.Errorf("found %v", r)
+		}
+	})
+	t.Run("by a context in the same order", func(t *testing.T) {
+		r := h.context(t, &memoryv1.BuildContextRequest{SessionId: "new", Query: asked, Explain: true})
+		var want []string
+		for _, hit := range search(asked).GetHits() {
+			want = append(want, hit.GetMessage().GetId())
+		}
+		if got := ids(section(r, recalled)); !slices.Equal(got, want) || r.GetEmbedder() != builtinEmbedder {
+			t.Errorf("recalled %v by %q, a search finds %v", got, r.GetEmbedder(), want)
+		}
+	})
+	t.Run("and what explains them adds up: each arm's weight over ten and its rank", func(t *testing.T) {
+		r := search("my bicycle chain at the clinic")
+		for _, hit := range r.GetHits() {
+			sum := 0.0
+			for _, a := range hit.GetExplanation().GetArms() {
+				sum += a.GetWeight() / float64(10+a.GetRank())
+			}
+			if math.Abs(sum-hit.GetScore()) > 1e-12 || sum == 0 {
+				t.Errorf("%s scores %v, its arms make %v: %v", hit.GetMessage().GetId(), hit.GetScore(), sum, hit.GetExplanation().GetArms())
+			}
+		}
+		if got := arms(found(r, "bike")); !slices.Equal(got, []string{"lexical", "dense"}) {
+			t.Errorf("arms %v", got)
+		}
+	})
+	t.Run("not in another language than the built-in vectors know, and nothing is degraded by that", func(t *testing.T) {
+		r := search("그녀는 병원에서 무슨 일을 해?")
+		if len(r.GetHits()) != 0 || r.GetEmbedder() != "" || len(r.GetDegraded()) != 0 {
+			t.Errorf("found %v", r)
+		}
+	})
+	t.Run("and by what facts say that were learnt from them, in a search as in a context", func(t *testing.T) {
+		h.learn(t, "home", "I live in Lisbon.")
+		h.indexed(t, &memoryv1.BuildContextRequest{SessionId: "home", Query: "x"})
+		eventually(t, "the fact's vector", func() bool {
+			r := search("Which city is her home?")
+			i := slices.IndexFunc(r.GetHits(), func(h *memoryv1.MessageHit) bool { return h.GetSessionId() == "home" })
+			return i >= 0 && slices.Contains(arms(r.GetHits()[i].GetExplanation()), "dense_facts")
+		})
+		r := h.context(t, &memoryv1.BuildContextRequest{SessionId: "new", Query: "Which city is her home?", Explain: true})
+		if !slices.ContainsFunc(section(r, recalled).GetItems(), func(i *memoryv1.ContextItem) bool {
+			return i.GetSessionId() == "home" && slices.Contains(arms(i.GetExplanation()), "dense_facts")
+		}) {
+			t.Errorf("recalled %v", section(r, recalled))
+		}
+	})
+}
+
+// TestOneIndexRanksForSearchAndContext: what a search answers is what a context recalls, as far as both have room.
+func TestOneIndexRanksForSearchAndContext(t *testing.T) {
+	t.Parallel()
+	h := start(t)
+	for i := range 30 {
+		h.record(t, "old", user(fmt.Sprint("m", i), fmt.Sprintf("Entry %d: we talked about %s and a trip to the mountains.", i, []string{"roses", "soup", "trains"}[i%3])))
+	}
+	h.indexed(t, &memoryv1.BuildContextRequest{SessionId: "old", Query: "x"})
+	const query = "Did we plan roses for the mountain trip?"
+	r := h.context(t, &memoryv1.BuildContextRequest{SessionId: "new", Query: query, Explain: true})
+	s := must(h.SearchMessages(h.ctx, &memoryv1.SearchMessagesRequest{UserId: "ada", Query: query, PageSize: 30, Explain: true}))(t)
+	if len(section(r, recalled).GetItems()) == 0 {
+		t.Error("nothing is recalled")
+	}
+	for _, item := range section(r, recalled).GetItems() {
+		if e := found(s, item.GetMessageId()); e == nil || e.GetRank() != item.GetExplanation().GetRank() || e.GetScore() != item.GetExplanation().GetScore() {
+			t.Errorf("%s: a context says %v, a search %v", item.GetMessage().GetId(), item.GetExplanation(), e)
+		}
+	}
+}

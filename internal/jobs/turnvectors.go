@@ -1,0 +1,208 @@
+package jobs
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/stratamem/strata/internal/embed"
+	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/rank"
+	"github.com/stratamem/strata/internal/store"
+	"github.com/stratamem/strata/internal/text"
+)
+
+// EmbeddingStore is the part of the truth that Embeddings keep: vectors of facts, and of messages in the segments of their
+// users' lexical indexes.
+type EmbeddingStore interface {
+	store.Vectors
+	Segments(ctx context.Context, user memory.UserRef, nos []int64) ([]store.Segment, error)
+	PutSegment(ctx context.Context, p store.SegmentWrite) (no int64, err error)
+	SegmentsToEmbed(ctx context.Context, version, limit int) ([]store.SegmentRef, error)
+	CountMessagesToEmbed(ctx context.Context, version int) (waiting, all int64, err error)
+	MessagesAt(ctx context.Context, q store.PlacesQuery) ([]memory.PlacedMessage, error)
+}
+
+// EmbedNow answers vectors of texts where that takes no call of an endpoint; version 0 where it would. A text that the
+// model does not know has the zero vector.
+func (e *Embeddings) EmbedNow(ctx context.Context, texts []string) (version int, vectors []rank.Vector, err error) {
+	v := e.serving()
+	if v.embedder == nil || !v.embedder.Info().Semantic || !e.builtin(v.Model) {
+		return 0, nil, nil
+	}
+	vectors, err = embedTurns(ctx, v, texts)
+	return v.Version, vectors, err
+}
+
+// segmentsAtOnce is how many segments are looked for at a time.
+const segmentsAtOnce = 16
+
+// embedSegments gives messages vectors of the version.
+func (e *Embeddings) embedSegments(ctx context.Context, v version) error {
+	if !v.embedder.Info().Semantic {
+		return nil
+	}
+	for {
+		if err := e.keep(ctx); err != nil {
+			return err
+		}
+		refs, err := e.store.SegmentsToEmbed(ctx, v.Version, segmentsAtOnce+len(e.aside))
+		if err != nil {
+			return fmt.Errorf("find segments to embed: %w", err)
+		}
+		refs = slices.DeleteFunc(refs, func(r store.SegmentRef) bool { return e.aside[r.No] })
+		if len(refs) == 0 || ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err := e.embedSome(ctx, v, refs); err != nil {
+			return err
+		}
+	}
+}
+
+// embedSome embeds segments. One that the endpoint refuses is set aside until the server starts again; where all are
+// refused, it is the endpoint.
+func (e *Embeddings) embedSome(ctx context.Context, v version, refs []store.SegmentRef) error {
+	var bad []store.SegmentRef
+	var last error
+	for _, ref := range refs {
+		err := e.embedSegment(ctx, v, ref)
+		if err != nil && !refused(err) {
+			return err
+		}
+		if err != nil {
+			bad, last = append(bad, ref), err
+		}
+	}
+	if len(bad) == len(refs) {
+		return last
+	}
+	for _, ref := range bad {
+		e.aside[ref.No] = true
+		e.log.WarnContext(ctx, "the embedding endpoint refuses messages; they are found by their words only", "segment", ref.No, "error", last)
+	}
+	return nil
+}
+
+// embedSegment puts a segment with vectors in the place of one without. What became of it or of its user meanwhile is
+// left to the next look.
+func (e *Embeddings) embedSegment(ctx context.Context, v version, ref store.SegmentRef) error {
+	found, err := e.store.Segments(ctx, ref.User, []int64{ref.No})
+	if len(found) == 0 || err != nil {
+		return passing(err, "read a segment to embed")
+	}
+	docs, err := rank.DecodeSegment(found[0].Data)
+	if err != nil { // a search that needs it has it made again
+		e.log.ErrorContext(ctx, "a segment to embed cannot be read", "segment", ref.No, "error", err)
+		e.aside[ref.No] = true
+		return nil
+	}
+	if err := e.embedDocs(ctx, v, ref.User, docs); err != nil {
+		return err
+	}
+	_, err = e.store.PutSegment(ctx, store.SegmentWrite{
+		User: ref.User, Scope: ref.Scope, Analyzer: text.AnalyzerID, Messages: len(docs), Data: rank.EncodeSegment(docs),
+		Replaces: []int64{ref.No}, Embedding: v.Version,
+	})
+	return passing(err, "store an embedded segment")
+}
+
+// passing leaves out errors that say that a segment or its user is gone.
+func passing(err error, doing string) error {
+	switch memory.ReasonOf(err) {
+	case memory.ReasonContention, memory.ReasonUserNotFound:
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", doing, err)
+	}
+	return nil
+}
+
+// embedDocs gives those of a user's documents vectors that have none of the version.
+func (e *Embeddings) embedDocs(ctx context.Context, v version, user memory.UserRef, docs []rank.Doc) error {
+	var lacking []int
+	for i := range docs {
+		if len(docs[i].Passages) > 0 && docs[i].Vector.Version != v.Version {
+			lacking = append(lacking, i)
+		}
+	}
+	for batch := range slices.Chunk(lacking, embedAtOnce) {
+		if err := e.embedBatch(ctx, v, user, docs, batch); err != nil {
+			return err
+		}
+		if err := e.keep(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// embedBatch embeds the documents at some positions. One whose message is gone keeps no vector.
+func (e *Embeddings) embedBatch(ctx context.Context, v version, user memory.UserRef, docs []rank.Doc, at []int) error {
+	words, err := e.wordsOf(ctx, user, docs, at)
+	if err != nil {
+		return err
+	}
+	var texts []string
+	var of []int
+	for _, i := range at {
+		docs[i].Vector = rank.Vector{}
+		if w, ok := words[docs[i].Place]; ok {
+			texts, of = append(texts, w), append(of, i)
+		}
+	}
+	vectors, err := embedTurns(ctx, v, texts)
+	if err != nil {
+		return fmt.Errorf("embed %d messages with %s: %w", len(texts), v.Model, err)
+	}
+	for n, i := range of {
+		docs[i].Vector = vectors[n]
+	}
+	return nil
+}
+
+// messagesAtOnce is how many messages are held in memory at once to take their words: each may be a mebibyte.
+const messagesAtOnce = 16
+
+// wordsOf answers what is embedded of messages.
+func (e *Embeddings) wordsOf(ctx context.Context, user memory.UserRef, docs []rank.Doc, at []int) (map[memory.Place]string, error) {
+	words := make(map[memory.Place]string, len(at))
+	for some := range slices.Chunk(at, messagesAtOnce) {
+		places := make([]memory.Place, len(some))
+		for n, i := range some {
+			places[n] = docs[i].Place
+		}
+		messages, err := e.store.MessagesAt(ctx, store.PlacesQuery{User: user, Places: places})
+		if err != nil {
+			return nil, fmt.Errorf("read messages to embed: %w", err)
+		}
+		for _, m := range messages {
+			words[m.Place] = rank.EmbeddedWords(m.Message)
+		}
+	}
+	return words, nil
+}
+
+// embedTurns embeds texts; those that the model does not know, or that the endpoint refuses for good, have the zero vector.
+func embedTurns(ctx context.Context, v version, texts []string) ([]rank.Vector, error) {
+	out := make([]rank.Vector, len(texts))
+	selective, _ := v.embedder.(embed.Selective)
+	var known []string
+	var of []int
+	for i, t := range texts {
+		if selective == nil || selective.Knows(t) {
+			known, of = append(known, t), append(of, i)
+		}
+	}
+	values, err := embedEach(ctx, v.embedder, known)
+	if err != nil {
+		return nil, err
+	}
+	for n, i := range of {
+		if values[n] != nil {
+			out[i] = rank.NewVector(v.Version, values[n])
+		}
+	}
+	return out, nil
+}
