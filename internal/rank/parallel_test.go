@@ -108,23 +108,51 @@ func parallelPlace(session, turn int) memory.Place {
 	return memory.Place{Session: memory.SessionKey(fmt.Sprintf("session-%02d", session)), Seq: int64(turn)}
 }
 
-// TestOddQueriesFindTheirTerms asks what no list of words foresees.
+// TestOddQueriesFindTheirTerms asks what no list of words foresees. Each query must find the message that stands beside
+// it, and no length of a query is an error.
 func TestOddQueriesFindTheirTerms(t *testing.T) {
-	x := rank.NewIndex()
-	for i, words := range []string{
+	messages := []string{
 		"어제 한강에서 산책했어", "我昨天喝水了", "Solve for x, please", "We won 🎉🎉", "오늘 Docker 컨테이너를 再起動した", "La montaña es alta",
-	} {
+		"지하철 회의에서 나이 얘기가 나왔어", "ﾊﾟｿｺﾝでＷｉＦｉが切れた", "그 사과가 달아", "会議室の鍵", "Flat 7 has 👨‍👩‍👧 and 🇰🇷 on the door",
+	}
+	x := rank.NewIndex()
+	for i, words := range messages {
 		x.Add(rank.Analyze(memory.PlacedMessage{Place: parallelPlace(1, i+1), Message: memory.Message{
 			Role: memory.RoleUser, Name: "Ada", Parts: []memory.Part{memory.TextPart(words)},
 		}}))
 	}
-	for query, want := range map[string]int{
-		"강": 1, "水": 2, "x": 3, "🎉": 4, "docker": 5, "컨테이너는?": 5, "再起動": 5, "montaña": 6, "MONTANAS": 6,
-		strings.Repeat("산책 ", 3333): 1, strings.Repeat("水", 10_000): 2, strings.Repeat("zebra yak ", 1000) + "montaña": 6,
+	for promise, queries := range map[string]map[string]int{
+		"Korean nouns of two syllables, some of which end like particles": {
+			"한강": 1, "산책": 1, "회의": 7, "나이": 7, "사과": 9, "회의에서요?": 7, "사과를": 9,
+		},
+		"scripts mixed in a query, a word or a message": {
+			"docker": 5, "컨테이너는?": 5, "再起動": 5, "Docker를 再起動": 5, "WiFi와 パソコン": 8, "wifiが": 8, "パソコン": 8, "montaña 山": 6,
+		},
+		"emoji, alone, in a row, with a skin or as a part":    {"🎉": 4, "🎉🎉🎉": 4, "who 🎉?": 4, "👨": 11, "👨🏽": 11, "🇰🇷": 11},
+		"one character of any script":                         {"강": 1, "水": 2, "x": 3, "X": 3, "ｘ": 3, "7": 11, "鍵": 10, "室": 10, "🎉": 4},
+		"words whose accents and case are left out or differ": {"montaña": 6, "MONTANAS": 6, "¿montaña?": 6},
+		"ten thousand characters and more, of one word, of many, of none that is known but one, without a blank": {
+			strings.Repeat("산책 ", 3334): 1, strings.Repeat("水", 10_000): 2, strings.Repeat("zebra yak ", 1000) + "montaña": 6,
+			strings.Repeat("🎉", 10_000): 4, strings.Repeat("가나다라마바사아자차 ", 1000) + "한강": 1, strings.Repeat("z", 10_000) + " docker": 5,
+			longQuery() + " docker": 5,
+		},
 	} {
-		hits := x.Search(rank.Query{Terms: text.Terms(query), Limit: 1}).Hits
-		if len(hits) != 1 || hits[0].Place != parallelPlace(1, want) {
-			t.Errorf("%.20q finds %+v, want message %d", query, hits, want)
-		}
+		t.Run(promise, func(t *testing.T) {
+			for query, want := range queries {
+				hits := x.Search(rank.Query{Terms: text.Terms(query), Limit: 1}).Hits
+				if len(hits) != 1 || hits[0].Place != parallelPlace(1, want) {
+					t.Errorf("%.40q finds %+v, want message %d", query, hits, want)
+				}
+			}
+		})
 	}
+}
+
+// longQuery is 2,500 different words, more than any search looks at.
+func longQuery() string {
+	var words []string
+	for i := range 2500 {
+		words = append(words, fmt.Sprintf("n%d", i))
+	}
+	return strings.Join(words, " ")
 }

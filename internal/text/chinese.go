@@ -11,7 +11,7 @@ const hanFunction = `的了吗嗎呢吧啊呀嘛们們我你妳您他她它牠�
 
 // hanWeak characters say little alone, but stand in words that do (现在, 京都, 会议).
 const hanWeak = `一个個是在有和与與就也都还還又再只不没沒无無来來去到要会會能可以给給对對从從向为為被把让讓但而或且及如若因所於于之其此每些各另
-同已曾将將正才便则則即地得过過着著说說话話想知叫时時候私何彼`
+同已曾将將正才便则則即地得过過着著说說想知叫时時候私何彼`
 
 // hanPairs are words of two characters that name nothing: pronouns, question words, auxiliaries, particles.
 const hanPairs = `一个 一個 一些 一下 一样 因为 因為 所以 但是 可是 不过 不過 然后 然後 如果 时候 時候 没有 沒有 可以 还是 還是 就是 不是 是不 已经
