@@ -260,16 +260,21 @@ func (x *FactIndex) LearntIn(session memory.SessionKey) []memory.Fact {
 func (x *FactIndex) Sources(terms []string) map[string][]memory.Place {
 	out := map[string][]memory.Place{}
 	for _, t := range terms {
-		if out[t] != nil {
+		list := x.postings[t]
+		if len(list) == 0 || out[t] != nil {
 			continue
 		}
-		for _, n := range x.postings[t] {
+		places := make([]memory.Place, 0, len(list))
+		for _, n := range list {
 			if !x.traits[n].open {
 				continue
 			}
 			for _, e := range x.facts[n].Evidence {
-				out[t] = append(out[t], e.Place())
+				places = append(places, e.Place())
 			}
+		}
+		if len(places) > 0 {
+			out[t] = places
 		}
 	}
 	return out

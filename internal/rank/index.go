@@ -144,10 +144,14 @@ func (x *Index) Has(p memory.Place) bool {
 	return ok
 }
 
-// position is where a seq stands or belongs in a session.
+// position is where a seq stands or belongs in a session. Mostly no seq is left out, so that a seq tells its place.
 func (x *Index) position(s *session, seq int64) (int, bool) {
-	if n := len(s.messages); n == 0 || x.messages[s.messages[n-1]].seq < seq {
+	n := len(s.messages)
+	if n == 0 || x.messages[s.messages[n-1]].seq < seq {
 		return n, false
+	}
+	if at := seq - x.messages[s.messages[0]].seq; at >= 0 && at < int64(n) && x.messages[s.messages[at]].seq == seq {
+		return int(at), true
 	}
 	return slices.BinarySearchFunc(s.messages, seq, func(m int32, seq int64) int {
 		return int(min(max(x.messages[m].seq-seq, -1), 1))

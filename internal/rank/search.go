@@ -159,10 +159,14 @@ func (x *Index) spreadTerm(s *scratch, term string, by scale) {
 	}
 }
 
-// spreadFacts counts the term at hand in the messages from which facts with it were learnt.
+// spreadFacts counts the term at hand in the messages from which facts with it were learnt. Many facts in a row are of one
+// session.
 func (x *Index) spreadFacts(s *scratch, sources []memory.Place, by scale) {
+	var in *session
 	for _, p := range sources {
-		in := x.sessions[p.Session]
+		if in == nil || in.key != p.Session {
+			in = x.sessions[p.Session]
+		}
 		if in == nil {
 			continue
 		}
