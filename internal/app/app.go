@@ -180,7 +180,7 @@ func (a *App) newService(facts *service.FactCache, meter service.Meter) (*servic
 		return nil, err
 	}
 	lexicon, err := service.NewLexicon(service.LexiconOptions{
-		Store: a.store, MaxBytes: int64(a.cfg.RecallCache), Indexer: a.indexer, Log: a.log,
+		Store: a.store, MaxBytes: int64(a.cfg.RecallCache), Indexer: a.indexer, Turns: a.embeddings, Log: a.log,
 	})
 	if err != nil {
 		return nil, err

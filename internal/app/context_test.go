@@ -106,15 +106,7 @@ func TestBuildContext(t *testing.T) {
 			t.Errorf("rendering\n%s", r.GetRendering())
 		}
 		for _, item := range got {
-			e := item.GetExplanation()
-			sum, factor := 0.0, 1.0
-			for _, term := range e.GetTerms() {
-				sum += term.GetScore()
-			}
-			for _, f := range e.GetFactors() {
-				factor *= f.GetValue()
-			}
-			if e.GetRank() < 1 || len(e.GetArms()) != 1 || abs(sum*factor-e.GetScore()) > 1e-9*e.GetScore() {
+			if e := item.GetExplanation(); e.GetRank() < 1 || !addsUp(e) {
 				t.Errorf("explanation does not add up: %v", e)
 			}
 		}

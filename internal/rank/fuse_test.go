@@ -51,9 +51,9 @@ func TestFuse(t *testing.T) {
 			t.Errorf("got %v", got)
 		}
 	})
-	t.Run("a hit shows its rank and score in each arm", func(t *testing.T) {
+	t.Run("a hit shows its rank, score and weight in each arm", func(t *testing.T) {
 		hits := Fuse(ownHits(2), ViewArm(found(2, 7)))
-		if got := fmt.Sprint(hits[0].Arms, hits[2].Arms); got != "[{lexical 2 1} {elasticsearch 1 2}] [{elasticsearch 2 1}]" {
+		if got := fmt.Sprint(hits[0].Arms, hits[2].Arms); got != "[{lexical 2 1 1} {elasticsearch 1 2 0.1}] [{elasticsearch 2 1 0.1}]" {
 			t.Errorf("got %s", got)
 		}
 		if hits[0].OnlyViewed() || !hits[2].OnlyViewed() || hits[2].Role != 0 {

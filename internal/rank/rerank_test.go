@@ -48,9 +48,9 @@ func TestARerankerOrdersTheFirstHits(t *testing.T) {
 	t.Run("and says in an arm of its own where it put each, beside where that stood", func(t *testing.T) {
 		got := rank.Rerank(hits, 2, scored(hits, .1, .9))
 		want := [][]rank.Arm{
-			{{Name: rank.ArmLexical, Rank: 2, Score: 19}, {Name: rank.ArmRerank, Rank: 1, Score: .9}},
-			{{Name: rank.ArmLexical, Rank: 1, Score: 20}, {Name: rank.ArmRerank, Rank: 2, Score: .1}},
-			{{Name: rank.ArmLexical, Rank: 3, Score: 18}},
+			{{Name: rank.ArmLexical, Rank: 2, Score: 19, Weight: 1}, {Name: rank.ArmRerank, Rank: 1, Score: .9}},
+			{{Name: rank.ArmLexical, Rank: 1, Score: 20, Weight: 1}, {Name: rank.ArmRerank, Rank: 2, Score: .1}},
+			{{Name: rank.ArmLexical, Rank: 3, Score: 18, Weight: 1}},
 		}
 		for i, arms := range want {
 			if d := cmp.Diff(arms, got[i].Arms); d != "" {

@@ -27,7 +27,15 @@ type Lexicon struct {
 	store   LexiconStore
 	indexes *otter.Cache[memory.ScopeKey, *userIndex]
 	indexer Rebuilder
+	turns   TurnEmbedder
 	log     *slog.Logger
+}
+
+// TurnEmbedder makes vectors of messages that are not indexed yet.
+type TurnEmbedder interface {
+	// EmbedNow must answer a vector for each text, the zero one for a text that the model does not know, or version 0 where
+	// that takes a call of an endpoint: then messages are found by their words until they are indexed.
+	EmbedNow(ctx context.Context, texts []string) (version int, vectors []rank.Vector, err error)
 }
 
 // Rebuilder is told that a user's segments are damaged. It must not block.
@@ -53,6 +61,7 @@ type LexiconOptions struct {
 	Store    LexiconStore
 	MaxBytes int64 // about how much memory the indexes take
 	Indexer  Rebuilder
+	Turns    TurnEmbedder
 	Log      *slog.Logger
 }
 
@@ -65,7 +74,7 @@ func NewLexicon(o LexiconOptions) (*Lexicon, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make the recall cache: %w", err)
 	}
-	return &Lexicon{store: o.Store, indexes: indexes, indexer: o.Indexer, log: o.Log}, nil
+	return &Lexicon{store: o.Store, indexes: indexes, indexer: o.Indexer, turns: o.Turns, log: o.Log}, nil
 }
 
 func weight(bytes int64) uint32 { return uint32(min(max(bytes, 1<<10), 1<<32-1)) }
@@ -235,13 +244,32 @@ func (l *Lexicon) update(ctx context.Context, user memory.UserRef, x *userIndex,
 	if out == lackDamaged {
 		l.indexer.Rebuild(user)
 	}
-	for _, m := range state.Unindexed {
+	err = l.addUnindexed(ctx, x, state.Unindexed)
+	l.indexes.Set(state.Scope, x) // weigh it again
+	return out, err
+}
+
+// addUnindexed does with messages at read time what the indexer will do.
+func (l *Lexicon) addUnindexed(ctx context.Context, x *userIndex, messages []memory.PlacedMessage) error {
+	var docs []rank.Doc
+	var words []string
+	for _, m := range messages {
 		if !x.index.Has(m.Place) {
-			x.index.Add(rank.Analyze(m))
+			docs, words = append(docs, rank.Analyze(m)), append(words, rank.EmbeddedWords(m.Message))
 		}
 	}
-	l.indexes.Set(state.Scope, x) // weigh it again
-	return out, nil
+	if len(docs) == 0 {
+		return nil
+	}
+	_, vectors, err := l.turns.EmbedNow(ctx, words)
+	if err != nil {
+		return fmt.Errorf("embed messages that are not indexed yet: %w", err)
+	}
+	for i, v := range vectors {
+		docs[i].Vector = v
+	}
+	x.index.Add(docs...)
+	return nil
 }
 
 func (l *Lexicon) add(ctx context.Context, x *userIndex, segments []store.Segment, embedding map[int64]int) lack {

@@ -38,6 +38,14 @@ func (r *racing) Segments(_ context.Context, _ memory.UserRef, nos []int64) ([]s
 
 func (r *racing) Rebuild(memory.UserRef) { r.rebuilt++ }
 
+func (r *racing) EmbedNow(_ context.Context, texts []string) (int, []rank.Vector, error) {
+	vectors := make([]rank.Vector, len(texts))
+	for i := range vectors {
+		vectors[i] = rank.NewVector(1, []float32{1, 0})
+	}
+	return 1, vectors, nil
+}
+
 func roses(seq int64) []byte {
 	return rank.EncodeSegment([]rank.Doc{rank.Analyze(memory.PlacedMessage{
 		Place: memory.Place{Session: "s", Seq: seq}, Message: memory.Message{Role: memory.RoleUser, Parts: []memory.Part{memory.TextPart("roses")}},
@@ -64,7 +72,7 @@ func state(nos ...int64) store.LexiconState {
 
 func search(t *testing.T, r *racing) Found {
 	t.Helper()
-	l, err := NewLexicon(LexiconOptions{Store: r, MaxBytes: 1 << 20, Indexer: r, Log: slog.New(slog.DiscardHandler)})
+	l, err := NewLexicon(LexiconOptions{Store: r, MaxBytes: 1 << 20, Indexer: r, Turns: r, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,7 +115,7 @@ func TestLexiconSearch(t *testing.T) {
 			states:   []store.LexiconState{segment(1, 0), segment(2, 1, 1), segment(2, 1, 1), segment(3, 1, 2), segment(4, 2, 3)},
 			segments: map[int64][]byte{1: roses(1), 2: withVector(1, 1), 3: []byte("must not be read"), 4: withVector(1, 2)},
 		}
-		l, err := NewLexicon(LexiconOptions{Store: r, MaxBytes: 1 << 20, Indexer: r, Log: slog.New(slog.DiscardHandler)})
+		l, err := NewLexicon(LexiconOptions{Store: r, MaxBytes: 1 << 20, Indexer: r, Turns: r, Log: slog.New(slog.DiscardHandler)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -115,6 +123,21 @@ func TestLexiconSearch(t *testing.T) {
 			found, err := l.Search(t.Context(), LexiconSearch{Vector: func() rank.QueryVector { return rank.QueryVector{Version: 1, Values: []float32{1, 0}} }})
 			if err != nil || len(found.Turns) != want || found.Degraded != "" {
 				t.Errorf("search %d: %d found, want %d; %q, %v", i+1, len(found.Turns), want, found.Degraded, err)
+			}
+		}
+	})
+	t.Run("finds by meaning what is not indexed yet", func(t *testing.T) {
+		pending := store.LexiconState{Scope: "scope", Unindexed: []memory.PlacedMessage{{
+			Place: memory.Place{Session: "s", Seq: 1}, Message: memory.Message{Role: memory.RoleUser, Parts: []memory.Part{memory.TextPart("roses")}},
+		}}}
+		l, err := NewLexicon(LexiconOptions{Store: &racing{states: []store.LexiconState{pending}}, MaxBytes: 1 << 20, Turns: &racing{}, Log: slog.New(slog.DiscardHandler)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			found, err := l.Search(t.Context(), LexiconSearch{Vector: func() rank.QueryVector { return rank.QueryVector{Version: 1, Values: []float32{1, 0}} }})
+			if err != nil || len(found.Turns) != 1 {
+				t.Errorf("%d found, %v", len(found.Turns), err)
 			}
 		}
 	})

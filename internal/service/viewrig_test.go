@@ -16,6 +16,7 @@ import (
 	"github.com/stratamem/strata/internal/jobs"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/policy"
+	"github.com/stratamem/strata/internal/rank"
 	"github.com/stratamem/strata/internal/service"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/store/exactview"
@@ -86,12 +87,13 @@ func (c *counts) of(name string) int {
 // idle does no background work.
 type idle struct{}
 
-func (idle) Nudge(memory.SessionRef)                         {}
-func (idle) Hurry(memory.SessionRef, ...memory.SlotKind)     {}
-func (idle) Changed(memory.SessionRef) <-chan struct{}       { return nil }
-func (idle) Rebuild(memory.UserRef)                          {}
-func (idle) Wake()                                           {}
-func (idle) Jobs(context.Context) ([]jobs.ReembedJob, error) { return nil, nil }
+func (idle) Nudge(memory.SessionRef)                                        {}
+func (idle) Hurry(memory.SessionRef, ...memory.SlotKind)                    {}
+func (idle) Changed(memory.SessionRef) <-chan struct{}                      { return nil }
+func (idle) Rebuild(memory.UserRef)                                         {}
+func (idle) Wake()                                                          {}
+func (idle) EmbedNow(context.Context, []string) (int, []rank.Vector, error) { return 0, nil, nil }
+func (idle) Jobs(context.Context) ([]jobs.ReembedJob, error)                { return nil, nil }
 func (idle) Reembed(context.Context, string, int) (jobs.ReembedJob, error) {
 	return jobs.ReembedJob{}, nil
 }
@@ -160,7 +162,7 @@ func (r *rig) service(w wiring) *service.Service {
 		w.waits = time.Minute
 	}
 	log := slog.New(slog.DiscardHandler)
-	lexicon, err := service.NewLexicon(service.LexiconOptions{Store: w.truth, MaxBytes: 1 << 20, Indexer: idle{}, Log: log})
+	lexicon, err := service.NewLexicon(service.LexiconOptions{Store: w.truth, MaxBytes: 1 << 20, Indexer: idle{}, Turns: idle{}, Log: log})
 	if err != nil {
 		r.t.Fatal(err)
 	}
