@@ -58,7 +58,7 @@ func TestDefaultsAreTheDocumentedOnes(t *testing.T) {
 	want := Profile{
 		BudgetTokens: 8000, RecentN: 10, TopK: 200, RecallShare: .3, Sections: Sections{true, true, true}, MemoryRole: "user", UserPrior: 1,
 		Facts: Facts{
-			LongTerm: true, OfSession: true, Max: 20, MinScore: .5, Core: 5, CoreSignificance: 7, Share: .1, Relevance: 1, Significance: .25, Recency: .1,
+			LongTerm: true, OfSession: true, Max: 20, MinScore: .5, Core: 5, CoreSignificance: 7, Share: .06, Relevance: 1, Significance: .25, Recency: .1,
 			HalfLife: 365 * day,
 		},
 		Summaries: Summaries{
