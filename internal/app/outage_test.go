@@ -278,13 +278,17 @@ func promised(name backendName, fault measure.Fault) promise {
 	case theTruth:
 		return promise{down: fault != measure.Slow, mayFail: fault == measure.Slow}
 	case theVectors:
-		return promise{deadline: d.ViewDeadline, degraded: map[string][]string{callBuildContext: {"vectors"}, callSearchFacts: {"vectors"}}}
+		return promise{deadline: d.ViewDeadline, degraded: map[string][]string{
+			callBuildContext: {"vectors"}, callSearchMessages: {"vectors"}, callSearchFacts: {"vectors"},
+		}}
 	case theTexts:
 		return promise{deadline: d.ViewDeadline, degraded: map[string][]string{
 			callBuildContext: {"facts", "transcript"}, callSearchMessages: {"transcript"}, callSearchFacts: {"facts"},
 		}}
 	case theEmbedder:
-		return promise{deadline: d.EmbeddingDeadline, degraded: map[string][]string{callBuildContext: {"embedding"}, callSearchFacts: {"embedding"}}}
+		return promise{deadline: d.EmbeddingDeadline, degraded: map[string][]string{
+			callBuildContext: {"embedding"}, callSearchMessages: {"embedding"}, callSearchFacts: {"embedding"},
+		}}
 	default:
 		return promise{}
 	}

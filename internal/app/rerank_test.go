@@ -94,7 +94,7 @@ func TestARerankerOrdersMessagesOfTheRealServer(t *testing.T) {
 		for _, a := range reply.GetHits()[0].GetExplanation().GetArms() {
 			arms = append(arms, fmt.Sprintf("%s %d", a.GetArm(), a.GetRank()))
 		}
-		if d := cmp.Diff([]string{"lexical 2", "rerank 1"}, arms); d != "" {
+		if d := cmp.Diff([]string{"lexical 2", "dense 2", "rerank 1"}, arms); d != "" {
 			t.Error(d)
 		}
 	})
@@ -108,8 +108,10 @@ func TestARerankerOrdersMessagesOfTheRealServer(t *testing.T) {
 		reply := must(h.BuildContext(h.ctx, &memoryv1.BuildContextRequest{UserId: "ada", SessionId: "now", Query: "roses", Explain: true}))(t)
 		ranks := map[int32]string{}
 		for _, item := range section(reply, recalled).GetItems() {
-			if arms := item.GetExplanation().GetArms(); len(arms) == 2 && arms[1].GetArm() == "rerank" {
-				ranks[arms[1].GetRank()] = item.GetMessageId()
+			for _, a := range item.GetExplanation().GetArms() {
+				if a.GetArm() == "rerank" {
+					ranks[a.GetRank()] = item.GetMessageId()
+				}
 			}
 		}
 		if d := cmp.Diff(map[int32]string{1: "b", 2: "a"}, ranks); d != "" {

@@ -66,9 +66,13 @@ func (s *Service) SearchMessages(ctx context.Context, p SearchParams) (SearchRes
 	if err != nil {
 		return SearchResult{}, err
 	}
-	vector, unembedded := in.vector()
+	vector, lack := in.vector()
+	if vector.Version != 0 {
+		facts, _ := in.found() // the search would have failed with its error
+		lack = facts.degraded
+	}
 	out := SearchResult{
-		Degraded: slices.Concat(unembedded, lexicalDegradation(found), late), Embedder: vector.Model,
+		Degraded: slices.Concat(lack, lexicalDegradation(found), late), Embedder: vector.Model,
 		Next: p.Offset + p.Limit, More: len(found.Hits) > p.Offset+p.Limit,
 	}
 	s.noteDegraded(out.Degraded)

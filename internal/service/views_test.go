@@ -244,7 +244,7 @@ func TestAViewThatFailsIsNamedAndNothingElseChanges(t *testing.T) {
 		tier := func(name string) service.Degradation { return service.Degradation{Tier: name, Reason: says} }
 		for what, d := range map[string]string{
 			"context":  cmp.Diff([]service.Degradation{tier("vectors"), tier("facts"), tier("transcript")}, got.context.Degraded),
-			"messages": cmp.Diff([]service.Degradation{tier("transcript")}, got.messages.Degraded),
+			"messages": cmp.Diff([]service.Degradation{tier("vectors"), tier("transcript")}, got.messages.Degraded),
 			"facts":    cmp.Diff([]service.Degradation{tier("vectors"), tier("facts")}, got.facts.Degraded),
 		} {
 			if d != "" {
@@ -254,7 +254,7 @@ func TestAViewThatFailsIsNamedAndNothingElseChanges(t *testing.T) {
 		if len(got.messages.Hits) != 1 || got.facts.Embedder != "" || len(got.facts.Hits) != 1 || got.facts.Hits[0].Arms[0].Name != rank.ArmLexical {
 			t.Errorf("messages %v, facts %v by %q", got.messages.Hits, got.facts.Hits, got.facts.Embedder)
 		}
-		for name, want := range map[string]int{"degraded vectors": 2, "degraded facts": 2, "degraded transcript": 2} {
+		for name, want := range map[string]int{"degraded vectors": 3, "degraded facts": 2, "degraded transcript": 2} {
 			if n := r.counts.of(name); n != want {
 				t.Errorf("%s: counted %d times, want %d", name, n, want)
 			}
