@@ -30,6 +30,7 @@ type SectionKind int
 const (
 	SectionInstructions SectionKind = iota + 1
 	SectionState
+	SectionNotes   // of the user, then of the session
 	SectionFacts   // of other sessions
 	SectionPeriods // weeks and months
 	SectionPreviousSessions

@@ -210,24 +210,26 @@ const (
 	SectionKind_SECTION_KIND_UNSPECIFIED SectionKind = 0
 	// The instructions of the request.
 	SectionKind_SECTION_KIND_INSTRUCTIONS SectionKind = 1
-	// The session's state.
+	// The session's state, without its notes.
 	SectionKind_SECTION_KIND_STATE SectionKind = 2
+	// The notes of the user and of the session: see User.state and Session.state.
+	SectionKind_SECTION_KIND_NOTES SectionKind = 3
 	// What is known about the user from other sessions, the most important first.
-	SectionKind_SECTION_KIND_FACTS SectionKind = 3
+	SectionKind_SECTION_KIND_FACTS SectionKind = 4
 	// Summaries of the user's weeks and months, oldest first.
-	SectionKind_SECTION_KIND_PERIODS SectionKind = 4
+	SectionKind_SECTION_KIND_PERIODS SectionKind = 5
 	// Summaries of the user's previous sessions, oldest first; the current one is not among them.
-	SectionKind_SECTION_KIND_PREVIOUS_SESSIONS SectionKind = 5
+	SectionKind_SECTION_KIND_PREVIOUS_SESSIONS SectionKind = 6
 	// The running summary of this session.
-	SectionKind_SECTION_KIND_SUMMARY SectionKind = 6
+	SectionKind_SECTION_KIND_SUMMARY SectionKind = 7
 	// Earlier messages of this and other sessions that answer the query.
-	SectionKind_SECTION_KIND_RECALLED SectionKind = 7
+	SectionKind_SECTION_KIND_RECALLED SectionKind = 8
 	// What was learnt in this session.
-	SectionKind_SECTION_KIND_SESSION_FACTS SectionKind = 8
+	SectionKind_SECTION_KIND_SESSION_FACTS SectionKind = 9
 	// The session's latest messages, verbatim: those that the running summary does not cover.
-	SectionKind_SECTION_KIND_RECENT SectionKind = 9
+	SectionKind_SECTION_KIND_RECENT SectionKind = 10
 	// The pending messages of the request.
-	SectionKind_SECTION_KIND_PENDING SectionKind = 10
+	SectionKind_SECTION_KIND_PENDING SectionKind = 11
 )
 
 // Enum value maps for SectionKind.
@@ -236,27 +238,29 @@ var (
 		0:  "SECTION_KIND_UNSPECIFIED",
 		1:  "SECTION_KIND_INSTRUCTIONS",
 		2:  "SECTION_KIND_STATE",
-		3:  "SECTION_KIND_FACTS",
-		4:  "SECTION_KIND_PERIODS",
-		5:  "SECTION_KIND_PREVIOUS_SESSIONS",
-		6:  "SECTION_KIND_SUMMARY",
-		7:  "SECTION_KIND_RECALLED",
-		8:  "SECTION_KIND_SESSION_FACTS",
-		9:  "SECTION_KIND_RECENT",
-		10: "SECTION_KIND_PENDING",
+		3:  "SECTION_KIND_NOTES",
+		4:  "SECTION_KIND_FACTS",
+		5:  "SECTION_KIND_PERIODS",
+		6:  "SECTION_KIND_PREVIOUS_SESSIONS",
+		7:  "SECTION_KIND_SUMMARY",
+		8:  "SECTION_KIND_RECALLED",
+		9:  "SECTION_KIND_SESSION_FACTS",
+		10: "SECTION_KIND_RECENT",
+		11: "SECTION_KIND_PENDING",
 	}
 	SectionKind_value = map[string]int32{
 		"SECTION_KIND_UNSPECIFIED":       0,
 		"SECTION_KIND_INSTRUCTIONS":      1,
 		"SECTION_KIND_STATE":             2,
-		"SECTION_KIND_FACTS":             3,
-		"SECTION_KIND_PERIODS":           4,
-		"SECTION_KIND_PREVIOUS_SESSIONS": 5,
-		"SECTION_KIND_SUMMARY":           6,
-		"SECTION_KIND_RECALLED":          7,
-		"SECTION_KIND_SESSION_FACTS":     8,
-		"SECTION_KIND_RECENT":            9,
-		"SECTION_KIND_PENDING":           10,
+		"SECTION_KIND_NOTES":             3,
+		"SECTION_KIND_FACTS":             4,
+		"SECTION_KIND_PERIODS":           5,
+		"SECTION_KIND_PREVIOUS_SESSIONS": 6,
+		"SECTION_KIND_SUMMARY":           7,
+		"SECTION_KIND_RECALLED":          8,
+		"SECTION_KIND_SESSION_FACTS":     9,
+		"SECTION_KIND_RECENT":            10,
+		"SECTION_KIND_PENDING":           11,
 	}
 )
 
@@ -994,7 +998,9 @@ type ContextItem struct {
 	// What a summary stands for, of PERIODS, PREVIOUS_SESSIONS and SUMMARY.
 	Summary *SummaryItem `protobuf:"bytes,14,opt,name=summary,proto3" json:"summary,omitempty"`
 	// Who wrote a fact or summary: a model's name, or builtin:… for what is built in; empty for a person.
-	Model         string `protobuf:"bytes,15,opt,name=model,proto3" json:"model,omitempty"`
+	Model string `protobuf:"bytes,15,opt,name=model,proto3" json:"model,omitempty"`
+	// Which note it is, of NOTES.
+	Note          *NoteItem `protobuf:"bytes,16,opt,name=note,proto3" json:"note,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1134,6 +1140,77 @@ func (x *ContextItem) GetModel() string {
 	return ""
 }
 
+func (x *ContextItem) GetNote() *NoteItem {
+	if x != nil {
+		return x.Note
+	}
+	return nil
+}
+
+// NoteItem is a note in a context. The item's create_time is when it was written.
+type NoteItem struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Its name: the key under notes.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// The revision of the state that it was written in.
+	Revision int64 `protobuf:"varint,2,opt,name=revision,proto3" json:"revision,omitempty"`
+	// Whether it is a note of the user, which outlives sessions; else it is the session's.
+	OfUser        bool `protobuf:"varint,3,opt,name=of_user,json=ofUser,proto3" json:"of_user,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *NoteItem) Reset() {
+	*x = NoteItem{}
+	mi := &file_memory_v1_context_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *NoteItem) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*NoteItem) ProtoMessage() {}
+
+func (x *NoteItem) ProtoReflect() protoreflect.Message {
+	mi := &file_memory_v1_context_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use NoteItem.ProtoReflect.Descriptor instead.
+func (*NoteItem) Descriptor() ([]byte, []int) {
+	return file_memory_v1_context_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *NoteItem) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *NoteItem) GetRevision() int64 {
+	if x != nil {
+		return x.Revision
+	}
+	return 0
+}
+
+func (x *NoteItem) GetOfUser() bool {
+	if x != nil {
+		return x.OfUser
+	}
+	return false
+}
+
 // Section is one part of the context.
 type Section struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1149,7 +1226,7 @@ type Section struct {
 
 func (x *Section) Reset() {
 	*x = Section{}
-	mi := &file_memory_v1_context_proto_msgTypes[8]
+	mi := &file_memory_v1_context_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1161,7 +1238,7 @@ func (x *Section) String() string {
 func (*Section) ProtoMessage() {}
 
 func (x *Section) ProtoReflect() protoreflect.Message {
-	mi := &file_memory_v1_context_proto_msgTypes[8]
+	mi := &file_memory_v1_context_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1174,7 +1251,7 @@ func (x *Section) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Section.ProtoReflect.Descriptor instead.
 func (*Section) Descriptor() ([]byte, []int) {
-	return file_memory_v1_context_proto_rawDescGZIP(), []int{8}
+	return file_memory_v1_context_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *Section) GetKind() SectionKind {
@@ -1213,7 +1290,7 @@ type ArmScore struct {
 
 func (x *ArmScore) Reset() {
 	*x = ArmScore{}
-	mi := &file_memory_v1_context_proto_msgTypes[9]
+	mi := &file_memory_v1_context_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1225,7 +1302,7 @@ func (x *ArmScore) String() string {
 func (*ArmScore) ProtoMessage() {}
 
 func (x *ArmScore) ProtoReflect() protoreflect.Message {
-	mi := &file_memory_v1_context_proto_msgTypes[9]
+	mi := &file_memory_v1_context_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1238,7 +1315,7 @@ func (x *ArmScore) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ArmScore.ProtoReflect.Descriptor instead.
 func (*ArmScore) Descriptor() ([]byte, []int) {
-	return file_memory_v1_context_proto_rawDescGZIP(), []int{9}
+	return file_memory_v1_context_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *ArmScore) GetArm() string {
@@ -1281,7 +1358,7 @@ type TermScore struct {
 
 func (x *TermScore) Reset() {
 	*x = TermScore{}
-	mi := &file_memory_v1_context_proto_msgTypes[10]
+	mi := &file_memory_v1_context_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1293,7 +1370,7 @@ func (x *TermScore) String() string {
 func (*TermScore) ProtoMessage() {}
 
 func (x *TermScore) ProtoReflect() protoreflect.Message {
-	mi := &file_memory_v1_context_proto_msgTypes[10]
+	mi := &file_memory_v1_context_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1306,7 +1383,7 @@ func (x *TermScore) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TermScore.ProtoReflect.Descriptor instead.
 func (*TermScore) Descriptor() ([]byte, []int) {
-	return file_memory_v1_context_proto_rawDescGZIP(), []int{10}
+	return file_memory_v1_context_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *TermScore) GetTerm() string {
@@ -1357,7 +1434,7 @@ type ScoreFactor struct {
 
 func (x *ScoreFactor) Reset() {
 	*x = ScoreFactor{}
-	mi := &file_memory_v1_context_proto_msgTypes[11]
+	mi := &file_memory_v1_context_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1369,7 +1446,7 @@ func (x *ScoreFactor) String() string {
 func (*ScoreFactor) ProtoMessage() {}
 
 func (x *ScoreFactor) ProtoReflect() protoreflect.Message {
-	mi := &file_memory_v1_context_proto_msgTypes[11]
+	mi := &file_memory_v1_context_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1382,7 +1459,7 @@ func (x *ScoreFactor) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ScoreFactor.ProtoReflect.Descriptor instead.
 func (*ScoreFactor) Descriptor() ([]byte, []int) {
-	return file_memory_v1_context_proto_rawDescGZIP(), []int{11}
+	return file_memory_v1_context_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *ScoreFactor) GetName() string {
@@ -1424,7 +1501,7 @@ type Explanation struct {
 
 func (x *Explanation) Reset() {
 	*x = Explanation{}
-	mi := &file_memory_v1_context_proto_msgTypes[12]
+	mi := &file_memory_v1_context_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1436,7 +1513,7 @@ func (x *Explanation) String() string {
 func (*Explanation) ProtoMessage() {}
 
 func (x *Explanation) ProtoReflect() protoreflect.Message {
-	mi := &file_memory_v1_context_proto_msgTypes[12]
+	mi := &file_memory_v1_context_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1449,7 +1526,7 @@ func (x *Explanation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Explanation.ProtoReflect.Descriptor instead.
 func (*Explanation) Descriptor() ([]byte, []int) {
-	return file_memory_v1_context_proto_rawDescGZIP(), []int{12}
+	return file_memory_v1_context_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *Explanation) GetRank() int32 {
@@ -1516,7 +1593,7 @@ type Coverage struct {
 
 func (x *Coverage) Reset() {
 	*x = Coverage{}
-	mi := &file_memory_v1_context_proto_msgTypes[13]
+	mi := &file_memory_v1_context_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1528,7 +1605,7 @@ func (x *Coverage) String() string {
 func (*Coverage) ProtoMessage() {}
 
 func (x *Coverage) ProtoReflect() protoreflect.Message {
-	mi := &file_memory_v1_context_proto_msgTypes[13]
+	mi := &file_memory_v1_context_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1541,7 +1618,7 @@ func (x *Coverage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Coverage.ProtoReflect.Descriptor instead.
 func (*Coverage) Descriptor() ([]byte, []int) {
-	return file_memory_v1_context_proto_rawDescGZIP(), []int{13}
+	return file_memory_v1_context_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *Coverage) GetSummaryThrough() int64 {
@@ -1578,7 +1655,7 @@ type SeqRange struct {
 
 func (x *SeqRange) Reset() {
 	*x = SeqRange{}
-	mi := &file_memory_v1_context_proto_msgTypes[14]
+	mi := &file_memory_v1_context_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1590,7 +1667,7 @@ func (x *SeqRange) String() string {
 func (*SeqRange) ProtoMessage() {}
 
 func (x *SeqRange) ProtoReflect() protoreflect.Message {
-	mi := &file_memory_v1_context_proto_msgTypes[14]
+	mi := &file_memory_v1_context_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1603,7 +1680,7 @@ func (x *SeqRange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SeqRange.ProtoReflect.Descriptor instead.
 func (*SeqRange) Descriptor() ([]byte, []int) {
-	return file_memory_v1_context_proto_rawDescGZIP(), []int{14}
+	return file_memory_v1_context_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *SeqRange) GetFromSeq() int64 {
@@ -1638,7 +1715,7 @@ type Watermarks struct {
 
 func (x *Watermarks) Reset() {
 	*x = Watermarks{}
-	mi := &file_memory_v1_context_proto_msgTypes[15]
+	mi := &file_memory_v1_context_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1650,7 +1727,7 @@ func (x *Watermarks) String() string {
 func (*Watermarks) ProtoMessage() {}
 
 func (x *Watermarks) ProtoReflect() protoreflect.Message {
-	mi := &file_memory_v1_context_proto_msgTypes[15]
+	mi := &file_memory_v1_context_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1663,7 +1740,7 @@ func (x *Watermarks) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Watermarks.ProtoReflect.Descriptor instead.
 func (*Watermarks) Descriptor() ([]byte, []int) {
-	return file_memory_v1_context_proto_rawDescGZIP(), []int{15}
+	return file_memory_v1_context_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *Watermarks) GetRecorded() int64 {
@@ -1712,7 +1789,7 @@ type Omission struct {
 
 func (x *Omission) Reset() {
 	*x = Omission{}
-	mi := &file_memory_v1_context_proto_msgTypes[16]
+	mi := &file_memory_v1_context_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1724,7 +1801,7 @@ func (x *Omission) String() string {
 func (*Omission) ProtoMessage() {}
 
 func (x *Omission) ProtoReflect() protoreflect.Message {
-	mi := &file_memory_v1_context_proto_msgTypes[16]
+	mi := &file_memory_v1_context_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1737,7 +1814,7 @@ func (x *Omission) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Omission.ProtoReflect.Descriptor instead.
 func (*Omission) Descriptor() ([]byte, []int) {
-	return file_memory_v1_context_proto_rawDescGZIP(), []int{16}
+	return file_memory_v1_context_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *Omission) GetSessionId() string {
@@ -1781,7 +1858,7 @@ type Degradation struct {
 
 func (x *Degradation) Reset() {
 	*x = Degradation{}
-	mi := &file_memory_v1_context_proto_msgTypes[17]
+	mi := &file_memory_v1_context_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1793,7 +1870,7 @@ func (x *Degradation) String() string {
 func (*Degradation) ProtoMessage() {}
 
 func (x *Degradation) ProtoReflect() protoreflect.Message {
-	mi := &file_memory_v1_context_proto_msgTypes[17]
+	mi := &file_memory_v1_context_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1806,7 +1883,7 @@ func (x *Degradation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Degradation.ProtoReflect.Descriptor instead.
 func (*Degradation) Descriptor() ([]byte, []int) {
-	return file_memory_v1_context_proto_rawDescGZIP(), []int{17}
+	return file_memory_v1_context_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *Degradation) GetTier() string {
@@ -1840,7 +1917,7 @@ type ContextUsage struct {
 
 func (x *ContextUsage) Reset() {
 	*x = ContextUsage{}
-	mi := &file_memory_v1_context_proto_msgTypes[18]
+	mi := &file_memory_v1_context_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1852,7 +1929,7 @@ func (x *ContextUsage) String() string {
 func (*ContextUsage) ProtoMessage() {}
 
 func (x *ContextUsage) ProtoReflect() protoreflect.Message {
-	mi := &file_memory_v1_context_proto_msgTypes[18]
+	mi := &file_memory_v1_context_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1865,7 +1942,7 @@ func (x *ContextUsage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ContextUsage.ProtoReflect.Descriptor instead.
 func (*ContextUsage) Descriptor() ([]byte, []int) {
-	return file_memory_v1_context_proto_rawDescGZIP(), []int{18}
+	return file_memory_v1_context_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *ContextUsage) GetTokens() int64 {
@@ -1917,7 +1994,7 @@ type Retrieval struct {
 
 func (x *Retrieval) Reset() {
 	*x = Retrieval{}
-	mi := &file_memory_v1_context_proto_msgTypes[19]
+	mi := &file_memory_v1_context_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1929,7 +2006,7 @@ func (x *Retrieval) String() string {
 func (*Retrieval) ProtoMessage() {}
 
 func (x *Retrieval) ProtoReflect() protoreflect.Message {
-	mi := &file_memory_v1_context_proto_msgTypes[19]
+	mi := &file_memory_v1_context_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1942,7 +2019,7 @@ func (x *Retrieval) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Retrieval.ProtoReflect.Descriptor instead.
 func (*Retrieval) Descriptor() ([]byte, []int) {
-	return file_memory_v1_context_proto_rawDescGZIP(), []int{19}
+	return file_memory_v1_context_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *Retrieval) GetTerms() []string {
@@ -2044,7 +2121,7 @@ const file_memory_v1_context_proto_rawDesc = "" +
 	"\tshortened\x18\a \x01(\bR\tshortened\"3\n" +
 	"\tTextRange\x12\x14\n" +
 	"\x05start\x18\x01 \x01(\x05R\x05start\x12\x10\n" +
-	"\x03end\x18\x02 \x01(\x05R\x03end\"\xb1\x04\n" +
+	"\x03end\x18\x02 \x01(\x05R\x03end\"\xda\x04\n" +
 	"\vContextItem\x12\x1d\n" +
 	"\n" +
 	"session_id\x18\x01 \x01(\tR\tsessionId\x12\x1d\n" +
@@ -2065,7 +2142,12 @@ const file_memory_v1_context_proto_rawDesc = "" +
 	"\n" +
 	"fact_score\x18\r \x01(\v2\x14.memory.v1.FactScoreR\tfactScore\x120\n" +
 	"\asummary\x18\x0e \x01(\v2\x16.memory.v1.SummaryItemR\asummary\x12\x14\n" +
-	"\x05model\x18\x0f \x01(\tR\x05model\"{\n" +
+	"\x05model\x18\x0f \x01(\tR\x05model\x12'\n" +
+	"\x04note\x18\x10 \x01(\v2\x13.memory.v1.NoteItemR\x04note\"S\n" +
+	"\bNoteItem\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1a\n" +
+	"\brevision\x18\x02 \x01(\x03R\brevision\x12\x17\n" +
+	"\aof_user\x18\x03 \x01(\bR\x06ofUser\"{\n" +
 	"\aSection\x12*\n" +
 	"\x04kind\x18\x01 \x01(\x0e2\x16.memory.v1.SectionKindR\x04kind\x12,\n" +
 	"\x05items\x18\x02 \x03(\v2\x16.memory.v1.ContextItemR\x05items\x12\x16\n" +
@@ -2147,20 +2229,21 @@ const file_memory_v1_context_proto_rawDesc = "" +
 	"\x18TOKEN_COUNTER_O200K_BASE\x10\x01\x12\x1d\n" +
 	"\x19TOKEN_COUNTER_CL100K_BASE\x10\x02\x12\x19\n" +
 	"\x15TOKEN_COUNTER_CHARS_4\x10\x03\x12\x1a\n" +
-	"\x16TOKEN_COUNTER_ESTIMATE\x10\x04*\xc0\x02\n" +
+	"\x16TOKEN_COUNTER_ESTIMATE\x10\x04*\xd8\x02\n" +
 	"\vSectionKind\x12\x1c\n" +
 	"\x18SECTION_KIND_UNSPECIFIED\x10\x00\x12\x1d\n" +
 	"\x19SECTION_KIND_INSTRUCTIONS\x10\x01\x12\x16\n" +
 	"\x12SECTION_KIND_STATE\x10\x02\x12\x16\n" +
-	"\x12SECTION_KIND_FACTS\x10\x03\x12\x18\n" +
-	"\x14SECTION_KIND_PERIODS\x10\x04\x12\"\n" +
-	"\x1eSECTION_KIND_PREVIOUS_SESSIONS\x10\x05\x12\x18\n" +
-	"\x14SECTION_KIND_SUMMARY\x10\x06\x12\x19\n" +
-	"\x15SECTION_KIND_RECALLED\x10\a\x12\x1e\n" +
-	"\x1aSECTION_KIND_SESSION_FACTS\x10\b\x12\x17\n" +
-	"\x13SECTION_KIND_RECENT\x10\t\x12\x18\n" +
-	"\x14SECTION_KIND_PENDING\x10\n" +
-	"*\xd7\x01\n" +
+	"\x12SECTION_KIND_NOTES\x10\x03\x12\x16\n" +
+	"\x12SECTION_KIND_FACTS\x10\x04\x12\x18\n" +
+	"\x14SECTION_KIND_PERIODS\x10\x05\x12\"\n" +
+	"\x1eSECTION_KIND_PREVIOUS_SESSIONS\x10\x06\x12\x18\n" +
+	"\x14SECTION_KIND_SUMMARY\x10\a\x12\x19\n" +
+	"\x15SECTION_KIND_RECALLED\x10\b\x12\x1e\n" +
+	"\x1aSECTION_KIND_SESSION_FACTS\x10\t\x12\x17\n" +
+	"\x13SECTION_KIND_RECENT\x10\n" +
+	"\x12\x18\n" +
+	"\x14SECTION_KIND_PENDING\x10\v*\xd7\x01\n" +
 	"\n" +
 	"OmitReason\x12\x1b\n" +
 	"\x17OMIT_REASON_UNSPECIFIED\x10\x00\x12\x16\n" +
@@ -2191,7 +2274,7 @@ func file_memory_v1_context_proto_rawDescGZIP() []byte {
 }
 
 var file_memory_v1_context_proto_enumTypes = make([]protoimpl.EnumInfo, 6)
-var file_memory_v1_context_proto_msgTypes = make([]protoimpl.MessageInfo, 20)
+var file_memory_v1_context_proto_msgTypes = make([]protoimpl.MessageInfo, 21)
 var file_memory_v1_context_proto_goTypes = []any{
 	(Render)(0),                   // 0: memory.v1.Render
 	(MemoryRole)(0),               // 1: memory.v1.MemoryRole
@@ -2207,58 +2290,60 @@ var file_memory_v1_context_proto_goTypes = []any{
 	(*SummaryItem)(nil),           // 11: memory.v1.SummaryItem
 	(*TextRange)(nil),             // 12: memory.v1.TextRange
 	(*ContextItem)(nil),           // 13: memory.v1.ContextItem
-	(*Section)(nil),               // 14: memory.v1.Section
-	(*ArmScore)(nil),              // 15: memory.v1.ArmScore
-	(*TermScore)(nil),             // 16: memory.v1.TermScore
-	(*ScoreFactor)(nil),           // 17: memory.v1.ScoreFactor
-	(*Explanation)(nil),           // 18: memory.v1.Explanation
-	(*Coverage)(nil),              // 19: memory.v1.Coverage
-	(*SeqRange)(nil),              // 20: memory.v1.SeqRange
-	(*Watermarks)(nil),            // 21: memory.v1.Watermarks
-	(*Omission)(nil),              // 22: memory.v1.Omission
-	(*Degradation)(nil),           // 23: memory.v1.Degradation
-	(*ContextUsage)(nil),          // 24: memory.v1.ContextUsage
-	(*Retrieval)(nil),             // 25: memory.v1.Retrieval
-	(Category)(0),                 // 26: memory.v1.Category
-	(*durationpb.Duration)(nil),   // 27: google.protobuf.Duration
-	(*timestamppb.Timestamp)(nil), // 28: google.protobuf.Timestamp
-	(Role)(0),                     // 29: memory.v1.Role
-	(*Message)(nil),               // 30: memory.v1.Message
-	(*Fact)(nil),                  // 31: memory.v1.Fact
+	(*NoteItem)(nil),              // 14: memory.v1.NoteItem
+	(*Section)(nil),               // 15: memory.v1.Section
+	(*ArmScore)(nil),              // 16: memory.v1.ArmScore
+	(*TermScore)(nil),             // 17: memory.v1.TermScore
+	(*ScoreFactor)(nil),           // 18: memory.v1.ScoreFactor
+	(*Explanation)(nil),           // 19: memory.v1.Explanation
+	(*Coverage)(nil),              // 20: memory.v1.Coverage
+	(*SeqRange)(nil),              // 21: memory.v1.SeqRange
+	(*Watermarks)(nil),            // 22: memory.v1.Watermarks
+	(*Omission)(nil),              // 23: memory.v1.Omission
+	(*Degradation)(nil),           // 24: memory.v1.Degradation
+	(*ContextUsage)(nil),          // 25: memory.v1.ContextUsage
+	(*Retrieval)(nil),             // 26: memory.v1.Retrieval
+	(Category)(0),                 // 27: memory.v1.Category
+	(*durationpb.Duration)(nil),   // 28: google.protobuf.Duration
+	(*timestamppb.Timestamp)(nil), // 29: google.protobuf.Timestamp
+	(Role)(0),                     // 30: memory.v1.Role
+	(*Message)(nil),               // 31: memory.v1.Message
+	(*Fact)(nil),                  // 32: memory.v1.Fact
 }
 var file_memory_v1_context_proto_depIdxs = []int32{
 	3,  // 0: memory.v1.SectionSwitch.section:type_name -> memory.v1.SectionKind
 	6,  // 1: memory.v1.ContextOverrides.sections:type_name -> memory.v1.SectionSwitch
 	1,  // 2: memory.v1.ContextOverrides.memory_role:type_name -> memory.v1.MemoryRole
 	2,  // 3: memory.v1.ContextOverrides.counter:type_name -> memory.v1.TokenCounter
-	26, // 4: memory.v1.ContextOverrides.categories:type_name -> memory.v1.Category
+	27, // 4: memory.v1.ContextOverrides.categories:type_name -> memory.v1.Category
 	8,  // 5: memory.v1.ContextOverrides.previous_sessions:type_name -> memory.v1.PreviousSessions
-	27, // 6: memory.v1.PreviousSessions.max_age:type_name -> google.protobuf.Duration
+	28, // 6: memory.v1.PreviousSessions.max_age:type_name -> google.protobuf.Duration
 	5,  // 7: memory.v1.Freshness.of:type_name -> memory.v1.Watermark
-	27, // 8: memory.v1.Freshness.timeout:type_name -> google.protobuf.Duration
-	15, // 9: memory.v1.FactScore.arms:type_name -> memory.v1.ArmScore
-	28, // 10: memory.v1.SummaryItem.start_time:type_name -> google.protobuf.Timestamp
-	28, // 11: memory.v1.SummaryItem.end_time:type_name -> google.protobuf.Timestamp
-	29, // 12: memory.v1.ContextItem.role:type_name -> memory.v1.Role
-	28, // 13: memory.v1.ContextItem.create_time:type_name -> google.protobuf.Timestamp
+	28, // 8: memory.v1.Freshness.timeout:type_name -> google.protobuf.Duration
+	16, // 9: memory.v1.FactScore.arms:type_name -> memory.v1.ArmScore
+	29, // 10: memory.v1.SummaryItem.start_time:type_name -> google.protobuf.Timestamp
+	29, // 11: memory.v1.SummaryItem.end_time:type_name -> google.protobuf.Timestamp
+	30, // 12: memory.v1.ContextItem.role:type_name -> memory.v1.Role
+	29, // 13: memory.v1.ContextItem.create_time:type_name -> google.protobuf.Timestamp
 	12, // 14: memory.v1.ContextItem.cut:type_name -> memory.v1.TextRange
-	30, // 15: memory.v1.ContextItem.message:type_name -> memory.v1.Message
-	18, // 16: memory.v1.ContextItem.explanation:type_name -> memory.v1.Explanation
-	31, // 17: memory.v1.ContextItem.fact:type_name -> memory.v1.Fact
+	31, // 15: memory.v1.ContextItem.message:type_name -> memory.v1.Message
+	19, // 16: memory.v1.ContextItem.explanation:type_name -> memory.v1.Explanation
+	32, // 17: memory.v1.ContextItem.fact:type_name -> memory.v1.Fact
 	10, // 18: memory.v1.ContextItem.fact_score:type_name -> memory.v1.FactScore
 	11, // 19: memory.v1.ContextItem.summary:type_name -> memory.v1.SummaryItem
-	3,  // 20: memory.v1.Section.kind:type_name -> memory.v1.SectionKind
-	13, // 21: memory.v1.Section.items:type_name -> memory.v1.ContextItem
-	15, // 22: memory.v1.Explanation.arms:type_name -> memory.v1.ArmScore
-	16, // 23: memory.v1.Explanation.terms:type_name -> memory.v1.TermScore
-	17, // 24: memory.v1.Explanation.factors:type_name -> memory.v1.ScoreFactor
-	20, // 25: memory.v1.Coverage.gaps:type_name -> memory.v1.SeqRange
-	4,  // 26: memory.v1.Omission.reason:type_name -> memory.v1.OmitReason
-	27, // [27:27] is the sub-list for method output_type
-	27, // [27:27] is the sub-list for method input_type
-	27, // [27:27] is the sub-list for extension type_name
-	27, // [27:27] is the sub-list for extension extendee
-	0,  // [0:27] is the sub-list for field type_name
+	14, // 20: memory.v1.ContextItem.note:type_name -> memory.v1.NoteItem
+	3,  // 21: memory.v1.Section.kind:type_name -> memory.v1.SectionKind
+	13, // 22: memory.v1.Section.items:type_name -> memory.v1.ContextItem
+	16, // 23: memory.v1.Explanation.arms:type_name -> memory.v1.ArmScore
+	17, // 24: memory.v1.Explanation.terms:type_name -> memory.v1.TermScore
+	18, // 25: memory.v1.Explanation.factors:type_name -> memory.v1.ScoreFactor
+	21, // 26: memory.v1.Coverage.gaps:type_name -> memory.v1.SeqRange
+	4,  // 27: memory.v1.Omission.reason:type_name -> memory.v1.OmitReason
+	28, // [28:28] is the sub-list for method output_type
+	28, // [28:28] is the sub-list for method input_type
+	28, // [28:28] is the sub-list for extension type_name
+	28, // [28:28] is the sub-list for extension extendee
+	0,  // [0:28] is the sub-list for field type_name
 }
 
 func init() { file_memory_v1_context_proto_init() }
@@ -2276,7 +2361,7 @@ func file_memory_v1_context_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_memory_v1_context_proto_rawDesc), len(file_memory_v1_context_proto_rawDesc)),
 			NumEnums:      6,
-			NumMessages:   20,
+			NumMessages:   21,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

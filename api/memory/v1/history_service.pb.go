@@ -171,7 +171,7 @@ var File_memory_v1_history_service_proto protoreflect.FileDescriptor
 
 const file_memory_v1_history_service_proto_rawDesc = "" +
 	"\n" +
-	"\x1fmemory/v1/history_service.proto\x12\tmemory.v1\x1a\x17memory/v1/context.proto\x1a\x17memory/v1/message.proto\"\xa3\x01\n" +
+	"\x1fmemory/v1/history_service.proto\x12\tmemory.v1\x1a\x15memory/v1/check.proto\x1a\x17memory/v1/context.proto\x1a\x17memory/v1/message.proto\"\xa3\x01\n" +
 	"\x12CountTokensRequest\x12.\n" +
 	"\bmessages\x18\x01 \x03(\v2\x12.memory.v1.MessageR\bmessages\x12\x14\n" +
 	"\x05texts\x18\x02 \x03(\tR\x05texts\x12\x14\n" +
@@ -182,9 +182,10 @@ const file_memory_v1_history_service_proto_rawDesc = "" +
 	"\vtext_tokens\x18\x02 \x03(\x03R\n" +
 	"textTokens\x12!\n" +
 	"\ftotal_tokens\x18\x03 \x01(\x03R\vtotalTokens\x12\x18\n" +
-	"\acounter\x18\x04 \x01(\tR\acounter2^\n" +
+	"\acounter\x18\x04 \x01(\tR\acounter2\xb2\x01\n" +
 	"\x0eHistoryService\x12L\n" +
-	"\vCountTokens\x12\x1d.memory.v1.CountTokensRequest\x1a\x1e.memory.v1.CountTokensResponseB\x9d\x01\n" +
+	"\vCountTokens\x12\x1d.memory.v1.CountTokensRequest\x1a\x1e.memory.v1.CountTokensResponse\x12R\n" +
+	"\rCheckMessages\x12\x1f.memory.v1.CheckMessagesRequest\x1a .memory.v1.CheckMessagesResponseB\x9d\x01\n" +
 	"\rcom.memory.v1B\x13HistoryServiceProtoP\x01Z2github.com/stratamem/strata/api/memory/v1;memoryv1\xa2\x02\x03MXX\xaa\x02\tMemory.V1\xca\x02\tMemory\\V1\xe2\x02\x15Memory\\V1\\GPBMetadata\xea\x02\n" +
 	"Memory::V1b\x06proto3"
 
@@ -202,18 +203,22 @@ func file_memory_v1_history_service_proto_rawDescGZIP() []byte {
 
 var file_memory_v1_history_service_proto_msgTypes = make([]protoimpl.MessageInfo, 2)
 var file_memory_v1_history_service_proto_goTypes = []any{
-	(*CountTokensRequest)(nil),  // 0: memory.v1.CountTokensRequest
-	(*CountTokensResponse)(nil), // 1: memory.v1.CountTokensResponse
-	(*Message)(nil),             // 2: memory.v1.Message
-	(TokenCounter)(0),           // 3: memory.v1.TokenCounter
+	(*CountTokensRequest)(nil),    // 0: memory.v1.CountTokensRequest
+	(*CountTokensResponse)(nil),   // 1: memory.v1.CountTokensResponse
+	(*Message)(nil),               // 2: memory.v1.Message
+	(TokenCounter)(0),             // 3: memory.v1.TokenCounter
+	(*CheckMessagesRequest)(nil),  // 4: memory.v1.CheckMessagesRequest
+	(*CheckMessagesResponse)(nil), // 5: memory.v1.CheckMessagesResponse
 }
 var file_memory_v1_history_service_proto_depIdxs = []int32{
 	2, // 0: memory.v1.CountTokensRequest.messages:type_name -> memory.v1.Message
 	3, // 1: memory.v1.CountTokensRequest.counter:type_name -> memory.v1.TokenCounter
 	0, // 2: memory.v1.HistoryService.CountTokens:input_type -> memory.v1.CountTokensRequest
-	1, // 3: memory.v1.HistoryService.CountTokens:output_type -> memory.v1.CountTokensResponse
-	3, // [3:4] is the sub-list for method output_type
-	2, // [2:3] is the sub-list for method input_type
+	4, // 3: memory.v1.HistoryService.CheckMessages:input_type -> memory.v1.CheckMessagesRequest
+	1, // 4: memory.v1.HistoryService.CountTokens:output_type -> memory.v1.CountTokensResponse
+	5, // 5: memory.v1.HistoryService.CheckMessages:output_type -> memory.v1.CheckMessagesResponse
+	4, // [4:6] is the sub-list for method output_type
+	2, // [2:4] is the sub-list for method input_type
 	2, // [2:2] is the sub-list for extension type_name
 	2, // [2:2] is the sub-list for extension extendee
 	0, // [0:2] is the sub-list for field type_name
@@ -224,6 +229,7 @@ func file_memory_v1_history_service_proto_init() {
 	if File_memory_v1_history_service_proto != nil {
 		return
 	}
+	file_memory_v1_check_proto_init()
 	file_memory_v1_context_proto_init()
 	file_memory_v1_message_proto_init()
 	type x struct{}

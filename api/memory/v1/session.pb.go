@@ -36,7 +36,9 @@ type Session struct {
 	Metadata *structpb.Struct `protobuf:"bytes,4,opt,name=metadata,proto3" json:"metadata,omitempty"`
 	// The policy profile that governs it; empty for the server's default.
 	Profile string `protobuf:"bytes,5,opt,name=profile,proto3" json:"profile,omitempty"`
-	// What the agent keeps about the session, written by Record.state_patch.
+	// What the agent keeps about the session, written by Record.state_patch. The key notes holds notes by their names: a
+	// patch of {"notes": {"plan": "…"}}, or of {"notes/plan": "…"}, writes one, null deletes it, and here each stands as
+	// {"value": …, "revision": …, "time": …} with the turn that wrote it. Contexts have notes in a section of their own.
 	State *structpb.Struct `protobuf:"bytes,6,opt,name=state,proto3" json:"state,omitempty"`
 	// The number of the turn that last changed state; 0 before the first.
 	StateRevision int64 `protobuf:"varint,7,opt,name=state_revision,json=stateRevision,proto3" json:"state_revision,omitempty"`
