@@ -46,9 +46,12 @@ type Session struct {
 	LastTurnNo     int64
 	LastSeq        int64
 	StepsSinceUser int // assistant messages since the last message of a user
-	CreateTime     time.Time
-	UpdateTime     time.Time
-	ETag           string // changes with Title, Metadata, Profile and Extract
+	// ContextStart is the seq of the first message that may stand in a context; 0 for no start. Those before it are hidden
+	// from every context until it is taken back.
+	ContextStart int64
+	CreateTime   time.Time
+	UpdateTime   time.Time
+	ETag         string // changes with Title, Metadata, Profile, Extract and ContextStart
 }
 
 // Role says who speaks in a message. The values are stored: never renumber them.
@@ -129,6 +132,7 @@ type Message struct {
 	Origin     Origin
 	Extract    ExtractMode
 	Pinned     bool
+	Hidden     bool // stands in no context; the transcript keeps it
 	Tokens     TokenCounts
 	Original   *Original // nil unless asked for
 }
@@ -246,9 +250,13 @@ type Place struct {
 // PlacedMessage is a message with where it is.
 type PlacedMessage struct {
 	Place
-	SessionID string
-	Message   Message
+	SessionID    string
+	ContextStart int64 // of its session; 0 for none
+	Message      Message
 }
+
+// IsHidden reports whether the message stands in no context: it was hidden, or its session's contexts start after it.
+func (m PlacedMessage) IsHidden() bool { return m.Message.Hidden || m.Seq < m.ContextStart }
 
 // FindingKind says what is odd about a recorded message. The values are stored: never renumber them.
 type FindingKind int

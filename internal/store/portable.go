@@ -62,7 +62,7 @@ type UserRecord struct {
 // SessionRecord is a session's head with what the store keeps beside.
 type SessionRecord struct {
 	memory.Session
-	Revision    int64     // of title, metadata, profile and extract
+	Revision    int64     // of title, metadata, profile, extract and context start
 	LookAt      time.Time // zero for never
 	CoveredSeq  int64     // the last message that a summary covers
 	CoveredTime time.Time // its create time; zero without one

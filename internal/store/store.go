@@ -69,8 +69,10 @@ type SessionUpdate struct {
 	Metadata *json.RawMessage
 	Profile  *string
 	Extract  *memory.ExtractMode
-	ETag     string // "" to update whatever is there
-	Time     time.Time
+	// ContextStart hides the messages before that seq from contexts; 0 takes that back.
+	ContextStart *int64
+	ETag         string // "" to update whatever is there
+	Time         time.Time
 }
 
 // Transcript keeps messages in order.
@@ -93,11 +95,15 @@ type Transcript interface {
 	// Messages must return a contiguous run of the session's messages, in the order asked for.
 	Messages(ctx context.Context, q MessageQuery) ([]memory.Message, error)
 	// MessagesAt must return those of the places that exist and belong to the user, in the order of places, without
-	// originals. Others are left out: that is how a hit of a view is verified. It must stop before the stored bytes
-	// pass MaxBytes, after at least one message. An unknown user has none.
+	// originals. Others are left out: that is how a hit of a view is verified. It must say of each where its session's
+	// contexts start. It must stop before the stored bytes pass MaxBytes, after at least one message. An unknown user has
+	// none.
 	MessagesAt(ctx context.Context, q PlacesQuery) ([]memory.PlacedMessage, error)
 	// UpdateMessage must change only what the update sets; MESSAGE_NOT_FOUND when there is no such message.
 	UpdateMessage(ctx context.Context, u MessageUpdate) (memory.Message, error)
+	// Hidden must return which of the user's messages stand in no context, as of the last acknowledged UpdateSession,
+	// UpdateMessage and Append. An unknown user hides none: that is not an error.
+	Hidden(ctx context.Context, user memory.UserRef) (memory.Hidden, error)
 }
 
 // AppendParams is one turn.
@@ -139,7 +145,7 @@ type MessageQuery struct {
 	Before       int64 // only seqs below it; 0 for all
 	NewestFirst  bool
 	Limit        int   // at least 1
-	MaxTokens    int64 // stop once the o200k counts add up to it, after at least MinMessages; 0 for no limit
+	MaxTokens    int64 // stop once the o200k counts of messages that are not hidden add up to it, after at least MinMessages of these; 0 for no limit
 	MinMessages  int
 	MaxBytes     int64 // stop before the stored bytes pass it, after at least one message; 0 for no limit
 	WithOriginal bool
@@ -159,6 +165,7 @@ type MessageUpdate struct {
 	Tags      *[]string
 	Metadata  *json.RawMessage
 	Pinned    *bool
+	Hidden    *bool // from contexts
 	Extract   *memory.ExtractMode
 }
 

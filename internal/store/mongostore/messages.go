@@ -77,6 +77,7 @@ func (s *Store) Messages(ctx context.Context, q store.MessageQuery) ([]memory.Me
 type run struct {
 	q        store.MessageQuery
 	messages []memory.Message
+	visible  int // of them, not hidden
 	tokens   int64
 	bytes    int64
 }
@@ -183,8 +184,10 @@ func (r *run) add(turn int64, d messageDoc) (more bool, err error) {
 		return false, err
 	}
 	r.messages = append(r.messages, m)
-	r.tokens += m.Tokens.O200K
-	enough := r.q.MaxTokens > 0 && r.tokens >= r.q.MaxTokens && len(r.messages) >= r.q.MinMessages
+	if !m.Hidden {
+		r.visible, r.tokens = r.visible+1, r.tokens+m.Tokens.O200K
+	}
+	enough := r.q.MaxTokens > 0 && r.tokens >= r.q.MaxTokens && r.visible >= r.q.MinMessages
 	return !enough && len(r.messages) < r.q.Limit, nil
 }
 
@@ -204,14 +207,14 @@ func (s *Store) MessagesAt(ctx context.Context, q store.PlacesQuery) ([]memory.P
 }
 
 // ownSessions finds the user's own sessions among those of the places.
-func (s *Store) ownSessions(ctx context.Context, scope memory.ScopeKey, places []memory.Place) (map[memory.SessionKey]string, error) {
+func (s *Store) ownSessions(ctx context.Context, scope memory.ScopeKey, places []memory.Place) (map[memory.SessionKey]sessionDoc, error) {
 	keys := make([]memory.SessionKey, len(places))
 	for i, p := range places {
 		keys[i] = p.Session
 	}
 	slices.Sort(keys)
 	filter := eq("_id", bson.D{{Key: "$in", Value: slices.Compact(keys)}}, "scope", scope)
-	cursor, err := s.conversations.Find(ctx, filter, options.Find().SetProjection(eq("session_id", 1)))
+	cursor, err := s.conversations.Find(ctx, filter, options.Find().SetProjection(eq("session_id", 1, "context_start", 1)))
 	if err != nil {
 		return nil, s.failed("find sessions", err)
 	}
@@ -219,11 +222,11 @@ func (s *Store) ownSessions(ctx context.Context, scope memory.ScopeKey, places [
 	if err := cursor.All(ctx, &docs); err != nil {
 		return nil, s.failed("find sessions", err)
 	}
-	names := make(map[memory.SessionKey]string, len(docs))
+	own := make(map[memory.SessionKey]sessionDoc, len(docs))
 	for _, d := range docs {
-		names[d.Key] = d.SessionID
+		own[d.Key] = d
 	}
-	return names, nil
+	return own, nil
 }
 
 // placesPerQuery bounds what is in memory beyond MaxBytes. What one context shows fits into it, so that it is one round trip.
@@ -237,7 +240,7 @@ func (s *Store) readPlaces(ctx context.Context, scope memory.ScopeKey, q store.P
 	first := q.Places[:min(len(q.Places), placesPerQuery)]
 	g, reading := errgroup.WithContext(ctx)
 	g.Go(func() (err error) {
-		p.names, err = s.ownSessions(reading, scope, q.Places)
+		p.own, err = s.ownSessions(reading, scope, q.Places)
 		return err
 	})
 	g.Go(func() (err error) {
@@ -261,7 +264,7 @@ func (s *Store) readPlaces(ctx context.Context, scope memory.ScopeKey, q store.P
 
 // placing puts messages into the order of their places.
 type placing struct {
-	names    map[memory.SessionKey]string // of the user's own sessions
+	own      map[memory.SessionKey]sessionDoc // the user's sessions: ids and context starts
 	hits     []memory.PlacedMessage
 	bytes    int64
 	maxBytes int64 // 0 for no limit
@@ -271,7 +274,7 @@ type placing struct {
 func (p *placing) take(places []memory.Place, found map[memory.Place]foundMessage) (full bool, err error) {
 	for _, at := range places {
 		f, ok := found[at]
-		name, own := p.names[at.Session]
+		in, own := p.own[at.Session]
 		if !ok || !own {
 			continue
 		}
@@ -283,7 +286,7 @@ func (p *placing) take(places []memory.Place, found map[memory.Place]foundMessag
 		if err != nil {
 			return false, err
 		}
-		p.hits = append(p.hits, memory.PlacedMessage{Place: at, SessionID: name, Message: m})
+		p.hits = append(p.hits, memory.PlacedMessage{Place: at, SessionID: in.SessionID, ContextStart: in.ContextStart, Message: m})
 	}
 	return false, nil
 }
@@ -401,6 +404,9 @@ func labels(at int, u store.MessageUpdate) bson.D {
 	}
 	if u.Pinned != nil {
 		put("pinned", *u.Pinned, !*u.Pinned)
+	}
+	if u.Hidden != nil {
+		put("hidden", *u.Hidden, !*u.Hidden)
 	}
 	if u.Extract != nil {
 		put("extract", *u.Extract, false)

@@ -422,7 +422,7 @@ type document struct {
 func (im *imports) session(r store.SessionRecord) sessionDoc {
 	d := sessionDoc{
 		Key: r.Key, Scope: im.user.Scope, Tenant: im.user.Tenant, UserID: im.user.UserID, SessionID: r.Ref.SessionID,
-		Title: r.Title, Metadata: string(r.Metadata), Profile: r.Profile, Extract: r.Extract, Revision: r.Revision,
+		Title: r.Title, Metadata: string(r.Metadata), Profile: r.Profile, Extract: r.Extract, ContextStart: r.ContextStart, Revision: r.Revision,
 		CreateTime: micros(r.CreateTime), UpdateTime: micros(r.UpdateTime), LastTurn: r.LastTurnNo, LastSeq: r.LastSeq,
 		Steps: int64(r.StepsSinceUser), State: string(r.State), StateRevision: r.StateRevision,
 		LookAt: orNever(r.LookAt), CoveredSeq: r.CoveredSeq, CoveredTime: orNever(r.CoveredTime),

@@ -63,7 +63,8 @@ type sessionDoc struct {
 	Metadata      string             `bson:"metadata,omitempty"` // JSON; "" for none
 	Profile       string             `bson:"profile"`
 	Extract       memory.ExtractMode `bson:"extract"`
-	Revision      int64              `bson:"revision"` // of title, metadata, profile and extract
+	ContextStart  int64              `bson:"context_start,omitempty"`
+	Revision      int64              `bson:"revision"` // of title, metadata, profile, extract and context start
 	CreateTime    int64              `bson:"create_time"`
 	UpdateTime    int64              `bson:"update_time"`
 	LastTurn      int64              `bson:"last_turn"`

@@ -217,6 +217,11 @@ func (a *appending) insert(m *store.NewMessage) error {
 	if err := a.insertOriginal(key, m.Original); err != nil {
 		return err
 	}
+	if m.Hidden {
+		if err := hide(a.c, a.head.uid, key, &m.Hidden); err != nil {
+			return err
+		}
+	}
 	return a.insertCalls(m)
 }
 

@@ -136,6 +136,7 @@ func testUpdateMessage(t *testing.T, s store.Truth) {
 		{store.MessageUpdate{Metadata: ptr(json.RawMessage(`{"n":1}`))}, func() { want.Metadata = json.RawMessage(`{"n":1}`) }},
 		{store.MessageUpdate{Metadata: new(json.RawMessage)}, func() { want.Metadata = nil }},
 		{store.MessageUpdate{Pinned: ptr(false)}, func() { want.Pinned = false }},
+		{store.MessageUpdate{Hidden: ptr(true)}, func() { want.Hidden = true }},
 		{store.MessageUpdate{Extract: ptr(memory.ExtractAllow)}, func() { want.Extract = memory.ExtractAllow }},
 	}
 	for _, step := range steps {

@@ -30,6 +30,10 @@ func Use(t *testing.T, s store.Truth) {
 	hear(s.KnownToolCalls(ctx, ref, []string{"c1"}))
 	labels := store.MessageUpdate{Ref: ref, MessageID: "a-1", Tags: &[]string{"x"}, Metadata: ptr(json.RawMessage(`{"a":1}`)), Pinned: ptr(true)}
 	hear(s.UpdateMessage(ctx, labels))
+	for _, hide := range []bool{true, false} {
+		mustHide(t, s, ref, "a-2", hide)
+	}
+	hear(s.Hidden(ctx, alice))
 	hear(s.ListSessions(ctx, store.SessionQuery{User: alice, Limit: 9}))
 	hear(s.ListSessions(ctx, store.SessionQuery{User: alice, Limit: 9, After: &store.SessionCursor{UpdateTime: minute(9)}}))
 	hear(s.UpdateSession(ctx, store.SessionUpdate{Ref: ref, Title: ptr("x"), Metadata: ptr(json.RawMessage(`{"a":1}`)), Time: noon}))
