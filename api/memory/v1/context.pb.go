@@ -310,6 +310,8 @@ const (
 	// It was recalled, but says what another message in the context says: the same words by the same speaker, and at most
 	// a few more before or after them.
 	OmitReason_OMIT_REASON_REPEATED OmitReason = 6
+	// A context policy left it out, and no summary stands for it.
+	OmitReason_OMIT_REASON_POLICY OmitReason = 8
 )
 
 // Enum value maps for OmitReason.
@@ -322,6 +324,7 @@ var (
 		4: "OMIT_REASON_NOT_RENDERABLE",
 		5: "OMIT_REASON_REPLY_SIZE",
 		6: "OMIT_REASON_REPEATED",
+		8: "OMIT_REASON_POLICY",
 	}
 	OmitReason_value = map[string]int32{
 		"OMIT_REASON_UNSPECIFIED":     0,
@@ -331,6 +334,7 @@ var (
 		"OMIT_REASON_NOT_RENDERABLE":  4,
 		"OMIT_REASON_REPLY_SIZE":      5,
 		"OMIT_REASON_REPEATED":        6,
+		"OMIT_REASON_POLICY":          8,
 	}
 )
 
@@ -498,8 +502,14 @@ type ContextOverrides struct {
 	Categories []Category `protobuf:"varint,10,rep,packed,name=categories,proto3,enum=memory.v1.Category" json:"categories,omitempty"`
 	// Which previous sessions' summaries stand in the context.
 	PreviousSessions *PreviousSessions `protobuf:"bytes,11,opt,name=previous_sessions,json=previousSessions,proto3" json:"previous_sessions,omitempty"`
-	unknownFields    protoimpl.UnknownFields
-	sizeCache        protoimpl.SizeCache
+	// What becomes of the session's messages, in place of the whole policy of the profile. The transcript stays as it is. No
+	// model is asked: the running summary, which is made in the background, stands for what it covers, and the built-in
+	// summariser writes what else the policy wants summarised.
+	Policy *ContextPolicy `protobuf:"bytes,12,opt,name=policy,proto3" json:"policy,omitempty"`
+	// After how many steps step_limit_reached is set, 1 to 10,000.
+	StepLimit     *int32 `protobuf:"varint,13,opt,name=step_limit,json=stepLimit,proto3,oneof" json:"step_limit,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ContextOverrides) Reset() {
@@ -607,6 +617,20 @@ func (x *ContextOverrides) GetPreviousSessions() *PreviousSessions {
 		return x.PreviousSessions
 	}
 	return nil
+}
+
+func (x *ContextOverrides) GetPolicy() *ContextPolicy {
+	if x != nil {
+		return x.Policy
+	}
+	return nil
+}
+
+func (x *ContextOverrides) GetStepLimit() int32 {
+	if x != nil && x.StepLimit != nil {
+		return *x.StepLimit
+	}
+	return 0
 }
 
 // PreviousSessions says which sessions' summaries a context may have. What is not set stays as the profile has it.
@@ -1910,7 +1934,17 @@ type ContextUsage struct {
 	// The budget that was used.
 	BudgetTokens int64 `protobuf:"varint,3,opt,name=budget_tokens,json=budgetTokens,proto3" json:"budget_tokens,omitempty"`
 	// The counter's name, such as o200k_base.
-	Counter       string `protobuf:"bytes,4,opt,name=counter,proto3" json:"counter,omitempty"`
+	Counter string `protobuf:"bytes,4,opt,name=counter,proto3" json:"counter,omitempty"`
+	// The model's window in tokens; 0 where no model was named.
+	WindowTokens int64 `protobuf:"varint,5,opt,name=window_tokens,json=windowTokens,proto3" json:"window_tokens,omitempty"`
+	// The share of the window that the context takes, with what is reserved for tool schemas; 0 where it is not known.
+	WindowShare float64 `protobuf:"fixed64,6,opt,name=window_share,json=windowShare,proto3" json:"window_share,omitempty"`
+	// The tokens of the session's messages that no running summary covers, as far as they were read, before the context policy.
+	HistoryTokensBefore int64 `protobuf:"varint,7,opt,name=history_tokens_before,json=historyTokensBefore,proto3" json:"history_tokens_before,omitempty"`
+	// Their tokens after it. What of them stands in the context is in the section RECENT.
+	HistoryTokensAfter int64 `protobuf:"varint,8,opt,name=history_tokens_after,json=historyTokensAfter,proto3" json:"history_tokens_after,omitempty"`
+	// What each policy did to them, in the order in which they were applied, without those that did nothing.
+	Effects       []*PolicyEffect `protobuf:"bytes,9,rep,name=effects,proto3" json:"effects,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1971,6 +2005,41 @@ func (x *ContextUsage) GetCounter() string {
 		return x.Counter
 	}
 	return ""
+}
+
+func (x *ContextUsage) GetWindowTokens() int64 {
+	if x != nil {
+		return x.WindowTokens
+	}
+	return 0
+}
+
+func (x *ContextUsage) GetWindowShare() float64 {
+	if x != nil {
+		return x.WindowShare
+	}
+	return 0
+}
+
+func (x *ContextUsage) GetHistoryTokensBefore() int64 {
+	if x != nil {
+		return x.HistoryTokensBefore
+	}
+	return 0
+}
+
+func (x *ContextUsage) GetHistoryTokensAfter() int64 {
+	if x != nil {
+		return x.HistoryTokensAfter
+	}
+	return 0
+}
+
+func (x *ContextUsage) GetEffects() []*PolicyEffect {
+	if x != nil {
+		return x.Effects
+	}
+	return nil
 }
 
 // Retrieval says what was searched, for explain.
@@ -2068,10 +2137,10 @@ var File_memory_v1_context_proto protoreflect.FileDescriptor
 
 const file_memory_v1_context_proto_rawDesc = "" +
 	"\n" +
-	"\x17memory/v1/context.proto\x12\tmemory.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x14memory/v1/fact.proto\x1a\x17memory/v1/message.proto\"[\n" +
+	"\x17memory/v1/context.proto\x12\tmemory.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x14memory/v1/fact.proto\x1a\x17memory/v1/message.proto\x1a\x16memory/v1/policy.proto\"[\n" +
 	"\rSectionSwitch\x120\n" +
 	"\asection\x18\x01 \x01(\x0e2\x16.memory.v1.SectionKindR\asection\x12\x18\n" +
-	"\aenabled\x18\x02 \x01(\bR\aenabled\"\xdd\x04\n" +
+	"\aenabled\x18\x02 \x01(\bR\aenabled\"\xc2\x05\n" +
 	"\x10ContextOverrides\x12(\n" +
 	"\rbudget_tokens\x18\x01 \x01(\x03H\x00R\fbudgetTokens\x88\x01\x01\x12\x1e\n" +
 	"\brecent_n\x18\x02 \x01(\x05H\x01R\arecentN\x88\x01\x01\x12\x18\n" +
@@ -2087,7 +2156,10 @@ const file_memory_v1_context_proto_rawDesc = "" +
 	"categories\x18\n" +
 	" \x03(\x0e2\x13.memory.v1.CategoryR\n" +
 	"categories\x12H\n" +
-	"\x11previous_sessions\x18\v \x01(\v2\x1b.memory.v1.PreviousSessionsR\x10previousSessionsB\x10\n" +
+	"\x11previous_sessions\x18\v \x01(\v2\x1b.memory.v1.PreviousSessionsR\x10previousSessions\x120\n" +
+	"\x06policy\x18\f \x01(\v2\x18.memory.v1.ContextPolicyR\x06policy\x12\"\n" +
+	"\n" +
+	"step_limit\x18\r \x01(\x05H\x06R\tstepLimit\x88\x01\x01B\x10\n" +
 	"\x0e_budget_tokensB\v\n" +
 	"\t_recent_nB\b\n" +
 	"\x06_top_kB\f\n" +
@@ -2095,7 +2167,8 @@ const file_memory_v1_context_proto_rawDesc = "" +
 	"_min_scoreB\f\n" +
 	"\n" +
 	"_max_factsB\x11\n" +
-	"\x0f_min_fact_score\"e\n" +
+	"\x0f_min_fact_scoreB\r\n" +
+	"\v_step_limit\"e\n" +
 	"\x10PreviousSessions\x12\x15\n" +
 	"\x03max\x18\x01 \x01(\x05H\x00R\x03max\x88\x01\x01\x122\n" +
 	"\amax_age\x18\x02 \x01(\v2\x19.google.protobuf.DurationR\x06maxAgeB\x06\n" +
@@ -2197,12 +2270,17 @@ const file_memory_v1_context_proto_rawDesc = "" +
 	"\x06reason\x18\x04 \x01(\x0e2\x15.memory.v1.OmitReasonR\x06reason\"9\n" +
 	"\vDegradation\x12\x12\n" +
 	"\x04tier\x18\x01 \x01(\tR\x04tier\x12\x16\n" +
-	"\x06reason\x18\x02 \x01(\tR\x06reason\"\x90\x01\n" +
+	"\x06reason\x18\x02 \x01(\tR\x06reason\"\xf1\x02\n" +
 	"\fContextUsage\x12\x16\n" +
 	"\x06tokens\x18\x01 \x01(\x03R\x06tokens\x12)\n" +
 	"\x10available_tokens\x18\x02 \x01(\x03R\x0favailableTokens\x12#\n" +
 	"\rbudget_tokens\x18\x03 \x01(\x03R\fbudgetTokens\x12\x18\n" +
-	"\acounter\x18\x04 \x01(\tR\acounter\"\xad\x01\n" +
+	"\acounter\x18\x04 \x01(\tR\acounter\x12#\n" +
+	"\rwindow_tokens\x18\x05 \x01(\x03R\fwindowTokens\x12!\n" +
+	"\fwindow_share\x18\x06 \x01(\x01R\vwindowShare\x122\n" +
+	"\x15history_tokens_before\x18\a \x01(\x03R\x13historyTokensBefore\x120\n" +
+	"\x14history_tokens_after\x18\b \x01(\x03R\x12historyTokensAfter\x121\n" +
+	"\aeffects\x18\t \x03(\v2\x17.memory.v1.PolicyEffectR\aeffects\"\xad\x01\n" +
 	"\tRetrieval\x12\x14\n" +
 	"\x05terms\x18\x01 \x03(\tR\x05terms\x12\x1e\n" +
 	"\n" +
@@ -2243,7 +2321,7 @@ const file_memory_v1_context_proto_rawDesc = "" +
 	"\x1aSECTION_KIND_SESSION_FACTS\x10\t\x12\x17\n" +
 	"\x13SECTION_KIND_RECENT\x10\n" +
 	"\x12\x18\n" +
-	"\x14SECTION_KIND_PENDING\x10\v*\xd7\x01\n" +
+	"\x14SECTION_KIND_PENDING\x10\v*\xef\x01\n" +
 	"\n" +
 	"OmitReason\x12\x1b\n" +
 	"\x17OMIT_REASON_UNSPECIFIED\x10\x00\x12\x16\n" +
@@ -2252,7 +2330,8 @@ const file_memory_v1_context_proto_rawDesc = "" +
 	"\x1bOMIT_REASON_UNANSWERED_CALL\x10\x03\x12\x1e\n" +
 	"\x1aOMIT_REASON_NOT_RENDERABLE\x10\x04\x12\x1a\n" +
 	"\x16OMIT_REASON_REPLY_SIZE\x10\x05\x12\x18\n" +
-	"\x14OMIT_REASON_REPEATED\x10\x06*p\n" +
+	"\x14OMIT_REASON_REPEATED\x10\x06\x12\x16\n" +
+	"\x12OMIT_REASON_POLICY\x10\b*p\n" +
 	"\tWatermark\x12\x19\n" +
 	"\x15WATERMARK_UNSPECIFIED\x10\x00\x12\x15\n" +
 	"\x11WATERMARK_INDEXED\x10\x01\x12\x17\n" +
@@ -2304,11 +2383,13 @@ var file_memory_v1_context_proto_goTypes = []any{
 	(*ContextUsage)(nil),          // 25: memory.v1.ContextUsage
 	(*Retrieval)(nil),             // 26: memory.v1.Retrieval
 	(Category)(0),                 // 27: memory.v1.Category
-	(*durationpb.Duration)(nil),   // 28: google.protobuf.Duration
-	(*timestamppb.Timestamp)(nil), // 29: google.protobuf.Timestamp
-	(Role)(0),                     // 30: memory.v1.Role
-	(*Message)(nil),               // 31: memory.v1.Message
-	(*Fact)(nil),                  // 32: memory.v1.Fact
+	(*ContextPolicy)(nil),         // 28: memory.v1.ContextPolicy
+	(*durationpb.Duration)(nil),   // 29: google.protobuf.Duration
+	(*timestamppb.Timestamp)(nil), // 30: google.protobuf.Timestamp
+	(Role)(0),                     // 31: memory.v1.Role
+	(*Message)(nil),               // 32: memory.v1.Message
+	(*Fact)(nil),                  // 33: memory.v1.Fact
+	(*PolicyEffect)(nil),          // 34: memory.v1.PolicyEffect
 }
 var file_memory_v1_context_proto_depIdxs = []int32{
 	3,  // 0: memory.v1.SectionSwitch.section:type_name -> memory.v1.SectionKind
@@ -2317,33 +2398,35 @@ var file_memory_v1_context_proto_depIdxs = []int32{
 	2,  // 3: memory.v1.ContextOverrides.counter:type_name -> memory.v1.TokenCounter
 	27, // 4: memory.v1.ContextOverrides.categories:type_name -> memory.v1.Category
 	8,  // 5: memory.v1.ContextOverrides.previous_sessions:type_name -> memory.v1.PreviousSessions
-	28, // 6: memory.v1.PreviousSessions.max_age:type_name -> google.protobuf.Duration
-	5,  // 7: memory.v1.Freshness.of:type_name -> memory.v1.Watermark
-	28, // 8: memory.v1.Freshness.timeout:type_name -> google.protobuf.Duration
-	16, // 9: memory.v1.FactScore.arms:type_name -> memory.v1.ArmScore
-	29, // 10: memory.v1.SummaryItem.start_time:type_name -> google.protobuf.Timestamp
-	29, // 11: memory.v1.SummaryItem.end_time:type_name -> google.protobuf.Timestamp
-	30, // 12: memory.v1.ContextItem.role:type_name -> memory.v1.Role
-	29, // 13: memory.v1.ContextItem.create_time:type_name -> google.protobuf.Timestamp
-	12, // 14: memory.v1.ContextItem.cut:type_name -> memory.v1.TextRange
-	31, // 15: memory.v1.ContextItem.message:type_name -> memory.v1.Message
-	19, // 16: memory.v1.ContextItem.explanation:type_name -> memory.v1.Explanation
-	32, // 17: memory.v1.ContextItem.fact:type_name -> memory.v1.Fact
-	10, // 18: memory.v1.ContextItem.fact_score:type_name -> memory.v1.FactScore
-	11, // 19: memory.v1.ContextItem.summary:type_name -> memory.v1.SummaryItem
-	14, // 20: memory.v1.ContextItem.note:type_name -> memory.v1.NoteItem
-	3,  // 21: memory.v1.Section.kind:type_name -> memory.v1.SectionKind
-	13, // 22: memory.v1.Section.items:type_name -> memory.v1.ContextItem
-	16, // 23: memory.v1.Explanation.arms:type_name -> memory.v1.ArmScore
-	17, // 24: memory.v1.Explanation.terms:type_name -> memory.v1.TermScore
-	18, // 25: memory.v1.Explanation.factors:type_name -> memory.v1.ScoreFactor
-	21, // 26: memory.v1.Coverage.gaps:type_name -> memory.v1.SeqRange
-	4,  // 27: memory.v1.Omission.reason:type_name -> memory.v1.OmitReason
-	28, // [28:28] is the sub-list for method output_type
-	28, // [28:28] is the sub-list for method input_type
-	28, // [28:28] is the sub-list for extension type_name
-	28, // [28:28] is the sub-list for extension extendee
-	0,  // [0:28] is the sub-list for field type_name
+	28, // 6: memory.v1.ContextOverrides.policy:type_name -> memory.v1.ContextPolicy
+	29, // 7: memory.v1.PreviousSessions.max_age:type_name -> google.protobuf.Duration
+	5,  // 8: memory.v1.Freshness.of:type_name -> memory.v1.Watermark
+	29, // 9: memory.v1.Freshness.timeout:type_name -> google.protobuf.Duration
+	16, // 10: memory.v1.FactScore.arms:type_name -> memory.v1.ArmScore
+	30, // 11: memory.v1.SummaryItem.start_time:type_name -> google.protobuf.Timestamp
+	30, // 12: memory.v1.SummaryItem.end_time:type_name -> google.protobuf.Timestamp
+	31, // 13: memory.v1.ContextItem.role:type_name -> memory.v1.Role
+	30, // 14: memory.v1.ContextItem.create_time:type_name -> google.protobuf.Timestamp
+	12, // 15: memory.v1.ContextItem.cut:type_name -> memory.v1.TextRange
+	32, // 16: memory.v1.ContextItem.message:type_name -> memory.v1.Message
+	19, // 17: memory.v1.ContextItem.explanation:type_name -> memory.v1.Explanation
+	33, // 18: memory.v1.ContextItem.fact:type_name -> memory.v1.Fact
+	10, // 19: memory.v1.ContextItem.fact_score:type_name -> memory.v1.FactScore
+	11, // 20: memory.v1.ContextItem.summary:type_name -> memory.v1.SummaryItem
+	14, // 21: memory.v1.ContextItem.note:type_name -> memory.v1.NoteItem
+	3,  // 22: memory.v1.Section.kind:type_name -> memory.v1.SectionKind
+	13, // 23: memory.v1.Section.items:type_name -> memory.v1.ContextItem
+	16, // 24: memory.v1.Explanation.arms:type_name -> memory.v1.ArmScore
+	17, // 25: memory.v1.Explanation.terms:type_name -> memory.v1.TermScore
+	18, // 26: memory.v1.Explanation.factors:type_name -> memory.v1.ScoreFactor
+	21, // 27: memory.v1.Coverage.gaps:type_name -> memory.v1.SeqRange
+	4,  // 28: memory.v1.Omission.reason:type_name -> memory.v1.OmitReason
+	34, // 29: memory.v1.ContextUsage.effects:type_name -> memory.v1.PolicyEffect
+	30, // [30:30] is the sub-list for method output_type
+	30, // [30:30] is the sub-list for method input_type
+	30, // [30:30] is the sub-list for extension type_name
+	30, // [30:30] is the sub-list for extension extendee
+	0,  // [0:30] is the sub-list for field type_name
 }
 
 func init() { file_memory_v1_context_proto_init() }
@@ -2353,6 +2436,7 @@ func file_memory_v1_context_proto_init() {
 	}
 	file_memory_v1_fact_proto_init()
 	file_memory_v1_message_proto_init()
+	file_memory_v1_policy_proto_init()
 	file_memory_v1_context_proto_msgTypes[1].OneofWrappers = []any{}
 	file_memory_v1_context_proto_msgTypes[2].OneofWrappers = []any{}
 	type x struct{}

@@ -20,6 +20,7 @@ const _ = grpc.SupportPackageIsVersion9
 
 const (
 	HistoryService_CountTokens_FullMethodName   = "/memory.v1.HistoryService/CountTokens"
+	HistoryService_Compact_FullMethodName       = "/memory.v1.HistoryService/Compact"
 	HistoryService_CheckMessages_FullMethodName = "/memory.v1.HistoryService/CheckMessages"
 )
 
@@ -31,6 +32,9 @@ const (
 type HistoryServiceClient interface {
 	// CountTokens counts the tokens of texts and messages.
 	CountTokens(ctx context.Context, in *CountTokensRequest, opts ...grpc.CallOption) (*CountTokensResponse, error)
+	// Compact applies a context policy to a history: what BuildContext does for a stored session. A call may take as long as
+	// the models that it asks, within the server's request timeout.
+	Compact(ctx context.Context, in *CompactRequest, opts ...grpc.CallOption) (*CompactResponse, error)
 	// CheckMessages checks the words of messages by rules, and mends what does not pass.
 	CheckMessages(ctx context.Context, in *CheckMessagesRequest, opts ...grpc.CallOption) (*CheckMessagesResponse, error)
 }
@@ -47,6 +51,16 @@ func (c *historyServiceClient) CountTokens(ctx context.Context, in *CountTokensR
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(CountTokensResponse)
 	err := c.cc.Invoke(ctx, HistoryService_CountTokens_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *historyServiceClient) Compact(ctx context.Context, in *CompactRequest, opts ...grpc.CallOption) (*CompactResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(CompactResponse)
+	err := c.cc.Invoke(ctx, HistoryService_Compact_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -71,6 +85,9 @@ func (c *historyServiceClient) CheckMessages(ctx context.Context, in *CheckMessa
 type HistoryServiceServer interface {
 	// CountTokens counts the tokens of texts and messages.
 	CountTokens(context.Context, *CountTokensRequest) (*CountTokensResponse, error)
+	// Compact applies a context policy to a history: what BuildContext does for a stored session. A call may take as long as
+	// the models that it asks, within the server's request timeout.
+	Compact(context.Context, *CompactRequest) (*CompactResponse, error)
 	// CheckMessages checks the words of messages by rules, and mends what does not pass.
 	CheckMessages(context.Context, *CheckMessagesRequest) (*CheckMessagesResponse, error)
 	mustEmbedUnimplementedHistoryServiceServer()
@@ -85,6 +102,9 @@ type UnimplementedHistoryServiceServer struct{}
 
 func (UnimplementedHistoryServiceServer) CountTokens(context.Context, *CountTokensRequest) (*CountTokensResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method CountTokens not implemented")
+}
+func (UnimplementedHistoryServiceServer) Compact(context.Context, *CompactRequest) (*CompactResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method Compact not implemented")
 }
 func (UnimplementedHistoryServiceServer) CheckMessages(context.Context, *CheckMessagesRequest) (*CheckMessagesResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method CheckMessages not implemented")
@@ -128,6 +148,24 @@ func _HistoryService_CountTokens_Handler(srv interface{}, ctx context.Context, d
 	return interceptor(ctx, in, info, handler)
 }
 
+func _HistoryService_Compact_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(CompactRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(HistoryServiceServer).Compact(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: HistoryService_Compact_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(HistoryServiceServer).Compact(ctx, req.(*CompactRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _HistoryService_CheckMessages_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(CheckMessagesRequest)
 	if err := dec(in); err != nil {
@@ -156,6 +194,10 @@ var HistoryService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "CountTokens",
 			Handler:    _HistoryService_CountTokens_Handler,
+		},
+		{
+			MethodName: "Compact",
+			Handler:    _HistoryService_Compact_Handler,
 		},
 		{
 			MethodName: "CheckMessages",

@@ -286,6 +286,8 @@ type RecordResponse struct {
 	StateRevision int64 `protobuf:"varint,5,opt,name=state_revision,json=stateRevision,proto3" json:"state_revision,omitempty"`
 	// Assistant messages since the last message of a user.
 	StepsSinceUser int32 `protobuf:"varint,6,opt,name=steps_since_user,json=stepsSinceUser,proto3" json:"steps_since_user,omitempty"`
+	// Whether these are as many as the step limit of the session's profile: the agent should stop or ask.
+	StepLimitReached bool `protobuf:"varint,10,opt,name=step_limit_reached,json=stepLimitReached,proto3" json:"step_limit_reached,omitempty"`
 	// What is odd about the messages.
 	Findings []*Finding `protobuf:"bytes,7,rep,name=findings,proto3" json:"findings,omitempty"`
 	// The number of this turn; 0 if nothing was written because every message was known.
@@ -366,6 +368,13 @@ func (x *RecordResponse) GetStepsSinceUser() int32 {
 		return x.StepsSinceUser
 	}
 	return 0
+}
+
+func (x *RecordResponse) GetStepLimitReached() bool {
+	if x != nil {
+		return x.StepLimitReached
+	}
+	return false
 }
 
 func (x *RecordResponse) GetFindings() []*Finding {
@@ -602,7 +611,11 @@ type BuildContextResponse struct {
 	// Changes when anything above does, as_of left out.
 	Etag string `protobuf:"bytes,10,opt,name=etag,proto3" json:"etag,omitempty"`
 	// What was searched. Only where explain asks for it.
-	Retrieval     *Retrieval `protobuf:"bytes,11,opt,name=retrieval,proto3" json:"retrieval,omitempty"`
+	Retrieval *Retrieval `protobuf:"bytes,11,opt,name=retrieval,proto3" json:"retrieval,omitempty"`
+	// Whether steps_since_user is as many as the step limit: the agent should stop or ask.
+	StepLimitReached bool `protobuf:"varint,12,opt,name=step_limit_reached,json=stepLimitReached,proto3" json:"step_limit_reached,omitempty"`
+	// The tool uses of the session that the context policy cleared.
+	Cleared       []*ClearedToolUse `protobuf:"bytes,13,rep,name=cleared,proto3" json:"cleared,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -710,6 +723,20 @@ func (x *BuildContextResponse) GetEtag() string {
 func (x *BuildContextResponse) GetRetrieval() *Retrieval {
 	if x != nil {
 		return x.Retrieval
+	}
+	return nil
+}
+
+func (x *BuildContextResponse) GetStepLimitReached() bool {
+	if x != nil {
+		return x.StepLimitReached
+	}
+	return false
+}
+
+func (x *BuildContextResponse) GetCleared() []*ClearedToolUse {
+	if x != nil {
+		return x.Cleared
 	}
 	return nil
 }
@@ -1568,7 +1595,7 @@ var File_memory_v1_memory_service_proto protoreflect.FileDescriptor
 
 const file_memory_v1_memory_service_proto_rawDesc = "" +
 	"\n" +
-	"\x1ememory/v1/memory_service.proto\x12\tmemory.v1\x1a google/protobuf/field_mask.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x15memory/v1/check.proto\x1a\x17memory/v1/context.proto\x1a\x17memory/v1/message.proto\x1a\x17memory/v1/session.proto\"\xe3\x02\n" +
+	"\x1ememory/v1/memory_service.proto\x12\tmemory.v1\x1a google/protobuf/field_mask.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x15memory/v1/check.proto\x1a\x17memory/v1/context.proto\x1a\x17memory/v1/message.proto\x1a\x16memory/v1/policy.proto\x1a\x17memory/v1/session.proto\"\xe3\x02\n" +
 	"\rRecordRequest\x12\x17\n" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId\x12\x1d\n" +
 	"\n" +
@@ -1587,7 +1614,7 @@ const file_memory_v1_memory_service_proto_rawDesc = "" +
 	"message_id\x18\x01 \x01(\tR\tmessageId\x12*\n" +
 	"\x04kind\x18\x02 \x01(\x0e2\x16.memory.v1.FindingKindR\x04kind\x12\x17\n" +
 	"\acall_id\x18\x03 \x01(\tR\x06callId\x12-\n" +
-	"\x05check\x18\x04 \x01(\v2\x17.memory.v1.CheckFindingR\x05check\"\xca\x02\n" +
+	"\x05check\x18\x04 \x01(\v2\x17.memory.v1.CheckFindingR\x05check\"\xf8\x02\n" +
 	"\x0eRecordResponse\x12\x1f\n" +
 	"\vmessage_ids\x18\x01 \x03(\tR\n" +
 	"messageIds\x12\x1b\n" +
@@ -1595,7 +1622,9 @@ const file_memory_v1_memory_service_proto_rawDesc = "" +
 	"\blast_seq\x18\x03 \x01(\x03R\alastSeq\x12)\n" +
 	"\x10deduplicated_ids\x18\x04 \x03(\tR\x0fdeduplicatedIds\x12%\n" +
 	"\x0estate_revision\x18\x05 \x01(\x03R\rstateRevision\x12(\n" +
-	"\x10steps_since_user\x18\x06 \x01(\x05R\x0estepsSinceUser\x12.\n" +
+	"\x10steps_since_user\x18\x06 \x01(\x05R\x0estepsSinceUser\x12,\n" +
+	"\x12step_limit_reached\x18\n" +
+	" \x01(\bR\x10stepLimitReached\x12.\n" +
 	"\bfindings\x18\a \x03(\v2\x12.memory.v1.FindingR\bfindings\x12\x17\n" +
 	"\aturn_no\x18\b \x01(\x03R\x06turnNo\x12\x1a\n" +
 	"\breplayed\x18\t \x01(\bR\breplayed\"\x90\x05\n" +
@@ -1617,7 +1646,7 @@ const file_memory_v1_memory_service_proto_rawDesc = "" +
 	"\aexplain\x18\r \x01(\bR\aexplain\x12*\n" +
 	"\x05fresh\x18\x0e \x01(\v2\x14.memory.v1.FreshnessR\x05fresh\x123\n" +
 	"\x15instructions_template\x18\x0f \x01(\tR\x14instructionsTemplate\x125\n" +
-	"\tvariables\x18\x10 \x01(\v2\x17.google.protobuf.StructR\tvariables\"\x81\x04\n" +
+	"\tvariables\x18\x10 \x01(\v2\x17.google.protobuf.StructR\tvariables\"\xe4\x04\n" +
 	"\x14BuildContextResponse\x12.\n" +
 	"\bsections\x18\x01 \x03(\v2\x12.memory.v1.SectionR\bsections\x12\x1c\n" +
 	"\trendering\x18\x02 \x01(\tR\trendering\x12-\n" +
@@ -1632,7 +1661,9 @@ const file_memory_v1_memory_service_proto_rawDesc = "" +
 	"\x05as_of\x18\t \x01(\v2\x1a.google.protobuf.TimestampR\x04asOf\x12\x12\n" +
 	"\x04etag\x18\n" +
 	" \x01(\tR\x04etag\x122\n" +
-	"\tretrieval\x18\v \x01(\v2\x14.memory.v1.RetrievalR\tretrieval\"K\n" +
+	"\tretrieval\x18\v \x01(\v2\x14.memory.v1.RetrievalR\tretrieval\x12,\n" +
+	"\x12step_limit_reached\x18\f \x01(\bR\x10stepLimitReached\x123\n" +
+	"\acleared\x18\r \x03(\v2\x19.memory.v1.ClearedToolUseR\acleared\"K\n" +
 	"\x11GetSessionRequest\x12\x17\n" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId\x12\x1d\n" +
 	"\n" +
@@ -1769,10 +1800,11 @@ var file_memory_v1_memory_service_proto_goTypes = []any{
 	(*Omission)(nil),               // 31: memory.v1.Omission
 	(*Degradation)(nil),            // 32: memory.v1.Degradation
 	(*Retrieval)(nil),              // 33: memory.v1.Retrieval
-	(*Session)(nil),                // 34: memory.v1.Session
-	(*fieldmaskpb.FieldMask)(nil),  // 35: google.protobuf.FieldMask
-	(*TextRange)(nil),              // 36: memory.v1.TextRange
-	(*Explanation)(nil),            // 37: memory.v1.Explanation
+	(*ClearedToolUse)(nil),         // 34: memory.v1.ClearedToolUse
+	(*Session)(nil),                // 35: memory.v1.Session
+	(*fieldmaskpb.FieldMask)(nil),  // 36: google.protobuf.FieldMask
+	(*TextRange)(nil),              // 37: memory.v1.TextRange
+	(*Explanation)(nil),            // 38: memory.v1.Explanation
 }
 var file_memory_v1_memory_service_proto_depIdxs = []int32{
 	19, // 0: memory.v1.RecordRequest.messages:type_name -> memory.v1.Message
@@ -1795,43 +1827,44 @@ var file_memory_v1_memory_service_proto_depIdxs = []int32{
 	32, // 17: memory.v1.BuildContextResponse.degraded:type_name -> memory.v1.Degradation
 	25, // 18: memory.v1.BuildContextResponse.as_of:type_name -> google.protobuf.Timestamp
 	33, // 19: memory.v1.BuildContextResponse.retrieval:type_name -> memory.v1.Retrieval
-	34, // 20: memory.v1.GetSessionResponse.session:type_name -> memory.v1.Session
-	34, // 21: memory.v1.ListSessionsResponse.sessions:type_name -> memory.v1.Session
-	34, // 22: memory.v1.UpdateSessionRequest.session:type_name -> memory.v1.Session
-	35, // 23: memory.v1.UpdateSessionRequest.update_mask:type_name -> google.protobuf.FieldMask
-	34, // 24: memory.v1.UpdateSessionResponse.session:type_name -> memory.v1.Session
-	19, // 25: memory.v1.ListMessagesResponse.messages:type_name -> memory.v1.Message
-	25, // 26: memory.v1.SearchMessagesRequest.start_time:type_name -> google.protobuf.Timestamp
-	25, // 27: memory.v1.SearchMessagesRequest.end_time:type_name -> google.protobuf.Timestamp
-	19, // 28: memory.v1.MessageHit.message:type_name -> memory.v1.Message
-	36, // 29: memory.v1.MessageHit.highlights:type_name -> memory.v1.TextRange
-	37, // 30: memory.v1.MessageHit.explanation:type_name -> memory.v1.Explanation
-	15, // 31: memory.v1.SearchMessagesResponse.hits:type_name -> memory.v1.MessageHit
-	32, // 32: memory.v1.SearchMessagesResponse.degraded:type_name -> memory.v1.Degradation
-	19, // 33: memory.v1.UpdateMessageRequest.message:type_name -> memory.v1.Message
-	35, // 34: memory.v1.UpdateMessageRequest.update_mask:type_name -> google.protobuf.FieldMask
-	19, // 35: memory.v1.UpdateMessageResponse.message:type_name -> memory.v1.Message
-	1,  // 36: memory.v1.MemoryService.Record:input_type -> memory.v1.RecordRequest
-	4,  // 37: memory.v1.MemoryService.BuildContext:input_type -> memory.v1.BuildContextRequest
-	6,  // 38: memory.v1.MemoryService.GetSession:input_type -> memory.v1.GetSessionRequest
-	8,  // 39: memory.v1.MemoryService.ListSessions:input_type -> memory.v1.ListSessionsRequest
-	10, // 40: memory.v1.MemoryService.UpdateSession:input_type -> memory.v1.UpdateSessionRequest
-	12, // 41: memory.v1.MemoryService.ListMessages:input_type -> memory.v1.ListMessagesRequest
-	14, // 42: memory.v1.MemoryService.SearchMessages:input_type -> memory.v1.SearchMessagesRequest
-	17, // 43: memory.v1.MemoryService.UpdateMessage:input_type -> memory.v1.UpdateMessageRequest
-	3,  // 44: memory.v1.MemoryService.Record:output_type -> memory.v1.RecordResponse
-	5,  // 45: memory.v1.MemoryService.BuildContext:output_type -> memory.v1.BuildContextResponse
-	7,  // 46: memory.v1.MemoryService.GetSession:output_type -> memory.v1.GetSessionResponse
-	9,  // 47: memory.v1.MemoryService.ListSessions:output_type -> memory.v1.ListSessionsResponse
-	11, // 48: memory.v1.MemoryService.UpdateSession:output_type -> memory.v1.UpdateSessionResponse
-	13, // 49: memory.v1.MemoryService.ListMessages:output_type -> memory.v1.ListMessagesResponse
-	16, // 50: memory.v1.MemoryService.SearchMessages:output_type -> memory.v1.SearchMessagesResponse
-	18, // 51: memory.v1.MemoryService.UpdateMessage:output_type -> memory.v1.UpdateMessageResponse
-	44, // [44:52] is the sub-list for method output_type
-	36, // [36:44] is the sub-list for method input_type
-	36, // [36:36] is the sub-list for extension type_name
-	36, // [36:36] is the sub-list for extension extendee
-	0,  // [0:36] is the sub-list for field type_name
+	34, // 20: memory.v1.BuildContextResponse.cleared:type_name -> memory.v1.ClearedToolUse
+	35, // 21: memory.v1.GetSessionResponse.session:type_name -> memory.v1.Session
+	35, // 22: memory.v1.ListSessionsResponse.sessions:type_name -> memory.v1.Session
+	35, // 23: memory.v1.UpdateSessionRequest.session:type_name -> memory.v1.Session
+	36, // 24: memory.v1.UpdateSessionRequest.update_mask:type_name -> google.protobuf.FieldMask
+	35, // 25: memory.v1.UpdateSessionResponse.session:type_name -> memory.v1.Session
+	19, // 26: memory.v1.ListMessagesResponse.messages:type_name -> memory.v1.Message
+	25, // 27: memory.v1.SearchMessagesRequest.start_time:type_name -> google.protobuf.Timestamp
+	25, // 28: memory.v1.SearchMessagesRequest.end_time:type_name -> google.protobuf.Timestamp
+	19, // 29: memory.v1.MessageHit.message:type_name -> memory.v1.Message
+	37, // 30: memory.v1.MessageHit.highlights:type_name -> memory.v1.TextRange
+	38, // 31: memory.v1.MessageHit.explanation:type_name -> memory.v1.Explanation
+	15, // 32: memory.v1.SearchMessagesResponse.hits:type_name -> memory.v1.MessageHit
+	32, // 33: memory.v1.SearchMessagesResponse.degraded:type_name -> memory.v1.Degradation
+	19, // 34: memory.v1.UpdateMessageRequest.message:type_name -> memory.v1.Message
+	36, // 35: memory.v1.UpdateMessageRequest.update_mask:type_name -> google.protobuf.FieldMask
+	19, // 36: memory.v1.UpdateMessageResponse.message:type_name -> memory.v1.Message
+	1,  // 37: memory.v1.MemoryService.Record:input_type -> memory.v1.RecordRequest
+	4,  // 38: memory.v1.MemoryService.BuildContext:input_type -> memory.v1.BuildContextRequest
+	6,  // 39: memory.v1.MemoryService.GetSession:input_type -> memory.v1.GetSessionRequest
+	8,  // 40: memory.v1.MemoryService.ListSessions:input_type -> memory.v1.ListSessionsRequest
+	10, // 41: memory.v1.MemoryService.UpdateSession:input_type -> memory.v1.UpdateSessionRequest
+	12, // 42: memory.v1.MemoryService.ListMessages:input_type -> memory.v1.ListMessagesRequest
+	14, // 43: memory.v1.MemoryService.SearchMessages:input_type -> memory.v1.SearchMessagesRequest
+	17, // 44: memory.v1.MemoryService.UpdateMessage:input_type -> memory.v1.UpdateMessageRequest
+	3,  // 45: memory.v1.MemoryService.Record:output_type -> memory.v1.RecordResponse
+	5,  // 46: memory.v1.MemoryService.BuildContext:output_type -> memory.v1.BuildContextResponse
+	7,  // 47: memory.v1.MemoryService.GetSession:output_type -> memory.v1.GetSessionResponse
+	9,  // 48: memory.v1.MemoryService.ListSessions:output_type -> memory.v1.ListSessionsResponse
+	11, // 49: memory.v1.MemoryService.UpdateSession:output_type -> memory.v1.UpdateSessionResponse
+	13, // 50: memory.v1.MemoryService.ListMessages:output_type -> memory.v1.ListMessagesResponse
+	16, // 51: memory.v1.MemoryService.SearchMessages:output_type -> memory.v1.SearchMessagesResponse
+	18, // 52: memory.v1.MemoryService.UpdateMessage:output_type -> memory.v1.UpdateMessageResponse
+	45, // [45:53] is the sub-list for method output_type
+	37, // [37:45] is the sub-list for method input_type
+	37, // [37:37] is the sub-list for extension type_name
+	37, // [37:37] is the sub-list for extension extendee
+	0,  // [0:37] is the sub-list for field type_name
 }
 
 func init() { file_memory_v1_memory_service_proto_init() }
@@ -1842,6 +1875,7 @@ func file_memory_v1_memory_service_proto_init() {
 	file_memory_v1_check_proto_init()
 	file_memory_v1_context_proto_init()
 	file_memory_v1_message_proto_init()
+	file_memory_v1_policy_proto_init()
 	file_memory_v1_session_proto_init()
 	file_memory_v1_memory_service_proto_msgTypes[0].OneofWrappers = []any{}
 	type x struct{}
