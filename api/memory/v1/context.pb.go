@@ -310,8 +310,12 @@ const (
 	// It was recalled, but says what another message in the context says: the same words by the same speaker, and at most
 	// a few more before or after them.
 	OmitReason_OMIT_REASON_REPEATED OmitReason = 6
+	// It is hidden from contexts, or lies before the session's context_start_seq; or it is the result of such a call.
+	OmitReason_OMIT_REASON_HIDDEN OmitReason = 7
 	// A context policy left it out, and no summary stands for it.
 	OmitReason_OMIT_REASON_POLICY OmitReason = 8
+	// The summary that covers it also tells of a message that is hidden, and is left out for that.
+	OmitReason_OMIT_REASON_HIDDEN_SUMMARY OmitReason = 9
 )
 
 // Enum value maps for OmitReason.
@@ -324,7 +328,9 @@ var (
 		4: "OMIT_REASON_NOT_RENDERABLE",
 		5: "OMIT_REASON_REPLY_SIZE",
 		6: "OMIT_REASON_REPEATED",
+		7: "OMIT_REASON_HIDDEN",
 		8: "OMIT_REASON_POLICY",
+		9: "OMIT_REASON_HIDDEN_SUMMARY",
 	}
 	OmitReason_value = map[string]int32{
 		"OMIT_REASON_UNSPECIFIED":     0,
@@ -334,7 +340,9 @@ var (
 		"OMIT_REASON_NOT_RENDERABLE":  4,
 		"OMIT_REASON_REPLY_SIZE":      5,
 		"OMIT_REASON_REPEATED":        6,
+		"OMIT_REASON_HIDDEN":          7,
 		"OMIT_REASON_POLICY":          8,
+		"OMIT_REASON_HIDDEN_SUMMARY":  9,
 	}
 )
 
@@ -1944,7 +1952,9 @@ type ContextUsage struct {
 	// Their tokens after it. What of them stands in the context is in the section RECENT.
 	HistoryTokensAfter int64 `protobuf:"varint,8,opt,name=history_tokens_after,json=historyTokensAfter,proto3" json:"history_tokens_after,omitempty"`
 	// What each policy did to them, in the order in which they were applied, without those that did nothing.
-	Effects       []*PolicyEffect `protobuf:"bytes,9,rep,name=effects,proto3" json:"effects,omitempty"`
+	Effects []*PolicyEffect `protobuf:"bytes,9,rep,name=effects,proto3" json:"effects,omitempty"`
+	// The tokens that are kept free for the caller's tools: tool_schema_tokens and those of tools_json.
+	ToolsTokens   int64 `protobuf:"varint,10,opt,name=tools_tokens,json=toolsTokens,proto3" json:"tools_tokens,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2040,6 +2050,13 @@ func (x *ContextUsage) GetEffects() []*PolicyEffect {
 		return x.Effects
 	}
 	return nil
+}
+
+func (x *ContextUsage) GetToolsTokens() int64 {
+	if x != nil {
+		return x.ToolsTokens
+	}
+	return 0
 }
 
 // Retrieval says what was searched, for explain.
@@ -2270,7 +2287,7 @@ const file_memory_v1_context_proto_rawDesc = "" +
 	"\x06reason\x18\x04 \x01(\x0e2\x15.memory.v1.OmitReasonR\x06reason\"9\n" +
 	"\vDegradation\x12\x12\n" +
 	"\x04tier\x18\x01 \x01(\tR\x04tier\x12\x16\n" +
-	"\x06reason\x18\x02 \x01(\tR\x06reason\"\xf1\x02\n" +
+	"\x06reason\x18\x02 \x01(\tR\x06reason\"\x94\x03\n" +
 	"\fContextUsage\x12\x16\n" +
 	"\x06tokens\x18\x01 \x01(\x03R\x06tokens\x12)\n" +
 	"\x10available_tokens\x18\x02 \x01(\x03R\x0favailableTokens\x12#\n" +
@@ -2280,7 +2297,9 @@ const file_memory_v1_context_proto_rawDesc = "" +
 	"\fwindow_share\x18\x06 \x01(\x01R\vwindowShare\x122\n" +
 	"\x15history_tokens_before\x18\a \x01(\x03R\x13historyTokensBefore\x120\n" +
 	"\x14history_tokens_after\x18\b \x01(\x03R\x12historyTokensAfter\x121\n" +
-	"\aeffects\x18\t \x03(\v2\x17.memory.v1.PolicyEffectR\aeffects\"\xad\x01\n" +
+	"\aeffects\x18\t \x03(\v2\x17.memory.v1.PolicyEffectR\aeffects\x12!\n" +
+	"\ftools_tokens\x18\n" +
+	" \x01(\x03R\vtoolsTokens\"\xad\x01\n" +
 	"\tRetrieval\x12\x14\n" +
 	"\x05terms\x18\x01 \x03(\tR\x05terms\x12\x1e\n" +
 	"\n" +
@@ -2321,7 +2340,7 @@ const file_memory_v1_context_proto_rawDesc = "" +
 	"\x1aSECTION_KIND_SESSION_FACTS\x10\t\x12\x17\n" +
 	"\x13SECTION_KIND_RECENT\x10\n" +
 	"\x12\x18\n" +
-	"\x14SECTION_KIND_PENDING\x10\v*\xef\x01\n" +
+	"\x14SECTION_KIND_PENDING\x10\v*\xa7\x02\n" +
 	"\n" +
 	"OmitReason\x12\x1b\n" +
 	"\x17OMIT_REASON_UNSPECIFIED\x10\x00\x12\x16\n" +
@@ -2331,7 +2350,9 @@ const file_memory_v1_context_proto_rawDesc = "" +
 	"\x1aOMIT_REASON_NOT_RENDERABLE\x10\x04\x12\x1a\n" +
 	"\x16OMIT_REASON_REPLY_SIZE\x10\x05\x12\x18\n" +
 	"\x14OMIT_REASON_REPEATED\x10\x06\x12\x16\n" +
-	"\x12OMIT_REASON_POLICY\x10\b*p\n" +
+	"\x12OMIT_REASON_HIDDEN\x10\a\x12\x16\n" +
+	"\x12OMIT_REASON_POLICY\x10\b\x12\x1e\n" +
+	"\x1aOMIT_REASON_HIDDEN_SUMMARY\x10\t*p\n" +
 	"\tWatermark\x12\x19\n" +
 	"\x15WATERMARK_UNSPECIFIED\x10\x00\x12\x15\n" +
 	"\x11WATERMARK_INDEXED\x10\x01\x12\x17\n" +

@@ -31,7 +31,10 @@ type CountTokensRequest struct {
 	// The model to count for: gives the counter. Optional.
 	Model string `protobuf:"bytes,3,opt,name=model,proto3" json:"model,omitempty"`
 	// The counter, when no model is given.
-	Counter       TokenCounter `protobuf:"varint,4,opt,name=counter,proto3,enum=memory.v1.TokenCounter" json:"counter,omitempty"`
+	Counter TokenCounter `protobuf:"varint,4,opt,name=counter,proto3,enum=memory.v1.TokenCounter" json:"counter,omitempty"`
+	// The tools that a model is told of, as the JSON text that is sent to it; at most 256 KiB. Blanks between values are left
+	// out before it is counted. Optional.
+	ToolsJson     string `protobuf:"bytes,5,opt,name=tools_json,json=toolsJson,proto3" json:"tools_json,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -94,6 +97,13 @@ func (x *CountTokensRequest) GetCounter() TokenCounter {
 	return TokenCounter_TOKEN_COUNTER_UNSPECIFIED
 }
 
+func (x *CountTokensRequest) GetToolsJson() string {
+	if x != nil {
+		return x.ToolsJson
+	}
+	return ""
+}
+
 // CountTokensResponse holds the counts.
 type CountTokensResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -104,7 +114,9 @@ type CountTokensResponse struct {
 	// The sum.
 	TotalTokens int64 `protobuf:"varint,3,opt,name=total_tokens,json=totalTokens,proto3" json:"total_tokens,omitempty"`
 	// The counter's name, such as o200k_base.
-	Counter       string `protobuf:"bytes,4,opt,name=counter,proto3" json:"counter,omitempty"`
+	Counter string `protobuf:"bytes,4,opt,name=counter,proto3" json:"counter,omitempty"`
+	// The tokens of tools_json.
+	ToolsTokens   int64 `protobuf:"varint,5,opt,name=tools_tokens,json=toolsTokens,proto3" json:"tools_tokens,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -165,6 +177,13 @@ func (x *CountTokensResponse) GetCounter() string {
 		return x.Counter
 	}
 	return ""
+}
+
+func (x *CountTokensResponse) GetToolsTokens() int64 {
+	if x != nil {
+		return x.ToolsTokens
+	}
+	return 0
 }
 
 // CompactRequest is a history and what to do with it; at most 2 MiB in all, and 1 MiB a message.
@@ -683,18 +702,21 @@ var File_memory_v1_history_service_proto protoreflect.FileDescriptor
 
 const file_memory_v1_history_service_proto_rawDesc = "" +
 	"\n" +
-	"\x1fmemory/v1/history_service.proto\x12\tmemory.v1\x1a\x15memory/v1/check.proto\x1a\x17memory/v1/context.proto\x1a\x17memory/v1/message.proto\x1a\x16memory/v1/policy.proto\"\xa3\x01\n" +
+	"\x1fmemory/v1/history_service.proto\x12\tmemory.v1\x1a\x15memory/v1/check.proto\x1a\x17memory/v1/context.proto\x1a\x17memory/v1/message.proto\x1a\x16memory/v1/policy.proto\"\xc2\x01\n" +
 	"\x12CountTokensRequest\x12.\n" +
 	"\bmessages\x18\x01 \x03(\v2\x12.memory.v1.MessageR\bmessages\x12\x14\n" +
 	"\x05texts\x18\x02 \x03(\tR\x05texts\x12\x14\n" +
 	"\x05model\x18\x03 \x01(\tR\x05model\x121\n" +
-	"\acounter\x18\x04 \x01(\x0e2\x17.memory.v1.TokenCounterR\acounter\"\x9a\x01\n" +
+	"\acounter\x18\x04 \x01(\x0e2\x17.memory.v1.TokenCounterR\acounter\x12\x1d\n" +
+	"\n" +
+	"tools_json\x18\x05 \x01(\tR\ttoolsJson\"\xbd\x01\n" +
 	"\x13CountTokensResponse\x12%\n" +
 	"\x0emessage_tokens\x18\x01 \x03(\x03R\rmessageTokens\x12\x1f\n" +
 	"\vtext_tokens\x18\x02 \x03(\x03R\n" +
 	"textTokens\x12!\n" +
 	"\ftotal_tokens\x18\x03 \x01(\x03R\vtotalTokens\x12\x18\n" +
-	"\acounter\x18\x04 \x01(\tR\acounter\"\xc0\x02\n" +
+	"\acounter\x18\x04 \x01(\tR\acounter\x12!\n" +
+	"\ftools_tokens\x18\x05 \x01(\x03R\vtoolsTokens\"\xc0\x02\n" +
 	"\x0eCompactRequest\x12.\n" +
 	"\bmessages\x18\x01 \x03(\v2\x12.memory.v1.MessageR\bmessages\x120\n" +
 	"\x06policy\x18\x02 \x01(\v2\x18.memory.v1.ContextPolicyR\x06policy\x12\x18\n" +

@@ -440,7 +440,11 @@ type BuildContextRequest struct {
 	// further places.
 	InstructionsTemplate string `protobuf:"bytes,15,opt,name=instructions_template,json=instructionsTemplate,proto3" json:"instructions_template,omitempty"`
 	// Values of this call for the template, at most 64 KiB as JSON; never stored or logged.
-	Variables     *structpb.Struct `protobuf:"bytes,16,opt,name=variables,proto3" json:"variables,omitempty"`
+	Variables *structpb.Struct `protobuf:"bytes,16,opt,name=variables,proto3" json:"variables,omitempty"`
+	// The tools that the model is told of, as the JSON text that is sent to it; at most 256 KiB, never stored or logged. It is
+	// not part of the context: its tokens by the reply's counter, blanks between values left out, are kept free beside
+	// tool_schema_tokens.
+	ToolsJson     string `protobuf:"bytes,17,opt,name=tools_json,json=toolsJson,proto3" json:"tools_json,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -585,6 +589,13 @@ func (x *BuildContextRequest) GetVariables() *structpb.Struct {
 		return x.Variables
 	}
 	return nil
+}
+
+func (x *BuildContextRequest) GetToolsJson() string {
+	if x != nil {
+		return x.ToolsJson
+	}
+	return ""
 }
 
 // BuildContextResponse is the context of the next model call.
@@ -966,7 +977,8 @@ type UpdateSessionRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The session: user_id, session_id and the new values; with an etag the update is refused if it is stale.
 	Session *Session `protobuf:"bytes,1,opt,name=session,proto3" json:"session,omitempty"`
-	// What to change: title, metadata, profile, extract, or * for all four; the fields that are set when empty.
+	// What to change: title, metadata, profile, extract, context_start_seq, or * for all five; the fields that are set when
+	// empty, so that to take a value back it has to be named.
 	UpdateMask    *fieldmaskpb.FieldMask `protobuf:"bytes,2,opt,name=update_mask,json=updateMask,proto3" json:"update_mask,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1331,7 +1343,9 @@ type MessageHit struct {
 	// The words of the query in the snippet.
 	Highlights []*TextRange `protobuf:"bytes,5,rep,name=highlights,proto3" json:"highlights,omitempty"`
 	// How it was found. Only where explain asks for it.
-	Explanation   *Explanation `protobuf:"bytes,6,opt,name=explanation,proto3" json:"explanation,omitempty"`
+	Explanation *Explanation `protobuf:"bytes,6,opt,name=explanation,proto3" json:"explanation,omitempty"`
+	// Whether contexts leave it out: it is hidden, or lies before its session's context_start_seq.
+	Hidden        bool `protobuf:"varint,7,opt,name=hidden,proto3" json:"hidden,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1408,6 +1422,13 @@ func (x *MessageHit) GetExplanation() *Explanation {
 	return nil
 }
 
+func (x *MessageHit) GetHidden() bool {
+	if x != nil {
+		return x.Hidden
+	}
+	return false
+}
+
 // SearchMessagesResponse is a page of hits.
 type SearchMessagesResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1481,7 +1502,8 @@ type UpdateMessageRequest struct {
 	SessionId string `protobuf:"bytes,2,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
 	// The message: its id and the new values.
 	Message *Message `protobuf:"bytes,3,opt,name=message,proto3" json:"message,omitempty"`
-	// What to change: tags, metadata, pinned, extract, or * for all four; the fields that are set when empty.
+	// What to change: tags, metadata, pinned, hidden, extract, or * for all five; the fields that are set when empty, so that
+	// to take a value back it has to be named.
 	UpdateMask    *fieldmaskpb.FieldMask `protobuf:"bytes,4,opt,name=update_mask,json=updateMask,proto3" json:"update_mask,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1627,7 +1649,7 @@ const file_memory_v1_memory_service_proto_rawDesc = "" +
 	" \x01(\bR\x10stepLimitReached\x12.\n" +
 	"\bfindings\x18\a \x03(\v2\x12.memory.v1.FindingR\bfindings\x12\x17\n" +
 	"\aturn_no\x18\b \x01(\x03R\x06turnNo\x12\x1a\n" +
-	"\breplayed\x18\t \x01(\bR\breplayed\"\x90\x05\n" +
+	"\breplayed\x18\t \x01(\bR\breplayed\"\xaf\x05\n" +
 	"\x13BuildContextRequest\x12\x17\n" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId\x12\x1d\n" +
 	"\n" +
@@ -1646,7 +1668,9 @@ const file_memory_v1_memory_service_proto_rawDesc = "" +
 	"\aexplain\x18\r \x01(\bR\aexplain\x12*\n" +
 	"\x05fresh\x18\x0e \x01(\v2\x14.memory.v1.FreshnessR\x05fresh\x123\n" +
 	"\x15instructions_template\x18\x0f \x01(\tR\x14instructionsTemplate\x125\n" +
-	"\tvariables\x18\x10 \x01(\v2\x17.google.protobuf.StructR\tvariables\"\xe4\x04\n" +
+	"\tvariables\x18\x10 \x01(\v2\x17.google.protobuf.StructR\tvariables\x12\x1d\n" +
+	"\n" +
+	"tools_json\x18\x11 \x01(\tR\ttoolsJson\"\xe4\x04\n" +
 	"\x14BuildContextResponse\x12.\n" +
 	"\bsections\x18\x01 \x03(\v2\x12.memory.v1.SectionR\bsections\x12\x1c\n" +
 	"\trendering\x18\x02 \x01(\tR\trendering\x12-\n" +
@@ -1707,7 +1731,7 @@ const file_memory_v1_memory_service_proto_rawDesc = "" +
 	"\tpage_size\x18\x06 \x01(\x05R\bpageSize\x12\x1d\n" +
 	"\n" +
 	"page_token\x18\a \x01(\tR\tpageToken\x12\x18\n" +
-	"\aexplain\x18\b \x01(\bR\aexplain\"\xf9\x01\n" +
+	"\aexplain\x18\b \x01(\bR\aexplain\"\x91\x02\n" +
 	"\n" +
 	"MessageHit\x12\x1d\n" +
 	"\n" +
@@ -1718,7 +1742,8 @@ const file_memory_v1_memory_service_proto_rawDesc = "" +
 	"\n" +
 	"highlights\x18\x05 \x03(\v2\x14.memory.v1.TextRangeR\n" +
 	"highlights\x128\n" +
-	"\vexplanation\x18\x06 \x01(\v2\x16.memory.v1.ExplanationR\vexplanation\"\x9f\x01\n" +
+	"\vexplanation\x18\x06 \x01(\v2\x16.memory.v1.ExplanationR\vexplanation\x12\x16\n" +
+	"\x06hidden\x18\a \x01(\bR\x06hidden\"\x9f\x01\n" +
 	"\x16SearchMessagesResponse\x12)\n" +
 	"\x04hits\x18\x01 \x03(\v2\x15.memory.v1.MessageHitR\x04hits\x12&\n" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\x122\n" +
