@@ -12,16 +12,11 @@ import (
 
 // What a provider adds to the words, in tokens.
 const (
-	// messageTokens wraps a message: three tokens, and a fourth for models before gpt-4o, by the OpenAI cookbook's
-	// "How to count tokens with tiktoken". Anthropic publishes no figure; the same is taken.
-	messageTokens = 4
-	// nameTokens goes with a message's name, by the same page.
-	nameTokens = 1
-	// replyTokens begins the model's answer, by the same page.
+	messageTokens = tokens.MessageOverhead
+	nameTokens    = tokens.NameOverhead
+	callTokens    = tokens.CallOverhead
+	// replyTokens begins the model's answer, by the OpenAI cookbook's "How to count tokens with tiktoken".
 	replyTokens = 3
-	// callTokens wraps a tool call beside its name and arguments. No provider publishes it; it is an upper estimate
-	// for the call's marks and id.
-	callTokens = 8
 	// seamTokens is kept free where a vocabulary counts: pieces of a text are counted one by one, and joining them
 	// may make a token more at a seam, while the blanks and line ends counted on their own nearly always make it
 	// fewer.
