@@ -1951,7 +1951,7 @@ type ContextUsage struct {
 	HistoryTokensBefore int64 `protobuf:"varint,7,opt,name=history_tokens_before,json=historyTokensBefore,proto3" json:"history_tokens_before,omitempty"`
 	// Their tokens after it. What of them stands in the context is in the section RECENT.
 	HistoryTokensAfter int64 `protobuf:"varint,8,opt,name=history_tokens_after,json=historyTokensAfter,proto3" json:"history_tokens_after,omitempty"`
-	// What each policy did to them, in the order in which they were applied, without those that did nothing.
+	// What each stage of the policy did to them, in their order, those included that had nothing to do.
 	Effects []*PolicyEffect `protobuf:"bytes,9,rep,name=effects,proto3" json:"effects,omitempty"`
 	// The tokens that are kept free for the caller's tools: tool_schema_tokens and those of tools_json.
 	ToolsTokens   int64 `protobuf:"varint,10,opt,name=tools_tokens,json=toolsTokens,proto3" json:"tools_tokens,omitempty"`

@@ -302,18 +302,18 @@ type CompactResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Whether anything was done. Where not, the history stands as it was sent and messages is empty.
 	Changed bool `protobuf:"varint,1,opt,name=changed,proto3" json:"changed,omitempty"`
-	// The history as it is now, by the message rules of OpenAI and Anthropic. Summaries are user messages whose origin is
-	// RECALLED; each message has its id.
+	// The history as it is now, by the message rules of OpenAI and Anthropic. Each message has its id; a summary has the tag
+	// strata:summary.
 	Messages []*Message `protobuf:"bytes,2,rep,name=messages,proto3" json:"messages,omitempty"`
-	// The messages that are not there any more, as they were, and are not in a summary.
+	// The messages that are not there any more, or not as they were, by their place; those that a summary stands for too.
 	Omitted []*OmittedMessage `protobuf:"bytes,3,rep,name=omitted,proto3" json:"omitted,omitempty"`
-	// The tool uses that were cleared.
+	// The tool uses that were cleared now.
 	Cleared []*ClearedToolUse `protobuf:"bytes,4,rep,name=cleared,proto3" json:"cleared,omitempty"`
-	// The summaries that took the place of messages, in order.
+	// The summaries, and messages of facts, that took the place of messages, in order.
 	Summaries []*HistorySummary `protobuf:"bytes,5,rep,name=summaries,proto3" json:"summaries,omitempty"`
 	// What it takes, and what each policy did.
 	Usage *HistoryUsage `protobuf:"bytes,6,opt,name=usage,proto3" json:"usage,omitempty"`
-	// What could not do its part: summaries, where the model failed and the policy's fallback was used.
+	// What could not do its part: summariser, where the model failed and the policy's fallback was taken.
 	Degraded []*Degradation `protobuf:"bytes,7,rep,name=degraded,proto3" json:"degraded,omitempty"`
 	// Assistant messages since the last message of a user.
 	StepsSinceUser int32 `protobuf:"varint,8,opt,name=steps_since_user,json=stepsSinceUser,proto3" json:"steps_since_user,omitempty"`
@@ -424,7 +424,9 @@ type OmittedMessage struct {
 	// Its place in the request, from 0.
 	Index int32 `protobuf:"varint,2,opt,name=index,proto3" json:"index,omitempty"`
 	// Why.
-	Reason        OmitReason `protobuf:"varint,3,opt,name=reason,proto3,enum=memory.v1.OmitReason" json:"reason,omitempty"`
+	Reason HistoryOmitReason `protobuf:"varint,3,opt,name=reason,proto3,enum=memory.v1.HistoryOmitReason" json:"reason,omitempty"`
+	// Which stage of the policy left it out, as in PolicyEffect.
+	Stage         string `protobuf:"bytes,4,opt,name=stage,proto3" json:"stage,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -473,24 +475,33 @@ func (x *OmittedMessage) GetIndex() int32 {
 	return 0
 }
 
-func (x *OmittedMessage) GetReason() OmitReason {
+func (x *OmittedMessage) GetReason() HistoryOmitReason {
 	if x != nil {
 		return x.Reason
 	}
-	return OmitReason_OMIT_REASON_UNSPECIFIED
+	return HistoryOmitReason_HISTORY_OMIT_REASON_UNSPECIFIED
+}
+
+func (x *OmittedMessage) GetStage() string {
+	if x != nil {
+		return x.Stage
+	}
+	return ""
 }
 
 // HistorySummary is a summary that took the place of messages.
 type HistorySummary struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The id of the message that holds it; empty where the messages stand in another's.
+	// The id of the message that holds it, which follows from what it says.
 	MessageId string `protobuf:"bytes,1,opt,name=message_id,json=messageId,proto3" json:"message_id,omitempty"`
 	// The ids of the messages that it stands for, in order.
 	OfMessageIds []string `protobuf:"bytes,2,rep,name=of_message_ids,json=ofMessageIds,proto3" json:"of_message_ids,omitempty"`
 	// What wrote it: a model's name, or builtin:… for what is built in.
 	Model string `protobuf:"bytes,3,opt,name=model,proto3" json:"model,omitempty"`
 	// Its tokens.
-	Tokens        int64 `protobuf:"varint,4,opt,name=tokens,proto3" json:"tokens,omitempty"`
+	Tokens int64 `protobuf:"varint,4,opt,name=tokens,proto3" json:"tokens,omitempty"`
+	// Whether the fallback wrote it.
+	Fallback      bool `protobuf:"varint,5,opt,name=fallback,proto3" json:"fallback,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -553,6 +564,13 @@ func (x *HistorySummary) GetTokens() int64 {
 	return 0
 }
 
+func (x *HistorySummary) GetFallback() bool {
+	if x != nil {
+		return x.Fallback
+	}
+	return false
+}
+
 // HistoryUsage is what a history takes.
 type HistoryUsage struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -572,7 +590,7 @@ type HistoryUsage struct {
 	ShareAfter float64 `protobuf:"fixed64,7,opt,name=share_after,json=shareAfter,proto3" json:"share_after,omitempty"`
 	// The counter's name, such as o200k_base.
 	Counter string `protobuf:"bytes,8,opt,name=counter,proto3" json:"counter,omitempty"`
-	// What each policy did, in the order in which they were applied, without those that did nothing.
+	// What each stage of the policy did, in their order, those included that had nothing to do.
 	Effects []*PolicyEffect `protobuf:"bytes,9,rep,name=effects,proto3" json:"effects,omitempty"`
 	// Calls of models.
 	ModelCalls int32 `protobuf:"varint,10,opt,name=model_calls,json=modelCalls,proto3" json:"model_calls,omitempty"`
@@ -736,18 +754,20 @@ const file_memory_v1_history_service_proto_rawDesc = "" +
 	"\x05usage\x18\x06 \x01(\v2\x17.memory.v1.HistoryUsageR\x05usage\x122\n" +
 	"\bdegraded\x18\a \x03(\v2\x16.memory.v1.DegradationR\bdegraded\x12(\n" +
 	"\x10steps_since_user\x18\b \x01(\x05R\x0estepsSinceUser\x12,\n" +
-	"\x12step_limit_reached\x18\t \x01(\bR\x10stepLimitReached\"t\n" +
+	"\x12step_limit_reached\x18\t \x01(\bR\x10stepLimitReached\"\x91\x01\n" +
 	"\x0eOmittedMessage\x12\x1d\n" +
 	"\n" +
 	"message_id\x18\x01 \x01(\tR\tmessageId\x12\x14\n" +
-	"\x05index\x18\x02 \x01(\x05R\x05index\x12-\n" +
-	"\x06reason\x18\x03 \x01(\x0e2\x15.memory.v1.OmitReasonR\x06reason\"\x83\x01\n" +
+	"\x05index\x18\x02 \x01(\x05R\x05index\x124\n" +
+	"\x06reason\x18\x03 \x01(\x0e2\x1c.memory.v1.HistoryOmitReasonR\x06reason\x12\x14\n" +
+	"\x05stage\x18\x04 \x01(\tR\x05stage\"\x9f\x01\n" +
 	"\x0eHistorySummary\x12\x1d\n" +
 	"\n" +
 	"message_id\x18\x01 \x01(\tR\tmessageId\x12$\n" +
 	"\x0eof_message_ids\x18\x02 \x03(\tR\fofMessageIds\x12\x14\n" +
 	"\x05model\x18\x03 \x01(\tR\x05model\x12\x16\n" +
-	"\x06tokens\x18\x04 \x01(\x03R\x06tokens\"\xdb\x03\n" +
+	"\x06tokens\x18\x04 \x01(\x03R\x06tokens\x12\x1a\n" +
+	"\bfallback\x18\x05 \x01(\bR\bfallback\"\xdb\x03\n" +
 	"\fHistoryUsage\x12#\n" +
 	"\rtokens_before\x18\x01 \x01(\x03R\ftokensBefore\x12!\n" +
 	"\ftokens_after\x18\x02 \x01(\x03R\vtokensAfter\x12'\n" +
@@ -797,7 +817,7 @@ var file_memory_v1_history_service_proto_goTypes = []any{
 	(*ContextPolicy)(nil),         // 9: memory.v1.ContextPolicy
 	(*ClearedToolUse)(nil),        // 10: memory.v1.ClearedToolUse
 	(*Degradation)(nil),           // 11: memory.v1.Degradation
-	(OmitReason)(0),               // 12: memory.v1.OmitReason
+	(HistoryOmitReason)(0),        // 12: memory.v1.HistoryOmitReason
 	(*PolicyEffect)(nil),          // 13: memory.v1.PolicyEffect
 	(*CheckMessagesRequest)(nil),  // 14: memory.v1.CheckMessagesRequest
 	(*CheckMessagesResponse)(nil), // 15: memory.v1.CheckMessagesResponse
@@ -814,7 +834,7 @@ var file_memory_v1_history_service_proto_depIdxs = []int32{
 	5,  // 8: memory.v1.CompactResponse.summaries:type_name -> memory.v1.HistorySummary
 	6,  // 9: memory.v1.CompactResponse.usage:type_name -> memory.v1.HistoryUsage
 	11, // 10: memory.v1.CompactResponse.degraded:type_name -> memory.v1.Degradation
-	12, // 11: memory.v1.OmittedMessage.reason:type_name -> memory.v1.OmitReason
+	12, // 11: memory.v1.OmittedMessage.reason:type_name -> memory.v1.HistoryOmitReason
 	13, // 12: memory.v1.HistoryUsage.effects:type_name -> memory.v1.PolicyEffect
 	0,  // 13: memory.v1.HistoryService.CountTokens:input_type -> memory.v1.CountTokensRequest
 	2,  // 14: memory.v1.HistoryService.Compact:input_type -> memory.v1.CompactRequest

@@ -22,6 +22,124 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+// ContextHead says what of the beginning survives, beside the system and developer messages that it begins with.
+type ContextHead int32
+
+const (
+	// Not set: SYSTEM_AND_FIRST.
+	ContextHead_CONTEXT_HEAD_UNSPECIFIED ContextHead = 0
+	// The first words of a user too: usually the task.
+	ContextHead_CONTEXT_HEAD_SYSTEM_AND_FIRST ContextHead = 1
+	// In a history without a system message its first message too.
+	ContextHead_CONTEXT_HEAD_SYSTEM_OR_FIRST ContextHead = 2
+	// Nothing else.
+	ContextHead_CONTEXT_HEAD_SYSTEM ContextHead = 3
+)
+
+// Enum value maps for ContextHead.
+var (
+	ContextHead_name = map[int32]string{
+		0: "CONTEXT_HEAD_UNSPECIFIED",
+		1: "CONTEXT_HEAD_SYSTEM_AND_FIRST",
+		2: "CONTEXT_HEAD_SYSTEM_OR_FIRST",
+		3: "CONTEXT_HEAD_SYSTEM",
+	}
+	ContextHead_value = map[string]int32{
+		"CONTEXT_HEAD_UNSPECIFIED":      0,
+		"CONTEXT_HEAD_SYSTEM_AND_FIRST": 1,
+		"CONTEXT_HEAD_SYSTEM_OR_FIRST":  2,
+		"CONTEXT_HEAD_SYSTEM":           3,
+	}
+)
+
+func (x ContextHead) Enum() *ContextHead {
+	p := new(ContextHead)
+	*p = x
+	return p
+}
+
+func (x ContextHead) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (ContextHead) Descriptor() protoreflect.EnumDescriptor {
+	return file_memory_v1_policy_proto_enumTypes[0].Descriptor()
+}
+
+func (ContextHead) Type() protoreflect.EnumType {
+	return &file_memory_v1_policy_proto_enumTypes[0]
+}
+
+func (x ContextHead) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use ContextHead.Descriptor instead.
+func (ContextHead) EnumDescriptor() ([]byte, []int) {
+	return file_memory_v1_policy_proto_rawDescGZIP(), []int{0}
+}
+
+// CompressFallback says what becomes of the older part where the model fails or finds nothing. The reply says so.
+type CompressFallback int32
+
+const (
+	// Not set: KEEP.
+	CompressFallback_COMPRESS_FALLBACK_UNSPECIFIED CompressFallback = 0
+	// It stays as it is.
+	CompressFallback_COMPRESS_FALLBACK_KEEP CompressFallback = 1
+	// It is left out.
+	CompressFallback_COMPRESS_FALLBACK_DROP CompressFallback = 2
+	// One summary by the service's own prompt; where that fails too, it stays.
+	CompressFallback_COMPRESS_FALLBACK_WHOLE CompressFallback = 3
+	// One summary by the built-in extractive summariser, which needs no model.
+	CompressFallback_COMPRESS_FALLBACK_EXTRACT CompressFallback = 4
+)
+
+// Enum value maps for CompressFallback.
+var (
+	CompressFallback_name = map[int32]string{
+		0: "COMPRESS_FALLBACK_UNSPECIFIED",
+		1: "COMPRESS_FALLBACK_KEEP",
+		2: "COMPRESS_FALLBACK_DROP",
+		3: "COMPRESS_FALLBACK_WHOLE",
+		4: "COMPRESS_FALLBACK_EXTRACT",
+	}
+	CompressFallback_value = map[string]int32{
+		"COMPRESS_FALLBACK_UNSPECIFIED": 0,
+		"COMPRESS_FALLBACK_KEEP":        1,
+		"COMPRESS_FALLBACK_DROP":        2,
+		"COMPRESS_FALLBACK_WHOLE":       3,
+		"COMPRESS_FALLBACK_EXTRACT":     4,
+	}
+)
+
+func (x CompressFallback) Enum() *CompressFallback {
+	p := new(CompressFallback)
+	*p = x
+	return p
+}
+
+func (x CompressFallback) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (CompressFallback) Descriptor() protoreflect.EnumDescriptor {
+	return file_memory_v1_policy_proto_enumTypes[1].Descriptor()
+}
+
+func (CompressFallback) Type() protoreflect.EnumType {
+	return &file_memory_v1_policy_proto_enumTypes[1]
+}
+
+func (x CompressFallback) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use CompressFallback.Descriptor instead.
+func (CompressFallback) EnumDescriptor() ([]byte, []int) {
+	return file_memory_v1_policy_proto_rawDescGZIP(), []int{1}
+}
+
 // FactCount says how many facts about a concept are looked for.
 type FactCount int32
 
@@ -59,11 +177,11 @@ func (x FactCount) String() string {
 }
 
 func (FactCount) Descriptor() protoreflect.EnumDescriptor {
-	return file_memory_v1_policy_proto_enumTypes[0].Descriptor()
+	return file_memory_v1_policy_proto_enumTypes[2].Descriptor()
 }
 
 func (FactCount) Type() protoreflect.EnumType {
-	return &file_memory_v1_policy_proto_enumTypes[0]
+	return &file_memory_v1_policy_proto_enumTypes[2]
 }
 
 func (x FactCount) Number() protoreflect.EnumNumber {
@@ -72,103 +190,129 @@ func (x FactCount) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use FactCount.Descriptor instead.
 func (FactCount) EnumDescriptor() ([]byte, []int) {
-	return file_memory_v1_policy_proto_rawDescGZIP(), []int{0}
+	return file_memory_v1_policy_proto_rawDescGZIP(), []int{2}
 }
 
-// SummaryFallback says what happens when the model fails, answers what may not stand, or finds nothing.
-type SummaryFallback int32
+// HistoryOmitReason says why a message is not, or not as it was, in a history.
+type HistoryOmitReason int32
 
 const (
-	// Not set: BUILT_IN.
-	SummaryFallback_SUMMARY_FALLBACK_UNSPECIFIED SummaryFallback = 0
-	// The built-in extractive summariser writes it.
-	SummaryFallback_SUMMARY_FALLBACK_BUILT_IN SummaryFallback = 1
-	// The messages stay as they are.
-	SummaryFallback_SUMMARY_FALLBACK_KEEP SummaryFallback = 2
-	// The messages are left out.
-	SummaryFallback_SUMMARY_FALLBACK_DROP SummaryFallback = 3
-	// The call fails with MODEL_UNAVAILABLE.
-	SummaryFallback_SUMMARY_FALLBACK_FAIL SummaryFallback = 4
+	// Never sent.
+	HistoryOmitReason_HISTORY_OMIT_REASON_UNSPECIFIED HistoryOmitReason = 0
+	// It is before the start, or excluded.
+	HistoryOmitReason_HISTORY_OMIT_REASON_HIDDEN HistoryOmitReason = 1
+	// A tool call ties it to a hidden message.
+	HistoryOmitReason_HISTORY_OMIT_REASON_TIED HistoryOmitReason = 2
+	// A summary stands for it.
+	HistoryOmitReason_HISTORY_OMIT_REASON_SUMMARISED HistoryOmitReason = 3
+	// The facts that were found in it stand for it.
+	HistoryOmitReason_HISTORY_OMIT_REASON_FACTS HistoryOmitReason = 4
+	// It is before what the strategy looks at, or the fallback left it out.
+	HistoryOmitReason_HISTORY_OMIT_REASON_DROPPED HistoryOmitReason = 5
+	// The filter of a custom strategy does not select it.
+	HistoryOmitReason_HISTORY_OMIT_REASON_FILTERED HistoryOmitReason = 6
+	// It was left out of what the summariser was given, as lossy asks for.
+	HistoryOmitReason_HISTORY_OMIT_REASON_LOSSY HistoryOmitReason = 7
+	// Over the limit of messages.
+	HistoryOmitReason_HISTORY_OMIT_REASON_MESSAGES HistoryOmitReason = 8
+	// Over the limit of tokens.
+	HistoryOmitReason_HISTORY_OMIT_REASON_BUDGET HistoryOmitReason = 9
+	// A system message that stands in the history already.
+	HistoryOmitReason_HISTORY_OMIT_REASON_REPEATED HistoryOmitReason = 10
+	// It, or a result in it, answers no call of the history.
+	HistoryOmitReason_HISTORY_OMIT_REASON_ORPHAN_RESULT HistoryOmitReason = 11
+	// It, or a call in it with its reasoning, has no result and can get none.
+	HistoryOmitReason_HISTORY_OMIT_REASON_UNANSWERED_CALL HistoryOmitReason = 12
+	// Nothing in it can stand in what a model is given.
+	HistoryOmitReason_HISTORY_OMIT_REASON_EMPTY HistoryOmitReason = 13
 )
 
-// Enum value maps for SummaryFallback.
+// Enum value maps for HistoryOmitReason.
 var (
-	SummaryFallback_name = map[int32]string{
-		0: "SUMMARY_FALLBACK_UNSPECIFIED",
-		1: "SUMMARY_FALLBACK_BUILT_IN",
-		2: "SUMMARY_FALLBACK_KEEP",
-		3: "SUMMARY_FALLBACK_DROP",
-		4: "SUMMARY_FALLBACK_FAIL",
+	HistoryOmitReason_name = map[int32]string{
+		0:  "HISTORY_OMIT_REASON_UNSPECIFIED",
+		1:  "HISTORY_OMIT_REASON_HIDDEN",
+		2:  "HISTORY_OMIT_REASON_TIED",
+		3:  "HISTORY_OMIT_REASON_SUMMARISED",
+		4:  "HISTORY_OMIT_REASON_FACTS",
+		5:  "HISTORY_OMIT_REASON_DROPPED",
+		6:  "HISTORY_OMIT_REASON_FILTERED",
+		7:  "HISTORY_OMIT_REASON_LOSSY",
+		8:  "HISTORY_OMIT_REASON_MESSAGES",
+		9:  "HISTORY_OMIT_REASON_BUDGET",
+		10: "HISTORY_OMIT_REASON_REPEATED",
+		11: "HISTORY_OMIT_REASON_ORPHAN_RESULT",
+		12: "HISTORY_OMIT_REASON_UNANSWERED_CALL",
+		13: "HISTORY_OMIT_REASON_EMPTY",
 	}
-	SummaryFallback_value = map[string]int32{
-		"SUMMARY_FALLBACK_UNSPECIFIED": 0,
-		"SUMMARY_FALLBACK_BUILT_IN":    1,
-		"SUMMARY_FALLBACK_KEEP":        2,
-		"SUMMARY_FALLBACK_DROP":        3,
-		"SUMMARY_FALLBACK_FAIL":        4,
+	HistoryOmitReason_value = map[string]int32{
+		"HISTORY_OMIT_REASON_UNSPECIFIED":     0,
+		"HISTORY_OMIT_REASON_HIDDEN":          1,
+		"HISTORY_OMIT_REASON_TIED":            2,
+		"HISTORY_OMIT_REASON_SUMMARISED":      3,
+		"HISTORY_OMIT_REASON_FACTS":           4,
+		"HISTORY_OMIT_REASON_DROPPED":         5,
+		"HISTORY_OMIT_REASON_FILTERED":        6,
+		"HISTORY_OMIT_REASON_LOSSY":           7,
+		"HISTORY_OMIT_REASON_MESSAGES":        8,
+		"HISTORY_OMIT_REASON_BUDGET":          9,
+		"HISTORY_OMIT_REASON_REPEATED":        10,
+		"HISTORY_OMIT_REASON_ORPHAN_RESULT":   11,
+		"HISTORY_OMIT_REASON_UNANSWERED_CALL": 12,
+		"HISTORY_OMIT_REASON_EMPTY":           13,
 	}
 )
 
-func (x SummaryFallback) Enum() *SummaryFallback {
-	p := new(SummaryFallback)
+func (x HistoryOmitReason) Enum() *HistoryOmitReason {
+	p := new(HistoryOmitReason)
 	*p = x
 	return p
 }
 
-func (x SummaryFallback) String() string {
+func (x HistoryOmitReason) String() string {
 	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
 }
 
-func (SummaryFallback) Descriptor() protoreflect.EnumDescriptor {
-	return file_memory_v1_policy_proto_enumTypes[1].Descriptor()
+func (HistoryOmitReason) Descriptor() protoreflect.EnumDescriptor {
+	return file_memory_v1_policy_proto_enumTypes[3].Descriptor()
 }
 
-func (SummaryFallback) Type() protoreflect.EnumType {
-	return &file_memory_v1_policy_proto_enumTypes[1]
+func (HistoryOmitReason) Type() protoreflect.EnumType {
+	return &file_memory_v1_policy_proto_enumTypes[3]
 }
 
-func (x SummaryFallback) Number() protoreflect.EnumNumber {
+func (x HistoryOmitReason) Number() protoreflect.EnumNumber {
 	return protoreflect.EnumNumber(x)
 }
 
-// Deprecated: Use SummaryFallback.Descriptor instead.
-func (SummaryFallback) EnumDescriptor() ([]byte, []int) {
-	return file_memory_v1_policy_proto_rawDescGZIP(), []int{1}
+// Deprecated: Use HistoryOmitReason.Descriptor instead.
+func (HistoryOmitReason) EnumDescriptor() ([]byte, []int) {
+	return file_memory_v1_policy_proto_rawDescGZIP(), []int{3}
 }
 
-// ContextPolicy says when a history is made smaller, and how. It changes what a model sees, never what is stored.
+// ContextPolicy says how a history becomes smaller, and when. It changes what a model is given, never what is stored.
 //
-// It is applied in this order: results of old tool calls are cleared, the part before keep becomes what the strategy
-// says, the rest is trimmed. Whatever is done, a tool call stays with all of its results, and pinned messages and those
-// with one of keep_tags stay. A policy that is applied to its own result changes nothing.
+// What is set is done in this order: messages are hidden, results of old tool calls are cleared, the older part is
+// compressed, and what is still too much is trimmed. Whatever is done, a tool call stays with all of its results, and
+// pinned messages and those with one of keep_tags stay. A policy that is applied to its own result changes nothing.
 type ContextPolicy struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// When the strategy is applied: as soon as one of them is reached, at most 16. Without any it never is.
-	Triggers []*ContextTrigger `protobuf:"bytes,1,rep,name=triggers,proto3" json:"triggers,omitempty"`
-	// The latest messages, which the strategy leaves as they are: whole calls and their results, so there may be more of
-	// them, or fewer where tokens or a fraction are given. Nothing is kept when it is not set.
-	Keep *ContextSize `protobuf:"bytes,2,opt,name=keep,proto3" json:"keep,omitempty"`
-	// What becomes of the messages before those that are kept; at most one. They stay where none is set.
-	//
-	// Types that are valid to be assigned to Strategy:
-	//
-	//	*ContextPolicy_WholeHistory
-	//	*ContextPolicy_LastMessages
-	//	*ContextPolicy_Chunked
-	//	*ContextPolicy_FromTime
-	//	*ContextPolicy_RetrieveFacts
-	//	*ContextPolicy_Custom
-	Strategy isContextPolicy_Strategy `protobuf_oneof:"strategy"`
-	// How summaries are written.
-	Summarizing *Summarizing `protobuf:"bytes,9,opt,name=summarizing,proto3" json:"summarizing,omitempty"`
-	// How much of the history may remain at most. No limit when not set.
-	Trim *ContextTrim `protobuf:"bytes,10,opt,name=trim,proto3" json:"trim,omitempty"`
-	// Whether results of old tool calls are cleared. They are not when it is not set.
-	ClearToolUses *ClearToolUses `protobuf:"bytes,11,opt,name=clear_tool_uses,json=clearToolUses,proto3" json:"clear_tool_uses,omitempty"`
-	// Messages with one of these tags stay, at most 32.
-	KeepTags []string `protobuf:"bytes,12,rep,name=keep_tags,json=keepTags,proto3" json:"keep_tags,omitempty"`
-	// Whether all messages of the origin RECALLED stay: what a memory service had put into the prompt.
-	PreserveMemory bool `protobuf:"varint,13,opt,name=preserve_memory,json=preserveMemory,proto3" json:"preserve_memory,omitempty"`
+	// What is hidden.
+	Hide *HidePolicy `protobuf:"bytes,1,opt,name=hide,proto3" json:"hide,omitempty"`
+	// Whether results of old tool calls are cleared; they are not when it is not set.
+	Clear *ClearPolicy `protobuf:"bytes,2,opt,name=clear,proto3" json:"clear,omitempty"`
+	// What becomes of the older part; it stays when not set.
+	Compress *CompressPolicy `protobuf:"bytes,3,opt,name=compress,proto3" json:"compress,omitempty"`
+	// How much may remain; any amount when not set.
+	Trim *TrimPolicy `protobuf:"bytes,4,opt,name=trim,proto3" json:"trim,omitempty"`
+	// What of the beginning survives compressing and trimming by messages.
+	Head ContextHead `protobuf:"varint,5,opt,name=head,proto3,enum=memory.v1.ContextHead" json:"head,omitempty"`
+	// A message with one of these tags survives like one that is pinned; at most 32 tags, such as name, preference and
+	// constraint.
+	KeepTags []string `protobuf:"bytes,6,rep,name=keep_tags,json=keepTags,proto3" json:"keep_tags,omitempty"`
+	// Whether every message of the origin RECALLED survives: what a memory service had put into the prompt, its notices
+	// included.
+	PreserveMemory bool `protobuf:"varint,7,opt,name=preserve_memory,json=preserveMemory,proto3" json:"preserve_memory,omitempty"`
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
 }
@@ -203,100 +347,39 @@ func (*ContextPolicy) Descriptor() ([]byte, []int) {
 	return file_memory_v1_policy_proto_rawDescGZIP(), []int{0}
 }
 
-func (x *ContextPolicy) GetTriggers() []*ContextTrigger {
+func (x *ContextPolicy) GetHide() *HidePolicy {
 	if x != nil {
-		return x.Triggers
+		return x.Hide
 	}
 	return nil
 }
 
-func (x *ContextPolicy) GetKeep() *ContextSize {
+func (x *ContextPolicy) GetClear() *ClearPolicy {
 	if x != nil {
-		return x.Keep
+		return x.Clear
 	}
 	return nil
 }
 
-func (x *ContextPolicy) GetStrategy() isContextPolicy_Strategy {
+func (x *ContextPolicy) GetCompress() *CompressPolicy {
 	if x != nil {
-		return x.Strategy
+		return x.Compress
 	}
 	return nil
 }
 
-func (x *ContextPolicy) GetWholeHistory() *WholeHistory {
-	if x != nil {
-		if x, ok := x.Strategy.(*ContextPolicy_WholeHistory); ok {
-			return x.WholeHistory
-		}
-	}
-	return nil
-}
-
-func (x *ContextPolicy) GetLastMessages() *LastMessages {
-	if x != nil {
-		if x, ok := x.Strategy.(*ContextPolicy_LastMessages); ok {
-			return x.LastMessages
-		}
-	}
-	return nil
-}
-
-func (x *ContextPolicy) GetChunked() *Chunked {
-	if x != nil {
-		if x, ok := x.Strategy.(*ContextPolicy_Chunked); ok {
-			return x.Chunked
-		}
-	}
-	return nil
-}
-
-func (x *ContextPolicy) GetFromTime() *FromTime {
-	if x != nil {
-		if x, ok := x.Strategy.(*ContextPolicy_FromTime); ok {
-			return x.FromTime
-		}
-	}
-	return nil
-}
-
-func (x *ContextPolicy) GetRetrieveFacts() *RetrieveFacts {
-	if x != nil {
-		if x, ok := x.Strategy.(*ContextPolicy_RetrieveFacts); ok {
-			return x.RetrieveFacts
-		}
-	}
-	return nil
-}
-
-func (x *ContextPolicy) GetCustom() string {
-	if x != nil {
-		if x, ok := x.Strategy.(*ContextPolicy_Custom); ok {
-			return x.Custom
-		}
-	}
-	return ""
-}
-
-func (x *ContextPolicy) GetSummarizing() *Summarizing {
-	if x != nil {
-		return x.Summarizing
-	}
-	return nil
-}
-
-func (x *ContextPolicy) GetTrim() *ContextTrim {
+func (x *ContextPolicy) GetTrim() *TrimPolicy {
 	if x != nil {
 		return x.Trim
 	}
 	return nil
 }
 
-func (x *ContextPolicy) GetClearToolUses() *ClearToolUses {
+func (x *ContextPolicy) GetHead() ContextHead {
 	if x != nil {
-		return x.ClearToolUses
+		return x.Head
 	}
-	return nil
+	return ContextHead_CONTEXT_HEAD_UNSPECIFIED
 }
 
 func (x *ContextPolicy) GetKeepTags() []string {
@@ -313,81 +396,34 @@ func (x *ContextPolicy) GetPreserveMemory() bool {
 	return false
 }
 
-type isContextPolicy_Strategy interface {
-	isContextPolicy_Strategy()
-}
-
-type ContextPolicy_WholeHistory struct {
-	// One summary takes their place.
-	WholeHistory *WholeHistory `protobuf:"bytes,3,opt,name=whole_history,json=wholeHistory,proto3,oneof"`
-}
-
-type ContextPolicy_LastMessages struct {
-	// The last of them become one summary, those before it are left out.
-	LastMessages *LastMessages `protobuf:"bytes,4,opt,name=last_messages,json=lastMessages,proto3,oneof"`
-}
-
-type ContextPolicy_Chunked struct {
-	// Each part of them becomes a summary, in order.
-	Chunked *Chunked `protobuf:"bytes,5,opt,name=chunked,proto3,oneof"`
-}
-
-type ContextPolicy_FromTime struct {
-	// Those from a time on become one summary, those before it are left out.
-	FromTime *FromTime `protobuf:"bytes,6,opt,name=from_time,json=fromTime,proto3,oneof"`
-}
-
-type ContextPolicy_RetrieveFacts struct {
-	// What they say about given concepts takes their place.
-	RetrieveFacts *RetrieveFacts `protobuf:"bytes,7,opt,name=retrieve_facts,json=retrieveFacts,proto3,oneof"`
-}
-
-type ContextPolicy_Custom struct {
-	// The strategy of that name under strategies in the server's configuration.
-	Custom string `protobuf:"bytes,8,opt,name=custom,proto3,oneof"`
-}
-
-func (*ContextPolicy_WholeHistory) isContextPolicy_Strategy() {}
-
-func (*ContextPolicy_LastMessages) isContextPolicy_Strategy() {}
-
-func (*ContextPolicy_Chunked) isContextPolicy_Strategy() {}
-
-func (*ContextPolicy_FromTime) isContextPolicy_Strategy() {}
-
-func (*ContextPolicy_RetrieveFacts) isContextPolicy_Strategy() {}
-
-func (*ContextPolicy_Custom) isContextPolicy_Strategy() {}
-
-// ContextSize is how much of a history.
-type ContextSize struct {
+// HidePolicy hides messages. What is tied to a hidden message by a tool call goes with it.
+type HidePolicy struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Exactly one is required.
-	//
-	// Types that are valid to be assigned to Size:
-	//
-	//	*ContextSize_Messages
-	//	*ContextSize_Tokens
-	//	*ContextSize_Fraction
-	Size          isContextSize_Size `protobuf_oneof:"size"`
+	// Messages before this seq are hidden, but for system messages at the beginning and what is pinned or tagged; none
+	// when 0. Only in BuildContext: a history of one's own has no seqs.
+	StartSeq int64 `protobuf:"varint,1,opt,name=start_seq,json=startSeq,proto3" json:"start_seq,omitempty"`
+	// The same by the id of the first message that is not hidden, at most 255 bytes. An id that is not there hides nothing.
+	StartId string `protobuf:"bytes,2,opt,name=start_id,json=startId,proto3" json:"start_id,omitempty"`
+	// Ids of messages that are hidden, pinned or not; at most 1,000.
+	Exclude       []string `protobuf:"bytes,3,rep,name=exclude,proto3" json:"exclude,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *ContextSize) Reset() {
-	*x = ContextSize{}
+func (x *HidePolicy) Reset() {
+	*x = HidePolicy{}
 	mi := &file_memory_v1_policy_proto_msgTypes[1]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *ContextSize) String() string {
+func (x *HidePolicy) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*ContextSize) ProtoMessage() {}
+func (*HidePolicy) ProtoMessage() {}
 
-func (x *ContextSize) ProtoReflect() protoreflect.Message {
+func (x *HidePolicy) ProtoReflect() protoreflect.Message {
 	mi := &file_memory_v1_policy_proto_msgTypes[1]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -399,76 +435,41 @@ func (x *ContextSize) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use ContextSize.ProtoReflect.Descriptor instead.
-func (*ContextSize) Descriptor() ([]byte, []int) {
+// Deprecated: Use HidePolicy.ProtoReflect.Descriptor instead.
+func (*HidePolicy) Descriptor() ([]byte, []int) {
 	return file_memory_v1_policy_proto_rawDescGZIP(), []int{1}
 }
 
-func (x *ContextSize) GetSize() isContextSize_Size {
+func (x *HidePolicy) GetStartSeq() int64 {
 	if x != nil {
-		return x.Size
+		return x.StartSeq
+	}
+	return 0
+}
+
+func (x *HidePolicy) GetStartId() string {
+	if x != nil {
+		return x.StartId
+	}
+	return ""
+}
+
+func (x *HidePolicy) GetExclude() []string {
+	if x != nil {
+		return x.Exclude
 	}
 	return nil
 }
 
-func (x *ContextSize) GetMessages() int32 {
-	if x != nil {
-		if x, ok := x.Size.(*ContextSize_Messages); ok {
-			return x.Messages
-		}
-	}
-	return 0
-}
-
-func (x *ContextSize) GetTokens() int64 {
-	if x != nil {
-		if x, ok := x.Size.(*ContextSize_Tokens); ok {
-			return x.Tokens
-		}
-	}
-	return 0
-}
-
-func (x *ContextSize) GetFraction() float64 {
-	if x != nil {
-		if x, ok := x.Size.(*ContextSize_Fraction); ok {
-			return x.Fraction
-		}
-	}
-	return 0
-}
-
-type isContextSize_Size interface {
-	isContextSize_Size()
-}
-
-type ContextSize_Messages struct {
-	// So many messages, 1 to 100,000.
-	Messages int32 `protobuf:"varint,1,opt,name=messages,proto3,oneof"`
-}
-
-type ContextSize_Tokens struct {
-	// So many tokens, 1 to 10,000,000.
-	Tokens int64 `protobuf:"varint,2,opt,name=tokens,proto3,oneof"`
-}
-
-type ContextSize_Fraction struct {
-	// This fraction of the model's window, above 0 and up to 1. The window must be known: name the model, or give
-	// window_tokens.
-	Fraction float64 `protobuf:"fixed64,3,opt,name=fraction,proto3,oneof"`
-}
-
-func (*ContextSize_Messages) isContextSize_Size() {}
-
-func (*ContextSize_Tokens) isContextSize_Size() {}
-
-func (*ContextSize_Fraction) isContextSize_Size() {}
-
-// ContextTrigger is reached when the history is as large as all of its sizes say, at least one of which is required.
+// ContextTrigger is reached by a history that is at least as large as everything that it sets. It must set something.
 type ContextTrigger struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The sizes, at most 3.
-	AllOf         []*ContextSize `protobuf:"bytes,1,rep,name=all_of,json=allOf,proto3" json:"all_of,omitempty"`
+	// Messages, 0 to 100,000; 0 is not set.
+	Messages int32 `protobuf:"varint,1,opt,name=messages,proto3" json:"messages,omitempty"`
+	// Tokens, 0 to 10,000,000; 0 is not set.
+	Tokens int64 `protobuf:"varint,2,opt,name=tokens,proto3" json:"tokens,omitempty"`
+	// A fraction of the model's window, up to 1; 0 is not set. The window must be known: name the model, or give it.
+	Fraction      float64 `protobuf:"fixed64,3,opt,name=fraction,proto3" json:"fraction,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -503,12 +504,432 @@ func (*ContextTrigger) Descriptor() ([]byte, []int) {
 	return file_memory_v1_policy_proto_rawDescGZIP(), []int{2}
 }
 
-func (x *ContextTrigger) GetAllOf() []*ContextSize {
+func (x *ContextTrigger) GetMessages() int32 {
 	if x != nil {
-		return x.AllOf
+		return x.Messages
+	}
+	return 0
+}
+
+func (x *ContextTrigger) GetTokens() int64 {
+	if x != nil {
+		return x.Tokens
+	}
+	return 0
+}
+
+func (x *ContextTrigger) GetFraction() float64 {
+	if x != nil {
+		return x.Fraction
+	}
+	return 0
+}
+
+// ContextKeep says how much of the end of a history stays. The largest that is set counts; nothing stays when none is.
+type ContextKeep struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// So many messages, 0 to 100,000. There are more where a call or its results would be cut off.
+	Messages int32 `protobuf:"varint,1,opt,name=messages,proto3" json:"messages,omitempty"`
+	// At most so many tokens of whole messages, 0 to 10,000,000.
+	Tokens int64 `protobuf:"varint,2,opt,name=tokens,proto3" json:"tokens,omitempty"`
+	// At most this fraction of the model's window, 0 to 1.
+	Fraction      float64 `protobuf:"fixed64,3,opt,name=fraction,proto3" json:"fraction,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ContextKeep) Reset() {
+	*x = ContextKeep{}
+	mi := &file_memory_v1_policy_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ContextKeep) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ContextKeep) ProtoMessage() {}
+
+func (x *ContextKeep) ProtoReflect() protoreflect.Message {
+	mi := &file_memory_v1_policy_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ContextKeep.ProtoReflect.Descriptor instead.
+func (*ContextKeep) Descriptor() ([]byte, []int) {
+	return file_memory_v1_policy_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *ContextKeep) GetMessages() int32 {
+	if x != nil {
+		return x.Messages
+	}
+	return 0
+}
+
+func (x *ContextKeep) GetTokens() int64 {
+	if x != nil {
+		return x.Tokens
+	}
+	return 0
+}
+
+func (x *ContextKeep) GetFraction() float64 {
+	if x != nil {
+		return x.Fraction
+	}
+	return 0
+}
+
+// ClearPolicy puts a placeholder in the place of old tool results; the calls and the results stay. The fields are those
+// of Anthropic's clear_tool_uses_20250919.
+type ClearPolicy struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Results are cleared as soon as one of them is reached, at most 16; always without any.
+	Triggers []*ContextTrigger `protobuf:"bytes,1,rep,name=triggers,proto3" json:"triggers,omitempty"`
+	// How many of the latest tool uses stay as they are, 0 to 100,000.
+	Keep int32 `protobuf:"varint,2,opt,name=keep,proto3" json:"keep,omitempty"`
+	// Where fewer tokens than these would be won, nothing is cleared; 0 to 10,000,000.
+	ClearAtLeast int64 `protobuf:"varint,3,opt,name=clear_at_least,json=clearAtLeast,proto3" json:"clear_at_least,omitempty"`
+	// Names of tools whose results stay, at most 100.
+	ExcludeTools []string `protobuf:"bytes,4,rep,name=exclude_tools,json=excludeTools,proto3" json:"exclude_tools,omitempty"`
+	// Whether the arguments of the calls are cleared too.
+	ClearToolInputs bool `protobuf:"varint,5,opt,name=clear_tool_inputs,json=clearToolInputs,proto3" json:"clear_tool_inputs,omitempty"`
+	// What stands in the place of a result, at most 1,024 bytes; "[Old tool result content cleared]" when empty.
+	Placeholder   string `protobuf:"bytes,6,opt,name=placeholder,proto3" json:"placeholder,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ClearPolicy) Reset() {
+	*x = ClearPolicy{}
+	mi := &file_memory_v1_policy_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ClearPolicy) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ClearPolicy) ProtoMessage() {}
+
+func (x *ClearPolicy) ProtoReflect() protoreflect.Message {
+	mi := &file_memory_v1_policy_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ClearPolicy.ProtoReflect.Descriptor instead.
+func (*ClearPolicy) Descriptor() ([]byte, []int) {
+	return file_memory_v1_policy_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *ClearPolicy) GetTriggers() []*ContextTrigger {
+	if x != nil {
+		return x.Triggers
 	}
 	return nil
 }
+
+func (x *ClearPolicy) GetKeep() int32 {
+	if x != nil {
+		return x.Keep
+	}
+	return 0
+}
+
+func (x *ClearPolicy) GetClearAtLeast() int64 {
+	if x != nil {
+		return x.ClearAtLeast
+	}
+	return 0
+}
+
+func (x *ClearPolicy) GetExcludeTools() []string {
+	if x != nil {
+		return x.ExcludeTools
+	}
+	return nil
+}
+
+func (x *ClearPolicy) GetClearToolInputs() bool {
+	if x != nil {
+		return x.ClearToolInputs
+	}
+	return false
+}
+
+func (x *ClearPolicy) GetPlaceholder() string {
+	if x != nil {
+		return x.Placeholder
+	}
+	return ""
+}
+
+// CompressPolicy replaces the older part of a history. Calls that may still be answered and the newest message stay in any
+// case.
+type CompressPolicy struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// It is done as soon as one of them is reached, at most 16; always without any.
+	Triggers []*ContextTrigger `protobuf:"bytes,1,rep,name=triggers,proto3" json:"triggers,omitempty"`
+	// What is newer than the older part.
+	Keep *ContextKeep `protobuf:"bytes,2,opt,name=keep,proto3" json:"keep,omitempty"`
+	// What the older part becomes; one is required.
+	//
+	// Types that are valid to be assigned to Strategy:
+	//
+	//	*CompressPolicy_Whole
+	//	*CompressPolicy_LastN
+	//	*CompressPolicy_ChunkMessages
+	//	*CompressPolicy_Since
+	//	*CompressPolicy_Facts
+	//	*CompressPolicy_Custom
+	Strategy isCompressPolicy_Strategy `protobuf_oneof:"strategy"`
+	// An own prompt, at most 16 KiB, in which {messages} and {previous} stand for the messages and for the summary before
+	// them. The service's own when empty.
+	Prompt string `protobuf:"bytes,9,opt,name=prompt,proto3" json:"prompt,omitempty"`
+	// The model, at most 255 bytes: one that the server's configuration names. Its summary-model when empty.
+	Model string `protobuf:"bytes,10,opt,name=model,proto3" json:"model,omitempty"`
+	// The most tokens of one summary, 50 to 10,000; 500 when 0.
+	MaxTokens int64 `protobuf:"varint,11,opt,name=max_tokens,json=maxTokens,proto3" json:"max_tokens,omitempty"`
+	// The most tokens of messages in one call of the model, 500 to 1,000,000; 6,000 when 0. More are folded into the summary
+	// in several calls, so that nothing is skipped.
+	TrimTokensToSummarize int64 `protobuf:"varint,12,opt,name=trim_tokens_to_summarize,json=trimTokensToSummarize,proto3" json:"trim_tokens_to_summarize,omitempty"`
+	// Whether what does not fit trim_tokens_to_summarize is left out instead, the oldest first, as LangChain's
+	// SummarizationMiddleware does. It is listed as omitted. Not in BuildContext.
+	Lossy bool `protobuf:"varint,13,opt,name=lossy,proto3" json:"lossy,omitempty"`
+	// What happens when the model fails or finds nothing.
+	Fallback CompressFallback `protobuf:"varint,14,opt,name=fallback,proto3,enum=memory.v1.CompressFallback" json:"fallback,omitempty"`
+	// In whose voice summaries stand: user when not set, assistant or system.
+	Role Role `protobuf:"varint,15,opt,name=role,proto3,enum=memory.v1.Role" json:"role,omitempty"`
+	// What a summary begins with, at most 1,024 bytes; "Here is a summary of the conversation to date:" when empty.
+	Prefix        string `protobuf:"bytes,16,opt,name=prefix,proto3" json:"prefix,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CompressPolicy) Reset() {
+	*x = CompressPolicy{}
+	mi := &file_memory_v1_policy_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CompressPolicy) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CompressPolicy) ProtoMessage() {}
+
+func (x *CompressPolicy) ProtoReflect() protoreflect.Message {
+	mi := &file_memory_v1_policy_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CompressPolicy.ProtoReflect.Descriptor instead.
+func (*CompressPolicy) Descriptor() ([]byte, []int) {
+	return file_memory_v1_policy_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *CompressPolicy) GetTriggers() []*ContextTrigger {
+	if x != nil {
+		return x.Triggers
+	}
+	return nil
+}
+
+func (x *CompressPolicy) GetKeep() *ContextKeep {
+	if x != nil {
+		return x.Keep
+	}
+	return nil
+}
+
+func (x *CompressPolicy) GetStrategy() isCompressPolicy_Strategy {
+	if x != nil {
+		return x.Strategy
+	}
+	return nil
+}
+
+func (x *CompressPolicy) GetWhole() *WholeHistory {
+	if x != nil {
+		if x, ok := x.Strategy.(*CompressPolicy_Whole); ok {
+			return x.Whole
+		}
+	}
+	return nil
+}
+
+func (x *CompressPolicy) GetLastN() int32 {
+	if x != nil {
+		if x, ok := x.Strategy.(*CompressPolicy_LastN); ok {
+			return x.LastN
+		}
+	}
+	return 0
+}
+
+func (x *CompressPolicy) GetChunkMessages() int32 {
+	if x != nil {
+		if x, ok := x.Strategy.(*CompressPolicy_ChunkMessages); ok {
+			return x.ChunkMessages
+		}
+	}
+	return 0
+}
+
+func (x *CompressPolicy) GetSince() *timestamppb.Timestamp {
+	if x != nil {
+		if x, ok := x.Strategy.(*CompressPolicy_Since); ok {
+			return x.Since
+		}
+	}
+	return nil
+}
+
+func (x *CompressPolicy) GetFacts() *RetrieveFacts {
+	if x != nil {
+		if x, ok := x.Strategy.(*CompressPolicy_Facts); ok {
+			return x.Facts
+		}
+	}
+	return nil
+}
+
+func (x *CompressPolicy) GetCustom() string {
+	if x != nil {
+		if x, ok := x.Strategy.(*CompressPolicy_Custom); ok {
+			return x.Custom
+		}
+	}
+	return ""
+}
+
+func (x *CompressPolicy) GetPrompt() string {
+	if x != nil {
+		return x.Prompt
+	}
+	return ""
+}
+
+func (x *CompressPolicy) GetModel() string {
+	if x != nil {
+		return x.Model
+	}
+	return ""
+}
+
+func (x *CompressPolicy) GetMaxTokens() int64 {
+	if x != nil {
+		return x.MaxTokens
+	}
+	return 0
+}
+
+func (x *CompressPolicy) GetTrimTokensToSummarize() int64 {
+	if x != nil {
+		return x.TrimTokensToSummarize
+	}
+	return 0
+}
+
+func (x *CompressPolicy) GetLossy() bool {
+	if x != nil {
+		return x.Lossy
+	}
+	return false
+}
+
+func (x *CompressPolicy) GetFallback() CompressFallback {
+	if x != nil {
+		return x.Fallback
+	}
+	return CompressFallback_COMPRESS_FALLBACK_UNSPECIFIED
+}
+
+func (x *CompressPolicy) GetRole() Role {
+	if x != nil {
+		return x.Role
+	}
+	return Role_ROLE_UNSPECIFIED
+}
+
+func (x *CompressPolicy) GetPrefix() string {
+	if x != nil {
+		return x.Prefix
+	}
+	return ""
+}
+
+type isCompressPolicy_Strategy interface {
+	isCompressPolicy_Strategy()
+}
+
+type CompressPolicy_Whole struct {
+	// One summary of all of it, which a later one rewrites.
+	Whole *WholeHistory `protobuf:"bytes,3,opt,name=whole,proto3,oneof"`
+}
+
+type CompressPolicy_LastN struct {
+	// One summary of its last so many messages, 1 to 100,000; what is before is left out.
+	LastN int32 `protobuf:"varint,4,opt,name=last_n,json=lastN,proto3,oneof"`
+}
+
+type CompressPolicy_ChunkMessages struct {
+	// One summary of every so many messages, 1 to 100,000, in order.
+	ChunkMessages int32 `protobuf:"varint,5,opt,name=chunk_messages,json=chunkMessages,proto3,oneof"`
+}
+
+type CompressPolicy_Since struct {
+	// One summary of what was said at or after this time; what is before is left out.
+	Since *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=since,proto3,oneof"`
+}
+
+type CompressPolicy_Facts struct {
+	// The facts that are found in it.
+	Facts *RetrieveFacts `protobuf:"bytes,7,opt,name=facts,proto3,oneof"`
+}
+
+type CompressPolicy_Custom struct {
+	// The strategy of this name under strategies in the server's configuration, which has a filter, a prompt, a model and a
+	// fallback of its own.
+	Custom string `protobuf:"bytes,8,opt,name=custom,proto3,oneof"`
+}
+
+func (*CompressPolicy_Whole) isCompressPolicy_Strategy() {}
+
+func (*CompressPolicy_LastN) isCompressPolicy_Strategy() {}
+
+func (*CompressPolicy_ChunkMessages) isCompressPolicy_Strategy() {}
+
+func (*CompressPolicy_Since) isCompressPolicy_Strategy() {}
+
+func (*CompressPolicy_Facts) isCompressPolicy_Strategy() {}
+
+func (*CompressPolicy_Custom) isCompressPolicy_Strategy() {}
 
 // WholeHistory makes one summary.
 type WholeHistory struct {
@@ -519,7 +940,7 @@ type WholeHistory struct {
 
 func (x *WholeHistory) Reset() {
 	*x = WholeHistory{}
-	mi := &file_memory_v1_policy_proto_msgTypes[3]
+	mi := &file_memory_v1_policy_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -531,7 +952,7 @@ func (x *WholeHistory) String() string {
 func (*WholeHistory) ProtoMessage() {}
 
 func (x *WholeHistory) ProtoReflect() protoreflect.Message {
-	mi := &file_memory_v1_policy_proto_msgTypes[3]
+	mi := &file_memory_v1_policy_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -544,148 +965,10 @@ func (x *WholeHistory) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WholeHistory.ProtoReflect.Descriptor instead.
 func (*WholeHistory) Descriptor() ([]byte, []int) {
-	return file_memory_v1_policy_proto_rawDescGZIP(), []int{3}
-}
-
-// LastMessages makes one summary of the latest messages before those that are kept.
-type LastMessages struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// How many of them, 1 to 100,000.
-	Messages      int32 `protobuf:"varint,1,opt,name=messages,proto3" json:"messages,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *LastMessages) Reset() {
-	*x = LastMessages{}
-	mi := &file_memory_v1_policy_proto_msgTypes[4]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *LastMessages) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*LastMessages) ProtoMessage() {}
-
-func (x *LastMessages) ProtoReflect() protoreflect.Message {
-	mi := &file_memory_v1_policy_proto_msgTypes[4]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use LastMessages.ProtoReflect.Descriptor instead.
-func (*LastMessages) Descriptor() ([]byte, []int) {
-	return file_memory_v1_policy_proto_rawDescGZIP(), []int{4}
-}
-
-func (x *LastMessages) GetMessages() int32 {
-	if x != nil {
-		return x.Messages
-	}
-	return 0
-}
-
-// Chunked makes one summary for each part.
-type Chunked struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// How many messages make a part, 1 to 100,000. A call and its results are in one part.
-	Messages      int32 `protobuf:"varint,1,opt,name=messages,proto3" json:"messages,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *Chunked) Reset() {
-	*x = Chunked{}
-	mi := &file_memory_v1_policy_proto_msgTypes[5]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Chunked) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Chunked) ProtoMessage() {}
-
-func (x *Chunked) ProtoReflect() protoreflect.Message {
-	mi := &file_memory_v1_policy_proto_msgTypes[5]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Chunked.ProtoReflect.Descriptor instead.
-func (*Chunked) Descriptor() ([]byte, []int) {
-	return file_memory_v1_policy_proto_rawDescGZIP(), []int{5}
-}
-
-func (x *Chunked) GetMessages() int32 {
-	if x != nil {
-		return x.Messages
-	}
-	return 0
-}
-
-// FromTime makes one summary of the messages created at or after a time.
-type FromTime struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The time. Required.
-	Time          *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=time,proto3" json:"time,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *FromTime) Reset() {
-	*x = FromTime{}
-	mi := &file_memory_v1_policy_proto_msgTypes[6]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *FromTime) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*FromTime) ProtoMessage() {}
-
-func (x *FromTime) ProtoReflect() protoreflect.Message {
-	mi := &file_memory_v1_policy_proto_msgTypes[6]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use FromTime.ProtoReflect.Descriptor instead.
-func (*FromTime) Descriptor() ([]byte, []int) {
 	return file_memory_v1_policy_proto_rawDescGZIP(), []int{6}
 }
 
-func (x *FromTime) GetTime() *timestamppb.Timestamp {
-	if x != nil {
-		return x.Time
-	}
-	return nil
-}
-
-// RetrieveFacts puts what is found about concepts in the place of messages.
+// RetrieveFacts looks for what a history says about concepts.
 type RetrieveFacts struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// What to look for, 1 to 32.
@@ -795,41 +1078,35 @@ func (x *Concept) GetCount() FactCount {
 	return FactCount_FACT_COUNT_UNSPECIFIED
 }
 
-// Summarizing says how summaries are written.
-type Summarizing struct {
+// TrimPolicy leaves out the oldest messages. It must set something.
+type TrimPolicy struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// What the model is told, at most 16 KiB, in place of the built-in prompt; the messages follow it, fenced as data.
-	Prompt string `protobuf:"bytes,1,opt,name=prompt,proto3" json:"prompt,omitempty"`
-	// The model, at most 255 bytes; the server's summary-model when empty. It is asked at the server's chat endpoint.
-	Model string `protobuf:"bytes,2,opt,name=model,proto3" json:"model,omitempty"`
-	// The most tokens of one summary, 50 to 10,000; 500 when 0.
-	MaxTokens int64 `protobuf:"varint,3,opt,name=max_tokens,json=maxTokens,proto3" json:"max_tokens,omitempty"`
-	// The most tokens of messages that one call of the model is shown, 500 to 1,000,000; 6,000 when 0. Where there are
-	// more, they are summarised part by part, so that nothing is skipped.
-	TrimTokensToSummarize int64 `protobuf:"varint,4,opt,name=trim_tokens_to_summarize,json=trimTokensToSummarize,proto3" json:"trim_tokens_to_summarize,omitempty"`
-	// Whether only the latest trim_tokens_to_summarize tokens are summarised and those before them are left out, as
-	// LangChain's SummarizationMiddleware does it. They are listed as omitted.
-	Lossy bool `protobuf:"varint,5,opt,name=lossy,proto3" json:"lossy,omitempty"`
-	// What happens when the model fails.
-	Fallback      SummaryFallback `protobuf:"varint,6,opt,name=fallback,proto3,enum=memory.v1.SummaryFallback" json:"fallback,omitempty"`
+	// A history of at most so many messages stays as it is; of a longer one the head and the last so many stay, widened to the
+	// beginning of their turn. 0 to 100,000; 0 is no limit.
+	Messages int32 `protobuf:"varint,1,opt,name=messages,proto3" json:"messages,omitempty"`
+	// The most tokens, which are never exceeded: the head as far as it fits, then the newest messages from the beginning of a
+	// turn. 0 to 10,000,000; 0 is no limit.
+	Tokens int64 `protobuf:"varint,2,opt,name=tokens,proto3" json:"tokens,omitempty"`
+	// The same as a fraction of the model's window, 0 to 1; the smaller of both counts.
+	Fraction      float64 `protobuf:"fixed64,3,opt,name=fraction,proto3" json:"fraction,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *Summarizing) Reset() {
-	*x = Summarizing{}
+func (x *TrimPolicy) Reset() {
+	*x = TrimPolicy{}
 	mi := &file_memory_v1_policy_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *Summarizing) String() string {
+func (x *TrimPolicy) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*Summarizing) ProtoMessage() {}
+func (*TrimPolicy) ProtoMessage() {}
 
-func (x *Summarizing) ProtoReflect() protoreflect.Message {
+func (x *TrimPolicy) ProtoReflect() protoreflect.Message {
 	mi := &file_memory_v1_policy_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -841,211 +1118,52 @@ func (x *Summarizing) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use Summarizing.ProtoReflect.Descriptor instead.
-func (*Summarizing) Descriptor() ([]byte, []int) {
+// Deprecated: Use TrimPolicy.ProtoReflect.Descriptor instead.
+func (*TrimPolicy) Descriptor() ([]byte, []int) {
 	return file_memory_v1_policy_proto_rawDescGZIP(), []int{9}
 }
 
-func (x *Summarizing) GetPrompt() string {
-	if x != nil {
-		return x.Prompt
-	}
-	return ""
-}
-
-func (x *Summarizing) GetModel() string {
-	if x != nil {
-		return x.Model
-	}
-	return ""
-}
-
-func (x *Summarizing) GetMaxTokens() int64 {
-	if x != nil {
-		return x.MaxTokens
-	}
-	return 0
-}
-
-func (x *Summarizing) GetTrimTokensToSummarize() int64 {
-	if x != nil {
-		return x.TrimTokensToSummarize
-	}
-	return 0
-}
-
-func (x *Summarizing) GetLossy() bool {
-	if x != nil {
-		return x.Lossy
-	}
-	return false
-}
-
-func (x *Summarizing) GetFallback() SummaryFallback {
-	if x != nil {
-		return x.Fallback
-	}
-	return SummaryFallback_SUMMARY_FALLBACK_UNSPECIFIED
-}
-
-// ContextTrim is how much of a history may remain. System and developer messages at its beginning stay.
-type ContextTrim struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The most messages, 0 for any number: the first message, or the system messages, and the latest ones, widened to
-	// where a user's turn begins.
-	Messages int32 `protobuf:"varint,1,opt,name=messages,proto3" json:"messages,omitempty"`
-	// The most tokens, 0 for any number: the system messages, the first message where there is room, and the latest ones
-	// from where a user's turn begins.
-	Tokens        int64 `protobuf:"varint,2,opt,name=tokens,proto3" json:"tokens,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *ContextTrim) Reset() {
-	*x = ContextTrim{}
-	mi := &file_memory_v1_policy_proto_msgTypes[10]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *ContextTrim) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*ContextTrim) ProtoMessage() {}
-
-func (x *ContextTrim) ProtoReflect() protoreflect.Message {
-	mi := &file_memory_v1_policy_proto_msgTypes[10]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use ContextTrim.ProtoReflect.Descriptor instead.
-func (*ContextTrim) Descriptor() ([]byte, []int) {
-	return file_memory_v1_policy_proto_rawDescGZIP(), []int{10}
-}
-
-func (x *ContextTrim) GetMessages() int32 {
+func (x *TrimPolicy) GetMessages() int32 {
 	if x != nil {
 		return x.Messages
 	}
 	return 0
 }
 
-func (x *ContextTrim) GetTokens() int64 {
+func (x *TrimPolicy) GetTokens() int64 {
 	if x != nil {
 		return x.Tokens
 	}
 	return 0
 }
 
-// ClearToolUses puts a placeholder in the place of old tool results. The pair of call and result stays.
-// The fields are those of Anthropic's clear_tool_uses_20250919.
-type ClearToolUses struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// When results are cleared; always when not set.
-	Trigger *ContextTrigger `protobuf:"bytes,1,opt,name=trigger,proto3" json:"trigger,omitempty"`
-	// How many of the latest tool uses keep their results, 0 to 100,000.
-	Keep int32 `protobuf:"varint,2,opt,name=keep,proto3" json:"keep,omitempty"`
-	// The least tokens that clearing must save, 0 to 10,000,000; else nothing is cleared.
-	ClearAtLeast int64 `protobuf:"varint,3,opt,name=clear_at_least,json=clearAtLeast,proto3" json:"clear_at_least,omitempty"`
-	// Tools whose results are never cleared, at most 100.
-	ExcludeTools []string `protobuf:"bytes,4,rep,name=exclude_tools,json=excludeTools,proto3" json:"exclude_tools,omitempty"`
-	// Whether the arguments of the calls are cleared too.
-	ClearToolInputs bool `protobuf:"varint,5,opt,name=clear_tool_inputs,json=clearToolInputs,proto3" json:"clear_tool_inputs,omitempty"`
-	unknownFields   protoimpl.UnknownFields
-	sizeCache       protoimpl.SizeCache
-}
-
-func (x *ClearToolUses) Reset() {
-	*x = ClearToolUses{}
-	mi := &file_memory_v1_policy_proto_msgTypes[11]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *ClearToolUses) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*ClearToolUses) ProtoMessage() {}
-
-func (x *ClearToolUses) ProtoReflect() protoreflect.Message {
-	mi := &file_memory_v1_policy_proto_msgTypes[11]
+func (x *TrimPolicy) GetFraction() float64 {
 	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use ClearToolUses.ProtoReflect.Descriptor instead.
-func (*ClearToolUses) Descriptor() ([]byte, []int) {
-	return file_memory_v1_policy_proto_rawDescGZIP(), []int{11}
-}
-
-func (x *ClearToolUses) GetTrigger() *ContextTrigger {
-	if x != nil {
-		return x.Trigger
-	}
-	return nil
-}
-
-func (x *ClearToolUses) GetKeep() int32 {
-	if x != nil {
-		return x.Keep
+		return x.Fraction
 	}
 	return 0
 }
 
-func (x *ClearToolUses) GetClearAtLeast() int64 {
-	if x != nil {
-		return x.ClearAtLeast
-	}
-	return 0
-}
-
-func (x *ClearToolUses) GetExcludeTools() []string {
-	if x != nil {
-		return x.ExcludeTools
-	}
-	return nil
-}
-
-func (x *ClearToolUses) GetClearToolInputs() bool {
-	if x != nil {
-		return x.ClearToolInputs
-	}
-	return false
-}
-
-// ClearedToolUse is a call whose result, and arguments where that was asked for, a placeholder took the place of.
+// ClearedToolUse is a tool use whose result, or result and arguments, a placeholder took the place of.
 type ClearedToolUse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The message that makes the call.
+	// The message with the result.
 	MessageId string `protobuf:"bytes,1,opt,name=message_id,json=messageId,proto3" json:"message_id,omitempty"`
-	// The call's id, as it was given; empty where it has none.
+	// The call's id; empty where it has none.
 	CallId string `protobuf:"bytes,2,opt,name=call_id,json=callId,proto3" json:"call_id,omitempty"`
 	// The tool's name.
-	Name string `protobuf:"bytes,3,opt,name=name,proto3" json:"name,omitempty"`
-	// The tokens that it saved.
-	Tokens        int64 `protobuf:"varint,4,opt,name=tokens,proto3" json:"tokens,omitempty"`
+	Tool string `protobuf:"bytes,3,opt,name=tool,proto3" json:"tool,omitempty"`
+	// The tokens that it gave free.
+	Tokens int64 `protobuf:"varint,4,opt,name=tokens,proto3" json:"tokens,omitempty"`
+	// Whether the arguments were cleared too.
+	Input         bool `protobuf:"varint,5,opt,name=input,proto3" json:"input,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ClearedToolUse) Reset() {
 	*x = ClearedToolUse{}
-	mi := &file_memory_v1_policy_proto_msgTypes[12]
+	mi := &file_memory_v1_policy_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1057,7 +1175,7 @@ func (x *ClearedToolUse) String() string {
 func (*ClearedToolUse) ProtoMessage() {}
 
 func (x *ClearedToolUse) ProtoReflect() protoreflect.Message {
-	mi := &file_memory_v1_policy_proto_msgTypes[12]
+	mi := &file_memory_v1_policy_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1070,7 +1188,7 @@ func (x *ClearedToolUse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClearedToolUse.ProtoReflect.Descriptor instead.
 func (*ClearedToolUse) Descriptor() ([]byte, []int) {
-	return file_memory_v1_policy_proto_rawDescGZIP(), []int{12}
+	return file_memory_v1_policy_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *ClearedToolUse) GetMessageId() string {
@@ -1087,9 +1205,9 @@ func (x *ClearedToolUse) GetCallId() string {
 	return ""
 }
 
-func (x *ClearedToolUse) GetName() string {
+func (x *ClearedToolUse) GetTool() string {
 	if x != nil {
-		return x.Name
+		return x.Tool
 	}
 	return ""
 }
@@ -1101,26 +1219,37 @@ func (x *ClearedToolUse) GetTokens() int64 {
 	return 0
 }
 
-// PolicyEffect is what one policy did to a history.
+func (x *ClearedToolUse) GetInput() bool {
+	if x != nil {
+		return x.Input
+	}
+	return false
+}
+
+// PolicyEffect is what one stage of a policy did.
 type PolicyEffect struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The policy: hide, clear_tool_uses, the strategy's name such as whole_history, or trim.
-	Policy string `protobuf:"bytes,1,opt,name=policy,proto3" json:"policy,omitempty"`
+	// The stage: hide, clear, compress or trim; mend for what makes the history valid for providers.
+	Stage string `protobuf:"bytes,1,opt,name=stage,proto3" json:"stage,omitempty"`
+	// Whether its triggers or limits were reached.
+	Triggered bool `protobuf:"varint,2,opt,name=triggered,proto3" json:"triggered,omitempty"`
 	// The messages before it.
-	MessagesBefore int32 `protobuf:"varint,2,opt,name=messages_before,json=messagesBefore,proto3" json:"messages_before,omitempty"`
+	MessagesBefore int32 `protobuf:"varint,3,opt,name=messages_before,json=messagesBefore,proto3" json:"messages_before,omitempty"`
 	// The messages after it.
-	MessagesAfter int32 `protobuf:"varint,3,opt,name=messages_after,json=messagesAfter,proto3" json:"messages_after,omitempty"`
+	MessagesAfter int32 `protobuf:"varint,4,opt,name=messages_after,json=messagesAfter,proto3" json:"messages_after,omitempty"`
 	// The tokens before it.
-	TokensBefore int64 `protobuf:"varint,4,opt,name=tokens_before,json=tokensBefore,proto3" json:"tokens_before,omitempty"`
+	TokensBefore int64 `protobuf:"varint,5,opt,name=tokens_before,json=tokensBefore,proto3" json:"tokens_before,omitempty"`
 	// The tokens after it.
-	TokensAfter   int64 `protobuf:"varint,5,opt,name=tokens_after,json=tokensAfter,proto3" json:"tokens_after,omitempty"`
+	TokensAfter int64 `protobuf:"varint,6,opt,name=tokens_after,json=tokensAfter,proto3" json:"tokens_after,omitempty"`
+	// Why the strategy's fallback was taken, a word such as timeout or nothing_found; empty when it was not.
+	Fallback      string `protobuf:"bytes,7,opt,name=fallback,proto3" json:"fallback,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *PolicyEffect) Reset() {
 	*x = PolicyEffect{}
-	mi := &file_memory_v1_policy_proto_msgTypes[13]
+	mi := &file_memory_v1_policy_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1132,7 +1261,7 @@ func (x *PolicyEffect) String() string {
 func (*PolicyEffect) ProtoMessage() {}
 
 func (x *PolicyEffect) ProtoReflect() protoreflect.Message {
-	mi := &file_memory_v1_policy_proto_msgTypes[13]
+	mi := &file_memory_v1_policy_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1145,14 +1274,21 @@ func (x *PolicyEffect) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PolicyEffect.ProtoReflect.Descriptor instead.
 func (*PolicyEffect) Descriptor() ([]byte, []int) {
-	return file_memory_v1_policy_proto_rawDescGZIP(), []int{13}
+	return file_memory_v1_policy_proto_rawDescGZIP(), []int{11}
 }
 
-func (x *PolicyEffect) GetPolicy() string {
+func (x *PolicyEffect) GetStage() string {
 	if x != nil {
-		return x.Policy
+		return x.Stage
 	}
 	return ""
+}
+
+func (x *PolicyEffect) GetTriggered() bool {
+	if x != nil {
+		return x.Triggered
+	}
+	return false
 }
 
 func (x *PolicyEffect) GetMessagesBefore() int32 {
@@ -1183,87 +1319,125 @@ func (x *PolicyEffect) GetTokensAfter() int64 {
 	return 0
 }
 
+func (x *PolicyEffect) GetFallback() string {
+	if x != nil {
+		return x.Fallback
+	}
+	return ""
+}
+
 var File_memory_v1_policy_proto protoreflect.FileDescriptor
 
 const file_memory_v1_policy_proto_rawDesc = "" +
 	"\n" +
-	"\x16memory/v1/policy.proto\x12\tmemory.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\xad\x05\n" +
-	"\rContextPolicy\x125\n" +
-	"\btriggers\x18\x01 \x03(\v2\x19.memory.v1.ContextTriggerR\btriggers\x12*\n" +
-	"\x04keep\x18\x02 \x01(\v2\x16.memory.v1.ContextSizeR\x04keep\x12>\n" +
-	"\rwhole_history\x18\x03 \x01(\v2\x17.memory.v1.WholeHistoryH\x00R\fwholeHistory\x12>\n" +
-	"\rlast_messages\x18\x04 \x01(\v2\x17.memory.v1.LastMessagesH\x00R\flastMessages\x12.\n" +
-	"\achunked\x18\x05 \x01(\v2\x12.memory.v1.ChunkedH\x00R\achunked\x122\n" +
-	"\tfrom_time\x18\x06 \x01(\v2\x13.memory.v1.FromTimeH\x00R\bfromTime\x12A\n" +
-	"\x0eretrieve_facts\x18\a \x01(\v2\x18.memory.v1.RetrieveFactsH\x00R\rretrieveFacts\x12\x18\n" +
-	"\x06custom\x18\b \x01(\tH\x00R\x06custom\x128\n" +
-	"\vsummarizing\x18\t \x01(\v2\x16.memory.v1.SummarizingR\vsummarizing\x12*\n" +
-	"\x04trim\x18\n" +
-	" \x01(\v2\x16.memory.v1.ContextTrimR\x04trim\x12@\n" +
-	"\x0fclear_tool_uses\x18\v \x01(\v2\x18.memory.v1.ClearToolUsesR\rclearToolUses\x12\x1b\n" +
-	"\tkeep_tags\x18\f \x03(\tR\bkeepTags\x12'\n" +
-	"\x0fpreserve_memory\x18\r \x01(\bR\x0epreserveMemoryB\n" +
+	"\x16memory/v1/policy.proto\x12\tmemory.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17memory/v1/message.proto\"\xbc\x02\n" +
+	"\rContextPolicy\x12)\n" +
+	"\x04hide\x18\x01 \x01(\v2\x15.memory.v1.HidePolicyR\x04hide\x12,\n" +
+	"\x05clear\x18\x02 \x01(\v2\x16.memory.v1.ClearPolicyR\x05clear\x125\n" +
+	"\bcompress\x18\x03 \x01(\v2\x19.memory.v1.CompressPolicyR\bcompress\x12)\n" +
+	"\x04trim\x18\x04 \x01(\v2\x15.memory.v1.TrimPolicyR\x04trim\x12*\n" +
+	"\x04head\x18\x05 \x01(\x0e2\x16.memory.v1.ContextHeadR\x04head\x12\x1b\n" +
+	"\tkeep_tags\x18\x06 \x03(\tR\bkeepTags\x12'\n" +
+	"\x0fpreserve_memory\x18\a \x01(\bR\x0epreserveMemory\"^\n" +
 	"\n" +
-	"\bstrategy\"k\n" +
-	"\vContextSize\x12\x1c\n" +
-	"\bmessages\x18\x01 \x01(\x05H\x00R\bmessages\x12\x18\n" +
-	"\x06tokens\x18\x02 \x01(\x03H\x00R\x06tokens\x12\x1c\n" +
-	"\bfraction\x18\x03 \x01(\x01H\x00R\bfractionB\x06\n" +
-	"\x04size\"?\n" +
-	"\x0eContextTrigger\x12-\n" +
-	"\x06all_of\x18\x01 \x03(\v2\x16.memory.v1.ContextSizeR\x05allOf\"\x0e\n" +
-	"\fWholeHistory\"*\n" +
-	"\fLastMessages\x12\x1a\n" +
-	"\bmessages\x18\x01 \x01(\x05R\bmessages\"%\n" +
-	"\aChunked\x12\x1a\n" +
-	"\bmessages\x18\x01 \x01(\x05R\bmessages\":\n" +
-	"\bFromTime\x12.\n" +
-	"\x04time\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x04time\"?\n" +
+	"HidePolicy\x12\x1b\n" +
+	"\tstart_seq\x18\x01 \x01(\x03R\bstartSeq\x12\x19\n" +
+	"\bstart_id\x18\x02 \x01(\tR\astartId\x12\x18\n" +
+	"\aexclude\x18\x03 \x03(\tR\aexclude\"`\n" +
+	"\x0eContextTrigger\x12\x1a\n" +
+	"\bmessages\x18\x01 \x01(\x05R\bmessages\x12\x16\n" +
+	"\x06tokens\x18\x02 \x01(\x03R\x06tokens\x12\x1a\n" +
+	"\bfraction\x18\x03 \x01(\x01R\bfraction\"]\n" +
+	"\vContextKeep\x12\x1a\n" +
+	"\bmessages\x18\x01 \x01(\x05R\bmessages\x12\x16\n" +
+	"\x06tokens\x18\x02 \x01(\x03R\x06tokens\x12\x1a\n" +
+	"\bfraction\x18\x03 \x01(\x01R\bfraction\"\xf1\x01\n" +
+	"\vClearPolicy\x125\n" +
+	"\btriggers\x18\x01 \x03(\v2\x19.memory.v1.ContextTriggerR\btriggers\x12\x12\n" +
+	"\x04keep\x18\x02 \x01(\x05R\x04keep\x12$\n" +
+	"\x0eclear_at_least\x18\x03 \x01(\x03R\fclearAtLeast\x12#\n" +
+	"\rexclude_tools\x18\x04 \x03(\tR\fexcludeTools\x12*\n" +
+	"\x11clear_tool_inputs\x18\x05 \x01(\bR\x0fclearToolInputs\x12 \n" +
+	"\vplaceholder\x18\x06 \x01(\tR\vplaceholder\"\x84\x05\n" +
+	"\x0eCompressPolicy\x125\n" +
+	"\btriggers\x18\x01 \x03(\v2\x19.memory.v1.ContextTriggerR\btriggers\x12*\n" +
+	"\x04keep\x18\x02 \x01(\v2\x16.memory.v1.ContextKeepR\x04keep\x12/\n" +
+	"\x05whole\x18\x03 \x01(\v2\x17.memory.v1.WholeHistoryH\x00R\x05whole\x12\x17\n" +
+	"\x06last_n\x18\x04 \x01(\x05H\x00R\x05lastN\x12'\n" +
+	"\x0echunk_messages\x18\x05 \x01(\x05H\x00R\rchunkMessages\x122\n" +
+	"\x05since\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampH\x00R\x05since\x120\n" +
+	"\x05facts\x18\a \x01(\v2\x18.memory.v1.RetrieveFactsH\x00R\x05facts\x12\x18\n" +
+	"\x06custom\x18\b \x01(\tH\x00R\x06custom\x12\x16\n" +
+	"\x06prompt\x18\t \x01(\tR\x06prompt\x12\x14\n" +
+	"\x05model\x18\n" +
+	" \x01(\tR\x05model\x12\x1d\n" +
+	"\n" +
+	"max_tokens\x18\v \x01(\x03R\tmaxTokens\x127\n" +
+	"\x18trim_tokens_to_summarize\x18\f \x01(\x03R\x15trimTokensToSummarize\x12\x14\n" +
+	"\x05lossy\x18\r \x01(\bR\x05lossy\x127\n" +
+	"\bfallback\x18\x0e \x01(\x0e2\x1b.memory.v1.CompressFallbackR\bfallback\x12#\n" +
+	"\x04role\x18\x0f \x01(\x0e2\x0f.memory.v1.RoleR\x04role\x12\x16\n" +
+	"\x06prefix\x18\x10 \x01(\tR\x06prefixB\n" +
+	"\n" +
+	"\bstrategy\"\x0e\n" +
+	"\fWholeHistory\"?\n" +
 	"\rRetrieveFacts\x12.\n" +
 	"\bconcepts\x18\x01 \x03(\v2\x12.memory.v1.ConceptR\bconcepts\"q\n" +
 	"\aConcept\x12\x18\n" +
 	"\akeyword\x18\x01 \x01(\tR\akeyword\x12 \n" +
 	"\vdescription\x18\x02 \x01(\tR\vdescription\x12*\n" +
-	"\x05count\x18\x03 \x01(\x0e2\x14.memory.v1.FactCountR\x05count\"\xe1\x01\n" +
-	"\vSummarizing\x12\x16\n" +
-	"\x06prompt\x18\x01 \x01(\tR\x06prompt\x12\x14\n" +
-	"\x05model\x18\x02 \x01(\tR\x05model\x12\x1d\n" +
+	"\x05count\x18\x03 \x01(\x0e2\x14.memory.v1.FactCountR\x05count\"\\\n" +
 	"\n" +
-	"max_tokens\x18\x03 \x01(\x03R\tmaxTokens\x127\n" +
-	"\x18trim_tokens_to_summarize\x18\x04 \x01(\x03R\x15trimTokensToSummarize\x12\x14\n" +
-	"\x05lossy\x18\x05 \x01(\bR\x05lossy\x126\n" +
-	"\bfallback\x18\x06 \x01(\x0e2\x1a.memory.v1.SummaryFallbackR\bfallback\"A\n" +
-	"\vContextTrim\x12\x1a\n" +
+	"TrimPolicy\x12\x1a\n" +
 	"\bmessages\x18\x01 \x01(\x05R\bmessages\x12\x16\n" +
-	"\x06tokens\x18\x02 \x01(\x03R\x06tokens\"\xcf\x01\n" +
-	"\rClearToolUses\x123\n" +
-	"\atrigger\x18\x01 \x01(\v2\x19.memory.v1.ContextTriggerR\atrigger\x12\x12\n" +
-	"\x04keep\x18\x02 \x01(\x05R\x04keep\x12$\n" +
-	"\x0eclear_at_least\x18\x03 \x01(\x03R\fclearAtLeast\x12#\n" +
-	"\rexclude_tools\x18\x04 \x03(\tR\fexcludeTools\x12*\n" +
-	"\x11clear_tool_inputs\x18\x05 \x01(\bR\x0fclearToolInputs\"t\n" +
+	"\x06tokens\x18\x02 \x01(\x03R\x06tokens\x12\x1a\n" +
+	"\bfraction\x18\x03 \x01(\x01R\bfraction\"\x8a\x01\n" +
 	"\x0eClearedToolUse\x12\x1d\n" +
 	"\n" +
 	"message_id\x18\x01 \x01(\tR\tmessageId\x12\x17\n" +
 	"\acall_id\x18\x02 \x01(\tR\x06callId\x12\x12\n" +
-	"\x04name\x18\x03 \x01(\tR\x04name\x12\x16\n" +
-	"\x06tokens\x18\x04 \x01(\x03R\x06tokens\"\xbe\x01\n" +
-	"\fPolicyEffect\x12\x16\n" +
-	"\x06policy\x18\x01 \x01(\tR\x06policy\x12'\n" +
-	"\x0fmessages_before\x18\x02 \x01(\x05R\x0emessagesBefore\x12%\n" +
-	"\x0emessages_after\x18\x03 \x01(\x05R\rmessagesAfter\x12#\n" +
-	"\rtokens_before\x18\x04 \x01(\x03R\ftokensBefore\x12!\n" +
-	"\ftokens_after\x18\x05 \x01(\x03R\vtokensAfter*W\n" +
+	"\x04tool\x18\x03 \x01(\tR\x04tool\x12\x16\n" +
+	"\x06tokens\x18\x04 \x01(\x03R\x06tokens\x12\x14\n" +
+	"\x05input\x18\x05 \x01(\bR\x05input\"\xf6\x01\n" +
+	"\fPolicyEffect\x12\x14\n" +
+	"\x05stage\x18\x01 \x01(\tR\x05stage\x12\x1c\n" +
+	"\ttriggered\x18\x02 \x01(\bR\ttriggered\x12'\n" +
+	"\x0fmessages_before\x18\x03 \x01(\x05R\x0emessagesBefore\x12%\n" +
+	"\x0emessages_after\x18\x04 \x01(\x05R\rmessagesAfter\x12#\n" +
+	"\rtokens_before\x18\x05 \x01(\x03R\ftokensBefore\x12!\n" +
+	"\ftokens_after\x18\x06 \x01(\x03R\vtokensAfter\x12\x1a\n" +
+	"\bfallback\x18\a \x01(\tR\bfallback*\x89\x01\n" +
+	"\vContextHead\x12\x1c\n" +
+	"\x18CONTEXT_HEAD_UNSPECIFIED\x10\x00\x12!\n" +
+	"\x1dCONTEXT_HEAD_SYSTEM_AND_FIRST\x10\x01\x12 \n" +
+	"\x1cCONTEXT_HEAD_SYSTEM_OR_FIRST\x10\x02\x12\x17\n" +
+	"\x13CONTEXT_HEAD_SYSTEM\x10\x03*\xa9\x01\n" +
+	"\x10CompressFallback\x12!\n" +
+	"\x1dCOMPRESS_FALLBACK_UNSPECIFIED\x10\x00\x12\x1a\n" +
+	"\x16COMPRESS_FALLBACK_KEEP\x10\x01\x12\x1a\n" +
+	"\x16COMPRESS_FALLBACK_DROP\x10\x02\x12\x1b\n" +
+	"\x17COMPRESS_FALLBACK_WHOLE\x10\x03\x12\x1d\n" +
+	"\x19COMPRESS_FALLBACK_EXTRACT\x10\x04*W\n" +
 	"\tFactCount\x12\x1a\n" +
 	"\x16FACT_COUNT_UNSPECIFIED\x10\x00\x12\x15\n" +
 	"\x11FACT_COUNT_SINGLE\x10\x01\x12\x17\n" +
-	"\x13FACT_COUNT_MULTIPLE\x10\x02*\xa3\x01\n" +
-	"\x0fSummaryFallback\x12 \n" +
-	"\x1cSUMMARY_FALLBACK_UNSPECIFIED\x10\x00\x12\x1d\n" +
-	"\x19SUMMARY_FALLBACK_BUILT_IN\x10\x01\x12\x19\n" +
-	"\x15SUMMARY_FALLBACK_KEEP\x10\x02\x12\x19\n" +
-	"\x15SUMMARY_FALLBACK_DROP\x10\x03\x12\x19\n" +
-	"\x15SUMMARY_FALLBACK_FAIL\x10\x04B\x95\x01\n" +
+	"\x13FACT_COUNT_MULTIPLE\x10\x02*\xee\x03\n" +
+	"\x11HistoryOmitReason\x12#\n" +
+	"\x1fHISTORY_OMIT_REASON_UNSPECIFIED\x10\x00\x12\x1e\n" +
+	"\x1aHISTORY_OMIT_REASON_HIDDEN\x10\x01\x12\x1c\n" +
+	"\x18HISTORY_OMIT_REASON_TIED\x10\x02\x12\"\n" +
+	"\x1eHISTORY_OMIT_REASON_SUMMARISED\x10\x03\x12\x1d\n" +
+	"\x19HISTORY_OMIT_REASON_FACTS\x10\x04\x12\x1f\n" +
+	"\x1bHISTORY_OMIT_REASON_DROPPED\x10\x05\x12 \n" +
+	"\x1cHISTORY_OMIT_REASON_FILTERED\x10\x06\x12\x1d\n" +
+	"\x19HISTORY_OMIT_REASON_LOSSY\x10\a\x12 \n" +
+	"\x1cHISTORY_OMIT_REASON_MESSAGES\x10\b\x12\x1e\n" +
+	"\x1aHISTORY_OMIT_REASON_BUDGET\x10\t\x12 \n" +
+	"\x1cHISTORY_OMIT_REASON_REPEATED\x10\n" +
+	"\x12%\n" +
+	"!HISTORY_OMIT_REASON_ORPHAN_RESULT\x10\v\x12'\n" +
+	"#HISTORY_OMIT_REASON_UNANSWERED_CALL\x10\f\x12\x1d\n" +
+	"\x19HISTORY_OMIT_REASON_EMPTY\x10\rB\x95\x01\n" +
 	"\rcom.memory.v1B\vPolicyProtoP\x01Z2github.com/stratamem/strata/api/memory/v1;memoryv1\xa2\x02\x03MXX\xaa\x02\tMemory.V1\xca\x02\tMemory\\V1\xe2\x02\x15Memory\\V1\\GPBMetadata\xea\x02\n" +
 	"Memory::V1b\x06proto3"
 
@@ -1279,49 +1453,49 @@ func file_memory_v1_policy_proto_rawDescGZIP() []byte {
 	return file_memory_v1_policy_proto_rawDescData
 }
 
-var file_memory_v1_policy_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_memory_v1_policy_proto_msgTypes = make([]protoimpl.MessageInfo, 14)
+var file_memory_v1_policy_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
+var file_memory_v1_policy_proto_msgTypes = make([]protoimpl.MessageInfo, 12)
 var file_memory_v1_policy_proto_goTypes = []any{
-	(FactCount)(0),                // 0: memory.v1.FactCount
-	(SummaryFallback)(0),          // 1: memory.v1.SummaryFallback
-	(*ContextPolicy)(nil),         // 2: memory.v1.ContextPolicy
-	(*ContextSize)(nil),           // 3: memory.v1.ContextSize
-	(*ContextTrigger)(nil),        // 4: memory.v1.ContextTrigger
-	(*WholeHistory)(nil),          // 5: memory.v1.WholeHistory
-	(*LastMessages)(nil),          // 6: memory.v1.LastMessages
-	(*Chunked)(nil),               // 7: memory.v1.Chunked
-	(*FromTime)(nil),              // 8: memory.v1.FromTime
-	(*RetrieveFacts)(nil),         // 9: memory.v1.RetrieveFacts
-	(*Concept)(nil),               // 10: memory.v1.Concept
-	(*Summarizing)(nil),           // 11: memory.v1.Summarizing
-	(*ContextTrim)(nil),           // 12: memory.v1.ContextTrim
-	(*ClearToolUses)(nil),         // 13: memory.v1.ClearToolUses
+	(ContextHead)(0),              // 0: memory.v1.ContextHead
+	(CompressFallback)(0),         // 1: memory.v1.CompressFallback
+	(FactCount)(0),                // 2: memory.v1.FactCount
+	(HistoryOmitReason)(0),        // 3: memory.v1.HistoryOmitReason
+	(*ContextPolicy)(nil),         // 4: memory.v1.ContextPolicy
+	(*HidePolicy)(nil),            // 5: memory.v1.HidePolicy
+	(*ContextTrigger)(nil),        // 6: memory.v1.ContextTrigger
+	(*ContextKeep)(nil),           // 7: memory.v1.ContextKeep
+	(*ClearPolicy)(nil),           // 8: memory.v1.ClearPolicy
+	(*CompressPolicy)(nil),        // 9: memory.v1.CompressPolicy
+	(*WholeHistory)(nil),          // 10: memory.v1.WholeHistory
+	(*RetrieveFacts)(nil),         // 11: memory.v1.RetrieveFacts
+	(*Concept)(nil),               // 12: memory.v1.Concept
+	(*TrimPolicy)(nil),            // 13: memory.v1.TrimPolicy
 	(*ClearedToolUse)(nil),        // 14: memory.v1.ClearedToolUse
 	(*PolicyEffect)(nil),          // 15: memory.v1.PolicyEffect
 	(*timestamppb.Timestamp)(nil), // 16: google.protobuf.Timestamp
+	(Role)(0),                     // 17: memory.v1.Role
 }
 var file_memory_v1_policy_proto_depIdxs = []int32{
-	4,  // 0: memory.v1.ContextPolicy.triggers:type_name -> memory.v1.ContextTrigger
-	3,  // 1: memory.v1.ContextPolicy.keep:type_name -> memory.v1.ContextSize
-	5,  // 2: memory.v1.ContextPolicy.whole_history:type_name -> memory.v1.WholeHistory
-	6,  // 3: memory.v1.ContextPolicy.last_messages:type_name -> memory.v1.LastMessages
-	7,  // 4: memory.v1.ContextPolicy.chunked:type_name -> memory.v1.Chunked
-	8,  // 5: memory.v1.ContextPolicy.from_time:type_name -> memory.v1.FromTime
-	9,  // 6: memory.v1.ContextPolicy.retrieve_facts:type_name -> memory.v1.RetrieveFacts
-	11, // 7: memory.v1.ContextPolicy.summarizing:type_name -> memory.v1.Summarizing
-	12, // 8: memory.v1.ContextPolicy.trim:type_name -> memory.v1.ContextTrim
-	13, // 9: memory.v1.ContextPolicy.clear_tool_uses:type_name -> memory.v1.ClearToolUses
-	3,  // 10: memory.v1.ContextTrigger.all_of:type_name -> memory.v1.ContextSize
-	16, // 11: memory.v1.FromTime.time:type_name -> google.protobuf.Timestamp
-	10, // 12: memory.v1.RetrieveFacts.concepts:type_name -> memory.v1.Concept
-	0,  // 13: memory.v1.Concept.count:type_name -> memory.v1.FactCount
-	1,  // 14: memory.v1.Summarizing.fallback:type_name -> memory.v1.SummaryFallback
-	4,  // 15: memory.v1.ClearToolUses.trigger:type_name -> memory.v1.ContextTrigger
-	16, // [16:16] is the sub-list for method output_type
-	16, // [16:16] is the sub-list for method input_type
-	16, // [16:16] is the sub-list for extension type_name
-	16, // [16:16] is the sub-list for extension extendee
-	0,  // [0:16] is the sub-list for field type_name
+	5,  // 0: memory.v1.ContextPolicy.hide:type_name -> memory.v1.HidePolicy
+	8,  // 1: memory.v1.ContextPolicy.clear:type_name -> memory.v1.ClearPolicy
+	9,  // 2: memory.v1.ContextPolicy.compress:type_name -> memory.v1.CompressPolicy
+	13, // 3: memory.v1.ContextPolicy.trim:type_name -> memory.v1.TrimPolicy
+	0,  // 4: memory.v1.ContextPolicy.head:type_name -> memory.v1.ContextHead
+	6,  // 5: memory.v1.ClearPolicy.triggers:type_name -> memory.v1.ContextTrigger
+	6,  // 6: memory.v1.CompressPolicy.triggers:type_name -> memory.v1.ContextTrigger
+	7,  // 7: memory.v1.CompressPolicy.keep:type_name -> memory.v1.ContextKeep
+	10, // 8: memory.v1.CompressPolicy.whole:type_name -> memory.v1.WholeHistory
+	16, // 9: memory.v1.CompressPolicy.since:type_name -> google.protobuf.Timestamp
+	11, // 10: memory.v1.CompressPolicy.facts:type_name -> memory.v1.RetrieveFacts
+	1,  // 11: memory.v1.CompressPolicy.fallback:type_name -> memory.v1.CompressFallback
+	17, // 12: memory.v1.CompressPolicy.role:type_name -> memory.v1.Role
+	12, // 13: memory.v1.RetrieveFacts.concepts:type_name -> memory.v1.Concept
+	2,  // 14: memory.v1.Concept.count:type_name -> memory.v1.FactCount
+	15, // [15:15] is the sub-list for method output_type
+	15, // [15:15] is the sub-list for method input_type
+	15, // [15:15] is the sub-list for extension type_name
+	15, // [15:15] is the sub-list for extension extendee
+	0,  // [0:15] is the sub-list for field type_name
 }
 
 func init() { file_memory_v1_policy_proto_init() }
@@ -1329,26 +1503,22 @@ func file_memory_v1_policy_proto_init() {
 	if File_memory_v1_policy_proto != nil {
 		return
 	}
-	file_memory_v1_policy_proto_msgTypes[0].OneofWrappers = []any{
-		(*ContextPolicy_WholeHistory)(nil),
-		(*ContextPolicy_LastMessages)(nil),
-		(*ContextPolicy_Chunked)(nil),
-		(*ContextPolicy_FromTime)(nil),
-		(*ContextPolicy_RetrieveFacts)(nil),
-		(*ContextPolicy_Custom)(nil),
-	}
-	file_memory_v1_policy_proto_msgTypes[1].OneofWrappers = []any{
-		(*ContextSize_Messages)(nil),
-		(*ContextSize_Tokens)(nil),
-		(*ContextSize_Fraction)(nil),
+	file_memory_v1_message_proto_init()
+	file_memory_v1_policy_proto_msgTypes[5].OneofWrappers = []any{
+		(*CompressPolicy_Whole)(nil),
+		(*CompressPolicy_LastN)(nil),
+		(*CompressPolicy_ChunkMessages)(nil),
+		(*CompressPolicy_Since)(nil),
+		(*CompressPolicy_Facts)(nil),
+		(*CompressPolicy_Custom)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_memory_v1_policy_proto_rawDesc), len(file_memory_v1_policy_proto_rawDesc)),
-			NumEnums:      2,
-			NumMessages:   14,
+			NumEnums:      4,
+			NumMessages:   12,
 			NumExtensions: 0,
 			NumServices:   0,
 		},
