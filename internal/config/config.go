@@ -67,10 +67,11 @@ type Config struct {
 	MetricsListen string `name:"metrics-listen" default:"127.0.0.1:9464" placeholder:"HOST:PORT" help:"The address of the HTTP server with /metrics and /healthz. Port 0 takes a free one; empty turns it off."`
 	OTLPEndpoint  string `name:"otlp-endpoint" placeholder:"URL" help:"Where traces go by OTLP over gRPC, such as http://127.0.0.1:4317; OTEL_EXPORTER_OTLP_ENDPOINT stands in for it. Empty: none are made."`
 
-	DefaultProfile string            `name:"default-profile" default:"default" placeholder:"NAME" help:"The profile of sessions that name none."`
-	TokenCounter   string            `name:"token-counter" default:"o200k_base" enum:"o200k_base,cl100k_base,chars_4,estimate" help:"How tokens are counted where neither request, model nor profile says: o200k_base, cl100k_base, chars_4 or estimate."`
-	Windows        map[string]Window `kong:"-" name:"windows" help:"Models by name: the tokens of their window and their counter. Adds to the built-in table; a model is found by the longest name that it begins with."`
-	Profiles       Profiles          `kong:"-" name:"profiles" help:"Policies for building contexts and learning, by name. Each starts from the profile default; batch is there too, which asks models seldom."`
+	DefaultProfile string              `name:"default-profile" default:"default" placeholder:"NAME" help:"The profile of sessions that name none."`
+	TokenCounter   string              `name:"token-counter" default:"o200k_base" enum:"o200k_base,cl100k_base,chars_4,estimate" help:"How tokens are counted where neither request, model nor profile says: o200k_base, cl100k_base, chars_4 or estimate."`
+	Windows        map[string]Window   `kong:"-" name:"windows" help:"Models by name: the tokens of their window and their counter. Adds to the built-in table; a model is found by the longest name that it begins with."`
+	Profiles       Profiles            `kong:"-" name:"profiles" help:"Policies for building contexts and learning, by name. Each starts from the profile default; also there are batch, which asks models seldom, and chat, agent, langchain-default, koog-default and cost-saver, each with a policy for its history."`
+	Strategies     map[string]Strategy `kong:"-" name:"strategies" help:"Strategies of your own for histories, by name; a profile's history.strategy or a call names one."`
 }
 
 // Level is the least severity that is logged.
@@ -89,12 +90,8 @@ func (c Config) Level() slog.Level {
 // Profiles are policies by name. There is always one named default.
 type Profiles map[string]Profile
 
-// The names of the profiles that are always there.
-const (
-	BuiltinProfile = "default"
-	// BatchProfile asks models seldom and with much at once: see batching.
-	BatchProfile = "batch"
-)
+// BuiltinProfile is the name of the profile that is always there and that the others start from.
+const BuiltinProfile = "default"
 
 // Profile is a policy for building contexts.
 type Profile struct {
@@ -107,6 +104,9 @@ type Profile struct {
 	MemoryRole   string   `name:"memory-role" default:"user" enum:"system,developer,user" help:"In whose voice memory stands: system, developer or user."`
 	Counter      string   `name:"counter" default:"" enum:",o200k_base,cl100k_base,chars_4,estimate" help:"How tokens are counted; token-counter when empty."`
 	UserPrior    float64  `name:"user-prior" default:"1" help:"How strongly recall prefers what the user said over what the assistant said, 0 to 10."`
+
+	StepLimit int     `name:"step-limit" default:"25" help:"After how many replies without a message of the user a reply says that the agent should stop, 1 to 10000."`
+	History   History `name:"history"`
 
 	Facts      Facts      `name:"facts"`
 	Summaries  Summaries  `name:"summaries"`
@@ -173,11 +173,8 @@ type Extraction struct {
 
 // Default returns every setting at its default.
 func Default() Config {
-	standard := defaultProfile()
-	c := Config{
-		Windows:  map[string]Window{},
-		Profiles: Profiles{BuiltinProfile: standard, BatchProfile: batching(standard)},
-	}
+	c := Config{Windows: map[string]Window{}, Strategies: map[string]Strategy{}, Profiles: Profiles{BuiltinProfile: defaultProfile()}}
+	c.Profiles.derive()
 	setDefaults(&c)
 	return c
 }
@@ -186,17 +183,5 @@ func Default() Config {
 func defaultProfile() Profile {
 	var p Profile
 	setDefaults(&p)
-	return p
-}
-
-// batching changes a profile so that models are asked seldom and read little: two extractions and one summary for each
-// hundred messages that come one by one without a pause, extractions being shown the last words of what the assistant
-// said. Until then the messages themselves stand in the contexts of their session, as far as there is room, and other
-// sessions find them by their words.
-func batching(p Profile) Profile {
-	p.Extraction.AtReply, p.Extraction.Messages, p.Extraction.Idle = false, 50, 10*time.Minute
-	p.Extraction.MaxMessages, p.Extraction.MaxTokens, p.Extraction.ContextBytes = 100, 12_000, 80
-	p.Summaries.TriggerMessages, p.Summaries.KeepMessages, p.Summaries.Idle = 120, 20, 10*time.Minute
-	p.Summaries.ChunkTokens = 12_000
 	return p
 }

@@ -57,6 +57,11 @@ func TestDefaultsAreTheDocumentedOnes(t *testing.T) {
 	}
 	want := Profile{
 		BudgetTokens: 8000, RecentN: 10, TopK: 200, RecallShare: .3, Sections: Sections{true, true, true}, MemoryRole: "user", UserPrior: 1,
+		StepLimit: 25,
+		History: History{
+			Strategy: NoStrategy, LastMessages: 20, ChunkMessages: 50, Head: "system-and-first", Clear: ClearToolUses{Keep: 3},
+			Summary: Summarizing{MaxTokens: 500, ChunkTokens: 6000, Fallback: "extract", Role: "user"},
+		},
 		Facts: Facts{
 			LongTerm: true, OfSession: true, Max: 20, MinScore: .5, Core: 5, CoreSignificance: 7, Share: .2, Relevance: 1, Significance: .25, Recency: .1,
 			HalfLife: 365 * day,

@@ -47,7 +47,10 @@ func (c Config) faults() []*Fault {
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Profiles)) {
 		c.Profiles[name].check(&fs, "profiles."+name+".")
+		c.Profiles[name].History.check(&fs, "profiles."+name+".history.", c.Strategies)
+		c.checkChatModel(&fs, "profiles."+name+".history.summary.model", c.Profiles[name].History.Summary.Model)
 	}
+	c.checkStrategies(&fs)
 	return fs
 }
 
@@ -58,6 +61,7 @@ func (p Profile) check(fs *faults, prefix string) {
 	within(fs, prefix+"min-score", p.MinScore, 0, 1)
 	within(fs, prefix+"recall-share", p.RecallShare, 0, 1)
 	within(fs, prefix+"user-prior", p.UserPrior, 0, 10)
+	within(fs, prefix+"step-limit", p.StepLimit, 1, 10_000)
 	p.Facts.check(fs, prefix+"facts.")
 	p.Summaries.check(fs, prefix+"summaries.")
 	p.Extraction.check(fs, prefix+"extraction.")
