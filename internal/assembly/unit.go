@@ -3,8 +3,8 @@ package assembly
 import (
 	"cmp"
 	"slices"
-	"strings"
 
+	"github.com/stratamem/strata/internal/cut"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/tokens"
 )
@@ -49,12 +49,6 @@ type stream struct {
 	omitted []Omission
 }
 
-// call is a tool call and the result that answers it.
-type call struct {
-	entry, part             int
-	resultEntry, resultPart int // -1 while nothing answers
-}
-
 // newStream pairs calls with results, drops what cannot be rendered, and ties the rest into units.
 func newStream(in Input) *stream {
 	s := &stream{entries: make([]entry, 0, len(in.Tail)+len(in.Pending))}
@@ -65,8 +59,8 @@ func newStream(in Input) *stream {
 		m.Seq = 0
 		s.entries = append(s.entries, entry{msg: m, seq: in.LastSeq + 1 + int64(i), pending: true})
 	}
-	p := newPairing(s.entries)
-	t := tier{stream: s, pairing: p, sessionID: in.SessionID, missing: OmitOrphanResult, lastUser: lastUser(s.entries)}
+	p := cut.Pair(len(s.entries), func(i int) *memory.Message { return &s.entries[i].msg })
+	t := tier{stream: s, Pairing: p, sessionID: in.SessionID, missing: OmitOrphanResult, lastUser: lastUser(s.entries)}
 	if in.LastSeq > 0 && (len(in.Tail) == 0 || in.Tail[0].Seq > 1) {
 		t.missing = OmitBudget // the call may stand before what was read
 	}
@@ -78,7 +72,7 @@ func newStream(in Input) *stream {
 // from the steps after it.
 func lastUser(entries []entry) int {
 	for i := len(entries) - 1; i >= 0; i-- {
-		if entries[i].msg.Role == memory.RoleUser && slices.ContainsFunc(entries[i].msg.Parts, says) {
+		if cut.SpeaksForUser(&entries[i].msg) {
 			return i
 		}
 	}
@@ -86,86 +80,12 @@ func lastUser(entries []entry) int {
 }
 
 // says reports whether a part can stand in a message beside calls and results.
-func says(p memory.Part) bool {
-	switch p.Kind {
-	case memory.PartText:
-		return strings.TrimSpace(p.Text) != ""
-	case memory.PartBlob, memory.PartURI:
-		return true
-	}
-	return false
-}
-
-// pairing says which result answers which call.
-type pairing struct {
-	calls   []call
-	byEntry map[int][]int  // the calls of an entry, by part
-	known   map[string]int // how many calls have the id
-	answers map[partRef]int
-}
-
-// partRef names a part.
-type partRef struct{ entry, part int }
-
-func newPairing(entries []entry) *pairing {
-	p := &pairing{}
-	open := map[string][]int{}
-	var unmatched []partRef
-	for i := range entries {
-		for j := range entries[i].msg.Parts {
-			part := &entries[i].msg.Parts[j]
-			switch {
-			case part.Kind == memory.PartToolCall && entries[i].msg.Role == memory.RoleAssistant:
-				open[part.CallID] = append(open[part.CallID], len(p.calls))
-				p.add(call{entry: i, part: j, resultEntry: -1, resultPart: -1}, part.CallID)
-			case part.Kind == memory.PartToolResult:
-				if ids := open[part.CallID]; len(ids) > 0 {
-					p.answer(ids[len(ids)-1], partRef{i, j})
-					open[part.CallID] = ids[:len(ids)-1]
-					continue
-				}
-				unmatched = append(unmatched, partRef{i, j})
-			}
-		}
-	}
-	p.answerEarly(entries, unmatched)
-	return p
-}
-
-func (p *pairing) add(c call, id string) {
-	if p.byEntry == nil {
-		p.byEntry, p.known, p.answers = map[int][]int{}, map[string]int{}, map[partRef]int{}
-	}
-	p.byEntry[c.entry] = append(p.byEntry[c.entry], len(p.calls))
-	p.known[id]++
-	p.calls = append(p.calls, c)
-}
-
-func (p *pairing) answer(c int, r partRef) {
-	p.calls[c].resultEntry, p.calls[c].resultPart = r.entry, r.part
-	p.answers[r] = c
-}
-
-// answerEarly pairs results that stand before their call: a client may record them out of order.
-func (p *pairing) answerEarly(entries []entry, unmatched []partRef) {
-	for _, r := range unmatched {
-		id := entries[r.entry].msg.Parts[r.part].CallID
-		if p.known[id] == 0 {
-			continue
-		}
-		for i, c := range p.calls {
-			if c.resultEntry < 0 && c.entry > r.entry && entries[c.entry].msg.Parts[c.part].CallID == id {
-				p.answer(i, r)
-				break
-			}
-		}
-	}
-}
+func says(p memory.Part) bool { return cut.Says(p) }
 
 // tier ties entries into units.
 type tier struct {
 	*stream
-	*pairing
+	*cut.Pairing
 	sessionID string
 	missing   OmitReason // of a result without its call
 	lastUser  int
@@ -205,8 +125,8 @@ func (t *tier) run() {
 
 // members ties the entries of each answered call, and lists those of each group of more than one.
 func (t *tier) members() map[int][]int {
-	for _, c := range t.calls {
-		if c.resultEntry < 0 || c.resultEntry == c.entry {
+	for _, c := range t.Calls {
+		if !c.Answered || c.Result.Message == c.At.Message {
 			continue
 		}
 		if t.group == nil {
@@ -215,7 +135,7 @@ func (t *tier) members() map[int][]int {
 				t.group[i] = i
 			}
 		}
-		a, b := t.find(c.entry), t.find(c.resultEntry)
+		a, b := t.find(c.At.Message), t.find(c.Result.Message)
 		t.group[max(a, b)] = min(a, b)
 	}
 	members := map[int][]int{}
@@ -246,7 +166,7 @@ func (t *tier) unit(root int, tied []int) unit {
 		tied = []int{root}
 	}
 	for _, e := range tied {
-		if len(t.byEntry[e]) > 0 {
+		if len(t.CallsOf(e)) > 0 {
 			t.step(&u, e)
 		}
 	}
@@ -260,13 +180,13 @@ func (t *tier) unit(root int, tied []int) unit {
 func (t *tier) step(u *unit, e int) {
 	t.say(u, e)
 	var answering []int
-	for _, c := range t.byEntry[e] {
-		r := t.calls[c].resultEntry
-		if r < 0 {
+	for _, c := range t.CallsOf(e) {
+		if !t.Calls[c].Answered {
 			continue
 		}
-		t.result(u, r, t.calls[c].resultPart)
-		if r != e && len(t.byEntry[r]) == 0 && !slices.Contains(answering, r) {
+		r := t.Calls[c].Result.Message
+		t.result(u, r, t.Calls[c].Result.Part)
+		if r != e && len(t.CallsOf(r)) == 0 && !slices.Contains(answering, r) {
 			answering = append(answering, r)
 		}
 	}
@@ -312,7 +232,7 @@ func (t *tier) leftover(u *unit, e int) {
 
 // mayStillSpeak reports whether an entry has only its results in the unit so far.
 func (t *tier) mayStillSpeak(u *unit, e int) bool {
-	return t.entries[e].msg.Role != memory.RoleTool && len(t.byEntry[e]) == 0 &&
+	return t.entries[e].msg.Role != memory.RoleTool && len(t.CallsOf(e)) == 0 &&
 		!slices.ContainsFunc(u.blocks, func(b block) bool { return b.entry == e && b.role != memory.RoleTool })
 }
 
@@ -370,7 +290,7 @@ func (t *tier) keep(e int) (kept []memory.Part, dropped OmitReason) {
 			}
 			dropped = worst(dropped, OmitUnansweredCall)
 		case p.Kind == memory.PartToolResult:
-			if _, ok := t.answers[partRef{e, j}]; !ok {
+			if _, ok := t.AnsweredBy(cut.Ref{Message: e, Part: j}); !ok {
 				dropped = worst(dropped, t.reason(p.CallID))
 			}
 		}
@@ -388,16 +308,16 @@ func worst(a, b OmitReason) OmitReason {
 
 // reason is why a result that answers nothing is dropped.
 func (t *tier) reason(id string) OmitReason {
-	if t.known[id] > 0 {
+	if t.Known(id) > 0 {
 		return OmitNotRenderable // another result answered first
 	}
 	return t.missing
 }
 
 func (t *tier) answered(e, part int) bool {
-	for _, c := range t.byEntry[e] {
-		if t.calls[c].part == part {
-			return t.calls[c].resultEntry >= 0
+	for _, c := range t.CallsOf(e) {
+		if t.Calls[c].At.Part == part {
+			return t.Calls[c].Answered
 		}
 	}
 	return false

@@ -2,6 +2,30 @@
 // separates none of them, and when and where triggers and keeps ask for one. It is pure.
 package cut
 
+import (
+	"slices"
+	"strings"
+
+	"github.com/stratamem/strata/internal/memory"
+)
+
+// Says reports whether a part can stand in a message beside calls and results.
+func Says(p memory.Part) bool {
+	switch p.Kind {
+	case memory.PartText:
+		return strings.TrimSpace(p.Text) != ""
+	case memory.PartBlob, memory.PartURI:
+		return true
+	}
+	return false
+}
+
+// SpeaksForUser reports whether a message holds words of a user: those of some providers' role user hold nothing but
+// the results of tools, and begin no turn.
+func SpeaksForUser(m *memory.Message) bool {
+	return m.Role == memory.RoleUser && slices.ContainsFunc(m.Parts, Says)
+}
+
 // Size is how much something is.
 type Size struct {
 	Messages int
