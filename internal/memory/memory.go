@@ -146,8 +146,8 @@ const (
 	PartReasoning                      // Text, Signature, Data (encrypted)
 	PartToolCall                       // CallID, Name, Arguments
 	PartToolResult                     // CallID, Parts, IsError
-	PartBlob                           // MIMEType, Data
-	PartURI                            // MIMEType, URI
+	PartBlob                           // MIMEType, Data, Image
+	PartURI                            // MIMEType, URI, Image
 	PartOpaque                         // Type, JSON
 )
 
@@ -164,9 +164,27 @@ type Part struct {
 	IsError   bool     `json:"e,omitempty"`
 	MIMEType  string   `json:"m,omitempty"`
 	URI       string   `json:"u,omitempty"`
+	Image     *Image   `json:"i,omitempty"` // nil where nothing is known
 	Type      string   `json:"y,omitempty"`
 	JSON      string   `json:"j,omitempty"`
 }
+
+// Image is how large an image is shown to a model.
+type Image struct {
+	Width  int         `json:"w,omitempty"` // in pixels; 0 where it is not known
+	Height int         `json:"h,omitempty"`
+	Detail ImageDetail `json:"d,omitempty"`
+}
+
+// ImageDetail says how closely a model looks at an image; 0 leaves it to the model. The values are stored: never renumber
+// them.
+type ImageDetail int
+
+// The details.
+const (
+	ImageLow ImageDetail = iota + 1
+	ImageHigh
+)
 
 // TextPart is a part of plain words.
 func TextPart(s string) Part { return Part{Kind: PartText, Text: s} }
@@ -266,6 +284,7 @@ const (
 	FindingOrphanToolResult FindingKind = iota + 1
 	FindingDuplicateToolCall
 	FindingArgumentsNotJSON
+	FindingCheck
 )
 
 // Finding is something odd about a message that did not stop its recording.
@@ -273,7 +292,23 @@ type Finding struct {
 	MessageID string      `json:"id"`
 	Kind      FindingKind `json:"k"`
 	CallID    string      `json:"c,omitempty"`
+	// Of FindingCheck alone:
+	Index   int         `json:"i,omitempty"` // of the message in the call
+	Rule    string      `json:"r,omitempty"`
+	Action  CheckAction `json:"a,omitempty"`
+	Removed bool        `json:"x,omitempty"` // nothing of the message was left: it is not stored
 }
+
+// CheckAction says what becomes of words that a check finds something in. The values are stored: never renumber them.
+type CheckAction int
+
+// The actions.
+const (
+	CheckRemove  CheckAction = iota + 1 // the words are removed
+	CheckReplace                        // another text stands in their place
+	CheckStrip                          // what was found is taken out
+	CheckRetry                          // the message should be written anew; it is not stored
+)
 
 // SeqRange is a span of a session's messages, both ends included.
 type SeqRange struct {

@@ -381,9 +381,9 @@ func (x *MarkupKinds) GetKinds() []Markup {
 }
 
 // CheckRule says what must not occur in the words of a message, and what is done where it does. Words are a message's
-// texts, and the texts of each tool result in it by themselves; where there are none, nothing is found. Stop words, patterns
-// and markup are looked for in reasoning too, which is dropped whole where they are found. The arguments of calls, names and
-// metadata are not looked at.
+// texts, and the texts of each tool result in it by themselves; where there are none, nothing is found. Reasoning, the
+// arguments of calls, names and metadata are not looked at. The rules are applied again to what they leave, until none finds
+// anything; words that do not come to that in eight rounds are removed.
 type CheckRule struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The rule's name in findings, 1 to 64 bytes of printable UTF-8, unique among the rules.
@@ -749,7 +749,7 @@ type CheckMessagesResponse struct {
 	Messages []*Message `protobuf:"bytes,2,rep,name=messages,proto3" json:"messages,omitempty"`
 	// What was found, by message, then in the order in which the rules were applied.
 	Findings []*CheckFinding `protobuf:"bytes,3,rep,name=findings,proto3" json:"findings,omitempty"`
-	// Whether any finding asks for RETRY. Such a message is left as the rules before that one made it.
+	// Whether any finding asks for RETRY. Such a message is left as it came.
 	Retry bool `protobuf:"varint,4,opt,name=retry,proto3" json:"retry,omitempty"`
 	// The counter's name, such as o200k_base.
 	Counter       string `protobuf:"bytes,5,opt,name=counter,proto3" json:"counter,omitempty"`
