@@ -21,6 +21,9 @@ func (a *assembler) coverage() Coverage {
 		}
 		c.Gaps = append(c.Gaps, memory.SeqRange{From: from, To: to})
 	}
+	for _, hole := range a.holes() {
+		gap(hole.From, hole.To)
+	}
 	if from := c.SummaryThrough + 1; from < first {
 		gap(from, first-1)
 	}
@@ -53,7 +56,7 @@ func (a *assembler) omissions() []Omission {
 	}
 	out := append(again, a.requested()...)
 	if a.in.Running != nil {
-		out = append(out, a.unread(min(a.in.Running.To, a.in.LastSeq)+1, shown)...)
+		out = append(out, a.before(min(a.in.Running.To, a.in.LastSeq)+1, shown)...)
 	}
 	return merge(out)
 }
@@ -100,27 +103,43 @@ func (a *assembler) omitTail(out []Omission, shown map[memory.Place]bool) []Omis
 			omit(a.entries[e].seq)
 		}
 	}
-	return append(out, a.unread(a.first(), shown)...)
+	return append(out, a.before(a.first(), shown)...)
 }
 
-// unread are the messages behind the summary that stands in the context and before the first that was read, as ranges
-// between those that are recalled.
-func (a *assembler) unread(first int64, shown map[memory.Place]bool) []Omission {
-	var recalled []int64
-	for p := range shown {
-		if p.Session == a.in.Session && p.Seq > a.summarised() && p.Seq < first {
-			recalled = append(recalled, p.Seq)
-		}
+// holes are the messages that the summary that stands in the context passes over.
+func (a *assembler) holes() []memory.SeqRange {
+	if a.summarised() == 0 {
+		return nil
 	}
-	slices.Sort(recalled)
+	return a.in.Running.Holes
+}
+
+// before are the messages before the first that was read which are neither in the summary that stands in the context nor
+// recalled: those that are hidden, those that the summary passes over for them, and those that were not even read.
+func (a *assembler) before(first int64, shown map[memory.Place]bool) []Omission {
 	var out []Omission
-	from := a.summarised() + 1
-	for _, seq := range append(recalled, first) {
-		if from < seq {
-			out = append(out, Omission{SessionID: a.in.SessionID, From: from, To: seq - 1, Reason: OmitBudget})
+	omit := func(ranges []memory.SeqRange, why OmitReason) {
+		for _, r := range ranges {
+			out = append(out, Omission{SessionID: a.in.SessionID, From: r.From, To: r.To, Reason: why})
 		}
-		from = seq + 1
 	}
+	var apart []memory.SeqRange // what is accounted for
+	for _, r := range a.in.Hidden {
+		if r.To = min(r.To, first-1); r.From <= r.To {
+			apart = append(apart, r)
+		}
+	}
+	omit(apart, OmitHidden)
+	for p := range shown {
+		if p.Session == a.in.Session && p.Seq < first {
+			apart = append(apart, memory.SeqRange{From: p.Seq, To: p.Seq})
+		}
+	}
+	slices.SortFunc(apart, func(x, y memory.SeqRange) int { return cmp.Compare(x.From, y.From) })
+	for _, hole := range a.holes() {
+		omit(hole.Without(apart), OmitHiddenSummary)
+	}
+	omit(memory.SeqRange{From: a.summarised() + 1, To: first - 1}.Without(apart), OmitBudget)
 	return out
 }
 

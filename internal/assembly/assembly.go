@@ -52,6 +52,9 @@ const (
 	OmitNotRenderable                        // nothing in it can be rendered
 	OmitReplySize                            // the reply would have passed MaxBytes
 	OmitRepeated                             // what stands in the context says the same
+	OmitHidden                               // it is hidden, or answers a call that is
+	OmitPolicy                               // a context policy left it out, and no summary stands for it
+	OmitHiddenSummary                        // the summary that covers it tells of what is hidden too, and is left out
 )
 
 // Policy is what of a profile decides the assembly.
@@ -75,15 +78,16 @@ type Input struct {
 	Session      memory.SessionKey
 	SessionID    string
 	// Tail is the session's last messages, oldest first, contiguous, ending at LastSeq. Those that Running covers are
-	// not looked at.
+	// not looked at, and hidden ones are left out.
 	Tail         []memory.Message
 	LastSeq      int64
-	Facts        []memory.Fact    // of other sessions, the best first; those of SessionFacts are not looked at
-	SessionFacts []memory.Fact    // learnt in this session, the best first
-	Periods      []Summary        // weeks and months, oldest first
-	Previous     []Summary        // previous sessions, oldest first
-	Running      *Summary         // of this session, from its first message to To; nil without one
-	Pending      []memory.Message // not recorded yet, so without a Seq
+	Hidden       []memory.SeqRange // what of the session is hidden, ascending and apart; at least what lies before Tail
+	Facts        []memory.Fact     // of other sessions, the best first; those of SessionFacts are not looked at
+	SessionFacts []memory.Fact     // learnt in this session, the best first
+	Periods      []Summary         // weeks and months, oldest first
+	Previous     []Summary         // previous sessions, oldest first
+	Running      *Summary          // of this session, from its first message to To but for its Holes; nil without one
+	Pending      []memory.Message  // not recorded yet, so without a Seq
 	Policy       Policy
 	Available    int64 // the most tokens the context may take
 	// Recall answers the recalled messages, the best first; nil for none. It is called after the last RecentN messages,
@@ -108,6 +112,9 @@ type Summary struct {
 	Name      string   // the session's title, the week as 2026-W47, or the month as 2026-11; may be ""
 	Nodes     []string // ids of the nodes it was made of
 	From, To  int64    // the messages it covers; 0 for weeks and months
+	// Holes are what it does not stand for of the messages up to To, ascending and apart: messages that are hidden, and those
+	// whose summary tells of hidden ones too.
+	Holes []memory.SeqRange
 	// Start and End are when what it covers began and ended, written as days of the zones they carry. The end of a week
 	// or month is not part of it.
 	Start, End time.Time

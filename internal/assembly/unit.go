@@ -14,6 +14,7 @@ type entry struct {
 	msg     memory.Message
 	seq     int64 // of a pending message, the seq it would get next
 	pending bool
+	hidden  bool // nothing of it stands in the context: msg lacks its parts
 	altered bool // the kept parts are not all that was counted when the message was stored
 }
 
@@ -59,13 +60,38 @@ func newStream(in Input) *stream {
 		m.Seq = 0
 		s.entries = append(s.entries, entry{msg: m, seq: in.LastSeq + 1 + int64(i), pending: true})
 	}
+	unseen := s.hide()
 	p := cut.Pair(len(s.entries), func(i int) *memory.Message { return &s.entries[i].msg })
-	t := tier{stream: s, Pairing: p, sessionID: in.SessionID, missing: OmitOrphanResult, lastUser: lastUser(s.entries)}
-	if in.LastSeq > 0 && (len(in.Tail) == 0 || in.Tail[0].Seq > 1) {
-		t.missing = OmitBudget // the call may stand before what was read
-	}
+	t := tier{stream: s, Pairing: p, sessionID: in.SessionID, missing: missingCall(in), unseen: unseen, lastUser: lastUser(s.entries)}
 	t.run()
 	return s
+}
+
+// hide takes what hidden messages say out of the stream, and answers the ids of their calls.
+func (s *stream) hide() (unseen []string) {
+	for i := range s.entries {
+		e := &s.entries[i]
+		if e.msg.Hidden {
+			unseen = append(unseen, e.msg.ToolCalls()...)
+			e.hidden, e.msg.Parts = true, nil
+		}
+	}
+	return unseen
+}
+
+// missingCall is why a result is dropped whose call is not in the stream: it may stand before what was read.
+func missingCall(in Input) OmitReason {
+	before := memory.SeqRange{From: 1, To: in.LastSeq}
+	if len(in.Tail) > 0 {
+		before.To = in.Tail[0].Seq - 1
+	}
+	switch {
+	case before.To < 1:
+		return OmitOrphanResult
+	case len(before.Without(in.Hidden)) == 0:
+		return OmitHidden
+	}
+	return OmitBudget
 }
 
 // lastUser is the index of the last entry with words of a user, -1 without one. Providers want reasoning back only
@@ -88,6 +114,7 @@ type tier struct {
 	*cut.Pairing
 	sessionID string
 	missing   OmitReason // of a result without its call
+	unseen    []string   // ids of calls in hidden messages
 	lastUser  int
 	group     []int  // union-find over entries; nil while nothing is tied
 	emitted   []bool // which entries stand in a unit already
@@ -269,6 +296,9 @@ func (t *tier) noteDrops() {
 		if !t.emitted[e] && dropped == 0 {
 			dropped = OmitNotRenderable
 		}
+		if t.entries[e].hidden {
+			dropped = OmitHidden
+		}
 		if dropped != 0 {
 			t.entries[e].altered = true
 			t.omit(e, dropped)
@@ -310,6 +340,9 @@ func worst(a, b OmitReason) OmitReason {
 func (t *tier) reason(id string) OmitReason {
 	if t.Known(id) > 0 {
 		return OmitNotRenderable // another result answered first
+	}
+	if slices.Contains(t.unseen, id) {
+		return OmitHidden
 	}
 	return t.missing
 }
