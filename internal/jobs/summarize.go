@@ -34,8 +34,16 @@ func (v *visit) summarizeNext(ctx context.Context) (bool, error) {
 	return v.open(ctx, memory.SlotKey{Kind: memory.SlotLeaf, From: plan.Ranges[0].From}, plan.Ranges[0].To)
 }
 
+// leavesDue plans the summaries of a backlog. Where the session's contexts start within it, what lies before is summarised
+// by itself and at once: nothing is ever added to it, and no summary shall tell of what is hidden and of what is not.
 func (v *visit) leavesDue(messages []memory.Message) summary.Plan {
 	units := units(messages)
+	before := slices.IndexFunc(messages, func(m memory.Message) bool { return m.Seq >= v.work.Session.ContextStart })
+	if before > 0 {
+		if ranges := summary.PlanAll(v.policy.Summary, units[:before]); len(ranges) > 0 {
+			return summary.Plan{Ranges: ranges}
+		}
+	}
 	if v.why.hurryLeaf {
 		return summary.Plan{Ranges: summary.PlanAll(v.policy.Summary, units)}
 	}
@@ -122,11 +130,35 @@ func (v *visit) leaf(ctx context.Context, p *piece) (err error) {
 	if p.messages, err = v.messages(ctx, p.slot.Range()); err != nil {
 		return err
 	}
-	before, err := v.topNodes(ctx, p.slot.From-1)
-	if err == nil {
-		p.leaf(summary.Frontier(before, p.slot.From-1), v.policy.Summary.Form)
+	nodes, err := v.topNodes(ctx, p.slot.From-1)
+	if err != nil {
+		return err
 	}
-	return err
+	before := summary.Frontier(nodes, p.slot.From-1)
+	shown, err := v.unhidden(ctx, before)
+	if err != nil {
+		return err
+	}
+	form := v.policy.Summary.Form
+	if len(shown) < len(before) {
+		form = summary.FormTree // it cannot stand for what it is not made of
+	}
+	p.leaf(shown, form)
+	return nil
+}
+
+// unhidden are the nodes that tell of nothing that is hidden from contexts: what is written after the others would tell of it
+// too. What was hidden later is told apart by the nodes' ranges.
+func (v *visit) unhidden(ctx context.Context, nodes []memory.SummaryNode) ([]memory.SummaryNode, error) {
+	if len(nodes) == 0 {
+		return nil, nil
+	}
+	hidden, err := v.o.Store.Hidden(ctx, v.work.Session.Ref.UserRef)
+	if err != nil {
+		return nil, fmt.Errorf("read what is hidden: %w", err)
+	}
+	shown, _ := summary.Tell(nodes, hidden.Ranges(v.work.Session.Key, v.work.Session.LastSeq))
+	return shown, nil
 }
 
 // merge reads what a summary of summaries is made of: nothing stands above its children yet.

@@ -72,7 +72,7 @@ func messageUpdate(ctx context.Context, req *memoryv1.UpdateMessageRequest) (sto
 	}
 	mask := c.mask(req.GetUpdateMask(), map[string]bool{
 		"tags": len(in.GetTags()) > 0, "metadata": in.GetMetadata() != nil, "pinned": in.GetPinned(),
-		"hidden": in.GetHidden(),
+		"hidden":  in.GetHidden(),
 		"extract": in.GetExtract() != memoryv1.ExtractMode_EXTRACT_MODE_UNSPECIFIED,
 	})
 	extract := c.extractOrAllow("message.extract", in.GetExtract())

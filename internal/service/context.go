@@ -3,6 +3,7 @@ package service
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/stratamem/strata/internal/assembly"
@@ -112,7 +113,7 @@ func (s *Service) decide(ctx context.Context, p ContextParams, g gathered, r pol
 	in := assembly.Input{
 		Instructions: p.Instructions, State: g.work.Session.State, Session: g.work.Session.Key, SessionID: p.Ref.SessionID,
 		Facts: factsOf(g.facts.hits), SessionFacts: g.facts.session, Periods: g.periods, Previous: g.previous, Running: g.running,
-		Tail: g.tail, LastSeq: g.work.Session.LastSeq, Pending: p.Pending, Available: r.Available, MaxBytes: p.MaxBytes,
+		Tail: g.tail, LastSeq: g.work.Session.LastSeq, Hidden: g.hidden.Ranges(g.work.Session.Key, g.work.Session.LastSeq), Pending: p.Pending, Available: r.Available, MaxBytes: p.MaxBytes,
 		Counter: counter, TakeApart: s.apart.by(r.Counter), Render: p.Render,
 		Policy: assembly.Policy{
 			RecentN: r.RecentN, TopK: r.TopK, RecallShare: r.RecallShare, State: r.State, Recalled: r.Profile.Recalled,
@@ -152,6 +153,7 @@ func (s *Service) readHits(ctx context.Context, user memory.UserRef, hits []rank
 	if err != nil {
 		return nil, err
 	}
+	found = slices.DeleteFunc(found, func(v confirmed) bool { return v.message.IsHidden() })
 	recalled := make([]assembly.Recalled, len(found))
 	for i, v := range found {
 		recalled[i] = assembly.Recalled{PlacedMessage: v.message, Span: cut(v.hit)}

@@ -15,7 +15,7 @@ func TestRequestDigestIsStable(t *testing.T) {
 		RequestID: "r", StatePatch: []byte(`{"a":1}`), ExpectedLastSeq: &seq, Extract: memory.ExtractNone, Profile: "p",
 		Messages: []memory.Message{{
 			ID: "m", Role: memory.RoleUser, Name: "Ada", Parts: []memory.Part{memory.TextPart("hi <b>")}, Tags: []string{"t"},
-			Metadata: []byte(`{"k":"v"}`), CreateTime: time.Unix(1, 0), Origin: memory.OriginUser, Pinned: true, Hidden: true,
+			Metadata: []byte(`{"k":"v"}`), CreateTime: time.Unix(1, 0), Origin: memory.OriginUser, Pinned: true,
 			Original: &memory.Original{Format: "f", Data: []byte{0, 1}},
 		}},
 	})
