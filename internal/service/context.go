@@ -20,6 +20,7 @@ type ContextParams struct {
 	Query        string // "" for the last words of the user
 	Pending      []memory.Message
 	Instructions string
+	Tools        string // the tools that the model is told of, as JSON; "" for none
 	Policy       policy.Call
 	Render       assembly.Render
 	AsOf         time.Time // zero for now
@@ -33,6 +34,7 @@ type ContextResult struct {
 	assembly.Result
 	UserID         string
 	Policy         policy.Resolved
+	ToolsTokens    int64 // kept free for tools
 	AsOf           time.Time
 	Watermarks     Watermarks
 	StepsSinceUser int
@@ -62,7 +64,7 @@ func (s *Service) BuildContext(ctx context.Context, p ContextParams) (ContextRes
 	}
 	work.Session.Ref = p.Ref
 	p.Policy.SessionProfile = work.Session.Profile
-	resolved, err := s.policies.Resolve(p.Policy)
+	resolved, err := s.resolve(&p)
 	if err != nil {
 		return ContextResult{}, err
 	}
@@ -75,6 +77,24 @@ func (s *Service) BuildContext(ctx context.Context, p ContextParams) (ContextRes
 	s.noteDegraded(out.Degraded)
 	s.usage.note(p.Ref.UserRef, out.Sections, s.timeNow())
 	return out, err
+}
+
+// resolve answers the policy of a call, in which the tokens of its tools are kept free.
+func (s *Service) resolve(p *ContextParams) (policy.Resolved, error) {
+	resolved, err := s.policies.Resolve(p.Policy)
+	if err != nil || p.Tools == "" {
+		return resolved, err
+	}
+	counter, err := tokens.ByName(resolved.Counter)
+	if err != nil {
+		return resolved, err
+	}
+	cost, err := tokens.Tools(p.Tools, counter, toolsField)
+	if err != nil {
+		return resolved, err
+	}
+	p.Policy.ToolSchemaTokens += tokens.Tokens(counter, cost)
+	return s.policies.Resolve(p.Policy)
 }
 
 // awaitFresh waits for background work where the call asks for it, and says so when that was in vain. An unknown
@@ -103,7 +123,7 @@ func (s *Service) awaitFresh(ctx context.Context, p ContextParams) ([]Degradatio
 // decide assembles; recalled messages are read from the truth when it is known how many can find room.
 func (s *Service) decide(ctx context.Context, p ContextParams, g gathered, r policy.Resolved) (ContextResult, error) {
 	out := ContextResult{
-		UserID: p.Ref.UserID, Policy: r, AsOf: p.AsOf, Found: g.found, Facts: g.facts.hits, FactsScored: g.facts.scored, Embedder: g.facts.embedder,
+		UserID: p.Ref.UserID, Policy: r, ToolsTokens: p.Policy.ToolSchemaTokens, AsOf: p.AsOf, Found: g.found, Facts: g.facts.hits, FactsScored: g.facts.scored, Embedder: g.facts.embedder,
 		Watermarks: g.marks, Degraded: g.degraded, StepsSinceUser: stepsSinceUser(g.work.Session.StepsSinceUser, p.Pending),
 	}
 	counter, err := tokens.ByName(r.Counter)
