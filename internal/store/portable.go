@@ -54,7 +54,7 @@ type Record struct {
 // UserRecord is the user with what the store keeps beside.
 type UserRecord struct {
 	memory.User
-	Revision     int64 // of timezone, language and extract
+	Revision     int64 // of timezone, language, extract and state
 	LastVectorNo int64
 	PeriodsAt    time.Time // zero for never
 }
@@ -105,6 +105,10 @@ type VersionedVector struct {
 // answer stays: an empty one is an answer.
 func Canonical(r Record) Record {
 	switch {
+	case r.User != nil:
+		u := *r.User
+		u.State = orNil(u.State)
+		r.User = &u
 	case r.Session != nil:
 		s := *r.Session
 		s.Metadata, s.State = orNil(s.Metadata), orNil(s.State)

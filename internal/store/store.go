@@ -10,6 +10,7 @@ package store
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"time"
 
 	"github.com/stratamem/strata/internal/memory"
@@ -92,6 +93,9 @@ type Transcript interface {
 	// KnownToolCalls must return those of the call ids that some message of the session makes, in any order. An
 	// unknown user or session knows none: that is not an error.
 	KnownToolCalls(ctx context.Context, ref memory.SessionRef, callIDs []string) ([]string, error)
+	// KnownMessages must return those of the message ids that the session holds, in any order. An unknown user or session
+	// holds none: that is not an error.
+	KnownMessages(ctx context.Context, ref memory.SessionRef, ids []string) ([]string, error)
 	// Messages must return a contiguous run of the session's messages, in the order asked for.
 	Messages(ctx context.Context, q MessageQuery) ([]memory.Message, error)
 	// MessagesAt must return those of the places that exist and belong to the user, in the order of places, without
@@ -115,7 +119,7 @@ type AppendParams struct {
 	Messages        []NewMessage
 	StatePatch      json.RawMessage // nil for none
 	ExpectedLastSeq *int64
-	Findings        []memory.Finding // kept for the messages that are stored
+	Findings        []memory.Finding // kept for the messages that are stored, and for those that say Removed
 	Time            time.Time        // the record time
 }
 
@@ -136,6 +140,11 @@ type AppendResult struct {
 	StepsSinceUser int              `json:"steps"`
 	Findings       []memory.Finding `json:"findings,omitempty"`
 	Replayed       bool             `json:"-"`
+}
+
+// KeptFindings are the findings about messages that are stored, by id, and about those that a check removed before.
+func KeptFindings(all []memory.Finding, stored map[string]bool) []memory.Finding {
+	return slices.DeleteFunc(slices.Clone(all), func(f memory.Finding) bool { return !f.Removed && !stored[f.MessageID] })
 }
 
 // MessageQuery asks for a run of messages.

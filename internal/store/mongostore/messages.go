@@ -21,7 +21,17 @@ const turnsPerReply = 64
 
 // KnownToolCalls implements store.Transcript.
 func (s *Store) KnownToolCalls(ctx context.Context, ref memory.SessionRef, callIDs []string) ([]string, error) {
-	if len(callIDs) == 0 {
+	return s.known(ctx, ref, callIDs, "calls")
+}
+
+// KnownMessages implements store.Transcript.
+func (s *Store) KnownMessages(ctx context.Context, ref memory.SessionRef, ids []string) ([]string, error) {
+	return s.known(ctx, ref, ids, "ids")
+}
+
+// known are those of the ids whose keyed hash some turn of the session has in a field.
+func (s *Store) known(ctx context.Context, ref memory.SessionRef, ids []string, field string) ([]string, error) {
+	if len(ids) == 0 {
 		return nil, nil
 	}
 	_, d, err := s.session(ctx, ref)
@@ -31,37 +41,34 @@ func (s *Store) KnownToolCalls(ctx context.Context, ref memory.SessionRef, callI
 	if err != nil {
 		return nil, err
 	}
-	hashes := make([][]byte, len(callIDs))
-	for i, id := range callIDs {
+	hashes := make([][]byte, len(ids))
+	for i, id := range ids {
 		hashes[i] = keyed(d.Scope, id)
 	}
-	made, err := s.callsMade(ctx, d.Key, hashes)
+	held, err := s.hashesIn(ctx, d.Key, field, hashes)
 	var known []string
-	for i, id := range callIDs {
-		if made[string(hashes[i])] && !slices.Contains(known, id) {
+	for i, id := range ids {
+		if held[string(hashes[i])] && !slices.Contains(known, id) {
 			known = append(known, id)
 		}
 	}
 	return known, err
 }
 
-func (s *Store) callsMade(ctx context.Context, key memory.SessionKey, hashes [][]byte) (map[string]bool, error) {
-	filter := eq("session", key, "calls", bson.D{{Key: "$in", Value: hashes}})
-	cursor, err := s.turns.Find(ctx, filter, options.Find().SetProjection(eq("calls", 1)))
+// hashesIn are the hashes in a field of the session's turns that have one of those asked for.
+func (s *Store) hashesIn(ctx context.Context, key memory.SessionKey, field string, hashes [][]byte) (map[string]bool, error) {
+	filter := eq("session", key, field, bson.D{{Key: "$in", Value: hashes}})
+	turns, err := readAll[turnDoc](ctx, s.turns, filter, options.Find().SetProjection(eq(field, 1)))
 	if err != nil {
-		return nil, s.failed("find tool calls", err)
+		return nil, s.failed("find ids", err)
 	}
-	var turns []turnDoc
-	if err := cursor.All(ctx, &turns); err != nil {
-		return nil, s.failed("find tool calls", err)
-	}
-	made := map[string]bool{}
+	held := map[string]bool{}
 	for _, t := range turns {
-		for _, hash := range t.Calls {
-			made[string(hash)] = true
+		for _, hash := range append(t.Calls, t.IDs...) {
+			held[string(hash)] = true
 		}
 	}
-	return made, nil
+	return held, nil
 }
 
 // Messages implements store.Transcript.

@@ -30,7 +30,7 @@ func TestOpenSetsWhatDurabilityNeeds(t *testing.T) {
 	}
 	both := map[string]any{
 		"journal_mode": "wal", "foreign_keys": int64(1), "busy_timeout": int64(5000), "mmap_size": int64(0),
-		"application_id": int64(0x53747261), "user_version": int64(4),
+		"application_id": int64(0x53747261), "user_version": int64(5),
 	}
 	if err := s.Write(t.Context(), func(c *sqlitestore.Conn) error {
 		return check("writer", c, both)
@@ -99,7 +99,7 @@ func TestOpenRefusesAFileItCannotServe(t *testing.T) {
 		{"a file that is not a database", file("text.db", strings.Repeat("no database ", 20)), "is not an SQLite database", "name another file"},
 		{"a short file that is not a database", file("short.db", "x"), "is not an SQLite database", "name another file"},
 		{"a database of another application", foreign(t, dir), "database of another program", "name another file"},
-		{"a database of a newer schema version", newer(t, dir), "has schema version 99, this program knows up to 4", "use the newer program"},
+		{"a database of a newer schema version", newer(t, dir), "has schema version 99, this program knows up to 5", "use the newer program"},
 		{"a missing directory", filepath.Join(dir, "none", "strata.db"), "there is no directory", "create it"},
 		{"a directory", dir, "", ""},
 		{"no path", "", "no path is set", "name a file"},

@@ -99,8 +99,18 @@ func notFound(err error) bool {
 
 // KnownToolCalls implements store.Transcript.
 func (s *Store) KnownToolCalls(ctx context.Context, ref memory.SessionRef, callIDs []string) ([]string, error) {
+	return s.known(ctx, ref, callIDs, `SELECT 1 FROM tool_calls WHERE sid = ? AND call_hash = ?`)
+}
+
+// KnownMessages implements store.Transcript.
+func (s *Store) KnownMessages(ctx context.Context, ref memory.SessionRef, ids []string) ([]string, error) {
+	return s.known(ctx, ref, ids, `SELECT 1 FROM message_ids WHERE sid = ? AND id_hash = ?`)
+}
+
+// known are those of the ids whose keyed hash the query finds in the session.
+func (s *Store) known(ctx context.Context, ref memory.SessionRef, ids []string, query string) ([]string, error) {
 	var known []string
-	err := s.read(ctx, "find tool calls", func(c *conn) error {
+	err := s.read(ctx, "find ids", func(c *conn) error {
 		at, err := findSession(c, ref)
 		if notFound(err) {
 			return nil
@@ -108,16 +118,16 @@ func (s *Store) KnownToolCalls(ctx context.Context, ref memory.SessionRef, callI
 		if err != nil {
 			return err
 		}
-		known, err = knownCalls(c, at, callIDs)
+		known, err = knownIDs(c, at, ids, query)
 		return err
 	})
 	return known, err
 }
 
-func knownCalls(c *conn, at found, callIDs []string) (known []string, err error) {
-	for _, id := range callIDs {
+func knownIDs(c *conn, at found, ids []string, query string) (known []string, err error) {
+	for _, id := range ids {
 		hash := at.scope.Keyed(memory.IDDigest(id))
-		ok, err := c.first(`SELECT 1 FROM tool_calls WHERE sid = ? AND call_hash = ?`, func(row) error { return nil }, at.sid, hash[:])
+		ok, err := c.first(query, func(row) error { return nil }, at.sid, hash[:])
 		if err != nil {
 			return nil, err
 		}

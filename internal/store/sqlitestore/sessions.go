@@ -124,7 +124,7 @@ func changeHead(c *conn, sid int64, was memory.Session, u store.SessionUpdate) e
 		return nil
 	}
 	if !sameMetadata {
-		if err := putObject(c, "session_metadata", "metadata", sid, metadata); err != nil {
+		if err := putObject(c, "session_metadata", "sid", "metadata", sid, metadata); err != nil {
 			return err
 		}
 	}

@@ -168,6 +168,7 @@ func everythingOf(t *testing.T, s store.Truth, u memory.UserRef, users []memory.
 	hear(s.Messages(ctx, store.MessageQuery{Ref: u.Session("s"), Limit: 1000, WithOriginal: true}))
 	hear(s.MessagesAt(ctx, store.PlacesQuery{User: u, Places: places}))
 	hear(s.KnownToolCalls(ctx, u.Session("s"), calls))
+	hear(s.KnownMessages(ctx, u.Session("s"), []string{"m", canary(u)}))
 	hear(s.Hidden(ctx, u))
 	hear(s.Lexicon(ctx, store.LexiconQuery{User: u, SessionID: "s", MaxUnindexed: 1000}))
 	hear(s.Segments(ctx, u, nos))
