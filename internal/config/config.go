@@ -108,6 +108,9 @@ type Profile struct {
 	StepLimit int     `name:"step-limit" default:"25" help:"After how many replies without a message of the user a reply says that the agent should stop, 1 to 10000."`
 	History   History `name:"history"`
 
+	Checks     map[string]Check `name:"checks" help:"Rules for the words of messages that are recorded, by name and in the order of their names; at most 50."`
+	NotesShare float64          `name:"notes-share" default:"0.10" help:"The most of the budget that notes may take, 0 to 1."`
+
 	Facts      Facts      `name:"facts"`
 	Summaries  Summaries  `name:"summaries"`
 	Extraction Extraction `name:"extraction"`
@@ -115,7 +118,8 @@ type Profile struct {
 
 // Sections says which parts a context has beside instructions and pending messages.
 type Sections struct {
-	State    bool `name:"state" default:"true" help:"Whether a context has the session's state."`
+	State    bool `name:"state" default:"true" help:"Whether a context has the session's state, without its notes."`
+	Notes    bool `name:"notes" default:"true" help:"Whether a context has the notes of the user and of the session."`
 	Recalled bool `name:"recalled" default:"true" help:"Whether a context has recalled messages."`
 	Recent   bool `name:"recent" default:"true" help:"Whether a context has the session's latest messages."`
 }

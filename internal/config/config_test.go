@@ -56,8 +56,8 @@ func TestDefaultsAreTheDocumentedOnes(t *testing.T) {
 		t.Errorf("got %+v", l.Config)
 	}
 	want := Profile{
-		BudgetTokens: 8000, RecentN: 10, TopK: 200, RecallShare: .3, Sections: Sections{true, true, true}, MemoryRole: "user", UserPrior: 1,
-		StepLimit: 25,
+		BudgetTokens: 8000, RecentN: 10, TopK: 200, RecallShare: .3, Sections: Sections{true, true, true, true}, MemoryRole: "user", UserPrior: 1,
+		StepLimit: 25, NotesShare: .1,
 		History: History{
 			Strategy: NoStrategy, LastMessages: 20, ChunkMessages: 50, Head: "system-and-first", Clear: ClearToolUses{Keep: 3},
 			Summary: Summarizing{MaxTokens: 500, ChunkTokens: 6000, Fallback: "extract", Role: "user"},
@@ -97,7 +97,7 @@ windows:
 `
 	l := load(t, Sources{File: "s.yaml", ReadFile: fileOf(file)})
 	brief := l.Profiles["brief"]
-	if brief.BudgetTokens != 1000 || brief.RecentN != 4 || brief.Sections != (Sections{State: true, Recent: true}) {
+	if brief.BudgetTokens != 1000 || brief.RecentN != 4 || brief.Sections != (Sections{State: true, Notes: true, Recent: true}) {
 		t.Errorf("brief is %+v", brief)
 	}
 	if d := l.Profiles["default"]; d.BudgetTokens != 8000 || d.RecentN != 4 {
