@@ -4,6 +4,7 @@ package cut
 
 import (
 	"slices"
+	"sort"
 	"strings"
 
 	"github.com/stratamem/strata/internal/memory"
@@ -78,15 +79,31 @@ type Keep struct {
 // each message. A keep in tokens is filled with whole messages and not exceeded. A fraction of an unknown window (0)
 // keeps nothing.
 func (k Keep) From(sizes []int64, window int64) int {
-	return min(k.fromTokens(sizes, window), max(0, len(sizes)-k.Messages))
+	return min(k.fromTokens(sizes, window), k.fromMessages(len(sizes)))
 }
+
+// Cut is From moved to where a cut is allowed: a keep of messages is widened, one of tokens is not exceeded. ends says
+// behind which messages a cut may follow.
+func (k Keep) Cut(ends []bool, sizes []int64, window int64) int {
+	return min(Forward(ends, k.fromTokens(sizes, window)), Back(ends, k.fromMessages(len(sizes))))
+}
+
+func (k Keep) fromMessages(n int) int { return max(0, n-k.Messages) }
 
 func (k Keep) fromTokens(sizes []int64, window int64) int {
 	room := max(k.Tokens, Share(k.Fraction, window))
-	from := len(sizes)
-	for from > 0 && sizes[from-1] <= room && room > 0 {
-		room -= sizes[from-1]
-		from--
+	if room == 0 {
+		return len(sizes)
 	}
-	return from
+	return Within(sizes, room)
+}
+
+// Within is the first index from which on all sizes together are at most room, by binary search. No size may be below
+// zero.
+func Within(sizes []int64, room int64) int {
+	after := make([]int64, len(sizes)+1)
+	for i := len(sizes) - 1; i >= 0; i-- {
+		after[i] = after[i+1] + sizes[i]
+	}
+	return sort.Search(len(sizes), func(i int) bool { return after[i] <= room })
 }

@@ -38,6 +38,7 @@ const (
 	ReasonTied       Reason = "tied"            // tied to a hidden message by a tool call
 	ReasonSummarised Reason = "summarised"      // a summary stands for it
 	ReasonFacts      Reason = "facts"           // the facts that were found in it stand for it
+	ReasonRecalled   Reason = "recalled"        // a memory service had put it into the prompt, and can again
 	ReasonDropped    Reason = "dropped"         // before what the strategy looks at, or by the fallback
 	ReasonFiltered   Reason = "filtered"        // not selected by the filter of a custom strategy
 	ReasonLossy      Reason = "lossy"           // left out of what the summariser was given
@@ -145,10 +146,13 @@ type Answer struct {
 }
 
 // Decide decides what a policy makes of a history, as far as that can be said before a model was asked. What is wrong
-// with the policy is a memory.Error that names the field.
+// with either is a memory.Error that names the field.
 func Decide(h History, p Policy) (*Plan, error) {
 	if err := p.Validate("policy", h.Window); err != nil {
 		return nil, err
+	}
+	if h.Tokens != nil && len(h.Tokens) != len(h.Messages) {
+		return nil, memory.InvalidField("tokens", "holds %d counts for %d messages; give one for each, or none to have them counted", len(h.Tokens), len(h.Messages))
 	}
 	return newPlan(h, p), nil
 }

@@ -1,23 +1,65 @@
 package history
 
-// Plan is what a policy makes of a history, with what is still to be asked of a model. It never changes.
+// Plan is what a policy makes of a history, with what is still to be asked of a model. It never changes, so it may be
+// used concurrently if its counter may.
 type Plan struct {
-	history History
-	policy  Policy
+	ready *run // hidden, mended and cleared
 }
 
 func newPlan(h History, p Policy) *Plan {
-	return &Plan{history: h, policy: p}
+	r := newRun(h, p)
+	var tied map[int]bool
+	if p.Hide.StartSeq > 0 || p.Hide.StartID != "" || len(p.Hide.Exclude) > 0 {
+		r.do(StageHide, func(e *Effect) { tied = r.hide(e) })
+	}
+	r.mend(tied)
+	if p.Clear != nil {
+		r.do(StageClear, func(e *Effect) { r.clear(e) })
+	}
+	return &Plan{ready: r}
 }
 
 // Next answers what to ask a model after those answers, which are of the requests before, in order; false when there
 // is nothing more to ask. Equal answers give equal requests.
 func (p *Plan) Next(answers []Answer) (Request, bool) {
-	return Request{}, false
+	a := &asker{answers: answers}
+	p.compressed(a)
+	if a.next == nil {
+		return Request{}, false
+	}
+	return *a.next, true
+}
+
+// compressed is the run behind its strategy.
+func (p *Plan) compressed(a *asker) *run {
+	r := p.ready.clone()
+	if r.policy.Compress != nil {
+		r.do(StageCompress, func(e *Effect) { r.compress(a, e) })
+	}
+	return r
 }
 
 // Finish takes the answers of all requests, in order, to the result. The only error is a memory.Error of reason
 // BUDGET_TOO_SMALL: what must stay takes more than the limit of Trim.
 func (p *Plan) Finish(answers []Answer) (Result, error) {
-	return Result{}, nil
+	r := p.compressed(&asker{answers: answers})
+	if r.policy.Clear != nil && len(r.written) > 0 {
+		r.clearAgain()
+	}
+	if r.policy.Trim != nil {
+		var err error
+		if r.do(StageTrim, func(e *Effect) { err = r.trim(e) }); err != nil {
+			return Result{}, err
+		}
+	}
+	return r.result(), nil
+}
+
+// clearAgain clears what a summary's own length makes due, so that a second run finds nothing to do.
+func (r *run) clearAgain() {
+	n := len(r.cleared)
+	r.do(StageClear, func(e *Effect) { r.clear(e) })
+	if len(r.cleared) == n {
+		r.effects = r.effects[:len(r.effects)-1]
+	}
 }

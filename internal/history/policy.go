@@ -37,10 +37,12 @@ const (
 	HeadSystem         Head = "system"          // and nothing else
 )
 
-// Hide leaves messages out of the context. What is tied to a hidden message by a tool call goes with it.
+// Hide leaves messages out of the context. What is tied to an excluded message by a tool call
+// goes with it.
 type Hide struct {
-	// Before this seq or message id all is hidden but the head's system messages and what is pinned or tagged; 0 and ""
-	// hide nothing, and so does an id that is not there. Messages without a Seq are not hidden by seq.
+	// Before this seq or message id all is hidden but the head's system messages, what is pinned or tagged, and what is
+	// tied to a message from there on; 0 and "" hide nothing, and so does an id that is not there. Messages without a Seq
+	// are not hidden by seq.
 	StartSeq int64
 	StartID  string
 	// Exclude are ids of messages that are hidden, pinned or not. One that is not there is ignored.

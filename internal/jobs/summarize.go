@@ -12,7 +12,6 @@ import (
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/summary"
-	"github.com/stratamem/strata/internal/text"
 	"github.com/stratamem/strata/internal/tokens"
 )
 
@@ -187,7 +186,7 @@ func (v *visit) piece(slot memory.Slot) piece {
 // leaf makes it a summary of messages. before is what stands for all messages before them. Only what has that, or
 // begins with the first message, can stand for everything.
 func (p *piece) leaf(before []memory.SummaryNode, form summary.Form) {
-	p.task.Lines = lines(p.messages)
+	p.task.Lines = summary.Lines(p.messages, lineLimits())
 	if n := len(p.messages); n > 0 {
 		p.node.FromTime, p.node.ToTime = p.messages[0].CreateTime, p.messages[n-1].CreateTime
 	}
@@ -351,55 +350,6 @@ func (r *Runner) putNode(ctx context.Context, slot memory.Slot, loc *time.Locati
 	return nil
 }
 
-// How much of a tool call's arguments and of its result a summariser sees, in bytes: they are evidence of what was
+// lineLimits are how much of a tool call's arguments and of its result a summariser sees: they are evidence of what was
 // done, seldom what was said.
-const (
-	maxArgumentBytes = 300
-	maxResultBytes   = 1500
-)
-
-// lines are the messages as a summariser sees them. What a memory service had put into the prompt was said elsewhere.
-func lines(messages []memory.Message) []summary.Line {
-	var out []summary.Line
-	for _, m := range messages {
-		said := spoken(m.Parts)
-		if m.Origin == memory.OriginRecalled || said == "" {
-			continue
-		}
-		out = append(out, summary.Line{Speaker: m.Name, Role: m.Role, Time: m.CreateTime, Text: said})
-	}
-	return out
-}
-
-// spoken is what parts say: words, and calls, results and attachments as one line each.
-func spoken(parts []memory.Part) string {
-	var said []string
-	for _, p := range parts {
-		if s := strings.TrimSpace(spokenPart(p)); s != "" {
-			said = append(said, s)
-		}
-	}
-	return strings.Join(said, "\n")
-}
-
-func spokenPart(p memory.Part) string {
-	switch p.Kind {
-	case memory.PartText:
-		return p.Text
-	case memory.PartToolCall:
-		return "[calls " + p.Name + " " + oneLine(p.Arguments, maxArgumentBytes) + "]"
-	case memory.PartToolResult:
-		return "[result: " + oneLine(spoken(p.Parts), maxResultBytes) + "]"
-	case memory.PartBlob, memory.PartURI:
-		return tokens.Placeholder(p)
-	}
-	return ""
-}
-
-func oneLine(s string, limit int) string {
-	line := strings.Join(strings.Fields(s), " ")
-	if len(line) <= limit {
-		return line
-	}
-	return text.Clip(line, limit) + " …"
-}
+func lineLimits() summary.LineLimits { return summary.LineLimits{Arguments: 300, Result: 1500} }
