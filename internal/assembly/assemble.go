@@ -27,6 +27,7 @@ type assembler struct {
 	gists    []gist                // of the entries, as far as they were compared
 	memories space                 // what the chosen memories take, until they are shelved
 	shelves  [SectionPending]shelf
+	unplaced int         // notes that had no room
 	payer    SectionKind // the section that paid for the memories' fence; 0 while there is none
 	opening  int64       // what Anthropic's opening notice would take
 	stopped  OmitReason  // why the tail ends where it does
@@ -52,7 +53,7 @@ func (f fixedParts) total() int64 { return f.instructions + f.state + f.pending 
 // Assemble decides what stands in a context and renders it.
 //
 // Instructions, state, pending messages and the calls that these answer always stand in it; where they alone are more
-// than Available, the error is BUDGET_TOO_SMALL. Then come the last RecentN messages, facts up to FactShare of
+// than Available, the error is BUDGET_TOO_SMALL. Then come notes up to NoteShare of Available, the last RecentN messages, facts up to FactShare of
 // Available, summaries up to SummaryShare, recalled messages up to RecallShare, then more of the tail, and what one
 // leaves the next takes. The tail is a suffix of the session, behind the running summary, in which each tool call stands
 // with its results; what cannot be paired or rendered is left out and listed.
@@ -314,7 +315,7 @@ func (a *assembler) endText() {
 
 func (a *assembler) result() Result {
 	a.endText()
-	r := Result{Sections: a.sections(), Coverage: a.coverage(), Omitted: a.omissions()}
+	r := Result{NotesLeft: a.unplaced, Sections: a.sections(), Coverage: a.coverage(), Omitted: a.omissions()}
 	used := a.parts.total()
 	for i := range a.shelves {
 		used += a.shelves[i].taken.tokens

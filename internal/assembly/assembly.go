@@ -63,6 +63,8 @@ type Policy struct {
 	TopK         int     // the most recalled messages; 0 for no limit
 	RecallShare  float64 // 0 to 1; 0 gives recall what the tail leaves
 	State        bool    // whether the context has the session's state
+	Notes        bool    // whether it has notes
+	NoteShare    float64 // the most of Available that notes take, 0 to 1; 0 gives them what all else leaves
 	Recalled     bool    // whether it has recalled messages
 	Recent       bool    // whether it has the session's latest messages; else only the calls that pending results answer
 	MemoryRole   policy.MemoryRole
@@ -74,7 +76,8 @@ type Policy struct {
 // Input is everything a context is made of.
 type Input struct {
 	Instructions string
-	State        json.RawMessage // a JSON object; nil for none
+	State        json.RawMessage // a JSON object without notes; nil for none
+	Notes        []Note          // in any order
 	Session      memory.SessionKey
 	SessionID    string
 	// Tail is the session's last messages, oldest first, contiguous, ending at LastSeq. Those that Running covers are
@@ -140,6 +143,8 @@ type Result struct {
 	Rendering string    // "" when structured
 	Tokens    int64     // what the context takes, never more than Available
 	Coverage  Coverage
+	// NotesLeft is how many notes had no room.
+	NotesLeft int
 	// Omitted accounts for the session's transcript: its messages, and pending ones, that are not, or not wholly, in the
 	// context nor in the running summary that stands in it, ordered by seq, then reason, at most MaxOmitted ranges. What
 	// recall found and what did not fit is not listed, but for the session's own messages, which are listed anyway.
@@ -157,7 +162,7 @@ type Section struct {
 
 // Item is one thing in a section.
 type Item struct {
-	SessionID  string // "" for instructions, state, facts, weeks, months and pending messages
+	SessionID  string // "" for instructions, state, notes, facts, weeks, months and pending messages
 	MessageID  string
 	Seq        int64
 	Role       memory.Role
@@ -165,11 +170,12 @@ type Item struct {
 	CreateTime time.Time
 	Tokens     int64
 	Cut        *Span           // in Unicode code points of the message's PlainText; nil when all of it is shown
+	Note       *Note           // of a note
 	Rank       int             // of a recalled item: its index in what Recall answered; of a fact: in Input.Facts or Input.SessionFacts
 	Fact       *memory.Fact    // of a fact
 	Summary    *Summary        // of a summary, with the Text that is shown
 	Shortened  bool            // sentences of the summary were left out
-	Text       string          // instructions, state, fact, summary or recalled text; only in a structured result
+	Text       string          // instructions, state, note, fact, summary or recalled text; only in a structured result
 	Message    *memory.Message // of a recent or pending item; only in a structured result
 }
 

@@ -2,6 +2,9 @@ package assembly
 
 // fit shares out what the fixed parts leave.
 func (a *assembler) fit() error {
+	if share := a.in.Policy.NoteShare; share > 0 && a.in.Policy.Notes {
+		a.takeNotes(a.portion(share))
+	}
 	last := a.takeLast()
 	a.takeShares()
 	if last {
@@ -60,6 +63,9 @@ func (a *assembler) takeShares() {
 
 // takeLeftovers fits those without a share into what all else leaves.
 func (a *assembler) takeLeftovers() {
+	if a.in.Policy.NoteShare <= 0 && a.in.Policy.Notes {
+		a.takeNotes(a.left)
+	}
 	if a.in.Policy.FactShare <= 0 {
 		a.takeFacts(a.left)
 	}
