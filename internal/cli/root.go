@@ -16,6 +16,7 @@ type root struct {
 	Record     recordCmd     `cmd:"" help:"Record a turn."`
 	Context    contextCmd    `cmd:"" help:"Build the context of an agent's next turn."`
 	Messages   messagesCmd   `cmd:"" help:"List a session's messages; hide, pin and tag them."`
+	Compact    compactCmd    `cmd:"" help:"Make a history smaller by a policy, as BuildContext does with a stored one."`
 	Search     searchCmd     `cmd:"" help:"Find a user's messages by their words."`
 	Sessions   sessionsCmd   `cmd:"" help:"List, show and label sessions."`
 	Facts      factsCmd      `cmd:"" help:"List, find and correct what was learnt about a user."`

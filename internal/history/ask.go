@@ -190,10 +190,12 @@ func (t teller) accept(request Request, answer Answer) (text, failure string) {
 		return "", string(summary.RefusalEmpty)
 	case request.Prompt == "":
 		checked, refused := summary.Check(request.Task, summary.Answer{Text: text})
-		if refused != "" {
+		switch {
+		case refused == "":
+			text = checked.Text
+		case !answer.Verbatim:
 			return "", string(refused)
 		}
-		text = checked.Text
 	}
 	if text, _ = summary.Fit(text, request.MaxTokens, t.count); text == "" {
 		return "", string(summary.RefusalLong)

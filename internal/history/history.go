@@ -143,6 +143,9 @@ type Answer struct {
 	Refused bool   // it declined
 	Failure string // why there is none: a word such as timeout, which the Result repeats; "" when there is one
 	Model   string // its name
+	// Verbatim says that the text is made of the source's own sentences, as the built-in summariser's is: nothing in it is
+	// invented, so that it stands whatever a check of a model's words would say.
+	Verbatim bool
 }
 
 // Decide decides what a policy makes of a history, as far as that can be said before a model was asked. What is wrong

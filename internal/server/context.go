@@ -32,7 +32,7 @@ func contextParams(ctx context.Context, req *memoryv1.BuildContextRequest) (serv
 	p := service.ContextParams{
 		Ref: c.ref(ctx, req.GetUserId(), req.GetSessionId()), Query: req.GetQuery(),
 		Pending:      c.messages("pending", req.GetPending(), maxPending, maxMessageBytes),
-		Instructions: req.GetInstructions(), Render: c.render(req.GetRender()),
+		Instructions: req.GetInstructions(), Tools: req.GetToolsJson(), Render: c.render(req.GetRender()),
 		AsOf: c.time("as_of", req.GetAsOf()), Explain: req.GetExplain(), MaxBytes: contextBytes(req),
 		Fresh: c.freshness("fresh", req.GetFresh()),
 		Policy: policy.Call{
@@ -44,6 +44,7 @@ func contextParams(ctx context.Context, req *memoryv1.BuildContextRequest) (serv
 	}
 	c.bytes("query", len(p.Query), maxQueryBytes)
 	c.bytes("instructions", len(p.Instructions), maxInstructions)
+	c.bytes("tools_json", len(p.Tools), maxTools)
 	return p, c.err()
 }
 
@@ -102,6 +103,11 @@ func (c *checker) overrides(in *memoryv1.ContextOverrides) policy.Overrides {
 	c.sections(in.GetSections(), &o)
 	o.MemoryRole = c.memoryRole(in.GetMemoryRole())
 	o.Counter = c.counter("overrides.counter", in.GetCounter())
+	o.History = c.policy("overrides.policy", in.GetPolicy())
+	if in.StepLimit != nil {
+		n := int(between(c, "overrides.step_limit", in.GetStepLimit(), 1, maxStepLimit))
+		o.StepLimit = &n
+	}
 	return o
 }
 
@@ -178,6 +184,7 @@ func contextProto(r service.ContextResult, explain bool) (*memoryv1.BuildContext
 		Rendering: r.Rendering,
 		Usage: &memoryv1.ContextUsage{
 			Tokens: r.Tokens, AvailableTokens: r.Policy.Available, BudgetTokens: r.Policy.BudgetTokens, Counter: r.Policy.Counter,
+			ToolsTokens: r.ToolsTokens,
 		},
 		Coverage:       coverageProto(r.Coverage),
 		Watermarks:     watermarksProto(r.Watermarks),

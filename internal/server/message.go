@@ -131,14 +131,14 @@ func (c *checker) part(path string, in *memoryv1.Part) memory.Part {
 
 func (c *checker) toolCall(path string, in *memoryv1.ToolCall) memory.Part {
 	return memory.Part{
-		Kind: memory.PartToolCall, CallID: c.id(path+".id", in.GetId()),
+		Kind: memory.PartToolCall, CallID: c.callID(path+".id", in.GetId()),
 		Name: c.id(path+".name", in.GetName()), Arguments: in.GetArguments(),
 	}
 }
 
 func (c *checker) toolResult(path string, in *memoryv1.ToolResult) memory.Part {
 	return memory.Part{
-		Kind: memory.PartToolResult, CallID: c.id(path+".call_id", in.GetCallId()),
+		Kind: memory.PartToolResult, CallID: c.callID(path+".call_id", in.GetCallId()),
 		Parts: c.results(path+".parts", in.GetParts()), IsError: in.GetIsError(),
 	}
 }

@@ -1,5 +1,7 @@
 package service
 
+import "github.com/stratamem/strata/internal/history"
+
 // Degradation names a tier that could not do its part, so that less never looks like nothing.
 type Degradation struct {
 	Tier   string // one of the tiers below
@@ -15,6 +17,8 @@ const (
 	TierTranscript = "transcript" // messages are found by the own index alone
 	TierFacts      = "facts"      // facts are found by the own index alone
 	TierRerank     = "rerank"     // messages stand in the order of those who found them
+	TierNotes      = "notes"      // some notes had no room
+	TierSummariser = "summariser" // a policy's fallback stands for what a model should have written
 )
 
 // Meter counts what was not as it should be. It must not block.
@@ -25,7 +29,15 @@ type Meter interface {
 	ForeignHits(view string, n int)
 	// StaleHits counts hits that the truth does not have, or not for the caller.
 	StaleHits(view string, n int)
+	// HistoryShrunk counts what a context policy did in a call: compact or context.
+	HistoryShrunk(call string, r history.Result)
 }
+
+// The calls that HistoryShrunk tells apart.
+const (
+	callCompact = "compact"
+	callContext = "context"
+)
 
 // noteDegraded counts the tiers that a reply lacks.
 func (s *Service) noteDegraded(all []Degradation) {
