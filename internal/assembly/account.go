@@ -21,13 +21,16 @@ func (a *assembler) coverage() Coverage {
 		}
 		c.Gaps = append(c.Gaps, memory.SeqRange{From: from, To: to})
 	}
+	verbatim := a.keptSpans()
 	for _, hole := range a.holes() {
-		gap(hole.From, hole.To)
+		for _, r := range hole.Without(verbatim) {
+			gap(r.From, r.To)
+		}
 	}
-	if from := c.SummaryThrough + 1; from < first {
-		gap(from, first-1)
+	for _, r := range (memory.SeqRange{From: c.SummaryThrough + 1, To: first - 1}).Without(verbatim) {
+		gap(r.From, r.To)
 	}
-	for i, taken := range a.taken {
+	for i, taken := range a.taken[len(a.in.Kept):] {
 		if !taken {
 			gap(first+int64(i), first+int64(i))
 		}
@@ -41,6 +44,27 @@ func (a *assembler) first() int64 {
 		return a.in.Tail[0].Seq
 	}
 	return a.in.LastSeq + 1
+}
+
+// keptSpans are the messages of Input.Kept that stand in the context.
+func (a *assembler) keptSpans() []memory.SeqRange {
+	var out []memory.SeqRange
+	for i := range a.in.Kept {
+		if a.taken[i] {
+			out = append(out, memory.SeqRange{From: a.entries[i].seq, To: a.entries[i].seq})
+		}
+	}
+	return out
+}
+
+// isTaken reports whether a message of the session stands in the context verbatim.
+func (a *assembler) isTaken(seq int64) bool {
+	if at := seq - a.first(); at >= 0 {
+		at += int64(len(a.in.Kept))
+		return at < int64(len(a.taken)) && a.taken[at]
+	}
+	i, found := slices.BinarySearchFunc(a.in.Kept, seq, func(m memory.Message, seq int64) int { return cmp.Compare(m.Seq, seq) })
+	return found && a.taken[i]
 }
 
 // omissions lists what the context leaves out of the session: messages that cannot be rendered, the tail that did not
@@ -80,7 +104,7 @@ func (a *assembler) omitRepeated(shown map[memory.Place]bool) []Omission {
 func (a *assembler) requested() []Omission {
 	var out []Omission
 	for _, o := range a.omitted {
-		if o.From > a.in.LastSeq || a.taken[o.From-a.first()] {
+		if o.From > a.in.LastSeq || a.isTaken(o.From) {
 			out = append(out, o)
 		}
 	}
@@ -135,12 +159,24 @@ func (a *assembler) before(first int64, shown map[memory.Place]bool) []Omission 
 			apart = append(apart, memory.SeqRange{From: p.Seq, To: p.Seq})
 		}
 	}
-	slices.SortFunc(apart, func(x, y memory.SeqRange) int { return cmp.Compare(x.From, y.From) })
+	apart = ordered(append(apart, a.keptSpans()...))
+	var dropped []memory.SeqRange
+	for _, r := range a.in.Dropped {
+		dropped = append(dropped, r.Without(apart)...)
+	}
+	omit(dropped, OmitPolicy)
+	apart = ordered(append(apart, dropped...))
 	for _, hole := range a.holes() {
 		omit(hole.Without(apart), OmitHiddenSummary)
 	}
 	omit(memory.SeqRange{From: a.summarised() + 1, To: first - 1}.Without(apart), OmitBudget)
 	return out
+}
+
+// ordered sorts ranges that are apart.
+func ordered(ranges []memory.SeqRange) []memory.SeqRange {
+	slices.SortFunc(ranges, func(x, y memory.SeqRange) int { return cmp.Compare(x.From, y.From) })
+	return ranges
 }
 
 // merge joins ranges of one reason that touch, then, while there are more than MaxOmitted, those of one reason with

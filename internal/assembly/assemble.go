@@ -18,7 +18,7 @@ type assembler struct {
 	parts    fixedParts
 	left     space  // what is left after what was taken
 	from     int    // the units of the tail from here on are taken
-	taken    []bool // by seq from the tail's first: which messages are taken
+	taken    []bool // by entry: which messages of the session are taken
 	recalled []Recalled
 	found    []candidate           // what may be recalled of each of them
 	places   map[memory.Place]bool // of the recalled messages
@@ -86,13 +86,16 @@ func newAssembler(in Input) *assembler {
 		in.Policy.RecentN = 0
 	}
 	in.Tail = behind(in.Running, in.Tail)
+	if !in.Policy.Recent {
+		in.Kept = nil
+	}
 	a := &assembler{in: in, stream: newStream(in), form: formOf(in.Render)}
 	a.meter = meter{counter: in.Counter, memo: make(map[string]int64, 64)}
 	if in.Policy.State && len(in.State) > 0 {
 		a.state = disarmJSON(string(in.State))
 	}
 	a.from = len(a.tail)
-	a.taken = make([]bool, len(in.Tail))
+	a.taken = make([]bool, len(in.Kept)+len(in.Tail))
 	return a
 }
 
@@ -254,7 +257,10 @@ func (a *assembler) ownSection(kind SectionKind, cost int64, text string) Sectio
 
 // units are the units that stand in the context, in its order.
 func (a *assembler) units() []*unit {
-	out := make([]*unit, 0, len(a.tail)-a.from+len(a.bound))
+	out := make([]*unit, 0, len(a.kept)+len(a.tail)-a.from+len(a.bound))
+	for i := range a.kept {
+		out = append(out, &a.kept[i])
+	}
 	for i := a.from; i < len(a.tail); i++ {
 		out = append(out, &a.tail[i])
 	}
@@ -319,6 +325,9 @@ func (a *assembler) result() Result {
 	used := a.parts.total()
 	for i := range a.shelves {
 		used += a.shelves[i].taken.tokens
+	}
+	for i := range a.kept {
+		used += a.kept[i].price.tokens
 	}
 	for i := a.from; i < len(a.tail); i++ {
 		used += a.tail[i].price.tokens

@@ -82,7 +82,12 @@ type Input struct {
 	SessionID    string
 	// Tail is the session's last messages, oldest first, contiguous, ending at LastSeq. Those that Running covers are
 	// not looked at, and hidden ones are left out.
-	Tail         []memory.Message
+	Tail []memory.Message
+	// Kept are messages of the session before Tail, oldest first, that a context policy keeps: pinned ones, and those at the
+	// beginning. They stand in the section recent and come before all that has a share; Running may cover them.
+	Kept []memory.Message
+	// Dropped is what a context policy left out before Tail, ascending and apart. Running does not stand for it.
+	Dropped      []memory.SeqRange
 	LastSeq      int64
 	Hidden       []memory.SeqRange // what of the session is hidden, ascending and apart; at least what lies before Tail
 	Facts        []memory.Fact     // of other sessions, the best first; those of SessionFacts are not looked at

@@ -45,16 +45,19 @@ type price struct {
 // stream is a conversation as atomic units.
 type stream struct {
 	entries []entry
-	tail    []unit // by the place of their first message
+	kept    []unit // of Input.Kept; those that do not fit are taken out
+	tail    []unit // the others, by the place of their first message
 	bound   []unit // those that a pending message belongs to, in the order of the pending messages
 	omitted []Omission
 }
 
 // newStream pairs calls with results, drops what cannot be rendered, and ties the rest into units.
 func newStream(in Input) *stream {
-	s := &stream{entries: make([]entry, 0, len(in.Tail)+len(in.Pending))}
-	for _, m := range in.Tail {
-		s.entries = append(s.entries, entry{msg: m, seq: m.Seq})
+	s := &stream{entries: make([]entry, 0, len(in.Kept)+len(in.Tail)+len(in.Pending))}
+	for _, part := range [][]memory.Message{in.Kept, in.Tail} {
+		for _, m := range part {
+			s.entries = append(s.entries, entry{msg: m, seq: m.Seq})
+		}
 	}
 	for i, m := range in.Pending {
 		m.Seq = 0
@@ -64,6 +67,9 @@ func newStream(in Input) *stream {
 	p := cut.Pair(len(s.entries), func(i int) *memory.Message { return &s.entries[i].msg })
 	t := tier{stream: s, Pairing: p, sessionID: in.SessionID, missing: missingCall(in), unseen: unseen, lastUser: lastUser(s.entries)}
 	t.run()
+	for len(s.tail) > 0 && s.tail[0].entries[0] < len(in.Kept) {
+		s.kept, s.tail = append(s.kept, s.tail[0]), s.tail[1:]
+	}
 	return s
 }
 
