@@ -11,39 +11,20 @@ import (
 	"github.com/stratamem/strata/internal/tokens"
 )
 
-// asker answers requests from the answers that there are. The first request beyond them is what is to be asked next;
-// what comes of a run from there on is not looked at.
-type asker struct {
-	answers []Answer
-	next    *Request
-}
-
-func (a *asker) ask(request Request) Answer {
-	if a.next == nil && len(a.answers) > 0 {
-		answer := a.answers[0]
-		a.answers = a.answers[1:]
-		return answer
-	}
-	if a.next == nil {
-		a.next = &request
-	}
-	return Answer{Failure: "not asked yet"}
-}
-
 // nothingFound is why the fallback is taken where there are no facts, or a filter selects nothing.
 const nothingFound = "nothing_found"
 
 // teller asks about a group of units.
 type teller struct {
 	*run
-	*asker
+	ask      func(Request) Answer
 	compress Compress
 	extract  bool // by the built-in summariser
 }
 
-// ask answers what became of each group.
-func (r *run) ask(a *asker, units []unit, d division, c Compress, e *Effect) []outcome {
-	t := teller{run: r, asker: a, compress: c}
+// consult answers what became of each group.
+func (r *run) consult(ask func(Request) Answer, units []unit, d division, c Compress, e *Effect) []outcome {
+	t := teller{run: r, ask: ask, compress: c}
 	if d.missing != nil {
 		e.Fallback = nothingFound
 		return []outcome{t.fallBack(r.material(units, d.missing, nil))}
@@ -138,7 +119,7 @@ func (t teller) summarise(m material) (o outcome, failure string) {
 	o.text = m.previous
 	for _, chunk := range t.chunks(m.lines) {
 		request := t.request(o.text, chunk)
-		answer := t.asker.ask(request)
+		answer := t.ask(request)
 		if o.text, failure = t.accept(request, answer); failure != "" {
 			return outcome{}, failure
 		}

@@ -10,7 +10,7 @@ import (
 )
 
 // compress replaces the older part of the list.
-func (r *run) compress(a *asker, e *Effect) {
+func (r *run) compress(ask func(Request) Answer, e *Effect) {
 	c := *r.policy.Compress
 	if len(c.Triggers) > 0 && !cut.AnyReached(c.Triggers, r.size(), r.history.Window) {
 		return
@@ -21,7 +21,7 @@ func (r *run) compress(a *asker, e *Effect) {
 	if len(d.groups) == 0 && len(d.drop) == 0 && d.missing == nil {
 		return
 	}
-	r.settle(units, d, r.ask(a, units, d, c, e))
+	r.settle(units, d, r.consult(ask, units, d, c, e))
 }
 
 // older are the units of the older part, without those that stay in any case.

@@ -51,7 +51,7 @@ func (t teller) look(c Concept, lines []line) (found []string, model, failure st
 			Kind: RequestFacts, Prompt: c.prompt(chunk), Model: t.compress.Model,
 			MaxTokens: cmp.Or(t.compress.MaxTokens, DefaultSummaryTokens), Messages: sources(chunk),
 		}
-		answer := t.asker.ask(request)
+		answer := t.ask(request)
 		switch {
 		case answer.Failure != "":
 			return nil, "", answer.Failure

@@ -160,15 +160,11 @@ func Decide(h History, p Policy) (*Plan, error) {
 	return newPlan(h, p), nil
 }
 
-// Apply decides, asks and finishes.
+// Apply decides and runs.
 func Apply(h History, p Policy, ask func(Request) Answer) (Result, error) {
 	plan, err := Decide(h, p)
 	if err != nil {
 		return Result{}, err
 	}
-	var answers []Answer
-	for request, more := plan.Next(answers); more; request, more = plan.Next(answers) {
-		answers = append(answers, ask(request))
-	}
-	return plan.Finish(answers)
+	return plan.Run(ask)
 }

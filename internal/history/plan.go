@@ -1,7 +1,7 @@
 package history
 
-// Plan is what a policy makes of a history, with what is still to be asked of a model. It never changes, so it may be
-// used concurrently if its counter may.
+// Plan is what a policy makes of a history as far as no model has to be asked. It never changes, so it may be used
+// concurrently if its counter may.
 type Plan struct {
 	ready *run // hidden, mended and cleared
 }
@@ -19,30 +19,14 @@ func newPlan(h History, p Policy) *Plan {
 	return &Plan{ready: r}
 }
 
-// Next answers what to ask a model after those answers, which are of the requests before, in order; false when there
-// is nothing more to ask. Equal answers give equal requests.
-func (p *Plan) Next(answers []Answer) (Request, bool) {
-	a := &asker{answers: answers}
-	p.compressed(a)
-	if a.next == nil {
-		return Request{}, false
-	}
-	return *a.next, true
-}
-
-// compressed is the run behind its strategy.
-func (p *Plan) compressed(a *asker) *run {
+// Run goes on from what asking answers to the result. It asks one thing after the other, since what it asks next may
+// be made of the answer before. Equal answers give equal requests and results. The only error is a memory.Error of
+// reason BUDGET_TOO_SMALL: what must stay takes more than the limit of Trim.
+func (p *Plan) Run(ask func(Request) Answer) (Result, error) {
 	r := p.ready.clone()
 	if r.policy.Compress != nil {
-		r.do(StageCompress, func(e *Effect) { r.compress(a, e) })
+		r.do(StageCompress, func(e *Effect) { r.compress(ask, e) })
 	}
-	return r
-}
-
-// Finish takes the answers of all requests, in order, to the result. The only error is a memory.Error of reason
-// BUDGET_TOO_SMALL: what must stay takes more than the limit of Trim.
-func (p *Plan) Finish(answers []Answer) (Result, error) {
-	r := p.compressed(&asker{answers: answers})
 	if r.policy.Clear != nil && len(r.written) > 0 {
 		r.clearAgain()
 	}

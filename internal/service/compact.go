@@ -68,7 +68,7 @@ func (s *Service) Compact(ctx context.Context, p CompactParams) (Compacted, erro
 	asked := &asking{service: s}
 	out := Compacted{StepsSinceUser: stepsSinceUser(0, p.Messages)}
 	out.StepLimitReached = out.StepsSinceUser >= resolved.StepLimit
-	if out.Result, err = plan.Finish(asked.all(ctx, plan)); err != nil {
+	if out.Result, err = asked.all(ctx, plan); err != nil {
 		return Compacted{}, err
 	}
 	out.Usage, out.Degraded = asked.usage, fallbacks(out.Effects)
@@ -113,14 +113,10 @@ type asking struct {
 }
 
 // all asks what a plan wants to know, one after the other: a summary may be made from the one before.
-func (a *asking) all(ctx context.Context, plan *history.Plan) []history.Answer {
+func (a *asking) all(ctx context.Context, plan *history.Plan) (history.Result, error) {
 	ctx, cancel := beforeReply(ctx)
 	defer cancel()
-	var answers []history.Answer
-	for request, more := plan.Next(answers); more; request, more = plan.Next(answers) {
-		answers = append(answers, a.ask(ctx, request))
-	}
-	return answers
+	return plan.Run(func(r history.Request) history.Answer { return a.ask(ctx, r) })
 }
 
 // beforeReply ends a little before the call does, so that there is time to answer without the model.
