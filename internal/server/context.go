@@ -11,8 +11,10 @@ import (
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
 	"github.com/stratamem/strata/internal/assembly"
+	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/policy"
 	"github.com/stratamem/strata/internal/service"
+	"github.com/stratamem/strata/internal/template"
 )
 
 func (s *memoryServer) BuildContext(ctx context.Context, req *memoryv1.BuildContextRequest) (*memoryv1.BuildContextResponse, error) {
@@ -32,7 +34,8 @@ func contextParams(ctx context.Context, req *memoryv1.BuildContextRequest) (serv
 	p := service.ContextParams{
 		Ref: c.ref(ctx, req.GetUserId(), req.GetSessionId()), Query: req.GetQuery(),
 		Pending:      c.messages("pending", req.GetPending(), maxPending, maxMessageBytes),
-		Instructions: req.GetInstructions(), Tools: req.GetToolsJson(), Render: c.render(req.GetRender()),
+		Instructions: req.GetInstructions(), Template: req.GetInstructionsTemplate(),
+		Variables: c.object("variables", req.GetVariables(), memory.MaxStateBytes), Tools: req.GetToolsJson(), Render: c.render(req.GetRender()),
 		AsOf: c.time("as_of", req.GetAsOf()), Explain: req.GetExplain(), MaxBytes: contextBytes(req),
 		Fresh: c.freshness("fresh", req.GetFresh()),
 		Policy: policy.Call{
@@ -44,6 +47,10 @@ func contextParams(ctx context.Context, req *memoryv1.BuildContextRequest) (serv
 	}
 	c.bytes("query", len(p.Query), maxQueryBytes)
 	c.bytes("instructions", len(p.Instructions), maxInstructions)
+	c.bytes("instructions_template", len(p.Template), template.MaxBytes)
+	if p.Instructions != "" && p.Template != "" {
+		c.fault("instructions_template", "is set, and so are instructions; send one of them")
+	}
 	c.bytes("tools_json", len(p.Tools), maxTools)
 	return p, c.err()
 }
@@ -145,6 +152,7 @@ func (c *checker) freshness(field string, in *memoryv1.Freshness) *service.Wait 
 func (c *checker) sections(in []*memoryv1.SectionSwitch, o *policy.Overrides) {
 	switches := map[memoryv1.SectionKind]**bool{
 		memoryv1.SectionKind_SECTION_KIND_STATE:             &o.State,
+		memoryv1.SectionKind_SECTION_KIND_NOTES:             &o.Notes,
 		memoryv1.SectionKind_SECTION_KIND_FACTS:             &o.LongTerm,
 		memoryv1.SectionKind_SECTION_KIND_PERIODS:           &o.Periods,
 		memoryv1.SectionKind_SECTION_KIND_PREVIOUS_SESSIONS: &o.Previous,
@@ -254,6 +262,9 @@ func itemProto(userID string, i assembly.Item) *memoryv1.ContextItem {
 	}
 	if i.Message != nil {
 		out.Message = messageProto(*i.Message)
+	}
+	if i.Note != nil {
+		out.Note = &memoryv1.NoteItem{Name: i.Note.Name, Revision: i.Note.Revision, OfUser: i.Note.OfUser}
 	}
 	if i.Fact != nil {
 		out.Fact, out.Model = factProto(userID, *i.Fact), i.Fact.Model

@@ -41,7 +41,7 @@ func recordParams(ctx context.Context, req *memoryv1.RecordRequest) (service.Rec
 		Ref:             c.ref(ctx, req.GetUserId(), req.GetSessionId()),
 		RequestID:       c.label("request_id", req.GetRequestId()),
 		Messages:        c.messages("messages", req.GetMessages(), maxMessages, maxRecordBytes),
-		StatePatch:      c.object("state_patch", req.GetStatePatch(), memory.MaxStateBytes),
+		StatePatch:      c.statePatch("state_patch", req.GetStatePatch()),
 		ExpectedLastSeq: req.ExpectedLastSeq,
 		Extract:         c.extract("extract", req.GetExtract()),
 		Profile:         c.label("profile", req.GetProfile()),
@@ -61,7 +61,7 @@ func recordProto(r store.AppendResult) *memoryv1.RecordResponse {
 		StateRevision: r.StateRevision, StepsSinceUser: int32(r.StepsSinceUser), TurnNo: r.TurnNo, Replayed: r.Replayed,
 	}
 	for _, f := range r.Findings {
-		out.Findings = append(out.Findings, &memoryv1.Finding{MessageId: f.MessageID, Kind: memoryv1.FindingKind(f.Kind), CallId: f.CallID})
+		out.Findings = append(out.Findings, findingProto(f))
 	}
 	return out
 }

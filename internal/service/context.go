@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"time"
@@ -20,7 +21,9 @@ type ContextParams struct {
 	Query        string // "" for the last words of the user
 	Pending      []memory.Message
 	Instructions string
-	Tools        string // the tools that the model is told of, as JSON; "" for none
+	Template     string          // instructions with places for values, in place of Instructions; "" for none
+	Variables    json.RawMessage // values of this call for the Template: a JSON object; nil for none
+	Tools        string          // the tools that the model is told of, as JSON; "" for none
 	Policy       policy.Call
 	Render       assembly.Render
 	AsOf         time.Time // zero for now
@@ -131,18 +134,19 @@ func (s *Service) decide(ctx context.Context, p ContextParams, g gathered, r pol
 		return out, err
 	}
 	in := assembly.Input{
-		Instructions: p.Instructions, State: g.work.Session.State, Session: g.work.Session.Key, SessionID: p.Ref.SessionID,
+		Instructions: g.instructions, State: g.state, Notes: g.notes, Session: g.work.Session.Key, SessionID: p.Ref.SessionID,
 		Facts: factsOf(g.facts.hits), SessionFacts: g.facts.session, Periods: g.periods, Previous: g.previous, Running: g.running,
 		Tail: g.tail, LastSeq: g.work.Session.LastSeq, Hidden: g.hidden.Ranges(g.work.Session.Key, g.work.Session.LastSeq), Pending: p.Pending, Available: r.Available, MaxBytes: p.MaxBytes,
 		Counter: counter, TakeApart: s.apart.by(r.Counter), Render: p.Render,
 		Policy: assembly.Policy{
-			RecentN: r.RecentN, TopK: r.TopK, RecallShare: r.RecallShare, State: r.State, Recalled: r.Profile.Recalled,
+			RecentN: r.RecentN, TopK: r.TopK, RecallShare: r.RecallShare, State: r.State, Notes: r.Notes, NoteShare: r.NotesShare, Recalled: r.Profile.Recalled,
 			Recent: r.Recent, MemoryRole: r.MemoryRole, MaxFacts: r.Facts.Max, FactShare: r.Facts.Share,
 			SummaryShare: r.Summaries.Share,
 		},
 		Recall: s.recaller(ctx, p.Ref.UserRef, g.found.Hits, &out), Terms: g.found.Terms,
 	}
 	out.Result, err = assembly.Assemble(in)
+	out.Degraded = append(out.Degraded, notesDegradation(out.NotesLeft)...)
 	return out, err
 }
 

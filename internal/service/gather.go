@@ -3,6 +3,7 @@ package service
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -33,6 +34,10 @@ type gathered struct {
 	facts    factsFound
 	late     []Degradation // what the search of messages lacked
 	degraded []Degradation
+
+	instructions string          // with the values of the template
+	state        json.RawMessage // of the session, without its notes
+	notes        []assembly.Note
 }
 
 // gather reads what was said and summarised, and searches. All of it runs side by side; only a query that has to be
@@ -54,6 +59,7 @@ func (s *Service) gather(ctx context.Context, p ContextParams, work store.Sessio
 	read := s.facts.once(part, p.Ref.UserRef)
 	in := sought{query, read, hidden}
 	all.Go(history)
+	all.Go(func() error { return s.gatherStates(part, p, r, &g) })
 	all.Go(func() error { return s.gatherSummaries(part, p, in, r, &g) })
 	all.Go(func() error { return s.gatherFacts(part, p, in, r, &g) })
 	all.Go(func() error { return s.recall(part, p, in, r, &g) })

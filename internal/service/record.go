@@ -31,13 +31,19 @@ func (s *Service) Record(ctx context.Context, p RecordParams) (store.AppendResul
 	if err != nil {
 		return store.AppendResult{}, err
 	}
-	if turn.Findings, err = s.findings(ctx, p.Ref, turn.Messages); err != nil {
+	if err := s.check(ctx, p, &turn); err != nil {
 		return store.AppendResult{}, err
 	}
+	odd, err := s.findings(ctx, p.Ref, turn.Messages)
+	if err != nil {
+		return store.AppendResult{}, err
+	}
+	turn.Findings = append(turn.Findings, odd...)
 	result, err := s.store.Append(ctx, turn)
 	if err != nil {
 		return store.AppendResult{}, fmt.Errorf("append turn: %w", err)
 	}
+	result.MessageIDs = withRemoved(result.MessageIDs, result.Findings)
 	if !result.Replayed && result.LastSeq >= result.FirstSeq {
 		s.runner.Nudge(p.Ref)
 	}
