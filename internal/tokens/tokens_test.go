@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"pgregory.net/rapid"
+
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/tokens"
 )
@@ -104,6 +106,88 @@ func TestMessages(t *testing.T) {
 		}
 		if _, ok := tokens.FromStored(memory.TokenCounts{}, counter(t, tokens.O200K)); ok {
 			t.Error("nothing is stored")
+		}
+	})
+}
+
+func TestImages(t *testing.T) {
+	sized := func(w, h int, d memory.ImageDetail) memory.Part {
+		return memory.Part{Kind: memory.PartBlob, MIMEType: "image/png", Data: []byte("x"), Image: &memory.Image{Width: w, Height: h, Detail: d}}
+	}
+	for _, c := range []struct {
+		name           string
+		part           memory.Part
+		openai, others int64
+	}{
+		// Examples of OpenAI's documentation.
+		{"a square of four tiles", sized(1024, 1024, memory.ImageHigh), 765, 1399},
+		{"a large one, scaled down twice", sized(2048, 4096, memory.ImageHigh), 1105, 1600},
+		{"low detail costs the same at any size", sized(4096, 8192, memory.ImageLow), 85, 1600},
+		// Examples of Anthropic's documentation, by OpenAI's formula one or more tiles.
+		{"a small one is a tile", sized(200, 200, 0), 255, 255},
+		{"a thousand pixels squared", sized(1000, 1000, 0), 765, 1334},
+		{"the most that is not scaled down", sized(1092, 1092, 0), 765, 1590},
+		{"a long strip", sized(100_000, 1, 0), 765, 765},
+		{"one of the most tiles", sized(2048, 768, 0), 1445, 1445},
+		{"one whose size is not known", sized(0, 0, 0), 1600, 1600},
+		{"one of low detail whose size is not known", sized(0, 0, memory.ImageLow), 85, 1600},
+		{"one that says nothing", memory.Part{Kind: memory.PartURI, MIMEType: "IMAGE/JPEG", URI: "https://example.com/a"}, 1600, 1600},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			for _, name := range tokens.Names() {
+				want := c.others
+				if name == tokens.O200K || name == tokens.CL100K {
+					want = c.openai
+				}
+				k := counter(t, name)
+				if got := tokens.Image(c.part, k); got != want {
+					t.Errorf("%s: %d, want %d", name, got, want)
+				}
+				m := memory.Message{Parts: []memory.Part{c.part}}
+				if got := tokens.Tokens(k, tokens.Content(m, k)); got != want {
+					t.Errorf("%s: a message of it is %d, want %d", name, got, want)
+				}
+			}
+		})
+	}
+	t.Run("no image passes what one of unknown size is counted as", func(t *testing.T) {
+		rapid.Check(t, func(t *rapid.T) {
+			side := rapid.IntRange(1, 100_000)
+			p := sized(side.Draw(t, "width"), side.Draw(t, "height"), memory.ImageDetail(rapid.IntRange(0, 2).Draw(t, "detail")))
+			for _, name := range tokens.Names() {
+				c, err := tokens.ByName(name)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got := tokens.Image(p, c); got < 1 || got > tokens.ImageTokens {
+					t.Fatalf("%s: %d tokens of %+v", name, got, p.Image)
+				}
+			}
+		})
+	})
+}
+
+func TestTools(t *testing.T) {
+	const schemas = `[ {"type": "function",
+		"function": {"name": "get weather", "parameters": {"type": "object"}}} ]`
+	t.Run("tools cost what their JSON costs without the blanks between values", func(t *testing.T) {
+		for _, name := range tokens.Names() {
+			c := counter(t, name)
+			got, err := tokens.Tools(schemas, c, "tools_json")
+			if want := c.Cost(`[{"type":"function","function":{"name":"get weather","parameters":{"type":"object"}}}]`); err != nil || got != want {
+				t.Errorf("%s: %d, %v, want %d", name, got, err, want)
+			}
+		}
+	})
+	t.Run("no tools cost nothing", func(t *testing.T) {
+		if got, err := tokens.Tools("", counter(t, tokens.O200K), "tools_json"); got != 0 || err != nil {
+			t.Errorf("%d, %v", got, err)
+		}
+	})
+	t.Run("what is not JSON is refused by the field's name, and not repeated", func(t *testing.T) {
+		_, err := tokens.Tools("[secret", counter(t, tokens.O200K), "tools_json")
+		if memory.ReasonOf(err) != memory.ReasonFieldInvalid || !strings.Contains(err.Error(), "tools_json") || strings.Contains(err.Error(), "secret") {
+			t.Errorf("err = %v", err)
 		}
 	})
 }
