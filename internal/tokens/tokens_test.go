@@ -1,6 +1,7 @@
 package tokens_test
 
 import (
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -215,6 +216,30 @@ var samples = map[string]string{
 	"Thai":     "ปีที่แล้วฉันย้ายไปอยู่เชียงใหม่เพราะพี่สาวอยู่ที่นั่นและอากาศดีกว่ามาก",
 }
 
+// measured are the tokens of the samples by vocabularies that are not embedded: Claude 2's, as the Python package anthropic
+// 0.8.1 has it, and Mistral's v3 and Tekken 240911, as mistral-common 1.5.1 has them, all without marks of beginning.
+var measured = map[string][3]int64{
+	"English":  {56, 61, 54},
+	"names":    {46, 48, 43},
+	"Korean":   {104, 107, 54},
+	"Japanese": {76, 78, 57},
+	"Chinese":  {68, 65, 57},
+	"Spanish":  {57, 55, 41},
+	"German":   {36, 32, 26},
+	"Russian":  {50, 41, 28},
+	"code":     {84, 85, 70},
+	"JSON":     {64, 88, 84},
+	"base64":   {67, 81, 76},
+	"hex":      {59, 94, 91},
+	"digits":   {27, 69, 68},
+	"emoji":    {69, 65, 83},
+	"shouting": {26, 35, 36},
+	"table":    {35, 42, 41},
+	"Arabic":   {67, 67, 18},
+	"Hindi":    {69, 71, 19},
+	"Thai":     {121, 71, 35},
+}
+
 func TestEstimate(t *testing.T) {
 	c := counter(t, tokens.Estimate)
 	t.Run("it never counts less than either vocabulary, and not absurdly more", func(t *testing.T) {
@@ -228,6 +253,19 @@ func TestEstimate(t *testing.T) {
 			if got > 2*max(o, cl) {
 				t.Errorf("%s: %d is more than twice %d", name, got, max(o, cl))
 			}
+		}
+	})
+	t.Run("it never counts less than what was measured by other vocabularies", func(t *testing.T) {
+		for name, counts := range measured {
+			got := tokens.Tokens(c, c.Cost(samples[name]))
+			t.Logf("%-9s estimate %4d, Claude 2 %4d (%.2f×), Mistral v3 %4d (%.2f×), Tekken %4d (%.2f×)", name, got,
+				counts[0], float64(got)/float64(counts[0]), counts[1], float64(got)/float64(counts[1]), counts[2], float64(got)/float64(counts[2]))
+			if got < slices.Max(counts[:]) {
+				t.Errorf("%s: %d is less than one of %v", name, got, counts)
+			}
+		}
+		if len(measured) != len(samples) {
+			t.Errorf("%d samples of %d were measured", len(measured), len(samples))
 		}
 	})
 	t.Run("joining two texts at a blank or a line end never costs more than both", func(t *testing.T) {
