@@ -56,17 +56,25 @@ func (r *run) part(at cut.Ref) *memory.Part { return &r.items[at.Message].msg.Pa
 // stay: so what was cleared is not cleared again.
 func (r *run) useOf(call cut.Call, c Clear) use {
 	u := use{call: call}
-	counter := r.history.Counter
-	body := memory.Message{Parts: []memory.Part{*r.part(call.Result)}}
-	instead := memory.Message{Parts: []memory.Part{cleared(*r.part(call.Result), c)}}
-	if more := tokens.Content(body, counter) - tokens.Content(instead, counter); more > 0 {
+	if more := r.bodyWins(call.Result, c); more > 0 {
 		u.body, u.won = true, u.won+more
 	}
-	if more := counter.Cost(r.part(call.At).Arguments) - counter.Cost(ClearedInput); c.ClearInputs && more > 0 {
+	if more := r.count(r.part(call.At).Arguments) - r.count(ClearedInput); c.ClearInputs && more > 0 {
 		u.args, u.won = true, u.won+more
 	}
-	u.won /= counter.Per()
 	return u
+}
+
+// bodyWins is how many tokens a result takes more than its placeholder. Where it is all of its message, that is known
+// without counting it.
+func (r *run) bodyWins(at cut.Ref, c Clear) int64 {
+	it, instead := &r.items[at.Message], cleared(*r.part(at), c)
+	if len(it.msg.Parts) == 1 {
+		m := it.msg
+		m.Parts, m.Tokens = []memory.Part{instead}, memory.TokenCounts{}
+		return it.tokens - MessageTokens(m, r.history.Counter)
+	}
+	return r.bodyTokens(*r.part(at)) - r.bodyTokens(instead)
 }
 
 // cleared is a result with a placeholder for its body.
@@ -102,4 +110,10 @@ func (r *run) clearUses(uses []use, c Clear) {
 	for i, parts := range altered {
 		r.replaceParts(&r.items[i], parts)
 	}
+}
+
+// bodyTokens is what a result's body takes.
+func (r *run) bodyTokens(p memory.Part) int64 {
+	c := r.history.Counter
+	return tokens.Tokens(c, tokens.Content(memory.Message{Parts: []memory.Part{p}}, c))
 }

@@ -38,7 +38,7 @@ func (g *generator) chance(of int, name string) bool {
 
 func (g *generator) words() string {
 	n := rapid.IntRange(1, 60).Draw(g.t, "words")
-	if g.chance(40, "giant") {
+	if g.chance(300, "giant") {
 		n = 2000
 	}
 	g.next++
@@ -50,8 +50,8 @@ func (g *generator) add(role memory.Role, parts ...memory.Part) {
 	if !g.chance(3, "no id") {
 		m.ID = fmt.Sprintf("m%d", len(g.messages))
 	}
-	m.Pinned = g.chance(15, "pinned")
-	if g.chance(15, "tagged") {
+	m.Pinned = g.chance(30, "pinned")
+	if g.chance(25, "tagged") {
 		m.Tags = []string{rapid.SampledFrom([]string{"preference", "other"}).Draw(g.t, "tag")}
 	}
 	if g.chance(20, "recalled") {
@@ -205,7 +205,7 @@ func policyGen() *rapid.Generator[history.Policy] {
 			p.Compress = compressGen(t)
 		}
 		if rapid.IntRange(0, 3).Draw(t, "trim") > 0 {
-			p.Trim = &history.Trim{Messages: rapid.SampledFrom([]int{0, 3, 10}).Draw(t, "most"), Tokens: int64(rapid.SampledFrom([]int{60, 200, 500, 1000, 3000}).Draw(t, "limit"))}
+			p.Trim = &history.Trim{Messages: rapid.SampledFrom([]int{0, 3, 10}).Draw(t, "most"), Tokens: int64(rapid.SampledFrom([]int{150, 500, 1000, 3000, 8000}).Draw(t, "limit"))}
 			if rapid.IntRange(0, 4).Draw(t, "window") == 0 {
 				p.Trim.Fraction = .2
 			}

@@ -8,8 +8,22 @@ import (
 	"github.com/stratamem/strata/internal/memory"
 )
 
-// trim drops the oldest messages, first by the limit of messages, then by the limit of tokens.
+// trim drops the oldest messages until nothing more is to be dropped: where the head gives way to newer messages, the
+// first of these is the head.
 func (r *run) trim(e *Effect) error {
+	for {
+		before := len(r.items)
+		if err := r.trimOnce(e); err != nil {
+			return err
+		}
+		if len(r.items) == before {
+			return nil
+		}
+	}
+}
+
+// trimOnce trims by the limit of messages, then by the limit of tokens.
+func (r *run) trimOnce(e *Effect) error {
 	t := *r.policy.Trim
 	if t.Messages > 0 && r.size().Messages > t.Messages {
 		e.Triggered = true
@@ -161,8 +175,9 @@ func earliest(units []unit, keep []bool, room int64) int {
 	return cut.Within(sizes, room)
 }
 
+// nextTurn is the first unit with which a turn, or the words of its user, begin.
 func nextTurn(units []unit, from int) int {
-	for from < len(units) && !units[from].turn {
+	for from < len(units) && !units[from].turn && !units[from].user {
 		from++
 	}
 	return from

@@ -92,18 +92,18 @@ func (r *run) markHead(units []unit) {
 	}
 }
 
+// markTurns finds words of users and where their turns begin.
 func (r *run) markTurns(units []unit) {
 	for i := range units {
 		if !r.isUser(units[i]) {
 			continue
 		}
 		units[i].user = true
-		for begin := i; begin >= 0 && !units[begin].system; begin-- {
-			if begin < i && !r.isSystem(units[begin]) {
-				break
-			}
-			units[begin].turn = true
+		begin := i
+		for begin > 0 && !units[begin-1].system && r.isSystem(units[begin-1]) {
+			begin--
 		}
+		units[begin].turn = true
 	}
 }
 
@@ -126,7 +126,7 @@ func (r *run) led(units []unit, keep []bool) {
 		if !keep[i] || u.system {
 			continue
 		}
-		if u.turn || u.summary || u.pinned || r.items[u.from].msg.Role != memory.RoleAssistant {
+		if u.turn || u.user || u.summary || u.pinned || r.items[u.from].msg.Role != memory.RoleAssistant {
 			return
 		}
 		for j := i - 1; j >= 0; j-- {
