@@ -35,10 +35,12 @@ func (r *run) hidden() []bool {
 	for i := range r.items {
 		it := &r.items[i]
 		system = system && (it.msg.Role == memory.RoleSystem || it.msg.Role == memory.RoleDeveloper) && !it.summary
-		hidden[i] = before[i] && !system && !it.pinned || slices.Contains(r.policy.Hide.Exclude, it.msg.ID)
+		hidden[i] = before[i] && !system && !it.pinned || r.excluded(i)
 	}
 	return hidden
 }
+
+func (r *run) excluded(i int) bool { return slices.Contains(r.policy.Hide.Exclude, r.items[i].msg.ID) }
 
 // beforeStart reports for each item whether it stands before the context's start, and so does all that it is tied to.
 func (r *run) beforeStart() []bool {
@@ -53,7 +55,10 @@ func (r *run) beforeStart() []bool {
 	for again := true; again; {
 		again = false
 		for _, c := range calls {
-			if c.Answered && before[c.At.Message] != before[c.Result.Message] {
+			if !c.Answered || r.excluded(c.At.Message) || r.excluded(c.Result.Message) {
+				continue
+			}
+			if before[c.At.Message] != before[c.Result.Message] {
 				before[c.At.Message], before[c.Result.Message], again = false, false, true
 			}
 		}
