@@ -3,8 +3,10 @@ package app_test
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"google.golang.org/grpc/codes"
@@ -14,6 +16,8 @@ import (
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
 	"github.com/stratamem/strata/internal/assembly/assemblytest"
+	"github.com/stratamem/strata/internal/config"
+	"github.com/stratamem/strata/internal/llm/llmtest"
 )
 
 const hiddenReason = memoryv1.OmitReason_OMIT_REASON_HIDDEN
@@ -142,6 +146,28 @@ func TestHiding(t *testing.T) {
 		summary := section(r, memoryv1.SectionKind_SECTION_KIND_SUMMARY).GetItems()
 		if len(summary) != 1 || summary[0].GetSummary().GetFromSeq() != 11 || !strings.Contains(r.GetRendering(), "opera of Lviv") || strings.Contains(r.GetRendering(), "castle") {
 			t.Errorf("summary %v of\n%s", summary, r.GetRendering())
+		}
+	})
+	t.Run("no model that summarises what comes after the start is told of what lies before", func(t *testing.T) {
+		var mu sync.Mutex
+		var asked []string
+		model := llmtest.New(llmtest.Options{Chat: func(r llmtest.Request) llmtest.Reply {
+			mu.Lock()
+			defer mu.Unlock()
+			asked = append(asked, fmt.Sprint(r))
+			return llmtest.Reply{Text: "The user decided to see a place with sister Grace."}
+		}})
+		t.Cleanup(model.Close)
+		h := startOn(t, filepath.Join(t.TempDir(), "strata.db"), func(c *config.Config) { c.ChatBaseURL, c.SummaryModel = model.URL(), "scripted" })
+		h.talk(t, "s", 6)
+		h.summarize(t, "s")
+		h.startAt(t, "s", 7)
+		h.record(t, "s", user("", "We decided to see the opera of Lviv."), assistant("", "Noted: the opera of Lviv."))
+		h.summarize(t, "s")
+		mu.Lock()
+		defer mu.Unlock()
+		if last := asked[len(asked)-1]; !strings.Contains(asked[0], "castle") || !strings.Contains(last, "opera") || strings.Contains(last, "castle") || strings.Contains(last, "a place with sister Grace") {
+			t.Errorf("asked first %q, last %q", asked[0], last)
 		}
 	})
 	t.Run("a start that hides what is not said yet is refused with what may be given", func(t *testing.T) {
