@@ -1,7 +1,6 @@
 package history
 
 import (
-	"github.com/stratamem/strata/internal/cut"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/tokens"
 )
@@ -31,13 +30,4 @@ func MessageTokens(m memory.Message, c tokens.Counter) int64 {
 		}
 	}
 	return tokens.Tokens(c, cost) + extra
-}
-
-// sizeOf adds up messages.
-func sizeOf(sizes []int64) cut.Size {
-	s := cut.Size{Messages: len(sizes)}
-	for _, n := range sizes {
-		s.Tokens += n
-	}
-	return s
 }
