@@ -29,10 +29,11 @@ func (s *Service) gatherStates(ctx context.Context, p ContextParams, r policy.Re
 	}
 	_, notes = memory.SplitNotes(user.State)
 	g.notes = append(g.notes, notesOf(notes, true)...)
-	if p.Template != "" {
-		user.Ref = p.Ref.UserRef
-		g.instructions, err = instructions(p, user, g.work.Session.State)
+	if p.Template == "" {
+		return nil
 	}
+	user.Ref = p.Ref.UserRef
+	g.instructions, err = instructions(p, user, g.work.Session.State)
 	return err
 }
 
