@@ -135,7 +135,7 @@ proof: ## the long proofs: 300 kills under load and 12 at every seam, 300 replay
 	$(MAKE) bench-seams SEAMS_HITS=12
 	$(MAKE) bench-conflict REPLAYS=300
 	$(MAKE) property HISTORIES=100000
-	go test -count=1 ./internal/rank ./internal/assembly -rapid.checks=10000
+	go test -count=1 ./internal/rank ./internal/assembly ./internal/check ./internal/memory ./internal/template -rapid.checks=10000
 	$(MAKE) fuzz FUZZTIME=5m
 	$(MAKE) backends-up
 	STRATA_TEST_FULL=1 STRATA_TEST_REQUIRE=mongodb,milvus,elasticsearch $(MAKE) test-integration

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -190,6 +191,7 @@ func grow(t *testing.T, s store.Truth, u memory.UserRef) {
 		q.Operation = canary(u)
 		w.Changes, w.Quarantined = []store.FactChange{learnt(f)}, []memory.Quarantined{q}
 	}))
+	mustUpdateUser(t, s, store.UserUpdate{Ref: u, StatePatch: json.RawMessage(`{"notes/n":"` + canary(u) + `"}`), Time: noon})
 	embedAll(t, s, 1)
 	leaf(t, s, ref, 1, 1, func(w *store.NodeWrite) { w.Node.Text = canary(u) })
 	slot := mustOpen(t, s, opening(t, s, ref, memory.SlotExtract, 1, 1))

@@ -72,7 +72,9 @@ func useWork(t *testing.T, s store.Truth) {
 	ctx := t.Context()
 	appendN(t, s, inS, "more", 20)
 	mustUpdateUser(t, s, store.UserUpdate{Ref: alice, Timezone: ptr("Asia/Seoul"), Time: noon})
-	mustUpdateUser(t, s, store.UserUpdate{Ref: bob, Time: noon})
+	mustUpdateUser(t, s, store.UserUpdate{Ref: bob, StatePatch: json.RawMessage(`{"a":1,"notes/b":2}`), Time: noon})
+	mustUpdateUser(t, s, store.UserUpdate{Ref: bob, StatePatch: json.RawMessage(`{"a":null}`), Time: noon})
+	mustUser(t, s, bob)
 	for _, after := range []string{"", "a"} {
 		failing(t)(s.ListUsers(ctx, store.UserQuery{Tenant: "acme", After: after, Limit: 9}))
 	}
