@@ -383,3 +383,64 @@ func TestStagesWorkTogether(t *testing.T) {
 		t.Errorf("%+v, %+v", got.Cleared, got.Written)
 	}
 }
+
+func TestASecondRunFindsNothingToDo(t *testing.T) {
+	cold := func(t *testing.T, messages []memory.Message, given []int64, p history.Policy, ask func(history.Request) history.Answer) history.Result {
+		t.Helper()
+		got, err := history.Apply(history.History{Messages: messages, Tokens: given, Counter: counterOf(t, tokens.Chars4)}, p, ask)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return got
+	}
+	t.Run("where the head gave way to the newest turn and that is then too long", func(t *testing.T) {
+		p := history.Policy{Trim: &history.Trim{Messages: 3, Tokens: 65}}
+		got := cold(t, talk("u a u c:x r:x c:y r:y a"), []int64{60, 10, 10, 10, 10, 10, 10, 10}, p, scripted)
+		if shape(got) != "u2 c5 r6 a7" {
+			t.Error(shape(got))
+		}
+		if again := cold(t, got.Messages, got.Tokens, p, scripted); again.Changed {
+			t.Error(shape(again))
+		}
+	})
+	t.Run("where a summary is so long that results have to be cleared", func(t *testing.T) {
+		messages := talk("s u a u c:x r:x a")
+		p := history.Policy{
+			Clear:    &history.Clear{Triggers: []cut.Trigger{{Tokens: 300}}},
+			Compress: &history.Compress{Strategy: history.StrategyWhole, Keep: keep(3), Prompt: "Sum up.", MaxTokens: 1000},
+		}
+		long := says(strings.Repeat("They spoke of many things. ", 60))
+		got := cold(t, messages, nil, p, long)
+		if shape(got) != "s0 u1 S c4 r5 a6" || clearedCalls(got) != "x" || len(got.Effects) != 3 || got.Effects[2].Stage != history.StageClear {
+			t.Errorf("%s, cleared %q, %+v", shape(got), clearedCalls(got), got.Effects)
+		}
+		if again := cold(t, got.Messages, nil, p, long); again.Changed {
+			t.Error(shape(again))
+		}
+	})
+	t.Run("where what a filter selects would begin the list with the model's words", func(t *testing.T) {
+		p := history.Policy{Head: history.HeadSystem, Compress: &history.Compress{
+			Strategy: history.StrategyCustom, Keep: keep(1), Filter: history.Filter{Contains: []string{"of a3"}},
+		}}
+		got := run(t, "u a u a u a", p)
+		if shape(got) != "u2 a3 a5" {
+			t.Error(shape(got))
+		}
+		if again := runAgain(t, got, p); again.Changed {
+			t.Error(shape(again))
+		}
+	})
+	t.Run("where the summary of another tool is the first message of a user", func(t *testing.T) {
+		messages := talk("u u a u a")
+		messages[0].Parts = []memory.Part{memory.TextPart(strings.TrimSpace(history.DefaultPrefix) + " Ann likes tea.")}
+		p := history.Policy{Head: history.HeadSystem, Compress: &history.Compress{Strategy: history.StrategyWhole, Keep: keep(2), Prefix: "TLDR: ", Prompt: "{previous}"}}
+		var prompt string
+		got := cold(t, messages, nil, p, func(q history.Request) history.Answer { prompt = q.Prompt; return scripted(q) })
+		if shape(got) != "S u3 a4" || !strings.HasPrefix(prompt, "Ann likes tea.") {
+			t.Errorf("%s, asked %q", shape(got), prompt)
+		}
+		if again := cold(t, got.Messages, nil, p, scripted); again.Changed {
+			t.Error(shape(again))
+		}
+	})
+}

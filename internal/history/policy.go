@@ -68,12 +68,14 @@ const ClearedInput = "{}"
 
 // Trim drops the oldest messages.
 type Trim struct {
-	// Messages leaves a conversation of at most so many messages as it is, and of a longer one the head and the last so
-	// many, widened to the beginning of their turn; 0 for no such limit.
+	// Messages leaves a conversation of at most so many messages as it is, and of a longer one the head, summaries and
+	// the last so many, widened to the beginning of their turn, so that there may be more; 0 for no such limit.
 	Messages int
 	// Tokens and Fraction are limits that are never exceeded; the smaller counts, 0 is none. What survives is the head,
 	// as far as it fits, and the newest messages from the beginning of a turn, or, where the last turn alone is too
-	// long, its user's words and its newest tool uses.
+	// long, its user's words and its newest tool uses. Where the newest of these alone is too long, its results are
+	// cleared. What must stay, or a newest message, that takes more than the limit is an error of reason
+	// BUDGET_TOO_SMALL.
 	Tokens   int64
 	Fraction float64 // of the model's window
 }
@@ -103,8 +105,9 @@ const (
 	FallbackExtract Fallback = "extract" // as whole, by the built-in summariser, which needs no model
 )
 
-// Compress replaces the older part of a conversation. The head, pinned and tagged messages, calls that may still be
-// answered and the newest message stay as they are in any case.
+// Compress replaces the older part of a conversation. The head, pinned and tagged messages, and what the model has still
+// to go on from stay as they are in any case: a question or tool results at the end, and calls that may still be
+// answered. Where Keep keeps anything, the newest message does too.
 type Compress struct {
 	Name     string        // of a custom strategy, for reports; "" for the Strategy's
 	Triggers []cut.Trigger // any of them; none: whenever the policy is applied
