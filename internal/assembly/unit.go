@@ -199,7 +199,7 @@ func (t *tier) unit(root int, tied []int) unit {
 		tied = []int{root}
 	}
 	for _, e := range tied {
-		if len(t.CallsOf(e)) > 0 {
+		if t.HasCalls(e) {
 			t.step(&u, e)
 		}
 	}
@@ -213,13 +213,14 @@ func (t *tier) unit(root int, tied []int) unit {
 func (t *tier) step(u *unit, e int) {
 	t.say(u, e)
 	var answering []int
-	for _, c := range t.CallsOf(e) {
-		if !t.Calls[c].Answered {
+	from, to := t.CallsOf(e)
+	for _, c := range t.Calls[from:to] {
+		if !c.Answered {
 			continue
 		}
-		r := t.Calls[c].Result.Message
-		t.result(u, r, t.Calls[c].Result.Part)
-		if r != e && len(t.CallsOf(r)) == 0 && !slices.Contains(answering, r) {
+		r := c.Result.Message
+		t.result(u, r, c.Result.Part)
+		if r != e && !t.HasCalls(r) && !slices.Contains(answering, r) {
 			answering = append(answering, r)
 		}
 	}
@@ -265,7 +266,7 @@ func (t *tier) leftover(u *unit, e int) {
 
 // mayStillSpeak reports whether an entry has only its results in the unit so far.
 func (t *tier) mayStillSpeak(u *unit, e int) bool {
-	return t.entries[e].msg.Role != memory.RoleTool && len(t.CallsOf(e)) == 0 &&
+	return t.entries[e].msg.Role != memory.RoleTool && !t.HasCalls(e) &&
 		!slices.ContainsFunc(u.blocks, func(b block) bool { return b.entry == e && b.role != memory.RoleTool })
 }
 
@@ -354,9 +355,10 @@ func (t *tier) reason(id string) OmitReason {
 }
 
 func (t *tier) answered(e, part int) bool {
-	for _, c := range t.CallsOf(e) {
-		if t.Calls[c].At.Part == part {
-			return t.Calls[c].Answered
+	from, to := t.CallsOf(e)
+	for _, c := range t.Calls[from:to] {
+		if c.At.Part == part {
+			return c.Answered
 		}
 	}
 	return false

@@ -1,7 +1,9 @@
 package cut
 
 import (
+	"cmp"
 	"slices"
+	"sort"
 
 	"github.com/stratamem/strata/internal/memory"
 )
@@ -15,6 +17,7 @@ type Call struct {
 	Answered bool
 	Result   Ref // where Answered
 	id       string
+	before   int // the open call of the same id before it, -1 without one
 }
 
 // Pairing says which result answers which call. Calls and results must be added in the order of the conversation, and
@@ -25,16 +28,19 @@ type Call struct {
 // clients record out of order.
 type Pairing struct {
 	Calls   []Call
-	open    map[string][]int // open calls of an id
+	open    map[string]int // the latest open call of an id, -1 for none
 	early   []result
-	known   map[string]int
-	byCall  map[int][]int // calls of a message
-	answers map[Ref]int   // calls by their result
+	answers []answer // by At
 }
 
 type result struct {
 	at Ref
 	id string
+}
+
+type answer struct {
+	at   Ref
+	call int
 }
 
 // Pair pairs the calls and results of n messages. Only an assistant's calls count.
@@ -58,38 +64,43 @@ func Pair(n int, message func(int) *memory.Message) *Pairing {
 // AddCall adds a call with its id, which may be empty.
 func (p *Pairing) AddCall(at Ref, id string) {
 	if p.open == nil {
-		p.open, p.known, p.byCall, p.answers = map[string][]int{}, map[string]int{}, map[int][]int{}, map[Ref]int{}
+		p.open = map[string]int{}
 	}
-	p.open[id] = append(p.open[id], len(p.Calls))
-	p.known[id]++
-	p.byCall[at.Message] = append(p.byCall[at.Message], len(p.Calls))
-	p.Calls = append(p.Calls, Call{At: at, id: id})
+	before, ok := p.open[id]
+	if !ok {
+		before = -1
+	}
+	p.open[id] = len(p.Calls)
+	p.Calls = append(p.Calls, Call{At: at, id: id, before: before})
 }
 
 // AddResult adds a result with the id of the call that it answers, which may be empty.
 func (p *Pairing) AddResult(at Ref, id string) {
-	open := p.open[id]
-	if len(open) == 0 {
+	latest, ok := p.open[id]
+	if !ok || latest < 0 {
 		p.early = append(p.early, result{at, id})
 		return
 	}
-	latest := p.Calls[open[len(open)-1]].At.Message
-	i := slices.IndexFunc(open, func(c int) bool { return p.Calls[c].At.Message == latest })
-	p.answer(open[i], at)
-	p.open[id] = slices.Delete(open, i, i+1)
+	call, behind := latest, -1
+	for b := p.Calls[call].before; b >= 0 && p.Calls[b].At.Message == p.Calls[latest].At.Message; b = p.Calls[call].before {
+		call, behind = b, call
+	}
+	if behind < 0 {
+		p.open[id] = p.Calls[call].before
+	} else {
+		p.Calls[behind].before = p.Calls[call].before
+	}
+	p.answer(call, at)
 }
 
 func (p *Pairing) answer(call int, at Ref) {
 	p.Calls[call].Answered, p.Calls[call].Result = true, at
-	p.answers[at] = call
+	p.answers = append(p.answers, answer{at, call})
 }
 
 // Close pairs results that stand before their calls.
 func (p *Pairing) Close() {
 	for _, r := range p.early {
-		if p.known[r.id] == 0 {
-			continue
-		}
 		for i, c := range p.Calls {
 			if !c.Answered && c.At.Message > r.at.Message && c.id == r.id {
 				p.answer(i, r.at)
@@ -97,19 +108,50 @@ func (p *Pairing) Close() {
 			}
 		}
 	}
+	if len(p.early) > 0 {
+		slices.SortFunc(p.answers, func(a, b answer) int { return compare(a.at, b.at) })
+	}
 	p.early, p.open = nil, nil
 }
 
-// CallsOf answers the calls of a message, as indices of Calls, by part.
-func (p *Pairing) CallsOf(message int) []int { return p.byCall[message] }
+func compare(a, b Ref) int {
+	return cmp.Or(cmp.Compare(a.Message, b.Message), cmp.Compare(a.Part, b.Part))
+}
+
+// CallsOf answers the calls of a message, as a range of Calls whose end is not part of it.
+func (p *Pairing) CallsOf(message int) (from, to int) {
+	from = sort.Search(len(p.Calls), func(i int) bool { return p.Calls[i].At.Message >= message })
+	to = from
+	for to < len(p.Calls) && p.Calls[to].At.Message == message {
+		to++
+	}
+	return from, to
+}
+
+// HasCalls reports whether a message calls.
+func (p *Pairing) HasCalls(message int) bool {
+	from, to := p.CallsOf(message)
+	return from < to
+}
 
 // Known answers how many calls have the id.
-func (p *Pairing) Known(id string) int { return p.known[id] }
+func (p *Pairing) Known(id string) int {
+	n := 0
+	for _, c := range p.Calls {
+		if c.id == id {
+			n++
+		}
+	}
+	return n
+}
 
 // AnsweredBy answers the call that a result answers, as an index of Calls, false when it answers none.
 func (p *Pairing) AnsweredBy(at Ref) (call int, ok bool) {
-	call, ok = p.answers[at]
-	return call, ok
+	i, ok := slices.BinarySearchFunc(p.answers, at, func(a answer, at Ref) int { return compare(a.at, at) })
+	if !ok {
+		return 0, false
+	}
+	return p.answers[i].call, true
 }
 
 // Reach answers for each of n messages the last one that must not be cut off from it: a result of its calls, or a call

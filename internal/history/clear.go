@@ -68,7 +68,7 @@ func (r *run) useOf(call cut.Call, c Clear) use {
 // bodyWins is how many tokens a result takes more than its placeholder. Where it is all of its message, that is known
 // without counting it.
 func (r *run) bodyWins(at cut.Ref, c Clear) int64 {
-	it, instead := &r.items[at.Message], cleared(*r.part(at), c)
+	it, instead := r.items[at.Message], cleared(*r.part(at), c)
 	if len(it.msg.Parts) == 1 {
 		m := it.msg
 		m.Parts, m.Tokens = []memory.Part{instead}, memory.TokenCounts{}
@@ -101,14 +101,16 @@ func (r *run) clearUses(uses []use, c Clear) {
 		if u.args {
 			part(u.call.At).Arguments = ClearedInput
 		}
-		with := &r.items[u.call.Result.Message]
+		with := r.items[u.call.Result.Message]
 		r.cleared = append(r.cleared, Cleared{
 			Index: with.source, MessageID: with.msg.ID, CallID: r.part(u.call.At).CallID, Tool: r.part(u.call.At).Name,
 			Tokens: u.won, Input: u.args,
 		})
 	}
 	for i, parts := range altered {
-		r.replaceParts(&r.items[i], parts)
+		it := *r.items[i]
+		r.replaceParts(&it, parts)
+		r.items[i] = &it
 	}
 }
 

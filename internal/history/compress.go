@@ -26,11 +26,7 @@ func (r *run) compress(ask func(Request) Answer, e *Effect) {
 
 // older are the units of the older part, without those that stay in any case.
 func (r *run) older(units []unit, c Compress) []int {
-	sizes := make([]int64, len(units))
-	for i, u := range units {
-		sizes[i] = u.tokens
-	}
-	end := min(r.cutAt(c), r.unanswered(units, c))
+	end := min(r.cutAt(units, c), r.unanswered(units, c))
 	var out []int
 	for i, u := range units {
 		if u.to <= end && !u.standing() && !u.first {
@@ -41,8 +37,11 @@ func (r *run) older(units []unit, c Compress) []int {
 }
 
 // cutAt is the item from which on messages are kept.
-func (r *run) cutAt(c Compress) int {
-	ends, _ := r.ends()
+func (r *run) cutAt(units []unit, c Compress) int {
+	ends := make([]bool, len(r.items))
+	for _, u := range units {
+		ends[u.to-1] = true
+	}
 	sizes := make([]int64, len(r.items))
 	for i := range r.items {
 		sizes[i] = r.items[i].tokens
@@ -127,7 +126,7 @@ func (d *division) group(fresh []int, in func(i int) bool, why Reason) {
 func (r *run) filter(d *division, units []unit, fresh []int, c Compress) {
 	selected := func(i int) bool {
 		u := units[fresh[i]]
-		return slices.ContainsFunc(r.items[u.from:u.to], func(it item) bool { return c.Filter.selects(it.msg) })
+		return slices.ContainsFunc(r.items[u.from:u.to], func(it *item) bool { return c.Filter.selects(it.msg) })
 	}
 	d.group(fresh, selected, ReasonFiltered)
 	switch {
@@ -156,7 +155,7 @@ func (f Filter) selects(m memory.Message) bool {
 
 // tells reports whether a summariser can be told anything of a unit.
 func (r *run) tells(u unit) bool {
-	return slices.ContainsFunc(r.items[u.from:u.to], func(it item) bool {
+	return slices.ContainsFunc(r.items[u.from:u.to], func(it *item) bool {
 		return it.msg.Origin != memory.OriginRecalled && slices.ContainsFunc(it.msg.Parts, func(p memory.Part) bool {
 			return cut.Says(p) || p.Kind == memory.PartToolCall || p.Kind == memory.PartToolResult
 		})
@@ -173,7 +172,7 @@ func (r *run) silence(u unit) Reason {
 
 // isSince reports whether anything of a unit was said at or after the strategy's time.
 func (r *run) isSince(u unit, c Compress) bool {
-	return slices.ContainsFunc(r.items[u.from:u.to], func(it item) bool {
+	return slices.ContainsFunc(r.items[u.from:u.to], func(it *item) bool {
 		return it.msg.CreateTime.IsZero() || !it.msg.CreateTime.Before(c.Since)
 	})
 }
@@ -293,28 +292,28 @@ func (r *run) rewrite(units []unit, fates []fate, why map[int]Reason, outcomes [
 		}
 		if _, begun := at[f]; !begun {
 			at[f] = len(r.items)
-			r.items = append(r.items, item{source: -1, summary: true})
+			r.items = append(r.items, &item{source: -1, summary: true})
 		}
-		r.take(&r.items[at[f]], &written[f], group, outcomes[f])
+		r.take(r.items[at[f]], &written[f], group, outcomes[f])
 	}
 	for g, o := range outcomes {
 		if i, begun := at[fate(g)]; begun {
-			r.write(&r.items[i], &written[g], o)
+			r.write(r.items[i], &written[g], o)
 			r.written = append(r.written, written[g])
 		}
 	}
 }
 
 // lose notes items that are gone.
-func (r *run) lose(group []item, why func(source int) Reason) {
+func (r *run) lose(group []*item, why func(source int) Reason) {
 	r.acted = true
 	for i := range group {
-		r.omit(&group[i], StageCompress, why(group[i].source))
+		r.omit(group[i], StageCompress, why(group[i].source))
 	}
 }
 
 // take notes items that a message stands for. Its time is that of the last of them.
-func (r *run) take(into *item, w *Written, group []item, o outcome) {
+func (r *run) take(into *item, w *Written, group []*item, o outcome) {
 	r.lose(group, func(source int) Reason {
 		if o.lossy[source] {
 			return ReasonLossy
@@ -338,7 +337,7 @@ func (r *run) write(it *item, w *Written, o outcome) {
 	it.msg.Parts = []memory.Part{memory.TextPart(r.policy.prefix() + o.text)}
 	it.tokens = MessageTokens(it.msg, r.history.Counter)
 	taken := func(id string) bool {
-		return id == "" || slices.ContainsFunc(r.items, func(other item) bool { return other.msg.ID == id })
+		return id == "" || slices.ContainsFunc(r.items, func(other *item) bool { return other.msg.ID == id })
 	}
 	id := ""
 	for n := 0; taken(id); n++ {

@@ -33,7 +33,7 @@ func (r *run) hidden() []bool {
 	before := r.beforeStart()
 	system := true
 	for i := range r.items {
-		it := &r.items[i]
+		it := r.items[i]
 		system = system && (it.msg.Role == memory.RoleSystem || it.msg.Role == memory.RoleDeveloper) && !it.summary
 		hidden[i] = before[i] && !system && !it.pinned || r.excluded(i)
 	}
@@ -46,7 +46,7 @@ func (r *run) excluded(i int) bool { return slices.Contains(r.policy.Hide.Exclud
 func (r *run) beforeStart() []bool {
 	h := r.policy.Hide
 	before := make([]bool, len(r.items))
-	start := slices.IndexFunc(r.items, func(it item) bool { return h.StartID != "" && it.msg.ID == h.StartID })
+	start := slices.IndexFunc(r.items, func(it *item) bool { return h.StartID != "" && it.msg.ID == h.StartID })
 	for i := range r.items {
 		seq := r.items[i].msg.Seq
 		before[i] = i < start || seq > 0 && seq < h.StartSeq

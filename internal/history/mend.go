@@ -16,7 +16,9 @@ func (r *run) mend(tied map[int]bool) {
 	m := mender{run: r, pairing: cut.Pair(len(r.items), r.message), tied: tied, open: r.openFrom()}
 	m.dropParts()
 	m.dropMessages()
-	m.pairing = cut.Pair(len(r.items), r.message)
+	if m.changed {
+		m.pairing = cut.Pair(len(r.items), r.message)
+	}
 	m.nameCalls()
 	m.order()
 	after := r.actual()
@@ -52,7 +54,7 @@ func (r *run) openFrom() int {
 // providers refuse it without what followed from it.
 func (m *mender) dropParts() {
 	for i := range m.items {
-		it := &m.items[i]
+		it := m.items[i]
 		kept, why := m.keptParts(i)
 		if why == "" {
 			continue
@@ -94,9 +96,10 @@ func (m *mender) keptParts(i int) (kept []memory.Part, why Reason) {
 }
 
 func (m *mender) keepsCall(item, part int) bool {
-	for _, c := range m.pairing.CallsOf(item) {
-		if call := m.pairing.Calls[c]; call.At.Part == part {
-			return call.Answered || item >= m.open
+	from, to := m.pairing.CallsOf(item)
+	for _, c := range m.pairing.Calls[from:to] {
+		if c.At.Part == part {
+			return c.Answered || item >= m.open
 		}
 	}
 	return false // nobody but an assistant calls
@@ -121,7 +124,7 @@ func (m *mender) dropMessages() {
 		}
 	}
 	for i := range m.items {
-		it := &m.items[i]
+		it := m.items[i]
 		if it.msg.Role != memory.RoleSystem && it.msg.Role != memory.RoleDeveloper || it.summary || gone[i] != "" {
 			continue
 		}
@@ -143,11 +146,11 @@ func (m *mender) dropGone(gone []Reason) {
 	for _, o := range m.omitted {
 		listed[o.Index] = true
 	}
-	var kept []item
+	var kept []*item
 	for i := range m.items {
-		it := &m.items[i]
+		it := m.items[i]
 		if gone[i] == "" {
-			kept = append(kept, *it)
+			kept = append(kept, it)
 			continue
 		}
 		m.changed = true
@@ -167,7 +170,7 @@ func carries(m *memory.Message) bool {
 func (m *mender) nameCalls() {
 	renamed := false
 	for _, c := range m.pairing.Calls {
-		at := &m.items[c.At.Message]
+		at := m.items[c.At.Message]
 		if at.msg.Parts[c.At.Part].CallID != "" {
 			continue
 		}
@@ -195,11 +198,11 @@ func (m *mender) nameCall(at cut.Ref, id string) {
 func (m *mender) order() {
 	callers := map[int][]int{} // calling messages by the message with their results, both as indices
 	for _, c := range m.pairing.Calls {
-		if r := c.Result.Message; c.Answered && r != c.At.Message && len(m.pairing.CallsOf(r)) == 0 && !slices.Contains(callers[r], c.At.Message) {
+		if r := c.Result.Message; c.Answered && r != c.At.Message && !m.pairing.HasCalls(r) && !slices.Contains(callers[r], c.At.Message) {
 			callers[r] = append(callers[r], c.At.Message)
 		}
 	}
-	ordered := make([]item, 0, len(m.items))
+	ordered := make([]*item, 0, len(m.items))
 	for i := range m.items {
 		if len(callers[i]) > 0 {
 			continue // comes with its caller
@@ -209,7 +212,7 @@ func (m *mender) order() {
 			ordered = append(ordered, m.share(r, i, callers[r]))
 		}
 	}
-	if !slices.EqualFunc(ordered, m.items, func(a, b item) bool { return a.msg.ID == b.msg.ID }) {
+	if !slices.EqualFunc(ordered, m.items, func(a, b *item) bool { return a.msg.ID == b.msg.ID }) {
 		m.changed = true
 	}
 	m.items = ordered
@@ -218,8 +221,9 @@ func (m *mender) order() {
 // answering are the messages with results of an item's calls, in their order.
 func (m *mender) answering(i int, callers map[int][]int) []int {
 	var out []int
-	for _, c := range m.pairing.CallsOf(i) {
-		if r := m.pairing.Calls[c].Result.Message; m.pairing.Calls[c].Answered && slices.Contains(callers[r], i) && !slices.Contains(out, r) {
+	from, to := m.pairing.CallsOf(i)
+	for _, c := range m.pairing.Calls[from:to] {
+		if r := c.Result.Message; c.Answered && slices.Contains(callers[r], i) && !slices.Contains(out, r) {
 			out = append(out, r)
 		}
 	}
@@ -229,11 +233,11 @@ func (m *mender) answering(i int, callers map[int][]int) []int {
 
 // share is the item with results that follows a calling message: all of it, or where it answers several of them the
 // results for this one. The last of them takes what else the item says, and its id.
-func (m *mender) share(r, caller int, callers []int) item {
-	it := m.items[r]
+func (m *mender) share(r, caller int, callers []int) *item {
 	if len(callers) < 2 {
-		return it
+		return m.items[r]
 	}
+	it := *m.items[r]
 	last := slices.Max(callers) == caller
 	var parts []memory.Part
 	for j, p := range it.msg.Parts {
@@ -246,5 +250,5 @@ func (m *mender) share(r, caller int, callers []int) item {
 		it.msg.ID = fmt.Sprintf("%s/%d", it.msg.ID, slices.Index(callers, caller)+1)
 	}
 	m.replaceParts(&it, parts)
-	return it
+	return &it
 }

@@ -18,11 +18,11 @@ type item struct {
 	summary bool // stands for messages that are gone
 }
 
-// run is a policy at work on a history. Its stages replace or alter items of their own copy only.
+// run is a policy at work on a history. Behind mending, its stages replace items and never change one: clones share them.
 type run struct {
 	history History
 	policy  Policy
-	items   []item
+	items   []*item
 	before  cut.Size // of the history
 	slack   cut.Size // what mending took away: triggers and limits are those of the list that was given
 	acted   bool     // a stage did something
@@ -34,9 +34,11 @@ type run struct {
 
 // newRun makes items of the messages.
 func newRun(h History, p Policy) *run {
-	r := &run{history: h, policy: p, items: make([]item, len(h.Messages))}
+	r := &run{history: h, policy: p, items: make([]*item, len(h.Messages))}
+	all := make([]item, len(h.Messages))
 	for i, m := range EnsureIDs(h.Messages) {
-		it := item{msg: m, source: i, pinned: p.survives(m), summary: p.isSummary(m)}
+		it := &all[i]
+		*it = item{msg: m, source: i, pinned: p.survives(m), summary: p.isSummary(m)}
 		if h.Tokens != nil {
 			it.tokens = h.Tokens[i]
 		} else {
@@ -118,14 +120,14 @@ func (r *run) omit(it *item, stage Stage, why Reason) {
 // keep leaves only the items for which keep holds, and notes the others. The items are copied: a run never changes
 // what its clones look at.
 func (r *run) keep(stage Stage, why func(i int) Reason, keep func(i int) bool) {
-	var kept []item
+	var kept []*item
 	for i := range r.items {
 		if keep(i) {
 			kept = append(kept, r.items[i])
 			continue
 		}
 		r.acted = true
-		r.omit(&r.items[i], stage, why(i))
+		r.omit(r.items[i], stage, why(i))
 	}
 	r.items = kept
 }

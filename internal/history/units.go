@@ -35,7 +35,7 @@ func (r *run) units() []unit {
 		}
 		u := unit{from: from, to: i + 1}
 		for j := from; j <= i; j++ {
-			it := &r.items[j]
+			it := r.items[j]
 			u.tokens += it.tokens
 			u.pinned = u.pinned || it.pinned
 			u.summary = u.summary || it.summary
@@ -115,7 +115,7 @@ func (r *run) isSystem(u unit) bool {
 
 // isUser reports whether a unit begins with a user's own words.
 func (r *run) isUser(u unit) bool {
-	it := &r.items[u.from]
+	it := r.items[u.from]
 	return !it.summary && it.msg.Origin != memory.OriginRecalled && cut.SpeaksForUser(&it.msg)
 }
 
