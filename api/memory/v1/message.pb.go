@@ -297,7 +297,7 @@ type Message struct {
 	TurnNo int64 `protobuf:"varint,16,opt,name=turn_no,json=turnNo,proto3" json:"turn_no,omitempty"`
 	// Hidden from contexts: it stands in none, neither verbatim, nor recalled, nor in a summary of its session, until
 	// UpdateMessage takes that back. The transcript, ListMessages and SearchMessages keep it. The results of a hidden call
-	// are left out with it.
+	// are left out with it. Facts are learnt from it all the same: see extract.
 	Hidden        bool `protobuf:"varint,17,opt,name=hidden,proto3" json:"hidden,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
