@@ -313,7 +313,6 @@ func TestCompactRefuses(t *testing.T) {
 		"counts of fewer messages":                 {&memoryv1.CompactRequest{Messages: talkOf(4), MessageTokens: []int64{1}}, "FIELD_INVALID", "message_tokens"},
 		"a profile that is not there":              {&memoryv1.CompactRequest{Profile: "gone"}, "PROFILE_UNKNOWN", ""},
 		"a model whose window is not known":        {&memoryv1.CompactRequest{Model: "gpt-9"}, "MODEL_UNKNOWN", ""},
-		"a start by seq":                           {&memoryv1.CompactRequest{Policy: &memoryv1.ContextPolicy{Hide: &memoryv1.HidePolicy{StartSeq: 3}}}, "FIELD_INVALID", "policy.hide.start_seq"},
 		"a message without content":                {&memoryv1.CompactRequest{Messages: []*memoryv1.Message{{Role: memoryv1.Role_ROLE_USER}}}, "FIELD_INVALID", "messages[0]"},
 		"a summary longer than the limit":          {&memoryv1.CompactRequest{Policy: &memoryv1.ContextPolicy{Compress: &memoryv1.CompressPolicy{MaxTokens: 10_001, Strategy: &memoryv1.CompressPolicy_LastN{LastN: 1}}}}, "FIELD_INVALID", "policy.compress.max_tokens"},
 	} {

@@ -57,13 +57,14 @@ func chatting(p Profile) Profile {
 }
 
 // acting changes a profile for agents with tools. Results are cleared first, since they say most and are needed least:
-// the agent has read them, and can call the tool again. What is left of the older part becomes summaries, in order.
+// the agent has read them, and can call the tool again. What is left of the older part becomes one summary, which takes
+// up the one before; at its length nothing is lost that TestProfilesOnAHundredTurns planted.
 func acting(p Profile) Profile {
 	p.BudgetTokens = 16_000
 	h := &p.History
 	h.Clear = ClearToolUses{Enabled: true, Trigger: Triggers{{{Tokens: 4000}}}, Keep: 3}
-	h.Trigger, h.Keep, h.Strategy = Triggers{{{Tokens: 8000}}, {{Messages: 100}}}, Size{Messages: 20}, Chunked
-	h.ChunkMessages, h.Summary.MaxTokens, h.KeepTags = 120, 1000, preserved()
+	h.Trigger, h.Keep, h.Strategy = Triggers{{{Tokens: 8000}}}, Size{Messages: 20}, WholeHistory
+	h.Summary.MaxTokens, h.KeepTags = 3000, preserved()
 	return p
 }
 

@@ -118,7 +118,7 @@ func TestReadyMadeProfilesStartFromTheDefaultOne(t *testing.T) {
 			}
 		})
 	}
-	if h := l.Profiles[AgentProfile].History; h.Keep != (Size{Messages: 30}) || h.Strategy != Chunked || !h.Clear.Enabled {
+	if h := l.Profiles[AgentProfile].History; h.Keep != (Size{Messages: 30}) || h.Strategy != WholeHistory || !h.Clear.Enabled {
 		t.Errorf("a change of one setting loses the others: %+v", h)
 	}
 }

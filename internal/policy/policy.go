@@ -271,6 +271,25 @@ func (p Policies) AnyChecks() bool {
 	return false
 }
 
+// StepLimitOf answers after how many steps without a user an agent should stop in a session of that profile.
+func (p Policies) StepLimitOf(profile string) int {
+	if named, ok := p.Profiles[profile]; ok {
+		return named.StepLimit
+	}
+	return p.Profiles[p.Default].StepLimit
+}
+
+// LeastStepLimit is the lowest step limit of all profiles; 0 without any.
+func (p Policies) LeastStepLimit() int {
+	least := 0
+	for _, profile := range p.Profiles {
+		if least == 0 || profile.StepLimit < least {
+			least = profile.StepLimit
+		}
+	}
+	return least
+}
+
 func unknownModel(model string) error {
 	return &memory.Error{
 		Kind: memory.KindInvalid, Reason: memory.ReasonModelUnknown,

@@ -39,9 +39,6 @@ func compactParams(req *memoryv1.CompactRequest) (service.CompactParams, error) 
 		StepLimit: int(between(c, "step_limit", req.GetStepLimit(), 0, maxStepLimit)),
 	}
 	c.tokensOf("message_tokens", p.Tokens, len(p.Messages))
-	if p.Policy != nil && p.Policy.Hide.StartSeq > 0 {
-		c.fault("policy.hide.start_seq", "is set, but a history has no seqs; set start_id")
-	}
 	return p, c.err()
 }
 

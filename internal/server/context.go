@@ -111,6 +111,9 @@ func (c *checker) overrides(in *memoryv1.ContextOverrides) policy.Overrides {
 	o.MemoryRole = c.memoryRole(in.GetMemoryRole())
 	o.Counter = c.counter("overrides.counter", in.GetCounter())
 	o.History = c.policy("overrides.policy", in.GetPolicy())
+	if in.GetPolicy().GetHide() != nil {
+		c.fault("overrides.policy.hide", "is set, but a session is hidden from by UpdateSession's context_start_seq and UpdateMessage's hidden; leave it out")
+	}
 	if in.StepLimit != nil {
 		n := int(between(c, "overrides.step_limit", in.GetStepLimit(), 1, maxStepLimit))
 		o.StepLimit = &n
@@ -192,8 +195,10 @@ func contextProto(r service.ContextResult, explain bool) (*memoryv1.BuildContext
 		Rendering: r.Rendering,
 		Usage: &memoryv1.ContextUsage{
 			Tokens: r.Tokens, AvailableTokens: r.Policy.Available, BudgetTokens: r.Policy.BudgetTokens, Counter: r.Policy.Counter,
-			ToolsTokens: r.ToolsTokens,
+			ToolsTokens: r.ToolsTokens, WindowTokens: r.Policy.Window, WindowShare: windowShare(r),
+			HistoryTokensBefore: r.History.Before.Tokens, HistoryTokensAfter: r.History.After.Tokens, Effects: effectsProto(r.History.Effects),
 		},
+		Cleared: clearedProto(r.History.Cleared), StepLimitReached: r.StepLimitReached,
 		Coverage:       coverageProto(r.Coverage),
 		Watermarks:     watermarksProto(r.Watermarks),
 		Degraded:       degradedProto(r.Degraded),
@@ -215,6 +220,14 @@ func contextProto(r service.ContextResult, explain bool) (*memoryv1.BuildContext
 	out.Etag, err = etag(out)
 	out.AsOf = timeProto(r.AsOf)
 	return out, err
+}
+
+// windowShare is the share of the model's window that a context takes with the tools beside it, 0 without a known window.
+func windowShare(r service.ContextResult) float64 {
+	if r.Policy.Window == 0 {
+		return 0
+	}
+	return float64(r.Tokens+r.ToolsTokens) / float64(r.Policy.Window)
 }
 
 // etag is the hash of a reply before its as_of is set.

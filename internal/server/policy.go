@@ -46,10 +46,7 @@ func (c *checker) hide(field string, in *memoryv1.HidePolicy) history.Hide {
 	for i, id := range in.GetExclude() {
 		c.id(fmt.Sprintf("%s.exclude[%d]", field, i), id)
 	}
-	if in.GetStartSeq() < 0 {
-		c.fault(field+".start_seq", "is %d; it must not be negative: 0 hides nothing", in.GetStartSeq())
-	}
-	return history.Hide{StartSeq: in.GetStartSeq(), StartID: c.label(field+".start_id", in.GetStartId()), Exclude: in.GetExclude()}
+	return history.Hide{StartID: c.label(field+".start_id", in.GetStartId()), Exclude: in.GetExclude()}
 }
 
 func (c *checker) triggers(field string, in []*memoryv1.ContextTrigger) []cut.Trigger {

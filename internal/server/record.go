@@ -6,7 +6,6 @@ import (
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/service"
-	"github.com/stratamem/strata/internal/store"
 )
 
 type memoryServer struct {
@@ -55,10 +54,10 @@ func recordParams(ctx context.Context, req *memoryv1.RecordRequest) (service.Rec
 	return p, c.err()
 }
 
-func recordProto(r store.AppendResult) *memoryv1.RecordResponse {
+func recordProto(r service.Recorded) *memoryv1.RecordResponse {
 	out := &memoryv1.RecordResponse{
 		MessageIds: r.MessageIDs, FirstSeq: r.FirstSeq, LastSeq: r.LastSeq, DeduplicatedIds: r.Deduplicated,
-		StateRevision: r.StateRevision, StepsSinceUser: int32(r.StepsSinceUser), TurnNo: r.TurnNo, Replayed: r.Replayed,
+		StateRevision: r.StateRevision, StepsSinceUser: int32(r.StepsSinceUser), TurnNo: r.TurnNo, Replayed: r.Replayed, StepLimitReached: r.StepLimitReached,
 	}
 	for _, f := range r.Findings {
 		out.Findings = append(out.Findings, findingProto(f))

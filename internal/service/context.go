@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/stratamem/strata/internal/assembly"
+	"github.com/stratamem/strata/internal/history"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/policy"
 	"github.com/stratamem/strata/internal/rank"
@@ -35,19 +36,21 @@ type ContextParams struct {
 // ContextResult is a context with what is to be said about it.
 type ContextResult struct {
 	assembly.Result
-	UserID         string
-	Policy         policy.Resolved
-	ToolsTokens    int64 // kept free for tools
-	AsOf           time.Time
-	Watermarks     Watermarks
-	StepsSinceUser int
-	Found          Found
-	Recalled       []rank.Hit // what assembly.Item.Rank counts in
-	Ranks          []int      // the rank of each of them, from 1
-	Facts          []FactHit  // what the Rank of an item of SectionFacts counts in
-	FactsScored    int
-	Embedder       string // whose vectors ranked facts; "" when words alone did
-	Degraded       []Degradation
+	UserID           string
+	Policy           policy.Resolved
+	ToolsTokens      int64 // kept free for tools
+	AsOf             time.Time
+	Watermarks       Watermarks
+	StepsSinceUser   int
+	StepLimitReached bool
+	History          history.Result // what the context policy did to the session's messages
+	Found            Found
+	Recalled         []rank.Hit // what assembly.Item.Rank counts in
+	Ranks            []int      // the rank of each of them, from 1
+	Facts            []FactHit  // what the Rank of an item of SectionFacts counts in
+	FactsScored      int
+	Embedder         string // whose vectors ranked facts; "" when words alone did
+	Degraded         []Degradation
 }
 
 // BuildContext gathers what is known of the session and the user, and lets assembly decide. An unknown user or session
@@ -76,7 +79,11 @@ func (s *Service) BuildContext(ctx context.Context, p ContextParams) (ContextRes
 		return ContextResult{}, err
 	}
 	g.degraded = append(late, g.degraded...)
-	out, err := s.decide(ctx, p, g, resolved)
+	smaller, err := s.shrink(ctx, p, g, resolved)
+	if err != nil {
+		return ContextResult{}, err
+	}
+	out, err := s.decide(ctx, p, g, smaller, resolved)
 	s.noteDegraded(out.Degraded)
 	s.usage.note(p.Ref.UserRef, out.Sections, s.timeNow())
 	return out, err
@@ -124,19 +131,21 @@ func (s *Service) awaitFresh(ctx context.Context, p ContextParams) ([]Degradatio
 }
 
 // decide assembles; recalled messages are read from the truth when it is known how many can find room.
-func (s *Service) decide(ctx context.Context, p ContextParams, g gathered, r policy.Resolved) (ContextResult, error) {
+func (s *Service) decide(ctx context.Context, p ContextParams, g gathered, h shrunk, r policy.Resolved) (ContextResult, error) {
 	out := ContextResult{
 		UserID: p.Ref.UserID, Policy: r, ToolsTokens: p.Policy.ToolSchemaTokens, AsOf: p.AsOf, Found: g.found, Facts: g.facts.hits, FactsScored: g.facts.scored, Embedder: g.facts.embedder,
 		Watermarks: g.marks, Degraded: g.degraded, StepsSinceUser: stepsSinceUser(g.work.Session.StepsSinceUser, p.Pending),
+		History: h.Result,
 	}
+	out.StepLimitReached = out.StepsSinceUser >= r.StepLimit
 	counter, err := tokens.ByName(r.Counter)
 	if err != nil {
 		return out, err
 	}
 	in := assembly.Input{
 		Instructions: g.instructions, State: g.state, Notes: g.notes, Session: g.work.Session.Key, SessionID: p.Ref.SessionID,
-		Facts: factsOf(g.facts.hits), SessionFacts: g.facts.session, Periods: g.periods, Previous: g.previous, Running: g.running,
-		Tail: g.tail, LastSeq: g.work.Session.LastSeq, Hidden: g.hidden.Ranges(g.work.Session.Key, g.work.Session.LastSeq), Pending: p.Pending, Available: r.Available, MaxBytes: p.MaxBytes,
+		Facts: factsOf(g.facts.hits), SessionFacts: g.facts.session, Periods: g.periods, Previous: g.previous, Running: h.running,
+		Tail: h.tail, Kept: h.kept, Dropped: h.dropped, LastSeq: g.work.Session.LastSeq, Hidden: g.hidden.Ranges(g.work.Session.Key, g.work.Session.LastSeq), Pending: p.Pending, Available: r.Available, MaxBytes: p.MaxBytes,
 		Counter: counter, TakeApart: s.apart.by(r.Counter), Render: p.Render,
 		Policy: assembly.Policy{
 			RecentN: r.RecentN, TopK: r.TopK, RecallShare: r.RecallShare, State: r.State, Notes: r.Notes, NoteShare: r.NotesShare, Recalled: r.Profile.Recalled,

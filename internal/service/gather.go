@@ -28,6 +28,7 @@ type gathered struct {
 	hidden   memory.Hidden
 	running  *assembly.Summary
 	tail     []memory.Message // after what running stands for, oldest first
+	head     []memory.Message // what the session begins with, before the tail; only where a context policy keeps it
 	previous []assembly.Summary
 	periods  []assembly.Summary
 	found    Found
@@ -106,8 +107,10 @@ func (s *Service) gatherHistory(ctx context.Context, r policy.Resolved, hidden f
 			return err
 		}
 	}
-	g.tail, err = s.tail(ctx, g.work.Session, g.running, r)
-	return err
+	if g.tail, err = s.tail(ctx, g.work.Session, g.running, r); err != nil {
+		return err
+	}
+	return s.gatherHead(ctx, r, g)
 }
 
 // runningBefore is the session's summary of all but its latest messages at least, without what tells of hidden ones, nil
@@ -384,6 +387,9 @@ func (s *Service) tail(ctx context.Context, session memory.Session, running *ass
 	}
 	if running != nil {
 		q.After = max(q.After, running.To)
+	}
+	if isSet(r.History) {
+		q.MaxTokens *= policyReach
 	}
 	return s.before(ctx, q)
 }

@@ -396,16 +396,15 @@ func (x *ContextPolicy) GetPreserveMemory() bool {
 	return false
 }
 
-// HidePolicy hides messages. What is tied to a hidden message by a tool call goes with it.
+// HidePolicy hides messages. What is tied to a hidden message by a tool call goes with it. Only in Compact: a stored session
+// has Session.context_start_seq and Message.hidden.
 type HidePolicy struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Messages before this seq are hidden, but for system messages at the beginning and what is pinned or tagged; none
-	// when 0. Only in BuildContext: a history of one's own has no seqs.
-	StartSeq int64 `protobuf:"varint,1,opt,name=start_seq,json=startSeq,proto3" json:"start_seq,omitempty"`
-	// The same by the id of the first message that is not hidden, at most 255 bytes. An id that is not there hides nothing.
-	StartId string `protobuf:"bytes,2,opt,name=start_id,json=startId,proto3" json:"start_id,omitempty"`
+	// The id of the first message that is not hidden, at most 255 bytes: those before it are, but for system messages at the
+	// beginning and what is pinned or tagged. An id that is not there hides nothing.
+	StartId string `protobuf:"bytes,1,opt,name=start_id,json=startId,proto3" json:"start_id,omitempty"`
 	// Ids of messages that are hidden, pinned or not; at most 1,000.
-	Exclude       []string `protobuf:"bytes,3,rep,name=exclude,proto3" json:"exclude,omitempty"`
+	Exclude       []string `protobuf:"bytes,2,rep,name=exclude,proto3" json:"exclude,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -438,13 +437,6 @@ func (x *HidePolicy) ProtoReflect() protoreflect.Message {
 // Deprecated: Use HidePolicy.ProtoReflect.Descriptor instead.
 func (*HidePolicy) Descriptor() ([]byte, []int) {
 	return file_memory_v1_policy_proto_rawDescGZIP(), []int{1}
-}
-
-func (x *HidePolicy) GetStartSeq() int64 {
-	if x != nil {
-		return x.StartSeq
-	}
-	return 0
 }
 
 func (x *HidePolicy) GetStartId() string {
@@ -1338,12 +1330,11 @@ const file_memory_v1_policy_proto_rawDesc = "" +
 	"\x04trim\x18\x04 \x01(\v2\x15.memory.v1.TrimPolicyR\x04trim\x12*\n" +
 	"\x04head\x18\x05 \x01(\x0e2\x16.memory.v1.ContextHeadR\x04head\x12\x1b\n" +
 	"\tkeep_tags\x18\x06 \x03(\tR\bkeepTags\x12'\n" +
-	"\x0fpreserve_memory\x18\a \x01(\bR\x0epreserveMemory\"^\n" +
+	"\x0fpreserve_memory\x18\a \x01(\bR\x0epreserveMemory\"A\n" +
 	"\n" +
-	"HidePolicy\x12\x1b\n" +
-	"\tstart_seq\x18\x01 \x01(\x03R\bstartSeq\x12\x19\n" +
-	"\bstart_id\x18\x02 \x01(\tR\astartId\x12\x18\n" +
-	"\aexclude\x18\x03 \x03(\tR\aexclude\"`\n" +
+	"HidePolicy\x12\x19\n" +
+	"\bstart_id\x18\x01 \x01(\tR\astartId\x12\x18\n" +
+	"\aexclude\x18\x02 \x03(\tR\aexclude\"`\n" +
 	"\x0eContextTrigger\x12\x1a\n" +
 	"\bmessages\x18\x01 \x01(\x05R\bmessages\x12\x16\n" +
 	"\x06tokens\x18\x02 \x01(\x03R\x06tokens\x12\x1a\n" +
