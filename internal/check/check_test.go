@@ -1,6 +1,7 @@
 package check
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -24,6 +25,31 @@ func compile(t *testing.T, rules ...Rule) *Set {
 	return s
 }
 
+// checkT is a test, or a case of a property.
+type checkT interface {
+	Helper()
+	Fatal(...any)
+	Context() context.Context
+}
+
+func one(t checkT, s *Set, m memory.Message) Result {
+	t.Helper()
+	r, err := s.Message(t.Context(), m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func all(t checkT, s *Set, messages []memory.Message) Result {
+	t.Helper()
+	r, err := s.Messages(t.Context(), messages)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
 func said(r memory.Role, words string) memory.Message {
 	return memory.Message{ID: "m", Role: r, Parts: []memory.Part{memory.TextPart(words)}}
 }
@@ -31,7 +57,7 @@ func said(r memory.Role, words string) memory.Message {
 // stripped is what a rule leaves of words; "" when nothing is left.
 func stripped(t *testing.T, test Test, words string) string {
 	t.Helper()
-	r := compile(t, Rule{Name: "rule", Test: test, Action: memory.CheckStrip}).Message(said(memory.RoleAssistant, words))
+	r := one(t, compile(t, Rule{Name: "rule", Test: test, Action: memory.CheckStrip}), said(memory.RoleAssistant, words))
 	if len(r.Messages) == 0 {
 		return ""
 	}
@@ -133,7 +159,7 @@ func TestJSON(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := compile(t, Rule{Name: "json", Test: JSON{c.schema}, Action: memory.CheckRetry, Hint: "Answer in JSON."})
 			for range 2 { // the steps of one text are not counted for the next
-				if r := s.Message(said(memory.RoleAssistant, c.words)); r.Retry == c.ok {
+				if r := one(t, s, said(memory.RoleAssistant, c.words)); r.Retry == c.ok {
 					t.Errorf("retry is %v", r.Retry)
 				}
 			}
@@ -225,7 +251,7 @@ func TestActions(t *testing.T) {
 				rule.Hint = "Be kind."
 			}
 			in := memory.Message{ID: "m", Role: memory.RoleAssistant, Parts: c.parts, Original: &memory.Original{Format: "f"}, Tokens: memory.TokenCounts{O200K: 9}}
-			r := compile(t, rule).Message(in)
+			r := one(t, compile(t, rule), in)
 			if (len(r.Findings) == 0) != c.passes {
 				t.Errorf("findings %+v", r.Findings)
 			}
@@ -253,7 +279,7 @@ func TestActions(t *testing.T) {
 func TestRules(t *testing.T) {
 	t.Run("only messages of a rule's roles are looked at", func(t *testing.T) {
 		s := compile(t, Rule{Name: "r", Roles: []memory.Role{memory.RoleTool, memory.RoleAssistant}, Test: StopWords{"x"}, Action: memory.CheckRemove})
-		r := s.Messages([]memory.Message{said(memory.RoleUser, "x"), said(memory.RoleAssistant, "x")})
+		r := all(t, s, []memory.Message{said(memory.RoleUser, "x"), said(memory.RoleAssistant, "x")})
 		if len(r.Messages) != 1 || r.Messages[0].Role != memory.RoleUser || r.Findings[0].Index != 1 {
 			t.Errorf("got %+v", r)
 		}
@@ -262,7 +288,7 @@ func TestRules(t *testing.T) {
 		s := compile(t,
 			Rule{Name: "fence", Test: Markup{Markdown}, Action: memory.CheckStrip},
 			Rule{Name: "json", Test: JSON{}, Action: memory.CheckRetry, Hint: "Answer in JSON."})
-		r := s.Message(said(memory.RoleAssistant, "```json\n{}\n```"))
+		r := one(t, s, said(memory.RoleAssistant, "```json\n{}\n```"))
 		if r.Retry || !r.Changed || r.Messages[0].PlainText() != "{}\n" {
 			t.Errorf("got %+v", r)
 		}
@@ -271,14 +297,14 @@ func TestRules(t *testing.T) {
 		s := compile(t,
 			Rule{Name: "json", Test: JSON{}, Action: memory.CheckRetry, Hint: "Answer in JSON."},
 			Rule{Name: "bad", Test: StopWords{"bad"}, Action: memory.CheckRemove})
-		r := s.Message(said(memory.RoleAssistant, "bad"))
+		r := one(t, s, said(memory.RoleAssistant, "bad"))
 		if d := cmp.Diff([]Finding{{MessageID: "m", Rule: "json", Action: memory.CheckRetry, Hint: "Answer in JSON."}}, r.Findings); d != "" || len(r.Messages) != 1 {
 			t.Errorf("got %+v\n%s", r, d)
 		}
 	})
 	t.Run("words that stripping never mends are removed", func(t *testing.T) {
 		words := strings.Repeat("나", 50) + strings.Repeat("쁜", 50)
-		r := compile(t, Rule{Name: "r", Test: StopWords{"나쁜"}, Action: memory.CheckStrip}).Message(said(memory.RoleUser, words))
+		r := one(t, compile(t, Rule{Name: "r", Test: StopWords{"나쁜"}, Action: memory.CheckStrip}), said(memory.RoleUser, words))
 		want := []Finding{{MessageID: "m", Rule: "r", Action: memory.CheckStrip}, {MessageID: "m", Rule: "r", Action: memory.CheckRemove, Removed: true}}
 		if d := cmp.Diff(want, r.Findings); d != "" || len(r.Messages) > 0 {
 			t.Errorf("left %+v\n%s", r.Messages, d)
@@ -286,13 +312,21 @@ func TestRules(t *testing.T) {
 	})
 	t.Run("no rules change nothing", func(t *testing.T) {
 		var s *Set
-		if r := s.Message(said(memory.RoleUser, "x")); r.Changed || len(r.Messages) != 1 || len(r.Findings) > 0 {
+		if r := one(t, s, said(memory.RoleUser, "x")); r.Changed || len(r.Messages) != 1 || len(r.Findings) > 0 {
 			t.Errorf("got %+v", r)
+		}
+	})
+	t.Run("a call that nobody waits for any more ends", func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		s := compile(t, Rule{Name: "r", Test: StopWords{"x"}, Action: memory.CheckRemove})
+		if _, err := s.Messages(ctx, []memory.Message{said(memory.RoleUser, "x")}); !errors.Is(err, context.Canceled) {
+			t.Errorf("error %v", err)
 		}
 	})
 	t.Run("the caller's messages are left as they are", func(t *testing.T) {
 		in := []memory.Message{{Role: memory.RoleTool, Parts: []memory.Part{{Kind: memory.PartToolResult, CallID: "c", Parts: []memory.Part{memory.TextPart("x")}}}}}
-		compile(t, Rule{Name: "r", Test: StopWords{"x"}, Action: memory.CheckRemove}).Messages(in)
+		all(t, compile(t, Rule{Name: "r", Test: StopWords{"x"}, Action: memory.CheckRemove}), in)
 		if len(in[0].Parts[0].Parts) != 1 {
 			t.Error("the message was changed in place")
 		}
@@ -310,32 +344,33 @@ func TestCompile(t *testing.T) {
 		rules []Rule
 		field string
 	}{
-		"a rule has a name":                         {with(func(r *Rule) { r.Name = "" }), "name"},
-		"a name is short":                           {with(func(r *Rule) { r.Name = strings.Repeat("x", MaxNameBytes+1) }), "name"},
-		"a name is the rule's own":                  {[]Rule{ok, ok}, "name"},
-		"a rule looks for something":                {with(func(r *Rule) { r.Test = nil }), "test"},
-		"a rule does something":                     {with(func(r *Rule) { r.Action = 0 }), "action"},
-		"JSON cannot be stripped":                   {with(func(r *Rule) { r.Test, r.Action = JSON{}, memory.CheckStrip }), "action"},
-		"REPLACE needs a text":                      {with(func(r *Rule) { r.Action = memory.CheckReplace }), "text"},
-		"only REPLACE has a text":                   {with(func(r *Rule) { r.Text = "y" }), "text"},
-		"RETRY needs a hint":                        {with(func(r *Rule) { r.Action = memory.CheckRetry }), "hint"},
-		"only RETRY has a hint":                     {with(func(r *Rule) { r.Hint = "y" }), "hint"},
-		"a replacement passes its own rule":         {with(func(r *Rule) { r.Action, r.Text = memory.CheckReplace, "an x" }), "text"},
-		"a replacement is not blank":                {with(func(r *Rule) { r.Action, r.Text = memory.CheckReplace, " \n" }), "text"},
-		"a replacement passes the other rules":      {append(with(func(r *Rule) { r.Action, r.Text = memory.CheckReplace, "longer" }), Rule{Name: "s", Test: MaxLength{Characters: 3}, Action: memory.CheckStrip}), "text"},
-		"a stop word can be seen":                   {with(func(r *Rule) { r.Test = StopWords{"x", "\u200b "} }), "stop_words.words[1]"},
-		"there are stop words":                      {with(func(r *Rule) { r.Test = StopWords{} }), "stop_words.words"},
-		"a pattern is RE2":                          {with(func(r *Rule) { r.Test = Patterns{`(?=x)`} }), "patterns.expressions[0]"},
-		"a pattern does not match everywhere":       {with(func(r *Rule) { r.Test = Patterns{`x`, `x*`} }), "patterns.expressions[1]"},
-		"a length is set":                           {with(func(r *Rule) { r.Test = MaxLength{} }), "max_length"},
-		"a length is positive":                      {with(func(r *Rule) { r.Test = MaxLength{Tokens: -1} }), "max_length"},
-		"a schema is JSON":                          {with(func(r *Rule) { r.Test = JSON{"{"} }), "json.schema"},
-		"a schema is a schema":                      {with(func(r *Rule) { r.Test = JSON{`{"type": 5}`} }), "json.schema"},
-		"a schema refers to nothing elsewhere":      {with(func(r *Rule) { r.Test = JSON{`{"$ref":"https://example.com/x"}`} }), "json.schema"},
-		"a schema refers to no file":                {with(func(r *Rule) { r.Test = JSON{`{"$ref":"file:///etc/hostname"}`} }), "json.schema"},
-		"a kind of marks is known":                  {with(func(r *Rule) { r.Test = Markup{9} }), "markup.kinds"},
-		"there are kinds of marks":                  {with(func(r *Rule) { r.Test = Markup{} }), "markup.kinds"},
-		"there are at most as many rules as may be": {make([]Rule, MaxRules+1), "name"},
+		"a rule has a name":                           {with(func(r *Rule) { r.Name = "" }), "name"},
+		"a name is short":                             {with(func(r *Rule) { r.Name = strings.Repeat("x", MaxNameBytes+1) }), "name"},
+		"a name is the rule's own":                    {[]Rule{ok, ok}, "name"},
+		"a rule looks for something":                  {with(func(r *Rule) { r.Test = nil }), "test"},
+		"a rule does something":                       {with(func(r *Rule) { r.Action = 0 }), "action"},
+		"JSON cannot be stripped":                     {with(func(r *Rule) { r.Test, r.Action = JSON{}, memory.CheckStrip }), "action"},
+		"REPLACE needs a text":                        {with(func(r *Rule) { r.Action = memory.CheckReplace }), "text"},
+		"only REPLACE has a text":                     {with(func(r *Rule) { r.Text = "y" }), "text"},
+		"RETRY needs a hint":                          {with(func(r *Rule) { r.Action = memory.CheckRetry }), "hint"},
+		"only RETRY has a hint":                       {with(func(r *Rule) { r.Hint = "y" }), "hint"},
+		"a replacement passes its own rule":           {with(func(r *Rule) { r.Action, r.Text = memory.CheckReplace, "an x" }), "text"},
+		"a replacement is not blank":                  {with(func(r *Rule) { r.Action, r.Text = memory.CheckReplace, " \n" }), "text"},
+		"a replacement passes the other rules":        {append(with(func(r *Rule) { r.Action, r.Text = memory.CheckReplace, "longer" }), Rule{Name: "s", Test: MaxLength{Characters: 3}, Action: memory.CheckStrip}), "text"},
+		"a stop word can be seen":                     {with(func(r *Rule) { r.Test = StopWords{"x", "\u200b "} }), "stop_words.words[1]"},
+		"there are stop words":                        {with(func(r *Rule) { r.Test = StopWords{} }), "stop_words.words"},
+		"a pattern is RE2":                            {with(func(r *Rule) { r.Test = Patterns{`(?=x)`} }), "patterns.expressions[0]"},
+		"a pattern does not match everywhere":         {with(func(r *Rule) { r.Test = Patterns{`x`, `x*`} }), "patterns.expressions[1]"},
+		"patterns are not larger than can be matched": {with(func(r *Rule) { r.Test = Patterns{`(a{100}){9}`, `(ab{99}){90}`} }), "patterns.expressions[1]"},
+		"a length is set":                             {with(func(r *Rule) { r.Test = MaxLength{} }), "max_length"},
+		"a length is positive":                        {with(func(r *Rule) { r.Test = MaxLength{Tokens: -1} }), "max_length"},
+		"a schema is JSON":                            {with(func(r *Rule) { r.Test = JSON{"{"} }), "json.schema"},
+		"a schema is a schema":                        {with(func(r *Rule) { r.Test = JSON{`{"type": 5}`} }), "json.schema"},
+		"a schema refers to nothing elsewhere":        {with(func(r *Rule) { r.Test = JSON{`{"$ref":"https://example.com/x"}`} }), "json.schema"},
+		"a schema refers to no file":                  {with(func(r *Rule) { r.Test = JSON{`{"$ref":"file:///etc/hostname"}`} }), "json.schema"},
+		"a kind of marks is known":                    {with(func(r *Rule) { r.Test = Markup{9} }), "markup.kinds"},
+		"there are kinds of marks":                    {with(func(r *Rule) { r.Test = Markup{} }), "markup.kinds"},
+		"there are at most as many rules as may be":   {make([]Rule, MaxRules+1), "name"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			counter, _ := tokens.ByName(tokens.O200K)

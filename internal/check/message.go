@@ -1,6 +1,8 @@
 package check
 
 import (
+	"context"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -25,11 +27,15 @@ type Result struct {
 	Findings []Finding        // by message, then as the rules found it
 }
 
-// Messages checks messages one by one. Checking what it answers again changes nothing.
-func (s *Set) Messages(messages []memory.Message) Result {
+// Messages checks messages one by one. Checking what it answers again changes nothing. The error is that of a context that
+// ended meanwhile: rules of a caller may take long.
+func (s *Set) Messages(ctx context.Context, messages []memory.Message) (Result, error) {
 	var all Result
 	for i, m := range messages {
-		one := s.Message(m)
+		one, err := s.Message(ctx, m)
+		if err != nil {
+			return Result{}, err
+		}
 		for _, f := range one.Findings {
 			f.Index = i
 			all.Findings = append(all.Findings, f)
@@ -37,18 +43,18 @@ func (s *Set) Messages(messages []memory.Message) Result {
 		all.Messages = append(all.Messages, one.Messages...)
 		all.Changed, all.Retry = all.Changed || one.Changed, all.Retry || one.Retry
 	}
-	return all
+	return all, nil
 }
 
 // Message checks one message. A rule that asks for a retry ends the check: the message is then left as it came. What was
 // changed has neither an Original nor token counts: they were those of other words.
 //
 // Only words are taken away. A message that holds calls, results or attachments stays, so that no call loses its results.
-func (s *Set) Message(m memory.Message) Result {
+func (s *Set) Message(ctx context.Context, m memory.Message) (Result, error) {
 	if s.Empty() {
-		return Result{Messages: []memory.Message{m}}
+		return Result{Messages: []memory.Message{m}}, nil
 	}
-	x := checking{set: s, role: m.Role}
+	x := checking{set: s, role: m.Role, stopped: ctx.Err}
 	parts := slices.Clone(m.Parts)
 	for i, p := range parts {
 		if words, changed := x.mend(textOf(p.Parts)); changed && p.Kind == memory.PartToolResult {
@@ -58,7 +64,10 @@ func (s *Set) Message(m memory.Message) Result {
 	if words, changed := x.mend(m.PlainText()); changed {
 		parts = reworded(parts, words)
 	}
-	return x.result(m, parts)
+	if err := ctx.Err(); err != nil {
+		return Result{}, fmt.Errorf("check words: %w", err)
+	}
+	return x.result(m, parts), nil
 }
 
 // textOf is the words of a tool result's parts.
@@ -87,6 +96,7 @@ func blank(words string) bool { return strings.TrimSpace(words) == "" }
 type checking struct {
 	set      *Set
 	role     memory.Role
+	stopped  func() error // whether nobody waits any more
 	findings []Finding
 	changed  bool
 	retry    bool
@@ -151,7 +161,7 @@ func (x *checking) settled(words string) string {
 // round applies each rule once.
 func (x *checking) round(words string) string {
 	for _, r := range x.set.rules {
-		if x.retry || !x.looksAt(r, words) {
+		if x.retry || x.stopped() != nil || !x.looksAt(r, words) {
 			continue
 		}
 		rest, ok := r.judge.pass(words)

@@ -81,8 +81,8 @@ func drawMessages(t *rapid.T) []memory.Message {
 func TestCheckingTwiceChangesNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s, messages := drawRules(t), drawMessages(t)
-		once := s.Messages(messages)
-		again := s.Messages(once.Messages)
+		once := all(t, s, messages)
+		again := all(t, s, once.Messages)
 		if again.Changed {
 			t.Fatalf("the second check changed something: %+v", again.Findings)
 		}
@@ -108,7 +108,7 @@ func TestNoCallOrResultIsEverLost(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s, messages := drawRules(t), drawMessages(t)
 		calls, results := count(messages)
-		left := s.Messages(messages)
+		left := all(t, s, messages)
 		if c, r := count(left.Messages); c != calls || r != results {
 			t.Fatalf("%d calls and %d results became %d and %d", calls, results, c, r)
 		}
@@ -128,7 +128,7 @@ func TestStrippingOnlyTakesAway(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s, messages := drawRules(t), drawMessages(t)
 		for _, m := range messages {
-			out := s.Message(m)
+			out := one(t, s, m)
 			replaced := false
 			for _, f := range out.Findings {
 				replaced = replaced || f.Action == memory.CheckReplace

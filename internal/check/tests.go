@@ -3,6 +3,7 @@ package check
 import (
 	"fmt"
 	"regexp"
+	"regexp/syntax"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -19,6 +20,7 @@ func (t Patterns) ready(tokens.Counter) (judge, error) {
 		return nil, fault("patterns.expressions", "there are %d; give 1 to %d", len(t), MaxPatterns)
 	}
 	var all chain
+	steps := 0
 	for i, p := range t {
 		field := fmt.Sprintf("patterns.expressions[%d]", i)
 		if p == "" || len(p) > MaxPattern {
@@ -30,12 +32,31 @@ func (t Patterns) ready(tokens.Counter) (judge, error) {
 			f.Err = err
 			return nil, f
 		}
+		if steps += size(p); steps > maxInstructions {
+			return nil, fault(field, "it makes the expressions larger than can be matched in a reasonable time: write shorter ones, with smaller counts")
+		}
 		if re.MatchString("") {
 			return nil, fault(field, "it matches an empty text, so it would match everywhere: make it match at least one character")
 		}
 		all = append(all, mark{re, ""})
 	}
 	return all, nil
+}
+
+// maxInstructions bounds the expressions of a rule: matching takes up to so many steps for each character.
+const maxInstructions = 5000
+
+// size is how many instructions an expression that compiles takes.
+func size(expression string) int {
+	tree, err := syntax.Parse(expression, syntax.Perl)
+	if err != nil {
+		return 0
+	}
+	prog, err := syntax.Compile(tree.Simplify())
+	if err != nil {
+		return 0
+	}
+	return len(prog.Inst)
 }
 
 // MaxLength is the most that words may take, each limit up to MaxLimit; at least one is set. Stripping keeps the beginning.

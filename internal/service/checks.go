@@ -30,7 +30,7 @@ type Checked struct {
 }
 
 // CheckMessages checks messages and stores nothing. One without an id gets the one that a history gives it.
-func (s *Service) CheckMessages(p CheckParams) (Checked, error) {
+func (s *Service) CheckMessages(ctx context.Context, p CheckParams) (Checked, error) {
 	resolved, err := s.policies.Resolve(policy.Call{Profile: p.Profile, Model: p.Model})
 	if err != nil {
 		return Checked{}, err
@@ -47,7 +47,8 @@ func (s *Service) CheckMessages(p CheckParams) (Checked, error) {
 	if err != nil {
 		return Checked{}, err
 	}
-	return Checked{rules.Messages(history.EnsureIDs(p.Messages)), name}, nil
+	result, err := rules.Messages(ctx, history.EnsureIDs(p.Messages))
+	return Checked{result, name}, err
 }
 
 func rulesOf(p CheckParams, ofProfile *check.Set, counter tokens.Counter) (*check.Set, error) {
@@ -66,30 +67,39 @@ func (s *Service) check(ctx context.Context, p RecordParams, turn *store.AppendP
 	}
 	results := make([]check.Result, len(turn.Messages))
 	for i, m := range turn.Messages {
-		results[i] = rules.Message(m.Message)
+		if results[i], err = rules.Message(ctx, m.Message); err != nil {
+			return err
+		}
 	}
 	known, err := s.knownOf(ctx, p, results)
 	if err != nil {
 		return err
 	}
-	left := make([]store.NewMessage, 0, len(turn.Messages))
-	for i, m := range turn.Messages {
-		if r := results[i]; !known[p.Messages[i].ID] {
-			if r.Retry {
-				return refusal(i, r.Findings)
-			}
-			turn.Findings = append(turn.Findings, checkFindings(i, r.Findings)...)
-			if len(r.Messages) == 0 {
-				continue
-			}
-			m.Message = r.Messages[0]
-			if r.Changed {
-				m.Tokens = tokens.CountMessage(m.Message)
-			}
+	all := turn.Messages
+	turn.Messages = make([]store.NewMessage, 0, len(all))
+	for i, m := range all {
+		if known[p.Messages[i].ID] {
+			turn.Messages = append(turn.Messages, m)
+		} else if err := take(turn, i, m, results[i]); err != nil {
+			return err
 		}
-		left = append(left, m)
 	}
-	turn.Messages = left
+	return nil
+}
+
+// take adds to a turn what checking left of a message.
+func take(turn *store.AppendParams, index int, m store.NewMessage, r check.Result) error {
+	if r.Retry {
+		return refusal(index, r.Findings)
+	}
+	turn.Findings = append(turn.Findings, checkFindings(index, r.Findings)...)
+	for _, left := range r.Messages {
+		if r.Changed {
+			left.Tokens = tokens.CountMessage(left)
+		}
+		m.Message = left
+		turn.Messages = append(turn.Messages, m)
+	}
 	return nil
 }
 
