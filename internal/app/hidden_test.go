@@ -226,6 +226,11 @@ func TestHidingIsWholeAndReversible(t *testing.T) {
 			})
 		}
 	}
+	for _, req := range requests[:4] { // and with a policy that has the tail summarised
+		req = proto.CloneOf(req)
+		req.Overrides.Policy = whole(6, 3)
+		requests = append(requests, req)
+	}
 	h.indexed(t, requests[0])
 	h.indexed(t, requests[4])
 	build := func(t rapid.TB) (out []*memoryv1.BuildContextResponse) {
@@ -239,7 +244,7 @@ func TestHidingIsWholeAndReversible(t *testing.T) {
 		return out
 	}
 	before := build(t)
-	for at, kind := range map[int]memoryv1.SectionKind{1: memoryv1.SectionKind_SECTION_KIND_SUMMARY, 5: memoryv1.SectionKind_SECTION_KIND_PREVIOUS_SESSIONS, 6: recalled} {
+	for at, kind := range map[int]memoryv1.SectionKind{1: memoryv1.SectionKind_SECTION_KIND_SUMMARY, 9: memoryv1.SectionKind_SECTION_KIND_SUMMARY, 5: memoryv1.SectionKind_SECTION_KIND_PREVIOUS_SESSIONS, 6: recalled} {
 		if len(section(before[at], kind).GetItems()) == 0 {
 			t.Fatalf("the context has no %v:\n%v", kind, before[at])
 		}

@@ -48,6 +48,21 @@ func Overlap(ranges []SeqRange, r SeqRange) bool {
 	return i < len(ranges) && ranges[i].From <= r.To
 }
 
+// Union is what either list of ranges holds, ascending and apart, none touching the next.
+func Union(a, b []SeqRange) []SeqRange {
+	all := slices.Concat(a, b)
+	slices.SortFunc(all, func(x, y SeqRange) int { return cmp.Compare(x.From, y.From) })
+	var out []SeqRange
+	for _, r := range all {
+		if n := len(out); n > 0 && r.From <= out[n-1].To+1 {
+			out[n-1].To = max(out[n-1].To, r.To)
+			continue
+		}
+		out = append(out, r)
+	}
+	return out
+}
+
 // Without is what of r none of the ranges holds, ascending. The ranges are ascending and apart.
 func (r SeqRange) Without(ranges []SeqRange) []SeqRange {
 	var out []SeqRange

@@ -70,6 +70,17 @@ func TestRangesSayWhatHasSays(t *testing.T) {
 		if diff := cmp.Diff(shown, seqsOf(all.Without(ranges)), cmpopts.EquateEmpty()); diff != "" {
 			t.Errorf("what is without them differs from what is shown:\n%s", diff)
 		}
+		if diff := cmp.Diff(want, seqsOf(memory.Union(ranges[:len(ranges)/2], ranges[len(ranges)/2:])), cmpopts.EquateEmpty()); diff != "" {
+			t.Errorf("the union of its parts differs from the whole:\n%s", diff)
+		}
+		other := memory.SeqRange{From: seq.Draw(t, "other"), To: last}
+		both := memory.Union(ranges, []memory.SeqRange{other})
+		for n := int64(1); n <= last; n++ {
+			in := h.Has(memory.Place{Session: s, Seq: n}) || n >= other.From
+			if other.From <= last && memory.Overlap(both, memory.SeqRange{From: n, To: n}) != in {
+				t.Errorf("%v and %v: %d is in it: not %v", ranges, other, n, in)
+			}
+		}
 		part := memory.SeqRange{From: seq.Draw(t, "from"), To: seq.Draw(t, "to")}
 		has := slices.ContainsFunc(want, func(n int64) bool { return part.From <= n && n <= part.To })
 		if part.From <= part.To && part.To <= last && memory.Overlap(ranges, part) != has {

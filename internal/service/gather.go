@@ -135,11 +135,29 @@ func keptRaw(r policy.Resolved) int { return max(r.RecentN, r.Work.Summary.KeepM
 // runningItem is what assembly is told of a session's running summary.
 func runningItem(in Summary) *assembly.Summary {
 	out := summaryItem(in.Nodes)
-	out.SessionID, out.Name, out.From, out.To, out.Start = in.SessionID, in.Name, 1, in.Through, in.Start
-	if out.Holes = summary.Holes(in.Nodes); len(out.Holes) > 0 && out.Holes[0].From == 1 {
-		out.From = out.Holes[0].To + 1
+	out.SessionID, out.Name, out.To, out.Start = in.SessionID, in.Name, in.Through, in.Start
+	return withHoles(out, summary.Holes(in.Nodes))
+}
+
+// withHoles is a summary of the messages up to its last but for the holes.
+func withHoles(s assembly.Summary, holes []memory.SeqRange) *assembly.Summary {
+	s.From, s.Holes = 1, holes
+	if len(holes) > 0 && holes[0].From == 1 {
+		s.From = holes[0].To + 1
 	}
-	return &out
+	return &s
+}
+
+// passingOver is a summary that was written of what is not hidden, and says so: nil for none.
+func passingOver(s *assembly.Summary, hidden []memory.SeqRange) *assembly.Summary {
+	if s == nil || len(hidden) == 0 {
+		return s
+	}
+	last := slices.IndexFunc(hidden, func(r memory.SeqRange) bool { return r.From > s.To })
+	if last < 0 {
+		last = len(hidden)
+	}
+	return withHoles(*s, memory.Union(s.Holes, hidden[:last]))
 }
 
 // summaryItem is what assembly is told of nodes that stand for something together, oldest first.
