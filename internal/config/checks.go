@@ -82,9 +82,11 @@ func (c Check) tests() []check.Test {
 }
 
 func actions() map[string]memory.CheckAction {
-	return map[string]memory.CheckAction{
-		"remove": memory.CheckRemove, "replace": memory.CheckReplace, "strip": memory.CheckStrip, "retry": memory.CheckRetry,
+	all := map[string]memory.CheckAction{}
+	for a := memory.CheckRemove; a <= memory.CheckRetry; a++ {
+		all[a.String()] = a
 	}
+	return all
 }
 
 func roles() map[string]memory.Role {

@@ -310,6 +310,21 @@ const (
 	CheckRetry                          // the message should be written anew; it is not stored
 )
 
+// String returns the action's name as settings write it.
+func (a CheckAction) String() string {
+	switch a {
+	case CheckRemove:
+		return "remove"
+	case CheckReplace:
+		return "replace"
+	case CheckStrip:
+		return "strip"
+	case CheckRetry:
+		return "retry"
+	}
+	return "unknown"
+}
+
 // SeqRange is a span of a session's messages, both ends included.
 type SeqRange struct {
 	From, To int64

@@ -48,6 +48,7 @@ func (s *Service) CheckMessages(ctx context.Context, p CheckParams) (Checked, er
 		return Checked{}, err
 	}
 	result, err := rules.Messages(ctx, history.EnsureIDs(p.Messages))
+	s.noteFound(callCheck, result.Findings)
 	return Checked{result, name}, err
 }
 
@@ -80,11 +81,21 @@ func (s *Service) check(ctx context.Context, p RecordParams, turn *store.AppendP
 	for i, m := range all {
 		if known[p.Messages[i].ID] {
 			turn.Messages = append(turn.Messages, m)
-		} else if err := take(turn, i, m, results[i]); err != nil {
+			continue
+		}
+		s.noteFound(callRecord, results[i].Findings)
+		if err := take(turn, i, m, results[i]); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// noteFound counts what checks found.
+func (s *Service) noteFound(call string, found []check.Finding) {
+	for _, f := range found {
+		s.meter.WordsChecked(call, f.Action)
+	}
 }
 
 // take adds to a turn what checking left of a message.

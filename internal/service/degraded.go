@@ -1,6 +1,9 @@
 package service
 
-import "github.com/stratamem/strata/internal/history"
+import (
+	"github.com/stratamem/strata/internal/history"
+	"github.com/stratamem/strata/internal/memory"
+)
 
 // Degradation names a tier that could not do its part, so that less never looks like nothing.
 type Degradation struct {
@@ -31,7 +34,15 @@ type Meter interface {
 	StaleHits(view string, n int)
 	// HistoryShrunk counts what a context policy did in a call: compact or context.
 	HistoryShrunk(call string, r history.Result)
+	// WordsChecked counts a rule that found something in a call: check or record.
+	WordsChecked(call string, done memory.CheckAction)
 }
+
+// The calls that WordsChecked tells apart.
+const (
+	callCheck  = "check"
+	callRecord = "record"
+)
 
 // The calls that HistoryShrunk tells apart.
 const (

@@ -22,6 +22,7 @@ type metrics struct {
 	refused          *prometheus.CounterVec
 	appended         prometheus.Counter
 	degraded         *prometheus.CounterVec
+	checked          *prometheus.CounterVec
 	foreign          *prometheus.CounterVec
 	stale            *prometheus.CounterVec
 	fed              *prometheus.CounterVec
@@ -50,6 +51,7 @@ func newMetrics() metrics {
 		refused:          counters("strata_summary_refused_total", "Summaries that were refused.", "reason"),
 		appended:         prometheus.NewCounter(prometheus.CounterOpts{Name: "strata_summary_anchors_appended_total", Help: "Names, numbers, dates and decisions that summaries had lost and code appended."}),
 		degraded:         counters("strata_degraded_total", "Replies in which a tier could not do its part.", "tier"),
+		checked:          counters("strata_check_findings_total", "Rules that found something in the words of a message, by what was done.", "call", "action"),
 		foreign:          counters("strata_view_foreign_hits_total", "Hits of another scope than the asked one, which were dropped: the view's filter does not hold.", "view"),
 		stale:            counters("strata_view_stale_hits_total", "Hits that the truth does not have for the caller, which were dropped.", "view"),
 		fed:              counters("strata_view_fed_rows_total", "Rows put into a view or removed from it.", "view"),
@@ -67,7 +69,7 @@ func (m metrics) register(r *prometheus.Registry) {
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		m.rpcSeconds, m.modelCalls, m.modelTokens, m.modelSeconds,
 		m.embeddingCalls, m.embeddingTexts, m.embeddingTokens, m.embeddingSeconds, m.rerankCalls, m.rerankSeconds,
-		m.jobs, m.quarantined, m.refused, m.appended, m.degraded, m.foreign, m.stale, m.fed, m.feedFailed, m.historyTokens, m.historyShare, m.policyStages, m.policySaved, m.providers,
+		m.jobs, m.quarantined, m.refused, m.appended, m.degraded, m.checked, m.foreign, m.stale, m.fed, m.feedFailed, m.historyTokens, m.historyShare, m.policyStages, m.policySaved, m.providers,
 	)
 }
 
