@@ -45,19 +45,25 @@ func (a *assembler) takeNotes(room space) {
 		if strings.TrimSpace(words) == "" {
 			continue
 		}
-		l := a.newLine(stampOf(n.Time, n.Time), cleanName(n.called()), words, memory.TokenCounts{})
-		l.price.bytes += len(n.Name)
-		l.item = Item{CreateTime: n.Time, Note: n, Text: words}
-		left, placed := a.place(SectionNotes, l, room)
+		placed := false
+		if int64(len(words))*a.counter.Per()/bytesPerToken <= room.tokens { // else it need not be counted
+			room, placed = a.place(SectionNotes, a.noteLine(n, words), room)
+		}
 		if !placed {
 			a.unplaced++
 		}
-		room = left
 	}
 	slices.SortFunc(a.shelves[SectionNotes].lines, func(x, y line) int {
 		n, o := x.item.Note, y.item.Note
 		return cmp.Or(cmp.Compare(n.owner(), o.owner()), strings.Compare(n.Name, o.Name))
 	})
+}
+
+func (a *assembler) noteLine(n *Note, words string) line {
+	l := a.newLine(stampOf(n.Time, n.Time), cleanName(n.called()), words, memory.TokenCounts{})
+	l.price.bytes += len(n.Name)
+	l.item = Item{CreateTime: n.Time, Note: n, Text: words}
+	return l
 }
 
 // owner orders notes by whose they are.
