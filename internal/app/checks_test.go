@@ -11,6 +11,7 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/structpb"
+	"pgregory.net/rapid"
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
 	"github.com/stratamem/strata/internal/config"
@@ -162,6 +163,31 @@ func TestRecordChecks(t *testing.T) {
 		}
 		if stored := h.transcript(t, "s"); len(stored) != 2 || len(stored[0].GetParts()) != 1 || stored[0].GetParts()[0].GetToolCall().GetId() != "c" {
 			t.Errorf("stored %v", stored)
+		}
+	})
+}
+
+func TestWhatIsStoredPassesTheChecks(t *testing.T) {
+	t.Parallel()
+	h := checked(t)
+	piece := rapid.SampledFrom([]string{"darn", "da<b>rn", "pass<i></i>word", "password ", "<", ">", "script", "</script>", "fine ", "한국어 ", "\n", "&lt;b&gt;"})
+	rapid.Check(t, func(rt *rapid.T) {
+		var sent []*memoryv1.Message
+		for _, pieces := range rapid.SliceOfN(rapid.SliceOfN(piece, 1, 9), 1, 4).Draw(rt, "messages") {
+			sent = append(sent, assistant("", strings.Join(pieces, "")))
+		}
+		session := rapid.StringMatching(`[a-z]{8}`).Draw(rt, "session")
+		req := &memoryv1.RecordRequest{UserId: "ada", SessionId: session, Messages: sent, StatePatch: structOf(t, map[string]any{"a": 1})}
+		if _, err := h.Record(h.ctx, req); err != nil {
+			rt.Fatal(err)
+		}
+		stored, err := h.ListMessages(h.ctx, &memoryv1.ListMessagesRequest{UserId: "ada", SessionId: session})
+		if err != nil {
+			rt.Fatal(err)
+		}
+		reply, err := h.history.CheckMessages(h.ctx, &memoryv1.CheckMessagesRequest{Messages: stored.GetMessages()})
+		if err != nil || len(reply.GetFindings()) > 0 || reply.GetChanged() {
+			rt.Fatalf("stored %v, found %v, error %v", said(stored.GetMessages()), reply.GetFindings(), err)
 		}
 	})
 }
