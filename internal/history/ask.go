@@ -30,16 +30,14 @@ func (r *run) consult(ask func(Request) Answer, units []unit, d division, c Comp
 		return []outcome{t.fallBack(r.material(units, d.missing, nil))}
 	}
 	var out []outcome
-	before := d.before
 	for _, group := range d.groups {
-		m := r.material(units, group, before)
+		m := r.material(units, group, d.before)
 		o, failure := t.tell(m)
 		if failure != "" {
 			e.Fallback = failure
 			o = t.fallBack(m)
 		}
 		out = append(out, o)
-		before = nil
 	}
 	return out
 }

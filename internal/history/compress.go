@@ -71,7 +71,7 @@ func (r *run) unanswered(units []unit, c Compress) int {
 // division is what becomes of the units of the older part when all goes well.
 type division struct {
 	groups  [][]int        // each becomes one message
-	before  []int          // earlier summaries, which the first group's message takes up and replaces
+	before  []int          // earlier summaries, which the only group's message takes up and replaces
 	drop    map[int]Reason // the rest of what goes
 	missing []int          // what the fallback is for, where a filter selects nothing
 }

@@ -88,6 +88,24 @@ func TestPartsOfMessagesAreMended(t *testing.T) {
 			t.Errorf("%d messages, %+v", len(got.Messages), got.Omitted)
 		}
 	})
+	t.Run("a call that a user's words follow is given up, also where they stand beside a result", func(t *testing.T) {
+		both := result("x")
+		both.Role, both.Parts = memory.RoleUser, append(both.Parts, words)
+		messages := []memory.Message{ask, says(memory.RoleAssistant, words), ask, says(memory.RoleAssistant, call("x"), call("y")), both}
+		got, err := history.Apply(history.History{Messages: messages, Counter: counterOf(t, tokens.Chars4)},
+			history.Policy{Trim: &history.Trim{Messages: 1}, Head: history.HeadSystem}, scripted)
+		if err != nil || len(got.Messages) != 3 || !slices.Equal(got.Messages[1].ToolCalls(), []string{"x"}) {
+			t.Errorf("%v, %+v", err, got.Messages)
+		}
+	})
+	t.Run("no cut falls between reasoning of its own and the calls that followed from it", func(t *testing.T) {
+		messages := []memory.Message{ask, says(memory.RoleAssistant, words), says(memory.RoleAssistant, think), says(memory.RoleAssistant, call("x")), result("x"), says(memory.RoleAssistant, words)}
+		got, err := history.Apply(history.History{Messages: messages, Counter: counterOf(t, tokens.Chars4)},
+			history.Policy{Trim: &history.Trim{Messages: 2}}, scripted)
+		if want := []int{0, 2, 3, 4, 5}; err != nil || !slices.Equal(got.Sources, want) {
+			t.Errorf("%v, kept %v", err, got.Sources)
+		}
+	})
 	t.Run("calls without ids pair by order and are given ids that are the same on every call", func(t *testing.T) {
 		history := []memory.Message{ask, says(memory.RoleAssistant, call(""), call("")), result(""), result(""), says(memory.RoleAssistant, call("")), result(""), ask}
 		got := mended(t, slices.Clone(history)...)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/stratamem/strata/internal/assembly"
 	"github.com/stratamem/strata/internal/assembly/assemblytest"
+	"github.com/stratamem/strata/internal/cut"
 	"github.com/stratamem/strata/internal/history"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/tokens"
@@ -38,6 +40,7 @@ func TestEveryPolicyKeepsThePromises(t *testing.T) {
 		withinLimit(t, h, policy, got)
 		keepsPinned(t, h, policy, got)
 		accountsForAll(t, h, got)
+		beginsWell(t, h, policy, got)
 		pairsStandTogether(t, got.Messages)
 		providersTakeIt(t, h, got.Messages)
 		if policy.Hide.StartID != "" && slices.ContainsFunc(got.Effects, func(e history.Effect) bool { return e.Stage == history.StageMend }) {
@@ -150,6 +153,23 @@ func accountsForAll(t *rapid.T, h history.History, got history.Result) {
 	for _, w := range got.Written {
 		if got.Sources[w.Index] != -1 || got.Messages[w.Index].ID != w.ID || len(w.Replaces) == 0 {
 			t.Fatalf("what was written is reported as %+v", w)
+		}
+	}
+}
+
+// beginsWell: where nothing is pinned, a list begins with the model's words only where no words of a user stood before.
+func beginsWell(t *rapid.T, h history.History, p history.Policy, got history.Result) {
+	first := slices.IndexFunc(got.Messages, func(m memory.Message) bool {
+		return m.Role != memory.RoleSystem && m.Role != memory.RoleDeveloper || slices.Contains(m.Tags, history.SummaryTag)
+	})
+	hides := p.Hide.StartSeq > 0 || p.Hide.StartID != "" || len(p.Hide.Exclude) > 0
+	pinned := slices.ContainsFunc(h.Messages, func(m memory.Message) bool { return m.Pinned || len(m.Tags) > 0 })
+	if first < 0 || pinned || p.Trim != nil || hides || got.Sources[first] < 0 || got.Messages[first].Role != memory.RoleAssistant || slices.Contains(got.Messages[first].Tags, history.SummaryTag) || got.Messages[first].Origin == memory.OriginRecalled {
+		return
+	}
+	for i, m := range h.Messages[:got.Sources[first]] {
+		if m.Origin != memory.OriginRecalled && cut.SpeaksForUser(&m) && !strings.HasPrefix(m.PlainText(), "Here is a summary") && len(m.ToolResults()) == 0 {
+			t.Fatalf("the list begins with message %d of the model although words of a user stood before, at %d", got.Sources[first], i)
 		}
 	}
 }

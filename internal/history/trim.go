@@ -66,7 +66,6 @@ func (r *run) trimMessages(n int) {
 	for i, u := range units {
 		keep[i] = i >= border || stays(u)
 	}
-	r.led(units, keep)
 	r.keepUnits(units, keep, StageTrim, ReasonMessages)
 }
 
