@@ -4,5 +4,5 @@
 ALTER TABLE sessions ADD COLUMN context_start INTEGER NOT NULL DEFAULT 0; -- a seq; 0 for none
 CREATE INDEX sessions_started ON sessions (uid) WHERE context_start > 0;
 
-CREATE TABLE hidden_messages (key INTEGER PRIMARY KEY, uid INTEGER NOT NULL REFERENCES users) STRICT;
-CREATE INDEX hidden_messages_user ON hidden_messages (uid, key);
+ALTER TABLE messages ADD COLUMN hidden INTEGER NOT NULL DEFAULT 0;
+CREATE TABLE hidden_messages (uid INTEGER NOT NULL, key INTEGER NOT NULL, PRIMARY KEY (uid, key)) STRICT, WITHOUT ROWID; -- by user

@@ -8,13 +8,16 @@ import (
 
 // hide hides a message from contexts, or takes that back; nil leaves it as it is.
 func hide(c *conn, uid, key int64, hidden *bool) error {
-	switch {
-	case hidden == nil:
+	if hidden == nil {
 		return nil
-	case *hidden:
-		return c.run(`INSERT INTO hidden_messages (key, uid) VALUES (?, ?) ON CONFLICT DO NOTHING`, key, uid)
 	}
-	return c.run(`DELETE FROM hidden_messages WHERE key = ?`, key)
+	if err := c.run(`UPDATE messages SET hidden = ? WHERE key = ?`, asInt(*hidden), key); err != nil {
+		return err
+	}
+	if *hidden {
+		return c.run(`INSERT INTO hidden_messages (uid, key) VALUES (?, ?) ON CONFLICT DO NOTHING`, uid, key)
+	}
+	return c.run(`DELETE FROM hidden_messages WHERE uid = ? AND key = ?`, uid, key)
 }
 
 // Hidden implements store.Transcript.

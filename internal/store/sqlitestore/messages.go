@@ -14,7 +14,7 @@ import (
 
 // messageColumns are what scanMessage reads, in its order.
 const messageColumns = `m.key, m.turn_no, m.id, m.role, m.origin, m.extract, m.pinned, m.create_time, m.record_time,
-	m.o200k, m.cl100k, m.name, m.text, m.parts, m.tags, m.metadata, EXISTS (SELECT 1 FROM hidden_messages h WHERE h.key = m.key)`
+	m.o200k, m.cl100k, m.name, m.text, m.parts, m.tags, m.metadata, m.hidden`
 
 const messageColumnCount = 17
 
