@@ -20,7 +20,12 @@ import (
 // checked is a server whose default profile has checks for what the assistant says, and whose profile free has none.
 func checked(t *testing.T) *harness {
 	t.Helper()
-	return startOn(t, filepath.Join(t.TempDir(), "strata.db"), func(cfg *config.Config) {
+	return checkedOn(t, filepath.Join(t.TempDir(), "strata.db"))
+}
+
+func checkedOn(t *testing.T, data string) *harness {
+	t.Helper()
+	return startOn(t, data, func(cfg *config.Config) {
 		p := cfg.Profiles["default"]
 		cfg.Profiles["free"] = p
 		replies := config.List{"assistant"}
@@ -119,6 +124,21 @@ func TestRecordChecks(t *testing.T) {
 		if !proto.Equal(first, again) || len(first.GetMessageIds()) != 3 {
 			t.Errorf("first %v, again %v", first, again)
 		}
+	})
+	t.Run("a request_id that was answered before the check was there is answered as then", func(t *testing.T) {
+		h := start(t)
+		req := &memoryv1.RecordRequest{UserId: "ada", SessionId: "s", RequestId: "r", Messages: []*memoryv1.Message{assistant("", long)}}
+		first := must(h.Record(h.ctx, req))(t)
+		h.stop()
+		h = checkedOn(t, h.data)
+		again := must(h.Record(h.ctx, req))(t)
+		again.Replayed = false
+		if !proto.Equal(first, again) {
+			t.Errorf("first %v, again %v", first, again)
+		}
+		req.RequestId = "q"
+		_, err := h.Record(h.ctx, req)
+		refused(t, err, codes.InvalidArgument, "CHECK_REFUSED", "messages[0]")
 	})
 	t.Run("a history that is sent again is known, changed and removed messages included", func(t *testing.T) {
 		h := checked(t)

@@ -59,8 +59,8 @@ func rulesOf(p CheckParams, ofProfile *check.Set, counter tokens.Counter) (*chec
 	return ofProfile.By(counter)
 }
 
-// check mends the messages of a turn by the checks of its session. What is removed is taken out of the turn, and found
-// again by its Findings. A message that is stored already was checked then.
+// check mends the messages of a turn by the checks of its session, or has the turn refused. What is removed is taken out of
+// the turn, and found again by its Findings. A message that is stored already was checked then.
 func (s *Service) check(ctx context.Context, p RecordParams, turn *store.AppendParams) error {
 	rules, err := s.checksOf(ctx, p)
 	if rules.Empty() || err != nil {
@@ -84,9 +84,7 @@ func (s *Service) check(ctx context.Context, p RecordParams, turn *store.AppendP
 			continue
 		}
 		s.noteFound(callRecord, results[i].Findings)
-		if err := take(turn, i, m, results[i]); err != nil {
-			return err
-		}
+		take(turn, i, m, results[i])
 	}
 	return nil
 }
@@ -99,9 +97,10 @@ func (s *Service) noteFound(call string, found []check.Finding) {
 }
 
 // take adds to a turn what checking left of a message.
-func take(turn *store.AppendParams, index int, m store.NewMessage, r check.Result) error {
+func take(turn *store.AppendParams, index int, m store.NewMessage, r check.Result) {
 	if r.Retry {
-		return refusal(index, r.Findings)
+		turn.Refused = cmp.Or(turn.Refused, refusal(index, r.Findings)) // of several, the first
+		return
 	}
 	turn.Findings = append(turn.Findings, checkFindings(index, r.Findings)...)
 	for _, left := range r.Messages {
@@ -111,7 +110,6 @@ func take(turn *store.AppendParams, index int, m store.NewMessage, r check.Resul
 		m.Message = left
 		turn.Messages = append(turn.Messages, m)
 	}
-	return nil
 }
 
 // checksOf are the checks of the profile of the session, or of the one that a new session will have.

@@ -83,6 +83,7 @@ type Transcript interface {
 	//   - create the user and the session when they do not exist;
 	//   - number turns and messages from 1 without gaps, in the order of acknowledgement;
 	//   - answer a known RequestID with the first result when RequestDigest is the same, else REQUEST_ID_REUSED;
+	//   - refuse the call with Refused where that is set, unless its RequestID is known;
 	//   - skip a message whose id is known with the same BodyDigest, else refuse the call with MESSAGE_ID_REUSED;
 	//   - refuse the call with LAST_SEQ_MISMATCH when ExpectedLastSeq is set and is not the session's last seq;
 	//   - merge StatePatch by memory.MergeState;
@@ -120,6 +121,7 @@ type AppendParams struct {
 	StatePatch      json.RawMessage // nil for none
 	ExpectedLastSeq *int64
 	Findings        []memory.Finding // kept for the messages that are stored, and for those that say Removed
+	Refused         error            // why a call must not be stored that was not stored before; nil for none
 	Time            time.Time        // the record time
 }
 

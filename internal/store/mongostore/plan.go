@@ -78,6 +78,9 @@ func (l *ledger) step(c *call) step {
 	if first, known := l.requests[l.scope.Keyed(memory.IDDigest(p.RequestID))]; known && p.RequestID != "" {
 		return l.replay(c, first)
 	}
+	if p.Refused != nil {
+		return step{call: c, err: p.Refused}
+	}
 	if e := p.ExpectedLastSeq; e != nil && *e != l.lastSeq {
 		return step{call: c, err: store.LastSeqMismatch(p.Ref, *e, l.lastSeq)}
 	}

@@ -75,6 +75,9 @@ func (a *appending) run() error {
 	if replayed, err := a.replay(); replayed || err != nil {
 		return err
 	}
+	if a.p.Refused != nil {
+		return a.p.Refused
+	}
 	if e := a.p.ExpectedLastSeq; e != nil && *e != a.head.lastSeq {
 		return store.LastSeqMismatch(a.p.Ref, *e, a.head.lastSeq)
 	}

@@ -93,6 +93,21 @@ func testAppend(t *testing.T, open Open[store.Truth]) {
 		testExpectedLastSeq(t, open(t))
 	})
 	t.Run("Append must merge StatePatch by memory.MergeState", func(t *testing.T) { testStatePatch(t, open(t)) })
+	t.Run("Append must refuse the call with Refused where that is set, unless its RequestID is known", func(t *testing.T) {
+		s, p := open(t), turn(alice.Session("s"), chat("a", 1)...)
+		p.Refused = memory.InvalidField("messages", "are refused")
+		_, err := s.Append(t.Context(), request("r", "b", p))
+		wantReason(t, err, memory.ReasonFieldInvalid)
+		_, err = s.Session(t.Context(), p.Ref)
+		wantReason(t, err, memory.ReasonUserNotFound)
+		p.Refused = nil
+		first := mustAppend(t, s, request("r", "b", p))
+		p.Refused = memory.InvalidField("messages", "are refused")
+		first.Replayed = true
+		wantEqual(t, mustAppend(t, s, request("r", "b", p)), first)
+		_, err = s.Append(t.Context(), request("q", "b", p))
+		wantReason(t, err, memory.ReasonFieldInvalid)
+	})
 	t.Run("Append must stamp notes with the turn and its record time", func(t *testing.T) {
 		s, p := open(t), turn(alice.Session("s"))
 		p.StatePatch = json.RawMessage(`{"notes":{"plan":"a","goal":["b"]}}`)
