@@ -162,6 +162,7 @@ type Summaries struct {
 	Merge           int           `name:"merge" default:"4" help:"How many summaries of a level make one of the next, 2 to 32."`
 	MaxTokens       int64         `name:"max-tokens" default:"500" help:"The most tokens of one summary, 50 to 10000."`
 	ChunkTokens     int64         `name:"chunk-tokens" default:"6000" help:"The most tokens of messages in one call of the summariser, 500 to 1000000."`
+	ResultBytes     int           `name:"result-bytes" default:"1500" help:"How much of a tool's result the summariser is shown, 40 to 100000 bytes. Where results are many and long, less of them leaves more of what was said."`
 }
 
 // Extraction says when facts are learnt from messages, and from whose.

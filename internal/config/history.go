@@ -61,6 +61,8 @@ func chatting(p Profile) Profile {
 // up the one before; at its length nothing is lost that TestProfilesOnAHundredTurns planted.
 func acting(p Profile) Profile {
 	p.BudgetTokens = 16_000
+	p.Summaries.TriggerMessages, p.Summaries.KeepMessages, p.Summaries.ResultBytes = 60, 20, 80
+	p.Summaries.MaxTokens, p.Summaries.Share = 1000, 0.30
 	h := &p.History
 	h.Clear = ClearToolUses{Enabled: true, Trigger: Triggers{{{Tokens: 4000}}}, Keep: 3}
 	h.Trigger, h.Keep, h.Strategy = Triggers{{{Tokens: 8000}}}, Size{Messages: 20}, WholeHistory

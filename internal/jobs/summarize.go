@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -142,7 +143,7 @@ func (v *visit) leaf(ctx context.Context, p *piece) (err error) {
 	if len(shown) < len(before) {
 		form = summary.FormTree // it cannot stand for what it is not made of
 	}
-	p.leaf(shown, form)
+	p.leaf(shown, form, lineLimits(v.policy.Summary))
 	return nil
 }
 
@@ -185,8 +186,8 @@ func (v *visit) piece(slot memory.Slot) piece {
 
 // leaf makes it a summary of messages. before is what stands for all messages before them. Only what has that, or
 // begins with the first message, can stand for everything.
-func (p *piece) leaf(before []memory.SummaryNode, form summary.Form) {
-	p.task.Lines = summary.Lines(p.messages, lineLimits())
+func (p *piece) leaf(before []memory.SummaryNode, form summary.Form, limits summary.LineLimits) {
+	p.task.Lines = summary.Lines(p.messages, limits)
 	if n := len(p.messages); n > 0 {
 		p.node.FromTime, p.node.ToTime = p.messages[0].CreateTime, p.messages[n-1].CreateTime
 	}
@@ -352,4 +353,6 @@ func (r *Runner) putNode(ctx context.Context, slot memory.Slot, loc *time.Locati
 
 // lineLimits are how much of a tool call's arguments and of its result a summariser sees: they are evidence of what was
 // done, seldom what was said.
-func lineLimits() summary.LineLimits { return summary.LineLimits{Arguments: 300, Result: 1500} }
+func lineLimits(p summary.Policy) summary.LineLimits {
+	return summary.LineLimits{Arguments: 300, Result: cmp.Or(p.ResultBytes, 1500)}
+}
