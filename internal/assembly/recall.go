@@ -151,7 +151,7 @@ func (a *assembler) gistOf(i int) *gist {
 	if c.gist.words == nil {
 		text := r.Message.PlainText()
 		if !c.known {
-			c.span, _ = clamp(text, r.Span)
+			c.span = clamp(text, r.Span)
 		}
 		c.gist = gistOf(speakerOf(&r.Message), text[c.span.Start:c.span.End])
 	}
@@ -234,7 +234,7 @@ func (a *assembler) candidate(i int) *candidate {
 	}
 	c.known = true
 	r := &a.recalled[i]
-	c.span, _ = clamp(r.Message.PlainText(), r.Span)
+	c.span = clamp(r.Message.PlainText(), r.Span)
 	a.show(c, r)
 	return c
 }
@@ -273,7 +273,7 @@ func (a *assembler) recalledLine(m *memory.Message, words string, stored memory.
 const ellipsis = "…"
 
 // clamp is the span within the text, at the borders of characters; all of it for the zero Span or one that is none.
-func clamp(text string, s Span) (span Span, whole bool) {
+func clamp(text string, s Span) Span {
 	start, end := max(s.Start, 0), min(s.End, len(text))
 	for start > 0 && start < len(text) && !utf8.RuneStart(text[start]) {
 		start--
@@ -282,7 +282,7 @@ func clamp(text string, s Span) (span Span, whole bool) {
 		end++
 	}
 	if start >= end || start == 0 && end == len(text) {
-		return Span{0, len(text)}, true
+		return Span{0, len(text)}
 	}
-	return Span{start, end}, false
+	return Span{start, end}
 }
