@@ -4,7 +4,9 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"slices"
 
+	"github.com/stratamem/strata/internal/cut"
 	"github.com/stratamem/strata/internal/memory"
 )
 
@@ -43,4 +45,31 @@ func bodyOf(m memory.Message) memory.Digest {
 func derivedID(kind string, body memory.Digest, n int) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s %x %d", kind, body, n))
 	return kind + "-" + hex.EncodeToString(sum[:16])
+}
+
+// nameCalls gives calls without an id, and their results, an id that depends on where the call is said. That comes
+// first, so that they stay the same pairs when others go.
+func (r *run) nameCalls() {
+	unnamed := func(p memory.Part) bool { return p.Kind == memory.PartToolCall && p.CallID == "" }
+	if !slices.ContainsFunc(r.items, func(it *item) bool { return slices.ContainsFunc(it.msg.Parts, unnamed) }) {
+		return
+	}
+	for _, c := range cut.Pair(len(r.items), r.message).Calls {
+		at := r.items[c.At.Message]
+		if at.msg.Parts[c.At.Part].CallID != "" {
+			continue
+		}
+		id := derivedID("call", memory.IDDigest(at.msg.ID), c.At.Part)
+		r.nameCall(c.At, id)
+		if c.Answered {
+			r.nameCall(c.Result, id)
+		}
+	}
+}
+
+// nameCall changes a copy of the message's parts. The tokens stay as they are: ids are part of what is added to calls.
+func (r *run) nameCall(at cut.Ref, id string) {
+	parts := slices.Clone(r.items[at.Message].msg.Parts)
+	parts[at.Part].CallID = id
+	r.items[at.Message].msg.Parts = parts
 }

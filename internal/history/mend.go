@@ -19,7 +19,6 @@ func (r *run) mend(tied map[int]bool) {
 	if m.changed {
 		m.pairing = cut.Pair(len(r.items), r.message)
 	}
-	m.nameCalls()
 	m.order()
 	after := r.actual()
 	r.slack = cut.Size{Messages: before.Messages - after.Messages, Tokens: before.Tokens - after.Tokens}
@@ -164,33 +163,6 @@ func (m *mender) dropGone(gone []Reason) {
 // carries reports whether anything in a message can stand in a model's input.
 func carries(m *memory.Message) bool {
 	return slices.ContainsFunc(m.Parts, func(p memory.Part) bool { return p.Kind != memory.PartText || cut.Says(p) })
-}
-
-// nameCalls gives calls without an id, and their results, an id that depends on where the call is said.
-func (m *mender) nameCalls() {
-	renamed := false
-	for _, c := range m.pairing.Calls {
-		at := m.items[c.At.Message]
-		if at.msg.Parts[c.At.Part].CallID != "" {
-			continue
-		}
-		id := derivedID("call", memory.IDDigest(at.msg.ID), c.At.Part)
-		m.nameCall(c.At, id)
-		if c.Answered {
-			m.nameCall(c.Result, id)
-		}
-		renamed, m.changed = true, true
-	}
-	if renamed {
-		m.pairing = cut.Pair(len(m.items), m.message)
-	}
-}
-
-// nameCall changes a copy of the message's parts. The tokens stay as they are: ids are part of what is added to calls.
-func (m *mender) nameCall(at cut.Ref, id string) {
-	parts := slices.Clone(m.items[at.Message].msg.Parts)
-	parts[at.Part].CallID = id
-	m.items[at.Message].msg.Parts = parts
 }
 
 // order puts results right behind their calls. A message that answers several calling messages is divided between

@@ -8,6 +8,7 @@ type Plan struct {
 
 func newPlan(h History, p Policy) *Plan {
 	r := newRun(h, p)
+	r.nameCalls()
 	var tied map[int]bool
 	if p.Hide.StartSeq > 0 || p.Hide.StartID != "" || len(p.Hide.Exclude) > 0 {
 		r.do(StageHide, func(e *Effect) { tied = r.hide(e) })

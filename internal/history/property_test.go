@@ -163,7 +163,7 @@ func beginsWell(t *rapid.T, h history.History, p history.Policy, got history.Res
 		return m.Role != memory.RoleSystem && m.Role != memory.RoleDeveloper || slices.Contains(m.Tags, history.SummaryTag)
 	})
 	hides := p.Hide.StartSeq > 0 || p.Hide.StartID != "" || len(p.Hide.Exclude) > 0
-	pinned := slices.ContainsFunc(h.Messages, func(m memory.Message) bool { return m.Pinned || len(m.Tags) > 0 })
+	pinned := slices.ContainsFunc(h.Messages, func(m memory.Message) bool { return m.Pinned || len(m.Tags) > 0 || m.Origin == memory.OriginRecalled })
 	if first < 0 || pinned || p.Trim != nil || hides || got.Sources[first] < 0 || got.Messages[first].Role != memory.RoleAssistant || slices.Contains(got.Messages[first].Tags, history.SummaryTag) || got.Messages[first].Origin == memory.OriginRecalled {
 		return
 	}
@@ -222,12 +222,27 @@ func providersTakeIt(t *rapid.T, h history.History, messages []memory.Message) {
 		if err := valid([]byte(got.Rendering)); err != nil {
 			t.Fatalf("%v\n%s", err, got.Rendering)
 		}
+		if most := tokensOf(tail, h.Counter) + beside; got.Tokens > most {
+			t.Fatalf("rendered as %d, the list takes %d tokens, more than %d", render, got.Tokens, most)
+		}
 		for _, o := range got.Omitted {
 			if o.Reason != assembly.OmitNotRenderable {
 				t.Fatalf("the renderer had to leave out %+v", o)
 			}
 		}
 	}
+}
+
+// beside is what a renderer adds to the messages: what begins the model's answer, the line that says that a
+// conversation began earlier, and what it keeps free for joining texts.
+const beside = 30
+
+func tokensOf(messages []memory.Message, c tokens.Counter) int64 {
+	var n int64
+	for _, m := range messages {
+		n += history.MessageTokens(m, c)
+	}
+	return n
 }
 
 // answered is the list with a result for every call that has none.

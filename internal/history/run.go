@@ -38,7 +38,7 @@ func newRun(h History, p Policy) *run {
 	all := make([]item, len(h.Messages))
 	for i, m := range EnsureIDs(h.Messages) {
 		it := &all[i]
-		*it = item{msg: m, source: i, pinned: p.survives(m), summary: p.isSummary(m)}
+		*it = item{msg: m, source: i, pinned: p.Survives(m), summary: p.isSummary(m)}
 		if h.Tokens != nil {
 			it.tokens = h.Tokens[i]
 		} else {
@@ -58,8 +58,8 @@ func (r *run) clone() *run {
 	return &c
 }
 
-// survives reports whether a message is pinned, tagged or preserved.
-func (p Policy) survives(m memory.Message) bool {
+// Survives reports whether a message is pinned, tagged or preserved.
+func (p Policy) Survives(m memory.Message) bool {
 	return m.Pinned || p.PreserveMemory && m.Origin == memory.OriginRecalled ||
 		slices.ContainsFunc(m.Tags, func(t string) bool { return slices.Contains(p.KeepTags, t) })
 }

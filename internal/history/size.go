@@ -1,9 +1,15 @@
 package history
 
 import (
+	"slices"
+
+	"github.com/stratamem/strata/internal/cut"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/tokens"
 )
+
+// aroundResult is the most that is added to a result's words: that it is an error, or that there are none.
+const aroundResult = "Error: (no output)"
 
 // MessageTokens is what a message takes in a model's input: its content, from its stored counts where it has the
 // counter's, its reasoning, and what providers add around messages, names, calls and results. It is an upper estimate:
@@ -13,9 +19,9 @@ func MessageTokens(m memory.Message, c tokens.Counter) int64 {
 	if !ok {
 		cost = tokens.Content(m, c)
 	}
-	cost += c.Cost(m.Name)
 	extra := int64(tokens.MessageOverhead)
 	if m.Name != "" {
+		cost += c.Cost(m.Name + ": ") // as words where a provider has no names
 		extra += tokens.NameOverhead
 	}
 	for _, p := range m.Parts {
@@ -27,6 +33,9 @@ func MessageTokens(m memory.Message, c tokens.Counter) int64 {
 			extra += tokens.CallOverhead
 		case memory.PartToolResult:
 			extra += tokens.MessageOverhead
+			if p.IsError || !slices.ContainsFunc(p.Parts, cut.Says) {
+				cost += c.Cost(aroundResult)
+			}
 		}
 	}
 	return tokens.Tokens(c, cost) + extra
