@@ -11,6 +11,7 @@ LOCOMO_DIR ?=
 CYCLES     ?= 30
 SEAMS_HITS ?= 3
 REPLAYS    ?= 50
+HISTORIES  ?= 10000
 NEIGHBOURS ?= 100000
 MONGO_CYCLES ?= 20
 BENCH_ARGS ?=
@@ -121,19 +122,20 @@ locomo: tools ## recall on LoCoMo dialogues: LOCOMO_DIR=folder
 	@if [ -z "$(LOCOMO_DIR)" ]; then echo "name the folder of dialogues: make locomo LOCOMO_DIR=path"; exit 2; fi
 	$(BIN)/strata-eval locomo $(LOCOMO) -binary=$(BIN)/strata -data="$(LOCOMO_DIR)" $(EVAL_ARGS)
 
-property: ## 10,000 generated histories and budgets: nothing over budget, no split tool pair
+property: ## 10,000 generated histories and budgets, and HISTORIES (10000) with policies: nothing over budget, no split tool pair, nothing pinned lost
 	go test -count=1 -run=TestEveryContextKeepsThePromises ./internal/assembly -rapid.checks=10000
+	go test -count=1 -timeout=60m -run=TestEveryPolicyKeepsThePromises ./internal/history -rapid.checks=$(HISTORIES)
 
 figures: tools property ## every figure of the README; LOCOMO_DIR=folder for recall
 	$(BIN)/strata-bench all -binary=$(BIN)/strata -twin=$(BIN)/strata-twin -cycles=$(CYCLES) -seams-hits=$(SEAMS_HITS) -replays=$(REPLAYS) -neighbours=$(NEIGHBOURS) $(BENCH_ARGS)
 	@if [ -n "$(LOCOMO_DIR)" ]; then $(MAKE) --no-print-directory locomo; else echo "SKIP recall: LOCOMO_DIR is not set"; fi
 
-proof: ## the long proofs: 300 kills under load and 12 at every seam, 300 replays, 10,000-case properties, five minutes of each fuzz target; with the three servers every outage, every hostile string, 20 kills of MongoDB; containers
+proof: ## the long proofs: 300 kills under load and 12 at every seam, 300 replays, 10,000-case properties and 100,000 histories with policies, five minutes of each fuzz target; with the three servers every outage, every hostile string, 20 kills of MongoDB; containers
 	$(MAKE) bench-crash CYCLES=300
 	$(MAKE) bench-seams SEAMS_HITS=12
 	$(MAKE) bench-conflict REPLAYS=300
-	$(MAKE) property
-	go test -count=1 ./internal/rank ./internal/assembly -rapid.checks=10000
+	$(MAKE) property HISTORIES=100000
+	go test -count=1 ./internal/rank ./internal/assembly ./internal/check ./internal/memory ./internal/template -rapid.checks=10000
 	$(MAKE) fuzz FUZZTIME=5m
 	$(MAKE) backends-up
 	STRATA_TEST_FULL=1 STRATA_TEST_REQUIRE=mongodb,milvus,elasticsearch $(MAKE) test-integration

@@ -139,7 +139,7 @@ func (a *App) observe(ctx context.Context, o Options) (*telemetry.Recorder, erro
 		return nil, err
 	}
 	a.traces = traces
-	recorder := telemetry.New(telemetry.Options{Providers: providers(a.cfg), Traces: traces.Provider(), Now: time.Now})
+	recorder := telemetry.New(telemetry.Options{Models: historyModels(a.cfg), Providers: providers(a.cfg), Traces: traces.Provider(), Now: time.Now})
 	recorder.WatchWork(telemetry.WorkOptions{Work: a.store, Now: time.Now, Log: a.log})
 	return recorder, nil
 }
@@ -153,9 +153,13 @@ func (a *App) newRunner(facts *service.FactCache, meter jobs.Meter, seams func(s
 	if err != nil {
 		return nil, err
 	}
+	policies, err := policies(a.cfg)
+	if err != nil {
+		return nil, err
+	}
 	o := jobs.RunnerOptions{
 		Store: a.store, Facts: facts, Summarizer: summarizer, Extractor: extractor, Fallback: builtin.Summarizer{},
-		Policies: policies(a.cfg).WorkOf, Meter: meter, Log: a.log, Workers: a.cfg.Workers, Seams: seams,
+		Policies: policies.WorkOf, Meter: meter, Log: a.log, Workers: a.cfg.Workers, Seams: seams,
 		Owner:   a.stores.owner,
 		Applied: a.factsApplied,
 	}
@@ -189,6 +193,14 @@ func (a *App) newService(facts *service.FactCache, meter service.Meter) (*servic
 	if err != nil {
 		return nil, err
 	}
+	policies, err := policies(a.cfg)
+	if err != nil {
+		return nil, err
+	}
+	compact, err := a.models.compactModels()
+	if err != nil {
+		return nil, err
+	}
 	a.usage = service.NewUsage(a.store, a.log)
 	a.verifier = jobs.NewVerifier(jobs.VerifierOptions{Store: a.store, Targets: a.stores.targets(), Log: a.log})
 	return service.New(service.Options{
@@ -196,8 +208,9 @@ func (a *App) newService(facts *service.FactCache, meter service.Meter) (*servic
 		Queries: service.NewQueries(service.QueriesOptions{
 			Embeddings: a.embeddings, Deadline: a.cfg.EmbeddingDeadline, Timeout: a.cfg.EmbeddingTimeout, MaxRunning: maxQueries,
 		}),
-		Policies: policies(a.cfg), Runner: background{a.runner, a.indexer, a.feeders}, Meter: meter, Now: time.Now, NewID: newID, Near: words.Of,
+		Policies: policies, Runner: background{a.runner, a.indexer, a.feeders}, Meter: meter, Now: time.Now, NewID: newID, Near: words.Of,
 		Reindex: jobs.NewReindexer(jobs.ReindexerOptions{Store: a.store, Feeders: a.feeders}), Verify: a.verifier,
+		CompactModels: compact, Extractive: builtin.Summarizer{},
 		Vectors: a.stores.vectors, Texts: a.stores.texts, ViewDeadline: a.cfg.ViewDeadline,
 		Reranker: reranker, RerankCandidates: a.cfg.RerankCandidates, RerankDeadline: a.cfg.RerankDeadline,
 	}), nil

@@ -240,6 +240,10 @@ func (s *siege) requests(t *testing.T) map[string]proto.Message {
 		memoryv1.MaintenanceService_Verify_FullMethodName:  &memoryv1.VerifyRequest{Views: []memoryv1.View{99}},
 
 		memoryv1.HistoryService_CountTokens_FullMethodName: &memoryv1.CountTokensRequest{Messages: []*memoryv1.Message{said()}},
+		memoryv1.HistoryService_Compact_FullMethodName:     &memoryv1.CompactRequest{Messages: []*memoryv1.Message{said()}},
+		memoryv1.HistoryService_CheckMessages_FullMethodName: &memoryv1.CheckMessagesRequest{
+			Messages: []*memoryv1.Message{said()}, Rules: []*memoryv1.CheckRule{stopWords("ferries", memoryv1.CheckAction_CHECK_ACTION_STRIP, "ferry")},
+		},
 	}
 }
 

@@ -55,6 +55,22 @@ func (m *models) summarizer() (jobs.Summarizer, error) {
 	return llm.Prompted{Summaries: chat}, err
 }
 
+// compactModels are the chat models that policies for histories may have asked, by name; the server's own is also "".
+func (m *models) compactModels() (map[string]service.CompactModel, error) {
+	all := map[string]service.CompactModel{}
+	for _, name := range historyModels(m.cfg) {
+		chat, err := m.chat(name)
+		if err != nil {
+			return nil, err
+		}
+		all[name] = llm.Prompted{Summaries: chat}
+		if name == m.cfg.SummaryModel {
+			all[""] = all[name]
+		}
+	}
+	return all, nil
+}
+
 // extractor answers the configured chat model, else the built-in one.
 func (m *models) extractor() (jobs.Extractor, error) {
 	if m.cfg.ExtractionModel == "" {

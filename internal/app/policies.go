@@ -1,33 +1,55 @@
 package app
 
 import (
+	"fmt"
+
+	"github.com/stratamem/strata/internal/check"
 	"github.com/stratamem/strata/internal/config"
 	"github.com/stratamem/strata/internal/extract"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/policy"
 	"github.com/stratamem/strata/internal/summary"
+	"github.com/stratamem/strata/internal/tokens"
 )
 
 // policies converts what the configuration says about contexts.
-func policies(cfg config.Config) policy.Policies {
+func policies(cfg config.Config) (policy.Policies, error) {
 	out := policy.Policies{Profiles: map[string]policy.Profile{}, Default: cfg.DefaultProfile, Window: func(model string) (policy.Window, bool) {
 		w, ok := cfg.Window(model)
 		return policy.Window{Tokens: w.Tokens, Counter: w.Counter}, ok
-	}}
+	}, Strategies: strategies(cfg.Strategies), Models: historyModels(cfg)}
 	for name, p := range cfg.Profiles {
 		counter := p.Counter
 		if counter == "" {
 			counter = cfg.TokenCounter
 		}
+		checks, err := checks(p, counter)
+		if err != nil {
+			return out, fmt.Errorf("profile %s: %w", name, err)
+		}
 		out.Profiles[name] = policy.Profile{
 			BudgetTokens: p.BudgetTokens, RecentN: p.RecentN, TopK: p.TopK, MinScore: p.MinScore,
 			RecallShare: p.RecallShare, UserPrior: p.UserPrior, State: p.Sections.State, Recalled: p.Sections.Recalled,
+			Notes: p.Sections.Notes, NotesShare: p.NotesShare, Checks: checks,
 			Recent: p.Sections.Recent, MemoryRole: policy.MemoryRole(p.MemoryRole), Counter: counter,
 			Facts: factPolicy(p.Facts), Summaries: summaryPolicy(p.Summaries),
+			History: historyPolicy(p.History), StepLimit: p.StepLimit,
 			Work: policy.Work{Summary: summaryTriggers(p.Summaries), Extract: extractionTriggers(p.Extraction)},
 		}
 	}
-	return out
+	return out, nil
+}
+
+// checks makes a profile's checks ready, with tokens counted by that counter.
+func checks(p config.Profile, counter string) (*check.Set, error) {
+	if len(p.Checks) == 0 {
+		return nil, nil
+	}
+	by, err := tokens.ByName(counter)
+	if err != nil {
+		return nil, err
+	}
+	return check.Compile(p.CheckRules(), by)
 }
 
 func factPolicy(f config.Facts) policy.Facts {
@@ -49,7 +71,7 @@ func summaryTriggers(s config.Summaries) summary.Policy {
 	return summary.Policy{
 		Form: summary.Form(s.Form), TriggerMessages: s.TriggerMessages, TriggerTokens: s.TriggerTokens,
 		TriggerFraction: s.TriggerFraction, Window: s.Window, Idle: s.Idle, KeepMessages: s.KeepMessages,
-		KeepTokens: s.KeepTokens, KeepFraction: s.KeepFraction, Merge: s.Merge, MaxTokens: s.MaxTokens, ChunkTokens: s.ChunkTokens,
+		KeepTokens: s.KeepTokens, KeepFraction: s.KeepFraction, Merge: s.Merge, MaxTokens: s.MaxTokens, ChunkTokens: s.ChunkTokens, ResultBytes: s.ResultBytes,
 	}
 }
 

@@ -21,10 +21,16 @@ func (a *assembler) coverage() Coverage {
 		}
 		c.Gaps = append(c.Gaps, memory.SeqRange{From: from, To: to})
 	}
-	if from := c.SummaryThrough + 1; from < first {
-		gap(from, first-1)
+	verbatim := a.keptSpans()
+	for _, hole := range a.holes() {
+		for _, r := range hole.Without(verbatim) {
+			gap(r.From, r.To)
+		}
 	}
-	for i, taken := range a.taken {
+	for _, r := range (memory.SeqRange{From: c.SummaryThrough + 1, To: first - 1}).Without(verbatim) {
+		gap(r.From, r.To)
+	}
+	for i, taken := range a.taken[len(a.in.Kept):] {
 		if !taken {
 			gap(first+int64(i), first+int64(i))
 		}
@@ -40,6 +46,27 @@ func (a *assembler) first() int64 {
 	return a.in.LastSeq + 1
 }
 
+// keptSpans are the messages of Input.Kept that stand in the context.
+func (a *assembler) keptSpans() []memory.SeqRange {
+	var out []memory.SeqRange
+	for i := range a.in.Kept {
+		if a.taken[i] {
+			out = append(out, memory.SeqRange{From: a.entries[i].seq, To: a.entries[i].seq})
+		}
+	}
+	return out
+}
+
+// isTaken reports whether a message of the session stands in the context verbatim.
+func (a *assembler) isTaken(seq int64) bool {
+	if at := seq - a.first(); at >= 0 {
+		at += int64(len(a.in.Kept))
+		return at < int64(len(a.taken)) && a.taken[at]
+	}
+	i, found := slices.BinarySearchFunc(a.in.Kept, seq, func(m memory.Message, seq int64) int { return cmp.Compare(m.Seq, seq) })
+	return found && a.taken[i]
+}
+
 // omissions lists what the context leaves out of the session: messages that cannot be rendered, the tail that did not
 // fit, and what was not even read of it and does not stand in the running summary.
 func (a *assembler) omissions() []Omission {
@@ -53,7 +80,7 @@ func (a *assembler) omissions() []Omission {
 	}
 	out := append(again, a.requested()...)
 	if a.in.Running != nil {
-		out = append(out, a.unread(min(a.in.Running.To, a.in.LastSeq)+1, shown)...)
+		out = append(out, a.before(min(a.in.Running.To, a.in.LastSeq)+1, shown)...)
 	}
 	return merge(out)
 }
@@ -77,7 +104,7 @@ func (a *assembler) omitRepeated(shown map[memory.Place]bool) []Omission {
 func (a *assembler) requested() []Omission {
 	var out []Omission
 	for _, o := range a.omitted {
-		if o.From > a.in.LastSeq || a.taken[o.From-a.first()] {
+		if o.From > a.in.LastSeq || a.isTaken(o.From) {
 			out = append(out, o)
 		}
 	}
@@ -100,28 +127,56 @@ func (a *assembler) omitTail(out []Omission, shown map[memory.Place]bool) []Omis
 			omit(a.entries[e].seq)
 		}
 	}
-	return append(out, a.unread(a.first(), shown)...)
+	return append(out, a.before(a.first(), shown)...)
 }
 
-// unread are the messages behind the summary that stands in the context and before the first that was read, as ranges
-// between those that are recalled.
-func (a *assembler) unread(first int64, shown map[memory.Place]bool) []Omission {
-	var recalled []int64
-	for p := range shown {
-		if p.Session == a.in.Session && p.Seq > a.summarised() && p.Seq < first {
-			recalled = append(recalled, p.Seq)
-		}
+// holes are the messages that the summary that stands in the context passes over.
+func (a *assembler) holes() []memory.SeqRange {
+	if a.summarised() == 0 {
+		return nil
 	}
-	slices.Sort(recalled)
+	return a.in.Running.Holes
+}
+
+// before are the messages before the first that was read which are neither in the summary that stands in the context nor
+// recalled: those that are hidden, those that the summary passes over for them, and those that were not even read.
+func (a *assembler) before(first int64, shown map[memory.Place]bool) []Omission {
 	var out []Omission
-	from := a.summarised() + 1
-	for _, seq := range append(recalled, first) {
-		if from < seq {
-			out = append(out, Omission{SessionID: a.in.SessionID, From: from, To: seq - 1, Reason: OmitBudget})
+	omit := func(ranges []memory.SeqRange, why OmitReason) {
+		for _, r := range ranges {
+			out = append(out, Omission{SessionID: a.in.SessionID, From: r.From, To: r.To, Reason: why})
 		}
-		from = seq + 1
 	}
+	var apart []memory.SeqRange // what is accounted for
+	for _, r := range a.in.Hidden {
+		if r.To = min(r.To, first-1); r.From <= r.To {
+			apart = append(apart, r)
+		}
+	}
+	omit(apart, OmitHidden)
+	for p := range shown {
+		if p.Session == a.in.Session && p.Seq < first {
+			apart = append(apart, memory.SeqRange{From: p.Seq, To: p.Seq})
+		}
+	}
+	apart = ordered(append(apart, a.keptSpans()...))
+	var dropped []memory.SeqRange
+	for _, r := range a.in.Dropped {
+		dropped = append(dropped, r.Without(apart)...)
+	}
+	omit(dropped, OmitPolicy)
+	apart = ordered(append(apart, dropped...))
+	for _, hole := range a.holes() {
+		omit(hole.Without(apart), OmitHiddenSummary)
+	}
+	omit(memory.SeqRange{From: a.summarised() + 1, To: first - 1}.Without(apart), OmitBudget)
 	return out
+}
+
+// ordered sorts ranges that are apart.
+func ordered(ranges []memory.SeqRange) []memory.SeqRange {
+	slices.SortFunc(ranges, func(x, y memory.SeqRange) int { return cmp.Compare(x.From, y.From) })
+	return ranges
 }
 
 // merge joins ranges of one reason that touch, then, while there are more than MaxOmitted, those of one reason with

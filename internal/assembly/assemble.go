@@ -18,7 +18,7 @@ type assembler struct {
 	parts    fixedParts
 	left     space  // what is left after what was taken
 	from     int    // the units of the tail from here on are taken
-	taken    []bool // by seq from the tail's first: which messages are taken
+	taken    []bool // by entry: which messages of the session are taken
 	recalled []Recalled
 	found    []candidate           // what may be recalled of each of them
 	places   map[memory.Place]bool // of the recalled messages
@@ -27,6 +27,7 @@ type assembler struct {
 	gists    []gist                // of the entries, as far as they were compared
 	memories space                 // what the chosen memories take, until they are shelved
 	shelves  [SectionPending]shelf
+	unplaced int         // notes that had no room
 	payer    SectionKind // the section that paid for the memories' fence; 0 while there is none
 	opening  int64       // what Anthropic's opening notice would take
 	stopped  OmitReason  // why the tail ends where it does
@@ -52,7 +53,7 @@ func (f fixedParts) total() int64 { return f.instructions + f.state + f.pending 
 // Assemble decides what stands in a context and renders it.
 //
 // Instructions, state, pending messages and the calls that these answer always stand in it; where they alone are more
-// than Available, the error is BUDGET_TOO_SMALL. Then come the last RecentN messages, facts up to FactShare of
+// than Available, the error is BUDGET_TOO_SMALL. Then come notes up to NoteShare of Available, the last RecentN messages, facts up to FactShare of
 // Available, summaries up to SummaryShare, recalled messages up to RecallShare, then more of the tail, and what one
 // leaves the next takes. The tail is a suffix of the session, behind the running summary, in which each tool call stands
 // with its results; what cannot be paired or rendered is left out and listed.
@@ -85,13 +86,16 @@ func newAssembler(in Input) *assembler {
 		in.Policy.RecentN = 0
 	}
 	in.Tail = behind(in.Running, in.Tail)
+	if !in.Policy.Recent {
+		in.Kept = nil
+	}
 	a := &assembler{in: in, stream: newStream(in), form: formOf(in.Render)}
 	a.meter = meter{counter: in.Counter, memo: make(map[string]int64, 64)}
 	if in.Policy.State && len(in.State) > 0 {
 		a.state = disarmJSON(string(in.State))
 	}
 	a.from = len(a.tail)
-	a.taken = make([]bool, len(in.Tail))
+	a.taken = make([]bool, len(in.Kept)+len(in.Tail))
 	return a
 }
 
@@ -253,7 +257,10 @@ func (a *assembler) ownSection(kind SectionKind, cost int64, text string) Sectio
 
 // units are the units that stand in the context, in its order.
 func (a *assembler) units() []*unit {
-	out := make([]*unit, 0, len(a.tail)-a.from+len(a.bound))
+	out := make([]*unit, 0, len(a.kept)+len(a.tail)-a.from+len(a.bound))
+	for i := range a.kept {
+		out = append(out, &a.kept[i])
+	}
 	for i := a.from; i < len(a.tail); i++ {
 		out = append(out, &a.tail[i])
 	}
@@ -314,10 +321,13 @@ func (a *assembler) endText() {
 
 func (a *assembler) result() Result {
 	a.endText()
-	r := Result{Sections: a.sections(), Coverage: a.coverage(), Omitted: a.omissions()}
+	r := Result{NotesLeft: a.unplaced, Sections: a.sections(), Coverage: a.coverage(), Omitted: a.omissions()}
 	used := a.parts.total()
 	for i := range a.shelves {
 		used += a.shelves[i].taken.tokens
+	}
+	for i := range a.kept {
+		used += a.kept[i].price.tokens
 	}
 	for i := a.from; i < len(a.tail); i++ {
 		used += a.tail[i].price.tokens

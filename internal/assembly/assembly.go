@@ -30,6 +30,7 @@ type SectionKind int
 const (
 	SectionInstructions SectionKind = iota + 1
 	SectionState
+	SectionNotes   // of the user, then of the session
 	SectionFacts   // of other sessions
 	SectionPeriods // weeks and months
 	SectionPreviousSessions
@@ -51,6 +52,9 @@ const (
 	OmitNotRenderable                        // nothing in it can be rendered
 	OmitReplySize                            // the reply would have passed MaxBytes
 	OmitRepeated                             // what stands in the context says the same
+	OmitHidden                               // it is hidden, or answers a call that is
+	OmitPolicy                               // a context policy left it out, and no summary stands for it
+	OmitHiddenSummary                        // the summary that covers it tells of what is hidden too, and is left out
 )
 
 // Policy is what of a profile decides the assembly.
@@ -59,6 +63,8 @@ type Policy struct {
 	TopK         int     // the most recalled messages; 0 for no limit
 	RecallShare  float64 // 0 to 1; 0 gives recall what the tail leaves
 	State        bool    // whether the context has the session's state
+	Notes        bool    // whether it has notes
+	NoteShare    float64 // the most of Available that notes take, 0 to 1; 0 gives them what all else leaves
 	Recalled     bool    // whether it has recalled messages
 	Recent       bool    // whether it has the session's latest messages; else only the calls that pending results answer
 	MemoryRole   policy.MemoryRole
@@ -70,19 +76,26 @@ type Policy struct {
 // Input is everything a context is made of.
 type Input struct {
 	Instructions string
-	State        json.RawMessage // a JSON object; nil for none
+	State        json.RawMessage // a JSON object without notes; nil for none
+	Notes        []Note          // in any order
 	Session      memory.SessionKey
 	SessionID    string
 	// Tail is the session's last messages, oldest first, contiguous, ending at LastSeq. Those that Running covers are
-	// not looked at.
-	Tail         []memory.Message
+	// not looked at, and hidden ones are left out.
+	Tail []memory.Message
+	// Kept are messages of the session before Tail, oldest first, that a context policy keeps: pinned ones, and those at the
+	// beginning. They stand in the section recent and come before all that has a share; Running may cover them.
+	Kept []memory.Message
+	// Dropped is what a context policy left out before Tail, ascending and apart. Running does not stand for it.
+	Dropped      []memory.SeqRange
 	LastSeq      int64
-	Facts        []memory.Fact    // of other sessions, the best first; those of SessionFacts are not looked at
-	SessionFacts []memory.Fact    // learnt in this session, the best first
-	Periods      []Summary        // weeks and months, oldest first
-	Previous     []Summary        // previous sessions, oldest first
-	Running      *Summary         // of this session, from its first message to To; nil without one
-	Pending      []memory.Message // not recorded yet, so without a Seq
+	Hidden       []memory.SeqRange // what of the session is hidden, ascending and apart; at least what lies before Tail
+	Facts        []memory.Fact     // of other sessions, the best first; those of SessionFacts are not looked at
+	SessionFacts []memory.Fact     // learnt in this session, the best first
+	Periods      []Summary         // weeks and months, oldest first
+	Previous     []Summary         // previous sessions, oldest first
+	Running      *Summary          // of this session, from its first message to To but for its Holes; nil without one
+	Pending      []memory.Message  // not recorded yet, so without a Seq
 	Policy       Policy
 	Available    int64 // the most tokens the context may take
 	// Recall answers the recalled messages, the best first; nil for none. It is called after the last RecentN messages,
@@ -107,6 +120,9 @@ type Summary struct {
 	Name      string   // the session's title, the week as 2026-W47, or the month as 2026-11; may be ""
 	Nodes     []string // ids of the nodes it was made of
 	From, To  int64    // the messages it covers; 0 for weeks and months
+	// Holes are what it does not stand for of the messages up to To, ascending and apart: messages that are hidden, and those
+	// whose summary tells of hidden ones too.
+	Holes []memory.SeqRange
 	// Start and End are when what it covers began and ended, written as days of the zones they carry. The end of a week
 	// or month is not part of it.
 	Start, End time.Time
@@ -132,6 +148,8 @@ type Result struct {
 	Rendering string    // "" when structured
 	Tokens    int64     // what the context takes, never more than Available
 	Coverage  Coverage
+	// NotesLeft is how many notes had no room.
+	NotesLeft int
 	// Omitted accounts for the session's transcript: its messages, and pending ones, that are not, or not wholly, in the
 	// context nor in the running summary that stands in it, ordered by seq, then reason, at most MaxOmitted ranges. What
 	// recall found and what did not fit is not listed, but for the session's own messages, which are listed anyway.
@@ -149,7 +167,7 @@ type Section struct {
 
 // Item is one thing in a section.
 type Item struct {
-	SessionID  string // "" for instructions, state, facts, weeks, months and pending messages
+	SessionID  string // "" for instructions, state, notes, facts, weeks, months and pending messages
 	MessageID  string
 	Seq        int64
 	Role       memory.Role
@@ -157,11 +175,12 @@ type Item struct {
 	CreateTime time.Time
 	Tokens     int64
 	Cut        *Span           // in Unicode code points of the message's PlainText; nil when all of it is shown
+	Note       *Note           // of a note
 	Rank       int             // of a recalled item: its index in what Recall answered; of a fact: in Input.Facts or Input.SessionFacts
 	Fact       *memory.Fact    // of a fact
 	Summary    *Summary        // of a summary, with the Text that is shown
 	Shortened  bool            // sentences of the summary were left out
-	Text       string          // instructions, state, fact, summary or recalled text; only in a structured result
+	Text       string          // instructions, state, note, fact, summary or recalled text; only in a structured result
 	Message    *memory.Message // of a recent or pending item; only in a structured result
 }
 

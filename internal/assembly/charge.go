@@ -12,16 +12,11 @@ import (
 
 // What a provider adds to the words, in tokens.
 const (
-	// messageTokens wraps a message: three tokens, and a fourth for models before gpt-4o, by the OpenAI cookbook's
-	// "How to count tokens with tiktoken". Anthropic publishes no figure; the same is taken.
-	messageTokens = 4
-	// nameTokens goes with a message's name, by the same page.
-	nameTokens = 1
-	// replyTokens begins the model's answer, by the same page.
+	messageTokens = tokens.MessageOverhead
+	nameTokens    = tokens.NameOverhead
+	callTokens    = tokens.CallOverhead
+	// replyTokens begins the model's answer, by the OpenAI cookbook's "How to count tokens with tiktoken".
 	replyTokens = 3
-	// callTokens wraps a tool call beside its name and arguments. No provider publishes it; it is an upper estimate
-	// for the call's marks and id.
-	callTokens = 8
 	// seamTokens is kept free where a vocabulary counts: pieces of a text are counted one by one, and joining them
 	// may make a token more at a seam, while the blanks and line ends counted on their own nearly always make it
 	// fewer.
@@ -34,10 +29,11 @@ type sink interface {
 	altered(s string) // words that are no longer as they were when they were counted
 	// framed takes words that the stored counts hold, with what the form adds directly around them.
 	framed(before, s, after string)
-	fixed(s string)     // words that the form adds
-	image(string)       // an image that stands as one; s is its placeholder
-	imageText(s string) // the placeholder of an image
-	overhead(n int64)   // tokens that no words show
+	fixed(s string)       // words that the form adds
+	image(p *memory.Part) // an image that stands as one
+	// imageText takes an image's placeholder, s, in its place.
+	imageText(p *memory.Part, s string)
+	overhead(n int64) // tokens that no words show
 }
 
 // meter prices what it is given.
@@ -146,15 +142,15 @@ func (m *meter) fixedCost(s string) int64 {
 	return cost
 }
 
-func (m *meter) image(string) {
+func (m *meter) image(p *memory.Part) {
 	if !m.stored {
-		m.overhead(tokens.ImageTokens)
+		m.overhead(tokens.Image(*p, m.counter))
 	}
 }
 
-func (m *meter) imageText(s string) {
+func (m *meter) imageText(p *memory.Part, s string) {
 	if m.stored {
-		m.overhead(-tokens.ImageTokens)
+		m.overhead(-tokens.Image(*p, m.counter))
 	}
 	m.cost += m.counter.Cost(s)
 }
@@ -164,13 +160,13 @@ func (m *meter) overhead(n int64) { m.cost += n * m.counter.Per() }
 // writer writes what it is given as one text.
 type writer struct{ strings.Builder }
 
-func (w *writer) content(s string)               { w.WriteString(s) }
-func (w *writer) framed(before, s, after string) { w.WriteString(before + s + after) }
-func (w *writer) altered(s string)               { w.WriteString(s) }
-func (w *writer) fixed(s string)                 { w.WriteString(s) }
-func (w *writer) image(s string)                 { w.WriteString(s) }
-func (w *writer) imageText(s string)             { w.WriteString(s) }
-func (w *writer) overhead(int64)                 {}
+func (w *writer) content(s string)                   { w.WriteString(s) }
+func (w *writer) framed(before, s, after string)     { w.WriteString(before + s + after) }
+func (w *writer) altered(s string)                   { w.WriteString(s) }
+func (w *writer) fixed(s string)                     { w.WriteString(s) }
+func (w *writer) image(p *memory.Part)               { w.WriteString(tokens.Placeholder(*p)) }
+func (w *writer) imageText(_ *memory.Part, s string) { w.WriteString(s) }
+func (w *writer) overhead(int64)                     {}
 
 // form says what a block is in a rendering.
 type form interface {
@@ -233,6 +229,9 @@ const messageBytes = 512
 // partBytes is an upper estimate of what a part takes beside its contents.
 const partBytes = 64
 
+// imageBytes is an upper estimate of what an image's size and detail take.
+const imageBytes = 24
+
 // unitBytes is an upper estimate of what a unit takes in the reply.
 func (a *assembler) unitBytes(u *unit) int {
 	var n int
@@ -273,6 +272,9 @@ func partsBytes(parts []memory.Part) int {
 		n += partBytes + escapedBytes(p.Text) + escapedBytes(p.Name) + 2*escapedBytes(p.Arguments) + escapedBytes(p.CallID) +
 			escapedBytes(p.URI) + 2*len(p.MIMEType) + escapedBytes(p.Signature) + len(p.Data)/3*4 + 4 + escapedBytes(p.Type) +
 			escapedBytes(p.JSON) + partsBytes(p.Parts)
+		if p.Image != nil {
+			n += imageBytes
+		}
 	}
 	return n
 }

@@ -1,6 +1,7 @@
 package assembly
 
 import (
+	"encoding/json"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -26,6 +27,12 @@ const (
 const fenceStem = "strata"
 
 func fenceNames() [2]string { return [2]string{"memory", "state"} }
+
+// FencedValue is a JSON value on one line in the fence of state, for where it stands within instructions. It can neither
+// open nor close a fence.
+func FencedValue(value json.RawMessage) string {
+	return strings.TrimSuffix(stateOpen, "\n") + disarmJSON(string(value)) + stateClose
+}
 
 // disarm puts a backslash before the hyphen of every fence name in a text. Backslashes before such a hyphen are
 // looked through, so that dropping one backslash from each gives back the text.

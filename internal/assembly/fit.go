@@ -1,7 +1,13 @@
 package assembly
 
+import "slices"
+
 // fit shares out what the fixed parts leave.
 func (a *assembler) fit() error {
+	if share := a.in.Policy.NoteShare; share > 0 && a.in.Policy.Notes {
+		a.takeNotes(a.portion(share))
+	}
+	a.takeKept()
 	last := a.takeLast()
 	a.takeShares()
 	if last {
@@ -60,6 +66,9 @@ func (a *assembler) takeShares() {
 
 // takeLeftovers fits those without a share into what all else leaves.
 func (a *assembler) takeLeftovers() {
+	if a.in.Policy.NoteShare <= 0 && a.in.Policy.Notes {
+		a.takeNotes(a.left)
+	}
 	if a.in.Policy.FactShare <= 0 {
 		a.takeFacts(a.left)
 	}
@@ -89,6 +98,24 @@ func (a *assembler) extendFor(room space) {
 		a.take(u, room)
 		room = room.less(need)
 	}
+}
+
+// takeKept takes what a context policy keeps, the newest first; what does not fit is left out.
+func (a *assembler) takeKept() {
+	var kept []unit
+	for i := len(a.kept) - 1; i >= 0; i-- {
+		u := &a.kept[i]
+		p := a.priceOf(u)
+		need := space{p.tokens, p.bytes}
+		if lacking(a.left, need) != 0 {
+			continue
+		}
+		a.left = a.left.less(need)
+		a.mark(u)
+		kept = append(kept, *u)
+	}
+	slices.Reverse(kept)
+	a.kept = kept
 }
 
 // takeLast takes the last RecentN messages, widened to whole units. It reports whether the tail may grow further:

@@ -58,7 +58,7 @@ func textPart(p *memory.Part, s sink) {
 	case p.Kind == memory.PartText:
 		words(p.Text, s)
 	case tokens.IsImage(*p):
-		s.imageText(disarm(tokens.Placeholder(*p)))
+		s.imageText(p, disarm(tokens.Placeholder(*p)))
 	default:
 		words(tokens.Placeholder(*p), s)
 	}
@@ -160,7 +160,7 @@ func openaiResult(p *memory.Part, s sink) {
 // openaiPart is a part of a message: only a user's may hold images.
 func openaiPart(role memory.Role, p *memory.Part, s sink) {
 	if role == memory.RoleUser && openaiImage(p) {
-		s.image(tokens.Placeholder(*p))
+		s.image(p)
 		return
 	}
 	plainPart(p, s)
@@ -180,7 +180,7 @@ func plainPart(p *memory.Part, s sink) {
 	case p.Kind == memory.PartText:
 		s.content(p.Text)
 	case tokens.IsImage(*p):
-		s.imageText(tokens.Placeholder(*p))
+		s.imageText(p, tokens.Placeholder(*p))
 	default:
 		s.content(tokens.Placeholder(*p))
 	}
@@ -309,7 +309,7 @@ func anthropicPrefix(m *memory.Message) string {
 // anthropicPart is a part of a message: a user's may hold images of the kinds that Anthropic reads.
 func anthropicPart(role memory.Role, p *memory.Part, s sink) {
 	if role == memory.RoleUser && anthropicImage(p) {
-		s.image(tokens.Placeholder(*p))
+		s.image(p)
 		return
 	}
 	plainPart(p, s)

@@ -195,8 +195,10 @@ func inputGen() *rapid.Generator[Input] {
 			m.ID = fmt.Sprintf("p%d", i)
 			in.Pending = append(in.Pending, m)
 		}
-		in.Recall = answer(recalledGen(t, in)...)
+		found := recalledGen(t, in)
 		rememberGen(t, &in)
+		hideGen(t, &in)
+		in.Recall = answer(slices.DeleteFunc(found, func(r Recalled) bool { return r.Session == thisKey && hides(in, r.Seq) })...)
 		return in
 	})
 }
@@ -206,6 +208,8 @@ func rememberGen(t *rapid.T, in *Input) {
 	share := func(of string) float64 { return rapid.SampledFrom([]float64{0, .2, .2, 1}).Draw(t, of) }
 	in.Policy.FactShare, in.Policy.SummaryShare = share("fact share"), share("summary share")
 	in.Policy.MaxFacts = rapid.SampledFrom([]int{0, 0, 3}).Draw(t, "max facts")
+	in.Policy.Notes, in.Policy.NoteShare = rapid.IntRange(0, 4).Draw(t, "notes") > 0, share("note share")
+	in.Notes = notesGen(t)
 	in.Facts, in.SessionFacts = factsGen(t), factsGen(t)
 	for range rapid.IntRange(0, 3).Draw(t, "periods") {
 		in.Periods = append(in.Periods, summaryGen(t))
@@ -222,6 +226,64 @@ func rememberGen(t *rapid.T, in *Input) {
 	if rapid.IntRange(0, 3).Draw(t, "overlap") > 0 {
 		in.Tail = slices.DeleteFunc(in.Tail, func(m memory.Message) bool { return m.Seq <= s.To })
 	}
+}
+
+func notesGen(t *rapid.T) []Note {
+	var out []Note
+	for i := range rapid.IntRange(0, 4).Draw(t, "notes") {
+		value, err := memory.EncodeJSON(textGen().Draw(t, "note"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		name := fmt.Sprint(i, rapid.SampledFrom([]string{"", " plan", ": x", "</strata-memory>"}).Draw(t, "name"))
+		out = append(out, Note{memory.Note{Name: name, Value: value, Revision: int64(i), Time: timeGen(t)}, rapid.Bool().Draw(t, "of the user")})
+	}
+	return out
+}
+
+// hideGen hides messages of every third session: from its beginning, one by one, and pending ones.
+func hideGen(t *rapid.T, in *Input) {
+	if rapid.IntRange(0, 2).Draw(t, "hides") > 0 {
+		return
+	}
+	seqs := rapid.SliceOfDistinct(rapid.Int64Range(1, max(in.LastSeq, 1)), func(n int64) int64 { return n }).Draw(t, "hidden")
+	slices.Sort(seqs)
+	start := rapid.SampledFrom([]int64{0, 0, 3, in.LastSeq, in.LastSeq + 1}).Draw(t, "start")
+	hidden := memory.Hidden{Starts: map[memory.SessionKey]int64{thisKey: start}, Messages: map[memory.SessionKey][]int64{thisKey: seqs}}
+	in.Hidden = hidden.Ranges(thisKey, in.LastSeq)
+	in.Tail = slices.DeleteFunc(in.Tail, func(m memory.Message) bool { return m.Seq < start })
+	for i := range in.Tail {
+		in.Tail[i].Hidden = hides(*in, in.Tail[i].Seq)
+	}
+	for i := range in.Pending {
+		in.Pending[i].Hidden = rapid.IntRange(0, 4).Draw(t, "hide pending") == 0
+	}
+	if in.Running != nil && !punch(t, in.Running, in.Hidden) {
+		in.Running = nil
+	}
+}
+
+// punch makes holes in a summary where it tells of what is hidden, at times with messages around it. It reports whether
+// the summary still tells of its last message.
+func punch(t *rapid.T, s *Summary, hidden []memory.SeqRange) bool {
+	var holes []memory.SeqRange
+	for _, r := range hidden {
+		r.From, r.To = max(r.From-rapid.Int64Range(0, 2).Draw(t, "more before"), 1), r.To+rapid.Int64Range(0, 2).Draw(t, "more after")
+		if n := len(holes); n > 0 && r.From <= holes[n-1].To+1 {
+			holes[n-1].To = max(holes[n-1].To, r.To)
+			continue
+		}
+		if r.From <= s.To {
+			holes = append(holes, r)
+		}
+	}
+	s.Holes = holes
+	return len(holes) == 0 || holes[len(holes)-1].To < s.To
+}
+
+// hides reports whether a message of the session is hidden.
+func hides(in Input, seq int64) bool {
+	return memory.Overlap(in.Hidden, memory.SeqRange{From: seq, To: seq})
 }
 
 func timeGen(t *rapid.T) time.Time {
@@ -422,6 +484,9 @@ func checkItems(t *rapid.T, in Input, r Result) {
 			if in.Render == RenderStructured && (it.Message == nil) != (s.Kind == SectionRecalled) {
 				t.Fatalf("item %s lacks its message", id)
 			}
+			if s.Kind == SectionPending && slices.ContainsFunc(in.Pending, func(m memory.Message) bool { return m.Hidden && m.ID == it.MessageID }) {
+				t.Fatalf("pending message %s is hidden", id)
+			}
 			if it.Cut != nil && (it.Cut.Start < 0 || it.Cut.End <= it.Cut.Start) {
 				t.Fatalf("item %s is cut to %v", id, *it.Cut)
 			}
@@ -455,16 +520,22 @@ func checkPairs(t *rapid.T, r Result) {
 
 // remembered are the sections of memory.
 func remembered(r Result) []Section {
-	return slices.DeleteFunc(slices.Clone(r.Sections), func(s Section) bool { return s.Kind < SectionFacts || s.Kind > SectionSessionFacts })
+	return slices.DeleteFunc(slices.Clone(r.Sections), func(s Section) bool { return s.Kind < SectionNotes || s.Kind > SectionSessionFacts })
 }
 
-// checkMemory asks that each fact stands once and what is shown is what was given, that facts and summaries keep to
-// their shares, and that no more facts of other sessions stand there than are asked for.
+// checkMemory asks that each fact and note stands once and what is shown is what was given, that notes, facts and
+// summaries keep to their shares, and that no more facts of other sessions stand there than are asked for.
 func checkMemory(t *rapid.T, in Input, r Result) {
 	seen := map[string]bool{}
 	for _, s := range remembered(r) {
 		for _, it := range s.Items {
 			switch s.Kind {
+			case SectionNotes:
+				checkNote(t, in, it)
+				if seen[it.Note.Name] {
+					t.Fatalf("note %s stands twice", it.Note.Name)
+				}
+				seen[it.Note.Name] = true
 			case SectionFacts, SectionSessionFacts:
 				checkFact(t, in, s.Kind, it)
 				if seen[it.Fact.ID] {
@@ -480,6 +551,7 @@ func checkMemory(t *rapid.T, in Input, r Result) {
 	if most := in.Policy.MaxFacts; most > 0 && len(facts.Items) > most {
 		t.Fatalf("%d facts of %d", len(facts.Items), most)
 	}
+	checkShare(t, in, in.Policy.NoteShare, section(r, SectionNotes).Tokens)
 	checkShare(t, in, in.Policy.FactShare, facts.Tokens+section(r, SectionSessionFacts).Tokens)
 	checkShare(t, in, in.Policy.SummaryShare, summaries)
 }
@@ -488,6 +560,18 @@ func checkMemory(t *rapid.T, in Input, r Result) {
 func checkShare(t *rapid.T, in Input, share float64, used int64) {
 	if share > 0 && float64(used) > share*float64(in.Available)+3 {
 		t.Fatalf("%d tokens of %d pass the share %v", used, in.Available, share)
+	}
+}
+
+func checkNote(t *rapid.T, in Input, it Item) {
+	if !in.Policy.Notes {
+		t.Fatal("a note stands where there are to be none")
+	}
+	if it.Note == nil || !slices.ContainsFunc(in.Notes, func(n Note) bool { return cmp.Equal(n, *it.Note) }) {
+		t.Fatalf("the note is another: %+v", it.Note)
+	}
+	if (it.Text != "") != (in.Render == RenderStructured) {
+		t.Fatalf("the note's text is %q", it.Text)
 	}
 }
 
@@ -533,7 +617,7 @@ type account struct {
 }
 
 func accountOf(in Input, r Result, seq int64) account {
-	a := account{summarised: len(section(r, SectionSummary).Items) > 0 && seq <= in.Running.To}
+	a := account{summarised: len(section(r, SectionSummary).Items) > 0 && seq <= in.Running.To && !memory.Overlap(in.Running.Holes, memory.SeqRange{From: seq, To: seq})}
 	for _, s := range r.Sections {
 		for _, it := range s.Items {
 			here := it.Seq == seq && it.SessionID == in.SessionID
@@ -564,6 +648,12 @@ func checkAccount(t *rapid.T, in Input, r Result) {
 		if a.raw && in.Running != nil && seq <= in.Running.To || a.summarised && len(a.omitted) > 0 {
 			t.Fatalf("message %d is summarised, and there or listed too: %+v", seq, a)
 		}
+		if in.Policy.Recent && slices.Contains(a.omitted, OmitHidden) != hides(in, seq) && len(in.Tail) > 0 && seq < in.Tail[0].Seq {
+			t.Fatalf("message %d is hidden or not, and listed as %v", seq, a.omitted)
+		}
+		if hides(in, seq) && (a.shown || in.Policy.Recent && !slices.Contains(a.omitted, OmitHidden)) {
+			t.Fatalf("message %d is hidden: %+v", seq, a)
+		}
 		if a.gap == (a.raw || a.summarised) {
 			t.Fatalf("message %d: %+v", seq, a)
 		}
@@ -576,7 +666,7 @@ func checkAccount(t *rapid.T, in Input, r Result) {
 	if want := r.Coverage.SummaryThrough; (want > 0) != (len(section(r, SectionSummary).Items) > 0) || want > 0 && want != in.Running.To {
 		t.Fatalf("summarised through %d", want)
 	}
-	if in.Running != nil && r.Coverage.SummaryThrough == 0 && !slices.Contains(accountOf(in, r, 1).omitted, OmitBudget) && !accountOf(in, r, 1).shown {
+	if in.Running != nil && r.Coverage.SummaryThrough == 0 && len(accountOf(in, r, 1).omitted) == 0 && !accountOf(in, r, 1).shown {
 		t.Fatalf("the summary does not stand there, and what it covers is not listed: %v", r.Omitted)
 	}
 }

@@ -202,11 +202,7 @@ func (a *assembler) freed(u *unit) space {
 // inTail reports whether a recalled message stands in the context already, verbatim or as the same memory.
 func (a *assembler) inTail(i int) bool {
 	r := &a.recalled[i]
-	if r.Session != a.in.Session || len(a.in.Tail) == 0 {
-		return false
-	}
-	at := r.Seq - a.in.Tail[0].Seq
-	return at >= 0 && at < int64(len(a.taken)) && a.taken[at]
+	return r.Session == a.in.Session && a.isTaken(r.Seq)
 }
 
 // settle shelves what is recalled in the order in which it was said: from here on nothing takes its place.

@@ -180,7 +180,7 @@ func (j *openaiJSON) parts(parts []memory.Part, prefix string) {
 		j.buf = l.next(j.buf)
 		if openaiImage(p) {
 			j.buf = append(j.buf, `{"type":"image_url","image_url":{"url":`...)
-			j.buf = append(j.imageURL(p), `}}`...)
+			j.buf = append(append(j.imageURL(p), imageDetail(p)...), `}}`...)
 			continue
 		}
 		var w writer
@@ -188,6 +188,20 @@ func (j *openaiJSON) parts(parts []memory.Part, prefix string) {
 		j.buf = append(appendString(append(j.buf, `{"type":"text","text":`...), w.String()), '}')
 	}
 	j.buf = append(j.buf, ']')
+}
+
+// imageDetail has an image looked at as closely as its tokens were counted.
+func imageDetail(p *memory.Part) string {
+	if p.Image == nil {
+		return ""
+	}
+	switch p.Image.Detail {
+	case memory.ImageLow:
+		return `,"detail":"low"`
+	case memory.ImageHigh:
+		return `,"detail":"high"`
+	}
+	return ""
 }
 
 func (j *openaiJSON) imageURL(p *memory.Part) []byte {

@@ -30,6 +30,8 @@ const sectionBytes = 32
 // heading stands before the lines of a section.
 func (a *assembler) heading(k SectionKind) string {
 	switch k {
+	case SectionNotes:
+		return "Notes:\n"
 	case SectionFacts:
 		return "Known about the user:\n"
 	case SectionPeriods:

@@ -3,8 +3,8 @@ package assembly
 import (
 	"cmp"
 	"slices"
-	"strings"
 
+	"github.com/stratamem/strata/internal/cut"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/tokens"
 )
@@ -14,6 +14,7 @@ type entry struct {
 	msg     memory.Message
 	seq     int64 // of a pending message, the seq it would get next
 	pending bool
+	hidden  bool // nothing of it stands in the context: msg lacks its parts
 	altered bool // the kept parts are not all that was counted when the message was stored
 }
 
@@ -44,41 +45,66 @@ type price struct {
 // stream is a conversation as atomic units.
 type stream struct {
 	entries []entry
-	tail    []unit // by the place of their first message
+	kept    []unit // of Input.Kept; those that do not fit are taken out
+	tail    []unit // the others, by the place of their first message
 	bound   []unit // those that a pending message belongs to, in the order of the pending messages
 	omitted []Omission
 }
 
-// call is a tool call and the result that answers it.
-type call struct {
-	entry, part             int
-	resultEntry, resultPart int // -1 while nothing answers
-}
-
 // newStream pairs calls with results, drops what cannot be rendered, and ties the rest into units.
 func newStream(in Input) *stream {
-	s := &stream{entries: make([]entry, 0, len(in.Tail)+len(in.Pending))}
-	for _, m := range in.Tail {
-		s.entries = append(s.entries, entry{msg: m, seq: m.Seq})
+	s := &stream{entries: make([]entry, 0, len(in.Kept)+len(in.Tail)+len(in.Pending))}
+	for _, part := range [][]memory.Message{in.Kept, in.Tail} {
+		for _, m := range part {
+			s.entries = append(s.entries, entry{msg: m, seq: m.Seq})
+		}
 	}
 	for i, m := range in.Pending {
 		m.Seq = 0
 		s.entries = append(s.entries, entry{msg: m, seq: in.LastSeq + 1 + int64(i), pending: true})
 	}
-	p := newPairing(s.entries)
-	t := tier{stream: s, pairing: p, sessionID: in.SessionID, missing: OmitOrphanResult, lastUser: lastUser(s.entries)}
-	if in.LastSeq > 0 && (len(in.Tail) == 0 || in.Tail[0].Seq > 1) {
-		t.missing = OmitBudget // the call may stand before what was read
-	}
+	unseen := s.hide()
+	p := cut.Pair(len(s.entries), func(i int) *memory.Message { return &s.entries[i].msg })
+	t := tier{stream: s, Pairing: p, sessionID: in.SessionID, missing: missingCall(in), unseen: unseen, lastUser: lastUser(s.entries)}
 	t.run()
+	for len(s.tail) > 0 && s.tail[0].entries[0] < len(in.Kept) {
+		s.kept, s.tail = append(s.kept, s.tail[0]), s.tail[1:]
+	}
 	return s
+}
+
+// hide takes what hidden messages say out of the stream, and answers the ids of their calls.
+func (s *stream) hide() (unseen []string) {
+	for i := range s.entries {
+		e := &s.entries[i]
+		if e.msg.Hidden {
+			unseen = append(unseen, e.msg.ToolCalls()...)
+			e.hidden, e.msg.Parts = true, nil
+		}
+	}
+	return unseen
+}
+
+// missingCall is why a result is dropped whose call is not in the stream: it may stand before what was read.
+func missingCall(in Input) OmitReason {
+	before := memory.SeqRange{From: 1, To: in.LastSeq}
+	if len(in.Tail) > 0 {
+		before.To = in.Tail[0].Seq - 1
+	}
+	switch {
+	case before.To < 1:
+		return OmitOrphanResult
+	case len(before.Without(in.Hidden)) == 0:
+		return OmitHidden
+	}
+	return OmitBudget
 }
 
 // lastUser is the index of the last entry with words of a user, -1 without one. Providers want reasoning back only
 // from the steps after it.
 func lastUser(entries []entry) int {
 	for i := len(entries) - 1; i >= 0; i-- {
-		if entries[i].msg.Role == memory.RoleUser && slices.ContainsFunc(entries[i].msg.Parts, says) {
+		if cut.SpeaksForUser(&entries[i].msg) {
 			return i
 		}
 	}
@@ -86,88 +112,15 @@ func lastUser(entries []entry) int {
 }
 
 // says reports whether a part can stand in a message beside calls and results.
-func says(p memory.Part) bool {
-	switch p.Kind {
-	case memory.PartText:
-		return strings.TrimSpace(p.Text) != ""
-	case memory.PartBlob, memory.PartURI:
-		return true
-	}
-	return false
-}
-
-// pairing says which result answers which call.
-type pairing struct {
-	calls   []call
-	byEntry map[int][]int  // the calls of an entry, by part
-	known   map[string]int // how many calls have the id
-	answers map[partRef]int
-}
-
-// partRef names a part.
-type partRef struct{ entry, part int }
-
-func newPairing(entries []entry) *pairing {
-	p := &pairing{}
-	open := map[string][]int{}
-	var unmatched []partRef
-	for i := range entries {
-		for j := range entries[i].msg.Parts {
-			part := &entries[i].msg.Parts[j]
-			switch {
-			case part.Kind == memory.PartToolCall && entries[i].msg.Role == memory.RoleAssistant:
-				open[part.CallID] = append(open[part.CallID], len(p.calls))
-				p.add(call{entry: i, part: j, resultEntry: -1, resultPart: -1}, part.CallID)
-			case part.Kind == memory.PartToolResult:
-				if ids := open[part.CallID]; len(ids) > 0 {
-					p.answer(ids[len(ids)-1], partRef{i, j})
-					open[part.CallID] = ids[:len(ids)-1]
-					continue
-				}
-				unmatched = append(unmatched, partRef{i, j})
-			}
-		}
-	}
-	p.answerEarly(entries, unmatched)
-	return p
-}
-
-func (p *pairing) add(c call, id string) {
-	if p.byEntry == nil {
-		p.byEntry, p.known, p.answers = map[int][]int{}, map[string]int{}, map[partRef]int{}
-	}
-	p.byEntry[c.entry] = append(p.byEntry[c.entry], len(p.calls))
-	p.known[id]++
-	p.calls = append(p.calls, c)
-}
-
-func (p *pairing) answer(c int, r partRef) {
-	p.calls[c].resultEntry, p.calls[c].resultPart = r.entry, r.part
-	p.answers[r] = c
-}
-
-// answerEarly pairs results that stand before their call: a client may record them out of order.
-func (p *pairing) answerEarly(entries []entry, unmatched []partRef) {
-	for _, r := range unmatched {
-		id := entries[r.entry].msg.Parts[r.part].CallID
-		if p.known[id] == 0 {
-			continue
-		}
-		for i, c := range p.calls {
-			if c.resultEntry < 0 && c.entry > r.entry && entries[c.entry].msg.Parts[c.part].CallID == id {
-				p.answer(i, r)
-				break
-			}
-		}
-	}
-}
+func says(p memory.Part) bool { return cut.Says(p) }
 
 // tier ties entries into units.
 type tier struct {
 	*stream
-	*pairing
+	*cut.Pairing
 	sessionID string
 	missing   OmitReason // of a result without its call
+	unseen    []string   // ids of calls in hidden messages
 	lastUser  int
 	group     []int  // union-find over entries; nil while nothing is tied
 	emitted   []bool // which entries stand in a unit already
@@ -205,8 +158,8 @@ func (t *tier) run() {
 
 // members ties the entries of each answered call, and lists those of each group of more than one.
 func (t *tier) members() map[int][]int {
-	for _, c := range t.calls {
-		if c.resultEntry < 0 || c.resultEntry == c.entry {
+	for _, c := range t.Calls {
+		if !c.Answered || c.Result.Message == c.At.Message {
 			continue
 		}
 		if t.group == nil {
@@ -215,7 +168,7 @@ func (t *tier) members() map[int][]int {
 				t.group[i] = i
 			}
 		}
-		a, b := t.find(c.entry), t.find(c.resultEntry)
+		a, b := t.find(c.At.Message), t.find(c.Result.Message)
 		t.group[max(a, b)] = min(a, b)
 	}
 	members := map[int][]int{}
@@ -246,7 +199,7 @@ func (t *tier) unit(root int, tied []int) unit {
 		tied = []int{root}
 	}
 	for _, e := range tied {
-		if len(t.byEntry[e]) > 0 {
+		if t.HasCalls(e) {
 			t.step(&u, e)
 		}
 	}
@@ -260,13 +213,14 @@ func (t *tier) unit(root int, tied []int) unit {
 func (t *tier) step(u *unit, e int) {
 	t.say(u, e)
 	var answering []int
-	for _, c := range t.byEntry[e] {
-		r := t.calls[c].resultEntry
-		if r < 0 {
+	from, to := t.CallsOf(e)
+	for _, c := range t.Calls[from:to] {
+		if !c.Answered {
 			continue
 		}
-		t.result(u, r, t.calls[c].resultPart)
-		if r != e && len(t.byEntry[r]) == 0 && !slices.Contains(answering, r) {
+		r := c.Result.Message
+		t.result(u, r, c.Result.Part)
+		if r != e && !t.HasCalls(r) && !slices.Contains(answering, r) {
 			answering = append(answering, r)
 		}
 	}
@@ -312,7 +266,7 @@ func (t *tier) leftover(u *unit, e int) {
 
 // mayStillSpeak reports whether an entry has only its results in the unit so far.
 func (t *tier) mayStillSpeak(u *unit, e int) bool {
-	return t.entries[e].msg.Role != memory.RoleTool && len(t.byEntry[e]) == 0 &&
+	return t.entries[e].msg.Role != memory.RoleTool && !t.HasCalls(e) &&
 		!slices.ContainsFunc(u.blocks, func(b block) bool { return b.entry == e && b.role != memory.RoleTool })
 }
 
@@ -349,6 +303,9 @@ func (t *tier) noteDrops() {
 		if !t.emitted[e] && dropped == 0 {
 			dropped = OmitNotRenderable
 		}
+		if t.entries[e].hidden {
+			dropped = OmitHidden
+		}
 		if dropped != 0 {
 			t.entries[e].altered = true
 			t.omit(e, dropped)
@@ -370,7 +327,7 @@ func (t *tier) keep(e int) (kept []memory.Part, dropped OmitReason) {
 			}
 			dropped = worst(dropped, OmitUnansweredCall)
 		case p.Kind == memory.PartToolResult:
-			if _, ok := t.answers[partRef{e, j}]; !ok {
+			if _, ok := t.AnsweredBy(cut.Ref{Message: e, Part: j}); !ok {
 				dropped = worst(dropped, t.reason(p.CallID))
 			}
 		}
@@ -388,16 +345,20 @@ func worst(a, b OmitReason) OmitReason {
 
 // reason is why a result that answers nothing is dropped.
 func (t *tier) reason(id string) OmitReason {
-	if t.known[id] > 0 {
+	if t.Known(id) > 0 {
 		return OmitNotRenderable // another result answered first
+	}
+	if slices.Contains(t.unseen, id) {
+		return OmitHidden
 	}
 	return t.missing
 }
 
 func (t *tier) answered(e, part int) bool {
-	for _, c := range t.byEntry[e] {
-		if t.calls[c].part == part {
-			return t.calls[c].resultEntry >= 0
+	from, to := t.CallsOf(e)
+	for _, c := range t.Calls[from:to] {
+		if c.At.Part == part {
+			return c.Answered
 		}
 	}
 	return false

@@ -19,7 +19,9 @@ type contextCmd struct {
 	MemoryRole   string  `default:"" enum:",system,developer,user" placeholder:"ROLE" help:"In whose voice memory stands: system, developer or user."`
 	Model        string  `help:"The model the context is for: gives its window and token counter."`
 	Profile      string  `help:"The policy profile."`
-	Instructions string  `help:"The instructions to begin with."`
+	Instructions string  `xor:"instructions" help:"The instructions to begin with."`
+	Template     string  `xor:"instructions" help:"Instructions with places for values, such as {{vars.name}}, {{state.goal}} or {{user.language | \"en\"}}."`
+	Vars         string  `placeholder:"JSON" help:"A JSON object of values for the template; they are not stored."`
 	AsOf         instant `placeholder:"TIME" help:"The time to build it for, such as 2026-03-12T18:30:00Z."`
 	Explain      bool    `help:"Say how each fact and each recalled line was found."`
 	Fresh        bool    `help:"Wait, up to 2 s, until facts are learnt from all that was recorded."`
@@ -27,9 +29,15 @@ type contextCmd struct {
 
 // Run prints the context on stdout, and what it took and left out on stderr.
 func (c *contextCmd) Run(r *run) error {
+	vars, err := parseObject("--vars", c.Vars)
+	if err != nil {
+		return err
+	}
+	req := c.request()
+	req.Variables = vars
 	var reply *memoryv1.BuildContextResponse
-	err := r.call(func(ctx context.Context, client memoryv1.MemoryServiceClient) (err error) {
-		reply, err = client.BuildContext(ctx, c.request())
+	err = r.call(func(ctx context.Context, client memoryv1.MemoryServiceClient) (err error) {
+		reply, err = client.BuildContext(ctx, req)
 		return err
 	})
 	if err != nil {
@@ -56,7 +64,7 @@ func (c *contextCmd) request() *memoryv1.BuildContextRequest {
 		fresh = &memoryv1.Freshness{}
 	}
 	return &memoryv1.BuildContextRequest{
-		UserId: c.User, SessionId: c.Session, Query: c.Query, Instructions: c.Instructions, Profile: c.Profile,
+		UserId: c.User, SessionId: c.Session, Query: c.Query, Instructions: c.Instructions, InstructionsTemplate: c.Template, Profile: c.Profile,
 		Render: memoryv1.Render(memoryv1.Render_value["RENDER_"+strings.ToUpper(c.Render)]),
 		Model:  c.Model, AsOf: c.AsOf.proto(), Explain: c.Explain, Overrides: o, Fresh: fresh,
 	}

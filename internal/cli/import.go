@@ -30,7 +30,7 @@ func (c *importCmd) Help() string {
    "state": {"step": 2}}
 
 (on one line in the file.) A message has role (system, developer, user, assistant or tool), text or parts, and
-optionally id, name, create_time, tags, metadata, origin, extract, pinned and original, as in the API. state is merged
+optionally id, name, create_time, tags, metadata, origin, extract, pinned, hidden and original, as in the API. state is merged
 into the session's state after its messages; profile is the policy profile of a new session.
 
 Running an import again is safe: ids that are missing are derived from user, session, content and how often the session

@@ -129,10 +129,12 @@ func parseObject(flag, text string) (*structpb.Struct, error) {
 }
 
 func printRecorded(w io.Writer, reply *memoryv1.RecordResponse) {
-	stored := len(reply.GetMessageIds()) - len(reply.GetDeduplicatedIds())
+	stored := reply.GetLastSeq() - reply.GetFirstSeq() + 1
 	switch {
 	case reply.GetReplayed():
 		fmt.Fprintf(w, "this request was recorded before, as turn %d: nothing written\n", reply.GetTurnNo())
+	case reply.GetTurnNo() == 0 && len(reply.GetFindings()) > 0:
+		fmt.Fprintln(w, "no new message is left: nothing written")
 	case reply.GetTurnNo() == 0:
 		fmt.Fprintln(w, "all messages are known: nothing written")
 	case stored == 0:
@@ -143,8 +145,5 @@ func printRecorded(w io.Writer, reply *memoryv1.RecordResponse) {
 	if n := len(reply.GetDeduplicatedIds()); n > 0 && !reply.GetReplayed() {
 		fmt.Fprintf(w, "%d known already, skipped\n", n)
 	}
-	for _, f := range reply.GetFindings() {
-		kind := strings.ToLower(strings.TrimPrefix(f.GetKind().String(), "FINDING_KIND_"))
-		fmt.Fprintf(w, "odd: %s in message %s, call %s\n", strings.ReplaceAll(kind, "_", " "), clean(f.GetMessageId()), clean(f.GetCallId()))
-	}
+	printFindings(w, reply.GetFindings())
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"strconv"
 
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/types/known/fieldmaskpb"
@@ -18,7 +19,7 @@ import (
 type sessionsCmd struct {
 	List   sessionsListCmd   `cmd:"" help:"List a user's sessions, the latest changed first."`
 	Get    sessionsGetCmd    `cmd:"" help:"Show a session with its state."`
-	Update sessionsUpdateCmd `cmd:"" help:"Change a session's title, metadata or profile, and whether facts are learnt from it."`
+	Update sessionsUpdateCmd `cmd:"" help:"Change a session's title, metadata or profile, where its contexts start, and whether facts are learnt from it."`
 }
 
 type sessionsListCmd struct {
@@ -103,6 +104,7 @@ type sessionsUpdateCmd struct {
 	Metadata *string `placeholder:"JSON" help:"The new metadata, a JSON object; empty to take it away."`
 	Profile  *string `help:"The new policy profile; empty for the server's default."`
 	Extract  string  `default:"" enum:",allow,none" placeholder:"MODE" help:"Whether facts are learnt from the session: allow or none."`
+	Start    string  `name:"context-start" placeholder:"SEQ" help:"Keep the messages before this one out of every context; end for all so far, 0 to take it back. The transcript stays."`
 	ETag     string  `name:"etag" help:"Refuse the change unless this is the session's etag."`
 }
 
@@ -114,6 +116,11 @@ func (c *sessionsUpdateCmd) Run(r *run) error {
 	}
 	var reply *memoryv1.UpdateSessionResponse
 	err = r.call(func(ctx context.Context, client memoryv1.MemoryServiceClient) (err error) {
+		if c.Start == startAtEnd {
+			if err := startAtTheEnd(ctx, client, req.GetSession()); err != nil {
+				return err
+			}
+		}
 		reply, err = client.UpdateSession(ctx, req)
 		return err
 	})
@@ -142,10 +149,38 @@ func (c *sessionsUpdateCmd) request() (*memoryv1.UpdateSessionRequest, error) {
 	if c.Extract != "" {
 		s.Extract, mask.Paths = extractOf(c.Extract), append(mask.Paths, "extract")
 	}
+	if c.Start != "" {
+		seq, err := strconv.ParseInt(c.Start, 10, 64)
+		if err != nil && c.Start != startAtEnd {
+			return nil, usagef("--context-start: give the seq of the first message that contexts may have, end, or 0 to take it back")
+		}
+		s.ContextStartSeq, mask.Paths = seq, append(mask.Paths, "context_start_seq")
+	}
 	if len(mask.Paths) == 0 {
-		return nil, usagef("nothing to change: give --title, --metadata, --profile or --extract")
+		return nil, usagef("nothing to change: give --title, --metadata, --profile, --extract or --context-start")
 	}
 	return &memoryv1.UpdateSessionRequest{Session: s, UpdateMask: mask}, nil
+}
+
+// startAtEnd is what --context-start says to hide all that was said so far.
+const startAtEnd = "end"
+
+// startAtTheEnd has contexts start behind the session's last message.
+func startAtTheEnd(ctx context.Context, client memoryv1.MemoryServiceClient, s *memoryv1.Session) error {
+	now, err := client.GetSession(ctx, &memoryv1.GetSessionRequest{UserId: s.GetUserId(), SessionId: s.GetSessionId()})
+	if err != nil {
+		return err
+	}
+	s.ContextStartSeq = now.GetSession().GetLastSeq() + 1
+	return nil
+}
+
+// startText is where contexts start, for people.
+func startText(s *memoryv1.Session) string {
+	if s.GetContextStartSeq() == 0 {
+		return ""
+	}
+	return fmt.Sprintf("at message %d", s.GetContextStartSeq())
 }
 
 func (r *run) showSession(s *memoryv1.Session) error {
@@ -162,6 +197,7 @@ func fieldRows(s *memoryv1.Session) [][]string {
 		{"title", oneLine(s.GetTitle())},
 		{"profile", oneLine(s.GetProfile())},
 		{"extract", extractName(s.GetExtract())},
+		{"contexts start", startText(s)},
 		{"messages", fmt.Sprint(s.GetLastSeq())},
 		{"turns", fmt.Sprint(s.GetLastTurnNo())},
 		{"created", clock(s.GetCreateTime())},

@@ -15,7 +15,7 @@ import (
 type usersCmd struct {
 	List usersListCmd `cmd:"" help:"List the users by their ids."`
 	Get  usersGetCmd  `cmd:"" help:"Show a user."`
-	Set  usersSetCmd  `cmd:"" help:"Set a user's timezone and language, and whether facts are learnt."`
+	Set  usersSetCmd  `cmd:"" help:"Set a user's timezone, language and state, and whether facts are learnt."`
 }
 
 // maxUsers is the most that the API returns of users at once.
@@ -105,6 +105,7 @@ func userFields(u *memoryv1.User) [][]string {
 		{"timezone", oneLine(u.GetTimezone())},
 		{"language", oneLine(u.GetLanguage())},
 		{"extract", extractName(u.GetExtract())},
+		{"state", objectText(u.GetState())},
 		{"created", clock(u.GetCreateTime())},
 		{"updated", clock(u.GetUpdateTime())},
 		{"etag", oneLine(u.GetEtag())},
@@ -116,6 +117,7 @@ type usersSetCmd struct {
 	Timezone *string `placeholder:"ZONE" help:"The IANA name of the timezone, such as Asia/Seoul; empty for UTC."`
 	Language *string `placeholder:"TAG" help:"The language as a BCP 47 tag, such as ko; empty when unknown."`
 	Extract  string  `default:"" enum:",allow,none" placeholder:"MODE" help:"Whether facts are learnt from the user's messages: allow or none."`
+	State    string  `placeholder:"JSON" help:"A JSON object to merge into the user's state, such as {\"notes/tone\": \"formal\"}; null deletes a key."`
 	ETag     string  `name:"etag" help:"Refuse the change unless this is the user's etag."`
 }
 
@@ -148,8 +150,12 @@ func (c *usersSetCmd) request() (*memoryv1.UpdateUserRequest, error) {
 	if c.Extract != "" {
 		u.Extract, mask.Paths = extractOf(c.Extract), append(mask.Paths, "extract")
 	}
-	if len(mask.Paths) == 0 {
-		return nil, usagef("nothing to change: give --timezone, --language or --extract")
+	patch, err := parseObject("--state", c.State)
+	if err != nil {
+		return nil, err
 	}
-	return &memoryv1.UpdateUserRequest{User: u, UpdateMask: mask}, nil
+	if len(mask.Paths) == 0 && patch == nil {
+		return nil, usagef("nothing to change: give --timezone, --language, --extract or --state")
+	}
+	return &memoryv1.UpdateUserRequest{User: u, UpdateMask: mask, StatePatch: patch}, nil
 }

@@ -67,10 +67,11 @@ type Config struct {
 	MetricsListen string `name:"metrics-listen" default:"127.0.0.1:9464" placeholder:"HOST:PORT" help:"The address of the HTTP server with /metrics and /healthz. Port 0 takes a free one; empty turns it off."`
 	OTLPEndpoint  string `name:"otlp-endpoint" placeholder:"URL" help:"Where traces go by OTLP over gRPC, such as http://127.0.0.1:4317; OTEL_EXPORTER_OTLP_ENDPOINT stands in for it. Empty: none are made."`
 
-	DefaultProfile string            `name:"default-profile" default:"default" placeholder:"NAME" help:"The profile of sessions that name none."`
-	TokenCounter   string            `name:"token-counter" default:"o200k_base" enum:"o200k_base,cl100k_base,chars_4,estimate" help:"How tokens are counted where neither request, model nor profile says: o200k_base, cl100k_base, chars_4 or estimate."`
-	Windows        map[string]Window `kong:"-" name:"windows" help:"Models by name: the tokens of their window and their counter. Adds to the built-in table; a model is found by the longest name that it begins with."`
-	Profiles       Profiles          `kong:"-" name:"profiles" help:"Policies for building contexts and learning, by name. Each starts from the profile default; batch is there too, which asks models seldom."`
+	DefaultProfile string              `name:"default-profile" default:"default" placeholder:"NAME" help:"The profile of sessions that name none."`
+	TokenCounter   string              `name:"token-counter" default:"o200k_base" enum:"o200k_base,cl100k_base,chars_4,estimate" help:"How tokens are counted where neither request, model nor profile says: o200k_base, cl100k_base, chars_4 or estimate."`
+	Windows        map[string]Window   `kong:"-" name:"windows" help:"Models by name: the tokens of their window and their counter. Adds to the built-in table; a model is found by the longest name that it begins with."`
+	Profiles       Profiles            `kong:"-" name:"profiles" help:"Policies for building contexts and learning, by name. Each starts from the profile default; also there are batch, which asks models seldom, and chat, agent, langchain-default, koog-default and cost-saver, each with a policy for its history."`
+	Strategies     map[string]Strategy `kong:"-" name:"strategies" help:"Strategies of your own for histories, by name; a profile's history.strategy or a call names one."`
 }
 
 // Level is the least severity that is logged.
@@ -89,12 +90,8 @@ func (c Config) Level() slog.Level {
 // Profiles are policies by name. There is always one named default.
 type Profiles map[string]Profile
 
-// The names of the profiles that are always there.
-const (
-	BuiltinProfile = "default"
-	// BatchProfile asks models seldom and with much at once: see batching.
-	BatchProfile = "batch"
-)
+// BuiltinProfile is the name of the profile that is always there and that the others start from.
+const BuiltinProfile = "default"
 
 // Profile is a policy for building contexts.
 type Profile struct {
@@ -108,6 +105,12 @@ type Profile struct {
 	Counter      string   `name:"counter" default:"" enum:",o200k_base,cl100k_base,chars_4,estimate" help:"How tokens are counted; token-counter when empty."`
 	UserPrior    float64  `name:"user-prior" default:"1" help:"How strongly recall prefers what the user said over what the assistant said, 0 to 10."`
 
+	StepLimit int     `name:"step-limit" default:"25" help:"After how many replies without a message of the user a reply says that the agent should stop, 1 to 10000."`
+	History   History `name:"history"`
+
+	Checks     map[string]Check `name:"checks" help:"Rules for the words of messages that are recorded, by name and in the order of their names; at most 50."`
+	NotesShare float64          `name:"notes-share" default:"0.10" help:"The most of the budget that notes may take, 0 to 1."`
+
 	Facts      Facts      `name:"facts"`
 	Summaries  Summaries  `name:"summaries"`
 	Extraction Extraction `name:"extraction"`
@@ -115,7 +118,8 @@ type Profile struct {
 
 // Sections says which parts a context has beside instructions and pending messages.
 type Sections struct {
-	State    bool `name:"state" default:"true" help:"Whether a context has the session's state."`
+	State    bool `name:"state" default:"true" help:"Whether a context has the session's state, without its notes."`
+	Notes    bool `name:"notes" default:"true" help:"Whether a context has the notes of the user and of the session."`
 	Recalled bool `name:"recalled" default:"true" help:"Whether a context has recalled messages."`
 	Recent   bool `name:"recent" default:"true" help:"Whether a context has the session's latest messages."`
 }
@@ -158,6 +162,7 @@ type Summaries struct {
 	Merge           int           `name:"merge" default:"4" help:"How many summaries of a level make one of the next, 2 to 32."`
 	MaxTokens       int64         `name:"max-tokens" default:"500" help:"The most tokens of one summary, 50 to 10000."`
 	ChunkTokens     int64         `name:"chunk-tokens" default:"6000" help:"The most tokens of messages in one call of the summariser, 500 to 1000000."`
+	ResultBytes     int           `name:"result-bytes" default:"1500" help:"How much of a tool's result the summariser is shown, 40 to 100000 bytes. Where results are many and long, less of them leaves more of what was said."`
 }
 
 // Extraction says when facts are learnt from messages, and from whose.
@@ -173,11 +178,8 @@ type Extraction struct {
 
 // Default returns every setting at its default.
 func Default() Config {
-	standard := defaultProfile()
-	c := Config{
-		Windows:  map[string]Window{},
-		Profiles: Profiles{BuiltinProfile: standard, BatchProfile: batching(standard)},
-	}
+	c := Config{Windows: map[string]Window{}, Strategies: map[string]Strategy{}, Profiles: Profiles{BuiltinProfile: defaultProfile()}}
+	c.Profiles.derive()
 	setDefaults(&c)
 	return c
 }
@@ -186,17 +188,5 @@ func Default() Config {
 func defaultProfile() Profile {
 	var p Profile
 	setDefaults(&p)
-	return p
-}
-
-// batching changes a profile so that models are asked seldom and read little: two extractions and one summary for each
-// hundred messages that come one by one without a pause, extractions being shown the last words of what the assistant
-// said. Until then the messages themselves stand in the contexts of their session, as far as there is room, and other
-// sessions find them by their words.
-func batching(p Profile) Profile {
-	p.Extraction.AtReply, p.Extraction.Messages, p.Extraction.Idle = false, 50, 10*time.Minute
-	p.Extraction.MaxMessages, p.Extraction.MaxTokens, p.Extraction.ContextBytes = 100, 12_000, 80
-	p.Summaries.TriggerMessages, p.Summaries.KeepMessages, p.Summaries.Idle = 120, 20, 10*time.Minute
-	p.Summaries.ChunkTokens = 12_000
 	return p
 }

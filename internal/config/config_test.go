@@ -56,14 +56,19 @@ func TestDefaultsAreTheDocumentedOnes(t *testing.T) {
 		t.Errorf("got %+v", l.Config)
 	}
 	want := Profile{
-		BudgetTokens: 8000, RecentN: 10, TopK: 200, RecallShare: .3, Sections: Sections{true, true, true}, MemoryRole: "user", UserPrior: 1,
+		BudgetTokens: 8000, RecentN: 10, TopK: 200, RecallShare: .3, Sections: Sections{true, true, true, true}, MemoryRole: "user", UserPrior: 1,
+		StepLimit: 25, NotesShare: .1,
+		History: History{
+			Strategy: NoStrategy, LastMessages: 20, ChunkMessages: 50, Head: "system-and-first", Clear: ClearToolUses{Keep: 3},
+			Summary: Summarizing{MaxTokens: 500, ChunkTokens: 6000, Fallback: "extract", Role: "user"},
+		},
 		Facts: Facts{
 			LongTerm: true, OfSession: true, Max: 20, MinScore: .5, Core: 5, CoreSignificance: 7, Share: .06, Relevance: 1, Significance: .25, Recency: .1,
 			HalfLife: 365 * day,
 		},
 		Summaries: Summaries{
 			Running: true, Previous: true, Periods: true, Share: .2, MaxSessions: 3, Weeks: 4, Months: 3,
-			Form: "tree", TriggerMessages: 11, KeepMessages: 5, Idle: 5 * time.Minute, Merge: 4, MaxTokens: 500, ChunkTokens: 6000,
+			Form: "tree", TriggerMessages: 11, KeepMessages: 5, Idle: 5 * time.Minute, Merge: 4, MaxTokens: 500, ChunkTokens: 6000, ResultBytes: 1500,
 		},
 		Extraction: Extraction{AtReply: true, Messages: 6, Idle: 30 * time.Second, MaxMessages: 50, MaxTokens: 6000, ContextBytes: 1000, Learn: "user"},
 	}
@@ -92,7 +97,7 @@ windows:
 `
 	l := load(t, Sources{File: "s.yaml", ReadFile: fileOf(file)})
 	brief := l.Profiles["brief"]
-	if brief.BudgetTokens != 1000 || brief.RecentN != 4 || brief.Sections != (Sections{State: true, Recent: true}) {
+	if brief.BudgetTokens != 1000 || brief.RecentN != 4 || brief.Sections != (Sections{State: true, Notes: true, Recent: true}) {
 		t.Errorf("brief is %+v", brief)
 	}
 	if d := l.Profiles["default"]; d.BudgetTokens != 8000 || d.RecentN != 4 {

@@ -42,10 +42,12 @@ func (l *loader) at(n ast.Node) string {
 // decode gives v the value of the node. Keys must be names of v's fields.
 func (l *loader) decode(n ast.Node, v reflect.Value, path string, tag reflect.StructTag) {
 	switch {
-	case v.Kind() == reflect.Struct:
+	case isGroup(v.Type()):
 		l.decodeStruct(n, v, path)
 	case v.Kind() == reflect.Map:
 		l.decodeMap(n, v, path)
+	case kindOf(n) == listOfValues:
+		l.decodeList(n, v, path)
 	default:
 		l.decodeScalar(n, v, path, tag)
 	}
@@ -68,10 +70,12 @@ func (l *loader) decodeStruct(n ast.Node, v reflect.Value, path string) {
 	}
 }
 
-// decodeMap decodes named structs. The profile named default comes first, since the other profiles start from it; batch
-// starts from it with the changes of batching.
+// decodeMap decodes named structs. The profile named default comes first, since the other profiles start from it; those
+// that are always there start from it with their own changes. What v holds may be shared with other profiles: it is
+// copied before it is added to.
 func (l *loader) decodeMap(n ast.Node, v reflect.Value, path string) {
 	pairs := l.pairs(n, path)
+	v.Set(cloneMap(v))
 	slices.SortStableFunc(pairs, func(a, b *ast.MappingValueNode) int { return isBuiltin(b) - isBuiltin(a) })
 	for _, kv := range pairs {
 		name := kv.Key.GetToken().Value
@@ -85,17 +89,33 @@ func (l *loader) decodeMap(n ast.Node, v reflect.Value, path string) {
 		l.decode(kv.Value, one, join(path, name), "")
 		v.SetMapIndex(reflect.ValueOf(name), one)
 		if profiles && name == BuiltinProfile {
-			all[BatchProfile] = batching(all[BuiltinProfile])
+			all.derive()
 		}
 	}
 }
 
+// cloneMap is a map with the entries of another, which may be nil.
+func cloneMap(m reflect.Value) reflect.Value {
+	out := reflect.MakeMap(m.Type())
+	for it := m.MapRange(); it.Next(); {
+		out.SetMapIndex(it.Key(), it.Value())
+	}
+	return out
+}
+
 // base is the profile that one of that name starts from.
 func (all Profiles) base(name string) Profile {
-	if name == BatchProfile {
-		return all[BatchProfile]
+	if _, ok := readyMade()[name]; ok {
+		return all[name]
 	}
 	return all[BuiltinProfile]
+}
+
+// derive makes the profiles that are always there from the one named default.
+func (all Profiles) derive() {
+	for name, change := range readyMade() {
+		all[name] = change(all[BuiltinProfile])
+	}
 }
 
 func isBuiltin(kv *ast.MappingValueNode) int {
@@ -103,6 +123,32 @@ func isBuiltin(kv *ast.MappingValueNode) int {
 		return 1
 	}
 	return 0
+}
+
+// lister is a setting that holds several values.
+type lister interface {
+	// setList must take over all of the values, or none and say what is wrong with them.
+	setList(values []string) error
+}
+
+func (l *loader) decodeList(n ast.Node, v reflect.Value, path string) {
+	to, ok := v.Addr().Interface().(lister)
+	if !ok {
+		l.fault(path, l.at(n), "it must be %s, not %s", singleValue, listOfValues)
+		return
+	}
+	var values []string
+	for _, one := range n.(*ast.SequenceNode).Values {
+		s, ok := one.(ast.ScalarNode)
+		if !ok || kindOf(one) != singleValue {
+			l.fault(path, l.at(one), "each entry must be %s, not %s", singleValue, kindOf(one))
+			return
+		}
+		values = append(values, fmt.Sprint(s.GetValue()))
+	}
+	if err := to.setList(values); err != nil {
+		l.fault(path, l.at(n), "%v", err)
+	}
 }
 
 func (l *loader) decodeScalar(n ast.Node, v reflect.Value, path string, tag reflect.StructTag) {
@@ -131,15 +177,18 @@ func (l *loader) pairs(n ast.Node, path string) []*ast.MappingValueNode {
 	return nil
 }
 
-// singleValue is the kind of what one setting takes.
-const singleValue = "a single value"
+// Kinds of what a setting takes.
+const (
+	singleValue  = "a single value"
+	listOfValues = "a list"
+)
 
 func kindOf(n ast.Node) string {
 	switch n.(type) {
 	case *ast.MappingNode, *ast.MappingValueNode:
 		return "keys with values"
 	case *ast.SequenceNode:
-		return "a list"
+		return listOfValues
 	case *ast.NullNode:
 		return "nothing"
 	case *ast.AnchorNode, *ast.AliasNode:

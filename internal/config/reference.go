@@ -43,8 +43,13 @@ func writeKeys(b *strings.Builder, t reflect.Type, path string) {
 	for i := range t.NumField() {
 		f := t.Field(i)
 		key := join(path, f.Tag.Get("name"))
-		if f.Type.Kind() == reflect.Struct {
+		if isGroup(f.Type) {
 			writeKeys(b, f.Type, key)
+			continue
+		}
+		if f.Type.Kind() == reflect.Map {
+			fmt.Fprintf(b, "| `%s` | | %s |\n", key, f.Tag.Get("help"))
+			writeKeys(b, f.Type.Elem(), key+".NAME")
 			continue
 		}
 		value := ""

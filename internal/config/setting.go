@@ -52,7 +52,7 @@ func setDefaults(ptr any) {
 	v := reflect.ValueOf(ptr).Elem()
 	for i := range v.NumField() {
 		f := v.Type().Field(i)
-		if f.Type.Kind() == reflect.Struct {
+		if isGroup(f.Type) {
 			setDefaults(v.Field(i).Addr().Interface())
 		} else if d := f.Tag.Get("default"); d != "" {
 			if err := setText(v.Field(i), d, f.Tag); err != nil {
@@ -60,6 +60,11 @@ func setDefaults(ptr any) {
 			}
 		}
 	}
+}
+
+// isGroup reports whether a type is a group of settings: a struct that is not written as one text.
+func isGroup(t reflect.Type) bool {
+	return t.Kind() == reflect.Struct && !reflect.PointerTo(t).Implements(reflect.TypeFor[encoding.TextUnmarshaler]())
 }
 
 // setText gives a field the value that the text stands for.

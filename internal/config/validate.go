@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/stratamem/strata/internal/tokens"
 )
 
 // maxTokens is the most that a budget or a window may be, as the API's limit for overrides.
@@ -47,17 +49,34 @@ func (c Config) faults() []*Fault {
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Profiles)) {
 		c.Profiles[name].check(&fs, "profiles."+name+".")
+		c.Profiles[name].History.check(&fs, "profiles."+name+".history.", c.Strategies)
+		c.checkChatModel(&fs, "profiles."+name+".history.summary.model", c.Profiles[name].History.Summary.Model)
+		c.checkWords(&fs, name)
 	}
+	c.checkStrategies(&fs)
 	return fs
 }
 
+// checkWords finds what is wrong with a profile's checks, tokens counted as the profile says.
+func (c Config) checkWords(fs *faults, profile string) {
+	p := c.Profiles[profile]
+	counter, err := tokens.ByName(cmp.Or(p.Counter, c.TokenCounter))
+	if err != nil {
+		fs.add("token-counter", "%v", err)
+		return
+	}
+	p.checkRules(fs, "profiles."+profile+".checks.", counter)
+}
+
 func (p Profile) check(fs *faults, prefix string) {
+	within(fs, prefix+"notes-share", p.NotesShare, 0, 1)
 	within(fs, prefix+"budget-tokens", p.BudgetTokens, 1, maxTokens)
 	within(fs, prefix+"recent-n", p.RecentN, 0, 1000)
 	within(fs, prefix+"top-k", p.TopK, 0, 200)
 	within(fs, prefix+"min-score", p.MinScore, 0, 1)
 	within(fs, prefix+"recall-share", p.RecallShare, 0, 1)
 	within(fs, prefix+"user-prior", p.UserPrior, 0, 10)
+	within(fs, prefix+"step-limit", p.StepLimit, 1, 10_000)
 	p.Facts.check(fs, prefix+"facts.")
 	p.Summaries.check(fs, prefix+"summaries.")
 	p.Extraction.check(fs, prefix+"extraction.")

@@ -125,6 +125,7 @@ func (s Summaries) check(fs *faults, prefix string) {
 	within(fs, prefix+"merge", s.Merge, 2, 32)
 	within(fs, prefix+"max-tokens", s.MaxTokens, 50, 10_000)
 	within(fs, prefix+"chunk-tokens", s.ChunkTokens, 500, maxCallTokens)
+	within(fs, prefix+"result-bytes", s.ResultBytes, 40, 100_000)
 	s.checkTriggers(fs, prefix)
 	s.checkKeeps(fs, prefix)
 }

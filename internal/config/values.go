@@ -20,12 +20,12 @@ func (l Loaded) Values() []Value { return l.values(reflect.ValueOf(l.Config), ""
 
 func (l Loaded) values(v reflect.Value, key string) []Value {
 	var all []Value
-	switch v.Kind() {
-	case reflect.Struct:
+	switch {
+	case isGroup(v.Type()):
 		for i := range v.NumField() {
 			all = append(all, l.values(v.Field(i), join(key, v.Type().Field(i).Tag.Get("name")))...)
 		}
-	case reflect.Map:
+	case v.Kind() == reflect.Map:
 		names := v.MapKeys()
 		slices.SortFunc(names, func(a, b reflect.Value) int { return strings.Compare(a.String(), b.String()) })
 		for _, name := range names {

@@ -54,7 +54,7 @@ func fill(t *testing.T, s store.Truth) *filler {
 	f.session(memory.UserRef{Tenant: "globex", UserID: "other"}.Session("s"), 2)
 	done[memory.User](t)(s.UpdateUser(t.Context(), store.UserUpdate{Ref: memory.UserRef{Tenant: "silent", UserID: "nothing"}, Time: f.now()}))
 	zone := "Asia/Seoul"
-	done[memory.User](t)(s.UpdateUser(t.Context(), store.UserUpdate{Ref: full, Timezone: &zone, Time: f.now()}))
+	done[memory.User](t)(s.UpdateUser(t.Context(), store.UserUpdate{Ref: full, Timezone: &zone, StatePatch: json.RawMessage(`{"plan":"pro","notes/tone":"formal"}`), Time: f.now()}))
 	f.slots(full.Session("s"))
 	f.summaries(full.Session("s"))
 	f.facts(full)

@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -12,7 +13,6 @@ import (
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/summary"
-	"github.com/stratamem/strata/internal/text"
 	"github.com/stratamem/strata/internal/tokens"
 )
 
@@ -34,8 +34,16 @@ func (v *visit) summarizeNext(ctx context.Context) (bool, error) {
 	return v.open(ctx, memory.SlotKey{Kind: memory.SlotLeaf, From: plan.Ranges[0].From}, plan.Ranges[0].To)
 }
 
+// leavesDue plans the summaries of a backlog. Where the session's contexts start within it, what lies before is summarised
+// by itself and at once: nothing is ever added to it, and no summary shall tell of what is hidden and of what is not.
 func (v *visit) leavesDue(messages []memory.Message) summary.Plan {
 	units := units(messages)
+	before := slices.IndexFunc(messages, func(m memory.Message) bool { return m.Seq >= v.work.Session.ContextStart })
+	if before > 0 {
+		if ranges := summary.PlanAll(v.policy.Summary, units[:before]); len(ranges) > 0 {
+			return summary.Plan{Ranges: ranges}
+		}
+	}
 	if v.why.hurryLeaf {
 		return summary.Plan{Ranges: summary.PlanAll(v.policy.Summary, units)}
 	}
@@ -122,11 +130,35 @@ func (v *visit) leaf(ctx context.Context, p *piece) (err error) {
 	if p.messages, err = v.messages(ctx, p.slot.Range()); err != nil {
 		return err
 	}
-	before, err := v.topNodes(ctx, p.slot.From-1)
-	if err == nil {
-		p.leaf(summary.Frontier(before, p.slot.From-1), v.policy.Summary.Form)
+	nodes, err := v.topNodes(ctx, p.slot.From-1)
+	if err != nil {
+		return err
 	}
-	return err
+	before := summary.Frontier(nodes, p.slot.From-1)
+	shown, err := v.unhidden(ctx, before)
+	if err != nil {
+		return err
+	}
+	form := v.policy.Summary.Form
+	if len(shown) < len(before) {
+		form = summary.FormTree // it cannot stand for what it is not made of
+	}
+	p.leaf(shown, form, lineLimits(v.policy.Summary))
+	return nil
+}
+
+// unhidden are the nodes that tell of nothing that is hidden from contexts: what is written after the others would tell of it
+// too. What was hidden later is told apart by the nodes' ranges.
+func (v *visit) unhidden(ctx context.Context, nodes []memory.SummaryNode) ([]memory.SummaryNode, error) {
+	if len(nodes) == 0 {
+		return nil, nil
+	}
+	hidden, err := v.o.Store.Hidden(ctx, v.work.Session.Ref.UserRef)
+	if err != nil {
+		return nil, fmt.Errorf("read what is hidden: %w", err)
+	}
+	shown, _ := summary.Tell(nodes, hidden.Ranges(v.work.Session.Key, v.work.Session.LastSeq))
+	return shown, nil
 }
 
 // merge reads what a summary of summaries is made of: nothing stands above its children yet.
@@ -154,8 +186,8 @@ func (v *visit) piece(slot memory.Slot) piece {
 
 // leaf makes it a summary of messages. before is what stands for all messages before them. Only what has that, or
 // begins with the first message, can stand for everything.
-func (p *piece) leaf(before []memory.SummaryNode, form summary.Form) {
-	p.task.Lines = lines(p.messages)
+func (p *piece) leaf(before []memory.SummaryNode, form summary.Form, limits summary.LineLimits) {
+	p.task.Lines = summary.Lines(p.messages, limits)
 	if n := len(p.messages); n > 0 {
 		p.node.FromTime, p.node.ToTime = p.messages[0].CreateTime, p.messages[n-1].CreateTime
 	}
@@ -319,55 +351,8 @@ func (r *Runner) putNode(ctx context.Context, slot memory.Slot, loc *time.Locati
 	return nil
 }
 
-// How much of a tool call's arguments and of its result a summariser sees, in bytes: they are evidence of what was
+// lineLimits are how much of a tool call's arguments and of its result a summariser sees: they are evidence of what was
 // done, seldom what was said.
-const (
-	maxArgumentBytes = 300
-	maxResultBytes   = 1500
-)
-
-// lines are the messages as a summariser sees them. What a memory service had put into the prompt was said elsewhere.
-func lines(messages []memory.Message) []summary.Line {
-	var out []summary.Line
-	for _, m := range messages {
-		said := spoken(m.Parts)
-		if m.Origin == memory.OriginRecalled || said == "" {
-			continue
-		}
-		out = append(out, summary.Line{Speaker: m.Name, Role: m.Role, Time: m.CreateTime, Text: said})
-	}
-	return out
-}
-
-// spoken is what parts say: words, and calls, results and attachments as one line each.
-func spoken(parts []memory.Part) string {
-	var said []string
-	for _, p := range parts {
-		if s := strings.TrimSpace(spokenPart(p)); s != "" {
-			said = append(said, s)
-		}
-	}
-	return strings.Join(said, "\n")
-}
-
-func spokenPart(p memory.Part) string {
-	switch p.Kind {
-	case memory.PartText:
-		return p.Text
-	case memory.PartToolCall:
-		return "[calls " + p.Name + " " + oneLine(p.Arguments, maxArgumentBytes) + "]"
-	case memory.PartToolResult:
-		return "[result: " + oneLine(spoken(p.Parts), maxResultBytes) + "]"
-	case memory.PartBlob, memory.PartURI:
-		return tokens.Placeholder(p)
-	}
-	return ""
-}
-
-func oneLine(s string, limit int) string {
-	line := strings.Join(strings.Fields(s), " ")
-	if len(line) <= limit {
-		return line
-	}
-	return text.Clip(line, limit) + " …"
+func lineLimits(p summary.Policy) summary.LineLimits {
+	return summary.LineLimits{Arguments: 300, Result: cmp.Or(p.ResultBytes, 1500)}
 }

@@ -21,6 +21,7 @@ const (
 	OpMerge     Operation = "merge"
 	OpPeriod    Operation = "period"
 	OpExtract   Operation = "extract"
+	OpCompact   Operation = "compact" // by the own prompt of a context policy
 )
 
 // Chat completes prompts. Complete must return an *Error for everything that goes wrong with the model, and must return

@@ -9,7 +9,7 @@ import (
 )
 
 // Prompted summarises and extracts by prompting chat models, which may be two or one. It implements the Summarizer and
-// the Extractor of package jobs. The answers are not checked here.
+// the Extractor of package jobs, and the CompactModel of package service. The answers are not checked here.
 type Prompted struct {
 	Summaries  Chat
 	Extraction Chat
@@ -37,6 +37,11 @@ func (p Prompted) Extract(ctx context.Context, t extract.Task) (Answer, error) {
 		Operation: OpExtract, System: system, User: user, MaxTokens: extractTokens,
 		Schema: &Schema{Name: extractSchema, JSON: extract.Schema()},
 	})
+}
+
+// Write asks for prose by a prompt of the caller's own.
+func (p Prompted) Write(ctx context.Context, prompt string, maxTokens int64) (Answer, error) {
+	return p.Summaries.Complete(ctx, Prompt{Operation: OpCompact, User: prompt, MaxTokens: int(maxTokens) * summarySlack})
 }
 
 // extractSchema is the name of the schema of extractions.

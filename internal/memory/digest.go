@@ -25,7 +25,7 @@ func (k ScopeKey) Keyed(d Digest) KeyedHash {
 func IDDigest(id string) Digest { return sha256.Sum256([]byte(id)) }
 
 // BodyDigest is the digest of what may not change under a known message id: role, name and parts as received.
-// Times, tags, metadata, pinned and original are left out, since adapters resend histories with others.
+// Times, tags, metadata, pinned, hidden and original are left out, since adapters resend histories with others.
 func BodyDigest(m Message) (Digest, error) {
 	body, err := json.Marshal(struct {
 		Role  Role

@@ -39,6 +39,7 @@ const (
 	ReasonSlotNotFound     Reason = "JOB_NOT_FOUND"
 	ReasonSlotNotParked    Reason = "JOB_NOT_PARKED"
 	ReasonSlotNotSkippable Reason = "JOB_NOT_SKIPPABLE"
+	ReasonCheckRefused     Reason = "CHECK_REFUSED"
 	ReasonReembedRunning   Reason = "REEMBED_RUNNING"
 	ReasonModelUnavailable Reason = "MODEL_UNAVAILABLE"
 	ReasonRequestIDReused  Reason = "REQUEST_ID_REUSED"

@@ -46,9 +46,12 @@ type Session struct {
 	LastTurnNo     int64
 	LastSeq        int64
 	StepsSinceUser int // assistant messages since the last message of a user
-	CreateTime     time.Time
-	UpdateTime     time.Time
-	ETag           string // changes with Title, Metadata, Profile and Extract
+	// ContextStart is the seq of the first message that may stand in a context; 0 for no start. Those before it are hidden
+	// from every context until it is taken back.
+	ContextStart int64
+	CreateTime   time.Time
+	UpdateTime   time.Time
+	ETag         string // changes with Title, Metadata, Profile, Extract and ContextStart
 }
 
 // Role says who speaks in a message. The values are stored: never renumber them.
@@ -129,6 +132,7 @@ type Message struct {
 	Origin     Origin
 	Extract    ExtractMode
 	Pinned     bool
+	Hidden     bool // stands in no context; the transcript keeps it
 	Tokens     TokenCounts
 	Original   *Original // nil unless asked for
 }
@@ -142,8 +146,8 @@ const (
 	PartReasoning                      // Text, Signature, Data (encrypted)
 	PartToolCall                       // CallID, Name, Arguments
 	PartToolResult                     // CallID, Parts, IsError
-	PartBlob                           // MIMEType, Data
-	PartURI                            // MIMEType, URI
+	PartBlob                           // MIMEType, Data, Image
+	PartURI                            // MIMEType, URI, Image
 	PartOpaque                         // Type, JSON
 )
 
@@ -160,9 +164,27 @@ type Part struct {
 	IsError   bool     `json:"e,omitempty"`
 	MIMEType  string   `json:"m,omitempty"`
 	URI       string   `json:"u,omitempty"`
+	Image     *Image   `json:"i,omitempty"` // nil where nothing is known
 	Type      string   `json:"y,omitempty"`
 	JSON      string   `json:"j,omitempty"`
 }
+
+// Image is how large an image is shown to a model.
+type Image struct {
+	Width  int         `json:"w,omitempty"` // in pixels; 0 where it is not known
+	Height int         `json:"h,omitempty"`
+	Detail ImageDetail `json:"d,omitempty"`
+}
+
+// ImageDetail says how closely a model looks at an image; 0 leaves it to the model. The values are stored: never renumber
+// them.
+type ImageDetail int
+
+// The details.
+const (
+	ImageLow ImageDetail = iota + 1
+	ImageHigh
+)
 
 // TextPart is a part of plain words.
 func TextPart(s string) Part { return Part{Kind: PartText, Text: s} }
@@ -246,9 +268,13 @@ type Place struct {
 // PlacedMessage is a message with where it is.
 type PlacedMessage struct {
 	Place
-	SessionID string
-	Message   Message
+	SessionID    string
+	ContextStart int64 // of its session; 0 for none
+	Message      Message
 }
+
+// IsHidden reports whether the message stands in no context: it was hidden, or its session's contexts start after it.
+func (m PlacedMessage) IsHidden() bool { return m.Message.Hidden || m.Seq < m.ContextStart }
 
 // FindingKind says what is odd about a recorded message. The values are stored: never renumber them.
 type FindingKind int
@@ -258,6 +284,7 @@ const (
 	FindingOrphanToolResult FindingKind = iota + 1
 	FindingDuplicateToolCall
 	FindingArgumentsNotJSON
+	FindingCheck
 )
 
 // Finding is something odd about a message that did not stop its recording.
@@ -265,6 +292,37 @@ type Finding struct {
 	MessageID string      `json:"id"`
 	Kind      FindingKind `json:"k"`
 	CallID    string      `json:"c,omitempty"`
+	// Of FindingCheck alone:
+	Index   int         `json:"i,omitempty"` // of the message in the call
+	Rule    string      `json:"r,omitempty"`
+	Action  CheckAction `json:"a,omitempty"`
+	Removed bool        `json:"x,omitempty"` // nothing of the message was left: it is not stored
+}
+
+// CheckAction says what becomes of words that a check finds something in. The values are stored: never renumber them.
+type CheckAction int
+
+// The actions.
+const (
+	CheckRemove  CheckAction = iota + 1 // the words are removed
+	CheckReplace                        // another text stands in their place
+	CheckStrip                          // what was found is taken out
+	CheckRetry                          // the message should be written anew; it is not stored
+)
+
+// String returns the action's name as settings write it.
+func (a CheckAction) String() string {
+	switch a {
+	case CheckRemove:
+		return "remove"
+	case CheckReplace:
+		return "replace"
+	case CheckStrip:
+		return "strip"
+	case CheckRetry:
+		return "retry"
+	}
+	return "unknown"
 }
 
 // SeqRange is a span of a session's messages, both ends included.

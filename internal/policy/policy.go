@@ -8,7 +8,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/stratamem/strata/internal/check"
 	"github.com/stratamem/strata/internal/extract"
+	"github.com/stratamem/strata/internal/history"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/summary"
 )
@@ -32,6 +34,9 @@ type Profile struct {
 	RecallShare  float64    // the share of the budget that recalled messages get when there is that much worth recalling, 0 to 1
 	UserPrior    float64    // added to the weight of what the user said in chats with an assistant, 0 to 10
 	State        bool       // whether the context has the session's state
+	Notes        bool       // whether it has the notes of the user and of the session
+	NotesShare   float64    // the most of the budget that notes take, 0 to 1
+	Checks       *check.Set // for the words of messages that are recorded; nil for none
 	Recalled     bool       // whether it has recalled messages
 	Recent       bool       // whether it has the session's latest messages
 	MemoryRole   MemoryRole // system, developer or user
@@ -39,6 +44,16 @@ type Profile struct {
 	Facts        Facts
 	Summaries    Summaries
 	Work         Work
+	History      history.Policy // what becomes of the session's messages, or of a history that is compacted
+	StepLimit    int            // after how many steps without a user an agent should stop, at least 1
+}
+
+// Strategy is a named strategy of the configuration for the older part of a history.
+type Strategy struct {
+	Filter   history.Filter
+	Prompt   string // "" to keep what the filter selects as it is
+	Model    string // "" for the summariser's
+	Fallback history.Fallback
 }
 
 // Facts says which facts a context has. The score of a fact is relevance^a · significance^b · recency^c, after the
@@ -97,6 +112,10 @@ type Policies struct {
 	Profiles map[string]Profile
 	Default  string                            // the default profile's name; Profiles must have it
 	Window   func(model string) (Window, bool) // what is known of a model
+	// Strategies are those that a history.Compress may name, and Models those whose model it may name: no caller can have
+	// another one asked.
+	Strategies map[string]Strategy
+	Models     []string
 }
 
 // Overrides is what one call changes of a profile; nil leaves a value as it is.
@@ -106,6 +125,7 @@ type Overrides struct {
 	TopK         *int
 	MinScore     *float64
 	State        *bool
+	Notes        *bool
 	Recalled     *bool
 	Recent       *bool
 	MemoryRole   MemoryRole // "" leaves it
@@ -120,6 +140,8 @@ type Overrides struct {
 	Categories   []memory.Category // nil leaves them
 	MaxSessions  *int
 	MaxAge       *time.Duration
+	History      *history.Policy // in place of the whole policy
+	StepLimit    *int
 }
 
 // Call is what one call says about its policy.
@@ -136,6 +158,7 @@ type Call struct {
 type Resolved struct {
 	Profile
 	Available int64 // what the rendered context may take
+	Window    int64 // of the model; 0 where none was named
 }
 
 // Resolve answers the policy of a call. The counter is the override's, else the model's, else the profile's. What
@@ -150,15 +173,46 @@ func (p Policies) Resolve(c Call) (Resolved, error) {
 		total = *c.Overrides.BudgetTokens
 	}
 	profile.BudgetTokens = total
+	var window int64
 	if c.Model != "" {
 		w, ok := p.Window(c.Model)
 		if !ok {
 			return Resolved{}, unknownModel(c.Model)
 		}
-		total = min(total, w.Tokens)
+		total, window = min(total, w.Tokens), w.Tokens
 		profile.Counter = w.Counter
 	}
-	return Resolved{Profile: c.Overrides.apply(profile), Available: total - c.ReserveOutputTokens - c.ToolSchemaTokens}, nil
+	out := Resolved{Profile: c.Overrides.apply(profile), Available: total - c.ReserveOutputTokens - c.ToolSchemaTokens, Window: window}
+	out.History, err = p.named(out.History)
+	return out, err
+}
+
+// named fills in the strategy that a history's policy names, and refuses names that the configuration does not have.
+func (p Policies) named(h history.Policy) (history.Policy, error) {
+	if h.Compress == nil {
+		return h, nil
+	}
+	c := *h.Compress
+	if c.Strategy == history.StrategyCustom {
+		s, ok := p.Strategies[c.Name]
+		if !ok {
+			return h, unknownName("policy.compress.custom", "strategy", "strategies", slices.Sorted(maps.Keys(p.Strategies)))
+		}
+		c.Filter, c.Prompt, c.Model, c.Fallback = s.Filter, s.Prompt, s.Model, s.Fallback
+	}
+	if c.Model != "" && !slices.Contains(p.Models, c.Model) {
+		return h, unknownName("policy.compress.model", "model", "summary-model, or as the model of a profile's history or of a strategy,", p.Models)
+	}
+	h.Compress = &c
+	return h, nil
+}
+
+// unknownName refuses a name that the configuration does not have. The name itself may be anything and is not repeated.
+func unknownName(field, what, where string, known []string) error {
+	if len(known) == 0 {
+		return memory.InvalidField(field, "names a %s, and none is configured: add it under %s in the server's configuration, or leave it out", what, where)
+	}
+	return memory.InvalidField(field, "names a %s that is not configured; known are %s: use one of them, or add it under %s in the server's configuration", what, strings.Join(known, ", "), where)
 }
 
 // Known reports whether a profile of that name is configured; "" names the default.
@@ -199,6 +253,43 @@ func (p Policies) WorkOf(profile string) Work {
 	return p.Profiles[p.Default].Work
 }
 
+// ChecksOf answers the checks of a session with that profile, nil for none.
+func (p Policies) ChecksOf(profile string) *check.Set {
+	if named, ok := p.Profiles[profile]; ok {
+		return named.Checks
+	}
+	return p.Profiles[p.Default].Checks
+}
+
+// AnyChecks reports whether any profile has checks.
+func (p Policies) AnyChecks() bool {
+	for _, profile := range p.Profiles {
+		if !profile.Checks.Empty() {
+			return true
+		}
+	}
+	return false
+}
+
+// StepLimitOf answers after how many steps without a user an agent should stop in a session of that profile.
+func (p Policies) StepLimitOf(profile string) int {
+	if named, ok := p.Profiles[profile]; ok {
+		return named.StepLimit
+	}
+	return p.Profiles[p.Default].StepLimit
+}
+
+// LeastStepLimit is the lowest step limit of all profiles; 0 without any.
+func (p Policies) LeastStepLimit() int {
+	least := 0
+	for _, profile := range p.Profiles {
+		if least == 0 || profile.StepLimit < least {
+			least = profile.StepLimit
+		}
+	}
+	return least
+}
+
 func unknownModel(model string) error {
 	return &memory.Error{
 		Kind: memory.KindInvalid, Reason: memory.ReasonModelUnknown,
@@ -212,6 +303,7 @@ func (o Overrides) apply(p Profile) Profile {
 	set(&p.TopK, o.TopK)
 	set(&p.MinScore, o.MinScore)
 	set(&p.State, o.State)
+	set(&p.Notes, o.Notes)
 	set(&p.Recalled, o.Recalled)
 	set(&p.Recent, o.Recent)
 	set(&p.Facts.LongTerm, o.LongTerm)
@@ -226,6 +318,8 @@ func (o Overrides) apply(p Profile) Profile {
 	if o.Categories != nil {
 		p.Facts.Categories = o.Categories
 	}
+	set(&p.History, o.History)
+	set(&p.StepLimit, o.StepLimit)
 	if o.MemoryRole != "" {
 		p.MemoryRole = o.MemoryRole
 	}

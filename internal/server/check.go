@@ -38,6 +38,8 @@ const (
 // checker gathers what is wrong with a request, so that a caller learns of all of it at once.
 type checker struct {
 	faults []memory.FieldError
+	// anonymous allows calls and results without ids: histories that are not stored may have such.
+	anonymous bool
 }
 
 // maxFaults bounds the reply: a request of a thousand bad messages is as wrong as one of twenty.
@@ -71,6 +73,14 @@ func (c *checker) id(field, s string) string {
 		return s
 	}
 	return c.label(field, s)
+}
+
+// callID checks the id of a call, which only some histories may lack.
+func (c *checker) callID(field, s string) string {
+	if c.anonymous {
+		return c.label(field, s)
+	}
+	return c.id(field, s)
 }
 
 // label checks an optional id.

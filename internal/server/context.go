@@ -11,8 +11,10 @@ import (
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
 	"github.com/stratamem/strata/internal/assembly"
+	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/policy"
 	"github.com/stratamem/strata/internal/service"
+	"github.com/stratamem/strata/internal/template"
 )
 
 func (s *memoryServer) BuildContext(ctx context.Context, req *memoryv1.BuildContextRequest) (*memoryv1.BuildContextResponse, error) {
@@ -32,7 +34,8 @@ func contextParams(ctx context.Context, req *memoryv1.BuildContextRequest) (serv
 	p := service.ContextParams{
 		Ref: c.ref(ctx, req.GetUserId(), req.GetSessionId()), Query: req.GetQuery(),
 		Pending:      c.messages("pending", req.GetPending(), maxPending, maxMessageBytes),
-		Instructions: req.GetInstructions(), Render: c.render(req.GetRender()),
+		Instructions: req.GetInstructions(), Template: req.GetInstructionsTemplate(),
+		Variables: c.object("variables", req.GetVariables(), memory.MaxStateBytes), Tools: req.GetToolsJson(), Render: c.render(req.GetRender()),
 		AsOf: c.time("as_of", req.GetAsOf()), Explain: req.GetExplain(), MaxBytes: contextBytes(req),
 		Fresh: c.freshness("fresh", req.GetFresh()),
 		Policy: policy.Call{
@@ -44,6 +47,11 @@ func contextParams(ctx context.Context, req *memoryv1.BuildContextRequest) (serv
 	}
 	c.bytes("query", len(p.Query), maxQueryBytes)
 	c.bytes("instructions", len(p.Instructions), maxInstructions)
+	c.bytes("instructions_template", len(p.Template), template.MaxBytes)
+	if p.Instructions != "" && p.Template != "" {
+		c.fault("instructions_template", "is set, and so are instructions; send one of them")
+	}
+	c.bytes("tools_json", len(p.Tools), maxTools)
 	return p, c.err()
 }
 
@@ -102,6 +110,14 @@ func (c *checker) overrides(in *memoryv1.ContextOverrides) policy.Overrides {
 	c.sections(in.GetSections(), &o)
 	o.MemoryRole = c.memoryRole(in.GetMemoryRole())
 	o.Counter = c.counter("overrides.counter", in.GetCounter())
+	o.History = c.policy("overrides.policy", in.GetPolicy())
+	if in.GetPolicy().GetHide() != nil {
+		c.fault("overrides.policy.hide", "is set, but a session is hidden from by UpdateSession's context_start_seq and UpdateMessage's hidden; leave it out")
+	}
+	if in.StepLimit != nil {
+		n := int(between(c, "overrides.step_limit", in.GetStepLimit(), 1, maxStepLimit))
+		o.StepLimit = &n
+	}
 	return o
 }
 
@@ -139,6 +155,7 @@ func (c *checker) freshness(field string, in *memoryv1.Freshness) *service.Wait 
 func (c *checker) sections(in []*memoryv1.SectionSwitch, o *policy.Overrides) {
 	switches := map[memoryv1.SectionKind]**bool{
 		memoryv1.SectionKind_SECTION_KIND_STATE:             &o.State,
+		memoryv1.SectionKind_SECTION_KIND_NOTES:             &o.Notes,
 		memoryv1.SectionKind_SECTION_KIND_FACTS:             &o.LongTerm,
 		memoryv1.SectionKind_SECTION_KIND_PERIODS:           &o.Periods,
 		memoryv1.SectionKind_SECTION_KIND_PREVIOUS_SESSIONS: &o.Previous,
@@ -178,7 +195,10 @@ func contextProto(r service.ContextResult, explain bool) (*memoryv1.BuildContext
 		Rendering: r.Rendering,
 		Usage: &memoryv1.ContextUsage{
 			Tokens: r.Tokens, AvailableTokens: r.Policy.Available, BudgetTokens: r.Policy.BudgetTokens, Counter: r.Policy.Counter,
+			ToolsTokens: r.ToolsTokens, WindowTokens: r.Policy.Window, WindowShare: windowShare(r),
+			HistoryTokensBefore: r.History.Before.Tokens, HistoryTokensAfter: r.History.After.Tokens, Effects: effectsProto(r.History.Effects),
 		},
+		Cleared: clearedProto(r.History.Cleared), StepLimitReached: r.StepLimitReached,
 		Coverage:       coverageProto(r.Coverage),
 		Watermarks:     watermarksProto(r.Watermarks),
 		Degraded:       degradedProto(r.Degraded),
@@ -201,6 +221,14 @@ func contextProto(r service.ContextResult, explain bool) (*memoryv1.BuildContext
 	out.Etag, err = etag(out)
 	out.AsOf = timeProto(r.AsOf)
 	return out, err
+}
+
+// windowShare is the share of the model's window that a context takes with the tools beside it, 0 without a known window.
+func windowShare(r service.ContextResult) float64 {
+	if r.Policy.Window == 0 {
+		return 0
+	}
+	return float64(r.Tokens+r.ToolsTokens) / float64(r.Policy.Window)
 }
 
 // etag is the hash of a reply before its as_of is set.
@@ -248,6 +276,9 @@ func itemProto(userID string, i assembly.Item) *memoryv1.ContextItem {
 	}
 	if i.Message != nil {
 		out.Message = messageProto(*i.Message)
+	}
+	if i.Note != nil {
+		out.Note = &memoryv1.NoteItem{Name: i.Note.Name, Revision: i.Note.Revision, OfUser: i.Note.OfUser}
 	}
 	if i.Fact != nil {
 		out.Fact, out.Model = factProto(userID, *i.Fact), i.Fact.Model

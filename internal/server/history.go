@@ -25,16 +25,20 @@ func (s *historyServer) CountTokens(_ context.Context, req *memoryv1.CountTokens
 		return nil, err
 	}
 	return &memoryv1.CountTokensResponse{
-		MessageTokens: counts.Messages, TextTokens: counts.Texts, TotalTokens: counts.Total, Counter: counts.Counter,
+		MessageTokens: counts.Messages, TextTokens: counts.Texts, ToolsTokens: counts.Tools, TotalTokens: counts.Total, Counter: counts.Counter,
 	}, nil
 }
+
+// maxTools is the most that a list of tools may take, in bytes.
+const maxTools = 256 << 10
 
 func countParams(req *memoryv1.CountTokensRequest) (service.CountParams, error) {
 	c := &checker{}
 	p := service.CountParams{
 		Messages: c.messages("messages", req.GetMessages(), maxMessages, maxRecordBytes), Texts: req.GetTexts(),
-		Model: c.label("model", req.GetModel()), Counter: c.counter("counter", req.GetCounter()),
+		Model: c.label("model", req.GetModel()), Counter: c.counter("counter", req.GetCounter()), Tools: req.GetToolsJson(),
 	}
+	c.bytes("tools_json", len(p.Tools), maxTools)
 	c.count("texts", len(p.Texts), maxMessages)
 	size := proto.Size(&memoryv1.CountTokensRequest{Messages: req.GetMessages()})
 	for _, t := range p.Texts {

@@ -41,7 +41,7 @@ func (c *checker) message(path string, in *memoryv1.Message) memory.Message {
 		ID: c.label(path+".id", in.GetId()), Role: role, Name: c.name(path+".name", in.GetName()),
 		Parts: c.content(path, in), Tags: c.tags(path+".tags", in.GetTags()),
 		Metadata:   c.object(path+".metadata", in.GetMetadata(), maxObjectBytes),
-		CreateTime: c.time(path+".create_time", in.GetCreateTime()), Pinned: in.GetPinned(),
+		CreateTime: c.time(path+".create_time", in.GetCreateTime()), Pinned: in.GetPinned(), Hidden: in.GetHidden(),
 		Origin: c.origin(path+".origin", in.GetOrigin(), role), Extract: c.extract(path+".extract", in.GetExtract()),
 	}
 	if o := in.GetOriginal(); o != nil {
@@ -131,14 +131,14 @@ func (c *checker) part(path string, in *memoryv1.Part) memory.Part {
 
 func (c *checker) toolCall(path string, in *memoryv1.ToolCall) memory.Part {
 	return memory.Part{
-		Kind: memory.PartToolCall, CallID: c.id(path+".id", in.GetId()),
+		Kind: memory.PartToolCall, CallID: c.callID(path+".id", in.GetId()),
 		Name: c.id(path+".name", in.GetName()), Arguments: in.GetArguments(),
 	}
 }
 
 func (c *checker) toolResult(path string, in *memoryv1.ToolResult) memory.Part {
 	return memory.Part{
-		Kind: memory.PartToolResult, CallID: c.id(path+".call_id", in.GetCallId()),
+		Kind: memory.PartToolResult, CallID: c.callID(path+".call_id", in.GetCallId()),
 		Parts: c.results(path+".parts", in.GetParts()), IsError: in.GetIsError(),
 	}
 }
@@ -159,7 +159,38 @@ func (c *checker) blob(path string, in *memoryv1.Blob) memory.Part {
 	if len(in.GetData()) == 0 {
 		c.fault(path+".data", "is empty; leave the part out")
 	}
-	return memory.Part{Kind: memory.PartBlob, MIMEType: c.id(path+".mime_type", in.GetMimeType()), Data: in.GetData()}
+	return memory.Part{Kind: memory.PartBlob, MIMEType: c.id(path+".mime_type", in.GetMimeType()), Data: in.GetData(), Image: c.image(path+".image", in.GetImage())}
+}
+
+// maxPixels is the most that an image may be wide or high.
+const maxPixels = 100_000
+
+// image answers nil where nothing is said of the image.
+func (c *checker) image(field string, in *memoryv1.ImageSize) *memory.Image {
+	if in == nil {
+		return nil
+	}
+	if _, known := memoryv1.ImageDetail_name[int32(in.GetDetail())]; !known {
+		c.fault(field+".detail", "is %d; it must be low or high", in.GetDetail())
+	}
+	out := memory.Image{
+		Width: int(between(c, field+".width", in.GetWidth(), 0, maxPixels)), Height: int(between(c, field+".height", in.GetHeight(), 0, maxPixels)),
+		Detail: memory.ImageDetail(in.GetDetail()),
+	}
+	if (out.Width == 0) != (out.Height == 0) {
+		c.fault(field, "has a width or a height alone; give both or neither")
+	}
+	if out == (memory.Image{}) {
+		return nil
+	}
+	return &out
+}
+
+func imageProto(i *memory.Image) *memoryv1.ImageSize {
+	if i == nil {
+		return nil
+	}
+	return &memoryv1.ImageSize{Width: int32(i.Width), Height: int32(i.Height), Detail: memoryv1.ImageDetail(i.Detail)}
 }
 
 func (c *checker) uri(path string, in *memoryv1.Uri) memory.Part {
@@ -167,7 +198,7 @@ func (c *checker) uri(path string, in *memoryv1.Uri) memory.Part {
 	if in.GetUri() == "" || !isPrintable(in.GetUri()) {
 		c.fault(path+".uri", "must be a URI of printable characters")
 	}
-	return memory.Part{Kind: memory.PartURI, MIMEType: c.label(path+".mime_type", in.GetMimeType()), URI: in.GetUri()}
+	return memory.Part{Kind: memory.PartURI, MIMEType: c.label(path+".mime_type", in.GetMimeType()), URI: in.GetUri(), Image: c.image(path+".image", in.GetImage())}
 }
 
 // messageProto converts a message for a reply.
@@ -175,7 +206,7 @@ func messageProto(m memory.Message) *memoryv1.Message {
 	out := &memoryv1.Message{
 		Id: m.ID, Seq: m.Seq, TurnNo: m.TurnNo, Role: memoryv1.Role(m.Role), Name: m.Name, Parts: partsProto(m.Parts),
 		Tags: m.Tags, Metadata: structProto(m.Metadata), CreateTime: timeProto(m.CreateTime), RecordTime: timeProto(m.RecordTime),
-		Origin: memoryv1.Origin(m.Origin), Extract: memoryv1.ExtractMode(m.Extract), Pinned: m.Pinned,
+		Origin: memoryv1.Origin(m.Origin), Extract: memoryv1.ExtractMode(m.Extract), Pinned: m.Pinned, Hidden: m.Hidden,
 		TokenCounts: &memoryv1.TokenCounts{O200KBase: m.Tokens.O200K, Cl100KBase: m.Tokens.CL100K},
 	}
 	if m.Original != nil {
@@ -203,9 +234,9 @@ func partProto(p memory.Part) *memoryv1.Part {
 	case memory.PartToolResult:
 		return &memoryv1.Part{Kind: &memoryv1.Part_ToolResult{ToolResult: &memoryv1.ToolResult{CallId: p.CallID, Parts: partsProto(p.Parts), IsError: p.IsError}}}
 	case memory.PartBlob:
-		return &memoryv1.Part{Kind: &memoryv1.Part_Blob{Blob: &memoryv1.Blob{MimeType: p.MIMEType, Data: p.Data}}}
+		return &memoryv1.Part{Kind: &memoryv1.Part_Blob{Blob: &memoryv1.Blob{MimeType: p.MIMEType, Data: p.Data, Image: imageProto(p.Image)}}}
 	case memory.PartURI:
-		return &memoryv1.Part{Kind: &memoryv1.Part_Uri{Uri: &memoryv1.Uri{MimeType: p.MIMEType, Uri: p.URI}}}
+		return &memoryv1.Part{Kind: &memoryv1.Part_Uri{Uri: &memoryv1.Uri{MimeType: p.MIMEType, Uri: p.URI, Image: imageProto(p.Image)}}}
 	case memory.PartOpaque:
 		return &memoryv1.Part{Kind: &memoryv1.Part_Opaque{Opaque: &memoryv1.Opaque{Type: p.Type, Json: p.JSON}}}
 	}

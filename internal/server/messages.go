@@ -72,12 +72,14 @@ func messageUpdate(ctx context.Context, req *memoryv1.UpdateMessageRequest) (sto
 	}
 	mask := c.mask(req.GetUpdateMask(), map[string]bool{
 		"tags": len(in.GetTags()) > 0, "metadata": in.GetMetadata() != nil, "pinned": in.GetPinned(),
+		"hidden":  in.GetHidden(),
 		"extract": in.GetExtract() != memoryv1.ExtractMode_EXTRACT_MODE_UNSPECIFIED,
 	})
 	extract := c.extractOrAllow("message.extract", in.GetExtract())
 	u.Tags = masked(mask, "tags", c.tags("message.tags", in.GetTags()))
 	u.Metadata = masked(mask, "metadata", c.object("message.metadata", in.GetMetadata(), maxObjectBytes))
 	u.Pinned = masked(mask, "pinned", in.GetPinned())
+	u.Hidden = masked(mask, "hidden", in.GetHidden())
 	u.Extract = masked(mask, "extract", extract)
 	return u, c.err()
 }

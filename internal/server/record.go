@@ -6,7 +6,6 @@ import (
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/service"
-	"github.com/stratamem/strata/internal/store"
 )
 
 type memoryServer struct {
@@ -41,7 +40,7 @@ func recordParams(ctx context.Context, req *memoryv1.RecordRequest) (service.Rec
 		Ref:             c.ref(ctx, req.GetUserId(), req.GetSessionId()),
 		RequestID:       c.label("request_id", req.GetRequestId()),
 		Messages:        c.messages("messages", req.GetMessages(), maxMessages, maxRecordBytes),
-		StatePatch:      c.object("state_patch", req.GetStatePatch(), memory.MaxStateBytes),
+		StatePatch:      c.statePatch("state_patch", req.GetStatePatch()),
 		ExpectedLastSeq: req.ExpectedLastSeq,
 		Extract:         c.extract("extract", req.GetExtract()),
 		Profile:         c.label("profile", req.GetProfile()),
@@ -55,13 +54,13 @@ func recordParams(ctx context.Context, req *memoryv1.RecordRequest) (service.Rec
 	return p, c.err()
 }
 
-func recordProto(r store.AppendResult) *memoryv1.RecordResponse {
+func recordProto(r service.Recorded) *memoryv1.RecordResponse {
 	out := &memoryv1.RecordResponse{
 		MessageIds: r.MessageIDs, FirstSeq: r.FirstSeq, LastSeq: r.LastSeq, DeduplicatedIds: r.Deduplicated,
-		StateRevision: r.StateRevision, StepsSinceUser: int32(r.StepsSinceUser), TurnNo: r.TurnNo, Replayed: r.Replayed,
+		StateRevision: r.StateRevision, StepsSinceUser: int32(r.StepsSinceUser), TurnNo: r.TurnNo, Replayed: r.Replayed, StepLimitReached: r.StepLimitReached,
 	}
 	for _, f := range r.Findings {
-		out.Findings = append(out.Findings, &memoryv1.Finding{MessageId: f.MessageID, Kind: memoryv1.FindingKind(f.Kind), CallId: f.CallID})
+		out.Findings = append(out.Findings, findingProto(f))
 	}
 	return out
 }

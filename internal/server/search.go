@@ -82,6 +82,7 @@ func hitProto(h service.MessageHit, explain bool) *memoryv1.MessageHit {
 	out := &memoryv1.MessageHit{
 		SessionId: h.SessionID, Message: messageProto(h.Message), Score: h.Hit.Score,
 		Snippet: h.Snippet, Highlights: rangesProto(h.Snippet, h.Highlights),
+		Hidden: h.IsHidden(),
 	}
 	if explain {
 		out.Explanation = explanationProto(h.Hit, h.Rank)

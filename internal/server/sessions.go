@@ -91,14 +91,18 @@ func sessionUpdate(ctx context.Context, req *memoryv1.UpdateSessionRequest) (sto
 	}
 	mask := c.mask(req.GetUpdateMask(), map[string]bool{
 		"title": in.GetTitle() != "", "metadata": in.GetMetadata() != nil, "profile": in.GetProfile() != "",
-		"extract": in.GetExtract() != memoryv1.ExtractMode_EXTRACT_MODE_UNSPECIFIED,
+		"extract": in.GetExtract() != memoryv1.ExtractMode_EXTRACT_MODE_UNSPECIFIED, "context_start_seq": in.GetContextStartSeq() != 0,
 	})
 	title := c.name("session.title", in.GetTitle())
 	metadata := c.object("session.metadata", in.GetMetadata(), maxObjectBytes)
 	profile := c.label("session.profile", in.GetProfile())
 	extract := c.extractOrAllow("session.extract", in.GetExtract())
+	start := in.GetContextStartSeq()
+	if start < 0 {
+		c.fault("session.context_start_seq", "is %d; it must not be negative: 0 takes a start back", start)
+	}
 	u.Title, u.Metadata, u.Profile = masked(mask, "title", title), masked(mask, "metadata", metadata), masked(mask, "profile", profile)
-	u.Extract = masked(mask, "extract", extract)
+	u.Extract, u.ContextStart = masked(mask, "extract", extract), masked(mask, "context_start_seq", start)
 	return u, c.err()
 }
 
@@ -140,6 +144,6 @@ func sessionProto(s memory.Session) *memoryv1.Session {
 		UserId: s.Ref.UserID, SessionId: s.Ref.SessionID, Title: s.Title, Metadata: structProto(s.Metadata), Profile: s.Profile,
 		State: structProto(s.State), StateRevision: s.StateRevision, LastTurnNo: s.LastTurnNo, LastSeq: s.LastSeq,
 		CreateTime: timeProto(s.CreateTime), UpdateTime: timeProto(s.UpdateTime), Etag: s.ETag,
-		Extract: memoryv1.ExtractMode(s.Extract),
+		Extract: memoryv1.ExtractMode(s.Extract), ContextStartSeq: s.ContextStart,
 	}
 }

@@ -77,6 +77,8 @@ func userUpdate(ctx context.Context, req *memoryv1.UpdateUserRequest) (store.Use
 		Language: masked(mask, "language", c.language("user.language", in.GetLanguage())),
 		Extract:  masked(mask, "extract", c.extractOrAllow("user.extract", in.GetExtract())),
 		ETag:     c.label("user.etag", in.GetEtag()),
+
+		StatePatch: c.statePatch("state_patch", req.GetStatePatch()),
 	}
 	return u, c.err()
 }
@@ -94,5 +96,6 @@ func userProto(u memory.User) *memoryv1.User {
 	return &memoryv1.User{
 		UserId: u.Ref.UserID, Timezone: u.Timezone, Language: u.Language, Extract: memoryv1.ExtractMode(u.Extract),
 		CreateTime: timeProto(u.CreateTime), UpdateTime: timeProto(u.UpdateTime), Etag: u.ETag,
+		State: structProto(u.State), StateRevision: u.StateRevision,
 	}
 }

@@ -3,10 +3,13 @@ package service
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/stratamem/strata/internal/assembly"
+	"github.com/stratamem/strata/internal/history"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/policy"
 	"github.com/stratamem/strata/internal/rank"
@@ -20,6 +23,9 @@ type ContextParams struct {
 	Query        string // "" for the last words of the user
 	Pending      []memory.Message
 	Instructions string
+	Template     string          // instructions with places for values, in place of Instructions; "" for none
+	Variables    json.RawMessage // values of this call for the Template: a JSON object; nil for none
+	Tools        string          // the tools that the model is told of, as JSON; "" for none
 	Policy       policy.Call
 	Render       assembly.Render
 	AsOf         time.Time // zero for now
@@ -31,18 +37,21 @@ type ContextParams struct {
 // ContextResult is a context with what is to be said about it.
 type ContextResult struct {
 	assembly.Result
-	UserID         string
-	Policy         policy.Resolved
-	AsOf           time.Time
-	Watermarks     Watermarks
-	StepsSinceUser int
-	Found          Found
-	Recalled       []rank.Hit // what assembly.Item.Rank counts in
-	Ranks          []int      // the rank of each of them, from 1
-	Facts          []FactHit  // what the Rank of an item of SectionFacts counts in
-	FactsScored    int
-	Embedder       string // whose vectors ranked; "" when words alone did
-	Degraded       []Degradation
+	UserID           string
+	Policy           policy.Resolved
+	ToolsTokens      int64 // kept free for tools
+	AsOf             time.Time
+	Watermarks       Watermarks
+	StepsSinceUser   int
+	StepLimitReached bool
+	History          history.Result // what the context policy did to the session's messages
+	Found            Found
+	Recalled         []rank.Hit // what assembly.Item.Rank counts in
+	Ranks            []int      // the rank of each of them, from 1
+	Facts            []FactHit  // what the Rank of an item of SectionFacts counts in
+	FactsScored      int
+	Embedder         string // whose vectors ranked; "" when words alone did
+	Degraded         []Degradation
 }
 
 // BuildContext gathers what is known of the session and the user, and lets assembly decide. An unknown user or session
@@ -62,7 +71,7 @@ func (s *Service) BuildContext(ctx context.Context, p ContextParams) (ContextRes
 	}
 	work.Session.Ref = p.Ref
 	p.Policy.SessionProfile = work.Session.Profile
-	resolved, err := s.policies.Resolve(p.Policy)
+	resolved, err := s.resolve(&p)
 	if err != nil {
 		return ContextResult{}, err
 	}
@@ -71,10 +80,32 @@ func (s *Service) BuildContext(ctx context.Context, p ContextParams) (ContextRes
 		return ContextResult{}, err
 	}
 	g.degraded = append(late, g.degraded...)
-	out, err := s.decide(ctx, p, g, resolved)
+	smaller, err := s.shrink(ctx, p, g, resolved)
+	if err != nil {
+		return ContextResult{}, err
+	}
+	out, err := s.decide(ctx, p, g, smaller, resolved)
 	s.noteDegraded(out.Degraded)
 	s.usage.note(p.Ref.UserRef, out.Sections, s.timeNow())
 	return out, err
+}
+
+// resolve answers the policy of a call, in which the tokens of its tools are kept free.
+func (s *Service) resolve(p *ContextParams) (policy.Resolved, error) {
+	resolved, err := s.policies.Resolve(p.Policy)
+	if err != nil || p.Tools == "" {
+		return resolved, err
+	}
+	counter, err := tokens.ByName(resolved.Counter)
+	if err != nil {
+		return resolved, err
+	}
+	cost, err := tokens.Tools(p.Tools, counter, toolsField)
+	if err != nil {
+		return resolved, err
+	}
+	p.Policy.ToolSchemaTokens += tokens.Tokens(counter, cost)
+	return s.policies.Resolve(p.Policy)
 }
 
 // awaitFresh waits for background work where the call asks for it, and says so when that was in vain. An unknown
@@ -101,28 +132,31 @@ func (s *Service) awaitFresh(ctx context.Context, p ContextParams) ([]Degradatio
 }
 
 // decide assembles; recalled messages are read from the truth when it is known how many can find room.
-func (s *Service) decide(ctx context.Context, p ContextParams, g gathered, r policy.Resolved) (ContextResult, error) {
+func (s *Service) decide(ctx context.Context, p ContextParams, g gathered, h shrunk, r policy.Resolved) (ContextResult, error) {
 	out := ContextResult{
-		UserID: p.Ref.UserID, Policy: r, AsOf: p.AsOf, Found: g.found, Facts: g.facts.hits, FactsScored: g.facts.scored, Embedder: cmp.Or(g.facts.embedder, g.embedder),
+		UserID: p.Ref.UserID, Policy: r, ToolsTokens: p.Policy.ToolSchemaTokens, AsOf: p.AsOf, Found: g.found, Facts: g.facts.hits, FactsScored: g.facts.scored, Embedder: cmp.Or(g.facts.embedder, g.embedder),
 		Watermarks: g.marks, Degraded: g.degraded, StepsSinceUser: stepsSinceUser(g.work.Session.StepsSinceUser, p.Pending),
+		History: h.Result,
 	}
+	out.StepLimitReached = out.StepsSinceUser >= r.StepLimit
 	counter, err := tokens.ByName(r.Counter)
 	if err != nil {
 		return out, err
 	}
 	in := assembly.Input{
-		Instructions: p.Instructions, State: g.work.Session.State, Session: g.work.Session.Key, SessionID: p.Ref.SessionID,
-		Facts: factsOf(g.facts.hits), SessionFacts: g.facts.session, Periods: g.periods, Previous: g.previous, Running: g.running,
-		Tail: g.tail, LastSeq: g.work.Session.LastSeq, Pending: p.Pending, Available: r.Available, MaxBytes: p.MaxBytes,
+		Instructions: g.instructions, State: g.state, Notes: g.notes, Session: g.work.Session.Key, SessionID: p.Ref.SessionID,
+		Facts: factsOf(g.facts.hits), SessionFacts: g.facts.session, Periods: g.periods, Previous: g.previous, Running: passingOver(h.running, g.hidden.Ranges(g.work.Session.Key, g.work.Session.LastSeq)),
+		Tail: h.tail, Kept: h.kept, Dropped: h.dropped, LastSeq: g.work.Session.LastSeq, Hidden: g.hidden.Ranges(g.work.Session.Key, g.work.Session.LastSeq), Pending: p.Pending, Available: r.Available, MaxBytes: p.MaxBytes,
 		Counter: counter, TakeApart: s.apart.by(r.Counter), Render: p.Render,
 		Policy: assembly.Policy{
-			RecentN: r.RecentN, TopK: r.TopK, RecallShare: r.RecallShare, State: r.State, Recalled: r.Profile.Recalled,
+			RecentN: r.RecentN, TopK: r.TopK, RecallShare: r.RecallShare, State: r.State, Notes: r.Notes, NoteShare: r.NotesShare, Recalled: r.Profile.Recalled,
 			Recent: r.Recent, MemoryRole: r.MemoryRole, MaxFacts: r.Facts.Max, FactShare: r.Facts.Share,
 			SummaryShare: r.Summaries.Share,
 		},
 		Recall: s.recaller(ctx, p.Ref.UserRef, g.found.Hits, &out), Terms: g.found.Terms,
 	}
 	out.Result, err = assembly.Assemble(in)
+	out.Degraded = append(out.Degraded, notesDegradation(out.NotesLeft)...)
 	return out, err
 }
 
@@ -153,6 +187,7 @@ func (s *Service) readHits(ctx context.Context, user memory.UserRef, hits []rank
 	if err != nil {
 		return nil, err
 	}
+	found = slices.DeleteFunc(found, func(v confirmed) bool { return v.message.IsHidden() })
 	recalled := make([]assembly.Recalled, len(found))
 	for i, v := range found {
 		recalled[i] = assembly.Recalled{PlacedMessage: v.message, Span: cut(v.hit)}

@@ -1,6 +1,11 @@
 package service
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/stratamem/strata/internal/history"
+	"github.com/stratamem/strata/internal/memory"
+)
 
 // Degradation names a tier that could not do its part, so that less never looks like nothing.
 type Degradation struct {
@@ -17,6 +22,8 @@ const (
 	TierTranscript = "transcript" // messages are found by the own index alone
 	TierFacts      = "facts"      // facts are found by the own index alone
 	TierRerank     = "rerank"     // messages stand in the order of those who found them
+	TierNotes      = "notes"      // some notes had no room
+	TierSummariser = "summariser" // a policy's fallback stands for what a model should have written
 )
 
 // Meter counts what was not as it should be. It must not block.
@@ -27,7 +34,23 @@ type Meter interface {
 	ForeignHits(view string, n int)
 	// StaleHits counts hits that the truth does not have, or not for the caller.
 	StaleHits(view string, n int)
+	// HistoryShrunk counts what a context policy did in a call: compact or context.
+	HistoryShrunk(call string, r history.Result)
+	// WordsChecked counts a rule that found something in a call: check or record.
+	WordsChecked(call string, done memory.CheckAction)
 }
+
+// The calls that WordsChecked tells apart.
+const (
+	callCheck  = "check"
+	callRecord = "record"
+)
+
+// The calls that HistoryShrunk tells apart.
+const (
+	callCompact = "compact"
+	callContext = "context"
+)
 
 // noteDegraded counts the tiers that a reply lacks.
 func (s *Service) noteDegraded(all []Degradation) {

@@ -30,6 +30,7 @@ type requestMessage struct {
 	Origin     memory.Origin      `json:"o,omitempty"`
 	Extract    memory.ExtractMode `json:"x,omitempty"`
 	Pinned     bool               `json:"k,omitempty"`
+	Hidden     bool               `json:"h,omitempty"`
 	Format     string             `json:"f,omitempty"` // of the original
 	Data       []byte             `json:"d,omitempty"` // of the original
 }
@@ -53,7 +54,7 @@ func requestDigest(p RecordParams) (memory.Digest, error) {
 func received(m memory.Message) requestMessage {
 	out := requestMessage{
 		ID: m.ID, Role: m.Role, Name: m.Name, Parts: m.Parts, Tags: m.Tags, Metadata: m.Metadata,
-		Origin: m.Origin, Extract: m.Extract, Pinned: m.Pinned,
+		Origin: m.Origin, Extract: m.Extract, Pinned: m.Pinned, Hidden: m.Hidden,
 	}
 	if !m.CreateTime.IsZero() {
 		out.CreateTime = m.CreateTime.UnixMicro()

@@ -3,6 +3,7 @@ package service
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -15,6 +16,7 @@ import (
 	"github.com/stratamem/strata/internal/policy"
 	"github.com/stratamem/strata/internal/rank"
 	"github.com/stratamem/strata/internal/store"
+	"github.com/stratamem/strata/internal/summary"
 	"github.com/stratamem/strata/internal/text"
 	"github.com/stratamem/strata/internal/tokens"
 )
@@ -23,8 +25,10 @@ import (
 type gathered struct {
 	work     store.SessionWork // of an unknown session only its Ref is set
 	marks    Watermarks
+	hidden   memory.Hidden
 	running  *assembly.Summary
 	tail     []memory.Message // after what running stands for, oldest first
+	head     []memory.Message // what the session begins with, before the tail; only where a context policy keeps it
 	previous []assembly.Summary
 	periods  []assembly.Summary
 	found    Found
@@ -32,6 +36,10 @@ type gathered struct {
 	late     []Degradation // what the search of messages lacked
 	embedder string        // whose vectors ranked messages; "" when words alone did
 	degraded []Degradation
+
+	instructions string          // with the values of the template
+	state        json.RawMessage // of the session, without its notes
+	notes        []assembly.Note
 }
 
 // gather reads what was said and summarised, and searches. All of it runs side by side; only a query that has to be
@@ -39,7 +47,8 @@ type gathered struct {
 func (s *Service) gather(ctx context.Context, p ContextParams, work store.SessionWork, r policy.Resolved) (gathered, error) {
 	g := gathered{work: work}
 	all, part := errgroup.WithContext(ctx)
-	history := sync.OnceValue(func() error { return s.gatherHistory(part, r, &g) })
+	hidden := sync.OnceValues(func() (memory.Hidden, error) { return s.hidden(part, p.Ref.UserRef) })
+	history := sync.OnceValue(func() error { return s.gatherHistory(part, r, hidden, &g) })
 	query := sync.OnceValues(func() (string, error) {
 		if words := cmp.Or(p.Query, lastWords(p.Pending)); words != "" {
 			return words, nil
@@ -50,9 +59,11 @@ func (s *Service) gather(ctx context.Context, p ContextParams, work store.Sessio
 		return s.recordedWords(part, work.Session, g.tail)
 	})
 	in := s.seek(part, p.Ref.UserRef, query)
+	in.hidden = hidden
 	in.found = sync.OnceValues(func() (factsFound, error) { return s.contextFacts(part, p, in, r, work.Session.Key) })
 	all.Go(history)
-	all.Go(func() error { return s.gatherSummaries(part, p, r, &g) })
+	all.Go(func() error { return s.gatherStates(part, p, r, &g) })
+	all.Go(func() error { return s.gatherSummaries(part, p, in, r, &g) })
 	all.Go(func() (err error) {
 		g.facts, err = in.found()
 		return err
@@ -64,6 +75,15 @@ func (s *Service) gather(ctx context.Context, p ContextParams, work store.Sessio
 	return g, err
 }
 
+// hidden reads which of the user's messages stand in no context.
+func (s *Service) hidden(ctx context.Context, user memory.UserRef) (memory.Hidden, error) {
+	hidden, err := s.store.Hidden(ctx, user)
+	if err != nil {
+		return hidden, fmt.Errorf("read what is hidden: %w", err)
+	}
+	return hidden, nil
+}
+
 func lexicalDegradation(f Found) []Degradation {
 	if f.Degraded == "" {
 		return nil
@@ -72,30 +92,35 @@ func lexicalDegradation(f Found) []Degradation {
 }
 
 // gatherHistory reads the session's summary and the messages after what it stands for.
-func (s *Service) gatherHistory(ctx context.Context, r policy.Resolved, g *gathered) error {
+func (s *Service) gatherHistory(ctx context.Context, r policy.Resolved, hidden func() (memory.Hidden, error), g *gathered) (err error) {
 	if g.work.Session.LastSeq == 0 {
 		return nil
 	}
 	g.marks = watermarks(g.work)
-	var err error
+	if g.hidden, err = hidden(); err != nil {
+		return err
+	}
 	if r.Summaries.Running {
-		if g.running, err = s.runningBefore(ctx, g.work.Session, keptRaw(r)); err != nil {
+		if g.running, err = s.runningBefore(ctx, g.work.Session, keptRaw(r), g.hidden); err != nil {
 			return err
 		}
 	}
-	g.tail, err = s.tail(ctx, g.work.Session, g.running, r)
-	return err
+	if g.tail, err = s.tail(ctx, g.work.Session, g.running, r); err != nil {
+		return err
+	}
+	return s.gatherHead(ctx, r, g)
 }
 
-// runningBefore is the session's summary of all but its latest messages at least, nil for none.
-func (s *Service) runningBefore(ctx context.Context, session memory.Session, latest int) (*assembly.Summary, error) {
+// runningBefore is the session's summary of all but its latest messages at least, without what tells of hidden ones, nil
+// for none.
+func (s *Service) runningBefore(ctx context.Context, session memory.Session, latest int, hidden memory.Hidden) (*assembly.Summary, error) {
 	nodes, err := s.store.TopNodes(ctx, session.Ref, session.LastSeq-int64(latest))
 	if err != nil {
 		return nil, fmt.Errorf("read summaries: %w", err)
 	}
 	out, ok, err := s.running(ctx, session.Ref.UserRef, store.SessionSummary{
 		SessionID: session.Ref.SessionID, Title: session.Title, LastSeq: session.LastSeq, Nodes: nodes,
-	})
+	}, hidden)
 	if !ok || err != nil {
 		return nil, err
 	}
@@ -108,8 +133,29 @@ func keptRaw(r policy.Resolved) int { return max(r.RecentN, r.Work.Summary.KeepM
 // runningItem is what assembly is told of a session's running summary.
 func runningItem(in Summary) *assembly.Summary {
 	out := summaryItem(in.Nodes)
-	out.SessionID, out.Name, out.From, out.To, out.Start = in.SessionID, in.Name, 1, in.Through, in.Start
-	return &out
+	out.SessionID, out.Name, out.To, out.Start = in.SessionID, in.Name, in.Through, in.Start
+	return withHoles(out, summary.Holes(in.Nodes))
+}
+
+// withHoles is a summary of the messages up to its last but for the holes.
+func withHoles(s assembly.Summary, holes []memory.SeqRange) *assembly.Summary {
+	s.From, s.Holes = 1, holes
+	if len(holes) > 0 && holes[0].From == 1 {
+		s.From = holes[0].To + 1
+	}
+	return &s
+}
+
+// passingOver is a summary that was written of what is not hidden, and says so: nil for none.
+func passingOver(s *assembly.Summary, hidden []memory.SeqRange) *assembly.Summary {
+	if s == nil || len(hidden) == 0 {
+		return s
+	}
+	last := slices.IndexFunc(hidden, func(r memory.SeqRange) bool { return r.From > s.To })
+	if last < 0 {
+		last = len(hidden)
+	}
+	return withHoles(*s, memory.Union(s.Holes, hidden[:last]))
 }
 
 // summaryItem is what assembly is told of nodes that stand for something together, oldest first.
@@ -135,13 +181,13 @@ func models(nodes []memory.SummaryNode) string {
 }
 
 // gatherSummaries reads the summaries of previous sessions, and of weeks and months, oldest first.
-func (s *Service) gatherSummaries(ctx context.Context, p ContextParams, r policy.Resolved, g *gathered) error {
+func (s *Service) gatherSummaries(ctx context.Context, p ContextParams, in sought, r policy.Resolved, g *gathered) error {
 	seen := newShown(p.Ref.UserRef)
 	var weeks, months []memory.SummaryNode
 	reads, part := errgroup.WithContext(ctx)
 	if r.Summaries.Previous && r.Summaries.MaxSessions > 0 {
 		reads.Go(func() (err error) {
-			g.previous, err = s.previousItems(part, p, r, seen)
+			g.previous, err = s.previousItems(part, p, in, r, seen)
 			return err
 		})
 	}
@@ -181,14 +227,18 @@ func (s *Service) previousSessions(ctx context.Context, p ContextParams, r polic
 }
 
 // previousItems are the running summaries of the latest sessions, oldest first. It notes what they stand for.
-func (s *Service) previousItems(ctx context.Context, p ContextParams, r policy.Resolved, seen shown) ([]assembly.Summary, error) {
+func (s *Service) previousItems(ctx context.Context, p ContextParams, in sought, r policy.Resolved, seen shown) ([]assembly.Summary, error) {
 	found, err := s.previousSessions(ctx, p, r)
+	if err != nil {
+		return nil, err
+	}
+	hidden, err := in.hidden()
 	if err != nil {
 		return nil, err
 	}
 	var out []assembly.Summary
 	for _, f := range slices.Backward(found) {
-		r, ok, err := s.running(ctx, seen.user, f)
+		r, ok, err := s.running(ctx, seen.user, f, hidden)
 		if err != nil {
 			return nil, err
 		}
@@ -304,7 +354,7 @@ const maxQueryBytes = 64 << 10
 // lastWords are the first words of the last message of a user, as many as a query may have.
 func lastWords(messages []memory.Message) string {
 	for _, m := range slices.Backward(messages) {
-		if words := m.PlainText(); m.Role == memory.RoleUser && words != "" {
+		if words := m.PlainText(); m.Role == memory.RoleUser && !m.Hidden && words != "" {
 			return text.Clip(words, maxQueryBytes)
 		}
 	}
@@ -312,7 +362,7 @@ func lastWords(messages []memory.Message) string {
 }
 
 // recordedWords are the lastWords of the tail, else of what lies before it: an agent may have gone many steps since
-// the user spoke.
+// the user spoke. What is hidden asks for nothing.
 func (s *Service) recordedWords(ctx context.Context, session memory.Session, tail []memory.Message) (string, error) {
 	before := session.LastSeq + 1
 	for {
@@ -322,11 +372,11 @@ func (s *Service) recordedWords(ctx context.Context, session memory.Session, tai
 		if len(tail) > 0 {
 			before = tail[0].Seq
 		}
-		if before <= 1 {
+		if before <= max(session.ContextStart, 1) {
 			return "", nil
 		}
 		var err error
-		tail, err = s.before(ctx, store.MessageQuery{Ref: session.Ref, Before: before, Limit: 200})
+		tail, err = s.before(ctx, store.MessageQuery{Ref: session.Ref, After: beforeStart(session), Before: before, Limit: 200})
 		if err != nil || len(tail) == 0 {
 			return "", err
 		}
@@ -340,15 +390,22 @@ const (
 	maxRecallBytes = 16 << 20
 )
 
-// tail reads as many of the latest messages as could fit the budget, oldest first, none that the summary stands for. It
-// is read even where the section is off: pending tool results need their calls.
+// beforeStart is the last message before those that the session's contexts may have; 0 when they may have all.
+func beforeStart(session memory.Session) int64 { return max(session.ContextStart-1, 0) }
+
+// tail reads as many of the latest messages as could fit the budget, oldest first, none that the summary stands for, and
+// none from before where the session's contexts start. It is read even where the section is off: pending tool results
+// need their calls.
 func (s *Service) tail(ctx context.Context, session memory.Session, running *assembly.Summary, r policy.Resolved) ([]memory.Message, error) {
 	q := store.MessageQuery{
-		Ref: session.Ref, Before: session.LastSeq + 1, Limit: maxTail,
+		Ref: session.Ref, After: beforeStart(session), Before: session.LastSeq + 1, Limit: maxTail,
 		MaxTokens: max(r.Available*slack(r.Counter), 1), MinMessages: r.RecentN,
 	}
 	if running != nil {
-		q.After = running.To
+		q.After = max(q.After, running.To)
+	}
+	if isSet(r.History) {
+		q.MaxTokens *= policyReach
 	}
 	return s.before(ctx, q)
 }
@@ -383,6 +440,10 @@ func (s *Service) recall(ctx context.Context, p ContextParams, in sought, r poli
 	ask := LexiconSearch{Ref: p.Ref, Query: rank.Query{
 		Limit: r.TopK + r.RecentN + spareHits, MinRelevance: r.MinScore, UserPrior: r.UserPrior, Explain: p.Explain,
 	}}
+	ask.Exclude = func(at memory.Place) bool {
+		hidden, err := in.hidden()
+		return err == nil && hidden.Has(at) // the error is reported below
+	}
 	var err error
 	if r.Profile.Recalled && r.TopK > 0 {
 		err = s.understand(ctx, &ask, in, p.AsOf)
@@ -394,6 +455,9 @@ func (s *Service) recall(ctx context.Context, p ContextParams, in sought, r poli
 		ask.Attach, ask.Sources = nil, nil
 	}
 	if g.found, g.late, err = s.findMessages(ctx, ask, g.work.Session.ScopeKey); err != nil || ask.Vector == nil {
+		return err
+	}
+	if _, err := in.hidden(); err != nil {
 		return err
 	}
 	vector, unembedded := in.vector()

@@ -12,25 +12,32 @@ import (
 type CountParams struct {
 	Messages []memory.Message
 	Texts    []string
+	Tools    string // the tools that a model is told of, as JSON; "" for none
 	Model    string // gives the counter; "" for none
 	Counter  string // where no model is given; "" for the default profile's
 }
 
-// Counts are the tokens of each message and text.
+// Counts are the tokens of each message and text, and of the tools.
 type Counts struct {
 	Messages []int64
 	Texts    []int64
+	Tools    int64
 	Total    int64
 	Counter  string
 }
 
-// CountTokens counts the tokens of texts and messages. Each one is rounded up for itself.
+// CountTokens counts the tokens of texts, messages and tools. Each one is rounded up for itself.
 func (s *Service) CountTokens(p CountParams) (Counts, error) {
 	counter, err := s.counter(p)
 	if err != nil {
 		return Counts{}, err
 	}
-	out := Counts{Counter: counter.Name()}
+	tools, err := tokens.Tools(p.Tools, counter, toolsField)
+	if err != nil {
+		return Counts{}, err
+	}
+	out := Counts{Counter: counter.Name(), Tools: tokens.Tokens(counter, tools)}
+	out.Total = out.Tools
 	for _, m := range p.Messages {
 		out.Messages = append(out.Messages, tokens.Tokens(counter, tokens.Content(m, counter)))
 	}
@@ -44,6 +51,9 @@ func (s *Service) CountTokens(p CountParams) (Counts, error) {
 	}
 	return out, nil
 }
+
+// toolsField is the field of a request that holds tools as JSON.
+const toolsField = "tools_json"
 
 // counter answers the model's counter, else the one asked for, else the default profile's.
 func (s *Service) counter(p CountParams) (tokens.Counter, error) {

@@ -22,26 +22,51 @@ type RecordParams struct {
 	Profile         string
 }
 
+// Recorded is a turn that is stored.
+type Recorded struct {
+	store.AppendResult
+	StepLimitReached bool
+}
+
 // Record stores one turn. It returns when the turn is on disk; no index or model is on the way.
-func (s *Service) Record(ctx context.Context, p RecordParams) (store.AppendResult, error) {
+func (s *Service) Record(ctx context.Context, p RecordParams) (Recorded, error) {
 	if err := s.policies.Known(p.Profile); err != nil {
-		return store.AppendResult{}, err
+		return Recorded{}, err
 	}
 	turn, err := s.turn(p)
 	if err != nil {
-		return store.AppendResult{}, err
+		return Recorded{}, err
 	}
-	if turn.Findings, err = s.findings(ctx, p.Ref, turn.Messages); err != nil {
-		return store.AppendResult{}, err
+	if err := s.check(ctx, p, &turn); err != nil {
+		return Recorded{}, err
 	}
+	odd, err := s.findings(ctx, p.Ref, turn.Messages)
+	if err != nil {
+		return Recorded{}, err
+	}
+	turn.Findings = append(turn.Findings, odd...)
 	result, err := s.store.Append(ctx, turn)
 	if err != nil {
-		return store.AppendResult{}, fmt.Errorf("append turn: %w", err)
+		return Recorded{}, fmt.Errorf("append turn: %w", err)
 	}
+	result.MessageIDs = withRemoved(result.MessageIDs, result.Findings)
 	if !result.Replayed && result.LastSeq >= result.FirstSeq {
 		s.runner.Nudge(p.Ref)
 	}
-	return result, nil
+	return Recorded{result, s.stepLimitReached(ctx, p, result.StepsSinceUser)}, nil
+}
+
+// stepLimitReached reports whether the steps are as many as the session's profile allows. The session is only read for
+// its profile where they are as many as any profile allows; a turn that is stored does not fail for it.
+func (s *Service) stepLimitReached(ctx context.Context, p RecordParams, steps int) bool {
+	if least := s.policies.LeastStepLimit(); least == 0 || steps < least {
+		return false
+	}
+	profile := p.Profile
+	if session, err := s.store.Session(ctx, p.Ref); err == nil {
+		profile = session.Profile
+	}
+	return steps >= s.policies.StepLimitOf(profile)
 }
 
 // turn completes what was received: digests first, then what the server adds.

@@ -139,7 +139,7 @@ func (s *Service) matchMessages(ctx context.Context, q LexiconSearch, scope memo
 	})
 	var matches []rank.Match
 	for _, h := range hits {
-		if q.Sessions == nil || q.Sessions[h.Place.Session] {
+		if (q.Sessions == nil || q.Sessions[h.Place.Session]) && (q.Exclude == nil || !q.Exclude(h.Place)) {
 			matches = append(matches, rank.Match{Place: h.Place, Score: h.Score})
 		}
 	}

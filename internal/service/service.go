@@ -30,6 +30,9 @@ type Service struct {
 	turns    *turns
 	apart    apart
 
+	compactModels map[string]CompactModel
+	extractive    Extractive
+
 	vectors    *vectorArm // nil for none, like the others
 	transcript *textArm
 	factTexts  *textArm
@@ -48,7 +51,7 @@ type Store interface {
 	ViewBuilds
 }
 
-// Options are what a Service needs. All but views and the reranker are required.
+// Options are what a Service needs. All but views, the reranker and CompactModels are required.
 type Options struct {
 	Store    Store
 	Lexicon  *Lexicon
@@ -64,6 +67,11 @@ type Options struct {
 	Now      func() time.Time
 	NewID    func() string                 // mints message ids
 	Near     func(term string) []near.Word // see rank.Query.Near
+
+	// CompactModels are the models that context policies may have asked, by name; "" is the one asked where a policy names
+	// none. Extractive writes where there is no such model, or where it failed.
+	CompactModels map[string]CompactModel
+	Extractive    Extractive
 
 	Vectors      VectorView    // nil to compare every vector here
 	Texts        TextView      // nil for none
@@ -82,5 +90,6 @@ func New(o Options) *Service {
 		reranker: newRerankArm(o),
 		store:    o.Store, lexicon: o.Lexicon, facts: o.Facts, queries: o.Queries, reembed: o.Reembed, reindex: o.Reindex, checker: o.Verify, usage: o.Usage,
 		policies: o.Policies, runner: o.Runner, meter: o.Meter, now: o.Now, newID: o.NewID, related: o.Near, turns: newTurns(), apart: newApart(),
+		compactModels: o.CompactModels, extractive: o.Extractive,
 	}
 }

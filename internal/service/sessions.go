@@ -44,12 +44,32 @@ func (s *Service) UpdateSession(ctx context.Context, u store.SessionUpdate) (mem
 			return memory.Session{}, err
 		}
 	}
+	if err := s.checkStart(ctx, u); err != nil {
+		return memory.Session{}, err
+	}
 	u.Time = s.now().UTC()
 	out, err := s.store.UpdateSession(ctx, u)
 	if err != nil {
 		return out, fmt.Errorf("update session: %w", err)
 	}
 	return out, nil
+}
+
+// checkStart refuses a context start that would hide what is not said yet. A session only grows, so that one that may be
+// set may still be set by the time it is.
+func (s *Service) checkStart(ctx context.Context, u store.SessionUpdate) error {
+	if u.ContextStart == nil || *u.ContextStart <= 1 {
+		return nil
+	}
+	head, err := s.store.Session(ctx, u.Ref)
+	if err != nil {
+		return fmt.Errorf("read session: %w", err)
+	}
+	if *u.ContextStart > head.LastSeq+1 {
+		return memory.InvalidField("session.context_start_seq", "is %d, but the session's last message is %d: give at most %d, which hides all of them",
+			*u.ContextStart, head.LastSeq, head.LastSeq+1)
+	}
+	return nil
 }
 
 // Messages returns a page of a session's messages; more says whether others follow.

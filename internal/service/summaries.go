@@ -1,8 +1,10 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -52,7 +54,7 @@ func (s *Service) sessionSummary(ctx context.Context, ref memory.SessionRef) (Su
 	}
 	out, ok, err := s.running(ctx, ref.UserRef, store.SessionSummary{
 		SessionID: ref.SessionID, Title: session.Title, LastSeq: session.LastSeq, Nodes: nodes,
-	})
+	}, memory.Hidden{})
 	if err != nil {
 		return Summary{}, err
 	}
@@ -63,13 +65,17 @@ func (s *Service) sessionSummary(ctx context.Context, ref memory.SessionRef) (Su
 }
 
 // running answers the running summary of a session, not worded yet: the fewest nodes that stand for all of its messages
-// up to one, false when there are none.
-func (s *Service) running(ctx context.Context, user memory.UserRef, in store.SessionSummary) (Summary, bool, error) {
-	through := summary.Boundary(in.Nodes, in.LastSeq, 0)
-	frontier := summary.Frontier(in.Nodes, through)
+// up to one but for those that tell of hidden ones, false when there are none.
+func (s *Service) running(ctx context.Context, user memory.UserRef, in store.SessionSummary, hidden memory.Hidden) (Summary, bool, error) {
+	frontier := summary.Frontier(in.Nodes, summary.Boundary(in.Nodes, in.LastSeq, 0))
 	if len(frontier) == 0 {
 		return Summary{}, false, nil
 	}
+	frontier, err := s.unhidden(ctx, user.Session(in.SessionID), frontier, hidden.Ranges(frontier[0].Session, in.LastSeq))
+	if err != nil || len(frontier) == 0 {
+		return Summary{}, false, err
+	}
+	through := frontier[len(frontier)-1].Range.To
 	start, err := s.begin(ctx, user.Session(in.SessionID), frontier)
 	if err != nil {
 		return Summary{}, false, err
@@ -78,6 +84,49 @@ func (s *Service) running(ctx context.Context, user memory.UserRef, in store.Ses
 		Kind: memory.SummarySession, SessionID: in.SessionID, Name: in.Title, Through: through,
 		Start: start, End: frontier[len(frontier)-1].ToTime, Nodes: frontier, Place: SummaryCursor{Time: in.LastTime, SessionID: in.SessionID},
 	}, true, nil
+}
+
+// unhidden answers the fewest nodes that stand for what these stand for and tell of nothing that is hidden, oldest first: in
+// place of one that does, those it was made of.
+func (s *Service) unhidden(ctx context.Context, ref memory.SessionRef, nodes []memory.SummaryNode, hidden []memory.SeqRange) ([]memory.SummaryNode, error) {
+	out, telling := summary.Tell(nodes, hidden)
+	for len(telling) > 0 {
+		below, err := s.below(ctx, ref, telling, hidden[0].From)
+		if err != nil {
+			return nil, err
+		}
+		var clean []memory.SummaryNode
+		clean, telling = summary.Tell(below, hidden)
+		out = append(out, clean...)
+	}
+	slices.SortFunc(out, func(a, b memory.SummaryNode) int { return cmp.Compare(a.Range.To, b.Range.To) })
+	return out, nil
+}
+
+// below reads what the nodes were made of. A node that stands for all before it was made of a whole chain: of that only what
+// ends before the first hidden message can tell of none.
+func (s *Service) below(ctx context.Context, ref memory.SessionRef, nodes []memory.SummaryNode, firstHidden int64) ([]memory.SummaryNode, error) {
+	var ids []string
+	var out []memory.SummaryNode
+	for _, n := range nodes {
+		ids = append(ids, n.Children...)
+		if !n.Cumulative {
+			continue
+		}
+		before, err := s.store.TopNodes(ctx, ref, firstHidden-1)
+		if err != nil {
+			return nil, fmt.Errorf("read summaries: %w", err)
+		}
+		out = append(out, summary.Frontier(before, summary.Boundary(before, firstHidden-1, 0))...)
+	}
+	if len(ids) == 0 {
+		return out, nil
+	}
+	children, err := s.store.Nodes(ctx, ref.UserRef, ids)
+	if err != nil {
+		return nil, fmt.Errorf("read what a summary was made of: %w", err)
+	}
+	return append(out, children...), nil
 }
 
 // begin is when the first message was created that nodes stand for: the one node of the recursive form names only the
@@ -206,7 +255,7 @@ func (s *Service) listSessionSummaries(ctx context.Context, q SummaryQuery) ([]S
 	}
 	var out []Summary
 	for _, f := range found {
-		r, ok, err := s.running(ctx, q.User, f)
+		r, ok, err := s.running(ctx, q.User, f, memory.Hidden{})
 		if err != nil {
 			return nil, nil, err
 		}

@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"slices"
 	"testing"
 	"time"
 
@@ -32,7 +33,7 @@ func TestRunning(t *testing.T) {
 	t.Parallel()
 	running := func(t *testing.T, o Options, nodes ...memory.SummaryNode) (Summary, bool) {
 		t.Helper()
-		got, ok, err := New(o).running(t.Context(), memory.UserRef{}, store.SessionSummary{SessionID: "s", Title: "Trip", LastSeq: 20, Nodes: nodes})
+		got, ok, err := New(o).running(t.Context(), memory.UserRef{}, store.SessionSummary{SessionID: "s", Title: "Trip", LastSeq: 20, Nodes: nodes}, memory.Hidden{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -120,4 +121,94 @@ func TestRepeats(t *testing.T) {
 			}
 		})
 	}
+}
+
+// tree is a session's summaries: two merged pairs of leaves, and a leaf that nothing stands above.
+func tree() *parts {
+	merged := func(id string, from, to int64, children ...string) memory.SummaryNode {
+		n := leaf(id, from, to)
+		n.Level, n.Children = 1, children
+		return n
+	}
+	return &parts{nodes: map[string]memory.SummaryNode{
+		"a": leaf("a", 1, 4), "b": leaf("b", 5, 8), "c": leaf("c", 9, 12), "d": leaf("d", 13, 16), "e": leaf("e", 17, 20),
+		"ab": merged("ab", 1, 8, "a", "b"), "cd": merged("cd", 9, 16, "c", "d"),
+	}}
+}
+
+func TestRunningTellsOfNothingThatIsHidden(t *testing.T) {
+	t.Parallel()
+	for _, row := range []struct {
+		name    string
+		start   int64
+		hidden  []int64
+		want    string
+		from    int64
+		through int64
+		holes   []memory.SeqRange
+		asked   int // nodes that are read
+	}{
+		{"nothing is read where nothing is hidden", 0, nil, "ab.\n\ncd.\n\ne.", 1, 20, nil, 0},
+		{"what was merged is taken apart", 0, []int64{6}, "a.\n\ncd.\n\ne.", 1, 20, []memory.SeqRange{{From: 5, To: 8}}, 2},
+		{"all that tells of something hidden is left out", 0, []int64{2, 7, 13}, "c.\n\ne.", 9, 20, []memory.SeqRange{{From: 1, To: 8}, {From: 13, To: 16}}, 4},
+		{"a summary ends before the last of what is hidden", 0, []int64{18}, "ab.\n\ncd.", 1, 16, nil, 0},
+		{"a start at a summary's beginning leaves that whole", 9, nil, "cd.\n\ne.", 9, 20, []memory.SeqRange{{From: 1, To: 8}}, 2},
+		{"a start within one leaves out what it stands for", 11, nil, "d.\n\ne.", 13, 20, []memory.SeqRange{{From: 1, To: 12}}, 4},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			s := tree()
+			hidden := memory.Hidden{Starts: map[memory.SessionKey]int64{"": row.start}, Messages: map[memory.SessionKey][]int64{"": row.hidden}}
+			got, ok, err := New(Options{Store: s}).running(t.Context(), memory.UserRef{}, store.SessionSummary{
+				SessionID: "s", LastSeq: 20, Nodes: []memory.SummaryNode{s.nodes["ab"], s.nodes["cd"], s.nodes["e"]},
+			}, hidden)
+			if err != nil || !ok {
+				t.Fatalf("%v, %v", ok, err)
+			}
+			item := runningItem(got)
+			if got.worded().Text != row.want || got.Through != row.through || item.From != row.from || s.asked != row.asked {
+				t.Errorf("%q from %d through %d after reading %d", got.worded().Text, item.From, got.Through, s.asked)
+			}
+			if !slices.Equal(item.Holes, row.holes) {
+				t.Errorf("holes are %v", item.Holes)
+			}
+			if first := got.Nodes[0]; !got.Start.Equal(first.FromTime) {
+				t.Errorf("it begins at %v", got.Start)
+			}
+		})
+	}
+	t.Run("there is none where a start hides all that is summarised", func(t *testing.T) {
+		s := tree()
+		_, ok, err := New(Options{Store: s}).running(t.Context(), memory.UserRef{}, store.SessionSummary{
+			SessionID: "s", LastSeq: 20, Nodes: []memory.SummaryNode{s.nodes["ab"], s.nodes["cd"]},
+		}, memory.Hidden{Starts: map[memory.SessionKey]int64{"": 17}})
+		if ok || err != nil {
+			t.Errorf("%v, %v", ok, err)
+		}
+	})
+	t.Run("of a chain the last summary before what is hidden stands", func(t *testing.T) {
+		first, second := leaf("first", 1, 6), leaf("second", 7, 12)
+		first.Cumulative, second.Cumulative, second.Previous = true, true, "first"
+		s := &chain{nodes: []memory.SummaryNode{first, second}}
+		got, ok, err := New(Options{Store: s}).running(t.Context(), memory.UserRef{}, store.SessionSummary{
+			SessionID: "s", LastSeq: 20, Nodes: []memory.SummaryNode{second},
+		}, memory.Hidden{Messages: map[memory.SessionKey][]int64{"": {9}}})
+		if err != nil || !ok || got.worded().Text != "first." || got.Through != 6 {
+			t.Errorf("%+v, %v, %v", got, ok, err)
+		}
+	})
+}
+
+// chain answers the last of its nodes that ends in time.
+type chain struct {
+	Store
+	nodes []memory.SummaryNode
+}
+
+func (c *chain) TopNodes(_ context.Context, _ memory.SessionRef, through int64) (out []memory.SummaryNode, err error) {
+	for _, n := range c.nodes {
+		if n.Range.To <= through {
+			out = []memory.SummaryNode{n}
+		}
+	}
+	return out, nil
 }

@@ -18,9 +18,10 @@ type sought struct {
 	facts  readFacts
 	vector func() (QueryVector, []Degradation) // of the query; the zero one where words alone must do
 	found  func() (factsFound, error)          // the facts that the query finds
+	hidden func() (memory.Hidden, error)       // the messages that stand in no context
 }
 
-// seek leaves found to the caller.
+// seek leaves found and hidden to the caller.
 func (s *Service) seek(ctx context.Context, user memory.UserRef, query func() (string, error)) sought {
 	return sought{query: query, facts: s.facts.once(ctx, user), vector: sync.OnceValues(func() (QueryVector, []Degradation) {
 		words, err := query()

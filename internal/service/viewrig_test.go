@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/stratamem/strata/internal/embed"
+	"github.com/stratamem/strata/internal/history"
 	"github.com/stratamem/strata/internal/jobs"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/policy"
@@ -74,7 +75,14 @@ func (c *counts) add(name string, n int) {
 	c.n[name] += n
 }
 
-func (c *counts) Degraded(tier string)           { c.add("degraded "+tier, 1) }
+func (c *counts) Degraded(tier string) { c.add("degraded "+tier, 1) }
+func (c *counts) HistoryShrunk(call string, r history.Result) {
+	c.add(call+" tokens saved", int(r.Before.Tokens-r.After.Tokens))
+}
+
+func (c *counts) WordsChecked(call string, done memory.CheckAction) {
+	c.add(call+" "+done.String(), 1)
+}
 func (c *counts) ForeignHits(view string, n int) { c.add("foreign "+view, n) }
 func (c *counts) StaleHits(view string, n int)   { c.add("stale "+view, n) }
 

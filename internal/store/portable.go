@@ -54,7 +54,7 @@ type Record struct {
 // UserRecord is the user with what the store keeps beside.
 type UserRecord struct {
 	memory.User
-	Revision     int64 // of timezone, language and extract
+	Revision     int64 // of timezone, language, extract and state
 	LastVectorNo int64
 	PeriodsAt    time.Time // zero for never
 }
@@ -62,7 +62,7 @@ type UserRecord struct {
 // SessionRecord is a session's head with what the store keeps beside.
 type SessionRecord struct {
 	memory.Session
-	Revision    int64     // of title, metadata, profile and extract
+	Revision    int64     // of title, metadata, profile, extract and context start
 	LookAt      time.Time // zero for never
 	CoveredSeq  int64     // the last message that a summary covers
 	CoveredTime time.Time // its create time; zero without one
@@ -105,6 +105,10 @@ type VersionedVector struct {
 // answer stays: an empty one is an answer.
 func Canonical(r Record) Record {
 	switch {
+	case r.User != nil:
+		u := *r.User
+		u.State = orNil(u.State)
+		r.User = &u
 	case r.Session != nil:
 		s := *r.Session
 		s.Metadata, s.State = orNil(s.Metadata), orNil(s.State)

@@ -10,6 +10,7 @@ package store
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"time"
 
 	"github.com/stratamem/strata/internal/memory"
@@ -69,8 +70,10 @@ type SessionUpdate struct {
 	Metadata *json.RawMessage
 	Profile  *string
 	Extract  *memory.ExtractMode
-	ETag     string // "" to update whatever is there
-	Time     time.Time
+	// ContextStart hides the messages before that seq from contexts; 0 takes that back.
+	ContextStart *int64
+	ETag         string // "" to update whatever is there
+	Time         time.Time
 }
 
 // Transcript keeps messages in order.
@@ -80,6 +83,7 @@ type Transcript interface {
 	//   - create the user and the session when they do not exist;
 	//   - number turns and messages from 1 without gaps, in the order of acknowledgement;
 	//   - answer a known RequestID with the first result when RequestDigest is the same, else REQUEST_ID_REUSED;
+	//   - refuse the call with Refused where that is set, unless its RequestID is known;
 	//   - skip a message whose id is known with the same BodyDigest, else refuse the call with MESSAGE_ID_REUSED;
 	//   - refuse the call with LAST_SEQ_MISMATCH when ExpectedLastSeq is set and is not the session's last seq;
 	//   - merge StatePatch by memory.MergeState;
@@ -90,14 +94,21 @@ type Transcript interface {
 	// KnownToolCalls must return those of the call ids that some message of the session makes, in any order. An
 	// unknown user or session knows none: that is not an error.
 	KnownToolCalls(ctx context.Context, ref memory.SessionRef, callIDs []string) ([]string, error)
+	// KnownMessages must return those of the message ids that the session holds, in any order. An unknown user or session
+	// holds none: that is not an error.
+	KnownMessages(ctx context.Context, ref memory.SessionRef, ids []string) ([]string, error)
 	// Messages must return a contiguous run of the session's messages, in the order asked for.
 	Messages(ctx context.Context, q MessageQuery) ([]memory.Message, error)
 	// MessagesAt must return those of the places that exist and belong to the user, in the order of places, without
-	// originals. Others are left out: that is how a hit of a view is verified. It must stop before the stored bytes
-	// pass MaxBytes, after at least one message. An unknown user has none.
+	// originals. Others are left out: that is how a hit of a view is verified. It must say of each where its session's
+	// contexts start. It must stop before the stored bytes pass MaxBytes, after at least one message. An unknown user has
+	// none.
 	MessagesAt(ctx context.Context, q PlacesQuery) ([]memory.PlacedMessage, error)
 	// UpdateMessage must change only what the update sets; MESSAGE_NOT_FOUND when there is no such message.
 	UpdateMessage(ctx context.Context, u MessageUpdate) (memory.Message, error)
+	// Hidden must return which of the user's messages stand in no context, as of the last acknowledged UpdateSession,
+	// UpdateMessage and Append. An unknown user hides none: that is not an error.
+	Hidden(ctx context.Context, user memory.UserRef) (memory.Hidden, error)
 }
 
 // AppendParams is one turn.
@@ -109,7 +120,8 @@ type AppendParams struct {
 	Messages        []NewMessage
 	StatePatch      json.RawMessage // nil for none
 	ExpectedLastSeq *int64
-	Findings        []memory.Finding // kept for the messages that are stored
+	Findings        []memory.Finding // kept for the messages that are stored, and for those that say Removed
+	Refused         error            // why a call must not be stored that was not stored before; nil for none
 	Time            time.Time        // the record time
 }
 
@@ -132,6 +144,11 @@ type AppendResult struct {
 	Replayed       bool             `json:"-"`
 }
 
+// KeptFindings are the findings about messages that are stored, by id, and about those that a check removed before.
+func KeptFindings(all []memory.Finding, stored map[string]bool) []memory.Finding {
+	return slices.DeleteFunc(slices.Clone(all), func(f memory.Finding) bool { return !f.Removed && !stored[f.MessageID] })
+}
+
 // MessageQuery asks for a run of messages.
 type MessageQuery struct {
 	Ref          memory.SessionRef
@@ -139,7 +156,7 @@ type MessageQuery struct {
 	Before       int64 // only seqs below it; 0 for all
 	NewestFirst  bool
 	Limit        int   // at least 1
-	MaxTokens    int64 // stop once the o200k counts add up to it, after at least MinMessages; 0 for no limit
+	MaxTokens    int64 // stop once the o200k counts of messages that are not hidden add up to it, after at least MinMessages of these; 0 for no limit
 	MinMessages  int
 	MaxBytes     int64 // stop before the stored bytes pass it, after at least one message; 0 for no limit
 	WithOriginal bool
@@ -159,6 +176,7 @@ type MessageUpdate struct {
 	Tags      *[]string
 	Metadata  *json.RawMessage
 	Pinned    *bool
+	Hidden    *bool // from contexts
 	Extract   *memory.ExtractMode
 }
 

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"encoding/json"
 	"time"
 
 	"github.com/stratamem/strata/internal/memory"
@@ -13,10 +14,11 @@ type Users interface {
 	User(ctx context.Context, ref memory.UserRef) (memory.User, error)
 	// Tenants must return all tenants that have users, byte by byte.
 	Tenants(ctx context.Context) ([]string, error)
-	// ListUsers must return the tenant's users by user id, byte by byte.
+	// ListUsers must return the tenant's users by user id, byte by byte, without State.
 	ListUsers(ctx context.Context, q UserQuery) ([]memory.User, error)
-	// UpdateUser must change only what the update sets, refuse a stale ETag with ETAG_MISMATCH, and create a user that
-	// does not exist when the update has no ETag.
+	// UpdateUser must change only what the update sets, merge StatePatch by memory.MergeState with the count of the state's
+	// changes as its revision, refuse a stale ETag with ETAG_MISMATCH, and create a user that does not exist when the update
+	// has no ETag.
 	UpdateUser(ctx context.Context, u UserUpdate) (memory.User, error)
 }
 
@@ -33,8 +35,10 @@ type UserUpdate struct {
 	Timezone *string
 	Language *string
 	Extract  *memory.ExtractMode
-	ETag     string // "" to update whatever is there
-	Time     time.Time
+	// StatePatch is merged into the user's state; nil for none.
+	StatePatch json.RawMessage
+	ETag       string // "" to update whatever is there
+	Time       time.Time
 }
 
 // Work says which sessions and users background work has to look at. What there is to do follows from what is stored;

@@ -3,6 +3,7 @@ package summary
 import (
 	"time"
 
+	"github.com/stratamem/strata/internal/cut"
 	"github.com/stratamem/strata/internal/memory"
 )
 
@@ -29,7 +30,7 @@ func MakePlan(p Policy, b Backlog) Plan {
 	open := b.Units[:answered(b.Units)]
 	kept := 0
 	if p.triggered(b.Units) {
-		kept = min(lastCut(b.Units, p.keepFrom(b.Units)), len(open))
+		kept = min(cut.Back(groupEnds(b.Units), p.keepFrom(b.Units)), len(open))
 	}
 	plan := Plan{Ranges: chunks(open[:kept], p.ChunkTokens)}
 	switch rest := open[kept:]; {
@@ -49,66 +50,39 @@ func PlanAll(p Policy, units []Unit) []memory.SeqRange {
 }
 
 func (p Policy) triggered(units []Unit) bool {
-	tokens := tokensOf(units)
-	return reached(int64(len(units)), int64(p.TriggerMessages)) ||
-		reached(tokens, p.TriggerTokens) || reached(tokens, fraction(p.TriggerFraction, p.Window))
+	return cut.AnyReached([]cut.Trigger{
+		{Messages: p.TriggerMessages}, {Tokens: p.TriggerTokens}, {Fraction: p.TriggerFraction},
+	}, cut.Size{Messages: len(units), Tokens: tokensOf(units)}, p.Window)
 }
 
-// reached reports whether n is at a trigger; a trigger of 0 is not set.
-func reached(n, trigger int64) bool { return trigger > 0 && n >= trigger }
-
-// fraction is a share of a window in tokens, at least one when both are set.
-func fraction(share float64, window int64) int64 {
-	if share <= 0 || window <= 0 {
-		return 0
-	}
-	return max(1, int64(share*float64(window)))
-}
-
-// keepFrom is the index from which units stay raw: the largest of the keeps counts. A keep in tokens is filled with
-// whole messages and not exceeded.
+// keepFrom is the index from which units stay raw.
 func (p Policy) keepFrom(units []Unit) int {
-	tokens := max(p.KeepTokens, fraction(p.KeepFraction, p.Window))
-	byTokens := len(units)
-	for byTokens > 0 && units[byTokens-1].Tokens <= tokens && tokens > 0 {
-		tokens -= units[byTokens-1].Tokens
-		byTokens--
+	sizes := make([]int64, len(units))
+	for i, u := range units {
+		sizes[i] = u.Tokens
 	}
-	return min(byTokens, max(0, len(units)-p.KeepMessages))
-}
-
-// lastCut is the largest index, at most n, before which the units may be cut.
-func lastCut(units []Unit, n int) int {
-	ends := groupEnds(units)
-	for n > 0 && !ends[n-1] {
-		n--
-	}
-	return n
+	return cut.Keep{Messages: p.KeepMessages, Tokens: p.KeepTokens, Fraction: p.KeepFraction}.From(sizes, p.Window)
 }
 
 // groupEnds reports, for each unit, whether a cut may follow it: not within a turn, nor between a call and its results.
 func groupEnds(units []Unit) []bool {
-	reach := make([]int, len(units)) // the last unit that must not be separated from this one
-	callers := map[string]int{}
+	var p cut.Pairing
 	for i, u := range units {
-		reach[i] = i
-		for _, id := range u.Results {
-			if at, ok := callers[id]; ok {
-				reach[at] = i
-			}
+		for j, id := range u.Calls {
+			p.AddCall(cut.Ref{Message: i, Part: j}, id)
 		}
-		for _, id := range u.Calls {
-			callers[id] = i
+		for j, id := range u.Results {
+			p.AddResult(cut.Ref{Message: i, Part: len(u.Calls) + j}, id)
 		}
 	}
-	ends := make([]bool, len(units))
-	furthest := 0
-	for i, u := range units {
-		furthest = max(furthest, reach[i])
-		sameTurn := i+1 < len(units) && units[i+1].TurnNo == u.TurnNo
-		ends[i] = furthest <= i && !sameTurn
+	p.Close()
+	reach := p.Reach(len(units))
+	for i := range units {
+		if i+1 < len(units) && units[i+1].TurnNo == units[i].TurnNo {
+			reach[i] = max(reach[i], i+1)
+		}
 	}
-	return ends
+	return cut.Ends(reach)
 }
 
 // answered is the index up to which no call waits for its results. A call that a user's message follows has been
@@ -130,7 +104,7 @@ func answered(units []Unit) int {
 	for _, at := range waiting {
 		first = min(first, at)
 	}
-	return lastCut(units, first)
+	return cut.Back(groupEnds(units), first)
 }
 
 // chunks cuts units into contiguous ranges of at most that many tokens, or of one group where a group alone has more;

@@ -33,6 +33,7 @@ type Policy struct {
 	Merge        int   // siblings that are merged one level up, at least 2; 4 by default
 	MaxTokens    int64 // of one summary
 	ChunkTokens  int64 // of the messages in one call: what fits the summariser
+	ResultBytes  int   // how much of a tool's result the summariser is shown; 0 for 1,500
 }
 
 // Unit is what a plan needs to know of a message.

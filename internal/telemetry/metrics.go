@@ -22,10 +22,15 @@ type metrics struct {
 	refused          *prometheus.CounterVec
 	appended         prometheus.Counter
 	degraded         *prometheus.CounterVec
+	checked          *prometheus.CounterVec
 	foreign          *prometheus.CounterVec
 	stale            *prometheus.CounterVec
 	fed              *prometheus.CounterVec
 	feedFailed       *prometheus.CounterVec
+	historyTokens    *prometheus.CounterVec
+	historyShare     *prometheus.HistogramVec
+	policyStages     *prometheus.CounterVec
+	policySaved      *prometheus.CounterVec
 	providers        *prometheus.GaugeVec
 }
 
@@ -46,10 +51,15 @@ func newMetrics() metrics {
 		refused:          counters("strata_summary_refused_total", "Summaries that were refused.", "reason"),
 		appended:         prometheus.NewCounter(prometheus.CounterOpts{Name: "strata_summary_anchors_appended_total", Help: "Names, numbers, dates and decisions that summaries had lost and code appended."}),
 		degraded:         counters("strata_degraded_total", "Replies in which a tier could not do its part.", "tier"),
+		checked:          counters("strata_check_findings_total", "Rules that found something in the words of a message, by what was done.", "call", "action"),
 		foreign:          counters("strata_view_foreign_hits_total", "Hits of another scope than the asked one, which were dropped: the view's filter does not hold.", "view"),
 		stale:            counters("strata_view_stale_hits_total", "Hits that the truth does not have for the caller, which were dropped.", "view"),
 		fed:              counters("strata_view_fed_rows_total", "Rows put into a view or removed from it.", "view"),
 		feedFailed:       counters("strata_view_feed_failures_total", "Attempts to feed a view that failed.", "view"),
+		historyTokens:    counters("strata_history_tokens_total", "Tokens of histories before and after a context policy.", "call", "when"),
+		historyShare:     histogram("strata_history_window_share", "Share of the model's window that a history takes after a context policy, where the window is known.", shareBuckets(), "call"),
+		policyStages:     counters("strata_policy_stages_total", "Stages of context policies that were applied, by what they did.", "call", "stage", "outcome"),
+		policySaved:      counters("strata_policy_saved_tokens_total", "Tokens that stages of context policies took away.", "call", "stage"),
 		providers:        prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "strata_provider_info", Help: "1 for the configured model of each purpose."}, []string{"purpose", "model"}),
 	}
 }
@@ -59,7 +69,7 @@ func (m metrics) register(r *prometheus.Registry) {
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		m.rpcSeconds, m.modelCalls, m.modelTokens, m.modelSeconds,
 		m.embeddingCalls, m.embeddingTexts, m.embeddingTokens, m.embeddingSeconds, m.rerankCalls, m.rerankSeconds,
-		m.jobs, m.quarantined, m.refused, m.appended, m.degraded, m.foreign, m.stale, m.fed, m.feedFailed, m.providers,
+		m.jobs, m.quarantined, m.refused, m.appended, m.degraded, m.checked, m.foreign, m.stale, m.fed, m.feedFailed, m.historyTokens, m.historyShare, m.policyStages, m.policySaved, m.providers,
 	)
 }
 
@@ -75,6 +85,9 @@ func histogram(name, help string, buckets []float64, labels ...string) *promethe
 func rpcBuckets() []float64 {
 	return []float64{.0005, .001, .002, .003, .005, .007, .01, .015, .025, .05, .1, .25, .5, 1, 2.5, 5, 10}
 }
+
+// shareBuckets are parts of a window; above 1 it does not hold the history.
+func shareBuckets() []float64 { return []float64{.01, .05, .1, .2, .3, .4, .5, .6, .7, .8, .9, 1} }
 
 // modelBuckets reach from what is built in to slow models.
 func modelBuckets() []float64 {

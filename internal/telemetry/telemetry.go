@@ -127,6 +127,11 @@ func (r *Recorder) Appended(anchors int) { r.appended.Add(float64(anchors)) }
 // Degraded counts a reply in which a tier could not do its part. The tier is a name of the code.
 func (r *Recorder) Degraded(tier string) { r.degraded.WithLabelValues(tier).Inc() }
 
+// WordsChecked counts a rule that found something in a call. The call is a name of the code.
+func (r *Recorder) WordsChecked(call string, done memory.CheckAction) {
+	r.checked.WithLabelValues(call, done.String()).Inc()
+}
+
 // ForeignHits counts what a view answered of other scopes than the asked one. The view is a name of the code.
 func (r *Recorder) ForeignHits(view string, n int) { r.foreign.WithLabelValues(view).Add(float64(n)) }
 

@@ -120,6 +120,7 @@ func TestMetricsCountWhatTheRecorderIsTold(t *testing.T) {
 	r.Refused(summary.RefusalShrunk)
 	r.Appended(2)
 	r.Degraded("lexical")
+	r.WordsChecked("record", memory.CheckStrip)
 	r.ForeignHits("vectors", 3)
 	r.StaleHits("transcript", 2)
 	want := map[string]float64{
@@ -140,6 +141,7 @@ func TestMetricsCountWhatTheRecorderIsTold(t *testing.T) {
 		"strata_summary_refused_totalmap[reason:shrunk]":                                     1,
 		"strata_summary_anchors_appended_totalmap[]":                                         2,
 		"strata_degraded_totalmap[tier:lexical]":                                             1,
+		"strata_check_findings_totalmap[action:strip call:record]":                           1,
 		"strata_view_foreign_hits_totalmap[view:vectors]":                                    3,
 		"strata_view_stale_hits_totalmap[view:transcript]":                                   2,
 		"strata_quarantined_storedmap[reason:subject]":                                       4,

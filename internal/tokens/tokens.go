@@ -2,6 +2,8 @@
 package tokens
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"unicode/utf8"
@@ -52,22 +54,26 @@ func Tokens(c Counter, cost int64) int64 {
 	return (cost + c.Per() - 1) / c.Per()
 }
 
+// Tools is the cost of the tools that a model is told of, given as the JSON text that is sent to it. Blanks between values
+// are left out, as clients leave them out; what a provider makes of the schemas is not published, so that this is an
+// estimate by every counter. A text that is not JSON is a memory.Error naming the field.
+func Tools(schemas string, c Counter, field string) (int64, error) {
+	if schemas == "" {
+		return 0, nil
+	}
+	var compact bytes.Buffer
+	if err := json.Compact(&compact, []byte(schemas)); err != nil {
+		return 0, memory.InvalidField(field, "is not JSON: give the list of tools as it is sent to the model")
+	}
+	return c.Cost(compact.String()), nil
+}
+
 // chars4 counts four Unicode code points as a token.
 type chars4 struct{}
 
 func (chars4) Name() string        { return Chars4 }
 func (chars4) Per() int64          { return 4 }
 func (chars4) Cost(s string) int64 { return int64(utf8.RuneCountInString(s)) }
-
-// ImageTokens is what an image is counted as, whatever its size: Anthropic documents about 1,600 tokens as the most
-// that an image takes before it is scaled down
-// (https://docs.anthropic.com/en/docs/build-with-claude/vision#evaluate-image-size).
-const ImageTokens = 1600
-
-// IsImage reports whether a part is an image, inline or by reference.
-func IsImage(p memory.Part) bool {
-	return (p.Kind == memory.PartBlob || p.Kind == memory.PartURI) && strings.HasPrefix(strings.ToLower(p.MIMEType), "image/")
-}
 
 // Placeholder is the text that stands for an attachment where the attachment itself cannot stand.
 func Placeholder(p memory.Part) string {
@@ -85,7 +91,7 @@ func Placeholder(p memory.Part) string {
 const Join = "\n\n"
 
 // Content is the cost of what a message says: its texts, the names and arguments of its tool calls, and what is
-// inside its tool results. An image costs ImageTokens, another attachment its Placeholder. Between two parts the Join
+// inside its tool results. An image costs what Image says, another attachment its Placeholder. Between two parts the Join
 // is counted. Reasoning and opaque parts cost nothing here: opaque parts are never rendered, and reasoning only where
 // a provider wants it back, which whoever renders it must count.
 func Content(m memory.Message, c Counter) int64 {
@@ -113,7 +119,7 @@ func partCost(p memory.Part, c Counter) int64 {
 		return partsCost(p.Parts, c)
 	case memory.PartBlob, memory.PartURI:
 		if IsImage(p) {
-			return ImageTokens * c.Per()
+			return Image(p, c) * c.Per()
 		}
 		return c.Cost(Placeholder(p))
 	}

@@ -1,10 +1,13 @@
 package tokens_test
 
 import (
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"pgregory.net/rapid"
 
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/tokens"
@@ -108,6 +111,88 @@ func TestMessages(t *testing.T) {
 	})
 }
 
+func TestImages(t *testing.T) {
+	sized := func(w, h int, d memory.ImageDetail) memory.Part {
+		return memory.Part{Kind: memory.PartBlob, MIMEType: "image/png", Data: []byte("x"), Image: &memory.Image{Width: w, Height: h, Detail: d}}
+	}
+	for _, c := range []struct {
+		name           string
+		part           memory.Part
+		openai, others int64
+	}{
+		// Examples of OpenAI's documentation.
+		{"a square of four tiles", sized(1024, 1024, memory.ImageHigh), 765, 1399},
+		{"a large one, scaled down twice", sized(2048, 4096, memory.ImageHigh), 1105, 1600},
+		{"low detail costs the same at any size", sized(4096, 8192, memory.ImageLow), 85, 1600},
+		// Examples of Anthropic's documentation, by OpenAI's formula one or more tiles.
+		{"a small one is a tile", sized(200, 200, 0), 255, 255},
+		{"a thousand pixels squared", sized(1000, 1000, 0), 765, 1334},
+		{"the most that is not scaled down", sized(1092, 1092, 0), 765, 1590},
+		{"a long strip", sized(100_000, 1, 0), 765, 765},
+		{"one of the most tiles", sized(2048, 768, 0), 1445, 1445},
+		{"one whose size is not known", sized(0, 0, 0), 1600, 1600},
+		{"one of low detail whose size is not known", sized(0, 0, memory.ImageLow), 85, 1600},
+		{"one that says nothing", memory.Part{Kind: memory.PartURI, MIMEType: "IMAGE/JPEG", URI: "https://example.com/a"}, 1600, 1600},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			for _, name := range tokens.Names() {
+				want := c.others
+				if name == tokens.O200K || name == tokens.CL100K {
+					want = c.openai
+				}
+				k := counter(t, name)
+				if got := tokens.Image(c.part, k); got != want {
+					t.Errorf("%s: %d, want %d", name, got, want)
+				}
+				m := memory.Message{Parts: []memory.Part{c.part}}
+				if got := tokens.Tokens(k, tokens.Content(m, k)); got != want {
+					t.Errorf("%s: a message of it is %d, want %d", name, got, want)
+				}
+			}
+		})
+	}
+	t.Run("no image passes what one of unknown size is counted as", func(t *testing.T) {
+		rapid.Check(t, func(t *rapid.T) {
+			side := rapid.IntRange(1, 100_000)
+			p := sized(side.Draw(t, "width"), side.Draw(t, "height"), memory.ImageDetail(rapid.IntRange(0, 2).Draw(t, "detail")))
+			for _, name := range tokens.Names() {
+				c, err := tokens.ByName(name)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got := tokens.Image(p, c); got < 1 || got > tokens.ImageTokens {
+					t.Fatalf("%s: %d tokens of %+v", name, got, p.Image)
+				}
+			}
+		})
+	})
+}
+
+func TestTools(t *testing.T) {
+	const schemas = `[ {"type": "function",
+		"function": {"name": "get weather", "parameters": {"type": "object"}}} ]`
+	t.Run("tools cost what their JSON costs without the blanks between values", func(t *testing.T) {
+		for _, name := range tokens.Names() {
+			c := counter(t, name)
+			got, err := tokens.Tools(schemas, c, "tools_json")
+			if want := c.Cost(`[{"type":"function","function":{"name":"get weather","parameters":{"type":"object"}}}]`); err != nil || got != want {
+				t.Errorf("%s: %d, %v, want %d", name, got, err, want)
+			}
+		}
+	})
+	t.Run("no tools cost nothing", func(t *testing.T) {
+		if got, err := tokens.Tools("", counter(t, tokens.O200K), "tools_json"); got != 0 || err != nil {
+			t.Errorf("%d, %v", got, err)
+		}
+	})
+	t.Run("what is not JSON is refused by the field's name, and not repeated", func(t *testing.T) {
+		_, err := tokens.Tools("[secret", counter(t, tokens.O200K), "tools_json")
+		if memory.ReasonOf(err) != memory.ReasonFieldInvalid || !strings.Contains(err.Error(), "tools_json") || strings.Contains(err.Error(), "secret") {
+			t.Errorf("err = %v", err)
+		}
+	})
+}
+
 // samples are texts of our own in the scripts that the estimate must be safe for.
 var samples = map[string]string{
 	"English":  "I moved to Lisbon in March because my sister Catarina lives there, and honestly the weather helps. Could you remind me what we decided about the flat's deposit? The landlord's lawyer, Mr. Szczepański, wants 1,250 euros.",
@@ -131,6 +216,30 @@ var samples = map[string]string{
 	"Thai":     "ปีที่แล้วฉันย้ายไปอยู่เชียงใหม่เพราะพี่สาวอยู่ที่นั่นและอากาศดีกว่ามาก",
 }
 
+// measured are the tokens of the samples by vocabularies that are not embedded: Claude 2's, as the Python package anthropic
+// 0.8.1 has it, and Mistral's v3 and Tekken 240911, as mistral-common 1.5.1 has them, all without marks of beginning.
+var measured = map[string][3]int64{
+	"English":  {56, 61, 54},
+	"names":    {46, 48, 43},
+	"Korean":   {104, 107, 54},
+	"Japanese": {76, 78, 57},
+	"Chinese":  {68, 65, 57},
+	"Spanish":  {57, 55, 41},
+	"German":   {36, 32, 26},
+	"Russian":  {50, 41, 28},
+	"code":     {84, 85, 70},
+	"JSON":     {64, 88, 84},
+	"base64":   {67, 81, 76},
+	"hex":      {59, 94, 91},
+	"digits":   {27, 69, 68},
+	"emoji":    {69, 65, 83},
+	"shouting": {26, 35, 36},
+	"table":    {35, 42, 41},
+	"Arabic":   {67, 67, 18},
+	"Hindi":    {69, 71, 19},
+	"Thai":     {121, 71, 35},
+}
+
 func TestEstimate(t *testing.T) {
 	c := counter(t, tokens.Estimate)
 	t.Run("it never counts less than either vocabulary, and not absurdly more", func(t *testing.T) {
@@ -144,6 +253,19 @@ func TestEstimate(t *testing.T) {
 			if got > 2*max(o, cl) {
 				t.Errorf("%s: %d is more than twice %d", name, got, max(o, cl))
 			}
+		}
+	})
+	t.Run("it never counts less than what was measured by other vocabularies", func(t *testing.T) {
+		for name, counts := range measured {
+			got := tokens.Tokens(c, c.Cost(samples[name]))
+			t.Logf("%-9s estimate %4d, Claude 2 %4d (%.2f×), Mistral v3 %4d (%.2f×), Tekken %4d (%.2f×)", name, got,
+				counts[0], float64(got)/float64(counts[0]), counts[1], float64(got)/float64(counts[1]), counts[2], float64(got)/float64(counts[2]))
+			if got < slices.Max(counts[:]) {
+				t.Errorf("%s: %d is less than one of %v", name, got, counts)
+			}
+		}
+		if len(measured) != len(samples) {
+			t.Errorf("%d samples of %d were measured", len(measured), len(samples))
 		}
 	})
 	t.Run("joining two texts at a blank or a line end never costs more than both", func(t *testing.T) {

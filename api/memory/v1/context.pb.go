@@ -210,24 +210,26 @@ const (
 	SectionKind_SECTION_KIND_UNSPECIFIED SectionKind = 0
 	// The instructions of the request.
 	SectionKind_SECTION_KIND_INSTRUCTIONS SectionKind = 1
-	// The session's state.
+	// The session's state, without its notes.
 	SectionKind_SECTION_KIND_STATE SectionKind = 2
+	// The notes of the user and of the session: see User.state and Session.state.
+	SectionKind_SECTION_KIND_NOTES SectionKind = 3
 	// What is known about the user from other sessions, the most important first.
-	SectionKind_SECTION_KIND_FACTS SectionKind = 3
+	SectionKind_SECTION_KIND_FACTS SectionKind = 4
 	// Summaries of the user's weeks and months, oldest first.
-	SectionKind_SECTION_KIND_PERIODS SectionKind = 4
+	SectionKind_SECTION_KIND_PERIODS SectionKind = 5
 	// Summaries of the user's previous sessions, oldest first; the current one is not among them.
-	SectionKind_SECTION_KIND_PREVIOUS_SESSIONS SectionKind = 5
+	SectionKind_SECTION_KIND_PREVIOUS_SESSIONS SectionKind = 6
 	// The running summary of this session.
-	SectionKind_SECTION_KIND_SUMMARY SectionKind = 6
+	SectionKind_SECTION_KIND_SUMMARY SectionKind = 7
 	// Earlier messages of this and other sessions that answer the query.
-	SectionKind_SECTION_KIND_RECALLED SectionKind = 7
+	SectionKind_SECTION_KIND_RECALLED SectionKind = 8
 	// What was learnt in this session.
-	SectionKind_SECTION_KIND_SESSION_FACTS SectionKind = 8
+	SectionKind_SECTION_KIND_SESSION_FACTS SectionKind = 9
 	// The session's latest messages, verbatim: those that the running summary does not cover.
-	SectionKind_SECTION_KIND_RECENT SectionKind = 9
+	SectionKind_SECTION_KIND_RECENT SectionKind = 10
 	// The pending messages of the request.
-	SectionKind_SECTION_KIND_PENDING SectionKind = 10
+	SectionKind_SECTION_KIND_PENDING SectionKind = 11
 )
 
 // Enum value maps for SectionKind.
@@ -236,27 +238,29 @@ var (
 		0:  "SECTION_KIND_UNSPECIFIED",
 		1:  "SECTION_KIND_INSTRUCTIONS",
 		2:  "SECTION_KIND_STATE",
-		3:  "SECTION_KIND_FACTS",
-		4:  "SECTION_KIND_PERIODS",
-		5:  "SECTION_KIND_PREVIOUS_SESSIONS",
-		6:  "SECTION_KIND_SUMMARY",
-		7:  "SECTION_KIND_RECALLED",
-		8:  "SECTION_KIND_SESSION_FACTS",
-		9:  "SECTION_KIND_RECENT",
-		10: "SECTION_KIND_PENDING",
+		3:  "SECTION_KIND_NOTES",
+		4:  "SECTION_KIND_FACTS",
+		5:  "SECTION_KIND_PERIODS",
+		6:  "SECTION_KIND_PREVIOUS_SESSIONS",
+		7:  "SECTION_KIND_SUMMARY",
+		8:  "SECTION_KIND_RECALLED",
+		9:  "SECTION_KIND_SESSION_FACTS",
+		10: "SECTION_KIND_RECENT",
+		11: "SECTION_KIND_PENDING",
 	}
 	SectionKind_value = map[string]int32{
 		"SECTION_KIND_UNSPECIFIED":       0,
 		"SECTION_KIND_INSTRUCTIONS":      1,
 		"SECTION_KIND_STATE":             2,
-		"SECTION_KIND_FACTS":             3,
-		"SECTION_KIND_PERIODS":           4,
-		"SECTION_KIND_PREVIOUS_SESSIONS": 5,
-		"SECTION_KIND_SUMMARY":           6,
-		"SECTION_KIND_RECALLED":          7,
-		"SECTION_KIND_SESSION_FACTS":     8,
-		"SECTION_KIND_RECENT":            9,
-		"SECTION_KIND_PENDING":           10,
+		"SECTION_KIND_NOTES":             3,
+		"SECTION_KIND_FACTS":             4,
+		"SECTION_KIND_PERIODS":           5,
+		"SECTION_KIND_PREVIOUS_SESSIONS": 6,
+		"SECTION_KIND_SUMMARY":           7,
+		"SECTION_KIND_RECALLED":          8,
+		"SECTION_KIND_SESSION_FACTS":     9,
+		"SECTION_KIND_RECENT":            10,
+		"SECTION_KIND_PENDING":           11,
 	}
 )
 
@@ -306,6 +310,12 @@ const (
 	// It was recalled, but says what another message in the context says: the same words by the same speaker, and at most
 	// a few more before or after them.
 	OmitReason_OMIT_REASON_REPEATED OmitReason = 6
+	// It is hidden from contexts, or lies before the session's context_start_seq; or it is the result of such a call.
+	OmitReason_OMIT_REASON_HIDDEN OmitReason = 7
+	// A context policy left it out, and no summary stands for it.
+	OmitReason_OMIT_REASON_POLICY OmitReason = 8
+	// The summary that covers it also tells of a message that is hidden, and is left out for that.
+	OmitReason_OMIT_REASON_HIDDEN_SUMMARY OmitReason = 9
 )
 
 // Enum value maps for OmitReason.
@@ -318,6 +328,9 @@ var (
 		4: "OMIT_REASON_NOT_RENDERABLE",
 		5: "OMIT_REASON_REPLY_SIZE",
 		6: "OMIT_REASON_REPEATED",
+		7: "OMIT_REASON_HIDDEN",
+		8: "OMIT_REASON_POLICY",
+		9: "OMIT_REASON_HIDDEN_SUMMARY",
 	}
 	OmitReason_value = map[string]int32{
 		"OMIT_REASON_UNSPECIFIED":     0,
@@ -327,6 +340,9 @@ var (
 		"OMIT_REASON_NOT_RENDERABLE":  4,
 		"OMIT_REASON_REPLY_SIZE":      5,
 		"OMIT_REASON_REPEATED":        6,
+		"OMIT_REASON_HIDDEN":          7,
+		"OMIT_REASON_POLICY":          8,
+		"OMIT_REASON_HIDDEN_SUMMARY":  9,
 	}
 )
 
@@ -494,8 +510,14 @@ type ContextOverrides struct {
 	Categories []Category `protobuf:"varint,10,rep,packed,name=categories,proto3,enum=memory.v1.Category" json:"categories,omitempty"`
 	// Which previous sessions' summaries stand in the context.
 	PreviousSessions *PreviousSessions `protobuf:"bytes,11,opt,name=previous_sessions,json=previousSessions,proto3" json:"previous_sessions,omitempty"`
-	unknownFields    protoimpl.UnknownFields
-	sizeCache        protoimpl.SizeCache
+	// What becomes of the session's messages, in place of the whole policy of the profile. The transcript stays as it is. No
+	// model is asked: the running summary, which is made in the background, stands for what it covers, and the built-in
+	// summariser writes what else the policy wants summarised.
+	Policy *ContextPolicy `protobuf:"bytes,12,opt,name=policy,proto3" json:"policy,omitempty"`
+	// After how many steps step_limit_reached is set, 1 to 10,000.
+	StepLimit     *int32 `protobuf:"varint,13,opt,name=step_limit,json=stepLimit,proto3,oneof" json:"step_limit,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ContextOverrides) Reset() {
@@ -603,6 +625,20 @@ func (x *ContextOverrides) GetPreviousSessions() *PreviousSessions {
 		return x.PreviousSessions
 	}
 	return nil
+}
+
+func (x *ContextOverrides) GetPolicy() *ContextPolicy {
+	if x != nil {
+		return x.Policy
+	}
+	return nil
+}
+
+func (x *ContextOverrides) GetStepLimit() int32 {
+	if x != nil && x.StepLimit != nil {
+		return *x.StepLimit
+	}
+	return 0
 }
 
 // PreviousSessions says which sessions' summaries a context may have. What is not set stays as the profile has it.
@@ -995,7 +1031,9 @@ type ContextItem struct {
 	// What a summary stands for, of PERIODS, PREVIOUS_SESSIONS and SUMMARY.
 	Summary *SummaryItem `protobuf:"bytes,14,opt,name=summary,proto3" json:"summary,omitempty"`
 	// Who wrote a fact or summary: a model's name, or builtin:… for what is built in; empty for a person.
-	Model         string `protobuf:"bytes,15,opt,name=model,proto3" json:"model,omitempty"`
+	Model string `protobuf:"bytes,15,opt,name=model,proto3" json:"model,omitempty"`
+	// Which note it is, of NOTES.
+	Note          *NoteItem `protobuf:"bytes,16,opt,name=note,proto3" json:"note,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1135,6 +1173,77 @@ func (x *ContextItem) GetModel() string {
 	return ""
 }
 
+func (x *ContextItem) GetNote() *NoteItem {
+	if x != nil {
+		return x.Note
+	}
+	return nil
+}
+
+// NoteItem is a note in a context. The item's create_time is when it was written.
+type NoteItem struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Its name: the key under notes.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// The revision of the state that it was written in.
+	Revision int64 `protobuf:"varint,2,opt,name=revision,proto3" json:"revision,omitempty"`
+	// Whether it is a note of the user, which outlives sessions; else it is the session's.
+	OfUser        bool `protobuf:"varint,3,opt,name=of_user,json=ofUser,proto3" json:"of_user,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *NoteItem) Reset() {
+	*x = NoteItem{}
+	mi := &file_memory_v1_context_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *NoteItem) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*NoteItem) ProtoMessage() {}
+
+func (x *NoteItem) ProtoReflect() protoreflect.Message {
+	mi := &file_memory_v1_context_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use NoteItem.ProtoReflect.Descriptor instead.
+func (*NoteItem) Descriptor() ([]byte, []int) {
+	return file_memory_v1_context_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *NoteItem) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *NoteItem) GetRevision() int64 {
+	if x != nil {
+		return x.Revision
+	}
+	return 0
+}
+
+func (x *NoteItem) GetOfUser() bool {
+	if x != nil {
+		return x.OfUser
+	}
+	return false
+}
+
 // Section is one part of the context.
 type Section struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1150,7 +1259,7 @@ type Section struct {
 
 func (x *Section) Reset() {
 	*x = Section{}
-	mi := &file_memory_v1_context_proto_msgTypes[8]
+	mi := &file_memory_v1_context_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1162,7 +1271,7 @@ func (x *Section) String() string {
 func (*Section) ProtoMessage() {}
 
 func (x *Section) ProtoReflect() protoreflect.Message {
-	mi := &file_memory_v1_context_proto_msgTypes[8]
+	mi := &file_memory_v1_context_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1175,7 +1284,7 @@ func (x *Section) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Section.ProtoReflect.Descriptor instead.
 func (*Section) Descriptor() ([]byte, []int) {
-	return file_memory_v1_context_proto_rawDescGZIP(), []int{8}
+	return file_memory_v1_context_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *Section) GetKind() SectionKind {
@@ -1216,7 +1325,7 @@ type ArmScore struct {
 
 func (x *ArmScore) Reset() {
 	*x = ArmScore{}
-	mi := &file_memory_v1_context_proto_msgTypes[9]
+	mi := &file_memory_v1_context_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1228,7 +1337,7 @@ func (x *ArmScore) String() string {
 func (*ArmScore) ProtoMessage() {}
 
 func (x *ArmScore) ProtoReflect() protoreflect.Message {
-	mi := &file_memory_v1_context_proto_msgTypes[9]
+	mi := &file_memory_v1_context_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1241,7 +1350,7 @@ func (x *ArmScore) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ArmScore.ProtoReflect.Descriptor instead.
 func (*ArmScore) Descriptor() ([]byte, []int) {
-	return file_memory_v1_context_proto_rawDescGZIP(), []int{9}
+	return file_memory_v1_context_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *ArmScore) GetArm() string {
@@ -1291,7 +1400,7 @@ type TermScore struct {
 
 func (x *TermScore) Reset() {
 	*x = TermScore{}
-	mi := &file_memory_v1_context_proto_msgTypes[10]
+	mi := &file_memory_v1_context_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1303,7 +1412,7 @@ func (x *TermScore) String() string {
 func (*TermScore) ProtoMessage() {}
 
 func (x *TermScore) ProtoReflect() protoreflect.Message {
-	mi := &file_memory_v1_context_proto_msgTypes[10]
+	mi := &file_memory_v1_context_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1316,7 +1425,7 @@ func (x *TermScore) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TermScore.ProtoReflect.Descriptor instead.
 func (*TermScore) Descriptor() ([]byte, []int) {
-	return file_memory_v1_context_proto_rawDescGZIP(), []int{10}
+	return file_memory_v1_context_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *TermScore) GetTerm() string {
@@ -1367,7 +1476,7 @@ type ScoreFactor struct {
 
 func (x *ScoreFactor) Reset() {
 	*x = ScoreFactor{}
-	mi := &file_memory_v1_context_proto_msgTypes[11]
+	mi := &file_memory_v1_context_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1379,7 +1488,7 @@ func (x *ScoreFactor) String() string {
 func (*ScoreFactor) ProtoMessage() {}
 
 func (x *ScoreFactor) ProtoReflect() protoreflect.Message {
-	mi := &file_memory_v1_context_proto_msgTypes[11]
+	mi := &file_memory_v1_context_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1392,7 +1501,7 @@ func (x *ScoreFactor) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ScoreFactor.ProtoReflect.Descriptor instead.
 func (*ScoreFactor) Descriptor() ([]byte, []int) {
-	return file_memory_v1_context_proto_rawDescGZIP(), []int{11}
+	return file_memory_v1_context_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *ScoreFactor) GetName() string {
@@ -1433,7 +1542,7 @@ type Explanation struct {
 
 func (x *Explanation) Reset() {
 	*x = Explanation{}
-	mi := &file_memory_v1_context_proto_msgTypes[12]
+	mi := &file_memory_v1_context_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1445,7 +1554,7 @@ func (x *Explanation) String() string {
 func (*Explanation) ProtoMessage() {}
 
 func (x *Explanation) ProtoReflect() protoreflect.Message {
-	mi := &file_memory_v1_context_proto_msgTypes[12]
+	mi := &file_memory_v1_context_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1458,7 +1567,7 @@ func (x *Explanation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Explanation.ProtoReflect.Descriptor instead.
 func (*Explanation) Descriptor() ([]byte, []int) {
-	return file_memory_v1_context_proto_rawDescGZIP(), []int{12}
+	return file_memory_v1_context_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *Explanation) GetRank() int32 {
@@ -1525,7 +1634,7 @@ type Coverage struct {
 
 func (x *Coverage) Reset() {
 	*x = Coverage{}
-	mi := &file_memory_v1_context_proto_msgTypes[13]
+	mi := &file_memory_v1_context_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1537,7 +1646,7 @@ func (x *Coverage) String() string {
 func (*Coverage) ProtoMessage() {}
 
 func (x *Coverage) ProtoReflect() protoreflect.Message {
-	mi := &file_memory_v1_context_proto_msgTypes[13]
+	mi := &file_memory_v1_context_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1550,7 +1659,7 @@ func (x *Coverage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Coverage.ProtoReflect.Descriptor instead.
 func (*Coverage) Descriptor() ([]byte, []int) {
-	return file_memory_v1_context_proto_rawDescGZIP(), []int{13}
+	return file_memory_v1_context_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *Coverage) GetSummaryThrough() int64 {
@@ -1587,7 +1696,7 @@ type SeqRange struct {
 
 func (x *SeqRange) Reset() {
 	*x = SeqRange{}
-	mi := &file_memory_v1_context_proto_msgTypes[14]
+	mi := &file_memory_v1_context_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1599,7 +1708,7 @@ func (x *SeqRange) String() string {
 func (*SeqRange) ProtoMessage() {}
 
 func (x *SeqRange) ProtoReflect() protoreflect.Message {
-	mi := &file_memory_v1_context_proto_msgTypes[14]
+	mi := &file_memory_v1_context_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1612,7 +1721,7 @@ func (x *SeqRange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SeqRange.ProtoReflect.Descriptor instead.
 func (*SeqRange) Descriptor() ([]byte, []int) {
-	return file_memory_v1_context_proto_rawDescGZIP(), []int{14}
+	return file_memory_v1_context_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *SeqRange) GetFromSeq() int64 {
@@ -1647,7 +1756,7 @@ type Watermarks struct {
 
 func (x *Watermarks) Reset() {
 	*x = Watermarks{}
-	mi := &file_memory_v1_context_proto_msgTypes[15]
+	mi := &file_memory_v1_context_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1659,7 +1768,7 @@ func (x *Watermarks) String() string {
 func (*Watermarks) ProtoMessage() {}
 
 func (x *Watermarks) ProtoReflect() protoreflect.Message {
-	mi := &file_memory_v1_context_proto_msgTypes[15]
+	mi := &file_memory_v1_context_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1672,7 +1781,7 @@ func (x *Watermarks) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Watermarks.ProtoReflect.Descriptor instead.
 func (*Watermarks) Descriptor() ([]byte, []int) {
-	return file_memory_v1_context_proto_rawDescGZIP(), []int{15}
+	return file_memory_v1_context_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *Watermarks) GetRecorded() int64 {
@@ -1721,7 +1830,7 @@ type Omission struct {
 
 func (x *Omission) Reset() {
 	*x = Omission{}
-	mi := &file_memory_v1_context_proto_msgTypes[16]
+	mi := &file_memory_v1_context_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1733,7 +1842,7 @@ func (x *Omission) String() string {
 func (*Omission) ProtoMessage() {}
 
 func (x *Omission) ProtoReflect() protoreflect.Message {
-	mi := &file_memory_v1_context_proto_msgTypes[16]
+	mi := &file_memory_v1_context_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1746,7 +1855,7 @@ func (x *Omission) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Omission.ProtoReflect.Descriptor instead.
 func (*Omission) Descriptor() ([]byte, []int) {
-	return file_memory_v1_context_proto_rawDescGZIP(), []int{16}
+	return file_memory_v1_context_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *Omission) GetSessionId() string {
@@ -1790,7 +1899,7 @@ type Degradation struct {
 
 func (x *Degradation) Reset() {
 	*x = Degradation{}
-	mi := &file_memory_v1_context_proto_msgTypes[17]
+	mi := &file_memory_v1_context_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1802,7 +1911,7 @@ func (x *Degradation) String() string {
 func (*Degradation) ProtoMessage() {}
 
 func (x *Degradation) ProtoReflect() protoreflect.Message {
-	mi := &file_memory_v1_context_proto_msgTypes[17]
+	mi := &file_memory_v1_context_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1815,7 +1924,7 @@ func (x *Degradation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Degradation.ProtoReflect.Descriptor instead.
 func (*Degradation) Descriptor() ([]byte, []int) {
-	return file_memory_v1_context_proto_rawDescGZIP(), []int{17}
+	return file_memory_v1_context_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *Degradation) GetTier() string {
@@ -1842,14 +1951,26 @@ type ContextUsage struct {
 	// The budget that was used.
 	BudgetTokens int64 `protobuf:"varint,3,opt,name=budget_tokens,json=budgetTokens,proto3" json:"budget_tokens,omitempty"`
 	// The counter's name, such as o200k_base.
-	Counter       string `protobuf:"bytes,4,opt,name=counter,proto3" json:"counter,omitempty"`
+	Counter string `protobuf:"bytes,4,opt,name=counter,proto3" json:"counter,omitempty"`
+	// The model's window in tokens; 0 where no model was named.
+	WindowTokens int64 `protobuf:"varint,5,opt,name=window_tokens,json=windowTokens,proto3" json:"window_tokens,omitempty"`
+	// The share of the window that the context takes, with what is reserved for tool schemas; 0 where it is not known.
+	WindowShare float64 `protobuf:"fixed64,6,opt,name=window_share,json=windowShare,proto3" json:"window_share,omitempty"`
+	// The tokens of the session's messages that no running summary covers, as far as they were read, before the context policy.
+	HistoryTokensBefore int64 `protobuf:"varint,7,opt,name=history_tokens_before,json=historyTokensBefore,proto3" json:"history_tokens_before,omitempty"`
+	// Their tokens after it. What of them stands in the context is in the section RECENT.
+	HistoryTokensAfter int64 `protobuf:"varint,8,opt,name=history_tokens_after,json=historyTokensAfter,proto3" json:"history_tokens_after,omitempty"`
+	// What each stage of the policy did to them, in their order, those included that had nothing to do.
+	Effects []*PolicyEffect `protobuf:"bytes,9,rep,name=effects,proto3" json:"effects,omitempty"`
+	// The tokens that are kept free for the caller's tools: tool_schema_tokens and those of tools_json.
+	ToolsTokens   int64 `protobuf:"varint,10,opt,name=tools_tokens,json=toolsTokens,proto3" json:"tools_tokens,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ContextUsage) Reset() {
 	*x = ContextUsage{}
-	mi := &file_memory_v1_context_proto_msgTypes[18]
+	mi := &file_memory_v1_context_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1861,7 +1982,7 @@ func (x *ContextUsage) String() string {
 func (*ContextUsage) ProtoMessage() {}
 
 func (x *ContextUsage) ProtoReflect() protoreflect.Message {
-	mi := &file_memory_v1_context_proto_msgTypes[18]
+	mi := &file_memory_v1_context_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1874,7 +1995,7 @@ func (x *ContextUsage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ContextUsage.ProtoReflect.Descriptor instead.
 func (*ContextUsage) Descriptor() ([]byte, []int) {
-	return file_memory_v1_context_proto_rawDescGZIP(), []int{18}
+	return file_memory_v1_context_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *ContextUsage) GetTokens() int64 {
@@ -1905,6 +2026,48 @@ func (x *ContextUsage) GetCounter() string {
 	return ""
 }
 
+func (x *ContextUsage) GetWindowTokens() int64 {
+	if x != nil {
+		return x.WindowTokens
+	}
+	return 0
+}
+
+func (x *ContextUsage) GetWindowShare() float64 {
+	if x != nil {
+		return x.WindowShare
+	}
+	return 0
+}
+
+func (x *ContextUsage) GetHistoryTokensBefore() int64 {
+	if x != nil {
+		return x.HistoryTokensBefore
+	}
+	return 0
+}
+
+func (x *ContextUsage) GetHistoryTokensAfter() int64 {
+	if x != nil {
+		return x.HistoryTokensAfter
+	}
+	return 0
+}
+
+func (x *ContextUsage) GetEffects() []*PolicyEffect {
+	if x != nil {
+		return x.Effects
+	}
+	return nil
+}
+
+func (x *ContextUsage) GetToolsTokens() int64 {
+	if x != nil {
+		return x.ToolsTokens
+	}
+	return 0
+}
+
 // Retrieval says what was searched, for explain.
 type Retrieval struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1927,7 +2090,7 @@ type Retrieval struct {
 
 func (x *Retrieval) Reset() {
 	*x = Retrieval{}
-	mi := &file_memory_v1_context_proto_msgTypes[19]
+	mi := &file_memory_v1_context_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1939,7 +2102,7 @@ func (x *Retrieval) String() string {
 func (*Retrieval) ProtoMessage() {}
 
 func (x *Retrieval) ProtoReflect() protoreflect.Message {
-	mi := &file_memory_v1_context_proto_msgTypes[19]
+	mi := &file_memory_v1_context_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1952,7 +2115,7 @@ func (x *Retrieval) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Retrieval.ProtoReflect.Descriptor instead.
 func (*Retrieval) Descriptor() ([]byte, []int) {
-	return file_memory_v1_context_proto_rawDescGZIP(), []int{19}
+	return file_memory_v1_context_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *Retrieval) GetTerms() []string {
@@ -2001,10 +2164,10 @@ var File_memory_v1_context_proto protoreflect.FileDescriptor
 
 const file_memory_v1_context_proto_rawDesc = "" +
 	"\n" +
-	"\x17memory/v1/context.proto\x12\tmemory.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x14memory/v1/fact.proto\x1a\x17memory/v1/message.proto\"[\n" +
+	"\x17memory/v1/context.proto\x12\tmemory.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x14memory/v1/fact.proto\x1a\x17memory/v1/message.proto\x1a\x16memory/v1/policy.proto\"[\n" +
 	"\rSectionSwitch\x120\n" +
 	"\asection\x18\x01 \x01(\x0e2\x16.memory.v1.SectionKindR\asection\x12\x18\n" +
-	"\aenabled\x18\x02 \x01(\bR\aenabled\"\xdd\x04\n" +
+	"\aenabled\x18\x02 \x01(\bR\aenabled\"\xc2\x05\n" +
 	"\x10ContextOverrides\x12(\n" +
 	"\rbudget_tokens\x18\x01 \x01(\x03H\x00R\fbudgetTokens\x88\x01\x01\x12\x1e\n" +
 	"\brecent_n\x18\x02 \x01(\x05H\x01R\arecentN\x88\x01\x01\x12\x18\n" +
@@ -2020,7 +2183,10 @@ const file_memory_v1_context_proto_rawDesc = "" +
 	"categories\x18\n" +
 	" \x03(\x0e2\x13.memory.v1.CategoryR\n" +
 	"categories\x12H\n" +
-	"\x11previous_sessions\x18\v \x01(\v2\x1b.memory.v1.PreviousSessionsR\x10previousSessionsB\x10\n" +
+	"\x11previous_sessions\x18\v \x01(\v2\x1b.memory.v1.PreviousSessionsR\x10previousSessions\x120\n" +
+	"\x06policy\x18\f \x01(\v2\x18.memory.v1.ContextPolicyR\x06policy\x12\"\n" +
+	"\n" +
+	"step_limit\x18\r \x01(\x05H\x06R\tstepLimit\x88\x01\x01B\x10\n" +
 	"\x0e_budget_tokensB\v\n" +
 	"\t_recent_nB\b\n" +
 	"\x06_top_kB\f\n" +
@@ -2028,7 +2194,8 @@ const file_memory_v1_context_proto_rawDesc = "" +
 	"_min_scoreB\f\n" +
 	"\n" +
 	"_max_factsB\x11\n" +
-	"\x0f_min_fact_score\"e\n" +
+	"\x0f_min_fact_scoreB\r\n" +
+	"\v_step_limit\"e\n" +
 	"\x10PreviousSessions\x12\x15\n" +
 	"\x03max\x18\x01 \x01(\x05H\x00R\x03max\x88\x01\x01\x122\n" +
 	"\amax_age\x18\x02 \x01(\v2\x19.google.protobuf.DurationR\x06maxAgeB\x06\n" +
@@ -2054,7 +2221,7 @@ const file_memory_v1_context_proto_rawDesc = "" +
 	"\tshortened\x18\a \x01(\bR\tshortened\"3\n" +
 	"\tTextRange\x12\x14\n" +
 	"\x05start\x18\x01 \x01(\x05R\x05start\x12\x10\n" +
-	"\x03end\x18\x02 \x01(\x05R\x03end\"\xb1\x04\n" +
+	"\x03end\x18\x02 \x01(\x05R\x03end\"\xda\x04\n" +
 	"\vContextItem\x12\x1d\n" +
 	"\n" +
 	"session_id\x18\x01 \x01(\tR\tsessionId\x12\x1d\n" +
@@ -2075,7 +2242,12 @@ const file_memory_v1_context_proto_rawDesc = "" +
 	"\n" +
 	"fact_score\x18\r \x01(\v2\x14.memory.v1.FactScoreR\tfactScore\x120\n" +
 	"\asummary\x18\x0e \x01(\v2\x16.memory.v1.SummaryItemR\asummary\x12\x14\n" +
-	"\x05model\x18\x0f \x01(\tR\x05model\"{\n" +
+	"\x05model\x18\x0f \x01(\tR\x05model\x12'\n" +
+	"\x04note\x18\x10 \x01(\v2\x13.memory.v1.NoteItemR\x04note\"S\n" +
+	"\bNoteItem\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1a\n" +
+	"\brevision\x18\x02 \x01(\x03R\brevision\x12\x17\n" +
+	"\aof_user\x18\x03 \x01(\bR\x06ofUser\"{\n" +
 	"\aSection\x12*\n" +
 	"\x04kind\x18\x01 \x01(\x0e2\x16.memory.v1.SectionKindR\x04kind\x12,\n" +
 	"\x05items\x18\x02 \x03(\v2\x16.memory.v1.ContextItemR\x05items\x12\x16\n" +
@@ -2126,12 +2298,19 @@ const file_memory_v1_context_proto_rawDesc = "" +
 	"\x06reason\x18\x04 \x01(\x0e2\x15.memory.v1.OmitReasonR\x06reason\"9\n" +
 	"\vDegradation\x12\x12\n" +
 	"\x04tier\x18\x01 \x01(\tR\x04tier\x12\x16\n" +
-	"\x06reason\x18\x02 \x01(\tR\x06reason\"\x90\x01\n" +
+	"\x06reason\x18\x02 \x01(\tR\x06reason\"\x94\x03\n" +
 	"\fContextUsage\x12\x16\n" +
 	"\x06tokens\x18\x01 \x01(\x03R\x06tokens\x12)\n" +
 	"\x10available_tokens\x18\x02 \x01(\x03R\x0favailableTokens\x12#\n" +
 	"\rbudget_tokens\x18\x03 \x01(\x03R\fbudgetTokens\x12\x18\n" +
-	"\acounter\x18\x04 \x01(\tR\acounter\"\xad\x01\n" +
+	"\acounter\x18\x04 \x01(\tR\acounter\x12#\n" +
+	"\rwindow_tokens\x18\x05 \x01(\x03R\fwindowTokens\x12!\n" +
+	"\fwindow_share\x18\x06 \x01(\x01R\vwindowShare\x122\n" +
+	"\x15history_tokens_before\x18\a \x01(\x03R\x13historyTokensBefore\x120\n" +
+	"\x14history_tokens_after\x18\b \x01(\x03R\x12historyTokensAfter\x121\n" +
+	"\aeffects\x18\t \x03(\v2\x17.memory.v1.PolicyEffectR\aeffects\x12!\n" +
+	"\ftools_tokens\x18\n" +
+	" \x01(\x03R\vtoolsTokens\"\xad\x01\n" +
 	"\tRetrieval\x12\x14\n" +
 	"\x05terms\x18\x01 \x03(\tR\x05terms\x12\x1e\n" +
 	"\n" +
@@ -2158,20 +2337,21 @@ const file_memory_v1_context_proto_rawDesc = "" +
 	"\x18TOKEN_COUNTER_O200K_BASE\x10\x01\x12\x1d\n" +
 	"\x19TOKEN_COUNTER_CL100K_BASE\x10\x02\x12\x19\n" +
 	"\x15TOKEN_COUNTER_CHARS_4\x10\x03\x12\x1a\n" +
-	"\x16TOKEN_COUNTER_ESTIMATE\x10\x04*\xc0\x02\n" +
+	"\x16TOKEN_COUNTER_ESTIMATE\x10\x04*\xd8\x02\n" +
 	"\vSectionKind\x12\x1c\n" +
 	"\x18SECTION_KIND_UNSPECIFIED\x10\x00\x12\x1d\n" +
 	"\x19SECTION_KIND_INSTRUCTIONS\x10\x01\x12\x16\n" +
 	"\x12SECTION_KIND_STATE\x10\x02\x12\x16\n" +
-	"\x12SECTION_KIND_FACTS\x10\x03\x12\x18\n" +
-	"\x14SECTION_KIND_PERIODS\x10\x04\x12\"\n" +
-	"\x1eSECTION_KIND_PREVIOUS_SESSIONS\x10\x05\x12\x18\n" +
-	"\x14SECTION_KIND_SUMMARY\x10\x06\x12\x19\n" +
-	"\x15SECTION_KIND_RECALLED\x10\a\x12\x1e\n" +
-	"\x1aSECTION_KIND_SESSION_FACTS\x10\b\x12\x17\n" +
-	"\x13SECTION_KIND_RECENT\x10\t\x12\x18\n" +
-	"\x14SECTION_KIND_PENDING\x10\n" +
-	"*\xd7\x01\n" +
+	"\x12SECTION_KIND_NOTES\x10\x03\x12\x16\n" +
+	"\x12SECTION_KIND_FACTS\x10\x04\x12\x18\n" +
+	"\x14SECTION_KIND_PERIODS\x10\x05\x12\"\n" +
+	"\x1eSECTION_KIND_PREVIOUS_SESSIONS\x10\x06\x12\x18\n" +
+	"\x14SECTION_KIND_SUMMARY\x10\a\x12\x19\n" +
+	"\x15SECTION_KIND_RECALLED\x10\b\x12\x1e\n" +
+	"\x1aSECTION_KIND_SESSION_FACTS\x10\t\x12\x17\n" +
+	"\x13SECTION_KIND_RECENT\x10\n" +
+	"\x12\x18\n" +
+	"\x14SECTION_KIND_PENDING\x10\v*\xa7\x02\n" +
 	"\n" +
 	"OmitReason\x12\x1b\n" +
 	"\x17OMIT_REASON_UNSPECIFIED\x10\x00\x12\x16\n" +
@@ -2180,7 +2360,10 @@ const file_memory_v1_context_proto_rawDesc = "" +
 	"\x1bOMIT_REASON_UNANSWERED_CALL\x10\x03\x12\x1e\n" +
 	"\x1aOMIT_REASON_NOT_RENDERABLE\x10\x04\x12\x1a\n" +
 	"\x16OMIT_REASON_REPLY_SIZE\x10\x05\x12\x18\n" +
-	"\x14OMIT_REASON_REPEATED\x10\x06*p\n" +
+	"\x14OMIT_REASON_REPEATED\x10\x06\x12\x16\n" +
+	"\x12OMIT_REASON_HIDDEN\x10\a\x12\x16\n" +
+	"\x12OMIT_REASON_POLICY\x10\b\x12\x1e\n" +
+	"\x1aOMIT_REASON_HIDDEN_SUMMARY\x10\t*p\n" +
 	"\tWatermark\x12\x19\n" +
 	"\x15WATERMARK_UNSPECIFIED\x10\x00\x12\x15\n" +
 	"\x11WATERMARK_INDEXED\x10\x01\x12\x17\n" +
@@ -2202,7 +2385,7 @@ func file_memory_v1_context_proto_rawDescGZIP() []byte {
 }
 
 var file_memory_v1_context_proto_enumTypes = make([]protoimpl.EnumInfo, 6)
-var file_memory_v1_context_proto_msgTypes = make([]protoimpl.MessageInfo, 20)
+var file_memory_v1_context_proto_msgTypes = make([]protoimpl.MessageInfo, 21)
 var file_memory_v1_context_proto_goTypes = []any{
 	(Render)(0),                   // 0: memory.v1.Render
 	(MemoryRole)(0),               // 1: memory.v1.MemoryRole
@@ -2218,58 +2401,64 @@ var file_memory_v1_context_proto_goTypes = []any{
 	(*SummaryItem)(nil),           // 11: memory.v1.SummaryItem
 	(*TextRange)(nil),             // 12: memory.v1.TextRange
 	(*ContextItem)(nil),           // 13: memory.v1.ContextItem
-	(*Section)(nil),               // 14: memory.v1.Section
-	(*ArmScore)(nil),              // 15: memory.v1.ArmScore
-	(*TermScore)(nil),             // 16: memory.v1.TermScore
-	(*ScoreFactor)(nil),           // 17: memory.v1.ScoreFactor
-	(*Explanation)(nil),           // 18: memory.v1.Explanation
-	(*Coverage)(nil),              // 19: memory.v1.Coverage
-	(*SeqRange)(nil),              // 20: memory.v1.SeqRange
-	(*Watermarks)(nil),            // 21: memory.v1.Watermarks
-	(*Omission)(nil),              // 22: memory.v1.Omission
-	(*Degradation)(nil),           // 23: memory.v1.Degradation
-	(*ContextUsage)(nil),          // 24: memory.v1.ContextUsage
-	(*Retrieval)(nil),             // 25: memory.v1.Retrieval
-	(Category)(0),                 // 26: memory.v1.Category
-	(*durationpb.Duration)(nil),   // 27: google.protobuf.Duration
-	(*timestamppb.Timestamp)(nil), // 28: google.protobuf.Timestamp
-	(Role)(0),                     // 29: memory.v1.Role
-	(*Message)(nil),               // 30: memory.v1.Message
-	(*Fact)(nil),                  // 31: memory.v1.Fact
+	(*NoteItem)(nil),              // 14: memory.v1.NoteItem
+	(*Section)(nil),               // 15: memory.v1.Section
+	(*ArmScore)(nil),              // 16: memory.v1.ArmScore
+	(*TermScore)(nil),             // 17: memory.v1.TermScore
+	(*ScoreFactor)(nil),           // 18: memory.v1.ScoreFactor
+	(*Explanation)(nil),           // 19: memory.v1.Explanation
+	(*Coverage)(nil),              // 20: memory.v1.Coverage
+	(*SeqRange)(nil),              // 21: memory.v1.SeqRange
+	(*Watermarks)(nil),            // 22: memory.v1.Watermarks
+	(*Omission)(nil),              // 23: memory.v1.Omission
+	(*Degradation)(nil),           // 24: memory.v1.Degradation
+	(*ContextUsage)(nil),          // 25: memory.v1.ContextUsage
+	(*Retrieval)(nil),             // 26: memory.v1.Retrieval
+	(Category)(0),                 // 27: memory.v1.Category
+	(*ContextPolicy)(nil),         // 28: memory.v1.ContextPolicy
+	(*durationpb.Duration)(nil),   // 29: google.protobuf.Duration
+	(*timestamppb.Timestamp)(nil), // 30: google.protobuf.Timestamp
+	(Role)(0),                     // 31: memory.v1.Role
+	(*Message)(nil),               // 32: memory.v1.Message
+	(*Fact)(nil),                  // 33: memory.v1.Fact
+	(*PolicyEffect)(nil),          // 34: memory.v1.PolicyEffect
 }
 var file_memory_v1_context_proto_depIdxs = []int32{
 	3,  // 0: memory.v1.SectionSwitch.section:type_name -> memory.v1.SectionKind
 	6,  // 1: memory.v1.ContextOverrides.sections:type_name -> memory.v1.SectionSwitch
 	1,  // 2: memory.v1.ContextOverrides.memory_role:type_name -> memory.v1.MemoryRole
 	2,  // 3: memory.v1.ContextOverrides.counter:type_name -> memory.v1.TokenCounter
-	26, // 4: memory.v1.ContextOverrides.categories:type_name -> memory.v1.Category
+	27, // 4: memory.v1.ContextOverrides.categories:type_name -> memory.v1.Category
 	8,  // 5: memory.v1.ContextOverrides.previous_sessions:type_name -> memory.v1.PreviousSessions
-	27, // 6: memory.v1.PreviousSessions.max_age:type_name -> google.protobuf.Duration
-	5,  // 7: memory.v1.Freshness.of:type_name -> memory.v1.Watermark
-	27, // 8: memory.v1.Freshness.timeout:type_name -> google.protobuf.Duration
-	15, // 9: memory.v1.FactScore.arms:type_name -> memory.v1.ArmScore
-	28, // 10: memory.v1.SummaryItem.start_time:type_name -> google.protobuf.Timestamp
-	28, // 11: memory.v1.SummaryItem.end_time:type_name -> google.protobuf.Timestamp
-	29, // 12: memory.v1.ContextItem.role:type_name -> memory.v1.Role
-	28, // 13: memory.v1.ContextItem.create_time:type_name -> google.protobuf.Timestamp
-	12, // 14: memory.v1.ContextItem.cut:type_name -> memory.v1.TextRange
-	30, // 15: memory.v1.ContextItem.message:type_name -> memory.v1.Message
-	18, // 16: memory.v1.ContextItem.explanation:type_name -> memory.v1.Explanation
-	31, // 17: memory.v1.ContextItem.fact:type_name -> memory.v1.Fact
-	10, // 18: memory.v1.ContextItem.fact_score:type_name -> memory.v1.FactScore
-	11, // 19: memory.v1.ContextItem.summary:type_name -> memory.v1.SummaryItem
-	3,  // 20: memory.v1.Section.kind:type_name -> memory.v1.SectionKind
-	13, // 21: memory.v1.Section.items:type_name -> memory.v1.ContextItem
-	15, // 22: memory.v1.Explanation.arms:type_name -> memory.v1.ArmScore
-	16, // 23: memory.v1.Explanation.terms:type_name -> memory.v1.TermScore
-	17, // 24: memory.v1.Explanation.factors:type_name -> memory.v1.ScoreFactor
-	20, // 25: memory.v1.Coverage.gaps:type_name -> memory.v1.SeqRange
-	4,  // 26: memory.v1.Omission.reason:type_name -> memory.v1.OmitReason
-	27, // [27:27] is the sub-list for method output_type
-	27, // [27:27] is the sub-list for method input_type
-	27, // [27:27] is the sub-list for extension type_name
-	27, // [27:27] is the sub-list for extension extendee
-	0,  // [0:27] is the sub-list for field type_name
+	28, // 6: memory.v1.ContextOverrides.policy:type_name -> memory.v1.ContextPolicy
+	29, // 7: memory.v1.PreviousSessions.max_age:type_name -> google.protobuf.Duration
+	5,  // 8: memory.v1.Freshness.of:type_name -> memory.v1.Watermark
+	29, // 9: memory.v1.Freshness.timeout:type_name -> google.protobuf.Duration
+	16, // 10: memory.v1.FactScore.arms:type_name -> memory.v1.ArmScore
+	30, // 11: memory.v1.SummaryItem.start_time:type_name -> google.protobuf.Timestamp
+	30, // 12: memory.v1.SummaryItem.end_time:type_name -> google.protobuf.Timestamp
+	31, // 13: memory.v1.ContextItem.role:type_name -> memory.v1.Role
+	30, // 14: memory.v1.ContextItem.create_time:type_name -> google.protobuf.Timestamp
+	12, // 15: memory.v1.ContextItem.cut:type_name -> memory.v1.TextRange
+	32, // 16: memory.v1.ContextItem.message:type_name -> memory.v1.Message
+	19, // 17: memory.v1.ContextItem.explanation:type_name -> memory.v1.Explanation
+	33, // 18: memory.v1.ContextItem.fact:type_name -> memory.v1.Fact
+	10, // 19: memory.v1.ContextItem.fact_score:type_name -> memory.v1.FactScore
+	11, // 20: memory.v1.ContextItem.summary:type_name -> memory.v1.SummaryItem
+	14, // 21: memory.v1.ContextItem.note:type_name -> memory.v1.NoteItem
+	3,  // 22: memory.v1.Section.kind:type_name -> memory.v1.SectionKind
+	13, // 23: memory.v1.Section.items:type_name -> memory.v1.ContextItem
+	16, // 24: memory.v1.Explanation.arms:type_name -> memory.v1.ArmScore
+	17, // 25: memory.v1.Explanation.terms:type_name -> memory.v1.TermScore
+	18, // 26: memory.v1.Explanation.factors:type_name -> memory.v1.ScoreFactor
+	21, // 27: memory.v1.Coverage.gaps:type_name -> memory.v1.SeqRange
+	4,  // 28: memory.v1.Omission.reason:type_name -> memory.v1.OmitReason
+	34, // 29: memory.v1.ContextUsage.effects:type_name -> memory.v1.PolicyEffect
+	30, // [30:30] is the sub-list for method output_type
+	30, // [30:30] is the sub-list for method input_type
+	30, // [30:30] is the sub-list for extension type_name
+	30, // [30:30] is the sub-list for extension extendee
+	0,  // [0:30] is the sub-list for field type_name
 }
 
 func init() { file_memory_v1_context_proto_init() }
@@ -2279,6 +2468,7 @@ func file_memory_v1_context_proto_init() {
 	}
 	file_memory_v1_fact_proto_init()
 	file_memory_v1_message_proto_init()
+	file_memory_v1_policy_proto_init()
 	file_memory_v1_context_proto_msgTypes[1].OneofWrappers = []any{}
 	file_memory_v1_context_proto_msgTypes[2].OneofWrappers = []any{}
 	type x struct{}
@@ -2287,7 +2477,7 @@ func file_memory_v1_context_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_memory_v1_context_proto_rawDesc), len(file_memory_v1_context_proto_rawDesc)),
 			NumEnums:      6,
-			NumMessages:   20,
+			NumMessages:   21,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

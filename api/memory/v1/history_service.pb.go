@@ -31,7 +31,10 @@ type CountTokensRequest struct {
 	// The model to count for: gives the counter. Optional.
 	Model string `protobuf:"bytes,3,opt,name=model,proto3" json:"model,omitempty"`
 	// The counter, when no model is given.
-	Counter       TokenCounter `protobuf:"varint,4,opt,name=counter,proto3,enum=memory.v1.TokenCounter" json:"counter,omitempty"`
+	Counter TokenCounter `protobuf:"varint,4,opt,name=counter,proto3,enum=memory.v1.TokenCounter" json:"counter,omitempty"`
+	// The tools that a model is told of, as the JSON text that is sent to it; at most 256 KiB. Blanks between values are left
+	// out before it is counted. Optional.
+	ToolsJson     string `protobuf:"bytes,5,opt,name=tools_json,json=toolsJson,proto3" json:"tools_json,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -94,6 +97,13 @@ func (x *CountTokensRequest) GetCounter() TokenCounter {
 	return TokenCounter_TOKEN_COUNTER_UNSPECIFIED
 }
 
+func (x *CountTokensRequest) GetToolsJson() string {
+	if x != nil {
+		return x.ToolsJson
+	}
+	return ""
+}
+
 // CountTokensResponse holds the counts.
 type CountTokensResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -104,7 +114,9 @@ type CountTokensResponse struct {
 	// The sum.
 	TotalTokens int64 `protobuf:"varint,3,opt,name=total_tokens,json=totalTokens,proto3" json:"total_tokens,omitempty"`
 	// The counter's name, such as o200k_base.
-	Counter       string `protobuf:"bytes,4,opt,name=counter,proto3" json:"counter,omitempty"`
+	Counter string `protobuf:"bytes,4,opt,name=counter,proto3" json:"counter,omitempty"`
+	// The tokens of tools_json.
+	ToolsTokens   int64 `protobuf:"varint,5,opt,name=tools_tokens,json=toolsTokens,proto3" json:"tools_tokens,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -167,24 +179,615 @@ func (x *CountTokensResponse) GetCounter() string {
 	return ""
 }
 
+func (x *CountTokensResponse) GetToolsTokens() int64 {
+	if x != nil {
+		return x.ToolsTokens
+	}
+	return 0
+}
+
+// CompactRequest is a history and what to do with it; at most 2 MiB in all, and 1 MiB a message.
+type CompactRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The history, oldest first, at most 10,000 messages. A message without an id gets one that follows from its content and
+	// place, the same in every call; calls may lack ids and are then answered in order. seq is not looked at.
+	Messages []*Message `protobuf:"bytes,1,rep,name=messages,proto3" json:"messages,omitempty"`
+	// What to do. The profile's policy when not set.
+	Policy *ContextPolicy `protobuf:"bytes,2,opt,name=policy,proto3" json:"policy,omitempty"`
+	// The profile, at most 255 bytes; the server's default when empty.
+	Profile string `protobuf:"bytes,3,opt,name=profile,proto3" json:"profile,omitempty"`
+	// The model that the history is for, at most 255 bytes: gives the window and the counter. Optional.
+	Model string `protobuf:"bytes,4,opt,name=model,proto3" json:"model,omitempty"`
+	// The window in tokens, 1 to 10,000,000, in place of the model's. Optional.
+	WindowTokens int64 `protobuf:"varint,5,opt,name=window_tokens,json=windowTokens,proto3" json:"window_tokens,omitempty"`
+	// The counter, when no model is given; the profile's when not set.
+	Counter TokenCounter `protobuf:"varint,6,opt,name=counter,proto3,enum=memory.v1.TokenCounter" json:"counter,omitempty"`
+	// The tokens of each message as CountTokens answers them by the same counter, so that they are not counted again. One
+	// for each message, or none.
+	MessageTokens []int64 `protobuf:"varint,7,rep,packed,name=message_tokens,json=messageTokens,proto3" json:"message_tokens,omitempty"`
+	// After how many steps step_limit_reached is set, 1 to 10,000; the profile's when 0.
+	StepLimit     int32 `protobuf:"varint,8,opt,name=step_limit,json=stepLimit,proto3" json:"step_limit,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CompactRequest) Reset() {
+	*x = CompactRequest{}
+	mi := &file_memory_v1_history_service_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CompactRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CompactRequest) ProtoMessage() {}
+
+func (x *CompactRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_memory_v1_history_service_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CompactRequest.ProtoReflect.Descriptor instead.
+func (*CompactRequest) Descriptor() ([]byte, []int) {
+	return file_memory_v1_history_service_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *CompactRequest) GetMessages() []*Message {
+	if x != nil {
+		return x.Messages
+	}
+	return nil
+}
+
+func (x *CompactRequest) GetPolicy() *ContextPolicy {
+	if x != nil {
+		return x.Policy
+	}
+	return nil
+}
+
+func (x *CompactRequest) GetProfile() string {
+	if x != nil {
+		return x.Profile
+	}
+	return ""
+}
+
+func (x *CompactRequest) GetModel() string {
+	if x != nil {
+		return x.Model
+	}
+	return ""
+}
+
+func (x *CompactRequest) GetWindowTokens() int64 {
+	if x != nil {
+		return x.WindowTokens
+	}
+	return 0
+}
+
+func (x *CompactRequest) GetCounter() TokenCounter {
+	if x != nil {
+		return x.Counter
+	}
+	return TokenCounter_TOKEN_COUNTER_UNSPECIFIED
+}
+
+func (x *CompactRequest) GetMessageTokens() []int64 {
+	if x != nil {
+		return x.MessageTokens
+	}
+	return nil
+}
+
+func (x *CompactRequest) GetStepLimit() int32 {
+	if x != nil {
+		return x.StepLimit
+	}
+	return 0
+}
+
+// CompactResponse is what became of the history.
+type CompactResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Whether anything was done. Where not, the history stands as it was sent and messages is empty.
+	Changed bool `protobuf:"varint,1,opt,name=changed,proto3" json:"changed,omitempty"`
+	// The history as it is now, by the message rules of OpenAI and Anthropic. Each message has its id; a summary has the tag
+	// strata:summary.
+	Messages []*Message `protobuf:"bytes,2,rep,name=messages,proto3" json:"messages,omitempty"`
+	// The messages that are not there any more, or not as they were, by their place; those that a summary stands for too.
+	Omitted []*OmittedMessage `protobuf:"bytes,3,rep,name=omitted,proto3" json:"omitted,omitempty"`
+	// The tool uses that were cleared now.
+	Cleared []*ClearedToolUse `protobuf:"bytes,4,rep,name=cleared,proto3" json:"cleared,omitempty"`
+	// The summaries, and messages of facts, that took the place of messages, in order.
+	Summaries []*HistorySummary `protobuf:"bytes,5,rep,name=summaries,proto3" json:"summaries,omitempty"`
+	// What it takes, and what each policy did.
+	Usage *HistoryUsage `protobuf:"bytes,6,opt,name=usage,proto3" json:"usage,omitempty"`
+	// What could not do its part: summariser, where the model failed and the policy's fallback was taken.
+	Degraded []*Degradation `protobuf:"bytes,7,rep,name=degraded,proto3" json:"degraded,omitempty"`
+	// Assistant messages since the last message of a user.
+	StepsSinceUser int32 `protobuf:"varint,8,opt,name=steps_since_user,json=stepsSinceUser,proto3" json:"steps_since_user,omitempty"`
+	// Whether these are as many as the step limit: the agent should stop or ask.
+	StepLimitReached bool `protobuf:"varint,9,opt,name=step_limit_reached,json=stepLimitReached,proto3" json:"step_limit_reached,omitempty"`
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
+}
+
+func (x *CompactResponse) Reset() {
+	*x = CompactResponse{}
+	mi := &file_memory_v1_history_service_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CompactResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CompactResponse) ProtoMessage() {}
+
+func (x *CompactResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_memory_v1_history_service_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CompactResponse.ProtoReflect.Descriptor instead.
+func (*CompactResponse) Descriptor() ([]byte, []int) {
+	return file_memory_v1_history_service_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *CompactResponse) GetChanged() bool {
+	if x != nil {
+		return x.Changed
+	}
+	return false
+}
+
+func (x *CompactResponse) GetMessages() []*Message {
+	if x != nil {
+		return x.Messages
+	}
+	return nil
+}
+
+func (x *CompactResponse) GetOmitted() []*OmittedMessage {
+	if x != nil {
+		return x.Omitted
+	}
+	return nil
+}
+
+func (x *CompactResponse) GetCleared() []*ClearedToolUse {
+	if x != nil {
+		return x.Cleared
+	}
+	return nil
+}
+
+func (x *CompactResponse) GetSummaries() []*HistorySummary {
+	if x != nil {
+		return x.Summaries
+	}
+	return nil
+}
+
+func (x *CompactResponse) GetUsage() *HistoryUsage {
+	if x != nil {
+		return x.Usage
+	}
+	return nil
+}
+
+func (x *CompactResponse) GetDegraded() []*Degradation {
+	if x != nil {
+		return x.Degraded
+	}
+	return nil
+}
+
+func (x *CompactResponse) GetStepsSinceUser() int32 {
+	if x != nil {
+		return x.StepsSinceUser
+	}
+	return 0
+}
+
+func (x *CompactResponse) GetStepLimitReached() bool {
+	if x != nil {
+		return x.StepLimitReached
+	}
+	return false
+}
+
+// OmittedMessage is a message that is left out.
+type OmittedMessage struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Its id, as it was given or derived.
+	MessageId string `protobuf:"bytes,1,opt,name=message_id,json=messageId,proto3" json:"message_id,omitempty"`
+	// Its place in the request, from 0.
+	Index int32 `protobuf:"varint,2,opt,name=index,proto3" json:"index,omitempty"`
+	// Why.
+	Reason HistoryOmitReason `protobuf:"varint,3,opt,name=reason,proto3,enum=memory.v1.HistoryOmitReason" json:"reason,omitempty"`
+	// Which stage of the policy left it out, as in PolicyEffect.
+	Stage         string `protobuf:"bytes,4,opt,name=stage,proto3" json:"stage,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *OmittedMessage) Reset() {
+	*x = OmittedMessage{}
+	mi := &file_memory_v1_history_service_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *OmittedMessage) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*OmittedMessage) ProtoMessage() {}
+
+func (x *OmittedMessage) ProtoReflect() protoreflect.Message {
+	mi := &file_memory_v1_history_service_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use OmittedMessage.ProtoReflect.Descriptor instead.
+func (*OmittedMessage) Descriptor() ([]byte, []int) {
+	return file_memory_v1_history_service_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *OmittedMessage) GetMessageId() string {
+	if x != nil {
+		return x.MessageId
+	}
+	return ""
+}
+
+func (x *OmittedMessage) GetIndex() int32 {
+	if x != nil {
+		return x.Index
+	}
+	return 0
+}
+
+func (x *OmittedMessage) GetReason() HistoryOmitReason {
+	if x != nil {
+		return x.Reason
+	}
+	return HistoryOmitReason_HISTORY_OMIT_REASON_UNSPECIFIED
+}
+
+func (x *OmittedMessage) GetStage() string {
+	if x != nil {
+		return x.Stage
+	}
+	return ""
+}
+
+// HistorySummary is a summary that took the place of messages.
+type HistorySummary struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The id of the message that holds it, which follows from what it says.
+	MessageId string `protobuf:"bytes,1,opt,name=message_id,json=messageId,proto3" json:"message_id,omitempty"`
+	// The ids of the messages that it stands for, in order.
+	OfMessageIds []string `protobuf:"bytes,2,rep,name=of_message_ids,json=ofMessageIds,proto3" json:"of_message_ids,omitempty"`
+	// What wrote it: a model's name, or builtin:… for what is built in.
+	Model string `protobuf:"bytes,3,opt,name=model,proto3" json:"model,omitempty"`
+	// Its tokens.
+	Tokens int64 `protobuf:"varint,4,opt,name=tokens,proto3" json:"tokens,omitempty"`
+	// Whether the fallback wrote it.
+	Fallback      bool `protobuf:"varint,5,opt,name=fallback,proto3" json:"fallback,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *HistorySummary) Reset() {
+	*x = HistorySummary{}
+	mi := &file_memory_v1_history_service_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *HistorySummary) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*HistorySummary) ProtoMessage() {}
+
+func (x *HistorySummary) ProtoReflect() protoreflect.Message {
+	mi := &file_memory_v1_history_service_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use HistorySummary.ProtoReflect.Descriptor instead.
+func (*HistorySummary) Descriptor() ([]byte, []int) {
+	return file_memory_v1_history_service_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *HistorySummary) GetMessageId() string {
+	if x != nil {
+		return x.MessageId
+	}
+	return ""
+}
+
+func (x *HistorySummary) GetOfMessageIds() []string {
+	if x != nil {
+		return x.OfMessageIds
+	}
+	return nil
+}
+
+func (x *HistorySummary) GetModel() string {
+	if x != nil {
+		return x.Model
+	}
+	return ""
+}
+
+func (x *HistorySummary) GetTokens() int64 {
+	if x != nil {
+		return x.Tokens
+	}
+	return 0
+}
+
+func (x *HistorySummary) GetFallback() bool {
+	if x != nil {
+		return x.Fallback
+	}
+	return false
+}
+
+// HistoryUsage is what a history takes.
+type HistoryUsage struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The tokens before.
+	TokensBefore int64 `protobuf:"varint,1,opt,name=tokens_before,json=tokensBefore,proto3" json:"tokens_before,omitempty"`
+	// The tokens now.
+	TokensAfter int64 `protobuf:"varint,2,opt,name=tokens_after,json=tokensAfter,proto3" json:"tokens_after,omitempty"`
+	// The messages before.
+	MessagesBefore int32 `protobuf:"varint,3,opt,name=messages_before,json=messagesBefore,proto3" json:"messages_before,omitempty"`
+	// The messages now.
+	MessagesAfter int32 `protobuf:"varint,4,opt,name=messages_after,json=messagesAfter,proto3" json:"messages_after,omitempty"`
+	// The window; 0 when it is not known.
+	WindowTokens int64 `protobuf:"varint,5,opt,name=window_tokens,json=windowTokens,proto3" json:"window_tokens,omitempty"`
+	// The share of the window that was taken, 0 when it is not known; above 1 when it did not fit.
+	ShareBefore float64 `protobuf:"fixed64,6,opt,name=share_before,json=shareBefore,proto3" json:"share_before,omitempty"`
+	// The share of the window that is taken now.
+	ShareAfter float64 `protobuf:"fixed64,7,opt,name=share_after,json=shareAfter,proto3" json:"share_after,omitempty"`
+	// The counter's name, such as o200k_base.
+	Counter string `protobuf:"bytes,8,opt,name=counter,proto3" json:"counter,omitempty"`
+	// What each stage of the policy did, in their order, those included that had nothing to do.
+	Effects []*PolicyEffect `protobuf:"bytes,9,rep,name=effects,proto3" json:"effects,omitempty"`
+	// Calls of models.
+	ModelCalls int32 `protobuf:"varint,10,opt,name=model_calls,json=modelCalls,proto3" json:"model_calls,omitempty"`
+	// The tokens that models read, and wrote.
+	ModelInputTokens int64 `protobuf:"varint,11,opt,name=model_input_tokens,json=modelInputTokens,proto3" json:"model_input_tokens,omitempty"`
+	// The tokens that models wrote.
+	ModelOutputTokens int64 `protobuf:"varint,12,opt,name=model_output_tokens,json=modelOutputTokens,proto3" json:"model_output_tokens,omitempty"`
+	unknownFields     protoimpl.UnknownFields
+	sizeCache         protoimpl.SizeCache
+}
+
+func (x *HistoryUsage) Reset() {
+	*x = HistoryUsage{}
+	mi := &file_memory_v1_history_service_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *HistoryUsage) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*HistoryUsage) ProtoMessage() {}
+
+func (x *HistoryUsage) ProtoReflect() protoreflect.Message {
+	mi := &file_memory_v1_history_service_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use HistoryUsage.ProtoReflect.Descriptor instead.
+func (*HistoryUsage) Descriptor() ([]byte, []int) {
+	return file_memory_v1_history_service_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *HistoryUsage) GetTokensBefore() int64 {
+	if x != nil {
+		return x.TokensBefore
+	}
+	return 0
+}
+
+func (x *HistoryUsage) GetTokensAfter() int64 {
+	if x != nil {
+		return x.TokensAfter
+	}
+	return 0
+}
+
+func (x *HistoryUsage) GetMessagesBefore() int32 {
+	if x != nil {
+		return x.MessagesBefore
+	}
+	return 0
+}
+
+func (x *HistoryUsage) GetMessagesAfter() int32 {
+	if x != nil {
+		return x.MessagesAfter
+	}
+	return 0
+}
+
+func (x *HistoryUsage) GetWindowTokens() int64 {
+	if x != nil {
+		return x.WindowTokens
+	}
+	return 0
+}
+
+func (x *HistoryUsage) GetShareBefore() float64 {
+	if x != nil {
+		return x.ShareBefore
+	}
+	return 0
+}
+
+func (x *HistoryUsage) GetShareAfter() float64 {
+	if x != nil {
+		return x.ShareAfter
+	}
+	return 0
+}
+
+func (x *HistoryUsage) GetCounter() string {
+	if x != nil {
+		return x.Counter
+	}
+	return ""
+}
+
+func (x *HistoryUsage) GetEffects() []*PolicyEffect {
+	if x != nil {
+		return x.Effects
+	}
+	return nil
+}
+
+func (x *HistoryUsage) GetModelCalls() int32 {
+	if x != nil {
+		return x.ModelCalls
+	}
+	return 0
+}
+
+func (x *HistoryUsage) GetModelInputTokens() int64 {
+	if x != nil {
+		return x.ModelInputTokens
+	}
+	return 0
+}
+
+func (x *HistoryUsage) GetModelOutputTokens() int64 {
+	if x != nil {
+		return x.ModelOutputTokens
+	}
+	return 0
+}
+
 var File_memory_v1_history_service_proto protoreflect.FileDescriptor
 
 const file_memory_v1_history_service_proto_rawDesc = "" +
 	"\n" +
-	"\x1fmemory/v1/history_service.proto\x12\tmemory.v1\x1a\x17memory/v1/context.proto\x1a\x17memory/v1/message.proto\"\xa3\x01\n" +
+	"\x1fmemory/v1/history_service.proto\x12\tmemory.v1\x1a\x15memory/v1/check.proto\x1a\x17memory/v1/context.proto\x1a\x17memory/v1/message.proto\x1a\x16memory/v1/policy.proto\"\xc2\x01\n" +
 	"\x12CountTokensRequest\x12.\n" +
 	"\bmessages\x18\x01 \x03(\v2\x12.memory.v1.MessageR\bmessages\x12\x14\n" +
 	"\x05texts\x18\x02 \x03(\tR\x05texts\x12\x14\n" +
 	"\x05model\x18\x03 \x01(\tR\x05model\x121\n" +
-	"\acounter\x18\x04 \x01(\x0e2\x17.memory.v1.TokenCounterR\acounter\"\x9a\x01\n" +
+	"\acounter\x18\x04 \x01(\x0e2\x17.memory.v1.TokenCounterR\acounter\x12\x1d\n" +
+	"\n" +
+	"tools_json\x18\x05 \x01(\tR\ttoolsJson\"\xbd\x01\n" +
 	"\x13CountTokensResponse\x12%\n" +
 	"\x0emessage_tokens\x18\x01 \x03(\x03R\rmessageTokens\x12\x1f\n" +
 	"\vtext_tokens\x18\x02 \x03(\x03R\n" +
 	"textTokens\x12!\n" +
 	"\ftotal_tokens\x18\x03 \x01(\x03R\vtotalTokens\x12\x18\n" +
-	"\acounter\x18\x04 \x01(\tR\acounter2^\n" +
+	"\acounter\x18\x04 \x01(\tR\acounter\x12!\n" +
+	"\ftools_tokens\x18\x05 \x01(\x03R\vtoolsTokens\"\xc0\x02\n" +
+	"\x0eCompactRequest\x12.\n" +
+	"\bmessages\x18\x01 \x03(\v2\x12.memory.v1.MessageR\bmessages\x120\n" +
+	"\x06policy\x18\x02 \x01(\v2\x18.memory.v1.ContextPolicyR\x06policy\x12\x18\n" +
+	"\aprofile\x18\x03 \x01(\tR\aprofile\x12\x14\n" +
+	"\x05model\x18\x04 \x01(\tR\x05model\x12#\n" +
+	"\rwindow_tokens\x18\x05 \x01(\x03R\fwindowTokens\x121\n" +
+	"\acounter\x18\x06 \x01(\x0e2\x17.memory.v1.TokenCounterR\acounter\x12%\n" +
+	"\x0emessage_tokens\x18\a \x03(\x03R\rmessageTokens\x12\x1d\n" +
+	"\n" +
+	"step_limit\x18\b \x01(\x05R\tstepLimit\"\xb9\x03\n" +
+	"\x0fCompactResponse\x12\x18\n" +
+	"\achanged\x18\x01 \x01(\bR\achanged\x12.\n" +
+	"\bmessages\x18\x02 \x03(\v2\x12.memory.v1.MessageR\bmessages\x123\n" +
+	"\aomitted\x18\x03 \x03(\v2\x19.memory.v1.OmittedMessageR\aomitted\x123\n" +
+	"\acleared\x18\x04 \x03(\v2\x19.memory.v1.ClearedToolUseR\acleared\x127\n" +
+	"\tsummaries\x18\x05 \x03(\v2\x19.memory.v1.HistorySummaryR\tsummaries\x12-\n" +
+	"\x05usage\x18\x06 \x01(\v2\x17.memory.v1.HistoryUsageR\x05usage\x122\n" +
+	"\bdegraded\x18\a \x03(\v2\x16.memory.v1.DegradationR\bdegraded\x12(\n" +
+	"\x10steps_since_user\x18\b \x01(\x05R\x0estepsSinceUser\x12,\n" +
+	"\x12step_limit_reached\x18\t \x01(\bR\x10stepLimitReached\"\x91\x01\n" +
+	"\x0eOmittedMessage\x12\x1d\n" +
+	"\n" +
+	"message_id\x18\x01 \x01(\tR\tmessageId\x12\x14\n" +
+	"\x05index\x18\x02 \x01(\x05R\x05index\x124\n" +
+	"\x06reason\x18\x03 \x01(\x0e2\x1c.memory.v1.HistoryOmitReasonR\x06reason\x12\x14\n" +
+	"\x05stage\x18\x04 \x01(\tR\x05stage\"\x9f\x01\n" +
+	"\x0eHistorySummary\x12\x1d\n" +
+	"\n" +
+	"message_id\x18\x01 \x01(\tR\tmessageId\x12$\n" +
+	"\x0eof_message_ids\x18\x02 \x03(\tR\fofMessageIds\x12\x14\n" +
+	"\x05model\x18\x03 \x01(\tR\x05model\x12\x16\n" +
+	"\x06tokens\x18\x04 \x01(\x03R\x06tokens\x12\x1a\n" +
+	"\bfallback\x18\x05 \x01(\bR\bfallback\"\xdb\x03\n" +
+	"\fHistoryUsage\x12#\n" +
+	"\rtokens_before\x18\x01 \x01(\x03R\ftokensBefore\x12!\n" +
+	"\ftokens_after\x18\x02 \x01(\x03R\vtokensAfter\x12'\n" +
+	"\x0fmessages_before\x18\x03 \x01(\x05R\x0emessagesBefore\x12%\n" +
+	"\x0emessages_after\x18\x04 \x01(\x05R\rmessagesAfter\x12#\n" +
+	"\rwindow_tokens\x18\x05 \x01(\x03R\fwindowTokens\x12!\n" +
+	"\fshare_before\x18\x06 \x01(\x01R\vshareBefore\x12\x1f\n" +
+	"\vshare_after\x18\a \x01(\x01R\n" +
+	"shareAfter\x12\x18\n" +
+	"\acounter\x18\b \x01(\tR\acounter\x121\n" +
+	"\aeffects\x18\t \x03(\v2\x17.memory.v1.PolicyEffectR\aeffects\x12\x1f\n" +
+	"\vmodel_calls\x18\n" +
+	" \x01(\x05R\n" +
+	"modelCalls\x12,\n" +
+	"\x12model_input_tokens\x18\v \x01(\x03R\x10modelInputTokens\x12.\n" +
+	"\x13model_output_tokens\x18\f \x01(\x03R\x11modelOutputTokens2\xf4\x01\n" +
 	"\x0eHistoryService\x12L\n" +
-	"\vCountTokens\x12\x1d.memory.v1.CountTokensRequest\x1a\x1e.memory.v1.CountTokensResponseB\x9d\x01\n" +
+	"\vCountTokens\x12\x1d.memory.v1.CountTokensRequest\x1a\x1e.memory.v1.CountTokensResponse\x12@\n" +
+	"\aCompact\x12\x19.memory.v1.CompactRequest\x1a\x1a.memory.v1.CompactResponse\x12R\n" +
+	"\rCheckMessages\x12\x1f.memory.v1.CheckMessagesRequest\x1a .memory.v1.CheckMessagesResponseB\x9d\x01\n" +
 	"\rcom.memory.v1B\x13HistoryServiceProtoP\x01Z2github.com/stratamem/strata/api/memory/v1;memoryv1\xa2\x02\x03MXX\xaa\x02\tMemory.V1\xca\x02\tMemory\\V1\xe2\x02\x15Memory\\V1\\GPBMetadata\xea\x02\n" +
 	"Memory::V1b\x06proto3"
 
@@ -200,23 +803,50 @@ func file_memory_v1_history_service_proto_rawDescGZIP() []byte {
 	return file_memory_v1_history_service_proto_rawDescData
 }
 
-var file_memory_v1_history_service_proto_msgTypes = make([]protoimpl.MessageInfo, 2)
+var file_memory_v1_history_service_proto_msgTypes = make([]protoimpl.MessageInfo, 7)
 var file_memory_v1_history_service_proto_goTypes = []any{
-	(*CountTokensRequest)(nil),  // 0: memory.v1.CountTokensRequest
-	(*CountTokensResponse)(nil), // 1: memory.v1.CountTokensResponse
-	(*Message)(nil),             // 2: memory.v1.Message
-	(TokenCounter)(0),           // 3: memory.v1.TokenCounter
+	(*CountTokensRequest)(nil),    // 0: memory.v1.CountTokensRequest
+	(*CountTokensResponse)(nil),   // 1: memory.v1.CountTokensResponse
+	(*CompactRequest)(nil),        // 2: memory.v1.CompactRequest
+	(*CompactResponse)(nil),       // 3: memory.v1.CompactResponse
+	(*OmittedMessage)(nil),        // 4: memory.v1.OmittedMessage
+	(*HistorySummary)(nil),        // 5: memory.v1.HistorySummary
+	(*HistoryUsage)(nil),          // 6: memory.v1.HistoryUsage
+	(*Message)(nil),               // 7: memory.v1.Message
+	(TokenCounter)(0),             // 8: memory.v1.TokenCounter
+	(*ContextPolicy)(nil),         // 9: memory.v1.ContextPolicy
+	(*ClearedToolUse)(nil),        // 10: memory.v1.ClearedToolUse
+	(*Degradation)(nil),           // 11: memory.v1.Degradation
+	(HistoryOmitReason)(0),        // 12: memory.v1.HistoryOmitReason
+	(*PolicyEffect)(nil),          // 13: memory.v1.PolicyEffect
+	(*CheckMessagesRequest)(nil),  // 14: memory.v1.CheckMessagesRequest
+	(*CheckMessagesResponse)(nil), // 15: memory.v1.CheckMessagesResponse
 }
 var file_memory_v1_history_service_proto_depIdxs = []int32{
-	2, // 0: memory.v1.CountTokensRequest.messages:type_name -> memory.v1.Message
-	3, // 1: memory.v1.CountTokensRequest.counter:type_name -> memory.v1.TokenCounter
-	0, // 2: memory.v1.HistoryService.CountTokens:input_type -> memory.v1.CountTokensRequest
-	1, // 3: memory.v1.HistoryService.CountTokens:output_type -> memory.v1.CountTokensResponse
-	3, // [3:4] is the sub-list for method output_type
-	2, // [2:3] is the sub-list for method input_type
-	2, // [2:2] is the sub-list for extension type_name
-	2, // [2:2] is the sub-list for extension extendee
-	0, // [0:2] is the sub-list for field type_name
+	7,  // 0: memory.v1.CountTokensRequest.messages:type_name -> memory.v1.Message
+	8,  // 1: memory.v1.CountTokensRequest.counter:type_name -> memory.v1.TokenCounter
+	7,  // 2: memory.v1.CompactRequest.messages:type_name -> memory.v1.Message
+	9,  // 3: memory.v1.CompactRequest.policy:type_name -> memory.v1.ContextPolicy
+	8,  // 4: memory.v1.CompactRequest.counter:type_name -> memory.v1.TokenCounter
+	7,  // 5: memory.v1.CompactResponse.messages:type_name -> memory.v1.Message
+	4,  // 6: memory.v1.CompactResponse.omitted:type_name -> memory.v1.OmittedMessage
+	10, // 7: memory.v1.CompactResponse.cleared:type_name -> memory.v1.ClearedToolUse
+	5,  // 8: memory.v1.CompactResponse.summaries:type_name -> memory.v1.HistorySummary
+	6,  // 9: memory.v1.CompactResponse.usage:type_name -> memory.v1.HistoryUsage
+	11, // 10: memory.v1.CompactResponse.degraded:type_name -> memory.v1.Degradation
+	12, // 11: memory.v1.OmittedMessage.reason:type_name -> memory.v1.HistoryOmitReason
+	13, // 12: memory.v1.HistoryUsage.effects:type_name -> memory.v1.PolicyEffect
+	0,  // 13: memory.v1.HistoryService.CountTokens:input_type -> memory.v1.CountTokensRequest
+	2,  // 14: memory.v1.HistoryService.Compact:input_type -> memory.v1.CompactRequest
+	14, // 15: memory.v1.HistoryService.CheckMessages:input_type -> memory.v1.CheckMessagesRequest
+	1,  // 16: memory.v1.HistoryService.CountTokens:output_type -> memory.v1.CountTokensResponse
+	3,  // 17: memory.v1.HistoryService.Compact:output_type -> memory.v1.CompactResponse
+	15, // 18: memory.v1.HistoryService.CheckMessages:output_type -> memory.v1.CheckMessagesResponse
+	16, // [16:19] is the sub-list for method output_type
+	13, // [13:16] is the sub-list for method input_type
+	13, // [13:13] is the sub-list for extension type_name
+	13, // [13:13] is the sub-list for extension extendee
+	0,  // [0:13] is the sub-list for field type_name
 }
 
 func init() { file_memory_v1_history_service_proto_init() }
@@ -224,15 +854,17 @@ func file_memory_v1_history_service_proto_init() {
 	if File_memory_v1_history_service_proto != nil {
 		return
 	}
+	file_memory_v1_check_proto_init()
 	file_memory_v1_context_proto_init()
 	file_memory_v1_message_proto_init()
+	file_memory_v1_policy_proto_init()
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_memory_v1_history_service_proto_rawDesc), len(file_memory_v1_history_service_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   2,
+			NumMessages:   7,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -19,7 +19,9 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	HistoryService_CountTokens_FullMethodName = "/memory.v1.HistoryService/CountTokens"
+	HistoryService_CountTokens_FullMethodName   = "/memory.v1.HistoryService/CountTokens"
+	HistoryService_Compact_FullMethodName       = "/memory.v1.HistoryService/Compact"
+	HistoryService_CheckMessages_FullMethodName = "/memory.v1.HistoryService/CheckMessages"
 )
 
 // HistoryServiceClient is the client API for HistoryService service.
@@ -30,6 +32,11 @@ const (
 type HistoryServiceClient interface {
 	// CountTokens counts the tokens of texts and messages.
 	CountTokens(ctx context.Context, in *CountTokensRequest, opts ...grpc.CallOption) (*CountTokensResponse, error)
+	// Compact applies a context policy to a history: what BuildContext does for a stored session. A call may take as long as
+	// the models that it asks, within the server's request timeout.
+	Compact(ctx context.Context, in *CompactRequest, opts ...grpc.CallOption) (*CompactResponse, error)
+	// CheckMessages checks the words of messages by rules, and mends what does not pass.
+	CheckMessages(ctx context.Context, in *CheckMessagesRequest, opts ...grpc.CallOption) (*CheckMessagesResponse, error)
 }
 
 type historyServiceClient struct {
@@ -50,6 +57,26 @@ func (c *historyServiceClient) CountTokens(ctx context.Context, in *CountTokensR
 	return out, nil
 }
 
+func (c *historyServiceClient) Compact(ctx context.Context, in *CompactRequest, opts ...grpc.CallOption) (*CompactResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(CompactResponse)
+	err := c.cc.Invoke(ctx, HistoryService_Compact_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *historyServiceClient) CheckMessages(ctx context.Context, in *CheckMessagesRequest, opts ...grpc.CallOption) (*CheckMessagesResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(CheckMessagesResponse)
+	err := c.cc.Invoke(ctx, HistoryService_CheckMessages_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // HistoryServiceServer is the server API for HistoryService service.
 // All implementations must embed UnimplementedHistoryServiceServer
 // for forward compatibility.
@@ -58,6 +85,11 @@ func (c *historyServiceClient) CountTokens(ctx context.Context, in *CountTokensR
 type HistoryServiceServer interface {
 	// CountTokens counts the tokens of texts and messages.
 	CountTokens(context.Context, *CountTokensRequest) (*CountTokensResponse, error)
+	// Compact applies a context policy to a history: what BuildContext does for a stored session. A call may take as long as
+	// the models that it asks, within the server's request timeout.
+	Compact(context.Context, *CompactRequest) (*CompactResponse, error)
+	// CheckMessages checks the words of messages by rules, and mends what does not pass.
+	CheckMessages(context.Context, *CheckMessagesRequest) (*CheckMessagesResponse, error)
 	mustEmbedUnimplementedHistoryServiceServer()
 }
 
@@ -70,6 +102,12 @@ type UnimplementedHistoryServiceServer struct{}
 
 func (UnimplementedHistoryServiceServer) CountTokens(context.Context, *CountTokensRequest) (*CountTokensResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method CountTokens not implemented")
+}
+func (UnimplementedHistoryServiceServer) Compact(context.Context, *CompactRequest) (*CompactResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method Compact not implemented")
+}
+func (UnimplementedHistoryServiceServer) CheckMessages(context.Context, *CheckMessagesRequest) (*CheckMessagesResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method CheckMessages not implemented")
 }
 func (UnimplementedHistoryServiceServer) mustEmbedUnimplementedHistoryServiceServer() {}
 func (UnimplementedHistoryServiceServer) testEmbeddedByValue()                        {}
@@ -110,6 +148,42 @@ func _HistoryService_CountTokens_Handler(srv interface{}, ctx context.Context, d
 	return interceptor(ctx, in, info, handler)
 }
 
+func _HistoryService_Compact_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(CompactRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(HistoryServiceServer).Compact(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: HistoryService_Compact_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(HistoryServiceServer).Compact(ctx, req.(*CompactRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _HistoryService_CheckMessages_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(CheckMessagesRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(HistoryServiceServer).CheckMessages(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: HistoryService_CheckMessages_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(HistoryServiceServer).CheckMessages(ctx, req.(*CheckMessagesRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // HistoryService_ServiceDesc is the grpc.ServiceDesc for HistoryService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -120,6 +194,14 @@ var HistoryService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "CountTokens",
 			Handler:    _HistoryService_CountTokens_Handler,
+		},
+		{
+			MethodName: "Compact",
+			Handler:    _HistoryService_Compact_Handler,
+		},
+		{
+			MethodName: "CheckMessages",
+			Handler:    _HistoryService_CheckMessages_Handler,
 		},
 	},
 	Streams:  []grpc.StreamDesc{},

@@ -36,6 +36,8 @@ const (
 	FindingKind_FINDING_KIND_DUPLICATE_TOOL_CALL FindingKind = 2
 	// A tool call's arguments are not valid JSON. They are stored as they are.
 	FindingKind_FINDING_KIND_ARGUMENTS_NOT_JSON FindingKind = 3
+	// A check of the session's profile found something in the message's words: check says which, and what was done.
+	FindingKind_FINDING_KIND_CHECK FindingKind = 4
 )
 
 // Enum value maps for FindingKind.
@@ -45,12 +47,14 @@ var (
 		1: "FINDING_KIND_ORPHAN_TOOL_RESULT",
 		2: "FINDING_KIND_DUPLICATE_TOOL_CALL",
 		3: "FINDING_KIND_ARGUMENTS_NOT_JSON",
+		4: "FINDING_KIND_CHECK",
 	}
 	FindingKind_value = map[string]int32{
 		"FINDING_KIND_UNSPECIFIED":         0,
 		"FINDING_KIND_ORPHAN_TOOL_RESULT":  1,
 		"FINDING_KIND_DUPLICATE_TOOL_CALL": 2,
 		"FINDING_KIND_ARGUMENTS_NOT_JSON":  3,
+		"FINDING_KIND_CHECK":               4,
 	}
 )
 
@@ -91,9 +95,12 @@ type RecordRequest struct {
 	// The caller's id of this call, at most 255 bytes, kept for the life of the session: a repeat with the same body
 	// returns the first answer and writes nothing, with another body ALREADY_EXISTS. Optional.
 	RequestId string `protobuf:"bytes,3,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
-	// The messages, at most 1,000 and 2 MiB in all. May be empty where state_patch is set.
+	// The messages, at most 1,000 and 2 MiB in all. May be empty where state_patch is set. The checks of the session's
+	// profile may change or remove their words before they are stored, or refuse the call with CHECK_REFUSED; findings says
+	// what they did.
 	Messages []*Message `protobuf:"bytes,4,rep,name=messages,proto3" json:"messages,omitempty"`
-	// Merged into the session's state key by key (not deeply); null deletes a key. The state may grow to 64 KiB.
+	// Merged into the session's state key by key (not deeply); null deletes a key. The state may grow to 64 KiB. The key
+	// notes holds notes by their names, and is merged note by note: see Session.state.
 	StatePatch *structpb.Struct `protobuf:"bytes,5,opt,name=state_patch,json=statePatch,proto3" json:"state_patch,omitempty"`
 	// If set, the session's last seq must be this, 0 for a new session, else FAILED_PRECONDITION and nothing is written.
 	ExpectedLastSeq *int64 `protobuf:"varint,6,opt,name=expected_last_seq,json=expectedLastSeq,proto3,oneof" json:"expected_last_seq,omitempty"`
@@ -199,7 +206,9 @@ type Finding struct {
 	// What is odd.
 	Kind FindingKind `protobuf:"varint,2,opt,name=kind,proto3,enum=memory.v1.FindingKind" json:"kind,omitempty"`
 	// The tool call's id, where one is concerned.
-	CallId        string `protobuf:"bytes,3,opt,name=call_id,json=callId,proto3" json:"call_id,omitempty"`
+	CallId string `protobuf:"bytes,3,opt,name=call_id,json=callId,proto3" json:"call_id,omitempty"`
+	// What the check did. Only of CHECK.
+	Check         *CheckFinding `protobuf:"bytes,4,opt,name=check,proto3" json:"check,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -255,10 +264,17 @@ func (x *Finding) GetCallId() string {
 	return ""
 }
 
+func (x *Finding) GetCheck() *CheckFinding {
+	if x != nil {
+		return x.Check
+	}
+	return nil
+}
+
 // RecordResponse says what was stored.
 type RecordResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The ids of the request's messages, in their order, known ones included.
+	// The ids of the request's messages, in their order, known ones included, and those that a check removed too.
 	MessageIds []string `protobuf:"bytes,1,rep,name=message_ids,json=messageIds,proto3" json:"message_ids,omitempty"`
 	// The seq of the first message this call stored; last_seq + 1 if it stored none.
 	FirstSeq int64 `protobuf:"varint,2,opt,name=first_seq,json=firstSeq,proto3" json:"first_seq,omitempty"`
@@ -270,6 +286,8 @@ type RecordResponse struct {
 	StateRevision int64 `protobuf:"varint,5,opt,name=state_revision,json=stateRevision,proto3" json:"state_revision,omitempty"`
 	// Assistant messages since the last message of a user.
 	StepsSinceUser int32 `protobuf:"varint,6,opt,name=steps_since_user,json=stepsSinceUser,proto3" json:"steps_since_user,omitempty"`
+	// Whether these are as many as the step limit of the session's profile: the agent should stop or ask.
+	StepLimitReached bool `protobuf:"varint,10,opt,name=step_limit_reached,json=stepLimitReached,proto3" json:"step_limit_reached,omitempty"`
 	// What is odd about the messages.
 	Findings []*Finding `protobuf:"bytes,7,rep,name=findings,proto3" json:"findings,omitempty"`
 	// The number of this turn; 0 if nothing was written because every message was known.
@@ -352,6 +370,13 @@ func (x *RecordResponse) GetStepsSinceUser() int32 {
 	return 0
 }
 
+func (x *RecordResponse) GetStepLimitReached() bool {
+	if x != nil {
+		return x.StepLimitReached
+	}
+	return false
+}
+
 func (x *RecordResponse) GetFindings() []*Finding {
 	if x != nil {
 		return x.Findings
@@ -385,7 +410,7 @@ type BuildContextRequest struct {
 	Query string `protobuf:"bytes,3,opt,name=query,proto3" json:"query,omitempty"`
 	// Messages that are not recorded yet, appended verbatim after the recent ones; at most 100 and 1 MiB.
 	Pending []*Message `protobuf:"bytes,4,rep,name=pending,proto3" json:"pending,omitempty"`
-	// The instructions to begin with, at most 256 KiB; never stored or logged.
+	// The instructions to begin with, at most 256 KiB; never stored or logged. They stand as they are.
 	Instructions string `protobuf:"bytes,5,opt,name=instructions,proto3" json:"instructions,omitempty"`
 	// The policy profile, at most 255 bytes; the session's, else the server's default, when empty.
 	Profile string `protobuf:"bytes,6,opt,name=profile,proto3" json:"profile,omitempty"`
@@ -405,7 +430,21 @@ type BuildContextRequest struct {
 	// Whether to say how each recalled message and fact was found.
 	Explain bool `protobuf:"varint,13,opt,name=explain,proto3" json:"explain,omitempty"`
 	// Background work to wait for. Optional.
-	Fresh         *Freshness `protobuf:"bytes,14,opt,name=fresh,proto3" json:"fresh,omitempty"`
+	Fresh *Freshness `protobuf:"bytes,14,opt,name=fresh,proto3" json:"fresh,omitempty"`
+	// Instructions with places for values, in place of instructions: at most 256 KiB before and after the values are filled
+	// in; never stored or logged. {{state.goal}} is a value of the session's state, {{state.order.items.0}} one within it,
+	// {{vars.name}} one of variables, {{user.id}}, {{user.timezone}}, {{user.language}} and {{user.state.NAME}} are the
+	// user's, and {{state.tone | "friendly"}} has a JSON value to stand where there is none. {{"{{"}} writes two braces. A
+	// value that is missing or null without such a default is an error that names it. A value stands as JSON on one line
+	// within <strata-state> and </strata-state>, which it can neither open nor close: it is data, and is not looked into for
+	// further places.
+	InstructionsTemplate string `protobuf:"bytes,15,opt,name=instructions_template,json=instructionsTemplate,proto3" json:"instructions_template,omitempty"`
+	// Values of this call for the template, at most 64 KiB as JSON; never stored or logged.
+	Variables *structpb.Struct `protobuf:"bytes,16,opt,name=variables,proto3" json:"variables,omitempty"`
+	// The tools that the model is told of, as the JSON text that is sent to it; at most 256 KiB, never stored or logged. It is
+	// not part of the context: its tokens by the reply's counter, blanks between values left out, are kept free beside
+	// tool_schema_tokens.
+	ToolsJson     string `protobuf:"bytes,17,opt,name=tools_json,json=toolsJson,proto3" json:"tools_json,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -538,6 +577,27 @@ func (x *BuildContextRequest) GetFresh() *Freshness {
 	return nil
 }
 
+func (x *BuildContextRequest) GetInstructionsTemplate() string {
+	if x != nil {
+		return x.InstructionsTemplate
+	}
+	return ""
+}
+
+func (x *BuildContextRequest) GetVariables() *structpb.Struct {
+	if x != nil {
+		return x.Variables
+	}
+	return nil
+}
+
+func (x *BuildContextRequest) GetToolsJson() string {
+	if x != nil {
+		return x.ToolsJson
+	}
+	return ""
+}
+
 // BuildContextResponse is the context of the next model call.
 type BuildContextResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -563,8 +623,12 @@ type BuildContextResponse struct {
 	Etag string `protobuf:"bytes,10,opt,name=etag,proto3" json:"etag,omitempty"`
 	// What was searched. Only where explain asks for it.
 	Retrieval *Retrieval `protobuf:"bytes,11,opt,name=retrieval,proto3" json:"retrieval,omitempty"`
+	// Whether steps_since_user is as many as the step limit: the agent should stop or ask.
+	StepLimitReached bool `protobuf:"varint,12,opt,name=step_limit_reached,json=stepLimitReached,proto3" json:"step_limit_reached,omitempty"`
+	// The tool uses of the session that the context policy cleared.
+	Cleared []*ClearedToolUse `protobuf:"bytes,13,rep,name=cleared,proto3" json:"cleared,omitempty"`
 	// The embedder of the query; builtin:… for what is built in, empty when none served.
-	Embedder      string `protobuf:"bytes,12,opt,name=embedder,proto3" json:"embedder,omitempty"`
+	Embedder      string `protobuf:"bytes,14,opt,name=embedder,proto3" json:"embedder,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -672,6 +736,20 @@ func (x *BuildContextResponse) GetEtag() string {
 func (x *BuildContextResponse) GetRetrieval() *Retrieval {
 	if x != nil {
 		return x.Retrieval
+	}
+	return nil
+}
+
+func (x *BuildContextResponse) GetStepLimitReached() bool {
+	if x != nil {
+		return x.StepLimitReached
+	}
+	return false
+}
+
+func (x *BuildContextResponse) GetCleared() []*ClearedToolUse {
+	if x != nil {
+		return x.Cleared
 	}
 	return nil
 }
@@ -908,7 +986,8 @@ type UpdateSessionRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The session: user_id, session_id and the new values; with an etag the update is refused if it is stale.
 	Session *Session `protobuf:"bytes,1,opt,name=session,proto3" json:"session,omitempty"`
-	// What to change: title, metadata, profile, extract, or * for all four; the fields that are set when empty.
+	// What to change: title, metadata, profile, extract, context_start_seq, or * for all five; the fields that are set when
+	// empty, so that to take a value back it has to be named.
 	UpdateMask    *fieldmaskpb.FieldMask `protobuf:"bytes,2,opt,name=update_mask,json=updateMask,proto3" json:"update_mask,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1273,7 +1352,9 @@ type MessageHit struct {
 	// The words of the query in the snippet.
 	Highlights []*TextRange `protobuf:"bytes,5,rep,name=highlights,proto3" json:"highlights,omitempty"`
 	// How it was found. Only where explain asks for it.
-	Explanation   *Explanation `protobuf:"bytes,6,opt,name=explanation,proto3" json:"explanation,omitempty"`
+	Explanation *Explanation `protobuf:"bytes,6,opt,name=explanation,proto3" json:"explanation,omitempty"`
+	// Whether contexts leave it out: it is hidden, or lies before its session's context_start_seq.
+	Hidden        bool `protobuf:"varint,7,opt,name=hidden,proto3" json:"hidden,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1348,6 +1429,13 @@ func (x *MessageHit) GetExplanation() *Explanation {
 		return x.Explanation
 	}
 	return nil
+}
+
+func (x *MessageHit) GetHidden() bool {
+	if x != nil {
+		return x.Hidden
+	}
+	return false
 }
 
 // SearchMessagesResponse is a page of hits.
@@ -1433,7 +1521,8 @@ type UpdateMessageRequest struct {
 	SessionId string `protobuf:"bytes,2,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
 	// The message: its id and the new values.
 	Message *Message `protobuf:"bytes,3,opt,name=message,proto3" json:"message,omitempty"`
-	// What to change: tags, metadata, pinned, extract, or * for all four; the fields that are set when empty.
+	// What to change: tags, metadata, pinned, hidden, extract, or * for all five; the fields that are set when empty, so that
+	// to take a value back it has to be named.
 	UpdateMask    *fieldmaskpb.FieldMask `protobuf:"bytes,4,opt,name=update_mask,json=updateMask,proto3" json:"update_mask,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1547,7 +1636,7 @@ var File_memory_v1_memory_service_proto protoreflect.FileDescriptor
 
 const file_memory_v1_memory_service_proto_rawDesc = "" +
 	"\n" +
-	"\x1ememory/v1/memory_service.proto\x12\tmemory.v1\x1a google/protobuf/field_mask.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17memory/v1/context.proto\x1a\x17memory/v1/message.proto\x1a\x17memory/v1/session.proto\"\xe3\x02\n" +
+	"\x1ememory/v1/memory_service.proto\x12\tmemory.v1\x1a google/protobuf/field_mask.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x15memory/v1/check.proto\x1a\x17memory/v1/context.proto\x1a\x17memory/v1/message.proto\x1a\x16memory/v1/policy.proto\x1a\x17memory/v1/session.proto\"\xe3\x02\n" +
 	"\rRecordRequest\x12\x17\n" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId\x12\x1d\n" +
 	"\n" +
@@ -1560,12 +1649,13 @@ const file_memory_v1_memory_service_proto_rawDesc = "" +
 	"\x11expected_last_seq\x18\x06 \x01(\x03H\x00R\x0fexpectedLastSeq\x88\x01\x01\x120\n" +
 	"\aextract\x18\a \x01(\x0e2\x16.memory.v1.ExtractModeR\aextract\x12\x18\n" +
 	"\aprofile\x18\b \x01(\tR\aprofileB\x14\n" +
-	"\x12_expected_last_seq\"m\n" +
+	"\x12_expected_last_seq\"\x9c\x01\n" +
 	"\aFinding\x12\x1d\n" +
 	"\n" +
 	"message_id\x18\x01 \x01(\tR\tmessageId\x12*\n" +
 	"\x04kind\x18\x02 \x01(\x0e2\x16.memory.v1.FindingKindR\x04kind\x12\x17\n" +
-	"\acall_id\x18\x03 \x01(\tR\x06callId\"\xca\x02\n" +
+	"\acall_id\x18\x03 \x01(\tR\x06callId\x12-\n" +
+	"\x05check\x18\x04 \x01(\v2\x17.memory.v1.CheckFindingR\x05check\"\xf8\x02\n" +
 	"\x0eRecordResponse\x12\x1f\n" +
 	"\vmessage_ids\x18\x01 \x03(\tR\n" +
 	"messageIds\x12\x1b\n" +
@@ -1573,10 +1663,12 @@ const file_memory_v1_memory_service_proto_rawDesc = "" +
 	"\blast_seq\x18\x03 \x01(\x03R\alastSeq\x12)\n" +
 	"\x10deduplicated_ids\x18\x04 \x03(\tR\x0fdeduplicatedIds\x12%\n" +
 	"\x0estate_revision\x18\x05 \x01(\x03R\rstateRevision\x12(\n" +
-	"\x10steps_since_user\x18\x06 \x01(\x05R\x0estepsSinceUser\x12.\n" +
+	"\x10steps_since_user\x18\x06 \x01(\x05R\x0estepsSinceUser\x12,\n" +
+	"\x12step_limit_reached\x18\n" +
+	" \x01(\bR\x10stepLimitReached\x12.\n" +
 	"\bfindings\x18\a \x03(\v2\x12.memory.v1.FindingR\bfindings\x12\x17\n" +
 	"\aturn_no\x18\b \x01(\x03R\x06turnNo\x12\x1a\n" +
-	"\breplayed\x18\t \x01(\bR\breplayed\"\xa4\x04\n" +
+	"\breplayed\x18\t \x01(\bR\breplayed\"\xaf\x05\n" +
 	"\x13BuildContextRequest\x12\x17\n" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId\x12\x1d\n" +
 	"\n" +
@@ -1593,7 +1685,11 @@ const file_memory_v1_memory_service_proto_rawDesc = "" +
 	"\x12tool_schema_tokens\x18\v \x01(\x03R\x10toolSchemaTokens\x12/\n" +
 	"\x05as_of\x18\f \x01(\v2\x1a.google.protobuf.TimestampR\x04asOf\x12\x18\n" +
 	"\aexplain\x18\r \x01(\bR\aexplain\x12*\n" +
-	"\x05fresh\x18\x0e \x01(\v2\x14.memory.v1.FreshnessR\x05fresh\"\x9d\x04\n" +
+	"\x05fresh\x18\x0e \x01(\v2\x14.memory.v1.FreshnessR\x05fresh\x123\n" +
+	"\x15instructions_template\x18\x0f \x01(\tR\x14instructionsTemplate\x125\n" +
+	"\tvariables\x18\x10 \x01(\v2\x17.google.protobuf.StructR\tvariables\x12\x1d\n" +
+	"\n" +
+	"tools_json\x18\x11 \x01(\tR\ttoolsJson\"\x80\x05\n" +
 	"\x14BuildContextResponse\x12.\n" +
 	"\bsections\x18\x01 \x03(\v2\x12.memory.v1.SectionR\bsections\x12\x1c\n" +
 	"\trendering\x18\x02 \x01(\tR\trendering\x12-\n" +
@@ -1608,8 +1704,10 @@ const file_memory_v1_memory_service_proto_rawDesc = "" +
 	"\x05as_of\x18\t \x01(\v2\x1a.google.protobuf.TimestampR\x04asOf\x12\x12\n" +
 	"\x04etag\x18\n" +
 	" \x01(\tR\x04etag\x122\n" +
-	"\tretrieval\x18\v \x01(\v2\x14.memory.v1.RetrievalR\tretrieval\x12\x1a\n" +
-	"\bembedder\x18\f \x01(\tR\bembedder\"K\n" +
+	"\tretrieval\x18\v \x01(\v2\x14.memory.v1.RetrievalR\tretrieval\x12,\n" +
+	"\x12step_limit_reached\x18\f \x01(\bR\x10stepLimitReached\x123\n" +
+	"\acleared\x18\r \x03(\v2\x19.memory.v1.ClearedToolUseR\acleared\x12\x1a\n" +
+	"\bembedder\x18\x0e \x01(\tR\bembedder\"K\n" +
 	"\x11GetSessionRequest\x12\x17\n" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId\x12\x1d\n" +
 	"\n" +
@@ -1653,7 +1751,7 @@ const file_memory_v1_memory_service_proto_rawDesc = "" +
 	"\tpage_size\x18\x06 \x01(\x05R\bpageSize\x12\x1d\n" +
 	"\n" +
 	"page_token\x18\a \x01(\tR\tpageToken\x12\x18\n" +
-	"\aexplain\x18\b \x01(\bR\aexplain\"\xf9\x01\n" +
+	"\aexplain\x18\b \x01(\bR\aexplain\"\x91\x02\n" +
 	"\n" +
 	"MessageHit\x12\x1d\n" +
 	"\n" +
@@ -1664,7 +1762,8 @@ const file_memory_v1_memory_service_proto_rawDesc = "" +
 	"\n" +
 	"highlights\x18\x05 \x03(\v2\x14.memory.v1.TextRangeR\n" +
 	"highlights\x128\n" +
-	"\vexplanation\x18\x06 \x01(\v2\x16.memory.v1.ExplanationR\vexplanation\"\xbb\x01\n" +
+	"\vexplanation\x18\x06 \x01(\v2\x16.memory.v1.ExplanationR\vexplanation\x12\x16\n" +
+	"\x06hidden\x18\a \x01(\bR\x06hidden\"\xbb\x01\n" +
 	"\x16SearchMessagesResponse\x12)\n" +
 	"\x04hits\x18\x01 \x03(\v2\x15.memory.v1.MessageHitR\x04hits\x12&\n" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\x122\n" +
@@ -1678,12 +1777,13 @@ const file_memory_v1_memory_service_proto_rawDesc = "" +
 	"\vupdate_mask\x18\x04 \x01(\v2\x1a.google.protobuf.FieldMaskR\n" +
 	"updateMask\"E\n" +
 	"\x15UpdateMessageResponse\x12,\n" +
-	"\amessage\x18\x01 \x01(\v2\x12.memory.v1.MessageR\amessage*\x9b\x01\n" +
+	"\amessage\x18\x01 \x01(\v2\x12.memory.v1.MessageR\amessage*\xb3\x01\n" +
 	"\vFindingKind\x12\x1c\n" +
 	"\x18FINDING_KIND_UNSPECIFIED\x10\x00\x12#\n" +
 	"\x1fFINDING_KIND_ORPHAN_TOOL_RESULT\x10\x01\x12$\n" +
 	" FINDING_KIND_DUPLICATE_TOOL_CALL\x10\x02\x12#\n" +
-	"\x1fFINDING_KIND_ARGUMENTS_NOT_JSON\x10\x032\x8b\x05\n" +
+	"\x1fFINDING_KIND_ARGUMENTS_NOT_JSON\x10\x03\x12\x16\n" +
+	"\x12FINDING_KIND_CHECK\x10\x042\x8b\x05\n" +
 	"\rMemoryService\x12=\n" +
 	"\x06Record\x12\x18.memory.v1.RecordRequest\x1a\x19.memory.v1.RecordResponse\x12O\n" +
 	"\fBuildContext\x12\x1e.memory.v1.BuildContextRequest\x1a\x1f.memory.v1.BuildContextResponse\x12I\n" +
@@ -1734,78 +1834,83 @@ var file_memory_v1_memory_service_proto_goTypes = []any{
 	(*Message)(nil),                // 19: memory.v1.Message
 	(*structpb.Struct)(nil),        // 20: google.protobuf.Struct
 	(ExtractMode)(0),               // 21: memory.v1.ExtractMode
-	(*ContextOverrides)(nil),       // 22: memory.v1.ContextOverrides
-	(Render)(0),                    // 23: memory.v1.Render
-	(*timestamppb.Timestamp)(nil),  // 24: google.protobuf.Timestamp
-	(*Freshness)(nil),              // 25: memory.v1.Freshness
-	(*Section)(nil),                // 26: memory.v1.Section
-	(*ContextUsage)(nil),           // 27: memory.v1.ContextUsage
-	(*Coverage)(nil),               // 28: memory.v1.Coverage
-	(*Watermarks)(nil),             // 29: memory.v1.Watermarks
-	(*Omission)(nil),               // 30: memory.v1.Omission
-	(*Degradation)(nil),            // 31: memory.v1.Degradation
-	(*Retrieval)(nil),              // 32: memory.v1.Retrieval
-	(*Session)(nil),                // 33: memory.v1.Session
-	(*fieldmaskpb.FieldMask)(nil),  // 34: google.protobuf.FieldMask
-	(*TextRange)(nil),              // 35: memory.v1.TextRange
-	(*Explanation)(nil),            // 36: memory.v1.Explanation
+	(*CheckFinding)(nil),           // 22: memory.v1.CheckFinding
+	(*ContextOverrides)(nil),       // 23: memory.v1.ContextOverrides
+	(Render)(0),                    // 24: memory.v1.Render
+	(*timestamppb.Timestamp)(nil),  // 25: google.protobuf.Timestamp
+	(*Freshness)(nil),              // 26: memory.v1.Freshness
+	(*Section)(nil),                // 27: memory.v1.Section
+	(*ContextUsage)(nil),           // 28: memory.v1.ContextUsage
+	(*Coverage)(nil),               // 29: memory.v1.Coverage
+	(*Watermarks)(nil),             // 30: memory.v1.Watermarks
+	(*Omission)(nil),               // 31: memory.v1.Omission
+	(*Degradation)(nil),            // 32: memory.v1.Degradation
+	(*Retrieval)(nil),              // 33: memory.v1.Retrieval
+	(*ClearedToolUse)(nil),         // 34: memory.v1.ClearedToolUse
+	(*Session)(nil),                // 35: memory.v1.Session
+	(*fieldmaskpb.FieldMask)(nil),  // 36: google.protobuf.FieldMask
+	(*TextRange)(nil),              // 37: memory.v1.TextRange
+	(*Explanation)(nil),            // 38: memory.v1.Explanation
 }
 var file_memory_v1_memory_service_proto_depIdxs = []int32{
 	19, // 0: memory.v1.RecordRequest.messages:type_name -> memory.v1.Message
 	20, // 1: memory.v1.RecordRequest.state_patch:type_name -> google.protobuf.Struct
 	21, // 2: memory.v1.RecordRequest.extract:type_name -> memory.v1.ExtractMode
 	0,  // 3: memory.v1.Finding.kind:type_name -> memory.v1.FindingKind
-	2,  // 4: memory.v1.RecordResponse.findings:type_name -> memory.v1.Finding
-	19, // 5: memory.v1.BuildContextRequest.pending:type_name -> memory.v1.Message
-	22, // 6: memory.v1.BuildContextRequest.overrides:type_name -> memory.v1.ContextOverrides
-	23, // 7: memory.v1.BuildContextRequest.render:type_name -> memory.v1.Render
-	24, // 8: memory.v1.BuildContextRequest.as_of:type_name -> google.protobuf.Timestamp
-	25, // 9: memory.v1.BuildContextRequest.fresh:type_name -> memory.v1.Freshness
-	26, // 10: memory.v1.BuildContextResponse.sections:type_name -> memory.v1.Section
-	27, // 11: memory.v1.BuildContextResponse.usage:type_name -> memory.v1.ContextUsage
-	28, // 12: memory.v1.BuildContextResponse.coverage:type_name -> memory.v1.Coverage
-	29, // 13: memory.v1.BuildContextResponse.watermarks:type_name -> memory.v1.Watermarks
-	30, // 14: memory.v1.BuildContextResponse.omitted:type_name -> memory.v1.Omission
-	31, // 15: memory.v1.BuildContextResponse.degraded:type_name -> memory.v1.Degradation
-	24, // 16: memory.v1.BuildContextResponse.as_of:type_name -> google.protobuf.Timestamp
-	32, // 17: memory.v1.BuildContextResponse.retrieval:type_name -> memory.v1.Retrieval
-	33, // 18: memory.v1.GetSessionResponse.session:type_name -> memory.v1.Session
-	33, // 19: memory.v1.ListSessionsResponse.sessions:type_name -> memory.v1.Session
-	33, // 20: memory.v1.UpdateSessionRequest.session:type_name -> memory.v1.Session
-	34, // 21: memory.v1.UpdateSessionRequest.update_mask:type_name -> google.protobuf.FieldMask
-	33, // 22: memory.v1.UpdateSessionResponse.session:type_name -> memory.v1.Session
-	19, // 23: memory.v1.ListMessagesResponse.messages:type_name -> memory.v1.Message
-	24, // 24: memory.v1.SearchMessagesRequest.start_time:type_name -> google.protobuf.Timestamp
-	24, // 25: memory.v1.SearchMessagesRequest.end_time:type_name -> google.protobuf.Timestamp
-	19, // 26: memory.v1.MessageHit.message:type_name -> memory.v1.Message
-	35, // 27: memory.v1.MessageHit.highlights:type_name -> memory.v1.TextRange
-	36, // 28: memory.v1.MessageHit.explanation:type_name -> memory.v1.Explanation
-	15, // 29: memory.v1.SearchMessagesResponse.hits:type_name -> memory.v1.MessageHit
-	31, // 30: memory.v1.SearchMessagesResponse.degraded:type_name -> memory.v1.Degradation
-	19, // 31: memory.v1.UpdateMessageRequest.message:type_name -> memory.v1.Message
-	34, // 32: memory.v1.UpdateMessageRequest.update_mask:type_name -> google.protobuf.FieldMask
-	19, // 33: memory.v1.UpdateMessageResponse.message:type_name -> memory.v1.Message
-	1,  // 34: memory.v1.MemoryService.Record:input_type -> memory.v1.RecordRequest
-	4,  // 35: memory.v1.MemoryService.BuildContext:input_type -> memory.v1.BuildContextRequest
-	6,  // 36: memory.v1.MemoryService.GetSession:input_type -> memory.v1.GetSessionRequest
-	8,  // 37: memory.v1.MemoryService.ListSessions:input_type -> memory.v1.ListSessionsRequest
-	10, // 38: memory.v1.MemoryService.UpdateSession:input_type -> memory.v1.UpdateSessionRequest
-	12, // 39: memory.v1.MemoryService.ListMessages:input_type -> memory.v1.ListMessagesRequest
-	14, // 40: memory.v1.MemoryService.SearchMessages:input_type -> memory.v1.SearchMessagesRequest
-	17, // 41: memory.v1.MemoryService.UpdateMessage:input_type -> memory.v1.UpdateMessageRequest
-	3,  // 42: memory.v1.MemoryService.Record:output_type -> memory.v1.RecordResponse
-	5,  // 43: memory.v1.MemoryService.BuildContext:output_type -> memory.v1.BuildContextResponse
-	7,  // 44: memory.v1.MemoryService.GetSession:output_type -> memory.v1.GetSessionResponse
-	9,  // 45: memory.v1.MemoryService.ListSessions:output_type -> memory.v1.ListSessionsResponse
-	11, // 46: memory.v1.MemoryService.UpdateSession:output_type -> memory.v1.UpdateSessionResponse
-	13, // 47: memory.v1.MemoryService.ListMessages:output_type -> memory.v1.ListMessagesResponse
-	16, // 48: memory.v1.MemoryService.SearchMessages:output_type -> memory.v1.SearchMessagesResponse
-	18, // 49: memory.v1.MemoryService.UpdateMessage:output_type -> memory.v1.UpdateMessageResponse
-	42, // [42:50] is the sub-list for method output_type
-	34, // [34:42] is the sub-list for method input_type
-	34, // [34:34] is the sub-list for extension type_name
-	34, // [34:34] is the sub-list for extension extendee
-	0,  // [0:34] is the sub-list for field type_name
+	22, // 4: memory.v1.Finding.check:type_name -> memory.v1.CheckFinding
+	2,  // 5: memory.v1.RecordResponse.findings:type_name -> memory.v1.Finding
+	19, // 6: memory.v1.BuildContextRequest.pending:type_name -> memory.v1.Message
+	23, // 7: memory.v1.BuildContextRequest.overrides:type_name -> memory.v1.ContextOverrides
+	24, // 8: memory.v1.BuildContextRequest.render:type_name -> memory.v1.Render
+	25, // 9: memory.v1.BuildContextRequest.as_of:type_name -> google.protobuf.Timestamp
+	26, // 10: memory.v1.BuildContextRequest.fresh:type_name -> memory.v1.Freshness
+	20, // 11: memory.v1.BuildContextRequest.variables:type_name -> google.protobuf.Struct
+	27, // 12: memory.v1.BuildContextResponse.sections:type_name -> memory.v1.Section
+	28, // 13: memory.v1.BuildContextResponse.usage:type_name -> memory.v1.ContextUsage
+	29, // 14: memory.v1.BuildContextResponse.coverage:type_name -> memory.v1.Coverage
+	30, // 15: memory.v1.BuildContextResponse.watermarks:type_name -> memory.v1.Watermarks
+	31, // 16: memory.v1.BuildContextResponse.omitted:type_name -> memory.v1.Omission
+	32, // 17: memory.v1.BuildContextResponse.degraded:type_name -> memory.v1.Degradation
+	25, // 18: memory.v1.BuildContextResponse.as_of:type_name -> google.protobuf.Timestamp
+	33, // 19: memory.v1.BuildContextResponse.retrieval:type_name -> memory.v1.Retrieval
+	34, // 20: memory.v1.BuildContextResponse.cleared:type_name -> memory.v1.ClearedToolUse
+	35, // 21: memory.v1.GetSessionResponse.session:type_name -> memory.v1.Session
+	35, // 22: memory.v1.ListSessionsResponse.sessions:type_name -> memory.v1.Session
+	35, // 23: memory.v1.UpdateSessionRequest.session:type_name -> memory.v1.Session
+	36, // 24: memory.v1.UpdateSessionRequest.update_mask:type_name -> google.protobuf.FieldMask
+	35, // 25: memory.v1.UpdateSessionResponse.session:type_name -> memory.v1.Session
+	19, // 26: memory.v1.ListMessagesResponse.messages:type_name -> memory.v1.Message
+	25, // 27: memory.v1.SearchMessagesRequest.start_time:type_name -> google.protobuf.Timestamp
+	25, // 28: memory.v1.SearchMessagesRequest.end_time:type_name -> google.protobuf.Timestamp
+	19, // 29: memory.v1.MessageHit.message:type_name -> memory.v1.Message
+	37, // 30: memory.v1.MessageHit.highlights:type_name -> memory.v1.TextRange
+	38, // 31: memory.v1.MessageHit.explanation:type_name -> memory.v1.Explanation
+	15, // 32: memory.v1.SearchMessagesResponse.hits:type_name -> memory.v1.MessageHit
+	32, // 33: memory.v1.SearchMessagesResponse.degraded:type_name -> memory.v1.Degradation
+	19, // 34: memory.v1.UpdateMessageRequest.message:type_name -> memory.v1.Message
+	36, // 35: memory.v1.UpdateMessageRequest.update_mask:type_name -> google.protobuf.FieldMask
+	19, // 36: memory.v1.UpdateMessageResponse.message:type_name -> memory.v1.Message
+	1,  // 37: memory.v1.MemoryService.Record:input_type -> memory.v1.RecordRequest
+	4,  // 38: memory.v1.MemoryService.BuildContext:input_type -> memory.v1.BuildContextRequest
+	6,  // 39: memory.v1.MemoryService.GetSession:input_type -> memory.v1.GetSessionRequest
+	8,  // 40: memory.v1.MemoryService.ListSessions:input_type -> memory.v1.ListSessionsRequest
+	10, // 41: memory.v1.MemoryService.UpdateSession:input_type -> memory.v1.UpdateSessionRequest
+	12, // 42: memory.v1.MemoryService.ListMessages:input_type -> memory.v1.ListMessagesRequest
+	14, // 43: memory.v1.MemoryService.SearchMessages:input_type -> memory.v1.SearchMessagesRequest
+	17, // 44: memory.v1.MemoryService.UpdateMessage:input_type -> memory.v1.UpdateMessageRequest
+	3,  // 45: memory.v1.MemoryService.Record:output_type -> memory.v1.RecordResponse
+	5,  // 46: memory.v1.MemoryService.BuildContext:output_type -> memory.v1.BuildContextResponse
+	7,  // 47: memory.v1.MemoryService.GetSession:output_type -> memory.v1.GetSessionResponse
+	9,  // 48: memory.v1.MemoryService.ListSessions:output_type -> memory.v1.ListSessionsResponse
+	11, // 49: memory.v1.MemoryService.UpdateSession:output_type -> memory.v1.UpdateSessionResponse
+	13, // 50: memory.v1.MemoryService.ListMessages:output_type -> memory.v1.ListMessagesResponse
+	16, // 51: memory.v1.MemoryService.SearchMessages:output_type -> memory.v1.SearchMessagesResponse
+	18, // 52: memory.v1.MemoryService.UpdateMessage:output_type -> memory.v1.UpdateMessageResponse
+	45, // [45:53] is the sub-list for method output_type
+	37, // [37:45] is the sub-list for method input_type
+	37, // [37:37] is the sub-list for extension type_name
+	37, // [37:37] is the sub-list for extension extendee
+	0,  // [0:37] is the sub-list for field type_name
 }
 
 func init() { file_memory_v1_memory_service_proto_init() }
@@ -1813,8 +1918,10 @@ func file_memory_v1_memory_service_proto_init() {
 	if File_memory_v1_memory_service_proto != nil {
 		return
 	}
+	file_memory_v1_check_proto_init()
 	file_memory_v1_context_proto_init()
 	file_memory_v1_message_proto_init()
+	file_memory_v1_policy_proto_init()
 	file_memory_v1_session_proto_init()
 	file_memory_v1_memory_service_proto_msgTypes[0].OneofWrappers = []any{}
 	type x struct{}

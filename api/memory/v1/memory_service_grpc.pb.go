@@ -50,13 +50,13 @@ type MemoryServiceClient interface {
 	GetSession(ctx context.Context, in *GetSessionRequest, opts ...grpc.CallOption) (*GetSessionResponse, error)
 	// ListSessions lists a user's sessions, the latest changed first.
 	ListSessions(ctx context.Context, in *ListSessionsRequest, opts ...grpc.CallOption) (*ListSessionsResponse, error)
-	// UpdateSession changes a session's title, metadata, profile or extract.
+	// UpdateSession changes a session's title, metadata, profile or extract, and where its contexts start.
 	UpdateSession(ctx context.Context, in *UpdateSessionRequest, opts ...grpc.CallOption) (*UpdateSessionResponse, error)
 	// ListMessages lists a session's messages in order.
 	ListMessages(ctx context.Context, in *ListMessagesRequest, opts ...grpc.CallOption) (*ListMessagesResponse, error)
 	// SearchMessages finds messages of one user by their words, best first, by the ranking of BuildContext.
 	SearchMessages(ctx context.Context, in *SearchMessagesRequest, opts ...grpc.CallOption) (*SearchMessagesResponse, error)
-	// UpdateMessage changes a message's tags, metadata, pinned or extract; its content never changes.
+	// UpdateMessage changes a message's tags, metadata, pinned, hidden or extract; its content never changes.
 	UpdateMessage(ctx context.Context, in *UpdateMessageRequest, opts ...grpc.CallOption) (*UpdateMessageResponse, error)
 }
 
@@ -169,13 +169,13 @@ type MemoryServiceServer interface {
 	GetSession(context.Context, *GetSessionRequest) (*GetSessionResponse, error)
 	// ListSessions lists a user's sessions, the latest changed first.
 	ListSessions(context.Context, *ListSessionsRequest) (*ListSessionsResponse, error)
-	// UpdateSession changes a session's title, metadata, profile or extract.
+	// UpdateSession changes a session's title, metadata, profile or extract, and where its contexts start.
 	UpdateSession(context.Context, *UpdateSessionRequest) (*UpdateSessionResponse, error)
 	// ListMessages lists a session's messages in order.
 	ListMessages(context.Context, *ListMessagesRequest) (*ListMessagesResponse, error)
 	// SearchMessages finds messages of one user by their words, best first, by the ranking of BuildContext.
 	SearchMessages(context.Context, *SearchMessagesRequest) (*SearchMessagesResponse, error)
-	// UpdateMessage changes a message's tags, metadata, pinned or extract; its content never changes.
+	// UpdateMessage changes a message's tags, metadata, pinned, hidden or extract; its content never changes.
 	UpdateMessage(context.Context, *UpdateMessageRequest) (*UpdateMessageResponse, error)
 	mustEmbedUnimplementedMemoryServiceServer()
 }

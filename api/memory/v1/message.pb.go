@@ -206,6 +206,59 @@ func (ExtractMode) EnumDescriptor() ([]byte, []int) {
 	return file_memory_v1_message_proto_rawDescGZIP(), []int{2}
 }
 
+// ImageDetail says how closely a model looks at an image.
+type ImageDetail int32
+
+const (
+	// Not set: as the model sees fit, which is counted as HIGH.
+	ImageDetail_IMAGE_DETAIL_UNSPECIFIED ImageDetail = 0
+	// As a thumbnail. Only OpenAI's models tell it apart.
+	ImageDetail_IMAGE_DETAIL_LOW ImageDetail = 1
+	// As large as the model takes it.
+	ImageDetail_IMAGE_DETAIL_HIGH ImageDetail = 2
+)
+
+// Enum value maps for ImageDetail.
+var (
+	ImageDetail_name = map[int32]string{
+		0: "IMAGE_DETAIL_UNSPECIFIED",
+		1: "IMAGE_DETAIL_LOW",
+		2: "IMAGE_DETAIL_HIGH",
+	}
+	ImageDetail_value = map[string]int32{
+		"IMAGE_DETAIL_UNSPECIFIED": 0,
+		"IMAGE_DETAIL_LOW":         1,
+		"IMAGE_DETAIL_HIGH":        2,
+	}
+)
+
+func (x ImageDetail) Enum() *ImageDetail {
+	p := new(ImageDetail)
+	*p = x
+	return p
+}
+
+func (x ImageDetail) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (ImageDetail) Descriptor() protoreflect.EnumDescriptor {
+	return file_memory_v1_message_proto_enumTypes[3].Descriptor()
+}
+
+func (ImageDetail) Type() protoreflect.EnumType {
+	return &file_memory_v1_message_proto_enumTypes[3]
+}
+
+func (x ImageDetail) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use ImageDetail.Descriptor instead.
+func (ImageDetail) EnumDescriptor() ([]byte, []int) {
+	return file_memory_v1_message_proto_rawDescGZIP(), []int{3}
+}
+
 // Message is one entry of a session's transcript. Its role, name and parts never change once recorded.
 type Message struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -241,7 +294,11 @@ type Message struct {
 	// The provider's own form of the message, returned only where a request asks for it.
 	Original *Original `protobuf:"bytes,15,opt,name=original,proto3" json:"original,omitempty"`
 	// The number of the Record call that stored it, counted from 1 in each session. Output only.
-	TurnNo        int64 `protobuf:"varint,16,opt,name=turn_no,json=turnNo,proto3" json:"turn_no,omitempty"`
+	TurnNo int64 `protobuf:"varint,16,opt,name=turn_no,json=turnNo,proto3" json:"turn_no,omitempty"`
+	// Hidden from contexts: it stands in none, neither verbatim, nor recalled, nor in a summary of its session, until
+	// UpdateMessage takes that back. The transcript, ListMessages and SearchMessages keep it. The results of a hidden call
+	// are left out with it. Facts are learnt from it all the same: see extract.
+	Hidden        bool `protobuf:"varint,17,opt,name=hidden,proto3" json:"hidden,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -386,6 +443,13 @@ func (x *Message) GetTurnNo() int64 {
 		return x.TurnNo
 	}
 	return 0
+}
+
+func (x *Message) GetHidden() bool {
+	if x != nil {
+		return x.Hidden
+	}
+	return false
 }
 
 // Part is a piece of a message's content. Every kind comes back byte for byte as it was recorded.
@@ -804,7 +868,9 @@ type Blob struct {
 	// The media type, such as image/png, at most 255 bytes. Required.
 	MimeType string `protobuf:"bytes,1,opt,name=mime_type,json=mimeType,proto3" json:"mime_type,omitempty"`
 	// The bytes. Not empty.
-	Data          []byte `protobuf:"bytes,2,opt,name=data,proto3" json:"data,omitempty"`
+	Data []byte `protobuf:"bytes,2,opt,name=data,proto3" json:"data,omitempty"`
+	// How large an image is shown, for counting its tokens. Optional.
+	Image         *ImageSize `protobuf:"bytes,3,opt,name=image,proto3" json:"image,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -853,13 +919,22 @@ func (x *Blob) GetData() []byte {
 	return nil
 }
 
+func (x *Blob) GetImage() *ImageSize {
+	if x != nil {
+		return x.Image
+	}
+	return nil
+}
+
 // Uri is content that lies elsewhere.
 type Uri struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The media type, such as image/png, at most 255 bytes; may be empty.
 	MimeType string `protobuf:"bytes,1,opt,name=mime_type,json=mimeType,proto3" json:"mime_type,omitempty"`
 	// Where it lies; at most 8,192 bytes of printable characters. Required. The service never fetches it.
-	Uri           string `protobuf:"bytes,2,opt,name=uri,proto3" json:"uri,omitempty"`
+	Uri string `protobuf:"bytes,2,opt,name=uri,proto3" json:"uri,omitempty"`
+	// How large an image is shown, for counting its tokens. Optional.
+	Image         *ImageSize `protobuf:"bytes,3,opt,name=image,proto3" json:"image,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -908,6 +983,80 @@ func (x *Uri) GetUri() string {
 	return ""
 }
 
+func (x *Uri) GetImage() *ImageSize {
+	if x != nil {
+		return x.Image
+	}
+	return nil
+}
+
+// ImageSize is how large an image is. By o200k_base and cl100k_base its tokens are OpenAI's: 85, and unless detail is LOW
+// 170 for each tile of 512 pixels, after it was scaled to 2,048 pixels and then to 768 on its shorter side. By the other
+// counters they are the larger of that and Anthropic's, width × height ÷ 750 and at most 1,600, since the model may be of
+// either kind. An image without a size counts 1,600 tokens, more than either comes to.
+type ImageSize struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// In pixels, 1 to 100,000; 0 where it is not known.
+	Width int32 `protobuf:"varint,1,opt,name=width,proto3" json:"width,omitempty"`
+	// In pixels, 1 to 100,000; 0 where it is not known.
+	Height int32 `protobuf:"varint,2,opt,name=height,proto3" json:"height,omitempty"`
+	// How closely the model looks at it.
+	Detail        ImageDetail `protobuf:"varint,3,opt,name=detail,proto3,enum=memory.v1.ImageDetail" json:"detail,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ImageSize) Reset() {
+	*x = ImageSize{}
+	mi := &file_memory_v1_message_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ImageSize) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ImageSize) ProtoMessage() {}
+
+func (x *ImageSize) ProtoReflect() protoreflect.Message {
+	mi := &file_memory_v1_message_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ImageSize.ProtoReflect.Descriptor instead.
+func (*ImageSize) Descriptor() ([]byte, []int) {
+	return file_memory_v1_message_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *ImageSize) GetWidth() int32 {
+	if x != nil {
+		return x.Width
+	}
+	return 0
+}
+
+func (x *ImageSize) GetHeight() int32 {
+	if x != nil {
+		return x.Height
+	}
+	return 0
+}
+
+func (x *ImageSize) GetDetail() ImageDetail {
+	if x != nil {
+		return x.Detail
+	}
+	return ImageDetail_IMAGE_DETAIL_UNSPECIFIED
+}
+
 // Opaque is a provider's own item. It is stored and returned, never rendered.
 type Opaque struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -921,7 +1070,7 @@ type Opaque struct {
 
 func (x *Opaque) Reset() {
 	*x = Opaque{}
-	mi := &file_memory_v1_message_proto_msgTypes[8]
+	mi := &file_memory_v1_message_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -933,7 +1082,7 @@ func (x *Opaque) String() string {
 func (*Opaque) ProtoMessage() {}
 
 func (x *Opaque) ProtoReflect() protoreflect.Message {
-	mi := &file_memory_v1_message_proto_msgTypes[8]
+	mi := &file_memory_v1_message_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -946,7 +1095,7 @@ func (x *Opaque) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Opaque.ProtoReflect.Descriptor instead.
 func (*Opaque) Descriptor() ([]byte, []int) {
-	return file_memory_v1_message_proto_rawDescGZIP(), []int{8}
+	return file_memory_v1_message_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *Opaque) GetType() string {
@@ -976,7 +1125,7 @@ type Original struct {
 
 func (x *Original) Reset() {
 	*x = Original{}
-	mi := &file_memory_v1_message_proto_msgTypes[9]
+	mi := &file_memory_v1_message_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -988,7 +1137,7 @@ func (x *Original) String() string {
 func (*Original) ProtoMessage() {}
 
 func (x *Original) ProtoReflect() protoreflect.Message {
-	mi := &file_memory_v1_message_proto_msgTypes[9]
+	mi := &file_memory_v1_message_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1001,7 +1150,7 @@ func (x *Original) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Original.ProtoReflect.Descriptor instead.
 func (*Original) Descriptor() ([]byte, []int) {
-	return file_memory_v1_message_proto_rawDescGZIP(), []int{9}
+	return file_memory_v1_message_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Original) GetFormat() string {
@@ -1031,7 +1180,7 @@ type TokenCounts struct {
 
 func (x *TokenCounts) Reset() {
 	*x = TokenCounts{}
-	mi := &file_memory_v1_message_proto_msgTypes[10]
+	mi := &file_memory_v1_message_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1043,7 +1192,7 @@ func (x *TokenCounts) String() string {
 func (*TokenCounts) ProtoMessage() {}
 
 func (x *TokenCounts) ProtoReflect() protoreflect.Message {
-	mi := &file_memory_v1_message_proto_msgTypes[10]
+	mi := &file_memory_v1_message_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1056,7 +1205,7 @@ func (x *TokenCounts) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TokenCounts.ProtoReflect.Descriptor instead.
 func (*TokenCounts) Descriptor() ([]byte, []int) {
-	return file_memory_v1_message_proto_rawDescGZIP(), []int{10}
+	return file_memory_v1_message_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *TokenCounts) GetO200KBase() int64 {
@@ -1077,7 +1226,7 @@ var File_memory_v1_message_proto protoreflect.FileDescriptor
 
 const file_memory_v1_message_proto_rawDesc = "" +
 	"\n" +
-	"\x17memory/v1/message.proto\x12\tmemory.v1\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xdc\x04\n" +
+	"\x17memory/v1/message.proto\x12\tmemory.v1\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xf4\x04\n" +
 	"\aMessage\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x10\n" +
 	"\x03seq\x18\x02 \x01(\x03R\x03seq\x12#\n" +
@@ -1097,7 +1246,8 @@ const file_memory_v1_message_proto_rawDesc = "" +
 	"\x06pinned\x18\r \x01(\bR\x06pinned\x129\n" +
 	"\ftoken_counts\x18\x0e \x01(\v2\x16.memory.v1.TokenCountsR\vtokenCounts\x12/\n" +
 	"\boriginal\x18\x0f \x01(\v2\x13.memory.v1.OriginalR\boriginal\x12\x17\n" +
-	"\aturn_no\x18\x10 \x01(\x03R\x06turnNo\"\xd1\x02\n" +
+	"\aturn_no\x18\x10 \x01(\x03R\x06turnNo\x12\x16\n" +
+	"\x06hidden\x18\x11 \x01(\bR\x06hidden\"\xd1\x02\n" +
 	"\x04Part\x12%\n" +
 	"\x04text\x18\x01 \x01(\v2\x0f.memory.v1.TextH\x00R\x04text\x124\n" +
 	"\treasoning\x18\x02 \x01(\v2\x14.memory.v1.ReasoningH\x00R\treasoning\x122\n" +
@@ -1122,13 +1272,19 @@ const file_memory_v1_message_proto_rawDesc = "" +
 	"ToolResult\x12\x17\n" +
 	"\acall_id\x18\x01 \x01(\tR\x06callId\x12%\n" +
 	"\x05parts\x18\x02 \x03(\v2\x0f.memory.v1.PartR\x05parts\x12\x19\n" +
-	"\bis_error\x18\x03 \x01(\bR\aisError\"7\n" +
+	"\bis_error\x18\x03 \x01(\bR\aisError\"c\n" +
 	"\x04Blob\x12\x1b\n" +
 	"\tmime_type\x18\x01 \x01(\tR\bmimeType\x12\x12\n" +
-	"\x04data\x18\x02 \x01(\fR\x04data\"4\n" +
+	"\x04data\x18\x02 \x01(\fR\x04data\x12*\n" +
+	"\x05image\x18\x03 \x01(\v2\x14.memory.v1.ImageSizeR\x05image\"`\n" +
 	"\x03Uri\x12\x1b\n" +
 	"\tmime_type\x18\x01 \x01(\tR\bmimeType\x12\x10\n" +
-	"\x03uri\x18\x02 \x01(\tR\x03uri\"0\n" +
+	"\x03uri\x18\x02 \x01(\tR\x03uri\x12*\n" +
+	"\x05image\x18\x03 \x01(\v2\x14.memory.v1.ImageSizeR\x05image\"i\n" +
+	"\tImageSize\x12\x14\n" +
+	"\x05width\x18\x01 \x01(\x05R\x05width\x12\x16\n" +
+	"\x06height\x18\x02 \x01(\x05R\x06height\x12.\n" +
+	"\x06detail\x18\x03 \x01(\x0e2\x16.memory.v1.ImageDetailR\x06detail\"0\n" +
 	"\x06Opaque\x12\x12\n" +
 	"\x04type\x18\x01 \x01(\tR\x04type\x12\x12\n" +
 	"\x04json\x18\x02 \x01(\tR\x04json\"6\n" +
@@ -1157,7 +1313,11 @@ const file_memory_v1_message_proto_rawDesc = "" +
 	"\vExtractMode\x12\x1c\n" +
 	"\x18EXTRACT_MODE_UNSPECIFIED\x10\x00\x12\x16\n" +
 	"\x12EXTRACT_MODE_ALLOW\x10\x01\x12\x15\n" +
-	"\x11EXTRACT_MODE_NONE\x10\x02B\x96\x01\n" +
+	"\x11EXTRACT_MODE_NONE\x10\x02*X\n" +
+	"\vImageDetail\x12\x1c\n" +
+	"\x18IMAGE_DETAIL_UNSPECIFIED\x10\x00\x12\x14\n" +
+	"\x10IMAGE_DETAIL_LOW\x10\x01\x12\x15\n" +
+	"\x11IMAGE_DETAIL_HIGH\x10\x02B\x96\x01\n" +
 	"\rcom.memory.v1B\fMessageProtoP\x01Z2github.com/stratamem/strata/api/memory/v1;memoryv1\xa2\x02\x03MXX\xaa\x02\tMemory.V1\xca\x02\tMemory\\V1\xe2\x02\x15Memory\\V1\\GPBMetadata\xea\x02\n" +
 	"Memory::V1b\x06proto3"
 
@@ -1173,49 +1333,54 @@ func file_memory_v1_message_proto_rawDescGZIP() []byte {
 	return file_memory_v1_message_proto_rawDescData
 }
 
-var file_memory_v1_message_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
-var file_memory_v1_message_proto_msgTypes = make([]protoimpl.MessageInfo, 11)
+var file_memory_v1_message_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
+var file_memory_v1_message_proto_msgTypes = make([]protoimpl.MessageInfo, 12)
 var file_memory_v1_message_proto_goTypes = []any{
 	(Role)(0),                     // 0: memory.v1.Role
 	(Origin)(0),                   // 1: memory.v1.Origin
 	(ExtractMode)(0),              // 2: memory.v1.ExtractMode
-	(*Message)(nil),               // 3: memory.v1.Message
-	(*Part)(nil),                  // 4: memory.v1.Part
-	(*Text)(nil),                  // 5: memory.v1.Text
-	(*Reasoning)(nil),             // 6: memory.v1.Reasoning
-	(*ToolCall)(nil),              // 7: memory.v1.ToolCall
-	(*ToolResult)(nil),            // 8: memory.v1.ToolResult
-	(*Blob)(nil),                  // 9: memory.v1.Blob
-	(*Uri)(nil),                   // 10: memory.v1.Uri
-	(*Opaque)(nil),                // 11: memory.v1.Opaque
-	(*Original)(nil),              // 12: memory.v1.Original
-	(*TokenCounts)(nil),           // 13: memory.v1.TokenCounts
-	(*structpb.Struct)(nil),       // 14: google.protobuf.Struct
-	(*timestamppb.Timestamp)(nil), // 15: google.protobuf.Timestamp
+	(ImageDetail)(0),              // 3: memory.v1.ImageDetail
+	(*Message)(nil),               // 4: memory.v1.Message
+	(*Part)(nil),                  // 5: memory.v1.Part
+	(*Text)(nil),                  // 6: memory.v1.Text
+	(*Reasoning)(nil),             // 7: memory.v1.Reasoning
+	(*ToolCall)(nil),              // 8: memory.v1.ToolCall
+	(*ToolResult)(nil),            // 9: memory.v1.ToolResult
+	(*Blob)(nil),                  // 10: memory.v1.Blob
+	(*Uri)(nil),                   // 11: memory.v1.Uri
+	(*ImageSize)(nil),             // 12: memory.v1.ImageSize
+	(*Opaque)(nil),                // 13: memory.v1.Opaque
+	(*Original)(nil),              // 14: memory.v1.Original
+	(*TokenCounts)(nil),           // 15: memory.v1.TokenCounts
+	(*structpb.Struct)(nil),       // 16: google.protobuf.Struct
+	(*timestamppb.Timestamp)(nil), // 17: google.protobuf.Timestamp
 }
 var file_memory_v1_message_proto_depIdxs = []int32{
 	0,  // 0: memory.v1.Message.role:type_name -> memory.v1.Role
-	4,  // 1: memory.v1.Message.parts:type_name -> memory.v1.Part
-	14, // 2: memory.v1.Message.metadata:type_name -> google.protobuf.Struct
-	15, // 3: memory.v1.Message.create_time:type_name -> google.protobuf.Timestamp
-	15, // 4: memory.v1.Message.record_time:type_name -> google.protobuf.Timestamp
+	5,  // 1: memory.v1.Message.parts:type_name -> memory.v1.Part
+	16, // 2: memory.v1.Message.metadata:type_name -> google.protobuf.Struct
+	17, // 3: memory.v1.Message.create_time:type_name -> google.protobuf.Timestamp
+	17, // 4: memory.v1.Message.record_time:type_name -> google.protobuf.Timestamp
 	1,  // 5: memory.v1.Message.origin:type_name -> memory.v1.Origin
 	2,  // 6: memory.v1.Message.extract:type_name -> memory.v1.ExtractMode
-	13, // 7: memory.v1.Message.token_counts:type_name -> memory.v1.TokenCounts
-	12, // 8: memory.v1.Message.original:type_name -> memory.v1.Original
-	5,  // 9: memory.v1.Part.text:type_name -> memory.v1.Text
-	6,  // 10: memory.v1.Part.reasoning:type_name -> memory.v1.Reasoning
-	7,  // 11: memory.v1.Part.tool_call:type_name -> memory.v1.ToolCall
-	8,  // 12: memory.v1.Part.tool_result:type_name -> memory.v1.ToolResult
-	9,  // 13: memory.v1.Part.blob:type_name -> memory.v1.Blob
-	10, // 14: memory.v1.Part.uri:type_name -> memory.v1.Uri
-	11, // 15: memory.v1.Part.opaque:type_name -> memory.v1.Opaque
-	4,  // 16: memory.v1.ToolResult.parts:type_name -> memory.v1.Part
-	17, // [17:17] is the sub-list for method output_type
-	17, // [17:17] is the sub-list for method input_type
-	17, // [17:17] is the sub-list for extension type_name
-	17, // [17:17] is the sub-list for extension extendee
-	0,  // [0:17] is the sub-list for field type_name
+	15, // 7: memory.v1.Message.token_counts:type_name -> memory.v1.TokenCounts
+	14, // 8: memory.v1.Message.original:type_name -> memory.v1.Original
+	6,  // 9: memory.v1.Part.text:type_name -> memory.v1.Text
+	7,  // 10: memory.v1.Part.reasoning:type_name -> memory.v1.Reasoning
+	8,  // 11: memory.v1.Part.tool_call:type_name -> memory.v1.ToolCall
+	9,  // 12: memory.v1.Part.tool_result:type_name -> memory.v1.ToolResult
+	10, // 13: memory.v1.Part.blob:type_name -> memory.v1.Blob
+	11, // 14: memory.v1.Part.uri:type_name -> memory.v1.Uri
+	13, // 15: memory.v1.Part.opaque:type_name -> memory.v1.Opaque
+	5,  // 16: memory.v1.ToolResult.parts:type_name -> memory.v1.Part
+	12, // 17: memory.v1.Blob.image:type_name -> memory.v1.ImageSize
+	12, // 18: memory.v1.Uri.image:type_name -> memory.v1.ImageSize
+	3,  // 19: memory.v1.ImageSize.detail:type_name -> memory.v1.ImageDetail
+	20, // [20:20] is the sub-list for method output_type
+	20, // [20:20] is the sub-list for method input_type
+	20, // [20:20] is the sub-list for extension type_name
+	20, // [20:20] is the sub-list for extension extendee
+	0,  // [0:20] is the sub-list for field type_name
 }
 
 func init() { file_memory_v1_message_proto_init() }
@@ -1237,8 +1402,8 @@ func file_memory_v1_message_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_memory_v1_message_proto_rawDesc), len(file_memory_v1_message_proto_rawDesc)),
-			NumEnums:      3,
-			NumMessages:   11,
+			NumEnums:      4,
+			NumMessages:   12,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -36,7 +36,9 @@ type Session struct {
 	Metadata *structpb.Struct `protobuf:"bytes,4,opt,name=metadata,proto3" json:"metadata,omitempty"`
 	// The policy profile that governs it; empty for the server's default.
 	Profile string `protobuf:"bytes,5,opt,name=profile,proto3" json:"profile,omitempty"`
-	// What the agent keeps about the session, written by Record.state_patch.
+	// What the agent keeps about the session, written by Record.state_patch. The key notes holds notes by their names: a
+	// patch of {"notes": {"plan": "…"}}, or of {"notes/plan": "…"}, writes one, null deletes it, and here each stands as
+	// {"value": …, "revision": …, "time": …} with the turn that wrote it. Contexts have notes in a section of their own.
 	State *structpb.Struct `protobuf:"bytes,6,opt,name=state,proto3" json:"state,omitempty"`
 	// The number of the turn that last changed state; 0 before the first.
 	StateRevision int64 `protobuf:"varint,7,opt,name=state_revision,json=stateRevision,proto3" json:"state_revision,omitempty"`
@@ -48,12 +50,16 @@ type Session struct {
 	CreateTime *timestamppb.Timestamp `protobuf:"bytes,10,opt,name=create_time,json=createTime,proto3" json:"create_time,omitempty"`
 	// When the session last changed, by the server's clock.
 	UpdateTime *timestamppb.Timestamp `protobuf:"bytes,11,opt,name=update_time,json=updateTime,proto3" json:"update_time,omitempty"`
-	// Changes with title, metadata, profile and extract; give it back in UpdateSession to refuse a lost update.
+	// Changes with title, metadata, profile, extract and context_start_seq; give it back in UpdateSession to refuse a lost update.
 	Etag string `protobuf:"bytes,12,opt,name=etag,proto3" json:"etag,omitempty"`
 	// NONE: while it is set, no facts are learnt from messages of the session.
-	Extract       ExtractMode `protobuf:"varint,13,opt,name=extract,proto3,enum=memory.v1.ExtractMode" json:"extract,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Extract ExtractMode `protobuf:"varint,13,opt,name=extract,proto3,enum=memory.v1.ExtractMode" json:"extract,omitempty"`
+	// Where contexts start: the messages before this seq stand in no context, neither verbatim, nor recalled, nor in a summary
+	// of the session. Facts that were learnt from them, and summaries of weeks and months, stay. 0 takes that back. At most
+	// last_seq + 1, which hides all that was said so far. The transcript stays as it is.
+	ContextStartSeq int64 `protobuf:"varint,14,opt,name=context_start_seq,json=contextStartSeq,proto3" json:"context_start_seq,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
 }
 
 func (x *Session) Reset() {
@@ -177,11 +183,18 @@ func (x *Session) GetExtract() ExtractMode {
 	return ExtractMode_EXTRACT_MODE_UNSPECIFIED
 }
 
+func (x *Session) GetContextStartSeq() int64 {
+	if x != nil {
+		return x.ContextStartSeq
+	}
+	return 0
+}
+
 var File_memory_v1_session_proto protoreflect.FileDescriptor
 
 const file_memory_v1_session_proto_rawDesc = "" +
 	"\n" +
-	"\x17memory/v1/session.proto\x12\tmemory.v1\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17memory/v1/message.proto\"\xf9\x03\n" +
+	"\x17memory/v1/session.proto\x12\tmemory.v1\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17memory/v1/message.proto\"\xa5\x04\n" +
 	"\aSession\x12\x17\n" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId\x12\x1d\n" +
 	"\n" +
@@ -200,7 +213,8 @@ const file_memory_v1_session_proto_rawDesc = "" +
 	"\vupdate_time\x18\v \x01(\v2\x1a.google.protobuf.TimestampR\n" +
 	"updateTime\x12\x12\n" +
 	"\x04etag\x18\f \x01(\tR\x04etag\x120\n" +
-	"\aextract\x18\r \x01(\x0e2\x16.memory.v1.ExtractModeR\aextractB\x96\x01\n" +
+	"\aextract\x18\r \x01(\x0e2\x16.memory.v1.ExtractModeR\aextract\x12*\n" +
+	"\x11context_start_seq\x18\x0e \x01(\x03R\x0fcontextStartSeqB\x96\x01\n" +
 	"\rcom.memory.v1B\fSessionProtoP\x01Z2github.com/stratamem/strata/api/memory/v1;memoryv1\xa2\x02\x03MXX\xaa\x02\tMemory.V1\xca\x02\tMemory\\V1\xe2\x02\x15Memory\\V1\\GPBMetadata\xea\x02\n" +
 	"Memory::V1b\x06proto3"
 

@@ -10,6 +10,7 @@ import (
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	fieldmaskpb "google.golang.org/protobuf/types/known/fieldmaskpb"
+	structpb "google.golang.org/protobuf/types/known/structpb"
 	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
 	reflect "reflect"
 	sync "sync"
@@ -38,10 +39,16 @@ type User struct {
 	Extract ExtractMode `protobuf:"varint,4,opt,name=extract,proto3,enum=memory.v1.ExtractMode" json:"extract,omitempty"`
 	// When the user was first seen.
 	CreateTime *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=create_time,json=createTime,proto3" json:"create_time,omitempty"`
-	// When timezone, language or extract last changed.
+	// When timezone, language, extract or state last changed.
 	UpdateTime *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=update_time,json=updateTime,proto3" json:"update_time,omitempty"`
-	// Changes with timezone, language and extract.
-	Etag          string `protobuf:"bytes,7,opt,name=etag,proto3" json:"etag,omitempty"`
+	// Changes with timezone, language, extract and state.
+	Etag string `protobuf:"bytes,7,opt,name=etag,proto3" json:"etag,omitempty"`
+	// What agents keep about the user over all sessions, at most 64 KiB as JSON, written by UpdateUser.state_patch. Its notes
+	// are as those of Session.state, with state_revision as the revision, and stand in the contexts of all sessions; the rest
+	// is for instruction templates. Not in ListUsers.
+	State *structpb.Struct `protobuf:"bytes,8,opt,name=state,proto3" json:"state,omitempty"`
+	// How often state was changed.
+	StateRevision int64 `protobuf:"varint,9,opt,name=state_revision,json=stateRevision,proto3" json:"state_revision,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -123,6 +130,20 @@ func (x *User) GetEtag() string {
 		return x.Etag
 	}
 	return ""
+}
+
+func (x *User) GetState() *structpb.Struct {
+	if x != nil {
+		return x.State
+	}
+	return nil
+}
+
+func (x *User) GetStateRevision() int64 {
+	if x != nil {
+		return x.StateRevision
+	}
+	return 0
 }
 
 // GetUserRequest names a user.
@@ -275,7 +296,7 @@ func (x *ListUsersRequest) GetPageToken() string {
 // ListUsersResponse is a page of users.
 type ListUsersResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The users.
+	// The users, without their state.
 	Users []*User `protobuf:"bytes,1,rep,name=users,proto3" json:"users,omitempty"`
 	// Ask with it for the next page; empty at the end.
 	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
@@ -333,7 +354,9 @@ type UpdateUserRequest struct {
 	// The user: user_id and the new values; with an etag the update is refused if it is stale or there is no such user.
 	User *User `protobuf:"bytes,1,opt,name=user,proto3" json:"user,omitempty"`
 	// What to change: timezone, language, extract, or * for all three; the fields that are set when empty.
-	UpdateMask    *fieldmaskpb.FieldMask `protobuf:"bytes,2,opt,name=update_mask,json=updateMask,proto3" json:"update_mask,omitempty"`
+	UpdateMask *fieldmaskpb.FieldMask `protobuf:"bytes,2,opt,name=update_mask,json=updateMask,proto3" json:"update_mask,omitempty"`
+	// Merged into the user's state as Record.state_patch is into a session's.
+	StatePatch    *structpb.Struct `protobuf:"bytes,3,opt,name=state_patch,json=statePatch,proto3" json:"state_patch,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -378,6 +401,13 @@ func (x *UpdateUserRequest) GetUser() *User {
 func (x *UpdateUserRequest) GetUpdateMask() *fieldmaskpb.FieldMask {
 	if x != nil {
 		return x.UpdateMask
+	}
+	return nil
+}
+
+func (x *UpdateUserRequest) GetStatePatch() *structpb.Struct {
+	if x != nil {
+		return x.StatePatch
 	}
 	return nil
 }
@@ -432,7 +462,7 @@ var File_memory_v1_user_service_proto protoreflect.FileDescriptor
 
 const file_memory_v1_user_service_proto_rawDesc = "" +
 	"\n" +
-	"\x1cmemory/v1/user_service.proto\x12\tmemory.v1\x1a google/protobuf/field_mask.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17memory/v1/message.proto\"\x97\x02\n" +
+	"\x1cmemory/v1/user_service.proto\x12\tmemory.v1\x1a google/protobuf/field_mask.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17memory/v1/message.proto\"\xed\x02\n" +
 	"\x04User\x12\x17\n" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId\x12\x1a\n" +
 	"\btimezone\x18\x02 \x01(\tR\btimezone\x12\x1a\n" +
@@ -442,7 +472,9 @@ const file_memory_v1_user_service_proto_rawDesc = "" +
 	"createTime\x12;\n" +
 	"\vupdate_time\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
 	"updateTime\x12\x12\n" +
-	"\x04etag\x18\a \x01(\tR\x04etag\")\n" +
+	"\x04etag\x18\a \x01(\tR\x04etag\x12-\n" +
+	"\x05state\x18\b \x01(\v2\x17.google.protobuf.StructR\x05state\x12%\n" +
+	"\x0estate_revision\x18\t \x01(\x03R\rstateRevision\")\n" +
 	"\x0eGetUserRequest\x12\x17\n" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId\"6\n" +
 	"\x0fGetUserResponse\x12#\n" +
@@ -453,11 +485,13 @@ const file_memory_v1_user_service_proto_rawDesc = "" +
 	"page_token\x18\x02 \x01(\tR\tpageToken\"b\n" +
 	"\x11ListUsersResponse\x12%\n" +
 	"\x05users\x18\x01 \x03(\v2\x0f.memory.v1.UserR\x05users\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"u\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xaf\x01\n" +
 	"\x11UpdateUserRequest\x12#\n" +
 	"\x04user\x18\x01 \x01(\v2\x0f.memory.v1.UserR\x04user\x12;\n" +
 	"\vupdate_mask\x18\x02 \x01(\v2\x1a.google.protobuf.FieldMaskR\n" +
-	"updateMask\"9\n" +
+	"updateMask\x128\n" +
+	"\vstate_patch\x18\x03 \x01(\v2\x17.google.protobuf.StructR\n" +
+	"statePatch\"9\n" +
 	"\x12UpdateUserResponse\x12#\n" +
 	"\x04user\x18\x01 \x01(\v2\x0f.memory.v1.UserR\x04user2\xe2\x01\n" +
 	"\vUserService\x12@\n" +
@@ -491,28 +525,31 @@ var file_memory_v1_user_service_proto_goTypes = []any{
 	(*UpdateUserResponse)(nil),    // 6: memory.v1.UpdateUserResponse
 	(ExtractMode)(0),              // 7: memory.v1.ExtractMode
 	(*timestamppb.Timestamp)(nil), // 8: google.protobuf.Timestamp
-	(*fieldmaskpb.FieldMask)(nil), // 9: google.protobuf.FieldMask
+	(*structpb.Struct)(nil),       // 9: google.protobuf.Struct
+	(*fieldmaskpb.FieldMask)(nil), // 10: google.protobuf.FieldMask
 }
 var file_memory_v1_user_service_proto_depIdxs = []int32{
 	7,  // 0: memory.v1.User.extract:type_name -> memory.v1.ExtractMode
 	8,  // 1: memory.v1.User.create_time:type_name -> google.protobuf.Timestamp
 	8,  // 2: memory.v1.User.update_time:type_name -> google.protobuf.Timestamp
-	0,  // 3: memory.v1.GetUserResponse.user:type_name -> memory.v1.User
-	0,  // 4: memory.v1.ListUsersResponse.users:type_name -> memory.v1.User
-	0,  // 5: memory.v1.UpdateUserRequest.user:type_name -> memory.v1.User
-	9,  // 6: memory.v1.UpdateUserRequest.update_mask:type_name -> google.protobuf.FieldMask
-	0,  // 7: memory.v1.UpdateUserResponse.user:type_name -> memory.v1.User
-	1,  // 8: memory.v1.UserService.GetUser:input_type -> memory.v1.GetUserRequest
-	3,  // 9: memory.v1.UserService.ListUsers:input_type -> memory.v1.ListUsersRequest
-	5,  // 10: memory.v1.UserService.UpdateUser:input_type -> memory.v1.UpdateUserRequest
-	2,  // 11: memory.v1.UserService.GetUser:output_type -> memory.v1.GetUserResponse
-	4,  // 12: memory.v1.UserService.ListUsers:output_type -> memory.v1.ListUsersResponse
-	6,  // 13: memory.v1.UserService.UpdateUser:output_type -> memory.v1.UpdateUserResponse
-	11, // [11:14] is the sub-list for method output_type
-	8,  // [8:11] is the sub-list for method input_type
-	8,  // [8:8] is the sub-list for extension type_name
-	8,  // [8:8] is the sub-list for extension extendee
-	0,  // [0:8] is the sub-list for field type_name
+	9,  // 3: memory.v1.User.state:type_name -> google.protobuf.Struct
+	0,  // 4: memory.v1.GetUserResponse.user:type_name -> memory.v1.User
+	0,  // 5: memory.v1.ListUsersResponse.users:type_name -> memory.v1.User
+	0,  // 6: memory.v1.UpdateUserRequest.user:type_name -> memory.v1.User
+	10, // 7: memory.v1.UpdateUserRequest.update_mask:type_name -> google.protobuf.FieldMask
+	9,  // 8: memory.v1.UpdateUserRequest.state_patch:type_name -> google.protobuf.Struct
+	0,  // 9: memory.v1.UpdateUserResponse.user:type_name -> memory.v1.User
+	1,  // 10: memory.v1.UserService.GetUser:input_type -> memory.v1.GetUserRequest
+	3,  // 11: memory.v1.UserService.ListUsers:input_type -> memory.v1.ListUsersRequest
+	5,  // 12: memory.v1.UserService.UpdateUser:input_type -> memory.v1.UpdateUserRequest
+	2,  // 13: memory.v1.UserService.GetUser:output_type -> memory.v1.GetUserResponse
+	4,  // 14: memory.v1.UserService.ListUsers:output_type -> memory.v1.ListUsersResponse
+	6,  // 15: memory.v1.UserService.UpdateUser:output_type -> memory.v1.UpdateUserResponse
+	13, // [13:16] is the sub-list for method output_type
+	10, // [10:13] is the sub-list for method input_type
+	10, // [10:10] is the sub-list for extension type_name
+	10, // [10:10] is the sub-list for extension extendee
+	0,  // [0:10] is the sub-list for field type_name
 }
 
 func init() { file_memory_v1_user_service_proto_init() }

@@ -21,7 +21,17 @@ const turnsPerReply = 64
 
 // KnownToolCalls implements store.Transcript.
 func (s *Store) KnownToolCalls(ctx context.Context, ref memory.SessionRef, callIDs []string) ([]string, error) {
-	if len(callIDs) == 0 {
+	return s.known(ctx, ref, callIDs, "calls")
+}
+
+// KnownMessages implements store.Transcript.
+func (s *Store) KnownMessages(ctx context.Context, ref memory.SessionRef, ids []string) ([]string, error) {
+	return s.known(ctx, ref, ids, "ids")
+}
+
+// known are those of the ids whose keyed hash some turn of the session has in a field.
+func (s *Store) known(ctx context.Context, ref memory.SessionRef, ids []string, field string) ([]string, error) {
+	if len(ids) == 0 {
 		return nil, nil
 	}
 	_, d, err := s.session(ctx, ref)
@@ -31,37 +41,34 @@ func (s *Store) KnownToolCalls(ctx context.Context, ref memory.SessionRef, callI
 	if err != nil {
 		return nil, err
 	}
-	hashes := make([][]byte, len(callIDs))
-	for i, id := range callIDs {
+	hashes := make([][]byte, len(ids))
+	for i, id := range ids {
 		hashes[i] = keyed(d.Scope, id)
 	}
-	made, err := s.callsMade(ctx, d.Key, hashes)
+	held, err := s.hashesIn(ctx, d.Key, field, hashes)
 	var known []string
-	for i, id := range callIDs {
-		if made[string(hashes[i])] && !slices.Contains(known, id) {
+	for i, id := range ids {
+		if held[string(hashes[i])] && !slices.Contains(known, id) {
 			known = append(known, id)
 		}
 	}
 	return known, err
 }
 
-func (s *Store) callsMade(ctx context.Context, key memory.SessionKey, hashes [][]byte) (map[string]bool, error) {
-	filter := eq("session", key, "calls", bson.D{{Key: "$in", Value: hashes}})
-	cursor, err := s.turns.Find(ctx, filter, options.Find().SetProjection(eq("calls", 1)))
+// hashesIn are the hashes in a field of the session's turns that have one of those asked for.
+func (s *Store) hashesIn(ctx context.Context, key memory.SessionKey, field string, hashes [][]byte) (map[string]bool, error) {
+	filter := eq("session", key, field, bson.D{{Key: "$in", Value: hashes}})
+	turns, err := readAll[turnDoc](ctx, s.turns, filter, options.Find().SetProjection(eq(field, 1)))
 	if err != nil {
-		return nil, s.failed("find tool calls", err)
+		return nil, s.failed("find ids", err)
 	}
-	var turns []turnDoc
-	if err := cursor.All(ctx, &turns); err != nil {
-		return nil, s.failed("find tool calls", err)
-	}
-	made := map[string]bool{}
+	held := map[string]bool{}
 	for _, t := range turns {
-		for _, hash := range t.Calls {
-			made[string(hash)] = true
+		for _, hash := range append(t.Calls, t.IDs...) {
+			held[string(hash)] = true
 		}
 	}
-	return made, nil
+	return held, nil
 }
 
 // Messages implements store.Transcript.
@@ -77,6 +84,7 @@ func (s *Store) Messages(ctx context.Context, q store.MessageQuery) ([]memory.Me
 type run struct {
 	q        store.MessageQuery
 	messages []memory.Message
+	visible  int // of them, not hidden
 	tokens   int64
 	bytes    int64
 }
@@ -183,8 +191,10 @@ func (r *run) add(turn int64, d messageDoc) (more bool, err error) {
 		return false, err
 	}
 	r.messages = append(r.messages, m)
-	r.tokens += m.Tokens.O200K
-	enough := r.q.MaxTokens > 0 && r.tokens >= r.q.MaxTokens && len(r.messages) >= r.q.MinMessages
+	if !m.Hidden {
+		r.visible, r.tokens = r.visible+1, r.tokens+m.Tokens.O200K
+	}
+	enough := r.q.MaxTokens > 0 && r.tokens >= r.q.MaxTokens && r.visible >= r.q.MinMessages
 	return !enough && len(r.messages) < r.q.Limit, nil
 }
 
@@ -204,14 +214,14 @@ func (s *Store) MessagesAt(ctx context.Context, q store.PlacesQuery) ([]memory.P
 }
 
 // ownSessions finds the user's own sessions among those of the places.
-func (s *Store) ownSessions(ctx context.Context, scope memory.ScopeKey, places []memory.Place) (map[memory.SessionKey]string, error) {
+func (s *Store) ownSessions(ctx context.Context, scope memory.ScopeKey, places []memory.Place) (map[memory.SessionKey]sessionDoc, error) {
 	keys := make([]memory.SessionKey, len(places))
 	for i, p := range places {
 		keys[i] = p.Session
 	}
 	slices.Sort(keys)
 	filter := eq("_id", bson.D{{Key: "$in", Value: slices.Compact(keys)}}, "scope", scope)
-	cursor, err := s.conversations.Find(ctx, filter, options.Find().SetProjection(eq("session_id", 1)))
+	cursor, err := s.conversations.Find(ctx, filter, options.Find().SetProjection(eq("session_id", 1, "context_start", 1)))
 	if err != nil {
 		return nil, s.failed("find sessions", err)
 	}
@@ -219,11 +229,11 @@ func (s *Store) ownSessions(ctx context.Context, scope memory.ScopeKey, places [
 	if err := cursor.All(ctx, &docs); err != nil {
 		return nil, s.failed("find sessions", err)
 	}
-	names := make(map[memory.SessionKey]string, len(docs))
+	own := make(map[memory.SessionKey]sessionDoc, len(docs))
 	for _, d := range docs {
-		names[d.Key] = d.SessionID
+		own[d.Key] = d
 	}
-	return names, nil
+	return own, nil
 }
 
 // placesPerQuery bounds what is in memory beyond MaxBytes. What one context shows fits into it, so that it is one round trip.
@@ -237,7 +247,7 @@ func (s *Store) readPlaces(ctx context.Context, scope memory.ScopeKey, q store.P
 	first := q.Places[:min(len(q.Places), placesPerQuery)]
 	g, reading := errgroup.WithContext(ctx)
 	g.Go(func() (err error) {
-		p.names, err = s.ownSessions(reading, scope, q.Places)
+		p.own, err = s.ownSessions(reading, scope, q.Places)
 		return err
 	})
 	g.Go(func() (err error) {
@@ -261,7 +271,7 @@ func (s *Store) readPlaces(ctx context.Context, scope memory.ScopeKey, q store.P
 
 // placing puts messages into the order of their places.
 type placing struct {
-	names    map[memory.SessionKey]string // of the user's own sessions
+	own      map[memory.SessionKey]sessionDoc // the user's sessions: ids and context starts
 	hits     []memory.PlacedMessage
 	bytes    int64
 	maxBytes int64 // 0 for no limit
@@ -271,7 +281,7 @@ type placing struct {
 func (p *placing) take(places []memory.Place, found map[memory.Place]foundMessage) (full bool, err error) {
 	for _, at := range places {
 		f, ok := found[at]
-		name, own := p.names[at.Session]
+		in, own := p.own[at.Session]
 		if !ok || !own {
 			continue
 		}
@@ -283,7 +293,7 @@ func (p *placing) take(places []memory.Place, found map[memory.Place]foundMessag
 		if err != nil {
 			return false, err
 		}
-		p.hits = append(p.hits, memory.PlacedMessage{Place: at, SessionID: name, Message: m})
+		p.hits = append(p.hits, memory.PlacedMessage{Place: at, SessionID: in.SessionID, ContextStart: in.ContextStart, Message: m})
 	}
 	return false, nil
 }
@@ -401,6 +411,9 @@ func labels(at int, u store.MessageUpdate) bson.D {
 	}
 	if u.Pinned != nil {
 		put("pinned", *u.Pinned, !*u.Pinned)
+	}
+	if u.Hidden != nil {
+		put("hidden", *u.Hidden, !*u.Hidden)
 	}
 	if u.Extract != nil {
 		put("extract", *u.Extract, false)

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"slices"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
@@ -78,6 +77,9 @@ func (l *ledger) step(c *call) step {
 	p := &c.p
 	if first, known := l.requests[l.scope.Keyed(memory.IDDigest(p.RequestID))]; known && p.RequestID != "" {
 		return l.replay(c, first)
+	}
+	if p.Refused != nil {
+		return step{call: c, err: p.Refused}
 	}
 	if e := p.ExpectedLastSeq; e != nil && *e != l.lastSeq {
 		return step{call: c, err: store.LastSeqMismatch(p.Ref, *e, l.lastSeq)}
@@ -180,7 +182,7 @@ func (t *draft) merge() error {
 	if len(t.p.StatePatch) == 0 {
 		return nil
 	}
-	merged, err := memory.MergeState(jsonOf(t.state), t.p.StatePatch)
+	merged, err := memory.MergeState(jsonOf(t.state), t.p.StatePatch, memory.Change{Revision: t.turn.Turn, Time: fromMicros(t.turn.RecordTime)})
 	if err != nil || string(merged) == t.state {
 		return err
 	}
@@ -193,7 +195,7 @@ func (t *draft) finish() error {
 	r := &t.result
 	r.FirstSeq, r.LastSeq = t.turn.FirstSeq, t.turn.LastSeq
 	r.StateRevision, r.StepsSinceUser = t.turn.StateRevision, int(t.turn.Steps)
-	r.Findings = slices.DeleteFunc(slices.Clone(t.p.Findings), func(f memory.Finding) bool { return !t.stored[f.MessageID] })
+	r.Findings = store.KeptFindings(t.p.Findings, t.stored)
 	t.turn.N = t.turn.LastSeq - t.turn.FirstSeq + 1
 	if t.turn.N == 0 && t.p.RequestID == "" && len(t.p.StatePatch) == 0 {
 		t.turn = turnDoc{}

@@ -57,9 +57,13 @@ type export struct {
 	each func(store.Record) error
 }
 
-func (x *export) head(context.Context) error {
+func (x *export) head(ctx context.Context) error {
+	u, err := x.s.withState(ctx, x.user)
+	if err != nil {
+		return err
+	}
 	return x.each(store.Record{User: &store.UserRecord{
-		User: x.user.user(), Revision: x.user.Revision, LastVectorNo: x.user.LastVectorNo, PeriodsAt: orZero(x.user.PeriodsAt),
+		User: u.user(), Revision: x.user.Revision, LastVectorNo: x.user.LastVectorNo, PeriodsAt: orZero(x.user.PeriodsAt),
 	}})
 }
 
@@ -370,7 +374,7 @@ func importedUser(r store.UserRecord) userDoc {
 	d := userDoc{
 		Scope: r.Scope, Tenant: r.Ref.Tenant, UserID: r.Ref.UserID, CreateTime: micros(r.CreateTime), UpdateTime: micros(r.UpdateTime),
 		Timezone: r.Timezone, Language: r.Language, Extract: r.Extract, Revision: r.Revision, FactRevision: r.FactRevision,
-		LastVectorNo: r.LastVectorNo, PeriodsAt: orNever(r.PeriodsAt), Importing: true,
+		State: string(r.State), StateRevision: r.StateRevision, LastVectorNo: r.LastVectorNo, PeriodsAt: orNever(r.PeriodsAt), Importing: true,
 	}
 	if r.FactRevision > 0 {
 		d.Feeds.Vectors.At, d.Feeds.Facts.At = max(d.UpdateTime, 1), max(d.UpdateTime, 1)
@@ -422,7 +426,7 @@ type document struct {
 func (im *imports) session(r store.SessionRecord) sessionDoc {
 	d := sessionDoc{
 		Key: r.Key, Scope: im.user.Scope, Tenant: im.user.Tenant, UserID: im.user.UserID, SessionID: r.Ref.SessionID,
-		Title: r.Title, Metadata: string(r.Metadata), Profile: r.Profile, Extract: r.Extract, Revision: r.Revision,
+		Title: r.Title, Metadata: string(r.Metadata), Profile: r.Profile, Extract: r.Extract, ContextStart: r.ContextStart, Revision: r.Revision,
 		CreateTime: micros(r.CreateTime), UpdateTime: micros(r.UpdateTime), LastTurn: r.LastTurnNo, LastSeq: r.LastSeq,
 		Steps: int64(r.StepsSinceUser), State: string(r.State), StateRevision: r.StateRevision,
 		LookAt: orNever(r.LookAt), CoveredSeq: r.CoveredSeq, CoveredTime: orNever(r.CoveredTime),

@@ -8,6 +8,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/store"
@@ -15,21 +16,24 @@ import (
 
 // userDoc is a user as it is stored. Times are microseconds since 1970.
 type userDoc struct {
-	Scope        memory.ScopeKey    `bson:"_id"`
-	Tenant       string             `bson:"tenant"`
-	UserID       string             `bson:"user_id"`
-	CreateTime   int64              `bson:"create_time"`
-	UpdateTime   int64              `bson:"update_time"`
-	Timezone     string             `bson:"timezone"`
-	Language     string             `bson:"language"`
-	Extract      memory.ExtractMode `bson:"extract"`
-	Revision     int64              `bson:"revision"` // of timezone, language and extract
-	FactRevision int64              `bson:"fact_revision"`
-	Applying     bson.Raw           `bson:"applying,omitempty"` // a write to the facts that is committed and not yet spread
-	LastVectorNo int64              `bson:"last_vector_no"`
-	PeriodsAt    int64              `bson:"periods_at,omitempty"`
-	Importing    bool               `bson:"importing,omitempty"` // until EndImport
-	Feeds        userFeeds          `bson:"feeds"`
+	Scope      memory.ScopeKey    `bson:"_id"`
+	Tenant     string             `bson:"tenant"`
+	UserID     string             `bson:"user_id"`
+	CreateTime int64              `bson:"create_time"`
+	UpdateTime int64              `bson:"update_time"`
+	Timezone   string             `bson:"timezone"`
+	Language   string             `bson:"language"`
+	Extract    memory.ExtractMode `bson:"extract"`
+	Revision   int64              `bson:"revision"` // of timezone, language, extract and state
+	// State is JSON, read by withState alone: the document itself is read with every call.
+	State         string    `bson:"state,omitempty"`
+	StateRevision int64     `bson:"state_revision"`
+	FactRevision  int64     `bson:"fact_revision"`
+	Applying      bson.Raw  `bson:"applying,omitempty"` // a write to the facts that is committed and not yet spread
+	LastVectorNo  int64     `bson:"last_vector_no"`
+	PeriodsAt     int64     `bson:"periods_at,omitempty"`
+	Importing     bool      `bson:"importing,omitempty"` // until EndImport
+	Feeds         userFeeds `bson:"feeds"`
 }
 
 // userFeeds is how far the views of facts were told of the user.
@@ -63,7 +67,8 @@ type sessionDoc struct {
 	Metadata      string             `bson:"metadata,omitempty"` // JSON; "" for none
 	Profile       string             `bson:"profile"`
 	Extract       memory.ExtractMode `bson:"extract"`
-	Revision      int64              `bson:"revision"` // of title, metadata, profile and extract
+	ContextStart  int64              `bson:"context_start,omitempty"`
+	Revision      int64              `bson:"revision"` // of title, metadata, profile, extract and context start
 	CreateTime    int64              `bson:"create_time"`
 	UpdateTime    int64              `bson:"update_time"`
 	LastTurn      int64              `bson:"last_turn"`
@@ -106,7 +111,7 @@ func (s *Store) findUser(ctx context.Context, ref memory.UserRef) (userDoc, erro
 		return u, nil
 	}
 	var u userDoc
-	err := s.users.FindOne(ctx, eq("tenant", ref.Tenant, "user_id", ref.UserID)).Decode(&u)
+	err := s.users.FindOne(ctx, eq("tenant", ref.Tenant, "user_id", ref.UserID), options.FindOne().SetProjection(eq("state", 0))).Decode(&u)
 	if errors.Is(err, mongo.ErrNoDocuments) {
 		return u, store.UserNotFound(ref)
 	}
@@ -117,6 +122,19 @@ func (s *Store) findUser(ctx context.Context, ref memory.UserRef) (userDoc, erro
 		store.Remember(ctx, ref, u)
 	}
 	return u, nil
+}
+
+// withState reads a user again, as of now, where it has a state.
+func (s *Store) withState(ctx context.Context, u userDoc) (userDoc, error) {
+	if u.StateRevision == 0 {
+		return u, nil
+	}
+	var now userDoc
+	err := s.users.FindOne(ctx, eq("_id", u.Scope)).Decode(&now)
+	if errors.Is(err, mongo.ErrNoDocuments) {
+		return now, store.UserNotFound(u.ref())
+	}
+	return now, s.failed("read user's state", err)
 }
 
 // session finds the session; USER_NOT_FOUND or SESSION_NOT_FOUND when there is none.

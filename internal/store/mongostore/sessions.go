@@ -16,7 +16,7 @@ import (
 func (d sessionDoc) session() memory.Session {
 	return memory.Session{
 		Ref: d.ref(), Key: d.Key, ScopeKey: d.Scope, Title: d.Title, Metadata: jsonOf(d.Metadata), Profile: d.Profile,
-		Extract: d.Extract, State: jsonOf(d.State), StateRevision: d.StateRevision,
+		Extract: d.Extract, ContextStart: d.ContextStart, State: jsonOf(d.State), StateRevision: d.StateRevision,
 		LastTurnNo: d.LastTurn, LastSeq: d.LastSeq, StepsSinceUser: int(d.Steps),
 		CreateTime: fromMicros(d.CreateTime), UpdateTime: fromMicros(d.UpdateTime), ETag: sessionETag(d.Key, d.Revision),
 	}
@@ -92,19 +92,25 @@ func (s *Store) UpdateSession(ctx context.Context, u store.SessionUpdate) (memor
 // changeSession writes what differs, unless another change came between; an update that changes nothing leaves times
 // and ETag alone.
 func (s *Store) changeSession(ctx context.Context, was sessionDoc, u store.SessionUpdate) (now sessionDoc, swapped bool, err error) {
-	title, profile, metadata, extract := was.Title, was.Profile, jsonOf(was.Metadata), was.Extract
+	title, profile, metadata, extract, start := was.Title, was.Profile, jsonOf(was.Metadata), was.Extract, was.ContextStart
 	set(&title, u.Title)
 	set(&profile, u.Profile)
 	set(&metadata, u.Metadata)
 	set(&extract, u.Extract)
-	if title == was.Title && profile == was.Profile && extract == was.Extract && string(metadata) == was.Metadata {
+	set(&start, u.ContextStart)
+	if title == was.Title && profile == was.Profile && extract == was.Extract && start == was.ContextStart && string(metadata) == was.Metadata {
 		return was, true, nil
 	}
-	update := bson.D{
-		{Key: "$set", Value: eq("title", title, "profile", profile, "metadata", string(metadata), "extract", extract)},
-		{Key: "$inc", Value: eq("revision", 1)},
-		{Key: "$max", Value: eq("update_time", micros(u.Time))},
+	values, unset := eq("title", title, "profile", profile, "metadata", string(metadata), "extract", extract), bson.D(nil)
+	if start > 0 {
+		values = append(values, bson.E{Key: "context_start", Value: start})
+	} else {
+		unset = eq("context_start", "") // the index holds the sessions that have one
 	}
+	update := append(operators(values, unset),
+		bson.E{Key: "$inc", Value: eq("revision", 1)},
+		bson.E{Key: "$max", Value: eq("update_time", micros(u.Time))},
+	)
 	o := options.FindOneAndUpdate().SetReturnDocument(options.After)
 	err = s.conversations.FindOneAndUpdate(ctx, eq("_id", was.Key, "revision", was.Revision), update, o).Decode(&now)
 	if errors.Is(err, mongo.ErrNoDocuments) {

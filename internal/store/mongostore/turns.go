@@ -53,6 +53,7 @@ type messageDoc struct {
 	Origin     memory.Origin      `bson:"origin"`
 	Extract    memory.ExtractMode `bson:"extract"`
 	Pinned     bool               `bson:"pinned,omitempty"`
+	Hidden     bool               `bson:"hidden,omitempty"` // from contexts
 	CreateTime int64              `bson:"create_time"`
 	RecordTime int64              `bson:"record_time"`
 	O200K      int64              `bson:"o200k"`
@@ -82,7 +83,7 @@ func withoutOriginals() bson.D {
 func encodeMessage(scope memory.ScopeKey, m memory.Message, body memory.Digest) (messageDoc, error) {
 	hash := scope.Keyed(body)
 	d := messageDoc{
-		ID: m.ID, BodyHash: hash[:], Seq: m.Seq, Role: m.Role, Origin: m.Origin, Extract: m.Extract, Pinned: m.Pinned,
+		ID: m.ID, BodyHash: hash[:], Seq: m.Seq, Role: m.Role, Origin: m.Origin, Extract: m.Extract, Pinned: m.Pinned, Hidden: m.Hidden,
 		CreateTime: micros(m.CreateTime), RecordTime: micros(m.RecordTime), O200K: m.Tokens.O200K, CL100K: m.Tokens.CL100K,
 		Name: m.Name, Tags: m.Tags, Metadata: string(m.Metadata),
 	}
@@ -108,12 +109,12 @@ func plain(parts []memory.Part) bool {
 	}
 	p := parts[0]
 	return p.Signature == "" && p.Data == nil && p.CallID == "" && p.Name == "" && p.Arguments == "" &&
-		p.Parts == nil && !p.IsError && p.MIMEType == "" && p.URI == "" && p.Type == "" && p.JSON == ""
+		p.Parts == nil && !p.IsError && p.MIMEType == "" && p.URI == "" && p.Image == nil && p.Type == "" && p.JSON == ""
 }
 
 func (d messageDoc) message(turn int64) (memory.Message, error) {
 	m := memory.Message{
-		ID: d.ID, Seq: d.Seq, TurnNo: turn, Role: d.Role, Origin: d.Origin, Extract: d.Extract, Pinned: d.Pinned,
+		ID: d.ID, Seq: d.Seq, TurnNo: turn, Role: d.Role, Origin: d.Origin, Extract: d.Extract, Pinned: d.Pinned, Hidden: d.Hidden,
 		CreateTime: fromMicros(d.CreateTime), RecordTime: fromMicros(d.RecordTime),
 		Tokens: memory.TokenCounts{O200K: d.O200K, CL100K: d.CL100K},
 		Name:   d.Name, Tags: d.Tags, Metadata: jsonOf(d.Metadata),

@@ -21,7 +21,7 @@ func (d userDoc) user() memory.User {
 	return memory.User{
 		Ref: d.ref(), Scope: d.Scope, Timezone: d.Timezone, Language: d.Language, Extract: d.Extract,
 		CreateTime: fromMicros(d.CreateTime), UpdateTime: fromMicros(d.UpdateTime),
-		ETag: userETag(d.Scope, d.Revision), FactRevision: d.FactRevision,
+		ETag: userETag(d.Scope, d.Revision), FactRevision: d.FactRevision, State: jsonOf(d.State), StateRevision: d.StateRevision,
 	}
 }
 
@@ -34,6 +34,9 @@ func userETag(scope memory.ScopeKey, revision int64) string {
 // User implements store.Users.
 func (s *Store) User(ctx context.Context, ref memory.UserRef) (memory.User, error) {
 	d, err := s.scope(ctx, ref)
+	if err == nil {
+		d, err = s.withState(ctx, d)
+	}
 	if err != nil {
 		return memory.User{}, err
 	}
@@ -46,7 +49,7 @@ func (s *Store) ListUsers(ctx context.Context, q store.UserQuery) ([]memory.User
 	if q.After != "" { // the first page holds a user without an id too
 		filter = append(filter, bson.E{Key: "user_id", Value: bson.D{{Key: "$gt", Value: q.After}}})
 	}
-	o := options.Find().SetSort(eq("tenant", 1, "user_id", 1)).SetLimit(int64(q.Limit)).SetProjection(eq("applying", 0))
+	o := options.Find().SetSort(eq("tenant", 1, "user_id", 1)).SetLimit(int64(q.Limit)).SetProjection(eq("applying", 0, "state", 0))
 	docs, err := readAll[userDoc](ctx, s.users, filter, o)
 	if err != nil {
 		return nil, s.failed("list users", err)
@@ -79,11 +82,16 @@ func (s *Store) UpdateUser(ctx context.Context, u store.UserUpdate) (memory.User
 	return memory.User{}, store.Contention("the user is being changed by others")
 }
 
-func (s *Store) userToUpdate(ctx context.Context, u store.UserUpdate) (userDoc, error) {
+func (s *Store) userToUpdate(ctx context.Context, u store.UserUpdate) (was userDoc, err error) {
 	if u.ETag != "" {
-		return s.scope(ctx, u.Ref)
+		was, err = s.scope(ctx, u.Ref)
+	} else {
+		was, err = s.ensureUser(ctx, u.Ref, u.Time)
 	}
-	return s.ensureUser(ctx, u.Ref, u.Time)
+	if err != nil {
+		return was, err
+	}
+	return s.withState(ctx, was)
 }
 
 // changeUser writes what differs, unless another change came between; an update that changes nothing leaves times and
@@ -93,11 +101,15 @@ func (s *Store) changeUser(ctx context.Context, was userDoc, u store.UserUpdate)
 	set(&timezone, u.Timezone)
 	set(&language, u.Language)
 	set(&extract, u.Extract)
-	if timezone == was.Timezone && language == was.Language && extract == was.Extract {
+	state, stateRevision, err := was.merged(u)
+	if err != nil {
+		return was, false, err
+	}
+	if timezone == was.Timezone && language == was.Language && extract == was.Extract && state == was.State {
 		return was, true, nil
 	}
 	update := bson.D{
-		{Key: "$set", Value: eq("timezone", timezone, "language", language, "extract", extract)},
+		{Key: "$set", Value: eq("timezone", timezone, "language", language, "extract", extract, "state", state, "state_revision", stateRevision)},
 		{Key: "$inc", Value: eq("revision", 1)},
 		{Key: "$max", Value: eq("update_time", micros(u.Time))},
 	}
@@ -107,6 +119,19 @@ func (s *Store) changeUser(ctx context.Context, was userDoc, u store.UserUpdate)
 		return now, false, nil
 	}
 	return now, true, uncertain("update user", err)
+}
+
+// merged is the state after the update's patch, with its revision; only a patch that changes the state counts.
+func (d userDoc) merged(u store.UserUpdate) (state string, revision int64, err error) {
+	if len(u.StatePatch) == 0 {
+		return d.State, d.StateRevision, nil
+	}
+	c := memory.Change{Revision: d.StateRevision + 1, Time: fromMicros(max(d.UpdateTime, micros(u.Time)))}
+	merged, err := memory.MergeState(jsonOf(d.State), u.StatePatch, c)
+	if err != nil || string(merged) == d.State {
+		return d.State, d.StateRevision, err
+	}
+	return string(merged), c.Revision, nil
 }
 
 func set[T any](to *T, from *T) {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/stratamem/strata/internal/memory"
@@ -75,6 +74,9 @@ func (a *appending) run() error {
 	}
 	if replayed, err := a.replay(); replayed || err != nil {
 		return err
+	}
+	if a.p.Refused != nil {
+		return a.p.Refused
 	}
 	if e := a.p.ExpectedLastSeq; e != nil && *e != a.head.lastSeq {
 		return store.LastSeqMismatch(a.p.Ref, *e, a.head.lastSeq)
@@ -217,6 +219,11 @@ func (a *appending) insert(m *store.NewMessage) error {
 	if err := a.insertOriginal(key, m.Original); err != nil {
 		return err
 	}
+	if m.Hidden {
+		if err := hide(a.c, a.head.uid, key, &m.Hidden); err != nil {
+			return err
+		}
+	}
 	return a.insertCalls(m)
 }
 
@@ -254,12 +261,12 @@ func (a *appending) mergeState() error {
 	if err != nil {
 		return err
 	}
-	merged, err := memory.MergeState(a.head.state, a.p.StatePatch)
+	merged, err := memory.MergeState(a.head.state, a.p.StatePatch, memory.Change{Revision: a.head.lastTurn + 1, Time: fromMicros(a.now)})
 	if err != nil || string(merged) == string(a.head.state) {
 		return err
 	}
 	a.head.state, a.head.stateRevision = merged, a.head.lastTurn+1
-	return putObject(a.c, "session_state", "state", a.head.sid, merged)
+	return putObject(a.c, "session_state", "sid", "state", a.head.sid, merged)
 }
 
 // turn writes the turn, if there is one, and the head.
@@ -269,7 +276,7 @@ func (a *appending) turn() error {
 	a.result.LastSeq = a.head.lastSeq
 	a.result.StateRevision = a.head.stateRevision
 	a.result.StepsSinceUser = int(a.head.steps)
-	a.result.Findings = slices.DeleteFunc(slices.Clone(a.p.Findings), func(f memory.Finding) bool { return !a.stored[f.MessageID] })
+	a.result.Findings = store.KeptFindings(a.p.Findings, a.stored)
 	if n == 0 && a.p.RequestID == "" && len(a.p.StatePatch) == 0 {
 		return nil
 	}
@@ -328,13 +335,13 @@ func (a *appending) updateSession(n int64) error {
 		update_time = ?, look_at = ? WHERE sid = ?`, h.lastTurn, h.lastSeq, h.steps, h.stateRevision, a.now, a.now, h.sid)
 }
 
-// putObject stores a large part of a session's head, or deletes it when it is empty.
-func putObject(c *conn, table, column string, sid int64, object json.RawMessage) error {
+// putObject stores a large part of a session or user, or deletes it when it is empty.
+func putObject(c *conn, table, key, column string, id int64, object json.RawMessage) error {
 	if len(object) == 0 {
-		return c.run(`DELETE FROM `+table+` WHERE sid = ?`, sid)
+		return c.run(`DELETE FROM `+table+` WHERE `+key+` = ?`, id)
 	}
-	return c.run(`INSERT INTO `+table+` (sid, `+column+`) VALUES (?, ?)
-		ON CONFLICT (sid) DO UPDATE SET `+column+` = excluded.`+column, sid, string(object))
+	return c.run(`INSERT INTO `+table+` (`+key+`, `+column+`) VALUES (?, ?)
+		ON CONFLICT (`+key+`) DO UPDATE SET `+column+` = excluded.`+column, id, string(object))
 }
 
 // encodeParts returns what goes into the columns text and parts; one of them is nil. A message of one plain text is
@@ -357,7 +364,7 @@ func plain(parts []memory.Part) bool {
 	}
 	p := parts[0]
 	return p.Signature == "" && p.Data == nil && p.CallID == "" && p.Name == "" && p.Arguments == "" &&
-		p.Parts == nil && !p.IsError && p.MIMEType == "" && p.URI == "" && p.Type == "" && p.JSON == ""
+		p.Parts == nil && !p.IsError && p.MIMEType == "" && p.URI == "" && p.Image == nil && p.Type == "" && p.JSON == ""
 }
 
 func encodeTags(tags []string) (any, error) {

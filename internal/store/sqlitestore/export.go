@@ -66,9 +66,9 @@ func (x *export) sessions() error {
 		LEFT JOIN session_state t ON t.sid = s.sid WHERE s.uid = ? ORDER BY s.session_key`, func(r row) error {
 		x.sids = append(x.sids, r.int(0))
 		record := store.SessionRecord{
-			Session: scanSession(x.user.Ref, r), Revision: r.int(11), LookAt: r.time(16), CoveredSeq: r.int(17), CoveredTime: r.time(18),
+			Session: scanSession(x.user.Ref, r), Revision: r.int(11), LookAt: r.time(17), CoveredSeq: r.int(18), CoveredTime: r.time(19),
 		}
-		record.State = r.json(15)
+		record.State = r.json(16)
 		return x.each(store.Record{Session: &record})
 	}, x.uid)
 }

@@ -14,9 +14,9 @@ import (
 
 // messageColumns are what scanMessage reads, in its order.
 const messageColumns = `m.key, m.turn_no, m.id, m.role, m.origin, m.extract, m.pinned, m.create_time, m.record_time,
-	m.o200k, m.cl100k, m.name, m.text, m.parts, m.tags, m.metadata`
+	m.o200k, m.cl100k, m.name, m.text, m.parts, m.tags, m.metadata, m.hidden`
 
-const messageColumnCount = 16
+const messageColumnCount = 17
 
 func scanMessage(r row) (memory.Message, error) {
 	m := memory.Message{
@@ -25,7 +25,7 @@ func scanMessage(r row) (memory.Message, error) {
 		CreateTime: fromMicros(r.int(7)), RecordTime: fromMicros(r.int(8)),
 		Tokens:   memory.TokenCounts{O200K: r.int(9), CL100K: r.int(10)},
 		Name:     r.text(11),
-		Metadata: r.json(15),
+		Metadata: r.json(15), Hidden: r.int(16) != 0,
 	}
 	if parts := r.text(13); parts != "" {
 		if err := json.Unmarshal([]byte(parts), &m.Parts); err != nil {
@@ -99,8 +99,18 @@ func notFound(err error) bool {
 
 // KnownToolCalls implements store.Transcript.
 func (s *Store) KnownToolCalls(ctx context.Context, ref memory.SessionRef, callIDs []string) ([]string, error) {
+	return s.known(ctx, ref, callIDs, `SELECT 1 FROM tool_calls WHERE sid = ? AND call_hash = ?`)
+}
+
+// KnownMessages implements store.Transcript.
+func (s *Store) KnownMessages(ctx context.Context, ref memory.SessionRef, ids []string) ([]string, error) {
+	return s.known(ctx, ref, ids, `SELECT 1 FROM message_ids WHERE sid = ? AND id_hash = ?`)
+}
+
+// known are those of the ids whose keyed hash the query finds in the session.
+func (s *Store) known(ctx context.Context, ref memory.SessionRef, ids []string, query string) ([]string, error) {
 	var known []string
-	err := s.read(ctx, "find tool calls", func(c *conn) error {
+	err := s.read(ctx, "find ids", func(c *conn) error {
 		at, err := findSession(c, ref)
 		if notFound(err) {
 			return nil
@@ -108,16 +118,16 @@ func (s *Store) KnownToolCalls(ctx context.Context, ref memory.SessionRef, callI
 		if err != nil {
 			return err
 		}
-		known, err = knownCalls(c, at, callIDs)
+		known, err = knownIDs(c, at, ids, query)
 		return err
 	})
 	return known, err
 }
 
-func knownCalls(c *conn, at found, callIDs []string) (known []string, err error) {
-	for _, id := range callIDs {
+func knownIDs(c *conn, at found, ids []string, query string) (known []string, err error) {
+	for _, id := range ids {
 		hash := at.scope.Keyed(memory.IDDigest(id))
-		ok, err := c.first(`SELECT 1 FROM tool_calls WHERE sid = ? AND call_hash = ?`, func(row) error { return nil }, at.sid, hash[:])
+		ok, err := c.first(query, func(row) error { return nil }, at.sid, hash[:])
 		if err != nil {
 			return nil, err
 		}
@@ -159,6 +169,7 @@ func readRun(c *conn, sid int64, q store.MessageQuery) (run []memory.Message, by
 	}
 	run = make([]memory.Message, 0, min(q.Limit, 256))
 	var tokens int64
+	visible := 0
 	err = c.query(runQuery(q), func(r row) error {
 		bytes += storedBytes(r)
 		if q.MaxBytes > 0 && bytes > q.MaxBytes && len(run) > 0 {
@@ -172,8 +183,10 @@ func readRun(c *conn, sid int64, q store.MessageQuery) (run []memory.Message, by
 			m.Original = &memory.Original{Format: r.text(messageColumnCount), Data: r.blob(messageColumnCount + 1)}
 		}
 		run = append(run, m)
-		tokens += m.Tokens.O200K
-		if q.MaxTokens > 0 && tokens >= q.MaxTokens && len(run) >= q.MinMessages {
+		if !m.Hidden {
+			visible, tokens = visible+1, tokens+m.Tokens.O200K
+		}
+		if q.MaxTokens > 0 && tokens >= q.MaxTokens && visible >= q.MinMessages {
 			return errStop
 		}
 		return nil
@@ -215,10 +228,11 @@ func (s *Store) MessagesAt(ctx context.Context, q store.PlacesQuery) ([]memory.P
 	return hits, err
 }
 
-// named is a session's row number and its name.
+// named is a session's row number, its name and where its contexts start.
 type named struct {
 	sid       int64
 	sessionID string
+	start     int64
 }
 
 func readPlaces(c *conn, uid int64, q store.PlacesQuery) ([]memory.PlacedMessage, error) {
@@ -238,7 +252,8 @@ func readPlaces(c *conn, uid int64, q store.PlacesQuery) ([]memory.PlacedMessage
 		}
 		m, err := scanMessage(r)
 		p := places[r.int(messageColumnCount)]
-		hits = append(hits, memory.PlacedMessage{Place: p, SessionID: sessions[p.Session].sessionID, Message: m})
+		in := sessions[p.Session]
+		hits = append(hits, memory.PlacedMessage{Place: p, SessionID: in.sessionID, ContextStart: in.start, Message: m})
 		return err
 	}, keys)
 	return hits, err
@@ -256,9 +271,9 @@ func sessionsByKey(c *conn, uid int64, places []memory.Place) (map[memory.Sessio
 		return nil, fmt.Errorf("encode session keys: %w", err)
 	}
 	sessions := make(map[memory.SessionKey]named, len(keys))
-	err = c.query(`SELECT session_key, sid, session_id FROM sessions
+	err = c.query(`SELECT session_key, sid, session_id, context_start FROM sessions
 		WHERE uid = ? AND session_key IN (SELECT value FROM json_each(?))`, func(r row) error {
-		sessions[memory.SessionKey(r.text(0))] = named{r.int(1), r.text(2)}
+		sessions[memory.SessionKey(r.text(0))] = named{r.int(1), r.text(2), r.int(3)}
 		return nil
 	}, uid, string(encoded))
 	return sessions, err
@@ -286,11 +301,14 @@ func messageKeys(sessions map[memory.SessionKey]named, all []memory.Place) (plac
 func (s *Store) UpdateMessage(ctx context.Context, u store.MessageUpdate) (memory.Message, error) {
 	var m memory.Message
 	err := s.write(ctx, "update message", func(c *conn) error {
-		key, err := findMessage(c, u.Ref, u.MessageID)
+		at, key, err := findMessage(c, u.Ref, u.MessageID)
 		if err != nil {
 			return err
 		}
 		if err := relabel(c, key, u); err != nil {
+			return err
+		}
+		if err := hide(c, at.uid, key, u.Hidden); err != nil {
 			return err
 		}
 		_, err = c.first(`SELECT `+messageColumns+` FROM messages m WHERE m.key = ?`, func(r row) (err error) {
@@ -305,10 +323,10 @@ func (s *Store) UpdateMessage(ctx context.Context, u store.MessageUpdate) (memor
 	return m, nil
 }
 
-func findMessage(c *conn, ref memory.SessionRef, id string) (key int64, err error) {
-	at, err := findSession(c, ref)
+func findMessage(c *conn, ref memory.SessionRef, id string) (at found, key int64, err error) {
+	at, err = findSession(c, ref)
 	if err != nil {
-		return 0, err
+		return at, 0, err
 	}
 	hash := at.scope.Keyed(memory.IDDigest(id))
 	ok, err := c.first(`SELECT i.seq FROM message_ids i JOIN messages m ON m.key = i.sid << 32 | i.seq
@@ -319,7 +337,7 @@ func findMessage(c *conn, ref memory.SessionRef, id string) (key int64, err erro
 	if err == nil && !ok {
 		err = store.MessageNotFound(ref, id)
 	}
-	return key, err
+	return at, key, err
 }
 
 func relabel(c *conn, key int64, u store.MessageUpdate) error {

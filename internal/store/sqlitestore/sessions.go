@@ -9,7 +9,7 @@ import (
 )
 
 const sessionColumns = `s.sid, s.session_id, s.session_key, s.title, s.profile, s.state_revision, s.last_turn_no,
-	s.last_seq, s.steps_since_user, s.create_time, s.update_time, s.revision, d.metadata, u.scope_key, s.extract`
+	s.last_seq, s.steps_since_user, s.create_time, s.update_time, s.revision, d.metadata, u.scope_key, s.extract, s.context_start`
 
 func scanSession(u memory.UserRef, r row) memory.Session {
 	key := memory.SessionKey(r.text(2))
@@ -18,7 +18,7 @@ func scanSession(u memory.UserRef, r row) memory.Session {
 		Title: r.text(3), Profile: r.text(4), Metadata: r.json(12),
 		StateRevision: r.int(5), LastTurnNo: r.int(6), LastSeq: r.int(7), StepsSinceUser: int(r.int(8)),
 		CreateTime: fromMicros(r.int(9)), UpdateTime: fromMicros(r.int(10)),
-		ETag: etag(key, r.int(11)), Extract: memory.ExtractMode(r.int(14)),
+		ETag: etag(key, r.int(11)), Extract: memory.ExtractMode(r.int(14)), ContextStart: r.int(15),
 	}
 }
 
@@ -45,7 +45,7 @@ func readSession(c *conn, ref memory.SessionRef) (head memory.Session, sid int64
 		LEFT JOIN session_metadata d ON d.sid = s.sid LEFT JOIN session_state t ON t.sid = s.sid
 		WHERE u.tenant = ? AND u.user_id = ? AND s.session_id = ?`, func(r row) error {
 		head, sid = scanSession(ref.UserRef, r), r.int(0)
-		head.State = r.json(15)
+		head.State = r.json(16)
 		return nil
 	}, ref.Tenant, ref.UserID, ref.SessionID)
 	if err == nil && !ok {
@@ -113,22 +113,23 @@ func (s *Store) UpdateSession(ctx context.Context, u store.SessionUpdate) (memor
 
 // changeHead writes what differs; an update that changes nothing leaves times and ETag alone.
 func changeHead(c *conn, sid int64, was memory.Session, u store.SessionUpdate) error {
-	title, profile, metadata, extract := was.Title, was.Profile, was.Metadata, was.Extract
+	title, profile, metadata, extract, start := was.Title, was.Profile, was.Metadata, was.Extract, was.ContextStart
 	set(&title, u.Title)
 	set(&profile, u.Profile)
 	set(&metadata, u.Metadata)
 	set(&extract, u.Extract)
+	set(&start, u.ContextStart)
 	sameMetadata := string(metadata) == string(was.Metadata)
-	if title == was.Title && profile == was.Profile && extract == was.Extract && sameMetadata {
+	if title == was.Title && profile == was.Profile && extract == was.Extract && start == was.ContextStart && sameMetadata {
 		return nil
 	}
 	if !sameMetadata {
-		if err := putObject(c, "session_metadata", "metadata", sid, metadata); err != nil {
+		if err := putObject(c, "session_metadata", "sid", "metadata", sid, metadata); err != nil {
 			return err
 		}
 	}
-	return c.run(`UPDATE sessions SET title = ?, profile = ?, extract = ?, revision = revision + 1,
-		update_time = max(update_time, ?) WHERE sid = ?`, title, profile, int(extract), micros(u.Time), sid)
+	return c.run(`UPDATE sessions SET title = ?, profile = ?, extract = ?, context_start = ?, revision = revision + 1,
+		update_time = max(update_time, ?) WHERE sid = ?`, title, profile, int(extract), start, micros(u.Time), sid)
 }
 
 func set[T any](to *T, from *T) {

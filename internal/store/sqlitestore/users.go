@@ -10,7 +10,7 @@ import (
 	"github.com/stratamem/strata/internal/store"
 )
 
-const userColumns = `uid, tenant, user_id, scope_key, timezone, language, extract, create_time, update_time, revision, fact_revision`
+const userColumns = `uid, tenant, user_id, scope_key, timezone, language, extract, create_time, update_time, revision, fact_revision, state_revision`
 
 func scanUser(r row) memory.User {
 	scope := memory.ScopeKey(r.text(3))
@@ -18,7 +18,7 @@ func scanUser(r row) memory.User {
 		Ref: memory.UserRef{Tenant: r.text(1), UserID: r.text(2)}, Scope: scope,
 		Timezone: r.text(4), Language: r.text(5), Extract: memory.ExtractMode(r.int(6)),
 		CreateTime: fromMicros(r.int(7)), UpdateTime: fromMicros(r.int(8)),
-		ETag: userETag(scope, r.int(9)), FactRevision: r.int(10),
+		ETag: userETag(scope, r.int(9)), FactRevision: r.int(10), StateRevision: r.int(11),
 	}
 }
 
@@ -36,6 +36,13 @@ func readUser(c *conn, ref memory.UserRef) (user memory.User, uid int64, err err
 	if err == nil && !ok {
 		err = store.UserNotFound(ref)
 	}
+	if err != nil || user.StateRevision == 0 {
+		return user, uid, err
+	}
+	_, err = c.first(`SELECT state FROM user_state WHERE uid = ?`, func(r row) error {
+		user.State = r.json(0)
+		return nil
+	}, uid)
 	return user, uid, err
 }
 
@@ -105,6 +112,9 @@ func (s *Store) UpdateUser(ctx context.Context, u store.UserUpdate) (memory.User
 		if err := changeUser(c, uid, was, u); err != nil {
 			return err
 		}
+		if err := changeState(c, uid, was, u); err != nil {
+			return err
+		}
 		user, _, err = readUser(c, u.Ref)
 		return err
 	})
@@ -132,4 +142,20 @@ func changeUser(c *conn, uid int64, was memory.User, u store.UserUpdate) error {
 	}
 	return c.run(`UPDATE users SET timezone = ?, language = ?, extract = ?, revision = revision + 1,
 		update_time = max(update_time, ?) WHERE uid = ?`, timezone, language, int(extract), micros(u.Time), uid)
+}
+
+// changeState merges the patch; only one that changes the state counts.
+func changeState(c *conn, uid int64, was memory.User, u store.UserUpdate) error {
+	if len(u.StatePatch) == 0 {
+		return nil
+	}
+	now := max(micros(was.UpdateTime), micros(u.Time))
+	merged, err := memory.MergeState(was.State, u.StatePatch, memory.Change{Revision: was.StateRevision + 1, Time: fromMicros(now)})
+	if err != nil || string(merged) == string(was.State) {
+		return err
+	}
+	if err := putObject(c, "user_state", "uid", "state", uid, merged); err != nil {
+		return err
+	}
+	return c.run(`UPDATE users SET state_revision = state_revision + 1, revision = revision + 1, update_time = ? WHERE uid = ?`, now, uid)
 }

@@ -93,6 +93,37 @@ func testAppend(t *testing.T, open Open[store.Truth]) {
 		testExpectedLastSeq(t, open(t))
 	})
 	t.Run("Append must merge StatePatch by memory.MergeState", func(t *testing.T) { testStatePatch(t, open(t)) })
+	t.Run("Append must refuse the call with Refused where that is set, unless its RequestID is known", func(t *testing.T) {
+		s, p := open(t), turn(alice.Session("s"), chat("a", 1)...)
+		p.Refused = memory.InvalidField("messages", "are refused")
+		_, err := s.Append(t.Context(), request("r", "b", p))
+		wantReason(t, err, memory.ReasonFieldInvalid)
+		_, err = s.Session(t.Context(), p.Ref)
+		wantReason(t, err, memory.ReasonUserNotFound)
+		p.Refused = nil
+		first := mustAppend(t, s, request("r", "b", p))
+		p.Refused = memory.InvalidField("messages", "are refused")
+		first.Replayed = true
+		wantEqual(t, mustAppend(t, s, request("r", "b", p)), first)
+		_, err = s.Append(t.Context(), request("q", "b", p))
+		wantReason(t, err, memory.ReasonFieldInvalid)
+	})
+	t.Run("Append must stamp notes with the turn and its record time", func(t *testing.T) {
+		s, p := open(t), turn(alice.Session("s"))
+		p.StatePatch = json.RawMessage(`{"notes":{"plan":"a","goal":["b"]}}`)
+		mustAppend(t, s, p)
+		p.StatePatch, p.Time = json.RawMessage(`{"notes/plan":"c","notes/goal":["b"]}`), minute(1)
+		mustAppend(t, s, p)
+		want := `{"notes":{"goal":{"value":["b"],"revision":1,"time":"2026-03-01T12:00:00.123456Z"},"plan":{"value":"c","revision":2,"time":"2026-03-01T12:01:00.123456Z"}}}`
+		wantEqual(t, string(mustSession(t, s, p.Ref).State), want)
+	})
+	t.Run("Append must keep Findings of messages that a check removed", func(t *testing.T) {
+		s, p := open(t), turn(alice.Session("s"), chat("a", 1)...)
+		gone := memory.Finding{MessageID: "gone", Kind: memory.FindingCheck, Index: 1, Rule: "r", Action: memory.CheckRemove, Removed: true}
+		p.Findings = []memory.Finding{gone}
+		wantEqual(t, mustAppend(t, s, request("r", "b", p)).Findings, []memory.Finding{gone})
+		wantEqual(t, mustAppend(t, s, request("r", "b", p)).Findings, []memory.Finding{gone})
+	})
 	t.Run("Append must write no turn when there is neither a RequestID, a StatePatch nor a new message", func(t *testing.T) {
 		s, p := open(t), turn(alice.Session("s"), chat("a", 2)...)
 		mustAppend(t, s, p)

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -168,6 +169,8 @@ func everythingOf(t *testing.T, s store.Truth, u memory.UserRef, users []memory.
 	hear(s.Messages(ctx, store.MessageQuery{Ref: u.Session("s"), Limit: 1000, WithOriginal: true}))
 	hear(s.MessagesAt(ctx, store.PlacesQuery{User: u, Places: places}))
 	hear(s.KnownToolCalls(ctx, u.Session("s"), calls))
+	hear(s.KnownMessages(ctx, u.Session("s"), []string{"m", canary(u)}))
+	hear(s.Hidden(ctx, u))
 	hear(s.Lexicon(ctx, store.LexiconQuery{User: u, SessionID: "s", MaxUnindexed: 1000}))
 	hear(s.Segments(ctx, u, nos))
 	hear(s.PendingTurns(ctx, store.PendingQuery{User: u, MaxMessages: 1000}))
@@ -188,6 +191,7 @@ func grow(t *testing.T, s store.Truth, u memory.UserRef) {
 		q.Operation = canary(u)
 		w.Changes, w.Quarantined = []store.FactChange{learnt(f)}, []memory.Quarantined{q}
 	}))
+	mustUpdateUser(t, s, store.UserUpdate{Ref: u, StatePatch: json.RawMessage(`{"notes/n":"` + canary(u) + `"}`), Time: noon})
 	embedAll(t, s, 1)
 	leaf(t, s, ref, 1, 1, func(w *store.NodeWrite) { w.Node.Text = canary(u) })
 	slot := mustOpen(t, s, opening(t, s, ref, memory.SlotExtract, 1, 1))

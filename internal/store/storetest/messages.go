@@ -40,6 +40,26 @@ func testMessages(t *testing.T, open Open[store.Truth]) {
 			}
 		}
 	})
+	t.Run("KnownMessages must return those of the message ids that the session holds", func(t *testing.T) {
+		s, ref := open(t), alice.Session("s")
+		mustAppend(t, s, turn(ref, chat("a", 2)...))
+		mustAppend(t, s, turn(alice.Session("t"), chat("b", 1)...))
+		known, err := s.KnownMessages(t.Context(), ref, []string{"a-2", "b-1", "A-1", "a-2"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		wantEqual(t, known, []string{"a-2"})
+	})
+	t.Run("an unknown user or session holds no message: that is not an error", func(t *testing.T) {
+		s := open(t)
+		mustAppend(t, s, turn(alice.Session("s"), chat("a", 1)...))
+		for _, ref := range []memory.SessionRef{bob.Session("s"), alice.Session("none")} {
+			known, err := s.KnownMessages(t.Context(), ref, []string{"a-1"})
+			if err != nil || len(known) > 0 {
+				t.Errorf("%v holds %v, error %v", ref, known, err)
+			}
+		}
+	})
 	t.Run("MessagesAt must return those of the places that exist and belong to the user, in the order of places, without originals", func(t *testing.T) {
 		testMessagesAt(t, open(t))
 	})
@@ -136,6 +156,7 @@ func testUpdateMessage(t *testing.T, s store.Truth) {
 		{store.MessageUpdate{Metadata: ptr(json.RawMessage(`{"n":1}`))}, func() { want.Metadata = json.RawMessage(`{"n":1}`) }},
 		{store.MessageUpdate{Metadata: new(json.RawMessage)}, func() { want.Metadata = nil }},
 		{store.MessageUpdate{Pinned: ptr(false)}, func() { want.Pinned = false }},
+		{store.MessageUpdate{Hidden: ptr(true)}, func() { want.Hidden = true }},
 		{store.MessageUpdate{Extract: ptr(memory.ExtractAllow)}, func() { want.Extract = memory.ExtractAllow }},
 	}
 	for _, step := range steps {

@@ -145,7 +145,7 @@ func (m *model) patch(patch json.RawMessage) {
 	if patch == nil {
 		return
 	}
-	merged, err := memory.MergeState(m.state, patch)
+	merged, err := memory.MergeState(m.state, patch, memory.Change{Revision: m.turns, Time: noon})
 	if err != nil {
 		panic(err) // the test draws valid patches only
 	}

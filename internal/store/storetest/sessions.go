@@ -90,7 +90,9 @@ func testUpdateSession(t *testing.T, s store.Truth) {
 		{store.SessionUpdate{Metadata: ptr(json.RawMessage(`{"k":1}`))}, func() { want.Metadata = json.RawMessage(`{"k":1}`) }},
 		{store.SessionUpdate{Profile: ptr("new")}, func() { want.Profile = "new" }},
 		{store.SessionUpdate{Extract: ptr(memory.ExtractNone)}, func() { want.Extract = memory.ExtractNone }},
+		{store.SessionUpdate{ContextStart: ptr(int64(1))}, func() { want.ContextStart = 1 }},
 		{store.SessionUpdate{Metadata: new(json.RawMessage)}, func() { want.Metadata = nil }},
+		{store.SessionUpdate{ContextStart: new(int64)}, func() { want.ContextStart = 0 }},
 		{store.SessionUpdate{Title: ptr("")}, func() { want.Title = "" }},
 	}
 	for i, step := range steps {
@@ -114,7 +116,7 @@ func testETag(t *testing.T, s store.Truth) {
 	mustAppend(t, s, turn(ref, chat("a", 1)...))
 	first := mustSession(t, s, ref)
 	mustAppend(t, s, turn(ref, chat("b", 1)...))
-	wantEqual(t, mustSession(t, s, ref).ETag, first.ETag) // a turn changes neither title, metadata, profile nor extract
+	wantEqual(t, mustSession(t, s, ref).ETag, first.ETag) // a turn changes neither title, metadata, profile, extract nor context start
 	second, err := s.UpdateSession(t.Context(), store.SessionUpdate{Ref: ref, Title: ptr("one"), ETag: first.ETag, Time: noon})
 	if err != nil {
 		t.Fatal(err)

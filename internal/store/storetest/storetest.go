@@ -39,6 +39,7 @@ func Run(t *testing.T, open Open[store.Truth], o Options) {
 	t.Run("Append", func(t *testing.T) { testAppend(t, open) })
 	t.Run("Paging", func(t *testing.T) { testPaging(t, open) })
 	t.Run("Messages", func(t *testing.T) { testMessages(t, open) })
+	t.Run("Hidden", func(t *testing.T) { testHidden(t, open) })
 	t.Run("Sessions", func(t *testing.T) { testSessions(t, open) })
 	t.Run("Lexicon", func(t *testing.T) { testLexicon(t, open) })
 	t.Run("Users", func(t *testing.T) { testUsers(t, open) })

@@ -28,8 +28,13 @@ func Use(t *testing.T, s store.Truth) {
 	}
 	hear(s.MessagesAt(ctx, store.PlacesQuery{User: alice, Places: []memory.Place{{Session: head.Key, Seq: 1}}}))
 	hear(s.KnownToolCalls(ctx, ref, []string{"c1"}))
+	hear(s.KnownMessages(ctx, ref, []string{"a-1"}))
 	labels := store.MessageUpdate{Ref: ref, MessageID: "a-1", Tags: &[]string{"x"}, Metadata: ptr(json.RawMessage(`{"a":1}`)), Pinned: ptr(true)}
 	hear(s.UpdateMessage(ctx, labels))
+	for _, hide := range []bool{true, false} {
+		mustHide(t, s, ref, "a-2", hide)
+	}
+	hear(s.Hidden(ctx, alice))
 	hear(s.ListSessions(ctx, store.SessionQuery{User: alice, Limit: 9}))
 	hear(s.ListSessions(ctx, store.SessionQuery{User: alice, Limit: 9, After: &store.SessionCursor{UpdateTime: minute(9)}}))
 	hear(s.UpdateSession(ctx, store.SessionUpdate{Ref: ref, Title: ptr("x"), Metadata: ptr(json.RawMessage(`{"a":1}`)), Time: noon}))
@@ -70,7 +75,9 @@ func useWork(t *testing.T, s store.Truth) {
 	ctx := t.Context()
 	appendN(t, s, inS, "more", 20)
 	mustUpdateUser(t, s, store.UserUpdate{Ref: alice, Timezone: ptr("Asia/Seoul"), Time: noon})
-	mustUpdateUser(t, s, store.UserUpdate{Ref: bob, Time: noon})
+	mustUpdateUser(t, s, store.UserUpdate{Ref: bob, StatePatch: json.RawMessage(`{"a":1,"notes/b":2}`), Time: noon})
+	mustUpdateUser(t, s, store.UserUpdate{Ref: bob, StatePatch: json.RawMessage(`{"a":null}`), Time: noon})
+	mustUser(t, s, bob)
 	for _, after := range []string{"", "a"} {
 		failing(t)(s.ListUsers(ctx, store.UserQuery{Tenant: "acme", After: after, Limit: 9}))
 	}

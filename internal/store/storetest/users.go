@@ -1,6 +1,8 @@
 package storetest
 
 import (
+	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/stratamem/strata/internal/memory"
@@ -49,6 +51,19 @@ func testUsers(t *testing.T, open Open[store.Truth]) {
 		_, err := s.UpdateUser(t.Context(), store.UserUpdate{Ref: alice, Timezone: ptr("UTC"), ETag: first.ETag, Time: minute(2)})
 		wantReason(t, err, memory.ReasonETagMismatch)
 		wantEqual(t, mustUser(t, s, alice), second)
+	})
+	t.Run("UpdateUser must merge StatePatch by memory.MergeState, with the count of the state's changes as its revision", func(t *testing.T) {
+		testUserState(t, open(t))
+	})
+	t.Run("ListUsers must leave out State", func(t *testing.T) {
+		s := open(t)
+		want := mustUpdateUser(t, s, store.UserUpdate{Ref: alice, StatePatch: json.RawMessage(`{"plan":"pro"}`), Time: noon})
+		page, err := s.ListUsers(t.Context(), store.UserQuery{Tenant: alice.Tenant, Limit: 9})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want.State = nil
+		wantEqual(t, page, []memory.User{want})
 	})
 	t.Run("UpdateUser must create a user that does not exist when the update has no ETag", func(t *testing.T) {
 		s := open(t)
@@ -104,6 +119,30 @@ func testUpdateUser(t *testing.T, s store.Truth) {
 		wantEqual(t, got, want)
 		wantEqual(t, mustUser(t, s, alice), want)
 	}
+}
+
+func testUserState(t *testing.T, s store.Truth) {
+	patch := func(p string, m int) memory.User {
+		return mustUpdateUser(t, s, store.UserUpdate{Ref: alice, StatePatch: json.RawMessage(p), Time: minute(m)})
+	}
+	first := patch(`{"plan":"pro","notes":{"tone":"formal"}}`, 1)
+	wantEqual(t, string(first.State), `{"notes":{"tone":{"value":"formal","revision":1,"time":"2026-03-01T12:01:00.123456Z"}},"plan":"pro"}`)
+	wantEqual(t, first.StateRevision, int64(1))
+	second := patch(`{"plan":null,"notes/diet":"vegan"}`, 2)
+	wantEqual(t, string(second.State), `{"notes":{"diet":{"value":"vegan","revision":2,"time":"2026-03-01T12:02:00.123456Z"},"tone":{"value":"formal","revision":1,"time":"2026-03-01T12:01:00.123456Z"}}}`)
+	wantEqual(t, []any{second.StateRevision, second.UpdateTime, second.ETag == first.ETag}, []any{int64(2), minute(2), false})
+	wantEqual(t, mustUser(t, s, alice), second)
+	wantEqual(t, patch(`{"notes/diet":"vegan"}`, 3), second) // what changes nothing does not count
+	mustAppend(t, s, turn(alice.Session("s"), chat("a", 1)...))
+	wantEqual(t, mustUser(t, s, alice), second)
+	_, err := s.UpdateUser(t.Context(), store.UserUpdate{Ref: alice, Timezone: ptr("Asia/Seoul"), StatePatch: json.RawMessage(`{"a":1}`), ETag: first.ETag, Time: minute(4)})
+	wantReason(t, err, memory.ReasonETagMismatch)
+	big := json.RawMessage(`{"big":"` + strings.Repeat("x", memory.MaxStateBytes) + `"}`)
+	_, err = s.UpdateUser(t.Context(), store.UserUpdate{Ref: alice, Timezone: ptr("Asia/Seoul"), StatePatch: big, Time: minute(4)})
+	wantReason(t, err, memory.ReasonFieldInvalid)
+	wantEqual(t, mustUser(t, s, alice), second)
+	last := patch(`{"notes":{"diet":null,"tone":null}}`, 5)
+	wantEqual(t, []any{string(last.State), last.StateRevision}, []any{"", int64(3)})
 }
 
 func mustUser(t *testing.T, s store.Users, ref memory.UserRef) memory.User {

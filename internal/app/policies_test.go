@@ -1,0 +1,217 @@
+package app_test
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/protobuf/proto"
+
+	memoryv1 "github.com/stratamem/strata/api/memory/v1"
+	"github.com/stratamem/strata/internal/assembly/assemblytest"
+	"github.com/stratamem/strata/internal/config"
+)
+
+// unsummarised serves without summaries in the background, so that what a context policy does can be told apart.
+func unsummarised(t *testing.T) *harness {
+	t.Helper()
+	return startOn(t, filepath.Join(t.TempDir(), "strata.db"), func(c *config.Config) {
+		for name, p := range c.Profiles {
+			p.Summaries.TriggerMessages, p.Summaries.Idle, p.Sections.Recalled = 0, 0, false
+			c.Profiles[name] = p
+		}
+	})
+}
+
+// work records n rounds of a user, a call with a long result, and an answer.
+func (h *harness) rounds(t *testing.T, session string, n int) {
+	t.Helper()
+	for i := range n {
+		call := fmt.Sprintf("call-%d", i)
+		h.record(t, session, user("", fmt.Sprintf("Round %d: look into it.", i)), toolCall("", call, "look", `{"deep":true}`),
+			toolResult("", call, strings.Repeat(fmt.Sprintf("finding %d of the tool, at length. ", i), 40)), assistant("", fmt.Sprintf("Round %d is done.", i)))
+	}
+}
+
+func (h *harness) contextBy(t *testing.T, p *memoryv1.ContextPolicy, budget int64) *memoryv1.BuildContextResponse {
+	t.Helper()
+	return h.context(t, &memoryv1.BuildContextRequest{
+		SessionId: "s", Render: memoryv1.Render_RENDER_OPENAI,
+		Overrides: &memoryv1.ContextOverrides{Policy: p, BudgetTokens: proto.Int64(budget)},
+	})
+}
+
+func TestContextPolicies(t *testing.T) {
+	t.Parallel()
+	t.Run("old tool results are cleared, the pairs stay, and more of the session fits", func(t *testing.T) {
+		h := unsummarised(t)
+		h.rounds(t, "s", 20)
+		plain := h.contextBy(t, nil, 3000)
+		r := h.contextBy(t, &memoryv1.ContextPolicy{Clear: &memoryv1.ClearPolicy{Keep: 2}}, 3000)
+		if len(r.GetCleared()) != 18 || len(section(r, recent).GetItems()) != 80 || len(section(plain, recent).GetItems()) >= 80 {
+			t.Errorf("%d cleared, %d messages instead of %d", len(r.GetCleared()), len(section(r, recent).GetItems()), len(section(plain, recent).GetItems()))
+		}
+		if err := assemblytest.OpenAI([]byte(r.GetRendering())); err != nil {
+			t.Error(err)
+		}
+		u := r.GetUsage()
+		if u.GetTokens() > 3000 || u.GetHistoryTokensAfter() >= u.GetHistoryTokensBefore() || len(u.GetEffects()) != 1 || u.GetEffects()[0].GetStage() != "clear" {
+			t.Errorf("usage %v", u)
+		}
+		if !strings.Contains(r.GetRendering(), "finding 19") || strings.Contains(r.GetRendering(), "finding 3 ") {
+			t.Error("not the latest results are kept")
+		}
+	})
+	t.Run("the transcript stays as it was", func(t *testing.T) {
+		h := unsummarised(t)
+		h.rounds(t, "s", 5)
+		before := h.transcript(t, "s")
+		h.contextBy(t, &memoryv1.ContextPolicy{Clear: &memoryv1.ClearPolicy{ClearToolInputs: true}, Trim: &memoryv1.TrimPolicy{Messages: 2}}, 3000)
+		for i, m := range h.transcript(t, "s") {
+			if !proto.Equal(m, before[i]) {
+				t.Errorf("message %d was changed: %v", i+1, m)
+			}
+		}
+	})
+	t.Run("what is trimmed is listed, and the beginning stays", func(t *testing.T) {
+		h := unsummarised(t)
+		h.rounds(t, "s", 10)
+		r := h.contextBy(t, &memoryv1.ContextPolicy{Trim: &memoryv1.TrimPolicy{Messages: 4}}, 8000)
+		if got := seqs(section(r, recent)); !slices.Equal(got, []int64{1, 37, 38, 39, 40}) {
+			t.Errorf("messages %d", got)
+		}
+		if o := r.GetOmitted(); len(o) != 1 || o[0].GetFromSeq() != 2 || o[0].GetToSeq() != 36 || o[0].GetReason() != memoryv1.OmitReason_OMIT_REASON_POLICY {
+			t.Errorf("omitted %v", o)
+		}
+		toldOf(t, r, 40)
+	})
+	t.Run("the older part becomes a summary, which the context is accounted for by", func(t *testing.T) {
+		h := unsummarised(t)
+		h.rounds(t, "s", 10)
+		r := h.contextBy(t, whole(20, 8), 8000)
+		got := section(r, memoryv1.SectionKind_SECTION_KIND_SUMMARY).GetItems()
+		if len(got) != 1 || got[0].GetModel() != "builtin:extractive" || r.GetCoverage().GetSummaryThrough() != 32 {
+			t.Fatalf("summary %v, coverage %v", got, r.GetCoverage())
+		}
+		if got := seqs(section(r, recent)); !slices.Equal(got, []int64{1, 33, 34, 35, 36, 37, 38, 39, 40}) {
+			t.Errorf("messages %d", got)
+		}
+		toldOf(t, r, 40)
+		if again := h.contextBy(t, whole(20, 8), 8000); again.GetRendering() != r.GetRendering() {
+			t.Error("equal calls give other bytes")
+		}
+	})
+	t.Run("pinned and tagged messages stay", func(t *testing.T) {
+		h := unsummarised(t)
+		h.rounds(t, "s", 4)
+		pinned, tagged := user("pin", "Never touch production."), assistant("tag", "Her name is Mina.")
+		pinned.Pinned, tagged.Tags = true, []string{"name"}
+		h.record(t, "s", pinned, tagged)
+		h.rounds(t, "s", 6)
+		p := whole(20, 8)
+		p.KeepTags, p.Trim = []string{"name"}, &memoryv1.TrimPolicy{Messages: 8}
+		r := h.contextBy(t, p, 8000)
+		for _, want := range []string{"Never touch production.", "Her name is Mina."} {
+			if !strings.Contains(r.GetRendering(), want) {
+				t.Errorf("%q is not in\n%s", want, r.GetRendering())
+			}
+		}
+		if err := assemblytest.OpenAI([]byte(r.GetRendering())); err != nil {
+			t.Error(err)
+		}
+	})
+	t.Run("a profile's policy is applied to its sessions, and the background's summary stands for what it covers", func(t *testing.T) {
+		h := startOn(t, filepath.Join(t.TempDir(), "strata.db"), func(c *config.Config) {
+			p := c.Profiles[config.AgentProfile]
+			p.Summaries.TriggerMessages, p.Summaries.KeepMessages, p.RecentN, p.History.Clear.Trigger = 20, 8, 4, nil
+			c.Profiles[config.AgentProfile] = p
+		})
+		must(h.Record(h.ctx, &memoryv1.RecordRequest{UserId: "ada", SessionId: "s", Profile: config.AgentProfile, Messages: []*memoryv1.Message{
+			{Role: memoryv1.Role_ROLE_SYSTEM, Text: "You are careful."}, user("task", "Find out why the export is slow."),
+		}}))(t)
+		h.rounds(t, "s", 10)
+		eventually(t, "a summary", func() bool { return h.contextBy(t, nil, 8000).GetCoverage().GetSummaryThrough() > 2 })
+		r := h.contextBy(t, nil, 8000)
+		if c := r.GetCoverage(); c.GetSummaryThrough() == 0 || !strings.Contains(r.GetRendering(), "Find out why the export is slow.") {
+			t.Errorf("coverage %v of\n%s", c, r.GetRendering())
+		}
+		toldOf(t, r, 42)
+	})
+	t.Run("a call whose result is pending stays with its pair", func(t *testing.T) {
+		h := unsummarised(t)
+		h.rounds(t, "s", 8)
+		h.record(t, "s", user("", "Once more."), toolCall("", "last", "look", `{}`))
+		r := h.context(t, &memoryv1.BuildContextRequest{
+			SessionId: "s", Render: memoryv1.Render_RENDER_ANTHROPIC, Pending: []*memoryv1.Message{toolResult("", "last", "found it")},
+			Overrides: &memoryv1.ContextOverrides{Policy: &memoryv1.ContextPolicy{Clear: &memoryv1.ClearPolicy{}, Trim: &memoryv1.TrimPolicy{Messages: 1}}},
+		})
+		if !strings.Contains(r.GetRendering(), "found it") {
+			t.Errorf("rendering\n%s", r.GetRendering())
+		}
+		if err := assemblytest.Anthropic([]byte(r.GetRendering())); err != nil {
+			t.Error(err)
+		}
+	})
+	t.Run("the share of the window is told where the model is known", func(t *testing.T) {
+		h := unsummarised(t)
+		h.rounds(t, "s", 2)
+		r := h.context(t, &memoryv1.BuildContextRequest{SessionId: "s", Model: "gpt-4o", ToolSchemaTokens: 1000})
+		if u := r.GetUsage(); u.GetWindowTokens() != 128_000 || u.GetWindowShare() != float64(u.GetTokens()+1000)/128_000 {
+			t.Errorf("usage %v", u)
+		}
+	})
+	t.Run("a fraction needs a known window, and hiding is not for a call", func(t *testing.T) {
+		h := unsummarised(t)
+		h.rounds(t, "s", 2)
+		fraction := whole(12, 4)
+		fraction.Compress.Triggers = []*memoryv1.ContextTrigger{{Fraction: .8}}
+		_, err := h.BuildContext(h.ctx, &memoryv1.BuildContextRequest{UserId: "ada", SessionId: "s", Overrides: &memoryv1.ContextOverrides{Policy: fraction}})
+		refused(t, err, codes.InvalidArgument, "FIELD_INVALID", "overrides.policy.compress.triggers[0].fraction")
+		_, err = h.BuildContext(h.ctx, &memoryv1.BuildContextRequest{UserId: "ada", SessionId: "s", Overrides: &memoryv1.ContextOverrides{Policy: &memoryv1.ContextPolicy{Hide: &memoryv1.HidePolicy{}}}})
+		refused(t, err, codes.InvalidArgument, "FIELD_INVALID", "overrides.policy.hide")
+		must(h.BuildContext(h.ctx, &memoryv1.BuildContextRequest{UserId: "ada", SessionId: "s", Model: "gpt-4o", Overrides: &memoryv1.ContextOverrides{Policy: fraction}}))(t)
+	})
+	t.Run("an agent is told when it went too many steps without its user", func(t *testing.T) {
+		h := startOn(t, filepath.Join(t.TempDir(), "strata.db"), func(c *config.Config) {
+			p := c.Profiles[config.AgentProfile]
+			p.StepLimit = 3
+			c.Profiles[config.AgentProfile] = p
+		})
+		must(h.Record(h.ctx, &memoryv1.RecordRequest{UserId: "ada", SessionId: "s", Profile: config.AgentProfile, Messages: []*memoryv1.Message{user("", "Go.")}}))(t)
+		for i, want := range []bool{false, false, true, true} {
+			r := h.record(t, "s", assistant("", fmt.Sprintf("Step %d.", i+1)))
+			c := h.context(t, &memoryv1.BuildContextRequest{SessionId: "s"})
+			if r.GetStepLimitReached() != want || c.GetStepLimitReached() != want {
+				t.Errorf("step %d: recorded %v, context %v", i+1, r.GetStepLimitReached(), c.GetStepLimitReached())
+			}
+		}
+		if c := h.context(t, &memoryv1.BuildContextRequest{SessionId: "s", Overrides: &memoryv1.ContextOverrides{StepLimit: proto.Int32(5)}}); c.GetStepLimitReached() {
+			t.Error("the call's own limit does not count")
+		}
+	})
+}
+
+// toldOf checks that each of n messages stands in the summary or verbatim, or is in a gap and listed as omitted.
+func toldOf(t *testing.T, r *memoryv1.BuildContextResponse, n int64) {
+	t.Helper()
+	verbatim := seqs(section(r, recent))
+	for seq := int64(1); seq <= n; seq++ {
+		there := seq <= r.GetCoverage().GetSummaryThrough() || slices.Contains(verbatim, seq)
+		gap := slices.ContainsFunc(r.GetCoverage().GetGaps(), func(g *memoryv1.SeqRange) bool { return g.GetFromSeq() <= seq && seq <= g.GetToSeq() })
+		listed := slices.ContainsFunc(r.GetOmitted(), func(o *memoryv1.Omission) bool { return o.GetFromSeq() <= seq && seq <= o.GetToSeq() })
+		if there == gap || gap != listed {
+			t.Errorf("message %d: in the context %v, in a gap %v, omitted %v", seq, there, gap, listed)
+		}
+	}
+}
+
+func seqs(s *memoryv1.Section) []int64 {
+	var out []int64
+	for _, i := range s.GetItems() {
+		out = append(out, i.GetSeq())
+	}
+	return out
+}

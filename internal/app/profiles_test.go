@@ -1,0 +1,170 @@
+package app_test
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	memoryv1 "github.com/stratamem/strata/api/memory/v1"
+	"github.com/stratamem/strata/internal/config"
+)
+
+var update = flag.Bool("update", false, "write the README's figures anew")
+
+// profileRow is what a profile makes of the transcript of a hundred turns.
+type profileRow struct {
+	name        string
+	after       *memoryv1.HistoryUsage
+	kept        int
+	equal       float64 // the share of tokens that is left at the shortest summary with which all plants are kept; 0 for none
+	equalTokens int64   // how long that summary may be
+}
+
+// The figures of the README: the same transcript, each profile, the built-in summariser. What is planted was said once,
+// in the words of a user or of the agent; the tokens are those of o200k_base with what providers add.
+func TestProfilesOnAHundredTurns(t *testing.T) {
+	t.Parallel()
+	all, plants := transcript100(t), planted(t)
+	if len(plants) != 24 || kept(plants, words(all)) != 24 {
+		t.Fatalf("%d planted, %d of them found in the transcript", len(plants), kept(plants, words(all)))
+	}
+	var rows []profileRow
+	for _, name := range []string{config.ChatProfile, config.AgentProfile, config.LangChainProfile, config.KoogProfile, config.CostSaverProfile} {
+		row := measureProfile(t, name, all, plants)
+		t.Logf("%s: %.1f %% fewer, %d kept; all kept at %d: %.1f %%", row.name, 100*(1-row.share()), row.kept, row.equalTokens, 100*(1-row.equal))
+		rows = append(rows, row)
+	}
+	t.Run("the profile agent takes at least 84 % of the tokens and nothing that was planted", func(t *testing.T) {
+		if a := rows[1]; a.share() > .16 || a.kept != 24 {
+			t.Errorf("%.1f %% of the tokens are left, %d of 24 kept", 100*a.share(), a.kept)
+		}
+	})
+	t.Run("it keeps all of them turn by turn too, in a context that does not grow", func(t *testing.T) {
+		most, found := turnByTurn(t, config.AgentProfile, all, plants)
+		t.Logf("at most %d tokens, %d of 24 kept", most, found)
+		if found != 24 || most > 9000 {
+			t.Errorf("%d of 24 kept, at most %d tokens", found, most)
+		}
+	})
+	t.Run("the README has these figures", func(t *testing.T) {
+		readmeHas(t, "profiles", profilesMarkdown(rows))
+	})
+}
+
+func (r profileRow) share() float64 {
+	return float64(r.after.GetTokensAfter()) / float64(r.after.GetTokensBefore())
+}
+
+func measureProfile(t *testing.T, name string, all []*memoryv1.Message, plants []plant) profileRow {
+	t.Helper()
+	h := start(t)
+	r := h.compact(t, &memoryv1.CompactRequest{Messages: all, Profile: name})
+	row := profileRow{name: name, after: r.GetUsage(), kept: kept(plants, words(r.GetMessages()))}
+	row.equal, row.equalTokens = equalRetention(t, name, all, plants)
+	return row
+}
+
+// equalRetention finds the shortest summary of the profile with which all plants are kept, if one of the longest does it.
+func equalRetention(t *testing.T, name string, all []*memoryv1.Message, plants []plant) (share float64, tokens int64) {
+	t.Helper()
+	for _, tokens := range []int64{maxSummary, 400, 500, 800, 1000, 2000, 3000, 5000, maxSummary} {
+		u, n := withSummaries(t, name, tokens, all, plants)
+		switch {
+		case n < len(plants) && tokens == maxSummary:
+			return 0, 0
+		case n == len(plants) && share > 0:
+			return float64(u.GetTokensAfter()) / float64(u.GetTokensBefore()), tokens
+		}
+		share = 1 // with the longest it can be done
+	}
+	return 0, 0
+}
+
+// maxSummary is the longest summary that a policy may ask for, in tokens.
+const maxSummary = 10_000
+
+// withSummaries compacts by a profile with summaries of another length and no further limit.
+func withSummaries(t *testing.T, name string, tokens int64, all []*memoryv1.Message, plants []plant) (*memoryv1.HistoryUsage, int) {
+	t.Helper()
+	h := startOn(t, filepath.Join(t.TempDir(), "strata.db"), func(c *config.Config) {
+		p := c.Profiles[name]
+		p.History.Summary.MaxTokens, p.History.TrimTokens = tokens, 0
+		c.Profiles[name] = p
+	})
+	defer h.stop()
+	r := h.compact(t, &memoryv1.CompactRequest{Messages: all, Profile: name})
+	return r.GetUsage(), kept(plants, words(r.GetMessages()))
+}
+
+// turnByTurn compacts at each message of a user, as an agent does that holds its history. It answers the tokens of the
+// largest context and what is kept at the end.
+func turnByTurn(t *testing.T, name string, all []*memoryv1.Message, plants []plant) (most int64, found int) {
+	t.Helper()
+	h := start(t)
+	var history []*memoryv1.Message
+	for i, m := range all {
+		history = append(history, m)
+		if m.GetRole() != memoryv1.Role_ROLE_USER && i+1 < len(all) {
+			continue
+		}
+		r := h.compact(t, &memoryv1.CompactRequest{Messages: history, Profile: name})
+		if r.GetChanged() {
+			history = r.GetMessages()
+		}
+		most = max(most, r.GetUsage().GetTokensAfter())
+	}
+	return most, kept(plants, words(history))
+}
+
+// profilesMarkdown is the table and the plot of the README.
+func profilesMarkdown(rows []profileRow) string {
+	var b strings.Builder
+	u := rows[0].after
+	fmt.Fprintf(&b, "%d messages, %d tokens before:\n\n", u.GetMessagesBefore(), u.GetTokensBefore())
+	b.WriteString("| profile | messages | tokens | fewer | kept of 24 | fewer with all 24 kept |\n|---|---|---|---|---|---|\n")
+	var names, fewer, found []string
+	for _, r := range rows {
+		equal := "not reached by summaries of 10,000 tokens"
+		if r.equal > 0 {
+			equal = fmt.Sprintf("%.1f %% (summaries of %d tokens)", 100*(1-r.equal), r.equalTokens)
+		}
+		fmt.Fprintf(&b, "| `%s` | %d | %d | %.1f %% | %d | %s |\n", r.name, r.after.GetMessagesAfter(), r.after.GetTokensAfter(),
+			100*(1-r.share()), r.kept, equal)
+		names = append(names, fmt.Sprintf("%q", r.name))
+		fewer = append(fewer, fmt.Sprintf("%.1f", 100*(1-r.share())))
+		found = append(found, fmt.Sprintf("%.1f", 100*float64(r.kept)/24))
+	}
+	fmt.Fprintf(&b, "\n```mermaid\nxychart-beta\n  title \"Of 24 planted things kept (bars) and tokens taken away (line), in %%\"\n  x-axis [%s]\n  y-axis \"%%\" 0 --> 100\n  bar [%s]\n  line [%s]\n```\n",
+		strings.Join(names, ", "), strings.Join(found, ", "), strings.Join(fewer, ", "))
+	return b.String()
+}
+
+// readmeHas compares what stands in the README between two comments of that name, or writes it there.
+func readmeHas(t *testing.T, name, want string) {
+	t.Helper()
+	const path = "../../README.md"
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	begin, end := "<!-- "+name+" -->\n", "<!-- /"+name+" -->"
+	before, rest, ok := strings.Cut(string(data), begin)
+	got, after, closed := strings.Cut(rest, end)
+	if !ok || !closed {
+		t.Fatalf("the README has no %s… %s", begin, end)
+	}
+	if *update {
+		if err := os.WriteFile(path, []byte(before+begin+want+end+after), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("run go test ./internal/app -run TestProfiles -update if this is wanted:\n%s", d)
+	}
+}

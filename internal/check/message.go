@@ -1,0 +1,212 @@
+package check
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/stratamem/strata/internal/memory"
+)
+
+// Finding is a rule that found something in a message.
+type Finding struct {
+	Index     int // of the message among those that were checked
+	MessageID string
+	Rule      string
+	Action    memory.CheckAction // what was done: CheckRemove where stripping came to no end
+	Removed   bool               // nothing of the message was left; only of a message's last finding
+	Hint      string             // of CheckRetry
+}
+
+// Result is what checking messages came to.
+type Result struct {
+	Messages []memory.Message // without those that were removed
+	Changed  bool             // whether any was changed or removed
+	Retry    bool             // whether any should be written anew
+	Findings []Finding        // by message, then as the rules found it
+}
+
+// Messages checks messages one by one. Checking what it answers again changes nothing. The error is that of a context that
+// ended meanwhile: rules of a caller may take long.
+func (s *Set) Messages(ctx context.Context, messages []memory.Message) (Result, error) {
+	var all Result
+	for i, m := range messages {
+		one, err := s.Message(ctx, m)
+		if err != nil {
+			return Result{}, err
+		}
+		for _, f := range one.Findings {
+			f.Index = i
+			all.Findings = append(all.Findings, f)
+		}
+		all.Messages = append(all.Messages, one.Messages...)
+		all.Changed, all.Retry = all.Changed || one.Changed, all.Retry || one.Retry
+	}
+	return all, nil
+}
+
+// Message checks one message. A rule that asks for a retry ends the check: the message is then left as it came. What was
+// changed has neither an Original nor token counts: they were those of other words.
+//
+// Only words are taken away. A message that holds calls, results or attachments stays, so that no call loses its results.
+func (s *Set) Message(ctx context.Context, m memory.Message) (Result, error) {
+	if s.Empty() {
+		return Result{Messages: []memory.Message{m}}, nil
+	}
+	x := checking{set: s, role: m.Role, stopped: ctx.Err}
+	parts := slices.Clone(m.Parts)
+	for i, p := range parts {
+		if words, changed := x.mend(textOf(p.Parts)); changed && p.Kind == memory.PartToolResult {
+			parts[i].Parts = reworded(p.Parts, words)
+		}
+	}
+	if words, changed := x.mend(m.PlainText()); changed {
+		parts = reworded(parts, words)
+	}
+	if err := ctx.Err(); err != nil {
+		return Result{}, fmt.Errorf("check words: %w", err)
+	}
+	return x.result(m, parts), nil
+}
+
+// textOf is the words of a tool result's parts.
+func textOf(parts []memory.Part) string { return memory.Message{Parts: parts}.PlainText() }
+
+// reworded are the parts with their texts made one, which says the words; without texts where these are blank.
+func reworded(parts []memory.Part, words string) []memory.Part {
+	var out []memory.Part
+	said := blank(words)
+	for _, p := range parts {
+		if p.Kind != memory.PartText {
+			out = append(out, p)
+			continue
+		}
+		if !said {
+			out = append(out, memory.TextPart(words))
+			said = true
+		}
+	}
+	return out
+}
+
+func blank(words string) bool { return strings.TrimSpace(words) == "" }
+
+// checking is a message while it is checked.
+type checking struct {
+	set      *Set
+	role     memory.Role
+	stopped  func() error // whether nobody waits any more
+	findings []Finding
+	changed  bool
+	retry    bool
+}
+
+// result is the message with its parts as they are now, unless nothing of it is left.
+func (x *checking) result(m memory.Message, parts []memory.Part) Result {
+	if x.retry {
+		retry := x.findings[len(x.findings)-1]
+		retry.MessageID = m.ID
+		return Result{Messages: []memory.Message{m}, Retry: true, Findings: []Finding{retry}}
+	}
+	r := Result{Changed: x.changed, Findings: x.findings}
+	if x.changed {
+		m.Parts, m.Original, m.Tokens = parts, nil, memory.TokenCounts{}
+	}
+	for i := range r.Findings {
+		r.Findings[i].MessageID = m.ID
+	}
+	if x.changed && !slices.ContainsFunc(parts, func(p memory.Part) bool { return p.Kind != memory.PartReasoning }) {
+		r.Findings[len(r.Findings)-1].Removed = true
+		return r
+	}
+	r.Messages = []memory.Message{m}
+	return r
+}
+
+// maxRounds bounds how often the rules are applied to the same words: taking something out may leave what is found again.
+const maxRounds = 8
+
+// mend applies the rules until none finds anything. Words that never come to that are removed. After a retry nothing is
+// looked at any more.
+func (x *checking) mend(words string) (mended string, changed bool) {
+	mended = words
+	for range maxRounds {
+		last := mended
+		if !x.retry {
+			mended = x.round(mended)
+		}
+		if mended == last {
+			break
+		}
+	}
+	if mended != words && !x.retry {
+		mended = x.settled(mended)
+	}
+	x.changed = x.changed || mended != words
+	return mended, mended != words
+}
+
+// settled is the words, or none where a rule still finds something in them.
+func (x *checking) settled(words string) string {
+	for _, r := range x.set.rules {
+		if x.finds(r, words) {
+			x.note(r.Rule, memory.CheckRemove)
+			return ""
+		}
+	}
+	return words
+}
+
+// round applies each rule once.
+func (x *checking) round(words string) string {
+	for _, r := range x.set.rules {
+		if x.retry || x.stopped() != nil || !x.looksAt(r, words) {
+			continue
+		}
+		rest, ok := r.judge.pass(words)
+		if ok {
+			continue
+		}
+		x.note(r.Rule, r.Action)
+		switch r.Action {
+		case memory.CheckRemove:
+			words = ""
+		case memory.CheckReplace:
+			words = r.Text
+		case memory.CheckStrip:
+			words = shorter(rest, words)
+		case memory.CheckRetry:
+			x.retry = true
+		}
+	}
+	return words
+}
+
+// shorter is what is left of words, which is nothing where nothing could be taken out.
+func shorter(rest, words string) string {
+	if len(rest) >= len(words) {
+		return ""
+	}
+	return rest
+}
+
+func (x *checking) looksAt(r ready, words string) bool {
+	return !blank(words) && (len(r.Roles) == 0 || slices.Contains(r.Roles, x.role))
+}
+
+func (x *checking) finds(r ready, words string) bool {
+	if !x.looksAt(r, words) {
+		return false
+	}
+	_, ok := r.judge.pass(words)
+	return !ok
+}
+
+// note keeps what a rule did, once for each message.
+func (x *checking) note(r Rule, a memory.CheckAction) {
+	f := Finding{Rule: r.Name, Action: a, Hint: r.Hint}
+	if !slices.Contains(x.findings, f) {
+		x.findings = append(x.findings, f)
+	}
+}

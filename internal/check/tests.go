@@ -1,0 +1,141 @@
+package check
+
+import (
+	"fmt"
+	"regexp"
+	"regexp/syntax"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/stratamem/strata/internal/tokens"
+)
+
+// Patterns are RE2 expressions that must not match: at most MaxPatterns of 1 to MaxPattern bytes. They are applied in
+// their order, in time linear in the words.
+type Patterns []string
+
+func (t Patterns) ready(tokens.Counter) (judge, error) {
+	if len(t) == 0 || len(t) > MaxPatterns {
+		return nil, fault("patterns.expressions", "there are %d; give 1 to %d", len(t), MaxPatterns)
+	}
+	var all chain
+	steps := 0
+	for i, p := range t {
+		field := fmt.Sprintf("patterns.expressions[%d]", i)
+		if p == "" || len(p) > MaxPattern {
+			return nil, fault(field, "it has %d bytes; give 1 to %d", len(p), MaxPattern)
+		}
+		re, err := regexp.Compile(p)
+		if err != nil {
+			f := fault(field, "it is no RE2 expression: see https://github.com/google/re2/wiki/Syntax")
+			f.Err = err
+			return nil, f
+		}
+		if steps += size(p); steps > maxInstructions {
+			return nil, fault(field, "it makes the expressions larger than can be matched in a reasonable time: write shorter ones, with smaller counts")
+		}
+		if re.MatchString("") {
+			return nil, fault(field, "it matches an empty text, so it would match everywhere: make it match at least one character")
+		}
+		all = append(all, mark{re, ""})
+	}
+	return all, nil
+}
+
+// maxInstructions bounds the expressions of a rule: matching takes up to so many steps for each character.
+const maxInstructions = 5000
+
+// size is how many instructions an expression that compiles takes.
+func size(expression string) int {
+	tree, err := syntax.Parse(expression, syntax.Perl)
+	if err != nil {
+		return 0
+	}
+	prog, err := syntax.Compile(tree.Simplify())
+	if err != nil {
+		return 0
+	}
+	return len(prog.Inst)
+}
+
+// MaxLength is the most that words may take, each limit up to MaxLimit; at least one is set. Stripping keeps the beginning.
+type MaxLength struct {
+	Characters int64 // Unicode code points; 0 for no limit
+	Tokens     int64 // 0 for no limit
+}
+
+type ruler struct {
+	MaxLength
+	counter tokens.Counter
+}
+
+func (t MaxLength) ready(c tokens.Counter) (judge, error) {
+	if t.Characters < 0 || t.Characters > MaxLimit || t.Tokens < 0 || t.Tokens > MaxLimit || t == (MaxLength{}) {
+		return nil, fault("max_length", "%d characters and %d tokens: set at least one of them from 1 to %d", t.Characters, t.Tokens, MaxLimit)
+	}
+	return ruler{t, c}, nil
+}
+
+func (r ruler) pass(words string) (rest string, ok bool) {
+	if r.fits(words) {
+		return words, true
+	}
+	rest = strings.TrimRightFunc(words[:r.longest(words)], unicode.IsSpace)
+	for rest != "" && !r.fits(rest) { // a token may become two where it is cut
+		rest = rest[:border(rest, len(rest)-1)]
+	}
+	return rest, false
+}
+
+// longest is where the longest beginning ends that fits, found in time that depends on the limits and not on the words.
+func (r ruler) longest(words string) int {
+	fits, over := 0, 1
+	for over < len(words) && r.fits(words[:border(words, over)]) {
+		fits, over = over, 2*over
+	}
+	over = min(over, len(words))
+	for over-fits > 1 {
+		middle := (fits + over) / 2
+		if r.fits(words[:border(words, middle)]) {
+			fits = middle
+		} else {
+			over = middle
+		}
+	}
+	for n := min(fits+longestWord, len(words)); n > fits; n-- { // a whole word may take fewer tokens than its beginning
+		if r.fits(words[:border(words, n)]) {
+			return border(words, n)
+		}
+	}
+	return border(words, fits)
+}
+
+// longestWord is the bytes behind a cut in which the end of the word that was cut is looked for.
+const longestWord = 24
+
+func (r ruler) fits(words string) bool {
+	if r.Characters > 0 && int64(utf8.RuneCountInString(words)) > r.Characters {
+		return false
+	}
+	return r.Tokens == 0 || tokens.Tokens(r.counter, r.counter.Cost(words)) <= r.Tokens
+}
+
+// The characters that join what stands around them, or keep it apart, in one word.
+const (
+	zeroWidthNonJoiner = '\u200c'
+	zeroWidthJoiner    = '\u200d'
+)
+
+// border is the last place up to n bytes where s may be cut: before no mark, and on neither side of a joiner.
+func border(s string, n int) int {
+	for n > 0 && n < len(s) {
+		next, _ := utf8.DecodeRuneInString(s[n:])
+		before, _ := utf8.DecodeLastRuneInString(s[:n])
+		if utf8.RuneStart(s[n]) && !unicode.In(next, unicode.M) && next != zeroWidthJoiner && before != zeroWidthJoiner {
+			return n
+		}
+		n--
+	}
+	return n
+}

@@ -1,0 +1,117 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"google.golang.org/protobuf/encoding/protojson"
+
+	memoryv1 "github.com/stratamem/strata/api/memory/v1"
+)
+
+// checkCmd checks messages that no server holds.
+type checkCmd struct {
+	File    string `arg:"" optional:"" help:"The messages as JSON: an array, one message per line, or an object with messages, as strata messages -o json prints it; stdin without it or with -."`
+	Profile string `help:"The profile whose checks are used."`
+	Rules   string `placeholder:"PATH" help:"Rules in place of the profile's, as a JSON array, such as [{\"name\": \"json\", \"json\": {}, \"action\": \"CHECK_ACTION_REMOVE\"}]."`
+	Model   string `help:"The model that tokens are counted for."`
+}
+
+// Run prints the messages as they are then on stdout, one per line, and what was found on stderr.
+func (c *checkCmd) Run(r *run) error {
+	req, err := c.request(r.env)
+	if err != nil {
+		return usageError{err}
+	}
+	var reply *memoryv1.CheckMessagesResponse
+	err = callOn(r, memoryv1.NewHistoryServiceClient, func(ctx context.Context, client memoryv1.HistoryServiceClient) (err error) {
+		reply, err = client.CheckMessages(ctx, req)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if r.Output == "json" {
+		return r.showJSON(reply)
+	}
+	messages := reply.GetMessages()
+	if !reply.GetChanged() {
+		messages = req.GetMessages()
+	}
+	if err := printMessages(r.env.Stdout, messages); err != nil {
+		return err
+	}
+	if r.Output == "table" {
+		for _, f := range reply.GetFindings() {
+			fmt.Fprintln(r.env.Stderr, checkLine(f))
+		}
+	}
+	return nil
+}
+
+func (c *checkCmd) request(env Env) (*memoryv1.CheckMessagesRequest, error) {
+	if c.File == "" && env.StdinTerminal {
+		return nil, fmt.Errorf("nothing to check: give FILE, or messages as JSON by stdin")
+	}
+	data, err := readInput(env, c.File)
+	if err != nil {
+		return nil, err
+	}
+	req := &memoryv1.CheckMessagesRequest{Profile: c.Profile, Model: c.Model}
+	if c.Rules != "" {
+		if err := readRules(c.Rules, req); err != nil {
+			return nil, err
+		}
+	}
+	req.Messages, err = parseHistory(data)
+	return req, err
+}
+
+// readRules reads an array of rules into a request.
+func readRules(path string, req *memoryv1.CheckMessagesRequest) error {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	rules := &memoryv1.CheckMessagesRequest{}
+	if !json.Valid(data) {
+		err = fmt.Errorf("it is not JSON")
+	} else {
+		err = protojson.Unmarshal(bytes.Join([][]byte{[]byte(`{"rules":`), data, []byte(`}`)}, nil), rules)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: it is not an array of rules such as [{\"name\": \"json\", \"json\": {}, \"action\": \"CHECK_ACTION_REMOVE\"}]: %w", path, err)
+	}
+	req.Rules = rules.GetRules()
+	return nil
+}
+
+// checkLine says what a check did.
+func checkLine(f *memoryv1.CheckFinding) string {
+	action := strings.ToLower(strings.TrimPrefix(f.GetAction().String(), "CHECK_ACTION_"))
+	line := fmt.Sprintf("check %s: %s in message %s", clean(f.GetRule()), action, clean(f.GetMessageId()))
+	if f.GetRemoved() {
+		line += ", of which nothing was left"
+	}
+	if f.GetHint() != "" {
+		line += ": " + clean(f.GetHint())
+	}
+	return line
+}
+
+// printFindings says what was odd about recorded messages.
+func printFindings(w io.Writer, all []*memoryv1.Finding) {
+	for _, f := range all {
+		if f.GetCheck() != nil {
+			fmt.Fprintln(w, checkLine(f.GetCheck()))
+			continue
+		}
+		kind := strings.ToLower(strings.TrimPrefix(f.GetKind().String(), "FINDING_KIND_"))
+		fmt.Fprintf(w, "odd: %s in message %s, call %s\n", strings.ReplaceAll(kind, "_", " "), clean(f.GetMessageId()), clean(f.GetCallId()))
+	}
+}

@@ -1,0 +1,140 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"google.golang.org/protobuf/encoding/protojson"
+
+	memoryv1 "github.com/stratamem/strata/api/memory/v1"
+)
+
+// compactCmd makes a history smaller that no server holds.
+type compactCmd struct {
+	File    string `arg:"" optional:"" help:"The history as JSON: an array of messages, one message per line, or an object with messages, as strata messages -o json prints it; stdin without it or with -."`
+	Profile string `help:"The profile whose policy is applied: chat, agent, langchain-default, koog-default, cost-saver or one of the server's own."`
+	Policy  string `placeholder:"PATH" help:"A policy in place of the profile's, as JSON, such as {\"trim\": {\"messages\": 20}}."`
+	Model   string `help:"The model the history is for: gives its window and token counter."`
+	Window  int64  `placeholder:"TOKENS" help:"The window, where no model is given or its own is not known."`
+}
+
+// Run prints the history as it is then on stdout, as one message per line, and what was done to it on stderr.
+func (c *compactCmd) Run(r *run) error {
+	req, err := c.request(r.env)
+	if err != nil {
+		return usageError{err}
+	}
+	var reply *memoryv1.CompactResponse
+	err = callOn(r, memoryv1.NewHistoryServiceClient, func(ctx context.Context, client memoryv1.HistoryServiceClient) (err error) {
+		reply, err = client.Compact(ctx, req)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if r.Output == "json" {
+		return r.showJSON(reply)
+	}
+	messages := reply.GetMessages()
+	if !reply.GetChanged() {
+		messages = req.GetMessages()
+	}
+	if err := printMessages(r.env.Stdout, messages); err != nil {
+		return err
+	}
+	if r.Output == "table" {
+		printCompacted(r, reply)
+	}
+	return nil
+}
+
+func (c *compactCmd) request(env Env) (*memoryv1.CompactRequest, error) {
+	if c.File == "" && env.StdinTerminal {
+		return nil, fmt.Errorf("nothing to compact: give FILE, or messages as JSON by stdin")
+	}
+	data, err := readInput(env, c.File)
+	if err != nil {
+		return nil, err
+	}
+	req := &memoryv1.CompactRequest{Profile: c.Profile, Model: c.Model, WindowTokens: c.Window}
+	if req.Messages, err = parseHistory(data); err != nil {
+		return nil, err
+	}
+	if c.Policy == "" {
+		return req, nil
+	}
+	if data, err = os.ReadFile(c.Policy); err != nil {
+		return nil, err
+	}
+	req.Policy = &memoryv1.ContextPolicy{}
+	if err := protojson.Unmarshal(data, req.Policy); err != nil {
+		return nil, fmt.Errorf("%s: it is not a context policy such as {\"trim\": {\"messages\": 20}}: %w", c.Policy, err)
+	}
+	return req, nil
+}
+
+// parseHistory reads messages, also within an object that holds them and nothing else that matters.
+func parseHistory(data []byte) ([]*memoryv1.Message, error) {
+	var whole struct {
+		Messages json.RawMessage `json:"messages"`
+	}
+	if json.Unmarshal(data, &whole) == nil && whole.Messages != nil {
+		data = whole.Messages
+	}
+	return parseMessages(bytes.NewReader(data))
+}
+
+// printMessages writes one message per line, in the form that parseMessages reads.
+func printMessages(w io.Writer, all []*memoryv1.Message) error {
+	for _, m := range all {
+		raw, err := protojson.MarshalOptions{UseProtoNames: true}.Marshal(m)
+		if err != nil {
+			return fmt.Errorf("encode message: %w", err)
+		}
+		var line bytes.Buffer
+		if err := json.Compact(&line, raw); err != nil { // protojson puts blanks where it likes
+			return fmt.Errorf("encode message: %w", err)
+		}
+		fmt.Fprintln(w, line.String())
+	}
+	return nil
+}
+
+// printCompacted says what was done, on stderr.
+func printCompacted(r *run, reply *memoryv1.CompactResponse) {
+	w, u := r.env.Stderr, reply.GetUsage()
+	if !reply.GetChanged() {
+		fmt.Fprintf(w, "\nnothing to do: %d messages, %d tokens (%s)%s\n", u.GetMessagesBefore(), u.GetTokensBefore(), u.GetCounter(), windowShare(u.GetShareBefore()))
+		return
+	}
+	fmt.Fprintf(w, "\n%d messages, %d tokens → %d messages, %d tokens (%s)%s\n",
+		u.GetMessagesBefore(), u.GetTokensBefore(), u.GetMessagesAfter(), u.GetTokensAfter(), u.GetCounter(), windowShare(u.GetShareAfter()))
+	var rows [][]string
+	for _, e := range u.GetEffects() {
+		rows = append(rows, []string{
+			e.GetStage(), fmt.Sprint(e.GetMessagesBefore()), fmt.Sprint(e.GetMessagesAfter()),
+			fmt.Sprint(e.GetTokensBefore()), fmt.Sprint(e.GetTokensAfter()), strings.ReplaceAll(e.GetFallback(), "_", " "),
+		})
+	}
+	r.table(w, []string{"policy", "messages", "after", "tokens", "after", "fallback"}, rows)
+	for _, s := range reply.GetSummaries() {
+		fmt.Fprintf(w, "%d messages in a summary of %d tokens by %s\n", len(s.GetOfMessageIds()), s.GetTokens(), author(s.GetModel()))
+	}
+	if n := len(reply.GetCleared()); n > 0 {
+		fmt.Fprintf(w, "%d tool results cleared\n", n)
+	}
+	printDegraded(w, reply.GetDegraded())
+}
+
+// windowShare says which part of a known window something takes.
+func windowShare(share float64) string {
+	if share == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", %.0f %% of the window", 100*share)
+}

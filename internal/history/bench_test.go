@@ -1,0 +1,93 @@
+package history_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stratamem/strata/internal/cut"
+	"github.com/stratamem/strata/internal/history"
+	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/tokens"
+)
+
+// longTalk is a conversation of 1,000 messages with counts: turns of a question, three tool uses and an answer.
+func longTalk(b *testing.B) history.History {
+	b.Helper()
+	var words []string
+	for i := range 125 {
+		words = append(words, "u", fmt.Sprintf("c:a%d", i), fmt.Sprintf("r:a%d", i), fmt.Sprintf("c:b%d,c%d", i, i), fmt.Sprintf("r:b%d", i), fmt.Sprintf("r:c%d", i), "a", "a")
+	}
+	h := history.History{Messages: talk(strings.Join(words, " ")), Counter: counterOf(b, tokens.O200K), Window: 128000}
+	for _, m := range h.Messages {
+		h.Tokens = append(h.Tokens, history.MessageTokens(m, h.Counter))
+	}
+	return h
+}
+
+// BenchmarkApply is a policy without a model on 1,000 messages whose counts are given, beside one pass over them that
+// pairs nothing and copies them.
+func BenchmarkApply(b *testing.B) {
+	all := history.Policy{
+		Hide:     history.Hide{StartSeq: 100},
+		Clear:    &history.Clear{Triggers: []cut.Trigger{{Tokens: 1000}}, Keep: 3},
+		Compress: &history.Compress{Triggers: []cut.Trigger{{Messages: 100}}, Keep: cut.Keep{Messages: 400}, Strategy: history.StrategyCustom, Filter: history.Filter{Contains: []string{"u8", "u16"}}},
+		Trim:     &history.Trim{Messages: 200, Tokens: 10000},
+	}
+	for _, c := range []struct {
+		name   string
+		policy history.Policy
+	}{
+		{"copy", history.Policy{}},
+		{"clear", history.Policy{Clear: all.Clear}},
+		{"compress", history.Policy{Compress: all.Compress}},
+		{"trim", history.Policy{Trim: all.Trim}},
+		{"all", all},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			h := longTalk(b)
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := history.Apply(h, c.policy, scripted); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+	b.Run("all without ids", func(b *testing.B) {
+		h := longTalk(b)
+		for i := range h.Messages {
+			h.Messages[i].ID = ""
+		}
+		b.ReportAllocs()
+		for b.Loop() {
+			if _, err := history.Apply(h, all, scripted); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}
+
+// BenchmarkCold is the same on 400 KB that nobody has counted yet.
+func BenchmarkCold(b *testing.B) {
+	for _, name := range []string{tokens.O200K, tokens.Estimate} {
+		b.Run(name, func(b *testing.B) {
+			h := longTalk(b)
+			h.Tokens, h.Counter = nil, counterOf(b, name)
+			bytes := 0
+			for i := range h.Messages {
+				h.Messages[i].Tokens = memory.TokenCounts{}
+				if h.Messages[i].Parts[0].Kind == memory.PartText {
+					h.Messages[i].Parts = []memory.Part{memory.TextPart(strings.Repeat(fmt.Sprintf("Order K-%d goes to Rome. ", i), 30))}
+				}
+				bytes += h.Messages[i].ContentBytes()
+			}
+			b.ReportMetric(float64(bytes)/1000, "KB")
+			for b.Loop() {
+				if _, err := history.Apply(h, history.Policy{Trim: &history.Trim{Tokens: 20000}}, scripted); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,121 @@
+package history
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/stratamem/strata/internal/cut"
+	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/tokens"
+)
+
+// clear replaces old tool results by a placeholder.
+func (r *run) clear(e *Effect) {
+	c := *r.policy.Clear
+	if len(c.Triggers) > 0 && !cut.AnyReached(c.Triggers, r.size(), r.history.Window) {
+		return
+	}
+	e.Triggered = true
+	uses := r.clearable(c)
+	won := int64(0)
+	for _, u := range uses {
+		won += u.won
+	}
+	if len(uses) > 0 && won >= c.ClearAtLeast {
+		r.clearUses(uses, c)
+	}
+}
+
+// use is a tool use that can be cleared.
+type use struct {
+	call       cut.Call
+	won        int64
+	body, args bool // what is cleared
+}
+
+// clearable are the tool uses that are old enough and not excluded, as far as clearing them wins tokens.
+func (r *run) clearable(c Clear) []use {
+	p := cut.Pair(len(r.items), r.message)
+	calls := slices.DeleteFunc(slices.Clone(p.Calls), func(c cut.Call) bool { return !c.Answered })
+	slices.SortStableFunc(calls, func(a, b cut.Call) int { return cmp.Compare(a.At.Message, b.At.Message) })
+	var uses []use
+	for _, call := range calls[:max(0, len(calls)-c.Keep)] {
+		if slices.Contains(c.ExcludeTools, r.part(call.At).Name) || r.items[call.Result.Message].pinned || r.items[call.At.Message].pinned {
+			continue
+		}
+		if u := r.useOf(call, c); u.won > 0 {
+			uses = append(uses, u)
+		}
+	}
+	return uses
+}
+
+func (r *run) part(at cut.Ref) *memory.Part { return &r.items[at.Message].msg.Parts[at.Part] }
+
+// useOf answers what clearing a tool use wins. A body or arguments that take no more than what would stand for them
+// stay: so what was cleared is not cleared again.
+func (r *run) useOf(call cut.Call, c Clear) use {
+	u := use{call: call}
+	if more := r.bodyWins(call.Result, c); more > 0 {
+		u.body, u.won = true, u.won+more
+	}
+	if more := r.count(r.part(call.At).Arguments) - r.count(ClearedInput); c.ClearInputs && more > 0 {
+		u.args, u.won = true, u.won+more
+	}
+	return u
+}
+
+// bodyWins is how many tokens a result takes more than its placeholder. Where it is all of its message, that is known
+// without counting it.
+func (r *run) bodyWins(at cut.Ref, c Clear) int64 {
+	it, instead := r.items[at.Message], cleared(*r.part(at), c)
+	if len(it.msg.Parts) == 1 {
+		m := it.msg
+		m.Parts, m.Tokens = []memory.Part{instead}, memory.TokenCounts{}
+		return it.tokens - MessageTokens(m, r.history.Counter)
+	}
+	return r.bodyTokens(*r.part(at)) - r.bodyTokens(instead)
+}
+
+// cleared is a result with a placeholder for its body.
+func cleared(p memory.Part, c Clear) memory.Part {
+	p.Parts = []memory.Part{memory.TextPart(cmp.Or(c.Placeholder, DefaultPlaceholder))}
+	return p
+}
+
+// clearUses clears on copies of the parts, and counts each message once.
+func (r *run) clearUses(uses []use, c Clear) {
+	r.acted = true
+	altered := map[int][]memory.Part{}
+	part := func(at cut.Ref) *memory.Part {
+		if altered[at.Message] == nil {
+			altered[at.Message] = slices.Clone(r.items[at.Message].msg.Parts)
+		}
+		return &altered[at.Message][at.Part]
+	}
+	for _, u := range uses {
+		if u.body {
+			p := part(u.call.Result)
+			*p = cleared(*p, c)
+		}
+		if u.args {
+			part(u.call.At).Arguments = ClearedInput
+		}
+		with := r.items[u.call.Result.Message]
+		r.cleared = append(r.cleared, Cleared{
+			Index: with.source, MessageID: with.msg.ID, CallID: r.part(u.call.At).CallID, Tool: r.part(u.call.At).Name,
+			Tokens: u.won, Input: u.args,
+		})
+	}
+	for i, parts := range altered {
+		it := *r.items[i]
+		r.replaceParts(&it, parts)
+		r.items[i] = &it
+	}
+}
+
+// bodyTokens is what a result's body takes.
+func (r *run) bodyTokens(p memory.Part) int64 {
+	c := r.history.Counter
+	return tokens.Tokens(c, tokens.Content(memory.Message{Parts: []memory.Part{p}}, c))
+}

@@ -1,0 +1,67 @@
+package history
+
+import (
+	"slices"
+
+	"github.com/stratamem/strata/internal/cut"
+	"github.com/stratamem/strata/internal/memory"
+)
+
+// hide leaves out what the policy hides. It answers which messages of the history were tied to those by tool calls.
+func (r *run) hide(e *Effect) (tied map[int]bool) {
+	hidden := r.hidden()
+	e.Triggered = slices.Contains(hidden, true)
+	if !e.Triggered {
+		return nil
+	}
+	tied = map[int]bool{}
+	for _, c := range cut.Pair(len(r.items), r.message).Calls {
+		if c.Answered && hidden[c.At.Message] != hidden[c.Result.Message] {
+			tied[c.At.Message], tied[c.Result.Message] = true, true
+		}
+	}
+	r.keep(StageHide, func(int) Reason { return ReasonHidden }, func(i int) bool { return !hidden[i] })
+	return tied
+}
+
+// message answers an item's message.
+func (r *run) message(i int) *memory.Message { return &r.items[i].msg }
+
+// hidden reports for each item whether it is hidden.
+func (r *run) hidden() []bool {
+	hidden := make([]bool, len(r.items))
+	before := r.beforeStart()
+	system := true
+	for i := range r.items {
+		it := r.items[i]
+		system = system && (it.msg.Role == memory.RoleSystem || it.msg.Role == memory.RoleDeveloper) && !it.summary
+		hidden[i] = before[i] && !system && !it.pinned || r.excluded(i)
+	}
+	return hidden
+}
+
+func (r *run) excluded(i int) bool { return slices.Contains(r.policy.Hide.Exclude, r.items[i].msg.ID) }
+
+// beforeStart reports for each item whether it stands before the context's start, and so does all that it is tied to.
+func (r *run) beforeStart() []bool {
+	h := r.policy.Hide
+	before := make([]bool, len(r.items))
+	start := slices.IndexFunc(r.items, func(it *item) bool { return h.StartID != "" && it.msg.ID == h.StartID })
+	for i := range r.items {
+		seq := r.items[i].msg.Seq
+		before[i] = i < start || seq > 0 && seq < h.StartSeq
+	}
+	calls := cut.Pair(len(r.items), r.message).Calls
+	for again := true; again; {
+		again = false
+		for _, c := range calls {
+			if !c.Answered || r.excluded(c.At.Message) || r.excluded(c.Result.Message) {
+				continue
+			}
+			if before[c.At.Message] != before[c.Result.Message] {
+				before[c.At.Message], before[c.Result.Message], again = false, false, true
+			}
+		}
+	}
+	return before
+}

@@ -1,0 +1,75 @@
+package history
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
+
+	"github.com/stratamem/strata/internal/cut"
+	"github.com/stratamem/strata/internal/memory"
+)
+
+// EnsureIDs answers the messages with an id each. A missing one is derived from role, name and parts, and from how many
+// messages without an id before it say the same: so it is the same on every call, also when messages follow, and two
+// that say the same differ. The messages given are not changed.
+func EnsureIDs(messages []memory.Message) []memory.Message {
+	out := make([]memory.Message, len(messages))
+	copy(out, messages)
+	taken := map[string]bool{}
+	for _, m := range messages {
+		taken[m.ID] = true
+	}
+	seen := map[memory.Digest]int{}
+	for i := range out {
+		if out[i].ID != "" {
+			continue
+		}
+		body := bodyOf(out[i])
+		for out[i].ID == "" || taken[out[i].ID] {
+			out[i].ID = derivedID("message", body, seen[body])
+			seen[body]++
+		}
+		taken[out[i].ID] = true
+	}
+	return out
+}
+
+// bodyOf is the digest of what a message says.
+func bodyOf(m memory.Message) memory.Digest {
+	body, _ := memory.BodyDigest(m) // parts always encode: they hold strings, bytes and parts
+	return body
+}
+
+// derivedID is an id of 128 bits of a body and its place among equal ones.
+func derivedID(kind string, body memory.Digest, n int) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s %x %d", kind, body, n))
+	return kind + "-" + hex.EncodeToString(sum[:16])
+}
+
+// nameCalls gives calls without an id, and their results, an id that depends on where the call is said. That comes
+// first, so that they stay the same pairs when others go.
+func (r *run) nameCalls() {
+	unnamed := func(p memory.Part) bool { return p.Kind == memory.PartToolCall && p.CallID == "" }
+	if !slices.ContainsFunc(r.items, func(it *item) bool { return slices.ContainsFunc(it.msg.Parts, unnamed) }) {
+		return
+	}
+	for _, c := range cut.Pair(len(r.items), r.message).Calls {
+		at := r.items[c.At.Message]
+		if at.msg.Parts[c.At.Part].CallID != "" {
+			continue
+		}
+		id := derivedID("call", memory.IDDigest(at.msg.ID), c.At.Part)
+		r.nameCall(c.At, id)
+		if c.Answered {
+			r.nameCall(c.Result, id)
+		}
+	}
+}
+
+// nameCall changes a copy of the message's parts. The tokens stay as they are: ids are part of what is added to calls.
+func (r *run) nameCall(at cut.Ref, id string) {
+	parts := slices.Clone(r.items[at.Message].msg.Parts)
+	parts[at.Part].CallID = id
+	r.items[at.Message].msg.Parts = parts
+}

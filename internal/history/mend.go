@@ -1,0 +1,226 @@
+package history
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/stratamem/strata/internal/cut"
+	"github.com/stratamem/strata/internal/memory"
+)
+
+// mend makes the list one that providers take: every call is followed by its results, but for those at the end that
+// may still be answered, and nothing answers no call. What else a message says stays. A system message that stands in
+// the list already goes: some clients send it before every turn.
+func (r *run) mend(tied map[int]bool) {
+	before := r.actual()
+	m := mender{run: r, pairing: cut.Pair(len(r.items), r.message), tied: tied, open: r.openFrom()}
+	m.dropParts()
+	m.dropMessages()
+	if m.changed {
+		m.pairing = cut.Pair(len(r.items), r.message)
+	}
+	m.order()
+	after := r.actual()
+	r.slack = cut.Size{Messages: before.Messages - after.Messages, Tokens: before.Tokens - after.Tokens}
+	if m.changed {
+		r.effects = append(r.effects, Effect{Stage: StageMend, Triggered: true, Before: before, After: after})
+	}
+}
+
+type mender struct {
+	*run
+	pairing *cut.Pairing
+	tied    map[int]bool // messages of the history that are tied to hidden ones
+	open    int          // the calls of items from here on may still be answered
+	changed bool
+}
+
+// openFrom is the index of the calling message that only results follow, the number of items without one.
+func (r *run) openFrom() int {
+	for i := len(r.items) - 1; i >= 0; i-- {
+		m := &r.items[i].msg
+		switch {
+		case m.Role == memory.RoleAssistant && len(m.ToolCalls()) > 0:
+			return i
+		case len(m.ToolResults()) == 0 || slices.ContainsFunc(m.Parts, cut.Says):
+			return len(r.items)
+		}
+	}
+	return len(r.items)
+}
+
+// dropParts drops results without a call, calls without a result, and the reasoning of a message that loses its calls:
+// providers refuse it without what followed from it.
+func (m *mender) dropParts() {
+	for i := range m.items {
+		it := m.items[i]
+		kept, why := m.keptParts(i)
+		if why == "" {
+			continue
+		}
+		if !slices.ContainsFunc(kept, func(p memory.Part) bool { return p.Kind == memory.PartToolCall }) {
+			kept = slices.DeleteFunc(kept, func(p memory.Part) bool { return p.Kind == memory.PartReasoning })
+		}
+		m.changed = true
+		m.replaceParts(it, kept)
+		stage := StageMend
+		if m.tied[it.source] {
+			stage, why = StageHide, ReasonTied
+		}
+		m.omit(it, stage, why)
+	}
+}
+
+// keptParts answers the parts of an item that stay, and why others do not, "" when all do.
+func (m *mender) keptParts(i int) (kept []memory.Part, why Reason) {
+	if !slices.ContainsFunc(m.items[i].msg.Parts, func(p memory.Part) bool {
+		return p.Kind == memory.PartToolCall || p.Kind == memory.PartToolResult
+	}) {
+		return nil, ""
+	}
+	for j, p := range m.items[i].msg.Parts {
+		switch {
+		case p.Kind == memory.PartToolCall && !m.keepsCall(i, j):
+			why = ReasonUnanswered
+			continue
+		case p.Kind == memory.PartToolResult:
+			if _, answers := m.pairing.AnsweredBy(cut.Ref{Message: i, Part: j}); !answers {
+				why = ReasonOrphan
+				continue
+			}
+		}
+		kept = append(kept, p)
+	}
+	return kept, why
+}
+
+func (m *mender) keepsCall(item, part int) bool {
+	from, to := m.pairing.CallsOf(item)
+	for _, c := range m.pairing.Calls[from:to] {
+		if c.At.Part == part {
+			return c.Answered || item >= m.open
+		}
+	}
+	return false // nobody but an assistant calls
+}
+
+// dropMessages drops messages that nothing is left of, reasoning that nothing followed from, and system messages that
+// stand in the list already.
+func (m *mender) dropMessages() {
+	said := map[string]bool{}
+	gone := make([]Reason, len(m.items))
+	for i := len(m.items) - 1; i >= 0; i-- {
+		msg := &m.items[i].msg
+		next := i + 1
+		for next < len(m.items) && gone[next] != "" {
+			next++
+		}
+		switch {
+		case !carries(msg):
+			gone[i] = ReasonEmpty
+		case onlyReasons(msg) && (next == len(m.items) || m.items[next].msg.Role != memory.RoleAssistant):
+			gone[i] = ReasonUnanswered
+		}
+	}
+	for i := range m.items {
+		it := m.items[i]
+		if it.msg.Role != memory.RoleSystem && it.msg.Role != memory.RoleDeveloper || it.summary || gone[i] != "" {
+			continue
+		}
+		words := it.msg.PlainText()
+		if said[words] && !it.pinned {
+			gone[i] = ReasonRepeated
+		}
+		said[words] = true
+	}
+	m.dropGone(gone)
+}
+
+// dropGone drops the messages with a reason. One whose parts were dropped is listed already.
+func (m *mender) dropGone(gone []Reason) {
+	if !slices.ContainsFunc(gone, func(why Reason) bool { return why != "" }) {
+		return
+	}
+	listed := map[int]bool{}
+	for _, o := range m.omitted {
+		listed[o.Index] = true
+	}
+	var kept []*item
+	for i := range m.items {
+		it := m.items[i]
+		if gone[i] == "" {
+			kept = append(kept, it)
+			continue
+		}
+		m.changed = true
+		if !listed[it.source] {
+			m.omit(it, StageMend, gone[i])
+		}
+	}
+	m.items = kept
+}
+
+// carries reports whether anything in a message can stand in a model's input.
+func carries(m *memory.Message) bool {
+	return slices.ContainsFunc(m.Parts, func(p memory.Part) bool { return p.Kind != memory.PartText || cut.Says(p) })
+}
+
+// order puts results right behind their calls. A message that answers several calling messages is divided between
+// them.
+func (m *mender) order() {
+	callers := map[int][]int{} // calling messages by the message with their results, both as indices
+	for _, c := range m.pairing.Calls {
+		if r := c.Result.Message; c.Answered && r != c.At.Message && !m.pairing.HasCalls(r) && !slices.Contains(callers[r], c.At.Message) {
+			callers[r] = append(callers[r], c.At.Message)
+		}
+	}
+	ordered := make([]*item, 0, len(m.items))
+	for i := range m.items {
+		if len(callers[i]) > 0 {
+			continue // comes with its caller
+		}
+		ordered = append(ordered, m.items[i])
+		for _, r := range m.answering(i, callers) {
+			ordered = append(ordered, m.share(r, i, callers[r]))
+		}
+	}
+	if !slices.EqualFunc(ordered, m.items, func(a, b *item) bool { return a.msg.ID == b.msg.ID }) {
+		m.changed = true
+	}
+	m.items = ordered
+}
+
+// answering are the messages with results of an item's calls, in their order.
+func (m *mender) answering(i int, callers map[int][]int) []int {
+	var out []int
+	from, to := m.pairing.CallsOf(i)
+	for _, c := range m.pairing.Calls[from:to] {
+		if r := c.Result.Message; c.Answered && slices.Contains(callers[r], i) && !slices.Contains(out, r) {
+			out = append(out, r)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// share is the item with results that follows a calling message: all of it, or where it answers several of them the
+// results for this one. The last of them takes what else the item says, and its id.
+func (m *mender) share(r, caller int, callers []int) *item {
+	if len(callers) < 2 {
+		return m.items[r]
+	}
+	it := *m.items[r]
+	last := slices.Max(callers) == caller
+	var parts []memory.Part
+	for j, p := range it.msg.Parts {
+		c, answers := m.pairing.AnsweredBy(cut.Ref{Message: r, Part: j})
+		if answers && m.pairing.Calls[c].At.Message == caller || !answers && last {
+			parts = append(parts, p)
+		}
+	}
+	if !last {
+		it.msg.ID = fmt.Sprintf("%s/%d", it.msg.ID, slices.Index(callers, caller)+1)
+	}
+	m.replaceParts(&it, parts)
+	return &it
+}

@@ -1,0 +1,50 @@
+package history
+
+// Plan is what a policy makes of a history as far as no model has to be asked. It never changes, so it may be used
+// concurrently if its counter may.
+type Plan struct {
+	ready *run // hidden, mended and cleared
+}
+
+func newPlan(h History, p Policy) *Plan {
+	r := newRun(h, p)
+	r.nameCalls()
+	var tied map[int]bool
+	if p.Hide.StartSeq > 0 || p.Hide.StartID != "" || len(p.Hide.Exclude) > 0 {
+		r.do(StageHide, func(e *Effect) { tied = r.hide(e) })
+	}
+	r.mend(tied)
+	if p.Clear != nil {
+		r.do(StageClear, func(e *Effect) { r.clear(e) })
+	}
+	return &Plan{ready: r}
+}
+
+// Run goes on from what asking answers to the result. It asks one thing after the other, since what it asks next may
+// be made of the answer before. Equal answers give equal requests and results. The only error is a memory.Error of
+// reason BUDGET_TOO_SMALL: what must stay takes more than the limit of Trim.
+func (p *Plan) Run(ask func(Request) Answer) (Result, error) {
+	r := p.ready.clone()
+	if r.policy.Compress != nil {
+		r.do(StageCompress, func(e *Effect) { r.compress(ask, e) })
+	}
+	if r.policy.Clear != nil && len(r.written) > 0 {
+		r.clearAgain()
+	}
+	if r.policy.Trim != nil {
+		var err error
+		if r.do(StageTrim, func(e *Effect) { err = r.trim(e) }); err != nil {
+			return Result{}, err
+		}
+	}
+	return r.result(), nil
+}
+
+// clearAgain clears what a summary's own length makes due, so that a second run finds nothing to do.
+func (r *run) clearAgain() {
+	n := len(r.cleared)
+	r.do(StageClear, func(e *Effect) { r.clear(e) })
+	if len(r.cleared) == n {
+		r.effects = r.effects[:len(r.effects)-1]
+	}
+}

@@ -1,0 +1,183 @@
+package service
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/stratamem/strata/internal/check"
+	"github.com/stratamem/strata/internal/history"
+	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/policy"
+	"github.com/stratamem/strata/internal/store"
+	"github.com/stratamem/strata/internal/tokens"
+)
+
+// CheckParams is what to check, by which rules.
+type CheckParams struct {
+	Messages []memory.Message
+	Profile  string       // whose checks are used where there are no Rules; "" for the default
+	Rules    []check.Rule // nil for the profile's
+	Model    string       // gives the counter; "" for none
+	Counter  string       // where no model is given; "" for the profile's
+}
+
+// Checked is what checking came to.
+type Checked struct {
+	check.Result
+	Counter string
+}
+
+// CheckMessages checks messages and stores nothing. One without an id gets the one that a history gives it.
+func (s *Service) CheckMessages(ctx context.Context, p CheckParams) (Checked, error) {
+	resolved, err := s.policies.Resolve(policy.Call{Profile: p.Profile, Model: p.Model})
+	if err != nil {
+		return Checked{}, err
+	}
+	name := resolved.Counter
+	if p.Model == "" {
+		name = cmp.Or(p.Counter, name)
+	}
+	counter, err := tokens.ByName(name)
+	if err != nil {
+		return Checked{}, err
+	}
+	rules, err := rulesOf(p, resolved.Checks, counter)
+	if err != nil {
+		return Checked{}, err
+	}
+	result, err := rules.Messages(ctx, history.EnsureIDs(p.Messages))
+	s.noteFound(callCheck, result.Findings)
+	return Checked{result, name}, err
+}
+
+func rulesOf(p CheckParams, ofProfile *check.Set, counter tokens.Counter) (*check.Set, error) {
+	if len(p.Rules) > 0 {
+		return check.Compile(p.Rules, counter)
+	}
+	return ofProfile.By(counter)
+}
+
+// check mends the messages of a turn by the checks of its session, or has the turn refused. What is removed is taken out of
+// the turn, and found again by its Findings. A message that is stored already was checked then.
+func (s *Service) check(ctx context.Context, p RecordParams, turn *store.AppendParams) error {
+	rules, err := s.checksOf(ctx, p)
+	if rules.Empty() || err != nil {
+		return err
+	}
+	results := make([]check.Result, len(turn.Messages))
+	for i, m := range turn.Messages {
+		if results[i], err = rules.Message(ctx, m.Message); err != nil {
+			return err
+		}
+	}
+	known, err := s.knownOf(ctx, p, results)
+	if err != nil {
+		return err
+	}
+	all := turn.Messages
+	turn.Messages = make([]store.NewMessage, 0, len(all))
+	for i, m := range all {
+		if known[p.Messages[i].ID] {
+			turn.Messages = append(turn.Messages, m)
+			continue
+		}
+		s.noteFound(callRecord, results[i].Findings)
+		take(turn, i, m, results[i])
+	}
+	return nil
+}
+
+// noteFound counts what checks found.
+func (s *Service) noteFound(call string, found []check.Finding) {
+	for _, f := range found {
+		s.meter.WordsChecked(call, f.Action)
+	}
+}
+
+// take adds to a turn what checking left of a message.
+func take(turn *store.AppendParams, index int, m store.NewMessage, r check.Result) {
+	if r.Retry {
+		turn.Refused = cmp.Or(turn.Refused, refusal(index, r.Findings)) // of several, the first
+		return
+	}
+	turn.Findings = append(turn.Findings, checkFindings(index, r.Findings)...)
+	for _, left := range r.Messages {
+		if r.Changed {
+			left.Tokens = tokens.CountMessage(left)
+		}
+		m.Message = left
+		turn.Messages = append(turn.Messages, m)
+	}
+}
+
+// checksOf are the checks of the profile of the session, or of the one that a new session will have.
+func (s *Service) checksOf(ctx context.Context, p RecordParams) (*check.Set, error) {
+	if !s.policies.AnyChecks() || len(p.Messages) == 0 {
+		return nil, nil
+	}
+	session, err := s.store.Session(ctx, p.Ref)
+	if isNotFound(err) {
+		return s.policies.ChecksOf(p.Profile), nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the session's profile: %w", err)
+	}
+	return s.policies.ChecksOf(session.Profile), nil
+}
+
+// knownOf are the ids among those in which something was found that are stored already.
+func (s *Service) knownOf(ctx context.Context, p RecordParams, results []check.Result) (map[string]bool, error) {
+	var ids []string
+	for i, r := range results {
+		if id := p.Messages[i].ID; id != "" && len(r.Findings) > 0 {
+			ids = append(ids, id)
+		}
+	}
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	stored, err := s.store.KnownMessages(ctx, p.Ref, ids)
+	if err != nil {
+		return nil, fmt.Errorf("look up message ids: %w", err)
+	}
+	known := make(map[string]bool, len(stored))
+	for _, id := range stored {
+		known[id] = true
+	}
+	return known, nil
+}
+
+func checkFindings(index int, found []check.Finding) []memory.Finding {
+	out := make([]memory.Finding, len(found))
+	for i, f := range found {
+		out[i] = memory.Finding{
+			MessageID: f.MessageID, Kind: memory.FindingCheck, Index: index, Rule: f.Rule, Action: f.Action, Removed: f.Removed,
+		}
+	}
+	return out
+}
+
+// refusal is the error of a message that should be written anew. Rule and hint are the configuration's words.
+func refusal(index int, found []check.Finding) error {
+	f := found[len(found)-1]
+	field := fmt.Sprintf("messages[%d]", index)
+	text := fmt.Sprintf("does not pass the check %s: %s", f.Rule, f.Hint)
+	return &memory.Error{
+		Kind: memory.KindInvalid, Reason: memory.ReasonCheckRefused, Message: field + ": " + text,
+		Fields:   []memory.FieldError{{Field: field, Description: text}},
+		Metadata: map[string]string{"field": field, "rule": f.Rule, "hint": f.Hint},
+	}
+}
+
+// withRemoved puts the ids of messages that a check removed where they stood in the call. The findings say so in the
+// order of the messages, and are stored with the turn, so that a replay answers the same.
+func withRemoved(ids []string, findings []memory.Finding) []string {
+	for _, f := range findings {
+		if f.Removed {
+			ids = slices.Insert(ids, min(f.Index, len(ids)), f.MessageID)
+		}
+	}
+	return ids
+}

@@ -1,0 +1,184 @@
+package service
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"time"
+
+	"github.com/stratamem/strata/internal/history"
+	"github.com/stratamem/strata/internal/llm"
+	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/policy"
+	"github.com/stratamem/strata/internal/summary"
+	"github.com/stratamem/strata/internal/tokens"
+)
+
+// CompactModel writes what takes the place of messages. What goes wrong is an *llm.Error. Its methods must return soon
+// after ctx ends.
+type CompactModel interface {
+	Extractive
+	// Write must answer a prompt of the caller's own in prose.
+	Write(ctx context.Context, prompt string, maxTokens int64) (llm.Answer, error)
+}
+
+// Extractive summarises. Where it is the built-in one it asks no model and cannot fail.
+type Extractive interface {
+	Summarize(ctx context.Context, t summary.Task) (llm.Answer, error)
+}
+
+// CompactParams is a history and what to do with it, checked.
+type CompactParams struct {
+	Messages  []memory.Message
+	Tokens    []int64         // of each message's content by the counter, nil to have them counted
+	Policy    *history.Policy // nil for the profile's
+	Profile   string          // "" for the default
+	Model     string          // gives window and counter; "" for none
+	Window    int64           // tokens, in place of the model's; 0 for that
+	Counter   string          // where no model is given; "" for the profile's
+	StepLimit int             // 0 for the profile's
+}
+
+// Compacted is what became of a history.
+type Compacted struct {
+	history.Result
+	Usage            memory.ModelUsage
+	Degraded         []Degradation
+	StepsSinceUser   int
+	StepLimitReached bool
+}
+
+// Compact applies a context policy to a history. Nothing is stored. A model that fails does not fail the call: the
+// policy's fallback is taken, and the result says so.
+func (s *Service) Compact(ctx context.Context, p CompactParams) (Compacted, error) {
+	resolved, err := s.policies.Resolve(compactCall(p))
+	if err != nil {
+		return Compacted{}, err
+	}
+	counter, err := tokens.ByName(resolved.Counter)
+	if err != nil {
+		return Compacted{}, err
+	}
+	plan, err := history.Decide(history.History{
+		Messages: counted(p.Messages, p.Tokens, counter), Counter: counter, Window: cmp.Or(p.Window, resolved.Window),
+	}, resolved.History)
+	if err != nil {
+		return Compacted{}, err
+	}
+	asked := &asking{service: s}
+	out := Compacted{StepsSinceUser: stepsSinceUser(0, p.Messages)}
+	out.StepLimitReached = out.StepsSinceUser >= resolved.StepLimit
+	if out.Result, err = asked.all(ctx, plan); err != nil {
+		return Compacted{}, err
+	}
+	out.Usage, out.Degraded = asked.usage, fallbacks(out.Effects)
+	s.noteDegraded(out.Degraded)
+	s.meter.HistoryShrunk(callCompact, out.Result)
+	return out, nil
+}
+
+func compactCall(p CompactParams) policy.Call {
+	c := policy.Call{Profile: p.Profile, Model: p.Model, Overrides: policy.Overrides{History: p.Policy}}
+	if p.Model == "" {
+		c.Overrides.Counter = p.Counter
+	}
+	if p.StepLimit > 0 {
+		c.Overrides.StepLimit = &p.StepLimit
+	}
+	return c
+}
+
+// counted are messages with the counts that were given, as if they were stored. Counters whose counts are not stored
+// are quick, so that what is given for them is not needed.
+func counted(messages []memory.Message, given []int64, c tokens.Counter) []memory.Message {
+	if given == nil || c.Name() != tokens.O200K && c.Name() != tokens.CL100K {
+		return messages
+	}
+	out := make([]memory.Message, len(messages))
+	for i, m := range messages {
+		if c.Name() == tokens.O200K {
+			m.Tokens = memory.TokenCounts{O200K: given[i]}
+		} else {
+			m.Tokens = memory.TokenCounts{CL100K: given[i]}
+		}
+		out[i] = m
+	}
+	return out
+}
+
+// asking is what models were asked in one call.
+type asking struct {
+	service *Service
+	usage   memory.ModelUsage
+}
+
+// all asks what a plan wants to know, one after the other: a summary may be made from the one before.
+func (a *asking) all(ctx context.Context, plan *history.Plan) (history.Result, error) {
+	ctx, cancel := beforeReply(ctx)
+	defer cancel()
+	return plan.Run(func(r history.Request) history.Answer { return a.ask(ctx, r) })
+}
+
+// beforeReply ends a little before the call does, so that there is time to answer without the model.
+func beforeReply(ctx context.Context) (context.Context, context.CancelFunc) {
+	deadline, ok := ctx.Deadline()
+	if !ok {
+		return context.WithCancel(ctx)
+	}
+	left := time.Until(deadline)
+	return context.WithDeadline(ctx, deadline.Add(-min(replyReserve, left/4)))
+}
+
+// The failures of an Answer beside the classes of package llm.
+const (
+	failureNoModel = "no_model" // an own prompt needs a chat model, and none is configured
+	failureTimeout = "timeout"
+)
+
+// ask asks the model that a request names, the configured summariser, or the built-in one where that is wanted or
+// nothing else is there.
+func (a *asking) ask(ctx context.Context, r history.Request) history.Answer {
+	model, ok := a.service.compactModels[r.Model]
+	switch {
+	case r.Extract, !ok && r.Prompt == "":
+		answer := a.answer(a.service.extractive.Summarize(context.WithoutCancel(ctx), r.Task))
+		answer.Verbatim = true
+		return answer
+	case !ok:
+		return history.Answer{Failure: failureNoModel}
+	case ctx.Err() != nil:
+		return history.Answer{Failure: failureTimeout}
+	case r.Prompt != "":
+		return a.answer(model.Write(ctx, r.Prompt, r.MaxTokens))
+	}
+	return a.answer(model.Summarize(ctx, r.Task))
+}
+
+// answer takes an answer over and notes what it cost.
+func (a *asking) answer(in llm.Answer, err error) history.Answer {
+	if err == nil {
+		a.usage = a.usage.Plus(in.Usage)
+		return history.Answer{Text: in.Text, Cut: in.Finish == llm.FinishLength, Refused: in.Finish == llm.FinishRefused, Model: in.Model}
+	}
+	if failed, ok := errors.AsType[*llm.Error](err); ok {
+		a.usage = a.usage.Plus(failed.Usage)
+	}
+	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
+		return history.Answer{Failure: failureTimeout}
+	}
+	return history.Answer{Failure: string(llm.ClassOf(err))}
+}
+
+// foundNothing is the fallback of an effect whose strategy had nothing to show.
+const foundNothing = "nothing_found"
+
+// fallbacks says where a fallback stands for what was wanted. That nothing was found is no lack.
+func fallbacks(effects []history.Effect) []Degradation {
+	var out []Degradation
+	for _, e := range effects {
+		if e.Fallback != "" && e.Fallback != foundNothing {
+			out = append(out, Degradation{TierSummariser, "the model's summary was not to be had (" + e.Fallback + "): the policy's fallback was taken"})
+		}
+	}
+	return out
+}

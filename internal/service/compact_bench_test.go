@@ -1,0 +1,101 @@
+package service_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stratamem/strata/internal/cut"
+	"github.com/stratamem/strata/internal/history"
+	"github.com/stratamem/strata/internal/llm/builtin"
+	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/policy"
+	"github.com/stratamem/strata/internal/service"
+	"github.com/stratamem/strata/internal/workload"
+)
+
+// compactor is a service that can compact and nothing else, by a policy that asks no model.
+func compactor(p history.Policy) *service.Service {
+	return service.New(service.Options{
+		Policies: policy.Policies{
+			Default: "default", Profiles: map[string]policy.Profile{"default": {Counter: "o200k_base", History: p, StepLimit: 25}},
+			Window: func(string) (policy.Window, bool) { return policy.Window{}, false },
+		},
+		Meter: &counts{n: map[string]int{}}, Extractive: builtin.Summarizer{},
+	})
+}
+
+// clearAndTrim clears old tool results and leaves out what is too much.
+func clearAndTrim() history.Policy {
+	return history.Policy{
+		Clear: &history.Clear{Triggers: []cut.Trigger{{Tokens: 1000}}, Keep: 3},
+		Trim:  &history.Trim{Tokens: 20_000}, KeepTags: []string{"constraint"},
+	}
+}
+
+// toolHistory is n messages, every fourth of which is a tool's result of some 400 bytes among words of some 80.
+func toolHistory(seed uint64, n int) []memory.Message {
+	all := make([]memory.Message, n)
+	for i := range all {
+		words := workload.Text(seed+uint64(i), 80)
+		call := fmt.Sprintf("call-%d", i/4)
+		switch i % 4 {
+		case 0:
+			all[i] = memory.Message{Role: memory.RoleUser, Parts: []memory.Part{memory.TextPart(words)}}
+		case 1:
+			all[i] = memory.Message{Role: memory.RoleAssistant, Parts: []memory.Part{{Kind: memory.PartToolCall, CallID: call, Name: "look", Arguments: `{"deep":true}`}}}
+		case 2:
+			result := memory.TextPart(workload.Text(seed+uint64(i), 1360))
+			all[i] = memory.Message{Role: memory.RoleTool, Parts: []memory.Part{{Kind: memory.PartToolResult, CallID: call, Parts: []memory.Part{result}}}}
+		default:
+			all[i] = memory.Message{Role: memory.RoleAssistant, Parts: []memory.Part{memory.TextPart(words)}}
+		}
+		all[i].ID, all[i].Origin = fmt.Sprintf("m-%d", i), memory.DefaultOrigin(all[i].Role)
+	}
+	return all
+}
+
+// BenchmarkCompact is a history of 1,000 messages, 400 KB, whose counts are given, through the service. The baseline is
+// one digest of each message, which Record makes of whatever it stores.
+func BenchmarkCompact(b *testing.B) {
+	s, all := compactor(clearAndTrim()), toolHistory(1, 1000)
+	counted, err := s.CountTokens(service.CountParams{Messages: all})
+	if err != nil {
+		b.Fatal(err)
+	}
+	var ours time.Duration
+	b.Run("given", func(b *testing.B) {
+		for b.Loop() {
+			r, err := s.Compact(b.Context(), service.CompactParams{Messages: all, Tokens: counted.Messages})
+			if err != nil || !r.Changed {
+				b.Fatal(r.Changed, err)
+			}
+		}
+		ours = b.Elapsed() / time.Duration(b.N)
+	})
+	b.Run("baseline", func(b *testing.B) {
+		for b.Loop() {
+			for _, m := range all {
+				if _, err := memory.BodyDigest(m); err != nil {
+					b.Fatal(err)
+				}
+			}
+		}
+		if base := b.Elapsed() / time.Duration(b.N); base > 0 && ours > 0 {
+			b.ReportMetric(float64(ours)/float64(base), "compact/baseline")
+		}
+	})
+}
+
+// BenchmarkCompactCold is the same without counts: each call has texts that were never counted before.
+func BenchmarkCompactCold(b *testing.B) {
+	s := compactor(clearAndTrim())
+	for i := range b.N {
+		b.StopTimer()
+		all := toolHistory(uint64(i+2)<<32, 1000)
+		b.StartTimer()
+		if _, err := s.Compact(b.Context(), service.CompactParams{Messages: all}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,230 @@
+package service
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/stratamem/strata/internal/assembly"
+	"github.com/stratamem/strata/internal/history"
+	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/policy"
+	"github.com/stratamem/strata/internal/store"
+	"github.com/stratamem/strata/internal/tokens"
+)
+
+// shrunk is what a context policy makes of a session's messages.
+type shrunk struct {
+	history.Result
+	running *assembly.Summary
+	kept    []memory.Message // what stays of the messages before the tail
+	tail    []memory.Message // contiguous, to the end of the session
+	dropped []memory.SeqRange
+}
+
+// isSet reports whether a policy does anything.
+func isSet(p history.Policy) bool { return p.Clear != nil || p.Compress != nil || p.Trim != nil }
+
+// policyReach is how many times further back the tail is read where a context policy is applied: what it clears or
+// summarises takes little of the budget.
+const policyReach = 20
+
+// headMessages is how many of a session's first messages are looked at for its head.
+const headMessages = 10
+
+// gatherHead reads the messages that a session begins with, which a context policy keeps, as far as the tail does not
+// hold them.
+func (s *Service) gatherHead(ctx context.Context, r policy.Resolved, g *gathered) error {
+	first := g.work.Session.LastSeq + 1
+	if len(g.tail) > 0 {
+		first = g.tail[0].Seq
+	}
+	if from := beforeStart(g.work.Session); isSet(r.History) && first > from+1 {
+		messages, err := s.store.Messages(ctx, store.MessageQuery{
+			Ref: g.work.Session.Ref, After: from, Before: first, Limit: headMessages, MaxBytes: maxTailBytes,
+		})
+		if err != nil {
+			return fmt.Errorf("read first messages: %w", err)
+		}
+		g.head = headOf(messages)
+	}
+	return nil
+}
+
+// headOf are the system and developer messages at the beginning, and the first words of a user.
+func headOf(messages []memory.Message) []memory.Message {
+	var head []memory.Message
+	leading := true
+	for _, m := range messages {
+		operator := m.Role == memory.RoleSystem || m.Role == memory.RoleDeveloper
+		leading = leading && operator
+		switch {
+		case m.Hidden:
+		case leading:
+			head = append(head, m)
+		case m.Role == memory.RoleUser && m.PlainText() != "":
+			return append(head, m)
+		}
+	}
+	return head
+}
+
+// shrink applies the context policy to what of the session no running summary covers. No model is asked: what the policy
+// wants summarised and the background has not summarised yet, the built-in summariser does, so that equal contexts are
+// equal and none waits.
+func (s *Service) shrink(ctx context.Context, p ContextParams, g gathered, r policy.Resolved) (shrunk, error) {
+	out := shrunk{running: g.running, tail: g.tail, kept: g.head}
+	if !isSet(r.History) || len(g.tail) == 0 {
+		return out, nil
+	}
+	counter, err := tokens.ByName(r.Counter)
+	if err != nil {
+		return out, err
+	}
+	all := visible(slices.Concat(g.head, g.tail))
+	recorded := len(all)
+	for _, m := range p.Pending { // they stand as they are; what they answer must stay
+		m.Pinned = true
+		all = append(all, m)
+	}
+	if p.Policy.Overrides.History != nil { // the API's name of what is wrong with it
+		if err := r.History.Validate("overrides.policy", r.Window); err != nil {
+			return out, err
+		}
+	}
+	plan, err := history.Decide(history.History{Messages: all, Counter: counter, Window: r.Window}, unasked(r.History))
+	if err != nil {
+		return out, err
+	}
+	asked := &asking{service: s}
+	if out.Result, err = asked.all(ctx, plan); err != nil {
+		return out, err
+	}
+	s.meter.HistoryShrunk(callContext, out.Result)
+	if out.Changed {
+		out.take(all[:recorded], g)
+	}
+	return out, nil
+}
+
+// visible are the messages that are not hidden.
+func visible(all []memory.Message) []memory.Message {
+	return slices.DeleteFunc(slices.Clone(all), func(m memory.Message) bool { return m.Hidden })
+}
+
+// unasked is a policy for which no model has to be asked, and which loses nothing.
+func unasked(p history.Policy) history.Policy {
+	if p.Compress == nil {
+		return p
+	}
+	c := *p.Compress
+	c.Lossy, c.Fallback = false, history.FallbackExtract
+	if c.Prompt != "" || c.Strategy == history.StrategyFacts {
+		c.Prompt = ""
+		if c.Strategy == history.StrategyFacts || c.Strategy == history.StrategyCustom {
+			c.Strategy = history.StrategyWhole
+		}
+	}
+	c.Model, c.Prefix = builtinOnly, ""
+	p.Compress = &c
+	return p
+}
+
+// builtinOnly names a model that there is not, so that the built-in summariser is asked.
+const builtinOnly = "builtin:extractive"
+
+// take turns what the policy made of the messages into what a context is assembled from: up to the last message that it
+// took out, what stays is kept by itself; behind it the tail goes on without a gap.
+func (out *shrunk) take(all []memory.Message, g gathered) {
+	stays := make(map[int64]memory.Message, len(out.Messages))
+	for i, m := range out.Messages {
+		if at := out.Sources[i]; at >= 0 && at < len(all) {
+			m.Seq = all[at].Seq
+			stays[m.Seq] = m
+		}
+	}
+	cut := int64(0) // the last message that is gone
+	told := map[int64]bool{}
+	for _, o := range out.Omitted {
+		if o.Stage == history.StageMend || o.Index >= len(all) {
+			continue // assembly mends what it renders, and says so
+		}
+		seq := all[o.Index].Seq
+		if _, altered := stays[seq]; altered {
+			continue
+		}
+		cut = max(cut, seq)
+		told[seq] = o.Reason == history.ReasonSummarised || o.Reason == history.ReasonFacts
+	}
+	if g.running != nil {
+		for _, m := range g.head {
+			told[m.Seq] = told[m.Seq] || m.Seq <= g.running.To
+		}
+	}
+	out.split(all, g, stays, cut)
+	out.dropped = untold(all, stays, told, cut)
+	out.running = out.withWritten(g.running, cut)
+}
+
+// split parts the messages at the cut.
+func (out *shrunk) split(all []memory.Message, g gathered, stays map[int64]memory.Message, cut int64) {
+	first := cut + 1
+	if len(g.tail) > 0 {
+		first = max(first, g.tail[0].Seq)
+	}
+	out.kept, out.tail = nil, nil
+	for _, m := range all {
+		if now, ok := stays[m.Seq]; ok && m.Seq < first {
+			out.kept = append(out.kept, now)
+		}
+	}
+	for _, m := range g.tail {
+		if m.Seq < first {
+			continue
+		}
+		if now, ok := stays[m.Seq]; ok {
+			m = now
+		}
+		out.tail = append(out.tail, m)
+	}
+}
+
+// untold are the messages up to the cut that are gone and no summary tells of.
+func untold(all []memory.Message, stays map[int64]memory.Message, told map[int64]bool, cut int64) []memory.SeqRange {
+	var out []memory.SeqRange
+	for _, m := range all {
+		_, there := stays[m.Seq]
+		switch n := len(out); {
+		case m.Seq > cut, there, told[m.Seq]:
+		case n > 0 && out[n-1].To == m.Seq-1:
+			out[n-1].To = m.Seq
+		default:
+			out = append(out, memory.SeqRange{From: m.Seq, To: m.Seq})
+		}
+	}
+	return out
+}
+
+// withWritten is the running summary with what the policy wrote behind it.
+func (out *shrunk) withWritten(running *assembly.Summary, cut int64) *assembly.Summary {
+	if len(out.Written) == 0 {
+		return running
+	}
+	sum := assembly.Summary{From: 1, Start: out.Messages[out.Written[0].Index].CreateTime}
+	var said, models []string
+	if running != nil {
+		sum, said, models = *running, []string{running.Text}, []string{running.Model}
+	}
+	for _, w := range out.Written {
+		m := out.Messages[w.Index]
+		said = append(said, strings.TrimPrefix(m.PlainText(), history.DefaultPrefix))
+		sum.End = m.CreateTime
+		if !slices.Contains(models, w.Model) {
+			models = append(models, w.Model)
+		}
+	}
+	sum.Text, sum.Model = strings.Join(said, "\n"), strings.Join(models, ", ")
+	sum.To, sum.Tokens = cut, memory.TokenCounts{}
+	return &sum
+}

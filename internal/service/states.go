@@ -1,0 +1,75 @@
+package service
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/stratamem/strata/internal/assembly"
+	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/policy"
+	"github.com/stratamem/strata/internal/template"
+)
+
+// gatherStates takes from the states of the session and the user what stands in the context, and fills the template. The
+// user is read only where somebody asks for it.
+func (s *Service) gatherStates(ctx context.Context, p ContextParams, r policy.Resolved, g *gathered) error {
+	var notes []memory.Note
+	g.instructions = p.Instructions
+	g.state, notes = memory.SplitNotes(g.work.Session.State)
+	g.notes = notesOf(notes, false)
+	if !r.Notes && p.Template == "" {
+		return nil
+	}
+	user, err := s.store.User(ctx, p.Ref.UserRef)
+	if err != nil && !isNotFound(err) {
+		return fmt.Errorf("read the user's state: %w", err)
+	}
+	_, notes = memory.SplitNotes(user.State)
+	g.notes = append(g.notes, notesOf(notes, true)...)
+	if p.Template == "" {
+		return nil
+	}
+	user.Ref = p.Ref.UserRef
+	g.instructions, err = instructions(p, user, g.work.Session.State)
+	return err
+}
+
+func notesOf(notes []memory.Note, ofUser bool) []assembly.Note {
+	out := make([]assembly.Note, len(notes))
+	for i, n := range notes {
+		n.Time = n.Time.UTC()
+		out[i] = assembly.Note{Note: n, OfUser: ofUser}
+	}
+	return out
+}
+
+// templateField is the request's field for the template of instructions.
+const templateField = "instructions_template"
+
+// instructions fills the template of a call.
+func instructions(p ContextParams, user memory.User, state json.RawMessage) (string, error) {
+	who, err := memory.EncodeJSON(struct {
+		ID       string          `json:"id"`
+		Timezone string          `json:"timezone"`
+		Language string          `json:"language,omitempty"`
+		State    json.RawMessage `json:"state,omitempty"`
+	}{user.Ref.UserID, cmp.Or(user.Timezone, time.UTC.String()), user.Language, memory.PlainState(user.State)})
+	if err != nil {
+		return "", fmt.Errorf("encode the user for a template: %w", err)
+	}
+	return template.Fill(p.Template, template.Options{
+		Field: templateField, Fence: assembly.FencedValue,
+		Values: template.Values{"state": memory.PlainState(state), "vars": p.Variables, "user": who},
+	})
+}
+
+// notesDegradation says that notes had no room.
+func notesDegradation(left int) []Degradation {
+	if left == 0 {
+		return nil
+	}
+	return []Degradation{{TierNotes, fmt.Sprintf("%d notes had no room: raise the profile's notes-share or the budget, or delete some", left)}}
+}
