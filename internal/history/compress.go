@@ -296,13 +296,10 @@ func (r *run) rewrite(units []unit, fates []fate, why map[int]Reason, outcomes [
 		}
 		r.take(r.items[at[f]], &written[f], group, outcomes[f])
 	}
-	taken := map[string]bool{"": true}
-	for _, it := range r.items {
-		taken[it.msg.ID] = true
-	}
+	ids := newMinter("summary", r.messages())
 	for g, o := range outcomes {
 		if i, begun := at[fate(g)]; begun {
-			r.write(r.items[i], &written[g], o, taken)
+			r.write(r.items[i], &written[g], o, ids)
 			r.written = append(r.written, written[g])
 		}
 	}
@@ -334,17 +331,12 @@ func (r *run) take(into *item, w *Written, group []*item, o outcome) {
 	}
 }
 
-// write gives a message its words and an id that depends on them, which is taken then.
-func (r *run) write(it *item, w *Written, o outcome, taken map[string]bool) {
+// write gives a message its words and an id that depends on them.
+func (r *run) write(it *item, w *Written, o outcome, ids *minter) {
 	it.msg.Role = cmp.Or(r.policy.Compress.Role, memory.RoleUser)
 	it.msg.Origin, it.msg.Extract, it.msg.Tags = memory.OriginSystem, memory.ExtractNone, []string{SummaryTag}
 	it.msg.Parts = []memory.Part{memory.TextPart(r.policy.prefix() + o.text)}
 	it.tokens = MessageTokens(it.msg, r.history.Counter)
-	id := ""
-	for n := 0; taken[id]; n++ {
-		id = derivedID("summary", bodyOf(it.msg), n)
-	}
-	taken[id] = true
-	it.msg.ID = id
-	w.ID, w.Tokens, w.Model, w.Fallback = id, it.tokens, o.model, o.fallback
+	it.msg.ID = ids.mint(it.msg)
+	w.ID, w.Tokens, w.Model, w.Fallback = it.msg.ID, it.tokens, o.model, o.fallback
 }
