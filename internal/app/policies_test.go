@@ -132,13 +132,15 @@ func TestContextPolicies(t *testing.T) {
 		must(h.Record(h.ctx, &memoryv1.RecordRequest{UserId: "ada", SessionId: "s", Profile: config.AgentProfile, Messages: []*memoryv1.Message{
 			{Role: memoryv1.Role_ROLE_SYSTEM, Text: "You are careful."}, user("task", "Find out why the export is slow."),
 		}}))(t)
+		h.rounds(t, "s", 1)
+		h.record(t, "s", &memoryv1.Message{Role: memoryv1.Role_ROLE_USER, Text: "Never touch shard 7.", Tags: []string{"constraint"}})
 		h.rounds(t, "s", 10)
-		eventually(t, "a summary", func() bool { return h.contextBy(t, nil, 8000).GetCoverage().GetSummaryThrough() > 2 })
+		eventually(t, "a summary", func() bool { return h.contextBy(t, nil, 8000).GetCoverage().GetSummaryThrough() > 7 })
 		r := h.contextBy(t, nil, 8000)
-		if c := r.GetCoverage(); c.GetSummaryThrough() == 0 || !strings.Contains(r.GetRendering(), "Find out why the export is slow.") {
-			t.Errorf("coverage %v of\n%s", c, r.GetRendering())
+		if got := seqs(section(r, recent)); len(got) < 5 || !slices.Equal(got[:3], []int64{1, 2, 7}) || got[3] != r.GetCoverage().GetSummaryThrough()+1 {
+			t.Errorf("messages %d behind the beginning and what is tagged, coverage %v", got, r.GetCoverage())
 		}
-		toldOf(t, r, 42)
+		toldOf(t, r, 47)
 	})
 	t.Run("a call whose result is pending stays with its pair", func(t *testing.T) {
 		h := unsummarised(t)

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/types/known/structpb"
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
 	"github.com/stratamem/strata/internal/config"
@@ -167,4 +168,44 @@ func readmeHas(t *testing.T, name, want string) {
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("run go test ./internal/app -run TestProfiles -update if this is wanted:\n%s", d)
 	}
+}
+
+func TestTheAgentProfileOverAStoredSession(t *testing.T) {
+	t.Parallel()
+	h, plants := start(t), planted(t)
+	var turn []*memoryv1.Message
+	record := func(state *structpb.Struct) {
+		must(h.Record(h.ctx, &memoryv1.RecordRequest{UserId: "ada", SessionId: "s", Profile: config.AgentProfile, Messages: turn, StatePatch: state}))(t)
+		turn = nil
+	}
+	for _, m := range transcript100(t) {
+		if m.GetRole() == memoryv1.Role_ROLE_USER && len(turn) > 0 {
+			record(nil)
+		}
+		turn = append(turn, m)
+	}
+	record(object("phase", structString("cutover")))
+	build := func() *memoryv1.BuildContextResponse {
+		return h.context(t, &memoryv1.BuildContextRequest{SessionId: "s", Render: memoryv1.Render_RENDER_TEXT})
+	}
+	eventually(t, "summaries", func() bool { return build().GetCoverage().GetSummaryThrough() > 480 })
+	r := build()
+	t.Logf("%d tokens, %d of 24 kept, summary through %d", r.GetUsage().GetTokens(), kept(plants, r.GetRendering()), r.GetCoverage().GetSummaryThrough())
+	t.Run("window, summary, facts and state stand in one context, of at most 16 % of the tokens", func(t *testing.T) {
+		for _, kind := range []memoryv1.SectionKind{recent, memoryv1.SectionKind_SECTION_KIND_SUMMARY, memoryv1.SectionKind_SECTION_KIND_STATE, memoryv1.SectionKind_SECTION_KIND_SESSION_FACTS} {
+			if len(section(r, kind).GetItems()) == 0 {
+				t.Errorf("there is no section %v", kind)
+			}
+		}
+		if r.GetUsage().GetTokens() > 155_925*16/100 || len(r.GetCleared()) == 0 {
+			t.Errorf("usage %v", r.GetUsage())
+		}
+	})
+	t.Run("every constraint stands in it, since they are tagged", func(t *testing.T) {
+		for _, p := range plants {
+			if p.Kind == "constraint" && kept([]plant{p}, r.GetRendering()) == 0 {
+				t.Errorf("message %s is lost", p.MessageID)
+			}
+		}
+	})
 }

@@ -216,6 +216,12 @@ func printUsage(w io.Writer, reply *memoryv1.BuildContextResponse) {
 		reason := strings.ToLower(strings.TrimPrefix(o.GetReason().String(), "OMIT_REASON_"))
 		fmt.Fprintf(w, "left out: %s %d to %d (%s)\n", clean(o.GetSessionId()), o.GetFromSeq(), o.GetToSeq(), strings.ReplaceAll(reason, "_", " "))
 	}
+	if n := len(reply.GetCleared()); n > 0 {
+		fmt.Fprintf(w, "%d tool results cleared\n", n)
+	}
+	if reply.GetStepLimitReached() {
+		fmt.Fprintf(w, "%d replies without a message of the user: the step limit is reached\n", reply.GetStepsSinceUser())
+	}
 	printDegraded(w, reply.GetDegraded())
 }
 

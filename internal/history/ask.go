@@ -144,10 +144,11 @@ func (t teller) request(previous string, chunk []line) Request {
 	return request
 }
 
+// sources are the messages that lines are of. Pieces of one stand together.
 func sources(lines []line) []int {
 	var out []int
 	for _, l := range lines {
-		if !slices.Contains(out, l.source) && l.source >= 0 {
+		if n := len(out); l.source >= 0 && (n == 0 || out[n-1] != l.source) {
 			out = append(out, l.source)
 		}
 	}

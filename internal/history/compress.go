@@ -296,9 +296,10 @@ func (r *run) rewrite(units []unit, fates []fate, why map[int]Reason, outcomes [
 		}
 		r.take(r.items[at[f]], &written[f], group, outcomes[f])
 	}
+	ids := newMinter("summary", r.messages())
 	for g, o := range outcomes {
 		if i, begun := at[fate(g)]; begun {
-			r.write(r.items[i], &written[g], o)
+			r.write(r.items[i], &written[g], o, ids)
 			r.written = append(r.written, written[g])
 		}
 	}
@@ -331,18 +332,11 @@ func (r *run) take(into *item, w *Written, group []*item, o outcome) {
 }
 
 // write gives a message its words and an id that depends on them.
-func (r *run) write(it *item, w *Written, o outcome) {
+func (r *run) write(it *item, w *Written, o outcome, ids *minter) {
 	it.msg.Role = cmp.Or(r.policy.Compress.Role, memory.RoleUser)
 	it.msg.Origin, it.msg.Extract, it.msg.Tags = memory.OriginSystem, memory.ExtractNone, []string{SummaryTag}
 	it.msg.Parts = []memory.Part{memory.TextPart(r.policy.prefix() + o.text)}
 	it.tokens = MessageTokens(it.msg, r.history.Counter)
-	taken := func(id string) bool {
-		return id == "" || slices.ContainsFunc(r.items, func(other *item) bool { return other.msg.ID == id })
-	}
-	id := ""
-	for n := 0; taken(id); n++ {
-		id = derivedID("summary", bodyOf(it.msg), n)
-	}
-	it.msg.ID = id
-	w.ID, w.Tokens, w.Model, w.Fallback = id, it.tokens, o.model, o.fallback
+	it.msg.ID = ids.mint(it.msg)
+	w.ID, w.Tokens, w.Model, w.Fallback = it.msg.ID, it.tokens, o.model, o.fallback
 }

@@ -1,6 +1,7 @@
 package history
 
 import (
+	"iter"
 	"slices"
 
 	"github.com/stratamem/strata/internal/cut"
@@ -22,6 +23,17 @@ func (r *run) hide(e *Effect) (tied map[int]bool) {
 	}
 	r.keep(StageHide, func(int) Reason { return ReasonHidden }, func(i int) bool { return !hidden[i] })
 	return tied
+}
+
+// messages are those of all items.
+func (r *run) messages() iter.Seq[memory.Message] {
+	return func(yield func(memory.Message) bool) {
+		for _, it := range r.items {
+			if !yield(it.msg) {
+				return
+			}
+		}
+	}
 }
 
 // message answers an item's message.

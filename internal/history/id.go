@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"iter"
 	"slices"
 
 	"github.com/stratamem/strata/internal/cut"
@@ -16,23 +17,43 @@ import (
 func EnsureIDs(messages []memory.Message) []memory.Message {
 	out := make([]memory.Message, len(messages))
 	copy(out, messages)
-	taken := map[string]bool{}
-	for _, m := range messages {
-		taken[m.ID] = true
-	}
-	seen := map[memory.Digest]int{}
+	var ids *minter
 	for i := range out {
 		if out[i].ID != "" {
 			continue
 		}
-		body := bodyOf(out[i])
-		for out[i].ID == "" || taken[out[i].ID] {
-			out[i].ID = derivedID("message", body, seen[body])
-			seen[body]++
+		if ids == nil {
+			ids = newMinter("message", slices.Values(messages))
 		}
-		taken[out[i].ID] = true
+		out[i].ID = ids.mint(out[i])
 	}
 	return out
+}
+
+// minter derives ids that none of a list's messages has. Messages that say the same are numbered.
+type minter struct {
+	kind  string
+	taken map[string]bool
+	seen  map[memory.Digest]int
+}
+
+func newMinter(kind string, messages iter.Seq[memory.Message]) *minter {
+	m := &minter{kind: kind, taken: map[string]bool{"": true}, seen: map[memory.Digest]int{}}
+	for msg := range messages {
+		m.taken[msg.ID] = true
+	}
+	return m
+}
+
+func (m *minter) mint(msg memory.Message) string {
+	body := bodyOf(msg)
+	id := ""
+	for m.taken[id] {
+		id = derivedID(m.kind, body, m.seen[body])
+		m.seen[body]++
+	}
+	m.taken[id] = true
+	return id
 }
 
 // bodyOf is the digest of what a message says.

@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -33,22 +34,37 @@ const policyReach = 20
 // headMessages is how many of a session's first messages are looked at for its head.
 const headMessages = 10
 
-// gatherHead reads the messages that a session begins with, which a context policy keeps, as far as the tail does not
-// hold them.
+// pinnedReach is how many messages behind the tail are looked through for what is pinned or tagged.
+const pinnedReach = 2000
+
+// gatherHead reads what a context policy keeps of the messages before the tail: those that the session begins with, and
+// those that are pinned or tagged, as far as pinnedReach.
 func (s *Service) gatherHead(ctx context.Context, r policy.Resolved, g *gathered) error {
 	first := g.work.Session.LastSeq + 1
 	if len(g.tail) > 0 {
 		first = g.tail[0].Seq
 	}
-	if from := beforeStart(g.work.Session); isSet(r.History) && first > from+1 {
-		messages, err := s.store.Messages(ctx, store.MessageQuery{
-			Ref: g.work.Session.Ref, After: from, Before: first, Limit: headMessages, MaxBytes: maxTailBytes,
-		})
-		if err != nil {
-			return fmt.Errorf("read first messages: %w", err)
-		}
-		g.head = headOf(messages)
+	from := beforeStart(g.work.Session)
+	if !isSet(r.History) || first <= from+1 {
+		return nil
 	}
+	q := store.MessageQuery{Ref: g.work.Session.Ref, After: from, Before: first, Limit: headMessages, MaxBytes: maxTailBytes}
+	begun, err := s.store.Messages(ctx, q)
+	if err != nil {
+		return fmt.Errorf("read first messages: %w", err)
+	}
+	g.head = headOf(begun)
+	q.Limit = pinnedReach
+	behind, err := s.before(ctx, q)
+	if err != nil {
+		return err
+	}
+	for _, m := range behind {
+		if !m.Hidden && r.History.Survives(m) && !slices.ContainsFunc(g.head, func(h memory.Message) bool { return h.Seq == m.Seq }) {
+			g.head = append(g.head, m)
+		}
+	}
+	slices.SortFunc(g.head, func(a, b memory.Message) int { return cmp.Compare(a.Seq, b.Seq) })
 	return nil
 }
 
