@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -168,8 +169,11 @@ func TestCompact(t *testing.T) {
 		}
 	})
 	t.Run("asks the configured model, by the policy's own prompt and model where it has them", func(t *testing.T) {
+		var mu sync.Mutex
 		var asked []llmtest.Request
 		h := withModel(t, func(r llmtest.Request) llmtest.Reply {
+			mu.Lock()
+			defer mu.Unlock()
 			asked = append(asked, r)
 			return llmtest.Say("We decided to visit the castle of Prague with my sister Grace on day 1 and day 2.")
 		})
@@ -180,6 +184,8 @@ func TestCompact(t *testing.T) {
 		}
 		p.Compress.Prompt, p.Compress.Model = "Tell a pirate what was said: {messages}", "smaller"
 		h.compact(t, &memoryv1.CompactRequest{Messages: talkOf(12), Policy: p})
+		mu.Lock()
+		defer mu.Unlock()
 		if len(asked) != 2 || asked[0].Model != "scripted" || asked[1].Model != "smaller" || !strings.HasPrefix(asked[1].User, "Tell a pirate") {
 			t.Errorf("asked %+v", asked)
 		}
@@ -275,6 +281,39 @@ func TestCompact(t *testing.T) {
 		}
 		if strings.Contains(h.scrape(t)+h.log.String(), "Prague") {
 			t.Error("content in metrics or log")
+		}
+	})
+	t.Run("facts about concepts take the place of messages, and a fallback where nothing is found", func(t *testing.T) {
+		h := withModel(t, func(r llmtest.Request) llmtest.Reply {
+			if strings.Contains(r.User, "says about: place.") {
+				return llmtest.Say("- Castle of Prague\n- Sister Grace comes along")
+			}
+			return llmtest.Say("NONE")
+		})
+		p := whole(12, 4)
+		facts := &memoryv1.RetrieveFacts{Concepts: []*memoryv1.Concept{{Keyword: "place", Description: "Where they go."}, {Keyword: "price", Description: "What it costs.", Count: memoryv1.FactCount_FACT_COUNT_SINGLE}}}
+		p.Compress.Strategy, p.Compress.Fallback = &memoryv1.CompressPolicy_Facts{Facts: facts}, memoryv1.CompressFallback_COMPRESS_FALLBACK_DROP
+		r := h.compact(t, &memoryv1.CompactRequest{Messages: talkOf(12), Policy: p})
+		if said := words(r.GetMessages()); !strings.Contains(said, "- Sister Grace comes along") || strings.Contains(said, "NONE") || r.GetUsage().GetModelCalls() != 2 {
+			t.Errorf("compacted to\n%s\n%v", said, r.GetUsage())
+		}
+		facts.Concepts = facts.Concepts[1:]
+		r = h.compact(t, &memoryv1.CompactRequest{Messages: talkOf(12), Policy: p})
+		if !r.GetChanged() || len(r.GetSummaries()) != 0 || len(r.GetDegraded()) != 0 || r.GetUsage().GetEffects()[0].GetFallback() != "nothing_found" {
+			t.Errorf("nothing found: %v", r)
+		}
+	})
+	t.Run("what is before the last messages of a strategy is left out, and listed", func(t *testing.T) {
+		h := start(t)
+		p := whole(12, 4)
+		p.Compress.Strategy = &memoryv1.CompressPolicy_LastN{LastN: 4}
+		r := h.compact(t, &memoryv1.CompactRequest{Messages: talkOf(20), Policy: p})
+		reasons := map[memoryv1.HistoryOmitReason]int{}
+		for _, o := range r.GetOmitted() {
+			reasons[o.GetReason()]++
+		}
+		if reasons[memoryv1.HistoryOmitReason_HISTORY_OMIT_REASON_DROPPED] < 8 || reasons[memoryv1.HistoryOmitReason_HISTORY_OMIT_REASON_SUMMARISED] != 4 {
+			t.Errorf("omitted for %v", reasons)
 		}
 	})
 	t.Run("a custom strategy of the configuration selects and prompts", func(t *testing.T) {
