@@ -29,6 +29,8 @@ type Info struct {
 	Model     string // builtin:static-256, or the name an endpoint knows
 	Dimension int
 	Semantic  bool // whether near vectors mean near meanings; a hash embedder's do not, and never rank
+	// Unrelated is the cosine up to which texts have nothing to do with each other; 0 where that is not known.
+	Unrelated float64
 }
 
 // Call is what is known of an embedding call after it.

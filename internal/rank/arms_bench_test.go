@@ -84,7 +84,7 @@ func (a *arms) search(q armsQuery) []Hit {
 	var own Result
 	var words sync.WaitGroup
 	words.Go(func() { own = a.index.Search(q.Query) })
-	turns := a.index.SearchTurns(QueryVector{1, q.vector}, q.Query)
+	turns := a.index.SearchTurns(QueryVector{Version: 1, Values: q.vector}, q.Query)
 	sources := a.index.Weigh(q.Query, a.facts.SearchSources(FactQuery{Vector: q.vector}))
 	words.Wait()
 	return Fuse(own.Hits, DenseArm(turns), DenseFactsArm(sources))

@@ -199,8 +199,9 @@ func (x *Index) keyParts(parts []keyPart, s *session, at int) []keyPart {
 
 // QueryVector is an embedded query, of length 1; the zero one where words alone must do.
 type QueryVector struct {
-	Version int // of the embeddings
-	Values  []float32
+	Version   int // of the embeddings
+	Values    []float32
+	Unrelated float64 // what is no nearer is not found: see embed.Info
 }
 
 // SearchTurns returns the messages whose keys are nearest to a vector by cosine, times their factors, in the order of
@@ -217,7 +218,7 @@ func (x *Index) SearchTurns(v QueryVector, q Query) []Match {
 	r := x.newRanking(s, &q)
 	for _, in := range x.sessions {
 		if q.Sessions == nil || q.Sessions[in.key] {
-			r.offerTurns(in)
+			r.offerTurns(in, v.Unrelated)
 		}
 	}
 	out := r.matches()
@@ -226,9 +227,9 @@ func (x *Index) SearchTurns(v QueryVector, q Query) []Match {
 	return out
 }
 
-// offerTurns offers the messages of a session with a vector. The inner product of the query and a key is the sum of its
+// offerTurns offers the messages of a session with a vector that are nearer than unrelated. The inner product of the query and a key is the sum of its
 // parts' products.
-func (r *ranking) offerTurns(in *session) {
+func (r *ranking) offerTurns(in *session, unrelated float64) {
 	t := &r.x.turns
 	cosines := r.s.around(r.x, in)
 	for at, no := range in.messages {
@@ -239,7 +240,7 @@ func (r *ranking) offerTurns(in *session) {
 		m := &r.x.messages[no]
 		c := (*[2*denseReach + 1]float32)(cosines[at:])
 		sum := c[2] + denseWeight(m.kind, -2)*c[0] + denseWeight(m.kind, -1)*c[1] + denseWeight(m.kind, 1)*c[3] + denseWeight(m.kind, 2)*c[4]
-		if score := float64(sum * t.keys[row]); score > 0 && r.admits(m) {
+		if score := float64(sum * t.keys[row]); score > unrelated && r.admits(m) {
 			r.offer(candidate{score: score * r.factor(m), message: no})
 		}
 	}

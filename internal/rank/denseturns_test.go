@@ -22,7 +22,7 @@ func turnVector(session string, seq int, values ...int8) TurnVector {
 }
 
 // asked is a query's vector of the first version.
-func asked(values ...float32) QueryVector { return QueryVector{1, values} }
+func asked(values ...float32) QueryVector { return QueryVector{Version: 1, Values: values} }
 
 func hasVector(x *Index, session string, seq int64) bool {
 	s := x.sessions[memory.SessionKey(session)]
@@ -81,8 +81,9 @@ func TestTurnsAreFoundByTheirVectors(t *testing.T) {
 			map[string]float64{"s1": of(.3, 1) * 1.4 * 1.3, "s2": of(1, .5) * 1.3, "t1": 1.3},
 		},
 		{"a query of another dimension finds nothing", people(), asked(1, 0, 0), Query{}, map[string]float64{}},
-		{"nor does one of another version", people(), QueryVector{2, []float32{1, 0}}, Query{}, map[string]float64{}},
+		{"nor does one of another version", people(), QueryVector{Version: 2, Values: []float32{1, 0}}, Query{}, map[string]float64{}},
 		{"nor one that is all zero", people(), asked(0, 0), Query{}, map[string]float64{}},
+		{"what is no nearer than unrelated is not found", people(), QueryVector{Version: 1, Values: []float32{0, 1}, Unrelated: .5}, Query{}, map[string]float64{"s2": of(1, .5), "t1": 1}},
 		{"nor none", people(), QueryVector{}, Query{}, map[string]float64{}},
 	} {
 		t.Run(c.promise, func(t *testing.T) {
@@ -120,7 +121,7 @@ func TestTurnsAreFoundByTheirVectors(t *testing.T) {
 		if hasVector(x, "s", 1) || !hasVector(x, "t", 1) {
 			t.Error("vectors of two models stand beside each other")
 		}
-		if got := turnScores(x.SearchTurns(QueryVector{2, []float32{1, 0, 0}}, Query{})); len(got) != 1 {
+		if got := turnScores(x.SearchTurns(QueryVector{Version: 2, Values: []float32{1, 0, 0}}, Query{})); len(got) != 1 {
 			t.Errorf("got %v", got)
 		}
 		x.SetVectors(turnVector("s", 1, 100, 0))
@@ -335,7 +336,7 @@ func BenchmarkAllArms10k(b *testing.B) {
 				var own Result
 				var words sync.WaitGroup
 				words.Go(func() { own = x.Search(q) })
-				turns := x.SearchTurns(QueryVector{1, vector}, q)
+				turns := x.SearchTurns(QueryVector{Version: 1, Values: vector}, q)
 				sources := x.Weigh(q, facts.SearchSources(FactQuery{Vector: vector}))
 				words.Wait()
 				Fuse(own.Hits, DenseArm(turns), DenseFactsArm(sources))
@@ -345,7 +346,7 @@ func BenchmarkAllArms10k(b *testing.B) {
 		})
 		b.Run(fmt.Sprintf("dim=%d/turns", dim), func(b *testing.B) {
 			for i := 0; b.Loop(); i++ {
-				x.SearchTurns(QueryVector{1, vector}, qs[i%len(qs)])
+				x.SearchTurns(QueryVector{Version: 1, Values: vector}, qs[i%len(qs)])
 			}
 		})
 		b.Run(fmt.Sprintf("dim=%d/facts", dim), func(b *testing.B) {

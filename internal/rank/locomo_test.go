@@ -107,7 +107,7 @@ func (l *loader) find(d *dialogue, q question, with setting) []Hit {
 	if !with.vectors {
 		return own
 	}
-	arms := []ArmHits{DenseArm(d.index.SearchTurns(QueryVector{1, q.vector}, ask))}
+	arms := []ArmHits{DenseArm(d.index.SearchTurns(QueryVector{Version: 1, Values: q.vector}, ask))}
 	if with.facts {
 		arms = append(arms, DenseFactsArm(d.index.Weigh(ask, d.facts.SearchSources(FactQuery{Vector: q.vector}))))
 	}

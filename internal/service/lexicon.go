@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 
 	"github.com/maypok86/otter/v2"
@@ -175,6 +176,9 @@ func (x *userIndex) searchVectors(found *Found, q LexiconSearch) (err error) {
 	sources, err := q.Sources()
 	if err != nil {
 		return err
+	}
+	if far := slices.IndexFunc(sources, func(m rank.Match) bool { return m.Score <= v.Unrelated }); far >= 0 {
+		sources = sources[:far]
 	}
 	x.RLock()
 	defer x.RUnlock()

@@ -43,6 +43,7 @@ type QueryVector struct {
 	Values  []float32
 	// Selective says that the model knows the words of some languages only: see embed.Selective. It knows those of the query.
 	Selective bool
+	Unrelated float64 // see embed.Info
 }
 
 // Embed answers a query's vector, or why there is none in time. A hash embedder is not asked, nor one that does not know
@@ -66,7 +67,7 @@ func (q *Queries) Embed(ctx context.Context, query string) (QueryVector, []Degra
 			return withoutVector(e.err.Error())
 		}
 		_, selective := embedder.(embed.Selective)
-		return QueryVector{Version: version.Version, Model: version.Model, Values: e.values, Selective: selective}, nil
+		return QueryVector{Version: version.Version, Model: version.Model, Values: e.values, Selective: selective, Unrelated: embedder.Info().Unrelated}, nil
 	case <-time.After(q.deadline):
 		return withoutVector("the embedding endpoint did not answer in time")
 	case <-ctx.Done():

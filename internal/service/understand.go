@@ -41,7 +41,7 @@ func (s *Service) understand(ctx context.Context, q *LexiconSearch, in sought, n
 	q.Terms, q.Near, q.AsksWhen = text.Terms(q.Words), s.related, when.Asks(q.Words)
 	q.Vector = func() rank.QueryVector {
 		v, _ := in.vector()
-		return rank.QueryVector{Version: v.Version, Values: v.Values}
+		return rank.QueryVector{Version: v.Version, Values: v.Values, Unrelated: v.Unrelated}
 	}
 	q.Attach = func() (map[string][]memory.Place, error) {
 		at, err := in.facts()

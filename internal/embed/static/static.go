@@ -84,8 +84,12 @@ func parseVectors(data string, pieces int) (scales []float32, values string, err
 
 // Info implements embed.Embedder.
 func (e *Embedder) Info() embed.Info {
-	return embed.Info{Model: Model, Dimension: Dimension, Semantic: true}
+	return embed.Info{Model: Model, Dimension: Dimension, Semantic: true, Unrelated: unrelated}
 }
+
+// unrelated costs no recall and no evidence on LoCoMo 26, 30 and 41 when what is no nearer is not found; .4 costs .003 of
+// recall@10 and .005 of the evidence in 4,000 tokens.
+const unrelated = .3
 
 // Embed implements embed.Embedder. A sentence of 18 words takes some 10 µs.
 func (e *Embedder) Embed(ctx context.Context, texts []string) ([][]float32, error) {
