@@ -44,7 +44,7 @@ type UserUpdate struct {
 // Work says which sessions and users background work has to look at. What there is to do follows from what is stored;
 // the times kept here only say when to look, so that a sweep need not look at everybody.
 type Work interface {
-	// SessionWork must return the session with how far its work has come, as of one instant.
+	// SessionWork must return the session with how far its work has come, as of one instant, and the user without State.
 	SessionWork(ctx context.Context, ref memory.SessionRef) (SessionWork, error)
 	// PendingSessions must return sessions of all tenants whose time to be looked at is not after before, the longest
 	// waiting first. Append must set a session's time to that of the turn when it stores a message and no earlier time is

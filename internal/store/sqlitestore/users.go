@@ -28,7 +28,8 @@ func userETag(scope memory.ScopeKey, revision int64) string {
 	return hex.EncodeToString(hash[:4]) + "-" + strconv.FormatInt(revision, 36)
 }
 
-func readUser(c *conn, ref memory.UserRef) (user memory.User, uid int64, err error) {
+// readUserHead reads a user without State.
+func readUserHead(c *conn, ref memory.UserRef) (user memory.User, uid int64, err error) {
 	ok, err := c.first(`SELECT `+userColumns+` FROM users WHERE tenant = ? AND user_id = ?`, func(r row) error {
 		user, uid = scanUser(r), r.int(0)
 		return nil
@@ -36,6 +37,11 @@ func readUser(c *conn, ref memory.UserRef) (user memory.User, uid int64, err err
 	if err == nil && !ok {
 		err = store.UserNotFound(ref)
 	}
+	return user, uid, err
+}
+
+func readUser(c *conn, ref memory.UserRef) (user memory.User, uid int64, err error) {
+	user, uid, err = readUserHead(c, ref)
 	if err != nil || user.StateRevision == 0 {
 		return user, uid, err
 	}

@@ -53,7 +53,7 @@ func (s *Store) SessionWork(ctx context.Context, ref memory.SessionRef) (store.S
 
 // readWork reads all but the session.
 func readWork(c *conn, sid int64, work *store.SessionWork) error {
-	user, uid, err := readUser(c, work.Session.Ref.UserRef)
+	user, uid, err := readUserHead(c, work.Session.Ref.UserRef)
 	if err != nil {
 		return err
 	}

@@ -9,7 +9,7 @@ import (
 )
 
 func testWork(t *testing.T, open Open[store.Truth]) {
-	t.Run("SessionWork must return the session with how far its work has come, as of one instant", func(t *testing.T) {
+	t.Run("SessionWork must return the session with how far its work has come, as of one instant, and the user without State", func(t *testing.T) {
 		testSessionWork(t, open(t))
 	})
 	t.Run("SessionWork of an unknown user or session is an error", func(t *testing.T) {
@@ -99,9 +99,14 @@ func testSessionWork(t *testing.T, s store.Truth) {
 	third := mustOpen(t, s, opening(t, s, ref, memory.SlotExtract, 3, 4))
 	parked := park(t, s, mustOpen(t, s, opening(t, s, ref, memory.SlotExtract, 5, 6)))
 	mustOpen(t, s, opening(t, s, bob.Session("s"), memory.SlotLeaf, 1, 1))
+	if _, err := s.UpdateUser(t.Context(), store.UserUpdate{Ref: alice, StatePatch: []byte(`{"plan":"pro"}`), Time: noon}); err != nil {
+		t.Fatal(err)
+	}
+	user := mustUser(t, s, alice)
+	user.State = nil
 	got := mustWork(t, s, ref)
 	wantEqual(t, got, store.SessionWork{
-		Session: mustSession(t, s, ref), User: mustUser(t, s, alice), ExtractCursor: 6, LeafCursor: 5,
+		Session: mustSession(t, s, ref), User: user, ExtractCursor: 6, LeafCursor: 5,
 		Slots: []memory.Slot{third, parked, leaf}, UnindexedFrom: 2, LookAt: noon,
 	})
 }
