@@ -85,7 +85,8 @@ func (a *arms) search(q armsQuery) []Hit {
 	var words sync.WaitGroup
 	words.Go(func() { own = a.index.Search(q.Query) })
 	turns := a.index.SearchTurns(QueryVector{Version: 1, Values: q.vector}, q.Query)
-	sources := a.index.Weigh(q.Query, a.facts.SearchSources(FactQuery{Vector: q.vector}))
+	_, learnt := a.facts.SearchWithSources(FactQuery{Vector: q.vector})
+	sources := a.index.Weigh(q.Query, learnt)
 	words.Wait()
 	return Fuse(own.Hits, DenseArm(turns), DenseFactsArm(sources))
 }
@@ -137,3 +138,15 @@ func share(took []time.Duration, of float64) float64 {
 	slices.Sort(took)
 	return float64(took[int(of*float64(len(took)-1))]) / float64(time.Millisecond)
 }
+
+// randomVector is one of normal components.
+func randomVector(r *rand.Rand, dim int) []float32 {
+	v := make([]float32, dim)
+	for i := range v {
+		v[i] = float32(r.NormFloat64())
+	}
+	return v
+}
+
+// runtimeSink keeps the baseline from being optimised away.
+var runtimeSink float32

@@ -3,9 +3,7 @@ package rank
 import (
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"slices"
-	"sync"
 	"testing"
 	"time"
 
@@ -282,99 +280,4 @@ func cosine(a, b []float64) float64 {
 		dot, aa, bb = dot+a[i]*b[i], aa+a[i]*a[i], bb+b[i]*b[i]
 	}
 	return dot / max(math.Sqrt(aa*bb), 1e-9)
-}
-
-// randomVector is one of normal components.
-func randomVector(r *rand.Rand, dim int) []float32 {
-	v := make([]float32, dim)
-	for i := range v {
-		v[i] = float32(r.NormFloat64())
-	}
-	return v
-}
-
-func randomValues(r *rand.Rand, dim int) []int8 {
-	v := make([]int8, dim)
-	for i := range v {
-		v[i] = int8(r.IntN(255) - 127)
-	}
-	return v
-}
-
-// armed is the workload with a vector for each message and 10,000 facts with one.
-func armed(docs []Doc, dim int) (*Index, *FactIndex) {
-	r := rand.New(rand.NewPCG(5, 6))
-	x, facts := index(docs...), NewFactIndex()
-	vectors := make([]TurnVector, len(docs))
-	for i, d := range docs {
-		vectors[i] = TurnVector{d.Place, Vector{1, randomValues(r, dim)}}
-		id := fmt.Sprintf("fact-%05d", i)
-		facts.Put(memory.Fact{
-			ID: id, Text: fmt.Sprintf("w%d w%d", r.IntN(20_000), r.IntN(20_000)), Category: memory.CategoryPreference, Significance: 5,
-			ValidFrom: may8, Evidence: []memory.Evidence{{Session: d.Session, Seq: d.Seq}},
-		})
-		facts.SetVector(id, randomVector(r, dim))
-	}
-	x.SetVectors(vectors...)
-	return x, facts
-}
-
-// BenchmarkAllArms10k is all that a search of messages computes where every arm takes part: words with near words, turn
-// vectors, facts, factors and fusion. Words and vectors are searched side by side. The baseline is nothing but the inner
-// products of as many vectors, on one processor.
-func BenchmarkAllArms10k(b *testing.B) {
-	docs := workload(10_000, memory.RoleUser, "Ann")
-	for _, dim := range []int{256, 384} {
-		x, facts := armed(docs, dim)
-		qs, r := nearWorkloadQueries(), rand.New(rand.NewPCG(7, 8))
-		vector := randomVector(r, dim)
-		b.Run(fmt.Sprintf("dim=%d/all", dim), func(b *testing.B) {
-			took := make([]time.Duration, 0, 1000)
-			for i := 0; b.Loop(); i++ {
-				start := time.Now()
-				q := qs[i%len(qs)]
-				var own Result
-				var words sync.WaitGroup
-				words.Go(func() { own = x.Search(q) })
-				turns := x.SearchTurns(QueryVector{Version: 1, Values: vector}, q)
-				sources := x.Weigh(q, facts.SearchSources(FactQuery{Vector: vector}))
-				words.Wait()
-				Fuse(own.Hits, DenseArm(turns), DenseFactsArm(sources))
-				took = append(took, time.Since(start))
-			}
-			b.ReportMetric(median(took), "p50-ms")
-		})
-		b.Run(fmt.Sprintf("dim=%d/turns", dim), func(b *testing.B) {
-			for i := 0; b.Loop(); i++ {
-				x.SearchTurns(QueryVector{Version: 1, Values: vector}, qs[i%len(qs)])
-			}
-		})
-		b.Run(fmt.Sprintf("dim=%d/facts", dim), func(b *testing.B) {
-			for b.Loop() {
-				facts.SearchSources(FactQuery{Vector: vector})
-			}
-		})
-		matrix := randomVector(r, dim*20_000)
-		b.Run(fmt.Sprintf("dim=%d/baseline", dim), func(b *testing.B) {
-			took := make([]time.Duration, 0, 1000)
-			for b.Loop() {
-				start := time.Now()
-				sum := float32(0)
-				for row := range 20_000 {
-					sum += Dot(vector, matrix[row*dim:(row+1)*dim])
-				}
-				took = append(took, time.Since(start))
-				runtimeSink = sum
-			}
-			b.ReportMetric(median(took), "p50-ms")
-		})
-	}
-}
-
-// runtimeSink keeps the baseline from being optimised away.
-var runtimeSink float32
-
-func median(took []time.Duration) float64 {
-	slices.Sort(took)
-	return float64(took[len(took)/2]) / float64(time.Millisecond)
 }

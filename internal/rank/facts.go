@@ -280,17 +280,6 @@ func (x *FactIndex) Sources(terms []string) map[string][]memory.Place {
 	return out
 }
 
-// SearchSources returns the messages from which the facts were learnt that are nearest to the query's vector, a message
-// as near as its nearest fact, the nearest first, as many as are fused. Of the query only what filters facts counts
-// beside Vector and Similar. See Index.Weigh.
-func (x *FactIndex) SearchSources(q FactQuery) []Match {
-	s := x.scratch.Get().(*factScratch)
-	s.grow(len(x.facts))
-	out := x.sources(x.nearest(q, x.filter(q), s))
-	x.scratch.Put(s)
-	return out
-}
-
 // sources are the messages from which facts were learnt, each once.
 func (x *FactIndex) sources(facts []scoredFact) []Match {
 	var out []Match
@@ -368,7 +357,9 @@ func (x *FactIndex) Search(q FactQuery) []FactHit {
 	return hits
 }
 
-// SearchWithSources answers what Search and SearchSources do, and compares vectors once.
+// SearchWithSources answers what Search does and, from the same comparison of vectors, the messages from which the facts
+// nearest to the query's vector were learnt: a message as near as its nearest fact, the nearest first, as many as are
+// fused. See Index.Weigh.
 func (x *FactIndex) SearchWithSources(q FactQuery) (hits []FactHit, sources []Match) {
 	s := x.scratch.Get().(*factScratch)
 	s.grow(len(x.facts))

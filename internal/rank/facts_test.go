@@ -382,7 +382,8 @@ func TestSourcesByMeaning(t *testing.T) {
 	}
 	sources := func(q rank.FactQuery) string {
 		out := ""
-		for _, m := range x.SearchSources(q) {
+		_, sources := x.SearchWithSources(q)
+		for _, m := range sources {
 			out += fmt.Sprintf("%s%d %.1f ", m.Session, m.Seq, m.Score)
 		}
 		return out
@@ -399,7 +400,7 @@ func TestSourcesByMeaning(t *testing.T) {
 	})
 	t.Run("cosines of a view count where the index has no vector", func(t *testing.T) {
 		x := factIndex(fact("tea", "Drinks green tea", 4, "s1", 0))
-		got := x.SearchSources(rank.FactQuery{Vector: []float32{1, 0}, Similar: map[string]float64{"tea": .5}})
+		_, got := x.SearchWithSources(rank.FactQuery{Vector: []float32{1, 0}, Similar: map[string]float64{"tea": .5}})
 		if len(got) != 1 || got[0].Score != .5 {
 			t.Errorf("got %+v", got)
 		}

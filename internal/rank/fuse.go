@@ -50,7 +50,7 @@ func ViewArm(found []Match) ArmHits { return ArmHits{ArmElasticsearch, ArmWeight
 // as for chats with an assistant costs people .016 of recall@5; as little as for people costs assistants .03 of @10.
 func DenseArm(found []Match) ArmHits { return ArmHits{ArmDense, ArmWeights{.4, .8}, found} }
 
-// DenseFactsArm is what FactIndex.SearchSources found, as Index.Weigh put it. Source of the weight: measured with MiniLM
+// DenseFactsArm is what FactIndex.SearchWithSources found, as Index.Weigh put it. Source of the weight: measured with MiniLM
 // and LoCoMo's observations.
 func DenseFactsArm(found []Match) ArmHits { return ArmHits{ArmDenseFacts, ArmWeights{.2, .2}, found} }
 

@@ -109,7 +109,8 @@ func (l *loader) find(d *dialogue, q question, with setting) []Hit {
 	}
 	arms := []ArmHits{DenseArm(d.index.SearchTurns(QueryVector{Version: 1, Values: q.vector}, ask))}
 	if with.facts {
-		arms = append(arms, DenseFactsArm(d.index.Weigh(ask, d.facts.SearchSources(FactQuery{Vector: q.vector}))))
+		_, sources := d.facts.SearchWithSources(FactQuery{Vector: q.vector})
+		arms = append(arms, DenseFactsArm(d.index.Weigh(ask, sources)))
 	}
 	return Fuse(own, arms...)
 }
