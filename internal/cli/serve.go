@@ -50,6 +50,7 @@ func (c *serveCmd) Run(r *run) error {
 	if err != nil {
 		return fmt.Errorf("start the server: %w", err)
 	}
+	debug.FreeOSMemory() // unpacking the built-in tables leaves as much again behind
 	printBanner(r.env, cfg, a)
 	if err := a.Run(r.ctx); err != nil {
 		return fmt.Errorf("serve: %w", err)
