@@ -37,7 +37,11 @@ func idleFigure(ctx context.Context, o options) error {
 	if err != nil {
 		return err
 	}
-	o.report.Add("binary needs no interpreter and no library", fmt.Sprint(static), "true", static)
+	needs := 0
+	if !static {
+		needs = 1
+	}
+	o.report.Zero("binary: interpreters and libraries that it needs", needs)
 	return nil
 }
 
