@@ -75,7 +75,22 @@ func (l *hanLists) pair(c, d rune) bool {
 // kana reports whether the text has Hiragana or Katakana, as Chinese has none.
 func (a *analysis) kana() bool {
 	if !a.kanaSought {
-		a.kanaSought, a.hasKana = true, strings.ContainsFunc(a.text, func(r rune) bool { return r >= 'ぁ' && r <= 'ヿ' && r != '・' })
+		a.kanaSought, a.hasKana = true, strings.ContainsFunc(a.text, isKana)
 	}
 	return a.hasKana
+}
+
+// isKana knows the forms too that NFKC folds: half width, circled, squared. A text must mean the same in every form.
+func isKana(r rune) bool {
+	switch {
+	case r < 'ぁ':
+		return false
+	case r <= 'ヿ':
+		return r != '・'
+	case r < '㋐':
+		return false
+	case r <= '㋾' || r >= '㌀' && r <= '㍗' || r >= 'ｦ' && r <= 'ﾟ' || r >= '\U0001F200' && r <= '\U0001F202':
+		return true
+	}
+	return r == '\U0001F213'
 }
