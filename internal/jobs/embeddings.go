@@ -620,7 +620,10 @@ func (e *Embeddings) Jobs(ctx context.Context) ([]ReembedJob, error) {
 		return nil, nil
 	}
 	j, err := e.job(ctx, making)
-	return []ReembedJob{j}, err
+	if err != nil || j.State == memory.SlotApplied { // done, and Run is about to note it
+		return nil, err
+	}
+	return []ReembedJob{j}, nil
 }
 
 func (e *Embeddings) job(ctx context.Context, v version) (ReembedJob, error) {
