@@ -39,11 +39,7 @@ func (c *checkCmd) Run(r *run) error {
 	if r.Output == "json" {
 		return r.showJSON(reply)
 	}
-	messages := reply.GetMessages()
-	if !reply.GetChanged() {
-		messages = req.GetMessages()
-	}
-	if err := printMessages(r.env.Stdout, messages); err != nil {
+	if err := printHistory(r.env.Stdout, req, reply); err != nil {
 		return err
 	}
 	if r.Output == "table" {
@@ -55,10 +51,7 @@ func (c *checkCmd) Run(r *run) error {
 }
 
 func (c *checkCmd) request(env Env) (*memoryv1.CheckMessagesRequest, error) {
-	if c.File == "" && env.StdinTerminal {
-		return nil, fmt.Errorf("nothing to check: give FILE, or messages as JSON by stdin")
-	}
-	data, err := readInput(env, c.File)
+	data, err := readHistory(env, c.File, "check")
 	if err != nil {
 		return nil, err
 	}

@@ -40,11 +40,7 @@ func (c *compactCmd) Run(r *run) error {
 	if r.Output == "json" {
 		return r.showJSON(reply)
 	}
-	messages := reply.GetMessages()
-	if !reply.GetChanged() {
-		messages = req.GetMessages()
-	}
-	if err := printMessages(r.env.Stdout, messages); err != nil {
+	if err := printHistory(r.env.Stdout, req, reply); err != nil {
 		return err
 	}
 	if r.Output == "table" {
@@ -53,11 +49,28 @@ func (c *compactCmd) Run(r *run) error {
 	return nil
 }
 
-func (c *compactCmd) request(env Env) (*memoryv1.CompactRequest, error) {
-	if c.File == "" && env.StdinTerminal {
-		return nil, fmt.Errorf("nothing to compact: give FILE, or messages as JSON by stdin")
+// readHistory reads what parseHistory takes apart. Nobody types it.
+func readHistory(env Env, file, to string) ([]byte, error) {
+	if file == "" && env.StdinTerminal {
+		return nil, fmt.Errorf("nothing to %s: give FILE, or messages as JSON by stdin", to)
 	}
-	data, err := readInput(env, c.File)
+	return readInput(env, file)
+}
+
+// printHistory prints the messages of a reply, or those of the request where they are as they were.
+func printHistory(w io.Writer, req interface{ GetMessages() []*memoryv1.Message }, reply interface {
+	GetMessages() []*memoryv1.Message
+	GetChanged() bool
+},
+) error {
+	if !reply.GetChanged() {
+		return printMessages(w, req.GetMessages())
+	}
+	return printMessages(w, reply.GetMessages())
+}
+
+func (c *compactCmd) request(env Env) (*memoryv1.CompactRequest, error) {
+	data, err := readHistory(env, c.File, "compact")
 	if err != nil {
 		return nil, err
 	}

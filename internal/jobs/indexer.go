@@ -20,7 +20,7 @@ import (
 // Indexer writes recorded messages into their users' lexical indexes and merges the segments.
 type Indexer struct {
 	store store.Lexicon
-	turns TurnEmbedder
+	turns Analyzer
 	delay time.Duration
 	sweep time.Duration
 	log   *slog.Logger
@@ -33,11 +33,11 @@ type Indexer struct {
 	wake   chan struct{}
 }
 
-// TurnEmbedder makes vectors of messages.
-type TurnEmbedder interface {
-	// EmbedNow must answer a vector for each text, the zero one for a text that the model does not know, or version 0 where
-	// that takes a call of an endpoint: then Wake has it done later.
-	EmbedNow(ctx context.Context, texts []string) (version int, vectors []rank.Vector, err error)
+// Analyzer makes the documents of messages.
+type Analyzer interface {
+	// Analyze must answer a document for each message, with the version of their vectors; version 0 and none where these
+	// take a call of an endpoint: then Wake has them made later.
+	Analyze(ctx context.Context, messages []memory.PlacedMessage) (docs []rank.Doc, version int, err error)
 	// Wake says that messages were indexed. It must not block.
 	Wake()
 }
@@ -45,7 +45,7 @@ type TurnEmbedder interface {
 // IndexerOptions are what an Indexer needs. Store, Turns and Log are required.
 type IndexerOptions struct {
 	Store store.Lexicon
-	Turns TurnEmbedder
+	Turns Analyzer
 	// Delay is how long turns gather before they are indexed: a segment for each turn would double what Record
 	// writes, and recall reads unindexed messages all the same. 1 s when 0.
 	Delay time.Duration
@@ -251,27 +251,22 @@ func (x *Indexer) retire(ctx context.Context, user memory.UserRef) error {
 // segment analyses turns of one user. Turns without recallable messages only have their marks cleared.
 func (x *Indexer) segment(ctx context.Context, user memory.UserRef, turns []store.Turn) (store.SegmentWrite, error) {
 	w := store.SegmentWrite{User: user, Scope: turns[0].Scope, Analyzer: text.AnalyzerID}
-	var docs []rank.Doc
-	var words []string
+	var messages []memory.PlacedMessage
 	for _, t := range turns {
 		w.Turns = append(w.Turns, t.TurnRef)
 		for _, m := range t.Messages {
 			if m.Recallable() {
-				docs = append(docs, rank.Analyze(memory.PlacedMessage{Place: memory.Place{Session: t.Session, Seq: m.Seq}, Message: m}))
-				words = append(words, rank.EmbeddedWords(m))
+				messages = append(messages, memory.PlacedMessage{Place: memory.Place{Session: t.Session, Seq: m.Seq}, Message: m})
 			}
 		}
 	}
-	w.Messages = len(docs)
-	if len(docs) == 0 {
+	w.Messages = len(messages)
+	if len(messages) == 0 {
 		return w, nil
 	}
-	version, vectors, err := x.turns.EmbedNow(ctx, words)
+	docs, version, err := x.turns.Analyze(ctx, messages)
 	if err != nil {
-		return w, fmt.Errorf("embed messages to be indexed: %w", err)
-	}
-	for i, v := range vectors {
-		docs[i].Vector = v
+		return w, fmt.Errorf("analyse messages to be indexed: %w", err)
 	}
 	w.Embedding, w.Data = version, rank.EncodeSegment(docs)
 	return w, nil

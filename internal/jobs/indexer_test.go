@@ -56,8 +56,14 @@ func lexicon(t *testing.T, s store.Lexicon) store.LexiconState {
 // wordsOnly makes no vectors.
 type wordsOnly struct{}
 
-func (wordsOnly) EmbedNow(context.Context, []string) (int, []rank.Vector, error) { return 0, nil, nil }
-func (wordsOnly) Wake()                                                          {}
+func (wordsOnly) Analyze(_ context.Context, messages []memory.PlacedMessage) (docs []rank.Doc, version int, err error) {
+	for _, m := range messages {
+		docs = append(docs, rank.Analyze(m))
+	}
+	return docs, 0, nil
+}
+
+func (wordsOnly) Wake() {}
 
 func newIndexer(s *sqlitestore.Store) *jobs.Indexer {
 	return jobs.NewIndexer(jobs.IndexerOptions{Store: s, Turns: wordsOnly{}, Delay: time.Millisecond, Log: slog.New(slog.DiscardHandler)})

@@ -23,15 +23,29 @@ type EmbeddingStore interface {
 	MessagesAt(ctx context.Context, q store.PlacesQuery) ([]memory.PlacedMessage, error)
 }
 
-// EmbedNow answers vectors of texts where that takes no call of an endpoint; version 0 where it would. A text that the
-// model does not know has the zero vector.
-func (e *Embeddings) EmbedNow(ctx context.Context, texts []string) (version int, vectors []rank.Vector, err error) {
+// Analyze makes the documents of messages, with vectors of the version that it answers where that takes no call of an
+// endpoint; version 0 where it would. One that the model does not know has no vector.
+func (e *Embeddings) Analyze(ctx context.Context, messages []memory.PlacedMessage) (docs []rank.Doc, version int, err error) {
+	docs = make([]rank.Doc, len(messages))
+	for i, m := range messages {
+		docs[i] = rank.Analyze(m)
+	}
 	v := e.serving()
 	if v.embedder == nil || !v.embedder.Info().Semantic || !e.builtin(v.Model) {
-		return 0, nil, nil
+		return docs, 0, nil
 	}
-	vectors, err = embedTurns(ctx, v, texts)
-	return v.Version, vectors, err
+	words := make([]string, len(messages))
+	for i, m := range messages {
+		words[i] = rank.EmbeddedWords(m.Message)
+	}
+	vectors, err := embedTurns(ctx, v, words)
+	if err != nil {
+		return nil, 0, fmt.Errorf("embed %d messages with %s: %w", len(messages), v.Model, err)
+	}
+	for i, vector := range vectors {
+		docs[i].Vector = vector
+	}
+	return docs, v.Version, nil
 }
 
 // segmentsAtOnce is how many segments are looked for at a time.

@@ -9,7 +9,6 @@ import (
 	"github.com/stratamem/strata/internal/check"
 	"github.com/stratamem/strata/internal/history"
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/policy"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/tokens"
 )
@@ -31,15 +30,11 @@ type Checked struct {
 
 // CheckMessages checks messages and stores nothing. One without an id gets the one that a history gives it.
 func (s *Service) CheckMessages(ctx context.Context, p CheckParams) (Checked, error) {
-	resolved, err := s.policies.Resolve(policy.Call{Profile: p.Profile, Model: p.Model})
+	resolved, err := s.policies.Resolve(countedFor(p.Profile, p.Model, p.Counter))
 	if err != nil {
 		return Checked{}, err
 	}
-	name := resolved.Counter
-	if p.Model == "" {
-		name = cmp.Or(p.Counter, name)
-	}
-	counter, err := tokens.ByName(name)
+	counter, err := tokens.ByName(resolved.Counter)
 	if err != nil {
 		return Checked{}, err
 	}
@@ -49,7 +44,7 @@ func (s *Service) CheckMessages(ctx context.Context, p CheckParams) (Checked, er
 	}
 	result, err := rules.Messages(ctx, history.EnsureIDs(p.Messages))
 	s.noteFound(callCheck, result.Findings)
-	return Checked{result, name}, err
+	return Checked{result, resolved.Counter}, err
 }
 
 func rulesOf(p CheckParams, ofProfile *check.Set, counter tokens.Counter) (*check.Set, error) {

@@ -78,10 +78,8 @@ func (s *Service) Compact(ctx context.Context, p CompactParams) (Compacted, erro
 }
 
 func compactCall(p CompactParams) policy.Call {
-	c := policy.Call{Profile: p.Profile, Model: p.Model, Overrides: policy.Overrides{History: p.Policy}}
-	if p.Model == "" {
-		c.Overrides.Counter = p.Counter
-	}
+	c := countedFor(p.Profile, p.Model, p.Counter)
+	c.Overrides.History = p.Policy
 	if p.StepLimit > 0 {
 		c.Overrides.StepLimit = &p.StepLimit
 	}

@@ -1,8 +1,6 @@
 package service
 
 import (
-	"cmp"
-
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/policy"
 	"github.com/stratamem/strata/internal/tokens"
@@ -57,13 +55,19 @@ const toolsField = "tools_json"
 
 // counter answers the model's counter, else the one asked for, else the default profile's.
 func (s *Service) counter(p CountParams) (tokens.Counter, error) {
-	resolved, err := s.policies.Resolve(policy.Call{Model: p.Model})
+	resolved, err := s.policies.Resolve(countedFor("", p.Model, p.Counter))
 	if err != nil {
 		return nil, err
 	}
-	name := resolved.Counter
-	if p.Model == "" {
-		name = cmp.Or(p.Counter, name)
+	return tokens.ByName(resolved.Counter)
+}
+
+// countedFor is a call by a profile, "" for the default, whose tokens are counted for a model, or by the counter where no
+// model is given, "" for the profile's.
+func countedFor(profile, model, counter string) policy.Call {
+	c := policy.Call{Profile: profile, Model: model}
+	if model == "" {
+		c.Overrides.Counter = counter
 	}
-	return tokens.ByName(name)
+	return c
 }

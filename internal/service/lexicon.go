@@ -28,15 +28,15 @@ type Lexicon struct {
 	store   LexiconStore
 	indexes *otter.Cache[memory.ScopeKey, *userIndex]
 	indexer Rebuilder
-	turns   TurnEmbedder
+	turns   Analyzer
 	log     *slog.Logger
 }
 
-// TurnEmbedder makes vectors of messages that are not indexed yet.
-type TurnEmbedder interface {
-	// EmbedNow must answer a vector for each text, the zero one for a text that the model does not know, or version 0 where
-	// that takes a call of an endpoint: then messages are found by their words until they are indexed.
-	EmbedNow(ctx context.Context, texts []string) (version int, vectors []rank.Vector, err error)
+// Analyzer makes the documents of messages that are not indexed yet.
+type Analyzer interface {
+	// Analyze must answer a document for each message, with the version of their vectors; version 0 and none where these
+	// take a call of an endpoint: then messages are found by their words until they are indexed.
+	Analyze(ctx context.Context, messages []memory.PlacedMessage) (docs []rank.Doc, version int, err error)
 }
 
 // Rebuilder is told that a user's segments are damaged. It must not block.
@@ -62,7 +62,7 @@ type LexiconOptions struct {
 	Store    LexiconStore
 	MaxBytes int64 // about how much memory the indexes take
 	Indexer  Rebuilder
-	Turns    TurnEmbedder
+	Turns    Analyzer
 	Log      *slog.Logger
 }
 
@@ -255,22 +255,18 @@ func (l *Lexicon) update(ctx context.Context, user memory.UserRef, x *userIndex,
 
 // addUnindexed does with messages at read time what the indexer will do.
 func (l *Lexicon) addUnindexed(ctx context.Context, x *userIndex, messages []memory.PlacedMessage) error {
-	var docs []rank.Doc
-	var words []string
+	var fresh []memory.PlacedMessage
 	for _, m := range messages {
 		if !x.index.Has(m.Place) {
-			docs, words = append(docs, rank.Analyze(m)), append(words, rank.EmbeddedWords(m.Message))
+			fresh = append(fresh, m)
 		}
 	}
-	if len(docs) == 0 {
+	if len(fresh) == 0 {
 		return nil
 	}
-	_, vectors, err := l.turns.EmbedNow(ctx, words)
+	docs, _, err := l.turns.Analyze(ctx, fresh)
 	if err != nil {
-		return fmt.Errorf("embed messages that are not indexed yet: %w", err)
-	}
-	for i, v := range vectors {
-		docs[i].Vector = v
+		return fmt.Errorf("analyse messages that are not indexed yet: %w", err)
 	}
 	x.index.Add(docs...)
 	return nil

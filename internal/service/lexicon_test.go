@@ -38,12 +38,13 @@ func (r *racing) Segments(_ context.Context, _ memory.UserRef, nos []int64) ([]s
 
 func (r *racing) Rebuild(memory.UserRef) { r.rebuilt++ }
 
-func (r *racing) EmbedNow(_ context.Context, texts []string) (int, []rank.Vector, error) {
-	vectors := make([]rank.Vector, len(texts))
-	for i := range vectors {
-		vectors[i] = rank.NewVector(1, []float32{1, 0})
+func (r *racing) Analyze(_ context.Context, messages []memory.PlacedMessage) (docs []rank.Doc, version int, err error) {
+	for _, m := range messages {
+		d := rank.Analyze(m)
+		d.Vector = rank.NewVector(1, []float32{1, 0})
+		docs = append(docs, d)
 	}
-	return 1, vectors, nil
+	return docs, 1, nil
 }
 
 func roses(seq int64) []byte {

@@ -95,13 +95,18 @@ func (c *counts) of(name string) int {
 // idle does no background work.
 type idle struct{}
 
-func (idle) Nudge(memory.SessionRef)                                        {}
-func (idle) Hurry(memory.SessionRef, ...memory.SlotKind)                    {}
-func (idle) Changed(memory.SessionRef) <-chan struct{}                      { return nil }
-func (idle) Rebuild(memory.UserRef)                                         {}
-func (idle) Wake()                                                          {}
-func (idle) EmbedNow(context.Context, []string) (int, []rank.Vector, error) { return 0, nil, nil }
-func (idle) Jobs(context.Context) ([]jobs.ReembedJob, error)                { return nil, nil }
+func (idle) Nudge(memory.SessionRef)                     {}
+func (idle) Hurry(memory.SessionRef, ...memory.SlotKind) {}
+func (idle) Changed(memory.SessionRef) <-chan struct{}   { return nil }
+func (idle) Rebuild(memory.UserRef)                      {}
+func (idle) Wake()                                       {}
+func (idle) Analyze(_ context.Context, messages []memory.PlacedMessage) (docs []rank.Doc, version int, err error) {
+	for _, m := range messages {
+		docs = append(docs, rank.Analyze(m))
+	}
+	return docs, 0, nil
+}
+func (idle) Jobs(context.Context) ([]jobs.ReembedJob, error) { return nil, nil }
 func (idle) Reembed(context.Context, string, int) (jobs.ReembedJob, error) {
 	return jobs.ReembedJob{}, nil
 }
