@@ -326,7 +326,7 @@ func (w *workLoad) left(ctx context.Context, st *mongostore.Store) (left leftove
 		}
 		left.vectors += int(n)
 	}
-	for _, view := range []memory.View{memory.ViewVectors, memory.ViewFacts, memory.ViewTranscript} {
+	for _, view := range memory.Views() {
 		n, _, err := st.CountFeeds(ctx, view)
 		if err != nil {
 			return left, fmt.Errorf("count feeds: %w", err)

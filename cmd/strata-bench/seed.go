@@ -84,7 +84,7 @@ func seedSegment(ctx context.Context, st store.Truth, user memory.UserRef) error
 	if err != nil {
 		return fmt.Errorf("read pending turns: %w", err)
 	}
-	w := store.SegmentWrite{User: user, Analyzer: text.AnalyzerID}
+	w := store.SegmentWrite{User: user, Analyzer: text.AnalyzerID, Time: time.Now().UTC().Truncate(time.Microsecond)}
 	var docs []rank.Doc
 	for _, t := range turns {
 		w.Scope, w.Turns = t.Scope, append(w.Turns, t.TurnRef)

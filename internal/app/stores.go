@@ -132,7 +132,7 @@ func lateOptions[V store.ViewHealth](log *slog.Logger, name string, open func(co
 func (s *stores) targets() []jobs.Target {
 	var all []jobs.Target
 	if s.vectors != nil {
-		all = append(all, jobs.VectorTarget(s.vectors))
+		all = append(all, jobs.VectorTarget(s.vectors), jobs.TurnTarget(s.vectors))
 	}
 	if s.texts != nil {
 		all = append(all, jobs.FactTarget(s.texts), jobs.TranscriptTarget(s.texts))

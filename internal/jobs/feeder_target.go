@@ -11,8 +11,8 @@ import (
 	"github.com/stratamem/strata/internal/store"
 )
 
-// Target is a view as it is fed and verified: where its rows lie, and what of the truth they say. VectorTarget, FactTarget
-// and TranscriptTarget make one.
+// Target is a view as it is fed and verified: where its rows lie, and what of the truth they say. VectorTarget, FactTarget,
+// TranscriptTarget and TurnTarget make one.
 type Target struct {
 	view  memory.View
 	place rowPlace
@@ -26,7 +26,7 @@ func (t Target) View() memory.View { return t.view }
 // Versions that are being made are not fed: when one becomes active, every feed waits, and its vectors are put into a space
 // of their own.
 func VectorTarget(v store.VectorView) Target {
-	return Target{view: memory.ViewVectors, place: vectorPlace{v}, truth: vectorSource{}}
+	return Target{view: memory.ViewVectors, place: vectorPlace{v, memory.ViewVectors}, truth: vectorSource{}}
 }
 
 // FactTarget is memory.ViewFacts: the words of every fact, superseded ones too.
@@ -80,6 +80,8 @@ type RowStore interface {
 	FactsSince(ctx context.Context, user memory.UserRef, revision int64) (store.FactState, error)
 	FactVectors(ctx context.Context, user memory.UserRef, version int, after int64) ([]store.FactVector, error)
 	Messages(ctx context.Context, q store.MessageQuery) ([]memory.Message, error)
+	Lexicon(ctx context.Context, q store.LexiconQuery) (store.LexiconState, error)
+	Segments(ctx context.Context, user memory.UserRef, nos []int64) ([]store.Segment, error)
 }
 
 // rowSource is the truth's side of a Target.
@@ -94,21 +96,24 @@ type rowSource interface {
 	load(ctx context.Context, s VerifyStore, at space, user memory.User, keys []rowKey) ([]row, error)
 }
 
-// vectorPlace is a store.VectorView.
-type vectorPlace struct{ view store.VectorView }
+// vectorPlace is one of the views in a store.VectorView.
+type vectorPlace struct {
+	view store.VectorView
+	of   memory.View
+}
 
-func (at space) ofVectors() store.VectorSpace {
-	return store.VectorSpace{Build: at.build, Version: at.version, Dimension: at.dimension}
+func (p vectorPlace) space(at space) store.VectorSpace {
+	return store.VectorSpace{View: p.of, Build: at.build, Version: at.version, Dimension: at.dimension}
 }
 
 func (p vectorPlace) lag() time.Duration { return p.view.Lag() }
 
 func (p vectorPlace) prepare(ctx context.Context, at space) error {
-	return p.view.Prepare(ctx, at.ofVectors())
+	return p.view.Prepare(ctx, p.space(at))
 }
 
 func (p vectorPlace) drop(ctx context.Context, at space) error {
-	return p.view.Drop(ctx, at.ofVectors())
+	return p.view.Drop(ctx, p.space(at))
 }
 
 func (p vectorPlace) put(ctx context.Context, at space, rows []row) error {
@@ -116,19 +121,15 @@ func (p vectorPlace) put(ctx context.Context, at space, rows []row) error {
 	for i, r := range rows {
 		out[i] = r.vector
 	}
-	return p.view.Put(ctx, at.ofVectors(), out)
+	return p.view.Put(ctx, p.space(at), out)
 }
 
 func (p vectorPlace) remove(ctx context.Context, at space, scope memory.ScopeKey, rows []store.RowState) error {
-	ids := make([]string, len(rows))
-	for i, r := range rows {
-		ids[i] = r.FactID
-	}
-	return p.view.Remove(ctx, at.ofVectors(), scope, ids)
+	return p.view.Remove(ctx, p.space(at), scope, rows)
 }
 
 func (p vectorPlace) rows(ctx context.Context, q store.RowQuery[space]) ([]store.RowState, error) {
-	return p.view.Rows(ctx, store.RowQuery[store.VectorSpace]{Space: q.Space.ofVectors(), Scope: q.Scope, After: q.After, Limit: q.Limit})
+	return p.view.Rows(ctx, store.RowQuery[store.VectorSpace]{Space: p.space(q.Space), Scope: q.Scope, After: q.After, Limit: q.Limit})
 }
 
 func (p vectorPlace) eraseScope(ctx context.Context, scope memory.ScopeKey) error {
@@ -138,9 +139,11 @@ func (p vectorPlace) eraseScope(ctx context.Context, scope memory.ScopeKey) erro
 
 func (p vectorPlace) spaces(ctx context.Context) ([]space, error) {
 	all, err := p.view.Spaces(ctx)
-	out := make([]space, len(all))
-	for i, s := range all {
-		out[i] = space{build: s.Build, version: s.Version, dimension: s.Dimension}
+	var out []space
+	for _, s := range all {
+		if s.View == p.of {
+			out = append(out, space{build: s.Build, version: s.Version, dimension: s.Dimension})
+		}
 	}
 	return out, err
 }
@@ -218,12 +221,12 @@ func (v vectorSource) news(ctx context.Context, s RowStore, at space, feed store
 	if err != nil {
 		return feedPiece{}, fmt.Errorf("read facts: %w", err)
 	}
-	vectors, err := s.FactVectors(ctx, feed.User, at.version, told.VectorNo)
+	vectors, err := s.FactVectors(ctx, feed.User, at.version, told.No)
 	if err != nil {
 		return feedPiece{}, fmt.Errorf("read fact vectors: %w", err)
 	}
 	p := feedPiece{feed: feed, removed: forgotten(facts), told: store.FeedPosition{
-		Revision: facts.Revision, Version: at.version, VectorNo: max(feed.Head.VectorNo, lastNo(vectors)),
+		Revision: facts.Revision, Version: at.version, No: max(feed.Head.No, lastNo(vectors)),
 	}}
 	changed := factsByID(facts.Facts)
 	fresh := vectorsByID(vectors)

@@ -237,8 +237,8 @@ func (v *views) wantAllTold() {
 }
 
 var (
-	firstVectors  = store.VectorSpace{Build: 1, Version: 1, Dimension: 2}
-	secondVectors = store.VectorSpace{Build: 1, Version: 2, Dimension: 3}
+	firstVectors  = store.VectorSpace{View: memory.ViewVectors, Build: 1, Version: 1, Dimension: 2}
+	secondVectors = store.VectorSpace{View: memory.ViewVectors, Build: 1, Version: 2, Dimension: 3}
 )
 
 func TestFeeder(t *testing.T) {
@@ -484,7 +484,7 @@ func TestFeeder(t *testing.T) {
 		}
 		v.feeders("a")
 		pass(10 * time.Second)
-		if n := len(v.vectorRows(store.VectorSpace{Build: 2, Version: 1, Dimension: 2})); n != 1 {
+		if n := len(v.vectorRows(store.VectorSpace{View: memory.ViewVectors, Build: 2, Version: 1, Dimension: 2})); n != 1 {
 			t.Errorf("%d rows", n)
 		}
 	})
@@ -507,7 +507,7 @@ func TestFeeder(t *testing.T) {
 		pass(time.Minute)
 		v.wantAllTold()
 		facts, messages := len(v.textRows(memory.ViewFacts, 2)), len(v.textRows(memory.ViewTranscript, 2))
-		if vectors := len(v.vectorRows(store.VectorSpace{Build: 2, Version: 1, Dimension: 2})); vectors != 2 || facts != 2 || messages != 2 {
+		if vectors := len(v.vectorRows(store.VectorSpace{View: memory.ViewVectors, Build: 2, Version: 1, Dimension: 2})); vectors != 2 || facts != 2 || messages != 2 {
 			t.Errorf("%d vectors, %d facts, %d messages: want two of each", vectors, facts, messages)
 		}
 	})
@@ -609,8 +609,8 @@ func TestMarksOfVectors(t *testing.T) {
 			}
 			rows := v.vectorRows(firstVectors)
 			for _, x := range vectors {
-				if _, ok := rows[x.FactID]; !ok && x.No <= m.Told.VectorNo {
-					t.Errorf("vector %d is not in the view, which is marked up to %d", x.No, m.Told.VectorNo)
+				if _, ok := rows[x.FactID]; !ok && x.No <= m.Told.No {
+					t.Errorf("vector %d is not in the view, which is marked up to %d", x.No, m.Told.No)
 				}
 			}
 		}}

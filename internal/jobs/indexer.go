@@ -25,6 +25,7 @@ type Indexer struct {
 	sweep time.Duration
 	log   *slog.Logger
 	seams func(point string)
+	now   func() time.Time
 
 	mu     sync.Mutex
 	queue  []memory.UserRef // in the order of their first nudge
@@ -52,6 +53,7 @@ type IndexerOptions struct {
 	// Sweep is how often the store is asked for turns that no nudge announced. 30 s when 0.
 	Sweep time.Duration
 	Log   *slog.Logger
+	Now   func() time.Time // time.Now when nil
 	// Seams is called at the named points of a piece of work, so that a test can end the process there; nil in the product.
 	Seams func(point string)
 }
@@ -74,8 +76,11 @@ func NewIndexer(o IndexerOptions) *Indexer {
 	if o.Seams == nil {
 		o.Seams = func(string) {}
 	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
 	return &Indexer{
-		store: o.Store, turns: o.Turns, delay: o.Delay, sweep: o.Sweep, log: o.Log, seams: o.Seams,
+		now: o.Now, store: o.Store, turns: o.Turns, delay: o.Delay, sweep: o.Sweep, log: o.Log, seams: o.Seams,
 		queued: map[memory.UserRef]bool{}, broken: map[memory.UserRef]bool{}, wake: make(chan struct{}, 1),
 	}
 }
@@ -317,6 +322,7 @@ func (x *Indexer) mergeSegments(ctx context.Context, user memory.UserRef, scope 
 }
 
 func (x *Indexer) put(ctx context.Context, w store.SegmentWrite) error {
+	w.Time = x.now().UTC().Truncate(time.Microsecond)
 	x.seams(SeamBeforeIndex)
 	if _, err := x.store.PutSegment(ctx, w); err != nil {
 		return err

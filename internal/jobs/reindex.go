@@ -185,7 +185,7 @@ func chooseViews(asked, configured []memory.View) ([]memory.View, error) {
 
 // settingOf answers the setting that a view needs.
 func settingOf(v memory.View) string {
-	if v == memory.ViewVectors {
+	if v == memory.ViewVectors || v == memory.ViewTurns {
 		return "milvus-address"
 	}
 	return "elasticsearch-url"

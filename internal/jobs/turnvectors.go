@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/stratamem/strata/internal/embed"
 	"github.com/stratamem/strata/internal/memory"
@@ -116,7 +117,7 @@ func (e *Embeddings) embedSegment(ctx context.Context, v version, ref store.Segm
 	}
 	_, err = e.store.PutSegment(ctx, store.SegmentWrite{
 		User: ref.User, Scope: ref.Scope, Analyzer: text.AnalyzerID, Messages: len(docs), Data: rank.EncodeSegment(docs),
-		Replaces: []int64{ref.No}, Embedding: v.Version,
+		Replaces: []int64{ref.No}, Embedding: v.Version, Time: e.now().UTC().Truncate(time.Microsecond),
 	})
 	return passing(err, "store an embedded segment")
 }

@@ -108,7 +108,7 @@ func (vectorSource) expected(ctx context.Context, s VerifyStore, at space, user 
 	told := toldIn(at, feed)
 	byID := vectorsByID(vectors)
 	has := func(f memory.Fact) bool { _, ok := byID[f.ID]; return ok }
-	return expectFacts(facts, told, has, func(f memory.Fact) bool { return byID[f.ID].No > told.VectorNo }), nil
+	return expectFacts(facts, told, has, func(f memory.Fact) bool { return byID[f.ID].No > told.No }), nil
 }
 
 func (v vectorSource) load(ctx context.Context, s VerifyStore, at space, user memory.User, keys []rowKey) ([]row, error) {

@@ -181,7 +181,7 @@ func (v *views) corrupt(d damage) {
 	for i, r := range vectors {
 		switch {
 		case i < d.missing:
-			must(v.vectors.Remove(ctx, firstVectors, r.Scope, []string{r.FactID}))
+			must(v.vectors.Remove(ctx, firstVectors, r.Scope, []store.RowState{r}))
 		case i < d.missing+d.stale:
 			r.Revision += 7
 			must(v.vectors.Put(ctx, firstVectors, vector(r)))

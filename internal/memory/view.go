@@ -8,10 +8,11 @@ const (
 	ViewVectors    View = iota + 1 // the facts' vectors, in Milvus
 	ViewFacts                      // the facts' words, in Elasticsearch
 	ViewTranscript                 // the messages' words, in Elasticsearch
+	ViewTurns                      // the messages' vectors, in Milvus
 )
 
 // Views are all views there can be.
-func Views() []View { return []View{ViewVectors, ViewFacts, ViewTranscript} }
+func Views() []View { return []View{ViewVectors, ViewFacts, ViewTranscript, ViewTurns} }
 
 // String answers the view's name.
 func (v View) String() string {
@@ -22,6 +23,8 @@ func (v View) String() string {
 		return "facts"
 	case ViewTranscript:
 		return "transcript"
+	case ViewTurns:
+		return "turns"
 	}
 	return "unknown"
 }

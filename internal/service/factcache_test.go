@@ -106,7 +106,7 @@ func TestTheFactCacheHoldsNoVectorsThatTheViewWasToldOf(t *testing.T) {
 	s := &vectorStore{FactState: store.FactState{Scope: "scope"}}
 	s.grow(2000, dimension)
 	tell := func(no int64) {
-		s.Told = store.Told{Build: 1, FeedPosition: store.FeedPosition{Revision: s.Revision, Version: version, VectorNo: no}}
+		s.Told = store.Told{Build: 1, FeedPosition: store.FeedPosition{Revision: s.Revision, Version: version, No: no}}
 	}
 	newService := func() *Service {
 		c, err := NewFactCache(s, 1<<30)

@@ -172,14 +172,14 @@ func (s *Service) viewed(at factsAt, version int) int64 {
 	if s.vectors == nil || at.told.Build == 0 || at.told.Version != version {
 		return 0
 	}
-	return at.told.VectorNo
+	return at.told.No
 }
 
 // askVectors asks the view for the facts nearest to the query. Every filter goes with it, so that it holds before the
 // nearest are chosen.
 func (s *Service) askVectors(ctx context.Context, near nearFacts, q rank.FactQuery) (similar, []Degradation) {
 	found, late := s.vectors.search(ctx, store.VectorSearch{
-		Space: store.VectorSpace{Build: near.at.told.Build, Version: near.query.Version, Dimension: len(near.query.Values)},
+		Space: store.VectorSpace{View: memory.ViewVectors, Build: near.at.told.Build, Version: near.query.Version, Dimension: len(near.query.Values)},
 		Scope: near.at.scope, Vector: near.query.Values, Categories: q.Categories, Exclude: q.Exclude, CurrentOnly: true,
 	})
 	s.vectors.stale(near.at.unknown(maps.Keys(found.cosines)))

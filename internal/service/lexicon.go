@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 	"sync"
 
@@ -107,6 +108,9 @@ type LexiconSearch struct {
 	Attach func() (map[string][]memory.Place, error)
 	// Vector answers the query's vector, the zero one where there is none in time.
 	Vector func() rank.QueryVector
+	// Nearest asks the view of messages' vectors, once it was told all of the user's; false when it does not answer. Nil
+	// without one: then they are compared here.
+	Nearest func(ctx context.Context, q store.VectorSearch) ([]rank.Match, bool)
 	// Sources answers the messages from which the facts nearest to the vector were learnt.
 	Sources func() ([]rank.Match, error)
 }
@@ -135,15 +139,21 @@ func (l *Lexicon) Search(ctx context.Context, q LexiconSearch) (Found, error) {
 			continue
 		}
 		found.Degraded = degradation(lack, state.More)
-		return x.search(found, q)
+		return x.search(ctx, found, viewedSearch{q, state})
 	}
 }
 
+// viewedSearch is a search of a user's index as it is stored.
+type viewedSearch struct {
+	LexiconSearch
+	state store.LexiconState
+}
+
 // search looks for words and, side by side, for what is near in meaning.
-func (x *userIndex) search(found Found, q LexiconSearch) (Found, error) {
+func (x *userIndex) search(ctx context.Context, found Found, q viewedSearch) (Found, error) {
 	var both errgroup.Group
-	both.Go(func() error { return x.searchWords(&found, q) })
-	both.Go(func() error { return x.searchVectors(&found, q) })
+	both.Go(func() error { return x.searchWords(&found, q.LexiconSearch) })
+	both.Go(func() error { return x.searchVectors(ctx, &found, q) })
 	return found, both.Wait()
 }
 
@@ -159,7 +169,7 @@ func (x *userIndex) searchWords(found *Found, q LexiconSearch) (err error) {
 	return nil
 }
 
-func (x *userIndex) searchVectors(found *Found, q LexiconSearch) (err error) {
+func (x *userIndex) searchVectors(ctx context.Context, found *Found, q viewedSearch) (err error) {
 	if q.Vector == nil {
 		return nil
 	}
@@ -167,9 +177,7 @@ func (x *userIndex) searchVectors(found *Found, q LexiconSearch) (err error) {
 	if v.Version == 0 {
 		return nil
 	}
-	x.RLock()
-	found.Turns = x.index.SearchTurns(v, q.Query)
-	x.RUnlock()
+	found.Turns = x.searchTurns(ctx, q, v)
 	if q.Sources == nil {
 		return nil
 	}
@@ -177,13 +185,44 @@ func (x *userIndex) searchVectors(found *Found, q LexiconSearch) (err error) {
 	if err != nil {
 		return err
 	}
-	if far := slices.IndexFunc(sources, func(m rank.Match) bool { return m.Score <= v.Unrelated }); far >= 0 {
-		sources = sources[:far]
+	found.Sources = x.weigh(q.Query, v, sources)
+	return nil
+}
+
+// searchTurns compares messages in the view, or here where that lacks some or does not answer.
+func (x *userIndex) searchTurns(ctx context.Context, q viewedSearch, v rank.QueryVector) []rank.Match {
+	if q.Nearest != nil && q.isViewed(v) {
+		if nearest, ok := q.Nearest(ctx, q.asViewed(v)); ok {
+			return x.weigh(q.Query, v, nearest)
+		}
 	}
 	x.RLock()
 	defer x.RUnlock()
-	found.Sources = x.index.Weigh(q.Query, sources)
-	return nil
+	return x.index.SearchTurns(v, q.Query)
+}
+
+// isViewed reports whether the view was told of all messages, in vectors of the query's version.
+func (q viewedSearch) isViewed(v rank.QueryVector) bool {
+	told := q.state.Turns
+	return told.Build != 0 && told.Version == v.Version && len(q.state.Unindexed)+q.state.More == 0 &&
+		(q.Sessions == nil || len(q.Sessions) > 0)
+}
+
+func (q viewedSearch) asViewed(v rank.QueryVector) store.VectorSearch {
+	return store.VectorSearch{
+		Space: store.VectorSpace{View: memory.ViewTurns, Build: q.state.Turns.Build, Version: v.Version, Dimension: len(v.Values)},
+		Scope: q.state.Scope, Vector: v.Values, Sessions: slices.Sorted(maps.Keys(q.Sessions)), From: q.From, To: q.To,
+	}
+}
+
+// weigh weighs what others found, the nearest first, by the index's factors, but for what is no nearer than anything.
+func (x *userIndex) weigh(q rank.Query, v rank.QueryVector, found []rank.Match) []rank.Match {
+	if far := slices.IndexFunc(found, func(m rank.Match) bool { return m.Score <= v.Unrelated }); far >= 0 {
+		found = found[:far]
+	}
+	x.RLock()
+	defer x.RUnlock()
+	return x.index.Weigh(q, found)
 }
 
 func (l *Lexicon) read(ctx context.Context, q LexiconSearch) (store.LexiconState, error) {

@@ -34,6 +34,7 @@ type Service struct {
 	extractive    Extractive
 
 	vectors    *vectorArm // nil for none, like the others
+	nearTurns  *turnArm
 	transcript *textArm
 	factTexts  *textArm
 	reranker   *rerankArm
@@ -86,7 +87,7 @@ type Options struct {
 func New(o Options) *Service {
 	o = o.withoutViews()
 	return &Service{
-		vectors: newVectorArm(o), transcript: newTextArm(memory.ViewTranscript, o), factTexts: newTextArm(memory.ViewFacts, o),
+		vectors: newVectorArm(o), nearTurns: newTurnArm(o), transcript: newTextArm(memory.ViewTranscript, o), factTexts: newTextArm(memory.ViewFacts, o),
 		reranker: newRerankArm(o),
 		store:    o.Store, lexicon: o.Lexicon, facts: o.Facts, queries: o.Queries, reembed: o.Reembed, reindex: o.Reindex, checker: o.Verify, usage: o.Usage,
 		policies: o.Policies, runner: o.Runner, meter: o.Meter, now: o.Now, newID: o.NewID, related: o.Near, turns: newTurns(), apart: newApart(),

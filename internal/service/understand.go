@@ -50,6 +50,9 @@ func (s *Service) understand(ctx context.Context, q *LexiconSearch, in sought, n
 		}
 		return at.sources(q.AttachedTerms()), nil
 	}
+	if s.nearTurns != nil {
+		q.Nearest = s.nearTurns.nearest
+	}
 	q.Sources = func() ([]rank.Match, error) {
 		f, err := in.found()
 		return f.sources, err

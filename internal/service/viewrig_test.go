@@ -252,9 +252,9 @@ func (r *rig) feedVectors(user memory.UserRef) {
 	of := map[string][]float32{}
 	told := store.FeedPosition{Revision: state.Revision, Version: r.version.Version}
 	for _, v := range vectors {
-		of[v.FactID], told.VectorNo = v.Vector, v.No
+		of[v.FactID], told.No = v.Vector, v.No
 	}
-	space := store.VectorSpace{Build: build, Version: r.version.Version, Dimension: 4}
+	space := store.VectorSpace{View: memory.ViewVectors, Build: build, Version: r.version.Version, Dimension: 4}
 	r.must(r.vectors.Prepare(ctx, space))
 	for _, f := range state.Facts {
 		if of[f.ID] != nil {

@@ -104,6 +104,43 @@ func newVectorArm(o Options) *vectorArm {
 	return &vectorArm{arm: newArm(memory.ViewVectors, o), vectors: o.Vectors}
 }
 
+// turnArm asks the view of the messages' vectors; nil where they are all compared here.
+type turnArm struct {
+	arm
+	vectors VectorView
+}
+
+func newTurnArm(o Options) *turnArm {
+	if o.Vectors == nil {
+		return nil
+	}
+	return &turnArm{arm: newArm(memory.ViewTurns, o), vectors: o.Vectors}
+}
+
+// turnHits is how many messages the view is asked for: as many again as are fused may stand in the context already.
+const turnHits = 2 * rank.FuseDepth
+
+// nearest answers the scope's own hits; false when the view does not answer.
+func (a *turnArm) nearest(ctx context.Context, q store.VectorSearch) ([]rank.Match, bool) {
+	q.Limit = turnHits
+	var hits []store.VectorHit
+	late := a.ask(ctx, func(ctx context.Context) (err error) {
+		hits, err = a.vectors.Search(ctx, q)
+		return err
+	})
+	if late != nil {
+		return nil, false
+	}
+	own := make([]rank.Match, 0, len(hits))
+	for _, h := range hits {
+		if h.Scope == q.Scope && !math.IsNaN(h.Score) {
+			own = append(own, rank.Match{Place: h.Place, Score: min(max(h.Score, -1), 1)})
+		}
+	}
+	a.foreign(len(hits) - len(own))
+	return own, true
+}
+
 // similar are the facts of a scope that a view found nearest.
 type similar struct {
 	cosines map[string]float64 // by fact id; nil when the view did not answer

@@ -107,7 +107,7 @@ func TestFiltersGoToTheVectorView(t *testing.T) {
 	user, err := r.truth.User(t.Context(), ada)
 	r.must(err)
 	want := store.VectorSearch{
-		Space: store.VectorSpace{Build: 1, Version: r.version.Version, Dimension: 4}, Scope: user.Scope, Vector: asked.Vector,
+		Space: store.VectorSpace{View: memory.ViewVectors, Build: 1, Version: r.version.Version, Dimension: 4}, Scope: user.Scope, Vector: asked.Vector,
 		Limit: 200, Categories: []memory.Category{memory.CategoryGoal}, CurrentOnly: true,
 	}
 	if d := cmp.Diff(want, asked); d != "" || len(asked.Vector) != 4 {

@@ -109,7 +109,8 @@ type Vectors interface {
 	// AddEmbedding must store a version, numbered one above the highest. The first one is active; of the others, one of the
 	// same model and dimension that is not active yet is returned instead of added.
 	AddEmbedding(ctx context.Context, e memory.Embedding) (memory.Embedding, error)
-	// ActivateEmbedding must make the version the active one in one write, and every feed of memory.ViewVectors wait.
+	// ActivateEmbedding must make the version the active one in one write, and every feed of memory.ViewVectors and
+	// memory.ViewTurns wait.
 	ActivateEmbedding(ctx context.Context, version int, at time.Time) error
 	// DropEmbedding must delete a version that is not active with its vectors; deleting it again is harmless.
 	DropEmbedding(ctx context.Context, version int) error

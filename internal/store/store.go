@@ -239,6 +239,7 @@ type LexiconState struct {
 	Unindexed   []memory.PlacedMessage
 	More        int   // recallable messages that are pending beyond Unindexed
 	PendingFrom int64 // the first seq of the session's first pending turn; 0 when none is pending or no session was named
+	Turns       Told  // how far memory.ViewTurns was told of Segments; zero while it has something to be told of them
 }
 
 // SegmentInfo describes a segment.
@@ -272,7 +273,8 @@ type SegmentWrite struct {
 	Data      []byte
 	Replaces  []int64
 	Turns     []TurnRef
-	Embedding int // see SegmentInfo
+	Embedding int       // see SegmentInfo
+	Time      time.Time // since when views wait to be told of it; required
 }
 
 // TurnRef names a turn.

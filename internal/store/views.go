@@ -9,12 +9,12 @@ import (
 )
 
 // Feeds is the truth's side of the views: what each view has still to be told. A view follows feeds: of the transcript
-// one for each session, of facts and vectors one for each user. That a feed waits follows from what is stored, so nothing
+// one for each session, of facts, vectors and turns one for each user. That a feed waits follows from what is stored, so nothing
 // is enqueued, and a view that is configured later, or lost, only lags behind.
 type Feeds interface {
 	// PendingFeeds must return feeds of the view, of all tenants, that the view may lack something of, the longest waiting
 	// first. A feed must be pending from the write that changes it, whether or not anybody reads it: Append for messages,
-	// ApplyFacts for facts and vectors, PutFactVectors for vectors.
+	// ApplyFacts for facts and vectors, PutFactVectors for vectors, PutSegment for turns.
 	PendingFeeds(ctx context.Context, view memory.View, limit int) ([]Feed, error)
 	// Feed must return one feed as it is. SessionID is looked at for the transcript only.
 	Feed(ctx context.Context, view memory.View, ref memory.SessionRef) (Feed, error)
@@ -35,8 +35,8 @@ type Feeds interface {
 type FeedPosition struct {
 	Seq      int64 // of the transcript: the last message
 	Revision int64 // of facts and vectors: the user's fact revision
-	Version  int   // of vectors: the embedding version; the zero one in Feed.Head
-	VectorNo int64 // of vectors: the last vector's number: see FactVector.No
+	Version  int   // of vectors and turns: the embedding version; the zero one in Feed.Head
+	No       int64 // the last number: of vectors see FactVector.No, of turns SegmentInfo.No
 }
 
 // Told is how far a view was told of a feed, in which of its builds; the zero Told is that of an unknown one.
@@ -92,29 +92,31 @@ type ViewHealth interface {
 	Close() error
 }
 
-// VectorView is a view of the facts' vectors that filters before it ranks. What it answers are candidates: whoever asks
-// must look each one up in the truth under the caller's scope. Only scope keys, fact ids and session keys minted by us, of
-// letters, digits, dashes and underscores, may reach it; the driver must refuse others with an error.
+// VectorView holds the views of vectors, of facts and of messages, and filters before it ranks. What it answers are
+// candidates: whoever asks must look each one up in the truth under the caller's scope. Only scope keys, fact ids and
+// session keys minted by us, of letters, digits, dashes and underscores, may reach it; the driver must refuse others with
+// an error.
 //
-// Rows lie in spaces: one for each build of the view and version of the vectors. All methods but Prepare must treat a
+// Rows lie in spaces: one for each build of a view and version of the vectors. All methods but Prepare must treat a
 // space that does not exist as an error of Search and Put, and as empty for the others.
 type VectorView interface {
 	ViewHealth
 	// Prepare must make a space ready for rows. Doing it again, or from two replicas at once, must be harmless.
 	Prepare(ctx context.Context, space VectorSpace) error
-	// Put must store rows, in place of the ones that the space has of the same facts. Putting again must be harmless.
+	// Put must store rows, in place of the ones that the space has of the same facts or messages. Putting again must be
+	// harmless.
 	Put(ctx context.Context, space VectorSpace, rows []VectorRow) error
-	// Remove must delete the facts' rows of the scope, those put just now too.
-	Remove(ctx context.Context, space VectorSpace, scope memory.ScopeKey, factIDs []string) error
+	// Remove must delete rows of the scope by FactID or Place, those put just now too.
+	Remove(ctx context.Context, space VectorSpace, scope memory.ScopeKey, rows []RowState) error
 	// Search must return the rows of the scope that pass the filters and are nearest to the vector, the nearest first,
-	// equal scores by fact id, each fact once. It must see a row that was put Lag ago.
+	// equal scores by fact id or RowID, each fact or message once. It must see a row that was put Lag ago.
 	Search(ctx context.Context, q VectorSearch) ([]VectorHit, error)
 	// Rows must return what the space holds, as of now, rows put just now included: of one scope, or of all when Scope is
 	// "", in an order that stays the same, after After.
 	Rows(ctx context.Context, q RowQuery[VectorSpace]) ([]RowState, error)
 	// EraseScope must delete every row of the scope in every space, those put just now too, and return how many there were.
 	EraseScope(ctx context.Context, scope memory.ScopeKey) (int64, error)
-	// Spaces must return all spaces there are, by build, then version.
+	// Spaces must return all spaces there are, by view, then build, then version.
 	Spaces(ctx context.Context) ([]VectorSpace, error)
 	// Drop must delete a space with its rows; one that does not exist is passed over.
 	Drop(ctx context.Context, space VectorSpace) error
@@ -122,25 +124,27 @@ type VectorView interface {
 
 // VectorSpace is where rows that can be compared lie.
 type VectorSpace struct {
-	Build     int64 // of memory.ViewVectors, at least 1
-	Version   int   // of the vectors, at least 1
+	View      memory.View // ViewVectors or ViewTurns
+	Build     int64       // of the view, at least 1
+	Version   int         // of the vectors, at least 1
 	Dimension int
 }
 
-// VectorRow is a fact's vector with what may be filtered by.
+// VectorRow is the vector of a fact or a message, with what may be filtered by.
 type VectorRow struct {
 	Scope        memory.ScopeKey
-	FactID       string
-	Revision     int64 // of the fact
+	FactID       string       // of a fact
+	Place        memory.Place // of a message
+	Revision     int64        // of the fact, or of the message's vector
 	Vector       []float32
-	Significance int // 1 to 10
+	Significance int // of a fact, 1 to 10
 	Category     memory.Category
-	Session      memory.SessionKey // that the fact was first said in; "" for none
-	ValidFrom    time.Time         // zero for always
+	Session      memory.SessionKey // that the fact was first said in, or that of the message; "" for none
+	ValidFrom    time.Time         // zero for always; of a message its create time
 	ValidTo      time.Time         // zero while it holds
 }
 
-// VectorSearch asks for the nearest facts of a scope. Every filter holds before the nearest are chosen.
+// VectorSearch asks for the nearest facts or messages of a scope. Every filter holds before the nearest are chosen.
 type VectorSearch struct {
 	Space           VectorSpace
 	Scope           memory.ScopeKey
@@ -148,16 +152,18 @@ type VectorSearch struct {
 	Limit           int // 1 to 1000
 	MinSignificance int // 0 for all
 	Categories      []memory.Category
-	Exclude         memory.SessionKey // facts first said in it are left out; "" for none
-	CurrentOnly     bool              // leaves out rows with ValidTo
-	From, To        time.Time         // ValidFrom in [From, To); zero for open
+	Exclude         memory.SessionKey   // facts first said in it are left out; "" for none
+	Sessions        []memory.SessionKey // only rows of these; nil for all
+	CurrentOnly     bool                // leaves out rows with ValidTo
+	From, To        time.Time           // ValidFrom in [From, To); zero for open
 }
 
 // VectorHit is a candidate.
 type VectorHit struct {
 	Scope  memory.ScopeKey // as the view has it: one that is not the asked one is foreign, and to be counted
-	FactID string
-	Score  float64 // cosine, -1 to 1
+	FactID string          // of a fact
+	Place  memory.Place    // of a message
+	Score  float64         // cosine, -1 to 1
 }
 
 // RowQuery asks for what a view holds in a space.
@@ -173,7 +179,7 @@ type RowState struct {
 	Cursor   string
 	Scope    memory.ScopeKey
 	FactID   string       // of vectors and facts
-	Place    memory.Place // of messages
+	Place    memory.Place // of messages and turns
 	Revision int64
 }
 

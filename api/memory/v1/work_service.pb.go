@@ -112,6 +112,8 @@ const (
 	View_VIEW_FACTS View = 2
 	// The messages' words, in Elasticsearch.
 	View_VIEW_TRANSCRIPT View = 3
+	// The messages' vectors, in Milvus.
+	View_VIEW_TURNS View = 4
 )
 
 // Enum value maps for View.
@@ -121,12 +123,14 @@ var (
 		1: "VIEW_VECTORS",
 		2: "VIEW_FACTS",
 		3: "VIEW_TRANSCRIPT",
+		4: "VIEW_TURNS",
 	}
 	View_value = map[string]int32{
 		"VIEW_UNSPECIFIED": 0,
 		"VIEW_VECTORS":     1,
 		"VIEW_FACTS":       2,
 		"VIEW_TRANSCRIPT":  3,
+		"VIEW_TURNS":       4,
 	}
 )
 
@@ -1117,13 +1121,15 @@ const file_memory_v1_work_service_proto_rawDesc = "" +
 	"\x0eJOB_KIND_MONTH\x10\x05\x12\x14\n" +
 	"\x10JOB_KIND_REEMBED\x10\x06\x12\x14\n" +
 	"\x10JOB_KIND_REINDEX\x10\a\x12\x13\n" +
-	"\x0fJOB_KIND_VERIFY\x10\b*S\n" +
+	"\x0fJOB_KIND_VERIFY\x10\b*c\n" +
 	"\x04View\x12\x14\n" +
 	"\x10VIEW_UNSPECIFIED\x10\x00\x12\x10\n" +
 	"\fVIEW_VECTORS\x10\x01\x12\x0e\n" +
 	"\n" +
 	"VIEW_FACTS\x10\x02\x12\x13\n" +
-	"\x0fVIEW_TRANSCRIPT\x10\x03*\xaa\x01\n" +
+	"\x0fVIEW_TRANSCRIPT\x10\x03\x12\x0e\n" +
+	"\n" +
+	"VIEW_TURNS\x10\x04*\xaa\x01\n" +
 	"\bJobState\x12\x19\n" +
 	"\x15JOB_STATE_UNSPECIFIED\x10\x00\x12\x12\n" +
 	"\x0eJOB_STATE_OPEN\x10\x01\x12\x16\n" +

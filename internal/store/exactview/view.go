@@ -32,7 +32,7 @@ type View struct {
 
 type key struct {
 	scope memory.ScopeKey
-	fact  string
+	row   string // store.VectorSpace.RowID
 }
 
 type rows map[key]store.VectorRow
@@ -54,13 +54,13 @@ func (v *View) Prepare(ctx context.Context, space store.VectorSpace) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if space.Build < 1 || space.Version < 1 || space.Dimension < 1 {
-		return errors.New("exactview: a space has a build, a version and a dimension of at least 1")
+	if err := space.Check(); err != nil {
+		return err
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	for s := range v.spaces {
-		if s.Build == space.Build && s.Version == space.Version && s.Dimension != space.Dimension {
+		if s.View == space.View && s.Build == space.Build && s.Version == space.Version && s.Dimension != space.Dimension {
 			return fmt.Errorf("exactview: the space has %d dimensions, not %d", s.Dimension, space.Dimension)
 		}
 	}
@@ -75,10 +75,13 @@ func (v *View) Put(ctx context.Context, space store.VectorSpace, put []store.Vec
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	for _, r := range put {
-		if err := checkRow(space, r); err != nil {
+	keys := make([]key, len(put))
+	for i, r := range put {
+		id, err := checkRow(space, r)
+		if err != nil {
 			return err
 		}
+		keys[i] = key{r.Scope, id}
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -86,21 +89,21 @@ func (v *View) Put(ctx context.Context, space store.VectorSpace, put []store.Vec
 	if held == nil {
 		return ErrNoSpace
 	}
-	for _, r := range put {
+	for i, r := range put {
 		r.Vector = slices.Clone(r.Vector)
-		held[key{r.Scope, r.FactID}] = r
+		held[keys[i]] = r
 	}
 	return nil
 }
 
-func checkRow(space store.VectorSpace, r store.VectorRow) error {
-	if err := minted(string(r.Scope), r.FactID); err != nil {
-		return err
+func checkRow(space store.VectorSpace, r store.VectorRow) (id string, err error) {
+	if id, err = space.RowID(r.FactID, r.Place); err != nil {
+		return "", err
 	}
-	if r.Session != "" && !store.MintedKey(string(r.Session)) {
-		return ErrKey
+	if !store.MintedKey(string(r.Scope)) || r.Session != "" && !store.MintedKey(string(r.Session)) {
+		return "", ErrKey
 	}
-	return checkVector(space, r.Vector)
+	return id, checkVector(space, r.Vector)
 }
 
 func checkVector(space store.VectorSpace, vector []float32) error {
@@ -110,26 +113,25 @@ func checkVector(space store.VectorSpace, vector []float32) error {
 	return nil
 }
 
-func minted(keys ...string) error {
-	for _, k := range keys {
-		if !store.MintedKey(k) {
-			return ErrKey
-		}
-	}
-	return nil
-}
-
 // Remove deletes rows.
-func (v *View) Remove(ctx context.Context, space store.VectorSpace, scope memory.ScopeKey, factIDs []string) error {
+func (v *View) Remove(ctx context.Context, space store.VectorSpace, scope memory.ScopeKey, rows []store.RowState) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if err := minted(append([]string{string(scope)}, factIDs...)...); err != nil {
-		return err
+	if !store.MintedKey(string(scope)) {
+		return ErrKey
+	}
+	ids := make([]string, len(rows))
+	for i, r := range rows {
+		id, err := space.RowID(r.FactID, r.Place)
+		if err != nil {
+			return err
+		}
+		ids[i] = id
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	for _, id := range factIDs {
+	for _, id := range ids {
 		delete(v.spaces[space], key{scope, id})
 	}
 	return nil
@@ -153,24 +155,36 @@ func (v *View) search(ctx context.Context, q store.VectorSearch, mine func(memor
 	if !ok {
 		return nil, ErrNoSpace
 	}
-	var hits []store.VectorHit
+	var hits []hit
 	for k, r := range held {
 		if mine(k.scope) && passes(q, r) {
-			hits = append(hits, store.VectorHit{Scope: k.scope, FactID: k.fact, Score: cosine(q.Vector, r.Vector)})
+			hits = append(hits, hit{k.row, store.VectorHit{Scope: k.scope, FactID: r.FactID, Place: r.Place, Score: cosine(q.Vector, r.Vector)}})
 		}
 	}
-	slices.SortFunc(hits, func(a, b store.VectorHit) int {
-		return cmp.Or(cmp.Compare(b.Score, a.Score), strings.Compare(a.FactID, b.FactID))
+	slices.SortFunc(hits, func(a, b hit) int {
+		return cmp.Or(cmp.Compare(b.Score, a.Score), strings.Compare(a.row, b.row))
 	})
-	return hits[:min(q.Limit, len(hits))], nil
+	out := make([]store.VectorHit, min(q.Limit, len(hits)))
+	for i := range out {
+		out[i] = hits[i].VectorHit
+	}
+	return out, nil
+}
+
+// hit is a row that passed the filters.
+type hit struct {
+	row string
+	store.VectorHit
 }
 
 func checkSearch(q store.VectorSearch) error {
-	if err := minted(string(q.Scope)); err != nil {
-		return err
-	}
-	if q.Exclude != "" && !store.MintedKey(string(q.Exclude)) {
+	if !store.MintedKey(string(q.Scope)) || q.Exclude != "" && !store.MintedKey(string(q.Exclude)) {
 		return ErrKey
+	}
+	for _, s := range q.Sessions {
+		if !store.MintedKey(string(s)) {
+			return ErrKey
+		}
 	}
 	if q.Limit < 1 || q.Limit > 1000 {
 		return fmt.Errorf("exactview: a limit of %d is not 1 to 1000", q.Limit)
@@ -183,6 +197,7 @@ func passes(q store.VectorSearch, r store.VectorRow) bool {
 	return r.Significance >= q.MinSignificance &&
 		(len(q.Categories) == 0 || slices.Contains(q.Categories, r.Category)) &&
 		(q.Exclude == "" || r.Session != q.Exclude) &&
+		(q.Sessions == nil || slices.Contains(q.Sessions, r.Session)) &&
 		(!q.CurrentOnly || r.ValidTo.IsZero()) &&
 		(q.From.IsZero() || !r.ValidFrom.Before(q.From)) &&
 		(q.To.IsZero() || r.ValidFrom.Before(q.To))
@@ -201,7 +216,7 @@ func cosine(a, b []float32) float64 {
 	return dot / math.Sqrt(aa*bb)
 }
 
-// Rows are ordered by scope, then fact.
+// Rows are ordered by scope, then fact or message.
 func (v *View) Rows(ctx context.Context, q store.RowQuery[store.VectorSpace]) ([]store.RowState, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -213,9 +228,9 @@ func (v *View) Rows(ctx context.Context, q store.RowQuery[store.VectorSpace]) ([
 	defer v.mu.RUnlock()
 	var out []store.RowState
 	for k, r := range v.spaces[q.Space] {
-		cursor := string(k.scope) + "/" + k.fact
+		cursor := string(k.scope) + "/" + k.row
 		if (q.Scope == "" || k.scope == q.Scope) && cursor > q.After {
-			out = append(out, store.RowState{Cursor: cursor, Scope: k.scope, FactID: k.fact, Revision: r.Revision})
+			out = append(out, store.RowState{Cursor: cursor, Scope: k.scope, FactID: r.FactID, Place: r.Place, Revision: r.Revision})
 		}
 	}
 	slices.SortFunc(out, func(a, b store.RowState) int { return strings.Compare(a.Cursor, b.Cursor) })
@@ -227,8 +242,8 @@ func (v *View) EraseScope(ctx context.Context, scope memory.ScopeKey) (int64, er
 	if err := ctx.Err(); err != nil {
 		return 0, err
 	}
-	if err := minted(string(scope)); err != nil {
-		return 0, err
+	if !store.MintedKey(string(scope)) {
+		return 0, ErrKey
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -256,7 +271,7 @@ func (v *View) Spaces(ctx context.Context) ([]store.VectorSpace, error) {
 		out = append(out, s)
 	}
 	slices.SortFunc(out, func(a, b store.VectorSpace) int {
-		return cmp.Or(cmp.Compare(a.Build, b.Build), cmp.Compare(a.Version, b.Version))
+		return cmp.Or(cmp.Compare(a.View, b.View), cmp.Compare(a.Build, b.Build), cmp.Compare(a.Version, b.Version))
 	})
 	return out, nil
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/store/exactview"
 	"github.com/stratamem/strata/internal/store/storetest"
@@ -15,7 +16,7 @@ func TestConformance(t *testing.T) {
 }
 
 func TestALyingViewAnswersEverybodysRows(t *testing.T) {
-	v, space := exactview.New(), store.VectorSpace{Build: 1, Version: 1, Dimension: 2}
+	v, space := exactview.New(), store.VectorSpace{View: memory.ViewVectors, Build: 1, Version: 1, Dimension: 2}
 	if err := v.Prepare(t.Context(), space); err != nil {
 		t.Fatal(err)
 	}

@@ -37,12 +37,12 @@ func (l vectors) Put(ctx context.Context, space store.VectorSpace, rows []store.
 }
 
 // Remove implements store.VectorView.
-func (l vectors) Remove(ctx context.Context, space store.VectorSpace, scope memory.ScopeKey, factIDs []string) error {
+func (l vectors) Remove(ctx context.Context, space store.VectorSpace, scope memory.ScopeKey, rows []store.RowState) error {
 	v, err := l.get()
 	if err != nil {
 		return err
 	}
-	return v.Remove(ctx, space, scope, factIDs)
+	return v.Remove(ctx, space, scope, rows)
 }
 
 // Search implements store.VectorView.

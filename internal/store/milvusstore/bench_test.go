@@ -18,7 +18,7 @@ const benchRows = 10_000
 // bench opens a space of 256 numbers and makes rows of so many users. Run with -benchtime=1x: every round costs seconds.
 func bench(b *testing.B, users int) (*milvusstore.View, store.VectorSpace, []store.VectorRow) {
 	b.Helper()
-	v, space := open(b), store.VectorSpace{Build: 1, Version: 1, Dimension: 256}
+	v, space := open(b), store.VectorSpace{View: memory.ViewVectors, Build: 1, Version: 1, Dimension: 256}
 	b.Cleanup(func() { v.Drop(context.Background(), space) })
 	start := time.Now()
 	if err := v.Prepare(b.Context(), space); err != nil {

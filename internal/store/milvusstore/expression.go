@@ -17,12 +17,22 @@ const (
 	holds  = math.MaxInt64 // ValidTo
 )
 
-// separator parts scope and fact in a primary key. No minted key has it, so that two pairs never make the same one.
+// separator parts scope and row in a primary key. No minted key has it, so that two pairs never make the same one.
 const separator = ":"
 
-// primaryKey is that of a fact's row: of whatever revision, so that a put finds the row that it replaces.
-func primaryKey(scope memory.ScopeKey, factID string) string {
-	return string(scope) + separator + factID
+// primaryKey is that of a row by its store.VectorSpace.RowID: of whatever revision, so that a put finds the row that it
+// replaces.
+func primaryKey(scope memory.ScopeKey, id string) string {
+	return string(scope) + separator + id
+}
+
+// rowKey is the primary key of what a row is about.
+func rowKey(space store.VectorSpace, scope memory.ScopeKey, factID string, place memory.Place) (string, error) {
+	id, err := space.RowID(factID, place)
+	if err != nil || !store.MintedKey(string(scope)) {
+		return "", fmt.Errorf("milvus: %w", ErrKey)
+	}
+	return primaryKey(scope, id), nil
 }
 
 // checkKeys lets nothing into an expression that would have to be escaped: the client escapes nothing.
@@ -37,8 +47,8 @@ func checkKeys(keys ...string) error {
 
 // checkCursor reports whether a cursor is a primary key.
 func checkCursor(cursor string) error {
-	scope, fact, _ := strings.Cut(cursor, separator)
-	return checkKeys(scope, fact)
+	scope, row, _ := strings.Cut(cursor, separator)
+	return checkKeys(scope, row)
 }
 
 func microseconds(t time.Time, unset int64) int64 {
@@ -60,6 +70,7 @@ func filter(q store.VectorSearch) string {
 	add(q.MinSignificance > 0, "significance >= %d", q.MinSignificance)
 	add(len(q.Categories) > 0, "category in [%s]", numbers(q.Categories))
 	add(q.Exclude != "", `session != "%s"`, q.Exclude)
+	add(q.Sessions != nil, "session in [%s]", quoted(q.Sessions))
 	add(q.CurrentOnly, "valid_to == %d", int64(holds))
 	add(!q.From.IsZero(), "valid_from >= %d", q.From.UnixMicro())
 	add(!q.To.IsZero(), "valid_from < %d", q.To.UnixMicro())
@@ -67,6 +78,15 @@ func filter(q store.VectorSearch) string {
 }
 
 func ofScope(scope memory.ScopeKey) string { return `scope == "` + string(scope) + `"` }
+
+// quoted lists keys that have been checked.
+func quoted(sessions []memory.SessionKey) string {
+	out := make([]string, len(sessions))
+	for i, s := range sessions {
+		out[i] = `"` + string(s) + `"`
+	}
+	return strings.Join(out, ", ")
+}
 
 func numbers(categories []memory.Category) string {
 	out := make([]string, len(categories))

@@ -1,4 +1,4 @@
-// Package milvusstore keeps the facts' vectors in Milvus: the driver of store.VectorView. It works with servers from 2.3.
+// Package milvusstore keeps the vectors of facts and messages in Milvus: the driver of store.VectorView. It works with servers from 2.3.
 //
 // One collection is one space. A row is never changed in place: Put deletes and inserts, because servers 2.3.5 to 2.3.9
 // lose upserted rows from searches of a partition key (https://github.com/milvus-io/milvus/issues/30607). Rows of a scope

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/store/milvusstore"
 	"github.com/stratamem/strata/internal/store/storetest/backend"
@@ -77,7 +78,7 @@ func TestAViewWhoseServerGoesAway(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer v.Close()
-	space := store.VectorSpace{Build: 1, Version: 1, Dimension: 32}
+	space := store.VectorSpace{View: memory.ViewVectors, Build: 1, Version: 1, Dimension: 32}
 	if err := v.Prepare(t.Context(), space); err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/milvus-io/milvus-sdk-go/v2/entity"
 
@@ -16,23 +17,35 @@ import (
 // batch is how many rows one call writes or deletes: 12 MB of 3,072 numbers each, where the server takes 64.
 const batch = 1000
 
-// Put deletes the facts' rows and inserts the new ones, batch by batch. What it leaves when it fails in the middle is
-// mended by putting again. Two puts of one fact at the same time may leave two rows: Search and Rows answer either of
-// them, once, because the server compares primary keys, and the next put or removal deletes both.
+// keyed is a row with its primary key.
+type keyed struct {
+	store.VectorRow
+	key string
+}
+
+// Put deletes the rows of the same facts or messages and inserts the new ones, batch by batch. What it leaves when it
+// fails in the middle is mended by putting again. Two puts of one fact at the same time may leave two rows: Search and
+// Rows answer either of them, once, because the server compares primary keys, and the next put or removal deletes both.
 func (v *View) Put(ctx context.Context, space store.VectorSpace, rows []store.VectorRow) error {
-	for _, r := range rows {
+	all := make([]keyed, len(rows))
+	for i, r := range rows {
+		key, err := rowKey(space, r.Scope, r.FactID, r.Place)
+		if err != nil {
+			return err
+		}
 		if err := checkRow(space, r); err != nil {
 			return err
 		}
+		all[i] = keyed{r, key}
 	}
 	ctx, cancel := within(ctx, writeWithin)
 	defer cancel()
 	name := v.name(space)
-	for part := range slices.Chunk(last(rows), batch) {
-		if err := v.deleteKeys(ctx, name, keysOf(part)); err != nil {
+	for part := range slices.Chunk(last(all), batch) {
+		if err := v.deleteKeys(ctx, name, collect(part, func(r keyed) string { return r.key })); err != nil {
 			return err
 		}
-		if _, err := v.client.Insert(ctx, name, "", columns(space.Dimension, part)...); err != nil {
+		if _, err := v.client.Insert(ctx, name, "", columns(space, part)...); err != nil {
 			return fault(ctx, "insert", err)
 		}
 	}
@@ -49,9 +62,6 @@ func (v *View) checkEmptyPut(ctx context.Context, name string, rows []store.Vect
 }
 
 func checkRow(space store.VectorSpace, r store.VectorRow) error {
-	if err := checkKeys(string(r.Scope), r.FactID); err != nil {
-		return err
-	}
 	if r.Session != "" && !store.MintedKey(string(r.Session)) {
 		return fmt.Errorf("milvus: %w", ErrKey)
 	}
@@ -68,47 +78,41 @@ func checkVector(space store.VectorSpace, vector []float32) error {
 	return nil
 }
 
-// last returns the last row of each fact, in the order of their first ones: the server would store them all.
-func last(rows []store.VectorRow) []store.VectorRow {
-	out := make([]store.VectorRow, 0, len(rows))
+// last returns the last row of each key, in the order of their first ones: the server would store them all.
+func last(rows []keyed) []keyed {
+	out := make([]keyed, 0, len(rows))
 	at := make(map[string]int, len(rows))
 	for _, r := range rows {
-		key := primaryKey(r.Scope, r.FactID)
-		if i, ok := at[key]; ok {
+		if i, ok := at[r.key]; ok {
 			out[i] = r
 			continue
 		}
-		at[key] = len(out)
+		at[r.key] = len(out)
 		out = append(out, r)
 	}
 	return out
 }
 
-func keysOf(rows []store.VectorRow) []string {
-	keys := make([]string, len(rows))
-	for i, r := range rows {
-		keys[i] = primaryKey(r.Scope, r.FactID)
-	}
-	return keys
-}
-
 // columns are the rows as the schema names them: the server wants each field, and no other.
-func columns(dimension int, rows []store.VectorRow) []entity.Column {
+func columns(space store.VectorSpace, rows []keyed) []entity.Column {
 	return []entity.Column{
-		entity.NewColumnVarChar("key", keysOf(rows)),
-		entity.NewColumnVarChar("scope", collect(rows, func(r store.VectorRow) string { return string(r.Scope) })),
-		entity.NewColumnVarChar("fact_id", collect(rows, func(r store.VectorRow) string { return r.FactID })),
-		entity.NewColumnFloatVector("vector", dimension, collect(rows, func(r store.VectorRow) []float32 { return r.Vector })),
-		entity.NewColumnInt64("revision", collect(rows, func(r store.VectorRow) int64 { return r.Revision })),
-		entity.NewColumnInt8("significance", collect(rows, func(r store.VectorRow) int8 { return int8(r.Significance) })),
-		entity.NewColumnInt8("category", collect(rows, func(r store.VectorRow) int8 { return int8(r.Category) })),
-		entity.NewColumnVarChar("session", collect(rows, func(r store.VectorRow) string { return string(r.Session) })),
-		entity.NewColumnInt64("valid_from", collect(rows, func(r store.VectorRow) int64 { return microseconds(r.ValidFrom, always) })),
-		entity.NewColumnInt64("valid_to", collect(rows, func(r store.VectorRow) int64 { return microseconds(r.ValidTo, holds) })),
+		entity.NewColumnVarChar("key", collect(rows, func(r keyed) string { return r.key })),
+		entity.NewColumnVarChar("scope", collect(rows, func(r keyed) string { return string(r.Scope) })),
+		entity.NewColumnVarChar("fact_id", collect(rows, func(r keyed) string { return idIn(r.key) })),
+		entity.NewColumnFloatVector("vector", space.Dimension, collect(rows, func(r keyed) []float32 { return r.Vector })),
+		entity.NewColumnInt64("revision", collect(rows, func(r keyed) int64 { return r.Revision })),
+		entity.NewColumnInt8("significance", collect(rows, func(r keyed) int8 { return int8(r.Significance) })),
+		entity.NewColumnInt8("category", collect(rows, func(r keyed) int8 { return int8(r.Category) })),
+		entity.NewColumnVarChar("session", collect(rows, func(r keyed) string { return string(r.Session) })),
+		entity.NewColumnInt64("valid_from", collect(rows, func(r keyed) int64 { return microseconds(r.ValidFrom, always) })),
+		entity.NewColumnInt64("valid_to", collect(rows, func(r keyed) int64 { return microseconds(r.ValidTo, holds) })),
 	}
 }
 
-func collect[T any](rows []store.VectorRow, of func(store.VectorRow) T) []T {
+// idIn is the row's id within its scope.
+func idIn(key string) string { return key[strings.Index(key, separator)+1:] }
+
+func collect[T any](rows []keyed, of func(keyed) T) []T {
 	out := make([]T, len(rows))
 	for i, r := range rows {
 		out[i] = of(r)
@@ -117,16 +121,20 @@ func collect[T any](rows []store.VectorRow, of func(store.VectorRow) T) []T {
 }
 
 // Remove deletes by primary keys: the delete comes after every insert that has been answered, seen by searches or not.
-func (v *View) Remove(ctx context.Context, space store.VectorSpace, scope memory.ScopeKey, factIDs []string) error {
-	if err := checkKeys(append([]string{string(scope)}, factIDs...)...); err != nil {
+func (v *View) Remove(ctx context.Context, space store.VectorSpace, scope memory.ScopeKey, rows []store.RowState) error {
+	keys := make([]string, len(rows))
+	for i, r := range rows {
+		key, err := rowKey(space, scope, r.FactID, r.Place)
+		if err != nil {
+			return err
+		}
+		keys[i] = key
+	}
+	if err := checkKeys(string(scope)); err != nil {
 		return err
 	}
 	ctx, cancel := within(ctx, writeWithin)
 	defer cancel()
-	keys := make([]string, len(factIDs))
-	for i, id := range factIDs {
-		keys[i] = primaryKey(scope, id)
-	}
 	name := v.name(space)
 	for part := range slices.Chunk(keys, batch) {
 		if err := v.deleteKeys(ctx, name, part); err != nil {

@@ -13,19 +13,19 @@ import (
 	"github.com/stratamem/strata/internal/store"
 )
 
-// Rows are ordered by primary key: by scope, then fact. It asks for the freshest state, which costs 200 ms a page.
+// Rows are ordered by primary key: by scope, then fact or message. It asks for the freshest state, which costs 200 ms a page.
 func (v *View) Rows(ctx context.Context, q store.RowQuery[store.VectorSpace]) ([]store.RowState, error) {
 	if err := checkRows(q); err != nil {
 		return nil, err
 	}
 	ctx, cancel := within(ctx, writeWithin)
 	defer cancel()
-	name, cursor := v.name(q.Space), q.After
+	cursor := q.After
 	var out []store.RowState
 	for len(out) < q.Limit {
-		page, err := v.page(ctx, name, q.Scope, cursor, min(q.Limit-len(out), maxRows))
+		page, err := v.page(ctx, q.Space, after(q.Scope, cursor), min(q.Limit-len(out), maxRows))
 		if err != nil {
-			if v.absent(ctx, name) {
+			if v.absent(ctx, v.name(q.Space)) {
 				return nil, nil
 			}
 			return nil, err
@@ -50,22 +50,17 @@ func checkRows(q store.RowQuery[store.VectorSpace]) error {
 	return nil
 }
 
-// page returns the rows with the lowest primary keys after the cursor, each once. It may return fewer than there are, should
+// page returns the rows with the lowest primary keys that the expression of after selects, each once. It may return fewer than there are, should
 // the server count a row that is there twice as two, but none only when there is none.
-func (v *View) page(ctx context.Context, name string, scope memory.ScopeKey, cursor string, limit int) ([]store.RowState, error) {
-	fields, err := v.client.Query(ctx, name, nil, after(scope, cursor), []string{"scope", "fact_id", "revision"},
+func (v *View) page(ctx context.Context, space store.VectorSpace, expression string, limit int) ([]store.RowState, error) {
+	fields, err := v.client.Query(ctx, v.name(space), nil, expression, []string{"scope", "fact_id", "revision"},
 		client.WithSearchQueryConsistencyLevel(entity.ClStrong), client.WithLimit(int64(limit)))
 	if err != nil {
 		return nil, fault(ctx, "query", err)
 	}
-	scopes, facts, revisions, err := identities(fields)
+	rows, err := identities(space, fields)
 	if err != nil {
 		return nil, fault(ctx, "query", err)
-	}
-	rows := make([]store.RowState, len(scopes))
-	for i := range rows {
-		s := memory.ScopeKey(scopes[i])
-		rows[i] = store.RowState{Cursor: primaryKey(s, facts[i]), Scope: s, FactID: facts[i], Revision: revisions[i]}
 	}
 	return each(rows), nil
 }
@@ -107,7 +102,7 @@ func (v *View) eraseFrom(ctx context.Context, space store.VectorSpace, scope mem
 	}
 	var erased int64
 	for {
-		rows, err := v.page(ctx, name, scope, "", maxRows)
+		rows, err := v.page(ctx, space, after(scope, ""), maxRows)
 		if err != nil {
 			if v.absent(ctx, name) {
 				return erased, nil

@@ -10,6 +10,7 @@ import (
 
 	"github.com/milvus-io/milvus-sdk-go/v2/entity"
 
+	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/migrations"
 )
@@ -55,7 +56,7 @@ func readSchema() (schema, error) {
 
 // collection is the definition of a space's collection, which the description ties to the schema.
 func (s schema) collection(name string, dimension int) (*entity.Schema, error) {
-	c := entity.NewSchema().WithName(name).WithDescription(fmt.Sprintf("Strata: vectors of facts, schema %d", s.Version))
+	c := entity.NewSchema().WithName(name).WithDescription(fmt.Sprintf("Strata: vectors, schema %d", s.Version))
 	for _, f := range s.Fields {
 		e := entity.NewField().WithName(f.Name).WithIsPrimaryKey(f.PrimaryKey).WithIsPartitionKey(f.PartitionKey)
 		switch f.Type {
@@ -81,25 +82,32 @@ func (s schema) index() entity.Index {
 
 // name is that of a space's collection.
 func (v *View) name(space store.VectorSpace) string {
-	return fmt.Sprintf("%s_facts_s%d_v%d_b%d", v.prefix, v.schema.Version, space.Version, space.Build)
+	return fmt.Sprintf("%s_%s_s%d_v%d_b%d", v.prefix, kinds[space.View], v.schema.Version, space.Version, space.Build)
 }
+
+// kinds are what the rows of a view are called in the names of collections.
+var kinds = map[memory.View]string{memory.ViewVectors: "facts", memory.ViewTurns: "turns"}
 
 // parsed is what a collection's name says.
 type parsed struct {
+	view            memory.View
 	schema, version int
 	build           int64
 }
 
 // parse reports whether a collection is one of this prefix, and of what.
 func (v *View) parse(name string) (parsed, bool) {
-	m := regexp.MustCompile(`^` + v.prefix + `_facts_s([0-9]{1,9})_v([0-9]{1,9})_b([0-9]{1,18})$`).FindStringSubmatch(name)
+	m := regexp.MustCompile(`^` + v.prefix + `_(facts|turns)_s([0-9]{1,9})_v([0-9]{1,9})_b([0-9]{1,18})$`).FindStringSubmatch(name)
 	if m == nil {
 		return parsed{}, false
 	}
-	var p parsed
-	p.schema, _ = strconv.Atoi(m[1]) // the pattern lets nothing through that is not a number
-	p.version, _ = strconv.Atoi(m[2])
-	p.build, _ = strconv.ParseInt(m[3], 10, 64)
+	p := parsed{view: memory.ViewVectors}
+	if m[1] == kinds[memory.ViewTurns] {
+		p.view = memory.ViewTurns
+	}
+	p.schema, _ = strconv.Atoi(m[2]) // the pattern lets nothing through that is not a number
+	p.version, _ = strconv.Atoi(m[3])
+	p.build, _ = strconv.ParseInt(m[4], 10, 64)
 	return p, true
 }
 

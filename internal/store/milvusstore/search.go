@@ -48,6 +48,11 @@ func checkSearch(q store.VectorSearch) error {
 	if q.Exclude != "" && !store.MintedKey(string(q.Exclude)) {
 		return fmt.Errorf("milvus: %w", ErrKey)
 	}
+	for _, s := range q.Sessions {
+		if !store.MintedKey(string(s)) {
+			return fmt.Errorf("milvus: %w", ErrKey)
+		}
+	}
 	if q.Limit < 1 || q.Limit > 1000 {
 		return fmt.Errorf("milvus: a limit of %d is not 1 to 1000", q.Limit)
 	}
@@ -56,8 +61,8 @@ func checkSearch(q store.VectorSearch) error {
 
 // hit is a row that the server found.
 type hit struct {
-	store.VectorHit
-	revision int64
+	store.RowState
+	score float64
 }
 
 func (v *View) nearest(ctx context.Context, q store.VectorSearch, topK int) ([]hit, error) {
@@ -71,7 +76,7 @@ func (v *View) nearest(ctx context.Context, q store.VectorSearch, topK int) ([]h
 	if err != nil {
 		return nil, fault(ctx, "search", err)
 	}
-	hits, err := read(results)
+	hits, err := read(q.Space, results)
 	if err != nil {
 		return nil, fault(ctx, "search", err)
 	}
@@ -80,7 +85,7 @@ func (v *View) nearest(ctx context.Context, q store.VectorSearch, topK int) ([]h
 
 // read takes the hits out of an answer to one query. The client leaves out the result of a query without hits, or answers
 // one with an error: both mean that nothing was found.
-func read(results []client.SearchResult) ([]hit, error) {
+func read(space store.VectorSpace, results []client.SearchResult) ([]hit, error) {
 	if len(results) == 0 || results[0].ResultCount == 0 {
 		return nil, nil
 	}
@@ -88,42 +93,46 @@ func read(results []client.SearchResult) ([]hit, error) {
 	if r.Err != nil {
 		return nil, r.Err
 	}
-	scopes, facts, revisions, err := identities(r.Fields)
+	rows, err := identities(space, r.Fields)
 	if err != nil {
 		return nil, err
 	}
-	if len(scopes) != len(r.Scores) {
+	if len(rows) != len(r.Scores) {
 		return nil, fmt.Errorf("%w: fewer rows than scores", errMalformed)
 	}
-	hits := make([]hit, len(r.Scores))
+	hits := make([]hit, len(rows))
 	for i, score := range r.Scores {
-		hits[i] = hit{store.VectorHit{Scope: memory.ScopeKey(scopes[i]), FactID: facts[i], Score: float64(score)}, revisions[i]}
+		hits[i] = hit{rows[i], float64(score)}
 	}
 	return hits, nil
 }
 
-// identities are the columns that say whose rows an answer holds, all of the same length.
-func identities(fields client.ResultSet) (scopes, facts []string, revisions []int64, err error) {
+// identities says which rows of the space an answer holds.
+func identities(space store.VectorSpace, fields client.ResultSet) ([]store.RowState, error) {
 	s, okS := fields.GetColumn("scope").(*entity.ColumnVarChar)
-	f, okF := fields.GetColumn("fact_id").(*entity.ColumnVarChar)
+	ids, okI := fields.GetColumn("fact_id").(*entity.ColumnVarChar)
 	r, okR := fields.GetColumn("revision").(*entity.ColumnInt64)
-	if !okS || !okF || !okR || s.Len() != f.Len() || s.Len() != r.Len() {
-		return nil, nil, nil, fmt.Errorf("%w: a column is missing", errMalformed)
+	if !okS || !okI || !okR || s.Len() != ids.Len() || s.Len() != r.Len() {
+		return nil, fmt.Errorf("%w: a column is missing", errMalformed)
 	}
-	return s.Data(), f.Data(), r.Data(), nil
+	rows := make([]store.RowState, s.Len())
+	for i, id := range ids.Data() {
+		scope := memory.ScopeKey(s.Data()[i])
+		rows[i] = store.RowState{Cursor: primaryKey(scope, id), Scope: scope, Revision: r.Data()[i]}
+		var ok bool
+		if rows[i].FactID, rows[i].Place, ok = space.ParseRowID(id); !ok {
+			return nil, fmt.Errorf("%w: a row that no put wrote", errMalformed)
+		}
+	}
+	return rows, nil
 }
 
-// collapse keeps of each fact's rows the one of the highest revision, and orders the hits by score, then fact.
+// collapse keeps of the rows with one primary key the one of the highest revision, and orders the hits by score, then id.
 func collapse(found []hit) []hit {
-	type fact struct {
-		scope memory.ScopeKey
-		id    string
-	}
-	newest := make(map[fact]hit, len(found))
+	newest := make(map[string]hit, len(found))
 	for _, h := range found {
-		key := fact{h.Scope, h.FactID}
-		if other, ok := newest[key]; !ok || h.revision > other.revision {
-			newest[key] = h
+		if other, ok := newest[h.Cursor]; !ok || h.Revision > other.Revision {
+			newest[h.Cursor] = h
 		}
 	}
 	hits := make([]hit, 0, len(newest))
@@ -131,7 +140,7 @@ func collapse(found []hit) []hit {
 		hits = append(hits, h)
 	}
 	slices.SortFunc(hits, func(a, b hit) int {
-		return cmp.Or(cmp.Compare(b.Score, a.Score), strings.Compare(a.FactID, b.FactID), strings.Compare(string(a.Scope), string(b.Scope)))
+		return cmp.Or(cmp.Compare(b.score, a.score), strings.Compare(idIn(a.Cursor), idIn(b.Cursor)), strings.Compare(a.Cursor, b.Cursor))
 	})
 	return hits
 }
@@ -139,13 +148,14 @@ func collapse(found []hit) []hit {
 // settled reports whether asking for more rows could not change the first ones: there are enough, and the last one asked
 // for is worse than the last one wanted. Otherwise rows of an equal score may have been cut off.
 func settled(hits []hit, limit int) bool {
-	return len(hits) > limit && hits[len(hits)-1].Score < hits[limit-1].Score
+	return len(hits) > limit && hits[len(hits)-1].score < hits[limit-1].score
 }
 
 func answer(hits []hit, limit int) []store.VectorHit {
 	out := make([]store.VectorHit, min(limit, len(hits)))
 	for i := range out {
-		out[i] = hits[i].VectorHit
+		h := hits[i]
+		out[i] = store.VectorHit{Scope: h.Scope, FactID: h.FactID, Place: h.Place, Score: h.score}
 	}
 	return out
 }

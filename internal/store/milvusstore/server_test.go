@@ -30,7 +30,7 @@ const alice, bob = memory.ScopeKey("a11ce"), memory.ScopeKey("b0b")
 func prepared(t *testing.T) (*milvusstore.View, store.VectorSpace, client.Client, string) {
 	t.Helper()
 	prefix := newPrefix()
-	v, space := openAs(t, prefix), store.VectorSpace{Build: 1, Version: 1, Dimension: 32}
+	v, space := openAs(t, prefix), store.VectorSpace{View: memory.ViewVectors, Build: 1, Version: 1, Dimension: 32}
 	if err := v.Prepare(t.Context(), space); err != nil {
 		t.Fatal(err)
 	}

@@ -17,8 +17,8 @@ import (
 // Prepare makes the space's collection and its index and waits until it is loaded. Each step is passed over when it is
 // done already, by this replica or another.
 func (v *View) Prepare(ctx context.Context, space store.VectorSpace) error {
-	if err := checkSpace(space); err != nil {
-		return err
+	if err := space.Check(); err != nil {
+		return fmt.Errorf("milvus: %w", err)
 	}
 	ctx, cancel := within(ctx, prepareWithin)
 	defer cancel()
@@ -31,13 +31,6 @@ func (v *View) Prepare(ctx context.Context, space store.VectorSpace) error {
 	}
 	if err := v.client.LoadCollection(ctx, name, false); err != nil {
 		return fault(ctx, "load collection", err)
-	}
-	return nil
-}
-
-func checkSpace(space store.VectorSpace) error {
-	if space.Build < 1 || space.Version < 1 || space.Dimension < 1 {
-		return errors.New("milvus: a space has a build, a version and a dimension of at least 1")
 	}
 	return nil
 }
@@ -120,18 +113,18 @@ func (v *View) Spaces(ctx context.Context) ([]store.VectorSpace, error) {
 		if err != nil {
 			return nil, err
 		}
-		spaces = append(spaces, store.VectorSpace{Build: p.build, Version: p.version, Dimension: dimension})
+		spaces = append(spaces, store.VectorSpace{View: p.view, Build: p.build, Version: p.version, Dimension: dimension})
 	}
 	slices.SortFunc(spaces, func(a, b store.VectorSpace) int {
-		return cmp.Or(cmp.Compare(a.Build, b.Build), cmp.Compare(a.Version, b.Version))
+		return cmp.Or(cmp.Compare(a.View, b.View), cmp.Compare(a.Build, b.Build), cmp.Compare(a.Version, b.Version))
 	})
 	return spaces, nil
 }
 
 // Drop deletes the space's collection.
 func (v *View) Drop(ctx context.Context, space store.VectorSpace) error {
-	if err := checkSpace(space); err != nil {
-		return err
+	if err := space.Check(); err != nil {
+		return fmt.Errorf("milvus: %w", err)
 	}
 	ctx, cancel := within(ctx, writeWithin)
 	defer cancel()

@@ -87,7 +87,7 @@ func TestAnAnswerIsReadWhen(t *testing.T) {
 		want    []hit
 		wantErr bool
 	}{
-		{"it has a hit", []client.SearchResult{whole}, []hit{{store.VectorHit{Scope: "a", FactID: "f", Score: .5}, 3}}, false},
+		{"it has a hit", []client.SearchResult{whole}, []hit{row("a", "f", .5, 3)}, false},
 		{"it has no result for the query", nil, nil, false},
 		{"it has an error for an empty list", []client.SearchResult{{Err: errors.New("extra output fields")}}, nil, false},
 		{"not when it has an error for a list", []client.SearchResult{{ResultCount: 1, Err: errors.New("x")}}, nil, true},
@@ -95,7 +95,7 @@ func TestAnAnswerIsReadWhen(t *testing.T) {
 		{"not when it has more rows than scores", []client.SearchResult{scoreless}, nil, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got, err := read(c.results)
+			got, err := read(store.VectorSpace{View: memory.ViewVectors}, c.results)
 			if (err != nil) != c.wantErr {
 				t.Fatal(err)
 			}
@@ -106,12 +106,16 @@ func TestAnAnswerIsReadWhen(t *testing.T) {
 	}
 }
 
+func row(scope memory.ScopeKey, factID string, score float64, revision int64) hit {
+	return hit{store.RowState{Cursor: primaryKey(scope, factID), Scope: scope, FactID: factID, Revision: revision}, score}
+}
+
 func TestHitsOfOneFactAreOneInItsHigherRevision(t *testing.T) {
 	found := []hit{
-		{store.VectorHit{Scope: "a", FactID: "f", Score: .9}, 1},
-		{store.VectorHit{Scope: "a", FactID: "g", Score: .5}, 1},
-		{store.VectorHit{Scope: "a", FactID: "f", Score: .2}, 2},
-		{store.VectorHit{Scope: "b", FactID: "f", Score: .5}, 1},
+		row("a", "f", .9, 1),
+		row("a", "g", .5, 1),
+		row("a", "f", .2, 2),
+		row("b", "f", .5, 1),
 	}
 	want := []store.VectorHit{{Scope: "b", FactID: "f", Score: .5}, {Scope: "a", FactID: "g", Score: .5}, {Scope: "a", FactID: "f", Score: .2}}
 	if diff := cmp.Diff(want, answer(collapse(found), 10)); diff != "" {
@@ -122,7 +126,7 @@ func TestHitsOfOneFactAreOneInItsHigherRevision(t *testing.T) {
 func TestMoreIsAskedForUntilNoEqualScoreCanBeCutOff(t *testing.T) {
 	scored := func(scores ...float64) (hits []hit) {
 		for i, s := range scores {
-			hits = append(hits, hit{store.VectorHit{FactID: fmt.Sprint(i), Score: s}, 1})
+			hits = append(hits, row("a", fmt.Sprint(i), s, 1))
 		}
 		return hits
 	}
@@ -185,12 +189,12 @@ func TestTheNewestSchemaIsTheCollections(t *testing.T) {
 		}
 	}
 	var put []string
-	for _, column := range columns(8, nil) {
+	for _, column := range columns(store.VectorSpace{View: memory.ViewVectors, Dimension: 8}, nil) {
 		put = append(put, column.Name())
 	}
 	for what, diff := range map[string]string{
 		"keys": cmp.Diff([]string{"key", "scope"}, keys), "columns of a put": cmp.Diff(columnsOf, put),
-		"description": cmp.Diff("Strata: vectors of facts, schema 1", c.Description), "version": cmp.Diff(1, s.Version),
+		"description": cmp.Diff("Strata: vectors, schema 1", c.Description), "version": cmp.Diff(1, s.Version),
 	} {
 		if diff != "" {
 			t.Errorf("%s (-want +got):\n%s", what, diff)
@@ -200,9 +204,11 @@ func TestTheNewestSchemaIsTheCollections(t *testing.T) {
 
 func TestACollectionsNameSaysItsSpace(t *testing.T) {
 	v := &View{prefix: "strata", schema: schema{Version: 1}}
-	space := store.VectorSpace{Build: 12, Version: 3, Dimension: 8}
-	if got, ok := v.parse(v.name(space)); !ok || got != (parsed{schema: 1, version: 3, build: 12}) {
-		t.Errorf("%+v, %v", got, ok)
+	for _, view := range []memory.View{memory.ViewVectors, memory.ViewTurns} {
+		space := store.VectorSpace{View: view, Build: 12, Version: 3, Dimension: 8}
+		if got, ok := v.parse(v.name(space)); !ok || got != (parsed{view: view, schema: 1, version: 3, build: 12}) {
+			t.Errorf("%+v, %v", got, ok)
+		}
 	}
 	for _, other := range []string{"strata", "strata_facts", "strata2_facts_s1_v1_b1", "x_strata_facts_s1_v1_b1", "strata_facts_s1_v1_b1_x", "strata_facts_s1_v1_b"} {
 		if _, ok := v.parse(other); ok {

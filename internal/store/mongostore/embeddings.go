@@ -165,6 +165,10 @@ func (s *Store) completeEmbedding(ctx context.Context, d embeddingDoc) error {
 	if err := s.changePieces(ctx, s.users, wait, bson.E{Key: "fact_revision", Value: eq("$gt", 0)}); err != nil {
 		return s.failed("make feeds of vectors wait", err)
 	}
+	wait = bson.D{{Key: "$min", Value: eq("feed.at", d.Waking)}}
+	if err := s.changePieces(ctx, s.lexicons, wait, bson.E{Key: "last_no", Value: eq("$gt", 0)}); err != nil {
+		return s.failed("make feeds of turns wait", err)
+	}
 	return s.changeEmbedding(ctx, eq("_id", d.Version, "waking", d.Waking), operators(nil, eq("waking", "")))
 }
 

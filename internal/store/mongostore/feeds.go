@@ -30,6 +30,8 @@ func (s *Store) feedKind(view memory.View) (feedKind, error) {
 		return feedKind{s.users, "feeds.facts", "fact_revision", decodeFeed(userDoc.factFeed)}, nil
 	case memory.ViewTranscript:
 		return feedKind{s.conversations, "feed", "last_seq", decodeFeed(sessionDoc.transcriptFeed)}, nil
+	case memory.ViewTurns:
+		return feedKind{s.lexicons, "feed", "last_no", decodeFeed(manifestDoc.turnFeed)}, nil
 	}
 	return feedKind{}, fmt.Errorf("no such view: %d", view)
 }
@@ -46,7 +48,7 @@ func decodeFeed[D any](feed func(D) store.Feed) func(bson.Raw) (store.Feed, erro
 
 func (d userDoc) vectorFeed() store.Feed {
 	f := d.feed(memory.ViewVectors, d.Feeds.Vectors)
-	f.Head.VectorNo = d.LastVectorNo
+	f.Head.No = d.LastVectorNo
 	return f
 }
 
@@ -66,9 +68,36 @@ func (d sessionDoc) transcriptFeed() store.Feed {
 	}
 }
 
+// turnFeed does not know whose it is: see withUsers.
+func (m manifestDoc) turnFeed() store.Feed {
+	return store.Feed{
+		View: memory.ViewTurns, Scope: m.Scope, Told: m.Feed.told(), Head: store.FeedPosition{No: m.LastNo}, Since: orZero(m.Feed.At),
+	}
+}
+
+// withUsers names the users of feeds; those whose user is gone are left out.
+func (s *Store) withUsers(ctx context.Context, feeds []store.Feed) ([]store.Feed, error) {
+	scopes := make([]memory.ScopeKey, len(feeds))
+	for i, f := range feeds {
+		scopes[i] = f.Scope
+	}
+	users, err := s.usersByScope(ctx, scopes)
+	if err != nil {
+		return nil, err
+	}
+	var out []store.Feed
+	for _, f := range feeds {
+		if ref, ok := users[f.Scope]; ok {
+			f.User, f.Session = ref, ref.Session("")
+			out = append(out, f)
+		}
+	}
+	return out, nil
+}
+
 func (d feedDoc) told() store.Told {
 	return store.Told{Build: d.Build, FeedPosition: store.FeedPosition{
-		Seq: d.Seq, Revision: d.Revision, Version: d.Version, VectorNo: d.No,
+		Seq: d.Seq, Revision: d.Revision, Version: d.Version, No: d.No,
 	}}
 }
 
@@ -106,7 +135,10 @@ func (s *Store) PendingFeeds(ctx context.Context, view memory.View, limit int) (
 		f.Told = toldIn(build, f.Told)
 		found = append(found, f)
 	}
-	return found, s.failed("find pending feeds", cursor.Err())
+	if err := cursor.Err(); err != nil || view != memory.ViewTurns {
+		return found, s.failed("find pending feeds", err)
+	}
+	return s.withUsers(ctx, found)
 }
 
 func (k feedKind) pending() bson.D {
@@ -138,8 +170,13 @@ func (s *Store) readFeed(ctx context.Context, view memory.View, ref memory.Sessi
 		return store.Feed{}, err
 	case view == memory.ViewVectors:
 		return u.vectorFeed(), nil
+	case view == memory.ViewFacts:
+		return u.factFeed(), nil
 	}
-	return u.factFeed(), nil
+	m, err := s.manifest(ctx, u.Scope)
+	f := m.turnFeed()
+	f.User, f.Session = u.ref(), u.ref().Session("")
+	return f, err
 }
 
 // MarkFeed implements store.Feeds. It looks at the build before and after: RebuildView may come between and have passed
@@ -215,7 +252,9 @@ func (k feedKind) seen(m store.FeedMark) bson.D {
 	case memory.ViewTranscript:
 		head = eq("last_seq", m.Seen.Seq)
 	case memory.ViewVectors:
-		head = append(head, bson.E{Key: "last_vector_no", Value: m.Seen.VectorNo})
+		head = append(head, bson.E{Key: "last_vector_no", Value: m.Seen.No})
+	case memory.ViewTurns:
+		head = eq("last_no", m.Seen.No)
 	case memory.ViewFacts:
 	}
 	if m.Since.IsZero() {
@@ -226,7 +265,7 @@ func (k feedKind) seen(m store.FeedMark) bson.D {
 
 func (k feedKind) told(m store.FeedMark) bson.D {
 	in, t := k.field+".", m.Told
-	return eq(in+"build", m.Build, in+"seq", t.Seq, in+"revision", t.Revision, in+"version", t.Version, in+"no", t.VectorNo)
+	return eq(in+"build", m.Build, in+"seq", t.Seq, in+"revision", t.Revision, in+"version", t.Version, in+"no", t.No)
 }
 
 // CountFeeds implements store.Feeds.

@@ -68,6 +68,9 @@ func (s *Store) waiting(ctx context.Context, scope memory.ScopeKey, limit int) (
 // lexiconState reads what else the query asks for. Turns do not change, so it is of no account when they are read.
 func (s *Store) lexiconState(ctx context.Context, m manifestDoc, waiting []turnDoc, q store.LexiconQuery) (store.LexiconState, error) {
 	state := store.LexiconState{Scope: m.Scope, Segments: m.infos()}
+	if m.Feed.At == 0 {
+		state.Turns = m.Feed.told()
+	}
 	for _, t := range waiting {
 		state.More += int(t.Recallable)
 	}
@@ -327,7 +330,7 @@ func (s *Store) stage(ctx context.Context, p store.SegmentWrite) (m manifestDoc,
 	return m.plus(segmentEntry{
 		No: no, Analyzer: p.Analyzer, Messages: p.Messages, Bytes: len(p.Data), Replaces: p.Replaces,
 		Embedding: p.Embedding, Hash: hash[:],
-	}), no, false, nil
+	}, micros(p.Time)), no, false, nil
 }
 
 // stillPending returns the ids of those of the turns that are pending.

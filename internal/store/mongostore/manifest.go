@@ -31,6 +31,9 @@ type manifestDoc struct {
 	Retiring bool            `bson:"retiring,omitempty"`
 	Clearing []string        `bson:"clearing,omitempty"` // ids of turns
 	Segments []segmentEntry  `bson:"segments"`           // by No
+	LastNo   int64           `bson:"last_no"`            // of all segments there ever were; 0 before the first
+	Feed     feedDoc         `bson:"feed,omitempty"`     // how far memory.ViewTurns was told; swapManifest leaves it alone
+	Wakes    int64           `bson:"-"`                  // since when the feed waits for the change; 0 when it need not
 }
 
 // segmentEntry is a segment without its data, which lies in a document of its own.
@@ -81,10 +84,10 @@ func (m manifestDoc) without(replaced []int64, turns []string) manifestDoc {
 	return m
 }
 
-// plus is the manifest with one more segment.
-func (m manifestDoc) plus(e segmentEntry) manifestDoc {
+// plus is the manifest with one more segment, which the view of messages' vectors has not been told of.
+func (m manifestDoc) plus(e segmentEntry, at int64) manifestDoc {
 	m.Segments = append(slices.Clone(m.Segments), e)
-	m.NextNo = e.No + 1
+	m.NextNo, m.LastNo, m.Wakes = e.No+1, e.No, at
 	return m
 }
 
@@ -146,7 +149,7 @@ func (s *Store) revision(ctx context.Context, scope memory.ScopeKey) (int64, err
 // swapManifest stores the manifest in place of the one of the revision before. It reports false when another was faster.
 func (s *Store) swapManifest(ctx context.Context, m manifestDoc) (bool, error) {
 	first := m.Rev == 1
-	res, err := s.lexicons.ReplaceOne(ctx, eq("_id", m.Scope, "rev", m.Rev-1), m, options.Replace().SetUpsert(first))
+	res, err := s.lexicons.UpdateOne(ctx, eq("_id", m.Scope, "rev", m.Rev-1), m.update(), options.UpdateOne().SetUpsert(first))
 	if mongo.IsDuplicateKeyError(err) {
 		return false, nil
 	}
@@ -154,6 +157,21 @@ func (s *Store) swapManifest(ctx context.Context, m manifestDoc) (bool, error) {
 		return false, uncertain("store the list of segments", err)
 	}
 	return res.MatchedCount+res.UpsertedCount > 0, nil
+}
+
+// update sets all but the feed: others change that without a revision. What is not set was done before the change.
+func (m manifestDoc) update() bson.D {
+	set := eq("rev", m.Rev, "next_no", m.NextNo, "epoch", m.Epoch, "segments", m.Segments, "last_no", m.LastNo)
+	if m.Retiring {
+		set = append(set, bson.E{Key: "retiring", Value: true})
+	}
+	if len(m.Clearing) > 0 {
+		set = append(set, bson.E{Key: "clearing", Value: m.Clearing})
+	}
+	if m.Wakes == 0 {
+		return bson.D{{Key: "$set", Value: set}}
+	}
+	return bson.D{{Key: "$set", Value: set}, {Key: "$min", Value: eq("feed.at", m.Wakes)}}
 }
 
 // completeManifest does what must follow a change of the manifest. Any number may do it at once.

@@ -61,6 +61,7 @@ func scans(step string) bool {
 		!strings.HasPrefix(step, "SCAN users USING INDEX users_vectors_feed") &&
 		step != "SCAN sessions" &&
 		!strings.HasPrefix(step, "SCAN users USING INDEX users_with_facts") &&
+		!strings.HasPrefix(step, "SCAN users USING INDEX users_with_segments") &&
 		!strings.HasPrefix(step, "SCAN s USING INDEX sessions_feed") &&
 		!strings.HasPrefix(step, "SCAN u USING INDEX users_") &&
 		!strings.HasPrefix(step, "SCAN segments USING COVERING INDEX")

@@ -30,6 +30,11 @@ func feedsOf(view memory.View) feedTable {
 			table: "users", from: "users u", waits: "facts_at", exists: "fact_revision > 0",
 			told: `'', '', u.uid, u.facts_build, 0, u.facts_revision, 0, 0, 0, u.fact_revision, 0`,
 		}
+	case memory.ViewTurns:
+		return feedTable{
+			table: "users", from: "users u", waits: "turns_at", exists: "last_segment_no > 0",
+			told: `'', '', u.uid, u.turns_build, 0, 0, u.turns_version, u.turns_no, 0, 0, u.last_segment_no`,
+		}
 	default:
 		return feedTable{
 			table: "sessions", from: "users u CROSS JOIN sessions s ON s.uid = u.uid", waits: "feed_at", exists: "last_seq > 0",
@@ -53,9 +58,9 @@ func scanFeed(view memory.View, build int64, r row) feed {
 	f := feed{key: r.int(5), Feed: store.Feed{
 		View: view, User: user, Scope: memory.ScopeKey(r.text(2)), Session: user.Session(r.text(3)), Key: memory.SessionKey(r.text(4)),
 		Told: toldIn(build, store.Told{Build: r.int(6), FeedPosition: store.FeedPosition{
-			Seq: r.int(7), Revision: r.int(8), Version: int(r.int(9)), VectorNo: r.int(10),
+			Seq: r.int(7), Revision: r.int(8), Version: int(r.int(9)), No: r.int(10),
 		}}),
-		Head:  store.FeedPosition{Seq: r.int(11), Revision: r.int(12), VectorNo: r.int(13)},
+		Head:  store.FeedPosition{Seq: r.int(11), Revision: r.int(12), No: r.int(13)},
 		Since: r.time(14),
 	}}
 	return f
@@ -163,7 +168,10 @@ func markFeed(c *conn, f feed, m store.FeedMark) error {
 	switch m.View {
 	case memory.ViewVectors:
 		return c.run(`UPDATE users SET vectors_at = ?, vectors_build = ?, vectors_revision = ?, vectors_version = ?, vectors_no = ?
-			WHERE uid = ?`, since, m.Build, told.Revision, told.Version, told.VectorNo, f.key)
+			WHERE uid = ?`, since, m.Build, told.Revision, told.Version, told.No, f.key)
+	case memory.ViewTurns:
+		return c.run(`UPDATE users SET turns_at = ?, turns_build = ?, turns_version = ?, turns_no = ? WHERE uid = ?`,
+			since, m.Build, told.Version, told.No, f.key)
 	case memory.ViewFacts:
 		return c.run(`UPDATE users SET facts_at = ?, facts_build = ?, facts_revision = ? WHERE uid = ?`, since, m.Build, told.Revision, f.key)
 	case memory.ViewTranscript:
@@ -219,6 +227,21 @@ func (s *Store) RebuildView(ctx context.Context, view memory.View, at time.Time)
 // vectorsChanged has the view told of the user's vectors.
 func vectorsChanged(c *conn, uid, at int64) error {
 	return c.run(`UPDATE users SET vectors_at = ? WHERE uid = ? AND (vectors_at IS NULL OR vectors_at > ?)`, at, uid, at)
+}
+
+// turnsChanged has the view of messages' vectors told of a new segment.
+func turnsChanged(c *conn, uid, no, at int64) error {
+	return c.run(`UPDATE users SET last_segment_no = ?, turns_at = min(coalesce(turns_at, ?), ?) WHERE uid = ?`, no, at, at, uid)
+}
+
+// toldOfTurns is how far that view was told; zero while it has something to be told.
+func toldOfTurns(c *conn, uid int64) (told store.Told, err error) {
+	_, err = c.first(`SELECT v.build, u.turns_build, u.turns_version, u.turns_no
+		FROM users u CROSS JOIN views v WHERE u.uid = ? AND u.turns_at IS NULL AND v.view = ?`, func(r row) error {
+		told = toldIn(r.int(0), store.Told{Build: r.int(1), FeedPosition: store.FeedPosition{Version: int(r.int(2)), No: r.int(3)}})
+		return nil
+	}, uid, int(memory.ViewTurns))
+	return told, err
 }
 
 // factsChanged has the views told of the user's facts, whose vectors they are kept with.

@@ -25,6 +25,9 @@ func (s *Store) Lexicon(ctx context.Context, q store.LexiconQuery) (store.Lexico
 		if err := readSegmentInfos(c, at.uid, &state); err != nil {
 			return err
 		}
+		if state.Turns, err = toldOfTurns(c, at.uid); err != nil {
+			return err
+		}
 		return readPendingState(c, at.uid, q, &state)
 	})
 	if err != nil {
@@ -238,7 +241,10 @@ func insertSegment(c *conn, uid int64, p store.SegmentWrite, hash memory.KeyedHa
 	}
 	_, no, err := c.exec(`INSERT INTO segments (uid, analyzer, messages, bytes, replaces, embedding, data_hash, data)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?)`, uid, p.Analyzer, p.Messages, len(p.Data), replaces, p.Embedding, hash[:], p.Data)
-	return no, err
+	if err != nil {
+		return 0, err
+	}
+	return no, turnsChanged(c, uid, no, micros(p.Time))
 }
 
 // PendingUsers implements store.Lexicon.

@@ -86,7 +86,10 @@ func (s *Store) ActivateEmbedding(ctx context.Context, version int, at time.Time
 		if err != nil {
 			return err
 		}
-		return c.run(`UPDATE users SET vectors_at = ? WHERE fact_revision > 0`, micros(at))
+		if err := c.run(`UPDATE users SET vectors_at = ? WHERE fact_revision > 0`, micros(at)); err != nil {
+			return err
+		}
+		return c.run(`UPDATE users SET turns_at = ? WHERE last_segment_no > 0`, micros(at))
 	})
 }
 

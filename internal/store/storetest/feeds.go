@@ -34,6 +34,29 @@ func testFeeds(t *testing.T, open Open[store.Truth]) {
 	t.Run("a feed must be pending from the write that changes it: ApplyFacts and PutFactVectors for facts and vectors", func(t *testing.T) {
 		testFactFeeds(t, open(t))
 	})
+	t.Run("a feed must be pending from the write that changes it: PutSegment for turns", func(t *testing.T) {
+		testTurnFeed(t, open(t))
+	})
+	t.Run("RebuildView must make every feed of turns pending, and no user without a segment has one", func(t *testing.T) {
+		s := open(t)
+		appendAt(t, s, bob.Session("s"), noon)
+		wantEqual(t, len(feeds(t, s, memory.ViewTurns, 9)), 0)
+		f := indexedFeed(t, s)
+		mark(t, s, f, f.Head)
+		build, err := s.RebuildView(t.Context(), memory.ViewTurns, minute(9))
+		if err != nil || build != 2 {
+			t.Fatal(build, err)
+		}
+		got := feedOf(t, s, memory.ViewTurns, alice.Session(""))
+		wantEqual(t, got.Told, store.Told{})
+		wantEqual(t, got.Since, minute(9))
+		wantEqual(t, lexicon(t, s, alice).Turns, store.Told{})
+		pending, all, err := s.CountFeeds(t.Context(), memory.ViewTurns)
+		if err != nil {
+			t.Fatal(err)
+		}
+		wantEqual(t, []int64{pending, all}, []int64{1, 1})
+	})
 	t.Run("a turn without a message leaves no feed pending", func(t *testing.T) {
 		s := open(t)
 		p := turn(alice.Session("s"))
@@ -78,9 +101,10 @@ func testFeeds(t *testing.T, open Open[store.Truth]) {
 	t.Run("RebuildView must raise the view's build by one and make every feed pending as one that the view was told nothing of", func(t *testing.T) {
 		testRebuildView(t, open(t))
 	})
-	t.Run("ActivateEmbedding must make every feed of vectors wait", func(t *testing.T) {
+	t.Run("ActivateEmbedding must make every feed of vectors and turns wait", func(t *testing.T) {
 		s := open(t)
-		appendAt(t, s, alice.Session("s"), noon)
+		turns := indexedFeed(t, s)
+		mark(t, s, turns, turns.Head)
 		grow(t, s, alice)
 		f := feedOf(t, s, memory.ViewVectors, alice.Session(""))
 		mark(t, s, f, f.Head)
@@ -92,7 +116,45 @@ func testFeeds(t *testing.T, open Open[store.Truth]) {
 			t.Fatal(err)
 		}
 		wantEqual(t, feedOf(t, s, memory.ViewVectors, alice.Session("")).Since, minute(7))
+		wantEqual(t, feedOf(t, s, memory.ViewTurns, alice.Session("")).Since, minute(7))
 	})
+}
+
+// indexedFeed indexes a message of alice and answers the feed of turns that waits for it.
+func indexedFeed(t *testing.T, s store.Truth) store.Feed {
+	t.Helper()
+	appendAt(t, s, alice.Session("s"), noon)
+	w := segment(t, s, alice, "said")
+	w.Time = minute(3)
+	put(t, s, w)
+	return feedOf(t, s, memory.ViewTurns, alice.Session(""))
+}
+
+// testTurnFeed follows a feed from a segment to the next.
+func testTurnFeed(t *testing.T, s store.Truth) {
+	f := indexedFeed(t, s)
+	state := lexicon(t, s, alice)
+	want := store.Feed{
+		View: memory.ViewTurns, User: alice, Scope: state.Scope, Session: alice.Session(""),
+		Head: store.FeedPosition{No: state.Segments[0].No}, Since: minute(3),
+	}
+	wantEqual(t, f, want)
+	wantEqual(t, feeds(t, s, memory.ViewTurns, 9), []store.Feed{want})
+	wantEqual(t, state.Turns, store.Told{})
+	told := store.FeedPosition{Version: 1, No: f.Head.No}
+	mark(t, s, f, told)
+	wantEqual(t, len(feeds(t, s, memory.ViewTurns, 9)), 0)
+	wantEqual(t, lexicon(t, s, alice).Turns, store.Told{Build: 1, FeedPosition: told})
+	merged := put(t, s, store.SegmentWrite{
+		User: alice, Scope: state.Scope, Analyzer: "v1", Messages: 1, Data: []byte("more"), Replaces: []int64{f.Head.No}, Time: minute(5),
+	})
+	got := feedOf(t, s, memory.ViewTurns, alice.Session(""))
+	wantEqual(t, got.Since, minute(5))
+	wantEqual(t, got.Head.No, merged)
+	wantEqual(t, got.Told, store.Told{Build: 1, FeedPosition: told})
+	wantEqual(t, lexicon(t, s, alice).Turns, store.Told{})
+	mark(t, s, f, told) // it was read before the segment
+	wantEqual(t, feedOf(t, s, memory.ViewTurns, alice.Session("")).Since, minute(5))
 }
 
 func testFactFeeds(t *testing.T, s store.Truth) {

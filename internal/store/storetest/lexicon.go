@@ -215,7 +215,7 @@ func segment(t *testing.T, s store.Truth, u memory.UserRef, prefix string) store
 	mustAppend(t, s, turn(u.Session("s"), chat(prefix, 2)...))
 	return store.SegmentWrite{
 		User: u, Scope: lexicon(t, s, u).Scope, Analyzer: "v1", Messages: 2,
-		Data: []byte("segment " + u.UserID + prefix), Turns: refs(pending(t, s, u, 1000)),
+		Data: []byte("segment " + u.UserID + prefix), Turns: refs(pending(t, s, u, 1000)), Time: noon,
 	}
 }
 

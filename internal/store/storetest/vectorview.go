@@ -27,7 +27,7 @@ type VectorViewOptions struct {
 
 // RunVectorView runs the suite of store.VectorView on one view with nothing in it. It drops every space that it prepares.
 func RunVectorView(t *testing.T, open Open[store.VectorView], o VectorViewOptions) {
-	v := &vectorView{VectorView: open(t), space: store.VectorSpace{Build: 1, Version: 1, Dimension: 4}, VectorViewOptions: o}
+	v := &vectorView{VectorView: open(t), space: store.VectorSpace{View: memory.ViewVectors, Build: 1, Version: 1, Dimension: 4}, VectorViewOptions: o}
 	v.setDefaults()
 	t.Cleanup(func() { v.dropAll(t) })
 	v.prepare(t, v.space)
@@ -47,6 +47,7 @@ func RunVectorView(t *testing.T, open Open[store.VectorView], o VectorViewOption
 	t.Run("Rows must page through what the space holds as of now, each row once", v.testRows)
 	t.Run("EraseScope must delete the scope's rows in every space, those put just now too, and count them", v.testErase)
 	t.Run("Spaces must return all spaces by build, then version, and Drop delete one with its rows", v.testSpaces)
+	t.Run("Messages must be kept by their places, apart from facts", v.testTurns)
 	t.Run("A space that does not exist must be an error of Search and Put, and empty for the others", v.testNoSpace)
 	t.Run("A key that was not minted must be refused with an error that does not repeat it", v.testKeys)
 	t.Run("A call must fail when its context has ended", v.testEnded)
@@ -105,9 +106,18 @@ func (v *vectorView) put(t *testing.T, rows ...store.VectorRow) {
 
 func (v *vectorView) remove(t *testing.T, scope memory.ScopeKey, factIDs ...string) {
 	t.Helper()
-	if err := v.Remove(t.Context(), v.space, scope, factIDs); err != nil {
+	if err := v.Remove(t.Context(), v.space, scope, states(factIDs...)); err != nil {
 		t.Fatalf("Remove: %v", err)
 	}
+}
+
+// states names facts.
+func states(factIDs ...string) []store.RowState {
+	rows := make([]store.RowState, len(factIDs))
+	for i, id := range factIDs {
+		rows[i].FactID = id
+	}
+	return rows
 }
 
 // query asks for the facts of a scope that are nearest to the angle 0.
@@ -367,6 +377,7 @@ func (v *vectorView) testFilters(t *testing.T) {
 			q.Categories = []memory.Category{memory.CategoryGoal, memory.CategoryDecision}
 		},
 		"another session": func(q *store.VectorSearch) { q.Exclude = "sessionA" },
+		"sessions":        func(q *store.VectorSearch) { q.Sessions = []memory.SessionKey{"sessionB", "sessionC"} },
 		"what holds":      func(q *store.VectorSearch) { q.CurrentOnly = true },
 		"from":            func(q *store.VectorSearch) { q.From = minute(1) },
 		"to":              func(q *store.VectorSearch) { q.From, q.To = minute(1), minute(2) },
@@ -545,7 +556,7 @@ func (v *vectorView) testErase(t *testing.T) {
 
 func (v *vectorView) testSpaces(t *testing.T) {
 	second := v.second(t)
-	third := store.VectorSpace{Build: 1, Version: 2, Dimension: 6}
+	third := store.VectorSpace{View: memory.ViewVectors, Build: 1, Version: 2, Dimension: 6}
 	v.prepare(t, third)
 	want := []store.VectorSpace{v.space, third, second}
 	wantEqual(t, v.spaces(t), want)
@@ -563,6 +574,69 @@ func (v *vectorView) testSpaces(t *testing.T) {
 	wantEqual(t, len(v.rows(t, second, "", 10)), 0)
 }
 
+func (v *vectorView) testTurns(t *testing.T) {
+	turns, scope := v.space, v.scope()
+	turns.View = memory.ViewTurns
+	v.prepare(t, turns)
+	defer v.drop(t, turns)
+	row := func(session memory.SessionKey, seq int64, angle float64) store.VectorRow {
+		r := vectorRow(scope, "", angle)
+		r.Place, r.Session, r.ValidFrom, r.ValidTo = memory.Place{Session: session, Seq: seq}, session, minute(int(seq)), time.Time{}
+		return r
+	}
+	rows := []store.VectorRow{row("a", 1, 1), row("a", 2, 2), row("b", 1, 3), row("a-1", 1, 4), row("a", 11, 5)}
+	v.put(t, vectorRow(scope, "a-1", 0)) // a fact whose id is a message's in another view
+	if err := v.Put(t.Context(), turns, rows); err != nil {
+		t.Fatal(err)
+	}
+	q := v.query(scope)
+	q.Space = turns
+	finds := func(want ...memory.Place) {
+		t.Helper()
+		v.eventually(t, func() string { return cmp.Diff(want, placesOf(v.search(t, q))) })
+	}
+	finds(rows[0].Place, rows[1].Place, rows[2].Place, rows[3].Place, rows[4].Place)
+	q.Sessions = []memory.SessionKey{"a", "b"}
+	q.From, q.To = minute(1), minute(3)
+	finds(rows[0].Place, rows[1].Place, rows[2].Place)
+	q.Sessions, q.From, q.To = nil, time.Time{}, time.Time{}
+	held := v.rows(t, turns, scope, 10)
+	wantEqual(t, len(held), len(rows))
+	for _, r := range held {
+		if !slices.ContainsFunc(rows, func(o store.VectorRow) bool { return o.Place == r.Place }) || r.FactID != "" {
+			t.Errorf("Rows answers %+v", r)
+		}
+	}
+	if err := v.Remove(t.Context(), turns, scope, []store.RowState{{Place: rows[0].Place}}); err != nil {
+		t.Fatal(err)
+	}
+	finds(rows[1].Place, rows[2].Place, rows[3].Place, rows[4].Place)
+	wantEqual(t, len(v.rows(t, v.space, scope, 10)), 1)
+	for what, err := range map[string]error{
+		"a fact among messages": v.Put(t.Context(), turns, []store.VectorRow{vectorRow(scope, "a", 1)}),
+		"a message among facts": v.Put(t.Context(), v.space, rows[:1]),
+		"a seq that none has":   v.Remove(t.Context(), turns, scope, []store.RowState{{Place: memory.Place{Session: "a"}}}),
+	} {
+		if err == nil {
+			t.Errorf("%s was taken", what)
+		}
+	}
+	n, err := v.EraseScope(t.Context(), scope)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantEqual(t, n, int64(len(rows)))
+	finds()
+}
+
+func placesOf(hits []store.VectorHit) []memory.Place {
+	var places []memory.Place
+	for _, h := range hits {
+		places = append(places, h.Place)
+	}
+	return places
+}
+
 func (v *vectorView) spaces(t *testing.T) []store.VectorSpace {
 	t.Helper()
 	spaces, err := v.Spaces(t.Context())
@@ -573,7 +647,7 @@ func (v *vectorView) spaces(t *testing.T) []store.VectorSpace {
 }
 
 func (v *vectorView) testNoSpace(t *testing.T) {
-	space, scope := store.VectorSpace{Build: 9, Version: 9, Dimension: 4}, v.scope()
+	space, scope := store.VectorSpace{View: memory.ViewVectors, Build: 9, Version: 9, Dimension: 4}, v.scope()
 	q := v.query(scope)
 	q.Space = space
 	if _, err := v.Search(t.Context(), q); err == nil {
@@ -584,7 +658,7 @@ func (v *vectorView) testNoSpace(t *testing.T) {
 			t.Errorf("Put takes %d rows", len(rows))
 		}
 	}
-	if err := v.Remove(t.Context(), space, scope, []string{"a"}); err != nil {
+	if err := v.Remove(t.Context(), space, scope, states("a")); err != nil {
 		t.Errorf("Remove: %v", err)
 	}
 	wantEqual(t, len(v.rows(t, space, scope, 10)), 0)
@@ -610,8 +684,8 @@ func (v *vectorView) testKeys(t *testing.T) {
 		hostile := memory.ScopeKey(key)
 		v.refuses(t, key, "a scope of Put", v.Put(t.Context(), v.space, []store.VectorRow{vectorRow(hostile, "a", 1)}))
 		v.refuses(t, key, "a fact of Put", v.Put(t.Context(), v.space, []store.VectorRow{vectorRow(scope, "b", 1), vectorRow(scope, key, 1)}))
-		v.refuses(t, key, "a scope of Remove", v.Remove(t.Context(), v.space, hostile, []string{"a"}))
-		v.refuses(t, key, "a fact of Remove", v.Remove(t.Context(), v.space, scope, []string{"a", key}))
+		v.refuses(t, key, "a scope of Remove", v.Remove(t.Context(), v.space, hostile, states("a")))
+		v.refuses(t, key, "a fact of Remove", v.Remove(t.Context(), v.space, scope, states("a", key)))
 		_, err := v.Search(t.Context(), v.query(hostile))
 		v.refuses(t, key, "a scope of Search", err)
 		_, err = v.EraseScope(t.Context(), hostile)
@@ -630,6 +704,9 @@ func (v *vectorView) refusesOptional(t *testing.T, key string) {
 	v.refuses(t, key, "a session of Put", v.Put(t.Context(), v.space, []store.VectorRow{r}))
 	_, err := v.Search(t.Context(), q)
 	v.refuses(t, key, "a session of Search", err)
+	q.Exclude, q.Sessions = "", []memory.SessionKey{"sessionA", memory.SessionKey(key)}
+	_, err = v.Search(t.Context(), q)
+	v.refuses(t, key, "one of the sessions of Search", err)
 	_, err = v.Rows(t.Context(), store.RowQuery[store.VectorSpace]{Space: v.space, Scope: memory.ScopeKey(key), Limit: 10})
 	v.refuses(t, key, "a scope of Rows", err)
 }
@@ -655,7 +732,7 @@ func (v *vectorView) testEnded(t *testing.T) {
 	_, spaces := v.Spaces(ctx)
 	for name, err := range map[string]error{
 		"Prepare": v.Prepare(ctx, v.space), "Put": v.Put(ctx, v.space, []store.VectorRow{vectorRow(scope, "a", 1)}),
-		"Remove": v.Remove(ctx, v.space, scope, []string{"a"}), "Search": search, "Rows": rows, "EraseScope": erase,
+		"Remove": v.Remove(ctx, v.space, scope, states("a")), "Search": search, "Rows": rows, "EraseScope": erase,
 		"Spaces": spaces, "Drop": v.Drop(ctx, v.space), "Check": v.Check(ctx),
 	} {
 		if !errors.Is(err, context.Canceled) {
@@ -709,5 +786,5 @@ func (v *vectorView) churn(ctx context.Context, shared, own memory.ScopeKey, rev
 	if len(slices.Compact(ids)) != len(hits) {
 		return fmt.Errorf("of %d hits some are of one fact", len(hits))
 	}
-	return errors.Join(v.Remove(ctx, v.space, own, []string{"c"}), v.Remove(ctx, v.space, shared, []string{"b"}))
+	return errors.Join(v.Remove(ctx, v.space, own, states("c")), v.Remove(ctx, v.space, shared, states("b")))
 }

@@ -1,0 +1,124 @@
+package rank
+
+import (
+	"github.com/stratamem/strata/internal/memory"
+)
+
+// TurnKeys are the keys by which SearchTurns compares messages, for a view outside of this process that compares them
+// itself.
+type TurnKeys struct{ x *Index }
+
+// TurnKey is what a view holds of a message.
+type TurnKey struct {
+	memory.Place
+	CreateMillis int64 // create time, milliseconds since 1970 in UTC
+	// Revision says which messages around this one the key is made of, and by which weights: 1 to 64. A key with another
+	// revision than the one of now is out of date; it does not say which of the two is the newer.
+	Revision int64
+	Values   []float32 // of length 1
+}
+
+// NewTurnKeys takes documents with their vectors; their passages may be missing.
+func NewTurnKeys(docs []Doc) TurnKeys {
+	x := NewIndex()
+	x.Add(docs...)
+	return TurnKeys{x}
+}
+
+// Revisions are those of all keys.
+func (k TurnKeys) Revisions() map[memory.Place]int64 {
+	all := make(map[memory.Place]int64, len(k.x.turns.units))
+	k.each(func(p memory.Place, s *session, at int) { all[p] = k.revision(s, at) })
+	return all
+}
+
+// Changed are the places of the messages with a key that differs from what it was when only the messages of before were
+// there.
+func (k TurnKeys) Changed(before TurnKeys) map[memory.Place]bool {
+	had := before.Revisions()
+	changed := map[memory.Place]bool{}
+	k.each(func(p memory.Place, s *session, at int) {
+		if revision, ok := had[p]; !ok || revision != k.revision(s, at) || k.moved(before, s, at) {
+			changed[p] = true
+		}
+	})
+	return changed
+}
+
+// moved reports whether a message has come between those that the key is made of, which leaves its revision.
+func (k TurnKeys) moved(before TurnKeys, s *session, at int) bool {
+	old := before.x.sessions[s.key]
+	was, _ := before.x.position(old, k.x.messages[s.messages[at]].seq)
+	for step := -denseReach; step <= denseReach; step++ {
+		if k.x.seqAt(s, at+step) != before.x.seqAt(old, was+step) {
+			return true
+		}
+	}
+	return false
+}
+
+// seqAt is the seq of the message at a position; 0 beyond the ends.
+func (x *Index) seqAt(s *session, at int) int64 {
+	if at < 0 || at >= len(s.messages) {
+		return 0
+	}
+	return x.messages[s.messages[at]].seq
+}
+
+// Of returns the keys of those of the places that have one.
+func (k TurnKeys) Of(wanted func(memory.Place) bool) []TurnKey {
+	var keys []TurnKey
+	room := make([]float32, 2*pairsOf(k.x.turns.dim))
+	k.each(func(p memory.Place, s *session, at int) {
+		if !wanted(p) {
+			return
+		}
+		key := TurnKey{
+			Place: p, CreateMillis: k.x.messages[s.messages[at]].create, Revision: k.revision(s, at),
+			Values: make([]float32, k.x.turns.dim),
+		}
+		length := float32(k.x.keyLength(s, at, room))
+		for i := range key.Values {
+			key.Values[i] = room[i] / length
+		}
+		keys = append(keys, key)
+	})
+	return keys
+}
+
+// each calls f with every message that has a key, those of a session in their order.
+func (k TurnKeys) each(f func(p memory.Place, s *session, at int)) {
+	for _, s := range k.x.sessions {
+		for at, m := range s.messages {
+			if k.x.turns.rows[m] != none {
+				f(memory.Place{Session: s.key, Seq: k.x.messages[m].seq}, s, at)
+			}
+		}
+	}
+}
+
+// revision numbers what a key is made of: a bit for each message around it that has a vector, and one for its kind.
+func (k TurnKeys) revision(s *session, at int) int64 {
+	made := uint8(k.x.messages[s.messages[at]].kind)
+	for step := -denseReach; step <= denseReach; step++ {
+		made <<= 1
+		if to := at + step; to >= 0 && to < len(s.messages) && k.x.turns.rows[s.messages[to]] != none {
+			made |= 1
+		}
+	}
+	return int64(made) + 1
+}
+
+// DecodeVectors returns the documents of a segment without their passages, by session and seq. Data that is damaged, cut
+// or of another version is refused.
+func DecodeVectors(data []byte) ([]Doc, error) {
+	seg, err := parseSegment(data)
+	if err != nil {
+		return nil, err
+	}
+	docs := make([]Doc, len(seg.messages))
+	for i, m := range seg.messages {
+		docs[i] = m.Doc
+	}
+	return docs, nil
+}
