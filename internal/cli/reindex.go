@@ -12,7 +12,7 @@ import (
 
 // reindexCmd makes views again while the server serves.
 type reindexCmd struct {
-	View []string `enum:"vectors,facts,transcript" placeholder:"VIEW" help:"Only this view: ${enum}; may be repeated. All that the server has when none is given."`
+	View []string `enum:"vectors,facts,transcript,turns" placeholder:"VIEW" help:"Only this view: ${enum}; may be repeated. All that the server has when none is given."`
 	Wait bool     `help:"Wait until the views hold everything."`
 }
 

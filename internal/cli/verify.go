@@ -11,7 +11,7 @@ import (
 
 // verifyCmd compares views with what is stored while the server serves.
 type verifyCmd struct {
-	View   []string `enum:"vectors,facts,transcript" placeholder:"VIEW" help:"Only this view: ${enum}; may be repeated. All that the server has when none is given."`
+	View   []string `enum:"vectors,facts,transcript,turns" placeholder:"VIEW" help:"Only this view: ${enum}; may be repeated. All that the server has when none is given."`
 	DryRun bool     `help:"Only count what is wrong."`
 }
 
