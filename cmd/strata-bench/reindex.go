@@ -55,6 +55,7 @@ func reindexFigure(ctx context.Context, o options) (err error) {
 		what string
 	}{
 		{memoryv1.View_VIEW_VECTORS, "vectors", reindexUsers * reindexFacts, 1, barFactsSecond, "facts a second into Milvus"},
+		{memoryv1.View_VIEW_TURNS, "turns", reindexUsers * reindexTurns * 2, 1, barFactsSecond, "messages' vectors a second into Milvus"},
 		{memoryv1.View_VIEW_TRANSCRIPT, "transcript", reindexUsers * reindexTurns * 2, 2, barTurnsSecond, "turns a second into Elasticsearch"},
 	} {
 		took, err := timeReindex(ctx, s, metrics, v.view, v.name, v.rows)

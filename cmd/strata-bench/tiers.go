@@ -48,7 +48,8 @@ func tiersFigure(ctx context.Context, o options) (err error) {
 }
 
 func startTiers(ctx context.Context, o options, b measure.Backends, model *llmtest.Server, args ...string) (*running, error) {
-	return startWith(ctx, measure.ServerOptions{Binary: o.binary, Env: b.Env(), Args: append(args, "--embedding-base-url", model.URL())})
+	args = append(args, "--embedding-base-url", model.URL(), "--embedding-model", embedStub, "--embedding-dimension", strconv.Itoa(llmtest.DefaultDimension))
+	return startWith(ctx, measure.ServerOptions{Binary: o.binary, Env: b.Env(), Args: args})
 }
 
 // prepareTiers records, learns and embeds, and waits until the views were told all of it.

@@ -7,7 +7,7 @@ import (
 )
 
 const (
-	memoEntries  = 1 << 14 // some 2 MB in all when every entry is taken
+	memoEntries  = 1 << 16 // some 6 MB in all when every entry is taken: the words of a language
 	maxMemoBytes = 24      // of a piece; longer ones seldom come again
 )
 
