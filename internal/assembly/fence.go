@@ -185,35 +185,42 @@ func matchLetters(l []letter, word string) int {
 
 // indent puts two blanks after every line end within a text, so that no line of it can pass for an entry.
 func indent(s string) string {
-	if !hasLineEnd(s) {
+	var b strings.Builder
+	start := 0
+	for i := 0; i < len(s); {
+		n := lineEnd(s, i)
+		if n == 0 {
+			i++
+			continue
+		}
+		i += n
+		b.WriteString(s[start:i])
+		b.WriteString("  ")
+		start = i
+	}
+	if start == 0 {
 		return s
 	}
-	var b strings.Builder
-	for i, r := range s {
-		b.WriteRune(r)
-		switch r {
-		case '\n', '\v', '\f', '\u0085', '\u2028', '\u2029':
-			b.WriteString("  ")
-		case '\r':
-			if !strings.HasPrefix(s[i+1:], "\n") {
-				b.WriteString("  ")
-			}
-		}
-	}
+	b.WriteString(s[start:])
 	return b.String()
 }
 
-// hasLineEnd looks for what indent changes, byte by byte: lines are many, and strings.ContainsAny is slow for these.
-func hasLineEnd(s string) bool {
-	for i := range len(s) {
-		switch c := s[i]; {
-		case c == '\n' || c == '\r' || c == '\v' || c == '\f':
-			return true
-		case c == 0xC2 && strings.HasPrefix(s[i:], "\u0085"), c == 0xE2 && (strings.HasPrefix(s[i:], "\u2028") || strings.HasPrefix(s[i:], "\u2029")):
-			return true
-		}
+// lineEnd is how many bytes the line end at i takes, 0 where none is. It is asked of every byte of a context.
+func lineEnd(s string, i int) int {
+	c := s[i]
+	switch {
+	case c > '\r' && c < 0xC2 || c < '\n':
+		return 0
+	case c == '\r' && strings.HasPrefix(s[i:], "\r\n"):
+		return 2
+	case c <= '\r':
+		return 1
+	case strings.HasPrefix(s[i:], "\u0085"):
+		return len("\u0085")
+	case strings.HasPrefix(s[i:], "\u2028"), strings.HasPrefix(s[i:], "\u2029"):
+		return len("\u2028")
 	}
-	return false
+	return 0
 }
 
 // label is what a speaker is called in a line: the name, else the role.

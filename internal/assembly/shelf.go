@@ -123,8 +123,9 @@ func (a *assembler) newLine(s stamp, name, text string, stored memory.TokenCount
 	if safe != text {
 		stored = memory.TokenCounts{}
 	}
-	l := line{text: s.text + name + indent(safe) + "\n"}
-	l.price.tokens = a.lineCost(s.text, name, safe, stored)
+	written := indent(safe)
+	l := line{text: s.text + name + written + "\n"}
+	l.price.tokens = a.lineCost(s.text+name, safe, written, stored)
 	l.price.bytes = itemBytes + escapedBytes(l.text)
 	return l
 }
@@ -145,19 +146,23 @@ func (a *assembler) countedLine(s stamp, name, written string, cost int64) line 
 	return l
 }
 
-// lineCost is what a line takes of a time, a name with its colon or none, and a text. What was counted when it was
-// stored is not counted again. Each time and name is counted once: they end before a blank, which goes with the word
-// behind it.
-func (a *assembler) lineCost(day, name, text string, stored memory.TokenCounts) int64 {
-	head := day + name
+// lineCost is what a line takes of a time with a name and its colon or none, and a text as it is written. What was counted
+// when it was stored is not counted again. Each time and name is counted once: they end before a blank, which goes with
+// the word behind it.
+func (a *assembler) lineCost(head, text, written string, stored memory.TokenCounts) int64 {
 	if text == "" || !visibleStart(text) {
-		return a.counter.Cost(head + indent(text) + "\n")
+		return a.counter.Cost(head + written + "\n")
 	}
 	before := a.fixedCost(head[:len(head)-1])
-	if cost, ok := tokens.FromStored(stored, a.counter); ok {
-		return before + cost + a.frameCost(" ", text, "\n", indent)
+	cost, ok := tokens.FromStored(stored, a.counter)
+	if !ok {
+		return before + a.counter.Cost(" "+written+"\n")
 	}
-	return before + a.counter.Cost(" "+indent(text)+"\n")
+	inner := indent
+	if len(written) == len(text) {
+		inner = verbatim
+	}
+	return before + cost + a.frameCost(" ", text, "\n", inner)
 }
 
 // stamp is the time that begins a line.

@@ -2,42 +2,43 @@ package tokens
 
 import (
 	"hash/maphash"
-	"strings"
 	"sync/atomic"
 )
 
 const (
-	memoEntries  = 1 << 16 // some 6 MB in all when every entry is taken: the words of a language
-	maxMemoBytes = 24      // of a piece; longer ones seldom come again
+	memoBits     = 16        // 65,536 entries, half a mebibyte in all: as many as a language has words
+	maxMemoBytes = 24        // of a piece; longer ones seldom come again
+	maxMemoCost  = 1<<15 - 1 // of a piece; none of so few bytes costs as much
 )
 
-// memo remembers what short pieces cost. It never grows: a piece takes the place of another with the same hash. It may
-// be used concurrently without a lock.
+// memo remembers what short pieces cost. It never grows: a piece takes the place of another. An entry is one word, since
+// to follow a pointer to a piece took longer than all else of a look: the upper bits are those of the piece's hash that do
+// not say where it stands, the lower ones the cost and one. Two pieces pass for one when all 64 bits of their hashes are
+// the same, which by a random seed is as likely as 1 in 2⁶⁴. It may be used concurrently without a lock.
 type memo struct {
 	seed    maphash.Seed
-	entries [memoEntries]atomic.Pointer[memoEntry]
-}
-
-type memoEntry struct {
-	piece string
-	cost  int64
+	entries [1 << memoBits]atomic.Uint64
 }
 
 func newMemo() *memo { return &memo{seed: maphash.MakeSeed()} }
 
-func (m *memo) at(piece string) *atomic.Pointer[memoEntry] {
-	return &m.entries[maphash.String(m.seed, piece)%memoEntries]
+// at answers a piece's entry, and the upper bits by which it is known there.
+func (m *memo) at(piece string) (entry *atomic.Uint64, known uint64) {
+	h := maphash.String(m.seed, piece)
+	return &m.entries[h&(1<<memoBits-1)], h >> memoBits << memoBits
 }
 
 func (m *memo) get(piece string) (int64, bool) {
-	e := m.at(piece).Load()
-	if e == nil || e.piece != piece {
-		return 0, false
-	}
-	return e.cost, true
+	entry, known := m.at(piece)
+	e := entry.Load()
+	cost := e & (1<<memoBits - 1)
+	return int64(cost) - 1, e-cost == known && cost > 0
 }
 
-// put keeps a copy, so that a piece does not hold the message it was cut from.
 func (m *memo) put(piece string, cost int64) {
-	m.at(piece).Store(&memoEntry{piece: strings.Clone(piece), cost: cost})
+	if cost > maxMemoCost {
+		return
+	}
+	entry, known := m.at(piece)
+	entry.Store(known | uint64(cost+1))
 }
