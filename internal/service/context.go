@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/stratamem/strata/internal/assembly"
@@ -153,8 +152,11 @@ func (s *Service) decide(ctx context.Context, p ContextParams, g gathered, h shr
 			Recent: r.Recent, MemoryRole: r.MemoryRole, MaxFacts: r.Facts.Max, FactShare: r.Facts.Share,
 			SummaryShare: r.Summaries.Share,
 		},
-		Recall: s.recaller(ctx, p.Ref.UserRef, g.found.Hits, &out), Terms: g.found.Terms,
+		Terms: g.found.Terms,
 	}
+	hits := newRecallReader(ctx, s, p.Ref.UserRef, h.tail, &out)
+	defer hits.wait()
+	in.Recall = hits.read
 	out.Result, err = assembly.Assemble(in)
 	out.Degraded = append(out.Degraded, notesDegradation(out.NotesLeft)...)
 	return out, err
@@ -166,65 +168,6 @@ func factsOf(hits []FactHit) []memory.Fact {
 		facts[i] = h.Fact
 	}
 	return facts
-}
-
-// recaller reads hits as far as they could find room, and the next ones when it is asked again.
-func (s *Service) recaller(ctx context.Context, user memory.UserRef, hits []rank.Hit, out *ContextResult) func(room int64) ([]assembly.Recalled, error) {
-	read := 0
-	return func(room int64) (recalled []assembly.Recalled, err error) {
-		for room > 0 && len(recalled) == 0 && read < len(hits) && err == nil {
-			next := worthReading(hits[read:], room, out.Policy.Counter)
-			recalled, err = s.readHits(ctx, user, next, read, out)
-			read += len(next)
-		}
-		return recalled, err
-	}
-}
-
-// readHits reads hits from the truth and keeps in out which ones they were, for explain. So many hits stand before them.
-func (s *Service) readHits(ctx context.Context, user memory.UserRef, hits []rank.Hit, before int, out *ContextResult) ([]assembly.Recalled, error) {
-	found, err := s.confirm(ctx, hitsOf{user: user, hits: hits, query: rank.Query{Terms: out.Found.Terms}, maxBytes: maxRecallBytes})
-	if err != nil {
-		return nil, err
-	}
-	found = slices.DeleteFunc(found, func(v confirmed) bool { return v.message.IsHidden() })
-	recalled := make([]assembly.Recalled, len(found))
-	for i, v := range found {
-		recalled[i] = assembly.Recalled{PlacedMessage: v.message, Span: cut(v.hit)}
-		out.Recalled, out.Ranks = append(out.Recalled, v.hit), append(out.Ranks, before+v.at+1)
-	}
-	return recalled, nil
-}
-
-// cut is the passage of a long message to show; the zero Span shows all of it.
-func cut(h rank.Hit) assembly.Span {
-	if h.Whole {
-		return assembly.Span{}
-	}
-	return assembly.Span(h.Passage)
-}
-
-// Least tokens that a recalled line takes beside its words, and most bytes of words in a token: with them worthReading
-// reads some hits too many rather than one too few. Four characters of three bytes are one token of chars_4.
-const (
-	leastLineTokens = 6
-	mostTokenBytes  = 8
-	mostChars4Bytes = 12
-)
-
-// worthReading answers the hits that could find room, were each as short as it can be.
-func worthReading(hits []rank.Hit, room int64, counter string) []rank.Hit {
-	perToken := mostTokenBytes
-	if counter == tokens.Chars4 {
-		perToken = mostChars4Bytes
-	}
-	for i, h := range hits {
-		if room <= 0 {
-			return hits[:i]
-		}
-		room -= int64(leastLineTokens + (h.Passage.End-h.Passage.Start)/perToken)
-	}
-	return hits
 }
 
 // stepsSinceUser counts assistant messages on from what is recorded.

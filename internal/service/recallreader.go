@@ -1,0 +1,136 @@
+package service
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	"github.com/stratamem/strata/internal/assembly"
+	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/policy"
+	"github.com/stratamem/strata/internal/rank"
+	"github.com/stratamem/strata/internal/tokens"
+)
+
+// recallReader reads hits from the truth for a context, as far as they could find room. It begins with as many as will
+// be asked for by what is known before, beside what is decided without them, which takes as long.
+type recallReader struct {
+	ctx   context.Context
+	s     *Service
+	user  memory.UserRef
+	out   *ContextResult // keeps which hits were read, for explain
+	done  int            // of out.Found.Hits
+	ahead []rank.Hit     // the first of them, which are read before they are asked for
+	early func() ([]confirmed, error)
+}
+
+// newRecallReader reads for a result whose policy and hits are known, where the tail may stand in the context. The caller
+// must wait in the end.
+func newRecallReader(ctx context.Context, s *Service, user memory.UserRef, tail []memory.Message, out *ContextResult) *recallReader {
+	r := &recallReader{ctx: ctx, s: s, user: user, out: out}
+	if out.Policy.Profile.Recalled {
+		r.ahead = worthReading(out.Found.Hits, likelyRoom(out.Policy, tail), out.Policy.Counter)
+	}
+	r.early = sync.OnceValues(func() ([]confirmed, error) { return r.confirm(r.ahead) })
+	if len(r.ahead) > 0 {
+		go r.early() //nolint:errcheck // whoever asks gets the error
+	}
+	return r
+}
+
+// likelyRoom is about the room for recalled messages when they are asked for: what comes before them has its shares, and
+// the tail takes what it needs but for theirs.
+func likelyRoom(p policy.Resolved, tail []memory.Message) int64 {
+	left := float64(p.Available) * (1 - p.Facts.Share - p.Summaries.Share)
+	for i := range tail {
+		left -= float64(tail[i].Tokens.O200K)
+	}
+	return int64(max(left, p.RecallShare*float64(p.Available)))
+}
+
+// wait ends when nothing is read any more.
+func (r *recallReader) wait() {
+	if len(r.ahead) > 0 {
+		_, _ = r.early()
+	}
+}
+
+// read reads the next hits; none is left when it answers none.
+func (r *recallReader) read(room int64) (recalled []assembly.Recalled, err error) {
+	hits := r.out.Found.Hits
+	for room > 0 && len(recalled) == 0 && r.done < len(hits) && err == nil {
+		next := worthReading(hits[r.done:], room, r.out.Policy.Counter)
+		recalled, err = r.readHits(next)
+		r.done += len(next)
+	}
+	return recalled, err
+}
+
+// readHits reads the hits that come next.
+func (r *recallReader) readHits(hits []rank.Hit) ([]assembly.Recalled, error) {
+	found, err := r.found(hits)
+	if err != nil {
+		return nil, err
+	}
+	found = slices.DeleteFunc(found, func(v confirmed) bool { return v.message.IsHidden() })
+	recalled := make([]assembly.Recalled, len(found))
+	for i, v := range found {
+		recalled[i] = assembly.Recalled{PlacedMessage: v.message, Span: cut(v.hit)}
+		r.out.Recalled, r.out.Ranks = append(r.out.Recalled, v.hit), append(r.out.Ranks, r.done+v.at+1)
+	}
+	return recalled, nil
+}
+
+// found takes the first hits from those that were read ahead.
+func (r *recallReader) found(hits []rank.Hit) ([]confirmed, error) {
+	if r.done > 0 || len(r.ahead) == 0 {
+		return r.confirm(hits)
+	}
+	early, err := r.early()
+	if err != nil {
+		return nil, err
+	}
+	if len(hits) <= len(r.ahead) {
+		return slices.DeleteFunc(early, func(c confirmed) bool { return c.at >= len(hits) }), nil
+	}
+	rest, err := r.confirm(hits[len(r.ahead):])
+	for i := range rest {
+		rest[i].at += len(r.ahead)
+	}
+	return append(early, rest...), err
+}
+
+func (r *recallReader) confirm(hits []rank.Hit) ([]confirmed, error) {
+	return r.s.confirm(r.ctx, hitsOf{user: r.user, hits: hits, query: rank.Query{Terms: r.out.Found.Terms}, maxBytes: maxRecallBytes})
+}
+
+// cut is the passage of a long message to show; the zero Span shows all of it.
+func cut(h rank.Hit) assembly.Span {
+	if h.Whole {
+		return assembly.Span{}
+	}
+	return assembly.Span(h.Passage)
+}
+
+// Least tokens that a recalled line takes beside its words, and most bytes of words in a token: with them worthReading
+// reads some hits too many rather than one too few. Four characters of three bytes are one token of chars_4.
+const (
+	leastLineTokens = 6
+	mostTokenBytes  = 8
+	mostChars4Bytes = 12
+)
+
+// worthReading answers the hits that could find room, were each as short as it can be.
+func worthReading(hits []rank.Hit, room int64, counter string) []rank.Hit {
+	perToken := mostTokenBytes
+	if counter == tokens.Chars4 {
+		perToken = mostChars4Bytes
+	}
+	for i, h := range hits {
+		if room <= 0 {
+			return hits[:i]
+		}
+		room -= int64(leastLineTokens + (h.Passage.End-h.Passage.Start)/perToken)
+	}
+	return hits
+}
