@@ -368,8 +368,11 @@ func (r *ranking) inTime(m *message) float64 {
 
 // compare is the order of hits.
 func (r *ranking) compare(a, b candidate) int {
-	if a.score != b.score {
-		return cmp.Compare(b.score, a.score)
+	switch { // cmp.Compare minds NaN, which no score is
+	case a.score > b.score:
+		return -1
+	case a.score < b.score:
+		return 1
 	}
 	m, n := &r.x.messages[a.message], &r.x.messages[b.message]
 	return cmp.Or(cmp.Compare(n.create, m.create), cmp.Compare(m.session.key, n.session.key), cmp.Compare(m.seq, n.seq))
