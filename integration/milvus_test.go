@@ -39,7 +39,7 @@ func TestMilvusPassesTheSuiteOfVectorViews(t *testing.T) {
 
 func TestMilvusHasItsRowsAfterACrash(t *testing.T) {
 	milvus := startMilvus(t)
-	space := store.VectorSpace{Build: 1, Version: 1, Dimension: 4}
+	space := store.VectorSpace{View: memory.ViewVectors, Build: 1, Version: 1, Dimension: 4}
 	row := store.VectorRow{Scope: "0123456789abcdef0123456789abcdef", FactID: "f1", Revision: 1, Vector: []float32{1, 0, 0, 0}, Significance: 5}
 	view := openMilvus(t, milvus, "strata")
 	if err := view.Prepare(t.Context(), space); err != nil {
