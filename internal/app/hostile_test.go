@@ -363,7 +363,7 @@ func (s *siege) rows(t *testing.T) viewed {
 	var got viewed
 	eventually(t, fmt.Sprintf("the feeding of %d facts and %d messages", facts, messages), func() bool {
 		got = s.viewed(t)
-		return len(got["vectors"]) == facts && len(got["facts"]) == facts && len(got["transcript"]) == messages
+		return len(got["vectors"]) == facts && len(got["facts"]) == facts && len(got["transcript"]) == messages && len(got["turns"]) == messages
 	})
 	return got
 }
@@ -372,7 +372,7 @@ func (s *siege) viewed(t *testing.T) viewed {
 	t.Helper()
 	got := viewed{}
 	for _, space := range must(s.vectors.Spaces(s.ctx))(t) {
-		got["vectors"] = append(got["vectors"], pages(t, space, func(q store.RowQuery[store.VectorSpace]) ([]store.RowState, error) { return s.vectors.Rows(s.ctx, q) })...)
+		got[space.View.String()] = append(got[space.View.String()], pages(t, space, func(q store.RowQuery[store.VectorSpace]) ([]store.RowState, error) { return s.vectors.Rows(s.ctx, q) })...)
 	}
 	for _, space := range must(s.texts.Spaces(s.ctx))(t) {
 		got[space.View.String()] = append(got[space.View.String()], pages(t, space, func(q store.RowQuery[store.TextSpace]) ([]store.RowState, error) { return s.texts.Rows(s.ctx, q) })...)

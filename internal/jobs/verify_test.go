@@ -230,9 +230,9 @@ func TestVerify(t *testing.T) {
 		x := v.verifier(v.targets()...)
 		wrong := jobs.ViewCheck{Checked: rows, Missing: 5, Stale: 5, Orphan: 10}
 		all := func(repaired int64) (out []jobs.ViewCheck) {
-			for _, view := range memory.Views() {
+			for _, target := range v.targets() {
 				c := wrong
-				c.View, c.Repaired = view, repaired
+				c.View, c.Repaired = target.View(), repaired
 				out = append(out, c)
 			}
 			return out
