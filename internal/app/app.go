@@ -281,7 +281,7 @@ func (a *App) Features() []Feature {
 		{Name: "lexical recall", On: true, Why: "built in: no key, no network"},
 		{Name: "summaries", On: true, Why: "by " + cmp.Or(a.cfg.SummaryModel, builtin.ExtractiveModel+"; set summary-model and chat-base-url for a chat model")},
 		{Name: "facts", On: true, Why: "by " + cmp.Or(a.cfg.ExtractionModel, builtin.Rules+"; set extraction-model and chat-base-url for a chat model")},
-		{Name: "facts ranked by Milvus", On: a.stores.vectors != nil, Why: cmp.Or(a.cfg.MilvusAddress, "vectors are compared in memory; set milvus-address for a server that ranks them")},
+		{Name: "facts and messages ranked by Milvus", On: a.stores.vectors != nil, Why: cmp.Or(a.cfg.MilvusAddress, "vectors are compared in memory; set milvus-address for a server that ranks them")},
 		{Name: "Elasticsearch", On: a.stores.texts != nil, Why: cmp.Or(a.cfg.ElasticsearchURL, "a further source of what is found by words: set elasticsearch-url")},
 		{Name: "semantic recall of facts", On: a.semantic(), Why: "facts are embedded with " + embedding},
 		{Name: "reranker", On: a.cfg.RerankBaseURL != "", Why: cmp.Or(a.cfg.RerankModel, "set rerank-base-url and rerank-model for a model that reads query and messages together")},
