@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -29,6 +30,9 @@ func (turnSource) space(ctx context.Context, s RowStore, build int64) (space, bo
 // news answers the keys of the next segments, and those of messages told before that they change.
 func (t turnSource) news(ctx context.Context, s RowStore, at space, feed store.Feed) (feedPiece, error) {
 	r, err := t.read(ctx, s, turnsToRead{user: feed.User, at: at, told: toldIn(at, feed).No, take: firstPiece})
+	if errors.Is(err, errMerged) || memory.ReasonOf(err) == memory.ReasonContention {
+		return feedPiece{}, nil // others must not wait for a user whose segments keep changing: the feed goes on waiting
+	}
 	if err != nil {
 		return feedPiece{}, err
 	}
@@ -64,7 +68,7 @@ type turnsRead struct {
 }
 
 // maxTurnReads is how often segments that were merged meanwhile are read again.
-const maxTurnReads = 3
+const maxTurnReads = 5
 
 func (turnSource) read(ctx context.Context, s RowStore, what turnsToRead) (turnsRead, error) {
 	for reads := 1; ; reads++ {
@@ -156,35 +160,48 @@ func (r *turnsRead) add(docs []rank.Doc, no int64) {
 // of two more.
 const reachBefore = 4
 
-// areWhole reports whether enough was read of each session before the piece: up to its beginning, or as many messages as
-// reach into it and an assistant's, which decides by which weights a session's keys are made.
+// areWhole reports whether enough was read of each session of the piece: without a gap up to its beginning, or up to as
+// many messages before the piece as reach into it and an assistant's, which decides by which weights a session's keys are
+// made. In a gap may stand what cannot be recalled, or messages of an earlier segment: numbers of segments are not in the
+// order of time once some were merged.
 func (d *turnDocs) areWhole() bool {
-	type seen struct {
-		first, before int64
-		replied       bool
-	}
-	sessions := map[memory.SessionKey]*seen{}
+	first := map[memory.SessionKey]int64{} // seq of the piece
 	for _, doc := range d.piece {
-		s := sessions[doc.Session]
-		if s == nil {
-			s = &seen{first: doc.Seq}
-			sessions[doc.Session] = s
-		}
-		s.first = min(s.first, doc.Seq)
-	}
-	for _, doc := range d.told {
-		if s := sessions[doc.Session]; s != nil {
-			s.first = min(s.first, doc.Seq)
-			s.before++
-			s.replied = s.replied || doc.Role == memory.RoleAssistant
+		if seq, ok := first[doc.Session]; !ok || doc.Seq < seq {
+			first[doc.Session] = doc.Seq
 		}
 	}
-	for _, s := range sessions {
-		if s.first > 1 && (s.before < reachBefore || !s.replied) {
+	sessions := map[memory.SessionKey][]rank.Doc{}
+	for _, doc := range slices.Concat(d.piece, d.told) {
+		if _, ok := first[doc.Session]; ok {
+			sessions[doc.Session] = append(sessions[doc.Session], doc)
+		}
+	}
+	for key, docs := range sessions {
+		if !isWhole(docs, first[key]) {
 			return false
 		}
 	}
 	return true
+}
+
+// isWhole goes back from the last message of a session to the first one, or to the first gap.
+func isWhole(docs []rank.Doc, first int64) bool {
+	slices.SortFunc(docs, func(a, b rank.Doc) int { return cmp.Compare(b.Seq, a.Seq) })
+	before, replied := 0, false
+	for i, doc := range docs {
+		if i > 0 && docs[i-1].Seq != doc.Seq+1 {
+			return false
+		}
+		if doc.Seq < first {
+			before++
+			replied = replied || doc.Role == memory.RoleAssistant
+		}
+		if doc.Seq == 1 || before >= reachBefore && replied {
+			return true
+		}
+	}
+	return false
 }
 
 // news are the keys that the piece brings and changes.

@@ -305,3 +305,33 @@ func (c *indexedUser) wantAllKeys() {
 		c.t.Errorf("of %d messages %d have rows, %d wrong ones", len(want), len(rows), len(wrong))
 	}
 }
+
+func TestTheViewOfTurnsAfterAMergeAroundALargerSegment(t *testing.T) {
+	viewsInBubble(t, "is told of a new message with those that were really said before it", func(t *testing.T, v *views) {
+		c := newIndexedUser(v, 5)
+		doc := func(seq int64) rank.Doc {
+			d := rank.Doc{Place: memory.Place{Session: "a", Seq: seq}, Role: memory.RoleUser}
+			if seq%2 == 0 {
+				d.Role = memory.RoleAssistant
+			}
+			d.Vector = rank.NewVector(1, []float32{c.random.Float32() - .5, c.random.Float32() - .5})
+			return d
+		}
+		run := func(from, to int64) (docs []rank.Doc) {
+			for seq := from; seq <= to; seq++ {
+				docs = append(docs, doc(seq))
+			}
+			return docs
+		}
+		c.put(run(1, 14))
+		c.put(run(15, 24))
+		c.put(run(25, 26))
+		s := c.lexicon().Segments
+		c.put(c.read(s[0].No, s[2].No), s[0].No, s[2].No) // numbered above the segment between
+		c.feed()
+		c.put(run(27, 28))
+		c.feed()
+		c.wantKeys(1)
+		c.wantAllKeys()
+	})
+}

@@ -1,6 +1,9 @@
 package rank
 
 import (
+	"encoding/binary"
+	"hash/fnv"
+
 	"github.com/stratamem/strata/internal/memory"
 )
 
@@ -12,8 +15,8 @@ type TurnKeys struct{ x *Index }
 type TurnKey struct {
 	memory.Place
 	CreateMillis int64 // create time, milliseconds since 1970 in UTC
-	// Revision says which messages around this one the key is made of, and by which weights: 1 to 64. A key with another
-	// revision than the one of now is out of date; it does not say which of the two is the newer.
+	// Revision is a hash of which messages around this one the key is made of, and by which weights; at least 1. A key with
+	// another revision than the one of now is out of date; it does not say which of the two is the newer.
 	Revision int64
 	Values   []float32 // of length 1
 }
@@ -37,32 +40,12 @@ func (k TurnKeys) Revisions() map[memory.Place]int64 {
 func (k TurnKeys) Changed(before TurnKeys) map[memory.Place]bool {
 	had := before.Revisions()
 	changed := map[memory.Place]bool{}
-	k.each(func(p memory.Place, s *session, at int) {
-		if revision, ok := had[p]; !ok || revision != k.revision(s, at) || k.moved(before, s, at) {
+	for p, revision := range k.Revisions() {
+		if was, ok := had[p]; !ok || was != revision {
 			changed[p] = true
 		}
-	})
+	}
 	return changed
-}
-
-// moved reports whether a message has come between those that the key is made of, which leaves its revision.
-func (k TurnKeys) moved(before TurnKeys, s *session, at int) bool {
-	old := before.x.sessions[s.key]
-	was, _ := before.x.position(old, k.x.messages[s.messages[at]].seq)
-	for step := -denseReach; step <= denseReach; step++ {
-		if k.x.seqAt(s, at+step) != before.x.seqAt(old, was+step) {
-			return true
-		}
-	}
-	return false
-}
-
-// seqAt is the seq of the message at a position; 0 beyond the ends.
-func (x *Index) seqAt(s *session, at int) int64 {
-	if at < 0 || at >= len(s.messages) {
-		return 0
-	}
-	return x.messages[s.messages[at]].seq
 }
 
 // Of returns the keys of those of the places that have one.
@@ -97,16 +80,22 @@ func (k TurnKeys) each(f func(p memory.Place, s *session, at int)) {
 	}
 }
 
-// revision numbers what a key is made of: a bit for each message around it that has a vector, and one for its kind.
+// revision hashes what a key is made of: the messages around it that have a vector, where they stand, and its kind.
 func (k TurnKeys) revision(s *session, at int) int64 {
-	made := uint8(k.x.messages[s.messages[at]].kind)
+	made := fnv.New64a()
+	var number [8]byte
+	write := func(n int64) {
+		binary.LittleEndian.PutUint64(number[:], uint64(n))
+		_, _ = made.Write(number[:]) // never fails
+	}
+	write(int64(k.x.messages[s.messages[at]].kind))
 	for step := -denseReach; step <= denseReach; step++ {
-		made <<= 1
 		if to := at + step; to >= 0 && to < len(s.messages) && k.x.turns.rows[s.messages[to]] != none {
-			made |= 1
+			write(int64(step))
+			write(k.x.messages[s.messages[to]].seq)
 		}
 	}
-	return int64(made) + 1
+	return max(int64(made.Sum64()>>1), 1)
 }
 
 // DecodeVectors returns the documents of a segment without their passages, by session and seq. Data that is damaged, cut

@@ -22,6 +22,7 @@ type recallReader struct {
 	done  int            // of out.Found.Hits
 	ahead []rank.Hit     // the first of them, which are read before they are asked for
 	early func() ([]confirmed, error)
+	stop  context.CancelFunc // of reading ahead
 }
 
 // newRecallReader reads for a result whose policy and hits are known, where the tail may stand in the context. The caller
@@ -31,11 +32,19 @@ func newRecallReader(ctx context.Context, s *Service, user memory.UserRef, tail 
 	if out.Policy.Profile.Recalled {
 		r.ahead = worthReading(out.Found.Hits, likelyRoom(out.Policy, tail), out.Policy.Counter)
 	}
-	r.early = sync.OnceValues(func() ([]confirmed, error) { return r.confirm(r.ahead) })
+	early, stop := context.WithCancel(ctx)
+	r.stop = stop
+	r.early = sync.OnceValues(func() ([]confirmed, error) { return r.confirm(early, r.ahead) })
 	if len(r.ahead) > 0 {
-		go r.early() //nolint:errcheck // whoever asks gets the error
+		go r.begin()
 	}
 	return r
+}
+
+// begin leaves an error or a panic to whoever asks: the call's own goroutine, where it is contained.
+func (r *recallReader) begin() {
+	defer func() { _ = recover() }()
+	_, _ = r.early()
 }
 
 // likelyRoom is about the room for recalled messages when they are asked for: what comes before them has its shares, and
@@ -48,8 +57,9 @@ func likelyRoom(p policy.Resolved, tail []memory.Message) int64 {
 	return int64(max(left, p.RecallShare*float64(p.Available)))
 }
 
-// wait ends when nothing is read any more.
+// wait ends what is read and not needed any more.
 func (r *recallReader) wait() {
+	r.stop()
 	if len(r.ahead) > 0 {
 		_, _ = r.early()
 	}
@@ -83,25 +93,28 @@ func (r *recallReader) readHits(hits []rank.Hit) ([]assembly.Recalled, error) {
 
 // found takes the first hits from those that were read ahead.
 func (r *recallReader) found(hits []rank.Hit) ([]confirmed, error) {
-	if r.done > 0 || len(r.ahead) == 0 {
-		return r.confirm(hits)
+	read := min(max(len(r.ahead)-r.done, 0), len(hits))
+	var out []confirmed
+	if read > 0 {
+		early, err := r.early()
+		if err != nil {
+			return nil, err
+		}
+		for _, c := range early {
+			if c.at -= r.done; c.at >= 0 && c.at < read {
+				out = append(out, c)
+			}
+		}
 	}
-	early, err := r.early()
-	if err != nil {
-		return nil, err
-	}
-	if len(hits) <= len(r.ahead) {
-		return slices.DeleteFunc(early, func(c confirmed) bool { return c.at >= len(hits) }), nil
-	}
-	rest, err := r.confirm(hits[len(r.ahead):])
+	rest, err := r.confirm(r.ctx, hits[read:])
 	for i := range rest {
-		rest[i].at += len(r.ahead)
+		rest[i].at += read
 	}
-	return append(early, rest...), err
+	return append(out, rest...), err
 }
 
-func (r *recallReader) confirm(hits []rank.Hit) ([]confirmed, error) {
-	return r.s.confirm(r.ctx, hitsOf{user: r.user, hits: hits, query: rank.Query{Terms: r.out.Found.Terms}, maxBytes: maxRecallBytes})
+func (r *recallReader) confirm(ctx context.Context, hits []rank.Hit) ([]confirmed, error) {
+	return r.s.confirm(ctx, hitsOf{user: r.user, hits: hits, query: rank.Query{Terms: r.out.Found.Terms}, maxBytes: maxRecallBytes})
 }
 
 // cut is the passage of a long message to show; the zero Span shows all of it.

@@ -17,8 +17,8 @@ const (
 // not say where it stands, the lower ones the cost and one. Two pieces pass for one when 62 bits of their hashes are the
 // same; the seed is drawn at random. It may be used concurrently without a lock.
 type memo struct {
+	entries [1 << memoBits / memoWays][memoWays]atomic.Uint64 // first, so that no four of them lie across two lines
 	seed    maphash.Seed
-	entries [1 << memoBits / memoWays][memoWays]atomic.Uint64
 }
 
 func newMemo() *memo { return &memo{seed: maphash.MakeSeed()} }

@@ -21,7 +21,7 @@ import (
 // The errors of every method that they fit. None repeats a key.
 var (
 	ErrNoSpace = errors.New("exactview: no such space")
-	ErrKey     = errors.New("exactview: a key that was not minted")
+	ErrKey     = store.ErrVectorKey
 )
 
 // View holds rows until Drop or the end of the process. It may be used by many goroutines at once.
