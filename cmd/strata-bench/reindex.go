@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	reindexUsers   = 25
+	reindexUsers   = 50
 	reindexFacts   = 1000 // of each user
 	reindexTurns   = 400  // of each user, of two messages
 	barFactsSecond = 5000
