@@ -23,9 +23,9 @@ VERSION    ?= $(shell git describe --tags --always --dirty 2>/dev/null)
 # package:target of every fuzz test
 FUZZ := $(shell grep -rhoE --include='*_test.go' --with-filename '^func Fuzz[A-Za-z0-9_]+' cmd internal | sed -E 's|/[^/]*_test.go:func |:|' | sort)
 # the packages of property tests without a store
-PROPERTIES := $(addprefix ./internal/,assembly check cut embed/builtin embed/static extract history memory rank summary template text text/when tokens)
+PROPERTIES := $(shell grep -rl --include='*_test.go' pgregory.net/rapid internal | xargs -n1 dirname | sort -u | grep -vE '^internal/(app|jobs|store)(/|$$)' | sed 's|^|./|')
 
-.PHONY: help build tools test lint generate verify fuzz bench bench-context bench-neighbours bench-record bench-crash bench-seams bench-conflict bench-facts bench-learn bench-idle bench-tiers bench-reindex bench-hanging bench-mongokill bench-replicas locomo locomo-tiers figures property proof demo backends-up backends-down test-integration test-containers docker clean
+.PHONY: help build tools test lint generate verify fuzz bench bench-context bench-neighbours bench-record bench-crash bench-seams bench-conflict bench-facts bench-learn bench-idle bench-tiers bench-reindex bench-hanging bench-mongokill bench-replicas locomo locomo-tiers figures property proof demo backends-up backends-down backends-wipe test-integration test-containers docker clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | awk -F'\t' '{printf "  %-18s %s\n", $$1, $$2}'
@@ -158,6 +158,9 @@ backends-up: ## start a MongoDB server, Milvus and Elasticsearch here, without c
 
 backends-down: ## stop them; their data stays
 	@tools/backends/backends.sh down
+
+backends-wipe: ## kill them and delete their data
+	@tools/backends/backends.sh wipe
 
 # Addresses in the environment come before those that backends-up wrote. STRATA_TEST_REQUIRE=mongodb,milvus,elasticsearch
 # turns the skip of a test whose server is not there into a failure.

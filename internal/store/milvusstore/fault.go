@@ -19,6 +19,7 @@ var (
 	ErrKey         = errors.New("a key that was not minted")
 
 	errMalformed = errors.New("an answer that cannot be read")
+	errNoNode    = fmt.Errorf("%w: it has no query node for it", ErrRefused)
 )
 
 // fault is the error of a call: what was tried, and the cause without the server's words. The end of the context shows
@@ -54,6 +55,9 @@ func refused(words string) error {
 	words = strings.ToLower(words)
 	if strings.Contains(words, "collection not found") {
 		return ErrNoSpace
+	}
+	if strings.Contains(words, "nodes not enough") || strings.Contains(words, "node not enough") { // 2.3; later
+		return errNoNode
 	}
 	for _, r := range [][2]string{
 		{"rate limit", "too many requests"},

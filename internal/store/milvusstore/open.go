@@ -34,6 +34,9 @@ const (
 	eraseWithin   = 5 * time.Minute
 )
 
+// loadAgain is how often a server is asked to load that has no query node yet.
+const loadAgain = 500 * time.Millisecond
+
 // lag is the server's common.gracefulTime: how far behind a search with bounded staleness may be.
 const lag = 5 * time.Second
 

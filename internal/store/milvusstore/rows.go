@@ -97,7 +97,7 @@ func (v *View) EraseScope(ctx context.Context, scope memory.ScopeKey) (int64, er
 
 func (v *View) eraseFrom(ctx context.Context, space store.VectorSpace, scope memory.ScopeKey) (int64, error) {
 	name := v.name(space)
-	if err := v.load(ctx, name, space); err != nil {
+	if err := v.finish(ctx, name, space); err != nil {
 		return 0, err
 	}
 	var erased int64
@@ -119,8 +119,8 @@ func (v *View) eraseFrom(ctx context.Context, space store.VectorSpace, scope mem
 	}
 }
 
-// load makes rows of a collection that whoever created it left behind unfinished visible.
-func (v *View) load(ctx context.Context, name string, space store.VectorSpace) error {
+// finish makes rows of a collection that whoever created it left behind unfinished visible.
+func (v *View) finish(ctx context.Context, name string, space store.VectorSpace) error {
 	state, err := v.client.GetLoadState(ctx, name, nil)
 	if err != nil {
 		return fault(ctx, "ask for the load state", err)

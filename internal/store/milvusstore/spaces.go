@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/milvus-io/milvus-sdk-go/v2/client"
 	"github.com/milvus-io/milvus-sdk-go/v2/entity"
@@ -29,10 +30,29 @@ func (v *View) Prepare(ctx context.Context, space store.VectorSpace) error {
 	if err := v.client.CreateIndex(ctx, name, v.schema.Index.Field, v.schema.index(), true); err != nil {
 		return fault(ctx, "create index", err)
 	}
-	if err := v.client.LoadCollection(ctx, name, false); err != nil {
-		return fault(ctx, "load collection", err)
+	return v.load(ctx, name)
+}
+
+// load waits until the collection is loaded. A server that was started a moment ago says that it is healthy before its
+// query node has taken the place of the one that was killed, and until then refuses to load.
+func (v *View) load(ctx context.Context, name string) error {
+	again := time.NewTicker(loadAgain)
+	defer again.Stop()
+	for {
+		failed := v.client.LoadCollection(ctx, name, false)
+		if failed == nil {
+			return nil
+		}
+		failed = fault(ctx, "load collection", failed)
+		if !errors.Is(failed, errNoNode) {
+			return failed
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("%w: %w", failed, ctx.Err())
+		case <-again.C:
+		}
 	}
-	return nil
 }
 
 // create makes the collection, unless it is there. That creating fails is no error when it is there afterwards: another

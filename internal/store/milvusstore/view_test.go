@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -157,6 +158,8 @@ func TestAnErrorTellsTheCauseAndNeverTheServersWords(t *testing.T) {
 		{"another status", t.Context(), status.Error(codes.Internal, secret), ErrRefused},
 		{"a refusal", t.Context(), errors.New(secret), ErrRefused},
 		{"a limit", t.Context(), errors.New("rate limit exceeded: " + secret), ErrRefused},
+		{"a server of 2.3 without a query node", t.Context(), errors.New("failed to spawn replica for collection: nodes not enough"), errNoNode},
+		{"a later one", t.Context(), errors.New("resource group node not enough[rg=__default_resource_group][currentNodeNum=0]"), errNoNode},
 		{"a collection that is gone", t.Context(), errors.New("collection not found: " + secret), ErrNoSpace},
 		{"an answer that cannot be read", t.Context(), fmt.Errorf("%w: %s", errMalformed, secret), errMalformed},
 	} {
@@ -168,6 +171,51 @@ func TestAnErrorTellsTheCauseAndNeverTheServersWords(t *testing.T) {
 			if strings.Contains(err.Error(), "mallory") {
 				t.Errorf("the error repeats a key: %v", err)
 			}
+		})
+	}
+}
+
+// starting is a server that refuses to load so many times.
+type starting struct {
+	client.Client
+	refuse int
+	err    error
+	asked  int
+}
+
+func (s *starting) LoadCollection(context.Context, string, bool, ...client.LoadCollectionOption) error {
+	if s.asked++; s.asked <= s.refuse {
+		return s.err
+	}
+	return nil
+}
+
+func TestLoading(t *testing.T) {
+	noNode := errors.New("failed to spawn replica for collection: nodes not enough")
+	for _, c := range []struct {
+		name   string
+		server starting
+		asked  int
+		want   []error
+	}{
+		{"waits for the query node of a server that was just started", starting{refuse: 3, err: noNode}, 4, nil},
+		{"waits no longer than the call may take", starting{refuse: 1000, err: noNode}, 20, []error{errNoNode, context.DeadlineExceeded}},
+		{"fails at once for any other reason", starting{refuse: 1000, err: errors.New("out of memory")}, 1, []error{ErrRefused}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithTimeout(t.Context(), 20*loadAgain-1)
+				defer cancel()
+				err := (&View{client: &c.server}).load(ctx, "any")
+				if c.server.asked != c.asked || (err == nil) != (c.want == nil) {
+					t.Errorf("asked %d times, not %d: %v", c.server.asked, c.asked, err)
+				}
+				for _, want := range c.want {
+					if !errors.Is(err, want) {
+						t.Errorf("the error is %v, not %v", err, want)
+					}
+				}
+			})
 		})
 	}
 }
