@@ -285,9 +285,6 @@ func (t turnSource) load(ctx context.Context, s VerifyStore, at space, user memo
 	if err != nil {
 		return nil, err
 	}
-	asked := make(map[memory.Place]bool, len(keys))
-	for _, k := range keys {
-		asked[k.place] = true
-	}
-	return turnRows(r.scope, r.docs.keys().Of(func(p memory.Place) bool { return asked[p] })), nil
+	asked := isAmong(keys)
+	return turnRows(r.scope, r.docs.keys().Of(func(p memory.Place) bool { return asked(rowKey{place: p}) })), nil
 }

@@ -116,15 +116,16 @@ func (v vectorSource) load(ctx context.Context, s VerifyStore, at space, user me
 	if err != nil {
 		return nil, err
 	}
-	return v.fill(feedPiece{}, facts, vectors, isAmong(keys)).rows, nil
+	asked := isAmong(keys)
+	return v.fill(feedPiece{}, facts, vectors, func(id string) bool { return asked(rowKey{fact: id}) }).rows, nil
 }
 
-func isAmong(keys []rowKey) func(id string) bool {
-	asked := make(map[string]bool, len(keys))
+func isAmong(keys []rowKey) func(rowKey) bool {
+	asked := make(map[rowKey]bool, len(keys))
 	for _, k := range keys {
-		asked[k.fact] = true
+		asked[k] = true
 	}
-	return func(id string) bool { return asked[id] }
+	return func(k rowKey) bool { return asked[k] }
 }
 
 func (factSource) expected(ctx context.Context, s VerifyStore, at space, user memory.User) (expectation, error) {
@@ -149,7 +150,7 @@ func (factSource) load(ctx context.Context, s VerifyStore, _ space, user memory.
 	asked := isAmong(keys)
 	var out []row
 	for _, f := range facts.Facts {
-		if asked(f.ID) {
+		if asked(rowKey{fact: f.ID}) {
 			out = append(out, factRow(facts.Scope, f))
 		}
 	}

@@ -169,7 +169,7 @@ func (s *Service) nearer(ctx context.Context, read readFacts, q factAsk, near *n
 // viewed is the number up to which vectors of the version are left to the view: as far as it was told of them. 0 without
 // a view, and while it is built anew or for another version.
 func (s *Service) viewed(at factsAt, version int) int64 {
-	if s.vectors == nil || at.told.Build == 0 || at.told.Version != version {
+	if s.factVectors == nil || at.told.Build == 0 || at.told.Version != version {
 		return 0
 	}
 	return at.told.No
@@ -178,11 +178,11 @@ func (s *Service) viewed(at factsAt, version int) int64 {
 // askVectors asks the view for the facts nearest to the query. Every filter goes with it, so that it holds before the
 // nearest are chosen.
 func (s *Service) askVectors(ctx context.Context, near nearFacts, q rank.FactQuery) (similar, []Degradation) {
-	found, late := s.vectors.search(ctx, store.VectorSearch{
+	found, late := s.factVectors.similarFacts(ctx, store.VectorSearch{
 		Space: store.VectorSpace{View: memory.ViewVectors, Build: near.at.told.Build, Version: near.query.Version, Dimension: len(near.query.Values)},
 		Scope: near.at.scope, Vector: near.query.Values, Categories: q.Categories, Exclude: q.Exclude, CurrentOnly: true,
 	})
-	s.vectors.stale(near.at.unknown(maps.Keys(found.cosines)))
+	s.factVectors.stale(near.at.unknown(maps.Keys(found.cosines)))
 	return found, late
 }
 

@@ -60,9 +60,7 @@ func likelyRoom(p policy.Resolved, tail []memory.Message) int64 {
 // wait ends what is read and not needed any more.
 func (r *recallReader) wait() {
 	r.stop()
-	if len(r.ahead) > 0 {
-		_, _ = r.early()
-	}
+	_, _ = r.early()
 }
 
 // read reads the next hits; none is left when it answers none.

@@ -33,11 +33,11 @@ type Service struct {
 	compactModels map[string]CompactModel
 	extractive    Extractive
 
-	vectors    *vectorArm // nil for none, like the others
-	nearTurns  *turnArm
-	transcript *textArm
-	factTexts  *textArm
-	reranker   *rerankArm
+	factVectors *vectorArm // nil for none, like the others
+	turnVectors *vectorArm
+	transcript  *textArm
+	factTexts   *textArm
+	reranker    *rerankArm
 }
 
 // Store is the part of the truth that requests read and write.
@@ -87,7 +87,7 @@ type Options struct {
 func New(o Options) *Service {
 	o = o.withoutViews()
 	return &Service{
-		vectors: newVectorArm(o), nearTurns: newTurnArm(o), transcript: newTextArm(memory.ViewTranscript, o), factTexts: newTextArm(memory.ViewFacts, o),
+		factVectors: newVectorArm(memory.ViewVectors, o), turnVectors: newVectorArm(memory.ViewTurns, o), transcript: newTextArm(memory.ViewTranscript, o), factTexts: newTextArm(memory.ViewFacts, o),
 		reranker: newRerankArm(o),
 		store:    o.Store, lexicon: o.Lexicon, facts: o.Facts, queries: o.Queries, reembed: o.Reembed, reindex: o.Reindex, checker: o.Verify, usage: o.Usage,
 		policies: o.Policies, runner: o.Runner, meter: o.Meter, now: o.Now, newID: o.NewID, related: o.Near, turns: newTurns(), apart: newApart(),

@@ -50,8 +50,8 @@ func (s *Service) understand(ctx context.Context, q *LexiconSearch, in sought, n
 		}
 		return at.sources(q.AttachedTerms()), nil
 	}
-	if s.nearTurns != nil {
-		q.Nearest = s.nearTurns.nearest
+	if s.turnVectors != nil {
+		q.Nearest = s.turnVectors.nearTurns
 	}
 	q.Sources = func() ([]rank.Match, error) {
 		f, err := in.found()

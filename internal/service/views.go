@@ -91,54 +91,70 @@ func (a *arm) stale(n int) {
 // viewHits is how many hits a view is asked for: as many as the other arms hand to the score.
 const viewHits = rank.FuseDepth
 
-// vectorArm asks the view of the facts' vectors; nil where every vector is compared here.
+// turnHits is how many messages the view is asked for: as many again as are fused may stand in the context already.
+const turnHits = 2 * rank.FuseDepth
+
+// vectorArm asks a view of vectors, of facts or of messages; nil where every vector is compared here.
 type vectorArm struct {
 	arm
 	vectors VectorView
 }
 
-func newVectorArm(o Options) *vectorArm {
+func newVectorArm(view memory.View, o Options) *vectorArm {
 	if o.Vectors == nil {
 		return nil
 	}
-	return &vectorArm{arm: newArm(memory.ViewVectors, o), vectors: o.Vectors}
+	return &vectorArm{arm: newArm(view, o), vectors: o.Vectors}
 }
 
-// turnArm asks the view of the messages' vectors; nil where they are all compared here.
-type turnArm struct {
-	arm
-	vectors VectorView
+// nearest are the hits of a search.
+type nearest struct {
+	own   []store.VectorHit // of the scope, the nearest first
+	whole bool              // there are as many as were asked for, and nobody else's among them
 }
 
-func newTurnArm(o Options) *turnArm {
-	if o.Vectors == nil {
-		return nil
-	}
-	return &turnArm{arm: newArm(memory.ViewTurns, o), vectors: o.Vectors}
-}
-
-// turnHits is how many messages the view is asked for: as many again as are fused may stand in the context already.
-const turnHits = 2 * rank.FuseDepth
-
-// nearest answers the scope's own hits; false when the view does not answer.
-func (a *turnArm) nearest(ctx context.Context, q store.VectorSearch) ([]rank.Match, bool) {
-	q.Limit = turnHits
+// search answers the scope's own hits, and counts the others.
+func (a *vectorArm) search(ctx context.Context, q store.VectorSearch) (nearest, []Degradation) {
 	var hits []store.VectorHit
 	late := a.ask(ctx, func(ctx context.Context) (err error) {
 		hits, err = a.vectors.Search(ctx, q)
 		return err
 	})
 	if late != nil {
-		return nil, false
+		return nearest{}, late
 	}
-	own := make([]rank.Match, 0, len(hits))
+	own, foreign := ownHits(q.Scope, hits)
+	a.foreign(foreign)
+	return nearest{own, len(hits) >= q.Limit && foreign == 0}, nil
+}
+
+// ownHits keeps a scope's hits, with cosines that can be.
+func ownHits(scope memory.ScopeKey, hits []store.VectorHit) (own []store.VectorHit, foreign int) {
+	own = make([]store.VectorHit, 0, len(hits))
 	for _, h := range hits {
-		if h.Scope == q.Scope && !math.IsNaN(h.Score) {
-			own = append(own, rank.Match{Place: h.Place, Score: min(max(h.Score, -1), 1)})
+		switch {
+		case h.Scope != scope:
+			foreign++
+		case !math.IsNaN(h.Score):
+			h.Score = min(max(h.Score, -1), 1)
+			own = append(own, h)
 		}
 	}
-	a.foreign(len(hits) - len(own))
-	return own, true
+	return own, foreign
+}
+
+// nearTurns answers messages; false when the view does not answer.
+func (a *vectorArm) nearTurns(ctx context.Context, q store.VectorSearch) ([]rank.Match, bool) {
+	q.Limit = turnHits
+	found, late := a.search(ctx, q)
+	if late != nil {
+		return nil, false
+	}
+	matches := make([]rank.Match, len(found.own))
+	for i, h := range found.own {
+		matches[i] = rank.Match{Place: h.Place, Score: h.Score}
+	}
+	return matches, true
 }
 
 // similar are the facts of a scope that a view found nearest.
@@ -147,43 +163,21 @@ type similar struct {
 	farther float64            // the most that another fact's cosine can be
 }
 
-func (a *vectorArm) search(ctx context.Context, q store.VectorSearch) (similar, []Degradation) {
+// similarFacts answers facts. A list that is not whole may lack own ones that are nearer than its last hit.
+func (a *vectorArm) similarFacts(ctx context.Context, q store.VectorSearch) (similar, []Degradation) {
 	q.Limit = viewHits
-	var hits []store.VectorHit
-	late := a.ask(ctx, func(ctx context.Context) (err error) {
-		hits, err = a.vectors.Search(ctx, q)
-		return err
-	})
+	found, late := a.search(ctx, q)
 	if late != nil {
 		return similar{}, late
 	}
-	out := similarTo(q, hits)
-	a.foreign(out.foreign)
-	return out.similar, nil
-}
-
-// sorted are hits, taken apart by whose they are.
-type sorted struct {
-	similar
-	foreign int
-}
-
-// similarTo keeps the scope's own hits. A list with others in it may lack own ones that are nearer than its last hit.
-func similarTo(q store.VectorSearch, hits []store.VectorHit) sorted {
-	out := sorted{similar: similar{cosines: make(map[string]float64, len(hits)), farther: 1}}
-	for _, h := range hits {
-		switch {
-		case h.Scope != q.Scope:
-			out.foreign++
-		case !math.IsNaN(h.Score):
-			out.cosines[h.FactID] = min(max(h.Score, -1), 1)
-			out.farther = min(out.farther, out.cosines[h.FactID])
+	out := similar{cosines: make(map[string]float64, len(found.own)), farther: 1}
+	for _, h := range found.own {
+		out.cosines[h.FactID] = h.Score
+		if found.whole {
+			out.farther = min(out.farther, h.Score)
 		}
 	}
-	if len(hits) < q.Limit || out.foreign > 0 {
-		out.farther = 1
-	}
-	return out
+	return out, nil
 }
 
 // textArm asks the full-text view of messages or facts; nil without one.

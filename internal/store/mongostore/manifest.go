@@ -28,12 +28,12 @@ type manifestDoc struct {
 	Rev      int64           `bson:"rev"`     // counts the changes, but not the ends of Clearing and Retiring
 	NextNo   int64           `bson:"next_no"` // of a segment
 	Epoch    int64           `bson:"epoch"`   // counts how often all segments were retired
-	Retiring bool            `bson:"retiring,omitempty"`
-	Clearing []string        `bson:"clearing,omitempty"` // ids of turns
-	Segments []segmentEntry  `bson:"segments"`           // by No
-	LastNo   int64           `bson:"last_no"`            // of all segments there ever were; 0 before the first
-	Feed     feedDoc         `bson:"feed,omitempty"`     // how far memory.ViewTurns was told; swapManifest leaves it alone
-	Wakes    int64           `bson:"-"`                  // since when the feed waits for the change; 0 when it need not
+	Retiring bool            `bson:"retiring"`
+	Clearing []string        `bson:"clearing"` // ids of turns
+	Segments []segmentEntry  `bson:"segments"` // by No
+	LastNo   int64           `bson:"last_no"`  // of all segments there ever were; 0 before the first
+	Feed     feedDoc         `bson:"feed"`     // how far memory.ViewTurns was told; swapManifest leaves it alone
+	Wakes    int64           `bson:"-"`        // since when the feed waits for the change; 0 when it need not
 }
 
 // segmentEntry is a segment without its data, which lies in a document of its own.
