@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"google.golang.org/protobuf/types/known/structpb"
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
 	"github.com/stratamem/strata/internal/config"
@@ -172,40 +171,59 @@ func readmeHas(t *testing.T, name, want string) {
 
 func TestTheAgentProfileOverAStoredSession(t *testing.T) {
 	t.Parallel()
-	h, plants := start(t), planted(t)
+	for name, pace := range map[string]int{"when summaries keep up": 10, "when they come at the end": 1000} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h, plants := start(t), planted(t)
+			h.recordTurns(t, transcript100(t), pace)
+			eventually(t, "facts", func() bool {
+				return len(section(h.context(t, &memoryv1.BuildContextRequest{SessionId: "s"}), memoryv1.SectionKind_SECTION_KIND_SESSION_FACTS).GetItems()) > 0
+			})
+			r := h.context(t, &memoryv1.BuildContextRequest{SessionId: "s", Render: memoryv1.Render_RENDER_TEXT})
+			t.Logf("%d tokens, summary through %d", r.GetUsage().GetTokens(), r.GetCoverage().GetSummaryThrough())
+			t.Run("window, summary, facts and state stand in one context, of at most 16 % of the tokens", func(t *testing.T) {
+				for _, kind := range []memoryv1.SectionKind{recent, memoryv1.SectionKind_SECTION_KIND_SUMMARY, memoryv1.SectionKind_SECTION_KIND_STATE, memoryv1.SectionKind_SECTION_KIND_SESSION_FACTS} {
+					if len(section(r, kind).GetItems()) == 0 {
+						t.Errorf("there is no section %v", kind)
+					}
+				}
+				if r.GetUsage().GetTokens() > 155_925*16/100 || len(r.GetCleared()) == 0 {
+					t.Errorf("usage %v", r.GetUsage())
+				}
+			})
+			t.Run("all that was planted stands in it", func(t *testing.T) {
+				for _, p := range plants {
+					if kept([]plant{p}, r.GetRendering()) == 0 {
+						t.Errorf("the %s of message %s is lost", p.Kind, p.MessageID)
+					}
+				}
+			})
+		})
+	}
+}
+
+// recordTurns records a history turn by turn, and waits for the summaries of what is due every so many turns.
+func (h *harness) recordTurns(t *testing.T, all []*memoryv1.Message, pace int) {
+	t.Helper()
+	recorded, turns := 0, 0
+	summarised := func() {
+		eventually(t, "summaries", func() bool {
+			return h.context(t, &memoryv1.BuildContextRequest{SessionId: "s"}).GetCoverage().GetSummaryThrough() > int64(recorded-80)
+		})
+	}
 	var turn []*memoryv1.Message
-	record := func(state *structpb.Struct) {
-		must(h.Record(h.ctx, &memoryv1.RecordRequest{UserId: "ada", SessionId: "s", Profile: config.AgentProfile, Messages: turn, StatePatch: state}))(t)
-		turn = nil
-	}
-	for _, m := range transcript100(t) {
-		if m.GetRole() == memoryv1.Role_ROLE_USER && len(turn) > 0 {
-			record(nil)
-		}
+	for i, m := range all {
 		turn = append(turn, m)
+		if i+1 < len(all) && all[i+1].GetRole() != memoryv1.Role_ROLE_USER {
+			continue
+		}
+		must(h.Record(h.ctx, &memoryv1.RecordRequest{
+			UserId: "ada", SessionId: "s", Profile: config.AgentProfile, Messages: turn, StatePatch: object("phase", structString("cutover")),
+		}))(t)
+		recorded, turns, turn = recorded+len(turn), turns+1, nil
+		if turns%pace == 0 {
+			summarised()
+		}
 	}
-	record(object("phase", structString("cutover")))
-	build := func() *memoryv1.BuildContextResponse {
-		return h.context(t, &memoryv1.BuildContextRequest{SessionId: "s", Render: memoryv1.Render_RENDER_TEXT})
-	}
-	eventually(t, "summaries", func() bool { return build().GetCoverage().GetSummaryThrough() > 480 })
-	r := build()
-	t.Logf("%d tokens, %d of 24 kept, summary through %d", r.GetUsage().GetTokens(), kept(plants, r.GetRendering()), r.GetCoverage().GetSummaryThrough())
-	t.Run("window, summary, facts and state stand in one context, of at most 16 % of the tokens", func(t *testing.T) {
-		for _, kind := range []memoryv1.SectionKind{recent, memoryv1.SectionKind_SECTION_KIND_SUMMARY, memoryv1.SectionKind_SECTION_KIND_STATE, memoryv1.SectionKind_SECTION_KIND_SESSION_FACTS} {
-			if len(section(r, kind).GetItems()) == 0 {
-				t.Errorf("there is no section %v", kind)
-			}
-		}
-		if r.GetUsage().GetTokens() > 155_925*16/100 || len(r.GetCleared()) == 0 {
-			t.Errorf("usage %v", r.GetUsage())
-		}
-	})
-	t.Run("every constraint stands in it, since they are tagged", func(t *testing.T) {
-		for _, p := range plants {
-			if p.Kind == "constraint" && kept([]plant{p}, r.GetRendering()) == 0 {
-				t.Errorf("message %s is lost", p.MessageID)
-			}
-		}
-	})
+	summarised()
 }

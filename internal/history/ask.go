@@ -65,7 +65,7 @@ type material struct {
 	lines    []line
 }
 
-// line is what a summariser sees of a message, or a piece of it.
+// line is what a summariser sees of a message, of its words or of its calls and results, or a piece of that.
 type line struct {
 	summary.Line
 	source int
@@ -81,12 +81,23 @@ func (r *run) material(units []unit, group, before []int) material {
 	}
 	for _, u := range group {
 		for _, it := range r.items[units[u].from:units[u].to] {
-			for _, l := range summary.Lines([]memory.Message{it.msg}, summary.LineLimits{}) {
-				m.lines = append(m.lines, line{Line: l, source: it.source, tokens: it.tokens})
-			}
+			m.lines = append(m.lines, r.linesOf(it)...)
 		}
 	}
 	return m
+}
+
+// linesOf are the lines of a message, which take what it takes: counted apart only where there are several.
+func (r *run) linesOf(it *item) []line {
+	seen := summary.Lines([]memory.Message{it.msg}, summary.LineLimits{})
+	out := make([]line, len(seen))
+	for i, l := range seen {
+		out[i] = line{Line: l, source: it.source, tokens: it.tokens}
+		if len(seen) > 1 {
+			out[i].tokens = r.count(l.Text)
+		}
+	}
+	return out
 }
 
 // unprefixed is what a summary says behind its prefix.

@@ -156,6 +156,12 @@ func (t Task) source() string {
 	return b.String()
 }
 
+// words is the source without what tools were asked and answered: of that a summary may keep nothing.
+func (t Task) words() string {
+	t.Lines = slices.DeleteFunc(slices.Clone(t.Lines), func(l Line) bool { return l.Tool })
+	return t.source()
+}
+
 // Bounds of an answer's length, in tokens as text.EstimateTokens guesses them.
 const (
 	shrunkRewrite = 0.35 // of the summary that it rewrites
@@ -173,7 +179,7 @@ func (t Task) isShrunk(answer string) bool {
 		previous := float64(text.EstimateTokens(t.Previous))
 		return previous >= shortSource && tokens < shrunkRewrite*min(previous, orLarge(room))
 	}
-	source := float64(text.EstimateTokens(t.source()))
+	source := float64(text.EstimateTokens(t.words()))
 	if len(t.Parts) > 0 {
 		return source >= shortSource && tokens < min(shrunkMerge*source, orLarge(room)/5)
 	}
@@ -502,7 +508,7 @@ func (t Task) lostSentences(kept *evidence) []lostSentence {
 		take("", p.Text, summaryFactor)
 	}
 	for _, l := range t.Lines {
-		if factor := spokenFactors[l.Role]; factor > 0 {
+		if factor := spokenFactors[l.Role]; factor > 0 && !l.Tool {
 			take(l.speaker()+": ", l.Text, factor)
 		}
 	}

@@ -214,9 +214,19 @@ func TestCheck(t *testing.T) {
 	t.Run("a question about a text in another script may be summarised in the question's", func(t *testing.T) {
 		lines := []Line{
 			{Speaker: "민지", Role: memory.RoleUser, Text: "이 로그에서 오류가 왜 나는지 알려 줘."},
-			{Role: memory.RoleTool, Text: strings.Repeat("connection refused while dialing the primary. ", 60)},
+			{Role: memory.RoleTool, Tool: true, Text: strings.Repeat("connection refused while dialing the primary. ", 60)},
 		}
 		if _, got := Check(Task{Lines: lines, MaxTokens: 300}, Answer{Text: "민지는 로그에서 연결이 거부되는 오류의 원인을 물었다."}); got != "" {
+			t.Errorf("got %q", got)
+		}
+	})
+	t.Run("how much tools answered makes no summary of a few words too short", func(t *testing.T) {
+		lines := []Line{
+			{Speaker: "Mina", Role: memory.RoleUser, Text: "Why does it fail?"},
+			{Role: memory.RoleTool, Tool: true, Text: strings.Repeat("connection refused while dialing the primary. ", 600)},
+			{Role: memory.RoleAssistant, Text: "The primary is down."},
+		}
+		if _, got := Check(Task{Lines: lines, MaxTokens: 1000}, Answer{Text: "The primary is down."}); got != "" {
 			t.Errorf("got %q", got)
 		}
 	})
@@ -256,14 +266,16 @@ func TestLostAnchorsAreAppended(t *testing.T) {
 			t.Errorf("%q %d %s", again.Text, again.Appended, reason)
 		}
 	})
-	t.Run("not what tools return, which nobody said", func(t *testing.T) {
-		lines := []Line{
-			{Speaker: "Mina", Role: memory.RoleUser, Text: "Is order K-1 on its way?"},
-			{Role: memory.RoleTool, Text: "Order K-1 left depot D-77 with 14 parcels. Order K-2 costs 900 euros."},
-		}
-		got, reason := Check(Task{MaxTokens: 300, Lines: lines}, Answer{Text: "Mina asked whether order K-1 is on its way."})
-		if reason != "" || got.Appended != 0 {
-			t.Errorf("got %q, %s", got.Text, reason)
+	t.Run("not what tools return, which nobody said, whoever's message it stands in", func(t *testing.T) {
+		for _, role := range []memory.Role{memory.RoleTool, memory.RoleUser} {
+			lines := []Line{
+				{Speaker: "Mina", Role: memory.RoleUser, Text: "Is order K-1 on its way?"},
+				{Role: role, Tool: true, Text: "Order K-1 left depot D-77 with 14 parcels. Order K-2 costs 900 euros."},
+			}
+			got, reason := Check(Task{MaxTokens: 300, Lines: lines}, Answer{Text: "Mina asked whether order K-1 is on its way."})
+			if reason != "" || got.Appended != 0 {
+				t.Errorf("role %s: got %q, %s", role, got.Text, reason)
+			}
 		}
 	})
 	t.Run("no more than a share of the room", func(t *testing.T) {

@@ -11,43 +11,60 @@ import (
 // LineLimits says how much of a tool call's arguments and of its result a summariser sees, in bytes; 0 is no limit.
 type LineLimits struct{ Arguments, Result int }
 
-// Lines are the messages as a summariser sees them, without those that say nothing. What a memory service had put into
-// the prompt was said elsewhere.
+// Lines are the messages as a summariser sees them, without those that say nothing. Words and the use of tools are
+// lines of their own, in their order. What a memory service had put into the prompt was said elsewhere.
 func Lines(messages []memory.Message, limits LineLimits) []Line {
 	var out []Line
 	for _, m := range messages {
-		said := limits.spoken(m.Parts)
-		if m.Origin == memory.OriginRecalled || said == "" {
-			continue
+		if m.Origin != memory.OriginRecalled {
+			out = append(out, limits.linesOf(m)...)
 		}
-		out = append(out, Line{Speaker: m.Name, Role: m.Role, Time: m.CreateTime, Text: said})
 	}
 	return out
 }
 
-// spoken is what parts say: words, and calls, results and attachments as one line each.
-func (l LineLimits) spoken(parts []memory.Part) string {
-	var said []string
-	for _, p := range parts {
-		if s := strings.TrimSpace(l.spokenPart(p)); s != "" {
-			said = append(said, s)
+func (l LineLimits) linesOf(m memory.Message) []Line {
+	var out []Line
+	for _, p := range m.Parts {
+		said := strings.TrimSpace(l.spoken(p))
+		if said == "" {
+			continue
 		}
+		if n := len(out); n > 0 && out[n-1].Tool == isTool(p) {
+			out[n-1].Text += "\n" + said
+			continue
+		}
+		out = append(out, Line{Speaker: m.Name, Role: m.Role, Time: m.CreateTime, Text: said, Tool: isTool(p)})
 	}
-	return strings.Join(said, "\n")
+	return out
 }
 
-func (l LineLimits) spokenPart(p memory.Part) string {
+func isTool(p memory.Part) bool {
+	return p.Kind == memory.PartToolCall || p.Kind == memory.PartToolResult
+}
+
+// spoken is what a part says: words; a call, a result or an attachment as one line.
+func (l LineLimits) spoken(p memory.Part) string {
 	switch p.Kind {
 	case memory.PartText:
 		return p.Text
 	case memory.PartToolCall:
 		return "[calls " + p.Name + " " + oneLine(p.Arguments, l.Arguments) + "]"
 	case memory.PartToolResult:
-		return "[result: " + oneLine(l.spoken(p.Parts), l.Result) + "]"
+		return "[result: " + oneLine(l.answered(p), l.Result) + "]"
 	case memory.PartBlob, memory.PartURI:
 		return tokens.Placeholder(p)
 	}
 	return ""
+}
+
+// answered is what a tool's result says.
+func (l LineLimits) answered(result memory.Part) string {
+	said := make([]string, len(result.Parts))
+	for i, p := range result.Parts {
+		said[i] = l.spoken(p)
+	}
+	return strings.Join(said, "\n")
 }
 
 func oneLine(s string, limit int) string {

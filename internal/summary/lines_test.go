@@ -18,22 +18,28 @@ func TestLines(t *testing.T) {
 		{Role: memory.RoleTool, Parts: []memory.Part{result}},
 		{Role: memory.RoleUser, Origin: memory.OriginRecalled, Parts: []memory.Part{memory.TextPart("Ann likes lemons.")}},
 		{Role: memory.RoleAssistant, Parts: []memory.Part{memory.TextPart(" ")}},
+		{Role: memory.RoleUser, Parts: []memory.Part{result, memory.TextPart("Enough."), memory.TextPart("Thanks.")}},
 	}
 	lines := func(l LineLimits) (out []string) {
 		for _, line := range Lines(messages, l) {
-			out = append(out, line.speaker()+": "+line.Text)
+			mark := ": "
+			if line.Tool {
+				mark = "> "
+			}
+			out = append(out, line.speaker()+mark+line.Text)
 		}
 		return out
 	}
-	t.Run("calls and results are lines, what was recalled or says nothing is none", func(t *testing.T) {
-		want := []string{"Ann: Find trees.", "assistant: I look.\n[calls search { \"q\": \"lemon trees\" }]", "tool: [result: many lemon trees " + strings.Repeat("x", 50) + "]"}
+	t.Run("words, and calls and results, are lines of their own; what was recalled or says nothing is none", func(t *testing.T) {
+		found := "[result: many lemon trees " + strings.Repeat("x", 50) + "]"
+		want := []string{"Ann: Find trees.", "assistant: I look.", "assistant> [calls search { \"q\": \"lemon trees\" }]", "tool> " + found, "user> " + found, "user: Enough.\nThanks."}
 		if diff := cmp.Diff(want, lines(LineLimits{})); diff != "" {
 			t.Error(diff)
 		}
 	})
 	t.Run("arguments and results are cut to their limits", func(t *testing.T) {
 		got := lines(LineLimits{Arguments: 10, Result: 20})
-		if !strings.HasSuffix(got[1], " …]") || !strings.HasSuffix(got[2], " …]") || len(got[2]) > 40 {
+		if !strings.HasSuffix(got[2], " …]") || !strings.HasSuffix(got[3], " …]") || len(got[3]) > 40 {
 			t.Errorf("%q", got)
 		}
 	})

@@ -66,12 +66,13 @@ type Task struct {
 	Location  *time.Location
 }
 
-// Line is a message as a summariser sees it.
+// Line is what a summariser sees of a message: its words, or the tools it calls or answers for.
 type Line struct {
 	Speaker string // the name, else the role
 	Role    memory.Role
 	Time    time.Time
-	Text    string // words; calls and results as one line each
+	Text    string // words; or calls and results as one line each
+	Tool    bool   // calls and results: nobody's words, whoever's message they stand in
 }
 
 // Part is a summary to merge, with what it covers.

@@ -28,8 +28,10 @@ type Summarizer struct{}
 // are recent, as many as MaxTokens holds. What stands in a message is marked with who said it.
 func (Summarizer) Summarize(_ context.Context, t summary.Task) (llm.Answer, error) {
 	found := candidates(t)
+	room := room(t, found)
+	found = spoken(found)
 	score(found)
-	return llm.Answer{Text: render(pick(found, room(t, found))), Finish: llm.FinishStop, Model: ExtractiveModel}, nil
+	return llm.Answer{Text: render(pick(found, room)), Finish: llm.FinishStop, Model: ExtractiveModel}, nil
 }
 
 // candidate is a sentence that may be picked.
@@ -37,6 +39,7 @@ type candidate struct {
 	text    string // as it will stand
 	place   int
 	role    float64 // weight of who said it
+	tool    bool    // what a tool was asked or answered
 	open    bool    // a question that nobody has spoken after
 	terms   []string
 	anchors float64
@@ -62,7 +65,7 @@ func candidates(t summary.Task) []candidate {
 		for _, s := range text.Sentences(l.Text) {
 			if asks := text.AsksQuestion(s); !asks || open {
 				c := newCandidate(speaker(l)+": ", s, speakers)
-				c.role, c.open = roleWeight(l.Role), asks
+				c.role, c.tool, c.open = weightOf(l), l.Tool, asks
 				out = append(out, c)
 			}
 		}
@@ -71,6 +74,24 @@ func candidates(t summary.Task) []candidate {
 		out[i].place = i
 	}
 	return out
+}
+
+// spoken leaves out what tools were asked and answered, where people and models said enough: it is full of names and
+// numbers, and what matters of it was said.
+func spoken(found []candidate) []candidate {
+	words := slices.DeleteFunc(slices.Clone(found), func(c candidate) bool { return c.tool })
+	if tokensOf(words) < leastRoom {
+		return found
+	}
+	return words
+}
+
+func tokensOf(found []candidate) int {
+	total := 0
+	for _, c := range found {
+		total += text.EstimateTokens(c.text)
+	}
+	return total
 }
 
 // answered reports whether somebody else spoke after the first of the lines.
@@ -114,12 +135,14 @@ func speaker(l summary.Line) string {
 	return cmp.Or(strings.Join(strings.Fields(l.Speaker), " "), l.Role.String())
 }
 
-// roleWeight puts what people say before what models and tools answer.
-func roleWeight(r memory.Role) float64 {
-	switch r {
-	case memory.RoleUser:
+// weightOf puts what people say before what models and tools answer.
+func weightOf(l summary.Line) float64 {
+	switch {
+	case l.Tool:
+		return 0.4
+	case l.Role == memory.RoleUser:
 		return 1
-	case memory.RoleAssistant:
+	case l.Role == memory.RoleAssistant:
 		return 0.7
 	}
 	return 0.4
@@ -239,11 +262,7 @@ func room(t summary.Task, found []candidate) int {
 	if t.Rewrite || len(t.Parts) > 0 {
 		return limit
 	}
-	total := 0
-	for _, c := range found {
-		total += text.EstimateTokens(c.text)
-	}
-	return min(limit, max(leastRoom, int(leafShare*float64(total))))
+	return min(limit, max(leastRoom, int(leafShare*float64(tokensOf(found)))))
 }
 
 // pick takes the best sentences that fit, leaving out what repeats another one, and answers them in their order. What

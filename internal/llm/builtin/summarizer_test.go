@@ -74,6 +74,20 @@ func TestSummarizer(t *testing.T) {
 			t.Errorf("got %q", again)
 		}
 	})
+	t.Run("what tools answered is left to those who told of it", func(t *testing.T) {
+		answered := summary.Line{Role: memory.RoleTool, Tool: true, Text: "[result: 2026-10-07T15:04:51Z ERROR db-07 req=1c53f7a2dd8c took 4,711 ms]"}
+		task := task
+		task.Lines = append([]summary.Line{answered, answered}, lines...)
+		if got := summarize(t, task); strings.Contains(got, "result") || !strings.Contains(got, "Busan") {
+			t.Errorf("got %q", got)
+		}
+	})
+	t.Run("where nobody said anything it is all there is", func(t *testing.T) {
+		answered := summary.Line{Role: memory.RoleTool, Tool: true, Text: "[result: order K-1 left depot D-77]"}
+		if got := summarize(t, summary.Task{Lines: []summary.Line{answered}, MaxTokens: 200}); got != "tool: [result: order K-1 left depot D-77]." {
+			t.Errorf("got %q", got)
+		}
+	})
 	t.Run("a pasted wall of words is shortened, not left out", func(t *testing.T) {
 		wall := []summary.Line{{Speaker: "Mina", Role: memory.RoleUser, Text: strings.Repeat("lorem ipsum dolor ", 400)}}
 		if got := summarize(t, summary.Task{Lines: wall, MaxTokens: 200}); !strings.HasPrefix(got, "Mina: lorem") || !strings.HasSuffix(got, "…") {
