@@ -88,6 +88,9 @@ var errStop = errors.New("stop")
 
 // query calls each for every row until it returns an error; errStop ends the query without one. The row is valid
 // during the call only; each must not query the same statement.
+//
+// Where SQLite plans by the value of a bare parameter, it plans anew at each run: behind LIMIT, and where a column that a
+// partial index bounds is compared with one. There it must be written ?+0.
 func (c *conn) query(query string, each func(row) error, args ...any) (err error) {
 	s, err := c.prepared(query)
 	if err != nil {

@@ -146,7 +146,7 @@ func (s *Store) ListFacts(ctx context.Context, q store.FactQuery) ([]memory.Fact
 			return err
 		}
 		w := factsWhere(at.uid, q)
-		return c.query(`SELECT `+factColumns+` FROM facts`+w.where()+` ORDER BY update_time DESC, id LIMIT ?`, func(r row) error {
+		return c.query(`SELECT `+factColumns+` FROM facts`+w.where()+` ORDER BY update_time DESC, id LIMIT ?+0`, func(r row) error {
 			f, err := scanFact(r)
 			facts = append(facts, f)
 			return err
@@ -249,7 +249,7 @@ func (s *Store) ListQuarantined(ctx context.Context, q store.QuarantineQuery) ([
 			w.and("time <= ? AND (time < ? OR id > ?)", t, t, q.After.ID)
 		}
 		return c.query(`SELECT id, session_id, slot_id, reason, operation, model, time FROM quarantine`+w.where()+
-			` ORDER BY time DESC, id LIMIT ?`, func(r row) error {
+			` ORDER BY time DESC, id LIMIT ?+0`, func(r row) error {
 			page = append(page, scanQuarantined(r))
 			return nil
 		}, append(w.args, q.Limit)...)

@@ -334,7 +334,7 @@ func (s *Store) ListSlots(ctx context.Context, q store.SlotQuery) ([]memory.Slot
 		if err != nil {
 			return err
 		}
-		return c.query(slotSelect+w.where()+` ORDER BY j.create_time DESC, j.id LIMIT ?`, func(r row) error {
+		return c.query(slotSelect+w.where()+` ORDER BY j.create_time DESC, j.id LIMIT ?+0`, func(r row) error {
 			slots = append(slots, scanSlot(r).Slot)
 			return nil
 		}, append(w.args, q.Limit)...)

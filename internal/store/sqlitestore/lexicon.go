@@ -89,7 +89,7 @@ func readUnindexed(c *conn, uid int64, q store.LexiconQuery, state *store.Lexico
 		CROSS JOIN sessions s ON s.sid = t.sid
 		CROSS JOIN messages m ON m.key BETWEEN (t.sid << 32 | t.first_seq) AND (t.sid << 32 | (t.first_seq + t.n - 1))
 		WHERE t.uid = ? AND (t.pending & 1) != 0 AND m.role IN (?, ?) AND m.origin <> ?
-		ORDER BY t.record_time, t.key, m.key LIMIT ?`, func(r row) error {
+		ORDER BY t.record_time, t.key, m.key LIMIT ?+0`, func(r row) error {
 		bytes += storedBytes(r[:messageColumnCount])
 		if q.MaxBytes > 0 && bytes > q.MaxBytes {
 			return errStop
@@ -252,7 +252,7 @@ func (s *Store) PendingUsers(ctx context.Context, limit int) ([]memory.UserRef, 
 	var users []memory.UserRef
 	err := s.read(ctx, "find pending users", func(c *conn) error {
 		return c.query(`SELECT tenant, user_id FROM users WHERE pending_since IS NOT NULL
-			ORDER BY pending_since, uid LIMIT ?`, func(r row) error {
+			ORDER BY pending_since, uid LIMIT ?+0`, func(r row) error {
 			users = append(users, memory.UserRef{Tenant: r.text(0), UserID: r.text(1)})
 			return nil
 		}, limit)
@@ -315,7 +315,7 @@ func (s *Store) SegmentsToEmbed(ctx context.Context, version, limit int) ([]stor
 	var refs []store.SegmentRef
 	err := s.read(ctx, "find segments to embed", func(c *conn) error {
 		return c.query(`SELECT u.tenant, u.user_id, u.scope_key, s.no FROM segments s CROSS JOIN users u ON u.uid = s.uid
-			WHERE s.embedding < ? ORDER BY s.embedding, s.no LIMIT ?`, func(r row) error {
+			WHERE s.embedding < ? ORDER BY s.embedding, s.no LIMIT ?+0`, func(r row) error {
 			refs = append(refs, store.SegmentRef{
 				User: memory.UserRef{Tenant: r.text(0), UserID: r.text(1)}, Scope: memory.ScopeKey(r.text(2)), No: r.int(3),
 			})

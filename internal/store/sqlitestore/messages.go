@@ -198,14 +198,14 @@ func runQuery(q store.MessageQuery) string {
 	switch {
 	case q.WithOriginal && q.NewestFirst:
 		return `SELECT ` + messageColumns + `, o.format, o.data FROM messages m LEFT JOIN originals o ON o.key = m.key
-			WHERE m.key BETWEEN ? AND ? ORDER BY m.key DESC LIMIT ?`
+			WHERE m.key BETWEEN ? AND ? ORDER BY m.key DESC LIMIT ?+0`
 	case q.WithOriginal:
 		return `SELECT ` + messageColumns + `, o.format, o.data FROM messages m LEFT JOIN originals o ON o.key = m.key
-			WHERE m.key BETWEEN ? AND ? ORDER BY m.key LIMIT ?`
+			WHERE m.key BETWEEN ? AND ? ORDER BY m.key LIMIT ?+0`
 	case q.NewestFirst:
-		return `SELECT ` + messageColumns + ` FROM messages m WHERE m.key BETWEEN ? AND ? ORDER BY m.key DESC LIMIT ?`
+		return `SELECT ` + messageColumns + ` FROM messages m WHERE m.key BETWEEN ? AND ? ORDER BY m.key DESC LIMIT ?+0`
 	}
-	return `SELECT ` + messageColumns + ` FROM messages m WHERE m.key BETWEEN ? AND ? ORDER BY m.key LIMIT ?`
+	return `SELECT ` + messageColumns + ` FROM messages m WHERE m.key BETWEEN ? AND ? ORDER BY m.key LIMIT ?+0`
 }
 
 // MessagesAt implements store.Transcript.

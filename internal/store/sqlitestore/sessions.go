@@ -78,7 +78,7 @@ func readPage(c *conn, uid int64, q store.SessionQuery) (page []memory.Session, 
 	}
 	const from = `SELECT ` + sessionColumns + ` FROM sessions s JOIN users u ON u.uid = s.uid
 		LEFT JOIN session_metadata d ON d.sid = s.sid WHERE s.uid = ?`
-	const order = ` ORDER BY s.update_time DESC, s.session_id LIMIT ?`
+	const order = ` ORDER BY s.update_time DESC, s.session_id LIMIT ?+0`
 	if q.After == nil {
 		return page, c.query(from+order, each, uid, q.Limit)
 	}

@@ -142,7 +142,7 @@ func readRecent(c *conn, uid int64, q store.RecentQuery) (recent []store.Session
 	var sids []int64
 	w := recentWhere(uid, q)
 	err = c.query(`SELECT sid, session_id, title, covered_time, last_seq FROM sessions`+w.where()+
-		` ORDER BY covered_time DESC, session_id LIMIT ?`, func(r row) error {
+		` ORDER BY covered_time DESC, session_id LIMIT ?+0`, func(r row) error {
 		sids = append(sids, r.int(0))
 		recent = append(recent, store.SessionSummary{SessionID: r.text(1), Title: r.text(2), LastTime: r.time(3), LastSeq: r.int(4)})
 		return nil
@@ -204,7 +204,7 @@ func readLeaves(c *conn, uid int64, q store.LeafQuery) (leaves []memory.SummaryN
 	}
 	err = c.query(`SELECT n.id, s.session_key, s.session_id, n.from_no, n.to_no, n.cumulative, n.from_time, n.to_time
 		FROM nodes n LEFT JOIN sessions s ON s.sid = n.sid
-		WHERE n.uid = ? AND n.kind = 1 AND n.level = 0 AND n.to_time >= ? AND n.to_time < ? ORDER BY n.to_time, n.id LIMIT ?`, func(r row) error {
+		WHERE n.uid = ? AND n.kind = 1 AND n.level = 0 AND n.to_time >= ? AND n.to_time < ? ORDER BY n.to_time, n.id LIMIT ?+0`, func(r row) error {
 		leaves = append(leaves, memory.SummaryNode{
 			ID: r.text(0), Kind: memory.SummarySession, Session: memory.SessionKey(r.text(1)), SessionID: r.text(2),
 			Range: memory.SeqRange{From: r.int(3), To: r.int(4)}, Cumulative: r.int(5) != 0,
@@ -239,7 +239,7 @@ func (s *Store) Periods(ctx context.Context, q store.PeriodQuery) ([]memory.Summ
 // start of a later generation: the bounds are those of the generation that counts.
 func readPeriods(c *conn, uid int64, q store.PeriodQuery) (periods []memory.SummaryNode, err error) {
 	var last string
-	err = c.query(nodeSelect+` WHERE n.uid = ? AND n.kind = ? AND n.kind > 1 ORDER BY n.period DESC, n.generation DESC`, func(r row) error {
+	err = c.query(nodeSelect+` WHERE n.uid = ? AND n.kind = ?+0 AND n.kind > 1 ORDER BY n.period DESC, n.generation DESC`, func(r row) error {
 		if r.text(7) == last {
 			return nil
 		}

@@ -92,7 +92,7 @@ func (s *Store) ListUsers(ctx context.Context, q store.UserQuery) ([]memory.User
 		after = ">=" // so that the first page holds a user without an id
 	}
 	err := s.read(ctx, "list users", func(c *conn) error {
-		return c.query(`SELECT `+userColumns+` FROM users WHERE tenant = ? AND user_id `+after+` ? ORDER BY user_id LIMIT ?`,
+		return c.query(`SELECT `+userColumns+` FROM users WHERE tenant = ? AND user_id `+after+` ? ORDER BY user_id LIMIT ?+0`,
 			func(r row) error {
 				users = append(users, scanUser(r))
 				return nil

@@ -123,12 +123,12 @@ func markDropping(c *conn, version int) error {
 
 func dropSome(c *conn, version int) (more bool, err error) {
 	vectors, _, err := c.exec(`DELETE FROM fact_vectors WHERE key IN
-		(SELECT key FROM fact_vectors WHERE version = ? LIMIT ?)`, version, dropBatch)
+		(SELECT key FROM fact_vectors WHERE version = ? LIMIT ?+0)`, version, dropBatch)
 	if err != nil {
 		return false, err
 	}
 	waiting, _, err := c.exec(`DELETE FROM unembedded WHERE version = ? AND fact_key IN
-		(SELECT fact_key FROM unembedded WHERE version = ? LIMIT ?)`, version, version, dropBatch)
+		(SELECT fact_key FROM unembedded WHERE version = ? LIMIT ?+0)`, version, version, dropBatch)
 	if err != nil || vectors == dropBatch || waiting == dropBatch {
 		return true, err
 	}
@@ -149,7 +149,7 @@ func (s *Store) FactsToEmbed(ctx context.Context, q store.EmbedQuery) ([]store.F
 		}
 		return c.query(`SELECT u.tenant, u.user_id, f.id, f.revision, f.text FROM unembedded e
 			CROSS JOIN facts f ON f.key = e.fact_key CROSS JOIN users u ON u.uid = f.uid
-			WHERE e.version = ? AND e.fact_key BETWEEN ? AND ? ORDER BY e.fact_key LIMIT ?`, func(r row) error {
+			WHERE e.version = ? AND e.fact_key BETWEEN ? AND ? ORDER BY e.fact_key LIMIT ?+0`, func(r row) error {
 			texts = append(texts, store.FactText{
 				User: memory.UserRef{Tenant: r.text(0), UserID: r.text(1)}, FactID: r.text(2), Revision: r.int(3), Text: r.text(4),
 			})

@@ -87,7 +87,7 @@ func (s *Store) PendingSessions(ctx context.Context, before time.Time, limit int
 	var refs []memory.SessionRef
 	err := s.read(ctx, "find pending sessions", func(c *conn) error {
 		return c.query(`SELECT u.tenant, u.user_id, s.session_id FROM sessions s CROSS JOIN users u ON u.uid = s.uid
-			WHERE s.look_at <= ? ORDER BY s.look_at, s.sid LIMIT ?`, func(r row) error {
+			WHERE s.look_at <= ? ORDER BY s.look_at, s.sid LIMIT ?+0`, func(r row) error {
 			refs = append(refs, memory.UserRef{Tenant: r.text(0), UserID: r.text(1)}.Session(r.text(2)))
 			return nil
 		}, micros(before), limit)
@@ -124,7 +124,7 @@ func lookAtPeriods(c *conn, uid, by int64) error {
 func (s *Store) PendingPeriods(ctx context.Context, before time.Time, limit int) ([]memory.UserRef, error) {
 	var users []memory.UserRef
 	err := s.read(ctx, "find pending periods", func(c *conn) error {
-		return c.query(`SELECT tenant, user_id FROM users WHERE periods_at <= ? ORDER BY periods_at, uid LIMIT ?`, func(r row) error {
+		return c.query(`SELECT tenant, user_id FROM users WHERE periods_at <= ? ORDER BY periods_at, uid LIMIT ?+0`, func(r row) error {
 			users = append(users, memory.UserRef{Tenant: r.text(0), UserID: r.text(1)})
 			return nil
 		}, micros(before), limit)
