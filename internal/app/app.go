@@ -283,7 +283,7 @@ func (a *App) Features() []Feature {
 		{Name: "facts", On: true, Why: "by " + cmp.Or(a.cfg.ExtractionModel, builtin.Rules+"; set extraction-model and chat-base-url for a chat model")},
 		{Name: "Milvus", On: a.stores.vectors != nil, Why: cmp.Or(a.cfg.MilvusAddress, "vectors are compared in memory; set milvus-address for a server that ranks them")},
 		{Name: "Elasticsearch", On: a.stores.texts != nil, Why: cmp.Or(a.cfg.ElasticsearchURL, "a further source of what is found by words: set elasticsearch-url")},
-		{Name: "semantic recall", On: a.semantic(), Why: "facts and messages are embedded with " + embedding},
+		{Name: "semantic recall", On: a.semantic(), Why: "the embedding model is " + embedding},
 		{Name: "reranker", On: a.cfg.RerankBaseURL != "", Why: cmp.Or(a.cfg.RerankModel, "set rerank-base-url and rerank-model for a model that reads query and messages together")},
 		{Name: "metrics", On: a.metrics != nil, Why: cmp.Or(a.MetricsAddr(), "metrics-listen is empty")},
 		{Name: "traces", On: a.traces.Handler() != nil, Why: "set by otlp-endpoint"},

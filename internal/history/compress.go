@@ -157,7 +157,7 @@ func (f Filter) selects(m memory.Message) bool {
 func (r *run) tells(u unit) bool {
 	return slices.ContainsFunc(r.items[u.from:u.to], func(it *item) bool {
 		return it.msg.Origin != memory.OriginRecalled && slices.ContainsFunc(it.msg.Parts, func(p memory.Part) bool {
-			return cut.Says(p) || p.Kind == memory.PartToolCall || p.Kind == memory.PartToolResult
+			return cut.Says(p) || p.Kind.IsTool()
 		})
 	})
 }

@@ -73,9 +73,7 @@ func (m *mender) dropParts() {
 
 // keptParts answers the parts of an item that stay, and why others do not, "" when all do.
 func (m *mender) keptParts(i int) (kept []memory.Part, why Reason) {
-	if !slices.ContainsFunc(m.items[i].msg.Parts, func(p memory.Part) bool {
-		return p.Kind == memory.PartToolCall || p.Kind == memory.PartToolResult
-	}) {
+	if !slices.ContainsFunc(m.items[i].msg.Parts, func(p memory.Part) bool { return p.Kind.IsTool() }) {
 		return nil, ""
 	}
 	for j, p := range m.items[i].msg.Parts {

@@ -151,6 +151,9 @@ const (
 	PartOpaque                         // Type, JSON
 )
 
+// IsTool reports whether a part is a tool's call or result.
+func (k PartKind) IsTool() bool { return k == PartToolCall || k == PartToolResult }
+
 // Part is a piece of content. It is stored as JSON; the short keys are the stored form.
 type Part struct {
 	Kind      PartKind `json:"k"`

@@ -30,17 +30,13 @@ func (l LineLimits) linesOf(m memory.Message) []Line {
 		if said == "" {
 			continue
 		}
-		if n := len(out); n > 0 && out[n-1].Tool == isTool(p) {
+		if n := len(out); n > 0 && out[n-1].Tool == p.Kind.IsTool() {
 			out[n-1].Text += "\n" + said
 			continue
 		}
-		out = append(out, Line{Speaker: m.Name, Role: m.Role, Time: m.CreateTime, Text: said, Tool: isTool(p)})
+		out = append(out, Line{Speaker: m.Name, Role: m.Role, Time: m.CreateTime, Text: said, Tool: p.Kind.IsTool()})
 	}
 	return out
-}
-
-func isTool(p memory.Part) bool {
-	return p.Kind == memory.PartToolCall || p.Kind == memory.PartToolResult
 }
 
 // spoken is what a part says: words; a call, a result or an attachment as one line.

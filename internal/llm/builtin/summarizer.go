@@ -28,10 +28,10 @@ type Summarizer struct{}
 // are recent, as many as MaxTokens holds. What stands in a message is marked with who said it.
 func (Summarizer) Summarize(_ context.Context, t summary.Task) (llm.Answer, error) {
 	found := candidates(t)
-	room := room(t, found)
+	limit := room(t, found)
 	found = spoken(found)
 	score(found)
-	return llm.Answer{Text: render(pick(found, room)), Finish: llm.FinishStop, Model: ExtractiveModel}, nil
+	return llm.Answer{Text: render(pick(found, limit)), Finish: llm.FinishStop, Model: ExtractiveModel}, nil
 }
 
 // candidate is a sentence that may be picked.
@@ -138,8 +138,7 @@ func speaker(l summary.Line) string {
 // weightOf puts what people say before what models and tools answer.
 func weightOf(l summary.Line) float64 {
 	switch {
-	case l.Tool:
-		return 0.4
+	case l.Tool: // whoever's message it stands in
 	case l.Role == memory.RoleUser:
 		return 1
 	case l.Role == memory.RoleAssistant:
