@@ -13,8 +13,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/gofrs/flock"
-
 	"github.com/stratamem/strata/migrations"
 )
 
@@ -39,17 +37,17 @@ func writing() []string {
 
 func reading() []string { return pragmas("query_only(1)", "cache_size(-4000)") }
 
-// openFile makes sure that path is a file of ours of this schema, or makes it one, and holds its lock.
-func openFile(path string, log *slog.Logger) (string, *flock.Flock, error) {
+// openFile makes sure that path is a file of ours of this schema, or makes it one, and keeps other servers out of it.
+func openFile(path string, log *slog.Logger) (string, *fileLock, error) {
 	path, err := resolve(path)
 	if err != nil {
 		return "", nil, err
 	}
-	lock, err := lockFile(path)
+	lock, err := lockFile(path, log)
 	if err != nil {
 		return "", nil, err
 	}
-	if err := prepareFile(path, log); err != nil {
+	if err := prepareFile(path, lock, log); err != nil {
 		return "", nil, errors.Join(err, lock.Close())
 	}
 	return path, lock, nil
@@ -78,38 +76,9 @@ func resolve(path string) (string, error) {
 	return abs, nil
 }
 
-func lockFile(path string) (*flock.Flock, error) {
-	lock := flock.New(path+".lock", flock.SetFlag(os.O_CREATE|os.O_RDWR), flock.SetPermissions(fileMode))
-	held, err := lock.TryLock()
-	if err != nil {
-		return nil, notWritable(path+".lock", err)
-	}
-	if !held {
-		return nil, fmt.Errorf("data file %s: another server%s is using it: stop that one, or name another file", path, holder(lock.Path()))
-	}
-	if err := os.WriteFile(lock.Path(), []byte(strconv.Itoa(os.Getpid())+"\n"), fileMode); err != nil {
-		return nil, errors.Join(notWritable(lock.Path(), err), lock.Close())
-	}
-	return lock, nil
-}
-
-// holder names the process that wrote the lock file, if it did.
-func holder(lockPath string) string {
-	b, err := os.ReadFile(lockPath)
-	pid := strings.TrimSpace(string(b))
-	if _, bad := strconv.Atoi(pid); err != nil || bad != nil {
-		return ""
-	}
-	return " (pid " + pid + ")"
-}
-
-func notWritable(path string, err error) error {
-	return fmt.Errorf("data file: %s cannot be written: give this user the right to write the file and its directory, and check that the disk is not mounted read-only: %w", path, err)
-}
-
 // prepareFile looks before it touches: a file of another program must be left as it is.
-func prepareFile(path string, log *slog.Logger) error {
-	if err := checkHeader(path); err != nil {
+func prepareFile(path string, lock *fileLock, log *slog.Logger) error {
+	if err := checkHeader(path, lock.data); err != nil {
 		return err
 	}
 	c, err := dial(path, pragmas()...)
@@ -123,25 +92,20 @@ func prepareFile(path string, log *slog.Logger) error {
 	if err := claim(c, path); err != nil {
 		return err
 	}
-	return migrate(c, path, log)
+	if err := migrate(c, path, log); err != nil {
+		return err
+	}
+	return lock.check(path) // SQLite opened the file by its name
 }
 
-// checkHeader creates the file when there is none, and refuses one that is not an SQLite database.
-func checkHeader(path string) error {
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, fileMode)
-	if err != nil {
-		return notWritable(path, err)
-	}
-	defer f.Close() //nolint:errcheck // nothing was written
-	if st, err := f.Stat(); err != nil || !st.Mode().IsRegular() {
-		return errors.Join(fmt.Errorf("data file %s is not a regular file: name another", path), err)
-	}
+// checkHeader refuses a file that is not an SQLite database of ours.
+func checkHeader(path string, f *os.File) error {
 	header := make([]byte, 100)
-	n, err := io.ReadFull(f, header)
+	n, err := f.ReadAt(header, 0)
 	switch {
-	case errors.Is(err, io.EOF):
+	case n == 0 && errors.Is(err, io.EOF):
 		return nil // empty: ours to fill
-	case errors.Is(err, io.ErrUnexpectedEOF), err == nil:
+	case errors.Is(err, io.EOF), err == nil:
 		if n < len(header) || string(header[:16]) != "SQLite format 3\x00" {
 			return fmt.Errorf("data file %s is not an SQLite database: nothing was changed; name another file", path)
 		}

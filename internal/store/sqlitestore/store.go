@@ -1,8 +1,9 @@
 // Package sqlitestore keeps the truth in one SQLite file (modernc.org/sqlite, no cgo).
 //
 // One goroutine writes, and commits what is waiting together; readers have connections of their own and see the last
-// commit. Nothing is acknowledged before COMMIT returned with synchronous=FULL. A lock file keeps a second server
-// out; a program that only reads may read beside. The file must be on a local disk.
+// commit. Nothing is acknowledged before COMMIT returned with synchronous=FULL. A lock file, and on Linux a lock on the
+// data file itself, keep a second server out; a program that only reads may read beside. The file must be on a local disk
+// and have one name.
 package sqlitestore
 
 import (
@@ -13,8 +14,6 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
-
-	"github.com/gofrs/flock"
 
 	"github.com/stratamem/strata/internal/store"
 )
@@ -33,7 +32,7 @@ type Options struct {
 type Store struct {
 	path    string
 	keys    func() string
-	lock    *flock.Flock
+	lock    *fileLock
 	writer  *writer
 	readers chan *conn // idle ones; nil stands for one that must be dialled again
 	anchor  *conn      // does nothing but stay open: see hold
@@ -91,7 +90,7 @@ func hold(path string) (*conn, error) {
 	return c, nil
 }
 
-func start(path string, lock *flock.Flock, anchor *conn, o Options) *Store {
+func start(path string, lock *fileLock, anchor *conn, o Options) *Store {
 	s := &Store{
 		path: path, keys: o.Keys, lock: lock, anchor: anchor, readers: make(chan *conn, o.Readers), closed: make(chan struct{}),
 		writer: &writer{
@@ -137,8 +136,11 @@ func (s *Store) Stats() Stats {
 	return Stats{Commits: s.writer.commits.Load(), Requests: s.writer.requests.Load()}
 }
 
-// Check reads, and, when the last commit failed, finds out by a small write whether the reason still holds.
+// Check looks whether the file is still the one that is locked, reads, and, when the last commit failed, finds out by a small write whether the reason still holds.
 func (s *Store) Check(ctx context.Context) error {
+	if err := s.lock.check(s.path); err != nil {
+		return err
+	}
 	err := s.read(ctx, "check the data file", func(c *conn) error {
 		_, err := c.value("SELECT n FROM probe")
 		return err
