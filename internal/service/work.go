@@ -224,7 +224,7 @@ func (s *Service) ListJobs(ctx context.Context, q JobQuery) (out JobPage, err er
 
 // RetryJob gives a parked slot a new try at once; another one is refused with JOB_NOT_PARKED.
 func (s *Service) RetryJob(ctx context.Context, ref store.SlotRef) (memory.Slot, error) {
-	slot, err := s.store.RetrySlot(ctx, ref, s.timeNow())
+	slot, err := s.store.RetrySlot(ctx, store.SlotRetry{SlotRef: ref, Time: s.timeNow()})
 	if err != nil {
 		return slot, fmt.Errorf("retry job: %w", err)
 	}
