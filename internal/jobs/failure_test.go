@@ -35,7 +35,7 @@ func TestJudge(t *testing.T) {
 		"pauses grow to a quarter of an hour":                                   {call(llm.ClassTransient, 0), 99, 4, verdict{attempts: 100, wait: 7*time.Minute + 30*time.Second}},
 		"after eight faults of the program nothing helps":                       {failure{reason: reasonInternal, remedy: later}, 7, 4, verdict{gaveUp: true}},
 		"a failed probe burns no attempt":                                       {probe, 7, 0, verdict{attempts: 7, wait: 20 * time.Second}},
-		"no endpoint is left alone for longer than an hour":                     {call(llm.ClassLimited, 90 * time.Hour), 0, 0, verdict{attempts: 1, wait: time.Hour}},
+		"no endpoint is left alone for longer than an hour":                     {call(llm.ClassLimited, 90*time.Hour), 0, 0, verdict{attempts: 1, wait: time.Hour}},
 		"what is too long is split":                                             {call(llm.ClassTooLong, 0), 0, 4, verdict{splitAt: 4}},
 		"what is too long and cannot be split is given up":                      {call(llm.ClassTooLong, 0), 0, 0, verdict{gaveUp: true}},
 		"an answer of no use about one turn is asked for once more":             {unusable(reasonCut, llm.Answer{}), 0, 0, verdict{attempts: 1}},
