@@ -233,6 +233,7 @@ func (s *siege) requests(t *testing.T) map[string]proto.Message {
 		memoryv1.WorkService_WaitForWatermark_FullMethodName: &memoryv1.WaitForWatermarkRequest{UserId: attacker, SessionId: "s1", Of: []memoryv1.Watermark{memoryv1.Watermark_WATERMARK_INDEXED}, Timeout: durationpb.New(1e6)},
 		memoryv1.WorkService_ListJobs_FullMethodName:         &memoryv1.ListJobsRequest{UserId: attacker, States: allStates},
 		memoryv1.WorkService_RetryJob_FullMethodName:         &memoryv1.RetryJobRequest{UserId: attacker, JobId: job},
+		memoryv1.WorkService_RetryJobs_FullMethodName:        &memoryv1.RetryJobsRequest{UserId: attacker, Reason: "transient_exhausted"},
 		memoryv1.WorkService_SkipJob_FullMethodName:          &memoryv1.SkipJobRequest{UserId: attacker, JobId: job},
 
 		memoryv1.MaintenanceService_Reembed_FullMethodName: &memoryv1.ReembedRequest{Model: "embedder"},

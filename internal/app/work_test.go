@@ -228,6 +228,26 @@ func TestParkedJobs(t *testing.T) {
 			t.Errorf("jobs %v", done)
 		}
 	})
+	t.Run("a retry of all learns what a parked job could not, of the reason and kind that are meant", func(t *testing.T) {
+		h, id := parked(t)
+		reason := h.jobs(t)[0].GetReason()
+		h.recordAs(t, "eve")
+		for name, req := range map[string]*memoryv1.RetryJobsRequest{
+			"another reason": {UserId: "ada", Reason: "transient_exhausted"},
+			"another kind":   {UserId: "ada", Kinds: []memoryv1.JobKind{memoryv1.JobKind_JOB_KIND_WEEK}},
+			"no user's kind": {Kinds: []memoryv1.JobKind{memoryv1.JobKind_JOB_KIND_VERIFY}},
+			"another user":   {UserId: "eve"},
+		} {
+			if got := must(h.work().RetryJobs(h.ctx, req))(t).GetJobs(); len(got) != 0 {
+				t.Errorf("%s: retried %v", name, got)
+			}
+		}
+		retried := must(h.work().RetryJobs(h.ctx, &memoryv1.RetryJobsRequest{Reason: reason, PageSize: 1}))(t)
+		if got := retried.GetJobs(); len(got) != 1 || got[0].GetJobId() != id || got[0].GetState() != memoryv1.JobState_JOB_STATE_OPEN || retried.GetNextPageToken() != "" {
+			t.Fatalf("retried %v", retried)
+		}
+		extracted(t, h)
+	})
 	t.Run("a skip lets the session go on without it", func(t *testing.T) {
 		h, id := parked(t)
 		job := must(h.work().SkipJob(h.ctx, &memoryv1.SkipJobRequest{UserId: "ada", JobId: id}))(t).GetJob()

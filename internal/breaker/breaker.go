@@ -55,6 +55,19 @@ func (e *OpenError) Error() string {
 	return fmt.Sprintf("it failed %d times in a row and is not asked", e.Failures)
 }
 
+// ProbeError is the failure of the call that was let through to see whether the other side is well again. It failed because
+// of the outage, which says nothing of the call itself.
+type ProbeError struct {
+	Err        error
+	RetryAfter time.Duration // when the next probe may be made
+}
+
+// Error is that of the call.
+func (e *ProbeError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the error of the call.
+func (e *ProbeError) Unwrap() error { return e.Err }
+
 // Breaker is a circuit breaker (M. Nygard, Release It!, chapter 5). Closed, it lets every call through. After some
 // failures in a row it is open and refuses calls with an *OpenError. When its delay is over it lets one call through:
 // that it succeeds closes the circuit, that it fails doubles the delay. An error that is no outage shows the other side
@@ -72,7 +85,8 @@ type Breaker struct {
 // New makes a closed one.
 func New(o Options) *Breaker { return &Breaker{options: o.withDefaults()} }
 
-// Do calls fn unless the circuit is open, and learns from what it returns. It returns fn's error as it is.
+// Do calls fn unless the circuit is open, and learns from what it returns. It returns fn's error as it is, that of a failed
+// probe in a *ProbeError.
 func (b *Breaker) Do(ctx context.Context, fn func() error) error {
 	probe, err := b.admit()
 	if err != nil {
@@ -90,7 +104,10 @@ func (b *Breaker) Do(ctx context.Context, fn func() error) error {
 	case ctx.Err() != nil && err != nil:
 		b.giveUp(probe)
 	case err != nil && b.options.IsOutage(err):
-		b.fail(probe, err)
+		left := b.fail(probe, err)
+		if probe {
+			return &ProbeError{Err: err, RetryAfter: left}
+		}
 	default:
 		b.succeed(probe)
 	}
@@ -133,11 +150,12 @@ func (b *Breaker) succeed(probe bool) {
 	b.failed, b.delay, b.probing, b.last = 0, 0, false, nil
 }
 
-func (b *Breaker) fail(probe bool, err error) {
+// fail counts a failure and returns how long the circuit is open from now on.
+func (b *Breaker) fail(probe bool, err error) time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.delay > 0 && !probe {
-		return
+		return 0
 	}
 	b.failed++
 	b.last = err
@@ -147,7 +165,10 @@ func (b *Breaker) fail(probe bool, err error) {
 		b.wait(2*b.delay, err)
 	case b.failed >= b.options.Failures:
 		b.wait(b.options.Delay, err)
+	default:
+		return 0
 	}
+	return b.until.Sub(b.options.Now())
 }
 
 // wait opens the circuit for the delay, or for longer when the failing side asks for it.

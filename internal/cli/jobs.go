@@ -15,7 +15,7 @@ import (
 // jobsCmd groups the commands about background work.
 type jobsCmd struct {
 	List  jobsListCmd  `cmd:"" help:"List jobs that are not done, the latest first."`
-	Retry jobsRetryCmd `cmd:"" help:"Give a parked job a new try."`
+	Retry jobsRetryCmd `cmd:"" help:"Give a job that waits or is parked a new try, or all parked ones."`
 	Skip  jobsSkipCmd  `cmd:"" help:"End an extraction that is not done: nothing is learnt from its messages."`
 	Wait  jobsWaitCmd  `cmd:"" help:"Wait until a session's work has come as far as asked."`
 }
@@ -48,28 +48,40 @@ func (c *jobsListCmd) Run(r *run) error {
 	if err != nil {
 		return err
 	}
-	return r.show(all, views{
+	return r.show(all, jobViews(r, all.GetJobs(), all.GetNextPageToken()))
+}
+
+// jobViews are the forms of a list of jobs.
+func jobViews(r *run, jobs []*memoryv1.Job, nextPage string) views {
+	return views{
 		table: func(w io.Writer) {
-			r.table(w, []string{"job", "kind", "state", "user", "session", "messages", "tries", "again", "reason"}, jobRows(all.GetJobs()))
-			r.more(all.GetNextPageToken())
+			r.table(w, []string{"job", "kind", "state", "user", "session", "messages", "tries", "again", "reason"}, jobRows(jobs))
+			r.more(nextPage)
 		},
 		quiet: func(w io.Writer) {
-			for _, j := range all.GetJobs() {
+			for _, j := range jobs {
 				fmt.Fprintln(w, j.GetJobId())
 			}
 		},
-	})
+	}
 }
 
 func (c *jobsListCmd) request(size int32, token string) *memoryv1.ListJobsRequest {
-	req := &memoryv1.ListJobsRequest{UserId: c.User, SessionId: c.Session, PageSize: size, PageToken: token}
-	for _, k := range c.Kind {
-		req.Kinds = append(req.Kinds, memoryv1.JobKind(memoryv1.JobKind_value["JOB_KIND_"+strings.ToUpper(k)]))
+	req := &memoryv1.ListJobsRequest{
+		UserId: c.User, SessionId: c.Session, Kinds: jobKinds(c.Kind), PageSize: size, PageToken: token,
 	}
 	for _, s := range c.State {
 		req.States = append(req.States, memoryv1.JobState(memoryv1.JobState_value["JOB_STATE_"+strings.ToUpper(s)]))
 	}
 	return req
+}
+
+func jobKinds(names []string) []memoryv1.JobKind {
+	var kinds []memoryv1.JobKind
+	for _, name := range names {
+		kinds = append(kinds, memoryv1.JobKind(memoryv1.JobKind_value["JOB_KIND_"+strings.ToUpper(name)]))
+	}
+	return kinds
 }
 
 func jobRows(jobs []*memoryv1.Job) [][]string {
@@ -129,12 +141,25 @@ func jobFields(j *memoryv1.Job) [][]string {
 }
 
 type jobsRetryCmd struct {
-	User string `arg:"" help:"The user."`
-	Job  string `arg:"" help:"The job's id."`
+	User   string   `arg:"" optional:"" help:"The user."`
+	Job    string   `arg:"" optional:"" help:"The job's id; with --all none."`
+	All    bool     `help:"Retry every parked job, of the user or of all."`
+	Kind   []string `enum:"extract,summarize,merge,week,month" placeholder:"KIND" help:"With --all only this kind: ${enum}; may be repeated."`
+	Reason string   `help:"With --all only those with exactly this reason, such as transient_exhausted."`
 }
 
-// Run retries the job and prints it.
+// Run retries the job and prints it, or those that are parked and prints them.
 func (c *jobsRetryCmd) Run(r *run) error {
+	switch {
+	case c.All && c.Job != "":
+		return usagef("--all: name no job")
+	case c.All:
+		return c.all(r)
+	case c.Job == "":
+		return usagef("name a user and a job, or give --all")
+	case len(c.Kind) > 0 || c.Reason != "":
+		return usagef("--kind, --reason: give --all too")
+	}
 	var reply *memoryv1.RetryJobResponse
 	err := callOn(r, memoryv1.NewWorkServiceClient, func(ctx context.Context, client memoryv1.WorkServiceClient) (err error) {
 		reply, err = client.RetryJob(ctx, &memoryv1.RetryJobRequest{UserId: c.User, JobId: c.Job})
@@ -144,6 +169,28 @@ func (c *jobsRetryCmd) Run(r *run) error {
 		return err
 	}
 	return r.showJob(reply.GetJob())
+}
+
+// all retries page by page, each job once.
+func (c *jobsRetryCmd) all(r *run) error {
+	retried := &memoryv1.RetryJobsResponse{}
+	req := &memoryv1.RetryJobsRequest{UserId: c.User, Kinds: jobKinds(c.Kind), Reason: c.Reason, PageSize: maxJobs}
+	err := callOn(r, memoryv1.NewWorkServiceClient, func(ctx context.Context, client memoryv1.WorkServiceClient) error {
+		for {
+			page, err := client.RetryJobs(ctx, req)
+			if err != nil {
+				return err
+			}
+			retried.Jobs = append(retried.Jobs, page.GetJobs()...)
+			if req.PageToken = page.GetNextPageToken(); req.PageToken == "" {
+				return nil
+			}
+		}
+	})
+	if err != nil {
+		return err
+	}
+	return r.show(retried, jobViews(r, retried.GetJobs(), ""))
 }
 
 type jobsSkipCmd struct {

@@ -108,7 +108,7 @@ func TestTheWorkOfASessionGoesOnInTheCopy(t *testing.T) {
 		parked := done[[]memory.Slot](t)(c.to.ListSlots(t.Context(), store.SlotQuery{
 			Tenant: full.Tenant, UserID: full.UserID, States: []memory.SlotState{memory.SlotParked}, Limit: 9,
 		}))
-		slot := done[memory.Slot](t)(c.to.RetrySlot(t.Context(), store.SlotRef{User: full, ID: parked[0].ID()}, c.now()))
+		slot := done[memory.Slot](t)(c.to.RetrySlot(t.Context(), store.SlotRetry{SlotRef: store.SlotRef{User: full, ID: parked[0].ID()}, Time: c.now()}))
 		wantSame(t, slot.State, memory.SlotAnswered)
 	})
 	t.Run("summaries are read as from the source, and those above pass over those below", func(t *testing.T) {

@@ -63,6 +63,7 @@ func (v *visit) extract(ctx context.Context, slot memory.Slot) error {
 		return fmt.Errorf("find related facts: %w", err)
 	}
 	answer, err := v.o.Extractor.Extract(ctx, extract.NewTask(input))
+	v.heard(slot.Kind, err)
 	if f, failed := extractionFailure(answer, err); failed {
 		return v.extractionFailed(ctx, slot, input.Messages, f, answer)
 	}

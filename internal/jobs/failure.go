@@ -15,30 +15,36 @@ import (
 
 // Outcomes of a slot, as Meter counts them.
 const (
-	outcomeApplied = "applied"
-	outcomeParked  = "parked"
-	outcomeSplit   = "split"
-	outcomeRetried = "retried"
-	outcomeEmpty   = "empty"
+	outcomeApplied  = "applied"
+	outcomeParked   = "parked"
+	outcomeUnparked = "unparked" // a parked one is tried again by itself
+	outcomeSplit    = "split"
+	outcomeRetried  = "retried"
+	outcomeEmpty    = "empty"
 )
 
 // Reasons of failures beside the classes of package llm, the refusals of package summary and extract.RejectMalformed.
 const (
-	reasonExhausted   = "transient_exhausted" // failed too often, though each failure could have passed
+	reasonExhausted   = "transient_exhausted" // failed for too long, though each failure could have passed
 	reasonCut         = "cut"
 	reasonRefused     = "refused"
 	reasonInterrupted = "interrupted" // the process ended during the call
 	reasonInternal    = "internal"    // a fault of the program or the store
-	reasonJournal     = "journal"     // what the journal holds cannot be read
+	reasonJournal     = store.ReasonUnreadable
 )
 
 // Limits of trying again.
 const (
-	maxAttempts  = 8
+	maxAttempts  = 8 // of what is no outage, and of summaries, which the built-in summariser writes then
 	maxRefusals  = 3 // of summaries: a model that answers is not asked as often as one that does not
 	maxUnusable  = 2 // answers about one turn, which cannot be made smaller
 	firstBackoff = time.Second
-	lastBackoff  = 5 * time.Minute
+	lastBackoff  = 15 * time.Minute
+	// patience is how long a slot is tried that only time mends, counted from its first failure of that kind.
+	patience = 24 * time.Hour
+	// A slot that was parked after patience tries itself again after that part of the time for which it has failed, an hour
+	// at first, at least once in LongestParked: so one that never succeeds costs fewer and fewer calls.
+	parkedShare = 24
 )
 
 // failure is why a slot has no usable answer, without content.
@@ -54,29 +60,33 @@ type failure struct {
 type remedy int
 
 const (
-	giveUp  remedy = iota // nothing does
-	later                 // time
-	retell                // asking once more: an answer of another wording
-	smaller               // fewer messages
-	hold                  // the endpoint being well again
+	giveUp   remedy = iota // nothing does
+	later                  // time, where the fault is no endpoint's
+	recovery               // time: the endpoint failed this call
+	hold                   // the endpoint being well again: it fails all calls, so this one tried nothing
+	retell                 // asking once more: an answer of another wording
+	smaller                // fewer messages
 )
+
+// passes reports whether the failure ends when the endpoint is well.
+func (m remedy) passes() bool { return m == recovery || m == hold }
 
 // callFailure says what a failed model call means. An error that is none of package llm may pass.
 func callFailure(err error) failure {
 	e, ok := errors.AsType[*llm.Error](err)
 	if !ok {
-		return failure{reason: string(llm.ClassTransient), remedy: later, usage: memory.ModelUsage{Calls: 1}}
+		return failure{reason: string(llm.ClassTransient), remedy: recovery, usage: memory.ModelUsage{Calls: 1}}
 	}
-	f := failure{reason: string(e.Class), wait: e.RetryAfter, usage: e.Usage, remedy: later}
+	f := failure{reason: string(e.Class), wait: e.RetryAfter, usage: e.Usage, remedy: recovery}
 	if e.Status != 0 {
 		f.reason = fmt.Sprintf("%s (HTTP %d)", e.Class, e.Status)
 	}
-	switch e.Class {
-	case llm.ClassOpen:
+	switch {
+	case e.Class == llm.ClassOpen || e.Probe:
 		f.remedy = hold
-	case llm.ClassTooLong:
+	case e.Class == llm.ClassTooLong:
 		f.remedy = smaller
-	case llm.ClassPermanent:
+	case e.Class == llm.ClassPermanent:
 		f.remedy = giveUp
 	}
 	return f
@@ -118,10 +128,10 @@ func refusal(reason summary.RefusalReason, answer llm.Answer) failure {
 // (https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/), and no less than the endpoint asked for.
 func backoff(attempts int, asked time.Duration, jitter float64) time.Duration {
 	bound := lastBackoff
-	if doublings := attempts - 1; doublings < 9 { // 1 s · 2^9 is above five minutes
+	if doublings := attempts - 1; doublings < 10 { // 1 s · 2^10 is above a quarter of an hour
 		bound = min(bound, firstBackoff<<doublings)
 	}
-	return max(asked, time.Duration(jitter*float64(bound)))
+	return min(max(asked, time.Duration(jitter*float64(bound))), store.LongestWait)
 }
 
 // verdict is what becomes of a slot after a failure.
@@ -133,11 +143,15 @@ type verdict struct {
 }
 
 // judge decides what becomes of a slot. splitAt is where its range can be split, 0 where it cannot.
-func judge(slot memory.Slot, f failure, splitAt int64, jitter float64) verdict {
+func judge(slot memory.Slot, f failure, splitAt int64, now time.Time, jitter float64) verdict {
 	attempts := slot.Attempts + 1
 	switch {
+	case f.remedy.passes() && now.Sub(failingSince(slot, f, now)) >= patience:
+		return verdict{gaveUp: true}
 	case f.remedy == hold:
-		return verdict{attempts: slot.Attempts, wait: max(f.wait, firstBackoff)}
+		return verdict{attempts: slot.Attempts, wait: min(max(f.wait, firstBackoff), store.LongestWait)}
+	case f.remedy == recovery && (slot.Kind == memory.SlotExtract || attempts < maxAttempts):
+		return verdict{attempts: attempts, wait: backoff(attempts, f.wait, jitter)}
 	case f.remedy == smaller && splitAt > 0:
 		return verdict{splitAt: splitAt, attempts: slot.Attempts}
 	case f.remedy == smaller && f.again && attempts < maxUnusable:
@@ -150,6 +164,15 @@ func judge(slot memory.Slot, f failure, splitAt int64, jitter float64) verdict {
 	return verdict{gaveUp: true}
 }
 
+// failingSince is since when the slot fails of what passes, this failure included. A time to come was noted by a clock that
+// was ahead.
+func failingSince(slot memory.Slot, f failure, now time.Time) time.Time {
+	if f.remedy.passes() && (slot.FailingSince.IsZero() || slot.FailingSince.After(now)) {
+		return now
+	}
+	return slot.FailingSince
+}
+
 // fail puts off or splits a slot without a usable answer. It reports whether nothing helps; then it has written
 // nothing. A call that ctx ended did not fail: its slot is free at once for whoever comes next.
 func (r *Runner) fail(ctx context.Context, slot memory.Slot, f failure, splitAt int64) (gaveUp bool, err error) {
@@ -158,7 +181,7 @@ func (r *Runner) fail(ctx context.Context, slot memory.Slot, f failure, splitAt 
 		f.reason = reasonInterrupted
 		return false, r.noteFailure(keep, slot, f, verdict{attempts: slot.Attempts})
 	}
-	d := judge(slot, f, splitAt, r.o.Rand())
+	d := judge(slot, f, splitAt, r.now(), r.o.Rand())
 	if d.gaveUp {
 		return true, nil
 	}
@@ -179,7 +202,8 @@ func (r *Runner) fail(ctx context.Context, slot memory.Slot, f failure, splitAt 
 func (r *Runner) noteFailure(ctx context.Context, slot memory.Slot, f failure, d verdict) error {
 	now := r.now()
 	_, err := r.o.Store.FailSlot(ctx, store.SlotFailure{
-		SlotRef: slotRef(slot), Attempts: d.attempts, NotBefore: now.Add(d.wait), Reason: f.reason, Usage: f.usage, Time: now,
+		SlotRef: slotRef(slot), Attempts: d.attempts, NotBefore: now.Add(d.wait), FailingSince: failingSince(slot, f, now),
+		Reason: f.reason, Usage: f.usage, Time: now,
 	})
 	if err != nil {
 		return fmt.Errorf("note a slot's failure: %w", err)
@@ -195,14 +219,20 @@ func (r *Runner) split(ctx context.Context, slot memory.Slot, at int64) error {
 	return nil
 }
 
-// park leaves a slot to a person.
+// park leaves a slot to a person; one that only waits for its endpoint tries itself again, see retryParked.
 func (r *Runner) park(ctx context.Context, slot memory.Slot, f failure) error {
 	now := r.now()
-	if f.remedy == later && f.reason != reasonInternal {
+	since, again, attempts := failingSince(slot, f, now), now, slot.Attempts+1
+	if f.remedy.passes() {
 		f.reason = reasonExhausted
+		again = now.Add(min(now.Sub(since)/parkedShare, store.LongestParked))
+	}
+	if f.remedy == hold {
+		attempts = slot.Attempts
 	}
 	_, err := r.o.Store.FailSlot(ctx, store.SlotFailure{
-		SlotRef: slotRef(slot), Attempts: slot.Attempts + 1, NotBefore: now, Reason: f.reason, Park: true, Usage: f.usage, Time: now,
+		SlotRef: slotRef(slot), Attempts: attempts, NotBefore: again, FailingSince: since, Reason: f.reason, Park: true,
+		Usage: f.usage, Time: now,
 	})
 	if err != nil {
 		return fmt.Errorf("park a slot: %w", err)
@@ -235,10 +265,72 @@ func (r *Runner) pauseLane(kind memory.SlotKind, until time.Time) {
 	}
 }
 
+// pausedUntil is when the models of a kind may be asked again; zero for now.
 func (r *Runner) pausedUntil(kind memory.SlotKind) time.Time {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.paused[laneOf(kind)]
+	if until := r.paused[laneOf(kind)]; store.Runs(until, r.now(), store.LongestWait) {
+		return until
+	}
+	return time.Time{}
+}
+
+// heard notes what a call of a kind's model showed: that it answers, or that it fails.
+func (r *Runner) heard(kind memory.SlotKind, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.answers[laneOf(kind)] = err == nil
+}
+
+const (
+	// maxUnparked is how many parked slots a sweep takes up at once when the model answers.
+	maxUnparked = 50
+	// unparkPause is how long to wait between two parked slots that are tried while nobody knows that it does.
+	unparkPause = 5 * time.Minute
+)
+
+// retryParked tries parked slots again that only waited for an endpoint. While it is not known to answer, one of them is
+// tried now and then: there may be no other call that would show that it is well again.
+func (r *Runner) retryParked(ctx context.Context, now time.Time) error {
+	slots, err := r.o.Store.ParkedSlots(ctx, store.ParkedQuery{Reason: reasonExhausted, Before: now, Limit: maxUnparked})
+	if err != nil {
+		return fmt.Errorf("look for parked jobs to try again: %w", err)
+	}
+	for _, slot := range slots {
+		if !r.mayUnpark(slot.Kind, now) {
+			continue
+		}
+		_, err := r.o.Store.RetrySlot(ctx, store.SlotRetry{SlotRef: slotRef(slot), Again: true, Time: now})
+		if memory.ReasonOf(err) == memory.ReasonSlotNotParked || isGone(err) {
+			continue // another process was faster
+		}
+		if err != nil {
+			return fmt.Errorf("try a parked job again: %w", err)
+		}
+		r.o.Meter.SlotDone(slot.Kind, outcomeUnparked)
+		r.mu.Lock()
+		r.queue.visitAt(slot.User.Session(slot.SessionID), now, errand{thorough: true})
+		r.mu.Unlock()
+	}
+	return nil
+}
+
+// mayUnpark reports whether a parked slot of a kind may be tried again now.
+func (r *Runner) mayUnpark(kind memory.SlotKind, now time.Time) bool {
+	if !r.pausedUntil(kind).IsZero() {
+		return false
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	l := laneOf(kind)
+	if r.answers[l] {
+		return true
+	}
+	if store.Runs(r.unparked[l].Add(unparkPause), now, unparkPause) {
+		return false
+	}
+	r.unparked[l] = now
+	return true
 }
 
 // splitPoint is the message after which to split a range in two: the end of a turn, with every tool call on the side

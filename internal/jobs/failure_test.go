@@ -15,9 +15,11 @@ import (
 )
 
 func TestJudge(t *testing.T) {
+	noon := time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)
 	call := func(class llm.Class, after time.Duration) failure {
 		return callFailure(&llm.Error{Class: class, RetryAfter: after, Err: errors.New("scripted")})
 	}
+	probe := callFailure(&llm.Error{Class: llm.ClassTransient, Probe: true, RetryAfter: 20 * time.Second, Err: errors.New("scripted")})
 	refused := refusal(summary.RefusalShrunk, llm.Answer{Finish: llm.FinishStop})
 	cut := refusal(summary.RefusalCut, llm.Answer{Finish: llm.FinishLength})
 	rows := map[string]struct {
@@ -29,7 +31,11 @@ func TestJudge(t *testing.T) {
 		"what may pass is tried again after half of a second on average":        {call(llm.ClassTransient, 0), 0, 0, verdict{attempts: 1, wait: 500 * time.Millisecond}},
 		"the bound of the pause doubles with every failure":                     {call(llm.ClassTransient, 0), 3, 0, verdict{attempts: 4, wait: 4 * time.Second}},
 		"an endpoint that asks for more time gets it":                           {call(llm.ClassLimited, time.Minute), 0, 0, verdict{attempts: 1, wait: time.Minute}},
-		"after eight failures nothing helps":                                    {call(llm.ClassTransient, 0), 7, 4, verdict{gaveUp: true}},
+		"eight failures that may pass are no reason to give up":                 {call(llm.ClassTransient, 0), 7, 4, verdict{attempts: 8, wait: time.Minute + 4*time.Second}},
+		"pauses grow to a quarter of an hour":                                   {call(llm.ClassTransient, 0), 99, 4, verdict{attempts: 100, wait: 7*time.Minute + 30*time.Second}},
+		"after eight faults of the program nothing helps":                       {failure{reason: reasonInternal, remedy: later}, 7, 4, verdict{gaveUp: true}},
+		"a failed probe burns no attempt":                                       {probe, 7, 0, verdict{attempts: 7, wait: 20 * time.Second}},
+		"no endpoint is left alone for longer than an hour":                     {call(llm.ClassLimited, 90*time.Hour), 0, 0, verdict{attempts: 1, wait: time.Hour}},
 		"what is too long is split":                                             {call(llm.ClassTooLong, 0), 0, 4, verdict{splitAt: 4}},
 		"what is too long and cannot be split is given up":                      {call(llm.ClassTooLong, 0), 0, 0, verdict{gaveUp: true}},
 		"an answer of no use about one turn is asked for once more":             {unusable(reasonCut, llm.Answer{}), 0, 0, verdict{attempts: 1}},
@@ -45,19 +51,50 @@ func TestJudge(t *testing.T) {
 	}
 	for name, row := range rows {
 		t.Run(name, func(t *testing.T) {
-			if got := judge(memory.Slot{Attempts: row.attempts}, row.failure, row.splitAt, 0.5); got != row.want {
+			if got := judge(memory.Slot{SlotKey: memory.SlotKey{Kind: memory.SlotExtract}, Attempts: row.attempts}, row.failure, row.splitAt, noon, 0.5); got != row.want {
 				t.Errorf("got %+v, want %+v", got, row.want)
 			}
 		})
 	}
 }
 
+func TestPatience(t *testing.T) {
+	noon := time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)
+	failed := func(kind memory.SlotKind, since time.Duration, attempts int, f failure) verdict {
+		slot := memory.Slot{SlotKey: memory.SlotKey{Kind: kind}, Attempts: attempts, FailingSince: noon.Add(-since)}
+		return judge(slot, f, 0, noon, 0.5)
+	}
+	transient := failure{reason: "transient", remedy: recovery}
+	open := failure{reason: "circuit_open", remedy: hold}
+	t.Run("an extraction is tried for a day, however often", func(t *testing.T) {
+		if failed(memory.SlotExtract, 23*time.Hour, 500, transient).gaveUp || !failed(memory.SlotExtract, 24*time.Hour, 1, transient).gaveUp {
+			t.Error("not a day")
+		}
+	})
+	t.Run("so is what an open circuit holds up", func(t *testing.T) {
+		if failed(memory.SlotExtract, 23*time.Hour, 0, open).gaveUp || !failed(memory.SlotExtract, 24*time.Hour, 0, open).gaveUp {
+			t.Error("not a day")
+		}
+	})
+	t.Run("a summary is left to the built-in summariser after eight calls of its own", func(t *testing.T) {
+		if failed(memory.SlotLeaf, time.Minute, 6, transient).gaveUp || !failed(memory.SlotLeaf, time.Minute, 7, transient).gaveUp ||
+			failed(memory.SlotLeaf, time.Hour, 7, open).gaveUp {
+			t.Error("not eight")
+		}
+	})
+	t.Run("a time to come was noted by a clock that was ahead, and counts from now", func(t *testing.T) {
+		if failed(memory.SlotExtract, -400*24*time.Hour, 1, transient).gaveUp || !failingSince(memory.Slot{FailingSince: noon.Add(time.Hour)}, transient, noon).Equal(noon) {
+			t.Error("a day to come")
+		}
+	})
+}
+
 func TestBackoff(t *testing.T) {
-	t.Run("lies between nothing and five minutes, or is what the endpoint asks for", rapid.MakeCheck(func(t *rapid.T) {
+	t.Run("lies between nothing and a quarter of an hour, or is what the endpoint asks for", rapid.MakeCheck(func(t *rapid.T) {
 		attempts := rapid.IntRange(1, 100).Draw(t, "attempts")
 		asked := time.Duration(rapid.Int64Range(0, int64(time.Hour)).Draw(t, "asked"))
 		got := backoff(attempts, asked, rapid.Float64Range(0, 0.999).Draw(t, "jitter"))
-		if got < asked || got > max(asked, 5*time.Minute) {
+		if got < asked || got > max(asked, 15*time.Minute) {
 			t.Fatalf("%v", got)
 		}
 	}))

@@ -21,6 +21,10 @@ type Runner struct {
 	mu     sync.Mutex
 	queue  *queue
 	paused map[lane]time.Time // until when no model of the lane is asked
+	// answers says whether the lane's model answered when it was asked last, unparked when a parked slot was tried last without
+	// knowing that.
+	answers  map[lane]bool
+	unparked map[lane]time.Time
 
 	wake    chan struct{}
 	running sync.WaitGroup
@@ -98,7 +102,8 @@ func NewRunner(o RunnerOptions) *Runner {
 	}
 	// One user never takes the last worker: its sessions may all hang in a slow model.
 	perUser := max(1, o.Workers-1)
-	return &Runner{o: o, log: o.Log, queue: newQueue(o.Debounce, perUser), paused: map[lane]time.Time{}, wake: make(chan struct{}, 1), progress: progress{seed: maphash.MakeSeed()}}
+	return &Runner{o: o, log: o.Log, queue: newQueue(o.Debounce, perUser), paused: map[lane]time.Time{}, answers: map[lane]bool{}, unparked: map[lane]time.Time{},
+		wake: make(chan struct{}, 1), progress: progress{seed: maphash.MakeSeed()}}
 }
 
 // now is the time as stores keep it.
@@ -167,6 +172,7 @@ func (r *Runner) Run(ctx context.Context) error {
 // sweepStore takes up what the store knows to wait.
 func (r *Runner) sweepStore(ctx context.Context) {
 	now := r.now()
+	r.complain(ctx, "try parked jobs again", r.retryParked(ctx, now))
 	sessions, err := r.o.Store.PendingSessions(ctx, now, maxSweep)
 	if err != nil {
 		r.complain(ctx, "look for sessions to work on", err)

@@ -468,7 +468,7 @@ func TestFailures(t *testing.T) {
 			t.Fatalf("parked %+v", parked)
 		}
 		broken = false
-		if _, err := r.store.RetrySlot(t.Context(), store.SlotRef{User: ada, ID: parked[0].ID()}, time.Now()); err != nil {
+		if _, err := r.store.RetrySlot(t.Context(), store.SlotRetry{SlotRef: store.SlotRef{User: ada, ID: parked[0].ID()}, Time: time.Now()}); err != nil {
 			t.Fatal(err)
 		}
 		pass(time.Minute)
@@ -490,20 +490,37 @@ func TestFailures(t *testing.T) {
 			t.Errorf("calls at %v", times)
 		}
 	})
-	inBubble(t, "a model that is down is asked eight times with growing pauses, then the slot is parked", func(t *testing.T, r *rig) {
-		r.learner.script = func(context.Context, int, extract.Task) (llm.Answer, error) {
-			return llm.Answer{}, failed(llm.ClassTransient, 0)
+	inBubble(t, "a model that fails a slot for a day is asked with growing pauses, then the slot is parked and tried again by itself", func(t *testing.T, r *rig) {
+		down := true
+		r.learner.script = func(_ context.Context, _ int, task extract.Task) (llm.Answer, error) {
+			if down {
+				return llm.Answer{}, failed(llm.ClassTransient, 0)
+			}
+			return learn(task), nil
 		}
 		r.start()
 		r.chat(ref, "I like storms.")
-		pass(time.Hour)
+		pass(24*time.Hour + 20*time.Minute)
 		parked := r.slots(store.SlotQuery{States: []memory.SlotState{memory.SlotParked}})
-		if len(parked) != 1 || parked[0].Reason != "transient_exhausted" || parked[0].Usage.Calls != 8 || r.learner.calls() != 8 {
-			t.Errorf("%d calls, parked %+v", r.learner.calls(), parked)
+		if len(parked) != 1 || parked[0].Reason != "transient_exhausted" || parked[0].NotBefore.Sub(parked[0].UpdateTime) < time.Hour {
+			t.Fatalf("parked %+v", parked)
+		}
+		if calls := r.learner.calls(); calls < 150 || calls > 220 { // 7.5 minutes on average
+			t.Errorf("%d calls in a day", calls)
 		}
 		times := r.learner.times
-		if first, last := times[1].Sub(times[0]), times[7].Sub(times[6]); last < 50*first {
+		if first, last := times[1].Sub(times[0]), times[11].Sub(times[10]); last < 500*first {
 			t.Errorf("the first pause was %v, the last %v", first, last)
+		}
+		before := r.learner.calls()
+		pass(10 * 24 * time.Hour)
+		if calls := r.learner.calls() - before; calls < 10 || calls > 60 {
+			t.Errorf("%d calls in ten days after it was parked", calls)
+		}
+		down = false
+		pass(24 * time.Hour)
+		if diff := cmp.Diff([]string{"likes storms"}, texts(r.facts(ada))); diff != "" {
+			t.Error(diff)
 		}
 	})
 	inBubble(t, "an open circuit pauses its kind for everybody and burns no attempt", func(t *testing.T, r *rig) {
@@ -611,7 +628,7 @@ func TestFailures(t *testing.T) {
 		}
 		calls := r.learner.calls()
 		broken.broken = false
-		if _, err := r.store.RetrySlot(t.Context(), store.SlotRef{User: ada, ID: parked[0].ID()}, time.Now()); err != nil {
+		if _, err := r.store.RetrySlot(t.Context(), store.SlotRetry{SlotRef: store.SlotRef{User: ada, ID: parked[0].ID()}, Time: time.Now()}); err != nil {
 			t.Fatal(err)
 		}
 		pass(time.Minute)

@@ -98,8 +98,12 @@ func (v *visit) wait(until time.Time) {
 
 // readyAt is when a slot may be worked on: after its failure's time, another's lease, and the pause of its models.
 func (r *Runner) readyAt(slot memory.Slot) time.Time {
-	at := slot.NotBefore
-	if slot.Owner != r.o.Owner && slot.LeaseUntil.After(at) {
+	now := r.now()
+	var at time.Time
+	if store.Runs(slot.NotBefore, now, store.LongestWait) {
+		at = slot.NotBefore
+	}
+	if slot.Owner != r.o.Owner && store.Runs(slot.LeaseUntil, now, store.LongestLease) && slot.LeaseUntil.After(at) {
 		at = slot.LeaseUntil
 	}
 	if paused := r.pausedUntil(slot.Kind); slot.State == memory.SlotOpen && paused.After(at) {
@@ -229,6 +233,9 @@ func (r *Runner) finishEmpty(ctx context.Context, slot memory.Slot) error {
 
 // settle tells the store when to look again. After a mere nudge it need not know: the next sweep asks.
 func (v *visit) settle(ctx context.Context) error {
+	if latest := v.now.Add(store.LongestLook); v.next.After(latest) {
+		v.next = latest
+	}
 	if !v.why.thorough || v.next.Equal(v.work.LookAt) {
 		return nil
 	}

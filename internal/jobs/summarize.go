@@ -249,6 +249,7 @@ func (r *Runner) write(ctx context.Context, p piece) (memory.Slot, error) {
 		return r.writeEmpty(ctx, p)
 	}
 	answer, err := r.o.Summarizer.Summarize(ctx, p.task)
+	r.heard(p.slot.Kind, err)
 	checked, f, failed := r.check(p.task, answer, err)
 	if !failed {
 		return r.journalNode(ctx, p, checked, answer)

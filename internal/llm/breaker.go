@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/stratamem/strata/internal/breaker"
+	"github.com/stratamem/strata/internal/memory"
 )
 
 // BreakerOptions are those of package breaker; IsOutage and RetryAfter are set by NewBreaker.
@@ -42,9 +43,12 @@ func NewBreaker(o BreakerOptions) *Breaker {
 	return &Breaker{breaker.New(o)}
 }
 
-// Do calls fn unless the circuit is open, and learns from what it returns.
+// Do calls fn unless the circuit is open, and learns from what it returns. The *Error of a failed probe says that it was one.
 func (b *Breaker) Do(ctx context.Context, fn func() error) error {
 	err := b.circuit.Do(ctx, fn)
+	if probe, ok := errors.AsType[*breaker.ProbeError](err); ok {
+		return probed(probe)
+	}
 	open, ok := errors.AsType[*breaker.OpenError](err)
 	if !ok {
 		return err
@@ -54,6 +58,16 @@ func (b *Breaker) Do(ctx context.Context, fn func() error) error {
 		refused.Model = last.Model
 	}
 	return refused
+}
+
+// probed is the error of a failed probe: a copy, since the first one may be known to others.
+func probed(probe *breaker.ProbeError) error {
+	failed := &Error{Class: ClassTransient, Usage: memory.ModelUsage{Calls: 1}, Err: probe.Err}
+	if e, ok := errors.AsType[*Error](probe.Err); ok {
+		*failed = *e
+	}
+	failed.Probe, failed.RetryAfter = true, max(failed.RetryAfter, probe.RetryAfter)
+	return failed
 }
 
 func isOutage(err error) bool {

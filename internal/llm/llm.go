@@ -82,7 +82,10 @@ type Error struct {
 	Status     int               // of HTTP; 0 without one
 	RetryAfter time.Duration     // 0 when the endpoint does not say
 	Usage      memory.ModelUsage // what it cost all the same: one call, unless the circuit was open
-	Err        error
+	// Probe says that the call was let through an open circuit to see whether the endpoint is well again, and found that it is
+	// not: RetryAfter says when the next one may be.
+	Probe bool
+	Err   error
 }
 
 // Error names the class and the cause.

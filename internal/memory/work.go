@@ -96,19 +96,21 @@ func EffectID(slotID string, n int) string {
 // Slot is one piece of background work in the journal.
 type Slot struct {
 	SlotKey
-	User       UserRef
-	SessionID  string // "" for weeks and months
-	To         int64  // the end of the range, included
-	State      SlotState
-	Answer     []byte    // the model's answer in a form of its reader; nil before SlotAnswered, and again once final
-	Attempts   int       // failed ones
-	NotBefore  time.Time // when to try again
-	Reason     string    // of the last failure, without content
-	Owner      string    // who works on it until LeaseUntil
-	LeaseUntil time.Time
-	Usage      ModelUsage // of all calls made for it, failed ones included
-	CreateTime time.Time
-	UpdateTime time.Time
+	User      UserRef
+	SessionID string // "" for weeks and months
+	To        int64  // the end of the range, included
+	State     SlotState
+	Answer    []byte    // the model's answer in a form of its reader; nil before SlotAnswered, and again once final
+	Attempts  int       // failed ones
+	NotBefore time.Time // when to try again
+	// FailingSince is when the first of its failures was that time alone mends, such as a model that is down; zero before it.
+	FailingSince time.Time
+	Reason       string // of the last failure, without content
+	Owner        string // who works on it until LeaseUntil
+	LeaseUntil   time.Time
+	Usage        ModelUsage // of all calls made for it, failed ones included
+	CreateTime   time.Time
+	UpdateTime   time.Time
 }
 
 // Range is the messages the slot is about.

@@ -196,6 +196,40 @@ func (s *workServer) RetryJob(ctx context.Context, req *memoryv1.RetryJobRequest
 	return &memoryv1.RetryJobResponse{Job: jobProto(slot)}, nil
 }
 
+func (s *workServer) RetryJobs(ctx context.Context, req *memoryv1.RetryJobsRequest) (*memoryv1.RetryJobsResponse, error) {
+	listed := &memoryv1.ListJobsRequest{
+		UserId: req.GetUserId(), SessionId: req.GetSessionId(), Kinds: req.GetKinds(), PageSize: req.GetPageSize(),
+	}
+	q, err := jobQuery(ctx, listed)
+	if err != nil {
+		return nil, err
+	}
+	c := &checker{}
+	reason := c.label("reason", req.GetReason())
+	if err := c.err(); err != nil {
+		return nil, err
+	}
+	last, err := timePosition(req, req.GetPageToken())
+	if err != nil {
+		return nil, err
+	}
+	if last != nil {
+		q.After = &store.SlotCursor{CreateTime: last.Time, ID: last.ID}
+	}
+	retried, next, err := s.service.RetryJobs(ctx, q, reason)
+	if err != nil {
+		return nil, err
+	}
+	out := &memoryv1.RetryJobsResponse{}
+	for _, slot := range retried {
+		out.Jobs = append(out.Jobs, jobProto(slot))
+	}
+	if next != nil {
+		out.NextPageToken = timeToken(req, next.CreateTime, next.ID)
+	}
+	return out, nil
+}
+
 func (s *workServer) SkipJob(ctx context.Context, req *memoryv1.SkipJobRequest) (*memoryv1.SkipJobResponse, error) {
 	ref, err := slotRef(ctx, req)
 	if err != nil {

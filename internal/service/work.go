@@ -222,14 +222,47 @@ func (s *Service) ListJobs(ctx context.Context, q JobQuery) (out JobPage, err er
 	return out, nil
 }
 
-// RetryJob gives a parked slot a new try at once; another one is refused with JOB_NOT_PARKED.
+// RetryJob gives a slot that is not final a new try at once; another one is refused with JOB_NOT_PARKED.
 func (s *Service) RetryJob(ctx context.Context, ref store.SlotRef) (memory.Slot, error) {
-	slot, err := s.store.RetrySlot(ctx, ref, s.timeNow())
+	slot, err := s.store.RetrySlot(ctx, store.SlotRetry{SlotRef: ref, Time: s.timeNow()})
 	if err != nil {
 		return slot, fmt.Errorf("retry job: %w", err)
 	}
 	s.nudge(slot)
 	return slot, nil
+}
+
+// RetryJobs gives the parked slots of a page that have the reason, any when it is "", a new try. The cursor is where the next
+// page begins; nil at the end.
+func (s *Service) RetryJobs(ctx context.Context, q JobQuery, reason string) (retried []memory.Slot, next *store.SlotCursor, err error) {
+	q.States, q.Maintenance = []memory.SlotState{memory.SlotParked}, nil
+	page, err := s.ListJobs(ctx, q)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, slot := range page.Slots {
+		next = &store.SlotCursor{CreateTime: slot.CreateTime, ID: slot.ID()}
+		if reason != "" && slot.Reason != reason {
+			continue
+		}
+		slot, err := s.RetryJob(ctx, store.SlotRef{User: slot.User, ID: slot.ID()})
+		if gone(memory.ReasonOf(err)) {
+			continue
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+		retried = append(retried, slot)
+	}
+	if !page.More {
+		next = nil
+	}
+	return retried, next, nil
+}
+
+// gone reports whether a slot was deleted or done meanwhile.
+func gone(r memory.Reason) bool {
+	return r == memory.ReasonSlotNotFound || r == memory.ReasonUserNotFound || r == memory.ReasonSlotNotParked
 }
 
 // SkipJob ends a slot without any effect; one that is final is refused with JOB_NOT_PARKED.

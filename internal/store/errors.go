@@ -56,11 +56,11 @@ func SlotNotFound(u memory.UserRef, id string) error {
 	}
 }
 
-// SlotNotParked refuses to retry a job that is not parked.
-func SlotNotParked(slot memory.Slot) error {
+// SlotNotWaiting refuses to retry a job that does not wait for it.
+func SlotNotWaiting(slot memory.Slot) error {
 	return &memory.Error{
 		Kind: memory.KindPrecondition, Reason: memory.ReasonSlotNotParked,
-		Message:  "job " + slot.ID() + " is " + slot.State.String() + ", not parked: only a parked job can be retried",
+		Message:  "job " + slot.ID() + " is " + slot.State.String() + ": only a job that is open, answered or parked can be retried",
 		Metadata: map[string]string{"job_id": slot.ID(), "state": slot.State.String()},
 	}
 }

@@ -18,11 +18,30 @@ func (p SlotClaim) Move(slot memory.Slot) (memory.Slot, error) {
 	if slot.State == memory.SlotParked || slot.State.IsFinal() {
 		return slot, ErrSlotAsIs
 	}
-	if slot.Owner != p.Owner && slot.LeaseUntil.After(p.Now) {
+	if slot.Owner != p.Owner && Runs(slot.LeaseUntil, p.Now, LongestLease) {
 		return slot, Contention("another worker holds the job's lease")
 	}
 	slot.Owner, slot.LeaseUntil, slot.UpdateTime = p.Owner, p.Until, p.Now
 	return slot, nil
+}
+
+// The longest that background work asks for. What has longer to go was set by a clock that was ahead and was put right since:
+// see Runs.
+const (
+	LongestLease = 15 * time.Minute // of a slot or a name
+	LongestWait  = time.Hour        // SlotFailure.NotBefore, after Time; no endpoint is left alone for longer
+	// LongestParked is the same for a parked slot that waits for nothing but its endpoint.
+	LongestParked = 24 * time.Hour
+	// LongestLook is how far ahead a Deferral may be: a session is looked at that often at least while it has work to come.
+	LongestLook = time.Hour
+	// LongestPeriodsLook is the same for a user's weeks and months.
+	LongestPeriodsLook = 8 * 24 * time.Hour
+)
+
+// Runs reports whether a lease or a wait of at most that length runs. One that has longer to go does not: it would hold up
+// everybody until the time that a wrong clock said.
+func Runs(until, now time.Time, longest time.Duration) bool {
+	return until.After(now) && !until.After(now.Add(longest))
 }
 
 // Move keeps the answer where there is none yet, and what it cost in any case.
@@ -46,7 +65,7 @@ func (p SlotFailure) Move(slot memory.Slot) (memory.Slot, error) {
 	if p.Park {
 		slot.State = memory.SlotParked
 	}
-	slot.Attempts, slot.NotBefore, slot.Reason = p.Attempts, p.NotBefore, p.Reason
+	slot.Attempts, slot.NotBefore, slot.FailingSince, slot.Reason = p.Attempts, p.NotBefore, p.FailingSince, p.Reason
 	slot.Owner, slot.LeaseUntil = "", time.Time{}
 	slot.Usage, slot.UpdateTime = slot.Usage.Plus(p.Usage), p.Time
 	return slot, nil
@@ -69,15 +88,27 @@ func FinishedSlot(slot memory.Slot, state memory.SlotState, usage memory.ModelUs
 	return slot
 }
 
-// RetriedSlot is a parked slot that may be tried again at once. Any other is refused.
-func RetriedSlot(slot memory.Slot, now time.Time) (memory.Slot, error) {
-	if slot.State != memory.SlotParked {
-		return slot, SlotNotParked(slot)
+// ReasonUnreadable is why a slot is parked whose answer in the journal cannot be read.
+const ReasonUnreadable = "journal"
+
+// Move makes the slot one that may be worked on at once: open, or answered when it has an answer that can be read. Whoever
+// holds its lease does not count any more: of two answers the first one is kept. A final slot is refused with
+// JOB_NOT_PARKED, and one that is not parked when it shall be tried Again.
+func (p SlotRetry) Move(slot memory.Slot) (memory.Slot, error) {
+	if slot.State.IsFinal() || p.Again && slot.State != memory.SlotParked {
+		return slot, SlotNotWaiting(slot)
+	}
+	if slot.State == memory.SlotParked && slot.Reason == ReasonUnreadable {
+		slot.Answer = nil
 	}
 	slot.State = memory.SlotOpen
 	if slot.Answer != nil {
 		slot.State = memory.SlotAnswered
 	}
-	slot.Attempts, slot.NotBefore, slot.UpdateTime = 0, now, now
+	if !p.Again {
+		slot.Attempts, slot.FailingSince = 0, time.Time{}
+	}
+	slot.Owner, slot.LeaseUntil = "", time.Time{}
+	slot.NotBefore, slot.UpdateTime = p.Time, p.Time
 	return slot, nil
 }

@@ -122,10 +122,13 @@ type Journal interface {
 	// FinishSlot must make the slot final in the given state without any effect: applied where there was nothing to do,
 	// skipped by a person. A final slot stays as it is.
 	FinishSlot(ctx context.Context, p SlotFinish) (memory.Slot, error)
-	// RetrySlot must make a parked slot open, or answered when it has an answer, with no attempts and NotBefore at the given
-	// time, and the session's time to be looked at too: also where that was earlier, so that DeferSession can tell. Another
-	// slot is refused with JOB_NOT_PARKED.
-	RetrySlot(ctx context.Context, ref SlotRef, now time.Time) (memory.Slot, error)
+	// RetrySlot must store what SlotRetry.Move makes of a slot that is not final, with NotBefore at the given time, and set the
+	// session's time to be looked at too: also where that was earlier, so that DeferSession can tell. A slot that Move refuses
+	// must stay as it is.
+	RetrySlot(ctx context.Context, p SlotRetry) (memory.Slot, error)
+	// ParkedSlots must return parked slots of all tenants whose Reason is the given one and whose NotBefore is not after
+	// Before, or more than LongestParked after it, the earliest first, without Answer.
+	ParkedSlots(ctx context.Context, q ParkedQuery) ([]memory.Slot, error)
 	// Slot must return a slot of the user; JOB_NOT_FOUND when there is none.
 	Slot(ctx context.Context, ref SlotRef) (memory.Slot, error)
 	// ListSlots must return slots, the latest created first, equal times by id. Final ones are kept at least for the life of
@@ -170,10 +173,28 @@ type SlotFailure struct {
 	SlotRef
 	Attempts  int // failed ones so far
 	NotBefore time.Time
-	Reason    string // without content
-	Park      bool
-	Usage     memory.ModelUsage
-	Time      time.Time
+	// FailingSince is memory.Slot.FailingSince.
+	FailingSince time.Time
+	Reason       string // without content
+	Park         bool
+	Usage        memory.ModelUsage
+	Time         time.Time
+}
+
+// SlotRetry asks for a slot to be worked on at once.
+type SlotRetry struct {
+	SlotRef
+	// Again says that the slot was tried for long: it keeps Attempts and FailingSince, so that one more failure parks it
+	// again, and only a parked slot is retried. Else it begins anew, whatever it waits for.
+	Again bool
+	Time  time.Time
+}
+
+// ParkedQuery asks for parked slots.
+type ParkedQuery struct {
+	Reason string
+	Before time.Time
+	Limit  int // at least 1
 }
 
 // SlotSplit says where to split a slot.

@@ -69,7 +69,7 @@ const (
 	ErrorReason_ERROR_REASON_SUMMARY_NOT_FOUND ErrorReason = 19
 	// NOT_FOUND: the user has no such job.
 	ErrorReason_ERROR_REASON_JOB_NOT_FOUND ErrorReason = 20
-	// FAILED_PRECONDITION: only a parked job can be retried, and only one that is not done skipped.
+	// FAILED_PRECONDITION: only a job that is not done can be retried or skipped.
 	ErrorReason_ERROR_REASON_JOB_NOT_PARKED ErrorReason = 21
 	// FAILED_PRECONDITION: facts are being embedded with another model; wait until that job is done.
 	ErrorReason_ERROR_REASON_REEMBED_RUNNING ErrorReason = 22

@@ -171,11 +171,13 @@ const (
 	JobState_JOB_STATE_OPEN JobState = 1
 	// The model's answer is stored and will be applied.
 	JobState_JOB_STATE_ANSWERED JobState = 2
-	// It failed too often or for good, and waits for a person.
+	// It failed too often or for good, and waits for a person. One whose reason is transient_exhausted failed for a day because
+	// its model did not answer; it tries itself again at not_before.
 	JobState_JOB_STATE_PARKED JobState = 3
 	// Done.
 	JobState_JOB_STATE_APPLIED JobState = 4
-	// A person skipped it.
+	// A person skipped it, or set extract to NONE after its model was asked and before its answer was applied; reason says
+	// which.
 	JobState_JOB_STATE_SKIPPED JobState = 5
 	// It failed and was split into two smaller ones.
 	JobState_JOB_STATE_SPLIT JobState = 6
@@ -350,11 +352,12 @@ type Job struct {
 	ToSeq int64 `protobuf:"varint,7,opt,name=to_seq,json=toSeq,proto3" json:"to_seq,omitempty"`
 	// How often its range was fixed: a split or rebuilt range is of a later generation.
 	Generation int32 `protobuf:"varint,8,opt,name=generation,proto3" json:"generation,omitempty"`
-	// Failed tries.
+	// Failed tries. A call that found the model's endpoint down for all is none.
 	Attempts int32 `protobuf:"varint,9,opt,name=attempts,proto3" json:"attempts,omitempty"`
 	// When it is tried again.
 	NotBefore *timestamppb.Timestamp `protobuf:"bytes,10,opt,name=not_before,json=notBefore,proto3" json:"not_before,omitempty"`
-	// Why it failed last, without content.
+	// Why it failed last, without content. Of a job that is APPLIED or SKIPPED why it has no or less effect, such as
+	// extract_none: from all or some of its messages nothing may be learnt any more.
 	Reason string `protobuf:"bytes,11,opt,name=reason,proto3" json:"reason,omitempty"`
 	// Model calls made for it, failed ones included.
 	ModelCalls int32 `protobuf:"varint,12,opt,name=model_calls,json=modelCalls,proto3" json:"model_calls,omitempty"`
@@ -834,7 +837,7 @@ func (x *ListJobsResponse) GetNextPageToken() string {
 	return ""
 }
 
-// RetryJobRequest names a parked job.
+// RetryJobRequest names a job that is not done.
 type RetryJobRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The user. Required.
@@ -935,6 +938,152 @@ func (x *RetryJobResponse) GetJob() *Job {
 	return nil
 }
 
+// RetryJobsRequest says which parked jobs to retry.
+type RetryJobsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The user; all users when empty.
+	UserId string `protobuf:"bytes,1,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
+	// The session; all sessions when empty. Needs user_id.
+	SessionId string `protobuf:"bytes,2,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
+	// Only these kinds; all when empty. Those of no user are never retried.
+	Kinds []JobKind `protobuf:"varint,3,rep,packed,name=kinds,proto3,enum=memory.v1.JobKind" json:"kinds,omitempty"`
+	// Only those with exactly this reason, such as transient_exhausted; at most 255 bytes. All when empty.
+	Reason string `protobuf:"bytes,4,opt,name=reason,proto3" json:"reason,omitempty"`
+	// The most parked jobs to look at: 50 when 0, at most 500.
+	PageSize int32 `protobuf:"varint,5,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	// next_page_token of the page before.
+	PageToken     string `protobuf:"bytes,6,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RetryJobsRequest) Reset() {
+	*x = RetryJobsRequest{}
+	mi := &file_memory_v1_work_service_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RetryJobsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RetryJobsRequest) ProtoMessage() {}
+
+func (x *RetryJobsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_memory_v1_work_service_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RetryJobsRequest.ProtoReflect.Descriptor instead.
+func (*RetryJobsRequest) Descriptor() ([]byte, []int) {
+	return file_memory_v1_work_service_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *RetryJobsRequest) GetUserId() string {
+	if x != nil {
+		return x.UserId
+	}
+	return ""
+}
+
+func (x *RetryJobsRequest) GetSessionId() string {
+	if x != nil {
+		return x.SessionId
+	}
+	return ""
+}
+
+func (x *RetryJobsRequest) GetKinds() []JobKind {
+	if x != nil {
+		return x.Kinds
+	}
+	return nil
+}
+
+func (x *RetryJobsRequest) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+func (x *RetryJobsRequest) GetPageSize() int32 {
+	if x != nil {
+		return x.PageSize
+	}
+	return 0
+}
+
+func (x *RetryJobsRequest) GetPageToken() string {
+	if x != nil {
+		return x.PageToken
+	}
+	return ""
+}
+
+// RetryJobsResponse holds the jobs of a page that were retried.
+type RetryJobsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The jobs as they are now, the latest created first.
+	Jobs []*Job `protobuf:"bytes,1,rep,name=jobs,proto3" json:"jobs,omitempty"`
+	// Ask with it for the next page, which may have jobs although this one has none; empty at the end.
+	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RetryJobsResponse) Reset() {
+	*x = RetryJobsResponse{}
+	mi := &file_memory_v1_work_service_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RetryJobsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RetryJobsResponse) ProtoMessage() {}
+
+func (x *RetryJobsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_memory_v1_work_service_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RetryJobsResponse.ProtoReflect.Descriptor instead.
+func (*RetryJobsResponse) Descriptor() ([]byte, []int) {
+	return file_memory_v1_work_service_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *RetryJobsResponse) GetJobs() []*Job {
+	if x != nil {
+		return x.Jobs
+	}
+	return nil
+}
+
+func (x *RetryJobsResponse) GetNextPageToken() string {
+	if x != nil {
+		return x.NextPageToken
+	}
+	return ""
+}
+
 // SkipJobRequest names a job that is not done.
 type SkipJobRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -948,7 +1097,7 @@ type SkipJobRequest struct {
 
 func (x *SkipJobRequest) Reset() {
 	*x = SkipJobRequest{}
-	mi := &file_memory_v1_work_service_proto_msgTypes[8]
+	mi := &file_memory_v1_work_service_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -960,7 +1109,7 @@ func (x *SkipJobRequest) String() string {
 func (*SkipJobRequest) ProtoMessage() {}
 
 func (x *SkipJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_memory_v1_work_service_proto_msgTypes[8]
+	mi := &file_memory_v1_work_service_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -973,7 +1122,7 @@ func (x *SkipJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SkipJobRequest.ProtoReflect.Descriptor instead.
 func (*SkipJobRequest) Descriptor() ([]byte, []int) {
-	return file_memory_v1_work_service_proto_rawDescGZIP(), []int{8}
+	return file_memory_v1_work_service_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *SkipJobRequest) GetUserId() string {
@@ -1001,7 +1150,7 @@ type SkipJobResponse struct {
 
 func (x *SkipJobResponse) Reset() {
 	*x = SkipJobResponse{}
-	mi := &file_memory_v1_work_service_proto_msgTypes[9]
+	mi := &file_memory_v1_work_service_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1013,7 +1162,7 @@ func (x *SkipJobResponse) String() string {
 func (*SkipJobResponse) ProtoMessage() {}
 
 func (x *SkipJobResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_memory_v1_work_service_proto_msgTypes[9]
+	mi := &file_memory_v1_work_service_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1026,7 +1175,7 @@ func (x *SkipJobResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SkipJobResponse.ProtoReflect.Descriptor instead.
 func (*SkipJobResponse) Descriptor() ([]byte, []int) {
-	return file_memory_v1_work_service_proto_rawDescGZIP(), []int{9}
+	return file_memory_v1_work_service_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *SkipJobResponse) GetJob() *Job {
@@ -1106,7 +1255,19 @@ const file_memory_v1_work_service_proto_rawDesc = "" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId\x12\x15\n" +
 	"\x06job_id\x18\x02 \x01(\tR\x05jobId\"4\n" +
 	"\x10RetryJobResponse\x12 \n" +
-	"\x03job\x18\x01 \x01(\v2\x0e.memory.v1.JobR\x03job\"@\n" +
+	"\x03job\x18\x01 \x01(\v2\x0e.memory.v1.JobR\x03job\"\xc8\x01\n" +
+	"\x10RetryJobsRequest\x12\x17\n" +
+	"\auser_id\x18\x01 \x01(\tR\x06userId\x12\x1d\n" +
+	"\n" +
+	"session_id\x18\x02 \x01(\tR\tsessionId\x12(\n" +
+	"\x05kinds\x18\x03 \x03(\x0e2\x12.memory.v1.JobKindR\x05kinds\x12\x16\n" +
+	"\x06reason\x18\x04 \x01(\tR\x06reason\x12\x1b\n" +
+	"\tpage_size\x18\x05 \x01(\x05R\bpageSize\x12\x1d\n" +
+	"\n" +
+	"page_token\x18\x06 \x01(\tR\tpageToken\"_\n" +
+	"\x11RetryJobsResponse\x12\"\n" +
+	"\x04jobs\x18\x01 \x03(\v2\x0e.memory.v1.JobR\x04jobs\x12&\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"@\n" +
 	"\x0eSkipJobRequest\x12\x17\n" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId\x12\x15\n" +
 	"\x06job_id\x18\x02 \x01(\tR\x05jobId\"3\n" +
@@ -1137,11 +1298,12 @@ const file_memory_v1_work_service_proto_rawDesc = "" +
 	"\x10JOB_STATE_PARKED\x10\x03\x12\x15\n" +
 	"\x11JOB_STATE_APPLIED\x10\x04\x12\x15\n" +
 	"\x11JOB_STATE_SKIPPED\x10\x05\x12\x13\n" +
-	"\x0fJOB_STATE_SPLIT\x10\x062\xb6\x02\n" +
+	"\x0fJOB_STATE_SPLIT\x10\x062\xfe\x02\n" +
 	"\vWorkService\x12[\n" +
 	"\x10WaitForWatermark\x12\".memory.v1.WaitForWatermarkRequest\x1a#.memory.v1.WaitForWatermarkResponse\x12C\n" +
 	"\bListJobs\x12\x1a.memory.v1.ListJobsRequest\x1a\x1b.memory.v1.ListJobsResponse\x12C\n" +
-	"\bRetryJob\x12\x1a.memory.v1.RetryJobRequest\x1a\x1b.memory.v1.RetryJobResponse\x12@\n" +
+	"\bRetryJob\x12\x1a.memory.v1.RetryJobRequest\x1a\x1b.memory.v1.RetryJobResponse\x12F\n" +
+	"\tRetryJobs\x12\x1b.memory.v1.RetryJobsRequest\x1a\x1c.memory.v1.RetryJobsResponse\x12@\n" +
 	"\aSkipJob\x12\x19.memory.v1.SkipJobRequest\x1a\x1a.memory.v1.SkipJobResponseB\x9a\x01\n" +
 	"\rcom.memory.v1B\x10WorkServiceProtoP\x01Z2github.com/stratamem/strata/api/memory/v1;memoryv1\xa2\x02\x03MXX\xaa\x02\tMemory.V1\xca\x02\tMemory\\V1\xe2\x02\x15Memory\\V1\\GPBMetadata\xea\x02\n" +
 	"Memory::V1b\x06proto3"
@@ -1159,7 +1321,7 @@ func file_memory_v1_work_service_proto_rawDescGZIP() []byte {
 }
 
 var file_memory_v1_work_service_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
-var file_memory_v1_work_service_proto_msgTypes = make([]protoimpl.MessageInfo, 10)
+var file_memory_v1_work_service_proto_msgTypes = make([]protoimpl.MessageInfo, 12)
 var file_memory_v1_work_service_proto_goTypes = []any{
 	(JobKind)(0),                     // 0: memory.v1.JobKind
 	(View)(0),                        // 1: memory.v1.View
@@ -1172,42 +1334,48 @@ var file_memory_v1_work_service_proto_goTypes = []any{
 	(*ListJobsResponse)(nil),         // 8: memory.v1.ListJobsResponse
 	(*RetryJobRequest)(nil),          // 9: memory.v1.RetryJobRequest
 	(*RetryJobResponse)(nil),         // 10: memory.v1.RetryJobResponse
-	(*SkipJobRequest)(nil),           // 11: memory.v1.SkipJobRequest
-	(*SkipJobResponse)(nil),          // 12: memory.v1.SkipJobResponse
-	(*timestamppb.Timestamp)(nil),    // 13: google.protobuf.Timestamp
-	(Watermark)(0),                   // 14: memory.v1.Watermark
-	(*durationpb.Duration)(nil),      // 15: google.protobuf.Duration
-	(*Watermarks)(nil),               // 16: memory.v1.Watermarks
+	(*RetryJobsRequest)(nil),         // 11: memory.v1.RetryJobsRequest
+	(*RetryJobsResponse)(nil),        // 12: memory.v1.RetryJobsResponse
+	(*SkipJobRequest)(nil),           // 13: memory.v1.SkipJobRequest
+	(*SkipJobResponse)(nil),          // 14: memory.v1.SkipJobResponse
+	(*timestamppb.Timestamp)(nil),    // 15: google.protobuf.Timestamp
+	(Watermark)(0),                   // 16: memory.v1.Watermark
+	(*durationpb.Duration)(nil),      // 17: google.protobuf.Duration
+	(*Watermarks)(nil),               // 18: memory.v1.Watermarks
 }
 var file_memory_v1_work_service_proto_depIdxs = []int32{
 	1,  // 0: memory.v1.ViewCheck.view:type_name -> memory.v1.View
 	0,  // 1: memory.v1.Job.kind:type_name -> memory.v1.JobKind
 	2,  // 2: memory.v1.Job.state:type_name -> memory.v1.JobState
-	13, // 3: memory.v1.Job.not_before:type_name -> google.protobuf.Timestamp
-	13, // 4: memory.v1.Job.create_time:type_name -> google.protobuf.Timestamp
-	13, // 5: memory.v1.Job.update_time:type_name -> google.protobuf.Timestamp
+	15, // 3: memory.v1.Job.not_before:type_name -> google.protobuf.Timestamp
+	15, // 4: memory.v1.Job.create_time:type_name -> google.protobuf.Timestamp
+	15, // 5: memory.v1.Job.update_time:type_name -> google.protobuf.Timestamp
 	3,  // 6: memory.v1.Job.checks:type_name -> memory.v1.ViewCheck
-	14, // 7: memory.v1.WaitForWatermarkRequest.of:type_name -> memory.v1.Watermark
-	15, // 8: memory.v1.WaitForWatermarkRequest.timeout:type_name -> google.protobuf.Duration
-	16, // 9: memory.v1.WaitForWatermarkResponse.watermarks:type_name -> memory.v1.Watermarks
+	16, // 7: memory.v1.WaitForWatermarkRequest.of:type_name -> memory.v1.Watermark
+	17, // 8: memory.v1.WaitForWatermarkRequest.timeout:type_name -> google.protobuf.Duration
+	18, // 9: memory.v1.WaitForWatermarkResponse.watermarks:type_name -> memory.v1.Watermarks
 	0,  // 10: memory.v1.ListJobsRequest.kinds:type_name -> memory.v1.JobKind
 	2,  // 11: memory.v1.ListJobsRequest.states:type_name -> memory.v1.JobState
 	4,  // 12: memory.v1.ListJobsResponse.jobs:type_name -> memory.v1.Job
 	4,  // 13: memory.v1.RetryJobResponse.job:type_name -> memory.v1.Job
-	4,  // 14: memory.v1.SkipJobResponse.job:type_name -> memory.v1.Job
-	5,  // 15: memory.v1.WorkService.WaitForWatermark:input_type -> memory.v1.WaitForWatermarkRequest
-	7,  // 16: memory.v1.WorkService.ListJobs:input_type -> memory.v1.ListJobsRequest
-	9,  // 17: memory.v1.WorkService.RetryJob:input_type -> memory.v1.RetryJobRequest
-	11, // 18: memory.v1.WorkService.SkipJob:input_type -> memory.v1.SkipJobRequest
-	6,  // 19: memory.v1.WorkService.WaitForWatermark:output_type -> memory.v1.WaitForWatermarkResponse
-	8,  // 20: memory.v1.WorkService.ListJobs:output_type -> memory.v1.ListJobsResponse
-	10, // 21: memory.v1.WorkService.RetryJob:output_type -> memory.v1.RetryJobResponse
-	12, // 22: memory.v1.WorkService.SkipJob:output_type -> memory.v1.SkipJobResponse
-	19, // [19:23] is the sub-list for method output_type
-	15, // [15:19] is the sub-list for method input_type
-	15, // [15:15] is the sub-list for extension type_name
-	15, // [15:15] is the sub-list for extension extendee
-	0,  // [0:15] is the sub-list for field type_name
+	0,  // 14: memory.v1.RetryJobsRequest.kinds:type_name -> memory.v1.JobKind
+	4,  // 15: memory.v1.RetryJobsResponse.jobs:type_name -> memory.v1.Job
+	4,  // 16: memory.v1.SkipJobResponse.job:type_name -> memory.v1.Job
+	5,  // 17: memory.v1.WorkService.WaitForWatermark:input_type -> memory.v1.WaitForWatermarkRequest
+	7,  // 18: memory.v1.WorkService.ListJobs:input_type -> memory.v1.ListJobsRequest
+	9,  // 19: memory.v1.WorkService.RetryJob:input_type -> memory.v1.RetryJobRequest
+	11, // 20: memory.v1.WorkService.RetryJobs:input_type -> memory.v1.RetryJobsRequest
+	13, // 21: memory.v1.WorkService.SkipJob:input_type -> memory.v1.SkipJobRequest
+	6,  // 22: memory.v1.WorkService.WaitForWatermark:output_type -> memory.v1.WaitForWatermarkResponse
+	8,  // 23: memory.v1.WorkService.ListJobs:output_type -> memory.v1.ListJobsResponse
+	10, // 24: memory.v1.WorkService.RetryJob:output_type -> memory.v1.RetryJobResponse
+	12, // 25: memory.v1.WorkService.RetryJobs:output_type -> memory.v1.RetryJobsResponse
+	14, // 26: memory.v1.WorkService.SkipJob:output_type -> memory.v1.SkipJobResponse
+	22, // [22:27] is the sub-list for method output_type
+	17, // [17:22] is the sub-list for method input_type
+	17, // [17:17] is the sub-list for extension type_name
+	17, // [17:17] is the sub-list for extension extendee
+	0,  // [0:17] is the sub-list for field type_name
 }
 
 func init() { file_memory_v1_work_service_proto_init() }
@@ -1222,7 +1390,7 @@ func file_memory_v1_work_service_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_memory_v1_work_service_proto_rawDesc), len(file_memory_v1_work_service_proto_rawDesc)),
 			NumEnums:      3,
-			NumMessages:   10,
+			NumMessages:   12,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -22,6 +22,7 @@ const (
 	WorkService_WaitForWatermark_FullMethodName = "/memory.v1.WorkService/WaitForWatermark"
 	WorkService_ListJobs_FullMethodName         = "/memory.v1.WorkService/ListJobs"
 	WorkService_RetryJob_FullMethodName         = "/memory.v1.WorkService/RetryJob"
+	WorkService_RetryJobs_FullMethodName        = "/memory.v1.WorkService/RetryJobs"
 	WorkService_SkipJob_FullMethodName          = "/memory.v1.WorkService/SkipJob"
 )
 
@@ -35,8 +36,11 @@ type WorkServiceClient interface {
 	WaitForWatermark(ctx context.Context, in *WaitForWatermarkRequest, opts ...grpc.CallOption) (*WaitForWatermarkResponse, error)
 	// ListJobs lists jobs, the latest created first.
 	ListJobs(ctx context.Context, in *ListJobsRequest, opts ...grpc.CallOption) (*ListJobsResponse, error)
-	// RetryJob gives a parked job a new try.
+	// RetryJob gives a job that is open, answered or parked a new try at once, whatever it waits for: a time to come, or a worker
+	// that died. One that is parked because its stored answer cannot be read asks the model again.
 	RetryJob(ctx context.Context, in *RetryJobRequest, opts ...grpc.CallOption) (*RetryJobResponse, error)
+	// RetryJobs gives parked jobs a new try, a page of them at a call.
+	RetryJobs(ctx context.Context, in *RetryJobsRequest, opts ...grpc.CallOption) (*RetryJobsResponse, error)
 	// SkipJob ends a job of kind EXTRACT that is not done without any effect: nothing is learnt from its messages. A job that
 	// makes a summary can only be retried.
 	SkipJob(ctx context.Context, in *SkipJobRequest, opts ...grpc.CallOption) (*SkipJobResponse, error)
@@ -80,6 +84,16 @@ func (c *workServiceClient) RetryJob(ctx context.Context, in *RetryJobRequest, o
 	return out, nil
 }
 
+func (c *workServiceClient) RetryJobs(ctx context.Context, in *RetryJobsRequest, opts ...grpc.CallOption) (*RetryJobsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(RetryJobsResponse)
+	err := c.cc.Invoke(ctx, WorkService_RetryJobs_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *workServiceClient) SkipJob(ctx context.Context, in *SkipJobRequest, opts ...grpc.CallOption) (*SkipJobResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(SkipJobResponse)
@@ -100,8 +114,11 @@ type WorkServiceServer interface {
 	WaitForWatermark(context.Context, *WaitForWatermarkRequest) (*WaitForWatermarkResponse, error)
 	// ListJobs lists jobs, the latest created first.
 	ListJobs(context.Context, *ListJobsRequest) (*ListJobsResponse, error)
-	// RetryJob gives a parked job a new try.
+	// RetryJob gives a job that is open, answered or parked a new try at once, whatever it waits for: a time to come, or a worker
+	// that died. One that is parked because its stored answer cannot be read asks the model again.
 	RetryJob(context.Context, *RetryJobRequest) (*RetryJobResponse, error)
+	// RetryJobs gives parked jobs a new try, a page of them at a call.
+	RetryJobs(context.Context, *RetryJobsRequest) (*RetryJobsResponse, error)
 	// SkipJob ends a job of kind EXTRACT that is not done without any effect: nothing is learnt from its messages. A job that
 	// makes a summary can only be retried.
 	SkipJob(context.Context, *SkipJobRequest) (*SkipJobResponse, error)
@@ -123,6 +140,9 @@ func (UnimplementedWorkServiceServer) ListJobs(context.Context, *ListJobsRequest
 }
 func (UnimplementedWorkServiceServer) RetryJob(context.Context, *RetryJobRequest) (*RetryJobResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method RetryJob not implemented")
+}
+func (UnimplementedWorkServiceServer) RetryJobs(context.Context, *RetryJobsRequest) (*RetryJobsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method RetryJobs not implemented")
 }
 func (UnimplementedWorkServiceServer) SkipJob(context.Context, *SkipJobRequest) (*SkipJobResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method SkipJob not implemented")
@@ -202,6 +222,24 @@ func _WorkService_RetryJob_Handler(srv interface{}, ctx context.Context, dec fun
 	return interceptor(ctx, in, info, handler)
 }
 
+func _WorkService_RetryJobs_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(RetryJobsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(WorkServiceServer).RetryJobs(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: WorkService_RetryJobs_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(WorkServiceServer).RetryJobs(ctx, req.(*RetryJobsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _WorkService_SkipJob_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(SkipJobRequest)
 	if err := dec(in); err != nil {
@@ -238,6 +276,10 @@ var WorkService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "RetryJob",
 			Handler:    _WorkService_RetryJob_Handler,
+		},
+		{
+			MethodName: "RetryJobs",
+			Handler:    _WorkService_RetryJobs_Handler,
 		},
 		{
 			MethodName: "SkipJob",

@@ -36,6 +36,7 @@ type slotDoc struct {
 	Answer       *[]byte           `bson:"answer,omitempty"`   // an empty answer is one, too
 	Attempts     int               `bson:"attempts"`
 	NotBefore    int64             `bson:"not_before,omitempty"`
+	FailingSince int64             `bson:"failing_since,omitempty"`
 	Reason       string            `bson:"reason,omitempty"`
 	Owner        string            `bson:"owner,omitempty"`
 	LeaseUntil   int64             `bson:"lease_until,omitempty"`
@@ -73,6 +74,7 @@ func (d slotDoc) with(slot memory.Slot) slotDoc {
 		d.Answer = &slot.Answer
 	}
 	d.Attempts, d.NotBefore, d.Reason = slot.Attempts, orNever(slot.NotBefore), slot.Reason
+	d.FailingSince = orNever(slot.FailingSince)
 	d.Owner, d.LeaseUntil = slot.Owner, orNever(slot.LeaseUntil)
 	d.Calls, d.InputTokens, d.OutputTokens = slot.Usage.Calls, slot.Usage.InputTokens, slot.Usage.OutputTokens
 	d.UpdateTime = micros(slot.UpdateTime)
@@ -86,7 +88,8 @@ func (d slotDoc) slot() memory.Slot {
 		},
 		User: memory.UserRef{Tenant: d.Tenant, UserID: d.UserID}, SessionID: d.SessionID, To: d.To,
 		State: d.State, Attempts: d.Attempts, NotBefore: orZero(d.NotBefore), Reason: d.Reason,
-		Owner: d.Owner, LeaseUntil: orZero(d.LeaseUntil),
+		FailingSince: orZero(d.FailingSince),
+		Owner:        d.Owner, LeaseUntil: orZero(d.LeaseUntil),
 		Usage:      memory.ModelUsage{Calls: d.Calls, InputTokens: d.InputTokens, OutputTokens: d.OutputTokens},
 		CreateTime: fromMicros(d.CreateTime), UpdateTime: fromMicros(d.UpdateTime),
 	}
@@ -407,25 +410,38 @@ func (s *Store) readHalves(ctx context.Context, scope memory.ScopeKey, slot memo
 
 // RetrySlot implements store.Journal. The time to be looked at is set before the slot changes, so that a crash in between
 // hides no work, and again after it: whoever saw the parked slot has seen the time before, and defers nothing.
-func (s *Store) RetrySlot(ctx context.Context, ref store.SlotRef, now time.Time) (memory.Slot, error) {
-	was, err := s.findSlotOf(ctx, ref)
+func (s *Store) RetrySlot(ctx context.Context, p store.SlotRetry) (memory.Slot, error) {
+	was, err := s.findSlotOf(ctx, p.SlotRef)
 	if err != nil {
 		return memory.Slot{}, err
 	}
-	if _, err := store.RetriedSlot(was.slot(), now); err != nil {
+	if _, err := p.Move(was.slot()); err != nil {
 		return memory.Slot{}, err
 	}
-	if err := s.lookAt(ctx, was, now.Add(-time.Microsecond)); err != nil {
+	if err := s.lookAt(ctx, was, p.Time.Add(-time.Microsecond)); err != nil {
 		return memory.Slot{}, err
 	}
-	d, err := s.changeSlot(ctx, was.Scope, ref, func(d slotDoc) (slotDoc, error) {
-		slot, err := store.RetriedSlot(d.slot(), now)
+	d, err := s.changeSlot(ctx, was.Scope, p.SlotRef, func(d slotDoc) (slotDoc, error) {
+		slot, err := p.Move(d.slot())
 		return d.with(slot), err
 	})
 	if err != nil {
 		return memory.Slot{}, err
 	}
-	return d.slot(), s.lookAt(ctx, was, now)
+	return d.slot(), s.lookAt(ctx, was, p.Time)
+}
+
+// ParkedSlots implements store.Journal.
+func (s *Store) ParkedSlots(ctx context.Context, q store.ParkedQuery) ([]memory.Slot, error) {
+	filter := eq("live", true, "state", memory.SlotParked, "reason", q.Reason, "$or", bson.A{
+		eq("not_before", eq("$lte", micros(q.Before))), eq("not_before", eq("$gt", micros(q.Before.Add(store.LongestParked)))),
+	})
+	o := options.Find().SetSort(eq("not_before", 1, "_id", 1)).SetLimit(int64(q.Limit)).SetProjection(eq("answer", 0))
+	docs, err := s.findSlots(ctx, filter, o)
+	if err != nil {
+		return nil, err
+	}
+	return slotsOf(docs), nil
 }
 
 // lookAt has the slot's session looked at then, in place of any other time, or the user's periods by then.

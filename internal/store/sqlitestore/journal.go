@@ -14,7 +14,7 @@ import (
 // slotSelect reads what scanSlot needs, in its order.
 const slotSelect = `SELECT j.key, j.uid, j.sid, u.scope_key, s.session_key, j.kind, j.level, j.from_no, j.generation,
 	u.tenant, u.user_id, s.session_id, j.to_no, j.state, j.answer, j.attempts, j.not_before, j.reason, j.owner,
-	j.lease_until, j.calls, j.input_tokens, j.output_tokens, j.create_time, j.update_time
+	j.lease_until, j.calls, j.input_tokens, j.output_tokens, j.create_time, j.update_time, j.failing_since
 	FROM slots j JOIN users u ON u.uid = j.uid LEFT JOIN sessions s ON s.sid = j.sid`
 
 // storedSlot is a slot with where it is.
@@ -33,7 +33,7 @@ func scanSlot(r row) storedSlot {
 		State: memory.SlotState(r.int(13)), Answer: r.blob(14), Attempts: int(r.int(15)), NotBefore: r.time(16),
 		Reason: r.text(17), Owner: r.text(18), LeaseUntil: r.time(19),
 		Usage:      memory.ModelUsage{Calls: int(r.int(20)), InputTokens: r.int(21), OutputTokens: r.int(22)},
-		CreateTime: fromMicros(r.int(23)), UpdateTime: fromMicros(r.int(24)),
+		CreateTime: fromMicros(r.int(23)), UpdateTime: fromMicros(r.int(24)), FailingSince: r.time(25),
 	}}
 }
 
@@ -187,10 +187,10 @@ func moveStored(c *conn, was storedSlot, move func(memory.Slot) (memory.Slot, er
 		answer = moved.Answer
 	}
 	err = c.run(`UPDATE slots SET state = ?, answer = ?, attempts = ?, not_before = ?, reason = ?, owner = ?, lease_until = ?,
-		calls = ?, input_tokens = ?, output_tokens = ?, update_time = ? WHERE key = ?`,
+		calls = ?, input_tokens = ?, output_tokens = ?, update_time = ?, failing_since = ? WHERE key = ?`,
 		int(moved.State), answer, moved.Attempts, orNever(moved.NotBefore), orNull(moved.Reason), orNull(moved.Owner),
 		orNever(moved.LeaseUntil), moved.Usage.Calls, moved.Usage.InputTokens, moved.Usage.OutputTokens,
-		micros(moved.UpdateTime), was.key)
+		micros(moved.UpdateTime), orNever(moved.FailingSince), was.key)
 	if err != nil {
 		return memory.Slot{}, err
 	}
@@ -292,25 +292,41 @@ func readHalves(c *conn, slot storedSlot) (halves [2]memory.Slot, err error) {
 }
 
 // RetrySlot implements store.Journal.
-func (s *Store) RetrySlot(ctx context.Context, ref store.SlotRef, now time.Time) (memory.Slot, error) {
+func (s *Store) RetrySlot(ctx context.Context, p store.SlotRetry) (memory.Slot, error) {
 	var slot memory.Slot
 	err := s.write(ctx, "retry slot", func(c *conn) error {
-		was, err := findSlotOf(c, ref)
+		was, err := findSlotOf(c, p.SlotRef)
 		if err != nil {
 			return err
 		}
-		if slot, err = moveStored(c, was, func(slot memory.Slot) (memory.Slot, error) { return store.RetriedSlot(slot, now) }); err != nil {
+		if slot, err = moveStored(c, was, p.Move); err != nil {
 			return err
 		}
 		if was.sid == 0 {
-			return lookAtPeriods(c, was.uid, micros(now))
+			return lookAtPeriods(c, was.uid, micros(p.Time))
 		}
-		return lookAtSession(c, was.sid, micros(now))
+		return lookAtSession(c, was.sid, micros(p.Time))
 	})
 	if err != nil {
 		return memory.Slot{}, err
 	}
 	return slot, nil
+}
+
+// ParkedSlots implements store.Journal.
+func (s *Store) ParkedSlots(ctx context.Context, q store.ParkedQuery) ([]memory.Slot, error) {
+	var slots []memory.Slot
+	err := s.read(ctx, "find parked slots", func(c *conn) error {
+		return c.query(slotSelect+` WHERE j.state = 3 AND j.reason = ? AND (j.not_before <= ? OR j.not_before > ?)
+			ORDER BY j.not_before, j.key LIMIT ?+0`,
+			func(r row) error {
+				slot := scanSlot(r).Slot
+				slot.Answer = nil
+				slots = append(slots, slot)
+				return nil
+			}, q.Reason, micros(q.Before), micros(q.Before.Add(store.LongestParked)), q.Limit)
+	})
+	return slots, err
 }
 
 // Slot implements store.Journal.

@@ -92,7 +92,7 @@ func testNoTheft(t *testing.T, s store.Truth) {
 		"FailSlot":   func() error { _, err := s.FailSlot(ctx, store.SlotFailure{SlotRef: stolen}); return err },
 		"SplitSlot":  func() error { _, err := s.SplitSlot(ctx, store.SlotSplit{SlotRef: stolen, At: 1}); return err },
 		"FinishSlot": func() error { _, err := s.FinishSlot(ctx, store.SlotFinish{SlotRef: stolen}); return err },
-		"RetrySlot":  func() error { _, err := s.RetrySlot(ctx, stolen, noon); return err },
+		"RetrySlot":  func() error { _, err := s.RetrySlot(ctx, store.SlotRetry{SlotRef: stolen, Time: noon}); return err },
 		"PutNode": func() error {
 			return s.PutNode(ctx, store.NodeWrite{User: thief, Scope: mustUser(t, s, thief).Scope, SlotID: slot.ID()})
 		},

@@ -100,13 +100,68 @@ func testJournal(t *testing.T, open Open[store.Truth]) {
 	t.Run("RetrySlot must make a parked slot open, or answered when it has an answer, with no attempts and the session's time to be looked at too", func(t *testing.T) {
 		testRetry(t, open)
 	})
-	t.Run("RetrySlot must refuse another slot with JOB_NOT_PARKED", func(t *testing.T) {
+	t.Run("RetrySlot must take whatever waits, and end its lease", func(t *testing.T) {
 		s := journalled(t, open)
 		slot := mustOpen(t, s, opening(t, s, inS, memory.SlotExtract, 1, 4))
-		_, err := s.RetrySlot(t.Context(), refOf(slot), minute(5))
+		ahead := noon.AddDate(1, 0, 0)
+		_, err := s.FailSlot(t.Context(), store.SlotFailure{
+			SlotRef: refOf(slot), Attempts: 3, NotBefore: ahead, FailingSince: ahead, Reason: "transient", Time: ahead,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		wantEqual(t, mustSlot(t, s, slot).FailingSince, ahead)
+		got, err := s.RetrySlot(t.Context(), store.SlotRetry{SlotRef: refOf(slot), Time: minute(5)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		wantEqual(t, []any{got.State, got.Attempts, got.NotBefore, got.FailingSince}, []any{memory.SlotOpen, 0, minute(5), time.Time{}})
+		leased := mustOpen(t, s, opening(t, s, inS, memory.SlotExtract, 5, 8))
+		if got, err = s.RetrySlot(t.Context(), store.SlotRetry{SlotRef: refOf(leased), Time: minute(6)}); err != nil {
+			t.Fatal(err)
+		}
+		wantEqual(t, []any{got.Owner, got.LeaseUntil}, []any{"", time.Time{}})
+	})
+	t.Run("RetrySlot of a slot that is parked because its answer cannot be read must drop the answer", func(t *testing.T) {
+		s := journalled(t, open)
+		slot := mustAnswer(t, s, mustOpen(t, s, opening(t, s, inS, memory.SlotExtract, 1, 4)), "{")
+		_, err := s.FailSlot(t.Context(), store.SlotFailure{SlotRef: refOf(slot), Reason: store.ReasonUnreadable, Park: true, Time: minute(1)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := s.RetrySlot(t.Context(), store.SlotRetry{SlotRef: refOf(slot), Time: minute(5)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		wantEqual(t, got.State, memory.SlotOpen)
+		wantEqual(t, mustSlot(t, s, slot).Answer, []byte(nil))
+	})
+	t.Run("RetrySlot Again must keep Attempts and FailingSince, and refuse a slot that is not parked", func(t *testing.T) {
+		s := journalled(t, open)
+		slot := mustOpen(t, s, opening(t, s, inS, memory.SlotExtract, 1, 4))
+		again := store.SlotRetry{SlotRef: refOf(slot), Again: true, Time: minute(5)}
+		_, err := s.RetrySlot(t.Context(), again)
 		wantReason(t, err, memory.ReasonSlotNotParked)
+		_, err = s.FailSlot(t.Context(), store.SlotFailure{
+			SlotRef: refOf(slot), Attempts: 9, FailingSince: minute(1), Reason: "why", Park: true, Time: minute(2),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := s.RetrySlot(t.Context(), again)
+		if err != nil {
+			t.Fatal(err)
+		}
+		wantEqual(t, []any{got.State, got.Attempts, got.NotBefore, got.FailingSince}, []any{memory.SlotOpen, 9, minute(5), minute(1)})
+	})
+	t.Run("ParkedSlots must return parked slots of all tenants of a reason whose time has come, the earliest first", func(t *testing.T) {
+		testParkedSlots(t, journalled(t, open))
+	})
+	t.Run("RetrySlot must refuse a final slot with JOB_NOT_PARKED", func(t *testing.T) {
+		s := journalled(t, open)
+		slot := mustOpen(t, s, opening(t, s, inS, memory.SlotExtract, 1, 4))
 		done := finish(t, s, slot)
-		_, err = s.RetrySlot(t.Context(), refOf(slot), minute(5))
+		_, err := s.RetrySlot(t.Context(), store.SlotRetry{SlotRef: refOf(slot), Time: minute(5)})
 		wantReason(t, err, memory.ReasonSlotNotParked)
 		wantEqual(t, mustSlot(t, s, slot), done)
 	})
@@ -359,13 +414,43 @@ func testRetry(t *testing.T, open Open[store.Truth]) {
 		}
 		park(t, s, slot)
 		mustDefer(t, s, deferral(t, s, inS, time.Time{}))
-		got, err := s.RetrySlot(t.Context(), refOf(slot), minute(7))
+		got, err := s.RetrySlot(t.Context(), store.SlotRetry{SlotRef: refOf(slot), Time: minute(7)})
 		if err != nil {
 			t.Fatal(err)
 		}
 		wantEqual(t, []any{got.State, string(got.Answer), got.Attempts, got.NotBefore}, []any{want, words, 0, minute(7)})
 		wantEqual(t, mustSlot(t, s, slot), got)
 		wantEqual(t, lookAt(t, s, inS), minute(7))
+	}
+}
+
+func testParkedSlots(t *testing.T, s store.Truth) {
+	other := memory.UserRef{Tenant: "elsewhere", UserID: "bob"}.Session("s")
+	appendN(t, s, other, "b", 20)
+	parked := func(ref memory.SessionRef, from int64, reason string, at time.Time) string {
+		slot := mustOpen(t, s, opening(t, s, ref, memory.SlotExtract, from, from+3))
+		_, err := s.FailSlot(t.Context(), store.SlotFailure{SlotRef: refOf(slot), Reason: reason, Park: true, NotBefore: at, Time: noon})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return slot.ID()
+	}
+	second := parked(inS, 1, "why", minute(2))
+	parked(inS, 5, "another", minute(1))
+	parked(inS, 9, "why", minute(9))
+	first := parked(other, 1, "why", minute(1))
+	mustOpen(t, s, opening(t, s, other, memory.SlotExtract, 5, 8))
+	wrong := parked(other, 9, "why", noon.AddDate(1, 0, 0)) // by a clock that was ahead
+	for limit, want := range map[int][]string{10: {first, second, wrong}, 1: {first}} {
+		slots, err := s.ParkedSlots(t.Context(), store.ParkedQuery{Reason: "why", Before: minute(5), Limit: limit})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, slot := range slots {
+			got = append(got, slot.ID())
+		}
+		wantEqual(t, got, want)
 	}
 }
 
@@ -442,7 +527,7 @@ func testPeriodSlots(t *testing.T, open Open[store.Truth]) {
 		wantEqual(t, []any{slot.Session, slot.SessionID, slot.User, slot.To}, []any{memory.SessionKey(""), "", alice, int64(20520)})
 		wantEqual(t, mustOpen(t, s, p), slot)
 		park(t, s, slot)
-		if _, err := s.RetrySlot(t.Context(), refOf(slot), minute(5)); err != nil {
+		if _, err := s.RetrySlot(t.Context(), store.SlotRetry{SlotRef: refOf(slot), Time: minute(5)}); err != nil {
 			t.Fatal(err)
 		}
 		wantEqual(t, pendingPeriods(t, s, minute(5), 9), []memory.UserRef{alice})

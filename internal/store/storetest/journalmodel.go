@@ -162,12 +162,12 @@ func (j *journal) end(i int, state memory.SlotState) {
 
 func (j *journal) retry(rt *rapid.T, s store.Journal, ref store.SlotRef, i int) {
 	slot := &j.slots[i]
-	got, err := s.RetrySlot(rt.Context(), ref, noon)
-	if slot.State != memory.SlotParked {
+	got, err := s.RetrySlot(rt.Context(), store.SlotRetry{SlotRef: ref, Time: noon})
+	if slot.State.IsFinal() {
 		wantRefused(rt, "RetrySlot", err, memory.ReasonSlotNotParked)
 		return
 	}
-	slot.Attempts, slot.State = 0, memory.SlotOpen
+	slot.Attempts, slot.State, slot.Owner, slot.LeaseUntil = 0, memory.SlotOpen, "", memory.Slot{}.LeaseUntil
 	if slot.Answer != nil {
 		slot.State = memory.SlotAnswered
 	}

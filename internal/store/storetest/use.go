@@ -84,12 +84,12 @@ func useWork(t *testing.T, s store.Truth) {
 	slot := mustOpen(t, s, opening(t, s, inS, memory.SlotExtract, 1, 4))
 	mustSplit(t, s, slot, 2)
 	slot = mustAnswer(t, s, mustOpen(t, s, opening(t, s, inS, memory.SlotLeaf, 1, 4)), "x")
-	failing(t)(s.RetrySlot(ctx, refOf(park(t, s, slot)), noon))
+	failing(t)(s.RetrySlot(ctx, store.SlotRetry{SlotRef: refOf(park(t, s, slot)), Time: noon}))
 	failing(t)(s.ClaimSlot(ctx, store.SlotClaim{SlotRef: refOf(slot), Owner: "w", Now: minute(20), Until: minute(30)}))
 	finish(t, s, slot)
 	weekly := opening(t, s, inS, memory.SlotWeek, 1, 7)
 	weekly.Session = ""
-	failing(t)(s.RetrySlot(ctx, refOf(park(t, s, mustOpen(t, s, weekly))), noon))
+	failing(t)(s.RetrySlot(ctx, store.SlotRetry{SlotRef: refOf(park(t, s, mustOpen(t, s, weekly))), Time: noon}))
 	for _, q := range []store.SlotQuery{{}, {UserID: "alice"}, {UserID: "alice", SessionID: "s"}} {
 		q.Tenant, q.Limit = "acme", 9
 		allSlots(t, s, q)

@@ -61,7 +61,7 @@ func testWork(t *testing.T, open Open[store.Truth]) {
 			slot := mustOpen(t, s, opening(t, s, ref, memory.SlotExtract, 1, 1))
 			park(t, s, slot)
 			seen := deferral(t, s, ref, minute(60))
-			if _, err := s.RetrySlot(t.Context(), refOf(slot), minute(5)); err != nil {
+			if _, err := s.RetrySlot(t.Context(), store.SlotRetry{SlotRef: refOf(slot), Time: minute(5)}); err != nil {
 				t.Fatal(err)
 			}
 			mustDefer(t, s, seen)
