@@ -34,7 +34,7 @@ func policies(cfg config.Config) (policy.Policies, error) {
 			Recent: p.Sections.Recent, MemoryRole: policy.MemoryRole(p.MemoryRole), Counter: counter,
 			Facts: factPolicy(p.Facts), Summaries: summaryPolicy(p.Summaries),
 			History: historyPolicy(p.History), StepLimit: p.StepLimit,
-			Work: policy.Work{Summary: summaryTriggers(p.Summaries), Extract: extractionTriggers(p.Extraction)},
+			Work: policy.Work{Summary: summaryTriggers(p.Summaries), Extract: extractionTriggers(p.Extraction, p.Facts)},
 		}
 	}
 	return out, nil
@@ -75,13 +75,13 @@ func summaryTriggers(s config.Summaries) summary.Policy {
 	}
 }
 
-func extractionTriggers(e config.Extraction) extract.Triggers {
+func extractionTriggers(e config.Extraction, f config.Facts) extract.Triggers {
 	learn := []memory.Role{memory.RoleUser}
 	if e.Learn == "user+assistant" {
 		learn = append(learn, memory.RoleAssistant)
 	}
 	return extract.Triggers{
 		AtReply: e.AtReply, Messages: e.Messages, Idle: e.Idle, MaxMessages: e.MaxMessages, MaxTokens: e.MaxTokens, Learn: learn,
-		ContextBytes: e.ContextBytes,
+		ContextBytes: e.ContextBytes, CoreSignificance: f.CoreSignificance,
 	}
 }

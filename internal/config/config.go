@@ -130,8 +130,8 @@ type Facts struct {
 	OfSession        bool          `name:"of-session" default:"true" help:"Whether a context has the facts learnt in its session."`
 	Max              int           `name:"max" default:"20" help:"The most facts of other sessions, 0 to 200."`
 	MinScore         float64       `name:"min-score" default:"0.5" help:"The least score of a fact of other sessions, 0 to 1."`
-	Core             int           `name:"core" default:"5" help:"How many facts of great significance, or pinned ones, stand in a context whatever its query is, 0 to 200."`
-	CoreSignificance int           `name:"core-significance" default:"7" help:"How significant such a fact is at least, 1 to 10."`
+	Core             int           `name:"core" default:"5" help:"How many facts of great significance, or pinned ones, stand in a context whatever its query is, 0 to 200. Up to three wishes about how to answer stand beside them."`
+	CoreSignificance int           `name:"core-significance" default:"7" help:"How significant such a fact is at least, 1 to 10. Extraction gives as much only to a name, health or family, or to what is said in two messages."`
 	Share            float64       `name:"share" default:"0.06" help:"The most of the budget that facts may take, 0 to 1."`
 	Relevance        float64       `name:"relevance" default:"1" help:"The exponent of a fact's relevance in its score, 0 to 10."`
 	Significance     float64       `name:"significance" default:"0.25" help:"The exponent of a fact's significance in its score, 0 to 10."`

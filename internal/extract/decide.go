@@ -22,6 +22,7 @@ const minSimilar = 0.8
 // deciding again changes nothing.
 func Decide(s State, proposals []Proposal, src Source) Decision {
 	l := newLedger(s, src)
+	l.endings = newEndings(proposals)
 	for _, p := range slices.SortedStableFunc(slices.Values(proposals), func(a, b Proposal) int { return cmp.Compare(a.Index, b.Index) }) {
 		l.propose(p)
 	}
@@ -35,6 +36,7 @@ type ledger struct {
 	changed  map[string]*traits
 	causes   map[string]memory.FactCause // of the facts that changed
 	rejected []Rejection
+	endings  endings
 }
 
 func newLedger(s State, src Source) *ledger {
@@ -97,11 +99,18 @@ func (l *ledger) propose(p Proposal) {
 		l.reject(p, RejectForgotten)
 		return
 	}
-	if _, applied := l.fact(p.Fact.ID); applied {
+	if _, applied := l.Facts.Get(p.Fact.ID); applied {
+		l.endings.note(p, l.endedBy(p.Fact.ID))
 		return
 	}
 	said := newTraits(p.Fact)
 	rivals := l.rivals(said, p.Supersedes)
+	ends := l.ends(p.Fact, rivals)
+	if !l.endings.allow(p, ends) {
+		l.reject(p, RejectEndings)
+		return
+	}
+	l.endings.note(p, ends)
 	same, known := l.same(said)
 	switch {
 	case !known:
@@ -110,8 +119,28 @@ func (l *ledger) propose(p Proposal) {
 		now, _ := l.current(same.ID)
 		l.learn(p, append(rivals, now))
 	default:
-		l.sayAgain(same, p.Fact, rivals)
+		l.sayAgain(same, p, rivals)
 	}
+}
+
+// ends is how many stored facts the one said would end.
+func (l *ledger) ends(said memory.Fact, rivals []memory.Fact) (n int) {
+	for _, r := range rivals {
+		if _, stored := l.Facts.Get(r.ID); stored && r.IsCurrent() && !r.Protected && later(said, r) {
+			n++
+		}
+	}
+	return n
+}
+
+// endedBy is how many stored facts a fact took the place of: what an answer ended that is applied again.
+func (l *ledger) endedBy(id string) (n int) {
+	for _, f := range l.Facts.All() {
+		if f.SupersededBy == id {
+			n++
+		}
+	}
+	return n
 }
 
 // holdsAnew reports whether a past fact is said again after what took its place, and so is not past any more.
@@ -125,13 +154,17 @@ func (l *ledger) holdsAnew(past, said memory.Fact) bool {
 	return saidAt(said).time.After(past.ValidTo)
 }
 
-// sayAgain adds the proposal's evidence to the fact that says the same.
-func (l *ledger) sayAgain(same, said memory.Fact, rivals []memory.Fact) {
+// sayAgain adds the proposal's evidence to the fact that says the same. Said in two messages, it is as significant as it
+// is rated.
+func (l *ledger) sayAgain(same memory.Fact, said Proposal, rivals []memory.Fact) {
 	if same.Protected {
 		return
 	}
-	if merged := mergeEvidence(same.Evidence, said.Evidence); !slices.Equal(merged, same.Evidence) {
+	if merged := mergeEvidence(same.Evidence, said.Fact.Evidence); !slices.Equal(merged, same.Evidence) {
 		same.Evidence = merged
+		if len(merged) > 1 {
+			same.Significance = max(same.Significance, said.Rated)
+		}
 		l.change(same, memory.CauseExtracted)
 	}
 	if same.IsCurrent() {

@@ -22,6 +22,8 @@ type Input struct {
 	// ContextBytes is how much of a message that nothing is learnt from is shown, from its end: what the user answers. 0 for
 	// DefaultContextBytes.
 	ContextBytes int
+	// CoreSignificance is from how much significance on facts stand in every context, 1 to 10; 0 for DefaultCoreSignificance.
+	CoreSignificance int
 }
 
 // Line is one message of a task as a model sees it.
@@ -50,6 +52,8 @@ type Task struct {
 	Location     *time.Location
 	Language     string
 	ContextBytes int // see Input
+	// CoreSignificance is as in Input, never 0.
+	CoreSignificance int
 }
 
 // Triggers say when facts are extracted from what no slot covers yet: any of them.
@@ -61,6 +65,8 @@ type Triggers struct {
 	MaxTokens    int64         // of the messages of one call
 	Learn        []memory.Role // whose words may become facts; nil for RoleUser alone
 	ContextBytes int           // of a message that is only shown to understand others; 0 for DefaultContextBytes
+	// CoreSignificance is as in Input.
+	CoreSignificance int
 }
 
 // Limits of an answer.
@@ -98,14 +104,16 @@ const (
 	RejectMessage     RejectReason = "unknown_message" // no such line, or one that nothing is learnt from
 	RejectQuote       RejectReason = "quote_not_found"
 	RejectAlias       RejectReason = "unknown_fact"
-	RejectSubject     RejectReason = "subject"     // about somebody who neither speaks nor is named in the line
-	RejectInstruction RejectReason = "instruction" // tells a reader or the service what to do
-	RejectUnsupported RejectReason = "unsupported" // brings names or numbers that neither line nor context has
-	RejectTemporary   RejectReason = "temporary"   // holds for the moment or this session only
-	RejectProtected   RejectReason = "protected"   // would change what a person wrote
-	RejectForgotten   RejectReason = "forgotten"   // a person deleted it
-	RejectLanguage    RejectReason = "language"    // in another script than its source
-	RejectUnrelated   RejectReason = "unrelated"   // would take the place of a fact about something else
+	RejectSubject     RejectReason = "subject"          // about somebody who neither speaks nor is named in the line
+	RejectInstruction RejectReason = "instruction"      // tells a reader or the service what to do, or lets it
+	RejectSmallTalk   RejectReason = "small_talk"       // a greeting or a question
+	RejectUnsupported RejectReason = "unsupported"      // brings names or numbers that neither line nor context has
+	RejectTemporary   RejectReason = "temporary"        // holds for the moment or this session only
+	RejectProtected   RejectReason = "protected"        // would change what a person wrote
+	RejectForgotten   RejectReason = "forgotten"        // a person deleted it
+	RejectLanguage    RejectReason = "language"         // in another script than its source
+	RejectUnrelated   RejectReason = "unrelated"        // would take the place of a fact about something else
+	RejectEndings     RejectReason = "too_many_endings" // would end more facts than one statement may; see MaxEndings
 )
 
 // Proposal is a verified operation.
@@ -113,7 +121,15 @@ type Proposal struct {
 	Index      int         // of the operation in the answer
 	Fact       memory.Fact // without ID, Revision and times of the service; ValidFrom and Evidence are set
 	Supersedes string      // the id of a known fact; "" for none
+	// Rated is the significance that the model gave. Fact.Significance may be less: see coreLimit. A fact that is said in
+	// two messages has what it was rated.
+	Rated int
+	Said  Said
 }
+
+// Said is where in its message a proposal's quote stands, in letters and digits from the beginning, and in which sentence
+// it begins. The zero Said is all of the message.
+type Said struct{ From, To, Sentence int }
 
 // Rejection is a refused operation.
 type Rejection struct {

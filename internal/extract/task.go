@@ -1,6 +1,7 @@
 package extract
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -16,7 +17,10 @@ const maxQueryBytes = 4000
 // NewTask makes the task of a range. Messages that no model shall see, because extraction is off for them or a memory
 // service put them into the prompt, are left out; so are messages without words.
 func NewTask(in Input) Task {
-	t := Task{Location: in.Location, Language: in.Language, ContextBytes: in.ContextBytes}
+	t := Task{
+		Location: in.Location, Language: in.Language, ContextBytes: in.ContextBytes,
+		CoreSignificance: cmp.Or(in.CoreSignificance, DefaultCoreSignificance),
+	}
 	if t.Location == nil {
 		t.Location = time.UTC
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/stratamem/strata/internal/intent"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/text"
 )
@@ -111,7 +112,9 @@ func (v *verifier) verify(i int, op Op) (Proposal, RejectReason) {
 	if reason != "" {
 		return Proposal{}, reason
 	}
-	p := Proposal{Index: i, Fact: v.fact(op, line.Line)}
+	p := Proposal{Index: i, Fact: v.fact(op, line.Line), Said: line.place(op.Quote)}
+	p.Rated = p.Fact.Significance
+	p.Fact.Significance = v.task.coreLimit(p.Fact)
 	var supersedes memory.Fact
 	if op.Supersedes != "" || op.Op == "supersede" {
 		supersedes, ok = v.known[op.Supersedes]
@@ -121,8 +124,8 @@ func (v *verifier) verify(i int, op Op) (Proposal, RejectReason) {
 		p.Supersedes = supersedes.ID
 	}
 	return p, cmp.Or(
-		v.checkSubject(op, line, supersedes), checkInstruction(op), checkTemporary(op), checkScript(op, line), v.checkSupport(op),
-		checkReplacement(p.Fact, supersedes),
+		v.checkSubject(op, line, supersedes), checkInstruction(op), checkSmallTalk(op), checkTemporary(op), checkScript(op, line), v.checkSupport(op),
+		v.checkReplacement(p.Fact, supersedes),
 	)
 }
 
@@ -167,7 +170,6 @@ func (v *verifier) fact(op Op, l Line) memory.Fact {
 	f := memory.Fact{
 		Text:         stated,
 		Category:     categories[op.Category],
-		Tags:         cleanTags(op.Tags),
 		Significance: cmp.Or(op.Significance, defaultSignificance),
 		Confidence:   math.Min(1, cmp.Or(op.Confidence, defaultConfidence)),
 		Subject:      v.subject(op.Subject, l),
@@ -179,6 +181,7 @@ func (v *verifier) fact(op Op, l Line) memory.Fact {
 			Quote: strings.TrimSpace(op.Quote), Time: said,
 		}},
 	}
+	f.Tags = v.tags(op.Tags, f)
 	// A date to come does not move the beginning: the fact is known from when it was said.
 	if day, err := time.ParseInLocation(time.DateOnly, op.ValidFrom, v.task.Location); err == nil && day.Before(l.Time) {
 		f.ValidFrom = day.UTC()
@@ -186,11 +189,15 @@ func (v *verifier) fact(op Op, l Line) memory.Fact {
 	return f
 }
 
-func cleanTags(tags []string) []string {
+// tags are the operation's, and that the fact is a wish where it is one: no model's tag makes it so.
+func (v *verifier) tags(tags []string, f memory.Fact) []string {
 	var out []string
+	if f.Subject == "" && intent.IsWish(f.Text) {
+		out = append(out, memory.TagWish)
+	}
 	for _, tag := range tags {
 		tag = strings.TrimSpace(tag)
-		if tag != "" && len(tag) <= maxTagBytes && !slices.Contains(out, tag) && len(out) < maxTags {
+		if tag != "" && !strings.EqualFold(tag, memory.TagWish) && len(tag) <= maxTagBytes && !slices.Contains(out, tag) && len(out) < maxTags {
 			out = append(out, tag)
 		}
 	}
@@ -290,48 +297,27 @@ func (s *source) names(subject string) bool {
 	return !slices.ContainsFunc(words(subject), func(w string) bool { return !have.has(w) })
 }
 
-// checkReplacement: a fact takes the place only of one that may be about the same thing: of the same attribute, of the same
-// category where not both have one, or with a word in common. A model that errs about an alias, or obeys a message that
-// says to forget, would end what still holds.
-func checkReplacement(f, old memory.Fact) RejectReason {
-	sameProperty := f.Attribute != "" && f.Attribute == old.Attribute
-	mayBe := f.Category == old.Category && (f.Attribute == "" || old.Attribute == "")
-	if old.Text == "" || sameProperty || mayBe || sharesWord(f, old) { // without a text it is none, or gone meanwhile
-		return ""
-	}
-	return RejectUnrelated
-}
-
-// sharesWord reports whether what was said or learnt has a word of the old fact.
-func sharesWord(f, old memory.Fact) bool {
-	have := text.Terms(old.Text)
-	return slices.ContainsFunc(text.Terms(f.Text+"\n"+f.Evidence[0].Quote), func(term string) bool { return slices.Contains(have, term) })
-}
-
-// Orders to a reader or the service. Those in orders are refused in a fact; those in takeovers, which nobody says about
-// themselves, in a quote too.
-var (
-	takeovers = regexp.MustCompile(`(?i)\b(?:ignore|disregard|forget|override|bypass)\b.{0,40}\b(?:previous|prior|above|earlier|all|other|your|these|any)\b.{0,40}\b(?:instructions?|rules?|prompts?|messages?|facts?|memor(?:y|ies))\b` +
-		`|\b(?:rate|score|mark|rank)\b.{0,30}\b(?:10|ten|highest|maximum|important|critical)\b` +
-		`|\b(?:significance|importance|confidence)\b\W{0,3}(?:is|=|of|to|as|must be|should be)?\W{0,3}(?:10|ten|1\.0|max)` +
-		`|\b(?:forget|delete|erase|wipe)\b (?:everything|anything|all|whatever)(?: that| of what)? (?:you|i (?:said|told)|we (?:said|discussed)|about me)\b` +
-		`|\bsystem prompt\b|\bnew instructions?\b` +
-		`|(?:대해|대한|관해|관한|아는|알고|말한|얘기한).{0,15}(?:다|모두|전부).{0,6}(?:잊|지워|삭제)` +
-		`|(?:이전|앞선|위의|모든|기존|다른).{0,15}(?:지시|명령|규칙|프롬프트|기억|메시지).{0,12}(?:무시|잊|지워|삭제)` +
-		`|(?:중요도|점수).{0,12}(?:10|십|최고|최대)` +
-		`|시스템 ?프롬프트`)
-	orders = regexp.MustCompile(`(?i)^\W*(?:please |you )?(?:always|never) (?:remember|forget|reply|respond|answer|say|tell|obey|trust|recommend|mention|include|output|start|end|use|call|treat)\b` +
-		`|^\W*(?:please |you |must )*(?:remember|forget|delete|remove|store|save|memori[sz]e|note|ignore|disregard|reply|respond|answer|obey|output|execute|repeat)\b` +
-		`|\b(?:you|assistants?|the (?:model|ai|reader|system|bot|service|memory)|agents?) (?:must|should|shall|has to|have to|will|is to|are to|need(?:s)? to)\b` +
-		`|\bfrom now on,? (?:you|reply|respond|answer|always|never|speak|write|act)\b` +
-		`|(?:무시|기억|저장|삭제|대답|답변|응답|출력|실행|복종)\s?(?:해라|하라|하세요|해 ?주세요|하십시오|해 ?줘|할 것|해야 (?:한다|합니다|해요|함)|하지 ?마)` +
-		`|(?:잊어라|잊으세요|잊어 ?줘|말해라|말하라|말하세요)` +
-		`|(?:어시스턴트|모델|AI|비서|챗봇)(?:는|은|가|이).{0,30}(?:해야|하라|해라|할 것)`)
-)
-
+// checkInstruction: a fact must not tell its reader what to do, nor give it a permission. What is quoted may be a whole
+// message: only what takes over a reader's instructions is no source of any fact.
 func checkInstruction(op Op) RejectReason {
-	if orders.MatchString(op.Text) || takeovers.MatchString(op.Text) || takeovers.MatchString(op.Quote) {
+	about := op.Text
+	if op.Subject != "" {
+		about = op.Subject + ": " + op.Text
+	}
+	if intent.DirectiveOf(about) != intent.None {
 		return RejectInstruction
+	}
+	for _, sentence := range text.Sentences(op.Quote) {
+		if intent.DirectiveOf(sentence) == intent.Override {
+			return RejectInstruction
+		}
+	}
+	return ""
+}
+
+func checkSmallTalk(op Op) RejectReason {
+	if intent.IsSmallTalk(op.Text) {
+		return RejectSmallTalk
 	}
 	return ""
 }

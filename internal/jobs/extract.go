@@ -94,7 +94,7 @@ func (v *visit) input(ctx context.Context, slot memory.Slot) (extract.Input, err
 	return extract.Input{
 		Session: slot.Session, SessionID: slot.SessionID, Messages: messages, Context: before,
 		Location: v.work.User.Location(), Language: v.work.User.Language, Learn: v.policy.Extract.Learn,
-		ContextBytes: v.policy.Extract.ContextBytes,
+		ContextBytes: v.policy.Extract.ContextBytes, CoreSignificance: v.policy.Extract.CoreSignificance,
 	}, nil
 }
 

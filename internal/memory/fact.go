@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"slices"
 	"strconv"
 	"time"
 )
@@ -27,6 +28,10 @@ const (
 	FactByUser                          // written by a person through the API
 	FactImported
 )
+
+// TagWish marks a fact that says how the user wishes to be answered, such as "Prefers short answers". Contexts have some of
+// these whatever the query is. Extraction sets it by what a fact says, people as they like.
+const TagWish = "wish"
 
 // Fact is one lasting statement about a user, or about someone the user spoke of.
 type Fact struct {
@@ -55,6 +60,9 @@ type Fact struct {
 	Revision     int64     // of this fact, from 1
 	Change       int64     // the user's FactRevision of the write that last changed it
 }
+
+// IsWish reports whether the fact says how the user wishes to be answered.
+func (f Fact) IsWish() bool { return slices.Contains(f.Tags, TagWish) }
 
 // IsCurrent reports whether the fact holds.
 func (f Fact) IsCurrent() bool { return f.ValidTo.IsZero() }

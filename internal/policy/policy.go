@@ -92,6 +92,10 @@ type Work struct {
 	Extract extract.Triggers
 }
 
+// CoreWishes is the most wishes about how to be answered that a context has whatever its query is, beside its core: more
+// of them would contradict each other sooner than help.
+const CoreWishes = 3
+
 // MaxTopK is the most messages a context recalls: the depth to which the ranking was measured.
 const MaxTopK = 200
 

@@ -46,6 +46,7 @@ type traits struct {
 	category uint8
 	weight   uint8 // its significance; pinned for a pinned one
 	open     bool  // alive and current
+	wish     bool
 }
 
 // NewFactIndex makes an empty index.
@@ -140,7 +141,7 @@ const pinned = 255
 func (x *FactIndex) traitsOf(f memory.Fact) traits {
 	t := traits{
 		born: f.ValidFrom.UnixNano(), session: x.session(learntIn(f)), category: uint8(f.Category),
-		weight: uint8(min(max(f.Significance, 0), 10)), open: f.IsCurrent(),
+		weight: uint8(min(max(f.Significance, 0), 10)), open: f.IsCurrent(), wish: f.IsWish(),
 	}
 	if f.Pinned {
 		t.weight = pinned
@@ -318,6 +319,9 @@ type FactQuery struct {
 	// are pinned: an allergy matters to a question that does not name it.
 	Core             int
 	CoreSignificance int // 1 to 10
+	// Wishes is how many facts that say how the user wishes to be answered stand among the hits beside Core, whatever their
+	// significance. When it is 0, a wish is a fact like any other.
+	Wishes int
 }
 
 // FactMatch is a fact that a full-text view found.
@@ -351,7 +355,7 @@ type FactArm = Arm
 const factCandidates = 200
 
 // Search answers the current facts with the highest scores, and after them those of the core that scored too low, by
-// significance, then the latest.
+// significance, then the latest, and wishes in that order.
 func (x *FactIndex) Search(q FactQuery) []FactHit {
 	hits, _ := x.SearchWithSources(q)
 	return hits
@@ -429,25 +433,30 @@ func (x *FactIndex) compareCore(a, b int32) int {
 	return cmp.Compare(x.facts[a].ID, x.facts[b].ID)
 }
 
-// core answers the facts that are hits without being relevant, the best first.
+// core answers the facts that are hits without being relevant, the best first, and after them wishes.
 func (x *FactIndex) core(q FactQuery, admits factFilter, passed []bool) []int32 {
-	if q.Core == 0 {
-		return nil
-	}
-	best := make([]int32, 0, q.Core+1)
+	core, wishes := make([]int32, 0, q.Core+1), make([]int32, 0, q.Wishes+1)
 	for i := range x.traits {
-		t, n := &x.traits[i], int32(i)
-		if int(t.weight) < q.CoreSignificance || passed[i] || !admits.fact(t) {
-			continue
+		t := &x.traits[i]
+		switch {
+		case passed[i] || !admits.fact(t):
+		case t.wish && t.weight != pinned && q.Wishes > 0:
+			wishes = x.keepBest(wishes, int32(i), q.Wishes)
+		case int(t.weight) >= q.CoreSignificance:
+			core = x.keepBest(core, int32(i), q.Core)
 		}
-		if len(best) == q.Core && x.compareCore(best[q.Core-1], n) < 0 {
-			continue
-		}
-		at, _ := slices.BinarySearchFunc(best, n, x.compareCore)
-		best = slices.Insert(best, at, n)
-		best = best[:min(len(best), q.Core)]
 	}
-	return best
+	return append(core, wishes...)
+}
+
+// keepBest puts a fact among at most so many, the best first.
+func (x *FactIndex) keepBest(best []int32, n int32, most int) []int32 {
+	if most == 0 || len(best) == most && x.compareCore(best[most-1], n) < 0 {
+		return best
+	}
+	at, _ := slices.BinarySearchFunc(best, n, x.compareCore)
+	best = slices.Insert(best, at, n)
+	return best[:min(len(best), most)]
 }
 
 // factFilter says which facts may be hits.

@@ -103,6 +103,22 @@ func TestFacts(t *testing.T) {
 			t.Errorf("one of the core: got %v", got)
 		}
 	})
+	t.Run("wishes about how to answer stand by their label, beside the core and up to a number of their own", func(t *testing.T) {
+		x := factIndex(tea, job)
+		for i := range 5 {
+			wish := fact(fmt.Sprint("wish", i), "prefers short answers", 2+i, "", i)
+			wish.Tags = []string{memory.TagWish}
+			x.Put(wish)
+		}
+		q := rank.FactQuery{Terms: text.Terms("dinner"), AsOf: factDay, Formula: plain, MinScore: .01, Core: 1, CoreSignificance: 8, Wishes: 3}
+		if got := factIDs(x.Search(q)); !slices.Equal(got, []string{"job", "wish4", "wish3", "wish2"}) {
+			t.Errorf("got %v", got)
+		}
+		q.Wishes = 0
+		if got := factIDs(x.Search(q)); !slices.Equal(got, []string{"job"}) {
+			t.Errorf("without places for wishes: got %v", got)
+		}
+	})
 	t.Run("of many in the core the most significant and latest stand, whatever the order in which they were learnt", func(t *testing.T) {
 		x := rank.NewFactIndex()
 		for i := range 100 {
