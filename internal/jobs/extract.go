@@ -49,7 +49,11 @@ func (v *visit) extractDue(messages []memory.Message) extract.Schedule {
 	if v.why.hurryExtract {
 		return extract.Schedule{Range: extract.All(v.policy.Extract, messages)}
 	}
-	return extract.Due(v.policy.Extract, messages, v.now)
+	now := v.now
+	if len(messages) > 0 {
+		now = v.idleNow(messages[len(messages)-1].RecordTime, v.policy.Extract.Idle)
+	}
+	return extract.Due(v.policy.Extract, messages, now)
 }
 
 // extract asks the model about the slot's range, stores the answer and applies it.
