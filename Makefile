@@ -12,6 +12,7 @@ SEED       ?= 1
 CYCLES     ?= 30
 SEAMS_HITS ?= 3
 REPLAYS    ?= 50
+LENGTH     ?= 60s
 HISTORIES  ?= 10000
 NEIGHBOURS ?= 100000
 MONGO_CYCLES ?= 20
@@ -25,7 +26,7 @@ FUZZ := $(shell grep -rhoE --include='*_test.go' --with-filename '^func Fuzz[A-Z
 # the packages of property tests without a store
 PROPERTIES := $(shell grep -rl --include='*_test.go' pgregory.net/rapid internal | xargs -n1 dirname | sort -u | grep -vE '^internal/(app|jobs|store)(/|$$)' | sed 's|^|./|')
 
-.PHONY: help build tools test lint generate verify fuzz bench bench-context bench-neighbours bench-record bench-crash bench-seams bench-conflict bench-facts bench-learn bench-idle bench-tiers bench-reindex bench-hanging bench-mongokill bench-replicas locomo locomo-tiers figures property proof demo backends-up backends-down backends-wipe test-integration test-containers docker clean
+.PHONY: help build tools test lint generate verify fuzz bench bench-context bench-neighbours bench-record bench-crash bench-seams bench-conflict bench-outage bench-facts bench-learn bench-idle bench-tiers bench-reindex bench-hanging bench-mongokill bench-replicas locomo locomo-tiers figures property proof demo backends-up backends-down backends-wipe test-integration test-containers docker clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | awk -F'\t' '{printf "  %-18s %s\n", $$1, $$2}'
@@ -84,6 +85,9 @@ bench-seams: tools ## kill -9 at every point of background work, SEAMS_HITS (3) 
 bench-conflict: tools ## two sessions of a user that contradict each other, REPLAYS (50) times, with restarts
 	$(BIN)/strata-bench conflict -binary=$(BIN)/strata -replays=$(REPLAYS) $(BENCH_ARGS)
 
+bench-outage: tools ## a model that does not answer for LENGTH (60s): facts missing after it, calls that it cost
+	$(BIN)/strata-bench outage -binary=$(BIN)/strata -length=$(LENGTH) $(BENCH_ARGS)
+
 bench-facts: tools ## BuildContext on W with 10,000 facts and an embedder: p50, p99
 	$(BIN)/strata-bench facts -binary=$(BIN)/strata $(BENCH_ARGS)
 
@@ -138,6 +142,7 @@ proof: ## the long proofs: 300 kills under load and 12 at every seam, 300 replay
 	$(MAKE) bench-crash CYCLES=300
 	$(MAKE) bench-seams SEAMS_HITS=12
 	$(MAKE) bench-conflict REPLAYS=300
+	$(MAKE) bench-outage LENGTH=10m
 	$(MAKE) property HISTORIES=100000 SEED=0
 	RAPID_CHECKS=10000 go test -count=1 -timeout=60m $(PROPERTIES)
 	$(MAKE) fuzz FUZZTIME=5m

@@ -30,6 +30,7 @@ type options struct {
 	seamsHits  int           // how often the server dies at each seam
 	replays    int           // of two sessions that contradict each other
 	backends   string        // the folder of the scripts that start servers
+	outage     time.Duration // how long the model does not answer
 	report     *measure.Report
 }
 
@@ -54,6 +55,7 @@ func figures() []figure {
 		{"hanging", "Record while Milvus and Elasticsearch hang", hangingFigure, true},
 		{"mongokill", "kill -9 of the MongoDB server under load, -cycles times", mongoKillFigure, true},
 		{"replicas", "64 clients on one session through three servers on one MongoDB, one killed", replicasFigure, true},
+		{"outage", "a model that does not answer for -length: facts missing after it, calls that it cost", outageFigure, false},
 		{"idle", "an idle server's memory; whether the binary is static", idleFigure, false},
 	}
 }
@@ -79,6 +81,7 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 	fs.StringVar(&o.backends, "backends", "tools/backends", "the folder of the scripts that start MongoDB, Milvus and Elasticsearch")
 	fs.IntVar(&o.replays, "replays", 50, "how often two sessions contradict each other")
 	fs.IntVar(&o.seamsHits, "seams-hits", 3, "how often the server is killed at each point of background work")
+	fs.DurationVar(&o.outage, "length", time.Minute, "how long the model does not answer")
 	if err := fs.Parse(args); err != nil {
 		return err
 	}

@@ -94,13 +94,13 @@ func (a *App) assemble(ctx context.Context, o Options) error {
 	}
 	a.models = newModels(a.cfg, recorder)
 	a.embeddings, err = jobs.OpenEmbeddings(ctx, jobs.EmbeddingsOptions{
-		Store: a.store, Open: a.models.embedder, Model: a.cfg.EmbeddingModel, Dimension: a.cfg.EmbeddingDimension, Now: time.Now, Log: a.log,
+		Store: a.store, Open: a.models.embedder, Model: a.cfg.EmbeddingModel, Dimension: a.cfg.EmbeddingDimension, Now: a.store.Now, Log: a.log,
 		Builtin: isBuiltin, Leases: a.store, Owner: a.stores.owner,
 	})
 	if err != nil {
 		return err
 	}
-	a.indexer = jobs.NewIndexer(jobs.IndexerOptions{Store: a.store, Turns: a.embeddings, Log: a.log, Seams: o.Seams})
+	a.indexer = jobs.NewIndexer(jobs.IndexerOptions{Store: a.store, Turns: a.embeddings, Log: a.log, Seams: o.Seams, Now: a.store.Now})
 	facts, err := service.NewFactCache(a.store, int64(a.cfg.FactCache))
 	if err != nil {
 		return err
@@ -162,6 +162,7 @@ func (a *App) newRunner(facts *service.FactCache, meter jobs.Meter, seams func(s
 		Policies: policies.WorkOf, Meter: meter, Log: a.log, Workers: a.cfg.Workers, Seams: seams,
 		Owner:   a.stores.owner,
 		Applied: a.factsApplied,
+		Now:     a.store.Now,
 	}
 	if a.cfg.SummaryModel == "" && a.cfg.ExtractionModel == "" {
 		// What is built in works on this machine: with four workers Record took twice as long.
@@ -208,8 +209,8 @@ func (a *App) newService(facts *service.FactCache, meter service.Meter) (*servic
 		Queries: service.NewQueries(service.QueriesOptions{
 			Embeddings: a.embeddings, Deadline: a.cfg.EmbeddingDeadline, Timeout: a.cfg.EmbeddingTimeout, MaxRunning: maxQueries,
 		}),
-		Policies: policies, Runner: background{a.runner, a.indexer, a.feeders}, Meter: meter, Now: time.Now, NewID: newID, Near: words.Of,
-		Reindex: jobs.NewReindexer(jobs.ReindexerOptions{Store: a.store, Feeders: a.feeders}), Verify: a.verifier,
+		Policies: policies, Runner: background{a.runner, a.indexer, a.feeders}, Meter: meter, Now: a.store.Now, NewID: newID, Near: words.Of,
+		Reindex: jobs.NewReindexer(jobs.ReindexerOptions{Store: a.store, Feeders: a.feeders, Now: a.store.Now}), Verify: a.verifier,
 		CompactModels: compact, Extractive: builtin.Summarizer{},
 		Vectors: a.stores.vectors, Texts: a.stores.texts, ViewDeadline: a.cfg.ViewDeadline,
 		Reranker: reranker, RerankCandidates: a.cfg.RerankCandidates, RerankDeadline: a.cfg.RerankDeadline,
@@ -241,7 +242,7 @@ func (b background) Nudge(ref memory.SessionRef) {
 func (a *App) newFeeders(meter jobs.FeedMeter) {
 	for _, target := range a.stores.targets() {
 		a.feeders = append(a.feeders, jobs.NewFeeder(jobs.FeederOptions{
-			Store: a.store, Target: target, Owner: a.stores.owner, Log: a.log, Meter: meter,
+			Store: a.store, Target: target, Owner: a.stores.owner, Log: a.log, Meter: meter, Now: a.store.Now,
 		}))
 	}
 }

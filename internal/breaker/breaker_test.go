@@ -65,6 +65,18 @@ func TestBreaker(t *testing.T) {
 			t.Errorf("got %+v, want a minute", open)
 		}
 	})
+	t.Run("a failed probe says that it was one, and when the next may be made", func(t *testing.T) {
+		now := time.Unix(0, 0)
+		b := breaker.New(breaker.Options{Failures: 1, Delay: time.Second, Now: func() time.Time { return now }})
+		if _, ok := errors.AsType[*breaker.ProbeError](b.Do(t.Context(), fail)); ok {
+			t.Error("the first call was no probe")
+		}
+		now = now.Add(time.Second)
+		err := b.Do(t.Context(), fail)
+		if probe, ok := errors.AsType[*breaker.ProbeError](err); !ok || probe.RetryAfter != 2*time.Second || !errors.Is(err, errDown) {
+			t.Errorf("got %+v", err)
+		}
+	})
 	t.Run("a success after the delay closes it", func(t *testing.T) {
 		now := time.Unix(0, 0)
 		b := breaker.New(breaker.Options{Failures: 1, Delay: time.Second, Now: func() time.Time { return now }})

@@ -18,10 +18,14 @@ const (
 	maxKnown        = 20 // facts that a model is shown and may supersede
 )
 
-// extracted is the journal's form of an extraction: the answer names facts by their place among those that were shown.
+// extracted is the journal's form of an extraction: the answer names facts by their place among those that were shown, and
+// messages by theirs.
 type extracted struct {
-	Known  []string   `json:"known,omitempty"`
-	Answer llm.Answer `json:"answer"`
+	Known []string `json:"known,omitempty"`
+	// Unshown are the messages that the model was not shown because nothing was to be learnt from them; nil in a document of
+	// before they were noted.
+	Unshown []int64    `json:"unshown"`
+	Answer  llm.Answer `json:"answer"`
 }
 
 // extractNext fixes and extracts the next range that is due.
@@ -45,7 +49,11 @@ func (v *visit) extractDue(messages []memory.Message) extract.Schedule {
 	if v.why.hurryExtract {
 		return extract.Schedule{Range: extract.All(v.policy.Extract, messages)}
 	}
-	return extract.Due(v.policy.Extract, messages, v.now)
+	now := v.now
+	if len(messages) > 0 {
+		now = v.idleNow(messages[len(messages)-1].RecordTime, v.policy.Extract.Idle)
+	}
+	return extract.Due(v.policy.Extract, messages, now)
 }
 
 // extract asks the model about the slot's range, stores the answer and applies it.
@@ -55,7 +63,7 @@ func (v *visit) extract(ctx context.Context, slot memory.Slot) error {
 		return err
 	}
 	task := extract.NewTask(input)
-	if v.learnsNothing() || task.IsEmpty() {
+	if learnsNothing(v.work) || task.IsEmpty() {
 		return v.finishEmpty(ctx, slot)
 	}
 	input.Known, err = v.o.Facts.Related(ctx, slot.User, extract.RelatedQuery(task), maxKnown)
@@ -65,9 +73,9 @@ func (v *visit) extract(ctx context.Context, slot memory.Slot) error {
 	answer, err := v.o.Extractor.Extract(ctx, extract.NewTask(input))
 	v.heard(slot.Kind, err)
 	if f, failed := extractionFailure(answer, err); failed {
-		return v.extractionFailed(ctx, slot, input.Messages, f, answer)
+		return v.extractionFailed(ctx, slot, input, f, answer)
 	}
-	document := extracted{Answer: answer}
+	document := extracted{Answer: answer, Unshown: unshown(input)}
 	for _, f := range input.Known {
 		document.Known = append(document.Known, f.ID)
 	}
@@ -75,10 +83,6 @@ func (v *visit) extract(ctx context.Context, slot memory.Slot) error {
 		return err
 	}
 	return v.applyAnswer(context.WithoutCancel(ctx), slot, input)
-}
-
-func (v *visit) learnsNothing() bool {
-	return v.work.User.Extract == memory.ExtractNone || v.work.Session.Extract == memory.ExtractNone
 }
 
 // input reads what the slot's task is made of.
@@ -100,13 +104,13 @@ func (v *visit) input(ctx context.Context, slot memory.Slot) (extract.Input, err
 
 // extractionFailed splits, parks or puts off a slot without a usable answer. An answer that cannot be read is kept in
 // quarantine first.
-func (v *visit) extractionFailed(ctx context.Context, slot memory.Slot, messages []memory.Message, f failure, answer llm.Answer) error {
+func (v *visit) extractionFailed(ctx context.Context, slot memory.Slot, input extract.Input, f failure, answer llm.Answer) error {
 	if f.reason == string(extract.RejectMalformed) {
-		if err := v.quarantineAnswer(ctx, slot, answer); err != nil {
+		if err := v.quarantineAnswer(ctx, slot, input, answer); err != nil {
 			return err
 		}
 	}
-	gaveUp, err := v.fail(ctx, slot, f, splitPoint(messages))
+	gaveUp, err := v.fail(ctx, slot, f, splitPoint(input.Messages))
 	if gaveUp {
 		return v.park(context.WithoutCancel(ctx), slot, f)
 	}
@@ -133,26 +137,34 @@ func (v *visit) applyAnswer(ctx context.Context, slot memory.Slot, input extract
 	if err != nil {
 		return v.park(ctx, slot, failure{reason: reasonJournal})
 	}
-	var rejected []extract.Rejection
-	changed := false
-	err = v.writeFacts(ctx, slot.User, func(state extract.State) store.FactWrite {
-		input.Known = knownFacts(state.Facts, document.Known)
-		proposals, refused := extract.Verify(extract.NewTask(input), ops)
-		d := extract.Decide(state, proposals, extract.Source{SlotID: slot.ID(), Model: document.Answer.Model, Now: v.now})
-		rejected, changed = append(refused, d.Rejected...), len(d.Changes) > 0
-		return store.FactWrite{
-			User: slot.User, Scope: slot.Scope, SlotID: slot.ID(), Changes: factChanges(d.Changes),
-			Quarantined: quarantined(slot, document.Answer.Model, rejected, v.now), Time: v.now,
+	if document.Unshown != nil {
+		input = asShown(input, document.Unshown)
+	}
+	var out applying
+	err = v.writeFacts(ctx, slot.User, func(state extract.State) (store.FactWrite, error) {
+		now, err := v.consent(ctx, slot)
+		if err != nil {
+			return store.FactWrite{}, err
 		}
+		input.Known = knownFacts(state.Facts, document.Known)
+		task := extract.NewTask(input)
+		proposals, refused := extract.Verify(task, ops)
+		proposals, refused, out.dropped = now.keep(task, proposals, refused)
+		d := extract.Decide(state, proposals, extract.Source{SlotID: slot.ID(), Model: document.Answer.Model, Now: v.now})
+		out.rejected, out.changed = append(refused, d.Rejected...), len(d.Changes) > 0
+		return store.FactWrite{
+			User: slot.User, Scope: slot.Scope, SlotID: slot.ID(), Changes: factChanges(d.Changes), Reason: out.reason(),
+			Quarantined: quarantined(slot, document.Answer.Model, out.rejected, v.now), Time: v.now,
+		}, nil
 	})
 	if err != nil {
 		return fmt.Errorf("apply facts: %w", err)
 	}
-	v.o.Meter.SlotDone(slot.Kind, outcomeApplied)
-	for _, r := range rejected {
+	v.o.Meter.SlotDone(slot.Kind, out.outcome())
+	for _, r := range out.rejected {
 		v.o.Meter.Quarantined(r.Reason)
 	}
-	if changed && v.o.Applied != nil {
+	if out.changed && v.o.Applied != nil {
 		v.o.Applied(slot.User)
 	}
 	return nil
@@ -181,8 +193,8 @@ func factChanges(changes []extract.Change) []store.FactChange {
 const maxApplyTries = 20
 
 // writeFacts decides against the user's facts and writes, again as long as others write in between.
-func (r *Runner) writeFacts(ctx context.Context, user memory.UserRef, decide func(extract.State) store.FactWrite) error {
-	var err error
+func (r *Runner) writeFacts(ctx context.Context, user memory.UserRef, decide func(extract.State) (store.FactWrite, error)) error {
+	var outrun error
 	for try := range maxApplyTries {
 		if try > 0 {
 			pause(ctx, time.Duration(r.o.Rand()*float64(min(try, 10)*5))*time.Millisecond)
@@ -191,24 +203,31 @@ func (r *Runner) writeFacts(ctx context.Context, user memory.UserRef, decide fun
 		if stateErr != nil {
 			return fmt.Errorf("read facts: %w", stateErr)
 		}
-		w := decide(state)
-		w.Base = base
-		if err = r.apply(ctx, w); memory.ReasonOf(err) != memory.ReasonContention {
+		w, err := decide(state)
+		if err != nil {
 			return err
 		}
+		w.Base = base
+		if outrun = r.apply(ctx, w); memory.ReasonOf(outrun) != memory.ReasonContention {
+			return outrun
+		}
 	}
-	return err
+	return outrun
 }
 
 // apply writes a decision. One that changes nothing only ends its slot: a new revision would have every reader and
-// writer look again.
+// writer look again. When it changes nothing for a reason the slot is skipped.
 func (r *Runner) apply(ctx context.Context, w store.FactWrite) (err error) {
 	r.seam(SeamBeforeApply)
-	if len(w.Changes) == 0 && len(w.Quarantined) == 0 {
-		ref := store.SlotRef{User: w.User, ID: w.SlotID}
-		_, err = r.o.Store.FinishSlot(ctx, store.SlotFinish{SlotRef: ref, State: memory.SlotApplied, Time: w.Time})
-	} else {
+	isEmpty := len(w.Changes) == 0 && len(w.Quarantined) == 0
+	switch end := (store.SlotFinish{SlotRef: store.SlotRef{User: w.User, ID: w.SlotID}, State: memory.SlotApplied, Reason: w.Reason, Time: w.Time}); {
+	case !isEmpty:
 		_, err = r.o.Store.ApplyFacts(ctx, w)
+	case w.SlotID != "":
+		if w.Reason != "" {
+			end.State = memory.SlotSkipped
+		}
+		_, err = r.o.Store.FinishSlot(ctx, end)
 	}
 	r.seam(SeamAfterApply)
 	return err
@@ -239,16 +258,22 @@ func quarantined(slot memory.Slot, model string, rejected []extract.Rejection, n
 	return out
 }
 
-// quarantineAnswer keeps the beginning of an answer that cannot be read. The slot stays open: what becomes of it is
-// decided next.
-func (v *visit) quarantineAnswer(ctx context.Context, slot memory.Slot, answer llm.Answer) error {
+// quarantineAnswer keeps the beginning of an answer that cannot be read, unless nothing may be learnt any more from some of
+// what it is about. The slot stays open: what becomes of it is decided next.
+func (v *visit) quarantineAnswer(ctx context.Context, slot memory.Slot, input extract.Input, answer llm.Answer) error {
 	v.o.Meter.Quarantined(extract.RejectMalformed)
 	row := memory.Quarantined{
 		ID: memory.EffectID(slot.ID(), quarantineBase), SessionID: slot.SessionID, SlotID: slot.ID(),
 		Reason: string(extract.RejectMalformed), Operation: quote(answer.Text), Model: answer.Model, Time: v.now,
 	}
-	err := v.writeFacts(context.WithoutCancel(ctx), slot.User, func(extract.State) store.FactWrite {
-		return store.FactWrite{User: slot.User, Scope: slot.Scope, Quarantined: []memory.Quarantined{row}, Time: v.now}
+	ctx = context.WithoutCancel(ctx)
+	err := v.writeFacts(ctx, slot.User, func(extract.State) (store.FactWrite, error) {
+		w := store.FactWrite{User: slot.User, Scope: slot.Scope, Time: v.now}
+		now, err := v.consent(ctx, slot)
+		if err == nil && !now.forbids(extract.NewTask(input)) {
+			w.Quarantined = []memory.Quarantined{row}
+		}
+		return w, err
 	})
 	if err != nil {
 		return fmt.Errorf("quarantine an answer: %w", err)

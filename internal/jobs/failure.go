@@ -16,6 +16,8 @@ import (
 // Outcomes of a slot, as Meter counts them.
 const (
 	outcomeApplied  = "applied"
+	outcomeDropped  = "dropped"         // nothing may be learnt any more from what its answer is about
+	outcomeInPart   = "applied_in_part" // nothing may be learnt any more from some of it
 	outcomeParked   = "parked"
 	outcomeUnparked = "unparked" // a parked one is tried again by itself
 	outcomeSplit    = "split"

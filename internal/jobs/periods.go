@@ -49,6 +49,7 @@ func (r *Runner) visitPeriods(ctx context.Context, ref memory.UserRef) (outcome,
 // settlePeriods defers the user. A leaf that is stored meanwhile sets a time that the deferral then overwrites, so
 // everything is looked at once more after it.
 func (r *Runner) settlePeriods(ctx context.Context, user memory.User, found periods, next time.Time) (outcome, error) {
+	next = r.latest(next, store.LongestPeriodsLook)
 	if err := r.o.Store.DeferPeriods(context.WithoutCancel(ctx), user.Ref, user.Scope, next); err != nil {
 		return outcome{}, fmt.Errorf("set when weeks and months are looked at again: %w", err)
 	}

@@ -233,9 +233,7 @@ func (r *Runner) finishEmpty(ctx context.Context, slot memory.Slot) error {
 
 // settle tells the store when to look again. After a mere nudge it need not know: the next sweep asks.
 func (v *visit) settle(ctx context.Context) error {
-	if latest := v.now.Add(store.LongestLook); v.next.After(latest) {
-		v.next = latest
-	}
+	v.next = v.latest(v.next, store.LongestLook)
 	if !v.why.thorough || v.next.Equal(v.work.LookAt) {
 		return nil
 	}
@@ -248,6 +246,26 @@ func (v *visit) settle(ctx context.Context) error {
 	}
 	v.seam(SeamAfterDefer)
 	return nil
+}
+
+// latest is when to look again: then, or as far ahead as anything is deferred.
+func (r *Runner) latest(then time.Time, longest time.Duration) time.Time {
+	if latest := r.now().Add(longest); then.After(latest) {
+		return latest
+	}
+	return then
+}
+
+// maxSkew is how far ahead of this process's clock a time may be that was stored by another one just now.
+const maxSkew = time.Minute
+
+// idleNow is the time by which a session is idle. A message of a time to come was recorded by a clock that was ahead: nobody
+// knows how long ago, so the session counts as idle.
+func (v *visit) idleNow(last time.Time, idle time.Duration) time.Time {
+	if last.After(v.now.Add(maxSkew)) {
+		return last.Add(idle)
+	}
+	return v.now
 }
 
 // What one look reads of a backlog: more than one range takes, and no more than fits into memory.

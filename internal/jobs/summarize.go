@@ -48,7 +48,8 @@ func (v *visit) leavesDue(messages []memory.Message) summary.Plan {
 		return summary.Plan{Ranges: summary.PlanAll(v.policy.Summary, units)}
 	}
 	last := messages[len(messages)-1].RecordTime
-	return summary.MakePlan(v.policy.Summary, summary.Backlog{Units: units, LastTime: last, Now: v.now})
+	now := v.idleNow(last, v.policy.Summary.Idle)
+	return summary.MakePlan(v.policy.Summary, summary.Backlog{Units: units, LastTime: last, Now: now})
 }
 
 func units(messages []memory.Message) []summary.Unit {
@@ -334,7 +335,7 @@ func (r *Runner) putNode(ctx context.Context, slot memory.Slot, loc *time.Locati
 	}
 	w := store.NodeWrite{User: slot.User, Scope: slot.Scope, SlotID: slot.ID(), Node: n, Time: r.now()}
 	if slot.Kind == memory.SlotLeaf {
-		w.LookAt = summary.WeekOf(n.ToTime, loc).End.UTC()
+		w.LookAt = r.latest(summary.WeekOf(n.ToTime, loc).End.UTC(), store.LongestPeriodsLook)
 	}
 	r.seam(SeamBeforeNode)
 	if err := r.o.Store.PutNode(ctx, w); err != nil {

@@ -225,6 +225,16 @@ func TestBreaker(t *testing.T) {
 			t.Errorf("%d calls, want 15", e.calls)
 		}
 	})
+	t.Run("the error of a failed probe says that it was one, what it cost and when to ask again; the endpoint's own is as it was", func(t *testing.T) {
+		e := newEndpoint()
+		e.open(t)
+		e.clock.advance(10 * time.Second)
+		_, err := e.model.Complete(t.Context(), llm.Prompt{})
+		f, ok := errors.AsType[*llm.Error](err)
+		if !ok || !f.Probe || f.Class != llm.ClassTransient || f.RetryAfter != 20*time.Second || f.Usage.Calls != 1 {
+			t.Errorf("got %+v", err)
+		}
+	})
 	t.Run("permanent failures and long prompts never open it", func(t *testing.T) {
 		e := newEndpoint()
 		e.fails = llm.ClassPermanent

@@ -25,7 +25,9 @@ type Facts interface {
 	// refuse with CONTENTION, and change nothing, when the revision is not Base any more or a lower revision of a changed
 	// fact than the one before Fact.Revision is stored. Applying a slot that is final must change nothing and return the
 	// revision. A write for another life of the user is refused with USER_NOT_FOUND. Only a write without a slot creates
-	// the user.
+	// the user. UpdateUser, UpdateSession and UpdateMessage that set Extract to ExtractNone, where it was so already too, must
+	// raise the revision by one before they return: so whoever reads the revision first and then whether anything may be learnt
+	// applies nothing that was forbidden in between.
 	ApplyFacts(ctx context.Context, w FactWrite) (revision int64, err error)
 	// TouchFacts must set when facts were last used, without a revision; unknown ones are passed over.
 	TouchFacts(ctx context.Context, user memory.UserRef, ids []string, at time.Time) error
@@ -74,6 +76,7 @@ type FactWrite struct {
 	Changes     []FactChange
 	Forget      []ForgetFact
 	Quarantined []memory.Quarantined // their ids derive from the slot
+	Reason      string               // why the slot has less effect than its answer says; "" leaves the slot's as it is
 	Usage       memory.ModelUsage    // added to the slot's
 	Time        time.Time
 }

@@ -88,6 +88,14 @@ func FinishedSlot(slot memory.Slot, state memory.SlotState, usage memory.ModelUs
 	return slot
 }
 
+// AppliedSlot is the slot after the write that applied it.
+func (w FactWrite) AppliedSlot(slot memory.Slot) memory.Slot {
+	if w.Reason != "" {
+		slot.Reason = w.Reason
+	}
+	return FinishedSlot(slot, memory.SlotApplied, w.Usage, w.Time)
+}
+
 // ReasonUnreadable is why a slot is parked whose answer in the journal cannot be read.
 const ReasonUnreadable = "journal"
 

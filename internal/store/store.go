@@ -29,8 +29,16 @@ type Truth interface {
 	Summaries
 	Feeds
 	Leases
+	Clock
 	Checker
 	Close() error
+}
+
+// Clock is the one that background work goes by.
+type Clock interface {
+	// Now must return the time by a clock that all processes that share the store have in common, to within a second: a
+	// process whose own clock is wrong neither takes what others work on nor keeps them from it. It must not block.
+	Now() time.Time
 }
 
 // Checker reports whether the store can serve.

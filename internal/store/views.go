@@ -67,8 +67,8 @@ type FeedMark struct {
 
 // Leases keep replicas from doing the same work twice. They only save work: nothing may depend on one for being right.
 type Leases interface {
-	// Lease must give the name to the owner until then, unless another owner's lease runs; the owner may extend it, and a
-	// zero Until gives it back. It reports whether the owner has it.
+	// Lease must give the name to the owner until then, unless another owner's lease runs, by Runs with LongestLease; the owner
+	// may extend it, and a zero Until gives it back. It reports whether the owner has it.
 	Lease(ctx context.Context, l Lease) (held bool, err error)
 }
 

@@ -26,6 +26,7 @@ const (
 type applyingDoc struct {
 	Change      int64             `bson:"change"` // the user's fact revision that it leads to
 	Slot        string            `bson:"slot"`
+	Reason      string            `bson:"reason,omitempty"`
 	Usage       memory.ModelUsage `bson:"usage"`
 	Time        int64             `bson:"time"`
 	Versions    []int             `bson:"versions"`  // of embeddings, as of the decision
@@ -82,7 +83,7 @@ func (s *Store) planned(ctx context.Context, u userDoc, w store.FactWrite) (doc 
 	if u.FactRevision != w.Base {
 		return doc, false, store.Contention("the user's facts changed")
 	}
-	p.doc.Change, p.doc.Slot, p.doc.Usage, p.doc.Time = w.Base+1, w.SlotID, w.Usage, micros(w.Time)
+	p.doc.Change, p.doc.Slot, p.doc.Reason, p.doc.Usage, p.doc.Time = w.Base+1, w.SlotID, w.Reason, w.Usage, micros(w.Time)
 	err = p.plan()
 	return p.doc, false, err
 }
@@ -104,6 +105,17 @@ func (s *Store) commitFacts(ctx context.Context, scope memory.ScopeKey, w applyi
 		return nil, store.Contention("the user's facts changed")
 	}
 	return raw, uncertain("apply facts", err)
+}
+
+// forbid makes every decision about the user's facts that was made before it a stale one, when nothing may be learnt from
+// something any more. It comes after the write that says so and before that is acknowledged: a call that fails in between
+// has changed what may be learnt all the same, and is made whole by being repeated.
+func (s *Store) forbid(ctx context.Context, scope memory.ScopeKey, extract *memory.ExtractMode) error {
+	if extract == nil || *extract != memory.ExtractNone {
+		return nil
+	}
+	_, err := s.users.UpdateOne(ctx, eq("_id", scope), bson.D{{Key: "$inc", Value: eq("fact_revision", 1)}})
+	return uncertain("forbid to learn", err)
 }
 
 // factOwner finds the user in the life that the write is for. Only a person's first write about a user names no life.

@@ -43,6 +43,9 @@ func (h *head) advance(t turnDoc) {
 	}
 	if t.N > 0 && h.since == 0 {
 		h.since = t.RecordTime
+		if len(t.Messages) > 0 { // the turn's own time may be pulled ahead by an earlier turn's
+			h.since = t.Messages[0].RecordTime
+		}
 	}
 }
 

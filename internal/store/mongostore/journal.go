@@ -310,14 +310,14 @@ func (s *Store) FinishSlot(ctx context.Context, p store.SlotFinish) (memory.Slot
 	return s.moveSlot(ctx, p.SlotRef, p.Move)
 }
 
-// finishSlot makes the slot final without its answer and adds the usage. A slot that is final stays as it is, so doing it
+// finishSlot makes the slot what finished makes of it. A slot that is final stays as it is, so doing it
 // again is harmless.
-func (s *Store) finishSlot(ctx context.Context, scope memory.ScopeKey, slotID string, state memory.SlotState, usage memory.ModelUsage, at time.Time) error {
+func (s *Store) finishSlot(ctx context.Context, scope memory.ScopeKey, slotID string, finished func(memory.Slot) memory.Slot) error {
 	_, err := s.changeSlot(ctx, scope, store.SlotRef{ID: slotID}, func(d slotDoc) (slotDoc, error) {
 		if d.State.IsFinal() {
 			return d, store.ErrSlotAsIs
 		}
-		return d.with(store.FinishedSlot(d.slot(), state, usage, at)), nil
+		return d.with(finished(d.slot())), nil
 	})
 	return err
 }

@@ -60,6 +60,7 @@ type Store struct {
 
 	lanes *lanes
 	heads *heads
+	clock serverClock
 
 	closing sync.Once
 	gone    error // of Close
@@ -84,6 +85,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	if err := migrate(ctx, client.Database(o.Database), o.Log); err != nil {
 		return nil, errors.Join(err, disconnect(client))
 	}
+	s.askClock(ctx)
 	return s, nil
 }
 

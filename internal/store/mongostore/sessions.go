@@ -83,7 +83,7 @@ func (s *Store) UpdateSession(ctx context.Context, u store.SessionUpdate) (memor
 			return memory.Session{}, err
 		}
 		if swapped {
-			return now.session(), nil
+			return now.session(), s.forbid(ctx, was.Scope, u.Extract)
 		}
 	}
 	return memory.Session{}, store.Contention("the session is being changed by others")

@@ -261,7 +261,8 @@ func (a *spreading) finish(ctx context.Context) error {
 	if a.w.Slot == "" {
 		return nil
 	}
-	err := a.s.finishSlot(ctx, a.scope, a.w.Slot, memory.SlotApplied, a.w.Usage, fromMicros(a.w.Time))
+	w := store.FactWrite{Reason: a.w.Reason, Usage: a.w.Usage, Time: fromMicros(a.w.Time)}
+	err := a.s.finishSlot(ctx, a.scope, a.w.Slot, w.AppliedSlot)
 	if memory.ReasonOf(err) == memory.ReasonSlotNotFound {
 		return nil
 	}

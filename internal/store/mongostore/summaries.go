@@ -252,7 +252,9 @@ func (s *Store) PutNode(ctx context.Context, w store.NodeWrite) error {
 	if err := s.cover(ctx, u.Scope, w); err != nil {
 		return err
 	}
-	return s.finishSlot(ctx, u.Scope, w.SlotID, memory.SlotApplied, w.Usage, w.Time)
+	return s.finishSlot(ctx, u.Scope, w.SlotID, func(slot memory.Slot) memory.Slot {
+		return store.FinishedSlot(slot, memory.SlotApplied, w.Usage, w.Time)
+	})
 }
 
 // sessionIDOf finds the session that a node is of.

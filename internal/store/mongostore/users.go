@@ -105,12 +105,21 @@ func (s *Store) changeUser(ctx context.Context, was userDoc, u store.UserUpdate)
 	if err != nil {
 		return was, false, err
 	}
+	forbids := u.Extract != nil && *u.Extract == memory.ExtractNone // see forbid
 	if timezone == was.Timezone && language == was.Language && extract == was.Extract && state == was.State {
-		return was, true, nil
+		if !forbids {
+			return was, true, nil
+		}
+		was.FactRevision++
+		return was, true, s.forbid(ctx, was.Scope, u.Extract)
+	}
+	raised := eq("revision", 1)
+	if forbids {
+		raised = eq("revision", 1, "fact_revision", 1)
 	}
 	update := bson.D{
 		{Key: "$set", Value: eq("timezone", timezone, "language", language, "extract", extract, "state", state, "state_revision", stateRevision)},
-		{Key: "$inc", Value: eq("revision", 1)},
+		{Key: "$inc", Value: raised},
 		{Key: "$max", Value: eq("update_time", micros(u.Time))},
 	}
 	o := options.FindOneAndUpdate().SetReturnDocument(options.After)

@@ -89,9 +89,8 @@ func (s *Store) readLiveSlots(ctx context.Context, session memory.SessionKey, wo
 
 // PendingSessions implements store.Work.
 func (s *Store) PendingSessions(ctx context.Context, before time.Time, limit int) ([]memory.SessionRef, error) {
-	o := options.Find().SetSort(eq("look_at", 1, "_id", 1)).SetLimit(int64(limit)).
-		SetProjection(eq("tenant", 1, "user_id", 1, "session_id", 1))
-	docs, err := readAll[sessionDoc](ctx, s.conversations, eq("look_at", eq("$lte", micros(before))), o)
+	s.askClock(ctx) // whoever looks for work goes by it
+	docs, err := readDue[sessionDoc](ctx, s.conversations, "look_at", before, store.LongestLook, limit)
 	if err != nil {
 		return nil, s.failed("find pending sessions", err)
 	}
@@ -100,6 +99,24 @@ func (s *Store) PendingSessions(ctx context.Context, before time.Time, limit int
 		refs[i] = d.ref()
 	}
 	return refs, nil
+}
+
+// readDue reads what is due of a collection, and then what has longer to go than anything waits.
+func readDue[T any](ctx context.Context, c *mongo.Collection, field string, before time.Time, longest time.Duration, limit int) ([]T, error) {
+	var all []T
+	for _, due := range []bson.D{eq("$lte", micros(before)), eq("$gt", micros(before.Add(longest)))} {
+		if len(all) == limit {
+			break
+		}
+		o := options.Find().SetSort(eq(field, 1, "_id", 1)).SetLimit(int64(limit - len(all))).
+			SetProjection(eq("tenant", 1, "user_id", 1, "session_id", 1))
+		docs, err := readAll[T](ctx, c, eq(field, due), o)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, docs...)
+	}
+	return all, nil
 }
 
 // DeferSession implements store.Work. A turn that was stored and of which the head does not know yet is no loss: whoever
@@ -142,8 +159,7 @@ func (s *Store) lookAtPeriods(ctx context.Context, scope memory.ScopeKey, by tim
 
 // PendingPeriods implements store.Work.
 func (s *Store) PendingPeriods(ctx context.Context, before time.Time, limit int) ([]memory.UserRef, error) {
-	o := options.Find().SetSort(eq("periods_at", 1, "_id", 1)).SetLimit(int64(limit)).SetProjection(eq("tenant", 1, "user_id", 1))
-	docs, err := readAll[userDoc](ctx, s.users, eq("periods_at", eq("$lte", micros(before))), o)
+	docs, err := readDue[userDoc](ctx, s.users, "periods_at", before, store.LongestPeriodsLook, limit)
 	if err != nil {
 		return nil, s.failed("find pending periods", err)
 	}

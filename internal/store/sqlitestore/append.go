@@ -41,7 +41,8 @@ type appending struct {
 	c       *conn
 	p       store.AppendParams
 	keys    func() string
-	now     int64 // the turn's record time
+	now     int64 // the turn's record time, never below that of an earlier turn
+	since   int64 // when it was recorded: what is to be done about it waits since then
 	head    head
 	first   head // as it was found
 	stored  map[string]bool
@@ -54,7 +55,7 @@ type appending struct {
 func (s *Store) Append(ctx context.Context, p store.AppendParams) (store.AppendResult, error) {
 	var res store.AppendResult
 	err := s.write(ctx, "append turn", func(c *conn) error {
-		a := &appending{c: c, p: p, keys: s.keys, now: micros(p.Time), stored: map[string]bool{}}
+		a := &appending{c: c, p: p, keys: s.keys, now: micros(p.Time), since: micros(p.Time), stored: map[string]bool{}}
 		err := a.run()
 		res = a.result
 		return err
@@ -313,26 +314,26 @@ func (a *appending) updateHeads(n int64) error {
 	if err := a.updateSession(n); err != nil {
 		return err
 	}
-	if n == 0 || (h.pendingSince != 0 && h.pendingSince <= a.now) {
+	if n == 0 || (h.pendingSince != 0 && h.pendingSince <= a.since) {
 		return nil
 	}
-	return a.c.run(`UPDATE users SET pending_since = ? WHERE uid = ?`, a.now, h.uid)
+	return a.c.run(`UPDATE users SET pending_since = ? WHERE uid = ?`, a.since, h.uid)
 }
 
 // updateSession names look_at and feed_at only where they change: a column that is named has its index rewritten.
 func (a *appending) updateSession(n int64) error {
 	h := a.head
 	if n > 0 && h.feedAt == 0 {
-		if err := a.c.run(`UPDATE sessions SET feed_at = ? WHERE sid = ?`, a.now, h.sid); err != nil {
+		if err := a.c.run(`UPDATE sessions SET feed_at = ? WHERE sid = ?`, a.since, h.sid); err != nil {
 			return err
 		}
 	}
-	if n == 0 || (h.lookAt != 0 && h.lookAt <= a.now) {
+	if n == 0 || (h.lookAt != 0 && h.lookAt <= a.since) {
 		return a.c.run(`UPDATE sessions SET last_turn_no = ?, last_seq = ?, steps_since_user = ?, state_revision = ?,
 			update_time = ? WHERE sid = ?`, h.lastTurn, h.lastSeq, h.steps, h.stateRevision, a.now, h.sid)
 	}
 	return a.c.run(`UPDATE sessions SET last_turn_no = ?, last_seq = ?, steps_since_user = ?, state_revision = ?,
-		update_time = ?, look_at = ? WHERE sid = ?`, h.lastTurn, h.lastSeq, h.steps, h.stateRevision, a.now, a.now, h.sid)
+		update_time = ?, look_at = ? WHERE sid = ?`, h.lastTurn, h.lastSeq, h.steps, h.stateRevision, a.now, a.since, h.sid)
 }
 
 // putObject stores a large part of a session or user, or deletes it when it is empty.

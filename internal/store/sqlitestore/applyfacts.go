@@ -45,7 +45,8 @@ func (s *Store) applyFacts(c *conn, w store.FactWrite) (int64, error) {
 		return 0, err
 	}
 	if w.SlotID != "" {
-		if err := applied(c, slot, w.Usage, w.Time); err != nil {
+		_, err := moveStored(c, slot, func(slot memory.Slot) (memory.Slot, error) { return w.AppliedSlot(slot), nil })
+		if err != nil {
 			return 0, err
 		}
 	}
@@ -66,6 +67,15 @@ func (s *Store) factOwner(c *conn, w store.FactWrite) (memory.User, int64, error
 		err = store.UserNotFound(w.User)
 	}
 	return user, uid, err
+}
+
+// forbid makes every decision about the user's facts that was made before it a stale one, when nothing may be learnt from
+// something any more.
+func forbid(c *conn, uid int64, extract *memory.ExtractMode) error {
+	if extract == nil || *extract != memory.ExtractNone {
+		return nil
+	}
+	return c.run(`UPDATE users SET fact_revision = fact_revision + 1 WHERE uid = ?`, uid)
 }
 
 // applying is one call of ApplyFacts while the writer runs it.

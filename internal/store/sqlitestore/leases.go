@@ -2,6 +2,7 @@ package sqlitestore
 
 import (
 	"context"
+	"time"
 
 	"github.com/stratamem/strata/internal/store"
 )
@@ -13,10 +14,13 @@ func (s *Store) Lease(ctx context.Context, l store.Lease) (held bool, err error)
 			return c.run(`DELETE FROM leases WHERE name = ? AND owner = ?`, l.Name, l.Owner)
 		}
 		n, _, err := c.exec(`INSERT INTO leases (name, owner, until) VALUES (?, ?, ?) ON CONFLICT (name)
-			DO UPDATE SET owner = excluded.owner, until = excluded.until WHERE owner = excluded.owner OR until <= ?`,
-			l.Name, l.Owner, micros(l.Until), micros(l.Now))
+			DO UPDATE SET owner = excluded.owner, until = excluded.until WHERE owner = excluded.owner OR until <= ? OR until > ?`,
+			l.Name, l.Owner, micros(l.Until), micros(l.Now), micros(l.Now.Add(store.LongestLease)))
 		held = n == 1
 		return err
 	})
 	return held && err == nil, err
 }
+
+// Now implements store.Clock: one process has the file, so its machine's clock is the only one.
+func (s *Store) Now() time.Time { return time.Now() }

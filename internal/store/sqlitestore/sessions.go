@@ -102,6 +102,13 @@ func (s *Store) UpdateSession(ctx context.Context, u store.SessionUpdate) (memor
 		if err := changeHead(c, sid, was, u); err != nil {
 			return err
 		}
+		at, err := findUser(c, u.Ref.UserRef)
+		if err != nil {
+			return err
+		}
+		if err := forbid(c, at.uid, u.Extract); err != nil {
+			return err
+		}
 		head, _, err = readSession(c, u.Ref)
 		return err
 	})

@@ -121,6 +121,9 @@ func (s *Store) UpdateUser(ctx context.Context, u store.UserUpdate) (memory.User
 		if err := changeState(c, uid, was, u); err != nil {
 			return err
 		}
+		if err := forbid(c, uid, u.Extract); err != nil {
+			return err
+		}
 		user, _, err = readUser(c, u.Ref)
 		return err
 	})

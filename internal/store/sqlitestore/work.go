@@ -86,11 +86,17 @@ func readLiveSlots(c *conn, sid int64) (slots []memory.Slot, err error) {
 func (s *Store) PendingSessions(ctx context.Context, before time.Time, limit int) ([]memory.SessionRef, error) {
 	var refs []memory.SessionRef
 	err := s.read(ctx, "find pending sessions", func(c *conn) error {
-		return c.query(`SELECT u.tenant, u.user_id, s.session_id FROM sessions s CROSS JOIN users u ON u.uid = s.uid
-			WHERE s.look_at <= ? ORDER BY s.look_at, s.sid LIMIT ?+0`, func(r row) error {
+		each := func(r row) error {
 			refs = append(refs, memory.UserRef{Tenant: r.text(0), UserID: r.text(1)}.Session(r.text(2)))
 			return nil
-		}, micros(before), limit)
+		}
+		err := c.query(`SELECT u.tenant, u.user_id, s.session_id FROM sessions s CROSS JOIN users u ON u.uid = s.uid
+			WHERE s.look_at <= ? ORDER BY s.look_at, s.sid LIMIT ?+0`, each, micros(before), limit)
+		if err != nil || len(refs) == limit {
+			return err
+		}
+		return c.query(`SELECT u.tenant, u.user_id, s.session_id FROM sessions s CROSS JOIN users u ON u.uid = s.uid
+			WHERE s.look_at > ? ORDER BY s.look_at, s.sid LIMIT ?+0`, each, micros(before.Add(store.LongestLook)), limit-len(refs))
 	})
 	return refs, err
 }
@@ -124,10 +130,16 @@ func lookAtPeriods(c *conn, uid, by int64) error {
 func (s *Store) PendingPeriods(ctx context.Context, before time.Time, limit int) ([]memory.UserRef, error) {
 	var users []memory.UserRef
 	err := s.read(ctx, "find pending periods", func(c *conn) error {
-		return c.query(`SELECT tenant, user_id FROM users WHERE periods_at <= ? ORDER BY periods_at, uid LIMIT ?+0`, func(r row) error {
+		each := func(r row) error {
 			users = append(users, memory.UserRef{Tenant: r.text(0), UserID: r.text(1)})
 			return nil
-		}, micros(before), limit)
+		}
+		err := c.query(`SELECT tenant, user_id FROM users WHERE periods_at <= ? ORDER BY periods_at, uid LIMIT ?+0`, each, micros(before), limit)
+		if err != nil || len(users) == limit {
+			return err
+		}
+		return c.query(`SELECT tenant, user_id FROM users WHERE periods_at > ? ORDER BY periods_at, uid LIMIT ?+0`, each,
+			micros(before.Add(store.LongestPeriodsLook)), limit-len(users))
 	})
 	return users, err
 }

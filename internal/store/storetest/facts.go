@@ -92,6 +92,9 @@ func testApplyFacts(t *testing.T, open Open[store.Truth]) {
 		wantEqual(t, mustUser(t, s, alice).CreateTime, noon)
 		wantEqual(t, len(factsSince(t, s, alice, 0).Facts), 1)
 	})
+	t.Run("UpdateUser, UpdateSession and UpdateMessage that set Extract to ExtractNone must raise the revision by one, so that ApplyFacts refuses what was decided before", func(t *testing.T) {
+		testForbid(t, withSession(t, open))
+	})
 	t.Run("of goroutines that apply with the same Base, one must win and the others get CONTENTION", func(t *testing.T) {
 		testApplyRace(t, withSession(t, open))
 	})
@@ -311,6 +314,61 @@ func testListFacts(t *testing.T, s store.Truth) {
 		}))
 		wantEqual(t, factIDs(listFacts(t, s, store.FactQuery{User: alice, SessionID: "t", Limit: 9})), []string{"e"})
 	})
+}
+
+func testForbid(t *testing.T, s store.Truth) {
+	none, allow := memory.ExtractNone, memory.ExtractAllow
+	head := mustSession(t, s, inS)
+	message := all(t, s, inS)[0].ID
+	updates := map[string]func(mode *memory.ExtractMode) error{
+		"UpdateUser": func(mode *memory.ExtractMode) error {
+			u, err := s.UpdateUser(t.Context(), store.UserUpdate{Ref: alice, Extract: mode, Time: minute(1)})
+			if err == nil {
+				wantEqual(t, u.FactRevision, mustUser(t, s, alice).FactRevision)
+			}
+			return err
+		},
+		"UpdateSession": func(mode *memory.ExtractMode) error {
+			_, err := s.UpdateSession(t.Context(), store.SessionUpdate{Ref: inS, Extract: mode, Time: minute(1)})
+			return err
+		},
+		"UpdateMessage": func(mode *memory.ExtractMode) error {
+			_, err := s.UpdateMessage(t.Context(), store.MessageUpdate{Ref: inS, MessageID: message, Extract: mode})
+			return err
+		},
+	}
+	for name, update := range updates {
+		for _, step := range []struct {
+			mode   *memory.ExtractMode
+			raises int64
+		}{{&none, 1}, {&none, 1}, {&allow, 0}, {nil, 0}} {
+			base := mustUser(t, s, alice).FactRevision
+			if err := update(step.mode); err != nil {
+				t.Fatal(name, err)
+			}
+			wantEqual(t, mustUser(t, s, alice).FactRevision, base+step.raises)
+			if step.raises == 0 {
+				continue
+			}
+			w := store.FactWrite{User: alice, Scope: head.ScopeKey, Base: base, Time: minute(2)}
+			_, err := s.ApplyFacts(t.Context(), w)
+			wantReason(t, err, memory.ReasonContention)
+			state, err := s.FactsSince(t.Context(), alice, base)
+			if err != nil {
+				t.Fatal(err)
+			}
+			wantEqual(t, []any{state.Revision, len(state.Facts)}, []any{base + 1, 0})
+		}
+	}
+	slot := mustOpen(t, s, opening(t, s, inS, memory.SlotExtract, 1, 2))
+	w := store.FactWrite{
+		User: alice, Scope: head.ScopeKey, Base: mustUser(t, s, alice).FactRevision, SlotID: slot.ID(), Reason: "why", Time: minute(3),
+	}
+	if _, err := s.ApplyFacts(t.Context(), w); err != nil {
+		t.Fatal(err)
+	}
+	got := mustSlot(t, s, slot)
+	wantEqual(t, []any{got.State, got.Reason}, []any{memory.SlotApplied, "why"})
 }
 
 func testFactRevisions(t *testing.T, s store.Truth) {

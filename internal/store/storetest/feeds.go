@@ -231,6 +231,19 @@ func testLeases(t *testing.T, open Open[store.Truth]) {
 		}
 		wantEqual(t, lease(t, s, "feed-facts", "a", minute(5), minute(9)), true)
 	})
+	t.Run("a lease that has more than LongestLease to go must count as over: a clock that was ahead took it", func(t *testing.T) {
+		s := open(t)
+		wantEqual(t, lease(t, s, "embed", "a", noon.AddDate(1, 0, 0), noon.AddDate(1, 0, 1)), true)
+		wantEqual(t, lease(t, s, "embed", "b", noon, minute(2)), true)
+		wantEqual(t, lease(t, s, "embed", "a", minute(1), minute(3)), false)
+	})
+	t.Run("Now must return the time by a clock that all processes have in common", func(t *testing.T) {
+		s := open(t)
+		first := s.Now()
+		if s.Now().Before(first) || first.Sub(time.Now()).Abs() > time.Minute { // the machine's own, where the server is on it
+			t.Errorf("it is %v", first)
+		}
+	})
 	t.Run("a zero Until gives it back, to its owner only", func(t *testing.T) {
 		s := open(t)
 		lease(t, s, "embed", "a", noon, minute(9))

@@ -57,6 +57,16 @@ func testJournal(t *testing.T, open Open[store.Truth]) {
 	t.Run("ClaimSlot must give the slot to the owner until then, and refuse with CONTENTION while another's lease runs", func(t *testing.T) {
 		testClaim(t, open)
 	})
+	t.Run("ClaimSlot must take a slot whose lease has more than LongestLease to go: a clock that was ahead took it", func(t *testing.T) {
+		s := journalled(t, open)
+		p := opening(t, s, inS, memory.SlotExtract, 1, 4)
+		p.Owner, p.Until = "another", noon.AddDate(1, 0, 0)
+		slot := mustOpen(t, s, p)
+		got, err := s.ClaimSlot(t.Context(), store.SlotClaim{SlotRef: refOf(slot), Owner: "w", Now: minute(1), Until: minute(3)})
+		if err != nil || got.Owner != "w" {
+			t.Errorf("claimed %+v, %v", got, err)
+		}
+	})
 	t.Run("ClaimSlot must return a slot that is parked or final as it is", func(t *testing.T) {
 		s := journalled(t, open)
 		slot := mustOpen(t, s, opening(t, s, inS, memory.SlotExtract, 1, 4))

@@ -82,7 +82,7 @@ func (j *journal) claim(rt *rapid.T, s store.Journal, ref store.SlotRef, i int) 
 	owner, now := rapid.SampledFrom([]string{"a", "b"}).Draw(rt, "owner"), rapid.IntRange(0, 20).Draw(rt, "now")
 	got, err := s.ClaimSlot(rt.Context(), store.SlotClaim{SlotRef: ref, Owner: owner, Now: minute(now), Until: minute(now + 5)})
 	if slot.State == memory.SlotOpen || slot.State == memory.SlotAnswered {
-		if slot.Owner != owner && slot.LeaseUntil.After(minute(now)) {
+		if slot.Owner != owner && store.Runs(slot.LeaseUntil, minute(now), store.LongestLease) {
 			wantRefused(rt, "ClaimSlot", err, memory.ReasonContention)
 			return
 		}

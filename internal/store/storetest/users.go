@@ -105,7 +105,7 @@ func testUpdateUser(t *testing.T, s store.Truth) {
 	}{
 		{store.UserUpdate{Timezone: ptr("Asia/Seoul")}, func() { want.Timezone = "Asia/Seoul" }},
 		{store.UserUpdate{Language: ptr("ko")}, func() { want.Language = "ko" }},
-		{store.UserUpdate{Extract: ptr(memory.ExtractNone)}, func() { want.Extract = memory.ExtractNone }},
+		{store.UserUpdate{Extract: ptr(memory.ExtractNone)}, func() { want.Extract, want.FactRevision = memory.ExtractNone, 1 }},
 		{store.UserUpdate{Timezone: ptr("")}, func() { want.Timezone = "" }},
 	}
 	for i, step := range steps {

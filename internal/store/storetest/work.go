@@ -31,6 +31,21 @@ func testWork(t *testing.T, open Open[store.Truth]) {
 		wantEqual(t, pendingSessions(t, s, minute(2), 2), []memory.SessionRef{refs[1], refs[2]})
 		wantEqual(t, len(pendingSessions(t, s, minute(-1), 9)), 0)
 	})
+	t.Run("PendingSessions must return after them those whose time is more than LongestLook after it", func(t *testing.T) {
+		s := open(t)
+		refs := []memory.SessionRef{alice.Session("ahead"), alice.Session("due"), alice.Session("soon")}
+		for i, at := range []time.Time{noon.AddDate(1, 0, 0), noon, minute(50)} {
+			appendAt(t, s, refs[i], at)
+		}
+		wantEqual(t, pendingSessions(t, s, minute(1), 9), []memory.SessionRef{refs[1], refs[0]})
+		wantEqual(t, pendingSessions(t, s, minute(1), 1), []memory.SessionRef{refs[1]})
+	})
+	t.Run("a turn that follows one of a time to come is looked at from its own time", func(t *testing.T) {
+		s, ref := open(t), alice.Session("s")
+		appendAt(t, s, ref, noon.AddDate(1, 0, 0))
+		appendAt(t, s, ref, minute(1))
+		wantEqual(t, lookAt(t, s, ref), minute(1))
+	})
 	t.Run("Append must set a session's time to that of the turn when it stores a message and no earlier time is set, in the same write", func(t *testing.T) {
 		testLookAt(t, open(t))
 	})
@@ -137,6 +152,10 @@ func testPendingPeriods(t *testing.T, s store.Truth) {
 	wantEqual(t, pendingPeriods(t, s, minute(20), 9), []memory.UserRef{other, alice})
 	wantEqual(t, pendingPeriods(t, s, minute(30), 1), []memory.UserRef{other})
 	wantEqual(t, len(pendingPeriods(t, s, minute(9), 9)), 0)
+	if err := s.DeferPeriods(t.Context(), bob, mustUser(t, s, bob).Scope, noon.AddDate(1, 0, 0)); err != nil {
+		t.Fatal(err)
+	}
+	wantEqual(t, pendingPeriods(t, s, minute(10), 9), []memory.UserRef{other, bob}) // by a clock that was ahead
 }
 
 func testDeferPeriods(t *testing.T, s store.Truth) {

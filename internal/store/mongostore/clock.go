@@ -1,0 +1,56 @@
+package mongostore
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+)
+
+// serverClock is the MongoDB server's clock. It goes on by this process's monotonic clock from the last time that the server
+// told, so that neither a wrong wall clock nor one that is put right changes it.
+type serverClock struct {
+	mu     sync.Mutex
+	server time.Time // what the server told; zero before it did
+	here   time.Time // when, with its monotonic reading
+	warned sync.Once
+}
+
+// clockAge is how long the server is not asked again: no quartz is off by a millisecond in that time.
+const clockAge = 20 * time.Second
+
+// Now implements store.Clock.
+func (s *Store) Now() time.Time {
+	s.clock.mu.Lock()
+	defer s.clock.mu.Unlock()
+	if s.clock.server.IsZero() {
+		return time.Now()
+	}
+	return s.clock.server.Add(time.Since(s.clock.here))
+}
+
+// askClock asks the server what time it is, unless it told lately. When it does not tell, the clock goes on as it is.
+func (s *Store) askClock(ctx context.Context) {
+	s.clock.mu.Lock()
+	fresh := !s.clock.server.IsZero() && time.Since(s.clock.here) < clockAge
+	s.clock.mu.Unlock()
+	if fresh {
+		return
+	}
+	var reply struct {
+		LocalTime time.Time `bson:"localTime"`
+	}
+	before := time.Now()
+	err := s.client.Database("admin").RunCommand(ctx, bson.D{{Key: "hello", Value: 1}}).Decode(&reply)
+	took := time.Since(before)
+	if err != nil || reply.LocalTime.IsZero() {
+		s.clock.warned.Do(func() {
+			s.log.WarnContext(ctx, "the database server did not tell its time: background work goes by this machine's clock until it does", "error", err)
+		})
+		return
+	}
+	s.clock.mu.Lock()
+	defer s.clock.mu.Unlock()
+	s.clock.server, s.clock.here = reply.LocalTime.UTC(), before.Add(took/2)
+}
