@@ -258,10 +258,13 @@ func (s *Store) countRefused(ctx context.Context, reason string, n int64) error 
 
 // finish makes the slot final. One that is gone was erased with its session.
 func (a *spreading) finish(ctx context.Context) error {
-	if a.w.Slot == "" {
-		return nil
+	var err error
+	switch {
+	case a.w.Slot != "":
+		err = a.s.finishSlot(ctx, a.scope, a.w.Slot, memory.SlotApplied, a.w.Usage, fromMicros(a.w.Time))
+	case a.w.Reverts != "":
+		err = a.s.revertSlot(ctx, a.scope, a.w.Reverts, a.w.Receipt, fromMicros(a.w.Time))
 	}
-	err := a.s.finishSlot(ctx, a.scope, a.w.Slot, memory.SlotApplied, a.w.Usage, fromMicros(a.w.Time))
 	if memory.ReasonOf(err) == memory.ReasonSlotNotFound {
 		return nil
 	}
