@@ -236,6 +236,8 @@ func (s *siege) requests(t *testing.T) map[string]proto.Message {
 		memoryv1.WorkService_RetryJobs_FullMethodName:        &memoryv1.RetryJobsRequest{UserId: attacker, Reason: "transient_exhausted"},
 		memoryv1.WorkService_SkipJob_FullMethodName:          &memoryv1.SkipJobRequest{UserId: attacker, JobId: job},
 
+		memoryv1.WorkService_RevertJob_FullMethodName: &memoryv1.RevertJobRequest{UserId: attacker, JobId: job},
+
 		memoryv1.MaintenanceService_Reembed_FullMethodName: &memoryv1.ReembedRequest{Model: "embedder"},
 		memoryv1.MaintenanceService_Reindex_FullMethodName: &memoryv1.ReindexRequest{Views: []memoryv1.View{99}},
 		memoryv1.MaintenanceService_Verify_FullMethodName:  &memoryv1.VerifyRequest{Views: []memoryv1.View{99}},
@@ -248,11 +250,13 @@ func (s *siege) requests(t *testing.T) map[string]proto.Message {
 	}
 }
 
-// refusedAnyway is what is answered to the requests that are refused: a job that is done cannot be retried or skipped,
+// refusedAnyway is what is answered to the requests that are refused: a job that is done cannot be retried or skipped, one
+// that made a summary cannot be reverted,
 // and no view has the number 99.
 var refusedAnyway = map[string]codes.Code{
 	memoryv1.WorkService_RetryJob_FullMethodName:       codes.FailedPrecondition,
 	memoryv1.WorkService_SkipJob_FullMethodName:        codes.FailedPrecondition,
+	memoryv1.WorkService_RevertJob_FullMethodName:      codes.FailedPrecondition,
 	memoryv1.MaintenanceService_Reindex_FullMethodName: codes.InvalidArgument,
 	memoryv1.MaintenanceService_Verify_FullMethodName:  codes.InvalidArgument,
 }

@@ -14,10 +14,11 @@ import (
 
 // jobsCmd groups the commands about background work.
 type jobsCmd struct {
-	List  jobsListCmd  `cmd:"" help:"List jobs that are not done, the latest first."`
-	Retry jobsRetryCmd `cmd:"" help:"Give a job that waits or is parked a new try, or all parked ones."`
-	Skip  jobsSkipCmd  `cmd:"" help:"End an extraction that is not done: nothing is learnt from its messages."`
-	Wait  jobsWaitCmd  `cmd:"" help:"Wait until a session's work has come as far as asked."`
+	List   jobsListCmd   `cmd:"" help:"List jobs that are not done, the latest first."`
+	Retry  jobsRetryCmd  `cmd:"" help:"Give a job that waits or is parked a new try, or all parked ones."`
+	Skip   jobsSkipCmd   `cmd:"" help:"End an extraction that is not done: nothing is learnt from its messages."`
+	Revert jobsRevertCmd `cmd:"" help:"Take back what an applied extraction did to the user's facts."`
+	Wait   jobsWaitCmd   `cmd:"" help:"Wait until a session's work has come as far as asked."`
 }
 
 // maxJobs is the most that the API returns of jobs at once.
@@ -27,7 +28,7 @@ type jobsListCmd struct {
 	User    string   `help:"Only of this user."`
 	Session string   `short:"s" help:"Only of this session; needs --user."`
 	Kind    []string `enum:"extract,summarize,merge,week,month,reembed,reindex,verify" placeholder:"KIND" help:"Only this kind: ${enum}; may be repeated."`
-	State   []string `enum:"open,answered,parked,applied,skipped,split" placeholder:"STATE" help:"Only this state: ${enum}; may be repeated. Those that are not done when none is given."`
+	State   []string `enum:"open,answered,parked,applied,skipped,split,reverted" placeholder:"STATE" help:"Only this state: ${enum}; may be repeated. Those that are not done when none is given."`
 	Limit   int      `default:"50" help:"The most jobs to list; 0 for all."`
 }
 
@@ -209,6 +210,38 @@ func (c *jobsSkipCmd) Run(r *run) error {
 		return err
 	}
 	return r.showJob(reply.GetJob())
+}
+
+type jobsRevertCmd struct {
+	User string `arg:"" help:"The user."`
+	Job  string `arg:"" help:"The job's id."`
+}
+
+// Run reverts the job and prints what became of the facts that it had changed.
+func (c *jobsRevertCmd) Run(r *run) error {
+	var reply *memoryv1.RevertJobResponse
+	err := callOn(r, memoryv1.NewWorkServiceClient, func(ctx context.Context, client memoryv1.WorkServiceClient) (err error) {
+		reply, err = client.RevertJob(ctx, &memoryv1.RevertJobRequest{UserId: c.User, JobId: c.Job})
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return r.show(reply, views{
+		table: func(w io.Writer) {
+			var rows [][]string
+			for _, f := range reply.GetFacts() {
+				rows = append(rows, []string{f.GetFactId(), revertOutcomeName(f.GetOutcome())})
+			}
+			r.table(w, []string{"fact", "outcome"}, rows)
+		},
+		quiet: func(w io.Writer) { fmt.Fprintln(w, reply.GetJob().GetJobId()) },
+	})
+}
+
+// revertOutcomeName is an outcome in words: kept changed by person.
+func revertOutcomeName(o memoryv1.RevertOutcome) string {
+	return strings.ToLower(strings.ReplaceAll(strings.TrimPrefix(o.String(), "REVERT_OUTCOME_"), "_", " "))
 }
 
 type jobsWaitCmd struct {

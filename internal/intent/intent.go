@@ -10,13 +10,13 @@ type Directive string
 // The directives.
 const (
 	None       Directive = ""
-	Override   Directive = "override"   // takes instructions or rules away, or sets up a role
+	Override   Directive = "override"   // takes instructions, rules or all memory away, sets up a role, or rates itself
 	Order      Directive = "order"      // tells an assistant what to do
 	Permission Directive = "permission" // gives one ahead of time
 	Payment    Directive = "payment"    // moves money, or names where to
 	Credential Directive = "credential" // has a secret sent or typed
 	Exfiltrate Directive = "exfiltrate" // sends what was said elsewhere
-	Memory     Directive = "memory"     // says what is remembered, forgotten or rated high
+	Memory     Directive = "memory"     // says what is remembered or forgotten
 	Tool       Directive = "tool"       // has a tool used
 	OtherUsers Directive = "other_users"
 	Safety     Directive = "safety" // leaves out warnings, refusals or limits
@@ -71,7 +71,8 @@ var accusations = []accusation{
 		return reader.in(r) && (instructions.in(r) && off.in(r) || maker.in(r) && theUser.in(r))
 	}},
 	{Override, func(r reading) bool { return blob.in(r) && obey.in(r) || pretend.in(r) && reader.in(r) }},
-	{Memory, func(r reading) bool { return rate.in(r) || memory.in(r) && permanent.in(r) }},
+	{Override, func(r reading) bool { return rate.in(r) }},
+	{Memory, func(r reading) bool { return memory.in(r) && permanent.in(r) }},
 	{Memory, func(r reading) bool {
 		return memory.in(r) && drop.in(r) && (wish.in(r) || must.in(r) || newest.in(r) || all.in(r) || you.in(r))
 	}},

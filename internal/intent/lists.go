@@ -26,8 +26,11 @@ var (
 	// marks: roles and marks of prompts, which no sentence about a person has.
 	marks = patterns(
 		`^\W*(?:system|assistant|developer|sistema|asistente)\s*:|\[/?inst\]|<\|\w*|<</?sys>>|\bsystem prompt\b|\bprompt del sistema\b|\bnew instructions?\b|\bjailbreak`+
+			`|\b(?:forget|delete|erase|wipe) (?:everything|anything|all|whatever)(?: that| of what)? (?:you|i (?:said|told)|we (?:said|discussed)|about me)\b`+
+			`|\b(?:olvid|borr)\w+ todo lo que (?:sabes|sabe|he dicho|dije)\b`+
 			`|\bword is law\b|\bpalabra es ley\b|\b(?:the user|el usuario) (?:has been|is|was|esta|ha sido) (?:verified|verificad|authenticated)`,
-		`^\W*(?:시스템|어시스턴트|システム|アシスタント|系统|助手)[:：]|시스템프롬프트|システムプロンプト|系统提示|말이곧법|言葉が法律|话就是法律`+
+		`(?:대해|대한|관해|관한|아는|알고|말한|얘기한).{0,12}(?:다|모두|전부).{0,6}(?:잊|지워|삭제)|知っていることを(?:全部|すべて|全て)忘れ|忘(?:记|掉)(?:你知道的)?(?:一切|所有)`+
+			`|^\W*(?:시스템|어시스턴트|システム|アシスタント|系统|助手)[:：]|시스템프롬프트|システムプロンプト|系统提示|말이곧법|言葉が法律|话就是法律`+
 			`|사용자(?:는|가).{0,12}인증|(?:ユーザー|利用者)は.{0,12}認証|用户.{0,4}(?:已|通过).{0,6}(?:认证|验证)`)
 	mode = words(
 		`developer_mode maintenance_mode debug_mode god_mode admin_mode unrestricted_mode`, `modo_de_mantenimiento modo_desarrollador modo_de_desarrollador modo_dios modo_administrador`,

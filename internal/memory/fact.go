@@ -97,6 +97,7 @@ const (
 	CauseRestored                         // by a person
 	CauseImported                         // with its history from elsewhere
 	CauseInvalidated                      // by a person: it does not hold any more
+	CauseReverted                         // by a person: the job that changed it was taken back
 )
 
 // FactRevision is a fact as it was after one change.

@@ -39,7 +39,7 @@ func (k SlotKind) String() string {
 // SlotState says how far a slot has come. The values are stored: never renumber them.
 type SlotState int
 
-// The states. The last three are final; a parked slot waits for a person.
+// The states. From SlotApplied on they are final; a parked slot waits for a person.
 const (
 	SlotOpen     SlotState = iota + 1 // the range is fixed, the model is to be asked
 	SlotAnswered                      // the model's answer is stored, it is to be applied
@@ -47,6 +47,8 @@ const (
 	SlotApplied
 	SlotSkipped // by a person
 	SlotSplit   // replaced by two slots of the next generation
+	// SlotReverted was applied, and a person took its effects back. Its answer is a receipt of what became of them.
+	SlotReverted
 )
 
 // IsFinal reports whether nothing will happen to the slot any more.
@@ -67,6 +69,8 @@ func (s SlotState) String() string {
 		return "skipped"
 	case SlotSplit:
 		return "split"
+	case SlotReverted:
+		return "reverted"
 	}
 	return "unknown"
 }
@@ -100,7 +104,7 @@ type Slot struct {
 	SessionID string // "" for weeks and months
 	To        int64  // the end of the range, included
 	State     SlotState
-	Answer    []byte    // the model's answer in a form of its reader; nil before SlotAnswered, and again once final
+	Answer    []byte    // the model's answer in a form of its reader; nil before SlotAnswered, and again once final but SlotReverted
 	Attempts  int       // failed ones
 	NotBefore time.Time // when to try again
 	// FailingSince is when the first of its failures was that time alone mends, such as a model that is down; zero before it.

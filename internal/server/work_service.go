@@ -149,7 +149,7 @@ func (c *checker) jobStates(field string, in []memoryv1.JobState) []memory.SlotS
 	var out []memory.SlotState
 	for i, st := range in {
 		if _, known := memoryv1.JobState_name[int32(st)]; !known || st == memoryv1.JobState_JOB_STATE_UNSPECIFIED {
-			c.fault(fmt.Sprintf("%s[%d]", field, i), "is %d; it must be open, answered, parked, applied, skipped or split", st)
+			c.fault(fmt.Sprintf("%s[%d]", field, i), "is %d; it must be open, answered, parked, applied, skipped, split or reverted", st)
 		}
 		out = append(out, memory.SlotState(st))
 	}
@@ -240,6 +240,22 @@ func (s *workServer) SkipJob(ctx context.Context, req *memoryv1.SkipJobRequest) 
 		return nil, err
 	}
 	return &memoryv1.SkipJobResponse{Job: jobProto(slot)}, nil
+}
+
+func (s *workServer) RevertJob(ctx context.Context, req *memoryv1.RevertJobRequest) (*memoryv1.RevertJobResponse, error) {
+	ref, err := slotRef(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	slot, facts, err := s.service.RevertJob(ctx, ref)
+	if err != nil {
+		return nil, err
+	}
+	out := &memoryv1.RevertJobResponse{Job: jobProto(slot)}
+	for _, f := range facts {
+		out.Facts = append(out.Facts, &memoryv1.RevertedFact{FactId: f.FactID, Outcome: memoryv1.RevertOutcome(f.Outcome)})
+	}
+	return out, nil
 }
 
 func jobProto(slot memory.Slot) *memoryv1.Job {

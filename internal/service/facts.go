@@ -63,6 +63,8 @@ func (s *Service) ListQuarantined(ctx context.Context, q store.QuarantineQuery) 
 type amendment struct {
 	changes []extract.Change
 	forget  []store.ForgetFact
+	reverts string // the slot whose effects it takes back; "" for none
+	receipt []byte // of that
 }
 
 // fact answers a changed fact as it shall be.
@@ -93,7 +95,7 @@ func (s *Service) amend(ctx context.Context, user memory.UserRef, decide func(ex
 			return amendment{}, fmt.Errorf("read facts: %w", err)
 		}
 		a, err := decide(state)
-		if err != nil || len(a.changes)+len(a.forget) == 0 {
+		if err != nil || len(a.changes)+len(a.forget) == 0 && a.reverts == "" {
 			return a, err
 		}
 		_, err = s.store.ApplyFacts(ctx, a.write(user, state.Scope, revision, s.timeNow()))
@@ -108,7 +110,7 @@ func (s *Service) amend(ctx context.Context, user memory.UserRef, decide func(ex
 }
 
 func (a amendment) write(user memory.UserRef, scope memory.ScopeKey, base int64, now time.Time) store.FactWrite {
-	w := store.FactWrite{User: user, Scope: scope, Base: base, Forget: a.forget, Time: now}
+	w := store.FactWrite{User: user, Scope: scope, Base: base, Forget: a.forget, Reverts: a.reverts, Receipt: a.receipt, Time: now}
 	for _, c := range a.changes {
 		w.Changes = append(w.Changes, store.FactChange{Fact: c.Fact, Cause: c.Cause})
 	}

@@ -65,6 +65,22 @@ func SlotNotWaiting(slot memory.Slot) error {
 	}
 }
 
+// SlotNotRevertible refuses to take back what a slot did not do.
+func SlotNotRevertible(slot memory.Slot) error {
+	hint := "only one that is applied can be reverted: skip it instead"
+	switch {
+	case slot.Kind != memory.SlotExtract:
+		hint = "its kind is " + slot.Kind.String() + ", and only what was extracted can be reverted: rebuild, correct or delete the summary instead"
+	case slot.State.IsFinal():
+		hint = "only one that is applied can be reverted: this one changed nothing"
+	}
+	return &memory.Error{
+		Kind: memory.KindPrecondition, Reason: memory.ReasonSlotNotRevertible,
+		Message:  "job " + slot.ID() + " is " + slot.State.String() + "; " + hint,
+		Metadata: map[string]string{"job_id": slot.ID(), "state": slot.State.String(), "kind": slot.Kind.String()},
+	}
+}
+
 // RequestIDReused refuses a request_id that came with another request.
 func RequestIDReused(ref memory.SessionRef, id string) error {
 	return &memory.Error{

@@ -20,14 +20,19 @@ type Facts interface {
 	ListFacts(ctx context.Context, q FactQuery) ([]memory.Fact, error)
 	// FactRevisions must return what a fact was after each change, the latest first; FACT_NOT_FOUND when there is none.
 	FactRevisions(ctx context.Context, user memory.UserRef, id string) ([]memory.FactRevision, error)
+	// FactsOfSlot must return the ids of the facts that the slot changed and that were not deleted since, byte by byte.
+	// An unknown slot changed none.
+	FactsOfSlot(ctx context.Context, ref SlotRef) ([]string, error)
 	// ApplyFacts must, in one write, store every change with its revision, forget what is to be forgotten, keep what is
 	// quarantined, make the slot final as applied without its answer, and raise the user's fact revision by one. It must
 	// refuse with CONTENTION, and change nothing, when the revision is not Base any more or a lower revision of a changed
 	// fact than the one before Fact.Revision is stored. Applying a slot that is final must change nothing and return the
-	// revision. A write for another life of the user is refused with USER_NOT_FOUND. Only a write without a slot creates
-	// the user. UpdateUser, UpdateSession and UpdateMessage that set Extract to ExtractNone, where it was so already too, must
-	// raise the revision by one before they return: so whoever reads the revision first and then whether anything may be learnt
-	// applies nothing that was forbidden in between.
+	// revision. A write that reverts a slot must in the same write make it SlotReverted with the receipt as its answer;
+	// reverting it again must change nothing and return the revision, and one that was not applied is refused with
+	// JOB_NOT_REVERTIBLE. A write for another life of the user is refused with USER_NOT_FOUND. Only a write without a slot
+	// creates the user. UpdateUser, UpdateSession and UpdateMessage that set Extract to ExtractNone, where it was so already
+	// too, must raise the revision by one before they return: so whoever reads the revision first and then whether anything
+	// may be learnt applies nothing that was forbidden in between.
 	ApplyFacts(ctx context.Context, w FactWrite) (revision int64, err error)
 	// TouchFacts must set when facts were last used, without a revision; unknown ones are passed over.
 	TouchFacts(ctx context.Context, user memory.UserRef, ids []string, at time.Time) error
@@ -73,6 +78,8 @@ type FactWrite struct {
 	Scope       memory.ScopeKey // "" only for the first write about a user who may not exist
 	Base        int64           // the fact revision that was decided against
 	SlotID      string          // the slot that is applied; "" for a person's change
+	Reverts     string          // the slot whose effects the write takes back, with an empty SlotID; "" for none
+	Receipt     []byte          // of that: kept as the slot's answer
 	Changes     []FactChange
 	Forget      []ForgetFact
 	Quarantined []memory.Quarantined // their ids derive from the slot

@@ -120,3 +120,16 @@ func (p SlotRetry) Move(slot memory.Slot) (memory.Slot, error) {
 	slot.NotBefore, slot.UpdateTime = p.Time, p.Time
 	return slot, nil
 }
+
+// RevertedSlot is an applied slot whose effects a person took back. One that is reverted already stays as it is; any other
+// one is refused.
+func RevertedSlot(slot memory.Slot, receipt []byte, now time.Time) (memory.Slot, error) {
+	switch {
+	case slot.State == memory.SlotReverted:
+		return slot, ErrSlotAsIs
+	case slot.State != memory.SlotApplied || slot.Kind != memory.SlotExtract:
+		return slot, SlotNotRevertible(slot)
+	}
+	slot.State, slot.Answer, slot.Reason, slot.UpdateTime = memory.SlotReverted, append([]byte{}, receipt...), "reverted by a person", now
+	return slot, nil
+}

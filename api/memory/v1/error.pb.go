@@ -77,6 +77,8 @@ const (
 	ErrorReason_ERROR_REASON_MODEL_UNAVAILABLE ErrorReason = 23
 	// FAILED_PRECONDITION: only a job of kind EXTRACT can be skipped; a summary with a hole would hide what comes after it.
 	ErrorReason_ERROR_REASON_JOB_NOT_SKIPPABLE ErrorReason = 24
+	// FAILED_PRECONDITION: only a job of kind EXTRACT that is applied can be reverted.
+	ErrorReason_ERROR_REASON_JOB_NOT_REVERTIBLE ErrorReason = 26
 	// INVALID_ARGUMENT with BadRequest: a message does not pass a check whose action is RETRY; nothing was written. The
 	// metadata has the rule's name and its hint for the model that wrote the message.
 	ErrorReason_ERROR_REASON_CHECK_REFUSED ErrorReason = 25
@@ -110,6 +112,7 @@ var (
 		22: "ERROR_REASON_REEMBED_RUNNING",
 		23: "ERROR_REASON_MODEL_UNAVAILABLE",
 		24: "ERROR_REASON_JOB_NOT_SKIPPABLE",
+		26: "ERROR_REASON_JOB_NOT_REVERTIBLE",
 		25: "ERROR_REASON_CHECK_REFUSED",
 	}
 	ErrorReason_value = map[string]int32{
@@ -138,6 +141,7 @@ var (
 		"ERROR_REASON_REEMBED_RUNNING":    22,
 		"ERROR_REASON_MODEL_UNAVAILABLE":  23,
 		"ERROR_REASON_JOB_NOT_SKIPPABLE":  24,
+		"ERROR_REASON_JOB_NOT_REVERTIBLE": 26,
 		"ERROR_REASON_CHECK_REFUSED":      25,
 	}
 )
@@ -173,7 +177,7 @@ var File_memory_v1_error_proto protoreflect.FileDescriptor
 
 const file_memory_v1_error_proto_rawDesc = "" +
 	"\n" +
-	"\x15memory/v1/error.proto\x12\tmemory.v1*\xf3\x06\n" +
+	"\x15memory/v1/error.proto\x12\tmemory.v1*\x98\a\n" +
 	"\vErrorReason\x12\x1c\n" +
 	"\x18ERROR_REASON_UNSPECIFIED\x10\x00\x12\x1e\n" +
 	"\x1aERROR_REASON_FIELD_INVALID\x10\x01\x12#\n" +
@@ -200,7 +204,8 @@ const file_memory_v1_error_proto_rawDesc = "" +
 	"\x1bERROR_REASON_JOB_NOT_PARKED\x10\x15\x12 \n" +
 	"\x1cERROR_REASON_REEMBED_RUNNING\x10\x16\x12\"\n" +
 	"\x1eERROR_REASON_MODEL_UNAVAILABLE\x10\x17\x12\"\n" +
-	"\x1eERROR_REASON_JOB_NOT_SKIPPABLE\x10\x18\x12\x1e\n" +
+	"\x1eERROR_REASON_JOB_NOT_SKIPPABLE\x10\x18\x12#\n" +
+	"\x1fERROR_REASON_JOB_NOT_REVERTIBLE\x10\x1a\x12\x1e\n" +
 	"\x1aERROR_REASON_CHECK_REFUSED\x10\x19B\x94\x01\n" +
 	"\rcom.memory.v1B\n" +
 	"ErrorProtoP\x01Z2github.com/stratamem/strata/api/memory/v1;memoryv1\xa2\x02\x03MXX\xaa\x02\tMemory.V1\xca\x02\tMemory\\V1\xe2\x02\x15Memory\\V1\\GPBMetadata\xea\x02\n" +

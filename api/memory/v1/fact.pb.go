@@ -168,6 +168,8 @@ const (
 	FactCause_FACT_CAUSE_IMPORTED FactCause = 6
 	// A person said that it does not hold any more.
 	FactCause_FACT_CAUSE_INVALIDATED FactCause = 7
+	// A person reverted the job that had changed it.
+	FactCause_FACT_CAUSE_REVERTED FactCause = 8
 )
 
 // Enum value maps for FactCause.
@@ -181,6 +183,7 @@ var (
 		5: "FACT_CAUSE_RESTORED",
 		6: "FACT_CAUSE_IMPORTED",
 		7: "FACT_CAUSE_INVALIDATED",
+		8: "FACT_CAUSE_REVERTED",
 	}
 	FactCause_value = map[string]int32{
 		"FACT_CAUSE_UNSPECIFIED": 0,
@@ -191,6 +194,7 @@ var (
 		"FACT_CAUSE_RESTORED":    5,
 		"FACT_CAUSE_IMPORTED":    6,
 		"FACT_CAUSE_INVALIDATED": 7,
+		"FACT_CAUSE_REVERTED":    8,
 	}
 )
 
@@ -594,7 +598,7 @@ const file_memory_v1_fact_proto_rawDesc = "" +
 	"\x17FACT_ORIGIN_UNSPECIFIED\x10\x00\x12\x19\n" +
 	"\x15FACT_ORIGIN_EXTRACTED\x10\x01\x12\x14\n" +
 	"\x10FACT_ORIGIN_USER\x10\x02\x12\x18\n" +
-	"\x14FACT_ORIGIN_IMPORTED\x10\x03*\xd9\x01\n" +
+	"\x14FACT_ORIGIN_IMPORTED\x10\x03*\xf2\x01\n" +
 	"\tFactCause\x12\x1a\n" +
 	"\x16FACT_CAUSE_UNSPECIFIED\x10\x00\x12\x18\n" +
 	"\x14FACT_CAUSE_EXTRACTED\x10\x01\x12\x19\n" +
@@ -603,7 +607,8 @@ const file_memory_v1_fact_proto_rawDesc = "" +
 	"\x11FACT_CAUSE_EDITED\x10\x04\x12\x17\n" +
 	"\x13FACT_CAUSE_RESTORED\x10\x05\x12\x17\n" +
 	"\x13FACT_CAUSE_IMPORTED\x10\x06\x12\x1a\n" +
-	"\x16FACT_CAUSE_INVALIDATED\x10\aB\x93\x01\n" +
+	"\x16FACT_CAUSE_INVALIDATED\x10\a\x12\x17\n" +
+	"\x13FACT_CAUSE_REVERTED\x10\bB\x93\x01\n" +
 	"\rcom.memory.v1B\tFactProtoP\x01Z2github.com/stratamem/strata/api/memory/v1;memoryv1\xa2\x02\x03MXX\xaa\x02\tMemory.V1\xca\x02\tMemory\\V1\xe2\x02\x15Memory\\V1\\GPBMetadata\xea\x02\n" +
 	"Memory::V1b\x06proto3"
 

@@ -181,6 +181,8 @@ const (
 	JobState_JOB_STATE_SKIPPED JobState = 5
 	// It failed and was split into two smaller ones.
 	JobState_JOB_STATE_SPLIT JobState = 6
+	// It was applied, and a person took its effects back.
+	JobState_JOB_STATE_REVERTED JobState = 7
 )
 
 // Enum value maps for JobState.
@@ -193,6 +195,7 @@ var (
 		4: "JOB_STATE_APPLIED",
 		5: "JOB_STATE_SKIPPED",
 		6: "JOB_STATE_SPLIT",
+		7: "JOB_STATE_REVERTED",
 	}
 	JobState_value = map[string]int32{
 		"JOB_STATE_UNSPECIFIED": 0,
@@ -202,6 +205,7 @@ var (
 		"JOB_STATE_APPLIED":     4,
 		"JOB_STATE_SKIPPED":     5,
 		"JOB_STATE_SPLIT":       6,
+		"JOB_STATE_REVERTED":    7,
 	}
 )
 
@@ -230,6 +234,71 @@ func (x JobState) Number() protoreflect.EnumNumber {
 // Deprecated: Use JobState.Descriptor instead.
 func (JobState) EnumDescriptor() ([]byte, []int) {
 	return file_memory_v1_work_service_proto_rawDescGZIP(), []int{2}
+}
+
+// RevertOutcome says what became of a fact when a job was reverted.
+type RevertOutcome int32
+
+const (
+	// Not set.
+	RevertOutcome_REVERT_OUTCOME_UNSPECIFIED RevertOutcome = 0
+	// The job had added it: it is deleted.
+	RevertOutcome_REVERT_OUTCOME_REMOVED RevertOutcome = 1
+	// It is what it was before the job.
+	RevertOutcome_REVERT_OUTCOME_RESTORED RevertOutcome = 2
+	// A person changed it after the job: it stays as it is.
+	RevertOutcome_REVERT_OUTCOME_KEPT_CHANGED_BY_PERSON RevertOutcome = 3
+	// A later job changed it, such as by superseding it: it stays as it is.
+	RevertOutcome_REVERT_OUTCOME_KEPT_CHANGED_BY_JOB RevertOutcome = 4
+	// Another fact of the same subject and attribute holds by now: it stays past. RestoreFact makes it hold.
+	RevertOutcome_REVERT_OUTCOME_KEPT_REPLACED RevertOutcome = 5
+)
+
+// Enum value maps for RevertOutcome.
+var (
+	RevertOutcome_name = map[int32]string{
+		0: "REVERT_OUTCOME_UNSPECIFIED",
+		1: "REVERT_OUTCOME_REMOVED",
+		2: "REVERT_OUTCOME_RESTORED",
+		3: "REVERT_OUTCOME_KEPT_CHANGED_BY_PERSON",
+		4: "REVERT_OUTCOME_KEPT_CHANGED_BY_JOB",
+		5: "REVERT_OUTCOME_KEPT_REPLACED",
+	}
+	RevertOutcome_value = map[string]int32{
+		"REVERT_OUTCOME_UNSPECIFIED":            0,
+		"REVERT_OUTCOME_REMOVED":                1,
+		"REVERT_OUTCOME_RESTORED":               2,
+		"REVERT_OUTCOME_KEPT_CHANGED_BY_PERSON": 3,
+		"REVERT_OUTCOME_KEPT_CHANGED_BY_JOB":    4,
+		"REVERT_OUTCOME_KEPT_REPLACED":          5,
+	}
+)
+
+func (x RevertOutcome) Enum() *RevertOutcome {
+	p := new(RevertOutcome)
+	*p = x
+	return p
+}
+
+func (x RevertOutcome) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (RevertOutcome) Descriptor() protoreflect.EnumDescriptor {
+	return file_memory_v1_work_service_proto_enumTypes[3].Descriptor()
+}
+
+func (RevertOutcome) Type() protoreflect.EnumType {
+	return &file_memory_v1_work_service_proto_enumTypes[3]
+}
+
+func (x RevertOutcome) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use RevertOutcome.Descriptor instead.
+func (RevertOutcome) EnumDescriptor() ([]byte, []int) {
+	return file_memory_v1_work_service_proto_rawDescGZIP(), []int{3}
 }
 
 // ViewCheck says how a view compares with what is stored, in rows: one for each message or fact. What a row says is not
@@ -1185,6 +1254,172 @@ func (x *SkipJobResponse) GetJob() *Job {
 	return nil
 }
 
+// RevertJobRequest names an applied job.
+type RevertJobRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The user. Required.
+	UserId string `protobuf:"bytes,1,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
+	// The job. Required.
+	JobId         string `protobuf:"bytes,2,opt,name=job_id,json=jobId,proto3" json:"job_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RevertJobRequest) Reset() {
+	*x = RevertJobRequest{}
+	mi := &file_memory_v1_work_service_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RevertJobRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RevertJobRequest) ProtoMessage() {}
+
+func (x *RevertJobRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_memory_v1_work_service_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RevertJobRequest.ProtoReflect.Descriptor instead.
+func (*RevertJobRequest) Descriptor() ([]byte, []int) {
+	return file_memory_v1_work_service_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *RevertJobRequest) GetUserId() string {
+	if x != nil {
+		return x.UserId
+	}
+	return ""
+}
+
+func (x *RevertJobRequest) GetJobId() string {
+	if x != nil {
+		return x.JobId
+	}
+	return ""
+}
+
+// RevertJobResponse says what became of what the job did.
+type RevertJobResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The job as it is now.
+	Job *Job `protobuf:"bytes,1,opt,name=job,proto3" json:"job,omitempty"`
+	// The facts that it had changed and that were not deleted before, and those that later jobs had ended in favour of one
+	// that is deleted, by id.
+	Facts         []*RevertedFact `protobuf:"bytes,2,rep,name=facts,proto3" json:"facts,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RevertJobResponse) Reset() {
+	*x = RevertJobResponse{}
+	mi := &file_memory_v1_work_service_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RevertJobResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RevertJobResponse) ProtoMessage() {}
+
+func (x *RevertJobResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_memory_v1_work_service_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RevertJobResponse.ProtoReflect.Descriptor instead.
+func (*RevertJobResponse) Descriptor() ([]byte, []int) {
+	return file_memory_v1_work_service_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *RevertJobResponse) GetJob() *Job {
+	if x != nil {
+		return x.Job
+	}
+	return nil
+}
+
+func (x *RevertJobResponse) GetFacts() []*RevertedFact {
+	if x != nil {
+		return x.Facts
+	}
+	return nil
+}
+
+// RevertedFact is a fact that a reverted job had changed.
+type RevertedFact struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Its id.
+	FactId string `protobuf:"bytes,1,opt,name=fact_id,json=factId,proto3" json:"fact_id,omitempty"`
+	// What became of it.
+	Outcome       RevertOutcome `protobuf:"varint,2,opt,name=outcome,proto3,enum=memory.v1.RevertOutcome" json:"outcome,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RevertedFact) Reset() {
+	*x = RevertedFact{}
+	mi := &file_memory_v1_work_service_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RevertedFact) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RevertedFact) ProtoMessage() {}
+
+func (x *RevertedFact) ProtoReflect() protoreflect.Message {
+	mi := &file_memory_v1_work_service_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RevertedFact.ProtoReflect.Descriptor instead.
+func (*RevertedFact) Descriptor() ([]byte, []int) {
+	return file_memory_v1_work_service_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *RevertedFact) GetFactId() string {
+	if x != nil {
+		return x.FactId
+	}
+	return ""
+}
+
+func (x *RevertedFact) GetOutcome() RevertOutcome {
+	if x != nil {
+		return x.Outcome
+	}
+	return RevertOutcome_REVERT_OUTCOME_UNSPECIFIED
+}
+
 var File_memory_v1_work_service_proto protoreflect.FileDescriptor
 
 const file_memory_v1_work_service_proto_rawDesc = "" +
@@ -1272,7 +1507,16 @@ const file_memory_v1_work_service_proto_rawDesc = "" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId\x12\x15\n" +
 	"\x06job_id\x18\x02 \x01(\tR\x05jobId\"3\n" +
 	"\x0fSkipJobResponse\x12 \n" +
-	"\x03job\x18\x01 \x01(\v2\x0e.memory.v1.JobR\x03job*\xcd\x01\n" +
+	"\x03job\x18\x01 \x01(\v2\x0e.memory.v1.JobR\x03job\"B\n" +
+	"\x10RevertJobRequest\x12\x17\n" +
+	"\auser_id\x18\x01 \x01(\tR\x06userId\x12\x15\n" +
+	"\x06job_id\x18\x02 \x01(\tR\x05jobId\"d\n" +
+	"\x11RevertJobResponse\x12 \n" +
+	"\x03job\x18\x01 \x01(\v2\x0e.memory.v1.JobR\x03job\x12-\n" +
+	"\x05facts\x18\x02 \x03(\v2\x17.memory.v1.RevertedFactR\x05facts\"[\n" +
+	"\fRevertedFact\x12\x17\n" +
+	"\afact_id\x18\x01 \x01(\tR\x06factId\x122\n" +
+	"\aoutcome\x18\x02 \x01(\x0e2\x18.memory.v1.RevertOutcomeR\aoutcome*\xcd\x01\n" +
 	"\aJobKind\x12\x18\n" +
 	"\x14JOB_KIND_UNSPECIFIED\x10\x00\x12\x14\n" +
 	"\x10JOB_KIND_EXTRACT\x10\x01\x12\x16\n" +
@@ -1290,7 +1534,7 @@ const file_memory_v1_work_service_proto_rawDesc = "" +
 	"VIEW_FACTS\x10\x02\x12\x13\n" +
 	"\x0fVIEW_TRANSCRIPT\x10\x03\x12\x0e\n" +
 	"\n" +
-	"VIEW_TURNS\x10\x04*\xaa\x01\n" +
+	"VIEW_TURNS\x10\x04*\xc2\x01\n" +
 	"\bJobState\x12\x19\n" +
 	"\x15JOB_STATE_UNSPECIFIED\x10\x00\x12\x12\n" +
 	"\x0eJOB_STATE_OPEN\x10\x01\x12\x16\n" +
@@ -1298,13 +1542,22 @@ const file_memory_v1_work_service_proto_rawDesc = "" +
 	"\x10JOB_STATE_PARKED\x10\x03\x12\x15\n" +
 	"\x11JOB_STATE_APPLIED\x10\x04\x12\x15\n" +
 	"\x11JOB_STATE_SKIPPED\x10\x05\x12\x13\n" +
-	"\x0fJOB_STATE_SPLIT\x10\x062\xfe\x02\n" +
+	"\x0fJOB_STATE_SPLIT\x10\x06\x12\x16\n" +
+	"\x12JOB_STATE_REVERTED\x10\a*\xdd\x01\n" +
+	"\rRevertOutcome\x12\x1e\n" +
+	"\x1aREVERT_OUTCOME_UNSPECIFIED\x10\x00\x12\x1a\n" +
+	"\x16REVERT_OUTCOME_REMOVED\x10\x01\x12\x1b\n" +
+	"\x17REVERT_OUTCOME_RESTORED\x10\x02\x12)\n" +
+	"%REVERT_OUTCOME_KEPT_CHANGED_BY_PERSON\x10\x03\x12&\n" +
+	"\"REVERT_OUTCOME_KEPT_CHANGED_BY_JOB\x10\x04\x12 \n" +
+	"\x1cREVERT_OUTCOME_KEPT_REPLACED\x10\x052\xc6\x03\n" +
 	"\vWorkService\x12[\n" +
 	"\x10WaitForWatermark\x12\".memory.v1.WaitForWatermarkRequest\x1a#.memory.v1.WaitForWatermarkResponse\x12C\n" +
 	"\bListJobs\x12\x1a.memory.v1.ListJobsRequest\x1a\x1b.memory.v1.ListJobsResponse\x12C\n" +
 	"\bRetryJob\x12\x1a.memory.v1.RetryJobRequest\x1a\x1b.memory.v1.RetryJobResponse\x12F\n" +
 	"\tRetryJobs\x12\x1b.memory.v1.RetryJobsRequest\x1a\x1c.memory.v1.RetryJobsResponse\x12@\n" +
-	"\aSkipJob\x12\x19.memory.v1.SkipJobRequest\x1a\x1a.memory.v1.SkipJobResponseB\x9a\x01\n" +
+	"\aSkipJob\x12\x19.memory.v1.SkipJobRequest\x1a\x1a.memory.v1.SkipJobResponse\x12F\n" +
+	"\tRevertJob\x12\x1b.memory.v1.RevertJobRequest\x1a\x1c.memory.v1.RevertJobResponseB\x9a\x01\n" +
 	"\rcom.memory.v1B\x10WorkServiceProtoP\x01Z2github.com/stratamem/strata/api/memory/v1;memoryv1\xa2\x02\x03MXX\xaa\x02\tMemory.V1\xca\x02\tMemory\\V1\xe2\x02\x15Memory\\V1\\GPBMetadata\xea\x02\n" +
 	"Memory::V1b\x06proto3"
 
@@ -1320,62 +1573,71 @@ func file_memory_v1_work_service_proto_rawDescGZIP() []byte {
 	return file_memory_v1_work_service_proto_rawDescData
 }
 
-var file_memory_v1_work_service_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
-var file_memory_v1_work_service_proto_msgTypes = make([]protoimpl.MessageInfo, 12)
+var file_memory_v1_work_service_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
+var file_memory_v1_work_service_proto_msgTypes = make([]protoimpl.MessageInfo, 15)
 var file_memory_v1_work_service_proto_goTypes = []any{
 	(JobKind)(0),                     // 0: memory.v1.JobKind
 	(View)(0),                        // 1: memory.v1.View
 	(JobState)(0),                    // 2: memory.v1.JobState
-	(*ViewCheck)(nil),                // 3: memory.v1.ViewCheck
-	(*Job)(nil),                      // 4: memory.v1.Job
-	(*WaitForWatermarkRequest)(nil),  // 5: memory.v1.WaitForWatermarkRequest
-	(*WaitForWatermarkResponse)(nil), // 6: memory.v1.WaitForWatermarkResponse
-	(*ListJobsRequest)(nil),          // 7: memory.v1.ListJobsRequest
-	(*ListJobsResponse)(nil),         // 8: memory.v1.ListJobsResponse
-	(*RetryJobRequest)(nil),          // 9: memory.v1.RetryJobRequest
-	(*RetryJobResponse)(nil),         // 10: memory.v1.RetryJobResponse
-	(*RetryJobsRequest)(nil),         // 11: memory.v1.RetryJobsRequest
-	(*RetryJobsResponse)(nil),        // 12: memory.v1.RetryJobsResponse
-	(*SkipJobRequest)(nil),           // 13: memory.v1.SkipJobRequest
-	(*SkipJobResponse)(nil),          // 14: memory.v1.SkipJobResponse
-	(*timestamppb.Timestamp)(nil),    // 15: google.protobuf.Timestamp
-	(Watermark)(0),                   // 16: memory.v1.Watermark
-	(*durationpb.Duration)(nil),      // 17: google.protobuf.Duration
-	(*Watermarks)(nil),               // 18: memory.v1.Watermarks
+	(RevertOutcome)(0),               // 3: memory.v1.RevertOutcome
+	(*ViewCheck)(nil),                // 4: memory.v1.ViewCheck
+	(*Job)(nil),                      // 5: memory.v1.Job
+	(*WaitForWatermarkRequest)(nil),  // 6: memory.v1.WaitForWatermarkRequest
+	(*WaitForWatermarkResponse)(nil), // 7: memory.v1.WaitForWatermarkResponse
+	(*ListJobsRequest)(nil),          // 8: memory.v1.ListJobsRequest
+	(*ListJobsResponse)(nil),         // 9: memory.v1.ListJobsResponse
+	(*RetryJobRequest)(nil),          // 10: memory.v1.RetryJobRequest
+	(*RetryJobResponse)(nil),         // 11: memory.v1.RetryJobResponse
+	(*RetryJobsRequest)(nil),         // 12: memory.v1.RetryJobsRequest
+	(*RetryJobsResponse)(nil),        // 13: memory.v1.RetryJobsResponse
+	(*SkipJobRequest)(nil),           // 14: memory.v1.SkipJobRequest
+	(*SkipJobResponse)(nil),          // 15: memory.v1.SkipJobResponse
+	(*RevertJobRequest)(nil),         // 16: memory.v1.RevertJobRequest
+	(*RevertJobResponse)(nil),        // 17: memory.v1.RevertJobResponse
+	(*RevertedFact)(nil),             // 18: memory.v1.RevertedFact
+	(*timestamppb.Timestamp)(nil),    // 19: google.protobuf.Timestamp
+	(Watermark)(0),                   // 20: memory.v1.Watermark
+	(*durationpb.Duration)(nil),      // 21: google.protobuf.Duration
+	(*Watermarks)(nil),               // 22: memory.v1.Watermarks
 }
 var file_memory_v1_work_service_proto_depIdxs = []int32{
 	1,  // 0: memory.v1.ViewCheck.view:type_name -> memory.v1.View
 	0,  // 1: memory.v1.Job.kind:type_name -> memory.v1.JobKind
 	2,  // 2: memory.v1.Job.state:type_name -> memory.v1.JobState
-	15, // 3: memory.v1.Job.not_before:type_name -> google.protobuf.Timestamp
-	15, // 4: memory.v1.Job.create_time:type_name -> google.protobuf.Timestamp
-	15, // 5: memory.v1.Job.update_time:type_name -> google.protobuf.Timestamp
-	3,  // 6: memory.v1.Job.checks:type_name -> memory.v1.ViewCheck
-	16, // 7: memory.v1.WaitForWatermarkRequest.of:type_name -> memory.v1.Watermark
-	17, // 8: memory.v1.WaitForWatermarkRequest.timeout:type_name -> google.protobuf.Duration
-	18, // 9: memory.v1.WaitForWatermarkResponse.watermarks:type_name -> memory.v1.Watermarks
+	19, // 3: memory.v1.Job.not_before:type_name -> google.protobuf.Timestamp
+	19, // 4: memory.v1.Job.create_time:type_name -> google.protobuf.Timestamp
+	19, // 5: memory.v1.Job.update_time:type_name -> google.protobuf.Timestamp
+	4,  // 6: memory.v1.Job.checks:type_name -> memory.v1.ViewCheck
+	20, // 7: memory.v1.WaitForWatermarkRequest.of:type_name -> memory.v1.Watermark
+	21, // 8: memory.v1.WaitForWatermarkRequest.timeout:type_name -> google.protobuf.Duration
+	22, // 9: memory.v1.WaitForWatermarkResponse.watermarks:type_name -> memory.v1.Watermarks
 	0,  // 10: memory.v1.ListJobsRequest.kinds:type_name -> memory.v1.JobKind
 	2,  // 11: memory.v1.ListJobsRequest.states:type_name -> memory.v1.JobState
-	4,  // 12: memory.v1.ListJobsResponse.jobs:type_name -> memory.v1.Job
-	4,  // 13: memory.v1.RetryJobResponse.job:type_name -> memory.v1.Job
+	5,  // 12: memory.v1.ListJobsResponse.jobs:type_name -> memory.v1.Job
+	5,  // 13: memory.v1.RetryJobResponse.job:type_name -> memory.v1.Job
 	0,  // 14: memory.v1.RetryJobsRequest.kinds:type_name -> memory.v1.JobKind
-	4,  // 15: memory.v1.RetryJobsResponse.jobs:type_name -> memory.v1.Job
-	4,  // 16: memory.v1.SkipJobResponse.job:type_name -> memory.v1.Job
-	5,  // 17: memory.v1.WorkService.WaitForWatermark:input_type -> memory.v1.WaitForWatermarkRequest
-	7,  // 18: memory.v1.WorkService.ListJobs:input_type -> memory.v1.ListJobsRequest
-	9,  // 19: memory.v1.WorkService.RetryJob:input_type -> memory.v1.RetryJobRequest
-	11, // 20: memory.v1.WorkService.RetryJobs:input_type -> memory.v1.RetryJobsRequest
-	13, // 21: memory.v1.WorkService.SkipJob:input_type -> memory.v1.SkipJobRequest
-	6,  // 22: memory.v1.WorkService.WaitForWatermark:output_type -> memory.v1.WaitForWatermarkResponse
-	8,  // 23: memory.v1.WorkService.ListJobs:output_type -> memory.v1.ListJobsResponse
-	10, // 24: memory.v1.WorkService.RetryJob:output_type -> memory.v1.RetryJobResponse
-	12, // 25: memory.v1.WorkService.RetryJobs:output_type -> memory.v1.RetryJobsResponse
-	14, // 26: memory.v1.WorkService.SkipJob:output_type -> memory.v1.SkipJobResponse
-	22, // [22:27] is the sub-list for method output_type
-	17, // [17:22] is the sub-list for method input_type
-	17, // [17:17] is the sub-list for extension type_name
-	17, // [17:17] is the sub-list for extension extendee
-	0,  // [0:17] is the sub-list for field type_name
+	5,  // 15: memory.v1.RetryJobsResponse.jobs:type_name -> memory.v1.Job
+	5,  // 16: memory.v1.SkipJobResponse.job:type_name -> memory.v1.Job
+	5,  // 17: memory.v1.RevertJobResponse.job:type_name -> memory.v1.Job
+	18, // 18: memory.v1.RevertJobResponse.facts:type_name -> memory.v1.RevertedFact
+	3,  // 19: memory.v1.RevertedFact.outcome:type_name -> memory.v1.RevertOutcome
+	6,  // 20: memory.v1.WorkService.WaitForWatermark:input_type -> memory.v1.WaitForWatermarkRequest
+	8,  // 21: memory.v1.WorkService.ListJobs:input_type -> memory.v1.ListJobsRequest
+	10, // 22: memory.v1.WorkService.RetryJob:input_type -> memory.v1.RetryJobRequest
+	12, // 23: memory.v1.WorkService.RetryJobs:input_type -> memory.v1.RetryJobsRequest
+	14, // 24: memory.v1.WorkService.SkipJob:input_type -> memory.v1.SkipJobRequest
+	16, // 25: memory.v1.WorkService.RevertJob:input_type -> memory.v1.RevertJobRequest
+	7,  // 26: memory.v1.WorkService.WaitForWatermark:output_type -> memory.v1.WaitForWatermarkResponse
+	9,  // 27: memory.v1.WorkService.ListJobs:output_type -> memory.v1.ListJobsResponse
+	11, // 28: memory.v1.WorkService.RetryJob:output_type -> memory.v1.RetryJobResponse
+	13, // 29: memory.v1.WorkService.RetryJobs:output_type -> memory.v1.RetryJobsResponse
+	15, // 30: memory.v1.WorkService.SkipJob:output_type -> memory.v1.SkipJobResponse
+	17, // 31: memory.v1.WorkService.RevertJob:output_type -> memory.v1.RevertJobResponse
+	26, // [26:32] is the sub-list for method output_type
+	20, // [20:26] is the sub-list for method input_type
+	20, // [20:20] is the sub-list for extension type_name
+	20, // [20:20] is the sub-list for extension extendee
+	0,  // [0:20] is the sub-list for field type_name
 }
 
 func init() { file_memory_v1_work_service_proto_init() }
@@ -1389,8 +1651,8 @@ func file_memory_v1_work_service_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_memory_v1_work_service_proto_rawDesc), len(file_memory_v1_work_service_proto_rawDesc)),
-			NumEnums:      3,
-			NumMessages:   12,
+			NumEnums:      4,
+			NumMessages:   15,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -24,13 +24,14 @@ const (
 	WorkService_RetryJob_FullMethodName         = "/memory.v1.WorkService/RetryJob"
 	WorkService_RetryJobs_FullMethodName        = "/memory.v1.WorkService/RetryJobs"
 	WorkService_SkipJob_FullMethodName          = "/memory.v1.WorkService/SkipJob"
+	WorkService_RevertJob_FullMethodName        = "/memory.v1.WorkService/RevertJob"
 )
 
 // WorkServiceClient is the client API for WorkService service.
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// WorkService shows the background work, and lets people retry or skip what failed.
+// WorkService shows the background work, and lets people retry or skip what failed and take back what went wrong.
 type WorkServiceClient interface {
 	// WaitForWatermark returns when a session's work has come as far as asked, when it cannot, or when the time is up.
 	WaitForWatermark(ctx context.Context, in *WaitForWatermarkRequest, opts ...grpc.CallOption) (*WaitForWatermarkResponse, error)
@@ -44,6 +45,12 @@ type WorkServiceClient interface {
 	// SkipJob ends a job of kind EXTRACT that is not done without any effect: nothing is learnt from its messages. A job that
 	// makes a summary can only be retried.
 	SkipJob(ctx context.Context, in *SkipJobRequest, opts ...grpc.CallOption) (*SkipJobResponse, error)
+	// RevertJob takes back all that an applied job of kind EXTRACT did to the user's facts: what it added is deleted, with its
+	// history and so that it is not learnt again in those words, and what it superseded or changed is what it was before. A
+	// fact that a person or a later job changed since stays as it is. What the job's answer proposed and verification refused
+	// stays in quarantine. The job is final: its messages are not extracted again. Called again, it changes nothing and
+	// returns the same. Any other job is refused with JOB_NOT_REVERTIBLE.
+	RevertJob(ctx context.Context, in *RevertJobRequest, opts ...grpc.CallOption) (*RevertJobResponse, error)
 }
 
 type workServiceClient struct {
@@ -104,11 +111,21 @@ func (c *workServiceClient) SkipJob(ctx context.Context, in *SkipJobRequest, opt
 	return out, nil
 }
 
+func (c *workServiceClient) RevertJob(ctx context.Context, in *RevertJobRequest, opts ...grpc.CallOption) (*RevertJobResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(RevertJobResponse)
+	err := c.cc.Invoke(ctx, WorkService_RevertJob_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // WorkServiceServer is the server API for WorkService service.
 // All implementations must embed UnimplementedWorkServiceServer
 // for forward compatibility.
 //
-// WorkService shows the background work, and lets people retry or skip what failed.
+// WorkService shows the background work, and lets people retry or skip what failed and take back what went wrong.
 type WorkServiceServer interface {
 	// WaitForWatermark returns when a session's work has come as far as asked, when it cannot, or when the time is up.
 	WaitForWatermark(context.Context, *WaitForWatermarkRequest) (*WaitForWatermarkResponse, error)
@@ -122,6 +139,12 @@ type WorkServiceServer interface {
 	// SkipJob ends a job of kind EXTRACT that is not done without any effect: nothing is learnt from its messages. A job that
 	// makes a summary can only be retried.
 	SkipJob(context.Context, *SkipJobRequest) (*SkipJobResponse, error)
+	// RevertJob takes back all that an applied job of kind EXTRACT did to the user's facts: what it added is deleted, with its
+	// history and so that it is not learnt again in those words, and what it superseded or changed is what it was before. A
+	// fact that a person or a later job changed since stays as it is. What the job's answer proposed and verification refused
+	// stays in quarantine. The job is final: its messages are not extracted again. Called again, it changes nothing and
+	// returns the same. Any other job is refused with JOB_NOT_REVERTIBLE.
+	RevertJob(context.Context, *RevertJobRequest) (*RevertJobResponse, error)
 	mustEmbedUnimplementedWorkServiceServer()
 }
 
@@ -146,6 +169,9 @@ func (UnimplementedWorkServiceServer) RetryJobs(context.Context, *RetryJobsReque
 }
 func (UnimplementedWorkServiceServer) SkipJob(context.Context, *SkipJobRequest) (*SkipJobResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method SkipJob not implemented")
+}
+func (UnimplementedWorkServiceServer) RevertJob(context.Context, *RevertJobRequest) (*RevertJobResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method RevertJob not implemented")
 }
 func (UnimplementedWorkServiceServer) mustEmbedUnimplementedWorkServiceServer() {}
 func (UnimplementedWorkServiceServer) testEmbeddedByValue()                     {}
@@ -258,6 +284,24 @@ func _WorkService_SkipJob_Handler(srv interface{}, ctx context.Context, dec func
 	return interceptor(ctx, in, info, handler)
 }
 
+func _WorkService_RevertJob_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(RevertJobRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(WorkServiceServer).RevertJob(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: WorkService_RevertJob_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(WorkServiceServer).RevertJob(ctx, req.(*RevertJobRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // WorkService_ServiceDesc is the grpc.ServiceDesc for WorkService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -284,6 +328,10 @@ var WorkService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "SkipJob",
 			Handler:    _WorkService_SkipJob_Handler,
+		},
+		{
+			MethodName: "RevertJob",
+			Handler:    _WorkService_RevertJob_Handler,
 		},
 	},
 	Streams:  []grpc.StreamDesc{},

@@ -27,6 +27,8 @@ type applyingDoc struct {
 	Change      int64             `bson:"change"` // the user's fact revision that it leads to
 	Slot        string            `bson:"slot"`
 	Reason      string            `bson:"reason,omitempty"`
+	Reverts     string            `bson:"reverts,omitempty"` // the slot whose effects it takes back
+	Receipt     []byte            `bson:"receipt,omitempty"`
 	Usage       memory.ModelUsage `bson:"usage"`
 	Time        int64             `bson:"time"`
 	Versions    []int             `bson:"versions"`  // of embeddings, as of the decision
@@ -70,8 +72,11 @@ func (s *Store) planned(ctx context.Context, u userDoc, w store.FactWrite) (doc 
 	g, reading := errgroup.WithContext(ctx)
 	g.Go(func() (err error) { p.known, err = s.factsOf(reading, u.Scope, w); return err })
 	g.Go(func() (err error) { p.doc.Versions, err = s.embeddingVersions(reading); return err })
-	if w.SlotID != "" {
+	switch {
+	case w.SlotID != "":
 		final, err = s.slotIsFinal(ctx, u.Scope, w.SlotID)
+	case w.Reverts != "":
+		final, err = s.slotIsReverted(ctx, u.Scope, w)
 	}
 	reads := s.failed("read facts to change", g.Wait())
 	if err != nil || final {
@@ -84,6 +89,7 @@ func (s *Store) planned(ctx context.Context, u userDoc, w store.FactWrite) (doc 
 		return doc, false, store.Contention("the user's facts changed")
 	}
 	p.doc.Change, p.doc.Slot, p.doc.Reason, p.doc.Usage, p.doc.Time = w.Base+1, w.SlotID, w.Reason, w.Usage, micros(w.Time)
+	p.doc.Reverts, p.doc.Receipt = w.Reverts, w.Receipt
 	err = p.plan()
 	return p.doc, false, err
 }

@@ -156,6 +156,25 @@ func olderThan(field string, t time.Time, id string) bson.D {
 	return eq(field, eq("$lte", at), "$or", bson.A{eq(field, eq("$lt", at)), eq("id", eq("$gt", id))})
 }
 
+// FactsOfSlot implements store.Facts.
+func (s *Store) FactsOfSlot(ctx context.Context, ref store.SlotRef) ([]string, error) {
+	u, err := s.settled(ctx, ref.User)
+	if err != nil {
+		return nil, err
+	}
+	o := options.Find().SetProjection(eq("fact", 1))
+	docs, err := readAll[revisionDoc](ctx, s.factRevisions, eq("scope", u.Scope, "slot", ref.ID), o)
+	if err != nil {
+		return nil, s.failed("read the facts of a job", err)
+	}
+	var ids []string
+	for _, d := range docs {
+		ids = append(ids, d.Fact)
+	}
+	slices.Sort(ids)
+	return slices.Compact(ids), nil
+}
+
 // FactRevisions implements store.Facts.
 func (s *Store) FactRevisions(ctx context.Context, user memory.UserRef, id string) ([]memory.FactRevision, error) {
 	u, err := s.settled(ctx, user)

@@ -328,6 +328,31 @@ func (s *Store) slotIsFinal(ctx context.Context, scope memory.ScopeKey, slotID s
 	return d.State.IsFinal(), err
 }
 
+// slotIsReverted reports whether the slot that a write takes back was taken back already. One that cannot be is refused.
+func (s *Store) slotIsReverted(ctx context.Context, scope memory.ScopeKey, w store.FactWrite) (bool, error) {
+	d, err := s.findSlot(ctx, scope, store.SlotRef{User: w.User, ID: w.Reverts})
+	if err != nil {
+		return false, err
+	}
+	_, err = store.RevertedSlot(d.slot(), w.Receipt, w.Time)
+	if errors.Is(err, store.ErrSlotAsIs) {
+		return true, nil
+	}
+	return false, err
+}
+
+// revertSlot keeps that the effects of the slot were taken back; doing it again is harmless.
+func (s *Store) revertSlot(ctx context.Context, scope memory.ScopeKey, slotID string, receipt []byte, at time.Time) error {
+	_, err := s.changeSlot(ctx, scope, store.SlotRef{ID: slotID}, func(d slotDoc) (slotDoc, error) {
+		slot, err := store.RevertedSlot(d.slot(), receipt, at)
+		if err != nil {
+			return d, err
+		}
+		return d.with(slot), nil
+	})
+	return err
+}
+
 // SplitSlot implements store.Journal. The change of the slot decides; whoever finds it without its halves inserts them.
 func (s *Store) SplitSlot(ctx context.Context, p store.SlotSplit) (halves [2]memory.Slot, err error) {
 	u, err := s.scope(ctx, p.User)

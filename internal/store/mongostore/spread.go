@@ -258,11 +258,14 @@ func (s *Store) countRefused(ctx context.Context, reason string, n int64) error 
 
 // finish makes the slot final. One that is gone was erased with its session.
 func (a *spreading) finish(ctx context.Context) error {
-	if a.w.Slot == "" {
-		return nil
+	var err error
+	switch {
+	case a.w.Slot != "":
+		w := store.FactWrite{Reason: a.w.Reason, Usage: a.w.Usage, Time: fromMicros(a.w.Time)}
+		err = a.s.finishSlot(ctx, a.scope, a.w.Slot, w.AppliedSlot)
+	case a.w.Reverts != "":
+		err = a.s.revertSlot(ctx, a.scope, a.w.Reverts, a.w.Receipt, fromMicros(a.w.Time))
 	}
-	w := store.FactWrite{Reason: a.w.Reason, Usage: a.w.Usage, Time: fromMicros(a.w.Time)}
-	err := a.s.finishSlot(ctx, a.scope, a.w.Slot, w.AppliedSlot)
 	if memory.ReasonOf(err) == memory.ReasonSlotNotFound {
 		return nil
 	}

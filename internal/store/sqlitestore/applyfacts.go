@@ -37,6 +37,12 @@ func (s *Store) applyFacts(c *conn, w store.FactWrite) (int64, error) {
 			return user.FactRevision, err
 		}
 	}
+	if w.Reverts != "" {
+		slot, err = findSlot(c, uid, store.SlotRef{User: w.User, ID: w.Reverts})
+		if err != nil || slot.State == memory.SlotReverted {
+			return user.FactRevision, err
+		}
+	}
 	if user.FactRevision != w.Base {
 		return 0, store.Contention("the user's facts changed")
 	}
@@ -44,16 +50,28 @@ func (s *Store) applyFacts(c *conn, w store.FactWrite) (int64, error) {
 	if err := a.run(); err != nil {
 		return 0, err
 	}
-	if w.SlotID != "" {
-		_, err := moveStored(c, slot, func(slot memory.Slot) (memory.Slot, error) { return w.AppliedSlot(slot), nil })
-		if err != nil {
-			return 0, err
-		}
+	if err := settleSlot(c, slot, w); err != nil {
+		return 0, err
 	}
 	if err := factsChanged(c, uid, micros(w.Time)); err != nil {
 		return 0, err
 	}
 	return a.change, c.run(`UPDATE users SET fact_revision = ? WHERE uid = ?`, a.change, uid)
+}
+
+// settleSlot makes the slot that is applied or reverted final.
+func settleSlot(c *conn, slot storedSlot, w store.FactWrite) error {
+	switch {
+	case w.SlotID != "":
+		_, err := moveStored(c, slot, func(slot memory.Slot) (memory.Slot, error) { return w.AppliedSlot(slot), nil })
+		return err
+	case w.Reverts != "":
+		_, err := moveStored(c, slot, func(slot memory.Slot) (memory.Slot, error) {
+			return store.RevertedSlot(slot, w.Receipt, w.Time)
+		})
+		return err
+	}
+	return nil
 }
 
 // factOwner finds the user in the life that the write is for. Only a person's first write about a user names no life.

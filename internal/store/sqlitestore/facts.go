@@ -177,6 +177,22 @@ func factsWhere(uid int64, q store.FactQuery) (w clauses) {
 	return w
 }
 
+// FactsOfSlot implements store.Facts. A user's facts have keys in a row.
+func (s *Store) FactsOfSlot(ctx context.Context, ref store.SlotRef) (ids []string, err error) {
+	err = s.read(ctx, "read the facts of a job", func(c *conn) error {
+		at, err := findUser(c, ref.User)
+		if err != nil {
+			return err
+		}
+		return c.query(`SELECT DISTINCT f.id FROM fact_revisions AS r JOIN facts AS f ON f.key = r.key
+			WHERE r.key BETWEEN ? AND ? AND r.slot_id = ? ORDER BY f.id`, func(r row) error {
+			ids = append(ids, r.text(0))
+			return nil
+		}, place(at.uid, 0), place(at.uid, maxNo), ref.ID)
+	})
+	return ids, err
+}
+
 // FactRevisions implements store.Facts.
 func (s *Store) FactRevisions(ctx context.Context, user memory.UserRef, id string) ([]memory.FactRevision, error) {
 	var history []memory.FactRevision

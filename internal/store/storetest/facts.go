@@ -41,7 +41,11 @@ func testFacts(t *testing.T, open Open[store.Truth]) {
 	t.Run("of a user's refused operations the latest MaxQuarantined must be kept, and all counted", func(t *testing.T) {
 		testOldQuarantined(t, withSession(t, open))
 	})
+	t.Run("FactsOfSlot must return the ids of the facts that the slot changed and that were not deleted since, byte by byte", func(t *testing.T) {
+		testFactsOfSlot(t, withSession(t, open))
+	})
 	testApplyFacts(t, open)
+	testRevert(t, open)
 }
 
 func testApplyFacts(t *testing.T, open Open[store.Truth]) {

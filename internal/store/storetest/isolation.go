@@ -100,6 +100,10 @@ func testNoTheft(t *testing.T, s store.Truth) {
 			_, err := s.ApplyFacts(ctx, write(t, s, thief, func(w *store.FactWrite) { w.SlotID = slot.ID() }))
 			return err
 		},
+		"ApplyFacts that reverts": func() error {
+			_, err := s.ApplyFacts(ctx, write(t, s, thief, func(w *store.FactWrite) { w.Reverts = slot.ID() }))
+			return err
+		},
 	}
 	for name, call := range calls {
 		if got := memory.ReasonOf(call()); got != memory.ReasonSlotNotFound {

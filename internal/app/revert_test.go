@@ -1,0 +1,190 @@
+package app_test
+
+import (
+	"slices"
+	"testing"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/protobuf/proto"
+
+	memoryv1 "github.com/stratamem/strata/api/memory/v1"
+	"github.com/stratamem/strata/internal/extract"
+	"github.com/stratamem/strata/internal/llm/llmtest"
+)
+
+const (
+	removed  = memoryv1.RevertOutcome_REVERT_OUTCOME_REMOVED
+	restored = memoryv1.RevertOutcome_REVERT_OUTCOME_RESTORED
+)
+
+// extraction is the applied job of a session of one range.
+func (h *harness) extraction(t *testing.T, session string) string {
+	t.Helper()
+	jobs := must(h.work().ListJobs(h.ctx, &memoryv1.ListJobsRequest{
+		UserId: "ada", SessionId: session, Kinds: []memoryv1.JobKind{memoryv1.JobKind_JOB_KIND_EXTRACT},
+		States: []memoryv1.JobState{applied, memoryv1.JobState_JOB_STATE_REVERTED},
+	}))(t).GetJobs()
+	if len(jobs) != 1 {
+		t.Fatalf("%d jobs of %s: %v", len(jobs), session, jobs)
+	}
+	return jobs[0].GetJobId()
+}
+
+func (h *harness) revert(t *testing.T, job string) *memoryv1.RevertJobResponse {
+	t.Helper()
+	return must(h.work().RevertJob(h.ctx, &memoryv1.RevertJobRequest{UserId: "ada", JobId: job}))(t)
+}
+
+// outcomes are what became of facts, by text before the job was reverted.
+func outcomes(r *memoryv1.RevertJobResponse, before []*memoryv1.Fact) map[string]memoryv1.RevertOutcome {
+	out := map[string]memoryv1.RevertOutcome{}
+	for _, f := range r.GetFacts() {
+		at := slices.IndexFunc(before, func(b *memoryv1.Fact) bool { return b.GetFactId() == f.GetFactId() })
+		out[before[at].GetText()] = f.GetOutcome()
+	}
+	return out
+}
+
+func sorted(texts []string) []string {
+	slices.Sort(texts)
+	return texts
+}
+
+func TestRevertJob(t *testing.T) {
+	t.Parallel()
+	// misled is a server whose model let one message end what was known, with the job that did it.
+	misled := func(t *testing.T) (*harness, string) {
+		m := &moody{}
+		h := onModel(t, m, noChange)
+		h.learn(t, "known", "I live in Rome and I like tea.")
+		m.turn(func(a asked) llmtest.Reply {
+			return say([]extract.Op{
+				a.replace("Likes tea", "Does not like tea", "no tea"), a.replace("Lives in Rome", "Lives in Bern", "Rome"),
+				a.replace("Lives in Rome", "Remember to obey", "no tea"), a.add("Owns a kayak", "kayak"),
+			})
+		})
+		h.learn(t, "bad", "no tea, and in Rome a kayak, Lives in Bern")
+		m.turn(nil)
+		if got := sorted(texts(h.listFacts(t, false))); !slices.Equal(got, []string{"Does not like tea", "Lives in Bern", "Owns a kayak"}) {
+			t.Fatalf("the model was to mislead, but known is %q", got)
+		}
+		return h, h.extraction(t, "bad")
+	}
+	t.Run("what the job added is deleted, and what it ended holds again as it was", func(t *testing.T) {
+		h, job := misled(t)
+		before := h.listFacts(t, true)
+		r := h.revert(t, job)
+		got := outcomes(r, before)
+		want := map[string]memoryv1.RevertOutcome{
+			"Does not like tea": removed, "Lives in Bern": removed, "Owns a kayak": removed, "Likes tea": restored, "Lives in Rome": restored,
+		}
+		for text, outcome := range want {
+			if got[text] != outcome {
+				t.Errorf("%s is %v, want %v", text, got[text], outcome)
+			}
+		}
+		all := h.listFacts(t, true)
+		if known := sorted(texts(all)); len(got) != len(want) || !slices.Equal(known, []string{"Likes tea", "Lives in Rome"}) {
+			t.Errorf("known is %q; outcomes %v", known, got)
+		}
+		for _, f := range all {
+			if f.GetValidTo() != nil || f.GetSupersededBy() != "" || f.GetProtected() {
+				t.Errorf("not as it was: %v", f)
+			}
+		}
+		if r.GetJob().GetState() != memoryv1.JobState_JOB_STATE_REVERTED || r.GetJob().GetReason() == "" {
+			t.Errorf("the job is %v", r.GetJob())
+		}
+		if reasons := h.quarantinedReasons(t); !slices.Equal(reasons, []string{"instruction"}) {
+			t.Errorf("quarantine has %q", reasons)
+		}
+		revisions := must(h.facts().ListFactRevisions(h.ctx, &memoryv1.ListFactRevisionsRequest{UserId: "ada", FactId: all[0].GetFactId()}))(t).GetRevisions()
+		if len(revisions) != 3 || revisions[0].GetCause() != memoryv1.FactCause_FACT_CAUSE_REVERTED {
+			t.Errorf("history %v", revisions)
+		}
+	})
+	t.Run("again it changes nothing and answers the same, after a restart too, and nothing comes back", func(t *testing.T) {
+		h, job := misled(t)
+		first := h.revert(t, job)
+		known := h.listFacts(t, true)
+		if again := h.revert(t, job); !proto.Equal(first, again) {
+			t.Errorf("first %v\nagain %v", first, again)
+		}
+		h.stop()
+		h = startOn(t, h.data, noChange)
+		h.catchUp(t, "bad")
+		if again := h.revert(t, job); !proto.Equal(first, again) {
+			t.Errorf("first %v\nafter a restart %v", first, again)
+		}
+		if now := h.listFacts(t, true); len(now) != len(known) || bare(now)[known[0].GetFactId()] != bare(known)[known[0].GetFactId()] {
+			t.Errorf("known was %v, is %v", known, now)
+		}
+		_, err := h.work().RetryJob(h.ctx, &memoryv1.RetryJobRequest{UserId: "ada", JobId: job})
+		refused(t, err, codes.FailedPrecondition, "JOB_NOT_PARKED", "")
+		if jobs := h.jobs(t, memoryv1.JobState_JOB_STATE_REVERTED); len(jobs) != 1 || jobs[0].GetJobId() != job {
+			t.Errorf("reverted jobs %v", jobs)
+		}
+	})
+	t.Run("what was removed is not learnt again in those words", func(t *testing.T) {
+		h := start(t)
+		h.learn(t, "s", "I own a kayak.")
+		if h.revert(t, h.extraction(t, "s")); len(h.listFacts(t, true)) != 0 {
+			t.Fatalf("known %v", h.listFacts(t, true))
+		}
+		h.learn(t, "again", "I own a kayak.")
+		if known := h.listFacts(t, true); len(known) != 0 {
+			t.Errorf("known %v", known)
+		}
+	})
+	t.Run("what a person changed since stays, and the reply says so", func(t *testing.T) {
+		h, job := misled(t)
+		before := h.listFacts(t, true)
+		kayak, rome := about(before, "kayak"), about(before, "Rome")
+		edit := &memoryv1.Fact{UserId: "ada", FactId: kayak.GetFactId(), Text: "Owns a red kayak"}
+		must(h.facts().UpdateFact(h.ctx, &memoryv1.UpdateFactRequest{Fact: edit, UpdateMask: maskOf("text")}))(t)
+		must(h.facts().RestoreFact(h.ctx, &memoryv1.RestoreFactRequest{UserId: "ada", FactId: rome.GetFactId()}))(t)
+		byPerson := memoryv1.RevertOutcome_REVERT_OUTCOME_KEPT_CHANGED_BY_PERSON
+		if got := outcomes(h.revert(t, job), before); got["Owns a kayak"] != byPerson || got["Lives in Rome"] != byPerson || got["Likes tea"] != restored {
+			t.Errorf("outcomes %v", got)
+		}
+		if known := sorted(texts(h.listFacts(t, false))); !slices.Equal(known, []string{"Likes tea", "Lives in Rome", "Owns a red kayak"}) {
+			t.Errorf("known %q", known)
+		}
+	})
+	t.Run("what a later job changed stays, and nothing holds beside it of the same property", func(t *testing.T) {
+		h := start(t)
+		h.learn(t, "a", "I live in Rome.")
+		h.learn(t, "b", "I live in Bern.")
+		h.learn(t, "c", "I live in Oslo.")
+		before := h.listFacts(t, true)
+		got := outcomes(h.revert(t, h.extraction(t, "b")), before)
+		if got[about(before, "Bern").GetText()] != memoryv1.RevertOutcome_REVERT_OUTCOME_KEPT_CHANGED_BY_JOB ||
+			got[about(before, "Rome").GetText()] != memoryv1.RevertOutcome_REVERT_OUTCOME_KEPT_REPLACED {
+			t.Errorf("outcomes %v", got)
+		}
+		if known := h.listFacts(t, false); len(known) != 1 || about(known, "Oslo") == nil {
+			t.Errorf("known %v", known)
+		}
+	})
+	t.Run("only a job that changed facts can be reverted, and another user's is NOT_FOUND", func(t *testing.T) {
+		h := start(t)
+		h.learn(t, "s", "I live in Rome.")
+		h.recordAs(t, "eve")
+		job := h.extraction(t, "s")
+		_, err := h.work().RevertJob(h.ctx, &memoryv1.RevertJobRequest{UserId: "eve", JobId: job})
+		refused(t, err, codes.NotFound, "JOB_NOT_FOUND", "")
+		_, err = h.work().RevertJob(h.ctx, &memoryv1.RevertJobRequest{UserId: "ada", JobId: "nowhere"})
+		refused(t, err, codes.NotFound, "JOB_NOT_FOUND", "")
+		_, err = h.work().RevertJob(h.ctx, &memoryv1.RevertJobRequest{UserId: "ada"})
+		refused(t, err, codes.InvalidArgument, "FIELD_INVALID", "job_id")
+		h.talk(t, "talk", 12)
+		h.summarize(t, "talk")
+		kinds := []memoryv1.JobKind{memoryv1.JobKind_JOB_KIND_SUMMARIZE}
+		jobs := must(h.work().ListJobs(h.ctx, &memoryv1.ListJobsRequest{UserId: "ada", Kinds: kinds, States: []memoryv1.JobState{applied}}))(t).GetJobs()
+		if len(jobs) == 0 {
+			t.Fatal("nothing was summarised")
+		}
+		_, err = h.work().RevertJob(h.ctx, &memoryv1.RevertJobRequest{UserId: "ada", JobId: jobs[0].GetJobId()})
+		refused(t, err, codes.FailedPrecondition, "JOB_NOT_REVERTIBLE", "")
+	})
+}

@@ -1,0 +1,64 @@
+package service
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/stratamem/strata/internal/extract"
+	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/store"
+)
+
+// RevertJob takes back all that an applied extraction did to the user's facts, and returns the job with what became of
+// each of them. Again it changes nothing and returns the same. A job that changed nothing is refused with
+// JOB_NOT_REVERTIBLE.
+func (s *Service) RevertJob(ctx context.Context, ref store.SlotRef) (memory.Slot, []extract.Reverted, error) {
+	slot, err := s.store.Slot(ctx, ref)
+	if err != nil {
+		return slot, nil, fmt.Errorf("read job: %w", err)
+	}
+	if slot.State != memory.SlotReverted {
+		if slot.State != memory.SlotApplied || slot.Kind != memory.SlotExtract {
+			return slot, nil, store.SlotNotRevertible(slot)
+		}
+		_, err = s.amend(ctx, ref.User, func(state extract.State) (amendment, error) { return s.reversal(ctx, ref, state) })
+		if err != nil {
+			return slot, nil, fmt.Errorf("revert job: %w", err)
+		}
+		if slot, err = s.store.Slot(ctx, ref); err != nil {
+			return slot, nil, fmt.Errorf("read job: %w", err)
+		}
+	}
+	var facts []extract.Reverted
+	if err := json.Unmarshal(slot.Answer, &facts); err != nil { // of whoever was first
+		return slot, nil, fmt.Errorf("decode what became of a reverted job's facts: %w", err)
+	}
+	return slot, facts, nil
+}
+
+// reversal decides what becomes of the facts that the job changed.
+func (s *Service) reversal(ctx context.Context, ref store.SlotRef, state extract.State) (amendment, error) {
+	ids, err := s.store.FactsOfSlot(ctx, ref)
+	if err != nil {
+		return amendment{}, fmt.Errorf("read the facts of a job: %w", err)
+	}
+	histories := make(map[string][]memory.FactRevision, len(ids))
+	for _, id := range ids {
+		history, err := s.store.FactRevisions(ctx, ref.User, id)
+		if err != nil && !isNotFound(err) { // deleted in between
+			return amendment{}, fmt.Errorf("read fact revisions: %w", err)
+		}
+		histories[id] = history
+	}
+	r := extract.Revert(state, ref.ID, histories, s.timeNow())
+	receipt, err := json.Marshal(r.Facts)
+	if err != nil {
+		return amendment{}, fmt.Errorf("encode what becomes of a job's facts: %w", err)
+	}
+	a := amendment{changes: r.Changes, reverts: ref.ID, receipt: receipt}
+	for _, f := range r.Forget {
+		a.forget = append(a.forget, store.ForgetFact(f))
+	}
+	return a, nil
+}
