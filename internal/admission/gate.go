@@ -101,6 +101,9 @@ func (g *Gate) Request(ctx context.Context, bytes int64) (release func(), err er
 	return g.requests.take(ctx, bytes)
 }
 
+// RequestMemory is how much all requests may hold together.
+func (g *Gate) RequestMemory() int64 { return g.requests.size }
+
 // Reply waits for memory of a reply, before it is encoded. The release must be called once it was sent, or cannot be any
 // more; more calls of it do nothing. While it waits, stuck is called again and again: it may close connections whose
 // clients do not read.

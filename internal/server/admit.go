@@ -47,18 +47,19 @@ func (a *admitted) request(m proto.Message, encoded mem.BufferSlice) error {
 	inside := messagesIn(raw, m.ProtoReflect().Descriptor(), 0)
 	if inside > maxInside {
 		err := memory.InvalidField("request", "is made of more than %d messages, those in messages counted; split the call", maxInside)
-		a.requests.Store(m, incoming{err: err})
+		a.requests.Store(m, incoming{bytes: int64(len(raw)), err: err})
 		return err
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), a.longest)
 	defer cancel()
 	release, err := a.gate.Request(ctx, 2*int64(len(raw))+structBytes*inside)
-	a.requests.Store(m, incoming{release, err})
+	a.requests.Store(m, incoming{int64(len(raw)), release, err})
 	return err
 }
 
 // incoming is a request that was admitted, or why it was not.
 type incoming struct {
+	bytes   int64 // encoded
 	release func()
 	err     error
 }
@@ -70,6 +71,9 @@ const apiPackage = "memory.v1"
 func (a *admitted) withRequests(ctx context.Context, req any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
 	if in, ok := a.requests.LoadAndDelete(req); ok {
 		in := in.(incoming) //nolint:forcetypeassert // nothing else is stored
+		if by := connectionOf(ctx); by != nil {
+			by.decoded(in.bytes)
+		}
 		if in.err != nil {
 			return nil, in.err
 		}

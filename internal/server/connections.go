@@ -23,6 +23,8 @@ type connections struct {
 	gate     *admission.Gate
 	log      *slog.Logger
 
+	undecoded undecoded
+
 	mu   sync.Mutex
 	open map[*connection]struct{}
 }
@@ -50,7 +52,7 @@ func (l *connections) add(raw net.Conn) (*connection, bool) {
 	if len(l.open) >= l.most {
 		return nil, false
 	}
-	c := &connection{Conn: raw, all: l, unread: map[*reply]struct{}{}}
+	c := &connection{Conn: raw, all: l, unread: map[*reply]struct{}{}, requests: newRequestBytes()}
 	l.open[c] = struct{}{}
 	return c, true
 }
@@ -85,7 +87,15 @@ func (l *connections) cutSlowest() {
 // slowReply is how long a reply may go unread while others wait for the memory that it holds.
 const slowReply = time.Second
 
-// connection is one that knows what its client has not read.
+// newConnections bounds a listener.
+func newConnections(l net.Listener, limits connectionLimits, gate *admission.Gate, log *slog.Logger) *connections {
+	return &connections{
+		Listener: l, most: limits.most, patience: limits.patience, gate: gate, log: log, open: map[*connection]struct{}{},
+		undecoded: undecoded{most: gate.RequestMemory(), less: make(chan struct{})},
+	}
+}
+
+// connection is one that knows what its client has not read, and what its requests hold.
 type connection struct {
 	net.Conn
 	all *connections
@@ -93,6 +103,9 @@ type connection struct {
 	mu     sync.Mutex
 	closed bool
 	unread map[*reply]struct{}
+
+	reading  sync.Mutex
+	requests requestBytes
 }
 
 // reply is one that was not sent whole yet.
@@ -139,6 +152,7 @@ func (c *connection) Close() error {
 	for r := range left {
 		r.end()
 	}
+	c.forget()
 	c.all.remove(c)
 	return c.Conn.Close()
 }

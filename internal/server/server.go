@@ -133,9 +133,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		defer close(stopped)
 		s.shutdown()
 	})
-	err := s.grpc.Serve(&connections{
-		Listener: l, most: s.conns.most, patience: s.conns.patience, gate: s.gate, log: s.log, open: map[*connection]struct{}{},
-	})
+	err := s.grpc.Serve(newConnections(l, s.conns, s.gate, s.log))
 	if stop() { // Serve failed by itself
 		return err
 	}
