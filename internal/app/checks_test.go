@@ -275,6 +275,23 @@ func TestCheckMessages(t *testing.T) {
 			t.Errorf("error %v", err)
 		}
 	})
+	t.Run("judging that takes too many steps is refused with the rule's field", func(t *testing.T) {
+		_, err := h.history.CheckMessages(h.ctx, &memoryv1.CheckMessagesRequest{
+			Messages: []*memoryv1.Message{assistant("a", strings.Repeat("a", 900_000))},
+			Rules: []*memoryv1.CheckRule{
+				stopWords("words", memoryv1.CheckAction_CHECK_ACTION_STRIP, "bad"),
+				{Name: "p", Action: memoryv1.CheckAction_CHECK_ACTION_STRIP, Test: &memoryv1.CheckRule_Patterns{Patterns: &memoryv1.Patterns{Expressions: []string{`(?:a?){1000}b`}}}},
+			},
+		})
+		refused(t, err, codes.InvalidArgument, "FIELD_INVALID", "rules[1].patterns")
+	})
+	t.Run("a schema whose expressions expand is refused with its field", func(t *testing.T) {
+		_, err := h.history.CheckMessages(h.ctx, &memoryv1.CheckMessagesRequest{Rules: []*memoryv1.CheckRule{{
+			Name: "json", Action: memoryv1.CheckAction_CHECK_ACTION_REMOVE,
+			Test: &memoryv1.CheckRule_Json{Json: &memoryv1.JsonText{Schema: `{"pattern":"` + strings.Repeat("(?:a?){1000}", 3) + strings.Repeat("(?:b?){1000}", 3) + `"}`}},
+		}}})
+		refused(t, err, codes.InvalidArgument, "FIELD_INVALID", "rules[0].json.schema")
+	})
 	t.Run("an unknown profile is refused", func(t *testing.T) {
 		_, err := h.history.CheckMessages(h.ctx, &memoryv1.CheckMessagesRequest{Profile: "none"})
 		refused(t, err, codes.InvalidArgument, "PROFILE_UNKNOWN", "")

@@ -6,6 +6,7 @@
 package check
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -48,7 +49,9 @@ type Test interface {
 type judge interface {
 	// pass reports whether the words pass. Where they do not, rest is the words without what was found, and shorter; a
 	// test that finds nothing to take out answers the words as they are.
-	pass(words string) (rest string, ok bool)
+	//
+	// Steps are taken from w before they are done; where that fails, the error is w's and the results mean nothing.
+	pass(w *work, words string) (rest string, ok bool, err error)
 }
 
 // Fault is what is wrong with a rule. Its text holds nothing of the rule but numbers; Err may.
@@ -82,20 +85,30 @@ func Compile(rules []Rule, c tokens.Counter) (*Set, error) {
 	if len(rules) > MaxRules {
 		return nil, &Fault{Rule: MaxRules, Field: "name", Text: fmt.Sprintf("there are %d rules; the limit is %d", len(rules), MaxRules)}
 	}
+	schemas := 0
 	for i, r := range rules {
+		if t, isJSON := r.Test.(JSON); isJSON {
+			if schemas += len(t.Schema); schemas > maxAllSchemas {
+				return nil, at(i, fault("json.schema", "the schemas of all rules have more than %d bytes together: write smaller ones", maxAllSchemas))
+			}
+		}
 		judge, err := s.prepare(r)
 		if err != nil {
 			return nil, at(i, err)
 		}
 		s.rules = append(s.rules, ready{r, judge})
 	}
+	w := newWork(context.Background(), MaxSteps/stepsOfTexts)
 	for i, r := range s.rules {
-		if err := s.checkText(r.Rule); err != nil {
+		if err := s.checkText(w, r.Rule); err != nil {
 			return nil, at(i, err)
 		}
 	}
 	return s, nil
 }
+
+// stepsOfTexts is the share of MaxSteps that judging the replacements may take.
+const stepsOfTexts = 4
 
 func at(rule int, err error) error {
 	if f, ok := errors.AsType[*Fault](err); ok {
@@ -146,7 +159,7 @@ func checkAction(r Rule) error {
 }
 
 // checkText refuses a replacement that some rule would find something in: it would be replaced in its turn.
-func (s *Set) checkText(r Rule) error {
+func (s *Set) checkText(w *work, r Rule) error {
 	if r.Action != memory.CheckReplace {
 		return nil
 	}
@@ -157,7 +170,11 @@ func (s *Set) checkText(r Rule) error {
 		if !meet(r.Roles, other.Roles) {
 			continue
 		}
-		if _, ok := other.judge.pass(r.Text); !ok {
+		_, ok, err := other.judge.pass(w, r.Text)
+		if err != nil {
+			return fault("text", "to judge the replacements by all rules takes more than %d steps: write shorter ones, or fewer rules", MaxSteps/stepsOfTexts)
+		}
+		if !ok {
 			return fault("text", "it does not pass rules[%d] itself: write it so that it passes all of them", i)
 		}
 	}

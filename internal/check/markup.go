@@ -23,27 +23,37 @@ type Markup []Mark
 
 // mark is an expression that must not match, and what stays of what it does match.
 type mark struct {
-	*regexp.Regexp
+	*expression
 	stays string // as in regexp.Expand
 }
 
-func (m mark) pass(words string) (rest string, ok bool) {
-	if !m.MatchString(words) {
-		return words, true
+func (m mark) pass(w *work, words string) (rest string, ok bool, err error) {
+	found, err := m.matches(w, words)
+	if !found || err != nil {
+		return words, true, err
 	}
-	return m.ReplaceAllString(words, m.stays), false
+	rest, err = m.replaceAll(w, words, m.stays)
+	return rest, false, err
+}
+
+// newMark makes a mark of an expression of this package.
+func newMark(expression, stays string) mark {
+	return mark{newExpression(regexp.MustCompile(expression)), stays}
 }
 
 // chain is judges that look at what those before them leave.
 type chain []judge
 
-func (c chain) pass(words string) (rest string, ok bool) {
+func (c chain) pass(w *work, words string) (rest string, ok bool, err error) {
 	rest, ok = words, true
 	for _, j := range c {
-		left, passes := j.pass(rest)
+		left, passes, err := j.pass(w, rest)
+		if err != nil {
+			return words, true, err
+		}
 		rest, ok = left, ok && passes
 	}
-	return rest, ok
+	return rest, ok, nil
 }
 
 func (t Markup) ready(tokens.Counter) (judge, error) {
@@ -68,11 +78,11 @@ func (t Markup) ready(tokens.Counter) (judge, error) {
 
 func htmlMarks() chain {
 	return chain{
-		mark{regexp.MustCompile(`(?is)<script\b.*?(?:</script\s*>|$)`), ""},
-		mark{regexp.MustCompile(`(?is)<style\b.*?(?:</style\s*>|$)`), ""},
-		mark{regexp.MustCompile(`(?s)<!--.*?(?:-->|$)`), ""},
-		mark{regexp.MustCompile(`(?i)</?[a-z][^<>]*>`), ""},
-		mark{regexp.MustCompile(`(?i)<![a-z][^<>]*>`), ""},
+		newMark(`(?is)<script\b.*?(?:</script\s*>|$)`, ""),
+		newMark(`(?is)<style\b.*?(?:</style\s*>|$)`, ""),
+		newMark(`(?s)<!--.*?(?:-->|$)`, ""),
+		newMark(`(?i)</?[a-z][^<>]*>`, ""),
+		newMark(`(?i)<![a-z][^<>]*>`, ""),
 	}
 }
 
@@ -80,23 +90,23 @@ func htmlMarks() chain {
 // they read as plain text does.
 func markdownMarks() chain {
 	return chain{
-		mark{regexp.MustCompile("(?m)^ {0,3}(?:```+|~~~+)[^\n`]*(?:\n|$)"), ""},
-		mark{regexp.MustCompile(`!\[([^\[\]\n]*)\]\([^()\n]*\)`), "$1"},
-		mark{regexp.MustCompile(`\[([^\[\]\n]+)\]\([^()\n]*\)`), "$1"},
-		mark{regexp.MustCompile(`(?m)^ {0,3}#{1,6}[ \t]+`), ""},
-		mark{regexp.MustCompile(`(?m)^ {0,3}>[ \t]?`), ""},
-		mark{regexp.MustCompile("`([^`\n]+)`"), "$1"},
-		mark{regexp.MustCompile(`\*\*([^\s*](?:[^*\n]*[^\s*])?)\*\*`), "$1"},
-		mark{regexp.MustCompile(`\*([^\s*](?:[^*\n]*[^\s*])?)\*`), "$1"},
-		mark{regexp.MustCompile(`(^|[^\pL\pN_])__([^\s_](?:[^\n]*?[^\s_])?)__($|[^\pL\pN_])`), "$1$2$3"},
-		mark{regexp.MustCompile(`(^|[^\pL\pN_])_([^\s_](?:[^_\n]*[^\s_])?)_($|[^\pL\pN_])`), "$1$2$3"},
-		mark{regexp.MustCompile(`~~([^\s~](?:[^~\n]*[^\s~])?)~~`), "$1"},
+		newMark("(?m)^ {0,3}(?:```+|~~~+)[^\n`]*(?:\n|$)", ""),
+		newMark(`!\[([^\[\]\n]*)\]\([^()\n]*\)`, "$1"),
+		newMark(`\[([^\[\]\n]+)\]\([^()\n]*\)`, "$1"),
+		newMark(`(?m)^ {0,3}#{1,6}[ \t]+`, ""),
+		newMark(`(?m)^ {0,3}>[ \t]?`, ""),
+		newMark("`([^`\n]+)`", "$1"),
+		newMark(`\*\*([^\s*](?:[^*\n]*[^\s*])?)\*\*`, "$1"),
+		newMark(`\*([^\s*](?:[^*\n]*[^\s*])?)\*`, "$1"),
+		newMark(`(^|[^\pL\pN_])__([^\s_](?:[^\n]*?[^\s_])?)__($|[^\pL\pN_])`, "$1$2$3"),
+		newMark(`(^|[^\pL\pN_])_([^\s_](?:[^_\n]*[^\s_])?)_($|[^\pL\pN_])`, "$1$2$3"),
+		newMark(`~~([^\s~](?:[^~\n]*[^\s~])?)~~`, "$1"),
 	}
 }
 
 func controlMarks() chain {
 	return chain{
-		mark{regexp.MustCompile(`\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])`), ""},
+		newMark(`\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])`, ""),
 		controls{},
 	}
 }
@@ -104,16 +114,19 @@ func controlMarks() chain {
 // controls are characters that control, or cannot be seen. Joiners stay: emoji and several scripts are written with them.
 type controls struct{}
 
-func (controls) pass(words string) (rest string, ok bool) {
+func (controls) pass(w *work, words string) (rest string, ok bool, err error) {
+	if err := w.spend(stepsOfLetter * int64(len(words))); err != nil {
+		return words, true, err
+	}
 	if strings.IndexFunc(words, controlling) < 0 {
-		return words, true
+		return words, true, nil
 	}
 	return strings.Map(func(r rune) rune {
 		if controlling(r) {
 			return -1
 		}
 		return r
-	}, words), false
+	}, words), false, nil
 }
 
 func controlling(r rune) bool {

@@ -2,6 +2,7 @@ package check
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -27,15 +28,15 @@ type Result struct {
 	Findings []Finding        // by message, then as the rules found it
 }
 
-// Messages checks messages one by one. Checking what it answers again changes nothing. The error is that of a context that
-// ended meanwhile: rules of a caller may take long.
+// Messages checks messages one by one. Checking what it returns again changes nothing. The error is a *TooMuch, or that of
+// a context that ended meanwhile.
 func (s *Set) Messages(ctx context.Context, messages []memory.Message) (Result, error) {
+	each, err := s.Each(ctx, messages)
+	if err != nil {
+		return Result{}, err
+	}
 	var all Result
-	for i, m := range messages {
-		one, err := s.Message(ctx, m)
-		if err != nil {
-			return Result{}, err
-		}
+	for i, one := range each {
 		for _, f := range one.Findings {
 			f.Index = i
 			all.Findings = append(all.Findings, f)
@@ -46,15 +47,32 @@ func (s *Set) Messages(ctx context.Context, messages []memory.Message) (Result, 
 	return all, nil
 }
 
+// Each checks messages as Messages does, and returns a result for each of them. They take at most MaxSteps together.
+func (s *Set) Each(ctx context.Context, messages []memory.Message) ([]Result, error) {
+	out := make([]Result, len(messages))
+	w := newWork(ctx, MaxSteps)
+	for i, m := range messages {
+		var err error
+		if out[i], err = s.message(w, m); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
 // Message checks one message. A rule that asks for a retry ends the check: the message is then left as it came. What was
 // changed has neither an Original nor token counts: they were those of other words.
 //
 // Only words are taken away. A message that holds calls, results or attachments stays, so that no call loses its results.
 func (s *Set) Message(ctx context.Context, m memory.Message) (Result, error) {
+	return s.message(newWork(ctx, MaxSteps), m)
+}
+
+func (s *Set) message(w *work, m memory.Message) (Result, error) {
 	if s.Empty() {
 		return Result{Messages: []memory.Message{m}}, nil
 	}
-	x := checking{set: s, role: m.Role, stopped: ctx.Err}
+	x := checking{set: s, role: m.Role, work: w}
 	parts := slices.Clone(m.Parts)
 	for i, p := range parts {
 		if words, changed := x.mend(textOf(p.Parts)); changed && p.Kind == memory.PartToolResult {
@@ -64,7 +82,10 @@ func (s *Set) Message(ctx context.Context, m memory.Message) (Result, error) {
 	if words, changed := x.mend(m.PlainText()); changed {
 		parts = reworded(parts, words)
 	}
-	if err := ctx.Err(); err != nil {
+	if x.err != nil {
+		return Result{}, x.err
+	}
+	if err := w.ctx.Err(); err != nil {
 		return Result{}, fmt.Errorf("check words: %w", err)
 	}
 	return x.result(m, parts), nil
@@ -96,7 +117,8 @@ func blank(words string) bool { return strings.TrimSpace(words) == "" }
 type checking struct {
 	set      *Set
 	role     memory.Role
-	stopped  func() error // whether nobody waits any more
+	work     *work
+	err      error // that ended it: what it found means nothing then
 	findings []Finding
 	changed  bool
 	retry    bool
@@ -149,8 +171,8 @@ func (x *checking) mend(words string) (mended string, changed bool) {
 
 // settled is the words, or none where a rule still finds something in them.
 func (x *checking) settled(words string) string {
-	for _, r := range x.set.rules {
-		if x.finds(r, words) {
+	for i, r := range x.set.rules {
+		if x.finds(i, words) {
 			x.note(r.Rule, memory.CheckRemove)
 			return ""
 		}
@@ -160,11 +182,11 @@ func (x *checking) settled(words string) string {
 
 // round applies each rule once.
 func (x *checking) round(words string) string {
-	for _, r := range x.set.rules {
-		if x.retry || x.stopped() != nil || !x.looksAt(r, words) {
+	for i, r := range x.set.rules {
+		if x.retry || !x.looksAt(r, words) {
 			continue
 		}
-		rest, ok := r.judge.pass(words)
+		rest, ok := x.pass(i, words)
 		if ok {
 			continue
 		}
@@ -195,12 +217,44 @@ func (x *checking) looksAt(r ready, words string) bool {
 	return !blank(words) && (len(r.Roles) == 0 || slices.Contains(r.Roles, x.role))
 }
 
-func (x *checking) finds(r ready, words string) bool {
-	if !x.looksAt(r, words) {
+func (x *checking) finds(rule int, words string) bool {
+	if !x.looksAt(x.set.rules[rule], words) {
 		return false
 	}
-	_, ok := r.judge.pass(words)
+	_, ok := x.pass(rule, words)
 	return !ok
+}
+
+// pass has a rule judge words. Once an error came, all words pass.
+func (x *checking) pass(rule int, words string) (rest string, ok bool) {
+	if x.err != nil {
+		return words, true
+	}
+	r := x.set.rules[rule]
+	rest, ok, err := r.judge.pass(x.work, words)
+	if errors.Is(err, errSpent) {
+		err = &TooMuch{Rule: rule, Name: r.Name, Field: fieldOf(r.Test)}
+	}
+	if err != nil {
+		x.err = err
+		return words, true
+	}
+	return rest, ok
+}
+
+// fieldOf names a test's field.
+func fieldOf(t Test) string {
+	switch t.(type) {
+	case StopWords:
+		return "stop_words"
+	case Patterns:
+		return "patterns"
+	case MaxLength:
+		return "max_length"
+	case JSON:
+		return "json"
+	}
+	return "markup"
 }
 
 // note keeps what a rule did, once for each message.

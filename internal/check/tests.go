@@ -2,8 +2,6 @@ package check
 
 import (
 	"fmt"
-	"regexp"
-	"regexp/syntax"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -12,7 +10,7 @@ import (
 )
 
 // Patterns are RE2 expressions that must not match: at most MaxPatterns of 1 to MaxPattern bytes. They are applied in
-// their order, in time linear in the words.
+// their order. Compiled, they take at most maxInstructions together, and every instruction is a step for each character.
 type Patterns []string
 
 func (t Patterns) ready(tokens.Counter) (judge, error) {
@@ -20,43 +18,24 @@ func (t Patterns) ready(tokens.Counter) (judge, error) {
 		return nil, fault("patterns.expressions", "there are %d; give 1 to %d", len(t), MaxPatterns)
 	}
 	var all chain
-	steps := 0
+	compiled := newExpressions()
 	for i, p := range t {
 		field := fmt.Sprintf("patterns.expressions[%d]", i)
 		if p == "" || len(p) > MaxPattern {
 			return nil, fault(field, "it has %d bytes; give 1 to %d", len(p), MaxPattern)
 		}
-		re, err := regexp.Compile(p)
-		if err != nil {
-			f := fault(field, "it is no RE2 expression: see https://github.com/google/re2/wiki/Syntax")
+		e, refusal, err := compiled.compile(p)
+		if refusal != "" {
+			f := fault(field, "%s", refusal)
 			f.Err = err
 			return nil, f
 		}
-		if steps += size(p); steps > maxInstructions {
-			return nil, fault(field, "it makes the expressions larger than can be matched in a reasonable time: write shorter ones, with smaller counts")
-		}
-		if re.MatchString("") {
+		if e.MatchString("") {
 			return nil, fault(field, "it matches an empty text, so it would match everywhere: make it match at least one character")
 		}
-		all = append(all, mark{re, ""})
+		all = append(all, mark{e, ""})
 	}
 	return all, nil
-}
-
-// maxInstructions bounds the expressions of a rule: matching takes up to so many steps for each character.
-const maxInstructions = 5000
-
-// size is how many instructions an expression that compiles takes.
-func size(expression string) int {
-	tree, err := syntax.Parse(expression, syntax.Perl)
-	if err != nil {
-		return 0
-	}
-	prog, err := syntax.Compile(tree.Simplify())
-	if err != nil {
-		return 0
-	}
-	return len(prog.Inst)
 }
 
 // MaxLength is the most that words may take, each limit up to MaxLimit; at least one is set. Stripping keeps the beginning.
@@ -77,19 +56,27 @@ func (t MaxLength) ready(c tokens.Counter) (judge, error) {
 	return ruler{t, c}, nil
 }
 
-func (r ruler) pass(words string) (rest string, ok bool) {
-	if r.fits(words) {
-		return words, true
+func (r ruler) pass(w *work, words string) (rest string, ok bool, err error) {
+	x := measuring{ruler: r, work: w}
+	if x.fits(words) {
+		return words, true, x.err
 	}
-	rest = strings.TrimRightFunc(words[:r.longest(words)], unicode.IsSpace)
-	for rest != "" && !r.fits(rest) { // a token may become two where it is cut
+	rest = strings.TrimRightFunc(words[:x.longest(words)], unicode.IsSpace)
+	for rest != "" && !x.fits(rest) { // a token may become two where it is cut
 		rest = rest[:border(rest, len(rest)-1)]
 	}
-	return rest, false
+	return rest, false, x.err
+}
+
+// measuring is a ruler at work. Once it has failed, everything fits: what it finds then means nothing.
+type measuring struct {
+	ruler
+	work *work
+	err  error
 }
 
 // longest is where the longest beginning ends that fits, found in time that depends on the limits and not on the words.
-func (r ruler) longest(words string) int {
+func (r *measuring) longest(words string) int {
 	fits, over := 0, 1
 	for over < len(words) && r.fits(words[:border(words, over)]) {
 		fits, over = over, 2*over
@@ -114,7 +101,17 @@ func (r ruler) longest(words string) int {
 // longestWord is the bytes behind a cut in which the end of the word that was cut is looked for.
 const longestWord = 24
 
-func (r ruler) fits(words string) bool {
+func (r *measuring) fits(words string) bool {
+	if r.err != nil {
+		return true
+	}
+	steps := int64(len(words))
+	if r.Tokens > 0 {
+		steps *= stepsOfCount
+	}
+	if r.err = r.work.spend(steps); r.err != nil {
+		return true
+	}
 	if r.Characters > 0 && int64(utf8.RuneCountInString(words)) > r.Characters {
 		return false
 	}

@@ -3,6 +3,7 @@ package check
 import (
 	"fmt"
 	"slices"
+	"sort"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -18,7 +19,7 @@ import (
 // nothing between words.
 type StopWords []string
 
-// lexicon is stop words by their first letter, the longest first.
+// lexicon is stop words by their first letter, sorted, so that words with the same beginning stand together.
 type lexicon map[rune][][]rune
 
 func (t StopWords) ready(tokens.Counter) (judge, error) {
@@ -35,7 +36,7 @@ func (t StopWords) ready(tokens.Counter) (judge, error) {
 		words[letters[0]] = append(words[letters[0]], letters)
 	}
 	for _, same := range words {
-		slices.SortFunc(same, func(a, b []rune) int { return len(b) - len(a) })
+		slices.SortFunc(same, slices.Compare)
 	}
 	return words, nil
 }
@@ -58,12 +59,18 @@ func trimBlanks(r []rune) []rune {
 	return r
 }
 
-func (w lexicon) pass(words string) (rest string, ok bool) {
+func (l lexicon) pass(w *work, words string) (rest string, ok bool, err error) {
+	if err := w.spend(stepsOfLetter * int64(len(words))); err != nil {
+		return words, true, err
+	}
 	letters := fold(words)
 	var b strings.Builder
 	last, found := 0, false
 	for i := 0; i < len(letters); {
-		n := w.at(letters, i)
+		n, looked := l.at(letters, i)
+		if err := w.spend(stepsOfLookup * int64(1+looked)); err != nil {
+			return words, true, err
+		}
 		if n == 0 {
 			i++
 			continue
@@ -74,34 +81,37 @@ func (w lexicon) pass(words string) (rest string, ok bool) {
 		i += n
 	}
 	if !found {
-		return words, true
+		return words, true, nil
 	}
 	b.WriteString(words[last:])
-	return b.String(), false
+	return b.String(), false, nil
 }
 
-// at is how many letters the longest stop word takes that stands at an index, 0 for none.
-func (w lexicon) at(letters []letter, i int) int {
-	same := w[letters[i].r]
+// at is how many letters the longest stop word takes that stands at an index, 0 for none, and how many letters were looked
+// at for that.
+func (l lexicon) at(letters []letter, i int) (longest, looked int) {
+	same := l[letters[i].r]
 	if len(same) == 0 || i > 0 && joined(letters[i-1].r, letters[i].r) {
-		return 0
+		return 0, 0
 	}
-	for _, word := range same {
-		end := i + len(word)
-		if end <= len(letters) && equal(letters[i:end], word) && (end == len(letters) || !joined(letters[end-1].r, letters[end].r)) {
-			return len(word)
+	for n := 1; ; n++ { // same are the words that begin with the n letters from i on
+		if len(same[0]) == n && (i+n == len(letters) || !joined(letters[i+n-1].r, letters[i+n].r)) {
+			longest = n
+		}
+		if i+n == len(letters) {
+			return longest, n
+		}
+		if same = beginning(same, n, letters[i+n].r); len(same) == 0 {
+			return longest, n
 		}
 	}
-	return 0
 }
 
-func equal(letters []letter, word []rune) bool {
-	for i := range word {
-		if letters[i].r != word[i] {
-			return false
-		}
-	}
-	return true
+// beginning are those of sorted words with the same n letters in front whose next letter is r.
+func beginning(words [][]rune, n int, r rune) [][]rune {
+	from := sort.Search(len(words), func(i int) bool { return len(words[i]) > n && words[i][n] >= r })
+	to := from + sort.Search(len(words)-from, func(i int) bool { return words[from+i][n] > r })
+	return words[from:to]
 }
 
 // joined reports whether two letters that stand together belong to one word.

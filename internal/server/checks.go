@@ -39,6 +39,9 @@ func ruleError(err error) error {
 	if f, ok := errors.AsType[*check.Fault](err); ok {
 		return memory.InvalidField(fmt.Sprintf("rules[%d].%s", f.Rule, f.Field), "%s", f.Text)
 	}
+	if e, ok := errors.AsType[*check.TooMuch](err); ok {
+		return memory.InvalidField(fmt.Sprintf("rules[%d].%s", e.Rule, e.Field), "%s", e.Error())
+	}
 	return err
 }
 

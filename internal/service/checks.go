@@ -3,6 +3,7 @@ package service
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -43,8 +44,19 @@ func (s *Service) CheckMessages(ctx context.Context, p CheckParams) (Checked, er
 		return Checked{}, err
 	}
 	result, err := rules.Messages(ctx, history.EnsureIDs(p.Messages))
+	if len(p.Rules) == 0 {
+		err = tooMuch(err)
+	}
 	s.noteFound(callCheck, result.Findings)
 	return Checked{result, resolved.Counter}, err
+}
+
+// tooMuch names the messages where judging them by a profile's rules takes too much: the caller can mend nothing else.
+func tooMuch(err error) error {
+	if e, ok := errors.AsType[*check.TooMuch](err); ok {
+		return memory.InvalidField("messages", "of the profile's check %s: %s", e.Name, e.Error())
+	}
+	return err
 }
 
 func rulesOf(p CheckParams, ofProfile *check.Set, counter tokens.Counter) (*check.Set, error) {
@@ -61,11 +73,13 @@ func (s *Service) check(ctx context.Context, p RecordParams, turn *store.AppendP
 	if rules.Empty() || err != nil {
 		return err
 	}
-	results := make([]check.Result, len(turn.Messages))
+	messages := make([]memory.Message, len(turn.Messages))
 	for i, m := range turn.Messages {
-		if results[i], err = rules.Message(ctx, m.Message); err != nil {
-			return err
-		}
+		messages[i] = m.Message
+	}
+	results, err := rules.Each(ctx, messages)
+	if err != nil {
+		return tooMuch(err)
 	}
 	known, err := s.knownOf(ctx, p, results)
 	if err != nil {

@@ -190,7 +190,8 @@ func (x *StopWords) GetWords() []string {
 type Patterns struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// RE2 expressions, at most 100 of 1 to 1,000 bytes, none of which matches an empty text. Compiled, they take at most
-	// 5,000 instructions together: counts such as {1000} make many.
+	// 5,000 instructions together: counts such as {1000} make many. Each instruction is a step for each character of a text:
+	// see CheckMessagesRequest.
 	Expressions   []string `protobuf:"bytes,1,rep,name=expressions,proto3" json:"expressions,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -291,8 +292,12 @@ func (x *MaxLength) GetTokens() int64 {
 // JsonText says that the words must be JSON and nothing else. They cannot be stripped.
 type JsonText struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The JSON Schema that they must satisfy, at most 64 KiB; none when empty. Draft 2020-12 unless $schema says otherwise;
-	// format is not asserted and nothing is fetched for $ref. A text that takes more than 100,000 steps to judge fails.
+	// The JSON Schema that they must satisfy, at most 64 KiB, and 128 KiB of all rules together; none when empty. Draft 2020-12
+	// unless $schema says otherwise; format is not asserted and nothing is fetched for $ref. It holds at most 3,000 objects and
+	// booleans, nested at most 128 levels deep; what it refers to stands below $defs or another keyword for schemas; no schema
+	// in it refers to itself for the same value. Its expressions are RE2, at most 1,000 bytes each, and 5,000 instructions
+	// together as of patterns. A text that takes more than 20,000,000 steps to judge fails, and so does one that nests more
+	// than 20,000 levels of schemas within each other, counted once for each level of the text.
 	Schema        string `protobuf:"bytes,1,opt,name=schema,proto3" json:"schema,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -658,7 +663,10 @@ func (x *CheckFinding) GetHint() string {
 	return ""
 }
 
-// CheckMessagesRequest is what to check; at most 1,000 messages and 2 MiB in all, 1 MiB a message.
+// CheckMessagesRequest is what to check; at most 1,000 messages and 2 MiB in all, 1 MiB a message. To judge them takes at most
+// 200,000,000 steps: an instruction of an expression for a character that it reads is one, beside ten for each such
+// character; to count tokens takes twenty for a byte each time; a value at which a JSON Schema looks takes fifty or more.
+// More is INVALID_ARGUMENT that names the rule's test, or messages where the profile's rules are used, as in Record.
 type CheckMessagesRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The messages.
