@@ -26,7 +26,7 @@ FUZZ := $(shell grep -rhoE --include='*_test.go' --with-filename '^func Fuzz[A-Z
 # the packages of property tests without a store
 PROPERTIES := $(shell grep -rl --include='*_test.go' pgregory.net/rapid internal | xargs -n1 dirname | sort -u | grep -vE '^internal/(app|jobs|store)(/|$$)' | sed 's|^|./|')
 
-.PHONY: help build tools test lint generate verify fuzz bench bench-context bench-neighbours bench-record bench-crash bench-seams bench-conflict bench-outage bench-facts bench-learn bench-idle bench-tiers bench-reindex bench-hanging bench-mongokill bench-replicas locomo locomo-tiers figures property proof demo backends-up backends-down backends-wipe test-integration test-containers docker clean
+.PHONY: help build tools test lint generate verify fuzz bench bench-context bench-neighbours bench-record bench-crash bench-seams bench-conflict bench-outage bench-facts bench-learn bench-idle bench-overload bench-tiers bench-reindex bench-hanging bench-mongokill bench-replicas locomo locomo-tiers figures property proof demo backends-up backends-down backends-wipe test-integration test-containers docker clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | awk -F'\t' '{printf "  %-18s %s\n", $$1, $$2}'
@@ -97,6 +97,9 @@ bench-learn: tools ## how soon a fact is there; model calls of a conversation of
 bench-idle: tools ## an idle server's memory; whether the binary is static
 	$(BIN)/strata-bench idle -binary=$(BIN)/strata $(BENCH_ARGS)
 
+bench-overload: tools ## calls that cost most, 64 at once, beside Record and small contexts: memory, answers, delay
+	$(BIN)/strata-bench overload -binary=$(BIN)/strata $(BENCH_ARGS)
+
 # The figures of the distributed tiers want the three servers: see backends-up.
 TIERS = file="$$(tools/backends/backends.sh file)"; given="$$(export -p | grep -E ' STRATA_TEST_[A-Z_]+=' || true)"; if [ -f "$$file" ]; then . "$$file"; fi; eval "$$given";
 
@@ -143,6 +146,7 @@ proof: ## the long proofs: 300 kills under load and 12 at every seam, 300 replay
 	$(MAKE) bench-seams SEAMS_HITS=12
 	$(MAKE) bench-conflict REPLAYS=300
 	$(MAKE) bench-outage LENGTH=10m
+	$(MAKE) bench-overload BENCH_ARGS=-duration=2m
 	$(MAKE) property HISTORIES=100000 SEED=0
 	RAPID_CHECKS=10000 go test -count=1 -timeout=60m $(PROPERTIES)
 	$(MAKE) fuzz FUZZTIME=5m

@@ -29,6 +29,7 @@ type options struct {
 	cycles     int           // of kill -9
 	seamsHits  int           // how often the server dies at each seam
 	replays    int           // of two sessions that contradict each other
+	long       int           // messages of the long session
 	backends   string        // the folder of the scripts that start servers
 	outage     time.Duration // how long the model does not answer
 	report     *measure.Report
@@ -56,6 +57,7 @@ func figures() []figure {
 		{"mongokill", "kill -9 of the MongoDB server under load, -cycles times", mongoKillFigure, true},
 		{"replicas", "64 clients on one session through three servers on one MongoDB, one killed", replicasFigure, true},
 		{"outage", "a model that does not answer for -length: facts missing after it, calls that it cost", outageFigure, false},
+		{"overload", "20 kinds of calls that cost most, alone and 64 at once beside Record and small contexts", overloadFigure, false},
 		{"idle", "an idle server's memory; whether the binary is static", idleFigure, false},
 	}
 }
@@ -79,6 +81,7 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 	fs.IntVar(&o.neighbours, "neighbours", 100_000, "other users in the file, of 30 messages each")
 	fs.IntVar(&o.cycles, "cycles", 30, "how often the server is killed")
 	fs.StringVar(&o.backends, "backends", "tools/backends", "the folder of the scripts that start MongoDB, Milvus and Elasticsearch")
+	fs.IntVar(&o.long, "long", 200_000, "messages of the long session that costly calls are about")
 	fs.IntVar(&o.replays, "replays", 50, "how often two sessions contradict each other")
 	fs.IntVar(&o.seamsHits, "seams-hits", 3, "how often the server is killed at each point of background work")
 	fs.DurationVar(&o.outage, "length", time.Minute, "how long the model does not answer")

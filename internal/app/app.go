@@ -14,6 +14,7 @@ import (
 	"github.com/google/uuid"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/stratamem/strata/internal/admission"
 	"github.com/stratamem/strata/internal/config"
 	"github.com/stratamem/strata/internal/jobs"
 	"github.com/stratamem/strata/internal/llm/builtin"
@@ -59,6 +60,7 @@ type App struct {
 	verifier   *jobs.Verifier
 	embeddings *jobs.Embeddings
 	usage      *service.Usage
+	gate       *admission.Gate
 	server     *server.Server
 	listener   net.Listener
 	metrics    *telemetry.Server // nil when off
@@ -92,6 +94,8 @@ func (a *App) assemble(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
+	a.gate = admission.New(admission.Options{Heavy: a.cfg.HeavyCalls, Memory: int64(a.cfg.CallMemory), Wait: longestWait, Meter: recorder})
+	recorder.WatchCalls(a.gate.Stats)
 	a.models = newModels(a.cfg, recorder)
 	a.embeddings, err = jobs.OpenEmbeddings(ctx, jobs.EmbeddingsOptions{
 		Store: a.store, Open: a.models.embedder, Model: a.cfg.EmbeddingModel, Dimension: a.cfg.EmbeddingDimension, Now: a.store.Now, Log: a.log,
@@ -116,9 +120,13 @@ func (a *App) assemble(ctx context.Context, o Options) error {
 	a.server = server.New(server.Options{
 		Service: svc, Reflection: a.cfg.Reflection, RequestTimeout: a.cfg.RequestTimeout,
 		DrainTimeout: a.cfg.DrainTimeout, Log: a.log, Meter: recorder, Traces: a.traces.Handler(),
+		Gate: a.gate, MaxConnections: a.cfg.MaxConnections, ReplyTimeout: a.cfg.ReplyTimeout,
 	})
 	return a.listen(ctx, recorder)
 }
+
+// longestWait is how long a large call waits to be admitted: callers learn soon that they should come later.
+const longestWait = 2 * time.Second
 
 // retireSegments has messages indexed again that another analyzer took apart.
 func (a *App) retireSegments(ctx context.Context) error {
@@ -209,7 +217,7 @@ func (a *App) newService(facts *service.FactCache, meter service.Meter) (*servic
 		Queries: service.NewQueries(service.QueriesOptions{
 			Embeddings: a.embeddings, Deadline: a.cfg.EmbeddingDeadline, Timeout: a.cfg.EmbeddingTimeout, MaxRunning: maxQueries,
 		}),
-		Policies: policies, Runner: background{a.runner, a.indexer, a.feeders}, Meter: meter, Now: a.store.Now, NewID: newID, Near: words.Of,
+		Policies: policies, Runner: background{a.runner, a.indexer, a.feeders}, Meter: meter, Now: a.store.Now, NewID: newID, Near: words.Of, Gate: a.gate,
 		Reindex: jobs.NewReindexer(jobs.ReindexerOptions{Store: a.store, Feeders: a.feeders, Now: a.store.Now}), Verify: a.verifier,
 		CompactModels: compact, Extractive: builtin.Summarizer{},
 		Vectors: a.stores.vectors, Texts: a.stores.texts, ViewDeadline: a.cfg.ViewDeadline,

@@ -1,14 +1,18 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/KimMachineGun/automemlimit/memlimit"
 	"github.com/lmittmann/tint"
 
 	"github.com/stratamem/strata/internal/app"
@@ -45,8 +49,10 @@ func (c *serveCmd) Run(r *run) error {
 	if err != nil {
 		return err
 	}
+	log := newLog(cfg.Config, r.env)
 	tuneCollector(r.env)
-	a, err := app.New(r.ctx, cfg.Config, app.Options{Log: newLog(cfg.Config, r.env), Version: r.env.version()})
+	limitMemory(r.env, memlimit.FromCgroup, log)
+	a, err := app.New(r.ctx, cfg.Config, app.Options{Log: log, Version: r.env.version()})
 	if err != nil {
 		return fmt.Errorf("start the server: %w", err)
 	}
@@ -65,12 +71,35 @@ const collectorPercent = 200
 
 // tuneCollector sets the garbage collector unless the operator did.
 func tuneCollector(env Env) {
-	for _, kv := range env.Environ {
-		if strings.HasPrefix(kv, "GOGC=") {
-			return
-		}
+	if !isSet(env, "GOGC") {
+		debug.SetGCPercent(collectorPercent)
 	}
-	debug.SetGCPercent(collectorPercent)
+}
+
+// isSet reports whether the operator set a variable of the Go runtime.
+func isSet(env Env, name string) bool {
+	return slices.ContainsFunc(env.Environ, func(kv string) bool { return strings.HasPrefix(kv, name+"=") })
+}
+
+// limitMemory has the collector work harder before the process takes what its container may have, unless the operator
+// said how much it may take. A tenth is left to what the collector does not manage: SQLite's own memory, stacks and the
+// kernel's buffers.
+func limitMemory(env Env, container memlimit.Provider, log *slog.Logger) {
+	if isSet(env, "GOMEMLIMIT") {
+		log.Info("memory limit", "bytes", debug.SetMemoryLimit(-1), "from", "GOMEMLIMIT")
+		return
+	}
+	most, err := container()
+	switch {
+	case errors.Is(err, memlimit.ErrNoLimit), errors.Is(err, memlimit.ErrCgroupsNotSupported), errors.Is(err, memlimit.ErrNoCgroup):
+		log.Info("no memory limit: neither the container nor GOMEMLIMIT sets one")
+	case err != nil:
+		log.Warn("the container's memory limit cannot be read; set GOMEMLIMIT to have one", "error", err)
+	default:
+		limit := int64(min(most, math.MaxInt64) / 10 * 9)
+		debug.SetMemoryLimit(limit)
+		log.Info("memory limit", "bytes", limit, "from", "the container's limit", "container_bytes", most)
+	}
 }
 
 // newLog makes the log on stderr.

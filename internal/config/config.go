@@ -24,6 +24,10 @@ type Config struct {
 	DrainTimeout   time.Duration `name:"drain-timeout" default:"10s" placeholder:"DURATION" help:"How long a stopping server waits for running calls, 0s to 10m."`
 	RecallCache    Bytes         `name:"recall-cache" default:"64MiB" placeholder:"SIZE" help:"Memory for the users' recall indexes, 1MiB to 64GiB."`
 	FactCache      Bytes         `name:"fact-cache" default:"128MiB" placeholder:"SIZE" help:"Memory for the users' facts and their vectors, 1MiB to 64GiB."`
+	HeavyCalls     int           `name:"heavy-calls" default:"0" placeholder:"N" help:"How many calls that take much processor time or memory run at once, 0 to 1024; 0 for one less than there are processors, at least one. Others wait for two seconds at most and are then refused with RESOURCE_EXHAUSTED and a time to retry; small calls never wait."`
+	CallMemory     Bytes         `name:"call-memory" default:"256MiB" placeholder:"SIZE" help:"Memory for calls that are large, 64MiB to 1TiB: half for what heavy calls work on, a quarter each for requests and for replies that were not sent yet. A call for which there is none waits and is then refused, as with heavy-calls."`
+	MaxConnections int           `name:"max-connections" default:"1000" placeholder:"N" help:"How many connections may be open at once, 1 to 100000; further ones are closed."`
+	ReplyTimeout   time.Duration `name:"reply-timeout" default:"30s" placeholder:"DURATION" help:"How long a reply may go unread until its connection is closed, 100ms to 10m; a second where other replies wait for the memory that it holds."`
 	Workers        int           `name:"workers" default:"4" placeholder:"N" help:"How many pieces of background work run at once, 1 to 256. Where both models are built in it is one, since they use this machine."`
 
 	MongoDBURI            Secret        `name:"mongodb-uri" placeholder:"URI" help:"The MongoDB that holds the truth in place of the SQLite file, such as mongodb://127.0.0.1:27017; then any number of servers may share it. It may hold a password: set the variable."`

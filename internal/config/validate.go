@@ -40,6 +40,10 @@ func (c Config) faults() []*Fault {
 	within(&fs, "drain-timeout", c.DrainTimeout, 0, 10*time.Minute)
 	within(&fs, "recall-cache", c.RecallCache, 1<<20, 64<<30)
 	within(&fs, "fact-cache", c.FactCache, 1<<20, 64<<30)
+	within(&fs, "heavy-calls", c.HeavyCalls, 0, 1024)
+	within(&fs, "call-memory", c.CallMemory, 64<<20, 1<<40)
+	within(&fs, "max-connections", c.MaxConnections, 1, 100_000)
+	within(&fs, "reply-timeout", c.ReplyTimeout, 100*time.Millisecond, 10*time.Minute)
 	within(&fs, "workers", c.Workers, 1, 256)
 	if _, ok := c.Profiles[c.DefaultProfile]; !ok {
 		fs.add("default-profile", "there is no profile %q%s", c.DefaultProfile, didYouMean(c.DefaultProfile, slices.Collect(maps.Keys(c.Profiles))))

@@ -16,7 +16,7 @@ const (
 	KindExists                       // the id is taken by something else
 	KindPrecondition                 // the state is not what the request expects
 	KindConflict                     // somebody was faster: read again and retry
-	KindExhausted                    // a quota or the disk is full
+	KindExhausted                    // a quota or the disk is full, or too many large calls run
 	KindUnavailable                  // the store or a provider does not answer: retry later
 	KindInternal                     // a fault of the service
 )
@@ -51,6 +51,7 @@ const (
 	ReasonStoreUnavailable  Reason = "STORE_UNAVAILABLE"
 	ReasonStoreFull         Reason = "STORE_FULL"
 	ReasonShuttingDown      Reason = "SHUTTING_DOWN"
+	ReasonOverloaded        Reason = "OVERLOADED"
 	ReasonInternal          Reason = "INTERNAL"
 )
 

@@ -16,18 +16,30 @@ import (
 
 // codec decodes requests as gRPC's own codec does, but turns what that cannot decode into an answer that names the
 // field. gRPC would answer INTERNAL before any interceptor runs.
+//
+// It is also where the memory of large messages is accounted for: of a request before it is decoded, of a reply until the
+// transport has sent it.
 type codec struct {
 	encoding.CodecV2
+	admitted *admitted
 }
 
-func newCodec() codec { return codec{encoding.GetCodecV2(grpcproto.Name)} }
+func newCodec(a *admitted) codec { return codec{encoding.GetCodecV2(grpcproto.Name), a} }
 
 // Unmarshal never fails on a bad request: it leaves a fault in the message's unknown fields for withWellFormed.
 func (c codec) Unmarshal(data mem.BufferSlice, v any) error {
-	err := c.CodecV2.Unmarshal(data, v)
 	m, ok := v.(proto.Message)
-	if err == nil || !ok {
-		return err
+	if !ok {
+		return c.CodecV2.Unmarshal(data, v)
+	}
+	if data.Len() >= smallBytes {
+		if err := c.admitted.request(m, data); err != nil {
+			return nil // withRequests tells the caller
+		}
+	}
+	err := c.CodecV2.Unmarshal(data, v)
+	if err == nil {
+		return nil
 	}
 	fault := memory.FieldError{Field: "request", Description: "is not a valid protobuf message of this type"}
 	if path, found := invalidUTF8(data.Materialize(), m.ProtoReflect().Descriptor(), place{}); found {
@@ -36,6 +48,37 @@ func (c codec) Unmarshal(data mem.BufferSlice, v any) error {
 	proto.Reset(m)
 	m.ProtoReflect().SetUnknown(protowire.AppendString(protowire.AppendTag(nil, faultField, protowire.BytesType), fault.Field+"\x00"+fault.Description))
 	return nil
+}
+
+// Marshal encodes a reply into memory that counts as held until the transport gives it back: a client that does not read
+// leaves it there.
+func (c codec) Marshal(v any) (mem.BufferSlice, error) {
+	out, ok := c.admitted.outgoing(v)
+	if !ok {
+		return c.CodecV2.Marshal(v)
+	}
+	m := v.(proto.Message) //nolint:forcetypeassert // only messages are outgoing
+	size := proto.Size(m)
+	buffer := mem.DefaultBufferPool().Get(size)
+	encoded, err := proto.MarshalOptions{UseCachedSize: true}.MarshalAppend((*buffer)[:0], m)
+	if err != nil {
+		mem.DefaultBufferPool().Put(buffer)
+		out.release()
+		return nil, fmt.Errorf("encode reply: %w", err)
+	}
+	*buffer = encoded
+	return mem.BufferSlice{mem.NewBuffer(buffer, sentBuffer{mem.DefaultBufferPool(), out.by.sending(int64(size), out.release)})}, nil
+}
+
+// sentBuffer is a pool of one buffer, which is put back when the transport has sent what is in it.
+type sentBuffer struct {
+	mem.BufferPool
+	sent func()
+}
+
+func (p sentBuffer) Put(b *[]byte) {
+	p.sent()
+	p.BufferPool.Put(b)
 }
 
 // faultField is a field number that no message of the API uses. A client that sends it itself is refused.

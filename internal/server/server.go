@@ -17,6 +17,7 @@ import (
 	"google.golang.org/grpc/stats"
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
+	"github.com/stratamem/strata/internal/admission"
 	"github.com/stratamem/strata/internal/service"
 )
 
@@ -40,6 +41,9 @@ type Options struct {
 	Log            *slog.Logger
 	Meter          Meter         // counts calls; nil for nobody
 	Traces         stats.Handler // makes a span of every call; nil for none
+	Gate           *admission.Gate
+	MaxConnections int           // open at once; further ones are closed
+	ReplyTimeout   time.Duration // how long a reply may go unread before its connection is closed
 }
 
 // Server serves the API over gRPC.
@@ -49,6 +53,14 @@ type Server struct {
 	drain  time.Duration
 	log    *slog.Logger
 	calls  *atomic.Int64 // that are being answered
+	gate   *admission.Gate
+	conns  connectionLimits
+}
+
+// connectionLimits bound what clients may keep open and unread.
+type connectionLimits struct {
+	most     int
+	patience time.Duration
 }
 
 // New makes a Server.
@@ -56,6 +68,7 @@ func New(o Options) *Server {
 	calls := &atomic.Int64{}
 	s := &Server{
 		grpc: grpc.NewServer(serverOptions(o, calls)...), health: health.NewServer(), drain: o.DrainTimeout, log: o.Log, calls: calls,
+		gate: o.Gate, conns: connectionLimits{o.MaxConnections, o.ReplyTimeout},
 	}
 	memoryv1.RegisterMemoryServiceServer(s.grpc, &memoryServer{service: o.Service})
 	memoryv1.RegisterHistoryServiceServer(s.grpc, &historyServer{service: o.Service})
@@ -75,15 +88,17 @@ func New(o Options) *Server {
 func (s *Server) Busy() bool { return s.calls.Load() > 0 }
 
 func serverOptions(o Options, calls *atomic.Int64) []grpc.ServerOption {
+	a := &admitted{gate: o.Gate, longest: o.RequestTimeout}
 	options := []grpc.ServerOption{
-		grpc.ForceServerCodecV2(newCodec()),
+		grpc.ForceServerCodecV2(newCodec(a)),
 		grpc.MaxRecvMsgSize(maxReceiveBytes),
 		grpc.MaxHeaderListSize(maxHeaderBytes),
 		grpc.MaxConcurrentStreams(maxStreams),
 		grpc.ConnectionTimeout(connectTimeout),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: keepaliveMinTime, PermitWithoutStream: true}),
 		grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionIdle: maxConnectionIdle}),
-		grpc.ChainUnaryInterceptor(withCount(calls), withMeter(meterOf(o)), withOutcome(o.Log), withWellFormed, withTenant, withDeadline(o.RequestTimeout)),
+		grpc.ChainUnaryInterceptor(withCount(calls), withMeter(meterOf(o)), withOutcome(o.Log), a.withRequests, withWellFormed, withTenant,
+			withDeadline(o.RequestTimeout), a.withReplies, a.withHeavy),
 	}
 	if o.Traces != nil {
 		options = append(options, grpc.StatsHandler(o.Traces))
@@ -118,7 +133,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		defer close(stopped)
 		s.shutdown()
 	})
-	err := s.grpc.Serve(l)
+	err := s.grpc.Serve(newConnections(l, s.conns, s.gate, s.log))
 	if stop() { // Serve failed by itself
 		return err
 	}

@@ -17,6 +17,7 @@ import (
 // compactor is a service that can compact and nothing else, by a policy that asks no model.
 func compactor(p history.Policy) *service.Service {
 	return service.New(service.Options{
+		Gate: openGate{},
 		Policies: policy.Policies{
 			Default: "default", Profiles: map[string]policy.Profile{"default": {Counter: "o200k_base", History: p, StepLimit: 25}},
 			Window: func(string) (policy.Window, bool) { return policy.Window{}, false },

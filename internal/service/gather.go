@@ -413,7 +413,7 @@ func (s *Service) tail(ctx context.Context, session memory.Session, running *ass
 // before reads messages backwards and answers them oldest first.
 func (s *Service) before(ctx context.Context, q store.MessageQuery) ([]memory.Message, error) {
 	q.NewestFirst, q.MaxBytes = true, maxTailBytes
-	messages, err := s.store.Messages(ctx, q)
+	messages, err := s.messages(ctx, q)
 	if err != nil {
 		return nil, fmt.Errorf("read latest messages: %w", err)
 	}

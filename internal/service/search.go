@@ -219,7 +219,7 @@ func (s *Service) confirm(ctx context.Context, in hitsOf) ([]confirmed, error) {
 	for i, h := range in.hits {
 		places[i] = h.Place
 	}
-	messages, err := s.store.MessagesAt(ctx, store.PlacesQuery{User: in.user, Places: places, MaxBytes: in.maxBytes})
+	messages, err := s.messagesAt(ctx, store.PlacesQuery{User: in.user, Places: places, MaxBytes: in.maxBytes})
 	if err != nil {
 		return nil, fmt.Errorf("read messages that were found: %w", err)
 	}

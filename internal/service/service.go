@@ -27,6 +27,7 @@ type Service struct {
 	now      func() time.Time
 	newID    func() string
 	related  func(term string) []near.Word
+	gate     Gate
 	turns    *turns
 	apart    apart
 
@@ -68,6 +69,7 @@ type Options struct {
 	Now      func() time.Time
 	NewID    func() string                 // mints message ids
 	Near     func(term string) []near.Word // see rank.Query.Near
+	Gate     Gate
 
 	// CompactModels are the models that context policies may have asked, by name; "" is the one asked where a policy names
 	// none. Extractive writes where there is no such model, or where it failed.
@@ -90,7 +92,7 @@ func New(o Options) *Service {
 		factVectors: newVectorArm(memory.ViewVectors, o), turnVectors: newVectorArm(memory.ViewTurns, o), transcript: newTextArm(memory.ViewTranscript, o), factTexts: newTextArm(memory.ViewFacts, o),
 		reranker: newRerankArm(o),
 		store:    o.Store, lexicon: o.Lexicon, facts: o.Facts, queries: o.Queries, reembed: o.Reembed, reindex: o.Reindex, checker: o.Verify, usage: o.Usage,
-		policies: o.Policies, runner: o.Runner, meter: o.Meter, now: o.Now, newID: o.NewID, related: o.Near, turns: newTurns(), apart: newApart(),
+		policies: o.Policies, runner: o.Runner, meter: o.Meter, now: o.Now, newID: o.NewID, related: o.Near, gate: o.Gate, turns: newTurns(), apart: newApart(),
 		compactModels: o.CompactModels, extractive: o.Extractive,
 	}
 }

@@ -78,7 +78,7 @@ func (s *Service) Messages(ctx context.Context, q store.MessageQuery) (page []me
 	if err != nil {
 		return nil, false, fmt.Errorf("read session: %w", err)
 	}
-	page, err = s.store.Messages(ctx, q)
+	page, err = s.messages(ctx, q)
 	if err != nil {
 		return nil, false, fmt.Errorf("read messages: %w", err)
 	}

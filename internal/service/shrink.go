@@ -49,7 +49,7 @@ func (s *Service) gatherHead(ctx context.Context, r policy.Resolved, g *gathered
 		return nil
 	}
 	q := store.MessageQuery{Ref: g.work.Session.Ref, After: from, Before: first, Limit: headMessages, MaxBytes: maxTailBytes}
-	begun, err := s.store.Messages(ctx, q)
+	begun, err := s.messages(ctx, q)
 	if err != nil {
 		return fmt.Errorf("read first messages: %w", err)
 	}

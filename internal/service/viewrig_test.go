@@ -188,6 +188,7 @@ func (r *rig) service(w wiring) *service.Service {
 		Counter: "o200k_base", Facts: policy.Facts{LongTerm: true, OfSession: true, Max: 20, MinScore: .3, Share: .2, Relevance: 1},
 	}
 	return service.New(service.Options{
+		Gate:  openGate{},
 		Store: w.truth, Lexicon: lexicon, Facts: r.facts, Reembed: idle{}, Usage: service.NewUsage(r.truth, log),
 		Queries: service.NewQueries(service.QueriesOptions{
 			Embeddings: &r.version, Deadline: time.Minute, Timeout: time.Minute, MaxRunning: 8,

@@ -32,6 +32,7 @@ type metrics struct {
 	policyStages     *prometheus.CounterVec
 	policySaved      *prometheus.CounterVec
 	providers        *prometheus.GaugeVec
+	callsRefused     *prometheus.CounterVec
 }
 
 func newMetrics() metrics {
@@ -60,6 +61,7 @@ func newMetrics() metrics {
 		historyShare:     histogram("strata_history_window_share", "Share of the model's window that a history takes after a context policy, where the window is known.", shareBuckets(), "call"),
 		policyStages:     counters("strata_policy_stages_total", "Stages of context policies that were applied, by what they did.", "call", "stage", "outcome"),
 		policySaved:      counters("strata_policy_saved_tokens_total", "Tokens that stages of context policies took away.", "call", "stage"),
+		callsRefused:     counters("strata_calls_refused_total", "Large calls that were refused and connections that were closed, by the cause.", "cause"),
 		providers:        prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "strata_provider_info", Help: "1 for the configured model of each purpose."}, []string{"purpose", "model"}),
 	}
 }
@@ -70,6 +72,7 @@ func (m metrics) register(r *prometheus.Registry) {
 		m.rpcSeconds, m.modelCalls, m.modelTokens, m.modelSeconds,
 		m.embeddingCalls, m.embeddingTexts, m.embeddingTokens, m.embeddingSeconds, m.rerankCalls, m.rerankSeconds,
 		m.jobs, m.quarantined, m.refused, m.appended, m.degraded, m.checked, m.foreign, m.stale, m.fed, m.feedFailed, m.historyTokens, m.historyShare, m.policyStages, m.policySaved, m.providers,
+		m.callsRefused,
 	)
 }
 

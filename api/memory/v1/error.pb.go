@@ -82,6 +82,10 @@ const (
 	// INVALID_ARGUMENT with BadRequest: a message does not pass a check whose action is RETRY; nothing was written. The
 	// metadata has the rule's name and its hint for the model that wrote the message.
 	ErrorReason_ERROR_REASON_CHECK_REFUSED ErrorReason = 25
+	// RESOURCE_EXHAUSTED with RetryInfo: more calls that take much time or memory came at once than the server can hold;
+	// nothing was done. The metadata's cause is heavy_calls, work_bytes, request_bytes or reply_bytes. A write whose reply
+	// found no room (reply_bytes) was done: repeat it with the same request_id.
+	ErrorReason_ERROR_REASON_OVERLOADED ErrorReason = 27
 )
 
 // Enum value maps for ErrorReason.
@@ -114,6 +118,7 @@ var (
 		24: "ERROR_REASON_JOB_NOT_SKIPPABLE",
 		26: "ERROR_REASON_JOB_NOT_REVERTIBLE",
 		25: "ERROR_REASON_CHECK_REFUSED",
+		27: "ERROR_REASON_OVERLOADED",
 	}
 	ErrorReason_value = map[string]int32{
 		"ERROR_REASON_UNSPECIFIED":        0,
@@ -143,6 +148,7 @@ var (
 		"ERROR_REASON_JOB_NOT_SKIPPABLE":  24,
 		"ERROR_REASON_JOB_NOT_REVERTIBLE": 26,
 		"ERROR_REASON_CHECK_REFUSED":      25,
+		"ERROR_REASON_OVERLOADED":         27,
 	}
 )
 
@@ -177,7 +183,7 @@ var File_memory_v1_error_proto protoreflect.FileDescriptor
 
 const file_memory_v1_error_proto_rawDesc = "" +
 	"\n" +
-	"\x15memory/v1/error.proto\x12\tmemory.v1*\x98\a\n" +
+	"\x15memory/v1/error.proto\x12\tmemory.v1*\xb5\a\n" +
 	"\vErrorReason\x12\x1c\n" +
 	"\x18ERROR_REASON_UNSPECIFIED\x10\x00\x12\x1e\n" +
 	"\x1aERROR_REASON_FIELD_INVALID\x10\x01\x12#\n" +
@@ -206,7 +212,8 @@ const file_memory_v1_error_proto_rawDesc = "" +
 	"\x1eERROR_REASON_MODEL_UNAVAILABLE\x10\x17\x12\"\n" +
 	"\x1eERROR_REASON_JOB_NOT_SKIPPABLE\x10\x18\x12#\n" +
 	"\x1fERROR_REASON_JOB_NOT_REVERTIBLE\x10\x1a\x12\x1e\n" +
-	"\x1aERROR_REASON_CHECK_REFUSED\x10\x19B\x94\x01\n" +
+	"\x1aERROR_REASON_CHECK_REFUSED\x10\x19\x12\x1b\n" +
+	"\x17ERROR_REASON_OVERLOADED\x10\x1bB\x94\x01\n" +
 	"\rcom.memory.v1B\n" +
 	"ErrorProtoP\x01Z2github.com/stratamem/strata/api/memory/v1;memoryv1\xa2\x02\x03MXX\xaa\x02\tMemory.V1\xca\x02\tMemory\\V1\xe2\x02\x15Memory\\V1\\GPBMetadata\xea\x02\n" +
 	"Memory::V1b\x06proto3"

@@ -1,0 +1,93 @@
+package service
+
+import (
+	"context"
+	"slices"
+
+	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/store"
+)
+
+// Gate admits calls that take much processor time or memory.
+type Gate interface {
+	// Heavy must wait until the call of ctx may hold so many bytes, and return a memory.Error of KindExhausted where it
+	// cannot in time. For a call that it has admitted, and for what is no call, it must return nil at once.
+	Heavy(ctx context.Context, bytes int64) error
+}
+
+// What a call may read of messages before it has to be admitted as a heavy one. How heavy a call is stands in no request:
+// it depends on what is stored.
+const (
+	lightBytes    = 512 << 10 // as stored
+	lightMessages = 2000
+)
+
+// What a heavy call may hold: messages up to maxTailBytes and as much recalled, each as it is stored, decoded, cut into
+// words and in the reply.
+const heavyCallBytes = 4 * (maxTailBytes + maxRecallBytes)
+
+// messages reads messages of a session. What goes beyond what a light call may read is read once the call is admitted as a
+// heavy one.
+func (s *Service) messages(ctx context.Context, q store.MessageQuery) ([]memory.Message, error) {
+	light := q
+	light.Limit = min(q.Limit, lightMessages)
+	if light.MaxBytes == 0 || light.MaxBytes > lightBytes {
+		light.MaxBytes = lightBytes
+	}
+	found, err := s.store.Messages(ctx, light)
+	if err != nil || answers(found, q) {
+		return found, err
+	}
+	if err := s.gate.Heavy(ctx, heavyCallBytes); err != nil {
+		return nil, err
+	}
+	return s.store.Messages(ctx, q)
+}
+
+// answers reports whether what a narrower query found is all that q asks for: seqs have no gaps.
+func answers(found []memory.Message, q store.MessageQuery) bool {
+	if len(found) == 0 || len(found) >= q.Limit {
+		return true
+	}
+	last := found[len(found)-1].Seq
+	if q.NewestFirst && last <= q.After+1 || !q.NewestFirst && q.Before > 0 && last >= q.Before-1 {
+		return true
+	}
+	seen, tokens := 0, int64(0)
+	for i := range found {
+		if !found[i].Hidden {
+			seen++
+			tokens += found[i].Tokens.O200K
+		}
+	}
+	return q.MaxTokens > 0 && tokens >= q.MaxTokens && seen >= q.MinMessages
+}
+
+// messagesAt reads messages by their places, as messages does.
+func (s *Service) messagesAt(ctx context.Context, q store.PlacesQuery) ([]memory.PlacedMessage, error) {
+	light := q
+	if light.MaxBytes == 0 || light.MaxBytes > lightBytes {
+		light.MaxBytes = lightBytes
+	}
+	found, err := s.store.MessagesAt(ctx, light)
+	if err != nil || len(found) == len(q.Places) {
+		return found, err
+	}
+	rest := placesAfter(found, light)
+	if next, err := s.store.MessagesAt(ctx, rest); err != nil || len(next) == 0 { // the others are not there
+		return found, err
+	}
+	if err := s.gate.Heavy(ctx, heavyCallBytes); err != nil {
+		return nil, err
+	}
+	return s.store.MessagesAt(ctx, q)
+}
+
+// placesAfter asks for one message of the places behind those that were found.
+func placesAfter(found []memory.PlacedMessage, q store.PlacesQuery) store.PlacesQuery {
+	if len(found) > 0 {
+		q.Places = q.Places[slices.Index(q.Places, found[len(found)-1].Place)+1:]
+	}
+	q.MaxBytes = 1
+	return q
+}

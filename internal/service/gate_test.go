@@ -1,0 +1,8 @@
+package service_test
+
+import "context"
+
+// openGate admits every call.
+type openGate struct{}
+
+func (openGate) Heavy(context.Context, int64) error { return nil }

@@ -1,0 +1,33 @@
+package telemetry
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/stratamem/strata/internal/admission"
+)
+
+// CallRefused implements admission.Meter.
+func (r *Recorder) CallRefused(cause admission.Cause) {
+	r.callsRefused.WithLabelValues(string(cause)).Inc()
+}
+
+// WatchCalls adds what large calls hold and how many wait, asked whenever metrics are read. Each cause of a refusal is
+// there from the start, so that a metric is 0 and not missing.
+func (r *Recorder) WatchCalls(stats func() admission.Stats) {
+	for _, c := range admission.Causes() {
+		r.callsRefused.WithLabelValues(string(c))
+	}
+	gauge := func(name, help string, labels prometheus.Labels, value func(admission.Stats) int64) {
+		r.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help, ConstLabels: labels},
+			func() float64 { return float64(value(stats())) }))
+	}
+	const held = "Bytes that large calls hold, by what for, as they were estimated when they were admitted."
+	gauge("strata_calls_held_bytes", held, prometheus.Labels{"for": "requests"}, func(s admission.Stats) int64 { return s.RequestBytes })
+	gauge("strata_calls_held_bytes", held, prometheus.Labels{"for": "work"}, func(s admission.Stats) int64 { return s.WorkBytes })
+	gauge("strata_calls_held_bytes", held, prometheus.Labels{"for": "replies"}, func(s admission.Stats) int64 { return s.ReplyBytes })
+	const waiting = "Large calls that wait to be admitted, by what for."
+	gauge("strata_calls_waiting", waiting, prometheus.Labels{"for": "requests"}, func(s admission.Stats) int64 { return s.RequestsWaiting })
+	gauge("strata_calls_waiting", waiting, prometheus.Labels{"for": "work"}, func(s admission.Stats) int64 { return s.HeavyWaiting })
+	gauge("strata_calls_waiting", waiting, prometheus.Labels{"for": "replies"}, func(s admission.Stats) int64 { return s.RepliesWaiting })
+	gauge("strata_heavy_calls", "Calls that take much processor time or memory and run now.", nil, func(s admission.Stats) int64 { return s.HeavyRunning })
+}
