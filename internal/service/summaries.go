@@ -145,8 +145,8 @@ func (s *Service) begin(ctx context.Context, ref memory.SessionRef, nodes []memo
 	if err != nil {
 		return time.Time{}, fmt.Errorf("read the first message: %w", err)
 	}
-	if len(messages) > 0 && messages[0].CreateTime.Before(first) {
-		first = messages[0].CreateTime
+	if len(messages) > 0 && messages[0].SaidTime().Before(first) {
+		first = messages[0].SaidTime()
 	}
 	return first, nil
 }
