@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -24,6 +25,7 @@ import (
 // gathered is what a context is decided from.
 type gathered struct {
 	work     store.SessionWork // of an unknown session only its Ref is set
+	location *time.Location    // the user's timezone
 	marks    Watermarks
 	hidden   memory.Hidden
 	running  *assembly.Summary
@@ -59,9 +61,17 @@ func (s *Service) gather(ctx context.Context, p ContextParams, work store.Sessio
 		return s.recordedWords(part, work.Session, g.tail)
 	})
 	in := s.seek(part, p.Ref.UserRef, query)
+	if work.Session.Key != "" { // its user was read with it
+		in.user = func() (memory.User, error) { return work.User, nil }
+	}
 	in.hidden = hidden
 	in.found = sync.OnceValues(func() (factsFound, error) { return s.contextFacts(part, p, in, r, work.Session.Key) })
 	all.Go(history)
+	all.Go(func() error {
+		user, err := in.user()
+		g.location = user.Location()
+		return err
+	})
 	all.Go(func() error { return s.gatherStates(part, p, r, &g) })
 	all.Go(func() error { return s.gatherSummaries(part, p, in, r, &g) })
 	all.Go(func() (err error) {
