@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/types/known/fieldmaskpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
@@ -172,4 +173,77 @@ func TestAClockThatIsAhead(t *testing.T) {
 			t.Errorf("previous sessions %v", got)
 		}
 	})
+}
+
+func TestWeeksAreMadeAnew(t *testing.T) {
+	t.Parallel()
+	week := memoryv1.SummaryKind_SUMMARY_KIND_WEEK
+	begin := func(t *testing.T) *harness {
+		h := start(t)
+		h.setTimezone(t, "America/Los_Angeles")
+		sunday := time.Date(2026, 3, 1, 20, 0, 0, 0, location(t, "America/Los_Angeles")) // Monday in Seoul
+		h.record(t, "old", saidAt(user("castle", "On Saturday we visited the castle of Prague with my sister Grace."), sunday), saidAt(assistant("ok", "A castle in Prague!"), sunday))
+		h.summarize(t, "old")
+		h.stop()
+		h = startOn(t, h.data, noChange)
+		eventually(t, "the week", func() bool { return slices.Equal(h.weeks(t), []string{"2026-W09"}) })
+		return h
+	}
+	told := func(t *testing.T, h *harness) string {
+		r := h.context(t, &memoryv1.BuildContextRequest{SessionId: "new", Query: "castle", Overrides: &memoryv1.ContextOverrides{
+			Sections: []*memoryv1.SectionSwitch{{Section: memoryv1.SectionKind_SECTION_KIND_PREVIOUS_SESSIONS}},
+		}})
+		var out []string
+		for _, i := range section(r, memoryv1.SectionKind_SECTION_KIND_PERIODS).GetItems() {
+			out = append(out, i.GetText())
+		}
+		return strings.Join(out, "\n")
+	}
+	t.Run("what another timezone moves to the next week is told by that one alone", func(t *testing.T) {
+		t.Parallel()
+		h := begin(t)
+		h.setTimezone(t, "Asia/Seoul")
+		if got := h.weeks(t); slices.Contains(got, "2026-W09") {
+			t.Errorf("weeks at once: %v", got)
+		}
+		h.stop()
+		h = startOn(t, h.data, noChange)
+		eventually(t, "the next week", func() bool { return slices.Equal(h.weeks(t), []string{"2026-W10"}) })
+		if n := strings.Count(told(t, h), "castle"); n != 1 { // the month says nothing new beside its week
+			t.Errorf("told %d times: %q", n, told(t, h))
+		}
+		_, err := h.summaries().GetSummary(h.ctx, &memoryv1.GetSummaryRequest{UserId: "ada", Kind: week, Name: "2026-W09"})
+		refused(t, err, codes.NotFound, "SUMMARY_NOT_FOUND", "")
+	})
+	t.Run("a week that tells of a hidden message stands in no context, and again when it is shown", func(t *testing.T) {
+		t.Parallel()
+		h := begin(t)
+		before := told(t, h)
+		if !strings.Contains(before, "castle") {
+			t.Fatalf("told %q", before)
+		}
+		h.hide(t, "old", "castle", true)
+		if got := told(t, h); got != "" {
+			t.Errorf("hidden, told %q", got)
+		}
+		h.hide(t, "old", "castle", false)
+		if got := told(t, h); got != before {
+			t.Errorf("shown again, told %q, want %q", got, before)
+		}
+		h.startAt(t, "old", 2)
+		if got := told(t, h); got != "" {
+			t.Errorf("before the start, told %q", got)
+		}
+	})
+}
+
+// weeks are the names of ada's weeks, the latest first.
+func (h *harness) weeks(t *testing.T) []string {
+	t.Helper()
+	req := &memoryv1.ListSummariesRequest{UserId: "ada", Kind: memoryv1.SummaryKind_SUMMARY_KIND_WEEK}
+	var out []string
+	for _, s := range must(h.summaries().ListSummaries(h.ctx, req))(t).GetSummaries() {
+		out = append(out, s.GetName())
+	}
+	return out
 }

@@ -193,6 +193,10 @@ func (s *Service) periodSummary(ctx context.Context, ref SummaryRef) (Summary, e
 	if err != nil {
 		return Summary{}, fmt.Errorf("read summaries of periods: %w", err)
 	}
+	found, err = s.standing(ctx, periodReader{user: ref.User, location: user.Location()}, found)
+	if err != nil {
+		return Summary{}, err
+	}
 	for _, node := range found {
 		if node.Period.Name == period.Name {
 			return ofPeriod(node), nil
@@ -279,6 +283,14 @@ func (s *Service) listPeriods(ctx context.Context, q SummaryQuery) ([]Summary, *
 	if len(found) > q.Limit {
 		found = found[:q.Limit]
 		next = &SummaryCursor{Time: found[q.Limit-1].Period.Start}
+	}
+	user, err := s.store.User(ctx, q.User)
+	if err != nil && !isNotFound(err) {
+		return nil, nil, fmt.Errorf("read user: %w", err)
+	}
+	found, err = s.standing(ctx, periodReader{user: q.User, location: user.Location()}, found)
+	if err != nil {
+		return nil, nil, err
 	}
 	out := make([]Summary, len(found))
 	for i, n := range found {

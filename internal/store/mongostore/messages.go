@@ -370,7 +370,11 @@ func (s *Store) UpdateMessage(ctx context.Context, u store.MessageUpdate) (memor
 		return memory.Message{}, s.failed("find message", err)
 	}
 	at := slices.IndexFunc(t.IDs, func(id []byte) bool { return string(id) == string(hash) })
-	return s.relabel(ctx, t.ID, at, u)
+	m, err := s.relabel(ctx, t.ID, at, u)
+	if err != nil || u.Hidden == nil {
+		return m, err
+	}
+	return m, s.lookAtPeriods(ctx, d.Scope, u.Time)
 }
 
 // relabel changes what the update sets of a turn's message, which never moves within its turn.
