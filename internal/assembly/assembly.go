@@ -87,8 +87,10 @@ type Input struct {
 	// beginning. They stand in the section recent and come before all that has a share; Running may cover them.
 	Kept []memory.Message
 	// Dropped is what a context policy left out before Tail, ascending and apart. Running does not stand for it.
-	Dropped      []memory.SeqRange
-	LastSeq      int64
+	Dropped []memory.SeqRange
+	LastSeq int64
+	// Location is the user's timezone: every day in the context is a day there. Nil for UTC.
+	Location     *time.Location
 	Hidden       []memory.SeqRange // what of the session is hidden, ascending and apart; at least what lies before Tail
 	Facts        []memory.Fact     // of other sessions, the best first; those of SessionFacts are not looked at
 	SessionFacts []memory.Fact     // learnt in this session, the best first
@@ -123,8 +125,7 @@ type Summary struct {
 	// Holes are what it does not stand for of the messages up to To, ascending and apart: messages that are hidden, and those
 	// whose summary tells of hidden ones too.
 	Holes []memory.SeqRange
-	// Start and End are when what it covers began and ended, written as days of the zones they carry. The end of a week
-	// or month is not part of it.
+	// Start and End are when what it covers began and ended. The end of a week or month is not part of it.
 	Start, End time.Time
 	Text       string
 	Tokens     memory.TokenCounts // of Text; zero when it was not counted
@@ -172,7 +173,7 @@ type Item struct {
 	Seq        int64
 	Role       memory.Role
 	Name       string
-	CreateTime time.Time
+	CreateTime time.Time // of the message, as its client gave it; of a note when it was written
 	Tokens     int64
 	Cut        *Span           // in Unicode code points of the message's PlainText; nil when all of it is shown
 	Note       *Note           // of a note

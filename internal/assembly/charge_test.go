@@ -17,14 +17,14 @@ func TestFramedTextsAreChargedWhatTheyTake(t *testing.T) {
 		t.Run("a line by "+name+" takes what counting it as a whole says", rapid.MakeCheck(func(t *rapid.T) {
 			text, day := textGen().Draw(t, "text"), timeGen(t)
 			speaker := rapid.SampledFrom([]string{"", "Ann", "Dr. Who, x", "민수", "🙂"}).Draw(t, "speaker")
-			l := a.newLine(stampOf(day, time.Time{}), speaker, text, count(text))
+			l := a.newLine(stampOf(day, day, nil), speaker, text, count(text))
 			if want := a.counter.Cost(l.text); l.price.tokens != want {
 				t.Fatalf("%q is charged %d, and takes %d", l.text, l.price.tokens, want)
 			}
 		}))
 		t.Run("no day by "+name+" takes less than leastDay", func(t *testing.T) {
 			for day := time.Date(1970, 1, 1, 0, 0, 0, 0, time.UTC); day.Year() < 10000; day = day.AddDate(0, 5, 17) {
-				if s := stampOf(day, day).text; a.counter.Per() == 1 && a.counter.Cost(s[:len(s)-1]) < leastDay {
+				if s := stampOf(day, day, nil).text; a.counter.Per() == 1 && a.counter.Cost(s[:len(s)-1]) < leastDay {
 					t.Fatalf("%q takes %d", s, a.counter.Cost(s[:len(s)-1]))
 				}
 			}

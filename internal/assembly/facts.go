@@ -94,7 +94,7 @@ func (a *assembler) price(f *factLine, room space) bool {
 		return false
 	}
 	f.priced = true
-	f.line = a.newLine(stampOf(f.fact.ValidFrom, f.fact.ValidFrom), cleanName(f.fact.Subject), f.fact.Text, memory.TokenCounts{})
+	f.line = a.newLine(a.dayOf(f.fact.ValidFrom), cleanName(f.fact.Subject), f.fact.Text, memory.TokenCounts{})
 	f.line.price.bytes += factBytes(f.fact)
 	f.item = Item{Fact: f.fact, Rank: f.rank, Text: f.fact.Text}
 	return true

@@ -60,7 +60,7 @@ func (a *assembler) takeNotes(room space) {
 }
 
 func (a *assembler) noteLine(n *Note, words string) line {
-	l := a.newLine(stampOf(n.Time, n.Time), cleanName(n.called()), words, memory.TokenCounts{})
+	l := a.newLine(a.dayOf(n.Time), cleanName(n.called()), words, memory.TokenCounts{})
 	l.price.bytes += len(n.Name)
 	l.item = Item{CreateTime: n.Time, Note: n, Text: words}
 	return l

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"github.com/stratamem/strata/internal/memory"
@@ -212,7 +211,7 @@ func (a *assembler) settle() {
 	}
 	slices.SortFunc(a.shelves[SectionRecalled].lines, func(x, y line) int {
 		i, j := &x.item, &y.item
-		return cmp.Or(i.CreateTime.Compare(j.CreateTime), strings.Compare(i.SessionID, j.SessionID), cmp.Compare(i.Seq, j.Seq), cmp.Compare(i.Rank, j.Rank))
+		return cmp.Or(a.recalled[i.Rank].Message.SaidTime().Compare(a.recalled[j.Rank].Message.SaidTime()), strings.Compare(i.SessionID, j.SessionID), cmp.Compare(i.Seq, j.Seq), cmp.Compare(i.Rank, j.Rank))
 	})
 }
 
@@ -266,7 +265,7 @@ func (a *assembler) show(c *candidate, r *Recalled) {
 
 // recalledLine is the line of words that a message says.
 func (a *assembler) recalledLine(m *memory.Message, words string, stored memory.TokenCounts) line {
-	return a.newLine(stampOf(m.CreateTime.UTC(), time.Time{}), label(m), words, stored)
+	return a.newLine(a.dayOf(m.SaidTime()), label(m), words, stored)
 }
 
 // ellipsis marks the ends of a passage that was cut out of a text.

@@ -173,15 +173,28 @@ type stamp struct {
 
 const undated = "[undated] "
 
-// stampOf names the days from start to end, in the zones that they carry.
-func stampOf(start, end time.Time) stamp {
+// dayOf names the day of a time in the user's timezone.
+func (a *assembler) dayOf(t time.Time) stamp { return a.daysOf(t, t) }
+
+// daysOf names the days from start to end in the user's timezone.
+func (a *assembler) daysOf(start, end time.Time) stamp { return stampOf(start, end, a.in.Location) }
+
+// stampOf names the days from start to end in a timezone, UTC for nil.
+func stampOf(start, end time.Time, in *time.Location) stamp {
 	if start.IsZero() {
 		start = end
 	}
 	if start.IsZero() {
 		return stamp{text: undated}
 	}
-	if end.IsZero() || start.Year() == end.Year() && start.YearDay() == end.YearDay() {
+	if end.IsZero() {
+		end = start
+	}
+	if in == nil {
+		in = time.UTC
+	}
+	start, end = start.In(in), end.In(in)
+	if start.Year() == end.Year() && start.YearDay() == end.YearDay() {
 		return stamp{start.Format("[2 Jan 2006] "), 1}
 	}
 	return stamp{start.Format("[2 Jan 2006 to ") + end.Format("2 Jan 2006] "), 2}

@@ -63,7 +63,7 @@ func (a *assembler) takeSummary(k SectionKind, s *Summary, room space) space {
 
 // takeShortened puts as many sentences of a summary into a section as the room holds, if any.
 func (a *assembler) takeShortened(k SectionKind, s *Summary, room space) space {
-	empty := a.newLine(lived(k, s), called(k, s), "", memory.TokenCounts{})
+	empty := a.newLine(a.lived(k, s), called(k, s), "", memory.TokenCounts{})
 	text, size, shortened := a.takeApart(s.Text).Measure(room.tokens - empty.price.tokens - a.beginning(k).tokens)
 	if !says(memory.TextPart(text)) {
 		return room
@@ -72,7 +72,7 @@ func (a *assembler) takeShortened(k SectionKind, s *Summary, room space) space {
 	if shortened {
 		short.Text, short.Tokens = text, memory.TokenCounts{}
 	}
-	l := a.markSummary(a.countedLine(lived(k, s), called(k, s), indent(disarm(text)), size), &short)
+	l := a.markSummary(a.countedLine(a.lived(k, s), called(k, s), indent(disarm(text)), size), &short)
 	l.item.Shortened = shortened
 	left, _ := a.place(k, l, room)
 	return left
@@ -90,7 +90,7 @@ func (a *assembler) takeApart(text string) *summary.Apart {
 
 // summaryLine is a summary's line. A text that was counted when it was stored is not counted again.
 func (a *assembler) summaryLine(k SectionKind, s *Summary) line {
-	return a.markSummary(a.newLine(lived(k, s), called(k, s), s.Text, joinedCounts(s)), s)
+	return a.markSummary(a.newLine(a.lived(k, s), called(k, s), s.Text, joinedCounts(s)), s)
 }
 
 // joinedCounts are a summary's counts, in which what stands between the texts of its nodes may be missing.
@@ -124,10 +124,10 @@ func called(k SectionKind, s *Summary) string {
 }
 
 // lived is when what a summary stands for began and ended.
-func lived(k SectionKind, s *Summary) stamp {
+func (a *assembler) lived(k SectionKind, s *Summary) stamp {
 	end := s.End
 	if k == SectionPeriods && !end.IsZero() {
 		end = end.Add(-time.Nanosecond)
 	}
-	return stampOf(s.Start, end)
+	return a.daysOf(s.Start, end)
 }

@@ -1,7 +1,6 @@
 package extract
 
 import (
-	"fmt"
 	"regexp"
 	"strconv"
 	"strings"
@@ -10,14 +9,12 @@ import (
 	"unicode/utf8"
 )
 
-// absolute replaces relative dates in a text, English or Korean, by absolute ones as of the local time it was said:
-// "yesterday" becomes "on 7 May 2023", "지난주" becomes "2023년 5월 1일 주". Weeks begin on Monday. "Last Friday" is the
-// latest one before the day, "next Friday" the first one after it. What is vague, such as "recently", stays.
+// absolute replaces relative dates in a text by absolute ones as of the local time it was said: "yesterday" becomes "on 7 May
+// 2023", "지난주" becomes "2023년 5월 1일 주", "去年" becomes "2022年". Weeks begin on Monday. "Last Friday" is the latest one
+// before the day, "next Friday" the first one after it. What is vague, such as "recently", stays. English has rules of its own
+// below; Korean, Japanese, Chinese and Spanish are read by package when.
 func absolute(s string, said time.Time) string {
-	if hasHangul(s) {
-		s = replaceDates(s, koreanDates, said)
-	}
-	return replaceDates(s, englishDates, said)
+	return replaceDates(written(s, said), englishDates, said)
 }
 
 // dateRule replaces what its pattern matches; groups are the pattern's.
@@ -119,82 +116,6 @@ func spanEN(said time.Time, unit string, n int) string {
 	return "in " + strconv.Itoa(said.Year()+n)
 }
 
-const (
-	weekdaysKO = `([월화수목금토일])요일`
-	countKO    = `(\d{1,3}|하루|이틀|사흘|나흘|일주|한|두|세|네|다섯|여섯|일곱|여덟|아홉|열)`
-	unitKO     = `(일|주일|주|달|개월|년)`
-	// endKO is what may follow a Korean date: a particle, white space, punctuation or the end. It keeps 오늘날 and 내일배움
-	// as they are.
-	endKO = `(에도|에는|에|부터|까지|의|은|는|도|,|\.|\s|$)`
-	// startKO is what may stand before one.
-	startKO = `(^|[\s,.(])`
-)
-
-var koreanDates = []dateRule{
-	{korean(`(?:그저께|그제|엊그제)`), daysKO(-2)},
-	{korean(`(?:어제|어저께|어젯밤|지난밤)(?: (?:아침|오전|오후|저녁|밤))?`), daysKO(-1)},
-	{korean(`(?:오늘|금일)(?: (?:아침|오전|오후|저녁|밤))?`), daysKO(0)},
-	{korean(`(?:내일)(?: (?:아침|오전|오후|저녁|밤))?`), daysKO(1)},
-	{korean(`(?:내일모레|모레)`), daysKO(2)},
-	{korean(`(지난|이번|다음) ?주 ` + weekdaysKO), func(said time.Time, g []string) string {
-		return around(g, dateKO(monday(said).AddDate(0, 0, 7*stepKO(g[2])+weekdayIndexKO(g[3]))))
-	}},
-	{korean(`(지난|이번|다음) ` + weekdaysKO), func(said time.Time, g []string) string {
-		word := map[string]string{"지난": "last", "이번": "this", "다음": "next"}[g[2]]
-		return around(g, dateKO(weekday(said, word, weekdayIndexKO(g[3]))))
-	}},
-	{korean(`(지난|이번|다음) ?주말`), func(said time.Time, g []string) string {
-		return around(g, dateKO(monday(said).AddDate(0, 0, 5+7*weekendStep(map[string]string{"지난": "last", "다음": "next"}[g[2]])))+" 주말")
-	}},
-	{korean(`(지난|저번|이번|다음) ?(주|달)`), func(said time.Time, g []string) string {
-		return around(g, spanKO(said, g[3], stepKO(g[2])))
-	}},
-	{korean(`(재작년|작년|지난해|올해|금년|내년)`), func(said time.Time, g []string) string {
-		n := map[string]int{"재작년": -2, "작년": -1, "지난해": -1, "내년": 1}[g[2]]
-		return around(g, spanKO(said, "년", n))
-	}},
-	{korean(countKO + ` ?` + unitKO + `? ?(전|후|뒤)`), func(said time.Time, g []string) string {
-		n, unit := countOfKO(g[2], g[3])
-		if g[4] == "전" {
-			n = -n
-		}
-		if unit == "" {
-			return ""
-		}
-		return around(g, spanKO(said, unit, n))
-	}},
-}
-
-func korean(core string) *regexp.Regexp { return regexp.MustCompile(startKO + core + endKO) }
-
-// around puts back what stood before and after a Korean date: the first and the last group.
-func around(g []string, date string) string { return g[1] + date + g[len(g)-1] }
-
-func daysKO(n int) func(time.Time, []string) string {
-	return func(said time.Time, g []string) string { return around(g, dateKO(said.AddDate(0, 0, n))) }
-}
-
-func dateKO(t time.Time) string {
-	return fmt.Sprintf("%d년 %d월 %d일", t.Year(), int(t.Month()), t.Day())
-}
-
-func spanKO(said time.Time, unit string, n int) string {
-	switch unit {
-	case "일":
-		return dateKO(said.AddDate(0, 0, n))
-	case "주", "주일":
-		return dateKO(monday(said).AddDate(0, 0, 7*n)) + " 주"
-	case "달", "개월":
-		m := firstOfMonth(said).AddDate(0, n, 0)
-		return fmt.Sprintf("%d년 %d월", m.Year(), int(m.Month()))
-	}
-	return strconv.Itoa(said.Year()+n) + "년"
-}
-
-func stepKO(word string) int {
-	return map[string]int{"지난": -1, "저번": -1, "다음": 1}[word]
-}
-
 func monday(t time.Time) time.Time { return t.AddDate(0, 0, -isoWeekday(t)) }
 
 // isoWeekday is 0 for Monday to 6 for Sunday.
@@ -232,10 +153,6 @@ func weekendStep(which string) int {
 
 func weekdayIndexEN(name string) int { return strings.Index("mo tu we th fr sa su", name[:2]) / 3 }
 
-func weekdayIndexKO(name string) int {
-	return strings.Index("월화수목금토일", name) / len("월")
-}
-
 func countOf(word string) int {
 	if n, err := strconv.Atoi(word); err == nil {
 		return n
@@ -248,31 +165,6 @@ func countOf(word string) int {
 		}
 	}
 	return 1
-}
-
-// countOfKO is a Korean count with its unit; "" when the word is no count of a unit.
-func countOfKO(word, unit string) (int, string) {
-	switch word {
-	case "하루":
-		return 1, "일"
-	case "이틀":
-		return 2, "일"
-	case "사흘":
-		return 3, "일"
-	case "나흘":
-		return 4, "일"
-	case "일주":
-		return 1, "주"
-	}
-	if n, err := strconv.Atoi(word); err == nil {
-		return n, unit
-	}
-	for i, name := range strings.Fields("한 두 세 네 다섯 여섯 일곱 여덟 아홉 열") {
-		if name == word && unit != "일" {
-			return i + 1, unit
-		}
-	}
-	return 0, ""
 }
 
 func hasHangul(s string) bool {

@@ -151,7 +151,7 @@ func (l *ledger) holdsAnew(past, said memory.Fact) bool {
 	if now, ok := l.current(past.ID); ok {
 		return later(said, now)
 	}
-	return saidAt(said).time.After(past.ValidTo)
+	return saidAt(said).time.After(learntBy(past.ValidTo, past))
 }
 
 // sayAgain adds the proposal's evidence to the fact that says the same. Said in two messages, it is as significant as it
@@ -160,7 +160,7 @@ func (l *ledger) sayAgain(same memory.Fact, said Proposal, rivals []memory.Fact)
 	if same.Protected {
 		return
 	}
-	if merged := mergeEvidence(same.Evidence, said.Fact.Evidence); !slices.Equal(merged, same.Evidence) {
+	if merged := mergeEvidence(same, said.Fact.Evidence); !slices.Equal(merged, same.Evidence) {
 		same.Evidence = merged
 		if len(merged) > 1 {
 			same.Significance = max(same.Significance, said.Rated)
@@ -186,17 +186,18 @@ func (l *ledger) learn(p Proposal, rivals []memory.Fact) {
 
 // contend settles which holds of a fact and those that cannot hold beside it: whichever was said last.
 func (l *ledger) contend(f memory.Fact, rivals []memory.Fact) {
-	last := f
+	all := []memory.Fact{f}
 	for _, r := range rivals {
-		if r.ID != "" && r.ID != f.ID && later(r, last) {
-			last = r
+		if r.ID != "" && r.ID != f.ID {
+			all = append(all, r)
 		}
 	}
-	if last.ID != f.ID {
+	all = inOrderSaid(all)
+	if last := all[len(all)-1]; last.ID != f.ID {
 		l.supersede(f, last)
 	}
-	for _, r := range rivals {
-		if r.ID != "" && r.ID != f.ID && !r.Protected && later(f, r) {
+	for _, r := range all[:slices.IndexFunc(all, func(o memory.Fact) bool { return o.ID == f.ID })] {
+		if !r.Protected {
 			l.supersede(r, f)
 		}
 	}
@@ -331,38 +332,97 @@ type statement struct {
 
 // saidAt is when the fact was last said; for one without evidence, when it began to hold.
 func saidAt(f memory.Fact) statement {
-	var last statement
-	for _, e := range f.Evidence {
-		s := statement{e.Time, e.Session, e.Seq}
-		if s.time.IsZero() {
-			s.time = f.ValidFrom
-		}
-		if s.compare(last) > 0 {
-			last = s
-		}
+	if len(f.Evidence) == 0 {
+		return statement{time: saidBy(f.ValidFrom, f)}
 	}
-	if last == (statement{}) {
-		last.time = f.ValidFrom
+	said := make([]statement, len(f.Evidence))
+	for i, e := range f.Evidence {
+		said[i] = stated(e, f)
 	}
-	return last
+	steady(said, func(s *statement) *statement { return s })
+	return slices.MaxFunc(said, statement.compare)
+}
+
+// stated is when and where a piece of a fact's evidence was said.
+func stated(e memory.Evidence, f memory.Fact) statement {
+	s := statement{saidBy(e.Time, f), e.Session, e.Seq}
+	if e.Time.IsZero() {
+		s.time = saidBy(f.ValidFrom, f)
+	}
+	return s
+}
+
+// saidBy is a time of a fact, but not after the fact was last written. What a client dated in the future was once kept so, and
+// would hold against whatever is said until then. A proposal, which was never written, has the times of its messages.
+func saidBy(claimed time.Time, f memory.Fact) time.Time { return memory.SaidBy(claimed, f.UpdateTime) }
+
+// learntBy is a time from or to which a fact holds: of one that was learnt not after it was last written, as with saidBy. A
+// person may know what will hold.
+func learntBy(claimed time.Time, f memory.Fact) time.Time {
+	if f.Origin != memory.FactExtracted {
+		return claimed
+	}
+	return saidBy(claimed, f)
 }
 
 func (s statement) compare(o statement) int {
 	return cmp.Or(s.time.Compare(o.time), strings.Compare(string(s.session), string(o.session)), cmp.Compare(s.seq, o.seq))
 }
 
-// later reports whether a was said after b. Of two said in one message the one with the higher id counts as later:
-// any order will do, as long as it is always the same.
+// steady has no statement of a session count as said before an earlier one of the same session: there the order of the
+// messages decides, whatever clocks say.
+func steady[T any](all []T, of func(*T) *statement) {
+	if len(all) < 2 {
+		return
+	}
+	slices.SortStableFunc(all, func(a, b T) int { return cmp.Compare(of(&a).seq, of(&b).seq) })
+	latest := map[memory.SessionKey]time.Time{}
+	for i := range all {
+		s := of(&all[i])
+		if s.session == "" {
+			continue
+		}
+		if before := latest[s.session]; before.After(s.time) {
+			s.time = before
+		}
+		latest[s.session] = s.time
+	}
+}
+
+// inOrderSaid is the facts by when they were last said. Of two said in one message the one with the higher id counts as
+// later: any order will do, as long as it is always the same.
+func inOrderSaid(facts []memory.Fact) []memory.Fact {
+	type saying struct {
+		statement
+		fact memory.Fact
+	}
+	all := make([]saying, len(facts))
+	for i, f := range facts {
+		all[i] = saying{saidAt(f), f}
+	}
+	steady(all, func(s *saying) *statement { return &s.statement })
+	slices.SortFunc(all, func(a, b saying) int {
+		return cmp.Or(a.compare(b.statement), strings.Compare(a.fact.ID, b.fact.ID))
+	})
+	out := make([]memory.Fact, len(all))
+	for i := range all {
+		out[i] = all[i].fact
+	}
+	return out
+}
+
+// later reports whether a was said after b.
 func later(a, b memory.Fact) bool {
-	return cmp.Or(saidAt(a).compare(saidAt(b)), strings.Compare(a.ID, b.ID)) > 0
+	return a.ID != b.ID && inOrderSaid([]memory.Fact{a, b})[1].ID == a.ID
 }
 
 // endOf is when the older fact ceased to hold: when the newer began to, but not before it began itself.
 func endOf(older, newer memory.Fact) time.Time {
-	if newer.ValidFrom.After(older.ValidFrom) {
-		return newer.ValidFrom
+	ends, began := learntBy(newer.ValidFrom, newer), learntBy(older.ValidFrom, older)
+	if ends.After(began) {
+		return ends
 	}
-	return older.ValidFrom
+	return began
 }
 
 // hasEvidence reports whether all of some is there: one for each message.
@@ -372,22 +432,31 @@ func hasEvidence(have, some []memory.Evidence) bool {
 	})
 }
 
-// mergeEvidence adds what is not there yet. Beyond maxEvidence it keeps the first and the latest.
-func mergeEvidence(have, more []memory.Evidence) []memory.Evidence {
-	if hasEvidence(have, more) {
-		return have
+// mergeEvidence is a fact's evidence with what is not there yet. Beyond maxEvidence it keeps the first and the latest.
+func mergeEvidence(f memory.Fact, more []memory.Evidence) []memory.Evidence {
+	if hasEvidence(f.Evidence, more) {
+		return f.Evidence
 	}
-	out := slices.Clone(have)
+	type piece struct {
+		statement
+		evidence memory.Evidence
+	}
+	var all []piece
+	for _, e := range f.Evidence {
+		all = append(all, piece{stated(e, f), e})
+	}
 	for _, e := range more {
-		if !hasEvidence(out, []memory.Evidence{e}) {
-			out = append(out, e)
+		if !hasEvidence(f.Evidence, []memory.Evidence{e}) {
+			all = append(all, piece{statement{e.Time, e.Session, e.Seq}, e})
 		}
 	}
-	slices.SortStableFunc(out, func(a, b memory.Evidence) int {
-		return statement{a.Time, a.Session, a.Seq}.compare(statement{b.Time, b.Session, b.Seq})
-	})
-	if n := len(out); n > maxEvidence {
-		out = slices.Delete(out, 1, n-maxEvidence+1)
+	slices.SortStableFunc(all, func(a, b piece) int { return a.compare(b.statement) })
+	if n := len(all); n > maxEvidence {
+		all = slices.Delete(all, 1, n-maxEvidence+1)
+	}
+	out := make([]memory.Evidence, len(all))
+	for i := range all {
+		out[i] = all[i].evidence
 	}
 	return out
 }

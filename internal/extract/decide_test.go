@@ -48,6 +48,47 @@ func wantHolding(t *testing.T, s extract.State, want ...string) {
 	}
 }
 
+// told is a slot with one proposal of a home city, said in a message.
+func told(seq int64, city string, create, record time.Time) slot {
+	m := said(memory.RoleUser, "I live in "+city+".")
+	m.Seq, m.ID, m.CreateTime, m.RecordTime = seq, fmt.Sprint("m", seq), create, record
+	task := extract.NewTask(extract.Input{Session: "s", SessionID: "chat", Messages: []memory.Message{m}})
+	proposals, _ := extract.Verify(task, []extract.Op{{
+		Op: "add", Text: "Lives in " + city + ".", Category: "personal_info", Attribute: "home_city", Message: "m1", Quote: "I live in " + city,
+	}})
+	return slot{id: fmt.Sprint("slot", seq), proposals: proposals}
+}
+
+func TestAClockThatIsAheadPinsNoFact(t *testing.T) {
+	far := time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)
+	ahead := told(1, "Bern", far, noon)
+	for promise, next := range map[string]time.Time{
+		"what is said in the next message holds":                                noon.Add(10 * time.Second),
+		"and so it does when the next message is dated a little before it":      noon.Add(-10 * time.Second),
+		"what the same clock says next holds":                                   far,
+		"what is said long after holds":                                         noon.AddDate(1, 0, 0),
+		"and so it does in whatever order the two are learnt (the clock ahead)": far,
+	} {
+		t.Run(promise, func(t *testing.T) {
+			later := told(2, "Lisbon", next, noon.Add(10*time.Second))
+			wantHolding(t, applied(extract.State{}, ahead, later), "Lives in Lisbon.")
+			wantHolding(t, applied(extract.State{}, later, ahead), "Lives in Lisbon.")
+		})
+	}
+	t.Run("one that an earlier version stored with the client's time ends when another is said, at that time", func(t *testing.T) {
+		old := memory.Fact{
+			ID: "old", Text: "Lives in Bern.", Attribute: "home_city", Category: memory.CategoryPersonalInfo, Origin: memory.FactExtracted, Revision: 1,
+			ValidFrom: far, CreateTime: noon, UpdateTime: noon, Evidence: []memory.Evidence{{Session: "before", Seq: 1, Time: far}},
+		}
+		at := noon.Add(time.Hour)
+		after := applied(extract.State{Facts: extract.NewFacts(old)}, told(1, "Lisbon", at, at))
+		wantHolding(t, after, "Lives in Lisbon.")
+		if f := byID(t, after, "old"); !f.ValidTo.Equal(at) {
+			t.Errorf("the old one held until %v, want %v", f.ValidTo, at)
+		}
+	})
+}
+
 func TestDecide(t *testing.T) {
 	busan, seoul := stated(1, "Lives in Busan.", "home_city"), stated(2, "Lives in Seoul.", "home_city")
 	t.Run("a new fact is the slot's, at the first revision", func(t *testing.T) {

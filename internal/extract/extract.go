@@ -33,7 +33,7 @@ type Line struct {
 	ID        string // of the message
 	Role      memory.Role
 	Name      string    // the speaker's; "" when the message has none
-	Time      time.Time // create time, in the user's timezone
+	Time      time.Time // when it was said, in the user's timezone
 	Text      string    // what was said, without what the service itself had rendered into it
 	Learn     bool      // facts may be learnt from it
 	SessionID string

@@ -57,7 +57,7 @@ func (t *Task) add(in Input, g guard, m memory.Message, learn []memory.Role) {
 		ID:        m.ID,
 		Role:      m.Role,
 		Name:      strings.TrimSpace(m.Name),
-		Time:      m.CreateTime.In(t.Location),
+		Time:      m.SaidTime().In(t.Location),
 		Text:      said,
 		Learn:     slices.Contains(learn, m.Role),
 		SessionID: in.SessionID,

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/summary"
@@ -144,7 +143,7 @@ func (t teller) request(previous string, chunk []line) Request {
 		MaxTokens: cmp.Or(t.compress.MaxTokens, DefaultSummaryTokens), Messages: sources(chunk),
 	}
 	request.Task = summary.Task{
-		Kind: memory.SummarySession, Previous: previous, Rewrite: previous != "", MaxTokens: request.MaxTokens, Location: time.UTC,
+		Kind: memory.SummarySession, Previous: previous, Rewrite: previous != "", MaxTokens: request.MaxTokens, Location: t.history.Location,
 	}
 	for _, l := range chunk {
 		request.Task.Lines = append(request.Task.Lines, l.Line)

@@ -173,7 +173,7 @@ func (r *run) silence(u unit) Reason {
 // isSince reports whether anything of a unit was said at or after the strategy's time.
 func (r *run) isSince(u unit, c Compress) bool {
 	return slices.ContainsFunc(r.items[u.from:u.to], func(it *item) bool {
-		return it.msg.CreateTime.IsZero() || !it.msg.CreateTime.Before(c.Since)
+		return it.msg.CreateTime.IsZero() || !it.msg.SaidTime().Before(c.Since)
 	})
 }
 
@@ -325,7 +325,7 @@ func (r *run) take(into *item, w *Written, group []*item, o outcome) {
 		if group[i].source >= 0 {
 			w.Replaces = append(w.Replaces, group[i].source)
 		}
-		if t := group[i].msg.CreateTime; t.After(into.msg.CreateTime) {
+		if t := group[i].msg.SaidTime(); t.After(into.msg.CreateTime) {
 			into.msg.CreateTime = t
 		}
 	}

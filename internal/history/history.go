@@ -1,6 +1,8 @@
 package history
 
 import (
+	"time"
+
 	"github.com/stratamem/strata/internal/cut"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/summary"
@@ -15,6 +17,8 @@ type History struct {
 	Tokens  []int64
 	Counter tokens.Counter
 	Window  int64 // the tokens that the model reads; 0 when unknown
+	// Location is the timezone in which the days of messages are meant; nil for UTC.
+	Location *time.Location
 }
 
 // Stage names what a policy does.

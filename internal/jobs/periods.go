@@ -46,12 +46,16 @@ func (r *Runner) visitPeriods(ctx context.Context, ref memory.UserRef) (outcome,
 	return r.settlePeriods(ctx, user, found, next)
 }
 
-// settlePeriods defers the user. A leaf that is stored meanwhile sets a time that the deferral then overwrites, so
-// everything is looked at once more after it.
+// settlePeriods defers the user. A leaf that is stored meanwhile, and a change of the timezone or of what is hidden, sets a
+// time that the deferral then overwrites, so everything is looked at once more after it.
 func (r *Runner) settlePeriods(ctx context.Context, user memory.User, found periods, next time.Time) (outcome, error) {
 	next = r.latest(next, store.LongestPeriodsLook)
 	if err := r.o.Store.DeferPeriods(context.WithoutCancel(ctx), user.Ref, user.Scope, next); err != nil {
 		return outcome{}, fmt.Errorf("set when weeks and months are looked at again: %w", err)
+	}
+	user, err := r.o.Store.User(ctx, user.Ref) // the timezone may have changed too
+	if err != nil {
+		return outcome{}, fmt.Errorf("read a user: %w", err)
 	}
 	now, err := r.periodsOf(ctx, user)
 	if err != nil {
@@ -63,8 +67,11 @@ func (r *Runner) settlePeriods(ctx context.Context, user memory.User, found peri
 
 // periodsOf reads a user's summaries and plans weeks and months.
 func (r *Runner) periodsOf(ctx context.Context, user memory.User) (periods, error) {
-	in := summary.PeriodInput{Now: r.now(), Location: user.Location()}
-	var err error
+	in := summary.PeriodInput{Now: r.now(), Location: user.Location(), Told: map[string]bool{}}
+	hidden, err := r.o.Store.Hidden(ctx, user.Ref)
+	if err != nil {
+		return periods{}, fmt.Errorf("read what is hidden: %w", err)
+	}
 	if in.Weeks, err = r.o.Store.Periods(ctx, store.PeriodQuery{User: user.Ref, Kind: memory.SummaryWeek, Limit: maxPeriods}); err != nil {
 		return periods{}, fmt.Errorf("read weeks: %w", err)
 	}
@@ -74,7 +81,10 @@ func (r *Runner) periodsOf(ctx context.Context, user memory.User) (periods, erro
 	var next time.Time
 	var due []memory.SummaryNode
 	err = r.eachWindow(ctx, user, func(leaves []memory.SummaryNode) {
-		in.Leaves = leaves
+		in.Leaves = summary.Untold(leaves, hidden)
+		for _, week := range in.WeekNames() {
+			in.Told[week] = true
+		}
 		next = earliest(next, nextEnd(in))
 		due = append(due, ofDueWeeks(in)...)
 	})

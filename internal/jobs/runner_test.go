@@ -788,3 +788,76 @@ func (r *rig) late(ref memory.SessionRef, words string, at time.Time) {
 	}
 	r.runner.Nudge(ref)
 }
+
+func TestPeriodsAreMadeAnew(t *testing.T) {
+	sunday := time.Date(1999, 11, 14, 20, 0, 0, 0, time.FixedZone("PST", -8*60*60)) // Monday in UTC
+	names := func(r *rig) []string {
+		var out []string
+		for _, w := range r.periods(memory.SummaryWeek) {
+			out = append(out, fmt.Sprintf("%s g%d %d", w.Period.Name, w.Generation, len(w.Children)))
+		}
+		return out
+	}
+	setTimezone := func(r *rig, name string) {
+		r.t.Helper()
+		if _, err := r.store.UpdateUser(context.Background(), store.UserUpdate{Ref: ada, Timezone: &name, Time: time.Now()}); err != nil {
+			r.t.Fatal(err)
+		}
+	}
+	hide := func(r *rig, ref memory.SessionRef, id string, hidden bool) {
+		r.t.Helper()
+		if _, err := r.store.UpdateMessage(context.Background(), store.MessageUpdate{Ref: ref, MessageID: id, Hidden: &hidden, Time: time.Now()}); err != nil {
+			r.t.Fatal(err)
+		}
+	}
+	inBubble(t, "a week is made anew without the leaf that another timezone moves to the next one, and that one with it", func(t *testing.T, r *rig) {
+		r.options.Sweep = 20 * time.Minute
+		r.start()
+		setTimezone(r, "America/Los_Angeles")
+		r.late(ada.Session("one"), "We sailed to the first island.", sunday.AddDate(0, 0, -2))
+		r.late(ada.Session("two"), "We sailed to the second island.", sunday)
+		pass(2 * time.Hour)
+		if got := names(r); !slices.Equal(got, []string{"1999-W45 g1 2"}) {
+			t.Fatalf("weeks in Los Angeles: %q", got)
+		}
+		setTimezone(r, "Asia/Seoul")
+		pass(2 * time.Hour)
+		if got := names(r); !slices.Equal(got, []string{"1999-W46 g1 1", "1999-W45 g2 1"}) {
+			t.Errorf("weeks in Seoul: %q", got)
+		}
+	})
+	inBubble(t, "a week is made anew without a leaf that tells of a hidden message, and with it when the message is shown again", func(t *testing.T, r *rig) {
+		r.options.Sweep = 20 * time.Minute
+		r.start()
+		one, two := ada.Session("one"), ada.Session("two")
+		r.late(one, "We sailed to the first island.", sunday)
+		r.late(two, "We sailed to the second island.", sunday)
+		pass(2 * time.Hour)
+		calls := len(r.summaries.tasks)
+		hide(r, two, "We sailed to the second island.", true)
+		pass(2 * time.Hour)
+		weeks := r.periods(memory.SummaryWeek)
+		if got := names(r); !slices.Equal(got, []string{"1999-W46 g2 1"}) || strings.Contains(weeks[0].Text, "second") {
+			t.Errorf("weeks %q: %+v", got, weeks)
+		}
+		months := r.periods(memory.SummaryMonth)
+		if len(months) != 1 || !slices.Equal(months[0].Children, []string{weeks[0].ID}) {
+			t.Errorf("months %+v", months)
+		}
+		hide(r, two, "We sailed to the second island.", false)
+		pass(2 * time.Hour)
+		if got := names(r); !slices.Equal(got, []string{"1999-W46 g3 2"}) {
+			t.Errorf("weeks, shown again: %q", got)
+		}
+		if made := len(r.summaries.tasks) - calls; made != 4 { // the week and its month, twice
+			t.Errorf("%d summaries were asked for", made)
+		}
+		hide(r, two, "We sailed to the second island.", true)
+		hide(r, one, "We sailed to the first island.", true)
+		calls = len(r.summaries.tasks)
+		pass(48 * time.Hour)
+		if made := len(r.summaries.tasks) - calls; made > 0 {
+			t.Errorf("%d summaries were asked for of nothing", made)
+		}
+	})
+}

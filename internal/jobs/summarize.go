@@ -190,7 +190,7 @@ func (v *visit) piece(slot memory.Slot) piece {
 func (p *piece) leaf(before []memory.SummaryNode, form summary.Form, limits summary.LineLimits) {
 	p.task.Lines = summary.Lines(p.messages, limits)
 	if n := len(p.messages); n > 0 {
-		p.node.FromTime, p.node.ToTime = p.messages[0].CreateTime, p.messages[n-1].CreateTime
+		p.node.FromTime, p.node.ToTime = p.messages[0].SaidTime(), p.messages[n-1].SaidTime()
 	}
 	texts := make([]string, len(before))
 	for i, n := range before {

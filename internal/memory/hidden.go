@@ -12,6 +12,9 @@ type Hidden struct {
 	Messages map[SessionKey][]int64 // the seqs that were hidden one by one, ascending; some may lie before a start
 }
 
+// IsEmpty reports whether nothing is hidden.
+func (h Hidden) IsEmpty() bool { return len(h.Starts) == 0 && len(h.Messages) == 0 }
+
 // Has reports whether the message at the place is hidden.
 func (h Hidden) Has(p Place) bool {
 	if p.Seq < h.Starts[p.Session] {

@@ -127,7 +127,7 @@ type Message struct {
 	Parts      []Part
 	Tags       []string
 	Metadata   json.RawMessage // a compact JSON object; nil for none
-	CreateTime time.Time       // by the client's clock, in UTC, to the microsecond
+	CreateTime time.Time       // by the client's clock, in UTC, to the microsecond; SaidTime is what decisions count with
 	RecordTime time.Time       // by the server's clock, in UTC, to the microsecond
 	Origin     Origin
 	Extract    ExtractMode
@@ -222,6 +222,25 @@ func (m Message) PlainText() string {
 	}
 	return b.String()
 }
+
+// maxClockLead is how far a client's clock may be ahead of the server's before it is not believed.
+const maxClockLead = time.Minute
+
+// SaidBy is when something was said that a client dates and that the server wrote down at recorded: what the client says, but
+// no later than a minute after recorded. A client's clock that is ahead would else keep what was said out of the past for
+// as long as it is ahead. A zero recorded sets no bound.
+func SaidBy(claimed, recorded time.Time) time.Time {
+	latest := recorded.Add(maxClockLead)
+	if recorded.IsZero() || !claimed.After(latest) {
+		return claimed
+	}
+	return latest
+}
+
+// SaidTime is when the message was said: its CreateTime, but no later than a minute after its RecordTime. It is the time by
+// which statements supersede each other, by which recency, weeks, months and time filters count, by which sessions stand in
+// order, and which a context shows. Within a session messages stand in the order of their seqs, whatever it is.
+func (m Message) SaidTime() time.Time { return SaidBy(m.CreateTime, m.RecordTime) }
 
 // ContentBytes is about how many bytes the message's parts and metadata hold.
 func (m Message) ContentBytes() int { return len(m.Metadata) + partBytes(m.Parts) }

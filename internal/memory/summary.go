@@ -32,7 +32,7 @@ type SummaryNode struct {
 	Tokens     TokenCounts
 	Language   string    // a BCP 47 tag; "" when unknown
 	Model      string    // what wrote it
-	FromTime   time.Time // create_time of the first and the last message it covers
+	FromTime   time.Time // when the first and the last message it covers were said
 	ToTime     time.Time
 	CreateTime time.Time
 }

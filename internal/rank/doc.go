@@ -16,7 +16,7 @@ type Doc struct {
 	memory.Place
 	Role         memory.Role
 	Name         string // of the speaker; "" for none
-	CreateMillis int64  // create time, milliseconds since 1970 in UTC
+	CreateMillis int64  // when it was said (memory.Message.SaidTime), milliseconds since 1970 in UTC
 	Question     bool   // the message ends with a question
 	TellsTime    bool   // the message says when something was or will be
 	Passages     []Passage
@@ -46,7 +46,7 @@ func Analyze(m memory.PlacedMessage) Doc {
 	words := m.Message.PlainText()
 	doc := Doc{
 		Place: m.Place, Role: m.Message.Role, Name: m.Message.Name,
-		CreateMillis: m.Message.CreateTime.UnixMilli(), Question: text.AsksQuestion(words),
+		CreateMillis: m.Message.SaidTime().UnixMilli(), Question: text.AsksQuestion(words),
 		TellsTime: when.Tells(words),
 	}
 	for _, span := range text.Passages(words) {

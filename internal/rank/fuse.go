@@ -137,7 +137,7 @@ func (h *Hit) Lexical() bool { return len(h.Arms) == 0 || h.Arms[0].Name == ArmL
 // Placed is the hit with what the message itself tells, where the index's words did not find it.
 func (h Hit) Placed(m memory.Message, terms []string) Hit {
 	if !h.Lexical() {
-		h.Role, h.CreateTime = m.Role, m.CreateTime
+		h.Role, h.CreateTime = m.Role, m.SaidTime()
 		h.Passage, h.Whole = BestPassage(m.PlainText(), terms)
 	}
 	return h

@@ -51,7 +51,7 @@ type Result struct {
 type Hit struct {
 	memory.Place
 	Role       memory.Role
-	CreateTime time.Time // UTC, to the millisecond
+	CreateTime time.Time // when it was said (memory.Message.SaidTime), in UTC, to the millisecond
 	Passage    text.Span // its best passage, bytes of memory.Message.PlainText
 	Whole      bool      // the passage is the message's only one
 	Score      float64

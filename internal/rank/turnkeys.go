@@ -14,7 +14,7 @@ type TurnKeys struct{ x *Index }
 // TurnKey is what a view holds of a message.
 type TurnKey struct {
 	memory.Place
-	CreateMillis int64 // create time, milliseconds since 1970 in UTC
+	CreateMillis int64 // when it was said, milliseconds since 1970 in UTC
 	// Revision is a hash of which messages around this one the key is made of, and by which weights; at least 1. A key with
 	// another revision than the one of now is out of date; it does not say which of the two is the newer.
 	Revision int64

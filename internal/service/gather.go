@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -24,6 +25,7 @@ import (
 // gathered is what a context is decided from.
 type gathered struct {
 	work     store.SessionWork // of an unknown session only its Ref is set
+	location *time.Location    // the user's timezone
 	marks    Watermarks
 	hidden   memory.Hidden
 	running  *assembly.Summary
@@ -59,9 +61,17 @@ func (s *Service) gather(ctx context.Context, p ContextParams, work store.Sessio
 		return s.recordedWords(part, work.Session, g.tail)
 	})
 	in := s.seek(part, p.Ref.UserRef, query)
+	if work.Session.Key != "" { // its user was read with it
+		in.user = func() (memory.User, error) { return work.User, nil }
+	}
 	in.hidden = hidden
 	in.found = sync.OnceValues(func() (factsFound, error) { return s.contextFacts(part, p, in, r, work.Session.Key) })
 	all.Go(history)
+	all.Go(func() error {
+		user, err := in.user()
+		g.location = user.Location()
+		return err
+	})
 	all.Go(func() error { return s.gatherStates(part, p, r, &g) })
 	all.Go(func() error { return s.gatherSummaries(part, p, in, r, &g) })
 	all.Go(func() (err error) {
@@ -191,24 +201,33 @@ func (s *Service) gatherSummaries(ctx context.Context, p ContextParams, in sough
 			return err
 		})
 	}
-	if r.Summaries.Periods {
+	reader := periodReader{user: p.Ref.UserRef}
+	if r.Summaries.Periods && r.Summaries.Weeks+r.Summaries.Months > 0 {
+		user, err := in.user()
+		if err != nil {
+			return err
+		}
+		reader.location = user.Location()
+		if reader.hidden, err = in.hidden(); err != nil {
+			return err
+		}
 		reads.Go(func() (err error) {
-			weeks, err = s.periods(part, p, memory.SummaryWeek, r.Summaries.Weeks)
+			weeks, err = s.periods(part, p, reader, periodsAsked{memory.SummaryWeek, r.Summaries.Weeks})
 			return err
 		})
 		reads.Go(func() (err error) {
-			months, err = s.periods(part, p, memory.SummaryMonth, r.Summaries.Months)
+			months, err = s.periods(part, p, reader, periodsAsked{memory.SummaryMonth, r.Summaries.Months})
 			return err
 		})
 	}
 	if err := reads.Wait(); err != nil {
 		return err
 	}
-	ofWeeks, err := s.periodItems(ctx, weeks, seen)
+	ofWeeks, err := s.periodItems(ctx, reader, weeks, seen)
 	if err != nil {
 		return err
 	}
-	ofMonths, err := s.periodItems(ctx, months, seen)
+	ofMonths, err := s.periodItems(ctx, reader, months, seen)
 	g.periods = append(ofMonths, ofWeeks...)
 	return err
 }
@@ -288,35 +307,45 @@ func (s *Service) repeats(ctx context.Context, period memory.SummaryNode, seen s
 	return true, nil
 }
 
-// periods reads the latest periods that are over, the latest first.
-func (s *Service) periods(ctx context.Context, p ContextParams, kind memory.SummaryKind, limit int) ([]memory.SummaryNode, error) {
-	if limit == 0 {
+// periodsAsked are so many of the latest periods of a kind.
+type periodsAsked struct {
+	kind  memory.SummaryKind
+	limit int
+}
+
+// periods reads the latest periods that are over, the latest first, without those that do not stand.
+func (s *Service) periods(ctx context.Context, p ContextParams, r periodReader, asked periodsAsked) ([]memory.SummaryNode, error) {
+	if asked.limit == 0 {
 		return nil, nil
 	}
-	found, err := s.store.Periods(ctx, store.PeriodQuery{User: p.Ref.UserRef, Kind: kind, Before: p.AsOf, Limit: limit})
+	found, err := s.store.Periods(ctx, store.PeriodQuery{User: p.Ref.UserRef, Kind: asked.kind, Before: p.AsOf, Limit: asked.limit})
 	if err != nil {
 		return nil, fmt.Errorf("read summaries of periods: %w", err)
 	}
-	return found, nil
+	return s.standing(ctx, r, found)
 }
 
 // periodItems answers periods, oldest first. One that was made of nothing but what is shown would only say it again: it
 // is left out, and counts as shown itself.
-func (s *Service) periodItems(ctx context.Context, found []memory.SummaryNode, seen shown) (out []assembly.Summary, err error) {
+func (s *Service) periodItems(ctx context.Context, r periodReader, found []memory.SummaryNode, seen shown) (out []assembly.Summary, err error) {
 	for _, n := range slices.Backward(found) {
 		if seen.periods[n.ID], err = s.repeats(ctx, n, seen); err != nil {
 			return nil, err
 		}
 		if !seen.periods[n.ID] {
-			out = append(out, periodItem(n))
+			out = append(out, r.item(n))
 		}
 	}
 	return out, nil
 }
 
-func periodItem(n memory.SummaryNode) assembly.Summary {
+// item is what assembly is told of a period: its days are those of the user's timezone, whichever it was made in.
+func (r periodReader) item(n memory.SummaryNode) assembly.Summary {
 	out := summaryItem([]memory.SummaryNode{n})
 	out.Name, out.Start, out.End = n.Period.Name, n.Period.Start, n.Period.End
+	if now, err := summary.ParsePeriod(n.Kind, n.Period.Name, r.location); err == nil {
+		out.Start, out.End = now.Start, now.End
+	}
 	return out
 }
 

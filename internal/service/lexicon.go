@@ -104,6 +104,8 @@ type LexiconSearch struct {
 	Words string // that Terms were taken from; what reads them is more than the lexicon
 	// What follows may wait for reads and calls that began before; nil for none of it.
 
+	// User answers the user, in whose timezone days are written for a reranker.
+	User func() (memory.User, error)
 	// Attach answers Query.Attached.
 	Attach func() (map[string][]memory.Place, error)
 	// Vector answers the query's vector, the zero one where there is none in time.

@@ -94,6 +94,14 @@ func (s *Service) rerank(ctx context.Context, q LexiconSearch, hits []rank.Hit) 
 
 // documents reads what a reranker is to read of hits. Messages may be a mebibyte each, so that not all are held at once.
 func (s *Service) documents(ctx context.Context, q LexiconSearch, hits []rank.Hit) (best []rank.Reranked, documents []string, err error) {
+	in := time.UTC
+	if q.User != nil {
+		user, err := q.User()
+		if err != nil {
+			return nil, nil, err
+		}
+		in = user.Location()
+	}
 	for start := 0; start < len(hits); start += readAtOnce {
 		part := hits[start:min(start+readAtOnce, len(hits))]
 		found, err := s.confirm(ctx, hitsOf{user: q.Ref.UserRef, hits: part, query: q.Query})
@@ -102,21 +110,21 @@ func (s *Service) documents(ctx context.Context, q LexiconSearch, hits []rank.Hi
 		}
 		for _, v := range found {
 			best = append(best, rank.Reranked{Hit: v.hit, At: start + v.at})
-			documents = append(documents, document(v))
+			documents = append(documents, document(v, in))
 		}
 	}
 	return best, documents, nil
 }
 
-// document is a hit's best passage with who said it and when.
-func document(v confirmed) string {
+// document is a hit's best passage with who said it and on which day of a timezone.
+func document(v confirmed, in *time.Location) string {
 	m := v.message.Message
 	speaker := m.Name
 	if speaker == "" {
 		speaker = m.Role.String()
 	}
 	words := passage(m.PlainText(), v.hit.Passage)
-	return text.Clip(fmt.Sprintf("%s, %s: %s", speaker, m.CreateTime.Format(time.DateOnly), words), maxRerankDocument)
+	return text.Clip(fmt.Sprintf("%s, %s: %s", speaker, m.SaidTime().In(in).Format(time.DateOnly), words), maxRerankDocument)
 }
 
 // ask answers the documents' scores, or why there are none.

@@ -261,8 +261,8 @@ func (in hitsOf) isWhole(messages []memory.PlacedMessage) bool {
 
 // admits reports whether a message that only a view found may be a hit: the view was told so, but is not believed.
 func (in hitsOf) admits(m memory.Message) bool {
-	return m.Recallable() && (in.query.From.IsZero() || !m.CreateTime.Before(in.query.From)) &&
-		(in.query.To.IsZero() || m.CreateTime.Before(in.query.To))
+	said := m.SaidTime()
+	return m.Recallable() && (in.query.From.IsZero() || !said.Before(in.query.From)) && (in.query.To.IsZero() || said.Before(in.query.To))
 }
 
 func messageHit(m memory.PlacedMessage, h rank.Hit, at int, terms []string) MessageHit {

@@ -94,6 +94,7 @@ func (s *Service) Messages(ctx context.Context, q store.MessageQuery) (page []me
 
 // UpdateMessage changes a message's labels.
 func (s *Service) UpdateMessage(ctx context.Context, u store.MessageUpdate) (memory.Message, error) {
+	u.Time = s.timeNow()
 	out, err := s.store.UpdateMessage(ctx, u)
 	if err != nil {
 		return out, fmt.Errorf("update message: %w", err)

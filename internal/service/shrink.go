@@ -109,7 +109,7 @@ func (s *Service) shrink(ctx context.Context, p ContextParams, g gathered, r pol
 			return out, err
 		}
 	}
-	plan, err := history.Decide(history.History{Messages: all, Counter: counter, Window: r.Window}, unasked(r.History))
+	plan, err := history.Decide(history.History{Messages: all, Counter: counter, Window: r.Window, Location: g.location}, unasked(r.History))
 	if err != nil {
 		return out, err
 	}
@@ -227,7 +227,7 @@ func (out *shrunk) withWritten(running *assembly.Summary, cut int64) *assembly.S
 	if len(out.Written) == 0 {
 		return running
 	}
-	sum := assembly.Summary{From: 1, Start: out.Messages[out.Written[0].Index].CreateTime}
+	sum := assembly.Summary{From: 1, Start: out.Messages[out.Written[0].Index].SaidTime()}
 	var said, models []string
 	if running != nil {
 		sum, said, models = *running, []string{running.Text}, []string{running.Model}
@@ -235,7 +235,7 @@ func (out *shrunk) withWritten(running *assembly.Summary, cut int64) *assembly.S
 	for _, w := range out.Written {
 		m := out.Messages[w.Index]
 		said = append(said, strings.TrimPrefix(m.PlainText(), history.DefaultPrefix))
-		sum.End = m.CreateTime
+		sum.End = m.SaidTime()
 		if !slices.Contains(models, w.Model) {
 			models = append(models, w.Model)
 		}

@@ -145,8 +145,8 @@ func (s *Service) begin(ctx context.Context, ref memory.SessionRef, nodes []memo
 	if err != nil {
 		return time.Time{}, fmt.Errorf("read the first message: %w", err)
 	}
-	if len(messages) > 0 && messages[0].CreateTime.Before(first) {
-		first = messages[0].CreateTime
+	if len(messages) > 0 && messages[0].SaidTime().Before(first) {
+		first = messages[0].SaidTime()
 	}
 	return first, nil
 }
@@ -192,6 +192,10 @@ func (s *Service) periodSummary(ctx context.Context, ref SummaryRef) (Summary, e
 	})
 	if err != nil {
 		return Summary{}, fmt.Errorf("read summaries of periods: %w", err)
+	}
+	found, err = s.standing(ctx, periodReader{user: ref.User, location: user.Location()}, found)
+	if err != nil {
+		return Summary{}, err
 	}
 	for _, node := range found {
 		if node.Period.Name == period.Name {
@@ -279,6 +283,14 @@ func (s *Service) listPeriods(ctx context.Context, q SummaryQuery) ([]Summary, *
 	if len(found) > q.Limit {
 		found = found[:q.Limit]
 		next = &SummaryCursor{Time: found[q.Limit-1].Period.Start}
+	}
+	user, err := s.store.User(ctx, q.User)
+	if err != nil && !isNotFound(err) {
+		return nil, nil, fmt.Errorf("read user: %w", err)
+	}
+	found, err = s.standing(ctx, periodReader{user: q.User, location: user.Location()}, found)
+	if err != nil {
+		return nil, nil, err
 	}
 	out := make([]Summary, len(found))
 	for i, n := range found {

@@ -15,6 +15,7 @@ import (
 // sought is what the searches of one call share: each part is read once, for whoever asks first.
 type sought struct {
 	query  func() (string, error)
+	user   func() (memory.User, error) // without State; the zero one where nothing is known of the user
 	facts  readFacts
 	vector func() (QueryVector, []Degradation) // of the query; the zero one where words alone must do
 	found  func() (factsFound, error)          // the facts that the query finds
@@ -22,8 +23,15 @@ type sought struct {
 }
 
 // seek leaves found and hidden to the caller.
-func (s *Service) seek(ctx context.Context, user memory.UserRef, query func() (string, error)) sought {
-	return sought{query: query, facts: s.facts.once(ctx, user), vector: sync.OnceValues(func() (QueryVector, []Degradation) {
+func (s *Service) seek(ctx context.Context, ref memory.UserRef, query func() (string, error)) sought {
+	user := sync.OnceValues(func() (memory.User, error) {
+		user, err := s.store.User(ctx, ref)
+		if err != nil && !isNotFound(err) {
+			return memory.User{}, fmt.Errorf("read the user's timezone: %w", err)
+		}
+		return user, nil
+	})
+	return sought{query: query, user: user, facts: s.facts.once(ctx, ref), vector: sync.OnceValues(func() (QueryVector, []Degradation) {
 		words, err := query()
 		if err != nil {
 			return QueryVector{}, nil
@@ -39,6 +47,7 @@ func (s *Service) understand(ctx context.Context, q *LexiconSearch, in sought, n
 		return err
 	}
 	q.Terms, q.Near, q.AsksWhen = text.Terms(q.Words), s.related, when.Asks(q.Words)
+	q.User = in.user
 	q.Vector = func() rank.QueryVector {
 		v, _ := in.vector()
 		return rank.QueryVector{Version: v.Version, Values: v.Values, Unrelated: v.Unrelated}
@@ -57,17 +66,18 @@ func (s *Service) understand(ctx context.Context, q *LexiconSearch, in sought, n
 		f, err := in.found()
 		return f.sources, err
 	}
-	return s.nameTimes(ctx, q, now)
+	return nameTimes(q, in, now)
 }
 
-func (s *Service) nameTimes(ctx context.Context, q *LexiconSearch, now time.Time) error {
+// nameTimes reads the times that the words of a search name.
+func nameTimes(q *LexiconSearch, in sought, now time.Time) error {
 	named := when.Read(q.Words)
 	if named.None() {
 		return nil // as for most words: spare the read
 	}
-	user, err := s.store.User(ctx, q.Ref.UserRef)
-	if err != nil && !isNotFound(err) {
-		return fmt.Errorf("read the user's timezone: %w", err)
+	user, err := in.user()
+	if err != nil {
+		return err
 	}
 	q.Times = named.At(now.In(user.Location()))
 	return nil

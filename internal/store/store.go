@@ -54,7 +54,8 @@ type Sessions interface {
 	// ListSessions must return the latest changed first, equal times by session id, without State. An unknown user
 	// has no sessions: that is not an error.
 	ListSessions(ctx context.Context, q SessionQuery) ([]memory.Session, error)
-	// UpdateSession must change only what the update sets, and must refuse a stale ETag with ETAG_MISMATCH.
+	// UpdateSession must change only what the update sets, and must refuse a stale ETag with ETAG_MISMATCH. Where ContextStart
+	// changes it must have the user's periods looked at by Time, as a leaf does: weeks may tell of what is hidden now.
 	UpdateSession(ctx context.Context, u SessionUpdate) (memory.Session, error)
 }
 
@@ -112,7 +113,8 @@ type Transcript interface {
 	// contexts start. It must stop before the stored bytes pass MaxBytes, after at least one message. An unknown user has
 	// none.
 	MessagesAt(ctx context.Context, q PlacesQuery) ([]memory.PlacedMessage, error)
-	// UpdateMessage must change only what the update sets; MESSAGE_NOT_FOUND when there is no such message.
+	// UpdateMessage must change only what the update sets; MESSAGE_NOT_FOUND when there is no such message. Where it sets Hidden
+	// it must have the user's periods looked at by Time.
 	UpdateMessage(ctx context.Context, u MessageUpdate) (memory.Message, error)
 	// Hidden must return which of the user's messages stand in no context, as of the last acknowledged UpdateSession,
 	// UpdateMessage and Append. An unknown user hides none: that is not an error.
@@ -186,6 +188,7 @@ type MessageUpdate struct {
 	Pinned    *bool
 	Hidden    *bool // from contexts
 	Extract   *memory.ExtractMode
+	Time      time.Time
 }
 
 // Lexicon keeps each user's lexical index: a view of the transcript inside the truth, made of immutable segments

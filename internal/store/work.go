@@ -18,7 +18,7 @@ type Users interface {
 	ListUsers(ctx context.Context, q UserQuery) ([]memory.User, error)
 	// UpdateUser must change only what the update sets, merge StatePatch by memory.MergeState with the count of the state's
 	// changes as its revision, refuse a stale ETag with ETAG_MISMATCH, and create a user that does not exist when the update
-	// has no ETag.
+	// has no ETag. Where Timezone changes it must have the user's periods looked at by Time: leaves may belong to other weeks.
 	UpdateUser(ctx context.Context, u UserUpdate) (memory.User, error)
 }
 

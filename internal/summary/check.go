@@ -372,7 +372,7 @@ var (
 	rounding       = regexp.MustCompile(`(?i)(?:\b(?:about|around|nearly|almost|approximately|roughly|over|more than|less than|under|at least|some|up to)|~|약|거의|대략|최소|최대)\s*[$€£₩]?$`)
 	roundingKorean = regexp.MustCompile(`^[^\s]{0,4}\s?(?:이상|이하|넘|가까이|정도|남짓|여)`)
 	timeUnit       = regexp.MustCompile(`(?i)^[\s-]*(?:min|hour|hr|day|week|month|year|분|시간|일|주|개월|달|년)`)
-	dayMark        = regexp.MustCompile(`(?i)^(?:st|nd|rd|th|일)`)
+	dayMark        = regexp.MustCompile(`(?i)^(?:st|nd|rd|th|[일日号號])`)
 )
 
 // supports reports whether a quantity of the answer follows from the evidence: it stands there, it counts what is

@@ -24,17 +24,23 @@ type dateMention struct {
 
 const monthNames = `Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?|Sept?(?:ember)?|Oct(?:ober)?|Nov(?:ember)?|Dec(?:ember)?`
 
+const spanishMonthNames = `enero|febrero|marzo|abril|mayo|junio|julio|agosto|sep?tiembre|octubre|noviembre|diciembre`
+
 // dateForms are the ways to write a date, longest first, with what each group holds, and of what a text must have some
 // to be looked through for it: searching for a form is dear. Without such a list it must have a digit.
 var dateForms = []struct {
 	form   *regexp.Regexp
-	groups string // y, m (number), M (name), d, w (English weekday), W (Korean one)
+	groups string // y, m (number), M (English name), S (Spanish one), d, w (English weekday), W (Korean one)
 	needs  []string
 }{
 	{regexp.MustCompile(`\b(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})\b`), "ymd", nil},
 	{regexp.MustCompile(`\b(\d{4})-(\d{2})\b`), "ym", nil},
 	{regexp.MustCompile(`(?:(\d{4})년\s*)?(\d{1,2})월(?:\s*(\d{1,2})일)?`), "ymd", nil},
 	{regexp.MustCompile(`(\d{4})년`), "y", nil},
+	{regexp.MustCompile(`(?:(\d{4})年)?(\d{1,2})月(?:(\d{1,2})[日号號])?`), "ymd", nil},
+	{regexp.MustCompile(`(\d{4})年`), "y", nil},
+	{regexp.MustCompile(`(?i)\b(\d{1,2})\s+de\s+(` + spanishMonthNames + `)\b(?:\s+del?\s+(\d{4})\b)?`), "dSy", nil},
+	{regexp.MustCompile(`(?i)\b(` + spanishMonthNames + `)\s+del?\s+(\d{4})\b`), "Sy", nil},
 	{regexp.MustCompile(`(?i)\b(\d{1,2})(?:st|nd|rd|th)?(?:\s+of)?\s+(` + monthNames + `)\b\.?(?:,?\s+(\d{4})\b)?`), "dMy", nil},
 	{regexp.MustCompile(`(?i)\b(` + monthNames + `)\.?\s+(?:the\s+)?(\d{1,2})(?:st|nd|rd|th)?\b(?:,?\s+(\d{4})\b)?`), "Mdy", nil},
 	{regexp.MustCompile(`\b(` + monthNames + `)\b\.?(?:,?(?:\s+of)?\s+(\d{4})\b)?`), "My", strings.Fields("Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec")},
@@ -83,6 +89,8 @@ func (w *when) set(field rune, s string) {
 		w.day, _ = strconv.Atoi(s)
 	case 'M':
 		w.month = 1 + strings.Index("janfebmaraprmayjunjulaugsepoctnovdec", strings.ToLower(s[:3]))/3
+	case 'S':
+		w.month = 1 + strings.Index("enefebmarabrmayjunjulagosepoctnovdic", strings.Replace(strings.ToLower(s[:3]), "set", "sep", 1))/3
 	case 'w':
 		w.weekday = 1 + strings.Index("montuewedthufrisatsun", strings.ToLower(s[:3]))/3
 	case 'W':

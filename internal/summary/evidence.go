@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/stratamem/strata/internal/text"
+	times "github.com/stratamem/strata/internal/text/when"
 )
 
 // evidence is what texts support: their words, quantities and dates, and what follows from them.
@@ -102,10 +103,32 @@ func (e *evidence) addDates(s string, said time.Time) {
 	for _, w := range distances(s, said) {
 		e.dates[w] = true
 	}
+	e.addRelative(s, said)
+}
+
+// addRelative takes up what relative dates of any language mean: package when reads more languages than the lists above, which
+// allow for how loosely English and Korean ones are resolved.
+func (e *evidence) addRelative(s string, said time.Time) {
+	for _, m := range times.Read(s).RelativeAt(said) {
+		first, last := m.From, m.To.Add(-time.Nanosecond)
+		switch m.Grain {
+		case times.Day, times.Week, times.Weekend:
+			e.addSpan(first, last)
+		case times.Month:
+			e.addDays(s, when{year: first.Year(), month: int(first.Month())})
+		case times.Season:
+			e.dates[when{year: first.Year()}], e.dates[when{year: last.Year()}] = true, true
+			for month := first; month.Before(last); month = month.AddDate(0, 1, 0) {
+				e.dates[when{year: month.Year(), month: int(month.Month())}] = true
+			}
+		case times.Year:
+			e.dates[when{year: first.Year()}] = true
+		}
+	}
 }
 
 // dayOfMonth is a day without its month, such as the 10th.
-var dayOfMonth = regexp.MustCompile(`(\d{1,2})(?:st|nd|rd|th|일)`)
+var dayOfMonth = regexp.MustCompile(`(\d{1,2})(?:st|nd|rd|th|[일日号號])`)
 
 // addDays takes up a month or year that is meant, and the days of the month that a text names beside it.
 func (e *evidence) addDays(s string, meant when) {

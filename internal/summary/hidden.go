@@ -2,6 +2,7 @@ package summary
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"github.com/stratamem/strata/internal/memory"
@@ -31,4 +32,19 @@ func Holes(nodes []memory.SummaryNode) []memory.SeqRange {
 	}
 	slices.SortFunc(ranges, func(a, b memory.SeqRange) int { return cmp.Compare(a.From, b.From) })
 	return memory.SeqRange{From: 1, To: last}.Without(ranges)
+}
+
+// Untold are the nodes of any sessions that tell of no hidden message, in their order.
+func Untold(nodes []memory.SummaryNode, hidden memory.Hidden) []memory.SummaryNode {
+	if hidden.IsEmpty() {
+		return nodes
+	}
+	ranges := map[memory.SessionKey][]memory.SeqRange{}
+	return slices.DeleteFunc(slices.Clone(nodes), func(n memory.SummaryNode) bool {
+		if _, known := ranges[n.Session]; !known {
+			ranges[n.Session] = hidden.Ranges(n.Session, math.MaxInt64)
+		}
+		_, telling := Tell([]memory.SummaryNode{n}, ranges[n.Session])
+		return len(telling) > 0
+	})
 }

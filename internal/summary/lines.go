@@ -34,7 +34,7 @@ func (l LineLimits) linesOf(m memory.Message) []Line {
 			out[n-1].Text += "\n" + said
 			continue
 		}
-		out = append(out, Line{Speaker: m.Name, Role: m.Role, Time: m.CreateTime, Text: said, Tool: p.Kind.IsTool()})
+		out = append(out, Line{Speaker: m.Name, Role: m.Role, Time: m.SaidTime(), Text: said, Tool: p.Kind.IsTool()})
 	}
 	return out
 }

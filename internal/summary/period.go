@@ -3,6 +3,7 @@ package summary
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -117,8 +118,11 @@ func mondayOf(name string) (time.Time, bool) {
 type PeriodInput struct {
 	Leaves        []memory.SummaryNode // of all sessions, of level 0
 	Weeks, Months []memory.SummaryNode // as stored
-	Now           time.Time
-	Location      *time.Location // the user's
+	// Told are the names of the weeks that leaves belong to: of any other stored week nothing is left that it may tell. Nil
+	// where every stored week has some.
+	Told     map[string]bool
+	Now      time.Time
+	Location *time.Location // the user's
 }
 
 // PeriodPlan is a week or month to summarise.
@@ -129,9 +133,14 @@ type PeriodPlan struct {
 	Sources    []memory.SummaryNode
 }
 
+// WeekNames are the names of the weeks that leaves belong to.
+func (in PeriodInput) WeekNames() []string { return slices.Sorted(maps.Keys(in.weekSources())) }
+
 // PeriodsDue says which periods are to be summarised, weeks first, oldest first. A leaf belongs to the week of the last
-// message it covers. A week is due when it is over and has leaves that its stored node was not made of, such as those
-// of late messages; a month when it is over, none of its weeks is due, and it has weeks that its node was not made of.
+// message it covers. A week is due when it is over and its stored node was made of other leaves than it has: it has more after
+// late messages, fewer when messages are hidden, and others in another timezone. A month is due when it is over, none of its
+// weeks is due, and its node was made of other weeks than it has. A period that has nothing left is not due: its stored node
+// is passed over by whoever reads it.
 func PeriodsDue(in PeriodInput) []PeriodPlan {
 	weeks := in.due(memory.SummaryWeek, in.weekSources(), in.Weeks)
 	waiting := map[string]bool{}
@@ -160,7 +169,7 @@ func (in PeriodInput) weekSources() map[string]sources {
 func (in PeriodInput) monthSources() map[string]sources {
 	out := map[string]sources{}
 	for name, week := range latest(in.Weeks) {
-		if period, err := ParsePeriod(memory.SummaryWeek, name, in.Location); err == nil {
+		if period, err := ParsePeriod(memory.SummaryWeek, name, in.Location); err == nil && (in.Told == nil || in.Told[name]) {
 			gather(out, MonthOf(period), week)
 		}
 	}
@@ -208,7 +217,8 @@ func (in PeriodInput) due(kind memory.SummaryKind, found map[string]sources, sto
 	for name, s := range found {
 		node := newest[name]
 		isNew := func(n memory.SummaryNode) bool { return !slices.Contains(node.Children, n.ID) }
-		if in.Now.Before(s.period.End) || !slices.ContainsFunc(s.nodes, isNew) {
+		isSame := len(node.Children) == len(s.nodes) && !slices.ContainsFunc(s.nodes, isNew)
+		if in.Now.Before(s.period.End) || isSame {
 			continue
 		}
 		slices.SortFunc(s.nodes, func(a, b memory.SummaryNode) int {

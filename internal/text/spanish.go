@@ -110,6 +110,9 @@ func (n signs) language() language {
 	return languageEnglish
 }
 
+// IsSpanish reports whether a text in Latin letters has more signs of Spanish than of English.
+func IsSpanish(s string) bool { return languageOf(s) != languageEnglish }
+
 // languageOf reads a text until its signs suffice. The same text in another normal form gives the same answer.
 func languageOf(s string) language {
 	var n signs

@@ -83,6 +83,8 @@ type grammar struct {
 	clauses  *regexp.Regexp // where a sentence is cut
 	opener   *regexp.Regexp // what may stand before a statement
 	rules    []factRule
+	dated    *regexp.Regexp             // the end of an opener that says when, in its group; nil where objects hold that
+	event    *regexp.Regexp             // facts of what happened, which are told with when that was
 	trim     func(object string) string // the object without what follows it
 	person   func(object string) string // the object in the third person
 	name     func(object string) string // the object as part of an attribute's name
@@ -128,7 +130,8 @@ func split(s string, where *regexp.Regexp) []string {
 // find is the fact of the first rule that fits the clause.
 func (g *grammar) find(clause string) (finding, bool) {
 	clause = strings.TrimSpace(clause)
-	said := strings.TrimRight(clause[len(g.opener.FindString(clause)):], " .!~;…♡^")
+	opener := g.opener.FindString(clause)
+	said := strings.TrimRight(clause[len(opener):], " .!~;…♡^")
 	for i := range g.rules {
 		rule := &g.rules[i]
 		m := rule.pattern.FindStringSubmatch(said)
@@ -139,9 +142,20 @@ func (g *grammar) find(clause string) (finding, bool) {
 		if !ok {
 			continue
 		}
-		return finding{rule: rule, text: g.fact(rule.text, objects), attribute: g.attribute(rule, objects), quote: said}, true
+		return finding{rule: rule, text: g.when(opener, g.fact(rule.text, objects)), attribute: g.attribute(rule, objects), quote: said}, true
 	}
 	return finding{}, false
+}
+
+// when is the fact with when it happened, as the words before the statement say.
+func (g *grammar) when(opener, fact string) string {
+	if g.dated == nil || !g.event.MatchString(fact) {
+		return fact
+	}
+	if m := g.dated.FindStringSubmatch(opener); m != nil {
+		return strings.TrimSpace(m[1]) + " " + fact
+	}
+	return fact
 }
 
 // connectors are groups that only carry the speaker's preposition into the text.

@@ -96,7 +96,7 @@ func TestAChangeOfMindSupersedes(t *testing.T) {
 		"a preference":          {[]string{"I prefer tea to coffee.", "I now prefer coffee over tea."}, []string{"Prefers coffee over tea."}},
 		"a liking":              {[]string{"I love jazz.", "I don't like jazz any more."}, []string{"Does not like jazz."}},
 		"a liking in Korean":    {[]string{"저는 커피를 좋아해요.", "이제 커피를 싫어해요."}, []string{"커피를 싫어한다."}},
-		"a city in Korean":      {[]string{"저는 부산에 살아요.", "지난달에 서울로 이사했어요."}, []string{"서울로 이사했다."}},
+		"a city in Korean":      {[]string{"저는 부산에 살아요.", "지난달에 서울로 이사했어요."}, []string{"2026년 4월에 서울로 이사했다."}},
 		"another thing is kept": {[]string{"I like jazz.", "I don't like opera."}, []string{"Does not like opera.", "Likes jazz."}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -374,7 +374,10 @@ func (s *Store) UpdateMessage(ctx context.Context, u store.MessageUpdate) (memor
 	if err != nil {
 		return memory.Message{}, err
 	}
-	return m, s.forbid(ctx, d.Scope, u.Extract)
+	if err := s.forbid(ctx, d.Scope, u.Extract); err != nil || u.Hidden == nil {
+		return m, err
+	}
+	return m, s.lookAtPeriods(ctx, d.Scope, u.Time)
 }
 
 // relabel changes what the update sets of a turn's message, which never moves within its turn.

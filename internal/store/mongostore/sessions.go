@@ -82,6 +82,11 @@ func (s *Store) UpdateSession(ctx context.Context, u store.SessionUpdate) (memor
 		if err != nil {
 			return memory.Session{}, err
 		}
+		if swapped && u.ContextStart != nil { // also when nothing changed: the call may be the repeat of one that came no further
+			if err := s.lookAtPeriods(ctx, was.Scope, u.Time); err != nil {
+				return memory.Session{}, err
+			}
+		}
 		if swapped {
 			return now.session(), s.forbid(ctx, was.Scope, u.Extract)
 		}

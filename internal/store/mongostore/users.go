@@ -122,6 +122,9 @@ func (s *Store) changeUser(ctx context.Context, was userDoc, u store.UserUpdate)
 		{Key: "$inc", Value: raised},
 		{Key: "$max", Value: eq("update_time", micros(u.Time))},
 	}
+	if timezone != was.Timezone {
+		update = append(update, bson.E{Key: "$min", Value: eq("periods_at", micros(u.Time))})
+	}
 	o := options.FindOneAndUpdate().SetReturnDocument(options.After)
 	err = s.users.FindOneAndUpdate(ctx, eq("_id", was.Scope, "revision", was.Revision), update, o).Decode(&now)
 	if errors.Is(err, mongo.ErrNoDocuments) {

@@ -314,6 +314,11 @@ func (s *Store) UpdateMessage(ctx context.Context, u store.MessageUpdate) (memor
 		if err := forbid(c, at.uid, u.Extract); err != nil {
 			return err
 		}
+		if u.Hidden != nil {
+			if err := lookAtPeriods(c, at.uid, micros(u.Time)); err != nil {
+				return err
+			}
+		}
 		_, err = c.first(`SELECT `+messageColumns+` FROM messages m WHERE m.key = ?`, func(r row) (err error) {
 			m, err = scanMessage(r)
 			return err

@@ -149,6 +149,11 @@ func changeUser(c *conn, uid int64, was memory.User, u store.UserUpdate) error {
 	if timezone == was.Timezone && language == was.Language && extract == was.Extract {
 		return nil
 	}
+	if timezone != was.Timezone {
+		if err := lookAtPeriods(c, uid, micros(u.Time)); err != nil {
+			return err
+		}
+	}
 	return c.run(`UPDATE users SET timezone = ?, language = ?, extract = ?, revision = revision + 1,
 		update_time = max(update_time, ?) WHERE uid = ?`, timezone, language, int(extract), micros(u.Time), uid)
 }

@@ -99,6 +99,9 @@ func testWork(t *testing.T, open Open[store.Truth]) {
 	t.Run("DeferPeriods must set when the user's periods are looked at again; a zero time means not before the next leaf", func(t *testing.T) {
 		testDeferPeriods(t, open(t))
 	})
+	t.Run("UpdateUser with another Timezone, UpdateMessage with Hidden and UpdateSession with another ContextStart must have the user's periods looked at by Time", func(t *testing.T) {
+		testLookAtPeriodsAgain(t, open(t))
+	})
 	t.Run("WorkStats must count what waits and what is parked, over all tenants", func(t *testing.T) { testWorkStats(t, open(t)) })
 }
 
@@ -178,6 +181,67 @@ func testDeferPeriods(t *testing.T, s store.Truth) {
 	wantEqual(t, pendingPeriods(t, s, minute(15), 9), []memory.UserRef{alice})
 	wantReason(t, s.DeferPeriods(t.Context(), alice, "another life", minute(1)), memory.ReasonUserNotFound)
 	wantEqual(t, len(pendingPeriods(t, s, minute(14), 9)), 0)
+}
+
+func testLookAtPeriodsAgain(t *testing.T, s store.Truth) {
+	ref := alice.Session("s")
+	appendN(t, s, ref, "a", 3)
+	appendN(t, s, bob.Session("s"), "a", 3)
+	scope := mustUser(t, s, alice).Scope
+	user := func(u store.UserUpdate) func() error {
+		return func() error {
+			u.Ref, u.Time = alice, minute(20)
+			_, err := s.UpdateUser(t.Context(), u)
+			return err
+		}
+	}
+	message := func(u store.MessageUpdate) func() error {
+		return func() error {
+			u.Ref, u.MessageID, u.Time = ref, "a-1", minute(20)
+			_, err := s.UpdateMessage(t.Context(), u)
+			return err
+		}
+	}
+	session := func(u store.SessionUpdate) func() error {
+		return func() error {
+			u.Ref, u.Time = ref, minute(20)
+			_, err := s.UpdateSession(t.Context(), u)
+			return err
+		}
+	}
+	for _, change := range []struct {
+		name   string
+		do     func() error
+		looked bool
+	}{
+		{"another language", user(store.UserUpdate{Language: ptr("ko")}), false},
+		{"another timezone", user(store.UserUpdate{Timezone: ptr("Asia/Seoul")}), true},
+		{"the same timezone", user(store.UserUpdate{Timezone: ptr("Asia/Seoul")}), false},
+		{"a pin", message(store.MessageUpdate{Pinned: ptr(true)}), false},
+		{"hidden", message(store.MessageUpdate{Hidden: ptr(true)}), true},
+		{"shown again", message(store.MessageUpdate{Hidden: ptr(false)}), true},
+		{"a title", session(store.SessionUpdate{Title: ptr("t")}), false},
+		{"a context start", session(store.SessionUpdate{ContextStart: ptr(int64(2))}), true},
+	} {
+		if err := s.DeferPeriods(t.Context(), alice, scope, time.Time{}); err != nil {
+			t.Fatal(err)
+		}
+		if err := change.do(); err != nil {
+			t.Fatalf("%s: %v", change.name, err)
+		}
+		var want []memory.UserRef
+		if change.looked {
+			want = []memory.UserRef{alice}
+		}
+		if got := pendingPeriods(t, s, minute(20), 9); len(got) != len(want) || len(got) > 0 && got[0] != alice {
+			t.Errorf("after %s users to look at are %v, want %v", change.name, got, want)
+		}
+	}
+	leaf(t, s, ref, 1, 1, func(w *store.NodeWrite) { w.LookAt = minute(10) }) // an earlier time stands
+	if err := user(store.UserUpdate{Timezone: ptr("Europe/Berlin")})(); err != nil {
+		t.Fatal(err)
+	}
+	wantEqual(t, pendingPeriods(t, s, minute(10), 9), []memory.UserRef{alice})
 }
 
 func testWorkStats(t *testing.T, s store.Truth) {

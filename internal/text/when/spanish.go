@@ -106,6 +106,7 @@ var spanishForms = []string{
 }
 
 var spanishDecoys = []string{
+	`hoy (?:en )?(?:día|dia)`, `hoy por hoy`,
 	`(?:por |en )?(?:la|las|una|cada) (?:mañanas?|mananas?)`,
 	`en (?:\d{4}[.,:]\d{1,9}|\d{4} (?:personas|euros|dólares|pesos|palabras|pasos|kilómetros|metros))`,
 }

@@ -52,7 +52,11 @@ func Read(query string) Expressions {
 	places := keyPlaces(e.words.text)
 	for no, l := range languages() {
 		if own := spotsOf(places, no); len(own) > 0 {
+			known := len(e.found)
 			e.found = l.find(e.found, e.words.text, own)
+			for i := range e.found[known:] {
+				e.found[known+i].language = no
+			}
 		}
 	}
 	return e
@@ -87,7 +91,7 @@ func (e Expressions) candidates(c calendar) []candidate {
 			meant, ok = c.read(x.reading)
 		}
 		if ok {
-			out = append(out, candidate{stretch: meant, start: x.start, end: x.end, decoy: x.decoy})
+			out = append(out, candidate{stretch: meant, start: x.start, end: x.end, decoy: x.decoy, no: i})
 		}
 	}
 	return out
@@ -99,6 +103,7 @@ type expression struct {
 	reading
 	start, end int
 	decoy      bool
+	language   int // its place among the languages
 }
 
 // candidate is an expression and what it means.
@@ -106,6 +111,7 @@ type candidate struct {
 	stretch
 	start, end int
 	decoy      bool
+	no         int // of the expression
 }
 
 // longest drops what overlaps a longer candidate, and orders what is left by place. Of equally long ones the earlier

@@ -1,0 +1,249 @@
+package app_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/protobuf/types/known/fieldmaskpb"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	memoryv1 "github.com/stratamem/strata/api/memory/v1"
+)
+
+// setTimezone sets where ada lives.
+func (h *harness) setTimezone(t *testing.T, name string) {
+	t.Helper()
+	must(h.users().UpdateUser(h.ctx, &memoryv1.UpdateUserRequest{
+		User: &memoryv1.User{UserId: "ada", Timezone: name}, UpdateMask: &fieldmaskpb.FieldMask{Paths: []string{"timezone"}},
+	}))(t)
+}
+
+func saidAt(m *memoryv1.Message, when time.Time) *memoryv1.Message {
+	m.CreateTime = timestamppb.New(when)
+	return m
+}
+
+func location(t *testing.T, name string) *time.Location {
+	t.Helper()
+	return must(time.LoadLocation(name))(t)
+}
+
+// rendered is the text of ada's context in a new session.
+func (h *harness) rendered(t *testing.T, query string) string {
+	t.Helper()
+	return h.context(t, &memoryv1.BuildContextRequest{SessionId: "new", Query: query, Render: memoryv1.Render_RENDER_TEXT}).GetRendering()
+}
+
+// wantLine wants a line of the text that begins so, and has the words.
+func wantLine(t *testing.T, text, begins, words string) {
+	t.Helper()
+	for line := range strings.Lines(text) {
+		if strings.HasPrefix(line, begins) && strings.Contains(line, words) {
+			return
+		}
+	}
+	t.Errorf("no line begins %q and has %q:\n%s", begins, words, text)
+}
+
+func TestDaysAreTheUsers(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		zone, words, fact, day string
+		said                   []int // year, month, day, hour, minute
+	}{
+		{"America/Los_Angeles", "I moved to Lisbon yesterday.", "on 30 October 2025", "[31 Oct 2025]", []int{2025, 10, 31, 20, 0}},
+		{"America/Los_Angeles", "I moved to Lisbon yesterday.", "on 30 December 2024", "[31 Dec 2024]", []int{2024, 12, 31, 23, 30}},
+		{"America/Los_Angeles", "I moved to Lisbon yesterday.", "on 8 March 2025", "[9 Mar 2025]", []int{2025, 3, 9, 23, 59}}, // of 23 hours
+		{"Asia/Seoul", "나는 어제 부산으로 이사했어.", "2025년 11월 2일", "[3 Nov 2025]", []int{2025, 11, 3, 8, 0}},
+		{"Asia/Seoul", "나는 어제 부산으로 이사했어.", "2024년 12월 31일", "[1 Jan 2025]", []int{2025, 1, 1, 0, 30}},
+		{"Europe/Berlin", "I moved to Lisbon yesterday.", "on 25 October 2025", "[26 Oct 2025]", []int{2025, 10, 26, 0, 15}}, // of 25 hours
+	} {
+		t.Run(tc.zone+" "+tc.day, func(t *testing.T) {
+			t.Parallel()
+			h := start(t)
+			h.setTimezone(t, tc.zone)
+			when := time.Date(tc.said[0], time.Month(tc.said[1]), tc.said[2], tc.said[3], tc.said[4], 0, 0, location(t, tc.zone))
+			h.record(t, "old", saidAt(user("moved", tc.words), when), saidAt(assistant("ok", "I see."), when))
+			h.extracted(t, "old")
+			text := h.rendered(t, tc.words)
+			wantLine(t, text, tc.day, tc.words) // the message as it was said
+			wantLine(t, text, tc.day, tc.fact)  // what was learnt, on the same day, and the day that it names
+		})
+	}
+	t.Run("a week is shown from its Monday to its Sunday, a message of Sunday evening in it", func(t *testing.T) {
+		t.Parallel()
+		for zone, sunday := range map[string][2]string{
+			"America/Los_Angeles": {"2026-W09", "[23 Feb 2026 to 1 Mar 2026]"},
+			"Asia/Seoul":          {"2026-W09", "[23 Feb 2026 to 1 Mar 2026]"},
+		} {
+			h := start(t)
+			h.setTimezone(t, zone)
+			when := time.Date(2026, 3, 1, 20, 0, 0, 0, location(t, zone))
+			h.record(t, "old", saidAt(user("", "On Saturday we visited the castle of Prague with my sister Grace."), when), saidAt(assistant("", "A castle in Prague!"), when))
+			h.summarize(t, "old")
+			h.stop()
+			h = startOn(t, h.data, noChange) // the sweep at the start finds what a later one would
+			week := memoryv1.SummaryKind_SUMMARY_KIND_WEEK
+			eventually(t, "the week", func() bool {
+				_, err := h.summaries().GetSummary(h.ctx, &memoryv1.GetSummaryRequest{UserId: "ada", Kind: week, Name: sunday[0]})
+				return err == nil
+			})
+			r := h.context(t, &memoryv1.BuildContextRequest{SessionId: "new", Query: "castle", Render: memoryv1.Render_RENDER_TEXT, Overrides: &memoryv1.ContextOverrides{
+				Sections: []*memoryv1.SectionSwitch{{Section: memoryv1.SectionKind_SECTION_KIND_PREVIOUS_SESSIONS}},
+			}})
+			wantLine(t, r.GetRendering(), sunday[1], "castle")
+		}
+	})
+}
+
+func TestAClockThatIsAhead(t *testing.T) {
+	t.Parallel()
+	far := time.Date(9999, 12, 30, 12, 0, 0, 0, time.UTC)
+	for promise, next := range map[string]time.Time{"a right clock": {}, "a clock that is behind": time.Now().Add(-5 * time.Second)} {
+		t.Run("a fact of the year 9999 is superseded by what is said later in the session by "+promise, func(t *testing.T) {
+			t.Parallel()
+			h := start(t)
+			h.record(t, "s", saidAt(user("far", "I live in Bern."), far), saidAt(assistant("ok", "I see."), far))
+			h.extracted(t, "s")
+			later := user("now", "I live in Lisbon.")
+			if !next.IsZero() {
+				later = saidAt(later, next)
+			}
+			h.record(t, "s", later, assistant("ok2", "I see."))
+			h.extracted(t, "s")
+			if got := texts(h.listFacts(t, false)); len(got) != 1 || !strings.Contains(got[0], "Lisbon") {
+				t.Errorf("what holds: %q", got)
+			}
+			if m := h.transcript(t, "s")[0]; !m.GetCreateTime().AsTime().Equal(far) {
+				t.Errorf("the client's time is kept: %v", m)
+			}
+		})
+	}
+	t.Run("what it says is found among what was said today, shown so, and not of that year", func(t *testing.T) {
+		t.Parallel()
+		h := start(t)
+		begin := time.Now()
+		h.record(t, "old", saidAt(user("far", "The blue kayak leaks."), far), saidAt(assistant("ok", "I see."), far))
+		h.extracted(t, "old")
+		search := func(from, to time.Time) []string {
+			req := &memoryv1.SearchMessagesRequest{UserId: "ada", Query: "kayak", StartTime: timestamppb.New(from), EndTime: timestamppb.New(to)}
+			var out []string
+			for _, hit := range must(h.SearchMessages(h.ctx, req))(t).GetHits() {
+				out = append(out, hit.GetMessage().GetId())
+			}
+			return out
+		}
+		if got := search(begin, begin.Add(time.Hour)); !slices.Equal(got, []string{"far"}) {
+			t.Errorf("of today: %v", got)
+		}
+		if got := search(begin.Add(time.Hour), far.Add(24*time.Hour)); len(got) != 0 {
+			t.Errorf("of later: %v", got)
+		}
+		wantLine(t, h.rendered(t, "kayak"), begin.UTC().Format("[2 Jan 2006]"), "kayak")
+	})
+	t.Run("its session is no newer than one that is recorded later, and is among the previous ones", func(t *testing.T) {
+		t.Parallel()
+		h := start(t)
+		begin := time.Now().Add(-time.Hour)
+		for i, session := range []string{"ahead", "right"} {
+			when := []time.Time{far, {}}[i]
+			m, a := user("", "We visited the castle of Prague with my sister Grace, "+session+"."), assistant("", "A castle in Prague, "+session+"!")
+			if !when.IsZero() {
+				m, a = saidAt(m, when), saidAt(a, when)
+			} else {
+				m, a = saidAt(m, time.Now().Add(2*time.Minute)), saidAt(a, time.Now().Add(2*time.Minute))
+			}
+			h.record(t, session, m, a)
+			h.summarize(t, session)
+		}
+		listed := must(h.summaries().ListSummaries(h.ctx, &memoryv1.ListSummariesRequest{UserId: "ada"}))(t).GetSummaries()
+		if len(listed) != 2 || listed[0].GetSessionId() != "right" {
+			t.Errorf("sessions, the latest first: %v", listed)
+		}
+		for _, s := range listed {
+			if end := s.GetEndTime().AsTime(); end.Before(begin) || end.After(time.Now().Add(2*time.Minute)) {
+				t.Errorf("%s ended at %v", s.GetSessionId(), end)
+			}
+		}
+		r := h.context(t, &memoryv1.BuildContextRequest{SessionId: "new", Query: "castle", AsOf: timestamppb.New(time.Now().Add(3 * time.Minute))})
+		if got := section(r, memoryv1.SectionKind_SECTION_KIND_PREVIOUS_SESSIONS).GetItems(); len(got) != 2 {
+			t.Errorf("previous sessions %v", got)
+		}
+	})
+}
+
+func TestWeeksAreMadeAnew(t *testing.T) {
+	t.Parallel()
+	week := memoryv1.SummaryKind_SUMMARY_KIND_WEEK
+	begin := func(t *testing.T) *harness {
+		h := start(t)
+		h.setTimezone(t, "America/Los_Angeles")
+		sunday := time.Date(2026, 3, 1, 20, 0, 0, 0, location(t, "America/Los_Angeles")) // Monday in Seoul
+		h.record(t, "old", saidAt(user("castle", "On Saturday we visited the castle of Prague with my sister Grace."), sunday), saidAt(assistant("ok", "A castle in Prague!"), sunday))
+		h.summarize(t, "old")
+		h.stop()
+		h = startOn(t, h.data, noChange)
+		eventually(t, "the week", func() bool { return slices.Equal(h.weeks(t), []string{"2026-W09"}) })
+		return h
+	}
+	told := func(t *testing.T, h *harness) string {
+		r := h.context(t, &memoryv1.BuildContextRequest{SessionId: "new", Query: "castle", Overrides: &memoryv1.ContextOverrides{
+			Sections: []*memoryv1.SectionSwitch{{Section: memoryv1.SectionKind_SECTION_KIND_PREVIOUS_SESSIONS}},
+		}})
+		var out []string
+		for _, i := range section(r, memoryv1.SectionKind_SECTION_KIND_PERIODS).GetItems() {
+			out = append(out, i.GetText())
+		}
+		return strings.Join(out, "\n")
+	}
+	t.Run("what another timezone moves to the next week is told by that one alone", func(t *testing.T) {
+		t.Parallel()
+		h := begin(t)
+		h.setTimezone(t, "Asia/Seoul")
+		if got := h.weeks(t); slices.Contains(got, "2026-W09") {
+			t.Errorf("weeks at once: %v", got)
+		}
+		h.stop()
+		h = startOn(t, h.data, noChange)
+		eventually(t, "the next week", func() bool { return slices.Equal(h.weeks(t), []string{"2026-W10"}) })
+		if n := strings.Count(told(t, h), "castle"); n != 1 { // the month says nothing new beside its week
+			t.Errorf("told %d times: %q", n, told(t, h))
+		}
+		_, err := h.summaries().GetSummary(h.ctx, &memoryv1.GetSummaryRequest{UserId: "ada", Kind: week, Name: "2026-W09"})
+		refused(t, err, codes.NotFound, "SUMMARY_NOT_FOUND", "")
+	})
+	t.Run("a week that tells of a hidden message stands in no context, and again when it is shown", func(t *testing.T) {
+		t.Parallel()
+		h := begin(t)
+		before := told(t, h)
+		if !strings.Contains(before, "castle") {
+			t.Fatalf("told %q", before)
+		}
+		h.hide(t, "old", "castle", true)
+		if got := told(t, h); got != "" {
+			t.Errorf("hidden, told %q", got)
+		}
+		h.hide(t, "old", "castle", false)
+		if got := told(t, h); got != before {
+			t.Errorf("shown again, told %q, want %q", got, before)
+		}
+		h.startAt(t, "old", 2)
+		if got := told(t, h); got != "" {
+			t.Errorf("before the start, told %q", got)
+		}
+	})
+}
+
+// weeks are the names of ada's weeks, the latest first.
+func (h *harness) weeks(t *testing.T) []string {
+	t.Helper()
+	req := &memoryv1.ListSummariesRequest{UserId: "ada", Kind: memoryv1.SummaryKind_SUMMARY_KIND_WEEK}
+	var out []string
+	for _, s := range must(h.summaries().ListSummaries(h.ctx, req))(t).GetSummaries() {
+		out = append(out, s.GetName())
+	}
+	return out
+}
