@@ -8,6 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/stratamem/strata/internal/group"
 	"github.com/stratamem/strata/internal/store"
 )
 
@@ -131,8 +132,8 @@ func begun(batch []*request, r *request) []*request {
 func (w *writer) serve(batch []*request) {
 	for len(batch) > 0 {
 		all, err := w.commit(batch)
-		if isPanic(err) {
-			batch = w.answerPanicked(all)
+		if rest := w.answerPanicked(all); len(rest) < len(all) {
+			batch = rest
 			continue
 		}
 		w.sick.Store(err != nil)
@@ -171,10 +172,10 @@ func (w *writer) answerPanicked(batch []*request) (rest []*request) {
 // that none of them is done, as far as this program sees (see outcomeUnknown): the connection is then closed, so that
 // nothing of a half-done transaction survives in it.
 func (w *writer) commit(batch []*request) ([]*request, error) {
-	if err := w.ready(); err != nil {
+	if err := group.Contain(w.ready); err != nil {
 		return batch, fault("open the writing connection", err)
 	}
-	batch, err := w.transact(batch)
+	err := group.Contain(func() error { return w.transact(&batch) })
 	if err != nil {
 		w.drop()
 		return batch, fault("commit", err)
@@ -195,10 +196,11 @@ func (w *writer) ready() (err error) {
 }
 
 func (w *writer) drop() {
-	if err := w.conn.close(); err != nil {
+	c := w.conn
+	w.conn = nil
+	if err := group.Contain(c.close); err != nil {
 		w.log.Warn("closing the writing connection failed", "error", err)
 	}
-	w.conn = nil
 }
 
 func (w *writer) askForCheckpoint() {
@@ -208,22 +210,22 @@ func (w *writer) askForCheckpoint() {
 	}
 }
 
-// transact keeps taking requests while it works, so that none waits for a second fsync. Before it commits, it lets
+// transact adds requests to the batch while it works, so that none waits for a second fsync. Before it commits, it lets
 // those run who are about to ask.
-func (w *writer) transact(batch []*request) ([]*request, error) {
+func (w *writer) transact(batch *[]*request) error {
 	if err := w.conn.run("BEGIN IMMEDIATE"); err != nil {
-		return batch, err
+		return err
 	}
-	for i := 0; i < len(batch); i++ {
-		if err := w.attempt(batch[i]); err != nil {
-			return batch, err
+	for i := 0; i < len(*batch); i++ {
+		if err := w.attempt((*batch)[i]); err != nil {
+			return err
 		}
-		if i == len(batch)-1 {
+		if i == len(*batch)-1 {
 			runtime.Gosched()
-			batch = w.take(batch)
+			*batch = w.take(*batch)
 		}
 	}
-	return batch, outcomeUnknown(w.conn.run("COMMIT"))
+	return outcomeUnknown(w.conn.run("COMMIT"))
 }
 
 // attempt does one request inside a savepoint. A fault of the request stays with it; a fault of the file, or a panic,
