@@ -248,7 +248,7 @@ func (s *Store) checkpointOnce(c *conn) *conn {
 			return nil
 		}
 	}
-	if _, err := c.value("PRAGMA wal_checkpoint(PASSIVE)"); err != nil {
+	if _, _, err := c.checkpoint("PASSIVE"); err != nil {
 		s.logClose(errors.Join(err, c.close()))
 		return nil
 	}
