@@ -115,8 +115,27 @@ func (l *lanes) close() {
 
 func (in *lane) run(serve func([]*call)) {
 	for c := range in.calls {
-		if batch := in.take(begun(nil, c)); len(batch) > 0 {
+		batch := in.take(begun(nil, c))
+		if len(batch) == 0 {
+			continue
+		}
+		err := group.Contain(func() error {
 			serve(batch)
+			return nil
+		})
+		if err != nil {
+			answerRest(batch, uncertain("append turn", err))
+		}
+	}
+}
+
+// answerRest answers the calls that were not answered.
+func answerRest(batch []*call, err error) {
+	for _, c := range batch {
+		select {
+		case <-c.done:
+		default:
+			c.answer(store.AppendResult{}, err)
 		}
 	}
 }
