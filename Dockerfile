@@ -8,11 +8,11 @@ ARG VERSION=
 RUN --mount=type=cache,target=/go/pkg/mod --mount=type=cache,target=/root/.cache/go-build \
     CGO_ENABLED=0 go build -trimpath -ldflags="-s -w -X main.version=${VERSION}" -o /out/strata ./cmd/strata && mkdir -p /out/data
 
-# Nothing but the program and the notice of the tables inside it: no shell, no libc. It runs as nobody (65532) and writes
+# Nothing but the program and the licences and notices of all that is inside it: no shell, no libc. It runs as nobody (65532) and writes
 # to /data only.
 FROM gcr.io/distroless/static-debian12:nonroot
 COPY --from=build /out/strata /usr/local/bin/strata
-COPY NOTICE tools/semantics/APACHE-2.0.txt /usr/share/doc/strata/
+COPY NOTICE tools/semantics/APACHE-2.0.txt internal/notices/THIRD_PARTY_NOTICES /usr/share/doc/strata/
 COPY --from=build --chown=65532:65532 /out/data /data
 VOLUME /data
 EXPOSE 8081 9464

@@ -53,11 +53,14 @@ lint: ## buf lint and golangci-lint
 	cd proto && $(subst tools/,../tools/,$(BUF)) lint
 	$(LINT) run ./...
 
-generate: ## the Go code of proto/, into api/
+generate: ## the Go code of proto/, into api/, and the licences of what is linked
 	$(BUF) generate --template proto/buf.gen.yaml
+	go run ./tools/notices >internal/notices/new && mv internal/notices/new internal/notices/THIRD_PARTY_NOTICES
 
 verify: ## what is committed is formatted, generated and linted
-	@out="$$(gofmt -l cmd internal migrations)"; if [ -n "$$out" ]; then echo "gofmt these files:"; echo "$$out"; exit 1; fi
+	@out="$$(gofmt -l cmd internal migrations tools/notices)"; if [ -n "$$out" ]; then echo "gofmt these files:"; echo "$$out"; exit 1; fi
+	@go run ./tools/notices | diff -q - internal/notices/THIRD_PARTY_NOTICES >/dev/null || \
+		{ echo "internal/notices is not what is linked into the program: run make generate and commit it"; exit 1; }
 	@before="$$(git diff -- api; git ls-files -o --exclude-standard -- api)"; $(MAKE) --no-print-directory generate; \
 		after="$$(git diff -- api; git ls-files -o --exclude-standard -- api)"; \
 		if [ "$$before" != "$$after" ]; then echo "api/ is not what proto/ generates: run make generate and commit it"; git diff --stat -- api; exit 1; fi

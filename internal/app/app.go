@@ -12,10 +12,10 @@ import (
 	_ "time/tzdata" // users' timezones are known on machines without a database of them
 
 	"github.com/google/uuid"
-	"golang.org/x/sync/errgroup"
 
 	"github.com/stratamem/strata/internal/admission"
 	"github.com/stratamem/strata/internal/config"
+	"github.com/stratamem/strata/internal/group"
 	"github.com/stratamem/strata/internal/jobs"
 	"github.com/stratamem/strata/internal/llm/builtin"
 	"github.com/stratamem/strata/internal/memory"
@@ -50,6 +50,7 @@ type Feature struct {
 type App struct {
 	cfg        config.Config
 	log        *slog.Logger
+	panics     func() int64 // how many were logged
 	stores     *stores
 	store      store.Truth
 	models     *models
@@ -71,11 +72,13 @@ const checkEvery = 5 * time.Second
 
 // New opens the stores and the ports. Whoever calls it must call Run, which closes them.
 func New(ctx context.Context, cfg config.Config, o Options) (*App, error) {
+	panics := group.LogPanics(o.Log.Handler())
+	o.Log = slog.New(panics)
 	opened, err := openStores(ctx, cfg, o)
 	if err != nil {
 		return nil, err
 	}
-	a := &App{cfg: cfg, log: o.Log, stores: opened, store: opened.truth}
+	a := &App{cfg: cfg, log: o.Log, panics: panics.Count, stores: opened, store: opened.truth}
 	if err := a.assemble(ctx, o); err != nil {
 		return nil, errors.Join(err, a.close())
 	}
@@ -104,7 +107,7 @@ func (a *App) assemble(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
-	a.indexer = jobs.NewIndexer(jobs.IndexerOptions{Store: a.store, Turns: a.embeddings, Log: a.log, Seams: o.Seams, Now: a.store.Now})
+	a.indexer = jobs.NewIndexer(jobs.IndexerOptions{Store: a.store, Turns: a.analyzer(), Log: a.log, Seams: o.Seams, Now: a.store.Now})
 	facts, err := service.NewFactCache(a.store, int64(a.cfg.FactCache))
 	if err != nil {
 		return err
@@ -128,6 +131,9 @@ func (a *App) assemble(ctx context.Context, o Options) error {
 // longestWait is how long a large call waits to be admitted: callers learn soon that they should come later.
 const longestWait = 2 * time.Second
 
+// analyzer makes the documents of messages, for the index and for what is not in it yet.
+func (a *App) analyzer() jobs.Contained { return jobs.Contained{Analyzer: a.embeddings, Log: a.log} }
+
 // retireSegments has messages indexed again that another analyzer took apart.
 func (a *App) retireSegments(ctx context.Context) error {
 	users, err := a.store.RetireSegments(ctx, store.RetireQuery{Analyzer: text.AnalyzerID})
@@ -148,6 +154,7 @@ func (a *App) observe(ctx context.Context, o Options) (*telemetry.Recorder, erro
 	}
 	a.traces = traces
 	recorder := telemetry.New(telemetry.Options{Models: historyModels(a.cfg), Providers: providers(a.cfg), Traces: traces.Provider(), Now: time.Now})
+	recorder.WatchPanics(a.panics)
 	recorder.WatchWork(telemetry.WorkOptions{Work: a.store, Now: time.Now, Log: a.log})
 	return recorder, nil
 }
@@ -193,7 +200,7 @@ func (a *App) newService(facts *service.FactCache, meter service.Meter) (*servic
 		return nil, err
 	}
 	lexicon, err := service.NewLexicon(service.LexiconOptions{
-		Store: a.store, MaxBytes: int64(a.cfg.RecallCache), Indexer: a.indexer, Turns: a.embeddings, Log: a.log,
+		Store: a.store, MaxBytes: int64(a.cfg.RecallCache), Indexer: a.indexer, Turns: a.analyzer(), Log: a.log,
 	})
 	if err != nil {
 		return nil, err
@@ -215,7 +222,7 @@ func (a *App) newService(facts *service.FactCache, meter service.Meter) (*servic
 	return service.New(service.Options{
 		Store: a.store, Lexicon: lexicon, Facts: facts, Reembed: a.embeddings, Usage: a.usage,
 		Queries: service.NewQueries(service.QueriesOptions{
-			Embeddings: a.embeddings, Deadline: a.cfg.EmbeddingDeadline, Timeout: a.cfg.EmbeddingTimeout, MaxRunning: maxQueries,
+			Embeddings: a.embeddings, Deadline: a.cfg.EmbeddingDeadline, Timeout: a.cfg.EmbeddingTimeout, MaxRunning: maxQueries, Log: a.log,
 		}),
 		Policies: policies, Runner: background{a.runner, a.indexer, a.feeders}, Meter: meter, Now: a.store.Now, NewID: newID, Near: words.Of, Gate: a.gate,
 		Reindex: jobs.NewReindexer(jobs.ReindexerOptions{Store: a.store, Feeders: a.feeders, Now: a.store.Now}), Verify: a.verifier,
@@ -308,17 +315,15 @@ func (a *App) semantic() bool {
 
 // Run serves until ctx ends, then drains and closes everything. It returns nil after a clean stop.
 func (a *App) Run(ctx context.Context) error {
-	g, ctx := errgroup.WithContext(ctx)
+	g, ctx := group.WithContext(ctx)
 	g.Go(func() error { return a.server.Serve(ctx, a.listener) })
-	g.Go(func() error { return a.indexer.Run(ctx) })
-	g.Go(func() error { return a.runner.Run(ctx) })
-	g.Go(func() error { return a.embeddings.Run(ctx) })
-	g.Go(func() error { return a.usage.Run(ctx) })
+	loops := []func(context.Context) error{a.indexer.Run, a.runner.Run, a.embeddings.Run, a.usage.Run, a.verifier.Run, a.watch}
 	for _, f := range a.feeders {
-		g.Go(func() error { return f.Run(ctx) })
+		loops = append(loops, f.Run)
 	}
-	g.Go(func() error { return a.verifier.Run(ctx) })
-	g.Go(func() error { return a.watch(ctx) })
+	for _, loop := range loops {
+		g.Go(func() error { return a.keep(ctx, loop) })
+	}
 	if a.metrics != nil {
 		g.Go(func() error { return a.metrics.Serve(ctx) })
 	}
@@ -331,6 +336,25 @@ func (a *App) Run(ctx context.Context) error {
 	closed := a.close()
 	a.log.Info("strata stopped", written...)
 	return errors.Join(err, closed)
+}
+
+// restartPause is how long a loop rests that panicked.
+const restartPause = time.Second
+
+// keep runs a loop until ctx ends. Loops contain the panics of each piece of work; one that panics in between starts again.
+func (a *App) keep(ctx context.Context, loop func(context.Context) error) error {
+	for {
+		err := group.Contain(func() error { return loop(ctx) })
+		if _, ok := errors.AsType[*group.Panic](err); !ok {
+			return err
+		}
+		a.log.ErrorContext(ctx, "a loop of background work panicked: it starts again", "error", err)
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(restartPause):
+		}
+	}
 }
 
 // traceFlush is how long a stopping program waits for its traces to go out.
@@ -371,7 +395,7 @@ func (a *App) watch(ctx context.Context) error {
 	tick := time.NewTicker(checkEvery)
 	defer tick.Stop()
 	for {
-		err := a.store.Check(ctx)
+		err := group.Contain(func() error { return a.store.Check(ctx) })
 		if ctx.Err() != nil {
 			return nil
 		}

@@ -34,8 +34,11 @@ type importLine struct {
 	Profile   string            `json:"profile"`
 }
 
-// readLines calls f with each line that is not blank, its number from 1 and its size in bytes. It stops at f's first
-// error.
+// byteOrderMark begins a UTF-8 file that some editors write. Files that were joined have one inside, too.
+var byteOrderMark = []byte("\ufeff")
+
+// readLines calls f with each line that is not blank, without a byte order mark, its number from 1 and its size in bytes.
+// It stops at f's first error, and at a line in UTF-16, where lines cannot be told apart.
 func readLines(r io.Reader, f func(no int, line []byte, size int) error) error {
 	buf := bufio.NewReaderSize(r, 1<<20)
 	for no := 1; ; no++ {
@@ -43,8 +46,13 @@ func readLines(r io.Reader, f func(no int, line []byte, size int) error) error {
 		if err != nil && !errors.Is(err, io.EOF) {
 			return fmt.Errorf("read line %d: %w", no, err)
 		}
+		if isUTF16(line) {
+			return fmt.Errorf("line %d is in UTF-16: save the file as UTF-8, as by iconv -f UTF-16 -t UTF-8, and run the import again", no)
+		}
+		size := len(line)
+		line = bytes.TrimPrefix(line, byteOrderMark)
 		if len(bytes.TrimSpace(line)) > 0 {
-			if err := f(no, line, len(line)); err != nil {
+			if err := f(no, line, size); err != nil {
 				return err
 			}
 		}
@@ -52,6 +60,16 @@ func readLines(r io.Reader, f func(no int, line []byte, size int) error) error {
 			return nil
 		}
 	}
+}
+
+// isUTF16 reports whether a line begins as UTF-16 does: with its byte order mark, or with a brace of two bytes.
+func isUTF16(line []byte) bool {
+	for _, begin := range []string{"\xff\xfe", "\xfe\xff", "{\x00", "\x00{"} {
+		if bytes.HasPrefix(line, []byte(begin)) {
+			return true
+		}
+	}
+	return false
 }
 
 // lineError is a line that cannot become calls. Session is the one that it surely belongs to; nil when that cannot be

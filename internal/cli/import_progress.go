@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/jedib0t/go-pretty/v6/progress"
+
+	"github.com/stratamem/strata/internal/group"
 )
 
 // importCounts are what an import has done so far.
@@ -54,10 +56,10 @@ func (p *importProgress) startBar(w io.Writer, total int64) {
 	p.bar = &progress.Tracker{Message: "importing", Total: total, Units: progress.UnitsBytes}
 	bars.AppendTracker(p.bar)
 	done := make(chan struct{})
-	go func() {
-		defer close(done)
+	group.Go(func() error {
 		bars.Render()
-	}()
+		return nil
+	}, func(error) { close(done) }) // what cannot be shown does not stop the import
 	p.stop = func() {
 		p.bar.MarkAsDone()
 		<-done
@@ -67,18 +69,17 @@ func (p *importProgress) startBar(w io.Writer, total int64) {
 func (p *importProgress) startLines(w io.Writer) {
 	quit, done := make(chan struct{}), make(chan struct{})
 	tick := time.NewTicker(time.Second)
-	go func() {
-		defer close(done)
+	group.Go(func() error {
 		defer tick.Stop()
 		for {
 			select {
 			case <-quit:
-				return
+				return nil
 			case <-tick.C:
 				p.writeLine(w)
 			}
 		}
-	}()
+	}, func(error) { close(done) })
 	p.stop = func() {
 		close(quit)
 		<-done

@@ -157,3 +157,56 @@ func TestAnImportNeverStoresALineAfterOneOfItsSessionThatFailed(t *testing.T) {
 		})
 	}
 }
+
+func TestAFilesEncoding(t *testing.T) {
+	const line = `{"user_id":"a","session_id":"s1","messages":[{"role":"user","text":"one"}]}` + "\n"
+	const bad = `{"user_id":"a","session_id":"s1","messages":[{"role":"user","text":"fail"}]}` + "\n"
+	t.Run("a UTF-8 byte order mark is passed over, also where files were joined", func(t *testing.T) {
+		stored, stderr := importInto(t, codes.InvalidArgument, "\ufeff"+line+"\ufeff"+line+bad)
+		if !slices.Equal(stored, []string{"s1 one", "s1 one"}) || !strings.Contains(stderr, "line 3: as told") {
+			t.Errorf("stored %v: %s", stored, stderr)
+		}
+	})
+	t.Run("it changes no id, so that an import with one may be repeated without", func(t *testing.T) {
+		var with, without []string
+		for _, c := range []struct {
+			file string
+			ids  *[]string
+		}{{"\ufeff" + line, &with}, {line, &without}} {
+			if err := readLines(strings.NewReader(c.file), func(_ int, line []byte, size int) error {
+				if size != len(c.file) {
+					t.Errorf("a line of %d bytes counts as %d", len(c.file), size)
+				}
+				*c.ids, _ = idsOf(string(line))
+				return nil
+			}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if len(with) != 1 || !slices.Equal(with, without) {
+			t.Errorf("ids %v, without the mark %v", with, without)
+		}
+	})
+	for _, order := range []struct {
+		promise  string
+		mark     bool
+		low, top int // of the bytes of a character
+	}{{"UTF-16, little end first", true, 0, 1}, {"UTF-16, big end first", true, 1, 0}, {"UTF-16 without a mark", false, 0, 1}} {
+		t.Run(order.promise+", stops the import and names the line and the fix", func(t *testing.T) {
+			text := line
+			if order.mark {
+				text = "\ufeff" + line
+			}
+			var wide []byte
+			for _, r := range text {
+				two := make([]byte, 2)
+				two[order.low], two[order.top] = byte(r), byte(r>>8)
+				wide = append(wide, two...)
+			}
+			stored, stderr := importInto(t, codes.InvalidArgument, string(wide), "--skip-bad")
+			if len(stored) > 0 || !strings.Contains(stderr, "line 1 is in UTF-16: save the file as UTF-8") {
+				t.Errorf("stored %v: %s", stored, stderr)
+			}
+		})
+	}
+}

@@ -34,6 +34,7 @@ type root struct {
 	Health     healthCmd     `cmd:"" help:"Ask a server whether it serves; exit code 0 when it does."`
 	Config     configCmd     `cmd:"" help:"Show and check the server's configuration."`
 	Version    versionCmd    `cmd:"" help:"Print the version."`
+	Licenses   licensesCmd   `cmd:"" help:"Print the licences and notices of everything in this program."`
 	Completion completionCmd `cmd:"" help:"Print a completion script for a shell."`
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/maypok86/otter/v2"
 
+	"github.com/stratamem/strata/internal/group"
 	"github.com/stratamem/strata/internal/llm"
 )
 
@@ -21,7 +22,7 @@ type Cache struct {
 	vectors *otter.Cache[textKey, []float32]
 	ctx     context.Context // of the calls, which outlive their callers
 	cancel  context.CancelFunc
-	calls   sync.WaitGroup
+	calls   group.Group
 
 	mu      sync.Mutex // also of calls.Add and closed
 	pending map[textKey]*pending
@@ -60,7 +61,7 @@ func (c *Cache) Close() {
 	c.closed = true
 	c.mu.Unlock()
 	c.cancel()
-	c.calls.Wait()
+	_ = c.calls.Wait() // its members return no error
 }
 
 // Info implements Embedder.
@@ -107,7 +108,10 @@ func (c *Cache) ask(ctx context.Context, texts []string) ([]*pending, error) {
 		call.add(key, text, waits[i])
 	}
 	if len(call.texts) > 0 {
-		c.calls.Go(func() { c.run(context.WithoutCancel(ctx), call) })
+		c.calls.Go(func() error {
+			c.run(context.WithoutCancel(ctx), call)
+			return nil
+		})
 	}
 	return waits, nil
 }
@@ -142,12 +146,24 @@ func (c *call) add(key textKey, text string, p *pending) {
 	c.keys, c.texts, c.waits = append(c.keys, key), append(c.texts, text), append(c.waits, p)
 }
 
+// Contained embeds, and returns a panic of the embedder as an *llm.Error of ClassPermanent.
+func Contained(ctx context.Context, e Embedder, texts []string) (vectors [][]float32, err error) {
+	err = group.Contain(func() (err error) {
+		vectors, err = e.Embed(ctx, texts)
+		return err
+	})
+	if p, ok := errors.AsType[*group.Panic](err); ok {
+		return nil, &llm.Error{Class: llm.ClassPermanent, Err: p}
+	}
+	return vectors, err
+}
+
 // run makes the call. ctx has the caller's values, such as its trace, but ends with the cache.
 func (c *Cache) run(ctx context.Context, call call) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(c.ctx, cancel)()
-	vectors, err := c.next.Embed(ctx, call.texts)
+	vectors, err := Contained(ctx, c.next, call.texts)
 	if err == nil && len(vectors) != len(call.texts) {
 		err = &llm.Error{Class: llm.ClassPermanent, Err: fmt.Errorf("embedder answered %d vectors for %d texts", len(vectors), len(call.texts))}
 	}

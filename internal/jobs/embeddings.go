@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/stratamem/strata/internal/embed"
+	"github.com/stratamem/strata/internal/group"
 	"github.com/stratamem/strata/internal/llm"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/store"
@@ -244,7 +245,7 @@ func (e *Embeddings) Run(ctx context.Context) error {
 	pause := firstEmbedPause
 	for {
 		next := e.sweep()
-		err := e.embedAll(ctx)
+		err := group.Contain(func() error { return e.embedAll(ctx) })
 		if err != nil && ctx.Err() == nil {
 			e.log.WarnContext(ctx, "embed facts", "error", err, "again_in", pause)
 			next, pause = pause, min(2*pause, lastEmbedPause)
@@ -504,13 +505,13 @@ func embedEach(ctx context.Context, embedder embed.Embedder, texts []string) ([]
 	if len(texts) == 0 {
 		return nil, nil
 	}
-	vectors, err := embedder.Embed(ctx, texts)
+	vectors, err := embed.Contained(ctx, embedder, texts)
 	if !refused(err) || len(texts) == 1 {
 		return vectors, err
 	}
 	vectors, some := make([][]float32, len(texts)), false
 	for i, t := range texts {
-		one, failed := embedder.Embed(ctx, []string{t})
+		one, failed := embed.Contained(ctx, embedder, []string{t})
 		if failed != nil && !refused(failed) {
 			return nil, failed
 		}
@@ -524,7 +525,16 @@ func embedEach(ctx context.Context, embedder embed.Embedder, texts []string) ([]
 	return vectors, nil
 }
 
+func isPanic(err error) bool {
+	_, ok := errors.AsType[*group.Panic](err)
+	return ok
+}
+
+// refused reports whether what is to be embedded is at fault: the endpoint refuses it for good, or it makes code panic.
 func refused(err error) bool {
+	if isPanic(err) {
+		return true
+	}
 	failed, ok := errors.AsType[*llm.Error](err)
 	return ok && (failed.Class == llm.ClassPermanent || failed.Class == llm.ClassTooLong)
 }

@@ -12,8 +12,7 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
+	"github.com/stratamem/strata/internal/group"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/store"
 )
@@ -148,7 +147,11 @@ const (
 func (f *Feeder) Run(ctx context.Context) error {
 	defer f.release(ctx)
 	for ctx.Err() == nil {
-		more, err := f.turn(ctx)
+		var more bool
+		err := group.Contain(func() (err error) {
+			more, err = f.turn(ctx)
+			return err
+		})
 		if ctx.Err() != nil {
 			return nil
 		}
@@ -403,7 +406,7 @@ const concurrentFeeds = 8
 // read answers those of the feeds that exist.
 func (f *Feeder) read(ctx context.Context, refs []memory.SessionRef) ([]store.Feed, error) {
 	feeds := make([]store.Feed, len(refs))
-	g, ctx := errgroup.WithContext(ctx)
+	g, ctx := group.WithContext(ctx)
 	g.SetLimit(concurrentFeeds)
 	for i, ref := range refs {
 		g.Go(func() (err error) {
@@ -465,24 +468,37 @@ func (f *Feeder) feed(ctx context.Context, feeds []store.Feed) (more bool, err e
 }
 
 func (f *Feeder) news(ctx context.Context, feeds []store.Feed) ([]feedPiece, error) {
-	pieces := make([]feedPiece, len(feeds))
-	g, ctx := errgroup.WithContext(ctx)
+	pieces, panics := make([]feedPiece, len(feeds)), make([]error, len(feeds))
+	g, ctx := group.WithContext(ctx)
 	g.SetLimit(concurrentFeeds)
 	for i, feed := range feeds {
 		g.Go(func() (err error) {
-			if pieces[i], err = f.o.Target.truth.news(ctx, f.o.Store, f.at, feed); err != nil && !isGone(err) {
+			err = group.Contain(func() (err error) {
+				pieces[i], err = f.o.Target.truth.news(ctx, f.o.Store, f.at, feed)
+				return err
+			})
+			switch {
+			case isPanic(err):
+				panics[i] = err
+			case err != nil && !isGone(err):
 				return fmt.Errorf("read what the view lacks: %w", err)
 			}
 			return nil
 		})
 	}
 	err := g.Wait()
+	for i, p := range panics {
+		if p != nil {
+			f.aside[keyOf(feeds[i])] = f.o.Now().Add(asideFor)
+			f.log.ErrorContext(ctx, "what the view lacks of a feed cannot be read: it is tried again", "again_in", asideFor, "error", p)
+		}
+	}
 	return slices.DeleteFunc(pieces, func(p feedPiece) bool { return p.feed.Scope == "" }), err
 }
 
 // tell puts pieces together, and alone those of which the view refuses some: one bad row must not keep it from all others.
 func (f *Feeder) tell(ctx context.Context, pieces []feedPiece) error {
-	err := f.put(ctx, pieces)
+	err := group.Contain(func() error { return f.put(ctx, pieces) })
 	if err == nil {
 		f.putDone(pieces)
 		return nil
@@ -507,7 +523,7 @@ func (f *Feeder) tellAlone(ctx context.Context, pieces []feedPiece) error {
 	var last error
 	told := 0
 	for _, p := range pieces {
-		err := f.put(ctx, []feedPiece{p})
+		err := group.Contain(func() error { return f.put(ctx, []feedPiece{p}) })
 		if err == nil {
 			told++
 			f.putDone([]feedPiece{p})
@@ -561,7 +577,7 @@ func (f *Feeder) put(ctx context.Context, pieces []feedPiece) error {
 
 // putAll puts rows by the thousand, two Puts at once: while the view takes in one, the next is on its way.
 func (f *Feeder) putAll(ctx context.Context, rows []row) error {
-	g, ctx := errgroup.WithContext(ctx)
+	g, ctx := group.WithContext(ctx)
 	g.SetLimit(concurrentPuts)
 	for chunk := range slices.Chunk(rows, putRows) {
 		g.Go(func() error {
@@ -608,7 +624,7 @@ func (f *Feeder) mark(ctx context.Context) error {
 }
 
 func (f *Feeder) markAll(ctx context.Context, marks map[feedKey]store.FeedMark) error {
-	g, marking := errgroup.WithContext(ctx)
+	g, marking := group.WithContext(ctx)
 	g.SetLimit(concurrentFeeds)
 	var mu sync.Mutex // of gone
 	var gone []feedKey

@@ -29,6 +29,7 @@ type faultyTexts struct {
 	mu      sync.Mutex
 	down    bool
 	refuses string // a term
+	panics  string // a term
 	puts    []int  // rows of each Put
 }
 
@@ -50,6 +51,9 @@ func (v *faultyTexts) Put(ctx context.Context, space store.TextSpace, rows []sto
 	for _, r := range rows {
 		if v.refuses != "" && slices.Contains(r.Terms, v.refuses) {
 			return errors.New("bad row")
+		}
+		if v.panics != "" && slices.Contains(r.Terms, v.panics) {
+			panic(v.panics)
 		}
 	}
 	return v.View.Put(ctx, space, rows)
@@ -409,6 +413,21 @@ func TestFeeder(t *testing.T) {
 		v.texts.set(false, "")
 		pass(2 * time.Minute)
 		v.wantAllTold()
+	})
+
+	viewsInBubble(t, "a row that makes the view's driver panic keeps no other feed from it", func(t *testing.T, v *views) {
+		v.texts.panics = "poison"
+		v.say(chat, "poison")
+		v.say(bob.Session("good"), "words")
+		v.say(bob.Session("fine"), "words")
+		v.feeders("a")
+		pass(10 * time.Second)
+		if n := v.pending(memory.ViewTranscript); n != 1 {
+			t.Errorf("%d feeds wait", n)
+		}
+		if out := v.log.String(); !strings.Contains(out, "panic of type string") || strings.Contains(out, "poison") {
+			t.Errorf("the log says %s", out)
+		}
 	})
 
 	viewsInBubble(t, "feeds that the view refuses keep no other from it, though many wait longest", func(t *testing.T, v *views) {

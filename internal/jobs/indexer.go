@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/stratamem/strata/internal/group"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/rank"
 	"github.com/stratamem/strata/internal/store"
@@ -144,13 +145,15 @@ func pause(ctx context.Context, d time.Duration) bool {
 const maxSweep = 10_000
 
 func (x *Indexer) sweepStore(ctx context.Context) {
-	users, err := x.store.PendingUsers(ctx, maxSweep)
+	err := group.Contain(func() error {
+		users, err := x.store.PendingUsers(ctx, maxSweep)
+		for _, u := range users {
+			x.Nudge(u)
+		}
+		return err
+	})
 	if err != nil {
 		x.complain(ctx, "look for turns to index", err)
-		return
-	}
-	for _, u := range users {
-		x.Nudge(u)
 	}
 }
 
@@ -162,7 +165,11 @@ func (x *Indexer) drain(ctx context.Context) (backlog bool) {
 			return false
 		}
 		start := time.Now()
-		more, err := x.Index(ctx, user)
+		var more bool
+		err := group.Contain(func() (err error) {
+			more, err = x.Index(ctx, user)
+			return err
+		})
 		if err != nil {
 			x.complain(ctx, "index turns", err) // the next sweep finds them again
 		}

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/stratamem/strata/internal/group"
 	"github.com/stratamem/strata/internal/memory"
 )
 
@@ -27,7 +28,7 @@ type Runner struct {
 	unparked map[lane]time.Time
 
 	wake    chan struct{}
-	running sync.WaitGroup
+	running group.Group
 
 	progress progress
 }
@@ -148,7 +149,7 @@ func (r *Runner) poke() {
 // Run works until ctx ends and returns nil then. Model calls that run are cancelled, and their slots left open for the
 // next run; what was answered is still applied.
 func (r *Runner) Run(ctx context.Context) error {
-	defer r.running.Wait()
+	defer func() { _ = r.running.Wait() }() // its members return no error
 	sweep := time.NewTicker(r.o.Sweep)
 	defer sweep.Stop()
 	timer := time.NewTimer(r.o.Sweep)
@@ -171,6 +172,13 @@ func (r *Runner) Run(ctx context.Context) error {
 
 // sweepStore takes up what the store knows to wait.
 func (r *Runner) sweepStore(ctx context.Context) {
+	r.complain(ctx, "look for work", group.Contain(func() error {
+		r.lookAround(ctx)
+		return nil
+	}))
+}
+
+func (r *Runner) lookAround(ctx context.Context) {
 	now := r.now()
 	r.complain(ctx, "try parked jobs again", r.retryParked(ctx, now))
 	sessions, err := r.o.Store.PendingSessions(ctx, now, maxSweep)
@@ -204,9 +212,10 @@ func (r *Runner) dispatch(ctx context.Context) time.Time {
 		if !ok {
 			break
 		}
-		r.running.Go(func() {
+		r.running.Go(func() error {
 			r.serve(ctx, t, why)
 			r.poke()
+			return nil
 		})
 	}
 	return next
@@ -234,7 +243,11 @@ func (r *Runner) visit(ctx context.Context, t target, why errand) (outcome, erro
 // serve makes one visit.
 func (r *Runner) serve(ctx context.Context, t target, why errand) {
 	began := r.now()
-	out, err := r.visit(ctx, t, why)
+	var out outcome
+	err := group.Contain(func() (err error) {
+		out, err = r.visit(ctx, t, why)
+		return err
+	})
 	r.complain(ctx, "background work", err)
 	if r.o.Busy != nil && r.o.Busy() {
 		pause(ctx, r.now().Sub(began))

@@ -4,9 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"runtime/debug"
 	"time"
 
+	"github.com/stratamem/strata/internal/group"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/policy"
 	"github.com/stratamem/strata/internal/store"
@@ -195,10 +195,11 @@ func (v *visit) advance(ctx context.Context, slot memory.Slot) error {
 // parkPanic parks a slot whose work panics, since it would do so at every start. The value of a panic may hold
 // content, so only the stack is logged.
 func (r *Runner) parkPanic(ctx context.Context, slot memory.Slot, err *error) {
-	if recovered := recover(); recovered == nil {
+	recovered := recover()
+	if recovered == nil {
 		return
 	}
-	r.log.ErrorContext(ctx, "background work panicked", "slot", slot.ID(), "kind", slot.Kind.String(), "stack", string(debug.Stack()))
+	r.log.ErrorContext(ctx, "background work panicked", "slot", slot.ID(), "kind", slot.Kind.String(), "error", group.Recovered(recovered))
 	*err = r.park(context.WithoutCancel(ctx), slot, failure{reason: "panic"})
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/stratamem/strata/internal/embed"
+	"github.com/stratamem/strata/internal/group"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/rank"
 	"github.com/stratamem/strata/internal/store"
@@ -81,7 +82,7 @@ func (e *Embeddings) embedSome(ctx context.Context, v version, refs []store.Segm
 	var bad []store.SegmentRef
 	var last error
 	for _, ref := range refs {
-		err := e.embedSegment(ctx, v, ref)
+		err := group.Contain(func() error { return e.embedSegment(ctx, v, ref) })
 		if err != nil && !refused(err) {
 			return err
 		}
@@ -94,7 +95,7 @@ func (e *Embeddings) embedSome(ctx context.Context, v version, refs []store.Segm
 	}
 	for _, ref := range bad {
 		e.aside[ref.No] = true
-		e.log.WarnContext(ctx, "the embedding endpoint refuses messages; they are found by their words only", "segment", ref.No, "error", last)
+		e.log.WarnContext(ctx, "messages cannot be embedded; they are found by their words only", "segment", ref.No, "error", last)
 	}
 	return nil
 }

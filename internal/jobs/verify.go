@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/stratamem/strata/internal/group"
 	"github.com/stratamem/strata/internal/memory"
 )
 
@@ -207,7 +208,7 @@ func (v *Verifier) try(ctx context.Context, w *walk) error {
 	failures := 0
 	for {
 		before := w.users
-		err := w.run(ctx)
+		err := group.Contain(func() error { return w.run(ctx) })
 		if err == nil || ctx.Err() != nil {
 			return err
 		}

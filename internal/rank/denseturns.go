@@ -4,8 +4,8 @@ import (
 	"math"
 	"runtime"
 	"slices"
-	"sync"
 
+	"github.com/stratamem/strata/internal/group"
 	"github.com/stratamem/strata/internal/memory"
 )
 
@@ -301,12 +301,15 @@ func (t *turnVectors) compare(query, cosines []float32) {
 	q, unit := packQuery(query)
 	n := len(t.units)
 	share := max(minShare, (n+runtime.GOMAXPROCS(0)-1)/runtime.GOMAXPROCS(0))
-	var wg sync.WaitGroup
+	var others group.Group
 	for from := share; from < n; from += share {
-		wg.Go(func() { t.compareRows(q, unit, cosines, from, min(from+share, n)) })
+		others.Go(func() error {
+			t.compareRows(q, unit, cosines, from, min(from+share, n))
+			return nil
+		})
 	}
 	t.compareRows(q, unit, cosines, 0, min(share, n))
-	wg.Wait()
+	group.Must(others.Wait())
 }
 
 func (t *turnVectors) compareRows(query []int64, unit float32, cosines []float32, from, to int) {

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/stratamem/strata/internal/group"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/text"
 )
@@ -658,12 +659,15 @@ const minShare = 2000
 func (x *FactIndex) compareVectors(query, cosines []float32) {
 	n := len(x.owners)
 	share := max(minShare, (n+runtime.GOMAXPROCS(0)-1)/runtime.GOMAXPROCS(0))
-	var wg sync.WaitGroup
+	var others group.Group
 	for from := share; from < n; from += share {
-		wg.Go(func() { x.compareRows(query, cosines, from, min(from+share, n)) })
+		others.Go(func() error {
+			x.compareRows(query, cosines, from, min(from+share, n))
+			return nil
+		})
 	}
 	x.compareRows(query, cosines, 0, min(share, n))
-	wg.Wait()
+	group.Must(others.Wait())
 }
 
 func (x *FactIndex) compareRows(query, cosines []float32, from, to int) {

@@ -2,9 +2,7 @@ package server
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
-	"runtime/debug"
 	"strconv"
 	"sync/atomic"
 	"time"
@@ -14,6 +12,7 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/stratamem/strata/internal/group"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/roundtrip"
 )
@@ -114,12 +113,11 @@ func withOutcome(log *slog.Logger) grpc.UnaryServerInterceptor {
 func micros(d time.Duration) string { return strconv.FormatInt(d.Microseconds(), 10) }
 
 func contained(ctx context.Context, req any, next grpc.UnaryHandler) (reply any, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("panic of type %T at\n%s", p, debug.Stack())
-		}
-	}()
-	return next(ctx, req)
+	err = group.Contain(func() (err error) {
+		reply, err = next(ctx, req)
+		return err
+	})
+	return reply, err
 }
 
 // withWellFormed refuses what the codec could not decode.

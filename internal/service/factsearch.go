@@ -6,8 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
+	"github.com/stratamem/strata/internal/group"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/policy"
 	"github.com/stratamem/strata/internal/rank"
@@ -82,7 +81,7 @@ func (s *Service) findFacts(ctx context.Context, read readFacts, q factAsk) (fac
 	var near nearFacts
 	var matches []rank.FactMatch
 	var late []Degradation
-	both, part := errgroup.WithContext(ctx)
+	both, part := group.WithContext(ctx)
 	both.Go(func() (err error) {
 		near, err = s.near(part, read, q)
 		return err
@@ -146,7 +145,7 @@ func (s *Service) nearer(ctx context.Context, read readFacts, q factAsk, near *n
 	asked := *near
 	var found similar
 	var late []Degradation
-	both, part := errgroup.WithContext(ctx)
+	both, part := group.WithContext(ctx)
 	both.Go(func() (err error) {
 		near.complete, err = s.facts.addVectors(part, asked.at, asked.query.Version, asked.floor)
 		return err

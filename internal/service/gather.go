@@ -10,9 +10,8 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/stratamem/strata/internal/assembly"
+	"github.com/stratamem/strata/internal/group"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/policy"
 	"github.com/stratamem/strata/internal/rank"
@@ -48,7 +47,7 @@ type gathered struct {
 // taken from the tail is waited for by what needs it.
 func (s *Service) gather(ctx context.Context, p ContextParams, work store.SessionWork, r policy.Resolved) (gathered, error) {
 	g := gathered{work: work}
-	all, part := errgroup.WithContext(ctx)
+	all, part := group.WithContext(ctx)
 	hidden := sync.OnceValues(func() (memory.Hidden, error) { return s.hidden(part, p.Ref.UserRef) })
 	history := sync.OnceValue(func() error { return s.gatherHistory(part, r, hidden, &g) })
 	query := sync.OnceValues(func() (string, error) {
@@ -194,7 +193,7 @@ func models(nodes []memory.SummaryNode) string {
 func (s *Service) gatherSummaries(ctx context.Context, p ContextParams, in sought, r policy.Resolved, g *gathered) error {
 	seen := newShown(p.Ref.UserRef)
 	var weeks, months []memory.SummaryNode
-	reads, part := errgroup.WithContext(ctx)
+	reads, part := group.WithContext(ctx)
 	if r.Summaries.Previous && r.Summaries.MaxSessions > 0 {
 		reads.Go(func() (err error) {
 			g.previous, err = s.previousItems(part, p, in, r, seen)

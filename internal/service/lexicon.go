@@ -9,8 +9,8 @@ import (
 	"sync"
 
 	"github.com/maypok86/otter/v2"
-	"golang.org/x/sync/errgroup"
 
+	"github.com/stratamem/strata/internal/group"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/rank"
 	"github.com/stratamem/strata/internal/store"
@@ -153,7 +153,7 @@ type viewedSearch struct {
 
 // search looks for words and, side by side, for what is near in meaning.
 func (x *userIndex) search(ctx context.Context, found Found, q viewedSearch) (Found, error) {
-	var both errgroup.Group
+	var both group.Group
 	both.Go(func() error { return x.searchWords(&found, q.LexiconSearch) })
 	both.Go(func() error { return x.searchVectors(ctx, &found, q) })
 	return found, both.Wait()

@@ -2,10 +2,13 @@ package service
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"github.com/stratamem/strata/internal/embed"
+	"github.com/stratamem/strata/internal/group"
 	"github.com/stratamem/strata/internal/memory"
 )
 
@@ -20,6 +23,7 @@ type Queries struct {
 	embeddings Embeddings
 	deadline   time.Duration
 	timeout    time.Duration
+	log        *slog.Logger
 	running    chan struct{} // one place for each call that may run
 }
 
@@ -29,11 +33,15 @@ type QueriesOptions struct {
 	Deadline   time.Duration // how long an answer waits for a vector
 	Timeout    time.Duration // how long a call that was left behind may go on, to be remembered for the next query
 	MaxRunning int           // calls at once
+	Log        *slog.Logger  // nil for none
 }
 
 // NewQueries makes Queries.
 func NewQueries(o QueriesOptions) *Queries {
-	return &Queries{embeddings: o.Embeddings, deadline: o.Deadline, timeout: o.Timeout, running: make(chan struct{}, o.MaxRunning)}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	return &Queries{log: o.Log, embeddings: o.Embeddings, deadline: o.Deadline, timeout: o.Timeout, running: make(chan struct{}, o.MaxRunning)}
 }
 
 // QueryVector is an embedded query; the zero one where words alone must do.
@@ -92,17 +100,23 @@ type embedded struct {
 // start embeds a query in a call that outlives the caller, and gives back its place when it ends.
 func (q *Queries) start(ctx context.Context, embedder embed.Embedder, query string) <-chan embedded {
 	done := make(chan embedded, 1)
-	go func() {
-		defer func() { <-q.running }()
+	var came embedded
+	group.Go(func() error {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), q.timeout)
 		defer cancel()
 		vectors, err := embedder.Embed(ctx, []string{query})
-		if err != nil {
-			done <- embedded{err: err}
-			return
+		if err == nil {
+			came.values = vectors[0]
 		}
-		done <- embedded{values: vectors[0]}
-	}()
+		return err
+	}, func(err error) {
+		if p, ok := errors.AsType[*group.Panic](err); ok {
+			q.log.Error("embed a query", "error", p)
+		}
+		came.err = err
+		done <- came
+		<-q.running
+	})
 	return done
 }
 

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/stratamem/strata/internal/assembly"
+	"github.com/stratamem/strata/internal/group"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/policy"
 	"github.com/stratamem/strata/internal/rank"
@@ -36,15 +37,14 @@ func newRecallReader(ctx context.Context, s *Service, user memory.UserRef, tail 
 	r.stop = stop
 	r.early = sync.OnceValues(func() ([]confirmed, error) { return r.confirm(early, r.ahead) })
 	if len(r.ahead) > 0 {
-		go r.begin()
+		group.Go(r.begin, func(error) {}) // an error or a panic is left to whoever asks
 	}
 	return r
 }
 
-// begin leaves an error or a panic to whoever asks: the call's own goroutine, where it is contained.
-func (r *recallReader) begin() {
-	defer func() { _ = recover() }()
-	_, _ = r.early()
+func (r *recallReader) begin() error {
+	_, err := r.early()
+	return err
 }
 
 // likelyRoom is about the room for recalled messages when they are asked for: what comes before them has its shares, and

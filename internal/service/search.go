@@ -8,8 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
+	"github.com/stratamem/strata/internal/group"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/rank"
 	"github.com/stratamem/strata/internal/store"
@@ -92,7 +91,7 @@ func (s *Service) matchedMessages(ctx context.Context, q LexiconSearch, scope me
 	var found Found
 	var matches []rank.Match
 	var late []Degradation
-	both, part := errgroup.WithContext(ctx)
+	both, part := group.WithContext(ctx)
 	both.Go(func() (err error) {
 		found, err = s.lexicon.Search(part, q)
 		return err

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/stratamem/strata/internal/assembly"
+	"github.com/stratamem/strata/internal/group"
 	"github.com/stratamem/strata/internal/memory"
 )
 
@@ -43,7 +44,8 @@ func (u *Usage) Run(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case n := <-u.queue:
-			if err := u.store.TouchFacts(ctx, n.user, n.facts, n.at); err != nil && ctx.Err() == nil {
+			err := group.Contain(func() error { return u.store.TouchFacts(ctx, n.user, n.facts, n.at) })
+			if err != nil && ctx.Err() == nil {
 				u.log.WarnContext(ctx, "note when facts were used", "error", err)
 			}
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/stratamem/strata/internal/group"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/store"
 )
@@ -39,6 +40,13 @@ func (r *Recorder) WatchWork(o WorkOptions) {
 	})
 }
 
+// WatchPanics adds how many panics were contained: each is a defect of the program, and the log says where.
+func (r *Recorder) WatchPanics(count func() int64) {
+	r.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
+		Name: "strata_panics_total", Help: "Panics that were contained: a call was refused, or a piece of background work failed.",
+	}, func() float64 { return float64(count()) }))
+}
+
 // workCollector asks the store at every scrape.
 type workCollector struct {
 	WorkOptions
@@ -59,7 +67,11 @@ const collectTimeout = 5 * time.Second
 func (c *workCollector) Collect(to chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), collectTimeout)
 	defer cancel()
-	stats, err := c.Work.WorkStats(ctx)
+	var stats store.WorkStats
+	err := group.Contain(func() (err error) { // a scrape asks in a goroutine of its own
+		stats, err = c.Work.WorkStats(ctx)
+		return err
+	})
 	if err != nil {
 		c.Log.WarnContext(ctx, "metrics of background work are missing", "error", err)
 		return

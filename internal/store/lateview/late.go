@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/stratamem/strata/internal/group"
 	"github.com/stratamem/strata/internal/store"
 )
 
@@ -31,7 +32,7 @@ type Options[V store.ViewHealth] struct {
 type late[V store.ViewHealth] struct {
 	o        Options[V]
 	stop     context.CancelFunc
-	attempts sync.WaitGroup
+	attempts group.Group
 
 	mu      sync.Mutex
 	view    V
@@ -81,10 +82,15 @@ func (l *late[V]) get() (V, error) {
 func (l *late[V]) begin() {
 	ctx, stop := context.WithCancel(context.Background())
 	l.opening, l.stop = true, stop
-	l.attempts.Go(func() {
+	l.attempts.Go(func() error {
 		defer stop()
-		view, err := l.o.Open(ctx)
+		var view V
+		err := group.Contain(func() (err error) {
+			view, err = l.o.Open(ctx)
+			return err
+		})
 		l.settle(view, err)
+		return nil
 	})
 }
 
@@ -131,7 +137,7 @@ func (l *late[V]) Close() error {
 		l.stop()
 	}
 	l.mu.Unlock()
-	l.attempts.Wait()
+	_ = l.attempts.Wait() // its members return no error
 	if !opened {
 		return nil
 	}

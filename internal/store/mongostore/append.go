@@ -13,6 +13,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
+	"github.com/stratamem/strata/internal/group"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/store"
 )
@@ -48,12 +49,13 @@ type batch struct {
 	waiting []*call       // in order, not answered yet
 }
 
-// serve answers every call of the batch. It outlives callers that give up: the others share their insert.
+// serve answers every call of the batch. It outlives callers that give up: the others share their insert. A panic is an
+// error of the calls that wait.
 func (s *Store) serve(calls []*call) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience(time.Now(), calls))
 	defer cancel()
 	b := &batch{Store: s, ref: calls[0].p.Ref, waiting: calls}
-	err := b.run(ctx)
+	err := group.Contain(func() error { return b.run(ctx) })
 	if err != nil {
 		s.heads.drop(b.ref)
 	} else if b.ledger.key != "" {
@@ -87,13 +89,8 @@ func patience(now time.Time, calls []*call) time.Duration {
 	return min(longest+graceTime, callTimeout)
 }
 
-// run works until no call waits. A panic is an error of the calls that wait.
-func (b *batch) run(ctx context.Context) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("append turn: panic: %v", p)
-		}
-	}()
+// run works until no call waits.
+func (b *batch) run(ctx context.Context) error {
 	if h, ok := b.heads.get(b.ref); ok {
 		b.ledger = newLedger(h)
 	} else if err := b.load(ctx); err != nil {

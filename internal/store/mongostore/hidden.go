@@ -6,8 +6,8 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
-	"golang.org/x/sync/errgroup"
 
+	"github.com/stratamem/strata/internal/group"
 	"github.com/stratamem/strata/internal/memory"
 )
 
@@ -21,7 +21,7 @@ func (s *Store) Hidden(ctx context.Context, user memory.UserRef) (memory.Hidden,
 		return memory.Hidden{}, err
 	}
 	var out memory.Hidden
-	both, reading := errgroup.WithContext(ctx)
+	both, reading := group.WithContext(ctx)
 	both.Go(func() (err error) {
 		out.Starts, err = s.contextStarts(reading, u.Scope)
 		return err

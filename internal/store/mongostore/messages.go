@@ -10,8 +10,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
-	"golang.org/x/sync/errgroup"
 
+	"github.com/stratamem/strata/internal/group"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/store"
 )
@@ -245,7 +245,7 @@ func (s *Store) readPlaces(ctx context.Context, scope memory.ScopeKey, q store.P
 	var found map[memory.Place]foundMessage
 	p := placing{hits: make([]memory.PlacedMessage, 0, len(q.Places)), maxBytes: q.MaxBytes}
 	first := q.Places[:min(len(q.Places), placesPerQuery)]
-	g, reading := errgroup.WithContext(ctx)
+	g, reading := group.WithContext(ctx)
 	g.Go(func() (err error) {
 		p.own, err = s.ownSessions(reading, scope, q.Places)
 		return err

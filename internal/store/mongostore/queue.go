@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/stratamem/strata/internal/group"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/store"
 )
@@ -42,7 +43,7 @@ type lanes struct {
 	mu      sync.Mutex
 	open    map[memory.SessionRef]*lane
 	closed  bool
-	serving sync.WaitGroup
+	serving group.Group
 }
 
 func newLanes() *lanes { return &lanes{open: map[memory.SessionRef]*lane{}} }
@@ -84,7 +85,10 @@ func (l *lanes) enter(ref memory.SessionRef, serve func([]*call)) (*lane, error)
 	if !ok {
 		in = &lane{calls: make(chan *call, laneLength)}
 		l.open[ref] = in
-		l.serving.Go(func() { in.run(serve) })
+		l.serving.Go(func() error {
+			in.run(serve)
+			return nil
+		})
 	}
 	in.callers++
 	return in, nil
@@ -106,13 +110,32 @@ func (l *lanes) close() {
 	l.mu.Lock()
 	l.closed = true
 	l.mu.Unlock()
-	l.serving.Wait()
+	_ = l.serving.Wait() // its members return no error
 }
 
 func (in *lane) run(serve func([]*call)) {
 	for c := range in.calls {
-		if batch := in.take(begun(nil, c)); len(batch) > 0 {
+		batch := in.take(begun(nil, c))
+		if len(batch) == 0 {
+			continue
+		}
+		err := group.Contain(func() error {
 			serve(batch)
+			return nil
+		})
+		if err != nil {
+			answerRest(batch, uncertain("append turn", err))
+		}
+	}
+}
+
+// answerRest answers the calls that were not answered.
+func answerRest(batch []*call, err error) {
+	for _, c := range batch {
+		select {
+		case <-c.done:
+		default:
+			c.answer(store.AppendResult{}, err)
 		}
 	}
 }

@@ -8,8 +8,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
-	"golang.org/x/sync/errgroup"
 
+	"github.com/stratamem/strata/internal/group"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/store"
 )
@@ -36,7 +36,7 @@ type spreading struct {
 }
 
 func (a *spreading) run(ctx context.Context) error {
-	g, ctx := errgroup.WithContext(ctx)
+	g, ctx := group.WithContext(ctx)
 	for _, step := range []func(context.Context) error{a.putFacts, a.putRevisions, a.forget, a.quarantine, a.finish} {
 		g.Go(func() error { return step(ctx) })
 	}

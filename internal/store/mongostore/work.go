@@ -10,8 +10,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
-	"golang.org/x/sync/errgroup"
 
+	"github.com/stratamem/strata/internal/group"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/store"
 )
@@ -33,7 +33,7 @@ func (s *Store) SessionWork(ctx context.Context, ref memory.SessionRef) (store.S
 		return store.SessionWork{}, err
 	}
 	work := store.SessionWork{Session: session.session(), User: user.user(), LookAt: orZero(session.LookAt)}
-	g, reading := errgroup.WithContext(ctx)
+	g, reading := group.WithContext(ctx)
 	g.Go(func() (err error) {
 		work.UnindexedFrom, err = s.unindexedFrom(reading, user.Scope, session.Key)
 		return err
@@ -51,7 +51,7 @@ func (s *Store) SessionWork(ctx context.Context, ref memory.SessionRef) (store.S
 }
 
 func (s *Store) readCursors(ctx context.Context, session memory.SessionKey, work *store.SessionWork) error {
-	g, reading := errgroup.WithContext(ctx)
+	g, reading := group.WithContext(ctx)
 	g.Go(func() (err error) {
 		work.ExtractCursor, err = s.cursor(reading, session, memory.SlotExtract)
 		return err

@@ -30,9 +30,9 @@ func pragmas(more ...string) []string {
 }
 
 // writing pragmas: FULL makes every COMMIT wait for the disk. Checkpoints are made beside the writer; only a WAL of
-// 16,000 pages makes it do one itself.
+// 16,000 pages makes it do one itself. A WAL that is begun anew is cut to 16 MiB.
 func writing() []string {
-	return pragmas("journal_mode(WAL)", "synchronous(FULL)", "wal_autocheckpoint(16000)", "cache_size(-8000)")
+	return pragmas("journal_mode(WAL)", "synchronous(FULL)", "wal_autocheckpoint(16000)", "journal_size_limit(16777216)", "cache_size(-8000)")
 }
 
 func reading() []string { return pragmas("query_only(1)", "cache_size(-4000)") }

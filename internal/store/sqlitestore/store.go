@@ -15,6 +15,7 @@ import (
 	"log/slog"
 	"sync"
 
+	"github.com/stratamem/strata/internal/group"
 	"github.com/stratamem/strata/internal/store"
 )
 
@@ -36,7 +37,7 @@ type Store struct {
 	writer  *writer
 	readers chan *conn // idle ones; nil stands for one that must be dialled again
 	anchor  *conn      // does nothing but stay open: see hold
-	workers sync.WaitGroup
+	workers group.Group
 
 	closing sync.Once
 	closed  chan struct{}
@@ -101,11 +102,15 @@ func start(path string, lock *fileLock, anchor *conn, o Options) *Store {
 	for range o.Readers {
 		s.readers <- nil
 	}
-	s.workers.Go(func() {
+	s.workers.Go(func() error {
 		defer close(s.closed)
 		s.writer.run()
+		return nil
 	})
-	s.workers.Go(s.checkpoint)
+	s.workers.Go(func() error {
+		s.checkpoint()
+		return nil
+	})
 	return s
 }
 
@@ -119,7 +124,7 @@ func randomKey() string {
 func (s *Store) Close() error {
 	s.closing.Do(func() {
 		s.writer.stop()
-		s.workers.Wait()
+		_ = s.workers.Wait() // its members return no error
 		var errs []error
 		for range cap(s.readers) {
 			if c := <-s.readers; c != nil {
@@ -225,7 +230,10 @@ func (s *Store) checkpoint() {
 			}
 			return
 		case <-s.writer.nudge:
-			c = s.checkpointOnce(c)
+			s.logClose(group.Contain(func() error {
+				c = s.checkpointOnce(c)
+				return nil
+			}))
 		}
 	}
 }
@@ -240,7 +248,7 @@ func (s *Store) checkpointOnce(c *conn) *conn {
 			return nil
 		}
 	}
-	if _, err := c.value("PRAGMA wal_checkpoint(PASSIVE)"); err != nil {
+	if _, _, err := c.checkpoint("PASSIVE"); err != nil {
 		s.logClose(errors.Join(err, c.close()))
 		return nil
 	}

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/stratamem/strata/internal/group"
 	"github.com/stratamem/strata/internal/store"
 )
 
@@ -15,6 +16,12 @@ const (
 	maxBatch        = 256 // requests that share a commit
 	queueLength     = 1024
 	checkpointEvery = 2000 // requests; at 500 the 99th percentile of 64 clients was a third higher
+	// maxWaiting is how many pages of the WAL may wait for a checkpoint before one is asked for: 16 MiB. They need as much
+	// room in the file as in the WAL, so a full disk is met with few of them.
+	maxWaiting = 4096
+	// fewWaiting is how many of them the writer moves itself, to begin the WAL anew: a checkpoint beside it never ends it,
+	// since the next commit is in the WAL before it is done.
+	fewWaiting = 1024
 )
 
 // request is one unit of writing. do runs inside a savepoint of its own; what it hands out counts only once submit
@@ -39,6 +46,7 @@ type writer struct {
 	closed bool
 
 	conn     *conn // nil after a failure, until the next batch
+	tried    int64 // pages of the WAL when the writer last tried to begin it anew
 	commits  atomic.Int64
 	requests atomic.Int64
 	sick     atomic.Bool // the last commit failed
@@ -131,8 +139,11 @@ func begun(batch []*request, r *request) []*request {
 func (w *writer) serve(batch []*request) {
 	for len(batch) > 0 {
 		all, err := w.commit(batch)
-		if isPanic(err) {
-			batch = w.answerPanicked(all)
+		if isFull(err) && w.makeRoom() {
+			all, err = w.commit(all)
+		}
+		if rest := w.answerPanicked(all); len(rest) < len(all) {
+			batch = rest
 			continue
 		}
 		w.sick.Store(err != nil)
@@ -171,10 +182,10 @@ func (w *writer) answerPanicked(batch []*request) (rest []*request) {
 // that none of them is done, as far as this program sees (see outcomeUnknown): the connection is then closed, so that
 // nothing of a half-done transaction survives in it.
 func (w *writer) commit(batch []*request) ([]*request, error) {
-	if err := w.ready(); err != nil {
+	if err := group.Contain(w.ready); err != nil {
 		return batch, fault("open the writing connection", err)
 	}
-	batch, err := w.transact(batch)
+	err := group.Contain(func() error { return w.transact(&batch) })
 	if err != nil {
 		w.drop()
 		return batch, fault("commit", err)
@@ -184,7 +195,54 @@ func (w *writer) commit(batch []*request) ([]*request, error) {
 	if total := w.requests.Add(n); total/checkpointEvery != (total-n)/checkpointEvery {
 		w.askForCheckpoint()
 	}
+	if err := group.Contain(w.boundWAL); err != nil {
+		w.log.Warn("a checkpoint of the data file failed", "error", err)
+	}
 	return batch, nil
+}
+
+// boundWAL has a long WAL moved into the file, and begun anew.
+func (w *writer) boundWAL() error {
+	pages, waiting, err := w.conn.checkpoint("NOOP")
+	if err != nil {
+		return err
+	}
+	if pages < w.tried {
+		w.tried = 0 // it was begun anew
+	}
+	switch {
+	case waiting > maxWaiting:
+		w.askForCheckpoint()
+	case pages > maxWaiting && waiting < fewWaiting && pages-w.tried > fewWaiting:
+		w.tried = pages // a reader may keep it from being begun anew
+		_, _, err = w.conn.checkpoint("PASSIVE")
+	}
+	return err
+}
+
+// checkpoint makes a checkpoint of a mode of SQLite's, and returns how many pages are in the WAL, and how many of them wait
+// to be moved into the file. Source: https://www.sqlite.org/pragma.html#pragma_wal_checkpoint.
+func (c *conn) checkpoint(mode string) (pages, waiting int64, err error) {
+	_, err = c.first("PRAGMA wal_checkpoint("+mode+")", func(r row) error { // busy, pages in the WAL, of them in the file
+		pages, waiting = r.int(1), r.int(1)-r.int(2)
+		return nil
+	})
+	return pages, waiting, err
+}
+
+// makeRoom moves all of the WAL into the file and gives the WAL's room back to the disk. It reports whether that went
+// well: not so where the file must grow for it and cannot.
+func (w *writer) makeRoom() bool {
+	pages := int64(-1)
+	err := group.Contain(func() error {
+		c, err := w.dial()
+		if err != nil {
+			return err
+		}
+		pages, _, err = c.checkpoint("TRUNCATE")
+		return errors.Join(err, c.close())
+	})
+	return err == nil && pages == 0
 }
 
 func (w *writer) ready() (err error) {
@@ -195,10 +253,11 @@ func (w *writer) ready() (err error) {
 }
 
 func (w *writer) drop() {
-	if err := w.conn.close(); err != nil {
+	c := w.conn
+	w.conn = nil
+	if err := group.Contain(c.close); err != nil {
 		w.log.Warn("closing the writing connection failed", "error", err)
 	}
-	w.conn = nil
 }
 
 func (w *writer) askForCheckpoint() {
@@ -208,22 +267,22 @@ func (w *writer) askForCheckpoint() {
 	}
 }
 
-// transact keeps taking requests while it works, so that none waits for a second fsync. Before it commits, it lets
+// transact adds requests to the batch while it works, so that none waits for a second fsync. Before it commits, it lets
 // those run who are about to ask.
-func (w *writer) transact(batch []*request) ([]*request, error) {
+func (w *writer) transact(batch *[]*request) error {
 	if err := w.conn.run("BEGIN IMMEDIATE"); err != nil {
-		return batch, err
+		return err
 	}
-	for i := 0; i < len(batch); i++ {
-		if err := w.attempt(batch[i]); err != nil {
-			return batch, err
+	for i := 0; i < len(*batch); i++ {
+		if err := w.attempt((*batch)[i]); err != nil {
+			return err
 		}
-		if i == len(batch)-1 {
+		if i == len(*batch)-1 {
 			runtime.Gosched()
-			batch = w.take(batch)
+			*batch = w.take(*batch)
 		}
 	}
-	return batch, outcomeUnknown(w.conn.run("COMMIT"))
+	return outcomeUnknown(w.conn.run("COMMIT"))
 }
 
 // attempt does one request inside a savepoint. A fault of the request stays with it; a fault of the file, or a panic,

@@ -1,0 +1,188 @@
+package app_test
+
+import (
+	"context"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	memoryv1 "github.com/stratamem/strata/api/memory/v1"
+	"github.com/stratamem/strata/internal/app"
+	"github.com/stratamem/strata/internal/config"
+	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/store"
+)
+
+// panicCanary stands for a user's words in the value of a panic.
+const panicCanary = "zq-panic-canary-zq"
+
+// panickyTruth is a store whose methods panic while they are armed.
+type panickyTruth struct {
+	store.Truth
+	mu    sync.Mutex
+	armed map[string]bool
+	hits  map[string]int
+}
+
+func (p *panickyTruth) arm(methods ...string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.armed, p.hits = map[string]bool{}, map[string]int{}
+	for _, m := range methods {
+		p.armed[m] = true
+	}
+}
+
+// hit reports whether every method has panicked since it was armed.
+func (p *panickyTruth) hit(methods ...string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, m := range methods {
+		if p.hits[m] == 0 {
+			return false
+		}
+	}
+	return true
+}
+
+func (p *panickyTruth) at(method string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.armed[method] {
+		p.hits[method]++
+		panic(panicCanary)
+	}
+}
+
+func (p *panickyTruth) Check(ctx context.Context) error {
+	p.at("Check")
+	return p.Truth.Check(ctx)
+}
+
+func (p *panickyTruth) Hidden(ctx context.Context, user memory.UserRef) (memory.Hidden, error) {
+	p.at("Hidden")
+	return p.Truth.Hidden(ctx, user)
+}
+
+func (p *panickyTruth) TopNodes(ctx context.Context, ref memory.SessionRef, through int64) ([]memory.SummaryNode, error) {
+	p.at("TopNodes")
+	return p.Truth.TopNodes(ctx, ref, through)
+}
+
+func (p *panickyTruth) Periods(ctx context.Context, q store.PeriodQuery) ([]memory.SummaryNode, error) {
+	p.at("Periods")
+	return p.Truth.Periods(ctx, q)
+}
+
+func (p *panickyTruth) Lexicon(ctx context.Context, q store.LexiconQuery) (store.LexiconState, error) {
+	p.at("Lexicon")
+	return p.Truth.Lexicon(ctx, q)
+}
+
+func (p *panickyTruth) PendingUsers(ctx context.Context, limit int) ([]memory.UserRef, error) {
+	p.at("PendingUsers")
+	return p.Truth.PendingUsers(ctx, limit)
+}
+
+func (p *panickyTruth) PutSegment(ctx context.Context, w store.SegmentWrite) (int64, error) {
+	p.at("PutSegment")
+	return p.Truth.PutSegment(ctx, w)
+}
+
+func (p *panickyTruth) PendingSessions(ctx context.Context, before time.Time, limit int) ([]memory.SessionRef, error) {
+	p.at("PendingSessions")
+	return p.Truth.PendingSessions(ctx, before, limit)
+}
+
+func (p *panickyTruth) SessionWork(ctx context.Context, ref memory.SessionRef) (store.SessionWork, error) {
+	p.at("SessionWork")
+	return p.Truth.SessionWork(ctx, ref)
+}
+
+func (p *panickyTruth) FactsToEmbed(ctx context.Context, q store.EmbedQuery) ([]store.FactText, error) {
+	p.at("FactsToEmbed")
+	return p.Truth.FactsToEmbed(ctx, q)
+}
+
+func (p *panickyTruth) WorkStats(ctx context.Context) (store.WorkStats, error) {
+	p.at("WorkStats")
+	return p.Truth.WorkStats(ctx)
+}
+
+// onPanicky serves from a store that panics.
+func onPanicky(t *testing.T, data string, p *panickyTruth) *harness {
+	t.Helper()
+	return startWith(t, data, app.Options{Wrap: func(truth store.Truth) store.Truth {
+		p.Truth = truth
+		return p
+	}}, func(c *config.Config) { c.MetricsListen = "127.0.0.1:0" })
+}
+
+// quiet fails when the value of a panic stands in the log.
+func (h *harness) quiet(t *testing.T) {
+	t.Helper()
+	if strings.Contains(h.log.String(), panicCanary) {
+		t.Error("the value of a panic stands in the log")
+	}
+}
+
+func TestAPanicBesideTheGoroutineOfACallIsTheCallsError(t *testing.T) {
+	p := &panickyTruth{}
+	h := onPanicky(t, filepath.Join(t.TempDir(), "strata.db"), p)
+	h.record(t, "s", user("m1", "I live in Vienna"), assistant("m2", "Noted."))
+	req := &memoryv1.BuildContextRequest{UserId: "ada", SessionId: "s", Query: "where do I live"}
+	for _, method := range []string{"Hidden", "TopNodes", "Periods", "Lexicon"} {
+		t.Run(method, func(t *testing.T) {
+			p.arm(method)
+			_, err := h.BuildContext(h.ctx, req)
+			if !p.hit(method) {
+				t.Fatal("it was not called")
+			}
+			if status.Code(err) != codes.Internal || strings.Contains(err.Error(), panicCanary) || strings.Contains(err.Error(), ".go") {
+				t.Errorf("the call returned %v", err)
+			}
+			p.arm()
+			h.context(t, req)
+		})
+	}
+	if n := h.sample(t, "strata_panics_total"); n < 4 {
+		t.Errorf("%v panics were counted", n)
+	}
+	if log := h.log.String(); !strings.Contains(log, "panic of type string") || !strings.Contains(log, "panics_test.go") {
+		t.Errorf("the log does not say what panicked, and where: %s", log)
+	}
+	h.quiet(t)
+}
+
+func TestAPanicInBackgroundWorkEndsNeitherTheServerNorTheWork(t *testing.T) {
+	data := filepath.Join(t.TempDir(), "strata.db")
+	p := &panickyTruth{}
+	atStart := []string{"PendingUsers", "PendingSessions", "FactsToEmbed", "Check"}
+	later := []string{"PutSegment", "SessionWork", "WorkStats"}
+	req := &memoryv1.BuildContextRequest{UserId: "ada", SessionId: "s", Query: "Vienna"}
+	for _, run := range []string{"first start", "second start, which finds what the first left"} {
+		t.Run(run, func(t *testing.T) {
+			p.arm(append(atStart, later...)...)
+			h := onPanicky(t, data, p)
+			h.record(t, "s", user("", "I live in Vienna"), assistant("", "Noted."))
+			eventually(t, "every panic", func() bool {
+				h.scrape(t)
+				return p.hit(atStart...) && p.hit(later...)
+			})
+			p.arm()
+			h.record(t, "s", user("", "and like it"), assistant("", "Good."))
+			h.indexed(t, req)
+			h.extracted(t, "s")
+			if h.sample(t, "strata_panics_total") == 0 {
+				t.Error("no panic was counted")
+			}
+			h.quiet(t)
+			h.stop()
+		})
+	}
+}

@@ -1,0 +1,75 @@
+package group_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// measuring are the trees that are not part of the product: a panic there ends a tool.
+var measuring = []string{
+	"cmd/strata-bench", "cmd/strata-eval", "internal/eval", "internal/measure", "internal/workload", "internal/store/storetest", "internal/llm/llmtest",
+}
+
+func TestEveryGoroutineOfTheProductIsContained(t *testing.T) {
+	files := 0
+	for _, tree := range []string{"cmd", "internal", "migrations"} {
+		err := filepath.WalkDir(filepath.Join("../..", tree), func(path string, d fs.DirEntry, err error) error {
+			if err != nil {
+				return err
+			}
+			name := filepath.ToSlash(strings.TrimPrefix(path, filepath.Join("../..")+string(filepath.Separator)))
+			if d.IsDir() && (slices.Contains(measuring, name) || name == "internal/group") {
+				return fs.SkipDir
+			}
+			if !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
+				return nil
+			}
+			files++
+			return checkFile(t, path, name)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if files < 100 {
+		t.Errorf("only %d files were looked at", files)
+	}
+}
+
+// checkFile finds what starts a goroutine whose panic would end the program.
+func checkFile(t *testing.T, path, name string) error {
+	set := token.NewFileSet()
+	file, err := parser.ParseFile(set, path, nil, parser.SkipObjectResolution)
+	if err != nil {
+		return err
+	}
+	ast.Inspect(file, func(n ast.Node) bool {
+		if found := starts(n); found != "" {
+			t.Errorf("%s:%d: %s: start it with internal/group, so that a panic there is an error", name, set.Position(n.Pos()).Line, found)
+		}
+		return true
+	})
+	return nil
+}
+
+func starts(n ast.Node) string {
+	switch n := n.(type) {
+	case *ast.GoStmt:
+		return "a go statement"
+	case *ast.ImportSpec:
+		if n.Path.Value == `"golang.org/x/sync/errgroup"` {
+			return "errgroup"
+		}
+	case *ast.SelectorExpr:
+		if pkg, ok := n.X.(*ast.Ident); ok && pkg.Name == "sync" && n.Sel.Name == "WaitGroup" {
+			return "sync.WaitGroup"
+		}
+	}
+	return ""
+}
