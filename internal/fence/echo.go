@@ -42,6 +42,11 @@ func Echoes(text string, ids []ID, recorded func(words string) bool) []memory.Sp
 	return spans
 }
 
+// MayHold is a quick look at whether a text may hold a fence at all.
+func MayHold(text string) bool {
+	return strings.Contains(text, stem) || strings.Contains(text, strings.ToUpper(stem)) || strings.Contains(text, "Strata")
+}
+
 // Remembered are the pieces of an echo that memory wrote: what stands in fences of what memory knows, or of state, or
 // all of an echo that is one piece of such a fence. The rest of a rendering is words that stand in the transcript.
 func Remembered(echo string) []string {

@@ -115,7 +115,7 @@ func document(v confirmed) string {
 	if speaker == "" {
 		speaker = m.Role.String()
 	}
-	words := passage(m.PlainText(), v.hit.Passage)
+	words := passage(m.SaidText(), v.hit.Passage)
 	return text.Clip(fmt.Sprintf("%s, %s: %s", speaker, m.CreateTime.Format(time.DateOnly), words), maxRerankDocument)
 }
 

@@ -29,8 +29,17 @@ type Truth interface {
 	Summaries
 	Feeds
 	Leases
+	Secrets
 	Checker
 	Close() error
+}
+
+// Secrets keeps what all servers on one truth share and nobody else may know. It must stand in no log and no error.
+type Secrets interface {
+	// FenceSecret must return the secret that the ids of fences are derived from (package fence). It must store minted where
+	// there is none yet: the first write wins, and whoever asks afterwards, on whatever server, must be returned the same.
+	// Without minted it must store nothing, and return nil where there is none.
+	FenceSecret(ctx context.Context, minted []byte) ([]byte, error)
 }
 
 // Checker reports whether the store can serve.
