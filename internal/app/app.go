@@ -4,6 +4,7 @@ package app
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/stratamem/strata/internal/admission"
 	"github.com/stratamem/strata/internal/config"
+	"github.com/stratamem/strata/internal/fence"
 	"github.com/stratamem/strata/internal/group"
 	"github.com/stratamem/strata/internal/jobs"
 	"github.com/stratamem/strata/internal/llm/builtin"
@@ -116,7 +118,7 @@ func (a *App) assemble(ctx context.Context, o Options) error {
 	if a.runner, err = a.newRunner(facts, recorder, o.Seams); err != nil {
 		return err
 	}
-	svc, err := a.newService(facts, recorder)
+	svc, err := a.newService(ctx, facts, recorder)
 	if err != nil {
 		return err
 	}
@@ -194,7 +196,7 @@ func (a *App) factsApplied(user memory.UserRef) {
 	}
 }
 
-func (a *App) newService(facts *service.FactCache, meter service.Meter) (*service.Service, error) {
+func (a *App) newService(ctx context.Context, facts *service.FactCache, meter service.Meter) (*service.Service, error) {
 	words, err := near.Open()
 	if err != nil {
 		return nil, err
@@ -217,10 +219,14 @@ func (a *App) newService(facts *service.FactCache, meter service.Meter) (*servic
 	if err != nil {
 		return nil, err
 	}
+	secret, err := a.fenceSecret(ctx)
+	if err != nil {
+		return nil, err
+	}
 	a.usage = service.NewUsage(a.store, a.log)
 	a.verifier = jobs.NewVerifier(jobs.VerifierOptions{Store: a.store, Targets: a.stores.targets(), Log: a.log})
 	return service.New(service.Options{
-		Store: a.store, Lexicon: lexicon, Facts: facts, Reembed: a.embeddings, Usage: a.usage,
+		Store: a.store, Lexicon: lexicon, Facts: facts, Reembed: a.embeddings, Usage: a.usage, FenceSecret: secret,
 		Queries: service.NewQueries(service.QueriesOptions{
 			Embeddings: a.embeddings, Deadline: a.cfg.EmbeddingDeadline, Timeout: a.cfg.EmbeddingTimeout, MaxRunning: maxQueries, Log: a.log,
 		}),
@@ -230,6 +236,19 @@ func (a *App) newService(facts *service.FactCache, meter service.Meter) (*servic
 		Vectors: a.stores.vectors, Texts: a.stores.texts, ViewDeadline: a.cfg.ViewDeadline,
 		Reranker: reranker, RerankCandidates: a.cfg.RerankCandidates, RerankDeadline: a.cfg.RerankDeadline,
 	}), nil
+}
+
+// fenceSecret is the truth's secret for the ids of fences; the first server on a truth mints it.
+func (a *App) fenceSecret(ctx context.Context) ([]byte, error) {
+	minted := make([]byte, fence.SecretBytes)
+	if _, err := rand.Read(minted); err != nil {
+		return nil, fmt.Errorf("mint the secret of fences: %w", err)
+	}
+	secret, err := a.store.FenceSecret(ctx, minted)
+	if err != nil {
+		return nil, fmt.Errorf("read the secret of fences: %w", err)
+	}
+	return secret, nil
 }
 
 // maxQueries is how many queries may be embedded at once.

@@ -3,6 +3,7 @@ package assembly
 import (
 	"fmt"
 
+	"github.com/stratamem/strata/internal/fence"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/policy"
 	"github.com/stratamem/strata/internal/tokens"
@@ -13,6 +14,7 @@ type assembler struct {
 	in Input
 	*stream
 	meter
+	fences
 	form     form
 	state    string // the state as it stands in its fence; "" without one
 	parts    fixedParts
@@ -89,10 +91,10 @@ func newAssembler(in Input) *assembler {
 	if !in.Policy.Recent {
 		in.Kept = nil
 	}
-	a := &assembler{in: in, stream: newStream(in), form: formOf(in.Render)}
+	a := &assembler{in: in, stream: newStream(in), form: formOf(in.Render), fences: fencesOf(in.Fence)}
 	a.meter = meter{counter: in.Counter, memo: make(map[string]int64, 64)}
 	if in.Policy.State && len(in.State) > 0 {
-		a.state = disarmJSON(string(in.State))
+		a.state = fence.DisarmJSON(string(in.State))
 	}
 	a.from = len(a.tail)
 	a.taken = make([]bool, len(in.Kept)+len(in.Tail))
@@ -172,10 +174,13 @@ func (a *assembler) ownSpace() space {
 		}
 	}
 	if a.state != "" {
-		f.state = a.fixedCost(stateOpen) + a.counter.Cost(a.state) + a.fixedCost("\n"+stateClose+tokens.Join) + a.ownMessage()
+		f.state = a.fixedCost(a.stateOpen) + a.counter.Cost(a.state) + a.fixedCost("\n"+a.stateClose+tokens.Join) + a.ownMessage()
 	}
 	if a.json() {
 		f.overhead = replyTokens * a.counter.Per()
+	}
+	if a.in.Render == RenderText {
+		f.overhead = a.contextCost()
 	}
 	if a.counter.Per() == 1 {
 		f.overhead += seamTokens
@@ -185,8 +190,13 @@ func (a *assembler) ownSpace() space {
 		f.overhead += a.opening
 	}
 	a.parts = f
-	bytes := 2*itemBytes + escapedBytes(a.in.Instructions) + escapedBytes(a.state) + len(memoryOpen) + len(memoryNotice) + len(memoryClose) + 256
+	bytes := 2*itemBytes + escapedBytes(a.in.Instructions) + escapedBytes(a.state) + len(a.memoryOpen) + len(memoryNotice) + len(a.memoryClose) + 256
 	return space{f.total(), bytes}
+}
+
+// contextCost is what a text's own fence takes.
+func (a *assembler) contextCost() int64 {
+	return a.fixedCost(a.contextOpen) + a.fixedCost(a.contextClose)
 }
 
 // tooSmall is the error of a budget that does not hold the fixed parts.
@@ -257,15 +267,21 @@ func (a *assembler) ownSection(kind SectionKind, cost int64, text string) Sectio
 
 // units are the units that stand in the context, in its order.
 func (a *assembler) units() []*unit {
+	out := a.recorded()
+	for i := range a.bound {
+		out = append(out, &a.bound[i])
+	}
+	return out
+}
+
+// recorded are those of the units that pending messages are not bound to.
+func (a *assembler) recorded() []*unit {
 	out := make([]*unit, 0, len(a.kept)+len(a.tail)-a.from+len(a.bound))
 	for i := range a.kept {
 		out = append(out, &a.kept[i])
 	}
 	for i := a.from; i < len(a.tail); i++ {
 		out = append(out, &a.tail[i])
-	}
-	for i := range a.bound {
-		out = append(out, &a.bound[i])
 	}
 	return out
 }
@@ -303,24 +319,7 @@ func (a *assembler) shown(u *unit, e int) *memory.Message {
 	return &m
 }
 
-// endText takes back what the blank line after the last part of a text was charged, when no message follows it.
-func (a *assembler) endText() {
-	if a.in.Render != RenderText || len(a.units()) > 0 {
-		return
-	}
-	saved := func(last string) int64 { return a.fixedCost(last+tokens.Join) - a.fixedCost(last) }
-	switch {
-	case a.payer != 0:
-		a.shelves[a.payer].taken.tokens -= saved(memoryClose)
-	case a.state != "":
-		a.parts.state -= saved("\n" + stateClose)
-	case a.in.Instructions != "":
-		a.parts.instructions -= saved("")
-	}
-}
-
 func (a *assembler) result() Result {
-	a.endText()
 	r := Result{NotesLeft: a.unplaced, Sections: a.sections(), Coverage: a.coverage(), Omitted: a.omissions()}
 	used := a.parts.total()
 	for i := range a.shelves {
@@ -335,6 +334,9 @@ func (a *assembler) result() Result {
 	switch a.in.Render {
 	case RenderText:
 		r.Rendering = a.text()
+		if !a.isFenced() {
+			used -= a.contextCost()
+		}
 	case RenderOpenAI:
 		r.Rendering = a.openai()
 	case RenderAnthropic:

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/stratamem/strata/internal/fence"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/policy"
 	"github.com/stratamem/strata/internal/summary"
@@ -75,6 +76,9 @@ type Policy struct {
 
 // Input is everything a context is made of.
 type Input struct {
+	// Fence is the id of the user's fences: with it a model, and the service itself, tell what memory wrote from what others
+	// say. Required.
+	Fence        fence.ID
 	Instructions string
 	State        json.RawMessage // a JSON object without notes; nil for none
 	Notes        []Note          // in any order
@@ -135,7 +139,7 @@ type Summary struct {
 // Recalled is a message that recall found.
 type Recalled struct {
 	memory.PlacedMessage
-	Span Span // the passage to show, in bytes of the message's PlainText; the zero Span shows all of it
+	Span Span // the passage to show, in bytes of the message's SaidText; the zero Span shows all of it
 }
 
 // Span is a part of a text, from Start up to but not including End.

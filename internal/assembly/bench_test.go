@@ -19,7 +19,7 @@ func workload(t testing.TB, counter string, form Render) (in Input, found []Reca
 		t.Fatal(err)
 	}
 	in = Input{
-		Instructions: "You are a helpful assistant.", Session: thisKey, SessionID: "now", LastSeq: 200,
+		Instructions: "You are a helpful assistant.", Fence: testFence, Session: thisKey, SessionID: "now", LastSeq: 200,
 		Policy:    Policy{RecentN: 10, RecallShare: .3, State: true, Recalled: true, Recent: true, MemoryRole: policy.MemoryAsUser},
 		Available: 8000, MaxBytes: 3 << 20, Counter: c, Render: form,
 	}

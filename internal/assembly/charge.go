@@ -27,8 +27,9 @@ const (
 type sink interface {
 	content(s string) // words that the stored counts hold
 	altered(s string) // words that are no longer as they were when they were counted
-	// framed takes words that the stored counts hold, with what the form adds directly around them.
-	framed(before, s, after string)
+	// framed takes words that the stored counts hold, with what the form adds directly around them and what inner does to
+	// them: see meter.frameCost.
+	framed(before, s, after string, inner func(string) string)
 	fixed(s string)       // words that the form adds
 	image(p *memory.Part) // an image that stands as one
 	// imageText takes an image's placeholder, s, in its place.
@@ -56,12 +57,12 @@ func (m *meter) altered(s string) {
 	m.content(s)
 }
 
-func (m *meter) framed(before, s, after string) {
+func (m *meter) framed(before, s, after string, inner func(string) string) {
 	if m.stored {
-		m.cost += m.frameCost(before, s, after, verbatim)
+		m.cost += m.frameCost(before, s, after, inner)
 		return
 	}
-	m.cost += m.counter.Cost(before + s + after)
+	m.cost += m.counter.Cost(before + inner(s) + after)
 }
 
 func verbatim(s string) string { return s }
@@ -160,8 +161,10 @@ func (m *meter) overhead(n int64) { m.cost += n * m.counter.Per() }
 // writer writes what it is given as one text.
 type writer struct{ strings.Builder }
 
-func (w *writer) content(s string)                   { w.WriteString(s) }
-func (w *writer) framed(before, s, after string)     { w.WriteString(before + s + after) }
+func (w *writer) content(s string) { w.WriteString(s) }
+func (w *writer) framed(before, s, after string, inner func(string) string) {
+	w.WriteString(before + inner(s) + after)
+}
 func (w *writer) altered(s string)                   { w.WriteString(s) }
 func (w *writer) fixed(s string)                     { w.WriteString(s) }
 func (w *writer) image(p *memory.Part)               { w.WriteString(tokens.Placeholder(*p)) }

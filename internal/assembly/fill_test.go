@@ -67,7 +67,7 @@ func (p plenty) message(l tongue, kind string, i int) memory.Message {
 // input is a session of so many messages of a kind of chat, with 500 recalled ones of others, and up to 30 facts.
 func (p plenty) input(kind string, l tongue, tail int) Input {
 	in := Input{
-		Session: thisKey, SessionID: "now", LastSeq: int64(tail),
+		Fence: testFence, Session: thisKey, SessionID: "now", LastSeq: int64(tail),
 		Policy: Policy{RecentN: 10, RecallShare: .3, State: true, Recalled: true, Recent: true, MemoryRole: policy.MemoryAsUser, MaxFacts: 20, FactShare: .2, SummaryShare: .2},
 	}
 	for i := range tail {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"strings"
 
+	"github.com/stratamem/strata/internal/fence"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/tokens"
 )
@@ -14,7 +15,8 @@ const (
 	errorPrefix = "Error: "
 )
 
-// textForm renders a message as a line "speaker: words". Words stand verbatim, except that fence names are disarmed.
+// textForm renders a message as a line "speaker: words". Words stand verbatim, except that fence names are disarmed and
+// that further lines of them are indented: none can pass for a line of another speaker.
 type textForm struct{}
 
 func (textForm) block(m *memory.Message, b *block, s sink) {
@@ -25,9 +27,9 @@ func (textForm) block(m *memory.Message, b *block, s sink) {
 		return
 	}
 	speaker := label(m)
-	if said, ok := soleText(b.parts); ok && disarm(said) == said {
-		s.framed(speaker+": ", said, "\n")
-	} else if sayText(b.parts, func() { s.fixed(speaker + ": ") }, func(p *memory.Part) { textPart(p, s) }, s) {
+	if said, ok := soleText(b.parts); ok && fence.Disarm(said) == said {
+		s.framed(speaker+": ", said, "\n", fence.Indent)
+	} else if sayText(b.parts, func() { s.fixed(speaker + ": ") }, textParts(s), s) {
 		s.fixed("\n")
 	}
 	for i := range b.parts {
@@ -47,10 +49,22 @@ func textResult(p *memory.Part, s sink) {
 	} else {
 		s.fixed("tool: ")
 	}
-	if !sayText(p.Parts, func() {}, func(p *memory.Part) { textPart(p, s) }, s) {
+	if !sayText(p.Parts, func() {}, textParts(s), s) {
 		s.fixed(noOutput)
 	}
 	s.fixed("\n")
+}
+
+// textParts says one part of a message after the other, all but the first as further lines.
+func textParts(s sink) func(*memory.Part) {
+	said := false
+	return func(p *memory.Part) {
+		if said {
+			s.fixed(fence.Indentation)
+		}
+		said = true
+		textPart(p, s)
+	}
 }
 
 func textPart(p *memory.Part, s sink) {
@@ -58,15 +72,15 @@ func textPart(p *memory.Part, s sink) {
 	case p.Kind == memory.PartText:
 		words(p.Text, s)
 	case tokens.IsImage(*p):
-		s.imageText(p, disarm(tokens.Placeholder(*p)))
+		s.imageText(p, fence.Indent(fence.Disarm(tokens.Placeholder(*p))))
 	default:
 		words(tokens.Placeholder(*p), s)
 	}
 }
 
-// words gives a text to the sink with its fence names disarmed.
+// words gives a text to the sink with its fence names disarmed and its further lines indented.
 func words(text string, s sink) {
-	if safe := disarm(text); safe != text {
+	if safe := fence.Indent(fence.Disarm(text)); safe != text {
 		s.altered(safe)
 		return
 	}
@@ -139,7 +153,7 @@ func (openaiForm) block(m *memory.Message, b *block, s sink) {
 // sayBehind gives the parts that have words to say, with a Join between, behind a prefix.
 func sayBehind(prefix string, parts []memory.Part, say func(*memory.Part), s sink) {
 	if text, ok := soleText(parts); ok {
-		s.framed(prefix, text, "")
+		s.framed(prefix, text, "", verbatim)
 		return
 	}
 	if prefix != "" {

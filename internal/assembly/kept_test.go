@@ -52,7 +52,7 @@ func TestWhatAPolicyKeeps(t *testing.T) {
 	})
 	t.Run("comes before the last messages where there is room for little", func(t *testing.T) {
 		in := policed(t, RenderText, 20, 16, 6)
-		in.Available = 24
+		in.Available = 42
 		r := assemble(t, in)
 		if got := seqs(section(r, SectionRecent)); !slices.Contains(got, 6) || len(got) > 4 {
 			t.Errorf("messages %d", got)

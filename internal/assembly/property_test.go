@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/stratamem/strata/internal/assembly/assemblytest"
+	"github.com/stratamem/strata/internal/fence"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/policy"
 	"github.com/stratamem/strata/internal/tokens"
@@ -165,7 +166,7 @@ func inputGen() *rapid.Generator[Input] {
 	return rapid.Custom(func(t *rapid.T) Input {
 		g := &historyGen{t: t}
 		in := Input{
-			Session: thisKey, SessionID: "now",
+			Fence: testFence, Session: thisKey, SessionID: "now",
 			Counter:   counterOf(t, rapid.SampledFrom([]string{tokens.Chars4, tokens.Chars4, tokens.Estimate, tokens.O200K}).Draw(t, "counter")),
 			Render:    Render(rapid.IntRange(1, 4).Draw(t, "render")),
 			Available: int64(rapid.SampledFrom([]int{1, 20, 60, 150, 400, 1000, 4000, 20000}).Draw(t, "about") + rapid.IntRange(0, 50).Draw(t, "more")),
@@ -671,6 +672,22 @@ func checkAccount(t *rapid.T, in Input, r Result) {
 	}
 }
 
+// armed counts the fence names of a text that no backslash disarms.
+func armed(s string) int {
+	n, at := 0, 0
+	for safe := fence.Disarm(s); at < len(s); {
+		if safe[0] == s[at] {
+			safe, at = safe[1:], at+1
+			continue
+		}
+		if safe = safe[1:]; s[at-1] != '\\' {
+			n++
+		}
+		safe, at = safe[1:], at+1
+	}
+	return n
+}
+
 func checkForm(t *rapid.T, in Input, r Result) {
 	var err error
 	switch in.Render {
@@ -688,13 +705,10 @@ func checkForm(t *rapid.T, in Input, r Result) {
 		if len(remembered(r)) > 0 {
 			want += 2
 		}
-		got := 0
-		for _, at := range fenceHyphens(r.Rendering) {
-			if r.Rendering[at-1] != '\\' {
-				got++
-			}
+		if strings.HasPrefix(r.Rendering, testFence.Open(fence.Context)) {
+			want += 2
 		}
-		if got != want {
+		if got := armed(r.Rendering); got != want {
 			t.Fatalf("%d fence marks where %d must stand:\n%s", got, want, r.Rendering)
 		}
 	case RenderStructured:

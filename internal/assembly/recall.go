@@ -22,13 +22,15 @@ type candidate struct {
 	price space
 }
 
-// cut is the candidate's span in code points of the whole text, nil when all of it is shown.
-func (c *candidate) cut(text string) *Span {
-	if c.whole {
+// cut is where the candidate's span stands in the message's whole text, in code points, nil when all of that is shown.
+func (c *candidate) cut(m *memory.Message) *Span {
+	plain := m.PlainText()
+	shown := m.PlainSpan(memory.Span(c.span))
+	if shown.Start == 0 && shown.End == len(plain) {
 		return nil
 	}
-	start := utf8.RuneCountInString(text[:c.span.Start])
-	return &Span{start, start + utf8.RuneCountInString(c.text)}
+	start := utf8.RuneCountInString(plain[:shown.Start])
+	return &Span{start, start + utf8.RuneCountInString(plain[shown.Start:shown.End])}
 }
 
 // ask gets what is recalled, now that the most room for it is known: from here on the tail only takes from what is
@@ -148,7 +150,7 @@ func (a *assembler) standing() told {
 func (a *assembler) gistOf(i int) *gist {
 	c, r := &a.found[i], &a.recalled[i]
 	if c.gist.words == nil {
-		text := r.Message.PlainText()
+		text := r.Message.SaidText()
 		if !c.known {
 			c.span = clamp(text, r.Span)
 		}
@@ -220,7 +222,7 @@ func (a *assembler) shelve(i int) {
 	m := &r.Message
 	l := line{text: c.entry, price: c.price, item: Item{
 		SessionID: r.SessionID, MessageID: m.ID, Seq: r.Seq, Role: m.Role, Name: m.Name, CreateTime: m.CreateTime,
-		Cut: c.cut(m.PlainText()), Rank: i, Text: c.text,
+		Cut: c.cut(m), Rank: i, Text: c.text,
 	}}
 	a.place(SectionRecalled, l, a.left)
 }
@@ -233,7 +235,7 @@ func (a *assembler) candidate(i int) *candidate {
 	}
 	c.known = true
 	r := &a.recalled[i]
-	c.span = clamp(r.Message.PlainText(), r.Span)
+	c.span = clamp(r.Message.SaidText(), r.Span)
 	a.show(c, r)
 	return c
 }
@@ -241,14 +243,14 @@ func (a *assembler) candidate(i int) *candidate {
 // show makes the line of a candidate whose span is known, and prices it.
 func (a *assembler) show(c *candidate, r *Recalled) {
 	m := &r.Message
-	whole := m.PlainText()
+	whole := m.SaidText()
 	c.text, c.whole = whole[c.span.Start:c.span.End], c.span == Span{0, len(whole)}
 	if !says(memory.TextPart(c.text)) {
 		c.text = ""
 		return
 	}
 	var stored memory.TokenCounts
-	if c.whole && len(m.Parts) == 1 {
+	if c.whole && len(m.Parts) == 1 && len(m.Parts[0].Echoes) == 0 {
 		stored = m.Tokens
 	}
 	body := c.text

@@ -15,30 +15,47 @@ import (
 	"github.com/stratamem/strata/internal/tokens"
 )
 
-// text renders the context as one text.
+// text renders the context as one text: in the fence of contexts all but the pending messages, and these behind it. What
+// comes back of it in a message is known by the fence, and the pending messages may stand nowhere else.
 func (a *assembler) text() string {
 	var w writer
 	w.Grow(4 * int(a.in.Available-a.left.tokens/a.counter.Per()))
-	if a.in.Instructions != "" {
-		w.WriteString(a.in.Instructions + tokens.Join)
-	}
-	a.writeState(&w)
-	a.writeMemories(&w)
-	units := a.units()
-	if len(units) == 0 {
-		return strings.TrimSuffix(w.String(), tokens.Join) // nothing follows the last part
-	}
-	for _, u := range units {
-		for i := range u.blocks {
-			a.form.block(&a.entries[u.blocks[i].entry].msg, &u.blocks[i], &w)
+	if a.isFenced() {
+		w.WriteString(a.contextOpen)
+		if a.in.Instructions != "" {
+			w.WriteString(a.in.Instructions + tokens.Join)
 		}
+		a.writeState(&w)
+		a.writeMemories(&w)
+		a.writeUnits(a.recorded(), &w)
+		w.WriteString(a.contextClose)
+	}
+	for i := range a.bound {
+		a.writeUnit(&a.bound[i], &w)
 	}
 	return w.String()
 }
 
+// isFenced reports whether a text has anything but pending messages.
+func (a *assembler) isFenced() bool {
+	return a.in.Instructions != "" || a.state != "" || a.payer != 0 || len(a.recorded()) > 0
+}
+
+func (a *assembler) writeUnits(units []*unit, w *writer) {
+	for _, u := range units {
+		a.writeUnit(u, w)
+	}
+}
+
+func (a *assembler) writeUnit(u *unit, w *writer) {
+	for i := range u.blocks {
+		a.form.block(&a.entries[u.blocks[i].entry].msg, &u.blocks[i], w)
+	}
+}
+
 func (a *assembler) writeState(w *writer) {
 	if a.state != "" {
-		w.WriteString(stateOpen + a.state + "\n" + stateClose + tokens.Join)
+		w.WriteString(a.stateOpen + a.state + "\n" + a.stateClose + tokens.Join)
 	}
 }
 
@@ -46,7 +63,7 @@ func (a *assembler) writeMemories(w *writer) {
 	if a.payer == 0 {
 		return
 	}
-	w.WriteString(memoryOpen + memoryNotice)
+	w.WriteString(a.memoryOpen + memoryNotice)
 	for k := range a.shelves {
 		if lines := a.shelves[k].lines; len(lines) > 0 {
 			w.WriteString(a.heading(SectionKind(k)))
@@ -55,7 +72,7 @@ func (a *assembler) writeMemories(w *writer) {
 			}
 		}
 	}
-	w.WriteString(memoryClose + tokens.Join)
+	w.WriteString(a.memoryClose + tokens.Join)
 }
 
 // remembered is the state and the memories as one text, "" without either.

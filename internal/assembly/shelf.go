@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/stratamem/strata/internal/fence"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/policy"
 	"github.com/stratamem/strata/internal/tokens"
@@ -67,7 +68,7 @@ func (a *assembler) headingSpace(k SectionKind) space {
 // fenceCost is what the memories' fence takes, less the opening notice where the fence is a user's words: they open a
 // conversation, and are longer.
 func (a *assembler) fenceCost() int64 {
-	cost := a.fixedCost(memoryOpen) + a.fixedCost(memoryNotice) + a.fixedCost(memoryClose+tokens.Join)
+	cost := a.fixedCost(a.memoryOpen) + a.fixedCost(memoryNotice) + a.fixedCost(a.memoryClose+tokens.Join)
 	if a.state == "" || !a.json() {
 		cost += a.ownMessage()
 	}
@@ -119,11 +120,11 @@ func (a *assembler) newLine(s stamp, name, text string, stored memory.TokenCount
 	if name != "" {
 		name += ": "
 	}
-	safe := disarm(text)
+	safe := fence.Disarm(text)
 	if safe != text {
 		stored = memory.TokenCounts{}
 	}
-	written := indent(safe)
+	written := fence.Indent(safe)
 	l := line{text: s.text + name + written + "\n"}
 	l.price.tokens = a.lineCost(s.text+name, safe, written, stored)
 	l.price.bytes = itemBytes + escapedBytes(l.text)
@@ -158,7 +159,7 @@ func (a *assembler) lineCost(head, text, written string, stored memory.TokenCoun
 	if !ok {
 		return before + a.counter.Cost(" "+written+"\n")
 	}
-	inner := indent
+	inner := fence.Indent
 	if len(written) == len(text) {
 		inner = verbatim
 	}

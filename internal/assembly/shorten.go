@@ -5,6 +5,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/stratamem/strata/internal/fence"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/text"
 )
@@ -74,7 +75,7 @@ func (a *assembler) around(s string, sentences []text.Span, room int64) Span {
 	sizes := make([]int64, len(sentences))
 	best, most := -1, -1
 	for i, p := range sentences {
-		sizes[i] = a.counter.Cost(indent(disarm(p.Of(s))))
+		sizes[i] = a.counter.Cost(fence.Indent(fence.Disarm(p.Of(s))))
 		if n := a.wanted(p.Of(s)); sizes[i] <= room && n > most {
 			best, most = i, n
 		}

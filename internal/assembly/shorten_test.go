@@ -24,13 +24,13 @@ func TestWhatIsLeftGoesToSentences(t *testing.T) {
 		return out
 	}
 	t.Run("a message that does not fit is cut to the sentence with the query's words and as many around it as fit", func(t *testing.T) {
-		want(t, shown(with(55, recalled(1, "Ann", story))), []string{"The lemon tree by the harbour was in full bloom."})
-		want(t, shown(with(62, recalled(1, "Ann", story))), []string{"The lemon tree by the harbour was in full bloom. After that we had lunch with the neighbours."})
+		want(t, shown(with(74, recalled(1, "Ann", story))), []string{"The lemon tree by the harbour was in full bloom."})
+		want(t, shown(with(81, recalled(1, "Ann", story))), []string{"The lemon tree by the harbour was in full bloom. After that we had lunch with the neighbours."})
 	})
 	t.Run("the item says which part it is, and the line marks its ends", func(t *testing.T) {
-		in := with(55, recalled(1, "Ann", story))
+		in := with(74, recalled(1, "Ann", story))
 		want(t, *section(assemble(t, in), SectionRecalled).Items[0].Cut, Span{38, 86})
-		in.Render, in.Available = RenderText, 48
+		in.Render, in.Available = RenderText, 85
 		if r := assemble(t, in); !strings.Contains(r.Rendering, "Ann: …The lemon tree by the harbour was in full bloom.…\n") {
 			t.Errorf("got %s", r.Rendering)
 		}
@@ -38,29 +38,29 @@ func TestWhatIsLeftGoesToSentences(t *testing.T) {
 	t.Run("a passage is cut within itself", func(t *testing.T) {
 		r := recalled(1, "Ann", "Before it. "+story+" Behind it.")
 		r.Span = Span{11, 11 + len(story)}
-		want(t, *section(assemble(t, with(55, r)), SectionRecalled).Items[0].Cut, Span{49, 97})
+		want(t, *section(assemble(t, with(74, r)), SectionRecalled).Items[0].Cut, Span{49, 97})
 	})
 	t.Run("it stands beside those that fit whole, in the order of time", func(t *testing.T) {
-		in := with(58, recalled(2, "Ann", story), recalled(1, "Bob", "Yes."))
+		in := with(77, recalled(2, "Ann", story), recalled(1, "Bob", "Yes."))
 		want(t, shown(in), []string{"Yes.", "The lemon tree by the harbour was in full bloom."})
 	})
 	t.Run("without a query its beginning stands", func(t *testing.T) {
-		in := with(55, recalled(1, "Ann", story))
+		in := with(74, recalled(1, "Ann", story))
 		in.Terms = nil
 		want(t, shown(in), []string{"We drove to the coast in the old van."})
 	})
 	t.Run("a message without sentences that fit leaves its place to the next", func(t *testing.T) {
-		in := with(55, recalled(2, "Ann", strings.Repeat("and then ", 60)), recalled(1, "Ann", story))
+		in := with(74, recalled(2, "Ann", strings.Repeat("and then ", 60)), recalled(1, "Ann", story))
 		want(t, shown(in), []string{"The lemon tree by the harbour was in full bloom."})
 	})
 	t.Run("no more messages stand there than are asked for", func(t *testing.T) {
-		in := with(90, recalled(1, "Bob", "Yes."), recalled(2, "Ann", story))
+		in := with(109, recalled(1, "Bob", "Yes."), recalled(2, "Ann", story))
 		in.Policy.TopK = 1
 		want(t, shown(in), []string{"Yes."})
 	})
 	t.Run("what says the same as another is not cut in either", func(t *testing.T) {
-		in := with(55, recalled(1, "Ann", story))
-		in.Available = 100
+		in := with(74, recalled(1, "Ann", story))
+		in.Available = 119
 		in.Tail, in.LastSeq = []memory.Message{stored(memory.Message{Role: memory.RoleUser, Name: "Ann", Parts: []memory.Part{memory.TextPart("The lemon tree by the harbour was in full bloom!")}}, 1)}, 1
 		for _, s := range shown(in) {
 			if s == "The lemon tree by the harbour was in full bloom." {

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/stratamem/strata/internal/fence"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/summary"
 )
@@ -72,7 +73,7 @@ func (a *assembler) takeShortened(k SectionKind, s *Summary, room space) space {
 	if shortened {
 		short.Text, short.Tokens = text, memory.TokenCounts{}
 	}
-	l := a.markSummary(a.countedLine(a.lived(k, s), called(k, s), indent(disarm(text)), size), &short)
+	l := a.markSummary(a.countedLine(a.lived(k, s), called(k, s), fence.Indent(fence.Disarm(text)), size), &short)
 	l.item.Shortened = shortened
 	left, _ := a.place(k, l, room)
 	return left
@@ -81,7 +82,7 @@ func (a *assembler) takeShortened(k SectionKind, s *Summary, room space) space {
 // takeApart takes a summary's text apart as it is written in a fence.
 func (a *assembler) takeApart(text string) *summary.Apart {
 	counter := a.counter // what is taken apart may be kept, and must not keep the context
-	count := func(s string) int64 { return counter.Cost(indent(disarm(s))) }
+	count := func(s string) int64 { return counter.Cost(fence.Indent(fence.Disarm(s))) }
 	if a.in.TakeApart == nil {
 		return summary.TakeApart(text, count)
 	}

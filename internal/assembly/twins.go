@@ -201,7 +201,7 @@ func (a *assembler) told() told {
 		for _, e := range u.entries {
 			g, m := &a.gists[e], &a.entries[e].msg
 			if g.words == nil {
-				*g = gistOf(speakerOf(m), m.PlainText())
+				*g = gistOf(speakerOf(m), m.SaidText())
 			}
 			if len(g.words) > 0 {
 				t = append(t, g)

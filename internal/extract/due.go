@@ -73,7 +73,7 @@ func fitting(messages []memory.Message, tokens int64) int {
 	for i, m := range messages {
 		cost := m.Tokens.O200K
 		if cost == 0 {
-			cost = int64(text.EstimateTokens(m.PlainText()))
+			cost = int64(text.EstimateTokens(m.SaidText()))
 		}
 		if tokens -= cost; tokens < 0 {
 			return i

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/stratamem/strata/internal/fence"
 	"github.com/stratamem/strata/internal/memory"
 )
 
@@ -42,7 +43,8 @@ Each operation
 
 Nothing to learn is the usual case: answer {"operations":[]}. At most %d operations. Answer with the JSON object alone.`
 
-// shownFact and shownLine are how a prompt shows data: as JSON, so that no content can pass for structure.
+// shownFact and shownLine are how a prompt shows data: as JSON, so that no content can pass for structure, with further
+// lines of a text indented, so that none can pass for another speaker's.
 type shownFact struct {
 	Alias     string `json:"fact"`
 	Subject   string `json:"subject,omitempty"`
@@ -93,6 +95,7 @@ func shown(l Line, contextBytes int) shownLine {
 	if !l.Learn {
 		s.Text = ending(l.Text, cmp.Or(contextBytes, DefaultContextBytes))
 	}
+	s.Text = fence.Indent(s.Text)
 	return s
 }
 

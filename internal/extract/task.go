@@ -28,11 +28,13 @@ func NewTask(in Input) Task {
 	if roles == nil {
 		roles = []memory.Role{memory.RoleUser}
 	}
-	g := newGuard(in.Context, in.Messages)
+	g := guard{rendered: map[string]bool{}}
 	for _, m := range in.Context {
+		g.hear(m)
 		t.add(in, g, m, nil)
 	}
 	for _, m := range in.Messages {
+		g.hear(m)
 		t.add(in, g, m, roles)
 	}
 	for i, f := range in.Known {
@@ -47,7 +49,7 @@ func (t *Task) add(in Input, g guard, m memory.Message, learn []memory.Role) {
 	if !speaks || m.Extract == memory.ExtractNone || m.Origin == memory.OriginRecalled {
 		return
 	}
-	said := g.clean(m.PlainText())
+	said := g.clean(m.SaidText())
 	if len(words(said)) == 0 {
 		return
 	}

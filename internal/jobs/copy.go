@@ -40,6 +40,9 @@ func (c Copy) Run(ctx context.Context) (CopyProgress, error) {
 	if err := c.embeddings(ctx); err != nil {
 		return p, err
 	}
+	if err := c.secret(ctx); err != nil {
+		return p, err
+	}
 	tenants, err := c.From.Tenants(ctx)
 	if err != nil {
 		return p, fmt.Errorf("list tenants: %w", err)
@@ -63,6 +66,21 @@ func (c Copy) embeddings(ctx context.Context) error {
 	}
 	if err := c.To.ImportEmbeddings(ctx, versions, counts); err != nil {
 		return fmt.Errorf("store embedding versions: %w", err)
+	}
+	return nil
+}
+
+// secret makes the target know what was rendered from the source. A source that never served has none.
+func (c Copy) secret(ctx context.Context) error {
+	secret, err := c.From.FenceSecret(ctx, nil)
+	if err != nil {
+		return fmt.Errorf("read the secret of fences: %w", err)
+	}
+	if secret == nil {
+		return nil
+	}
+	if err := c.To.ImportFenceSecret(ctx, secret); err != nil {
+		return fmt.Errorf("store the secret of fences: %w", err)
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package jobs_test
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -158,6 +159,20 @@ func TestACopyThatIsRunAgainCopiesNothing(t *testing.T) {
 	if p := c.mustRun(); p.Users != p.Unchanged || p.Records != 0 {
 		t.Errorf("the second run did %+v", p)
 	}
+}
+
+func TestACopyKnowsWhatTheSourceRendered(t *testing.T) {
+	c := newCopying(t)
+	secret := done[[]byte](t)(c.from.FenceSecret(t.Context(), []byte("of the source")))
+	done[[]byte](t)(c.to.FenceSecret(t.Context(), []byte("of a server that was started on the target")))
+	c.mustRun()
+	if got := done[[]byte](t)(c.to.FenceSecret(t.Context(), nil)); !bytes.Equal(got, secret) {
+		t.Errorf("the target has %q, the source %q", got, secret)
+	}
+	if err := c.to.ImportFenceSecret(t.Context(), []byte("another")); err == nil {
+		t.Error("a target with users took another secret")
+	}
+	c.mustRun()
 }
 
 // flaky stops at a call.

@@ -76,7 +76,7 @@ func (transcriptSource) news(ctx context.Context, s RowStore, _ space, feed stor
 func messageRow(scope memory.ScopeKey, session memory.SessionKey, m memory.Message) row {
 	r := row{RowState: store.RowState{Scope: scope, Place: memory.Place{Session: session, Seq: m.Seq}, Revision: messageRevision}}
 	r.text = store.TextRow{
-		Scope: scope, Place: r.Place, Revision: messageRevision, Role: m.Role, Time: m.SaidTime(), Terms: terms(m.PlainText()),
+		Scope: scope, Place: r.Place, Revision: messageRevision, Role: m.Role, Time: m.SaidTime(), Terms: terms(m.SaidText()),
 	}
 	return r
 }

@@ -170,6 +170,15 @@ type Part struct {
 	Image     *Image   `json:"i,omitempty"` // nil where nothing is known
 	Type      string   `json:"y,omitempty"`
 	JSON      string   `json:"j,omitempty"`
+	// Echoes are the spans of Text, of a call's Arguments, that repeat what the service itself had rendered, ascending and
+	// apart. The transcript keeps them; nobody said them: see Said.
+	Echoes []Span `json:"x,omitempty"`
+}
+
+// Span is a part of a text in bytes, from Start up to but not including End.
+type Span struct {
+	Start int `json:"s"`
+	End   int `json:"e"`
 }
 
 // Image is how large an image is shown to a model.

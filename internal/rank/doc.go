@@ -23,7 +23,7 @@ type Doc struct {
 	Vector       Vector // the zero one until the message is embedded
 }
 
-// Passage is the unit that is scored. Spans are bytes of memory.Message.PlainText.
+// Passage is the unit that is scored. Spans are bytes of memory.Message.SaidText.
 type Passage struct {
 	text.Span
 	Terms []TermCount // by term, each one once
@@ -43,7 +43,7 @@ const maxCount = 4096
 // too, so that they are made again. The message must be recallable (memory.Message.Recallable). One without
 // words has no passages and is never found, but its role and place matter to its neighbours.
 func Analyze(m memory.PlacedMessage) Doc {
-	words := m.Message.PlainText()
+	words := m.Message.SaidText()
 	doc := Doc{
 		Place: m.Place, Role: m.Message.Role, Name: m.Message.Name,
 		CreateMillis: m.Message.SaidTime().UnixMilli(), Question: text.AsksQuestion(words),
@@ -76,7 +76,7 @@ const maxEmbeddedBytes = 2 << 10
 
 // EmbeddedWords are what is embedded of a message: its first words, after the speaker's name. Source: measured on LoCoMo.
 func EmbeddedWords(m memory.Message) string {
-	words := text.Clip(m.PlainText(), maxEmbeddedBytes)
+	words := text.Clip(m.SaidText(), maxEmbeddedBytes)
 	if m.Name == "" {
 		return words
 	}

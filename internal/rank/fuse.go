@@ -138,7 +138,7 @@ func (h *Hit) Lexical() bool { return len(h.Arms) == 0 || h.Arms[0].Name == ArmL
 func (h Hit) Placed(m memory.Message, terms []string) Hit {
 	if !h.Lexical() {
 		h.Role, h.CreateTime = m.Role, m.SaidTime()
-		h.Passage, h.Whole = BestPassage(m.PlainText(), terms)
+		h.Passage, h.Whole = BestPassage(m.SaidText(), terms)
 	}
 	return h
 }

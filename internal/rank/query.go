@@ -52,7 +52,7 @@ type Hit struct {
 	memory.Place
 	Role       memory.Role
 	CreateTime time.Time // when it was said (memory.Message.SaidTime), in UTC, to the millisecond
-	Passage    text.Span // its best passage, bytes of memory.Message.PlainText
+	Passage    text.Span // its best passage, bytes of memory.Message.SaidText
 	Whole      bool      // the passage is the message's only one
 	Score      float64
 	Relevance  float64 // the share of the query's idf that the best passage matches, 0 to 1

@@ -74,7 +74,12 @@ func (s *Service) BuildContext(ctx context.Context, p ContextParams) (ContextRes
 	if err != nil {
 		return ContextResult{}, err
 	}
-	g, err := s.gather(ctx, p, work, resolved)
+	fences, err := s.fencesOf(ctx, p.Ref.UserRef, work.User.Scope)
+	if err != nil {
+		return ContextResult{}, err
+	}
+	p.Pending = withEchoes(p.Pending, fences)
+	g, err := s.gather(ctx, p, work, fences, resolved)
 	if err != nil {
 		return ContextResult{}, err
 	}
@@ -143,7 +148,7 @@ func (s *Service) decide(ctx context.Context, p ContextParams, g gathered, h shr
 		return out, err
 	}
 	in := assembly.Input{
-		Instructions: g.instructions, State: g.state, Notes: g.notes, Session: g.work.Session.Key, SessionID: p.Ref.SessionID,
+		Fence: g.fences[0], Instructions: g.instructions, State: g.state, Notes: g.notes, Session: g.work.Session.Key, SessionID: p.Ref.SessionID,
 		Facts: factsOf(g.facts.hits), SessionFacts: g.facts.session, Periods: g.periods, Previous: g.previous, Running: passingOver(h.running, g.hidden.Ranges(g.work.Session.Key, g.work.Session.LastSeq)),
 		Tail: h.tail, Kept: h.kept, Dropped: h.dropped, LastSeq: g.work.Session.LastSeq, Location: g.location, Hidden: g.hidden.Ranges(g.work.Session.Key, g.work.Session.LastSeq), Pending: p.Pending, Available: r.Available, MaxBytes: p.MaxBytes,
 		Counter: counter, TakeApart: s.apart.by(r.Counter), Render: p.Render,

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/stratamem/strata/internal/assembly"
+	"github.com/stratamem/strata/internal/fence"
 	"github.com/stratamem/strata/internal/group"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/policy"
@@ -25,6 +26,7 @@ import (
 type gathered struct {
 	work     store.SessionWork // of an unknown session only its Ref is set
 	location *time.Location    // the user's timezone
+	fences   []fence.ID        // by which the service knows what it rendered for the user; the first is that of new contexts
 	marks    Watermarks
 	hidden   memory.Hidden
 	running  *assembly.Summary
@@ -45,8 +47,10 @@ type gathered struct {
 
 // gather reads what was said and summarised, and searches. All of it runs side by side; only a query that has to be
 // taken from the tail is waited for by what needs it.
-func (s *Service) gather(ctx context.Context, p ContextParams, work store.SessionWork, r policy.Resolved) (gathered, error) {
-	g := gathered{work: work}
+func (s *Service) gather(
+	ctx context.Context, p ContextParams, work store.SessionWork, fences []fence.ID, r policy.Resolved,
+) (gathered, error) {
+	g := gathered{work: work, fences: fences}
 	all, part := group.WithContext(ctx)
 	hidden := sync.OnceValues(func() (memory.Hidden, error) { return s.hidden(part, p.Ref.UserRef) })
 	history := sync.OnceValue(func() error { return s.gatherHistory(part, r, hidden, &g) })
@@ -382,7 +386,7 @@ const maxQueryBytes = 64 << 10
 // lastWords are the first words of the last message of a user, as many as a query may have.
 func lastWords(messages []memory.Message) string {
 	for _, m := range slices.Backward(messages) {
-		if words := m.PlainText(); m.Role == memory.RoleUser && !m.Hidden && words != "" {
+		if words := m.SaidText(); m.Role == memory.RoleUser && !m.Hidden && words != "" {
 			return text.Clip(words, maxQueryBytes)
 		}
 	}

@@ -40,6 +40,9 @@ func (s *Service) Record(ctx context.Context, p RecordParams) (Recorded, error) 
 	if err := s.check(ctx, p, &turn); err != nil {
 		return Recorded{}, err
 	}
+	if err := s.markEchoes(ctx, p.Ref, turn.Messages); err != nil {
+		return Recorded{}, err
+	}
 	odd, err := s.findings(ctx, p.Ref, turn.Messages)
 	if err != nil {
 		return Recorded{}, err

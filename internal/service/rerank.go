@@ -123,7 +123,7 @@ func document(v confirmed, in *time.Location) string {
 	if speaker == "" {
 		speaker = m.Role.String()
 	}
-	words := passage(m.PlainText(), v.hit.Passage)
+	words := passage(m.SaidText(), v.hit.Passage)
 	return text.Clip(fmt.Sprintf("%s, %s: %s", speaker, m.SaidTime().In(in).Format(time.DateOnly), words), maxRerankDocument)
 }
 

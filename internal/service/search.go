@@ -265,7 +265,7 @@ func (in hitsOf) admits(m memory.Message) bool {
 }
 
 func messageHit(m memory.PlacedMessage, h rank.Hit, at int, terms []string) MessageHit {
-	snippet := passage(m.Message.PlainText(), h.Passage)
+	snippet := passage(m.Message.SaidText(), h.Passage)
 	return MessageHit{PlacedMessage: m, Hit: h, Rank: at, Snippet: snippet, Highlights: highlights(snippet, terms)}
 }
 

@@ -21,6 +21,7 @@ type Service struct {
 	reindex  Reindexer
 	checker  Verifier
 	usage    *Usage
+	secret   []byte
 	policies policy.Policies
 	runner   Runner
 	meter    Meter
@@ -55,21 +56,23 @@ type Store interface {
 
 // Options are what a Service needs. All but views, the reranker and CompactModels are required.
 type Options struct {
-	Store    Store
-	Lexicon  *Lexicon
-	Facts    *FactCache
-	Queries  *Queries
-	Reembed  Reembedder
-	Reindex  Reindexer // nil where no view is configured
-	Verify   Verifier  // nil where no view is configured
-	Usage    *Usage
-	Policies policy.Policies
-	Runner   Runner
-	Meter    Meter
-	Now      func() time.Time
-	NewID    func() string                 // mints message ids
-	Near     func(term string) []near.Word // see rank.Query.Near
-	Gate     Gate
+	Store   Store
+	Lexicon *Lexicon
+	Facts   *FactCache
+	Queries *Queries
+	Reembed Reembedder
+	Reindex Reindexer // nil where no view is configured
+	Verify  Verifier  // nil where no view is configured
+	Usage   *Usage
+	// FenceSecret is what the ids of fences are derived from: see store.Secrets. It must be the same in every server on a truth.
+	FenceSecret []byte
+	Policies    policy.Policies
+	Runner      Runner
+	Meter       Meter
+	Now         func() time.Time
+	NewID       func() string                 // mints message ids
+	Near        func(term string) []near.Word // see rank.Query.Near
+	Gate        Gate
 
 	// CompactModels are the models that context policies may have asked, by name; "" is the one asked where a policy names
 	// none. Extractive writes where there is no such model, or where it failed.
@@ -91,7 +94,7 @@ func New(o Options) *Service {
 	return &Service{
 		factVectors: newVectorArm(memory.ViewVectors, o), turnVectors: newVectorArm(memory.ViewTurns, o), transcript: newTextArm(memory.ViewTranscript, o), factTexts: newTextArm(memory.ViewFacts, o),
 		reranker: newRerankArm(o),
-		store:    o.Store, lexicon: o.Lexicon, facts: o.Facts, queries: o.Queries, reembed: o.Reembed, reindex: o.Reindex, checker: o.Verify, usage: o.Usage,
+		store:    o.Store, lexicon: o.Lexicon, facts: o.Facts, queries: o.Queries, reembed: o.Reembed, reindex: o.Reindex, checker: o.Verify, usage: o.Usage, secret: o.FenceSecret,
 		policies: o.Policies, runner: o.Runner, meter: o.Meter, now: o.Now, newID: o.NewID, related: o.Near, gate: o.Gate, turns: newTurns(), apart: newApart(),
 		compactModels: o.CompactModels, extractive: o.Extractive,
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/stratamem/strata/internal/assembly"
+	"github.com/stratamem/strata/internal/fence"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/policy"
 	"github.com/stratamem/strata/internal/template"
@@ -33,7 +34,7 @@ func (s *Service) gatherStates(ctx context.Context, p ContextParams, r policy.Re
 		return nil
 	}
 	user.Ref = p.Ref.UserRef
-	g.instructions, err = instructions(p, user, g.work.Session.State)
+	g.instructions, err = instructions(p, user, g.work.Session.State, g.fences[0])
 	return err
 }
 
@@ -50,7 +51,7 @@ func notesOf(notes []memory.Note, ofUser bool) []assembly.Note {
 const templateField = "instructions_template"
 
 // instructions fills the template of a call.
-func instructions(p ContextParams, user memory.User, state json.RawMessage) (string, error) {
+func instructions(p ContextParams, user memory.User, state json.RawMessage, id fence.ID) (string, error) {
 	who, err := memory.EncodeJSON(struct {
 		ID       string          `json:"id"`
 		Timezone string          `json:"timezone"`
@@ -61,7 +62,7 @@ func instructions(p ContextParams, user memory.User, state json.RawMessage) (str
 		return "", fmt.Errorf("encode the user for a template: %w", err)
 	}
 	return template.Fill(p.Template, template.Options{
-		Field: templateField, Fence: assembly.FencedValue,
+		Field: templateField, Fence: assembly.FencedValue(id),
 		Values: template.Values{"state": memory.PlainState(state), "vars": p.Variables, "user": who},
 	})
 }

@@ -16,6 +16,7 @@ type Source interface {
 	Embeddings(ctx context.Context) ([]memory.Embedding, error)
 	// QuarantineCounts must return how many operations were ever refused, by reason.
 	QuarantineCounts(ctx context.Context) (map[string]int64, error)
+	Secrets
 	// Export must call each with everything stored of the user, in the order of Record's fields, within a field by key: the
 	// same records in the same order for the same data, whatever the driver: see Canonical. It stops at the first error, of
 	// each too.
@@ -29,6 +30,9 @@ type Target interface {
 	// ImportEmbeddings must store the versions under their numbers, and the counts. It must fail when another version has
 	// one of the numbers, or another one is active.
 	ImportEmbeddings(ctx context.Context, versions []memory.Embedding, quarantined map[string]int64) error
+	// ImportFenceSecret must store the secret, in place of another while no user is stored. It must fail when there is
+	// another and a user.
+	ImportFenceSecret(ctx context.Context, secret []byte) error
 	// Import must store records of one user with the keys they have; the user's own record must come before all others.
 	// Importing again, in whole or in part, must be harmless. Turns with messages arrive pending for the lexicon, and
 	// everything arrives pending for the views. A user whose import was begun and not ended must not be served: every method

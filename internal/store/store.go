@@ -30,6 +30,7 @@ type Truth interface {
 	Feeds
 	Leases
 	Clock
+	Secrets
 	Checker
 	Close() error
 }
@@ -39,6 +40,14 @@ type Clock interface {
 	// Now must return the time by a clock that all processes that share the store have in common, to within a second: a
 	// process whose own clock is wrong neither takes what others work on nor keeps them from it. It must not block.
 	Now() time.Time
+}
+
+// Secrets keeps what all servers on one truth share and nobody else may know. It must stand in no log and no error.
+type Secrets interface {
+	// FenceSecret must return the secret that the ids of fences are derived from (package fence). It must store minted where
+	// there is none yet: the first write wins, and whoever asks afterwards, on whatever server, must be returned the same.
+	// Without minted it must store nothing, and return nil where there is none.
+	FenceSecret(ctx context.Context, minted []byte) ([]byte, error)
 }
 
 // Checker reports whether the store can serve.

@@ -12,7 +12,8 @@ import (
 type LineLimits struct{ Arguments, Result int }
 
 // Lines are the messages as a summariser sees them, without those that say nothing. Words and the use of tools are
-// lines of their own, in their order. What a memory service had put into the prompt was said elsewhere.
+// lines of their own, in their order. What a memory service had put into the prompt was said elsewhere, and so was what a message
+// repeats of a rendering.
 func Lines(messages []memory.Message, limits LineLimits) []Line {
 	var out []Line
 	for _, m := range messages {
@@ -43,9 +44,9 @@ func (l LineLimits) linesOf(m memory.Message) []Line {
 func (l LineLimits) spoken(p memory.Part) string {
 	switch p.Kind {
 	case memory.PartText:
-		return p.Text
+		return p.Said()
 	case memory.PartToolCall:
-		return "[calls " + p.Name + " " + oneLine(p.Arguments, l.Arguments) + "]"
+		return "[calls " + p.Name + " " + oneLine(p.Said(), l.Arguments) + "]"
 	case memory.PartToolResult:
 		return "[result: " + oneLine(l.answered(p), l.Result) + "]"
 	case memory.PartBlob, memory.PartURI:

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/stratamem/strata/internal/fence"
 	"github.com/stratamem/strata/internal/memory"
 )
 
@@ -64,7 +65,8 @@ func (t Task) languageRule() string {
 	return "Write in the language of the source, which has the BCP 47 tag " + t.Language + "."
 }
 
-// transcript is the messages with a line for each new day, which says what "yesterday" means.
+// transcript is the messages with a line for each new day, which says what "yesterday" means. Further lines of a message
+// are indented: none can pass for another speaker's, or for a day.
 func (t Task) transcript() string {
 	var b strings.Builder
 	day := ""
@@ -73,7 +75,7 @@ func (t Task) transcript() string {
 			day = d
 			b.WriteString("(" + d + ")\n")
 		}
-		b.WriteString(l.speaker() + ": " + l.Text + "\n")
+		b.WriteString(l.speaker() + ": " + fence.Indent(l.Text) + "\n")
 	}
 	return strings.TrimSuffix(b.String(), "\n")
 }

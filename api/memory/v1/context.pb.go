@@ -31,7 +31,11 @@ const (
 	Render_RENDER_UNSPECIFIED Render = 0
 	// Items carry their messages and texts; the caller makes the prompt.
 	Render_RENDER_STRUCTURED Render = 1
-	// One text.
+	// One text: a line for each message, "speaker: words", with its further lines indented. All but the pending messages stand
+	// within <strata-context-ID> and </strata-context-ID>, and what memory knows, in every rendering, within
+	// <strata-memory-ID> and </strata-memory-ID>. ID is 16 hex digits, the same in every reply to a user and not to be
+	// guessed: by it the service knows what it rendered when that comes back in a recorded message, keeps it in the
+	// transcript, and never indexes, recalls, summarises or learns it.
 	Render_RENDER_TEXT Render = 2
 	// A JSON object {"messages": […]} by the rules of OpenAI's chat completions.
 	Render_RENDER_OPENAI Render = 3

@@ -436,8 +436,8 @@ type BuildContextRequest struct {
 	// {{vars.name}} one of variables, {{user.id}}, {{user.timezone}}, {{user.language}} and {{user.state.NAME}} are the
 	// user's, and {{state.tone | "friendly"}} has a JSON value to stand where there is none. {{"{{"}} writes two braces. A
 	// value that is missing or null without such a default is an error that names it. A value stands as JSON on one line
-	// within <strata-state> and </strata-state>, which it can neither open nor close: it is data, and is not looked into for
-	// further places.
+	// within the fence of state, <strata-state-ID> and </strata-state-ID> with the user's id, which it can neither open nor
+	// close: it is data, and is not looked into for further places.
 	InstructionsTemplate string `protobuf:"bytes,15,opt,name=instructions_template,json=instructionsTemplate,proto3" json:"instructions_template,omitempty"`
 	// Values of this call for the template, at most 64 KiB as JSON; never stored or logged.
 	Variables *structpb.Struct `protobuf:"bytes,16,opt,name=variables,proto3" json:"variables,omitempty"`

@@ -109,7 +109,7 @@ func plain(parts []memory.Part) bool {
 	}
 	p := parts[0]
 	return p.Signature == "" && p.Data == nil && p.CallID == "" && p.Name == "" && p.Arguments == "" &&
-		p.Parts == nil && !p.IsError && p.MIMEType == "" && p.URI == "" && p.Image == nil && p.Type == "" && p.JSON == ""
+		p.Parts == nil && !p.IsError && p.MIMEType == "" && p.URI == "" && p.Image == nil && p.Type == "" && p.JSON == "" && p.Echoes == nil
 }
 
 func (d messageDoc) message(turn int64) (memory.Message, error) {

@@ -49,6 +49,7 @@ func Use(t *testing.T, s store.Truth) {
 	hear(s.RetireSegments(ctx, store.RetireQuery{Analyzer: "v2"}))
 	hear(s.RetireSegments(ctx, store.RetireQuery{User: &alice}))
 	hear(s.Lexicon(ctx, store.LexiconQuery{User: alice, SessionID: "s", MaxUnindexed: 9}))
+	hear(s.FenceSecret(ctx, []byte("x")))
 	hear(nil, s.Check(ctx))
 	useWork(t, s)
 	useFacts(t, s)
