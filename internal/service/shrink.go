@@ -98,6 +98,7 @@ func (s *Service) shrink(ctx context.Context, p ContextParams, g gathered, r pol
 	if err != nil {
 		return out, err
 	}
+	counter = tokens.Within(ctx, counter)
 	all := visible(slices.Concat(g.head, g.tail))
 	recorded := len(all)
 	for _, m := range p.Pending { // they stand as they are; what they answer must stay
@@ -109,7 +110,7 @@ func (s *Service) shrink(ctx context.Context, p ContextParams, g gathered, r pol
 			return out, err
 		}
 	}
-	plan, err := history.Decide(history.History{Messages: all, Counter: counter, Window: r.Window}, unasked(r.History))
+	plan, err := history.Decide(ctx, history.History{Messages: all, Counter: counter, Window: r.Window}, unasked(r.History))
 	if err != nil {
 		return out, err
 	}
