@@ -31,6 +31,10 @@ func isSet(p history.Policy) bool { return p.Clear != nil || p.Compress != nil |
 // summarises takes little of the budget.
 const policyReach = 20
 
+// policyTokens bounds what is read of a session for a context policy, beyond what fits the budget: the built-in summariser
+// works through all of it within the call (BenchmarkCompact).
+const policyTokens = 250_000
+
 // headMessages is how many of a session's first messages are looked at for its head.
 const headMessages = 10
 
