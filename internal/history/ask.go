@@ -2,6 +2,7 @@ package history
 
 import (
 	"cmp"
+	"context"
 	"slices"
 	"strings"
 
@@ -21,20 +22,26 @@ type teller struct {
 	extract  bool // by the built-in summariser
 }
 
-// consult answers what became of each group.
-func (r *run) consult(ask func(Request) Answer, units []unit, d division, c Compress, e *Effect) []outcome {
+// failureEnded is the failure of an answer that came, or would have come, when the context had ended.
+const failureEnded = "ended"
+
+// consult answers what became of each group. Once ctx has ended, nothing more is asked, and what it answers means nothing.
+func (r *run) consult(ctx context.Context, ask func(Request) Answer, units []unit, d division, c Compress, e *Effect) []outcome {
 	t := teller{run: r, ask: ask, compress: c}
 	if d.missing != nil {
 		e.Fallback = nothingFound
-		return []outcome{t.fallBack(r.material(units, d.missing, nil))}
+		return []outcome{t.fallBack(ctx, r.material(units, d.missing, nil))}
 	}
 	var out []outcome
 	for _, group := range d.groups {
+		if ctx.Err() != nil {
+			return nil
+		}
 		m := r.material(units, group, d.before)
-		o, failure := t.tell(m)
+		o, failure := t.tell(ctx, m)
 		if failure != "" {
 			e.Fallback = failure
-			o = t.fallBack(m)
+			o = t.fallBack(ctx, m)
 		}
 		out = append(out, o)
 	}
@@ -42,14 +49,14 @@ func (r *run) consult(ask func(Request) Answer, units []unit, d division, c Comp
 }
 
 // fallBack is what the fallback makes of a group.
-func (t teller) fallBack(m material) outcome {
+func (t teller) fallBack(ctx context.Context, m material) outcome {
 	switch t.compress.Fallback {
 	case FallbackDrop:
 		return outcome{drop: true}
 	case FallbackWhole, FallbackExtract:
 		t.extract = t.compress.Fallback == FallbackExtract
 		t.compress.Strategy, t.compress.Prompt = StrategyWhole, ""
-		o, failure := t.tell(m)
+		o, failure := t.tell(ctx, m)
 		if failure == "" {
 			o.fallback = true
 			return o
@@ -110,25 +117,28 @@ func (p Policy) unprefixed(said string) string {
 }
 
 // tell asks about a group as the strategy says.
-func (t teller) tell(m material) (o outcome, failure string) {
+func (t teller) tell(ctx context.Context, m material) (o outcome, failure string) {
 	if t.compress.Strategy == StrategyFacts {
-		return t.facts(m)
+		return t.facts(ctx, m)
 	}
-	return t.summarise(m)
+	return t.summarise(ctx, m)
 }
 
 // summarise folds a group into one summary, a chunk at a time. Each answer takes the place of the one before, so that
 // whatever is lost is lost in one place only: the model's.
-func (t teller) summarise(m material) (o outcome, failure string) {
+func (t teller) summarise(ctx context.Context, m material) (o outcome, failure string) {
 	o.reason = ReasonSummarised
 	if t.compress.Lossy && t.compress.ChunkTokens > 0 {
 		m.lines, o.lossy = t.newest(m.lines)
 	}
 	o.text = m.previous
 	for _, chunk := range t.chunks(m.lines) {
+		if ctx.Err() != nil {
+			return outcome{}, failureEnded
+		}
 		request := t.request(o.text, chunk)
 		answer := t.ask(request)
-		if o.text, failure = t.accept(request, answer); failure != "" {
+		if o.text, failure = t.accept(ctx, request, answer); failure != "" {
 			return outcome{}, failure
 		}
 		o.model = answer.Model
@@ -167,7 +177,7 @@ func sources(lines []line) []int {
 
 // accept answers the text of a summary that may stand, or why it may not. Answers to the service's own prompt are
 // checked as those of background work are; of others only that there is one. What is too long loses whole sentences.
-func (t teller) accept(request Request, answer Answer) (text, failure string) {
+func (t teller) accept(ctx context.Context, request Request, answer Answer) (text, failure string) {
 	text = strings.TrimSpace(answer.Text)
 	switch {
 	case answer.Failure != "":
@@ -179,8 +189,10 @@ func (t teller) accept(request Request, answer Answer) (text, failure string) {
 	case text == "":
 		return "", string(summary.RefusalEmpty)
 	case request.Prompt == "":
-		checked, refused := summary.Check(request.Task, summary.Answer{Text: text})
+		checked, refused, err := summary.CheckWithin(ctx, request.Task, summary.Answer{Text: text})
 		switch {
+		case err != nil:
+			return "", failureEnded
 		case refused == "":
 			text = checked.Text
 		case !answer.Verbatim:

@@ -2,6 +2,7 @@ package history
 
 import (
 	"cmp"
+	"context"
 	"slices"
 	"strings"
 
@@ -10,7 +11,7 @@ import (
 )
 
 // compress replaces the older part of the list.
-func (r *run) compress(ask func(Request) Answer, e *Effect) {
+func (r *run) compress(ctx context.Context, ask func(Request) Answer, e *Effect) {
 	c := *r.policy.Compress
 	if len(c.Triggers) > 0 && !cut.AnyReached(c.Triggers, r.size(), r.history.Window) {
 		return
@@ -21,7 +22,10 @@ func (r *run) compress(ask func(Request) Answer, e *Effect) {
 	if len(d.groups) == 0 && len(d.drop) == 0 && d.missing == nil {
 		return
 	}
-	r.settle(units, d, r.consult(ask, units, d, c, e))
+	outcomes := r.consult(ctx, ask, units, d, c, e)
+	if ctx.Err() == nil {
+		r.settle(units, d, outcomes)
+	}
 }
 
 // older are the units of the older part, without those that stay in any case.

@@ -2,6 +2,7 @@ package history
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,14 +12,14 @@ import (
 
 // facts asks for each concept what a group says about it, a chunk at a time. The facts that stood for earlier messages
 // are part of what is asked about.
-func (t teller) facts(m material) (o outcome, failure string) {
+func (t teller) facts(ctx context.Context, m material) (o outcome, failure string) {
 	if m.previous != "" {
 		earlier := line{Line: summary.Line{Speaker: "known so far", Text: m.previous}, source: -1, tokens: t.count(m.previous)}
 		m.lines = slices.Insert(m.lines, 0, earlier)
 	}
 	var sections []string
 	for _, c := range t.compress.Concepts {
-		found, model, failure := t.look(c, m.lines)
+		found, model, failure := t.look(ctx, c, m.lines)
 		if failure != "" {
 			return outcome{}, failure
 		}
@@ -45,8 +46,11 @@ func (c Concept) title() string {
 }
 
 // look asks about one concept. Of a single fact the latest counts.
-func (t teller) look(c Concept, lines []line) (found []string, model, failure string) {
+func (t teller) look(ctx context.Context, c Concept, lines []line) (found []string, model, failure string) {
 	for _, chunk := range t.chunks(lines) {
+		if ctx.Err() != nil {
+			return nil, "", failureEnded
+		}
 		request := Request{
 			Kind: RequestFacts, Prompt: c.prompt(chunk), Model: t.compress.Model,
 			MaxTokens: cmp.Or(t.compress.MaxTokens, DefaultSummaryTokens), Messages: sources(chunk),

@@ -78,7 +78,7 @@ func TestLangChain(t *testing.T) {
 		}
 	})
 	t.Run("a fraction without a known window is an error, as it is a ValueError", func(t *testing.T) {
-		_, err := history.Decide(history.History{Counter: counterOf(t, tokens.Chars4)}, langchain([]cut.Trigger{{Fraction: .8}}, keep(2)))
+		_, err := history.Decide(t.Context(), history.History{Counter: counterOf(t, tokens.Chars4)}, langchain([]cut.Trigger{{Fraction: .8}}, keep(2)))
 		if memory.ReasonOf(err) != memory.ReasonFieldInvalid || !strings.HasPrefix(err.Error(), "policy.compress.triggers[0].fraction: ") {
 			t.Error(err)
 		}

@@ -1,6 +1,7 @@
 package history
 
 import (
+	"context"
 	"time"
 
 	"github.com/stratamem/strata/internal/cut"
@@ -153,22 +154,24 @@ type Answer struct {
 }
 
 // Decide decides what a policy makes of a history, as far as that can be said before a model was asked. What is wrong
-// with either is a memory.Error that names the field.
-func Decide(h History, p Policy) (*Plan, error) {
+// with either is a memory.Error that names the field. Where ctx ends meanwhile, its error is returned: to count the tokens
+// of a long history takes seconds.
+func Decide(ctx context.Context, h History, p Policy) (*Plan, error) {
 	if err := p.Validate("policy", h.Window); err != nil {
 		return nil, err
 	}
 	if h.Tokens != nil && len(h.Tokens) != len(h.Messages) {
 		return nil, memory.InvalidField("tokens", "holds %d counts for %d messages; give one for each, or none to have them counted", len(h.Tokens), len(h.Messages))
 	}
-	return newPlan(h, p), nil
+	return newPlan(ctx, h, p)
 }
 
-// Apply decides and runs.
+// Apply decides and runs, however long that takes.
 func Apply(h History, p Policy, ask func(Request) Answer) (Result, error) {
-	plan, err := Decide(h, p)
+	ctx := context.Background()
+	plan, err := Decide(ctx, h, p)
 	if err != nil {
 		return Result{}, err
 	}
-	return plan.Run(ask)
+	return plan.Run(ctx, ask)
 }

@@ -1,13 +1,18 @@
 package history
 
+import "context"
+
 // Plan is what a policy makes of a history as far as no model has to be asked. It never changes, so it may be used
 // concurrently if its counter may.
 type Plan struct {
 	ready *run // hidden, mended and cleared
 }
 
-func newPlan(h History, p Policy) *Plan {
-	r := newRun(h, p)
+func newPlan(ctx context.Context, h History, p Policy) (*Plan, error) {
+	r := newRun(ctx, h, p)
+	if err := r.stopped(ctx); err != nil {
+		return nil, err
+	}
 	r.nameCalls()
 	var tied map[int]bool
 	if p.Hide.StartSeq > 0 || p.Hide.StartID != "" || len(p.Hide.Exclude) > 0 {
@@ -17,25 +22,31 @@ func newPlan(h History, p Policy) *Plan {
 	if p.Clear != nil {
 		r.do(StageClear, func(e *Effect) { r.clear(e) })
 	}
-	return &Plan{ready: r}
+	return &Plan{ready: r}, r.stopped(ctx)
 }
 
 // Run goes on from what asking answers to the result. It asks one thing after the other, since what it asks next may
-// be made of the answer before. Equal answers give equal requests and results. The only error is a memory.Error of
-// reason BUDGET_TOO_SMALL: what must stay takes more than the limit of Trim.
-func (p *Plan) Run(ask func(Request) Answer) (Result, error) {
+// be made of the answer before. Equal answers give equal requests and results. The only errors are a memory.Error of
+// reason BUDGET_TOO_SMALL: what must stay takes more than the limit of Trim; and that of ctx, once it has ended.
+func (p *Plan) Run(ctx context.Context, ask func(Request) Answer) (Result, error) {
 	r := p.ready.clone()
 	if r.policy.Compress != nil {
-		r.do(StageCompress, func(e *Effect) { r.compress(ask, e) })
+		r.do(StageCompress, func(e *Effect) { r.compress(ctx, ask, e) })
+	}
+	if err := r.stopped(ctx); err != nil {
+		return Result{}, err
 	}
 	if r.policy.Clear != nil && len(r.written) > 0 {
 		r.clearAgain()
 	}
 	if r.policy.Trim != nil {
 		var err error
-		if r.do(StageTrim, func(e *Effect) { err = r.trim(e) }); err != nil {
+		if r.do(StageTrim, func(e *Effect) { err = r.trim(ctx, e) }); err != nil {
 			return Result{}, err
 		}
+	}
+	if err := r.stopped(ctx); err != nil {
+		return Result{}, err
 	}
 	return r.result(), nil
 }

@@ -2,6 +2,8 @@ package history
 
 import (
 	"cmp"
+	"context"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -32,19 +34,30 @@ type run struct {
 	effects []Effect
 }
 
+// stopped is the error of a context that ended: then what a run has come to means nothing.
+func (*run) stopped(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("apply a context policy: %w", err)
+	}
+	return nil
+}
+
 // newRun makes items of the messages.
-func newRun(h History, p Policy) *run {
+func newRun(ctx context.Context, h History, p Policy) *run {
 	r := &run{history: h, policy: p, items: make([]*item, len(h.Messages))}
 	all := make([]item, len(h.Messages))
 	for i, m := range EnsureIDs(h.Messages) {
 		it := &all[i]
+		r.items[i] = it
+		if ctx.Err() != nil {
+			continue
+		}
 		*it = item{msg: m, source: i, pinned: p.Survives(m), summary: p.isSummary(m)}
 		if h.Tokens != nil {
 			it.tokens = h.Tokens[i]
 		} else {
 			it.tokens = MessageTokens(m, h.Counter)
 		}
-		r.items[i] = it
 	}
 	r.before = r.actual()
 	return r

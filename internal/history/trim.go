@@ -1,6 +1,7 @@
 package history
 
 import (
+	"context"
 	"fmt"
 	"slices"
 
@@ -10,8 +11,11 @@ import (
 
 // trim drops the oldest messages until nothing more is to be dropped: where the head gives way to newer messages, the
 // first of these is the head.
-func (r *run) trim(e *Effect) error {
+func (r *run) trim(ctx context.Context, e *Effect) error {
 	for {
+		if err := r.stopped(ctx); err != nil {
+			return err
+		}
 		before := len(r.items)
 		if err := r.trimOnce(e); err != nil {
 			return err

@@ -45,14 +45,14 @@ func TestValidate(t *testing.T) {
 		"a limit of one call that is negative": {whole(func(c *history.Compress) { c.ChunkTokens = -1 }), "policy.compress.trim_tokens_to_summarize"},
 	} {
 		t.Run(name+" is an error that names the field", func(t *testing.T) {
-			_, err := history.Decide(history.History{Counter: counterOf(t, tokens.Chars4)}, c.policy)
+			_, err := history.Decide(t.Context(), history.History{Counter: counterOf(t, tokens.Chars4)}, c.policy)
 			if memory.ReasonOf(err) != memory.ReasonFieldInvalid || !strings.HasPrefix(err.Error(), c.field+": ") {
 				t.Errorf("%v", err)
 			}
 		})
 	}
 	t.Run("counts that are not of the messages are an error", func(t *testing.T) {
-		_, err := history.Decide(history.History{Messages: talk("u a"), Tokens: []int64{1}, Counter: counterOf(t, tokens.Chars4)}, history.Policy{})
+		_, err := history.Decide(t.Context(), history.History{Messages: talk("u a"), Tokens: []int64{1}, Counter: counterOf(t, tokens.Chars4)}, history.Policy{})
 		if err == nil || !strings.HasPrefix(err.Error(), "tokens: ") {
 			t.Error(err)
 		}

@@ -15,12 +15,12 @@ type historyServer struct {
 	service *service.Service
 }
 
-func (s *historyServer) CountTokens(_ context.Context, req *memoryv1.CountTokensRequest) (*memoryv1.CountTokensResponse, error) {
+func (s *historyServer) CountTokens(ctx context.Context, req *memoryv1.CountTokensRequest) (*memoryv1.CountTokensResponse, error) {
 	params, err := countParams(req)
 	if err != nil {
 		return nil, err
 	}
-	counts, err := s.service.CountTokens(params)
+	counts, err := s.service.CountTokens(ctx, params)
 	if err != nil {
 		return nil, err
 	}

@@ -39,6 +39,9 @@ func (s *Service) CheckMessages(ctx context.Context, p CheckParams) (Checked, er
 	if err != nil {
 		return Checked{}, err
 	}
+	if len(p.Rules) > 0 {
+		counter = tokens.Within(ctx, counter)
+	}
 	rules, err := rulesOf(p, resolved.Checks, counter)
 	if err != nil {
 		return Checked{}, err

@@ -59,7 +59,8 @@ func (s *Service) Compact(ctx context.Context, p CompactParams) (Compacted, erro
 	if err != nil {
 		return Compacted{}, err
 	}
-	plan, err := history.Decide(history.History{
+	counter = tokens.Within(ctx, counter)
+	plan, err := history.Decide(ctx, history.History{
 		Messages: counted(p.Messages, p.Tokens, counter), Counter: counter, Window: cmp.Or(p.Window, resolved.Window),
 	}, resolved.History)
 	if err != nil {
@@ -112,9 +113,9 @@ type asking struct {
 
 // all asks what a plan wants to know, one after the other: a summary may be made from the one before.
 func (a *asking) all(ctx context.Context, plan *history.Plan) (history.Result, error) {
-	ctx, cancel := beforeReply(ctx)
+	forModels, cancel := beforeReply(ctx)
 	defer cancel()
-	return plan.Run(func(r history.Request) history.Answer { return a.ask(ctx, r) })
+	return plan.Run(ctx, func(r history.Request) history.Answer { return a.ask(ctx, forModels, r) })
 }
 
 // beforeReply ends a little before the call does, so that there is time to answer without the model.
@@ -134,22 +135,22 @@ const (
 )
 
 // ask asks the model that a request names, the configured summariser, or the built-in one where that is wanted or
-// nothing else is there.
-func (a *asking) ask(ctx context.Context, r history.Request) history.Answer {
+// nothing else is there. A model is given less time than the built-in summariser, which can answer in its place.
+func (a *asking) ask(ctx, forModels context.Context, r history.Request) history.Answer {
 	model, ok := a.service.compactModels[r.Model]
 	switch {
 	case r.Extract, !ok && r.Prompt == "":
-		answer := a.answer(a.service.extractive.Summarize(context.WithoutCancel(ctx), r.Task))
+		answer := a.answer(a.service.extractive.Summarize(ctx, r.Task))
 		answer.Verbatim = true
 		return answer
 	case !ok:
 		return history.Answer{Failure: failureNoModel}
-	case ctx.Err() != nil:
+	case forModels.Err() != nil:
 		return history.Answer{Failure: failureTimeout}
 	case r.Prompt != "":
-		return a.answer(model.Write(ctx, r.Prompt, r.MaxTokens))
+		return a.answer(model.Write(forModels, r.Prompt, r.MaxTokens))
 	}
-	return a.answer(model.Summarize(ctx, r.Task))
+	return a.answer(model.Summarize(forModels, r.Task))
 }
 
 // answer takes an answer over and notes what it cost.

@@ -60,7 +60,7 @@ func toolHistory(seed uint64, n int) []memory.Message {
 // one digest of each message, which Record makes of whatever it stores.
 func BenchmarkCompact(b *testing.B) {
 	s, all := compactor(clearAndTrim()), toolHistory(1, 1000)
-	counted, err := s.CountTokens(service.CountParams{Messages: all})
+	counted, err := s.CountTokens(b.Context(), service.CountParams{Messages: all})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -162,7 +162,11 @@ func (s *Service) decide(ctx context.Context, p ContextParams, g gathered, h shr
 	hits := newRecallReader(ctx, s, p.Ref.UserRef, h.tail, &out)
 	defer hits.wait()
 	in.Recall = hits.read
+	in.Counter = tokens.Within(ctx, counter)
 	out.Result, err = assembly.Assemble(in)
+	if ended := ctx.Err(); ended != nil {
+		return ContextResult{}, fmt.Errorf("assemble a context: %w", ended)
+	}
 	out.Degraded = append(out.Degraded, notesDegradation(out.NotesLeft)...)
 	return out, err
 }

@@ -437,7 +437,7 @@ func (s *Service) tail(ctx context.Context, session memory.Session, running *ass
 		q.After = max(q.After, running.To)
 	}
 	if isSet(r.History) {
-		q.MaxTokens *= policyReach
+		q.MaxTokens = max(q.MaxTokens, min(q.MaxTokens*policyReach, policyTokens))
 	}
 	return s.before(ctx, q)
 }

@@ -1,6 +1,9 @@
 package service
 
 import (
+	"context"
+	"fmt"
+
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/policy"
 	"github.com/stratamem/strata/internal/tokens"
@@ -25,11 +28,12 @@ type Counts struct {
 }
 
 // CountTokens counts the tokens of texts, messages and tools. Each one is rounded up for itself.
-func (s *Service) CountTokens(p CountParams) (Counts, error) {
+func (s *Service) CountTokens(ctx context.Context, p CountParams) (Counts, error) {
 	counter, err := s.counter(p)
 	if err != nil {
 		return Counts{}, err
 	}
+	counter = tokens.Within(ctx, counter)
 	tools, err := tokens.Tools(p.Tools, counter, toolsField)
 	if err != nil {
 		return Counts{}, err
@@ -41,6 +45,9 @@ func (s *Service) CountTokens(p CountParams) (Counts, error) {
 	}
 	for _, t := range p.Texts {
 		out.Texts = append(out.Texts, tokens.Tokens(counter, counter.Cost(t)))
+	}
+	if err := ctx.Err(); err != nil {
+		return Counts{}, fmt.Errorf("count tokens: %w", err)
 	}
 	for _, counts := range [][]int64{out.Messages, out.Texts} {
 		for _, n := range counts {

@@ -33,7 +33,7 @@ func (s *Service) Record(ctx context.Context, p RecordParams) (Recorded, error) 
 	if err := s.policies.Known(p.Profile); err != nil {
 		return Recorded{}, err
 	}
-	turn, err := s.turn(p)
+	turn, err := s.turn(ctx, p)
 	if err != nil {
 		return Recorded{}, err
 	}
@@ -73,7 +73,7 @@ func (s *Service) stepLimitReached(ctx context.Context, p RecordParams, steps in
 }
 
 // turn completes what was received: digests first, then what the server adds.
-func (s *Service) turn(p RecordParams) (store.AppendParams, error) {
+func (s *Service) turn(ctx context.Context, p RecordParams) (store.AppendParams, error) {
 	digest, err := requestDigest(p)
 	if err != nil {
 		return store.AppendParams{}, err
@@ -84,6 +84,9 @@ func (s *Service) turn(p RecordParams) (store.AppendParams, error) {
 		StatePatch: p.StatePatch, ExpectedLastSeq: p.ExpectedLastSeq, Time: now,
 	}
 	for _, m := range p.Messages {
+		if err := ctx.Err(); err != nil {
+			return store.AppendParams{}, fmt.Errorf("prepare messages: %w", err)
+		}
 		body, err := memory.BodyDigest(m)
 		if err != nil {
 			return store.AppendParams{}, err

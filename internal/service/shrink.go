@@ -31,6 +31,10 @@ func isSet(p history.Policy) bool { return p.Clear != nil || p.Compress != nil |
 // summarises takes little of the budget.
 const policyReach = 20
 
+// policyTokens bounds what is read of a session for a context policy, beyond what fits the budget: the built-in summariser
+// works through all of it within the call (BenchmarkCompact).
+const policyTokens = 250_000
+
 // headMessages is how many of a session's first messages are looked at for its head.
 const headMessages = 10
 
@@ -98,6 +102,7 @@ func (s *Service) shrink(ctx context.Context, p ContextParams, g gathered, r pol
 	if err != nil {
 		return out, err
 	}
+	counter = tokens.Within(ctx, counter)
 	all := visible(slices.Concat(g.head, g.tail))
 	recorded := len(all)
 	for _, m := range p.Pending { // they stand as they are; what they answer must stay
@@ -109,7 +114,7 @@ func (s *Service) shrink(ctx context.Context, p ContextParams, g gathered, r pol
 			return out, err
 		}
 	}
-	plan, err := history.Decide(history.History{Messages: all, Counter: counter, Window: r.Window, Location: g.location}, unasked(r.History))
+	plan, err := history.Decide(ctx, history.History{Messages: all, Counter: counter, Window: r.Window, Location: g.location}, unasked(r.History))
 	if err != nil {
 		return out, err
 	}

@@ -35,6 +35,14 @@ type Anchor struct {
 // decides are the words of decisions and commitments.
 var decides = regexp.MustCompile(`(?i)\b(?:decided|decision:|chose|chosen|agreed (?:to|on|that)|settled on|opted|(?:i|we|he|she|they)(?:'ll| will)\b|going with|picked|prefers?|committed to|plan(?:s|ned|ning)? to|deadline)\b|[할볼갈둘꿀살줄쓸릴을킬낼올]게(?:요|[.!~\s]|$)|려고 ?(?:해|합|함|한)|결정|하기로|기로 (?:했|함|합의)|정했|선택|합의|선호|마감|골랐`)
 
+// decisive is what each English form of decides has some of, in lower case.
+var decisive = strings.Fields("decid decision: chose agreed settled opted 'll will going picked prefer committed plan deadline")
+
+// mayDecide reports whether decides may find anything in a sentence: to search for it is dear (BenchmarkAnchors).
+func mayDecide(sentence string) bool {
+	return !isASCII(sentence) || containsAny(strings.ToLower(sentence), decisive)
+}
+
 // weights say how much the loss of an anchor costs: decisions are what a later turn most needs.
 var weights = map[AnchorKind]float64{
 	AnchorDecision: 3, AnchorIdentifier: 2.5, AnchorDate: 2, AnchorNumber: 2, AnchorName: 1.5,
@@ -68,7 +76,7 @@ func Anchors(s string) []Anchor {
 		}
 	}
 	for _, sentence := range text.SentenceSpans(s) {
-		if decides.MatchString(sentence.Of(s)) {
+		if mayDecide(sentence.Of(s)) && decides.MatchString(sentence.Of(s)) {
 			add(Anchor{Kind: AnchorDecision, Start: sentence.Start, End: sentence.Start + len(strings.TrimSpace(sentence.Of(s)))})
 		}
 	}

@@ -2,6 +2,8 @@ package summary
 
 import (
 	"cmp"
+	"context"
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -25,36 +27,50 @@ type Answer struct {
 // endpoints stop there and say that they are done, and the messages are all there still. It comes back with those sentences of the source appended, word for word, whose anchors it lost, as many
 // as appendShare of MaxTokens holds, the most important first.
 func Check(t Task, a Answer) (Checked, RefusalReason) {
+	checked, reason, _ := CheckWithin(context.Background(), t, a)
+	return checked, reason
+}
+
+// CheckWithin is Check for as long as somebody waits: once ctx has ended, its error is returned soon, and nothing else. A
+// source of megabytes takes seconds.
+func CheckWithin(ctx context.Context, t Task, a Answer) (Checked, RefusalReason, error) {
 	answer := t.mend(unwrap(a.Text))
 	switch {
 	case a.Refused || refusal.MatchString(answer):
-		return Checked{}, RefusalModel
+		return Checked{}, RefusalModel, nil
 	case a.Cut:
-		return Checked{}, RefusalCut
+		return Checked{}, RefusalCut, nil
 	case answer == "":
-		return Checked{}, RefusalEmpty
+		return Checked{}, RefusalEmpty, nil
 	}
 	for _, c := range checks {
-		if c.fails(t, answer) {
-			return Checked{}, c.reason
+		fails := c.fails(ctx, t, answer)
+		if err := ctx.Err(); err != nil {
+			return Checked{}, "", fmt.Errorf("check a summary: %w", err)
+		}
+		if fails {
+			return Checked{}, c.reason, nil
 		}
 	}
-	appended, n := t.lost(answer)
-	return Checked{Text: answer + appended, Appended: n}, ""
+	appended, n := t.lost(ctx, answer)
+	if err := ctx.Err(); err != nil {
+		return Checked{}, "", fmt.Errorf("look for what a summary lost: %w", err)
+	}
+	return Checked{Text: answer + appended, Appended: n}, "", nil
 }
 
-// checks are what an answer must pass, in order.
+// checks are what an answer must pass, in order. What one says once the context has ended means nothing.
 var checks = []struct {
 	reason RefusalReason
-	fails  func(Task, string) bool
+	fails  func(context.Context, Task, string) bool
 }{
-	{RefusalSkeleton, func(_ Task, answer string) bool { return isSkeleton(answer) }},
-	{RefusalCut, func(_ Task, answer string) bool { return isCut(answer) }},
-	{RefusalLanguage, Task.isOtherScript},
-	{RefusalShrunk, Task.isShrunk},
-	{RefusalLong, Task.isLong},
-	{RefusalInstruction, Task.instructs},
-	{RefusalInvented, Task.invents},
+	{RefusalSkeleton, func(_ context.Context, _ Task, answer string) bool { return isSkeleton(answer) }},
+	{RefusalCut, func(_ context.Context, _ Task, answer string) bool { return isCut(answer) }},
+	{RefusalLanguage, func(_ context.Context, t Task, answer string) bool { return t.isOtherScript(answer) }},
+	{RefusalShrunk, func(_ context.Context, t Task, answer string) bool { return t.isShrunk(answer) }},
+	{RefusalLong, func(_ context.Context, t Task, answer string) bool { return t.isLong(answer) }},
+	{RefusalInstruction, func(_ context.Context, t Task, answer string) bool { return t.instructs(answer) }},
+	{RefusalInvented, func(ctx context.Context, t Task, answer string) bool { return t.invents(ctx, answer) }},
 }
 
 var (
@@ -287,10 +303,13 @@ func (t Task) instructs(answer string) bool {
 }
 
 // evidence is what everything that the task gives supports.
-func (t Task) evidence() *evidence {
+func (t Task) evidence(ctx context.Context) *evidence {
 	e := newEvidence()
 	loc := orUTC(t.Location)
 	for _, l := range t.Lines {
+		if ctx.Err() != nil {
+			return e
+		}
 		e.add(l.speaker()+": "+l.Text, inZone(l.Time, loc))
 	}
 	var latest time.Time
@@ -335,8 +354,8 @@ func inZone(t time.Time, loc *time.Location) time.Time {
 }
 
 // invents reports whether an answer has a date, time, quantity or name that the task does not support.
-func (t Task) invents(answer string) bool {
-	return t.evidence().inventedIn(answer) != ""
+func (t Task) invents(ctx context.Context, answer string) bool {
+	return t.evidence(ctx).inventedIn(answer) != ""
 }
 
 // inventedIn is the first detail of an answer that the evidence does not support; "" for none.
@@ -458,7 +477,7 @@ type lostSentence struct {
 }
 
 // lost is what is appended to an answer, and how many anchors that brings back.
-func (t Task) lost(answer string) (appended string, anchors int) {
+func (t Task) lost(ctx context.Context, answer string) (appended string, anchors int) {
 	kept := newEvidence()
 	kept.add(answer, time.Time{})
 	for _, l := range t.Lines {
@@ -466,7 +485,7 @@ func (t Task) lost(answer string) (appended string, anchors int) {
 	}
 	room := int(appendShare * float64(t.MaxTokens))
 	var chosen []lostSentence
-	for _, s := range t.lostSentences(kept) {
+	for _, s := range t.lostSentences(ctx, kept) {
 		cost := text.EstimateTokens(s.text) + 1
 		if cost > room {
 			continue
@@ -486,12 +505,15 @@ func (t Task) lost(answer string) (appended string, anchors int) {
 
 // lostSentences are those with lost anchors, the most important for their length first. What stood in a summary before
 // was found worth keeping already: it comes before what stands in messages.
-func (t Task) lostSentences(kept *evidence) []lostSentence {
+func (t Task) lostSentences(ctx context.Context, kept *evidence) []lostSentence {
 	var out []lostSentence
 	place := 0
 	take := func(prefix, from string, factor float64) {
 		for _, sentence := range text.Sentences(from) {
 			place++
+			if ctx.Err() != nil {
+				return
+			}
 			if text.AsksQuestion(sentence) || text.EstimateTokens(sentence) > longestAppended {
 				continue
 			}

@@ -189,7 +189,7 @@ func TestCheck(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if _, got := Check(leaf, Answer{Text: c.answer}); got != c.want {
-				t.Errorf("got %q, want %q (%s)", got, c.want, leaf.evidence().inventedIn(c.answer))
+				t.Errorf("got %q, want %q (%s)", got, c.want, leaf.evidence(t.Context()).inventedIn(c.answer))
 			}
 		})
 	}

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/stratamem/strata/internal/text"
 )
@@ -26,37 +27,36 @@ const monthNames = `Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|J
 
 const spanishMonthNames = `enero|febrero|marzo|abril|mayo|junio|julio|agosto|sep?tiembre|octubre|noviembre|diciembre`
 
-// dateForms are the ways to write a date, longest first, with what each group holds, and of what a text must have some
-// to be looked through for it: searching for a form is dear. Without such a list it must have a digit.
+// dateForms are the ways to write a date, longest first, with what each group holds, and what a text that has one is known
+// by: searching for a form is dear (BenchmarkAnchors).
 var dateForms = []struct {
 	form   *regexp.Regexp
 	groups string // y, m (number), M (English name), S (Spanish one), d, w (English weekday), W (Korean one)
-	needs  []string
+	needs  func(string) bool
 }{
-	{regexp.MustCompile(`\b(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})\b`), "ymd", nil},
-	{regexp.MustCompile(`\b(\d{4})-(\d{2})\b`), "ym", nil},
-	{regexp.MustCompile(`(?:(\d{4})년\s*)?(\d{1,2})월(?:\s*(\d{1,2})일)?`), "ymd", nil},
-	{regexp.MustCompile(`(\d{4})년`), "y", nil},
-	{regexp.MustCompile(`(?:(\d{4})年)?(\d{1,2})月(?:(\d{1,2})[日号號])?`), "ymd", nil},
-	{regexp.MustCompile(`(\d{4})年`), "y", nil},
-	{regexp.MustCompile(`(?i)\b(\d{1,2})\s+de\s+(` + spanishMonthNames + `)\b(?:\s+del?\s+(\d{4})\b)?`), "dSy", nil},
-	{regexp.MustCompile(`(?i)\b(` + spanishMonthNames + `)\s+del?\s+(\d{4})\b`), "Sy", nil},
-	{regexp.MustCompile(`(?i)\b(\d{1,2})(?:st|nd|rd|th)?(?:\s+of)?\s+(` + monthNames + `)\b\.?(?:,?\s+(\d{4})\b)?`), "dMy", nil},
-	{regexp.MustCompile(`(?i)\b(` + monthNames + `)\.?\s+(?:the\s+)?(\d{1,2})(?:st|nd|rd|th)?\b(?:,?\s+(\d{4})\b)?`), "Mdy", nil},
-	{regexp.MustCompile(`\b(` + monthNames + `)\b\.?(?:,?(?:\s+of)?\s+(\d{4})\b)?`), "My", strings.Fields("Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec")},
-	{regexp.MustCompile(`\b((?:19|20)\d{2})\b`), "y", nil},
-	{regexp.MustCompile(`(?i)\b(Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)days?\b`), "w", strings.Fields("day DAY Day")},
-	{regexp.MustCompile(`\b(Mon|Tue|Tues|Wed|Thu|Thurs|Fri|Sat)\b`), "w", strings.Fields("Mon Tue Wed Thu Fri Sat")},
-	{regexp.MustCompile(`(월|화|수|목|금|토|일)요일`), "W", []string{"요일"}},
+	{regexp.MustCompile(`\b(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})\b`), "ymd", hasFourDigits},
+	{regexp.MustCompile(`\b(\d{4})-(\d{2})\b`), "ym", hasFourDigits},
+	{regexp.MustCompile(`(?:(\d{4})년\s*)?(\d{1,2})월(?:\s*(\d{1,2})일)?`), "ymd", having("월")},
+	{regexp.MustCompile(`(\d{4})년`), "y", having("년")},
+	{regexp.MustCompile(`(?:(\d{4})年)?(\d{1,2})月(?:(\d{1,2})[日号號])?`), "ymd", having("月")},
+	{regexp.MustCompile(`(\d{4})年`), "y", having("年")},
+	{regexp.MustCompile(`(?i)\b(\d{1,2})\s+de\s+(` + spanishMonthNames + `)\b(?:\s+del?\s+(\d{4})\b)?`), "dSy", hasDigit},
+	{regexp.MustCompile(`(?i)\b(` + spanishMonthNames + `)\s+del?\s+(\d{4})\b`), "Sy", hasFourDigits},
+	{regexp.MustCompile(`(?i)\b(\d{1,2})(?:st|nd|rd|th)?(?:\s+of)?\s+(` + monthNames + `)\b\.?(?:,?\s+(\d{4})\b)?`), "dMy", hasMonth},
+	{regexp.MustCompile(`(?i)\b(` + monthNames + `)\.?\s+(?:the\s+)?(\d{1,2})(?:st|nd|rd|th)?\b(?:,?\s+(\d{4})\b)?`), "Mdy", hasMonth},
+	{regexp.MustCompile(`\b(` + monthNames + `)\b\.?(?:,?(?:\s+of)?\s+(\d{4})\b)?`), "My", having(strings.Fields("Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec")...)},
+	{regexp.MustCompile(`\b((?:19|20)\d{2})\b`), "y", hasFourDigits},
+	{regexp.MustCompile(`(?i)\b(Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)days?\b`), "w", having("day", "DAY", "Day")},
+	{regexp.MustCompile(`\b(Mon|Tue|Tues|Wed|Thu|Thurs|Fri|Sat)\b`), "w", having(strings.Fields("Mon Tue Wed Thu Fri Sat")...)},
+	{regexp.MustCompile(`(월|화|수|목|금|토|일)요일`), "W", having("요일")},
 }
 
 // datesIn are the dates that a text names, in the order of dateForms.
 func datesIn(s string) []dateMention {
 	var out []dateMention
 	taken := make(mask, len(s))
-	digits := hasDigit(s)
 	for _, f := range dateForms {
-		if f.needs == nil && !digits || f.needs != nil && !containsAny(s, f.needs) {
+		if !f.needs(s) {
 			continue
 		}
 		for _, m := range f.form.FindAllStringSubmatchIndex(s, -1) {
@@ -73,6 +73,43 @@ func datesIn(s string) []dateMention {
 		}
 	}
 	return out
+}
+
+// having returns a function that reports whether a text has any of some parts.
+func having(parts ...string) func(string) bool {
+	return func(s string) bool { return containsAny(s, parts) }
+}
+
+// hasFourDigits reports whether four digits stand together in a text.
+func hasFourDigits(s string) bool {
+	run := 0
+	for i := range len(s) {
+		if run++; s[i] < '0' || s[i] > '9' {
+			run = 0
+		}
+		if run == 4 {
+			return true
+		}
+	}
+	return false
+}
+
+// shortMonths begin the names of months.
+var shortMonths = strings.Fields("jan feb mar apr may jun jul aug sep oct nov dec")
+
+// hasMonth reports whether a text may have a digit and a month's name in any case. Of a text beyond ASCII it says yes to
+// any name: some letters there are small forms of ASCII's.
+func hasMonth(s string) bool {
+	return hasDigit(s) && (!isASCII(s) || containsAny(strings.ToLower(s), shortMonths))
+}
+
+func isASCII(s string) bool {
+	for i := range len(s) {
+		if s[i] >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
 }
 
 func containsAny(s string, parts []string) bool {
@@ -111,11 +148,14 @@ func isModal(s string, d dateMention) bool {
 	return before == "" || strings.ContainsAny(before[len(before)-1:], ".!?\n:")
 }
 
-// clockForms are the ways to write a time of day: hour, minute, half.
-var clockForms = []*regexp.Regexp{
-	regexp.MustCompile(`(?i)\b(\d{1,2})(?::(\d{2}))?\s*[ap]\.?m\b`),
-	regexp.MustCompile(`\b(\d{1,2}):(\d{2})\b`),
-	regexp.MustCompile(`(\d{1,2})시(?:[^간\d]|$)(?:(\d{1,2})분|반)?`),
+// clockForms are the ways to write a time of day: hour, minute, half; and what a text that has one has some of.
+var clockForms = []struct {
+	form  *regexp.Regexp
+	needs []string
+}{
+	{regexp.MustCompile(`(?i)\b(\d{1,2})(?::(\d{2}))?\s*[ap]\.?m\b`), strings.Fields("am aM Am AM pm pM Pm PM .m .M")},
+	{regexp.MustCompile(`\b(\d{1,2}):(\d{2})\b`), []string{":"}},
+	{regexp.MustCompile(`(\d{1,2})시(?:[^간\d]|$)(?:(\d{1,2})분|반)?`), []string{"시"}},
 }
 
 // clock is a time of day on a face of twelve hours: half of what is written does not say which half of the day.
@@ -130,7 +170,10 @@ func clocksIn(s string) []clock {
 		return nil
 	}
 	for _, f := range clockForms {
-		for _, m := range f.FindAllStringSubmatchIndex(s, -1) {
+		if !containsAny(s, f.needs) {
+			continue
+		}
+		for _, m := range f.form.FindAllStringSubmatchIndex(s, -1) {
 			hour, _ := strconv.Atoi(s[m[2]:m[3]])
 			c := clock{text.Span{Start: m[0], End: m[1]}, hour % 12 * 60}
 			switch {

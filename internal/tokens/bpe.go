@@ -22,6 +22,7 @@ type bpe struct {
 	name  string
 	codec func() *codec.Codec
 	memo  func() *memo
+	ended func() bool // whether nobody waits for a count any more; nil where somebody always does
 }
 
 func (b bpe) Name() string { return b.name }
@@ -44,6 +45,9 @@ func (b bpe) Cost(s string) int64 {
 		run++
 		if run == maxSpaceRun {
 			cost += b.count(s[start:i])
+			if b.ended != nil && b.ended() {
+				return cost
+			}
 			start, run = i, 0
 		}
 	}
@@ -56,17 +60,23 @@ func (b bpe) Cost(s string) int64 {
 // kept (BenchmarkCost prints what that saves). FuzzPieces holds it to the vocabulary's own count of the whole.
 func (b bpe) count(s string) int64 {
 	var cost int64
-	start := 0
+	start, words := 0, 0
 	for i := 1; i < len(s); i++ {
 		end, ok := wordAt(s, i)
 		if !ok {
 			continue
+		}
+		if words++; words%wordsBetweenLooks == 0 && b.ended != nil && b.ended() {
+			return cost
 		}
 		cost += b.piece(s[start:i]) + b.piece(s[i:end])
 		start, i = end, end-1
 	}
 	return cost + b.piece(s[start:])
 }
+
+// wordsBetweenLooks is after how many words it is looked whether somebody still waits for their count.
+const wordsBetweenLooks = 1024
 
 // wordAt answers the end of the word whose blank stands at i, false when there is none.
 func wordAt(s string, i int) (end int, ok bool) {
@@ -82,7 +92,7 @@ func isLower(c byte) bool { return 'a' <= c && c <= 'z' }
 
 // piece counts a piece, by the memo where it is short.
 func (b bpe) piece(s string) int64 {
-	if s == "" {
+	if s == "" || len(s) > maxMemoBytes && b.ended != nil && b.ended() {
 		return 0
 	}
 	if len(s) > maxMemoBytes {

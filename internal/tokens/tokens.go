@@ -3,6 +3,7 @@ package tokens
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -38,15 +39,25 @@ func Names() []string { return []string{O200K, CL100K, Chars4, Estimate} }
 func ByName(name string) (Counter, error) {
 	switch name {
 	case O200K:
-		return bpe{O200K, o200k, o200kMemo}, nil
+		return bpe{name: O200K, codec: o200k, memo: o200kMemo}, nil
 	case CL100K:
-		return bpe{CL100K, cl100k, cl100kMemo}, nil
+		return bpe{name: CL100K, codec: cl100k, memo: cl100kMemo}, nil
 	case Chars4:
 		return chars4{}, nil
 	case Estimate:
 		return estimate{}, nil
 	}
 	return nil, memory.InvalidField("counter", "no token counter is named %q; use one of %s", name, strings.Join(Names(), ", "))
+}
+
+// Within is a counter that stops counting soon after ctx has ended, when what it returns means nothing: whoever counts by it
+// must look at ctx before they use a count. The exact counters take a second for some megabytes.
+func Within(ctx context.Context, c Counter) Counter {
+	if exact, ok := c.(bpe); ok {
+		exact.ended = func() bool { return ctx.Err() != nil }
+		return exact
+	}
+	return c
 }
 
 // Tokens is what a cost comes to in tokens, rounded up.
@@ -129,8 +140,8 @@ func partCost(p memory.Part, c Counter) int64 {
 // CountMessage counts a message's Content by each vocabulary whose counts are stored.
 func CountMessage(m memory.Message) memory.TokenCounts {
 	return memory.TokenCounts{
-		O200K:  Content(m, bpe{O200K, o200k, o200kMemo}),
-		CL100K: Content(m, bpe{CL100K, cl100k, cl100kMemo}),
+		O200K:  Content(m, bpe{name: O200K, codec: o200k, memo: o200kMemo}),
+		CL100K: Content(m, bpe{name: CL100K, codec: cl100k, memo: cl100kMemo}),
 	}
 }
 

@@ -5,6 +5,7 @@ package builtin
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"math"
 	"regexp"
 	"slices"
@@ -21,27 +22,35 @@ import (
 const ExtractiveModel = "builtin:extractive"
 
 // Summarizer summarises without a model: it picks sentences of its source, word for word. Equal tasks get equal
-// answers. It costs no tokens and never fails.
+// answers. It costs no tokens and fails only where its context ends.
 type Summarizer struct{}
 
 // Summarize picks the sentences that hold names, numbers, dates and decisions, share their words with the others, and
 // are recent, as many as MaxTokens holds. What stands in a message is marked with who said it.
-func (Summarizer) Summarize(_ context.Context, t summary.Task) (llm.Answer, error) {
-	found := candidates(t)
+func (Summarizer) Summarize(ctx context.Context, t summary.Task) (llm.Answer, error) {
+	found := candidates(ctx, t)
+	if err := ctx.Err(); err != nil {
+		return llm.Answer{}, fmt.Errorf("pick sentences: %w", err)
+	}
 	limit := room(t, found)
 	found = spoken(found)
 	score(found)
-	return llm.Answer{Text: render(pick(found, limit)), Finish: llm.FinishStop, Model: ExtractiveModel}, nil
+	picked := pick(ctx, found, limit)
+	if err := ctx.Err(); err != nil {
+		return llm.Answer{}, fmt.Errorf("pick sentences: %w", err)
+	}
+	return llm.Answer{Text: render(picked), Finish: llm.FinishStop, Model: ExtractiveModel}, nil
 }
 
 // candidate is a sentence that may be picked.
 type candidate struct {
 	text    string // as it will stand
 	place   int
-	role    float64 // weight of who said it
-	tool    bool    // what a tool was asked or answered
-	open    bool    // a question that nobody has spoken after
-	terms   []string
+	role    float64  // weight of who said it
+	tool    bool     // what a tool was asked or answered
+	open    bool     // a question that nobody has spoken after
+	terms   []string // all of them
+	unique  []string // each once, sorted
 	anchors float64
 	score   float64
 }
@@ -50,8 +59,9 @@ type candidate struct {
 const maxSentence = 50
 
 // candidates are the sentences of a task: of the summary to rewrite, of the summaries to merge, and of the messages.
-// Questions that somebody has spoken after are left out: what matters of them is in the answers.
-func candidates(t summary.Task) []candidate {
+// Questions that somebody has spoken after are left out: what matters of them is in the answers. Once ctx has ended, those
+// that are missing are of no interest.
+func candidates(ctx context.Context, t summary.Task) []candidate {
 	var out []candidate
 	if t.Rewrite {
 		out = fromSummary(out, t.Previous)
@@ -60,9 +70,13 @@ func candidates(t summary.Task) []candidate {
 		out = fromSummary(out, p.Text)
 	}
 	speakers := speakersOf(t.Lines)
+	last := lastOfOthers(t.Lines)
 	for i, l := range t.Lines {
-		open := !answered(t.Lines[i:])
+		open := i >= last
 		for _, s := range text.Sentences(l.Text) {
+			if ctx.Err() != nil {
+				return nil
+			}
 			if asks := text.AsksQuestion(s); !asks || open {
 				c := newCandidate(speaker(l)+": ", s, speakers)
 				c.role, c.tool, c.open = weightOf(l), l.Tool, asks
@@ -94,9 +108,13 @@ func tokensOf(found []candidate) int {
 	return total
 }
 
-// answered reports whether somebody else spoke after the first of the lines.
-func answered(lines []summary.Line) bool {
-	return slices.ContainsFunc(lines, func(l summary.Line) bool { return speaker(l) != speaker(lines[0]) })
+// lastOfOthers is the first of the lines from which on one speaks alone: nobody else has spoken after it.
+func lastOfOthers(lines []summary.Line) int {
+	first := len(lines)
+	for first > 0 && speaker(lines[first-1]) == speaker(lines[len(lines)-1]) {
+		first--
+	}
+	return first
 }
 
 // speakersOf are the words of the speakers' names. People call each other by name all the time: that is no anchor.
@@ -117,6 +135,7 @@ func fromSummary(out []candidate, s string) []candidate {
 
 func newCandidate(prefix, sentence string, speakers []string) candidate {
 	c := candidate{text: prefix + closed(cut(sentence)), role: 1, terms: text.Terms(sentence)}
+	c.unique = distinct(c.terms)
 	for _, a := range summary.Anchors(sentence) {
 		if a.Kind != summary.AnchorName || !isSpeaker(a.Text, speakers) {
 			c.anchors += a.Weight()
@@ -186,7 +205,7 @@ const (
 func score(found []candidate) {
 	df := map[string]int{}
 	for _, c := range found {
-		for _, t := range distinct(c.terms) {
+		for _, t := range c.unique {
 			df[t]++
 		}
 	}
@@ -226,7 +245,7 @@ func (c candidate) manner() float64 {
 // centrality is how many of the other sentences share a term, on average over the sentence's terms; the root keeps
 // two or three frequent words from deciding alone.
 func centrality(c candidate, df map[string]int, n int) float64 {
-	terms := distinct(c.terms)
+	terms := c.unique
 	if len(terms) < fewTerms || n < 2 {
 		return 0
 	}
@@ -266,13 +285,16 @@ func room(t summary.Task, found []candidate) int {
 
 // pick takes the best sentences that fit, leaving out what repeats another one, and answers them in their order. What
 // says nothing is only taken when there is nothing else; of sentences that are all too long the best one is taken.
-func pick(found []candidate, room int) []candidate {
+func pick(ctx context.Context, found []candidate, room int) []candidate {
 	ranked := slices.Clone(found)
 	slices.SortFunc(ranked, func(a, b candidate) int {
 		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(b.place, a.place))
 	})
 	var out []candidate
 	for _, c := range ranked {
+		if ctx.Err() != nil {
+			return nil
+		}
 		cost := text.EstimateTokens(c.text) + 1
 		talk := len(c.terms) < fewTerms && c.anchors == 0
 		if cost > room || len(out) > 0 && (talk || slices.ContainsFunc(out, c.repeats)) {
@@ -294,14 +316,17 @@ func (c candidate) repeats(other candidate) bool {
 	if c.text == other.text {
 		return true
 	}
-	terms := distinct(c.terms)
+	terms := c.unique
+	if len(terms) == 0 || c.anchors > other.anchors {
+		return false
+	}
 	shared := 0
 	for _, t := range terms {
-		if slices.Contains(other.terms, t) {
+		if _, found := slices.BinarySearch(other.unique, t); found {
 			shared++
 		}
 	}
-	return len(terms) > 0 && c.anchors <= other.anchors && float64(shared) >= repeated*float64(len(terms))
+	return float64(shared) >= repeated*float64(len(terms))
 }
 
 // render writes each sentence on a line of its own.
