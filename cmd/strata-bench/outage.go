@@ -93,7 +93,7 @@ func outageFigure(ctx context.Context, o options) (err error) {
 		return err
 	}
 	asked, all := sick.counts(llm.OpExtract)
-	o.report.Note("   the model was down for %s while %d users said something; all was learnt %s after it was well; %d calls failed, %d answered",
+	o.report.Note("   the model was down for %s while %d users spoke; looked until %s after it was well; %d calls failed, %d answered",
 		o.outage, outageUsers, time.Since(well).Round(time.Second), failed, asked-all)
 	o.report.Zero(fmt.Sprintf("facts missing after an outage of %s", o.outage), missing)
 	o.report.Zero("jobs parked", parked)

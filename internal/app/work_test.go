@@ -189,6 +189,45 @@ func livesIn(city, quote string) llmtest.Reply {
 		`"confidence":0.9,"subject":"","attribute":"home_city","tags":[],"message":"m1","quote":%q,"supersedes":"","valid_from":""}]}`, city, quote))
 }
 
+func TestConsentWhileTheModelIsAsked(t *testing.T) {
+	t.Parallel()
+	none := memoryv1.ExtractMode_EXTRACT_MODE_NONE
+	for name, forbid := range map[string]func(h *harness) error{
+		"user": func(h *harness) error {
+			_, err := h.users().UpdateUser(h.ctx, &memoryv1.UpdateUserRequest{User: &memoryv1.User{UserId: "ada", Extract: none}})
+			return err
+		},
+		"session": func(h *harness) error {
+			_, err := h.UpdateSession(h.ctx, &memoryv1.UpdateSessionRequest{Session: &memoryv1.Session{UserId: "ada", SessionId: "s", Extract: none}})
+			return err
+		},
+		"message": func(h *harness) error {
+			_, err := h.UpdateMessage(h.ctx, &memoryv1.UpdateMessageRequest{
+				UserId: "ada", SessionId: "s", Message: &memoryv1.Message{Id: "m", Extract: none},
+			})
+			return err
+		},
+	} {
+		t.Run("extract NONE on the "+name+" that is acknowledged before the answer comes keeps its fact from being stored", func(t *testing.T) {
+			var h *harness
+			h = scripted(t, func(llmtest.Request) llmtest.Reply {
+				if err := forbid(h); err != nil {
+					t.Error(err)
+				}
+				return livesIn("Rome", "I live in Rome")
+			})
+			h.record(t, "s", user("m", "I live in Rome."), assistant("", "I see."))
+			eventually(t, "the job is skipped", func() bool {
+				jobs := h.jobs(t, memoryv1.JobState_JOB_STATE_SKIPPED)
+				return len(jobs) == 1 && jobs[0].GetReason() == "extract_none" && jobs[0].GetModelCalls() == 1
+			})
+			if got := h.listFacts(t, true); len(got) != 0 {
+				t.Errorf("facts %v", got)
+			}
+		})
+	}
+}
+
 func TestParkedJobs(t *testing.T) {
 	t.Parallel()
 	// parked serves with a model that refuses its key once, and has the extraction of what ada said parked.

@@ -54,7 +54,9 @@ func (c consent) forbids(t extract.Task) bool {
 
 // keep drops the operations that rest on what nothing may be learnt from any more, the refused ones too: what is kept of
 // those is their words. One that names no message of the task may rest on any.
-func (c consent) keep(t extract.Task, proposals []extract.Proposal, refused []extract.Rejection) ([]extract.Proposal, []extract.Rejection, int) {
+func (c consent) keep(t extract.Task, proposals []extract.Proposal, refused []extract.Rejection) (
+	kept []extract.Proposal, keptRefused []extract.Rejection, dropped int,
+) {
 	if !c.forbids(t) {
 		return proposals, refused, 0
 	}

@@ -220,7 +220,10 @@ func (r *Runner) writeFacts(ctx context.Context, user memory.UserRef, decide fun
 func (r *Runner) apply(ctx context.Context, w store.FactWrite) (err error) {
 	r.seam(SeamBeforeApply)
 	isEmpty := len(w.Changes) == 0 && len(w.Quarantined) == 0
-	switch end := (store.SlotFinish{SlotRef: store.SlotRef{User: w.User, ID: w.SlotID}, State: memory.SlotApplied, Reason: w.Reason, Time: w.Time}); {
+	end := store.SlotFinish{
+		SlotRef: store.SlotRef{User: w.User, ID: w.SlotID}, State: memory.SlotApplied, Reason: w.Reason, Time: w.Time,
+	}
+	switch {
 	case !isEmpty:
 		_, err = r.o.Store.ApplyFacts(ctx, w)
 	case w.SlotID != "":

@@ -103,8 +103,10 @@ func NewRunner(o RunnerOptions) *Runner {
 	}
 	// One user never takes the last worker: its sessions may all hang in a slow model.
 	perUser := max(1, o.Workers-1)
-	return &Runner{o: o, log: o.Log, queue: newQueue(o.Debounce, perUser), paused: map[lane]time.Time{}, answers: map[lane]bool{}, unparked: map[lane]time.Time{},
-		wake: make(chan struct{}, 1), progress: progress{seed: maphash.MakeSeed()}}
+	return &Runner{
+		o: o, log: o.Log, queue: newQueue(o.Debounce, perUser), wake: make(chan struct{}, 1), progress: progress{seed: maphash.MakeSeed()},
+		paused: map[lane]time.Time{}, answers: map[lane]bool{}, unparked: map[lane]time.Time{},
+	}
 }
 
 // now is the time as stores keep it.

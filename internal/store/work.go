@@ -47,12 +47,13 @@ type Work interface {
 	// SessionWork must return the session with how far its work has come, as of one instant, and the user without State.
 	SessionWork(ctx context.Context, ref memory.SessionRef) (SessionWork, error)
 	// PendingSessions must return sessions of all tenants whose time to be looked at is not after before, the longest
-	// waiting first, and after them those whose time is more than LongestLook after it: a clock that was ahead set it. Append must set a session's time to that of the turn when it stores a message and no earlier time is
-	// set, in the same write.
+	// waiting first, and after them those whose time is more than LongestLook after it: a clock that was ahead set it.
+	// Append must set a session's time to its own Time, also where an earlier turn is of a later one, when it stores a
+	// message and no earlier time is set, in the same write.
 	PendingSessions(ctx context.Context, before time.Time, limit int) ([]memory.SessionRef, error)
-	// DeferSession must set when the session is looked at again, at most LongestLook ahead, unless a turn was stored since LastSeq or the time to be
+	// DeferSession must set when the session is looked at again, unless a turn was stored since LastSeq or the time to be
 	// looked at is not Seen any more, as after RetrySlot: then it must change nothing, for whoever asks has not seen what
-	// there is to do. A zero Until means not before the next turn.
+	// there is to do. A zero Until means not before the next turn. Whoever asks should defer by LongestLook at most.
 	DeferSession(ctx context.Context, d Deferral) error
 	// PendingPeriods must return users whose time to be looked at for weekly and monthly summaries is not after before,
 	// the longest waiting first, and after them those whose time is more than LongestPeriodsLook after it.

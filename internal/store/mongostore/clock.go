@@ -46,7 +46,7 @@ func (s *Store) askClock(ctx context.Context) {
 	took := time.Since(before)
 	if err != nil || reply.LocalTime.IsZero() {
 		s.clock.warned.Do(func() {
-			s.log.WarnContext(ctx, "the database server did not tell its time: background work goes by this machine's clock until it does", "error", err)
+			s.log.WarnContext(ctx, "the database server did not tell its time: until it does this machine's clock counts", "error", err)
 		})
 		return
 	}

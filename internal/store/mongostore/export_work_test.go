@@ -53,3 +53,10 @@ func (s *Store) Steadily(ctx context.Context, scope memory.ScopeKey, read func()
 	_, err := s.steadily(ctx, scope, read)
 	return err
 }
+
+// ServerTold reports whether the server told what time it is.
+func (s *Store) ServerTold() bool {
+	s.clock.mu.Lock()
+	defer s.clock.mu.Unlock()
+	return !s.clock.server.IsZero()
+}

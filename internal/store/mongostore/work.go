@@ -102,7 +102,9 @@ func (s *Store) PendingSessions(ctx context.Context, before time.Time, limit int
 }
 
 // readDue reads what is due of a collection, and then what has longer to go than anything waits.
-func readDue[T any](ctx context.Context, c *mongo.Collection, field string, before time.Time, longest time.Duration, limit int) ([]T, error) {
+func readDue[T any](
+	ctx context.Context, c *mongo.Collection, field string, before time.Time, longest time.Duration, limit int,
+) ([]T, error) {
 	var all []T
 	for _, due := range []bson.D{eq("$lte", micros(before)), eq("$gt", micros(before.Add(longest)))} {
 		if len(all) == limit {
