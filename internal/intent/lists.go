@@ -223,14 +223,15 @@ var (
 	name = patterns(
 		`\b(?:is called|is named|goes by|(?:name|nickname|surname) is|is nicknamed)\b|\bse llama\b|\b(?:nombre|apodo|apellido) es\b`,
 		`이름(?:은|이)|별명(?:은|이)|라고불|名前は|名字は|苗字は|と呼ばれ|名字(?:叫|是)|姓名是|名叫|的名字|叫做`)
+	// health is what somebody must or must not eat, too.
 	health = words(
 		`allerg* asthma* diabet* insulin epilep* cancer* disease* illness* condition medication* medicine* pregnan* surgery disabilit* disabled blind deaf wheelchair celiac coeliac gluten
-			lactose intoleran* depression anxiety migraine* heart_attack stroke blood_pressure blood_type autis* adhd dementia arthritis hiv hepatitis transplant* pacemaker anaphyla* chemotherapy dialysis diagnos* penicillin`,
+			lactose intoleran* depression anxiety migraine* heart_attack stroke blood_pressure blood_type autis* adhd dementia arthritis hiv hepatitis transplant* pacemaker anaphyla* chemotherapy dialysis diagnos* penicillin vegan* vegetarian* pescatarian halal kosher`,
 		`alergi* asma* diabet* insulina epilep* cancer enfermedad* medicamento* medicina* embaraz* cirugia* operaron discapacidad* ciego ciega sordo sorda silla_de_ruedas celiac* gluten lactosa
-			intoleran* depresion ansiedad migrana* infarto presion_arterial grupo_sanguineo autis* demencia artritis vih marcapasos diagnostic* penicilina`,
-		`알레르기 알러지 천식 당뇨 인슐린 뇌전증 간질 암진단 암투병 질환 질병 지병 복용 임신 수술 장애 휠체어 글루텐 유당 우울증 불안장애 편두통 심근경색 뇌졸중 고혈압 혈액형 자폐 치매 관절염 투석 진단`,
-		`アレルギー 喘息 糖尿病 インスリン てんかん がん 病気 持病 服用 妊娠 手術 障害 車椅子 グルテン 乳糖 うつ病 不安障害 偏頭痛 心筋梗塞 脳卒中 高血圧 血液型 自閉 認知症 関節炎 透析 診断`,
-		`过敏 哮喘 糖尿病 胰岛素 癫痫 癌 疾病 慢性病 服药 吃药 怀孕 手术 残疾 轮椅 麸质 乳糖 抑郁症 焦虑症 偏头痛 心梗 中风 高血压 血型 自闭 痴呆 关节炎 透析 诊断 失明 失聪`,
+			intoleran* depresion ansiedad migrana* infarto presion_arterial grupo_sanguineo autis* demencia artritis vih marcapasos diagnostic* penicilina vegan* vegetarian* halal kosher`,
+		`알레르기 알러지 천식 당뇨 인슐린 뇌전증 간질 암진단 암투병 질환 질병 지병 복용 임신 수술 장애 휠체어 글루텐 유당 우울증 불안장애 편두통 심근경색 뇌졸중 고혈압 혈액형 채식 비건 할랄 자폐 치매 관절염 투석 진단`,
+		`アレルギー 喘息 糖尿病 インスリン てんかん がん 病気 持病 服用 妊娠 手術 障害 車椅子 グルテン 乳糖 うつ病 不安障害 偏頭痛 心筋梗塞 脳卒中 高血圧 血液型 菜食 ビーガン ヴィーガン ベジタリアン ハラール 自閉 認知症 関節炎 透析 診断`,
+		`过敏 哮喘 糖尿病 胰岛素 癫痫 癌 疾病 慢性病 服药 吃药 怀孕 手术 残疾 轮椅 麸质 乳糖 抑郁症 焦虑症 偏头痛 心梗 中风 高血压 血型 素食 吃素 清真 自闭 痴呆 关节炎 透析 诊断 失明 失聪`,
 	)
 	family = words(
 		`wife husband spouse fiance* married marri* divorc* widow* daughter* son sons child children kid kids baby mother mom mum father dad parent* brother* sister* sibling* twin* grandmother grandfather grandma grandpa
