@@ -31,7 +31,7 @@ func DirectiveOf(statement string) Directive {
 				return a.kind
 			}
 		}
-		if !isWish(r) && (you.in(r) || imperative.in(r) || readerActs.in(r) && (wish.in(r) || must.in(r) || pretend.in(r))) {
+		if !isWish(r) && (you.in(r) || imperative.in(r) || plea.in(r) || readerActs.in(r) && (wish.in(r) || must.in(r) || pretend.in(r))) {
 			return Order
 		}
 	}

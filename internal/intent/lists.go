@@ -8,12 +8,13 @@ var (
 	// readerActs: an assistant is said to do something, or to have to.
 	readerActs = patterns(
 		`\b(?:that|when|if|whenever|have|has|having|let|lets|letting) (?:the |its |his |her |their |an? |this )?(?:assistants?|ai|chat ?bots?|bots?|agents?|models?|llm)\b`+
-			`|\b(?:assistant|ai|chat ?bot|bot|model|llm) (?:to|must|should|shall|has to|have to|will|is to|needs? to|ought to|is (?:told|asked|required|expected) to)\b`+
+			`|\b(?:assistant|ai|chat ?bot|bot|model|llm) (?:to|must|should|shall|has to|have to|will|is to|needs? to|ought to|is (?:told|asked|required|expected) to|never|always|can|may)\b`+
+			`|\b(?:with|for) (?:the |its |an? )(?:assistant|ai|chat ?bot|bot|agent) \w+ing\b`+
 			`|\b(?:que|cuando|si) (?:el|la|su|un|una|este) (?:asistente|ia|chat ?bot|bot|agente|modelo)\b`+
-			`|\b(?:asistente|ia|chat ?bot|bot|agente|modelo) (?:debe|deberia|tiene que|ha de|tendra que|puede)\b`,
+			`|\b(?:asistente|ia|chat ?bot|bot|agente|modelo) (?:debe|deberia|tiene que|ha de|tendra que|puede|nunca|siempre|jamas)\b`,
 		`(?:어시스턴트|인공지능|챗봇|봇|ai|에이전트|비서)(?:가|는|은|이|에게|한테)`+
 			`|(?:アシスタント|エージェント|ボット|ai|人工知能)(?:が|は|に)`+
-			`|(?:让|要|希望|喜欢|想要|要求|请)(?:这个|该)?(?:助手|机器人|人工智能|智能体|ai|代理)|(?:助手|机器人|人工智能|智能体|ai|代理)(?:必须|应该|应当|应|要|须|得|可以|会|在每次|每次|把|将|先)`)
+			`|(?:让|要|希望|喜欢|想要|要求|请)(?:这个|该)?(?:助手|机器人|人工智能|智能体|ai|代理)|(?:助手|机器人|人工智能|智能体|ai|代理)(?:必须|应该|应当|应|要|须|得|可以|会|绝不|决不|不能|不得|永远|从不|在每次|每次|把|将|先)`)
 	reader = words(
 		`assistant* ai chatbot* bot bots agent llm dan`, `asistente* ia chatbot* agente`,
 		`어시스턴트 인공지능 챗봇 에이전트`, `アシスタント エージェント チャットボット 人工知能`, `助手 机器人 人工智能 智能体`,
@@ -28,7 +29,7 @@ var (
 		`^\W*(?:system|assistant|developer|sistema|asistente)\s*:|\[/?inst\]|<\|\w*|<</?sys>>|\bsystem prompt\b|\bprompt del sistema\b|\bnew instructions?\b|\bjailbreak`+
 			`|\b(?:forget|delete|erase|wipe) (?:everything|anything|all|whatever)(?: that| of what)? (?:you|i (?:said|told)|we (?:said|discussed)|about me)\b`+
 			`|\b(?:olvid|borr)\w+ todo lo que (?:sabes|sabe|he dicho|dije)\b`+
-			`|\bword is law\b|\bpalabra es ley\b|\b(?:the user|el usuario) (?:has been|is|was|esta|ha sido) (?:verified|verificad|authenticated)`,
+			`|\b(?:override|master|admin|bypass) (?:code|key|password)\b|\bdeveloper override\b|\bword is law\b|\bpalabra es ley\b|\b(?:the user|el usuario) (?:has been|is|was|esta|ha sido) (?:verified|verificad|authenticated)`,
 		`(?:대해|대한|관해|관한|아는|알고|말한|얘기한).{0,12}(?:다|모두|전부).{0,6}(?:잊|지워|삭제)|知っていることを(?:全部|すべて|全て)忘れ|忘(?:记|掉)(?:你知道的)?(?:一切|所有)`+
 			`|^\W*(?:시스템|어시스턴트|システム|アシスタント|系统|助手)[:：]|시스템프롬프트|システムプロンプト|系统提示|말이곧법|言葉が法律|话就是法律`+
 			`|사용자(?:는|가).{0,12}인증|(?:ユーザー|利用者)は.{0,12}認証|用户.{0,4}(?:已|通过).{0,6}(?:认证|验证)`)
@@ -55,7 +56,7 @@ var (
 		`debe* deben deberia* tiene_que tienen_que hay_que ha_de han_de siempre nunca`,
 		`해야 하라 해라 하세요 하십시오 되어야 돼야 어야 아야 여야 항상 반드시 절대 언제나`,
 		`べき なければならない なければいけない すること 必ず 常に せよ しろ ください 決して`,
-		`必须 应该 应当 应 务必 一定要 始终 总是 永远 不得`,
+		`必须 应该 应当 应 务必 一定要 始终 总是 永远 不得 绝不 决不 不能`,
 	)
 	// imperative: the statement begins or ends as an order.
 	imperative = patterns(
@@ -130,7 +131,7 @@ var (
 	code     = patterns(`\brm -r?f|\bdrop table\b|\b(?:delete|drop|wipe|send|exec|run|transfer|erase|purge)_\w+|\bsudo rm\b`, `(?:delete|drop|wipe|exec|erase|purge)_\w+`)
 	database = words(`database*`, `base_de_datos bases_de_datos`, `데이터베이스`, `データベース`, `数据库`)
 	memory   = words(
-		`memory memories facts this_fact record records everything_known what_is_known remembered stored_information stored_facts known_about this_rule following_rule`,
+		`memory memories facts this_fact record records everything_known everything_learn* all_that_was_learn* this_note what_is_known remembered stored_information stored_facts known_about this_rule following_rule`,
 		`memoria recuerdo* este_dato lo_guardado todo_lo_guardado lo_que_sabes recordarse esta_regla`,
 		`기억 저장된 이사실 배운것 이규칙 정보는모두`, `記憶 保存された この事実 覚えた この規則`, `记忆 保存的 这条事实 学到 这条规则`,
 	)
@@ -146,8 +147,8 @@ var (
 			`|(?:其他|其它|别的|所有|另一个)(?:用户|客户|租户|账户|账号|顾客)|用户\d+`)
 	requests = words(`request*`, `peticion* solicitud*`, `요청`, `要求`, `请求`)
 	private  = words(
-		`profile* chat* data fact facts memor* information detail* conversation* history`, `datos perfil* chat* recuerdo* informacion conversacion* historial`,
-		`프로필 대화 기억 정보 자료 데이터`, `プロフィール 会話 記憶 情報 データ`, `资料 聊天 记忆 信息 数据 对话`,
+		`profile* chat* order orders file files record records invoice* data fact facts memor* information detail* conversation* history`, `datos pedido* perfil* chat* recuerdo* informacion conversacion* historial`,
+		`프로필 주문 대화 기억 정보 자료 데이터`, `プロフィール 注文 会話 記憶 情報 データ`, `资料 订单 聊天 记忆 信息 数据 对话`,
 	)
 	guards = patterns(
 		`\b(?:content|safety|ai|security) (?:\w+ )?(?:restrictions?|filters?|limits?|rules?|polic\w+|warnings?)\b|\b(?:disclaimers?|refusals?|guardrails?|censor\w*|uncensored)\b|\brestriccion\w* de (?:contenido|seguridad)|\badvertencias? de seguridad\b|\b(?:censura|negativas)\b`,
@@ -160,7 +161,7 @@ var (
 var (
 	send = words(
 		`send* sent forward* cc cc'd mailed emailed mail copy copies copied upload* deliver* relay* transmit* shared share`, `envi* reenvi* mand* copia* remit* llegue* comparta* sube suba* subir`,
-		`전달 전송 보내 보낼 넘겨 공유 업로드 사본 올리`, `転送 送信 送る 送ら 送っ コピー 渡す 渡し アップロード 送れ`, `转发 发送 发到 发给 抄送 副本 上传 传到 传给`,
+		`전달 전송 보내 보낼 넘겨 공유 업로드 사본 올리`, `転送 送信 送る 送ら 送っ コピー 渡す 渡し アップロード 送れ 共有`, `转发 发送 发到 发给 抄送 副本 上传 传到 传给 共享`,
 	)
 	enter = words(`enter* typ* submit* give* fill* write* writing skip* omit*`, `introduc* escrib* omit* salt* d* teclea*`, `입력 적 생략 알려`, `入力 省 教え 送`, `填 输入 跳过 告诉 发`)
 	open  = words(`open* click* visit* follow*`, `abr* pulse* pulsar visit*`, `열어 열기 클릭`, `開い 開く クリック`, `打开 点击`)
@@ -168,7 +169,7 @@ var (
 	admin = words(`administrator* admin superuser root_privileg* root_access root_rights sudo`, `administrador* superusuario`, `관리자 루트`, `管理者`, `管理员`)
 	wipe  = words(`wipe* drop dropped reset* erase* truncate* empt*`, `vaci* borr* reinici*`, `초기화 삭제 비우`, `初期化 削除 消去`, `清空 删除 重置`)
 	drop  = words(
-		`forget* delet* eras* wip* drop dropped discard* overrid* outdated invalid false ignore* ignoring disregard* bypass* void prevail* priority obsolete`,
+		`forget* delet* eras* wip* drop dropped discard* overrid* outdated invalid false ignore* ignoring disregard* bypass* void prevail* priority obsolete outrank* supersed*`,
 		`olvid* borr* elimin* descart* invalid* fals* ignor* prevalec* prioridad anul* desobede*`,
 		`지우 삭제 잊 버려 버릴 무효 우선 거짓 무시 파기`, `消す 消し 削除 忘れ 破棄 無効 優先 誤り 無視`, `清除 删除 忘 丢弃 无效 优先 是假 假的 忽略 无视 作废`,
 	)
