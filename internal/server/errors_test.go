@@ -63,7 +63,7 @@ func TestReasonsAreInTheProto(t *testing.T) {
 		memory.ReasonRequestIDReused, memory.ReasonMessageIDReused, memory.ReasonLastSeqMismatch, memory.ReasonETagMismatch,
 		memory.ReasonContention, memory.ReasonStoreUnavailable, memory.ReasonStoreFull, memory.ReasonShuttingDown, memory.ReasonInternal,
 		memory.ReasonFactNotFound, memory.ReasonSummaryNotFound, memory.ReasonSlotNotFound, memory.ReasonSlotNotParked,
-		memory.ReasonReembedRunning, memory.ReasonCheckRefused, memory.ReasonSlotNotSkippable, memory.ReasonModelUnavailable,
+		memory.ReasonReembedRunning, memory.ReasonCheckRefused, memory.ReasonSlotNotSkippable, memory.ReasonSlotNotRevertible, memory.ReasonModelUnavailable,
 	}
 	want := map[string]bool{"ERROR_REASON_UNSPECIFIED": true}
 	for _, r := range reasons {
