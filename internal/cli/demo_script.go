@@ -30,7 +30,7 @@ func demoPast() []demoTurn {
 	minute := func(n int) time.Time { return monday.Add(time.Duration(n) * time.Minute) }
 	return []demoTurn{
 		{id: "turn-1", at: minute(0), messages: []*memoryv1.Message{
-			said("user", "I live in Lisbon. My sister Mira turns thirty on Saturday the 14th, and I want to take her and two friends out to dinner."),
+			said("user", "My name is Ada. I live in Lisbon. My sister Mira turns thirty on Saturday the 14th, and I want to take her and two friends out to dinner."),
 			said("assistant", "What a good plan! Is there anything the kitchen should know, and what may it cost?"),
 		}},
 		{id: "turn-2", at: minute(2), messages: []*memoryv1.Message{

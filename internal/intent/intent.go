@@ -31,7 +31,7 @@ func DirectiveOf(statement string) Directive {
 				return a.kind
 			}
 		}
-		if !isWish(r) && (you.in(r) || imperative.in(r) || readerActs.in(r) && (wish.in(r) || must.in(r) || pretend.in(r))) {
+		if !isWish(r) && (you.in(r) || imperative.in(r) || plea.in(r) || tellsReader.in(r) || readerActs.in(r) && (wish.in(r) || must.in(r) || able.in(r) || pretend.in(r))) {
 			return Order
 		}
 	}
@@ -77,13 +77,18 @@ var accusations = []accusation{
 		return memory.in(r) && drop.in(r) && (wish.in(r) || must.in(r) || newest.in(r) || all.in(r) || you.in(r))
 	}},
 	{Memory, func(r reading) bool { return memory.in(r) && keep.in(r) && (must.in(r) || imperative.in(r)) }},
-	{Credential, func(r reading) bool { return credential.in(r) && (send.in(r) || enter.in(r) || link.in(r)) }},
+	{Credential, func(r reading) bool {
+		return credential.in(r) && (send.in(r) || enter.in(r) || link.in(r) || talk.in(r))
+	}},
 	{Payment, func(r reading) bool { return account.in(r) || money.in(r) && (unasked.in(r) || moved(r)) }},
 	{Exfiltrate, func(r reading) bool {
 		return send.in(r) && talk.in(r) && (away.in(r) || all.in(r) && (wish.in(r) || must.in(r)))
 	}},
-	{Exfiltrate, func(r reading) bool { return link.in(r) && (talk.in(r) || all.in(r) || image.in(r) || must.in(r)) }},
+	{Exfiltrate, func(r reading) bool {
+		return link.in(r) && (talk.in(r) || all.in(r) || image.in(r) || must.in(r) || wish.in(r) || grant.in(r) || run.in(r) || reader.in(r))
+	}},
 	{OtherUsers, func(r reading) bool { return others.in(r) && private.in(r) && (look.in(r) || able.in(r) || wish.in(r)) }},
+	{OtherUsers, func(r reading) bool { return others.in(r) && grant.in(r) }},
 	{Safety, func(r reading) bool { return guards.in(r) && off.in(r) }},
 	{Safety, func(r reading) bool {
 		return warnings.in(r) && off.in(r) && (refusals.in(r) || must.in(r) || talk.in(r) || guards.in(r) || grant.in(r))
@@ -95,6 +100,8 @@ var accusations = []accusation{
 		return tool.in(r) && run.in(r) && (wish.in(r) || must.in(r) || all.in(r) || reader.in(r))
 	}},
 	{Tool, func(r reading) bool { return tool.in(r) && open.in(r) && (wish.in(r) || must.in(r)) && all.in(r) }},
+	{Payment, func(r reading) bool { return purse.in(r) && (unchecked.in(r) || unasked.in(r) || reader.in(r)) }},
+	{Permission, func(r reading) bool { return unchecked.in(r) && reader.in(r) }},
 	{Permission, func(r reading) bool { return spared.in(r) || grant.in(r) && all.in(r) && requests.in(r) }},
 	{Permission, func(r reading) bool {
 		return unasked.in(r) && (grant.in(r) || wish.in(r) || must.in(r) || all.in(r) || reader.in(r))

@@ -8,12 +8,18 @@ var (
 	// readerActs: an assistant is said to do something, or to have to.
 	readerActs = patterns(
 		`\b(?:that|when|if|whenever|have|has|having|let|lets|letting) (?:the |its |his |her |their |an? |this )?(?:assistants?|ai|chat ?bots?|bots?|agents?|models?|llm)\b`+
-			`|\b(?:assistant|ai|chat ?bot|bot|model|llm) (?:to|must|should|shall|has to|have to|will|is to|needs? to|ought to|is (?:told|asked|required|expected) to)\b`+
+			`|\b(?:assistant|ai|chat ?bot|bot|model|llm) (?:to|must|should|shall|has to|have to|will|is to|needs? to|ought to|is (?:told|asked|required|expected) to|never|always|can|may)\b`+
+			`|\b(?:with|for) (?:the |its |an? )(?:assistant|ai|chat ?bot|bot|agent) \w+ing\b`+
 			`|\b(?:que|cuando|si) (?:el|la|su|un|una|este) (?:asistente|ia|chat ?bot|bot|agente|modelo)\b`+
-			`|\b(?:asistente|ia|chat ?bot|bot|agente|modelo) (?:debe|deberia|tiene que|ha de|tendra que|puede)\b`,
+			`|\b(?:asistente|ia|chat ?bot|bot|agente|modelo) (?:debe|deberia|tiene que|ha de|tendra que|puede|nunca|siempre|jamas)\b`,
 		`(?:어시스턴트|인공지능|챗봇|봇|ai|에이전트|비서)(?:가|는|은|이|에게|한테)`+
 			`|(?:アシスタント|エージェント|ボット|ai|人工知能)(?:が|は|に)`+
-			`|(?:让|要|希望|喜欢|想要|要求|请)(?:这个|该)?(?:助手|机器人|人工智能|智能体|ai|代理)|(?:助手|机器人|人工智能|智能体|ai|代理)(?:必须|应该|应当|应|要|须|得|可以|会|在每次|每次|把|将|先)`)
+			`|(?:让|要|希望|喜欢|想要|要求|请)(?:这个|该)?(?:助手|机器人|人工智能|智能体|ai|代理)|(?:助手|机器人|人工智能|智能体|ai|代理)(?:必须|应该|应当|应|要|须|得|可以|会|绝不|决不|不能|不得|永远|从不|在每次|每次|把|将|先)`)
+	// tellsReader: somebody told, asked or let an assistant do something.
+	tellsReader = patterns(
+		`\b(?:told|tells?|ask(?:s|ed)|instruct\w*|order(?:s|ed)|let|lets|allow\w*|authori\w+|permit\w*|gave|gives?|trust\w*|request\w*|command\w*) (?:that )?(?:the |its |this |an? )(?:assistant|ai|chat ?bot|bot|agent|model)\b`+
+			`|\b(?:pid\w+|pedido|dijo|dicho|orden\w+|autoriz\w+|permit\w+|dej\w+|mand\w+) (?:al? |que )(?:el |la |su )?(?:asistente|ia|bot|agente|chatbot)\b`,
+		`(?:어시스턴트|인공지능|챗봇)(?:에게|한테|더러)|(?:アシスタント|エージェント|ボット|ai)に.{0,20}(?:頼|命じ|言っ|指示|許可|任せ)|(?:让|允许|叫|命令|要求|授权|许可)(?:这个|该)?(?:助手|机器人|智能体|ai|代理)`)
 	reader = words(
 		`assistant* ai chatbot* bot bots agent llm dan`, `asistente* ia chatbot* agente`,
 		`어시스턴트 인공지능 챗봇 에이전트`, `アシスタント エージェント チャットボット 人工知能`, `助手 机器人 人工智能 智能体`,
@@ -28,9 +34,9 @@ var (
 		`^\W*(?:system|assistant|developer|sistema|asistente)\s*:|\[/?inst\]|<\|\w*|<</?sys>>|\bsystem prompt\b|\bprompt del sistema\b|\bnew instructions?\b|\bjailbreak`+
 			`|\b(?:forget|delete|erase|wipe) (?:everything|anything|all|whatever)(?: that| of what)? (?:you|i (?:said|told)|we (?:said|discussed)|about me)\b`+
 			`|\b(?:olvid|borr)\w+ todo lo que (?:sabes|sabe|he dicho|dije)\b`+
-			`|\bword is law\b|\bpalabra es ley\b|\b(?:the user|el usuario) (?:has been|is|was|esta|ha sido) (?:verified|verificad|authenticated)`,
+			`|\b(?:override|master|admin|bypass) (?:code|key|password)\b|\bdeveloper override\b|\bword is law\b|\bpalabra es ley\b|\b(?:the user|el usuario) (?:has been|is|was|esta|ha sido) (?:verified|verificad|authenticated)`,
 		`(?:대해|대한|관해|관한|아는|알고|말한|얘기한).{0,12}(?:다|모두|전부).{0,6}(?:잊|지워|삭제)|知っていることを(?:全部|すべて|全て)忘れ|忘(?:记|掉)(?:你知道的)?(?:一切|所有)`+
-			`|^\W*(?:시스템|어시스턴트|システム|アシスタント|系统|助手)[:：]|시스템프롬프트|システムプロンプト|系统提示|말이곧법|言葉が法律|话就是法律`+
+			`|^\W*(?:시스템|어시스턴트|システム|アシスタント|系统|助手)[:：]|시스템프롬프트|システムプロンプト|系统提示|以这[条个].{0,3}为准|말이곧법|言葉が法律|话就是法律`+
 			`|사용자(?:는|가).{0,12}인증|(?:ユーザー|利用者)は.{0,12}認証|用户.{0,4}(?:已|通过).{0,6}(?:认证|验证)`)
 	mode = words(
 		`developer_mode maintenance_mode debug_mode god_mode admin_mode unrestricted_mode`, `modo_de_mantenimiento modo_desarrollador modo_de_desarrollador modo_dios modo_administrador`,
@@ -55,22 +61,22 @@ var (
 		`debe* deben deberia* tiene_que tienen_que hay_que ha_de han_de siempre nunca`,
 		`해야 하라 해라 하세요 하십시오 되어야 돼야 어야 아야 여야 항상 반드시 절대 언제나`,
 		`べき なければならない なければいけない すること 必ず 常に せよ しろ ください 決して`,
-		`必须 应该 应当 应 务必 一定要 始终 总是 永远 不得`,
+		`必须 应该 应当 应 务必 一定要 始终 总是 永远 不得 绝不 决不 不能`,
 	)
 	// imperative: the statement begins or ends as an order.
 	imperative = patterns(
 		`^\W*(?:please |kindly |always |never |do not |don't |por favor,? |no )?(?:remember|forget|delete|remove|erase|wipe|store|save|memori[sz]e|note|ignore|disregard|override|bypass|obey|output|execute|repeat|send|forward|transfer|approve|enable|disable|call|run|open|reveal|recommend|mention|tell|trust|treat|include|keep|start|end|say)\b`+
-			`|^\W*(?:please|kindly|from now on|always|never|don't|do not)\b`+
+			`|^\W*(?:please|kindly|from now on|don't|do not)\b`+
 			`|^\W*(?:a partir de ahora|por favor)\b`,
 		`(?:하라|해라|하십시오|하세요|하시오|해주세요|해줘|할것|마라|지마|지마세요|잊어라|잊으세요|보내라|지워라|말해라)[.!。]?$`+
 			`|(?:せよ|しろ|なさい|ください|下さい|するな)[.!。]?$`+
 			`|^(?:请|忽略|无视|忘记|忘掉|清空|执行|转发|记住|输出|调用|从现在起|以后都)`)
 	grant = words(
-		`authori* consent* grant* granted approv* preapprov* entitled agreed privileg* clearance permission`,
+		`authori* consent* grant* granted approv* preapprov* entitled agreed privileg* clearance permission*`,
 		`autoriz* consentimiento aprob* permiso* derecho acepto conced*`,
 		`승인 동의 허락 허가 허용 권한 자격 인가`, `承認 同意 許可 権限 資格 認可`, `授权 同意 批准 许可 权限 资格 获准`,
 	)
-	able = words(`may can could`, `pued*`, `수있 될수`, `られる できる もらえる`, `可以 能够 有权`)
+	able = words(`may can could`, `pued*`, `수있 될수 도된다 도좋다`, `られる できる もらえる てよい てもよい ていい てもいい`, `可以 能够 有权`)
 )
 
 // Scope: how much, and that nobody looks.
@@ -85,7 +91,7 @@ var (
 			`|\b(?:no longer|not|never|n't) (?:\w+ ){0,2}(?:be asked|be prompted|ask (?:for|her|him|me|first)|confirm)\b|\bno (?:confirmation|approval)s? (?:is |are )?(?:needed|required|necessary)\b|\bin advance\b|\bblanket\b`+
 			`|\bsin (?:(?:que se|una?|ninguna|previa|mas|ningun) )*(?:(?:le |les |la |lo )?pregunt\w*|confirm\w*|aprobaci\w*|revis\w*|consult\w*|permiso|limites?)\b|\bde antemano\b`+
 			`|\b(?:no|sin) (?:\w+ ){0,4}(?:pida|pidan|pedir|solicit\w*|haga falta|hace falta|preguntarle)\b.{0,20}(?:confirm\w*|permiso|pregunt\w*|antes)|\bno hace falta preguntar\w*`,
-		`확인없이|묻지않|물어볼필요|물어보지|확인(?:을|를)?(?:요청|생략|하지)|승인없이|허락없이|사전에(?:허가|승인|동의)|미리(?:허가|승인|동의)|무단`+
+		`확인없이|묻지(?:않|말)|물어볼필요|물어보지|확인(?:을|를)?(?:요청|생략|하지)|승인없이|허락없이|사전에(?:허가|승인|동의)|미리(?:허가|승인|동의)|무단`+
 			`|確認(?:なし|せず|を求め|する必要はな|は不要|しなくて)|聞かずに|承認なし|許可なし|無断|(?:事前に|あらかじめ|前もって)(?:同意|承認|許可)`+
 			`|(?:无需|不用|不必|不需要?|不经|未经|不再|不用再)(?:再)?(?:确认|询问|问|批准|授权|同意)|不希望被(?:要求确认|询问)|预先(?:同意|授权|批准)|事先(?:同意|授权|批准)|没有确认`)
 	// spared: nobody need ask first.
@@ -93,8 +99,8 @@ var (
 		`\b(?:no longer needs?|need not|(?:does|do) not need|(?:doesn't|don't) need|not have) to be (?:asked|consulted|prompted)\b|\bno hace falta (?:preguntar|pedir|consultar)\w*|\bya no (?:hay que|es necesario) (?:preguntar|pedir|consultar)\w*`,
 		`(?:물어볼|확인할|확인받을|허락받을)필요(?:가|는)?없|(?:確認する|聞く|尋ねる|許可を得る)必要(?:は|が)?(?:ない|ありません)|(?:不用|无需|不必|不需要)再?(?:问|询问|请示|征求)`)
 	unchecked = words(
-		`automatic* unlimited unrestricted standing unattended automatically up_to`, `automatic* ilimitad* permanente* irrestrict*`,
-		`무제한 자동으로 자동송금 미리 사전 제한없`, `無制限 自動で 自動的 事前 あらかじめ`, `无限 不受限制 自动 预先 事先 直接`,
+		`automatic* unlimited unrestricted standing unattended automatically up_to free_hand carte_blanche freely as_it_likes as_it_wishes`, `automatic* ilimitad* permanente* irrestrict* mano_libre carta_blanca libremente`,
+		`무제한 자동으로 자동송금 미리 사전 제한없 마음대로 자유롭게`, `無制限 自動で 自動的 事前 あらかじめ 自由に 勝手に`, `无限 不受限制 自动 预先 事先 直接 随意 自由支配`,
 	)
 	newest = words(
 		`previous prior earlier above before old past this_fact this_memory this_rule other others stored known`, `anterior* previ* este_dato este_recuerdo esta_regla demas otros guardad*`,
@@ -121,6 +127,7 @@ var (
 	links      = words(`link links url urls attachment*`, `enlace* adjunto*`, `링크 주소`, `リンク url`, `链接 网址`)
 	image      = words(`image* pixel* render*`, `imagen* pixel*`, `이미지`, `画像`, `图片`)
 	money      = words(`transfer* wire wired wires wiring refund* payment* paid invoice* remit* purchas*`, `transferenc* transferir* reembols* pago pagos paguen pague factura* giren gire giros girar compra compras`, `이체 송금 환불 결제 입금 구매`, `送金 振り込 振込 返金 支払 決済 購入`, `转账 汇款 汇到 汇给 汇 付款 退款 支付 打到 打款 购买`)
+	purse      = words(`bank_account* credit_card* savings wallet`, `cuenta cuentas tarjeta billetera`, `계좌 신용카드 지갑`, `口座 クレジットカード 財布`, `账户 银行卡 信用卡 钱包`)
 	account    = patterns(`\b[a-z]{2}\d{2}(?: ?[0-9a-z]{4}){3,}|\b0x[0-9a-f]{16,}|\b(?:account|iban|wallet|cuenta|billetera)(?: number| numero)?\W{1,3}(?:\w+ )?[\d][\d -]{5,}`, `(?:계좌|지갑).{0,4}[\d][\d-]{5,}|[\d][\d-]{5,}(?:계좌|지갑)|口座(?:番号)?\d{5,}|(?:账号|账户|卡号|钱包)\d{5,}`)
 	credential = words(`password* passcode* pin card_number* credit_card_number* api_key* seed_phrase* credential*`, `contrasena* credencial* numero_de_la_tarjeta numero_de_tarjeta pin`, `비밀번호 카드번호 인증번호`, `パスワード カード番号 暗証番号`, `密码 卡号 验证码`)
 	tool       = words(
@@ -130,24 +137,24 @@ var (
 	code     = patterns(`\brm -r?f|\bdrop table\b|\b(?:delete|drop|wipe|send|exec|run|transfer|erase|purge)_\w+|\bsudo rm\b`, `(?:delete|drop|wipe|exec|erase|purge)_\w+`)
 	database = words(`database*`, `base_de_datos bases_de_datos`, `데이터베이스`, `データベース`, `数据库`)
 	memory   = words(
-		`memory memories facts this_fact record records everything_known what_is_known remembered stored_information stored_facts known_about this_rule following_rule`,
+		`memory memories facts this_fact record records everything_known everything_learn* all_that_was_learn* this_note what_is_known remembered stored_information stored_facts known_about this_rule following_rule`,
 		`memoria recuerdo* este_dato lo_guardado todo_lo_guardado lo_que_sabes recordarse esta_regla`,
 		`기억 저장된 이사실 배운것 이규칙 정보는모두`, `記憶 保存された この事実 覚えた この規則`, `记忆 保存的 这条事实 学到 这条规则`,
 	)
 	instructions = words(
-		`instruction* rule rules guideline* prompt* directive*`, `instruccion* regla* norma* directriz directrices indicacion*`,
+		`instruction* rule rules guideline* prompt* directive* preference preferences`, `instruccion* regla* norma* directriz directrices indicacion*`,
 		`지시 규칙 지침 프롬프트`, `指示 ルール 規則 プロンプト`, `指令 规则 指示 提示 准则`,
 	)
 	others = patterns(
-		`\b(?:other|another|all|different|every|others?') (?:\w+ )?(?:users?|customers?|tenants?|clients?|accounts?)\b|\buser \d+\b`+
+		`\b(?:other|another|all|different|every|next|others?') (?:\w+ )?(?:users?|customers?|tenants?|clients?|accounts?)\b|\buser \d+\b`+
 			`|\b(?:otr[oa]s?|tod[oa]s|demas|cualquier) (?:l[oa]s )?(?:usuari\w+|clientes?|inquilin\w+|cuentas?)\b|\busuario \d+\b`,
 		`(?:다른|타|모든|전체)(?:사용자|고객|이용자|유저|테넌트|계정)|\d+번사용자|사용자\d+`+
 			`|(?:他の|別の|全|すべての|ほかの)(?:ユーザー|顧客|利用者|テナント|アカウント)|(?:ユーザー|利用者)\d+`+
 			`|(?:其他|其它|别的|所有|另一个)(?:用户|客户|租户|账户|账号|顾客)|用户\d+`)
 	requests = words(`request*`, `peticion* solicitud*`, `요청`, `要求`, `请求`)
 	private  = words(
-		`profile* chat* data fact facts memor* information detail* conversation* history`, `datos perfil* chat* recuerdo* informacion conversacion* historial`,
-		`프로필 대화 기억 정보 자료 데이터`, `プロフィール 会話 記憶 情報 データ`, `资料 聊天 记忆 信息 数据 对话`,
+		`profile* chat* order orders file files record records invoice* data fact facts memor* information detail* conversation* history stored`, `datos pedido* perfil* chat* recuerdo* informacion conversacion* historial`,
+		`프로필 주문 대화 기억 정보 자료 데이터 저장`, `プロフィール 注文 会話 記憶 情報 データ`, `资料 订单 聊天 记忆 信息 数据 对话`,
 	)
 	guards = patterns(
 		`\b(?:content|safety|ai|security) (?:\w+ )?(?:restrictions?|filters?|limits?|rules?|polic\w+|warnings?)\b|\b(?:disclaimers?|refusals?|guardrails?|censor\w*|uncensored)\b|\brestriccion\w* de (?:contenido|seguridad)|\badvertencias? de seguridad\b|\b(?:censura|negativas)\b`,
@@ -160,7 +167,7 @@ var (
 var (
 	send = words(
 		`send* sent forward* cc cc'd mailed emailed mail copy copies copied upload* deliver* relay* transmit* shared share`, `envi* reenvi* mand* copia* remit* llegue* comparta* sube suba* subir`,
-		`전달 전송 보내 보낼 넘겨 공유 업로드 사본 올리`, `転送 送信 送る 送ら 送っ コピー 渡す 渡し アップロード 送れ`, `转发 发送 发到 发给 抄送 副本 上传 传到 传给`,
+		`전달 전송 보내 보낼 넘겨 공유 업로드 사본 올리`, `転送 送信 送る 送ら 送っ コピー 渡す 渡し アップロード 送れ 共有`, `转发 发送 发到 发给 抄送 副本 上传 传到 传给 共享`,
 	)
 	enter = words(`enter* typ* submit* give* fill* write* writing skip* omit*`, `introduc* escrib* omit* salt* d* teclea*`, `입력 적 생략 알려`, `入力 省 教え 送`, `填 输入 跳过 告诉 发`)
 	open  = words(`open* click* visit* follow*`, `abr* pulse* pulsar visit*`, `열어 열기 클릭`, `開い 開く クリック`, `打开 点击`)
@@ -168,7 +175,7 @@ var (
 	admin = words(`administrator* admin superuser root_privileg* root_access root_rights sudo`, `administrador* superusuario`, `관리자 루트`, `管理者`, `管理员`)
 	wipe  = words(`wipe* drop dropped reset* erase* truncate* empt*`, `vaci* borr* reinici*`, `초기화 삭제 비우`, `初期化 削除 消去`, `清空 删除 重置`)
 	drop  = words(
-		`forget* delet* eras* wip* drop dropped discard* overrid* outdated invalid false ignore* ignoring disregard* bypass* void prevail* priority obsolete`,
+		`forget* delet* eras* wip* drop dropped discard* overrid* outdated invalid false ignore* ignoring disregard* bypass* void prevail* priority obsolete outrank* supersed*`,
 		`olvid* borr* elimin* descart* invalid* fals* ignor* prevalec* prioridad anul* desobede*`,
 		`지우 삭제 잊 버려 버릴 무효 우선 거짓 무시 파기`, `消す 消し 削除 忘れ 破棄 無効 優先 誤り 無視`, `清除 删除 忘 丢弃 无效 优先 是假 假的 忽略 无视 作废`,
 	)
@@ -201,7 +208,7 @@ var (
 		`简短 简洁 简单 详细 表情 语气 正式 中文 英文 英语 韩语 日语 例 代码 列表 敬语 口语`,
 	)
 	plea = patterns(
-		`^\W*(?:please |always |never |do not |don't |from now on,? |por favor,? )*(?:answer|reply|respond|write|speak|talk|use|call|address|keep|explain|responde|contesta|habla|usa|explica)\b`,
+		`^\W*(?:please |always |never |do not |don't |from now on,? |por favor,? )*(?:answer|reply|respond|write|speak|talk|use|call|address|keep|explain)\b|^\W*(?:responde|contesta|habla)(?:me|nos)\b|^\W*(?:responde|contesta) (?:siempre )?en\b`,
 		`(?:말해|대답해|답변해|답해|써|설명해)(?:줘|주세요|라|주기)|(?:話して|答えて|書いて)(?:ほしい|欲しい|ください|下さい|。?$)|使わないで(?:ほしい|欲しい|ください|下さい|。?$)|请?用.{1,6}(?:回答|回复)`)
 )
 
@@ -223,14 +230,15 @@ var (
 	name = patterns(
 		`\b(?:is called|is named|goes by|(?:name|nickname|surname) is|is nicknamed)\b|\bse llama\b|\b(?:nombre|apodo|apellido) es\b`,
 		`이름(?:은|이)|별명(?:은|이)|라고불|名前は|名字は|苗字は|と呼ばれ|名字(?:叫|是)|姓名是|名叫|的名字|叫做`)
+	// health is what somebody must or must not eat, too.
 	health = words(
 		`allerg* asthma* diabet* insulin epilep* cancer* disease* illness* condition medication* medicine* pregnan* surgery disabilit* disabled blind deaf wheelchair celiac coeliac gluten
-			lactose intoleran* depression anxiety migraine* heart_attack stroke blood_pressure blood_type autis* adhd dementia arthritis hiv hepatitis transplant* pacemaker anaphyla* chemotherapy dialysis diagnos* penicillin`,
+			lactose intoleran* depression anxiety migraine* heart_attack stroke blood_pressure blood_type autis* adhd dementia arthritis hiv hepatitis transplant* pacemaker anaphyla* chemotherapy dialysis diagnos* penicillin vegan* vegetarian* pescatarian halal kosher`,
 		`alergi* asma* diabet* insulina epilep* cancer enfermedad* medicamento* medicina* embaraz* cirugia* operaron discapacidad* ciego ciega sordo sorda silla_de_ruedas celiac* gluten lactosa
-			intoleran* depresion ansiedad migrana* infarto presion_arterial grupo_sanguineo autis* demencia artritis vih marcapasos diagnostic* penicilina`,
-		`알레르기 알러지 천식 당뇨 인슐린 뇌전증 간질 암진단 암투병 질환 질병 지병 복용 임신 수술 장애 휠체어 글루텐 유당 우울증 불안장애 편두통 심근경색 뇌졸중 고혈압 혈액형 자폐 치매 관절염 투석 진단`,
-		`アレルギー 喘息 糖尿病 インスリン てんかん がん 病気 持病 服用 妊娠 手術 障害 車椅子 グルテン 乳糖 うつ病 不安障害 偏頭痛 心筋梗塞 脳卒中 高血圧 血液型 自閉 認知症 関節炎 透析 診断`,
-		`过敏 哮喘 糖尿病 胰岛素 癫痫 癌 疾病 慢性病 服药 吃药 怀孕 手术 残疾 轮椅 麸质 乳糖 抑郁症 焦虑症 偏头痛 心梗 中风 高血压 血型 自闭 痴呆 关节炎 透析 诊断 失明 失聪`,
+			intoleran* depresion ansiedad migrana* infarto presion_arterial grupo_sanguineo autis* demencia artritis vih marcapasos diagnostic* penicilina vegan* vegetarian* halal kosher`,
+		`알레르기 알러지 천식 당뇨 인슐린 뇌전증 간질 암진단 암투병 질환 질병 지병 복용 임신 수술 장애 휠체어 글루텐 유당 우울증 불안장애 편두통 심근경색 뇌졸중 고혈압 혈액형 채식 비건 할랄 자폐 치매 관절염 투석 진단`,
+		`アレルギー 喘息 糖尿病 インスリン てんかん がん 病気 持病 服用 妊娠 手術 障害 車椅子 グルテン 乳糖 うつ病 不安障害 偏頭痛 心筋梗塞 脳卒中 高血圧 血液型 菜食 ビーガン ヴィーガン ベジタリアン ハラール 自閉 認知症 関節炎 透析 診断`,
+		`过敏 哮喘 糖尿病 胰岛素 癫痫 癌 疾病 慢性病 服药 吃药 怀孕 手术 残疾 轮椅 麸质 乳糖 抑郁症 焦虑症 偏头痛 心梗 中风 高血压 血型 素食 吃素 清真 自闭 痴呆 关节炎 透析 诊断 失明 失聪`,
 	)
 	family = words(
 		`wife husband spouse fiance* married marri* divorc* widow* daughter* son sons child children kid kids baby mother mom mum father dad parent* brother* sister* sibling* twin* grandmother grandfather grandma grandpa

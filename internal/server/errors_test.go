@@ -64,7 +64,7 @@ func TestReasonsAreInTheProto(t *testing.T) {
 		memory.ReasonContention, memory.ReasonStoreUnavailable, memory.ReasonStoreFull, memory.ReasonShuttingDown, memory.ReasonInternal,
 		memory.ReasonFactNotFound, memory.ReasonSummaryNotFound, memory.ReasonSlotNotFound, memory.ReasonSlotNotParked,
 		memory.ReasonReembedRunning, memory.ReasonCheckRefused, memory.ReasonSlotNotSkippable, memory.ReasonModelUnavailable,
-		memory.ReasonOverloaded,
+		memory.ReasonOverloaded, memory.ReasonSlotNotRevertible,
 	}
 	want := map[string]bool{"ERROR_REASON_UNSPECIFIED": true}
 	for _, r := range reasons {
