@@ -43,22 +43,23 @@ func (a *admitted) request(m proto.Message, encoded mem.BufferSlice) error {
 	if m.ProtoReflect().Descriptor().ParentFile().Package() != apiPackage {
 		return nil
 	}
-	raw := encoded.Materialize()
+	began, raw := time.Now(), encoded.Materialize()
 	inside := messagesIn(raw, m.ProtoReflect().Descriptor(), 0)
 	if inside > maxInside {
 		err := memory.InvalidField("request", "is made of more than %d messages, those in messages counted; split the call", maxInside)
-		a.requests.Store(m, incoming{bytes: int64(len(raw)), err: err})
+		a.requests.Store(m, incoming{began: began, bytes: int64(len(raw)), err: err})
 		return err
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), a.longest)
 	defer cancel()
 	release, err := a.gate.Request(ctx, 2*int64(len(raw))+structBytes*inside)
-	a.requests.Store(m, incoming{int64(len(raw)), release, err})
+	a.requests.Store(m, incoming{began, int64(len(raw)), release, err})
 	return err
 }
 
 // incoming is a request that was admitted, or why it was not.
 type incoming struct {
+	began   time.Time
 	bytes   int64 // encoded
 	release func()
 	err     error
@@ -78,6 +79,9 @@ func (a *admitted) withRequests(ctx context.Context, req any, _ *grpc.UnaryServe
 			return nil, in.err
 		}
 		defer in.release()
+		var cancel context.CancelFunc // what it waited for memory is part of its time
+		ctx, cancel = context.WithDeadline(ctx, in.began.Add(a.longest))
+		defer cancel()
 	}
 	return next(ctx, req)
 }

@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net"
+	"slices"
 	"sync"
 	"time"
 
@@ -63,18 +65,19 @@ func (l *connections) remove(c *connection) {
 	delete(l.open, c)
 }
 
+// all are the open connections.
+func (l *connections) all() []*connection {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Collect(maps.Keys(l.open))
+}
+
 // cutSlowest closes the connection that holds most of the replies that went unread for a while. It makes room when other
 // replies wait for it; where no client is slow it closes none.
 func (l *connections) cutSlowest() {
-	l.mu.Lock()
-	all := make([]*connection, 0, len(l.open))
-	for c := range l.open {
-		all = append(all, c)
-	}
-	l.mu.Unlock()
 	var slowest *connection
 	most := int64(0)
-	for _, c := range all {
+	for _, c := range l.all() {
 		if held := c.unreadSince(time.Now().Add(-slowReply)); held > most {
 			slowest, most = c, held
 		}
@@ -91,7 +94,7 @@ const slowReply = time.Second
 func newConnections(l net.Listener, limits connectionLimits, gate *admission.Gate, log *slog.Logger) *connections {
 	return &connections{
 		Listener: l, most: limits.most, patience: limits.patience, gate: gate, log: log, open: map[*connection]struct{}{},
-		undecoded: undecoded{most: gate.RequestMemory(), less: make(chan struct{})},
+		undecoded: undecoded{most: gate.RequestMemory(), one: oneBytes, less: make(chan struct{})},
 	}
 }
 

@@ -12,8 +12,9 @@ import (
 // connection as they come, before any of this program's code knows of the call, and on every stream at once. So they are
 // counted where they are read; while there are too many, connections that hold more than freeBytes are not read from.
 const (
-	freeBytes     = 1 << 20 // of every connection
-	longestPause  = 5 * time.Second
+	freeBytes     = 1 << 20   // of every connection
+	oneBytes      = 128 << 20 // of one connection, so that requests that come side by side can end: 64 of the largest
+	longestPause  = 2 * time.Second
 	prefaceBytes  = 24 // RFC 9113, 3.4
 	frameHeader   = 9  // RFC 9113, 4.1
 	frameData     = 0x0
@@ -23,13 +24,15 @@ const (
 	messagePrefix = 5 // of a gRPC message: whether it is compressed, and its length
 )
 
-// undecoded counts the bytes of requests that all connections have read and that are not decoded yet.
+// undecoded counts the bytes of requests that all connections have read and that are not decoded yet. Above most, one
+// connection at a time is still read from until it holds one: were all to wait, no request would end.
 type undecoded struct {
-	most int64
+	most, one int64
 
-	mu   sync.Mutex
-	held int64
-	less chan struct{} // closed when held becomes less
+	mu    sync.Mutex
+	held  int64
+	first *connection   // the one that is still read from; nil for none
+	less  chan struct{} // closed when another connection may be read from
 }
 
 func (u *undecoded) add(n int64) {
@@ -45,55 +48,88 @@ func (u *undecoded) add(n int64) {
 	}
 }
 
-// tooMany reports whether there are too many, and otherwise returns a channel that is closed when there are less.
-func (u *undecoded) tooMany() (bool, <-chan struct{}) {
+// mustWait reports whether a connection that holds so many must wait, and returns a channel that is closed when it should
+// ask again.
+func (u *undecoded) mustWait(c *connection, held int64) (bool, <-chan struct{}) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	return u.held > u.most, u.less
+	if u.held <= u.most {
+		return false, nil
+	}
+	if held <= u.one && (u.first == nil || u.first == c) {
+		u.first = c
+		return false, nil
+	}
+	return true, u.less
+}
+
+// settle notes what a connection holds now: one that holds little leaves its turn to another.
+func (u *undecoded) settle(c *connection, held int64) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.first == c && held <= freeBytes {
+		u.first = nil
+		close(u.less)
+		u.less = make(chan struct{})
+	}
 }
 
 // Read reads what the client sends. Where its requests hold much and there is no room it waits, so that the client has to
-// wait too; one that leaves its requests unfinished meanwhile is cut off.
+// wait too. When that takes too long the connection is closed that holds most.
 func (c *connection) Read(b []byte) (int, error) {
 	n, err := c.Conn.Read(b)
-	c.reading.Lock()
-	before := c.requests.held()
-	c.requests.feed(b[:n])
-	held := c.requests.held()
-	c.reading.Unlock()
-	c.all.undecoded.add(held - before)
-	if held <= freeBytes || err != nil {
-		return n, err
-	}
-	pause := time.NewTimer(longestPause)
-	defer pause.Stop()
-	for full, less := c.all.undecoded.tooMany(); full; full, less = c.all.undecoded.tooMany() {
+	held := c.count(func(r *requestBytes) { r.feed(b[:n]) })
+	for held > freeBytes && err == nil {
+		wait, less := c.all.undecoded.mustWait(c, held)
+		if !wait {
+			break
+		}
+		pause := time.NewTimer(longestPause)
 		select {
 		case <-less:
 		case <-pause.C:
-			c.cut(admission.CauseSlowWriter)
-			return n, nil
+			c.all.cutFullest()
+		}
+		pause.Stop()
+		held = c.count(func(*requestBytes) {})
+	}
+	return n, err
+}
+
+// count changes what the connection's requests hold, and returns how much that is.
+func (c *connection) count(change func(*requestBytes)) int64 {
+	c.reading.Lock()
+	before := c.requests.held()
+	change(&c.requests)
+	held := c.requests.held()
+	c.reading.Unlock()
+	c.all.undecoded.add(held - before)
+	c.all.undecoded.settle(c, held)
+	return held
+}
+
+// cutFullest closes the connection whose requests hold most.
+func (l *connections) cutFullest() {
+	var fullest *connection
+	most := int64(0)
+	for _, c := range l.all() {
+		if held := c.count(func(*requestBytes) {}); held > most {
+			fullest, most = c, held
 		}
 	}
-	return n, nil
+	if fullest != nil {
+		fullest.cut(admission.CauseSlowWriter)
+	}
 }
 
 // decoded notes that a large request of so many bytes was decoded, or refused.
 func (c *connection) decoded(bytes int64) {
-	c.reading.Lock()
-	n := min(bytes+messagePrefix, c.requests.whole)
-	c.requests.whole -= n
-	c.reading.Unlock()
-	c.all.undecoded.add(-n)
+	c.count(func(r *requestBytes) { r.whole -= min(bytes+messagePrefix, r.whole) })
 }
 
 // forget gives back what requests hold that are never decoded, since their connection is closed.
 func (c *connection) forget() {
-	c.reading.Lock()
-	n := c.requests.held()
-	c.requests.whole, c.requests.parts, c.requests.open = 0, 0, nil
-	c.reading.Unlock()
-	c.all.undecoded.add(-n)
+	c.count(func(r *requestBytes) { r.whole, r.parts, r.open = 0, 0, nil })
 }
 
 // requestBytes follows the frames of a connection and counts the bytes of its requests.

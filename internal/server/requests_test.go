@@ -26,7 +26,9 @@ func TestConnectionsThatHoldManyRequestsWait(t *testing.T) {
 	listening := func() (*connections, *refusals) {
 		r := &refusals{}
 		gate := admission.New(admission.Options{Heavy: 1, Memory: 4 * share, Wait: time.Second, Meter: r})
-		return newConnections(nil, connectionLimits{10, time.Minute}, gate, slog.New(slog.DiscardHandler)), r
+		l := newConnections(nil, connectionLimits{10, time.Minute}, gate, slog.New(slog.DiscardHandler))
+		l.undecoded.one = 2 * share
+		return l, r
 	}
 	// client is one whose bytes the server reads until its connection is closed.
 	client := func(l *connections) (net.Conn, *connection) {
@@ -51,7 +53,7 @@ func TestConnectionsThatHoldManyRequestsWait(t *testing.T) {
 			l, refused := listening()
 			hostile, _ := client(l)
 			began := time.Now()
-			if err := begin(hostile, 1, 2*share, false); err == nil {
+			if err := begin(hostile, 1, 3*share, false); err == nil {
 				t.Error("all of it was read")
 			}
 			if took := time.Since(began); took != longestPause {
@@ -62,15 +64,32 @@ func TestConnectionsThatHoldManyRequestsWait(t *testing.T) {
 			}
 		})
 	})
+	t.Run("requests that come side by side by one connection can end, though together they are too many", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			l, refused := listening()
+			busy, _ := client(l)
+			defer busy.Close()
+			for range 2 {
+				for stream := range uint32(5) {
+					if err := begin(busy, 2*stream+1, share/8, false); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			if refused.Load() != 0 || l.undecoded.held <= l.undecoded.most {
+				t.Errorf("%d refusals, %d bytes held", refused.Load(), l.undecoded.held)
+			}
+		})
+	})
 	t.Run("one that waits goes on when there is room, and small requests of others are read meanwhile", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			l, refused := listening()
 			busy, of := client(l)
 			defer busy.Close()
-			if err := begin(busy, 1, share+1, true); err != nil {
+			if err := begin(busy, 1, 2*share+1, true); err != nil {
 				t.Fatal(err)
 			}
-			time.AfterFunc(time.Second, func() { of.decoded(share + 1 - messagePrefix) })
+			time.AfterFunc(time.Second, func() { of.decoded(2*share + 1 - messagePrefix) })
 			other, _ := client(l)
 			defer other.Close()
 			began := time.Now()
