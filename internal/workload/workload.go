@@ -54,7 +54,9 @@ func Large(messages int) Shape {
 }
 
 // Long is the same in a single session.
-func Long(messages int) Shape { return Shape{Seed: 4, Sessions: 1, Messages: messages, MedianWords: 25} }
+func Long(messages int) Shape {
+	return Shape{Seed: 4, Sessions: 1, Messages: messages, MedianWords: 25}
+}
 
 // Neighbour is the i-th of many other users: one session of 30 messages.
 func Neighbour(i int) Shape {
