@@ -76,14 +76,15 @@ func largeOn(ctx context.Context, o options, name string, shape workload.Shape, 
 	if err != nil {
 		return err
 	}
-	s, err := start(ctx, o.binary, data, "--config", settings)
+	args := []string{"--config", settings, "--request-timeout", "2m"} // a busy machine may take long to read the index
+	s, err := start(ctx, o.binary, data, args...)
 	if err != nil {
 		return err
 	}
 	if err := errors.Join(largeAlone(ctx, o, name, shape, s, idle), s.stop()); err != nil {
 		return err
 	}
-	if s, err = start(ctx, o.binary, data, "--config", settings); err != nil {
+	if s, err = start(ctx, o.binary, data, args...); err != nil {
 		return err
 	}
 	return errors.Join(largeAtOnce(ctx, o, name, shape, s, idle), s.stop())

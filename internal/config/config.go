@@ -22,7 +22,7 @@ type Config struct {
 	LogFormat      string        `name:"log-format" default:"auto" enum:"auto,text,json" help:"How log lines look: text, json, or auto (text on a terminal, else json)."`
 	RequestTimeout time.Duration `name:"request-timeout" default:"10s" placeholder:"DURATION" help:"The longest a call may take, 100ms to 10m. A shorter deadline of the client wins."`
 	DrainTimeout   time.Duration `name:"drain-timeout" default:"10s" placeholder:"DURATION" help:"How long a stopping server waits for running calls, 0s to 10m."`
-	RecallCache    Bytes         `name:"recall-cache" default:"64MiB" placeholder:"SIZE" help:"Memory for the users' recall indexes, 1MiB to 64GiB."`
+	RecallCache    Bytes         `name:"recall-cache" default:"128MiB" placeholder:"SIZE" help:"Memory for the users' recall indexes, 1MiB to 64GiB; half a KiB a message. One user whose index takes more than half of it has a place beside it, at most eight times as large; while it is taken, contexts of further such users say that recall is degraded."`
 	FactCache      Bytes         `name:"fact-cache" default:"128MiB" placeholder:"SIZE" help:"Memory for the users' facts and their vectors, 1MiB to 64GiB."`
 	Workers        int           `name:"workers" default:"4" placeholder:"N" help:"How many pieces of background work run at once, 1 to 256. Where both models are built in it is one, since they use this machine."`
 

@@ -48,6 +48,7 @@ type turnVectors struct {
 	keys    []float32 // by row: 1 / the length of the key
 	signs   []uint64  // by row: of the key's numbers, as many words as signWords tells; see SearchTurns
 	of      []int32   // by row: its message
+	sizes   []int64   // by place: the sum of the sizes of all vectors' numbers
 	rows    []int32   // by message: its row; none without a vector
 }
 
@@ -126,7 +127,7 @@ func (x *Index) setVector(m int32, v Vector) bool {
 	}
 	if v.Version > x.turns.version {
 		x.dropVectors()
-		x.turns.version, x.turns.dim = v.Version, len(v.Values)
+		x.turns.version, x.turns.dim, x.turns.sizes = v.Version, len(v.Values), make([]int64, len(v.Values))
 	}
 	t := &x.turns
 	if len(v.Values) != t.dim {
@@ -135,9 +136,19 @@ func (x *Index) setVector(m int32, v Vector) bool {
 	if t.rows[m] == none {
 		t.rows[m] = t.addRow(m)
 	}
+	t.countSizes(t.row(t.rows[m]), -1)
 	appendRow(t.row(t.rows[m])[:0], v.Values)
+	t.countSizes(t.row(t.rows[m]), 1)
 	t.units[t.rows[m]] = float32(1 / length)
 	return true
+}
+
+// countSizes adds what a row's numbers are, so many times.
+func (t *turnVectors) countSizes(row []byte, times int64) {
+	for i := range t.sizes {
+		size := int64(rowValue(row[i]))
+		t.sizes[i] += times * max(size, -size)
+	}
 }
 
 // addRow makes room for a message's vector. The last chunk grows until it is full.
@@ -147,7 +158,7 @@ func (t *turnVectors) addRow(m int32) int32 {
 		t.chunks = append(t.chunks, nil)
 	}
 	last := &t.chunks[len(t.chunks)-1]
-	*last = append(*last, make([]byte, rowBytes(t.dim))...)
+	*last = appendRow(*last, make([]int8, t.dim))
 	t.units, t.keys, t.of = append(t.units, 0), append(t.keys, 0), append(t.of, m)
 	t.signs = append(t.signs, make([]uint64, signWords(t.dim))...)
 	return int32(no)

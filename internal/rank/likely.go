@@ -25,15 +25,54 @@ func setSigns(to []uint64, numbers []float32) {
 	}
 }
 
-// differing counts the bits in which two rows of signs differ.
-func differing(a, b []uint64) (n int) {
-	if len(a) == 4 && len(b) == 4 {
-		return bits.OnesCount64(a[0]^b[0]) + bits.OnesCount64(a[1]^b[1]) + bits.OnesCount64(a[2]^b[2]) + bits.OnesCount64(a[3]^b[3])
+// signQuery is a query to compare signs with: its numbers, each times how large the numbers of its place are on average,
+// in signLevels levels. A number's level is the sum of 2^i over the planes i that have its bit, which makes of their sum
+// over the bits of a row a few instructions for each word.
+type signQuery struct {
+	planes [signPlanes][]uint64
+	least  float32 // what level 0 stands for
+	step   float32 // and each level more
+	all    float32 // the sum of all numbers
+}
+
+const (
+	signPlanes = 5
+	signLevels = 1 << signPlanes
+)
+
+func (t *turnVectors) signQuery(query []float32) signQuery {
+	sizes := 0.0
+	for _, s := range t.sizes {
+		sizes += float64(s) * float64(s)
 	}
-	for i, v := range a {
-		n += bits.OnesCount64(v ^ b[i])
+	weighed := make([]float32, len(query))
+	for i, v := range query {
+		weighed[i] = v * float32(float64(t.sizes[i])/math.Sqrt(max(sizes, 1)))
 	}
-	return n
+	q := signQuery{least: slices.Min(weighed)}
+	q.step = max((slices.Max(weighed)-q.least)/(signLevels-1), math.SmallestNonzeroFloat32)
+	for p := range q.planes {
+		q.planes[p] = make([]uint64, signWords(len(query)))
+	}
+	for i, v := range weighed {
+		q.all += v
+		level := int(math.Round(float64((v - q.least) / q.step)))
+		for p := range q.planes {
+			q.planes[p][i/64] |= uint64(level>>p&1) << (i % 64)
+		}
+	}
+	return q
+}
+
+// cosine is about that of the query and the key with the signs: what is above 0 adds, all else subtracts.
+func (q *signQuery) cosine(signs []uint64) float32 {
+	above, levels := 0, 0
+	for i, w := range signs {
+		above += bits.OnesCount64(w)
+		levels += bits.OnesCount64(w&q.planes[0][i]) + bits.OnesCount64(w&q.planes[1][i])<<1 + bits.OnesCount64(w&q.planes[2][i])<<2 +
+			bits.OnesCount64(w&q.planes[3][i])<<3 + bits.OnesCount64(w&q.planes[4][i])<<4
+	}
+	return 2*(q.least*float32(above)+q.step*float32(levels)) - q.all
 }
 
 // likelySteps is into how many steps likely scores are divided to find the best; step 0 is no score.
@@ -42,8 +81,9 @@ const likelySteps = 4096
 // offerLikely offers the messages nearest to a vector of those that are likely to be. It reports false where too few of
 // them pass the filters, so that all must be compared.
 //
-// The share of bits in which the signs of two vectors differ tells their angle, as far as random hyperplanes would
-// (Charikar, STOC 2002): an eighth of the bytes of the vectors, and a few instructions for each message.
+// Signs say of a vector's numbers which way they point, and a query how far that counts (after RaBitQ: Gao and Long, SIGMOD
+// 2024, without its rotation: each place is weighed by how large its numbers are instead). They take an eighth of the
+// bytes of the vectors, and a few instructions a word.
 func (r *ranking) offerLikely(v QueryVector) bool {
 	x, s := r.x, r.s
 	rows, more := r.likely(v)
@@ -65,16 +105,14 @@ func (r *ranking) offerLikely(v QueryVector) bool {
 	return !more || len(s.heap) == r.q.Limit
 }
 
-// likely are the rows whose signs promise the best scores, and whether there are more with any.
+// likely are the rows whose signs promise the best scores, and whether there are more that no filter leaves out.
 func (r *ranking) likely(v QueryVector) (rows []int32, more bool) {
 	t := &r.x.turns
 	n := len(t.units)
 	s := r.s
 	s.steps = slices.Grow(s.steps[:0], n)[:n]
-	signs := make([]uint64, signWords(t.dim))
-	setSigns(signs, v.Values)
 	var counts [likelySteps]int
-	r.likelySteps(signs, &counts)
+	r.likelySteps(t.signQuery(v.Values), &counts)
 	least, found := likelySteps-1, counts[likelySteps-1]
 	for least > 1 && found < r.x.limits.likely {
 		least--
@@ -94,42 +132,27 @@ func (r *ranking) likely(v QueryVector) (rows []int32, more bool) {
 }
 
 // likelySteps sets the step of each row's likely score, 0 for one that a filter leaves out, and counts them.
-func (r *ranking) likelySteps(signs []uint64, counts *[likelySteps]int) {
+func (r *ranking) likelySteps(q signQuery, counts *[likelySteps]int) {
 	x := r.x
 	t := &x.turns
-	var steps [classes][]uint16
-	highest := r.highestFactor()
-	for c := range steps {
-		steps[c] = likelyTable(64*len(signs), t.dim, min(r.factor(class(c).message())/highest, 1))
+	highest := float32(r.highestFactor())
+	var factors [classes]float32
+	for c := range factors {
+		factors[c] = float32(r.factor(class(c).message())) / highest
 	}
 	alike := r.named == noSpeaker && len(r.times) == 0 // then the class is all that factors ask for
 	for row := range r.s.steps {
 		no := t.of[row]
+		factor := factors[x.classes[no]]
+		if !alike {
+			factor = float32(r.factor(&x.messages[no])) / highest
+		}
 		step := uint16(0)
-		switch apart := differing(t.signsOf(int32(row)), signs); {
-		case alike && !r.filtered:
-			step = steps[x.classes[no]][apart]
-		case r.inside(&x.messages[no]):
-			m := &x.messages[no]
-			step = likelyStep(apart, t.dim, r.factor(m)/highest)
+		if !r.filtered || r.inside(&x.messages[no]) {
+			score := q.cosine(t.signsOf(int32(row))) * factor
+			step = 1 + uint16(min(max(score, 0), 1)*(likelySteps-2))
 		}
 		r.s.steps[row] = step
 		counts[step]++
 	}
-}
-
-// likelyTable are the steps by how many signs differ.
-func likelyTable(most, dim int, factor float64) []uint16 {
-	table := make([]uint16, most+1)
-	for apart := range table {
-		table[apart] = likelyStep(apart, dim, factor)
-	}
-	return table
-}
-
-// likelyStep is the step of the cosine that so many differing signs tell, times a factor of at most 1. Keys at a right
-// angle or more are not found.
-func likelyStep(apart, dim int, factor float64) uint16 {
-	cosine := math.Cos(math.Pi * float64(apart) / float64(dim))
-	return uint16(max(cosine*factor, 0) * (likelySteps - 1))
 }

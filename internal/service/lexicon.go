@@ -1,7 +1,6 @@
 package service
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -166,7 +165,7 @@ func (l *Lexicon) Search(ctx context.Context, q LexiconSearch) (Found, error) {
 // searchIndex brings the user's index up to date and searches it. It reports true where segments were merged meanwhile
 // and the state may be read again.
 func (l *Lexicon) searchIndex(ctx context.Context, found Found, q viewedSearch, mayRead bool) (_ Found, again bool, err error) {
-	x, leave, err := l.index(ctx, q.state)
+	x, at, err := l.index(ctx, q.state)
 	if err != nil {
 		return Found{}, false, fmt.Errorf("wait for the memory of a large index: %w", err)
 	}
@@ -174,10 +173,16 @@ func (l *Lexicon) searchIndex(ctx context.Context, found Found, q viewedSearch, 
 		found.Degraded = "the index of this user takes the memory that another's has now, and was not searched: raise recall-cache"
 		return found, false, nil
 	}
-	defer leave()
+	begin := l.large.now()
+	if at != nil {
+		defer l.large.leave(at)
+	}
 	lack, err := l.update(ctx, q.Ref.UserRef, x, q.state)
 	if err != nil {
 		return Found{}, false, err
+	}
+	if at != nil {
+		l.large.filled(at, l.large.now().Sub(begin))
 	}
 	if lack == lackMerged && mayRead {
 		return found, true, nil
@@ -321,13 +326,13 @@ func degradation(l lack, more int) string {
 	return ""
 }
 
-// index answers the user's index, an empty one if there is none in memory; nil while a large one must wait for another.
-// Whoever has it must call leave.
-func (l *Lexicon) index(ctx context.Context, state store.LexiconState) (x *userIndex, leave func(), err error) {
+// index answers the user's index, an empty one if there is none in memory; nil while a large one must wait for another. A
+// large one is in a seat that must be left.
+func (l *Lexicon) index(ctx context.Context, state store.LexiconState) (x *userIndex, at *sitting, err error) {
 	if indexBytes(state.Segments) <= l.max/2 {
-		return l.cached(state.Scope), func() {}, nil
+		return l.cached(state.Scope), nil, nil
 	}
-	at, err := l.large.take(ctx, state.Scope, func() *userIndex {
+	at, err = l.large.take(ctx, state.Scope, func() *userIndex {
 		x := l.cached(state.Scope) // it may have grown there
 		l.indexes.Invalidate(state.Scope)
 		return x
@@ -335,7 +340,7 @@ func (l *Lexicon) index(ctx context.Context, state store.LexiconState) (x *userI
 	if at == nil || err != nil {
 		return nil, nil, err
 	}
-	return at.index, func() { l.large.leave(at) }, nil
+	return at.index, at, nil
 }
 
 func (l *Lexicon) cached(scope memory.ScopeKey) *userIndex {
@@ -387,7 +392,7 @@ func (l *Lexicon) addMissing(ctx context.Context, user memory.UserRef, x *userIn
 			return out, fmt.Errorf("read segments: %w", err)
 		}
 		if x.index.Bytes() > maxIndexShare*l.max {
-			return cmp.Or(out, lackLarge), nil
+			return max(out, lackLarge), nil
 		}
 		some := atOnce(missing)
 		missing = missing[len(some):]
@@ -440,6 +445,9 @@ func (l *Lexicon) addUnindexed(ctx context.Context, x *userIndex, messages []mem
 func (l *Lexicon) add(ctx context.Context, x *userIndex, segments []store.Segment, embedding map[int64]int) lack {
 	out := lackNothing
 	for _, s := range segments {
+		if x.index.Bytes() > maxIndexShare*l.max {
+			return lackLarge
+		}
 		if err := x.index.AddSegment(s.Data); err != nil {
 			l.log.ErrorContext(ctx, "segment of the lexical index cannot be read", "segment", s.No, "error", err)
 			out = lackDamaged

@@ -27,6 +27,7 @@ type sitting struct {
 	calls int           // that use the index now
 	free  chan struct{} // closed when the seat is another's and no call uses the index any more
 	until time.Time     // nobody else gets the seat before
+	full  bool          // the index was read
 	taken bool          // the seat is another's
 }
 
@@ -84,9 +85,13 @@ func (at *sitting) mayBeFree() {
 	}
 }
 
-// filled says how long it took to read the index.
+// filled says that the index was read, and how long that took; only the first call counts.
 func (s *seat) filled(at *sitting, took time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if at.full {
+		return
+	}
+	at.full = true
 	at.until = s.now().Add(max(residence*took, leastResident))
 }
