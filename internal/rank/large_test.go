@@ -23,7 +23,7 @@ func least(docs ...Doc) *Index {
 func TestManyMessagesAreSearchedWithTheSameHits(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		docs, q := chats().Draw(t, "docs"), queries().Draw(t, "query")
-		q.Limit = rapid.IntRange(1, 8).Draw(t, "limit")
+		q.Limit, q.Explain = rapid.IntRange(1, 8).Draw(t, "limit"), false
 		if rapid.Bool().Draw(t, "excluded") {
 			q.Exclude = func(p memory.Place) bool { return p.Seq%3 == 1 }
 		}
