@@ -11,11 +11,13 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	memoryv1 "github.com/stratamem/strata/api/memory/v1"
 	"github.com/stratamem/strata/internal/embed"
 	"github.com/stratamem/strata/internal/embed/static"
 	"github.com/stratamem/strata/internal/jobs"
 	"github.com/stratamem/strata/internal/measure"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/service"
 	"github.com/stratamem/strata/internal/store/sqlitestore"
 	"github.com/stratamem/strata/internal/workload"
 )
@@ -147,8 +149,8 @@ func askAtOnce(ctx context.Context, s *running, shape workload.Shape) (first, la
 				if err != nil {
 					return err
 				}
-				if len(r.GetDegraded()) > 0 {
-					return fmt.Errorf("a context is degraded: %v", r.GetDegraded())
+				if d := lexicalDegraded(r); d != nil {
+					return fmt.Errorf("messages were not all searched: %s", d.GetReason())
 				}
 				times[i] = append(times[i], t.client)
 			}
@@ -162,6 +164,16 @@ func askAtOnce(ctx context.Context, s *running, shape workload.Shape) (first, la
 		first, later = append(first, t[0]), append(later, t[1:]...)
 	}
 	return first, later, nil
+}
+
+// lexicalDegraded is why messages were not all searched, nil when they were.
+func lexicalDegraded(r *memoryv1.BuildContextResponse) *memoryv1.Degradation {
+	for _, d := range r.GetDegraded() {
+		if d.GetTier() == service.TierLexical {
+			return d
+		}
+	}
+	return nil
 }
 
 // largeFile writes the user's messages through the store, and has the server's own indexer index them.
