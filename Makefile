@@ -15,6 +15,7 @@ REPLAYS    ?= 50
 LENGTH     ?= 60s
 HISTORIES  ?= 10000
 NEIGHBOURS ?= 100000
+MESSAGES   ?= 500000
 MONGO_CYCLES ?= 20
 BENCH_ARGS ?=
 EVAL_ARGS  ?=
@@ -26,7 +27,7 @@ FUZZ := $(shell grep -rhoE --include='*_test.go' --with-filename '^func Fuzz[A-Z
 # the packages of property tests without a store
 PROPERTIES := $(shell grep -rl --include='*_test.go' pgregory.net/rapid internal | xargs -n1 dirname | sort -u | grep -vE '^internal/(app|jobs|store)(/|$$)' | sed 's|^|./|')
 
-.PHONY: help build tools test lint generate verify fuzz bench bench-context bench-neighbours bench-record bench-crash bench-seams bench-conflict bench-outage bench-facts bench-learn bench-idle bench-overload bench-tiers bench-reindex bench-hanging bench-mongokill bench-replicas locomo locomo-tiers figures property proof demo backends-up backends-down backends-wipe test-integration test-containers docker clean
+.PHONY: help build tools test lint generate verify fuzz bench bench-context bench-neighbours bench-large bench-record bench-crash bench-seams bench-conflict bench-outage bench-facts bench-learn bench-idle bench-overload bench-tiers bench-reindex bench-hanging bench-mongokill bench-replicas locomo locomo-tiers figures property proof demo backends-up backends-down backends-wipe test-integration test-containers docker clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | awk -F'\t' '{printf "  %-18s %s\n", $$1, $$2}'
@@ -75,6 +76,9 @@ bench-context: tools ## BuildContext on W and W2: p50, p99, cold
 
 bench-neighbours: tools ## W alone and beside NEIGHBOURS (100000) other users of 30 messages
 	$(BIN)/strata-bench neighbours -binary=$(BIN)/strata -neighbours=$(NEIGHBOURS) $(BENCH_ARGS)
+
+bench-large: tools ## one user of MESSAGES (500000): BuildContext's time, its memory with 32 calls at once
+	$(BIN)/strata-bench large -binary=$(BIN)/strata -messages=$(MESSAGES) $(BENCH_ARGS)
 
 bench-record: tools ## Record: open loop beside a bare insert, closed loops of 64 clients
 	$(BIN)/strata-bench record -binary=$(BIN)/strata $(BENCH_ARGS)
@@ -150,6 +154,7 @@ proof: ## the long proofs: 300 kills under load and 12 at every seam, 300 replay
 	$(MAKE) bench-conflict REPLAYS=300
 	$(MAKE) bench-outage LENGTH=10m
 	$(MAKE) bench-overload BENCH_ARGS=-duration=2m
+	$(MAKE) bench-large
 	$(MAKE) property HISTORIES=100000 SEED=0
 	RAPID_CHECKS=10000 go test -count=1 -timeout=60m $(PROPERTIES)
 	$(MAKE) fuzz FUZZTIME=5m

@@ -26,6 +26,7 @@ type options struct {
 	calls      int           // of BuildContext
 	duration   time.Duration // of each loop of Record
 	neighbours int           // other users
+	messages   int           // of one user
 	cycles     int           // of kill -9
 	seamsHits  int           // how often the server dies at each seam
 	replays    int           // of two sessions that contradict each other
@@ -45,6 +46,7 @@ func figures() []figure {
 	return []figure{
 		{"context", "BuildContext on W and W2: handler and client time, cold first call", contextFigure, false},
 		{"neighbours", "BuildContext on W alone and beside -neighbours users of 30 messages", neighboursFigure, false},
+		{"large", "BuildContext for one user of -messages messages: time, cold first call, memory with 32 calls at once", largeFigure, false},
 		{"record", "Record: open loop beside a bare insert, closed loops of 64 clients", recordFigure, false},
 		{"facts", "BuildContext on W with 10,000 facts and an embedder over HTTP", factsFigure, false},
 		{"learn", "how soon a fact is there; model calls of a conversation of 100 messages", learnFigure, false},
@@ -79,6 +81,7 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 	fs.IntVar(&o.calls, "calls", 1000, "calls of BuildContext")
 	fs.DurationVar(&o.duration, "duration", 20*time.Second, "how long each loop of Record runs")
 	fs.IntVar(&o.neighbours, "neighbours", 100_000, "other users in the file, of 30 messages each")
+	fs.IntVar(&o.messages, "messages", 500_000, "messages of the one large user")
 	fs.IntVar(&o.cycles, "cycles", 30, "how often the server is killed")
 	fs.StringVar(&o.backends, "backends", "tools/backends", "the folder of the scripts that start MongoDB, Milvus and Elasticsearch")
 	fs.IntVar(&o.long, "long", 200_000, "messages of the long session that costly calls are about")

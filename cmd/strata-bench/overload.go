@@ -332,7 +332,7 @@ func prepareOverload(ctx context.Context, o options, data string) error {
 		return err
 	}
 	begin := time.Now()
-	err = errors.Join(recordLong(ctx, s, o.long), recordLarge(ctx, s), recordSmall(ctx, s))
+	err = errors.Join(recordLongSession(ctx, s, o.long), recordLargeMessages(ctx, s), recordSmallSession(ctx, s))
 	if err == nil {
 		err = waitIndexed(ctx, s)
 	}
@@ -340,7 +340,7 @@ func prepareOverload(ctx context.Context, o options, data string) error {
 	return errors.Join(err, s.stop())
 }
 
-func recordLong(ctx context.Context, c memoryv1.MemoryServiceClient, messages int) error {
+func recordLongSession(ctx context.Context, c memoryv1.MemoryServiceClient, messages int) error {
 	const atOnce = 1000
 	for from := 0; from < messages; from += atOnce {
 		req := &memoryv1.RecordRequest{UserId: "long", SessionId: longSession, Extract: memoryv1.ExtractMode_EXTRACT_MODE_NONE}
@@ -355,7 +355,7 @@ func recordLong(ctx context.Context, c memoryv1.MemoryServiceClient, messages in
 	return nil
 }
 
-func recordLarge(ctx context.Context, c memoryv1.MemoryServiceClient) error {
+func recordLargeMessages(ctx context.Context, c memoryv1.MemoryServiceClient) error {
 	for n := range largeCount {
 		req := &memoryv1.RecordRequest{UserId: figureUser, SessionId: largeSession, Extract: memoryv1.ExtractMode_EXTRACT_MODE_NONE, Messages: []*memoryv1.Message{
 			{Role: memoryv1.Role_ROLE_USER, Text: filled(fmt.Sprintf("word%d ", n), 1<<20-1<<10)},
@@ -367,7 +367,7 @@ func recordLarge(ctx context.Context, c memoryv1.MemoryServiceClient) error {
 	return nil
 }
 
-func recordSmall(ctx context.Context, c memoryv1.MemoryServiceClient) error {
+func recordSmallSession(ctx context.Context, c memoryv1.MemoryServiceClient) error {
 	for n := range 20 {
 		req := &memoryv1.RecordRequest{UserId: smallUser, SessionId: "small", Messages: []*memoryv1.Message{
 			{Role: memoryv1.Role_ROLE_USER, Text: fmt.Sprintf("I like figs and saw %d of them in Lisbon", n)},

@@ -62,21 +62,29 @@ func seed(ctx context.Context, o options, data string) (err error) {
 func seedUser(ctx context.Context, st store.Truth, i int) error {
 	user := memory.UserRef{Tenant: "default", UserID: fmt.Sprintf("neighbour-%06d", i)}
 	for _, s := range workload.Neighbour(i).Conversations() {
-		p := store.AppendParams{Ref: user.Session(s.ID), Time: s.Messages[0].CreateTime}
-		for _, m := range s.Messages {
-			body, err := memory.BodyDigest(m)
-			if err != nil {
-				return err
-			}
-			n := int64(len(m.PlainText())+3) / 4
-			m.Extract, m.Tokens = memory.ExtractAllow, memory.TokenCounts{O200K: n, CL100K: n}
-			p.Messages = append(p.Messages, store.NewMessage{Message: m, BodyDigest: body})
-		}
-		if _, err := st.Append(ctx, p); err != nil {
-			return fmt.Errorf("append: %w", err)
+		if err := seedTurn(ctx, st, user.Session(s.ID), s.Messages, memory.ExtractAllow); err != nil {
+			return err
 		}
 	}
 	return seedSegment(ctx, st, user)
+}
+
+// seedTurn writes messages as one turn.
+func seedTurn(ctx context.Context, st store.Truth, ref memory.SessionRef, messages []memory.Message, extract memory.ExtractMode) error {
+	p := store.AppendParams{Ref: ref, Time: messages[0].CreateTime}
+	for _, m := range messages {
+		body, err := memory.BodyDigest(m)
+		if err != nil {
+			return err
+		}
+		n := int64(len(m.PlainText())+3) / 4
+		m.Extract, m.Tokens = extract, memory.TokenCounts{O200K: n, CL100K: n}
+		p.Messages = append(p.Messages, store.NewMessage{Message: m, BodyDigest: body})
+	}
+	if _, err := st.Append(ctx, p); err != nil {
+		return fmt.Errorf("append: %w", err)
+	}
+	return nil
 }
 
 func seedSegment(ctx context.Context, st store.Truth, user memory.UserRef) error {

@@ -28,8 +28,8 @@ func believe(r llmtest.Request) llmtest.Reply {
 	return say(ops)
 }
 
-// statements are the texts of a file of package extract, of some families; all without any.
-func statements(t *testing.T, name string, families ...string) []string {
+// hostileStatements are the texts of a file of package extract, of some families; all without any.
+func hostileStatements(t *testing.T, name string, families ...string) []string {
 	t.Helper()
 	raw, err := os.ReadFile(filepath.Join("..", "extract", "testdata", name))
 	if err != nil {
@@ -61,7 +61,7 @@ func (h *harness) shownFacts(t *testing.T, query string) []string {
 func TestHostileStatementsReachNoContextAsFacts(t *testing.T) {
 	t.Parallel()
 	h := onModel(t, &moody{day: func(a asked) llmtest.Reply { return believe(a.Request) }}, noChange)
-	hostile := statements(t, "hostile.tsv")
+	hostile := hostileStatements(t, "hostile.tsv")
 	for i, text := range hostile {
 		session := fmt.Sprint("s", i/10)
 		h.record(t, session, user("", text))
@@ -85,7 +85,7 @@ func TestHostileStatementsReachNoContextAsFacts(t *testing.T) {
 func TestTheCoreIsNotTheModelsToGive(t *testing.T) {
 	t.Parallel()
 	h := onModel(t, &moody{day: func(a asked) llmtest.Reply { return believe(a.Request) }}, noChange)
-	wishes := statements(t, "honest.tsv", "wish")[:5]
+	wishes := hostileStatements(t, "honest.tsv", "wish")[:5]
 	for _, text := range append([]string{"Is allergic to peanuts", "Collects stamps from Peru"}, wishes...) {
 		h.record(t, "s", user("", text))
 	}

@@ -52,7 +52,7 @@ func TestLoadGathersSettingsByRank(t *testing.T) {
 
 func TestDefaultsAreTheDocumentedOnes(t *testing.T) {
 	l := load(t, Sources{})
-	if l.RequestTimeout != 10*time.Second || l.RecallCache != 64<<20 || !l.Reflection || l.Insecure {
+	if l.RequestTimeout != 10*time.Second || l.RecallCache != 128<<20 || !l.Reflection || l.Insecure {
 		t.Errorf("got %+v", l.Config)
 	}
 	want := Profile{

@@ -43,11 +43,19 @@ type TurnVector struct {
 type turnVectors struct {
 	version int // 0 without any vector
 	dim     int
-	values  []pair    // a row for each vector
+	chunks  [][]byte  // of rowsPerChunk rows each: no row is ever copied to make room for the next
 	units   []float32 // by row: 1 / the length of the vector
 	keys    []float32 // by row: 1 / the length of the key
+	signs   []uint64  // by row: of the key's numbers, as many words as signWords tells; see SearchTurns
+	of      []int32   // by row: its message
+	sizes   []int64   // by place: the sum of the sizes of all vectors' numbers
 	rows    []int32   // by message: its row; none without a vector
 }
+
+const rowsPerChunk = 1024
+
+// window is how many messages around one, on either side, have a weight in its fields beside the reply.
+const window = 2
 
 // denseReach is how many messages around one, on either side, are part of its key.
 const denseReach = 2
@@ -73,20 +81,25 @@ func (x *Index) SetVectors(vectors ...TurnVector) {
 	x.settle(touched)
 }
 
-// setVectors notes in which sessions vectors are new.
+// setVectors does as SetVectors does, and leaves settling to the caller.
 func (x *Index) setVectors(vectors []TurnVector, touched map[*session]struct{}) {
 	for _, v := range vectors {
-		s := x.sessions[v.Session]
-		if s == nil {
-			continue
-		}
-		at, ok := x.position(s, v.Seq)
-		if !ok || !x.setVector(s.messages[at], v.Vector) {
-			continue
-		}
-		s.touchKeys(at)
-		touched[s] = struct{}{}
+		x.takeVector(v.Place, v.Vector, touched)
 	}
+}
+
+// takeVector notes in which session a vector is new.
+func (x *Index) takeVector(p memory.Place, v Vector, touched map[*session]struct{}) {
+	s := x.sessions[p.Session]
+	if s == nil {
+		return
+	}
+	at, ok := x.position(s, p.Seq)
+	if !ok || !x.setVector(s.messages[at], v) {
+		return
+	}
+	s.touchKeys(at)
+	touched[s] = struct{}{}
 }
 
 // touchKeys notes that the vector of the message at a position is new.
@@ -114,20 +127,41 @@ func (x *Index) setVector(m int32, v Vector) bool {
 	}
 	if v.Version > x.turns.version {
 		x.dropVectors()
-		x.turns.version, x.turns.dim = v.Version, len(v.Values)
+		x.turns.version, x.turns.dim, x.turns.sizes = v.Version, len(v.Values), make([]int64, len(v.Values))
 	}
 	t := &x.turns
 	if len(v.Values) != t.dim {
 		return false
 	}
 	if t.rows[m] == none {
-		t.rows[m] = int32(len(t.units))
-		t.values = append(t.values, make([]pair, pairsOf(t.dim))...)
-		t.units, t.keys = append(t.units, 0), append(t.keys, 0)
+		t.rows[m] = t.addRow(m)
 	}
-	pack(t.row(t.rows[m]), v.Values)
+	t.countSizes(t.row(t.rows[m]), -1)
+	appendRow(t.row(t.rows[m])[:0], v.Values)
+	t.countSizes(t.row(t.rows[m]), 1)
 	t.units[t.rows[m]] = float32(1 / length)
 	return true
+}
+
+// countSizes adds what a row's numbers are, so many times.
+func (t *turnVectors) countSizes(row []byte, times int64) {
+	for i := range t.sizes {
+		size := int64(rowValue(row[i]))
+		t.sizes[i] += times * max(size, -size)
+	}
+}
+
+// addRow makes room for a message's vector. The last chunk grows until it is full.
+func (t *turnVectors) addRow(m int32) int32 {
+	no := len(t.units)
+	if no%rowsPerChunk == 0 {
+		t.chunks = append(t.chunks, nil)
+	}
+	last := &t.chunks[len(t.chunks)-1]
+	*last = appendRow(*last, make([]int8, t.dim))
+	t.units, t.keys, t.of = append(t.units, 0), append(t.keys, 0), append(t.of, m)
+	t.signs = append(t.signs, make([]uint64, signWords(t.dim))...)
+	return int32(no)
 }
 
 // squares adds up the squares of what pack keeps.
@@ -140,24 +174,30 @@ func squares(values []int8) (sum int64) {
 }
 
 // row is a vector's values.
-func (t *turnVectors) row(no int32) []pair {
-	width := pairsOf(t.dim)
-	return t.values[int(no)*width : int(no+1)*width]
+func (t *turnVectors) row(no int32) []byte {
+	width := rowBytes(t.dim)
+	from := int(no%rowsPerChunk) * width
+	return t.chunks[no/rowsPerChunk][from : from+width]
 }
 
 func (t *turnVectors) bytes() int64 {
-	return 4*int64(cap(t.values)) + 4*int64(cap(t.units)+cap(t.keys)+cap(t.rows))
+	sum := 4*int64(cap(t.units)+cap(t.keys)+cap(t.of)+cap(t.rows)) + 8*int64(cap(t.signs))
+	for _, c := range t.chunks {
+		sum += int64(cap(c))
+	}
+	return sum
 }
 
-// settleKeys works out the lengths of the keys of messages whose neighbours changed.
+// settleKeys works out the lengths and the signs of the keys of messages whose neighbours changed.
 func (x *Index) settleKeys(s *session) {
 	if len(x.turns.units) == 0 {
 		return
 	}
-	key := make([]float32, 2*pairsOf(x.turns.dim))
+	key := make([]float32, rowBytes(x.turns.dim))
 	for at := s.from; at < s.to; at++ {
 		if row := x.turns.rows[s.messages[at]]; row != none {
 			x.turns.keys[row] = float32(1 / x.keyLength(s, at, key))
+			setSigns(x.turns.signsOf(row), key[:x.turns.dim])
 		}
 	}
 }
@@ -168,10 +208,9 @@ func (x *Index) keyLength(s *session, at int, room []float32) float64 {
 	var parts [2*denseReach + 1]keyPart
 	for _, p := range x.keyParts(parts[:0], s, at) {
 		weight := p.weight * x.turns.units[p.row]
-		for i, v := range x.turns.row(p.row) {
-			first, second := v.values()
-			room[2*i] += weight * float32(first)
-			room[2*i+1] += weight * float32(second)
+		row := x.turns.row(p.row)
+		for i := range room[:len(row)] {
+			room[i] += weight * float32(rowValue(row[i]))
 		}
 	}
 	return max(math.Sqrt(float64(Dot(room, room))), minKey)
@@ -183,6 +222,7 @@ const minKey = 1e-3
 // keyPart is one vector of a key.
 type keyPart struct {
 	row    int32
+	step   int // from the message of the key
 	weight float32
 }
 
@@ -191,7 +231,7 @@ func (x *Index) keyParts(parts []keyPart, s *session, at int) []keyPart {
 	kind := x.messages[s.messages[at]].kind
 	for to := max(at-denseReach, 0); to <= min(at+denseReach, len(s.messages)-1); to++ {
 		if row := x.turns.rows[s.messages[to]]; row != none {
-			parts = append(parts, keyPart{row, denseWeight(kind, to-at)})
+			parts = append(parts, keyPart{row, to - at, denseWeight(kind, to-at)})
 		}
 	}
 	return parts
@@ -213,13 +253,9 @@ func (x *Index) SearchTurns(v QueryVector, q Query) []Match {
 	}
 	q.Limit = FuseDepth
 	s := x.scratch.Get().(*scratch)
-	s.cosines = slices.Grow(s.cosines[:0], len(x.turns.units))[:len(x.turns.units)]
-	x.turns.compare(v.Values, s.cosines)
 	r := x.newRanking(s, &q)
-	for _, in := range x.sessions {
-		if q.Sessions == nil || q.Sessions[in.key] {
-			r.offerTurns(in, v.Unrelated)
-		}
+	if len(x.turns.units) <= x.limits.rows || !r.offerLikely(v) {
+		r.offerAll(v)
 	}
 	out := r.matches()
 	s.clear()
@@ -227,8 +263,20 @@ func (x *Index) SearchTurns(v QueryVector, q Query) []Match {
 	return out
 }
 
-// offerTurns offers the messages of a session with a vector that are nearer than unrelated. The inner product of the query and a key is the sum of its
-// parts' products.
+// offerAll offers the messages nearest to a vector after comparing all.
+func (r *ranking) offerAll(v QueryVector) {
+	x, s := r.x, r.s
+	s.heap = s.heap[:0]
+	s.cosines = slices.Grow(s.cosines[:0], len(x.turns.units))[:len(x.turns.units)]
+	x.turns.compare(v.Values, s.cosines)
+	for _, in := range x.bySession {
+		if r.q.Sessions == nil || r.q.Sessions[in.key] {
+			r.offerTurns(in, v.Unrelated)
+		}
+	}
+}
+
+// offerTurns offers the messages of a session with a vector that are nearer than unrelated.
 func (r *ranking) offerTurns(in *session, unrelated float64) {
 	t := &r.x.turns
 	cosines := r.s.around(r.x, in)
@@ -238,12 +286,18 @@ func (r *ranking) offerTurns(in *session, unrelated float64) {
 			continue
 		}
 		m := &r.x.messages[no]
-		c := (*[2*denseReach + 1]float32)(cosines[at:])
-		sum := c[2] + denseWeight(m.kind, -2)*c[0] + denseWeight(m.kind, -1)*c[1] + denseWeight(m.kind, 1)*c[3] + denseWeight(m.kind, 2)*c[4]
-		if score := float64(sum * t.keys[row]); score > unrelated && r.admits(m) {
+		score := t.keyScore(row, m.kind, (*[2*denseReach + 1]float32)(cosines[at:]))
+		if score > unrelated && r.admits(m) {
 			r.offer(candidate{score: score * r.factor(m), message: no})
 		}
 	}
+}
+
+// keyScore is the inner product of the query and a key: the sum of its parts' products. The cosines are those of the
+// messages around it, zero where there is none.
+func (t *turnVectors) keyScore(row int32, k kindNo, c *[2*denseReach + 1]float32) float64 {
+	sum := c[2] + denseWeight(k, -2)*c[0] + denseWeight(k, -1)*c[1] + denseWeight(k, 1)*c[3] + denseWeight(k, 2)*c[4]
+	return float64(sum * t.keys[row])
 }
 
 // around are the cosines of a session's messages in their order, with denseReach zeros before and after them; zero
@@ -288,7 +342,7 @@ func (r *ranking) matches() []Match {
 	out := make([]Match, len(r.s.heap))
 	for i, c := range r.s.heap {
 		m := &r.x.messages[c.message]
-		out[i] = Match{Place: memory.Place{Session: m.session.key, Seq: m.seq}, Score: c.score, Kind: m.kind.kind()}
+		out[i] = Match{Place: memory.Place{Session: r.sessionOf(m), Seq: m.seq}, Score: c.score, Kind: m.kind.kind()}
 		if r.q.Explain {
 			out[i].Factors = r.factors(m)
 		}
@@ -298,22 +352,27 @@ func (r *ranking) matches() []Match {
 
 // compare sets the cosine of each row with the query. The processors share them.
 func (t *turnVectors) compare(query, cosines []float32) {
-	q, unit := packQuery(query)
+	q := packQuery(query)
 	n := len(t.units)
 	share := max(minShare, (n+runtime.GOMAXPROCS(0)-1)/runtime.GOMAXPROCS(0))
 	var others group.Group
 	for from := share; from < n; from += share {
 		others.Go(func() error {
-			t.compareRows(q, unit, cosines, from, min(from+share, n))
+			t.compareRows(&q, cosines, from, min(from+share, n))
 			return nil
 		})
 	}
-	t.compareRows(q, unit, cosines, 0, min(share, n))
+	t.compareRows(&q, cosines, 0, min(share, n))
 	group.Must(others.Wait())
 }
 
-func (t *turnVectors) compareRows(query []int64, unit float32, cosines []float32, from, to int) {
+func (t *turnVectors) compareRows(q *packedQuery, cosines []float32, from, to int) {
 	for row := from; row < to; row++ {
-		cosines[row] = float32(dotPairs(query, t.row(int32(row)))) * unit * t.units[row]
+		cosines[row] = t.cosine(q, int32(row))
 	}
+}
+
+// cosine is that of a row's own vector with the query.
+func (t *turnVectors) cosine(q *packedQuery, row int32) float32 {
+	return float32(q.dot(t.row(row))) * q.unit * t.units[row]
 }

@@ -3,6 +3,7 @@ package rank
 import (
 	"math"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 	"unsafe"
@@ -18,10 +19,13 @@ import (
 // too. All weights are multiples of 1/65536, so sums of term frequencies and lengths are exact, and it does not matter
 // in which order documents came.
 type Index struct {
-	weights  [2]KindWeights // by kindNo
-	sessions map[memory.SessionKey]*session
-	messages []message
-	spread   [][maxEdges]edge // of each message: where its words count too
+	weights   [2]KindWeights // by kindNo
+	sessions  map[memory.SessionKey]*session
+	bySession []*session // in the order of message.session
+	messages  []message
+	spread    [][maxEdges]edge  // of each message: where its words count too
+	reaches   [reachSets]bitset // by passage: see settleReach
+	classes   []class           // of each message
 
 	// One entry for each passage.
 	passMessage []int32
@@ -31,16 +35,17 @@ type Index struct {
 	passKind    []kindNo
 
 	termNo   map[string]int32
-	postings [][]posting // by term, each list by passage
+	postings []postings // by term
 	names    labels[string]
 	days     labels[int64]
 
 	lengths  [2]float64 // sums over the passages of a kind
 	counts   [2]int     // passages of a kind
-	capacity int64      // of all lists of postings
+	capacity int64      // of all lists of postings, in bytes
 	chars    int64      // of all terms
 	turns    turnVectors
 	scratch  sync.Pool
+	limits   limits
 }
 
 // kindNo is a Kind as an index.
@@ -61,24 +66,62 @@ func (k kindNo) kind() Kind {
 // session holds a session's messages by seq.
 type session struct {
 	key      memory.SessionKey
+	no       int32 // in bySession
 	messages []int32
 	replies  bool // one of them is an assistant's
 	dirty    bool
 	from, to int // positions to be settled, to excluded, while dirty
 }
 
+// message holds no pointer, so that the garbage collector passes over all of them.
 type message struct {
 	seq         int64
 	create      int64
 	words       int32 // of all its passages
 	first, last int32 // its passages, last excluded
 	name, day   int32 // labels; name -1 for none
-	session     *session
-	role        memory.Role
+	session     int32
+	role        uint8 // a memory.Role
 	kind        kindNo
 	question    bool
 	tellsTime   bool
 	settled     bool // its passages are in lengths and counts
+}
+
+// class is what of a message decides its factors, but for its speaker and its time.
+type class uint8
+
+const (
+	classUser class = 1 << iota // an assistant chat's user said it
+	classAssistantChat
+	classTellsTime
+
+	classes = classTellsTime << 1 // how many there are
+)
+
+func (m *message) class() (c class) {
+	if m.kind == kindAssistantChat {
+		c = classAssistantChat
+		if memory.Role(m.role) == memory.RoleUser {
+			c |= classUser
+		}
+	}
+	if m.tellsTime {
+		c |= classTellsTime
+	}
+	return c
+}
+
+// message is one of the class that nobody is named in.
+func (c class) message() *message {
+	m := &message{name: -1, kind: kindPerson, tellsTime: c&classTellsTime != 0}
+	if c&classAssistantChat != 0 {
+		m.kind = kindAssistantChat
+	}
+	if c&classUser != 0 {
+		m.role = uint8(memory.RoleUser)
+	}
+	return m
 }
 
 // maxEdges is four neighbours and the message that a reply answers.
@@ -104,6 +147,7 @@ func NewIndexWith(w Weights) *Index {
 		termNo:   map[string]int32{},
 		names:    newLabels[string](),
 		days:     newLabels[int64](),
+		limits:   defaultLimits(),
 	}
 	x.scratch.New = func() any { return &scratch{} }
 	return x
@@ -127,11 +171,21 @@ func (x *Index) Passages() int { return len(x.passMessage) }
 
 // Bytes returns about how much memory the index takes.
 func (x *Index) Bytes() int64 {
-	const perTerm = 64 // the string's header, its entry in the map and the list's header
-	perMessage := int64(unsafe.Sizeof(message{})) + int64(unsafe.Sizeof([maxEdges]edge{})) + 12
-	perPassage := int64(4 + unsafe.Sizeof(span32{}) + 4 + 8 + 1)
-	return int64(len(x.messages))*perMessage + int64(len(x.passMessage))*perPassage +
-		int64(len(x.postings))*perTerm + x.chars + x.capacity*int64(unsafe.Sizeof(posting{})) + x.turns.bytes()
+	const (
+		perTerm    = 96  // the string's header, its entry in the map, the list's header and what its room is rounded up to
+		perSession = 200 // its entry in the map, its key and its own room
+		perLabels  = 3 * 4
+	)
+	perMessage := int64(unsafe.Sizeof(message{})) + int64(unsafe.Sizeof([maxEdges]edge{})) + 1 + perLabels
+	perPassage := int64(4 + unsafe.Sizeof(span32{}) + 4 + 8 + 1 + 1) // one for the bits of reaches
+	return int64(cap(x.messages))*perMessage + int64(cap(x.passMessage))*perPassage + int64(len(x.sessions))*perSession +
+		int64(len(x.postings))*perTerm + x.chars + x.capacity + x.turns.bytes()
+}
+
+// ScratchBytes returns about how much memory one Search takes beside the index.
+func (x *Index) ScratchBytes() int64 {
+	perPassage := int64(8 + unsafe.Sizeof(sum{}) + 2*4) // a frequency, a sum, and places in two lists
+	return int64(len(x.passMessage))*perPassage + int64(len(x.messages))*2*4
 }
 
 // Has reports whether the message at the place is in the index.
@@ -173,7 +227,7 @@ func (x *Index) Add(docs ...Doc) {
 		for _, p := range d.Passages {
 			pass := x.addPassage(m, span32{int32(p.Start), int32(p.End)})
 			for _, t := range p.Terms {
-				x.addPosting(t.Term, posting{pass, int32(t.Count)})
+				x.addTo(x.term(t.Term), posting{pass, int32(t.Count)})
 			}
 		}
 	}
@@ -189,22 +243,38 @@ func (x *Index) AddSegment(data []byte) error {
 	}
 	touched := map[*session]struct{}{}
 	pass := x.insertSegment(seg, touched)
-	backing := make([]posting, 0, len(seg.postings))
-	from := int32(0)
 	for i, term := range seg.terms {
-		start := len(backing)
-		for _, p := range seg.postings[from:seg.ends[i]] {
-			if to := pass[p.pass]; to >= 0 {
-				backing = append(backing, posting{to, p.count})
-				x.count(to, p.count)
-			}
-		}
-		from = seg.ends[i]
-		x.addPostings(term, backing[start:len(backing):len(backing)])
+		x.addPostings(term, seg.lists[i], pass)
 	}
-	x.setVectors(seg.vectors(), touched)
+	x.addVectors(seg, touched)
 	x.settle(touched)
 	return nil
+}
+
+// addPostings takes a term's list of a segment. Passages of a segment keep their order in the index.
+func (x *Index) addPostings(term string, list []byte, pass []int32) {
+	no := int32(none)
+	for p := (cursor{data: list}); p.next(); {
+		to := pass[p.pass]
+		if to < 0 {
+			continue
+		}
+		if no == none {
+			no = x.term(term)
+		}
+		x.addTo(no, posting{to, p.count})
+	}
+}
+
+// addVectors takes those of a segment.
+func (x *Index) addVectors(seg *segment, touched map[*session]struct{}) {
+	var room []int8
+	for i := range seg.messages {
+		if m := &seg.messages[i]; m.vector != nil {
+			room = appendSigned(room[:0], m.vector)
+			x.takeVector(m.Place, Vector{seg.version, room}, touched)
+		}
+	}
 }
 
 // insertSegment returns where each passage of the segment went, -1 for one that is skipped.
@@ -228,8 +298,9 @@ func (x *Index) insertSegment(seg *segment, touched map[*session]struct{}) []int
 func (x *Index) insert(d Doc, touched map[*session]struct{}) (m int32, ok bool) {
 	s := x.sessions[d.Session]
 	if s == nil {
-		s = &session{key: d.Session}
+		s = &session{key: d.Session, no: int32(len(x.bySession))}
 		x.sessions[d.Session] = s
+		x.bySession = append(x.bySession, s)
 	}
 	at, present := x.position(s, d.Seq)
 	if present {
@@ -237,11 +308,11 @@ func (x *Index) insert(d Doc, touched map[*session]struct{}) (m int32, ok bool) 
 	}
 	m, first := int32(len(x.messages)), int32(len(x.passMessage))
 	x.messages = append(x.messages, message{
-		seq: d.Seq, create: d.CreateMillis, first: first, last: first, session: s,
-		name: -1, day: x.dayLabel(d.CreateMillis, m), role: d.Role,
+		seq: d.Seq, create: d.CreateMillis, first: first, last: first, session: s.no,
+		name: -1, day: x.dayLabel(d.CreateMillis, m), role: uint8(d.Role),
 		question: d.Question, tellsTime: d.TellsTime, kind: kindAssistantChat,
 	})
-	x.spread = append(x.spread, [maxEdges]edge{})
+	x.spread, x.classes = append(x.spread, [maxEdges]edge{}), append(x.classes, 0)
 	x.turns.rows = append(x.turns.rows, none)
 	if d.Name != "" {
 		x.messages[m].name = x.nameLabel(d.Name, m)
@@ -289,6 +360,11 @@ func (x *Index) addPassage(m int32, span span32) int32 {
 	x.passWords = append(x.passWords, 0)
 	x.passLength = append(x.passLength, 0)
 	x.passKind = append(x.passKind, kindAssistantChat)
+	if pass%64 == 0 {
+		for i := range x.reaches {
+			x.reaches[i] = append(x.reaches[i], 0)
+		}
+	}
 	x.messages[m].last = pass + 1
 	return pass
 }
@@ -299,26 +375,12 @@ func (x *Index) count(pass, n int32) {
 	x.messages[x.passMessage[pass]].words += n
 }
 
-func (x *Index) addPosting(term string, p posting) {
+func (x *Index) addTo(no int32, p posting) {
 	x.count(p.pass, p.count)
-	no := x.term(term)
-	before := cap(x.postings[no])
-	x.postings[no] = append(x.postings[no], p)
-	x.capacity += int64(cap(x.postings[no]) - before)
-}
-
-func (x *Index) addPostings(term string, list []posting) {
-	if len(list) == 0 {
-		return
-	}
-	no := x.term(term)
-	before := cap(x.postings[no])
-	if before == 0 {
-		x.postings[no] = list
-	} else {
-		x.postings[no] = append(x.postings[no], list...)
-	}
-	x.capacity += int64(cap(x.postings[no]) - before)
+	list := &x.postings[no]
+	before := cap(list.data)
+	list.add(p)
+	x.capacity += int64(cap(list.data) - before)
 }
 
 // term returns the term's number, a new one where it is unknown.
@@ -326,8 +388,8 @@ func (x *Index) term(t string) int32 {
 	no, ok := x.termNo[t]
 	if !ok {
 		no = int32(len(x.postings))
-		x.termNo[t] = no
-		x.postings = append(x.postings, nil)
+		x.termNo[strings.Clone(t)] = no // t may be part of a whole segment's terms
+		x.postings = append(x.postings, postings{})
 		x.chars += int64(len(t))
 	}
 	return no

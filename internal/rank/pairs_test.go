@@ -25,25 +25,22 @@ func TestPairsMultiplyAsNumbersDo(t *testing.T) {
 		for i := range query {
 			want += int64(query[i]) * int64(row[i])
 		}
-		pairs := make([]pair, pairsOf(n))
-		pack(pairs, row)
-		q, _ := packQuery(query)
-		if got := dotPairs(q, pairs); got != want {
+		packed := appendRow(nil, row)
+		q := packQuery(query)
+		if got := q.dot(packed); got != want {
 			t.Fatalf("got %d, want %d", got, want)
 		}
-		for i, p := range pairs {
-			first, second := p.values()
-			if first != int32(row[2*i]) || 2*i+1 < n && second != int32(row[2*i+1]) {
-				t.Fatalf("pair %d holds %d and %d", i, first, second)
+		for i, b := range packed {
+			if want := append(row, make([]int8, rowBlock)...)[i]; rowValue(b) != int32(want) {
+				t.Fatalf("number %d is %d, want %d", i, rowValue(b), want)
 			}
 		}
 	})
 }
 
 func TestTheLeastNumberIsClipped(t *testing.T) {
-	pairs := make([]pair, 1)
-	pack(pairs, []int8{math.MinInt8, math.MinInt8})
-	if first, second := pairs[0].values(); first != -127 || second != -127 {
+	row := appendRow(nil, []int8{math.MinInt8, math.MinInt8})
+	if first, second := rowValue(row[0]), rowValue(row[1]); first != -127 || second != -127 {
 		t.Errorf("got %d and %d", first, second)
 	}
 }

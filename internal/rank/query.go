@@ -39,12 +39,16 @@ type Query struct {
 	UserPrior float64
 
 	Explain bool // fill Hit.Terms and Hit.Factors
+
+	Done <-chan struct{} // closed when nobody waits for the result any more; nil for never
 }
 
 // Result is what Search found.
 type Result struct {
-	Hits       []Hit // the best first; see Search for the order
-	Candidates int   // the messages that match and pass all filters, before Limit
+	Hits []Hit // the best first; see Search for the order
+	// Candidates are the messages that match and pass all filters, before Limit; of an index with more than 50,000
+	// passages only those that were scored, unless Query.Explain is set.
+	Candidates int
 }
 
 // Hit is one message that was found.

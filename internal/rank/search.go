@@ -10,7 +10,7 @@ import (
 	"github.com/stratamem/strata/internal/text"
 )
 
-// scratch is what one search works in. Between searches all of it but cosines and ordered is zero.
+// scratch is what one search works in. Between searches all of it is zero but what says otherwise.
 type scratch struct {
 	tf      []float64 // by passage: the term at hand
 	touched []int32   // passages with a tf
@@ -21,6 +21,10 @@ type scratch struct {
 	heap    []candidate
 	cosines []float32 // by row of vectors, of the search at hand; never zeroed
 	ordered []float32 // cosines of the session at hand; never zeroed
+	list    shortlist // never zeroed
+	sources bitset    // the passages whose words are counted; nil for all
+	steps   []uint16  // likely scores by row of vectors; never zeroed
+	rows    []int32   // that are likely; never zeroed
 }
 
 // sum is what the terms so far add up to in one passage.
@@ -45,25 +49,25 @@ func (f *bm25) score(k kindNo, idf, tf, length float64) float64 {
 }
 
 // Search returns the messages that match, the best first; equal scores by create time, the latest first, then by
-// session key and seq.
+// session key and seq. Once Query.Done is closed the result is cut short and means nothing.
 //
 // Each passage is one weighted field, ranked by BM25 (Robertson) with idf ln(1 + (N-df+.5)/(df+.5)), N and df over all
 // passages of the index, the average length over those of the same kind. Words near to a term count as the term, but do
-// not make it more common. A message scores as its best passage, times its factors.
+// not make it more common. A message scores as its best passage, times its factors. In an index of many passages only
+// messages that can be among the best Limit are scored: the hits are the same as if all were.
 func (x *Index) Search(q Query) Result {
 	s := x.scratch.Get().(*scratch)
 	s.grow(len(x.passMessage), len(x.messages))
 	terms := x.withNear(&q)
 	formula := x.formula()
-	total := 0.0
-	for i := range terms {
-		terms[i].idf = x.idf(x.spreadQuery(s, &q, &terms[i]))
-		total += terms[i].idf
-		x.addScores(s, &formula, terms[i].idf)
-	}
-	x.bestPassages(s)
 	r := x.newRanking(s, &q)
-	r.total = total
+	var only *shortlist
+	if len(x.passMessage) > x.limits.passages && q.Limit > 0 && q.MinRelevance == 0 && !q.Explain {
+		r.findIDF(terms)
+		list := r.prune(&formula, terms)
+		only = &list
+	}
+	r.score(&formula, terms, only)
 	r.choose()
 	result := Result{Candidates: r.candidates, Hits: r.hits()}
 	if q.Explain {
@@ -72,6 +76,38 @@ func (x *Index) Search(q Query) Result {
 	s.clear()
 	x.scratch.Put(s)
 	return result
+}
+
+// score scores all that match, or those of a shortlist, and finds the best passage of each message. The idf of terms is
+// known where there is a shortlist.
+func (r *ranking) score(f *bm25, terms []queryTerm, only *shortlist) {
+	x, s := r.x, r.s
+	if only != nil {
+		s.sources = only.sources
+	}
+	for i := range terms {
+		if r.stopped() {
+			break
+		}
+		fields := x.spreadQuery(s, r.q, &terms[i])
+		if only == nil {
+			terms[i].idf = x.idf(fields)
+		}
+		r.total += terms[i].idf
+		x.addScores(s, f, terms[i].idf, only)
+	}
+	s.sources = nil
+	x.bestPassages(s)
+}
+
+// stopped reports whether nobody waits for the search any more.
+func (r *ranking) stopped() bool {
+	select {
+	case <-r.q.Done:
+		return true
+	default:
+		return false
+	}
 }
 
 // MaxQueryTerms is how many distinct terms of a query count: the rarest of the user's words. A question has a dozen; a
@@ -105,7 +141,7 @@ func (x *Index) rarity(term string) int {
 	if !ok {
 		return math.MaxInt
 	}
-	return len(x.postings[no])
+	return int(x.postings[no].n)
 }
 
 func (s *scratch) grow(passages, messages int) {
@@ -118,10 +154,15 @@ func (s *scratch) grow(passages, messages int) {
 }
 
 func (s *scratch) clear() {
+	s.forgetSums()
+	s.found, s.heap = s.found[:0], s.heap[:0]
+}
+
+func (s *scratch) forgetSums() {
 	for _, p := range s.matched {
 		s.sums[p] = sum{}
 	}
-	s.matched, s.found, s.heap = s.matched[:0], s.found[:0], s.heap[:0]
+	s.matched = s.matched[:0]
 }
 
 func (x *Index) formula() bm25 {
@@ -143,17 +184,23 @@ func (x *Index) idf(df int) float64 {
 // spreadTerm counts one term in all fields: own words, neighbours, names and days.
 func (x *Index) spreadTerm(s *scratch, term string, by scale) {
 	if no, ok := x.termNo[term]; ok {
-		x.spreadPostings(s, x.postings[no], by)
+		x.spreadPostings(s, x.postings[no].data, by)
 	}
 	for _, l := range x.names.byTerm[term] {
-		for _, m := range x.names.all[l.label].messages {
-			m := &x.messages[m]
+		for _, no := range x.names.all[l.label].messages {
+			m := &x.messages[no]
+			if s.sources != nil && (m.first == m.last || !s.sources.has(m.first)) {
+				continue
+			}
 			s.addRange(m.first, m.last, by[m.kind]*x.weights[m.kind].Name*float64(l.count))
 		}
 	}
 	for _, l := range x.days.byTerm[term] {
-		for _, m := range x.days.all[l.label].messages {
-			m := &x.messages[m]
+		for _, no := range x.days.all[l.label].messages {
+			m := &x.messages[no]
+			if s.sources != nil && (m.first == m.last || !s.sources.has(m.first)) {
+				continue
+			}
 			s.addRange(m.first, m.last, by[m.kind]*x.weights[m.kind].Date*float64(l.count))
 		}
 	}
@@ -179,24 +226,33 @@ func (x *Index) spreadFacts(s *scratch, sources []memory.Place, by scale) {
 
 // spreadPostings takes the passages of a message together, so that long neighbours cost the sum of their passages, not
 // the product.
-func (x *Index) spreadPostings(s *scratch, list []posting, by scale) {
-	for i := 0; i < len(list); {
-		m := x.passMessage[list[i].pass]
+func (x *Index) spreadPostings(s *scratch, data []byte, by scale) {
+	p := cursor{data: data}
+	for ok := p.next(); ok; {
+		if s.sources != nil && !s.sources.has(p.pass) {
+			ok = p.next()
+			continue
+		}
+		m := x.passMessage[p.pass]
 		words := 0.0
-		for ; i < len(list) && x.passMessage[list[i].pass] == m; i++ {
-			n := float64(list[i].count)
-			if own := by[x.passKind[list[i].pass]] * n; own > 0 {
-				s.add(list[i].pass, own)
+		for ; ok && x.passMessage[p.pass] == m; ok = p.next() {
+			n := float64(p.count)
+			if own := by[x.passKind[p.pass]] * n; own > 0 {
+				s.add(p.pass, own)
 			}
 			words += n
 		}
-		edges := &x.spread[m]
-		for e := range edges {
-			if edges[e].weight == 0 {
-				break
-			}
-			x.addNeighbour(s, &edges[e], words, by)
+		x.addNeighbours(s, m, words, by)
+	}
+}
+
+func (x *Index) addNeighbours(s *scratch, m int32, words float64, by scale) {
+	edges := &x.spread[m]
+	for e := range edges {
+		if edges[e].weight == 0 {
+			break
 		}
+		x.addNeighbour(s, &edges[e], words, by)
 	}
 }
 
@@ -223,9 +279,13 @@ func (s *scratch) add(p int32, tf float64) {
 	s.tf[p] += tf
 }
 
-// addScores adds the term at hand to the sums, and forgets it.
-func (x *Index) addScores(s *scratch, f *bm25, idf float64) {
+// addScores adds the term at hand to the sums, those of a shortlist where there is one, and forgets it.
+func (x *Index) addScores(s *scratch, f *bm25, idf float64, only *shortlist) {
 	for _, p := range s.touched {
+		if only != nil && !only.messages.has(x.passMessage[p]) {
+			s.tf[p] = 0
+			continue
+		}
 		to := &s.sums[p]
 		if to.idf == 0 {
 			s.matched = append(s.matched, p)
@@ -281,6 +341,7 @@ type ranking struct {
 	named      int32
 	times      []namedTime
 	from, to   int64   // create time, in milliseconds
+	filtered   bool    // by time or session
 	lift       float64 // of what the user said to an assistant: the root of 1 + Query.UserPrior
 	total      float64 // idf of all terms
 	candidates int
@@ -297,6 +358,7 @@ func (x *Index) newRanking(s *scratch, q *Query) *ranking {
 	if !q.To.IsZero() {
 		r.to = ceilMillis(q.To)
 	}
+	r.filtered = q.Sessions != nil || !q.From.IsZero() || !q.To.IsZero()
 	return r
 }
 
@@ -322,14 +384,43 @@ func ceilMillis(t time.Time) int64 { return t.Add(time.Millisecond - time.Nanose
 func (r *ranking) relevance(pass int32) float64 { return r.s.sums[pass].idf / r.total }
 
 func (r *ranking) admits(m *message) bool {
-	if m.create < r.from || m.create >= r.to {
+	if r.filtered && !r.inside(m) {
 		return false
 	}
-	if r.q.Sessions != nil && !r.q.Sessions[m.session.key] {
-		return false
-	}
-	return r.q.Exclude == nil || !r.q.Exclude(memory.Place{Session: m.session.key, Seq: m.seq})
+	return r.q.Exclude == nil || !r.q.Exclude(memory.Place{Session: r.sessionOf(m), Seq: m.seq})
 }
+
+// inside reports whether a message is of the times and the sessions that are asked for.
+func (r *ranking) inside(m *message) bool {
+	return m.create >= r.from && m.create < r.to && (r.q.Sessions == nil || r.q.Sessions[r.sessionOf(m)])
+}
+
+// highestFactor is no less than the factor of any message.
+func (r *ranking) highestFactor() float64 {
+	highest := 0.0
+	for k := range r.x.weights {
+		if r.x.counts[k] == 0 {
+			continue
+		}
+		w, f := &r.x.weights[k], 1.0
+		if kindNo(k) == kindAssistantChat {
+			f = max(r.lift, 1/r.lift)
+		}
+		if kindNo(k) == kindPerson && r.named != noSpeaker {
+			f *= max(w.Named, 1)
+		}
+		if r.q.AsksWhen {
+			f *= max(w.TellsTime, 1)
+		}
+		if len(r.times) > 0 {
+			f *= 1 + w.InTime
+		}
+		highest = max(highest, f)
+	}
+	return highest
+}
+
+func (r *ranking) sessionOf(m *message) memory.SessionKey { return r.x.bySession[m.session].key }
 
 // factor is the product of what multiplies a message's score.
 func (r *ranking) factor(m *message) float64 {
@@ -342,7 +433,7 @@ func (r *ranking) userPrior(m *message) float64 {
 	switch {
 	case m.kind != kindAssistantChat:
 		return 1
-	case m.role == memory.RoleUser:
+	case memory.Role(m.role) == memory.RoleUser:
 		return r.lift
 	}
 	return 1 / r.lift
@@ -375,7 +466,7 @@ func (r *ranking) compare(a, b candidate) int {
 		return 1
 	}
 	m, n := &r.x.messages[a.message], &r.x.messages[b.message]
-	return cmp.Or(cmp.Compare(n.create, m.create), cmp.Compare(m.session.key, n.session.key), cmp.Compare(m.seq, n.seq))
+	return cmp.Or(cmp.Compare(n.create, m.create), cmp.Compare(r.sessionOf(m), r.sessionOf(n)), cmp.Compare(m.seq, n.seq))
 }
 
 // offer keeps a candidate when it is among the best so far: a heap with the worst on top.
@@ -419,7 +510,7 @@ func (r *ranking) hits() []Hit {
 		m := &r.x.messages[c.message]
 		span := r.x.passSpan[c.pass]
 		hits[i] = Hit{
-			Place: memory.Place{Session: m.session.key, Seq: m.seq}, Role: m.role,
+			Place: memory.Place{Session: r.sessionOf(m), Seq: m.seq}, Role: memory.Role(m.role),
 			CreateTime: time.UnixMilli(m.create).UTC(),
 			Passage:    text.Span{Start: int(span.start), End: int(span.end)}, Whole: m.last-m.first == 1,
 			Score: c.score, Relevance: r.relevance(c.pass), Kind: m.kind.kind(),

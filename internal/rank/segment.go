@@ -173,14 +173,8 @@ func appendPostings(b []byte, list []posting) []byte {
 	b = binary.AppendUvarint(b, uint64(len(list)))
 	at := int32(0)
 	for _, p := range list {
-		step := uint64(p.pass-at) << 1
+		b = appendPosting(b, p, at)
 		at = p.pass
-		if p.count == 1 {
-			b = binary.AppendUvarint(b, step)
-			continue
-		}
-		b = binary.AppendUvarint(b, step|1)
-		b = binary.AppendUvarint(b, uint64(p.count-2))
 	}
 	return b
 }
@@ -251,17 +245,14 @@ func DecodeSegment(data []byte) ([]Doc, error) {
 	for i, s := range seg.spans {
 		passages[i].Span = text.Span{Start: int(s.start), End: int(s.end)}
 	}
-	from := int32(0)
 	for i, term := range seg.terms {
-		for _, p := range seg.postings[from:seg.ends[i]] {
+		for p := (cursor{data: seg.lists[i]}); p.next(); {
 			at := &passages[p.pass]
 			at.Terms = append(at.Terms, TermCount{Term: term, Count: int(p.count)})
 		}
-		from = seg.ends[i]
 	}
-	docs := make([]Doc, len(seg.messages))
+	docs := seg.docs()
 	for i, m := range seg.messages {
-		docs[i] = m.Doc
 		if m.passages > 0 {
 			docs[i].Passages = passages[:m.passages:m.passages]
 			passages = passages[m.passages:]
@@ -270,28 +261,52 @@ func DecodeSegment(data []byte) ([]Doc, error) {
 	return docs, nil
 }
 
-// posting says that a term stands in a passage.
-type posting struct {
-	pass  int32
-	count int32
-}
-
 // span32 is a text.Span in half the room.
 type span32 struct{ start, end int32 }
 
-// segment is a segment taken apart. Nothing in it refers to the data it came from.
+// segment is a segment taken apart. Lists and vectors are parts of the data it came from.
 type segment struct {
 	messages []segmentMessage
 	spans    []span32 // of all passages
 	words    []int32  // of all passages
 	terms    []string
-	ends     []int32 // postings of terms[i] end here
-	postings []posting
+	lists    [][]byte // by term: what postings.data is
+	version  int      // of the vectors; 0 for none
 }
 
 type segmentMessage struct {
-	Doc          // without passages; its vector shares the room of the others
-	passages int // how many of the next spans are this message's
+	Doc             // without passages and vector
+	passages int    // how many of the next spans are this message's
+	vector   []byte // a signed byte for each dimension; nil for none
+}
+
+// docs are the documents without their passages.
+func (seg *segment) docs() []Doc {
+	docs := make([]Doc, len(seg.messages))
+	room := make([]int8, 0, seg.vectorBytes())
+	for i, m := range seg.messages {
+		docs[i] = m.Doc
+		if m.vector != nil {
+			from := len(room)
+			room = appendSigned(room, m.vector)
+			docs[i].Vector = Vector{seg.version, room[from:len(room):len(room)]}
+		}
+	}
+	return docs
+}
+
+func (seg *segment) vectorBytes() (n int) {
+	for _, m := range seg.messages {
+		n += len(m.vector)
+	}
+	return n
+}
+
+func appendSigned(to []int8, bytes []byte) []int8 {
+	for _, b := range bytes {
+		to = append(to, int8(b))
+	}
+	return to
 }
 
 func parseSegment(data []byte) (*segment, error) {
@@ -369,8 +384,7 @@ func (seg *segment) readMessage(r *reader, names []string) segmentMessage {
 func (seg *segment) readTerms(r *reader) {
 	n := r.count()
 	seg.words = make([]int32, len(seg.spans))
-	seg.ends = make([]int32, 0, n)
-	seg.postings = make([]posting, 0, len(r.data))
+	seg.lists = make([][]byte, 0, n)
 	var all []byte
 	offsets := make([]int, 1, n+1)
 	for i := range n {
@@ -392,9 +406,11 @@ func (seg *segment) readTerms(r *reader) {
 	}
 }
 
+// readPostings checks a list, and keeps it as it is.
 func (seg *segment) readPostings(r *reader) {
 	at := uint64(0)
 	n := r.count()
+	list := r.data
 	for i := range n {
 		step := r.uvarint()
 		at += step >> 1
@@ -406,44 +422,29 @@ func (seg *segment) readPostings(r *reader) {
 		if r.bad {
 			return
 		}
-		seg.postings = append(seg.postings, posting{int32(at), int32(count)})
 		seg.words[at] += int32(count)
 	}
-	seg.ends = append(seg.ends, int32(len(seg.postings)))
+	seg.lists = append(seg.lists, list[:len(list)-len(r.data)])
 }
 
 func (seg *segment) readVectors(r *reader) {
-	version := int(r.limited(1 << 31))
-	if version == 0 {
+	seg.version = int(r.limited(1 << 31))
+	if seg.version == 0 {
 		return
 	}
 	dim, n := r.count(), r.count()
 	if r.check(dim > 0 && n > 0 && n <= len(seg.messages)); r.bad {
 		return
 	}
-	room := make([]int8, 0, min(dim*n, len(r.data)))
 	at := 0
 	for i := range n {
 		at += int(r.limited(uint64(len(seg.messages))))
-		if r.check(at < len(seg.messages) && (i == 0 || seg.messages[at].Vector.Version == 0) && len(r.data) >= dim); r.bad {
+		if r.check(at < len(seg.messages) && (i == 0 || seg.messages[at].vector == nil) && len(r.data) >= dim); r.bad {
 			return
 		}
-		for _, v := range r.data[:dim] {
-			room = append(room, int8(v))
-		}
+		seg.messages[at].vector = r.data[:dim:dim]
 		r.data = r.data[dim:]
-		seg.messages[at].Vector = Vector{version, room[len(room)-dim : len(room) : len(room)]}
 	}
-}
-
-func (seg *segment) vectors() []TurnVector {
-	var out []TurnVector
-	for _, m := range seg.messages {
-		if m.Vector.Version > 0 {
-			out = append(out, TurnVector{m.Place, m.Vector})
-		}
-	}
-	return out
 }
 
 // reader takes numbers and strings from data. After the first fault it only returns zeros.

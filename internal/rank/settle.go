@@ -31,7 +31,7 @@ func (x *Index) settleKind(no int32) {
 		m.settled = false
 	}
 	kind := kindAssistantChat
-	if m.role == memory.RoleUser && m.name >= 0 && !m.session.replies {
+	if memory.Role(m.role) == memory.RoleUser && m.name >= 0 && !x.bySession[m.session].replies {
 		kind = kindPerson
 	}
 	if m.kind != kind {
@@ -42,6 +42,7 @@ func (x *Index) settleKind(no int32) {
 		}
 	}
 	m.kind = kind
+	x.classes[no] = m.class()
 }
 
 // settleSpread notes in whose fields the message's words count.
@@ -62,6 +63,38 @@ func (x *Index) settleSpread(s *session, at int) {
 	}
 	if to := x.answers(s, at); to >= 0 {
 		add(to, x.replyWeight(s, to, at))
+	}
+	x.settleReach(no, n)
+}
+
+// The sets of passages whose words count in the fields of passages beside them, by how many places.
+const (
+	oneAfter = iota
+	twoAfter
+	oneBefore
+	twoBefore
+	elsewhere // neither so simple: see Index.spread
+	reachSets
+)
+
+// settleReach notes which passages beside its own a message's words reach. Mostly messages are of one passage each, and
+// those of a session stand in a row.
+func (x *Index) settleReach(no int32, edges int) {
+	m := &x.messages[no]
+	first, last, sum := m.first, m.last, m.last-m.first
+	for _, e := range x.spread[no][:edges] {
+		if e.first < e.last {
+			first, last, sum = min(first, e.first), max(last, e.last), sum+e.last-e.first
+		}
+	}
+	before, after := m.first-first, last-m.last
+	simple := last-first == sum && m.last-m.first == 1 && before <= 2 && after <= 2
+	for p := m.first; p < m.last; p++ {
+		x.reaches[oneAfter].set(p, simple && after >= 1)
+		x.reaches[twoAfter].set(p, simple && after >= 2)
+		x.reaches[oneBefore].set(p, simple && before >= 1)
+		x.reaches[twoBefore].set(p, simple && before >= 2)
+		x.reaches[elsewhere].set(p, !simple)
 	}
 }
 
@@ -127,12 +160,12 @@ func (w *KindWeights) scaled(weight float64, words int32) float64 {
 // reply is the position of the assistant's answer to the user's message at a position: the next message, or the first
 // with words where tool calls come before it. -1 for none.
 func (x *Index) reply(s *session, at int) int {
-	if x.messages[s.messages[at]].role != memory.RoleUser {
+	if memory.Role(x.messages[s.messages[at]].role) != memory.RoleUser {
 		return -1
 	}
 	for i := at + 1; i < len(s.messages) && i <= at+reach; i++ {
 		m := &x.messages[s.messages[i]]
-		if m.role != memory.RoleAssistant {
+		if memory.Role(m.role) != memory.RoleAssistant {
 			return -1
 		}
 		if m.words > 0 {
@@ -145,7 +178,7 @@ func (x *Index) reply(s *session, at int) int {
 // answers is the position of the user's message whose reply is at a position, -1 for none.
 func (x *Index) answers(s *session, at int) int {
 	for i := at - 1; i >= 0 && i >= at-reach; i-- {
-		if x.messages[s.messages[i]].role == memory.RoleUser {
+		if memory.Role(x.messages[s.messages[i]].role) == memory.RoleUser {
 			if x.reply(s, i) == at {
 				return i
 			}

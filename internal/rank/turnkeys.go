@@ -51,7 +51,7 @@ func (k TurnKeys) Changed(before TurnKeys) map[memory.Place]bool {
 // Of returns the keys of those of the places that have one.
 func (k TurnKeys) Of(wanted func(memory.Place) bool) []TurnKey {
 	var keys []TurnKey
-	room := make([]float32, 2*pairsOf(k.x.turns.dim))
+	room := make([]float32, rowBytes(k.x.turns.dim))
 	k.each(func(p memory.Place, s *session, at int) {
 		if !wanted(p) {
 			return
@@ -105,9 +105,5 @@ func DecodeVectors(data []byte) ([]Doc, error) {
 	if err != nil {
 		return nil, err
 	}
-	docs := make([]Doc, len(seg.messages))
-	for i, m := range seg.messages {
-		docs[i] = m.Doc
-	}
-	return docs, nil
+	return seg.docs(), nil
 }

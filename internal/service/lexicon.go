@@ -7,8 +7,10 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/maypok86/otter/v2"
+	"golang.org/x/sync/semaphore"
 
 	"github.com/stratamem/strata/internal/group"
 	"github.com/stratamem/strata/internal/memory"
@@ -28,6 +30,9 @@ const maxUnindexedBytes = 8 << 20
 type Lexicon struct {
 	store   LexiconStore
 	indexes *otter.Cache[memory.ScopeKey, *userIndex]
+	max     int64 // of the indexes in the cache
+	large   seat  // the one that is too large for it
+	scratch *semaphore.Weighted
 	indexer Rebuilder
 	turns   Analyzer
 	log     *slog.Logger
@@ -60,12 +65,26 @@ type userIndex struct {
 
 // LexiconOptions are what a Lexicon needs. All are required.
 type LexiconOptions struct {
-	Store    LexiconStore
-	MaxBytes int64 // about how much memory the indexes take
+	Store LexiconStore
+	// MaxBytes is about how much memory the indexes take together, but for one: an index of more than half as much has a
+	// place of its own, up to maxIndexShare times as much.
+	MaxBytes int64
 	Indexer  Rebuilder
 	Turns    Analyzer
 	Log      *slog.Logger
+	Now      func() time.Time // time.Now when nil
 }
+
+// maxIndexShare is how large one user's index may be, in LexiconOptions.MaxBytes: what is beyond is not searched, and the
+// answer says so. With 256 MiB that is some four million messages.
+const maxIndexShare = 8
+
+// maxScratch is how much memory the searches of one moment may take beside the indexes: some five of a user with 500,000
+// messages, thousands of one with 500. Further ones wait; more at once than there are processors gain nothing.
+const maxScratch = 128 << 20
+
+// maxSegmentsRead is how many bytes of segments are read at a time.
+const maxSegmentsRead = 16 << 20
 
 // NewLexicon makes a Lexicon.
 func NewLexicon(o LexiconOptions) (*Lexicon, error) {
@@ -76,7 +95,13 @@ func NewLexicon(o LexiconOptions) (*Lexicon, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make the recall cache: %w", err)
 	}
-	return &Lexicon{store: o.Store, indexes: indexes, indexer: o.Indexer, turns: o.Turns, log: o.Log}, nil
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	return &Lexicon{
+		store: o.Store, indexes: indexes, max: o.MaxBytes, large: seat{now: o.Now}, scratch: semaphore.NewWeighted(maxScratch),
+		indexer: o.Indexer, turns: o.Turns, log: o.Log,
+	}, nil
 }
 
 func weight(bytes int64) uint32 { return uint32(min(max(bytes, 1<<10), 1<<32-1)) }
@@ -132,17 +157,45 @@ func (l *Lexicon) Search(ctx context.Context, q LexiconSearch) (Found, error) {
 		if state.Scope == "" || q.isEmpty() { // spare the index
 			return found, nil
 		}
-		x := l.index(state.Scope)
-		lack, err := l.update(ctx, q.Ref.UserRef, x, state)
-		if err != nil {
-			return Found{}, err
+		found, again, err := l.searchIndex(ctx, found, viewedSearch{q, state}, reads < maxReads)
+		if err != nil || !again {
+			return found, err
 		}
-		if lack == lackMerged && reads < maxReads {
-			continue
-		}
-		found.Degraded = degradation(lack, state.More)
-		return x.search(ctx, found, viewedSearch{q, state})
 	}
+}
+
+// searchIndex brings the user's index up to date and searches it. It reports true where segments were merged meanwhile
+// and the state may be read again.
+func (l *Lexicon) searchIndex(ctx context.Context, found Found, q viewedSearch, mayRead bool) (_ Found, again bool, err error) {
+	x, at, err := l.index(ctx, q.state)
+	if err != nil {
+		return Found{}, false, fmt.Errorf("wait for the memory of a large index: %w", err)
+	}
+	if x == nil {
+		found.Degraded = "the index of this user takes the memory that another's has now, and was not searched: raise recall-cache"
+		return found, false, nil
+	}
+	begin := l.large.now()
+	if at != nil {
+		defer l.large.leave(at)
+	}
+	lack, err := l.update(ctx, q.Ref.UserRef, x, q.state)
+	if err != nil {
+		return Found{}, false, err
+	}
+	if at != nil {
+		l.large.filled(at, l.large.now().Sub(begin))
+	}
+	if lack == lackMerged && mayRead {
+		return found, true, nil
+	}
+	found.Degraded = degradation(lack, q.state.More)
+	q.Done = ctx.Done()
+	found, err = l.search(ctx, x, found, q)
+	if err == nil && ctx.Err() != nil {
+		err = fmt.Errorf("search the user's index: %w", ctx.Err()) // what was found is cut short
+	}
+	return found, false, err
 }
 
 // viewedSearch is a search of a user's index as it is stored.
@@ -152,23 +205,35 @@ type viewedSearch struct {
 }
 
 // search looks for words and, side by side, for what is near in meaning.
-func (x *userIndex) search(ctx context.Context, found Found, q viewedSearch) (Found, error) {
+func (l *Lexicon) search(ctx context.Context, x *userIndex, found Found, q viewedSearch) (Found, error) {
 	var both group.Group
-	both.Go(func() error { return x.searchWords(&found, q.LexiconSearch) })
+	both.Go(func() error { return l.searchWords(ctx, x, &found, q.LexiconSearch) })
 	both.Go(func() error { return x.searchVectors(ctx, &found, q) })
 	return found, both.Wait()
 }
 
-func (x *userIndex) searchWords(found *Found, q LexiconSearch) (err error) {
+func (l *Lexicon) searchWords(ctx context.Context, x *userIndex, found *Found, q LexiconSearch) (err error) {
 	if q.Attach != nil {
 		if q.Attached, err = q.Attach(); err != nil {
 			return err
 		}
 	}
+	takes := x.scratchBytes()
+	if err := l.scratch.Acquire(ctx, takes); err != nil {
+		return fmt.Errorf("wait for other searches: %w", err)
+	}
+	defer l.scratch.Release(takes)
 	x.RLock()
 	defer x.RUnlock()
 	found.Result, found.Passages = x.index.Search(q.Query), x.index.Passages()
 	return nil
+}
+
+// scratchBytes is what one search of the index takes, as far as it is counted.
+func (x *userIndex) scratchBytes() int64 {
+	x.RLock()
+	defer x.RUnlock()
+	return min(x.index.ScratchBytes(), maxScratch)
 }
 
 func (x *userIndex) searchVectors(ctx context.Context, found *Found, q viewedSearch) (err error) {
@@ -246,6 +311,7 @@ const (
 	lackNothing lack = iota
 	lackDamaged      // a segment cannot be read
 	lackMerged       // a segment is gone: it was merged since the state was read
+	lackLarge        // there is more than an index may hold
 )
 
 func degradation(l lack, more int) string {
@@ -254,14 +320,32 @@ func degradation(l lack, more int) string {
 		return "a segment of the index is damaged and was not searched; it is being rebuilt"
 	case l == lackMerged:
 		return "segments of the index were merged while they were read, and were not searched"
+	case l == lackLarge:
+		return "the index of this user is larger than one may be, and its oldest part was not searched: raise recall-cache"
 	case more > 0:
 		return fmt.Sprintf("%d recent messages are not indexed yet and were not searched", more)
 	}
 	return ""
 }
 
-// index answers the user's index, an empty one if there is none in memory.
-func (l *Lexicon) index(scope memory.ScopeKey) *userIndex {
+// index answers the user's index, an empty one if there is none in memory; nil while a large one must wait for another. A
+// large one is in a seat that must be left.
+func (l *Lexicon) index(ctx context.Context, state store.LexiconState) (x *userIndex, at *sitting, err error) {
+	if indexBytes(state.Segments) <= l.max/2 {
+		return l.cached(state.Scope), nil, nil
+	}
+	at, err = l.large.take(ctx, state.Scope, func() *userIndex {
+		x := l.cached(state.Scope) // it may have grown there
+		l.indexes.Invalidate(state.Scope)
+		return x
+	})
+	if at == nil || err != nil {
+		return nil, nil, err
+	}
+	return at.index, at, nil
+}
+
+func (l *Lexicon) cached(scope memory.ScopeKey) *userIndex {
 	if x, ok := l.indexes.GetIfPresent(scope); ok {
 		return x
 	}
@@ -269,29 +353,76 @@ func (l *Lexicon) index(scope memory.ScopeKey) *userIndex {
 	return x
 }
 
+// indexBytes is about how much memory the index of segments takes.
+func indexBytes(segments []store.SegmentInfo) (sum int64) {
+	const perMessage = 200 // that is not in the segments: what is known of it and of its neighbours
+	for _, s := range segments {
+		sum += int64(s.Bytes) + perMessage*int64(s.Messages)
+	}
+	return sum
+}
+
 // update adds what the store has and the index has not. Messages are added once, whether a segment or the list of
-// unindexed ones brings them first.
+// unindexed ones brings them first. One call does so at a time; when it is given up what it added stays, and the next goes
+// on from there.
 func (l *Lexicon) update(ctx context.Context, user memory.UserRef, x *userIndex, state store.LexiconState) (lack, error) {
 	if x.isCurrent(state) {
 		return lackNothing, nil
 	}
 	x.Lock()
 	defer x.Unlock()
-	missing, embedding := x.missing(state.Segments)
-	segments, err := l.store.Segments(ctx, user, missing)
-	if err != nil {
-		return lackNothing, fmt.Errorf("read segments: %w", err)
+	out, err := l.addMissing(ctx, user, x, state.Segments)
+	if err != nil || out == lackMerged {
+		return out, err
 	}
-	if len(segments) < len(missing) {
-		return lackMerged, nil
-	}
-	out := l.add(ctx, x, segments, embedding)
 	if out == lackDamaged {
 		l.indexer.Rebuild(user)
 	}
 	err = l.addUnindexed(ctx, x, state.Unindexed)
-	l.indexes.Set(state.Scope, x) // weigh it again
+	if _, ok := l.indexes.GetIfPresent(state.Scope); ok {
+		l.indexes.Set(state.Scope, x) // weigh it again
+	}
 	return out, err
+}
+
+// addMissing reads the segments that the index has not, the newest first, some at a time.
+func (l *Lexicon) addMissing(ctx context.Context, user memory.UserRef, x *userIndex, all []store.SegmentInfo) (out lack, err error) {
+	missing := x.missing(all)
+	slices.Reverse(missing)
+	for len(missing) > 0 {
+		if err := ctx.Err(); err != nil {
+			return out, fmt.Errorf("read segments: %w", err)
+		}
+		if x.index.Bytes() > maxIndexShare*l.max {
+			return max(out, lackLarge), nil
+		}
+		some := atOnce(missing)
+		missing = missing[len(some):]
+		nos, embedding := make([]int64, len(some)), map[int64]int{}
+		for i, s := range some {
+			nos[i], embedding[s.No] = s.No, s.Embedding
+		}
+		segments, err := l.store.Segments(ctx, user, nos)
+		if err != nil {
+			return out, fmt.Errorf("read segments: %w", err)
+		}
+		if len(segments) < len(some) {
+			return lackMerged, nil
+		}
+		out = max(out, l.add(ctx, x, segments, embedding))
+	}
+	return out, nil
+}
+
+// atOnce are the first segments, one at least, that are read together.
+func atOnce(segments []store.SegmentInfo) []store.SegmentInfo {
+	sum := 0
+	for i, s := range segments {
+		if sum += s.Bytes; i > 0 && sum > maxSegmentsRead {
+			return segments[:i]
+		}
+	}
+	return segments
 }
 
 // addUnindexed does with messages at read time what the indexer will do.
@@ -316,6 +447,9 @@ func (l *Lexicon) addUnindexed(ctx context.Context, x *userIndex, messages []mem
 func (l *Lexicon) add(ctx context.Context, x *userIndex, segments []store.Segment, embedding map[int64]int) lack {
 	out := lackNothing
 	for _, s := range segments {
+		if x.index.Bytes() > maxIndexShare*l.max {
+			return lackLarge
+		}
 		if err := x.index.AddSegment(s.Data); err != nil {
 			l.log.ErrorContext(ctx, "segment of the lexical index cannot be read", "segment", s.No, "error", err)
 			out = lackDamaged
@@ -342,21 +476,19 @@ func (x *userIndex) isCurrent(state store.LexiconState) bool {
 	return true
 }
 
-// missing answers the segments to read, with the versions of their vectors. One that was made of segments the index has
-// brings nothing new, unless it brings vectors.
-func (x *userIndex) missing(segments []store.SegmentInfo) (nos []int64, embedding map[int64]int) {
-	embedding = map[int64]int{}
+// missing answers the segments to read. One that was made of segments the index has brings nothing new, unless it brings
+// vectors.
+func (x *userIndex) missing(segments []store.SegmentInfo) (out []store.SegmentInfo) {
 	for _, s := range segments {
 		_, known := x.segments[s.No]
 		if !known && x.hasAll(s) {
 			x.segments[s.No], known = s.Embedding, true
 		}
 		if !known {
-			nos = append(nos, s.No)
-			embedding[s.No] = s.Embedding
+			out = append(out, s)
 		}
 	}
-	return nos, embedding
+	return out
 }
 
 // hasAll reports whether the index has what a segment was made of, vectors included.

@@ -4,8 +4,10 @@ package workload
 
 import (
 	"fmt"
+	"iter"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"sort"
 	"strings"
 	"time"
@@ -45,6 +47,17 @@ func W2() Shape {
 	return Shape{Seed: 2, Sessions: 20, Messages: 500, MedianWords: 25, AssistantWords: 327}
 }
 
+// Large is the workload of a user with so many messages: sessions of a thousand between two named people, one session
+// where they are fewer.
+func Large(messages int) Shape {
+	return Shape{Seed: 3, Sessions: max(messages/1000, 1), Messages: min(messages, 1000), MedianWords: 25}
+}
+
+// Long is the same in a single session.
+func Long(messages int) Shape {
+	return Shape{Seed: 4, Sessions: 1, Messages: messages, MedianWords: 25}
+}
+
 // Neighbour is the i-th of many other users: one session of 30 messages.
 func Neighbour(i int) Shape {
 	return Shape{Seed: 1_000_000 + uint64(i), Sessions: 1, Messages: 30, MedianWords: 25}
@@ -58,12 +71,19 @@ type Session struct {
 
 // Conversations makes the shape's sessions.
 func (s Shape) Conversations() []Session {
-	w := newWriter(s.Seed)
-	sessions := make([]Session, s.Sessions)
-	for i := range sessions {
-		sessions[i] = s.session(w, i)
+	return slices.Collect(s.All())
+}
+
+// All makes the shape's sessions one after the other, for shapes that are too large to hold.
+func (s Shape) All() iter.Seq[Session] {
+	return func(yield func(Session) bool) {
+		w := newWriter(s.Seed)
+		for i := range s.Sessions {
+			if !yield(s.session(w, i)) {
+				return
+			}
+		}
 	}
-	return sessions
 }
 
 // Queries makes n queries of eight different words each, drawn as the messages' words are.
@@ -77,7 +97,12 @@ func (s Shape) Queries(n int) []string {
 }
 
 // End is a time after the last message.
-func (s Shape) End() time.Time { return start.AddDate(0, 0, s.Sessions+1) }
+func (s Shape) End() time.Time {
+	return start.AddDate(0, 0, s.Sessions+1+int(time.Duration(s.Messages)*messageStep/(24*time.Hour)))
+}
+
+// messageStep is the time from one message to the next.
+const messageStep = 20 * time.Second
 
 func (s Shape) session(w *writer, no int) Session {
 	out := Session{ID: fmt.Sprintf("session-%04d", no+1)}
@@ -85,7 +110,7 @@ func (s Shape) session(w *writer, no int) Session {
 	for i := range s.Messages {
 		m := s.message(w, i)
 		m.ID = fmt.Sprintf("m-%04d-%05d", no+1, i+1)
-		m.CreateTime = begin.Add(time.Duration(i) * 20 * time.Second)
+		m.CreateTime = begin.Add(time.Duration(i) * messageStep)
 		out.Messages = append(out.Messages, m)
 	}
 	return out

@@ -1,0 +1,64 @@
+package rank
+
+import (
+	"math/rand/v2"
+	"runtime"
+	"testing"
+
+	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/text"
+	shape "github.com/stratamem/strata/internal/workload"
+)
+
+// largeIndex is a user of so many messages, with a random vector each.
+func largeIndex(messages int) (*Index, []armsQuery) {
+	r := rand.New(rand.NewPCG(7, 1))
+	of := shape.Large(messages)
+	x := NewIndex()
+	var docs []Doc
+	for s := range of.All() {
+		docs = docs[:0]
+		for i, m := range s.Messages {
+			d := Analyze(memory.PlacedMessage{Place: memory.Place{Session: memory.SessionKey(s.ID), Seq: int64(i + 1)}, Message: m})
+			d.Vector = NewVector(1, randomVector(r, 256))
+			docs = append(docs, d)
+		}
+		if err := x.AddSegment(EncodeSegment(docs)); err != nil {
+			panic(err)
+		}
+	}
+	var queries []armsQuery
+	for _, q := range of.Queries(64) {
+		queries = append(queries, armsQuery{Query{Terms: text.Terms(q), Limit: 610}, randomVector(r, 256)})
+	}
+	return x, queries
+}
+
+// BenchmarkLarge searches 500,000 messages by words and by vectors, all that match scored and the best alone.
+func BenchmarkLarge(b *testing.B) {
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	x, queries := largeIndex(500_000)
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	for _, c := range []struct {
+		name string
+		of   limits
+	}{{"all", limits{passages: 1 << 30, rows: 1 << 30}}, {"best", defaultLimits()}} {
+		x.limits = c.of
+		b.Run("words/"+c.name, func(b *testing.B) {
+			for i := 0; b.Loop(); i++ {
+				x.Search(queries[i%len(queries)].Query)
+			}
+			b.ReportMetric(float64(after.HeapAlloc-before.HeapAlloc)/(1<<20), "MiB")
+			b.ReportMetric(float64(x.Bytes())/(1<<20), "MiB-told")
+		})
+		b.Run("vectors/"+c.name, func(b *testing.B) {
+			for i := 0; b.Loop(); i++ {
+				q := queries[i%len(queries)]
+				x.SearchTurns(QueryVector{Version: 1, Values: q.vector}, q.Query)
+			}
+		})
+	}
+}

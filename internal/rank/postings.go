@@ -1,0 +1,65 @@
+package rank
+
+import "encoding/binary"
+
+// posting says that a term stands in a passage.
+type posting struct {
+	pass  int32
+	count int32
+}
+
+// postings are a term's passages in ascending order, packed as they stand in a segment: for each the step from the
+// passage before ·2 + (count > 1), then count - 2 where it is more than 1. That takes a byte or two, where a posting
+// takes eight.
+type postings struct {
+	data []byte
+	n    int32 // how many
+	last int32 // the last passage
+}
+
+// add appends a posting, whose passage must be higher than those before.
+func (l *postings) add(p posting) {
+	l.data = appendPosting(l.data, p, l.last)
+	l.n, l.last = l.n+1, p.pass
+}
+
+func appendPosting(b []byte, p posting, before int32) []byte {
+	step := uint64(p.pass-before) << 1
+	if p.count == 1 {
+		return binary.AppendUvarint(b, step)
+	}
+	return binary.AppendUvarint(binary.AppendUvarint(b, step|1), uint64(p.count-2))
+}
+
+// cursor walks over postings, which must be whole.
+type cursor struct {
+	data []byte // what is left
+	posting
+}
+
+// next goes to the next posting and reports whether there is one. Most take a byte.
+func (c *cursor) next() bool {
+	if len(c.data) > 0 && c.data[0]&0x81 == 0 {
+		c.pass += int32(c.data[0] >> 1)
+		c.count = 1
+		c.data = c.data[1:]
+		return true
+	}
+	return c.longer()
+}
+
+// longer goes to a posting that takes more than a byte.
+func (c *cursor) longer() bool {
+	if len(c.data) == 0 {
+		return false
+	}
+	step, n := binary.Uvarint(c.data)
+	c.data = c.data[n:]
+	c.pass, c.count = c.pass+int32(step>>1), 1
+	if step&1 == 1 {
+		more, n := binary.Uvarint(c.data)
+		c.data = c.data[n:]
+		c.count = int32(more) + 2
+	}
+	return true
+}
