@@ -364,7 +364,7 @@ const restartPause = time.Second
 func (a *App) keep(ctx context.Context, loop func(context.Context) error) error {
 	for {
 		err := group.Contain(func() error { return loop(ctx) })
-		if _, ok := errors.AsType[*group.Panic](err); !ok {
+		if _, ok := errors.AsType[*group.PanicError](err); !ok {
 			return err
 		}
 		a.log.ErrorContext(ctx, "a loop of background work panicked: it starts again", "error", err)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"google.golang.org/grpc/codes"
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/fieldmaskpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
@@ -34,7 +35,10 @@ func location(t *testing.T, name string) *time.Location {
 // rendered is the text of ada's context in a new session.
 func (h *harness) rendered(t *testing.T, query string) string {
 	t.Helper()
-	return h.context(t, &memoryv1.BuildContextRequest{SessionId: "new", Query: query, Render: memoryv1.Render_RENDER_TEXT}).GetRendering()
+	return h.context(t, &memoryv1.BuildContextRequest{
+		SessionId: "new", Query: query, Render: memoryv1.Render_RENDER_TEXT,
+		Overrides: &memoryv1.ContextOverrides{MinScore: proto.Float64(0)},
+	}).GetRendering()
 }
 
 // wantLine wants a line of the text that begins so, and has the words.

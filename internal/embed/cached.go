@@ -152,7 +152,7 @@ func Contained(ctx context.Context, e Embedder, texts []string) (vectors [][]flo
 		vectors, err = e.Embed(ctx, texts)
 		return err
 	})
-	if p, ok := errors.AsType[*group.Panic](err); ok {
+	if p, ok := errors.AsType[*group.PanicError](err); ok {
 		return nil, &llm.Error{Class: llm.ClassPermanent, Err: p}
 	}
 	return vectors, err

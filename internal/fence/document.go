@@ -316,7 +316,7 @@ func (l lexer) forwards(b block, quote, depth int) (end int, messages []said) {
 	}
 	own.words = append(own.words, memory.Span{Start: b.span.End, End: q - l.slashes})
 	cut, outer := depth == 0, depth
-	stack := make([]frame, depth)
+	stack := slices.Repeat([]frame{{}}, depth)
 	key, last := "", ""
 	end = q + 1
 	for i := end; ; {
@@ -353,7 +353,7 @@ func (l lexer) forwards(b block, quote, depth int) (end int, messages []said) {
 			stack = stack[:len(stack)-1]
 			switch {
 			case f.role != "":
-				messages = append(messages, said{f.role, f.words})
+				messages = append(messages, said(f))
 			case len(stack) > depth:
 				up := &stack[len(stack)-1]
 				up.words = append(up.words, f.words...)
@@ -387,7 +387,7 @@ func (l lexer) forwards(b block, quote, depth int) (end int, messages []said) {
 		end = i
 	}
 	for _, f := range stack[min(depth, len(stack)):] {
-		messages = append(messages, said{f.role, f.words})
+		messages = append(messages, said(f))
 	}
 	return end, withWords(own, messages)
 }

@@ -9,24 +9,24 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Panic is a panic as an error. It names the type of the panic's value only: the value may hold a user's words.
-type Panic struct {
+// PanicError is a panic as an error. It names the type of the panic's value only: the value may hold a user's words.
+type PanicError struct {
 	Kind  string // of the value, such as runtime.boundsError
 	Stack []byte
 }
 
 // Error does not say where: callers may read it. The log does, see LogPanics.
-func (p *Panic) Error() string { return "a defect of the program: a panic of type " + p.Kind }
+func (p *PanicError) Error() string { return "a defect of the program: a panic of type " + p.Kind }
 
 // Recovered makes a Panic of what recover returned, which must not be nil. It must be called where recover was.
-func Recovered(v any) *Panic {
-	if p, ok := v.(*Panic); ok { // raised again by Must
+func Recovered(v any) *PanicError {
+	if p, ok := v.(*PanicError); ok { // raised again by Must
 		return p
 	}
-	return &Panic{Kind: fmt.Sprintf("%T", v), Stack: debug.Stack()}
+	return &PanicError{Kind: fmt.Sprintf("%T", v), Stack: debug.Stack()}
 }
 
-// Contain runs do and returns its panic as a *Panic.
+// Contain runs do and returns its panic as a *PanicError.
 func Contain(do func() error) (err error) {
 	defer func() {
 		if v := recover(); v != nil {

@@ -22,7 +22,7 @@ const canary = "zq-canary-zq"
 func TestAPanic(t *testing.T) {
 	check := func(t *testing.T, err error) {
 		t.Helper()
-		p, ok := errors.AsType[*group.Panic](err)
+		p, ok := errors.AsType[*group.PanicError](err)
 		if !ok {
 			t.Fatalf("the error is %v", err)
 		}

@@ -29,10 +29,10 @@ func (l Logged) Handle(ctx context.Context, r slog.Record) error {
 	return l.Handler.Handle(ctx, r)
 }
 
-func panicIn(r slog.Record) (found *Panic) {
+func panicIn(r slog.Record) (found *PanicError) {
 	r.Attrs(func(a slog.Attr) bool {
 		if err, ok := a.Value.Any().(error); ok {
-			found, _ = errors.AsType[*Panic](err)
+			found, _ = errors.AsType[*PanicError](err)
 		}
 		return found == nil
 	})

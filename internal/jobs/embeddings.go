@@ -526,7 +526,7 @@ func embedEach(ctx context.Context, embedder embed.Embedder, texts []string) ([]
 }
 
 func isPanic(err error) bool {
-	_, ok := errors.AsType[*group.Panic](err)
+	_, ok := errors.AsType[*group.PanicError](err)
 	return ok
 }
 

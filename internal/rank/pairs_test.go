@@ -2,6 +2,7 @@ package rank
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -31,7 +32,7 @@ func TestPairsMultiplyAsNumbersDo(t *testing.T) {
 			t.Fatalf("got %d, want %d", got, want)
 		}
 		for i, b := range packed {
-			if want := append(row, make([]int8, rowBlock)...)[i]; rowValue(b) != int32(want) {
+			if want := slices.Concat(row, make([]int8, rowBlock))[i]; rowValue(b) != int32(want) {
 				t.Fatalf("number %d is %d, want %d", i, rowValue(b), want)
 			}
 		}

@@ -478,7 +478,7 @@ func (s *Service) recall(ctx context.Context, p ContextParams, in sought, r poli
 	}
 	var err error
 	if r.Profile.Recalled && r.TopK > 0 {
-		err = s.understand(ctx, &ask, in, p.AsOf)
+		err = s.understand(&ask, in, p.AsOf)
 	}
 	if err != nil {
 		return err

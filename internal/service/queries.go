@@ -110,7 +110,7 @@ func (q *Queries) start(ctx context.Context, embedder embed.Embedder, query stri
 		}
 		return err
 	}, func(err error) {
-		if p, ok := errors.AsType[*group.Panic](err); ok {
+		if p, ok := errors.AsType[*group.PanicError](err); ok {
 			q.log.Error("embed a query", "error", p)
 		}
 		came.err = err

@@ -58,7 +58,7 @@ func (s *Service) SearchMessages(ctx context.Context, p SearchParams) (SearchRes
 	}}
 	in := s.seek(ctx, p.User, func() (string, error) { return p.Query, nil })
 	in.found = sync.OnceValues(func() (factsFound, error) { return s.findFacts(ctx, in.facts, factAsk{vector: in.vector}) })
-	if err := s.understand(ctx, &ask, in, s.timeNow()); err != nil {
+	if err := s.understand(&ask, in, s.timeNow()); err != nil {
 		return SearchResult{}, err
 	}
 	found, late, err := s.findMessages(ctx, ask, "")

@@ -42,7 +42,7 @@ func (s *Service) seek(ctx context.Context, ref memory.UserRef, query func() (st
 
 // understand notes what the ranking takes from the words of a search: their terms, the words near to these, what is near
 // to them in meaning, whether when is asked, and the times that are named, in the user's timezone.
-func (s *Service) understand(ctx context.Context, q *LexiconSearch, in sought, now time.Time) (err error) {
+func (s *Service) understand(q *LexiconSearch, in sought, now time.Time) (err error) {
 	if q.Words, err = in.query(); err != nil || q.Words == "" {
 		return err
 	}

@@ -7,6 +7,7 @@ package main
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -25,14 +26,14 @@ const program = "./cmd/strata"
 var systems = []string{"linux/amd64", "linux/arm64", "darwin/arm64", "windows/amd64"}
 
 func main() {
-	if err := run(); err != nil {
+	if err := run(context.Background()); err != nil {
 		fmt.Fprintln(os.Stderr, "notices:", err)
 		os.Exit(1)
 	}
 }
 
-func run() error {
-	modules, err := linked()
+func run(ctx context.Context) error {
+	modules, err := linked(ctx)
 	if err != nil {
 		return err
 	}
@@ -59,12 +60,12 @@ type module struct {
 }
 
 // linked finds the modules of all packages of the program, and Go's own library.
-func linked() (map[string]*module, error) {
+func linked(ctx context.Context) (map[string]*module, error) {
 	const format = `{{if .Standard}}std|{{.Root}}{{else}}{{with .Module}}{{if not .Main}}{{.Path}}|{{.Dir}}|{{.Version}}|{{$.Dir}}{{end}}{{end}}{{end}}`
 	modules := map[string]*module{}
 	for _, system := range systems {
 		goos, goarch, _ := strings.Cut(system, "/")
-		cmd := exec.Command("go", "list", "-deps", "-f", format, program)
+		cmd := exec.CommandContext(ctx, "go", "list", "-deps", "-f", format, program)
 		cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+goos, "GOARCH="+goarch)
 		cmd.Stderr = os.Stderr
 		out, err := cmd.Output()

@@ -13,7 +13,7 @@ func contain(c *conn, do func(*conn) error) error {
 }
 
 func isPanic(err error) bool {
-	_, ok := errors.AsType[*group.Panic](err)
+	_, ok := errors.AsType[*group.PanicError](err)
 	return ok
 }
 
