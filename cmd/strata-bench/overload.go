@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/connectivity"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/status"
 
@@ -296,7 +297,7 @@ func notReading(ctx context.Context, addr string) (cut int) {
 			return cut
 		}
 		life, end := context.WithCancel(ctx)
-		var last grpc.ClientStream
+		asked := false
 		for range slowReaderStreams {
 			stream, err := conn.NewStream(life, &grpc.StreamDesc{ServerStreams: true}, memoryv1.MemoryService_ListMessages_FullMethodName)
 			if err != nil {
@@ -304,14 +305,11 @@ func notReading(ctx context.Context, addr string) (cut int) {
 			}
 			req := &memoryv1.ListMessagesRequest{UserId: figureUser, SessionId: largeSession, PageSize: 100}
 			if stream.SendMsg(req) == nil && stream.CloseSend() == nil {
-				last = stream
+				asked = true
 			}
 		}
-		if last != nil {
-			<-last.Context().Done() // ended with its connection
-			if ctx.Err() == nil {
-				cut++
-			}
+		if asked && conn.WaitForStateChange(ctx, connectivity.Ready) { // its connection has ended
+			cut++
 		}
 		end()
 		_ = conn.Close()
