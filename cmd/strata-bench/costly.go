@@ -34,36 +34,61 @@ const (
 	twoMebibyte = 2<<20 - 64<<10
 )
 
-// costlyCalls are 20 kinds that were found to cost most of what the limits allow.
+// costlyCalls are the 20 kinds that were found to cost most of what the limits allow, and kinds that cost most until they
+// are refused.
 func costlyCalls() []costly {
-	return slices.Concat(costlyChecks(), costlyHistories(), costlyReads())
+	return slices.Concat(costlyChecks(), costlyHistories(), costlyReads(), costlyRefusals())
 }
 
+// The texts of checks are as long as MaxSteps of package check allows.
 func costlyChecks() []costly {
-	bombs := strings.Repeat("(?:a?){1000}", 3)
-	words := make([]string, 1000)
-	for i := range words {
-		words[i] = strings.Repeat("가", 80) + fmt.Sprint(i)
-	}
 	equal := "[" + strings.TrimSuffix(strings.Repeat("["+strings.TrimSuffix(strings.Repeat("1.5,", 10_000), ",")+"],", 20), ",") + "]"
 	return []costly{
-		{"CheckMessages, nested optional pattern over a mebibyte", true, checkPattern("(?:a?){85}b", filled("a", mebibyte))},
-		{"CheckMessages, quadratic pattern over a mebibyte", true, checkPattern("(?s)a(.*b)?", filled("a", mebibyte))},
+		{"CheckMessages, nested optional pattern over 512 KiB", false, checkPattern("(?:a?){85}b", filled("a", 512<<10))},
+		{"CheckMessages, quadratic pattern over 4 KiB", false, checkPattern("(?s)a(.*b)?", filled("a", 4<<10))},
 		{"CheckMessages, pattern of a thousand options over 64 KiB", false, checkPattern("(?:a?){1000}b", filled("a", 64<<10))},
-		{"CheckMessages, a thousand long stop words over a mebibyte", true, check(filled("가", mebibyte),
-			&memoryv1.CheckRule{Test: &memoryv1.CheckRule_StopWords{StopWords: &memoryv1.StopWords{Words: words}}})},
-		{"CheckMessages, length in tokens of a mebibyte", true, check(filled("hello 안녕 ", mebibyte),
-			&memoryv1.CheckRule{Test: &memoryv1.CheckRule_MaxLength{MaxLength: &memoryv1.MaxLength{Tokens: 100_000}}})},
-		{"CheckMessages, markup in a mebibyte of its beginnings", true, check(filled("<a*b_[`", mebibyte),
-			&memoryv1.CheckRule{Test: &memoryv1.CheckRule_Markup{Markup: &memoryv1.MarkupKinds{
-				Kinds: []memoryv1.Markup{memoryv1.Markup_MARKUP_HTML, memoryv1.Markup_MARKUP_MARKDOWN, memoryv1.Markup_MARKUP_CONTROL},
-			}}})},
-		{"CheckMessages, schema with three patterns of a thousand options", true, checkSchema(
-			fmt.Sprintf(`{"pattern":%q,"description":%q}`, bombs, strings.Repeat("x", 56<<10)), `"aaaa"`)},
+		{"CheckMessages, a thousand long stop words over 512 KiB", false, checkStopWords(512 << 10)},
+		{"CheckMessages, length in tokens of 384 KiB", false, checkTokens(384 << 10)},
+		{"CheckMessages, markup in 128 KiB of its beginnings", false, checkMarkup(128 << 10)},
+		{"CheckMessages, schema with a pattern of a thousand options", false, checkSchema(`{"pattern":"(?:a?){1000}b"}`, `"`+filled("a", 8<<10)+`"`)},
 		{"CheckMessages, schema that compares equal arrays", false, checkSchema(`{"uniqueItems":true}`, equal)},
 		{"CheckMessages, schema of thousands of parts", false, checkSchema(
 			`{"allOf":[`+strings.TrimSuffix(strings.Repeat(`{"a":1},`, 2900), ",")+`]}`, "1")},
 	}
+}
+
+// costlyRefusals ask for more than is done.
+func costlyRefusals() []costly {
+	bombs := strings.Repeat("(?:a?){1000}", 3)
+	return []costly{
+		{"refused: nested optional pattern over a mebibyte", true, checkPattern("(?:a?){85}b", filled("a", mebibyte))},
+		{"refused: quadratic pattern over a mebibyte", true, checkPattern("(?s)a(.*b)?", filled("a", mebibyte))},
+		{"refused: a thousand long stop words over a mebibyte", true, checkStopWords(mebibyte)},
+		{"refused: length in tokens of a mebibyte", true, checkTokens(mebibyte)},
+		{"refused: markup in a mebibyte of its beginnings", true, checkMarkup(mebibyte)},
+		{"refused: schema with three patterns of a thousand options", true, checkSchema(
+			fmt.Sprintf(`{"pattern":%q,"description":%q}`, bombs, strings.Repeat("x", 56<<10)), `"aaaa"`)},
+	}
+}
+
+// checkStopWords checks a text for words that all begin as it does.
+func checkStopWords(bytes int) func(context.Context, clients) error {
+	words := make([]string, 1000)
+	for i := range words {
+		words[i] = strings.Repeat("가", 80) + fmt.Sprint(i)
+	}
+	return check(filled("가", bytes), &memoryv1.CheckRule{Test: &memoryv1.CheckRule_StopWords{StopWords: &memoryv1.StopWords{Words: words}}})
+}
+
+func checkTokens(bytes int) func(context.Context, clients) error {
+	rule := &memoryv1.CheckRule{Test: &memoryv1.CheckRule_MaxLength{MaxLength: &memoryv1.MaxLength{Tokens: 100_000}}}
+	return check(filled("hello 안녕 ", bytes), rule)
+}
+
+func checkMarkup(bytes int) func(context.Context, clients) error {
+	return check(filled("<a*b_[`", bytes), &memoryv1.CheckRule{Test: &memoryv1.CheckRule_Markup{Markup: &memoryv1.MarkupKinds{
+		Kinds: []memoryv1.Markup{memoryv1.Markup_MARKUP_HTML, memoryv1.Markup_MARKUP_MARKDOWN, memoryv1.Markup_MARKUP_CONTROL},
+	}}})
 }
 
 func costlyHistories() []costly {
@@ -155,11 +180,13 @@ func countTokens(words string) func(context.Context, clients) error {
 	}
 }
 
-// manyMessages are messages of a user of so many bytes each.
+// manyMessages are messages of so many bytes each, of a user and the model in turn: what a user said last, however many
+// messages it is, is never made into a summary.
 func manyMessages(n, bytes int) []*memoryv1.Message {
+	roles := [...]memoryv1.Role{memoryv1.Role_ROLE_USER, memoryv1.Role_ROLE_ASSISTANT}
 	all := make([]*memoryv1.Message, n)
 	for i := range all {
-		all[i] = &memoryv1.Message{Role: memoryv1.Role_ROLE_USER, Text: filled(fmt.Sprintf("On day %d she said: yes. ", i), bytes)}
+		all[i] = &memoryv1.Message{Role: roles[i%2], Text: filled(fmt.Sprintf("On day %d she said: yes. ", i), bytes)}
 	}
 	return all
 }

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/connectivity"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/status"
 
@@ -33,7 +34,7 @@ const (
 	barOverloadContexts = 0.99
 )
 
-// overloadFigure asks 20 kinds of calls that cost most, each alone and then many at once, with clients that do not read,
+// overloadFigure asks 20 kinds of calls that cost most, and some that are refused late, each alone and then many at once, with clients that do not read,
 // beside Record and small contexts at fixed rates.
 func overloadFigure(ctx context.Context, o options) error {
 	data, err := o.path("overload.db")
@@ -95,6 +96,9 @@ func overloadOn(ctx context.Context, o options, s *running) error {
 	o.report.Note("   idle %d MiB, peak of each alone %d MiB, of all at once %d MiB", idle>>20, aloneBytes>>20, peak>>20)
 	o.report.Note("   %d clients for %s: %d calls answered, %d refused for the load, %d invalid; longest %s; replies of slow readers cut off %d times",
 		overloadClients, o.duration, attack.answered, attack.refused, attack.invalid, measure.Millis(attack.longest), attack.cut)
+	for _, other := range attack.others {
+		o.report.Note("   at once: %s", other)
+	}
 	o.report.Note("   Record %d/s: alone p50 %s p99 %s (%d failed), beside p50 %s p99 %s (%d of %d failed)", overloadRecords,
 		measure.Millis(alone.records.P50()), measure.Millis(alone.records.P99()), alone.recordsFailed,
 		measure.Millis(beside.records.P50()), measure.Millis(beside.records.P99()), beside.recordsFailed, len(beside.records)+beside.recordsFailed)
@@ -217,6 +221,7 @@ type attackRun struct {
 	answered, refused, invalid, wrong int
 	cut                               int
 	longest                           time.Duration
+	others                            []string // what the first of the wrong ones were
 }
 
 // attackAll asks the costly calls at once, each client one after the other, while other clients ask for large replies and
@@ -262,6 +267,12 @@ func attackAll(ctx context.Context, s *running, d time.Duration) (out attackRun,
 
 func (r *attackRun) add(err error, k costly, took time.Duration) {
 	r.longest = max(r.longest, took)
+	wrong := r.wrong
+	defer func() {
+		if r.wrong > wrong && len(r.others) < 10 {
+			r.others = append(r.others, fmt.Sprintf("%s ended with %s after %s: %s", k.name, status.Code(err), measure.Millis(took), clip(err)))
+		}
+	}()
 	switch status.Code(err) {
 	case codes.OK:
 		r.answered++
@@ -286,7 +297,7 @@ func notReading(ctx context.Context, addr string) (cut int) {
 			return cut
 		}
 		life, end := context.WithCancel(ctx)
-		var last grpc.ClientStream
+		asked := false
 		for range slowReaderStreams {
 			stream, err := conn.NewStream(life, &grpc.StreamDesc{ServerStreams: true}, memoryv1.MemoryService_ListMessages_FullMethodName)
 			if err != nil {
@@ -294,14 +305,11 @@ func notReading(ctx context.Context, addr string) (cut int) {
 			}
 			req := &memoryv1.ListMessagesRequest{UserId: figureUser, SessionId: largeSession, PageSize: 100}
 			if stream.SendMsg(req) == nil && stream.CloseSend() == nil {
-				last = stream
+				asked = true
 			}
 		}
-		if last != nil {
-			<-last.Context().Done() // ended with its connection
-			if ctx.Err() == nil {
-				cut++
-			}
+		if asked && conn.WaitForStateChange(ctx, connectivity.Ready) { // its connection has ended
+			cut++
 		}
 		end()
 		_ = conn.Close()

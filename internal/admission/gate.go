@@ -58,10 +58,11 @@ func HeavyByDefault() int { return max(runtime.GOMAXPROCS(0)-1, 1) }
 
 // Gate admits calls. It is safe for concurrent use.
 type Gate struct {
-	heavy    *pool // counts calls
-	work     *pool // bytes that heavy calls hold
-	requests *pool // bytes of large requests
-	replies  *pool // bytes of large replies that were not sent yet
+	heavy    *pool               // counts calls
+	work     *pool               // bytes that heavy calls hold
+	requests *pool               // bytes of large requests
+	replies  *pool               // bytes of large replies that were not sent yet
+	waiting  *semaphore.Weighted // bytes of replies that wait for that
 	meter    Meter
 }
 
@@ -75,7 +76,8 @@ func New(o Options) *Gate {
 	}
 	return &Gate{
 		heavy: named(CauseHeavy, int64(o.Heavy)), work: named(CauseWork, o.Memory/2),
-		requests: named(CauseRequest, o.Memory/4), replies: named(CauseReply, o.Memory/4), meter: o.Meter,
+		requests: named(CauseRequest, o.Memory/4), replies: named(CauseReply, o.Memory/4),
+		waiting: semaphore.NewWeighted(o.Memory / 4), meter: o.Meter,
 	}
 }
 
@@ -107,9 +109,34 @@ func (g *Gate) RequestMemory() int64 { return g.requests.size }
 // Reply waits for memory of a reply, before it is encoded. The release must be called once it was sent, or cannot be any
 // more; more calls of it do nothing. While it waits, stuck is called again and again: it may close connections whose
 // clients do not read.
+//
+// A reply that waits is held in memory, too: where those that wait would hold more than the pool does, it is refused at once.
 func (g *Gate) Reply(ctx context.Context, bytes int64, stuck func()) (release func(), err error) {
-	tick := time.AfterFunc(stuckAfter, stuck)
-	defer tick.Stop()
+	bytes = min(max(bytes, 1), g.replies.size)
+	if g.replies.free.TryAcquire(bytes) {
+		return g.replies.taken(bytes), nil
+	}
+	if !g.waiting.TryAcquire(bytes) {
+		g.meter.CallRefused(CauseReply)
+		return nil, overloaded(CauseReply)
+	}
+	defer g.waiting.Release(bytes)
+	again := time.NewTicker(stuckAfter)
+	over := make(chan struct{})
+	var watch sync.WaitGroup
+	watch.Go(func() {
+		for {
+			select {
+			case <-again.C:
+				stuck()
+			case <-over:
+				return
+			}
+		}
+	})
+	defer watch.Wait()
+	defer close(over)
+	defer again.Stop()
 	return g.replies.take(ctx, bytes)
 }
 
@@ -198,11 +225,16 @@ func (p *pool) take(ctx context.Context, n int64) (release func(), err error) {
 			return nil, err
 		}
 	}
+	return p.taken(n), nil
+}
+
+// taken returns the release of n that were taken.
+func (p *pool) taken(n int64) (release func()) {
 	p.held.Add(n)
 	return sync.OnceFunc(func() {
 		p.held.Add(-n)
 		p.free.Release(n)
-	}), nil
+	})
 }
 
 // wait waits for n, no longer than half of the time that the call has left: what is admitted with no time to run would

@@ -28,6 +28,8 @@ const (
 	wait = 2 * time.Second
 	all  = 64 << 20
 	work = all / 2
+
+	replies = all / 4
 )
 
 func newGate(heavy int) (*admission.Gate, *counts) {
@@ -148,6 +150,35 @@ func TestGate(t *testing.T) {
 			}
 			if len(refused.by) != 0 {
 				t.Errorf("refusals %v, want none", refused.by)
+			}
+		})
+	})
+	t.Run("replies that wait hold no more than those that are sent: the next is refused at once", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			g, refused := newGate(1)
+			stuck := 0
+			sent, err := g.Reply(t.Context(), replies, func() {})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var second sync.WaitGroup
+			second.Go(func() {
+				if _, err := g.Reply(t.Context(), replies, func() { stuck++ }); err != nil {
+					t.Error(err)
+				}
+			})
+			synctest.Wait()
+			began := time.Now()
+			_, err = g.Reply(t.Context(), 1, func() {})
+			refusedAs(t, err, admission.CauseReply)
+			if waited := time.Since(began); waited != 0 || refused.by[admission.CauseReply] != 1 {
+				t.Errorf("it was refused after %s, refusals %v", waited, refused.by)
+			}
+			time.Sleep(wait - time.Millisecond)
+			sent()
+			second.Wait()
+			if stuck != 1 {
+				t.Errorf("in two seconds less a little, connections were looked at %d times, want once a second", stuck)
 			}
 		})
 	})

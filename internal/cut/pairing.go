@@ -30,7 +30,8 @@ type Pairing struct {
 	Calls   []Call
 	open    map[string]int // the latest open call of an id, -1 for none
 	early   []result
-	answers []answer // by At
+	answers []answer       // by At
+	known   map[string]int // how many calls have an id
 }
 
 type result struct {
@@ -64,8 +65,9 @@ func Pair(n int, message func(int) *memory.Message) *Pairing {
 // AddCall adds a call with its id, which may be empty.
 func (p *Pairing) AddCall(at Ref, id string) {
 	if p.open == nil {
-		p.open = map[string]int{}
+		p.open, p.known = map[string]int{}, map[string]int{}
 	}
+	p.known[id]++
 	before, ok := p.open[id]
 	if !ok {
 		before = -1
@@ -100,18 +102,34 @@ func (p *Pairing) answer(call int, at Ref) {
 
 // Close pairs results that stand before their calls.
 func (p *Pairing) Close() {
-	for _, r := range p.early {
-		for i, c := range p.Calls {
-			if !c.Answered && c.At.Message > r.at.Message && c.id == r.id {
-				p.answer(i, r.at)
-				break
-			}
-		}
-	}
 	if len(p.early) > 0 {
+		waiting := p.waiting()
+		for _, r := range p.early {
+			// A call that does not stand behind this result stands behind none of the later ones.
+			behind := waiting[r.id]
+			for len(behind) > 0 && p.Calls[behind[0]].At.Message <= r.at.Message {
+				behind = behind[1:]
+			}
+			if len(behind) > 0 {
+				p.answer(behind[0], r.at)
+				behind = behind[1:]
+			}
+			waiting[r.id] = behind
+		}
 		slices.SortFunc(p.answers, func(a, b answer) int { return compare(a.at, b.at) })
 	}
 	p.early, p.open = nil, nil
+}
+
+// waiting are the calls of each id that nothing answers, in their order.
+func (p *Pairing) waiting() map[string][]int {
+	out := map[string][]int{}
+	for i, c := range p.Calls {
+		if !c.Answered {
+			out[c.id] = append(out[c.id], i)
+		}
+	}
+	return out
 }
 
 func compare(a, b Ref) int {
@@ -135,15 +153,7 @@ func (p *Pairing) HasCalls(message int) bool {
 }
 
 // Known answers how many calls have the id.
-func (p *Pairing) Known(id string) int {
-	n := 0
-	for _, c := range p.Calls {
-		if c.id == id {
-			n++
-		}
-	}
-	return n
-}
+func (p *Pairing) Known(id string) int { return p.known[id] }
 
 // AnsweredBy answers the call that a result answers, as an index of Calls, false when it answers none.
 func (p *Pairing) AnsweredBy(at Ref) (call int, ok bool) {

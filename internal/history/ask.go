@@ -189,7 +189,7 @@ func (t teller) accept(ctx context.Context, request Request, answer Answer) (tex
 	case text == "":
 		return "", string(summary.RefusalEmpty)
 	case request.Prompt == "":
-		checked, refused, err := summary.CheckWithin(ctx, request.Task, summary.Answer{Text: text})
+		checked, refused, err := summary.CheckWithin(ctx, request.Task, summary.Answer{Text: text, Verbatim: answer.Verbatim})
 		switch {
 		case err != nil:
 			return "", failureEnded

@@ -63,15 +63,27 @@ func (r *run) beforeStart() []bool {
 		seq := r.items[i].msg.Seq
 		before[i] = i < start || seq > 0 && seq < h.StartSeq
 	}
-	calls := cut.Pair(len(r.items), r.message).Calls
-	for again := true; again; {
-		again = false
-		for _, c := range calls {
-			if !c.Answered || r.excluded(c.At.Message) || r.excluded(c.Result.Message) {
-				continue
-			}
-			if before[c.At.Message] != before[c.Result.Message] {
-				before[c.At.Message], before[c.Result.Message], again = false, false, true
+	tied := make([][]int, len(r.items)) // to which others each is
+	for _, c := range cut.Pair(len(r.items), r.message).Calls {
+		if c.Answered && !r.excluded(c.At.Message) && !r.excluded(c.Result.Message) {
+			tied[c.At.Message] = append(tied[c.At.Message], c.Result.Message)
+			tied[c.Result.Message] = append(tied[c.Result.Message], c.At.Message)
+		}
+	}
+	var behind []int
+	for i := range before {
+		if !before[i] {
+			behind = append(behind, i)
+		}
+	}
+	for len(behind) > 0 {
+		last := len(behind) - 1
+		i := behind[last]
+		behind = behind[:last]
+		for _, other := range tied[i] {
+			if before[other] {
+				before[other] = false
+				behind = append(behind, other)
 			}
 		}
 	}

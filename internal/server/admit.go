@@ -139,6 +139,7 @@ func (a *admitted) withReplies(ctx context.Context, req any, _ *grpc.UnaryServer
 const (
 	heavyAnyBytes     = 256 << 10 // counting tokens alone takes 0.1 to 0.2 ms for each KiB
 	heavyHistoryBytes = 32 << 10
+	heavyQueryBytes   = 8 << 10 // a search by so many words reads much of the index
 )
 
 // heldPerByte is about what a call holds for each byte of its request while it works on it.
@@ -159,6 +160,8 @@ func heavyBytes(req any) int64 {
 		if len(r.GetRules()) > 0 { // a rule of the caller's own may take long on few words
 			from = heavyRulesBytes
 		}
+	case *memoryv1.SearchMessagesRequest:
+		from = heavyQueryBytes
 	case *memoryv1.BuildContextRequest:
 		from = heavyHistoryBytes * 2
 	}

@@ -20,6 +20,9 @@ type Answer struct {
 	Text    string
 	Cut     bool // it ran out of tokens
 	Refused bool // it declined
+
+	// Verbatim says that the answer is made of sentences of its source, word for word: it can have invented nothing.
+	Verbatim bool
 }
 
 // Check says whether an answer may stand, and why not; the reason is "" when it may. An answer that stands comes back
@@ -44,6 +47,9 @@ func CheckWithin(ctx context.Context, t Task, a Answer) (Checked, RefusalReason,
 		return Checked{}, RefusalEmpty, nil
 	}
 	for _, c := range checks {
+		if a.Verbatim && c.reason == RefusalInvented {
+			continue // to gather all that a source of megabytes supports takes seconds
+		}
 		fails := c.fails(ctx, t, answer)
 		if err := ctx.Err(); err != nil {
 			return Checked{}, "", fmt.Errorf("check a summary: %w", err)
@@ -232,6 +238,9 @@ var scripts = []struct {
 	{[]*unicode.RangeTable{unicode.Thai}, 1},
 }
 
+// latin is the place of the script of ASCII letters.
+const latin = 0
+
 // scriptShare is the share of a source's letters from which on a script may lead its summary.
 const scriptShare = 0.15
 
@@ -268,6 +277,13 @@ func leadingScript(s string) (script, total int) {
 func scriptWeights(s string) (weights []int, total int) {
 	weights = make([]int, len(scripts))
 	for _, r := range s {
+		if r < utf8.RuneSelf {
+			if r|0x20 >= 'a' && r|0x20 <= 'z' {
+				weights[latin] += scripts[latin].weight
+				total += scripts[latin].weight
+			}
+			continue
+		}
 		for i, script := range scripts {
 			if unicode.In(r, script.tables...) {
 				weights[i] += script.weight
@@ -337,12 +353,14 @@ func (e *evidence) addPeriod(t Task, loc *time.Location) {
 	}
 }
 
-func (t Task) speakers() int {
+func (t Task) speakers() int { return len(t.speakerNames()) }
+
+func (t Task) speakerNames() map[string]bool {
 	names := map[string]bool{}
 	for _, l := range t.Lines {
 		names[l.speaker()] = true
 	}
-	return len(names)
+	return names
 }
 
 // inZone is t in a location, zero when it is zero.
@@ -480,8 +498,8 @@ type lostSentence struct {
 func (t Task) lost(ctx context.Context, answer string) (appended string, anchors int) {
 	kept := newEvidence()
 	kept.add(answer, time.Time{})
-	for _, l := range t.Lines {
-		kept.add(l.speaker(), time.Time{})
+	for name := range t.speakerNames() {
+		kept.add(name, time.Time{})
 	}
 	room := int(appendShare * float64(t.MaxTokens))
 	var chosen []lostSentence

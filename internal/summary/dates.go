@@ -32,7 +32,7 @@ const spanishMonthNames = `enero|febrero|marzo|abril|mayo|junio|julio|agosto|sep
 var dateForms = []struct {
 	form   *regexp.Regexp
 	groups string // y, m (number), M (English name), S (Spanish one), d, w (English weekday), W (Korean one)
-	needs  func(string) bool
+	needs  func(looked) bool
 }{
 	{regexp.MustCompile(`\b(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})\b`), "ymd", hasFourDigits},
 	{regexp.MustCompile(`\b(\d{4})-(\d{2})\b`), "ym", hasFourDigits},
@@ -40,13 +40,13 @@ var dateForms = []struct {
 	{regexp.MustCompile(`(\d{4})년`), "y", having("년")},
 	{regexp.MustCompile(`(?:(\d{4})年)?(\d{1,2})月(?:(\d{1,2})[日号號])?`), "ymd", having("月")},
 	{regexp.MustCompile(`(\d{4})年`), "y", having("年")},
-	{regexp.MustCompile(`(?i)\b(\d{1,2})\s+de\s+(` + spanishMonthNames + `)\b(?:\s+del?\s+(\d{4})\b)?`), "dSy", hasDigit},
-	{regexp.MustCompile(`(?i)\b(` + spanishMonthNames + `)\s+del?\s+(\d{4})\b`), "Sy", hasFourDigits},
+	{regexp.MustCompile(`(?i)\b(\d{1,2})\s+de\s+(` + spanishMonthNames + `)\b(?:\s+del?\s+(\d{4})\b)?`), "dSy", hasSpanishMonth},
+	{regexp.MustCompile(`(?i)\b(` + spanishMonthNames + `)\s+del?\s+(\d{4})\b`), "Sy", hasSpanishMonth},
 	{regexp.MustCompile(`(?i)\b(\d{1,2})(?:st|nd|rd|th)?(?:\s+of)?\s+(` + monthNames + `)\b\.?(?:,?\s+(\d{4})\b)?`), "dMy", hasMonth},
 	{regexp.MustCompile(`(?i)\b(` + monthNames + `)\.?\s+(?:the\s+)?(\d{1,2})(?:st|nd|rd|th)?\b(?:,?\s+(\d{4})\b)?`), "Mdy", hasMonth},
 	{regexp.MustCompile(`\b(` + monthNames + `)\b\.?(?:,?(?:\s+of)?\s+(\d{4})\b)?`), "My", having(strings.Fields("Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec")...)},
 	{regexp.MustCompile(`\b((?:19|20)\d{2})\b`), "y", hasFourDigits},
-	{regexp.MustCompile(`(?i)\b(Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)days?\b`), "w", having("day", "DAY", "Day")},
+	{regexp.MustCompile(`(?i)\b(Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)days?\b`), "w", hasWeekday},
 	{regexp.MustCompile(`\b(Mon|Tue|Tues|Wed|Thu|Thurs|Fri|Sat)\b`), "w", having(strings.Fields("Mon Tue Wed Thu Fri Sat")...)},
 	{regexp.MustCompile(`(월|화|수|목|금|토|일)요일`), "W", having("요일")},
 }
@@ -55,8 +55,9 @@ var dateForms = []struct {
 func datesIn(s string) []dateMention {
 	var out []dateMention
 	taken := make(mask, len(s))
+	known := lookAt(s)
 	for _, f := range dateForms {
-		if !f.needs(s) {
+		if !f.needs(known) {
 			continue
 		}
 		for _, m := range f.form.FindAllStringSubmatchIndex(s, -1) {
@@ -75,14 +76,28 @@ func datesIn(s string) []dateMention {
 	return out
 }
 
+// looked is what a text is known by, which is found once for all forms.
+type looked struct {
+	text, lower string
+	digit       bool
+	odd         bool // it has some of oddFolds
+}
+
+func lookAt(s string) looked {
+	return looked{text: s, lower: strings.ToLower(s), digit: hasDigit(s), odd: !isASCII(s) && strings.ContainsAny(s, oddFolds)}
+}
+
 // having returns a function that reports whether a text has any of some parts.
-func having(parts ...string) func(string) bool {
-	return func(s string) bool { return containsAny(s, parts) }
+func having(parts ...string) func(looked) bool {
+	return func(l looked) bool { return containsAny(l.text, parts) }
 }
 
 // hasFourDigits reports whether four digits stand together in a text.
-func hasFourDigits(s string) bool {
-	run := 0
+func hasFourDigits(l looked) bool {
+	if !l.digit {
+		return false
+	}
+	s, run := l.text, 0
 	for i := range len(s) {
 		if run++; s[i] < '0' || s[i] > '9' {
 			run = 0
@@ -97,11 +112,31 @@ func hasFourDigits(s string) bool {
 // shortMonths begin the names of months.
 var shortMonths = strings.Fields("jan feb mar apr may jun jul aug sep oct nov dec")
 
-// hasMonth reports whether a text may have a digit and a month's name in any case. Of a text beyond ASCII it says yes to
-// any name: some letters there are small forms of ASCII's.
-func hasMonth(s string) bool {
-	return hasDigit(s) && (!isASCII(s) || containsAny(strings.ToLower(s), shortMonths))
+// oddFolds are the letters beyond ASCII that regular expressions take for s and k whatever the case.
+const oddFolds = "\u017f\u212a"
+
+// hasMonth reports whether a text may have a digit and a month's name in any case.
+func hasMonth(l looked) bool { return l.digit && l.hasAnyCase(shortMonths) }
+
+// shortSpanishMonths begin the names of months in Spanish, and spanishOf stand beside them in a date.
+var (
+	shortSpanishMonths = strings.Fields("ene feb mar abr may jun jul ago sep set oct nov dic")
+	spanishOf          = []string{"del", "de ", "de\t", "de\n", "de\f", "de\r"}
+)
+
+// hasSpanishMonth is hasMonth for Spanish names.
+func hasSpanishMonth(l looked) bool {
+	return l.digit && l.hasAnyCase(spanishOf) && l.hasAnyCase(shortSpanishMonths)
 }
+
+// dayEndings end the names of weekdays.
+var dayEndings = strings.Fields("nday sday iday rday")
+
+// hasWeekday reports whether a text may have the name of a weekday in any case.
+func hasWeekday(l looked) bool { return l.hasAnyCase(dayEndings) }
+
+// hasAnyCase reports whether a text may have any of some parts in lower case, whatever its own case is.
+func (l looked) hasAnyCase(parts []string) bool { return l.odd || containsAny(l.lower, parts) }
 
 func isASCII(s string) bool {
 	for i := range len(s) {

@@ -37,19 +37,19 @@ func leadingSpace(s string) int { return len(s) - len(strings.TrimLeftFunc(s, un
 func spokenEnd(s string) int {
 	stop, begun := false, false
 	for i, r := range s {
-		begun = begun || !unicode.IsSpace(r)
-		switch {
-		case r == '\n' && begun:
-			return i
-		case strings.ContainsRune("。！？｡", r):
+		switch r {
+		case '。', '！', '？', '｡':
 			return i + utf8.RuneLen(r)
-		case strings.ContainsRune(".!?…", r):
-			stop = r != '.' || !abbreviates(s[:i], s[i+1:])
-		case stop && unicode.IsSpace(r):
-			return i
-		default:
-			stop = stop && strings.ContainsRune(`"')]”’»`, r)
+		case '.', '!', '?', '…':
+			stop, begun = r != '.' || !abbreviates(s[:i], s[i+1:]), true
+			continue
 		}
+		space := unicode.IsSpace(r)
+		begun = begun || !space
+		if space && (stop || r == '\n' && begun) {
+			return i
+		}
+		stop = stop && strings.ContainsRune(`"')]”’»`, r)
 	}
 	return len(s)
 }

@@ -133,7 +133,11 @@ func fromSummary(out []candidate, s string) []candidate {
 	return out
 }
 
+// longestRead is how many bytes of a sentence are read. It is far more than stands in a summary of it.
+const longestRead = 4 << 10
+
 func newCandidate(prefix, sentence string, speakers []string) candidate {
+	sentence = text.Clip(sentence, longestRead)
 	c := candidate{text: prefix + closed(cut(sentence)), role: 1, terms: text.Terms(sentence)}
 	c.unique = distinct(c.terms)
 	for _, a := range summary.Anchors(sentence) {
@@ -222,8 +226,9 @@ func score(found []candidate) {
 
 // Ways to speak in English: reactions say little of lasting worth, statements about oneself most.
 var (
-	reaction = regexp.MustCompile(`(?i)^(?:[\pL\pN ._-]{1,40}: )?(?:wow|that's|that is|that sounds|sounds|thanks|thank you|hey|hi|hello|congrat\w*|cool|great|awesome|nice|yeah|yep|oh|aw+|glad|totally|absolutely|definitely|you're|your|you have|it's)\b`)
-	aboutMe  = regexp.MustCompile(`\b(?:I|I'm|I've|I'll|[Mm]y|[Ww]e|[Oo]ur)\b`)
+	reaction = regexp.MustCompile(`(?i)^(?:wow|that's|that is|that sounds|sounds|thanks|thank you|hey|hi|hello|congrat\w*|cool|great|awesome|nice|yeah|yep|oh|aw+|glad|totally|absolutely|definitely|you're|your|you have|it's)\b`)
+	named    = regexp.MustCompile(`^[\pL\pN ._-]{1,40}: `)
+	aboutMe  = strings.Fields("I My my We we Our our")
 )
 
 const (
@@ -234,12 +239,23 @@ const (
 // manner is a factor for the way a sentence speaks.
 func (c candidate) manner() float64 {
 	switch {
-	case reaction.MatchString(c.text):
+	case reaction.MatchString(c.text) || reaction.MatchString(strings.TrimPrefix(c.text, named.FindString(c.text))):
 		return reactionFactor
-	case aboutMe.MatchString(c.text):
+	case speaksOfOneself(c.text):
 		return aboutMeFactor
 	}
 	return 1
+}
+
+// speaksOfOneself reports whether some of aboutMe stands as a word; the I of I'm is one.
+func speaksOfOneself(s string) bool {
+	notInWord := func(r rune) bool { return r != '_' && (r < '0' || r > '9') && (r|0x20 < 'a' || r|0x20 > 'z') }
+	for w := range strings.FieldsFuncSeq(s, notInWord) {
+		if slices.Contains(aboutMe, w) {
+			return true
+		}
+	}
+	return false
 }
 
 // centrality is how many of the other sentences share a term, on average over the sentence's terms; the root keeps
