@@ -289,9 +289,7 @@ func (x *Index) markFields(to, own bitset, word string, attached []memory.Place)
 
 // markPostings marks the passages of a list, and then, many at a time, those that they reach. own is room.
 func (x *Index) markPostings(to, own bitset, data []byte) {
-	for p := (cursor{data: data}); p.next(); {
-		own.add(p.pass)
-	}
+	own.addPostings(data)
 	for i, w := range x.reaches[elsewhere] {
 		for w &= own[i]; w != 0; w &= w - 1 {
 			pass := int32(i<<6 + bits.TrailingZeros64(w))

@@ -228,14 +228,10 @@ func (x *Index) spreadFacts(s *scratch, sources []memory.Place, by scale) {
 // the product.
 func (x *Index) spreadPostings(s *scratch, data []byte, by scale) {
 	p := cursor{data: data}
-	for ok := p.next(); ok; {
-		if s.sources != nil && !s.sources.has(p.pass) {
-			ok = p.next()
-			continue
-		}
+	for ok := p.nextIn(s.sources); ok; {
 		m := x.passMessage[p.pass]
 		words := 0.0
-		for ; ok && x.passMessage[p.pass] == m; ok = p.next() {
+		for ; ok && x.passMessage[p.pass] == m; ok = p.nextIn(s.sources) {
 			n := float64(p.count)
 			if own := by[x.passKind[p.pass]] * n; own > 0 {
 				s.add(p.pass, own)
