@@ -83,52 +83,89 @@ const likelySteps = 4096
 //
 // Signs say of a vector's numbers which way they point, and a query how far that counts (after RaBitQ: Gao and Long, SIGMOD
 // 2024, without its rotation: each place is weighed by how large its numbers are instead). They take an eighth of the
-// bytes of the vectors, and a few instructions a word.
+// bytes of the vectors, and a few instructions a word. The likeliest are compared first, an eighth at a time, until an
+// eighth has brought nearly nothing more.
 func (r *ranking) offerLikely(v QueryVector) bool {
-	x, s := r.x, r.s
-	rows, more := r.likely(v)
+	s := r.s
+	tiers, more := r.likely(v)
 	q := packQuery(v.Values)
-	var parts [2*denseReach + 1]keyPart
-	for _, row := range rows {
-		no := x.turns.of[row]
-		m := &x.messages[no]
-		in := x.bySession[m.session]
-		at, _ := x.position(in, m.seq)
-		var c [2*denseReach + 1]float32
-		for _, p := range x.keyParts(parts[:0], in, at) {
-			c[p.step+denseReach] = x.turns.cosine(&q, p.row)
+	at, tier := 0, 0
+	for ; tier < len(tiers); tier++ {
+		kept := 0
+		for ; at < tiers[tier]; at++ {
+			if r.offerRow(&q, s.rows[at], v.Unrelated) {
+				kept++
+			}
 		}
-		if score := x.turns.keyScore(row, m.kind, &c); score > v.Unrelated && r.admits(m) {
-			r.offer(candidate{score: score * r.factor(m), message: no})
+		if len(s.heap) == r.q.Limit && kept*likelyTiers < r.q.Limit/enoughLikely {
+			return true
 		}
 	}
 	return !more || len(s.heap) == r.q.Limit
 }
 
-// likely are the rows whose signs promise the best scores, and whether there are more that no filter leaves out.
-func (r *ranking) likely(v QueryVector) (rows []int32, more bool) {
+const (
+	likelyTiers  = 8
+	enoughLikely = 10 // a tier that brings fewer than Limit / enoughLikely / likelyTiers is the last
+)
+
+// offerRow offers the message of a row, and reports whether it is among the best so far.
+func (r *ranking) offerRow(q *packedQuery, row int32, unrelated float64) bool {
+	x := r.x
+	no := x.turns.of[row]
+	m := &x.messages[no]
+	in := x.bySession[m.session]
+	at, _ := x.position(in, m.seq)
+	var parts [2*denseReach + 1]keyPart
+	var c [2*denseReach + 1]float32
+	for _, p := range x.keyParts(parts[:0], in, at) {
+		c[p.step+denseReach] = x.turns.cosine(q, p.row)
+	}
+	score := x.turns.keyScore(row, m.kind, &c)
+	if score <= unrelated {
+		return false
+	}
+	of := candidate{score: score * r.factor(m), message: no}
+	h := r.s.heap
+	if len(h) == r.q.Limit && of.score < h[0].score || !r.admits(m) {
+		return false
+	}
+	r.offer(of)
+	return true
+}
+
+// likely sets the rows whose signs promise the best scores, the likeliest tier first, those of a tier in their order. It
+// returns where each tier ends, and whether there are more rows that no filter leaves out.
+func (r *ranking) likely(v QueryVector) (ends []int, more bool) {
 	t := &r.x.turns
 	n := len(t.units)
 	s := r.s
 	s.steps = slices.Grow(s.steps[:0], n)[:n]
 	var counts [likelySteps]int
 	r.likelySteps(t.signQuery(v.Values), &counts)
-	least, found := likelySteps-1, counts[likelySteps-1]
-	for least > 1 && found < r.x.limits.likely {
+	var from [likelySteps]int // by step: where the rows of its tier go
+	most := r.x.limits.likely
+	least, found, begin := likelySteps, 0, 0
+	for least > 1 && found < most {
 		least--
-		found += counts[least]
-	}
-	rows = s.rows[:0]
-	for row, step := range s.steps {
-		if int(step) >= least {
-			rows = append(rows, int32(row))
+		from[least] = begin
+		if found += counts[least]; (found-begin)*likelyTiers >= most || found >= most || least == 1 {
+			ends, begin = append(ends, found), found
 		}
 	}
-	s.rows = rows
+	s.rows = slices.Grow(s.rows[:0], found)[:found]
+	next := make(map[int]int, likelyTiers)
+	for row, step := range s.steps {
+		if step := int(step); step >= least {
+			tier := from[step]
+			s.rows[tier+next[tier]] = int32(row)
+			next[tier]++
+		}
+	}
 	for least--; least > 0; least-- {
 		more = more || counts[least] > 0
 	}
-	return rows, more
+	return ends, more
 }
 
 // likelySteps sets the step of each row's likely score, 0 for one that a filter leaves out, and counts them.

@@ -63,3 +63,59 @@ func (c *cursor) longer() bool {
 	}
 	return true
 }
+
+// addPostings adds the passages of a list, which must be whole. It does what a cursor does, without its counts.
+func (b bitset) addPostings(data []byte) {
+	pass := uint64(0)
+	for i := 0; i < len(data); {
+		step := uint64(data[i])
+		i++
+		if step >= 0x80 {
+			more, n := binary.Uvarint(data[i-1:])
+			step, i = more, i-1+n
+		}
+		if step&1 == 1 {
+			for data[i] >= 0x80 {
+				i++
+			}
+			i++
+		}
+		pass += step >> 1
+		b[pass>>6] |= 1 << (pass & 63)
+	}
+}
+
+// nextIn goes to the next posting whose passage a set has, and reports whether there is one. Without a set it is next.
+func (c *cursor) nextIn(set bitset) bool {
+	if set == nil {
+		return c.next()
+	}
+	data, pass := c.data, uint64(c.pass)
+	for i := 0; i < len(data); {
+		step := uint64(data[i])
+		i++
+		if step >= 0x80 {
+			more, n := binary.Uvarint(data[i-1:])
+			step, i = more, i-1+n
+		}
+		pass += step >> 1
+		from := i
+		if step&1 == 1 {
+			for data[i] >= 0x80 {
+				i++
+			}
+			i++
+		}
+		if set[pass>>6]>>(pass&63)&1 == 0 {
+			continue
+		}
+		c.data, c.pass, c.count = data[i:], int32(pass), 1
+		if step&1 == 1 {
+			more, _ := binary.Uvarint(data[from:i])
+			c.count = int32(more) + 2
+		}
+		return true
+	}
+	c.data = nil
+	return false
+}

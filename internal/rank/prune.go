@@ -105,7 +105,7 @@ func (r *ranking) prune(f *bm25, terms []queryTerm) shortlist {
 		x.addScores(s, f, t.idf, nil)
 	}
 	least = r.leastOfBest(highest)
-	list := r.within(least, max(rest, 0))
+	list := r.within(least, max(rest, 0), highest)
 	s.forgetSums()
 	return list
 }
@@ -139,11 +139,24 @@ func (x *Index) wordCost(word string) int {
 	return sum
 }
 
-// leastOfBest is a score that Limit messages at least reach by the terms so far; 0 while there are not as many.
+// leastOfBest is a score that Limit messages at least reach by the terms so far; 0 while there are not as many. It looks at
+// the passages with the highest sums only, and at all where too few of those are of messages that pass the filters.
 func (r *ranking) leastOfBest(highest float64) float64 {
 	s := r.s
+	if least := r.leastOf(s.highSum(bestPassagesFor*r.q.Limit), highest); least > 0 {
+		return least
+	}
+	return r.leastOf(0, highest)
+}
+
+// bestPassagesFor is how many passages a hit is looked for among: a message may have several, or may not pass the filters.
+const bestPassagesFor = 2
+
+// leastOf is what Limit messages at least reach that have a passage with so high a sum; 0 while there are not as many.
+func (r *ranking) leastOf(sum, highest float64) float64 {
+	s := r.s
 	s.heap = s.heap[:0]
-	r.x.bestPassages(s)
+	r.x.bestPassages(s, sum)
 	for _, no := range s.found {
 		pass := s.best[no] - 1
 		s.best[no] = 0
@@ -166,12 +179,41 @@ func (r *ranking) leastOfBest(highest float64) float64 {
 	return least
 }
 
+// sumSteps is into how many steps sums are divided to find the highest.
+const sumSteps = 1024
+
+// highSum is a sum that about so many passages have at least, 0 where there are fewer.
+func (s *scratch) highSum(passages int) float64 {
+	highest := 0.0
+	for _, p := range s.matched {
+		highest = max(highest, s.sums[p].score)
+	}
+	perStep := highest / sumSteps
+	if len(s.matched) <= passages || perStep == 0 {
+		return 0
+	}
+	var counts [sumSteps + 1]int32
+	steps := 1 / perStep
+	for _, p := range s.matched {
+		counts[min(int(s.sums[p].score*steps), sumSteps)]++
+	}
+	step, found := sumSteps, int(counts[sumSteps])
+	for step > 0 && found < passages {
+		step--
+		found += int(counts[step])
+	}
+	return float64(step) * perStep
+}
+
 // within are the messages that can reach a score with what the terms left can add.
-func (r *ranking) within(least, rest float64) shortlist {
+func (r *ranking) within(least, rest, highest float64) shortlist {
 	x, s := r.x, r.s
 	s.list.messages = newBitset(s.list.messages, len(x.messages))
 	s.list.sources = newBitset(s.list.sources, len(x.passMessage))
 	for _, p := range s.matched {
+		if (s.sums[p].score+rest)*highest*roundingSlack < least {
+			continue
+		}
 		no := x.passMessage[p]
 		m := &x.messages[no]
 		if (s.sums[p].score+rest)*r.factor(m)*roundingSlack >= least && !s.list.messages.has(no) {
@@ -247,11 +289,11 @@ func (x *Index) markFields(to, own bitset, word string, attached []memory.Place)
 
 // markPostings marks the passages of a list, and then, many at a time, those that they reach. own is room.
 func (x *Index) markPostings(to, own bitset, data []byte) {
-	irregular := x.reaches[elsewhere]
-	for p := (cursor{data: data}); p.next(); {
-		own.add(p.pass)
-		if irregular.has(p.pass) {
-			for _, e := range x.spread[x.passMessage[p.pass]] {
+	own.addPostings(data)
+	for i, w := range x.reaches[elsewhere] {
+		for w &= own[i]; w != 0; w &= w - 1 {
+			pass := int32(i<<6 + bits.TrailingZeros64(w))
+			for _, e := range x.spread[x.passMessage[pass]] {
 				to.addRange(e.first, e.last)
 			}
 		}

@@ -97,7 +97,7 @@ func (r *ranking) score(f *bm25, terms []queryTerm, only *shortlist) {
 		x.addScores(s, f, terms[i].idf, only)
 	}
 	s.sources = nil
-	x.bestPassages(s)
+	x.bestPassages(s, 0)
 }
 
 // stopped reports whether nobody waits for the search any more.
@@ -228,14 +228,10 @@ func (x *Index) spreadFacts(s *scratch, sources []memory.Place, by scale) {
 // the product.
 func (x *Index) spreadPostings(s *scratch, data []byte, by scale) {
 	p := cursor{data: data}
-	for ok := p.next(); ok; {
-		if s.sources != nil && !s.sources.has(p.pass) {
-			ok = p.next()
-			continue
-		}
+	for ok := p.nextIn(s.sources); ok; {
 		m := x.passMessage[p.pass]
 		words := 0.0
-		for ; ok && x.passMessage[p.pass] == m; ok = p.next() {
+		for ; ok && x.passMessage[p.pass] == m; ok = p.nextIn(s.sources) {
 			n := float64(p.count)
 			if own := by[x.passKind[p.pass]] * n; own > 0 {
 				s.add(p.pass, own)
@@ -297,9 +293,12 @@ func (x *Index) addScores(s *scratch, f *bm25, idf float64, only *shortlist) {
 	s.touched = s.touched[:0]
 }
 
-// bestPassages finds each message's best passage, the first of equal ones.
-func (x *Index) bestPassages(s *scratch) {
+// bestPassages finds each message's best passage, the first of equal ones, of the passages with a sum of least or more.
+func (x *Index) bestPassages(s *scratch, least float64) {
 	for _, p := range s.matched {
+		if s.sums[p].score < least {
+			continue
+		}
 		m := x.passMessage[p]
 		best := s.best[m] - 1
 		switch {
