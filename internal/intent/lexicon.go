@@ -26,8 +26,9 @@ const (
 
 // lexicon finds the entries of languages in a text, in one pass, by how an entry begins.
 type lexicon struct {
-	byWord, byStem map[string][]entry // Latin: by the first word, or its beginning
-	byRune         map[rune][]entry   // dense: by the first character
+	byPair         map[[2]string][]entry // Latin: by the first two words, or one and the first two letters of a stem,
+	byWord, byStem map[string][]entry    // the first word, or its beginning
+	byRune         map[rune][]entry      // dense: by the first character
 	longestStem    int
 }
 
@@ -45,7 +46,7 @@ type part struct {
 }
 
 func newLexicon(languages ...words) *lexicon {
-	l := &lexicon{byWord: map[string][]entry{}, byStem: map[string][]entry{}, byRune: map[rune][]entry{}}
+	l := &lexicon{byPair: map[[2]string][]entry{}, byWord: map[string][]entry{}, byStem: map[string][]entry{}, byRune: map[rune][]entry{}}
 	for _, w := range languages {
 		for _, is := range slices.Sorted(maps.Keys(w)) {
 			for _, written := range strings.Fields(w[is]) {
@@ -90,6 +91,16 @@ func (l *lexicon) add(is feature, written string) {
 		}
 	}
 	key := e.parts[0].text
+	if len(e.parts) > 1 && !e.parts[0].stem && !e.parts[1].stem && !e.parts[1].gap {
+		pair := [2]string{key, e.parts[1].text}
+		l.byPair[pair] = append(l.byPair[pair], e)
+		return
+	}
+	if len(e.parts) > 1 && !e.parts[0].stem && e.parts[1].stem && !e.parts[1].gap && len(e.parts[1].text) >= 2 {
+		pair := [2]string{key, e.parts[1].text[:2] + "*"}
+		l.byPair[pair] = append(l.byPair[pair], e)
+		return
+	}
 	if e.parts[0].stem {
 		l.byStem[key] = append(l.byStem[key], e)
 		l.longestStem = max(l.longestStem, len(key))
@@ -111,7 +122,8 @@ func (l *lexicon) scan(r *reading) (covered int) {
 	until := 0
 	for at, token := range r.tokens {
 		found := func(entries []entry) {
-			for _, e := range entries {
+			for i := range entries {
+				e := &entries[i]
 				if r.has[e.is] && e.is != pleasant {
 					continue
 				}
@@ -126,6 +138,13 @@ func (l *lexicon) scan(r *reading) (covered int) {
 				}
 			}
 		}
+		if at+1 < len(r.tokens) {
+			next := r.tokens[at+1]
+			found(l.byPair[[2]string{token, next}])
+			if len(next) >= 2 {
+				found(l.byPair[[2]string{token, next[:2] + "*"}])
+			}
+		}
 		found(l.byWord[token])
 		for n := 1; n <= min(len(token), l.longestStem); n++ {
 			found(l.byStem[token[:n]])
@@ -135,7 +154,7 @@ func (l *lexicon) scan(r *reading) (covered int) {
 }
 
 // endInTokens is where the entry ends that begins at a token, -1 where it does not stand.
-func (e entry) endInTokens(tokens []string, at int) int {
+func (e *entry) endInTokens(tokens []string, at int) int {
 	if e.atStart && at > 0 {
 		return -1
 	}
@@ -168,7 +187,9 @@ func (p part) matches(token string) bool {
 func (l *lexicon) scanDense(r *reading) (covered int) {
 	until := 0
 	for at, first := range r.dense {
-		for _, e := range l.byRune[first] {
+		entries := l.byRune[first]
+		for i := range entries {
+			e := &entries[i]
 			if r.has[e.is] && e.is != pleasant {
 				continue
 			}
@@ -187,7 +208,7 @@ func (l *lexicon) scanDense(r *reading) (covered int) {
 }
 
 // endInText is where the entry ends that begins at a byte of a dense text, -1 where it does not stand.
-func (e entry) endInText(text string, at int) int {
+func (e *entry) endInText(text string, at int) int {
 	if e.atStart && at > 0 {
 		return -1
 	}
