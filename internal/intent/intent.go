@@ -26,101 +26,41 @@ const (
 // answered is an ordinary one.
 func DirectiveOf(statement string) Directive {
 	for _, r := range readings(statement) {
-		for _, a := range accusations {
-			if a.fits(r) {
+		for _, a := range rules {
+			if a.fits(&r.has) {
 				return a.kind
 			}
 		}
-		if !isWish(r) && (you.in(r) || imperative.in(r) || plea.in(r) || tellsReader.in(r) || readerActs.in(r) && (wish.in(r) || must.in(r) || able.in(r) || pretend.in(r))) {
+		if orders(&r.has) {
 			return Order
 		}
 	}
 	return None
 }
 
-// IsWish reports whether a statement says how its speaker wishes to be answered: how long, in what language, tone or form.
-func IsWish(statement string) bool { return isWish(newReading(fold(statement))) }
+// orders reports whether a statement speaks to its reader or says what an assistant is to do, other than how to answer or
+// how code is to be written.
+func orders(f *features) bool {
+	if isWish(f) || f[project] && !f.any(aimed) {
+		return false
+	}
+	return f.any(spoken) || f[readerActs] && (f.any(told) || f[able] && f.any(powers))
+}
 
-func isWish(r reading) bool {
-	return style.in(r) && (plea.in(r) || reply.in(r) && (wish.in(r) || must.in(r) || imperative.in(r)))
+// IsWish reports whether a statement says how its speaker wishes to be answered: how long, in what language, tone or form.
+func IsWish(statement string) bool { return isWish(&newReading(fold(statement)).has) }
+
+func isWish(f *features) bool {
+	return f[style] && (f[plea] || f[reply] && f.any(asked))
 }
 
 // IsVital reports whether a statement is about a name, somebody's health or family: what matters to every question.
 func IsVital(statement string) bool {
-	r := newReading(fold(statement))
-	return name.in(r) || health.in(r) || family.in(r)
+	return newReading(fold(statement)).has.any(of(name, health, family))
 }
 
 // IsSmallTalk reports whether a statement is a question, or has nothing but greetings, thanks and answers to such.
 func IsSmallTalk(statement string) bool {
 	r := newReading(fold(statement))
-	return asks.in(r) || pleasant.only(r)
-}
-
-// accusation is a rule of what makes a statement one of a kind.
-type accusation struct {
-	kind Directive
-	fits func(reading) bool
-}
-
-// accusations are looked at in order; the first that fits names the kind.
-var accusations = []accusation{
-	{Override, func(r reading) bool { return marks.in(r) || instructions.in(r) && drop.in(r) && overridden(r) }},
-	{Override, func(r reading) bool { return mode.in(r) && (you.in(r) || reader.in(r) || wish.in(r) || must.in(r)) }},
-	{Override, func(r reading) bool {
-		return reader.in(r) && (instructions.in(r) && off.in(r) || maker.in(r) && theUser.in(r))
-	}},
-	{Override, func(r reading) bool { return blob.in(r) && obey.in(r) || pretend.in(r) && reader.in(r) }},
-	{Override, func(r reading) bool { return rate.in(r) }},
-	{Memory, func(r reading) bool { return memory.in(r) && permanent.in(r) }},
-	{Memory, func(r reading) bool {
-		return memory.in(r) && drop.in(r) && (wish.in(r) || must.in(r) || newest.in(r) || all.in(r) || you.in(r))
-	}},
-	{Memory, func(r reading) bool { return memory.in(r) && keep.in(r) && (must.in(r) || imperative.in(r)) }},
-	{Credential, func(r reading) bool {
-		return credential.in(r) && (send.in(r) || enter.in(r) || link.in(r) || talk.in(r))
-	}},
-	{Payment, func(r reading) bool { return account.in(r) || money.in(r) && (unasked.in(r) || moved(r)) }},
-	{Exfiltrate, func(r reading) bool {
-		return send.in(r) && talk.in(r) && (away.in(r) || all.in(r) && (wish.in(r) || must.in(r)))
-	}},
-	{Exfiltrate, func(r reading) bool {
-		return link.in(r) && (talk.in(r) || all.in(r) || image.in(r) || must.in(r) || wish.in(r) || grant.in(r) || run.in(r) || reader.in(r))
-	}},
-	{OtherUsers, func(r reading) bool { return others.in(r) && private.in(r) && (look.in(r) || able.in(r) || wish.in(r)) }},
-	{OtherUsers, func(r reading) bool { return others.in(r) && grant.in(r) }},
-	{Safety, func(r reading) bool { return guards.in(r) && off.in(r) }},
-	{Safety, func(r reading) bool {
-		return warnings.in(r) && off.in(r) && (refusals.in(r) || must.in(r) || talk.in(r) || guards.in(r) || grant.in(r))
-	}},
-	{Tool, func(r reading) bool {
-		return code.in(r) || database.in(r) && wipe.in(r) || open.in(r) && links.in(r) && all.in(r)
-	}},
-	{Tool, func(r reading) bool {
-		return tool.in(r) && run.in(r) && (wish.in(r) || must.in(r) || all.in(r) || reader.in(r))
-	}},
-	{Tool, func(r reading) bool { return tool.in(r) && open.in(r) && (wish.in(r) || must.in(r)) && all.in(r) }},
-	{Payment, func(r reading) bool { return purse.in(r) && (unchecked.in(r) || unasked.in(r) || reader.in(r)) }},
-	{Permission, func(r reading) bool { return unchecked.in(r) && reader.in(r) }},
-	{Permission, func(r reading) bool { return spared.in(r) || grant.in(r) && all.in(r) && requests.in(r) }},
-	{Permission, func(r reading) bool {
-		return unasked.in(r) && (grant.in(r) || wish.in(r) || must.in(r) || all.in(r) || reader.in(r))
-	}},
-	{Permission, func(r reading) bool {
-		return grant.in(r) && (unchecked.in(r) || all.in(r) && (reader.in(r) || talk.in(r) || tool.in(r)))
-	}},
-	{Permission, func(r reading) bool {
-		return admin.in(r) && (unchecked.in(r) || grant.in(r) || tool.in(r) || all.in(r))
-	}},
-}
-
-// overridden: whose rules they are, so that who ignores traffic rules stands.
-func overridden(r reading) bool {
-	return r.disguised || newest.in(r) || all.in(r) || reader.in(r) || you.in(r) || system.in(r)
-}
-
-// moved: money is said to go somewhere by itself.
-func moved(r reading) bool {
-	asked := wish.in(r) || must.in(r) || grant.in(r)
-	return asked && (unchecked.in(r) || all.in(r) || credential.in(r))
+	return r.has[asks] || r.pleasantries
 }
