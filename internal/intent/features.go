@@ -1,5 +1,7 @@
 package intent
 
+import "sync"
+
 // feature is one thing that a statement may be made of. A feature alone accuses nobody: people work with payments, forget
 // names and have access to gardens. Only rules, which join them, do.
 type feature uint8
@@ -112,10 +114,10 @@ const (
 	featureCount
 )
 
-// The lexicons by script: Latin letters do not tell which language it is.
+// The lexicons by script, each built when a text first needs it: Latin letters do not tell which language it is.
 var (
-	latin    = newLexicon(english, spanish)
-	korean   = newLexicon(koreanWords)
-	japanese = newLexicon(japaneseWords)
-	chinese  = newLexicon(chineseWords)
+	latin    = sync.OnceValue(func() *lexicon { return newLexicon(english, spanish) })
+	korean   = sync.OnceValue(func() *lexicon { return newLexicon(koreanWords) })
+	japanese = sync.OnceValue(func() *lexicon { return newLexicon(japaneseWords) })
+	chinese  = sync.OnceValue(func() *lexicon { return newLexicon(chineseWords) })
 )

@@ -49,10 +49,13 @@ func newLexicon(languages ...words) *lexicon {
 	l := &lexicon{byPair: map[[2]string][]entry{}, byWord: map[string][]entry{}, byStem: map[string][]entry{}, byRune: map[rune][]entry{}}
 	for _, w := range languages {
 		for _, is := range slices.Sorted(maps.Keys(w)) {
+			var all []string
 			for _, written := range strings.Fields(w[is]) {
-				for _, one := range alternatives(written) {
-					l.add(is, one)
-				}
+				all = append(all, alternatives(written)...)
+			}
+			slices.Sort(all)
+			for _, one := range slices.Compact(all) {
+				l.add(is, one)
 			}
 		}
 	}

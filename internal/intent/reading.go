@@ -89,15 +89,15 @@ func newReading(folded string) *reading {
 	shapes(folded, &r.has)
 
 	left := len(r.tokens) + hangul + han + kana // what no pleasantry covers
-	left -= latin.scan(r)
+	left -= latin().scan(r)
 	if hangul > 0 {
-		left -= korean.scan(r)
+		left -= korean().scan(r)
 	}
 	if kana > 0 {
-		left -= japanese.scan(r)
+		left -= japanese().scan(r)
 	}
 	if han > kana*maxHanToKana {
-		left -= chinese.scan(r)
+		left -= chinese().scan(r)
 	}
 	r.pleasantries = left <= 0
 	return r
