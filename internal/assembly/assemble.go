@@ -1,6 +1,7 @@
 package assembly
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/stratamem/strata/internal/fence"
@@ -33,6 +34,7 @@ type assembler struct {
 	payer    SectionKind // the section that paid for the memories' fence; 0 while there is none
 	opening  int64       // what Anthropic's opening notice would take
 	stopped  OmitReason  // why the tail ends where it does
+	ended    func() bool // whether nobody waits any more: from then on nothing fits
 }
 
 // space is room in a context, or what something takes of it.
@@ -69,12 +71,21 @@ func (f fixedParts) total() int64 { return f.instructions + f.state + f.pending 
 //
 // Result.Tokens never passes Available. It is a sum over pieces: exact where the counter is additive, and at most a
 // few tokens above an exact count of the whole otherwise.
-func Assemble(in Input) (Result, error) {
+func Assemble(in Input) (Result, error) { return AssembleWithin(context.Background(), in) }
+
+// AssembleWithin is Assemble for as long as somebody waits: once ctx has ended, its error is returned soon, and nothing
+// else. To price and render megabytes takes seconds.
+func AssembleWithin(ctx context.Context, in Input) (Result, error) {
 	a := newAssembler(in)
-	if err := a.fix(); err != nil {
-		return Result{}, err
+	a.ended = func() bool { return ctx.Err() != nil }
+	err := a.fix()
+	if err == nil && !a.ended() {
+		err = a.fit()
 	}
-	if err := a.fit(); err != nil {
+	if ended := ctx.Err(); ended != nil {
+		return Result{}, fmt.Errorf("assemble a context: %w", ended)
+	}
+	if err != nil {
 		return Result{}, err
 	}
 	return a.result(), nil

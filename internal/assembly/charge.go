@@ -211,6 +211,9 @@ func (a *assembler) priceOf(u *unit) *price {
 	if p.known {
 		return p
 	}
+	if a.ended() {
+		return &price{tokens: beyondBudgets}
+	}
 	p.known = true
 	p.each = make([]int64, len(u.entries))
 	for i, e := range u.entries {
@@ -222,6 +225,9 @@ func (a *assembler) priceOf(u *unit) *price {
 	}
 	return p
 }
+
+// beyondBudgets is a price that no budget holds, and that adds up without overflow.
+const beyondBudgets = 1 << 40
 
 // itemBytes is an upper estimate of what an item takes in the reply beside its words and ids.
 const itemBytes = 256

@@ -117,8 +117,10 @@ func (a *assembler) recall() {
 	}
 }
 
-// full reports whether as many memories are chosen as may be.
-func (a *assembler) full() bool { return a.in.Policy.TopK > 0 && len(a.chosen) >= a.in.Policy.TopK }
+// full reports whether as many memories are chosen as may be, or nobody waits for more.
+func (a *assembler) full() bool {
+	return a.ended() || a.in.Policy.TopK > 0 && len(a.chosen) >= a.in.Policy.TopK
+}
 
 // recallRoom is what the lines of further memories can take.
 func (a *assembler) recallRoom() space {

@@ -145,3 +145,28 @@ func TestCutsNeverDivideACallFromItsResult(t *testing.T) {
 		}
 	})
 }
+
+// BenchmarkPair prints how many times longer ten times as many results before their calls take: ten where time is linear.
+func BenchmarkPair(b *testing.B) {
+	early := func(n int) []memory.Message {
+		all := make([]memory.Message, 2*n)
+		for i := range n {
+			id := fmt.Sprint(i)
+			all[i] = memory.Message{Role: memory.RoleTool, Parts: []memory.Part{{Kind: memory.PartToolResult, CallID: id}}}
+			all[n+i] = memory.Message{Role: memory.RoleAssistant, Parts: []memory.Part{{Kind: memory.PartToolCall, CallID: id}}}
+		}
+		return all
+	}
+	few, many := early(1_000), early(10_000)
+	took := func(all []memory.Message) float64 {
+		start := b.Elapsed()
+		Pair(len(all), func(i int) *memory.Message { return &all[i] })
+		return float64(b.Elapsed() - start)
+	}
+	var short, long float64
+	for b.Loop() {
+		short += took(few)
+		long += took(many)
+	}
+	b.ReportMetric(long/short, "10000/1000")
+}

@@ -2,6 +2,7 @@ package service_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -97,6 +98,37 @@ func BenchmarkCompactCold(b *testing.B) {
 		b.StartTimer()
 		if _, err := s.Compact(b.Context(), service.CompactParams{Messages: all}); err != nil {
 			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkCompactWhole makes two mebibytes into one built-in summary: short sentences, each with a number, and such that
+// are full of names, dates and decisions.
+func BenchmarkCompactWhole(b *testing.B) {
+	s := compactor(history.Policy{Compress: &history.Compress{
+		Keep: cut.Keep{Messages: 1}, Strategy: history.StrategyWhole, Fallback: history.FallbackExtract,
+	}})
+	const most = 2 << 20
+	for name, sentence := range map[string]string{
+		"short": "On day %d she said: yes. ", "dense": "On 3 May 2026 at 10:30 Anna decided to send order A-%d to Mr. Smith in Busan. ",
+	} {
+		for _, n := range []int{1000, 2} {
+			all := make([]memory.Message, n+1)
+			for i := range all {
+				said := fmt.Sprintf(sentence, i)
+				role := []memory.Role{memory.RoleUser, memory.RoleAssistant}[i%2]
+				words := strings.Repeat(said, max(most/n/len(said), 1))
+				all[i] = memory.Message{ID: fmt.Sprint(i), Role: role, Origin: memory.DefaultOrigin(role), Parts: []memory.Part{memory.TextPart(words)}}
+			}
+			b.Run(fmt.Sprintf("%s in %d messages", name, n), func(b *testing.B) {
+				b.SetBytes(most)
+				for b.Loop() {
+					r, err := s.Compact(b.Context(), service.CompactParams{Messages: all})
+					if err != nil || len(r.Written) != 1 {
+						b.Fatal(len(r.Written), err)
+					}
+				}
+			})
 		}
 	}
 }

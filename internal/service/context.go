@@ -163,7 +163,7 @@ func (s *Service) decide(ctx context.Context, p ContextParams, g gathered, h shr
 	defer hits.wait()
 	in.Recall = hits.read
 	in.Counter = tokens.Within(ctx, counter)
-	out.Result, err = assembly.Assemble(in)
+	out.Result, err = assembly.AssembleWithin(ctx, in)
 	if ended := ctx.Err(); ended != nil {
 		return ContextResult{}, fmt.Errorf("assemble a context: %w", ended)
 	}

@@ -1,0 +1,72 @@
+package assembly_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stratamem/strata/internal/assembly"
+	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/tokens"
+)
+
+// endsAfter is a context that ends when it has been looked at so many times.
+type endsAfter struct {
+	context.Context
+	looks, after int
+}
+
+func (c *endsAfter) Err() error {
+	if c.looks++; c.looks > c.after {
+		return context.DeadlineExceeded
+	}
+	return nil
+}
+
+// counted counts how often it is asked.
+type counted struct {
+	tokens.Counter
+	asked *int
+}
+
+func (c counted) Cost(s string) int64 {
+	*c.asked++
+	return c.Counter.Cost(s)
+}
+
+func TestAssemblyEndsWithItsContext(t *testing.T) {
+	counter, err := tokens.ByName("o200k_base")
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := func(asked *int) assembly.Input {
+		in := assembly.Input{SessionID: "s", Available: 1 << 30, Counter: counted{counter, asked}, Render: assembly.RenderText}
+		in.Policy.Recent, in.Policy.RecentN = true, 1000
+		for i := range 1000 {
+			in.LastSeq++
+			in.Tail = append(in.Tail, memory.Message{
+				ID: fmt.Sprint(i), Seq: in.LastSeq, Role: memory.RoleUser, Parts: []memory.Part{memory.TextPart(strings.Repeat("words ", i%7+1) + fmt.Sprint(i))},
+			})
+		}
+		return in
+	}
+	var whole, part int
+	if _, err := assembly.AssembleWithin(t.Context(), in(&whole)); err != nil {
+		t.Fatal(err)
+	}
+	for name, after := range map[string]int{"at once": 0, "while the tail is priced": 100} {
+		t.Run(name, func(t *testing.T) {
+			part = 0
+			ctx := &endsAfter{Context: t.Context(), after: after}
+			out, err := assembly.AssembleWithin(ctx, in(&part))
+			if !errors.Is(err, context.DeadlineExceeded) || out.Rendering != "" || len(out.Sections) > 0 {
+				t.Errorf("%d sections and %v, want none and the context's error", len(out.Sections), err)
+			}
+			if ctx.looks > after+20 || part*4 > whole {
+				t.Errorf("it went on for %d looks and counted %d of %d texts", ctx.looks-after, part, whole)
+			}
+		})
+	}
+}
