@@ -17,6 +17,7 @@ import (
 
 	"golang.org/x/sync/semaphore"
 
+	"github.com/stratamem/strata/internal/group"
 	"github.com/stratamem/strata/internal/memory"
 )
 
@@ -123,20 +124,22 @@ func (g *Gate) Reply(ctx context.Context, bytes int64, stuck func()) (release fu
 	defer g.waiting.Release(bytes)
 	again := time.NewTicker(stuckAfter)
 	over := make(chan struct{})
-	var watch sync.WaitGroup
-	watch.Go(func() {
+	var watch group.Group
+	watch.Go(func() error {
 		for {
 			select {
 			case <-again.C:
 				stuck()
 			case <-over:
-				return
+				return nil
 			}
 		}
 	})
-	defer watch.Wait()
-	defer close(over)
-	defer again.Stop()
+	defer func() {
+		again.Stop()
+		close(over)
+		group.Must(watch.Wait())
+	}()
 	return g.replies.take(ctx, bytes)
 }
 

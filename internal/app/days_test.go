@@ -1,17 +1,18 @@
 package app_test
 
 import (
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"google.golang.org/grpc/codes"
-	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/fieldmaskpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
+	"github.com/stratamem/strata/internal/config"
 )
 
 // setTimezone sets where ada lives.
@@ -37,7 +38,6 @@ func (h *harness) rendered(t *testing.T, query string) string {
 	t.Helper()
 	return h.context(t, &memoryv1.BuildContextRequest{
 		SessionId: "new", Query: query, Render: memoryv1.Render_RENDER_TEXT,
-		Overrides: &memoryv1.ContextOverrides{MinScore: proto.Float64(0)},
 	}).GetRendering()
 }
 
@@ -67,7 +67,11 @@ func TestDaysAreTheUsers(t *testing.T) {
 	} {
 		t.Run(tc.zone+" "+tc.day, func(t *testing.T) {
 			t.Parallel()
-			h := start(t)
+			h := startOn(t, filepath.Join(t.TempDir(), "strata.db"), func(c *config.Config) {
+				old := c.Profiles[config.BuiltinProfile]
+				old.Facts.MinScore = 0 // what was said long ago scores little
+				c.Profiles[config.BuiltinProfile] = old
+			})
 			h.setTimezone(t, tc.zone)
 			when := time.Date(tc.said[0], time.Month(tc.said[1]), tc.said[2], tc.said[3], tc.said[4], 0, 0, location(t, tc.zone))
 			h.record(t, "old", saidAt(user("moved", tc.words), when), saidAt(assistant("ok", "I see."), when))

@@ -59,8 +59,8 @@ func TestConnectionsThatHoldManyRequestsWait(t *testing.T) {
 			if took := time.Since(began); took != longestPause {
 				t.Errorf("it was cut off after %s, want %s", took, longestPause)
 			}
-			if refused.Load() != 1 || l.undecoded.held != 0 {
-				t.Errorf("%d refusals, %d bytes held", refused.Load(), l.undecoded.held)
+			if held := l.undecoded.total(); refused.Load() != 1 || held != 0 {
+				t.Errorf("%d refusals, %d bytes held", refused.Load(), held)
 			}
 		})
 	})
@@ -76,8 +76,8 @@ func TestConnectionsThatHoldManyRequestsWait(t *testing.T) {
 					}
 				}
 			}
-			if refused.Load() != 0 || l.undecoded.held <= l.undecoded.most {
-				t.Errorf("%d refusals, %d bytes held", refused.Load(), l.undecoded.held)
+			if held := l.undecoded.total(); refused.Load() != 0 || held <= l.undecoded.most {
+				t.Errorf("%d refusals, %d bytes held", refused.Load(), held)
 			}
 		})
 	})

@@ -196,16 +196,9 @@ func models(nodes []memory.SummaryNode) string {
 // gatherSummaries reads the summaries of previous sessions, and of weeks and months, oldest first.
 func (s *Service) gatherSummaries(ctx context.Context, p ContextParams, in sought, r policy.Resolved, g *gathered) error {
 	seen := newShown(p.Ref.UserRef)
-	var weeks, months []memory.SummaryNode
-	reads, part := group.WithContext(ctx)
-	if r.Summaries.Previous && r.Summaries.MaxSessions > 0 {
-		reads.Go(func() (err error) {
-			g.previous, err = s.previousItems(part, p, in, r, seen)
-			return err
-		})
-	}
 	reader := periodReader{user: p.Ref.UserRef}
-	if r.Summaries.Periods && r.Summaries.Weeks+r.Summaries.Months > 0 {
+	wantsPeriods := r.Summaries.Periods && r.Summaries.Weeks+r.Summaries.Months > 0
+	if wantsPeriods {
 		user, err := in.user()
 		if err != nil {
 			return err
@@ -214,6 +207,16 @@ func (s *Service) gatherSummaries(ctx context.Context, p ContextParams, in sough
 		if reader.hidden, err = in.hidden(); err != nil {
 			return err
 		}
+	}
+	var weeks, months []memory.SummaryNode
+	reads, part := group.WithContext(ctx)
+	if r.Summaries.Previous && r.Summaries.MaxSessions > 0 {
+		reads.Go(func() (err error) {
+			g.previous, err = s.previousItems(part, p, in, r, seen)
+			return err
+		})
+	}
+	if wantsPeriods {
 		reads.Go(func() (err error) {
 			weeks, err = s.periods(part, p, reader, periodsAsked{memory.SummaryWeek, r.Summaries.Weeks})
 			return err
