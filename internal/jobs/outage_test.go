@@ -3,6 +3,7 @@ package jobs_test
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -16,16 +17,16 @@ import (
 // outage is an endpoint behind a circuit breaker as the server has one, which fails while it is down.
 type outage struct {
 	circuit *llm.Breaker
-	down    bool
-	failed  int // calls that it failed
+	down    atomic.Bool
+	failed  atomic.Int64 // calls that it failed
 }
 
 func newOutage() *outage { return &outage{circuit: llm.NewBreaker(llm.BreakerOptions{})} }
 
 func (o *outage) ask(ctx context.Context, answer func() llm.Answer) (said llm.Answer, err error) {
 	err = o.circuit.Do(ctx, func() error {
-		if o.down {
-			o.failed++
+		if o.down.Load() {
+			o.failed.Add(1)
 			return failed(llm.ClassTransient, 0)
 		}
 		said = answer()
@@ -54,14 +55,16 @@ func TestModelOutage(t *testing.T) {
 				return summaries.ask(ctx, func() llm.Answer { return faithful(task) })
 			}
 			r.start()
-			chat.down, summaries.down = true, true
+			chat.down.Store(true)
+			summaries.down.Store(true)
 			for i := range users {
 				user := memory.UserRef{Tenant: ada.Tenant, UserID: fmt.Sprintf("user%d", i)}
 				r.chat(user.Session("before"), "I like storms.")
 				pass(lasted / users / 2)
 			}
 			pass(lasted / 2)
-			chat.down, summaries.down = false, false
+			chat.down.Store(false)
+			summaries.down.Store(false)
 			late := memory.UserRef{Tenant: ada.Tenant, UserID: "late"}
 			if lasted < 25*time.Hour { // else nobody says anything: the parked ones alone find out that it is over
 				r.chat(late.Session("after"), "I like sun.")
@@ -77,10 +80,11 @@ func TestModelOutage(t *testing.T) {
 				t.Errorf("%d slots are left, such as %+v", len(left), left[0])
 			}
 			for name, o := range map[string]*outage{"extraction": chat, "summaries": summaries} {
-				if bill := outageBill(lasted, 4); o.failed > bill {
-					t.Errorf("%s: %d calls failed, the bill says %d at most", name, o.failed, bill)
+				failed := int(o.failed.Load())
+				if bill := outageBill(lasted, 4); failed > bill {
+					t.Errorf("%s: %d calls failed, the bill says %d at most", name, failed, bill)
 				}
-				t.Logf("%s: %d calls failed, %d at most", name, o.failed, outageBill(lasted, 4))
+				t.Logf("%s: %d calls failed, %d at most", name, failed, outageBill(lasted, 4))
 			}
 			var last time.Time
 			for _, slot := range r.slots(store.SlotQuery{}) {

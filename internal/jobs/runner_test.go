@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -491,9 +492,10 @@ func TestFailures(t *testing.T) {
 		}
 	})
 	inBubble(t, "a model that fails a slot for a day is asked with growing pauses, then the slot is parked and tried again by itself", func(t *testing.T, r *rig) {
-		down := true
+		var down atomic.Bool
+		down.Store(true)
 		r.learner.script = func(_ context.Context, _ int, task extract.Task) (llm.Answer, error) {
-			if down {
+			if down.Load() {
 				return llm.Answer{}, failed(llm.ClassTransient, 0)
 			}
 			return learn(task), nil
@@ -517,7 +519,7 @@ func TestFailures(t *testing.T) {
 		if calls := r.learner.calls() - before; calls < 10 || calls > 60 {
 			t.Errorf("%d calls in ten days after it was parked", calls)
 		}
-		down = false
+		down.Store(false)
 		pass(24 * time.Hour)
 		if diff := cmp.Diff([]string{"likes storms"}, texts(r.facts(ada))); diff != "" {
 			t.Error(diff)
