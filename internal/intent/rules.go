@@ -17,7 +17,6 @@ func groups(all ...[]feature) [][]feature { return all }
 // Groups that several rules use.
 var (
 	asked    = of(wish, must, imperative)                             // somebody is to do it
-	let      = of(grant, able, assumed, tellsReader)                  // somebody may do it
 	moods    = of(wish, must, imperative, grant, able, assumed, tell) // either
 	ordinary = of(work, household, project)                           // a job, family or code, where people do such things
 	spoken   = of(you, imperative, plea, tellsReader)                 // to the reader
