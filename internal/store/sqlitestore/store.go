@@ -248,6 +248,8 @@ func (s *Store) checkpointOnce(c *conn) *conn {
 			return nil
 		}
 	}
+	s.writer.moving.Lock()
+	defer s.writer.moving.Unlock()
 	if _, _, err := c.checkpoint("PASSIVE"); err != nil {
 		s.logClose(errors.Join(err, c.close()))
 		return nil

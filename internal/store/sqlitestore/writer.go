@@ -22,6 +22,9 @@ const (
 	// fewWaiting is how many of them the writer moves itself, to begin the WAL anew: a checkpoint beside it never ends it,
 	// since the next commit is in the WAL before it is done.
 	fewWaiting = 1024
+	// maxPages is how many pages the WAL may have until the writer waits for the checkpoint beside it and makes another
+	// itself: 24 MiB. Else a writer that is faster than the checkpoints fills the disk with it.
+	maxPages = 6144
 )
 
 // request is one unit of writing. do runs inside a savepoint of its own; what it hands out counts only once submit
@@ -41,6 +44,8 @@ type writer struct {
 	log   *slog.Logger
 	queue chan *request
 	nudge chan struct{} // asks for a checkpoint
+	// moving is held by whoever moves the WAL into the file: two checkpoints at once are refused by SQLite.
+	moving sync.Mutex
 
 	mu     sync.RWMutex
 	closed bool
@@ -211,6 +216,11 @@ func (w *writer) boundWAL() error {
 		w.tried = 0 // it was begun anew
 	}
 	switch {
+	case pages > maxPages && pages-w.tried > fewWaiting:
+		w.tried = pages
+		w.moving.Lock()
+		defer w.moving.Unlock()
+		_, _, err = w.conn.checkpoint("PASSIVE")
 	case waiting > maxWaiting:
 		w.askForCheckpoint()
 	case pages > maxWaiting && waiting < fewWaiting && pages-w.tried > fewWaiting:
