@@ -209,6 +209,7 @@ func learnable(prompt string) []spoken {
 	for lines.Scan() {
 		var m spoken
 		if json.Unmarshal(lines.Bytes(), &m) == nil && m.Learn {
+			m.Text = strings.ReplaceAll(m.Text, "\n  ", "\n") // a prompt indents further lines, so that none passes for a message
 			out = append(out, m)
 		}
 	}
