@@ -62,7 +62,7 @@ generate: ## the Go code of proto/, into api/, and the licences of what is linke
 	go run ./tools/notices >internal/notices/new && mv internal/notices/new internal/notices/THIRD_PARTY_NOTICES
 
 verify: ## what is committed is formatted, generated and linted
-	@out="$$(gofmt -l cmd internal migrations tools/notices)"; if [ -n "$$out" ]; then echo "gofmt these files:"; echo "$$out"; exit 1; fi
+	@out="$$(gofmt -l cmd docs internal migrations tools/notices)"; if [ -n "$$out" ]; then echo "gofmt these files:"; echo "$$out"; exit 1; fi
 	@go run ./tools/notices | diff -q - internal/notices/THIRD_PARTY_NOTICES >/dev/null || \
 		{ echo "internal/notices is not what is linked into the program: run make generate and commit it"; exit 1; }
 	@before="$$(git diff -- api; git ls-files -o --exclude-standard -- api)"; $(MAKE) --no-print-directory generate; \
@@ -147,7 +147,7 @@ property: ## 10,000 generated histories and budgets, and HISTORIES (10000) with 
 	go test -count=1 -run=TestEveryContextKeepsThePromises ./internal/assembly -rapid.checks=10000 -rapid.seed=$(SEED)
 	go test -count=1 -timeout=60m -run=TestEveryPolicyKeepsThePromises ./internal/history -rapid.checks=$(HISTORIES) -rapid.seed=$(SEED)
 
-figures: tools property ## every figure of the README; LOCOMO_DIR=folder for recall
+figures: tools property ## every figure of docs/evaluate; LOCOMO_DIR=folder for recall
 	$(BIN)/strata-bench all -binary=$(BIN)/strata -twin=$(BIN)/strata-twin -cycles=$(CYCLES) -seams-hits=$(SEAMS_HITS) -replays=$(REPLAYS) -neighbours=$(NEIGHBOURS) $(BENCH_ARGS)
 	@if [ -n "$(LOCOMO_DIR)" ]; then $(MAKE) --no-print-directory locomo; else echo "SKIP recall: LOCOMO_DIR is not set"; fi
 
