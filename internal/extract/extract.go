@@ -76,9 +76,17 @@ const (
 	MaxQuoteBytes = 2000
 )
 
+// Kinds of facts, as Op.Kind has them.
+const (
+	KindFact    = "fact"    // about a person; what is meant by ""
+	KindWish    = "wish"    // how somebody wants to be served from now on
+	KindProject = "project" // about the project at hand, and its rules
+)
+
 // Op is one operation of a model's answer, as the schema has it.
 type Op struct {
-	Op           string   `json:"op"` // add, supersede or none
+	Op           string   `json:"op"`             // add, supersede or none
+	Kind         string   `json:"kind,omitempty"` // fact, wish or project; "" for fact
 	Text         string   `json:"text,omitempty"`
 	Category     string   `json:"category,omitempty"` // preference, personal_info, goal, pain_point, decision or other
 	Significance int      `json:"significance,omitempty"`

@@ -67,7 +67,8 @@ func newReading(folded string) *reading {
 			case spelled && from < 0:
 				from = i
 			case !spelled && from >= 0:
-				r.tokens, from = append(r.tokens, field[from:i]), -1
+				r.addToken(field[from:i])
+				from = -1
 			}
 			if unicode.IsLetter(c) || unicode.IsDigit(c) {
 				dense.WriteRune(c)
@@ -82,7 +83,7 @@ func newReading(folded string) *reading {
 			}
 		}
 		if from >= 0 {
-			r.tokens = append(r.tokens, field[from:])
+			r.addToken(field[from:])
 		}
 	}
 	r.dense = dense.String()
@@ -101,6 +102,13 @@ func newReading(folded string) *reading {
 	}
 	r.pleasantries = left <= 0
 	return r
+}
+
+// addToken adds a word without the apostrophes around it: those of quotes, and of a possessive plural.
+func (r *reading) addToken(word string) {
+	if word = strings.Trim(word, "'"); word != "" {
+		r.tokens = append(r.tokens, word)
+	}
 }
 
 // maxHanToKana is how many Han characters for each Kana a Japanese text has at most.

@@ -33,6 +33,9 @@ const (
 // these whatever the query is. Extraction sets it by what a fact says, people as they like.
 const TagWish = "wish"
 
+// TagProject marks a fact about the project at hand: what it is made of, its rules and decisions. Extraction sets it.
+const TagProject = "project"
+
 // Fact is one lasting statement about a user, or about someone the user spoke of.
 type Fact struct {
 	ID           string
@@ -63,6 +66,9 @@ type Fact struct {
 
 // IsWish reports whether the fact says how the user wishes to be answered.
 func (f Fact) IsWish() bool { return slices.Contains(f.Tags, TagWish) }
+
+// IsProject reports whether the fact is about the project at hand.
+func (f Fact) IsProject() bool { return slices.Contains(f.Tags, TagProject) }
 
 // IsCurrent reports whether the fact holds.
 func (f Fact) IsCurrent() bool { return f.ValidTo.IsZero() }

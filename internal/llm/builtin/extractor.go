@@ -17,9 +17,10 @@ import (
 // Rules is the model name of facts that Extractor found.
 const Rules = "builtin:rules"
 
-// Extractor finds facts without a model, by patterns of what people say about themselves in English and Korean. It
-// would rather miss a fact than make one up: it reads statements in the first person only, and no questions,
-// hypotheses, quotations, jokes, requests or states of the moment.
+// Extractor finds facts without a model: by patterns of what people say about themselves in English and Korean, and of
+// what they ask to be kept in English, Korean, Japanese, Chinese and Spanish: wishes for every answer to come, rules of
+// their project, and what shall be remembered. It would rather miss a fact than make one up: it reads statements in the first person only, and no questions,
+// hypotheses, quotations, jokes, requests of the moment or its states.
 type Extractor struct{}
 
 // Extract answers in the form that a model answers. The error is always nil.
@@ -50,6 +51,7 @@ type finding struct {
 	text      string
 	attribute string
 	quote     string
+	kind      string // as in extract.Op
 }
 
 // ruleConfidence is what every finding has: rules do not know degrees.
@@ -57,7 +59,7 @@ const ruleConfidence = 0.9
 
 func (f finding) op(t extract.Task, l extract.Line) extract.Op {
 	return extract.Op{
-		Op: "add", Text: f.text, Category: f.rule.category, Significance: f.rule.significance, Confidence: ruleConfidence,
+		Op: "add", Kind: f.kind, Text: f.text, Category: f.rule.category, Significance: f.rule.significance, Confidence: ruleConfidence,
 		Subject: t.SpeakerOf(l), Attribute: f.attribute, Tags: []string{}, Message: l.Alias, Quote: f.quote,
 	}
 }
@@ -98,19 +100,37 @@ const (
 
 // findings are the facts of a text, at most one for a clause.
 func findings(text string) []finding {
-	g := &english
-	if strings.ContainsFunc(text, func(r rune) bool { return unicode.Is(unicode.Hangul, r) }) {
-		g = &korean
-	}
+	g := grammarOf(text)
 	var out []finding
 	for _, sentence := range g.sentence.FindAllString(strings.ReplaceAll(text, "’", "'"), maxSentences) {
-		if len(sentence) > maxSentenceBytes || g.blocked.MatchString(sentence) {
+		if len(sentence) > maxSentenceBytes {
 			continue
 		}
-		for _, clause := range split(sentence, g.clauses) {
-			if f, ok := g.find(clause); ok {
-				out = append(out, f)
-			}
+		found := g.stated(sentence)
+		if f, ok := asked(sentence); ok && (len(found) == 0 || f.rule == rememberedRule) {
+			found = append(found, f)
+		}
+		out = append(out, found...)
+	}
+	return out
+}
+
+func grammarOf(text string) *grammar {
+	if strings.ContainsFunc(text, func(r rune) bool { return unicode.Is(unicode.Hangul, r) }) {
+		return &korean
+	}
+	return &english
+}
+
+// stated are the facts that a sentence states about who speaks.
+func (g *grammar) stated(sentence string) []finding {
+	if g.blocked.MatchString(sentence) {
+		return nil
+	}
+	var out []finding
+	for _, clause := range split(sentence, g.clauses) {
+		if f, ok := g.find(clause); ok {
+			out = append(out, f)
 		}
 	}
 	return out
