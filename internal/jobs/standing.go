@@ -111,11 +111,13 @@ func (v *visit) rebuildNext(ctx context.Context) (bool, error) {
 	return false, nil
 }
 
+// maxUndue is how many generations of a place are passed over that were found not to be due when their turn came.
+const maxUndue = 8
+
 // rebuild fixes a range that is summarised anew, and does it. A chain is folded in chunks that fit the summariser.
 func (v *visit) rebuild(ctx context.Context, top memory.SummaryNode, again summary.Rebuild) (bool, error) {
-	key := memory.SlotKey{Kind: memory.SlotLeaf, Level: again.Level, From: again.Range.From, Generation: again.Generation}
-	if again.Level > 0 {
-		key.Kind = memory.SlotMerge
+	if v.isHeld(memory.SlotRebuild) {
+		return false, nil
 	}
 	to := again.Range.To
 	if top.Cumulative {
@@ -129,8 +131,38 @@ func (v *visit) rebuild(ctx context.Context, top memory.SummaryNode, again summa
 			to = ranges[0].To
 		}
 	}
-	if v.isHeld(key.Kind) {
-		return false, nil
+	key := memory.SlotKey{
+		Scope: v.work.Session.ScopeKey, Session: v.work.Session.Key, Kind: memory.SlotRebuild, Level: again.Level, From: again.Range.From,
 	}
-	return v.open(ctx, key, to)
+	for n := range maxUndue {
+		key.Generation = again.Generation + n
+		slot, err := v.openSlot(ctx, v.work.Session.Ref.UserRef, key, to)
+		if err != nil {
+			return false, err
+		}
+		if slot.State == memory.SlotApplied { // without a node: else its generation was counted
+			continue
+		}
+		if slot.State >= memory.SlotParked || v.mustWait(slot) {
+			return false, nil
+		}
+		return true, v.do(ctx, slot)
+	}
+	return false, nil
+}
+
+// isDue reports whether a summary is still to be written when its slot's turn comes: what was hidden may be shown again.
+func (v *visit) isDue(ctx context.Context, slot memory.Slot) (bool, error) {
+	if slot.Kind != memory.SlotRebuild {
+		return true, nil
+	}
+	view, err := v.view(ctx)
+	if err != nil {
+		return false, err
+	}
+	same, err := v.o.Store.NodesWithin(ctx, v.work.Session.Ref, slot.Range())
+	if err != nil {
+		return false, fmt.Errorf("read what is to be written anew: %w", err)
+	}
+	return view.IsRebuildDue(summary.Rebuild{Level: slot.Level, Range: slot.Range()}, same), nil
 }

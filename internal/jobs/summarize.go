@@ -119,8 +119,15 @@ type piece struct {
 func (v *visit) summarize(ctx context.Context, slot memory.Slot) error {
 	p := v.piece(slot)
 	source := v.leaf
-	if slot.Kind == memory.SlotMerge {
+	if slot.Level > 0 {
 		source = v.merge
+	}
+	due, err := v.isDue(ctx, slot)
+	if err != nil {
+		return err
+	}
+	if !due {
+		return v.finishEmpty(ctx, slot)
 	}
 	if err := source(ctx, &p); err != nil {
 		return err
@@ -163,7 +170,7 @@ func (v *visit) form(ctx context.Context, slot memory.Slot, view summary.View, b
 	if view.Corrected != nil || len(view.Missing(before, slot.From-1)) > 0 {
 		return summary.FormTree, nil
 	}
-	if slot.Generation > 1 && v.policy.Summary.Form == summary.FormRecursive {
+	if slot.Kind == memory.SlotRebuild && v.policy.Summary.Form == summary.FormRecursive {
 		was, err := v.o.Store.NodesWithin(ctx, v.work.Session.Ref, slot.Range())
 		if err != nil {
 			return "", fmt.Errorf("read what was summarised before: %w", err)
@@ -318,7 +325,7 @@ func (r *Runner) fallBack(ctx context.Context, p piece, f failure) (memory.Slot,
 
 // writeEmpty covers messages without words: no model need be asked, and what came before still stands.
 func (r *Runner) writeEmpty(ctx context.Context, p piece) (memory.Slot, error) {
-	if p.slot.Kind != memory.SlotLeaf {
+	if p.node.Kind != memory.SummarySession || p.slot.Level > 0 {
 		return p.slot, r.finishEmpty(ctx, p.slot)
 	}
 	text := ""
@@ -355,7 +362,7 @@ func (r *Runner) putNode(ctx context.Context, slot memory.Slot, loc *time.Locati
 		return r.park(ctx, slot, failure{reason: reasonJournal})
 	}
 	w := store.NodeWrite{User: slot.User, Scope: slot.Scope, SlotID: slot.ID(), Node: n, Time: r.now()}
-	if slot.Kind == memory.SlotLeaf {
+	if n.Kind == memory.SummarySession && slot.Level == 0 {
 		w.LookAt = r.latest(summary.WeekOf(n.ToTime, loc).End.UTC(), store.LongestPeriodsLook)
 	}
 	r.seam(SeamBeforeNode)

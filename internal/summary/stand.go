@@ -269,3 +269,10 @@ func (v View) Passing(parts []memory.SummaryNode, r memory.SeqRange, rest memory
 func (v View) Mergeable(nodes []memory.SummaryNode) []memory.SummaryNode {
 	return slices.DeleteFunc(slices.Clone(nodes), func(n memory.SummaryNode) bool { return n.Range.To <= v.corrected() || v.IsDue(n) })
 }
+
+// IsRebuildDue reports whether none of the nodes within its range may stand in place of a rebuild.
+func (v View) IsRebuildDue(again Rebuild, nodes []memory.SummaryNode) bool {
+	return !slices.ContainsFunc(nodes, func(n memory.SummaryNode) bool {
+		return n.Level == again.Level && n.Range == again.Range && !n.Cumulative && !v.IsDue(n)
+	})
+}
