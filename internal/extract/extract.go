@@ -78,7 +78,7 @@ const (
 
 // Op is one operation of a model's answer, as the schema has it.
 type Op struct {
-	Op           string   `json:"op"` // add, supersede or none
+	Op           string   `json:"op"` // add, supersede, retract or none
 	Text         string   `json:"text,omitempty"`
 	Category     string   `json:"category,omitempty"` // preference, personal_info, goal, pain_point, decision or other
 	Significance int      `json:"significance,omitempty"`
@@ -113,6 +113,7 @@ const (
 	RejectForgotten   RejectReason = "forgotten"        // a person deleted it
 	RejectLanguage    RejectReason = "language"         // in another script than its source
 	RejectUnrelated   RejectReason = "unrelated"        // would take the place of a fact about something else
+	RejectNoEnding    RejectReason = "no_ending"        // would take a fact back that its quote does not deny
 	RejectEndings     RejectReason = "too_many_endings" // would end more facts than one statement may; see MaxEndings
 )
 
@@ -125,6 +126,9 @@ type Proposal struct {
 	// two messages has what it was rated.
 	Rated int
 	Said  Said
+	// Retracts is set on what is taken back: Fact says what does not hold any more, with the words that say so as its
+	// evidence, and Supersedes is the id of the known fact, "" for any that says it. ValidFrom is when it ceased to hold.
+	Retracts bool
 }
 
 // Said is where in its message a proposal's quote stands, in letters and digits from the beginning, and in which sentence

@@ -42,7 +42,7 @@ func Restore(s State, factID string, to memory.FactRevision, now time.Time) (Dec
 	}
 	f := to.Fact
 	f.ID, f.Revision, f.Change, f.CreateTime, f.LastUsedTime = old.ID, old.Revision, old.Change, old.CreateTime, old.LastUsedTime
-	f.Protected, f.ValidTo, f.SupersededBy = true, time.Time{}, ""
+	f.Protected, f.ValidTo, f.SupersededBy, f.Evidence = true, time.Time{}, "", f.Said()
 	superseded := l.replace(f)
 	if now, ok := l.current(factID); ok && now.ID != factID {
 		l.retire(now, f)

@@ -22,13 +22,13 @@ Rules
 - Learn only from messages with "learn":true. The others are there to understand them. A message without a role is a user's.
 - Only what is said explicitly or strongly implied. Never guess.
 - No temporary or session-only information: no moods, greetings, requests to the assistant, small talk, what somebody does right now.
-- If a new fact conflicts with a known one, the new one wins: use "supersede" with the alias of the known fact. If a known fact is only said again, answer nothing for it.
+- If a new fact conflicts with a known one, the new one wins: use "supersede" with the alias of the known fact. If a message only says that a known fact does not hold any more, use "retract" with its alias, message and quote, and null for the text: "I'm not vegan anymore" needs no fact of its own. If a known fact is only said again, answer nothing for it.
 - One fact per operation, short, in the third person without the words "the user", understandable on its own: resolve "it", "there", "she".
 - In the language of the message it comes from.
 - Dates absolute: a line with a date says when the messages after it were said, in local time; write "on 7 May 2023", not "yesterday".
 
 Each operation
-- op: "add", "supersede" or "none".
+- op: "add", "supersede", "retract" or "none".
 - text: the fact.
 - category: "preference" (prefers Python to Java), "personal_info" (works at a company), "goal" (is building a search engine), "pain_point" (struggles with asynchronous code), "decision" (chose PostgreSQL) or "other".
 - significance: 1 (trivial) to 10 (health, family, name, work).
@@ -138,7 +138,7 @@ const schema = `{
         "additionalProperties": false,
         "required": ["op", "text", "category", "significance", "confidence", "subject", "attribute", "tags", "message", "quote", "supersedes", "valid_from"],
         "properties": {
-          "op": {"type": "string", "enum": ["add", "supersede", "none"]},
+          "op": {"type": "string", "enum": ["add", "supersede", "retract", "none"]},
           "text": {"type": ["string", "null"]},
           "category": {"type": ["string", "null"], "enum": ["preference", "personal_info", "goal", "pain_point", "decision", "other", null]},
           "significance": {"type": ["integer", "null"], "description": "1 to 10"},

@@ -64,6 +64,24 @@ type Fact struct {
 // IsWish reports whether the fact says how the user wishes to be answered.
 func (f Fact) IsWish() bool { return slices.Contains(f.Tags, TagWish) }
 
+// Said is the evidence that says the fact, without words that took it back.
+func (f Fact) Said() []Evidence {
+	if _, retracted := f.Ending(); !retracted {
+		return f.Evidence
+	}
+	return slices.DeleteFunc(slices.Clone(f.Evidence), func(e Evidence) bool { return e.Ends })
+}
+
+// Ending is the words that took the fact back, the latest; false when none did.
+func (f Fact) Ending() (Evidence, bool) {
+	for _, e := range slices.Backward(f.Evidence) {
+		if e.Ends {
+			return e, true
+		}
+	}
+	return Evidence{}, false
+}
+
 // IsCurrent reports whether the fact holds.
 func (f Fact) IsCurrent() bool { return f.ValidTo.IsZero() }
 
@@ -80,6 +98,8 @@ type Evidence struct {
 	// Time is when it was said: the message's create time. Of two statements that exclude each other the one said later
 	// holds, however late it was learnt. Zero in evidence that came without it.
 	Time time.Time `json:"t,omitzero"`
+	// Ends is set on the words by which somebody took the fact back: they say that it does not hold, not that it does.
+	Ends bool `json:"x,omitempty"`
 }
 
 // Place is where the message is that the evidence quotes.
@@ -98,6 +118,7 @@ const (
 	CauseImported                         // with its history from elsewhere
 	CauseInvalidated                      // by a person: it does not hold any more
 	CauseReverted                         // by a person: the job that changed it was taken back
+	CauseRetracted                        // its subject said that it does not hold: the evidence with Ends
 )
 
 // FactRevision is a fact as it was after one change.
