@@ -99,7 +99,7 @@ func (l *ledger) propose(p Proposal) {
 		l.takeBack(p)
 		return
 	}
-	if l.Forgotten[l.Scope.Keyed(KeyDigest(p.Fact.Subject, p.Fact.Text))] {
+	if l.isForgotten(p) {
 		l.reject(p, RejectForgotten)
 		return
 	}
@@ -125,6 +125,13 @@ func (l *ledger) propose(p Proposal) {
 	default:
 		l.sayAgain(same, p, rivals)
 	}
+}
+
+// isForgotten reports whether a person deleted what is proposed, and nobody said it since: a message counts that was both
+// recorded and said after the deletion, so that an old one does not bring it back however often it is read or sent again.
+func (l *ledger) isForgotten(p Proposal) bool {
+	at, ok := l.Forgotten[l.Scope.Keyed(KeyDigest(p.Fact.Subject, p.Fact.Text))]
+	return ok && (at.IsZero() || !p.Recorded.After(at) || !saidAt(p.Fact).time.After(at))
 }
 
 // ends is how many stored facts the one said would end.

@@ -45,7 +45,7 @@ var unasserted = regexp.MustCompile(`(?i)[?？¿]|["“”«»「」『』]|(?:^
 	`|如果|要是|假如|假设|假設|可能|也许|也許|或许|或許|大概|吗|嗎|呢[。.!]?\s*$|听说|聽說|据说|開玩笑|开玩笑|差点|差點|[说說](?:他|她|我|你)`)
 
 // clauseEnd is where a clause ends.
-var clauseEnd = regexp.MustCompile(`(?i)[,;:、，；：]|\s[-–—]+\s|\s(?:but|and|so|though|although|because|since|while|which|pero|aunque|porque|y)\s|(?:지만|는데|은데|인데|아서|어서|라서|으니까|니까|하고|이고)\s|けど|けれど|が、|ので|から、|但是|但|因为|因為|所以|不过`)
+var clauseEnd = regexp.MustCompile(`(?i)[,;:、，；：]|\s[-–—]+\s|\s(?:but|and|so|though|although|because|since|while|which|pero|aunque|porque|y)\s|(?:지만|는데|은데|인데|아서|어서|라서|으니까|니까|하고|이고)\s|けど|けれど|が、|ので|から、|但是|但|因为|因為|所以`)
 
 // denying matches what denies something, or says that it is over.
 var denying = regexp.MustCompile(`(?i)n't\b|\b(?:not|never|no longer|no more|any ?more|any longer|stopped|quit|ceased|gave up|given up|giving up|dropped|cancell?ed|called off|left|leaving|resigned|retired|fired|laid off|lost|ended|is over|are over|broke up|split up|divorced?|separated|widowed|sold|gave away|died|passed away|moved (?:out|away|on)|switched (?:away )?from|migrated (?:away )?from|done with|finished|got rid of|used to|former(?:ly)?|wasn't|outgrew|recovered|cured|dont|doesnt|isnt|im not)\b` +
@@ -181,7 +181,7 @@ func sameRoot(a, b string) bool {
 }
 
 // hanPlain are words of Japanese and Chinese that tell nothing about which fact is meant.
-var hanPlain = regexp.MustCompile(`喜欢|喜歡|爱|愛|讨厌|討厭|住在|在|工作|上班|正在|学习|學習|是|有|会|對|对|想|要|喝|吃|用|我|现在|現在|已经|已經|不再|不|了|没有|沒有|没|的|私|僕|俺|住|勤|働|好|嫌|食|飲|習|勉強|使|持|飼`)
+var hanPlain = regexp.MustCompile(`过敏|過敏|喜欢|喜歡|爱|愛|讨厌|討厭|住在|在|工作|上班|正在|学习|學習|是|有|会|對|对|想|要|喝|吃|用|我|现在|現在|已经|已經|不再|不|了|没有|沒有|没|的|私|僕|俺|住|勤|働|好|嫌|食|飲|習|勉強|使|持|飼`)
 
 // holdsRuns reports whether a clause has nearly all characters in a row of each telling run of a text in a script without
 // spaces.

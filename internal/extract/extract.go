@@ -34,6 +34,7 @@ type Line struct {
 	Role      memory.Role
 	Name      string    // the speaker's; "" when the message has none
 	Time      time.Time // when it was said, in the user's timezone
+	Recorded  time.Time // when it was recorded
 	Text      string    // what was said, without what the service itself had rendered into it
 	Learn     bool      // facts may be learnt from it
 	SessionID string
@@ -129,6 +130,7 @@ type Proposal struct {
 	// Retracts is set on what is taken back: Fact says what does not hold any more, with the words that say so as its
 	// evidence, and Supersedes is the id of the known fact, "" for any that says it. ValidFrom is when it ceased to hold.
 	Retracts bool
+	Recorded time.Time // when the message was recorded that it was said in
 }
 
 // Said is where in its message a proposal's quote stands, in letters and digits from the beginning, and in which sentence
@@ -146,7 +148,9 @@ type Rejection struct {
 type State struct {
 	Scope     memory.ScopeKey
 	Facts     Facts
-	Forgotten map[memory.KeyedHash]bool // shared: it must not be written to
+	// Forgotten is when a person last deleted a fact of these words, zero when that is not known. It is shared, and must not be
+	// written to.
+	Forgotten map[memory.KeyedHash]time.Time
 }
 
 // Decision is what becomes of the proposals.

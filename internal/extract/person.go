@@ -32,6 +32,16 @@ func Insert(s State, f memory.Fact) Decision {
 	return l.decision()
 }
 
+// Standing is the fact that a person wrote in the same words about the same subject, and that holds.
+func Standing(s State, f memory.Fact) (memory.Fact, bool) {
+	for _, t := range s.Facts.sayers(newTraits(f)) {
+		if t.fact.Protected && t.fact.IsCurrent() {
+			return t.fact, true
+		}
+	}
+	return memory.Fact{}, false
+}
+
 // Restore decides that a fact holds again as it was in one of its revisions. A person asked for it, so it is protected
 // from then on, and what holds in its place is superseded: those ids are returned. An unknown fact changes nothing.
 func Restore(s State, factID string, to memory.FactRevision, now time.Time) (Decision, []string) {

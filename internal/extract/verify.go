@@ -114,7 +114,7 @@ func (v *verifier) verify(i int, op Op) (Proposal, RejectReason) {
 	if reason != "" {
 		return Proposal{}, reason
 	}
-	p := Proposal{Index: i, Fact: v.fact(op, line.Line), Said: line.place(op.Quote)}
+	p := Proposal{Index: i, Fact: v.fact(op, line.Line), Said: line.place(op.Quote), Recorded: line.Recorded}
 	p.Rated = p.Fact.Significance
 	p.Fact.Significance = v.task.coreLimit(p.Fact)
 	var supersedes memory.Fact

@@ -3,7 +3,9 @@ package memory
 import (
 	"slices"
 	"strconv"
+	"strings"
 	"time"
+	"unicode"
 )
 
 // Category says what kind of thing a fact is. The values are stored: never renumber them.
@@ -63,6 +65,22 @@ type Fact struct {
 
 // IsWish reports whether the fact says how the user wishes to be answered.
 func (f Fact) IsWish() bool { return slices.Contains(f.Tags, TagWish) }
+
+// Words is what a fact is found by: whom it is about, what it says, and the words of its property that neither has, so that
+// "diet" finds who is vegan.
+func (f Fact) Words() string {
+	said := f.Subject + " " + f.Text
+	has := strings.Fields(strings.ToLower(said))
+	for i, w := range has {
+		has[i] = strings.TrimFunc(w, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	}
+	for word := range strings.SplitSeq(f.Attribute, "_") {
+		if word != "" && !slices.Contains(has, word) {
+			said += " " + word
+		}
+	}
+	return said
+}
 
 // Said is the evidence that says the fact, without words that took it back.
 func (f Fact) Said() []Evidence {

@@ -79,6 +79,7 @@ type forgottenDoc struct {
 	Fact   string          `bson:"fact"`
 	Change int64           `bson:"change"`
 	Keys   [][]byte        `bson:"keys"` // keyed hashes
+	Time   *int64          `bson:"time,omitempty"`
 }
 
 // quarantinedDoc is a refused operation.
@@ -198,7 +199,7 @@ func (d revisionDoc) revision() memory.FactRevision {
 func (d forgottenDoc) forgotten() []store.Forgotten {
 	gone := make([]store.Forgotten, len(d.Keys))
 	for i, key := range d.Keys {
-		gone[i] = store.Forgotten{FactID: d.Fact, Change: d.Change}
+		gone[i] = store.Forgotten{FactID: d.Fact, Change: d.Change, Time: fromOptional(d.Time)}
 		copy(gone[i].Key[:], key)
 	}
 	return gone
