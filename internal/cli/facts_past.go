@@ -73,6 +73,9 @@ func scoreHead() []string {
 	return []string{"score", "relevance", "significance", "recency", "found by", "fact", "text"}
 }
 
+// foundByColumn is where scoreHead has "found by".
+const foundByColumn = 4
+
 func hitRows(hits []*memoryv1.FactHit) [][]string {
 	var rows [][]string
 	for _, h := range hits {

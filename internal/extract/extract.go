@@ -77,9 +77,17 @@ const (
 	MaxQuoteBytes = 2000
 )
 
+// Kinds of facts, as Op.Kind has them.
+const (
+	KindFact    = "fact"    // about a person; what is meant by ""
+	KindWish    = "wish"    // how somebody wants to be served from now on
+	KindProject = "project" // about the project at hand, and its rules
+)
+
 // Op is one operation of a model's answer, as the schema has it.
 type Op struct {
-	Op           string   `json:"op"` // add, supersede, retract or none
+	Op           string   `json:"op"`             // add, supersede, retract or none
+	Kind         string   `json:"kind,omitempty"` // fact, wish or project; "" for fact
 	Text         string   `json:"text,omitempty"`
 	Category     string   `json:"category,omitempty"` // preference, personal_info, goal, pain_point, decision or other
 	Significance int      `json:"significance,omitempty"`
@@ -146,8 +154,8 @@ type Rejection struct {
 
 // State is what the user's facts are when a decision is made.
 type State struct {
-	Scope     memory.ScopeKey
-	Facts     Facts
+	Scope memory.ScopeKey
+	Facts Facts
 	// Forgotten is when a person last deleted a fact of these words, zero when that is not known. It is shared, and must not be
 	// written to.
 	Forgotten map[memory.KeyedHash]time.Time

@@ -187,7 +187,7 @@ func (v *verifier) fact(op Op, l Line) memory.Fact {
 			Quote: strings.TrimSpace(op.Quote), Time: said,
 		}},
 	}
-	f.Tags = v.tags(op.Tags, f)
+	f.Tags = tags(op, f)
 	// A date to come does not move the beginning: the fact is known from when it was said.
 	if day, err := time.ParseInLocation(time.DateOnly, op.ValidFrom, v.task.Location); err == nil && day.Before(l.Time) {
 		f.ValidFrom = day.UTC()
@@ -195,15 +195,20 @@ func (v *verifier) fact(op Op, l Line) memory.Fact {
 	return f
 }
 
-// tags are the operation's, and that the fact is a wish where it is one: no model's tag makes it so.
-func (v *verifier) tags(tags []string, f memory.Fact) []string {
+// tags are the operation's, and that the fact is a wish or about the project where it is: no model's tag makes a wish,
+// for wishes stand in every context.
+func tags(op Op, f memory.Fact) []string {
 	var out []string
-	if f.Subject == "" && intent.IsWish(f.Text) {
+	switch {
+	case f.Subject == "" && intent.IsWish(f.Text):
 		out = append(out, memory.TagWish)
+	case op.Kind == KindProject, intent.IsProject(f.Text) && intent.IsSpoken(f.Text):
+		out = append(out, memory.TagProject)
 	}
-	for _, tag := range tags {
+	for _, tag := range op.Tags {
 		tag = strings.TrimSpace(tag)
-		if tag != "" && !strings.EqualFold(tag, memory.TagWish) && len(tag) <= maxTagBytes && !slices.Contains(out, tag) && len(out) < maxTags {
+		reserved := strings.EqualFold(tag, memory.TagWish) || strings.EqualFold(tag, memory.TagProject)
+		if tag != "" && !reserved && len(tag) <= maxTagBytes && !slices.Contains(out, tag) && len(out) < maxTags {
 			out = append(out, tag)
 		}
 	}

@@ -35,6 +35,9 @@ const (
 // these whatever the query is. Extraction sets it by what a fact says, people as they like.
 const TagWish = "wish"
 
+// TagProject marks a fact about the project at hand: what it is made of, its rules and decisions. Extraction sets it.
+const TagProject = "project"
+
 // Fact is one lasting statement about a user, or about someone the user spoke of.
 type Fact struct {
 	ID           string
@@ -65,6 +68,9 @@ type Fact struct {
 
 // IsWish reports whether the fact says how the user wishes to be answered.
 func (f Fact) IsWish() bool { return slices.Contains(f.Tags, TagWish) }
+
+// IsProject reports whether the fact is about the project at hand.
+func (f Fact) IsProject() bool { return slices.Contains(f.Tags, TagProject) }
 
 // Words is what a fact is found by: whom it is about, what it says, and the words of its property that neither has, so that
 // "diet" finds who is vegan.

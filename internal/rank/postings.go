@@ -1,6 +1,9 @@
 package rank
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"slices"
+)
 
 // posting says that a term stands in a passage.
 type posting struct {
@@ -21,6 +24,16 @@ type postings struct {
 func (l *postings) add(p posting) {
 	l.data = appendPosting(l.data, p, l.last)
 	l.n, l.last = l.n+1, p.pass
+}
+
+// join appends another list that is not empty, whose passages are counted from first on.
+func (l *postings) join(other *postings, first int32) {
+	head := cursor{data: other.data}
+	head.next()
+	l.data = slices.Grow(l.data, len(other.data)+binary.MaxVarintLen32)
+	l.add(posting{first + head.pass, head.count})
+	l.data = append(l.data, head.data...)
+	l.n, l.last = l.n+other.n-1, first+other.last
 }
 
 func appendPosting(b []byte, p posting, before int32) []byte {
@@ -64,8 +77,10 @@ func (c *cursor) longer() bool {
 	return true
 }
 
-// addPostings adds the passages of a list, which must be whole. It does what a cursor does, without its counts.
-func (b bitset) addPostings(data []byte) {
+// addPostings marks the passages of a list, which must be whole, and their messages. It does what a cursor does, without
+// its counts.
+func (m *marks) addPostings(data []byte, passMessage []int32) {
+	own, said := m.own, m.said
 	pass := uint64(0)
 	for i := 0; i < len(data); {
 		step := uint64(data[i])
@@ -81,7 +96,9 @@ func (b bitset) addPostings(data []byte) {
 			i++
 		}
 		pass += step >> 1
-		b[pass>>6] |= 1 << (pass & 63)
+		own[pass>>6] |= 1 << (pass & 63)
+		no := uint32(passMessage[pass])
+		said[no>>6] |= 1 << (no & 63)
 	}
 }
 

@@ -242,9 +242,9 @@ func (x *Index) addSources(to bitset, m *message) {
 func (r *ranking) findIDF(terms []queryTerm) {
 	x := r.x
 	var marking group.Group
-	free := make(chan [2]bitset, runtime.GOMAXPROCS(0))
+	free := make(chan *marks, runtime.GOMAXPROCS(0))
 	for range cap(free) {
-		free <- [2]bitset{}
+		free <- &marks{}
 	}
 	for i := range terms {
 		t := &terms[i]
@@ -259,54 +259,77 @@ func (r *ranking) findIDF(terms []queryTerm) {
 		room := <-free
 		marking.Go(func() error {
 			defer func() { free <- room }()
-			for i := range room {
-				room[i] = newBitset(room[i], len(x.passMessage))
-			}
-			x.markFields(room[0], room[1], t.term, r.q.Attached[t.term])
-			t.idf = x.idf(room[0].count())
+			t.idf = x.idf(x.countFields(room, t.term, r.q.Attached[t.term]))
 			return nil
 		})
 	}
 	group.Must(marking.Wait())
 }
 
-// markFields marks the passages in whose fields a word stands, as spreadWord counts them.
-func (x *Index) markFields(to, own bitset, word string, attached []memory.Place) {
-	if no, ok := x.termNo[word]; ok {
-		x.markPostings(to, own, x.postings[no].data)
-	}
-	markLabel(x, to, &x.names, word, func(w *KindWeights) float64 { return w.Name })
-	markLabel(x, to, &x.days, word, func(w *KindWeights) float64 { return w.Date })
-	for _, p := range attached {
-		if in := x.sessions[p.Session]; in != nil {
-			if at, ok := x.position(in, p.Seq); ok {
-				m := &x.messages[in.messages[at]]
-				x.mark(to, m, x.weights[m.kind].Fact)
-			}
-		}
-	}
+// marks are where a word stands.
+type marks struct {
+	own    bitset // passages that say it
+	said   bitset // messages that say it
+	fields bitset // messages in the fields of all whose passages it stands
 }
 
-// markPostings marks the passages of a list, and then, many at a time, those that they reach. own is room.
-func (x *Index) markPostings(to, own bitset, data []byte) {
-	own.addPostings(data)
-	for i, w := range x.reaches[elsewhere] {
-		for w &= own[i]; w != 0; w &= w - 1 {
-			pass := int32(i<<6 + bits.TrailingZeros64(w))
-			for _, e := range x.spread[x.passMessage[pass]] {
-				to.addRange(e.first, e.last)
+// countFields counts the passages in whose fields a word stands, as spreadWord counts it: those that say it, and all of the
+// messages that it reaches from elsewhere.
+func (x *Index) countFields(room *marks, word string, attached []memory.Place) (fields int) {
+	room.own = newBitset(room.own, len(x.passMessage))
+	room.said = newBitset(room.said, len(x.messages))
+	room.fields = newBitset(room.fields, len(x.messages))
+	if no, ok := x.termNo[word]; ok {
+		room.addPostings(x.postings[no].data, x.passMessage)
+		x.markReached(room.fields, room.said)
+	}
+	markLabel(x, room.fields, &x.names, word, func(w *KindWeights) float64 { return w.Name })
+	markLabel(x, room.fields, &x.days, word, func(w *KindWeights) float64 { return w.Date })
+	for _, p := range attached {
+		if in := x.sessions[p.Session]; in != nil {
+			if at, ok := x.position(in, p.Seq); ok && x.weights[x.messages[in.messages[at]].kind].Fact != 0 {
+				room.fields.add(in.messages[at])
 			}
 		}
 	}
-	var before [reachSets]uint64 // what the word before reaches in this one
-	for i, w := range own {
+	for i, said := range room.said {
+		reached := room.fields[i]
+		fields += bits.OnesCount64((said | reached) & x.single[i])
+		for w := reached & x.several[i]; w != 0; w &= w - 1 {
+			m := &x.messages[i<<6+bits.TrailingZeros64(w)]
+			fields += int(m.last - m.first)
+		}
+		for w := said &^ reached & x.several[i]; w != 0; w &= w - 1 {
+			m := &x.messages[i<<6+bits.TrailingZeros64(w)]
+			for p := m.first; p < m.last; p++ {
+				fields += int(room.own[p>>6] >> (p & 63) & 1)
+			}
+		}
+	}
+	return fields
+}
+
+// markReached marks the messages in whose fields others count, many at a time.
+func (x *Index) markReached(fields, said bitset) {
+	for i, w := range x.reaches[elsewhere] {
+		for w &= said[i]; w != 0; w &= w - 1 {
+			no := int32(i<<6 + bits.TrailingZeros64(w))
+			for _, e := range x.spread[no] {
+				if e.first < e.last {
+					fields.add(x.passMessage[e.first])
+				}
+			}
+		}
+	}
+	var oneUp, twoUp uint64 // what the word before reaches in this one
+	for i, w := range said {
 		one, two := w&x.reaches[oneAfter][i], w&x.reaches[twoAfter][i]
-		to[i] |= w | one<<1 | two<<2 | before[oneAfter]>>63 | before[twoAfter]>>62
-		before[oneAfter], before[twoAfter] = one, two
+		fields[i] |= one<<1 | two<<2 | oneUp | twoUp
+		oneUp, twoUp = one>>63, two>>62
 		one, two = w&x.reaches[oneBefore][i], w&x.reaches[twoBefore][i]
-		to[i] |= one>>1 | two>>2
+		fields[i] |= one>>1 | two>>2
 		if i > 0 {
-			to[i-1] |= one<<63 | two<<62
+			fields[i-1] |= one<<63 | two<<62
 		}
 	}
 }
@@ -314,14 +337,9 @@ func (x *Index) markPostings(to, own bitset, data []byte) {
 func markLabel[K comparable](x *Index, to bitset, l *labels[K], word string, weight func(*KindWeights) float64) {
 	for _, t := range l.byTerm[word] {
 		for _, no := range l.all[t.label].messages {
-			m := &x.messages[no]
-			x.mark(to, m, weight(&x.weights[m.kind]))
+			if weight(&x.weights[x.messages[no].kind]) != 0 {
+				to.add(no)
+			}
 		}
-	}
-}
-
-func (x *Index) mark(to bitset, m *message, weight float64) {
-	if weight != 0 {
-		to.addRange(m.first, m.last)
 	}
 }

@@ -149,19 +149,21 @@ func (s *Service) decide(ctx context.Context, p ContextParams, g gathered, h shr
 	}
 	in := assembly.Input{
 		Fence: g.fences[0], Instructions: g.instructions, State: g.state, Notes: g.notes, Session: g.work.Session.Key, SessionID: p.Ref.SessionID,
-		Facts: factsOf(g.facts.hits), SessionFacts: g.facts.session, Periods: g.periods, Previous: g.previous, Running: passingOver(h.running, g.hidden.Ranges(g.work.Session.Key, g.work.Session.LastSeq)),
+		Facts: factsOf(g.facts.hits, rank.FactFound), CoreFacts: factsOf(g.facts.hits, rank.FactCore), FillFacts: factsOf(g.facts.hits, rank.FactFill),
+		SessionFacts: g.facts.session, Periods: g.periods, Previous: g.previous, Running: passingOver(h.running, g.hidden.Ranges(g.work.Session.Key, g.work.Session.LastSeq)),
 		Tail: h.tail, Kept: h.kept, Dropped: h.dropped, LastSeq: g.work.Session.LastSeq, Location: g.location, Hidden: g.hidden.Ranges(g.work.Session.Key, g.work.Session.LastSeq), Pending: p.Pending, Available: r.Available, MaxBytes: p.MaxBytes,
 		Counter: counter, TakeApart: s.apart.by(r.Counter), Render: p.Render,
 		Policy: assembly.Policy{
 			RecentN: r.RecentN, TopK: r.TopK, RecallShare: r.RecallShare, State: r.State, Notes: r.Notes, NoteShare: r.NotesShare, Recalled: r.Profile.Recalled,
 			Recent: r.Recent, MemoryRole: r.MemoryRole, MaxFacts: r.Facts.Max, FactShare: r.Facts.Share,
-			SummaryShare: r.Summaries.Share,
+			SummaryShare: r.Summaries.Share, Floor: r.Floor,
 		},
 		Terms: g.found.Terms,
 	}
 	hits := newRecallReader(ctx, s, p.Ref.UserRef, h.tail, &out)
 	defer hits.wait()
-	in.Recall = hits.read
+	hits.filling = g.fill
+	in.Recall, in.Fill = hits.read, hits.fill
 	in.Counter = tokens.Within(ctx, counter)
 	out.Result, err = assembly.AssembleWithin(ctx, in)
 	if ended := ctx.Err(); ended != nil {
@@ -171,10 +173,13 @@ func (s *Service) decide(ctx context.Context, p ContextParams, g gathered, h shr
 	return out, err
 }
 
-func factsOf(hits []FactHit) []memory.Fact {
-	facts := make([]memory.Fact, len(hits))
-	for i, h := range hits {
-		facts[i] = h.Fact
+// factsOf are the facts that are hits for a reason. Those of one reason stand together, in the order of the reasons.
+func factsOf(hits []FactHit, use rank.FactUse) []memory.Fact {
+	facts := make([]memory.Fact, 0, len(hits))
+	for _, h := range hits {
+		if h.Use == use {
+			facts = append(facts, h.Fact)
+		}
 	}
 	return facts
 }

@@ -36,7 +36,7 @@ type userFacts struct {
 	scope     memory.ScopeKey
 	revision  int64
 	index     *rank.FactIndex
-	facts     *extract.Facts            // to decide with; nil until somebody does: most users are only asked about
+	facts     *extract.Facts                 // to decide with; nil until somebody does: most users are only asked about
 	forgotten map[memory.KeyedHash]time.Time // shared with those who decide: replaced, never written to
 	// The index holds the vectors of one version that are numbered above vectorsAfter and up to vectorNo: all there are, or
 	// the fresh ones that a view may lack.

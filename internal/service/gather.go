@@ -35,6 +35,7 @@ type gathered struct {
 	previous []assembly.Summary
 	periods  []assembly.Summary
 	found    Found
+	fill     []rank.Hit // messages that may fill, the best first
 	facts    factsFound
 	late     []Degradation // what the search of messages lacked
 	embedder string        // whose vectors ranked messages; "" when words alone did
@@ -81,7 +82,12 @@ func (s *Service) gather(
 		g.facts, err = in.found()
 		return err
 	})
-	all.Go(func() error { return s.recall(part, p, in, r, &g) })
+	all.Go(func() error {
+		if err := s.recall(part, p, in, r, &g); err != nil {
+			return err
+		}
+		return s.gatherFill(r, history, hidden, &g)
+	})
 	err := all.Wait()
 	g.degraded = distinct(slices.Concat(g.facts.degraded, lexicalDegradation(g.found), g.late))
 	g.marks.Indexed = min(g.marks.Indexed, indexedThrough(g))
@@ -365,13 +371,17 @@ func (s *Service) contextFacts(ctx context.Context, p ContextParams, in sought, 
 		return factsFound{}, err
 	}
 	longTerm := r.Facts.LongTerm && r.Facts.Max > 0
+	fill := 0
+	if r.Floor > 0 && r.Facts.MinScore == 0 {
+		fill = r.Facts.Max
+	}
 	ask := factAsk{FactQuery: rank.FactQuery{
 		Categories: r.Facts.Categories,
 		AsOf:       p.AsOf, Formula: formulaOf(r.Facts), MinScore: r.Facts.MinScore, Limit: r.Facts.Max,
-		Core: r.Facts.Core, CoreSignificance: r.Facts.CoreSignificance, Wishes: min(r.Facts.Core, policy.CoreWishes),
+		Core: r.Facts.Core, CoreSignificance: r.Facts.CoreSignificance, Wishes: min(r.Facts.Core, policy.CoreWishes), Fill: fill,
 	}}
 	if longTerm {
-		ask.vector, ask.Terms = in.vector, text.Terms(query)
+		ask.vector, ask.related, ask.Terms = in.vector, true, text.Terms(query)
 	}
 	if r.Facts.OfSession {
 		ask.session, ask.Exclude = session, session
@@ -472,7 +482,7 @@ const spareHits = 200
 // recall searches the user's messages. The last recent_n mostly stand in the context anyway, so as many hits more are
 // asked for, and spareHits. Where recall is off, only the watermark is read.
 func (s *Service) recall(ctx context.Context, p ContextParams, in sought, r policy.Resolved, g *gathered) error {
-	ask := LexiconSearch{Ref: p.Ref, Query: rank.Query{
+	ask := LexiconSearch{Ref: p.Ref, Fills: fills(r), Query: rank.Query{
 		Limit: r.TopK + r.RecentN + spareHits, MinRelevance: r.MinScore, UserPrior: r.UserPrior, Explain: p.Explain,
 	}}
 	ask.Exclude = func(at memory.Place) bool {

@@ -109,6 +109,7 @@ func weight(bytes int64) uint32 { return uint32(min(max(bytes, 1<<10), 1<<32-1))
 // Found is what a search of a user's lexicon answers.
 type Found struct {
 	rank.Result
+	Scope       memory.ScopeKey // the user's; "" for an unknown one
 	Terms       []string
 	Passages    int
 	Unindexed   int    // messages analysed at read time
@@ -126,6 +127,7 @@ const maxReads = 3
 type LexiconSearch struct {
 	Ref memory.SessionRef // its session is the one whose PendingFrom is asked for, "" for none
 	rank.Query
+	Fills bool   // the index is wanted, also where there is nothing to look for: see Lexicon.Fill
 	Words string // that Terms were taken from; what reads them is more than the lexicon
 	// What follows may wait for reads and calls that began before; nil for none of it.
 
@@ -153,8 +155,8 @@ func (l *Lexicon) Search(ctx context.Context, q LexiconSearch) (Found, error) {
 		if err != nil {
 			return Found{}, err
 		}
-		found := Found{Terms: q.Terms, Unindexed: len(state.Unindexed), PendingFrom: state.PendingFrom}
-		if state.Scope == "" || q.isEmpty() { // spare the index
+		found := Found{Scope: state.Scope, Terms: q.Terms, Unindexed: len(state.Unindexed), PendingFrom: state.PendingFrom}
+		if state.Scope == "" || q.isEmpty() && !q.Fills { // spare the index
 			return found, nil
 		}
 		found, again, err := l.searchIndex(ctx, found, viewedSearch{q, state}, reads < maxReads)
@@ -294,7 +296,7 @@ func (x *userIndex) weigh(q rank.Query, v rank.QueryVector, found []rank.Match) 
 
 func (l *Lexicon) read(ctx context.Context, q LexiconSearch) (store.LexiconState, error) {
 	ask := store.LexiconQuery{User: q.Ref.UserRef, SessionID: q.Ref.SessionID}
-	if !q.isEmpty() {
+	if !q.isEmpty() || q.Fills {
 		ask.MaxUnindexed, ask.MaxBytes = MaxUnindexed, maxUnindexedBytes
 	}
 	state, err := l.store.Lexicon(ctx, ask)

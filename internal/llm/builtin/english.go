@@ -8,7 +8,7 @@ import (
 )
 
 var english = grammar{
-	sentence: regexp.MustCompile(`(?:[^.!?\n]|\.[\p{L}\p{N}])+[.!?…]*`),
+	sentence: regexp.MustCompile(`(?:[^.!?。！？\n]|\.[\p{L}\p{N}])+[.!?。！？…]*`),
 	blocked: regexp.MustCompile(`(?i)\?|["“”«»]|(?:^|\W)/s(?:\W|$)|😂|🤣|🙃|😜|;\)` +
 		`|\b(?:if|unless|would|could|might|maybe|perhaps|probably|wish|imagine|suppose|supposedly|pretend|hypothetically|let's say|yeah right|as if|jk|just kidding|kidding|joking|joke|lol|lmao|rofl|sarcasm|` +
 		`says|said|told me|asked me|quote|lyrics?|character|persona|role[- ]?play|story|essay|poem|translate|example|sentence|act as|in the (?:movie|book|song|game|film)|` +

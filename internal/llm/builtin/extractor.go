@@ -17,9 +17,10 @@ import (
 // Rules is the model name of facts that Extractor found.
 const Rules = "builtin:rules"
 
-// Extractor finds facts without a model, by patterns of what people say about themselves in English and Korean. It
-// would rather miss a fact than make one up: it reads statements in the first person only, and no questions,
-// hypotheses, quotations, jokes, requests or states of the moment.
+// Extractor finds facts without a model: by patterns of what people say about themselves in English and Korean, and of
+// what they ask to be kept in English, Korean, Japanese, Chinese and Spanish: wishes for every answer to come, rules of
+// their project, and what shall be remembered. It would rather miss a fact than make one up: it reads statements in the first person only, and no questions,
+// hypotheses, quotations, jokes, requests of the moment or its states.
 type Extractor struct{}
 
 // Extract answers in the form that a model answers. The error is always nil.
@@ -44,6 +45,7 @@ type finding struct {
 	text      string // "" to take back whatever holds of the attribute
 	attribute string
 	quote     string
+	kind      string // as in extract.Op
 	said      string // the clause as the rule read it
 	from, to  int    // where its object stands there
 }
@@ -61,7 +63,7 @@ const ruleConfidence = 0.9
 
 func (f finding) operation(t extract.Task, l extract.Line) extract.Op {
 	return extract.Op{
-		Op: f.op, Text: f.text, Category: f.rule.category, Significance: f.rule.significance, Confidence: ruleConfidence,
+		Op: f.op, Kind: f.kind, Text: f.text, Category: f.rule.category, Significance: f.rule.significance, Confidence: ruleConfidence,
 		Subject: t.SpeakerOf(l), Attribute: f.attribute, Tags: []string{}, Message: l.Alias, Quote: f.quote,
 	}
 }

@@ -33,6 +33,10 @@ func (r *reading) read(l extract.Line) {
 	}
 	for _, sentence := range g.sentence.FindAllString(said, maxSentences) {
 		found := g.read(sentence, r.last)
+		states := slices.ContainsFunc(found, func(f finding) bool { return f.op == opAdd })
+		if f, ok := asked(sentence); ok && (!states || f.rule == rememberedRule) {
+			found = append(found, f)
+		}
 		for _, f := range found {
 			if l.Learn {
 				r.note(l, f)
