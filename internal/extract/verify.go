@@ -101,6 +101,8 @@ func (v *verifier) verify(i int, op Op) (Proposal, RejectReason) {
 		return Proposal{}, RejectTooMany
 	case op.Op == "none":
 		return Proposal{}, ""
+	case op.Op == "retract":
+		return v.retract(i, op)
 	case op.Op != "add" && op.Op != "supersede":
 		return Proposal{}, RejectMalformed
 	}
@@ -112,7 +114,7 @@ func (v *verifier) verify(i int, op Op) (Proposal, RejectReason) {
 	if reason != "" {
 		return Proposal{}, reason
 	}
-	p := Proposal{Index: i, Fact: v.fact(op, line.Line), Said: line.place(op.Quote)}
+	p := Proposal{Index: i, Fact: v.fact(op, line.Line), Said: line.place(op.Quote), Recorded: line.Recorded}
 	p.Rated = p.Fact.Significance
 	p.Fact.Significance = v.task.coreLimit(p.Fact)
 	var supersedes memory.Fact
@@ -146,6 +148,10 @@ func checkRange(op Op) RejectReason {
 	if op.Significance < 0 || op.Significance > 10 || !(op.Confidence >= 0 && op.Confidence <= 1) {
 		return RejectRange
 	}
+	return checkDate(op)
+}
+
+func checkDate(op Op) RejectReason {
 	if op.ValidFrom == "" {
 		return ""
 	}

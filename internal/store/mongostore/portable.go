@@ -515,7 +515,7 @@ func (im *imports) fact(r store.FactRecord) {
 func (im *imports) forget(f store.Forgotten) {
 	scope := im.user.Scope
 	update := bson.D{
-		{Key: "$setOnInsert", Value: eq("scope", scope, "fact", f.FactID, "change", f.Change)},
+		{Key: "$setOnInsert", Value: eq("scope", scope, "fact", f.FactID, "change", f.Change, "time", optional(f.Time))},
 		{Key: "$addToSet", Value: eq("keys", f.Key[:])},
 	}
 	im.forgotten = append(im.forgotten, mongo.NewUpdateOneModel().

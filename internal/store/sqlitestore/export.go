@@ -194,7 +194,7 @@ func (x *export) fact(f memory.Fact, key int64) error {
 func (x *export) forgotten() error {
 	return x.c.query(`SELECT fact_id, key_hash, change FROM forgotten_facts WHERE uid = ? ORDER BY change, fact_id, key_hash`, func(r row) error {
 		f := store.Forgotten{FactID: r.text(0), Change: r.int(2)}
-		copy(f.Key[:], r.blob(1))
+		decodeForgotten(r.blob(1), &f)
 		return x.each(store.Record{Forgotten: &f})
 	}, x.uid)
 }
