@@ -90,7 +90,7 @@ func (s *Service) gather(
 		if err := s.recall(part, p, in, r, &g); err != nil {
 			return err
 		}
-		return s.gatherFill(r, history, hidden, &g)
+		return s.gatherFill(r, history, in.hidden, &g)
 	})
 	err := all.Wait()
 	g.degraded = distinct(slices.Concat(g.facts.degraded, lexicalDegradation(g.found), g.late))
