@@ -49,6 +49,7 @@ type SearchResult struct {
 // words, so nothing is preferred for its role.
 func (s *Service) SearchMessages(ctx context.Context, p SearchParams) (SearchResult, error) {
 	ctx = store.OneRequest(ctx)
+	p.Query = askedWords(p.Query, s.policies.SecretsOf(""))
 	sessions, err := s.sessionKeys(ctx, p)
 	if err != nil {
 		return SearchResult{}, err
@@ -266,6 +267,7 @@ func (in hitsOf) admits(m memory.Message) bool {
 
 func messageHit(m memory.PlacedMessage, h rank.Hit, at int, terms []string) MessageHit {
 	snippet := passage(m.Message.SaidText(), h.Passage)
+	m.Message.Parts = maskedParts(m.Message.Parts) // what is recalled shows no secrets
 	return MessageHit{PlacedMessage: m, Hit: h, Rank: at, Snippet: snippet, Highlights: highlights(snippet, terms)}
 }
 
