@@ -159,7 +159,9 @@ func (s *Service) readPage(ctx context.Context, p SearchParams, page []rank.Hit,
 			return SearchResult{}, err
 		}
 		for _, v := range found {
-			out.Hits = append(out.Hits, messageHit(v.message, v.hit, p.Offset+start+v.at+1, q.Terms))
+			hit := messageHit(v.message, v.hit, p.Offset+start+v.at+1, q.Terms)
+			hit.Message = recalled(hit.Message, s.policies.SecretsOf(""))
+			out.Hits = append(out.Hits, hit)
 			size += v.message.Message.ContentBytes()
 		}
 		if next := start + len(hits); size > p.MaxBytes && next < len(page) {
@@ -267,7 +269,6 @@ func (in hitsOf) admits(m memory.Message) bool {
 
 func messageHit(m memory.PlacedMessage, h rank.Hit, at int, terms []string) MessageHit {
 	snippet := passage(m.Message.SaidText(), h.Passage)
-	m.Message.Parts = maskedParts(m.Message.Parts) // what is recalled shows no secrets
 	return MessageHit{PlacedMessage: m, Hit: h, Rank: at, Snippet: snippet, Highlights: highlights(snippet, terms)}
 }
 

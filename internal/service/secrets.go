@@ -63,13 +63,19 @@ func asSent(messages []memory.Message) []memory.Message {
 	return out
 }
 
-// maskedParts are parts with masks in the place of secrets.
-func maskedParts(parts []memory.Part) []memory.Part {
-	out := slices.Clone(parts)
-	for i := range out {
-		out[i] = out[i].Masked()
+// recalled is a message as recall shows it: with masks in the place of the secrets that were noted when it was recorded, and of
+// those in its tags and metadata.
+func recalled(m memory.Message, mask policy.MaskSecrets) memory.Message {
+	parts := slices.Clone(m.Parts)
+	for i := range parts {
+		parts[i] = parts[i].Masked()
 	}
-	return out
+	m.Parts = parts
+	if mask != policy.MaskNowhere && (len(m.Tags) > 0 || len(m.Metadata) > 0) {
+		besides, _ := secrets.Remove([]memory.Message{{Tags: m.Tags, Metadata: m.Metadata}}, nil)
+		m.Tags, m.Metadata = besides[0].Tags, besides[0].Metadata
+	}
+	return m
 }
 
 // askedWords are the words of a query with masks in the place of secrets: an endpoint may embed them, and what is searched
