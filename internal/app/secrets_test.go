@@ -124,9 +124,9 @@ func eager(t *testing.T) (*heard, func(*config.Config)) {
 	}
 }
 
-// tell records the planted turn and has all of it worked through. It returns every reply that may not show a secret where only
+// tellSecrets records the planted turn and has all of it worked through. It returns every reply that may not show a secret where only
 // the transcript may, and those that are the transcript's.
-func (h *harness) tell(t *testing.T, s plantedSecrets) (made, transcript []proto.Message) {
+func (h *harness) tellSecrets(t *testing.T, s plantedSecrets) (made, transcript []proto.Message) {
 	t.Helper()
 	must(h.Record(h.ctx, &memoryv1.RecordRequest{
 		UserId: "ada", SessionId: "s", RequestId: "r1", Messages: s.turn(t), StatePatch: object("registry", structString(s.patched)),
@@ -177,7 +177,7 @@ func TestSecretsStayInTheMessages(t *testing.T) {
 	s := newSecrets()
 	models, configured := eager(t)
 	h := startOn(t, filepath.Join(t.TempDir(), "strata.db"), configured)
-	made, transcript := h.tell(t, s)
+	made, transcript := h.tellSecrets(t, s)
 	mustHideSecrets(t, s, models, made, h)
 	for _, secret := range s.all() {
 		if secret != s.pending && !strings.Contains(allOf(t, transcript), secret) {
@@ -208,7 +208,7 @@ func TestSecretsMaskedEverywhereAreStoredNowhere(t *testing.T) {
 		p.MaskSecrets = "everywhere"
 		c.Profiles["default"] = p
 	})
-	made, transcript := h.tell(t, s)
+	made, transcript := h.tellSecrets(t, s)
 	mustHideSecrets(t, s, models, append(made, transcript...), h)
 	again := must(h.Record(h.ctx, &memoryv1.RecordRequest{
 		UserId: "ada", SessionId: "s", RequestId: "r1", Messages: s.turn(t), StatePatch: object("registry", structString(s.patched)),

@@ -46,6 +46,7 @@ type Profile struct {
 	TopK         int        // the most recalled messages, 0 to 200
 	MinScore     float64    // the least relevance of a recalled message, 0 to 1
 	RecallShare  float64    // the share of the budget that recalled messages get when there is that much worth recalling, 0 to 1
+	Floor        int64      // up to how many tokens facts and recalled messages are filled with what was not found; 0 for none
 	UserPrior    float64    // added to the weight of what the user said in chats with an assistant, 0 to 10
 	State        bool       // whether the context has the session's state
 	Notes        bool       // whether it has the notes of the user and of the session
@@ -141,6 +142,7 @@ type Policies struct {
 type Overrides struct {
 	BudgetTokens *int64
 	RecentN      *int
+	Floor        *int64
 	TopK         *int
 	MinScore     *float64
 	State        *bool
@@ -339,6 +341,7 @@ func unknownModel(model string) error {
 func (o Overrides) apply(p Profile) Profile {
 	set(&p.RecentN, o.RecentN)
 	set(&p.TopK, o.TopK)
+	set(&p.Floor, o.Floor)
 	set(&p.MinScore, o.MinScore)
 	set(&p.State, o.State)
 	set(&p.Notes, o.Notes)

@@ -63,6 +63,7 @@ func formulaOf(f policy.Facts) rank.FactFormula {
 type factAsk struct {
 	rank.FactQuery
 	vector  func() (QueryVector, []Degradation) // nil to rank by words alone
+	related bool                                // whether facts without the query's words must be nearer to it than unrelated ones
 	session memory.SessionKey                   // whose own facts are asked for too; "" for none
 }
 
@@ -196,6 +197,9 @@ func (n nearFacts) search(q factAsk) (factsFound, bool) {
 			return factsFound{}, false
 		}
 		q.Vector, q.Similar, q.Farther, q.WithWords = n.query.Values, n.cosines, n.farther, n.query.Selective
+		if q.related {
+			q.Unrelated = n.query.Unrelated
+		}
 	}
 	found := factsFound{scored: x.index.Len(), embedder: n.query.Model}
 	found.hits, found.sources = x.index.SearchWithSources(q.FactQuery)
