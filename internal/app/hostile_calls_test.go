@@ -178,7 +178,7 @@ func put(m protoreflect.Message, fd protoreflect.FieldDescriptor, asKey bool, s 
 // userOf is the user that a request names; "" for none.
 func userOf(req proto.Message) string {
 	m := req.ProtoReflect()
-	for _, inside := range []protoreflect.Name{"fact", "session", "user"} {
+	for _, inside := range []protoreflect.Name{"fact", "session", "user", "summary"} {
 		if fd := m.Descriptor().Fields().ByName(inside); fd != nil {
 			m = m.Get(fd).Message()
 		}
