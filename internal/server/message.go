@@ -224,6 +224,7 @@ func partsProto(parts []memory.Part) []*memoryv1.Part {
 }
 
 func partProto(p memory.Part) *memoryv1.Part {
+	//exhaustive:enforce
 	switch p.Kind {
 	case memory.PartText:
 		return &memoryv1.Part{Kind: &memoryv1.Part_Text{Text: &memoryv1.Text{Text: p.Text}}}

@@ -72,7 +72,7 @@ func (s *Service) Compact(ctx context.Context, p CompactParams) (Compacted, erro
 	if out.Result, err = asked.all(ctx, plan); err != nil {
 		return Compacted{}, err
 	}
-	out.Usage, out.Degraded = asked.usage, fallbacks(out.Effects)
+	out.Usage, out.Degraded = asked.usage, append(fallbacks(out.Effects), modelDegradation(resolved)...)
 	s.noteDegraded(out.Degraded)
 	s.meter.HistoryShrunk(callCompact, out.Result)
 	return out, nil

@@ -418,7 +418,9 @@ type BuildContextRequest struct {
 	Overrides *ContextOverrides `protobuf:"bytes,7,opt,name=overrides,proto3" json:"overrides,omitempty"`
 	// The form of the reply.
 	Render Render `protobuf:"varint,8,opt,name=render,proto3,enum=memory.v1.Render" json:"render,omitempty"`
-	// The model the context is for, at most 255 bytes: gives its window and token counter. Optional.
+	// The model the context is for, at most 255 bytes, with or without a vendor and / before it: gives its window and token
+	// counter, and whether renderings carry PDF documents as such. For a model of which nothing is known tokens are estimated
+	// and the profile's budget holds; the reply then lists the tier model in degraded. Optional.
 	Model string `protobuf:"bytes,9,opt,name=model,proto3" json:"model,omitempty"`
 	// Tokens to keep free for the model's answer, 0 to 10,000,000.
 	ReserveOutputTokens int64 `protobuf:"varint,10,opt,name=reserve_output_tokens,json=reserveOutputTokens,proto3" json:"reserve_output_tokens,omitempty"`
