@@ -178,7 +178,10 @@ func TestBadQueries(t *testing.T) {
 			r.Instructions = strings.Repeat("be kind. ", 100)
 			r.Overrides.BudgetTokens = proto.Int64(50)
 		}), "BUDGET_TOO_SMALL", "overrides.budget_tokens"},
-		"a reserve that leaves nothing": {context(func(r *memoryv1.BuildContextRequest) { r.Overrides.BudgetTokens = proto.Int64(8000); r.ReserveOutputTokens = 9000 }), "BUDGET_TOO_SMALL", "overrides.budget_tokens"},
+		"a reserve that leaves nothing": {context(func(r *memoryv1.BuildContextRequest) {
+			r.Overrides.BudgetTokens = proto.Int64(8000)
+			r.ReserveOutputTokens = 9000
+		}), "BUDGET_TOO_SMALL", "overrides.budget_tokens"},
 		"an empty pending message": {context(func(r *memoryv1.BuildContextRequest) {
 			r.Pending = []*memoryv1.Message{{Role: memoryv1.Role_ROLE_USER}}
 		}), "FIELD_INVALID", "pending[0]"},

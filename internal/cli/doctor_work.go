@@ -187,13 +187,23 @@ func (m measured) models() finding {
 	return judged(text, total(calls), failures, "check chat-base-url, chat-api-key, summary-model and extraction-model; the log names each failure")
 }
 
-// embedder says what the embedder was asked.
+// manyWaiting is how many texts may wait for a vector without a warning: what was said in the last seconds.
+const manyWaiting = 20
+
+// embedder says what the embedder was asked, and what it has not been asked yet.
 func (m measured) embedder() finding {
 	calls := m.by("strata_embedding_calls_total", "model")
-	if len(calls) == 0 {
-		return ok("not called yet")
+	waiting := m.by("strata_embedding_waiting", "of")
+	text := "not called yet"
+	if len(calls) > 0 {
+		text = fmt.Sprintf("%.0f calls: %s; %.0f texts", total(calls), counts(calls), total(m.by("strata_embedding_texts_total", "model")))
 	}
-	text := fmt.Sprintf("%.0f calls: %s; %.0f texts", total(calls), counts(calls), total(m.by("strata_embedding_texts_total", "model")))
+	if total(waiting) > manyWaiting {
+		return warn(text+"; without a vector yet, and found by their words alone: "+counts(waiting), "look again in a minute: fewer must wait then; if not, the log says what the endpoint answers, and embedding-timeout how long it may take")
+	}
+	if len(calls) == 0 {
+		return ok("%s", text)
+	}
 	return judged(text, total(calls), m.failures("strata_embedding_calls_total", "ok"), "check embedding-base-url, embedding-api-key and embedding-model; the log names each failure")
 }
 

@@ -1,6 +1,7 @@
 package service
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/stratamem/strata/internal/history"
@@ -65,6 +66,14 @@ func modelDegradation(r policy.Resolved) []Degradation {
 		out = append(out, Degradation{TierBudget, "as many tokens are reserved as the profile's budget has, which leaves none for memory: name a model whose window is known, or set overrides.budget_tokens"})
 	}
 	return out
+}
+
+// waitingVectors says how many facts or messages have no vector yet.
+func waitingVectors(tier string, n int, what string) []Degradation {
+	if n == 0 {
+		return nil
+	}
+	return []Degradation{{tier, fmt.Sprintf("%d %s wait for their vectors and are found by their words alone", n, what)}}
 }
 
 // noteDegraded counts the tiers that a reply lacks.
