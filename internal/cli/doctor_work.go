@@ -24,7 +24,7 @@ func checkJobs(ctx context.Context, conn *grpc.ClientConn) finding {
 		return warn("parked jobs cannot be listed: "+faultText(err), "read the server's log")
 	}
 	if len(reply.GetJobs()) == 0 {
-		return ok("none")
+		return checkFailing(ctx, conn)
 	}
 	j := reply.GetJobs()[0]
 	count := fmt.Sprint(len(reply.GetJobs()))
@@ -37,6 +37,23 @@ func checkJobs(ctx context.Context, conn *grpc.ClientConn) finding {
 		fix = "mend the reason, then run strata reembed again"
 	}
 	return warn(text, fix)
+}
+
+// checkFailing looks for jobs that failed and are tried again: what they wait for is known before they are parked.
+func checkFailing(ctx context.Context, conn grpc.ClientConnInterface) finding {
+	reply, err := memoryv1.NewWorkServiceClient(conn).ListJobs(ctx, &memoryv1.ListJobsRequest{
+		States: []memoryv1.JobState{memoryv1.JobState_JOB_STATE_OPEN}, PageSize: maxJobs,
+	})
+	if err != nil {
+		return warn("open jobs cannot be listed: "+faultText(err), "read the server's log")
+	}
+	failing := slices.DeleteFunc(reply.GetJobs(), func(j *memoryv1.Job) bool { return j.GetReason() == "" })
+	if len(failing) == 0 {
+		return ok("none")
+	}
+	j := failing[0]
+	return warn(fmt.Sprintf("none parked; %d failed and are tried again, the latest: %s of %s %s: %s", len(failing), jobKindName(j), oneLine(j.GetSessionId()), jobSpan(j), oneLine(j.GetReason())),
+		"mend the reason; they are tried again by themselves, and strata jobs list shows when")
 }
 
 // checkMetrics reads what the server measured since it started.
