@@ -23,7 +23,7 @@ const FeatureCount = int(featureCount)
 func Read(statement string) Reading {
 	folded := fold(statement)
 	r := newReading(folded)
-	out := Reading{Words: strings.Join(joinLetters(strings.Fields(folded)), " "), Pleasantries: r.pleasantries, Directive: DirectiveOf(statement)}
+	out := Reading{Words: strings.Join(joinLetters(strings.Fields(folded)), " "), Pleasantries: r.pleasantries, Directive: directiveOf(folded, r)}
 	for f, has := range r.has {
 		if has {
 			out.Features = append(out.Features, uint8(f))

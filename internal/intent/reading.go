@@ -13,8 +13,10 @@ import (
 // apart, look-alike letters and digits in place of letters, is undone.
 type reading struct {
 	tokens []string // words and numbers in Latin letters
-	dense  string   // all letters and digits, without blanks: for scripts that do not set words apart
-	has    features
+	plain  []rune   // the words, each with a blank after it
+	// denseRunes are all letters and digits, without blanks: for scripts that do not set words apart.
+	denseRunes []rune
+	has        features
 	// pleasantries: nothing but greetings, thanks and answers to such.
 	pleasantries bool
 }
@@ -41,23 +43,11 @@ func (f *features) any(of []feature) bool {
 	return false
 }
 
-// readings are the ways to read a statement: as it is written, and with digits read as the letters they look like where
-// that makes a difference.
-func readings(statement string) []*reading {
-	folded := fold(statement)
-	out := []*reading{newReading(folded)}
-	if plain := withoutDigits(folded); plain != folded {
-		out = append(out, newReading(plain))
-	}
-	return out
-}
-
 func newReading(folded string) *reading {
 	r := &reading{}
 	fields := strings.Fields(folded)
 	joined := joinLetters(fields)
 	r.has[disguised] = len(joined) < len(fields)
-	var dense strings.Builder
 	var hangul, han, kana int
 	for _, field := range joined {
 		from := -1
@@ -71,7 +61,7 @@ func newReading(folded string) *reading {
 				from = -1
 			}
 			if unicode.IsLetter(c) || unicode.IsDigit(c) {
-				dense.WriteRune(c)
+				r.denseRunes = append(r.denseRunes, c)
 			}
 			switch {
 			case unicode.Is(unicode.Hangul, c):
@@ -86,7 +76,9 @@ func newReading(folded string) *reading {
 			r.addToken(field[from:])
 		}
 	}
-	r.dense = dense.String()
+	for _, word := range r.tokens {
+		r.plain = append(append(r.plain, []rune(word)...), ' ')
+	}
 	shapes(folded, &r.has)
 
 	left := len(r.tokens) + hangul + han + kana // what no pleasantry covers
