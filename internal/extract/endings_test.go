@@ -36,7 +36,7 @@ func answered(facts []memory.Fact, ops []extract.Op, messages ...string) (ended 
 		reasons = append(reasons, r.Reason)
 	}
 	for _, c := range d.Changes {
-		if c.Cause == memory.CauseSuperseded {
+		if c.Cause == memory.CauseSuperseded || c.Cause == memory.CauseRetracted {
 			ended = append(ended, c.Fact.ID)
 		}
 	}

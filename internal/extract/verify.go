@@ -102,6 +102,8 @@ func (v *verifier) verify(i int, op Op) (Proposal, RejectReason) {
 		return Proposal{}, RejectTooMany
 	case op.Op == "none":
 		return Proposal{}, ""
+	case op.Op == "retract":
+		return v.retract(i, op)
 	case op.Op != "add" && op.Op != "supersede":
 		return Proposal{}, RejectMalformed
 	}
@@ -113,7 +115,7 @@ func (v *verifier) verify(i int, op Op) (Proposal, RejectReason) {
 	if reason != "" {
 		return Proposal{}, reason
 	}
-	p := Proposal{Index: i, Fact: v.fact(op, line.Line), Said: line.place(op.Quote)}
+	p := Proposal{Index: i, Fact: v.fact(op, line.Line), Said: line.place(op.Quote), Recorded: line.Recorded}
 	p.Rated = p.Fact.Significance
 	p.Fact.Significance = v.task.coreLimit(p.Fact)
 	var supersedes memory.Fact
@@ -147,6 +149,10 @@ func checkRange(op Op) RejectReason {
 	if op.Significance < 0 || op.Significance > 10 || !(op.Confidence >= 0 && op.Confidence <= 1) {
 		return RejectRange
 	}
+	return checkDate(op)
+}
+
+func checkDate(op Op) RejectReason {
 	if op.ValidFrom == "" {
 		return ""
 	}
@@ -328,9 +334,17 @@ func checkSmallTalk(op Op) RejectReason {
 	return ""
 }
 
+// surelyPassing is from which logit on a statement in a model's own words is taken for one of the moment: whoever makes a
+// fact of what somebody said, and does not only copy it, has judged that it lasts.
+const surelyPassing = 3
+
 // checkPassing: a statement that only reads like one of the moment is refused last, so that a plainer reason is told.
 func checkPassing(op Op) RejectReason {
-	if judge.Statement(op.Text).Passing > 0 {
+	line := 0.0
+	if squeeze(op.Text) != squeeze(op.Quote) {
+		line = surelyPassing
+	}
+	if judge.Statement(op.Text).Passing > line {
 		return RejectSmallTalk
 	}
 	return ""

@@ -45,11 +45,15 @@ func (f *features) any(of []feature) bool {
 
 func newReading(folded string) *reading {
 	r := &reading{}
-	fields := strings.Fields(folded)
-	joined := joinLetters(fields)
-	r.has[disguised] = len(joined) < len(fields)
+	shapes(folded, &r.has) // before the words, which find some of the same features
+	r.read(folded, allWords)
+	return r
+}
+
+// scan marks what the words of a statement have of each feature.
+func (r *reading) scan(fields []string, by lexicons) {
 	var hangul, han, kana int
-	for _, field := range joined {
+	for _, field := range fields {
 		from := -1
 		for i, c := range field {
 			spelled := isLatinWord(c)
@@ -79,21 +83,18 @@ func newReading(folded string) *reading {
 	for _, word := range r.tokens {
 		r.plain = append(append(r.plain, []rune(word)...), ' ')
 	}
-	shapes(folded, &r.has)
-
 	left := len(r.tokens) + hangul + han + kana // what no pleasantry covers
-	left -= latin().scan(r)
+	left -= by.latin().scan(r)
 	if hangul > 0 {
-		left -= korean().scan(r)
+		left -= by.korean().scan(r)
 	}
 	if kana > 0 {
-		left -= japanese().scan(r)
+		left -= by.japanese().scan(r)
 	}
 	if han > kana*maxHanToKana {
-		left -= chinese().scan(r)
+		left -= by.chinese().scan(r)
 	}
 	r.pleasantries = left <= 0
-	return r
 }
 
 // addToken adds a word without the apostrophes around it: those of quotes, and of a possessive plural.

@@ -71,10 +71,12 @@ func (a *asking) find(sentence string) (finding, bool) {
 	}
 	wish := strings.TrimSpace(a.polite.ReplaceAllString(bare, ""))
 	switch {
-	case intent.IsProject(wish) && a.rule.MatchString(wish), a.project.MatchString(wish):
-		return finding{rule: projectRule, text: a.sentence(wish), quote: bare, kind: extract.KindProject}, true
+	case intent.IsProject(wish) && a.rule.MatchString(wish):
+		return finding{op: opAdd, rule: projectRule, text: a.sentence(wish), quote: bare, kind: extract.KindProject}, true
+	case a.project.MatchString(wish):
+		return finding{op: opAdd, rule: projectRule, text: a.sentence(wish), attribute: toolAttribute([]string{wish}), quote: bare, kind: extract.KindProject}, true
 	case intent.IsWish(wish) && a.lasting.MatchString(wish) && (a.once == nil || !a.once.MatchString(wish)):
-		return finding{rule: wishRule, text: a.sentence(wish), attribute: aspect(wish), quote: bare, kind: extract.KindWish}, true
+		return finding{op: opAdd, rule: wishRule, text: a.sentence(wish), attribute: aspect(wish), quote: bare, kind: extract.KindWish}, true
 	}
 	return finding{}, false
 }
@@ -83,8 +85,8 @@ func (a *asking) find(sentence string) (finding, bool) {
 func (a *asking) remembered(what string) (finding, bool) {
 	what = strings.TrimSpace(what)
 	if g := grammarOf(what); !g.blocked.MatchString(what) {
-		if f, ok := g.find(what); ok && 2*len(strings.Fields(f.text)) >= len(strings.Fields(what)) {
-			return f, true // a rule that reads less, such as that there is a sister, leaves out what was asked for
+		if found := g.find(what); len(found) > 0 && 2*len(strings.Fields(found[0].text)) >= len(strings.Fields(what)) {
+			return found[0], true // a rule that reads less, such as that there is a sister, leaves out what was asked for
 		}
 	}
 	if f, ok := a.find(what); ok {
@@ -93,7 +95,7 @@ func (a *asking) remembered(what string) (finding, bool) {
 	if !unicode.Is(unicode.Han, []rune(what + " ")[0]) && len(strings.Fields(what)) < 2 {
 		return finding{}, false
 	}
-	return finding{rule: rememberedRule, text: a.sentence(a.keep(what)), quote: what}, true
+	return finding{op: opAdd, rule: rememberedRule, text: a.sentence(a.keep(what)), quote: what}, true
 }
 
 // What is asked for has no pattern of its own; its category and significance are those of a rule.

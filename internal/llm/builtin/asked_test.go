@@ -38,7 +38,7 @@ func TestWhatIsAskedToBeKeptIsLearnt(t *testing.T) {
 		{"Please always answer in German.", "Always answer in German.", memory.TagWish},
 		{"Don't use emojis", "Don't use emojis.", memory.TagWish},
 		{"From now on, keep your answers short!", "From now on, keep your answers short.", memory.TagWish},
-		{"Never address me as Mr. Chen, use my first name.", "Never address me as Mr.", memory.TagWish},
+		{"Never address me as Mr. Chen, use my first name.", "Never address me as Mr Chen, use my first name.", memory.TagWish},
 		{"Stop using emojis please", "Stop using emojis.", memory.TagWish},
 		{"I want you to answer in French.", "I want you to answer in French.", memory.TagWish},
 		{"Reply in Korean.", "Reply in Korean.", memory.TagWish},
