@@ -276,7 +276,7 @@ func (r *Runner) check(t summary.Task, answer llm.Answer, err error) (summary.Ch
 }
 
 func summaryAnswer(a llm.Answer) summary.Answer {
-	return summary.Answer{Text: a.Text, Cut: a.Finish == llm.FinishLength, Refused: a.Finish == llm.FinishRefused}
+	return summary.Answer{Text: a.Text, Cut: a.Finish == llm.FinishLength, Refused: a.Finish == llm.FinishRefused, Verbatim: a.Verbatim}
 }
 
 // fallBack writes the summary without the model that failed for good, so that no message stays uncovered. The node says
@@ -287,9 +287,9 @@ func (r *Runner) fallBack(ctx context.Context, p piece, f failure) (memory.Slot,
 		return p.slot, r.park(context.WithoutCancel(ctx), p.slot, f)
 	}
 	r.log.WarnContext(ctx, "a summary is written without the model", "slot", p.slot.ID(), "kind", p.slot.Kind.String(), "reason", f.reason)
-	checked, reason := summary.Check(p.task, summaryAnswer(answer))
-	if reason != "" { // whatever is wrong with it: it is made of the source's own sentences
-		checked = summary.Checked{Text: answer.Text}
+	checked, refused, failed := r.check(p.task, answer, nil)
+	if failed {
+		return p.slot, r.park(context.WithoutCancel(ctx), p.slot, refused)
 	}
 	answer.Usage = answer.Usage.Plus(f.usage)
 	return r.journalNode(ctx, p, checked, answer)
