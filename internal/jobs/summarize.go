@@ -47,9 +47,10 @@ func (v *visit) leavesDue(messages []memory.Message) summary.Plan {
 	if v.why.hurryLeaf {
 		return summary.Plan{Ranges: summary.PlanAll(v.policy.Summary, units)}
 	}
-	last := messages[len(messages)-1].RecordTime
-	now := v.idleNow(last, v.policy.Summary.Idle)
-	return summary.MakePlan(v.policy.Summary, summary.Backlog{Units: units, LastTime: last, Now: now})
+	last := messages[len(messages)-1]
+	return summary.MakePlan(v.policy.Summary, summary.Backlog{
+		Units: units, Said: last.CreateTime, Recorded: last.RecordTime, Now: v.idleNow(last.RecordTime, v.policy.Summary.Idle),
+	})
 }
 
 func units(messages []memory.Message) []summary.Unit {
