@@ -11,6 +11,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/stratamem/strata/internal/intent"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/text"
 )
@@ -533,7 +534,7 @@ func (t Task) lostSentences(ctx context.Context, said []Said, kept *evidence) []
 		if s.Line >= 0 {
 			factor = spokenFactors[s.Role]
 		}
-		if factor == 0 || s.Tool || text.AsksQuestion(s.Text) || size > longestAppended {
+		if factor == 0 || s.Tool || text.AsksQuestion(s.Text) || size > longestAppended || intent.IsPleasantry(s.Text) {
 			continue
 		}
 		lost := lostSentence{text: s.Whole, place: places[i], revises: revising[i]}

@@ -223,11 +223,14 @@ func asksAssistant(said []summary.Said, at int) bool {
 // numbers, and what matters of it was said.
 func spoken(found []candidate) []candidate {
 	words := slices.DeleteFunc(slices.Clone(found), func(c candidate) bool { return c.tool })
-	if tokensOf(words) < leastRoom {
+	if tokensOf(words) < fewWords {
 		return found
 	}
 	return words
 }
+
+// fewWords is how many tokens people and models must have said that what tools were asked and answered is left out.
+const fewWords = 60
 
 func tokensOf(found []candidate) int {
 	total := 0
@@ -258,6 +261,9 @@ func newCandidate(s summary.Said, speakers []string) candidate {
 		if a.Kind != summary.AnchorName || !isSpeaker(a.Text, speakers) {
 			c.anchors += a.Weight()
 		}
+	}
+	if s.Role == memory.RoleUser && intent.IsVital(sentence) {
+		c.anchors += vitalWeight
 	}
 	return c
 }
@@ -315,6 +321,9 @@ func closed(s string) string {
 	}
 	return s + "."
 }
+
+// vitalWeight is what a sentence about a name, somebody's health or family counts beside its anchors: as much as a decision.
+const vitalWeight = 3
 
 // Weights of what makes a sentence worth picking. Anchors count for their length; the others are at most 1.
 const (
@@ -403,7 +412,7 @@ func distinct(terms []string) []string {
 const leafShare = 0.4
 
 // leastRoom is the tokens that a summary may always take.
-const leastRoom = 60
+const leastRoom = 150
 
 // room is how many tokens the answer may take.
 func room(t summary.Task, found []candidate) int {
