@@ -32,6 +32,7 @@ type gathered struct {
 	running  *assembly.Summary
 	tail     []memory.Message // after what running stands for, oldest first
 	head     []memory.Message // what the session begins with, before the tail; only where a context policy keeps it
+	promise  promise
 	previous []assembly.Summary
 	periods  []assembly.Summary
 	found    Found
@@ -53,7 +54,7 @@ func (s *Service) gather(
 	g := gathered{work: work, fences: fences}
 	all, part := group.WithContext(ctx)
 	hidden := sync.OnceValues(func() (memory.Hidden, error) { return s.hidden(part, p.Ref.UserRef) })
-	history := sync.OnceValue(func() error { return s.gatherHistory(part, r, hidden, &g) })
+	history := sync.OnceValue(func() error { return s.gatherHistory(part, p, r, hidden, &g) })
 	query := sync.OnceValues(func() (string, error) {
 		if words := cmp.Or(p.Query, lastWords(p.Pending)); words != "" {
 			return words, nil
@@ -104,8 +105,8 @@ func lexicalDegradation(f Found) []Degradation {
 	return []Degradation{{TierLexical, f.Degraded}}
 }
 
-// gatherHistory reads the session's summary and the messages after what it stands for.
-func (s *Service) gatherHistory(ctx context.Context, r policy.Resolved, hidden func() (memory.Hidden, error), g *gathered) (err error) {
+// gatherHistory reads the session's summary and the messages after what it stands for, as its context policy promises.
+func (s *Service) gatherHistory(ctx context.Context, p ContextParams, r policy.Resolved, hidden func() (memory.Hidden, error), g *gathered) (err error) {
 	if g.work.Session.LastSeq == 0 {
 		return nil
 	}
@@ -113,6 +114,15 @@ func (s *Service) gatherHistory(ctx context.Context, r policy.Resolved, hidden f
 	if g.hidden, err = hidden(); err != nil {
 		return err
 	}
+	if r.History.Compress != nil {
+		return s.gatherPromised(ctx, p, r, g)
+	}
+	return s.gatherCovered(ctx, r, g)
+}
+
+// gatherCovered reads the session's summary of all but its latest messages, and the messages after it.
+func (s *Service) gatherCovered(ctx context.Context, r policy.Resolved, g *gathered) (err error) {
+	g.running, g.promise = nil, promise{}
 	if r.Summaries.Running {
 		if g.running, err = s.runningBefore(ctx, g.work.Session, keptRaw(r), g.hidden); err != nil {
 			return err
