@@ -28,7 +28,8 @@ type assembler struct {
 	chosen   []int                 // the recalled messages that are taken, by rank
 	repeated []int                 // those that are not, since what stands in the context says the same
 	gists    []gist                // of the entries, as far as they were compared
-	memories space                 // what the chosen memories take, until they are shelved
+	facts    factLists
+	memories space // what the chosen memories take, until they are shelved
 	shelves  [SectionPending]shelf
 	unplaced int         // notes that had no room
 	payer    SectionKind // the section that paid for the memories' fence; 0 while there is none

@@ -79,6 +79,7 @@ func (p Profile) check(fs *faults, prefix string) {
 	within(fs, prefix+"top-k", p.TopK, 0, 200)
 	within(fs, prefix+"min-score", p.MinScore, 0, 1)
 	within(fs, prefix+"recall-share", p.RecallShare, 0, 1)
+	within(fs, prefix+"recall-floor", p.RecallFloor, 0, maxTokens)
 	within(fs, prefix+"user-prior", p.UserPrior, 0, 10)
 	within(fs, prefix+"step-limit", p.StepLimit, 1, 10_000)
 	p.Facts.check(fs, prefix+"facts.")

@@ -53,13 +53,16 @@ func readings(statement string) []*reading {
 }
 
 func newReading(folded string) *reading {
-	r := &reading{}
-	fields := strings.Fields(folded)
-	joined := joinLetters(fields)
-	r.has[disguised] = len(joined) < len(fields)
+	r := readBy(folded, allWords)
+	shapes(folded, &r.has)
+	return r
+}
+
+// scan marks what the words of a statement have of each feature.
+func (r *reading) scan(fields []string, by lexicons) {
 	var dense strings.Builder
 	var hangul, han, kana int
-	for _, field := range joined {
+	for _, field := range fields {
 		from := -1
 		for i, c := range field {
 			spelled := isLatinWord(c)
@@ -67,7 +70,8 @@ func newReading(folded string) *reading {
 			case spelled && from < 0:
 				from = i
 			case !spelled && from >= 0:
-				r.tokens, from = append(r.tokens, field[from:i]), -1
+				r.addToken(field[from:i])
+				from = -1
 			}
 			if unicode.IsLetter(c) || unicode.IsDigit(c) {
 				dense.WriteRune(c)
@@ -82,25 +86,29 @@ func newReading(folded string) *reading {
 			}
 		}
 		if from >= 0 {
-			r.tokens = append(r.tokens, field[from:])
+			r.addToken(field[from:])
 		}
 	}
 	r.dense = dense.String()
-	shapes(folded, &r.has)
-
 	left := len(r.tokens) + hangul + han + kana // what no pleasantry covers
-	left -= latin().scan(r)
+	left -= by.latin().scan(r)
 	if hangul > 0 {
-		left -= korean().scan(r)
+		left -= by.korean().scan(r)
 	}
 	if kana > 0 {
-		left -= japanese().scan(r)
+		left -= by.japanese().scan(r)
 	}
 	if han > kana*maxHanToKana {
-		left -= chinese().scan(r)
+		left -= by.chinese().scan(r)
 	}
 	r.pleasantries = left <= 0
-	return r
+}
+
+// addToken adds a word without the apostrophes around it: those of quotes, and of a possessive plural.
+func (r *reading) addToken(word string) {
+	if word = strings.Trim(word, "'"); word != "" {
+		r.tokens = append(r.tokens, word)
+	}
 }
 
 // maxHanToKana is how many Han characters for each Kana a Japanese text has at most.

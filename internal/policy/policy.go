@@ -25,6 +25,20 @@ const (
 	MemoryAsUser      MemoryRole = "user"
 )
 
+// MaskSecrets says where masks stand in the place of the secrets that messages say: keys, tokens, passwords, card numbers and
+// private keys.
+type MaskSecrets string
+
+// The places.
+const (
+	// MaskNowhere: messages are stored and read as they are.
+	MaskNowhere MaskSecrets = "nowhere"
+	// MaskMemory: in all that is made of a message. The message itself stays as it is.
+	MaskMemory MaskSecrets = "memory"
+	// MaskEverywhere: in the message itself, before it is stored.
+	MaskEverywhere MaskSecrets = "everywhere"
+)
+
 // Profile is a named policy of the configuration.
 type Profile struct {
 	BudgetTokens int64      // the most tokens a prompt may take, at least 1
@@ -32,11 +46,13 @@ type Profile struct {
 	TopK         int        // the most recalled messages, 0 to 200
 	MinScore     float64    // the least relevance of a recalled message, 0 to 1
 	RecallShare  float64    // the share of the budget that recalled messages get when there is that much worth recalling, 0 to 1
+	Floor        int64      // up to how many tokens facts and recalled messages are filled with what was not found; 0 for none
 	UserPrior    float64    // added to the weight of what the user said in chats with an assistant, 0 to 10
 	State        bool       // whether the context has the session's state
 	Notes        bool       // whether it has the notes of the user and of the session
 	NotesShare   float64    // the most of the budget that notes take, 0 to 1
 	Checks       *check.Set // for the words of messages that are recorded; nil for none
+	Secrets      MaskSecrets
 	Recalled     bool       // whether it has recalled messages
 	Recent       bool       // whether it has the session's latest messages
 	MemoryRole   MemoryRole // system, developer or user
@@ -126,6 +142,7 @@ type Policies struct {
 type Overrides struct {
 	BudgetTokens *int64
 	RecentN      *int
+	Floor        *int64
 	TopK         *int
 	MinScore     *float64
 	State        *bool
@@ -265,6 +282,25 @@ func (p Policies) ChecksOf(profile string) *check.Set {
 	return p.Profiles[p.Default].Checks
 }
 
+// SecretsOf is where the secrets of a session with that profile are masked.
+func (p Policies) SecretsOf(profile string) MaskSecrets {
+	if named, ok := p.Profiles[profile]; ok {
+		return named.Secrets
+	}
+	return p.Profiles[p.Default].Secrets
+}
+
+// OneSecrets is what all profiles say of secrets, false where they differ.
+func (p Policies) OneSecrets() (mask MaskSecrets, ok bool) {
+	mask = p.Profiles[p.Default].Secrets
+	for _, profile := range p.Profiles {
+		if profile.Secrets != mask {
+			return "", false
+		}
+	}
+	return mask, true
+}
+
 // AnyChecks reports whether any profile has checks.
 func (p Policies) AnyChecks() bool {
 	for _, profile := range p.Profiles {
@@ -305,6 +341,7 @@ func unknownModel(model string) error {
 func (o Overrides) apply(p Profile) Profile {
 	set(&p.RecentN, o.RecentN)
 	set(&p.TopK, o.TopK)
+	set(&p.Floor, o.Floor)
 	set(&p.MinScore, o.MinScore)
 	set(&p.State, o.State)
 	set(&p.Notes, o.Notes)

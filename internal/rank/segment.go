@@ -9,6 +9,7 @@ import (
 	"hash/crc32"
 	"slices"
 
+	"github.com/stratamem/strata/internal/intent"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/text"
 )
@@ -18,8 +19,8 @@ import (
 //	"SLX" and a version byte
 //	sessions   count; each: length, bytes, messages            by key
 //	names      count; each: length, bytes                      by name
-//	messages   each: seq (after the first of a session: step), role·4 + tells a time·2 + question, name no. + 1 or 0,
-//	           create time (zigzag, step from the message before), passages; each passage: gap, length
+//	messages   each: seq (after the first of a session: step), role·16 + what it tells·4 + tells a time·2 + question,
+//	           name no. + 1 or 0, create time (zigzag, step from the message before), passages; each passage: gap, length
 //	terms      count; each: shared prefix, rest, bytes, postings; each posting: step·2 + (count > 1), count - 2
 //	vectors    version, 0 for none and the end of the block; dimension, count; each: step from the message before, a
 //	           signed byte for each dimension
@@ -28,7 +29,7 @@ import (
 // Messages stand by session and seq, passages in their order, terms by bytes, so equal documents give equal bytes.
 const (
 	segmentMagic   = "SLX"
-	segmentVersion = 2
+	segmentVersion = 3
 	checksumSize   = 4
 )
 
@@ -36,6 +37,9 @@ const (
 const (
 	flagQuestion = 1 << iota
 	flagTellsTime
+
+	shiftTelling = 2 // of two bits
+	shiftRole    = 4
 )
 
 // errDamaged is what every refusal of a segment wraps.
@@ -113,7 +117,7 @@ func appendMessages(b []byte, docs []Doc, names map[string]uint64) []byte {
 		if i > 0 && docs[i-1].Session == d.Session {
 			seq -= docs[i-1].Seq
 		}
-		flags := uint64(d.Role) << 2
+		flags := uint64(d.Role)<<shiftRole | uint64(d.Telling)<<shiftTelling
 		if d.Question {
 			flags |= flagQuestion
 		}
@@ -246,7 +250,7 @@ func DecodeSegment(data []byte) ([]Doc, error) {
 		passages[i].Span = text.Span{Start: int(s.start), End: int(s.end)}
 	}
 	for i, term := range seg.terms {
-		for p := (cursor{data: seg.lists[i]}); p.next(); {
+		for p := (cursor{data: seg.lists[i].data}); p.next(); {
 			at := &passages[p.pass]
 			at.Terms = append(at.Terms, TermCount{Term: term, Count: int(p.count)})
 		}
@@ -264,14 +268,14 @@ func DecodeSegment(data []byte) ([]Doc, error) {
 // span32 is a text.Span in half the room.
 type span32 struct{ start, end int32 }
 
-// segment is a segment taken apart. Lists and vectors are parts of the data it came from.
+// segment is a segment taken apart. Lists and vectors are parts of the data it came from: nobody may append to them.
 type segment struct {
 	messages []segmentMessage
 	spans    []span32 // of all passages
 	words    []int32  // of all passages
 	terms    []string
-	lists    [][]byte // by term: what postings.data is
-	version  int      // of the vectors; 0 for none
+	lists    []postings // by term
+	version  int        // of the vectors; 0 for none
 }
 
 type segmentMessage struct {
@@ -367,7 +371,8 @@ func (seg *segment) readMessage(r *reader, names []string) segmentMessage {
 	var m segmentMessage
 	m.Seq = int64(r.limited(1 << 62))
 	flags := r.limited(1 << 8)
-	m.Role, m.Question, m.TellsTime = memory.Role(flags>>2), flags&flagQuestion != 0, flags&flagTellsTime != 0
+	m.Role, m.Question, m.TellsTime = memory.Role(flags>>shiftRole), flags&flagQuestion != 0, flags&flagTellsTime != 0
+	m.Telling = intent.Telling(flags >> shiftTelling & 3)
 	m.Name = names[r.below(len(names))]
 	m.CreateMillis = r.signed()
 	m.passages = r.count()
@@ -384,7 +389,7 @@ func (seg *segment) readMessage(r *reader, names []string) segmentMessage {
 func (seg *segment) readTerms(r *reader) {
 	n := r.count()
 	seg.words = make([]int32, len(seg.spans))
-	seg.lists = make([][]byte, 0, n)
+	seg.lists = make([]postings, 0, n)
 	var all []byte
 	offsets := make([]int, 1, n+1)
 	for i := range n {
@@ -410,6 +415,7 @@ func (seg *segment) readTerms(r *reader) {
 func (seg *segment) readPostings(r *reader) {
 	at := uint64(0)
 	n := r.count()
+	r.check(n > 0)
 	list := r.data
 	for i := range n {
 		step := r.uvarint()
@@ -424,7 +430,7 @@ func (seg *segment) readPostings(r *reader) {
 		}
 		seg.words[at] += int32(count)
 	}
-	seg.lists = append(seg.lists, list[:len(list)-len(r.data)])
+	seg.lists = append(seg.lists, postings{data: list[:len(list)-len(r.data)], n: int32(n), last: int32(at)})
 }
 
 func (seg *segment) readVectors(r *reader) {

@@ -85,6 +85,10 @@ func (c *checker) overrides(in *memoryv1.ContextOverrides) policy.Overrides {
 		budget := between(c, "overrides.budget_tokens", in.GetBudgetTokens(), 1, maxBudget)
 		o.BudgetTokens = &budget
 	}
+	if in.RecallFloor != nil {
+		floor := between(c, "overrides.recall_floor", in.GetRecallFloor(), 0, maxBudget)
+		o.Floor = &floor
+	}
 	if in.RecentN != nil {
 		n := int(between(c, "overrides.recent_n", in.GetRecentN(), 0, maxRecentN))
 		o.RecentN = &n
@@ -269,7 +273,7 @@ func sectionProto(s assembly.Section, r service.ContextResult, explain bool) *me
 func itemProto(userID string, i assembly.Item) *memoryv1.ContextItem {
 	out := &memoryv1.ContextItem{
 		SessionId: i.SessionID, MessageId: i.MessageID, Seq: i.Seq, Role: memoryv1.Role(i.Role), Name: i.Name,
-		CreateTime: timeProto(i.CreateTime), Tokens: i.Tokens, Text: i.Text,
+		CreateTime: timeProto(i.CreateTime), Tokens: i.Tokens, Text: i.Text, Selection: memoryv1.Selection(i.Selection),
 	}
 	if i.Cut != nil {
 		out.Cut = &memoryv1.TextRange{Start: int32(i.Cut.Start), End: int32(i.Cut.End)}

@@ -45,6 +45,7 @@ func (s *Service) SearchFacts(ctx context.Context, p FactSearch) (FactsFound, er
 	if p.AsOf.IsZero() {
 		p.AsOf = s.now()
 	}
+	p.Query = askedWords(p.Query, resolved.Secrets)
 	in := s.seek(ctx, p.User, func() (string, error) { return p.Query, nil })
 	found, err := s.findFacts(ctx, in.facts, factAsk{vector: in.vector, FactQuery: rank.FactQuery{
 		Terms: text.Terms(p.Query), Categories: p.Categories, MinScore: p.MinScore, Limit: p.Limit,
@@ -62,6 +63,7 @@ func formulaOf(f policy.Facts) rank.FactFormula {
 type factAsk struct {
 	rank.FactQuery
 	vector  func() (QueryVector, []Degradation) // nil to rank by words alone
+	related bool                                // whether facts without the query's words must be nearer to it than unrelated ones
 	session memory.SessionKey                   // whose own facts are asked for too; "" for none
 }
 
@@ -195,6 +197,9 @@ func (n nearFacts) search(q factAsk) (factsFound, bool) {
 			return factsFound{}, false
 		}
 		q.Vector, q.Similar, q.Farther, q.WithWords = n.query.Values, n.cosines, n.farther, n.query.Selective
+		if q.related {
+			q.Unrelated = n.query.Unrelated
+		}
 	}
 	found := factsFound{scored: x.index.Len(), embedder: n.query.Model}
 	found.hits, found.sources = x.index.SearchWithSources(q.FactQuery)

@@ -55,7 +55,7 @@ func (s *Service) gatherPromised(ctx context.Context, p ContextParams, r policy.
 	}
 	if g.promise.compresses && r.Summaries.Running {
 		latest := int(g.work.Session.LastSeq - through)
-		if g.running, err = s.runningBefore(ctx, g.work.Session, latest, g.hidden); err != nil {
+		if g.running, err = s.runningBefore(ctx, g.work.Session, latest, g.told); err != nil {
 			return err
 		}
 	}

@@ -90,11 +90,11 @@ func candidates(ctx context.Context, t summary.Task) []candidate {
 	return out
 }
 
-// asking says whether a sentence asks, and what became of the question.
-type asking int
+// asksHow says whether a sentence asks, and what became of the question.
+type asksHow int
 
 const (
-	asksNothing asking = iota
+	asksNothing asksHow = iota
 	asksOpenly
 	asksAnswered
 )
@@ -105,8 +105,8 @@ const answeredFactor = 0.6
 // worthSaying leaves out small talk, what the assistant only repeats, and questions that were answered: what matters of them is
 // in the answers. What a person asked an assistant stays, since the answer seldom makes sense alone, and a question whose answer
 // is a word or two makes one sentence with it.
-func worthSaying(said []summary.Said) (out []summary.Said, asks []asking) {
-	add := func(s summary.Said, a asking) { out, asks = append(out, s), append(asks, a) }
+func worthSaying(said []summary.Said) (out []summary.Said, asks []asksHow) {
+	add := func(s summary.Said, a asksHow) { out, asks = append(out, s), append(asks, a) }
 	for i, s := range said {
 		short, talk := isShortAnswer(said, i), intent.IsPleasantry(s.Text)
 		switch {
