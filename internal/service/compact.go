@@ -73,7 +73,7 @@ func (s *Service) Compact(ctx context.Context, p CompactParams) (Compacted, erro
 		return Compacted{}, err
 	}
 	out.Messages = asSent(out.Messages)
-	out.Usage, out.Degraded = asked.usage, fallbacks(out.Effects)
+	out.Usage, out.Degraded = asked.usage, append(fallbacks(out.Effects), modelDegradation(resolved)...)
 	s.noteDegraded(out.Degraded)
 	s.meter.HistoryShrunk(callCompact, out.Result)
 	return out, nil

@@ -213,8 +213,9 @@ func (s *Service) decide(ctx context.Context, p ContextParams, g gathered, h shr
 		Fence: g.fences[0], Instructions: g.instructions, State: g.state, Notes: g.notes, Session: g.work.Session.Key, SessionID: p.Ref.SessionID,
 		Facts: factsOf(g.facts.hits, rank.FactFound), CoreFacts: factsOf(g.facts.hits, rank.FactCore), FillFacts: factsOf(g.facts.hits, rank.FactFill),
 		SessionFacts: g.facts.session, Periods: g.periods, Previous: g.previous, Running: passingOver(h.running, g.hidden.Ranges(g.work.Session.Key, g.work.Session.LastSeq)),
-		Tail: h.tail, Kept: h.kept, Dropped: h.dropped, LastSeq: g.work.Session.LastSeq, Location: g.location, Hidden: g.hidden.Ranges(g.work.Session.Key, g.work.Session.LastSeq), Pending: p.Pending, Available: r.Available, MaxBytes: p.MaxBytes,
-		Counter: counter, TakeApart: s.apart.by(r.Counter), Render: p.Render,
+		Tail: h.tail, Kept: h.kept, Dropped: h.dropped, LastSeq: g.work.Session.LastSeq, Location: g.location, Hidden: g.hidden.Ranges(g.work.Session.Key, g.work.Session.LastSeq), Pending: p.Pending, Available: r.Available, Most: r.Most, Reserved: r.Reserved, MaxBytes: p.MaxBytes,
+		Documents: r.Documents || r.Window == 0 && p.Render == assembly.RenderAnthropic, // all of Anthropic's own models do
+		Counter:   counter, TakeApart: s.apart.by(r.Counter), Render: p.Render,
 		Policy: assembly.Policy{
 			RecentN: r.RecentN, TopK: r.TopK, RecallShare: r.RecallShare, State: r.State, Notes: r.Notes, NoteShare: r.NotesShare, Recalled: r.Profile.Recalled,
 			Recent: r.Recent, MemoryRole: r.MemoryRole, MaxFacts: r.Facts.Max, FactShare: r.Facts.Share,
@@ -232,6 +233,7 @@ func (s *Service) decide(ctx context.Context, p ContextParams, g gathered, h shr
 		return ContextResult{}, fmt.Errorf("assemble a context: %w", ended)
 	}
 	out.Degraded = append(out.Degraded, notesDegradation(out.NotesLeft)...)
+	out.Degraded = append(out.Degraded, modelDegradation(r)...)
 	return out, err
 }
 

@@ -120,10 +120,11 @@ func (s *Service) marks(ctx context.Context, user memory.UserRef) (out summary.M
 }
 
 func lexicalDegradation(f Found) []Degradation {
+	waiting := waitingVectors(TierEmbedding, f.Waiting, "messages")
 	if f.Degraded == "" {
-		return nil
+		return waiting
 	}
-	return []Degradation{{TierLexical, f.Degraded}}
+	return append([]Degradation{{TierLexical, f.Degraded}}, waiting...)
 }
 
 // gatherHistory reads the session's summary and the messages after what it stands for, as its context policy promises.
