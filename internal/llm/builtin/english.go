@@ -49,6 +49,7 @@ var englishRules = []factRule{
 	{"personal_info", 8, regexp.MustCompile(`(?i)^(?:you can |just |please |everyone |people )*calls? me ` + enPlace + `(?: from now on)?$`), "Goes by $1.", "preferred_name", nil, 0},
 	{"personal_info", 8, regexp.MustCompile(`(?i)^(?:i (?:now |currently |still |just )*live|i'm (?:now |currently )?living|i'm (?:now |currently )?based|i've been living|i have lived|i've lived) in ` + enPlace + `(?:$| with| now| since| for| right now| these days| at the moment)`), "Lives in $1.", "home_city", nil, 0},
 	{"personal_info", 8, regexp.MustCompile(enWe + `(?:moved|relocated) (?:back )?to ` + enPlace + enWhen + `(?:$| from| with| for| to)`), "Moved to $1$2.", "home_city", place, 0},
+	{"personal_info", 8, regexp.MustCompile(`(?i)^(?:just|recently|finally) moved (?:back )?to ` + enPlace + enWhen + `$`), "Moved to $1$2.", "home_city", place, 0},
 	{"personal_info", 7, regexp.MustCompile(`(?i)^(?:i'm|i am|i come) (?:originally )?from ` + enPlace + `(?:$| originally)`), "Is from $1.", "hometown", nil, 0},
 	{"personal_info", 7, regexp.MustCompile(`(?i)^i (?:was born|grew up) in ` + enPlace + `$`), "Comes from $1.", "hometown", nil, 0},
 	{"personal_info", 8, regexp.MustCompile(`(?i)^i (?:now |currently |still )?work as (an? .+?)(?: (?:at|for) ` + enPlace + `)?$`), "Works as $1.", "job_title", lastingThing, 0},
