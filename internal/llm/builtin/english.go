@@ -55,7 +55,7 @@ var englishRules = []factRule{
 	{"personal_info", 8, regexp.MustCompile(`(?i)^i (?:now |currently |still )?work as (an? .+?)(?: (?:at|for) ` + enPlace + `)?$`), "Works as $1.", "job_title", lastingThing, 0},
 	{"personal_info", 8, regexp.MustCompile(`(?i)^(?:i (?:now |currently |still )?work|i'm (?:now |currently )?working|i've been working) (at|for) ((?:an? )?[^,]+?)(?: as (?:an? )?[^,]+?)?(?: now| these days| since .+| for \w+ (?:years|months))?$`), "Works $1 $2.", "employer", workplace, 0},
 	{"personal_info", 8, regexp.MustCompile(enHave + `(?:started|got|landed|accepted|begun) (?:working |a (?:new )?job |an offer )(?:at|with|as) ((?:an? )?[^,]+)$`), "Started a job at $1.", "employer", capitalised, 0},
-	{"personal_info", 8, regexp.MustCompile(enAm + `(an? (?:[\p{L}-]+ ){0,3}` + enJobs + `)(?:$|,| at | in | from | by | for | who | with | based )`), "Is $1.", "job_title", lastingThing, 0},
+	{"personal_info", 8, regexp.MustCompile(enAm + `(an? (?:[\p{L}-]+ ){0,3}` + enJobs + `)(?:$|,| now$| at | in | from | by | for | who | with | based )`), "Is $1.", "job_title", lastingThing, 0},
 	{"preference", 8, regexp.MustCompile(enAm + `(?:an? )?(vegetarian|vegan|pescatarian|teetotaler)(?:$| now)`), "Is $1.", "diet", nil, 0},
 	{"personal_info", 7, regexp.MustCompile(enAm + `((?:happily |newly )?married|divorced|engaged|widowed|separated|single)(?:$| now| again| to | with )`), "Is $1.", "marital_status", nil, 0},
 	{"personal_info", 7, regexp.MustCompile(enAm + `(retired|left-handed|colou?r-?blind|pregnant|transgender|bilingual)(?:$| now| to | with )`), "Is $1.", "", nil, 0},
