@@ -104,7 +104,7 @@ type Profile struct {
 	TopK         int      `name:"top-k" default:"200" help:"The most recalled messages, 0 to 200."`
 	MinScore     float64  `name:"min-score" default:"0" help:"The least relevance of a recalled message, 0 to 1."`
 	RecallShare  float64  `name:"recall-share" default:"0.30" help:"The least share of the budget kept for recalled messages where there is that much worth recalling, 0 to 1."`
-	RecallFloor  int64    `name:"recall-floor" default:"1000" help:"Up to how many tokens facts and recalled messages are filled with what was not found: neighbours of what was, what the user tells of himself, the rest of the best sessions and the newest; 0 to 10000000, 0 for no fill. Where min-score is above 0 no message is filled in, where facts.min-score is no fact."`
+	RecallFloor  int64    `name:"recall-floor" default:"2000" help:"Up to how many tokens facts and recalled messages are filled with what was not found: neighbours of what was, what the user tells of himself, the rest of the best sessions and the newest; 0 to 10000000, 0 for no fill. Where min-score is above 0 no message is filled in, where facts.min-score is no fact."`
 	Sections     Sections `name:"sections"`
 	MemoryRole   string   `name:"memory-role" default:"user" enum:"system,developer,user" help:"In whose voice memory stands: system, developer or user."`
 	Counter      string   `name:"counter" default:"" enum:",o200k_base,cl100k_base,chars_4,estimate" help:"How tokens are counted; token-counter when empty."`
@@ -115,6 +115,8 @@ type Profile struct {
 
 	Checks     map[string]Check `name:"checks" help:"Rules for the words of messages that are recorded, by name and in the order of their names; at most 50."`
 	NotesShare float64          `name:"notes-share" default:"0.10" help:"The most of the budget that notes may take, 0 to 1."`
+
+	MaskSecrets string `name:"mask-secrets" default:"memory" enum:"nowhere,memory,everywhere" help:"Where keys, tokens, passwords, card numbers and private keys in recorded messages are masked: nowhere; memory (in all that is made of messages, not in the messages themselves); everywhere (before the message is stored)."`
 
 	Facts      Facts      `name:"facts"`
 	Summaries  Summaries  `name:"summaries"`

@@ -115,7 +115,7 @@ const (
 	RejectAlias       RejectReason = "unknown_fact"
 	RejectSubject     RejectReason = "subject"          // about somebody who neither speaks nor is named in the line
 	RejectInstruction RejectReason = "instruction"      // tells a reader or the service what to do, or lets it
-	RejectSmallTalk   RejectReason = "small_talk"       // a greeting or a question
+	RejectSmallTalk   RejectReason = "small_talk"       // a greeting, a question, or what holds for the moment only
 	RejectUnsupported RejectReason = "unsupported"      // brings names or numbers that neither line nor context has
 	RejectTemporary   RejectReason = "temporary"        // holds for the moment or this session only
 	RejectProtected   RejectReason = "protected"        // would change what a person wrote

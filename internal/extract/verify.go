@@ -10,6 +10,7 @@ import (
 	"unicode"
 
 	"github.com/stratamem/strata/internal/intent"
+	"github.com/stratamem/strata/internal/judge"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/text"
 )
@@ -126,8 +127,8 @@ func (v *verifier) verify(i int, op Op) (Proposal, RejectReason) {
 		p.Supersedes = supersedes.ID
 	}
 	return p, cmp.Or(
-		v.checkSubject(op, line, supersedes), checkInstruction(op), checkSmallTalk(op), checkTemporary(op), checkScript(op, line), v.checkSupport(op),
-		v.checkReplacement(p.Fact, supersedes),
+		v.checkSubject(op, line, supersedes), checkInstruction(op), checkTemporary(op), checkSmallTalk(op), checkScript(op, line), v.checkSupport(op),
+		v.checkReplacement(p.Fact, supersedes), checkPassing(op),
 	)
 }
 
@@ -315,7 +316,7 @@ func checkInstruction(op Op) RejectReason {
 	if op.Subject != "" {
 		about = op.Subject + ": " + op.Text
 	}
-	if intent.DirectiveOf(about) != intent.None {
+	if intent.DirectiveOf(about) != intent.None || judge.Statement(op.Text).Directive != intent.None {
 		return RejectInstruction
 	}
 	for _, sentence := range text.Sentences(op.Quote) {
@@ -328,6 +329,14 @@ func checkInstruction(op Op) RejectReason {
 
 func checkSmallTalk(op Op) RejectReason {
 	if intent.IsSmallTalk(op.Text) {
+		return RejectSmallTalk
+	}
+	return ""
+}
+
+// checkPassing: a statement that only reads like one of the moment is refused last, so that a plainer reason is told.
+func checkPassing(op Op) RejectReason {
+	if judge.Statement(op.Text).Passing > 0 {
 		return RejectSmallTalk
 	}
 	return ""

@@ -187,10 +187,12 @@ func (x *Index) Bytes() int64 {
 		int64(len(x.postings))*perTerm + x.chars + x.capacity + x.turns.bytes()
 }
 
-// ScratchBytes returns about how much memory one Search takes beside the index.
+// ScratchBytes returns about how much memory one Search takes at most beside the index.
 func (x *Index) ScratchBytes() int64 {
 	perPassage := int64(8 + unsafe.Sizeof(sum{}) + 2*4) // a frequency, a sum, and places in two lists
-	return int64(len(x.passMessage))*perPassage + int64(len(x.messages))*2*4
+	all := int64(len(x.passMessage))*perPassage + int64(len(x.messages))*2*4
+	best := x.laneBytes() + int64(len(x.messages))*(boundPlanes+2*maxBestTerms)/8
+	return max(all, best)
 }
 
 // Has reports whether the message at the place is in the index.

@@ -779,12 +779,15 @@ func (x *PreviousSessions) GetMaxAge() *durationpb.Duration {
 	return nil
 }
 
-// Freshness makes a context wait for background work.
+// Freshness makes a context wait for background work: in its session and, for what is to be learnt, in all other sessions of
+// the user, up to what was recorded when the call came.
 type Freshness struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The seq that the work must have reached; the last recorded one when 0.
+	// The seq of the session that the work must have reached; then no other session is waited for. The last recorded ones of
+	// all sessions when 0.
 	MinSeq int64 `protobuf:"varint,1,opt,name=min_seq,json=minSeq,proto3" json:"min_seq,omitempty"`
-	// Which work; EXTRACTED when empty, since what is not indexed yet is found all the same.
+	// Which work of the session; EXTRACTED when empty, since what is not indexed yet is found all the same. Other sessions are
+	// waited for where EXTRACTED is asked for, and for that alone.
 	Of []Watermark `protobuf:"varint,2,rep,packed,name=of,proto3,enum=memory.v1.Watermark" json:"of,omitempty"`
 	// How long to wait, at most what the call may take: 2 s when not set. A context that waited in vain comes back degraded.
 	Timeout       *durationpb.Duration `protobuf:"bytes,3,opt,name=timeout,proto3" json:"timeout,omitempty"`

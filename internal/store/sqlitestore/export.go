@@ -30,7 +30,7 @@ func (s *Store) Export(ctx context.Context, user memory.UserRef, each func(store
 			return err
 		}
 		x := export{c: c, user: u, uid: uid, each: func(r store.Record) error { return each(store.Canonical(r)) }}
-		for _, step := range []func() error{x.head, x.sessions, x.turns, x.nodes, x.slots, x.facts, x.forgotten, x.refused} {
+		for _, step := range []func() error{x.head, x.sessions, x.turns, x.nodes, x.revised, x.slots, x.facts, x.forgotten, x.refused} {
 			if err := step(); err != nil {
 				return err
 			}
@@ -127,6 +127,28 @@ func (x *export) nodes() error {
 		}
 		return x.each(store.Record{Node: &n})
 	}, x.uid)
+}
+
+func (x *export) revised() error {
+	var all []store.SummaryHistory
+	err := x.c.query(revisionSelect+` WHERE r.uid = ? ORDER BY r.kind, s.session_key, r.period, r.revision`, func(r row) error {
+		v, err := scanRevised(r)
+		if err != nil {
+			return err
+		}
+		if v.Revision == 1 || len(all) == 0 {
+			all = append(all, store.SummaryHistory{})
+		}
+		last := &all[len(all)-1]
+		last.Revisions = append(last.Revisions, store.RevisedSummary{SummaryRevision: v.SummaryRevision, RequestHash: v.requestHash, RequestDigest: v.requestDigest})
+		return nil
+	}, x.uid)
+	for i := range all {
+		if err == nil {
+			err = x.each(store.Record{Revised: &all[i]})
+		}
+	}
+	return err
 }
 
 func (x *export) slots() error {
