@@ -111,6 +111,9 @@ type Input struct {
 	Pending      []memory.Message  // not recorded yet, so without a Seq
 	Policy       Policy
 	Available    int64 // the most tokens the context may take
+	Most         int64 // how far Available may be raised for the parts that a context cannot do without; 0 for not at all
+	Reserved     int64 // what is kept free for the answer and the tools, which errors name
+	Documents    bool  // whether the model reads PDF documents
 	// Recall answers the recalled messages, the best first; nil for none. It is called after the last RecentN messages,
 	// facts and summaries and what of the tail stands in any case were fitted, with the most tokens of Counter that all
 	// recalled lines together can take: what it answers beyond them cannot find room, and a candidate of fewer tokens
@@ -177,6 +180,7 @@ type Result struct {
 	Sections  []Section // in the order of the context, without the empty ones
 	Rendering string    // "" when structured
 	Tokens    int64     // what the context takes, never more than Available
+	Available int64     // what it could take: Input.Available, as far as it was raised
 	Coverage  Coverage
 	// NotesLeft is how many notes had no room.
 	NotesLeft int

@@ -73,7 +73,7 @@ type Config struct {
 
 	DefaultProfile string              `name:"default-profile" default:"default" placeholder:"NAME" help:"The profile of sessions that name none."`
 	TokenCounter   string              `name:"token-counter" default:"o200k_base" enum:"o200k_base,cl100k_base,chars_4,estimate" help:"How tokens are counted where neither request, model nor profile says: o200k_base, cl100k_base, chars_4 or estimate."`
-	Windows        map[string]Window   `kong:"-" name:"windows" help:"Models by name: the tokens of their window and their counter. Adds to the built-in table; a model is found by the longest name that it begins with."`
+	Windows        map[string]Window   `kong:"-" name:"windows" help:"Models by name: the tokens of their window and their counter. Adds to the built-in table; a model is found by the longest name that it begins with, with or without a vendor and / before it."`
 	Profiles       Profiles            `kong:"-" name:"profiles" help:"Policies for building contexts and learning, by name. Each starts from the profile default; also there are batch, which asks models seldom, and chat, agent, langchain-default, koog-default and cost-saver, each with a policy for its history."`
 	Strategies     map[string]Strategy `kong:"-" name:"strategies" help:"Strategies of your own for histories, by name; a profile's history.strategy or a call names one."`
 }
@@ -99,7 +99,8 @@ const BuiltinProfile = "default"
 
 // Profile is a policy for building contexts.
 type Profile struct {
-	BudgetTokens int64    `name:"budget-tokens" default:"8000" help:"The most tokens that the whole prompt may take, 1 to 10000000."`
+	BudgetTokens int64    `name:"budget-tokens" default:"8000" help:"The most tokens that a context may take, 1 to 10000000. It is raised within the model's window only as far as instructions, state and pending messages need."`
+	BudgetShare  float64  `name:"budget-share" default:"0" help:"The same as a share of the model's window, 0 to 1; 0, or where no window is known, for budget-tokens."`
 	RecentN      int      `name:"recent-n" default:"10" help:"How many of the session's last messages come before anything recalled, 0 to 1000."`
 	TopK         int      `name:"top-k" default:"200" help:"The most recalled messages, 0 to 200."`
 	MinScore     float64  `name:"min-score" default:"0" help:"The least relevance of a recalled message, 0 to 1."`

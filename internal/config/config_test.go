@@ -103,7 +103,7 @@ windows:
 	if d := l.Profiles["default"]; d.BudgetTokens != 8000 || d.RecentN != 4 {
 		t.Errorf("default is %+v", d)
 	}
-	if w, ok := l.Window("my/model:latest"); !ok || w != (Window{4096, "estimate"}) {
+	if w, ok := l.Window("my/model:latest"); !ok || w != (Window{4096, "estimate", false}) {
 		t.Errorf("window is %+v", w)
 	}
 	if o := l.Origin("profiles.brief.budget-tokens"); o != "s.yaml:4" {
@@ -113,7 +113,7 @@ windows:
 
 func TestAWindowNamedDefaultIsAWindowLikeAnyOther(t *testing.T) {
 	l := load(t, Sources{File: "s.yaml", ReadFile: fileOf("windows: {m: {tokens: 9}, default: {tokens: 5, counter: chars_4}}\n")})
-	if w := l.Windows["m"]; w != (Window{9, "estimate"}) {
+	if w := l.Windows["m"]; w != (Window{9, "estimate", false}) {
 		t.Errorf("window is %+v", w)
 	}
 	_, err := Load(Sources{File: "s.yaml", ReadFile: fileOf("windows: {m: {counter: chars_4}, default: {tokens: 5}}\n")})
@@ -342,10 +342,29 @@ func TestWindowIsFoundByTheLongestName(t *testing.T) {
 		{"claude-3-5-sonnet@20240620", 200_000},
 		{"claude-sonnet-4-5-20250929", 200_000},
 		{"gemini-2.5-flash-lite", 1_048_576},
+		{"gpt-5.2", 400_000},
+		{"gpt-5.2-chat-latest", 128_000},
+		{"o3-pro", 200_000},
+		{"claude-opus-4-5", 200_000},
+		{"anthropic/claude-sonnet-4-5", 200_000},
+		{"openrouter/anthropic/claude-sonnet-4.5:beta", 200_000},
+		{"gemini/gemini-3-flash-preview", 1_048_576},
+		{"llama3.1", 128_000},
+		{"llama3.1:8b", 128_000},
+		{"meta-llama/Llama-3.3-70B-Instruct-Turbo", 128_000},
+		{"llama-3", 8_192},
+		{"Qwen/Qwen3-32B", 32_768},
+		{"qwen3", 32_768},
+		{"deepseek-chat", 131_072},
+		{"deepseek/deepseek-r1", 65_536},
+		{"mistral-large-latest", 262_144},
+		{"x-ai/grok-4", 256_000},
+		{"grok-4-fast-reasoning", 2_000_000},
 		{"gpt-4.5", 0},
 		{"gpt", 0},
 		{"", 0},
-		{"llama-3", 0},
+		{"/", 0},
+		{"nobody/gpt", 0},
 	}
 	for _, c := range cases {
 		t.Run(c.model, func(t *testing.T) {

@@ -88,3 +88,7 @@ func IsSmallTalk(statement string) bool {
 	r := newReading(fold(statement))
 	return r.has[asks] || r.pleasantries
 }
+
+// IsPleasantry reports whether a statement has nothing but greetings, thanks, laughter, acknowledgements and what answers
+// such: nothing of it is worth keeping. A text without letters and digits is one.
+func IsPleasantry(statement string) bool { return newReading(fold(statement)).pleasantries }

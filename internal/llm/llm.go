@@ -61,6 +61,8 @@ type Answer struct {
 	Finish Finish            `json:"finish"`
 	Model  string            `json:"model"` // builtin:… for what is built in
 	Usage  memory.ModelUsage `json:"usage"`
+	// Verbatim says that code made the text of sentences of what it was given: the same question gets the same answer again.
+	Verbatim bool `json:"verbatim,omitempty"`
 }
 
 // Class says what a failure of a model means for the work that needed it.
@@ -80,6 +82,7 @@ type Error struct {
 	Class      Class
 	Model      string            // that was asked; "" when none was named
 	Status     int               // of HTTP; 0 without one
+	Code       string            // what the endpoint calls the fault, or why it was not reached; "" where neither is known
 	RetryAfter time.Duration     // 0 when the endpoint does not say
 	Usage      memory.ModelUsage // what it cost all the same: one call, unless the circuit was open
 	// Probe says that the call was let through an open circuit to see whether the endpoint is well again, and found that it is

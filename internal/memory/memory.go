@@ -319,6 +319,7 @@ const (
 	FindingDuplicateToolCall
 	FindingArgumentsNotJSON
 	FindingCheck
+	FindingEmpty
 )
 
 // Finding is something odd about a message that did not stop its recording.

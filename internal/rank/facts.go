@@ -64,6 +64,17 @@ func NewFactIndex() *FactIndex {
 // Len is how many facts the index holds, superseded ones included.
 func (x *FactIndex) Len() int { return x.size }
 
+// WithoutVector is how many current facts have no vector here.
+func (x *FactIndex) WithoutVector() int {
+	n := 0
+	for i, row := range x.rows {
+		if row == none && x.traits[i].open {
+			n++
+		}
+	}
+	return n
+}
+
 // Has reports whether the index holds a fact, superseded ones included.
 func (x *FactIndex) Has(id string) bool {
 	_, ok := x.numbers[id]

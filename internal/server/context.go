@@ -180,6 +180,7 @@ func (c *checker) sections(in []*memoryv1.SectionSwitch, o *policy.Overrides) {
 }
 
 func (c *checker) memoryRole(r memoryv1.MemoryRole) policy.MemoryRole {
+	//exhaustive:enforce
 	switch r {
 	case memoryv1.MemoryRole_MEMORY_ROLE_UNSPECIFIED:
 		return ""
@@ -198,7 +199,8 @@ func contextProto(r service.ContextResult, explain bool) (*memoryv1.BuildContext
 	out := &memoryv1.BuildContextResponse{
 		Rendering: r.Rendering,
 		Usage: &memoryv1.ContextUsage{
-			Tokens: r.Tokens, AvailableTokens: r.Policy.Available, BudgetTokens: r.Policy.BudgetTokens, Counter: r.Policy.Counter,
+			Tokens: r.Tokens, AvailableTokens: r.Available, BudgetTokens: r.Policy.BudgetTokens + r.Available - r.Policy.Available,
+			RaisedTokens: r.Available - r.Policy.Available, Counter: r.Policy.Counter,
 			ToolsTokens: r.ToolsTokens, WindowTokens: r.Policy.Window, WindowShare: windowShare(r),
 			HistoryTokensBefore: r.History.Before.Tokens, HistoryTokensAfter: r.History.After.Tokens, Effects: effectsProto(r.History.Effects),
 		},

@@ -119,14 +119,16 @@ func maintenanceKinds(asked []memoryv1.JobKind) []service.MaintenanceKind {
 }
 
 func maintenanceKindProto(k service.MaintenanceKind) memoryv1.JobKind {
+	//exhaustive:enforce
 	switch k {
 	case service.MaintenanceReembed:
 		return memoryv1.JobKind_JOB_KIND_REEMBED
 	case service.MaintenanceReindex:
 		return memoryv1.JobKind_JOB_KIND_REINDEX
-	default:
+	case service.MaintenanceVerify:
 		return memoryv1.JobKind_JOB_KIND_VERIFY
 	}
+	return memoryv1.JobKind_JOB_KIND_UNSPECIFIED
 }
 
 // jobKinds answers the kinds of slots that are meant; those of no user are none.

@@ -86,14 +86,27 @@ func (s *Service) BuildContext(ctx context.Context, p ContextParams) (ContextRes
 		return ContextResult{}, err
 	}
 	g.degraded = append(late, g.degraded...)
-	smaller, err := s.shrink(ctx, p, g, resolved)
-	if err != nil {
-		return ContextResult{}, err
+	out, err := s.shrinkAndDecide(ctx, p, g, resolved)
+	if err == nil && g.promise.raw && leftOut(out.Result, p.Ref.SessionID) {
+		// What has no room raw stands in its summary, though no policy asks for one yet.
+		if err := s.gatherCovered(ctx, resolved, &g); err != nil {
+			return ContextResult{}, err
+		}
+		out, err = s.shrinkAndDecide(ctx, p, g, resolved)
 	}
-	out, err := s.decide(ctx, p, g, smaller, resolved)
 	s.noteDegraded(out.Degraded)
 	s.usage.note(p.Ref.UserRef, out.Sections, s.timeNow())
 	return out, err
+}
+
+// shrinkAndDecide applies the context policy to what was gathered and assembles.
+func (s *Service) shrinkAndDecide(ctx context.Context, p ContextParams, g gathered, r policy.Resolved) (ContextResult, error) {
+	smaller, err := s.shrink(ctx, p, g, r)
+	if err != nil {
+		return ContextResult{}, err
+	}
+	g.degraded = append(slices.Clone(g.degraded), unaskedDegradation(r, g.promise)...)
+	return s.decide(ctx, p, g, smaller, r)
 }
 
 // resolve answers the policy of a call, in which the tokens of its tools are kept free.
@@ -200,8 +213,9 @@ func (s *Service) decide(ctx context.Context, p ContextParams, g gathered, h shr
 		Fence: g.fences[0], Instructions: g.instructions, State: g.state, Notes: g.notes, Session: g.work.Session.Key, SessionID: p.Ref.SessionID,
 		Facts: factsOf(g.facts.hits, rank.FactFound), CoreFacts: factsOf(g.facts.hits, rank.FactCore), FillFacts: factsOf(g.facts.hits, rank.FactFill),
 		SessionFacts: g.facts.session, Periods: g.periods, Previous: g.previous, Running: passingOver(h.running, g.hidden.Ranges(g.work.Session.Key, g.work.Session.LastSeq)),
-		Tail: h.tail, Kept: h.kept, Dropped: h.dropped, LastSeq: g.work.Session.LastSeq, Location: g.location, Hidden: g.hidden.Ranges(g.work.Session.Key, g.work.Session.LastSeq), Pending: p.Pending, Available: r.Available, MaxBytes: p.MaxBytes,
-		Counter: counter, TakeApart: s.apart.by(r.Counter), Render: p.Render,
+		Tail: h.tail, Kept: h.kept, Dropped: h.dropped, LastSeq: g.work.Session.LastSeq, Location: g.location, Hidden: g.hidden.Ranges(g.work.Session.Key, g.work.Session.LastSeq), Pending: p.Pending, Available: r.Available, Most: r.Most, Reserved: r.Reserved, MaxBytes: p.MaxBytes,
+		Documents: r.Documents || r.Window == 0 && p.Render == assembly.RenderAnthropic, // all of Anthropic's own models do
+		Counter:   counter, TakeApart: s.apart.by(r.Counter), Render: p.Render,
 		Policy: assembly.Policy{
 			RecentN: r.RecentN, TopK: r.TopK, RecallShare: r.RecallShare, State: r.State, Notes: r.Notes, NoteShare: r.NotesShare, Recalled: r.Profile.Recalled,
 			Recent: r.Recent, MemoryRole: r.MemoryRole, MaxFacts: r.Facts.Max, FactShare: r.Facts.Share,
@@ -219,6 +233,7 @@ func (s *Service) decide(ctx context.Context, p ContextParams, g gathered, h shr
 		return ContextResult{}, fmt.Errorf("assemble a context: %w", ended)
 	}
 	out.Degraded = append(out.Degraded, notesDegradation(out.NotesLeft)...)
+	out.Degraded = append(out.Degraded, modelDegradation(r)...)
 	return out, err
 }
 

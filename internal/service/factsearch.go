@@ -73,6 +73,7 @@ type factsFound struct {
 	sources  []rank.Match  // the messages from which the nearest facts were learnt
 	session  []memory.Fact // current facts first said in the session, the latest first
 	scored   int
+	waiting  int    // current facts that have no vector yet, as far as that is known here
 	embedder string // whose vectors ranked; "" when words alone did
 	degraded []Degradation
 }
@@ -104,7 +105,7 @@ func (s *Service) findFacts(ctx context.Context, read readFacts, q factAsk) (fac
 func (s *Service) rankFacts(ctx context.Context, q factAsk, near nearFacts, late []Degradation) (factsFound, error) {
 	for reads := 1; ; reads++ {
 		if found, ok := near.search(q); ok {
-			found.degraded = append(near.late, late...)
+			found.degraded = slices.Concat(near.late, late, waitingVectors(TierVectors, found.waiting, "facts"))
 			return found, nil
 		}
 		if reads == maxReadFacts {
@@ -202,6 +203,10 @@ func (n nearFacts) search(q factAsk) (factsFound, bool) {
 		}
 	}
 	found := factsFound{scored: x.index.Len(), embedder: n.query.Model}
+	// A view has all vectors up to the floor, and those of a model that is part of the program are made at once.
+	if n.query.Version != 0 && n.floor == 0 && !n.query.Selective {
+		found.waiting = x.index.WithoutVector()
+	}
 	found.hits, found.sources = x.index.SearchWithSources(q.FactQuery)
 	if q.session != "" {
 		found.session = x.index.LearntIn(q.session)

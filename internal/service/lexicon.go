@@ -126,6 +126,7 @@ type Found struct {
 	Unindexed   int    // messages analysed at read time
 	PendingFrom int64  // the first seq of the session's first turn that is not indexed; 0 when all are
 	Degraded    string // why less was searched than there is; "" when all was
+	Waiting     int    // messages in segments of which some have no vector yet, where the query has one
 
 	// What vectors found beside the words, weighed by the index's factors; none where the query has no vector.
 	Turns, Sources []rank.Match
@@ -207,6 +208,7 @@ func (l *Lexicon) searchIndex(ctx context.Context, found Found, q viewedSearch, 
 	found.Degraded = degradation(lack, q.state.More)
 	q.Done = ctx.Done()
 	found, err = l.search(ctx, x, found, q)
+	found.Waiting = q.waiting()
 	if err == nil && ctx.Err() != nil {
 		err = fmt.Errorf("search the user's index: %w", ctx.Err()) // what was found is cut short
 	}
@@ -342,6 +344,20 @@ func degradation(l lack, more int) string {
 		return fmt.Sprintf("%d recent messages are not indexed yet and were not searched", more)
 	}
 	return ""
+}
+
+// waiting is how many messages lie in segments that have no vectors of the query's version, or not of all messages.
+func (q viewedSearch) waiting() (n int) {
+	if q.Vector == nil {
+		return 0
+	}
+	version := q.Vector().Version
+	for _, s := range q.state.Segments {
+		if version != 0 && s.Embedding != version {
+			n += s.Messages
+		}
+	}
+	return n
 }
 
 // index answers the user's index, an empty one if there is none in memory; nil while a large one must wait for another. A

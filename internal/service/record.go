@@ -122,20 +122,24 @@ func (s *Service) complete(m memory.Message, extract memory.ExtractMode, now tim
 	return m
 }
 
-// findings says what is odd about the tool calls and results of new messages.
+// findings says what is odd about new messages: those that say nothing, and their tool calls and results.
 func (s *Service) findings(ctx context.Context, ref memory.SessionRef, messages []store.NewMessage) ([]memory.Finding, error) {
 	var ids []string
+	var empty []memory.Finding
 	for _, m := range messages {
 		ids = append(append(ids, m.ToolCalls()...), m.ToolResults()...)
+		if len(m.Parts) == 0 {
+			empty = append(empty, memory.Finding{MessageID: m.ID, Kind: memory.FindingEmpty})
+		}
 	}
 	if len(ids) == 0 {
-		return nil, nil
+		return empty, nil
 	}
 	known, err := s.store.KnownToolCalls(ctx, ref, ids)
 	if err != nil {
 		return nil, fmt.Errorf("look up tool calls: %w", err)
 	}
-	return toolFindings(messages, known), nil
+	return append(empty, toolFindings(messages, known)...), nil
 }
 
 // toolFindings decides, in the order of the messages, which results have no call and which calls were made before.

@@ -2041,13 +2041,15 @@ type ContextUsage struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The tokens of the rendered context.
 	Tokens int64 `protobuf:"varint,1,opt,name=tokens,proto3" json:"tokens,omitempty"`
-	// The tokens it could have taken: the budget, or the model's window if that is smaller, less what is reserved.
+	// The tokens it could have taken: a budget that the call sets, or the model's window if that is smaller, less what is
+	// reserved; else the profile's budget, as far as the window less what is reserved holds it. Where no window is known, what
+	// is reserved is taken from the profile's budget.
 	AvailableTokens int64 `protobuf:"varint,2,opt,name=available_tokens,json=availableTokens,proto3" json:"available_tokens,omitempty"`
-	// The budget that was used.
+	// The budget that was used, with raised_tokens.
 	BudgetTokens int64 `protobuf:"varint,3,opt,name=budget_tokens,json=budgetTokens,proto3" json:"budget_tokens,omitempty"`
 	// The counter's name, such as o200k_base.
 	Counter string `protobuf:"bytes,4,opt,name=counter,proto3" json:"counter,omitempty"`
-	// The model's window in tokens; 0 where no model was named.
+	// The model's window in tokens; 0 where no model was named, or nothing is known of it.
 	WindowTokens int64 `protobuf:"varint,5,opt,name=window_tokens,json=windowTokens,proto3" json:"window_tokens,omitempty"`
 	// The share of the window that the context takes, with what is reserved for tool schemas; 0 where it is not known.
 	WindowShare float64 `protobuf:"fixed64,6,opt,name=window_share,json=windowShare,proto3" json:"window_share,omitempty"`
@@ -2058,7 +2060,10 @@ type ContextUsage struct {
 	// What each stage of the policy did to them, in their order, those included that had nothing to do.
 	Effects []*PolicyEffect `protobuf:"bytes,9,rep,name=effects,proto3" json:"effects,omitempty"`
 	// The tokens that are kept free for the caller's tools: tool_schema_tokens and those of tools_json.
-	ToolsTokens   int64 `protobuf:"varint,10,opt,name=tools_tokens,json=toolsTokens,proto3" json:"tools_tokens,omitempty"`
+	ToolsTokens int64 `protobuf:"varint,10,opt,name=tools_tokens,json=toolsTokens,proto3" json:"tools_tokens,omitempty"`
+	// By how many tokens the profile's budget was raised, because instructions, state and pending messages need more. It is
+	// raised no further than the model's window, and not at all where the call sets overrides.budget_tokens.
+	RaisedTokens  int64 `protobuf:"varint,11,opt,name=raised_tokens,json=raisedTokens,proto3" json:"raised_tokens,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2159,6 +2164,13 @@ func (x *ContextUsage) GetEffects() []*PolicyEffect {
 func (x *ContextUsage) GetToolsTokens() int64 {
 	if x != nil {
 		return x.ToolsTokens
+	}
+	return 0
+}
+
+func (x *ContextUsage) GetRaisedTokens() int64 {
+	if x != nil {
+		return x.RaisedTokens
 	}
 	return 0
 }
@@ -2396,7 +2408,7 @@ const file_memory_v1_context_proto_rawDesc = "" +
 	"\x06reason\x18\x04 \x01(\x0e2\x15.memory.v1.OmitReasonR\x06reason\"9\n" +
 	"\vDegradation\x12\x12\n" +
 	"\x04tier\x18\x01 \x01(\tR\x04tier\x12\x16\n" +
-	"\x06reason\x18\x02 \x01(\tR\x06reason\"\x94\x03\n" +
+	"\x06reason\x18\x02 \x01(\tR\x06reason\"\xb9\x03\n" +
 	"\fContextUsage\x12\x16\n" +
 	"\x06tokens\x18\x01 \x01(\x03R\x06tokens\x12)\n" +
 	"\x10available_tokens\x18\x02 \x01(\x03R\x0favailableTokens\x12#\n" +
@@ -2408,7 +2420,8 @@ const file_memory_v1_context_proto_rawDesc = "" +
 	"\x14history_tokens_after\x18\b \x01(\x03R\x12historyTokensAfter\x121\n" +
 	"\aeffects\x18\t \x03(\v2\x17.memory.v1.PolicyEffectR\aeffects\x12!\n" +
 	"\ftools_tokens\x18\n" +
-	" \x01(\x03R\vtoolsTokens\"\xad\x01\n" +
+	" \x01(\x03R\vtoolsTokens\x12#\n" +
+	"\rraised_tokens\x18\v \x01(\x03R\fraisedTokens\"\xad\x01\n" +
 	"\tRetrieval\x12\x14\n" +
 	"\x05terms\x18\x01 \x03(\tR\x05terms\x12\x1e\n" +
 	"\n" +
