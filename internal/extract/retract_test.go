@@ -249,7 +249,7 @@ func TestAnAttributeIsOneHoweverItIsSpelt(t *testing.T) {
 	t.Run("others are not", func(t *testing.T) {
 		facts := storedFacts("Old value")
 		facts[0].Attribute = "home_city"
-		if ended, _ := answered(facts, []extract.Op{{Op: "add", Text: "New value", Category: "other", Attribute: "home_country", Message: "m1", Quote: "new value"}}, "The new value."); len(ended) != 0 {
+		if ended, _ := answered(facts, []extract.Op{{Op: "add", Text: "Likes the new value", Category: "other", Attribute: "home_country", Message: "m1", Quote: "new value"}}, "The new value."); len(ended) != 0 {
 			t.Errorf("ended %v", ended)
 		}
 	})

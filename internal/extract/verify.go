@@ -334,15 +334,18 @@ func checkSmallTalk(op Op) RejectReason {
 	return ""
 }
 
-// surelyPassing is from which logit on a statement in a model's own words is taken for one of the moment: whoever makes a
-// fact of what somebody said, and does not only copy it, has judged that it lasts.
-const surelyPassing = 3
+// From which logit on a statement is taken for one of the moment: what a model copies word for word sooner than what it
+// tells in words of its own, for whoever makes a fact of what somebody said has judged that it lasts.
+const (
+	copiedPassing = -0.5
+	ownPassing    = 3
+)
 
 // checkPassing: a statement that only reads like one of the moment is refused last, so that a plainer reason is told.
 func checkPassing(op Op) RejectReason {
-	line := 0.0
+	line := copiedPassing
 	if squeeze(op.Text) != squeeze(op.Quote) {
-		line = surelyPassing
+		line = ownPassing
 	}
 	if judge.Statement(op.Text).Passing > line {
 		return RejectSmallTalk

@@ -55,6 +55,13 @@ func TestStatementsThatNoWeightWasLearntFrom(t *testing.T) {
 	}
 }
 
+func TestSmallTalkThatNoWeightWasLearntFrom(t *testing.T) {
+	a, b := labelled(t, "testdata/fresh_smalltalk.tsv")
+	if got := share(append(a, b...), stands); got > .15 {
+		t.Errorf("%.3f stand, want at most .15", got)
+	}
+}
+
 func TestTheWeightsAloneTellStatementsOfOtherAuthors(t *testing.T) {
 	for _, name := range []string{"../extract/testdata/hostile.tsv", "../extract/testdata/tuning_hostile.tsv", "../intent/testdata/dev_hostile.tsv"} {
 		a, b := labelled(t, name)

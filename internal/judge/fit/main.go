@@ -180,6 +180,7 @@ var sets = []set{
 	{"honest, intent", "internal/intent/testdata/dev_honest.tsv", refused, 0},
 	{"honest, fresh, chosen by", "internal/judge/testdata/fresh_honest.tsv", refused, 1},
 	{"honest, fresh, unseen", "internal/judge/testdata/fresh_honest.tsv", refused, 2},
+	{"small talk, fresh, unseen", "internal/judge/testdata/fresh_smalltalk.tsv", accepted, 0},
 	{"small talk, extract", "internal/extract/testdata/smalltalk.tsv", accepted, 0},
 	{"small talk, built-in rules", "internal/llm/builtin/testdata/smalltalk.txt", accepted, 0},
 	{"stated, built-in rules", "internal/llm/builtin/testdata/statements.txt", refused, 0},
