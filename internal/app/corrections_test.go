@@ -288,13 +288,15 @@ func TestCorrections(t *testing.T) {
 			h.record(t, "old", at(user("", "We decided to visit the castle "+mark(int64(i+1))+"."), 0), at(assistant("", "A fine castle."), 0))
 			h.summarize(t, "old")
 		}
+		merged := func(n *memoryv1.SummaryNode) bool { return n.GetLevel() == 1 }
+		eventually(t, "a merge", func() bool { return slices.ContainsFunc(h.named(t, kinds[0]).GetNodes(), merged) })
 		rebuilt := must(h.summaries().RebuildSummary(h.ctx, &memoryv1.RebuildSummaryRequest{UserId: "ada", SessionId: "old"}))(t).GetSummary()
 		if !rebuilt.GetRebuilding() {
 			t.Errorf("rebuilt %v", rebuilt)
 		}
-		eventually(t, "merges and rebuilds", func() bool {
+		eventually(t, "a rebuild", func() bool {
 			s := h.named(t, kinds[0])
-			return !s.GetRebuilding() && slices.ContainsFunc(s.GetNodes(), func(n *memoryv1.SummaryNode) bool { return n.GetLevel() == 1 && n.GetGeneration() > 1 })
+			return !s.GetRebuilding() && slices.ContainsFunc(s.GetNodes(), func(n *memoryv1.SummaryNode) bool { return merged(n) && n.GetGeneration() > 1 })
 		})
 		if s := h.named(t, kinds[0]); !strings.HasPrefix(s.GetText(), words+"\n") || s.GetThroughSeq() != 14 || strings.Contains(s.GetText(), hiddenCastle) || !strings.Contains(s.GetText(), mark(5)) {
 			t.Errorf("summary %v", s)

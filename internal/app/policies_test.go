@@ -127,6 +127,7 @@ func TestContextPolicies(t *testing.T) {
 		h := startOn(t, filepath.Join(t.TempDir(), "strata.db"), func(c *config.Config) {
 			p := c.Profiles[config.AgentProfile]
 			p.Summaries.TriggerMessages, p.Summaries.KeepMessages, p.RecentN, p.History.Clear.Trigger = 20, 8, 4, nil
+			p.History.Trigger = config.Triggers{{{Messages: 30}}}
 			c.Profiles[config.AgentProfile] = p
 		})
 		must(h.Record(h.ctx, &memoryv1.RecordRequest{UserId: "ada", SessionId: "s", Profile: config.AgentProfile, Messages: []*memoryv1.Message{

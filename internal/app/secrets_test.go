@@ -1,10 +1,13 @@
 package app_test
 
 import (
+	"context"
 	"database/sql"
 	"encoding/base64"
 	"fmt"
+	"io"
 	"math/rand/v2"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,6 +15,9 @@ import (
 	"sync"
 	"testing"
 
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/structpb"
@@ -317,4 +323,58 @@ func secretsByTable(t *testing.T, path string, s plantedSecrets) map[string][]st
 		t.Error("no table holds a secret: the search finds nothing")
 	}
 	return out
+}
+
+// TestSecretsStayInTheMessagesOnRealServers is the same over MongoDB, Milvus and Elasticsearch.
+func TestSecretsStayInTheMessagesOnRealServers(t *testing.T) {
+	t.Parallel()
+	s := newSecrets()
+	models, configured := eager(t)
+	r := onBackends(t, configured)
+	made, _ := r.tellSecrets(t, s)
+	mustHideSecrets(t, s, models, made, r.harness)
+	client := must(mongo.Connect(options.Client().ApplyURI(r.corner.MongoDB)))(t)
+	defer func() { _ = client.Disconnect(context.WithoutCancel(t.Context())) }()
+	db := client.Database(r.corner.Name)
+	held := 0
+	for _, name := range must(db.ListCollectionNames(t.Context(), bson.D{}))(t) {
+		var docs []bson.Raw
+		if err := must(db.Collection(name).Find(t.Context(), bson.D{}))(t).All(t.Context(), &docs); err != nil {
+			t.Fatal(err)
+		}
+		for _, doc := range docs {
+			if found := s.in(string(doc)); len(found) > 0 {
+				held++
+				if name != "turns" && name != "conversations" { // messages and states
+					t.Errorf("the collection %s holds %q", name, found)
+				}
+			}
+		}
+	}
+	if held == 0 {
+		t.Error("no collection holds a secret: the search finds nothing")
+	}
+	eventually(t, "the transcript in Elasticsearch", func() bool {
+		return strings.Contains(r.indexedTexts(t), "secret: password")
+	})
+	if found := s.in(r.indexedTexts(t)); len(found) > 0 {
+		t.Errorf("Elasticsearch holds %q", found)
+	}
+}
+
+// indexedTexts is all that Elasticsearch holds.
+func (r *rig) indexedTexts(t *testing.T) string {
+	t.Helper()
+	var all strings.Builder
+	for _, path := range []string{"/_refresh", "/_search?size=1000"} {
+		req := must(http.NewRequestWithContext(t.Context(), http.MethodPost, r.corner.Elasticsearch+"/"+r.corner.Name+"*"+path, nil))(t)
+		reply := must(http.DefaultClient.Do(req))(t)
+		body := must(io.ReadAll(reply.Body))(t)
+		_ = reply.Body.Close()
+		if reply.StatusCode != http.StatusOK {
+			t.Fatalf("Elasticsearch answers %s: %s", reply.Status, body)
+		}
+		all.Write(body)
+	}
+	return all.String()
 }

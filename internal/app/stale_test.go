@@ -118,7 +118,7 @@ func TestARetractedFact(t *testing.T) {
 			tea.Op, rome.Op = "retract", "retract"
 			return say([]extract.Op{tea, rome})
 		})
-		h.learn(t, "later", "I don't like tea anymore")
+		h.learn(t, "later", "I don't like tea anymore. Rome is lovely, and so is Roman tea.")
 		m.turn(nil)
 		if got := texts(h.listFacts(t, false)); !slices.Equal(got, []string{"Lives in Rome"}) {
 			t.Errorf("holds %q", got)

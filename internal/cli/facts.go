@@ -18,7 +18,7 @@ type factsCmd struct {
 	Get        factsGetCmd        `cmd:"" help:"Show a fact with where it was said."`
 	Add        factsAddCmd        `cmd:"" help:"State a fact yourself; extraction never changes it."`
 	Edit       factsEditCmd       `cmd:"" help:"Change a fact; extraction never changes it again."`
-	Delete     factsDeleteCmd     `cmd:"" help:"Delete a fact with its history; it is not learnt again."`
+	Delete     factsDeleteCmd     `cmd:"" help:"Delete a fact with its history; it is not learnt again from what was said before."`
 	Search     factsSearchCmd     `cmd:"" help:"Find a user's current facts."`
 	History    factsHistoryCmd    `cmd:"" help:"List what a fact was after each change."`
 	Restore    factsRestoreCmd    `cmd:"" help:"Make a fact current again."`

@@ -165,8 +165,8 @@ type Rejection struct {
 type State struct {
 	Scope memory.ScopeKey
 	Facts Facts
-	// Forgotten is when a person last deleted a fact of these words, zero when that is not known. It is shared, and must not be
-	// written to.
+	// Forgotten is when a person last deleted a fact of these words, zero when it is never to be learnt again. It is shared, and
+	// must not be written to.
 	Forgotten map[memory.KeyedHash]time.Time
 }
 

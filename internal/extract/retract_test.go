@@ -239,7 +239,7 @@ func TestAnAttributeIsOneHoweverItIsSpelt(t *testing.T) {
 			facts := storedFacts("Old value")
 			facts[0].Attribute = pair[0]
 			ended, _ := answered(facts, []extract.Op{{
-				Op: "add", Text: "New value", Category: "preference", Attribute: pair[1], Message: "m1", Quote: "new value",
+				Op: "add", Text: "Likes the new value", Category: "preference", Attribute: pair[1], Message: "m1", Quote: "new value",
 			}}, "The new value is this.")
 			if !slices.Equal(ended, []string{"old00"}) {
 				t.Errorf("ended %v", ended)

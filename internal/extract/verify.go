@@ -334,9 +334,17 @@ func checkSmallTalk(op Op) RejectReason {
 	return ""
 }
 
+// surelyPassing is from which logit on a statement in a model's own words is taken for one of the moment: whoever makes a
+// fact of what somebody said, and does not only copy it, has judged that it lasts.
+const surelyPassing = 3
+
 // checkPassing: a statement that only reads like one of the moment is refused last, so that a plainer reason is told.
 func checkPassing(op Op) RejectReason {
-	if judge.Statement(op.Text).Passing > 0 {
+	line := 0.0
+	if squeeze(op.Text) != squeeze(op.Quote) {
+		line = surelyPassing
+	}
+	if judge.Statement(op.Text).Passing > line {
 		return RejectSmallTalk
 	}
 	return ""

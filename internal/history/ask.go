@@ -193,11 +193,10 @@ func (t teller) accept(ctx context.Context, request Request, answer Answer) (tex
 		switch {
 		case err != nil:
 			return "", failureEnded
-		case refused == "":
-			text = checked.Text
-		case !answer.Verbatim:
+		case refused != "":
 			return "", string(refused)
 		}
+		text = checked.Text
 	}
 	if text, _ = summary.Fit(text, request.MaxTokens, t.count); text == "" {
 		return "", string(summary.RefusalLong)

@@ -25,15 +25,30 @@ const (
 // DirectiveOf returns what a statement would have its reader do, None for an ordinary statement. A wish about how to be
 // answered is an ordinary one.
 func DirectiveOf(statement string) Directive {
-	for _, r := range readings(statement) {
-		for _, a := range rules {
-			if a.fits(&r.has) {
-				return a.kind
-			}
+	folded := fold(statement)
+	return directiveOf(folded, newReading(folded))
+}
+
+// directiveOf judges a statement as it is written, and with digits read as the letters they look like where that makes a
+// difference.
+func directiveOf(folded string, written *reading) Directive {
+	if d := written.directive(); d != None {
+		return d
+	}
+	if plain := withoutDigits(folded); plain != folded {
+		return newReading(plain).directive()
+	}
+	return None
+}
+
+func (r *reading) directive() Directive {
+	for i := range rules {
+		if rules[i].fits(&r.has) {
+			return rules[i].kind
 		}
-		if orders(&r.has) {
-			return Order
-		}
+	}
+	if orders(&r.has) {
+		return Order
 	}
 	return None
 }
@@ -73,3 +88,7 @@ func IsSmallTalk(statement string) bool {
 	r := newReading(fold(statement))
 	return r.has[asks] || r.pleasantries
 }
+
+// IsPleasantry reports whether a statement has nothing but greetings, thanks, laughter, acknowledgements and what answers
+// such: nothing of it is worth keeping. A text without letters and digits is one.
+func IsPleasantry(statement string) bool { return newReading(fold(statement)).pleasantries }

@@ -12,6 +12,8 @@ type Reading struct {
 	Features []uint8
 	// Pleasantries: nothing but greetings, thanks and answers to such.
 	Pleasantries bool
+	// Wish: it says how its speaker wishes to be answered, see IsWish.
+	Wish bool
 	// Directive is what the statement would have its reader do.
 	Directive Directive
 }
@@ -23,7 +25,7 @@ const FeatureCount = int(featureCount)
 func Read(statement string) Reading {
 	folded := fold(statement)
 	r := newReading(folded)
-	out := Reading{Words: strings.Join(joinLetters(strings.Fields(folded)), " "), Pleasantries: r.pleasantries, Directive: DirectiveOf(statement)}
+	out := Reading{Words: strings.Join(joinLetters(strings.Fields(folded)), " "), Pleasantries: r.pleasantries, Wish: isWish(&r.has), Directive: directiveOf(folded, r)}
 	for f, has := range r.has {
 		if has {
 			out.Features = append(out.Features, uint8(f))

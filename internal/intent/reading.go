@@ -13,8 +13,10 @@ import (
 // apart, look-alike letters and digits in place of letters, is undone.
 type reading struct {
 	tokens []string // words and numbers in Latin letters
-	dense  string   // all letters and digits, without blanks: for scripts that do not set words apart
-	has    features
+	plain  []rune   // the words, each with a blank after it
+	// denseRunes are all letters and digits, without blanks: for scripts that do not set words apart.
+	denseRunes []rune
+	has        features
 	// pleasantries: nothing but greetings, thanks and answers to such.
 	pleasantries bool
 }
@@ -41,26 +43,15 @@ func (f *features) any(of []feature) bool {
 	return false
 }
 
-// readings are the ways to read a statement: as it is written, and with digits read as the letters they look like where
-// that makes a difference.
-func readings(statement string) []*reading {
-	folded := fold(statement)
-	out := []*reading{newReading(folded)}
-	if plain := withoutDigits(folded); plain != folded {
-		out = append(out, newReading(plain))
-	}
-	return out
-}
-
 func newReading(folded string) *reading {
-	r := readBy(folded, allWords)
-	shapes(folded, &r.has)
+	r := &reading{}
+	shapes(folded, &r.has) // before the words, which find some of the same features
+	r.read(folded, allWords)
 	return r
 }
 
 // scan marks what the words of a statement have of each feature.
 func (r *reading) scan(fields []string, by lexicons) {
-	var dense strings.Builder
 	var hangul, han, kana int
 	for _, field := range fields {
 		from := -1
@@ -74,7 +65,7 @@ func (r *reading) scan(fields []string, by lexicons) {
 				from = -1
 			}
 			if unicode.IsLetter(c) || unicode.IsDigit(c) {
-				dense.WriteRune(c)
+				r.denseRunes = append(r.denseRunes, c)
 			}
 			switch {
 			case unicode.Is(unicode.Hangul, c):
@@ -89,7 +80,9 @@ func (r *reading) scan(fields []string, by lexicons) {
 			r.addToken(field[from:])
 		}
 	}
-	r.dense = dense.String()
+	for _, word := range r.tokens {
+		r.plain = append(append(r.plain, []rune(word)...), ' ')
+	}
 	left := len(r.tokens) + hangul + han + kana // what no pleasantry covers
 	left -= by.latin().scan(r)
 	if hangul > 0 {

@@ -76,12 +76,13 @@ var spanish = words{
 	requests: `peticion* solicitud* orden ordenes instruccion*`,
 	mark:     `prompt_del_sistema instrucciones_nuevas nuevas_instrucciones (olvid*|borr*)_todo_lo_que_(sabes|sabe|he_dicho|dije) (palabra|palabras|ordenes)_(es|son)_ley el_usuario_(esta|ha_sido|fue)_(verificad*|autenticad*|autorizad*)`,
 
-	reply:    `respuesta* respond* contest* explicaci* expli* trat* hable* habla* diga* digan llame* llamen dirij* resumen* resumid* recomendac* charla* convers*`,
-	style:    `cort* breve* concis* detallad* emoji* tono formal* informal* ejemplo* codigo lista* espanol ingles coreano japones chino frances aleman italiano portugues ruso arabe tabla* usted tute* tutear* idioma sencill* simple* formales conclusion primero por_su_nombre apodo tecnicismo* fuentes vineta* metrico directo paso_a_paso esquema* jerga don dona comparaci* claro claras`,
-	plea:     `^(responde|contesta|habla)(me|nos) ^(responde|contesta)_(siempre_en|siempre_con|siempre_sin|en) ^(no|nunca|siempre)_(uses|respondas|escribas) ^(respondeme|contestame|hablame|llamame|tuteame)`,
-	pleasant: `hola buenas buenos_dias buenas_(tardes|noches) gracias muchas de_nada adios hasta_(luego|manana) vale si no jaja claro perdon genial bien perfecto que_tal como_estas encantad(o|a) por_favor`,
-	asks:     `^(que|quien|cual|cuando|donde)_(es|son|hora|tal)..$`,
-	name:     `se_llama (nombre|apodo|apellido)_es`,
+	reply: `respuesta* respond* contest* explicaci* expli* trat* hable* habla* diga* digan llame* llamen dirij* resumen* resumid* recomendac* charla* convers*`,
+	style: `cort* breve* concis* detallad* emoji* tono formal* informal* ejemplo* codigo lista* espanol ingles coreano japones chino frances aleman italiano portugues ruso arabe tabla* usted tute* tutear* idioma sencill* simple* formales conclusion primero por_su_nombre apodo tecnicismo* fuentes vineta* metrico directo paso_a_paso esquema* jerga don dona comparaci* claro claras`,
+	plea:  `^(responde|contesta|habla)(me|nos) ^(responde|contesta)_(siempre_en|siempre_con|siempre_sin|en) ^(no|nunca|siempre)_(uses|respondas|escribas) ^(respondeme|contestame|hablame|llamame|tuteame)`,
+	pleasant: `hola buenas buenos_dias buenas_(tardes|noches) gracias muchas de_nada adios hasta_(luego|manana) vale si no jaja claro perdon genial bien perfecto que_tal como_estas encantad(o|a) por_favor
+		jajaja* jeje* jiji* ok okey oki dale sip nop aja ah oh uy hola entendid(o|a) listo estupend(o|a) fantastic(o|a) excelente buenisimo maravillos(o|a) que_(bien|bueno|guay|genial|gracioso|divertido) muchas_gracias mil_gracias muy_(amable|bien) por_supuesto desde_luego sin_problema no_hay_de_que no_hay_problema no_pasa_nada de_acuerdo me_alegro un_placer con_(mucho_|)gusto a_ti a_usted igualmente nos_vemos chao chau saludos un_abrazo algo_mas (hay_|necesita_|necesitas_|)algo_mas en_que_(puedo|le_puedo|te_puedo)_ayudar(te|le|)`,
+	asks: `^(que|quien|cual|cuando|donde)_(es|son|hora|tal)..$`,
+	name: `se_llama (nombre|apodo|apellido)_es`,
 	health: `alergi* asma* diabet* insulina epilep* cancer enfermedad* medicamento* medicina* embaraz* cirugia* operaron discapacidad* cieg(o|a) sord(o|a) silla_de_ruedas celiac* gluten lactosa intoleran* depresion ansiedad migran* infarto presion_arterial
 		grupo_sanguineo autis* demencia artritis vih marcapasos diagnostic* penicilina vegan* vegetarian* halal kosher`,
 	family:   `espos(a|o) marido mujer prometid* casad* cas* divorci* viud* hij(a|o|as|os) hijit* bebe madre mama padre papa padres herman* gemel* abuel* niet* tio tia prim* sobrin* pareja novi* suegr* familia`,

@@ -105,9 +105,13 @@ var allWords = lexicons{latin: latin, korean: korean, japanese: japanese, chines
 // readBy reads a statement by some words alone: of its shape only whether letters are set apart is known.
 func readBy(folded string, by lexicons) *reading {
 	r := &reading{}
+	r.read(folded, by)
+	return r
+}
+
+func (r *reading) read(folded string, by lexicons) {
 	fields := strings.Fields(folded)
 	joined := joinLetters(fields)
 	r.has[disguised] = len(joined) < len(fields)
 	r.scan(joined, by)
-	return r
 }

@@ -47,9 +47,10 @@ func (v *visit) leavesDue(messages []memory.Message) summary.Plan {
 	if v.why.hurryLeaf {
 		return summary.Plan{Ranges: summary.PlanAll(v.policy.Summary, units)}
 	}
-	last := messages[len(messages)-1].RecordTime
-	now := v.idleNow(last, v.policy.Summary.Idle)
-	return summary.MakePlan(v.policy.Summary, summary.Backlog{Units: units, LastTime: last, Now: now})
+	last := messages[len(messages)-1]
+	return summary.MakePlan(v.policy.Summary, summary.Backlog{
+		Units: units, Said: last.CreateTime, Recorded: last.RecordTime, Now: v.idleNow(last.RecordTime, v.policy.Summary.Idle),
+	})
 }
 
 func units(messages []memory.Message) []summary.Unit {
@@ -305,7 +306,7 @@ func (r *Runner) check(t summary.Task, answer llm.Answer, err error) (summary.Ch
 }
 
 func summaryAnswer(a llm.Answer) summary.Answer {
-	return summary.Answer{Text: a.Text, Cut: a.Finish == llm.FinishLength, Refused: a.Finish == llm.FinishRefused}
+	return summary.Answer{Text: a.Text, Cut: a.Finish == llm.FinishLength, Refused: a.Finish == llm.FinishRefused, Verbatim: a.Verbatim}
 }
 
 // fallBack writes the summary without the model that failed for good, so that no message stays uncovered. The node says
@@ -316,9 +317,9 @@ func (r *Runner) fallBack(ctx context.Context, p piece, f failure) (memory.Slot,
 		return p.slot, r.park(context.WithoutCancel(ctx), p.slot, f)
 	}
 	r.log.WarnContext(ctx, "a summary is written without the model", "slot", p.slot.ID(), "kind", p.slot.Kind.String(), "reason", f.reason)
-	checked, reason := summary.Check(p.task, summaryAnswer(answer))
-	if reason != "" { // whatever is wrong with it: it is made of the source's own sentences
-		checked = summary.Checked{Text: answer.Text}
+	checked, refused, failed := r.check(p.task, answer, nil)
+	if failed {
+		return p.slot, r.park(context.WithoutCancel(ctx), p.slot, refused)
 	}
 	answer.Usage = answer.Usage.Plus(f.usage)
 	return r.journalNode(ctx, p, checked, answer)

@@ -30,7 +30,11 @@ func Statement(statement string) Judgement {
 	r := intent.Read(statement)
 	features := featuresOf(statement, r)
 	j := Judgement{Directive: r.Directive, Hostile: headOf(hostile).score(features), Passing: headOf(passing).score(features)}
-	if j.Directive == intent.None && j.Hostile > 0 {
+	line := 0.0
+	if r.Wish {
+		line = wishLine
+	}
+	if j.Directive == intent.None && j.Hostile > line {
 		j.Directive = intent.Order
 	}
 	if r.Pleasantries {
@@ -38,6 +42,10 @@ func Statement(statement string) Judgement {
 	}
 	return j
 }
+
+// wishLine is the logit from which on a wish about how to answer is taken for an order: such a wish tells its reader what
+// to do, and yet is what memory is for.
+const wishLine = 1
 
 // certain is the logit of what needs no weights to tell.
 const certain = 5

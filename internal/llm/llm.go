@@ -63,6 +63,8 @@ type Answer struct {
 	Finish Finish            `json:"finish"`
 	Model  string            `json:"model"` // builtin:… for what is built in
 	Usage  memory.ModelUsage `json:"usage"`
+	// Verbatim says that code made the text of sentences of what it was given: the same question gets the same answer again.
+	Verbatim bool `json:"verbatim,omitempty"`
 }
 
 // Class says what a failure of a model means for the work that needed it.

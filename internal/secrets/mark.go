@@ -44,6 +44,11 @@ func Unmarked(parts []memory.Part) []memory.Part {
 	return out
 }
 
+// AnyIn reports whether a secret is noted in any of the parts.
+func AnyIn(parts []memory.Part) bool {
+	return slices.ContainsFunc(parts, func(p memory.Part) bool { return len(p.Secrets) > 0 || AnyIn(p.Parts) })
+}
+
 // said is what a part says where secrets are looked for, nil for none.
 func said(p *memory.Part) *string {
 	switch p.Kind {

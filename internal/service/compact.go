@@ -141,9 +141,7 @@ func (a *asking) ask(ctx, forModels context.Context, r history.Request) history.
 	model, ok := a.service.compactModels[r.Model]
 	switch {
 	case r.Extract, !ok && r.Prompt == "":
-		answer := a.answer(a.service.extractive.Summarize(ctx, r.Task))
-		answer.Verbatim = true
-		return answer
+		return a.answer(a.service.extractive.Summarize(ctx, r.Task))
 	case !ok:
 		return history.Answer{Failure: failureNoModel}
 	case forModels.Err() != nil:
@@ -158,7 +156,7 @@ func (a *asking) ask(ctx, forModels context.Context, r history.Request) history.
 func (a *asking) answer(in llm.Answer, err error) history.Answer {
 	if err == nil {
 		a.usage = a.usage.Plus(in.Usage)
-		return history.Answer{Text: in.Text, Cut: in.Finish == llm.FinishLength, Refused: in.Finish == llm.FinishRefused, Model: in.Model}
+		return history.Answer{Text: in.Text, Cut: in.Finish == llm.FinishLength, Refused: in.Finish == llm.FinishRefused, Model: in.Model, Verbatim: in.Verbatim}
 	}
 	if failed, ok := errors.AsType[*llm.Error](err); ok {
 		a.usage = a.usage.Plus(failed.Usage)

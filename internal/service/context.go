@@ -86,14 +86,27 @@ func (s *Service) BuildContext(ctx context.Context, p ContextParams) (ContextRes
 		return ContextResult{}, err
 	}
 	g.degraded = append(late, g.degraded...)
-	smaller, err := s.shrink(ctx, p, g, resolved)
-	if err != nil {
-		return ContextResult{}, err
+	out, err := s.shrinkAndDecide(ctx, p, g, resolved)
+	if err == nil && g.promise.raw && leftOut(out.Result, p.Ref.SessionID) {
+		// What has no room raw stands in its summary, though no policy asks for one yet.
+		if err := s.gatherCovered(ctx, resolved, &g); err != nil {
+			return ContextResult{}, err
+		}
+		out, err = s.shrinkAndDecide(ctx, p, g, resolved)
 	}
-	out, err := s.decide(ctx, p, g, smaller, resolved)
 	s.noteDegraded(out.Degraded)
 	s.usage.note(p.Ref.UserRef, out.Sections, s.timeNow())
 	return out, err
+}
+
+// shrinkAndDecide applies the context policy to what was gathered and assembles.
+func (s *Service) shrinkAndDecide(ctx context.Context, p ContextParams, g gathered, r policy.Resolved) (ContextResult, error) {
+	smaller, err := s.shrink(ctx, p, g, r)
+	if err != nil {
+		return ContextResult{}, err
+	}
+	g.degraded = append(slices.Clone(g.degraded), unaskedDegradation(r, g.promise)...)
+	return s.decide(ctx, p, g, smaller, r)
 }
 
 // resolve answers the policy of a call, in which the tokens of its tools are kept free.

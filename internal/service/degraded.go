@@ -92,3 +92,18 @@ func distinct(all []Degradation) (out []Degradation) {
 	}
 	return out
 }
+
+// unaskedDegradation says where a context has an ordinary summary in place of what its policy's strategy would have a model
+// write: no context waits for a model.
+func unaskedDegradation(r policy.Resolved, d promise) []Degradation {
+	if !d.compresses {
+		return nil
+	}
+	switch c := r.History.Compress; {
+	case c.Strategy == history.StrategyFacts:
+		return []Degradation{{TierSummariser, "the policy's strategy facts asks a model about each concept, and no context waits for a model: the session's summary stands in its place; Compact has the facts"}}
+	case c.Prompt != "":
+		return []Degradation{{TierSummariser, "the policy's own prompt asks a model, and no context waits for a model: the session's summary stands in its place; Compact uses the prompt"}}
+	}
+	return nil
+}

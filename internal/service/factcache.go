@@ -274,7 +274,8 @@ func (x *userFacts) forget(rows []store.Forgotten) []string {
 	x.forgotten = maps.Clone(x.forgotten)
 	var gone []string
 	for _, f := range rows {
-		if was, ok := x.forgotten[f.Key]; !ok || f.Time.After(was) {
+		was, ok := x.forgotten[f.Key]
+		if !ok || !was.IsZero() && (f.Time.IsZero() || f.Time.After(was)) { // zero is for ever
 			x.forgotten[f.Key] = f.Time
 		}
 		x.index.Forget(f.FactID)

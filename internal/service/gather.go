@@ -32,6 +32,8 @@ type gathered struct {
 	running  *assembly.Summary
 	tail     []memory.Message // after what running stands for, oldest first
 	head     []memory.Message // what the session begins with, before the tail; only where a context policy keeps it
+	promise  promise
+	told     summary.Marks // what persons made of the user's messages and summaries
 	previous []assembly.Summary
 	periods  []assembly.Summary
 	found    Found
@@ -54,7 +56,7 @@ func (s *Service) gather(
 	g := gathered{work: work, fences: fences}
 	all, part := group.WithContext(ctx)
 	marks := sync.OnceValues(func() (summary.Marks, error) { return s.marks(part, p.Ref.UserRef) })
-	history := sync.OnceValue(func() error { return s.gatherHistory(part, r, marks, &g) })
+	history := sync.OnceValue(func() error { return s.gatherHistory(part, p, r, marks, &g) })
 	query := sync.OnceValues(func() (string, error) {
 		if words := cmp.Or(p.Query, lastWords(p.Pending)); words != "" {
 			return words, nil
@@ -125,8 +127,8 @@ func lexicalDegradation(f Found) []Degradation {
 	return append([]Degradation{{TierLexical, f.Degraded}}, waiting...)
 }
 
-// gatherHistory reads the session's summary and the messages after what it stands for.
-func (s *Service) gatherHistory(ctx context.Context, r policy.Resolved, marks func() (summary.Marks, error), g *gathered) (err error) {
+// gatherHistory reads the session's summary and the messages after what it stands for, as its context policy promises.
+func (s *Service) gatherHistory(ctx context.Context, p ContextParams, r policy.Resolved, marks func() (summary.Marks, error), g *gathered) (err error) {
 	if g.work.Session.LastSeq == 0 {
 		return nil
 	}
@@ -135,9 +137,18 @@ func (s *Service) gatherHistory(ctx context.Context, r policy.Resolved, marks fu
 	if err != nil {
 		return err
 	}
-	g.hidden = found.Hidden
+	g.hidden, g.told = found.Hidden, found
+	if r.History.Compress != nil {
+		return s.gatherPromised(ctx, p, r, g)
+	}
+	return s.gatherCovered(ctx, r, g)
+}
+
+// gatherCovered reads the session's summary of all but its latest messages, and the messages after it.
+func (s *Service) gatherCovered(ctx context.Context, r policy.Resolved, g *gathered) (err error) {
+	g.running, g.promise = nil, promise{}
 	if r.Summaries.Running {
-		if g.running, err = s.runningBefore(ctx, g.work.Session, keptRaw(r), found); err != nil {
+		if g.running, err = s.runningBefore(ctx, g.work.Session, keptRaw(r), g.told); err != nil {
 			return err
 		}
 	}

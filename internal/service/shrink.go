@@ -35,6 +35,110 @@ const policyReach = 20
 // works through all of it within the call (BenchmarkCompact).
 const policyTokens = 250_000
 
+// promise is what a context policy comes to for a session as a whole, whatever of it is summarised already.
+type promise struct {
+	raw        bool // its strategy is not due: no summary need stand in the context
+	compresses bool // it is due
+	clears     bool // so is clearing
+}
+
+// gatherPromised reads what a policy with a strategy makes of the session as a whole, as Compact would: before the strategy is
+// due all messages and no summary, then the summary of just what the strategy takes, as far as there is one, and the messages
+// after it.
+func (s *Service) gatherPromised(ctx context.Context, p ContextParams, r policy.Resolved, g *gathered) (err error) {
+	if g.tail, err = s.tail(ctx, g.work.Session, nil, r); err != nil {
+		return err
+	}
+	through, err := s.promised(ctx, p, r, g)
+	if err != nil {
+		return err
+	}
+	if g.promise.compresses && r.Summaries.Running {
+		latest := int(g.work.Session.LastSeq - through)
+		if g.running, err = s.runningBefore(ctx, g.work.Session, latest, g.told); err != nil {
+			return err
+		}
+	}
+	if g.running != nil {
+		g.tail = slices.DeleteFunc(g.tail, func(m memory.Message) bool { return m.Seq <= g.running.To })
+	}
+	return s.gatherHead(ctx, r, g)
+}
+
+// validOverride refuses a call's own policy that cannot be applied, by the API's name of what is wrong with it.
+func validOverride(p ContextParams, r policy.Resolved) error {
+	if p.Policy.Overrides.History == nil {
+		return nil
+	}
+	return r.History.Validate("overrides.policy", r.Window)
+}
+
+// promised finds out whether the policy's strategy is due for the session, and answers the last message that it takes. Of a
+// session that is longer than what is read, it is.
+func (s *Service) promised(ctx context.Context, p ContextParams, r policy.Resolved, g *gathered) (through int64, err error) {
+	if err := validOverride(p, r); err != nil {
+		return 0, err
+	}
+	counter, err := tokens.ByName(r.Counter)
+	if err != nil {
+		return 0, err
+	}
+	all := visible(g.tail)
+	recorded := len(all)
+	for _, m := range p.Pending {
+		m.Pinned = true
+		all = append(all, m)
+	}
+	trial := unasked(r.History)
+	trial.Trim = nil
+	if len(g.tail) > 0 && g.tail[0].Seq > beforeStart(g.work.Session)+1 {
+		trial.Compress.Triggers = nil
+	}
+	if trial.Compress.Strategy != history.StrategyCustom {
+		trial.Compress.Prompt = anySummary // what it is answered is of no interest
+	}
+	plan, err := history.Decide(ctx, history.History{Messages: all, Counter: tokens.Within(ctx, counter), Window: r.Window}, trial)
+	if err != nil {
+		return 0, err
+	}
+	out, err := plan.Run(ctx, func(history.Request) history.Answer { return history.Answer{Text: anySummary} })
+	if err != nil {
+		return 0, err
+	}
+	for _, e := range out.Effects {
+		g.promise.clears = g.promise.clears || e.Stage == history.StageClear && e.Triggered
+		g.promise.compresses = g.promise.compresses || e.Stage == history.StageCompress && e.Triggered
+	}
+	for _, o := range out.Omitted {
+		if o.Stage == history.StageCompress && o.Index < recorded {
+			through = max(through, all[o.Index].Seq)
+		}
+	}
+	g.promise.raw = !g.promise.compresses
+	return through, nil
+}
+
+// anySummary stands for the words of a summary where only its place is of interest.
+const anySummary = "…"
+
+// leftOut reports whether some of the session's messages found no room in the budget.
+func leftOut(r assembly.Result, session string) bool {
+	return slices.ContainsFunc(r.Omitted, func(o assembly.Omission) bool { return o.SessionID == session && o.Reason == assembly.OmitBudget })
+}
+
+// due is a policy of which what was found to be due for the whole session is done, whatever is left of it.
+func (d promise) due(p history.Policy) history.Policy {
+	if d.compresses {
+		c := *p.Compress
+		c.Triggers, p.Compress = nil, &c
+	}
+	if d.clears {
+		c := *p.Clear
+		c.Triggers, p.Clear = nil, &c
+	}
+	return p
+}
+
 // headMessages is how many of a session's first messages are looked at for its head.
 const headMessages = 10
 
@@ -57,7 +161,7 @@ func (s *Service) gatherHead(ctx context.Context, r policy.Resolved, g *gathered
 	if err != nil {
 		return fmt.Errorf("read first messages: %w", err)
 	}
-	g.head = headOf(begun)
+	g.head = headOf(begun, r.History.Head)
 	q.Limit = pinnedReach
 	behind, err := s.before(ctx, q)
 	if err != nil {
@@ -72,8 +176,8 @@ func (s *Service) gatherHead(ctx context.Context, r policy.Resolved, g *gathered
 	return nil
 }
 
-// headOf are the system and developer messages at the beginning, and the first words of a user.
-func headOf(messages []memory.Message) []memory.Message {
+// headOf are the system and developer messages at the beginning, and what else of it a policy keeps.
+func headOf(messages []memory.Message, keeps history.Head) []memory.Message {
 	var head []memory.Message
 	leading := true
 	for _, m := range messages {
@@ -83,7 +187,9 @@ func headOf(messages []memory.Message) []memory.Message {
 		case m.Hidden:
 		case leading:
 			head = append(head, m)
-		case m.Role == memory.RoleUser && m.PlainText() != "":
+		case keeps == history.HeadSystem, keeps == history.HeadSystemOrFirst && len(head) > 0:
+			return head
+		case keeps == history.HeadSystemOrFirst, m.Role == memory.RoleUser && m.PlainText() != "":
 			return append(head, m)
 		}
 	}
@@ -109,12 +215,10 @@ func (s *Service) shrink(ctx context.Context, p ContextParams, g gathered, r pol
 		m.Pinned = true
 		all = append(all, m)
 	}
-	if p.Policy.Overrides.History != nil { // the API's name of what is wrong with it
-		if err := r.History.Validate("overrides.policy", r.Window); err != nil {
-			return out, err
-		}
+	if err := validOverride(p, r); err != nil {
+		return out, err
 	}
-	plan, err := history.Decide(ctx, history.History{Messages: all, Counter: counter, Window: r.Window, Location: g.location}, unasked(r.History))
+	plan, err := history.Decide(ctx, history.History{Messages: all, Counter: counter, Window: r.Window, Location: g.location}, g.promise.due(unasked(r.History)))
 	if err != nil {
 		return out, err
 	}

@@ -49,13 +49,14 @@ type FactState struct {
 	Told      Told        // how far memory.ViewVectors was told of the user
 }
 
-// Forgotten is a fact that a person deleted. Only keyed hashes are left of it, so that it is not learnt again.
+// Forgotten is a fact that a person deleted. Only keyed hashes are left of it, so that it is not learnt again from what was said
+// before.
 type Forgotten struct {
 	FactID string
 	Key    memory.KeyedHash // one of the fact's keys
 	Change int64
-	// Time is when it was deleted: what is said after it may be learnt again in the same words. Zero in what was stored before
-	// the time was kept.
+	// Time is when it was deleted: what is said after it may be learnt again in the same words. Zero when nothing may, and in
+	// what was stored before the time was kept.
 	Time time.Time
 }
 
@@ -89,6 +90,15 @@ type FactWrite struct {
 	Reason      string               // why the slot has less effect than its answer says; "" leaves the slot's as it is
 	Usage       memory.ModelUsage    // added to the slot's
 	Time        time.Time
+}
+
+// ForgottenAt is what Forgotten.Time must be of what the write deletes: its time, and zero where it takes a job back, since what
+// a job should not have added is not learnt again in those words.
+func (w FactWrite) ForgottenAt() time.Time {
+	if w.Reverts != "" {
+		return time.Time{}
+	}
+	return w.Time
 }
 
 // FactChange stores a fact as it shall be: Revision is one above what is stored, 1 for a new fact; Change is set by the

@@ -11,6 +11,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/stratamem/strata/internal/intent"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/text"
 )
@@ -21,14 +22,17 @@ type Answer struct {
 	Cut     bool // it ran out of tokens
 	Refused bool // it declined
 
-	// Verbatim says that the answer is made of sentences of its source, word for word: it can have invented nothing.
+	// Verbatim says that code made the answer of sentences of its source, word for word: it can have invented nothing.
 	Verbatim bool
 }
 
 // Check says whether an answer may stand, and why not; the reason is "" when it may. An answer that stands comes back
 // without its wrapping; the summary of messages also without a last sentence that does not end, when several do: some
-// endpoints stop there and say that they are done, and the messages are all there still. It comes back with those sentences of the source appended, word for word, whose anchors it lost, as many
-// as appendShare of MaxTokens holds, the most important first.
+// endpoints stop there and say that they are done, and the messages are all there still. It comes back with those sentences
+// of the source whose anchors it lost, and with those that take back or replace what was said before, word for word and each
+// where it belongs in time, as many as appendShare of MaxTokens holds, the most important first. What a later sentence takes
+// back or replaces is not put back. An answer that is Verbatim always stands, even an empty one: the checks are for what
+// models do.
 func Check(t Task, a Answer) (Checked, RefusalReason) {
 	checked, reason, _ := CheckWithin(context.Background(), t, a)
 	return checked, reason
@@ -37,32 +41,41 @@ func Check(t Task, a Answer) (Checked, RefusalReason) {
 // CheckWithin is Check for as long as somebody waits: once ctx has ended, its error is returned soon, and nothing else. A
 // source of megabytes takes seconds.
 func CheckWithin(ctx context.Context, t Task, a Answer) (Checked, RefusalReason, error) {
-	answer := t.mend(unwrap(a.Text))
-	switch {
-	case a.Refused || refusal.MatchString(answer):
-		return Checked{}, RefusalModel, nil
-	case a.Cut:
-		return Checked{}, RefusalCut, nil
-	case answer == "":
-		return Checked{}, RefusalEmpty, nil
-	}
-	for _, c := range checks {
-		if a.Verbatim && c.reason == RefusalInvented {
-			continue // to gather all that a source of megabytes supports takes seconds
-		}
-		fails := c.fails(ctx, t, answer)
-		if err := ctx.Err(); err != nil {
-			return Checked{}, "", fmt.Errorf("check a summary: %w", err)
-		}
-		if fails {
-			return Checked{}, c.reason, nil
+	answer := strings.TrimSpace(a.Text)
+	if !a.Verbatim {
+		answer = t.mend(unwrap(a.Text))
+		reason, err := t.refuses(ctx, a, answer)
+		if reason != "" || err != nil {
+			return Checked{}, reason, err
 		}
 	}
-	appended, n := t.lost(ctx, answer)
+	whole, n := t.whole(ctx, answer)
 	if err := ctx.Err(); err != nil {
 		return Checked{}, "", fmt.Errorf("look for what a summary lost: %w", err)
 	}
-	return Checked{Text: answer + appended, Appended: n}, "", nil
+	return Checked{Text: whole, Appended: n}, "", nil
+}
+
+// refuses is why an answer of a model may not stand.
+func (t Task) refuses(ctx context.Context, a Answer, answer string) (RefusalReason, error) {
+	switch {
+	case a.Refused || refusal.MatchString(answer):
+		return RefusalModel, nil
+	case a.Cut:
+		return RefusalCut, nil
+	case answer == "":
+		return RefusalEmpty, nil
+	}
+	for _, c := range checks {
+		fails := c.fails(ctx, t, answer)
+		if err := ctx.Err(); err != nil {
+			return "", fmt.Errorf("check a summary: %w", err)
+		}
+		if fails {
+			return c.reason, nil
+		}
+	}
+	return "", nil
 }
 
 // checks are what an answer must pass, in order. What one says once the context has ended means nothing.
@@ -298,29 +311,6 @@ func scriptWeights(s string) (weights []int, total int) {
 	return weights, total
 }
 
-// orders begin a sentence that tells its reader what to do; overrides do so wherever they stand.
-var (
-	orders = regexp.MustCompile(`(?i)^(?:[-*•\d.) ]*)(?:please\b|ignore\b|disregard\b|forget (?:all|everything|previous|your)|you (?:must|should|need to|have to|are now|will now|can now)\b|do not (?:tell|reveal|mention|follow|forget)\b|don't (?:tell|reveal|forget)\b|from now on\b|let me know\b|feel free\b|would you like\b|i hope (?:this|that) helps|note to (?:the )?(?:reader|assistant|model|ai)|system:|assistant:|remember to\b|always (?:answer|reply|respond|obey)|act as\b|pretend\b)`)
-	// overrides are never part of a summary unless the source has the words.
-	overrides = regexp.MustCompile(`(?i)(?:ignore|disregard) (?:all |any |the )?(?:previous|prior|above|earlier) (?:instructions|messages|rules)|(?:이전|위의?|앞선) (?:모든 )?(?:지시|명령|지침)(?:사항)?(?:을|를)? ?(?:모두 )?무시|(?:알려|말씀해|확인해|참고해|무시해|기억해|응답해|답변해|작성해) ?(?:주세요|주십시오|주시기 바랍니다)|하(?:십시오|세요)[.!]?$`)
-)
-
-// instructs reports whether an answer speaks to its reader. A sentence of the source, such as a request that is quoted
-// whole, speaks to nobody.
-func (t Task) instructs(answer string) bool {
-	source := strings.ToLower(t.source() + t.Previous)
-	for _, s := range text.SentenceSpans(answer) {
-		sentence := strings.TrimSpace(s.Of(answer))
-		if orders.MatchString(sentence) {
-			return true
-		}
-		if found := overrides.FindString(sentence); found != "" && !strings.Contains(source, strings.ToLower(found)) {
-			return true
-		}
-	}
-	return false
-}
-
 // evidence is what everything that the task gives supports.
 func (t Task) evidence(ctx context.Context) *evidence {
 	e := newEvidence()
@@ -329,7 +319,7 @@ func (t Task) evidence(ctx context.Context) *evidence {
 		if ctx.Err() != nil {
 			return e
 		}
-		e.add(l.speaker()+": "+l.Text, inZone(l.Time, loc))
+		e.add(l.Who()+": "+l.Text, inZone(l.Time, loc))
 	}
 	var latest time.Time
 	for _, p := range t.Parts {
@@ -361,7 +351,7 @@ func (t Task) speakers() int { return len(t.speakerNames()) }
 func (t Task) speakerNames() map[string]bool {
 	names := map[string]bool{}
 	for _, l := range t.Lines {
-		names[l.speaker()] = true
+		names[l.Who()] = true
 	}
 	return names
 }
@@ -491,72 +481,87 @@ const appendShare = 0.25
 
 // lostSentence is a sentence of the source with anchors that the answer lost.
 type lostSentence struct {
-	text   string
-	place  int
-	count  int
-	weight float64
+	text    string
+	place   int
+	revises bool // takes back or replaces what was said before
+	count   int
+	weight  float64
 }
 
-// lost is what is appended to an answer, and how many anchors that brings back.
-func (t Task) lost(ctx context.Context, answer string) (appended string, anchors int) {
+// whole is an answer with what it lost, and how many anchors that brings back.
+func (t Task) whole(ctx context.Context, answer string) (whole string, anchors int) {
 	kept := newEvidence()
 	kept.add(answer, time.Time{})
 	for name := range t.speakerNames() {
 		kept.add(name, time.Time{})
 	}
+	said := t.Said(ctx)
 	room := int(appendShare * float64(t.MaxTokens))
 	var chosen []lostSentence
-	for _, s := range t.lostSentences(ctx, kept) {
+	for _, s := range t.lostSentences(ctx, said, kept) {
 		cost := text.EstimateTokens(s.text) + 1
 		if cost > room {
 			continue
 		}
-		if s.weight, s.count = kept.missing(s.text); s.count == 0 {
+		if s.weight, s.count = kept.lacks(s); s.count == 0 {
 			continue
 		}
 		kept.add(s.text, time.Time{})
 		chosen, room, anchors = append(chosen, s), room-cost, anchors+s.count
 	}
-	slices.SortFunc(chosen, func(a, b lostSentence) int { return cmp.Compare(a.place, b.place) })
-	for _, s := range chosen {
-		appended += "\n" + s.text
+	if len(chosen) == 0 {
+		return answer, 0
 	}
-	return appended, anchors
+	slices.SortFunc(chosen, func(a, b lostSentence) int { return cmp.Compare(a.place, b.place) })
+	pieces := told(answer, said)
+	for _, s := range chosen {
+		pieces = putBack(pieces, s.text, s.place)
+	}
+	var b strings.Builder
+	for _, p := range pieces {
+		b.WriteString(p.text)
+	}
+	return strings.TrimSpace(b.String()), anchors
 }
 
 // lostSentences are those with lost anchors, the most important for their length first. What stood in a summary before
 // was found worth keeping already: it comes before what stands in messages.
-func (t Task) lostSentences(ctx context.Context, kept *evidence) []lostSentence {
+func (t Task) lostSentences(ctx context.Context, said []Said, kept *evidence) []lostSentence {
+	holding, places, revising := Holding(said)
 	var out []lostSentence
-	place := 0
-	take := func(prefix, from string, factor float64) {
-		for _, sentence := range text.Sentences(from) {
-			place++
-			if ctx.Err() != nil {
-				return
-			}
-			if text.AsksQuestion(sentence) || text.EstimateTokens(sentence) > longestAppended {
-				continue
-			}
-			if weight, n := kept.missing(sentence); n > 0 {
-				weight *= factor / float64(lengthFloor+text.EstimateTokens(sentence))
-				out = append(out, lostSentence{text: prefix + sentence, place: place, weight: weight, count: n})
-			}
+	for i, s := range holding {
+		if ctx.Err() != nil {
+			return nil
 		}
-	}
-	if t.Rewrite {
-		take("", t.Previous, summaryFactor)
-	}
-	for _, p := range t.Parts {
-		take("", p.Text, summaryFactor)
-	}
-	for _, l := range t.Lines {
-		if factor := spokenFactors[l.Role]; factor > 0 && !l.Tool {
-			take(l.speaker()+": ", l.Text, factor)
+		factor, size := summaryFactor, text.EstimateTokens(s.Whole)
+		if s.Line >= 0 {
+			factor = spokenFactors[s.Role]
+		}
+		if factor == 0 || s.Tool || text.AsksQuestion(s.Text) || size > longestAppended || intent.IsPleasantry(s.Text) {
+			continue
+		}
+		lost := lostSentence{text: s.Whole, place: places[i], revises: revising[i]}
+		if lost.weight, lost.count = kept.lacks(lost); lost.count > 0 {
+			lost.weight *= factor / float64(lengthFloor+size)
+			out = append(out, lost)
 		}
 	}
 	slices.SortStableFunc(out, func(a, b lostSentence) int { return cmp.Compare(b.weight, a.weight) })
 	return out
+}
+
+// lacks is the weight and number of a sentence's anchors that the texts do not hold. That a sentence takes something back or
+// replaces it is an anchor, too.
+func (e *evidence) lacks(s lostSentence) (weight float64, n int) {
+	weight, n = e.missing(s.text)
+	_, said := SplitLabel(s.text)
+	if i := strings.LastIndex(said, Arrow); i >= 0 {
+		said = said[i:]
+	}
+	if s.revises && !e.hasDecision(said) {
+		weight, n = weight+weights[AnchorDecision], n+1
+	}
+	return weight, n
 }
 
 // longestAppended is the most tokens of a sentence that is appended: longer ones are pasted more often than said.
@@ -567,7 +572,7 @@ const longestAppended = 60
 var spokenFactors = map[memory.Role]float64{memory.RoleUser: 1, memory.RoleAssistant: 0.7}
 
 // summaryFactor puts what a summary held before what only a message holds.
-const summaryFactor = 4
+const summaryFactor = 4.0
 
 // missing is the weight and number of a sentence's anchors that the texts do not hold.
 func (e *evidence) missing(sentence string) (weight float64, n int) {

@@ -44,6 +44,9 @@ func (e *evidence) add(s string, said time.Time) {
 	for _, t := range text.TermsKeepingStopWords(s) {
 		e.stems[t] = true
 	}
+	for _, t := range text.Terms(s) { // decisions are looked for by these
+		e.stems[t] = true
+	}
 	for _, n := range numbersIn(ws) {
 		e.values = append(e.values, n.value)
 	}

@@ -26,7 +26,7 @@ func TestLines(t *testing.T) {
 			if line.Tool {
 				mark = "> "
 			}
-			out = append(out, line.speaker()+mark+line.Text)
+			out = append(out, line.Who()+mark+line.Text)
 		}
 		return out
 	}

@@ -9,8 +9,27 @@ import (
 
 // Backlog is what no leaf covers yet.
 type Backlog struct {
-	Units         []Unit    // oldest first, contiguous; the newest is the session's head
-	LastTime, Now time.Time // record time of the newest message; now
+	Units    []Unit    // oldest first, contiguous; the newest is the session's head
+	Said     time.Time // when the newest message was said, as its sender has it; zero when unknown
+	Recorded time.Time // when it was recorded
+	Now      time.Time
+}
+
+// importPause is how long after the last Record a session counts as idle at the earliest, however long ago its messages were
+// said: a history is often imported in several calls.
+const importPause = 30 * time.Second
+
+// idleAt is when the session has been idle for so long, counted from when its newest message was said.
+func (b Backlog) idleAt(idle time.Duration) time.Time {
+	said := b.Recorded
+	if !b.Said.IsZero() && b.Said.Before(said) {
+		said = b.Said
+	}
+	at, earliest := said.Add(idle), b.Recorded.Add(min(idle, importPause))
+	if at.Before(earliest) {
+		return earliest
+	}
+	return at
 }
 
 // Default is the policy that sessions start from. Eleven and five are "more than ten messages, keep the last five" of
@@ -25,20 +44,23 @@ func Default() Policy {
 
 // MakePlan says what is due. When a trigger fires, all but the kept messages are; once the session is idle, the kept
 // ones too. What idleness adds is a range of its own, so that the kept messages can stay raw beside the summary of
-// what came before them. A call that may still be answered is left for later, with all that follows it.
+// what came before them. Idleness counts from when the newest message was said, so that an imported history does not wait as
+// a conversation does, but begins importPause after the last Record at the earliest. A call that may still be answered is left
+// for later, with all that follows it.
 func MakePlan(p Policy, b Backlog) Plan {
-	open := b.Units[:answered(b.Units)]
+	ends := p.groupEnds(b.Units)
+	open := b.Units[:answered(b.Units, ends)]
 	kept := 0
 	if p.triggered(b.Units) {
-		kept = min(cut.Back(groupEnds(b.Units), p.keepFrom(b.Units)), len(open))
+		kept = min(cut.Back(ends, p.keepFrom(b.Units)), len(open))
 	}
-	plan := Plan{Ranges: chunks(open[:kept], p.ChunkTokens)}
-	switch rest := open[kept:]; {
+	plan := Plan{Ranges: p.chunks(open[:kept], ends)}
+	switch rest, idle := open[kept:], b.idleAt(p.Idle); {
 	case p.Idle <= 0 || len(rest) == 0:
-	case b.Now.Before(b.LastTime.Add(p.Idle)):
-		plan.Next = b.LastTime.Add(p.Idle)
+	case b.Now.Before(idle):
+		plan.Next = idle
 	default:
-		plan.Ranges = append(plan.Ranges, chunks(rest, p.ChunkTokens)...)
+		plan.Ranges = append(plan.Ranges, p.chunks(rest, ends[kept:])...)
 	}
 	return plan
 }
@@ -46,9 +68,11 @@ func MakePlan(p Policy, b Backlog) Plan {
 // PlanAll covers all units, whatever the triggers say, in chunks that fit the summariser: for sessions that somebody
 // asks to be summarised now. A call that may still be answered is left for later, with all that follows it.
 func PlanAll(p Policy, units []Unit) []memory.SeqRange {
-	return chunks(units[:answered(units)], p.ChunkTokens)
+	ends := p.groupEnds(units)
+	return p.chunks(units[:answered(units, ends)], ends)
 }
 
+// triggered reports whether units reach a trigger: those that no leaf covers, or those of one turn.
 func (p Policy) triggered(units []Unit) bool {
 	return cut.AnyReached([]cut.Trigger{
 		{Messages: p.TriggerMessages}, {Tokens: p.TriggerTokens}, {Fraction: p.TriggerFraction},
@@ -64,30 +88,39 @@ func (p Policy) keepFrom(units []Unit) int {
 	return cut.Keep{Messages: p.KeepMessages, Tokens: p.KeepTokens, Fraction: p.KeepFraction}.From(sizes, p.Window)
 }
 
-// groupEnds reports, for each unit, whether a cut may follow it: not within a turn, nor between a call and its results.
-func groupEnds(units []Unit) []bool {
-	var p cut.Pairing
+// groupEnds reports, for each unit, whether a cut may follow it: not between a call and its results, nor within a turn, unless
+// that reaches a trigger all alone: so long a turn is an imported history, or an agent's hours of work, and would never be
+// summarised but as one.
+func (p Policy) groupEnds(units []Unit) []bool {
+	var pairs cut.Pairing
 	for i, u := range units {
 		for j, id := range u.Calls {
-			p.AddCall(cut.Ref{Message: i, Part: j}, id)
+			pairs.AddCall(cut.Ref{Message: i, Part: j}, id)
 		}
 		for j, id := range u.Results {
-			p.AddResult(cut.Ref{Message: i, Part: len(u.Calls) + j}, id)
+			pairs.AddResult(cut.Ref{Message: i, Part: len(u.Calls) + j}, id)
 		}
 	}
-	p.Close()
-	reach := p.Reach(len(units))
-	for i := range units {
-		if i+1 < len(units) && units[i+1].TurnNo == units[i].TurnNo {
-			reach[i] = max(reach[i], i+1)
+	pairs.Close()
+	reach := pairs.Reach(len(units))
+	for from := 0; from < len(units); {
+		to := from + 1
+		for to < len(units) && units[to].TurnNo == units[from].TurnNo {
+			to++
 		}
+		if !p.triggered(units[from:to]) {
+			for i := from; i < to-1; i++ {
+				reach[i] = max(reach[i], i+1)
+			}
+		}
+		from = to
 	}
 	return cut.Ends(reach)
 }
 
 // answered is the index up to which no call waits for its results. A call that a user's message follows has been
 // given up: providers refuse a history in which results come after that.
-func answered(units []Unit) int {
+func answered(units []Unit, ends []bool) int {
 	waiting := map[string]int{}
 	for i, u := range units {
 		for _, id := range u.Results {
@@ -104,14 +137,14 @@ func answered(units []Unit) int {
 	for _, at := range waiting {
 		first = min(first, at)
 	}
-	return cut.Back(groupEnds(units), first)
+	return cut.Back(ends, first)
 }
 
-// chunks cuts units into contiguous ranges of at most that many tokens, or of one group where a group alone has more;
-// 0 is no limit.
-func chunks(units []Unit, limit int64) []memory.SeqRange {
+// chunks cuts units into contiguous ranges of at most ChunkTokens, or of one group where a group alone has more; 0 is no
+// limit. ends are their groupEnds.
+func (p Policy) chunks(units []Unit, ends []bool) []memory.SeqRange {
 	var out []memory.SeqRange
-	ends := groupEnds(units)
+	limit := p.ChunkTokens
 	var size int64 // of the open chunk
 	start := 0     // of the open group
 	for i := range units {

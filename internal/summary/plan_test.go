@@ -53,6 +53,7 @@ func TestMakePlan(t *testing.T) {
 	tokens := Policy{TriggerTokens: 200, KeepTokens: 60}
 	window := Policy{TriggerFraction: 0.5, Window: 400, KeepFraction: 0.1, KeepMessages: 1}
 	both := Policy{TriggerMessages: 5, TriggerTokens: 1 << 40, KeepMessages: 1, KeepTokens: 50}
+	chunked := Policy{TriggerMessages: 11, KeepMessages: 5, ChunkTokens: 100}
 	idle := noon.Add(5 * time.Minute)
 	for _, c := range []struct {
 		name   string
@@ -72,12 +73,16 @@ func TestMakePlan(t *testing.T) {
 		{"any trigger is enough, and the largest keep counts", both, unitsFrom(1, 10), 0, Plan{Ranges: ranges(1, 8)}},
 		{"parallel calls stay with all their results", standard, tools, 0, Plan{Ranges: ranges(1, 5), Next: idle}},
 		{"a turn stays whole", standard, oneTurn, 0, Plan{Ranges: ranges(1, 3), Next: idle}},
+		{"a turn that alone reaches the trigger is cut between its messages", standard, inOneTurn(unitsFrom(1, 16)), 0, Plan{Ranges: ranges(1, 11), Next: idle}},
+		{"but never between a call and its results", standard, inOneTurn(tools), 0, Plan{Ranges: ranges(1, 5), Next: idle}},
+		{"nor is a shorter one", standard, inOneTurn(unitsFrom(1, 10)), 0, Plan{Next: idle}},
+		{"a chunk may end within a long turn", chunked, inOneTurn(unitsFrom(1, 15)), 0, Plan{Ranges: ranges(1, 5, 6, 10)}},
 		{"a call that waits for its results is not summarised", standard, waiting, time.Hour, Plan{Ranges: ranges(1, 7, 8, 11)}},
 		{"unless a user went on without them", standard, givenUp, time.Hour, Plan{Ranges: ranges(1, 8, 9, 13)}},
 		{"a message larger than a chunk is a chunk of its own", standard, long, 0, Plan{Ranges: ranges(1, 1, 2, 2, 3, 7), Next: idle}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got := MakePlan(c.policy, Backlog{Units: c.units, LastTime: noon, Now: noon.Add(c.idle)})
+			got := MakePlan(c.policy, Backlog{Units: c.units, Said: noon, Recorded: noon, Now: noon.Add(c.idle)})
 			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Error(diff)
 			}
@@ -85,15 +90,57 @@ func TestMakePlan(t *testing.T) {
 	}
 }
 
+// inOneTurn are the units as one Record stored them.
+func inOneTurn(units []Unit) []Unit {
+	out := slices.Clone(units)
+	for i := range out {
+		out[i].TurnNo = 1
+	}
+	return out
+}
+
+func TestIdlenessCountsFromWhatWasSaid(t *testing.T) {
+	p := Default()
+	for _, c := range []struct {
+		name     string
+		said     time.Time
+		recorded time.Time
+		want     time.Time // when the session is idle
+	}{
+		{"in a conversation, five minutes after its last message", noon, noon.Add(time.Second), noon.Add(5 * time.Minute)},
+		{"of an import, half a minute after the last Record", noon.AddDate(0, 0, -20), noon, noon.Add(30 * time.Second)},
+		{"of messages of some minutes ago, when those are over", noon.Add(-3 * time.Minute), noon, noon.Add(2 * time.Minute)},
+		{"a sender's clock that is ahead puts nothing off", noon.Add(time.Hour), noon, noon.Add(5 * time.Minute)},
+		{"without a time of its own, from the Record", time.Time{}, noon, noon.Add(5 * time.Minute)},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			b := Backlog{Units: unitsFrom(1, 4), Said: c.said, Recorded: c.recorded, Now: c.want.Add(-time.Second)}
+			if plan := MakePlan(p, b); len(plan.Ranges) > 0 || !plan.Next.Equal(c.want) {
+				t.Errorf("before: %+v, want next %s", plan, c.want)
+			}
+			b.Now = c.want
+			if plan := MakePlan(p, b); len(plan.Ranges) != 1 {
+				t.Errorf("then: %+v", plan)
+			}
+		})
+	}
+	t.Run("where idleness is shorter than the pause of an import, that counts", func(t *testing.T) {
+		p := Policy{Idle: 10 * time.Second}
+		if plan := MakePlan(p, Backlog{Units: unitsFrom(1, 4), Said: noon.AddDate(0, 0, -1), Recorded: noon, Now: noon.Add(10 * time.Second)}); len(plan.Ranges) != 1 {
+			t.Errorf("%+v", plan)
+		}
+	})
+}
+
 func TestPlansLoseNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		units := drawUnits(t, 60)
 		p := drawPolicy(t)
-		plan := MakePlan(p, Backlog{Units: units, LastTime: noon, Now: noon.Add(time.Duration(rapid.IntRange(0, 2).Draw(t, "idle")) * time.Minute)})
+		plan := MakePlan(p, Backlog{Units: units, Said: noon, Recorded: noon, Now: noon.Add(time.Duration(rapid.IntRange(0, 2).Draw(t, "idle")) * time.Minute)})
 		checkRanges(t, p, units, plan.Ranges)
 		all := PlanAll(p, units)
 		checkRanges(t, p, units, all)
-		if end, last := answered(units), len(all); end > 0 && all[last-1].To != units[end-1].Seq {
+		if end, last := answered(units, p.groupEnds(units)), len(all); end > 0 && all[last-1].To != units[end-1].Seq {
 			t.Fatalf("%v does not reach %d", all, units[end-1].Seq)
 		}
 	})
@@ -144,23 +191,24 @@ func checkRanges(t *rapid.T, p Policy, units []Unit, got []memory.SeqRange) {
 			t.Fatalf("%v leave a hole before %v", got, r)
 		}
 		next = r.To + 1
-		checkCut(t, units, r.To)
+		checkCut(t, p, units, r.To)
 		part := units[r.From-1 : r.To]
-		if size := tokensOf(part); p.ChunkTokens > 0 && size > p.ChunkTokens && slices.Contains(groupEnds(units)[r.From-1:r.To-1], true) {
+		if size := tokensOf(part); p.ChunkTokens > 0 && size > p.ChunkTokens && slices.Contains(p.groupEnds(units)[r.From-1:r.To-1], true) {
 			t.Fatalf("%v has %d tokens and could be cut", r, size)
 		}
 	}
 }
 
-func checkCut(t *rapid.T, units []Unit, at int64) {
+func checkCut(t *rapid.T, p Policy, units []Unit, at int64) {
 	calls := map[string]bool{}
 	for _, u := range units[:at] {
 		for _, id := range u.Calls {
 			calls[id] = true
 		}
 	}
+	turn := slices.DeleteFunc(slices.Clone(units), func(u Unit) bool { return u.TurnNo != units[at-1].TurnNo })
 	for _, u := range units[at:] {
-		if u.TurnNo == units[at-1].TurnNo {
+		if u.TurnNo == units[at-1].TurnNo && !p.triggered(turn) {
 			t.Fatalf("the cut after %d splits a turn", at)
 		}
 		for _, id := range u.Results {
@@ -188,7 +236,7 @@ func (s *session) covered() int64 {
 }
 
 func (s *session) step(idle time.Duration) {
-	plan := MakePlan(s.policy, Backlog{Units: s.units[s.covered():], LastTime: noon, Now: noon.Add(idle)})
+	plan := MakePlan(s.policy, Backlog{Units: s.units[s.covered():], Said: noon, Recorded: noon, Now: noon.Add(idle)})
 	for _, r := range plan.Ranges {
 		s.leaves++
 		s.add(memory.SummaryNode{Range: r, Cumulative: s.policy.Form == FormRecursive})

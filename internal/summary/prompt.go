@@ -81,17 +81,9 @@ func (t Task) transcript() string {
 			day = d
 			b.WriteString("(" + d + ")\n")
 		}
-		b.WriteString(l.speaker() + ": " + fence.Indent(l.Text) + "\n")
+		b.WriteString(l.Who() + ": " + fence.Indent(l.Text) + "\n")
 	}
 	return strings.TrimSuffix(b.String(), "\n")
-}
-
-// speaker is the line's name on one line, else its role.
-func (l Line) speaker() string {
-	if name := strings.Join(strings.Fields(l.Speaker), " "); name != "" {
-		return name
-	}
-	return l.Role.String()
 }
 
 func (p Part) heading(loc *time.Location) string {

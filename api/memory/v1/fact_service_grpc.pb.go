@@ -37,7 +37,8 @@ const (
 // FactService shows what was learnt about a user, and lets people correct it. What a person writes or edits is never
 // changed by extraction.
 type FactServiceClient interface {
-	// CreateFact stores a fact that a person states.
+	// CreateFact stores a fact that a person states. Stated again in the same words about the same subject it is one fact: the
+	// first one is returned, with what the second call sets.
 	CreateFact(ctx context.Context, in *CreateFactRequest, opts ...grpc.CallOption) (*CreateFactResponse, error)
 	// GetFact returns a fact; NOT_FOUND if there is none.
 	GetFact(ctx context.Context, in *GetFactRequest, opts ...grpc.CallOption) (*GetFactResponse, error)
@@ -47,7 +48,8 @@ type FactServiceClient interface {
 	SearchFacts(ctx context.Context, in *SearchFactsRequest, opts ...grpc.CallOption) (*SearchFactsResponse, error)
 	// UpdateFact changes a fact; its earlier text stays in its revisions.
 	UpdateFact(ctx context.Context, in *UpdateFactRequest, opts ...grpc.CallOption) (*UpdateFactResponse, error)
-	// DeleteFact deletes a fact with its revisions and vectors. It is not learnt again from the messages that said it.
+	// DeleteFact deletes a fact with its revisions and vectors. It is not learnt again from what was said before:
+	// a message that was both recorded and said after the deletion may say it anew.
 	DeleteFact(ctx context.Context, in *DeleteFactRequest, opts ...grpc.CallOption) (*DeleteFactResponse, error)
 	// ListFactRevisions lists what a fact was after each change, the latest first.
 	ListFactRevisions(ctx context.Context, in *ListFactRevisionsRequest, opts ...grpc.CallOption) (*ListFactRevisionsResponse, error)
@@ -162,7 +164,8 @@ func (c *factServiceClient) ListQuarantined(ctx context.Context, in *ListQuarant
 // FactService shows what was learnt about a user, and lets people correct it. What a person writes or edits is never
 // changed by extraction.
 type FactServiceServer interface {
-	// CreateFact stores a fact that a person states.
+	// CreateFact stores a fact that a person states. Stated again in the same words about the same subject it is one fact: the
+	// first one is returned, with what the second call sets.
 	CreateFact(context.Context, *CreateFactRequest) (*CreateFactResponse, error)
 	// GetFact returns a fact; NOT_FOUND if there is none.
 	GetFact(context.Context, *GetFactRequest) (*GetFactResponse, error)
@@ -172,7 +175,8 @@ type FactServiceServer interface {
 	SearchFacts(context.Context, *SearchFactsRequest) (*SearchFactsResponse, error)
 	// UpdateFact changes a fact; its earlier text stays in its revisions.
 	UpdateFact(context.Context, *UpdateFactRequest) (*UpdateFactResponse, error)
-	// DeleteFact deletes a fact with its revisions and vectors. It is not learnt again from the messages that said it.
+	// DeleteFact deletes a fact with its revisions and vectors. It is not learnt again from what was said before:
+	// a message that was both recorded and said after the deletion may say it anew.
 	DeleteFact(context.Context, *DeleteFactRequest) (*DeleteFactResponse, error)
 	// ListFactRevisions lists what a fact was after each change, the latest first.
 	ListFactRevisions(context.Context, *ListFactRevisionsRequest) (*ListFactRevisionsResponse, error)

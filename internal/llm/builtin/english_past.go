@@ -27,6 +27,8 @@ var enInversions = []inversion{
 	{regexp.MustCompile(`(?i)` + enPerfect + `(?:stopped|quit|given up|gave up|dropped|abandoned) (?:on )?([^,]+?)` + enSince + `$`), []string{"I play $1", "I'm learning $1", "I'm studying $1"}},
 	{regexp.MustCompile(`(?i)` + enPerfect + `(?:quit|left|resigned from|departed) ((?-i:[A-Z])[^,]*?)` + enSince + `$`), []string{"I work at $1", "I work for $1"}},
 	{regexp.MustCompile(`(?i)` + enPerfect + `(?:quit|left|resigned from|lost) my job (?:at|with) ((?-i:[A-Z])[^,]*?)` + enSince + `$`), []string{"I work at $1", "I work for $1"}},
+	{regexp.MustCompile(`(?i)` + enPerfect + `(?:stopped|quit|given up|gave up) being ([^,]+?)` + enSince + `$`), []string{"I'm $1"}},
+	{regexp.MustCompile(`(?i)^(?:not|no longer) ([^,]+?) (?:anymore|any more|any longer)$`), []string{"I'm $1"}},
 	{regexp.MustCompile(`(?i)` + enPerfect + `moved (?:out of|away from) ((?-i:[A-Z])[^,]*?)` + enSince + `$`), []string{"I live in $1"}},
 	{regexp.MustCompile(`(?i)^(?:i|we) used to be (.+)$`), []string{"I'm $1"}},
 	{regexp.MustCompile(`(?i)^(?:i|we) used to ((?:live|work|play|have|own|study|smoke|drink|drive|run|teach|use|speak|like|love|prefer) .+)$`), []string{"I $1"}},
@@ -43,7 +45,7 @@ var enInversions = []inversion{
 
 // enEnders end whatever is the case.
 var enEnders = map[string]*regexp.Regexp{
-	"employer": regexp.MustCompile(`(?i)^(?:i've|i have|i|i was|i got|i've been)? ?(?:(?:just|recently|finally|officially|unfortunately) )*(?:(?:quit|left|lost) my job|resigned|(?:got |been )?(?:fired|laid off|let go)|retired)(?: from work)?` + enSince + `$`),
+	"employer": regexp.MustCompile(`(?i)^(?:i've|i have|i|i was|i got|i've been)? ?(?:(?:just|recently|finally|officially|unfortunately) )*(?:(?:quit|left|lost) my job(?: as an? [^,]+?)?|resigned|(?:got |been )?(?:fired|laid off|let go)|retired)(?: from work)?` + enSince + `$`),
 }
 
 const (
@@ -59,6 +61,7 @@ var enCorrections = []*regexp.Regexp{
 	regexp.MustCompile(`(?i)^(?:` + enSorry + `[\s,.:;!–—-]+)*(?:it's |that's )?not (?P<wrong>[^,]{1,60}?)(?:,| but|;) ?(?:but |it's |it is |i meant )?(?P<right>[^,]{1,60})$`),
 	regexp.MustCompile(`(?i)^(?:` + enSorry + `[\s,.:;!–—-]+)*(?P<right>[^,]{1,60}?), not (?P<wrong>[^,]{1,60})$`),
 	regexp.MustCompile(`(?i)^(?:` + enSorry + `[\s,.:;!–—-]+)+(?P<right>\d{1,3})$`),
+	regexp.MustCompile(`^\*(?P<right>[^\s*][^*,]{0,40})\*?$`),
 }
 
 // enNations are capitalised and said of people, but no names.

@@ -25,7 +25,7 @@ var koInversions = []inversion{
 	{regexp.MustCompile(`^(.+?)(?:을|를)? (배우|공부하|만들|개발하|준비하)(?:는 거|는 것|는 걸|던 거|던 것|기)(?:을|를|는)? ` + koLetGo + `$`), []string{"$1를 $2고 있어요"}},
 	{regexp.MustCompile(`^(.+?)(?:을|를|은|는)? (?:공부|준비|개발)(?:을|를|는)? ` + koLetGo + `$`), []string{"$1를 공부하고 있어요", "$1를 준비하고 있어요", "$1를 개발하고 있어요"}},
 	{regexp.MustCompile(`^(.+?)(?:을|를|에서)? (?:` + koLetGo + `|퇴사` + koMade + `|나왔` + koDone + `)$`), []string{"$1에서 일해요", "$1에 다녀요", "$1를 배우고 있어요", "$1를 준비하고 있어요"}},
-	{regexp.MustCompile(`^(.+?)(?:을|를) (?:떠났|떠나왔)` + koDone + `$`), []string{"$1에 살아요", "$1에 다녀요", "$1에서 일해요"}},
+	{regexp.MustCompile(`^(.+?)(?:을|를)? (?:떠났|떠나왔)` + koDone + `$`), []string{"$1에 살아요", "$1에 다녀요", "$1에서 일해요"}},
 }
 
 // koNot is how a denied verb ends.

@@ -10,8 +10,10 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
+	"github.com/stratamem/strata/internal/intent"
 	"github.com/stratamem/strata/internal/llm"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/summary"
@@ -26,7 +28,9 @@ const ExtractiveModel = "builtin:extractive"
 type Summarizer struct{}
 
 // Summarize picks the sentences that hold names, numbers, dates and decisions, share their words with the others, and
-// are recent, as many as MaxTokens holds. What stands in a message is marked with who said it.
+// are recent, as many as MaxTokens holds, what people say before what models answer. What stands in a message is marked with
+// who said it. Greetings, thanks, laughter and acknowledgements are never picked, nor what a later sentence takes back: of
+// messages that hold nothing else the answer is empty.
 func (Summarizer) Summarize(ctx context.Context, t summary.Task) (llm.Answer, error) {
 	found := candidates(ctx, t)
 	if err := ctx.Err(); err != nil {
@@ -39,12 +43,13 @@ func (Summarizer) Summarize(ctx context.Context, t summary.Task) (llm.Answer, er
 	if err := ctx.Err(); err != nil {
 		return llm.Answer{}, fmt.Errorf("pick sentences: %w", err)
 	}
-	return llm.Answer{Text: render(picked), Finish: llm.FinishStop, Model: ExtractiveModel}, nil
+	return llm.Answer{Text: render(picked), Finish: llm.FinishStop, Model: ExtractiveModel, Verbatim: true}, nil
 }
 
 // candidate is a sentence that may be picked.
 type candidate struct {
 	text    string // as it will stand
+	words   string // without who said it
 	place   int
 	role    float64  // weight of who said it
 	tool    bool     // what a tool was asked or answered
@@ -58,47 +63,174 @@ type candidate struct {
 // maxSentence is how many tokens of a sentence are kept. A longer one is a pasted log more often than a statement.
 const maxSentence = 50
 
-// candidates are the sentences of a task: of the summary to rewrite, of the summaries to merge, and of the messages.
-// Questions that somebody has spoken after are left out: what matters of them is in the answers. Once ctx has ended, those
-// that are missing are of no interest.
+// candidates are the sentences of a task that hold to its end, without small talk, echoes and questions that were answered.
+// Once ctx has ended, those that are missing are of no interest.
 func candidates(ctx context.Context, t summary.Task) []candidate {
-	var out []candidate
-	if t.Rewrite {
-		out = fromSummary(out, t.Previous)
-	}
-	for _, p := range t.Parts {
-		out = fromSummary(out, p.Text)
-	}
+	worth, asks := worthSaying(t.Said(ctx))
+	said, places, _ := summary.Holding(worth)
 	speakers := speakersOf(t.Lines)
-	last := lastOfOthers(t.Lines)
-	for i, l := range t.Lines {
-		open := i >= last
-		for _, s := range text.Sentences(l.Text) {
-			if ctx.Err() != nil {
-				return nil
-			}
-			if asks := text.AsksQuestion(s); !asks || open {
-				c := newCandidate(speaker(l)+": ", s, speakers)
-				c.role, c.tool, c.open = weightOf(l), l.Tool, asks
-				out = append(out, c)
-			}
+	out := make([]candidate, 0, len(said))
+	for i, s := range said {
+		if ctx.Err() != nil {
+			return nil
 		}
-	}
-	for i := range out {
-		out[i].place = i
+		c := newCandidate(s, speakers)
+		c.place = i
+		if s.Line >= 0 {
+			c.role, c.tool = weightOf(t.Lines[s.Line]), s.Tool
+		}
+		switch asks[places[i]] {
+		case asksOpenly:
+			c.open = true
+		case asksAnswered:
+			c.role *= answeredFactor
+		}
+		out = append(out, c)
 	}
 	return out
+}
+
+// asksHow says whether a sentence asks, and what became of the question.
+type asksHow int
+
+const (
+	asksNothing asksHow = iota
+	asksOpenly
+	asksAnswered
+)
+
+// answeredFactor puts what was answered behind the answer.
+const answeredFactor = 0.6
+
+// worthSaying leaves out small talk, what the assistant only repeats, and questions that were answered: what matters of them is
+// in the answers. What a person asked an assistant stays, since the answer seldom makes sense alone, and a question whose answer
+// is a word or two makes one sentence with it.
+func worthSaying(said []summary.Said) (out []summary.Said, asks []asksHow) {
+	add := func(s summary.Said, a asksHow) { out, asks = append(out, s), append(asks, a) }
+	for i, s := range said {
+		short, talk := isShortAnswer(said, i), intent.IsPleasantry(s.Text)
+		switch {
+		case s.Line < 0:
+			add(s, asksNothing)
+		case short && len(out) > 0 && out[len(out)-1].Whole == said[i-1].Whole:
+			joined := summary.Joined(out[len(out)-1], s)
+			joined.Role, joined.Line, joined.Who = s.Role, s.Line, s.Who
+			out[len(out)-1], asks[len(out)-1] = joined, asksNothing
+		case talk, isEcho(said, i):
+		case !text.AsksQuestion(s.Text):
+			add(s, asksNothing)
+		case isOpen(said, i):
+			add(s, asksOpenly)
+		case s.Role == memory.RoleUser && asksAssistant(said, i), i+1 < len(said) && isShortAnswer(said, i+1):
+			add(s, asksAnswered)
+		}
+	}
+	return out, asks
+}
+
+// shortAnswer is how many tokens an answer may take that makes no sense without its question.
+const shortAnswer = 6
+
+// isShortAnswer reports whether a sentence answers the question right before it in a word or two.
+func isShortAnswer(said []summary.Said, at int) bool {
+	s := said[at]
+	if at == 0 || s.Tool || s.Line < 0 || text.EstimateTokens(s.Text) > shortAnswer || text.AsksQuestion(s.Text) {
+		return false
+	}
+	asked := said[at-1]
+	return asked.Line >= 0 && !asked.Tool && asked.Who != s.Who && text.AsksQuestion(asked.Text) && !intent.IsPleasantry(asked.Text) &&
+		(s.Role == memory.RoleUser && !intent.IsPleasantry(s.Text) || yesOrNo[firstWord(s.Text)] && !(s.Role == memory.RoleAssistant && takesNote[firstWord(s.Text)]))
+}
+
+// yesOrNo are the words that an answer to a question begins with where it is one. From an assistant some of them mean no more
+// than that it has understood.
+var (
+	takesNote = wordSet(`sure ok okay please claro vale exacto 好 好的 好啊`)
+	yesOrNo   = wordSet(`yes yeah yep yup sure ok okay please no nope nah never correct exactly right absolutely definitely sí si no claro vale exacto
+	네 예 응 넵 어 아니 아니요 아뇨 그래 그래요 맞아 맞아요 좋아 좋아요 はい ええ うん いいえ いや 好 好的 好啊 是 是的 对 对的 不 不是 不用 可以 行 没有 有 要 不要`)
+)
+
+func wordSet(list string) map[string]bool {
+	out := map[string]bool{}
+	for w := range strings.FieldsSeq(list) {
+		out[w] = true
+	}
+	return out
+}
+
+// firstWord is the first word of a sentence in lower case.
+func firstWord(s string) string {
+	fields := strings.FieldsFunc(strings.ToLower(s), func(r rune) bool { return !unicode.IsLetter(r) })
+	if len(fields) == 0 {
+		return ""
+	}
+	return fields[0]
+}
+
+// echoReach is how many sentences before it an echo may repeat.
+const echoReach = 12
+
+// isEcho reports whether a sentence of an assistant says nothing but what a person has just said.
+func isEcho(said []summary.Said, at int) bool {
+	s := said[at]
+	if s.Role != memory.RoleAssistant || s.Tool {
+		return false
+	}
+	own := distinct(text.Terms(s.Text))
+	for i := max(0, at-echoReach); i < at; i++ {
+		if said[i].Role == memory.RoleUser && !said[i].Tool && echoes(own, distinct(text.Terms(said[i].Text))) {
+			return true
+		}
+	}
+	return false
+}
+
+// echoes reports whether terms repeat most of others and add hardly any: Noted: … adds one.
+func echoes(own, others []string) bool {
+	shared := 0
+	for _, t := range own {
+		if _, found := slices.BinarySearch(others, t); found {
+			shared++
+		}
+	}
+	return shared > len(own)-shared && len(own)-shared <= 1 && float64(shared) >= repeated*float64(len(others))
+}
+
+// isOpen reports whether nobody has answered a question: nobody else has spoken after it, or, where a person asked an
+// assistant, said nothing but to repeat it or to acknowledge.
+func isOpen(said []summary.Said, at int) bool {
+	asked := said[at]
+	for i, s := range said[at+1:] {
+		echo := s.Role == memory.RoleAssistant && (intent.IsPleasantry(s.Text) || isEcho(said, at+1+i))
+		if s.Who != asked.Who && !(asked.Role == memory.RoleUser && echo) {
+			return false
+		}
+	}
+	return true
+}
+
+// asksAssistant reports whether an assistant is the next to speak after a sentence.
+func asksAssistant(said []summary.Said, at int) bool {
+	for _, s := range said[at+1:] {
+		if s.Line != said[at].Line {
+			return s.Role == memory.RoleAssistant
+		}
+	}
+	return false
 }
 
 // spoken leaves out what tools were asked and answered, where people and models said enough: it is full of names and
 // numbers, and what matters of it was said.
 func spoken(found []candidate) []candidate {
 	words := slices.DeleteFunc(slices.Clone(found), func(c candidate) bool { return c.tool })
-	if tokensOf(words) < leastRoom {
+	if tokensOf(words) < fewWords {
 		return found
 	}
 	return words
 }
+
+// fewWords is how many tokens people and models must have said that what tools were asked and answered is left out.
+const fewWords = 60
 
 func tokensOf(found []candidate) int {
 	total := 0
@@ -108,42 +240,30 @@ func tokensOf(found []candidate) int {
 	return total
 }
 
-// lastOfOthers is the first of the lines from which on one speaks alone: nobody else has spoken after it.
-func lastOfOthers(lines []summary.Line) int {
-	first := len(lines)
-	for first > 0 && speaker(lines[first-1]) == speaker(lines[len(lines)-1]) {
-		first--
-	}
-	return first
-}
-
 // speakersOf are the words of the speakers' names. People call each other by name all the time: that is no anchor.
 func speakersOf(lines []summary.Line) []string {
 	var out []string
 	for _, l := range lines {
-		out = append(out, strings.Fields(strings.ToLower(speaker(l)))...)
+		out = append(out, strings.Fields(strings.ToLower(l.Who()))...)
 	}
 	return distinct(out)
-}
-
-func fromSummary(out []candidate, s string) []candidate {
-	for _, sentence := range text.Sentences(s) {
-		out = append(out, newCandidate("", sentence, nil))
-	}
-	return out
 }
 
 // longestRead is how many bytes of a sentence are read. It is far more than stands in a summary of it.
 const longestRead = 4 << 10
 
-func newCandidate(prefix, sentence string, speakers []string) candidate {
-	sentence = text.Clip(sentence, longestRead)
-	c := candidate{text: prefix + closed(cut(sentence)), role: 1, terms: text.Terms(sentence)}
+func newCandidate(s summary.Said, speakers []string) candidate {
+	sentence := text.Clip(s.Text, longestRead)
+	prefix, _ := strings.CutSuffix(s.Whole, s.Text)
+	c := candidate{text: prefix + closed(shortened(sentence)), words: sentence, role: 1, terms: text.Terms(sentence)}
 	c.unique = distinct(c.terms)
 	for _, a := range summary.Anchors(sentence) {
 		if a.Kind != summary.AnchorName || !isSpeaker(a.Text, speakers) {
 			c.anchors += a.Weight()
 		}
+	}
+	if s.Role == memory.RoleUser && intent.IsVital(sentence) {
+		c.anchors += vitalWeight
 	}
 	return c
 }
@@ -154,10 +274,6 @@ func isSpeaker(name string, speakers []string) bool {
 	return slices.ContainsFunc(speakers, func(s string) bool { return strings.HasPrefix(s, name) || strings.HasPrefix(name, s) })
 }
 
-func speaker(l summary.Line) string {
-	return cmp.Or(strings.Join(strings.Fields(l.Speaker), " "), l.Role.String())
-}
-
 // weightOf puts what people say before what models and tools answer.
 func weightOf(l summary.Line) float64 {
 	switch {
@@ -165,9 +281,18 @@ func weightOf(l summary.Line) float64 {
 	case l.Role == memory.RoleUser:
 		return 1
 	case l.Role == memory.RoleAssistant:
-		return 0.7
+		return 0.5
 	}
 	return 0.4
+}
+
+// shortened is a sentence of at most maxSentence tokens, and of one that a later one leans on both.
+func shortened(s string) string {
+	i := strings.LastIndex(s, summary.Arrow)
+	if i < 0 {
+		return cut(s)
+	}
+	return strings.TrimRight(shortened(s[:i]), "…") + summary.Arrow + cut(s[i+len(summary.Arrow):])
 }
 
 // cut shortens a sentence of more than maxSentence tokens at a space.
@@ -197,6 +322,9 @@ func closed(s string) string {
 	return s + "."
 }
 
+// vitalWeight is what a sentence about a name, somebody's health or family counts beside its anchors: as much as a decision.
+const vitalWeight = 3
+
 // Weights of what makes a sentence worth picking. Anchors count for their length; the others are at most 1.
 const (
 	anchorWeight  = 8.0
@@ -217,7 +345,7 @@ func score(found []candidate) {
 		c := &found[i]
 		length := float64(lengthFloor + text.EstimateTokens(c.text))
 		c.score = c.role*c.manner()*(anchorWeight*c.anchors/length+centralWeight*centrality(*c, df, len(found))) +
-			recentWeight*float64(i+1)/float64(len(found))
+			c.role*recentWeight*float64(i+1)/float64(len(found))
 		if c.open {
 			c.score += openWeight
 		}
@@ -227,7 +355,6 @@ func score(found []candidate) {
 // Ways to speak in English: reactions say little of lasting worth, statements about oneself most.
 var (
 	reaction = regexp.MustCompile(`(?i)^(?:wow|that's|that is|that sounds|sounds|thanks|thank you|hey|hi|hello|congrat\w*|cool|great|awesome|nice|yeah|yep|oh|aw+|glad|totally|absolutely|definitely|you're|your|you have|it's)\b`)
-	named    = regexp.MustCompile(`^[\pL\pN ._-]{1,40}: `)
 	aboutMe  = strings.Fields("I My my We we Our our")
 )
 
@@ -239,9 +366,9 @@ const (
 // manner is a factor for the way a sentence speaks.
 func (c candidate) manner() float64 {
 	switch {
-	case reaction.MatchString(c.text) || reaction.MatchString(strings.TrimPrefix(c.text, named.FindString(c.text))):
+	case reaction.MatchString(c.words):
 		return reactionFactor
-	case speaksOfOneself(c.text):
+	case speaksOfOneself(c.words):
 		return aboutMeFactor
 	}
 	return 1
@@ -285,7 +412,7 @@ func distinct(terms []string) []string {
 const leafShare = 0.4
 
 // leastRoom is the tokens that a summary may always take.
-const leastRoom = 60
+const leastRoom = 150
 
 // room is how many tokens the answer may take.
 func room(t summary.Task, found []candidate) int {
@@ -299,8 +426,8 @@ func room(t summary.Task, found []candidate) int {
 	return min(limit, max(leastRoom, int(leafShare*float64(tokensOf(found)))))
 }
 
-// pick takes the best sentences that fit, leaving out what repeats another one, and answers them in their order. What
-// says nothing is only taken when there is nothing else; of sentences that are all too long the best one is taken.
+// pick takes the best sentences that fit, leaving out what repeats another one, and answers them in their order. Of sentences
+// that are all too long the best one is taken.
 func pick(ctx context.Context, found []candidate, room int) []candidate {
 	ranked := slices.Clone(found)
 	slices.SortFunc(ranked, func(a, b candidate) int {
@@ -312,8 +439,7 @@ func pick(ctx context.Context, found []candidate, room int) []candidate {
 			return nil
 		}
 		cost := text.EstimateTokens(c.text) + 1
-		talk := len(c.terms) < fewTerms && c.anchors == 0
-		if cost > room || len(out) > 0 && (talk || slices.ContainsFunc(out, c.repeats)) {
+		if cost > room || slices.ContainsFunc(out, c.repeats) {
 			continue
 		}
 		out, room = append(out, c), room-cost

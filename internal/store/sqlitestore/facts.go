@@ -115,6 +115,9 @@ func forgottenSince(c *conn, uid, revision int64) (gone []store.Forgotten, err e
 // encodeForgotten is what is kept of a forgotten fact's key: its hash and, in eight bytes more, when it was forgotten. Rows of
 // before that was kept have the hash alone.
 func encodeForgotten(f store.Forgotten) []byte {
+	if f.Time.IsZero() {
+		return f.Key[:]
+	}
 	return binary.BigEndian.AppendUint64(f.Key[:], uint64(micros(f.Time)))
 }
 

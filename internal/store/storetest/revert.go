@@ -36,7 +36,9 @@ func testRevert(t *testing.T, open Open[store.Truth]) {
 		apply(t, s, reverting(t, s, slot))
 		before.State, before.Answer, before.Reason, before.UpdateTime = memory.SlotReverted, []byte("receipt"), "reverted by a person", minute(7)
 		wantEqual(t, mustSlot(t, s, slot), before)
-		wantEqual(t, len(factsSince(t, s, alice, 0).Facts), 0)
+		state := factsSince(t, s, alice, 0)
+		wantEqual(t, len(state.Facts), 0)
+		wantEqual(t, state.Forgotten, []store.Forgotten{{FactID: "a", Key: state.Scope.Keyed(memory.IDDigest("a")), Change: 2}}) // for ever
 	})
 	t.Run("reverting again must change nothing and return the revision", func(t *testing.T) {
 		s := withSession(t, open)
