@@ -68,8 +68,11 @@ func summaryPolicy(s config.Summaries) policy.Summaries {
 }
 
 func summaryTriggers(s config.Summaries) summary.Policy {
+	session, period := s.SummaryPrompts()
 	return summary.Policy{
-		Form: summary.Form(s.Form), TriggerMessages: s.TriggerMessages, TriggerTokens: s.TriggerTokens,
+		Style:       summary.Style{Keep: session, Language: s.Language, Temperature: temperature(s.Temperature)},
+		PeriodStyle: summary.Style{Keep: period, Language: s.Language, Temperature: temperature(s.Temperature)},
+		Form:        summary.Form(s.Form), TriggerMessages: s.TriggerMessages, TriggerTokens: s.TriggerTokens,
 		TriggerFraction: s.TriggerFraction, Window: s.Window, Idle: s.Idle, KeepMessages: s.KeepMessages,
 		KeepTokens: s.KeepTokens, KeepFraction: s.KeepFraction, Merge: s.Merge, MaxTokens: s.MaxTokens, ChunkTokens: s.ChunkTokens, ResultBytes: s.ResultBytes,
 	}
@@ -83,5 +86,14 @@ func extractionTriggers(e config.Extraction, f config.Facts) extract.Triggers {
 	return extract.Triggers{
 		AtReply: e.AtReply, Messages: e.Messages, Idle: e.Idle, MaxMessages: e.MaxMessages, MaxTokens: e.MaxTokens, Learn: learn,
 		ContextBytes: e.ContextBytes, CoreSignificance: f.CoreSignificance,
+		Guidance: e.Guidance(), Temperature: temperature(e.Temperature),
 	}
+}
+
+// temperature is a setting's, nil where that leaves it to the endpoint.
+func temperature(setting float64) *float64 {
+	if setting < 0 {
+		return nil
+	}
+	return &setting
 }

@@ -158,6 +158,11 @@ type Summaries struct {
 	Weeks       int           `name:"weeks" default:"4" help:"The most weekly summaries, 0 to 52."`
 	Months      int           `name:"months" default:"3" help:"The most monthly summaries, 0 to 24."`
 
+	Prompt       string  `name:"prompt" help:"What summaries of sessions keep and drop, in words for the model, in place of the built-in ones; at most 8 KiB. {max_tokens} stands for the most tokens, {language} for the language; {{ and }} for braces."`
+	PeriodPrompt string  `name:"period-prompt" help:"The same for summaries of weeks and months."`
+	Language     string  `name:"language" placeholder:"TAG" help:"The language that summaries are written in by a model, as a BCP 47 tag such as de; that of their source when empty."`
+	Temperature  float64 `name:"temperature" default:"-1" help:"The model's temperature for summaries, 0 to 2; -1 leaves it to the endpoint."`
+
 	Form            string        `name:"form" default:"tree" enum:"tree,recursive" help:"tree: summaries of ranges, merged level by level. recursive: each rewrites the one before together with the new messages."`
 	TriggerMessages int           `name:"trigger-messages" default:"11" help:"Summarise at so many messages without a summary, 0 to 10000; 0 for never."`
 	TriggerTokens   int64         `name:"trigger-tokens" default:"0" help:"Summarise at so many tokens without a summary, 0 to 10000000; 0 for never."`
@@ -181,6 +186,8 @@ type Extraction struct {
 	MaxMessages  int           `name:"max-messages" default:"50" help:"The most messages of one call, 1 to 500; a backlog is taken in chunks."`
 	MaxTokens    int64         `name:"max-tokens" default:"6000" help:"The most tokens of messages in one call, 500 to 1000000."`
 	ContextBytes int           `name:"context-bytes" default:"1000" help:"How much is shown, from its end, of a message that nothing is learnt from, 40 to 100000."`
+	Prompt       string        `name:"prompt" help:"What is added to the prompt of extraction: what to keep and what never, which category fits, how significant something is; at most 8 KiB. {{ and }} stand for braces."`
+	Temperature  float64       `name:"temperature" default:"-1" help:"The model's temperature for extraction, 0 to 2; -1 leaves it to the endpoint."`
 	Learn        string        `name:"learn" default:"user" enum:"user,user+assistant" help:"Whose words may become facts: user or user+assistant."`
 }
 

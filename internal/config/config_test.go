@@ -68,9 +68,9 @@ func TestDefaultsAreTheDocumentedOnes(t *testing.T) {
 		},
 		Summaries: Summaries{
 			Running: true, Previous: true, Periods: true, Share: .2, MaxSessions: 3, Weeks: 4, Months: 3,
-			Form: "tree", TriggerMessages: 11, KeepMessages: 5, Idle: 5 * time.Minute, Merge: 4, MaxTokens: 500, ChunkTokens: 6000, ResultBytes: 1500,
+			Temperature: -1, Form: "tree", TriggerMessages: 11, KeepMessages: 5, Idle: 5 * time.Minute, Merge: 4, MaxTokens: 500, ChunkTokens: 6000, ResultBytes: 1500,
 		},
-		Extraction: Extraction{AtReply: true, Messages: 6, Idle: 30 * time.Second, MaxMessages: 50, MaxTokens: 6000, ContextBytes: 1000, Learn: "user"},
+		Extraction: Extraction{Temperature: -1, AtReply: true, Messages: 6, Idle: 30 * time.Second, MaxMessages: 50, MaxTokens: 6000, ContextBytes: 1000, Learn: "user"},
 	}
 	if diff := cmp.Diff(want, l.Profiles["default"]); diff != "" {
 		t.Error(diff)

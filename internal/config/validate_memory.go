@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"golang.org/x/text/language"
 )
 
 // BuiltinEmbedder is the default embedding model. It needs no endpoint.
@@ -117,6 +119,13 @@ func (f Facts) check(fs *faults, prefix string) {
 }
 
 func (s Summaries) check(fs *faults, prefix string) {
+	for key, text := range map[string]string{"prompt": s.Prompt, "period-prompt": s.PeriodPrompt} {
+		checkPrompt(fs, prefix+key, text, s.MaxTokens, s.Language)
+	}
+	if _, err := language.Parse(s.Language); s.Language != "" && err != nil {
+		fs.add(prefix+"language", "it is no BCP 47 tag, such as en, de or pt-BR")
+	}
+	within(fs, prefix+"temperature", s.Temperature, -1, 2)
 	within(fs, prefix+"share", s.Share, 0, 1)
 	within(fs, prefix+"max-sessions", s.MaxSessions, 0, 100)
 	within(fs, prefix+"max-age", s.MaxAge, 0, maxAge)
@@ -169,4 +178,6 @@ func (e Extraction) check(fs *faults, prefix string) {
 	within(fs, prefix+"max-messages", e.MaxMessages, 1, 500)
 	within(fs, prefix+"max-tokens", e.MaxTokens, 500, maxCallTokens)
 	within(fs, prefix+"context-bytes", e.ContextBytes, 40, 100_000)
+	within(fs, prefix+"temperature", e.Temperature, -1, 2)
+	checkPrompt(fs, prefix+"prompt", e.Prompt, 0, "")
 }

@@ -22,6 +22,9 @@ type Input struct {
 	// ContextBytes is how much of a message that nothing is learnt from is shown, from its end: what the user answers. 0 for
 	// DefaultContextBytes.
 	ContextBytes int
+	// Guidance and Temperature are as in Triggers.
+	Guidance    string
+	Temperature *float64
 	// CoreSignificance is from how much significance on facts stand in every context, 1 to 10; 0 for DefaultCoreSignificance.
 	CoreSignificance int
 }
@@ -53,6 +56,8 @@ type Task struct {
 	Location     *time.Location
 	Language     string
 	ContextBytes int // see Input
+	Guidance     string
+	Temperature  *float64
 	// CoreSignificance is as in Input, never 0.
 	CoreSignificance int
 }
@@ -68,6 +73,10 @@ type Triggers struct {
 	ContextBytes int           // of a message that is only shown to understand others; 0 for DefaultContextBytes
 	// CoreSignificance is as in Input.
 	CoreSignificance int
+	// Guidance is what an operator adds to the prompt: what to learn and what never, how to rate it; "" for nothing. It cannot
+	// change what an answer must be, nor what is verified.
+	Guidance    string
+	Temperature *float64 // of the model; nil leaves it to the endpoint
 }
 
 // Limits of an answer.

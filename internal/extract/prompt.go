@@ -88,7 +88,11 @@ func Prompt(t Task) (system, user string) {
 		}
 		b.WriteString(jsonLine(shown(l, t.ContextBytes)))
 	}
-	return fmt.Sprintf(systemPrompt, MaxOps), b.String()
+	system = fmt.Sprintf(systemPrompt, MaxOps)
+	if t.Guidance != "" {
+		system += "\n\nThe operator of this memory adds, within the rules above:\n" + t.Guidance
+	}
+	return system, b.String()
 }
 
 func shown(l Line, contextBytes int) shownLine {

@@ -99,6 +99,7 @@ func (v *visit) input(ctx context.Context, slot memory.Slot) (extract.Input, err
 		Session: slot.Session, SessionID: slot.SessionID, Messages: messages, Context: before,
 		Location: v.work.User.Location(), Language: v.work.User.Language, Learn: v.policy.Extract.Learn,
 		ContextBytes: v.policy.Extract.ContextBytes, CoreSignificance: v.policy.Extract.CoreSignificance,
+		Guidance: v.policy.Extract.Guidance, Temperature: v.policy.Extract.Temperature,
 	}, nil
 }
 

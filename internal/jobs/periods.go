@@ -206,7 +206,7 @@ func (r *Runner) periodPiece(ctx context.Context, user memory.User, plan summary
 	start, end := plan.Period.Start.UTC(), plan.Period.End.UTC()
 	p := piece{
 		slot: slot,
-		task: summary.Task{Kind: plan.Kind, Period: plan.Period, MaxTokens: policy.MaxTokens, Location: user.Location()},
+		task: summary.Task{Kind: plan.Kind, Period: plan.Period, MaxTokens: policy.MaxTokens, Location: user.Location(), Style: policy.PeriodStyle},
 		node: memory.SummaryNode{
 			ID: memory.EffectID(slot.ID(), 0), Kind: plan.Kind, Generation: plan.Generation, Rebuild: plan.Rebuild,
 			Period: memory.Period{Name: plan.Period.Name, Start: start, End: end},

@@ -209,6 +209,7 @@ func (v *visit) piece(slot memory.Slot) piece {
 		slot: slot,
 		task: summary.Task{
 			Kind: memory.SummarySession, Level: slot.Level, MaxTokens: v.policy.Summary.MaxTokens, Location: v.work.User.Location(),
+			Style: v.policy.Summary.Style,
 		},
 		node: memory.SummaryNode{
 			ID: memory.EffectID(slot.ID(), 0), Kind: memory.SummarySession, Session: slot.Session, SessionID: slot.SessionID,

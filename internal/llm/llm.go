@@ -37,6 +37,8 @@ type Prompt struct {
 	User      string
 	Schema    *Schema // what the answer must be; nil for prose
 	MaxTokens int     // of the answer; 0 for the provider's default
+	// Temperature goes before what the Chat has configured; nil leaves that.
+	Temperature *float64
 }
 
 // Schema is a JSON schema with a name.

@@ -27,6 +27,7 @@ func (p Prompted) Summarize(ctx context.Context, t summary.Task) (Answer, error)
 	system, user := summary.Prompt(t)
 	return p.Summaries.Complete(ctx, Prompt{
 		Operation: operation(t), System: system, User: user, MaxTokens: int(t.MaxTokens) * summarySlack,
+		Temperature: t.Style.Temperature,
 	})
 }
 
@@ -35,7 +36,7 @@ func (p Prompted) Extract(ctx context.Context, t extract.Task) (Answer, error) {
 	system, user := extract.Prompt(t)
 	return p.Extraction.Complete(ctx, Prompt{
 		Operation: OpExtract, System: system, User: user, MaxTokens: extractTokens,
-		Schema: &Schema{Name: extractSchema, JSON: extract.Schema()},
+		Schema: &Schema{Name: extractSchema, JSON: extract.Schema()}, Temperature: t.Temperature,
 	})
 }
 

@@ -260,6 +260,9 @@ const scriptShare = 0.15
 // isOtherScript reports whether most of an answer is in a script that neither leads any message or summary it is made
 // from nor makes up scriptShare of them all: people ask in Korean about long English logs.
 func (t Task) isOtherScript(answer string) bool {
+	if t.Style.Language != "" {
+		return false // it may be asked for
+	}
 	lead, total := leadingScript(answer)
 	if total < fewLetters {
 		return false

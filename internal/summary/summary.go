@@ -34,6 +34,15 @@ type Policy struct {
 	MaxTokens    int64 // of one summary
 	ChunkTokens  int64 // of the messages in one call: what fits the summariser
 	ResultBytes  int   // how much of a tool's result the summariser is shown; 0 for 1,500
+	Style        Style // of summaries of sessions
+	PeriodStyle  Style // of summaries of weeks and months
+}
+
+// Style is how an operator wants summaries written. The zero value leaves it to the built-in prompt.
+type Style struct {
+	Keep        string   // what to keep and what to drop, in place of the built-in words; "" for these
+	Language    string   // the BCP 47 tag of the language to write in; "" for that of the source
+	Temperature *float64 // of the model; nil leaves it to the endpoint
 }
 
 // Unit is what a plan needs to know of a message.
@@ -64,6 +73,7 @@ type Task struct {
 	MaxTokens int64
 	Language  string // of the source; "" to follow it
 	Location  *time.Location
+	Style     Style
 }
 
 // Line is what a summariser sees of a message: its words, or the tools it calls or answers for.

@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -169,7 +170,7 @@ func (c *Chat) usage(r sdk.ChatCompletionRequest, u sdk.Usage, answer string) me
 }
 
 func (c *Chat) request(p llm.Prompt, f format) sdk.ChatCompletionRequest {
-	r := sdk.ChatCompletionRequest{Model: c.options.Model, Temperature: c.temperature()}
+	r := sdk.ChatCompletionRequest{Model: c.options.Model, Temperature: temperature(cmp.Or(p.Temperature, c.options.Temperature))}
 	system := p.System
 	if p.Schema != nil {
 		r.ResponseFormat = responseFormat(*p.Schema, f)
@@ -204,9 +205,9 @@ func (c *Chat) maxTokens(p llm.Prompt) int {
 	return limit
 }
 
-// temperature is the configured one. The client leaves out a plain 0, and the endpoint would take its default.
-func (c *Chat) temperature() float32 {
-	switch t := c.options.Temperature; {
+// temperature is how the client is told one. It leaves out a plain 0, and the endpoint would take its default.
+func temperature(t *float64) float32 {
+	switch {
 	case t == nil:
 		return 0
 	case *t == 0:

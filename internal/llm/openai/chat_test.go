@@ -374,6 +374,18 @@ func TestRequests(t *testing.T) {
 			}
 		})
 	}
+	t.Run("a prompt's temperature goes before the configured one", func(t *testing.T) {
+		var got llmtest.Request
+		s := serve(t, llmtest.Options{Chat: func(r llmtest.Request) llmtest.Reply {
+			got = r
+			return llmtest.Say("ok")
+		}})
+		cool := prompt
+		cool.Temperature = &half
+		if _, err := chat(t, s.URL(), func(o *openai.Options) { o.Temperature = &zero }).Complete(t.Context(), cool); err != nil || got.Temperature == nil || *got.Temperature != half {
+			t.Errorf("%+v, %v", got, err)
+		}
+	})
 	t.Run("the key opens the endpoint, and no key is no header", func(t *testing.T) {
 		s := serve(t, llmtest.Options{Key: "sk-secret"})
 		if _, err := chat(t, s.URL(), func(o *openai.Options) { o.Key = openai.NewKey("sk-secret") }).Complete(t.Context(), prompt); err != nil {
