@@ -30,7 +30,7 @@ func policies(cfg config.Config) (policy.Policies, error) {
 		out.Profiles[name] = policy.Profile{
 			BudgetTokens: p.BudgetTokens, RecentN: p.RecentN, TopK: p.TopK, MinScore: p.MinScore,
 			RecallShare: p.RecallShare, Floor: p.RecallFloor, UserPrior: p.UserPrior, State: p.Sections.State, Recalled: p.Sections.Recalled,
-			Notes: p.Sections.Notes, NotesShare: p.NotesShare, Checks: checks,
+			Notes: p.Sections.Notes, NotesShare: p.NotesShare, Checks: checks, Secrets: policy.MaskSecrets(p.MaskSecrets),
 			Recent: p.Sections.Recent, MemoryRole: policy.MemoryRole(p.MemoryRole),
 			MemoryPlace: policy.MemoryPlace(p.MemoryPlace), CacheMark: p.CacheMark, Language: p.Headings, Counter: counter,
 			Facts: factPolicy(p.Facts), Summaries: summaryPolicy(p.Summaries),

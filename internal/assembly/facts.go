@@ -3,6 +3,7 @@ package assembly
 import (
 	"slices"
 
+	"github.com/stratamem/strata/internal/intent"
 	"github.com/stratamem/strata/internal/memory"
 )
 
@@ -143,10 +144,19 @@ func (a *assembler) price(f *factLine, room space) bool {
 		return false
 	}
 	f.priced = true
-	f.line = a.newLine(a.dayOf(f.fact.ValidFrom), cleanName(f.fact.Subject), f.fact.Text, memory.TokenCounts{})
+	f.line = a.newLine(a.dayOf(f.fact.ValidFrom), cleanName(f.fact.Subject), wanted(f.fact), memory.TokenCounts{})
 	f.line.price.bytes += factBytes(f.fact)
 	f.item = Item{Fact: f.fact, Rank: f.rank, Selection: f.why, Text: f.fact.Text}
 	return true
+}
+
+// wanted is what a fact says. One that speaks to its reader, such as a rule of the project or a wish in the user's own
+// words, is told as what the user wants: memory itself gives no instructions.
+func wanted(f *memory.Fact) string {
+	if f.Subject == "" && (f.IsWish() || f.IsProject()) && intent.IsSpoken(f.Text) {
+		return "The user wants: " + f.Text
+	}
+	return f.Text
 }
 
 // leastDay is the least that a day takes in a line by the embedded vocabularies: brackets, day, month, the blank before

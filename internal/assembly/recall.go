@@ -258,7 +258,7 @@ func (a *assembler) show(c *candidate, r *Recalled) {
 		return
 	}
 	var stored memory.TokenCounts
-	if c.whole && len(m.Parts) == 1 && len(m.Parts[0].Echoes) == 0 {
+	if c.whole && len(m.Parts) == 1 && !m.IsAltered() {
 		stored = m.Tokens
 	}
 	body := c.text

@@ -119,6 +119,8 @@ type Profile struct {
 	Checks     map[string]Check `name:"checks" help:"Rules for the words of messages that are recorded, by name and in the order of their names; at most 50."`
 	NotesShare float64          `name:"notes-share" default:"0.10" help:"The most of the budget that notes may take, 0 to 1."`
 
+	MaskSecrets string `name:"mask-secrets" default:"memory" enum:"nowhere,memory,everywhere" help:"Where keys, tokens, passwords, card numbers and private keys in recorded messages are masked: nowhere; memory (in all that is made of messages, not in the messages themselves); everywhere (before the message is stored)."`
+
 	Facts      Facts      `name:"facts"`
 	Summaries  Summaries  `name:"summaries"`
 	Extraction Extraction `name:"extraction"`

@@ -57,7 +57,7 @@ func TestDefaultsAreTheDocumentedOnes(t *testing.T) {
 	}
 	want := Profile{
 		BudgetTokens: 8000, RecentN: 10, TopK: 200, RecallShare: .3, RecallFloor: 2000, Sections: Sections{true, true, true, true}, MemoryRole: "user", MemoryPlace: "before", UserPrior: 1,
-		StepLimit: 25, NotesShare: .1,
+		StepLimit: 25, MaskSecrets: "memory", NotesShare: .1,
 		History: History{
 			Strategy: NoStrategy, LastMessages: 20, ChunkMessages: 50, Head: "system-and-first", Clear: ClearToolUses{Keep: 3},
 			Summary: Summarizing{MaxTokens: 500, ChunkTokens: 6000, Fallback: "extract", Role: "user"},

@@ -54,6 +54,15 @@ func isWish(f *features) bool {
 	return f[style] && (f[plea] || f[reply] && f.any(asked))
 }
 
+// IsProject reports whether a statement is about code under development and how it is worked on.
+func IsProject(statement string) bool { return newReading(fold(statement)).has[project] }
+
+// IsSpoken reports whether a statement speaks to its reader, as "always answer in German" does, and "prefers short
+// answers" does not.
+func IsSpoken(statement string) bool {
+	return newReading(fold(statement)).has.any(of(imperative, plea, you))
+}
+
 // IsVital reports whether a statement is about a name, somebody's health or family: what matters to every question.
 func IsVital(statement string) bool {
 	return newReading(fold(statement)).has.any(of(name, health, family))

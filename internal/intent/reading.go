@@ -70,7 +70,8 @@ func (r *reading) scan(fields []string, by lexicons) {
 			case spelled && from < 0:
 				from = i
 			case !spelled && from >= 0:
-				r.tokens, from = append(r.tokens, field[from:i]), -1
+				r.addToken(field[from:i])
+				from = -1
 			}
 			if unicode.IsLetter(c) || unicode.IsDigit(c) {
 				dense.WriteRune(c)
@@ -85,7 +86,7 @@ func (r *reading) scan(fields []string, by lexicons) {
 			}
 		}
 		if from >= 0 {
-			r.tokens = append(r.tokens, field[from:])
+			r.addToken(field[from:])
 		}
 	}
 	r.dense = dense.String()
@@ -101,6 +102,13 @@ func (r *reading) scan(fields []string, by lexicons) {
 		left -= by.chinese().scan(r)
 	}
 	r.pleasantries = left <= 0
+}
+
+// addToken adds a word without the apostrophes around it: those of quotes, and of a possessive plural.
+func (r *reading) addToken(word string) {
+	if word = strings.Trim(word, "'"); word != "" {
+		r.tokens = append(r.tokens, word)
+	}
 }
 
 // maxHanToKana is how many Han characters for each Kana a Japanese text has at most.

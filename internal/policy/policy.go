@@ -34,6 +34,20 @@ const (
 	MemoryAfter  MemoryPlace = "after"  // the history, just before the last message of the user: all before it stays the same from turn to turn
 )
 
+// MaskSecrets says where masks stand in the place of the secrets that messages say: keys, tokens, passwords, card numbers and
+// private keys.
+type MaskSecrets string
+
+// The places.
+const (
+	// MaskNowhere: messages are stored and read as they are.
+	MaskNowhere MaskSecrets = "nowhere"
+	// MaskMemory: in all that is made of a message. The message itself stays as it is.
+	MaskMemory MaskSecrets = "memory"
+	// MaskEverywhere: in the message itself, before it is stored.
+	MaskEverywhere MaskSecrets = "everywhere"
+)
+
 // Profile is a named policy of the configuration.
 type Profile struct {
 	BudgetTokens int64      // the most tokens a prompt may take, at least 1
@@ -47,6 +61,7 @@ type Profile struct {
 	Notes        bool       // whether it has the notes of the user and of the session
 	NotesShare   float64    // the most of the budget that notes take, 0 to 1
 	Checks       *check.Set // for the words of messages that are recorded; nil for none
+	Secrets      MaskSecrets
 	Recalled     bool       // whether it has recalled messages
 	Recent       bool       // whether it has the session's latest messages
 	MemoryRole   MemoryRole // system, developer or user
@@ -278,6 +293,25 @@ func (p Policies) ChecksOf(profile string) *check.Set {
 		return named.Checks
 	}
 	return p.Profiles[p.Default].Checks
+}
+
+// SecretsOf is where the secrets of a session with that profile are masked.
+func (p Policies) SecretsOf(profile string) MaskSecrets {
+	if named, ok := p.Profiles[profile]; ok {
+		return named.Secrets
+	}
+	return p.Profiles[p.Default].Secrets
+}
+
+// OneSecrets is what all profiles say of secrets, false where they differ.
+func (p Policies) OneSecrets() (mask MaskSecrets, ok bool) {
+	mask = p.Profiles[p.Default].Secrets
+	for _, profile := range p.Profiles {
+		if profile.Secrets != mask {
+			return "", false
+		}
+	}
+	return mask, true
 }
 
 // AnyChecks reports whether any profile has checks.

@@ -77,15 +77,10 @@ func denseWeight(k kindNo, step int) float32 {
 // run beside any other call.
 func (x *Index) SetVectors(vectors ...TurnVector) {
 	touched := map[*session]struct{}{}
-	x.setVectors(vectors, touched)
-	x.settle(touched)
-}
-
-// setVectors does as SetVectors does, and leaves settling to the caller.
-func (x *Index) setVectors(vectors []TurnVector, touched map[*session]struct{}) {
 	for _, v := range vectors {
 		x.takeVector(v.Place, v.Vector, touched)
 	}
+	x.settle(touched)
 }
 
 // takeVector notes in which session a vector is new.

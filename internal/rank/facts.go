@@ -94,7 +94,7 @@ func (x *FactIndex) Put(f memory.Fact) {
 		return
 	}
 	was := x.facts[n]
-	if was.Text == f.Text && was.Subject == f.Subject && learntIn(was) == learntIn(f) {
+	if was.Text == f.Text && was.Words() == f.Words() && learntIn(was) == learntIn(f) {
 		x.facts[n], x.traits[n] = f, x.traitsOf(f)
 		return
 	}
@@ -119,7 +119,7 @@ func (x *FactIndex) Forget(id string) {
 
 func (x *FactIndex) insert(f memory.Fact) {
 	n := int32(len(x.facts))
-	terms := text.Terms(f.Subject + " " + f.Text)
+	terms := text.Terms(f.Words())
 	x.facts, x.live, x.rows = append(x.facts, f), append(x.live, true), append(x.rows, none)
 	x.lengths, x.traits = append(x.lengths, int32(len(terms))), append(x.traits, x.traitsOf(f))
 	slices.Sort(terms)

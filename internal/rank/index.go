@@ -25,7 +25,9 @@ type Index struct {
 	bySession []*session // in the order of message.session
 	messages  []message
 	spread    [][maxEdges]edge  // of each message: where its words count too
-	reaches   [reachSets]bitset // by passage: see settleReach
+	reaches   [reachSets]bitset // by message: see settleReach
+	single    bitset            // the messages of exactly one passage
+	several   bitset            // the messages of more than one
 	classes   []class           // of each message
 
 	// One entry for each passage.
@@ -69,7 +71,8 @@ type session struct {
 	key      memory.SessionKey
 	no       int32 // in bySession
 	messages []int32
-	replies  bool // one of them is an assistant's
+	fresh    []int32 // by seq too: inserted, and not among messages yet
+	replies  bool    // one of them is an assistant's
 	dirty    bool
 	from, to int // positions to be settled, to excluded, while dirty
 }
@@ -178,16 +181,18 @@ func (x *Index) Bytes() int64 {
 		perSession = 200 // its entry in the map, its key and its own room
 		perLabels  = 3 * 4
 	)
-	perMessage := int64(unsafe.Sizeof(message{})) + int64(unsafe.Sizeof([maxEdges]edge{})) + 1 + perLabels
-	perPassage := int64(4 + unsafe.Sizeof(span32{}) + 4 + 8 + 1 + 1) // one for the bits of reaches
+	perMessage := int64(unsafe.Sizeof(message{})) + int64(unsafe.Sizeof([maxEdges]edge{})) + 1 + 1 + perLabels // one for the sets' bits
+	perPassage := int64(4 + unsafe.Sizeof(span32{}) + 4 + 8 + 1)
 	return int64(cap(x.messages))*perMessage + int64(cap(x.passMessage))*perPassage + int64(len(x.sessions))*perSession +
 		int64(len(x.postings))*perTerm + x.chars + x.capacity + x.turns.bytes()
 }
 
-// ScratchBytes returns about how much memory one Search takes beside the index.
+// ScratchBytes returns about how much memory one Search takes at most beside the index.
 func (x *Index) ScratchBytes() int64 {
 	perPassage := int64(8 + unsafe.Sizeof(sum{}) + 2*4) // a frequency, a sum, and places in two lists
-	return int64(len(x.passMessage))*perPassage + int64(len(x.messages))*2*4
+	all := int64(len(x.passMessage))*perPassage + int64(len(x.messages))*2*4
+	best := x.laneBytes() + int64(len(x.messages))*(boundPlanes+2*maxBestTerms)/8
+	return max(all, best)
 }
 
 // Has reports whether the message at the place is in the index.
@@ -217,11 +222,7 @@ func (x *Index) position(s *session, seq int64) (int, bool) {
 // Add takes documents in any order. Of one whose place is present already only the vector is taken, as by SetVectors.
 func (x *Index) Add(docs ...Doc) {
 	touched := map[*session]struct{}{}
-	var vectors []TurnVector
-	for _, d := range docs {
-		if d.Vector.Version > 0 {
-			vectors = append(vectors, TurnVector{d.Place, d.Vector})
-		}
+	for _, d := range distinct(docs) {
 		m, ok := x.insert(d, touched)
 		if !ok {
 			continue
@@ -233,7 +234,12 @@ func (x *Index) Add(docs ...Doc) {
 			}
 		}
 	}
-	x.setVectors(vectors, touched)
+	x.merge(touched)
+	for _, d := range docs {
+		if d.Vector.Version > 0 {
+			x.takeVector(d.Place, d.Vector, touched)
+		}
+	}
 	x.settle(touched)
 }
 
@@ -245,26 +251,43 @@ func (x *Index) AddSegment(data []byte) error {
 	}
 	touched := map[*session]struct{}{}
 	pass := x.insertSegment(seg, touched)
-	for i, term := range seg.terms {
-		x.addPostings(term, seg.lists[i], pass)
+	if len(pass) > 0 && pass[0] >= 0 && !slices.Contains(pass, skipped) {
+		x.addLists(seg, pass[0])
+	} else {
+		x.addPostings(seg, pass)
 	}
 	x.addVectors(seg, touched)
 	x.settle(touched)
 	return nil
 }
 
-// addPostings takes a term's list of a segment. Passages of a segment keep their order in the index.
-func (x *Index) addPostings(term string, list []byte, pass []int32) {
-	no := int32(none)
-	for p := (cursor{data: list}); p.next(); {
-		to := pass[p.pass]
-		if to < 0 {
-			continue
+// addLists takes the lists of a segment as they are, whose passages all went into the index in a row.
+func (x *Index) addLists(seg *segment, first int32) {
+	for pass, n := range seg.words {
+		x.count(first+int32(pass), n)
+	}
+	for i, term := range seg.terms {
+		list := &x.postings[x.term(term)]
+		before := cap(list.data)
+		list.join(&seg.lists[i], first)
+		x.capacity += int64(cap(list.data) - before)
+	}
+}
+
+// addPostings takes those of a segment whose passages were not all taken. They keep their order in the index.
+func (x *Index) addPostings(seg *segment, pass []int32) {
+	for i, term := range seg.terms {
+		no := int32(none)
+		for p := (cursor{data: seg.lists[i].data}); p.next(); {
+			to := pass[p.pass]
+			if to == skipped {
+				continue
+			}
+			if no == none {
+				no = x.term(term)
+			}
+			x.addTo(no, posting{to, p.count})
 		}
-		if no == none {
-			no = x.term(term)
-		}
-		x.addTo(no, posting{to, p.count})
 	}
 }
 
@@ -279,24 +302,28 @@ func (x *Index) addVectors(seg *segment, touched map[*session]struct{}) {
 	}
 }
 
-// insertSegment returns where each passage of the segment went, -1 for one that is skipped.
+// skipped is where a passage went whose message the index has already.
+const skipped = -1
+
+// insertSegment returns where each passage of the segment went; those that are not skipped are in a row.
 func (x *Index) insertSegment(seg *segment, touched map[*session]struct{}) []int32 {
 	pass := make([]int32, 0, len(seg.spans))
 	x.messages = slices.Grow(x.messages, len(seg.messages))
 	for _, sm := range seg.messages {
 		m, ok := x.insert(sm.Doc, touched)
 		for range sm.passages {
-			to := int32(-1)
+			to := int32(skipped)
 			if ok {
 				to = x.addPassage(m, seg.spans[len(pass)])
 			}
 			pass = append(pass, to)
 		}
 	}
+	x.merge(touched)
 	return pass
 }
 
-// insert adds a message without its passages.
+// insert adds a message without its passages. Those of a session must come by seq, and merge must be called after the last.
 func (x *Index) insert(d Doc, touched map[*session]struct{}) (m int32, ok bool) {
 	s := x.sessions[d.Session]
 	if s == nil {
@@ -304,8 +331,7 @@ func (x *Index) insert(d Doc, touched map[*session]struct{}) (m int32, ok bool) 
 		x.sessions[d.Session] = s
 		x.bySession = append(x.bySession, s)
 	}
-	at, present := x.position(s, d.Seq)
-	if present {
+	if _, present := x.position(s, d.Seq); present {
 		return 0, false
 	}
 	m, first := int32(len(x.messages)), int32(len(x.passMessage))
@@ -316,21 +342,61 @@ func (x *Index) insert(d Doc, touched map[*session]struct{}) (m int32, ok bool) 
 	})
 	x.spread, x.classes = append(x.spread, [maxEdges]edge{}), append(x.classes, 0)
 	x.turns.rows = append(x.turns.rows, none)
+	if m%64 == 0 {
+		for i := range x.reaches {
+			x.reaches[i] = append(x.reaches[i], 0)
+		}
+		x.single, x.several = append(x.single, 0), append(x.several, 0)
+	}
 	if d.Name != "" {
 		x.messages[m].name = x.nameLabel(d.Name, m)
 	}
-	s.messages = slices.Insert(s.messages, at, m)
-	s.touch(at, d.Role == memory.RoleAssistant)
+	s.fresh = append(s.fresh, m)
 	touched[s] = struct{}{}
 	return m, true
 }
 
-// touch notes that the message at a position is new. The first reply of a session changes the kind of all of it.
-func (s *session) touch(at int, reply bool) {
-	from, to := max(at-reach, 0), min(at+reach+1, len(s.messages))
-	if s.dirty {
-		from, to = min(from, s.from), max(to, min(s.to+1, len(s.messages)))
+// merge puts inserted messages between those of their sessions: all of a session at once, so that a long session whose
+// older part comes later is moved once for each part, not once for each message.
+func (x *Index) merge(touched map[*session]struct{}) {
+	for s := range touched {
+		if len(s.fresh) == 0 {
+			continue
+		}
+		reply := false
+		for _, m := range s.fresh {
+			reply = reply || memory.Role(x.messages[m].role) == memory.RoleAssistant
+		}
+		from, to := x.mergeFresh(s)
+		s.touch(from, to, reply)
 	}
+}
+
+// mergeFresh returns the positions from the first to the last fresh message, the latter excluded.
+func (x *Index) mergeFresh(s *session) (from, to int) {
+	fresh, old := s.fresh, len(s.messages)-1
+	s.messages = append(s.messages, fresh...)
+	s.fresh = nil
+	for at, left := len(s.messages)-1, len(fresh)-1; left >= 0; at-- {
+		if old >= 0 && x.messages[s.messages[old]].seq > x.messages[fresh[left]].seq {
+			s.messages[at] = s.messages[old]
+			old--
+			continue
+		}
+		s.messages[at] = fresh[left]
+		if left == len(fresh)-1 {
+			to = at + 1
+		}
+		from = at
+		left--
+	}
+	return from, to
+}
+
+// touch notes that messages from one position to another, excluded, are new. The first reply of a session changes the kind
+// of all of it.
+func (s *session) touch(from, to int, reply bool) {
+	from, to = max(from-reach, 0), min(to+reach, len(s.messages))
 	if reply && !s.replies {
 		s.replies = true
 		from, to = 0, len(s.messages)
@@ -362,12 +428,10 @@ func (x *Index) addPassage(m int32, span span32) int32 {
 	x.passWords = append(x.passWords, 0)
 	x.passLength = append(x.passLength, 0)
 	x.passKind = append(x.passKind, kindAssistantChat)
-	if pass%64 == 0 {
-		for i := range x.reaches {
-			x.reaches[i] = append(x.reaches[i], 0)
-		}
-	}
 	x.messages[m].last = pass + 1
+	several := x.messages[m].first < pass
+	x.single.set(m, !several)
+	x.several.set(m, several)
 	return pass
 }
 

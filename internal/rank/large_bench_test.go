@@ -3,7 +3,9 @@ package rank
 import (
 	"math/rand/v2"
 	"runtime"
+	"slices"
 	"testing"
+	"time"
 
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/text"
@@ -61,4 +63,39 @@ func BenchmarkLarge(b *testing.B) {
 			}
 		})
 	}
+}
+
+// BenchmarkRead reads 100,000 messages from segments, the newest first as the service does: one session costs what many
+// cost.
+func BenchmarkRead(b *testing.B) {
+	const messages, segment = 100_000, 8000
+	many, one := segments(shape.Large(messages), segment), segments(shape.Long(messages), segment)
+	var took [2]time.Duration
+	for b.Loop() {
+		for i, of := range [][][]byte{many, one} {
+			begin := time.Now()
+			x := NewIndex()
+			for _, data := range slices.Backward(of) {
+				if err := x.AddSegment(data); err != nil {
+					b.Fatal(err)
+				}
+			}
+			took[i] += time.Since(begin)
+		}
+	}
+	b.ReportMetric(float64(took[1])/float64(took[0]), "one/many")
+}
+
+// segments holds so many messages of a shape each.
+func segments(of shape.Shape, messages int) (out [][]byte) {
+	var docs []Doc
+	for s := range of.All() {
+		for i, m := range s.Messages {
+			docs = append(docs, Analyze(memory.PlacedMessage{Place: memory.Place{Session: memory.SessionKey(s.ID), Seq: int64(i + 1)}, Message: m}))
+			if len(docs) == messages {
+				out, docs = append(out, EncodeSegment(docs)), nil
+			}
+		}
+	}
+	return append(out, EncodeSegment(docs))
 }

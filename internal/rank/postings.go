@@ -1,6 +1,9 @@
 package rank
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"slices"
+)
 
 // posting says that a term stands in a passage.
 type posting struct {
@@ -21,6 +24,16 @@ type postings struct {
 func (l *postings) add(p posting) {
 	l.data = appendPosting(l.data, p, l.last)
 	l.n, l.last = l.n+1, p.pass
+}
+
+// join appends another list that is not empty, whose passages are counted from first on.
+func (l *postings) join(other *postings, first int32) {
+	head := cursor{data: other.data}
+	head.next()
+	l.data = slices.Grow(l.data, len(other.data)+binary.MaxVarintLen32)
+	l.add(posting{first + head.pass, head.count})
+	l.data = append(l.data, head.data...)
+	l.n, l.last = l.n+other.n-1, first+other.last
 }
 
 func appendPosting(b []byte, p posting, before int32) []byte {
@@ -62,60 +75,4 @@ func (c *cursor) longer() bool {
 		c.count = int32(more) + 2
 	}
 	return true
-}
-
-// addPostings adds the passages of a list, which must be whole. It does what a cursor does, without its counts.
-func (b bitset) addPostings(data []byte) {
-	pass := uint64(0)
-	for i := 0; i < len(data); {
-		step := uint64(data[i])
-		i++
-		if step >= 0x80 {
-			more, n := binary.Uvarint(data[i-1:])
-			step, i = more, i-1+n
-		}
-		if step&1 == 1 {
-			for data[i] >= 0x80 {
-				i++
-			}
-			i++
-		}
-		pass += step >> 1
-		b[pass>>6] |= 1 << (pass & 63)
-	}
-}
-
-// nextIn goes to the next posting whose passage a set has, and reports whether there is one. Without a set it is next.
-func (c *cursor) nextIn(set bitset) bool {
-	if set == nil {
-		return c.next()
-	}
-	data, pass := c.data, uint64(c.pass)
-	for i := 0; i < len(data); {
-		step := uint64(data[i])
-		i++
-		if step >= 0x80 {
-			more, n := binary.Uvarint(data[i-1:])
-			step, i = more, i-1+n
-		}
-		pass += step >> 1
-		from := i
-		if step&1 == 1 {
-			for data[i] >= 0x80 {
-				i++
-			}
-			i++
-		}
-		if set[pass>>6]>>(pass&63)&1 == 0 {
-			continue
-		}
-		c.data, c.pass, c.count = data[i:], int32(pass), 1
-		if step&1 == 1 {
-			more, _ := binary.Uvarint(data[from:i])
-			c.count = int32(more) + 2
-		}
-		return true
-	}
-	c.data = nil
-	return false
 }

@@ -16,7 +16,7 @@ type Query struct {
 
 	Sessions map[memory.SessionKey]bool // only these; nil for all
 	From, To time.Time                  // create time from From to before To, by milliseconds; zero for no limit
-	Exclude  func(memory.Place) bool    // nil for none
+	Exclude  func(memory.Place) bool    // called by several goroutines at once; nil for none
 
 	// Attached are, for each term, the messages from which a fact with that term was learnt, one entry for each fact. What
 	// a fact says counts as if its message said it: see Weights.Fact.
@@ -47,7 +47,7 @@ type Query struct {
 type Result struct {
 	Hits []Hit // the best first; see Search for the order
 	// Candidates are the messages that match and pass all filters, before Limit; of an index with more than 50,000
-	// passages only those that were scored, unless Query.Explain is set.
+	// passages those within Limit, unless Query.Explain is set.
 	Candidates int
 }
 

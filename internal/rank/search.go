@@ -16,13 +16,12 @@ type scratch struct {
 	touched []int32   // passages with a tf
 	sums    []sum     // by passage
 	matched []int32   // passages with a sum
-	best    []int32   // by message: its best passage + 1
-	found   []int32   // messages with a best
+	bestOf  []int32   // by message: its best passage + 1
+	found   []int32   // messages with a best passage
 	heap    []candidate
 	cosines []float32 // by row of vectors, of the search at hand; never zeroed
 	ordered []float32 // cosines of the session at hand; never zeroed
-	list    shortlist // never zeroed
-	sources bitset    // the passages whose words are counted; nil for all
+	best    bestRoom  // never zeroed
 	steps   []uint16  // likely scores by row of vectors; never zeroed
 	rows    []int32   // that are likely; never zeroed
 }
@@ -35,6 +34,7 @@ type sum struct {
 
 type candidate struct {
 	score   float64
+	idf     float64 // of the terms that match the passage
 	message int32
 	pass    int32
 }
@@ -57,18 +57,14 @@ func (f *bm25) score(k kindNo, idf, tf, length float64) float64 {
 // messages that can be among the best Limit are scored: the hits are the same as if all were.
 func (x *Index) Search(q Query) Result {
 	s := x.scratch.Get().(*scratch)
-	s.grow(len(x.passMessage), len(x.messages))
 	terms := x.withNear(&q)
 	formula := x.formula()
 	r := x.newRanking(s, &q)
-	var only *shortlist
-	if len(x.passMessage) > x.limits.passages && q.Limit > 0 && q.MinRelevance == 0 && !q.Explain {
-		r.findIDF(terms)
-		list := r.prune(&formula, terms)
-		only = &list
+	if len(x.passMessage) > x.limits.passages && q.Limit > 0 && q.MinRelevance == 0 && !q.Explain && x.paysBest(terms) {
+		r.searchBest(&formula, terms)
+	} else {
+		r.searchAll(&formula, terms)
 	}
-	r.score(&formula, terms, only)
-	r.choose()
 	result := Result{Candidates: r.candidates, Hits: r.hits()}
 	if q.Explain {
 		r.explain(&formula, terms, result.Hits)
@@ -78,26 +74,20 @@ func (x *Index) Search(q Query) Result {
 	return result
 }
 
-// score scores all that match, or those of a shortlist, and finds the best passage of each message. The idf of terms is
-// known where there is a shortlist.
-func (r *ranking) score(f *bm25, terms []queryTerm, only *shortlist) {
+// searchAll scores all that match, and chooses the best.
+func (r *ranking) searchAll(f *bm25, terms []queryTerm) {
 	x, s := r.x, r.s
-	if only != nil {
-		s.sources = only.sources
-	}
+	s.grow(len(x.passMessage), len(x.messages))
 	for i := range terms {
 		if r.stopped() {
 			break
 		}
-		fields := x.spreadQuery(s, r.q, &terms[i])
-		if only == nil {
-			terms[i].idf = x.idf(fields)
-		}
+		terms[i].idf = x.idf(x.spreadQuery(s, r.q, &terms[i]))
 		r.total += terms[i].idf
-		x.addScores(s, f, terms[i].idf, only)
+		x.addScores(s, f, terms[i].idf)
 	}
-	s.sources = nil
-	x.bestPassages(s, 0)
+	x.bestPassages(s)
+	r.choose()
 }
 
 // stopped reports whether nobody waits for the search any more.
@@ -148,14 +138,18 @@ func (s *scratch) grow(passages, messages int) {
 	if len(s.tf) < passages {
 		s.tf, s.sums = make([]float64, passages+passages/8), make([]sum, passages+passages/8)
 	}
-	if len(s.best) < messages {
-		s.best = make([]int32, messages+messages/8)
+	if len(s.bestOf) < messages {
+		s.bestOf = make([]int32, messages+messages/8)
 	}
 }
 
 func (s *scratch) clear() {
 	s.forgetSums()
 	s.found, s.heap = s.found[:0], s.heap[:0]
+	for i := range s.best.fields {
+		t := &s.best.fields[i]
+		t.queryTerm, t.names, t.days, t.facts = nil, nil, nil, nil
+	}
 }
 
 func (s *scratch) forgetSums() {
@@ -189,18 +183,12 @@ func (x *Index) spreadTerm(s *scratch, term string, by scale) {
 	for _, l := range x.names.byTerm[term] {
 		for _, no := range x.names.all[l.label].messages {
 			m := &x.messages[no]
-			if s.sources != nil && (m.first == m.last || !s.sources.has(m.first)) {
-				continue
-			}
 			s.addRange(m.first, m.last, by[m.kind]*x.weights[m.kind].Name*float64(l.count))
 		}
 	}
 	for _, l := range x.days.byTerm[term] {
 		for _, no := range x.days.all[l.label].messages {
 			m := &x.messages[no]
-			if s.sources != nil && (m.first == m.last || !s.sources.has(m.first)) {
-				continue
-			}
 			s.addRange(m.first, m.last, by[m.kind]*x.weights[m.kind].Date*float64(l.count))
 		}
 	}
@@ -228,10 +216,10 @@ func (x *Index) spreadFacts(s *scratch, sources []memory.Place, by scale) {
 // the product.
 func (x *Index) spreadPostings(s *scratch, data []byte, by scale) {
 	p := cursor{data: data}
-	for ok := p.nextIn(s.sources); ok; {
+	for ok := p.next(); ok; {
 		m := x.passMessage[p.pass]
 		words := 0.0
-		for ; ok && x.passMessage[p.pass] == m; ok = p.nextIn(s.sources) {
+		for ; ok && x.passMessage[p.pass] == m; ok = p.next() {
 			n := float64(p.count)
 			if own := by[x.passKind[p.pass]] * n; own > 0 {
 				s.add(p.pass, own)
@@ -275,13 +263,9 @@ func (s *scratch) add(p int32, tf float64) {
 	s.tf[p] += tf
 }
 
-// addScores adds the term at hand to the sums, those of a shortlist where there is one, and forgets it.
-func (x *Index) addScores(s *scratch, f *bm25, idf float64, only *shortlist) {
+// addScores adds the term at hand to the sums, and forgets it.
+func (x *Index) addScores(s *scratch, f *bm25, idf float64) {
 	for _, p := range s.touched {
-		if only != nil && !only.messages.has(x.passMessage[p]) {
-			s.tf[p] = 0
-			continue
-		}
 		to := &s.sums[p]
 		if to.idf == 0 {
 			s.matched = append(s.matched, p)
@@ -293,20 +277,17 @@ func (x *Index) addScores(s *scratch, f *bm25, idf float64, only *shortlist) {
 	s.touched = s.touched[:0]
 }
 
-// bestPassages finds each message's best passage, the first of equal ones, of the passages with a sum of least or more.
-func (x *Index) bestPassages(s *scratch, least float64) {
+// bestPassages finds each message's best passage, the first of equal ones.
+func (x *Index) bestPassages(s *scratch) {
 	for _, p := range s.matched {
-		if s.sums[p].score < least {
-			continue
-		}
 		m := x.passMessage[p]
-		best := s.best[m] - 1
+		best := s.bestOf[m] - 1
 		switch {
 		case best < 0:
 			s.found = append(s.found, m)
-			s.best[m] = p + 1
+			s.bestOf[m] = p + 1
 		case s.sums[p].score > s.sums[best].score || s.sums[p].score == s.sums[best].score && p < best:
-			s.best[m] = p + 1
+			s.bestOf[m] = p + 1
 		}
 	}
 }
@@ -365,13 +346,14 @@ func (x *Index) newRanking(s *scratch, q *Query) *ranking {
 func (r *ranking) choose() {
 	for _, no := range r.s.found {
 		m := &r.x.messages[no]
-		pass := r.s.best[no] - 1
-		r.s.best[no] = 0
-		if r.relevance(pass) < r.q.MinRelevance || !r.admits(m) {
+		pass := r.s.bestOf[no] - 1
+		r.s.bestOf[no] = 0
+		of := r.s.sums[pass]
+		if r.relevance(of.idf) < r.q.MinRelevance || !r.admits(m) {
 			continue
 		}
 		r.candidates++
-		r.offer(candidate{r.s.sums[pass].score * r.factor(m), no, pass})
+		r.offer(candidate{of.score * r.factor(m), of.idf, no, pass})
 	}
 	slices.SortFunc(r.s.heap, r.compare)
 }
@@ -380,7 +362,7 @@ func (r *ranking) choose() {
 func ceilMillis(t time.Time) int64 { return t.Add(time.Millisecond - time.Nanosecond).UnixMilli() }
 
 // relevance is the share of the query's idf that a passage matches.
-func (r *ranking) relevance(pass int32) float64 { return r.s.sums[pass].idf / r.total }
+func (r *ranking) relevance(idf float64) float64 { return idf / r.total }
 
 func (r *ranking) admits(m *message) bool {
 	if r.filtered && !r.inside(m) {
@@ -512,7 +494,7 @@ func (r *ranking) hits() []Hit {
 			Place: memory.Place{Session: r.sessionOf(m), Seq: m.seq}, Role: memory.Role(m.role),
 			CreateTime: time.UnixMilli(m.create).UTC(),
 			Passage:    text.Span{Start: int(span.start), End: int(span.end)}, Whole: m.last-m.first == 1,
-			Score: c.score, Relevance: r.relevance(c.pass), Kind: m.kind.kind(),
+			Score: c.score, Relevance: r.relevance(c.idf), Kind: m.kind.kind(),
 		}
 		if r.q.Explain {
 			hits[i].Factors = r.factors(m)

@@ -250,7 +250,7 @@ func DecodeSegment(data []byte) ([]Doc, error) {
 		passages[i].Span = text.Span{Start: int(s.start), End: int(s.end)}
 	}
 	for i, term := range seg.terms {
-		for p := (cursor{data: seg.lists[i]}); p.next(); {
+		for p := (cursor{data: seg.lists[i].data}); p.next(); {
 			at := &passages[p.pass]
 			at.Terms = append(at.Terms, TermCount{Term: term, Count: int(p.count)})
 		}
@@ -268,14 +268,14 @@ func DecodeSegment(data []byte) ([]Doc, error) {
 // span32 is a text.Span in half the room.
 type span32 struct{ start, end int32 }
 
-// segment is a segment taken apart. Lists and vectors are parts of the data it came from.
+// segment is a segment taken apart. Lists and vectors are parts of the data it came from: nobody may append to them.
 type segment struct {
 	messages []segmentMessage
 	spans    []span32 // of all passages
 	words    []int32  // of all passages
 	terms    []string
-	lists    [][]byte // by term: what postings.data is
-	version  int      // of the vectors; 0 for none
+	lists    []postings // by term
+	version  int        // of the vectors; 0 for none
 }
 
 type segmentMessage struct {
@@ -389,7 +389,7 @@ func (seg *segment) readMessage(r *reader, names []string) segmentMessage {
 func (seg *segment) readTerms(r *reader) {
 	n := r.count()
 	seg.words = make([]int32, len(seg.spans))
-	seg.lists = make([][]byte, 0, n)
+	seg.lists = make([]postings, 0, n)
 	var all []byte
 	offsets := make([]int, 1, n+1)
 	for i := range n {
@@ -415,6 +415,7 @@ func (seg *segment) readTerms(r *reader) {
 func (seg *segment) readPostings(r *reader) {
 	at := uint64(0)
 	n := r.count()
+	r.check(n > 0)
 	list := r.data
 	for i := range n {
 		step := r.uvarint()
@@ -429,7 +430,7 @@ func (seg *segment) readPostings(r *reader) {
 		}
 		seg.words[at] += int32(count)
 	}
-	seg.lists = append(seg.lists, list[:len(list)-len(r.data)])
+	seg.lists = append(seg.lists, postings{data: list[:len(list)-len(r.data)], n: int32(n), last: int32(at)})
 }
 
 func (seg *segment) readVectors(r *reader) {

@@ -49,6 +49,9 @@ func (x *Index) settleKind(no int32) {
 func (x *Index) settleSpread(s *session, at int) {
 	no := s.messages[at]
 	x.spread[no] = [maxEdges]edge{}
+	for i := range x.reaches {
+		x.reaches[i].set(no, false)
+	}
 	n := 0
 	add := func(to int, weight float64) {
 		if to < 0 || to >= len(s.messages) || weight == 0 {
@@ -57,6 +60,9 @@ func (x *Index) settleSpread(s *session, at int) {
 		t := x.messages[s.messages[to]]
 		x.spread[no][n] = edge{t.first, t.last, float32(weight)}
 		n++
+		if t.first < t.last {
+			x.settleReach(no, s.messages[to])
+		}
 	}
 	for _, step := range [...]int{-2, -1, 1, 2} {
 		add(at+step, x.windowWeight(s, at+step, at))
@@ -64,38 +70,32 @@ func (x *Index) settleSpread(s *session, at int) {
 	if to := x.answers(s, at); to >= 0 {
 		add(to, x.replyWeight(s, to, at))
 	}
-	x.settleReach(no, n)
 }
 
-// The sets of passages whose words count in the fields of passages beside them, by how many places.
+// The sets of messages whose words count in the fields of messages beside them, by how many numbers.
 const (
 	oneAfter = iota
 	twoAfter
 	oneBefore
 	twoBefore
-	elsewhere // neither so simple: see Index.spread
+	elsewhere // see Index.spread
 	reachSets
 )
 
-// settleReach notes which passages beside its own a message's words reach. Mostly messages are of one passage each, and
-// those of a session stand in a row.
-func (x *Index) settleReach(no int32, edges int) {
-	m := &x.messages[no]
-	first, last, sum := m.first, m.last, m.last-m.first
-	for _, e := range x.spread[no][:edges] {
-		if e.first < e.last {
-			first, last, sum = min(first, e.first), max(last, e.last), sum+e.last-e.first
-		}
+// settleReach notes in which message one's words count. Mostly those of a session stand in a row.
+func (x *Index) settleReach(no, to int32) {
+	set := elsewhere
+	switch to - no {
+	case 1:
+		set = oneAfter
+	case 2:
+		set = twoAfter
+	case -1:
+		set = oneBefore
+	case -2:
+		set = twoBefore
 	}
-	before, after := m.first-first, last-m.last
-	simple := last-first == sum && m.last-m.first == 1 && before <= 2 && after <= 2
-	for p := m.first; p < m.last; p++ {
-		x.reaches[oneAfter].set(p, simple && after >= 1)
-		x.reaches[twoAfter].set(p, simple && after >= 2)
-		x.reaches[oneBefore].set(p, simple && before >= 1)
-		x.reaches[twoBefore].set(p, simple && before >= 2)
-		x.reaches[elsewhere].set(p, !simple)
-	}
+	x.reaches[set].add(no)
 }
 
 // settleLengths sums up the fields of the message's passages, and puts them into the sums.

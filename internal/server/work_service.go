@@ -137,7 +137,7 @@ func (c *checker) jobKinds(field string, in []memoryv1.JobKind) []memory.SlotKin
 		if _, known := memoryv1.JobKind_name[int32(k)]; !known || k == memoryv1.JobKind_JOB_KIND_UNSPECIFIED {
 			c.fault(fmt.Sprintf("%s[%d]", field, i), "is %d; it must be extract, summarize, merge, week, month, reembed, reindex or verify", k)
 		}
-		if k < memoryv1.JobKind_JOB_KIND_REEMBED {
+		if k < memoryv1.JobKind_JOB_KIND_REEMBED || k == memoryv1.JobKind_JOB_KIND_REBUILD {
 			out = append(out, memory.SlotKind(k))
 		}
 	}

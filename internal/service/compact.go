@@ -61,7 +61,7 @@ func (s *Service) Compact(ctx context.Context, p CompactParams) (Compacted, erro
 	}
 	counter = tokens.Within(ctx, counter)
 	plan, err := history.Decide(ctx, history.History{
-		Messages: counted(p.Messages, p.Tokens, counter), Counter: counter, Window: cmp.Or(p.Window, resolved.Window),
+		Messages: counted(withSecrets(p.Messages, resolved.Secrets), p.Tokens, counter), Counter: counter, Window: cmp.Or(p.Window, resolved.Window),
 	}, resolved.History)
 	if err != nil {
 		return Compacted{}, err
@@ -72,6 +72,7 @@ func (s *Service) Compact(ctx context.Context, p CompactParams) (Compacted, erro
 	if out.Result, err = asked.all(ctx, plan); err != nil {
 		return Compacted{}, err
 	}
+	out.Messages = asSent(out.Messages)
 	out.Usage, out.Degraded = asked.usage, fallbacks(out.Effects)
 	s.noteDegraded(out.Degraded)
 	s.meter.HistoryShrunk(callCompact, out.Result)

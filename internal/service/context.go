@@ -81,7 +81,8 @@ func (s *Service) BuildContext(ctx context.Context, p ContextParams) (ContextRes
 	if err != nil {
 		return ContextResult{}, err
 	}
-	p.Pending = withEchoes(p.Pending, fences)
+	p.Pending = withSecrets(withEchoes(p.Pending, fences), resolved.Secrets)
+	p.Query = askedWords(p.Query, resolved.Secrets)
 	g, err := s.gather(ctx, p, work, fences, resolved)
 	if err != nil {
 		return ContextResult{}, err

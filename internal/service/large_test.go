@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -20,6 +21,7 @@ type library struct {
 	mu    sync.Mutex
 	users map[string][]store.Segment
 	reads map[string]int // segments by user
+	held  chan struct{}  // where it is not nil, segments are read once it is closed
 }
 
 func newLibrary(users ...string) *library {
@@ -46,6 +48,9 @@ func (l *library) Lexicon(_ context.Context, q store.LexiconQuery) (store.Lexico
 }
 
 func (l *library) Segments(_ context.Context, user memory.UserRef, nos []int64) ([]store.Segment, error) {
+	if l.held != nil {
+		<-l.held
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var out []store.Segment
@@ -157,11 +162,43 @@ func TestLargeIndexesOfSeveralUsers(t *testing.T) {
 	})
 }
 
+func TestAnIndexThatTakesLongToRead(t *testing.T) {
+	search := func(ctx context.Context, x *Lexicon) (Found, error) {
+		return x.Search(ctx, LexiconSearch{Ref: memory.UserRef{UserID: "ada"}.Session(""), Query: rank.Query{Terms: []string{"rose"}}})
+	}
+	for name, bytes := range map[string]int64{"in the cache": 1 << 20, "too large for the cache": tooSmall} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l := newLibrary("ada")
+				l.held = make(chan struct{})
+				x := l.lexicon(t, bytes)
+				ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+				defer cancel()
+				begin := time.Now()
+				found, err := search(ctx, x)
+				if took := time.Since(begin); err != nil || took != 5*time.Second || len(found.Hits) != 0 || !strings.Contains(found.Degraded, "being read") {
+					t.Errorf("a call with ten seconds is answered after %s with %d hits, %q, %v", took, len(found.Hits), found.Degraded, err)
+				}
+				gone, leave := context.WithCancel(t.Context())
+				leave()
+				if _, err := search(gone, x); !errors.Is(err, context.Canceled) {
+					t.Errorf("a caller who went away got %v", err)
+				}
+				close(l.held)
+				synctest.Wait()
+				if found := ask(t, x, "ada"); len(found.Hits) != 60 || found.Degraded != "" || l.reads["ada"] != 3 {
+					t.Errorf("after it was read: %d found, %q, %d segments read, want 3", len(found.Hits), found.Degraded, l.reads["ada"])
+				}
+			})
+		})
+	}
+}
+
 func TestASeatIsFreeBeforeItIsTheNext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := seat{now: time.Now}
 		made := func() *userIndex { return &userIndex{} }
-		first, err := s.take(t.Context(), "a", made)
+		first, err := s.take(t.Context(), nil, "a", made)
 		if err != nil || first == nil {
 			t.Fatal(first, err)
 		}
@@ -169,7 +206,7 @@ func TestASeatIsFreeBeforeItIsTheNext(t *testing.T) {
 		time.Sleep(leastResident)
 		got := make(chan *sitting)
 		go func() {
-			next, _ := s.take(t.Context(), "b", made)
+			next, _ := s.take(t.Context(), nil, "b", made)
 			got <- next
 		}()
 		synctest.Wait()

@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -56,11 +57,21 @@ type LexiconStore interface {
 	Segments(ctx context.Context, user memory.UserRef, nos []int64) ([]store.Segment, error)
 }
 
-// userIndex is one user's index. Searches share it, an update has it alone.
+// userIndex is one user's index. Searches share it, an update has it alone while it adds something.
 type userIndex struct {
 	sync.RWMutex
 	index    *rank.Index
 	segments map[int64]int // the segments whose messages the index has, with the version of their vectors
+
+	updating sync.Mutex
+	running  *update // nil for none
+}
+
+// update brings an index up to what was stored when it began. It outlives the call that began it.
+type update struct {
+	done chan struct{} // closed when what follows is known
+	lack lack
+	err  error
 }
 
 // LexiconOptions are what a Lexicon needs. All are required.
@@ -169,7 +180,9 @@ func (l *Lexicon) Search(ctx context.Context, q LexiconSearch) (Found, error) {
 // searchIndex brings the user's index up to date and searches it. It reports true where segments were merged meanwhile
 // and the state may be read again.
 func (l *Lexicon) searchIndex(ctx context.Context, found Found, q viewedSearch, mayRead bool) (_ Found, again bool, err error) {
-	x, at, err := l.index(ctx, q.state)
+	timeUp, stop := shareOf(ctx)
+	defer stop()
+	x, at, err := l.index(ctx, timeUp, q.state)
 	if err != nil {
 		return Found{}, false, fmt.Errorf("wait for the memory of a large index: %w", err)
 	}
@@ -177,16 +190,16 @@ func (l *Lexicon) searchIndex(ctx context.Context, found Found, q viewedSearch, 
 		found.Degraded = "the index of this user takes the memory that another's has now, and was not searched: raise recall-cache"
 		return found, false, nil
 	}
-	begin := l.large.now()
 	if at != nil {
 		defer l.large.leave(at)
 	}
-	lack, err := l.update(ctx, q.Ref.UserRef, x, q.state)
+	lack, err := l.update(ctx, timeUp, indexAt{x, at}, q)
 	if err != nil {
 		return Found{}, false, err
 	}
-	if at != nil {
-		l.large.filled(at, l.large.now().Sub(begin))
+	if lack == lackTime {
+		found.Degraded = "the index of this user is being read into memory and was not searched: ask again"
+		return found, false, nil
 	}
 	if lack == lackMerged && mayRead {
 		return found, true, nil
@@ -314,6 +327,7 @@ const (
 	lackDamaged      // a segment cannot be read
 	lackMerged       // a segment is gone: it was merged since the state was read
 	lackLarge        // there is more than an index may hold
+	lackTime         // it is not read yet
 )
 
 func degradation(l lack, more int) string {
@@ -332,11 +346,11 @@ func degradation(l lack, more int) string {
 
 // index answers the user's index, an empty one if there is none in memory; nil while a large one must wait for another. A
 // large one is in a seat that must be left.
-func (l *Lexicon) index(ctx context.Context, state store.LexiconState) (x *userIndex, at *sitting, err error) {
+func (l *Lexicon) index(ctx context.Context, timeUp <-chan time.Time, state store.LexiconState) (x *userIndex, at *sitting, err error) {
 	if indexBytes(state.Segments) <= l.max/2 {
 		return l.cached(state.Scope), nil, nil
 	}
-	at, err = l.large.take(ctx, state.Scope, func() *userIndex {
+	at, err = l.large.take(ctx, timeUp, state.Scope, func() *userIndex {
 		x := l.cached(state.Scope) // it may have grown there
 		l.indexes.Invalidate(state.Scope)
 		return x
@@ -364,15 +378,81 @@ func indexBytes(segments []store.SegmentInfo) (sum int64) {
 	return sum
 }
 
-// update adds what the store has and the index has not. Messages are added once, whether a segment or the list of
-// unindexed ones brings them first. One call does so at a time; when it is given up what it added stays, and the next goes
-// on from there.
-func (l *Lexicon) update(ctx context.Context, user memory.UserRef, x *userIndex, state store.LexiconState) (lack, error) {
-	if x.isCurrent(state) {
-		return lackNothing, nil
+// indexAt is an index and where it lies: in a seat, or, where that is nil, in the cache.
+type indexAt struct {
+	*userIndex
+	at *sitting
+}
+
+// update waits until the index has what the state tells of, as long as a call may wait for that.
+func (l *Lexicon) update(ctx context.Context, timeUp <-chan time.Time, x indexAt, q viewedSearch) (lack, error) {
+	for !x.isCurrent(q.state) {
+		u, own := l.begin(ctx, x, q)
+		select {
+		case <-u.done:
+		case <-timeUp:
+			return lackTime, nil
+		case <-ctx.Done():
+			return lackNothing, fmt.Errorf("wait for the user's index: %w", ctx.Err())
+		}
+		if own {
+			return u.lack, u.err
+		}
 	}
-	x.Lock()
-	defer x.Unlock()
+	return lackNothing, nil
+}
+
+// shareOf returns a channel that tells when half of what is left of a call's time has passed; one that never tells where
+// the call has no deadline.
+func shareOf(ctx context.Context) (<-chan time.Time, func() bool) {
+	deadline, ok := ctx.Deadline()
+	if !ok {
+		return nil, func() bool { return false }
+	}
+	timer := time.NewTimer(time.Until(deadline) / 2)
+	return timer.C, timer.Stop
+}
+
+// begin returns the update of the index that runs, else begins one; own tells that it is of this search's state. It does not
+// end with the call: the next one finds what it added.
+func (l *Lexicon) begin(ctx context.Context, x indexAt, q viewedSearch) (u *update, own bool) {
+	x.updating.Lock()
+	defer x.updating.Unlock()
+	if x.running != nil {
+		return x.running, false
+	}
+	u = &update{done: make(chan struct{})}
+	x.running = u
+	l.large.stay(x.at)
+	began := l.large.now()
+	group.Go(func() (err error) {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), longestUpdate)
+		defer cancel()
+		u.lack, err = l.addAll(ctx, q.Ref.UserRef, x.userIndex, q.state)
+		return err
+	}, func(err error) {
+		if p, ok := errors.AsType[*group.PanicError](err); ok {
+			l.log.Error("update a lexical index", "error", p)
+		}
+		u.err = err
+		if err == nil {
+			l.large.filled(x.at, l.large.now().Sub(began))
+		}
+		x.updating.Lock()
+		x.running = nil
+		x.updating.Unlock()
+		l.large.leave(x.at)
+		close(u.done)
+	})
+	return u, true
+}
+
+// longestUpdate is far more than reading the largest index takes.
+const longestUpdate = 5 * time.Minute
+
+// addAll adds what the store has and the index has not. Messages are added once, whether a segment or the list of unindexed
+// ones brings them first. One call does so at a time; when it fails what it added stays, and the next goes on from there.
+func (l *Lexicon) addAll(ctx context.Context, user memory.UserRef, x *userIndex, state store.LexiconState) (lack, error) {
 	out, err := l.addMissing(ctx, user, x, state.Segments)
 	if err != nil || out == lackMerged {
 		return out, err
@@ -382,6 +462,8 @@ func (l *Lexicon) update(ctx context.Context, user memory.UserRef, x *userIndex,
 	}
 	err = l.addUnindexed(ctx, x, state.Unindexed)
 	if _, ok := l.indexes.GetIfPresent(state.Scope); ok {
+		x.RLock()
+		defer x.RUnlock()
 		l.indexes.Set(state.Scope, x) // weigh it again
 	}
 	return out, err
@@ -442,6 +524,8 @@ func (l *Lexicon) addUnindexed(ctx context.Context, x *userIndex, messages []mem
 	if err != nil {
 		return fmt.Errorf("analyse messages that are not indexed yet: %w", err)
 	}
+	x.Lock()
+	defer x.Unlock()
 	x.index.Add(docs...)
 	return nil
 }
@@ -452,14 +536,23 @@ func (l *Lexicon) add(ctx context.Context, x *userIndex, segments []store.Segmen
 		if x.index.Bytes() > maxIndexShare*l.max {
 			return lackLarge
 		}
-		if err := x.index.AddSegment(s.Data); err != nil {
+		if err := x.addSegment(s, embedding[s.No]); err != nil {
 			l.log.ErrorContext(ctx, "segment of the lexical index cannot be read", "segment", s.No, "error", err)
 			out = lackDamaged
-			continue
 		}
-		x.segments[s.No] = embedding[s.No]
 	}
 	return out
+}
+
+// addSegment has the index alone for one segment only: calls that look whether it is current wait no longer.
+func (x *userIndex) addSegment(s store.Segment, embedding int) error {
+	x.Lock()
+	defer x.Unlock()
+	if err := x.index.AddSegment(s.Data); err != nil {
+		return err
+	}
+	x.segments[s.No] = embedding
+	return nil
 }
 
 func (x *userIndex) isCurrent(state store.LexiconState) bool {
@@ -481,6 +574,8 @@ func (x *userIndex) isCurrent(state store.LexiconState) bool {
 // missing answers the segments to read. One that was made of segments the index has brings nothing new, unless it brings
 // vectors.
 func (x *userIndex) missing(segments []store.SegmentInfo) (out []store.SegmentInfo) {
+	x.Lock()
+	defer x.Unlock()
 	for _, s := range segments {
 		_, known := x.segments[s.No]
 		if !known && x.hasAll(s) {

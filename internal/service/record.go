@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/policy"
+	"github.com/stratamem/strata/internal/secrets"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/tokens"
 )
@@ -33,6 +35,13 @@ func (s *Service) Record(ctx context.Context, p RecordParams) (Recorded, error) 
 	if err := s.policies.Known(p.Profile); err != nil {
 		return Recorded{}, err
 	}
+	mask, err := s.masksOf(ctx, p)
+	if err != nil {
+		return Recorded{}, err
+	}
+	if mask == policy.MaskEverywhere {
+		p.Messages, p.StatePatch = secrets.Remove(p.Messages, p.StatePatch) // before digests are made of them
+	}
 	turn, err := s.turn(ctx, p)
 	if err != nil {
 		return Recorded{}, err
@@ -42,6 +51,9 @@ func (s *Service) Record(ctx context.Context, p RecordParams) (Recorded, error) 
 	}
 	if err := s.markEchoes(ctx, p.Ref, turn.Messages); err != nil {
 		return Recorded{}, err
+	}
+	if mask == policy.MaskMemory {
+		markSecrets(turn.Messages)
 	}
 	odd, err := s.findings(ctx, p.Ref, turn.Messages)
 	if err != nil {

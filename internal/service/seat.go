@@ -24,7 +24,7 @@ type seat struct {
 type sitting struct {
 	scope memory.ScopeKey
 	index *userIndex
-	calls int           // that use the index now
+	calls int           // calls and updates that use the index now
 	free  chan struct{} // closed when the seat is another's and no call uses the index any more
 	until time.Time     // nobody else gets the seat before
 	full  bool          // the index was read
@@ -37,10 +37,10 @@ const (
 	mostToFill    = 30 * time.Second // how long nobody else gets a seat that is being filled
 )
 
-// take returns the index of a user, nil while the seat is another's. made answers an index that may hold something
+// take returns the index of a user, nil while the seat is another's, and when the time is up before that is gone. made answers an index that may hold something
 // already. The index that was there before is gone when take returns, so that there are never two. Whoever got an index
 // must call leave.
-func (s *seat) take(ctx context.Context, scope memory.ScopeKey, made func() *userIndex) (*sitting, error) {
+func (s *seat) take(ctx context.Context, timeUp <-chan time.Time, scope memory.ScopeKey, made func() *userIndex) (*sitting, error) {
 	s.mu.Lock()
 	at, before := s.current, (*sitting)(nil)
 	if at == nil || at.scope != scope {
@@ -64,14 +64,30 @@ func (s *seat) take(ctx context.Context, scope memory.ScopeKey, made func() *use
 	select {
 	case <-before.free:
 		return at, nil
+	case <-timeUp:
+		s.leave(at)
+		return nil, nil
 	case <-ctx.Done():
 		s.leave(at)
 		return nil, ctx.Err()
 	}
 }
 
-// leave ends a call's use.
+// stay begins another use of an index that the caller uses; nil is none.
+func (s *seat) stay(at *sitting) {
+	if at == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	at.calls++
+}
+
+// leave ends a use; nil is none.
 func (s *seat) leave(at *sitting) {
+	if at == nil {
+		return
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	at.calls--
@@ -85,8 +101,11 @@ func (at *sitting) mayBeFree() {
 	}
 }
 
-// filled says that the index was read, and how long that took; only the first call counts.
+// filled says that the index was read, and how long that took; only the first call counts. nil is none.
 func (s *seat) filled(at *sitting, took time.Duration) {
+	if at == nil {
+		return
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if at.full {

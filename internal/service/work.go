@@ -17,6 +17,9 @@ type Runner interface {
 	Nudge(ref memory.SessionRef)
 	// Hurry says not to wait for the triggers of these kinds.
 	Hurry(ref memory.SessionRef, kinds ...memory.SlotKind)
+	// LookAgain says that something changed that the session's summaries and the user's weeks and months are made of; "" for no
+	// session.
+	LookAgain(user memory.UserRef, sessionID string)
 	// Changed must return a channel that is closed after the session's next progress.
 	Changed(ref memory.SessionRef) <-chan struct{}
 }

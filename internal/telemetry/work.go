@@ -98,7 +98,9 @@ func everyKind(some []store.KindStats) []store.KindStats {
 		byKind[s.Kind] = s
 	}
 	var all []store.KindStats
-	for k := memory.SlotExtract; k <= memory.SlotMonth; k++ {
+	for _, k := range []memory.SlotKind{
+		memory.SlotExtract, memory.SlotLeaf, memory.SlotMerge, memory.SlotWeek, memory.SlotMonth, memory.SlotRebuild,
+	} {
 		s := byKind[k]
 		s.Kind = k
 		all = append(all, s)

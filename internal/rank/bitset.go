@@ -1,0 +1,56 @@
+package rank
+
+import "slices"
+
+// limits say from what size on an index is searched in another way, with the same hits but for those that likely passes over.
+type limits struct {
+	passages int // up to so many all that match are scored: see searchBest
+	rows     int // up to so many vectors all are compared number by number: see offerLikely
+	likely   int // of more, so many of the likely ones are
+}
+
+// defaultLimits leave the users alone for whom all is compared in a few milliseconds: see BenchmarkLarge. Of the 200 nearest
+// keys the likely ones hold .98 at least: see TestTheLikelyTurnsHoldTheNearest.
+func defaultLimits() limits {
+	return limits{passages: 50_000, rows: 50_000, likely: 8192}
+}
+
+// bitset holds numbers from 0 on.
+type bitset []uint64
+
+// newBitset is an empty one for numbers below n, in room that may have held another.
+func newBitset(room bitset, n int) bitset {
+	words := (n + 63) / 64
+	room = slices.Grow(room[:0], words)[:words]
+	clear(room)
+	return room
+}
+
+func (b bitset) has(n int32) bool { return b[n>>6]>>(n&63)&1 != 0 }
+func (b bitset) add(n int32)      { b[n>>6] |= 1 << (n & 63) }
+
+// set adds or removes a number.
+func (b bitset) set(n int32, in bool) {
+	b[n>>6] &^= 1 << (n & 63)
+	if in {
+		b.add(n)
+	}
+}
+
+// addRange adds the numbers from first to last, excluded.
+func (b bitset) addRange(first, last int32) {
+	if first >= last {
+		return
+	}
+	w, end := first>>6, (last-1)>>6
+	low, high := ^uint64(0)<<(first&63), ^uint64(0)>>(63-(last-1)&63)
+	if w == end {
+		b[w] |= low & high
+		return
+	}
+	b[w] |= low
+	for w++; w < end; w++ {
+		b[w] = ^uint64(0)
+	}
+	b[end] |= high
+}
