@@ -50,6 +50,16 @@ func ids(s *memoryv1.Section) []string {
 	return out
 }
 
+// foundIn are the items that have something of the query, without what fills.
+func foundIn(s *memoryv1.Section) (items []*memoryv1.ContextItem) {
+	for _, i := range s.GetItems() {
+		if i.GetSelection() == memoryv1.Selection_SELECTION_FOUND {
+			items = append(items, i)
+		}
+	}
+	return items
+}
+
 const (
 	recalled = memoryv1.SectionKind_SECTION_KIND_RECALLED
 	recent   = memoryv1.SectionKind_SECTION_KIND_RECENT
@@ -105,7 +115,7 @@ func TestBuildContext(t *testing.T) {
 		if !strings.Contains(r.GetRendering(), "[1 Mar 2026] user: My sister Grace is allergic to peanuts") && !strings.Contains(r.GetRendering(), "[1 March 2026] user: My sister Grace is allergic to peanuts") {
 			t.Errorf("rendering\n%s", r.GetRendering())
 		}
-		for _, item := range got {
+		for _, item := range foundIn(section(r, recalled)) {
 			if e := item.GetExplanation(); e.GetRank() < 1 || !addsUp(e) {
 				t.Errorf("explanation does not add up: %v", e)
 			}

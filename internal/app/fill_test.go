@@ -68,6 +68,7 @@ func TestAContextShowsWhatIsKnownThoughTheQueryHasNothingOfIt(t *testing.T) {
 			t.Parallel()
 			h := start(t)
 			h.remember(t, c.file)
+			h.indexed(t, &memoryv1.BuildContextRequest{SessionId: "new", Query: c.query, Explain: true})
 			none := int64(0)
 			found := memoryTokens(ask(h, t, c.query, &memoryv1.ContextOverrides{RecallFloor: &none}))
 			r := ask(h, t, c.query, nil)

@@ -69,7 +69,7 @@ func TestMessagesAreFoundByMeaning(t *testing.T) {
 		for _, hit := range search(asked).GetHits() {
 			want = append(want, hit.GetMessage().GetId())
 		}
-		if got := ids(section(r, recalled)); !slices.Equal(got, want) || r.GetEmbedder() != builtinEmbedder {
+		if got := ids(&memoryv1.Section{Items: foundIn(section(r, recalled))}); !slices.Equal(got, want) || r.GetEmbedder() != builtinEmbedder {
 			t.Errorf("recalled %v by %q, a search finds %v", got, r.GetEmbedder(), want)
 		}
 	})

@@ -200,7 +200,7 @@ func (a *assembler) ownSpace() space {
 	if a.counter.Per() == 1 {
 		f.overhead += seamTokens
 	}
-	if a.in.Render == RenderAnthropic && (a.in.Policy.MemoryRole != policy.MemoryAsUser || a.state == "") {
+	if a.in.Render == RenderAnthropic && (!a.opensAsUser() || a.state == "") {
 		a.opening = a.ownMessage() + a.fixedCost(openingNotice)
 		f.overhead += a.opening
 	}
@@ -356,16 +356,16 @@ func (a *assembler) result() Result {
 	}
 	switch a.in.Render {
 	case RenderText:
-		r.Rendering = a.text()
+		r.Rendering, r.Stable = a.text()
 		if !a.isFenced() {
 			used -= a.contextCost()
 		}
 	case RenderOpenAI:
-		r.Rendering = a.openai()
+		r.Rendering, r.Stable = a.openai()
 	case RenderAnthropic:
 		var opened opening
-		r.Rendering, opened = a.anthropic()
-		if remembers := a.payer != 0 && a.in.Policy.MemoryRole == policy.MemoryAsUser; opened == openedByItself && !remembers {
+		r.Rendering, r.Stable, opened = a.anthropic()
+		if remembers := a.payer != 0 && a.opensAsUser(); opened == openedByItself && !remembers {
 			used -= a.opening
 		}
 	}

@@ -69,7 +69,9 @@ type Policy struct {
 	Recalled    bool    // whether it has recalled messages
 	Recent      bool    // whether it has the session's latest messages; else only the calls that pending results answer
 	MemoryRole  policy.MemoryRole
-	MaxFacts    int // the most facts of other sessions; 0 for no limit
+	MemoryPlace policy.MemoryPlace // where state and memories stand in a rendering; before the messages when empty
+	CacheMark   bool               // whether a rendering for Anthropic marks what is stable of it to be cached
+	MaxFacts    int                // the most facts of other sessions; 0 for no limit
 	// FactShare is what all facts take of Available before anything is recalled, 0 to 1. What was found beyond it takes what
 	// all else leaves.
 	FactShare float64
@@ -96,8 +98,9 @@ type Input struct {
 	// beginning. They stand in the section recent and come before all that has a share; Running may cover them.
 	Kept []memory.Message
 	// Dropped is what a context policy left out before Tail, ascending and apart. Running does not stand for it.
-	Dropped []memory.SeqRange
-	LastSeq int64
+	Dropped  []memory.SeqRange
+	LastSeq  int64
+	Language string // a BCP 47 tag: which language headings are in, English where they are not in that
 	// Location is the user's timezone: every day in the context is a day there. Nil for UTC.
 	Location     *time.Location
 	Hidden       []memory.SeqRange // what of the session is hidden, ascending and apart; at least what lies before Tail
@@ -122,7 +125,7 @@ type Input struct {
 	// any room.
 	Recall func(tokens int64) ([]Recalled, error)
 	// Fill returns messages that may fill up to Floor, each with its Step, those first that come first: as many as so many
-	// tokens may hold at most. It is called until it has none or the floor is reached, after all that Recall returned. Nil for
+	// tokens may hold at most. It is called until it has nothing new or the floor is reached, after all that Recall returned. Nil for
 	// none.
 	Fill     func(tokens int64) ([]Recalled, error)
 	Terms    []string // of the query, by text.Terms: where a recalled message is cut to what is left, around these
@@ -179,6 +182,7 @@ type Span struct {
 type Result struct {
 	Sections  []Section // in the order of the context, without the empty ones
 	Rendering string    // "" when structured
+	Stable    Prefix    // of Rendering; zero when structured
 	Tokens    int64     // what the context takes, never more than Available
 	Available int64     // what it could take: Input.Available, as far as it was raised
 	Coverage  Coverage
@@ -190,6 +194,15 @@ type Result struct {
 	// Without the section recent, only pending messages, the calls that these answer, and what a running summary covers
 	// are accounted for.
 	Omitted []Omission
+}
+
+// Prefix is what a rendering begins with that does not change with the query: the next context of the session begins with
+// the same bytes as long as its instructions are the same and its messages begin at the same one.
+type Prefix struct {
+	Messages int    // that stand in it whole; the system text of Anthropic's is none of them
+	Bytes    int    // of Result.Rendering
+	Tokens   int64  // about as many
+	Hash     string // of the bytes: the first half of their SHA-256 in lower-case hex; "" of no bytes
 }
 
 // Section is one part of a context.

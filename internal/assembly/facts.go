@@ -18,16 +18,16 @@ type factLine struct {
 }
 
 // takeFacts fits facts into the room, the best first: those of other sessions that were found, then those of the core, then
-// those of this session. Half of the room is kept for this session's when there are that many, and half of the others' for
-// the core.
+// those of this session. Half of the room is kept for this session's when there are that many, and a third of the others'
+// for the core.
 func (a *assembler) takeFacts(room space) {
 	if len(a.in.Facts)+len(a.in.CoreFacts)+len(a.in.FillFacts)+len(a.in.SessionFacts) == 0 {
 		return
 	}
 	a.sortFacts()
-	kept := a.worth(SectionSessionFacts, a.facts.here, halfOf(room))
+	kept := a.worth(SectionSessionFacts, a.facts.here, space{room.tokens / 2, room.bytes / 2})
 	others := room.less(kept)
-	core := a.worth(SectionFacts, a.facts.core, halfOf(others))
+	core := a.worth(SectionFacts, a.facts.core, space{others.tokens / 3, others.bytes / 3})
 	left := a.placeFacts(SectionFacts, a.facts.found, others.less(core))
 	left = a.placeFacts(SectionFacts, a.facts.core, left.plus(core))
 	a.placeFacts(SectionSessionFacts, a.facts.here, left.plus(kept))
@@ -48,8 +48,6 @@ func (a *assembler) factRoom(room space) space {
 	}
 	return room
 }
-
-func halfOf(room space) space { return space{room.tokens / 2, room.bytes / 2} }
 
 // factLists are the facts that may stand in the context, by why they do.
 type factLists struct {

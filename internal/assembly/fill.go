@@ -45,7 +45,9 @@ func (a *assembler) fillLines() error {
 		}
 		at := len(a.found)
 		a.recalled, a.found = append(a.recalled, more...), append(a.found, make([]candidate, len(more))...)
-		a.markAgain(at)
+		if !a.markAgain(at) {
+			return nil
+		}
 		said = a.fillFrom(at, said)
 	}
 	return nil

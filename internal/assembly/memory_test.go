@@ -3,11 +3,14 @@ package assembly
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/stratamem/strata/internal/assembly/assemblytest"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/policy"
 	"github.com/stratamem/strata/internal/tokens"
 )
 
@@ -190,7 +193,7 @@ func TestFacts(t *testing.T) {
 		in.Policy.FactShare, in.Tail, in.LastSeq = .02, in.Tail[:3], 3
 		want(t, counts(in), []int{20, 0, 3})
 	})
-	t.Run("the core has half of the share where there is little room, and all the others leave", func(t *testing.T) {
+	t.Run("the core has a third of the share where there is little room, and all the others leave", func(t *testing.T) {
 		of := func(found, core int) []int {
 			in := with(found, 0)
 			in.CoreFacts = manyFacts("c", core)
@@ -203,7 +206,7 @@ func TestFacts(t *testing.T) {
 			return counts
 		}
 		want(t, of(0, 9), []int{0, 8})
-		want(t, of(99, 9), []int{6, 3})
+		want(t, of(99, 9), []int{5, 3})
 		want(t, of(99, 1), []int{7, 1})
 	})
 	t.Run("what facts leave goes to the tail", func(t *testing.T) { want(t, counts(with(3, 0)), []int{3, 0, 36}) })
@@ -237,6 +240,139 @@ func TestFacts(t *testing.T) {
 		in.SessionFacts = []memory.Fact{fact("a", "is vegan"), fact("a", "is vegan")}
 		want(t, counts(in)[:2], []int{1, 1})
 	})
+}
+
+func TestFillUpToTheFloor(t *testing.T) {
+	step := func(r Recalled, why Selection) Recalled {
+		r.Step = why
+		return r
+	}
+	with := func(floor int64) Input {
+		in := input(t, RenderStructured, said(memory.RoleUser, "hello"))
+		in.Policy.FactShare, in.Policy.Floor = .1, floor
+		in.Recall = answer(recalled(8, "Ann", "I like tea"))
+		in.Fill = answer(step(recalled(9, "Ann", "It was green tea"), SelectedNeighbour), step(recalled(10, "Ann", strings.Repeat("Ann says much. ", 20)), SelectedNeighbour),
+			step(recalled(3, "Ann", "I live in Porto"), SelectedStated), step(recalled(2, "Ann", "It rains"), SelectedNewest))
+		in.FillFacts = []memory.Fact{fact("a", "drives a car")}
+		return in
+	}
+	shown := func(in Input) (out []string) {
+		r := assemble(t, in)
+		for _, k := range []SectionKind{SectionFacts, SectionRecalled} {
+			for _, it := range section(r, k).Items {
+				out = append(out, fmt.Sprint(it.Selection, it.Text))
+			}
+		}
+		return out
+	}
+	t.Run("neighbours take half of it at most, then come facts, then the rest", func(t *testing.T) {
+		want(t, shown(with(130)), []string{"4drives a car", "6It rains", "4I live in Porto", "1I like tea", "3It was green tea"})
+	})
+	t.Run("nothing is filled in above it, and without one nothing at all", func(t *testing.T) {
+		for _, floor := range []int64{0, 5, 20, 40, 60, 90, 130, 400} {
+			in := with(floor)
+			r := assemble(t, in)
+			if n := section(r, SectionFacts).Tokens + section(r, SectionRecalled).Tokens; n > max(floor, 53) {
+				t.Errorf("floor %d: %d tokens", floor, n)
+			}
+		}
+		want(t, shown(with(0)), []string{"1I like tea"})
+	})
+	t.Run("what stands in the context is not filled in again, and the budget is never passed", func(t *testing.T) {
+		in := with(400)
+		in.Fill = answer(step(recalled(8, "Ann", "I like tea"), SelectedStated), step(recalled(5, "Ann", "I like tea"), SelectedNewest))
+		want(t, shown(in), []string{"4drives a car", "1I like tea"})
+		in = with(1000)
+		in.Available = 90
+		if r := assemble(t, in); r.Tokens > 90 {
+			t.Errorf("%d tokens of 90", r.Tokens)
+		}
+	})
+	t.Run("the session's own messages that are filled in are not left out", func(t *testing.T) {
+		in := with(400)
+		in.Tail, in.LastSeq = in.Tail[1:], 1
+		mine := step(recalled(1, "Ann", "I live in Porto"), SelectedStated)
+		mine.Session, mine.SessionID = thisKey, "now"
+		in.Fill = answer(mine)
+		want(t, len(assemble(t, in).Omitted), 0)
+	})
+}
+
+func TestMemoryAfterTheHistory(t *testing.T) {
+	with := func(form Render, told string) Input {
+		in := input(t, form, said(memory.RoleUser, "hello"), said(memory.RoleAssistant, "hi"), said(memory.RoleUser, "and now?"), calling("c"))
+		in.Instructions, in.Policy.MemoryPlace = "Be brief.", policy.MemoryAfter
+		in.State = json.RawMessage(`{"mood":"good"}`)
+		in.Pending = []memory.Message{answering(memory.RoleTool, "c")}
+		in.Recall = answer(recalled(8, "Ann", told))
+		return in
+	}
+	for form, messages := range map[Render]int{RenderText: 2, RenderOpenAI: 3, RenderAnthropic: 2} {
+		t.Run(fmt.Sprint("it stands before the user's last words, and all before it stays the same: form ", form), func(t *testing.T) {
+			one, other := assemble(t, with(form, "I like tea")), assemble(t, with(form, "I live in Porto"))
+			at, words := strings.Index(one.Rendering, "I like tea"), strings.Index(one.Rendering, "and now?")
+			if at < strings.Index(one.Rendering, "hi") || at > words || !strings.Contains(one.Rendering[:at], "mood") {
+				t.Errorf("memory stands elsewhere:\n%s", one.Rendering)
+			}
+			want(t, one.Stable, other.Stable)
+			want(t, one.Rendering[:one.Stable.Bytes], other.Rendering[:one.Stable.Bytes])
+			want(t, one.Stable.Messages, messages)
+			if !strings.Contains(one.Rendering[:one.Stable.Bytes], "hi") || len(one.Stable.Hash) != 32 || one.Stable.Tokens < 5 {
+				t.Errorf("got %+v of\n%s", one.Stable, one.Rendering)
+			}
+		})
+	}
+	t.Run("the next turn begins with the same bytes", func(t *testing.T) {
+		first := with(RenderOpenAI, "I like tea")
+		next := first
+		next.Tail = append(slices.Clone(first.Tail), stored(answering(memory.RoleTool, "c"), 5), stored(said(memory.RoleAssistant, "Lunch."), 6))
+		next.LastSeq, next.Pending = 6, []memory.Message{said(memory.RoleUser, "with whom?")}
+		a, b := assemble(t, first), assemble(t, next)
+		want(t, b.Rendering[:a.Stable.Bytes], a.Rendering[:a.Stable.Bytes])
+		if b.Stable.Messages <= a.Stable.Messages {
+			t.Errorf("got %+v after %+v", b.Stable, a.Stable)
+		}
+	})
+	t.Run("before the history only the instructions are stable", func(t *testing.T) {
+		in := with(RenderOpenAI, "I like tea")
+		in.Policy.MemoryPlace = policy.MemoryBefore
+		want(t, assemble(t, in).Stable.Messages, 1)
+		in.Instructions = ""
+		want(t, assemble(t, in).Stable, Prefix{})
+	})
+	t.Run("Anthropic's rendering marks what may be cached, where that is asked for", func(t *testing.T) {
+		in := with(RenderAnthropic, "I like tea")
+		want(t, strings.Count(assemble(t, in).Rendering, "cache_control"), 0)
+		in.Policy.CacheMark = true
+		for _, place := range []policy.MemoryPlace{policy.MemoryAfter, policy.MemoryBefore} {
+			in.Policy.MemoryPlace = place
+			r := assemble(t, in)
+			want(t, strings.Count(r.Rendering, `"cache_control":{"type":"ephemeral"}`), 1)
+			want(t, strings.Contains(r.Rendering[:r.Stable.Bytes], "cache_control"), true)
+			if err := assemblytest.Anthropic([]byte(r.Rendering)); err != nil {
+				t.Errorf("%v:\n%s", err, r.Rendering)
+			}
+		}
+	})
+}
+
+func TestHeadingsInTheUsersLanguage(t *testing.T) {
+	for tag, heading := range map[string]string{
+		"": "Recalled from earlier:", "en-GB": "Recalled from earlier:", "fr": "Recalled from earlier:", "es_MX": "Recordado de antes:",
+		"ko": "예전에 나온 말:", "ja-JP": "以前の発言:", "zh-Hans": "之前说过的话:",
+	} {
+		in := input(t, RenderText, said(memory.RoleUser, "hello"))
+		in.Recall, in.Language = answer(recalled(8, "Ann", "I like tea")), tag
+		if r := assemble(t, in).Rendering; !strings.Contains(r, "\n"+heading+"\n") {
+			t.Errorf("%q: no %q in\n%s", tag, heading, r)
+		}
+	}
+	for words, language := range map[string]string{
+		"저녁 뭐 먹을까?": Korean, "Kubernetes 클러스터를 만들어 줘": Korean, "夕食は何にしますか": Japanese, "晚饭吃什么": Chinese,
+		"¿qué cenamos hoy con mi hermana?": Spanish, "What's for dinner?": English, "1 + 1 = ?": "",
+	} {
+		want(t, LanguageOf(words), language)
+	}
 }
 
 func TestSummaries(t *testing.T) {

@@ -173,7 +173,9 @@ func inputGen() *rapid.Generator[Input] {
 			Policy: Policy{
 				RecentN: rapid.IntRange(0, 12).Draw(t, "recent n"), RecallShare: rapid.SampledFrom([]float64{0, .3, .3, 1}).Draw(t, "share"),
 				State: rapid.IntRange(0, 5).Draw(t, "state on") > 0, Recalled: rapid.IntRange(0, 5).Draw(t, "recalled on") > 0, Recent: rapid.IntRange(0, 9).Draw(t, "recent on") > 0,
-				MemoryRole: rapid.SampledFrom([]policy.MemoryRole{policy.MemoryAsSystem, policy.MemoryAsDeveloper, policy.MemoryAsUser}).Draw(t, "voice"),
+				MemoryRole:  rapid.SampledFrom([]policy.MemoryRole{policy.MemoryAsSystem, policy.MemoryAsDeveloper, policy.MemoryAsUser}).Draw(t, "voice"),
+				MemoryPlace: rapid.SampledFrom([]policy.MemoryPlace{policy.MemoryBefore, policy.MemoryAfter}).Draw(t, "place"), CacheMark: rapid.Bool().Draw(t, "cache mark"),
+				Floor: int64(rapid.SampledFrom([]int{0, 50, 2000}).Draw(t, "floor")),
 			},
 			MaxBytes: rapid.SampledFrom([]int{0, 0, 3 << 20, 20000, 200000}).Draw(t, "bytes"),
 		}
@@ -212,6 +214,8 @@ func rememberGen(t *rapid.T, in *Input) {
 	in.Policy.Notes, in.Policy.NoteShare = rapid.IntRange(0, 4).Draw(t, "notes") > 0, share("note share")
 	in.Notes = notesGen(t)
 	in.Facts, in.SessionFacts = factsGen(t), factsGen(t)
+	in.CoreFacts, in.FillFacts = factsGen(t), factsGen(t)
+	in.Language = rapid.SampledFrom([]string{"", "ko", "es-MX", "xx"}).Draw(t, "language")
 	for range rapid.IntRange(0, 3).Draw(t, "periods") {
 		in.Periods = append(in.Periods, summaryGen(t))
 	}
@@ -379,6 +383,9 @@ func checkPromises(t *rapid.T, in Input) {
 		t.Fatalf("the rendering has %d bytes; the limit is %d", len(r.Rendering), in.MaxBytes)
 	}
 	checkForm(t, in, r)
+	if s := r.Stable; s.Bytes < 0 || s.Bytes > len(r.Rendering) || s.Tokens > r.Tokens || (s.Hash == "") != (s == Prefix{}) {
+		t.Fatalf("the stable prefix of %d bytes and %d tokens is %+v", len(r.Rendering), r.Tokens, s)
+	}
 }
 
 func checkRefusal(t *rapid.T, in Input, err error) {
@@ -576,7 +583,7 @@ func checkNote(t *rapid.T, in Input, it Item) {
 }
 
 func checkFact(t *rapid.T, in Input, k SectionKind, it Item) {
-	of := in.Facts
+	of := slices.Concat(in.Facts, in.CoreFacts, in.FillFacts)
 	if k == SectionSessionFacts {
 		of = in.SessionFacts
 	}

@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -17,23 +18,28 @@ import (
 
 // text renders the context as one text: in the fence of contexts all but the pending messages, and these behind it. What
 // comes back of it in a message is known by the fence, and the pending messages may stand nowhere else.
-func (a *assembler) text() string {
+func (a *assembler) text() (string, Prefix) {
 	var w writer
+	var stable Prefix
 	w.Grow(4 * int(a.in.Available-a.left.tokens/a.counter.Per()))
 	if a.isFenced() {
 		w.WriteString(a.contextOpen)
 		if a.in.Instructions != "" {
 			w.WriteString(a.in.Instructions + tokens.Join)
 		}
+		recorded := a.recorded()
+		before := min(a.memoryAt(), len(recorded))
+		a.writeUnits(recorded[:before], &w)
+		stable = a.prefix(w.Len(), entriesOf(recorded[:before]), before)
 		a.writeState(&w)
 		a.writeMemories(&w)
-		a.writeUnits(a.recorded(), &w)
+		a.writeUnits(recorded[before:], &w)
 		w.WriteString(a.contextClose)
 	}
 	for i := range a.bound {
 		a.writeUnit(&a.bound[i], &w)
 	}
-	return w.String()
+	return w.String(), stable.of(w.String())
 }
 
 // isFenced reports whether a text has anything but pending messages.
@@ -84,7 +90,7 @@ func (a *assembler) remembered() string {
 }
 
 // openai renders the context by the rules of OpenAI's chat completions.
-func (a *assembler) openai() string {
+func (a *assembler) openai() (string, Prefix) {
 	j := openaiJSON{documents: a.in.Documents, ids: newIDs(openaiID), buf: make([]byte, 0, 16<<10)}
 	j.buf = append(j.buf, `{"messages":[`...)
 	instructor := memory.RoleSystem
@@ -94,15 +100,15 @@ func (a *assembler) openai() string {
 	if a.in.Instructions != "" {
 		j.text(instructor, a.in.Instructions)
 	}
+	units, before := a.units(), a.memoryAt()
+	a.eachBlock(units[:before], j.block)
+	stable := a.prefix(len(j.buf), j.written, before)
 	if s := a.remembered(); s != "" {
 		j.text(rememberer(a.in.Policy.MemoryRole), s)
 	}
-	for _, u := range a.units() {
-		for i := range u.blocks {
-			j.block(&a.entries[u.blocks[i].entry].msg, &u.blocks[i])
-		}
-	}
-	return string(append(j.buf, `]}`...))
+	a.eachBlock(units[before:], j.block)
+	rendering := string(append(j.buf, `]}`...))
+	return rendering, stable.of(rendering)
 }
 
 func rememberer(r policy.MemoryRole) memory.Role {
@@ -121,9 +127,11 @@ type openaiJSON struct {
 	buf       []byte
 	list      list
 	ids       *ids
+	written   int // messages
 }
 
 func (j *openaiJSON) begin(r memory.Role) {
+	j.written++
 	j.buf = j.list.next(j.buf)
 	j.buf = append(append(append(j.buf, `{"role":"`...), r.String()...), '"')
 }
@@ -324,25 +332,25 @@ const (
 const openingNotice = "[The conversation began earlier.]"
 
 // anthropic renders the context by the rules of Anthropic's messages.
-func (a *assembler) anthropic() (string, opening) {
+func (a *assembler) anthropic() (string, Prefix, opening) {
 	j := anthropicJSON{documents: a.in.Documents, ids: newIDs(anthropicID)}
 	if a.in.Instructions != "" {
 		j.system = append(j.system, a.in.Instructions)
 	}
-	if s := a.remembered(); s != "" {
-		if a.in.Policy.MemoryRole == policy.MemoryAsUser {
-			j.turn(memory.RoleUser)
-			j.textBlock(s)
-		} else {
-			j.system = append(j.system, s)
-		}
+	units, before := a.units(), a.memoryAt()
+	a.eachBlock(units[:before], j.block)
+	j.stable, j.mark = j.end(), a.in.Policy.CacheMark
+	switch s := a.remembered(); {
+	case s == "":
+	case a.in.Policy.MemoryRole == policy.MemoryAsUser || a.isAfter():
+		j.turn(memory.RoleUser)
+		j.textBlock(s)
+	default:
+		j.system = append(j.system, s)
 	}
-	for _, u := range a.units() {
-		for i := range u.blocks {
-			j.block(&a.entries[u.blocks[i].entry].msg, &u.blocks[i])
-		}
-	}
-	return j.finish()
+	a.eachBlock(units[before:], j.block)
+	rendering, end, opened := j.finish()
+	return rendering, a.prefix(end.bytes, end.turns, before).of(rendering), opened
 }
 
 // anthropicJSON writes messages as Anthropic takes them.
@@ -351,6 +359,36 @@ type anthropicJSON struct {
 	system    []string
 	turns     []turn
 	ids       *ids
+	stable    ending // of what does not change with the query
+	mark      bool   // whether that is marked to be cached
+}
+
+// ending is how far a rendering has come.
+type ending struct {
+	system, turns int
+	blocks        int // bytes of the last turn's
+	bytes         int // of the rendering
+}
+
+func (j *anthropicJSON) end() ending {
+	e := ending{system: len(j.system), turns: len(j.turns)}
+	if e.turns > 0 {
+		e.blocks = len(j.turns[e.turns-1].blocks)
+	}
+	return e
+}
+
+// stableEnd is where what is stable ends, now that all is written: before a turn that something else was added to, and
+// nowhere where the system text grew.
+func (j *anthropicJSON) stableEnd() ending {
+	e := j.stable
+	if e.system != len(j.system) {
+		return ending{system: -1}
+	}
+	if e.turns > 0 && len(j.turns[e.turns-1].blocks) != e.blocks {
+		e.turns--
+	}
+	return e
 }
 
 // turn is one message with its blocks as JSON.
@@ -522,36 +560,62 @@ func appendImage(dst []byte, p *memory.Part) []byte {
 	return append(dst, `"}}`...)
 }
 
-// finish puts the messages together. A conversation begins with a user, and its last words do not end in white space
-// where the model is to go on from its own.
-func (j *anthropicJSON) finish() (string, opening) {
-	opened := openedByItself
+// finish puts the messages together, and says where what is stable ends. A conversation begins with a user, and its last
+// words do not end in white space where the model is to go on from its own.
+func (j *anthropicJSON) finish() (string, ending, opening) {
+	if n := len(j.turns); n > 0 && j.turns[n-1].role == memory.RoleAssistant {
+		j.trimLast(&j.turns[n-1])
+	}
+	stable, opened := j.stableEnd(), openedByItself
 	if len(j.turns) > 0 && j.turns[0].role != memory.RoleUser {
 		opened = openedByNotice
 		notice := appendString([]byte(`{"type":"text","text":`), openingNotice)
 		j.turns = append([]turn{{role: memory.RoleUser, blocks: append(notice, '}')}}, j.turns...)
-	}
-	if n := len(j.turns); n > 0 && j.turns[n-1].role == memory.RoleAssistant {
-		j.trimLast(&j.turns[n-1])
+		if stable.turns > 0 {
+			stable.turns++
+		}
 	}
 	var buf bytes.Buffer
 	buf.WriteByte('{')
 	if len(j.system) > 0 {
 		buf.WriteString(`"system":`)
-		buf.Write(appendString(nil, strings.Join(j.system, tokens.Join)))
+		buf.Write(j.systemText(j.mark && stable.system > 0 && stable.turns == 0))
 		buf.WriteByte(',')
 	}
 	buf.WriteString(`"messages":[`)
+	end := func(turns int) {
+		if stable.system >= 0 && turns == stable.turns && stable.system+turns > 0 {
+			stable.bytes = buf.Len()
+		}
+	}
+	end(0)
 	for i := range j.turns {
 		if i > 0 {
 			buf.WriteByte(',')
 		}
+		blocks := j.turns[i].blocks
+		if j.mark && stable.system >= 0 && i+1 == stable.turns {
+			blocks = append(slices.Clone(blocks[:len(blocks)-1]), cacheMark...)
+		}
 		fmt.Fprintf(&buf, `{"role":"%s","content":[`, j.turns[i].role)
-		buf.Write(j.turns[i].blocks)
+		buf.Write(blocks)
 		buf.WriteString(`]}`)
+		end(i + 1)
 	}
 	buf.WriteString(`]}`)
-	return buf.String(), opened
+	return buf.String(), stable, opened
+}
+
+// cacheMark ends the last block of what Anthropic is to cache.
+const cacheMark = `,"cache_control":{"type":"ephemeral"}}`
+
+// systemText is the system text: a string, or a block with the mark of what is to be cached.
+func (j *anthropicJSON) systemText(marked bool) []byte {
+	text := appendString(nil, strings.Join(j.system, tokens.Join))
+	if !marked {
+		return text
+	}
+	return append(append(append([]byte(`[{"type":"text","text":`), text...), cacheMark...), ']')
 }
 
 func (j *anthropicJSON) trimLast(t *turn) {

@@ -1,12 +1,10 @@
 package assembly
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/stratamem/strata/internal/fence"
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/policy"
 	"github.com/stratamem/strata/internal/tokens"
 )
 
@@ -27,25 +25,6 @@ type line struct {
 
 // sectionBytes is an upper estimate of what a section takes in a reply beside its heading and items.
 const sectionBytes = 32
-
-// heading stands before the lines of a section.
-func (a *assembler) heading(k SectionKind) string {
-	switch k {
-	case SectionNotes:
-		return "Notes:\n"
-	case SectionFacts:
-		return "Known about the user:\n"
-	case SectionPeriods:
-		return "Earlier weeks and months:\n"
-	case SectionPreviousSessions:
-		return "Earlier sessions:\n"
-	case SectionSummary:
-		return fmt.Sprintf("This session so far (messages 1 to %d):\n", a.in.Running.To)
-	case SectionSessionFacts:
-		return "Learnt in this session:\n"
-	}
-	return "Recalled from earlier:\n"
-}
 
 // beginning is what the next line of a section takes beside itself: the first begins the section, and maybe the fence.
 // The fence's bytes are always kept free.
@@ -72,7 +51,7 @@ func (a *assembler) fenceCost() int64 {
 	if a.state == "" || !a.json() {
 		cost += a.ownMessage()
 	}
-	if a.in.Policy.MemoryRole == policy.MemoryAsUser {
+	if a.opensAsUser() {
 		cost -= a.opening
 	}
 	return cost

@@ -17,6 +17,7 @@ type contextCmd struct {
 	Budget       int64   `placeholder:"TOKENS" help:"The most tokens the prompt may take; the profile's when 0."`
 	Render       string  `default:"text" enum:"structured,text,openai,anthropic" help:"The form: structured (a table of its items), text, openai or anthropic messages."`
 	MemoryRole   string  `default:"" enum:",system,developer,user" placeholder:"ROLE" help:"In whose voice memory stands: system, developer or user."`
+	MemoryPlace  string  `default:"" enum:",before,after" placeholder:"PLACE" help:"Where memory stands: before the session's messages, or after them, just before the user's last."`
 	Model        string  `help:"The model the context is for: gives its window and token counter."`
 	Profile      string  `help:"The policy profile."`
 	Instructions string  `xor:"instructions" help:"The instructions to begin with."`
@@ -54,7 +55,8 @@ func (c *contextCmd) Run(r *run) error {
 
 func (c *contextCmd) request() *memoryv1.BuildContextRequest {
 	o := &memoryv1.ContextOverrides{
-		MemoryRole: memoryv1.MemoryRole(memoryv1.MemoryRole_value["MEMORY_ROLE_"+strings.ToUpper(c.MemoryRole)]),
+		MemoryRole:  memoryv1.MemoryRole(memoryv1.MemoryRole_value["MEMORY_ROLE_"+strings.ToUpper(c.MemoryRole)]),
+		MemoryPlace: memoryv1.MemoryPlace(memoryv1.MemoryPlace_value["MEMORY_PLACE_"+strings.ToUpper(c.MemoryPlace)]),
 	}
 	if c.Budget != 0 {
 		o.BudgetTokens = &c.Budget

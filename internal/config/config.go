@@ -108,6 +108,9 @@ type Profile struct {
 	RecallFloor  int64    `name:"recall-floor" default:"2000" help:"Up to how many tokens facts and recalled messages are filled with what was not found: neighbours of what was, what the user tells of himself, the rest of the best sessions and the newest; 0 to 10000000, 0 for no fill. Where min-score is above 0 no message is filled in, where facts.min-score is no fact."`
 	Sections     Sections `name:"sections"`
 	MemoryRole   string   `name:"memory-role" default:"user" enum:"system,developer,user" help:"In whose voice memory stands: system, developer or user."`
+	MemoryPlace  string   `name:"memory-place" default:"before" enum:"before,after" help:"Where memory and state stand: before the session's messages, or after them, just before the last message of the user, so that a provider can cache all before it. For Anthropic memory is the user's there, whatever memory-role is."`
+	CacheMark    bool     `name:"cache-mark" default:"false" help:"Whether a rendering for Anthropic marks what it begins with, as far as that stays the same, by cache_control."`
+	Headings     string   `name:"headings" default:"" enum:",en,es,ko,ja,zh" help:"The language of headings: en, es, ko, ja or zh; that of the user, else of the user's latest messages, when empty."`
 	Counter      string   `name:"counter" default:"" enum:",o200k_base,cl100k_base,chars_4,estimate" help:"How tokens are counted; token-counter when empty."`
 	UserPrior    float64  `name:"user-prior" default:"1" help:"How strongly recall prefers what the user said over what the assistant said, 0 to 10."`
 

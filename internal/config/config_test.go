@@ -56,7 +56,7 @@ func TestDefaultsAreTheDocumentedOnes(t *testing.T) {
 		t.Errorf("got %+v", l.Config)
 	}
 	want := Profile{
-		BudgetTokens: 8000, RecentN: 10, TopK: 200, RecallShare: .3, RecallFloor: 2000, Sections: Sections{true, true, true, true}, MemoryRole: "user", UserPrior: 1,
+		BudgetTokens: 8000, RecentN: 10, TopK: 200, RecallShare: .3, RecallFloor: 2000, Sections: Sections{true, true, true, true}, MemoryRole: "user", MemoryPlace: "before", UserPrior: 1,
 		StepLimit: 25, MaskSecrets: "memory", NotesShare: .1,
 		History: History{
 			Strategy: NoStrategy, LastMessages: 20, ChunkMessages: 50, Head: "system-and-first", Clear: ClearToolUses{Keep: 3},

@@ -26,6 +26,15 @@ const (
 	MemoryAsUser      MemoryRole = "user"
 )
 
+// MemoryPlace says where recalled memory and session state stand in a rendering.
+type MemoryPlace string
+
+// The places.
+const (
+	MemoryBefore MemoryPlace = "before" // the session's messages
+	MemoryAfter  MemoryPlace = "after"  // the history, just before the last message of the user: all before it stays the same from turn to turn
+)
+
 // MaskSecrets says where masks stand in the place of the secrets that messages say: keys, tokens, passwords, card numbers and
 // private keys.
 type MaskSecrets string
@@ -58,7 +67,10 @@ type Profile struct {
 	Recalled     bool       // whether it has recalled messages
 	Recent       bool       // whether it has the session's latest messages
 	MemoryRole   MemoryRole // system, developer or user
-	Counter      string     // o200k_base, cl100k_base, chars_4 or estimate
+	MemoryPlace  MemoryPlace
+	CacheMark    bool   // whether a rendering for Anthropic marks what it may cache
+	Language     string // of headings, as a BCP 47 tag; "" for the user's
+	Counter      string // o200k_base, cl100k_base, chars_4 or estimate
 	Facts        Facts
 	Summaries    Summaries
 	Work         Work
@@ -156,8 +168,9 @@ type Overrides struct {
 	Notes        *bool
 	Recalled     *bool
 	Recent       *bool
-	MemoryRole   MemoryRole // "" leaves it
-	Counter      string     // "" leaves it
+	MemoryRole   MemoryRole  // "" leaves it
+	MemoryPlace  MemoryPlace // "" leaves it
+	Counter      string      // "" leaves it
 	LongTerm     *bool
 	OfSession    *bool
 	Running      *bool
@@ -390,6 +403,9 @@ func (o Overrides) apply(p Profile) Profile {
 	set(&p.StepLimit, o.StepLimit)
 	if o.MemoryRole != "" {
 		p.MemoryRole = o.MemoryRole
+	}
+	if o.MemoryPlace != "" {
+		p.MemoryPlace = o.MemoryPlace
 	}
 	if o.Counter != "" {
 		p.Counter = o.Counter

@@ -123,7 +123,7 @@ func TestFacts(t *testing.T) {
 		for _, c := range []struct {
 			limit int
 			want  string
-		}{{4, "tea0 tea1 nuts0 nuts1"}, {8, "tea0 tea1 tea2 tea3 tea4 nuts0 nuts1 nuts2"}, {11, "tea0 tea1 tea2 tea3 tea4 nuts0 nuts1 nuts2 nuts3 nuts4 car0"}} {
+		}{{4, "tea0 tea1 nuts0 nuts1"}, {8, "tea0 tea1 tea2 tea3 nuts0 nuts1 nuts2 nuts3"}, {11, "tea0 tea1 tea2 tea3 tea4 nuts0 nuts1 nuts2 nuts3 nuts4 car0"}} {
 			q := rank.FactQuery{Terms: text.Terms("tea"), AsOf: factDay, Formula: plain, Limit: c.limit, Core: 5, CoreSignificance: 7, Fill: 20}
 			hits := x.Search(q)
 			if got := strings.Join(factIDs(hits), " "); got != c.want {

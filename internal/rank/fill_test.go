@@ -50,7 +50,7 @@ func TestFill(t *testing.T) {
 			"1b6", "1b4", // beside the ticket
 			"2a1", "2c4", // health first, then the latest
 			"3b3", "3b2", "3b1",
-			"4c1", "4a4", "4a3", "4a2",
+			"4c1", "4a4", "4a3",
 		}
 		if diff := cmp.Diff(want, fillOf(x, "ticket", 99)); diff != "" {
 			t.Error(diff)

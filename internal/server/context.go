@@ -113,6 +113,7 @@ func (c *checker) overrides(in *memoryv1.ContextOverrides) policy.Overrides {
 	c.previousSessions("overrides.previous_sessions", in.GetPreviousSessions(), &o)
 	c.sections(in.GetSections(), &o)
 	o.MemoryRole = c.memoryRole(in.GetMemoryRole())
+	o.MemoryPlace = c.memoryPlace(in.GetMemoryPlace())
 	o.Counter = c.counter("overrides.counter", in.GetCounter())
 	o.History = c.policy("overrides.policy", in.GetPolicy())
 	if in.GetPolicy().GetHide() != nil {
@@ -179,6 +180,19 @@ func (c *checker) sections(in []*memoryv1.SectionSwitch, o *policy.Overrides) {
 	}
 }
 
+func (c *checker) memoryPlace(p memoryv1.MemoryPlace) policy.MemoryPlace {
+	switch p {
+	case memoryv1.MemoryPlace_MEMORY_PLACE_UNSPECIFIED:
+		return ""
+	case memoryv1.MemoryPlace_MEMORY_PLACE_BEFORE:
+		return policy.MemoryBefore
+	case memoryv1.MemoryPlace_MEMORY_PLACE_AFTER:
+		return policy.MemoryAfter
+	}
+	c.fault("overrides.memory_place", "is %d; it must be before or after", p)
+	return ""
+}
+
 func (c *checker) memoryRole(r memoryv1.MemoryRole) policy.MemoryRole {
 	//exhaustive:enforce
 	switch r {
@@ -210,6 +224,7 @@ func contextProto(r service.ContextResult, explain bool) (*memoryv1.BuildContext
 		Degraded:       degradedProto(r.Degraded),
 		StepsSinceUser: int32(r.StepsSinceUser),
 		Embedder:       r.Embedder,
+		StablePrefix:   prefixProto(r.Stable),
 	}
 	for _, s := range r.Sections {
 		out.Sections = append(out.Sections, sectionProto(s, r, explain))
@@ -227,6 +242,13 @@ func contextProto(r service.ContextResult, explain bool) (*memoryv1.BuildContext
 	out.Etag, err = etag(out)
 	out.AsOf = timeProto(r.AsOf)
 	return out, err
+}
+
+func prefixProto(p assembly.Prefix) *memoryv1.StablePrefix {
+	if p.Bytes == 0 {
+		return nil
+	}
+	return &memoryv1.StablePrefix{Messages: int32(p.Messages), Bytes: int32(p.Bytes), Tokens: p.Tokens, Hash: p.Hash}
 }
 
 // windowShare is the share of the model's window that a context takes with the tools beside it, 0 without a known window.

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/stratamem/strata/internal/assembly"
@@ -14,6 +15,7 @@ import (
 	"github.com/stratamem/strata/internal/policy"
 	"github.com/stratamem/strata/internal/rank"
 	"github.com/stratamem/strata/internal/store"
+	"github.com/stratamem/strata/internal/text"
 	"github.com/stratamem/strata/internal/tokens"
 )
 
@@ -213,12 +215,14 @@ func (s *Service) decide(ctx context.Context, p ContextParams, g gathered, h shr
 		Fence: g.fences[0], Instructions: g.instructions, State: g.state, Notes: g.notes, Session: g.work.Session.Key, SessionID: p.Ref.SessionID,
 		Facts: factsOf(g.facts.hits, rank.FactFound), CoreFacts: factsOf(g.facts.hits, rank.FactCore), FillFacts: factsOf(g.facts.hits, rank.FactFill),
 		SessionFacts: g.facts.session, Periods: g.periods, Previous: g.previous, Running: passingOver(h.running, g.hidden.Ranges(g.work.Session.Key, g.work.Session.LastSeq)),
-		Tail: h.tail, Kept: h.kept, Dropped: h.dropped, LastSeq: g.work.Session.LastSeq, Location: g.location, Hidden: g.hidden.Ranges(g.work.Session.Key, g.work.Session.LastSeq), Pending: p.Pending, Available: r.Available, Most: r.Most, Reserved: r.Reserved, MaxBytes: p.MaxBytes,
+		Tail: h.tail, Kept: h.kept, Dropped: h.dropped, LastSeq: g.work.Session.LastSeq, Location: g.location, Language: headingLanguage(p, g, r),
+		Hidden: g.hidden.Ranges(g.work.Session.Key, g.work.Session.LastSeq), Pending: p.Pending,
+		Available: r.Available, Most: r.Most, Reserved: r.Reserved, MaxBytes: p.MaxBytes,
 		Documents: r.Documents || r.Window == 0 && p.Render == assembly.RenderAnthropic, // all of Anthropic's own models do
 		Counter:   counter, TakeApart: s.apart.by(r.Counter), Render: p.Render,
 		Policy: assembly.Policy{
 			RecentN: r.RecentN, TopK: r.TopK, RecallShare: r.RecallShare, State: r.State, Notes: r.Notes, NoteShare: r.NotesShare, Recalled: r.Profile.Recalled,
-			Recent: r.Recent, MemoryRole: r.MemoryRole, MaxFacts: r.Facts.Max, FactShare: r.Facts.Share,
+			Recent: r.Recent, MemoryRole: r.MemoryRole, MemoryPlace: r.MemoryPlace, CacheMark: r.CacheMark, MaxFacts: r.Facts.Max, FactShare: r.Facts.Share,
 			SummaryShare: r.Summaries.Share, Floor: r.Floor,
 		},
 		Terms: g.found.Terms,
@@ -236,6 +240,30 @@ func (s *Service) decide(ctx context.Context, p ContextParams, g gathered, h shr
 	out.Degraded = append(out.Degraded, modelDegradation(r)...)
 	return out, err
 }
+
+// headingLanguage is the language of a context's headings: the profile's, else the user's, else that of what the user said
+// lately.
+func headingLanguage(p ContextParams, g gathered, r policy.Resolved) string {
+	if tag := cmp.Or(r.Language, g.language); tag != "" {
+		return tag
+	}
+	const latest = 3 // one alone may be a name or a number
+	var words []string
+	for _, messages := range [][]memory.Message{p.Pending, g.tail} {
+		for _, m := range slices.Backward(messages) {
+			if said := m.SaidText(); m.Role == memory.RoleUser && !m.Hidden && said != "" && len(words) < latest {
+				words = append(words, text.Clip(said, maxLanguageBytes))
+			}
+		}
+	}
+	if len(words) == 0 {
+		words = append(words, text.Clip(p.Query, maxLanguageBytes))
+	}
+	return assembly.LanguageOf(strings.Join(words, "\n"))
+}
+
+// maxLanguageBytes is how much of a message tells its language.
+const maxLanguageBytes = 1 << 10
 
 // factsOf are the facts that are hits for a reason. Those of one reason stand together, in the order of the reasons.
 func factsOf(hits []FactHit, use rank.FactUse) []memory.Fact {

@@ -97,7 +97,7 @@ func (c *FactCache) Related(ctx context.Context, user memory.UserRef, words stri
 		return nil, err
 	}
 	found := at.search(rank.FactQuery{
-		Terms: text.Terms(words), Limit: limit, Core: limit, Formula: rank.FactFormula{Relevance: 1},
+		Terms: text.Terms(words), Limit: limit, Fill: limit, Formula: rank.FactFormula{Relevance: 1},
 	})
 	facts := make([]memory.Fact, len(found))
 	for i, h := range found {

@@ -26,6 +26,7 @@ import (
 type gathered struct {
 	work     store.SessionWork // of an unknown session only its Ref is set
 	location *time.Location    // the user's timezone
+	language string            // the user's, as it is set; "" when it is not
 	fences   []fence.ID        // by which the service knows what it rendered for the user; the first is that of new contexts
 	marks    Watermarks
 	hidden   memory.Hidden
@@ -79,7 +80,7 @@ func (s *Service) gather(
 	all.Go(history)
 	all.Go(func() error {
 		user, err := in.user()
-		g.location = user.Location()
+		g.location, g.language = user.Location(), user.Language
 		return err
 	})
 	all.Go(func() error { return s.gatherStates(part, p, r, &g) })

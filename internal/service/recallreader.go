@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"sync"
 
@@ -10,6 +11,7 @@ import (
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/policy"
 	"github.com/stratamem/strata/internal/rank"
+	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/tokens"
 )
 
@@ -26,6 +28,7 @@ type recallReader struct {
 	stop  context.CancelFunc // of reading ahead
 
 	filling []rank.Hit // what may fill and was not read yet
+	filled  int64      // bytes of what was read of it
 }
 
 // newRecallReader reads for a result whose policy and hits are known, where the tail may stand in the context. The caller
@@ -96,15 +99,20 @@ func (r *recallReader) recalled(found []confirmed, rankOf func(confirmed) int) [
 	return recalled
 }
 
-// fill reads the next messages that may fill; none is left when it returns none. They have no rank.
+// fill reads the next messages that may fill; none is left when it returns none. They have no rank. No more is read for all
+// of them than a light call may read: a small context must not become a heavy call for what nobody asked for.
 func (r *recallReader) fill(room int64) (recalled []assembly.Recalled, err error) {
-	for room > 0 && len(recalled) == 0 && len(r.filling) > 0 {
-		next := worthReading(r.filling, room, r.out.Policy.Counter)
-		r.filling = r.filling[len(next):]
-		found, err := r.confirm(r.ctx, next)
+	for room > 0 && len(recalled) == 0 && len(r.filling) > 0 && r.filled < lightBytes {
+		next := hitsOf{user: r.user, hits: worthReading(r.filling, room, r.out.Policy.Counter)}
+		r.filling = r.filling[len(next.hits):]
+		messages, err := r.s.store.MessagesAt(r.ctx, store.PlacesQuery{User: r.user, Places: next.places(), MaxBytes: lightBytes - r.filled})
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("read messages that may fill: %w", err)
 		}
+		for i := range messages {
+			r.filled += int64(messages[i].Message.ContentBytes())
+		}
+		found, _ := next.match(messages)
 		recalled = r.recalled(found, func(confirmed) int { return 0 })
 	}
 	return recalled, nil

@@ -217,11 +217,7 @@ func (s *Service) confirm(ctx context.Context, in hitsOf) ([]confirmed, error) {
 	if len(in.hits) == 0 {
 		return nil, nil
 	}
-	places := make([]memory.Place, len(in.hits))
-	for i, h := range in.hits {
-		places[i] = h.Place
-	}
-	messages, err := s.messagesAt(ctx, store.PlacesQuery{User: in.user, Places: places, MaxBytes: in.maxBytes})
+	messages, err := s.messagesAt(ctx, store.PlacesQuery{User: in.user, Places: in.places(), MaxBytes: in.maxBytes})
 	if err != nil {
 		return nil, fmt.Errorf("read messages that were found: %w", err)
 	}
@@ -230,6 +226,14 @@ func (s *Service) confirm(ctx context.Context, in hitsOf) ([]confirmed, error) {
 		s.transcript.stale(stale)
 	}
 	return out, nil
+}
+
+func (in hitsOf) places() []memory.Place {
+	places := make([]memory.Place, len(in.hits))
+	for i, h := range in.hits {
+		places[i] = h.Place
+	}
+	return places
 }
 
 // match puts hits and messages together, and counts the hits that the view should not have answered.

@@ -145,6 +145,61 @@ func (MemoryRole) EnumDescriptor() ([]byte, []int) {
 	return file_memory_v1_context_proto_rawDescGZIP(), []int{1}
 }
 
+// MemoryPlace says where recalled memory and session state stand in a rendering.
+type MemoryPlace int32
+
+const (
+	// Not set: the profile's, BEFORE when that sets none.
+	MemoryPlace_MEMORY_PLACE_UNSPECIFIED MemoryPlace = 0
+	// Before the session's messages.
+	MemoryPlace_MEMORY_PLACE_BEFORE MemoryPlace = 1
+	// After the history, just before the last message of the user: what stands before it is the same from turn to turn, so that a
+	// provider can cache it. For Anthropic memory is then part of the user's message, whatever memory_role is. A text has it there
+	// too, but within <strata-context-ID>, which the pending messages follow.
+	MemoryPlace_MEMORY_PLACE_AFTER MemoryPlace = 2
+)
+
+// Enum value maps for MemoryPlace.
+var (
+	MemoryPlace_name = map[int32]string{
+		0: "MEMORY_PLACE_UNSPECIFIED",
+		1: "MEMORY_PLACE_BEFORE",
+		2: "MEMORY_PLACE_AFTER",
+	}
+	MemoryPlace_value = map[string]int32{
+		"MEMORY_PLACE_UNSPECIFIED": 0,
+		"MEMORY_PLACE_BEFORE":      1,
+		"MEMORY_PLACE_AFTER":       2,
+	}
+)
+
+func (x MemoryPlace) Enum() *MemoryPlace {
+	p := new(MemoryPlace)
+	*p = x
+	return p
+}
+
+func (x MemoryPlace) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (MemoryPlace) Descriptor() protoreflect.EnumDescriptor {
+	return file_memory_v1_context_proto_enumTypes[2].Descriptor()
+}
+
+func (MemoryPlace) Type() protoreflect.EnumType {
+	return &file_memory_v1_context_proto_enumTypes[2]
+}
+
+func (x MemoryPlace) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use MemoryPlace.Descriptor instead.
+func (MemoryPlace) EnumDescriptor() ([]byte, []int) {
+	return file_memory_v1_context_proto_rawDescGZIP(), []int{2}
+}
+
 // TokenCounter names a way to count tokens.
 type TokenCounter int32
 
@@ -190,11 +245,11 @@ func (x TokenCounter) String() string {
 }
 
 func (TokenCounter) Descriptor() protoreflect.EnumDescriptor {
-	return file_memory_v1_context_proto_enumTypes[2].Descriptor()
+	return file_memory_v1_context_proto_enumTypes[3].Descriptor()
 }
 
 func (TokenCounter) Type() protoreflect.EnumType {
-	return &file_memory_v1_context_proto_enumTypes[2]
+	return &file_memory_v1_context_proto_enumTypes[3]
 }
 
 func (x TokenCounter) Number() protoreflect.EnumNumber {
@@ -203,7 +258,7 @@ func (x TokenCounter) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use TokenCounter.Descriptor instead.
 func (TokenCounter) EnumDescriptor() ([]byte, []int) {
-	return file_memory_v1_context_proto_rawDescGZIP(), []int{2}
+	return file_memory_v1_context_proto_rawDescGZIP(), []int{3}
 }
 
 // SectionKind names a part of the context. The context has them in the order of their numbers.
@@ -279,11 +334,11 @@ func (x SectionKind) String() string {
 }
 
 func (SectionKind) Descriptor() protoreflect.EnumDescriptor {
-	return file_memory_v1_context_proto_enumTypes[3].Descriptor()
+	return file_memory_v1_context_proto_enumTypes[4].Descriptor()
 }
 
 func (SectionKind) Type() protoreflect.EnumType {
-	return &file_memory_v1_context_proto_enumTypes[3]
+	return &file_memory_v1_context_proto_enumTypes[4]
 }
 
 func (x SectionKind) Number() protoreflect.EnumNumber {
@@ -292,7 +347,7 @@ func (x SectionKind) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use SectionKind.Descriptor instead.
 func (SectionKind) EnumDescriptor() ([]byte, []int) {
-	return file_memory_v1_context_proto_rawDescGZIP(), []int{3}
+	return file_memory_v1_context_proto_rawDescGZIP(), []int{4}
 }
 
 // OmitReason says why something is not in the context.
@@ -361,11 +416,11 @@ func (x OmitReason) String() string {
 }
 
 func (OmitReason) Descriptor() protoreflect.EnumDescriptor {
-	return file_memory_v1_context_proto_enumTypes[4].Descriptor()
+	return file_memory_v1_context_proto_enumTypes[5].Descriptor()
 }
 
 func (OmitReason) Type() protoreflect.EnumType {
-	return &file_memory_v1_context_proto_enumTypes[4]
+	return &file_memory_v1_context_proto_enumTypes[5]
 }
 
 func (x OmitReason) Number() protoreflect.EnumNumber {
@@ -374,7 +429,7 @@ func (x OmitReason) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use OmitReason.Descriptor instead.
 func (OmitReason) EnumDescriptor() ([]byte, []int) {
-	return file_memory_v1_context_proto_rawDescGZIP(), []int{4}
+	return file_memory_v1_context_proto_rawDescGZIP(), []int{5}
 }
 
 // Watermark names a kind of background work.
@@ -418,11 +473,11 @@ func (x Watermark) String() string {
 }
 
 func (Watermark) Descriptor() protoreflect.EnumDescriptor {
-	return file_memory_v1_context_proto_enumTypes[5].Descriptor()
+	return file_memory_v1_context_proto_enumTypes[6].Descriptor()
 }
 
 func (Watermark) Type() protoreflect.EnumType {
-	return &file_memory_v1_context_proto_enumTypes[5]
+	return &file_memory_v1_context_proto_enumTypes[6]
 }
 
 func (x Watermark) Number() protoreflect.EnumNumber {
@@ -431,7 +486,7 @@ func (x Watermark) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Watermark.Descriptor instead.
 func (Watermark) EnumDescriptor() ([]byte, []int) {
-	return file_memory_v1_context_proto_rawDescGZIP(), []int{5}
+	return file_memory_v1_context_proto_rawDescGZIP(), []int{6}
 }
 
 // Selection says why a fact or recalled message stands in a context.
@@ -487,11 +542,11 @@ func (x Selection) String() string {
 }
 
 func (Selection) Descriptor() protoreflect.EnumDescriptor {
-	return file_memory_v1_context_proto_enumTypes[6].Descriptor()
+	return file_memory_v1_context_proto_enumTypes[7].Descriptor()
 }
 
 func (Selection) Type() protoreflect.EnumType {
-	return &file_memory_v1_context_proto_enumTypes[6]
+	return &file_memory_v1_context_proto_enumTypes[7]
 }
 
 func (x Selection) Number() protoreflect.EnumNumber {
@@ -500,7 +555,81 @@ func (x Selection) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Selection.Descriptor instead.
 func (Selection) EnumDescriptor() ([]byte, []int) {
-	return file_memory_v1_context_proto_rawDescGZIP(), []int{6}
+	return file_memory_v1_context_proto_rawDescGZIP(), []int{7}
+}
+
+// StablePrefix is what a rendering begins with that does not change with the query: the next context of the session begins
+// with the same bytes as long as its instructions are the same and its messages begin at the same one.
+type StablePrefix struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// How many messages of the rendering stand in it whole. The system text of an Anthropic rendering is none of them.
+	Messages int32 `protobuf:"varint,1,opt,name=messages,proto3" json:"messages,omitempty"`
+	// How many bytes of the rendering it is.
+	Bytes int32 `protobuf:"varint,2,opt,name=bytes,proto3" json:"bytes,omitempty"`
+	// About how many tokens it takes, by the reply's counter.
+	Tokens int64 `protobuf:"varint,3,opt,name=tokens,proto3" json:"tokens,omitempty"`
+	// 32 hex digits that are the same for the same bytes.
+	Hash          string `protobuf:"bytes,4,opt,name=hash,proto3" json:"hash,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *StablePrefix) Reset() {
+	*x = StablePrefix{}
+	mi := &file_memory_v1_context_proto_msgTypes[0]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *StablePrefix) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*StablePrefix) ProtoMessage() {}
+
+func (x *StablePrefix) ProtoReflect() protoreflect.Message {
+	mi := &file_memory_v1_context_proto_msgTypes[0]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use StablePrefix.ProtoReflect.Descriptor instead.
+func (*StablePrefix) Descriptor() ([]byte, []int) {
+	return file_memory_v1_context_proto_rawDescGZIP(), []int{0}
+}
+
+func (x *StablePrefix) GetMessages() int32 {
+	if x != nil {
+		return x.Messages
+	}
+	return 0
+}
+
+func (x *StablePrefix) GetBytes() int32 {
+	if x != nil {
+		return x.Bytes
+	}
+	return 0
+}
+
+func (x *StablePrefix) GetTokens() int64 {
+	if x != nil {
+		return x.Tokens
+	}
+	return 0
+}
+
+func (x *StablePrefix) GetHash() string {
+	if x != nil {
+		return x.Hash
+	}
+	return ""
 }
 
 // SectionSwitch turns one section on or off.
@@ -516,7 +645,7 @@ type SectionSwitch struct {
 
 func (x *SectionSwitch) Reset() {
 	*x = SectionSwitch{}
-	mi := &file_memory_v1_context_proto_msgTypes[0]
+	mi := &file_memory_v1_context_proto_msgTypes[1]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -528,7 +657,7 @@ func (x *SectionSwitch) String() string {
 func (*SectionSwitch) ProtoMessage() {}
 
 func (x *SectionSwitch) ProtoReflect() protoreflect.Message {
-	mi := &file_memory_v1_context_proto_msgTypes[0]
+	mi := &file_memory_v1_context_proto_msgTypes[1]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -541,7 +670,7 @@ func (x *SectionSwitch) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SectionSwitch.ProtoReflect.Descriptor instead.
 func (*SectionSwitch) Descriptor() ([]byte, []int) {
-	return file_memory_v1_context_proto_rawDescGZIP(), []int{0}
+	return file_memory_v1_context_proto_rawDescGZIP(), []int{1}
 }
 
 func (x *SectionSwitch) GetSection() SectionKind {
@@ -591,14 +720,16 @@ type ContextOverrides struct {
 	StepLimit *int32 `protobuf:"varint,13,opt,name=step_limit,json=stepLimit,proto3,oneof" json:"step_limit,omitempty"`
 	// Up to how many tokens FACTS, SESSION_FACTS and RECALLED are filled together with what was not found, 0 to 10,000,000; 0
 	// for no fill. Messages are filled in only where min_score is 0, facts only where min_fact_score is.
-	RecallFloor   *int64 `protobuf:"varint,14,opt,name=recall_floor,json=recallFloor,proto3,oneof" json:"recall_floor,omitempty"`
+	RecallFloor *int64 `protobuf:"varint,14,opt,name=recall_floor,json=recallFloor,proto3,oneof" json:"recall_floor,omitempty"`
+	// Where memory stands in a rendering.
+	MemoryPlace   MemoryPlace `protobuf:"varint,15,opt,name=memory_place,json=memoryPlace,proto3,enum=memory.v1.MemoryPlace" json:"memory_place,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ContextOverrides) Reset() {
 	*x = ContextOverrides{}
-	mi := &file_memory_v1_context_proto_msgTypes[1]
+	mi := &file_memory_v1_context_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -610,7 +741,7 @@ func (x *ContextOverrides) String() string {
 func (*ContextOverrides) ProtoMessage() {}
 
 func (x *ContextOverrides) ProtoReflect() protoreflect.Message {
-	mi := &file_memory_v1_context_proto_msgTypes[1]
+	mi := &file_memory_v1_context_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -623,7 +754,7 @@ func (x *ContextOverrides) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ContextOverrides.ProtoReflect.Descriptor instead.
 func (*ContextOverrides) Descriptor() ([]byte, []int) {
-	return file_memory_v1_context_proto_rawDescGZIP(), []int{1}
+	return file_memory_v1_context_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *ContextOverrides) GetBudgetTokens() int64 {
@@ -724,6 +855,13 @@ func (x *ContextOverrides) GetRecallFloor() int64 {
 	return 0
 }
 
+func (x *ContextOverrides) GetMemoryPlace() MemoryPlace {
+	if x != nil {
+		return x.MemoryPlace
+	}
+	return MemoryPlace_MEMORY_PLACE_UNSPECIFIED
+}
+
 // PreviousSessions says which sessions' summaries a context may have. What is not set stays as the profile has it.
 type PreviousSessions struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -737,7 +875,7 @@ type PreviousSessions struct {
 
 func (x *PreviousSessions) Reset() {
 	*x = PreviousSessions{}
-	mi := &file_memory_v1_context_proto_msgTypes[2]
+	mi := &file_memory_v1_context_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -749,7 +887,7 @@ func (x *PreviousSessions) String() string {
 func (*PreviousSessions) ProtoMessage() {}
 
 func (x *PreviousSessions) ProtoReflect() protoreflect.Message {
-	mi := &file_memory_v1_context_proto_msgTypes[2]
+	mi := &file_memory_v1_context_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -762,7 +900,7 @@ func (x *PreviousSessions) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PreviousSessions.ProtoReflect.Descriptor instead.
 func (*PreviousSessions) Descriptor() ([]byte, []int) {
-	return file_memory_v1_context_proto_rawDescGZIP(), []int{2}
+	return file_memory_v1_context_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *PreviousSessions) GetMax() int32 {
@@ -797,7 +935,7 @@ type Freshness struct {
 
 func (x *Freshness) Reset() {
 	*x = Freshness{}
-	mi := &file_memory_v1_context_proto_msgTypes[3]
+	mi := &file_memory_v1_context_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -809,7 +947,7 @@ func (x *Freshness) String() string {
 func (*Freshness) ProtoMessage() {}
 
 func (x *Freshness) ProtoReflect() protoreflect.Message {
-	mi := &file_memory_v1_context_proto_msgTypes[3]
+	mi := &file_memory_v1_context_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -822,7 +960,7 @@ func (x *Freshness) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Freshness.ProtoReflect.Descriptor instead.
 func (*Freshness) Descriptor() ([]byte, []int) {
-	return file_memory_v1_context_proto_rawDescGZIP(), []int{3}
+	return file_memory_v1_context_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *Freshness) GetMinSeq() int64 {
@@ -867,7 +1005,7 @@ type FactScore struct {
 
 func (x *FactScore) Reset() {
 	*x = FactScore{}
-	mi := &file_memory_v1_context_proto_msgTypes[4]
+	mi := &file_memory_v1_context_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -879,7 +1017,7 @@ func (x *FactScore) String() string {
 func (*FactScore) ProtoMessage() {}
 
 func (x *FactScore) ProtoReflect() protoreflect.Message {
-	mi := &file_memory_v1_context_proto_msgTypes[4]
+	mi := &file_memory_v1_context_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -892,7 +1030,7 @@ func (x *FactScore) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FactScore.ProtoReflect.Descriptor instead.
 func (*FactScore) Descriptor() ([]byte, []int) {
-	return file_memory_v1_context_proto_rawDescGZIP(), []int{4}
+	return file_memory_v1_context_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *FactScore) GetScore() float64 {
@@ -953,7 +1091,7 @@ type SummaryItem struct {
 
 func (x *SummaryItem) Reset() {
 	*x = SummaryItem{}
-	mi := &file_memory_v1_context_proto_msgTypes[5]
+	mi := &file_memory_v1_context_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -965,7 +1103,7 @@ func (x *SummaryItem) String() string {
 func (*SummaryItem) ProtoMessage() {}
 
 func (x *SummaryItem) ProtoReflect() protoreflect.Message {
-	mi := &file_memory_v1_context_proto_msgTypes[5]
+	mi := &file_memory_v1_context_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -978,7 +1116,7 @@ func (x *SummaryItem) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SummaryItem.ProtoReflect.Descriptor instead.
 func (*SummaryItem) Descriptor() ([]byte, []int) {
-	return file_memory_v1_context_proto_rawDescGZIP(), []int{5}
+	return file_memory_v1_context_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *SummaryItem) GetNodeIds() []string {
@@ -1043,7 +1181,7 @@ type TextRange struct {
 
 func (x *TextRange) Reset() {
 	*x = TextRange{}
-	mi := &file_memory_v1_context_proto_msgTypes[6]
+	mi := &file_memory_v1_context_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1055,7 +1193,7 @@ func (x *TextRange) String() string {
 func (*TextRange) ProtoMessage() {}
 
 func (x *TextRange) ProtoReflect() protoreflect.Message {
-	mi := &file_memory_v1_context_proto_msgTypes[6]
+	mi := &file_memory_v1_context_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1068,7 +1206,7 @@ func (x *TextRange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TextRange.ProtoReflect.Descriptor instead.
 func (*TextRange) Descriptor() ([]byte, []int) {
-	return file_memory_v1_context_proto_rawDescGZIP(), []int{6}
+	return file_memory_v1_context_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *TextRange) GetStart() int32 {
@@ -1128,7 +1266,7 @@ type ContextItem struct {
 
 func (x *ContextItem) Reset() {
 	*x = ContextItem{}
-	mi := &file_memory_v1_context_proto_msgTypes[7]
+	mi := &file_memory_v1_context_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1140,7 +1278,7 @@ func (x *ContextItem) String() string {
 func (*ContextItem) ProtoMessage() {}
 
 func (x *ContextItem) ProtoReflect() protoreflect.Message {
-	mi := &file_memory_v1_context_proto_msgTypes[7]
+	mi := &file_memory_v1_context_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1153,7 +1291,7 @@ func (x *ContextItem) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ContextItem.ProtoReflect.Descriptor instead.
 func (*ContextItem) Descriptor() ([]byte, []int) {
-	return file_memory_v1_context_proto_rawDescGZIP(), []int{7}
+	return file_memory_v1_context_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *ContextItem) GetSessionId() string {
@@ -1290,7 +1428,7 @@ type NoteItem struct {
 
 func (x *NoteItem) Reset() {
 	*x = NoteItem{}
-	mi := &file_memory_v1_context_proto_msgTypes[8]
+	mi := &file_memory_v1_context_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1302,7 +1440,7 @@ func (x *NoteItem) String() string {
 func (*NoteItem) ProtoMessage() {}
 
 func (x *NoteItem) ProtoReflect() protoreflect.Message {
-	mi := &file_memory_v1_context_proto_msgTypes[8]
+	mi := &file_memory_v1_context_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1315,7 +1453,7 @@ func (x *NoteItem) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NoteItem.ProtoReflect.Descriptor instead.
 func (*NoteItem) Descriptor() ([]byte, []int) {
-	return file_memory_v1_context_proto_rawDescGZIP(), []int{8}
+	return file_memory_v1_context_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *NoteItem) GetName() string {
@@ -1354,7 +1492,7 @@ type Section struct {
 
 func (x *Section) Reset() {
 	*x = Section{}
-	mi := &file_memory_v1_context_proto_msgTypes[9]
+	mi := &file_memory_v1_context_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1366,7 +1504,7 @@ func (x *Section) String() string {
 func (*Section) ProtoMessage() {}
 
 func (x *Section) ProtoReflect() protoreflect.Message {
-	mi := &file_memory_v1_context_proto_msgTypes[9]
+	mi := &file_memory_v1_context_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1379,7 +1517,7 @@ func (x *Section) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Section.ProtoReflect.Descriptor instead.
 func (*Section) Descriptor() ([]byte, []int) {
-	return file_memory_v1_context_proto_rawDescGZIP(), []int{9}
+	return file_memory_v1_context_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Section) GetKind() SectionKind {
@@ -1420,7 +1558,7 @@ type ArmScore struct {
 
 func (x *ArmScore) Reset() {
 	*x = ArmScore{}
-	mi := &file_memory_v1_context_proto_msgTypes[10]
+	mi := &file_memory_v1_context_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1432,7 +1570,7 @@ func (x *ArmScore) String() string {
 func (*ArmScore) ProtoMessage() {}
 
 func (x *ArmScore) ProtoReflect() protoreflect.Message {
-	mi := &file_memory_v1_context_proto_msgTypes[10]
+	mi := &file_memory_v1_context_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1445,7 +1583,7 @@ func (x *ArmScore) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ArmScore.ProtoReflect.Descriptor instead.
 func (*ArmScore) Descriptor() ([]byte, []int) {
-	return file_memory_v1_context_proto_rawDescGZIP(), []int{10}
+	return file_memory_v1_context_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *ArmScore) GetArm() string {
@@ -1495,7 +1633,7 @@ type TermScore struct {
 
 func (x *TermScore) Reset() {
 	*x = TermScore{}
-	mi := &file_memory_v1_context_proto_msgTypes[11]
+	mi := &file_memory_v1_context_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1507,7 +1645,7 @@ func (x *TermScore) String() string {
 func (*TermScore) ProtoMessage() {}
 
 func (x *TermScore) ProtoReflect() protoreflect.Message {
-	mi := &file_memory_v1_context_proto_msgTypes[11]
+	mi := &file_memory_v1_context_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1520,7 +1658,7 @@ func (x *TermScore) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TermScore.ProtoReflect.Descriptor instead.
 func (*TermScore) Descriptor() ([]byte, []int) {
-	return file_memory_v1_context_proto_rawDescGZIP(), []int{11}
+	return file_memory_v1_context_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *TermScore) GetTerm() string {
@@ -1571,7 +1709,7 @@ type ScoreFactor struct {
 
 func (x *ScoreFactor) Reset() {
 	*x = ScoreFactor{}
-	mi := &file_memory_v1_context_proto_msgTypes[12]
+	mi := &file_memory_v1_context_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1583,7 +1721,7 @@ func (x *ScoreFactor) String() string {
 func (*ScoreFactor) ProtoMessage() {}
 
 func (x *ScoreFactor) ProtoReflect() protoreflect.Message {
-	mi := &file_memory_v1_context_proto_msgTypes[12]
+	mi := &file_memory_v1_context_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1596,7 +1734,7 @@ func (x *ScoreFactor) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ScoreFactor.ProtoReflect.Descriptor instead.
 func (*ScoreFactor) Descriptor() ([]byte, []int) {
-	return file_memory_v1_context_proto_rawDescGZIP(), []int{12}
+	return file_memory_v1_context_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *ScoreFactor) GetName() string {
@@ -1637,7 +1775,7 @@ type Explanation struct {
 
 func (x *Explanation) Reset() {
 	*x = Explanation{}
-	mi := &file_memory_v1_context_proto_msgTypes[13]
+	mi := &file_memory_v1_context_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1649,7 +1787,7 @@ func (x *Explanation) String() string {
 func (*Explanation) ProtoMessage() {}
 
 func (x *Explanation) ProtoReflect() protoreflect.Message {
-	mi := &file_memory_v1_context_proto_msgTypes[13]
+	mi := &file_memory_v1_context_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1662,7 +1800,7 @@ func (x *Explanation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Explanation.ProtoReflect.Descriptor instead.
 func (*Explanation) Descriptor() ([]byte, []int) {
-	return file_memory_v1_context_proto_rawDescGZIP(), []int{13}
+	return file_memory_v1_context_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *Explanation) GetRank() int32 {
@@ -1729,7 +1867,7 @@ type Coverage struct {
 
 func (x *Coverage) Reset() {
 	*x = Coverage{}
-	mi := &file_memory_v1_context_proto_msgTypes[14]
+	mi := &file_memory_v1_context_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1741,7 +1879,7 @@ func (x *Coverage) String() string {
 func (*Coverage) ProtoMessage() {}
 
 func (x *Coverage) ProtoReflect() protoreflect.Message {
-	mi := &file_memory_v1_context_proto_msgTypes[14]
+	mi := &file_memory_v1_context_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1754,7 +1892,7 @@ func (x *Coverage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Coverage.ProtoReflect.Descriptor instead.
 func (*Coverage) Descriptor() ([]byte, []int) {
-	return file_memory_v1_context_proto_rawDescGZIP(), []int{14}
+	return file_memory_v1_context_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *Coverage) GetSummaryThrough() int64 {
@@ -1791,7 +1929,7 @@ type SeqRange struct {
 
 func (x *SeqRange) Reset() {
 	*x = SeqRange{}
-	mi := &file_memory_v1_context_proto_msgTypes[15]
+	mi := &file_memory_v1_context_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1803,7 +1941,7 @@ func (x *SeqRange) String() string {
 func (*SeqRange) ProtoMessage() {}
 
 func (x *SeqRange) ProtoReflect() protoreflect.Message {
-	mi := &file_memory_v1_context_proto_msgTypes[15]
+	mi := &file_memory_v1_context_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1816,7 +1954,7 @@ func (x *SeqRange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SeqRange.ProtoReflect.Descriptor instead.
 func (*SeqRange) Descriptor() ([]byte, []int) {
-	return file_memory_v1_context_proto_rawDescGZIP(), []int{15}
+	return file_memory_v1_context_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *SeqRange) GetFromSeq() int64 {
@@ -1851,7 +1989,7 @@ type Watermarks struct {
 
 func (x *Watermarks) Reset() {
 	*x = Watermarks{}
-	mi := &file_memory_v1_context_proto_msgTypes[16]
+	mi := &file_memory_v1_context_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1863,7 +2001,7 @@ func (x *Watermarks) String() string {
 func (*Watermarks) ProtoMessage() {}
 
 func (x *Watermarks) ProtoReflect() protoreflect.Message {
-	mi := &file_memory_v1_context_proto_msgTypes[16]
+	mi := &file_memory_v1_context_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1876,7 +2014,7 @@ func (x *Watermarks) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Watermarks.ProtoReflect.Descriptor instead.
 func (*Watermarks) Descriptor() ([]byte, []int) {
-	return file_memory_v1_context_proto_rawDescGZIP(), []int{16}
+	return file_memory_v1_context_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *Watermarks) GetRecorded() int64 {
@@ -1925,7 +2063,7 @@ type Omission struct {
 
 func (x *Omission) Reset() {
 	*x = Omission{}
-	mi := &file_memory_v1_context_proto_msgTypes[17]
+	mi := &file_memory_v1_context_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1937,7 +2075,7 @@ func (x *Omission) String() string {
 func (*Omission) ProtoMessage() {}
 
 func (x *Omission) ProtoReflect() protoreflect.Message {
-	mi := &file_memory_v1_context_proto_msgTypes[17]
+	mi := &file_memory_v1_context_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1950,7 +2088,7 @@ func (x *Omission) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Omission.ProtoReflect.Descriptor instead.
 func (*Omission) Descriptor() ([]byte, []int) {
-	return file_memory_v1_context_proto_rawDescGZIP(), []int{17}
+	return file_memory_v1_context_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *Omission) GetSessionId() string {
@@ -1994,7 +2132,7 @@ type Degradation struct {
 
 func (x *Degradation) Reset() {
 	*x = Degradation{}
-	mi := &file_memory_v1_context_proto_msgTypes[18]
+	mi := &file_memory_v1_context_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2006,7 +2144,7 @@ func (x *Degradation) String() string {
 func (*Degradation) ProtoMessage() {}
 
 func (x *Degradation) ProtoReflect() protoreflect.Message {
-	mi := &file_memory_v1_context_proto_msgTypes[18]
+	mi := &file_memory_v1_context_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2019,7 +2157,7 @@ func (x *Degradation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Degradation.ProtoReflect.Descriptor instead.
 func (*Degradation) Descriptor() ([]byte, []int) {
-	return file_memory_v1_context_proto_rawDescGZIP(), []int{18}
+	return file_memory_v1_context_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *Degradation) GetTier() string {
@@ -2070,7 +2208,7 @@ type ContextUsage struct {
 
 func (x *ContextUsage) Reset() {
 	*x = ContextUsage{}
-	mi := &file_memory_v1_context_proto_msgTypes[19]
+	mi := &file_memory_v1_context_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2082,7 +2220,7 @@ func (x *ContextUsage) String() string {
 func (*ContextUsage) ProtoMessage() {}
 
 func (x *ContextUsage) ProtoReflect() protoreflect.Message {
-	mi := &file_memory_v1_context_proto_msgTypes[19]
+	mi := &file_memory_v1_context_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2095,7 +2233,7 @@ func (x *ContextUsage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ContextUsage.ProtoReflect.Descriptor instead.
 func (*ContextUsage) Descriptor() ([]byte, []int) {
-	return file_memory_v1_context_proto_rawDescGZIP(), []int{19}
+	return file_memory_v1_context_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *ContextUsage) GetTokens() int64 {
@@ -2197,7 +2335,7 @@ type Retrieval struct {
 
 func (x *Retrieval) Reset() {
 	*x = Retrieval{}
-	mi := &file_memory_v1_context_proto_msgTypes[20]
+	mi := &file_memory_v1_context_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2209,7 +2347,7 @@ func (x *Retrieval) String() string {
 func (*Retrieval) ProtoMessage() {}
 
 func (x *Retrieval) ProtoReflect() protoreflect.Message {
-	mi := &file_memory_v1_context_proto_msgTypes[20]
+	mi := &file_memory_v1_context_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2222,7 +2360,7 @@ func (x *Retrieval) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Retrieval.ProtoReflect.Descriptor instead.
 func (*Retrieval) Descriptor() ([]byte, []int) {
-	return file_memory_v1_context_proto_rawDescGZIP(), []int{20}
+	return file_memory_v1_context_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *Retrieval) GetTerms() []string {
@@ -2271,10 +2409,15 @@ var File_memory_v1_context_proto protoreflect.FileDescriptor
 
 const file_memory_v1_context_proto_rawDesc = "" +
 	"\n" +
-	"\x17memory/v1/context.proto\x12\tmemory.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x14memory/v1/fact.proto\x1a\x17memory/v1/message.proto\x1a\x16memory/v1/policy.proto\"[\n" +
+	"\x17memory/v1/context.proto\x12\tmemory.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x14memory/v1/fact.proto\x1a\x17memory/v1/message.proto\x1a\x16memory/v1/policy.proto\"l\n" +
+	"\fStablePrefix\x12\x1a\n" +
+	"\bmessages\x18\x01 \x01(\x05R\bmessages\x12\x14\n" +
+	"\x05bytes\x18\x02 \x01(\x05R\x05bytes\x12\x16\n" +
+	"\x06tokens\x18\x03 \x01(\x03R\x06tokens\x12\x12\n" +
+	"\x04hash\x18\x04 \x01(\tR\x04hash\"[\n" +
 	"\rSectionSwitch\x120\n" +
 	"\asection\x18\x01 \x01(\x0e2\x16.memory.v1.SectionKindR\asection\x12\x18\n" +
-	"\aenabled\x18\x02 \x01(\bR\aenabled\"\xfb\x05\n" +
+	"\aenabled\x18\x02 \x01(\bR\aenabled\"\xb6\x06\n" +
 	"\x10ContextOverrides\x12(\n" +
 	"\rbudget_tokens\x18\x01 \x01(\x03H\x00R\fbudgetTokens\x88\x01\x01\x12\x1e\n" +
 	"\brecent_n\x18\x02 \x01(\x05H\x01R\arecentN\x88\x01\x01\x12\x18\n" +
@@ -2294,7 +2437,8 @@ const file_memory_v1_context_proto_rawDesc = "" +
 	"\x06policy\x18\f \x01(\v2\x18.memory.v1.ContextPolicyR\x06policy\x12\"\n" +
 	"\n" +
 	"step_limit\x18\r \x01(\x05H\x06R\tstepLimit\x88\x01\x01\x12&\n" +
-	"\frecall_floor\x18\x0e \x01(\x03H\aR\vrecallFloor\x88\x01\x01B\x10\n" +
+	"\frecall_floor\x18\x0e \x01(\x03H\aR\vrecallFloor\x88\x01\x01\x129\n" +
+	"\fmemory_place\x18\x0f \x01(\x0e2\x16.memory.v1.MemoryPlaceR\vmemoryPlaceB\x10\n" +
 	"\x0e_budget_tokensB\v\n" +
 	"\t_recent_nB\b\n" +
 	"\x06_top_kB\f\n" +
@@ -2442,7 +2586,11 @@ const file_memory_v1_context_proto_rawDesc = "" +
 	"\x17MEMORY_ROLE_UNSPECIFIED\x10\x00\x12\x16\n" +
 	"\x12MEMORY_ROLE_SYSTEM\x10\x01\x12\x19\n" +
 	"\x15MEMORY_ROLE_DEVELOPER\x10\x02\x12\x14\n" +
-	"\x10MEMORY_ROLE_USER\x10\x03*\xa1\x01\n" +
+	"\x10MEMORY_ROLE_USER\x10\x03*\\\n" +
+	"\vMemoryPlace\x12\x1c\n" +
+	"\x18MEMORY_PLACE_UNSPECIFIED\x10\x00\x12\x17\n" +
+	"\x13MEMORY_PLACE_BEFORE\x10\x01\x12\x16\n" +
+	"\x12MEMORY_PLACE_AFTER\x10\x02*\xa1\x01\n" +
 	"\fTokenCounter\x12\x1d\n" +
 	"\x19TOKEN_COUNTER_UNSPECIFIED\x10\x00\x12\x1c\n" +
 	"\x18TOKEN_COUNTER_O200K_BASE\x10\x01\x12\x1d\n" +
@@ -2503,83 +2651,86 @@ func file_memory_v1_context_proto_rawDescGZIP() []byte {
 	return file_memory_v1_context_proto_rawDescData
 }
 
-var file_memory_v1_context_proto_enumTypes = make([]protoimpl.EnumInfo, 7)
-var file_memory_v1_context_proto_msgTypes = make([]protoimpl.MessageInfo, 21)
+var file_memory_v1_context_proto_enumTypes = make([]protoimpl.EnumInfo, 8)
+var file_memory_v1_context_proto_msgTypes = make([]protoimpl.MessageInfo, 22)
 var file_memory_v1_context_proto_goTypes = []any{
 	(Render)(0),                   // 0: memory.v1.Render
 	(MemoryRole)(0),               // 1: memory.v1.MemoryRole
-	(TokenCounter)(0),             // 2: memory.v1.TokenCounter
-	(SectionKind)(0),              // 3: memory.v1.SectionKind
-	(OmitReason)(0),               // 4: memory.v1.OmitReason
-	(Watermark)(0),                // 5: memory.v1.Watermark
-	(Selection)(0),                // 6: memory.v1.Selection
-	(*SectionSwitch)(nil),         // 7: memory.v1.SectionSwitch
-	(*ContextOverrides)(nil),      // 8: memory.v1.ContextOverrides
-	(*PreviousSessions)(nil),      // 9: memory.v1.PreviousSessions
-	(*Freshness)(nil),             // 10: memory.v1.Freshness
-	(*FactScore)(nil),             // 11: memory.v1.FactScore
-	(*SummaryItem)(nil),           // 12: memory.v1.SummaryItem
-	(*TextRange)(nil),             // 13: memory.v1.TextRange
-	(*ContextItem)(nil),           // 14: memory.v1.ContextItem
-	(*NoteItem)(nil),              // 15: memory.v1.NoteItem
-	(*Section)(nil),               // 16: memory.v1.Section
-	(*ArmScore)(nil),              // 17: memory.v1.ArmScore
-	(*TermScore)(nil),             // 18: memory.v1.TermScore
-	(*ScoreFactor)(nil),           // 19: memory.v1.ScoreFactor
-	(*Explanation)(nil),           // 20: memory.v1.Explanation
-	(*Coverage)(nil),              // 21: memory.v1.Coverage
-	(*SeqRange)(nil),              // 22: memory.v1.SeqRange
-	(*Watermarks)(nil),            // 23: memory.v1.Watermarks
-	(*Omission)(nil),              // 24: memory.v1.Omission
-	(*Degradation)(nil),           // 25: memory.v1.Degradation
-	(*ContextUsage)(nil),          // 26: memory.v1.ContextUsage
-	(*Retrieval)(nil),             // 27: memory.v1.Retrieval
-	(Category)(0),                 // 28: memory.v1.Category
-	(*ContextPolicy)(nil),         // 29: memory.v1.ContextPolicy
-	(*durationpb.Duration)(nil),   // 30: google.protobuf.Duration
-	(*timestamppb.Timestamp)(nil), // 31: google.protobuf.Timestamp
-	(Role)(0),                     // 32: memory.v1.Role
-	(*Message)(nil),               // 33: memory.v1.Message
-	(*Fact)(nil),                  // 34: memory.v1.Fact
-	(*PolicyEffect)(nil),          // 35: memory.v1.PolicyEffect
+	(MemoryPlace)(0),              // 2: memory.v1.MemoryPlace
+	(TokenCounter)(0),             // 3: memory.v1.TokenCounter
+	(SectionKind)(0),              // 4: memory.v1.SectionKind
+	(OmitReason)(0),               // 5: memory.v1.OmitReason
+	(Watermark)(0),                // 6: memory.v1.Watermark
+	(Selection)(0),                // 7: memory.v1.Selection
+	(*StablePrefix)(nil),          // 8: memory.v1.StablePrefix
+	(*SectionSwitch)(nil),         // 9: memory.v1.SectionSwitch
+	(*ContextOverrides)(nil),      // 10: memory.v1.ContextOverrides
+	(*PreviousSessions)(nil),      // 11: memory.v1.PreviousSessions
+	(*Freshness)(nil),             // 12: memory.v1.Freshness
+	(*FactScore)(nil),             // 13: memory.v1.FactScore
+	(*SummaryItem)(nil),           // 14: memory.v1.SummaryItem
+	(*TextRange)(nil),             // 15: memory.v1.TextRange
+	(*ContextItem)(nil),           // 16: memory.v1.ContextItem
+	(*NoteItem)(nil),              // 17: memory.v1.NoteItem
+	(*Section)(nil),               // 18: memory.v1.Section
+	(*ArmScore)(nil),              // 19: memory.v1.ArmScore
+	(*TermScore)(nil),             // 20: memory.v1.TermScore
+	(*ScoreFactor)(nil),           // 21: memory.v1.ScoreFactor
+	(*Explanation)(nil),           // 22: memory.v1.Explanation
+	(*Coverage)(nil),              // 23: memory.v1.Coverage
+	(*SeqRange)(nil),              // 24: memory.v1.SeqRange
+	(*Watermarks)(nil),            // 25: memory.v1.Watermarks
+	(*Omission)(nil),              // 26: memory.v1.Omission
+	(*Degradation)(nil),           // 27: memory.v1.Degradation
+	(*ContextUsage)(nil),          // 28: memory.v1.ContextUsage
+	(*Retrieval)(nil),             // 29: memory.v1.Retrieval
+	(Category)(0),                 // 30: memory.v1.Category
+	(*ContextPolicy)(nil),         // 31: memory.v1.ContextPolicy
+	(*durationpb.Duration)(nil),   // 32: google.protobuf.Duration
+	(*timestamppb.Timestamp)(nil), // 33: google.protobuf.Timestamp
+	(Role)(0),                     // 34: memory.v1.Role
+	(*Message)(nil),               // 35: memory.v1.Message
+	(*Fact)(nil),                  // 36: memory.v1.Fact
+	(*PolicyEffect)(nil),          // 37: memory.v1.PolicyEffect
 }
 var file_memory_v1_context_proto_depIdxs = []int32{
-	3,  // 0: memory.v1.SectionSwitch.section:type_name -> memory.v1.SectionKind
-	7,  // 1: memory.v1.ContextOverrides.sections:type_name -> memory.v1.SectionSwitch
+	4,  // 0: memory.v1.SectionSwitch.section:type_name -> memory.v1.SectionKind
+	9,  // 1: memory.v1.ContextOverrides.sections:type_name -> memory.v1.SectionSwitch
 	1,  // 2: memory.v1.ContextOverrides.memory_role:type_name -> memory.v1.MemoryRole
-	2,  // 3: memory.v1.ContextOverrides.counter:type_name -> memory.v1.TokenCounter
-	28, // 4: memory.v1.ContextOverrides.categories:type_name -> memory.v1.Category
-	9,  // 5: memory.v1.ContextOverrides.previous_sessions:type_name -> memory.v1.PreviousSessions
-	29, // 6: memory.v1.ContextOverrides.policy:type_name -> memory.v1.ContextPolicy
-	30, // 7: memory.v1.PreviousSessions.max_age:type_name -> google.protobuf.Duration
-	5,  // 8: memory.v1.Freshness.of:type_name -> memory.v1.Watermark
-	30, // 9: memory.v1.Freshness.timeout:type_name -> google.protobuf.Duration
-	17, // 10: memory.v1.FactScore.arms:type_name -> memory.v1.ArmScore
-	31, // 11: memory.v1.SummaryItem.start_time:type_name -> google.protobuf.Timestamp
-	31, // 12: memory.v1.SummaryItem.end_time:type_name -> google.protobuf.Timestamp
-	32, // 13: memory.v1.ContextItem.role:type_name -> memory.v1.Role
-	31, // 14: memory.v1.ContextItem.create_time:type_name -> google.protobuf.Timestamp
-	13, // 15: memory.v1.ContextItem.cut:type_name -> memory.v1.TextRange
-	33, // 16: memory.v1.ContextItem.message:type_name -> memory.v1.Message
-	20, // 17: memory.v1.ContextItem.explanation:type_name -> memory.v1.Explanation
-	34, // 18: memory.v1.ContextItem.fact:type_name -> memory.v1.Fact
-	11, // 19: memory.v1.ContextItem.fact_score:type_name -> memory.v1.FactScore
-	12, // 20: memory.v1.ContextItem.summary:type_name -> memory.v1.SummaryItem
-	15, // 21: memory.v1.ContextItem.note:type_name -> memory.v1.NoteItem
-	6,  // 22: memory.v1.ContextItem.selection:type_name -> memory.v1.Selection
-	3,  // 23: memory.v1.Section.kind:type_name -> memory.v1.SectionKind
-	14, // 24: memory.v1.Section.items:type_name -> memory.v1.ContextItem
-	17, // 25: memory.v1.Explanation.arms:type_name -> memory.v1.ArmScore
-	18, // 26: memory.v1.Explanation.terms:type_name -> memory.v1.TermScore
-	19, // 27: memory.v1.Explanation.factors:type_name -> memory.v1.ScoreFactor
-	22, // 28: memory.v1.Coverage.gaps:type_name -> memory.v1.SeqRange
-	4,  // 29: memory.v1.Omission.reason:type_name -> memory.v1.OmitReason
-	35, // 30: memory.v1.ContextUsage.effects:type_name -> memory.v1.PolicyEffect
-	31, // [31:31] is the sub-list for method output_type
-	31, // [31:31] is the sub-list for method input_type
-	31, // [31:31] is the sub-list for extension type_name
-	31, // [31:31] is the sub-list for extension extendee
-	0,  // [0:31] is the sub-list for field type_name
+	3,  // 3: memory.v1.ContextOverrides.counter:type_name -> memory.v1.TokenCounter
+	30, // 4: memory.v1.ContextOverrides.categories:type_name -> memory.v1.Category
+	11, // 5: memory.v1.ContextOverrides.previous_sessions:type_name -> memory.v1.PreviousSessions
+	31, // 6: memory.v1.ContextOverrides.policy:type_name -> memory.v1.ContextPolicy
+	2,  // 7: memory.v1.ContextOverrides.memory_place:type_name -> memory.v1.MemoryPlace
+	32, // 8: memory.v1.PreviousSessions.max_age:type_name -> google.protobuf.Duration
+	6,  // 9: memory.v1.Freshness.of:type_name -> memory.v1.Watermark
+	32, // 10: memory.v1.Freshness.timeout:type_name -> google.protobuf.Duration
+	19, // 11: memory.v1.FactScore.arms:type_name -> memory.v1.ArmScore
+	33, // 12: memory.v1.SummaryItem.start_time:type_name -> google.protobuf.Timestamp
+	33, // 13: memory.v1.SummaryItem.end_time:type_name -> google.protobuf.Timestamp
+	34, // 14: memory.v1.ContextItem.role:type_name -> memory.v1.Role
+	33, // 15: memory.v1.ContextItem.create_time:type_name -> google.protobuf.Timestamp
+	15, // 16: memory.v1.ContextItem.cut:type_name -> memory.v1.TextRange
+	35, // 17: memory.v1.ContextItem.message:type_name -> memory.v1.Message
+	22, // 18: memory.v1.ContextItem.explanation:type_name -> memory.v1.Explanation
+	36, // 19: memory.v1.ContextItem.fact:type_name -> memory.v1.Fact
+	13, // 20: memory.v1.ContextItem.fact_score:type_name -> memory.v1.FactScore
+	14, // 21: memory.v1.ContextItem.summary:type_name -> memory.v1.SummaryItem
+	17, // 22: memory.v1.ContextItem.note:type_name -> memory.v1.NoteItem
+	7,  // 23: memory.v1.ContextItem.selection:type_name -> memory.v1.Selection
+	4,  // 24: memory.v1.Section.kind:type_name -> memory.v1.SectionKind
+	16, // 25: memory.v1.Section.items:type_name -> memory.v1.ContextItem
+	19, // 26: memory.v1.Explanation.arms:type_name -> memory.v1.ArmScore
+	20, // 27: memory.v1.Explanation.terms:type_name -> memory.v1.TermScore
+	21, // 28: memory.v1.Explanation.factors:type_name -> memory.v1.ScoreFactor
+	24, // 29: memory.v1.Coverage.gaps:type_name -> memory.v1.SeqRange
+	5,  // 30: memory.v1.Omission.reason:type_name -> memory.v1.OmitReason
+	37, // 31: memory.v1.ContextUsage.effects:type_name -> memory.v1.PolicyEffect
+	32, // [32:32] is the sub-list for method output_type
+	32, // [32:32] is the sub-list for method input_type
+	32, // [32:32] is the sub-list for extension type_name
+	32, // [32:32] is the sub-list for extension extendee
+	0,  // [0:32] is the sub-list for field type_name
 }
 
 func init() { file_memory_v1_context_proto_init() }
@@ -2590,15 +2741,15 @@ func file_memory_v1_context_proto_init() {
 	file_memory_v1_fact_proto_init()
 	file_memory_v1_message_proto_init()
 	file_memory_v1_policy_proto_init()
-	file_memory_v1_context_proto_msgTypes[1].OneofWrappers = []any{}
 	file_memory_v1_context_proto_msgTypes[2].OneofWrappers = []any{}
+	file_memory_v1_context_proto_msgTypes[3].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_memory_v1_context_proto_rawDesc), len(file_memory_v1_context_proto_rawDesc)),
-			NumEnums:      7,
-			NumMessages:   21,
+			NumEnums:      8,
+			NumMessages:   22,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

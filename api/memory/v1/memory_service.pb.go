@@ -634,7 +634,9 @@ type BuildContextResponse struct {
 	// The tool uses of the session that the context policy cleared.
 	Cleared []*ClearedToolUse `protobuf:"bytes,13,rep,name=cleared,proto3" json:"cleared,omitempty"`
 	// The embedder of the query; builtin:… for what is built in, empty when none served.
-	Embedder      string `protobuf:"bytes,14,opt,name=embedder,proto3" json:"embedder,omitempty"`
+	Embedder string `protobuf:"bytes,14,opt,name=embedder,proto3" json:"embedder,omitempty"`
+	// What the rendering begins with that does not change with the query; not set when STRUCTURED, and where there is nothing.
+	StablePrefix  *StablePrefix `protobuf:"bytes,15,opt,name=stable_prefix,json=stablePrefix,proto3" json:"stable_prefix,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -765,6 +767,13 @@ func (x *BuildContextResponse) GetEmbedder() string {
 		return x.Embedder
 	}
 	return ""
+}
+
+func (x *BuildContextResponse) GetStablePrefix() *StablePrefix {
+	if x != nil {
+		return x.StablePrefix
+	}
+	return nil
 }
 
 // GetSessionRequest names a session.
@@ -1695,7 +1704,7 @@ const file_memory_v1_memory_service_proto_rawDesc = "" +
 	"\x15instructions_template\x18\x0f \x01(\tR\x14instructionsTemplate\x125\n" +
 	"\tvariables\x18\x10 \x01(\v2\x17.google.protobuf.StructR\tvariables\x12\x1d\n" +
 	"\n" +
-	"tools_json\x18\x11 \x01(\tR\ttoolsJson\"\x80\x05\n" +
+	"tools_json\x18\x11 \x01(\tR\ttoolsJson\"\xbe\x05\n" +
 	"\x14BuildContextResponse\x12.\n" +
 	"\bsections\x18\x01 \x03(\v2\x12.memory.v1.SectionR\bsections\x12\x1c\n" +
 	"\trendering\x18\x02 \x01(\tR\trendering\x12-\n" +
@@ -1713,7 +1722,8 @@ const file_memory_v1_memory_service_proto_rawDesc = "" +
 	"\tretrieval\x18\v \x01(\v2\x14.memory.v1.RetrievalR\tretrieval\x12,\n" +
 	"\x12step_limit_reached\x18\f \x01(\bR\x10stepLimitReached\x123\n" +
 	"\acleared\x18\r \x03(\v2\x19.memory.v1.ClearedToolUseR\acleared\x12\x1a\n" +
-	"\bembedder\x18\x0e \x01(\tR\bembedder\"K\n" +
+	"\bembedder\x18\x0e \x01(\tR\bembedder\x12<\n" +
+	"\rstable_prefix\x18\x0f \x01(\v2\x17.memory.v1.StablePrefixR\fstablePrefix\"K\n" +
 	"\x11GetSessionRequest\x12\x17\n" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId\x12\x1d\n" +
 	"\n" +
@@ -1854,10 +1864,11 @@ var file_memory_v1_memory_service_proto_goTypes = []any{
 	(*Degradation)(nil),            // 32: memory.v1.Degradation
 	(*Retrieval)(nil),              // 33: memory.v1.Retrieval
 	(*ClearedToolUse)(nil),         // 34: memory.v1.ClearedToolUse
-	(*Session)(nil),                // 35: memory.v1.Session
-	(*fieldmaskpb.FieldMask)(nil),  // 36: google.protobuf.FieldMask
-	(*TextRange)(nil),              // 37: memory.v1.TextRange
-	(*Explanation)(nil),            // 38: memory.v1.Explanation
+	(*StablePrefix)(nil),           // 35: memory.v1.StablePrefix
+	(*Session)(nil),                // 36: memory.v1.Session
+	(*fieldmaskpb.FieldMask)(nil),  // 37: google.protobuf.FieldMask
+	(*TextRange)(nil),              // 38: memory.v1.TextRange
+	(*Explanation)(nil),            // 39: memory.v1.Explanation
 }
 var file_memory_v1_memory_service_proto_depIdxs = []int32{
 	19, // 0: memory.v1.RecordRequest.messages:type_name -> memory.v1.Message
@@ -1881,43 +1892,44 @@ var file_memory_v1_memory_service_proto_depIdxs = []int32{
 	25, // 18: memory.v1.BuildContextResponse.as_of:type_name -> google.protobuf.Timestamp
 	33, // 19: memory.v1.BuildContextResponse.retrieval:type_name -> memory.v1.Retrieval
 	34, // 20: memory.v1.BuildContextResponse.cleared:type_name -> memory.v1.ClearedToolUse
-	35, // 21: memory.v1.GetSessionResponse.session:type_name -> memory.v1.Session
-	35, // 22: memory.v1.ListSessionsResponse.sessions:type_name -> memory.v1.Session
-	35, // 23: memory.v1.UpdateSessionRequest.session:type_name -> memory.v1.Session
-	36, // 24: memory.v1.UpdateSessionRequest.update_mask:type_name -> google.protobuf.FieldMask
-	35, // 25: memory.v1.UpdateSessionResponse.session:type_name -> memory.v1.Session
-	19, // 26: memory.v1.ListMessagesResponse.messages:type_name -> memory.v1.Message
-	25, // 27: memory.v1.SearchMessagesRequest.start_time:type_name -> google.protobuf.Timestamp
-	25, // 28: memory.v1.SearchMessagesRequest.end_time:type_name -> google.protobuf.Timestamp
-	19, // 29: memory.v1.MessageHit.message:type_name -> memory.v1.Message
-	37, // 30: memory.v1.MessageHit.highlights:type_name -> memory.v1.TextRange
-	38, // 31: memory.v1.MessageHit.explanation:type_name -> memory.v1.Explanation
-	15, // 32: memory.v1.SearchMessagesResponse.hits:type_name -> memory.v1.MessageHit
-	32, // 33: memory.v1.SearchMessagesResponse.degraded:type_name -> memory.v1.Degradation
-	19, // 34: memory.v1.UpdateMessageRequest.message:type_name -> memory.v1.Message
-	36, // 35: memory.v1.UpdateMessageRequest.update_mask:type_name -> google.protobuf.FieldMask
-	19, // 36: memory.v1.UpdateMessageResponse.message:type_name -> memory.v1.Message
-	1,  // 37: memory.v1.MemoryService.Record:input_type -> memory.v1.RecordRequest
-	4,  // 38: memory.v1.MemoryService.BuildContext:input_type -> memory.v1.BuildContextRequest
-	6,  // 39: memory.v1.MemoryService.GetSession:input_type -> memory.v1.GetSessionRequest
-	8,  // 40: memory.v1.MemoryService.ListSessions:input_type -> memory.v1.ListSessionsRequest
-	10, // 41: memory.v1.MemoryService.UpdateSession:input_type -> memory.v1.UpdateSessionRequest
-	12, // 42: memory.v1.MemoryService.ListMessages:input_type -> memory.v1.ListMessagesRequest
-	14, // 43: memory.v1.MemoryService.SearchMessages:input_type -> memory.v1.SearchMessagesRequest
-	17, // 44: memory.v1.MemoryService.UpdateMessage:input_type -> memory.v1.UpdateMessageRequest
-	3,  // 45: memory.v1.MemoryService.Record:output_type -> memory.v1.RecordResponse
-	5,  // 46: memory.v1.MemoryService.BuildContext:output_type -> memory.v1.BuildContextResponse
-	7,  // 47: memory.v1.MemoryService.GetSession:output_type -> memory.v1.GetSessionResponse
-	9,  // 48: memory.v1.MemoryService.ListSessions:output_type -> memory.v1.ListSessionsResponse
-	11, // 49: memory.v1.MemoryService.UpdateSession:output_type -> memory.v1.UpdateSessionResponse
-	13, // 50: memory.v1.MemoryService.ListMessages:output_type -> memory.v1.ListMessagesResponse
-	16, // 51: memory.v1.MemoryService.SearchMessages:output_type -> memory.v1.SearchMessagesResponse
-	18, // 52: memory.v1.MemoryService.UpdateMessage:output_type -> memory.v1.UpdateMessageResponse
-	45, // [45:53] is the sub-list for method output_type
-	37, // [37:45] is the sub-list for method input_type
-	37, // [37:37] is the sub-list for extension type_name
-	37, // [37:37] is the sub-list for extension extendee
-	0,  // [0:37] is the sub-list for field type_name
+	35, // 21: memory.v1.BuildContextResponse.stable_prefix:type_name -> memory.v1.StablePrefix
+	36, // 22: memory.v1.GetSessionResponse.session:type_name -> memory.v1.Session
+	36, // 23: memory.v1.ListSessionsResponse.sessions:type_name -> memory.v1.Session
+	36, // 24: memory.v1.UpdateSessionRequest.session:type_name -> memory.v1.Session
+	37, // 25: memory.v1.UpdateSessionRequest.update_mask:type_name -> google.protobuf.FieldMask
+	36, // 26: memory.v1.UpdateSessionResponse.session:type_name -> memory.v1.Session
+	19, // 27: memory.v1.ListMessagesResponse.messages:type_name -> memory.v1.Message
+	25, // 28: memory.v1.SearchMessagesRequest.start_time:type_name -> google.protobuf.Timestamp
+	25, // 29: memory.v1.SearchMessagesRequest.end_time:type_name -> google.protobuf.Timestamp
+	19, // 30: memory.v1.MessageHit.message:type_name -> memory.v1.Message
+	38, // 31: memory.v1.MessageHit.highlights:type_name -> memory.v1.TextRange
+	39, // 32: memory.v1.MessageHit.explanation:type_name -> memory.v1.Explanation
+	15, // 33: memory.v1.SearchMessagesResponse.hits:type_name -> memory.v1.MessageHit
+	32, // 34: memory.v1.SearchMessagesResponse.degraded:type_name -> memory.v1.Degradation
+	19, // 35: memory.v1.UpdateMessageRequest.message:type_name -> memory.v1.Message
+	37, // 36: memory.v1.UpdateMessageRequest.update_mask:type_name -> google.protobuf.FieldMask
+	19, // 37: memory.v1.UpdateMessageResponse.message:type_name -> memory.v1.Message
+	1,  // 38: memory.v1.MemoryService.Record:input_type -> memory.v1.RecordRequest
+	4,  // 39: memory.v1.MemoryService.BuildContext:input_type -> memory.v1.BuildContextRequest
+	6,  // 40: memory.v1.MemoryService.GetSession:input_type -> memory.v1.GetSessionRequest
+	8,  // 41: memory.v1.MemoryService.ListSessions:input_type -> memory.v1.ListSessionsRequest
+	10, // 42: memory.v1.MemoryService.UpdateSession:input_type -> memory.v1.UpdateSessionRequest
+	12, // 43: memory.v1.MemoryService.ListMessages:input_type -> memory.v1.ListMessagesRequest
+	14, // 44: memory.v1.MemoryService.SearchMessages:input_type -> memory.v1.SearchMessagesRequest
+	17, // 45: memory.v1.MemoryService.UpdateMessage:input_type -> memory.v1.UpdateMessageRequest
+	3,  // 46: memory.v1.MemoryService.Record:output_type -> memory.v1.RecordResponse
+	5,  // 47: memory.v1.MemoryService.BuildContext:output_type -> memory.v1.BuildContextResponse
+	7,  // 48: memory.v1.MemoryService.GetSession:output_type -> memory.v1.GetSessionResponse
+	9,  // 49: memory.v1.MemoryService.ListSessions:output_type -> memory.v1.ListSessionsResponse
+	11, // 50: memory.v1.MemoryService.UpdateSession:output_type -> memory.v1.UpdateSessionResponse
+	13, // 51: memory.v1.MemoryService.ListMessages:output_type -> memory.v1.ListMessagesResponse
+	16, // 52: memory.v1.MemoryService.SearchMessages:output_type -> memory.v1.SearchMessagesResponse
+	18, // 53: memory.v1.MemoryService.UpdateMessage:output_type -> memory.v1.UpdateMessageResponse
+	46, // [46:54] is the sub-list for method output_type
+	38, // [38:46] is the sub-list for method input_type
+	38, // [38:38] is the sub-list for extension type_name
+	38, // [38:38] is the sub-list for extension extendee
+	0,  // [0:38] is the sub-list for field type_name
 }
 
 func init() { file_memory_v1_memory_service_proto_init() }

@@ -215,6 +215,12 @@ type anthropicBlock struct {
 	Thinking  *string           `json:"thinking"`
 	Signature *string           `json:"signature"`
 	Data      *string           `json:"data"`
+	Cache     *cacheControl     `json:"cache_control"`
+}
+
+// cacheControl marks the end of what is to be cached.
+type cacheControl struct {
+	Type string `json:"type"`
 }
 
 type anthropicSource struct {
@@ -231,7 +237,7 @@ type anthropicSource struct {
 // thinking neither ends a message nor stands in a user's, and last words of the model do not end in white space.
 func Anthropic(data []byte) error {
 	var body struct {
-		System   *string            `json:"system"`
+		System   json.RawMessage    `json:"system"`
 		Messages []anthropicMessage `json:"messages"`
 	}
 	if err := decode(data, &body); err != nil {
@@ -243,8 +249,8 @@ func Anthropic(data []byte) error {
 	if body.Messages == nil {
 		return errors.New("messages is missing")
 	}
-	if body.System != nil && *body.System == "" {
-		return errors.New("system is empty")
+	if err := anthropicSystem(body.System); err != nil {
+		return err
 	}
 	v := anthropicCheck{ids: map[string]bool{}}
 	for i, m := range body.Messages {
@@ -260,6 +266,28 @@ func Anthropic(data []byte) error {
 	}
 	if v.lastText != strings.TrimRightFunc(v.lastText, unicode.IsSpace) {
 		return errors.New("the model's last words end in white space")
+	}
+	return nil
+}
+
+// anthropicSystem checks a system text: a string, or text blocks.
+func anthropicSystem(raw json.RawMessage) error {
+	var blocks []anthropicBlock
+	switch {
+	case len(raw) == 0:
+		return nil
+	case string(raw) == `""`:
+		return errors.New("system is empty")
+	case raw[0] != '[':
+		return decode(raw, new(string))
+	}
+	if err := decode(raw, &blocks); err != nil {
+		return err
+	}
+	for i, b := range blocks {
+		if b.Type != "text" || b.Text == nil || *b.Text == "" {
+			return fmt.Errorf("system[%d] is no text", i)
+		}
 	}
 	return nil
 }
