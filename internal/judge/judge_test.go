@@ -88,7 +88,7 @@ func TestWhatHoldsForTheMomentIsPassing(t *testing.T) {
 		}
 	}
 	for _, s := range []string{
-		"I work as a nurse in Leeds", "I'm allergic to bees", "Has a son named Ivo", "Goes running every morning", "I hate mushrooms",
+		"I work as a nurse in Leeds", "I'm allergic to bees", "Has a son named Ivo", "Goes running every morning",
 		"Trabajo de carpintero", "Tiene alergia al polen", "간호사로 일해요", "매운 음식을 못 먹는다", "看護師として働いている", "卵アレルギーがある",
 		"我是护士", "对花生过敏",
 	} {
