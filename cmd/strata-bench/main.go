@@ -1,4 +1,4 @@
-// Command strata-bench measures the figures that the README names, over a socket against the real binary, each beside
+// Command strata-bench measures the figures of docs/evaluate, over a socket against the real binary, each beside
 // its baseline and bar. It exits with 1 when a
 // figure falls short of its bar, with 2 when something is wrong.
 package main

@@ -157,8 +157,13 @@ func (a *App) observe(ctx context.Context, o Options) (*telemetry.Recorder, erro
 	a.traces = traces
 	recorder := telemetry.New(telemetry.Options{Models: historyModels(a.cfg), Providers: providers(a.cfg), Traces: traces.Provider(), Now: time.Now})
 	recorder.WatchPanics(a.panics)
-	recorder.WatchWork(telemetry.WorkOptions{Work: a.store, Now: time.Now, Log: a.log})
+	recorder.WatchWork(telemetry.WorkOptions{Work: a.store, Waiting: a.waiting, Now: time.Now, Log: a.log})
 	return recorder, nil
+}
+
+// waiting counts what has no vector yet. Metrics are read once the server runs, when embeddings are open.
+func (a *App) waiting(ctx context.Context) (facts, messages int64, err error) {
+	return a.embeddings.Waiting(ctx)
 }
 
 func (a *App) newRunner(facts *service.FactCache, meter jobs.Meter, seams func(string)) (*jobs.Runner, error) {

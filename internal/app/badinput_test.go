@@ -173,13 +173,15 @@ func TestBadQueries(t *testing.T) {
 			r.Overrides.Sections = []*memoryv1.SectionSwitch{{Section: memoryv1.SectionKind_SECTION_KIND_PENDING}}
 		}), "FIELD_INVALID", "overrides.sections[0].section"},
 		"a time out of range": {context(func(r *memoryv1.BuildContextRequest) { r.AsOf = &timestamppb.Timestamp{Seconds: 1 << 40} }), "FIELD_INVALID", "as_of"},
-		"an unknown model":    {context(func(r *memoryv1.BuildContextRequest) { r.Model = "nobody-knows" }), "MODEL_UNKNOWN", ""},
 		"an unknown profile":  {context(func(r *memoryv1.BuildContextRequest) { r.Profile = "nobody-knows" }), "PROFILE_UNKNOWN", ""},
 		"a budget smaller than the instructions": {context(func(r *memoryv1.BuildContextRequest) {
 			r.Instructions = strings.Repeat("be kind. ", 100)
 			r.Overrides.BudgetTokens = proto.Int64(50)
 		}), "BUDGET_TOO_SMALL", "overrides.budget_tokens"},
-		"a reserve that leaves nothing": {context(func(r *memoryv1.BuildContextRequest) { r.Instructions = "be kind"; r.ReserveOutputTokens = 9000 }), "BUDGET_TOO_SMALL", "overrides.budget_tokens"},
+		"a reserve that leaves nothing": {context(func(r *memoryv1.BuildContextRequest) {
+			r.Overrides.BudgetTokens = proto.Int64(8000)
+			r.ReserveOutputTokens = 9000
+		}), "BUDGET_TOO_SMALL", "overrides.budget_tokens"},
 		"an empty pending message": {context(func(r *memoryv1.BuildContextRequest) {
 			r.Pending = []*memoryv1.Message{{Role: memoryv1.Role_ROLE_USER}}
 		}), "FIELD_INVALID", "pending[0]"},

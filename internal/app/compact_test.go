@@ -316,6 +316,19 @@ func TestCompact(t *testing.T) {
 			t.Errorf("omitted for %v", reasons)
 		}
 	})
+	t.Run("what a memory service had put into the prompt is left out for that reason", func(t *testing.T) {
+		h := start(t)
+		history := talkOf(20)
+		history[2].Origin = memoryv1.Origin_ORIGIN_RECALLED
+		r := h.compact(t, &memoryv1.CompactRequest{Messages: history, Policy: whole(12, 4)})
+		reasons := map[memoryv1.HistoryOmitReason]int{}
+		for _, o := range r.GetOmitted() {
+			reasons[o.GetReason()]++
+		}
+		if reasons[memoryv1.HistoryOmitReason_HISTORY_OMIT_REASON_RECALLED] != 1 || reasons[memoryv1.HistoryOmitReason_HISTORY_OMIT_REASON_UNSPECIFIED] != 0 {
+			t.Errorf("omitted for %v", reasons)
+		}
+	})
 	t.Run("a custom strategy of the configuration selects and prompts", func(t *testing.T) {
 		h := startOn(t, filepath.Join(t.TempDir(), "strata.db"), func(c *config.Config) {
 			c.Strategies = map[string]config.Strategy{"days": {Contains: config.List{"day 3 "}, Fallback: "drop"}}
@@ -351,7 +364,6 @@ func TestCompactRefuses(t *testing.T) {
 		"a trim without a limit":                   {&memoryv1.CompactRequest{Policy: &memoryv1.ContextPolicy{Trim: &memoryv1.TrimPolicy{}}}, "FIELD_INVALID", "policy.trim"},
 		"counts of fewer messages":                 {&memoryv1.CompactRequest{Messages: talkOf(4), MessageTokens: []int64{1}}, "FIELD_INVALID", "message_tokens"},
 		"a profile that is not there":              {&memoryv1.CompactRequest{Profile: "gone"}, "PROFILE_UNKNOWN", ""},
-		"a model whose window is not known":        {&memoryv1.CompactRequest{Model: "gpt-9"}, "MODEL_UNKNOWN", ""},
 		"a message without content":                {&memoryv1.CompactRequest{Messages: []*memoryv1.Message{{Role: memoryv1.Role_ROLE_USER}}}, "FIELD_INVALID", "messages[0]"},
 		"a summary longer than the limit":          {&memoryv1.CompactRequest{Policy: &memoryv1.ContextPolicy{Compress: &memoryv1.CompressPolicy{MaxTokens: 10_001, Strategy: &memoryv1.CompressPolicy_LastN{LastN: 1}}}}, "FIELD_INVALID", "policy.compress.max_tokens"},
 	} {

@@ -204,6 +204,51 @@ func TestBuildContext(t *testing.T) {
 			t.Errorf("recalled %v", ids(section(r, recalled)))
 		}
 	})
+	t.Run("takes a model of which nothing is known, and says so", func(t *testing.T) {
+		h := trip(t)
+		for _, model := range []string{"nobody-knows", "vendor/nobody-knows"} {
+			r := h.context(t, &memoryv1.BuildContextRequest{SessionId: "summer", Query: "peanuts", Model: model})
+			if u := r.GetUsage(); u.GetCounter() != "estimate" || u.GetBudgetTokens() != 8000 || u.GetWindowTokens() != 0 || len(section(r, recalled).GetItems()) == 0 {
+				t.Errorf("%s: %v", model, u)
+			}
+			if d := r.GetDegraded(); len(d) != 1 || d[0].GetTier() != "model" {
+				t.Errorf("%s: degraded %v", model, d)
+			}
+		}
+		r := h.context(t, &memoryv1.BuildContextRequest{SessionId: "summer", Query: "peanuts", Model: "anthropic/claude-sonnet-4-5"})
+		if r.GetUsage().GetWindowTokens() != 200_000 || len(r.GetDegraded()) != 0 {
+			t.Errorf("a known one: %v, degraded %v", r.GetUsage(), r.GetDegraded())
+		}
+	})
+	t.Run("raises the profile's budget for what the user pasted, and says by how much", func(t *testing.T) {
+		h := trip(t)
+		pasted := []*memoryv1.Message{user("", strings.Repeat("word ", 20_000))}
+		for _, model := range []string{"", "gpt-4o", "nobody-knows"} {
+			u := h.context(t, &memoryv1.BuildContextRequest{SessionId: "summer", Pending: pasted, Model: model}).GetUsage()
+			if u.GetTokens() < 20_000 || u.GetTokens() > u.GetAvailableTokens() || u.GetRaisedTokens() != u.GetBudgetTokens()-8000 || u.GetRaisedTokens() < 12_000 {
+				t.Errorf("%q: %v", model, u)
+			}
+		}
+		_, err := h.BuildContext(h.ctx, &memoryv1.BuildContextRequest{UserId: "ada", SessionId: "summer", Pending: pasted, Model: "gpt-4"})
+		refused(t, err, codes.InvalidArgument, "BUDGET_TOO_SMALL", "overrides.budget_tokens")
+		_, err = h.BuildContext(h.ctx, &memoryv1.BuildContextRequest{UserId: "ada", SessionId: "summer", Pending: pasted, Overrides: &memoryv1.ContextOverrides{BudgetTokens: proto.Int64(8000)}})
+		refused(t, err, codes.InvalidArgument, "BUDGET_TOO_SMALL", "overrides.budget_tokens")
+	})
+	t.Run("a reserve larger than the budget leaves no negative number of tokens", func(t *testing.T) {
+		h := trip(t)
+		r := h.context(t, &memoryv1.BuildContextRequest{SessionId: "summer", Query: "peanuts", Model: "gpt-4o", ReserveOutputTokens: 9000})
+		if u := r.GetUsage(); u.GetAvailableTokens() != 8000 || len(section(r, recalled).GetItems()) == 0 {
+			t.Errorf("with a model: %v", u)
+		}
+		r = h.context(t, &memoryv1.BuildContextRequest{SessionId: "summer", Query: "peanuts", ReserveOutputTokens: 9000})
+		if d := r.GetDegraded(); len(d) != 1 || d[0].GetTier() != "budget" || r.GetUsage().GetAvailableTokens() < 0 {
+			t.Errorf("without: %v, degraded %v", r.GetUsage(), d)
+		}
+		_, err := h.BuildContext(h.ctx, &memoryv1.BuildContextRequest{UserId: "ada", SessionId: "summer", ReserveOutputTokens: 9000, Overrides: &memoryv1.ContextOverrides{BudgetTokens: proto.Int64(8000)}})
+		if refused(t, err, codes.InvalidArgument, "BUDGET_TOO_SMALL", "overrides.budget_tokens"); strings.Contains(err.Error(), "-") && strings.Contains(err.Error(), "-1000") {
+			t.Errorf("error %v", err)
+		}
+	})
 	t.Run("recalls at most top_k messages", func(t *testing.T) {
 		h := trip(t)
 		for k := range 4 {

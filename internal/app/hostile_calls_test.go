@@ -226,6 +226,11 @@ func (s *siege) requests(t *testing.T) map[string]proto.Message {
 		memoryv1.SummaryService_ListSummaries_FullMethodName: &memoryv1.ListSummariesRequest{UserId: attacker},
 		memoryv1.SummaryService_Summarize_FullMethodName:     &memoryv1.SummarizeRequest{UserId: attacker, SessionId: "s1"},
 
+		memoryv1.SummaryService_UpdateSummary_FullMethodName:        &memoryv1.UpdateSummaryRequest{Summary: &memoryv1.Summary{UserId: attacker, SessionId: "s1", Text: "The ferry leaves at the harbour."}},
+		memoryv1.SummaryService_RebuildSummary_FullMethodName:       &memoryv1.RebuildSummaryRequest{UserId: attacker, SessionId: "s1"},
+		memoryv1.SummaryService_ListSummaryRevisions_FullMethodName: &memoryv1.ListSummaryRevisionsRequest{UserId: attacker, SessionId: "s1"},
+		memoryv1.SummaryService_RestoreSummary_FullMethodName:       &memoryv1.RestoreSummaryRequest{UserId: attacker, SessionId: "s1"},
+
 		memoryv1.UserService_GetUser_FullMethodName:    &memoryv1.GetUserRequest{UserId: attacker},
 		memoryv1.UserService_ListUsers_FullMethodName:  &memoryv1.ListUsersRequest{},
 		memoryv1.UserService_UpdateUser_FullMethodName: &memoryv1.UpdateUserRequest{User: &memoryv1.User{UserId: attacker, Language: "ko"}},
@@ -254,11 +259,12 @@ func (s *siege) requests(t *testing.T) map[string]proto.Message {
 // that made a summary cannot be reverted,
 // and no view has the number 99.
 var refusedAnyway = map[string]codes.Code{
-	memoryv1.WorkService_RetryJob_FullMethodName:       codes.FailedPrecondition,
-	memoryv1.WorkService_SkipJob_FullMethodName:        codes.FailedPrecondition,
-	memoryv1.WorkService_RevertJob_FullMethodName:      codes.FailedPrecondition,
-	memoryv1.MaintenanceService_Reindex_FullMethodName: codes.InvalidArgument,
-	memoryv1.MaintenanceService_Verify_FullMethodName:  codes.InvalidArgument,
+	memoryv1.WorkService_RetryJob_FullMethodName:          codes.FailedPrecondition,
+	memoryv1.WorkService_SkipJob_FullMethodName:           codes.FailedPrecondition,
+	memoryv1.WorkService_RevertJob_FullMethodName:         codes.FailedPrecondition,
+	memoryv1.SummaryService_RestoreSummary_FullMethodName: codes.InvalidArgument, // a summary that nobody corrected
+	memoryv1.MaintenanceService_Reindex_FullMethodName:    codes.InvalidArgument,
+	memoryv1.MaintenanceService_Verify_FullMethodName:     codes.InvalidArgument,
 }
 
 // mustAccept sends every request as it is: hostile strings in one that is refused for another reason would prove nothing.

@@ -16,7 +16,7 @@ import (
 func policies(cfg config.Config) (policy.Policies, error) {
 	out := policy.Policies{Profiles: map[string]policy.Profile{}, Default: cfg.DefaultProfile, Window: func(model string) (policy.Window, bool) {
 		w, ok := cfg.Window(model)
-		return policy.Window{Tokens: w.Tokens, Counter: w.Counter}, ok
+		return policy.Window{Tokens: w.Tokens, Counter: w.Counter, Documents: w.Documents}, ok
 	}, Strategies: strategies(cfg.Strategies), Models: historyModels(cfg)}
 	for name, p := range cfg.Profiles {
 		counter := p.Counter
@@ -28,9 +28,9 @@ func policies(cfg config.Config) (policy.Policies, error) {
 			return out, fmt.Errorf("profile %s: %w", name, err)
 		}
 		out.Profiles[name] = policy.Profile{
-			BudgetTokens: p.BudgetTokens, RecentN: p.RecentN, TopK: p.TopK, MinScore: p.MinScore,
-			RecallShare: p.RecallShare, UserPrior: p.UserPrior, State: p.Sections.State, Recalled: p.Sections.Recalled,
-			Notes: p.Sections.Notes, NotesShare: p.NotesShare, Checks: checks,
+			BudgetTokens: p.BudgetTokens, BudgetShare: p.BudgetShare, RecentN: p.RecentN, TopK: p.TopK, MinScore: p.MinScore,
+			RecallShare: p.RecallShare, Floor: p.RecallFloor, UserPrior: p.UserPrior, State: p.Sections.State, Recalled: p.Sections.Recalled,
+			Notes: p.Sections.Notes, NotesShare: p.NotesShare, Checks: checks, Secrets: policy.MaskSecrets(p.MaskSecrets),
 			Recent: p.Sections.Recent, MemoryRole: policy.MemoryRole(p.MemoryRole), Counter: counter,
 			Facts: factPolicy(p.Facts), Summaries: summaryPolicy(p.Summaries),
 			History: historyPolicy(p.History), StepLimit: p.StepLimit,

@@ -14,7 +14,7 @@ import (
 	"github.com/stratamem/strata/internal/config"
 )
 
-var update = flag.Bool("update", false, "write the README's figures anew")
+var update = flag.Bool("update", false, "write the figures of docs/evaluate/profiles.md anew")
 
 // profileRow is what a profile makes of the transcript of a hundred turns.
 type profileRow struct {
@@ -25,7 +25,7 @@ type profileRow struct {
 	equalTokens int64   // how long that summary may be
 }
 
-// The figures of the README: the same transcript, each profile, the built-in summariser. What is planted was said once,
+// The figures of docs/evaluate/profiles.md: the same transcript, each profile, the built-in summariser. What is planted was said once,
 // in the words of a user or of the agent; the tokens are those of o200k_base with what providers add.
 func TestProfilesOnAHundredTurns(t *testing.T) {
 	t.Parallel()
@@ -51,8 +51,8 @@ func TestProfilesOnAHundredTurns(t *testing.T) {
 			t.Errorf("%d of 24 kept, at most %d tokens", found, most)
 		}
 	})
-	t.Run("the README has these figures", func(t *testing.T) {
-		readmeHas(t, "profiles", profilesMarkdown(rows))
+	t.Run("the document has these figures", func(t *testing.T) {
+		docHas(t, "profiles", profilesMarkdown(rows))
 	})
 }
 
@@ -121,7 +121,7 @@ func turnByTurn(t *testing.T, name string, all []*memoryv1.Message, plants []pla
 	return most, kept(plants, words(history))
 }
 
-// profilesMarkdown is the table and the plot of the README.
+// profilesMarkdown is the table and the plot of the document.
 func profilesMarkdown(rows []profileRow) string {
 	var b strings.Builder
 	u := rows[0].after
@@ -144,10 +144,10 @@ func profilesMarkdown(rows []profileRow) string {
 	return b.String()
 }
 
-// readmeHas compares what stands in the README between two comments of that name, or writes it there.
-func readmeHas(t *testing.T, name, want string) {
+// docHas compares what stands in the document between two comments of that name, or writes it there.
+func docHas(t *testing.T, name, want string) {
 	t.Helper()
-	const path = "../../README.md"
+	const path = "../../docs/evaluate/profiles.md"
 	data, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -156,7 +156,7 @@ func readmeHas(t *testing.T, name, want string) {
 	before, rest, ok := strings.Cut(string(data), begin)
 	got, after, closed := strings.Cut(rest, end)
 	if !ok || !closed {
-		t.Fatalf("the README has no %s… %s", begin, end)
+		t.Fatalf("the document has no %s… %s", begin, end)
 	}
 	if *update {
 		if err := os.WriteFile(path, []byte(before+begin+want+end+after), 0o644); err != nil {

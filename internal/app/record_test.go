@@ -6,12 +6,15 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/structpb"
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
+	"github.com/stratamem/strata/internal/assembly/assemblytest"
 )
 
 func TestRecord(t *testing.T) {
@@ -219,4 +222,49 @@ func toolResult(id, call, words string) *memoryv1.Message {
 	return &memoryv1.Message{Id: id, Role: memoryv1.Role_ROLE_TOOL, Parts: []*memoryv1.Part{
 		{Kind: &memoryv1.Part_ToolResult{ToolResult: &memoryv1.ToolResult{CallId: call, Parts: []*memoryv1.Part{{Kind: &memoryv1.Part_Text{Text: &memoryv1.Text{Text: words}}}}}}},
 	}}
+}
+
+func TestAnEmptyMessageOfTheAssistant(t *testing.T) {
+	empty := func() *memoryv1.Message {
+		return &memoryv1.Message{Id: "aborted", Role: memoryv1.Role_ROLE_ASSISTANT}
+	}
+	t.Run("is stored as such, with a finding, and known when it is sent again", func(t *testing.T) {
+		h := start(t)
+		reply := h.record(t, "s", user("q", "hello"), empty())
+		if f := reply.GetFindings(); reply.GetLastSeq() != 2 || len(f) != 1 || f[0].GetKind() != memoryv1.FindingKind_FINDING_KIND_EMPTY || f[0].GetMessageId() != "aborted" {
+			t.Errorf("reply %v", reply)
+		}
+		if again := h.record(t, "s", empty()); len(again.GetDeduplicatedIds()) != 1 {
+			t.Errorf("sent again: %v", again)
+		}
+		list := must(h.ListMessages(h.ctx, &memoryv1.ListMessagesRequest{UserId: "ada", SessionId: "s"}))(t)
+		if m := list.GetMessages(); len(m) != 2 || m[1].GetId() != "aborted" || len(m[1].GetParts()) != 0 {
+			t.Errorf("messages %v", m)
+		}
+	})
+	t.Run("stands in no rendering", func(t *testing.T) {
+		h := start(t)
+		h.record(t, "s", user("q", "hello"), empty(), user("", "still there?"))
+		for render, check := range map[memoryv1.Render]func([]byte) error{memoryv1.Render_RENDER_OPENAI: assemblytest.OpenAI, memoryv1.Render_RENDER_ANTHROPIC: assemblytest.Anthropic} {
+			r := h.context(t, &memoryv1.BuildContextRequest{SessionId: "s", Render: render, Pending: []*memoryv1.Message{empty()}})
+			if err := check([]byte(r.GetRendering())); err != nil || strings.Contains(r.GetRendering(), `"assistant"`) {
+				t.Errorf("%v: %s", err, r.GetRendering())
+			}
+		}
+	})
+	t.Run("hinders no summary and no learning", func(t *testing.T) {
+		h := start(t)
+		for i := range 14 {
+			h.record(t, "s", user("", fmt.Sprintf("I was in Porto on day %d.", i)), &memoryv1.Message{Role: memoryv1.Role_ROLE_ASSISTANT})
+		}
+		reply := must(h.work().WaitForWatermark(h.ctx, &memoryv1.WaitForWatermarkRequest{UserId: "ada", SessionId: "s", Of: []memoryv1.Watermark{memoryv1.Watermark_WATERMARK_EXTRACTED, memoryv1.Watermark_WATERMARK_SUMMARISED}, MinSeq: 20, Timeout: durationpb.New(20 * time.Second)}))(t)
+		if !reply.GetReached() || reply.GetParkedJobId() != "" {
+			t.Errorf("waited: %v", reply)
+		}
+	})
+	t.Run("one of a user is refused", func(t *testing.T) {
+		h := start(t)
+		_, err := h.Record(h.ctx, &memoryv1.RecordRequest{UserId: "ada", SessionId: "s", Messages: []*memoryv1.Message{{Role: memoryv1.Role_ROLE_USER}}})
+		refused(t, err, codes.InvalidArgument, "FIELD_INVALID", "messages[0]")
+	})
 }

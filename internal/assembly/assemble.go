@@ -28,7 +28,8 @@ type assembler struct {
 	chosen   []int                 // the recalled messages that are taken, by rank
 	repeated []int                 // those that are not, since what stands in the context says the same
 	gists    []gist                // of the entries, as far as they were compared
-	memories space                 // what the chosen memories take, until they are shelved
+	facts    factLists
+	memories space // what the chosen memories take, until they are shelved
 	shelves  [SectionPending]shelf
 	unplaced int         // notes that had no room
 	payer    SectionKind // the section that paid for the memories' fence; 0 while there is none
@@ -57,7 +58,7 @@ func (f fixedParts) total() int64 { return f.instructions + f.state + f.pending 
 // Assemble decides what stands in a context and renders it.
 //
 // Instructions, state, pending messages and the calls that these answer always stand in it; where they alone are more
-// than Available, the error is BUDGET_TOO_SMALL. Then come notes up to NoteShare of Available, the last RecentN messages, facts up to FactShare of
+// than Available, it is raised for them, and where they are more than Most too, the error is BUDGET_TOO_SMALL. Then come notes up to NoteShare of Available, the last RecentN messages, facts up to FactShare of
 // Available, summaries up to SummaryShare, recalled messages up to RecallShare, then more of the tail, and what one
 // leaves the next takes. The tail is a suffix of the session, behind the running summary, in which each tool call stands
 // with its results; what cannot be paired or rendered is left out and listed.
@@ -102,7 +103,7 @@ func newAssembler(in Input) *assembler {
 	if !in.Policy.Recent {
 		in.Kept = nil
 	}
-	a := &assembler{in: in, stream: newStream(in), form: formOf(in.Render), fences: fencesOf(in.Fence)}
+	a := &assembler{in: in, stream: newStream(in), form: formOf(in), fences: fencesOf(in.Fence)}
 	a.meter = meter{counter: in.Counter, memo: make(map[string]int64, 64)}
 	if in.Policy.State && len(in.State) > 0 {
 		a.state = fence.DisarmJSON(string(in.State))
@@ -112,14 +113,14 @@ func newAssembler(in Input) *assembler {
 	return a
 }
 
-func formOf(r Render) form {
-	switch r {
+func formOf(in Input) form {
+	switch in.Render {
 	case RenderText:
 		return textForm{}
 	case RenderAnthropic:
-		return anthropicForm{}
+		return anthropicForm{in.Documents}
 	}
-	return openaiForm{}
+	return openaiForm{in.Documents}
 }
 
 // json reports whether the context is a list of messages, which cost more than their words.
@@ -133,9 +134,12 @@ func (a *assembler) ownMessage() int64 {
 	return 0
 }
 
-// fix takes what a context cannot do without.
+// fix takes what a context cannot do without, and raises Available for it as far as it may.
 func (a *assembler) fix() error {
 	used := a.fixedSpace()
+	if need := tokens.Tokens(a.counter, used.tokens); need > a.in.Available && need <= a.in.Most {
+		a.in.Available = need
+	}
 	available := space{a.in.Available * a.counter.Per(), a.in.MaxBytes}
 	if a.in.MaxBytes == 0 {
 		available.bytes = maxInt
@@ -213,18 +217,26 @@ func (a *assembler) contextCost() int64 {
 // tooSmall is the error of a budget that does not hold the fixed parts.
 func (a *assembler) tooSmall() error {
 	t := func(cost int64) int64 { return tokens.Tokens(a.counter, cost) }
-	need := t(a.parts.total())
-	d := fmt.Sprintf("%d tokens are available, but the parts that cannot be left out need %d: instructions %d, state %d, pending messages with the calls they answer %d, the form itself %d; raise it by at least %d, reserve less, or shorten them",
-		a.in.Available, need, t(a.parts.instructions), t(a.parts.state), t(a.parts.pending), t(a.parts.overhead), need-a.in.Available)
+	need, most := t(a.parts.total()), max(a.in.Available, a.in.Most)
+	d := fmt.Sprintf("%d tokens are available%s, but the parts that cannot be left out need %d: instructions %d, state %d, pending messages with the calls they answer %d, the form itself %d; raise it by at least %d, reserve less, or shorten them",
+		most, a.reserved(), need, t(a.parts.instructions), t(a.parts.state), t(a.parts.pending), t(a.parts.overhead), need-most)
 	return &memory.Error{
 		Kind: memory.KindInvalid, Reason: memory.ReasonBudgetTooSmall, Message: "overrides.budget_tokens: " + d,
 		Fields: []memory.FieldError{{Field: "overrides.budget_tokens", Description: d}},
 		Metadata: map[string]string{
-			"available_tokens": fmt.Sprint(a.in.Available), "needed_tokens": fmt.Sprint(need),
+			"available_tokens": fmt.Sprint(most), "needed_tokens": fmt.Sprint(need),
 			"instructions_tokens": fmt.Sprint(t(a.parts.instructions)), "state_tokens": fmt.Sprint(t(a.parts.state)),
 			"pending_tokens": fmt.Sprint(t(a.parts.pending)), "overhead_tokens": fmt.Sprint(t(a.parts.overhead)),
 		},
 	}
+}
+
+// reserved says what is kept free beside what is available.
+func (a *assembler) reserved() string {
+	if a.in.Reserved == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" beside the %d that are reserved for the answer and the tools", a.in.Reserved)
 }
 
 // mark notes that a unit's messages are taken.
@@ -331,7 +343,7 @@ func (a *assembler) shown(u *unit, e int) *memory.Message {
 }
 
 func (a *assembler) result() Result {
-	r := Result{NotesLeft: a.unplaced, Sections: a.sections(), Coverage: a.coverage(), Omitted: a.omissions()}
+	r := Result{Available: a.in.Available, NotesLeft: a.unplaced, Sections: a.sections(), Coverage: a.coverage(), Omitted: a.omissions()}
 	used := a.parts.total()
 	for i := range a.shelves {
 		used += a.shelves[i].taken.tokens

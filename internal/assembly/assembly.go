@@ -60,17 +60,22 @@ const (
 
 // Policy is what of a profile decides the assembly.
 type Policy struct {
-	RecentN      int     // how many of the last messages come before anything recalled
-	TopK         int     // the most recalled messages; 0 for no limit
-	RecallShare  float64 // 0 to 1; 0 gives recall what the tail leaves
-	State        bool    // whether the context has the session's state
-	Notes        bool    // whether it has notes
-	NoteShare    float64 // the most of Available that notes take, 0 to 1; 0 gives them what all else leaves
-	Recalled     bool    // whether it has recalled messages
-	Recent       bool    // whether it has the session's latest messages; else only the calls that pending results answer
-	MemoryRole   policy.MemoryRole
-	MaxFacts     int     // the most facts of other sessions; 0 for no limit
-	FactShare    float64 // the most of Available that all facts take, 0 to 1; 0 gives them what all else leaves
+	RecentN     int     // how many of the last messages come before anything recalled
+	TopK        int     // the most recalled messages; 0 for no limit
+	RecallShare float64 // 0 to 1; 0 gives recall what the tail leaves
+	State       bool    // whether the context has the session's state
+	Notes       bool    // whether it has notes
+	NoteShare   float64 // the most of Available that notes take, 0 to 1; 0 gives them what all else leaves
+	Recalled    bool    // whether it has recalled messages
+	Recent      bool    // whether it has the session's latest messages; else only the calls that pending results answer
+	MemoryRole  policy.MemoryRole
+	MaxFacts    int // the most facts of other sessions; 0 for no limit
+	// FactShare is what all facts take of Available before anything is recalled, 0 to 1. What was found beyond it takes what
+	// all else leaves.
+	FactShare float64
+	// Floor is up to how many tokens facts and recalled messages are filled up with what was not found; 0 for none. Their
+	// headings count, and nothing is filled in above it.
+	Floor        int64
 	SummaryShare float64 // the most of Available that all summaries take, 0 to 1; 0 gives them what all else leaves
 }
 
@@ -97,6 +102,8 @@ type Input struct {
 	Location     *time.Location
 	Hidden       []memory.SeqRange // what of the session is hidden, ascending and apart; at least what lies before Tail
 	Facts        []memory.Fact     // of other sessions, the best first; those of SessionFacts are not looked at
+	CoreFacts    []memory.Fact     // of other sessions, which matter though the query has nothing of them, the best first
+	FillFacts    []memory.Fact     // of other sessions, which may fill up to Floor, the best first
 	SessionFacts []memory.Fact     // learnt in this session, the best first
 	Periods      []Summary         // weeks and months, oldest first
 	Previous     []Summary         // previous sessions, oldest first
@@ -104,13 +111,20 @@ type Input struct {
 	Pending      []memory.Message  // not recorded yet, so without a Seq
 	Policy       Policy
 	Available    int64 // the most tokens the context may take
+	Most         int64 // how far Available may be raised for the parts that a context cannot do without; 0 for not at all
+	Reserved     int64 // what is kept free for the answer and the tools, which errors name
+	Documents    bool  // whether the model reads PDF documents
 	// Recall answers the recalled messages, the best first; nil for none. It is called after the last RecentN messages,
 	// facts and summaries and what of the tail stands in any case were fitted, with the most tokens of Counter that all
 	// recalled lines together can take: what it answers beyond them cannot find room, and a candidate of fewer tokens
 	// may. While more than a twenty-fifth of Available is left after that, it is called again with what is left, and
 	// must answer what comes next, until it has nothing new. It is not called where Policy.Recalled is off, or without
 	// any room.
-	Recall   func(tokens int64) ([]Recalled, error)
+	Recall func(tokens int64) ([]Recalled, error)
+	// Fill returns messages that may fill up to Floor, each with its Step, those first that come first: as many as so many
+	// tokens may hold at most. It is called until it has none or the floor is reached, after all that Recall returned. Nil for
+	// none.
+	Fill     func(tokens int64) ([]Recalled, error)
 	Terms    []string // of the query, by text.Terms: where a recalled message is cut to what is left, around these
 	MaxBytes int      // the most bytes that sections and rendering may take in the encoded reply; 0 for no limit
 	Counter  tokens.Counter
@@ -139,8 +153,22 @@ type Summary struct {
 // Recalled is a message that recall found.
 type Recalled struct {
 	memory.PlacedMessage
-	Span Span // the passage to show, in bytes of the message's SaidText; the zero Span shows all of it
+	Span Span      // the passage to show, in bytes of the message's SaidText; the zero Span shows all of it
+	Step Selection // why Fill returned it; not looked at for what Recall returned
 }
+
+// Selection says why a fact or recalled message stands in the context. The numbers are those of the API.
+type Selection int
+
+// The selections.
+const (
+	SelectedFound     Selection = iota + 1 // it has something of the query
+	SelectedCore                           // it matters whatever the query is
+	SelectedNeighbour                      // fill: it was said beside something that was found
+	SelectedStated                         // fill: the user told it of himself
+	SelectedSession                        // fill: it was said in the same session as something that was found
+	SelectedNewest                         // fill: it was said lately
+)
 
 // Span is a part of a text, from Start up to but not including End.
 type Span struct {
@@ -152,6 +180,7 @@ type Result struct {
 	Sections  []Section // in the order of the context, without the empty ones
 	Rendering string    // "" when structured
 	Tokens    int64     // what the context takes, never more than Available
+	Available int64     // what it could take: Input.Available, as far as it was raised
 	Coverage  Coverage
 	// NotesLeft is how many notes had no room.
 	NotesLeft int
@@ -181,7 +210,8 @@ type Item struct {
 	Tokens     int64
 	Cut        *Span           // in Unicode code points of the message's PlainText; nil when all of it is shown
 	Note       *Note           // of a note
-	Rank       int             // of a recalled item: its index in what Recall answered; of a fact: in Input.Facts or Input.SessionFacts
+	Rank       int             // of a recalled item: its index in what Recall answered; of a fact: in Input.Facts, CoreFacts and FillFacts one after the other, or in SessionFacts
+	Selection  Selection       // of a recalled item and of a fact of other sessions
 	Fact       *memory.Fact    // of a fact
 	Summary    *Summary        // of a summary, with the Text that is shown
 	Shortened  bool            // sentences of the summary were left out

@@ -34,6 +34,8 @@ type sink interface {
 	image(p *memory.Part) // an image that stands as one
 	// imageText takes an image's placeholder, s, in its place.
 	imageText(p *memory.Part, s string)
+	// document takes a document of so many pages that stands as one.
+	document(p *memory.Part, pages int)
 	overhead(n int64) // tokens that no words show
 }
 
@@ -156,6 +158,12 @@ func (m *meter) imageText(p *memory.Part, s string) {
 	m.cost += m.counter.Cost(s)
 }
 
+// document has the message counted anew: the stored counts hold the document's placeholder.
+func (m *meter) document(_ *memory.Part, pages int) {
+	m.stale = true
+	m.overhead(int64(pages) * tokens.PageTokens)
+}
+
 func (m *meter) overhead(n int64) { m.cost += n * m.counter.Per() }
 
 // writer writes what it is given as one text.
@@ -169,6 +177,7 @@ func (w *writer) altered(s string)                   { w.WriteString(s) }
 func (w *writer) fixed(s string)                     { w.WriteString(s) }
 func (w *writer) image(p *memory.Part)               { w.WriteString(tokens.Placeholder(*p)) }
 func (w *writer) imageText(_ *memory.Part, s string) { w.WriteString(s) }
+func (w *writer) document(p *memory.Part, _ int)     { w.WriteString(tokens.Placeholder(*p)) }
 func (w *writer) overhead(int64)                     {}
 
 // form says what a block is in a rendering.
@@ -236,7 +245,7 @@ const itemBytes = 256
 const messageBytes = 512
 
 // partBytes is an upper estimate of what a part takes beside its contents.
-const partBytes = 64
+const partBytes = 96
 
 // imageBytes is an upper estimate of what an image's size and detail take.
 const imageBytes = 24

@@ -29,6 +29,11 @@ func (a *assembler) fit() error {
 	a.shorten()
 	a.settle()
 	a.takeLeftovers()
+	a.takeMoreFacts()
+	if err := a.fill(); err != nil {
+		return err
+	}
+	a.order()
 	return nil
 }
 

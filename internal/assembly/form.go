@@ -120,9 +120,9 @@ func sayText(parts []memory.Part, first func(), say func(*memory.Part), s sink) 
 }
 
 // openaiForm prices a message as OpenAI's chat completions take it. A structured context is priced the same way.
-type openaiForm struct{}
+type openaiForm struct{ documents bool }
 
-func (openaiForm) block(m *memory.Message, b *block, s sink) {
+func (f openaiForm) block(m *memory.Message, b *block, s sink) {
 	if b.role == memory.RoleTool {
 		for i := range b.parts {
 			s.overhead(messageTokens)
@@ -140,12 +140,12 @@ func (openaiForm) block(m *memory.Message, b *block, s sink) {
 	default:
 		prefix = label(m) + ": "
 	}
-	sayBehind(prefix, b.parts, func(p *memory.Part) { openaiPart(m.Role, p, s) }, s)
+	sayBehind(prefix, b.parts, func(p *memory.Part) { f.part(m.Role, p, s) }, s)
 	for i := range b.parts {
 		if p := &b.parts[i]; p.Kind == memory.PartToolCall {
 			s.overhead(callTokens)
 			callName(p.Name, s)
-			s.content(openaiArguments(p.Arguments))
+			callArguments(p.Arguments, openaiArguments(p.Arguments), s)
 		}
 	}
 }
@@ -171,13 +171,29 @@ func openaiResult(p *memory.Part, s sink) {
 	}
 }
 
-// openaiPart is a part of a message: only a user's may hold images.
-func openaiPart(role memory.Role, p *memory.Part, s sink) {
+// part is a part of a message: only a user's may hold images and documents.
+func (f openaiForm) part(role memory.Role, p *memory.Part, s sink) {
 	if role == memory.RoleUser && openaiImage(p) {
 		s.image(p)
 		return
 	}
+	if pages := documentPages(p, f.documents); role == memory.RoleUser && pages > 0 {
+		s.document(p, pages)
+		return
+	}
 	plainPart(p, s)
+}
+
+// documentPages is how many pages a part has that stands as a document, 0 where it cannot stand as one. A document whose
+// pages cannot be counted has its placeholder: no budget could hold it.
+func documentPages(p *memory.Part, documents bool) int {
+	if !documents {
+		return 0
+	}
+	if n := tokens.Pages(*p); n <= tokens.MaxPages {
+		return n
+	}
+	return 0
 }
 
 // openaiImage reports whether OpenAI takes the image: inline, or by a web address or data URI.
@@ -209,6 +225,15 @@ func callName(name string, s sink) {
 	s.content(name)
 }
 
+// callArguments are a call's arguments as they are rendered.
+func callArguments(recorded, rendered string, s sink) {
+	if rendered != recorded {
+		s.altered(rendered)
+		return
+	}
+	s.content(recorded)
+}
+
 func toolName(name string) string {
 	if openaiName(name) {
 		return name
@@ -234,22 +259,32 @@ func openaiName(name string) bool {
 	return name != "" && len(name) <= 64 && !strings.ContainsFunc(name, func(r rune) bool { return !idRune(r) })
 }
 
-// openaiArguments is a call's arguments; a model that wrote none meant an empty object.
+// openaiArguments is a call's arguments as the text of a JSON object. A model that wrote none meant an empty one; what is
+// no object stands in one, since clients and endpoints parse what they are given.
 func openaiArguments(raw string) string {
-	if strings.TrimSpace(raw) == "" {
+	trimmed := strings.TrimSpace(raw)
+	switch {
+	case trimmed == "":
 		return "{}"
+	case trimmed[0] == '{' && json.Valid([]byte(trimmed)):
+		return raw
 	}
-	return raw
+	return inObject(raw)
+}
+
+// inObject is an object that holds arguments as a text.
+func inObject(raw string) string {
+	return string(append(appendString([]byte(`{"arguments":`), raw), '}'))
 }
 
 // anthropicForm prices a message as Anthropic's messages take it.
-type anthropicForm struct{}
+type anthropicForm struct{ documents bool }
 
-func (anthropicForm) block(m *memory.Message, b *block, s sink) {
+func (f anthropicForm) block(m *memory.Message, b *block, s sink) {
 	s.overhead(messageTokens)
 	if b.role == memory.RoleTool {
 		for i := range b.parts {
-			anthropicResult(&b.parts[i], s)
+			f.result(&b.parts[i], s)
 		}
 		return
 	}
@@ -258,23 +293,21 @@ func (anthropicForm) block(m *memory.Message, b *block, s sink) {
 			anthropicThinking(&b.parts[i], s)
 		}
 	}
-	sayBehind(anthropicPrefix(m), b.parts, func(p *memory.Part) { anthropicPart(m.Role, p, s) }, s)
+	sayBehind(anthropicPrefix(m), b.parts, func(p *memory.Part) { f.part(m.Role, p, s) }, s)
 	for i := range b.parts {
 		if p := &b.parts[i]; p.Kind == memory.PartToolCall {
 			s.overhead(callTokens)
 			callName(p.Name, s)
-			if input := anthropicInput(p.Arguments); input != p.Arguments {
-				s.altered(input)
-			} else {
-				s.content(input)
-			}
+			callArguments(p.Arguments, anthropicInput(p.Arguments), s)
 		}
 	}
 }
 
-func anthropicResult(p *memory.Part, s sink) {
+func (f anthropicForm) result(p *memory.Part, s sink) {
 	s.overhead(messageTokens)
-	sayText(p.Parts, func() {}, func(p *memory.Part) { anthropicPart(memory.RoleUser, p, s) }, s)
+	if !sayText(p.Parts, func() {}, func(p *memory.Part) { f.part(memory.RoleUser, p, s) }, s) {
+		s.fixed(noOutput)
+	}
 }
 
 // anthropicThinking is reasoning that must come back with its calls. A signature is not part of the prompt; what is
@@ -320,10 +353,14 @@ func anthropicPrefix(m *memory.Message) string {
 	return label(m) + ": "
 }
 
-// anthropicPart is a part of a message: a user's may hold images of the kinds that Anthropic reads.
-func anthropicPart(role memory.Role, p *memory.Part, s sink) {
+// part is a part of a message: a user's may hold documents, and images of the kinds that Anthropic reads.
+func (f anthropicForm) part(role memory.Role, p *memory.Part, s sink) {
 	if role == memory.RoleUser && anthropicImage(p) {
 		s.image(p)
+		return
+	}
+	if pages := documentPages(p, f.documents); role == memory.RoleUser && pages > 0 {
+		s.document(p, pages)
 		return
 	}
 	plainPart(p, s)
@@ -353,5 +390,5 @@ func anthropicInput(raw string) string {
 	case trimmed[0] == '{' && json.Valid([]byte(trimmed)):
 		return trimmed
 	}
-	return string(append(appendString([]byte(`{"arguments":`), raw), '}'))
+	return inObject(raw)
 }

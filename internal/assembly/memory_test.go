@@ -94,7 +94,7 @@ user: hello
 		}
 		want(t, kinds, []SectionKind{SectionState, SectionNotes, SectionFacts, SectionPeriods, SectionPreviousSessions, SectionSummary, SectionRecalled, SectionSessionFacts, SectionRecent})
 		item := section(r, SectionFacts).Items[1]
-		want(t, item, Item{Fact: &in.Facts[1], Rank: 1, Text: in.Facts[1].Text, Tokens: item.Tokens})
+		want(t, item, Item{Fact: &in.Facts[1], Rank: 1, Selection: SelectedFound, Text: in.Facts[1].Text, Tokens: item.Tokens})
 		item = section(r, SectionPreviousSessions).Items[0]
 		want(t, item, Item{SessionID: "then", Summary: &in.Previous[0], Text: "They met.", Tokens: item.Tokens})
 		want(t, section(r, SectionSummary).Items[0].SessionID, "now")
@@ -181,10 +181,31 @@ func TestFacts(t *testing.T) {
 		r := assemble(t, in)
 		return []int{len(section(r, SectionFacts).Items), len(section(r, SectionSessionFacts).Items), len(section(r, SectionRecent).Items)}
 	}
-	// The share is 1,600 characters; the headings and the fence take 191 of them.
-	t.Run("both kinds share what there is", func(t *testing.T) { want(t, counts(with(99, 99)), []int{8, 10, 30}) })
-	t.Run("what this session does not need goes to the others", func(t *testing.T) { want(t, counts(with(99, 3)), []int{15, 3, 30}) })
-	t.Run("what the others do not need goes to this session", func(t *testing.T) { want(t, counts(with(3, 99)), []int{3, 15, 30}) })
+	// The share is 1,600 characters; the headings and the fence take 191 of them. Two more facts fit what the tail leaves.
+	t.Run("both kinds share what there is", func(t *testing.T) { want(t, counts(with(99, 99)), []int{10, 10, 30}) })
+	t.Run("what this session does not need goes to the others", func(t *testing.T) { want(t, counts(with(99, 3)), []int{17, 3, 30}) })
+	t.Run("what the others do not need goes to this session", func(t *testing.T) { want(t, counts(with(3, 99)), []int{3, 17, 30}) })
+	t.Run("those that were found beyond the share take what all else leaves", func(t *testing.T) {
+		in := with(20, 0)
+		in.Policy.FactShare, in.Tail, in.LastSeq = .02, in.Tail[:3], 3
+		want(t, counts(in), []int{20, 0, 3})
+	})
+	t.Run("the core has half of the share where there is little room, and all the others leave", func(t *testing.T) {
+		of := func(found, core int) []int {
+			in := with(found, 0)
+			in.CoreFacts = manyFacts("c", core)
+			in.Available, in.Policy.FactShare = 1000, .2
+			counts := make([]int, 2)
+			for _, it := range section(assemble(t, in), SectionFacts).Items {
+				counts[it.Selection-SelectedFound]++
+				want(t, it.Selection == SelectedCore, it.Rank >= found)
+			}
+			return counts
+		}
+		want(t, of(0, 9), []int{0, 8})
+		want(t, of(99, 9), []int{6, 3})
+		want(t, of(99, 1), []int{7, 1})
+	})
 	t.Run("what facts leave goes to the tail", func(t *testing.T) { want(t, counts(with(3, 0)), []int{3, 0, 36}) })
 	t.Run("of other sessions no more stand there than are asked for", func(t *testing.T) {
 		in := with(99, 0)

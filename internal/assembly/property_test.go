@@ -553,7 +553,6 @@ func checkMemory(t *rapid.T, in Input, r Result) {
 		t.Fatalf("%d facts of %d", len(facts.Items), most)
 	}
 	checkShare(t, in, in.Policy.NoteShare, section(r, SectionNotes).Tokens)
-	checkShare(t, in, in.Policy.FactShare, facts.Tokens+section(r, SectionSessionFacts).Tokens)
 	checkShare(t, in, in.Policy.SummaryShare, summaries)
 }
 

@@ -208,11 +208,17 @@ func (a *assembler) inTail(i int) bool {
 	return r.Session == a.in.Session && a.isTaken(r.Seq)
 }
 
-// settle shelves what is recalled in the order in which it was said: from here on nothing takes its place.
+// settle shelves what is recalled: from here on nothing takes its place.
 func (a *assembler) settle() {
 	for _, i := range a.chosen {
 		a.shelve(i)
 	}
+	a.memories = space{}
+}
+
+// order puts memories in the order in which they were said, and facts in that of their ranks.
+func (a *assembler) order() {
+	slices.SortStableFunc(a.shelves[SectionFacts].lines, func(x, y line) int { return cmp.Compare(x.item.Rank, y.item.Rank) })
 	slices.SortFunc(a.shelves[SectionRecalled].lines, func(x, y line) int {
 		i, j := &x.item, &y.item
 		return cmp.Or(a.recalled[i.Rank].Message.SaidTime().Compare(a.recalled[j.Rank].Message.SaidTime()), strings.Compare(i.SessionID, j.SessionID), cmp.Compare(i.Seq, j.Seq), cmp.Compare(i.Rank, j.Rank))
@@ -224,7 +230,7 @@ func (a *assembler) shelve(i int) {
 	m := &r.Message
 	l := line{text: c.entry, price: c.price, item: Item{
 		SessionID: r.SessionID, MessageID: m.ID, Seq: r.Seq, Role: m.Role, Name: m.Name, CreateTime: m.CreateTime,
-		Cut: c.cut(m), Rank: i, Text: c.text,
+		Cut: c.cut(m), Rank: i, Selection: selectionOf(r), Text: c.text,
 	}}
 	a.place(SectionRecalled, l, a.left)
 }
@@ -252,7 +258,7 @@ func (a *assembler) show(c *candidate, r *Recalled) {
 		return
 	}
 	var stored memory.TokenCounts
-	if c.whole && len(m.Parts) == 1 && len(m.Parts[0].Echoes) == 0 {
+	if c.whole && len(m.Parts) == 1 && !m.IsAltered() {
 		stored = m.Tokens
 	}
 	body := c.text

@@ -85,7 +85,7 @@ func (a *assembler) remembered() string {
 
 // openai renders the context by the rules of OpenAI's chat completions.
 func (a *assembler) openai() string {
-	j := openaiJSON{ids: newIDs(openaiID), buf: make([]byte, 0, 16<<10)}
+	j := openaiJSON{documents: a.in.Documents, ids: newIDs(openaiID), buf: make([]byte, 0, 16<<10)}
 	j.buf = append(j.buf, `{"messages":[`...)
 	instructor := memory.RoleSystem
 	if a.in.Policy.MemoryRole == policy.MemoryAsDeveloper {
@@ -117,9 +117,10 @@ func rememberer(r policy.MemoryRole) memory.Role {
 
 // openaiJSON writes messages as OpenAI takes them.
 type openaiJSON struct {
-	buf  []byte
-	list list
-	ids  *ids
+	documents bool // whether the model reads them
+	buf       []byte
+	list      list
+	ids       *ids
 }
 
 func (j *openaiJSON) begin(r memory.Role) {
@@ -159,18 +160,25 @@ func (j *openaiJSON) block(m *memory.Message, b *block) {
 	j.buf = append(j.buf, '}')
 }
 
-// content writes a string, or, where a user shows images, a list of parts.
+// content writes a string; where a user shows images or documents, a list of parts; and null, as OpenAI itself answers,
+// where a message only makes calls.
 func (j *openaiJSON) content(m *memory.Message, b *block, prefix string) {
-	if m.Role == memory.RoleUser && hasPart(b.parts, openaiImage) {
-		j.field("content")
+	j.field("content")
+	if m.Role == memory.RoleUser && hasPart(b.parts, j.attached) {
 		j.parts(b.parts, prefix)
 		return
 	}
 	var w writer
 	if sayText(b.parts, func() { w.WriteString(prefix) }, func(p *memory.Part) { plainPart(p, &w) }, &w) {
-		j.field("content")
 		j.buf = appendString(j.buf, w.String())
+		return
 	}
+	j.buf = append(j.buf, "null"...)
+}
+
+// attached reports whether a user's part stands as an image or a document.
+func (j *openaiJSON) attached(p *memory.Part) bool {
+	return openaiImage(p) || documentPages(p, j.documents) > 0
 }
 
 func hasPart(parts []memory.Part, is func(*memory.Part) bool) bool {
@@ -198,6 +206,11 @@ func (j *openaiJSON) parts(parts []memory.Part, prefix string) {
 		if openaiImage(p) {
 			j.buf = append(j.buf, `{"type":"image_url","image_url":{"url":`...)
 			j.buf = append(append(j.imageURL(p), imageDetail(p)...), `}}`...)
+			continue
+		}
+		if documentPages(p, j.documents) > 0 {
+			j.buf = append(j.buf, `{"type":"file","file":{"filename":"document.pdf","file_data":"data:application/pdf;base64,`...)
+			j.buf = append(base64.StdEncoding.AppendEncode(j.buf, p.Data), `"}}`...)
 			continue
 		}
 		var w writer
@@ -312,7 +325,7 @@ const openingNotice = "[The conversation began earlier.]"
 
 // anthropic renders the context by the rules of Anthropic's messages.
 func (a *assembler) anthropic() (string, opening) {
-	j := anthropicJSON{ids: newIDs(anthropicID)}
+	j := anthropicJSON{documents: a.in.Documents, ids: newIDs(anthropicID)}
 	if a.in.Instructions != "" {
 		j.system = append(j.system, a.in.Instructions)
 	}
@@ -334,9 +347,10 @@ func (a *assembler) anthropic() (string, opening) {
 
 // anthropicJSON writes messages as Anthropic takes them.
 type anthropicJSON struct {
-	system []string
-	turns  []turn
-	ids    *ids
+	documents bool // whether the model reads them
+	system    []string
+	turns     []turn
+	ids       *ids
 }
 
 // turn is one message with its blocks as JSON.
@@ -400,13 +414,13 @@ func (j *anthropicJSON) message(m *memory.Message, b *block) {
 		if !says(*p) {
 			continue
 		}
-		if m.Role == memory.RoleUser && anthropicImage(p) {
+		if attachment := j.attachment(p); m.Role == memory.RoleUser && attachment != nil {
 			if prefix != "" {
 				j.textBlock(strings.TrimSpace(prefix))
 				prefix = ""
 			}
 			t.blocks = t.list.next(t.blocks)
-			t.blocks = appendImage(t.blocks, p)
+			t.blocks = attachment(t.blocks, p)
 			t.lastText = ""
 			continue
 		}
@@ -454,31 +468,46 @@ func (j *anthropicJSON) call(dst []byte, p *memory.Part) []byte {
 
 func (j *anthropicJSON) result(dst []byte, p *memory.Part) []byte {
 	dst = appendString(append(dst, `{"type":"tool_result","tool_use_id":`...), j.ids.result(p.CallID))
+	dst = append(dst, `,"content":[`...)
 	var l list
 	for i := range p.Parts {
 		part := &p.Parts[i]
 		if !says(*part) {
 			continue
 		}
-		if !l.open {
-			dst = append(dst, `,"content":[`...)
-		}
 		dst = l.next(dst)
-		if anthropicImage(part) {
-			dst = appendImage(dst, part)
+		if attachment := j.attachment(part); attachment != nil {
+			dst = attachment(dst, part)
 			continue
 		}
 		var w writer
 		plainPart(part, &w)
 		dst = append(appendString(append(dst, `{"type":"text","text":`...), w.String()), '}')
 	}
-	if l.open {
-		dst = append(dst, ']')
+	if !l.open { // Anthropic refuses an error without words, and LangChain a result without content
+		dst = append(dst, `{"type":"text","text":"`+noOutput+`"}`...)
 	}
+	dst = append(dst, ']')
 	if p.IsError {
 		dst = append(dst, `,"is_error":true`...)
 	}
 	return append(dst, '}')
+}
+
+// attachment returns what writes a part that stands as an image or a document, nil for any other.
+func (j *anthropicJSON) attachment(p *memory.Part) func([]byte, *memory.Part) []byte {
+	switch {
+	case anthropicImage(p):
+		return appendImage
+	case documentPages(p, j.documents) > 0:
+		return appendDocument
+	}
+	return nil
+}
+
+func appendDocument(dst []byte, p *memory.Part) []byte {
+	dst = append(dst, `{"type":"document","source":{"type":"base64","media_type":"application/pdf","data":"`...)
+	return append(base64.StdEncoding.AppendEncode(dst, p.Data), `"}}`...)
 }
 
 func appendImage(dst []byte, p *memory.Part) []byte {

@@ -49,8 +49,11 @@ func (s *Set) Messages(ctx context.Context, messages []memory.Message) (Result, 
 
 // Each checks messages as Messages does, and returns a result for each of them. They take at most MaxSteps together.
 func (s *Set) Each(ctx context.Context, messages []memory.Message) ([]Result, error) {
+	return s.each(newWork(ctx, MaxSteps), messages)
+}
+
+func (s *Set) each(w *work, messages []memory.Message) ([]Result, error) {
 	out := make([]Result, len(messages))
-	w := newWork(ctx, MaxSteps)
 	for i, m := range messages {
 		var err error
 		if out[i], err = s.message(w, m); err != nil {

@@ -105,7 +105,11 @@ func embedderName(model string) string {
 func factScoreRows(reply *memoryv1.BuildContextResponse) [][]string {
 	var rows [][]string
 	for _, it := range itemsOf(reply, memoryv1.SectionKind_SECTION_KIND_FACTS) {
-		rows = append(rows, scoreRow(it.GetFact(), it.GetFactScore()))
+		row := scoreRow(it.GetFact(), it.GetFactScore())
+		if s := it.GetSelection(); s > memoryv1.Selection_SELECTION_FOUND {
+			row[foundByColumn] = selectionName(s)
+		}
+		rows = append(rows, row)
 	}
 	return rows
 }
@@ -156,9 +160,13 @@ func explainRows(reply *memoryv1.BuildContextResponse) [][]string {
 	var rows [][]string
 	for _, it := range recalled(reply) {
 		e := it.GetExplanation()
+		found := why(e)
+		if it.GetSelection() > memoryv1.Selection_SELECTION_FOUND {
+			found = selectionName(it.GetSelection())
+		}
 		rows = append(rows, []string{
 			fmt.Sprint(e.GetRank()), fmt.Sprintf("%.2f", e.GetScore()), oneLine(it.GetSessionId()), fmt.Sprint(it.GetSeq()),
-			speaker(&memoryv1.Message{Role: it.GetRole(), Name: it.GetName()}), why(e),
+			speaker(&memoryv1.Message{Role: it.GetRole(), Name: it.GetName()}), found,
 		})
 	}
 	return rows
@@ -191,6 +199,11 @@ func why(e *memoryv1.Explanation) string {
 		}
 	}
 	return strings.Join(words, ", ")
+}
+
+// selectionName says why something stands in a context, such as "fill: stated".
+func selectionName(s memoryv1.Selection) string {
+	return strings.Replace(strings.ToLower(strings.TrimPrefix(s.String(), "SELECTION_")), "fill_", "fill: ", 1)
 }
 
 func sectionName(k memoryv1.SectionKind) string {

@@ -68,6 +68,16 @@ func TestTheDoctorReadsMetricsForPeople(t *testing.T) {
 	}
 }
 
+func TestTheDoctorSaysHowManyWaitForTheirVectors(t *testing.T) {
+	f := findings(t, "strata_embedding_calls_total{model=\"small\",outcome=\"ok\"} 3\nstrata_embedding_waiting{of=\"facts\"} 2\nstrata_embedding_waiting{of=\"messages\"} 300\n")["embedder"]
+	if f.Status != "warn" || !strings.Contains(f.Text, "facts 2, messages 300") || !strings.Contains(f.Fix, "embedding-timeout") {
+		t.Errorf("got %+v", f)
+	}
+	if f := findings(t, "strata_embedding_waiting{of=\"messages\"} 3\n")["embedder"]; f.Status != "ok" {
+		t.Errorf("a few: %+v", f)
+	}
+}
+
 func TestTheDoctorFindsNothingWhereThereIsNothing(t *testing.T) {
 	for check, f := range findings(t, "strata_provider_info{purpose=\"summary\",model=\"builtin:extractive\"} 1\n") {
 		if f.Status != "ok" || f.Fix != "" {

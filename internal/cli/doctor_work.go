@@ -24,7 +24,7 @@ func checkJobs(ctx context.Context, conn *grpc.ClientConn) finding {
 		return warn("parked jobs cannot be listed: "+faultText(err), "read the server's log")
 	}
 	if len(reply.GetJobs()) == 0 {
-		return ok("none")
+		return checkFailing(ctx, conn)
 	}
 	j := reply.GetJobs()[0]
 	count := fmt.Sprint(len(reply.GetJobs()))
@@ -37,6 +37,23 @@ func checkJobs(ctx context.Context, conn *grpc.ClientConn) finding {
 		fix = "mend the reason, then run strata reembed again"
 	}
 	return warn(text, fix)
+}
+
+// checkFailing looks for jobs that failed and are tried again: what they wait for is known before they are parked.
+func checkFailing(ctx context.Context, conn grpc.ClientConnInterface) finding {
+	reply, err := memoryv1.NewWorkServiceClient(conn).ListJobs(ctx, &memoryv1.ListJobsRequest{
+		States: []memoryv1.JobState{memoryv1.JobState_JOB_STATE_OPEN}, PageSize: maxJobs,
+	})
+	if err != nil {
+		return warn("open jobs cannot be listed: "+faultText(err), "read the server's log")
+	}
+	failing := slices.DeleteFunc(reply.GetJobs(), func(j *memoryv1.Job) bool { return j.GetReason() == "" })
+	if len(failing) == 0 {
+		return ok("none")
+	}
+	j := failing[0]
+	return warn(fmt.Sprintf("none parked; %d failed and are tried again, the latest: %s of %s %s: %s", len(failing), jobKindName(j), oneLine(j.GetSessionId()), jobSpan(j), oneLine(j.GetReason())),
+		"mend the reason; they are tried again by themselves, and strata jobs list shows when")
 }
 
 // checkMetrics reads what the server measured since it started.
@@ -187,13 +204,23 @@ func (m measured) models() finding {
 	return judged(text, total(calls), failures, "check chat-base-url, chat-api-key, summary-model and extraction-model; the log names each failure")
 }
 
-// embedder says what the embedder was asked.
+// manyWaiting is how many texts may wait for a vector without a warning: what was said in the last seconds.
+const manyWaiting = 20
+
+// embedder says what the embedder was asked, and what it has not been asked yet.
 func (m measured) embedder() finding {
 	calls := m.by("strata_embedding_calls_total", "model")
-	if len(calls) == 0 {
-		return ok("not called yet")
+	waiting := m.by("strata_embedding_waiting", "of")
+	text := "not called yet"
+	if len(calls) > 0 {
+		text = fmt.Sprintf("%.0f calls: %s; %.0f texts", total(calls), counts(calls), total(m.by("strata_embedding_texts_total", "model")))
 	}
-	text := fmt.Sprintf("%.0f calls: %s; %.0f texts", total(calls), counts(calls), total(m.by("strata_embedding_texts_total", "model")))
+	if total(waiting) > manyWaiting {
+		return warn(text+"; without a vector yet, and found by their words alone: "+counts(waiting), "look again in a minute: fewer must wait then; if not, the log says what the endpoint answers, and embedding-timeout how long it may take")
+	}
+	if len(calls) == 0 {
+		return ok("%s", text)
+	}
 	return judged(text, total(calls), m.failures("strata_embedding_calls_total", "ok"), "check embedding-base-url, embedding-api-key and embedding-model; the log names each failure")
 }
 

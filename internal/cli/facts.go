@@ -161,7 +161,11 @@ func factFields(f *memoryv1.Fact) [][]string {
 		{"etag", oneLine(f.GetEtag())},
 	}
 	for _, e := range f.GetEvidence() {
-		rows = append(rows, []string{"said in", fmt.Sprintf("%s, message %d: %s", oneLine(e.GetSessionId()), e.GetSeq(), oneLine(e.GetQuote()))})
+		what := "said in"
+		if e.GetEnds() {
+			what = "taken back in"
+		}
+		rows = append(rows, []string{what, fmt.Sprintf("%s, message %d: %s", oneLine(e.GetSessionId()), e.GetSeq(), oneLine(e.GetQuote()))})
 	}
 	return rows
 }

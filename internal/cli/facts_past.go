@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
@@ -72,6 +73,9 @@ func scoreHead() []string {
 	return []string{"score", "relevance", "significance", "recency", "found by", "fact", "text"}
 }
 
+// foundByColumn is where scoreHead has "found by".
+const foundByColumn = 4
+
 func hitRows(hits []*memoryv1.FactHit) [][]string {
 	var rows [][]string
 	for _, h := range hits {
@@ -109,7 +113,7 @@ func (c *factsHistoryCmd) Run(r *run) error {
 	}
 	return r.show(reply, views{
 		table: func(w io.Writer) {
-			r.table(w, []string{"revision", "time", "cause", "until", "superseded by", "text"}, revisionRows(reply.GetRevisions()))
+			r.table(w, []string{"revision", "time", "cause", "until", "superseded by", "taken back by", "text"}, revisionRows(reply.GetRevisions()))
 		},
 		quiet: func(w io.Writer) {
 			for _, v := range reply.GetRevisions() {
@@ -124,10 +128,20 @@ func revisionRows(all []*memoryv1.FactRevision) [][]string {
 	for _, v := range all {
 		f := v.GetFact()
 		rows = append(rows, []string{
-			fmt.Sprint(f.GetRevision()), clock(f.GetUpdateTime()), causeName(v.GetCause()), dateText(f.GetValidTo()), f.GetSupersededBy(), oneLine(f.GetText()),
+			fmt.Sprint(f.GetRevision()), clock(f.GetUpdateTime()), causeName(v.GetCause()), dateText(f.GetValidTo()), f.GetSupersededBy(), oneLine(takenBackBy(f)), oneLine(f.GetText()),
 		})
 	}
 	return rows
+}
+
+// takenBackBy is the words by which somebody took the fact back; "" when nobody did.
+func takenBackBy(f *memoryv1.Fact) string {
+	for _, e := range slices.Backward(f.GetEvidence()) {
+		if e.GetEnds() {
+			return e.GetQuote()
+		}
+	}
+	return ""
 }
 
 func causeName(c memoryv1.FactCause) string {

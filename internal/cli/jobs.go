@@ -27,7 +27,7 @@ const maxJobs = 500
 type jobsListCmd struct {
 	User    string   `help:"Only of this user."`
 	Session string   `short:"s" help:"Only of this session; needs --user."`
-	Kind    []string `enum:"extract,summarize,merge,week,month,reembed,reindex,verify" placeholder:"KIND" help:"Only this kind: ${enum}; may be repeated."`
+	Kind    []string `enum:"extract,summarize,merge,rebuild,week,month,reembed,reindex,verify" placeholder:"KIND" help:"Only this kind: ${enum}; may be repeated."`
 	State   []string `enum:"open,answered,parked,applied,skipped,split,reverted" placeholder:"STATE" help:"Only this state: ${enum}; may be repeated. Those that are not done when none is given."`
 	Limit   int      `default:"50" help:"The most jobs to list; 0 for all."`
 }
@@ -145,7 +145,7 @@ type jobsRetryCmd struct {
 	User   string   `arg:"" optional:"" help:"The user."`
 	Job    string   `arg:"" optional:"" help:"The job's id; with --all none."`
 	All    bool     `help:"Retry every parked job, of the user or of all."`
-	Kind   []string `enum:"extract,summarize,merge,week,month" placeholder:"KIND" help:"With --all only this kind: ${enum}; may be repeated."`
+	Kind   []string `enum:"extract,summarize,merge,rebuild,week,month" placeholder:"KIND" help:"With --all only this kind: ${enum}; may be repeated."`
 	Reason string   `help:"With --all only those with exactly this reason, such as transient_exhausted."`
 }
 

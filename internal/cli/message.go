@@ -59,6 +59,9 @@ func parseMessage(raw json.RawMessage) (*memoryv1.Message, error) {
 	if err := json.Unmarshal(raw, &fields); err != nil {
 		return nil, fmt.Errorf("it must be a JSON object such as {\"role\": \"user\", \"text\": \"…\"}: %w", err)
 	}
+	if err := contentAsText(fields); err != nil {
+		return nil, err
+	}
 	lengthen(fields, "role", "ROLE_")
 	lengthen(fields, "origin", "ORIGIN_")
 	lengthen(fields, "extract", "EXTRACT_MODE_")
@@ -71,6 +74,33 @@ func parseMessage(raw json.RawMessage) (*memoryv1.Message, error) {
 		return nil, fmt.Errorf("it is not a message: %w", err)
 	}
 	return m, nil
+}
+
+// contentAsText takes the messages of OpenAI, Anthropic and LangChain whose content is a text, or null in what a model said. What of
+// theirs has another form is refused with what to write in its place.
+func contentAsText(fields map[string]json.RawMessage) error {
+	for _, key := range []string{"tool_calls", "tool_call_id", "function_call"} {
+		if _, ok := fields[key]; ok {
+			return fmt.Errorf("it has %s, as messages of OpenAI have; here a call or a result is one of its parts, such as {\"role\": \"assistant\", \"parts\": [{\"tool_call\": {\"id\": \"c1\", \"name\": \"search\", \"arguments\": \"{}\"}}]} "+
+				"or {\"role\": \"tool\", \"parts\": [{\"tool_result\": {\"call_id\": \"c1\", \"parts\": [{\"text\": {\"text\": \"…\"}}]}}]}", key)
+		}
+	}
+	content, ok := fields["content"]
+	if !ok {
+		return nil
+	}
+	if _, both := fields["text"]; both {
+		return errors.New("it has text and content: give one of them")
+	}
+	var text *string
+	if json.Unmarshal(content, &text) != nil {
+		return errors.New("its content is a list of parts, as messages of OpenAI and Anthropic may have; did you mean text, or parts, such as {\"role\": \"user\", \"parts\": [{\"text\": {\"text\": \"…\"}}]}?")
+	}
+	delete(fields, "content")
+	if text != nil {
+		fields["text"] = content
+	}
+	return nil
 }
 
 // lengthen turns the short name of an enum's value into the name that the API knows.

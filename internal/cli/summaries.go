@@ -14,6 +14,11 @@ type summariesCmd struct {
 	List summariesListCmd `cmd:"" help:"List a user's summaries of one kind, the latest first."`
 	Get  summariesGetCmd  `cmd:"" help:"Show the summary of a session, a week or a month."`
 	Now  summariesNowCmd  `cmd:"" help:"Summarise now what a session holds and no summary covers."`
+
+	Rebuild summariesRebuildCmd `cmd:"" help:"Have a summary written anew in the background."`
+	Correct summariesCorrectCmd `cmd:"" help:"Write a text that stands in place of a summary, whatever is summarised later."`
+	History summariesHistoryCmd `cmd:"" help:"Show what persons made of a summary, the latest first."`
+	Restore summariesRestoreCmd `cmd:"" help:"Take an earlier correction of a summary back into use, or take the correction back."`
 }
 
 // maxSummaries is the most that the API returns of summaries at once.
@@ -23,6 +28,8 @@ type summariesListCmd struct {
 	User  string `arg:"" help:"The user."`
 	Kind  string `default:"session" enum:"session,week,month" help:"What they stand for: ${enum}."`
 	Limit int    `default:"20" help:"The most summaries to list; 0 for all."`
+
+	Withheld bool `help:"Only those whose correction is withheld, since a message that it stands for was hidden after it was written."`
 }
 
 // Run prints the summaries, page by page from the server.
@@ -31,7 +38,7 @@ func (c *summariesListCmd) Run(r *run) error {
 	err := callOn(r, memoryv1.NewSummaryServiceClient, func(ctx context.Context, client memoryv1.SummaryServiceClient) (err error) {
 		all.NextPageToken, err = pages(c.Limit, maxSummaries, func(size int32, token string) (int, string, error) {
 			page, err := client.ListSummaries(ctx, &memoryv1.ListSummariesRequest{
-				UserId: c.User, Kind: summaryKindOf(c.Kind), PageSize: size, PageToken: token,
+				UserId: c.User, Kind: summaryKindOf(c.Kind), PageSize: size, PageToken: token, Withheld: c.Withheld,
 			})
 			all.Summaries = append(all.Summaries, page.GetSummaries()...)
 			return len(all.Summaries), page.GetNextPageToken(), err
@@ -84,19 +91,30 @@ func throughText(s *memoryv1.Summary) string {
 	return fmt.Sprint(s.GetThroughSeq())
 }
 
+// summaryArgs name a summary.
+type summaryArgs struct {
+	User string `arg:"" help:"The user."`
+	Name string `arg:"" help:"The session; with --kind the week as 2026-W47 or the month as 2026-11."`
+	Kind string `default:"session" enum:"session,week,month" help:"What it stands for: ${enum}."`
+}
+
+// names are the session or the name of a week or month.
+func (a summaryArgs) names() (session, name string) {
+	if a.Kind == "session" {
+		return a.Name, ""
+	}
+	return "", a.Name
+}
+
 type summariesGetCmd struct {
-	User  string `arg:"" help:"The user."`
-	Name  string `arg:"" help:"The session; with --kind the week as 2026-W47 or the month as 2026-11."`
-	Kind  string `default:"session" enum:"session,week,month" help:"What it stands for: ${enum}."`
-	Nodes bool   `help:"List the nodes that it is made of."`
+	summaryArgs
+	Nodes bool `help:"List the nodes that it is made of."`
 }
 
 // Run prints the summary.
 func (c *summariesGetCmd) Run(r *run) error {
-	req := &memoryv1.GetSummaryRequest{UserId: c.User, Kind: summaryKindOf(c.Kind), Name: c.Name}
-	if c.Kind == "session" {
-		req.SessionId, req.Name = c.Name, ""
-	}
+	req := &memoryv1.GetSummaryRequest{UserId: c.User, Kind: summaryKindOf(c.Kind)}
+	req.SessionId, req.Name = c.names()
 	var reply *memoryv1.GetSummaryResponse
 	err := callOn(r, memoryv1.NewSummaryServiceClient, func(ctx context.Context, client memoryv1.SummaryServiceClient) (err error) {
 		reply, err = client.GetSummary(ctx, req)
@@ -125,7 +143,16 @@ func (r *run) printSummary(w io.Writer, s *memoryv1.Summary) {
 	if through := throughText(s); through != "" {
 		about = fmt.Sprintf("messages up to %s of %s", through, about)
 	}
-	fmt.Fprintln(w, r.palette().dim(about+", by "+strings.Join(summaryModels(s), ", ")))
+	if models := summaryModels(s); len(models) > 0 {
+		about += ", by " + strings.Join(models, ", ")
+	}
+	fmt.Fprintln(w, r.palette().dim(about))
+	if s.GetWithheld() {
+		fmt.Fprintln(r.env.Stderr, "its correction is withheld, since a message that it stands for was hidden: write it again by strata summaries correct")
+	}
+	if s.GetRebuilding() {
+		fmt.Fprintln(r.env.Stderr, "it is being written anew in the background")
+	}
 }
 
 // summaryModels are what wrote the nodes of a summary, each once.

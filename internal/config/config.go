@@ -73,7 +73,7 @@ type Config struct {
 
 	DefaultProfile string              `name:"default-profile" default:"default" placeholder:"NAME" help:"The profile of sessions that name none."`
 	TokenCounter   string              `name:"token-counter" default:"o200k_base" enum:"o200k_base,cl100k_base,chars_4,estimate" help:"How tokens are counted where neither request, model nor profile says: o200k_base, cl100k_base, chars_4 or estimate."`
-	Windows        map[string]Window   `kong:"-" name:"windows" help:"Models by name: the tokens of their window and their counter. Adds to the built-in table; a model is found by the longest name that it begins with."`
+	Windows        map[string]Window   `kong:"-" name:"windows" help:"Models by name: the tokens of their window and their counter. Adds to the built-in table; a model is found by the longest name that it begins with, with or without a vendor and / before it."`
 	Profiles       Profiles            `kong:"-" name:"profiles" help:"Policies for building contexts and learning, by name. Each starts from the profile default; also there are batch, which asks models seldom, and chat, agent, langchain-default, koog-default and cost-saver, each with a policy for its history."`
 	Strategies     map[string]Strategy `kong:"-" name:"strategies" help:"Strategies of your own for histories, by name; a profile's history.strategy or a call names one."`
 }
@@ -99,11 +99,13 @@ const BuiltinProfile = "default"
 
 // Profile is a policy for building contexts.
 type Profile struct {
-	BudgetTokens int64    `name:"budget-tokens" default:"8000" help:"The most tokens that the whole prompt may take, 1 to 10000000."`
+	BudgetTokens int64    `name:"budget-tokens" default:"8000" help:"The most tokens that a context may take, 1 to 10000000. It is raised within the model's window only as far as instructions, state and pending messages need."`
+	BudgetShare  float64  `name:"budget-share" default:"0" help:"The same as a share of the model's window, 0 to 1; 0, or where no window is known, for budget-tokens."`
 	RecentN      int      `name:"recent-n" default:"10" help:"How many of the session's last messages come before anything recalled, 0 to 1000."`
 	TopK         int      `name:"top-k" default:"200" help:"The most recalled messages, 0 to 200."`
 	MinScore     float64  `name:"min-score" default:"0" help:"The least relevance of a recalled message, 0 to 1."`
 	RecallShare  float64  `name:"recall-share" default:"0.30" help:"The least share of the budget kept for recalled messages where there is that much worth recalling, 0 to 1."`
+	RecallFloor  int64    `name:"recall-floor" default:"2000" help:"Up to how many tokens facts and recalled messages are filled with what was not found: neighbours of what was, what the user tells of himself, the rest of the best sessions and the newest; 0 to 10000000, 0 for no fill. Where min-score is above 0 no message is filled in, where facts.min-score is no fact."`
 	Sections     Sections `name:"sections"`
 	MemoryRole   string   `name:"memory-role" default:"user" enum:"system,developer,user" help:"In whose voice memory stands: system, developer or user."`
 	Counter      string   `name:"counter" default:"" enum:",o200k_base,cl100k_base,chars_4,estimate" help:"How tokens are counted; token-counter when empty."`
@@ -114,6 +116,8 @@ type Profile struct {
 
 	Checks     map[string]Check `name:"checks" help:"Rules for the words of messages that are recorded, by name and in the order of their names; at most 50."`
 	NotesShare float64          `name:"notes-share" default:"0.10" help:"The most of the budget that notes may take, 0 to 1."`
+
+	MaskSecrets string `name:"mask-secrets" default:"memory" enum:"nowhere,memory,everywhere" help:"Where keys, tokens, passwords, card numbers and private keys in recorded messages are masked: nowhere; memory (in all that is made of messages, not in the messages themselves); everywhere (before the message is stored)."`
 
 	Facts      Facts      `name:"facts"`
 	Summaries  Summaries  `name:"summaries"`
@@ -133,10 +137,10 @@ type Facts struct {
 	LongTerm         bool          `name:"long-term" default:"true" help:"Whether a context has facts of other sessions."`
 	OfSession        bool          `name:"of-session" default:"true" help:"Whether a context has the facts learnt in its session."`
 	Max              int           `name:"max" default:"20" help:"The most facts of other sessions, 0 to 200."`
-	MinScore         float64       `name:"min-score" default:"0.5" help:"The least score of a fact of other sessions, 0 to 1."`
-	Core             int           `name:"core" default:"5" help:"How many facts of great significance, or pinned ones, stand in a context whatever its query is, 0 to 200. Up to three wishes about how to answer stand beside them."`
+	MinScore         float64       `name:"min-score" default:"0" help:"The least score of a fact of other sessions that has something of the query, 0 to 1; 0 takes them by rank as far as there is room."`
+	Core             int           `name:"core" default:"5" help:"How many facts about a name, health or diet, or pinned ones, stand in a context whatever its query is, 0 to 200; fewer where there is little room. Up to three wishes about how to answer stand beside them."`
 	CoreSignificance int           `name:"core-significance" default:"7" help:"How significant such a fact is at least, 1 to 10. Extraction gives as much only to a name, health or family, or to what is said in two messages."`
-	Share            float64       `name:"share" default:"0.06" help:"The most of the budget that facts may take, 0 to 1."`
+	Share            float64       `name:"share" default:"0.05" help:"The most of the budget that facts take before anything is recalled, 0 to 1. What was found beyond it takes what all else leaves."`
 	Relevance        float64       `name:"relevance" default:"1" help:"The exponent of a fact's relevance in its score, 0 to 10."`
 	Significance     float64       `name:"significance" default:"0.25" help:"The exponent of a fact's significance in its score, 0 to 10."`
 	Recency          float64       `name:"recency" default:"0.1" help:"The exponent of a fact's recency in its score, 0 to 10."`

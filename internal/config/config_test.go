@@ -56,14 +56,14 @@ func TestDefaultsAreTheDocumentedOnes(t *testing.T) {
 		t.Errorf("got %+v", l.Config)
 	}
 	want := Profile{
-		BudgetTokens: 8000, RecentN: 10, TopK: 200, RecallShare: .3, Sections: Sections{true, true, true, true}, MemoryRole: "user", UserPrior: 1,
-		StepLimit: 25, NotesShare: .1,
+		BudgetTokens: 8000, RecentN: 10, TopK: 200, RecallShare: .3, RecallFloor: 2000, Sections: Sections{true, true, true, true}, MemoryRole: "user", UserPrior: 1,
+		StepLimit: 25, MaskSecrets: "memory", NotesShare: .1,
 		History: History{
 			Strategy: NoStrategy, LastMessages: 20, ChunkMessages: 50, Head: "system-and-first", Clear: ClearToolUses{Keep: 3},
 			Summary: Summarizing{MaxTokens: 500, ChunkTokens: 6000, Fallback: "extract", Role: "user"},
 		},
 		Facts: Facts{
-			LongTerm: true, OfSession: true, Max: 20, MinScore: .5, Core: 5, CoreSignificance: 7, Share: .06, Relevance: 1, Significance: .25, Recency: .1,
+			LongTerm: true, OfSession: true, Max: 20, Core: 5, CoreSignificance: 7, Share: .05, Relevance: 1, Significance: .25, Recency: .1,
 			HalfLife: 365 * day,
 		},
 		Summaries: Summaries{
@@ -103,7 +103,7 @@ windows:
 	if d := l.Profiles["default"]; d.BudgetTokens != 8000 || d.RecentN != 4 {
 		t.Errorf("default is %+v", d)
 	}
-	if w, ok := l.Window("my/model:latest"); !ok || w != (Window{4096, "estimate"}) {
+	if w, ok := l.Window("my/model:latest"); !ok || w != (Window{4096, "estimate", false}) {
 		t.Errorf("window is %+v", w)
 	}
 	if o := l.Origin("profiles.brief.budget-tokens"); o != "s.yaml:4" {
@@ -113,7 +113,7 @@ windows:
 
 func TestAWindowNamedDefaultIsAWindowLikeAnyOther(t *testing.T) {
 	l := load(t, Sources{File: "s.yaml", ReadFile: fileOf("windows: {m: {tokens: 9}, default: {tokens: 5, counter: chars_4}}\n")})
-	if w := l.Windows["m"]; w != (Window{9, "estimate"}) {
+	if w := l.Windows["m"]; w != (Window{9, "estimate", false}) {
 		t.Errorf("window is %+v", w)
 	}
 	_, err := Load(Sources{File: "s.yaml", ReadFile: fileOf("windows: {m: {counter: chars_4}, default: {tokens: 5}}\n")})
@@ -342,10 +342,29 @@ func TestWindowIsFoundByTheLongestName(t *testing.T) {
 		{"claude-3-5-sonnet@20240620", 200_000},
 		{"claude-sonnet-4-5-20250929", 200_000},
 		{"gemini-2.5-flash-lite", 1_048_576},
+		{"gpt-5.2", 400_000},
+		{"gpt-5.2-chat-latest", 128_000},
+		{"o3-pro", 200_000},
+		{"claude-opus-4-5", 200_000},
+		{"anthropic/claude-sonnet-4-5", 200_000},
+		{"openrouter/anthropic/claude-sonnet-4.5:beta", 200_000},
+		{"gemini/gemini-3-flash-preview", 1_048_576},
+		{"llama3.1", 128_000},
+		{"llama3.1:8b", 128_000},
+		{"meta-llama/Llama-3.3-70B-Instruct-Turbo", 128_000},
+		{"llama-3", 8_192},
+		{"Qwen/Qwen3-32B", 32_768},
+		{"qwen3", 32_768},
+		{"deepseek-chat", 131_072},
+		{"deepseek/deepseek-r1", 65_536},
+		{"mistral-large-latest", 262_144},
+		{"x-ai/grok-4", 256_000},
+		{"grok-4-fast-reasoning", 2_000_000},
 		{"gpt-4.5", 0},
 		{"gpt", 0},
 		{"", 0},
-		{"llama-3", 0},
+		{"/", 0},
+		{"nobody/gpt", 0},
 	}
 	for _, c := range cases {
 		t.Run(c.model, func(t *testing.T) {

@@ -21,10 +21,10 @@ func Reference() string {
 	}
 	b.WriteString("\nIn the file only:\n\n| key | default | meaning |\n|---|---|---|\n")
 	writeFileOnly(&b)
-	b.WriteString("\nBuilt-in windows:\n\n| model | tokens | counter |\n|---|---|---|\n")
+	b.WriteString("\nBuilt-in windows:\n\n| model | tokens | counter | documents |\n|---|---|---|---|\n")
 	windows := builtinWindows()
 	for _, name := range slices.Sorted(maps.Keys(windows)) {
-		fmt.Fprintf(&b, "| `%s` | %d | `%s` |\n", name, windows[name].Tokens, windows[name].Counter)
+		fmt.Fprintf(&b, "| `%s` | %d | `%s` | %t |\n", name, windows[name].Tokens, windows[name].Counter, windows[name].Documents)
 	}
 	return b.String()
 }

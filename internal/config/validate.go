@@ -75,10 +75,12 @@ func (c Config) checkWords(fs *faults, profile string) {
 func (p Profile) check(fs *faults, prefix string) {
 	within(fs, prefix+"notes-share", p.NotesShare, 0, 1)
 	within(fs, prefix+"budget-tokens", p.BudgetTokens, 1, maxTokens)
+	within(fs, prefix+"budget-share", p.BudgetShare, 0, 1)
 	within(fs, prefix+"recent-n", p.RecentN, 0, 1000)
 	within(fs, prefix+"top-k", p.TopK, 0, 200)
 	within(fs, prefix+"min-score", p.MinScore, 0, 1)
 	within(fs, prefix+"recall-share", p.RecallShare, 0, 1)
+	within(fs, prefix+"recall-floor", p.RecallFloor, 0, maxTokens)
 	within(fs, prefix+"user-prior", p.UserPrior, 0, 10)
 	within(fs, prefix+"step-limit", p.StepLimit, 1, 10_000)
 	p.Facts.check(fs, prefix+"facts.")

@@ -95,7 +95,11 @@ func (l *ledger) reject(p Proposal, reason RejectReason) {
 // propose decides about one proposal.
 func (l *ledger) propose(p Proposal) {
 	p.Fact.ID = memory.EffectID(l.src.SlotID, p.Index)
-	if l.Forgotten[l.Scope.Keyed(KeyDigest(p.Fact.Subject, p.Fact.Text))] {
+	if p.Retracts {
+		l.takeBack(p)
+		return
+	}
+	if l.isForgotten(p) {
 		l.reject(p, RejectForgotten)
 		return
 	}
@@ -123,6 +127,13 @@ func (l *ledger) propose(p Proposal) {
 	}
 }
 
+// isForgotten reports whether a person deleted what is proposed, and nobody said it since: a message counts that was both
+// recorded and said after the deletion, so that an old one does not bring it back however often it is read or sent again.
+func (l *ledger) isForgotten(p Proposal) bool {
+	at, ok := l.Forgotten[l.Scope.Keyed(KeyDigest(p.Fact.Subject, p.Fact.Text))]
+	return ok && (at.IsZero() || !p.Recorded.After(at) || !saidAt(p.Fact).time.After(at))
+}
+
 // ends is how many stored facts the one said would end.
 func (l *ledger) ends(said memory.Fact, rivals []memory.Fact) (n int) {
 	for _, r := range rivals {
@@ -145,8 +156,11 @@ func (l *ledger) endedBy(id string) (n int) {
 
 // holdsAnew reports whether a past fact is said again after what took its place, and so is not past any more.
 func (l *ledger) holdsAnew(past, said memory.Fact) bool {
-	if past.IsCurrent() || hasEvidence(past.Evidence, said.Evidence) {
+	if past.IsCurrent() || hasEvidence(past.Said(), said.Evidence) {
 		return false
+	}
+	if words, retracted := past.Ending(); retracted {
+		return saidAt(said).compare(stated(words, past)) > 0
 	}
 	if now, ok := l.current(past.ID); ok {
 		return later(said, now)
@@ -162,7 +176,7 @@ func (l *ledger) sayAgain(same memory.Fact, said Proposal, rivals []memory.Fact)
 	}
 	if merged := mergeEvidence(same, said.Fact.Evidence); !slices.Equal(merged, same.Evidence) {
 		same.Evidence = merged
-		if len(merged) > 1 {
+		if len(same.Said()) > 1 {
 			same.Significance = max(same.Significance, said.Rated)
 		}
 		l.change(same, memory.CauseExtracted)
@@ -258,7 +272,7 @@ func (l *ledger) same(said *traits) (memory.Fact, bool) {
 		if t.fact.IsCurrent() {
 			rank += int(equal)
 		}
-		if hasEvidence(t.fact.Evidence, said.fact.Evidence) {
+		if hasEvidence(t.fact.Said(), said.fact.Evidence) {
 			rank += 2 * int(equal) // it has been told already
 		}
 		if rank > most || rank == most && later(t.fact, best) {
@@ -270,7 +284,7 @@ func (l *ledger) same(said *traits) (memory.Fact, bool) {
 
 // mayBeOne reports whether similar texts may mean one fact.
 func mayBeOne(a, b memory.Fact) bool {
-	return a.Category == b.Category && (a.Attribute == b.Attribute || a.Attribute == "" || b.Attribute == "")
+	return a.Category == b.Category && (propertyKey(a.Attribute) == propertyKey(b.Attribute) || a.Attribute == "" || b.Attribute == "")
 }
 
 // likeness says how much two facts say the same.
@@ -332,11 +346,12 @@ type statement struct {
 
 // saidAt is when the fact was last said; for one without evidence, when it began to hold.
 func saidAt(f memory.Fact) statement {
-	if len(f.Evidence) == 0 {
+	evidence := f.Said()
+	if len(evidence) == 0 {
 		return statement{time: saidBy(f.ValidFrom, f)}
 	}
-	said := make([]statement, len(f.Evidence))
-	for i, e := range f.Evidence {
+	said := make([]statement, len(evidence))
+	for i, e := range evidence {
 		said[i] = stated(e, f)
 	}
 	steady(said, func(s *statement) *statement { return s })
@@ -467,7 +482,10 @@ func asOp(p Proposal) Op {
 		Op: "add", Text: p.Fact.Text, Significance: p.Fact.Significance, Confidence: p.Fact.Confidence,
 		Subject: p.Fact.Subject, Attribute: p.Fact.Attribute, Tags: p.Fact.Tags, Supersedes: p.Supersedes,
 	}
-	if p.Supersedes != "" {
+	switch {
+	case p.Retracts:
+		op.Op = "retract"
+	case p.Supersedes != "":
 		op.Op = "supersede"
 	}
 	for name, c := range categories {

@@ -20,7 +20,7 @@ const (
 // checkReplacement: a fact takes the place only of one about the same thing: of the same attribute, or with a word in
 // common that says something.
 func (v *verifier) checkReplacement(f, old memory.Fact) RejectReason {
-	sameProperty := f.Attribute != "" && f.Attribute == old.Attribute
+	sameProperty := f.Attribute != "" && propertyKey(f.Attribute) == propertyKey(old.Attribute)
 	if old.Text == "" || sameProperty || v.sharesWord(f, old) { // without a text it is none, or gone meanwhile
 		return ""
 	}

@@ -36,7 +36,7 @@ func answered(facts []memory.Fact, ops []extract.Op, messages ...string) (ended 
 		reasons = append(reasons, r.Reason)
 	}
 	for _, c := range d.Changes {
-		if c.Cause == memory.CauseSuperseded {
+		if c.Cause == memory.CauseSuperseded || c.Cause == memory.CauseRetracted {
 			ended = append(ended, c.Fact.ID)
 		}
 	}
@@ -64,8 +64,8 @@ func TestAnAnswerEndsLittle(t *testing.T) {
 		quotes := []string{"Busan is over", "My time in Busan is over", "in Busan is over for good", "Busan is over"}
 		for i := range 20 {
 			texts = append(texts, fmt.Sprintf("Has %d friends in Busan", i+2))
-			ops = append(ops, supersede(fmt.Sprintf("f%d", i+1), "Is done with Busan", quotes[i%len(quotes)]))
-			ops[i].Text += []string{"", " for good", " by now"}[i%3]
+			ops = append(ops, supersede(fmt.Sprintf("f%d", i+1), "Has left Busan", quotes[i%len(quotes)]))
+			ops[i].Text += []string{"", " for good", " behind"}[i%3]
 		}
 		ended, reasons := answered(storedFacts(texts...), ops, "My time in Busan is over for good.")
 		if len(ended) != extract.MaxEndings || len(reasons) != 18 || reasons[0] != extract.RejectEndings {
@@ -78,7 +78,7 @@ func TestAnAnswerEndsLittle(t *testing.T) {
 		for i, name := range []string{"home_city", "employer", "marital_status", "car"} {
 			facts[i].Attribute = name
 			ops = append(ops, extract.Op{
-				Op: "add", Attribute: name, Text: fmt.Sprintf("Nothing of it is true, says number %d", i+2), Category: "personal_info",
+				Op: "add", Attribute: name, Text: fmt.Sprintf("Has none of it, says number %d", i+2), Category: "personal_info",
 				Message: "m1", Quote: "nothing of 2 3 4 5 is true",
 			})
 		}

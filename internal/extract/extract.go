@@ -34,6 +34,7 @@ type Line struct {
 	Role      memory.Role
 	Name      string    // the speaker's; "" when the message has none
 	Time      time.Time // when it was said, in the user's timezone
+	Recorded  time.Time // when it was recorded
 	Text      string    // what was said, without what the service itself had rendered into it
 	Learn     bool      // facts may be learnt from it
 	SessionID string
@@ -76,9 +77,17 @@ const (
 	MaxQuoteBytes = 2000
 )
 
+// Kinds of facts, as Op.Kind has them.
+const (
+	KindFact    = "fact"    // about a person; what is meant by ""
+	KindWish    = "wish"    // how somebody wants to be served from now on
+	KindProject = "project" // about the project at hand, and its rules
+)
+
 // Op is one operation of a model's answer, as the schema has it.
 type Op struct {
-	Op           string   `json:"op"` // add, supersede or none
+	Op           string   `json:"op"`             // add, supersede, retract or none
+	Kind         string   `json:"kind,omitempty"` // fact, wish or project; "" for fact
 	Text         string   `json:"text,omitempty"`
 	Category     string   `json:"category,omitempty"` // preference, personal_info, goal, pain_point, decision or other
 	Significance int      `json:"significance,omitempty"`
@@ -106,13 +115,14 @@ const (
 	RejectAlias       RejectReason = "unknown_fact"
 	RejectSubject     RejectReason = "subject"          // about somebody who neither speaks nor is named in the line
 	RejectInstruction RejectReason = "instruction"      // tells a reader or the service what to do, or lets it
-	RejectSmallTalk   RejectReason = "small_talk"       // a greeting or a question
+	RejectSmallTalk   RejectReason = "small_talk"       // a greeting, a question, or what holds for the moment only
 	RejectUnsupported RejectReason = "unsupported"      // brings names or numbers that neither line nor context has
 	RejectTemporary   RejectReason = "temporary"        // holds for the moment or this session only
 	RejectProtected   RejectReason = "protected"        // would change what a person wrote
 	RejectForgotten   RejectReason = "forgotten"        // a person deleted it
 	RejectLanguage    RejectReason = "language"         // in another script than its source
 	RejectUnrelated   RejectReason = "unrelated"        // would take the place of a fact about something else
+	RejectNoEnding    RejectReason = "no_ending"        // would take a fact back that its quote does not deny
 	RejectEndings     RejectReason = "too_many_endings" // would end more facts than one statement may; see MaxEndings
 )
 
@@ -125,6 +135,10 @@ type Proposal struct {
 	// two messages has what it was rated.
 	Rated int
 	Said  Said
+	// Retracts is set on what is taken back: Fact says what does not hold any more, with the words that say so as its
+	// evidence, and Supersedes is the id of the known fact, "" for any that says it. ValidFrom is when it ceased to hold.
+	Retracts bool
+	Recorded time.Time // when the message was recorded that it was said in
 }
 
 // Said is where in its message a proposal's quote stands, in letters and digits from the beginning, and in which sentence
@@ -140,9 +154,11 @@ type Rejection struct {
 
 // State is what the user's facts are when a decision is made.
 type State struct {
-	Scope     memory.ScopeKey
-	Facts     Facts
-	Forgotten map[memory.KeyedHash]bool // shared: it must not be written to
+	Scope memory.ScopeKey
+	Facts Facts
+	// Forgotten is when a person last deleted a fact of these words, zero when that is not known. It is shared, and must not be
+	// written to.
+	Forgotten map[memory.KeyedHash]time.Time
 }
 
 // Decision is what becomes of the proposals.

@@ -132,7 +132,7 @@ func anyTraits(*traits) bool { return true }
 
 // holders are the facts that hold of the same property.
 func (x Facts) holders(t *traits) []*traits {
-	return x.latest(func(l *layer) []*traits { return l.holding[t.property()] }, anyTraits)
+	return x.latest(func(l *layer) []*traits { return l.holding[t.holds] }, anyTraits)
 }
 
 // sayers are the facts of the same words.
@@ -151,14 +151,33 @@ func (x Facts) alike(t *traits) []*traits {
 	return append(x.sayers(t), near...)
 }
 
+// denied are facts of which those are that a retraction takes back: those of the same property, those of the same words and
+// those that begin with them.
+func (x Facts) denied(said *traits) []*traits {
+	out := append(x.holders(said), x.sayers(said)...)
+	if len(said.terms) == 0 {
+		return out
+	}
+	rarest := x.byRarity(said)[0]
+	return append(out, x.latest(func(l *layer) []*traits { return l.naming[rarest] }, func(o *traits) bool {
+		return o.denies(said) && !slices.Contains(out, o)
+	})...)
+}
+
 // telling are terms of which every similar fact has at least one: as many as a similar fact may lack and one more, the
 // rarest. It is the prefix filter of set similarity joins (Chaudhuri, Ganti and Kaushik, 2006).
 func (x Facts) telling(t *traits) []string {
-	terms := slices.Clone(t.terms)
+	terms := x.byRarity(t)
 	shared := 1
 	for !mostAreCommon(shared, len(terms)) {
 		shared++
 	}
+	return terms[:max(0, len(terms)-shared+1)]
+}
+
+// byRarity is the terms of a fact, those first that the fewest facts have.
+func (x Facts) byRarity(t *traits) []string {
+	terms := slices.Clone(t.terms)
 	count := make(map[string]int, len(terms))
 	for _, term := range terms {
 		for _, l := range x.layers {
@@ -166,7 +185,7 @@ func (x Facts) telling(t *traits) []string {
 		}
 	}
 	slices.SortFunc(terms, func(a, b string) int { return cmp.Or(cmp.Compare(count[a], count[b]), cmp.Compare(a, b)) })
-	return terms[:max(0, len(terms)-shared+1)]
+	return terms
 }
 
 func newLayer(changed []memory.Fact, gone []string) *layer {
@@ -186,7 +205,7 @@ func (l *layer) add(t *traits) {
 	l.byID[t.fact.ID] = t
 	l.saying.add(t.said, t)
 	if t.fact.IsCurrent() && t.fact.Attribute != "" {
-		l.holding.add(t.property(), t)
+		l.holding.add(t.holds, t)
 	}
 	for _, term := range t.terms {
 		l.naming.add(term, t)
@@ -232,21 +251,18 @@ type traits struct {
 	fact    memory.Fact
 	subject string
 	key     string
+	holds   string   // property and subject in one
 	said    string   // subject and key in one
 	terms   []string // each once, in order
 }
 
 func newTraits(f memory.Fact) *traits {
 	t := &traits{fact: f, subject: subjectKey(f.Subject), key: Key(f.Text), terms: distinct(text.Terms(f.Text))}
-	t.said = t.subject + "\x00" + t.key
+	t.said, t.holds = t.subject+"\x00"+t.key, propertyKey(f.Attribute)+"\x00"+t.subject
 	return t
 }
 
-func (t *traits) property() string { return t.fact.Attribute + "\x00" + t.subject }
-
-func (t *traits) sameProperty(o *traits) bool {
-	return t.fact.Attribute != "" && t.fact.Attribute == o.fact.Attribute && t.subject == o.subject
-}
+func (t *traits) sameProperty(o *traits) bool { return t.fact.Attribute != "" && t.holds == o.holds }
 
 // bytes is about what the traits take with the lists they stand in, beside the fact's own strings, which whoever holds
 // the fact has too: 50,000 facts of seven terms were measured at 920 bytes each.

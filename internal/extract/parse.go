@@ -154,7 +154,7 @@ func readOp(item json.RawMessage) Op {
 	significance := 0.0
 	readable := true
 	for name, to := range map[string]any{
-		"op": &op.Op, "text": &op.Text, "category": &op.Category, "significance": &significance,
+		"op": &op.Op, "kind": &op.Kind, "text": &op.Text, "category": &op.Category, "significance": &significance,
 		"confidence": &op.Confidence, "subject": &op.Subject, "attribute": &op.Attribute, "tags": &op.Tags,
 		"message": &op.Message, "quote": &op.Quote, "supersedes": &op.Supersedes, "valid_from": &op.ValidFrom,
 	} {

@@ -32,6 +32,16 @@ func Insert(s State, f memory.Fact) Decision {
 	return l.decision()
 }
 
+// Standing is the fact that a person wrote in the same words about the same subject, and that holds.
+func Standing(s State, f memory.Fact) (memory.Fact, bool) {
+	for _, t := range s.Facts.sayers(newTraits(f)) {
+		if t.fact.Protected && t.fact.IsCurrent() {
+			return t.fact, true
+		}
+	}
+	return memory.Fact{}, false
+}
+
 // Restore decides that a fact holds again as it was in one of its revisions. A person asked for it, so it is protected
 // from then on, and what holds in its place is superseded: those ids are returned. An unknown fact changes nothing.
 func Restore(s State, factID string, to memory.FactRevision, now time.Time) (Decision, []string) {
@@ -42,7 +52,7 @@ func Restore(s State, factID string, to memory.FactRevision, now time.Time) (Dec
 	}
 	f := to.Fact
 	f.ID, f.Revision, f.Change, f.CreateTime, f.LastUsedTime = old.ID, old.Revision, old.Change, old.CreateTime, old.LastUsedTime
-	f.Protected, f.ValidTo, f.SupersededBy = true, time.Time{}, ""
+	f.Protected, f.ValidTo, f.SupersededBy, f.Evidence = true, time.Time{}, "", f.Said()
 	superseded := l.replace(f)
 	if now, ok := l.current(factID); ok && now.ID != factID {
 		l.retire(now, f)

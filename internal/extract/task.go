@@ -60,6 +60,7 @@ func (t *Task) add(in Input, g guard, m memory.Message, learn []memory.Role) {
 		Role:      m.Role,
 		Name:      strings.TrimSpace(m.Name),
 		Time:      m.SaidTime().In(t.Location),
+		Recorded:  m.RecordTime,
 		Text:      said,
 		Learn:     slices.Contains(learn, m.Role),
 		SessionID: in.SessionID,

@@ -10,6 +10,7 @@ import (
 	"unicode"
 
 	"github.com/stratamem/strata/internal/intent"
+	"github.com/stratamem/strata/internal/judge"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/text"
 )
@@ -101,6 +102,8 @@ func (v *verifier) verify(i int, op Op) (Proposal, RejectReason) {
 		return Proposal{}, RejectTooMany
 	case op.Op == "none":
 		return Proposal{}, ""
+	case op.Op == "retract":
+		return v.retract(i, op)
 	case op.Op != "add" && op.Op != "supersede":
 		return Proposal{}, RejectMalformed
 	}
@@ -112,7 +115,7 @@ func (v *verifier) verify(i int, op Op) (Proposal, RejectReason) {
 	if reason != "" {
 		return Proposal{}, reason
 	}
-	p := Proposal{Index: i, Fact: v.fact(op, line.Line), Said: line.place(op.Quote)}
+	p := Proposal{Index: i, Fact: v.fact(op, line.Line), Said: line.place(op.Quote), Recorded: line.Recorded}
 	p.Rated = p.Fact.Significance
 	p.Fact.Significance = v.task.coreLimit(p.Fact)
 	var supersedes memory.Fact
@@ -124,8 +127,8 @@ func (v *verifier) verify(i int, op Op) (Proposal, RejectReason) {
 		p.Supersedes = supersedes.ID
 	}
 	return p, cmp.Or(
-		v.checkSubject(op, line, supersedes), checkInstruction(op), checkSmallTalk(op), checkTemporary(op), checkScript(op, line), v.checkSupport(op),
-		v.checkReplacement(p.Fact, supersedes),
+		v.checkSubject(op, line, supersedes), checkInstruction(op), checkTemporary(op), checkSmallTalk(op), checkScript(op, line), v.checkSupport(op),
+		v.checkReplacement(p.Fact, supersedes), checkPassing(op),
 	)
 }
 
@@ -146,6 +149,10 @@ func checkRange(op Op) RejectReason {
 	if op.Significance < 0 || op.Significance > 10 || !(op.Confidence >= 0 && op.Confidence <= 1) {
 		return RejectRange
 	}
+	return checkDate(op)
+}
+
+func checkDate(op Op) RejectReason {
 	if op.ValidFrom == "" {
 		return ""
 	}
@@ -181,7 +188,7 @@ func (v *verifier) fact(op Op, l Line) memory.Fact {
 			Quote: strings.TrimSpace(op.Quote), Time: said,
 		}},
 	}
-	f.Tags = v.tags(op.Tags, f)
+	f.Tags = tags(op, f)
 	// A date to come does not move the beginning: the fact is known from when it was said.
 	if day, err := time.ParseInLocation(time.DateOnly, op.ValidFrom, v.task.Location); err == nil && day.Before(l.Time) {
 		f.ValidFrom = day.UTC()
@@ -189,15 +196,20 @@ func (v *verifier) fact(op Op, l Line) memory.Fact {
 	return f
 }
 
-// tags are the operation's, and that the fact is a wish where it is one: no model's tag makes it so.
-func (v *verifier) tags(tags []string, f memory.Fact) []string {
+// tags are the operation's, and that the fact is a wish or about the project where it is: no model's tag makes a wish,
+// for wishes stand in every context.
+func tags(op Op, f memory.Fact) []string {
 	var out []string
-	if f.Subject == "" && intent.IsWish(f.Text) {
+	switch {
+	case f.Subject == "" && intent.IsWish(f.Text):
 		out = append(out, memory.TagWish)
+	case op.Kind == KindProject, intent.IsProject(f.Text) && intent.IsSpoken(f.Text):
+		out = append(out, memory.TagProject)
 	}
-	for _, tag := range tags {
+	for _, tag := range op.Tags {
 		tag = strings.TrimSpace(tag)
-		if tag != "" && !strings.EqualFold(tag, memory.TagWish) && len(tag) <= maxTagBytes && !slices.Contains(out, tag) && len(out) < maxTags {
+		reserved := strings.EqualFold(tag, memory.TagWish) || strings.EqualFold(tag, memory.TagProject)
+		if tag != "" && !reserved && len(tag) <= maxTagBytes && !slices.Contains(out, tag) && len(out) < maxTags {
 			out = append(out, tag)
 		}
 	}
@@ -304,7 +316,7 @@ func checkInstruction(op Op) RejectReason {
 	if op.Subject != "" {
 		about = op.Subject + ": " + op.Text
 	}
-	if intent.DirectiveOf(about) != intent.None {
+	if intent.DirectiveOf(about) != intent.None || judge.Statement(op.Text).Directive != intent.None {
 		return RejectInstruction
 	}
 	for _, sentence := range text.Sentences(op.Quote) {
@@ -317,6 +329,22 @@ func checkInstruction(op Op) RejectReason {
 
 func checkSmallTalk(op Op) RejectReason {
 	if intent.IsSmallTalk(op.Text) {
+		return RejectSmallTalk
+	}
+	return ""
+}
+
+// surelyPassing is from which logit on a statement in a model's own words is taken for one of the moment: whoever makes a
+// fact of what somebody said, and does not only copy it, has judged that it lasts.
+const surelyPassing = 3
+
+// checkPassing: a statement that only reads like one of the moment is refused last, so that a plainer reason is told.
+func checkPassing(op Op) RejectReason {
+	line := 0.0
+	if squeeze(op.Text) != squeeze(op.Quote) {
+		line = surelyPassing
+	}
+	if judge.Statement(op.Text).Passing > line {
 		return RejectSmallTalk
 	}
 	return ""

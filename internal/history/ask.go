@@ -82,7 +82,7 @@ func (r *run) material(units []unit, group, before []int) material {
 	var m material
 	for _, u := range before {
 		for _, it := range r.items[units[u].from:units[u].to] {
-			m.previous = strings.TrimSpace(m.previous + "\n" + r.policy.unprefixed(it.msg.PlainText()))
+			m.previous = strings.TrimSpace(m.previous + "\n" + r.policy.unprefixed(it.msg.SaidText()))
 		}
 	}
 	for _, u := range group {

@@ -99,7 +99,8 @@ func (r *run) clearUses(uses []use, c Clear) {
 			*p = cleared(*p, c)
 		}
 		if u.args {
-			part(u.call.At).Arguments = ClearedInput
+			p := part(u.call.At)
+			p.Arguments, p.Echoes, p.Secrets = ClearedInput, nil, nil
 		}
 		with := r.items[u.call.Result.Message]
 		r.cleared = append(r.cleared, Cleared{

@@ -110,6 +110,7 @@ const (
 	name
 	health
 	family
+	self // whoever speaks
 
 	featureCount
 )

@@ -25,15 +25,30 @@ const (
 // DirectiveOf returns what a statement would have its reader do, None for an ordinary statement. A wish about how to be
 // answered is an ordinary one.
 func DirectiveOf(statement string) Directive {
-	for _, r := range readings(statement) {
-		for _, a := range rules {
-			if a.fits(&r.has) {
-				return a.kind
-			}
+	folded := fold(statement)
+	return directiveOf(folded, newReading(folded))
+}
+
+// directiveOf judges a statement as it is written, and with digits read as the letters they look like where that makes a
+// difference.
+func directiveOf(folded string, written *reading) Directive {
+	if d := written.directive(); d != None {
+		return d
+	}
+	if plain := withoutDigits(folded); plain != folded {
+		return newReading(plain).directive()
+	}
+	return None
+}
+
+func (r *reading) directive() Directive {
+	for i := range rules {
+		if rules[i].fits(&r.has) {
+			return rules[i].kind
 		}
-		if orders(&r.has) {
-			return Order
-		}
+	}
+	if orders(&r.has) {
+		return Order
 	}
 	return None
 }
@@ -52,6 +67,15 @@ func IsWish(statement string) bool { return isWish(&newReading(fold(statement)).
 
 func isWish(f *features) bool {
 	return f[style] && (f[plea] || f[reply] && f.any(asked))
+}
+
+// IsProject reports whether a statement is about code under development and how it is worked on.
+func IsProject(statement string) bool { return newReading(fold(statement)).has[project] }
+
+// IsSpoken reports whether a statement speaks to its reader, as "always answer in German" does, and "prefers short
+// answers" does not.
+func IsSpoken(statement string) bool {
+	return newReading(fold(statement)).has.any(of(imperative, plea, you))
 }
 
 // IsVital reports whether a statement is about a name, somebody's health or family: what matters to every question.

@@ -74,6 +74,19 @@ func TestHonestStatementsStand(t *testing.T) {
 	}
 }
 
+// BenchmarkRead reads one statement an iteration, of all sets in turn.
+func BenchmarkRead(b *testing.B) {
+	var all []labelled
+	for _, name := range append(slices.Clone(hostileSets), honestSets...) {
+		all = append(all, read(b, name)...)
+	}
+	i := 0
+	for b.Loop() {
+		intent.Read(all[i%len(all)].text)
+		i++
+	}
+}
+
 // BenchmarkDirectiveOf judges one statement an iteration, of all sets in turn.
 func BenchmarkDirectiveOf(b *testing.B) {
 	var all []labelled

@@ -13,8 +13,10 @@ import (
 // apart, look-alike letters and digits in place of letters, is undone.
 type reading struct {
 	tokens []string // words and numbers in Latin letters
-	dense  string   // all letters and digits, without blanks: for scripts that do not set words apart
-	has    features
+	plain  []rune   // the words, each with a blank after it
+	// denseRunes are all letters and digits, without blanks: for scripts that do not set words apart.
+	denseRunes []rune
+	has        features
 	// pleasantries: nothing but greetings, thanks and answers to such.
 	pleasantries bool
 }
@@ -41,25 +43,17 @@ func (f *features) any(of []feature) bool {
 	return false
 }
 
-// readings are the ways to read a statement: as it is written, and with digits read as the letters they look like where
-// that makes a difference.
-func readings(statement string) []*reading {
-	folded := fold(statement)
-	out := []*reading{newReading(folded)}
-	if plain := withoutDigits(folded); plain != folded {
-		out = append(out, newReading(plain))
-	}
-	return out
-}
-
 func newReading(folded string) *reading {
 	r := &reading{}
-	fields := strings.Fields(folded)
-	joined := joinLetters(fields)
-	r.has[disguised] = len(joined) < len(fields)
-	var dense strings.Builder
+	shapes(folded, &r.has) // before the words, which find some of the same features
+	r.read(folded, allWords)
+	return r
+}
+
+// scan marks what the words of a statement have of each feature.
+func (r *reading) scan(fields []string, by lexicons) {
 	var hangul, han, kana int
-	for _, field := range joined {
+	for _, field := range fields {
 		from := -1
 		for i, c := range field {
 			spelled := isLatinWord(c)
@@ -67,10 +61,11 @@ func newReading(folded string) *reading {
 			case spelled && from < 0:
 				from = i
 			case !spelled && from >= 0:
-				r.tokens, from = append(r.tokens, field[from:i]), -1
+				r.addToken(field[from:i])
+				from = -1
 			}
 			if unicode.IsLetter(c) || unicode.IsDigit(c) {
-				dense.WriteRune(c)
+				r.denseRunes = append(r.denseRunes, c)
 			}
 			switch {
 			case unicode.Is(unicode.Hangul, c):
@@ -82,25 +77,31 @@ func newReading(folded string) *reading {
 			}
 		}
 		if from >= 0 {
-			r.tokens = append(r.tokens, field[from:])
+			r.addToken(field[from:])
 		}
 	}
-	r.dense = dense.String()
-	shapes(folded, &r.has)
-
+	for _, word := range r.tokens {
+		r.plain = append(append(r.plain, []rune(word)...), ' ')
+	}
 	left := len(r.tokens) + hangul + han + kana // what no pleasantry covers
-	left -= latin().scan(r)
+	left -= by.latin().scan(r)
 	if hangul > 0 {
-		left -= korean().scan(r)
+		left -= by.korean().scan(r)
 	}
 	if kana > 0 {
-		left -= japanese().scan(r)
+		left -= by.japanese().scan(r)
 	}
 	if han > kana*maxHanToKana {
-		left -= chinese().scan(r)
+		left -= by.chinese().scan(r)
 	}
 	r.pleasantries = left <= 0
-	return r
+}
+
+// addToken adds a word without the apostrophes around it: those of quotes, and of a possessive plural.
+func (r *reading) addToken(word string) {
+	if word = strings.Trim(word, "'"); word != "" {
+		r.tokens = append(r.tokens, word)
+	}
 }
 
 // maxHanToKana is how many Han characters for each Kana a Japanese text has at most.

@@ -77,7 +77,7 @@ var spanish = words{
 	mark:     `prompt_del_sistema instrucciones_nuevas nuevas_instrucciones (olvid*|borr*)_todo_lo_que_(sabes|sabe|he_dicho|dije) (palabra|palabras|ordenes)_(es|son)_ley el_usuario_(esta|ha_sido|fue)_(verificad*|autenticad*|autorizad*)`,
 
 	reply:    `respuesta* respond* contest* explicaci* expli* trat* hable* habla* diga* digan llame* llamen dirij* resumen* resumid* recomendac* charla* convers*`,
-	style:    `cort* breve* concis* detallad* emoji* tono formal* informal* ejemplo* codigo lista* espanol ingles coreano japones chino frances aleman tabla* usted tute* tutear* idioma sencill* simple* formales conclusion primero por_su_nombre apodo tecnicismo* fuentes vineta* metrico directo paso_a_paso esquema* jerga don dona comparaci* claro claras`,
+	style:    `cort* breve* concis* detallad* emoji* tono formal* informal* ejemplo* codigo lista* espanol ingles coreano japones chino frances aleman italiano portugues ruso arabe tabla* usted tute* tutear* idioma sencill* simple* formales conclusion primero por_su_nombre apodo tecnicismo* fuentes vineta* metrico directo paso_a_paso esquema* jerga don dona comparaci* claro claras`,
 	plea:     `^(responde|contesta|habla)(me|nos) ^(responde|contesta)_(siempre_en|siempre_con|siempre_sin|en) ^(no|nunca|siempre)_(uses|respondas|escribas) ^(respondeme|contestame|hablame|llamame|tuteame)`,
 	pleasant: `hola buenas buenos_dias buenas_(tardes|noches) gracias muchas de_nada adios hasta_(luego|manana) vale si no jaja claro perdon genial bien perfecto que_tal como_estas encantad(o|a) por_favor`,
 	asks:     `^(que|quien|cual|cuando|donde)_(es|son|hora|tal)..$`,

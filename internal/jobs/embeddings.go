@@ -32,6 +32,7 @@ type Embeddings struct {
 	leases store.Leases // nil where no other process shares the store
 	owner  string
 	leased time.Time // until when the lease runs; belongs to Run alone
+	batch  batch     // how many texts the endpoint manages; belongs to Run alone
 
 	beginning sync.Mutex // held by the one call of Reembed that may begin a version, and while versions are read again
 
@@ -85,6 +86,7 @@ func OpenEmbeddings(ctx context.Context, o EmbeddingsOptions) (*Embeddings, erro
 	e := &Embeddings{
 		store: o.Store, open: o.Open, model: o.Model, dim: o.Dimension, now: o.Now, log: o.Log,
 		wake: make(chan struct{}, 1), skipped: map[string]bool{}, aside: map[int64]bool{}, leases: o.Leases, owner: o.Owner, builtin: o.Builtin,
+		batch: newBatch(),
 	}
 	if e.builtin == nil {
 		e.builtin = func(string) bool { return false }
@@ -437,15 +439,12 @@ func (e *Embeddings) note(err error) {
 	}
 }
 
-// embedAtOnce is how many texts one call of an endpoint embeds.
-const embedAtOnce = 128
-
 func (e *Embeddings) embedFactsOf(ctx context.Context, v version) error {
 	for {
 		if err := e.keep(ctx); err != nil {
 			return err
 		}
-		facts, err := e.store.FactsToEmbed(ctx, store.EmbedQuery{Version: v.Version, Limit: embedAtOnce + len(e.skipped)})
+		facts, err := e.store.FactsToEmbed(ctx, store.EmbedQuery{Version: v.Version, Limit: e.batch.size + len(e.skipped)})
 		if err != nil {
 			return fmt.Errorf("find facts to embed: %w", err)
 		}
@@ -453,7 +452,8 @@ func (e *Embeddings) embedFactsOf(ctx context.Context, v version) error {
 		if len(facts) == 0 || ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if err := e.embedFacts(ctx, v, facts[:min(len(facts), embedAtOnce)]); err != nil {
+		facts = facts[:min(len(facts), e.batch.size)]
+		if err := e.tried(ctx, len(facts), e.embedFacts(ctx, v, facts)); err != nil {
 			return err
 		}
 	}
@@ -655,18 +655,33 @@ func (e *Embeddings) job(ctx context.Context, v version) (ReembedJob, error) {
 
 // count counts what lacks a vector of the version, and all that should have one.
 func (e *Embeddings) count(ctx context.Context, v version) (left, all int64, err error) {
-	if left, err = e.store.CountFactsToEmbed(ctx, v.Version); err != nil {
-		return 0, 0, fmt.Errorf("count facts to embed: %w", err)
+	facts, waiting, messages, err := e.lacking(ctx, v)
+	if err != nil {
+		return 0, 0, err
 	}
 	if all, err = e.store.CountFacts(ctx); err != nil {
 		return 0, 0, fmt.Errorf("count facts: %w", err)
 	}
+	return facts + waiting, all + messages, nil
+}
+
+// lacking counts the facts and the messages that lack a vector of the version, and the messages that should have one.
+func (e *Embeddings) lacking(ctx context.Context, v version) (facts, waiting, messages int64, err error) {
+	if facts, err = e.store.CountFactsToEmbed(ctx, v.Version); err != nil {
+		return 0, 0, 0, fmt.Errorf("count facts to embed: %w", err)
+	}
 	if v.embedder == nil || !v.embedder.Info().Semantic {
-		return left, all, nil
+		return facts, 0, 0, nil
 	}
-	waiting, messages, err := e.store.CountMessagesToEmbed(ctx, v.Version)
-	if err != nil {
-		return 0, 0, fmt.Errorf("count messages to embed: %w", err)
+	if waiting, messages, err = e.store.CountMessagesToEmbed(ctx, v.Version); err != nil {
+		return 0, 0, 0, fmt.Errorf("count messages to embed: %w", err)
 	}
-	return left + waiting, all + messages, nil
+	return facts, waiting, messages, nil
+}
+
+// Waiting counts the facts and messages that have no vector of the model in use yet. Messages are counted by what is
+// embedded together: all of it waits until the last of it has its vector.
+func (e *Embeddings) Waiting(ctx context.Context) (facts, messages int64, err error) {
+	facts, messages, _, err = e.lacking(ctx, e.serving())
+	return facts, messages, err
 }

@@ -26,6 +26,10 @@ type endpoint struct {
 	down   bool
 	broken string // a model
 	refuse string
+	most   int            // texts of a call that takes no longer than its time-out; 0 for any
+	lasts  int            // texts until it is down for good; 0 for ever
+	calls  []int          // the texts of each call
+	made   map[string]int // how often a vector of a text was answered
 }
 
 type model struct {
@@ -68,10 +72,21 @@ func (m model) Embed(_ context.Context, texts []string) ([][]float32, error) {
 	if m.refuse != "" && slices.Contains(texts, m.refuse) {
 		return nil, &llm.Error{Class: llm.ClassPermanent, Status: 400, Err: errors.New("bad request")}
 	}
+	m.calls = append(m.calls, len(texts))
+	if m.most > 0 && len(texts) > m.most {
+		return nil, &llm.Error{Class: llm.ClassTransient, Err: fmt.Errorf("no answer in time: %w", context.DeadlineExceeded)}
+	}
 	out := make([][]float32, len(texts))
 	for i := range out {
 		out[i] = make([]float32, dimensions[m.info.Model])
 		out[i][0] = 1
+		if m.made == nil {
+			m.made = map[string]int{}
+		}
+		m.made[texts[i]]++
+	}
+	if m.lasts > 0 && len(m.made) >= m.lasts {
+		m.down = true
 	}
 	return out, nil
 }
@@ -174,6 +189,90 @@ func (x embeddings) left(t *testing.T, version int) int64 {
 		t.Fatal(err)
 	}
 	return n
+}
+
+// twice is how many texts were answered more than once.
+func (e *endpoint) twice() (n int) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, times := range e.made {
+		if times > 1 {
+			n++
+		}
+	}
+	return n
+}
+
+func (e *endpoint) isDown() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.down
+}
+
+func numbered(what string, n int) []string {
+	texts := make([]string, n)
+	for i := range texts {
+		texts[i] = fmt.Sprintf("%s number %d", what, i)
+	}
+	return texts
+}
+
+// An endpoint whose time grows with the texts of a call, and that manages only so many within its time-out.
+func TestASlowEndpointIsGivenFewerTextsAtOnce(t *testing.T) {
+	t.Run("facts: each is embedded once, in calls that come in time", func(t *testing.T) {
+		x := withFacts(t, numbered("fact", 300)...)
+		x.endpoint.most = 20
+		x.run(t, func() bool { return x.left(t, 1) == 0 })
+		if n := x.endpoint.twice(); n != 0 || len(x.endpoint.made) != 300 {
+			t.Errorf("%d texts of %d were embedded twice; calls %v", n, len(x.endpoint.made), x.endpoint.calls)
+		}
+		if c := x.endpoint.calls; c[0] != 128 || c[1] != 64 || c[2] != 32 || c[3] != 16 || slices.Max(c[3:]) != 32 {
+			t.Errorf("calls of %v texts", c)
+		}
+	})
+	t.Run("messages: each is embedded once, in calls that come in time", func(t *testing.T) {
+		s := withMessages(t)
+		s.sayAtOnce(numbered("message", 190)...)
+		s.endpoint.most = 20
+		s.run(t, func() bool { return s.waiting(1) == 0 })
+		if n := s.endpoint.twice(); n != 0 || len(s.endpoint.made) != 190 || s.near(1) != 190 {
+			t.Errorf("%d of %d were embedded twice, %d are found; calls %v", n, len(s.endpoint.made), s.near(1), s.endpoint.calls)
+		}
+	})
+	t.Run("an endpoint that is quick again gets more", func(t *testing.T) {
+		x := withFacts(t, numbered("fact", 20)...)
+		x.endpoint.most = 1
+		x.run(t, func() bool { return x.left(t, 1) == 0 })
+		x.endpoint.mu.Lock()
+		x.endpoint.most, x.endpoint.calls = 0, nil
+		x.endpoint.mu.Unlock()
+		addFacts(t, x.store, numbered("new fact", 3000)...)
+		x.run(t, func() bool { return x.left(t, 1) == 0 })
+		if slices.Max(x.endpoint.calls) != 128 {
+			t.Errorf("calls of %v texts", x.endpoint.calls)
+		}
+	})
+	t.Run("what was embedded before it failed is not sent again after a restart", func(t *testing.T) {
+		s := withMessages(t)
+		s.sayAtOnce(numbered("message", 190)...)
+		addFacts(t, s.store, numbered("fact", 200)...)
+		s.endpoint.most, s.endpoint.lasts = 20, 300
+		s.run(t, s.endpoint.isDown)
+		if facts, messages, err := s.Waiting(t.Context()); facts != 0 || messages != 190 || err != nil {
+			t.Errorf("%d facts and %d messages wait, %v", facts, messages, err)
+		}
+		s.endpoint.mu.Lock()
+		s.endpoint.down, s.endpoint.lasts = false, 0
+		s.endpoint.mu.Unlock()
+		again, err := openEmbeddings(t, s.store, s.endpoint, "small")
+		if err != nil {
+			t.Fatal(err)
+		}
+		again.run(t, func() bool { return s.waiting(1) == 0 })
+		if n := s.endpoint.twice(); n != 0 || len(s.endpoint.made) != 390 || s.near(1) != 190 {
+			t.Errorf("%d of %d were embedded twice, %d messages are found", n, len(s.endpoint.made), s.near(1))
+		}
+	})
 }
 
 func TestEmbeddings(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/stratamem/strata/internal/extract"
@@ -80,9 +81,7 @@ func callFailure(err error) failure {
 		return failure{reason: string(llm.ClassTransient), remedy: recovery, usage: memory.ModelUsage{Calls: 1}}
 	}
 	f := failure{reason: string(e.Class), wait: e.RetryAfter, usage: e.Usage, remedy: recovery}
-	if e.Status != 0 {
-		f.reason = fmt.Sprintf("%s (HTTP %d)", e.Class, e.Status)
-	}
+	f.reason += given(e)
 	switch {
 	case e.Class == llm.ClassOpen || e.Probe:
 		f.remedy = hold
@@ -92,6 +91,21 @@ func callFailure(err error) failure {
 		f.remedy = giveUp
 	}
 	return f
+}
+
+// given is the status and the code that an endpoint gave, in brackets; "" without either.
+func given(e *llm.Error) string {
+	var words []string
+	if e.Status != 0 {
+		words = append(words, fmt.Sprintf("HTTP %d", e.Status))
+	}
+	if e.Code != "" {
+		words = append(words, e.Code)
+	}
+	if len(words) == 0 {
+		return ""
+	}
+	return " (" + strings.Join(words, ", ") + ")"
 }
 
 // extractionFailure reports whether an extraction has no answer that can be applied. Why the model stopped is looked
@@ -194,6 +208,8 @@ func (r *Runner) fail(ctx context.Context, slot memory.Slot, f failure, splitAt 
 	if err := r.noteFailure(keep, slot, f, d); err != nil {
 		return false, err
 	}
+	r.log.WarnContext(ctx, "background work failed and is tried again", "slot", slot.ID(), "kind", slot.Kind.String(), "reason", f.reason,
+		"attempts", d.attempts, "again_in", d.wait, "split", d.splitAt > 0)
 	if d.splitAt == 0 {
 		r.o.Meter.SlotDone(slot.Kind, outcomeRetried)
 		return false, nil
@@ -224,7 +240,7 @@ func (r *Runner) split(ctx context.Context, slot memory.Slot, at int64) error {
 // park leaves a slot to a person; one that only waits for its endpoint tries itself again, see retryParked.
 func (r *Runner) park(ctx context.Context, slot memory.Slot, f failure) error {
 	now := r.now()
-	since, again, attempts := failingSince(slot, f, now), now, slot.Attempts+1
+	since, again, attempts, last := failingSince(slot, f, now), now, slot.Attempts+1, f.reason
 	if f.remedy.passes() {
 		f.reason = reasonExhausted
 		again = now.Add(min(now.Sub(since)/parkedShare, store.LongestParked))
@@ -239,7 +255,7 @@ func (r *Runner) park(ctx context.Context, slot memory.Slot, f failure) error {
 	if err != nil {
 		return fmt.Errorf("park a slot: %w", err)
 	}
-	r.log.WarnContext(ctx, "background work is parked", "slot", slot.ID(), "kind", slot.Kind.String(), "reason", f.reason)
+	r.log.WarnContext(ctx, "background work is parked", "slot", slot.ID(), "kind", slot.Kind.String(), "reason", f.reason, "last", last)
 	r.o.Meter.SlotDone(slot.Kind, outcomeParked)
 	return nil
 }

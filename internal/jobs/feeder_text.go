@@ -32,7 +32,7 @@ func factRow(scope memory.ScopeKey, f memory.Fact) row {
 	r := row{RowState: store.RowState{Scope: scope, FactID: f.ID, Revision: f.Revision}}
 	r.text = store.TextRow{
 		Scope: scope, FactID: f.ID, Revision: f.Revision, Category: f.Category, Significance: f.Significance,
-		Current: f.IsCurrent(), Time: f.ValidFrom, Terms: terms(f.Subject + " " + f.Text),
+		Current: f.IsCurrent(), Time: f.ValidFrom, Terms: terms(f.Words()),
 	}
 	return r
 }

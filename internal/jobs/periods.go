@@ -67,10 +67,12 @@ func (r *Runner) settlePeriods(ctx context.Context, user memory.User, found peri
 
 // periodsOf reads a user's summaries and plans weeks and months.
 func (r *Runner) periodsOf(ctx context.Context, user memory.User) (periods, error) {
-	in := summary.PeriodInput{Now: r.now(), Location: user.Location(), Told: map[string]bool{}}
-	hidden, err := r.o.Store.Hidden(ctx, user.Ref)
+	marks, err := ReadMarks(ctx, r.o.Store, user.Ref)
 	if err != nil {
-		return periods{}, fmt.Errorf("read what is hidden: %w", err)
+		return periods{}, err
+	}
+	in := summary.PeriodInput{
+		Now: r.now(), Location: user.Location(), Told: map[string]bool{}, Corrected: marks.Corrected(), Rebuilds: marks.Rebuilds(),
 	}
 	if in.Weeks, err = r.o.Store.Periods(ctx, store.PeriodQuery{User: user.Ref, Kind: memory.SummaryWeek, Limit: maxPeriods}); err != nil {
 		return periods{}, fmt.Errorf("read weeks: %w", err)
@@ -81,7 +83,7 @@ func (r *Runner) periodsOf(ctx context.Context, user memory.User) (periods, erro
 	var next time.Time
 	var due []memory.SummaryNode
 	err = r.eachWindow(ctx, user, func(leaves []memory.SummaryNode) {
-		in.Leaves = summary.Untold(leaves, hidden)
+		in.Leaves = marks.Sources(leaves)
 		for _, week := range in.WeekNames() {
 			in.Told[week] = true
 		}
@@ -206,7 +208,7 @@ func (r *Runner) periodPiece(ctx context.Context, user memory.User, plan summary
 		slot: slot,
 		task: summary.Task{Kind: plan.Kind, Period: plan.Period, MaxTokens: policy.MaxTokens, Location: user.Location()},
 		node: memory.SummaryNode{
-			ID: memory.EffectID(slot.ID(), 0), Kind: plan.Kind, Generation: plan.Generation,
+			ID: memory.EffectID(slot.ID(), 0), Kind: plan.Kind, Generation: plan.Generation, Rebuild: plan.Rebuild,
 			Period: memory.Period{Name: plan.Period.Name, Start: start, End: end},
 		},
 	}
@@ -216,7 +218,9 @@ func (r *Runner) periodPiece(ctx context.Context, user memory.User, plan summary
 	}
 	titles := map[string]string{}
 	for _, n := range plan.Sources {
-		n.Text = texts[n.ID]
+		if n.Text == "" { // but for a correction's
+			n.Text = texts[n.ID]
+		}
 		title, err := r.sourceTitle(ctx, user, n, titles)
 		if err != nil {
 			return piece{}, err

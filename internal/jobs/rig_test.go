@@ -252,9 +252,9 @@ type factsOf struct{ store store.Facts }
 
 func (f factsOf) State(ctx context.Context, user memory.UserRef) (extract.State, int64, error) {
 	s, err := f.store.FactsSince(ctx, user, 0)
-	state := extract.State{Scope: s.Scope, Facts: extract.NewFacts(s.Facts...), Forgotten: map[memory.KeyedHash]bool{}}
+	state := extract.State{Scope: s.Scope, Facts: extract.NewFacts(s.Facts...), Forgotten: map[memory.KeyedHash]time.Time{}}
 	for _, g := range s.Forgotten {
-		state.Forgotten[g.Key] = true
+		state.Forgotten[g.Key] = g.Time
 	}
 	return state, s.Revision, err
 }

@@ -5,6 +5,7 @@ import (
 	"hash/maphash"
 	"log/slog"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"time"
 
@@ -136,6 +137,17 @@ func (r *Runner) Hurry(ref memory.SessionRef, kinds ...memory.SlotKind) {
 	}
 	r.mu.Lock()
 	r.queue.visitAt(ref, r.now(), why)
+	r.mu.Unlock()
+	r.poke()
+}
+
+// LookAgain has the session and the user's weeks and months looked at now: something changed that summaries are made of. It
+// never blocks.
+func (r *Runner) LookAgain(user memory.UserRef, sessionID string) {
+	r.mu.Lock()
+	for _, id := range slices.Compact([]string{sessionID, ""}) { // "" stands for weeks and months
+		r.queue.visitAt(user.Session(id), r.now(), errand{thorough: true})
+	}
 	r.mu.Unlock()
 	r.poke()
 }

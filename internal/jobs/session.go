@@ -24,15 +24,15 @@ type visit struct {
 	stored bool      // a summary was stored
 }
 
-// visitSession does the first of these that there is to do: finish a slot, extract facts, summarise messages, merge
-// summaries. A kind whose slot has to wait holds up the others no more than itself.
+// visitSession does the first of these that there is to do: finish a slot, extract facts, summarise messages, write
+// summaries anew, merge summaries. A kind whose slot has to wait holds up the others no more than itself.
 func (r *Runner) visitSession(ctx context.Context, ref memory.SessionRef, why errand) (outcome, error) {
 	work, err := r.o.Store.SessionWork(ctx, ref)
 	if err != nil {
 		return outcome{}, fmt.Errorf("read how far a session's work is: %w", err)
 	}
 	v := &visit{Runner: r, work: work, policy: r.o.Policies(work.Session.Profile), why: why, now: r.now()}
-	for _, step := range []func(context.Context) (bool, error){v.resume, v.extractNext, v.summarizeNext, v.mergeNext} {
+	for _, step := range []func(context.Context) (bool, error){v.resume, v.extractNext, v.summarizeNext, v.rebuildNext, v.mergeNext} {
 		did, err := step(ctx)
 		if did || err != nil {
 			return outcome{again: did, stored: v.stored}, err
@@ -130,7 +130,7 @@ func (v *visit) isHeld(kind memory.SlotKind) bool {
 
 // open fixes a range and works on it. It reports false when there is nothing to be done about that slot now.
 func (v *visit) open(ctx context.Context, key memory.SlotKey, to int64) (bool, error) {
-	key.Scope, key.Session, key.Generation = v.work.Session.ScopeKey, v.work.Session.Key, 1
+	key.Scope, key.Session, key.Generation = v.work.Session.ScopeKey, v.work.Session.Key, max(key.Generation, 1)
 	slot, err := v.openSlot(ctx, v.work.Session.Ref.UserRef, key, to)
 	if memory.ReasonOf(err) == memory.ReasonContention {
 		return true, nil // somebody fixed another range in between: look again

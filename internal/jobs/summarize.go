@@ -62,16 +62,22 @@ func units(messages []memory.Message) []summary.Unit {
 	return out
 }
 
-// mergeNext merges summaries of a level when enough stand side by side. It only looks after a summary was stored, and
+// mergeNext merges summaries of a level when enough stand side by side. What is to be written anew first waits for that, and
+// what a correction stands for is not merged: the person's words stand in the session's summary as they are. It only looks after a summary was stored, and
 // when a sweep or a timer asks: nothing else makes a merge due.
 func (v *visit) mergeNext(ctx context.Context) (bool, error) {
-	if !v.why.merge && !v.why.thorough || v.policy.Summary.Form == summary.FormRecursive || v.isHeld(memory.SlotMerge) {
+	if !v.why.merge && !v.why.thorough || v.isHeld(memory.SlotMerge) {
 		return false, nil
 	}
 	nodes, err := v.topNodes(ctx, v.work.Session.LastSeq)
+	if err != nil || len(summary.PlanMerge(nodes, v.policy.Summary.Merge)) == 0 {
+		return false, err
+	}
+	view, err := v.view(ctx)
 	if err != nil {
 		return false, err
 	}
+	nodes = view.Mergeable(nodes)
 	for {
 		children := summary.PlanMerge(nodes, v.policy.Summary.Merge)
 		if len(children) == 0 {
@@ -113,8 +119,15 @@ type piece struct {
 func (v *visit) summarize(ctx context.Context, slot memory.Slot) error {
 	p := v.piece(slot)
 	source := v.leaf
-	if slot.Kind == memory.SlotMerge {
+	if slot.Level > 0 {
 		source = v.merge
+	}
+	due, err := v.isDue(ctx, slot)
+	if err != nil {
+		return err
+	}
+	if !due {
+		return v.finishEmpty(ctx, slot)
 	}
 	if err := source(ctx, &p); err != nil {
 		return err
@@ -131,44 +144,62 @@ func (v *visit) leaf(ctx context.Context, p *piece) (err error) {
 	if p.messages, err = v.messages(ctx, p.slot.Range()); err != nil {
 		return err
 	}
+	view, err := v.view(ctx)
+	if err != nil {
+		return err
+	}
 	nodes, err := v.topNodes(ctx, p.slot.From-1)
 	if err != nil {
 		return err
 	}
-	before := summary.Frontier(nodes, p.slot.From-1)
-	shown, err := v.unhidden(ctx, before)
+	before, err := Standing(ctx, v.o.Store, v.work.Session.Ref, view, summary.Frontier(nodes, p.slot.From-1))
 	if err != nil {
 		return err
 	}
-	form := v.policy.Summary.Form
-	if len(shown) < len(before) {
-		form = summary.FormTree // it cannot stand for what it is not made of
+	form, err := v.form(ctx, p.slot, view, before)
+	if err != nil {
+		return err
 	}
-	p.leaf(shown, form, lineLimits(v.policy.Summary))
+	p.leaf(before, form, view, lineLimits(v.policy.Summary))
 	return nil
 }
 
-// unhidden are the nodes that tell of nothing that is hidden from contexts: what is written after the others would tell of it
-// too. What was hidden later is told apart by the nodes' ranges.
-func (v *visit) unhidden(ctx context.Context, nodes []memory.SummaryNode) ([]memory.SummaryNode, error) {
-	if len(nodes) == 0 {
-		return nil, nil
+// form is how a leaf builds on what stands before it. It cannot stand for what that was not made of, and a correction stays as
+// the person wrote it: no model is to write it again. What was summarised for itself still is when it is written anew.
+func (v *visit) form(ctx context.Context, slot memory.Slot, view summary.View, before []memory.SummaryNode) (summary.Form, error) {
+	if view.Corrected != nil || len(view.Missing(before, slot.From-1)) > 0 {
+		return summary.FormTree, nil
 	}
-	hidden, err := v.o.Store.Hidden(ctx, v.work.Session.Ref.UserRef)
-	if err != nil {
-		return nil, fmt.Errorf("read what is hidden: %w", err)
+	if slot.Kind == memory.SlotRebuild && v.policy.Summary.Form == summary.FormRecursive {
+		was, err := v.o.Store.NodesWithin(ctx, v.work.Session.Ref, slot.Range())
+		if err != nil {
+			return "", fmt.Errorf("read what was summarised before: %w", err)
+		}
+		if summary.IsTree(was, slot.Range()) {
+			return summary.FormTree, nil
+		}
 	}
-	shown, _ := summary.Tell(nodes, hidden.Ranges(v.work.Session.Key, v.work.Session.LastSeq))
-	return shown, nil
+	return v.policy.Summary.Form, nil
 }
 
-// merge reads what a summary of summaries is made of: nothing stands above its children yet.
+// merge reads what a summary of summaries is made of.
 func (v *visit) merge(ctx context.Context, p *piece) error {
-	nodes, err := v.topNodes(ctx, p.slot.To)
-	if err == nil {
-		p.merge(childrenOf(nodes, p.slot), v.work.Session)
+	view, err := v.view(ctx)
+	if err != nil {
+		return err
 	}
-	return err
+	under, err := v.o.Store.NodesWithin(ctx, v.work.Session.Ref, p.slot.Range())
+	if err != nil {
+		return fmt.Errorf("read what is to be merged: %w", err)
+	}
+	merge := summary.Rebuild{Level: p.slot.Level, Range: p.slot.Range()}
+	children, err := worded(ctx, v.o.Store, v.work.Session.Ref.UserRef, view.ChildrenOf(merge, under))
+	if err != nil {
+		return err
+	}
+	p.merge(children, v.work.Session)
+	p.node.Passed, p.node.Rebuild = view.Passing(children, p.slot.Range(), memory.SeqRange{}), view.Rebuilds
+	return nil
 }
 
 // piece is the part that leaves and merges have in common.
@@ -187,8 +218,13 @@ func (v *visit) piece(slot memory.Slot) piece {
 
 // leaf makes it a summary of messages. before is what stands for all messages before them. Only what has that, or
 // begins with the first message, can stand for everything.
-func (p *piece) leaf(before []memory.SummaryNode, form summary.Form, limits summary.LineLimits) {
-	p.task.Lines = summary.Lines(p.messages, limits)
+// It is not made of what is hidden.
+func (p *piece) leaf(before []memory.SummaryNode, form summary.Form, view summary.View, limits summary.LineLimits) {
+	shown := slices.DeleteFunc(slices.Clone(p.messages), func(m memory.Message) bool {
+		return memory.Overlap(view.Hidden, memory.SeqRange{From: m.Seq, To: m.Seq})
+	})
+	p.task.Lines = summary.Lines(shown, limits)
+	p.node.Passed, p.node.Rebuild = view.Passing(nil, p.slot.Range(), p.slot.Range()), view.Rebuilds
 	if n := len(p.messages); n > 0 {
 		p.node.FromTime, p.node.ToTime = p.messages[0].SaidTime(), p.messages[n-1].SaidTime()
 	}
@@ -200,6 +236,9 @@ func (p *piece) leaf(before []memory.SummaryNode, form summary.Form, limits summ
 	if form == summary.FormRecursive {
 		p.node.Cumulative = p.slot.From == 1 || len(before) > 0
 		p.task.Rewrite = p.task.Previous != ""
+		if p.node.Cumulative {
+			p.node.Passed = view.Passing(before, memory.SeqRange{From: 1, To: p.slot.To}, p.slot.Range())
+		}
 		if len(before) > 0 {
 			p.node.Previous = before[len(before)-1].ID
 		}
@@ -230,17 +269,6 @@ func title(s memory.Session) string {
 		return s.Title
 	}
 	return s.Ref.SessionID
-}
-
-// childrenOf are the nodes that a merge is made of: those of the level below in its range.
-func childrenOf(nodes []memory.SummaryNode, slot memory.Slot) []memory.SummaryNode {
-	var out []memory.SummaryNode
-	for _, n := range nodes {
-		if n.Level == slot.Level-1 && !n.Cumulative && slot.From <= n.Range.From && n.Range.To <= slot.To {
-			out = append(out, n)
-		}
-	}
-	return out
 }
 
 // write asks for the summary and stores it in the journal. What it returns is answered, unless the slot was put off,
@@ -297,7 +325,7 @@ func (r *Runner) fallBack(ctx context.Context, p piece, f failure) (memory.Slot,
 
 // writeEmpty covers messages without words: no model need be asked, and what came before still stands.
 func (r *Runner) writeEmpty(ctx context.Context, p piece) (memory.Slot, error) {
-	if p.slot.Kind != memory.SlotLeaf {
+	if p.node.Kind != memory.SummarySession || p.slot.Level > 0 {
 		return p.slot, r.finishEmpty(ctx, p.slot)
 	}
 	text := ""
@@ -334,7 +362,7 @@ func (r *Runner) putNode(ctx context.Context, slot memory.Slot, loc *time.Locati
 		return r.park(ctx, slot, failure{reason: reasonJournal})
 	}
 	w := store.NodeWrite{User: slot.User, Scope: slot.Scope, SlotID: slot.ID(), Node: n, Time: r.now()}
-	if slot.Kind == memory.SlotLeaf {
+	if n.Kind == memory.SummarySession && slot.Level == 0 {
 		w.LookAt = r.latest(summary.WeekOf(n.ToTime, loc).End.UTC(), store.LongestPeriodsLook)
 	}
 	r.seam(SeamBeforeNode)

@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -100,8 +101,9 @@ func (e *Embeddings) embedSome(ctx context.Context, v version, refs []store.Segm
 	return nil
 }
 
-// embedSegment puts a segment with vectors in the place of one without. What became of it or of its user meanwhile is
-// left to the next look.
+// embedSegment puts a segment with vectors in the place of one without. Where that is cut short, by the endpoint or the end
+// of the process, the vectors that were made are put there all the same, and only the others are asked for again. What
+// became of the segment or of its user meanwhile is left to the next look.
 func (e *Embeddings) embedSegment(ctx context.Context, v version, ref store.SegmentRef) error {
 	found, err := e.store.Segments(ctx, ref.User, []int64{ref.No})
 	if len(found) == 0 || err != nil {
@@ -113,14 +115,47 @@ func (e *Embeddings) embedSegment(ctx context.Context, v version, ref store.Segm
 		e.aside[ref.No] = true
 		return nil
 	}
-	if err := e.embedDocs(ctx, v, ref.User, docs); err != nil {
+	s := &segmentToEmbed{SegmentRef: ref, docs: docs, stored: e.now()}
+	err = e.embedDocs(ctx, v, s)
+	if err != nil && s.unstored == 0 {
 		return err
 	}
-	_, err = e.store.PutSegment(ctx, store.SegmentWrite{
-		User: ref.User, Scope: ref.Scope, Analyzer: text.AnalyzerID, Messages: len(docs), Data: rank.EncodeSegment(docs),
-		Replaces: []int64{ref.No}, Embedding: v.Version, Time: e.now().UTC().Truncate(time.Microsecond),
-	})
+	if err != nil {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
+		defer cancel()
+		return errors.Join(err, e.putPart(ctx, s))
+	}
+	_, err = e.putSegment(ctx, s, v.Version)
 	return passing(err, "store an embedded segment")
+}
+
+// segmentToEmbed is a segment whose messages get vectors.
+type segmentToEmbed struct {
+	store.SegmentRef
+	docs     []rank.Doc
+	stored   time.Time // when it was last stored
+	unstored int       // how many vectors were made since
+}
+
+// partsApart is how much of the endpoint's work a killed process may lose.
+const partsApart = 30 * time.Second
+
+// putPart stores what vectors there are.
+func (e *Embeddings) putPart(ctx context.Context, s *segmentToEmbed) error {
+	no, err := e.putSegment(ctx, s, 0)
+	if err != nil {
+		return fmt.Errorf("store a segment of which some messages are embedded: %w", err)
+	}
+	s.No, s.stored, s.unstored = no, e.now(), 0
+	return nil
+}
+
+// putSegment stores the segment in its place, as one whose messages have vectors of the version; 0 where some lack theirs.
+func (e *Embeddings) putSegment(ctx context.Context, s *segmentToEmbed, version int) (no int64, err error) {
+	return e.store.PutSegment(ctx, store.SegmentWrite{
+		User: s.User, Scope: s.Scope, Analyzer: text.AnalyzerID, Messages: len(s.docs), Data: rank.EncodeSegment(s.docs),
+		Replaces: []int64{s.No}, Embedding: version, Time: e.now().UTC().Truncate(time.Microsecond),
+	})
 }
 
 // passing leaves out errors that say that a segment or its user is gone.
@@ -135,20 +170,31 @@ func passing(err error, doing string) error {
 	return nil
 }
 
-// embedDocs gives those of a user's documents vectors that have none of the version.
-func (e *Embeddings) embedDocs(ctx context.Context, v version, user memory.UserRef, docs []rank.Doc) error {
+// embedDocs gives those of a segment's documents vectors that have none of the version.
+func (e *Embeddings) embedDocs(ctx context.Context, v version, s *segmentToEmbed) error {
 	var lacking []int
-	for i := range docs {
-		if len(docs[i].Passages) > 0 && docs[i].Vector.Version != v.Version {
+	for i := range s.docs {
+		if len(s.docs[i].Passages) > 0 && s.docs[i].Vector.Version != v.Version {
 			lacking = append(lacking, i)
 		}
 	}
-	for batch := range slices.Chunk(lacking, embedAtOnce) {
-		if err := e.embedBatch(ctx, v, user, docs, batch); err != nil {
+	for len(lacking) > 0 {
+		some := lacking[:min(len(lacking), e.batch.size)]
+		failed := e.embedBatch(ctx, v, s.User, s.docs, some)
+		if err := e.tried(ctx, len(some), failed); err != nil {
 			return err
+		}
+		if failed == nil {
+			lacking = lacking[len(some):]
+			s.unstored += len(some)
 		}
 		if err := e.keep(ctx); err != nil {
 			return err
+		}
+		if len(lacking) > 0 && s.unstored > 0 && e.now().Sub(s.stored) >= partsApart {
+			if err := e.putPart(ctx, s); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
@@ -163,7 +209,6 @@ func (e *Embeddings) embedBatch(ctx context.Context, v version, user memory.User
 	var texts []string
 	var of []int
 	for _, i := range at {
-		docs[i].Vector = rank.Vector{}
 		if w, ok := words[docs[i].Place]; ok {
 			texts, of = append(texts, w), append(of, i)
 		}
@@ -171,6 +216,9 @@ func (e *Embeddings) embedBatch(ctx context.Context, v version, user memory.User
 	vectors, err := embedTurns(ctx, v, texts)
 	if err != nil {
 		return fmt.Errorf("embed %d messages with %s: %w", len(texts), v.Model, err)
+	}
+	for _, i := range at {
+		docs[i].Vector = rank.Vector{}
 	}
 	for n, i := range of {
 		docs[i].Vector = vectors[n]

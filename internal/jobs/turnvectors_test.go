@@ -48,6 +48,17 @@ func (s said) say(words ...string) {
 	}
 }
 
+// sayAtOnce records messages and indexes them together.
+func (s said) sayAtOnce(words ...string) {
+	s.Helper()
+	for i, w := range words {
+		say(s.T, s.store, memory.RoleUser, strconv.Itoa(i), w)
+	}
+	if _, err := s.indexer.Index(s.Context(), ada); err != nil {
+		s.Fatal(err)
+	}
+}
+
 // waiting is how many messages lack a vector of the version.
 func (s said) waiting(version int) int64 {
 	s.Helper()

@@ -80,6 +80,7 @@ type Error struct {
 	Class      Class
 	Model      string            // that was asked; "" when none was named
 	Status     int               // of HTTP; 0 without one
+	Code       string            // what the endpoint calls the fault, or why it was not reached; "" where neither is known
 	RetryAfter time.Duration     // 0 when the endpoint does not say
 	Usage      memory.ModelUsage // what it cost all the same: one call, unless the circuit was open
 	// Probe says that the call was let through an open circuit to see whether the endpoint is well again, and found that it is

@@ -30,7 +30,6 @@ const (
 	ReasonPageTokenInvalid  Reason = "PAGE_TOKEN_INVALID"
 	ReasonBudgetTooSmall    Reason = "BUDGET_TOO_SMALL"
 	ReasonProfileUnknown    Reason = "PROFILE_UNKNOWN"
-	ReasonModelUnknown      Reason = "MODEL_UNKNOWN"
 	ReasonUserNotFound      Reason = "USER_NOT_FOUND"
 	ReasonSessionNotFound   Reason = "SESSION_NOT_FOUND"
 	ReasonMessageNotFound   Reason = "MESSAGE_NOT_FOUND"

@@ -3,7 +3,9 @@ package memory
 import (
 	"slices"
 	"strconv"
+	"strings"
 	"time"
+	"unicode"
 )
 
 // Category says what kind of thing a fact is. The values are stored: never renumber them.
@@ -32,6 +34,9 @@ const (
 // TagWish marks a fact that says how the user wishes to be answered, such as "Prefers short answers". Contexts have some of
 // these whatever the query is. Extraction sets it by what a fact says, people as they like.
 const TagWish = "wish"
+
+// TagProject marks a fact about the project at hand: what it is made of, its rules and decisions. Extraction sets it.
+const TagProject = "project"
 
 // Fact is one lasting statement about a user, or about someone the user spoke of.
 type Fact struct {
@@ -64,6 +69,43 @@ type Fact struct {
 // IsWish reports whether the fact says how the user wishes to be answered.
 func (f Fact) IsWish() bool { return slices.Contains(f.Tags, TagWish) }
 
+// IsProject reports whether the fact is about the project at hand.
+func (f Fact) IsProject() bool { return slices.Contains(f.Tags, TagProject) }
+
+// Words is what a fact is found by: whom it is about, what it says, and the words of its property that neither has, so that
+// "diet" finds who is vegan.
+func (f Fact) Words() string {
+	said := f.Subject + " " + f.Text
+	has := strings.Fields(strings.ToLower(said))
+	for i, w := range has {
+		has[i] = strings.TrimFunc(w, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	}
+	for word := range strings.SplitSeq(f.Attribute, "_") {
+		if word != "" && !slices.Contains(has, word) {
+			said += " " + word
+		}
+	}
+	return said
+}
+
+// Said is the evidence that says the fact, without words that took it back.
+func (f Fact) Said() []Evidence {
+	if _, retracted := f.Ending(); !retracted {
+		return f.Evidence
+	}
+	return slices.DeleteFunc(slices.Clone(f.Evidence), func(e Evidence) bool { return e.Ends })
+}
+
+// Ending is the words that took the fact back, the latest; false when none did.
+func (f Fact) Ending() (Evidence, bool) {
+	for _, e := range slices.Backward(f.Evidence) {
+		if e.Ends {
+			return e, true
+		}
+	}
+	return Evidence{}, false
+}
+
 // IsCurrent reports whether the fact holds.
 func (f Fact) IsCurrent() bool { return f.ValidTo.IsZero() }
 
@@ -80,6 +122,8 @@ type Evidence struct {
 	// Time is when it was said: the message's create time. Of two statements that exclude each other the one said later
 	// holds, however late it was learnt. Zero in evidence that came without it.
 	Time time.Time `json:"t,omitzero"`
+	// Ends is set on the words by which somebody took the fact back: they say that it does not hold, not that it does.
+	Ends bool `json:"x,omitempty"`
 }
 
 // Place is where the message is that the evidence quotes.
@@ -98,6 +142,7 @@ const (
 	CauseImported                         // with its history from elsewhere
 	CauseInvalidated                      // by a person: it does not hold any more
 	CauseReverted                         // by a person: the job that changed it was taken back
+	CauseRetracted                        // its subject said that it does not hold: the evidence with Ends
 )
 
 // FactRevision is a fact as it was after one change.

@@ -173,6 +173,9 @@ type Part struct {
 	// Echoes are the spans of Text, of a call's Arguments, that repeat what the service itself had rendered, ascending and
 	// apart. The transcript keeps them; nobody said them: see Said.
 	Echoes []Span `json:"x,omitempty"`
+	// Secrets are the keys, passwords and the like in what the part says (Text, a call's Arguments, the JSON of an opaque part,
+	// a URI), ascending and apart. The transcript keeps them; whatever is made of a message says a mask in their place.
+	Secrets []Secret `json:"z,omitempty"`
 }
 
 // Span is a part of a text in bytes, from Start up to but not including End.
@@ -316,6 +319,7 @@ const (
 	FindingDuplicateToolCall
 	FindingArgumentsNotJSON
 	FindingCheck
+	FindingEmpty
 )
 
 // Finding is something odd about a message that did not stop its recording.

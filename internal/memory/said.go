@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 )
@@ -8,29 +9,36 @@ import (
 // partsJoin stands between the parts of a message's words, and where an echo is left out of them.
 const partsJoin = "\n\n"
 
-// SaidText is PlainText without echoes: what was really said with the message. Whatever indexes, recalls, summarises,
-// embeds or learns a message must take its words from here.
+// SaidText is PlainText without echoes and with masks in the place of secrets: what was really said with the message, as it
+// may be repeated. Whatever indexes, recalls, summarises, embeds or learns a message must take its words from here.
 func (m Message) SaidText() string {
-	if !m.hasEchoes() {
+	if !m.IsAltered() {
 		return m.PlainText()
 	}
 	text, _ := m.said()
 	return text
 }
 
-// PlainSpan is where a span of SaidText stands in PlainText. A span over an echo that was left out holds it again.
+// PlainSpan is where a span of SaidText stands in PlainText. A span over an echo that was left out holds it again, and one
+// that ends within a mask holds the whole secret.
 func (m Message) PlainSpan(s Span) Span {
-	if !m.hasEchoes() {
+	if !m.IsAltered() {
 		return s
 	}
 	_, pieces := m.said()
 	out := Span{Start: -1}
 	for _, p := range pieces {
 		if out.Start < 0 && s.Start < p.said+p.size {
-			out.Start = p.plain + max(s.Start-p.said, 0)
+			out.Start = p.plain
+			if !p.masked {
+				out.Start += max(s.Start-p.said, 0)
+			}
 		}
 		if s.End > p.said {
-			out.End = p.plain + min(s.End-p.said, p.size)
+			out.End = p.plain + p.whole
+			if !p.masked {
+				out.End = p.plain + min(s.End-p.said, p.size)
+			}
 		}
 	}
 	if out.Start < 0 || out.End < out.Start {
@@ -39,17 +47,22 @@ func (m Message) PlainSpan(s Span) Span {
 	return out
 }
 
-func (m Message) hasEchoes() bool {
+// IsAltered reports whether SaidText is not PlainText: the message repeats what was rendered, or says a secret.
+func (m Message) IsAltered() bool {
 	for i := range m.Parts {
-		if m.Parts[i].Kind == PartText && len(m.Parts[i].Echoes) > 0 {
+		if p := &m.Parts[i]; p.Kind == PartText && (len(p.Echoes) > 0 || len(p.Secrets) > 0) {
 			return true
 		}
 	}
 	return false
 }
 
-// piece is a run of SaidText that stands in PlainText too.
-type piece struct{ said, plain, size int }
+// piece is a run of SaidText that stands in PlainText too, or a mask and the secret in whose place it stands.
+type piece struct {
+	said, plain int // where it begins in both
+	size, whole int // its bytes in both
+	masked      bool
+}
 
 func (m Message) said() (string, []piece) {
 	var b strings.Builder
@@ -67,43 +80,124 @@ func (m Message) said() (string, []piece) {
 			if b.Len() > 0 {
 				b.WriteString(partsJoin)
 			}
-			pieces = append(pieces, piece{b.Len(), plain + s.Start, s.End - s.Start})
-			b.WriteString(p.Text[s.Start:s.End])
+			for _, r := range p.runs(s, p.Text) {
+				said := p.Text[r.Start:r.End]
+				if r.Kind != "" {
+					said = r.Mask()
+				}
+				pieces = append(pieces, piece{b.Len(), plain + r.Start, len(said), r.End - r.Start, r.Kind != ""})
+				b.WriteString(said)
+			}
 		}
 		plain += len(p.Text)
 	}
 	return b.String(), pieces
 }
 
-// Said is the part's text, or a call's arguments, without echoes.
-func (p Part) Said() string {
-	text := p.Text
-	if p.Kind == PartToolCall {
-		text = p.Arguments
+// runs are the pieces of a span of what the part says: secrets, and what stands between them, which is of no kind.
+func (p *Part) runs(of Span, text string) []Secret {
+	var out []Secret
+	from := of.Start
+	for _, s := range p.Secrets {
+		start, end := min(max(s.Start, from), of.End), min(max(s.End, from), of.End, len(text))
+		if start >= end {
+			continue
+		}
+		if from < start {
+			out = append(out, Secret{Span: Span{from, start}})
+		}
+		s.Span = Span{start, end}
+		out = append(out, s)
+		from = end
 	}
+	if from < of.End || len(out) == 0 {
+		out = append(out, Secret{Span: Span{from, of.End}})
+	}
+	return out
+}
+
+// Said is the part's text, a call's arguments, a URI or the JSON of an opaque part, without echoes and with masks in the
+// place of secrets.
+func (p Part) Said() string {
+	text := p.plain()
 	if len(p.Echoes) == 0 {
-		return text
+		return Masked(text, p.Secrets)
 	}
 	var said []string
 	for _, s := range p.unechoed(text) {
-		said = append(said, text[s.Start:s.End])
+		said = append(said, p.maskedSpan(s, text))
 	}
 	return strings.Join(said, partsJoin)
 }
 
-// Echoed are the texts of the part's echoes.
-func (p Part) Echoed() []string {
-	text := p.Text
-	if p.Kind == PartToolCall {
-		text = p.Arguments
+// maskedSpan is a span of what the part says, with masks in the place of secrets.
+func (p *Part) maskedSpan(of Span, text string) string {
+	var b strings.Builder
+	for _, r := range p.runs(of, text) {
+		if r.Kind != "" {
+			b.WriteString(r.Mask())
+		} else {
+			b.WriteString(text[r.Start:r.End])
+		}
 	}
+	return b.String()
+}
+
+// plain is what the part says as it was received, where echoes and secrets may be.
+func (p *Part) plain() string {
+	switch p.Kind {
+	case PartToolCall:
+		return p.Arguments
+	case PartURI:
+		return p.URI
+	case PartOpaque:
+		return p.JSON
+	}
+	return p.Text
+}
+
+// Echoed are the texts of the part's echoes, with masks in the place of secrets.
+func (p Part) Echoed() []string {
+	text := p.plain()
 	var out []string
 	for _, e := range p.Echoes {
 		if e.Start >= 0 && e.Start < e.End && e.End <= len(text) {
-			out = append(out, text[e.Start:e.End])
+			out = append(out, p.maskedSpan(e, text))
 		}
 	}
 	return out
+}
+
+// Masked is the part with masks in the place of secrets, in the parts of a result too.
+func (p Part) Masked() Part {
+	if len(p.Secrets) > 0 {
+		text := Masked(p.plain(), p.Secrets)
+		switch p.Kind {
+		case PartToolCall:
+			p.Arguments = text
+		case PartURI:
+			p.URI = text
+		case PartOpaque:
+			p.JSON = text
+		default:
+			p.Text = text
+		}
+		p.Secrets, p.Echoes = nil, nil // echoes counted in what was there before
+	}
+	for i := range p.Parts {
+		if p.Parts[i].hasSecrets() {
+			p.Parts = slices.Clone(p.Parts)
+			for j := range p.Parts {
+				p.Parts[j] = p.Parts[j].Masked()
+			}
+			break
+		}
+	}
+	return p
+}
+
+func (p *Part) hasSecrets() bool {
+	return len(p.Secrets) > 0 || slices.ContainsFunc(p.Parts, func(p Part) bool { return p.hasSecrets() })
 }
 
 // unechoed are the spans between a text's echoes that hold a letter or a digit, without blanks around them. A text

@@ -1,6 +1,9 @@
 package memory
 
-import "time"
+import (
+	"fmt"
+	"time"
+)
 
 // SummaryKind says what a summary stands for. The values are stored: never renumber them.
 type SummaryKind int
@@ -27,6 +30,11 @@ type SummaryNode struct {
 	Cumulative bool
 	Previous   string
 	Children   []string // the nodes a merge or a period was made of
+	// Passed are those of the messages that it stands for that were hidden when it was written, ascending and apart: it was not
+	// made of them.
+	Passed []SeqRange
+	// Rebuild is SummaryRevision.Rebuilds as it was when it was written: it is behind where that has grown.
+	Rebuild    int
 	Text       string
 	Appended   int // anchors of the source that code had to append, since the model lost them
 	Tokens     TokenCounts
@@ -41,4 +49,68 @@ type SummaryNode struct {
 type Period struct {
 	Name       string    // 2026-W47 or 2026-11
 	Start, End time.Time // End is not part of it
+}
+
+// SummaryCause says what a person did to a summary. The values are stored: never renumber them.
+type SummaryCause int
+
+// The causes.
+const (
+	SummaryCorrected SummaryCause = iota + 1 // wrote its text
+	SummaryRestored                          // took an earlier correction back into use
+	SummaryLifted                            // took the correction back: what background work writes stands again
+	SummaryRebuilt                           // asked for what background work writes to be written anew
+)
+
+// PersonModel is what wrote a correction, beside the names of models.
+const PersonModel = "person"
+
+// SummaryRevision is what persons have made of one summary, that of a session, a week or a month, after one change. The
+// one with the highest number is current.
+type SummaryRevision struct {
+	Kind      SummaryKind
+	Session   SessionKey // of a SummarySession
+	SessionID string
+	Period    string // the name of a week or month
+	Revision  int64  // from 1
+	Cause     SummaryCause
+	// Text is a correction: it stands in place of what background work writes, until it is lifted. "" for none.
+	Text   string
+	Tokens TokenCounts
+	Covers []Covered // of a correction: what it stands for, by session key
+	// FromTime and ToTime are when the first and the last message were said that a session's correction stands for, or when
+	// the period begins and ends.
+	FromTime, ToTime time.Time
+	// Rebuilds counts how often it was asked to be written anew.
+	Rebuilds   int
+	CreateTime time.Time
+}
+
+// Covered is messages of a session that a correction stands for.
+type Covered struct {
+	Session SessionKey `json:"s"`
+	Range   SeqRange   `json:"r"`
+	Passed  []SeqRange `json:"p,omitempty"` // those of them that were hidden when it was written, ascending and apart
+}
+
+// SameTarget reports whether both are of one summary.
+func (r SummaryRevision) SameTarget(o SummaryRevision) bool {
+	return r.Kind == o.Kind && r.Session == o.Session && r.Period == o.Period
+}
+
+// Node is the correction as a summary like those that background work writes. A session's stands for all messages from the
+// first on up to its last.
+func (r SummaryRevision) Node() SummaryNode {
+	n := SummaryNode{
+		ID: EffectID(fmt.Sprintf("correction/%d/%s/%s", r.Kind, r.Session, r.Period), int(r.Revision)), Kind: r.Kind,
+		Session: r.Session, SessionID: r.SessionID, Generation: int(r.Revision), Text: r.Text, Tokens: r.Tokens,
+		Model: PersonModel, FromTime: r.FromTime, ToTime: r.ToTime, CreateTime: r.CreateTime,
+	}
+	if r.Kind == SummarySession && len(r.Covers) > 0 {
+		n.Range, n.Passed = r.Covers[0].Range, r.Covers[0].Passed
+	}
+	if r.Kind != SummarySession {
+		n.Period = Period{Name: r.Period, Start: r.FromTime, End: r.ToTime}
+	}
+	return n
 }

@@ -19,6 +19,10 @@ const (
 	SlotMonth                       // a monthly one; Range.From is its first day in days since 1970-01-01
 )
 
+// SlotRebuild is a summary of a range of a session, or one of summaries where Level is above 0, that is written anew: what
+// covers the range till then does so meanwhile. Its Generation is that of the node.
+const SlotRebuild SlotKind = 9
+
 // String returns the kind's name.
 func (k SlotKind) String() string {
 	switch k {
@@ -32,6 +36,8 @@ func (k SlotKind) String() string {
 		return "week"
 	case SlotMonth:
 		return "month"
+	case SlotRebuild:
+		return "rebuild"
 	}
 	return "unknown"
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/stratamem/strata/internal/history"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/summary"
+	"github.com/stratamem/strata/internal/tokens"
 )
 
 // MemoryRole says in whose voice recalled memory and session state stand in the prompt.
@@ -25,18 +26,35 @@ const (
 	MemoryAsUser      MemoryRole = "user"
 )
 
+// MaskSecrets says where masks stand in the place of the secrets that messages say: keys, tokens, passwords, card numbers and
+// private keys.
+type MaskSecrets string
+
+// The places.
+const (
+	// MaskNowhere: messages are stored and read as they are.
+	MaskNowhere MaskSecrets = "nowhere"
+	// MaskMemory: in all that is made of a message. The message itself stays as it is.
+	MaskMemory MaskSecrets = "memory"
+	// MaskEverywhere: in the message itself, before it is stored.
+	MaskEverywhere MaskSecrets = "everywhere"
+)
+
 // Profile is a named policy of the configuration.
 type Profile struct {
-	BudgetTokens int64      // the most tokens a prompt may take, at least 1
+	BudgetTokens int64      // the most tokens a context may take, at least 1
+	BudgetShare  float64    // the same as a share of the model's window, 0 to 1; 0, or where no window is known, for BudgetTokens
 	RecentN      int        // how many of the last messages come before anything recalled, 0 to 1,000
 	TopK         int        // the most recalled messages, 0 to 200
 	MinScore     float64    // the least relevance of a recalled message, 0 to 1
 	RecallShare  float64    // the share of the budget that recalled messages get when there is that much worth recalling, 0 to 1
+	Floor        int64      // up to how many tokens facts and recalled messages are filled with what was not found; 0 for none
 	UserPrior    float64    // added to the weight of what the user said in chats with an assistant, 0 to 10
 	State        bool       // whether the context has the session's state
 	Notes        bool       // whether it has the notes of the user and of the session
 	NotesShare   float64    // the most of the budget that notes take, 0 to 1
 	Checks       *check.Set // for the words of messages that are recorded; nil for none
+	Secrets      MaskSecrets
 	Recalled     bool       // whether it has recalled messages
 	Recent       bool       // whether it has the session's latest messages
 	MemoryRole   MemoryRole // system, developer or user
@@ -105,11 +123,16 @@ const (
 	MaxSessions = 100
 )
 
-// Window is what is known of a model: how many tokens it reads, and how to count them.
+// Window is what is known of a model: how many tokens it reads, how to count them, and whether it reads PDF documents.
 type Window struct {
-	Tokens  int64
-	Counter string
+	Tokens    int64
+	Counter   string
+	Documents bool
 }
+
+// maxBudget is the most that a budget may be, as the API's limit for overrides: it bounds what is raised where no window is
+// known.
+const maxBudget = 10_000_000
 
 // Policies holds what the configuration says.
 type Policies struct {
@@ -126,6 +149,7 @@ type Policies struct {
 type Overrides struct {
 	BudgetTokens *int64
 	RecentN      *int
+	Floor        *int64
 	TopK         *int
 	MinScore     *float64
 	State        *bool
@@ -161,34 +185,62 @@ type Call struct {
 // Resolved is the policy of one call.
 type Resolved struct {
 	Profile
-	Available int64 // what the rendered context may take
-	Window    int64 // of the model; 0 where none was named
+	Available int64 // what the rendered context may take, at least 0
+	// Most is how far Available may be raised for the parts that a context cannot do without: what the window leaves, or
+	// Available where the call set its budget.
+	Most      int64
+	Reserved  int64 // for the answer and the tools
+	Window    int64 // of the model; 0 where none is known
+	Unknown   bool  // whether a model was named of which nothing is known
+	Documents bool  // whether the model is known to read PDF documents
 }
 
-// Resolve answers the policy of a call. The counter is the override's, else the model's, else the profile's. What
-// may be taken is the budget, or the model's window where that is smaller, less the reserved tokens.
+// Resolve answers the policy of a call. The counter is the override's, else the model's, else the profile's; a model of
+// which nothing is known is counted for by an estimate.
+//
+// A budget that the call sets, or the model's window where that is smaller, is for the context with what is reserved for
+// the answer and the tools. One of the profile is for the context alone where the window is known and holds both: it says
+// how much memory is worth, and may be raised within the window for what the caller himself sends.
 func (p Policies) Resolve(c Call) (Resolved, error) {
 	profile, err := p.profile(c)
 	if err != nil {
 		return Resolved{}, err
 	}
-	total := profile.BudgetTokens
-	if c.Overrides.BudgetTokens != nil {
-		total = *c.Overrides.BudgetTokens
-	}
-	profile.BudgetTokens = total
-	var window int64
+	out := Resolved{Reserved: c.ReserveOutputTokens + c.ToolSchemaTokens}
 	if c.Model != "" {
-		w, ok := p.Window(c.Model)
-		if !ok {
-			return Resolved{}, unknownModel(c.Model)
+		w, known := p.Window(c.Model)
+		if !known {
+			w.Counter = tokens.Estimate
 		}
-		total, window = min(total, w.Tokens), w.Tokens
+		out.Window, out.Documents, out.Unknown = w.Tokens, w.Documents, !known
 		profile.Counter = w.Counter
 	}
-	out := Resolved{Profile: c.Overrides.apply(profile), Available: total - c.ReserveOutputTokens - c.ToolSchemaTokens, Window: window}
+	out.share(&profile, c.Overrides.BudgetTokens)
+	out.Profile = c.Overrides.apply(profile)
 	out.History, err = p.named(out.History)
 	return out, err
+}
+
+// share decides the profile's budget, and what of it a context may take.
+func (r *Resolved) share(p *Profile, asked *int64) {
+	window := r.Window
+	if window == 0 {
+		window = maxBudget
+	}
+	if asked != nil {
+		p.BudgetTokens = *asked
+		r.Available = max(min(*asked, window)-r.Reserved, 0)
+		r.Most = r.Available
+		return
+	}
+	if p.BudgetShare > 0 && r.Window > 0 {
+		p.BudgetTokens = max(int64(p.BudgetShare*float64(r.Window)), 1)
+	}
+	r.Most = max(window-r.Reserved, 0)
+	r.Available = min(p.BudgetTokens, r.Most)
+	if r.Window == 0 { // what is reserved has no other place
+		r.Available = max(p.BudgetTokens-r.Reserved, 0)
+	}
 }
 
 // named fills in the strategy that a history's policy names, and refuses names that the configuration does not have.
@@ -265,6 +317,25 @@ func (p Policies) ChecksOf(profile string) *check.Set {
 	return p.Profiles[p.Default].Checks
 }
 
+// SecretsOf is where the secrets of a session with that profile are masked.
+func (p Policies) SecretsOf(profile string) MaskSecrets {
+	if named, ok := p.Profiles[profile]; ok {
+		return named.Secrets
+	}
+	return p.Profiles[p.Default].Secrets
+}
+
+// OneSecrets is what all profiles say of secrets, false where they differ.
+func (p Policies) OneSecrets() (mask MaskSecrets, ok bool) {
+	mask = p.Profiles[p.Default].Secrets
+	for _, profile := range p.Profiles {
+		if profile.Secrets != mask {
+			return "", false
+		}
+	}
+	return mask, true
+}
+
 // AnyChecks reports whether any profile has checks.
 func (p Policies) AnyChecks() bool {
 	for _, profile := range p.Profiles {
@@ -294,17 +365,10 @@ func (p Policies) LeastStepLimit() int {
 	return least
 }
 
-func unknownModel(model string) error {
-	return &memory.Error{
-		Kind: memory.KindInvalid, Reason: memory.ReasonModelUnknown,
-		Message:  "model: no window is known for " + model + "; add it under windows in the server's configuration, or leave model empty and set overrides.budget_tokens",
-		Metadata: map[string]string{"model": model},
-	}
-}
-
 func (o Overrides) apply(p Profile) Profile {
 	set(&p.RecentN, o.RecentN)
 	set(&p.TopK, o.TopK)
+	set(&p.Floor, o.Floor)
 	set(&p.MinScore, o.MinScore)
 	set(&p.State, o.State)
 	set(&p.Notes, o.Notes)

@@ -13,9 +13,11 @@ func policies() policy.Policies {
 		Profiles: map[string]policy.Profile{
 			"default": {BudgetTokens: 8000, RecentN: 10, Counter: "o200k_base", Recent: true},
 			"small":   {BudgetTokens: 1000, RecentN: 2, Counter: "chars_4"},
+			"half":    {BudgetTokens: 8000, BudgetShare: .5, Counter: "o200k_base"},
 		},
 		Window: func(model string) (policy.Window, bool) {
-			return policy.Window{Tokens: 4000, Counter: "cl100k_base"}, model == "tiny"
+			w, ok := map[string]policy.Window{"tiny": {Tokens: 4000, Counter: "cl100k_base"}, "large": {Tokens: 200_000, Counter: "estimate", Documents: true}}[model]
+			return w, ok
 		},
 	}
 }
@@ -59,10 +61,43 @@ func TestResolve(t *testing.T) {
 			t.Errorf("available %d by %s", r.Available, r.Counter)
 		}
 	})
-	t.Run("an unknown model is refused", func(t *testing.T) {
-		_, err := policies().Resolve(policy.Call{Model: "big"})
-		if memory.ReasonOf(err) != memory.ReasonModelUnknown {
-			t.Errorf("error %v", err)
+	t.Run("a model of which nothing is known has the profile's budget and an estimate, and is called unknown", func(t *testing.T) {
+		r := resolve(t, policy.Call{Model: "nobody-knows"})
+		if !r.Unknown || r.Available != 8000 || r.Counter != "estimate" || r.Window != 0 || r.Documents {
+			t.Errorf("resolved %+v", r)
+		}
+		if r := resolve(t, policy.Call{Model: "large"}); r.Unknown || !r.Documents || r.Window != 200_000 {
+			t.Errorf("known: %+v", r)
+		}
+	})
+	t.Run("the profile's budget may be raised as far as the window leaves, one of the call may not", func(t *testing.T) {
+		for _, c := range []struct {
+			name            string
+			call            policy.Call
+			available, most int64
+		}{
+			{"no model", policy.Call{}, 8000, 10_000_000},
+			{"no model, more reserved than the budget", policy.Call{ReserveOutputTokens: 9000}, 0, 10_000_000 - 9000},
+			{"a large window", policy.Call{Model: "large"}, 8000, 200_000},
+			{"a large window, more reserved than the budget", policy.Call{Model: "large", ReserveOutputTokens: 9000, ToolSchemaTokens: 1000}, 8000, 190_000},
+			{"a small window", policy.Call{Model: "tiny", ReserveOutputTokens: 1000}, 3000, 3000},
+			{"a window that is all reserved", policy.Call{Model: "tiny", ReserveOutputTokens: 9000}, 0, 0},
+			{"a budget of the call", policy.Call{Model: "large", ReserveOutputTokens: 100, Overrides: policy.Overrides{BudgetTokens: &budget}}, 400, 400},
+			{"a budget of the call that is all reserved", policy.Call{ReserveOutputTokens: 900, Overrides: policy.Overrides{BudgetTokens: &budget}}, 0, 0},
+		} {
+			if r := resolve(t, c.call); r.Available != c.available || r.Most != c.most {
+				t.Errorf("%s: available %d, at most %d; want %d and %d", c.name, r.Available, r.Most, c.available, c.most)
+			}
+		}
+	})
+	t.Run("a profile's budget may be a share of the window, where that is known", func(t *testing.T) {
+		for model, want := range map[string]int64{"": 8000, "nobody-knows": 8000, "large": 100_000, "tiny": 2000} {
+			if r := resolve(t, policy.Call{Profile: "half", Model: model}); r.Available != want || r.BudgetTokens != want {
+				t.Errorf("%q: available %d of %d, want %d", model, r.Available, r.BudgetTokens, want)
+			}
+		}
+		if r := resolve(t, policy.Call{Profile: "half", Model: "large", Overrides: policy.Overrides{BudgetTokens: &budget}}); r.Available != 500 {
+			t.Errorf("the call's budget: %d", r.Available)
 		}
 	})
 	t.Run("overrides change only what they set", func(t *testing.T) {

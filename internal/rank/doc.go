@@ -6,6 +6,7 @@ package rank
 import (
 	"sort"
 
+	"github.com/stratamem/strata/internal/intent"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/text"
 	"github.com/stratamem/strata/internal/text/when"
@@ -19,8 +20,10 @@ type Doc struct {
 	CreateMillis int64  // when it was said (memory.Message.SaidTime), milliseconds since 1970 in UTC
 	Question     bool   // the message ends with a question
 	TellsTime    bool   // the message says when something was or will be
-	Passages     []Passage
-	Vector       Vector // the zero one until the message is embedded
+	// Telling is what the message tells of whoever wrote it; of roles other than the user only whether it tells anything.
+	Telling  intent.Telling
+	Passages []Passage
+	Vector   Vector // the zero one until the message is embedded
 }
 
 // Passage is the unit that is scored. Spans are bytes of memory.Message.SaidText.
@@ -47,12 +50,26 @@ func Analyze(m memory.PlacedMessage) Doc {
 	doc := Doc{
 		Place: m.Place, Role: m.Message.Role, Name: m.Message.Name,
 		CreateMillis: m.Message.SaidTime().UnixMilli(), Question: text.AsksQuestion(words),
-		TellsTime: when.Tells(words),
+		TellsTime: when.Tells(words), Telling: tellingOf(m.Message.Role, words),
 	}
 	for _, span := range text.Passages(words) {
 		doc.Passages = append(doc.Passages, Passage{Span: span, Terms: count(text.Terms(span.Of(words)))})
 	}
 	return doc
+}
+
+// maxNothingBytes is more than what tells nothing takes.
+const maxNothingBytes = 200
+
+// tellingOf is what a message tells of the user. What others say of themselves does not count.
+func tellingOf(role memory.Role, words string) intent.Telling {
+	switch {
+	case role == memory.RoleUser:
+		return intent.TellingOf(words)
+	case len(words) <= maxNothingBytes && intent.TellingOf(words) == intent.TellsNothing:
+		return intent.TellsNothing
+	}
+	return intent.TellsSomething
 }
 
 // count returns each term once, sorted. It reorders terms.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/stratamem/strata/internal/group"
+	"github.com/stratamem/strata/internal/intent"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/text"
 )
@@ -48,6 +49,7 @@ type traits struct {
 	weight   uint8 // its significance; pinned for a pinned one
 	open     bool  // alive and current
 	wish     bool
+	core     bool // about a name, health or diet
 }
 
 // NewFactIndex makes an empty index.
@@ -61,6 +63,17 @@ func NewFactIndex() *FactIndex {
 
 // Len is how many facts the index holds, superseded ones included.
 func (x *FactIndex) Len() int { return x.size }
+
+// WithoutVector is how many current facts have no vector here.
+func (x *FactIndex) WithoutVector() int {
+	n := 0
+	for i, row := range x.rows {
+		if row == none && x.traits[i].open {
+			n++
+		}
+	}
+	return n
+}
 
 // Has reports whether the index holds a fact, superseded ones included.
 func (x *FactIndex) Has(id string) bool {
@@ -92,7 +105,7 @@ func (x *FactIndex) Put(f memory.Fact) {
 		return
 	}
 	was := x.facts[n]
-	if was.Text == f.Text && was.Subject == f.Subject && learntIn(was) == learntIn(f) {
+	if was.Text == f.Text && was.Words() == f.Words() && learntIn(was) == learntIn(f) {
 		x.facts[n], x.traits[n] = f, x.traitsOf(f)
 		return
 	}
@@ -117,7 +130,7 @@ func (x *FactIndex) Forget(id string) {
 
 func (x *FactIndex) insert(f memory.Fact) {
 	n := int32(len(x.facts))
-	terms := text.Terms(f.Subject + " " + f.Text)
+	terms := text.Terms(f.Words())
 	x.facts, x.live, x.rows = append(x.facts, f), append(x.live, true), append(x.rows, none)
 	x.lengths, x.traits = append(x.lengths, int32(len(terms))), append(x.traits, x.traitsOf(f))
 	slices.Sort(terms)
@@ -143,6 +156,7 @@ func (x *FactIndex) traitsOf(f memory.Fact) traits {
 	t := traits{
 		born: f.ValidFrom.UnixNano(), session: x.session(learntIn(f)), category: uint8(f.Category),
 		weight: uint8(min(max(f.Significance, 0), 10)), open: f.IsCurrent(), wish: f.IsWish(),
+		core: intent.IsEssential(f.Text),
 	}
 	if f.Pinned {
 		t.weight = pinned
@@ -316,14 +330,28 @@ type FactQuery struct {
 	Farther float64
 	// Matched are facts that a full-text view found, the best first, each once: further candidates.
 	Matched []FactMatch
-	// Core is how many facts stand among the hits for their significance alone, CoreSignificance at least, or because they
-	// are pinned: an allergy matters to a question that does not name it.
+	// Unrelated is the cosine up to which a fact without any of the query's words is not found: see embed.Info.
+	Unrelated float64
+	// Core is how many facts stand among the hits though they were not found: those about a name, health or diet of
+	// CoreSignificance at least, and pinned ones. An allergy matters to a question that does not name it.
 	Core             int
 	CoreSignificance int // 1 to 10
 	// Wishes is how many facts that say how the user wishes to be answered stand among the hits beside Core, whatever their
 	// significance. When it is 0, a wish is a fact like any other.
 	Wishes int
+	// Fill is how many more facts stand among the hits though they were not found, as far as Limit has room.
+	Fill int
 }
+
+// FactUse says why a fact is a hit.
+type FactUse uint8
+
+// The uses.
+const (
+	FactFound FactUse = iota // it shares something with the query
+	FactCore                 // it matters to every question
+	FactFill                 // it may help where little was found
+)
 
 // FactMatch is a fact that a full-text view found.
 type FactMatch struct {
@@ -342,6 +370,7 @@ type FactFormula struct {
 // FactHit is a fact with what its score is made of.
 type FactHit struct {
 	Fact         memory.Fact
+	Use          FactUse
 	Score        float64 // 0 to 1
 	Relevance    float64 // 0 to 1: the cosine with the query; without its vector the share of the query's idf that matches; see withWords
 	Significance float64 // a tenth of the fact's
@@ -355,8 +384,10 @@ type FactArm = Arm
 // factCandidates is how many facts each arm hands to the score.
 const factCandidates = 200
 
-// Search answers the current facts with the highest scores, and after them those of the core that scored too low, by
-// significance, then the latest, and wishes in that order.
+// Search returns the current facts with the highest scores that share words with the query or are near to it, and after
+// them those of the core that were not found, by significance, then the latest, wishes in that order, and the others
+// in that order as far as Fill goes. Those of the core have up to half of Limit, and what
+// those found leave.
 func (x *FactIndex) Search(q FactQuery) []FactHit {
 	hits, _ := x.SearchWithSources(q)
 	return hits
@@ -380,26 +411,41 @@ func (x *FactIndex) SearchWithSources(q FactQuery) (hits []FactHit, sources []Ma
 	x.addMatched(q, admits, found)
 	var passed []factCandidate
 	for n := range found {
+		if dense && s.shares[n] == 0 && float64(s.cosines[n]) <= q.Unrelated && !matched(found[n]) {
+			continue
+		}
 		if c := x.score(q, n, x.relevance(&q, n, s, dense)); c.relevance > 0 && c.score >= q.MinScore {
 			passed = append(passed, c)
 			s.passed[n] = true
 		}
 	}
 	slices.SortFunc(passed, x.compare)
-	for _, n := range x.core(q, admits, s.passed) {
-		passed = append(passed, x.score(q, n, x.relevance(&q, n, s, dense)))
+	core, fill := x.unasked(q, admits, s.passed)
+	if q.Limit > 0 {
+		core = core[:min(len(core), max(q.Limit/2, q.Limit-len(passed)))]
+		passed = passed[:min(len(passed), q.Limit-len(core))]
+		fill = fill[:min(len(fill), q.Limit-len(core)-len(passed))]
+	}
+	for _, n := range core {
+		passed = append(passed, x.scoreAs(FactCore, q, n, x.relevance(&q, n, s, dense)))
+	}
+	for _, n := range fill {
+		passed = append(passed, x.scoreAs(FactFill, q, n, x.relevance(&q, n, s, dense)))
 	}
 	s.clear(found)
 	x.scratch.Put(s)
-	if q.Limit > 0 {
-		passed = passed[:min(len(passed), q.Limit)]
-	}
 	return x.hits(passed, found), sources
+}
+
+// matched reports whether a full-text view found the fact.
+func matched(arms []FactArm) bool {
+	return slices.ContainsFunc(arms, func(a FactArm) bool { return a.Name == ArmElasticsearch })
 }
 
 // factCandidate is a fact that may become a hit: there may be thousands, and few become one.
 type factCandidate struct {
 	n                                       int32
+	use                                     FactUse
 	score, relevance, significance, recency float64
 }
 
@@ -408,7 +454,7 @@ func (x *FactIndex) hits(candidates []factCandidate, found map[int32][]FactArm) 
 	hits := make([]FactHit, len(candidates))
 	for i, c := range candidates {
 		hits[i] = FactHit{
-			Fact: x.facts[c.n], Score: c.score, Relevance: c.relevance, Significance: c.significance, Recency: c.recency, Arms: found[c.n],
+			Fact: x.facts[c.n], Use: c.use, Score: c.score, Relevance: c.relevance, Significance: c.significance, Recency: c.recency, Arms: found[c.n],
 		}
 	}
 	return hits
@@ -434,20 +480,32 @@ func (x *FactIndex) compareCore(a, b int32) int {
 	return cmp.Compare(x.facts[a].ID, x.facts[b].ID)
 }
 
-// core answers the facts that are hits without being relevant, the best first, and after them wishes.
-func (x *FactIndex) core(q FactQuery, admits factFilter, passed []bool) []int32 {
-	core, wishes := make([]int32, 0, q.Core+1), make([]int32, 0, q.Wishes+1)
+// unasked returns the facts that are hits without having been found, the best first: those of the core and after them
+// wishes, and those that fill.
+func (x *FactIndex) unasked(q FactQuery, admits factFilter, passed []bool) (core, fill []int32) {
+	wishes := make([]int32, 0, q.Wishes+1)
+	core, fill = make([]int32, 0, q.Core+q.Wishes+1), make([]int32, 0, q.Fill+1)
+	var left []int32 // of the core
 	for i := range x.traits {
 		t := &x.traits[i]
 		switch {
 		case passed[i] || !admits.fact(t):
 		case t.wish && t.weight != pinned && q.Wishes > 0:
 			wishes = x.keepBest(wishes, int32(i), q.Wishes)
-		case int(t.weight) >= q.CoreSignificance:
-			core = x.keepBest(core, int32(i), q.Core)
+		case t.weight == pinned || t.core && int(t.weight) >= q.CoreSignificance:
+			if core = x.keepBest(core, int32(i), q.Core); q.Fill > 0 {
+				left = append(left, int32(i))
+			}
+		default:
+			fill = x.keepBest(fill, int32(i), q.Fill)
 		}
 	}
-	return append(core, wishes...)
+	for _, n := range left {
+		if !slices.Contains(core, n) {
+			fill = x.keepBest(fill, n, q.Fill)
+		}
+	}
+	return append(core, wishes...), fill
 }
 
 // keepBest puts a fact among at most so many, the best first.
@@ -719,6 +777,13 @@ func (x *FactIndex) score(q FactQuery, n int32, relevance float64) factCandidate
 		return c
 	}
 	c.score = power(relevance, q.Formula.Relevance) * power(c.significance, q.Formula.Significance) * power(c.recency, q.Formula.Recency)
+	return c
+}
+
+// scoreAs is the score of a fact that was not found.
+func (x *FactIndex) scoreAs(use FactUse, q FactQuery, n int32, relevance float64) factCandidate {
+	c := x.score(q, n, relevance)
+	c.use = use
 	return c
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -91,7 +92,9 @@ func TestFacts(t *testing.T) {
 			t.Errorf("the old text's vector finds the new one: %+v", hits)
 		}
 	})
-	t.Run("significant and pinned facts stand without being asked for, up to a number", func(t *testing.T) {
+	t.Run("what is essential and significant, and pinned facts, stand without being asked for, up to a number", func(t *testing.T) {
+		job := job
+		job.Text = "Is allergic to nuts"
 		pinned := cat
 		pinned.Pinned = true
 		q := rank.FactQuery{Terms: text.Terms("dinner"), AsOf: factDay, Formula: plain, MinScore: .01, Core: 2, CoreSignificance: 8}
@@ -103,7 +106,52 @@ func TestFacts(t *testing.T) {
 			t.Errorf("one of the core: got %v", got)
 		}
 	})
+	t.Run("of what was not found only names, health and diet are of the core, however significant the others are", func(t *testing.T) {
+		nuts, gold := fact("nuts", "Is allergic to nuts", 8, "", 1), fact("gold", "Cancelled the Gold membership", 10, "", 0)
+		q := rank.FactQuery{Terms: text.Terms("dinner"), AsOf: factDay, Formula: plain, Core: 5, CoreSignificance: 7}
+		if got := factIDs(factIndex(nuts, gold).Search(q)); !slices.Equal(got, []string{"nuts"}) {
+			t.Errorf("got %v", got)
+		}
+	})
+	t.Run("the core keeps up to half of the places, and fill takes what is left", func(t *testing.T) {
+		x := rank.NewFactIndex()
+		for i := range 5 {
+			x.Put(fact(fmt.Sprint("tea", i), "likes tea", 5, "", i))
+			x.Put(fact(fmt.Sprint("nuts", i), "is allergic to nuts", 8, "", i))
+			x.Put(fact(fmt.Sprint("car", i), "drives a car", 5, "", i))
+		}
+		for _, c := range []struct {
+			limit int
+			want  string
+		}{{4, "tea0 tea1 nuts0 nuts1"}, {8, "tea0 tea1 tea2 tea3 tea4 nuts0 nuts1 nuts2"}, {11, "tea0 tea1 tea2 tea3 tea4 nuts0 nuts1 nuts2 nuts3 nuts4 car0"}} {
+			q := rank.FactQuery{Terms: text.Terms("tea"), AsOf: factDay, Formula: plain, Limit: c.limit, Core: 5, CoreSignificance: 7, Fill: 20}
+			hits := x.Search(q)
+			if got := strings.Join(factIDs(hits), " "); got != c.want {
+				t.Errorf("%d: got %v, want %v", c.limit, got, c.want)
+			}
+			for _, h := range hits {
+				if want := map[byte]rank.FactUse{'t': rank.FactFound, 'n': rank.FactCore, 'c': rank.FactFill}[h.Fact.ID[0]]; h.Use != want {
+					t.Errorf("%s is used as %d", h.Fact.ID, h.Use)
+				}
+			}
+		}
+	})
+	t.Run("without the query's words a fact must be nearer to it than what is unrelated", func(t *testing.T) {
+		x := factIndex(tea, cat)
+		x.SetVector("tea", []float32{1, 0})
+		x.SetVector("cat", []float32{0, 1})
+		q := rank.FactQuery{Vector: []float32{.96, .28}, AsOf: factDay, Formula: plain, Unrelated: .3}
+		if got := factIDs(x.Search(q)); !slices.Equal(got, []string{"tea"}) {
+			t.Errorf("got %v", got)
+		}
+		q.Terms = text.Terms("cat")
+		if got := factIDs(x.Search(q)); len(got) != 2 {
+			t.Errorf("with its word: got %v", got)
+		}
+	})
 	t.Run("wishes about how to answer stand by their label, beside the core and up to a number of their own", func(t *testing.T) {
+		job := job
+		job.Text = "Is diabetic"
 		x := factIndex(tea, job)
 		for i := range 5 {
 			wish := fact(fmt.Sprint("wish", i), "prefers short answers", 2+i, "", i)
@@ -122,7 +170,7 @@ func TestFacts(t *testing.T) {
 	t.Run("of many in the core the most significant and latest stand, whatever the order in which they were learnt", func(t *testing.T) {
 		x := rank.NewFactIndex()
 		for i := range 100 {
-			x.Put(fact(fmt.Sprintf("%02d", i), "likes something", 1+i*7%10, "", i*3%100))
+			x.Put(fact(fmt.Sprintf("%02d", i), "is allergic to something", 1+i*7%10, "", i*3%100))
 		}
 		q := rank.FactQuery{Terms: text.Terms("dinner"), AsOf: factDay, Formula: plain, MinScore: .01, CoreSignificance: 8}
 		q.Core = 100
@@ -215,14 +263,14 @@ func TestFacts(t *testing.T) {
 
 // Equal facts give equal hits, in whatever order they came.
 func TestFactsHaveNoHistory(t *testing.T) {
-	words := []string{"tea", "cat", "bakery", "morning", "Seoul", "guitar", "rain"}
+	words := []string{"tea", "cat", "bakery", "morning", "Seoul", "guitar", "rain", "allergy"}
 	rapid.Check(t, func(t *rapid.T) {
 		var facts []memory.Fact
 		for i := range rapid.IntRange(1, 30).Draw(t, "facts") {
 			said := rapid.SliceOfN(rapid.SampledFrom(words), 1, 5).Draw(t, "words")
 			facts = append(facts, fact(fmt.Sprintf("f%02d", i), fmt.Sprint(said), rapid.IntRange(1, 10).Draw(t, "significance"), "s", i%4))
 		}
-		q := rank.FactQuery{Terms: rapid.SliceOf(rapid.SampledFrom(words)).Draw(t, "query"), AsOf: factDay, Formula: plain, Limit: 10, Core: 5}
+		q := rank.FactQuery{Terms: rapid.SliceOf(rapid.SampledFrom(words)).Draw(t, "query"), AsOf: factDay, Formula: plain, Limit: 10, Core: 5, CoreSignificance: 7, Fill: 5}
 		once := factIndex(facts...).Search(q)
 		again := rank.NewFactIndex()
 		for _, f := range rapid.Permutation(facts).Draw(t, "order") {

@@ -8,6 +8,7 @@ import (
 	"time"
 	"unsafe"
 
+	"github.com/stratamem/strata/internal/intent"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/text"
 )
@@ -86,6 +87,7 @@ type message struct {
 	session     int32
 	role        uint8 // a memory.Role
 	kind        kindNo
+	telling     intent.Telling
 	question    bool
 	tellsTime   bool
 	settled     bool // its passages are in lengths and counts
@@ -336,7 +338,7 @@ func (x *Index) insert(d Doc, touched map[*session]struct{}) (m int32, ok bool) 
 	x.messages = append(x.messages, message{
 		seq: d.Seq, create: d.CreateMillis, first: first, last: first, session: s.no,
 		name: -1, day: x.dayLabel(d.CreateMillis, m), role: uint8(d.Role),
-		question: d.Question, tellsTime: d.TellsTime, kind: kindAssistantChat,
+		question: d.Question, tellsTime: d.TellsTime, telling: d.Telling, kind: kindAssistantChat,
 	})
 	x.spread, x.classes = append(x.spread, [maxEdges]edge{}), append(x.classes, 0)
 	x.turns.rows = append(x.turns.rows, none)

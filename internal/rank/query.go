@@ -61,7 +61,8 @@ type Hit struct {
 	Score      float64
 	Relevance  float64 // the share of the query's idf that the best passage matches, 0 to 1
 	Kind       Kind
-	Arms       []Arm // what each arm thinks of it, where Fuse had several; nil where only the index was asked
+	Fill       FillStep // why Index.Fill returned it; 0 where it was found
+	Arms       []Arm    // what each arm thinks of it, where Fuse had several; nil where only the index was asked
 
 	// Where Query.Explain is set: Score, or after Fuse and Rerank that of the arm lexical, is the sum of Terms times the
 	// product of Factors.

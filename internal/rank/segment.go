@@ -9,6 +9,7 @@ import (
 	"hash/crc32"
 	"slices"
 
+	"github.com/stratamem/strata/internal/intent"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/text"
 )
@@ -18,8 +19,8 @@ import (
 //	"SLX" and a version byte
 //	sessions   count; each: length, bytes, messages            by key
 //	names      count; each: length, bytes                      by name
-//	messages   each: seq (after the first of a session: step), role·4 + tells a time·2 + question, name no. + 1 or 0,
-//	           create time (zigzag, step from the message before), passages; each passage: gap, length
+//	messages   each: seq (after the first of a session: step), role·16 + what it tells·4 + tells a time·2 + question,
+//	           name no. + 1 or 0, create time (zigzag, step from the message before), passages; each passage: gap, length
 //	terms      count; each: shared prefix, rest, bytes, postings; each posting: step·2 + (count > 1), count - 2
 //	vectors    version, 0 for none and the end of the block; dimension, count; each: step from the message before, a
 //	           signed byte for each dimension
@@ -28,7 +29,7 @@ import (
 // Messages stand by session and seq, passages in their order, terms by bytes, so equal documents give equal bytes.
 const (
 	segmentMagic   = "SLX"
-	segmentVersion = 2
+	segmentVersion = 3
 	checksumSize   = 4
 )
 
@@ -36,6 +37,9 @@ const (
 const (
 	flagQuestion = 1 << iota
 	flagTellsTime
+
+	shiftTelling = 2 // of two bits
+	shiftRole    = 4
 )
 
 // errDamaged is what every refusal of a segment wraps.
@@ -113,7 +117,7 @@ func appendMessages(b []byte, docs []Doc, names map[string]uint64) []byte {
 		if i > 0 && docs[i-1].Session == d.Session {
 			seq -= docs[i-1].Seq
 		}
-		flags := uint64(d.Role) << 2
+		flags := uint64(d.Role)<<shiftRole | uint64(d.Telling)<<shiftTelling
 		if d.Question {
 			flags |= flagQuestion
 		}
@@ -367,7 +371,8 @@ func (seg *segment) readMessage(r *reader, names []string) segmentMessage {
 	var m segmentMessage
 	m.Seq = int64(r.limited(1 << 62))
 	flags := r.limited(1 << 8)
-	m.Role, m.Question, m.TellsTime = memory.Role(flags>>2), flags&flagQuestion != 0, flags&flagTellsTime != 0
+	m.Role, m.Question, m.TellsTime = memory.Role(flags>>shiftRole), flags&flagQuestion != 0, flags&flagTellsTime != 0
+	m.Telling = intent.Telling(flags >> shiftTelling & 3)
 	m.Name = names[r.below(len(names))]
 	m.CreateMillis = r.signed()
 	m.passages = r.count()

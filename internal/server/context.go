@@ -85,6 +85,10 @@ func (c *checker) overrides(in *memoryv1.ContextOverrides) policy.Overrides {
 		budget := between(c, "overrides.budget_tokens", in.GetBudgetTokens(), 1, maxBudget)
 		o.BudgetTokens = &budget
 	}
+	if in.RecallFloor != nil {
+		floor := between(c, "overrides.recall_floor", in.GetRecallFloor(), 0, maxBudget)
+		o.Floor = &floor
+	}
 	if in.RecentN != nil {
 		n := int(between(c, "overrides.recent_n", in.GetRecentN(), 0, maxRecentN))
 		o.RecentN = &n
@@ -176,6 +180,7 @@ func (c *checker) sections(in []*memoryv1.SectionSwitch, o *policy.Overrides) {
 }
 
 func (c *checker) memoryRole(r memoryv1.MemoryRole) policy.MemoryRole {
+	//exhaustive:enforce
 	switch r {
 	case memoryv1.MemoryRole_MEMORY_ROLE_UNSPECIFIED:
 		return ""
@@ -194,7 +199,8 @@ func contextProto(r service.ContextResult, explain bool) (*memoryv1.BuildContext
 	out := &memoryv1.BuildContextResponse{
 		Rendering: r.Rendering,
 		Usage: &memoryv1.ContextUsage{
-			Tokens: r.Tokens, AvailableTokens: r.Policy.Available, BudgetTokens: r.Policy.BudgetTokens, Counter: r.Policy.Counter,
+			Tokens: r.Tokens, AvailableTokens: r.Available, BudgetTokens: r.Policy.BudgetTokens + r.Available - r.Policy.Available,
+			RaisedTokens: r.Available - r.Policy.Available, Counter: r.Policy.Counter,
 			ToolsTokens: r.ToolsTokens, WindowTokens: r.Policy.Window, WindowShare: windowShare(r),
 			HistoryTokensBefore: r.History.Before.Tokens, HistoryTokensAfter: r.History.After.Tokens, Effects: effectsProto(r.History.Effects),
 		},
@@ -269,7 +275,7 @@ func sectionProto(s assembly.Section, r service.ContextResult, explain bool) *me
 func itemProto(userID string, i assembly.Item) *memoryv1.ContextItem {
 	out := &memoryv1.ContextItem{
 		SessionId: i.SessionID, MessageId: i.MessageID, Seq: i.Seq, Role: memoryv1.Role(i.Role), Name: i.Name,
-		CreateTime: timeProto(i.CreateTime), Tokens: i.Tokens, Text: i.Text,
+		CreateTime: timeProto(i.CreateTime), Tokens: i.Tokens, Text: i.Text, Selection: memoryv1.Selection(i.Selection),
 	}
 	if i.Cut != nil {
 		out.Cut = &memoryv1.TextRange{Start: int32(i.Cut.Start), End: int32(i.Cut.End)}

@@ -59,6 +59,7 @@ func badRequest(fields []memory.FieldError) *errdetails.BadRequest {
 }
 
 func codeOf(k memory.Kind) codes.Code {
+	//exhaustive:enforce
 	switch k {
 	case memory.KindInvalid:
 		return codes.InvalidArgument

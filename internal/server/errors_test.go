@@ -59,7 +59,7 @@ func TestToStatus(t *testing.T) {
 func TestReasonsAreInTheProto(t *testing.T) {
 	reasons := []memory.Reason{
 		memory.ReasonFieldInvalid, memory.ReasonPageTokenInvalid, memory.ReasonBudgetTooSmall, memory.ReasonProfileUnknown,
-		memory.ReasonModelUnknown, memory.ReasonUserNotFound, memory.ReasonSessionNotFound, memory.ReasonMessageNotFound,
+		memory.ReasonUserNotFound, memory.ReasonSessionNotFound, memory.ReasonMessageNotFound,
 		memory.ReasonRequestIDReused, memory.ReasonMessageIDReused, memory.ReasonLastSeqMismatch, memory.ReasonETagMismatch,
 		memory.ReasonContention, memory.ReasonStoreUnavailable, memory.ReasonStoreFull, memory.ReasonShuttingDown, memory.ReasonInternal,
 		memory.ReasonFactNotFound, memory.ReasonSummaryNotFound, memory.ReasonSlotNotFound, memory.ReasonSlotNotParked,

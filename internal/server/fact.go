@@ -33,7 +33,7 @@ func factProto(userID string, f memory.Fact) *memoryv1.Fact {
 func evidenceProto(in []memory.Evidence) []*memoryv1.Evidence {
 	out := make([]*memoryv1.Evidence, len(in))
 	for i, e := range in {
-		out[i] = &memoryv1.Evidence{SessionId: e.SessionID, MessageId: e.MessageID, Seq: e.Seq, Quote: e.Quote}
+		out[i] = &memoryv1.Evidence{SessionId: e.SessionID, MessageId: e.MessageID, Seq: e.Seq, Quote: e.Quote, Ends: e.Ends}
 	}
 	return out
 }

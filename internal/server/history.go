@@ -50,6 +50,7 @@ func countParams(req *memoryv1.CountTokensRequest) (service.CountParams, error) 
 
 // counter answers a counter's name, "" where none is set.
 func (c *checker) counter(field string, k memoryv1.TokenCounter) string {
+	//exhaustive:enforce
 	switch k {
 	case memoryv1.TokenCounter_TOKEN_COUNTER_UNSPECIFIED:
 		return ""

@@ -89,6 +89,8 @@ func (c *checker) content(path string, in *memoryv1.Message) []memory.Part {
 		c.fault(path+".text", "is set beside parts; set one of them")
 	case in.GetText() != "":
 		return []memory.Part{memory.TextPart(in.GetText())}
+	case len(in.GetParts()) == 0 && in.GetRole() == memoryv1.Role_ROLE_ASSISTANT:
+		return nil // an aborted stream, or a refusal
 	case len(in.GetParts()) == 0:
 		c.fault(path, "is empty; set text or at least one part")
 	}
@@ -224,6 +226,7 @@ func partsProto(parts []memory.Part) []*memoryv1.Part {
 }
 
 func partProto(p memory.Part) *memoryv1.Part {
+	//exhaustive:enforce
 	switch p.Kind {
 	case memory.PartText:
 		return &memoryv1.Part{Kind: &memoryv1.Part_Text{Text: &memoryv1.Text{Text: p.Text}}}

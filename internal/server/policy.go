@@ -168,6 +168,7 @@ func (c *checker) trim(field string, in *memoryv1.TrimPolicy) *history.Trim {
 }
 
 func (c *checker) head(field string, in memoryv1.ContextHead) history.Head {
+	//exhaustive:enforce
 	switch in {
 	case memoryv1.ContextHead_CONTEXT_HEAD_UNSPECIFIED, memoryv1.ContextHead_CONTEXT_HEAD_SYSTEM_AND_FIRST:
 		return history.HeadSystemAndFirst
@@ -181,6 +182,7 @@ func (c *checker) head(field string, in memoryv1.ContextHead) history.Head {
 }
 
 func (c *checker) fallback(field string, in memoryv1.CompressFallback) history.Fallback {
+	//exhaustive:enforce
 	switch in {
 	case memoryv1.CompressFallback_COMPRESS_FALLBACK_UNSPECIFIED, memoryv1.CompressFallback_COMPRESS_FALLBACK_KEEP:
 		return history.FallbackKeep
@@ -197,9 +199,11 @@ func (c *checker) fallback(field string, in memoryv1.CompressFallback) history.F
 
 // summaryRole answers in whose voice summaries stand, 0 where nothing is said.
 func (c *checker) summaryRole(field string, in memoryv1.Role) memory.Role {
+	//exhaustive:enforce
 	switch in {
 	case memoryv1.Role_ROLE_UNSPECIFIED, memoryv1.Role_ROLE_USER, memoryv1.Role_ROLE_ASSISTANT, memoryv1.Role_ROLE_SYSTEM:
 		return memory.Role(in)
+	case memoryv1.Role_ROLE_DEVELOPER, memoryv1.Role_ROLE_TOOL: // refused as an unknown one is
 	}
 	c.fault(field, "is %v; it must be user, assistant or system", in)
 	return 0
@@ -227,6 +231,7 @@ func effectsProto(all []history.Effect) []*memoryv1.PolicyEffect {
 
 // omitReasons are the API's names of why a history lacks a message.
 func omitReason(r history.Reason) memoryv1.HistoryOmitReason {
+	//exhaustive:enforce
 	switch r {
 	case history.ReasonHidden:
 		return memoryv1.HistoryOmitReason_HISTORY_OMIT_REASON_HIDDEN
@@ -236,6 +241,8 @@ func omitReason(r history.Reason) memoryv1.HistoryOmitReason {
 		return memoryv1.HistoryOmitReason_HISTORY_OMIT_REASON_SUMMARISED
 	case history.ReasonFacts:
 		return memoryv1.HistoryOmitReason_HISTORY_OMIT_REASON_FACTS
+	case history.ReasonRecalled:
+		return memoryv1.HistoryOmitReason_HISTORY_OMIT_REASON_RECALLED
 	case history.ReasonDropped:
 		return memoryv1.HistoryOmitReason_HISTORY_OMIT_REASON_DROPPED
 	case history.ReasonFiltered:

@@ -107,7 +107,7 @@ func explanationProto(h rank.Hit, at int) *memoryv1.Explanation {
 		Rank: int32(at), Score: h.Score, Relevance: h.Relevance, Kind: string(h.Kind),
 	}
 	arms := h.Arms
-	if arms == nil { // the user's own index alone decided
+	if arms == nil && at > 0 { // the user's own index alone decided
 		arms = []rank.Arm{{Name: rank.ArmLexical, Rank: at, Score: h.Score}}
 	}
 	for _, a := range arms {

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"slices"
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
 	"github.com/stratamem/strata/internal/memory"
@@ -14,8 +15,9 @@ type summaryServer struct {
 }
 
 func (s *summaryServer) GetSummary(ctx context.Context, req *memoryv1.GetSummaryRequest) (*memoryv1.GetSummaryResponse, error) {
-	ref, err := summaryRef(ctx, req)
-	if err != nil {
+	c := &checker{}
+	ref := c.summaryRef(ctx, "", req)
+	if err := c.err(); err != nil {
 		return nil, err
 	}
 	found, err := s.service.Summary(ctx, ref)
@@ -25,20 +27,28 @@ func (s *summaryServer) GetSummary(ctx context.Context, req *memoryv1.GetSummary
 	return &memoryv1.GetSummaryResponse{Summary: summaryProto(req.GetUserId(), found)}, nil
 }
 
-func summaryRef(ctx context.Context, req *memoryv1.GetSummaryRequest) (service.SummaryRef, error) {
-	c := &checker{}
+// namesSummary is what requests name a summary by.
+type namesSummary interface {
+	GetUserId() string
+	GetKind() memoryv1.SummaryKind
+	GetSessionId() string
+	GetName() string
+}
+
+// summaryRef reads which summary is named; path is that of the fields, with a dot at its end.
+func (c *checker) summaryRef(ctx context.Context, path string, req namesSummary) service.SummaryRef {
 	ref := service.SummaryRef{
-		User: c.user(ctx, req.GetUserId()), Kind: c.summaryKind("kind", req.GetKind()),
-		SessionID: req.GetSessionId(), Name: req.GetName(),
+		Kind: c.summaryKind(path+"kind", req.GetKind()), SessionID: req.GetSessionId(), Name: req.GetName(),
+		User: memory.UserRef{Tenant: tenantOf(ctx), UserID: c.id(path+"user_id", req.GetUserId())},
 	}
 	if ref.Kind == memory.SummarySession {
-		c.id("session_id", ref.SessionID)
-		c.unset("name", ref.Name, "the summary of a session is named by session_id")
+		c.id(path+"session_id", ref.SessionID)
+		c.unset(path+"name", ref.Name, "the summary of a session is named by session_id")
 	} else {
-		c.id("name", ref.Name)
-		c.unset("session_id", ref.SessionID, "weeks and months are of the user, not of a session")
+		c.id(path+"name", ref.Name)
+		c.unset(path+"session_id", ref.SessionID, "weeks and months are of the user, not of a session")
 	}
-	return ref, c.err()
+	return ref
 }
 
 func (c *checker) unset(field, s, why string) {
@@ -59,6 +69,7 @@ func (s *summaryServer) ListSummaries(ctx context.Context, req *memoryv1.ListSum
 	c := &checker{}
 	q := service.SummaryQuery{
 		User: c.user(ctx, req.GetUserId()), Kind: c.summaryKind("kind", req.GetKind()), Limit: c.page(req.GetPageSize(), 20, 100),
+		Review: req.GetWithheld(),
 	}
 	if err := c.err(); err != nil {
 		return nil, err
@@ -114,6 +125,8 @@ func summaryProto(userID string, s service.Summary) *memoryv1.Summary {
 	out := &memoryv1.Summary{
 		UserId: userID, Kind: memoryv1.SummaryKind(s.Kind), SessionId: s.SessionID, Name: s.Name, Text: s.Text,
 		ThroughSeq: s.Through, StartTime: timeProto(s.Start), EndTime: timeProto(s.End), Tokens: s.Tokens,
+		Corrected: slices.ContainsFunc(s.Nodes, func(n memory.SummaryNode) bool { return n.Model == memory.PersonModel }),
+		Withheld:  s.Withheld, Rebuilding: s.Rebuilding, Revision: s.Revision.Revision, Etag: s.ETag(),
 	}
 	for _, n := range s.Nodes {
 		out.Nodes = append(out.Nodes, nodeProto(n))

@@ -119,14 +119,16 @@ func maintenanceKinds(asked []memoryv1.JobKind) []service.MaintenanceKind {
 }
 
 func maintenanceKindProto(k service.MaintenanceKind) memoryv1.JobKind {
+	//exhaustive:enforce
 	switch k {
 	case service.MaintenanceReembed:
 		return memoryv1.JobKind_JOB_KIND_REEMBED
 	case service.MaintenanceReindex:
 		return memoryv1.JobKind_JOB_KIND_REINDEX
-	default:
+	case service.MaintenanceVerify:
 		return memoryv1.JobKind_JOB_KIND_VERIFY
 	}
+	return memoryv1.JobKind_JOB_KIND_UNSPECIFIED
 }
 
 // jobKinds answers the kinds of slots that are meant; those of no user are none.
@@ -137,7 +139,7 @@ func (c *checker) jobKinds(field string, in []memoryv1.JobKind) []memory.SlotKin
 		if _, known := memoryv1.JobKind_name[int32(k)]; !known || k == memoryv1.JobKind_JOB_KIND_UNSPECIFIED {
 			c.fault(fmt.Sprintf("%s[%d]", field, i), "is %d; it must be extract, summarize, merge, week, month, reembed, reindex or verify", k)
 		}
-		if k < memoryv1.JobKind_JOB_KIND_REEMBED {
+		if k < memoryv1.JobKind_JOB_KIND_REEMBED || k == memoryv1.JobKind_JOB_KIND_REBUILD {
 			out = append(out, memory.SlotKind(k))
 		}
 	}

@@ -61,7 +61,7 @@ func (s *Service) Compact(ctx context.Context, p CompactParams) (Compacted, erro
 	}
 	counter = tokens.Within(ctx, counter)
 	plan, err := history.Decide(ctx, history.History{
-		Messages: counted(p.Messages, p.Tokens, counter), Counter: counter, Window: cmp.Or(p.Window, resolved.Window),
+		Messages: counted(withSecrets(p.Messages, resolved.Secrets), p.Tokens, counter), Counter: counter, Window: cmp.Or(p.Window, resolved.Window),
 	}, resolved.History)
 	if err != nil {
 		return Compacted{}, err
@@ -72,7 +72,8 @@ func (s *Service) Compact(ctx context.Context, p CompactParams) (Compacted, erro
 	if out.Result, err = asked.all(ctx, plan); err != nil {
 		return Compacted{}, err
 	}
-	out.Usage, out.Degraded = asked.usage, fallbacks(out.Effects)
+	out.Messages = asSent(out.Messages)
+	out.Usage, out.Degraded = asked.usage, append(fallbacks(out.Effects), modelDegradation(resolved)...)
 	s.noteDegraded(out.Degraded)
 	s.meter.HistoryShrunk(callCompact, out.Result)
 	return out, nil

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/stratamem/strata/internal/assembly"
@@ -78,7 +79,8 @@ func (s *Service) BuildContext(ctx context.Context, p ContextParams) (ContextRes
 	if err != nil {
 		return ContextResult{}, err
 	}
-	p.Pending = withEchoes(p.Pending, fences)
+	p.Pending = withSecrets(withEchoes(p.Pending, fences), resolved.Secrets)
+	p.Query = askedWords(p.Query, resolved.Secrets)
 	g, err := s.gather(ctx, p, work, fences, resolved)
 	if err != nil {
 		return ContextResult{}, err
@@ -112,8 +114,9 @@ func (s *Service) resolve(p *ContextParams) (policy.Resolved, error) {
 	return s.policies.Resolve(p.Policy)
 }
 
-// awaitFresh waits for background work where the call asks for it, and says so when that was in vain. An unknown
-// session has nothing to wait for.
+// awaitFresh waits for background work where the call asks for it, and says so when that was in vain: in the session asked
+// for and, unless a seq of that is named, for what is to be learnt in all others of the user, up to what is recorded
+// now. An unknown user or session has nothing to wait for.
 func (s *Service) awaitFresh(ctx context.Context, p ContextParams) ([]Degradation, error) {
 	if p.Fresh == nil {
 		return nil, nil
@@ -123,16 +126,62 @@ func (s *Service) awaitFresh(ctx context.Context, p ContextParams) ([]Degradatio
 	if wait.Of == nil { // what is not indexed yet is found all the same
 		wait.Of = []Watermark{WatermarkExtracted}
 	}
-	waited, err := s.WaitForWatermark(ctx, wait)
-	switch {
-	case isNotFound(err) || err == nil && waited.Reached:
-		return nil, nil
-	case err != nil:
-		return nil, err
-	case waited.Parked != "":
-		return []Degradation{{TierFreshness, "job " + waited.Parked + " is parked: retry or skip it"}}, nil
+	waits := []Wait{wait}
+	if wait.MinSeq == 0 && slices.Contains(wait.Of, WatermarkExtracted) {
+		others, err := s.store.WaitingSessions(ctx, p.Ref.UserRef, maxAwaited)
+		if err != nil {
+			return nil, fmt.Errorf("look for sessions to wait for: %w", err)
+		}
+		for _, ref := range others {
+			if ref != p.Ref {
+				waits = append(waits, Wait{Ref: ref, Of: []Watermark{WatermarkExtracted}})
+			}
+		}
 	}
-	return []Degradation{{TierFreshness, "background work had not come as far as asked when the time was up"}}, nil
+	return s.awaitAll(ctx, waits, wait.Timeout)
+}
+
+// maxAwaited is for how many of a user's sessions a context waits at most, those first that wait longest.
+const maxAwaited = 1000
+
+// awaitAll waits until all have come as far as asked, all within one time, and says what did not.
+func (s *Service) awaitAll(ctx context.Context, waits []Wait, timeout time.Duration) (late []Degradation, err error) {
+	timeUp, stop := timeUp(ctx, timeout)
+	defer stop()
+	var open []Wait // what has begun: all of it is hurried before any of it is waited for
+	for _, w := range waits {
+		began, waited, err := s.beginWait(ctx, w)
+		switch {
+		case isNotFound(err):
+		case err != nil:
+			return nil, err
+		case !waited.ended():
+			open = append(open, began)
+		default:
+			late = append(late, parkedDegradation(waited)...)
+		}
+	}
+	for _, w := range open {
+		waited, err := s.await(ctx, w, timeUp)
+		switch {
+		case isNotFound(err): // deleted meanwhile
+		case err != nil:
+			return nil, err
+		case !waited.ended():
+			return append(late, Degradation{TierFreshness, "background work had not come as far as asked when the time was up"}), nil
+		default:
+			late = append(late, parkedDegradation(waited)...)
+		}
+	}
+	return late, nil
+}
+
+// parkedDegradation says which parked job a wait ended at, if any.
+func parkedDegradation(w Waited) []Degradation {
+	if w.Parked == "" {
+		return nil
+	}
+	return []Degradation{{TierFreshness, "job " + w.Parked + " is parked: retry or skip it"}}
 }
 
 // decide assembles; recalled messages are read from the truth when it is known how many can find room.
@@ -149,32 +198,39 @@ func (s *Service) decide(ctx context.Context, p ContextParams, g gathered, h shr
 	}
 	in := assembly.Input{
 		Fence: g.fences[0], Instructions: g.instructions, State: g.state, Notes: g.notes, Session: g.work.Session.Key, SessionID: p.Ref.SessionID,
-		Facts: factsOf(g.facts.hits), SessionFacts: g.facts.session, Periods: g.periods, Previous: g.previous, Running: passingOver(h.running, g.hidden.Ranges(g.work.Session.Key, g.work.Session.LastSeq)),
-		Tail: h.tail, Kept: h.kept, Dropped: h.dropped, LastSeq: g.work.Session.LastSeq, Location: g.location, Hidden: g.hidden.Ranges(g.work.Session.Key, g.work.Session.LastSeq), Pending: p.Pending, Available: r.Available, MaxBytes: p.MaxBytes,
-		Counter: counter, TakeApart: s.apart.by(r.Counter), Render: p.Render,
+		Facts: factsOf(g.facts.hits, rank.FactFound), CoreFacts: factsOf(g.facts.hits, rank.FactCore), FillFacts: factsOf(g.facts.hits, rank.FactFill),
+		SessionFacts: g.facts.session, Periods: g.periods, Previous: g.previous, Running: passingOver(h.running, g.hidden.Ranges(g.work.Session.Key, g.work.Session.LastSeq)),
+		Tail: h.tail, Kept: h.kept, Dropped: h.dropped, LastSeq: g.work.Session.LastSeq, Location: g.location, Hidden: g.hidden.Ranges(g.work.Session.Key, g.work.Session.LastSeq), Pending: p.Pending, Available: r.Available, Most: r.Most, Reserved: r.Reserved, MaxBytes: p.MaxBytes,
+		Documents: r.Documents || r.Window == 0 && p.Render == assembly.RenderAnthropic, // all of Anthropic's own models do
+		Counter:   counter, TakeApart: s.apart.by(r.Counter), Render: p.Render,
 		Policy: assembly.Policy{
 			RecentN: r.RecentN, TopK: r.TopK, RecallShare: r.RecallShare, State: r.State, Notes: r.Notes, NoteShare: r.NotesShare, Recalled: r.Profile.Recalled,
 			Recent: r.Recent, MemoryRole: r.MemoryRole, MaxFacts: r.Facts.Max, FactShare: r.Facts.Share,
-			SummaryShare: r.Summaries.Share,
+			SummaryShare: r.Summaries.Share, Floor: r.Floor,
 		},
 		Terms: g.found.Terms,
 	}
 	hits := newRecallReader(ctx, s, p.Ref.UserRef, h.tail, &out)
 	defer hits.wait()
-	in.Recall = hits.read
+	hits.filling = g.fill
+	in.Recall, in.Fill = hits.read, hits.fill
 	in.Counter = tokens.Within(ctx, counter)
 	out.Result, err = assembly.AssembleWithin(ctx, in)
 	if ended := ctx.Err(); ended != nil {
 		return ContextResult{}, fmt.Errorf("assemble a context: %w", ended)
 	}
 	out.Degraded = append(out.Degraded, notesDegradation(out.NotesLeft)...)
+	out.Degraded = append(out.Degraded, modelDegradation(r)...)
 	return out, err
 }
 
-func factsOf(hits []FactHit) []memory.Fact {
-	facts := make([]memory.Fact, len(hits))
-	for i, h := range hits {
-		facts[i] = h.Fact
+// factsOf are the facts that are hits for a reason. Those of one reason stand together, in the order of the reasons.
+func factsOf(hits []FactHit, use rank.FactUse) []memory.Fact {
+	facts := make([]memory.Fact, 0, len(hits))
+	for _, h := range hits {
+		if h.Use == use {
+			facts = append(facts, h.Fact)
+		}
 	}
 	return facts
 }

@@ -1,10 +1,12 @@
 package service
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/stratamem/strata/internal/history"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/policy"
 )
 
 // Degradation names a tier that could not do its part, so that less never looks like nothing.
@@ -24,6 +26,8 @@ const (
 	TierRerank     = "rerank"     // messages stand in the order of those who found them
 	TierNotes      = "notes"      // some notes had no room
 	TierSummariser = "summariser" // a policy's fallback stands for what a model should have written
+	TierModel      = "model"      // nothing is known of the model that was named
+	TierBudget     = "budget"     // what is reserved leaves no room for memory
 )
 
 // Meter counts what was not as it should be. It must not block.
@@ -51,6 +55,26 @@ const (
 	callCompact = "compact"
 	callContext = "context"
 )
+
+// modelDegradation says what a context lacks since its model is not known.
+func modelDegradation(r policy.Resolved) []Degradation {
+	var out []Degradation
+	if r.Unknown {
+		out = append(out, Degradation{TierModel, "the model is not known: its tokens are estimated and the profile's budget holds; add it under windows in the server's configuration"})
+	}
+	if r.Reserved > 0 && r.Available == 0 && r.Most > 0 {
+		out = append(out, Degradation{TierBudget, "as many tokens are reserved as the profile's budget has, which leaves none for memory: name a model whose window is known, or set overrides.budget_tokens"})
+	}
+	return out
+}
+
+// waitingVectors says how many facts or messages have no vector yet.
+func waitingVectors(tier string, n int, what string) []Degradation {
+	if n == 0 {
+		return nil
+	}
+	return []Degradation{{tier, fmt.Sprintf("%d %s wait for their vectors and are found by their words alone", n, what)}}
+}
 
 // noteDegraded counts the tiers that a reply lacks.
 func (s *Service) noteDegraded(all []Degradation) {

@@ -6,6 +6,7 @@ import (
 	"iter"
 	"maps"
 	"sync"
+	"time"
 
 	"github.com/maypok86/otter/v2"
 
@@ -35,8 +36,8 @@ type userFacts struct {
 	scope     memory.ScopeKey
 	revision  int64
 	index     *rank.FactIndex
-	facts     *extract.Facts            // to decide with; nil until somebody does: most users are only asked about
-	forgotten map[memory.KeyedHash]bool // shared with those who decide: replaced, never written to
+	facts     *extract.Facts                 // to decide with; nil until somebody does: most users are only asked about
+	forgotten map[memory.KeyedHash]time.Time // shared with those who decide: replaced, never written to
 	// The index holds the vectors of one version that are numbered above vectorsAfter and up to vectorNo: all there are, or
 	// the fresh ones that a view may lack.
 	version      int // 0 without any
@@ -206,7 +207,7 @@ func (c *FactCache) addVectors(ctx context.Context, at factsAt, version int, flo
 }
 
 func newUserFacts() *userFacts {
-	return &userFacts{index: rank.NewFactIndex(), forgotten: map[memory.KeyedHash]bool{}}
+	return &userFacts{index: rank.NewFactIndex(), forgotten: map[memory.KeyedHash]time.Time{}}
 }
 
 // place is which life of the user the facts are of, and how far.
@@ -231,7 +232,7 @@ func (x *userFacts) reset(scope memory.ScopeKey) {
 	x.Lock()
 	defer x.Unlock()
 	x.scope, x.revision, x.version, x.vectorsAfter, x.vectorNo = scope, 0, 0, 0, 0
-	x.index, x.facts, x.forgotten = rank.NewFactIndex(), &extract.Facts{}, map[memory.KeyedHash]bool{}
+	x.index, x.facts, x.forgotten = rank.NewFactIndex(), &extract.Facts{}, map[memory.KeyedHash]time.Time{}
 }
 
 // apply takes in what was read when the facts were of the scope. It reports whether they still were.
@@ -273,7 +274,9 @@ func (x *userFacts) forget(rows []store.Forgotten) []string {
 	x.forgotten = maps.Clone(x.forgotten)
 	var gone []string
 	for _, f := range rows {
-		x.forgotten[f.Key] = true
+		if was, ok := x.forgotten[f.Key]; !ok || f.Time.After(was) {
+			x.forgotten[f.Key] = f.Time
+		}
 		x.index.Forget(f.FactID)
 		gone = append(gone, f.FactID)
 	}

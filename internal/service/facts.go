@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -135,8 +136,9 @@ func WithFactDefaults(f memory.Fact) memory.Fact {
 	return f
 }
 
-// CreateFact stores a fact that a person states, and creates the user when there is none. What says the same, or holds of
-// the same property, is superseded by it. A repeat of a request id returns the first fact as it is now.
+// CreateFact stores a fact that a person states, and creates the user when there is none. What was learnt that says the same,
+// and what holds of the same property, is superseded by it. What a person states again in the same words is one fact: it takes
+// what the second statement gives. A repeat of a request id returns the first fact as it is now.
 func (s *Service) CreateFact(ctx context.Context, p FactCreation) (memory.Fact, error) {
 	id, err := s.factID(ctx, p)
 	if err != nil {
@@ -150,12 +152,31 @@ func (s *Service) CreateFact(ctx context.Context, p FactCreation) (memory.Fact, 
 		if known, repeated = state.Facts.Get(id); repeated {
 			return amendment{}, nil
 		}
+		if same, ok := extract.Standing(state, f); ok {
+			f = restated(same, p.Fact)
+			f.UpdateTime = s.timeNow()
+			id = f.ID
+		}
 		return amendment{changes: extract.Insert(state, f).Changes}, nil
 	})
 	if err != nil || known.ID != "" {
 		return known, err
 	}
 	return done.fact(id), nil
+}
+
+// restated is a fact with what somebody gives who states it again.
+func restated(f, given memory.Fact) memory.Fact {
+	f.Category, f.Significance = cmp.Or(given.Category, f.Category), cmp.Or(given.Significance, f.Significance)
+	f.Attribute, f.Language = cmp.Or(given.Attribute, f.Attribute), cmp.Or(given.Language, f.Language)
+	f.Pinned = f.Pinned || given.Pinned
+	if given.Tags != nil {
+		f.Tags = given.Tags
+	}
+	if !given.ValidFrom.IsZero() {
+		f.ValidFrom = given.ValidFrom
+	}
+	return f
 }
 
 // factID derives the id of a fact from the caller's request id within this life of the user.

@@ -45,6 +45,7 @@ func (s *Service) SearchFacts(ctx context.Context, p FactSearch) (FactsFound, er
 	if p.AsOf.IsZero() {
 		p.AsOf = s.now()
 	}
+	p.Query = askedWords(p.Query, resolved.Secrets)
 	in := s.seek(ctx, p.User, func() (string, error) { return p.Query, nil })
 	found, err := s.findFacts(ctx, in.facts, factAsk{vector: in.vector, FactQuery: rank.FactQuery{
 		Terms: text.Terms(p.Query), Categories: p.Categories, MinScore: p.MinScore, Limit: p.Limit,
@@ -62,6 +63,7 @@ func formulaOf(f policy.Facts) rank.FactFormula {
 type factAsk struct {
 	rank.FactQuery
 	vector  func() (QueryVector, []Degradation) // nil to rank by words alone
+	related bool                                // whether facts without the query's words must be nearer to it than unrelated ones
 	session memory.SessionKey                   // whose own facts are asked for too; "" for none
 }
 
@@ -71,6 +73,7 @@ type factsFound struct {
 	sources  []rank.Match  // the messages from which the nearest facts were learnt
 	session  []memory.Fact // current facts first said in the session, the latest first
 	scored   int
+	waiting  int    // current facts that have no vector yet, as far as that is known here
 	embedder string // whose vectors ranked; "" when words alone did
 	degraded []Degradation
 }
@@ -102,7 +105,7 @@ func (s *Service) findFacts(ctx context.Context, read readFacts, q factAsk) (fac
 func (s *Service) rankFacts(ctx context.Context, q factAsk, near nearFacts, late []Degradation) (factsFound, error) {
 	for reads := 1; ; reads++ {
 		if found, ok := near.search(q); ok {
-			found.degraded = append(near.late, late...)
+			found.degraded = slices.Concat(near.late, late, waitingVectors(TierVectors, found.waiting, "facts"))
 			return found, nil
 		}
 		if reads == maxReadFacts {
@@ -195,8 +198,15 @@ func (n nearFacts) search(q factAsk) (factsFound, bool) {
 			return factsFound{}, false
 		}
 		q.Vector, q.Similar, q.Farther, q.WithWords = n.query.Values, n.cosines, n.farther, n.query.Selective
+		if q.related {
+			q.Unrelated = n.query.Unrelated
+		}
 	}
 	found := factsFound{scored: x.index.Len(), embedder: n.query.Model}
+	// A view has all vectors up to the floor, and those of a model that is part of the program are made at once.
+	if n.query.Version != 0 && n.floor == 0 && !n.query.Selective {
+		found.waiting = x.index.WithoutVector()
+	}
 	found.hits, found.sources = x.index.SearchWithSources(q.FactQuery)
 	if q.session != "" {
 		found.session = x.index.LearntIn(q.session)

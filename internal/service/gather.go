@@ -35,6 +35,7 @@ type gathered struct {
 	previous []assembly.Summary
 	periods  []assembly.Summary
 	found    Found
+	fill     []rank.Hit // messages that may fill, the best first
 	facts    factsFound
 	late     []Degradation // what the search of messages lacked
 	embedder string        // whose vectors ranked messages; "" when words alone did
@@ -52,8 +53,8 @@ func (s *Service) gather(
 ) (gathered, error) {
 	g := gathered{work: work, fences: fences}
 	all, part := group.WithContext(ctx)
-	hidden := sync.OnceValues(func() (memory.Hidden, error) { return s.hidden(part, p.Ref.UserRef) })
-	history := sync.OnceValue(func() error { return s.gatherHistory(part, r, hidden, &g) })
+	marks := sync.OnceValues(func() (summary.Marks, error) { return s.marks(part, p.Ref.UserRef) })
+	history := sync.OnceValue(func() error { return s.gatherHistory(part, r, marks, &g) })
 	query := sync.OnceValues(func() (string, error) {
 		if words := cmp.Or(p.Query, lastWords(p.Pending)); words != "" {
 			return words, nil
@@ -67,7 +68,11 @@ func (s *Service) gather(
 	if work.Session.Key != "" { // its user was read with it
 		in.user = func() (memory.User, error) { return work.User, nil }
 	}
-	in.hidden = hidden
+	in.marks = marks
+	in.hidden = func() (memory.Hidden, error) {
+		m, err := marks()
+		return m.Hidden, err
+	}
 	in.found = sync.OnceValues(func() (factsFound, error) { return s.contextFacts(part, p, in, r, work.Session.Key) })
 	all.Go(history)
 	all.Go(func() error {
@@ -81,40 +86,58 @@ func (s *Service) gather(
 		g.facts, err = in.found()
 		return err
 	})
-	all.Go(func() error { return s.recall(part, p, in, r, &g) })
+	all.Go(func() error {
+		if err := s.recall(part, p, in, r, &g); err != nil {
+			return err
+		}
+		return s.gatherFill(r, history, in.hidden, &g)
+	})
 	err := all.Wait()
 	g.degraded = distinct(slices.Concat(g.facts.degraded, lexicalDegradation(g.found), g.late))
 	g.marks.Indexed = min(g.marks.Indexed, indexedThrough(g))
 	return g, err
 }
 
-// hidden reads which of the user's messages stand in no context.
-func (s *Service) hidden(ctx context.Context, user memory.UserRef) (memory.Hidden, error) {
-	hidden, err := s.store.Hidden(ctx, user)
-	if err != nil {
-		return hidden, fmt.Errorf("read what is hidden: %w", err)
-	}
-	return hidden, nil
+// marks reads which of the user's messages stand in no context, and what persons made of summaries.
+func (s *Service) marks(ctx context.Context, user memory.UserRef) (out summary.Marks, err error) {
+	both, part := group.WithContext(ctx)
+	both.Go(func() (err error) {
+		if out.Hidden, err = s.store.Hidden(part, user); err != nil {
+			return fmt.Errorf("read what is hidden: %w", err)
+		}
+		return nil
+	})
+	both.Go(func() (err error) {
+		if out.Revisions, err = s.store.CurrentSummaries(part, user); err != nil {
+			return fmt.Errorf("read what persons made of summaries: %w", err)
+		}
+		return nil
+	})
+	err = both.Wait()
+	return out, err
 }
 
 func lexicalDegradation(f Found) []Degradation {
+	waiting := waitingVectors(TierEmbedding, f.Waiting, "messages")
 	if f.Degraded == "" {
-		return nil
+		return waiting
 	}
-	return []Degradation{{TierLexical, f.Degraded}}
+	return append([]Degradation{{TierLexical, f.Degraded}}, waiting...)
 }
 
 // gatherHistory reads the session's summary and the messages after what it stands for.
-func (s *Service) gatherHistory(ctx context.Context, r policy.Resolved, hidden func() (memory.Hidden, error), g *gathered) (err error) {
+func (s *Service) gatherHistory(ctx context.Context, r policy.Resolved, marks func() (summary.Marks, error), g *gathered) (err error) {
 	if g.work.Session.LastSeq == 0 {
 		return nil
 	}
 	g.marks = watermarks(g.work)
-	if g.hidden, err = hidden(); err != nil {
+	found, err := marks()
+	if err != nil {
 		return err
 	}
+	g.hidden = found.Hidden
 	if r.Summaries.Running {
-		if g.running, err = s.runningBefore(ctx, g.work.Session, keptRaw(r), g.hidden); err != nil {
+		if g.running, err = s.runningBefore(ctx, g.work.Session, keptRaw(r), found); err != nil {
 			return err
 		}
 	}
@@ -126,14 +149,14 @@ func (s *Service) gatherHistory(ctx context.Context, r policy.Resolved, hidden f
 
 // runningBefore is the session's summary of all but its latest messages at least, without what tells of hidden ones, nil
 // for none.
-func (s *Service) runningBefore(ctx context.Context, session memory.Session, latest int, hidden memory.Hidden) (*assembly.Summary, error) {
+func (s *Service) runningBefore(ctx context.Context, session memory.Session, latest int, marks summary.Marks) (*assembly.Summary, error) {
 	nodes, err := s.store.TopNodes(ctx, session.Ref, session.LastSeq-int64(latest))
 	if err != nil {
 		return nil, fmt.Errorf("read summaries: %w", err)
 	}
 	out, ok, err := s.running(ctx, session.Ref.UserRef, store.SessionSummary{
 		SessionID: session.Ref.SessionID, Title: session.Title, LastSeq: session.LastSeq, Nodes: nodes,
-	}, hidden)
+	}, marks)
 	if !ok || err != nil {
 		return nil, err
 	}
@@ -204,7 +227,7 @@ func (s *Service) gatherSummaries(ctx context.Context, p ContextParams, in sough
 			return err
 		}
 		reader.location = user.Location()
-		if reader.hidden, err = in.hidden(); err != nil {
+		if reader.marks, err = in.marks(); err != nil {
 			return err
 		}
 	}
@@ -257,13 +280,13 @@ func (s *Service) previousItems(ctx context.Context, p ContextParams, in sought,
 	if err != nil {
 		return nil, err
 	}
-	hidden, err := in.hidden()
+	marks, err := in.marks()
 	if err != nil {
 		return nil, err
 	}
 	var out []assembly.Summary
 	for _, f := range slices.Backward(found) {
-		r, ok, err := s.running(ctx, seen.user, f, hidden)
+		r, ok, err := s.running(ctx, seen.user, f, marks)
 		if err != nil {
 			return nil, err
 		}
@@ -295,15 +318,15 @@ func (s shown) has(n memory.SummaryNode) bool {
 
 // repeats reports whether a period was made of nothing but what is shown. Mostly its oldest part tells already that it
 // was not, so that the many others are not read.
-func (s *Service) repeats(ctx context.Context, period memory.SummaryNode, seen shown) (bool, error) {
-	if len(seen.sessions) == 0 {
+func (s *Service) repeats(ctx context.Context, r periodReader, period memory.SummaryNode, seen shown) (bool, error) {
+	if len(seen.sessions) == 0 || period.Model == memory.PersonModel {
 		return false, nil
 	}
 	oldest := min(1, len(period.Children))
 	for _, ids := range [][]string{period.Children[:oldest], period.Children[oldest:]} {
-		parts, err := s.store.Nodes(ctx, seen.user, ids)
+		parts, err := s.parts(ctx, r, ids)
 		if err != nil {
-			return false, fmt.Errorf("read what a period was made of: %w", err)
+			return false, err
 		}
 		isNew := func(n memory.SummaryNode) bool { return !seen.has(n) }
 		if len(parts) < len(ids) || slices.ContainsFunc(parts, isNew) {
@@ -335,7 +358,7 @@ func (s *Service) periods(ctx context.Context, p ContextParams, r periodReader, 
 // is left out, and counts as shown itself.
 func (s *Service) periodItems(ctx context.Context, r periodReader, found []memory.SummaryNode, seen shown) (out []assembly.Summary, err error) {
 	for _, n := range slices.Backward(found) {
-		if seen.periods[n.ID], err = s.repeats(ctx, n, seen); err != nil {
+		if seen.periods[n.ID], err = s.repeats(ctx, r, n, seen); err != nil {
 			return nil, err
 		}
 		if !seen.periods[n.ID] {
@@ -365,13 +388,17 @@ func (s *Service) contextFacts(ctx context.Context, p ContextParams, in sought, 
 		return factsFound{}, err
 	}
 	longTerm := r.Facts.LongTerm && r.Facts.Max > 0
+	fill := 0
+	if r.Floor > 0 && r.Facts.MinScore == 0 {
+		fill = r.Facts.Max
+	}
 	ask := factAsk{FactQuery: rank.FactQuery{
 		Categories: r.Facts.Categories,
 		AsOf:       p.AsOf, Formula: formulaOf(r.Facts), MinScore: r.Facts.MinScore, Limit: r.Facts.Max,
-		Core: r.Facts.Core, CoreSignificance: r.Facts.CoreSignificance, Wishes: min(r.Facts.Core, policy.CoreWishes),
+		Core: r.Facts.Core, CoreSignificance: r.Facts.CoreSignificance, Wishes: min(r.Facts.Core, policy.CoreWishes), Fill: fill,
 	}}
 	if longTerm {
-		ask.vector, ask.Terms = in.vector, text.Terms(query)
+		ask.vector, ask.related, ask.Terms = in.vector, true, text.Terms(query)
 	}
 	if r.Facts.OfSession {
 		ask.session, ask.Exclude = session, session
@@ -474,7 +501,7 @@ const spareHits = 200
 // recall searches the user's messages. The last recent_n mostly stand in the context anyway, so as many hits more are
 // asked for, and spareHits. Where recall is off, only the watermark is read.
 func (s *Service) recall(ctx context.Context, p ContextParams, in sought, r policy.Resolved, g *gathered) error {
-	ask := LexiconSearch{Ref: p.Ref, Query: rank.Query{
+	ask := LexiconSearch{Ref: p.Ref, Fills: fills(r), Query: rank.Query{
 		Limit: r.TopK + r.RecentN + spareHits, MinRelevance: r.MinScore, UserPrior: r.UserPrior, Explain: p.Explain,
 	}}
 	ask.Exclude = func(at memory.Place) bool {

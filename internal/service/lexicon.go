@@ -120,11 +120,13 @@ func weight(bytes int64) uint32 { return uint32(min(max(bytes, 1<<10), 1<<32-1))
 // Found is what a search of a user's lexicon answers.
 type Found struct {
 	rank.Result
+	Scope       memory.ScopeKey // the user's; "" for an unknown one
 	Terms       []string
 	Passages    int
 	Unindexed   int    // messages analysed at read time
 	PendingFrom int64  // the first seq of the session's first turn that is not indexed; 0 when all are
 	Degraded    string // why less was searched than there is; "" when all was
+	Waiting     int    // messages in segments of which some have no vector yet, where the query has one
 
 	// What vectors found beside the words, weighed by the index's factors; none where the query has no vector.
 	Turns, Sources []rank.Match
@@ -137,6 +139,7 @@ const maxReads = 3
 type LexiconSearch struct {
 	Ref memory.SessionRef // its session is the one whose PendingFrom is asked for, "" for none
 	rank.Query
+	Fills bool   // the index is wanted, also where there is nothing to look for: see Lexicon.Fill
 	Words string // that Terms were taken from; what reads them is more than the lexicon
 	// What follows may wait for reads and calls that began before; nil for none of it.
 
@@ -164,8 +167,8 @@ func (l *Lexicon) Search(ctx context.Context, q LexiconSearch) (Found, error) {
 		if err != nil {
 			return Found{}, err
 		}
-		found := Found{Terms: q.Terms, Unindexed: len(state.Unindexed), PendingFrom: state.PendingFrom}
-		if state.Scope == "" || q.isEmpty() { // spare the index
+		found := Found{Scope: state.Scope, Terms: q.Terms, Unindexed: len(state.Unindexed), PendingFrom: state.PendingFrom}
+		if state.Scope == "" || q.isEmpty() && !q.Fills { // spare the index
 			return found, nil
 		}
 		found, again, err := l.searchIndex(ctx, found, viewedSearch{q, state}, reads < maxReads)
@@ -205,6 +208,7 @@ func (l *Lexicon) searchIndex(ctx context.Context, found Found, q viewedSearch, 
 	found.Degraded = degradation(lack, q.state.More)
 	q.Done = ctx.Done()
 	found, err = l.search(ctx, x, found, q)
+	found.Waiting = q.waiting()
 	if err == nil && ctx.Err() != nil {
 		err = fmt.Errorf("search the user's index: %w", ctx.Err()) // what was found is cut short
 	}
@@ -307,7 +311,7 @@ func (x *userIndex) weigh(q rank.Query, v rank.QueryVector, found []rank.Match) 
 
 func (l *Lexicon) read(ctx context.Context, q LexiconSearch) (store.LexiconState, error) {
 	ask := store.LexiconQuery{User: q.Ref.UserRef, SessionID: q.Ref.SessionID}
-	if !q.isEmpty() {
+	if !q.isEmpty() || q.Fills {
 		ask.MaxUnindexed, ask.MaxBytes = MaxUnindexed, maxUnindexedBytes
 	}
 	state, err := l.store.Lexicon(ctx, ask)
@@ -340,6 +344,20 @@ func degradation(l lack, more int) string {
 		return fmt.Sprintf("%d recent messages are not indexed yet and were not searched", more)
 	}
 	return ""
+}
+
+// waiting is how many messages lie in segments that have no vectors of the query's version, or not of all messages.
+func (q viewedSearch) waiting() (n int) {
+	if q.Vector == nil {
+		return 0
+	}
+	version := q.Vector().Version
+	for _, s := range q.state.Segments {
+		if version != 0 && s.Embedding != version {
+			n += s.Messages
+		}
+	}
+	return n
 }
 
 // index answers the user's index, an empty one if there is none in memory; nil while a large one must wait for another. A

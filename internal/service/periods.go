@@ -3,6 +3,7 @@ package service
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/stratamem/strata/internal/memory"
@@ -13,15 +14,19 @@ import (
 type periodReader struct {
 	user     memory.UserRef
 	location *time.Location // the user's timezone
-	hidden   memory.Hidden  // what may not be told of
+	marks    summary.Marks
 }
 
-// standing are the periods that may be read, in their order. One that was made of what is hidden by now, or in another timezone
-// and of what belongs to another week now, is passed over until it is made anew: else two weeks would tell the same, and a week
-// what stands in no context.
+// standing are the periods that may be read, in their order, each as its correction where there is one. One that was made of
+// what is hidden or corrected by now, or in another timezone and of what belongs to another week now, is passed over until it is
+// made anew: else two weeks would tell the same, and a week what stands in no context.
 func (s *Service) standing(ctx context.Context, r periodReader, found []memory.SummaryNode) ([]memory.SummaryNode, error) {
 	var out []memory.SummaryNode
 	for _, n := range found {
+		if revision := r.marks.OfPeriod(n.Kind, n.Period.Name); r.marks.Stands(revision) {
+			out = append(out, revision.Node())
+			continue
+		}
 		stands, err := s.stands(ctx, r, n)
 		if err != nil {
 			return nil, err
@@ -33,31 +38,50 @@ func (s *Service) standing(ctx context.Context, r periodReader, found []memory.S
 	return out, nil
 }
 
-// stands reports whether a period may be read. What it was made of is only read where that can matter.
+// stands reports whether a period may be read that no correction stands for. What it was made of is only read where that can
+// matter.
 func (s *Service) stands(ctx context.Context, r periodReader, n memory.SummaryNode) (bool, error) {
 	now, err := summary.ParsePeriod(n.Kind, n.Period.Name, r.location)
 	if err != nil {
 		return false, nil //nolint:nilerr // a period without a name that can be read is none
 	}
 	moved := !now.Start.Equal(n.Period.Start) || !now.End.Equal(n.Period.End)
-	if !moved && r.hidden.IsEmpty() {
+	if !moved && r.marks.AreEmpty() {
 		return true, nil
 	}
-	parts, err := s.store.Nodes(ctx, r.user, n.Children)
-	if err != nil {
-		return false, fmt.Errorf("read what a period was made of: %w", err)
-	}
-	if len(parts) < len(n.Children) {
-		return false, nil
+	parts, err := s.parts(ctx, r, n.Children)
+	if err != nil || len(parts) < len(n.Children) {
+		return false, err
 	}
 	if n.Kind == memory.SummaryMonth {
 		weeks, err := s.standing(ctx, r, parts)
-		return len(weeks) == len(parts), err
+		return slices.EqualFunc(weeks, parts, func(a, b memory.SummaryNode) bool { return a.ID == b.ID }), err
 	}
-	for _, leaf := range parts {
-		if summary.WeekOf(leaf.ToTime, r.location).Name != n.Period.Name {
+	for _, part := range parts {
+		if part.Model == memory.PersonModel {
+			continue // it stands, and tells of a whole session, whichever weeks that was
+		}
+		if r.marks.Tells(part) || summary.WeekOf(part.ToTime, r.location).Name != n.Period.Name {
 			return false, nil
 		}
 	}
-	return len(summary.Untold(parts, r.hidden)) == len(parts), nil
+	return true, nil
+}
+
+// parts reads what a period was made of: nodes, and corrections that stand. Others are left out.
+func (s *Service) parts(ctx context.Context, r periodReader, ids []string) ([]memory.SummaryNode, error) {
+	var stored []string
+	var out []memory.SummaryNode
+	for _, id := range ids {
+		if n, ok := r.marks.Correction(id); ok {
+			out = append(out, n)
+		} else {
+			stored = append(stored, id)
+		}
+	}
+	nodes, err := s.store.Nodes(ctx, r.user, stored)
+	if err != nil {
+		return nil, fmt.Errorf("read what a period was made of: %w", err)
+	}
+	return append(out, nodes...), nil
 }

@@ -24,6 +24,8 @@ type recallReader struct {
 	ahead []rank.Hit     // the first of them, which are read before they are asked for
 	early func() ([]confirmed, error)
 	stop  context.CancelFunc // of reading ahead
+
+	filling []rank.Hit // what may fill and was not read yet
 }
 
 // newRecallReader reads for a result whose policy and hits are known, where the tail may stand in the context. The caller
@@ -80,11 +82,30 @@ func (r *recallReader) readHits(hits []rank.Hit) ([]assembly.Recalled, error) {
 	if err != nil {
 		return nil, err
 	}
+	return r.recalled(found, func(c confirmed) int { return r.done + c.at + 1 }), nil
+}
+
+// recalled is what assembly is told of hits that were read, with their ranks.
+func (r *recallReader) recalled(found []confirmed, rankOf func(confirmed) int) []assembly.Recalled {
 	found = slices.DeleteFunc(found, func(v confirmed) bool { return v.message.IsHidden() })
 	recalled := make([]assembly.Recalled, len(found))
 	for i, v := range found {
-		recalled[i] = assembly.Recalled{PlacedMessage: v.message, Span: cut(v.hit)}
-		r.out.Recalled, r.out.Ranks = append(r.out.Recalled, v.hit), append(r.out.Ranks, r.done+v.at+1)
+		recalled[i] = assembly.Recalled{PlacedMessage: v.message, Span: cut(v.hit), Step: selections[v.hit.Fill]}
+		r.out.Recalled, r.out.Ranks = append(r.out.Recalled, v.hit), append(r.out.Ranks, rankOf(v))
+	}
+	return recalled
+}
+
+// fill reads the next messages that may fill; none is left when it returns none. They have no rank.
+func (r *recallReader) fill(room int64) (recalled []assembly.Recalled, err error) {
+	for room > 0 && len(recalled) == 0 && len(r.filling) > 0 {
+		next := worthReading(r.filling, room, r.out.Policy.Counter)
+		r.filling = r.filling[len(next):]
+		found, err := r.confirm(r.ctx, next)
+		if err != nil {
+			return nil, err
+		}
+		recalled = r.recalled(found, func(confirmed) int { return 0 })
 	}
 	return recalled, nil
 }
@@ -133,15 +154,20 @@ const (
 
 // worthReading answers the hits that could find room, were each as short as it can be.
 func worthReading(hits []rank.Hit, room int64, counter string) []rank.Hit {
+	for i := range hits {
+		if room <= 0 {
+			return hits[:i]
+		}
+		room -= leastTokens(&hits[i], counter)
+	}
+	return hits
+}
+
+// leastTokens is less than the line of a hit takes by a counter.
+func leastTokens(h *rank.Hit, counter string) int64 {
 	perToken := mostTokenBytes
 	if counter == tokens.Chars4 {
 		perToken = mostChars4Bytes
 	}
-	for i, h := range hits {
-		if room <= 0 {
-			return hits[:i]
-		}
-		room -= int64(leastLineTokens + (h.Passage.End-h.Passage.Start)/perToken)
-	}
-	return hits
+	return int64(leastLineTokens + (h.Passage.End-h.Passage.Start)/perToken)
 }

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/policy"
+	"github.com/stratamem/strata/internal/secrets"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/tokens"
 )
@@ -33,6 +35,13 @@ func (s *Service) Record(ctx context.Context, p RecordParams) (Recorded, error) 
 	if err := s.policies.Known(p.Profile); err != nil {
 		return Recorded{}, err
 	}
+	mask, err := s.masksOf(ctx, p)
+	if err != nil {
+		return Recorded{}, err
+	}
+	if mask == policy.MaskEverywhere {
+		p.Messages, p.StatePatch = secrets.Remove(p.Messages, p.StatePatch) // before digests are made of them
+	}
 	turn, err := s.turn(ctx, p)
 	if err != nil {
 		return Recorded{}, err
@@ -42,6 +51,9 @@ func (s *Service) Record(ctx context.Context, p RecordParams) (Recorded, error) 
 	}
 	if err := s.markEchoes(ctx, p.Ref, turn.Messages); err != nil {
 		return Recorded{}, err
+	}
+	if mask == policy.MaskMemory {
+		markSecrets(turn.Messages)
 	}
 	odd, err := s.findings(ctx, p.Ref, turn.Messages)
 	if err != nil {
@@ -110,20 +122,24 @@ func (s *Service) complete(m memory.Message, extract memory.ExtractMode, now tim
 	return m
 }
 
-// findings says what is odd about the tool calls and results of new messages.
+// findings says what is odd about new messages: those that say nothing, and their tool calls and results.
 func (s *Service) findings(ctx context.Context, ref memory.SessionRef, messages []store.NewMessage) ([]memory.Finding, error) {
 	var ids []string
+	var empty []memory.Finding
 	for _, m := range messages {
 		ids = append(append(ids, m.ToolCalls()...), m.ToolResults()...)
+		if len(m.Parts) == 0 {
+			empty = append(empty, memory.Finding{MessageID: m.ID, Kind: memory.FindingEmpty})
+		}
 	}
 	if len(ids) == 0 {
-		return nil, nil
+		return empty, nil
 	}
 	known, err := s.store.KnownToolCalls(ctx, ref, ids)
 	if err != nil {
 		return nil, fmt.Errorf("look up tool calls: %w", err)
 	}
-	return toolFindings(messages, known), nil
+	return append(empty, toolFindings(messages, known)...), nil
 }
 
 // toolFindings decides, in the order of the messages, which results have no call and which calls were made before.

@@ -53,6 +53,7 @@ func (s *Service) SearchMessages(ctx context.Context, p SearchParams) (SearchRes
 	if p.AsOf.IsZero() {
 		p.AsOf = s.timeNow()
 	}
+	p.Query = askedWords(p.Query, s.policies.SecretsOf(""))
 	sessions, err := s.sessionKeys(ctx, p)
 	if err != nil {
 		return SearchResult{}, err
@@ -162,7 +163,9 @@ func (s *Service) readPage(ctx context.Context, p SearchParams, page []rank.Hit,
 			return SearchResult{}, err
 		}
 		for _, v := range found {
-			out.Hits = append(out.Hits, messageHit(v.message, v.hit, p.Offset+start+v.at+1, q.Terms))
+			hit := messageHit(v.message, v.hit, p.Offset+start+v.at+1, q.Terms)
+			hit.Message = recalled(hit.Message, s.policies.SecretsOf(""))
+			out.Hits = append(out.Hits, hit)
 			size += v.message.Message.ContentBytes()
 		}
 		if next := start + len(hits); size > p.MaxBytes && next < len(page) {

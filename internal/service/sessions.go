@@ -52,6 +52,9 @@ func (s *Service) UpdateSession(ctx context.Context, u store.SessionUpdate) (mem
 	if err != nil {
 		return out, fmt.Errorf("update session: %w", err)
 	}
+	if u.ContextStart != nil {
+		s.runner.LookAgain(u.Ref.UserRef, u.Ref.SessionID)
+	}
 	return out, nil
 }
 
@@ -98,6 +101,9 @@ func (s *Service) UpdateMessage(ctx context.Context, u store.MessageUpdate) (mem
 	out, err := s.store.UpdateMessage(ctx, u)
 	if err != nil {
 		return out, fmt.Errorf("update message: %w", err)
+	}
+	if u.Hidden != nil {
+		s.runner.LookAgain(u.Ref.UserRef, u.Ref.SessionID)
 	}
 	return out, nil
 }

@@ -1,13 +1,13 @@
 package service
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/stratamem/strata/internal/jobs"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/summary"
@@ -30,9 +30,12 @@ type Summary struct {
 	Text       string
 	Through    int64 // the last message that is covered; 0 of periods
 	Start, End time.Time
-	Nodes      []memory.SummaryNode // what it is made of, oldest first
-	Tokens     int64                // of Text by o200k_base
-	Place      SummaryCursor        // in the order of ListSummaries
+	Nodes      []memory.SummaryNode   // what it is made of, oldest first
+	Rebuilding bool                   // it is to be written anew, or a part of it
+	Revision   memory.SummaryRevision // what persons made of it; the zero one for nothing
+	Withheld   bool                   // its correction must not stand: see summary.Marks.IsWithheld
+	Tokens     int64                  // of Text by o200k_base
+	Place      SummaryCursor          // in the order of ListSummaries
 }
 
 // Summary returns the running summary of a session, or that of a week or month; SUMMARY_NOT_FOUND when there is none yet.
@@ -52,9 +55,13 @@ func (s *Service) sessionSummary(ctx context.Context, ref memory.SessionRef) (Su
 	if err != nil {
 		return Summary{}, fmt.Errorf("read summaries: %w", err)
 	}
+	marks, err := s.marks(ctx, ref.UserRef)
+	if err != nil {
+		return Summary{}, err
+	}
 	out, ok, err := s.running(ctx, ref.UserRef, store.SessionSummary{
 		SessionID: ref.SessionID, Title: session.Title, LastSeq: session.LastSeq, Nodes: nodes,
-	}, memory.Hidden{})
+	}, marks)
 	if err != nil {
 		return Summary{}, err
 	}
@@ -66,67 +73,30 @@ func (s *Service) sessionSummary(ctx context.Context, ref memory.SessionRef) (Su
 
 // running answers the running summary of a session, not worded yet: the fewest nodes that stand for all of its messages
 // up to one but for those that tell of hidden ones, false when there are none.
-func (s *Service) running(ctx context.Context, user memory.UserRef, in store.SessionSummary, hidden memory.Hidden) (Summary, bool, error) {
+func (s *Service) running(ctx context.Context, user memory.UserRef, in store.SessionSummary, marks summary.Marks) (Summary, bool, error) {
 	frontier := summary.Frontier(in.Nodes, summary.Boundary(in.Nodes, in.LastSeq, 0))
 	if len(frontier) == 0 {
 		return Summary{}, false, nil
 	}
-	frontier, err := s.unhidden(ctx, user.Session(in.SessionID), frontier, hidden.Ranges(frontier[0].Session, in.LastSeq))
-	if err != nil || len(frontier) == 0 {
+	covered := frontier[len(frontier)-1].Range.To
+	view := marks.Of(frontier[0].Session)
+	nodes, err := jobs.Standing(ctx, s.store, user.Session(in.SessionID), view, frontier)
+	if err != nil || len(nodes) == 0 {
 		return Summary{}, false, err
 	}
-	through := frontier[len(frontier)-1].Range.To
-	start, err := s.begin(ctx, user.Session(in.SessionID), frontier)
+	if last := &nodes[len(nodes)-1]; last.Range.To > covered { // a correction that stands for what is to stand raw, too
+		last.Range.To = covered
+	}
+	start, err := s.begin(ctx, user.Session(in.SessionID), nodes)
 	if err != nil {
 		return Summary{}, false, err
 	}
+	revision := marks.OfSession(frontier[0].Session)
 	return Summary{
-		Kind: memory.SummarySession, SessionID: in.SessionID, Name: in.Title, Through: through,
-		Start: start, End: frontier[len(frontier)-1].ToTime, Nodes: frontier, Place: SummaryCursor{Time: in.LastTime, SessionID: in.SessionID},
+		Kind: memory.SummarySession, SessionID: in.SessionID, Name: in.Title, Through: nodes[len(nodes)-1].Range.To,
+		Start: start, End: nodes[len(nodes)-1].ToTime, Nodes: nodes, Place: SummaryCursor{Time: in.LastTime, SessionID: in.SessionID},
+		Rebuilding: slices.ContainsFunc(frontier, view.IsDue), Revision: revision, Withheld: marks.IsWithheld(revision),
 	}, true, nil
-}
-
-// unhidden answers the fewest nodes that stand for what these stand for and tell of nothing that is hidden, oldest first: in
-// place of one that does, those it was made of.
-func (s *Service) unhidden(ctx context.Context, ref memory.SessionRef, nodes []memory.SummaryNode, hidden []memory.SeqRange) ([]memory.SummaryNode, error) {
-	out, telling := summary.Tell(nodes, hidden)
-	for len(telling) > 0 {
-		below, err := s.below(ctx, ref, telling, hidden[0].From)
-		if err != nil {
-			return nil, err
-		}
-		var clean []memory.SummaryNode
-		clean, telling = summary.Tell(below, hidden)
-		out = append(out, clean...)
-	}
-	slices.SortFunc(out, func(a, b memory.SummaryNode) int { return cmp.Compare(a.Range.To, b.Range.To) })
-	return out, nil
-}
-
-// below reads what the nodes were made of. A node that stands for all before it was made of a whole chain: of that only what
-// ends before the first hidden message can tell of none.
-func (s *Service) below(ctx context.Context, ref memory.SessionRef, nodes []memory.SummaryNode, firstHidden int64) ([]memory.SummaryNode, error) {
-	var ids []string
-	var out []memory.SummaryNode
-	for _, n := range nodes {
-		ids = append(ids, n.Children...)
-		if !n.Cumulative {
-			continue
-		}
-		before, err := s.store.TopNodes(ctx, ref, firstHidden-1)
-		if err != nil {
-			return nil, fmt.Errorf("read summaries: %w", err)
-		}
-		out = append(out, summary.Frontier(before, summary.Boundary(before, firstHidden-1, 0))...)
-	}
-	if len(ids) == 0 {
-		return out, nil
-	}
-	children, err := s.store.Nodes(ctx, ref.UserRef, ids)
-	if err != nil {
-		return nil, fmt.Errorf("read what a summary was made of: %w", err)
-	}
-	return append(out, children...), nil
 }
 
 // begin is when the first message was created that nodes stand for: the one node of the recursive form names only the
@@ -183,30 +153,49 @@ func (s *Service) periodSummary(ctx context.Context, ref SummaryRef) (Summary, e
 	if err != nil {
 		return Summary{}, fmt.Errorf("read user: %w", err)
 	}
-	period, err := summary.ParsePeriod(ref.Kind, ref.Name, user.Location())
+	period, err := parsePeriod(ref, user)
 	if err != nil {
-		return Summary{}, memory.InvalidField("name", "names no week such as 2026-W47 or month such as 2026-11 of the kind asked for")
+		return Summary{}, err
 	}
-	found, err := s.store.Periods(ctx, store.PeriodQuery{
-		User: ref.User, Kind: ref.Kind, From: period.Start.Add(-periodReach), Before: period.Start.Add(periodReach), Limit: 2,
-	})
+	found, err := s.store.Periods(ctx, periodsNear(ref, period))
 	if err != nil {
 		return Summary{}, fmt.Errorf("read summaries of periods: %w", err)
 	}
-	found, err = s.standing(ctx, periodReader{user: ref.User, location: user.Location()}, found)
+	marks, err := s.marks(ctx, ref.User)
+	if err != nil {
+		return Summary{}, err
+	}
+	found, err = s.standing(ctx, periodReader{user: ref.User, location: user.Location(), marks: marks}, found)
 	if err != nil {
 		return Summary{}, err
 	}
 	for _, node := range found {
 		if node.Period.Name == period.Name {
-			return ofPeriod(node), nil
+			return ofPeriod(node, marks), nil
 		}
 	}
 	return Summary{}, noSummary(period.Name)
 }
 
-func ofPeriod(n memory.SummaryNode) Summary {
+func parsePeriod(ref SummaryRef, user memory.User) (memory.Period, error) {
+	period, err := summary.ParsePeriod(ref.Kind, ref.Name, user.Location())
+	if err != nil {
+		return period, memory.InvalidField("name", "names no week such as 2026-W47 or month such as 2026-11 of the kind asked for")
+	}
+	return period, nil
+}
+
+// periodsNear asks for a period, in whichever timezone it was written.
+func periodsNear(ref SummaryRef, period memory.Period) store.PeriodQuery {
+	return store.PeriodQuery{
+		User: ref.User, Kind: ref.Kind, From: period.Start.Add(-periodReach), Before: period.Start.Add(periodReach), Limit: 2,
+	}
+}
+
+func ofPeriod(n memory.SummaryNode, marks summary.Marks) Summary {
+	revision := marks.OfPeriod(n.Kind, n.Period.Name)
 	return Summary{
+		Revision: revision, Withheld: marks.IsWithheld(revision), Rebuilding: n.Model != memory.PersonModel && n.Rebuild < revision.Rebuilds,
 		Kind: n.Kind, Name: n.Period.Name, Text: n.Text, Start: n.Period.Start, End: n.Period.End,
 		Nodes: []memory.SummaryNode{n}, Tokens: n.Tokens.O200K, Place: SummaryCursor{Time: n.Period.Start},
 	}
@@ -222,21 +211,28 @@ func noSummary(of string) error {
 
 // SummaryQuery asks for a page of a user's summaries of one kind.
 type SummaryQuery struct {
-	User  memory.UserRef
-	Kind  memory.SummaryKind
-	Limit int
-	After *SummaryCursor // nil for the first page
+	User memory.UserRef
+	Kind memory.SummaryKind
+	// Review asks for those whose correction is withheld, the latest written first, whatever stands in its place.
+	Review bool
+	Limit  int
+	After  *SummaryCursor // nil for the first page
 }
 
 // SummaryCursor is a place in the order of ListSummaries.
 type SummaryCursor struct {
-	Time      time.Time // create time of a session's last covered message; the start of a period
-	SessionID string    // "" of a period
+	// Time is the create time of a session's last covered message, or the start of a period; where Review is asked for, when the
+	// correction was written.
+	Time      time.Time
+	SessionID string // "" of a period; where Review is asked for, its name
 }
 
 // ListSummaries returns a page of summaries, the latest first, and where the next page begins: nil at the end. A session
 // whose first messages are not summarised yet has no running summary and is passed over.
 func (s *Service) ListSummaries(ctx context.Context, q SummaryQuery) ([]Summary, *SummaryCursor, error) {
+	if q.Review {
+		return s.listWithheld(ctx, q)
+	}
 	if q.Kind == memory.SummarySession {
 		return s.listSessionSummaries(ctx, q)
 	}
@@ -257,9 +253,13 @@ func (s *Service) listSessionSummaries(ctx context.Context, q SummaryQuery) ([]S
 		found = found[:q.Limit]
 		next = &SummaryCursor{Time: found[q.Limit-1].LastTime, SessionID: found[q.Limit-1].SessionID}
 	}
+	marks, err := s.marks(ctx, q.User)
+	if err != nil {
+		return nil, nil, err
+	}
 	var out []Summary
 	for _, f := range found {
-		r, ok, err := s.running(ctx, q.User, f, memory.Hidden{})
+		r, ok, err := s.running(ctx, q.User, f, marks)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -288,13 +288,17 @@ func (s *Service) listPeriods(ctx context.Context, q SummaryQuery) ([]Summary, *
 	if err != nil && !isNotFound(err) {
 		return nil, nil, fmt.Errorf("read user: %w", err)
 	}
-	found, err = s.standing(ctx, periodReader{user: q.User, location: user.Location()}, found)
+	marks, err := s.marks(ctx, q.User)
+	if err != nil {
+		return nil, nil, err
+	}
+	found, err = s.standing(ctx, periodReader{user: q.User, location: user.Location(), marks: marks}, found)
 	if err != nil {
 		return nil, nil, err
 	}
 	out := make([]Summary, len(found))
 	for i, n := range found {
-		out[i] = ofPeriod(n)
+		out[i] = ofPeriod(n, marks)
 	}
 	return out, next, nil
 }

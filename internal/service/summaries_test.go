@@ -8,6 +8,7 @@ import (
 
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/store"
+	"github.com/stratamem/strata/internal/summary"
 )
 
 func leaf(id string, from, to int64) memory.SummaryNode {
@@ -33,7 +34,7 @@ func TestRunning(t *testing.T) {
 	t.Parallel()
 	running := func(t *testing.T, o Options, nodes ...memory.SummaryNode) (Summary, bool) {
 		t.Helper()
-		got, ok, err := New(o).running(t.Context(), memory.UserRef{}, store.SessionSummary{SessionID: "s", Title: "Trip", LastSeq: 20, Nodes: nodes}, memory.Hidden{})
+		got, ok, err := New(o).running(t.Context(), memory.UserRef{}, store.SessionSummary{SessionID: "s", Title: "Trip", LastSeq: 20, Nodes: nodes}, summary.Marks{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -115,7 +116,7 @@ func TestRepeats(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s.asked = 0
-			got, err := New(Options{Store: s}).repeats(t.Context(), memory.SummaryNode{Children: row.children}, seen)
+			got, err := New(Options{Store: s}).repeats(t.Context(), periodReader{}, memory.SummaryNode{Children: row.children}, seen)
 			if err != nil || got != row.want || s.asked != row.asked {
 				t.Errorf("got %v after %d reads, %v", got, s.asked, err)
 			}
@@ -149,18 +150,18 @@ func TestRunningTellsOfNothingThatIsHidden(t *testing.T) {
 		asked   int // nodes that are read
 	}{
 		{"nothing is read where nothing is hidden", 0, nil, "ab.\n\ncd.\n\ne.", 1, 20, nil, 0},
-		{"what was merged is taken apart", 0, []int64{6}, "a.\n\ncd.\n\ne.", 1, 20, []memory.SeqRange{{From: 5, To: 8}}, 2},
-		{"all that tells of something hidden is left out", 0, []int64{2, 7, 13}, "c.\n\ne.", 9, 20, []memory.SeqRange{{From: 1, To: 8}, {From: 13, To: 16}}, 4},
+		{"what was merged is taken apart", 0, []int64{6}, "a.\n\ncd.\n\ne.", 1, 20, []memory.SeqRange{{From: 5, To: 8}}, 1},
+		{"all that tells of something hidden is left out", 0, []int64{2, 7, 13}, "c.\n\ne.", 9, 20, []memory.SeqRange{{From: 1, To: 8}, {From: 13, To: 16}}, 1},
 		{"a summary ends before the last of what is hidden", 0, []int64{18}, "ab.\n\ncd.", 1, 16, nil, 0},
-		{"a start at a summary's beginning leaves that whole", 9, nil, "cd.\n\ne.", 9, 20, []memory.SeqRange{{From: 1, To: 8}}, 2},
-		{"a start within one leaves out what it stands for", 11, nil, "d.\n\ne.", 13, 20, []memory.SeqRange{{From: 1, To: 12}}, 4},
+		{"a start at a summary's beginning leaves that whole", 9, nil, "cd.\n\ne.", 9, 20, []memory.SeqRange{{From: 1, To: 8}}, 0},
+		{"a start within one leaves out what it stands for", 11, nil, "d.\n\ne.", 13, 20, []memory.SeqRange{{From: 1, To: 12}}, 1},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			s := tree()
 			hidden := memory.Hidden{Starts: map[memory.SessionKey]int64{"": row.start}, Messages: map[memory.SessionKey][]int64{"": row.hidden}}
 			got, ok, err := New(Options{Store: s}).running(t.Context(), memory.UserRef{}, store.SessionSummary{
 				SessionID: "s", LastSeq: 20, Nodes: []memory.SummaryNode{s.nodes["ab"], s.nodes["cd"], s.nodes["e"]},
-			}, hidden)
+			}, summary.Marks{Hidden: hidden})
 			if err != nil || !ok {
 				t.Fatalf("%v, %v", ok, err)
 			}
@@ -180,7 +181,7 @@ func TestRunningTellsOfNothingThatIsHidden(t *testing.T) {
 		s := tree()
 		_, ok, err := New(Options{Store: s}).running(t.Context(), memory.UserRef{}, store.SessionSummary{
 			SessionID: "s", LastSeq: 20, Nodes: []memory.SummaryNode{s.nodes["ab"], s.nodes["cd"]},
-		}, memory.Hidden{Starts: map[memory.SessionKey]int64{"": 17}})
+		}, summary.Marks{Hidden: memory.Hidden{Starts: map[memory.SessionKey]int64{"": 17}}})
 		if ok || err != nil {
 			t.Errorf("%v, %v", ok, err)
 		}
@@ -191,23 +192,38 @@ func TestRunningTellsOfNothingThatIsHidden(t *testing.T) {
 		s := &chain{nodes: []memory.SummaryNode{first, second}}
 		got, ok, err := New(Options{Store: s}).running(t.Context(), memory.UserRef{}, store.SessionSummary{
 			SessionID: "s", LastSeq: 20, Nodes: []memory.SummaryNode{second},
-		}, memory.Hidden{Messages: map[memory.SessionKey][]int64{"": {9}}})
+		}, summary.Marks{Hidden: memory.Hidden{Messages: map[memory.SessionKey][]int64{"": {9}}}})
 		if err != nil || !ok || got.worded().Text != "first." || got.Through != 6 {
 			t.Errorf("%+v, %v, %v", got, ok, err)
 		}
 	})
 }
 
-// chain answers the last of its nodes that ends in time.
+// chain is the nodes of a recursive summary.
 type chain struct {
 	Store
 	nodes []memory.SummaryNode
 }
 
-func (c *chain) TopNodes(_ context.Context, _ memory.SessionRef, through int64) (out []memory.SummaryNode, err error) {
+func (c *chain) NodesWithin(context.Context, memory.SessionRef, memory.SeqRange) ([]memory.SummaryNode, error) {
+	return c.nodes, nil
+}
+
+func (c *chain) Nodes(_ context.Context, _ memory.UserRef, ids []string) (out []memory.SummaryNode, err error) {
 	for _, n := range c.nodes {
-		if n.Range.To <= through {
-			out = []memory.SummaryNode{n}
+		if slices.Contains(ids, n.ID) {
+			out = append(out, n)
+		}
+	}
+	return out, nil
+}
+
+// NodesWithin answers the outlines of the nodes within a range.
+func (p *parts) NodesWithin(_ context.Context, _ memory.SessionRef, within memory.SeqRange) (out []memory.SummaryNode, err error) {
+	for _, n := range p.nodes {
+		if within.From <= n.Range.From && n.Range.To <= within.To {
+			n.Text, n.Children = "", nil
+			out = append(out, n)
 		}
 	}
 	return out, nil

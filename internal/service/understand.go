@@ -8,6 +8,7 @@ import (
 
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/rank"
+	"github.com/stratamem/strata/internal/summary"
 	"github.com/stratamem/strata/internal/text"
 	"github.com/stratamem/strata/internal/text/when"
 )
@@ -20,6 +21,7 @@ type sought struct {
 	vector func() (QueryVector, []Degradation) // of the query; the zero one where words alone must do
 	found  func() (factsFound, error)          // the facts that the query finds
 	hidden func() (memory.Hidden, error)       // the messages that stand in no context
+	marks  func() (summary.Marks, error)       // with it
 }
 
 // seek leaves found and hidden to the caller.

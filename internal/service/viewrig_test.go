@@ -97,6 +97,7 @@ type idle struct{}
 
 func (idle) Nudge(memory.SessionRef)                     {}
 func (idle) Hurry(memory.SessionRef, ...memory.SlotKind) {}
+func (idle) LookAgain(memory.UserRef, string)            {}
 func (idle) Changed(memory.SessionRef) <-chan struct{}   { return nil }
 func (idle) Rebuild(memory.UserRef)                      {}
 func (idle) Wake()                                       {}

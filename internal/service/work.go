@@ -17,6 +17,9 @@ type Runner interface {
 	Nudge(ref memory.SessionRef)
 	// Hurry says not to wait for the triggers of these kinds.
 	Hurry(ref memory.SessionRef, kinds ...memory.SlotKind)
+	// LookAgain says that something changed that the session's summaries and the user's weeks and months are made of; "" for no
+	// session.
+	LookAgain(user memory.UserRef, sessionID string)
 	// Changed must return a channel that is closed after the session's next progress.
 	Changed(ref memory.SessionRef) <-chan struct{}
 }
@@ -103,9 +106,20 @@ func (s *Service) WaitForWatermark(ctx context.Context, w Wait) (Waited, error) 
 	if w.Of == nil {
 		w.Of = []Watermark{WatermarkIndexed, WatermarkExtracted}
 	}
+	w, out, err := s.beginWait(ctx, w)
+	if err != nil || out.ended() {
+		return out, err
+	}
+	timeUp, stop := timeUp(ctx, w.Timeout)
+	defer stop()
+	return s.await(ctx, w, timeUp)
+}
+
+// beginWait looks how far the work has come and hurries it. It returns the wait with the seq that is waited for.
+func (s *Service) beginWait(ctx context.Context, w Wait) (Wait, Waited, error) {
 	marks, slots, err := s.progress(ctx, w.Ref)
 	if err != nil {
-		return Waited{}, err
+		return w, Waited{}, err
 	}
 	if w.MinSeq == 0 {
 		w.MinSeq = marks.Recorded
@@ -113,16 +127,11 @@ func (s *Service) WaitForWatermark(ctx context.Context, w Wait) (Waited, error) 
 	if slices.Contains(w.Of, WatermarkExtracted) && marks.Extracted < w.MinSeq {
 		s.runner.Hurry(w.Ref, memory.SlotExtract)
 	}
-	if out := w.outcome(marks, slots); out.ended() {
-		return out, nil
-	}
-	return s.await(ctx, w)
+	return w, w.outcome(marks, slots), nil
 }
 
-// await looks again after every progress, and now and then without one.
-func (s *Service) await(ctx context.Context, w Wait) (Waited, error) {
-	timeUp, stop := timeUp(ctx, w.Timeout)
-	defer stop()
+// await looks again after every progress, and now and then without one, until the time is up.
+func (s *Service) await(ctx context.Context, w Wait, timeUp <-chan time.Time) (Waited, error) {
 	poll := time.NewTicker(pollEvery)
 	defer poll.Stop()
 	for {

@@ -38,7 +38,8 @@ type announcer struct {
 	changed chan struct{}
 }
 
-func (a *announcer) Nudge(memory.SessionRef) {}
+func (a *announcer) Nudge(memory.SessionRef)          {}
+func (a *announcer) LookAgain(memory.UserRef, string) {}
 func (a *announcer) Hurry(_ memory.SessionRef, kinds ...memory.SlotKind) {
 	a.Lock()
 	defer a.Unlock()

@@ -54,6 +54,9 @@ type Forgotten struct {
 	FactID string
 	Key    memory.KeyedHash // one of the fact's keys
 	Change int64
+	// Time is when it was deleted: what is said after it may be learnt again in the same words. Zero in what was stored before
+	// the time was kept.
+	Time time.Time
 }
 
 // FactQuery asks for a page of a user's facts.

@@ -49,6 +49,7 @@ type Record struct {
 	Session   *SessionRecord      `json:"session,omitempty"`   // by session key
 	Turn      *TurnRecord         `json:"turn,omitempty"`      // by session key, then turn number
 	Node      *memory.SummaryNode `json:"node,omitempty"`      // by id
+	Revised   *SummaryHistory     `json:"revised,omitempty"`   // by kind, then session key, then period
 	Slot      *memory.Slot        `json:"slot,omitempty"`      // by id
 	Fact      *FactRecord         `json:"fact,omitempty"`      // by id
 	Forgotten *Forgotten          `json:"forgotten,omitempty"` // by change, then fact id, then key
@@ -91,6 +92,18 @@ type MessageRecord struct {
 	BodyHash []byte
 }
 
+// SummaryHistory is what persons made of one summary.
+type SummaryHistory struct {
+	Revisions []RevisedSummary // the first one first
+}
+
+// RevisedSummary is a revision with the request that made it.
+type RevisedSummary struct {
+	memory.SummaryRevision
+	RequestHash   []byte // keyed; nil without a request id
+	RequestDigest []byte // keyed
+}
+
 // FactRecord is a fact with its history and vectors.
 type FactRecord struct {
 	memory.Fact
@@ -121,8 +134,10 @@ func Canonical(r Record) Record {
 		r.Turn = canonicalTurn(*r.Turn)
 	case r.Node != nil:
 		n := *r.Node
-		n.Children = orNil(n.Children)
+		n.Children, n.Passed = orNil(n.Children), orNil(n.Passed)
 		r.Node = &n
+	case r.Revised != nil:
+		r.Revised = canonicalHistory(*r.Revised)
 	case r.Fact != nil:
 		r.Fact = canonicalFact(*r.Fact)
 	}
@@ -140,6 +155,18 @@ func canonicalTurn(t TurnRecord) *TurnRecord {
 		}
 	}
 	return &t
+}
+
+func canonicalHistory(h SummaryHistory) *SummaryHistory {
+	h.Revisions = orNil(slices.Clone(h.Revisions))
+	for i := range h.Revisions {
+		r := &h.Revisions[i]
+		r.RequestHash, r.RequestDigest, r.Covers = orNil(r.RequestHash), orNil(r.RequestDigest), orNil(slices.Clone(r.Covers))
+		for j := range r.Covers {
+			r.Covers[j].Passed = orNil(r.Covers[j].Passed)
+		}
+	}
+	return &h
 }
 
 func canonicalFact(f FactRecord) *FactRecord {

@@ -64,7 +64,7 @@ type Sessions interface {
 	// has no sessions: that is not an error.
 	ListSessions(ctx context.Context, q SessionQuery) ([]memory.Session, error)
 	// UpdateSession must change only what the update sets, and must refuse a stale ETag with ETAG_MISMATCH. Where ContextStart
-	// changes it must have the user's periods looked at by Time, as a leaf does: weeks may tell of what is hidden now.
+	// changes it must have the session and the user's periods looked at by Time: their summaries may tell of what is hidden now.
 	UpdateSession(ctx context.Context, u SessionUpdate) (memory.Session, error)
 }
 
@@ -123,7 +123,7 @@ type Transcript interface {
 	// none.
 	MessagesAt(ctx context.Context, q PlacesQuery) ([]memory.PlacedMessage, error)
 	// UpdateMessage must change only what the update sets; MESSAGE_NOT_FOUND when there is no such message. Where it sets Hidden
-	// it must have the user's periods looked at by Time.
+	// it must have the session and the user's periods looked at by Time: their summaries may tell of it.
 	UpdateMessage(ctx context.Context, u MessageUpdate) (memory.Message, error)
 	// Hidden must return which of the user's messages stand in no context, as of the last acknowledged UpdateSession,
 	// UpdateMessage and Append. An unknown user hides none: that is not an error.

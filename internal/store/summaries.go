@@ -17,12 +17,16 @@ type Summaries interface {
 	TopNodes(ctx context.Context, ref memory.SessionRef, through int64) ([]memory.SummaryNode, error)
 	// Nodes must return the user's nodes of these ids, in the order of the ids. One that is unknown is left out.
 	Nodes(ctx context.Context, user memory.UserRef, ids []string) ([]memory.SummaryNode, error)
+	// NodesWithin must return, of every generation, the session's nodes that stand for no message outside the range, by the first
+	// message that they stand for, then From, To, level, generation and id, as outlines: without Text, Children and Previous. An
+	// unknown user or session has none.
+	NodesWithin(ctx context.Context, ref memory.SessionRef, within memory.SeqRange) ([]memory.SummaryNode, error)
 	// RecentSessions must return, for the user's sessions that have a node and whose last covered message was created at
 	// or after Since and not after Until, their TopNodes through their last message, the session with the latest covered
 	// message first, equal times by session id.
 	RecentSessions(ctx context.Context, q RecentQuery) ([]SessionSummary, error)
-	// LeavesBetween must return the user's leaves whose ToTime is in [From, To), by ToTime, then id, as outlines: of a node
-	// only ID, Kind, Session, SessionID, Range, Cumulative, FromTime and ToTime are set.
+	// LeavesBetween must return the user's leaves whose ToTime is in [From, To), by ToTime, then id, as outlines: without Text,
+	// Children and Previous.
 	LeavesBetween(ctx context.Context, q LeafQuery) ([]memory.SummaryNode, error)
 	// Periods must return the user's weekly or monthly nodes, of the highest generation of each period, the latest first.
 	Periods(ctx context.Context, q PeriodQuery) ([]memory.SummaryNode, error)
@@ -30,6 +34,38 @@ type Summaries interface {
 	// a final slot again must change nothing. A leaf must set the user's time to be looked at for periods to LookAt, when
 	// none or a later one is set. A write for another life of the user is refused with USER_NOT_FOUND.
 	PutNode(ctx context.Context, w NodeWrite) error
+	// ChangeSummary must store the revision after Base of what persons have made of a summary, return it, and have its session
+	// and the user's periods looked at by Time. It must refuse with CONTENTION when Base is not the current revision. A repeated
+	// request id of the same summary must store nothing and return the revision of its first call, or refuse with
+	// REQUEST_ID_REUSED when the digest is another. A write for another life of the user is refused with USER_NOT_FOUND, one for
+	// a session that is gone with SESSION_NOT_FOUND.
+	ChangeSummary(ctx context.Context, w SummaryWrite) (memory.SummaryRevision, error)
+	// CurrentSummaries must return, of each of the user's summaries that a person changed, the current revision, by kind, then
+	// session key, then period. An unknown user has none.
+	CurrentSummaries(ctx context.Context, user memory.UserRef) ([]memory.SummaryRevision, error)
+	// SummaryRevisions must return what persons made of one summary, the latest revision first.
+	SummaryRevisions(ctx context.Context, q RevisionQuery) ([]memory.SummaryRevision, error)
+}
+
+// SummaryWrite is a person's change of a summary.
+type SummaryWrite struct {
+	User  memory.UserRef
+	Scope memory.ScopeKey
+	Base  int64 // the revision that it was decided against; 0 for none
+	// Revision is the summary as it is now; its Revision and CreateTime are set by the store, to Base + 1 and Time.
+	Revision      memory.SummaryRevision
+	RequestID     string // "" for none
+	RequestDigest memory.Digest
+	Time          time.Time
+}
+
+// RevisionQuery asks for what persons made of a summary.
+type RevisionQuery struct {
+	User    memory.UserRef
+	Kind    memory.SummaryKind
+	Session memory.SessionKey // of a SummarySession
+	Period  string            // of a week or month
+	Limit   int               // at least 1
 }
 
 // RecentQuery asks for summaries of earlier sessions.

@@ -51,6 +51,10 @@ type Work interface {
 	// Append must set a session's time to its own Time, also where an earlier turn is of a later one, when it stores a
 	// message and no earlier time is set, in the same write.
 	PendingSessions(ctx context.Context, before time.Time, limit int) ([]memory.SessionRef, error)
+	// WaitingSessions must return the user's sessions that have a time to be looked at, whenever that is, the earliest first.
+	// Every acknowledged message that no work has looked at yet is in one of them. An unknown user has none: that is not an
+	// error.
+	WaitingSessions(ctx context.Context, user memory.UserRef, limit int) ([]memory.SessionRef, error)
 	// DeferSession must set when the session is looked at again, unless a turn was stored since LastSeq or the time to be
 	// looked at is not Seen any more, as after RetrySlot: then it must change nothing, for whoever asks has not seen what
 	// there is to do. A zero Until means not before the next turn. Whoever asks should defer by LongestLook at most.

@@ -2,49 +2,45 @@ package summary
 
 import (
 	"cmp"
-	"math"
 	"slices"
 
 	"github.com/stratamem/strata/internal/memory"
 )
 
-// Tell splits nodes into those that tell of no hidden message and those that do, in their order. The hidden ranges are
-// ascending and apart.
-func Tell(nodes []memory.SummaryNode, hidden []memory.SeqRange) (clean, telling []memory.SummaryNode) {
-	for _, n := range nodes {
-		if memory.Overlap(hidden, memory.SeqRange{From: startOf(n), To: n.Range.To}) {
-			telling = append(telling, n)
-		} else {
-			clean = append(clean, n)
-		}
-	}
-	return clean, telling
+// Stood is what a session's node stands for.
+func Stood(n memory.SummaryNode) memory.SeqRange {
+	return memory.SeqRange{From: startOf(n), To: n.Range.To}
 }
 
-// Holes are the messages from the first up to the last that the nodes stand for, for which none of them does, ascending
+// tells reports whether a node was made of a message that is hidden now. The hidden ranges are ascending and apart.
+func tells(n memory.SummaryNode, hidden []memory.SeqRange) bool {
+	return slices.ContainsFunc(Stood(n).Without(n.Passed), func(r memory.SeqRange) bool { return memory.Overlap(hidden, r) })
+}
+
+// lacks are how many messages a node was not made of because they were hidden then and are not now.
+func lacks(n memory.SummaryNode, hidden []memory.SeqRange) (missing int64) {
+	for _, passed := range n.Passed {
+		for _, r := range passed.Without(hidden) {
+			missing += r.To - r.From + 1
+		}
+	}
+	return missing
+}
+
+// isEmpty reports whether a node was made of no message at all.
+func isEmpty(n memory.SummaryNode) bool { return len(Stood(n).Without(n.Passed)) == 0 }
+
+// Holes are the messages from the first up to the last that the nodes stand for, of which none of them was made, ascending
 // and apart.
 func Holes(nodes []memory.SummaryNode) []memory.SeqRange {
 	ranges := make([]memory.SeqRange, len(nodes))
+	var passed []memory.SeqRange
 	var last int64
 	for i, n := range nodes {
-		ranges[i] = memory.SeqRange{From: startOf(n), To: n.Range.To}
+		ranges[i] = Stood(n)
 		last = max(last, n.Range.To)
+		passed = append(passed, n.Passed...)
 	}
 	slices.SortFunc(ranges, func(a, b memory.SeqRange) int { return cmp.Compare(a.From, b.From) })
-	return memory.SeqRange{From: 1, To: last}.Without(ranges)
-}
-
-// Untold are the nodes of any sessions that tell of no hidden message, in their order.
-func Untold(nodes []memory.SummaryNode, hidden memory.Hidden) []memory.SummaryNode {
-	if hidden.IsEmpty() {
-		return nodes
-	}
-	ranges := map[memory.SessionKey][]memory.SeqRange{}
-	return slices.DeleteFunc(slices.Clone(nodes), func(n memory.SummaryNode) bool {
-		if _, known := ranges[n.Session]; !known {
-			ranges[n.Session] = hidden.Ranges(n.Session, math.MaxInt64)
-		}
-		_, telling := Tell([]memory.SummaryNode{n}, ranges[n.Session])
-		return len(telling) > 0
-	})
+	return memory.Union(memory.SeqRange{From: 1, To: last}.Without(ranges), passed)
 }

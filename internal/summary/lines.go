@@ -50,7 +50,7 @@ func (l LineLimits) spoken(p memory.Part) string {
 	case memory.PartToolResult:
 		return "[result: " + oneLine(l.answered(p), l.Result) + "]"
 	case memory.PartBlob, memory.PartURI:
-		return tokens.Placeholder(p)
+		return tokens.Placeholder(p.Masked())
 	}
 	return ""
 }

@@ -120,9 +120,12 @@ type PeriodInput struct {
 	Weeks, Months []memory.SummaryNode // as stored
 	// Told are the names of the weeks that leaves belong to: of any other stored week nothing is left that it may tell. Nil
 	// where every stored week has some.
-	Told     map[string]bool
-	Now      time.Time
-	Location *time.Location // the user's
+	Told map[string]bool
+	// Corrected are Marks.Corrected, Rebuilds are Marks.Rebuilds.
+	Corrected map[string]memory.SummaryNode
+	Rebuilds  map[string]int
+	Now       time.Time
+	Location  *time.Location // the user's
 }
 
 // PeriodPlan is a week or month to summarise.
@@ -130,6 +133,7 @@ type PeriodPlan struct {
 	Kind       memory.SummaryKind
 	Period     memory.Period
 	Generation int // one above the stored node's
+	Rebuild    int // memory.SummaryNode.Rebuild
 	Sources    []memory.SummaryNode
 }
 
@@ -138,8 +142,9 @@ func (in PeriodInput) WeekNames() []string { return slices.Sorted(maps.Keys(in.w
 
 // PeriodsDue says which periods are to be summarised, weeks first, oldest first. A leaf belongs to the week of the last
 // message it covers. A week is due when it is over and its stored node was made of other leaves than it has: it has more after
-// late messages, fewer when messages are hidden, and others in another timezone. A month is due when it is over, none of its
-// weeks is due, and its node was made of other weeks than it has. A period that has nothing left is not due: its stored node
+// late messages, others when messages are hidden or a session's summary is corrected, and in another timezone. A month is due
+// when it is over, none of its weeks is due, and its node was made of other weeks than it has: a corrected week is its
+// correction. What is corrected itself is not due for that. Whatever a person asked to be rebuilt is due. A period that has nothing left is not due: its stored node
 // is passed over by whoever reads it.
 func PeriodsDue(in PeriodInput) []PeriodPlan {
 	weeks := in.due(memory.SummaryWeek, in.weekSources(), in.Weeks)
@@ -169,6 +174,9 @@ func (in PeriodInput) weekSources() map[string]sources {
 func (in PeriodInput) monthSources() map[string]sources {
 	out := map[string]sources{}
 	for name, week := range latest(in.Weeks) {
+		if corrected, ok := in.Corrected[name]; ok {
+			week = corrected
+		}
 		if period, err := ParsePeriod(memory.SummaryWeek, name, in.Location); err == nil && (in.Told == nil || in.Told[name]) {
 			gather(out, MonthOf(period), week)
 		}
@@ -178,7 +186,25 @@ func (in PeriodInput) monthSources() map[string]sources {
 
 func gather(to map[string]sources, period memory.Period, n memory.SummaryNode) {
 	s := to[period.Name]
+	if i := slices.IndexFunc(s.nodes, func(o memory.SummaryNode) bool { return o.ID == n.ID }); i >= 0 { // a correction, in place of one more leaf
+		s.nodes[i].FromTime, s.nodes[i].ToTime = earlier(s.nodes[i].FromTime, n.FromTime), later(s.nodes[i].ToTime, n.ToTime)
+		return
+	}
 	to[period.Name] = sources{period: period, nodes: append(s.nodes, n)}
+}
+
+func earlier(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
 }
 
 // lastCumulative leaves out, of the cumulative nodes of a session in a week, all but the last: its text stands for the
@@ -217,14 +243,17 @@ func (in PeriodInput) due(kind memory.SummaryKind, found map[string]sources, sto
 	for name, s := range found {
 		node := newest[name]
 		isNew := func(n memory.SummaryNode) bool { return !slices.Contains(node.Children, n.ID) }
-		isSame := len(node.Children) == len(s.nodes) && !slices.ContainsFunc(s.nodes, isNew)
-		if in.Now.Before(s.period.End) || isSame {
+		stays := len(node.Children) == len(s.nodes) && !slices.ContainsFunc(s.nodes, isNew)
+		if _, corrected := in.Corrected[name]; corrected {
+			stays = true
+		}
+		if in.Now.Before(s.period.End) || stays && node.Rebuild >= in.Rebuilds[name] {
 			continue
 		}
 		slices.SortFunc(s.nodes, func(a, b memory.SummaryNode) int {
 			return cmp.Or(a.FromTime.Compare(b.FromTime), cmp.Compare(a.ID, b.ID))
 		})
-		out = append(out, PeriodPlan{Kind: kind, Period: s.period, Generation: node.Generation + 1, Sources: s.nodes})
+		out = append(out, PeriodPlan{Kind: kind, Period: s.period, Generation: node.Generation + 1, Rebuild: in.Rebuilds[name], Sources: s.nodes})
 	}
 	slices.SortFunc(out, func(a, b PeriodPlan) int { return a.Period.Start.Compare(b.Period.Start) })
 	return out

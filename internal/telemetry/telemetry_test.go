@@ -102,7 +102,7 @@ func samples(t *testing.T, s *Server) map[string]float64 {
 
 func TestMetricsCountWhatTheRecorderIsTold(t *testing.T) {
 	r := New(Options{Providers: Providers{Summary: "gpt-4o", Extraction: "gpt-4o-mini", Embedding: "builtin:static-256", Rerank: "rerank-v3.5"}, Now: clock})
-	r.WatchWork(WorkOptions{Now: clock, Log: slog.New(slog.DiscardHandler), Work: work{stats: store.WorkStats{
+	r.WatchWork(WorkOptions{Waiting: func(context.Context) (int64, int64, error) { return 2, 300, nil }, Now: clock, Log: slog.New(slog.DiscardHandler), Work: work{stats: store.WorkStats{
 		Kinds: []store.KindStats{
 			{Kind: memory.SlotExtract, Open: 2, Parked: 1, Oldest: noon.Add(-90 * time.Second)},
 			{Kind: memory.SlotLeaf, Open: 1, Oldest: noon.Add(time.Hour)},
@@ -150,6 +150,8 @@ func TestMetricsCountWhatTheRecorderIsTold(t *testing.T) {
 		"strata_provider_infomap[model:rerank-v3.5 purpose:rerank]":                          1,
 		"strata_provider_infomap[model:builtin:static-256 purpose:embedding]":                1,
 		"strata_turns_pending_secondsmap[]":                                                  60,
+		"strata_embedding_waitingmap[of:facts]":                                              2,
+		"strata_embedding_waitingmap[of:messages]":                                           300,
 		"strata_jobs_parkedmap[kind:extract]":                                                1,
 		"strata_jobs_openmap[kind:extract]":                                                  2,
 		"strata_jobs_openmap[kind:summarize]":                                                1,

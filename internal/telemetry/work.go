@@ -20,8 +20,10 @@ type Work interface {
 // WorkOptions are what WatchWork needs.
 type WorkOptions struct {
 	Work Work
-	Now  func() time.Time
-	Log  *slog.Logger
+	// Waiting counts what has no vector yet; nil where nothing is embedded.
+	Waiting func(ctx context.Context) (facts, messages int64, err error)
+	Now     func() time.Time
+	Log     *slog.Logger
 }
 
 // WatchWork adds what waits and what is parked, asked from the store whenever metrics are read. Where the store cannot
@@ -36,6 +38,7 @@ func (r *Recorder) WatchWork(o WorkOptions) {
 		open:        gauge("strata_jobs_open", "Jobs that are not done.", "kind"),
 		parked:      gauge("strata_jobs_parked", "Jobs that failed too often or for good and wait for a person.", "kind"),
 		quarantined: gauge("strata_quarantined_stored", "Refused operations that are kept, by reason.", "reason"),
+		vectors:     gauge("strata_embedding_waiting", "Facts and messages that have no vector of the model in use yet.", "of"),
 		turns:       gauge("strata_turns_pending_seconds", "For how long the session that waits longest has been due to be looked at, 0 without one."),
 	})
 }
@@ -50,12 +53,12 @@ func (r *Recorder) WatchPanics(count func() int64) {
 // workCollector asks the store at every scrape.
 type workCollector struct {
 	WorkOptions
-	oldest, open, parked, quarantined, turns *prometheus.Desc
+	oldest, open, parked, quarantined, vectors, turns *prometheus.Desc
 }
 
 // Describe names the metrics.
 func (c *workCollector) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{c.oldest, c.open, c.parked, c.quarantined, c.turns} {
+	for _, d := range []*prometheus.Desc{c.oldest, c.open, c.parked, c.quarantined, c.vectors, c.turns} {
 		to <- d
 	}
 }
@@ -89,6 +92,25 @@ func (c *workCollector) Collect(to chan<- prometheus.Metric) {
 		gauge(c.quarantined, float64(n), reason)
 	}
 	gauge(c.turns, age(stats.OldestTurn, now))
+	c.collectVectors(ctx, gauge)
+}
+
+// collectVectors says how many facts and messages wait for a vector.
+func (c *workCollector) collectVectors(ctx context.Context, gauge func(d *prometheus.Desc, v float64, labels ...string)) {
+	if c.Waiting == nil {
+		return
+	}
+	var facts, messages int64
+	err := group.Contain(func() (err error) {
+		facts, messages, err = c.Waiting(ctx)
+		return err
+	})
+	if err != nil {
+		c.Log.WarnContext(ctx, "metrics of what waits for a vector are missing", "error", err)
+		return
+	}
+	gauge(c.vectors, float64(facts), "facts")
+	gauge(c.vectors, float64(messages), "messages")
 }
 
 // everyKind adds the kinds of which there is nothing, so that a metric is 0 and not missing.
@@ -98,7 +120,9 @@ func everyKind(some []store.KindStats) []store.KindStats {
 		byKind[s.Kind] = s
 	}
 	var all []store.KindStats
-	for k := memory.SlotExtract; k <= memory.SlotMonth; k++ {
+	for _, k := range []memory.SlotKind{
+		memory.SlotExtract, memory.SlotLeaf, memory.SlotMerge, memory.SlotWeek, memory.SlotMonth, memory.SlotRebuild,
+	} {
 		s := byKind[k]
 		s.Kind = k
 		all = append(all, s)

@@ -434,6 +434,75 @@ func (Watermark) EnumDescriptor() ([]byte, []int) {
 	return file_memory_v1_context_proto_rawDescGZIP(), []int{5}
 }
 
+// Selection says why a fact or recalled message stands in a context.
+type Selection int32
+
+const (
+	// Of other sections.
+	Selection_SELECTION_UNSPECIFIED Selection = 0
+	// It has something of the query: words, or meaning.
+	Selection_SELECTION_FOUND Selection = 1
+	// It matters whatever the query is: a name, health or diet, a wish about how to answer, or a pinned fact.
+	Selection_SELECTION_CORE Selection = 2
+	// Fill up to recall_floor: it was said beside something that was found.
+	Selection_SELECTION_FILL_NEIGHBOUR Selection = 3
+	// Fill: the user told it of himself.
+	Selection_SELECTION_FILL_STATED Selection = 4
+	// Fill: it was said in the same session as something that was found.
+	Selection_SELECTION_FILL_SESSION Selection = 5
+	// Fill: it was said lately.
+	Selection_SELECTION_FILL_NEWEST Selection = 6
+)
+
+// Enum value maps for Selection.
+var (
+	Selection_name = map[int32]string{
+		0: "SELECTION_UNSPECIFIED",
+		1: "SELECTION_FOUND",
+		2: "SELECTION_CORE",
+		3: "SELECTION_FILL_NEIGHBOUR",
+		4: "SELECTION_FILL_STATED",
+		5: "SELECTION_FILL_SESSION",
+		6: "SELECTION_FILL_NEWEST",
+	}
+	Selection_value = map[string]int32{
+		"SELECTION_UNSPECIFIED":    0,
+		"SELECTION_FOUND":          1,
+		"SELECTION_CORE":           2,
+		"SELECTION_FILL_NEIGHBOUR": 3,
+		"SELECTION_FILL_STATED":    4,
+		"SELECTION_FILL_SESSION":   5,
+		"SELECTION_FILL_NEWEST":    6,
+	}
+)
+
+func (x Selection) Enum() *Selection {
+	p := new(Selection)
+	*p = x
+	return p
+}
+
+func (x Selection) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (Selection) Descriptor() protoreflect.EnumDescriptor {
+	return file_memory_v1_context_proto_enumTypes[6].Descriptor()
+}
+
+func (Selection) Type() protoreflect.EnumType {
+	return &file_memory_v1_context_proto_enumTypes[6]
+}
+
+func (x Selection) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use Selection.Descriptor instead.
+func (Selection) EnumDescriptor() ([]byte, []int) {
+	return file_memory_v1_context_proto_rawDescGZIP(), []int{6}
+}
+
 // SectionSwitch turns one section on or off.
 type SectionSwitch struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -519,7 +588,10 @@ type ContextOverrides struct {
 	// summariser writes what else the policy wants summarised.
 	Policy *ContextPolicy `protobuf:"bytes,12,opt,name=policy,proto3" json:"policy,omitempty"`
 	// After how many steps step_limit_reached is set, 1 to 10,000.
-	StepLimit     *int32 `protobuf:"varint,13,opt,name=step_limit,json=stepLimit,proto3,oneof" json:"step_limit,omitempty"`
+	StepLimit *int32 `protobuf:"varint,13,opt,name=step_limit,json=stepLimit,proto3,oneof" json:"step_limit,omitempty"`
+	// Up to how many tokens FACTS, SESSION_FACTS and RECALLED are filled together with what was not found, 0 to 10,000,000; 0
+	// for no fill. Messages are filled in only where min_score is 0, facts only where min_fact_score is.
+	RecallFloor   *int64 `protobuf:"varint,14,opt,name=recall_floor,json=recallFloor,proto3,oneof" json:"recall_floor,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -645,6 +717,13 @@ func (x *ContextOverrides) GetStepLimit() int32 {
 	return 0
 }
 
+func (x *ContextOverrides) GetRecallFloor() int64 {
+	if x != nil && x.RecallFloor != nil {
+		return *x.RecallFloor
+	}
+	return 0
+}
+
 // PreviousSessions says which sessions' summaries a context may have. What is not set stays as the profile has it.
 type PreviousSessions struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -700,12 +779,15 @@ func (x *PreviousSessions) GetMaxAge() *durationpb.Duration {
 	return nil
 }
 
-// Freshness makes a context wait for background work.
+// Freshness makes a context wait for background work: in its session and, for what is to be learnt, in all other sessions of
+// the user, up to what was recorded when the call came.
 type Freshness struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The seq that the work must have reached; the last recorded one when 0.
+	// The seq of the session that the work must have reached; then no other session is waited for. The last recorded ones of
+	// all sessions when 0.
 	MinSeq int64 `protobuf:"varint,1,opt,name=min_seq,json=minSeq,proto3" json:"min_seq,omitempty"`
-	// Which work; EXTRACTED when empty, since what is not indexed yet is found all the same.
+	// Which work of the session; EXTRACTED when empty, since what is not indexed yet is found all the same. Other sessions are
+	// waited for where EXTRACTED is asked for, and for that alone.
 	Of []Watermark `protobuf:"varint,2,rep,packed,name=of,proto3,enum=memory.v1.Watermark" json:"of,omitempty"`
 	// How long to wait, at most what the call may take: 2 s when not set. A context that waited in vain comes back degraded.
 	Timeout       *durationpb.Duration `protobuf:"bytes,3,opt,name=timeout,proto3" json:"timeout,omitempty"`
@@ -1037,7 +1119,9 @@ type ContextItem struct {
 	// Who wrote a fact or summary: a model's name, or builtin:… for what is built in; empty for a person.
 	Model string `protobuf:"bytes,15,opt,name=model,proto3" json:"model,omitempty"`
 	// Which note it is, of NOTES.
-	Note          *NoteItem `protobuf:"bytes,16,opt,name=note,proto3" json:"note,omitempty"`
+	Note *NoteItem `protobuf:"bytes,16,opt,name=note,proto3" json:"note,omitempty"`
+	// Why it stands in the context, of FACTS and RECALLED.
+	Selection     Selection `protobuf:"varint,17,opt,name=selection,proto3,enum=memory.v1.Selection" json:"selection,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1182,6 +1266,13 @@ func (x *ContextItem) GetNote() *NoteItem {
 		return x.Note
 	}
 	return nil
+}
+
+func (x *ContextItem) GetSelection() Selection {
+	if x != nil {
+		return x.Selection
+	}
+	return Selection_SELECTION_UNSPECIFIED
 }
 
 // NoteItem is a note in a context. The item's create_time is when it was written.
@@ -1950,13 +2041,15 @@ type ContextUsage struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The tokens of the rendered context.
 	Tokens int64 `protobuf:"varint,1,opt,name=tokens,proto3" json:"tokens,omitempty"`
-	// The tokens it could have taken: the budget, or the model's window if that is smaller, less what is reserved.
+	// The tokens it could have taken: a budget that the call sets, or the model's window if that is smaller, less what is
+	// reserved; else the profile's budget, as far as the window less what is reserved holds it. Where no window is known, what
+	// is reserved is taken from the profile's budget.
 	AvailableTokens int64 `protobuf:"varint,2,opt,name=available_tokens,json=availableTokens,proto3" json:"available_tokens,omitempty"`
-	// The budget that was used.
+	// The budget that was used, with raised_tokens.
 	BudgetTokens int64 `protobuf:"varint,3,opt,name=budget_tokens,json=budgetTokens,proto3" json:"budget_tokens,omitempty"`
 	// The counter's name, such as o200k_base.
 	Counter string `protobuf:"bytes,4,opt,name=counter,proto3" json:"counter,omitempty"`
-	// The model's window in tokens; 0 where no model was named.
+	// The model's window in tokens; 0 where no model was named, or nothing is known of it.
 	WindowTokens int64 `protobuf:"varint,5,opt,name=window_tokens,json=windowTokens,proto3" json:"window_tokens,omitempty"`
 	// The share of the window that the context takes, with what is reserved for tool schemas; 0 where it is not known.
 	WindowShare float64 `protobuf:"fixed64,6,opt,name=window_share,json=windowShare,proto3" json:"window_share,omitempty"`
@@ -1967,7 +2060,10 @@ type ContextUsage struct {
 	// What each stage of the policy did to them, in their order, those included that had nothing to do.
 	Effects []*PolicyEffect `protobuf:"bytes,9,rep,name=effects,proto3" json:"effects,omitempty"`
 	// The tokens that are kept free for the caller's tools: tool_schema_tokens and those of tools_json.
-	ToolsTokens   int64 `protobuf:"varint,10,opt,name=tools_tokens,json=toolsTokens,proto3" json:"tools_tokens,omitempty"`
+	ToolsTokens int64 `protobuf:"varint,10,opt,name=tools_tokens,json=toolsTokens,proto3" json:"tools_tokens,omitempty"`
+	// By how many tokens the profile's budget was raised, because instructions, state and pending messages need more. It is
+	// raised no further than the model's window, and not at all where the call sets overrides.budget_tokens.
+	RaisedTokens  int64 `protobuf:"varint,11,opt,name=raised_tokens,json=raisedTokens,proto3" json:"raised_tokens,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2072,6 +2168,13 @@ func (x *ContextUsage) GetToolsTokens() int64 {
 	return 0
 }
 
+func (x *ContextUsage) GetRaisedTokens() int64 {
+	if x != nil {
+		return x.RaisedTokens
+	}
+	return 0
+}
+
 // Retrieval says what was searched, for explain.
 type Retrieval struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2171,7 +2274,7 @@ const file_memory_v1_context_proto_rawDesc = "" +
 	"\x17memory/v1/context.proto\x12\tmemory.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x14memory/v1/fact.proto\x1a\x17memory/v1/message.proto\x1a\x16memory/v1/policy.proto\"[\n" +
 	"\rSectionSwitch\x120\n" +
 	"\asection\x18\x01 \x01(\x0e2\x16.memory.v1.SectionKindR\asection\x12\x18\n" +
-	"\aenabled\x18\x02 \x01(\bR\aenabled\"\xc2\x05\n" +
+	"\aenabled\x18\x02 \x01(\bR\aenabled\"\xfb\x05\n" +
 	"\x10ContextOverrides\x12(\n" +
 	"\rbudget_tokens\x18\x01 \x01(\x03H\x00R\fbudgetTokens\x88\x01\x01\x12\x1e\n" +
 	"\brecent_n\x18\x02 \x01(\x05H\x01R\arecentN\x88\x01\x01\x12\x18\n" +
@@ -2190,7 +2293,8 @@ const file_memory_v1_context_proto_rawDesc = "" +
 	"\x11previous_sessions\x18\v \x01(\v2\x1b.memory.v1.PreviousSessionsR\x10previousSessions\x120\n" +
 	"\x06policy\x18\f \x01(\v2\x18.memory.v1.ContextPolicyR\x06policy\x12\"\n" +
 	"\n" +
-	"step_limit\x18\r \x01(\x05H\x06R\tstepLimit\x88\x01\x01B\x10\n" +
+	"step_limit\x18\r \x01(\x05H\x06R\tstepLimit\x88\x01\x01\x12&\n" +
+	"\frecall_floor\x18\x0e \x01(\x03H\aR\vrecallFloor\x88\x01\x01B\x10\n" +
 	"\x0e_budget_tokensB\v\n" +
 	"\t_recent_nB\b\n" +
 	"\x06_top_kB\f\n" +
@@ -2199,7 +2303,8 @@ const file_memory_v1_context_proto_rawDesc = "" +
 	"\n" +
 	"_max_factsB\x11\n" +
 	"\x0f_min_fact_scoreB\r\n" +
-	"\v_step_limit\"e\n" +
+	"\v_step_limitB\x0f\n" +
+	"\r_recall_floor\"e\n" +
 	"\x10PreviousSessions\x12\x15\n" +
 	"\x03max\x18\x01 \x01(\x05H\x00R\x03max\x88\x01\x01\x122\n" +
 	"\amax_age\x18\x02 \x01(\v2\x19.google.protobuf.DurationR\x06maxAgeB\x06\n" +
@@ -2225,7 +2330,7 @@ const file_memory_v1_context_proto_rawDesc = "" +
 	"\tshortened\x18\a \x01(\bR\tshortened\"3\n" +
 	"\tTextRange\x12\x14\n" +
 	"\x05start\x18\x01 \x01(\x05R\x05start\x12\x10\n" +
-	"\x03end\x18\x02 \x01(\x05R\x03end\"\xda\x04\n" +
+	"\x03end\x18\x02 \x01(\x05R\x03end\"\x8e\x05\n" +
 	"\vContextItem\x12\x1d\n" +
 	"\n" +
 	"session_id\x18\x01 \x01(\tR\tsessionId\x12\x1d\n" +
@@ -2247,7 +2352,8 @@ const file_memory_v1_context_proto_rawDesc = "" +
 	"fact_score\x18\r \x01(\v2\x14.memory.v1.FactScoreR\tfactScore\x120\n" +
 	"\asummary\x18\x0e \x01(\v2\x16.memory.v1.SummaryItemR\asummary\x12\x14\n" +
 	"\x05model\x18\x0f \x01(\tR\x05model\x12'\n" +
-	"\x04note\x18\x10 \x01(\v2\x13.memory.v1.NoteItemR\x04note\"S\n" +
+	"\x04note\x18\x10 \x01(\v2\x13.memory.v1.NoteItemR\x04note\x122\n" +
+	"\tselection\x18\x11 \x01(\x0e2\x14.memory.v1.SelectionR\tselection\"S\n" +
 	"\bNoteItem\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1a\n" +
 	"\brevision\x18\x02 \x01(\x03R\brevision\x12\x17\n" +
@@ -2302,7 +2408,7 @@ const file_memory_v1_context_proto_rawDesc = "" +
 	"\x06reason\x18\x04 \x01(\x0e2\x15.memory.v1.OmitReasonR\x06reason\"9\n" +
 	"\vDegradation\x12\x12\n" +
 	"\x04tier\x18\x01 \x01(\tR\x04tier\x12\x16\n" +
-	"\x06reason\x18\x02 \x01(\tR\x06reason\"\x94\x03\n" +
+	"\x06reason\x18\x02 \x01(\tR\x06reason\"\xb9\x03\n" +
 	"\fContextUsage\x12\x16\n" +
 	"\x06tokens\x18\x01 \x01(\x03R\x06tokens\x12)\n" +
 	"\x10available_tokens\x18\x02 \x01(\x03R\x0favailableTokens\x12#\n" +
@@ -2314,7 +2420,8 @@ const file_memory_v1_context_proto_rawDesc = "" +
 	"\x14history_tokens_after\x18\b \x01(\x03R\x12historyTokensAfter\x121\n" +
 	"\aeffects\x18\t \x03(\v2\x17.memory.v1.PolicyEffectR\aeffects\x12!\n" +
 	"\ftools_tokens\x18\n" +
-	" \x01(\x03R\vtoolsTokens\"\xad\x01\n" +
+	" \x01(\x03R\vtoolsTokens\x12#\n" +
+	"\rraised_tokens\x18\v \x01(\x03R\fraisedTokens\"\xad\x01\n" +
 	"\tRetrieval\x12\x14\n" +
 	"\x05terms\x18\x01 \x03(\tR\x05terms\x12\x1e\n" +
 	"\n" +
@@ -2372,7 +2479,15 @@ const file_memory_v1_context_proto_rawDesc = "" +
 	"\x15WATERMARK_UNSPECIFIED\x10\x00\x12\x15\n" +
 	"\x11WATERMARK_INDEXED\x10\x01\x12\x17\n" +
 	"\x13WATERMARK_EXTRACTED\x10\x02\x12\x18\n" +
-	"\x14WATERMARK_SUMMARISED\x10\x03B\x96\x01\n" +
+	"\x14WATERMARK_SUMMARISED\x10\x03*\xbf\x01\n" +
+	"\tSelection\x12\x19\n" +
+	"\x15SELECTION_UNSPECIFIED\x10\x00\x12\x13\n" +
+	"\x0fSELECTION_FOUND\x10\x01\x12\x12\n" +
+	"\x0eSELECTION_CORE\x10\x02\x12\x1c\n" +
+	"\x18SELECTION_FILL_NEIGHBOUR\x10\x03\x12\x19\n" +
+	"\x15SELECTION_FILL_STATED\x10\x04\x12\x1a\n" +
+	"\x16SELECTION_FILL_SESSION\x10\x05\x12\x19\n" +
+	"\x15SELECTION_FILL_NEWEST\x10\x06B\x96\x01\n" +
 	"\rcom.memory.v1B\fContextProtoP\x01Z2github.com/stratamem/strata/api/memory/v1;memoryv1\xa2\x02\x03MXX\xaa\x02\tMemory.V1\xca\x02\tMemory\\V1\xe2\x02\x15Memory\\V1\\GPBMetadata\xea\x02\n" +
 	"Memory::V1b\x06proto3"
 
@@ -2388,7 +2503,7 @@ func file_memory_v1_context_proto_rawDescGZIP() []byte {
 	return file_memory_v1_context_proto_rawDescData
 }
 
-var file_memory_v1_context_proto_enumTypes = make([]protoimpl.EnumInfo, 6)
+var file_memory_v1_context_proto_enumTypes = make([]protoimpl.EnumInfo, 7)
 var file_memory_v1_context_proto_msgTypes = make([]protoimpl.MessageInfo, 21)
 var file_memory_v1_context_proto_goTypes = []any{
 	(Render)(0),                   // 0: memory.v1.Render
@@ -2397,72 +2512,74 @@ var file_memory_v1_context_proto_goTypes = []any{
 	(SectionKind)(0),              // 3: memory.v1.SectionKind
 	(OmitReason)(0),               // 4: memory.v1.OmitReason
 	(Watermark)(0),                // 5: memory.v1.Watermark
-	(*SectionSwitch)(nil),         // 6: memory.v1.SectionSwitch
-	(*ContextOverrides)(nil),      // 7: memory.v1.ContextOverrides
-	(*PreviousSessions)(nil),      // 8: memory.v1.PreviousSessions
-	(*Freshness)(nil),             // 9: memory.v1.Freshness
-	(*FactScore)(nil),             // 10: memory.v1.FactScore
-	(*SummaryItem)(nil),           // 11: memory.v1.SummaryItem
-	(*TextRange)(nil),             // 12: memory.v1.TextRange
-	(*ContextItem)(nil),           // 13: memory.v1.ContextItem
-	(*NoteItem)(nil),              // 14: memory.v1.NoteItem
-	(*Section)(nil),               // 15: memory.v1.Section
-	(*ArmScore)(nil),              // 16: memory.v1.ArmScore
-	(*TermScore)(nil),             // 17: memory.v1.TermScore
-	(*ScoreFactor)(nil),           // 18: memory.v1.ScoreFactor
-	(*Explanation)(nil),           // 19: memory.v1.Explanation
-	(*Coverage)(nil),              // 20: memory.v1.Coverage
-	(*SeqRange)(nil),              // 21: memory.v1.SeqRange
-	(*Watermarks)(nil),            // 22: memory.v1.Watermarks
-	(*Omission)(nil),              // 23: memory.v1.Omission
-	(*Degradation)(nil),           // 24: memory.v1.Degradation
-	(*ContextUsage)(nil),          // 25: memory.v1.ContextUsage
-	(*Retrieval)(nil),             // 26: memory.v1.Retrieval
-	(Category)(0),                 // 27: memory.v1.Category
-	(*ContextPolicy)(nil),         // 28: memory.v1.ContextPolicy
-	(*durationpb.Duration)(nil),   // 29: google.protobuf.Duration
-	(*timestamppb.Timestamp)(nil), // 30: google.protobuf.Timestamp
-	(Role)(0),                     // 31: memory.v1.Role
-	(*Message)(nil),               // 32: memory.v1.Message
-	(*Fact)(nil),                  // 33: memory.v1.Fact
-	(*PolicyEffect)(nil),          // 34: memory.v1.PolicyEffect
+	(Selection)(0),                // 6: memory.v1.Selection
+	(*SectionSwitch)(nil),         // 7: memory.v1.SectionSwitch
+	(*ContextOverrides)(nil),      // 8: memory.v1.ContextOverrides
+	(*PreviousSessions)(nil),      // 9: memory.v1.PreviousSessions
+	(*Freshness)(nil),             // 10: memory.v1.Freshness
+	(*FactScore)(nil),             // 11: memory.v1.FactScore
+	(*SummaryItem)(nil),           // 12: memory.v1.SummaryItem
+	(*TextRange)(nil),             // 13: memory.v1.TextRange
+	(*ContextItem)(nil),           // 14: memory.v1.ContextItem
+	(*NoteItem)(nil),              // 15: memory.v1.NoteItem
+	(*Section)(nil),               // 16: memory.v1.Section
+	(*ArmScore)(nil),              // 17: memory.v1.ArmScore
+	(*TermScore)(nil),             // 18: memory.v1.TermScore
+	(*ScoreFactor)(nil),           // 19: memory.v1.ScoreFactor
+	(*Explanation)(nil),           // 20: memory.v1.Explanation
+	(*Coverage)(nil),              // 21: memory.v1.Coverage
+	(*SeqRange)(nil),              // 22: memory.v1.SeqRange
+	(*Watermarks)(nil),            // 23: memory.v1.Watermarks
+	(*Omission)(nil),              // 24: memory.v1.Omission
+	(*Degradation)(nil),           // 25: memory.v1.Degradation
+	(*ContextUsage)(nil),          // 26: memory.v1.ContextUsage
+	(*Retrieval)(nil),             // 27: memory.v1.Retrieval
+	(Category)(0),                 // 28: memory.v1.Category
+	(*ContextPolicy)(nil),         // 29: memory.v1.ContextPolicy
+	(*durationpb.Duration)(nil),   // 30: google.protobuf.Duration
+	(*timestamppb.Timestamp)(nil), // 31: google.protobuf.Timestamp
+	(Role)(0),                     // 32: memory.v1.Role
+	(*Message)(nil),               // 33: memory.v1.Message
+	(*Fact)(nil),                  // 34: memory.v1.Fact
+	(*PolicyEffect)(nil),          // 35: memory.v1.PolicyEffect
 }
 var file_memory_v1_context_proto_depIdxs = []int32{
 	3,  // 0: memory.v1.SectionSwitch.section:type_name -> memory.v1.SectionKind
-	6,  // 1: memory.v1.ContextOverrides.sections:type_name -> memory.v1.SectionSwitch
+	7,  // 1: memory.v1.ContextOverrides.sections:type_name -> memory.v1.SectionSwitch
 	1,  // 2: memory.v1.ContextOverrides.memory_role:type_name -> memory.v1.MemoryRole
 	2,  // 3: memory.v1.ContextOverrides.counter:type_name -> memory.v1.TokenCounter
-	27, // 4: memory.v1.ContextOverrides.categories:type_name -> memory.v1.Category
-	8,  // 5: memory.v1.ContextOverrides.previous_sessions:type_name -> memory.v1.PreviousSessions
-	28, // 6: memory.v1.ContextOverrides.policy:type_name -> memory.v1.ContextPolicy
-	29, // 7: memory.v1.PreviousSessions.max_age:type_name -> google.protobuf.Duration
+	28, // 4: memory.v1.ContextOverrides.categories:type_name -> memory.v1.Category
+	9,  // 5: memory.v1.ContextOverrides.previous_sessions:type_name -> memory.v1.PreviousSessions
+	29, // 6: memory.v1.ContextOverrides.policy:type_name -> memory.v1.ContextPolicy
+	30, // 7: memory.v1.PreviousSessions.max_age:type_name -> google.protobuf.Duration
 	5,  // 8: memory.v1.Freshness.of:type_name -> memory.v1.Watermark
-	29, // 9: memory.v1.Freshness.timeout:type_name -> google.protobuf.Duration
-	16, // 10: memory.v1.FactScore.arms:type_name -> memory.v1.ArmScore
-	30, // 11: memory.v1.SummaryItem.start_time:type_name -> google.protobuf.Timestamp
-	30, // 12: memory.v1.SummaryItem.end_time:type_name -> google.protobuf.Timestamp
-	31, // 13: memory.v1.ContextItem.role:type_name -> memory.v1.Role
-	30, // 14: memory.v1.ContextItem.create_time:type_name -> google.protobuf.Timestamp
-	12, // 15: memory.v1.ContextItem.cut:type_name -> memory.v1.TextRange
-	32, // 16: memory.v1.ContextItem.message:type_name -> memory.v1.Message
-	19, // 17: memory.v1.ContextItem.explanation:type_name -> memory.v1.Explanation
-	33, // 18: memory.v1.ContextItem.fact:type_name -> memory.v1.Fact
-	10, // 19: memory.v1.ContextItem.fact_score:type_name -> memory.v1.FactScore
-	11, // 20: memory.v1.ContextItem.summary:type_name -> memory.v1.SummaryItem
-	14, // 21: memory.v1.ContextItem.note:type_name -> memory.v1.NoteItem
-	3,  // 22: memory.v1.Section.kind:type_name -> memory.v1.SectionKind
-	13, // 23: memory.v1.Section.items:type_name -> memory.v1.ContextItem
-	16, // 24: memory.v1.Explanation.arms:type_name -> memory.v1.ArmScore
-	17, // 25: memory.v1.Explanation.terms:type_name -> memory.v1.TermScore
-	18, // 26: memory.v1.Explanation.factors:type_name -> memory.v1.ScoreFactor
-	21, // 27: memory.v1.Coverage.gaps:type_name -> memory.v1.SeqRange
-	4,  // 28: memory.v1.Omission.reason:type_name -> memory.v1.OmitReason
-	34, // 29: memory.v1.ContextUsage.effects:type_name -> memory.v1.PolicyEffect
-	30, // [30:30] is the sub-list for method output_type
-	30, // [30:30] is the sub-list for method input_type
-	30, // [30:30] is the sub-list for extension type_name
-	30, // [30:30] is the sub-list for extension extendee
-	0,  // [0:30] is the sub-list for field type_name
+	30, // 9: memory.v1.Freshness.timeout:type_name -> google.protobuf.Duration
+	17, // 10: memory.v1.FactScore.arms:type_name -> memory.v1.ArmScore
+	31, // 11: memory.v1.SummaryItem.start_time:type_name -> google.protobuf.Timestamp
+	31, // 12: memory.v1.SummaryItem.end_time:type_name -> google.protobuf.Timestamp
+	32, // 13: memory.v1.ContextItem.role:type_name -> memory.v1.Role
+	31, // 14: memory.v1.ContextItem.create_time:type_name -> google.protobuf.Timestamp
+	13, // 15: memory.v1.ContextItem.cut:type_name -> memory.v1.TextRange
+	33, // 16: memory.v1.ContextItem.message:type_name -> memory.v1.Message
+	20, // 17: memory.v1.ContextItem.explanation:type_name -> memory.v1.Explanation
+	34, // 18: memory.v1.ContextItem.fact:type_name -> memory.v1.Fact
+	11, // 19: memory.v1.ContextItem.fact_score:type_name -> memory.v1.FactScore
+	12, // 20: memory.v1.ContextItem.summary:type_name -> memory.v1.SummaryItem
+	15, // 21: memory.v1.ContextItem.note:type_name -> memory.v1.NoteItem
+	6,  // 22: memory.v1.ContextItem.selection:type_name -> memory.v1.Selection
+	3,  // 23: memory.v1.Section.kind:type_name -> memory.v1.SectionKind
+	14, // 24: memory.v1.Section.items:type_name -> memory.v1.ContextItem
+	17, // 25: memory.v1.Explanation.arms:type_name -> memory.v1.ArmScore
+	18, // 26: memory.v1.Explanation.terms:type_name -> memory.v1.TermScore
+	19, // 27: memory.v1.Explanation.factors:type_name -> memory.v1.ScoreFactor
+	22, // 28: memory.v1.Coverage.gaps:type_name -> memory.v1.SeqRange
+	4,  // 29: memory.v1.Omission.reason:type_name -> memory.v1.OmitReason
+	35, // 30: memory.v1.ContextUsage.effects:type_name -> memory.v1.PolicyEffect
+	31, // [31:31] is the sub-list for method output_type
+	31, // [31:31] is the sub-list for method input_type
+	31, // [31:31] is the sub-list for extension type_name
+	31, // [31:31] is the sub-list for extension extendee
+	0,  // [0:31] is the sub-list for field type_name
 }
 
 func init() { file_memory_v1_context_proto_init() }
@@ -2480,7 +2597,7 @@ func file_memory_v1_context_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_memory_v1_context_proto_rawDesc), len(file_memory_v1_context_proto_rawDesc)),
-			NumEnums:      6,
+			NumEnums:      7,
 			NumMessages:   21,
 			NumExtensions: 0,
 			NumServices:   0,

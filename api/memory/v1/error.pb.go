@@ -37,8 +37,6 @@ const (
 	ErrorReason_ERROR_REASON_BUDGET_TOO_SMALL ErrorReason = 3
 	// INVALID_ARGUMENT: no profile of that name is configured.
 	ErrorReason_ERROR_REASON_PROFILE_UNKNOWN ErrorReason = 4
-	// INVALID_ARGUMENT: the model is not in the window table.
-	ErrorReason_ERROR_REASON_MODEL_UNKNOWN ErrorReason = 5
 	// NOT_FOUND: the user is not known.
 	ErrorReason_ERROR_REASON_USER_NOT_FOUND ErrorReason = 6
 	// NOT_FOUND: the user has no such session.
@@ -96,7 +94,6 @@ var (
 		2:  "ERROR_REASON_PAGE_TOKEN_INVALID",
 		3:  "ERROR_REASON_BUDGET_TOO_SMALL",
 		4:  "ERROR_REASON_PROFILE_UNKNOWN",
-		5:  "ERROR_REASON_MODEL_UNKNOWN",
 		6:  "ERROR_REASON_USER_NOT_FOUND",
 		7:  "ERROR_REASON_SESSION_NOT_FOUND",
 		8:  "ERROR_REASON_MESSAGE_NOT_FOUND",
@@ -126,7 +123,6 @@ var (
 		"ERROR_REASON_PAGE_TOKEN_INVALID": 2,
 		"ERROR_REASON_BUDGET_TOO_SMALL":   3,
 		"ERROR_REASON_PROFILE_UNKNOWN":    4,
-		"ERROR_REASON_MODEL_UNKNOWN":      5,
 		"ERROR_REASON_USER_NOT_FOUND":     6,
 		"ERROR_REASON_SESSION_NOT_FOUND":  7,
 		"ERROR_REASON_MESSAGE_NOT_FOUND":  8,
@@ -183,14 +179,13 @@ var File_memory_v1_error_proto protoreflect.FileDescriptor
 
 const file_memory_v1_error_proto_rawDesc = "" +
 	"\n" +
-	"\x15memory/v1/error.proto\x12\tmemory.v1*\xb5\a\n" +
+	"\x15memory/v1/error.proto\x12\tmemory.v1*\x9b\a\n" +
 	"\vErrorReason\x12\x1c\n" +
 	"\x18ERROR_REASON_UNSPECIFIED\x10\x00\x12\x1e\n" +
 	"\x1aERROR_REASON_FIELD_INVALID\x10\x01\x12#\n" +
 	"\x1fERROR_REASON_PAGE_TOKEN_INVALID\x10\x02\x12!\n" +
 	"\x1dERROR_REASON_BUDGET_TOO_SMALL\x10\x03\x12 \n" +
-	"\x1cERROR_REASON_PROFILE_UNKNOWN\x10\x04\x12\x1e\n" +
-	"\x1aERROR_REASON_MODEL_UNKNOWN\x10\x05\x12\x1f\n" +
+	"\x1cERROR_REASON_PROFILE_UNKNOWN\x10\x04\x12\x1f\n" +
 	"\x1bERROR_REASON_USER_NOT_FOUND\x10\x06\x12\"\n" +
 	"\x1eERROR_REASON_SESSION_NOT_FOUND\x10\a\x12\"\n" +
 	"\x1eERROR_REASON_MESSAGE_NOT_FOUND\x10\b\x12\"\n" +
@@ -213,7 +208,7 @@ const file_memory_v1_error_proto_rawDesc = "" +
 	"\x1eERROR_REASON_JOB_NOT_SKIPPABLE\x10\x18\x12#\n" +
 	"\x1fERROR_REASON_JOB_NOT_REVERTIBLE\x10\x1a\x12\x1e\n" +
 	"\x1aERROR_REASON_CHECK_REFUSED\x10\x19\x12\x1b\n" +
-	"\x17ERROR_REASON_OVERLOADED\x10\x1bB\x94\x01\n" +
+	"\x17ERROR_REASON_OVERLOADED\x10\x1b\"\x04\b\x05\x10\x05B\x94\x01\n" +
 	"\rcom.memory.v1B\n" +
 	"ErrorProtoP\x01Z2github.com/stratamem/strata/api/memory/v1;memoryv1\xa2\x02\x03MXX\xaa\x02\tMemory.V1\xca\x02\tMemory\\V1\xe2\x02\x15Memory\\V1\\GPBMetadata\xea\x02\n" +
 	"Memory::V1b\x06proto3"

@@ -170,6 +170,9 @@ const (
 	FactCause_FACT_CAUSE_INVALIDATED FactCause = 7
 	// A person reverted the job that had changed it.
 	FactCause_FACT_CAUSE_REVERTED FactCause = 8
+	// Somebody said that it does not hold any more, and nothing took its place: the evidence with ends set has the words, and
+	// the revision's job_id the extraction that read them.
+	FactCause_FACT_CAUSE_RETRACTED FactCause = 9
 )
 
 // Enum value maps for FactCause.
@@ -184,6 +187,7 @@ var (
 		6: "FACT_CAUSE_IMPORTED",
 		7: "FACT_CAUSE_INVALIDATED",
 		8: "FACT_CAUSE_REVERTED",
+		9: "FACT_CAUSE_RETRACTED",
 	}
 	FactCause_value = map[string]int32{
 		"FACT_CAUSE_UNSPECIFIED": 0,
@@ -195,6 +199,7 @@ var (
 		"FACT_CAUSE_IMPORTED":    6,
 		"FACT_CAUSE_INVALIDATED": 7,
 		"FACT_CAUSE_REVERTED":    8,
+		"FACT_CAUSE_RETRACTED":   9,
 	}
 )
 
@@ -235,7 +240,9 @@ type Evidence struct {
 	// The message's seq in its session.
 	Seq int64 `protobuf:"varint,3,opt,name=seq,proto3" json:"seq,omitempty"`
 	// The words that say it, verbatim.
-	Quote         string `protobuf:"bytes,4,opt,name=quote,proto3" json:"quote,omitempty"`
+	Quote string `protobuf:"bytes,4,opt,name=quote,proto3" json:"quote,omitempty"`
+	// Whether the words took the fact back instead: they say that it does not hold any more.
+	Ends          bool `protobuf:"varint,5,opt,name=ends,proto3" json:"ends,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -296,6 +303,13 @@ func (x *Evidence) GetQuote() string {
 		return x.Quote
 	}
 	return ""
+}
+
+func (x *Evidence) GetEnds() bool {
+	if x != nil {
+		return x.Ends
+	}
+	return false
 }
 
 // Fact is one lasting statement about a user, or about someone the user spoke of.
@@ -547,14 +561,15 @@ var File_memory_v1_fact_proto protoreflect.FileDescriptor
 
 const file_memory_v1_fact_proto_rawDesc = "" +
 	"\n" +
-	"\x14memory/v1/fact.proto\x12\tmemory.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"p\n" +
+	"\x14memory/v1/fact.proto\x12\tmemory.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\x84\x01\n" +
 	"\bEvidence\x12\x1d\n" +
 	"\n" +
 	"session_id\x18\x01 \x01(\tR\tsessionId\x12\x1d\n" +
 	"\n" +
 	"message_id\x18\x02 \x01(\tR\tmessageId\x12\x10\n" +
 	"\x03seq\x18\x03 \x01(\x03R\x03seq\x12\x14\n" +
-	"\x05quote\x18\x04 \x01(\tR\x05quote\"\xd8\x06\n" +
+	"\x05quote\x18\x04 \x01(\tR\x05quote\x12\x12\n" +
+	"\x04ends\x18\x05 \x01(\bR\x04ends\"\xd8\x06\n" +
 	"\x04Fact\x12\x17\n" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId\x12\x17\n" +
 	"\afact_id\x18\x02 \x01(\tR\x06factId\x12\x12\n" +
@@ -598,7 +613,7 @@ const file_memory_v1_fact_proto_rawDesc = "" +
 	"\x17FACT_ORIGIN_UNSPECIFIED\x10\x00\x12\x19\n" +
 	"\x15FACT_ORIGIN_EXTRACTED\x10\x01\x12\x14\n" +
 	"\x10FACT_ORIGIN_USER\x10\x02\x12\x18\n" +
-	"\x14FACT_ORIGIN_IMPORTED\x10\x03*\xf2\x01\n" +
+	"\x14FACT_ORIGIN_IMPORTED\x10\x03*\x8c\x02\n" +
 	"\tFactCause\x12\x1a\n" +
 	"\x16FACT_CAUSE_UNSPECIFIED\x10\x00\x12\x18\n" +
 	"\x14FACT_CAUSE_EXTRACTED\x10\x01\x12\x19\n" +
@@ -608,7 +623,8 @@ const file_memory_v1_fact_proto_rawDesc = "" +
 	"\x13FACT_CAUSE_RESTORED\x10\x05\x12\x17\n" +
 	"\x13FACT_CAUSE_IMPORTED\x10\x06\x12\x1a\n" +
 	"\x16FACT_CAUSE_INVALIDATED\x10\a\x12\x17\n" +
-	"\x13FACT_CAUSE_REVERTED\x10\bB\x93\x01\n" +
+	"\x13FACT_CAUSE_REVERTED\x10\b\x12\x18\n" +
+	"\x14FACT_CAUSE_RETRACTED\x10\tB\x93\x01\n" +
 	"\rcom.memory.v1B\tFactProtoP\x01Z2github.com/stratamem/strata/api/memory/v1;memoryv1\xa2\x02\x03MXX\xaa\x02\tMemory.V1\xca\x02\tMemory\\V1\xe2\x02\x15Memory\\V1\\GPBMetadata\xea\x02\n" +
 	"Memory::V1b\x06proto3"
 

@@ -38,6 +38,8 @@ const (
 	FindingKind_FINDING_KIND_ARGUMENTS_NOT_JSON FindingKind = 3
 	// A check of the session's profile found something in the message's words: check says which, and what was done.
 	FindingKind_FINDING_KIND_CHECK FindingKind = 4
+	// A message of the assistant says nothing, as one whose stream was aborted. It is stored, and never rendered.
+	FindingKind_FINDING_KIND_EMPTY FindingKind = 5
 )
 
 // Enum value maps for FindingKind.
@@ -48,6 +50,7 @@ var (
 		2: "FINDING_KIND_DUPLICATE_TOOL_CALL",
 		3: "FINDING_KIND_ARGUMENTS_NOT_JSON",
 		4: "FINDING_KIND_CHECK",
+		5: "FINDING_KIND_EMPTY",
 	}
 	FindingKind_value = map[string]int32{
 		"FINDING_KIND_UNSPECIFIED":         0,
@@ -55,6 +58,7 @@ var (
 		"FINDING_KIND_DUPLICATE_TOOL_CALL": 2,
 		"FINDING_KIND_ARGUMENTS_NOT_JSON":  3,
 		"FINDING_KIND_CHECK":               4,
+		"FINDING_KIND_EMPTY":               5,
 	}
 )
 
@@ -418,7 +422,9 @@ type BuildContextRequest struct {
 	Overrides *ContextOverrides `protobuf:"bytes,7,opt,name=overrides,proto3" json:"overrides,omitempty"`
 	// The form of the reply.
 	Render Render `protobuf:"varint,8,opt,name=render,proto3,enum=memory.v1.Render" json:"render,omitempty"`
-	// The model the context is for, at most 255 bytes: gives its window and token counter. Optional.
+	// The model the context is for, at most 255 bytes, with or without a vendor and / before it: gives its window and token
+	// counter, and whether renderings carry PDF documents as such. For a model of which nothing is known tokens are estimated
+	// and the profile's budget holds; the reply then lists the tier model in degraded. Optional.
 	Model string `protobuf:"bytes,9,opt,name=model,proto3" json:"model,omitempty"`
 	// Tokens to keep free for the model's answer, 0 to 10,000,000.
 	ReserveOutputTokens int64 `protobuf:"varint,10,opt,name=reserve_output_tokens,json=reserveOutputTokens,proto3" json:"reserve_output_tokens,omitempty"`
@@ -1788,13 +1794,14 @@ const file_memory_v1_memory_service_proto_rawDesc = "" +
 	"\vupdate_mask\x18\x04 \x01(\v2\x1a.google.protobuf.FieldMaskR\n" +
 	"updateMask\"E\n" +
 	"\x15UpdateMessageResponse\x12,\n" +
-	"\amessage\x18\x01 \x01(\v2\x12.memory.v1.MessageR\amessage*\xb3\x01\n" +
+	"\amessage\x18\x01 \x01(\v2\x12.memory.v1.MessageR\amessage*\xcb\x01\n" +
 	"\vFindingKind\x12\x1c\n" +
 	"\x18FINDING_KIND_UNSPECIFIED\x10\x00\x12#\n" +
 	"\x1fFINDING_KIND_ORPHAN_TOOL_RESULT\x10\x01\x12$\n" +
 	" FINDING_KIND_DUPLICATE_TOOL_CALL\x10\x02\x12#\n" +
 	"\x1fFINDING_KIND_ARGUMENTS_NOT_JSON\x10\x03\x12\x16\n" +
-	"\x12FINDING_KIND_CHECK\x10\x042\x8b\x05\n" +
+	"\x12FINDING_KIND_CHECK\x10\x04\x12\x16\n" +
+	"\x12FINDING_KIND_EMPTY\x10\x052\x8b\x05\n" +
 	"\rMemoryService\x12=\n" +
 	"\x06Record\x12\x18.memory.v1.RecordRequest\x1a\x19.memory.v1.RecordResponse\x12O\n" +
 	"\fBuildContext\x12\x1e.memory.v1.BuildContextRequest\x1a\x1f.memory.v1.BuildContextResponse\x12I\n" +

@@ -225,6 +225,8 @@ const (
 	HistoryOmitReason_HISTORY_OMIT_REASON_UNANSWERED_CALL HistoryOmitReason = 12
 	// Nothing in it can stand in what a model is given.
 	HistoryOmitReason_HISTORY_OMIT_REASON_EMPTY HistoryOmitReason = 13
+	// A memory service had put it into the prompt, and can again.
+	HistoryOmitReason_HISTORY_OMIT_REASON_RECALLED HistoryOmitReason = 14
 )
 
 // Enum value maps for HistoryOmitReason.
@@ -244,6 +246,7 @@ var (
 		11: "HISTORY_OMIT_REASON_ORPHAN_RESULT",
 		12: "HISTORY_OMIT_REASON_UNANSWERED_CALL",
 		13: "HISTORY_OMIT_REASON_EMPTY",
+		14: "HISTORY_OMIT_REASON_RECALLED",
 	}
 	HistoryOmitReason_value = map[string]int32{
 		"HISTORY_OMIT_REASON_UNSPECIFIED":     0,
@@ -260,6 +263,7 @@ var (
 		"HISTORY_OMIT_REASON_ORPHAN_RESULT":   11,
 		"HISTORY_OMIT_REASON_UNANSWERED_CALL": 12,
 		"HISTORY_OMIT_REASON_EMPTY":           13,
+		"HISTORY_OMIT_REASON_RECALLED":        14,
 	}
 )
 
@@ -1412,7 +1416,7 @@ const file_memory_v1_policy_proto_rawDesc = "" +
 	"\tFactCount\x12\x1a\n" +
 	"\x16FACT_COUNT_UNSPECIFIED\x10\x00\x12\x15\n" +
 	"\x11FACT_COUNT_SINGLE\x10\x01\x12\x17\n" +
-	"\x13FACT_COUNT_MULTIPLE\x10\x02*\xee\x03\n" +
+	"\x13FACT_COUNT_MULTIPLE\x10\x02*\x90\x04\n" +
 	"\x11HistoryOmitReason\x12#\n" +
 	"\x1fHISTORY_OMIT_REASON_UNSPECIFIED\x10\x00\x12\x1e\n" +
 	"\x1aHISTORY_OMIT_REASON_HIDDEN\x10\x01\x12\x1c\n" +
@@ -1428,7 +1432,8 @@ const file_memory_v1_policy_proto_rawDesc = "" +
 	"\x12%\n" +
 	"!HISTORY_OMIT_REASON_ORPHAN_RESULT\x10\v\x12'\n" +
 	"#HISTORY_OMIT_REASON_UNANSWERED_CALL\x10\f\x12\x1d\n" +
-	"\x19HISTORY_OMIT_REASON_EMPTY\x10\rB\x95\x01\n" +
+	"\x19HISTORY_OMIT_REASON_EMPTY\x10\r\x12 \n" +
+	"\x1cHISTORY_OMIT_REASON_RECALLED\x10\x0eB\x95\x01\n" +
 	"\rcom.memory.v1B\vPolicyProtoP\x01Z2github.com/stratamem/strata/api/memory/v1;memoryv1\xa2\x02\x03MXX\xaa\x02\tMemory.V1\xca\x02\tMemory\\V1\xe2\x02\x15Memory\\V1\\GPBMetadata\xea\x02\n" +
 	"Memory::V1b\x06proto3"
 

@@ -79,6 +79,67 @@ func (SummaryKind) EnumDescriptor() ([]byte, []int) {
 	return file_memory_v1_summary_service_proto_rawDescGZIP(), []int{0}
 }
 
+// SummaryCause says what a person did to a summary.
+type SummaryCause int32
+
+const (
+	// Not set.
+	SummaryCause_SUMMARY_CAUSE_UNSPECIFIED SummaryCause = 0
+	// Wrote its text.
+	SummaryCause_SUMMARY_CAUSE_CORRECTED SummaryCause = 1
+	// Took an earlier correction back into use.
+	SummaryCause_SUMMARY_CAUSE_RESTORED SummaryCause = 2
+	// Took the correction back: what background work writes stands again.
+	SummaryCause_SUMMARY_CAUSE_LIFTED SummaryCause = 3
+	// Asked for what background work writes to be written anew.
+	SummaryCause_SUMMARY_CAUSE_REBUILT SummaryCause = 4
+)
+
+// Enum value maps for SummaryCause.
+var (
+	SummaryCause_name = map[int32]string{
+		0: "SUMMARY_CAUSE_UNSPECIFIED",
+		1: "SUMMARY_CAUSE_CORRECTED",
+		2: "SUMMARY_CAUSE_RESTORED",
+		3: "SUMMARY_CAUSE_LIFTED",
+		4: "SUMMARY_CAUSE_REBUILT",
+	}
+	SummaryCause_value = map[string]int32{
+		"SUMMARY_CAUSE_UNSPECIFIED": 0,
+		"SUMMARY_CAUSE_CORRECTED":   1,
+		"SUMMARY_CAUSE_RESTORED":    2,
+		"SUMMARY_CAUSE_LIFTED":      3,
+		"SUMMARY_CAUSE_REBUILT":     4,
+	}
+)
+
+func (x SummaryCause) Enum() *SummaryCause {
+	p := new(SummaryCause)
+	*p = x
+	return p
+}
+
+func (x SummaryCause) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (SummaryCause) Descriptor() protoreflect.EnumDescriptor {
+	return file_memory_v1_summary_service_proto_enumTypes[1].Descriptor()
+}
+
+func (SummaryCause) Type() protoreflect.EnumType {
+	return &file_memory_v1_summary_service_proto_enumTypes[1]
+}
+
+func (x SummaryCause) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use SummaryCause.Descriptor instead.
+func (SummaryCause) EnumDescriptor() ([]byte, []int) {
+	return file_memory_v1_summary_service_proto_rawDescGZIP(), []int{1}
+}
+
 // SummaryNode is one of the summaries that a summary is made of.
 type SummaryNode struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -94,7 +155,7 @@ type SummaryNode struct {
 	Text string `protobuf:"bytes,5,opt,name=text,proto3" json:"text,omitempty"`
 	// How many names, numbers, dates and decisions of its source code had to append, since the model lost them.
 	Appended int32 `protobuf:"varint,6,opt,name=appended,proto3" json:"appended,omitempty"`
-	// What wrote it: a model's name, or builtin:… for what is built in.
+	// What wrote it: a model's name, builtin:… for what is built in, or person for a correction.
 	Model string `protobuf:"bytes,7,opt,name=model,proto3" json:"model,omitempty"`
 	// When it was written.
 	CreateTime *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=create_time,json=createTime,proto3" json:"create_time,omitempty"`
@@ -219,7 +280,18 @@ type Summary struct {
 	// The nodes it is made of, oldest first.
 	Nodes []*SummaryNode `protobuf:"bytes,9,rep,name=nodes,proto3" json:"nodes,omitempty"`
 	// Its tokens by o200k_base.
-	Tokens        int64 `protobuf:"varint,10,opt,name=tokens,proto3" json:"tokens,omitempty"`
+	Tokens int64 `protobuf:"varint,10,opt,name=tokens,proto3" json:"tokens,omitempty"`
+	// Whether a person's correction stands in it; its node's model is person.
+	Corrected bool `protobuf:"varint,11,opt,name=corrected,proto3" json:"corrected,omitempty"`
+	// Whether a correction of it is withheld, since a message that it stands for was hidden after it was written. The text is what
+	// stands in its place, empty when nothing does; ListSummaryRevisions shows the correction.
+	Withheld bool `protobuf:"varint,12,opt,name=withheld,proto3" json:"withheld,omitempty"`
+	// Whether it, or a part of it, is to be written anew in the background.
+	Rebuilding bool `protobuf:"varint,13,opt,name=rebuilding,proto3" json:"rebuilding,omitempty"`
+	// The last of its revisions by persons; 0 for none.
+	Revision int64 `protobuf:"varint,14,opt,name=revision,proto3" json:"revision,omitempty"`
+	// Changes with what it says.
+	Etag          string `protobuf:"bytes,15,opt,name=etag,proto3" json:"etag,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -322,6 +394,41 @@ func (x *Summary) GetTokens() int64 {
 		return x.Tokens
 	}
 	return 0
+}
+
+func (x *Summary) GetCorrected() bool {
+	if x != nil {
+		return x.Corrected
+	}
+	return false
+}
+
+func (x *Summary) GetWithheld() bool {
+	if x != nil {
+		return x.Withheld
+	}
+	return false
+}
+
+func (x *Summary) GetRebuilding() bool {
+	if x != nil {
+		return x.Rebuilding
+	}
+	return false
+}
+
+func (x *Summary) GetRevision() int64 {
+	if x != nil {
+		return x.Revision
+	}
+	return 0
+}
+
+func (x *Summary) GetEtag() string {
+	if x != nil {
+		return x.Etag
+	}
+	return ""
 }
 
 // GetSummaryRequest names a summary.
@@ -453,7 +560,9 @@ type ListSummariesRequest struct {
 	// The most summaries to return: 20 when 0, at most 100.
 	PageSize int32 `protobuf:"varint,3,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
 	// next_page_token of the page before.
-	PageToken     string `protobuf:"bytes,4,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	PageToken string `protobuf:"bytes,4,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	// Only those whose correction is withheld, the latest correction first.
+	Withheld      bool `protobuf:"varint,5,opt,name=withheld,proto3" json:"withheld,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -514,6 +623,13 @@ func (x *ListSummariesRequest) GetPageToken() string {
 		return x.PageToken
 	}
 	return ""
+}
+
+func (x *ListSummariesRequest) GetWithheld() bool {
+	if x != nil {
+		return x.Withheld
+	}
+	return false
 }
 
 // ListSummariesResponse is a page of summaries.
@@ -681,6 +797,593 @@ func (x *SummarizeResponse) GetComplete() bool {
 	return false
 }
 
+// RebuildSummaryRequest names a summary to write anew.
+type RebuildSummaryRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The user. Required.
+	UserId string `protobuf:"bytes,1,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
+	// What it stands for.
+	Kind SummaryKind `protobuf:"varint,2,opt,name=kind,proto3,enum=memory.v1.SummaryKind" json:"kind,omitempty"`
+	// The session, for SESSION.
+	SessionId string `protobuf:"bytes,3,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
+	// The week as 2026-W47 or the month as 2026-11, for WEEK and MONTH.
+	Name string `protobuf:"bytes,4,opt,name=name,proto3" json:"name,omitempty"`
+	// The caller's id of this call, at most 255 bytes: a repeat asks for nothing more. Optional.
+	RequestId     string `protobuf:"bytes,5,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RebuildSummaryRequest) Reset() {
+	*x = RebuildSummaryRequest{}
+	mi := &file_memory_v1_summary_service_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RebuildSummaryRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RebuildSummaryRequest) ProtoMessage() {}
+
+func (x *RebuildSummaryRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_memory_v1_summary_service_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RebuildSummaryRequest.ProtoReflect.Descriptor instead.
+func (*RebuildSummaryRequest) Descriptor() ([]byte, []int) {
+	return file_memory_v1_summary_service_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *RebuildSummaryRequest) GetUserId() string {
+	if x != nil {
+		return x.UserId
+	}
+	return ""
+}
+
+func (x *RebuildSummaryRequest) GetKind() SummaryKind {
+	if x != nil {
+		return x.Kind
+	}
+	return SummaryKind_SUMMARY_KIND_UNSPECIFIED
+}
+
+func (x *RebuildSummaryRequest) GetSessionId() string {
+	if x != nil {
+		return x.SessionId
+	}
+	return ""
+}
+
+func (x *RebuildSummaryRequest) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *RebuildSummaryRequest) GetRequestId() string {
+	if x != nil {
+		return x.RequestId
+	}
+	return ""
+}
+
+// RebuildSummaryResponse holds the summary as it is for now.
+type RebuildSummaryResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The summary; not set where none stands yet.
+	Summary       *Summary `protobuf:"bytes,1,opt,name=summary,proto3" json:"summary,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RebuildSummaryResponse) Reset() {
+	*x = RebuildSummaryResponse{}
+	mi := &file_memory_v1_summary_service_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RebuildSummaryResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RebuildSummaryResponse) ProtoMessage() {}
+
+func (x *RebuildSummaryResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_memory_v1_summary_service_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RebuildSummaryResponse.ProtoReflect.Descriptor instead.
+func (*RebuildSummaryResponse) Descriptor() ([]byte, []int) {
+	return file_memory_v1_summary_service_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *RebuildSummaryResponse) GetSummary() *Summary {
+	if x != nil {
+		return x.Summary
+	}
+	return nil
+}
+
+// UpdateSummaryRequest corrects a summary.
+type UpdateSummaryRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The summary: user_id, kind, and session_id or name, say which; text is the correction, at most as many tokens as the profile's
+	// summaries have (summaries.max-tokens); with an etag the update is refused if it is stale. The rest is ignored.
+	Summary *Summary `protobuf:"bytes,1,opt,name=summary,proto3" json:"summary,omitempty"`
+	// The caller's id of this call, at most 255 bytes: a repeat changes nothing. Optional.
+	RequestId     string `protobuf:"bytes,2,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UpdateSummaryRequest) Reset() {
+	*x = UpdateSummaryRequest{}
+	mi := &file_memory_v1_summary_service_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UpdateSummaryRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UpdateSummaryRequest) ProtoMessage() {}
+
+func (x *UpdateSummaryRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_memory_v1_summary_service_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UpdateSummaryRequest.ProtoReflect.Descriptor instead.
+func (*UpdateSummaryRequest) Descriptor() ([]byte, []int) {
+	return file_memory_v1_summary_service_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *UpdateSummaryRequest) GetSummary() *Summary {
+	if x != nil {
+		return x.Summary
+	}
+	return nil
+}
+
+func (x *UpdateSummaryRequest) GetRequestId() string {
+	if x != nil {
+		return x.RequestId
+	}
+	return ""
+}
+
+// UpdateSummaryResponse holds the corrected summary.
+type UpdateSummaryResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The summary as it is now; not set where its correction is withheld already and nothing else stands.
+	Summary       *Summary `protobuf:"bytes,1,opt,name=summary,proto3" json:"summary,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UpdateSummaryResponse) Reset() {
+	*x = UpdateSummaryResponse{}
+	mi := &file_memory_v1_summary_service_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UpdateSummaryResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UpdateSummaryResponse) ProtoMessage() {}
+
+func (x *UpdateSummaryResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_memory_v1_summary_service_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UpdateSummaryResponse.ProtoReflect.Descriptor instead.
+func (*UpdateSummaryResponse) Descriptor() ([]byte, []int) {
+	return file_memory_v1_summary_service_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *UpdateSummaryResponse) GetSummary() *Summary {
+	if x != nil {
+		return x.Summary
+	}
+	return nil
+}
+
+// ListSummaryRevisionsRequest names a summary.
+type ListSummaryRevisionsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The user. Required.
+	UserId string `protobuf:"bytes,1,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
+	// What it stands for.
+	Kind SummaryKind `protobuf:"varint,2,opt,name=kind,proto3,enum=memory.v1.SummaryKind" json:"kind,omitempty"`
+	// The session, for SESSION.
+	SessionId string `protobuf:"bytes,3,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
+	// The week as 2026-W47 or the month as 2026-11, for WEEK and MONTH.
+	Name          string `protobuf:"bytes,4,opt,name=name,proto3" json:"name,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListSummaryRevisionsRequest) Reset() {
+	*x = ListSummaryRevisionsRequest{}
+	mi := &file_memory_v1_summary_service_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListSummaryRevisionsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListSummaryRevisionsRequest) ProtoMessage() {}
+
+func (x *ListSummaryRevisionsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_memory_v1_summary_service_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListSummaryRevisionsRequest.ProtoReflect.Descriptor instead.
+func (*ListSummaryRevisionsRequest) Descriptor() ([]byte, []int) {
+	return file_memory_v1_summary_service_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *ListSummaryRevisionsRequest) GetUserId() string {
+	if x != nil {
+		return x.UserId
+	}
+	return ""
+}
+
+func (x *ListSummaryRevisionsRequest) GetKind() SummaryKind {
+	if x != nil {
+		return x.Kind
+	}
+	return SummaryKind_SUMMARY_KIND_UNSPECIFIED
+}
+
+func (x *ListSummaryRevisionsRequest) GetSessionId() string {
+	if x != nil {
+		return x.SessionId
+	}
+	return ""
+}
+
+func (x *ListSummaryRevisionsRequest) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+// SummaryRevision is what persons have made of a summary after one change.
+type SummaryRevision struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Counts the changes, from 1.
+	Revision int64 `protobuf:"varint,1,opt,name=revision,proto3" json:"revision,omitempty"`
+	// What was done.
+	Cause SummaryCause `protobuf:"varint,2,opt,name=cause,proto3,enum=memory.v1.SummaryCause" json:"cause,omitempty"`
+	// The correction that stands since then; empty for none.
+	Text string `protobuf:"bytes,3,opt,name=text,proto3" json:"text,omitempty"`
+	// Its tokens by o200k_base.
+	Tokens int64 `protobuf:"varint,4,opt,name=tokens,proto3" json:"tokens,omitempty"`
+	// Of a session's correction, the last message that it stands for.
+	ThroughSeq int64 `protobuf:"varint,5,opt,name=through_seq,json=throughSeq,proto3" json:"through_seq,omitempty"`
+	// When it was done.
+	CreateTime    *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=create_time,json=createTime,proto3" json:"create_time,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SummaryRevision) Reset() {
+	*x = SummaryRevision{}
+	mi := &file_memory_v1_summary_service_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SummaryRevision) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SummaryRevision) ProtoMessage() {}
+
+func (x *SummaryRevision) ProtoReflect() protoreflect.Message {
+	mi := &file_memory_v1_summary_service_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SummaryRevision.ProtoReflect.Descriptor instead.
+func (*SummaryRevision) Descriptor() ([]byte, []int) {
+	return file_memory_v1_summary_service_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *SummaryRevision) GetRevision() int64 {
+	if x != nil {
+		return x.Revision
+	}
+	return 0
+}
+
+func (x *SummaryRevision) GetCause() SummaryCause {
+	if x != nil {
+		return x.Cause
+	}
+	return SummaryCause_SUMMARY_CAUSE_UNSPECIFIED
+}
+
+func (x *SummaryRevision) GetText() string {
+	if x != nil {
+		return x.Text
+	}
+	return ""
+}
+
+func (x *SummaryRevision) GetTokens() int64 {
+	if x != nil {
+		return x.Tokens
+	}
+	return 0
+}
+
+func (x *SummaryRevision) GetThroughSeq() int64 {
+	if x != nil {
+		return x.ThroughSeq
+	}
+	return 0
+}
+
+func (x *SummaryRevision) GetCreateTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.CreateTime
+	}
+	return nil
+}
+
+// ListSummaryRevisionsResponse holds a summary's history: the latest 200 revisions.
+type ListSummaryRevisionsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The revisions, the latest first.
+	Revisions     []*SummaryRevision `protobuf:"bytes,1,rep,name=revisions,proto3" json:"revisions,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListSummaryRevisionsResponse) Reset() {
+	*x = ListSummaryRevisionsResponse{}
+	mi := &file_memory_v1_summary_service_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListSummaryRevisionsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListSummaryRevisionsResponse) ProtoMessage() {}
+
+func (x *ListSummaryRevisionsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_memory_v1_summary_service_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListSummaryRevisionsResponse.ProtoReflect.Descriptor instead.
+func (*ListSummaryRevisionsResponse) Descriptor() ([]byte, []int) {
+	return file_memory_v1_summary_service_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *ListSummaryRevisionsResponse) GetRevisions() []*SummaryRevision {
+	if x != nil {
+		return x.Revisions
+	}
+	return nil
+}
+
+// RestoreSummaryRequest names a summary and what to restore.
+type RestoreSummaryRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The user. Required.
+	UserId string `protobuf:"bytes,1,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
+	// What it stands for.
+	Kind SummaryKind `protobuf:"varint,2,opt,name=kind,proto3,enum=memory.v1.SummaryKind" json:"kind,omitempty"`
+	// The session, for SESSION.
+	SessionId string `protobuf:"bytes,3,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
+	// The week as 2026-W47 or the month as 2026-11, for WEEK and MONTH.
+	Name string `protobuf:"bytes,4,opt,name=name,proto3" json:"name,omitempty"`
+	// The revision whose correction to take back into use, with the messages that it stood for; 0 to take the correction back, so that
+	// what background work writes stands again. A correction that is withheld stays so: write it again by UpdateSummary.
+	Revision int64 `protobuf:"varint,5,opt,name=revision,proto3" json:"revision,omitempty"`
+	// The summary's etag: with it the call is refused if it is stale. Optional.
+	Etag string `protobuf:"bytes,6,opt,name=etag,proto3" json:"etag,omitempty"`
+	// The caller's id of this call, at most 255 bytes: a repeat changes nothing. Optional.
+	RequestId     string `protobuf:"bytes,7,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RestoreSummaryRequest) Reset() {
+	*x = RestoreSummaryRequest{}
+	mi := &file_memory_v1_summary_service_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RestoreSummaryRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RestoreSummaryRequest) ProtoMessage() {}
+
+func (x *RestoreSummaryRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_memory_v1_summary_service_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RestoreSummaryRequest.ProtoReflect.Descriptor instead.
+func (*RestoreSummaryRequest) Descriptor() ([]byte, []int) {
+	return file_memory_v1_summary_service_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *RestoreSummaryRequest) GetUserId() string {
+	if x != nil {
+		return x.UserId
+	}
+	return ""
+}
+
+func (x *RestoreSummaryRequest) GetKind() SummaryKind {
+	if x != nil {
+		return x.Kind
+	}
+	return SummaryKind_SUMMARY_KIND_UNSPECIFIED
+}
+
+func (x *RestoreSummaryRequest) GetSessionId() string {
+	if x != nil {
+		return x.SessionId
+	}
+	return ""
+}
+
+func (x *RestoreSummaryRequest) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *RestoreSummaryRequest) GetRevision() int64 {
+	if x != nil {
+		return x.Revision
+	}
+	return 0
+}
+
+func (x *RestoreSummaryRequest) GetEtag() string {
+	if x != nil {
+		return x.Etag
+	}
+	return ""
+}
+
+func (x *RestoreSummaryRequest) GetRequestId() string {
+	if x != nil {
+		return x.RequestId
+	}
+	return ""
+}
+
+// RestoreSummaryResponse holds the restored summary.
+type RestoreSummaryResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The summary as it is now; not set where none stands.
+	Summary       *Summary `protobuf:"bytes,1,opt,name=summary,proto3" json:"summary,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RestoreSummaryResponse) Reset() {
+	*x = RestoreSummaryResponse{}
+	mi := &file_memory_v1_summary_service_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RestoreSummaryResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RestoreSummaryResponse) ProtoMessage() {}
+
+func (x *RestoreSummaryResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_memory_v1_summary_service_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RestoreSummaryResponse.ProtoReflect.Descriptor instead.
+func (*RestoreSummaryResponse) Descriptor() ([]byte, []int) {
+	return file_memory_v1_summary_service_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *RestoreSummaryResponse) GetSummary() *Summary {
+	if x != nil {
+		return x.Summary
+	}
+	return nil
+}
+
 var File_memory_v1_summary_service_proto protoreflect.FileDescriptor
 
 const file_memory_v1_summary_service_proto_rawDesc = "" +
@@ -698,7 +1401,7 @@ const file_memory_v1_summary_service_proto_rawDesc = "" +
 	"createTime\x12\x1e\n" +
 	"\n" +
 	"generation\x18\t \x01(\x05R\n" +
-	"generation\"\xee\x02\n" +
+	"generation\"\xf8\x03\n" +
 	"\aSummary\x12\x17\n" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId\x12*\n" +
 	"\x04kind\x18\x02 \x01(\x0e2\x16.memory.v1.SummaryKindR\x04kind\x12\x1d\n" +
@@ -713,7 +1416,14 @@ const file_memory_v1_summary_service_proto_rawDesc = "" +
 	"\bend_time\x18\b \x01(\v2\x1a.google.protobuf.TimestampR\aendTime\x12,\n" +
 	"\x05nodes\x18\t \x03(\v2\x16.memory.v1.SummaryNodeR\x05nodes\x12\x16\n" +
 	"\x06tokens\x18\n" +
-	" \x01(\x03R\x06tokens\"\x8b\x01\n" +
+	" \x01(\x03R\x06tokens\x12\x1c\n" +
+	"\tcorrected\x18\v \x01(\bR\tcorrected\x12\x1a\n" +
+	"\bwithheld\x18\f \x01(\bR\bwithheld\x12\x1e\n" +
+	"\n" +
+	"rebuilding\x18\r \x01(\bR\n" +
+	"rebuilding\x12\x1a\n" +
+	"\brevision\x18\x0e \x01(\x03R\brevision\x12\x12\n" +
+	"\x04etag\x18\x0f \x01(\tR\x04etag\"\x8b\x01\n" +
 	"\x11GetSummaryRequest\x12\x17\n" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId\x12*\n" +
 	"\x04kind\x18\x02 \x01(\x0e2\x16.memory.v1.SummaryKindR\x04kind\x12\x1d\n" +
@@ -721,13 +1431,14 @@ const file_memory_v1_summary_service_proto_rawDesc = "" +
 	"session_id\x18\x03 \x01(\tR\tsessionId\x12\x12\n" +
 	"\x04name\x18\x04 \x01(\tR\x04name\"B\n" +
 	"\x12GetSummaryResponse\x12,\n" +
-	"\asummary\x18\x01 \x01(\v2\x12.memory.v1.SummaryR\asummary\"\x97\x01\n" +
+	"\asummary\x18\x01 \x01(\v2\x12.memory.v1.SummaryR\asummary\"\xb3\x01\n" +
 	"\x14ListSummariesRequest\x12\x17\n" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId\x12*\n" +
 	"\x04kind\x18\x02 \x01(\x0e2\x16.memory.v1.SummaryKindR\x04kind\x12\x1b\n" +
 	"\tpage_size\x18\x03 \x01(\x05R\bpageSize\x12\x1d\n" +
 	"\n" +
-	"page_token\x18\x04 \x01(\tR\tpageToken\"q\n" +
+	"page_token\x18\x04 \x01(\tR\tpageToken\x12\x1a\n" +
+	"\bwithheld\x18\x05 \x01(\bR\bwithheld\"q\n" +
 	"\x15ListSummariesResponse\x120\n" +
 	"\tsummaries\x18\x01 \x03(\v2\x12.memory.v1.SummaryR\tsummaries\x12&\n" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"J\n" +
@@ -737,17 +1448,72 @@ const file_memory_v1_summary_service_proto_rawDesc = "" +
 	"session_id\x18\x02 \x01(\tR\tsessionId\"]\n" +
 	"\x11SummarizeResponse\x12,\n" +
 	"\asummary\x18\x01 \x01(\v2\x12.memory.v1.SummaryR\asummary\x12\x1a\n" +
-	"\bcomplete\x18\x02 \x01(\bR\bcomplete*t\n" +
+	"\bcomplete\x18\x02 \x01(\bR\bcomplete\"\xae\x01\n" +
+	"\x15RebuildSummaryRequest\x12\x17\n" +
+	"\auser_id\x18\x01 \x01(\tR\x06userId\x12*\n" +
+	"\x04kind\x18\x02 \x01(\x0e2\x16.memory.v1.SummaryKindR\x04kind\x12\x1d\n" +
+	"\n" +
+	"session_id\x18\x03 \x01(\tR\tsessionId\x12\x12\n" +
+	"\x04name\x18\x04 \x01(\tR\x04name\x12\x1d\n" +
+	"\n" +
+	"request_id\x18\x05 \x01(\tR\trequestId\"F\n" +
+	"\x16RebuildSummaryResponse\x12,\n" +
+	"\asummary\x18\x01 \x01(\v2\x12.memory.v1.SummaryR\asummary\"c\n" +
+	"\x14UpdateSummaryRequest\x12,\n" +
+	"\asummary\x18\x01 \x01(\v2\x12.memory.v1.SummaryR\asummary\x12\x1d\n" +
+	"\n" +
+	"request_id\x18\x02 \x01(\tR\trequestId\"E\n" +
+	"\x15UpdateSummaryResponse\x12,\n" +
+	"\asummary\x18\x01 \x01(\v2\x12.memory.v1.SummaryR\asummary\"\x95\x01\n" +
+	"\x1bListSummaryRevisionsRequest\x12\x17\n" +
+	"\auser_id\x18\x01 \x01(\tR\x06userId\x12*\n" +
+	"\x04kind\x18\x02 \x01(\x0e2\x16.memory.v1.SummaryKindR\x04kind\x12\x1d\n" +
+	"\n" +
+	"session_id\x18\x03 \x01(\tR\tsessionId\x12\x12\n" +
+	"\x04name\x18\x04 \x01(\tR\x04name\"\xe6\x01\n" +
+	"\x0fSummaryRevision\x12\x1a\n" +
+	"\brevision\x18\x01 \x01(\x03R\brevision\x12-\n" +
+	"\x05cause\x18\x02 \x01(\x0e2\x17.memory.v1.SummaryCauseR\x05cause\x12\x12\n" +
+	"\x04text\x18\x03 \x01(\tR\x04text\x12\x16\n" +
+	"\x06tokens\x18\x04 \x01(\x03R\x06tokens\x12\x1f\n" +
+	"\vthrough_seq\x18\x05 \x01(\x03R\n" +
+	"throughSeq\x12;\n" +
+	"\vcreate_time\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
+	"createTime\"X\n" +
+	"\x1cListSummaryRevisionsResponse\x128\n" +
+	"\trevisions\x18\x01 \x03(\v2\x1a.memory.v1.SummaryRevisionR\trevisions\"\xde\x01\n" +
+	"\x15RestoreSummaryRequest\x12\x17\n" +
+	"\auser_id\x18\x01 \x01(\tR\x06userId\x12*\n" +
+	"\x04kind\x18\x02 \x01(\x0e2\x16.memory.v1.SummaryKindR\x04kind\x12\x1d\n" +
+	"\n" +
+	"session_id\x18\x03 \x01(\tR\tsessionId\x12\x12\n" +
+	"\x04name\x18\x04 \x01(\tR\x04name\x12\x1a\n" +
+	"\brevision\x18\x05 \x01(\x03R\brevision\x12\x12\n" +
+	"\x04etag\x18\x06 \x01(\tR\x04etag\x12\x1d\n" +
+	"\n" +
+	"request_id\x18\a \x01(\tR\trequestId\"F\n" +
+	"\x16RestoreSummaryResponse\x12,\n" +
+	"\asummary\x18\x01 \x01(\v2\x12.memory.v1.SummaryR\asummary*t\n" +
 	"\vSummaryKind\x12\x1c\n" +
 	"\x18SUMMARY_KIND_UNSPECIFIED\x10\x00\x12\x18\n" +
 	"\x14SUMMARY_KIND_SESSION\x10\x01\x12\x15\n" +
 	"\x11SUMMARY_KIND_WEEK\x10\x02\x12\x16\n" +
-	"\x12SUMMARY_KIND_MONTH\x10\x032\xf7\x01\n" +
+	"\x12SUMMARY_KIND_MONTH\x10\x03*\x9b\x01\n" +
+	"\fSummaryCause\x12\x1d\n" +
+	"\x19SUMMARY_CAUSE_UNSPECIFIED\x10\x00\x12\x1b\n" +
+	"\x17SUMMARY_CAUSE_CORRECTED\x10\x01\x12\x1a\n" +
+	"\x16SUMMARY_CAUSE_RESTORED\x10\x02\x12\x18\n" +
+	"\x14SUMMARY_CAUSE_LIFTED\x10\x03\x12\x19\n" +
+	"\x15SUMMARY_CAUSE_REBUILT\x10\x042\xe2\x04\n" +
 	"\x0eSummaryService\x12I\n" +
 	"\n" +
 	"GetSummary\x12\x1c.memory.v1.GetSummaryRequest\x1a\x1d.memory.v1.GetSummaryResponse\x12R\n" +
 	"\rListSummaries\x12\x1f.memory.v1.ListSummariesRequest\x1a .memory.v1.ListSummariesResponse\x12F\n" +
-	"\tSummarize\x12\x1b.memory.v1.SummarizeRequest\x1a\x1c.memory.v1.SummarizeResponseB\x9d\x01\n" +
+	"\tSummarize\x12\x1b.memory.v1.SummarizeRequest\x1a\x1c.memory.v1.SummarizeResponse\x12U\n" +
+	"\x0eRebuildSummary\x12 .memory.v1.RebuildSummaryRequest\x1a!.memory.v1.RebuildSummaryResponse\x12R\n" +
+	"\rUpdateSummary\x12\x1f.memory.v1.UpdateSummaryRequest\x1a .memory.v1.UpdateSummaryResponse\x12g\n" +
+	"\x14ListSummaryRevisions\x12&.memory.v1.ListSummaryRevisionsRequest\x1a'.memory.v1.ListSummaryRevisionsResponse\x12U\n" +
+	"\x0eRestoreSummary\x12 .memory.v1.RestoreSummaryRequest\x1a!.memory.v1.RestoreSummaryResponseB\x9d\x01\n" +
 	"\rcom.memory.v1B\x13SummaryServiceProtoP\x01Z2github.com/stratamem/strata/api/memory/v1;memoryv1\xa2\x02\x03MXX\xaa\x02\tMemory.V1\xca\x02\tMemory\\V1\xe2\x02\x15Memory\\V1\\GPBMetadata\xea\x02\n" +
 	"Memory::V1b\x06proto3"
 
@@ -763,42 +1529,70 @@ func file_memory_v1_summary_service_proto_rawDescGZIP() []byte {
 	return file_memory_v1_summary_service_proto_rawDescData
 }
 
-var file_memory_v1_summary_service_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_memory_v1_summary_service_proto_msgTypes = make([]protoimpl.MessageInfo, 8)
+var file_memory_v1_summary_service_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
+var file_memory_v1_summary_service_proto_msgTypes = make([]protoimpl.MessageInfo, 17)
 var file_memory_v1_summary_service_proto_goTypes = []any{
-	(SummaryKind)(0),              // 0: memory.v1.SummaryKind
-	(*SummaryNode)(nil),           // 1: memory.v1.SummaryNode
-	(*Summary)(nil),               // 2: memory.v1.Summary
-	(*GetSummaryRequest)(nil),     // 3: memory.v1.GetSummaryRequest
-	(*GetSummaryResponse)(nil),    // 4: memory.v1.GetSummaryResponse
-	(*ListSummariesRequest)(nil),  // 5: memory.v1.ListSummariesRequest
-	(*ListSummariesResponse)(nil), // 6: memory.v1.ListSummariesResponse
-	(*SummarizeRequest)(nil),      // 7: memory.v1.SummarizeRequest
-	(*SummarizeResponse)(nil),     // 8: memory.v1.SummarizeResponse
-	(*timestamppb.Timestamp)(nil), // 9: google.protobuf.Timestamp
+	(SummaryKind)(0),                     // 0: memory.v1.SummaryKind
+	(SummaryCause)(0),                    // 1: memory.v1.SummaryCause
+	(*SummaryNode)(nil),                  // 2: memory.v1.SummaryNode
+	(*Summary)(nil),                      // 3: memory.v1.Summary
+	(*GetSummaryRequest)(nil),            // 4: memory.v1.GetSummaryRequest
+	(*GetSummaryResponse)(nil),           // 5: memory.v1.GetSummaryResponse
+	(*ListSummariesRequest)(nil),         // 6: memory.v1.ListSummariesRequest
+	(*ListSummariesResponse)(nil),        // 7: memory.v1.ListSummariesResponse
+	(*SummarizeRequest)(nil),             // 8: memory.v1.SummarizeRequest
+	(*SummarizeResponse)(nil),            // 9: memory.v1.SummarizeResponse
+	(*RebuildSummaryRequest)(nil),        // 10: memory.v1.RebuildSummaryRequest
+	(*RebuildSummaryResponse)(nil),       // 11: memory.v1.RebuildSummaryResponse
+	(*UpdateSummaryRequest)(nil),         // 12: memory.v1.UpdateSummaryRequest
+	(*UpdateSummaryResponse)(nil),        // 13: memory.v1.UpdateSummaryResponse
+	(*ListSummaryRevisionsRequest)(nil),  // 14: memory.v1.ListSummaryRevisionsRequest
+	(*SummaryRevision)(nil),              // 15: memory.v1.SummaryRevision
+	(*ListSummaryRevisionsResponse)(nil), // 16: memory.v1.ListSummaryRevisionsResponse
+	(*RestoreSummaryRequest)(nil),        // 17: memory.v1.RestoreSummaryRequest
+	(*RestoreSummaryResponse)(nil),       // 18: memory.v1.RestoreSummaryResponse
+	(*timestamppb.Timestamp)(nil),        // 19: google.protobuf.Timestamp
 }
 var file_memory_v1_summary_service_proto_depIdxs = []int32{
-	9,  // 0: memory.v1.SummaryNode.create_time:type_name -> google.protobuf.Timestamp
+	19, // 0: memory.v1.SummaryNode.create_time:type_name -> google.protobuf.Timestamp
 	0,  // 1: memory.v1.Summary.kind:type_name -> memory.v1.SummaryKind
-	9,  // 2: memory.v1.Summary.start_time:type_name -> google.protobuf.Timestamp
-	9,  // 3: memory.v1.Summary.end_time:type_name -> google.protobuf.Timestamp
-	1,  // 4: memory.v1.Summary.nodes:type_name -> memory.v1.SummaryNode
+	19, // 2: memory.v1.Summary.start_time:type_name -> google.protobuf.Timestamp
+	19, // 3: memory.v1.Summary.end_time:type_name -> google.protobuf.Timestamp
+	2,  // 4: memory.v1.Summary.nodes:type_name -> memory.v1.SummaryNode
 	0,  // 5: memory.v1.GetSummaryRequest.kind:type_name -> memory.v1.SummaryKind
-	2,  // 6: memory.v1.GetSummaryResponse.summary:type_name -> memory.v1.Summary
+	3,  // 6: memory.v1.GetSummaryResponse.summary:type_name -> memory.v1.Summary
 	0,  // 7: memory.v1.ListSummariesRequest.kind:type_name -> memory.v1.SummaryKind
-	2,  // 8: memory.v1.ListSummariesResponse.summaries:type_name -> memory.v1.Summary
-	2,  // 9: memory.v1.SummarizeResponse.summary:type_name -> memory.v1.Summary
-	3,  // 10: memory.v1.SummaryService.GetSummary:input_type -> memory.v1.GetSummaryRequest
-	5,  // 11: memory.v1.SummaryService.ListSummaries:input_type -> memory.v1.ListSummariesRequest
-	7,  // 12: memory.v1.SummaryService.Summarize:input_type -> memory.v1.SummarizeRequest
-	4,  // 13: memory.v1.SummaryService.GetSummary:output_type -> memory.v1.GetSummaryResponse
-	6,  // 14: memory.v1.SummaryService.ListSummaries:output_type -> memory.v1.ListSummariesResponse
-	8,  // 15: memory.v1.SummaryService.Summarize:output_type -> memory.v1.SummarizeResponse
-	13, // [13:16] is the sub-list for method output_type
-	10, // [10:13] is the sub-list for method input_type
-	10, // [10:10] is the sub-list for extension type_name
-	10, // [10:10] is the sub-list for extension extendee
-	0,  // [0:10] is the sub-list for field type_name
+	3,  // 8: memory.v1.ListSummariesResponse.summaries:type_name -> memory.v1.Summary
+	3,  // 9: memory.v1.SummarizeResponse.summary:type_name -> memory.v1.Summary
+	0,  // 10: memory.v1.RebuildSummaryRequest.kind:type_name -> memory.v1.SummaryKind
+	3,  // 11: memory.v1.RebuildSummaryResponse.summary:type_name -> memory.v1.Summary
+	3,  // 12: memory.v1.UpdateSummaryRequest.summary:type_name -> memory.v1.Summary
+	3,  // 13: memory.v1.UpdateSummaryResponse.summary:type_name -> memory.v1.Summary
+	0,  // 14: memory.v1.ListSummaryRevisionsRequest.kind:type_name -> memory.v1.SummaryKind
+	1,  // 15: memory.v1.SummaryRevision.cause:type_name -> memory.v1.SummaryCause
+	19, // 16: memory.v1.SummaryRevision.create_time:type_name -> google.protobuf.Timestamp
+	15, // 17: memory.v1.ListSummaryRevisionsResponse.revisions:type_name -> memory.v1.SummaryRevision
+	0,  // 18: memory.v1.RestoreSummaryRequest.kind:type_name -> memory.v1.SummaryKind
+	3,  // 19: memory.v1.RestoreSummaryResponse.summary:type_name -> memory.v1.Summary
+	4,  // 20: memory.v1.SummaryService.GetSummary:input_type -> memory.v1.GetSummaryRequest
+	6,  // 21: memory.v1.SummaryService.ListSummaries:input_type -> memory.v1.ListSummariesRequest
+	8,  // 22: memory.v1.SummaryService.Summarize:input_type -> memory.v1.SummarizeRequest
+	10, // 23: memory.v1.SummaryService.RebuildSummary:input_type -> memory.v1.RebuildSummaryRequest
+	12, // 24: memory.v1.SummaryService.UpdateSummary:input_type -> memory.v1.UpdateSummaryRequest
+	14, // 25: memory.v1.SummaryService.ListSummaryRevisions:input_type -> memory.v1.ListSummaryRevisionsRequest
+	17, // 26: memory.v1.SummaryService.RestoreSummary:input_type -> memory.v1.RestoreSummaryRequest
+	5,  // 27: memory.v1.SummaryService.GetSummary:output_type -> memory.v1.GetSummaryResponse
+	7,  // 28: memory.v1.SummaryService.ListSummaries:output_type -> memory.v1.ListSummariesResponse
+	9,  // 29: memory.v1.SummaryService.Summarize:output_type -> memory.v1.SummarizeResponse
+	11, // 30: memory.v1.SummaryService.RebuildSummary:output_type -> memory.v1.RebuildSummaryResponse
+	13, // 31: memory.v1.SummaryService.UpdateSummary:output_type -> memory.v1.UpdateSummaryResponse
+	16, // 32: memory.v1.SummaryService.ListSummaryRevisions:output_type -> memory.v1.ListSummaryRevisionsResponse
+	18, // 33: memory.v1.SummaryService.RestoreSummary:output_type -> memory.v1.RestoreSummaryResponse
+	27, // [27:34] is the sub-list for method output_type
+	20, // [20:27] is the sub-list for method input_type
+	20, // [20:20] is the sub-list for extension type_name
+	20, // [20:20] is the sub-list for extension extendee
+	0,  // [0:20] is the sub-list for field type_name
 }
 
 func init() { file_memory_v1_summary_service_proto_init() }
@@ -811,8 +1605,8 @@ func file_memory_v1_summary_service_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_memory_v1_summary_service_proto_rawDesc), len(file_memory_v1_summary_service_proto_rawDesc)),
-			NumEnums:      1,
-			NumMessages:   8,
+			NumEnums:      2,
+			NumMessages:   17,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -19,16 +19,21 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	SummaryService_GetSummary_FullMethodName    = "/memory.v1.SummaryService/GetSummary"
-	SummaryService_ListSummaries_FullMethodName = "/memory.v1.SummaryService/ListSummaries"
-	SummaryService_Summarize_FullMethodName     = "/memory.v1.SummaryService/Summarize"
+	SummaryService_GetSummary_FullMethodName           = "/memory.v1.SummaryService/GetSummary"
+	SummaryService_ListSummaries_FullMethodName        = "/memory.v1.SummaryService/ListSummaries"
+	SummaryService_Summarize_FullMethodName            = "/memory.v1.SummaryService/Summarize"
+	SummaryService_RebuildSummary_FullMethodName       = "/memory.v1.SummaryService/RebuildSummary"
+	SummaryService_UpdateSummary_FullMethodName        = "/memory.v1.SummaryService/UpdateSummary"
+	SummaryService_ListSummaryRevisions_FullMethodName = "/memory.v1.SummaryService/ListSummaryRevisions"
+	SummaryService_RestoreSummary_FullMethodName       = "/memory.v1.SummaryService/RestoreSummary"
 )
 
 // SummaryServiceClient is the client API for SummaryService service.
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// SummaryService shows the summaries of sessions, weeks and months.
+// SummaryService shows the summaries of sessions, weeks and months, and lets people correct them. What a person writes is never
+// changed by a model. A message that is hidden leaves every summary at once; those that were made of it are written anew.
 type SummaryServiceClient interface {
 	// GetSummary returns the running summary of a session, or of a week or month; NOT_FOUND if there is none yet.
 	GetSummary(ctx context.Context, in *GetSummaryRequest, opts ...grpc.CallOption) (*GetSummaryResponse, error)
@@ -37,6 +42,17 @@ type SummaryServiceClient interface {
 	// Summarize summarises now what a session holds and no summary covers, without waiting for a trigger, and returns when
 	// it is done or when the call's time is up: background work then goes on.
 	Summarize(ctx context.Context, in *SummarizeRequest, opts ...grpc.CallOption) (*SummarizeResponse, error)
+	// RebuildSummary has background work write a summary anew, from the messages as they are now. It returns at once; the summary
+	// stands as it was until then, and so does a correction.
+	RebuildSummary(ctx context.Context, in *RebuildSummaryRequest, opts ...grpc.CallOption) (*RebuildSummaryResponse, error)
+	// UpdateSummary corrects a summary: the text stands in its place, word for word, whatever is summarised or rebuilt later. What is
+	// said in the session afterwards is summarised beside it. Weeks and months are made of it in place of what it corrects. When a
+	// message is hidden that it stands for, it is withheld until it is written again or the message is shown again.
+	UpdateSummary(ctx context.Context, in *UpdateSummaryRequest, opts ...grpc.CallOption) (*UpdateSummaryResponse, error)
+	// ListSummaryRevisions lists what persons made of a summary, the latest first.
+	ListSummaryRevisions(ctx context.Context, in *ListSummaryRevisionsRequest, opts ...grpc.CallOption) (*ListSummaryRevisionsResponse, error)
+	// RestoreSummary takes an earlier correction back into use, or takes the correction back.
+	RestoreSummary(ctx context.Context, in *RestoreSummaryRequest, opts ...grpc.CallOption) (*RestoreSummaryResponse, error)
 }
 
 type summaryServiceClient struct {
@@ -77,11 +93,52 @@ func (c *summaryServiceClient) Summarize(ctx context.Context, in *SummarizeReque
 	return out, nil
 }
 
+func (c *summaryServiceClient) RebuildSummary(ctx context.Context, in *RebuildSummaryRequest, opts ...grpc.CallOption) (*RebuildSummaryResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(RebuildSummaryResponse)
+	err := c.cc.Invoke(ctx, SummaryService_RebuildSummary_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *summaryServiceClient) UpdateSummary(ctx context.Context, in *UpdateSummaryRequest, opts ...grpc.CallOption) (*UpdateSummaryResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(UpdateSummaryResponse)
+	err := c.cc.Invoke(ctx, SummaryService_UpdateSummary_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *summaryServiceClient) ListSummaryRevisions(ctx context.Context, in *ListSummaryRevisionsRequest, opts ...grpc.CallOption) (*ListSummaryRevisionsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListSummaryRevisionsResponse)
+	err := c.cc.Invoke(ctx, SummaryService_ListSummaryRevisions_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *summaryServiceClient) RestoreSummary(ctx context.Context, in *RestoreSummaryRequest, opts ...grpc.CallOption) (*RestoreSummaryResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(RestoreSummaryResponse)
+	err := c.cc.Invoke(ctx, SummaryService_RestoreSummary_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // SummaryServiceServer is the server API for SummaryService service.
 // All implementations must embed UnimplementedSummaryServiceServer
 // for forward compatibility.
 //
-// SummaryService shows the summaries of sessions, weeks and months.
+// SummaryService shows the summaries of sessions, weeks and months, and lets people correct them. What a person writes is never
+// changed by a model. A message that is hidden leaves every summary at once; those that were made of it are written anew.
 type SummaryServiceServer interface {
 	// GetSummary returns the running summary of a session, or of a week or month; NOT_FOUND if there is none yet.
 	GetSummary(context.Context, *GetSummaryRequest) (*GetSummaryResponse, error)
@@ -90,6 +147,17 @@ type SummaryServiceServer interface {
 	// Summarize summarises now what a session holds and no summary covers, without waiting for a trigger, and returns when
 	// it is done or when the call's time is up: background work then goes on.
 	Summarize(context.Context, *SummarizeRequest) (*SummarizeResponse, error)
+	// RebuildSummary has background work write a summary anew, from the messages as they are now. It returns at once; the summary
+	// stands as it was until then, and so does a correction.
+	RebuildSummary(context.Context, *RebuildSummaryRequest) (*RebuildSummaryResponse, error)
+	// UpdateSummary corrects a summary: the text stands in its place, word for word, whatever is summarised or rebuilt later. What is
+	// said in the session afterwards is summarised beside it. Weeks and months are made of it in place of what it corrects. When a
+	// message is hidden that it stands for, it is withheld until it is written again or the message is shown again.
+	UpdateSummary(context.Context, *UpdateSummaryRequest) (*UpdateSummaryResponse, error)
+	// ListSummaryRevisions lists what persons made of a summary, the latest first.
+	ListSummaryRevisions(context.Context, *ListSummaryRevisionsRequest) (*ListSummaryRevisionsResponse, error)
+	// RestoreSummary takes an earlier correction back into use, or takes the correction back.
+	RestoreSummary(context.Context, *RestoreSummaryRequest) (*RestoreSummaryResponse, error)
 	mustEmbedUnimplementedSummaryServiceServer()
 }
 
@@ -108,6 +176,18 @@ func (UnimplementedSummaryServiceServer) ListSummaries(context.Context, *ListSum
 }
 func (UnimplementedSummaryServiceServer) Summarize(context.Context, *SummarizeRequest) (*SummarizeResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Summarize not implemented")
+}
+func (UnimplementedSummaryServiceServer) RebuildSummary(context.Context, *RebuildSummaryRequest) (*RebuildSummaryResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method RebuildSummary not implemented")
+}
+func (UnimplementedSummaryServiceServer) UpdateSummary(context.Context, *UpdateSummaryRequest) (*UpdateSummaryResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method UpdateSummary not implemented")
+}
+func (UnimplementedSummaryServiceServer) ListSummaryRevisions(context.Context, *ListSummaryRevisionsRequest) (*ListSummaryRevisionsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListSummaryRevisions not implemented")
+}
+func (UnimplementedSummaryServiceServer) RestoreSummary(context.Context, *RestoreSummaryRequest) (*RestoreSummaryResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method RestoreSummary not implemented")
 }
 func (UnimplementedSummaryServiceServer) mustEmbedUnimplementedSummaryServiceServer() {}
 func (UnimplementedSummaryServiceServer) testEmbeddedByValue()                        {}
@@ -184,6 +264,78 @@ func _SummaryService_Summarize_Handler(srv interface{}, ctx context.Context, dec
 	return interceptor(ctx, in, info, handler)
 }
 
+func _SummaryService_RebuildSummary_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(RebuildSummaryRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(SummaryServiceServer).RebuildSummary(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: SummaryService_RebuildSummary_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(SummaryServiceServer).RebuildSummary(ctx, req.(*RebuildSummaryRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _SummaryService_UpdateSummary_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(UpdateSummaryRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(SummaryServiceServer).UpdateSummary(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: SummaryService_UpdateSummary_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(SummaryServiceServer).UpdateSummary(ctx, req.(*UpdateSummaryRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _SummaryService_ListSummaryRevisions_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListSummaryRevisionsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(SummaryServiceServer).ListSummaryRevisions(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: SummaryService_ListSummaryRevisions_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(SummaryServiceServer).ListSummaryRevisions(ctx, req.(*ListSummaryRevisionsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _SummaryService_RestoreSummary_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(RestoreSummaryRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(SummaryServiceServer).RestoreSummary(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: SummaryService_RestoreSummary_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(SummaryServiceServer).RestoreSummary(ctx, req.(*RestoreSummaryRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // SummaryService_ServiceDesc is the grpc.ServiceDesc for SummaryService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -202,6 +354,22 @@ var SummaryService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "Summarize",
 			Handler:    _SummaryService_Summarize_Handler,
+		},
+		{
+			MethodName: "RebuildSummary",
+			Handler:    _SummaryService_RebuildSummary_Handler,
+		},
+		{
+			MethodName: "UpdateSummary",
+			Handler:    _SummaryService_UpdateSummary_Handler,
+		},
+		{
+			MethodName: "ListSummaryRevisions",
+			Handler:    _SummaryService_ListSummaryRevisions_Handler,
+		},
+		{
+			MethodName: "RestoreSummary",
+			Handler:    _SummaryService_RestoreSummary_Handler,
 		},
 	},
 	Streams:  []grpc.StreamDesc{},

@@ -45,6 +45,8 @@ const (
 	JobKind_JOB_KIND_REINDEX JobKind = 7
 	// Views that are compared with what is stored; of no user.
 	JobKind_JOB_KIND_VERIFY JobKind = 8
+	// A summary of messages or of summaries of a session that is written anew.
+	JobKind_JOB_KIND_REBUILD JobKind = 9
 )
 
 // Enum value maps for JobKind.
@@ -59,6 +61,7 @@ var (
 		6: "JOB_KIND_REEMBED",
 		7: "JOB_KIND_REINDEX",
 		8: "JOB_KIND_VERIFY",
+		9: "JOB_KIND_REBUILD",
 	}
 	JobKind_value = map[string]int32{
 		"JOB_KIND_UNSPECIFIED": 0,
@@ -70,6 +73,7 @@ var (
 		"JOB_KIND_REEMBED":     6,
 		"JOB_KIND_REINDEX":     7,
 		"JOB_KIND_VERIFY":      8,
+		"JOB_KIND_REBUILD":     9,
 	}
 )
 
@@ -1516,7 +1520,7 @@ const file_memory_v1_work_service_proto_rawDesc = "" +
 	"\x05facts\x18\x02 \x03(\v2\x17.memory.v1.RevertedFactR\x05facts\"[\n" +
 	"\fRevertedFact\x12\x17\n" +
 	"\afact_id\x18\x01 \x01(\tR\x06factId\x122\n" +
-	"\aoutcome\x18\x02 \x01(\x0e2\x18.memory.v1.RevertOutcomeR\aoutcome*\xcd\x01\n" +
+	"\aoutcome\x18\x02 \x01(\x0e2\x18.memory.v1.RevertOutcomeR\aoutcome*\xe3\x01\n" +
 	"\aJobKind\x12\x18\n" +
 	"\x14JOB_KIND_UNSPECIFIED\x10\x00\x12\x14\n" +
 	"\x10JOB_KIND_EXTRACT\x10\x01\x12\x16\n" +
@@ -1526,7 +1530,8 @@ const file_memory_v1_work_service_proto_rawDesc = "" +
 	"\x0eJOB_KIND_MONTH\x10\x05\x12\x14\n" +
 	"\x10JOB_KIND_REEMBED\x10\x06\x12\x14\n" +
 	"\x10JOB_KIND_REINDEX\x10\a\x12\x13\n" +
-	"\x0fJOB_KIND_VERIFY\x10\b*c\n" +
+	"\x0fJOB_KIND_VERIFY\x10\b\x12\x14\n" +
+	"\x10JOB_KIND_REBUILD\x10\t*c\n" +
 	"\x04View\x12\x14\n" +
 	"\x10VIEW_UNSPECIFIED\x10\x00\x12\x10\n" +
 	"\fVIEW_VECTORS\x10\x01\x12\x0e\n" +

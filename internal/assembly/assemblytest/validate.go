@@ -53,13 +53,17 @@ type openaiMessage struct {
 }
 
 // OpenAI checks {"messages": […]} by the rules of chat completions
-// (https://platform.openai.com/docs/api-reference/chat/create): the roles and their fields, names, non-empty content,
-// and that the results of all of a message's calls, and nothing else, follow it.
+// (https://platform.openai.com/docs/api-reference/chat/create) and the request types of OpenAI's SDK: the roles and their
+// fields, names, non-empty content, or null as OpenAI itself answers beside calls, and that the results of all of a
+// message's calls, and nothing else, follow it.
 func OpenAI(data []byte) error {
 	var body struct {
 		Messages []openaiMessage `json:"messages"`
 	}
 	if err := decode(data, &body); err != nil {
+		return err
+	}
+	if err := fits(data, openaiSchema); err != nil {
 		return err
 	}
 	if body.Messages == nil {
@@ -102,7 +106,7 @@ func (v *openaiCheck) message(m *openaiMessage) error {
 		}
 		return openaiContent(m)
 	case "assistant":
-		if len(m.ToolCalls) == 0 || len(m.Content) > 0 {
+		if len(m.ToolCalls) == 0 || string(m.Content) != "null" {
 			if err := openaiContent(m); err != nil {
 				return err
 			}
@@ -147,7 +151,7 @@ func (v *openaiCheck) result(m *openaiMessage) error {
 	return openaiContent(m)
 }
 
-// openaiContent checks that content is a non-empty text, or, of a user, a list of texts and images.
+// openaiContent checks that content is a non-empty text, or, of a user, a list of texts, images and documents.
 func openaiContent(m *openaiMessage) error {
 	var text string
 	if json.Unmarshal(m.Content, &text) == nil {
@@ -160,8 +164,13 @@ func openaiContent(m *openaiMessage) error {
 		Type     string  `json:"type"`
 		Text     *string `json:"text"`
 		ImageURL *struct {
-			URL string `json:"url"`
+			URL    string `json:"url"`
+			Detail string `json:"detail"`
 		} `json:"image_url"`
+		File *struct {
+			Name string `json:"filename"`
+			Data string `json:"file_data"`
+		} `json:"file"`
 	}
 	if len(m.Content) == 0 {
 		return errors.New("content is missing")
@@ -176,6 +185,7 @@ func openaiContent(m *openaiMessage) error {
 		switch {
 		case p.Type == "text" && p.Text != nil && *p.Text != "" && p.ImageURL == nil:
 		case p.Type == "image_url" && p.Text == nil && p.ImageURL != nil && webImage(p.ImageURL.URL):
+		case p.Type == "file" && p.Text == nil && p.File != nil && p.File.Name != "" && strings.HasPrefix(p.File.Data, "data:application/pdf;base64,"):
 		default:
 			return fmt.Errorf("content has a bad %q part", p.Type)
 		}
@@ -215,7 +225,8 @@ type anthropicSource struct {
 }
 
 // Anthropic checks {"system": "…", "messages": […]} by the rules of messages
-// (https://docs.anthropic.com/en/api/messages and its pages on tool use and extended thinking): a user begins and
+// (https://docs.anthropic.com/en/api/messages and its pages on tool use and extended thinking) and the request types of
+// Anthropic's SDK: a user begins and
 // roles alternate, no text is empty, the results of all of a message's calls begin the next one, inputs are objects,
 // thinking neither ends a message nor stands in a user's, and last words of the model do not end in white space.
 func Anthropic(data []byte) error {
@@ -224,6 +235,9 @@ func Anthropic(data []byte) error {
 		Messages []anthropicMessage `json:"messages"`
 	}
 	if err := decode(data, &body); err != nil {
+		return err
+	}
+	if err := fits(data, anthropicSchema); err != nil {
 		return err
 	}
 	if body.Messages == nil {
@@ -300,7 +314,12 @@ func (v *anthropicCheck) block(role string, b *anthropicBlock) error {
 		if role != "user" {
 			return errors.New("only a user shows images")
 		}
-		return b.Source.check()
+		return b.Source.check("image/jpeg", "image/png", "image/gif", "image/webp")
+	case "document":
+		if role != "user" {
+			return errors.New("only a user shows documents")
+		}
+		return b.Source.check("application/pdf")
 	case "tool_use":
 		return v.use(role, b)
 	case "tool_result":
@@ -352,7 +371,7 @@ func (v *anthropicCheck) result(role string, b *anthropicBlock) error {
 		if err := decode(raw, &part); err != nil {
 			return err
 		}
-		if part.Type != "text" && part.Type != "image" {
+		if part.Type != "text" && part.Type != "image" && part.Type != "document" {
 			return fmt.Errorf("a result holds a %q", part.Type)
 		}
 		if err := v.block(role, &part); err != nil {
@@ -362,19 +381,19 @@ func (v *anthropicCheck) result(role string, b *anthropicBlock) error {
 	return nil
 }
 
-func (s *anthropicSource) check() error {
+func (s *anthropicSource) check(types ...string) error {
 	switch {
 	case s == nil:
-		return errors.New("the image has no source")
+		return errors.New("the attachment has no source")
 	case s.Type == "url" && s.URL != nil && strings.HasPrefix(*s.URL, "https://"):
 		return nil
 	case s.Type != "base64" || s.MediaType == nil || s.Data == nil || *s.Data == "":
-		return errors.New("the image's source is incomplete")
-	case !slices.Contains([]string{"image/jpeg", "image/png", "image/gif", "image/webp"}, *s.MediaType):
+		return errors.New("the attachment's source is incomplete")
+	case !slices.Contains(types, *s.MediaType):
 		return fmt.Errorf("media type %q is not read", *s.MediaType)
 	}
 	if _, err := base64.StdEncoding.DecodeString(*s.Data); err != nil {
-		return fmt.Errorf("the image: %w", err)
+		return fmt.Errorf("the attachment: %w", err)
 	}
 	return nil
 }

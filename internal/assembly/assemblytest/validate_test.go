@@ -12,6 +12,9 @@ func TestOpenAIRefuses(t *testing.T) {
 		"a call without a result":          `{"messages":[{"role":"assistant","tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{}"}}]}]}`,
 		"a message between":                `{"messages":[{"role":"assistant","tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{}"}}]},{"role":"user","content":"x"},{"role":"tool","tool_call_id":"a","content":"x"}]}`,
 		"an empty content":                 `{"messages":[{"role":"user","content":""}]}`,
+		"calls without a content":          `{"messages":[{"role":"assistant","tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{}"}}]},{"role":"tool","tool_call_id":"a","content":"x"}]}`,
+		"a content of null without calls":  `{"messages":[{"role":"assistant","content":null}]}`,
+		"an unknown detail of an image":    `{"messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"https://e.org/a.png","detail":"huge"}}]}]}`,
 		"a missing content":                `{"messages":[{"role":"assistant"}]}`,
 		"a name with a blank":              `{"messages":[{"role":"user","name":"a b","content":"x"}]}`,
 		"an unknown role":                  `{"messages":[{"role":"human","content":"x"}]}`,
@@ -38,6 +41,8 @@ func TestAnthropicRefuses(t *testing.T) {
 		"an input that is no object": `{"messages":[{"role":"user","content":[{"type":"text","text":"x"}]},{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"f","input":[]}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"a"}]}]}`,
 		"thinking at the end":        `{"messages":[{"role":"user","content":[{"type":"text","text":"x"}]},{"role":"assistant","content":[{"type":"thinking","thinking":"x","signature":"s"}]}]}`,
 		"a blank after last words":   `{"messages":[{"role":"user","content":[{"type":"text","text":"x"}]},{"role":"assistant","content":[{"type":"text","text":"x "}]}]}`,
+		"a document of a model":      `{"messages":[{"role":"user","content":[{"type":"text","text":"x"}]},{"role":"assistant","content":[{"type":"document","source":{"type":"base64","media_type":"application/pdf","data":"eA=="}}]}]}`,
+		"a document of another type": `{"messages":[{"role":"user","content":[{"type":"document","source":{"type":"base64","media_type":"text/html","data":"eA=="}}]}]}`,
 		"an empty system":            `{"system":"","messages":[]}`,
 		"a result without a call":    `{"messages":[{"role":"user","content":[{"type":"tool_result","tool_use_id":"a"}]}]}`,
 	} {
@@ -50,7 +55,7 @@ func TestAnthropicRefuses(t *testing.T) {
 }
 
 func TestTheyTakeAConversationWithParallelCalls(t *testing.T) {
-	openai := `{"messages":[{"role":"system","content":"s"},{"role":"user","name":"Ann","content":[{"type":"image_url","image_url":{"url":"https://e.org/a.png"}}]},{"role":"assistant","tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{}"}},{"id":"b","type":"function","function":{"name":"f","arguments":"{}"}}]},{"role":"tool","tool_call_id":"b","content":"2"},{"role":"tool","tool_call_id":"a","content":"1"},{"role":"assistant","content":"done"}]}`
+	openai := `{"messages":[{"role":"system","content":"s"},{"role":"user","name":"Ann","content":[{"type":"image_url","image_url":{"url":"https://e.org/a.png"}}]},{"role":"assistant","content":null,"tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{}"}},{"id":"b","type":"function","function":{"name":"f","arguments":"{}"}}]},{"role":"tool","tool_call_id":"b","content":"2"},{"role":"tool","tool_call_id":"a","content":"1"},{"role":"assistant","content":"done"}]}`
 	if err := assemblytest.OpenAI([]byte(openai)); err != nil {
 		t.Error(err)
 	}

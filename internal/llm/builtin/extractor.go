@@ -17,47 +17,53 @@ import (
 // Rules is the model name of facts that Extractor found.
 const Rules = "builtin:rules"
 
-// Extractor finds facts without a model, by patterns of what people say about themselves in English and Korean. It
-// would rather miss a fact than make one up: it reads statements in the first person only, and no questions,
-// hypotheses, quotations, jokes, requests or states of the moment.
+// Extractor finds facts without a model: by patterns of what people say about themselves in English and Korean, and of
+// what they ask to be kept in English, Korean, Japanese, Chinese and Spanish: wishes for every answer to come, rules of
+// their project, and what shall be remembered. It would rather miss a fact than make one up: it reads statements in the first person only, and no questions,
+// hypotheses, quotations, jokes, requests of the moment or its states.
 type Extractor struct{}
 
 // Extract answers in the form that a model answers. The error is always nil.
 func (Extractor) Extract(_ context.Context, t extract.Task) (llm.Answer, error) {
-	answer := struct {
-		Operations []extract.Op `json:"operations"`
-	}{Operations: []extract.Op{}}
+	r := reading{task: t, ops: []extract.Op{}}
 	for _, l := range t.Lines {
-		if !l.Learn || l.Role != memory.RoleUser {
-			continue
-		}
-		for _, f := range findings(l.Text) {
-			if len(answer.Operations) < extract.MaxOps {
-				answer.Operations = append(answer.Operations, f.op(t, l))
-			}
+		if l.Role == memory.RoleUser {
+			r.read(l)
 		}
 	}
-	body, err := json.Marshal(answer)
+	body, err := json.Marshal(map[string][]extract.Op{"operations": r.ops})
 	if err != nil {
 		return llm.Answer{}, err
 	}
 	return llm.Answer{Text: string(body), Finish: llm.FinishStop, Model: Rules}, nil
 }
 
-// finding is a fact in a line.
+// finding is a fact in a line, or one that it takes back.
 type finding struct {
+	op        string // opAdd or opRetract
 	rule      *factRule
-	text      string
+	text      string // "" to take back whatever holds of the attribute
 	attribute string
 	quote     string
+	kind      string // as in extract.Op
+	said      string // the clause as the rule read it
+	from, to  int    // where its object stands there
 }
+
+const (
+	opAdd     = "add"
+	opRetract = "retract"
+)
+
+// object is what the finding is about, as it was said.
+func (f finding) object() string { return f.said[f.from:f.to] }
 
 // ruleConfidence is what every finding has: rules do not know degrees.
 const ruleConfidence = 0.9
 
-func (f finding) op(t extract.Task, l extract.Line) extract.Op {
+func (f finding) operation(t extract.Task, l extract.Line) extract.Op {
 	return extract.Op{
-		Op: "add", Text: f.text, Category: f.rule.category, Significance: f.rule.significance, Confidence: ruleConfidence,
+		Op: f.op, Kind: f.kind, Text: f.text, Category: f.rule.category, Significance: f.rule.significance, Confidence: ruleConfidence,
 		Subject: t.SpeakerOf(l), Attribute: f.attribute, Tags: []string{}, Message: l.Alias, Quote: f.quote,
 	}
 }
@@ -72,6 +78,8 @@ type factRule struct {
 	attribute    string
 	// accepts decides whether the object is one that a lasting fact can have.
 	accepts func(object string) bool
+	// value is the group, from 1, that a correction puts another object in place of; 0 for the object.
+	value int
 }
 
 // grammar is how a language's statements are found.
@@ -83,11 +91,19 @@ type grammar struct {
 	clauses  *regexp.Regexp // where a sentence is cut
 	opener   *regexp.Regexp // what may stand before a statement
 	rules    []factRule
-	dated    *regexp.Regexp             // the end of an opener that says when, in its group; nil where objects hold that
-	event    *regexp.Regexp             // facts of what happened, which are told with when that was
-	trim     func(object string) string // the object without what follows it
-	person   func(object string) string // the object in the third person
-	name     func(object string) string // the object as part of an attribute's name
+	besides  []factRule // what a clause states beside what a rule found in it
+	// inversions and enders are how something is taken back: see inversion. An ender ends whatever holds of a property.
+	inversions  []inversion
+	enders      map[string]*regexp.Regexp
+	corrections []*regexp.Regexp                          // of what was said last: what is right in the group "right", what was wrong in "wrong"
+	past        *regexp.Regexp                            // words that say of a statement that it held once; nil for none
+	tags        *regexp.Regexp                            // what may stand after a statement; nil for none
+	join        func(before, object, after string) string // a statement with another object in it
+	dated       *regexp.Regexp                            // the end of an opener that says when, in its group; nil where objects hold that
+	event       *regexp.Regexp                            // facts of what happened, which are told with when that was
+	trim        func(object string) string                // the object without what follows it
+	person      func(object string) string                // the object in the third person
+	name        func(object string) string                // the object as part of an attribute's name
 }
 
 // What is read of one line. Beyond it somebody pasted a document, which does not tell about who pasted it.
@@ -96,24 +112,12 @@ const (
 	maxSentenceBytes = 600
 )
 
-// findings are the facts of a text, at most one for a clause.
-func findings(text string) []finding {
-	g := &english
+// grammarOf is the grammar by which a text is read.
+func grammarOf(text string) *grammar {
 	if strings.ContainsFunc(text, func(r rune) bool { return unicode.Is(unicode.Hangul, r) }) {
-		g = &korean
+		return &korean
 	}
-	var out []finding
-	for _, sentence := range g.sentence.FindAllString(strings.ReplaceAll(text, "’", "'"), maxSentences) {
-		if len(sentence) > maxSentenceBytes || g.blocked.MatchString(sentence) {
-			continue
-		}
-		for _, clause := range split(sentence, g.clauses) {
-			if f, ok := g.find(clause); ok {
-				out = append(out, f)
-			}
-		}
-	}
-	return out
+	return &english
 }
 
 // split cuts s before each match of where.
@@ -127,24 +131,65 @@ func split(s string, where *regexp.Regexp) []string {
 	return append(out, s[last:])
 }
 
-// find is the fact of the first rule that fits the clause.
-func (g *grammar) find(clause string) (finding, bool) {
+// find is what the clause states: the fact of the first rule that fits, and those that the rule's other readings give.
+func (g *grammar) find(clause string) []finding {
 	clause = strings.TrimSpace(clause)
 	opener := g.opener.FindString(clause)
 	said := strings.TrimRight(clause[len(opener):], " .!~;…♡^")
+	f, ok := g.match(opener, said)
+	if plain := g.strip(clause); !ok && plain != said {
+		f, ok = g.match(opener, plain)
+	}
+	if !ok {
+		return nil
+	}
+	out := []finding{f}
+	for i := range g.besides {
+		if more, ok := g.apply(&g.besides[i], opener, f.said); ok && more.attribute != f.attribute {
+			out = append(out, more)
+		}
+	}
+	return out
+}
+
+// match is the fact of the first rule that fits what is said.
+func (g *grammar) match(opener, said string) (finding, bool) {
 	for i := range g.rules {
-		rule := &g.rules[i]
-		m := rule.pattern.FindStringSubmatch(said)
-		if m == nil {
-			continue
+		if f, ok := g.apply(&g.rules[i], opener, said); ok {
+			return f, true
 		}
-		objects, ok := g.objects(rule, m[1:])
-		if !ok {
-			continue
-		}
-		return finding{rule: rule, text: g.when(opener, g.fact(rule.text, objects)), attribute: g.attribute(rule, objects), quote: said}, true
 	}
 	return finding{}, false
+}
+
+// apply is the fact that a rule finds.
+func (g *grammar) apply(rule *factRule, opener, said string) (finding, bool) {
+	m := rule.pattern.FindStringSubmatchIndex(said)
+	if m == nil {
+		return finding{}, false
+	}
+	var groups []string
+	for i := 2; i < len(m); i += 2 {
+		group := ""
+		if m[i] >= 0 {
+			group = said[m[i]:m[i+1]]
+		}
+		groups = append(groups, group)
+	}
+	objects, main, ok := g.objects(rule, groups)
+	if !ok {
+		return finding{}, false
+	}
+	if rule.value > 0 {
+		main = rule.value - 1
+	}
+	f := finding{
+		op: opAdd, rule: rule, text: g.when(opener, g.fact(rule.text, objects)), attribute: g.attribute(rule, objects), quote: said, said: said,
+	}
+	if 2*main+3 < len(m) && m[2*main+2] >= 0 {
+		f.from, f.to = m[2*main+2], m[2*main+3]
+	}
+	return f, true
 }
 
 // when is the fact with when it happened, as the words before the statement say.
@@ -164,11 +209,10 @@ var connectors = map[string]bool{
 	"applied to": true, "registered for": true,
 }
 
-// objects are the groups of a match without what trails them, and whether the rule accepts them: the first that is not
-// a connector, and of a preference between two things both.
-func (g *grammar) objects(rule *factRule, groups []string) ([]string, bool) {
-	out := make([]string, len(groups))
-	main := 0
+// objects are the groups of a match without what trails them, which of them is the main one, the first that is not a
+// connector, and whether the rule accepts that, and of a preference between two things both.
+func (g *grammar) objects(rule *factRule, groups []string) (out []string, main int, ok bool) {
+	out = make([]string, len(groups))
 	for i, group := range groups {
 		out[i] = g.trim(group)
 		if i == main && connectors[strings.ToLower(out[i])] {
@@ -176,9 +220,12 @@ func (g *grammar) objects(rule *factRule, groups []string) ([]string, bool) {
 		}
 	}
 	if rule.accepts == nil {
-		return out, true
+		return out, main, true
 	}
-	return out, main < len(out) && rule.accepts(out[main]) && (rule.attribute != either || rule.accepts(out[1]))
+	if rule.value > 0 {
+		return out, main, rule.accepts(out[rule.value-1])
+	}
+	return out, main, main < len(out) && rule.accepts(out[main]) && (rule.attribute != either || rule.accepts(out[1]))
 }
 
 // fill puts the objects where a template names them.
@@ -205,7 +252,12 @@ func capital(s string) string {
 
 // attribute is the property's name. "either" names the objects in an order that does not depend on which is preferred.
 func (g *grammar) attribute(rule *factRule, objects []string) string {
-	if rule.attribute == either {
+	switch rule.attribute {
+	case counted:
+		return countedName(objects[0])
+	case chosen:
+		return toolAttribute(objects)
+	case either:
 		a, b := g.name(objects[0]), g.name(objects[1])
 		return "prefers_" + min(a, b) + "_or_" + max(a, b)
 	}
@@ -216,8 +268,13 @@ func (g *grammar) attribute(rule *factRule, objects []string) string {
 	return name
 }
 
-// either is the attribute of a preference between two things.
-const either = "either"
+// Attributes that depend on the objects: of a preference between two things, of how many of something there are, and of a
+// choice among tools of one kind.
+const (
+	either  = "either"
+	counted = "counted"
+	chosen  = "chosen"
+)
 
 // maxAttribute is the longest attribute: what package extract takes.
 const maxAttribute = 64

@@ -49,6 +49,9 @@ func learn(t *testing.T, messages []memory.Message) []learnt {
 			t.Logf("refused as %s: %q of %q", r.Reason, r.Op.Text, r.Op.Quote)
 		}
 		for _, p := range proposals {
+			if p.Retracts {
+				continue
+			}
 			out = append(out, learnt{p.Fact.Evidence[0].MessageID, p.Fact.Subject, p.Fact.Text, p.Fact.Attribute})
 		}
 	}

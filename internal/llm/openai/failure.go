@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	sdk "github.com/sashabaranov/go-openai"
@@ -26,10 +27,11 @@ import (
 func Failure(model string, err error, header http.Header) *llm.Error {
 	f := &llm.Error{Model: model, RetryAfter: retryAfter(header), Usage: memory.ModelUsage{Calls: 1}}
 	if s, ok := hear(err); ok {
-		f.Class, f.Status, f.Err = s.class(), s.status, s.cause()
+		f.Class, f.Status, f.Code, f.Err = s.class(), s.status, s.labels(), s.cause()
 		return f
 	}
 	f.Class, f.Err = unheard(err)
+	f.Code = unreached(err)
 	var r *redirectError
 	if errors.As(err, &r) {
 		f.Status = r.status
@@ -146,18 +148,35 @@ func (s said) mentions(words []string) bool {
 	return false
 }
 
-// cause is what is kept of what was said.
-func (s said) cause() error {
+// labels are the type and the code of an error.
+func (s said) labels() string {
 	var labels []string
 	for _, l := range []string{s.kind, s.code} {
 		if l != "" && !slices.Contains(labels, l) {
 			labels = append(labels, l)
 		}
 	}
-	if len(labels) == 0 {
-		return errors.New("the endpoint gives no code")
+	return strings.Join(labels, ", ")
+}
+
+// cause is what is kept of what was said.
+func (s said) cause() error {
+	if labels := s.labels(); labels != "" {
+		return errors.New("the endpoint says " + labels)
 	}
-	return errors.New("the endpoint says " + strings.Join(labels, ", "))
+	return errors.New("the endpoint gives no code")
+}
+
+// unreached says why an endpoint was not reached, "" where it may have been.
+func unreached(err error) string {
+	var name *net.DNSError
+	switch {
+	case errors.As(err, &name):
+		return "no such host"
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return "connection refused"
+	}
+	return ""
 }
 
 // unheard tells what an error means that the endpoint did not speak of.

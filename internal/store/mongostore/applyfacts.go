@@ -214,7 +214,7 @@ func (p *planner) forget(f store.ForgetFact, last map[string]int) error {
 	for i, d := range p.doc.Revisions {
 		last[d.Fact] = i
 	}
-	gone := forgottenDoc{Key: forgottenKey(p.scope, f.FactID, p.doc.Change), Scope: p.scope, Fact: f.FactID, Change: p.doc.Change}
+	gone := forgottenDoc{Key: forgottenKey(p.scope, f.FactID, p.doc.Change), Scope: p.scope, Fact: f.FactID, Change: p.doc.Change, Time: optional(p.w.Time)}
 	for _, key := range f.Keys {
 		hash := p.scope.Keyed(key)
 		gone.Keys = append(gone.Keys, hash[:])

@@ -48,6 +48,7 @@ type evidenceDoc struct {
 	MessageID string            `bson:"message_id"`
 	Quote     string            `bson:"quote"`
 	Time      *int64            `bson:"time"`
+	Ends      bool              `bson:"ends,omitempty"`
 }
 
 // factDoc is a fact as it is stored.
@@ -78,6 +79,7 @@ type forgottenDoc struct {
 	Fact   string          `bson:"fact"`
 	Change int64           `bson:"change"`
 	Keys   [][]byte        `bson:"keys"` // keyed hashes
+	Time   *int64          `bson:"time,omitempty"`
 }
 
 // quarantinedDoc is a refused operation.
@@ -156,7 +158,7 @@ func stateOf(f memory.Fact) factState {
 		CreateTime: micros(f.CreateTime), UpdateTime: micros(f.UpdateTime), LastUsed: optional(f.LastUsedTime),
 	}
 	for _, e := range f.Evidence {
-		d.Evidence = append(d.Evidence, evidenceDoc{e.Session, e.SessionID, e.Seq, e.MessageID, e.Quote, optional(e.Time)})
+		d.Evidence = append(d.Evidence, evidenceDoc{e.Session, e.SessionID, e.Seq, e.MessageID, e.Quote, optional(e.Time), e.Ends})
 	}
 	return d
 }
@@ -171,7 +173,7 @@ func (d factState) fact(id string) memory.Fact {
 	}
 	for _, e := range d.Evidence {
 		f.Evidence = append(f.Evidence, memory.Evidence{
-			Session: e.Session, SessionID: e.SessionID, Seq: e.Seq, MessageID: e.MessageID, Quote: e.Quote, Time: fromOptional(e.Time),
+			Session: e.Session, SessionID: e.SessionID, Seq: e.Seq, MessageID: e.MessageID, Quote: e.Quote, Time: fromOptional(e.Time), Ends: e.Ends,
 		})
 	}
 	return f
@@ -197,7 +199,7 @@ func (d revisionDoc) revision() memory.FactRevision {
 func (d forgottenDoc) forgotten() []store.Forgotten {
 	gone := make([]store.Forgotten, len(d.Keys))
 	for i, key := range d.Keys {
-		gone[i] = store.Forgotten{FactID: d.Fact, Change: d.Change}
+		gone[i] = store.Forgotten{FactID: d.Fact, Change: d.Change, Time: fromOptional(d.Time)}
 		copy(gone[i].Key[:], key)
 	}
 	return gone

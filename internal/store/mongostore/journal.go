@@ -474,7 +474,11 @@ func (s *Store) lookAt(ctx context.Context, d slotDoc, at time.Time) error {
 	if d.Session == "" {
 		return s.lookAtPeriods(ctx, d.Scope, at)
 	}
-	_, err := s.conversations.UpdateOne(ctx, eq("_id", d.Session), bson.D{{Key: "$set", Value: eq("look_at", micros(at))}})
+	return s.lookAtSession(ctx, d.Session, at)
+}
+
+func (s *Store) lookAtSession(ctx context.Context, session memory.SessionKey, at time.Time) error {
+	_, err := s.conversations.UpdateOne(ctx, eq("_id", session), bson.D{{Key: "$set", Value: eq("look_at", micros(at))}})
 	if err != nil {
 		return uncertain("have a session looked at", err)
 	}

@@ -377,7 +377,7 @@ func (s *Store) UpdateMessage(ctx context.Context, u store.MessageUpdate) (memor
 	if err := s.forbid(ctx, d.Scope, u.Extract); err != nil || u.Hidden == nil {
 		return m, err
 	}
-	return m, s.lookAtPeriods(ctx, d.Scope, u.Time)
+	return m, s.lookAtSummary(ctx, d.Scope, d.Key, u.Time)
 }
 
 // relabel changes what the update sets of a turn's message, which never moves within its turn.

@@ -37,7 +37,7 @@ func migrate(ctx context.Context, db *mongo.Database, log *slog.Logger) error {
 			db.Name(), have, len(names), store.ErrNewerSchema)
 	}
 	for i := have; i < len(names); i++ {
-		if err := applyMigration(ctx, db, names[i], i+1); err != nil {
+		if err := applyMigration(ctx, db, names[i], i+1, log); err != nil {
 			return fmt.Errorf("migrate database %s: %w", db.Name(), err)
 		}
 		log.Info("database migrated", "database", db.Name(), "schema_version", i+1)
@@ -57,7 +57,7 @@ func readSchema(ctx context.Context, meta *mongo.Collection) (int, error) {
 	return doc.Version, err
 }
 
-func applyMigration(ctx context.Context, db *mongo.Database, name string, version int) error {
+func applyMigration(ctx context.Context, db *mongo.Database, name string, version int, log *slog.Logger) error {
 	if !strings.HasPrefix(path.Base(name), fmt.Sprintf("%04d_", version)) {
 		return fmt.Errorf("%s: expected the file of version %d", name, version)
 	}
@@ -68,6 +68,11 @@ func applyMigration(ctx context.Context, db *mongo.Database, name string, versio
 	for i, command := range commands {
 		if err := db.RunCommand(ctx, command).Err(); err != nil {
 			return explain(fmt.Sprintf("%s: command %d", name, i+1), err)
+		}
+	}
+	if version == masksVersion {
+		if err := noteSecrets(ctx, db.Collection("turns"), log); err != nil {
+			return explain(name, err)
 		}
 	}
 	return raiseSchema(ctx, db.Collection("meta"), version)

@@ -38,6 +38,30 @@ type nodeDoc struct {
 	PeriodStart *int64             `bson:"period_start,omitempty"`
 	PeriodEnd   *int64             `bson:"period_end,omitempty"`
 	CreateTime  int64              `bson:"create_time"`
+	Passed      []rangeDoc         `bson:"passed,omitempty"`
+	Rebuild     int                `bson:"rebuild,omitempty"`
+}
+
+// rangeDoc is a range of messages.
+type rangeDoc struct {
+	From int64 `bson:"f"`
+	To   int64 `bson:"t"`
+}
+
+func newRangeDocs(ranges []memory.SeqRange) []rangeDoc {
+	var out []rangeDoc
+	for _, r := range ranges {
+		out = append(out, rangeDoc{From: r.From, To: r.To})
+	}
+	return out
+}
+
+func rangesOf(docs []rangeDoc) []memory.SeqRange {
+	var out []memory.SeqRange
+	for _, d := range docs {
+		out = append(out, memory.SeqRange{From: d.From, To: d.To})
+	}
+	return out
 }
 
 // nodeTop is Under of a node that no other stands for. Under of another one is at most the lowest To of the nodes that
@@ -54,6 +78,7 @@ func newNodeDoc(scope memory.ScopeKey, n memory.SummaryNode) nodeDoc {
 		O200K: n.Tokens.O200K, CL100K: n.Tokens.CL100K, Language: n.Language, Model: n.Model,
 		FromTime: optional(n.FromTime), ToTime: optional(n.ToTime), Period: n.Period.Name,
 		PeriodStart: optional(n.Period.Start), PeriodEnd: optional(n.Period.End), CreateTime: micros(n.CreateTime),
+		Passed: newRangeDocs(n.Passed), Rebuild: n.Rebuild,
 	}
 	if n.Kind == memory.SummarySession {
 		d.Leaf, d.Under = n.Level == 0, nodeTop
@@ -72,15 +97,15 @@ func (d nodeDoc) node() memory.SummaryNode {
 		Generation: d.Generation, Cumulative: d.Cumulative, Previous: d.Previous, Children: d.Children, Text: d.Text,
 		Appended: d.Appended, Tokens: memory.TokenCounts{O200K: d.O200K, CL100K: d.CL100K}, Language: d.Language, Model: d.Model,
 		FromTime: fromOptional(d.FromTime), ToTime: fromOptional(d.ToTime), CreateTime: fromMicros(d.CreateTime),
+		Passed: rangesOf(d.Passed), Rebuild: d.Rebuild,
 	}
 }
 
-// outline is what LeavesBetween answers.
+// outline is the node without what it was made of and says.
 func (d nodeDoc) outline() memory.SummaryNode {
-	return memory.SummaryNode{
-		ID: d.ID, Kind: d.Kind, Session: d.Session, SessionID: d.SessionID, Range: memory.SeqRange{From: d.From, To: d.To},
-		Cumulative: d.Cumulative, FromTime: fromOptional(d.FromTime), ToTime: fromOptional(d.ToTime),
-	}
+	n := d.node()
+	n.Previous, n.Children, n.Text = "", nil, ""
+	return n
 }
 
 // topNodes leaves out what another of the nodes stands for, oldest first. Nodes nest: of those that begin at a message

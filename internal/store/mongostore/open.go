@@ -55,7 +55,7 @@ type Store struct {
 	facts, factRevisions, forgotten *mongo.Collection
 	quarantine, quarantineCounts    *mongo.Collection
 	factVectors, embeddings         *mongo.Collection
-	nodes                           *mongo.Collection
+	nodes, summaryRevisions         *mongo.Collection
 	meta, leases                    *mongo.Collection
 
 	lanes *lanes
@@ -118,8 +118,8 @@ func bind(db *mongo.Database, o Options) *Store {
 		facts: db.Collection("facts"), factRevisions: db.Collection("fact_revisions"), forgotten: db.Collection("forgotten"),
 		quarantine: db.Collection("quarantine"), quarantineCounts: db.Collection("quarantine_counts"),
 		factVectors: db.Collection("fact_vectors"), embeddings: db.Collection("embeddings"),
-		nodes: db.Collection("nodes"),
-		meta:  db.Collection("meta"), leases: db.Collection("leases"),
+		nodes: db.Collection("nodes"), summaryRevisions: db.Collection("summary_revisions"),
+		meta: db.Collection("meta"), leases: db.Collection("leases"),
 		lanes: newLanes(), heads: newHeads(cachedHeads),
 	}
 }

@@ -41,7 +41,7 @@ func (s *Store) Export(ctx context.Context, user memory.UserRef, each func(store
 		}
 	}
 	x := export{s: s, user: u, each: func(r store.Record) error { return each(store.Canonical(r)) }}
-	for _, step := range []func(context.Context) error{x.head, x.sessions, x.turns, x.nodes, x.slots, x.facts, x.forgotten, x.refused} {
+	for _, step := range []func(context.Context) error{x.head, x.sessions, x.turns, x.nodes, x.revised, x.slots, x.facts, x.forgotten, x.refused} {
 		if err := step(ctx); err != nil {
 			return s.failed("export user", err)
 		}
@@ -388,7 +388,7 @@ type imports struct {
 	user     userDoc
 	versions []int // of embeddings
 
-	sessions, turns, nodes, slots, facts, revisions, vectors, refused []document
+	sessions, turns, nodes, revised, slots, facts, revisions, vectors, refused []document
 
 	forgotten []mongo.WriteModel
 }
@@ -403,6 +403,11 @@ func (im *imports) add(r store.Record) error {
 	case r.Node != nil:
 		d := newNodeDoc(im.user.Scope, *r.Node)
 		im.nodes = append(im.nodes, document{d.Key, d})
+	case r.Revised != nil:
+		for _, revision := range r.Revised.Revisions {
+			d := newRevisedDoc(im.user.Scope, revision)
+			im.revised = append(im.revised, document{d.Key, d})
+		}
 	case r.Slot != nil:
 		d := encodeSlot(*r.Slot)
 		im.slots = append(im.slots, document{d.ID, d})
@@ -510,7 +515,7 @@ func (im *imports) fact(r store.FactRecord) {
 func (im *imports) forget(f store.Forgotten) {
 	scope := im.user.Scope
 	update := bson.D{
-		{Key: "$setOnInsert", Value: eq("scope", scope, "fact", f.FactID, "change", f.Change)},
+		{Key: "$setOnInsert", Value: eq("scope", scope, "fact", f.FactID, "change", f.Change, "time", optional(f.Time))},
 		{Key: "$addToSet", Value: eq("keys", f.Key[:])},
 	}
 	im.forgotten = append(im.forgotten, mongo.NewUpdateOneModel().
@@ -534,7 +539,7 @@ func (im *imports) write(ctx context.Context, s *Store) error {
 	}{
 		{s.conversations, im.sessions},
 		{s.turns, im.turns},
-		{s.nodes, im.nodes},
+		{s.nodes, im.nodes}, {s.summaryRevisions, im.revised},
 		{s.slots, im.slots},
 		{s.facts, im.facts},
 		{s.factRevisions, im.revisions},

@@ -83,7 +83,7 @@ func (s *Store) UpdateSession(ctx context.Context, u store.SessionUpdate) (memor
 			return memory.Session{}, err
 		}
 		if swapped && u.ContextStart != nil { // also when nothing changed: the call may be the repeat of one that came no further
-			if err := s.lookAtPeriods(ctx, was.Scope, u.Time); err != nil {
+			if err := s.lookAtSummary(ctx, was.Scope, was.Key, u.Time); err != nil {
 				return memory.Session{}, err
 			}
 		}

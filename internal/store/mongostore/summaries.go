@@ -1,8 +1,10 @@
 package mongostore
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -59,6 +61,31 @@ func (s *Store) Nodes(ctx context.Context, user memory.UserRef, ids []string) ([
 		if d, ok := byID[id]; ok {
 			nodes = append(nodes, d.node())
 		}
+	}
+	return nodes, nil
+}
+
+// NodesWithin implements store.Summaries.
+func (s *Store) NodesWithin(ctx context.Context, ref memory.SessionRef, within memory.SeqRange) ([]memory.SummaryNode, error) {
+	_, d, err := s.session(ctx, ref)
+	if notFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	filter := eq("session", d.Key, "start", eq("$gte", within.From, "$lte", within.To), "to", eq("$lte", within.To))
+	docs, err := readAll[nodeDoc](ctx, s.nodes, filter, options.Find().SetProjection(eq("text", 0, "children", 0)))
+	if err != nil {
+		return nil, s.failed("read summaries of a range", err)
+	}
+	slices.SortFunc(docs, func(a, b nodeDoc) int {
+		return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To), cmp.Compare(a.Level, b.Level),
+			cmp.Compare(a.Generation, b.Generation), cmp.Compare(a.ID, b.ID))
+	})
+	var nodes []memory.SummaryNode
+	for _, d := range docs {
+		nodes = append(nodes, d.outline())
 	}
 	return nodes, nil
 }

@@ -109,7 +109,8 @@ func plain(parts []memory.Part) bool {
 	}
 	p := parts[0]
 	return p.Signature == "" && p.Data == nil && p.CallID == "" && p.Name == "" && p.Arguments == "" &&
-		p.Parts == nil && !p.IsError && p.MIMEType == "" && p.URI == "" && p.Image == nil && p.Type == "" && p.JSON == "" && p.Echoes == nil
+		p.Parts == nil && !p.IsError && p.MIMEType == "" && p.URI == "" && p.Image == nil && p.Type == "" && p.JSON == "" &&
+		p.Echoes == nil && p.Secrets == nil
 }
 
 func (d messageDoc) message(turn int64) (memory.Message, error) {

@@ -101,6 +101,27 @@ func (s *Store) PendingSessions(ctx context.Context, before time.Time, limit int
 	return refs, nil
 }
 
+// WaitingSessions implements store.Work.
+func (s *Store) WaitingSessions(ctx context.Context, user memory.UserRef, limit int) ([]memory.SessionRef, error) {
+	u, err := s.scope(ctx, user)
+	if memory.ReasonOf(err) == memory.ReasonUserNotFound {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	o := options.Find().SetSort(eq("look_at", 1, "_id", 1)).SetLimit(int64(limit)).SetProjection(eq("session_id", 1))
+	docs, err := readAll[sessionDoc](ctx, s.conversations, eq("scope", u.Scope, "look_at", eq("$gt", 0)), o)
+	if err != nil {
+		return nil, s.failed("find the user's waiting sessions", err)
+	}
+	refs := make([]memory.SessionRef, len(docs))
+	for i, d := range docs {
+		refs[i] = user.Session(d.SessionID)
+	}
+	return refs, nil
+}
+
 // readDue reads what is due of a collection, and then what has longer to go than anything waits.
 func readDue[T any](
 	ctx context.Context, c *mongo.Collection, field string, before time.Time, longest time.Duration, limit int,

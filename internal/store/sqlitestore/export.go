@@ -30,7 +30,7 @@ func (s *Store) Export(ctx context.Context, user memory.UserRef, each func(store
 			return err
 		}
 		x := export{c: c, user: u, uid: uid, each: func(r store.Record) error { return each(store.Canonical(r)) }}
-		for _, step := range []func() error{x.head, x.sessions, x.turns, x.nodes, x.slots, x.facts, x.forgotten, x.refused} {
+		for _, step := range []func() error{x.head, x.sessions, x.turns, x.nodes, x.revised, x.slots, x.facts, x.forgotten, x.refused} {
 			if err := step(); err != nil {
 				return err
 			}
@@ -129,6 +129,28 @@ func (x *export) nodes() error {
 	}, x.uid)
 }
 
+func (x *export) revised() error {
+	var all []store.SummaryHistory
+	err := x.c.query(revisionSelect+` WHERE r.uid = ? ORDER BY r.kind, s.session_key, r.period, r.revision`, func(r row) error {
+		v, err := scanRevised(r)
+		if err != nil {
+			return err
+		}
+		if v.Revision == 1 || len(all) == 0 {
+			all = append(all, store.SummaryHistory{})
+		}
+		last := &all[len(all)-1]
+		last.Revisions = append(last.Revisions, store.RevisedSummary{SummaryRevision: v.SummaryRevision, RequestHash: v.requestHash, RequestDigest: v.requestDigest})
+		return nil
+	}, x.uid)
+	for i := range all {
+		if err == nil {
+			err = x.each(store.Record{Revised: &all[i]})
+		}
+	}
+	return err
+}
+
 func (x *export) slots() error {
 	return x.c.query(slotSelect+` WHERE j.uid = ? ORDER BY j.id`, func(r row) error {
 		slot := scanSlot(r).Slot
@@ -172,7 +194,7 @@ func (x *export) fact(f memory.Fact, key int64) error {
 func (x *export) forgotten() error {
 	return x.c.query(`SELECT fact_id, key_hash, change FROM forgotten_facts WHERE uid = ? ORDER BY change, fact_id, key_hash`, func(r row) error {
 		f := store.Forgotten{FactID: r.text(0), Change: r.int(2)}
-		copy(f.Key[:], r.blob(1))
+		decodeForgotten(r.blob(1), &f)
 		return x.each(store.Record{Forgotten: &f})
 	}, x.uid)
 }

@@ -2,6 +2,7 @@ package sqlitestore
 
 import (
 	"context"
+	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"time"
@@ -104,11 +105,24 @@ func forgottenSince(c *conn, uid, revision int64) (gone []store.Forgotten, err e
 	err = c.query(`SELECT fact_id, key_hash, change FROM forgotten_facts WHERE uid = ? AND change > ? ORDER BY change, fact_id`,
 		func(r row) error {
 			f := store.Forgotten{FactID: r.text(0), Change: r.int(2)}
-			copy(f.Key[:], r.blob(1))
+			decodeForgotten(r.blob(1), &f)
 			gone = append(gone, f)
 			return nil
 		}, uid, revision)
 	return gone, err
+}
+
+// encodeForgotten is what is kept of a forgotten fact's key: its hash and, in eight bytes more, when it was forgotten. Rows of
+// before that was kept have the hash alone.
+func encodeForgotten(f store.Forgotten) []byte {
+	return binary.BigEndian.AppendUint64(f.Key[:], uint64(micros(f.Time)))
+}
+
+func decodeForgotten(b []byte, f *store.Forgotten) {
+	n := copy(f.Key[:], b)
+	if rest := b[n:]; len(rest) == 8 {
+		f.Time = fromMicros(int64(binary.BigEndian.Uint64(rest)))
+	}
 }
 
 // Fact implements store.Facts.

@@ -318,6 +318,9 @@ func (s *Store) UpdateMessage(ctx context.Context, u store.MessageUpdate) (memor
 			if err := lookAtPeriods(c, at.uid, micros(u.Time)); err != nil {
 				return err
 			}
+			if err := lookAtSession(c, at.sid, micros(u.Time)); err != nil {
+				return err
+			}
 		}
 		_, err = c.first(`SELECT `+messageColumns+` FROM messages m WHERE m.key = ?`, func(r row) (err error) {
 			m, err = scanMessage(r)

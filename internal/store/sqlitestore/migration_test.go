@@ -56,6 +56,24 @@ func TestAFileOfTheFirstSchemaIsBroughtUp(t *testing.T) {
 	})
 }
 
+func TestMessagesThatWereStoredBeforeSecretsWereNotedAreLookedThrough(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "strata.db")
+	writeFirstSchema(t, path)
+	execSQL(t, path, `UPDATE messages SET text = 'my password is hunter2, ok?'`,
+		`INSERT INTO messages (key, turn_no, id, role, origin, extract, pinned, create_time, record_time, o200k, cl100k, parts)
+			VALUES (1 << 32 | 2, 1, 'm2', 4, 1, 1, 0, 2000, 2000, 1, 1, '[{"k":3,"c":"c1","n":"login","a":"{\"password\":\"hunter2\"}"},{"k":1,"t":"done"}]')`)
+	messages, err := open(t, sqlitestore.Options{Path: path}).Messages(t.Context(), store.MessageQuery{Ref: alice.Session("s"), Limit: 9})
+	if err != nil || len(messages) != 2 {
+		t.Fatalf("%v, %v", messages, err)
+	}
+	if m := messages[0]; m.SaidText() != "my password is [secret: password], ok?" || m.PlainText() != "my password is hunter2, ok?" {
+		t.Errorf("%q", m.SaidText())
+	}
+	if p := messages[1].Parts; p[0].Said() != `{"password":"[secret: password]"}` || p[0].Arguments != `{"password":"hunter2"}` || p[1].Said() != "done" {
+		t.Errorf("%+v", p)
+	}
+}
+
 // writeFirstSchema makes a file as the first version of the program left it: a user with a session of one message and
 // one of none.
 func writeFirstSchema(t *testing.T, path string) {

@@ -185,7 +185,7 @@ func migrate(c *conn, path string, log *slog.Logger) error {
 		return fmt.Errorf("data file %s has schema version %d, this program knows up to %d: use the newer program that wrote it", path, have, len(names))
 	}
 	for i := int(have); i < len(names); i++ {
-		if err := apply(c, names[i], i+1); err != nil {
+		if err := apply(c, names[i], i+1, log); err != nil {
 			return fmt.Errorf("migrate data file %s: %w", path, err)
 		}
 		log.Info("data file migrated", "path", path, "schema_version", i+1)
@@ -193,7 +193,7 @@ func migrate(c *conn, path string, log *slog.Logger) error {
 	return nil
 }
 
-func apply(c *conn, name string, version int) error {
+func apply(c *conn, name string, version int, log *slog.Logger) error {
 	if !strings.HasPrefix(filepath.Base(name), fmt.Sprintf("%04d_", version)) {
 		return fmt.Errorf("%s: expected the file of version %d", name, version)
 	}
@@ -201,8 +201,15 @@ func apply(c *conn, name string, version int) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
-	err = c.script(fmt.Sprintf("BEGIN IMMEDIATE;\n%s\nPRAGMA user_version = %d;\nCOMMIT;", sql, version))
-	if err != nil {
+	if err := c.script("BEGIN IMMEDIATE;\n" + string(sql)); err != nil {
+		return fault(name, err)
+	}
+	if version == masksVersion {
+		if err := noteSecrets(c, log); err != nil {
+			return fault(name, err)
+		}
+	}
+	if err := c.script(fmt.Sprintf("PRAGMA user_version = %d;\nCOMMIT;", version)); err != nil {
 		return fault(name, err)
 	}
 	return nil

@@ -139,6 +139,9 @@ func changeHead(c *conn, sid int64, was memory.Session, u store.SessionUpdate) e
 		if err := lookAtPeriodsOf(c, sid, micros(u.Time)); err != nil {
 			return err
 		}
+		if err := lookAtSession(c, sid, micros(u.Time)); err != nil {
+			return err
+		}
 	}
 	return c.run(`UPDATE sessions SET title = ?, profile = ?, extract = ?, context_start = ?, revision = revision + 1,
 		update_time = max(update_time, ?) WHERE sid = ?`, title, profile, int(extract), start, micros(u.Time), sid)

@@ -13,7 +13,7 @@ import (
 // nodeColumns are what scanNode needs, in its order.
 const nodeColumns = `n.id, n.kind, s.session_key, s.session_id, n.level, n.from_no, n.to_no, n.period, n.period_start,
 	n.period_end, n.generation, n.cumulative, n.previous, n.children, n.text, n.appended, n.o200k, n.cl100k, n.language,
-	n.model, n.from_time, n.to_time, n.create_time`
+	n.model, n.from_time, n.to_time, n.create_time, n.passed, n.rebuild`
 
 const nodeSelect = `SELECT ` + nodeColumns + ` FROM nodes n LEFT JOIN sessions s ON s.sid = n.sid`
 
@@ -25,13 +25,49 @@ func scanNode(r row) (memory.SummaryNode, error) {
 		Generation: int(r.int(10)), Cumulative: r.int(11) != 0, Previous: r.text(12),
 		Text: r.text(14), Appended: int(r.int(15)), Tokens: memory.TokenCounts{O200K: r.int(16), CL100K: r.int(17)},
 		Language: r.text(18), Model: r.text(19), FromTime: r.time(20), ToTime: r.time(21), CreateTime: fromMicros(r.int(22)),
+		Rebuild: int(r.int(24)),
 	}
 	if b := r.json(13); b != nil {
 		if err := json.Unmarshal(b, &n.Children); err != nil {
 			return n, fmt.Errorf("decode children of summary %s: %w", n.ID, err)
 		}
 	}
+	if b := r.json(23); b != nil {
+		if err := json.Unmarshal(b, &n.Passed); err != nil {
+			return n, fmt.Errorf("decode what summary %s was not made of: %w", n.ID, err)
+		}
+	}
 	return n, nil
+}
+
+// outlineColumns are nodeColumns without what a node was made of and says: scanNode reads it as an outline.
+const outlineColumns = `n.id, n.kind, s.session_key, s.session_id, n.level, n.from_no, n.to_no, n.period, n.period_start,
+	n.period_end, n.generation, n.cumulative, NULL, NULL, '', n.appended, n.o200k, n.cl100k, n.language,
+	n.model, n.from_time, n.to_time, n.create_time, n.passed, n.rebuild`
+
+// NodesWithin implements store.Summaries.
+func (s *Store) NodesWithin(ctx context.Context, ref memory.SessionRef, within memory.SeqRange) ([]memory.SummaryNode, error) {
+	var nodes []memory.SummaryNode
+	err := s.read(ctx, "read summaries of a range", func(c *conn) error {
+		at, err := findSession(c, ref)
+		if notFound(err) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		return c.query(`SELECT `+outlineColumns+` FROM nodes n JOIN sessions s ON s.sid = n.sid
+			WHERE n.sid = ? AND iif(n.cumulative, 1, n.from_no) BETWEEN ? AND ? AND n.to_no <= ?
+			ORDER BY iif(n.cumulative, 1, n.from_no), n.from_no, n.to_no, n.level, n.generation, n.id`, func(r row) error {
+			n, err := scanNode(r)
+			nodes = append(nodes, n)
+			return err
+		}, at.sid, within.From, within.To, within.To)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return nodes, nil
 }
 
 // TopNodes implements store.Summaries.
@@ -202,15 +238,11 @@ func readLeaves(c *conn, uid int64, q store.LeafQuery) (leaves []memory.SummaryN
 	if q.Limit > 0 {
 		limit = q.Limit
 	}
-	err = c.query(`SELECT n.id, s.session_key, s.session_id, n.from_no, n.to_no, n.cumulative, n.from_time, n.to_time
-		FROM nodes n LEFT JOIN sessions s ON s.sid = n.sid
+	err = c.query(`SELECT `+outlineColumns+` FROM nodes n LEFT JOIN sessions s ON s.sid = n.sid
 		WHERE n.uid = ? AND n.kind = 1 AND n.level = 0 AND n.to_time >= ? AND n.to_time < ? ORDER BY n.to_time, n.id LIMIT ?+0`, func(r row) error {
-		leaves = append(leaves, memory.SummaryNode{
-			ID: r.text(0), Kind: memory.SummarySession, Session: memory.SessionKey(r.text(1)), SessionID: r.text(2),
-			Range: memory.SeqRange{From: r.int(3), To: r.int(4)}, Cumulative: r.int(5) != 0,
-			FromTime: r.time(6), ToTime: r.time(7),
-		})
-		return nil
+		n, err := scanNode(r)
+		leaves = append(leaves, n)
+		return err
 	}, uid, first, end, limit)
 	return leaves, err
 }
@@ -304,16 +336,31 @@ func insertNode(c *conn, at found, n memory.SummaryNode) error {
 	if err != nil {
 		return err
 	}
+	passed, err := encodeList(n.Passed)
+	if err != nil {
+		return err
+	}
 	var sid any
 	if at.sid != 0 {
 		sid = at.sid
 	}
 	return c.run(`INSERT INTO nodes (key, uid, sid, id, kind, level, from_no, to_no, generation, cumulative, appended, o200k,
-		cl100k, create_time, from_time, to_time, period, period_start, period_end, previous, language, model, children, text)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		cl100k, create_time, from_time, to_time, period, period_start, period_end, previous, language, model, children, text,
+		passed, rebuild)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		key, at.uid, sid, n.ID, int(n.Kind), n.Level, n.Range.From, n.Range.To, n.Generation, asInt(n.Cumulative), n.Appended,
 		n.Tokens.O200K, n.Tokens.CL100K, micros(n.CreateTime), orNever(n.FromTime), orNever(n.ToTime), orNull(n.Period.Name),
-		orNever(n.Period.Start), orNever(n.Period.End), orNull(n.Previous), orNull(n.Language), orNull(n.Model), children, n.Text)
+		orNever(n.Period.Start), orNever(n.Period.End), orNull(n.Previous), orNull(n.Language), orNull(n.Model), children, n.Text,
+		passed, n.Rebuild)
+}
+
+// encodeList is the list as JSON; nil for an empty one.
+func encodeList[T any](list []T) (any, error) {
+	if len(list) == 0 {
+		return nil, nil
+	}
+	b, err := json.Marshal(list)
+	return string(b), err
 }
 
 // cover notes how far a session is covered, and has the user's periods looked at.

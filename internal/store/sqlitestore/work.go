@@ -101,6 +101,19 @@ func (s *Store) PendingSessions(ctx context.Context, before time.Time, limit int
 	return refs, err
 }
 
+// WaitingSessions implements store.Work.
+func (s *Store) WaitingSessions(ctx context.Context, user memory.UserRef, limit int) ([]memory.SessionRef, error) {
+	var refs []memory.SessionRef
+	err := s.read(ctx, "find the user's waiting sessions", func(c *conn) error {
+		return c.query(`SELECT s.session_id FROM users u JOIN sessions s ON s.uid = u.uid
+			WHERE u.tenant = ? AND u.user_id = ? AND s.look_at IS NOT NULL ORDER BY s.look_at, s.sid LIMIT ?+0`, func(r row) error {
+			refs = append(refs, user.Session(r.text(0)))
+			return nil
+		}, user.Tenant, user.UserID, limit)
+	})
+	return refs, err
+}
+
 // DeferSession implements store.Work.
 func (s *Store) DeferSession(ctx context.Context, d store.Deferral) error {
 	return s.write(ctx, "defer session", func(c *conn) error {

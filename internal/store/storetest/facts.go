@@ -141,7 +141,7 @@ func everyField() memory.Fact {
 	f.Tags, f.Pinned, f.Protected, f.SupersededBy = []string{"a", "b\n"}, true, true, "other"
 	f.ValidTo, f.LastUsedTime, f.Origin = minute(5), minute(6), memory.FactImported
 	f.Evidence = append(f.Evidence, memory.Evidence{Session: "k", SessionID: "t \"x\"", Seq: 9, MessageID: `m\`, Quote: "<b>\u2028", Time: minute(1)},
-		memory.Evidence{Session: "k", SessionID: "u", Seq: 10, MessageID: "m", Quote: "[{}],", Time: minute(2)})
+		memory.Evidence{Session: "k", SessionID: "u", Seq: 10, MessageID: "m", Quote: "[{}],", Time: minute(2), Ends: true})
 	return f
 }
 
@@ -469,7 +469,7 @@ func testApply(t *testing.T, s store.Truth) {
 	wantEqual(t, apply(t, s, w), int64(2))
 	state := factsSince(t, s, alice, 0)
 	wantEqual(t, []any{state.Revision, factIDs(state.Facts)}, []any{int64(2), []string{"new", "old"}})
-	wantEqual(t, state.Forgotten, []store.Forgotten{{FactID: "bad", Key: state.Scope.Keyed(memory.IDDigest("bad key")), Change: 2}})
+	wantEqual(t, state.Forgotten, []store.Forgotten{{FactID: "bad", Key: state.Scope.Keyed(memory.IDDigest("bad key")), Change: 2, Time: w.Time}})
 	wantEqual(t, quarantined(t, s, store.QuarantineQuery{User: alice, Limit: 9}), w.Quarantined)
 	slot.State, slot.Answer, slot.Owner, slot.UpdateTime = memory.SlotApplied, nil, "", minute(3)
 	slot.LeaseUntil, slot.Usage = slot.NotBefore, oneCall.Plus(oneCall)

@@ -221,4 +221,9 @@ func hearGrown(t *testing.T, s store.Truth, u memory.UserRef, hear func(any, err
 	hear(s.TopNodes(ctx, ref, 99))
 	hear(s.RecentSessions(ctx, store.RecentQuery{User: u, Limit: 1000}))
 	hear(s.LeavesBetween(ctx, store.LeafQuery{User: u}))
+	hear(s.NodesWithin(ctx, ref, memory.SeqRange{From: 1, To: 99}))
+	hear(s.CurrentSummaries(ctx, u))
+	if head, err := s.Session(ctx, ref); err == nil {
+		hear(s.SummaryRevisions(ctx, store.RevisionQuery{User: u, Kind: memory.SummarySession, Session: head.Key, Limit: 99}))
+	}
 }

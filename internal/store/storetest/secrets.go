@@ -49,12 +49,13 @@ func testSecrets(t *testing.T, open Open[store.Truth]) {
 	})
 }
 
-// testEchoes is part of Messages: the spans that nobody said are kept with the message.
+// testEchoes is part of Messages: the spans that nobody said, and those of secrets, are kept with the message.
 func testEchoes(t *testing.T, open Open[store.Truth]) {
-	t.Run("a message must come back with the spans of its parts that are echoes, everywhere", func(t *testing.T) {
+	t.Run("a message must come back with the spans of its parts that are echoes or secrets, everywhere", func(t *testing.T) {
 		s, ref := open(t), alice.Session("s")
-		m := say("m", memory.RoleUser, "echo and words")
+		m := say("m", memory.RoleUser, "echo and words 1234")
 		m.Parts[0].Echoes = []memory.Span{{Start: 0, End: 4}}
+		m.Parts[0].Secrets = []memory.Secret{{Span: memory.Span{Start: 15, End: 19}, Kind: "pin", No: 2}}
 		mustAppend(t, s, turn(ref, m))
 		head := mustSession(t, s, ref)
 		run, err := s.Messages(t.Context(), store.MessageQuery{Ref: ref, Limit: 9})
@@ -75,7 +76,7 @@ func testEchoes(t *testing.T, open Open[store.Truth]) {
 		}
 		for _, got := range []memory.Message{run[0], placed[0].Message, pending[0].Messages[0], lexicon.Unindexed[0].Message} {
 			wantEqual(t, got.Parts, m.Parts)
-			wantEqual(t, got.SaidText(), "and words")
+			wantEqual(t, got.SaidText(), "and words [secret: pin 2]")
 		}
 	})
 }

@@ -82,13 +82,21 @@ func testSummaries(t *testing.T, open Open[store.Truth]) {
 	})
 }
 
-// nodeWrite opens the slot of a session node, and fills in the node.
+// nodeWrite opens the slot of a session node of the first generation, and fills in the node.
 func nodeWrite(t *testing.T, s store.Truth, ref memory.SessionRef, level int, from, to int64) store.NodeWrite {
 	t.Helper()
-	p := opening(t, s, ref, memory.SlotLeaf, from, to)
+	kind := memory.SlotLeaf
 	if level > 0 {
-		p.Kind, p.Level = memory.SlotMerge, level
+		kind = memory.SlotMerge
 	}
+	return nodeWriteOf(t, s, ref, memory.SlotKey{Kind: kind, Level: level, From: from, Generation: 1}, to)
+}
+
+func nodeWriteOf(t *testing.T, s store.Truth, ref memory.SessionRef, key memory.SlotKey, to int64) store.NodeWrite {
+	t.Helper()
+	level, from := key.Level, key.From
+	p := opening(t, s, ref, key.Kind, from, to)
+	p.Level, p.Generation = level, key.Generation
 	slot := mustOpen(t, s, p)
 	return store.NodeWrite{User: ref.UserRef, Scope: slot.Scope, SlotID: slot.ID(), Time: minute(3), Node: memory.SummaryNode{
 		ID: memory.EffectID(slot.ID(), 0), Kind: memory.SummarySession, Session: slot.Session, SessionID: ref.SessionID,
@@ -289,10 +297,8 @@ func testLeavesBetween(t *testing.T, s store.Truth) {
 		made[0], made[2] = made[2], made[0] // equal times by id
 	}
 	for i, n := range made {
-		made[i] = memory.SummaryNode{
-			ID: n.ID, Kind: n.Kind, Session: n.Session, SessionID: n.SessionID, Range: n.Range, Cumulative: n.Cumulative,
-			FromTime: n.FromTime, ToTime: n.ToTime,
-		}
+		n.Text = ""
+		made[i] = n
 	}
 	between := func(from, to time.Time, limit int) []memory.SummaryNode {
 		return leaves(t, s, store.LeafQuery{User: alice, From: from, To: to, Limit: limit})

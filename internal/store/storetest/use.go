@@ -99,6 +99,14 @@ func useWork(t *testing.T, s store.Truth) {
 		q.States = append(q.States, memory.SlotApplied)
 		allSlots(t, s, q)
 	}
+	mustChange(t, s, correction(t, s, "words"))
+	again := correction(t, s, "more words")
+	again.Base, again.RequestID = 1, "r"
+	mustChange(t, s, again)
+	mustChange(t, s, ofWeek(t, s, "2026-W47", "the week"))
+	current(t, s, alice)
+	revisions(t, s, store.RevisionQuery{User: alice, Kind: memory.SummarySession, Session: slot.Session, Limit: 9})
+	failing(t)(s.NodesWithin(ctx, inS, memory.SeqRange{From: 1, To: 9}))
 	mustWork(t, s, inS)
 	mustDefer(t, s, deferral(t, s, inS, minute(1)))
 	pendingSessions(t, s, minute(9), 9)

@@ -40,6 +40,24 @@ func testWork(t *testing.T, open Open[store.Truth]) {
 		wantEqual(t, pendingSessions(t, s, minute(1), 9), []memory.SessionRef{refs[1], refs[0]})
 		wantEqual(t, pendingSessions(t, s, minute(1), 1), []memory.SessionRef{refs[1]})
 	})
+	t.Run("WaitingSessions must return the user's sessions that have a time to be looked at, whenever that is, the earliest first", func(t *testing.T) {
+		s := open(t)
+		refs := []memory.SessionRef{alice.Session("ahead"), alice.Session("due"), alice.Session("done"), bob.Session("due")}
+		for i, at := range []time.Time{noon.AddDate(1, 0, 0), noon, minute(1), minute(2)} {
+			appendAt(t, s, refs[i], at)
+		}
+		mustDefer(t, s, deferral(t, s, refs[2], time.Time{}))
+		waiting := func(user memory.UserRef, limit int) []memory.SessionRef {
+			found, err := s.WaitingSessions(t.Context(), user, limit)
+			if err != nil {
+				t.Fatalf("WaitingSessions: %v", err)
+			}
+			return found
+		}
+		wantEqual(t, waiting(alice, 9), []memory.SessionRef{refs[1], refs[0]})
+		wantEqual(t, waiting(alice, 1), []memory.SessionRef{refs[1]})
+		wantEqual(t, len(waiting(memory.UserRef{Tenant: alice.Tenant, UserID: "nobody"}, 9)), 0)
+	})
 	t.Run("a turn that follows one of a time to come is looked at from its own time", func(t *testing.T) {
 		s, ref := open(t), alice.Session("s")
 		appendAt(t, s, ref, noon.AddDate(1, 0, 0))

@@ -1,0 +1,98 @@
+package app_test
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	memoryv1 "github.com/stratamem/strata/api/memory/v1"
+)
+
+// remember records a conversation of testdata, whose sessions are set apart by empty lines, a day for each.
+func (h *harness) remember(t *testing.T, file string) {
+	t.Helper()
+	text, err := os.ReadFile("testdata/fill/" + file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for day, session := range strings.Split(strings.TrimSpace(string(text)), "\n\n") {
+		var messages []*memoryv1.Message
+		for i, line := range strings.Split(session, "\n") {
+			who, words, _ := strings.Cut(line, ": ")
+			m := user(fmt.Sprint("m", i), words)
+			if who == "assistant" {
+				m = assistant(fmt.Sprint("m", i), words)
+			}
+			messages = append(messages, at(m, day))
+		}
+		h.record(t, fmt.Sprint("day ", day), messages...)
+	}
+}
+
+// memoryTokens are the tokens of facts and recalled lines.
+func memoryTokens(r *memoryv1.BuildContextResponse) (n int64) {
+	for _, s := range r.GetSections() {
+		switch s.GetKind() {
+		case memoryv1.SectionKind_SECTION_KIND_FACTS, memoryv1.SectionKind_SECTION_KIND_SESSION_FACTS, recalled:
+			n += s.GetTokens()
+		}
+	}
+	return n
+}
+
+func TestAContextShowsWhatIsKnownThoughTheQueryHasNothingOfIt(t *testing.T) {
+	t.Parallel()
+	ask := func(h *harness, t *testing.T, query string, o *memoryv1.ContextOverrides) *memoryv1.BuildContextResponse {
+		t.Helper()
+		return h.context(t, &memoryv1.BuildContextRequest{SessionId: "new", Query: query, Render: memoryv1.Render_RENDER_TEXT, Overrides: o})
+	}
+	t.Run("one recorded line", func(t *testing.T) {
+		h := start(t)
+		h.record(t, "monday", user("m1", "I am allergic to nuts"))
+		for _, query := range []string{"dinner?", ""} {
+			if r := ask(h, t, query, nil); !strings.Contains(r.GetRendering(), "allergic to nuts") {
+				t.Errorf("%q:\n%s", query, r.GetRendering())
+			}
+		}
+	})
+	const floor = 2000 // of the default profile: the least of 1,000, 2,000 and 3,000 at which all of these show their answers
+	for _, c := range []struct{ file, query, answer string }{
+		{"korean.txt", "저녁 뭐 먹을까?", "새우 알레르기"},
+		{"korean.txt", "파스타 맛집 추천해줘", "새우 알레르기"},
+		{"korean.txt", "생일 선물로 뭐가 좋을까?", "추리물"},
+		{"spanish.txt", "¿qué cenamos esta noche?", "mariscos"},
+		{"spanish.txt", "recomiéndame algo para leer", "policíacas"},
+	} {
+		t.Run("a memory of seven thousand tokens: "+c.query, func(t *testing.T) {
+			t.Parallel()
+			h := start(t)
+			h.remember(t, c.file)
+			none := int64(0)
+			found := memoryTokens(ask(h, t, c.query, &memoryv1.ContextOverrides{RecallFloor: &none}))
+			r := ask(h, t, c.query, nil)
+			if !strings.Contains(r.GetRendering(), c.answer) {
+				t.Errorf("the answer is missing:\n%s", r.GetRendering())
+			}
+			if n := memoryTokens(r); n > max(found, floor) || n < floor*9/10 {
+				t.Errorf("%d tokens of memory, %d of them found", n, found)
+			}
+		})
+	}
+	t.Run("the reply says what is fill, and a small budget is never passed", func(t *testing.T) {
+		h := start(t)
+		h.remember(t, "korean.txt")
+		kinds := map[memoryv1.Selection]int{}
+		for _, it := range section(ask(h, t, "파스타", nil), recalled).GetItems() {
+			kinds[it.GetSelection()]++
+		}
+		if kinds[memoryv1.Selection_SELECTION_FILL_STATED] == 0 || kinds[memoryv1.Selection_SELECTION_UNSPECIFIED] != 0 {
+			t.Errorf("got %v", kinds)
+		}
+		for _, budget := range []int64{40, 100, 300} {
+			if r := ask(h, t, "파스타", &memoryv1.ContextOverrides{BudgetTokens: &budget}); r.GetUsage().GetTokens() > budget {
+				t.Errorf("%d tokens of %d", r.GetUsage().GetTokens(), budget)
+			}
+		}
+	})
+}

@@ -1,0 +1,320 @@
+package app_test
+
+import (
+	"database/sql"
+	"encoding/base64"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/durationpb"
+	"google.golang.org/protobuf/types/known/structpb"
+
+	memoryv1 "github.com/stratamem/strata/api/memory/v1"
+	"github.com/stratamem/strata/internal/config"
+	"github.com/stratamem/strata/internal/llm/llmtest"
+)
+
+// plantedSecrets are made when the test runs, so that no file holds a key.
+type plantedSecrets struct{ password, token, card, url, called, answered, pending, metadata, patched string }
+
+func newSecrets() plantedSecrets {
+	r := rand.New(rand.NewPCG(1, 2))
+	of := func(n int) string {
+		const letters = "bcdfghjkmnpqrstvwxyzBCDFGHJKMNPQRSTVWXYZ23456789"
+		b := make([]byte, n)
+		for i := range b {
+			b[i] = letters[r.IntN(len(letters))]
+		}
+		return string(b)
+	}
+	return plantedSecrets{
+		password: "Zq7" + of(9), token: "ghp_" + of(36), card: "4539 1488 0343 6467", url: of(14) + "1", called: "glpat-" + of(20), answered: "sk_live_" + of(24),
+		pending: "hf_" + strings.Map(func(r rune) rune {
+			if '0' <= r && r <= '9' {
+				return 'q'
+			}
+			return r
+		}, of(34)),
+		metadata: "npm_" + of(36), patched: "dop_v1_" + strings.Repeat("0a1b2c3d4e5f6789", 4),
+	}
+}
+
+func (s plantedSecrets) all() []string {
+	return []string{s.password, s.token, s.card, s.url, s.called, s.answered, s.pending, s.metadata, s.patched}
+}
+
+// in returns the secrets that a text holds, in whatever case and as bytes of a protocol too.
+func (s plantedSecrets) in(text string) []string {
+	low := strings.ToLower(text)
+	var found []string
+	for _, secret := range s.all() {
+		piece := strings.ToLower(secret)
+		if strings.Contains(low, piece) || strings.Contains(low, strings.ReplaceAll(piece, " ", "")) ||
+			strings.Contains(text, base64.StdEncoding.EncodeToString([]byte(secret))) || strings.Contains(low, piece[len(piece)-8:]) {
+			found = append(found, secret)
+		}
+	}
+	return found
+}
+
+// turn is a turn whose user, assistant and tool say secrets, beside what may be learnt.
+func (s plantedSecrets) turn(t *testing.T) []*memoryv1.Message {
+	call := &memoryv1.Message{Id: "call", Role: memoryv1.Role_ROLE_ASSISTANT, Parts: []*memoryv1.Part{
+		{Kind: &memoryv1.Part_Text{Text: &memoryv1.Text{Text: "I log in with " + s.password + " now."}}},
+		{Kind: &memoryv1.Part_ToolCall{ToolCall: &memoryv1.ToolCall{Id: "c1", Name: "login", Arguments: `{"user":"ada","private_token":"` + s.called + `"}`}}},
+	}}
+	result := &memoryv1.Message{Id: "result", Role: memoryv1.Role_ROLE_TOOL, Parts: []*memoryv1.Part{
+		{Kind: &memoryv1.Part_ToolResult{ToolResult: &memoryv1.ToolResult{CallId: "c1", Parts: []*memoryv1.Part{
+			{Kind: &memoryv1.Part_Text{Text: &memoryv1.Text{Text: "Logged in. The deploy key is " + s.answered + ", use it."}}},
+		}}}},
+	}}
+	first := user("first", "I live in Lisbon. My password is "+s.password+". Our repository token is "+s.token+". My card is "+s.card+".")
+	first.Metadata = must(structpb.NewStruct(map[string]any{"npm": s.metadata}))(t)
+	first.Original = &memoryv1.Original{Format: "openai", Data: []byte(`{"role":"user","content":"My password is ` + s.password + `."}`)}
+	return []*memoryv1.Message{
+		first, assistant("second", "Noted: the password is "+s.password+" and the database is postgres://app:"+s.url+"@db:5432/app."),
+		call, result, assistant("last", "Done. The token "+s.token+" works."),
+	}
+}
+
+// heard is all that models were sent.
+type heard struct {
+	mu   sync.Mutex
+	said []string
+}
+
+func (h *heard) add(s ...string) {
+	h.mu.Lock()
+	h.said = append(h.said, s...)
+	h.mu.Unlock()
+}
+
+func (h *heard) all() []string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.Clone(h.said)
+}
+
+// eager starts a model that learns and sums up whatever it reads and keeps what it was sent, and configures it.
+func eager(t *testing.T) (*heard, func(*config.Config)) {
+	t.Helper()
+	h := &heard{}
+	model := llmtest.New(llmtest.Options{
+		Chat: func(r llmtest.Request) llmtest.Reply {
+			h.add(r.System, r.User)
+			return glad(r)
+		},
+		Embed: func(r llmtest.EmbedRequest) llmtest.EmbedReply {
+			h.add(r.Texts...)
+			return llmtest.EmbedReply{}
+		},
+	})
+	t.Cleanup(model.Close)
+	return h, func(c *config.Config) {
+		c.ChatBaseURL, c.SummaryModel, c.ExtractionModel = model.URL(), "scripted", "scripted"
+		c.EmbeddingBaseURL, c.EmbeddingModel = model.URL(), "embedder"
+		c.MetricsListen = "127.0.0.1:0"
+	}
+}
+
+// tellSecrets records the planted turn and has all of it worked through. It returns every reply that may not show a secret where only
+// the transcript may, and those that are the transcript's.
+func (h *harness) tellSecrets(t *testing.T, s plantedSecrets) (made, transcript []proto.Message) {
+	t.Helper()
+	must(h.Record(h.ctx, &memoryv1.RecordRequest{
+		UserId: "ada", SessionId: "s", RequestId: "r1", Messages: s.turn(t), StatePatch: object("registry", structString(s.patched)),
+	}))(t)
+	h.record(t, "s", user("more", "What is my password again? It begins with a letter."), assistant("then", "I will not say it."))
+	transcript = append(transcript, h.summarize(t, "s"))
+	made, transcript = transcript, nil
+	h.catchUp(t, "s")
+	for _, of := range []memoryv1.Watermark{memoryv1.Watermark_WATERMARK_INDEXED, memoryv1.Watermark_WATERMARK_SUMMARISED} {
+		must(h.work().WaitForWatermark(h.ctx, &memoryv1.WaitForWatermarkRequest{
+			UserId: "ada", SessionId: "s", Of: []memoryv1.Watermark{of}, Timeout: durationpb.New(20e9),
+		}))(t)
+	}
+	for _, query := range []string{"What is my password?", "Where do I live and what is the token?", "Is it " + s.pending + "?", "card " + s.card} {
+		made = append(made,
+			must(h.SearchMessages(h.ctx, &memoryv1.SearchMessagesRequest{UserId: "ada", Query: query, PageSize: 50}))(t),
+			must(h.facts().SearchFacts(h.ctx, &memoryv1.SearchFactsRequest{UserId: "ada", Query: query}))(t))
+		for _, render := range []memoryv1.Render{memoryv1.Render_RENDER_TEXT, memoryv1.Render_RENDER_OPENAI, memoryv1.Render_RENDER_STRUCTURED} {
+			made = append(made, must(h.BuildContext(h.ctx, &memoryv1.BuildContextRequest{
+				UserId: "ada", SessionId: "other", Query: query, Render: render, Explain: true,
+			}))(t))
+		}
+	}
+	made = append(made,
+		must(h.facts().ListFacts(h.ctx, &memoryv1.ListFactsRequest{UserId: "ada", IncludePast: true}))(t),
+		must(h.facts().ListQuarantined(h.ctx, &memoryv1.ListQuarantinedRequest{UserId: "ada"}))(t),
+		must(h.summaries().ListSummaries(h.ctx, &memoryv1.ListSummariesRequest{UserId: "ada"}))(t),
+		must(h.summaries().GetSummary(h.ctx, &memoryv1.GetSummaryRequest{UserId: "ada", SessionId: "s"}))(t),
+		must(h.work().ListJobs(h.ctx, &memoryv1.ListJobsRequest{UserId: "ada", States: allStates}))(t),
+		must(h.users().GetUser(h.ctx, &memoryv1.GetUserRequest{UserId: "ada"}))(t),
+		must(h.ListSessions(h.ctx, &memoryv1.ListSessionsRequest{UserId: "ada"}))(t),
+	)
+	// What the caller has in hand is the caller's: a pending message, and a history that is compacted.
+	must(h.BuildContext(h.ctx, &memoryv1.BuildContextRequest{
+		UserId: "ada", SessionId: "other", Pending: []*memoryv1.Message{user("", "Use "+s.pending+" for it.")},
+	}))(t)
+	policy := whole(4, 2)
+	h.compact(t, &memoryv1.CompactRequest{Messages: append(s.turn(t), user("", "My password is "+s.password+".")), Policy: policy})
+	transcript = append(transcript,
+		must(h.ListMessages(h.ctx, &memoryv1.ListMessagesRequest{UserId: "ada", SessionId: "s", IncludeOriginal: true}))(t),
+		must(h.GetSession(h.ctx, &memoryv1.GetSessionRequest{UserId: "ada", SessionId: "s"}))(t))
+	return made, transcript
+}
+
+// TestSecretsStayInTheMessages: what nobody may learn from a copy is nowhere but in the messages that say it.
+func TestSecretsStayInTheMessages(t *testing.T) {
+	t.Parallel()
+	s := newSecrets()
+	models, configured := eager(t)
+	h := startOn(t, filepath.Join(t.TempDir(), "strata.db"), configured)
+	made, transcript := h.tellSecrets(t, s)
+	mustHideSecrets(t, s, models, made, h)
+	for _, secret := range s.all() {
+		if secret != s.pending && !strings.Contains(allOf(t, transcript), secret) {
+			t.Errorf("the transcript has lost %s", secret)
+		}
+	}
+	recent := must(h.BuildContext(h.ctx, &memoryv1.BuildContextRequest{UserId: "ada", SessionId: "s", Render: memoryv1.Render_RENDER_TEXT}))(t)
+	if text := recent.GetRendering(); !strings.Contains(text, s.token) || !strings.Contains(text, s.password) {
+		t.Errorf("the recent messages are not as they were recorded: %s", text)
+	}
+	h.stop()
+	for table, found := range secretsByTable(t, h.data, s) {
+		if table != "messages" && table != "originals" && table != "session_state" {
+			t.Errorf("the table %s holds %q", table, found)
+		}
+	}
+}
+
+// TestSecretsMaskedEverywhereAreStoredNowhere: with mask-secrets at everywhere no file of the server has one.
+func TestSecretsMaskedEverywhereAreStoredNowhere(t *testing.T) {
+	t.Parallel()
+	s := newSecrets()
+	models, configured := eager(t)
+	dir := t.TempDir()
+	h := startOn(t, filepath.Join(dir, "strata.db"), func(c *config.Config) {
+		configured(c)
+		p := c.Profiles["default"]
+		p.MaskSecrets = "everywhere"
+		c.Profiles["default"] = p
+	})
+	made, transcript := h.tellSecrets(t, s)
+	mustHideSecrets(t, s, models, append(made, transcript...), h)
+	again := must(h.Record(h.ctx, &memoryv1.RecordRequest{
+		UserId: "ada", SessionId: "s", RequestId: "r1", Messages: s.turn(t), StatePatch: object("registry", structString(s.patched)),
+	}))(t)
+	resent := must(h.Record(h.ctx, &memoryv1.RecordRequest{UserId: "ada", SessionId: "s", Messages: s.turn(t)}))(t)
+	if again.GetLastSeq() != 5 || len(resent.GetDeduplicatedIds()) != 5 {
+		t.Errorf("the same turn again: %v, %v", again, resent)
+	}
+	h.stop()
+	files := must(os.ReadDir(dir))(t)
+	for _, f := range files {
+		if found := s.in(string(must(os.ReadFile(filepath.Join(dir, f.Name())))(t))); len(found) > 0 {
+			t.Errorf("the file %s holds %q", f.Name(), found)
+		}
+	}
+	if len(files) == 0 {
+		t.Error("there are no files")
+	}
+}
+
+func mustHideSecrets(t *testing.T, s plantedSecrets, models *heard, made []proto.Message, h *harness) {
+	t.Helper()
+	prompts := models.all()
+	for _, p := range prompts {
+		if found := s.in(p); len(found) > 0 {
+			t.Errorf("a model was sent %q in %.300q", found, p)
+		}
+	}
+	if all := strings.Join(prompts, "\n"); !strings.Contains(all, "[secret: password") || !strings.Contains(all, "Lisbon") {
+		t.Error("the models were not sent the messages")
+	}
+	for _, reply := range made {
+		if text := encode(t, reply); len(s.in(text)) > 0 {
+			t.Errorf("%T holds %q: %.400s", reply, s.in(text), text)
+		}
+	}
+	if text := allOf(t, made); !strings.Contains(text, "[secret: password]") {
+		t.Error("nothing was recalled with a mask")
+	}
+	for name, text := range map[string]string{"log": h.log.String(), "metrics": h.scrape(t)} {
+		if found := s.in(text); len(found) > 0 {
+			t.Errorf("%s hold %q", name, found)
+		}
+	}
+}
+
+func allOf(t *testing.T, replies []proto.Message) string {
+	t.Helper()
+	var b strings.Builder
+	for _, r := range replies {
+		b.WriteString(encode(t, r))
+		if list, ok := r.(*memoryv1.ListMessagesResponse); ok {
+			for _, m := range list.GetMessages() {
+				b.Write(m.GetOriginal().GetData())
+			}
+		}
+	}
+	return b.String()
+}
+
+// secretsByTable are the secrets in a data file, by the tables that hold them.
+func secretsByTable(t *testing.T, path string, s plantedSecrets) map[string][]string {
+	t.Helper()
+	db := must(sql.Open("sqlite", path))(t)
+	defer func() { _ = db.Close() }()
+	var tables []string
+	rows := must(db.QueryContext(t.Context(), `SELECT name FROM sqlite_schema WHERE type = 'table'`))(t)
+	for rows.Next() {
+		var name string
+		if err := rows.Scan(&name); err != nil {
+			t.Fatal(err)
+		}
+		tables = append(tables, name)
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	out := map[string][]string{}
+	for _, table := range tables {
+		rows, err := db.QueryContext(t.Context(), `SELECT * FROM "`+table+`"`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		columns := must(rows.Columns())(t)
+		for rows.Next() {
+			values := make([]any, len(columns))
+			for i := range values {
+				values[i] = new(any)
+			}
+			if err := rows.Scan(values...); err != nil {
+				t.Fatal(err)
+			}
+			for i, v := range values {
+				text := fmt.Sprintf("%s", *v.(*any))
+				if found := s.in(text); len(found) > 0 {
+					out[table] = append(out[table], columns[i])
+				}
+			}
+		}
+		if err := rows.Err(); err != nil {
+			t.Fatal(err)
+		}
+		_ = rows.Close()
+	}
+	if len(out) == 0 {
+		t.Error("no table holds a secret: the search finds nothing")
+	}
+	return out
+}

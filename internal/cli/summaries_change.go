@@ -1,0 +1,129 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	memoryv1 "github.com/stratamem/strata/api/memory/v1"
+)
+
+type summariesRebuildCmd struct {
+	summaryArgs
+	RequestID string `name:"request-id" placeholder:"ID" help:"Your id of this call: a repeat asks for nothing more."`
+}
+
+// Run asks for the rebuild and prints the summary as it is for now.
+func (c *summariesRebuildCmd) Run(r *run) error {
+	req := &memoryv1.RebuildSummaryRequest{UserId: c.User, Kind: summaryKindOf(c.Kind), RequestId: c.RequestID}
+	req.SessionId, req.Name = c.names()
+	return r.changeSummary(func(ctx context.Context, client memoryv1.SummaryServiceClient) (*memoryv1.Summary, error) {
+		reply, err := client.RebuildSummary(ctx, req)
+		return reply.GetSummary(), err
+	})
+}
+
+type summariesCorrectCmd struct {
+	summaryArgs
+	Text      string `arg:"" help:"What is to stand in its place."`
+	ETag      string `name:"etag" help:"Refuse the change unless this is the summary's etag."`
+	RequestID string `name:"request-id" placeholder:"ID" help:"Your id of this call: a repeat changes nothing."`
+}
+
+// Run corrects the summary and prints it.
+func (c *summariesCorrectCmd) Run(r *run) error {
+	in := &memoryv1.Summary{UserId: c.User, Kind: summaryKindOf(c.Kind), Text: c.Text, Etag: c.ETag}
+	in.SessionId, in.Name = c.names()
+	return r.changeSummary(func(ctx context.Context, client memoryv1.SummaryServiceClient) (*memoryv1.Summary, error) {
+		reply, err := client.UpdateSummary(ctx, &memoryv1.UpdateSummaryRequest{Summary: in, RequestId: c.RequestID})
+		return reply.GetSummary(), err
+	})
+}
+
+type summariesRestoreCmd struct {
+	summaryArgs
+	Revision  int64  `placeholder:"N" help:"The revision whose text to take back into use; without it the correction is taken back, and what background work writes stands again."`
+	ETag      string `name:"etag" help:"Refuse the change unless this is the summary's etag."`
+	RequestID string `name:"request-id" placeholder:"ID" help:"Your id of this call: a repeat changes nothing."`
+}
+
+// Run restores the summary and prints it.
+func (c *summariesRestoreCmd) Run(r *run) error {
+	req := &memoryv1.RestoreSummaryRequest{
+		UserId: c.User, Kind: summaryKindOf(c.Kind), Revision: c.Revision, Etag: c.ETag, RequestId: c.RequestID,
+	}
+	req.SessionId, req.Name = c.names()
+	return r.changeSummary(func(ctx context.Context, client memoryv1.SummaryServiceClient) (*memoryv1.Summary, error) {
+		reply, err := client.RestoreSummary(ctx, req)
+		return reply.GetSummary(), err
+	})
+}
+
+// changeSummary makes a call that changes a summary, and prints the summary as it is then.
+func (r *run) changeSummary(call func(context.Context, memoryv1.SummaryServiceClient) (*memoryv1.Summary, error)) error {
+	var now *memoryv1.Summary
+	err := callOn(r, memoryv1.NewSummaryServiceClient, func(ctx context.Context, client memoryv1.SummaryServiceClient) (err error) {
+		now, err = call(ctx, client)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return r.show(now, views{
+		table: func(w io.Writer) {
+			if now == nil {
+				fmt.Fprintln(r.env.Stderr, "none stands until it is written anew in the background")
+				return
+			}
+			r.printSummary(w, now)
+		},
+		quiet: func(w io.Writer) { fmt.Fprintln(w, clean(now.GetText())) },
+	})
+}
+
+type summariesHistoryCmd struct {
+	summaryArgs
+}
+
+// Run prints the revisions, the latest first.
+func (c *summariesHistoryCmd) Run(r *run) error {
+	req := &memoryv1.ListSummaryRevisionsRequest{UserId: c.User, Kind: summaryKindOf(c.Kind)}
+	req.SessionId, req.Name = c.names()
+	var reply *memoryv1.ListSummaryRevisionsResponse
+	err := callOn(r, memoryv1.NewSummaryServiceClient, func(ctx context.Context, client memoryv1.SummaryServiceClient) (err error) {
+		reply, err = client.ListSummaryRevisions(ctx, req)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return r.show(reply, views{
+		table: func(w io.Writer) {
+			r.table(w, []string{"revision", "time", "cause", "through", "tokens", "text"}, summaryRevisionRows(reply.GetRevisions()))
+		},
+		quiet: func(w io.Writer) {
+			for _, v := range reply.GetRevisions() {
+				fmt.Fprintln(w, v.GetRevision())
+			}
+		},
+	})
+}
+
+func summaryRevisionRows(all []*memoryv1.SummaryRevision) [][]string {
+	var rows [][]string
+	for _, v := range all {
+		through, tokens := "", ""
+		if v.GetThroughSeq() > 0 {
+			through = fmt.Sprint(v.GetThroughSeq())
+		}
+		if v.GetText() != "" {
+			tokens = fmt.Sprint(v.GetTokens())
+		}
+		rows = append(rows, []string{
+			fmt.Sprint(v.GetRevision()), clock(v.GetCreateTime()), strings.ToLower(strings.TrimPrefix(v.GetCause().String(), "SUMMARY_CAUSE_")),
+			through, tokens, oneLine(v.GetText()),
+		})
+	}
+	return rows
+}

@@ -1,0 +1,29 @@
+package extract
+
+import "strings"
+
+// propertyKey is what makes two attributes one, however they are spelt: favourite_colours is favorite_color.
+func propertyKey(attribute string) string {
+	parts := strings.Split(attribute, "_")
+	for i, w := range parts {
+		parts[i] = spelling(w)
+	}
+	return strings.Join(parts, "_")
+}
+
+// american are British stems and how they are spelt in America.
+var american = strings.NewReplacer("colour", "color", "favour", "favor", "flavour", "flavor", "neighbour", "neighbor", "behaviour", "behavior",
+	"humour", "humor", "honour", "honor", "labour", "labor", "harbour", "harbor", "centre", "center", "theatre", "theater", "programme", "program",
+	"jewellery", "jewelry", "organis", "organiz", "specialis", "specializ", "licence", "license", "grey", "gray", "mum", "mom")
+
+// spelling is a word as it is compared: in American spelling and in the singular.
+func spelling(word string) string {
+	word = american.Replace(word)
+	switch {
+	case len(word) > 4 && strings.HasSuffix(word, "ies"):
+		return strings.TrimSuffix(word, "ies") + "y"
+	case len(word) > 3 && strings.HasSuffix(word, "s") && !strings.HasSuffix(word, "ss") && !strings.HasSuffix(word, "us") && !strings.HasSuffix(word, "is"):
+		return strings.TrimSuffix(word, "s")
+	}
+	return word
+}

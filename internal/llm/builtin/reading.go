@@ -1,0 +1,234 @@
+package builtin
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/stratamem/strata/internal/extract"
+)
+
+// reading is the operations of the lines so far, and what was stated last: a correction is of that.
+type reading struct {
+	task  extract.Task
+	ops   []extract.Op
+	last  []finding // of the latest user line that stated something, without a question since
+	stale int       // user lines since
+}
+
+// enTitle is an abbreviation before a name, whose stop ends no sentence.
+var enTitle = regexp.MustCompile(`\b(St|Dr|Mr|Mrs|Ms|Prof|Mt|Ft)\. (\p{Lu})`)
+
+// maxStale is how many lines of the user may lie between a statement and its correction.
+const maxStale = 2
+
+// read takes one line of a user. Nothing is learnt from one that is there only to understand others.
+func (r *reading) read(l extract.Line) {
+	said := enTitle.ReplaceAllString(strings.ReplaceAll(l.Text, "’", "'"), "$1 $2")
+	g := grammarOf(said)
+	fresh := true
+	if r.stale++; r.stale > maxStale {
+		r.last = nil
+	}
+	for _, sentence := range g.sentence.FindAllString(said, maxSentences) {
+		found := g.read(sentence, r.last)
+		states := slices.ContainsFunc(found, func(f finding) bool { return f.op == opAdd })
+		if f, ok := asked(sentence); ok && (!states || f.rule == rememberedRule) {
+			found = append(found, f)
+		}
+		for _, f := range found {
+			if l.Learn {
+				r.note(l, f)
+			}
+			if f.op == opAdd && fresh {
+				r.last, r.stale, fresh = nil, 0, false
+			}
+			if f.op == opAdd {
+				r.last = append(r.last, f)
+			}
+		}
+		if strings.ContainsAny(sentence, "?？") {
+			r.last = nil
+		}
+	}
+}
+
+// note adds an operation, in place of those of the same message that it takes the place of: whoever corrects himself within
+// one message means the last.
+func (r *reading) note(l extract.Line, f finding) {
+	r.ops = slices.DeleteFunc(r.ops, func(o extract.Op) bool {
+		sameProperty := f.attribute != "" && o.Attribute == f.attribute
+		return o.Message == l.Alias && o.Op == opAdd && (sameProperty || f.op == opRetract && o.Text == f.text)
+	})
+	if len(r.ops) < extract.MaxOps {
+		r.ops = append(r.ops, f.operation(r.task, l))
+	}
+}
+
+// read is what a sentence says: what it corrects of what was stated last, what it states, and what it takes back.
+func (g *grammar) read(sentence string, last []finding) []finding {
+	asserted := sentence
+	if g.past != nil {
+		asserted = g.past.ReplaceAllString(sentence, "")
+	}
+	if len(sentence) > maxSentenceBytes || g.blocked.MatchString(asserted) {
+		return nil
+	}
+	if f, ok := g.correction(sentence, last); ok {
+		return []finding{f}
+	}
+	var out []finding
+	for _, clause := range split(sentence, g.clauses) {
+		stated := g.find(clause)
+		if g.blocked.MatchString(clause) { // it is only read for what is past
+			stated = nil
+		}
+		out = append(out, stated...)
+	}
+	for _, clause := range append(split(sentence, g.clauses), sentence) {
+		for _, f := range g.denials(clause, sentence) {
+			out = slices.DeleteFunc(out, func(o finding) bool { return o.text == f.text && o.attribute == f.attribute })
+			settled := slices.ContainsFunc(out, func(o finding) bool { return o.attribute != "" && o.attribute == f.attribute })
+			if !settled {
+				out = append(out, f)
+			}
+		}
+	}
+	return out
+}
+
+// inversion turns a clause that takes something back into those that would have stated it: what the rules find in these is
+// what does not hold any more.
+type inversion struct {
+	pattern *regexp.Regexp
+	stated  []string // with the groups of the pattern as $1
+}
+
+// denials are the facts that a clause takes back.
+func (g *grammar) denials(clause, sentence string) []finding {
+	clause = strings.TrimSpace(clause)
+	said := g.strip(clause)
+	if attribute := g.ends(said); attribute != "" {
+		return []finding{{op: opRetract, attribute: attribute, quote: said, rule: &factRule{}}}
+	}
+	var out []finding
+	for _, inv := range g.inversions {
+		m := inv.pattern.FindStringSubmatch(said)
+		if m == nil {
+			continue
+		}
+		for _, template := range inv.stated {
+			for _, stated := range variants(template, m[1:]) {
+				for _, f := range g.find(stated) {
+					if extract.Ends(sentence, f.text, f.attribute) {
+						f.op, f.quote = opRetract, said
+						out = append(out, f)
+					}
+				}
+			}
+		}
+	}
+	return out
+}
+
+// ends is the property whose value a clause ends without naming it.
+func (g *grammar) ends(said string) string {
+	for attribute, pattern := range g.enders {
+		if pattern.MatchString(said) {
+			return attribute
+		}
+	}
+	return ""
+}
+
+// strip is a clause without what stands before and after its statement.
+func (g *grammar) strip(clause string) string {
+	opener := g.opener.FindString(clause)
+	said := strings.TrimRight(clause[len(opener):], " .,!~;…♡^")
+	if g.tags != nil {
+		said = strings.TrimRight(said[:len(said)-len(g.tags.FindString(said))], " ,")
+	}
+	return said
+}
+
+// variants is a template filled with groups; <playing> stands for the verbs that the form may be of.
+func variants(template string, groups []string) []string {
+	for i, group := range groups {
+		template = strings.ReplaceAll(template, "$"+string(rune('1'+i)), group)
+	}
+	before, rest, verbs := strings.Cut(template, "<")
+	if !verbs {
+		return []string{template}
+	}
+	doing, after, _ := strings.Cut(rest, ">")
+	var out []string
+	for _, verb := range verbsOf(doing) {
+		out = append(out, before+verb+after)
+	}
+	return out
+}
+
+// verbsOf are the verbs that a form in -ing may be of: play of playing, smoke of smoking, run of running.
+func verbsOf(doing string) []string {
+	root, ok := strings.CutSuffix(doing, "ing")
+	if !ok || len(root) < 2 {
+		return nil
+	}
+	out := []string{root, root + "e"}
+	if n := len(root); root[n-1] == root[n-2] {
+		out = append(out, root[:n-1])
+	}
+	return out
+}
+
+// correction is what was stated last as a sentence mends it.
+func (g *grammar) correction(sentence string, last []finding) (finding, bool) {
+	said := strings.TrimRight(strings.TrimSpace(sentence), " .,!~;…")
+	for _, pattern := range g.corrections {
+		m := pattern.FindStringSubmatch(said)
+		if m == nil {
+			continue
+		}
+		right, wrong := m[pattern.SubexpIndex("right")], ""
+		if i := pattern.SubexpIndex("wrong"); i >= 0 {
+			wrong = m[i]
+		}
+		for _, f := range slices.Backward(last) {
+			if mended, ok := g.mend(f, right, wrong); ok {
+				mended.quote = said
+				return mended, true
+			}
+		}
+	}
+	return finding{}, false
+}
+
+// noValue is what follows the words of a correction without being one.
+var noValue = regexp.MustCompile(`(?i)^(?:that|this|it|so|ok|okay|fine|good|true|right|wrong|fun|great|all|me|you|nothing|later|진짜|정말|농담|거짓말|비밀|아직|그게|이게|그거|이거|뭐|괜찮\S*|생각|문제|저|나)(?:\s|$)`)
+
+// mend is a statement with another object: the same rule must find it, of the same property.
+func (g *grammar) mend(f finding, right, wrong string) (finding, bool) {
+	if f.attribute == "" || f.said == "" || noValue.MatchString(right) {
+		return finding{}, false
+	}
+	object := f.object()
+	if wrong != "" && !strings.Contains(strings.ToLower(object), strings.ToLower(wrong)) {
+		return finding{}, false
+	}
+	if number, rest, _ := strings.Cut(object, " "); isNumber(number) && isNumber(right) && rest != "" {
+		right += " " + rest
+	}
+	for _, mended := range g.find(g.join(f.said[:f.from], right, f.said[f.to:])) {
+		if mended.rule == f.rule && mended.attribute == f.attribute && mended.text != f.text {
+			return mended, true
+		}
+	}
+	return finding{}, false
+}
+
+// isNumber reports whether a word is a number.
+func isNumber(word string) bool {
+	digits := strings.TrimFunc(word, unicode.IsDigit) == "" && word != ""
+	return digits || slices.Contains([]string{"one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"}, strings.ToLower(word))
+}

@@ -1,0 +1,165 @@
+package secrets
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/stratamem/strata/internal/memory"
+)
+
+// Bounds on looking for a secret again where no rule finds it: a password that the other side repeats.
+const (
+	leastAgain = 6  // bytes of it: shorter ones are words and years
+	mostAgain  = 64 // secrets of a turn
+)
+
+// Mark returns the parts of the messages of a turn with their secrets noted. A secret that is found once is noted wherever the
+// messages of the turn say it.
+func Mark(turn [][]memory.Part) [][]memory.Part {
+	f := newFinder()
+	out := make([][]memory.Part, len(turn))
+	for i, parts := range turn {
+		out[i] = f.mark(parts)
+	}
+	if again := values(out); len(again) > 0 {
+		for i := range out {
+			markAgain(out[i], again)
+		}
+	}
+	for i := range out {
+		number(out[i], map[string][]string{})
+	}
+	return out
+}
+
+// Unmarked returns parts without notes of secrets; the same ones where there are none.
+func Unmarked(parts []memory.Part) []memory.Part {
+	if !slices.ContainsFunc(parts, func(p memory.Part) bool { return p.Secrets != nil || p.Parts != nil }) {
+		return parts
+	}
+	out := slices.Clone(parts)
+	for i := range out {
+		out[i].Secrets, out[i].Parts = nil, Unmarked(out[i].Parts)
+	}
+	return out
+}
+
+// AnyIn reports whether a secret is noted in any of the parts.
+func AnyIn(parts []memory.Part) bool {
+	return slices.ContainsFunc(parts, func(p memory.Part) bool { return len(p.Secrets) > 0 || AnyIn(p.Parts) })
+}
+
+// said is what a part says where secrets are looked for, nil for none.
+func said(p *memory.Part) *string {
+	switch p.Kind {
+	case memory.PartText, memory.PartReasoning:
+		return &p.Text
+	case memory.PartToolCall:
+		return &p.Arguments
+	case memory.PartURI:
+		return &p.URI
+	case memory.PartOpaque:
+		return &p.JSON
+	}
+	return nil
+}
+
+func (f *finder) mark(parts []memory.Part) []memory.Part {
+	out := slices.Clone(parts)
+	for i := range out {
+		p := &out[i]
+		p.Secrets = nil
+		if text := said(p); text != nil && !strings.HasPrefix(*text, "data:image/") {
+			p.Secrets = f.find(*text)
+		}
+		if p.Parts != nil {
+			p.Parts = f.mark(p.Parts)
+		}
+	}
+	return out
+}
+
+// value is a secret that may be said again.
+type value struct{ text, kind string }
+
+func values(turn [][]memory.Part) []value {
+	var out []value
+	seen := map[string]bool{}
+	var look func(parts []memory.Part)
+	look = func(parts []memory.Part) {
+		for i := range parts {
+			p := &parts[i]
+			for _, s := range p.Secrets {
+				v := (*said(p))[s.Start:s.End]
+				if len(v) >= leastAgain && len(out) < mostAgain && !seen[v] {
+					seen[v] = true
+					out = append(out, value{v, s.Kind})
+				}
+			}
+			look(p.Parts)
+		}
+	}
+	for _, parts := range turn {
+		look(parts)
+	}
+	return out
+}
+
+// markAgain notes the values wherever the parts say them, in parts that are the caller's own.
+func markAgain(parts []memory.Part, again []value) {
+	for i := range parts {
+		p := &parts[i]
+		if text := said(p); text != nil {
+			all := make([]found, 0, len(p.Secrets))
+			for _, s := range p.Secrets {
+				all = append(all, found{span: s.Span, kind: s.Kind})
+			}
+			n := len(all)
+			for _, v := range again {
+				all = append(all, occurrences(*text, v)...)
+			}
+			if len(all) > n {
+				p.Secrets = joined(*text, all)
+			}
+		}
+		markAgain(p.Parts, again)
+	}
+}
+
+// occurrences are where a text says a value that is no part of a longer word.
+func occurrences(text string, v value) []found {
+	var out []found
+	for at := 0; ; {
+		i := strings.Index(text[at:], v.text)
+		if i < 0 {
+			return out
+		}
+		start, end := at+i, at+i+len(v.text)
+		at = end
+		if start > 0 && isWord(text[start-1]) && isWord(text[start]) || end < len(text) && isWord(text[end-1]) && isWord(text[end]) {
+			continue
+		}
+		out = append(out, found{span: memory.Span{Start: start, End: end}, kind: v.kind, generic: true})
+	}
+}
+
+// number tells several secrets of a kind in a message apart. The number says how many others of its kind the message has
+// before it, and nothing of the secret.
+func number(parts []memory.Part, seen map[string][]string) {
+	for i := range parts {
+		p := &parts[i]
+		for j := range p.Secrets {
+			s := &p.Secrets[j]
+			v := (*said(p))[s.Start:s.End]
+			no := slices.Index(seen[s.Kind], v)
+			if no < 0 {
+				no = len(seen[s.Kind])
+				seen[s.Kind] = append(seen[s.Kind], v)
+			}
+			if s.No = 0; no > 0 {
+				s.No = no + 1
+			}
+		}
+		number(p.Parts, seen)
+	}
+}

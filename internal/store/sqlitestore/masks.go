@@ -1,0 +1,67 @@
+package sqlitestore
+
+import (
+	"encoding/json"
+	"fmt"
+	"log/slog"
+
+	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/secrets"
+)
+
+// masksVersion is the schema from which on messages note where they say secrets.
+const masksVersion = 12
+
+// masksAtOnce is how many messages are read together.
+const masksAtOnce = 500
+
+// noteSecrets notes where messages say secrets that were stored before any was noted. Once for all: looking at each read
+// would cost more and find nothing else. It runs within the migration's transaction, and again from the start where that was
+// broken off.
+func noteSecrets(c *conn, log *slog.Logger) error {
+	type stored struct {
+		key   int64
+		parts []memory.Part
+	}
+	last, noted := int64(-1<<63), 0
+	for {
+		var some []stored
+		err := c.query(`SELECT key, text, parts FROM messages WHERE key > ? ORDER BY key LIMIT ?+0`, func(r row) error {
+			m := stored{key: r.int(0), parts: []memory.Part{memory.TextPart(r.text(1))}}
+			if parts := r.text(2); parts != "" {
+				m.parts = nil
+				if err := json.Unmarshal([]byte(parts), &m.parts); err != nil {
+					return fmt.Errorf("decode parts of a message: %w", err)
+				}
+			}
+			some = append(some, m)
+			return nil
+		}, last, masksAtOnce)
+		if err != nil {
+			return err
+		}
+		if len(some) == 0 {
+			break
+		}
+		for _, m := range some {
+			last = m.key
+			marked := secrets.Mark([][]memory.Part{m.parts})[0]
+			if !secrets.AnyIn(marked) {
+				continue
+			}
+			text, parts, err := encodeParts(marked)
+			if err != nil {
+				return err
+			}
+			if err := c.run(`UPDATE messages SET text = ?, parts = ? WHERE key = ?`, text, parts, m.key); err != nil {
+				return err
+			}
+			noted++
+		}
+	}
+	if noted > 0 {
+		log.Warn("stored messages say keys, passwords or the like: what is made of them from now on has masks in their place, what was "+
+			"made before has not; strata reindex makes the indexes anew", "messages", noted)
+	}
+	return nil
+}

@@ -1,0 +1,2 @@
+-- Messages note where they say secrets, in their parts: the program notes it in those that were stored before, see
+-- internal/store/sqlitestore/masks.go.
