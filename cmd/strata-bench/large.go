@@ -97,6 +97,9 @@ func largeAlone(ctx context.Context, o options, name string, shape workload.Shap
 	if err != nil {
 		return err
 	}
+	if err := waitSessions(ctx, s, shape); err != nil {
+		return err
+	}
 	if err := warm(ctx, s, shape); err != nil {
 		return err
 	}
@@ -118,6 +121,22 @@ func largeAlone(ctx context.Context, o options, name string, shape workload.Shap
 		shape.Sessions*shape.Messages, name, o.calls, measure.Millis(a.handler.P50()), measure.Millis(a.handler.P99()), measure.Millis(cold.client),
 		(rss-idle)>>20, (peak-idle)>>20)
 	o.report.AtMost(fmt.Sprintf("BuildContext, %d messages in %s, handler p50", shape.Sessions*shape.Messages, name), a.handler.P50(), measure.Scale(barLargeP50, slow))
+	return nil
+}
+
+// waitSessions waits until the background has been through every session: it would share the processors with what is measured.
+func waitSessions(ctx context.Context, s *running, shape workload.Shape) error {
+	work := memoryv1.NewWorkServiceClient(s.conn)
+	for i := range shape.Sessions {
+		req := &memoryv1.WaitForWatermarkRequest{UserId: figureUser, SessionId: fmt.Sprintf("session-%04d", i+1)}
+		err := measure.Until(ctx, "wait for the background", func(ctx context.Context) (bool, error) {
+			r, err := work.WaitForWatermark(ctx, req)
+			return r.GetReached(), err
+		})
+		if err != nil {
+			return err
+		}
+	}
 	return nil
 }
 

@@ -70,6 +70,9 @@ func overloadOn(ctx context.Context, o options, s *running) error {
 	if err != nil {
 		return err
 	}
+	if err := waitWorked(ctx, s); err != nil {
+		return err
+	}
 	o.baseline()
 	alone, err := besides(ctx, s, max(o.duration/2, 5*time.Second))
 	if err != nil {
@@ -342,7 +345,7 @@ func prepareOverload(ctx context.Context, o options, data string) error {
 	begin := time.Now()
 	err = errors.Join(recordLongSession(ctx, s, o.long), recordLargeMessages(ctx, s), recordSmallSession(ctx, s))
 	if err == nil {
-		err = waitIndexed(ctx, s)
+		err = waitWorked(ctx, s)
 	}
 	o.report.Note("   prepared in %s: a session of %d messages, one of %d of a mebibyte", time.Since(begin).Round(time.Second), o.long, largeCount)
 	return errors.Join(err, s.stop())
@@ -388,21 +391,20 @@ func recordSmallSession(ctx context.Context, c memoryv1.MemoryServiceClient) err
 	return nil
 }
 
-// waitIndexed waits until every session is indexed, so that the server that is measured has no such work left.
-func waitIndexed(ctx context.Context, s *running) error {
+// waitWorked waits until the background has come to the end of every session, and makes no more jobs: work of the seeding
+// beside the baseline would be taken for what Records cost alone.
+func waitWorked(ctx context.Context, s *running) error {
 	ctx, cancel := context.WithTimeout(ctx, 15*time.Minute)
 	defer cancel()
 	work := memoryv1.NewWorkServiceClient(s.conn)
 	for _, at := range [][2]string{{"long", longSession}, {figureUser, largeSession}, {smallUser, "small"}} {
-		err := measure.Until(ctx, "wait for the index", func(ctx context.Context) (bool, error) {
-			r, err := work.WaitForWatermark(ctx, &memoryv1.WaitForWatermarkRequest{
-				UserId: at[0], SessionId: at[1], Of: []memoryv1.Watermark{memoryv1.Watermark_WATERMARK_INDEXED},
-			})
+		err := measure.Until(ctx, "wait for the background", func(ctx context.Context) (bool, error) {
+			r, err := work.WaitForWatermark(ctx, &memoryv1.WaitForWatermarkRequest{UserId: at[0], SessionId: at[1]})
 			return r.GetReached(), err
 		})
 		if err != nil {
 			return err
 		}
 	}
-	return nil
+	return waitQuiet(ctx, work)
 }

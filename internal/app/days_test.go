@@ -257,3 +257,30 @@ func (h *harness) weeks(t *testing.T) []string {
 	}
 	return out
 }
+
+func TestRelativeTimesOfASearchCountFromAsOf(t *testing.T) {
+	t.Parallel()
+	h := start(t)
+	for _, day := range []int{3, 10, 17} { // Mondays of March
+		at := time.Date(2025, 3, day, 12, 0, 0, 0, time.UTC)
+		h.record(t, at.Format(time.DateOnly), saidAt(user("dinner", "We had dinner with Tom."), at))
+	}
+	search := func(asOf time.Time) (*memoryv1.SearchMessagesResponse, error) {
+		return h.SearchMessages(h.ctx, &memoryv1.SearchMessagesRequest{
+			UserId: "ada", Query: "Tom's dinner last week", AsOf: timestamppb.New(asOf), Explain: true,
+		})
+	}
+	for _, day := range []int{10, 17, 24} {
+		asOf := time.Date(2025, 3, day+2, 9, 0, 0, 0, time.UTC)
+		t.Run("last week of "+asOf.Format(time.DateOnly), func(t *testing.T) {
+			hits := must(search(asOf))(t).GetHits()
+			if want := asOf.AddDate(0, 0, -9).Format(time.DateOnly); len(hits) != 3 || hits[0].GetSessionId() != want {
+				t.Errorf("the first of %d hits is of %s, want %s", len(hits), hits[0].GetSessionId(), want)
+			}
+		})
+	}
+	t.Run("a year before 1970 is refused by name", func(t *testing.T) {
+		_, err := search(time.Date(1969, 1, 1, 0, 0, 0, 0, time.UTC))
+		refused(t, err, codes.InvalidArgument, "FIELD_INVALID", "as_of")
+	})
+}

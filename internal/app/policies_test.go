@@ -88,6 +88,33 @@ func TestContextPolicies(t *testing.T) {
 		}
 		toldOf(t, r, 40)
 	})
+	for name, trim := range map[string]*memoryv1.TrimPolicy{"tokens": {Tokens: 1000}, "messages": {Messages: 20}} {
+		t.Run("no more of a long session is read than a limit of "+name+" may keep", func(t *testing.T) {
+			h := unsummarised(t)
+			var said []*memoryv1.Message
+			for i := range 6000 {
+				said = append(said, user("", fmt.Sprintf("note %d of the long day", i)))
+			}
+			said[4000].Pinned = true
+			for turn := range slices.Chunk(said, 1000) {
+				h.record(t, "s", turn...)
+			}
+			r := h.contextBy(t, &memoryv1.ContextPolicy{Trim: trim}, 1_000_000)
+			got := seqs(section(r, recent))
+			if n := len(got); n < 20 || n > 300 || got[n-1] != 6000 || !slices.Contains(got, 1) || !slices.Contains(got, 4001) {
+				t.Errorf("%d messages: %d", n, got)
+			}
+			if read := r.GetUsage().GetHistoryTokensBefore(); read > 25_000 {
+				t.Errorf("%d tokens were read", read)
+			}
+			for _, o := range r.GetOmitted() {
+				if o.GetReason() != memoryv1.OmitReason_OMIT_REASON_POLICY {
+					t.Errorf("omitted %v", o)
+				}
+			}
+			toldOf(t, r, 6000)
+		})
+	}
 	t.Run("the older part becomes a summary, which the context is accounted for by", func(t *testing.T) {
 		h := unsummarised(t)
 		h.rounds(t, "s", 10)

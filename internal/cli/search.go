@@ -16,6 +16,7 @@ type searchCmd struct {
 	Session []string `short:"s" sep:"none" placeholder:"SESSION" help:"Only in this session; may be repeated."`
 	Since   instant  `placeholder:"TIME" help:"Only messages created at or after it, such as 2026-03-12."`
 	Until   instant  `placeholder:"TIME" help:"Only messages created before it."`
+	AsOf    instant  `placeholder:"TIME" help:"The time that \"last week\" and the like count from, such as 2026-03-12; now when not given."`
 	Limit   int      `default:"20" help:"The most hits to list; 0 for all."`
 	Explain bool     `help:"Say how each message was found."`
 }
@@ -45,7 +46,7 @@ func (c *searchCmd) Run(r *run) error {
 func (c *searchCmd) collect(ctx context.Context, client memoryv1.MemoryServiceClient, all *memoryv1.SearchMessagesResponse) error {
 	for {
 		page, err := client.SearchMessages(ctx, &memoryv1.SearchMessagesRequest{
-			UserId: c.User, Query: c.Query, SessionIds: c.Session, StartTime: c.Since.proto(), EndTime: c.Until.proto(),
+			UserId: c.User, Query: c.Query, SessionIds: c.Session, StartTime: c.Since.proto(), EndTime: c.Until.proto(), AsOf: c.AsOf.proto(),
 			PageSize: pageSize(c.Limit, len(all.GetHits()), maxHits), PageToken: all.GetNextPageToken(), Explain: c.Explain,
 		})
 		if err != nil {

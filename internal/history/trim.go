@@ -33,7 +33,7 @@ func (r *run) trimOnce(e *Effect) error {
 		e.Triggered = true
 		r.trimMessages(t.Messages)
 	}
-	limit := smaller(t.Tokens, cut.Share(t.Fraction, r.history.Window))
+	limit := t.Limit(r.history.Window)
 	if limit == 0 || r.size().Tokens <= limit {
 		return nil
 	}
@@ -41,6 +41,9 @@ func (r *run) trimOnce(e *Effect) error {
 	r.acted = r.acted || r.slack != cut.Size{}
 	return r.trimTokens(limit)
 }
+
+// Limit is the most tokens that are kept with a window of so many; 0 for no limit.
+func (t Trim) Limit(window int64) int64 { return smaller(t.Tokens, cut.Share(t.Fraction, window)) }
 
 // smaller is the smaller of two limits; 0 is none.
 func smaller(a, b int64) int64 {

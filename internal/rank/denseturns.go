@@ -241,7 +241,8 @@ type QueryVector struct {
 
 // SearchTurns returns the messages whose keys are nearest to a vector by cosine, times their factors, in the order of
 // Search, as many as are fused. The query's terms only name speakers here; its Limit and MinRelevance do not count.
-// There are none when the query's vector is of another version than those of the messages.
+// There are none when the query's vector is of another version than those of the messages. Once Query.Done is closed the
+// result is cut short and means nothing.
 func (x *Index) SearchTurns(v QueryVector, q Query) []Match {
 	if len(x.turns.units) == 0 || v.Version != x.turns.version || len(v.Values) != x.turns.dim {
 		return nil
@@ -263,8 +264,11 @@ func (r *ranking) offerAll(v QueryVector) {
 	x, s := r.x, r.s
 	s.heap = s.heap[:0]
 	s.cosines = slices.Grow(s.cosines[:0], len(x.turns.units))[:len(x.turns.units)]
-	x.turns.compare(v.Values, s.cosines)
+	r.compareAll(v.Values)
 	for _, in := range x.bySession {
+		if r.stopped() {
+			return
+		}
 		if r.q.Sessions == nil || r.q.Sessions[in.key] {
 			r.offerTurns(in, v.Unrelated)
 		}
@@ -345,25 +349,29 @@ func (r *ranking) matches() []Match {
 	return out
 }
 
-// compare sets the cosine of each row with the query. The processors share them.
-func (t *turnVectors) compare(query, cosines []float32) {
+// compareAll sets the cosine of each row with the query. The processors share them.
+func (r *ranking) compareAll(query []float32) {
+	t := &r.x.turns
 	q := packQuery(query)
 	n := len(t.units)
 	share := max(minShare, (n+runtime.GOMAXPROCS(0)-1)/runtime.GOMAXPROCS(0))
 	var others group.Group
 	for from := share; from < n; from += share {
 		others.Go(func() error {
-			t.compareRows(&q, cosines, from, min(from+share, n))
+			r.compareRows(&q, from, min(from+share, n))
 			return nil
 		})
 	}
-	t.compareRows(&q, cosines, 0, min(share, n))
+	r.compareRows(&q, 0, min(share, n))
 	group.Must(others.Wait())
 }
 
-func (t *turnVectors) compareRows(q *packedQuery, cosines []float32, from, to int) {
+func (r *ranking) compareRows(q *packedQuery, from, to int) {
 	for row := from; row < to; row++ {
-		cosines[row] = t.cosine(q, int32(row))
+		if row%rowsPerChunk == 0 && r.stopped() {
+			return
+		}
+		r.s.cosines[row] = r.x.turns.cosine(q, int32(row))
 	}
 }
 

@@ -110,3 +110,30 @@ func longHistory(seed uint64, messages int) []Doc {
 func word(r *rand.Rand) string {
 	return fmt.Sprintf("w%dk", int(400/(1+399*r.Float64())))
 }
+
+func TestASearchThatNobodyWaitsForLooksAtNothing(t *testing.T) {
+	docs := longHistory(1, 3000)
+	for i := range docs {
+		docs[i].Vector = NewVector(1, []float32{1, float32(i % 7), float32(i % 11)})
+	}
+	done := make(chan struct{})
+	close(done)
+	for name, x := range map[string]*Index{"all": index(docs...), "best": least(docs...)} {
+		var looked atomic.Int64
+		q := Query{Limit: 10, Terms: []string{"w1k", "w2k", "w40k"}, Exclude: func(memory.Place) bool {
+			looked.Add(1)
+			return false
+		}}
+		v := QueryVector{Version: 1, Values: []float32{1, 0, 0}}
+		for end, nobody := range map[string]<-chan struct{}{"waited for": nil, "not waited for": done} {
+			q.Done = nobody
+			looked.Store(0)
+			x.Search(q)
+			words := looked.Swap(0)
+			x.SearchTurns(v, q)
+			if vectors := looked.Load(); (words == 0) != (nobody != nil) || (vectors == 0) != (nobody != nil) {
+				t.Errorf("%s, %s: %d messages are looked at for their words, %d for their vectors", name, end, words, vectors)
+			}
+		}
+	}
+}

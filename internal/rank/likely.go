@@ -91,6 +91,9 @@ func (r *ranking) offerLikely(v QueryVector) bool {
 	q := packQuery(v.Values)
 	at, tier := 0, 0
 	for ; tier < len(tiers); tier++ {
+		if r.stopped() {
+			return true
+		}
 		kept := 0
 		for ; at < tiers[tier]; at++ {
 			if r.offerRow(&q, s.rows[at], v.Unrelated) {
@@ -179,6 +182,10 @@ func (r *ranking) likelySteps(q signQuery, counts *[likelySteps]int) {
 	}
 	alike := r.named == noSpeaker && len(r.times) == 0 // then the class is all that factors ask for
 	for row := range r.s.steps {
+		if row%rowsPerChunk == 0 && r.stopped() {
+			clear(r.s.steps[row:])
+			return
+		}
 		no := t.of[row]
 		factor := factors[x.classes[no]]
 		if !alike {

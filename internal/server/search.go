@@ -35,7 +35,7 @@ func searchParams(ctx context.Context, req *memoryv1.SearchMessagesRequest) (ser
 	p := service.SearchParams{
 		User: c.user(ctx, req.GetUserId()), Query: req.GetQuery(), SessionIDs: req.GetSessionIds(),
 		From: c.time("start_time", req.GetStartTime()), To: c.time("end_time", req.GetEndTime()),
-		Limit: c.page(req.GetPageSize(), 20, 200), MaxBytes: maxReplyBytes, Explain: req.GetExplain(),
+		AsOf: c.time("as_of", req.GetAsOf()), Limit: c.page(req.GetPageSize(), 20, 200), MaxBytes: maxReplyBytes, Explain: req.GetExplain(),
 	}
 	if p.Query == "" {
 		c.fault("query", "is required: the words to look for")

@@ -480,6 +480,8 @@ func (s *Service) tail(ctx context.Context, session memory.Session, running *ass
 	}
 	if isSet(r.History) {
 		q.MaxTokens = max(q.MaxTokens, min(q.MaxTokens*policyReach, policyTokens))
+		mostTokens, mostMessages := trimReach(r)
+		q.MaxTokens, q.Limit = min(q.MaxTokens, mostTokens), min(q.Limit, mostMessages)
 	}
 	return s.before(ctx, q)
 }

@@ -21,6 +21,7 @@ type SearchParams struct {
 	Query      string
 	SessionIDs []string // only these; nil for all
 	From, To   time.Time
+	AsOf       time.Time // that relative times of the query count from; zero for now
 	Offset     int
 	Limit      int
 	MaxBytes   int // the page may end early once it holds so much content
@@ -49,6 +50,9 @@ type SearchResult struct {
 // words, so nothing is preferred for its role.
 func (s *Service) SearchMessages(ctx context.Context, p SearchParams) (SearchResult, error) {
 	ctx = store.OneRequest(ctx)
+	if p.AsOf.IsZero() {
+		p.AsOf = s.timeNow()
+	}
 	p.Query = askedWords(p.Query, s.policies.SecretsOf(""))
 	sessions, err := s.sessionKeys(ctx, p)
 	if err != nil {
@@ -59,7 +63,7 @@ func (s *Service) SearchMessages(ctx context.Context, p SearchParams) (SearchRes
 	}}
 	in := s.seek(ctx, p.User, func() (string, error) { return p.Query, nil })
 	in.found = sync.OnceValues(func() (factsFound, error) { return s.findFacts(ctx, in.facts, factAsk{vector: in.vector}) })
-	if err := s.understand(&ask, in, s.timeNow()); err != nil {
+	if err := s.understand(&ask, in, p.AsOf); err != nil {
 		return SearchResult{}, err
 	}
 	found, late, err := s.findMessages(ctx, ask, "")

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -139,11 +140,52 @@ func (d promise) due(p history.Policy) history.Policy {
 	return p
 }
 
+// trimReach is how much of the tail is read where the policy only clears and trims: a bound more than what it may keep, so
+// that it sees that there is more.
+func trimReach(r policy.Resolved) (mostTokens int64, mostMessages int) {
+	mostTokens, mostMessages = math.MaxInt64, maxTail
+	t := r.History.Trim
+	if t == nil || r.History.Compress != nil {
+		return mostTokens, mostMessages
+	}
+	if limit := t.Limit(r.Window); limit > 0 {
+		reach := int64(2)
+		if r.History.Clear != nil { // what is cleared takes little of the limit
+			reach = policyReach
+		}
+		mostTokens = limit * reach * slack(r.Counter)
+	}
+	if t.Messages > 0 {
+		mostMessages = min(mostMessages, t.Messages+turnReach)
+	}
+	return mostTokens, mostMessages
+}
+
+// turnReach is how many messages before the last ones are looked through for where their turn begins.
+const turnReach = 2000
+
+// unread are the messages between what a summary stands for and the tail, where the tail is no longer because the policy
+// keeps no more.
+func unread(g gathered, r policy.Resolved) []memory.SeqRange {
+	mostTokens, mostMessages := trimReach(r)
+	if mostTokens >= r.Available*slack(r.Counter) && len(g.tail) < mostMessages {
+		return nil
+	}
+	from, to := beforeStart(g.work.Session)+1, g.tail[0].Seq-1
+	if g.running != nil {
+		from = max(from, g.running.To+1)
+	}
+	if from > to {
+		return nil
+	}
+	return []memory.SeqRange{{From: from, To: to}}
+}
+
 // headMessages is how many of a session's first messages are looked at for its head.
 const headMessages = 10
 
 // pinnedReach is how many messages behind the tail are looked through for what is pinned or tagged.
-const pinnedReach = 2000
+const pinnedReach = 5000
 
 // gatherHead reads what a context policy keeps of the messages before the tail: those that the session begins with, and
 // those that are pinned or tagged, as far as pinnedReach.
@@ -229,6 +271,7 @@ func (s *Service) shrink(ctx context.Context, p ContextParams, g gathered, r pol
 	s.meter.HistoryShrunk(callContext, out.Result)
 	if out.Changed {
 		out.take(all[:recorded], g)
+		out.dropped = memory.Union(out.dropped, unread(g, r))
 	}
 	return out, nil
 }

@@ -1262,7 +1262,10 @@ type SearchMessagesRequest struct {
 	// next_page_token of the page before.
 	PageToken string `protobuf:"bytes,7,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	// Whether to say how each message was found.
-	Explain       bool `protobuf:"varint,8,opt,name=explain,proto3" json:"explain,omitempty"`
+	Explain bool `protobuf:"varint,8,opt,name=explain,proto3" json:"explain,omitempty"`
+	// The time that "last week" and other relative times of the query count from, in the years 1970 to 9999; the server's
+	// clock when not set. It leaves no message out: see end_time.
+	AsOf          *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=as_of,json=asOf,proto3" json:"as_of,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1351,6 +1354,13 @@ func (x *SearchMessagesRequest) GetExplain() bool {
 		return x.Explain
 	}
 	return false
+}
+
+func (x *SearchMessagesRequest) GetAsOf() *timestamppb.Timestamp {
+	if x != nil {
+		return x.AsOf
+	}
+	return nil
 }
 
 // MessageHit is a message that was found.
@@ -1755,7 +1765,7 @@ const file_memory_v1_memory_service_proto_rawDesc = "" +
 	"\x10include_original\x18\x06 \x01(\bR\x0fincludeOriginal\"n\n" +
 	"\x14ListMessagesResponse\x12.\n" +
 	"\bmessages\x18\x01 \x03(\v2\x12.memory.v1.MessageR\bmessages\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xaf\x02\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xe0\x02\n" +
 	"\x15SearchMessagesRequest\x12\x17\n" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId\x12\x14\n" +
 	"\x05query\x18\x02 \x01(\tR\x05query\x12\x1f\n" +
@@ -1767,7 +1777,8 @@ const file_memory_v1_memory_service_proto_rawDesc = "" +
 	"\tpage_size\x18\x06 \x01(\x05R\bpageSize\x12\x1d\n" +
 	"\n" +
 	"page_token\x18\a \x01(\tR\tpageToken\x12\x18\n" +
-	"\aexplain\x18\b \x01(\bR\aexplain\"\x91\x02\n" +
+	"\aexplain\x18\b \x01(\bR\aexplain\x12/\n" +
+	"\x05as_of\x18\t \x01(\v2\x1a.google.protobuf.TimestampR\x04asOf\"\x91\x02\n" +
 	"\n" +
 	"MessageHit\x12\x1d\n" +
 	"\n" +
@@ -1901,35 +1912,36 @@ var file_memory_v1_memory_service_proto_depIdxs = []int32{
 	19, // 27: memory.v1.ListMessagesResponse.messages:type_name -> memory.v1.Message
 	25, // 28: memory.v1.SearchMessagesRequest.start_time:type_name -> google.protobuf.Timestamp
 	25, // 29: memory.v1.SearchMessagesRequest.end_time:type_name -> google.protobuf.Timestamp
-	19, // 30: memory.v1.MessageHit.message:type_name -> memory.v1.Message
-	38, // 31: memory.v1.MessageHit.highlights:type_name -> memory.v1.TextRange
-	39, // 32: memory.v1.MessageHit.explanation:type_name -> memory.v1.Explanation
-	15, // 33: memory.v1.SearchMessagesResponse.hits:type_name -> memory.v1.MessageHit
-	32, // 34: memory.v1.SearchMessagesResponse.degraded:type_name -> memory.v1.Degradation
-	19, // 35: memory.v1.UpdateMessageRequest.message:type_name -> memory.v1.Message
-	37, // 36: memory.v1.UpdateMessageRequest.update_mask:type_name -> google.protobuf.FieldMask
-	19, // 37: memory.v1.UpdateMessageResponse.message:type_name -> memory.v1.Message
-	1,  // 38: memory.v1.MemoryService.Record:input_type -> memory.v1.RecordRequest
-	4,  // 39: memory.v1.MemoryService.BuildContext:input_type -> memory.v1.BuildContextRequest
-	6,  // 40: memory.v1.MemoryService.GetSession:input_type -> memory.v1.GetSessionRequest
-	8,  // 41: memory.v1.MemoryService.ListSessions:input_type -> memory.v1.ListSessionsRequest
-	10, // 42: memory.v1.MemoryService.UpdateSession:input_type -> memory.v1.UpdateSessionRequest
-	12, // 43: memory.v1.MemoryService.ListMessages:input_type -> memory.v1.ListMessagesRequest
-	14, // 44: memory.v1.MemoryService.SearchMessages:input_type -> memory.v1.SearchMessagesRequest
-	17, // 45: memory.v1.MemoryService.UpdateMessage:input_type -> memory.v1.UpdateMessageRequest
-	3,  // 46: memory.v1.MemoryService.Record:output_type -> memory.v1.RecordResponse
-	5,  // 47: memory.v1.MemoryService.BuildContext:output_type -> memory.v1.BuildContextResponse
-	7,  // 48: memory.v1.MemoryService.GetSession:output_type -> memory.v1.GetSessionResponse
-	9,  // 49: memory.v1.MemoryService.ListSessions:output_type -> memory.v1.ListSessionsResponse
-	11, // 50: memory.v1.MemoryService.UpdateSession:output_type -> memory.v1.UpdateSessionResponse
-	13, // 51: memory.v1.MemoryService.ListMessages:output_type -> memory.v1.ListMessagesResponse
-	16, // 52: memory.v1.MemoryService.SearchMessages:output_type -> memory.v1.SearchMessagesResponse
-	18, // 53: memory.v1.MemoryService.UpdateMessage:output_type -> memory.v1.UpdateMessageResponse
-	46, // [46:54] is the sub-list for method output_type
-	38, // [38:46] is the sub-list for method input_type
-	38, // [38:38] is the sub-list for extension type_name
-	38, // [38:38] is the sub-list for extension extendee
-	0,  // [0:38] is the sub-list for field type_name
+	25, // 30: memory.v1.SearchMessagesRequest.as_of:type_name -> google.protobuf.Timestamp
+	19, // 31: memory.v1.MessageHit.message:type_name -> memory.v1.Message
+	38, // 32: memory.v1.MessageHit.highlights:type_name -> memory.v1.TextRange
+	39, // 33: memory.v1.MessageHit.explanation:type_name -> memory.v1.Explanation
+	15, // 34: memory.v1.SearchMessagesResponse.hits:type_name -> memory.v1.MessageHit
+	32, // 35: memory.v1.SearchMessagesResponse.degraded:type_name -> memory.v1.Degradation
+	19, // 36: memory.v1.UpdateMessageRequest.message:type_name -> memory.v1.Message
+	37, // 37: memory.v1.UpdateMessageRequest.update_mask:type_name -> google.protobuf.FieldMask
+	19, // 38: memory.v1.UpdateMessageResponse.message:type_name -> memory.v1.Message
+	1,  // 39: memory.v1.MemoryService.Record:input_type -> memory.v1.RecordRequest
+	4,  // 40: memory.v1.MemoryService.BuildContext:input_type -> memory.v1.BuildContextRequest
+	6,  // 41: memory.v1.MemoryService.GetSession:input_type -> memory.v1.GetSessionRequest
+	8,  // 42: memory.v1.MemoryService.ListSessions:input_type -> memory.v1.ListSessionsRequest
+	10, // 43: memory.v1.MemoryService.UpdateSession:input_type -> memory.v1.UpdateSessionRequest
+	12, // 44: memory.v1.MemoryService.ListMessages:input_type -> memory.v1.ListMessagesRequest
+	14, // 45: memory.v1.MemoryService.SearchMessages:input_type -> memory.v1.SearchMessagesRequest
+	17, // 46: memory.v1.MemoryService.UpdateMessage:input_type -> memory.v1.UpdateMessageRequest
+	3,  // 47: memory.v1.MemoryService.Record:output_type -> memory.v1.RecordResponse
+	5,  // 48: memory.v1.MemoryService.BuildContext:output_type -> memory.v1.BuildContextResponse
+	7,  // 49: memory.v1.MemoryService.GetSession:output_type -> memory.v1.GetSessionResponse
+	9,  // 50: memory.v1.MemoryService.ListSessions:output_type -> memory.v1.ListSessionsResponse
+	11, // 51: memory.v1.MemoryService.UpdateSession:output_type -> memory.v1.UpdateSessionResponse
+	13, // 52: memory.v1.MemoryService.ListMessages:output_type -> memory.v1.ListMessagesResponse
+	16, // 53: memory.v1.MemoryService.SearchMessages:output_type -> memory.v1.SearchMessagesResponse
+	18, // 54: memory.v1.MemoryService.UpdateMessage:output_type -> memory.v1.UpdateMessageResponse
+	47, // [47:55] is the sub-list for method output_type
+	39, // [39:47] is the sub-list for method input_type
+	39, // [39:39] is the sub-list for extension type_name
+	39, // [39:39] is the sub-list for extension extendee
+	0,  // [0:39] is the sub-list for field type_name
 }
 
 func init() { file_memory_v1_memory_service_proto_init() }
