@@ -279,11 +279,11 @@ func badAnswers() map[string]badDay {
 
 func brokenEndpoints() map[string]badDay {
 	return map[string]badDay{
-		"a rate limit that says for how long": {reply: always(llmtest.Limited("1")), job: "rate_limited (HTTP 429)"},
-		"a rate limit":                        {reply: always(llmtest.Limited("")), job: "rate_limited (HTTP 429)"},
-		"an internal error":                   {reply: always(llmtest.Fails(http.StatusInternalServerError, llmtest.Failure{})), job: "transient (HTTP 500)"},
-		"an overload":                         {reply: always(llmtest.Fails(http.StatusServiceUnavailable, llmtest.Failure{})), job: "transient (HTTP 503)"},
-		"a key that is refused":               {reply: always(llmtest.Fails(http.StatusUnauthorized, llmtest.Failure{})), job: "permanent (HTTP 401)"},
+		"a rate limit that says for how long": {reply: always(llmtest.Limited("1")), job: "rate_limited (HTTP 429"},
+		"a rate limit":                        {reply: always(llmtest.Limited("")), job: "rate_limited (HTTP 429"},
+		"an internal error":                   {reply: always(llmtest.Fails(http.StatusInternalServerError, llmtest.Failure{})), job: "transient (HTTP 500"},
+		"an overload":                         {reply: always(llmtest.Fails(http.StatusServiceUnavailable, llmtest.Failure{})), job: "transient (HTTP 503"},
+		"a key that is refused":               {reply: always(llmtest.Fails(http.StatusUnauthorized, llmtest.Failure{})), job: "permanent (HTTP 401"},
 		"a prompt that is too long":           {reply: always(llmtest.TooLong()), job: "too_long"},
 		"an endpoint that hangs":              {reply: always(llmtest.Broken(llmtest.FaultHang)), job: "transient"},
 		"a body that does not end":            {reply: always(llmtest.Broken(llmtest.FaultEndless)), job: "permanent"},
@@ -295,7 +295,7 @@ func brokenEndpoints() map[string]badDay {
 		"a reply without a body":              {reply: always(llmtest.Broken(llmtest.FaultEmpty)), job: "transient"},
 		"an error that repeats the prompt": {reply: func(a asked) llmtest.Reply {
 			return llmtest.Fails(http.StatusBadRequest, llmtest.Failure{Type: a.User, Code: a.User, Message: a.System + a.User})
-		}, job: "permanent (HTTP 400)"},
+		}, job: "permanent (HTTP 400"},
 	}
 }
 
@@ -506,8 +506,8 @@ func TestBadSummarizers(t *testing.T) {
 		"a skeleton":                  {reply: always(llmtest.Say("# Summary\n\n## Decisions\n\n## Open questions\n")), reason: "skeleton"},
 		"names and numbers of nobody": {reply: always(llmtest.Say("Hamilton and Eliza flew to Yorktown in 1781 with 300 soldiers, then Burr met Jefferson in Boston in 1804.")), reason: "invented"},
 		"a key that is refused":       {reply: always(llmtest.Fails(http.StatusUnauthorized, llmtest.Failure{}))},
-		"an internal error":           {reply: always(llmtest.Fails(http.StatusInternalServerError, llmtest.Failure{})), reason: "transient (HTTP 500)", waits: true},
-		"a rate limit":                {reply: always(llmtest.Limited("1")), reason: "rate_limited (HTTP 429)", waits: true},
+		"an internal error":           {reply: always(llmtest.Fails(http.StatusInternalServerError, llmtest.Failure{})), reason: "transient (HTTP 500", waits: true},
+		"a rate limit":                {reply: always(llmtest.Limited("1")), reason: "rate_limited (HTTP 429", waits: true},
 		"an endpoint that hangs":      {reply: always(llmtest.Broken(llmtest.FaultHang)), reason: "transient", waits: true},
 		"a body that does not end":    {reply: always(llmtest.Broken(llmtest.FaultEndless))},
 		"half a reply":                {reply: always(llmtest.Broken(llmtest.FaultCutJSON)), reason: "transient", waits: true},

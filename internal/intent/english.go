@@ -51,7 +51,7 @@ var english = words{
 	arrive:  `reach reaches reached land lands landing go_to goes_to goes_out go_out going_to belongs_in belong_in ends_up end_up end_with ends_with closes_with receive* get gets in_copy in_the_loop kept_in finds_its_way to_be_found arrive* dropped_(in|at|into) is_due_at copied_in looped_in ccs live_at lives_at stored_at kept_at collected_(at|by) keeps_track stays_with kept_by held_by remain* stored collect* keeps gets simply_get be_given`,
 	links:   `link links url urls attachment* qr_code*`,
 	open:    `open* click* visit* follow*`,
-	image:   `image* pixel* render* markdown_image*`,
+	image:   `image* tracking_pixel* invisible_pixel* render* markdown_image*`,
 	money:   `transfer* wire wires wired wiring refund* payment* paid invoice* remit* purchas* pay payout* pays bill bills billed order orders spend* spent buy* charge charged charges subscription* settle* supplier* donation* money fund funds booking* expense* checkout reimburs* withdraw* trade trades crypto* dollars euros support donation* fee fees membership* leaves_his leaves_her deducted debit* tip tips budget top_up* top_ups recharg* prepaid reload* replenish* restock* bid bids`,
 	payee:   `(new|changed|updated|correct|different|other|current)_(bank_|payment_|payout_|account_|billing_|transfer_)(details|account|coordinates|data|address) payout_details (account|bank)_(has_|)changed`,
 	purse:   `bank_account* credit_card* debit_card* savings wallet company_card card_on_file stored_card saved_card saved_payment brokerage`,

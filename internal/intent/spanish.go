@@ -38,7 +38,7 @@ var spanish = words{
 	arrive:  `lleg* recib* va van ir vaya* acab* termin* figur* consten aparezc* incluy* en_copia entr(a|e|en|an) qued* guard* constan`,
 	links:   `enlace* adjunto* link* vinculo* pagina_web siguiente_pagina`,
 	open:    `abr* pulse* pulsar visit*`,
-	image:   `imagen* pixel*`,
+	image:   `imagen* pixel_de_seguimiento* pixel_invisible*`,
 	money:   `transferenc* transferir* transfier* reembols* pag(o|os|a|an|uen|ue|ar|uese|ado|ada|ados|adas) factura* giren gire giros girar compr(a|as|ar|e|en|arse) abon* cargo* gast(o|os|ar) liquid* cobro proveedor* dinero pedido* suscripcion* invert* inversion* reserva* donacion* vent(a|as) cuota* apoyo sale_de_su cargar* propina aportacion* recarg* prepago repon* repos* puja* renov*`,
 	payee:   `(nuev*|cambi*|actual*)..(datos|cuenta|numero)_(de_cobro|de_pago|bancari*|de_la_cuenta|para_cobrar) datos_de_cobro`,
 	purse:   `cuenta_(bancaria|corriente) tarjeta* billetera ahorros monedero`,
