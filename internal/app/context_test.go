@@ -291,7 +291,7 @@ func TestBuildContext(t *testing.T) {
 	})
 	t.Run("recalls a passage of a recent message that does not fit whole", func(t *testing.T) {
 		h := start(t)
-		h.record(t, "s", assistant("long", strings.Repeat("filler words stand here. ", 900)+"\n\nThe password of the fountain is heron."))
+		h.record(t, "s", assistant("long", strings.Repeat("filler words stand here. ", 900)+"\n\nThe name of the fountain is heron."))
 		h.record(t, "s", user("q", "hm"))
 		r := h.context(t, &memoryv1.BuildContextRequest{SessionId: "s", Query: "fountain heron", Overrides: &memoryv1.ContextOverrides{BudgetTokens: proto.Int64(600)}, Render: memoryv1.Render_RENDER_TEXT})
 		if !strings.Contains(r.GetRendering(), "fountain is heron") {

@@ -266,7 +266,7 @@ func TestHidingIsWholeAndReversible(t *testing.T) {
 		h.setHidden(t, seqs, false)
 		h.setStart(t, 0)
 		for i, r := range build(t) {
-			if !proto.Equal(before[i], r) {
+			if !proto.Equal(unnamed(before[i]), unnamed(r)) {
 				t.Fatalf("before\n%v\nafter\n%v", before[i], r)
 			}
 		}
@@ -317,4 +317,18 @@ func checkHidden(t *rapid.T, req *memoryv1.BuildContextRequest, r *memoryv1.Buil
 			t.Fatalf("message %d: listed as hidden %v: %v", n, listed, r.GetOmitted())
 		}
 	}
+}
+
+// unnamed is a reply without what is another when the same summary was written again.
+func unnamed(r *memoryv1.BuildContextResponse) *memoryv1.BuildContextResponse {
+	r = proto.CloneOf(r)
+	r.Etag = ""
+	for _, s := range r.GetSections() {
+		for _, it := range s.GetItems() {
+			if it.GetSummary() != nil {
+				it.Summary.NodeIds = nil
+			}
+		}
+	}
+	return r
 }
