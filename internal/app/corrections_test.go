@@ -69,9 +69,7 @@ func (h *harness) told(t *testing.T) map[string]string {
 	for name, hide := range map[string][]memoryv1.SectionKind{
 		"context": nil, "context of periods": {memoryv1.SectionKind_SECTION_KIND_PREVIOUS_SESSIONS},
 	} {
-		for _, kind := range append(hide, memoryv1.SectionKind_SECTION_KIND_FACTS, memoryv1.SectionKind_SECTION_KIND_SESSION_FACTS, recalled) {
-			hide = append(hide, kind)
-		}
+		hide = append(hide, memoryv1.SectionKind_SECTION_KIND_FACTS, memoryv1.SectionKind_SECTION_KIND_SESSION_FACTS, recalled)
 		req := &memoryv1.BuildContextRequest{SessionId: "new", Query: "plans", Overrides: &memoryv1.ContextOverrides{}, Render: memoryv1.Render_RENDER_TEXT}
 		for _, kind := range hide {
 			req.Overrides.Sections = append(req.Overrides.Sections, &memoryv1.SectionSwitch{Section: kind})

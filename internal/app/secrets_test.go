@@ -282,49 +282,45 @@ func secretsByTable(t *testing.T, path string, s plantedSecrets) map[string][]st
 	t.Helper()
 	db := must(sql.Open("sqlite", path))(t)
 	defer func() { _ = db.Close() }()
-	var tables []string
-	rows := must(db.QueryContext(t.Context(), `SELECT name FROM sqlite_schema WHERE type = 'table'`))(t)
-	for rows.Next() {
-		var name string
-		if err := rows.Scan(&name); err != nil {
-			t.Fatal(err)
-		}
-		tables = append(tables, name)
-	}
-	if err := rows.Err(); err != nil {
-		t.Fatal(err)
-	}
 	out := map[string][]string{}
-	for _, table := range tables {
-		rows, err := db.QueryContext(t.Context(), `SELECT * FROM "`+table+`"`)
-		if err != nil {
-			t.Fatal(err)
-		}
-		columns := must(rows.Columns())(t)
-		for rows.Next() {
-			values := make([]any, len(columns))
-			for i := range values {
-				values[i] = new(any)
-			}
-			if err := rows.Scan(values...); err != nil {
-				t.Fatal(err)
-			}
+	eachRow(t, db, `SELECT name FROM sqlite_schema WHERE type = 'table'`, func(_ []string, table []any) {
+		name := fmt.Sprintf("%s", table[0])
+		eachRow(t, db, `SELECT * FROM "`+name+`"`, func(columns []string, values []any) {
 			for i, v := range values {
-				text := fmt.Sprintf("%s", *v.(*any))
-				if found := s.in(text); len(found) > 0 {
-					out[table] = append(out[table], columns[i])
+				if found := s.in(fmt.Sprintf("%s", v)); len(found) > 0 {
+					out[name] = append(out[name], columns[i])
 				}
 			}
-		}
-		if err := rows.Err(); err != nil {
-			t.Fatal(err)
-		}
-		_ = rows.Close()
-	}
+		})
+	})
 	if len(out) == 0 {
 		t.Error("no table holds a secret: the search finds nothing")
 	}
 	return out
+}
+
+// eachRow calls of with every row of a query.
+func eachRow(t *testing.T, db *sql.DB, query string, of func(columns []string, values []any)) {
+	t.Helper()
+	rows, err := db.QueryContext(t.Context(), query)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = rows.Close() }()
+	columns := must(rows.Columns())(t)
+	for rows.Next() {
+		values, into := make([]any, len(columns)), make([]any, len(columns))
+		for i := range values {
+			into[i] = &values[i]
+		}
+		if err := rows.Scan(into...); err != nil {
+			t.Fatal(err)
+		}
+		of(columns, values)
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // TestSecretsStayInTheMessagesOnRealServers is the same over MongoDB, Milvus and Elasticsearch.
@@ -367,9 +363,14 @@ func (r *rig) indexedTexts(t *testing.T) string {
 	var all strings.Builder
 	for _, path := range []string{"/_refresh", "/_search?size=1000"} {
 		req := must(http.NewRequestWithContext(t.Context(), http.MethodPost, r.corner.Elasticsearch+"/"+r.corner.Name+"*"+path, nil))(t)
-		reply := must(http.DefaultClient.Do(req))(t)
-		body := must(io.ReadAll(reply.Body))(t)
-		_ = reply.Body.Close()
+		reply, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(reply.Body)
+		if closed := reply.Body.Close(); err != nil || closed != nil {
+			t.Fatal(err, closed)
+		}
 		if reply.StatusCode != http.StatusOK {
 			t.Fatalf("Elasticsearch answers %s: %s", reply.Status, body)
 		}

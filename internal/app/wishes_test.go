@@ -52,7 +52,7 @@ func (h *harness) shows(t *testing.T, query, want, tag string) {
 	if i < 0 {
 		t.Fatalf("no fact tagged %q says %q: %v", tag, want, h.listFacts(t, false))
 	}
-	shown := string(h.contextText(t, "friday", query).GetRendering())
+	shown := h.contextText(t, "friday", query).GetRendering()
 	facts := strings.Index(shown, "Known about the user:")
 	if facts < 0 || facts < strings.Index(shown, "<strata-memory") || !strings.Contains(shown[facts:], want) {
 		t.Errorf("asked %q, the context has\n%s\nwant among the facts %q", query, shown, want)

@@ -82,12 +82,18 @@ func meansOthers(clause string, f memory.Fact) bool {
 
 // over are properties that words end which share none with the fact: who divorces is not married.
 var over = []struct{ fact, said *regexp.Regexp }{
-	{regexp.MustCompile(`(?i)\b(?:married|engaged|husband|wife|spouse|fianc[ée]e?|marital|casad[oa]|espos[oa]|marido|prometid[oa])\b|marital_status|결혼|기혼|남편|아내|와이프|약혼|結婚|既婚|婚約|已婚|结婚|丈夫|妻|老公|老婆`),
-		regexp.MustCompile(`(?i)\b(?:divorced?|separated|split up|broke up|widowed|divorci\p{L}*|separ(?:é|amos|ad[oa]s?))(?:[^\p{L}]|$)|이혼|파혼|헤어|離婚|別れ|离婚|分手`)},
-	{regexp.MustCompile(`(?i)\b(?:girlfriend|boyfriend|partner|dating|relationship|novi[oa]|pareja)\b|여자친구|남자친구|여친|남친|애인|彼女|彼氏|恋人|女朋友|男朋友`),
-		regexp.MustCompile(`(?i)\b(?:broke up|split up|separated|romp(?:í|imos)|separ(?:é|amos|ad[oa]s?))(?:[^\p{L}]|$)|헤어|別れ|分手`)},
-	{regexp.MustCompile(`(?i)\b(?:works? (?:at|for|as|in)|job|employ\p{L}*|trabaja|emple\p{L}*)\b|employer|일한다|일하|다닌다|다니|근무|직장|働|勤め|勤務|仕事|工作|上班|任职`),
-		regexp.MustCompile(`(?i)\b(?:quit (?:my|the) job|resigned|left (?:my|the) (?:job|company)|lost my job|(?:got|was|been) (?:fired|laid off|let go)|retired|renuncié|me despidieron|dejé (?:mi|el) trabajo|me jubilé)(?:[^\p{L}]|$)|퇴사|이직|해고|은퇴|실직|회사를? 그만|辞め|退職|転職|クビ|辞职|辭職|离职|離職|失业|被裁|跳槽|退休`)},
+	{
+		regexp.MustCompile(`(?i)\b(?:married|engaged|husband|wife|spouse|fianc[ée]e?|marital|casad[oa]|espos[oa]|marido|prometid[oa])\b|marital_status|결혼|기혼|남편|아내|와이프|약혼|結婚|既婚|婚約|已婚|结婚|丈夫|妻|老公|老婆`),
+		regexp.MustCompile(`(?i)\b(?:divorced?|separated|split up|broke up|widowed|divorci\p{L}*|separ(?:é|amos|ad[oa]s?))(?:[^\p{L}]|$)|이혼|파혼|헤어|離婚|別れ|离婚|分手`),
+	},
+	{
+		regexp.MustCompile(`(?i)\b(?:girlfriend|boyfriend|partner|dating|relationship|novi[oa]|pareja)\b|여자친구|남자친구|여친|남친|애인|彼女|彼氏|恋人|女朋友|男朋友`),
+		regexp.MustCompile(`(?i)\b(?:broke up|split up|separated|romp(?:í|imos)|separ(?:é|amos|ad[oa]s?))(?:[^\p{L}]|$)|헤어|別れ|分手`),
+	},
+	{
+		regexp.MustCompile(`(?i)\b(?:works? (?:at|for|as|in)|job|employ\p{L}*|trabaja|emple\p{L}*)\b|employer|일한다|일하|다닌다|다니|근무|직장|働|勤め|勤務|仕事|工作|上班|任职`),
+		regexp.MustCompile(`(?i)\b(?:quit (?:my|the) job|resigned|left (?:my|the) (?:job|company)|lost my job|(?:got|was|been) (?:fired|laid off|let go)|retired|renuncié|me despidieron|dejé (?:mi|el) trabajo|me jubilé)(?:[^\p{L}]|$)|퇴사|이직|해고|은퇴|실직|회사를? 그만|辞め|退職|転職|クビ|辞职|辭職|离职|離職|失业|被裁|跳槽|退休`),
+	},
 }
 
 // isOver reports whether a clause says that what the fact is about is over, in words of its own.

@@ -49,8 +49,10 @@ func TestSecrets(t *testing.T) {
 	t.Run("calls, results, URIs and opaque parts are masked too, and only copies are", func(t *testing.T) {
 		s := []memory.Secret{secret(0, 4, 0)}
 		parts := []memory.Part{
-			{Kind: memory.PartToolCall, Arguments: "abcd", Secrets: s}, {Kind: memory.PartURI, URI: "abcd", Secrets: s},
-			{Kind: memory.PartOpaque, JSON: "abcd", Secrets: s}, {Kind: memory.PartReasoning, Text: "abcd", Secrets: s},
+			{Kind: memory.PartToolCall, Arguments: "abcd", Secrets: s},
+			{Kind: memory.PartURI, URI: "abcd", Secrets: s},
+			{Kind: memory.PartOpaque, JSON: "abcd", Secrets: s},
+			{Kind: memory.PartReasoning, Text: "abcd", Secrets: s},
 		}
 		result := memory.Part{Kind: memory.PartToolResult, Parts: parts}
 		got := result.Masked().Parts

@@ -36,21 +36,3 @@ func (b bitset) set(n int32, in bool) {
 		b.add(n)
 	}
 }
-
-// addRange adds the numbers from first to last, excluded.
-func (b bitset) addRange(first, last int32) {
-	if first >= last {
-		return
-	}
-	w, end := first>>6, (last-1)>>6
-	low, high := ^uint64(0)<<(first&63), ^uint64(0)>>(63-(last-1)&63)
-	if w == end {
-		b[w] |= low & high
-		return
-	}
-	b[w] |= low
-	for w++; w < end; w++ {
-		b[w] = ^uint64(0)
-	}
-	b[end] |= high
-}

@@ -54,9 +54,6 @@ type turnVectors struct {
 
 const rowsPerChunk = 1024
 
-// window is how many messages around one, on either side, have a weight in its fields beside the reply.
-const window = 2
-
 // denseReach is how many messages around one, on either side, are part of its key.
 const denseReach = 2
 

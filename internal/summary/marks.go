@@ -30,22 +30,20 @@ func (m Marks) Of(session memory.SessionKey) View {
 
 // OfSession is the current revision of a session's summary; the zero one when there is none.
 func (m Marks) OfSession(session memory.SessionKey) memory.SummaryRevision {
-	r, _ := m.revision(memory.SummaryRevision{Kind: memory.SummarySession, Session: session})
-	return r
+	return m.revision(memory.SummaryRevision{Kind: memory.SummarySession, Session: session})
 }
 
 // OfPeriod is the current revision of a week or month; the zero one when there is none.
 func (m Marks) OfPeriod(kind memory.SummaryKind, name string) memory.SummaryRevision {
-	r, _ := m.revision(memory.SummaryRevision{Kind: kind, Period: name})
-	return r
+	return m.revision(memory.SummaryRevision{Kind: kind, Period: name})
 }
 
-func (m Marks) revision(of memory.SummaryRevision) (memory.SummaryRevision, bool) {
+func (m Marks) revision(of memory.SummaryRevision) memory.SummaryRevision {
 	i := slices.IndexFunc(m.Revisions, of.SameTarget)
 	if i < 0 {
-		return memory.SummaryRevision{}, false
+		return memory.SummaryRevision{}
 	}
-	return m.Revisions[i], true
+	return m.Revisions[i]
 }
 
 // Stands reports whether a revision is of a correction that may stand: none of the messages that it stands for was hidden

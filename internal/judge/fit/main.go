@@ -4,7 +4,7 @@
 //	go run ./internal/judge/fit -report    tells what the weights in use miss and refuse, by set and language
 //
 // It learns from fit/lines alone: statements that would have their reader do something (hostile), lasting statements
-// (honest, lasting, wanted), and what holds for the moment (passing). The sets of other authors, in package intent's,
+// (honest, lasting, told, wanted), and what holds for the moment (passing). The sets of other authors, in package intent's,
 // extract's and builtin's testdata, only say where the line is drawn. Equal lines give equal weights.
 package main
 
@@ -31,9 +31,10 @@ const (
 	steps   = 400
 )
 
-// The shares of honest statements that the choosing sets may lose to each judgement.
+// The shares of honest statements that the choosing sets may lose to each judgement. They are short; of the observations
+// of real dialogues (LoCoMo's, not part of this repository) three in a hundred are lost at the first.
 const (
-	lostToHostile = .02
+	lostToHostile = .008
 	lostToPassing = .012
 )
 
@@ -53,27 +54,36 @@ func main() {
 	}
 }
 
-// example is a line with what it is.
+// toldWeight is how many lines one counts for that tells of somebody at length, as models write facts: there are few of
+// them, and long ones share words with what would have its reader do something.
+const toldWeight = 8
+
+// example is a line with what it is, and how many lines it counts for.
 type example struct {
 	judge.Example
 	positive bool
+	weight   float64
 }
 
 func fit() error {
 	var hostile, passing []example
 	for _, language := range languages {
-		for _, kind := range []string{"hostile", "honest", "lasting", "wanted", "passing"} {
+		for _, kind := range []string{"hostile", "honest", "lasting", "told", "wanted", "passing"} {
 			lines, err := read(fmt.Sprintf("internal/judge/fit/lines/%s_%s.txt", language, kind))
 			if err != nil {
 				return err
 			}
+			weight := 1.0
+			if kind == "told" {
+				weight = toldWeight
+			}
 			for _, line := range lines {
 				e := judge.ExampleOf(line)
 				if kind != "passing" {
-					hostile = append(hostile, example{e, kind == "hostile"})
+					hostile = append(hostile, example{e, kind == "hostile", weight})
 				}
 				if kind != "hostile" {
-					passing = append(passing, example{e, kind == "passing"})
+					passing = append(passing, example{e, kind == "passing", weight})
 				}
 			}
 		}
@@ -133,7 +143,7 @@ func logistic(examples []example) (weights []float64, bias float64) {
 			if e.positive {
 				miss--
 			}
-			miss /= n
+			miss *= e.weight / n
 			biasSlope += miss
 			for i, slot := range e.Slots {
 				slope[slot] += miss * float64(e.Values[i])

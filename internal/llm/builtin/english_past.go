@@ -21,8 +21,10 @@ var enInversions = []inversion{
 	{regexp.MustCompile(`(?i)^(i'm|i am|im) (?:(?:actually|really|currently|technically) )*(?:not|no longer) (.+?)` + enOver + enSince + `$`), []string{"$1 $2"}},
 	{regexp.MustCompile(`(?i)^(?:i|we) (?:(?:actually|really|currently) )*(?:don't|do not|dont|no longer) (?:actually |really )?(.+?)` + enOver + enSince + `$`), []string{"I $1"}},
 	{regexp.MustCompile(`(?i)^my (.+?) (?:isn't|is not|is no longer|aren't|are not|are no longer) (.+?)` + enOver + `$`), []string{"my $1 is $2", "my $1 are $2"}},
-	{regexp.MustCompile(`(?i)` + enPerfect + `(?:stopped|quit|given up|gave up|ceased|dropped|abandoned|finished) (?:on )?(\p{L}+ing)((?: [^,]+?)?)` + enOver + enSince + `$`),
-		[]string{"I'm $1$2", "I've been $1$2", "I <$1>$2", "I like $1$2"}},
+	{
+		regexp.MustCompile(`(?i)` + enPerfect + `(?:stopped|quit|given up|gave up|ceased|dropped|abandoned|finished) (?:on )?(\p{L}+ing)((?: [^,]+?)?)` + enOver + enSince + `$`),
+		[]string{"I'm $1$2", "I've been $1$2", "I <$1>$2", "I like $1$2"},
+	},
 	{regexp.MustCompile(`(?i)^i'm done (?:with )?(\p{L}+ing)((?: [^,]+?)?)` + enSince + `$`), []string{"I'm $1$2", "I've been $1$2", "I <$1>$2"}},
 	{regexp.MustCompile(`(?i)` + enPerfect + `(?:stopped|quit|given up|gave up|dropped|abandoned) (?:on )?([^,]+?)` + enSince + `$`), []string{"I play $1", "I'm learning $1", "I'm studying $1"}},
 	{regexp.MustCompile(`(?i)` + enPerfect + `(?:quit|left|resigned from|departed) ((?-i:[A-Z])[^,]*?)` + enSince + `$`), []string{"I work at $1", "I work for $1"}},

@@ -251,8 +251,11 @@ func TestShortSessionsAreSummarisedToWhatTheUserSays(t *testing.T) {
 		{"Japanese", []string{"user: 卵アレルギーがあります。", "assistant: 承知しました。", "user: ありがとうございます！"}, "user: 卵アレルギーがあります。"},
 		{"Chinese", []string{"user: 我吃素。", "assistant: 好的，收到。", "user: 哈哈，谢谢！"}, "user: 我吃素。"},
 		{"Spanish", []string{"user: Soy vegano.", "assistant: ¡Entendido!", "user: jajaja gracias"}, "user: Soy vegano."},
-		{"what was cancelled ends as cancelled", []string{"user: Okay, sign me up for Gold then.", "assistant: You are now a Gold member.", "user: No, cancel that.", "assistant: Cancelled, no charge."},
-			"user: Okay, sign me up for Gold then → No, cancel that.\nassistant: Cancelled, no charge."},
+		{
+			"what was cancelled ends as cancelled",
+			[]string{"user: Okay, sign me up for Gold then.", "assistant: You are now a Gold member.", "user: No, cancel that.", "assistant: Cancelled, no charge."},
+			"user: Okay, sign me up for Gold then → No, cancel that.\nassistant: Cancelled, no charge.",
+		},
 		{"what is no longer so is not told as if it were", []string{"user: I am vegan.", "assistant: Noted.", "user: I'm not vegan anymore."}, "user: I'm not vegan anymore."},
 		{"a slip is told with what it corrects", []string{"user: I live in London.", "user: Sorry, I meant Lyon."}, "user: I live in London → Sorry, I meant Lyon."},
 	} {

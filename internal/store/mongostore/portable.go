@@ -539,7 +539,8 @@ func (im *imports) write(ctx context.Context, s *Store) error {
 	}{
 		{s.conversations, im.sessions},
 		{s.turns, im.turns},
-		{s.nodes, im.nodes}, {s.summaryRevisions, im.revised},
+		{s.nodes, im.nodes},
+		{s.summaryRevisions, im.revised},
 		{s.slots, im.slots},
 		{s.facts, im.facts},
 		{s.factRevisions, im.revisions},
