@@ -244,9 +244,9 @@ func (a *applying) forget(f store.ForgetFact) error {
 		}
 	}
 	for _, key := range f.Keys {
-		gone := store.Forgotten{Key: a.scope.Keyed(key), Time: a.w.ForgottenAt()}
-		err := a.c.run(`INSERT OR IGNORE INTO forgotten_facts (uid, change, fact_id, key_hash) VALUES (?, ?, ?, ?)`,
-			a.uid, a.change, f.FactID, encodeForgotten(gone))
+		hash := a.scope.Keyed(key)
+		err := a.c.run(`INSERT OR IGNORE INTO forgotten_facts (uid, change, fact_id, key_hash, time) VALUES (?, ?, ?, ?, ?)`,
+			a.uid, a.change, f.FactID, hash[:], orNever(a.w.ForgottenAt()))
 		if err != nil {
 			return err
 		}

@@ -192,9 +192,8 @@ func (x *export) fact(f memory.Fact, key int64) error {
 }
 
 func (x *export) forgotten() error {
-	return x.c.query(`SELECT fact_id, key_hash, change FROM forgotten_facts WHERE uid = ? ORDER BY change, fact_id, key_hash`, func(r row) error {
-		f := store.Forgotten{FactID: r.text(0), Change: r.int(2)}
-		decodeForgotten(r.blob(1), &f)
+	return x.c.query(`SELECT `+forgottenColumns+` FROM forgotten_facts WHERE uid = ? ORDER BY change, fact_id, key_hash`, func(r row) error {
+		f := scanForgotten(r)
 		return x.each(store.Record{Forgotten: &f})
 	}, x.uid)
 }

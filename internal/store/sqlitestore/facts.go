@@ -2,7 +2,6 @@ package sqlitestore
 
 import (
 	"context"
-	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"time"
@@ -102,30 +101,20 @@ func changedFacts(c *conn, uid, revision int64) (facts []memory.Fact, err error)
 }
 
 func forgottenSince(c *conn, uid, revision int64) (gone []store.Forgotten, err error) {
-	err = c.query(`SELECT fact_id, key_hash, change FROM forgotten_facts WHERE uid = ? AND change > ? ORDER BY change, fact_id`,
+	err = c.query(`SELECT `+forgottenColumns+` FROM forgotten_facts WHERE uid = ? AND change > ? ORDER BY change, fact_id`,
 		func(r row) error {
-			f := store.Forgotten{FactID: r.text(0), Change: r.int(2)}
-			decodeForgotten(r.blob(1), &f)
-			gone = append(gone, f)
+			gone = append(gone, scanForgotten(r))
 			return nil
 		}, uid, revision)
 	return gone, err
 }
 
-// encodeForgotten is what is kept of a forgotten fact's key: its hash and, in eight bytes more, when it was forgotten. Rows of
-// before that was kept have the hash alone.
-func encodeForgotten(f store.Forgotten) []byte {
-	if f.Time.IsZero() {
-		return f.Key[:]
-	}
-	return binary.BigEndian.AppendUint64(f.Key[:], uint64(micros(f.Time)))
-}
+const forgottenColumns = `fact_id, key_hash, change, time`
 
-func decodeForgotten(b []byte, f *store.Forgotten) {
-	n := copy(f.Key[:], b)
-	if rest := b[n:]; len(rest) == 8 {
-		f.Time = fromMicros(int64(binary.BigEndian.Uint64(rest)))
-	}
+func scanForgotten(r row) store.Forgotten {
+	f := store.Forgotten{FactID: r.text(0), Change: r.int(2), Time: r.time(3)}
+	copy(f.Key[:], r.blob(1))
+	return f
 }
 
 // Fact implements store.Facts.
