@@ -208,7 +208,7 @@ func (h *harness) recordTurns(t *testing.T, all []*memoryv1.Message, pace int) {
 	recorded, turns := 0, 0
 	summarised := func() {
 		eventually(t, "summaries", func() bool {
-			return h.context(t, &memoryv1.BuildContextRequest{SessionId: "s"}).GetCoverage().GetSummaryThrough() > int64(recorded-80)
+			return h.context(t, &memoryv1.BuildContextRequest{SessionId: "s"}).GetWatermarks().GetSummarised() > int64(recorded-80)
 		})
 	}
 	var turn []*memoryv1.Message

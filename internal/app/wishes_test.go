@@ -53,8 +53,9 @@ func (h *harness) shows(t *testing.T, query, want, tag string) {
 		t.Fatalf("no fact tagged %q says %q: %v", tag, want, h.listFacts(t, false))
 	}
 	shown := h.contextText(t, "friday", query).GetRendering()
-	facts := strings.Index(shown, "Known about the user:")
-	if facts < 0 || facts < strings.Index(shown, "<strata-memory") || !strings.Contains(shown[facts:], want) {
+	_, memory, fenced := strings.Cut(shown, "<strata-memory")
+	facts, _, _ := strings.Cut(memory, "] user: ") // what follows is recalled, and would have the words anyway
+	if !fenced || !strings.Contains(facts, want) {
 		t.Errorf("asked %q, the context has\n%s\nwant among the facts %q", query, shown, want)
 	}
 }
