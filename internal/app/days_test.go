@@ -240,7 +240,7 @@ func TestWeeksAreMadeAnew(t *testing.T) {
 		if got := told(t, h); got != before {
 			t.Errorf("shown again, told %q, want %q", got, before)
 		}
-		h.startAt(t, "old", 2)
+		h.startAt(t, "old", 3)
 		if got := told(t, h); got != "" {
 			t.Errorf("before the start, told %q", got)
 		}

@@ -215,6 +215,7 @@ func TestHidingIsWholeAndReversible(t *testing.T) {
 	h.extracted(t, "s")
 	h.record(t, "elsewhere", at(user("q", "Which castle did we decide to visit?"), 1))
 	h.extracted(t, "elsewhere")
+	h.summarize(t, "elsewhere") // or it would be when it has been quiet for long enough, in the midst of the test
 	var requests []*memoryv1.BuildContextRequest
 	recentN := int32(4)
 	for _, session := range []string{"s", "elsewhere"} {
