@@ -26,8 +26,10 @@ type Query struct {
 	// See Weights.Near. nil for none.
 	Near func(term string) []near.Word
 
-	AsksWhen bool           // the query asks when something was: see Weights.TellsTime
-	Times    []when.Mention // the times that the query names: see Weights.InTime
+	AsksWhen bool              // the query asks when something was: see Weights.TellsTime
+	Times    []when.Mention    // the times that the query names: see Weights.InTime and Index.SearchTimes
+	Order    when.Order        // the order that the query asks for: see Index.SearchTimes
+	Current  memory.SessionKey // the session that is held, which is no latest talk; "" for none
 
 	Limit        int     // the most hits; 0 for all
 	MinRelevance float64 // the least Hit.Relevance, 0 to 1
@@ -107,4 +109,5 @@ const (
 	ArmDense         = "dense"         // the meaning
 	ArmDenseFacts    = "dense_facts"   // the meaning of the facts that were learnt from a message
 	ArmElasticsearch = "elasticsearch" // the words, in a full-text view
+	ArmTime          = "time"          // the times that the query names
 )

@@ -3,6 +3,7 @@ package service
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -48,7 +49,7 @@ func (s *Service) understand(q *LexiconSearch, in sought, now time.Time) (err er
 	if q.Words, err = in.query(); err != nil || q.Words == "" {
 		return err
 	}
-	q.Terms, q.Near, q.AsksWhen = text.Terms(q.Words), s.related, when.Asks(q.Words)
+	q.Near, q.AsksWhen = s.related, when.Asks(q.Words)
 	q.User = in.user
 	q.Vector = func() rank.QueryVector {
 		v, _ := in.vector()
@@ -71,16 +72,34 @@ func (s *Service) understand(q *LexiconSearch, in sought, now time.Time) (err er
 	return nameTimes(q, in, now)
 }
 
-// nameTimes reads the times that the words of a search name.
+// nameTimes reads the times that the words of a search name, and leaves the other words to be looked for: "last week" finds
+// what was said then, not who says "last" and "week".
 func nameTimes(q *LexiconSearch, in sought, now time.Time) error {
+	ordered := when.OrderIn(q.Words)
+	q.Order = ordered.Order
 	named := when.Read(q.Words)
-	if named.None() {
-		return nil // as for most words: spare the read
+	if named.None() && q.Order == when.AnyOrder { // as for most words: spare the read
+		q.Terms = text.Terms(q.Words)
+		return nil
 	}
-	user, err := in.user()
-	if err != nil {
-		return err
+	if !named.None() {
+		user, err := in.user()
+		if err != nil {
+			return err
+		}
+		q.Times = named.At(now.In(user.Location()))
 	}
-	q.Times = named.At(now.In(user.Location()))
+	q.Terms = termsBeside(q.Words, q.Times, ordered)
 	return nil
+}
+
+// termsBeside are the terms of the words that name no time and no order.
+func termsBeside(words string, times []when.Mention, ordered when.Ordered) (terms []string) {
+	for _, t := range text.Tokens(words) {
+		of := func(m when.Mention) bool { return t.Start < m.End && m.Start < t.End }
+		if !slices.ContainsFunc(times, of) && (t.Start >= ordered.End || ordered.Start >= t.End) {
+			terms = append(terms, t.Term)
+		}
+	}
+	return terms
 }

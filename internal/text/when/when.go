@@ -20,6 +20,9 @@ type Mention struct {
 	// Yearless says that the words leave the year open, as "in May" does: From and To are of the latest year that has
 	// begun, and the same stretch of any other year is meant as well.
 	Yearless bool
+	// NextFrom and NextTo are what the words mean when they are of a time to come, of words that leave that open: "on
+	// Friday", "the 8th", "in May". Zero elsewhere.
+	NextFrom, NextTo time.Time
 }
 
 // MaxBytes is how much of a query is looked through.
@@ -32,7 +35,8 @@ const MaxBytes = 4000
 // before today, "next Tuesday" the first one after it; a weekday alone ("on Tuesday") is the latest one before today; on
 // a weekend, "last weekend" is the one before. "Two weeks ago" is the whole week, "three months ago" the whole month, and
 // "the past two weeks" are the fourteen days before today, and today. "A couple" is two or three, "a few" three to seven.
-// Seasons are those of the northern half of the world.
+// Seasons are those of the northern half of the world. The beginning of a month is its first two fifths, and "around" a day
+// takes four more on either side. "The 8th" is the latest one that has begun. A part of a day counts beside its day only.
 //
 // Where words may mean something else nothing is found: "may" and "march" need a preposition, a day or a year beside
 // them, other English months that are names of people need one too; 5/8/2023 may be of May or of August; "in two weeks"
@@ -74,7 +78,8 @@ func (e Expressions) At(now time.Time) []Mention {
 	for _, m := range longest(e.candidates(calendarAt(now))) {
 		if !m.decoy {
 			out = append(out, Mention{
-				From: m.from, To: m.to, Yearless: m.yearless, Start: e.words.starts(m.start), End: e.words.ends(m.end),
+				From: m.from, To: m.to, Yearless: m.yearless, NextFrom: m.nextFrom, NextTo: m.nextTo,
+				Start: e.words.starts(m.start), End: e.words.ends(m.end),
 			})
 		}
 	}
