@@ -20,6 +20,8 @@ type Query struct {
 
 	// Attached are, for each term, the messages from which a fact with that term was learnt, one entry for each fact. What
 	// a fact says counts as if its message said it: see Weights.Fact.
+	Faint map[string]bool // for measuring
+
 	Attached map[string][]memory.Place
 
 	// Near answers the words near to a term, the nearest first: they count in the fields as the term itself does, but less.

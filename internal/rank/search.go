@@ -83,6 +83,9 @@ func (r *ranking) searchAll(f *bm25, terms []queryTerm) {
 			break
 		}
 		terms[i].idf = x.idf(x.spreadQuery(s, r.q, &terms[i]))
+		if r.q.Faint[terms[i].term] {
+			terms[i].idf *= TimeTune.Faint
+		}
 		r.total += terms[i].idf
 		x.addScores(s, f, terms[i].idf)
 	}

@@ -2,7 +2,9 @@ package rank
 
 import (
 	"cmp"
+	"encoding/json"
 	"math"
+	"os"
 	"slices"
 	"time"
 
@@ -13,12 +15,24 @@ import (
 
 // TimeTune is for measuring.
 var TimeTune = struct {
-	Words, Says, Soon, Question, Reply, Told, Weight, Near float64
-}{1, .5, 0, .6, .6, 1, 2, .5}
+	Words, Says, Soon, Question, Reply, Told, Weight, Near, Many, Faint, Cover float64
+}{1, .5, .3, .6, .6, 1, 2, .5, 20, 0, 0}
 
-// TimeArm is what Index.SearchTimes found.
-func TimeArm(found []Match) ArmHits {
-	return ArmHits{ArmTime, ArmWeights{TimeTune.Weight, TimeTune.Weight}, found}
+func init() {
+	if v := os.Getenv("TIMETUNE"); v != "" {
+		if err := json.Unmarshal([]byte(v), &TimeTune); err != nil {
+			panic(err)
+		}
+	}
+}
+
+// timeArm is what fits a time, of so many messages that do.
+func timeArm(found []Match, of int) ArmHits {
+	w := TimeTune.Weight
+	if TimeTune.Cover > 0 {
+		w *= max(.25, min(1, math.Sqrt(TimeTune.Cover/float64(max(of, 1)))))
+	}
+	return ArmHits{ArmTime, ArmWeights{w, w}, found}
 }
 
 // fit is how well a message fits the times of a query, above 0 to 1.
@@ -31,7 +45,7 @@ type fit struct {
 // first that say most and have most of its other words, as many as are fused. A message is of a time when it was said then,
 // or tells of it: "yesterday" in a message is the day before it was said, in the zone of the query's times. There are none
 // where the query names no time.
-func (x *Index) SearchTimes(q Query) []Match {
+func (x *Index) SearchTimes(q Query) ArmHits {
 	q.Limit, q.MinRelevance, q.Explain = FuseDepth, 0, false
 	s := x.scratch.Get().(*scratch)
 	r := x.newRanking(s, &q)
@@ -39,11 +53,11 @@ func (x *Index) SearchTimes(q Query) []Match {
 	x.scratch.Put(s)
 	switch {
 	case len(fits) > 0:
-		return r.sayingMost(fits)
+		return timeArm(r.sayingMost(fits), len(fits))
 	case q.Order == when.Latest && len(q.Times) == 0:
-		return r.latest()
+		return timeArm(r.latest(), 1)
 	}
-	return nil
+	return ArmHits{}
 }
 
 // fits are the messages that fit the query's times or its talk, and pass its filters, in the order of the index.
@@ -199,10 +213,14 @@ func (r *ranking) sayingMost(fits []fit) []Match {
 	for _, h := range words {
 		scores[in[h.Place]] = TimeTune.Words * h.Score / words[0].Score
 	}
+	says := TimeTune.Says
+	if TimeTune.Many > 0 && len(words) > 0 {
+		says *= min(1, TimeTune.Many/float64(len(fits)))
+	}
 	out := make([]candidate, 0, len(fits))
 	for i, f := range fits {
 		m := &x.messages[f.message]
-		score := (scores[i] + TimeTune.Says*r.says(m)) * f.share
+		score := (scores[i] + says*r.says(m)) * f.share
 		if r.q.Order == when.Latest {
 			score *= 1 + .3*float64(i)/float64(len(fits))
 		}
@@ -262,5 +280,3 @@ type toldOf struct {
 	message int32
 	told    when.Told
 }
-
-var _ = math.Abs

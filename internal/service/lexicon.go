@@ -131,7 +131,7 @@ type Found struct {
 
 	// What vectors found beside the words, weighed by the index's factors; none where the query has no vector.
 	Turns, Sources []rank.Match
-	Times          []rank.Match // of the times that the query names
+	Times          rank.ArmHits // of the times that the query names
 }
 
 // maxReads is how often a search reads the state again when segments were merged between two reads.

@@ -90,6 +90,15 @@ func nameTimes(q *LexiconSearch, in sought, now time.Time) error {
 		q.Times = named.At(now.In(user.Location()))
 	}
 	q.Terms = termsBeside(q.Words, q.Times, ordered)
+	if rank.TimeTune.Faint > 0 {
+		q.Faint = map[string]bool{}
+		for _, t := range text.Terms(q.Words) {
+			if !slices.Contains(q.Terms, t) {
+				q.Faint[t] = true
+			}
+		}
+		q.Terms = text.Terms(q.Words)
+	}
 	return nil
 }
 

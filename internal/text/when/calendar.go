@@ -123,11 +123,12 @@ const (
 	night
 	lastNight       // the night that ended today
 	nightBeforeLast // the one before it
+	midday
 )
 
 var partHours = [...][2]int{
 	dawn: {0, 6}, morning: {5, 12}, forenoon: {0, 12}, afternoon: {12, 20}, evening: {17, 24}, night: {18, 29},
-	lastNight: {-6, 5}, nightBeforeLast: {-30, -19},
+	lastNight: {-6, 5}, nightBeforeLast: {-30, -19}, midday: {11, 15},
 }
 
 // hour is so many hours of the clock after a date's midnight.

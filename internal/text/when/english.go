@@ -15,6 +15,7 @@ func englishGrammar() grammar {
 		stands: wholeNumber,
 		words:  englishWords(),
 		forms:  englishForms,
+		told:   englishTold,
 		beside: englishBeside,
 		decoys: englishDecoys,
 	}
@@ -31,8 +32,8 @@ func englishWords() map[string]vocabulary {
 		}),
 		"part": spelled(map[int]string{morning: "morning", afternoon: "afternoon", evening: "evening", night: "night"}),
 		"hours": spelled(map[int]string{
-			dawn: "small hours|early hours|wee hours|dead of night|middle of the night|dawn", morning: "early morning|morning", afternoon: "afternoon",
-			evening: "evening", night: "late at night|night",
+			dawn: "small hours|early hours|wee hours|dead of night|middle of the night|dawn", morning: "early morning|morning", midday: "noon|midday|lunchtime|lunch time",
+			afternoon: "afternoon", evening: "evening", night: "late at night|night",
 		}),
 		"fused": spelled(map[int]string{
 			dawn:      "small hours of this morning|small hours today|early hours of this morning|early hours today|wee hours this morning",
@@ -72,12 +73,14 @@ func englishWords() map[string]vocabulary {
 		"weekend": spelled(map[int]string{1: "weekend"}),
 		"weekday": listed(0, "monday|mon", "tuesday|tues|tue", "wednesday|wed", "thursday|thurs|thur|thu", "friday|fri",
 			"saturday", "sunday"),
-		"season":  listed(0, "spring", "summer", "autumn|fall", "winter"),
-		"surely":  listed(0, "spring", "summer", "autumn", "winter"),
-		"month":   months,
-		"plain":   spelled(englishMonth),
-		"modal":   modal,
-		"capital": modal.capitals(),
+		"wholeday":   listed(0, "monday", "tuesday|tues", "wednesday", "thursday|thurs", "friday", "saturday", "sunday"),
+		"theweekend": spelled(map[int]string{1: "the weekend"}),
+		"season":     listed(0, "spring", "summer", "autumn|fall", "winter"),
+		"surely":     listed(0, "spring", "summer", "autumn", "winter"),
+		"month":      months,
+		"plain":      spelled(englishMonth),
+		"modal":      modal,
+		"capital":    modal.capitals(),
 		"date": listed(1, "january|jan", "february|feb", "", "april|apr", "", "june|jun", "july|jul", "august|aug",
 			"september|sept|sep", "october|oct", "november|nov", "december|dec"),
 		"day":     digitsOfDay,
@@ -148,6 +151,16 @@ var englishForms = []string{
 	`(?:(?:at|on|over|during) )?{holiday} (?:of )?{years}`,
 	`(?:on|since|until|till|by|before|after|from|of) the {day:nth}(?: of {months})?`,
 	`(?:on|since|until|till|by|before|after|from|of) the {day:ordinal} of {months}`,
+}
+
+var englishTold = []string{
+	`{weekday:wholeday}(?: {part})?`,
+	`the {day:nth}`,
+	`(?:for|and|to|by|till) (?:the )?{day:nth}`,
+	`{day} {month}\b\.?(?:,? {year})?`,
+	`{month}\b\.? {day}(?:,? {year})?`,
+	`{weekend:theweekend}`,
+	`(?:spent|had|went|did|this|whole|entire) {weekend}`,
 }
 
 // englishBeside needs a day beside it: alone it mostly is a habit.

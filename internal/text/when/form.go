@@ -179,6 +179,7 @@ type vocabularies uint64
 type language struct {
 	keys   map[string]vocabularies // those with words of a key
 	forms  []form
+	told   []form // further ways to name a time, in messages only: see ToldIn
 	beside []form // what names a time only beside another one: see joinBeside
 	decoys []form
 	stands func(s string, start, end int) bool // reports whether what was matched is no part of other words
@@ -190,6 +191,7 @@ type grammar struct {
 	words  map[string]vocabulary
 	around string // of a form: %s is the form
 	forms  []string
+	told   []string // of messages only, where a mistake costs little: "see you thursday"
 	beside []string // parts of a day, and the like, that count only beside a day: "in the small hours"
 	decoys []string // expressions that look like times and are none
 	stands func(s string, start, end int) bool
@@ -208,6 +210,9 @@ func (g grammar) compile() *language {
 	}
 	for _, f := range g.forms {
 		l.forms = append(l.forms, g.form(f, bits))
+	}
+	for _, f := range g.told {
+		l.told = append(l.told, g.form(f, bits))
 	}
 	for _, f := range g.beside {
 		l.beside = append(l.beside, g.form(f, bits))
@@ -258,10 +263,13 @@ func spotsOf(places []place, no int) []spot {
 
 // find appends what the language's forms match. Trying a form is dear, so only those are tried whose words are there,
 // and only about the rarest of these.
-func (l *language) find(out []expression, s string, spots []spot) []expression {
+func (l *language) find(out []expression, s string, spots []spot, in kindOfText) []expression {
 	found := len(out)
 	counts := countsOf(spots)
 	out = l.matchAll(out, l.forms, s, spots, counts)
+	if in == inMessage {
+		out = l.matchAll(out, l.told, s, spots, counts)
+	}
 	if found < len(out) {
 		out = joinBeside(out, found, l.matchAll(nil, l.beside, s, spots, counts), s)
 	}

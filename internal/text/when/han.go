@@ -15,6 +15,7 @@ func hanGrammar() grammar {
 		stands: standsInHan,
 		words:  hanWords(),
 		forms:  hanForms,
+		told:   hanTold,
 		beside: hanBeside,
 		decoys: hanDecoys,
 	}
@@ -26,12 +27,14 @@ func hanWords() map[string]vocabulary {
 	dayOrMonth := vocabulary{pattern: `\d{1,2}|[一二三四五六七八九十]{1,3}`, keys: numerals, read: hanNumber}
 	written := vocabulary{pattern: `[一二][〇零一二三四五六七八九]{3}`, keys: []string{"一", "二"}, read: hanYear}
 	return map[string]vocabulary{
+		"brief":     spelled(map[int]string{-1: "昨", 0: "今", 1: "明"}),
+		"briefpart": spelled(map[int]string{morning: "早|朝|晨", night: "晚|晩|夜"}),
 		"offset": spelled(map[int]string{
 			-3: "大前天", -2: "一昨日|おととい|前天", -1: "昨日|昨天|きのう", 0: "今日|今天|本日|きょう", 1: "明日|明天|あした",
 			2: "明後日|あさって|后天|後天", 3: "大后天|大後天",
 		}),
 		"part": spelled(map[int]string{
-			dawn: "凌晨|未明|半夜|明け方|夜中|真夜中|深夜|清晨前", morning: "朝|早上|早晨|清晨", forenoon: "上午|午前", afternoon: "午後|下午|中午|昼間|昼",
+			dawn: "凌晨|未明|半夜|明け方|夜中|真夜中|深夜|清晨前", morning: "朝|早上|早晨|清晨", forenoon: "上午|午前", midday: "中午|正午|昼休み|お昼", afternoon: "午後|下午|昼間|昼",
 			evening: "夕方|傍晚", night: "夜|晩|晚上|晚|夜里|夜裡|夜裏|夜晚",
 		}),
 		"fused": spelled(map[int]string{
@@ -118,17 +121,24 @@ var hanForms = []string{
 	`{step}{season}(?:天)?`,
 	`{season}(?:天|に)`,
 	`{ago:otherday}`,
+	`{offset:brief}{part:briefpart}`,
 	`{day}(?:日|号|號)(?:に|は|の|那天|的时候|の日)`,
 	`{month}月份?{day}(?:日|号|號)(?:の|的)?{part}`,
-	`(?:{year}年|{years})?(?:の|的)?{month}月份?{edge}`,
-	`{months}{edge}`,
-	`{weeks}{edge}`,
+	`(?:{year}年|{years})?(?:の|的)?{month}月份?{edge}(?:頃|ごろ|あたり|左右)?`,
+	`{months}{edge}(?:頃|ごろ|あたり)?`,
+	`{weeks}{edge}(?:頃|ごろ|あたり)?`,
 	`{years}(?:の|的)?{edge}`,
 	`(?:{year}年|{years})?(?:の|的)?{season}(?:天|季)?{edge}`,
 	`(?:{year}年|{years}|{step})?(?:の|的)?{holiday}(?:{about})?`,
 	`{years:short}{holiday}`,
 	`{month}月份?{day}(?:日|号|號){about}`,
 	`{years}(?:の|的)?{month}月份?{day}(?:日|号|號)(?:の|的)?{part}`,
+}
+
+var hanTold = []string{
+	`{day}(?:日|号|號)(?:{part})?`,
+	`{month}月{day}`,
+	`{weekend}`,
 }
 
 // hanBeside needs a day beside it: alone it mostly is a habit.

@@ -7,6 +7,7 @@ func spanishGrammar() grammar {
 		stands: wholeNumber,
 		words:  spanishWords(),
 		forms:  spanishForms,
+		told:   spanishTold,
 		beside: spanishBeside,
 		decoys: spanishDecoys,
 	}
@@ -34,6 +35,7 @@ func spanishWords() map[string]vocabulary {
 			dawn: "altas horas de la madrugada|altas horas de la noche|altas horas|de madrugada|madrugada", morning: "mañana|manana", afternoon: "tarde",
 			night: "noche",
 		}),
+		"midday":   spelled(map[int]string{midday: "mediodía|mediodia"}),
 		"otherday": spelled(map[int]string{1: "el otro día|el otro dia|la otra noche|hace poco"}),
 		"ago":      spelled(map[int]string{1: "hace"}),
 		"back":     spelled(map[int]string{1: "atrás|atras"}),
@@ -139,14 +141,23 @@ var spanishForms = []string{
 	`(?:el )?{weekday} (?:por|en) la {part}`,
 }
 
+var spanishTold = []string{
+	`{weekday}`,
+	`el (?:día |dia )?{day}`,
+	`{day} de {month}`,
+	`(?:este |el |hasta el |para el ){weekday} {day}`,
+}
+
 // spanishBeside needs a day beside it: alone it mostly is a habit.
 var spanishBeside = []string{
 	`(?:(?:por|en|a|durante|de|la|las|el) )*{part:hours}`,
+	`(?:(?:a|al|el|de|del) )*{part:midday}`,
 	`{about}(?: de)?`,
 }
 
 var spanishDecoys = []string{
 	`hoy (?:en )?(?:día|dia)`, `hoy por hoy`,
 	`(?:por |en )?(?:la|las|una|cada) (?:mañanas?|mananas?)`,
+	`el \d{1,2} (?:por ciento|%|de cada|por)`,
 	`en (?:\d{4}[.,:]\d{1,9}|\d{4} (?:personas|euros|dólares|pesos|palabras|pasos|kilómetros|metros))`,
 }

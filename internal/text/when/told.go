@@ -4,8 +4,6 @@ import (
 	"encoding/binary"
 	"slices"
 	"time"
-
-	"github.com/stratamem/strata/internal/text"
 )
 
 // Told is what the words of a message say of times, packed. It leaves open when, and in which zone, the words were said, so
@@ -19,7 +17,7 @@ const maxTold = 8
 // ToldIn returns what the beginning of a message, MaxBytes of it, tells of days, weeks, months and seasons: neither of whole
 // years nor of the hours before now.
 func ToldIn(message string) Told {
-	e := Read(text.Clip(message, MaxBytes))
+	e := readIn(inMessage, message)
 	if e.None() {
 		return nil
 	}

@@ -51,13 +51,23 @@ type Expressions struct {
 
 // Read looks for the expressions that Find answers. It costs nearly nothing where there are none, so that a caller may
 // look up the zone and the time for At afterwards.
-func Read(query string) Expressions {
+func Read(query string) Expressions { return readIn(inQuery, query) }
+
+// kindOfText says what the words are of.
+type kindOfText int
+
+const (
+	inQuery kindOfText = iota
+	inMessage
+)
+
+func readIn(in kindOfText, query string) Expressions {
 	e := Expressions{words: fold(text.Clip(query, MaxBytes))}
 	places := keyPlaces(e.words.text)
 	for no, l := range languages() {
 		if own := spotsOf(places, no); len(own) > 0 {
 			known := len(e.found)
-			e.found = l.find(e.found, e.words.text, own)
+			e.found = l.find(e.found, e.words.text, own, in)
 			for i := range e.found[known:] {
 				e.found[known+i].language = no
 			}
