@@ -15,8 +15,8 @@ import (
 
 // TimeTune is for measuring.
 var TimeTune = struct {
-	Words, Says, Soon, Question, Reply, Told, Weight, Near, Many, Faint, Cover float64
-}{1, .5, .3, .6, .6, 1, 2, .5, 20, 0, 0}
+	Words, Says, Soon, Question, Reply, Told, Weight, Near, Many, Faint, Cover, Person float64
+}{1, .5, .3, .6, .6, 1, 2, .5, 20, .25, 15, .5}
 
 func init() {
 	if v := os.Getenv("TIMETUNE"); v != "" {
@@ -32,7 +32,7 @@ func timeArm(found []Match, of int) ArmHits {
 	if TimeTune.Cover > 0 {
 		w *= max(.25, min(1, math.Sqrt(TimeTune.Cover/float64(max(of, 1)))))
 	}
-	return ArmHits{ArmTime, ArmWeights{w, w}, found}
+	return ArmHits{ArmTime, ArmWeights{w * TimeTune.Person, w}, found}
 }
 
 // fit is how well a message fits the times of a query, above 0 to 1.
