@@ -20,7 +20,9 @@ type Query struct {
 
 	// Attached are, for each term, the messages from which a fact with that term was learnt, one entry for each fact. What
 	// a fact says counts as if its message said it: see Weights.Fact.
-	Faint map[string]bool // for measuring
+	// Faint are those of Terms that name the times or the order. They count faintShare of their idf: the times rank by
+	// themselves, and "last week" is in many messages of other weeks. nil for none.
+	Faint map[string]bool
 
 	Attached map[string][]memory.Place
 

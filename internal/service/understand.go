@@ -3,6 +3,7 @@ package service
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -72,8 +73,8 @@ func (s *Service) understand(q *LexiconSearch, in sought, now time.Time) (err er
 	return nameTimes(q, in, now)
 }
 
-// nameTimes reads the times that the words of a search name, and leaves the other words to be looked for: "last week" finds
-// what was said then, not who says "last" and "week".
+// nameTimes reads the times that the words of a search name, whose own words count little then: "last week" finds what was
+// said then, not who says "last" and "week".
 func nameTimes(q *LexiconSearch, in sought, now time.Time) error {
 	ordered := when.OrderIn(q.Words)
 	q.Order = ordered.Order
@@ -82,33 +83,37 @@ func nameTimes(q *LexiconSearch, in sought, now time.Time) error {
 		q.Terms = text.Terms(q.Words)
 		return nil
 	}
-	if !named.None() {
-		user, err := in.user()
-		if err != nil {
-			return err
-		}
-		q.Times = named.At(now.In(user.Location()))
+	var err error
+	if q.Times, err = timesOf(named, in, now); err != nil {
+		return err
 	}
-	q.Terms = termsBeside(q.Words, q.Times, ordered)
-	if rank.TimeTune.Faint > 0 {
-		q.Faint = map[string]bool{}
-		for _, t := range text.Terms(q.Words) {
-			if !slices.Contains(q.Terms, t) {
-				q.Faint[t] = true
-			}
-		}
-		q.Terms = text.Terms(q.Words)
-	}
+	q.Terms, q.Faint = text.Terms(q.Words), faintTerms(q.Words, q.Times, ordered)
 	return nil
 }
 
-// termsBeside are the terms of the words that name no time and no order.
-func termsBeside(words string, times []when.Mention, ordered when.Ordered) (terms []string) {
+// timesOf are the times that expressions mean, in the user's timezone.
+func timesOf(named when.Expressions, in sought, now time.Time) ([]when.Mention, error) {
+	if named.None() {
+		return nil, nil
+	}
+	user, err := in.user()
+	if err != nil {
+		return nil, err
+	}
+	return named.At(now.In(user.Location())), nil
+}
+
+// faintTerms are the terms that stand nowhere but in the words that name a time or an order.
+func faintTerms(words string, times []when.Mention, ordered when.Ordered) map[string]bool {
+	faint, other := map[string]bool{}, map[string]bool{}
 	for _, t := range text.Tokens(words) {
 		of := func(m when.Mention) bool { return t.Start < m.End && m.Start < t.End }
-		if !slices.ContainsFunc(times, of) && (t.Start >= ordered.End || ordered.Start >= t.End) {
-			terms = append(terms, t.Term)
+		if slices.ContainsFunc(times, of) || t.Start < ordered.End && ordered.Start < t.End {
+			faint[t.Term] = true
+		} else {
+			other[t.Term] = true
 		}
 	}
-	return terms
+	maps.DeleteFunc(faint, func(term string, _ bool) bool { return other[term] })
+	return faint
 }

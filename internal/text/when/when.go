@@ -23,6 +23,8 @@ type Mention struct {
 	// NextFrom and NextTo are what the words mean when they are of a time to come, of words that leave that open: "on
 	// Friday", "the 8th", "in May". Zero elsewhere.
 	NextFrom, NextTo time.Time
+	// Bounds says that the words only tell where something begins or ends, as in "since May" and "before March 8".
+	Bounds bool
 }
 
 // MaxBytes is how much of a query is looked through.
@@ -89,7 +91,7 @@ func (e Expressions) At(now time.Time) []Mention {
 		if !m.decoy {
 			out = append(out, Mention{
 				From: m.from, To: m.to, Yearless: m.yearless, NextFrom: m.nextFrom, NextTo: m.nextTo,
-				Start: e.words.starts(m.start), End: e.words.ends(m.end),
+				Start: e.words.starts(m.start), End: e.words.ends(m.end), Bounds: bounds(e.words.text, m.start, m.end),
 			})
 		}
 	}
