@@ -27,7 +27,8 @@ func Read(statement string) Reading {
 	r := newReading(folded)
 	out := Reading{Words: strings.Join(joinLetters(strings.Fields(folded)), " "), Pleasantries: r.pleasantries, Wish: isWish(&r.has), Directive: directiveOf(folded, r)}
 	for f, has := range r.has {
-		if has && feature(f) != pleasant { // a list of what may stand beside a greeting tells nothing alone
+		// A list of what may stand beside a greeting tells nothing alone, nor does how whom a statement is about is called.
+		if has && feature(f) != pleasant && feature(f) != theUser {
 			out.Features = append(out.Features, uint8(f))
 		}
 	}
