@@ -126,9 +126,10 @@ func (v *verifier) verify(i int, op Op) (Proposal, RejectReason) {
 		}
 		p.Supersedes = supersedes.ID
 	}
+	judged := judge.Statement(op.Text)
 	return p, cmp.Or(
-		v.checkSubject(op, line, supersedes), checkInstruction(op), checkTemporary(op), checkSmallTalk(op), checkScript(op, line), v.checkSupport(op),
-		v.checkReplacement(p.Fact, supersedes), checkPassing(op),
+		v.checkSubject(op, line, supersedes), checkInstruction(op, judged), checkTemporary(op), checkSmallTalk(judged), checkScript(op, line),
+		v.checkSupport(op), v.checkReplacement(p.Fact, supersedes), checkPassing(op, judged),
 	)
 }
 
@@ -309,17 +310,18 @@ func (s *source) names(subject string) bool {
 	return !slices.ContainsFunc(words(subject), func(w string) bool { return !have.has(w) })
 }
 
-// checkInstruction: a fact must not tell its reader what to do, nor give it a permission. What is quoted may be a whole
-// message: only what takes over a reader's instructions is no source of any fact.
-func checkInstruction(op Op) RejectReason {
-	about := op.Text
-	if op.Subject != "" {
-		about = op.Subject + ": " + op.Text
-	}
-	if intent.DirectiveOf(about) != intent.None || judge.Statement(op.Text).Directive != intent.None {
+// checkInstruction: a fact must not tell its reader what to do, nor give it a permission.
+func checkInstruction(op Op, judged judge.Judgement) RejectReason {
+	if judged.Directive != intent.None || op.Subject != "" && intent.DirectiveOf(op.Subject+": "+op.Text) != intent.None {
 		return RejectInstruction
 	}
-	for _, sentence := range text.Sentences(op.Quote) {
+	return checkQuoted(op.Quote)
+}
+
+// checkQuoted: what is quoted may be a whole message: only what takes over a reader's instructions is no source of any
+// fact.
+func checkQuoted(quote string) RejectReason {
+	for _, sentence := range text.Sentences(quote) {
 		if intent.DirectiveOf(sentence) == intent.Override {
 			return RejectInstruction
 		}
@@ -327,8 +329,8 @@ func checkInstruction(op Op) RejectReason {
 	return ""
 }
 
-func checkSmallTalk(op Op) RejectReason {
-	if intent.IsSmallTalk(op.Text) {
+func checkSmallTalk(judged judge.Judgement) RejectReason {
+	if judged.SmallTalk {
 		return RejectSmallTalk
 	}
 	return ""
@@ -342,12 +344,12 @@ const (
 )
 
 // checkPassing: a statement that only reads like one of the moment is refused last, so that a plainer reason is told.
-func checkPassing(op Op) RejectReason {
+func checkPassing(op Op, judged judge.Judgement) RejectReason {
 	line := copiedPassing
 	if squeeze(op.Text) != squeeze(op.Quote) {
 		line = ownPassing
 	}
-	if judge.Statement(op.Text).Passing > line {
+	if judged.Passing > line {
 		return RejectSmallTalk
 	}
 	return ""

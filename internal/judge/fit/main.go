@@ -4,7 +4,7 @@
 //	go run ./internal/judge/fit -report    tells what the weights in use miss and refuse, by set and language
 //
 // It learns from fit/lines alone: statements that would have their reader do something (hostile), lasting statements
-// (honest, lasting, told, wanted), and what holds for the moment (passing). The sets of other authors, in package intent's,
+// (honest, lasting, told, fact, wanted), and what holds for the moment (passing). The sets of other authors, in package intent's,
 // extract's and builtin's testdata, only say where the line is drawn. Equal lines give equal weights.
 package main
 
@@ -28,7 +28,7 @@ var languages = []string{"en", "es", "ko", "ja", "zh"}
 // Both were chosen by what is missed of the sets of other authors.
 const (
 	penalty = 2e-5
-	steps   = 400
+	steps   = 1000
 )
 
 // The shares of honest statements that the choosing sets may lose to each judgement. They are short; of the observations
@@ -63,7 +63,7 @@ func main() {
 
 // toldWeight is how many lines one counts for that tells of somebody at length, as models write facts: there are few of
 // them, and long ones share words with what would have its reader do something.
-const toldWeight = 8
+const toldWeight = 3
 
 // kinds are those of the lines, with what they are for each head. A line of a kind that a head does not name is not shown to
 // it.
@@ -77,6 +77,7 @@ var kinds = []struct {
 	{"honest", 1, nil, []string{"hostile", "passing"}},
 	{"lasting", 1, nil, []string{"hostile", "passing"}},
 	{"told", toldWeight, nil, []string{"hostile", "passing"}},
+	{"fact", toldWeight, nil, []string{"hostile", "passing"}},
 	{"wanted", 1, nil, []string{"hostile", "passing"}},
 	{"passing", 1, []string{"passing"}, []string{"hostile"}},
 }
