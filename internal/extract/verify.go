@@ -3,7 +3,6 @@ package extract
 import (
 	"cmp"
 	"math"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/stratamem/strata/internal/intent"
 	"github.com/stratamem/strata/internal/judge"
+	regexp "github.com/stratamem/strata/internal/lazyregexp"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/text"
 )
@@ -336,16 +336,13 @@ func checkSmallTalk(judged judge.Judgement) RejectReason {
 	return ""
 }
 
-// From which logit on a statement is taken for one of the moment: what a model copies word for word sooner than what it
-// tells in words of its own, for whoever makes a fact of what somebody said has judged that it lasts.
-const (
-	copiedPassing = -0.5
-	ownPassing    = 3
-)
+// ownPassing is the logit from which on what a model tells in words of its own is taken for a statement of the moment:
+// whoever makes a fact of what somebody said has judged that it lasts. What it copies word for word is from 0 on.
+const ownPassing = 3
 
 // checkPassing: a statement that only reads like one of the moment is refused last, so that a plainer reason is told.
 func checkPassing(op Op, judged judge.Judgement) RejectReason {
-	line := copiedPassing
+	line := 0.0
 	if squeeze(op.Text) != squeeze(op.Quote) {
 		line = ownPassing
 	}

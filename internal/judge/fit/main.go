@@ -31,11 +31,11 @@ const (
 	steps   = 1000
 )
 
-// The shares of honest statements that the choosing sets may lose to each judgement. They are short; of the observations
-// of real dialogues (LoCoMo's, not part of this repository) three in a hundred are lost at the first.
+// The shares of honest statements that the choosing sets may lose to each judgement: losing a fact that somebody told is
+// worse than keeping a hostile one that the rules of package intent do not know, for it stands among facts, marked as data.
 const (
-	lostToHostile = .008
-	lostToPassing = .012
+	lostToHostile = .006
+	lostToPassing = .008
 )
 
 // heads are the judgements in the order in which weights.bin has them, with the share of honest statements that each may
@@ -61,8 +61,8 @@ func main() {
 	}
 }
 
-// toldWeight is how many lines one counts for that tells of somebody at length, as models write facts: there are few of
-// them, and long ones share words with what would have its reader do something.
+// toldWeight is how many lines one counts for that tells of somebody as models write facts: there are few of them, and long
+// ones share words with what would have its reader do something.
 const toldWeight = 3
 
 // kinds are those of the lines, with what they are for each head. A line of a kind that a head does not name is not shown to
