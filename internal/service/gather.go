@@ -13,6 +13,7 @@ import (
 	"github.com/stratamem/strata/internal/assembly"
 	"github.com/stratamem/strata/internal/fence"
 	"github.com/stratamem/strata/internal/group"
+	"github.com/stratamem/strata/internal/jobs"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/policy"
 	"github.com/stratamem/strata/internal/rank"
@@ -56,7 +57,7 @@ func (s *Service) gather(
 ) (gathered, error) {
 	g := gathered{work: work, fences: fences}
 	all, part := group.WithContext(ctx)
-	marks := sync.OnceValues(func() (summary.Marks, error) { return s.marks(part, p.Ref.UserRef) })
+	marks := sync.OnceValues(func() (summary.Marks, error) { return jobs.ReadMarks(part, s.store, p.Ref.UserRef) })
 	history := sync.OnceValue(func() error { return s.gatherHistory(part, p, r, marks, &g) })
 	query := sync.OnceValues(func() (string, error) {
 		if words := cmp.Or(p.Query, lastWords(p.Pending)); words != "" {
@@ -99,25 +100,6 @@ func (s *Service) gather(
 	g.degraded = distinct(slices.Concat(g.facts.degraded, lexicalDegradation(g.found), g.late))
 	g.marks.Indexed = min(g.marks.Indexed, indexedThrough(g))
 	return g, err
-}
-
-// marks reads which of the user's messages stand in no context, and what persons made of summaries.
-func (s *Service) marks(ctx context.Context, user memory.UserRef) (out summary.Marks, err error) {
-	both, part := group.WithContext(ctx)
-	both.Go(func() (err error) {
-		if out.Hidden, err = s.store.Hidden(part, user); err != nil {
-			return fmt.Errorf("read what is hidden: %w", err)
-		}
-		return nil
-	})
-	both.Go(func() (err error) {
-		if out.Revisions, err = s.store.CurrentSummaries(part, user); err != nil {
-			return fmt.Errorf("read what persons made of summaries: %w", err)
-		}
-		return nil
-	})
-	err = both.Wait()
-	return out, err
 }
 
 func lexicalDegradation(f Found) []Degradation {
