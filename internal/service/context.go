@@ -211,12 +211,13 @@ func (s *Service) decide(ctx context.Context, p ContextParams, g gathered, h shr
 	if err != nil {
 		return out, err
 	}
+	hidden := g.told.Hidden.Ranges(g.work.Session.Key, g.work.Session.LastSeq)
 	in := assembly.Input{
 		Fence: g.fences[0], Instructions: g.instructions, State: g.state, Notes: g.notes, Session: g.work.Session.Key, SessionID: p.Ref.SessionID,
 		Facts: factsOf(g.facts.hits, rank.FactFound), CoreFacts: factsOf(g.facts.hits, rank.FactCore), FillFacts: factsOf(g.facts.hits, rank.FactFill),
-		SessionFacts: g.facts.session, Periods: g.periods, Previous: g.previous, Running: passingOver(h.running, g.hidden.Ranges(g.work.Session.Key, g.work.Session.LastSeq)),
+		SessionFacts: g.facts.session, Periods: g.periods, Previous: g.previous, Running: passingOver(h.running, hidden),
 		Tail: h.tail, Kept: h.kept, Dropped: h.dropped, LastSeq: g.work.Session.LastSeq, Location: g.location, Language: headingLanguage(p, g, r),
-		Hidden: g.hidden.Ranges(g.work.Session.Key, g.work.Session.LastSeq), Pending: p.Pending,
+		Hidden: hidden, Pending: p.Pending,
 		Available: r.Available, Most: r.Most, Reserved: r.Reserved, MaxBytes: p.MaxBytes,
 		Documents: r.Documents || r.Window == 0 && p.Render == assembly.RenderAnthropic, // all of Anthropic's own models do
 		Counter:   counter, TakeApart: s.apart.by(r.Counter), Render: p.Render,

@@ -30,7 +30,6 @@ type gathered struct {
 	language string            // the user's, as it is set; "" when it is not
 	fences   []fence.ID        // by which the service knows what it rendered for the user; the first is that of new contexts
 	marks    Watermarks
-	hidden   memory.Hidden
 	running  *assembly.Summary
 	tail     []memory.Message // after what running stands for, oldest first
 	head     []memory.Message // what the session begins with, before the tail; only where a context policy keeps it
@@ -120,7 +119,7 @@ func (s *Service) gatherHistory(ctx context.Context, p ContextParams, r policy.R
 	if err != nil {
 		return err
 	}
-	g.hidden, g.told = found.Hidden, found
+	g.told = found
 	if r.History.Compress != nil {
 		return s.gatherPromised(ctx, p, r, g)
 	}
