@@ -240,6 +240,8 @@ func readRun(c *conn, sid int64, q store.MessageQuery) (run []memory.Message, by
 
 func runQuery(q store.MessageQuery) string {
 	switch {
+	case q.Marked: // few of many: those before and after them are not looked at
+		return markedQuery(q)
 	case q.WithOriginal && q.NewestFirst:
 		return `SELECT ` + messageColumns + `, o.format, o.data FROM messages m LEFT JOIN originals o ON o.key = m.key
 			WHERE m.key BETWEEN ? AND ? ORDER BY m.key DESC LIMIT ?+0`
@@ -250,6 +252,19 @@ func runQuery(q store.MessageQuery) string {
 		return `SELECT ` + messageColumns + ` FROM messages m WHERE m.key BETWEEN ? AND ? ORDER BY m.key DESC LIMIT ?+0`
 	}
 	return `SELECT ` + messageColumns + ` FROM messages m WHERE m.key BETWEEN ? AND ? ORDER BY m.key LIMIT ?+0`
+}
+
+// markedQuery names the index of the migration: SQLite would rather go through all of a session's rows.
+func markedQuery(q store.MessageQuery) string {
+	columns, join, order := messageColumns, "", ""
+	if q.WithOriginal {
+		columns, join = columns+", o.format, o.data", " LEFT JOIN originals o ON o.key = m.key"
+	}
+	if q.NewestFirst {
+		order = " DESC"
+	}
+	return `SELECT ` + columns + ` FROM messages m INDEXED BY messages_marked` + join + `
+		WHERE m.key BETWEEN ? AND ? AND (m.pinned = 1 OR m.tags IS NOT NULL OR m.origin = 4) ORDER BY m.key` + order + ` LIMIT ?+0`
 }
 
 // MessagesAt implements store.Transcript.
