@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/stratamem/strata/internal/jobs"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/summary"
@@ -111,7 +112,7 @@ type changing struct {
 }
 
 func (s *Service) changing(ctx context.Context, ref SummaryRef) (c changing, err error) {
-	if c.marks, err = s.marks(ctx, ref.User); err != nil {
+	if c.marks, err = jobs.ReadMarks(ctx, s.store, ref.User); err != nil {
 		return c, err
 	}
 	profile := ""
@@ -283,7 +284,7 @@ func (s *Service) SummaryRevisions(ctx context.Context, ref SummaryRef) ([]memor
 
 // listWithheld lists the summaries whose correction is withheld.
 func (s *Service) listWithheld(ctx context.Context, q SummaryQuery) ([]Summary, *SummaryCursor, error) {
-	marks, err := s.marks(ctx, q.User)
+	marks, err := jobs.ReadMarks(ctx, s.store, q.User)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -29,12 +29,17 @@ func (s *Service) masksOf(ctx context.Context, p RecordParams) (policy.MaskSecre
 
 // markSecrets notes where the messages of a turn say secrets.
 func markSecrets(messages []store.NewMessage) {
-	turn := make([][]memory.Part, len(messages))
-	for i := range messages {
-		turn[i] = messages[i].Parts
+	mark(len(messages), func(i int) *memory.Message { return &messages[i].Message })
+}
+
+// mark notes where n messages say secrets.
+func mark(n int, message func(int) *memory.Message) {
+	turn := make([][]memory.Part, n)
+	for i := range turn {
+		turn[i] = message(i).Parts
 	}
 	for i, parts := range secrets.Mark(turn) {
-		messages[i].Parts = parts
+		message(i).Parts = parts
 	}
 }
 
@@ -43,14 +48,8 @@ func withSecrets(messages []memory.Message, mask policy.MaskSecrets) []memory.Me
 	if mask == policy.MaskNowhere || len(messages) == 0 {
 		return messages
 	}
-	turn := make([][]memory.Part, len(messages))
-	for i := range messages {
-		turn[i] = messages[i].Parts
-	}
 	out := slices.Clone(messages)
-	for i, parts := range secrets.Mark(turn) {
-		out[i].Parts = parts
-	}
+	mark(len(out), func(i int) *memory.Message { return &out[i] })
 	return out
 }
 

@@ -179,6 +179,7 @@ type MessageQuery struct {
 	MinMessages  int
 	MaxBytes     int64 // stop before the stored bytes pass it, after at least one message; 0 for no limit
 	WithOriginal bool
+	Marked       bool // only messages that are pinned, that have tags, or that are of OriginRecalled; such a run has gaps
 }
 
 // PlacesQuery asks for messages by their places.

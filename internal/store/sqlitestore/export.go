@@ -24,7 +24,7 @@ func (s *Store) QuarantineCounts(ctx context.Context) (map[string]int64, error) 
 
 // Export implements store.Source. All is read as of one instant.
 func (s *Store) Export(ctx context.Context, user memory.UserRef, each func(store.Record) error) error {
-	return s.read(ctx, "export user", func(c *conn) error {
+	return s.readLong(ctx, "export user", func(c *conn) error {
 		u, uid, err := readUser(c, user)
 		if err != nil {
 			return err
