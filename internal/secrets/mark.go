@@ -27,7 +27,7 @@ func Mark(turn [][]memory.Part) [][]memory.Part {
 		}
 	}
 	for i := range out {
-		number(out[i], map[string][]string{})
+		number(out[i], map[string]map[string]int{})
 	}
 	return out
 }
@@ -145,16 +145,21 @@ func occurrences(text string, v value) []found {
 
 // number tells several secrets of a kind in a message apart. The number says how many others of its kind the message has
 // before it, and nothing of the secret.
-func number(parts []memory.Part, seen map[string][]string) {
+func number(parts []memory.Part, seen map[string]map[string]int) {
 	for i := range parts {
 		p := &parts[i]
 		for j := range p.Secrets {
 			s := &p.Secrets[j]
 			v := (*said(p))[s.Start:s.End]
-			no := slices.Index(seen[s.Kind], v)
-			if no < 0 {
-				no = len(seen[s.Kind])
-				seen[s.Kind] = append(seen[s.Kind], v)
+			of := seen[s.Kind]
+			if of == nil {
+				of = map[string]int{}
+				seen[s.Kind] = of
+			}
+			no, known := of[v]
+			if !known {
+				no = len(of)
+				of[v] = no
 			}
 			if s.No = 0; no > 0 {
 				s.No = no + 1
