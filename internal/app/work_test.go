@@ -210,7 +210,8 @@ func TestAProfileSetsTheLanguageOfFacts(t *testing.T) {
 		t.Errorf("the prompt does not ask for German: %s", system)
 	}
 	facts := must(h.facts().ListFacts(h.ctx, &memoryv1.ListFactsRequest{UserId: "ada"}))(t).GetFacts()
-	if len(facts) != 1 || facts[0].GetText() != "Wohnt in Lissabon" || facts[0].GetLanguage() != "de" || facts[0].GetEvidence()[0].GetQuote() != "I live in Lisbon" {
+	if len(facts) != 1 || facts[0].GetText() != "Wohnt in Lissabon" || facts[0].GetLanguage() != "de" ||
+		facts[0].GetEvidence()[0].GetQuote() != "I live in Lisbon" {
 		t.Errorf("facts %v", facts)
 	}
 }

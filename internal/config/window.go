@@ -58,8 +58,9 @@ func longestPrefix(windows map[string]Window, model string) (Window, bool) {
 // builtinWindows are the windows that the models' own pages state; where one is not to be had, the most input tokens that
 // LiteLLM 1.109.1 lists (model_prices_and_context_window). Of a family whose members differ, its name alone stands for
 // the smallest. Where a server of one's own may run a model with less than it can take (Ollama takes 4,096 tokens by default
-// on small machines, https://docs.ollama.com/context-length), the window has to be set in the file. Only OpenAI publishes its vocabularies; the tokens of others are estimated. Documents are taken by the
-// models that LiteLLM lists with PDF input and that take them in the form that is rendered.
+// on small machines, https://docs.ollama.com/context-length), the window has to be set in the file. Only OpenAI publishes its
+// vocabularies; the tokens of others are estimated. Documents are taken by the models that LiteLLM lists with PDF input and
+// that take them in the form that is rendered.
 func builtinWindows() map[string]Window {
 	const o200k, cl100k, estimate = "o200k_base", "cl100k_base", "estimate"
 	const reads = true // PDF documents
