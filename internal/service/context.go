@@ -82,7 +82,7 @@ func (s *Service) BuildContext(ctx context.Context, p ContextParams) (ContextRes
 		return ContextResult{}, err
 	}
 	p.Pending = withSecrets(withEchoes(p.Pending, fences), resolved.Secrets)
-	p.Query = askedWords(p.Query, resolved.Secrets)
+	p.Query = maskedWords(p.Query, resolved.Secrets)
 	g, err := s.gather(ctx, p, work, fences, resolved)
 	if err != nil {
 		return ContextResult{}, err

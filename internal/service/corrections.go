@@ -38,6 +38,13 @@ func (s Summary) ETag() string {
 // ChangeSummary does what a person wants done to a summary, and returns it as it is now: none where background work has yet to
 // write it.
 func (s *Service) ChangeSummary(ctx context.Context, c SummaryChange) (*Summary, error) {
+	if c.Text != "" {
+		mask, err := s.masksOfSummary(ctx, c.SummaryRef)
+		if err != nil {
+			return nil, err
+		}
+		c.Text = maskedWords(c.Text, mask) // before a digest is made of it
+	}
 	digest, err := c.digest()
 	if err != nil {
 		return nil, err

@@ -45,7 +45,7 @@ func (s *Service) SearchFacts(ctx context.Context, p FactSearch) (FactsFound, er
 	if p.AsOf.IsZero() {
 		p.AsOf = s.now()
 	}
-	p.Query = askedWords(p.Query, resolved.Secrets)
+	p.Query = maskedWords(p.Query, resolved.Secrets)
 	in := s.seek(ctx, p.User, func() (string, error) { return p.Query, nil })
 	found, err := s.findFacts(ctx, in.facts, factAsk{vector: in.vector, FactQuery: rank.FactQuery{
 		Terms: text.Terms(p.Query), Categories: p.Categories, MinScore: p.MinScore, Limit: p.Limit,

@@ -242,7 +242,7 @@ func (s *Service) ListSummaries(ctx context.Context, q SummaryQuery) ([]Summary,
 func (s *Service) listSessionSummaries(ctx context.Context, q SummaryQuery) ([]Summary, *SummaryCursor, error) {
 	recent := store.RecentQuery{User: q.User, Limit: q.Limit + 1}
 	if q.After != nil {
-		recent.After = &store.SessionCursor{UpdateTime: q.After.Time, SessionID: q.After.SessionID}
+		recent.After = &store.SessionCursor{Time: q.After.Time, SessionID: q.After.SessionID}
 	}
 	found, err := s.store.RecentSessions(ctx, recent)
 	if err != nil {

@@ -45,6 +45,22 @@ func scanMessage(r row) (memory.Message, error) {
 
 func fromMicros(n int64) time.Time { return time.UnixMicro(n).UTC() }
 
+// orZero is fromMicros for times that may be unset, which are stored as 0.
+func orZero(n int64) time.Time {
+	if n == 0 {
+		return time.Time{}
+	}
+	return fromMicros(n)
+}
+
+// orNone is micros for times that may be unset.
+func orNone(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return micros(t)
+}
+
 // storedBytes is the size of what a row holds in texts.
 func storedBytes(r row) (n int64) {
 	for _, i := range []int{2, 11, 12, 13, 14, 15} {
