@@ -495,7 +495,7 @@ const spareHits = 200
 // asked for, and spareHits. Where recall is off, only the watermark is read.
 func (s *Service) recall(ctx context.Context, p ContextParams, in sought, r policy.Resolved, g *gathered) error {
 	ask := LexiconSearch{Ref: p.Ref, Fills: fills(r), Query: rank.Query{
-		Limit: r.TopK + r.RecentN + spareHits, MinRelevance: r.MinScore, UserPrior: r.UserPrior, Explain: p.Explain,
+		Current: g.work.Session.Key, Limit: r.TopK + r.RecentN + spareHits, MinRelevance: r.MinScore, UserPrior: r.UserPrior, Explain: p.Explain,
 	}}
 	ask.Exclude = func(at memory.Place) bool {
 		hidden, err := in.hidden()

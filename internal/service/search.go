@@ -116,7 +116,7 @@ func (s *Service) matchedMessages(ctx context.Context, q LexiconSearch, scope me
 // fused ranks what all arms found. How relevant a hit is that the words did not find is not known: one that has to be
 // relevant is not believed to be.
 func fused(found Found, matches []rank.Match, minRelevance float64) []rank.Hit {
-	hits := rank.Fuse(found.Hits, rank.DenseArm(found.Turns), rank.DenseFactsArm(found.Sources), rank.ViewArm(matches))
+	hits := rank.Fuse(found.Hits, rank.DenseArm(found.Turns), rank.DenseFactsArm(found.Sources), found.Times, rank.ViewArm(matches))
 	if minRelevance == 0 {
 		return hits
 	}
