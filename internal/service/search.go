@@ -53,7 +53,7 @@ func (s *Service) SearchMessages(ctx context.Context, p SearchParams) (SearchRes
 	if p.AsOf.IsZero() {
 		p.AsOf = s.timeNow()
 	}
-	p.Query = askedWords(p.Query, s.policies.SecretsOf(""))
+	p.Query = maskedWords(p.Query, s.policies.SecretsOf(""))
 	sessions, err := s.sessionKeys(ctx, p)
 	if err != nil {
 		return SearchResult{}, err
