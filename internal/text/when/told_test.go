@@ -58,6 +58,14 @@ func TestAMessageTellsOfTimesAsSeenFromWhenItWasSaid(t *testing.T) {
 	})
 }
 
+func TestWhatIsNotAsExactAsItsGrainIsNotRelative(t *testing.T) {
+	for _, words := range []string{"late last month", "at the end of last week", "the other day", "지난달 말에", "先月の終わりに", "a finales del mes pasado"} {
+		if got := Read(words).RelativeAt(at(t, wednesday, "UTC")); len(got) > 0 {
+			t.Errorf("%q is %+v", words, got)
+		}
+	}
+}
+
 func TestWordsThatOnlyBoundATime(t *testing.T) {
 	now := at(t, wednesday, "UTC")
 	for query, want := range map[string]bool{
