@@ -107,4 +107,5 @@ const (
 	ArmDense         = "dense"         // the meaning
 	ArmDenseFacts    = "dense_facts"   // the meaning of the facts that were learnt from a message
 	ArmElasticsearch = "elasticsearch" // the words, in a full-text view
+	ArmStanding      = "standing"      // what the user asks for in every answer
 )

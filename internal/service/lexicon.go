@@ -130,6 +130,7 @@ type Found struct {
 
 	// What vectors found beside the words, weighed by the index's factors; none where the query has no vector.
 	Turns, Sources []rank.Match
+	Standing       []rank.Match // what the user asks for in every answer
 }
 
 // maxReads is how often a search reads the state again when segments were merged between two reads.
@@ -242,7 +243,7 @@ func (l *Lexicon) searchWords(ctx context.Context, x *userIndex, found *Found, q
 	defer l.scratch.Release(takes)
 	x.RLock()
 	defer x.RUnlock()
-	found.Result, found.Passages = x.index.Search(q.Query), x.index.Passages()
+	found.Result, found.Passages, found.Standing = x.index.Search(q.Query), x.index.Passages(), x.index.Standing(q.Query)
 	return nil
 }
 
