@@ -118,7 +118,15 @@ func TestChatsWithAnAssistantAndHistoriesOfTheirOwn(t *testing.T) {
 	 "haystack_session_ids":["a"],"haystack_dates":["2023/05/20 (Sat) 02:21"],"answer_session_ids":["a"],
 	 "haystack_sessions":[[{"role":"user","content":"My boat is called Anna.","has_answer":true},{"role":"assistant","content":"Noted."}]]}]`)
 	address := serve(t)
-	for _, c := range []struct{ benchmark, data, facts string }{{"beam", beam, "none"}, {"longmemeval", long, "server"}} {
+	own := write(t, "ada.txt", `language: en
+timezone: Asia/Seoul
+== 2025-03-08 00:30
+u: My boat is called Anna.
+? What is the vessel's name?
+?t 2025-03-09 10:00 | What did I say in the small hours of Saturday?
+a: Noted.
+`)
+	for _, c := range []struct{ benchmark, data, facts string }{{"beam", beam, "none"}, {"longmemeval", long, "server"}, {"chats", own, "none"}} {
 		t.Run(c.benchmark+" is replayed and found", func(t *testing.T) {
 			var out strings.Builder
 			args := []string{c.benchmark, "-data", c.data, "-facts", c.facts, "-address", address, "-settle", "0s", "-bar", "evidence_500=1", "-bar", "recall_10_user=1"}
@@ -137,6 +145,7 @@ func TestWrongArgumentsAreRefused(t *testing.T) {
 		"no data":                               {"locomo"},
 		"data that is not there":                {"locomo", "-data", filepath.Join(dir, "none")},
 		"an unknown dialogue":                   {"locomo", "-data", dir, "-ids", "8"},
+		"questions of no type":                  {"locomo", "-data", dir, "-types", "riddle"},
 		"facts that BEAM does not have":         {"beam", "-data", dir, "-facts", "replayed"},
 		"facts of no kind":                      {"locomo", "-data", dir, "-facts", "all"},
 		"flags for a server that runs already":  {"locomo", "-data", dir, "-address", "127.0.0.1:1", "-embedding-model", "m"},

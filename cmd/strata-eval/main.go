@@ -16,7 +16,7 @@ import (
 	"github.com/stratamem/strata/internal/measure"
 )
 
-const usage = `usage: strata-eval locomo|beam|longmemeval -data PATH [flags] [-- flags of the server]
+const usage = `usage: strata-eval locomo|beam|longmemeval|chats -data PATH [flags] [-- flags of the server]
        strata-eval compare A.json B.json [-type TYPE]
 each benchmark tells its flags with -help`
 
@@ -31,7 +31,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	if len(args) == 0 {
 		return errors.New(usage)
 	}
-	readers := map[string]reader{"locomo": eval.LoCoMo, "beam": eval.BEAM, "longmemeval": eval.LongMemEval}
+	readers := map[string]reader{"locomo": eval.LoCoMo, "beam": eval.BEAM, "longmemeval": eval.LongMemEval, "chats": eval.Chats}
 	switch read, ok := readers[args[0]]; {
 	case ok:
 		o, err := parse(args[0], args[1:])
@@ -84,6 +84,9 @@ func load(o options, read reader) (eval.Set, error) {
 	}
 	if !o.apart {
 		set = withoutApart(set)
+	}
+	if set, err = set.OfTypes(o.types); err != nil {
+		return eval.Set{}, err
 	}
 	return set.Select(o.ids, o.limit)
 }
