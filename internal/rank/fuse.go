@@ -79,7 +79,7 @@ func Fuse(own []Hit, arms ...ArmHits) []Hit {
 	f := newFusion(own, arms)
 	for _, a := range arms {
 		if a.Name == ArmStanding {
-			a.Matches = f.byScore(a.Matches)
+			a.Matches = f.standing(a.Matches)
 		}
 		f.join(a)
 	}
@@ -138,8 +138,12 @@ func (f *fusion) join(a ArmHits) {
 	}
 }
 
-// byScore orders matches by what the arms that joined before make of them, equal ones as they stand.
-func (f *fusion) byScore(matches []Match) []Match {
+// standing orders matches by what the arms that joined before make of them, equal ones as they stand. Where these found
+// nothing at all there are none: who looks for a word that nobody said is not helped by wishes.
+func (f *fusion) standing(matches []Match) []Match {
+	if len(f.at) == 0 {
+		return nil
+	}
 	score := func(m Match) float64 {
 		if h := f.at[m.Place]; h != nil {
 			return h.Score

@@ -46,7 +46,7 @@ type Index struct {
 	counts   [2]int     // passages of a kind
 	capacity int64      // of all lists of postings, in bytes
 	chars    int64      // of all terms
-	standing []int32  // messages in which the user asks for something in every answer, in no order
+	standing []int32    // messages in which the user asks for something in every answer, in no order
 	turns    turnVectors
 	scratch  sync.Pool
 	limits   limits

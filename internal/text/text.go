@@ -5,6 +5,7 @@
 // are mapped to their base, and what is left is stemmed with Snowball English; texts that are not English give the
 // Spanish stems beside them (spanish.go). Of Chinese, Japanese and Korean, whose words are not all set apart by
 // spaces, what says nothing is dropped and the rest becomes overlapping bigrams (chinese.go, japanese.go, korean.go).
+// In these four languages everyday words of one meaning share a term beside their own (synonyms.go).
 // The English lists and the order are the recipe that was measured on LoCoMo.
 package text
 
@@ -295,8 +296,12 @@ func (a *analysis) addStems(w string) {
 	if a.language == languageEnglish {
 		return
 	}
-	if stem := a.spanishStem(w); stem != term {
+	stem := a.spanishStem(w)
+	if stem != term {
 		a.emit(Token{Term: stem, Start: a.start, End: a.end})
+	}
+	if group, ok := spanishGroups()[stem]; ok && !a.keepStopWords {
+		a.emit(Token{Term: group, Start: a.start, End: a.end})
 	}
 }
 
