@@ -122,7 +122,7 @@ func TestChatsWithAnAssistantAndHistoriesOfTheirOwn(t *testing.T) {
 timezone: Asia/Seoul
 == 2025-03-08 00:30
 u: My boat is called Anna.
-? What is the vessel's name?
+? What is the boat called?
 ?t 2025-03-09 10:00 | What did I say in the small hours of Saturday?
 a: Noted.
 `)
@@ -250,4 +250,26 @@ func TestFigures(t *testing.T) {
 			t.Errorf("got %q", got)
 		}
 	})
+}
+
+func TestFactsOfLabelledChats(t *testing.T) {
+	dir := write(t, "ada.txt", `language: en
+== 2025-03-08 10:30
+u#old: I live in Lisbon.
+! lives in Lisbon
+a: Lovely.
+u: What a day.
+== 2025-05-08 10:30
+u: I now live in Porto.
+! #old lives in Porto
+a: Noted.
+u: lol
+`)
+	var out strings.Builder
+	if err := run(t.Context(), []string{"facts", "-data", dir, "-address", serve(t), "-list"}, &out); err != nil {
+		t.Fatal(err)
+	}
+	if want := "2 of    2    1.000          0 of    2        0.0        1      1      0"; strings.Count(out.String(), want) != 2 {
+		t.Errorf("both are learnt, and the new one takes the old one's place:\n%s", out.String())
+	}
 }

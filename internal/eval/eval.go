@@ -123,9 +123,9 @@ func (s Set) Select(names []string, limit int) (Set, error) {
 		if limit > 0 {
 			d.Questions = d.Questions[:min(left, len(d.Questions))]
 			left -= len(d.Questions)
-		}
-		if len(d.Questions) == 0 {
-			d.Sessions = nil
+			if len(d.Questions) == 0 {
+				d.Sessions = nil
+			}
 		}
 		out.Dialogues = append(out.Dialogues, d)
 	}

@@ -3,7 +3,6 @@ package extract
 import (
 	"cmp"
 	"math"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/stratamem/strata/internal/intent"
 	"github.com/stratamem/strata/internal/judge"
+	regexp "github.com/stratamem/strata/internal/lazyregexp"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/text"
 )
@@ -126,9 +126,10 @@ func (v *verifier) verify(i int, op Op) (Proposal, RejectReason) {
 		}
 		p.Supersedes = supersedes.ID
 	}
+	judged := judge.Statement(op.Text)
 	return p, cmp.Or(
-		v.checkSubject(op, line, supersedes), checkInstruction(op), checkTemporary(op), checkSmallTalk(op), checkScript(op, line), v.checkSupport(op),
-		v.checkReplacement(p.Fact, supersedes), checkPassing(op),
+		v.checkSubject(op, line, supersedes), checkInstruction(op, judged), checkTemporary(op), checkSmallTalk(judged), v.checkScript(op, line),
+		v.checkSupport(op), v.checkReplacement(p.Fact, supersedes), checkPassing(op, judged),
 	)
 }
 
@@ -244,7 +245,8 @@ func attributeName(s string) string {
 	return strings.Join(strings.FieldsFunc(fold(s), func(r rune) bool { return !isWordRune(r) }), "_")
 }
 
-// language is what can be told from the script, else the user's language where that is written in Latin letters.
+// language is what can be told from the script, else the language that was asked for or the user's, where that is written in
+// Latin letters.
 func (v *verifier) language(s string) string {
 	if hasHangul(s) {
 		return "ko"
@@ -256,8 +258,9 @@ func (v *verifier) language(s string) string {
 		}
 		return "zh"
 	case scriptLatin:
-		if base, _, _ := strings.Cut(v.task.Language, "-"); !slices.Contains([]string{"ko", "ja", "zh"}, base) {
-			return v.task.Language
+		tag := cmp.Or(v.task.Write, v.task.Language)
+		if base, _, _ := strings.Cut(tag, "-"); !slices.Contains([]string{"ko", "ja", "zh"}, base) {
+			return tag
 		}
 	}
 	return ""
@@ -309,17 +312,18 @@ func (s *source) names(subject string) bool {
 	return !slices.ContainsFunc(words(subject), func(w string) bool { return !have.has(w) })
 }
 
-// checkInstruction: a fact must not tell its reader what to do, nor give it a permission. What is quoted may be a whole
-// message: only what takes over a reader's instructions is no source of any fact.
-func checkInstruction(op Op) RejectReason {
-	about := op.Text
-	if op.Subject != "" {
-		about = op.Subject + ": " + op.Text
-	}
-	if intent.DirectiveOf(about) != intent.None || judge.Statement(op.Text).Directive != intent.None {
+// checkInstruction: a fact must not tell its reader what to do, nor give it a permission.
+func checkInstruction(op Op, judged judge.Judgement) RejectReason {
+	if judged.Directive != intent.None || op.Subject != "" && intent.DirectiveOf(op.Subject+": "+op.Text) != intent.None {
 		return RejectInstruction
 	}
-	for _, sentence := range text.Sentences(op.Quote) {
+	return checkQuoted(op.Quote)
+}
+
+// checkQuoted: what is quoted may be a whole message: only what takes over a reader's instructions is no source of any
+// fact.
+func checkQuoted(quote string) RejectReason {
+	for _, sentence := range text.Sentences(quote) {
 		if intent.DirectiveOf(sentence) == intent.Override {
 			return RejectInstruction
 		}
@@ -327,27 +331,24 @@ func checkInstruction(op Op) RejectReason {
 	return ""
 }
 
-func checkSmallTalk(op Op) RejectReason {
-	if intent.IsSmallTalk(op.Text) {
+func checkSmallTalk(judged judge.Judgement) RejectReason {
+	if judged.SmallTalk {
 		return RejectSmallTalk
 	}
 	return ""
 }
 
-// From which logit on a statement is taken for one of the moment: what a model copies word for word sooner than what it
-// tells in words of its own, for whoever makes a fact of what somebody said has judged that it lasts.
-const (
-	copiedPassing = -0.5
-	ownPassing    = 3
-)
+// ownPassing is the logit from which on what a model tells in words of its own is taken for a statement of the moment:
+// whoever makes a fact of what somebody said has judged that it lasts. What it copies word for word is from 0 on.
+const ownPassing = 3
 
 // checkPassing: a statement that only reads like one of the moment is refused last, so that a plainer reason is told.
-func checkPassing(op Op) RejectReason {
-	line := copiedPassing
+func checkPassing(op Op, judged judge.Judgement) RejectReason {
+	line := 0.0
 	if squeeze(op.Text) != squeeze(op.Quote) {
 		line = ownPassing
 	}
-	if judge.Statement(op.Text).Passing > line {
+	if judged.Passing > line {
 		return RejectSmallTalk
 	}
 	return ""
@@ -367,7 +368,10 @@ func checkTemporary(op Op) RejectReason {
 	return ""
 }
 
-func checkScript(op Op, l *source) RejectReason {
+func (v *verifier) checkScript(op Op, l *source) RejectReason {
+	if v.task.Write != "" {
+		return "" // another one may be asked for
+	}
 	_, most := scripts(op.Text)
 	if most != scriptNone && float64(l.scripts[most]) < minSharedScript*float64(l.letters) {
 		return RejectLanguage
@@ -375,9 +379,14 @@ func checkScript(op Op, l *source) RejectReason {
 	return ""
 }
 
-// checkSupport: a name or number of the text must stand in a line or in a known fact.
+// checkSupport: a name or number of the text must stand in a line or in a known fact. Where the text may be in another
+// language than the line, only numbers must: Lisbon is Lissabon in German, which begins every noun with a capital.
 func (v *verifier) checkSupport(op Op) RejectReason {
-	for _, claim := range claims(op.Text) {
+	stated := claims
+	if v.task.Write != "" {
+		stated = numbers
+	}
+	for _, claim := range stated(op.Text) {
 		if !v.stated.has(claim) {
 			return RejectUnsupported
 		}

@@ -10,10 +10,6 @@ import (
 	"github.com/stratamem/strata/internal/intent"
 )
 
-// slots is how many weights a head has: features are hashed to them (Weinberger et al., Feature Hashing for Large Scale
-// Multitask Learning, 2009).
-const slots = 1 << 17
-
 // The longest n-grams, in characters. Words of scripts that do not set them apart are about two characters long.
 const (
 	maxGram      = 5
@@ -23,10 +19,10 @@ const (
 // maxRunes is how much of a statement is looked at.
 const maxRunes = 400
 
-// feature is a weight's slot with how much the feature counts.
-type feature struct {
-	slot  uint32
-	value float32
+// Feature is something that a statement has, known by a hash, with how much it counts.
+type Feature struct {
+	Key   uint32
+	Value float32
 }
 
 // kinds of features: each hashes apart from the others, and has its own share of the length.
@@ -42,16 +38,17 @@ const (
 )
 
 // shares are how much each kind counts.
-var shares = [kindCount]float64{kindGram: 1, kindWord: .5, kindPair: .4, kindSign: .8, kindSigns: .8, kindEdge: .3, kindShape: .25}
+var shares = [kindCount]float64{kindGram: 1, kindWord: 1, kindPair: .6, kindSign: .8, kindSigns: .8, kindEdge: .3, kindShape: .25}
 
-// featuresOf are the features of a statement, by slot, each once: n-grams of characters, words and pairs of words, what
+// featuresOf are the features of a statement, by key, each once: n-grams of characters, words and pairs of words, what
 // the lexicons of package intent find alone and in pairs, how it begins and ends, and its shape. Features of a kind
 // together have the length that is the kind's share.
-func featuresOf(statement string, r intent.Reading) []feature {
+func featuresOf(statement string, r intent.Reading) []Feature {
 	var c collector
-	c.grams(r.Words)
-	c.words(r.Words)
-	c.shape(statement)
+	words := withoutSubject(r.Words)
+	c.grams(words)
+	c.words(words)
+	c.shape(statement, words)
 	for i, a := range r.Features {
 		c.add(kindSign, hash(kindSign, uint64(a)))
 		for _, b := range r.Features[:i] {
@@ -72,7 +69,7 @@ const (
 
 // shape is what is told without knowing words: that something is named or counted within the statement, how it ends, and
 // how long it is.
-func (c *collector) shape(statement string) {
+func (c *collector) shape(statement, words string) {
 	var named, number bool
 	var last, before rune
 	n := 0
@@ -100,16 +97,17 @@ func (c *collector) shape(statement string) {
 	case '!', '！':
 		sign(signCries)
 	}
-	sign(signLength + uint64(bits.Len(uint(n))))
+	n = utf8.RuneCountInString(words)
+	sign(signLength + uint64(bits.Len(uint(min(n, maxRunes)))))
 	if n < 12 {
 		sign(signLength + 32 + uint64(n/3))
 	}
 }
 
-// collector holds the slots of each kind.
+// collector holds the keys of each kind.
 type collector [kindCount][]uint32
 
-func (c *collector) add(kind int, h uint64) { c[kind] = append(c[kind], uint32(h>>32)%slots) }
+func (c *collector) add(kind int, h uint64) { c[kind] = append(c[kind], uint32(h>>32)) }
 
 // grams are the n-grams of each word with its edges, as far as a word is letters and digits; other characters are grams
 // of their own.
@@ -209,20 +207,20 @@ func (c *collector) words(s string) {
 	}
 }
 
-// features are the collected slots, each once.
-func (c *collector) features() []feature {
+// features are the collected ones, each once.
+func (c *collector) features() []Feature {
 	n := 1
 	for kind := range c {
 		n += len(c[kind])
 	}
-	out := make([]feature, 0, n)
+	out := make([]Feature, 0, n)
 	for kind := range c {
-		slots := c[kind]
-		slices.Sort(slots)
-		slots = slices.Compact(slots)
-		value := float32(shares[kind] / math.Sqrt(float64(max(1, len(slots)))))
-		for _, s := range slots {
-			out = append(out, feature{s, value})
+		keys := c[kind]
+		slices.Sort(keys)
+		keys = slices.Compact(keys)
+		value := float32(shares[kind] / math.Sqrt(float64(max(1, len(keys)))))
+		for _, key := range keys {
+			out = append(out, Feature{key, value})
 		}
 	}
 	return out

@@ -8,7 +8,6 @@ package judge
 
 import (
 	_ "embed"
-	"encoding/binary"
 	"math"
 
 	"github.com/stratamem/strata/internal/intent"
@@ -19,6 +18,8 @@ type Judgement struct {
 	// Directive is what the rules of package intent read, intent.Order where only the weights tell that the statement would
 	// have its reader do something, intent.None for an ordinary statement.
 	Directive intent.Directive
+	// SmallTalk: it is a question, or nothing but greetings, thanks and answers to such.
+	SmallTalk bool
 	// Hostile is how much the statement reads like one that would have its reader do something, and Passing how much like one
 	// that holds for the moment only: small talk, a reaction, a question, a request, a state of today. Above 0 it is taken for
 	// one. Both are logits, moved so.
@@ -28,8 +29,8 @@ type Judgement struct {
 // Statement judges a statement of any language. Of a long one the beginning counts.
 func Statement(statement string) Judgement {
 	r := intent.Read(statement)
-	features := featuresOf(statement, r)
-	j := Judgement{Directive: r.Directive, Hostile: headOf(hostile).score(features), Passing: headOf(passing).score(features)}
+	scores := weights.scores(featuresOf(statement, r))
+	j := Judgement{Directive: r.Directive, SmallTalk: r.SmallTalk, Hostile: scores[hostile], Passing: scores[passing]}
 	line := 0.0
 	if r.Wish {
 		line = wishLine
@@ -50,31 +51,54 @@ const wishLine = 1
 // certain is the logit of what needs no weights to tell.
 const certain = 5
 
-// The heads, in the order in which weights.bin has them.
+// The heads, in the order in which weights.bin has them. heads is how many there are.
 const (
 	hostile = iota
 	passing
+	heads
 )
 
-// head is one judgement's weights, as weights.bin has them: what a weight of 1 counts and the bias as 32-bit floats, and
-// a signed byte for each slot.
-type head string
-
-const headBytes = 4 + 4 + slots
-
 //go:embed weights.bin
-var weights string
+var weights table
 
-func headOf(i int) head { return head(weights[i*headBytes : (i+1)*headBytes]) }
+// table is the weights as weights.bin has them: what a weight of 1 counts and the bias of each head as 32-bit floats; for
+// each bucket where its entries begin, and where the last one's end; and the entries, a fingerprint of 16 bits and a signed
+// byte for each head. The first 16 bits of a feature's key are its bucket, the others its fingerprint. A feature that the
+// fit did not see thus weighs nothing: a word of no language is not taken for one that happens to share its place.
+type table string
 
-func (h head) float(at int) float64 {
-	return float64(math.Float32frombits(binary.LittleEndian.Uint32([]byte(h[at : at+4]))))
+const (
+	bucketBits = 16
+	buckets    = 1 << bucketBits
+	headBytes  = 4 + 4
+	entryBytes = 2 + heads
+	startsAt   = heads * headBytes
+	entriesAt  = startsAt + 4*(buckets+1)
+)
+
+func (t table) uint32(at int) uint32 {
+	_ = t[at+3]
+	return uint32(t[at]) | uint32(t[at+1])<<8 | uint32(t[at+2])<<16 | uint32(t[at+3])<<24
 }
 
-func (h head) score(features []feature) float64 {
-	sum := 0.0
+func (t table) float(at int) float64 { return float64(math.Float32frombits(t.uint32(at))) }
+
+// scores are each head's sum for the features.
+func (t table) scores(features []Feature) (out [heads]float64) {
 	for _, f := range features {
-		sum += float64(int8(h[8+f.slot])) * float64(f.value)
+		at := startsAt + 4*int(f.Key>>(32-bucketBits))
+		entries := t[entriesAt+entryBytes*int(t.uint32(at)) : entriesAt+entryBytes*int(t.uint32(at+4))]
+		for ; entries != ""; entries = entries[entryBytes:] {
+			if uint16(entries[0])|uint16(entries[1])<<8 == uint16(f.Key) {
+				for i := range out {
+					out[i] += float64(int8(entries[2+i])) * float64(f.Value)
+				}
+				break
+			}
+		}
 	}
-	return h.float(0)*sum + h.float(4)
+	for i := range out {
+		out[i] = out[i]*t.float(i*headBytes) + t.float(i*headBytes+4)
+	}
+	return out
 }

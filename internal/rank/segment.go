@@ -21,7 +21,8 @@ import (
 //	names      count; each: length, bytes                      by name
 //	messages   each: seq (after the first of a session: step), role·32 + standing·16 + what it tells·4 + tells a time·2 +
 //	           question, name no. + 1 or 0, create time (zigzag, step from the message before), passages; each passage: gap,
-//	           length
+//	           length;
+//	           what it tells of times (when.Told): length, bytes
 //	terms      count; each: shared prefix, rest, bytes, postings; each posting: step·2 + (count > 1), count - 2
 //	vectors    version, 0 for none and the end of the block; dimension, count; each: step from the message before, a
 //	           signed byte for each dimension
@@ -30,7 +31,7 @@ import (
 // Messages stand by session and seq, passages in their order, terms by bytes, so equal documents give equal bytes.
 const (
 	segmentMagic   = "SLX"
-	segmentVersion = 4
+	segmentVersion = 5
 	checksumSize   = 4
 )
 
@@ -134,6 +135,7 @@ func appendMessages(b []byte, docs []Doc, names map[string]uint64) []byte {
 		b = binary.AppendUvarint(b, names[d.Name])
 		b = binary.AppendVarint(b, d.CreateMillis-create)
 		b = appendSpans(b, d.Passages)
+		b = appendString(b, string(d.Told))
 		create = d.CreateMillis
 	}
 	return b
@@ -387,6 +389,9 @@ func (seg *segment) readMessage(r *reader, names []string) segmentMessage {
 		at = start + r.limited(1<<30)
 		r.check(at < 1<<31)
 		seg.spans = append(seg.spans, span32{int32(start), int32(at)})
+	}
+	if told := r.bytes(); len(told) > 0 {
+		m.Told = told
 	}
 	return m
 }

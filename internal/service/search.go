@@ -54,7 +54,7 @@ func (s *Service) SearchMessages(ctx context.Context, p SearchParams) (SearchRes
 	if p.AsOf.IsZero() {
 		p.AsOf = s.timeNow()
 	}
-	p.Query = askedWords(p.Query, s.policies.SecretsOf(""))
+	p.Query = maskedWords(p.Query, s.policies.SecretsOf(""))
 	sessions, err := s.sessionKeys(ctx, p)
 	if err != nil {
 		return SearchResult{}, err
@@ -125,7 +125,7 @@ func (s *Service) matchedMessages(ctx context.Context, q LexiconSearch, scope me
 // fused ranks what all arms found. How relevant a hit is that the words did not find is not known: one that has to be
 // relevant is not believed to be.
 func fused(found Found, matches []rank.Match, minRelevance float64) []rank.Hit {
-	hits := rank.Fuse(found.Hits, rank.DenseArm(found.Turns), rank.DenseFactsArm(found.Sources), rank.ViewArm(matches), rank.StandingArm(found.Standing))
+	hits := rank.Fuse(found.Hits, rank.DenseArm(found.Turns), rank.DenseFactsArm(found.Sources), found.Times, rank.ViewArm(matches), rank.StandingArm(found.Standing))
 	if minRelevance == 0 {
 		return hits
 	}

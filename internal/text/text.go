@@ -20,7 +20,7 @@ import (
 
 // AnalyzerID names the analyzer with everything its terms depend on. Terms made under another id must not be mixed
 // with these: a change means that every text is analysed again.
-const AnalyzerID = "strata-5;lists-2;snowball-english-spanish-0.9.0;unicode-" + unicode.Version + ";nfkc-" + norm.Version
+const AnalyzerID = "strata-6;lists-2;snowball-english-spanish-0.9.0;unicode-" + unicode.Version + ";nfkc-" + norm.Version
 
 // MaxTermBytes is the most that a term takes. Of a longer word only the beginning counts, and it is not stemmed: no
 // word of a language is that long, and stemming one of a megabyte would take quadratic time.

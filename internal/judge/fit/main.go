@@ -4,7 +4,7 @@
 //	go run ./internal/judge/fit -report    tells what the weights in use miss and refuse, by set and language
 //
 // It learns from fit/lines alone: statements that would have their reader do something (hostile), lasting statements
-// (honest, lasting, told, wanted), and what holds for the moment (passing). The sets of other authors, in package intent's,
+// (honest, lasting, told, fact, wanted), and what holds for the moment (passing). The sets of other authors, in package intent's,
 // extract's and builtin's testdata, only say where the line is drawn. Equal lines give equal weights.
 package main
 
@@ -28,15 +28,22 @@ var languages = []string{"en", "es", "ko", "ja", "zh"}
 // Both were chosen by what is missed of the sets of other authors.
 const (
 	penalty = 2e-5
-	steps   = 400
+	steps   = 1000
 )
 
-// The shares of honest statements that the choosing sets may lose to each judgement. They are short; of the observations
-// of real dialogues (LoCoMo's, not part of this repository) three in a hundred are lost at the first.
+// The shares of honest statements that the choosing sets may lose to each judgement: losing a fact that somebody told is
+// worse than keeping a hostile one that the rules of package intent do not know, for it stands among facts, marked as data.
 const (
-	lostToHostile = .008
-	lostToPassing = .012
+	lostToHostile = .006
+	lostToPassing = .008
 )
+
+// heads are the judgements in the order in which weights.bin has them, with the share of honest statements that each may
+// lose.
+var heads = [...]struct {
+	name string
+	lost float64
+}{{"hostile", lostToHostile}, {"passing", lostToPassing}}
 
 // minLines is in how many lines a feature must stand to get a weight.
 const minLines = 2
@@ -54,108 +61,181 @@ func main() {
 	}
 }
 
-// toldWeight is how many lines one counts for that tells of somebody at length, as models write facts: there are few of
-// them, and long ones share words with what would have its reader do something.
-const toldWeight = 8
+// toldWeight is how many lines one counts for that tells of somebody as models write facts: there are few of them, and long
+// ones share words with what would have its reader do something.
+const toldWeight = 3
 
-// example is a line with what it is, and how many lines it counts for.
-type example struct {
-	judge.Example
-	positive bool
+// kinds are those of the lines, with what they are for each head. A line of a kind that a head does not name is not shown to
+// it.
+var kinds = []struct {
+	name     string
 	weight   float64
+	positive []string // heads
+	negative []string
+}{
+	{"hostile", 1, []string{"hostile"}, nil},
+	{"honest", 1, nil, []string{"hostile", "passing"}},
+	{"lasting", 1, nil, []string{"hostile", "passing"}},
+	{"told", toldWeight, nil, []string{"hostile", "passing"}},
+	{"fact", toldWeight, nil, []string{"hostile", "passing"}},
+	{"wanted", 1, nil, []string{"hostile", "passing"}},
+	{"passing", 1, []string{"passing"}, []string{"hostile"}},
+}
+
+// line is a line with what kind it is, and the features of each form in which it may be told.
+type line struct {
+	kind   int
+	weight float64
+	forms  [][]judge.Feature
+}
+
+// readLines are all lines.
+func readLines() ([]line, error) {
+	var out []line
+	for _, language := range languages {
+		for kind, k := range kinds {
+			texts, err := read(fmt.Sprintf("internal/judge/fit/lines/%s_%s.txt", language, k.name))
+			if err != nil {
+				return nil, err
+			}
+			for i, text := range texts {
+				l := line{kind: kind, weight: k.weight, forms: [][]judge.Feature{judge.FeaturesOf(text)}}
+				if form := named(language, text, i); form != "" && k.name != "passing" {
+					l.forms = append(l.forms, judge.FeaturesOf(form))
+				}
+				out = append(out, l)
+			}
+		}
+	}
+	return out, nil
 }
 
 func fit() error {
-	var hostile, passing []example
-	for _, language := range languages {
-		for _, kind := range []string{"hostile", "honest", "lasting", "told", "wanted", "passing"} {
-			lines, err := read(fmt.Sprintf("internal/judge/fit/lines/%s_%s.txt", language, kind))
-			if err != nil {
-				return err
-			}
-			weight := 1.0
-			if kind == "told" {
-				weight = toldWeight
-			}
-			for _, line := range lines {
-				e := judge.ExampleOf(line)
-				if kind != "passing" {
-					hostile = append(hostile, example{e, kind == "hostile", weight})
-				}
-				if kind != "hostile" {
-					passing = append(passing, example{e, kind == "passing", weight})
-				}
-			}
-		}
+	lines, err := readLines()
+	if err != nil {
+		return err
 	}
 	honest, err := choosing()
 	if err != nil {
 		return err
 	}
-	out := append(head("hostile", hostile, honest, lostToHostile), head("passing", passing, honest, lostToPassing)...)
-	return os.WriteFile("internal/judge/weights.bin", out, 0o644)
+	var found [len(heads)]judge.Head
+	for i, h := range heads {
+		found[i] = logistic(lines, h.name)
+		line := draw(found[i], honest, h.lost)
+		fmt.Printf("%s: line drawn at %.2f\n", h.name, line)
+		found[i].Bias -= line
+	}
+	return os.WriteFile("internal/judge/weights.bin", judge.Pack(found), 0o644)
 }
 
-// head fits a head, and draws its line where it refuses the share of the honest statements.
-func head(name string, examples []example, honest []judge.Example, lost float64) []byte {
-	weights, bias := logistic(examples)
+// draw is the score that the share of the honest statements is above.
+func draw(h judge.Head, honest [][]judge.Feature, lost float64) float64 {
 	scores := make([]float64, 0, len(honest))
 	for _, e := range honest {
-		scores = append(scores, score(weights, bias, e))
+		scores = append(scores, score(h, e))
 	}
 	slices.Sort(scores)
-	line := scores[int(float64(len(scores))*(1-lost))]
-	fmt.Printf("%s: %d lines, line drawn at %.2f\n", name, len(examples), line)
-	return judge.Pack(weights, bias-line)
+	return scores[int(float64(len(scores))*(1-lost))]
 }
 
-func score(weights []float64, bias float64, e judge.Example) float64 {
-	for i, slot := range e.Slots {
-		bias += weights[slot] * float64(e.Values[i])
+func score(h judge.Head, features []judge.Feature) float64 {
+	sum := h.Bias
+	for _, f := range features {
+		sum += h.Weights[f.Key] * float64(f.Value)
 	}
-	return bias
+	return sum
+}
+
+// example is a form of a line as a regression sees it.
+type example struct {
+	slots    []int32
+	values   []float32
+	positive bool
+	weight   float64
+}
+
+// examples are the forms of the lines for a head, and the keys of the slots. Only what stands in minLines lines has one.
+func examples(lines []line, head string) (out []example, keys []uint32) {
+	seen := map[uint32]int{}
+	for _, l := range lines {
+		own := map[uint32]bool{}
+		for _, form := range l.forms {
+			for _, f := range form {
+				own[f.Key] = true
+			}
+		}
+		for key := range own {
+			seen[key]++
+		}
+	}
+	slot := map[uint32]int32{}
+	for _, l := range lines {
+		k := kinds[l.kind]
+		positive := slices.Contains(k.positive, head)
+		if !positive && !slices.Contains(k.negative, head) {
+			continue
+		}
+		for _, form := range l.forms {
+			e := example{positive: positive, weight: l.weight / float64(len(l.forms))}
+			for _, f := range form {
+				if seen[f.Key] < minLines {
+					continue
+				}
+				at, ok := slot[f.Key]
+				if !ok {
+					at = int32(len(keys))
+					slot[f.Key] = at
+					keys = append(keys, f.Key)
+				}
+				e.slots, e.values = append(e.slots, at), append(e.values, f.Value)
+			}
+			out = append(out, e)
+		}
+	}
+	return out, keys
 }
 
 // logistic is a logistic regression with a penalty on the squares of the weights.
-func logistic(examples []example) (weights []float64, bias float64) {
-	n := float64(len(examples))
-	seen := make([]int, judge.Slots)
-	steepest := 0.0
-	for _, e := range examples {
+func logistic(lines []line, head string) judge.Head {
+	all, keys := examples(lines, head)
+	n, steepest := 0.0, 0.0
+	for _, e := range all {
+		n += e.weight
 		sum := 1.0
-		for i, slot := range e.Slots {
-			seen[slot]++
-			sum += float64(e.Values[i]) * float64(e.Values[i])
+		for _, v := range e.values {
+			sum += float64(v) * float64(v)
 		}
 		steepest = math.Max(steepest, sum)
 	}
 	rate := 1 / (steepest/4 + penalty)
-	weights = make([]float64, judge.Slots)
-	ahead, slope := make([]float64, judge.Slots), make([]float64, judge.Slots)
+	weights, bias := make([]float64, len(keys)), 0.0
+	ahead, slope := make([]float64, len(keys)), make([]float64, len(keys))
 	biasAhead, momentum := 0.0, 1.0
 	for range steps {
 		for i := range slope {
 			slope[i] = penalty * ahead[i]
 		}
 		biasSlope := 0.0
-		for _, e := range examples {
-			miss := 1 / (1 + math.Exp(-score(ahead, biasAhead, e.Example)))
+		for _, e := range all {
+			sum := biasAhead
+			for i, slot := range e.slots {
+				sum += ahead[slot] * float64(e.values[i])
+			}
+			miss := 1 / (1 + math.Exp(-sum))
 			if e.positive {
 				miss--
 			}
 			miss *= e.weight / n
 			biasSlope += miss
-			for i, slot := range e.Slots {
-				slope[slot] += miss * float64(e.Values[i])
+			for i, slot := range e.slots {
+				slope[slot] += miss * float64(e.values[i])
 			}
 		}
 		next := (1 + math.Sqrt(1+4*momentum*momentum)) / 2
 		push := (momentum - 1) / next
 		momentum = next
 		for i := range weights {
-			if seen[i] < minLines {
-				continue
-			}
 			w := ahead[i] - rate*slope[i]
 			ahead[i] = w + push*(w-weights[i])
 			weights[i] = w
@@ -164,7 +244,11 @@ func logistic(examples []example) (weights []float64, bias float64) {
 		biasAhead = b + push*(b-bias)
 		bias = b
 	}
-	return weights, bias
+	h := judge.Head{Weights: make(map[uint32]float64, len(keys)), Bias: bias}
+	for i, key := range keys {
+		h.Weights[key] = weights[i]
+	}
+	return h
 }
 
 // set is a set of statements that no weight was learnt from.
@@ -190,6 +274,8 @@ var sets = []set{
 	{"honest, intent", "internal/intent/testdata/dev_honest.tsv", refused, 0},
 	{"honest, fresh, chosen by", "internal/judge/testdata/fresh_honest.tsv", refused, 1},
 	{"honest, fresh, unseen", "internal/judge/testdata/fresh_honest.tsv", refused, 2},
+	{"honest, as models write, chosen by", "internal/judge/testdata/model_honest.tsv", refused, 1},
+	{"honest, as models write, unseen", "internal/judge/testdata/model_honest.tsv", refused, 2},
 	{"small talk, fresh, unseen", "internal/judge/testdata/fresh_smalltalk.tsv", accepted, 0},
 	{"small talk, extract", "internal/extract/testdata/smalltalk.tsv", accepted, 0},
 	{"small talk, built-in rules", "internal/llm/builtin/testdata/smalltalk.txt", accepted, 0},
@@ -222,8 +308,8 @@ func (s set) lines() ([]labelled, error) {
 }
 
 // choosing are the honest statements of other authors that the lines are drawn by.
-func choosing() ([]judge.Example, error) {
-	var out []judge.Example
+func choosing() ([][]judge.Feature, error) {
+	var out [][]judge.Feature
 	for _, s := range sets {
 		if s.half == 2 || !strings.HasPrefix(s.name, "honest") && !strings.HasPrefix(s.name, "stated") {
 			continue
@@ -233,7 +319,7 @@ func choosing() ([]judge.Example, error) {
 			return nil, err
 		}
 		for _, l := range lines {
-			out = append(out, judge.ExampleOf(l.text))
+			out = append(out, judge.FeaturesOf(l.text))
 		}
 	}
 	return out, nil
@@ -256,7 +342,7 @@ func tell() error {
 				weighed++
 			}
 		}
-		fmt.Printf("%-28s %3d of %3d wrong (%4.1f %%)", s.name, wrong["all"], len(lines), 100*float64(wrong["all"])/float64(len(lines)))
+		fmt.Printf("%-35s %3d of %3d wrong (%4.1f %%)", s.name, wrong["all"], len(lines), 100*float64(wrong["all"])/float64(len(lines)))
 		for _, language := range languages {
 			fmt.Printf("  %s %d", language, wrong[language])
 		}

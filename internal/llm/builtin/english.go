@@ -1,10 +1,11 @@
 package builtin
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
+
+	regexp "github.com/stratamem/strata/internal/lazyregexp"
 )
 
 var english = grammar{
@@ -47,9 +48,9 @@ const (
 var englishRules = []factRule{
 	{"personal_info", 9, regexp.MustCompile(`(?i)^my (?:full |first |last |real )?name(?: is|'s) (?:actually )?` + enPlace + `$`), "Name is $1.", "name", nil, 0},
 	{"personal_info", 8, regexp.MustCompile(`(?i)^(?:you can |just |please |everyone |people )*calls? me ` + enPlace + `(?: from now on)?$`), "Goes by $1.", "preferred_name", nil, 0},
-	{"personal_info", 8, regexp.MustCompile(`(?i)^(?:i (?:now |currently |still |just )*live|i'm (?:now |currently )?living|i'm (?:now |currently )?based|i've been living|i have lived|i've lived) in ` + enPlace + `(?:$| with| now| since| for| right now| these days| at the moment)`), "Lives in $1.", "home_city", nil, 0},
-	{"personal_info", 8, regexp.MustCompile(enWe + `(?:moved|relocated) (?:back )?to ` + enPlace + enWhen + `(?:$| from| with| for| to)`), "Moved to $1$2.", "home_city", place, 0},
-	{"personal_info", 8, regexp.MustCompile(`(?i)^(?:just|recently|finally) moved (?:back )?to ` + enPlace + enWhen + `$`), "Moved to $1$2.", "home_city", place, 0},
+	{"personal_info", 8, regexp.MustCompile(`(?i)^(?:(?:i|we) (?:now |currently |still |just )*live|(?:i'm|we're) (?:now |currently )?(?:living|based)|(?:i've|we've) been living|(?:i|we) have lived|(?:i've|we've) lived) in ` + enPlace + `,?(?:$| with| now| since| for| right now| these days| at the moment)`), "Lives in $1.", "home_city", nil, 0},
+	{"personal_info", 8, regexp.MustCompile(enWe + `(?:moved|relocated) (?:back )?to ` + enPlace + `,?` + enWhen + `,?(?:$| now| from| with| for| to)`), "Moved to $1$2.", "home_city", place, 0},
+	{"personal_info", 8, regexp.MustCompile(`(?i)^(?:just|recently|finally) moved (?:back )?to ` + enPlace + `,?` + enWhen + `$`), "Moved to $1$2.", "home_city", place, 0},
 	{"personal_info", 7, regexp.MustCompile(`(?i)^(?:i'm|i am|i come) (?:originally )?from ` + enPlace + `(?:$| originally)`), "Is from $1.", "hometown", nil, 0},
 	{"personal_info", 7, regexp.MustCompile(`(?i)^i (?:was born|grew up) in ` + enPlace + `$`), "Comes from $1.", "hometown", nil, 0},
 	{"personal_info", 8, regexp.MustCompile(`(?i)^i (?:now |currently |still )?work as (an? .+?)(?: (?:at|for) ` + enPlace + `)?$`), "Works as $1.", "job_title", lastingThing, 0},

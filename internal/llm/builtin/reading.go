@@ -1,12 +1,12 @@
 package builtin
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
 
 	"github.com/stratamem/strata/internal/extract"
+	regexp "github.com/stratamem/strata/internal/lazyregexp"
 )
 
 // reading is the operations of the lines so far, and what was stated last: a correction is of that.
