@@ -66,7 +66,7 @@ func learnAll(ctx context.Context, o options, set eval.Set) ([]eval.Learnt, erro
 	if err != nil {
 		return nil, err
 	}
-	defer conn.Close() //nolint:errcheck // it was only asked
+	defer conn.Close()
 	var out []eval.Learnt
 	for _, d := range set.Dialogues {
 		p := &player{options: o, conn: conn, memory: memoryv1.NewMemoryServiceClient(conn), dialogue: d, index: d.Index()}

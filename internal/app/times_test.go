@@ -37,7 +37,7 @@ func TestATimeFindsWhatWasSaidThenOrTellsOfIt(t *testing.T) {
 		want  string
 	}{
 		"the user's yesterday, not that of UTC":                    {"What did I do yesterday?", at(5, 9), "splint"},
-		"an expression's own words find no other's week":           {"Which physician did I visit last week?", at(11, 9), "splint"},
+		"an expression's own words find no other's Tuesday":        {"Which physician did I visit last Tuesday?", at(8, 9), "splint"},
 		"the part of a day":                                        {"What troubled me in the small hours of March 8?", at(20, 9), "sleep"},
 		"what a message tells of, as seen from when it was said":   {"What happened on March 10?", at(20, 9), "landlord"},
 		"what was told before of what is to come":                  {"What do I have tomorrow?", time.Date(2025, 4, 1, 9, 0, 0, 0, zone), "exam"},

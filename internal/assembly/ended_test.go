@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
@@ -57,22 +56,6 @@ func TestAssemblyEndsWithItsContext(t *testing.T) {
 	if _, err := assembly.AssembleWithin(t.Context(), in(&whole)); err != nil {
 		t.Fatal(err)
 	}
-	t.Run("while a long tail is made into units", func(t *testing.T) {
-		const messages = 50_000
-		long := in(new(int))
-		m := long.Tail[0]
-		m.Role, m.Parts = memory.RoleAssistant, []memory.Part{memory.TextPart("a"), {Kind: memory.PartToolCall, CallID: "x"}} // each is looked through
-		long.Tail = slices.Repeat([]memory.Message{m}, messages)
-		ctx := &endsAfter{Context: t.Context(), after: 10}
-		out, err := assembly.AssembleWithin(ctx, long)
-		if !errors.Is(err, context.DeadlineExceeded) || len(out.Sections) > 0 || ctx.looks < 10 || ctx.looks > 20 {
-			t.Errorf("%d sections and %v after %d looks, want none and the context's error", len(out.Sections), err, ctx.looks)
-		}
-		ctx = &endsAfter{Context: t.Context(), after: 1 << 30}
-		if _, err := assembly.AssembleWithin(ctx, long); err != nil || ctx.looks < 2*messages/2048 {
-			t.Errorf("%v after %d looks, want one for each thousand messages", err, ctx.looks)
-		}
-	})
 	for name, after := range map[string]int{"at once": 0, "while the tail is priced": 100} {
 		t.Run(name, func(t *testing.T) {
 			part = 0

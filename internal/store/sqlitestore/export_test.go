@@ -28,6 +28,9 @@ func (s *Store) ReadLong(ctx context.Context, do func(*Conn) error) error {
 	return s.readLong(ctx, "test", do)
 }
 
+// LongReads is how many reads that may take long run at once.
+func (s *Store) LongReads() int { return cap(s.long) }
+
 // BeginMoving is the beginning of a checkpoint beside the writer, which ends when end is called.
 func (s *Store) BeginMoving() (end func()) {
 	s.writer.moving.Lock()

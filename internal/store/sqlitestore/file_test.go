@@ -310,23 +310,22 @@ func session(t *testing.T, s *sqlitestore.Store) memory.Session {
 func TestShortReadsDoNotWaitForLongOnes(t *testing.T) {
 	s := open(t, sqlitestore.Options{Readers: 2})
 	record(t, s, "m1")
-	begun, goOn := make(chan struct{}, 1), make(chan struct{})
+	begun, goOn := make(chan struct{}, 10), make(chan struct{})
 	end := sync.OnceFunc(func() { close(goOn) })
 	defer end()
 	var long errgroup.Group
 	for range 10 { // more than there are readers
 		long.Go(func() error {
 			return s.ReadLong(t.Context(), func(*sqlitestore.Conn) error {
-				select {
-				case begun <- struct{}{}:
-				default: // the first one has begun
-				}
+				begun <- struct{}{}
 				<-goOn
 				return nil
 			})
 		})
 	}
-	<-begun
+	for range s.LongReads() {
+		<-begun
+	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	for range 100 {

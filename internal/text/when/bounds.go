@@ -8,8 +8,8 @@ import (
 // boundsBefore are the words before a time, or with which it begins, that make it where something begins or ends, and
 // boundsAfter those after it.
 var (
-	boundsBefore = regexp.MustCompile(`(?i)(?:^|[^\pL])(?:until|till|since|before|after|from|starting|beginning|desde|hasta|antes del?|después del?|despues del?|a partir del?)` +
-		`(?: (?:the|on|in|el|la|los|las))* ?$`)
+	boundsBefore = regexp.MustCompile(`(?i)(?:^|[^\pL])(?:until|till|since|before|after|from|starting|beginning|` +
+		`desde|hasta|antes del?|después del?|despues del?|a partir del?)(?: (?:the|on|in|el|la|los|las))* ?$`)
 	boundsAfter = strings.Fields(`부터 이후 이전 전까지 から 以降 以来 以後 以前 までに 之前 之后 之後 以后 开始 開始 起`)
 )
 

@@ -36,16 +36,17 @@ func englishWords() map[string]vocabulary {
 			afternoon: "afternoon", evening: "evening", night: "late at night|night",
 		}),
 		"fused": spelled(map[int]string{
-			dawn:      "small hours of this morning|small hours today|early hours of this morning|early hours today|wee hours this morning",
-			night:     "tonight",
-			lastNight: "last night|overnight|yesterday night",
+			dawn:            "small hours of this morning|small hours today|early hours of this morning|early hours today|wee hours this morning",
+			night:           "tonight",
+			lastNight:       "last night|overnight|yesterday night",
+			nightBeforeLast: "the night before last",
 		}),
 		"count": digitsOfCount.or(spelled(map[int]string{
 			1: "a|an|one", 2: "two", 3: "three", 4: "four", 5: "five", 6: "six", 7: "seven", 8: "eight", 9: "nine",
 			10: "ten", 11: "eleven", 12: "twelve", couple: "a couple of|a couple|couple of", few: "a few|few|several",
 		})),
 		"unit": spelled(map[int]string{
-			hourUnit: "hours|hour", dayUnit: "days|day", weekUnit: "weeks|week", monthUnit: "months|month", yearUnit: "years|year",
+			hourUnit: "hours|hour", dayUnit: "days|day|nights|night", weekUnit: "weeks|week", monthUnit: "months|month", yearUnit: "years|year",
 		}),
 		"one":      spelled(map[int]string{weekUnit: "week", monthUnit: "month", yearUnit: "year"}),
 		"ago":      spelled(map[int]string{1: "ago|back"}),
@@ -104,6 +105,7 @@ var englishForms = []string{
 	`{count} {unit} {ago}`,
 	`{count} {unit} {ahead}`,
 	`{ago:otherday}`,
+	`(?:on )?{weekday:wholeday}(?: {part})?`,
 	`{step} {unit:one}`,
 	`(?:the )?{unit:one} {step:twice}`,
 	`(?:(?:in|over|during|within|for) )?(?:the )?(?:this )?{rolling:past} (?:{count} )?{unit}`,
@@ -149,12 +151,11 @@ var englishForms = []string{
 	`(?:(?:at|on|over|during|for|before|after|since|until|till) )?(?:the )?{holiday}(?: (?:holidays?|break|season))?(?:,? (?:of )?{year})?`,
 	`(?:(?:at|on|over|during) )?{step:near} {holiday}`,
 	`(?:(?:at|on|over|during) )?{holiday} (?:of )?{years}`,
-	`(?:on|since|until|till|by|before|after|from|of) the {day:nth}(?: of {months})?`,
+	`(?:on|since|until|till|by|before|after|from|of|around|about) the {day:nth}(?: of {months})?`,
 	`(?:on|since|until|till|by|before|after|from|of) the {day:ordinal} of {months}`,
 }
 
 var englishTold = []string{
-	`{weekday:wholeday}(?: {part})?`,
 	`the {day:nth}`,
 	`(?:for|and|to|by|till) (?:the )?{day:nth}`,
 	`{day} {month}\b\.?(?:,? {year})?`,

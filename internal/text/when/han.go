@@ -60,7 +60,7 @@ func hanWords() map[string]vocabulary {
 			thanksgiving: "感謝祭|感恩节|感恩節", lunarNewYear: "旧正月|春节|春節|过年", midAutumn: "中秋节|中秋節|中秋", goldenWeek: "ゴールデンウィーク|黄金周",
 			obon: "お盆", nationalDay: "国庆节|国慶節|国庆|國慶節|国庆假期|十一假期", childrensDay: "こどもの日",
 		}),
-		"rolling": spelled(map[int]string{1: "过去|過去|最近|近|ここ|この"}),
+		"rolling": spelled(map[int]string{1: "过去|過去|最近|近|ここ|この|这|這"}),
 		"step": spelled(map[int]string{
 			-1: "この前の|前の|上个|上個", 0: "この|今度の|这个|這個", 1: "次の|下个|下個",
 		}),
@@ -127,7 +127,7 @@ var hanForms = []string{
 	`(?:{year}年|{years})?(?:の|的)?{month}月份?{edge}(?:頃|ごろ|あたり|左右)?`,
 	`{months}{edge}(?:頃|ごろ|あたり)?`,
 	`{weeks}{edge}(?:頃|ごろ|あたり)?`,
-	`{years}(?:の|的)?{edge}`,
+	`{years}(?:の|的|年)?{edge}`,
 	`(?:{year}年|{years})?(?:の|的)?{season}(?:天|季)?{edge}`,
 	`(?:{year}年|{years}|{step})?(?:の|的)?{holiday}(?:{about})?`,
 	`{years:short}{holiday}`,

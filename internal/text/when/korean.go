@@ -32,7 +32,7 @@ func koreanWords() map[string]vocabulary {
 		"part": spelled(map[int]string{
 			dawn: "새벽", morning: "아침", forenoon: "오전", midday: "점심|정오|한낮", afternoon: "오후|낮", evening: "저녁", night: "밤",
 		}),
-		"fused": spelled(map[int]string{lastNight: "어젯밤|지난밤|간밤|어제밤"}),
+		"fused": spelled(map[int]string{lastNight: "어젯밤|지난밤|간밤|어제밤|엊저녁"}),
 		"count": digitsOfCount.or(spelled(map[int]string{
 			1: "한|일", 2: "두|이", 3: "세|석|삼", 4: "네|넉|사", 5: "다섯|오", 6: "여섯|육", 7: "일곱|칠", 8: "여덟|팔", 9: "아홉|구",
 			10: "열|십", 20: "이십", couple: "두세|두어|한두", few: "몇|몇몇|수|서너",

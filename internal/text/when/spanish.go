@@ -24,10 +24,10 @@ func spanishWords() map[string]vocabulary {
 		"fused": spelled(map[int]string{nightBeforeLast: "anteanoche|antes de anoche", lastNight: "anoche"}),
 		"count": digitsOfCount.or(spelled(map[int]string{
 			1: "un|una", 2: "dos", 3: "tres", 4: "cuatro", 5: "cinco", 6: "seis", 7: "siete", 8: "ocho", 9: "nueve", 10: "diez",
-			11: "once", 12: "doce", couple: "un par de", few: "unos|unas|varios|varias|algunos|algunas|unos pocos|unas pocas",
+			11: "once", 12: "doce", 15: "quince", 20: "veinte", 30: "treinta", couple: "un par de", few: "unos|unas|varios|varias|algunos|algunas|unos pocos|unas pocas",
 		})),
 		"unit": spelled(map[int]string{
-			hourUnit: "horas|hora", dayUnit: "días|día|dias|dia", weekUnit: "semanas|semana", monthUnit: "meses|mes",
+			hourUnit: "horas|hora", dayUnit: "días|día|dias|dia|noches|noche", weekUnit: "semanas|semana", monthUnit: "meses|mes",
 			yearUnit: "años|año|anos|ano",
 		}),
 		"one": spelled(map[int]string{weekUnit: "semana", monthUnit: "mes", yearUnit: "año|ano"}),
@@ -66,7 +66,7 @@ func spanishWords() map[string]vocabulary {
 			holyWeek: "semana santa", halloween: "halloween", thanksgiving: "acción de gracias|accion de gracias",
 			lunarNewYear: "año nuevo chino|ano nuevo chino|año nuevo lunar", childrensDay: "día del niño|dia del niño",
 		}),
-		"weekend": spelled(map[int]string{1: "fin de semana"}),
+		"weekend": spelled(map[int]string{1: "fin de semana|finde"}),
 		"weekday": listed(0, "lunes", "martes", "miércoles|miercoles", "jueves", "viernes", "sábado|sabado", "domingo"),
 		"season":  listed(0, "primavera", "verano", "otoño|otono", "invierno"),
 		"month": listed(1, "enero", "febrero", "marzo", "abril", "mayo", "junio", "julio", "agosto",

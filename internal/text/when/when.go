@@ -24,6 +24,7 @@ type Mention struct {
 	// Friday", "the 8th", "in May". Zero elsewhere.
 	NextFrom, NextTo time.Time
 	// Bounds says that the words only tell where something begins or ends, as in "since May" and "before March 8".
+	// Of a part of a day they never do: "yesterday before noon" is a time of its own.
 	Bounds bool
 }
 
@@ -91,7 +92,7 @@ func (e Expressions) At(now time.Time) []Mention {
 		if !m.decoy {
 			out = append(out, Mention{
 				From: m.from, To: m.to, Yearless: m.yearless, NextFrom: m.nextFrom, NextTo: m.nextTo,
-				Start: e.words.starts(m.start), End: e.words.ends(m.end), Bounds: bounds(e.words.text, m.start, m.end),
+				Start: e.words.starts(m.start), End: e.words.ends(m.end), Bounds: m.to.Sub(m.from) >= 20*time.Hour && bounds(e.words.text, m.start, m.end),
 			})
 		}
 	}
