@@ -23,6 +23,7 @@ type Doc struct {
 	Told         when.Told // the times that the message tells of
 	// Telling is what the message tells of whoever wrote it; of roles other than the user only whether it tells anything.
 	Telling  intent.Telling
+	Standing bool // the user asks an assistant for something in every answer: see intent.IsStanding
 	Passages []Passage
 	Vector   Vector // the zero one until the message is embedded
 }
@@ -56,6 +57,7 @@ func Analyze(m memory.PlacedMessage) Doc {
 	for _, span := range text.Passages(words) {
 		doc.Passages = append(doc.Passages, Passage{Span: span, Terms: count(text.Terms(span.Of(words)))})
 	}
+	doc.Standing = doc.Role == memory.RoleUser && len(doc.Passages) == 1 && intent.IsStanding(words)
 	return doc
 }
 

@@ -46,6 +46,7 @@ type Index struct {
 	counts   [2]int     // passages of a kind
 	capacity int64      // of all lists of postings, in bytes
 	chars    int64      // of all terms
+	standing []int32    // messages in which the user asks for something in every answer, in no order
 	turns    turnVectors
 	told     []toldOf // in the order of the messages that tell of times
 	scratch  sync.Pool
@@ -186,7 +187,7 @@ func (x *Index) Bytes() int64 {
 	perMessage := int64(unsafe.Sizeof(message{})) + int64(unsafe.Sizeof([maxEdges]edge{})) + 1 + 1 + perLabels // one for the sets' bits
 	perPassage := int64(4 + unsafe.Sizeof(span32{}) + 4 + 8 + 1)
 	return int64(cap(x.messages))*perMessage + int64(cap(x.passMessage))*perPassage + int64(len(x.sessions))*perSession +
-		int64(len(x.postings))*perTerm + int64(cap(x.told))*perTold + x.chars + x.capacity + x.turns.bytes()
+		int64(len(x.postings))*perTerm + int64(cap(x.told))*perTold + 4*int64(cap(x.standing)) + x.chars + x.capacity + x.turns.bytes()
 }
 
 // ScratchBytes returns about how much memory one Search takes at most beside the index.
@@ -352,6 +353,9 @@ func (x *Index) insert(d Doc, touched map[*session]struct{}) (m int32, ok bool) 
 			x.reaches[i] = append(x.reaches[i], 0)
 		}
 		x.single, x.several = append(x.single, 0), append(x.several, 0)
+	}
+	if d.Standing {
+		x.standing = append(x.standing, m)
 	}
 	if d.Name != "" {
 		x.messages[m].name = x.nameLabel(d.Name, m)

@@ -113,5 +113,6 @@ const (
 	ArmDense         = "dense"         // the meaning
 	ArmDenseFacts    = "dense_facts"   // the meaning of the facts that were learnt from a message
 	ArmElasticsearch = "elasticsearch" // the words, in a full-text view
+	ArmStanding      = "standing"      // what the user asks for in every answer
 	ArmTime          = "time"          // the times that the query names
 )

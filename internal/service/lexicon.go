@@ -131,6 +131,7 @@ type Found struct {
 
 	// What vectors found beside the words, weighed by the index's factors; none where the query has no vector.
 	Turns, Sources []rank.Match
+	Standing       []rank.Match // what the user asks for in every answer
 	Times          rank.ArmHits // of the times that the query names
 }
 
@@ -245,7 +246,9 @@ func (l *Lexicon) searchWords(ctx context.Context, x *userIndex, found *Found, q
 			return err
 		}
 	}
-	return l.inScratch(ctx, x, func() { found.Result, found.Passages = x.index.Search(q.Query), x.index.Passages() })
+	return l.inScratch(ctx, x, func() {
+		found.Result, found.Passages, found.Standing = x.index.Search(q.Query), x.index.Passages(), x.index.Standing(q.Query)
+	})
 }
 
 // searchTimes looks for what was said in, or tells of, the times that the query names.
