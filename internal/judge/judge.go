@@ -53,6 +53,7 @@ const certain = 5
 const (
 	hostile = iota
 	passing
+	keeping
 	heads
 )
 
