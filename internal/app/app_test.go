@@ -66,6 +66,11 @@ func startWith(t testing.TB, data string, o app.Options, change func(*config.Con
 	t.Helper()
 	cfg := config.Default()
 	cfg.Data, cfg.Listen, cfg.MetricsListen = data, "127.0.0.1:0", ""
+	cfg.RequestTimeout = time.Minute // a slow machine fails no test that is not about deadlines
+	for name, p := range cfg.Profiles {
+		p.Summaries.Idle = 0 // nor has it a session summarised in the midst of a test because time went by
+		cfg.Profiles[name] = p
+	}
 	change(&cfg)
 	h := &harness{ctx: t.Context(), log: &lines{}, data: data}
 	o.Log, o.Version = slog.New(slog.NewTextHandler(h.log, &slog.HandlerOptions{Level: slog.LevelDebug})), "test"

@@ -1,6 +1,7 @@
 package app_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -138,7 +139,7 @@ func onModel(t *testing.T, m *moody, change func(*config.Config)) *harness {
 	t.Cleanup(server.Close)
 	return startOn(t, filepath.Join(t.TempDir(), "strata.db"), func(c *config.Config) {
 		c.ChatBaseURL, c.SummaryModel, c.ExtractionModel = server.URL(), "scripted", "scripted"
-		c.ChatTimeout, c.MetricsListen = 4*time.Second, "127.0.0.1:0" // megabytes take their time under the race detector
+		c.ChatTimeout, c.MetricsListen = time.Minute, "127.0.0.1:0" // megabytes take their time under the race detector
 		change(c)
 	})
 }
@@ -221,8 +222,17 @@ type badDay struct {
 	reply func(asked) llmtest.Reply
 	// ops are what is wrong in an answer that can be read. A good operation stands behind them.
 	ops     func(asked) []extract.Op
-	refused []string // the reasons of operations, sorted
-	job     string   // how the reason of the job that failed begins; "" when an answer was applied
+	refused []string      // the reasons of operations, sorted
+	job     string        // how the reason of the job that failed begins; "" when an answer was applied
+	timeout time.Duration // of a model's call; 0 for one that is never reached
+}
+
+// hangTimeout is the timeout of calls that never end.
+const hangTimeout = time.Second
+
+// within sets the timeout of a model's calls, unless it is 0.
+func within(timeout time.Duration) func(*config.Config) {
+	return func(c *config.Config) { c.ChatTimeout = cmp.Or(timeout, c.ChatTimeout) }
 }
 
 func (d badDay) answer(a asked) llmtest.Reply {
@@ -285,7 +295,7 @@ func brokenEndpoints() map[string]badDay {
 		"an overload":                         {reply: always(llmtest.Fails(http.StatusServiceUnavailable, llmtest.Failure{})), job: "transient (HTTP 503"},
 		"a key that is refused":               {reply: always(llmtest.Fails(http.StatusUnauthorized, llmtest.Failure{})), job: "permanent (HTTP 401"},
 		"a prompt that is too long":           {reply: always(llmtest.TooLong()), job: "too_long"},
-		"an endpoint that hangs":              {reply: always(llmtest.Broken(llmtest.FaultHang)), job: "transient"},
+		"an endpoint that hangs":              {reply: always(llmtest.Broken(llmtest.FaultHang)), job: "transient", timeout: hangTimeout},
 		"a body that does not end":            {reply: always(llmtest.Broken(llmtest.FaultEndless)), job: "permanent"},
 		"a connection that is cut":            {reply: always(llmtest.Broken(llmtest.FaultReset)), job: "transient"},
 		"a proxy's page":                      {reply: always(llmtest.Broken(llmtest.FaultHTML)), job: "transient"},
@@ -381,7 +391,7 @@ func TestBadExtractors(t *testing.T) {
 
 func survive(t *testing.T, d badDay) {
 	m := &moody{}
-	h := onModel(t, m, noChange)
+	h := onModel(t, m, within(d.timeout))
 	h.states(t, "Is allergic to peanuts", "")
 	h.learn(t, "known", "I live in Rome and I like tea.")
 	before := h.listFacts(t, true)
@@ -496,9 +506,10 @@ func TestBadSummarizers(t *testing.T) {
 	t.Parallel()
 	canary := "On day 1 we decided"
 	for name, row := range map[string]struct {
-		reply  func(asked) llmtest.Reply
-		reason string // of refusal, or of the job that waits
-		waits  bool   // for the model to be well again; else the built-in summariser stands in
+		reply   func(asked) llmtest.Reply
+		reason  string        // of refusal, or of the job that waits
+		waits   bool          // for the model to be well again; else the built-in summariser stands in
+		timeout time.Duration // of a model's call; 0 for one that is never reached
 	}{
 		"empty":                       {reply: always(llmtest.Say("")), reason: "empty"},
 		"refused":                     {reply: always(llmtest.Refused("I cannot.")), reason: "refused"},
@@ -508,14 +519,17 @@ func TestBadSummarizers(t *testing.T) {
 		"a key that is refused":       {reply: always(llmtest.Fails(http.StatusUnauthorized, llmtest.Failure{}))},
 		"an internal error":           {reply: always(llmtest.Fails(http.StatusInternalServerError, llmtest.Failure{})), reason: "transient (HTTP 500", waits: true},
 		"a rate limit":                {reply: always(llmtest.Limited("1")), reason: "rate_limited (HTTP 429", waits: true},
-		"an endpoint that hangs":      {reply: always(llmtest.Broken(llmtest.FaultHang)), reason: "transient", waits: true},
+		"an endpoint that hangs":      {reply: always(llmtest.Broken(llmtest.FaultHang)), reason: "transient", waits: true, timeout: hangTimeout},
 		"a body that does not end":    {reply: always(llmtest.Broken(llmtest.FaultEndless))},
 		"half a reply":                {reply: always(llmtest.Broken(llmtest.FaultCutJSON)), reason: "transient", waits: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			m := &moody{}
-			h := onModel(t, m, func(c *config.Config) { c.ExtractionModel = "" })
+			h := onModel(t, m, func(c *config.Config) {
+				c.ExtractionModel = ""
+				within(row.timeout)(c)
+			})
 			m.turn(row.reply)
 			h.talk(t, "s", 12)
 			covered := func() (int64, []*memoryv1.SummaryNode) {

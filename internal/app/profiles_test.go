@@ -28,6 +28,9 @@ type profileRow struct {
 // The figures of docs/evaluate/profiles.md: the same transcript, each profile, the built-in summariser. What is planted was said once,
 // in the words of a user or of the agent; the tokens are those of o200k_base with what providers add.
 func TestProfilesOnAHundredTurns(t *testing.T) {
+	if testing.Short() {
+		t.Skip("computes the figures of a document; make test runs it without the race detector")
+	}
 	t.Parallel()
 	all, plants := transcript100(t), planted(t)
 	if len(plants) != 24 || kept(plants, words(all)) != 24 {

@@ -5,6 +5,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
@@ -34,6 +35,11 @@ func startServer(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	cfg := config.Default()
 	cfg.Data, cfg.Listen, cfg.MetricsListen = ts.MkAbs("strata.db"), "127.0.0.1:0", "127.0.0.1:0"
+	cfg.RequestTimeout = time.Minute
+	for name, p := range cfg.Profiles {
+		p.Summaries.Idle = 0 // no session is summarised in the midst of a script because time went by
+		cfg.Profiles[name] = p
+	}
 	addresses, stopped := make(chan [2]string), make(chan error, 1)
 	ctx, stop := context.WithCancel(context.Background())
 	go func() {

@@ -1,12 +1,13 @@
 package extract
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	regexp "github.com/stratamem/strata/internal/lazyregexp"
 )
 
 // absolute replaces relative dates in a text by absolute ones as of the local time it was said: "yesterday" becomes "on 7 May

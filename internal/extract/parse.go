@@ -5,8 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"regexp"
 	"strings"
+
+	regexp "github.com/stratamem/strata/internal/lazyregexp"
 )
 
 // Limits of an answer as a whole.

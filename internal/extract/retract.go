@@ -26,7 +26,7 @@ func (v *verifier) retract(i int, op Op) (Proposal, RejectReason) {
 	p := Proposal{Index: i, Retracts: true, Supersedes: ended.ID, Said: line.place(op.Quote)}
 	p.Fact = v.fact(op, line.Line)
 	p.Fact.Text, p.Fact.Category, p.Fact.Attribute, p.Fact.Subject = ended.Text, ended.Category, ended.Attribute, ended.Subject
-	return p, cmp.Or(v.checkWhose(ended, line), checkInstruction(Op{Quote: op.Quote}), checkEnding(line.around(p.Said), ended))
+	return p, cmp.Or(v.checkWhose(ended, line), checkQuoted(op.Quote), checkEnding(line.around(p.Said), ended))
 }
 
 // ended is the fact that an operation takes back, as far as the operation names it.

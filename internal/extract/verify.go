@@ -3,7 +3,6 @@ package extract
 import (
 	"cmp"
 	"math"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/stratamem/strata/internal/intent"
 	"github.com/stratamem/strata/internal/judge"
+	regexp "github.com/stratamem/strata/internal/lazyregexp"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/text"
 )
@@ -126,9 +126,10 @@ func (v *verifier) verify(i int, op Op) (Proposal, RejectReason) {
 		}
 		p.Supersedes = supersedes.ID
 	}
+	judged := judge.Statement(op.Text)
 	return p, cmp.Or(
-		v.checkSubject(op, line, supersedes), checkInstruction(op), checkTemporary(op), checkSmallTalk(op), checkScript(op, line), v.checkSupport(op),
-		v.checkReplacement(p.Fact, supersedes), checkPassing(op),
+		v.checkSubject(op, line, supersedes), checkInstruction(op, judged), checkTemporary(op), checkSmallTalk(judged), checkScript(op, line),
+		v.checkSupport(op), v.checkReplacement(p.Fact, supersedes), checkPassing(op, judged),
 	)
 }
 
@@ -309,17 +310,18 @@ func (s *source) names(subject string) bool {
 	return !slices.ContainsFunc(words(subject), func(w string) bool { return !have.has(w) })
 }
 
-// checkInstruction: a fact must not tell its reader what to do, nor give it a permission. What is quoted may be a whole
-// message: only what takes over a reader's instructions is no source of any fact.
-func checkInstruction(op Op) RejectReason {
-	about := op.Text
-	if op.Subject != "" {
-		about = op.Subject + ": " + op.Text
-	}
-	if intent.DirectiveOf(about) != intent.None || judge.Statement(op.Text).Directive != intent.None {
+// checkInstruction: a fact must not tell its reader what to do, nor give it a permission.
+func checkInstruction(op Op, judged judge.Judgement) RejectReason {
+	if judged.Directive != intent.None || op.Subject != "" && intent.DirectiveOf(op.Subject+": "+op.Text) != intent.None {
 		return RejectInstruction
 	}
-	for _, sentence := range text.Sentences(op.Quote) {
+	return checkQuoted(op.Quote)
+}
+
+// checkQuoted: what is quoted may be a whole message: only what takes over a reader's instructions is no source of any
+// fact.
+func checkQuoted(quote string) RejectReason {
+	for _, sentence := range text.Sentences(quote) {
 		if intent.DirectiveOf(sentence) == intent.Override {
 			return RejectInstruction
 		}
@@ -327,27 +329,24 @@ func checkInstruction(op Op) RejectReason {
 	return ""
 }
 
-func checkSmallTalk(op Op) RejectReason {
-	if intent.IsSmallTalk(op.Text) {
+func checkSmallTalk(judged judge.Judgement) RejectReason {
+	if judged.SmallTalk {
 		return RejectSmallTalk
 	}
 	return ""
 }
 
-// From which logit on a statement is taken for one of the moment: what a model copies word for word sooner than what it
-// tells in words of its own, for whoever makes a fact of what somebody said has judged that it lasts.
-const (
-	copiedPassing = -0.5
-	ownPassing    = 3
-)
+// ownPassing is the logit from which on what a model tells in words of its own is taken for a statement of the moment:
+// whoever makes a fact of what somebody said has judged that it lasts. What it copies word for word is from 0 on.
+const ownPassing = 3
 
 // checkPassing: a statement that only reads like one of the moment is refused last, so that a plainer reason is told.
-func checkPassing(op Op) RejectReason {
-	line := copiedPassing
+func checkPassing(op Op, judged judge.Judgement) RejectReason {
+	line := 0.0
 	if squeeze(op.Text) != squeeze(op.Quote) {
 		line = ownPassing
 	}
-	if judge.Statement(op.Text).Passing > line {
+	if judged.Passing > line {
 		return RejectSmallTalk
 	}
 	return ""

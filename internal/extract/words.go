@@ -1,12 +1,13 @@
 package extract
 
 import (
-	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
+
+	regexp "github.com/stratamem/strata/internal/lazyregexp"
 )
 
 // fold is s normalised to NFKC and lower case.

@@ -83,12 +83,6 @@ func IsVital(statement string) bool {
 	return newReading(fold(statement)).has.any(of(name, health, family))
 }
 
-// IsSmallTalk reports whether a statement is a question, or has nothing but greetings, thanks and answers to such.
-func IsSmallTalk(statement string) bool {
-	r := newReading(fold(statement))
-	return r.has[asks] || r.pleasantries
-}
-
 // IsPleasantry reports whether a statement has nothing but greetings, thanks, laughter, acknowledgements and what answers
 // such: nothing of it is worth keeping. A text without letters and digits is one.
 func IsPleasantry(statement string) bool { return newReading(fold(statement)).pleasantries }

@@ -59,7 +59,7 @@ func TestHonestStatementsStand(t *testing.T) {
 		refused, all := 0, read(t, name)
 		for _, s := range all {
 			kind := intent.DirectiveOf(s.text)
-			if kind != intent.None || intent.IsSmallTalk(s.text) {
+			if kind != intent.None || intent.Read(s.text).SmallTalk {
 				refused++
 				t.Logf("%s refused as %q: %s %s: %s", name, kind, s.language, s.family, s.text)
 			}

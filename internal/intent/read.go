@@ -12,6 +12,8 @@ type Reading struct {
 	Features []uint8
 	// Pleasantries: nothing but greetings, thanks and answers to such.
 	Pleasantries bool
+	// SmallTalk: it is a question, or has nothing but greetings, thanks and answers to such.
+	SmallTalk bool
 	// Wish: it says how its speaker wishes to be answered, see IsWish.
 	Wish bool
 	// Directive is what the statement would have its reader do.
@@ -25,7 +27,10 @@ const FeatureCount = int(featureCount)
 func Read(statement string) Reading {
 	folded := fold(statement)
 	r := newReading(folded)
-	out := Reading{Words: strings.Join(joinLetters(strings.Fields(folded)), " "), Pleasantries: r.pleasantries, Wish: isWish(&r.has), Directive: directiveOf(folded, r)}
+	out := Reading{
+		Words: strings.Join(joinLetters(strings.Fields(folded)), " "), Pleasantries: r.pleasantries, SmallTalk: r.has[asks] || r.pleasantries,
+		Wish: isWish(&r.has), Directive: directiveOf(folded, r),
+	}
 	for f, has := range r.has {
 		// A list of what may stand beside a greeting tells nothing alone, nor does how whom a statement is about is called.
 		if has && feature(f) != pleasant && feature(f) != theUser {

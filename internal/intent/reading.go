@@ -1,12 +1,13 @@
 package intent
 
 import (
-	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
+
+	regexp "github.com/stratamem/strata/internal/lazyregexp"
 )
 
 // reading is a statement as lexicons look at it: what hides words from them, such as invisible characters, letters set

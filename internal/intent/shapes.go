@@ -1,8 +1,9 @@
 package intent
 
 import (
-	"regexp"
 	"strings"
+
+	regexp "github.com/stratamem/strata/internal/lazyregexp"
 )
 
 // Shapes are what is known by how it is written, in any language.

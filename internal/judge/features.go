@@ -40,7 +40,9 @@ const (
 )
 
 // shares are how much each kind counts.
-var shares = [kindCount]float64{kindGram: 1, kindWord: .5, kindPair: .4, kindSign: .8, kindSigns: .8, kindEdge: .3, kindShape: .25, kindCue: .8, kindCues: .8}
+var shares = [kindCount]float64{
+	kindGram: 1, kindWord: 1, kindPair: .6, kindSign: .8, kindSigns: .8, kindEdge: .3, kindShape: .25, kindCue: .8, kindCues: .8,
+}
 
 // featuresOf are the features of a statement, by key, each once: n-grams of characters, words and pairs of words, what
 // the lexicons of package intent find alone and in pairs, how it begins and ends, and its shape. Features of a kind

@@ -18,6 +18,8 @@ type Judgement struct {
 	// Directive is what the rules of package intent read, intent.Order where only the weights tell that the statement would
 	// have its reader do something, intent.None for an ordinary statement.
 	Directive intent.Directive
+	// SmallTalk: it is a question, or nothing but greetings, thanks and answers to such.
+	SmallTalk bool
 	// Hostile is how much the statement reads like one that would have its reader do something, and Passing how much like one
 	// that holds for the moment only: small talk, a reaction, a question, a request, a state of today. Above 0 it is taken for
 	// one. Both are logits, moved so.
@@ -28,7 +30,7 @@ type Judgement struct {
 func Statement(statement string) Judgement {
 	r := intent.Read(statement)
 	scores := weights.scores(featuresOf(statement, r))
-	j := Judgement{Directive: r.Directive, Hostile: scores[hostile], Passing: scores[passing]}
+	j := Judgement{Directive: r.Directive, SmallTalk: r.SmallTalk, Hostile: scores[hostile], Passing: scores[passing]}
 	line := 0.0
 	if r.Wish {
 		line = wishLine

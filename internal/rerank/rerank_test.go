@@ -180,14 +180,18 @@ func redirect(w http.ResponseWriter, r *http.Request) {
 func cut(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }
 
 func TestACallEndsWithItsContext(t *testing.T) {
-	held := make(chan struct{})
-	s, _ := endpoint(t, func(_ http.ResponseWriter, r *http.Request) {
-		held <- struct{}{}
-		<-r.Context().Done()
-	})
-	ask := func(ctx context.Context) (*rerank.Error, *roundtrip.Clock) {
+	// hold returns the URL of an endpoint that does not reply, and where it tells that it was asked.
+	hold := func(t *testing.T) (url string, held chan struct{}) {
+		held = make(chan struct{}, 1)
+		s, _ := endpoint(t, func(_ http.ResponseWriter, r *http.Request) {
+			held <- struct{}{}
+			<-r.Context().Done()
+		})
+		return s.URL, held
+	}
+	ask := func(ctx context.Context, t *testing.T, url string) (*rerank.Error, *roundtrip.Clock) {
 		ctx, clock := roundtrip.Watch(ctx)
-		_, err := client(t, rerank.Options{BaseURL: s.URL}).Rerank(ctx, "tea?", documents)
+		_, err := client(t, rerank.Options{BaseURL: url}).Rerank(ctx, "tea?", documents)
 		failed, ok := errors.AsType[*rerank.Error](err)
 		if !ok {
 			t.Fatalf("got %v", err)
@@ -195,21 +199,22 @@ func TestACallEndsWithItsContext(t *testing.T) {
 		return failed, clock
 	}
 	t.Run("by its deadline, and what it took was waiting", func(t *testing.T) {
+		url, _ := hold(t)
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 		defer cancel()
-		go func() { <-held }()
-		failed, clock := ask(ctx)
+		failed, clock := ask(ctx, t, url)
 		if failed.Class != rerank.ClassLate || clock.Waited() < 10*time.Millisecond {
 			t.Errorf("%s: %v after %s", failed.Class, failed, clock.Waited())
 		}
 	})
 	t.Run("or when its caller goes", func(t *testing.T) {
+		url, held := hold(t)
 		ctx, cancel := context.WithCancel(t.Context())
 		go func() {
 			<-held
 			cancel()
 		}()
-		if failed, _ := ask(ctx); failed.Class != rerank.ClassGivenUp {
+		if failed, _ := ask(ctx, t, url); failed.Class != rerank.ClassGivenUp {
 			t.Errorf("%s: %v", failed.Class, failed)
 		}
 	})

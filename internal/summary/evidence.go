@@ -2,13 +2,13 @@ package summary
 
 import (
 	"math"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 	"unicode"
 	"unicode/utf8"
 
+	regexp "github.com/stratamem/strata/internal/lazyregexp"
 	"github.com/stratamem/strata/internal/text"
 	times "github.com/stratamem/strata/internal/text/when"
 )

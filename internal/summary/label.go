@@ -1,10 +1,10 @@
 package summary
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
+	regexp "github.com/stratamem/strata/internal/lazyregexp"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/text"
 )

@@ -4,7 +4,7 @@
 //	go run ./internal/judge/fit -report    tells what the weights in use miss and refuse, by set and language
 //
 // It learns from fit/lines alone: statements that would have their reader do something (hostile), lasting statements
-// (honest, lasting, told, wanted), what holds for the moment (passing), and clauses as people say them in a chat, which are
+// (honest, lasting, told, fact, wanted), what holds for the moment (passing), and clauses as people say them in a chat, which are
 // worth keeping (keep) or not (leave). The sets of other authors, in package intent's,
 // extract's and builtin's testdata, only say where the line is drawn. Equal lines give equal weights.
 package main
@@ -29,14 +29,14 @@ var languages = []string{"en", "es", "ko", "ja", "zh"}
 // Both were chosen by what is missed of the sets of other authors.
 const (
 	penalty = 2e-5
-	steps   = 400
+	steps   = 1000
 )
 
-// The shares of honest statements that the choosing sets may lose to each judgement. They are short; of the observations
-// of real dialogues (LoCoMo's, not part of this repository) three in a hundred are lost at the first.
+// The shares of honest statements that the choosing sets may lose to each judgement: losing a fact that somebody told is
+// worse than keeping a hostile one that the rules of package intent do not know, for it stands among facts, marked as data.
 const (
-	lostToHostile = .008
-	lostToPassing = .012
+	lostToHostile = .006
+	lostToPassing = .008
 )
 
 // heads are the judgements in the order in which weights.bin has them, with the share of honest statements that each may
@@ -65,9 +65,9 @@ func main() {
 	}
 }
 
-// toldWeight is how many lines one counts for that tells of somebody at length, as models write facts: there are few of
-// them, and long ones share words with what would have its reader do something.
-const toldWeight = 8
+// toldWeight is how many lines one counts for that tells of somebody as models write facts: there are few of them, and long
+// ones share words with what would have its reader do something.
+const toldWeight = 3
 
 // kinds are those of the lines, with what they are for each head. A line of a kind that a head does not name is not shown to
 // it.
@@ -81,6 +81,7 @@ var kinds = []struct {
 	{"honest", 1, nil, []string{"hostile", "passing"}},
 	{"lasting", 1, []string{keeping}, []string{"hostile", "passing"}},
 	{"told", toldWeight, nil, []string{"hostile", "passing"}},
+	{"fact", toldWeight, nil, []string{"hostile", "passing"}},
 	{"wanted", 1, nil, []string{"hostile", "passing"}},
 	{"passing", 1, []string{"passing"}, []string{"hostile", keeping}},
 	{"keep", 1, []string{keeping}, nil},

@@ -1,12 +1,12 @@
 package builtin
 
 import (
-	"regexp"
 	"strings"
 	"unicode"
 
 	"github.com/stratamem/strata/internal/extract"
 	"github.com/stratamem/strata/internal/intent"
+	regexp "github.com/stratamem/strata/internal/lazyregexp"
 )
 
 // asking is how people of a language say what shall be kept: "remember that …", a wish that holds from now on, and what

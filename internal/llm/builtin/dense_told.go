@@ -1,9 +1,10 @@
 package builtin
 
 import (
-	"regexp"
 	"strings"
 	"unicode/utf8"
+
+	regexp "github.com/stratamem/strata/internal/lazyregexp"
 )
 
 // koFinalSs is the place of the final ㅆ among the finals of a Hangul syllable: it makes a past.

@@ -1,10 +1,11 @@
 package builtin
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
+
+	regexp "github.com/stratamem/strata/internal/lazyregexp"
 )
 
 var english = grammar{

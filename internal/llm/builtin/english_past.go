@@ -1,6 +1,6 @@
 package builtin
 
-import "regexp"
+import regexp "github.com/stratamem/strata/internal/lazyregexp"
 
 // enTags are words that may follow a statement and change nothing of it.
 var enTags = regexp.MustCompile(`(?i)(?:\s*,\s*(?:by the way|btw|fyi|actually|though|honestly|you know|after all|in fact|in the end|as it turns out|unfortunately|sadly|luckily|thankfully|finally|again|just so you know|just fyi|as of (?:today|now|last \p{L}+|this \p{L}+)|sorry|haha)|\s+(?:by the way|btw|fyi|after all))+$`)

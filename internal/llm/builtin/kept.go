@@ -1,7 +1,6 @@
 package builtin
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -10,6 +9,7 @@ import (
 	"github.com/stratamem/strata/internal/extract"
 	"github.com/stratamem/strata/internal/intent"
 	"github.com/stratamem/strata/internal/judge"
+	regexp "github.com/stratamem/strata/internal/lazyregexp"
 	"github.com/stratamem/strata/internal/text"
 )
 

@@ -1,10 +1,11 @@
 package builtin
 
 import (
-	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	regexp "github.com/stratamem/strata/internal/lazyregexp"
 )
 
 var korean = grammar{

@@ -1,9 +1,10 @@
 package builtin
 
 import (
-	"regexp"
 	"strings"
 	"unicode/utf8"
+
+	regexp "github.com/stratamem/strata/internal/lazyregexp"
 )
 
 // koPast says of a statement that it held once.

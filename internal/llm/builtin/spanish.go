@@ -1,8 +1,9 @@
 package builtin
 
 import (
-	"regexp"
 	"strings"
+
+	regexp "github.com/stratamem/strata/internal/lazyregexp"
 )
 
 //nolint:misspell // Spanish

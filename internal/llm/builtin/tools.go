@@ -1,9 +1,10 @@
 package builtin
 
 import (
-	"regexp"
 	"slices"
 	"strings"
+
+	regexp "github.com/stratamem/strata/internal/lazyregexp"
 )
 
 // toolKinds are kinds of which a piece of work has one at a time, with what is known of each: who switches to MySQL does not

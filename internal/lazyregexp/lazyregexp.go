@@ -1,0 +1,80 @@
+// Package lazyregexp holds regular expressions that are compiled when a text is first matched by them. A server has several
+// hundred, of five languages, and may never need most: compiled ones take ten times the room of their source. It is a
+// drop-in for the part of package regexp that Strata uses, as internal/lazyregexp is within the Go project.
+package lazyregexp
+
+import (
+	"regexp"
+	"sync"
+	"testing"
+)
+
+// Regexp is a regular expression. Its methods do what those of regexp.Regexp do, and may be called at the same time.
+type Regexp struct {
+	source   string
+	compiled func() *regexp.Regexp
+}
+
+// MustCompile is the expression of a source in RE2 syntax. A source that is none panics at its first use; in tests at once,
+// so that none such is released.
+func MustCompile(source string) *Regexp {
+	re := &Regexp{source: source, compiled: sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(source) })}
+	if testing.Testing() {
+		re.compiled()
+	}
+	return re
+}
+
+// String is the source.
+func (re *Regexp) String() string { return re.source }
+
+// Split is as regexp.Regexp has it.
+func (re *Regexp) Split(s string, n int) []string { return re.compiled().Split(s, n) }
+
+// MatchString is as regexp.Regexp has it.
+func (re *Regexp) MatchString(s string) bool { return re.compiled().MatchString(s) }
+
+// FindString is as regexp.Regexp has it.
+func (re *Regexp) FindString(s string) string { return re.compiled().FindString(s) }
+
+// FindStringIndex is as regexp.Regexp has it.
+func (re *Regexp) FindStringIndex(s string) []int { return re.compiled().FindStringIndex(s) }
+
+// FindStringSubmatch is as regexp.Regexp has it.
+func (re *Regexp) FindStringSubmatch(s string) []string { return re.compiled().FindStringSubmatch(s) }
+
+// FindStringSubmatchIndex is as regexp.Regexp has it.
+func (re *Regexp) FindStringSubmatchIndex(s string) []int {
+	return re.compiled().FindStringSubmatchIndex(s)
+}
+
+// FindAllString is as regexp.Regexp has it.
+func (re *Regexp) FindAllString(s string, n int) []string { return re.compiled().FindAllString(s, n) }
+
+// FindAllStringIndex is as regexp.Regexp has it.
+func (re *Regexp) FindAllStringIndex(s string, n int) [][]int {
+	return re.compiled().FindAllStringIndex(s, n)
+}
+
+// FindAllStringSubmatch is as regexp.Regexp has it.
+func (re *Regexp) FindAllStringSubmatch(s string, n int) [][]string {
+	return re.compiled().FindAllStringSubmatch(s, n)
+}
+
+// FindAllStringSubmatchIndex is as regexp.Regexp has it.
+func (re *Regexp) FindAllStringSubmatchIndex(s string, n int) [][]int {
+	return re.compiled().FindAllStringSubmatchIndex(s, n)
+}
+
+// ReplaceAllString is as regexp.Regexp has it.
+func (re *Regexp) ReplaceAllString(s, instead string) string {
+	return re.compiled().ReplaceAllString(s, instead)
+}
+
+// ReplaceAllStringFunc is as regexp.Regexp has it.
+func (re *Regexp) ReplaceAllStringFunc(s string, instead func(string) string) string {
+	return re.compiled().ReplaceAllStringFunc(s, instead)
+}
+
+// SubexpIndex is as regexp.Regexp has it.
+func (re *Regexp) SubexpIndex(name string) int { return re.compiled().SubexpIndex(name) }
