@@ -218,3 +218,12 @@ func holdsRuns(clause, s string) bool {
 func Ends(sentence, fact, attribute string) bool {
 	return checkEnding([]string{sentence}, memory.Fact{Text: fact, Attribute: attribute}) == ""
 }
+
+// Asserts reports whether a sentence states something, as far as its words tell: it neither asks nor supposes, wishes, jests,
+// quotes, or tells what others say.
+func Asserts(sentence string) bool {
+	return !unasserted.MatchString(strings.ReplaceAll(sentence, "’", "'"))
+}
+
+// Denies reports whether a sentence denies something, or says that it is over.
+func Denies(sentence string) bool { return denying.MatchString(strings.ReplaceAll(sentence, "’", "'")) }

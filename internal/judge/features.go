@@ -34,17 +34,26 @@ const (
 	kindSigns
 	kindEdge
 	kindShape
+	kindCue
+	kindCues
 	kindCount
 )
 
 // shares are how much each kind counts.
-var shares = [kindCount]float64{kindGram: 1, kindWord: 1, kindPair: .6, kindSign: .8, kindSigns: .8, kindEdge: .3, kindShape: .25}
+var shares = [kindCount]float64{
+	kindGram: 1, kindWord: 1, kindPair: .6, kindSign: .8, kindSigns: .8, kindEdge: .3, kindShape: .25, kindCue: .8, kindCues: .8,
+}
 
 // featuresOf are the features of a statement, by key, each once: n-grams of characters, words and pairs of words, what
 // the lexicons of package intent find alone and in pairs, how it begins and ends, and its shape. Features of a kind
 // together have the length that is the kind's share.
 func featuresOf(statement string, r intent.Reading) []Feature {
-	var c collector
+	c := collectorOf(statement, r)
+	return c.features()
+}
+
+func collectorOf(statement string, r intent.Reading) *collector {
+	c := &collector{}
 	words := withoutSubject(r.Words)
 	c.grams(words)
 	c.words(words)
@@ -55,7 +64,7 @@ func featuresOf(statement string, r intent.Reading) []Feature {
 			c.add(kindSigns, hash(kindSigns, uint64(a)<<8|uint64(b)))
 		}
 	}
-	return c.features()
+	return c
 }
 
 // Signs of shape, beside those of package intent.

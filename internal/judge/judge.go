@@ -55,6 +55,7 @@ const certain = 5
 const (
 	hostile = iota
 	passing
+	keeping
 	heads
 )
 

@@ -4,7 +4,8 @@
 //	go run ./internal/judge/fit -report    tells what the weights in use miss and refuse, by set and language
 //
 // It learns from fit/lines alone: statements that would have their reader do something (hostile), lasting statements
-// (honest, lasting, told, fact, wanted), and what holds for the moment (passing). The sets of other authors, in package intent's,
+// (honest, lasting, told, fact, wanted), what holds for the moment (passing), and clauses as people say them in a chat, which are
+// worth keeping (keep) or not (leave). The sets of other authors, in package intent's,
 // extract's and builtin's testdata, only say where the line is drawn. Equal lines give equal weights.
 package main
 
@@ -43,7 +44,10 @@ const (
 var heads = [...]struct {
 	name string
 	lost float64
-}{{"hostile", lostToHostile}, {"passing", lostToPassing}}
+}{{"hostile", lostToHostile}, {"passing", lostToPassing}, {keeping, 0}}
+
+// keeping is the head that judges clauses instead of statements. Its line is not drawn here: who asks knows how sure to be.
+const keeping = "keeping"
 
 // minLines is in how many lines a feature must stand to get a weight.
 const minLines = 2
@@ -75,11 +79,13 @@ var kinds = []struct {
 }{
 	{"hostile", 1, []string{"hostile"}, nil},
 	{"honest", 1, nil, []string{"hostile", "passing"}},
-	{"lasting", 1, nil, []string{"hostile", "passing"}},
+	{"lasting", 1, []string{keeping}, []string{"hostile", "passing"}},
 	{"told", toldWeight, nil, []string{"hostile", "passing"}},
 	{"fact", toldWeight, nil, []string{"hostile", "passing"}},
 	{"wanted", 1, nil, []string{"hostile", "passing"}},
-	{"passing", 1, []string{"passing"}, []string{"hostile"}},
+	{"passing", 1, []string{"passing"}, []string{"hostile", keeping}},
+	{"keep", 1, []string{keeping}, nil},
+	{"leave", 1, nil, []string{keeping}},
 }
 
 // line is a line with what kind it is, and the features of each form in which it may be told.
@@ -89,11 +95,14 @@ type line struct {
 	forms  [][]judge.Feature
 }
 
-// readLines are all lines.
+// readLines are all lines that a head of statements learns from.
 func readLines() ([]line, error) {
 	var out []line
 	for _, language := range languages {
 		for kind, k := range kinds {
+			if k.name == "keep" || k.name == "leave" {
+				continue
+			}
 			texts, err := read(fmt.Sprintf("internal/judge/fit/lines/%s_%s.txt", language, k.name))
 			if err != nil {
 				return nil, err
@@ -110,8 +119,32 @@ func readLines() ([]line, error) {
 	return out, nil
 }
 
+// readClauses are all lines that the head of clauses learns from.
+func readClauses() ([]line, error) {
+	var out []line
+	for _, language := range languages {
+		for kind, k := range kinds {
+			if !slices.Contains(k.positive, keeping) && !slices.Contains(k.negative, keeping) {
+				continue
+			}
+			texts, err := read(fmt.Sprintf("internal/judge/fit/lines/%s_%s.txt", language, k.name))
+			if err != nil {
+				return nil, err
+			}
+			for _, text := range texts {
+				out = append(out, line{kind: kind, weight: k.weight, forms: [][]judge.Feature{judge.ClauseFeatures(text)}})
+			}
+		}
+	}
+	return out, nil
+}
+
 func fit() error {
 	lines, err := readLines()
+	if err != nil {
+		return err
+	}
+	clauses, err := readClauses()
 	if err != nil {
 		return err
 	}
@@ -121,6 +154,10 @@ func fit() error {
 	}
 	var found [len(heads)]judge.Head
 	for i, h := range heads {
+		if h.name == keeping {
+			found[i] = logistic(clauses, h.name)
+			continue
+		}
 		found[i] = logistic(lines, h.name)
 		line := draw(found[i], honest, h.lost)
 		fmt.Printf("%s: line drawn at %.2f\n", h.name, line)

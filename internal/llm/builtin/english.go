@@ -23,7 +23,7 @@ var english = grammar{
 	person: thirdPerson,
 	name:   englishName,
 
-	besides: englishBesides, inversions: enInversions, enders: enEnders, corrections: enCorrections, past: enPast, tags: enTags, join: joinEnglish,
+	besides: englishBesides, implied: englishImplied, inversions: enInversions, enders: enEnders, corrections: enCorrections, past: enPast, tags: enTags, join: joinEnglish,
 }
 
 // Pieces of patterns.
@@ -47,6 +47,7 @@ const (
 
 var englishRules = []factRule{
 	{"personal_info", 9, regexp.MustCompile(`(?i)^my (?:full |first |last |real )?name(?: is|'s) (?:actually )?` + enPlace + `$`), "Name is $1.", "name", nil, 0},
+	{"personal_info", 9, regexp.MustCompile(`(?i)^(?:i'm|i am|this is) ((?-i:[A-Z]\p{Ll}+))(?: here)?$`), "Name is $1.", "name", ownEnglishName, 0},
 	{"personal_info", 8, regexp.MustCompile(`(?i)^(?:you can |just |please |everyone |people )*calls? me ` + enPlace + `(?: from now on)?$`), "Goes by $1.", "preferred_name", nil, 0},
 	{"personal_info", 8, regexp.MustCompile(`(?i)^(?:(?:i|we) (?:now |currently |still |just )*live|(?:i'm|we're) (?:now |currently )?(?:living|based)|(?:i've|we've) been living|(?:i|we) have lived|(?:i've|we've) lived) in ` + enPlace + `,?(?:$| with| now| since| for| right now| these days| at the moment)`), "Lives in $1.", "home_city", nil, 0},
 	{"personal_info", 8, regexp.MustCompile(enWe + `(?:moved|relocated) (?:back )?to ` + enPlace + `,?` + enWhen + `,?(?:$| now| from| with| for| to)`), "Moved to $1$2.", "home_city", place, 0},
@@ -139,8 +140,10 @@ var englishRules = []factRule{
 	{"decision", 7, regexp.MustCompile(enWe + `(?:chose|picked|chosen|opted for|settled on) ([^,]+?)( (?:over|instead of|as) [^,]+| for (?:our|my|the) [^,]+)?$`), "Chose $1$2.", chosen, chosenThing, 0},
 	{"decision", 7, regexp.MustCompile(enWe + `(?:switched|migrated) (?:from [^,]+? )?to ([^,]+)$`), "Switched to $1.", chosen, chosenThing, 0},
 	{"decision", 7, regexp.MustCompile(`(?i)^(?:i'm|i am|we're|we are|i'll be|we'll be) going with ([^,]+)$`), "Chose $1.", chosen, chosenThing, 0},
+}
 
-	// What is implied: whoever speaks of "my kids" has some.
+// englishImplied are what is implied: whoever speaks of "my kids" has some.
+var englishImplied = []factRule{
 	{"personal_info", 6, regexp.MustCompile(`(?i)^(?:.*[^\p{L}'])?my (?:(?:oldest|older|eldest|youngest|younger|little|big|two|three|own|dear|lovely|amazing|wonderful|sweet|twin) )*(husband|wife|fianc[ée]e?|girlfriend|boyfriend|kids|children|son|daughter|sister|brother|cousin|aunt|uncle|niece|nephew|mentor|roommate|dog|cat|puppy|kitten)(?:$|[^\p{L}]|'s )`), "Has a $1.", "", nil, 0},
 	{"personal_info", 4, regexp.MustCompile(`(?i)^((?:.*[^\p{L}'])?)my (?:own )?((?:online |clothing |dance |small |coffee )*(?:store|studio|business|startup|blog|garden|band|bakery|car|motorcycle|boat))(?:$|[^\p{L}'-])`), "Has a $2.", "", hasAlready, 0},
 }
@@ -256,10 +259,10 @@ func capitalised(object string) bool {
 // enPerson are the words of the first person and those of the third.
 var enPerson = map[string]string{
 	"i": "they", "i'm": "they're", "i've": "they've", "i'd": "they'd", "i'll": "they'll", "me": "them", "my": "their", "mine": "theirs",
-	"myself": "themselves", "we": "they", "us": "them", "our": "their", "ours": "theirs", "ourselves": "themselves", "we're": "they're", "am": "are",
+	"myself": "themselves", "we": "they", "us": "them", "our": "their", "ours": "theirs", "ourselves": "themselves", "we're": "they're", "we've": "they've", "we'll": "they'll", "we'd": "they'd", "am": "are",
 }
 
-var enWord = regexp.MustCompile(`[\p{L}']+`)
+var enWord = regexp.MustCompile(`[\p{L}\p{N}']+`)
 
 // thirdPerson is the object as somebody else would say it.
 func thirdPerson(object string) string {

@@ -72,4 +72,10 @@ var enNations = regexp.MustCompile(`(?i)^(?:american|british|english|irish|scott
 // personName accepts what may be a name.
 func personName(object string) bool { return !enNations.MatchString(object) }
 
+// enNoNames are capitalised after "I'm" and are no names.
+var enNoNames = regexp.MustCompile(`(?i)^(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day|january|february|march|april|june|july|august|september|october|november|december|so|not|sorry|fine|good|ok|okay|done|back|here|tired|happy|sad|excited|busy|sure|in|on|off|out|just|very|really|glad|ready|lost|late|free|sick|christmas|easter|lgbtq?|protestant|hispanic|latino|latina|scorpio|libra|leo|virgo|aries|taurus|gemini|cancer|capricorn|aquarius|pisces|sagittarius|santa|batman)$`)
+
+// ownEnglishName accepts what somebody may be called who says "I'm" and no more.
+func ownEnglishName(object string) bool { return personName(object) && !enNoNames.MatchString(object) }
+
 func joinEnglish(before, object, after string) string { return before + object + after }

@@ -48,6 +48,7 @@ type finding struct {
 	kind      string // as in extract.Op
 	said      string // the clause as the rule read it
 	from, to  int    // where its object stands there
+	known     string // the alias of the known fact that it takes back; "" for any that says the text
 }
 
 const (
@@ -64,7 +65,7 @@ const ruleConfidence = 0.9
 func (f finding) operation(t extract.Task, l extract.Line) extract.Op {
 	return extract.Op{
 		Op: f.op, Kind: f.kind, Text: f.text, Category: f.rule.category, Significance: f.rule.significance, Confidence: ruleConfidence,
-		Subject: t.SpeakerOf(l), Attribute: f.attribute, Tags: []string{}, Message: l.Alias, Quote: f.quote,
+		Subject: t.SpeakerOf(l), Attribute: f.attribute, Tags: []string{}, Message: l.Alias, Quote: f.quote, Supersedes: f.known,
 	}
 }
 
@@ -92,6 +93,7 @@ type grammar struct {
 	opener   *regexp.Regexp // what may stand before a statement
 	rules    []factRule
 	besides  []factRule // what a clause states beside what a rule found in it
+	implied  []factRule // what a sentence implies of which nothing else is kept
 	// inversions and enders are how something is taken back: see inversion. An ender ends whatever holds of a property.
 	inversions  []inversion
 	enders      map[string]*regexp.Regexp
@@ -133,11 +135,9 @@ func split(s string, where *regexp.Regexp) []string {
 
 // find is what the clause states: the fact of the first rule that fits, and those that the rule's other readings give.
 func (g *grammar) find(clause string) []finding {
-	clause = strings.TrimSpace(clause)
-	opener := g.opener.FindString(clause)
-	said := strings.TrimRight(clause[len(opener):], " .!~;…♡^")
+	opener, said := g.opened(clause)
 	f, ok := g.match(opener, said)
-	if plain := g.strip(clause); !ok && plain != said {
+	if plain := g.strip(strings.TrimSpace(clause)); !ok && plain != said {
 		f, ok = g.match(opener, plain)
 	}
 	if !ok {
@@ -150,6 +150,13 @@ func (g *grammar) find(clause string) []finding {
 		}
 	}
 	return out
+}
+
+// opened is a clause in what may stand before its statement, and what is said.
+func (g *grammar) opened(clause string) (opener, said string) {
+	clause = strings.TrimSpace(clause)
+	opener = g.opener.FindString(clause)
+	return opener, strings.TrimRight(clause[len(opener):], " .!~;…♡^")
 }
 
 // match is the fact of the first rule that fits what is said.

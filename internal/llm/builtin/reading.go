@@ -7,6 +7,7 @@ import (
 
 	"github.com/stratamem/strata/internal/extract"
 	regexp "github.com/stratamem/strata/internal/lazyregexp"
+	"github.com/stratamem/strata/internal/text"
 )
 
 // reading is the operations of the lines so far, and what was stated last: a correction is of that.
@@ -27,6 +28,7 @@ const maxStale = 2
 func (r *reading) read(l extract.Line) {
 	said := enTitle.ReplaceAllString(strings.ReplaceAll(l.Text, "’", "'"), "$1 $2")
 	g := grammarOf(said)
+	spanish := text.IsSpanish(said)
 	fresh := true
 	if r.stale++; r.stale > maxStale {
 		r.last = nil
@@ -37,6 +39,8 @@ func (r *reading) read(l extract.Line) {
 		if f, ok := asked(sentence); ok && (!states || f.rule == rememberedRule) {
 			found = append(found, f)
 		}
+		found = append(found, r.ended(l, sentence, found)...)
+		found = append(found, g.left(sentence, found, spanish)...)
 		for _, f := range found {
 			if l.Learn {
 				r.note(l, f)
@@ -52,6 +56,43 @@ func (r *reading) read(l extract.Line) {
 			r.last = nil
 		}
 	}
+}
+
+// ended is what a sentence takes back of what is known of its speaker, in words that no grammar reads.
+func (r *reading) ended(l extract.Line, sentence string, read []finding) []finding {
+	if len(sentence) > maxSentenceBytes || slices.ContainsFunc(read, func(f finding) bool { return f.op == opRetract }) || !extract.Denies(sentence) {
+		return nil
+	}
+	speaker := r.task.SpeakerOf(l)
+	quote := strings.Trim(sentence, " \t\r\n,;")
+	var out []finding
+	for _, k := range r.task.Known {
+		own := strings.EqualFold(k.Fact.Subject, speaker) && !k.Fact.Protected && !k.Fact.Pinned
+		if own && len(out) < extract.MaxEndings && extract.Ends(sentence, k.Fact.Text, k.Fact.Attribute) {
+			out = append(out, finding{op: opRetract, rule: &factRule{}, text: k.Fact.Text, attribute: k.Fact.Attribute, quote: quote, known: k.Alias})
+		}
+	}
+	for _, op := range r.ops {
+		if op.Op == opAdd && op.Subject == speaker && op.Message != l.Alias && len(out) < extract.MaxEndings && extract.Ends(sentence, op.Text, op.Attribute) {
+			out = append(out, finding{op: opRetract, rule: &factRule{}, text: op.Text, attribute: op.Attribute, quote: quote})
+		}
+	}
+	return out
+}
+
+// left is what a sentence states beside what the rules have found in it: the clauses that are worth keeping, else what is
+// only implied.
+func (g *grammar) left(sentence string, read []finding, spanish bool) []finding {
+	if out := g.kept(sentence, read, spanish); len(out) > 0 || len(read) > 0 || len(sentence) > maxSentenceBytes || g.blocked.MatchString(sentence) {
+		return out
+	}
+	var out []finding
+	for _, clause := range split(sentence, g.clauses) {
+		if owned := g.owned(clause); len(owned) > 0 {
+			out = append(out, owned[0])
+		}
+	}
+	return out
 }
 
 // note adds an operation, in place of those of the same message that it takes the place of: whoever corrects himself within
@@ -120,7 +161,7 @@ func (g *grammar) denials(clause, sentence string) []finding {
 		}
 		for _, template := range inv.stated {
 			for _, stated := range variants(template, m[1:]) {
-				for _, f := range g.find(stated) {
+				for _, f := range append(g.find(stated), g.owned(stated)...) {
 					if extract.Ends(sentence, f.text, f.attribute) {
 						f.op, f.quote = opRetract, said
 						out = append(out, f)
@@ -130,6 +171,19 @@ func (g *grammar) denials(clause, sentence string) []finding {
 		}
 	}
 	return out
+}
+
+// owned is that there is somebody or something of the speaker's, and all that was said of them.
+func (g *grammar) owned(stated string) []finding {
+	opener, said := g.opened(stated)
+	for i := range g.implied {
+		if f, ok := g.apply(&g.implied[i], opener, said); ok {
+			all := f
+			all.text = capital(strings.TrimPrefix(strings.TrimSuffix(f.text, "."), "Has a "))
+			return []finding{f, all}
+		}
+	}
+	return nil
 }
 
 // ends is the property whose value a clause ends without naming it.

@@ -1,0 +1,81 @@
+package builtin_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestWhatPeopleSayOfThemselvesIsLearnt(t *testing.T) {
+	for _, tc := range []struct{ said, text string }{
+		{"Hi, I'm Bob", "Name is Bob."},
+		{"I can't eat gluten", "Cannot eat gluten."},
+		{"my sister Mia is allergic to peanuts", "Sister Mia is allergic to peanuts."},
+		{"Sorry, I'm late. My husband Karim works nights, so mornings are quiet here.", "Husband Karim works nights."},
+		{"We named our son after my late uncle Ravi.", "Named their son after their late uncle Ravi."},
+		{"I teach a beginners' salsa class downtown.", "Teaches a beginners' salsa class downtown."},
+		{"I've never been to the US.", "Has never been to the US."},
+		{"Python을 Java보다 선호해", "Python을 Java보다 선호한다."},
+		{"DB는 PostgreSQL로 결정했어요", "DB는 PostgreSQL로 결정했다."},
+		{"나 비건이야", "비건이다."},
+		{"아 참, 나 글루텐 못 먹어. 빵은 빼 줘.", "글루텐 못 먹는다."},
+		{"내 동생 루이는 당뇨가 있어.", "동생 루이는 당뇨가 있다."},
+		{"私はビーガンなんです。", "ビーガンなんです。"},
+		{"データベースはPostgreSQLに決めました。", "データベースはPostgreSQLに決めました。"},
+		{"弟のルイは糖尿病です。", "弟のルイは糖尿病です。"},
+		{"看護師を11年やっていますが、今でも好きです。", "看護師を11年やっています。"},
+		{"我对坚果过敏。", "对坚果过敏。"},
+		{"对了，我不能吃麸质，面包就不要了。", "不能吃麸质。"},
+		{"我弟弟路易有糖尿病。", "弟弟路易有糖尿病。"},
+		{"Mira, es que no puedo comer gluten, así que nada de pan.", "No puede comer gluten."},
+		{"Uso un portátil con Fedora.", "Usa un portátil con Fedora."},
+		{"Mi hermano Luis es diabético.", "Su hermano Luis es diabético."},
+	} {
+		t.Run(tc.said, func(t *testing.T) {
+			var texts []string
+			for _, f := range learntOf(t, tc.said) {
+				texts = append(texts, f.Text)
+				if f.Evidence[0].Quote == "" {
+					t.Errorf("%q has no quote", f.Text)
+				}
+			}
+			if !slices.Contains(texts, tc.text) || slices.Contains(texts, "Has a sister.") {
+				t.Errorf("learnt %q, want %q", texts, tc.text)
+			}
+		})
+	}
+}
+
+func TestOfWhatHoldsForTheMomentNothingIsKept(t *testing.T) {
+	for _, said := range []string{
+		"I'm getting an error on line 3.", "I woke up late and missed breakfast.", "If I won the lottery I'd buy an island.", "I love that you explained it.",
+		"Estoy leyendo tu respuesta.", "Si me tocara la lotería me compraba una isla.", "Creo que ya lo entiendo, gracias.",
+		"지금 답변 읽고 있어.", "로또 되면 섬을 살 거야.", "회의가 취소돼서 한 시간 비었어.",
+		"今、回答を読んでいます。", "宝くじが当たったら島を買うよ。", "話せて楽しかったです。",
+		"我正在看你的回答。", "如果中了彩票我就买个岛。", "跟你聊天很愉快。",
+	} {
+		t.Run(said, func(t *testing.T) {
+			if facts := learntOf(t, said); len(facts) > 0 {
+				t.Errorf("learnt %q", facts[0].Text)
+			}
+		})
+	}
+}
+
+func TestALaterValueTakesThePlaceOfAnEarlierOne(t *testing.T) {
+	for dialogue, old := range map[string]string{
+		"Vivo en Bilbao con mi pareja. / Me mudé a Granada el mes pasado.":      "Bilbao",
+		"横浜に住んでいます。 / 先月大阪に引っ越しました。":                                            "横浜",
+		"我住在杭州。 / 我上个月搬到成都了。":                                                   "杭州",
+		"저는 부산에 살아요. / 지난달에 서울로 이사했어요.":                                         "부산",
+		"Our deadline is 3 March. / The deadline got moved to 10 April.":        "3 March",
+		"Usamos MySQL en el proyecto. / Hemos pasado de MySQL a PostgreSQL 16.": "Usamos MySQL",
+	} {
+		t.Run(dialogue, func(t *testing.T) {
+			holding := remembered(t, chat(strings.Split(dialogue, " / ")))
+			if len(holding) == 0 || slices.ContainsFunc(holding, func(f string) bool { return strings.Contains(f, old) }) {
+				t.Errorf("holds %q", holding)
+			}
+		})
+	}
+}
