@@ -27,7 +27,7 @@ FUZZ := $(shell grep -rhoE --include='*_test.go' --with-filename '^func Fuzz[A-Z
 # the packages of property tests without a store
 PROPERTIES := $(shell grep -rl --include='*_test.go' pgregory.net/rapid internal | xargs -n1 dirname | sort -u | grep -vE '^internal/(app|jobs|store)(/|$$)' | sed 's|^|./|')
 
-.PHONY: help build tools test sdks lint generate verify fuzz bench bench-context bench-neighbours bench-large bench-record bench-crash bench-seams bench-conflict bench-outage bench-facts bench-learn bench-idle bench-overload bench-tiers bench-reindex bench-hanging bench-mongokill bench-replicas locomo locomo-tiers figures property proof demo backends-up backends-down backends-wipe test-integration test-containers docker clean
+.PHONY: help build tools test sdks lint generate verify fuzz bench bench-context bench-neighbours bench-large bench-record bench-crash bench-seams bench-conflict bench-outage bench-facts bench-learn bench-idle bench-overload bench-tiers bench-reindex bench-hanging bench-mongokill bench-replicas locomo locomo-tiers chats learnt figures property proof demo backends-up backends-down backends-wipe test-integration test-containers docker clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | awk -F'\t' '{printf "  %-18s %s\n", $$1, $$2}'
@@ -143,6 +143,13 @@ LOCOMO = -facts=replayed -sections -bar=recall_10=.825 -bar=turns_500=.80 -bar=t
 locomo-tiers: tools ## the same as locomo with all in the three servers
 	@if [ -z "$(LOCOMO_DIR)" ]; then echo "name the folder of dialogues: make locomo-tiers LOCOMO_DIR=path"; exit 2; fi
 	@$(TIERS) $(BIN)/strata-eval locomo -tiers $(LOCOMO) -binary=$(BIN)/strata -data="$(LOCOMO_DIR)" $(EVAL_ARGS)
+
+chats: tools ## recall on this project's own chats in five languages: few words shared, and by time
+	$(BIN)/strata-eval chats -types=low-overlap -binary=$(BIN)/strata -data=internal/eval/testdata/chats $(EVAL_ARGS)
+	$(BIN)/strata-eval chats -types=time -binary=$(BIN)/strata -data=internal/eval/testdata/chats $(EVAL_ARGS)
+
+learnt: tools ## what the built-in rules learn from the same chats, by language
+	$(BIN)/strata-eval facts -binary=$(BIN)/strata -data=internal/eval/testdata/chats $(EVAL_ARGS)
 
 bench: ## the Go benchmarks of all packages
 	go test -run='^$$' -bench=. -benchmem ./...

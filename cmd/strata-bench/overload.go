@@ -12,6 +12,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/connectivity"
 	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
@@ -105,6 +106,8 @@ func overloadOn(ctx context.Context, o options, s *running) error {
 	o.report.Note("   Record %d/s: alone p50 %s p99 %s (%d failed), beside p50 %s p99 %s (%d of %d failed)", overloadRecords,
 		measure.Millis(alone.records.P50()), measure.Millis(alone.records.P99()), alone.recordsFailed,
 		measure.Millis(beside.records.P50()), measure.Millis(beside.records.P99()), beside.recordsFailed, len(beside.records)+beside.recordsFailed)
+	o.report.Note("   Record in its handler, without transport and client: alone p50 %s p99 %s, beside p50 %s p99 %s",
+		measure.Millis(alone.handled.P50()), measure.Millis(alone.handled.P99()), measure.Millis(beside.handled.P50()), measure.Millis(beside.handled.P99()))
 	o.report.Note("   small BuildContext %d/s: alone p50 %s p99 %s, beside p50 %s p99 %s", overloadContexts,
 		measure.Millis(alone.contexts.P50()), measure.Millis(alone.contexts.P99()), measure.Millis(beside.contexts.P50()), measure.Millis(beside.contexts.P99()))
 	reportOverload(o, peak-idle, alone, beside, attack)
@@ -166,6 +169,7 @@ func clip(err error) string {
 // besideRun is what Records and small contexts took, from the time at which they were meant to be sent.
 type besideRun struct {
 	records, contexts             measure.Samples
+	handled                       measure.Samples // of records, what the server's handler took
 	recordsFailed, contextsFailed int
 }
 
@@ -179,10 +183,19 @@ func besides(ctx context.Context, s *running, d time.Duration) (besideRun, error
 	defer own.Close()
 	c := memoryv1.NewMemoryServiceClient(own)
 	texts := manyTexts()
+	var mu sync.Mutex
 	var both errgroup.Group
 	both.Go(func() error {
 		out.records, out.recordsFailed = atRate(ctx, overloadRecords, d, func(ctx context.Context, n int) error {
-			_, err := c.Record(ctx, turnRequest(fmt.Sprintf("beside-%02d", n%16), texts[n%len(texts)]))
+			var trailer metadata.MD
+			_, err := c.Record(ctx, turnRequest(fmt.Sprintf("beside-%02d", n%16), texts[n%len(texts)]), grpc.Trailer(&trailer))
+			if err != nil {
+				return err
+			}
+			took, err := handlerTime(trailer)
+			mu.Lock()
+			defer mu.Unlock()
+			out.handled = append(out.handled, took)
 			return err
 		})
 		return nil

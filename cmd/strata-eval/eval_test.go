@@ -118,7 +118,15 @@ func TestChatsWithAnAssistantAndHistoriesOfTheirOwn(t *testing.T) {
 	 "haystack_session_ids":["a"],"haystack_dates":["2023/05/20 (Sat) 02:21"],"answer_session_ids":["a"],
 	 "haystack_sessions":[[{"role":"user","content":"My boat is called Anna.","has_answer":true},{"role":"assistant","content":"Noted."}]]}]`)
 	address := serve(t)
-	for _, c := range []struct{ benchmark, data, facts string }{{"beam", beam, "none"}, {"longmemeval", long, "server"}} {
+	own := write(t, "ada.txt", `language: en
+timezone: Asia/Seoul
+== 2025-03-08 00:30
+u: My boat is called Anna.
+? What is the boat called?
+?t 2025-03-09 10:00 | What did I say in the small hours of Saturday?
+a: Noted.
+`)
+	for _, c := range []struct{ benchmark, data, facts string }{{"beam", beam, "none"}, {"longmemeval", long, "server"}, {"chats", own, "none"}} {
 		t.Run(c.benchmark+" is replayed and found", func(t *testing.T) {
 			var out strings.Builder
 			args := []string{c.benchmark, "-data", c.data, "-facts", c.facts, "-address", address, "-settle", "0s", "-bar", "evidence_500=1", "-bar", "recall_10_user=1"}
@@ -137,6 +145,7 @@ func TestWrongArgumentsAreRefused(t *testing.T) {
 		"no data":                               {"locomo"},
 		"data that is not there":                {"locomo", "-data", filepath.Join(dir, "none")},
 		"an unknown dialogue":                   {"locomo", "-data", dir, "-ids", "8"},
+		"questions of no type":                  {"locomo", "-data", dir, "-types", "riddle"},
 		"facts that BEAM does not have":         {"beam", "-data", dir, "-facts", "replayed"},
 		"facts of no kind":                      {"locomo", "-data", dir, "-facts", "all"},
 		"flags for a server that runs already":  {"locomo", "-data", dir, "-address", "127.0.0.1:1", "-embedding-model", "m"},
@@ -241,4 +250,26 @@ func TestFigures(t *testing.T) {
 			t.Errorf("got %q", got)
 		}
 	})
+}
+
+func TestFactsOfLabelledChats(t *testing.T) {
+	dir := write(t, "ada.txt", `language: en
+== 2025-03-08 10:30
+u#old: I live in Lisbon.
+! lives in Lisbon
+a: Lovely.
+u: What a day.
+== 2025-05-08 10:30
+u: I now live in Porto.
+! #old lives in Porto
+a: Noted.
+u: lol
+`)
+	var out strings.Builder
+	if err := run(t.Context(), []string{"facts", "-data", dir, "-address", serve(t), "-list"}, &out); err != nil {
+		t.Fatal(err)
+	}
+	if want := "2 of    2    1.000          0 of    2        0.0        1      1      0"; strings.Count(out.String(), want) != 2 {
+		t.Errorf("both are learnt, and the new one takes the old one's place:\n%s", out.String())
+	}
 }

@@ -1,6 +1,6 @@
 // Command strata-eval replays benchmarks of long conversations through a real server and says how much of each question's
 // evidence comes back: by SearchMessages, and inside the contexts that BuildContext renders. The benchmarks are read by
-// path; none are part of this project. Nothing is fitted here: what the server ranks with is the server's own.
+// path; those of other authors are no part of this project. Of labelled chats it says too what a server learns. Nothing is fitted here: what the server ranks with is the server's own.
 package main
 
 import (
@@ -16,7 +16,8 @@ import (
 	"github.com/stratamem/strata/internal/measure"
 )
 
-const usage = `usage: strata-eval locomo|beam|longmemeval -data PATH [flags] [-- flags of the server]
+const usage = `usage: strata-eval locomo|beam|longmemeval|chats -data PATH [flags] [-- flags of the server]
+       strata-eval facts -data PATH [flags] [-- flags of the server]
        strata-eval compare A.json B.json [-type TYPE]
 each benchmark tells its flags with -help`
 
@@ -31,7 +32,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	if len(args) == 0 {
 		return errors.New(usage)
 	}
-	readers := map[string]reader{"locomo": eval.LoCoMo, "beam": eval.BEAM, "longmemeval": eval.LongMemEval}
+	readers := map[string]reader{"locomo": eval.LoCoMo, "beam": eval.BEAM, "longmemeval": eval.LongMemEval, "chats": eval.Chats}
 	switch read, ok := readers[args[0]]; {
 	case ok:
 		o, err := parse(args[0], args[1:])
@@ -39,10 +40,12 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 			return err
 		}
 		return measureSet(ctx, o, read, out)
+	case args[0] == "facts":
+		return learnFacts(ctx, args[1:], out)
 	case args[0] == "compare":
 		return compare(args[1:], out)
 	}
-	return fmt.Errorf("%q is neither a benchmark nor compare:\n%s", args[0], usage)
+	return fmt.Errorf("%q is no benchmark, nor facts or compare:\n%s", args[0], usage)
 }
 
 // measureSet reads a benchmark, asks a server and reports.
@@ -84,6 +87,9 @@ func load(o options, read reader) (eval.Set, error) {
 	}
 	if !o.apart {
 		set = withoutApart(set)
+	}
+	if set, err = set.OfTypes(o.types); err != nil {
+		return eval.Set{}, err
 	}
 	return set.Select(o.ids, o.limit)
 }

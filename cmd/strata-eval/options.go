@@ -16,6 +16,7 @@ type options struct {
 	benchmark string
 	data      string
 	ids       []string
+	types     []string
 	limit     int
 	apart     bool
 
@@ -68,6 +69,10 @@ func (o *options) define(fs *flag.FlagSet) {
 	fs.StringVar(&o.data, "data", "", "the benchmark's folder, JSON file or zip")
 	fs.Func("ids", "the dialogues to ask about, with commas; all when not given", func(v string) error {
 		o.ids = strings.Split(v, ",")
+		return nil
+	})
+	fs.Func("types", "the types of questions to ask, with commas; all when not given", func(v string) error {
+		o.types = strings.Split(v, ",")
 		return nil
 	})
 	fs.IntVar(&o.limit, "limit", 0, "at most so many questions in all; 0 for any number")

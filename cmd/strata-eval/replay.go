@@ -109,10 +109,27 @@ func (p *player) user() string { return p.benchmark + "-" + p.dialogue.Name }
 
 // tell records the dialogue and waits for what is learnt from it.
 func (p *player) tell(ctx context.Context) error {
+	if err := p.settleIn(ctx); err != nil {
+		return err
+	}
 	if err := p.record(ctx); err != nil {
 		return err
 	}
 	return p.learn(ctx)
+}
+
+// settleIn gives the user the dialogue's timezone, which "yesterday" counts by. Its language is left for the server to tell.
+func (p *player) settleIn(ctx context.Context) error {
+	if p.dialogue.Timezone == "" {
+		return nil
+	}
+	_, err := memoryv1.NewUserServiceClient(p.conn).UpdateUser(ctx, &memoryv1.UpdateUserRequest{
+		User: &memoryv1.User{UserId: p.user(), Timezone: p.dialogue.Timezone},
+	})
+	if err != nil {
+		return fmt.Errorf("set the user's timezone: %w", err)
+	}
+	return nil
 }
 
 func (p *player) record(ctx context.Context) error {
@@ -136,8 +153,12 @@ func (p *player) turn(s eval.Session, turns []eval.Turn) *memoryv1.RecordRequest
 		if t.Role == memory.RoleAssistant {
 			m.Role = memoryv1.Role_ROLE_ASSISTANT
 		}
-		if !s.Begin.IsZero() {
-			m.CreateTime = timestamppb.New(s.Begin)
+		at := t.At
+		if at.IsZero() {
+			at = s.Begin
+		}
+		if !at.IsZero() {
+			m.CreateTime = timestamppb.New(at)
 		}
 		req.Messages = append(req.Messages, m)
 	}
@@ -298,7 +319,11 @@ func (p *player) context(ctx context.Context, row *eval.Row, q eval.Question, bu
 }
 
 func (p *player) search(q eval.Question) *memoryv1.SearchMessagesRequest {
-	return &memoryv1.SearchMessagesRequest{UserId: p.user(), Query: q.Text, PageSize: hits}
+	req := &memoryv1.SearchMessagesRequest{UserId: p.user(), Query: q.Text, PageSize: hits}
+	if !q.AsOf.IsZero() {
+		req.AsOf = timestamppb.New(q.AsOf)
+	}
+	return req
 }
 
 // build asks for a context in a new session, at the time of the question.
@@ -308,8 +333,12 @@ func (p *player) build(q eval.Question, budget int64, off []memoryv1.SectionKind
 		overrides.Sections = append(overrides.Sections, &memoryv1.SectionSwitch{Section: s})
 	}
 	req := &memoryv1.BuildContextRequest{UserId: p.user(), SessionId: "question", Query: q.Text, Overrides: overrides}
-	if !p.dialogue.Asked.IsZero() {
-		req.AsOf = timestamppb.New(p.dialogue.Asked)
+	asked := q.AsOf
+	if asked.IsZero() {
+		asked = p.dialogue.Asked
+	}
+	if !asked.IsZero() {
+		req.AsOf = timestamppb.New(asked)
 	}
 	return req
 }

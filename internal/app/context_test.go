@@ -479,6 +479,18 @@ func TestSessions(t *testing.T) {
 			t.Errorf("sessions %v, want %v", got, want)
 		}
 	})
+	t.Run("an imported session stands where it was held, not where it was imported", func(t *testing.T) {
+		h := start(t)
+		h.record(t, "today", user("", "hello"))
+		said := time.Date(2024, 3, 8, 9, 0, 0, 0, time.UTC)
+		old := user("", "we leave for Lisbon")
+		old.CreateTime = timestamppb.New(said)
+		h.record(t, "imported", old)
+		r := must(h.ListSessions(h.ctx, &memoryv1.ListSessionsRequest{UserId: "ada"}))(t).GetSessions()
+		if len(r) != 2 || r[1].GetSessionId() != "imported" || !r[1].GetLastMessageTime().AsTime().Equal(said) {
+			t.Errorf("sessions %v", r)
+		}
+	})
 	t.Run("change by mask and etag", func(t *testing.T) {
 		h := start(t)
 		h.record(t, "s", user("", "hello"))

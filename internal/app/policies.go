@@ -87,7 +87,7 @@ func extractionTriggers(e config.Extraction, f config.Facts) extract.Triggers {
 	return extract.Triggers{
 		AtReply: e.AtReply, Messages: e.Messages, Idle: e.Idle, MaxMessages: e.MaxMessages, MaxTokens: e.MaxTokens, Learn: learn,
 		ContextBytes: e.ContextBytes, CoreSignificance: f.CoreSignificance,
-		Guidance: e.Guidance(), Temperature: temperature(e.Temperature),
+		Guidance: e.Guidance(), Write: e.Language, Temperature: temperature(e.Temperature),
 	}
 }
 

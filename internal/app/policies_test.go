@@ -95,13 +95,13 @@ func TestContextPolicies(t *testing.T) {
 			for i := range 6000 {
 				said = append(said, user("", fmt.Sprintf("note %d of the long day", i)))
 			}
-			said[4000].Pinned = true
+			said[300].Pinned, said[4000].Pinned = true, true
 			for turn := range slices.Chunk(said, 1000) {
 				h.record(t, "s", turn...)
 			}
 			r := h.contextBy(t, &memoryv1.ContextPolicy{Trim: trim}, 1_000_000)
 			got := seqs(section(r, recent))
-			if n := len(got); n < 20 || n > 300 || got[n-1] != 6000 || !slices.Contains(got, 1) || !slices.Contains(got, 4001) {
+			if n := len(got); n < 20 || n > 300 || got[n-1] != 6000 || !slices.Contains(got, 1) || !slices.Contains(got, 301) || !slices.Contains(got, 4001) {
 				t.Errorf("%d messages: %d", n, got)
 			}
 			if read := r.GetUsage().GetHistoryTokensBefore(); read > 25_000 {

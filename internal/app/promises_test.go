@@ -97,7 +97,8 @@ func TestProfilesPromiseTheSameOfStoredSessions(t *testing.T) {
 				Strategy: &memoryv1.CompressPolicy_Facts{Facts: &memoryv1.RetrieveFacts{Concepts: []*memoryv1.Concept{{Keyword: "parcels"}}}},
 			},
 		}}})
-		if d := r.GetDegraded(); len(d) != 1 || d[0].GetTier() != "summariser" || !strings.Contains(d[0].GetReason(), "facts") {
+		if d := r.GetDegraded(); len(d) != 1 || d[0].GetTier() != "summariser" || !strings.Contains(d[0].GetReason(), "concepts") ||
+			!strings.Contains(d[0].GetReason(), "waits for no model") || !strings.Contains(d[0].GetReason(), "call Compact") {
 			t.Errorf("degraded %v", d)
 		}
 	})

@@ -240,6 +240,59 @@ func TestSecretsMaskedEverywhereAreStoredNowhere(t *testing.T) {
 	}
 }
 
+// TestSecretsInWhatACallerWritesBesideMessages: titles, labels and corrections are masked where the profile says so, before they
+// are stored.
+func TestSecretsInWhatACallerWritesBesideMessages(t *testing.T) {
+	t.Parallel()
+	const secret = "hunter2-Zebra9"
+	const says, masked = "my password is " + secret, "my password is [secret: password]"
+	for profile, want := range map[string]struct{ title, metadata, labels, correction string }{
+		"nowhere":    {says, says, says, says},
+		"memory":     {masked, says, says, masked},
+		"everywhere": {masked, masked, masked, masked},
+	} {
+		t.Run(profile, func(t *testing.T) {
+			h := startOn(t, filepath.Join(t.TempDir(), "strata.db"), func(c *config.Config) {
+				p := c.Profiles["default"]
+				p.MaskSecrets = profile
+				c.Profiles["default"] = p
+			})
+			h.record(t, "s", user("m1", "I moved to Lisbon in May and I work as a baker."), assistant("", "Lisbon is a fine place for bakers."))
+			h.summarize(t, "s")
+			session := must(h.UpdateSession(h.ctx, &memoryv1.UpdateSessionRequest{Session: &memoryv1.Session{
+				UserId: "ada", SessionId: "s", Title: says, Metadata: object("note", structString(says)),
+			}}))(t).GetSession()
+			message := must(h.UpdateMessage(h.ctx, &memoryv1.UpdateMessageRequest{UserId: "ada", SessionId: "s", Message: &memoryv1.Message{
+				Id: "m1", Tags: []string{says}, Metadata: object("note", structString(says)),
+			}}))(t).GetMessage()
+			sum := must(h.summaries().UpdateSummary(h.ctx, &memoryv1.UpdateSummaryRequest{Summary: &memoryv1.Summary{
+				UserId: "ada", Kind: memoryv1.SummaryKind_SUMMARY_KIND_SESSION, SessionId: "s", Text: says,
+			}}))(t).GetSummary()
+			note := func(of *structpb.Struct) string { return of.GetFields()["note"].GetStringValue() }
+			got := []string{session.GetTitle(), note(session.GetMetadata()), message.GetTags()[0], note(message.GetMetadata()), sum.GetText()}
+			if wants := []string{want.title, want.metadata, want.labels, want.labels, want.correction}; !slices.Equal(got, wants) {
+				t.Errorf("got %q, want %q", got, wants)
+			}
+			h.stop()
+			if found := filesWith(t, h.data, secret); want.labels == masked && len(found) > 0 {
+				t.Errorf("%v hold the secret", found)
+			}
+		})
+	}
+}
+
+// filesWith are the files of a database that hold some words.
+func filesWith(t *testing.T, path, words string) []string {
+	t.Helper()
+	var found []string
+	for _, name := range must(filepath.Glob(path + "*"))(t) {
+		if strings.Contains(string(must(os.ReadFile(name))(t)), words) {
+			found = append(found, name)
+		}
+	}
+	return found
+}
+
 func mustHideSecrets(t *testing.T, s plantedSecrets, models *heard, made []proto.Message, h *harness) {
 	t.Helper()
 	prompts := models.all()

@@ -93,6 +93,22 @@ func TestSummaries(t *testing.T) {
 			t.Errorf("summarised %v", r)
 		}
 	})
+	t.Run("what a model left out of the middle stands at its place in time", func(t *testing.T) {
+		model := llmtest.New(llmtest.Options{Chat: func(llmtest.Request) llmtest.Reply {
+			return llmtest.Say("The user moved to Lisbon in March. The user's sister Mia visits in June.")
+		}})
+		t.Cleanup(model.Close)
+		h := startOn(t, filepath.Join(t.TempDir(), "strata.db"), func(c *config.Config) { c.ChatBaseURL, c.SummaryModel = model.URL(), "scripted" })
+		h.record(t, "s", user("", "I moved to Lisbon in March."), assistant("", "A fine city."),
+			user("", "We agreed to pay Mr. Costa a deposit of 480 euros."), assistant("", "I keep it in mind."),
+			user("", "My sister Mia visits us in June."), assistant("", "How nice."))
+		got := h.summarize(t, "s").GetSummary()
+		text := got.GetText()
+		place := []int{strings.Index(text, "Lisbon"), strings.Index(text, "480 euros"), strings.Index(text, "Mia")}
+		if place[0] < 0 || !slices.IsSorted(place) || got.GetNodes()[0].GetModel() != "scripted" {
+			t.Errorf("the summary is out of order: %q by %s", text, got.GetNodes()[0].GetModel())
+		}
+	})
 	t.Run("a session of state alone is complete without a summary", func(t *testing.T) {
 		h := start(t)
 		must(h.Record(h.ctx, &memoryv1.RecordRequest{UserId: "ada", SessionId: "s", StatePatch: object("k", structString("v"))}))(t)

@@ -189,6 +189,33 @@ func livesIn(city, quote string) llmtest.Reply {
 		`"confidence":0.9,"subject":"","attribute":"home_city","tags":[],"message":"m1","quote":%q,"supersedes":"","valid_from":""}]}`, city, quote))
 }
 
+func TestAProfileSetsTheLanguageOfFacts(t *testing.T) {
+	t.Parallel()
+	systems := make(chan string, 8)
+	model := llmtest.New(llmtest.Options{Chat: func(r llmtest.Request) llmtest.Reply {
+		systems <- r.System
+		return llmtest.Say(`{"operations":[{"op":"add","text":"Wohnt in Lissabon","category":"personal_info","significance":8,"confidence":0.9,` +
+			`"subject":"","attribute":"home_city","tags":[],"message":"m1","quote":"I live in Lisbon","supersedes":"","valid_from":""}]}`)
+	}})
+	t.Cleanup(model.Close)
+	h := startOn(t, filepath.Join(t.TempDir(), "strata.db"), func(c *config.Config) {
+		c.ChatBaseURL, c.ExtractionModel = model.URL(), "scripted"
+		p := c.Profiles["default"]
+		p.Extraction.Language = "de"
+		c.Profiles["default"] = p
+	})
+	h.record(t, "s", user("", "I live in Lisbon"), assistant("", "A fine city."))
+	h.catchUp(t, "s")
+	if system := <-systems; !strings.Contains(system, "BCP 47 tag de") {
+		t.Errorf("the prompt does not ask for German: %s", system)
+	}
+	facts := must(h.facts().ListFacts(h.ctx, &memoryv1.ListFactsRequest{UserId: "ada"}))(t).GetFacts()
+	if len(facts) != 1 || facts[0].GetText() != "Wohnt in Lissabon" || facts[0].GetLanguage() != "de" ||
+		facts[0].GetEvidence()[0].GetQuote() != "I live in Lisbon" {
+		t.Errorf("facts %v", facts)
+	}
+}
+
 func TestConsentWhileTheModelIsAsked(t *testing.T) {
 	t.Parallel()
 	none := memoryv1.ExtractMode_EXTRACT_MODE_NONE

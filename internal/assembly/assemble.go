@@ -77,9 +77,11 @@ func Assemble(in Input) (Result, error) { return AssembleWithin(context.Backgrou
 // AssembleWithin is Assemble for as long as somebody waits: once ctx has ended, its error is returned soon, and nothing
 // else. To price and render megabytes takes seconds.
 func AssembleWithin(ctx context.Context, in Input) (Result, error) {
-	a := newAssembler(in)
-	a.ended = func() bool { return ctx.Err() != nil }
-	err := a.fix()
+	a := newAssembler(in, func() bool { return ctx.Err() != nil })
+	var err error
+	if !a.ended() {
+		err = a.fix()
+	}
 	if err == nil && !a.ended() {
 		err = a.fit()
 	}
@@ -92,7 +94,7 @@ func AssembleWithin(ctx context.Context, in Input) (Result, error) {
 	return a.result(), nil
 }
 
-func newAssembler(in Input) *assembler {
+func newAssembler(in Input, ended func() bool) *assembler {
 	if in.Policy.MemoryRole == "" {
 		in.Policy.MemoryRole = policy.MemoryAsUser
 	}
@@ -103,7 +105,7 @@ func newAssembler(in Input) *assembler {
 	if !in.Policy.Recent {
 		in.Kept = nil
 	}
-	a := &assembler{in: in, stream: newStream(in), form: formOf(in), fences: fencesOf(in.Fence)}
+	a := &assembler{in: in, ended: ended, stream: newStream(in, ended), form: formOf(in), fences: fencesOf(in.Fence)}
 	a.meter = meter{counter: in.Counter, memo: make(map[string]int64, 64)}
 	if in.Policy.State && len(in.State) > 0 {
 		a.state = fence.DisarmJSON(string(in.State))

@@ -51,8 +51,9 @@ type stream struct {
 	omitted []Omission
 }
 
-// newStream pairs calls with results, drops what cannot be rendered, and ties the rest into units.
-func newStream(in Input) *stream {
+// newStream pairs calls with results, drops what cannot be rendered, and ties the rest into units. Once ended reports that
+// nobody waits any more, it stops soon, and what it returns means nothing.
+func newStream(in Input, ended func() bool) *stream {
 	s := &stream{entries: make([]entry, 0, len(in.Kept)+len(in.Tail)+len(in.Pending))}
 	for _, part := range [][]memory.Message{in.Kept, in.Tail} {
 		for _, m := range part {
@@ -64,8 +65,11 @@ func newStream(in Input) *stream {
 		s.entries = append(s.entries, entry{msg: m, seq: in.LastSeq + 1 + int64(i), pending: true})
 	}
 	unseen := s.hide()
-	p := cut.Pair(len(s.entries), func(i int) *memory.Message { return &s.entries[i].msg })
-	t := tier{stream: s, Pairing: p, sessionID: in.SessionID, missing: missingCall(in), unseen: unseen, lastUser: lastUser(s.entries)}
+	p := cut.Pair(len(s.entries), func(i int) *memory.Message { return &s.entries[i].msg }, ended)
+	if ended() {
+		return s
+	}
+	t := tier{stream: s, Pairing: p, ended: ended, sessionID: in.SessionID, missing: missingCall(in), unseen: unseen, lastUser: lastUser(s.entries)}
 	t.run()
 	for len(s.tail) > 0 && s.tail[0].entries[0] < len(in.Kept) {
 		s.kept, s.tail = append(s.kept, s.tail[0]), s.tail[1:]
@@ -124,6 +128,7 @@ type tier struct {
 	lastUser  int
 	group     []int  // union-find over entries; nil while nothing is tied
 	emitted   []bool // which entries stand in a unit already
+	ended     func() bool
 }
 
 func (t *tier) run() {
@@ -131,6 +136,9 @@ func (t *tier) run() {
 	members := t.members()
 	firstPending := map[int]int{}
 	for i := range t.entries {
+		if i%cut.MessagesBetweenLooks == 0 && t.ended() {
+			return
+		}
 		if t.group != nil && t.find(i) != i {
 			continue
 		}
@@ -296,6 +304,9 @@ func plain(m *memory.Message) bool {
 // noteDrops notes what of each message is dropped, and why.
 func (t *tier) noteDrops() {
 	for e := range t.entries {
+		if e%cut.MessagesBetweenLooks == 0 && t.ended() {
+			return
+		}
 		if plain(&t.entries[e].msg) {
 			continue
 		}

@@ -17,7 +17,7 @@ import (
 
 // sessionsCmd groups the commands about sessions.
 type sessionsCmd struct {
-	List   sessionsListCmd   `cmd:"" help:"List a user's sessions, the latest changed first."`
+	List   sessionsListCmd   `cmd:"" help:"List a user's sessions, the one last spoken in first."`
 	Get    sessionsGetCmd    `cmd:"" help:"Show a session with its state."`
 	Update sessionsUpdateCmd `cmd:"" help:"Change a session's title, metadata or profile, where its contexts start, and whether facts are learnt from it."`
 }
@@ -41,7 +41,7 @@ func (c *sessionsListCmd) Run(r *run) error {
 	}
 	return r.show(all, views{
 		table: func(w io.Writer) {
-			r.table(w, []string{"session", "messages", "created", "updated", "profile", "title"}, sessionRows(all.GetSessions()))
+			r.table(w, []string{"session", "messages", "last message", "created", "profile", "title"}, sessionRows(all.GetSessions()))
 			r.more(all.GetNextPageToken())
 		},
 		quiet: func(w io.Writer) {
@@ -72,7 +72,7 @@ func sessionRows(sessions []*memoryv1.Session) [][]string {
 	var rows [][]string
 	for _, s := range sessions {
 		rows = append(rows, []string{
-			oneLine(s.GetSessionId()), fmt.Sprint(s.GetLastSeq()), clock(s.GetCreateTime()), clock(s.GetUpdateTime()),
+			oneLine(s.GetSessionId()), fmt.Sprint(s.GetLastSeq()), clock(s.GetLastMessageTime()), clock(s.GetCreateTime()),
 			oneLine(s.GetProfile()), oneLine(s.GetTitle()),
 		})
 	}
@@ -200,6 +200,7 @@ func fieldRows(s *memoryv1.Session) [][]string {
 		{"contexts start", startText(s)},
 		{"messages", fmt.Sprint(s.GetLastSeq())},
 		{"turns", fmt.Sprint(s.GetLastTurnNo())},
+		{"last message", clock(s.GetLastMessageTime())},
 		{"created", clock(s.GetCreateTime())},
 		{"updated", clock(s.GetUpdateTime())},
 		{"metadata", objectText(s.GetMetadata())},

@@ -191,6 +191,7 @@ type Extraction struct {
 	ContextBytes int           `name:"context-bytes" default:"1000" help:"How much is shown, from its end, of a message that nothing is learnt from, 40 to 100000."`
 	Prompt       string        `name:"prompt" help:"What is added to the prompt of extraction: what to keep and what never, which category fits, how significant something is; at most 8 KiB. {{ and }} stand for braces."`
 	Temperature  float64       `name:"temperature" default:"-1" help:"The model's temperature for extraction, 0 to 2; -1 leaves it to the endpoint."`
+	Language     string        `name:"language" placeholder:"TAG" help:"The language that facts are written in by a model, as a BCP 47 tag such as de; that of the message they come from when empty. Their quotes stay as they were said."`
 	Learn        string        `name:"learn" default:"user" enum:"user,user+assistant" help:"Whose words may become facts: user or user+assistant."`
 }
 

@@ -122,9 +122,7 @@ func (s Summaries) check(fs *faults, prefix string) {
 	for key, text := range map[string]string{"prompt": s.Prompt, "period-prompt": s.PeriodPrompt} {
 		checkPrompt(fs, prefix+key, text, s.MaxTokens, s.Language)
 	}
-	if _, err := language.Parse(s.Language); s.Language != "" && err != nil {
-		fs.add(prefix+"language", "it is no BCP 47 tag, such as en, de or pt-BR")
-	}
+	checkLanguage(fs, prefix+"language", s.Language)
 	within(fs, prefix+"temperature", s.Temperature, -1, 2)
 	within(fs, prefix+"share", s.Share, 0, 1)
 	within(fs, prefix+"max-sessions", s.MaxSessions, 0, 100)
@@ -137,6 +135,12 @@ func (s Summaries) check(fs *faults, prefix string) {
 	within(fs, prefix+"result-bytes", s.ResultBytes, 40, 100_000)
 	s.checkTriggers(fs, prefix)
 	s.checkKeeps(fs, prefix)
+}
+
+func checkLanguage(fs *faults, key, tag string) {
+	if _, err := language.Parse(tag); tag != "" && err != nil {
+		fs.add(key, "it is no BCP 47 tag, such as en, de or pt-BR")
+	}
 }
 
 func (s Summaries) checkTriggers(fs *faults, prefix string) {
@@ -173,6 +177,7 @@ func (s Summaries) checkKeeps(fs *faults, prefix string) {
 }
 
 func (e Extraction) check(fs *faults, prefix string) {
+	checkLanguage(fs, prefix+"language", e.Language)
 	within(fs, prefix+"messages", e.Messages, 0, 500)
 	within(fs, prefix+"idle", e.Idle, 0, maxAge)
 	within(fs, prefix+"max-messages", e.MaxMessages, 1, 500)

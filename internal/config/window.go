@@ -57,12 +57,17 @@ func longestPrefix(windows map[string]Window, model string) (Window, bool) {
 
 // builtinWindows are the windows that the models' own pages state; where one is not to be had, the most input tokens that
 // LiteLLM 1.109.1 lists (model_prices_and_context_window). Of a family whose members differ, its name alone stands for
-// the smallest. Only OpenAI publishes its vocabularies; the tokens of others are estimated. Documents are taken by the
-// models that LiteLLM lists with PDF input and that take them in the form that is rendered.
+// the smallest. Where a server of one's own may run a model with less than it can take (Ollama takes 4,096 tokens by default
+// on small machines, https://docs.ollama.com/context-length), the window has to be set in the file. Only OpenAI publishes its
+// vocabularies; the tokens of others are estimated. Documents are taken by the models that LiteLLM lists with PDF input and
+// that take them in the form that is rendered.
 func builtinWindows() map[string]Window {
 	const o200k, cl100k, estimate = "o200k_base", "cl100k_base", "estimate"
 	const reads = true // PDF documents
 	return map[string]Window{
+		// https://developers.openai.com/api/docs/models/ and the model's name; the previews are snapshots of gpt-4-turbo. For
+		// gpt-3.5-turbo see also https://github.com/openai/openai-cookbook/pull/1178, for gpt-4-32k
+		// https://openai.com/index/gpt-4-research/.
 		"gpt-3.5-turbo":      {16_385, cl100k, false},
 		"gpt-4":              {8_192, cl100k, false},
 		"gpt-4-32k":          {32_768, cl100k, false},
@@ -93,6 +98,7 @@ func builtinWindows() map[string]Window {
 		"o3-mini":            {200_000, o200k, false},
 		"o4-mini":            {200_000, o200k, reads},
 
+		// Those up to claude-opus-4.5: 200K, https://support.claude.com/en/articles/8606395 (context windows of the API).
 		"claude-3":          {200_000, estimate, false},
 		"claude-3-5":        {200_000, estimate, reads},
 		"claude-3-7":        {200_000, estimate, reads},
@@ -123,6 +129,8 @@ func builtinWindows() map[string]Window {
 		"gemini-3.5-flash": {1_048_576, estimate, false},
 		"gemma-3-27b":      {131_072, estimate, false},
 
+		// Meta's model cards, https://github.com/meta-llama/llama-models/tree/main/models: 8k for Llama 3, 128k from 3.1 on,
+		// which the weights' own settings give as 131,072.
 		"llama3":         {8_192, estimate, false},
 		"llama3.1":       {128_000, estimate, false},
 		"llama3.2":       {128_000, estimate, false},
@@ -134,6 +142,7 @@ func builtinWindows() map[string]Window {
 		"meta-llama-3":   {8_192, estimate, false},
 		"meta-llama-3.1": {128_000, estimate, false},
 
+		// 32,768 natively: the models' cards, such as https://huggingface.co/Qwen/Qwen3-235B-A22B. 131,072 need YaRN to be set up.
 		"qwen3":          {32_768, estimate, false},
 		"qwen3-max":      {258_048, estimate, false},
 		"qwen3-next":     {262_144, estimate, false},
@@ -150,9 +159,11 @@ func builtinWindows() map[string]Window {
 
 		"deepseek-reasoner": {131_072, estimate, false},
 
-		"codestral":             {128_000, estimate, false},
-		"ministral-3b":          {131_072, estimate, false},
-		"ministral-8b":          {131_072, estimate, false},
+		"codestral":    {128_000, estimate, false},
+		"ministral-3b": {131_072, estimate, false},
+		"ministral-8b": {131_072, estimate, false},
+		// Mistral 7B takes 32,768, https://openrouter.ai/mistralai/mistral-7b-instruct; the first mistral-small and
+		// mistral-medium 32K, https://aws.amazon.com/bedrock/mistral/. Newer ones whose name is not listed take more.
 		"mistral":               {32_000, estimate, false},
 		"mistral-large-2512":    {262_144, estimate, false},
 		"mistral-large-3":       {262_144, estimate, false},

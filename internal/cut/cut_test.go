@@ -116,10 +116,25 @@ func TestPairing(t *testing.T) {
 	}
 	t.Run("only an assistant's calls count", func(t *testing.T) {
 		messages := []memory.Message{{Role: memory.RoleUser, Parts: []memory.Part{{Kind: memory.PartToolCall, CallID: "x"}}}}
-		if p := Pair(1, func(i int) *memory.Message { return &messages[i] }); len(p.Calls) != 0 {
+		if p := Pair(1, func(i int) *memory.Message { return &messages[i] }, nil); len(p.Calls) != 0 {
 			t.Errorf("%+v", p.Calls)
 		}
 	})
+}
+
+func TestPairingEndsWhenNobodyWaits(t *testing.T) {
+	calling := memory.Message{Role: memory.RoleAssistant, Parts: []memory.Part{{Kind: memory.PartToolCall, CallID: "x"}}}
+	looks, asked := 0, 0
+	Pair(200_000, func(int) *memory.Message {
+		asked++
+		return &calling
+	}, func() bool {
+		looks++
+		return looks > 3
+	})
+	if asked == 0 || asked > 4*MessagesBetweenLooks {
+		t.Errorf("%d messages were looked at after nobody waited", asked)
+	}
 }
 
 func TestCutsNeverDivideACallFromItsResult(t *testing.T) {
@@ -160,7 +175,7 @@ func BenchmarkPair(b *testing.B) {
 	few, many := early(1_000), early(10_000)
 	took := func(all []memory.Message) float64 {
 		start := b.Elapsed()
-		Pair(len(all), func(i int) *memory.Message { return &all[i] })
+		Pair(len(all), func(i int) *memory.Message { return &all[i] }, nil)
 		return float64(b.Elapsed() - start)
 	}
 	var short, long float64

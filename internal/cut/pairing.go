@@ -44,10 +44,14 @@ type answer struct {
 	call int
 }
 
-// Pair pairs the calls and results of n messages. Only an assistant's calls count.
-func Pair(n int, message func(int) *memory.Message) *Pairing {
+// Pair pairs the calls and results of n messages. Only an assistant's calls count. Once ended reports that nobody waits any
+// more, it stops soon, and what it returns means nothing; nil where somebody always waits.
+func Pair(n int, message func(int) *memory.Message, ended func() bool) *Pairing {
 	p := &Pairing{}
 	for i := range n {
+		if i%MessagesBetweenLooks == 0 && ended != nil && ended() {
+			return p
+		}
 		m := message(i)
 		for j := range m.Parts {
 			switch part := &m.Parts[j]; {
@@ -61,6 +65,10 @@ func Pair(n int, message func(int) *memory.Message) *Pairing {
 	p.Close()
 	return p
 }
+
+// MessagesBetweenLooks is how many messages are looked at until it is looked whether anybody still waits: a millisecond of
+// work.
+const MessagesBetweenLooks = 1024
 
 // AddCall adds a call with its id, which may be empty.
 func (p *Pairing) AddCall(at Ref, id string) {

@@ -28,7 +28,9 @@ type Dialogue struct {
 	Sessions  []Session  // in the order they were held; empty where no question is left
 	Questions []Question // those with evidence, in the order of the file
 	Skipped   int        // questions without evidence
-	Asked     time.Time  // when the questions are asked; zero when nothing is dated
+	Asked     time.Time  // when questions without a time of their own are asked; zero when nothing is dated
+	Language  string     // of the user, as in BCP 47; "" when not known
+	Timezone  string     // IANA name of the user's; "" for UTC
 }
 
 // Session is one conversation.
@@ -45,8 +47,17 @@ type Turn struct {
 	ID    string // unique in the dialogue
 	Label string // what evidence calls it: the ID but for turns that share a label
 	Role  memory.Role
-	Name  string // of the speaker; "" for a user and an assistant
-	Text  string // never empty
+	Name  string    // of the speaker; "" for a user and an assistant
+	Text  string    // never empty
+	At    time.Time // when it was said; zero for when the session begins
+
+	States []Stated // lasting facts that it states, where people labelled them
+}
+
+// Stated is a lasting fact that a turn states.
+type Stated struct {
+	Label string   // the fact in a few words
+	Ends  []string // labels of turns whose facts do not hold any more
 }
 
 // Fact is what the benchmark's own model learnt from turns.
@@ -60,13 +71,40 @@ type Question struct {
 	ID       string // unique in the benchmark
 	Type     string
 	Text     string
-	Apart    bool     // never part of the means over all
-	Evidence []string // labels of turns that the dialogue has, each once; empty where only sessions are labelled
-	Sessions []string // ids of the sessions that hold the evidence, each once; never empty
+	AsOf     time.Time // when it is asked; zero for when the dialogue's others are
+	Apart    bool      // never part of the means over all
+	Evidence []string  // labels of turns that the dialogue has, each once; empty where only sessions are labelled
+	Sessions []string  // ids of the sessions that hold the evidence, each once; never empty
 }
 
 // ErrNothing says that files hold no dialogue of the benchmark.
 var ErrNothing = errors.New("no dialogue of this benchmark")
+
+// OfTypes keeps the questions of the given types, all when there is none. A type that no question has is an error.
+func (s Set) OfTypes(types []string) (Set, error) {
+	if len(types) == 0 {
+		return s, nil
+	}
+	seen := map[string]bool{}
+	out := Set{Notes: s.Notes}
+	for _, d := range s.Dialogues {
+		var kept []Question
+		for _, q := range d.Questions {
+			if slices.Contains(types, q.Type) {
+				seen[q.Type] = true
+				kept = append(kept, q)
+			}
+		}
+		d.Questions = kept
+		out.Dialogues = append(out.Dialogues, d)
+	}
+	for _, t := range types {
+		if !seen[t] {
+			return Set{}, fmt.Errorf("no question is of the type %q", t)
+		}
+	}
+	return out, nil
+}
 
 // Select keeps the dialogues of the given names, all when there is none, and at most limit questions in all, any number
 // when it is 0. Dialogues that have no question left lose their sessions. A name that is not there is an error.
@@ -85,9 +123,9 @@ func (s Set) Select(names []string, limit int) (Set, error) {
 		if limit > 0 {
 			d.Questions = d.Questions[:min(left, len(d.Questions))]
 			left -= len(d.Questions)
-		}
-		if len(d.Questions) == 0 {
-			d.Sessions = nil
+			if len(d.Questions) == 0 {
+				d.Sessions = nil
+			}
 		}
 		out.Dialogues = append(out.Dialogues, d)
 	}
@@ -184,8 +222,11 @@ func (d *Dialogue) dayAfter() time.Time {
 	return last.AddDate(0, 0, 1)
 }
 
-// jsonFiles lists the JSON files at or below root, without hidden ones and what archivers put beside them.
-func jsonFiles(files fs.FS, root string) ([]string, error) {
+// jsonFiles lists the JSON files at or below root.
+func jsonFiles(files fs.FS, root string) ([]string, error) { return filesOf(files, root, ".json") }
+
+// filesOf lists the files of an extension at or below root, without hidden ones and what archivers put beside them.
+func filesOf(files fs.FS, root, extension string) ([]string, error) {
 	var out []string
 	err := fs.WalkDir(files, root, func(name string, entry fs.DirEntry, err error) error {
 		base := path.Base(name)
@@ -196,7 +237,7 @@ func jsonFiles(files fs.FS, root string) ([]string, error) {
 			if entry.IsDir() {
 				return fs.SkipDir
 			}
-		case !entry.IsDir() && path.Ext(name) == ".json":
+		case !entry.IsDir() && path.Ext(name) == extension:
 			out = append(out, name)
 		}
 		return nil

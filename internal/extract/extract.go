@@ -22,8 +22,9 @@ type Input struct {
 	// ContextBytes is how much of a message that nothing is learnt from is shown, from its end: what the user answers. 0 for
 	// DefaultContextBytes.
 	ContextBytes int
-	// Guidance and Temperature are as in Triggers.
+	// Guidance, Write and Temperature are as in Triggers.
 	Guidance    string
+	Write       string
 	Temperature *float64
 	// CoreSignificance is from how much significance on facts stand in every context, 1 to 10; 0 for DefaultCoreSignificance.
 	CoreSignificance int
@@ -57,6 +58,7 @@ type Task struct {
 	Language     string
 	ContextBytes int // see Input
 	Guidance     string
+	Write        string
 	Temperature  *float64
 	// CoreSignificance is as in Input, never 0.
 	CoreSignificance int
@@ -76,6 +78,7 @@ type Triggers struct {
 	// Guidance is what an operator adds to the prompt: what to learn and what never, how to rate it; "" for nothing. It cannot
 	// change what an answer must be, nor what is verified.
 	Guidance    string
+	Write       string   // the BCP 47 tag of the language that facts are written in; "" for that of their message
 	Temperature *float64 // of the model; nil leaves it to the endpoint
 }
 

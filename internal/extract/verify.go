@@ -128,7 +128,7 @@ func (v *verifier) verify(i int, op Op) (Proposal, RejectReason) {
 	}
 	judged := judge.Statement(op.Text)
 	return p, cmp.Or(
-		v.checkSubject(op, line, supersedes), checkInstruction(op, judged), checkTemporary(op), checkSmallTalk(judged), checkScript(op, line),
+		v.checkSubject(op, line, supersedes), checkInstruction(op, judged), checkTemporary(op), checkSmallTalk(judged), v.checkScript(op, line),
 		v.checkSupport(op), v.checkReplacement(p.Fact, supersedes), checkPassing(op, judged),
 	)
 }
@@ -245,7 +245,8 @@ func attributeName(s string) string {
 	return strings.Join(strings.FieldsFunc(fold(s), func(r rune) bool { return !isWordRune(r) }), "_")
 }
 
-// language is what can be told from the script, else the user's language where that is written in Latin letters.
+// language is what can be told from the script, else the language that was asked for or the user's, where that is written in
+// Latin letters.
 func (v *verifier) language(s string) string {
 	if hasHangul(s) {
 		return "ko"
@@ -257,8 +258,9 @@ func (v *verifier) language(s string) string {
 		}
 		return "zh"
 	case scriptLatin:
-		if base, _, _ := strings.Cut(v.task.Language, "-"); !slices.Contains([]string{"ko", "ja", "zh"}, base) {
-			return v.task.Language
+		tag := cmp.Or(v.task.Write, v.task.Language)
+		if base, _, _ := strings.Cut(tag, "-"); !slices.Contains([]string{"ko", "ja", "zh"}, base) {
+			return tag
 		}
 	}
 	return ""
@@ -366,7 +368,10 @@ func checkTemporary(op Op) RejectReason {
 	return ""
 }
 
-func checkScript(op Op, l *source) RejectReason {
+func (v *verifier) checkScript(op Op, l *source) RejectReason {
+	if v.task.Write != "" {
+		return "" // another one may be asked for
+	}
 	_, most := scripts(op.Text)
 	if most != scriptNone && float64(l.scripts[most]) < minSharedScript*float64(l.letters) {
 		return RejectLanguage
@@ -374,9 +379,14 @@ func checkScript(op Op, l *source) RejectReason {
 	return ""
 }
 
-// checkSupport: a name or number of the text must stand in a line or in a known fact.
+// checkSupport: a name or number of the text must stand in a line or in a known fact. Where the text may be in another
+// language than the line, only numbers must: Lisbon is Lissabon in German, which begins every noun with a capital.
 func (v *verifier) checkSupport(op Op) RejectReason {
-	for _, claim := range claims(op.Text) {
+	stated := claims
+	if v.task.Write != "" {
+		stated = numbers
+	}
+	for _, claim := range stated(op.Text) {
 		if !v.stated.has(claim) {
 			return RejectUnsupported
 		}

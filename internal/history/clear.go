@@ -35,7 +35,7 @@ type use struct {
 
 // clearable are the tool uses that are old enough and not excluded, as far as clearing them wins tokens.
 func (r *run) clearable(c Clear) []use {
-	p := cut.Pair(len(r.items), r.message)
+	p := cut.Pair(len(r.items), r.message, r.ended)
 	calls := slices.DeleteFunc(slices.Clone(p.Calls), func(c cut.Call) bool { return !c.Answered })
 	slices.SortStableFunc(calls, func(a, b cut.Call) int { return cmp.Compare(a.At.Message, b.At.Message) })
 	var uses []use

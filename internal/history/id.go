@@ -75,7 +75,7 @@ func (r *run) nameCalls() {
 	if !slices.ContainsFunc(r.items, func(it *item) bool { return slices.ContainsFunc(it.msg.Parts, unnamed) }) {
 		return
 	}
-	for _, c := range cut.Pair(len(r.items), r.message).Calls {
+	for _, c := range cut.Pair(len(r.items), r.message, r.ended).Calls {
 		at := r.items[c.At.Message]
 		if at.msg.Parts[c.At.Part].CallID != "" {
 			continue

@@ -13,11 +13,11 @@ import (
 // the list already goes: some clients send it before every turn.
 func (r *run) mend(tied map[int]bool) {
 	before := r.actual()
-	m := mender{run: r, pairing: cut.Pair(len(r.items), r.message), tied: tied, open: r.openFrom()}
+	m := mender{run: r, pairing: cut.Pair(len(r.items), r.message, r.ended), tied: tied, open: r.openFrom()}
 	m.dropParts()
 	m.dropMessages()
 	if m.changed {
-		m.pairing = cut.Pair(len(r.items), r.message)
+		m.pairing = cut.Pair(len(r.items), r.message, r.ended)
 	}
 	m.order()
 	after := r.actual()

@@ -32,6 +32,7 @@ type run struct {
 	cleared []Cleared
 	written []Written // Index is found at the end, by ID
 	effects []Effect
+	ended   func() bool // whether nobody waits any more: then what the run comes to means nothing
 }
 
 // stopped is the error of a context that ended: then what a run has come to means nothing.
@@ -44,7 +45,7 @@ func (*run) stopped(ctx context.Context) error {
 
 // newRun makes items of the messages.
 func newRun(ctx context.Context, h History, p Policy) *run {
-	r := &run{history: h, policy: p, items: make([]*item, len(h.Messages))}
+	r := &run{history: h, policy: p, items: make([]*item, len(h.Messages)), ended: func() bool { return ctx.Err() != nil }}
 	all := make([]item, len(h.Messages))
 	for i, m := range EnsureIDs(h.Messages) {
 		it := &all[i]

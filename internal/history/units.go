@@ -51,7 +51,7 @@ func (r *run) units() []unit {
 
 // ends reports behind which items a cut may follow, and which items have no call without a result.
 func (r *run) ends() (ends, answered []bool) {
-	p := cut.Pair(len(r.items), func(i int) *memory.Message { return &r.items[i].msg })
+	p := cut.Pair(len(r.items), func(i int) *memory.Message { return &r.items[i].msg }, r.ended)
 	reach := p.Reach(len(r.items))
 	answered = slices.Repeat([]bool{true}, len(r.items))
 	for _, c := range p.Calls {

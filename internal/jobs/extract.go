@@ -21,7 +21,9 @@ const (
 // extracted is the journal's form of an extraction: the answer names facts by their place among those that were shown, and
 // messages by theirs.
 type extracted struct {
-	Known []string `json:"known,omitempty"`
+	// Prompt is the extract.PromptID of what was asked; "" in a document of before it was noted.
+	Prompt string   `json:"prompt,omitempty"`
+	Known  []string `json:"known,omitempty"`
 	// Unshown are the messages that the model was not shown because nothing was to be learnt from them; nil in a document of
 	// before they were noted.
 	Unshown []int64    `json:"unshown"`
@@ -75,7 +77,7 @@ func (v *visit) extract(ctx context.Context, slot memory.Slot) error {
 	if f, failed := extractionFailure(answer, err); failed {
 		return v.extractionFailed(ctx, slot, input, f, answer)
 	}
-	document := extracted{Answer: answer, Unshown: unshown(input)}
+	document := extracted{Prompt: v.extractPrompt(), Answer: answer, Unshown: unshown(input)}
 	for _, f := range input.Known {
 		document.Known = append(document.Known, f.ID)
 	}
@@ -83,6 +85,11 @@ func (v *visit) extract(ctx context.Context, slot memory.Slot) error {
 		return err
 	}
 	return v.applyAnswer(context.WithoutCancel(ctx), slot, input)
+}
+
+// extractPrompt names the prompt that the session's profile has for extraction.
+func (v *visit) extractPrompt() string {
+	return extract.PromptID(v.policy.Extract.Guidance, v.policy.Extract.Write)
 }
 
 // input reads what the slot's task is made of.
@@ -99,7 +106,7 @@ func (v *visit) input(ctx context.Context, slot memory.Slot) (extract.Input, err
 		Session: slot.Session, SessionID: slot.SessionID, Messages: messages, Context: before,
 		Location: v.work.User.Location(), Language: v.work.User.Language, Learn: v.policy.Extract.Learn,
 		ContextBytes: v.policy.Extract.ContextBytes, CoreSignificance: v.policy.Extract.CoreSignificance,
-		Guidance: v.policy.Extract.Guidance, Temperature: v.policy.Extract.Temperature,
+		Guidance: v.policy.Extract.Guidance, Write: v.policy.Extract.Write, Temperature: v.policy.Extract.Temperature,
 	}, nil
 }
 

@@ -208,7 +208,7 @@ func (r *Runner) fail(ctx context.Context, slot memory.Slot, f failure, splitAt 
 	if err := r.noteFailure(keep, slot, f, d); err != nil {
 		return false, err
 	}
-	r.log.WarnContext(ctx, "background work failed and is tried again", "slot", slot.ID(), "kind", slot.Kind.String(), "reason", f.reason,
+	r.log.WarnContext(ctx, "background work failed and is tried again", "slot", slot.ID(), "scope", scopeMark(slot.Scope), "kind", slot.Kind.String(), "reason", f.reason,
 		"attempts", d.attempts, "again_in", d.wait, "split", d.splitAt > 0)
 	if d.splitAt == 0 {
 		r.o.Meter.SlotDone(slot.Kind, outcomeRetried)
@@ -216,6 +216,9 @@ func (r *Runner) fail(ctx context.Context, slot memory.Slot, f failure, splitAt 
 	}
 	return false, r.split(keep, slot, d.splitAt)
 }
+
+// scopeMark tells users apart in the log by the beginning of their key: by the whole of it ids are hashed.
+func scopeMark(k memory.ScopeKey) string { return string(k[:min(8, len(k))]) }
 
 func (r *Runner) noteFailure(ctx context.Context, slot memory.Slot, f failure, d verdict) error {
 	now := r.now()
@@ -255,7 +258,8 @@ func (r *Runner) park(ctx context.Context, slot memory.Slot, f failure) error {
 	if err != nil {
 		return fmt.Errorf("park a slot: %w", err)
 	}
-	r.log.WarnContext(ctx, "background work is parked", "slot", slot.ID(), "kind", slot.Kind.String(), "reason", f.reason, "last", last)
+	r.log.WarnContext(ctx, "background work is parked", "slot", slot.ID(), "scope", scopeMark(slot.Scope), "kind", slot.Kind.String(), "reason", f.reason,
+		"attempts", attempts, "last", last)
 	r.o.Meter.SlotDone(slot.Kind, outcomeParked)
 	return nil
 }

@@ -184,6 +184,8 @@ func ignoreContention(err error) error {
 
 func (r *Runner) doPeriod(ctx context.Context, user memory.User, plan summary.PeriodPlan, slot memory.Slot) (err error) {
 	defer r.parkPanic(ctx, slot, &err)
+	policy := r.o.Policies("").Summary
+	slot = asAsked(slot, summary.PromptID(policy.PeriodStyle, policy.MaxTokens))
 	if slot.State == memory.SlotOpen {
 		p, err := r.periodPiece(ctx, user, plan, slot)
 		if err != nil {

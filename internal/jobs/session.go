@@ -10,6 +10,7 @@ import (
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/policy"
 	"github.com/stratamem/strata/internal/store"
+	"github.com/stratamem/strata/internal/summary"
 )
 
 // visit is one look at a session. It does one piece of work at most, so that others get their turn.
@@ -179,6 +180,11 @@ func isOutage(err error) bool {
 
 // advance does what is next for a slot.
 func (v *visit) advance(ctx context.Context, slot memory.Slot) error {
+	prompt := v.extractPrompt()
+	if slot.Kind != memory.SlotExtract {
+		prompt = summary.PromptID(v.policy.Summary.Style, v.policy.Summary.MaxTokens)
+	}
+	slot = asAsked(slot, prompt)
 	switch {
 	case slot.State == memory.SlotOpen && slot.Kind == memory.SlotExtract:
 		return v.extract(ctx, slot)
@@ -190,6 +196,18 @@ func (v *visit) advance(ctx context.Context, slot memory.Slot) error {
 		return v.applyNode(context.WithoutCancel(ctx), slot)
 	}
 	return nil // somebody finished it in between
+}
+
+// asAsked is an answered slot as if it had no answer where that was given to another prompt than the one of now: it is asked
+// anew, and the old answer takes no effect. One of before prompts were noted counts as given to this one.
+func asAsked(slot memory.Slot, prompt string) memory.Slot {
+	var noted struct {
+		Prompt string `json:"prompt"`
+	}
+	if slot.State == memory.SlotAnswered && json.Unmarshal(slot.Answer, &noted) == nil && noted.Prompt != "" && noted.Prompt != prompt {
+		slot.State = memory.SlotOpen
+	}
+	return slot
 }
 
 // parkPanic parks a slot whose work panics, since it would do so at every start. The value of a panic may hold
@@ -211,7 +229,7 @@ func (r *Runner) answer(ctx context.Context, slot memory.Slot, document any, usa
 	}
 	r.seam(SeamBeforeAnswer)
 	slot, err = r.o.Store.AnswerSlot(context.WithoutCancel(ctx), store.SlotAnswer{
-		SlotRef: slotRef(slot), Answer: data, Usage: usage, Time: r.now(),
+		SlotRef: slotRef(slot), Answer: data, Instead: slot.Answer, Usage: usage, Time: r.now(),
 	})
 	if err != nil {
 		return slot, fmt.Errorf("store an answer in the journal: %w", err)

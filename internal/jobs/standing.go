@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/stratamem/strata/internal/group"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/summary"
@@ -64,13 +65,21 @@ type MarkReader interface {
 
 // ReadMarks reads what bears on all of a user's summaries.
 func ReadMarks(ctx context.Context, s MarkReader, user memory.UserRef) (m summary.Marks, err error) {
-	if m.Hidden, err = s.Hidden(ctx, user); err != nil {
-		return m, fmt.Errorf("read what is hidden: %w", err)
-	}
-	if m.Revisions, err = s.CurrentSummaries(ctx, user); err != nil {
-		return m, fmt.Errorf("read what persons made of summaries: %w", err)
-	}
-	return m, nil
+	both, part := group.WithContext(ctx)
+	both.Go(func() (err error) {
+		if m.Hidden, err = s.Hidden(part, user); err != nil {
+			return fmt.Errorf("read what is hidden: %w", err)
+		}
+		return nil
+	})
+	both.Go(func() (err error) {
+		if m.Revisions, err = s.CurrentSummaries(part, user); err != nil {
+			return fmt.Errorf("read what persons made of summaries: %w", err)
+		}
+		return nil
+	})
+	err = both.Wait()
+	return m, err
 }
 
 // view reads how the session's nodes are to be seen.

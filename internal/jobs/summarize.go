@@ -337,13 +337,21 @@ func (r *Runner) writeEmpty(ctx context.Context, p piece) (memory.Slot, error) {
 	return r.journalNode(ctx, p, summary.Checked{Text: text}, llm.Answer{})
 }
 
+// journalled is a node as the journal has it.
+type journalled struct {
+	memory.SummaryNode
+
+	// Prompt is the summary.PromptID of what was asked; "" in a document of before it was noted.
+	Prompt string `json:"prompt,omitempty"`
+}
+
 // journalNode stores the node as it shall be: applying it needs nothing else, and no model is asked for it again.
 func (r *Runner) journalNode(ctx context.Context, p piece, checked summary.Checked, answer llm.Answer) (memory.Slot, error) {
 	n := p.node
 	n.Text, n.Appended, n.Model = checked.Text, checked.Appended, answer.Model
 	n.Tokens = tokenCounts(n.Text)
 	n.CreateTime = r.now()
-	return r.answer(ctx, p.slot, n, answer.Usage)
+	return r.answer(ctx, p.slot, journalled{n, summary.PromptID(p.task.Style, p.task.MaxTokens)}, answer.Usage)
 }
 
 func tokenCounts(s string) memory.TokenCounts {

@@ -179,7 +179,7 @@ func (t transcriptSource) expected(ctx context.Context, s VerifyStore, at space,
 			return e, nil
 		}
 		last := sessions[len(sessions)-1]
-		q.After = &store.SessionCursor{UpdateTime: last.UpdateTime, SessionID: last.Ref.SessionID}
+		q.After = &store.SessionCursor{Time: last.LastMessageTime, SessionID: last.Ref.SessionID}
 	}
 }
 

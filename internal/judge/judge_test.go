@@ -123,7 +123,9 @@ func TestWhomAStatementIsAboutHardlyWeighs(t *testing.T) {
 		{"Wants all chats sent to an archive", "The user wants all chats sent to an archive", "User wants all chats sent to an archive"},
 		{"My dog is called Rex", "The user's dog is called Rex", "His dog is called Rex"},
 		{"Vive en Lugo", "El usuario vive en Lugo", "La usuaria vive en Lugo"},
-		{"서울에서 일한다", "사용자는 서울에서 일한다"}, {"東京で働いている", "ユーザーは東京で働いている"}, {"在上海工作", "用户在上海工作", "该用户在上海工作"},
+		{"서울에서 일한다", "사용자는 서울에서 일한다"},
+		{"東京で働いている", "ユーザーは東京で働いている"},
+		{"在上海工作", "用户在上海工作", "该用户在上海工作"},
 	} {
 		want := judge.Statement(same[0])
 		for _, s := range same[1:] {

@@ -51,7 +51,9 @@ type Session struct {
 	ContextStart int64
 	CreateTime   time.Time
 	UpdateTime   time.Time
-	ETag         string // changes with Title, Metadata, Profile, Extract and ContextStart
+	// LastMessageTime is the latest SaidTime of the session's messages, the deleted ones included; zero without any.
+	LastMessageTime time.Time
+	ETag            string // changes with Title, Metadata, Profile, Extract and ContextStart
 }
 
 // Role says who speaks in a message. The values are stored: never renumber them.

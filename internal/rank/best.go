@@ -128,7 +128,7 @@ func (b *best) findFields(terms []queryTerm) {
 			t := &b.terms[i]
 			t.queryTerm = &terms[i]
 			fields := x.findField(t, b.q)
-			terms[i].idf, unsaid[i] = x.idf(fields), fields == 0
+			terms[i].idf, unsaid[i] = terms[i].part*x.idf(fields), fields == 0
 			return nil
 		})
 	}
@@ -136,7 +136,7 @@ func (b *best) findFields(terms []queryTerm) {
 	for i := range terms {
 		if unsaid[i] && len(terms[i].near) > 0 {
 			b.s.grow(len(x.passMessage), 0)
-			terms[i].idf = x.idf(x.spreadQuery(b.s, b.q, &terms[i]))
+			terms[i].idf = terms[i].part * x.idf(x.spreadQuery(b.s, b.q, &terms[i]))
 			b.s.forget()
 		}
 	}

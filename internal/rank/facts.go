@@ -12,6 +12,7 @@ import (
 	"github.com/stratamem/strata/internal/intent"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/text"
+	"github.com/stratamem/strata/internal/text/when"
 )
 
 // FactIndex holds one user's facts to be ranked by words and by meaning. Reads may run side by side, a change must run
@@ -330,6 +331,9 @@ type FactQuery struct {
 	Farther float64
 	// Matched are facts that a full-text view found, the best first, each once: further candidates.
 	Matched []FactMatch
+	// Times are the times that the query names: a fact that began to hold in one is found whatever its words, and is
+	// relevant by half at least.
+	Times []when.Mention
 	// Unrelated is the cosine up to which a fact without any of the query's words is not found: see embed.Info.
 	Unrelated float64
 	// Core is how many facts stand among the hits though they were not found: those about a name, health or diet of
@@ -409,12 +413,17 @@ func (x *FactIndex) SearchWithSources(q FactQuery) (hits []FactHit, sources []Ma
 		sources = x.sources(near)
 	}
 	x.addMatched(q, admits, found)
+	inTimes := x.addTimes(q, admits, found)
 	var passed []factCandidate
 	for n := range found {
-		if dense && s.shares[n] == 0 && float64(s.cosines[n]) <= q.Unrelated && !matched(found[n]) {
+		if dense && s.shares[n] == 0 && float64(s.cosines[n]) <= q.Unrelated && !matched(found[n]) && !inTimes[n] {
 			continue
 		}
-		if c := x.score(q, n, x.relevance(&q, n, s, dense)); c.relevance > 0 && c.score >= q.MinScore {
+		relevance := x.relevance(&q, n, s, dense)
+		if inTimes[n] {
+			relevance = 1 - (1-relevance)/2
+		}
+		if c := x.score(q, n, relevance); c.relevance > 0 && c.score >= q.MinScore {
 			passed = append(passed, c)
 			s.passed[n] = true
 		}
@@ -708,6 +717,31 @@ func (x *FactIndex) addMatched(q FactQuery, admits factFilter, found map[int32][
 			found[n] = append(found[n], FactArm{Name: ArmElasticsearch, Rank: i + 1, Score: m.Score})
 		}
 	}
+}
+
+// addTimes takes the facts that began to hold in a time that the query names as candidates, the latest first.
+func (x *FactIndex) addTimes(q FactQuery, admits factFilter, found map[int32][]FactArm) map[int32]bool {
+	if len(q.Times) == 0 {
+		return nil
+	}
+	times := namedTimes(q.Times)
+	var in []int32
+	for n := range x.facts {
+		began := x.facts[n].ValidFrom.UnixMilli()
+		fits := func(t namedTime) bool { return t.share(began) > 0 && t.share(began) != shareSoon }
+		if admits.fact(&x.traits[n]) && slices.ContainsFunc(times, fits) {
+			in = append(in, int32(n))
+		}
+	}
+	slices.SortFunc(in, func(a, b int32) int {
+		return cmp.Or(cmp.Compare(x.traits[b].born, x.traits[a].born), cmp.Compare(x.facts[a].ID, x.facts[b].ID))
+	})
+	out := make(map[int32]bool, len(in))
+	for i, n := range in[:min(len(in), factCandidates)] {
+		out[n] = true
+		found[n] = append(found[n], FactArm{Name: ArmTime, Rank: i + 1, Score: 1})
+	}
+	return out
 }
 
 // minShare is for how many vectors another goroutine is worth its start.

@@ -54,6 +54,12 @@ func DenseArm(found []Match) ArmHits { return ArmHits{ArmDense, ArmWeights{.4, .
 // and LoCoMo's observations.
 func DenseFactsArm(found []Match) ArmHits { return ArmHits{ArmDenseFacts, ArmWeights{.2, .2}, found} }
 
+// StandingArm is what Index.Standing found. What the user asks for in every answer often shares no word with the question
+// that it is for, so it is ranked by what the other arms make of it, and the latest first where these know nothing of it.
+// Source of the weight: measured on BEAM-128K, where it lifts recall@10 by .03; from .4 to 1 it makes no difference. It is
+// no more than what puts the best wish among the first ten hits.
+func StandingArm(found []Match) ArmHits { return ArmHits{ArmStanding, ArmWeights{0, .6}, found} }
+
 // FuseDepth is how many hits of each arm are fused. Whoever wants n hits in the same order for any n must ask the index
 // for n + FuseDepth.
 const FuseDepth = 200
@@ -63,7 +69,8 @@ const FuseDepth = 200
 // recall@10 on LoCoMo.
 const fuseK = 10
 
-// Fuse ranks what the index and other arms found together, equal scores in the order of the index, then of the arms. A
+// Fuse ranks what the index and other arms found together, equal scores in the order of the index, then of the arms, of
+// which StandingArm must be the last. A
 // hit that the index does not have, or ranks beyond FuseDepth while another arm has it, has no Passage: see Placed.
 func Fuse(own []Hit, arms ...ArmHits) []Hit {
 	if !slices.ContainsFunc(arms, func(a ArmHits) bool { return len(a.Matches) > 0 }) {
@@ -71,6 +78,9 @@ func Fuse(own []Hit, arms ...ArmHits) []Hit {
 	}
 	f := newFusion(own, arms)
 	for _, a := range arms {
+		if a.Name == ArmStanding {
+			a.Matches = f.standing(a.Matches)
+		}
 		f.join(a)
 	}
 	for i := FuseDepth; i < len(own); i++ {
@@ -126,6 +136,23 @@ func (f *fusion) join(a ArmHits) {
 		h.Arms = append(h.Arms, Arm{a.Name, i + 1, m.Score, weight})
 		h.Score += weight / float64(fuseK+i+1)
 	}
+}
+
+// standing orders matches by what the arms that joined before make of them, equal ones as they stand. Where these found
+// nothing at all there are none: who looks for a word that nobody said is not helped by wishes.
+func (f *fusion) standing(matches []Match) []Match {
+	if len(f.at) == 0 {
+		return nil
+	}
+	score := func(m Match) float64 {
+		if h := f.at[m.Place]; h != nil {
+			return h.Score
+		}
+		return 0
+	}
+	matches = slices.Clone(matches)
+	slices.SortStableFunc(matches, func(a, b Match) int { return cmp.Compare(score(b), score(a)) })
+	return matches
 }
 
 // OnlyViewed reports whether nothing but a full-text view found the hit.

@@ -46,7 +46,9 @@ type Index struct {
 	counts   [2]int     // passages of a kind
 	capacity int64      // of all lists of postings, in bytes
 	chars    int64      // of all terms
+	standing []int32    // messages in which the user asks for something in every answer, in no order
 	turns    turnVectors
+	told     []toldOf // in the order of the messages that tell of times
 	scratch  sync.Pool
 	limits   limits
 }
@@ -180,11 +182,12 @@ func (x *Index) Bytes() int64 {
 		perTerm    = 96  // the string's header, its entry in the map, the list's header and what its room is rounded up to
 		perSession = 200 // its entry in the map, its key and its own room
 		perLabels  = 3 * 4
+		perTold    = 32 + 16 // its header, and some bytes
 	)
 	perMessage := int64(unsafe.Sizeof(message{})) + int64(unsafe.Sizeof([maxEdges]edge{})) + 1 + 1 + perLabels // one for the sets' bits
 	perPassage := int64(4 + unsafe.Sizeof(span32{}) + 4 + 8 + 1)
 	return int64(cap(x.messages))*perMessage + int64(cap(x.passMessage))*perPassage + int64(len(x.sessions))*perSession +
-		int64(len(x.postings))*perTerm + x.chars + x.capacity + x.turns.bytes()
+		int64(len(x.postings))*perTerm + int64(cap(x.told))*perTold + 4*int64(cap(x.standing)) + x.chars + x.capacity + x.turns.bytes()
 }
 
 // ScratchBytes returns about how much memory one Search takes at most beside the index.
@@ -342,11 +345,17 @@ func (x *Index) insert(d Doc, touched map[*session]struct{}) (m int32, ok bool) 
 	})
 	x.spread, x.classes = append(x.spread, [maxEdges]edge{}), append(x.classes, 0)
 	x.turns.rows = append(x.turns.rows, none)
+	if len(d.Told) > 0 {
+		x.told = append(x.told, toldOf{m, slices.Clone(d.Told)})
+	}
 	if m%64 == 0 {
 		for i := range x.reaches {
 			x.reaches[i] = append(x.reaches[i], 0)
 		}
 		x.single, x.several = append(x.single, 0), append(x.several, 0)
+	}
+	if d.Standing {
+		x.standing = append(x.standing, m)
 	}
 	if d.Name != "" {
 		x.messages[m].name = x.nameLabel(d.Name, m)

@@ -40,7 +40,13 @@ type queryTerm struct {
 	term string
 	near []nearWord
 	idf  float64
+	part float64 // of its idf that counts
 }
+
+// faintShare is what a term of Query.Faint counts. Source: measured on the project's own chats and on LoCoMo, some of whose
+// questions quote the words of the message: in full and a quarter find as much by time, but a quarter loses less where the
+// words are meant as they are seen from another time; none at all loses .005 of LoCoMo's evidence in 500 tokens.
+const faintShare = .25
 
 type nearWord struct {
 	term string
@@ -55,7 +61,10 @@ func (x *Index) withNear(q *Query) []queryTerm {
 	terms := x.queryTerms(q.Terms)
 	out := make([]queryTerm, len(terms))
 	for i, t := range terms {
-		out[i].term = t
+		out[i].term, out[i].part = t, 1
+		if q.Faint[t] {
+			out[i].part = faintShare
+		}
 		if q.Near != nil && len(terms) <= maxNearTerms && x.mayHaveNear(t) {
 			out[i].near = x.nearWords(q, t)
 		}

@@ -20,14 +20,20 @@ type Query struct {
 
 	// Attached are, for each term, the messages from which a fact with that term was learnt, one entry for each fact. What
 	// a fact says counts as if its message said it: see Weights.Fact.
+	// Faint are those of Terms that name the times or the order. They count faintShare of their idf: the times rank by
+	// themselves, and "last week" is in many messages of other weeks. nil for none.
+	Faint map[string]bool
+
 	Attached map[string][]memory.Place
 
 	// Near answers the words near to a term, the nearest first: they count in the fields as the term itself does, but less.
 	// See Weights.Near. nil for none.
 	Near func(term string) []near.Word
 
-	AsksWhen bool           // the query asks when something was: see Weights.TellsTime
-	Times    []when.Mention // the times that the query names: see Weights.InTime
+	AsksWhen bool              // the query asks when something was: see Weights.TellsTime
+	Times    []when.Mention    // the times that the query names: see Weights.InTime and Index.SearchTimes
+	Order    when.Order        // the order that the query asks for: see Index.SearchTimes
+	Current  memory.SessionKey // the session that is held, which is no latest talk; "" for none
 
 	Limit        int     // the most hits; 0 for all
 	MinRelevance float64 // the least Hit.Relevance, 0 to 1
@@ -107,4 +113,6 @@ const (
 	ArmDense         = "dense"         // the meaning
 	ArmDenseFacts    = "dense_facts"   // the meaning of the facts that were learnt from a message
 	ArmElasticsearch = "elasticsearch" // the words, in a full-text view
+	ArmStanding      = "standing"      // what the user asks for in every answer
+	ArmTime          = "time"          // the times that the query names
 )

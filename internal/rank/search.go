@@ -82,7 +82,7 @@ func (r *ranking) searchAll(f *bm25, terms []queryTerm) {
 		if r.stopped() {
 			break
 		}
-		terms[i].idf = x.idf(x.spreadQuery(s, r.q, &terms[i]))
+		terms[i].idf = terms[i].part * x.idf(x.spreadQuery(s, r.q, &terms[i]))
 		r.total += terms[i].idf
 		x.addScores(s, f, terms[i].idf)
 	}

@@ -19,8 +19,10 @@ import (
 //	"SLX" and a version byte
 //	sessions   count; each: length, bytes, messages            by key
 //	names      count; each: length, bytes                      by name
-//	messages   each: seq (after the first of a session: step), role·16 + what it tells·4 + tells a time·2 + question,
-//	           name no. + 1 or 0, create time (zigzag, step from the message before), passages; each passage: gap, length
+//	messages   each: seq (after the first of a session: step), role·32 + standing·16 + what it tells·4 + tells a time·2 +
+//	           question, name no. + 1 or 0, create time (zigzag, step from the message before), passages; each passage: gap,
+//	           length;
+//	           what it tells of times (when.Told): length, bytes
 //	terms      count; each: shared prefix, rest, bytes, postings; each posting: step·2 + (count > 1), count - 2
 //	vectors    version, 0 for none and the end of the block; dimension, count; each: step from the message before, a
 //	           signed byte for each dimension
@@ -29,7 +31,7 @@ import (
 // Messages stand by session and seq, passages in their order, terms by bytes, so equal documents give equal bytes.
 const (
 	segmentMagic   = "SLX"
-	segmentVersion = 3
+	segmentVersion = 5
 	checksumSize   = 4
 )
 
@@ -39,7 +41,8 @@ const (
 	flagTellsTime
 
 	shiftTelling = 2 // of two bits
-	shiftRole    = 4
+	flagStanding = 1 << 4
+	shiftRole    = 5
 )
 
 // errDamaged is what every refusal of a segment wraps.
@@ -124,11 +127,15 @@ func appendMessages(b []byte, docs []Doc, names map[string]uint64) []byte {
 		if d.TellsTime {
 			flags |= flagTellsTime
 		}
+		if d.Standing {
+			flags |= flagStanding
+		}
 		b = binary.AppendUvarint(b, uint64(seq))
 		b = binary.AppendUvarint(b, flags)
 		b = binary.AppendUvarint(b, names[d.Name])
 		b = binary.AppendVarint(b, d.CreateMillis-create)
 		b = appendSpans(b, d.Passages)
+		b = appendString(b, string(d.Told))
 		create = d.CreateMillis
 	}
 	return b
@@ -372,7 +379,7 @@ func (seg *segment) readMessage(r *reader, names []string) segmentMessage {
 	m.Seq = int64(r.limited(1 << 62))
 	flags := r.limited(1 << 8)
 	m.Role, m.Question, m.TellsTime = memory.Role(flags>>shiftRole), flags&flagQuestion != 0, flags&flagTellsTime != 0
-	m.Telling = intent.Telling(flags >> shiftTelling & 3)
+	m.Telling, m.Standing = intent.Telling(flags>>shiftTelling&3), flags&flagStanding != 0
 	m.Name = names[r.below(len(names))]
 	m.CreateMillis = r.signed()
 	m.passages = r.count()
@@ -382,6 +389,9 @@ func (seg *segment) readMessage(r *reader, names []string) segmentMessage {
 		at = start + r.limited(1<<30)
 		r.check(at < 1<<31)
 		seg.spans = append(seg.spans, span32{int32(start), int32(at)})
+	}
+	if told := r.bytes(); len(told) > 0 {
+		m.Told = told
 	}
 	return m
 }

@@ -8,7 +8,7 @@ type automaton struct {
 	class   [256]uint16 // the column of a byte; 0 for bytes of no word
 	columns int
 	shift   int       // of a state to its row: rows are padded to a power of two
-	next    []int32   // by row and column: the row of the next state
+	next    []int32   // by row and column: twice the row of the next state, and 1 where a word ends there
 	ends    [][]int32 // by state: the words that end there, nil for most
 }
 
@@ -81,20 +81,23 @@ func (a *automaton) link() {
 			queue = append(queue, int(*to))
 		}
 	}
-	for i := range a.next {
-		a.next[i] *= int32(a.columns)
+	for i, to := range a.next {
+		a.next[i] = 2 * to * int32(a.columns)
+		if len(a.ends[to]) > 0 {
+			a.next[i]++
+		}
 	}
 }
 
 // scan tells of every word in the text where it ends.
 func (a *automaton) scan(text string, found func(word int32, end int)) {
-	row := int32(0)
+	state := int32(0)
 	for i := range len(text) {
-		row = a.next[row+int32(a.class[text[i]])]
-		if row == 0 {
+		state = a.next[state>>1+int32(a.class[text[i]])]
+		if state&1 == 0 {
 			continue
 		}
-		for _, w := range a.ends[row>>a.shift] {
+		for _, w := range a.ends[state>>1>>a.shift] {
 			found(w, i+1)
 		}
 	}

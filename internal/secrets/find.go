@@ -43,6 +43,8 @@ type finder struct {
 	done  []int // by rule: up to where the text was looked at
 	// covered is up to where a value of a known form stands: no other rule need look at it.
 	covered int
+	// The text has no figure from lookedFrom on before the place figure; whether one is there, its byte says.
+	lookedFrom, figure int
 }
 
 func newFinder() *finder {
@@ -58,7 +60,7 @@ func (f *finder) find(text string) []memory.Secret {
 		return nil
 	}
 	clear(f.done)
-	f.covered = 0
+	f.covered, f.lookedFrom, f.figure = 0, 0, 0
 	var all []found
 	f.set.words.scan(text, func(word int32, end int) {
 		for _, i := range f.set.byWord[word] {
@@ -73,7 +75,7 @@ func (f *finder) find(text string) []memory.Secret {
 // try tries a rule where one of its words stands.
 func (f *finder) try(all []found, text string, i, start, end int) []found {
 	r := f.set.rules[i]
-	if start < f.done[i] || start < f.covered || !r.mayStand(text, start, end) {
+	if start < f.done[i] || start < f.covered || !f.mayStand(r, text, start, end) {
 		return all
 	}
 	if f.tries >= maxTries {
@@ -93,14 +95,14 @@ func (f *finder) try(all []found, text string, i, start, end int) []found {
 }
 
 // mayStand says cheaply that a rule cannot match at a word.
-func (r *rule) mayStand(text string, start, end int) bool {
+func (f *finder) mayStand(r *rule, text string, start, end int) bool {
 	if !r.anchored {
 		return true
 	}
 	if len(text)-start < r.least || r.wordStart && start > 0 && isWord(text[start-1]) {
 		return false
 	}
-	if r.value == "figures" && !hasFigure(text, start) {
+	if r.value == "figures" && !f.hasFigure(text, start) {
 		return false
 	}
 	// A word with a figure is not a name but the beginning of a value.
@@ -167,6 +169,18 @@ func hasValue(text string, at, size int) bool {
 		}
 	}
 	return true
+}
+
+// hasFigure is hasFigure for places that come nearly in order: each byte of the text is looked at about once.
+func (f *finder) hasFigure(text string, at int) bool {
+	if at < f.lookedFrom || at > f.figure {
+		f.lookedFrom, f.figure = at, at
+	}
+	stop := min(len(text), at+figureBytes)
+	for f.figure < stop && byteKinds[text[f.figure]]&asFigure == 0 {
+		f.figure++
+	}
+	return f.figure < stop
 }
 
 // hasFigure reports whether a figure or sign that plain words do not have stands soon after a place.

@@ -21,13 +21,14 @@ func Mark(turn [][]memory.Part) [][]memory.Part {
 	for i, parts := range turn {
 		out[i] = f.mark(parts)
 	}
-	if again := values(out); len(again) > 0 {
+	if found := values(out); len(found) > 0 {
+		repeated := newAgain(found)
 		for i := range out {
-			markAgain(out[i], again)
+			repeated.mark(out[i])
 		}
 	}
 	for i := range out {
-		number(out[i], map[string][]string{})
+		number(out[i], map[string]map[string]int{})
 	}
 	return out
 }
@@ -105,56 +106,104 @@ func values(turn [][]memory.Part) []value {
 	return out
 }
 
-// markAgain notes the values wherever the parts say them, in parts that are the caller's own.
-func markAgain(parts []memory.Part, again []value) {
+// again looks for values that were found elsewhere in the turn: the short ones in one pass over a text, long ones one by one.
+type again struct {
+	short []value
+	words *automaton // of the short ones in lower case
+	long  []value
+}
+
+// shortValue is up to how many bytes a value is looked for together with others: a table of them has a row for each byte.
+const shortValue = 64
+
+func newAgain(all []value) again {
+	var a again
+	var words []string
+	for _, v := range all {
+		if len(v.text) > shortValue {
+			a.long = append(a.long, v)
+			continue
+		}
+		a.short = append(a.short, v)
+		folded := []byte(v.text)
+		for i, b := range folded {
+			folded[i] = lower(b)
+		}
+		words = append(words, string(folded))
+	}
+	a.words = newAutomaton(words)
+	return a
+}
+
+// mark notes the values wherever the parts say them, in parts that are the caller's own.
+func (a again) mark(parts []memory.Part) {
 	for i := range parts {
 		p := &parts[i]
 		if text := said(p); text != nil {
-			all := make([]found, 0, len(p.Secrets))
-			for _, s := range p.Secrets {
-				all = append(all, found{span: s.Span, kind: s.Kind})
-			}
-			n := len(all)
-			for _, v := range again {
-				all = append(all, occurrences(*text, v)...)
-			}
-			if len(all) > n {
-				p.Secrets = joined(*text, all)
+			if found := a.in(*text); len(found) > 0 {
+				p.Secrets = joined(*text, append(founds(p.Secrets), found...))
 			}
 		}
-		markAgain(p.Parts, again)
+		a.mark(p.Parts)
 	}
 }
 
-// occurrences are where a text says a value that is no part of a longer word.
-func occurrences(text string, v value) []found {
+func founds(secrets []memory.Secret) []found {
+	out := make([]found, len(secrets))
+	for i, s := range secrets {
+		out[i] = found{span: s.Span, kind: s.Kind}
+	}
+	return out
+}
+
+// in is where a text says a value that is no part of a longer word. A place that an earlier one of the value overlaps is none.
+func (a again) in(text string) []found {
 	var out []found
-	for at := 0; ; {
-		i := strings.Index(text[at:], v.text)
-		if i < 0 {
-			return out
-		}
-		start, end := at+i, at+i+len(v.text)
-		at = end
+	take := func(v value, start int) {
+		end := start + len(v.text)
 		if start > 0 && isWord(text[start-1]) && isWord(text[start]) || end < len(text) && isWord(text[end-1]) && isWord(text[end]) {
-			continue
+			return
 		}
 		out = append(out, found{span: memory.Span{Start: start, End: end}, kind: v.kind, generic: true})
 	}
+	taken := make([]int, len(a.short)) // by value: up to where it was found
+	a.words.scan(text, func(word int32, end int) {
+		v := a.short[word]
+		if start := end - len(v.text); start >= taken[word] && text[start:end] == v.text {
+			taken[word] = end
+			take(v, start)
+		}
+	})
+	for _, v := range a.long {
+		for at := 0; ; at += len(v.text) {
+			i := strings.Index(text[at:], v.text)
+			if i < 0 {
+				break
+			}
+			at += i
+			take(v, at)
+		}
+	}
+	return out
 }
 
 // number tells several secrets of a kind in a message apart. The number says how many others of its kind the message has
 // before it, and nothing of the secret.
-func number(parts []memory.Part, seen map[string][]string) {
+func number(parts []memory.Part, seen map[string]map[string]int) {
 	for i := range parts {
 		p := &parts[i]
 		for j := range p.Secrets {
 			s := &p.Secrets[j]
 			v := (*said(p))[s.Start:s.End]
-			no := slices.Index(seen[s.Kind], v)
-			if no < 0 {
-				no = len(seen[s.Kind])
-				seen[s.Kind] = append(seen[s.Kind], v)
+			of := seen[s.Kind]
+			if of == nil {
+				of = map[string]int{}
+				seen[s.Kind] = of
+			}
+			no, known := of[v]
+			if !known {
+				no = len(of)
+				of[v] = no
 			}
 			if s.No = 0; no > 0 {
 				s.No = no + 1

@@ -386,6 +386,18 @@ func hostile() map[string]string {
 	}
 }
 
+// BenchmarkMark is what a turn costs whose one message is made to be slow to read.
+func BenchmarkMark(b *testing.B) {
+	for name, text := range hostile() {
+		b.Run(name, func(b *testing.B) {
+			b.SetBytes(int64(len(text)))
+			for b.Loop() {
+				secrets.Mark([][]memory.Part{{memory.TextPart(text)}})
+			}
+		})
+	}
+}
+
 func BenchmarkFind(b *testing.B) {
 	texts := hostile()
 	texts["a short message"] = "I moved to Lisbon last week, and my sister's new number is 555-0142."

@@ -181,6 +181,7 @@ func (c *checker) sections(in []*memoryv1.SectionSwitch, o *policy.Overrides) {
 }
 
 func (c *checker) memoryPlace(p memoryv1.MemoryPlace) policy.MemoryPlace {
+	//exhaustive:enforce
 	switch p {
 	case memoryv1.MemoryPlace_MEMORY_PLACE_UNSPECIFIED:
 		return ""

@@ -57,7 +57,7 @@ func sessionPage(req *memoryv1.ListSessionsRequest, page []memory.Session, more 
 	}
 	if more {
 		last := page[len(page)-1]
-		out.NextPageToken = timeToken(req, last.UpdateTime, last.Ref.SessionID)
+		out.NextPageToken = timeToken(req, last.LastMessageTime, last.Ref.SessionID)
 	}
 	return out
 }
@@ -67,7 +67,7 @@ func sessionCursor(req *memoryv1.ListSessionsRequest) (*store.SessionCursor, err
 	if err != nil || last == nil {
 		return nil, err
 	}
-	return &store.SessionCursor{UpdateTime: last.Time, SessionID: last.ID}, nil
+	return &store.SessionCursor{Time: last.Time, SessionID: last.ID}, nil
 }
 
 func (s *memoryServer) UpdateSession(ctx context.Context, req *memoryv1.UpdateSessionRequest) (*memoryv1.UpdateSessionResponse, error) {
@@ -144,6 +144,7 @@ func sessionProto(s memory.Session) *memoryv1.Session {
 		UserId: s.Ref.UserID, SessionId: s.Ref.SessionID, Title: s.Title, Metadata: structProto(s.Metadata), Profile: s.Profile,
 		State: structProto(s.State), StateRevision: s.StateRevision, LastTurnNo: s.LastTurnNo, LastSeq: s.LastSeq,
 		CreateTime: timeProto(s.CreateTime), UpdateTime: timeProto(s.UpdateTime), Etag: s.ETag,
-		Extract: memoryv1.ExtractMode(s.Extract), ContextStartSeq: s.ContextStart,
+		LastMessageTime: timeProto(s.LastMessageTime),
+		Extract:         memoryv1.ExtractMode(s.Extract), ContextStartSeq: s.ContextStart,
 	}
 }

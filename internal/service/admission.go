@@ -20,6 +20,8 @@ type Gate interface {
 const (
 	lightBytes    = 512 << 10 // as stored
 	lightMessages = 2000
+
+	shortBytes = 64 << 10 // as stored: enough for most calls, and read beside what takes long
 )
 
 // What a heavy call may hold: messages up to maxTailBytes and as much recalled, each as it is stored, decoded, cut into
@@ -29,14 +31,16 @@ const heavyCallBytes = 4 * (maxTailBytes + maxRecallBytes)
 // messages reads messages of a session. What goes beyond what a light call may read is read once the call is admitted as a
 // heavy one.
 func (s *Service) messages(ctx context.Context, q store.MessageQuery) ([]memory.Message, error) {
-	light := q
-	light.Limit = min(q.Limit, lightMessages)
-	if light.MaxBytes == 0 || light.MaxBytes > lightBytes {
-		light.MaxBytes = lightBytes
-	}
-	found, err := s.store.Messages(ctx, light)
-	if err != nil || answers(found, q) {
-		return found, err
+	for _, bytes := range []int64{shortBytes, lightBytes} {
+		light := q
+		light.Limit = min(q.Limit, lightMessages)
+		if light.MaxBytes == 0 || light.MaxBytes > bytes {
+			light.MaxBytes = bytes
+		}
+		found, err := s.store.Messages(ctx, light)
+		if err != nil || light == q || answers(found, q) {
+			return found, err
+		}
 	}
 	if err := s.gate.Heavy(ctx, heavyCallBytes); err != nil {
 		return nil, err

@@ -82,7 +82,7 @@ func (s *Service) BuildContext(ctx context.Context, p ContextParams) (ContextRes
 		return ContextResult{}, err
 	}
 	p.Pending = withSecrets(withEchoes(p.Pending, fences), resolved.Secrets)
-	p.Query = askedWords(p.Query, resolved.Secrets)
+	p.Query = maskedWords(p.Query, resolved.Secrets)
 	g, err := s.gather(ctx, p, work, fences, resolved)
 	if err != nil {
 		return ContextResult{}, err
@@ -211,12 +211,13 @@ func (s *Service) decide(ctx context.Context, p ContextParams, g gathered, h shr
 	if err != nil {
 		return out, err
 	}
+	hidden := g.told.Hidden.Ranges(g.work.Session.Key, g.work.Session.LastSeq)
 	in := assembly.Input{
 		Fence: g.fences[0], Instructions: g.instructions, State: g.state, Notes: g.notes, Session: g.work.Session.Key, SessionID: p.Ref.SessionID,
 		Facts: factsOf(g.facts.hits, rank.FactFound), CoreFacts: factsOf(g.facts.hits, rank.FactCore), FillFacts: factsOf(g.facts.hits, rank.FactFill),
-		SessionFacts: g.facts.session, Periods: g.periods, Previous: g.previous, Running: passingOver(h.running, g.hidden.Ranges(g.work.Session.Key, g.work.Session.LastSeq)),
+		SessionFacts: g.facts.session, Periods: g.periods, Previous: g.previous, Running: passingOver(h.running, hidden),
 		Tail: h.tail, Kept: h.kept, Dropped: h.dropped, LastSeq: g.work.Session.LastSeq, Location: g.location, Language: headingLanguage(p, g, r),
-		Hidden: g.hidden.Ranges(g.work.Session.Key, g.work.Session.LastSeq), Pending: p.Pending,
+		Hidden: hidden, Pending: p.Pending,
 		Available: r.Available, Most: r.Most, Reserved: r.Reserved, MaxBytes: p.MaxBytes,
 		Documents: r.Documents || r.Window == 0 && p.Render == assembly.RenderAnthropic, // all of Anthropic's own models do
 		Counter:   counter, TakeApart: s.apart.by(r.Counter), Render: p.Render,
@@ -247,19 +248,29 @@ func headingLanguage(p ContextParams, g gathered, r policy.Resolved) string {
 	if tag := cmp.Or(r.Language, g.language); tag != "" {
 		return tag
 	}
-	const latest = 3 // one alone may be a name or a number
-	var words []string
-	for _, messages := range [][]memory.Message{p.Pending, g.tail} {
-		for _, m := range slices.Backward(messages) {
-			if said := m.SaidText(); m.Role == memory.RoleUser && !m.Hidden && said != "" && len(words) < latest {
-				words = append(words, text.Clip(said, maxLanguageBytes))
-			}
-		}
-	}
+	words := lastSaid(p.Pending, latestSaid)
+	words = append(words, lastSaid(g.tail, latestSaid-len(words))...)
 	if len(words) == 0 {
 		words = append(words, text.Clip(p.Query, maxLanguageBytes))
 	}
 	return assembly.LanguageOf(strings.Join(words, "\n"))
+}
+
+// latestSaid is how many of a user's latest messages tell their language: one alone may be a name or a number.
+const latestSaid = 3
+
+// lastSaid is how the last messages begin in which a user says something, at most so many, the last first.
+func lastSaid(messages []memory.Message, most int) (words []string) {
+	for i := len(messages) - 1; i >= 0 && len(words) < most; i-- {
+		m := &messages[i]
+		if m.Role != memory.RoleUser || m.Hidden {
+			continue
+		}
+		if said := m.SaidText(); said != "" {
+			words = append(words, text.Clip(said, maxLanguageBytes))
+		}
+	}
+	return words
 }
 
 // maxLanguageBytes is how much of a message tells its language.

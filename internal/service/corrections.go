@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/stratamem/strata/internal/jobs"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/summary"
@@ -37,6 +38,13 @@ func (s Summary) ETag() string {
 // ChangeSummary does what a person wants done to a summary, and returns it as it is now: none where background work has yet to
 // write it.
 func (s *Service) ChangeSummary(ctx context.Context, c SummaryChange) (*Summary, error) {
+	if c.Text != "" {
+		mask, err := s.masksOfSummary(ctx, c.SummaryRef)
+		if err != nil {
+			return nil, err
+		}
+		c.Text = maskedWords(c.Text, mask) // before a digest is made of it
+	}
 	digest, err := c.digest()
 	if err != nil {
 		return nil, err
@@ -111,7 +119,7 @@ type changing struct {
 }
 
 func (s *Service) changing(ctx context.Context, ref SummaryRef) (c changing, err error) {
-	if c.marks, err = s.marks(ctx, ref.User); err != nil {
+	if c.marks, err = jobs.ReadMarks(ctx, s.store, ref.User); err != nil {
 		return c, err
 	}
 	profile := ""
@@ -283,7 +291,7 @@ func (s *Service) SummaryRevisions(ctx context.Context, ref SummaryRef) ([]memor
 
 // listWithheld lists the summaries whose correction is withheld.
 func (s *Service) listWithheld(ctx context.Context, q SummaryQuery) ([]Summary, *SummaryCursor, error) {
-	marks, err := s.marks(ctx, q.User)
+	marks, err := jobs.ReadMarks(ctx, s.store, q.User)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -93,6 +93,10 @@ func distinct(all []Degradation) (out []Degradation) {
 	return out
 }
 
+// degradedConcepts is why a context has no sections of a profile's concepts.
+const degradedConcepts = "the profile's history strategy is facts, which asks a model about each of its concepts, and BuildContext waits for no model: " +
+	"the session's summary stands in place of the concepts' sections; call Compact with this profile and the session's messages to have them"
+
 // unaskedDegradation says where a context has an ordinary summary in place of what its policy's strategy would have a model
 // write: no context waits for a model.
 func unaskedDegradation(r policy.Resolved, d promise) []Degradation {
@@ -101,7 +105,7 @@ func unaskedDegradation(r policy.Resolved, d promise) []Degradation {
 	}
 	switch c := r.History.Compress; {
 	case c.Strategy == history.StrategyFacts:
-		return []Degradation{{TierSummariser, "the policy's strategy facts asks a model about each concept, and no context waits for a model: the session's summary stands in its place; Compact has the facts"}}
+		return []Degradation{{TierSummariser, degradedConcepts}}
 	case c.Prompt != "":
 		return []Degradation{{TierSummariser, "the policy's own prompt asks a model, and no context waits for a model: the session's summary stands in its place; Compact uses the prompt"}}
 	}

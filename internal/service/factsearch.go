@@ -12,6 +12,7 @@ import (
 	"github.com/stratamem/strata/internal/rank"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/text"
+	"github.com/stratamem/strata/internal/text/when"
 )
 
 // FactSearch asks for a user's current facts.
@@ -45,11 +46,15 @@ func (s *Service) SearchFacts(ctx context.Context, p FactSearch) (FactsFound, er
 	if p.AsOf.IsZero() {
 		p.AsOf = s.now()
 	}
-	p.Query = askedWords(p.Query, resolved.Secrets)
+	p.Query = maskedWords(p.Query, resolved.Secrets)
 	in := s.seek(ctx, p.User, func() (string, error) { return p.Query, nil })
+	times, err := timesOf(when.Read(p.Query), in, p.AsOf)
+	if err != nil {
+		return FactsFound{}, err
+	}
 	found, err := s.findFacts(ctx, in.facts, factAsk{vector: in.vector, FactQuery: rank.FactQuery{
 		Terms: text.Terms(p.Query), Categories: p.Categories, MinScore: p.MinScore, Limit: p.Limit,
-		AsOf: p.AsOf, Formula: formulaOf(resolved.Facts),
+		AsOf: p.AsOf, Formula: formulaOf(resolved.Facts), Times: times,
 	}})
 	s.noteDegraded(found.degraded)
 	return FactsFound{Hits: found.hits, Scored: found.scored, Embedder: found.embedder, Degraded: found.degraded}, err

@@ -13,6 +13,7 @@ import (
 	"github.com/stratamem/strata/internal/assembly"
 	"github.com/stratamem/strata/internal/fence"
 	"github.com/stratamem/strata/internal/group"
+	"github.com/stratamem/strata/internal/jobs"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/policy"
 	"github.com/stratamem/strata/internal/rank"
@@ -29,7 +30,6 @@ type gathered struct {
 	language string            // the user's, as it is set; "" when it is not
 	fences   []fence.ID        // by which the service knows what it rendered for the user; the first is that of new contexts
 	marks    Watermarks
-	hidden   memory.Hidden
 	running  *assembly.Summary
 	tail     []memory.Message // after what running stands for, oldest first
 	head     []memory.Message // what the session begins with, before the tail; only where a context policy keeps it
@@ -56,7 +56,7 @@ func (s *Service) gather(
 ) (gathered, error) {
 	g := gathered{work: work, fences: fences}
 	all, part := group.WithContext(ctx)
-	marks := sync.OnceValues(func() (summary.Marks, error) { return s.marks(part, p.Ref.UserRef) })
+	marks := sync.OnceValues(func() (summary.Marks, error) { return jobs.ReadMarks(part, s.store, p.Ref.UserRef) })
 	history := sync.OnceValue(func() error { return s.gatherHistory(part, p, r, marks, &g) })
 	query := sync.OnceValues(func() (string, error) {
 		if words := cmp.Or(p.Query, lastWords(p.Pending)); words != "" {
@@ -101,25 +101,6 @@ func (s *Service) gather(
 	return g, err
 }
 
-// marks reads which of the user's messages stand in no context, and what persons made of summaries.
-func (s *Service) marks(ctx context.Context, user memory.UserRef) (out summary.Marks, err error) {
-	both, part := group.WithContext(ctx)
-	both.Go(func() (err error) {
-		if out.Hidden, err = s.store.Hidden(part, user); err != nil {
-			return fmt.Errorf("read what is hidden: %w", err)
-		}
-		return nil
-	})
-	both.Go(func() (err error) {
-		if out.Revisions, err = s.store.CurrentSummaries(part, user); err != nil {
-			return fmt.Errorf("read what persons made of summaries: %w", err)
-		}
-		return nil
-	})
-	err = both.Wait()
-	return out, err
-}
-
 func lexicalDegradation(f Found) []Degradation {
 	waiting := waitingVectors(TierEmbedding, f.Waiting, "messages")
 	if f.Degraded == "" {
@@ -138,7 +119,7 @@ func (s *Service) gatherHistory(ctx context.Context, p ContextParams, r policy.R
 	if err != nil {
 		return err
 	}
-	g.hidden, g.told = found.Hidden, found
+	g.told = found
 	if r.History.Compress != nil {
 		return s.gatherPromised(ctx, p, r, g)
 	}
@@ -514,7 +495,7 @@ const spareHits = 200
 // asked for, and spareHits. Where recall is off, only the watermark is read.
 func (s *Service) recall(ctx context.Context, p ContextParams, in sought, r policy.Resolved, g *gathered) error {
 	ask := LexiconSearch{Ref: p.Ref, Fills: fills(r), Query: rank.Query{
-		Limit: r.TopK + r.RecentN + spareHits, MinRelevance: r.MinScore, UserPrior: r.UserPrior, Explain: p.Explain,
+		Current: g.work.Session.Key, Limit: r.TopK + r.RecentN + spareHits, MinRelevance: r.MinScore, UserPrior: r.UserPrior, Explain: p.Explain,
 	}}
 	ask.Exclude = func(at memory.Place) bool {
 		hidden, err := in.hidden()

@@ -17,6 +17,7 @@ import (
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/rank"
 	"github.com/stratamem/strata/internal/store"
+	"github.com/stratamem/strata/internal/text/when"
 )
 
 // MaxUnindexed is how many messages are analysed at read time because the indexer has not come to them. Beyond it a
@@ -130,6 +131,8 @@ type Found struct {
 
 	// What vectors found beside the words, weighed by the index's factors; none where the query has no vector.
 	Turns, Sources []rank.Match
+	Standing       []rank.Match // what the user asks for in every answer
+	Times          rank.ArmHits // of the times that the query names
 }
 
 // maxReads is how often a search reads the state again when segments were merged between two reads.
@@ -157,7 +160,12 @@ type LexiconSearch struct {
 }
 
 // isEmpty reports whether there is nothing to look for.
-func (q *LexiconSearch) isEmpty() bool { return len(q.Terms) == 0 && q.Vector == nil }
+func (q *LexiconSearch) isEmpty() bool {
+	return len(q.Terms) == 0 && q.Vector == nil && !q.namesTime()
+}
+
+// namesTime reports whether the query names a time, or asks for an order.
+func (q *LexiconSearch) namesTime() bool { return len(q.Times) > 0 || q.Order != when.AnyOrder }
 
 // Search searches what the user's messages say. A damaged segment degrades the answer and has the user's index rebuilt;
 // a store that cannot be reached fails it.
@@ -225,6 +233,9 @@ type viewedSearch struct {
 func (l *Lexicon) search(ctx context.Context, x *userIndex, found Found, q viewedSearch) (Found, error) {
 	var both group.Group
 	both.Go(func() error { return l.searchWords(ctx, x, &found, q.LexiconSearch) })
+	if q.namesTime() {
+		both.Go(func() error { return l.searchTimes(ctx, x, &found, q.LexiconSearch) })
+	}
 	both.Go(func() error { return x.searchVectors(ctx, &found, q) })
 	return found, both.Wait()
 }
@@ -235,6 +246,18 @@ func (l *Lexicon) searchWords(ctx context.Context, x *userIndex, found *Found, q
 			return err
 		}
 	}
+	return l.inScratch(ctx, x, func() {
+		found.Result, found.Passages, found.Standing = x.index.Search(q.Query), x.index.Passages(), x.index.Standing(q.Query)
+	})
+}
+
+// searchTimes looks for what was said in, or tells of, the times that the query names.
+func (l *Lexicon) searchTimes(ctx context.Context, x *userIndex, found *Found, q LexiconSearch) error {
+	return l.inScratch(ctx, x, func() { found.Times = x.index.SearchTimes(q.Query) })
+}
+
+// inScratch searches the index when there is memory for it.
+func (l *Lexicon) inScratch(ctx context.Context, x *userIndex, search func()) error {
 	takes := x.scratchBytes()
 	if err := l.scratch.Acquire(ctx, takes); err != nil {
 		return fmt.Errorf("wait for other searches: %w", err)
@@ -242,7 +265,7 @@ func (l *Lexicon) searchWords(ctx context.Context, x *userIndex, found *Found, q
 	defer l.scratch.Release(takes)
 	x.RLock()
 	defer x.RUnlock()
-	found.Result, found.Passages = x.index.Search(q.Query), x.index.Passages()
+	search()
 	return nil
 }
 

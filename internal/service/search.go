@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/stratamem/strata/internal/group"
+	"github.com/stratamem/strata/internal/intent"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/rank"
 	"github.com/stratamem/strata/internal/store"
@@ -46,20 +47,20 @@ type SearchResult struct {
 	Degraded []Degradation
 }
 
-// SearchMessages finds messages by the ranking of BuildContext. Replies are asked for here as much as the user's own
-// words, so nothing is preferred for its role.
+// SearchMessages finds messages by the ranking of BuildContext. What the user said is preferred, less than in a context,
+// unless the query asks for what the assistant said.
 func (s *Service) SearchMessages(ctx context.Context, p SearchParams) (SearchResult, error) {
 	ctx = store.OneRequest(ctx)
 	if p.AsOf.IsZero() {
 		p.AsOf = s.timeNow()
 	}
-	p.Query = askedWords(p.Query, s.policies.SecretsOf(""))
+	p.Query = maskedWords(p.Query, s.policies.SecretsOf(""))
 	sessions, err := s.sessionKeys(ctx, p)
 	if err != nil {
 		return SearchResult{}, err
 	}
 	ask := LexiconSearch{Ref: memory.SessionRef{UserRef: p.User}, Query: rank.Query{
-		Sessions: sessions, From: p.From, To: p.To, Limit: p.Offset + p.Limit + 1, Explain: p.Explain,
+		Sessions: sessions, From: p.From, To: p.To, Limit: p.Offset + p.Limit + 1, Explain: p.Explain, UserPrior: searchPrior(p.Query),
 	}}
 	in := s.seek(ctx, p.User, func() (string, error) { return p.Query, nil })
 	in.found = sync.OnceValues(func() (factsFound, error) { return s.findFacts(ctx, in.facts, factAsk{vector: in.vector}) })
@@ -82,6 +83,14 @@ func (s *Service) SearchMessages(ctx context.Context, p SearchParams) (SearchRes
 	s.noteDegraded(out.Degraded)
 	page := found.Hits[min(p.Offset, len(found.Hits)):min(p.Offset+p.Limit, len(found.Hits))]
 	return s.readPage(ctx, p, page, out, ask.Query)
+}
+
+// searchPrior is how far a search prefers what the user said.
+func searchPrior(query string) float64 {
+	if intent.AsksReply(query) {
+		return 0
+	}
+	return rank.SearchUserPrior
 }
 
 // matchedMessages searches the user's own index by words and by meaning, and beside it the full-text view: a further source
@@ -116,7 +125,7 @@ func (s *Service) matchedMessages(ctx context.Context, q LexiconSearch, scope me
 // fused ranks what all arms found. How relevant a hit is that the words did not find is not known: one that has to be
 // relevant is not believed to be.
 func fused(found Found, matches []rank.Match, minRelevance float64) []rank.Hit {
-	hits := rank.Fuse(found.Hits, rank.DenseArm(found.Turns), rank.DenseFactsArm(found.Sources), rank.ViewArm(matches))
+	hits := rank.Fuse(found.Hits, rank.DenseArm(found.Turns), rank.DenseFactsArm(found.Sources), found.Times, rank.ViewArm(matches), rank.StandingArm(found.Standing))
 	if minRelevance == 0 {
 		return hits
 	}

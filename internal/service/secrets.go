@@ -9,6 +9,7 @@ import (
 	"github.com/stratamem/strata/internal/policy"
 	"github.com/stratamem/strata/internal/secrets"
 	"github.com/stratamem/strata/internal/store"
+	"github.com/stratamem/strata/internal/text"
 )
 
 // masksOf is where the secrets of a turn are masked: by the profile of its session, or by the one that a new session will
@@ -27,14 +28,82 @@ func (s *Service) masksOf(ctx context.Context, p RecordParams) (policy.MaskSecre
 	return s.policies.SecretsOf(session.Profile), nil
 }
 
+// masksOfSession is where the secrets of a session that exists are masked. The session is only read where profiles differ.
+func (s *Service) masksOfSession(ctx context.Context, ref memory.SessionRef) (policy.MaskSecrets, error) {
+	if mask, ok := s.policies.OneSecrets(); ok {
+		return mask, nil
+	}
+	session, err := s.store.Session(ctx, ref)
+	if err != nil {
+		return "", fmt.Errorf("read the session's profile: %w", err)
+	}
+	return s.policies.SecretsOf(session.Profile), nil
+}
+
+// masksOfSummary is the same of a summary; those of weeks and months follow the default profile.
+func (s *Service) masksOfSummary(ctx context.Context, ref SummaryRef) (policy.MaskSecrets, error) {
+	if ref.Kind == memory.SummarySession {
+		return s.masksOfSession(ctx, ref.User.Session(ref.SessionID))
+	}
+	return s.policies.SecretsOf(""), nil
+}
+
+// maxTitleBytes is the longest title of a session.
+const maxTitleBytes = 255
+
+// maskHead masks secrets in what a caller writes about a session, before it is stored. Prompts and contexts name sessions by
+// their titles: these are masked wherever memory is. Metadata stands in neither.
+func maskHead(u *store.SessionUpdate, mask policy.MaskSecrets) {
+	if u.Title != nil && mask != policy.MaskNowhere {
+		title := text.Clip(maskedWords(*u.Title, mask), maxTitleBytes)
+		u.Title = &title
+	}
+	if u.Metadata != nil && mask == policy.MaskEverywhere {
+		metadata := withoutSecrets(memory.Message{Metadata: *u.Metadata}).Metadata
+		u.Metadata = &metadata
+	}
+}
+
+// maskLabels masks secrets in what a caller labels a message with, before it is stored, where they are masked in messages too.
+// Recall masks them in any case.
+func maskLabels(u *store.MessageUpdate, mask policy.MaskSecrets) {
+	if mask != policy.MaskEverywhere {
+		return
+	}
+	var m memory.Message
+	if u.Tags != nil {
+		m.Tags = *u.Tags
+	}
+	if u.Metadata != nil {
+		m.Metadata = *u.Metadata
+	}
+	m = withoutSecrets(m)
+	if u.Tags != nil {
+		u.Tags = &m.Tags
+	}
+	if u.Metadata != nil {
+		u.Metadata = &m.Metadata
+	}
+}
+
+func withoutSecrets(m memory.Message) memory.Message {
+	masked, _ := secrets.Remove([]memory.Message{m}, nil)
+	return masked[0]
+}
+
 // markSecrets notes where the messages of a turn say secrets.
 func markSecrets(messages []store.NewMessage) {
-	turn := make([][]memory.Part, len(messages))
-	for i := range messages {
-		turn[i] = messages[i].Parts
+	mark(len(messages), func(i int) *memory.Message { return &messages[i].Message })
+}
+
+// mark notes where n messages say secrets.
+func mark(n int, message func(int) *memory.Message) {
+	turn := make([][]memory.Part, n)
+	for i := range turn {
+		turn[i] = message(i).Parts
 	}
 	for i, parts := range secrets.Mark(turn) {
-		messages[i].Parts = parts
+		message(i).Parts = parts
 	}
 }
 
@@ -43,14 +112,8 @@ func withSecrets(messages []memory.Message, mask policy.MaskSecrets) []memory.Me
 	if mask == policy.MaskNowhere || len(messages) == 0 {
 		return messages
 	}
-	turn := make([][]memory.Part, len(messages))
-	for i := range messages {
-		turn[i] = messages[i].Parts
-	}
 	out := slices.Clone(messages)
-	for i, parts := range secrets.Mark(turn) {
-		out[i].Parts = parts
-	}
+	mark(len(out), func(i int) *memory.Message { return &out[i] })
 	return out
 }
 
@@ -72,17 +135,17 @@ func recalled(m memory.Message, mask policy.MaskSecrets) memory.Message {
 	}
 	m.Parts = parts
 	if mask != policy.MaskNowhere && (len(m.Tags) > 0 || len(m.Metadata) > 0) {
-		besides, _ := secrets.Remove([]memory.Message{{Tags: m.Tags, Metadata: m.Metadata}}, nil)
-		m.Tags, m.Metadata = besides[0].Tags, besides[0].Metadata
+		besides := withoutSecrets(memory.Message{Tags: m.Tags, Metadata: m.Metadata})
+		m.Tags, m.Metadata = besides.Tags, besides.Metadata
 	}
 	return m
 }
 
-// askedWords are the words of a query with masks in the place of secrets: an endpoint may embed them, and what is searched
-// has masks there too.
-func askedWords(query string, mask policy.MaskSecrets) string {
+// maskedWords are words with masks in the place of secrets: of a query, since an endpoint may embed it and what is searched has
+// masks there too, and of what a caller writes that memory tells again.
+func maskedWords(words string, mask policy.MaskSecrets) string {
 	if mask == policy.MaskNowhere {
-		return query
+		return words
 	}
-	return memory.Masked(query, secrets.Find(query))
+	return memory.Masked(words, secrets.Find(words))
 }

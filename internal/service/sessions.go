@@ -47,6 +47,16 @@ func (s *Service) UpdateSession(ctx context.Context, u store.SessionUpdate) (mem
 	if err := s.checkStart(ctx, u); err != nil {
 		return memory.Session{}, err
 	}
+	if u.Title != nil || u.Metadata != nil {
+		mask, err := s.masksOfSession(ctx, u.Ref)
+		if err != nil {
+			return memory.Session{}, err
+		}
+		if u.Profile != nil {
+			mask = s.policies.SecretsOf(*u.Profile)
+		}
+		maskHead(&u, mask)
+	}
 	u.Time = s.now().UTC()
 	out, err := s.store.UpdateSession(ctx, u)
 	if err != nil {
@@ -97,6 +107,13 @@ func (s *Service) Messages(ctx context.Context, q store.MessageQuery) (page []me
 
 // UpdateMessage changes a message's labels.
 func (s *Service) UpdateMessage(ctx context.Context, u store.MessageUpdate) (memory.Message, error) {
+	if u.Tags != nil || u.Metadata != nil {
+		mask, err := s.masksOfSession(ctx, u.Ref)
+		if err != nil {
+			return memory.Message{}, err
+		}
+		maskLabels(&u, mask)
+	}
 	u.Time = s.timeNow()
 	out, err := s.store.UpdateMessage(ctx, u)
 	if err != nil {

@@ -184,11 +184,8 @@ func unread(g gathered, r policy.Resolved) []memory.SeqRange {
 // headMessages is how many of a session's first messages are looked at for its head.
 const headMessages = 10
 
-// pinnedReach is how many messages behind the tail are looked through for what is pinned or tagged.
-const pinnedReach = 5000
-
 // gatherHead reads what a context policy keeps of the messages before the tail: those that the session begins with, and
-// those that are pinned or tagged, as far as pinnedReach.
+// those that are pinned or tagged, however far back.
 func (s *Service) gatherHead(ctx context.Context, r policy.Resolved, g *gathered) error {
 	first := g.work.Session.LastSeq + 1
 	if len(g.tail) > 0 {
@@ -204,18 +201,53 @@ func (s *Service) gatherHead(ctx context.Context, r policy.Resolved, g *gathered
 		return fmt.Errorf("read first messages: %w", err)
 	}
 	g.head = headOf(begun, r.History.Head)
-	q.Limit = pinnedReach
-	behind, err := s.before(ctx, q)
+	kept, err := s.kept(ctx, q, r)
 	if err != nil {
 		return err
 	}
-	for _, m := range behind {
-		if !m.Hidden && r.History.Survives(m) && !slices.ContainsFunc(g.head, func(h memory.Message) bool { return h.Seq == m.Seq }) {
+	for _, m := range kept {
+		if !slices.ContainsFunc(g.head, func(h memory.Message) bool { return h.Seq == m.Seq }) {
 			g.head = append(g.head, m)
 		}
 	}
 	slices.SortFunc(g.head, func(a, b memory.Message) int { return cmp.Compare(a.Seq, b.Seq) })
 	return nil
+}
+
+// markedPage is how many marked messages are read at once, lightPages how many such pages a call may read before it has to be
+// admitted as a heavy one. The last page is always empty.
+const (
+	markedPage = 500
+	lightPages = 2
+)
+
+// kept reads those of a run that the context policy keeps whatever it does, the newest first, until they are more than a
+// context can hold.
+func (s *Service) kept(ctx context.Context, q store.MessageQuery, r policy.Resolved) (kept []memory.Message, err error) {
+	q.Marked, q.NewestFirst, q.Limit, q.MaxBytes = true, true, markedPage, lightBytes
+	most := max(r.Available, r.Most) * slack(r.Counter)
+	tokens := int64(0)
+	for pages := 0; tokens <= most; pages++ {
+		if pages == lightPages {
+			if err := s.gate.Heavy(ctx, heavyCallBytes); err != nil {
+				return nil, err
+			}
+		}
+		page, err := s.store.Messages(ctx, q)
+		if err != nil {
+			return nil, fmt.Errorf("read messages that are kept: %w", err)
+		}
+		if len(page) == 0 {
+			return kept, nil
+		}
+		for _, m := range page {
+			if !m.Hidden && r.History.Survives(m) {
+				kept, tokens = append(kept, m), tokens+m.Tokens.O200K
+			}
+		}
+		q.Before = page[len(page)-1].Seq
+	}
+	return kept, nil
 }
 
 // headOf are the system and developer messages at the beginning, and what else of it a policy keeps.

@@ -55,7 +55,7 @@ func (s *Service) sessionSummary(ctx context.Context, ref memory.SessionRef) (Su
 	if err != nil {
 		return Summary{}, fmt.Errorf("read summaries: %w", err)
 	}
-	marks, err := s.marks(ctx, ref.UserRef)
+	marks, err := jobs.ReadMarks(ctx, s.store, ref.UserRef)
 	if err != nil {
 		return Summary{}, err
 	}
@@ -161,7 +161,7 @@ func (s *Service) periodSummary(ctx context.Context, ref SummaryRef) (Summary, e
 	if err != nil {
 		return Summary{}, fmt.Errorf("read summaries of periods: %w", err)
 	}
-	marks, err := s.marks(ctx, ref.User)
+	marks, err := jobs.ReadMarks(ctx, s.store, ref.User)
 	if err != nil {
 		return Summary{}, err
 	}
@@ -242,7 +242,7 @@ func (s *Service) ListSummaries(ctx context.Context, q SummaryQuery) ([]Summary,
 func (s *Service) listSessionSummaries(ctx context.Context, q SummaryQuery) ([]Summary, *SummaryCursor, error) {
 	recent := store.RecentQuery{User: q.User, Limit: q.Limit + 1}
 	if q.After != nil {
-		recent.After = &store.SessionCursor{UpdateTime: q.After.Time, SessionID: q.After.SessionID}
+		recent.After = &store.SessionCursor{Time: q.After.Time, SessionID: q.After.SessionID}
 	}
 	found, err := s.store.RecentSessions(ctx, recent)
 	if err != nil {
@@ -253,7 +253,7 @@ func (s *Service) listSessionSummaries(ctx context.Context, q SummaryQuery) ([]S
 		found = found[:q.Limit]
 		next = &SummaryCursor{Time: found[q.Limit-1].LastTime, SessionID: found[q.Limit-1].SessionID}
 	}
-	marks, err := s.marks(ctx, q.User)
+	marks, err := jobs.ReadMarks(ctx, s.store, q.User)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -288,7 +288,7 @@ func (s *Service) listPeriods(ctx context.Context, q SummaryQuery) ([]Summary, *
 	if err != nil && !isNotFound(err) {
 		return nil, nil, fmt.Errorf("read user: %w", err)
 	}
-	marks, err := s.marks(ctx, q.User)
+	marks, err := jobs.ReadMarks(ctx, s.store, q.User)
 	if err != nil {
 		return nil, nil, err
 	}

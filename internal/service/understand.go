@@ -3,6 +3,8 @@ package service
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -48,7 +50,7 @@ func (s *Service) understand(q *LexiconSearch, in sought, now time.Time) (err er
 	if q.Words, err = in.query(); err != nil || q.Words == "" {
 		return err
 	}
-	q.Terms, q.Near, q.AsksWhen = text.Terms(q.Words), s.related, when.Asks(q.Words)
+	q.Near, q.AsksWhen = s.related, when.Asks(q.Words)
 	q.User = in.user
 	q.Vector = func() rank.QueryVector {
 		v, _ := in.vector()
@@ -71,16 +73,47 @@ func (s *Service) understand(q *LexiconSearch, in sought, now time.Time) (err er
 	return nameTimes(q, in, now)
 }
 
-// nameTimes reads the times that the words of a search name.
+// nameTimes reads the times that the words of a search name, whose own words count little then: "last week" finds what was
+// said then, not who says "last" and "week".
 func nameTimes(q *LexiconSearch, in sought, now time.Time) error {
+	ordered := when.OrderIn(q.Words)
+	q.Order = ordered.Order
 	named := when.Read(q.Words)
+	if named.None() && q.Order == when.AnyOrder { // as for most words: spare the read
+		q.Terms = text.Terms(q.Words)
+		return nil
+	}
+	var err error
+	if q.Times, err = timesOf(named, in, now); err != nil {
+		return err
+	}
+	q.Terms, q.Faint = text.Terms(q.Words), faintTerms(q.Words, q.Times, ordered)
+	return nil
+}
+
+// timesOf are the times that expressions mean, in the user's timezone.
+func timesOf(named when.Expressions, in sought, now time.Time) ([]when.Mention, error) {
 	if named.None() {
-		return nil // as for most words: spare the read
+		return nil, nil
 	}
 	user, err := in.user()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	q.Times = named.At(now.In(user.Location()))
-	return nil
+	return named.At(now.In(user.Location())), nil
+}
+
+// faintTerms are the terms that stand nowhere but in the words that name a time or an order.
+func faintTerms(words string, times []when.Mention, ordered when.Ordered) map[string]bool {
+	faint, other := map[string]bool{}, map[string]bool{}
+	for _, t := range text.Tokens(words) {
+		of := func(m when.Mention) bool { return t.Start < m.End && m.Start < t.End }
+		if slices.ContainsFunc(times, of) || t.Start < ordered.End && ordered.Start < t.End {
+			faint[t.Term] = true
+		} else {
+			other[t.Term] = true
+		}
+	}
+	maps.DeleteFunc(faint, func(term string, _ bool) bool { return other[term] })
+	return faint
 }

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"errors"
 	"time"
 
@@ -50,7 +51,8 @@ func (p SlotAnswer) Move(slot memory.Slot) (memory.Slot, error) {
 	if slot.State.IsFinal() || repeated {
 		return slot, ErrSlotAsIs
 	}
-	if slot.State == memory.SlotOpen {
+	replaces := slot.State == memory.SlotAnswered && p.Instead != nil && bytes.Equal(slot.Answer, p.Instead)
+	if slot.State == memory.SlotOpen || replaces {
 		slot.State, slot.Answer = memory.SlotAnswered, append([]byte{}, p.Answer...)
 	}
 	slot.Usage, slot.UpdateTime = slot.Usage.Plus(p.Usage), p.Time

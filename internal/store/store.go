@@ -60,8 +60,8 @@ type Checker interface {
 type Sessions interface {
 	// Session must return the head as of the last acknowledged Append.
 	Session(ctx context.Context, ref memory.SessionRef) (memory.Session, error)
-	// ListSessions must return the latest changed first, equal times by session id, without State. An unknown user
-	// has no sessions: that is not an error.
+	// ListSessions must return the sessions by LastMessageTime, the latest first and those without messages last, equal times
+	// by session id, without State. An unknown user has no sessions: that is not an error.
 	ListSessions(ctx context.Context, q SessionQuery) ([]memory.Session, error)
 	// UpdateSession must change only what the update sets, and must refuse a stale ETag with ETAG_MISMATCH. Where ContextStart
 	// changes it must have the session and the user's periods looked at by Time: their summaries may tell of what is hidden now.
@@ -77,8 +77,8 @@ type SessionQuery struct {
 
 // SessionCursor is a place in the order of ListSessions.
 type SessionCursor struct {
-	UpdateTime time.Time
-	SessionID  string
+	Time      time.Time // LastMessageTime
+	SessionID string
 }
 
 // SessionUpdate changes a session's head; nil pointers leave a value as it is.
@@ -105,6 +105,7 @@ type Transcript interface {
 	//   - skip a message whose id is known with the same BodyDigest, else refuse the call with MESSAGE_ID_REUSED;
 	//   - refuse the call with LAST_SEQ_MISMATCH when ExpectedLastSeq is set and is not the session's last seq;
 	//   - merge StatePatch by memory.MergeState;
+	//   - raise the session's LastMessageTime to the latest SaidTime of the messages that it stores;
 	//   - write no turn when there is neither a RequestID, a StatePatch nor a new message;
 	//   - mark a turn that stores messages as pending for the lexicon in the same write;
 	//   - fail alone: another call that shares its commit is not touched.
@@ -179,6 +180,7 @@ type MessageQuery struct {
 	MinMessages  int
 	MaxBytes     int64 // stop before the stored bytes pass it, after at least one message; 0 for no limit
 	WithOriginal bool
+	Marked       bool // only messages that are pinned, that have tags, or that are of OriginRecalled; such a run has gaps
 }
 
 // PlacesQuery asks for messages by their places.

@@ -75,7 +75,7 @@ type RecentQuery struct {
 	Since   time.Time      // zero for all
 	Until   time.Time      // zero for all
 	Limit   int            // of sessions, at least 1
-	After   *SessionCursor // UpdateTime is the session's last covered message's create time
+	After   *SessionCursor // Time is the session's last covered message's create time
 }
 
 // SessionSummary is a session with the nodes that stand for it.

@@ -116,8 +116,8 @@ type Journal interface {
 	// ClaimSlot must give the slot to the owner until then. It must refuse with CONTENTION while another's lease runs, and
 	// must return a slot that is parked or final as it is.
 	ClaimSlot(ctx context.Context, p SlotClaim) (memory.Slot, error)
-	// AnswerSlot must store the answer of an open slot and add the usage. A slot that has an answer already keeps it: what
-	// counts is what AnswerSlot returns.
+	// AnswerSlot must store the answer of an open slot and add the usage. A slot that has an answer already keeps it, unless the
+	// new one is given Instead of that one: what counts is what AnswerSlot returns.
 	AnswerSlot(ctx context.Context, p SlotAnswer) (memory.Slot, error)
 	// FailSlot must note a failure, add the usage and end the lease; a final slot stays as it is.
 	FailSlot(ctx context.Context, p SlotFailure) (memory.Slot, error)
@@ -169,8 +169,10 @@ type SlotClaim struct {
 type SlotAnswer struct {
 	SlotRef
 	Answer []byte
-	Usage  memory.ModelUsage
-	Time   time.Time
+	// Instead is the answer that the new one takes the place of, because another was asked for; nil for none.
+	Instead []byte
+	Usage   memory.ModelUsage
+	Time    time.Time
 }
 
 // SlotFailure is why a slot could not be done.

@@ -133,11 +133,14 @@ func nameStem(w word) string {
 	return w.lower
 }
 
-// keeps reports whether the texts hold an anchor.
+// keeps reports whether the texts hold an anchor. Of names, dates and decisions in another language nobody can tell.
 func (e *evidence) keeps(a Anchor) bool {
+	if e.translated && a.Kind != AnchorNumber && a.Kind != AnchorIdentifier {
+		return true
+	}
 	switch a.Kind {
 	case AnchorNumber:
-		return e.hasValue(a.value)
+		return e.hasValue(a.value) || e.translated && e.hasValue(a.value/1000)
 	case AnchorDate:
 		return e.hasText(a.Text) || e.hasDate(a.when)
 	case AnchorDecision:

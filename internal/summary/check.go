@@ -366,7 +366,28 @@ func inZone(t time.Time, loc *time.Location) time.Time {
 
 // invents reports whether an answer has a date, time, quantity or name that the task does not support.
 func (t Task) invents(ctx context.Context, answer string) bool {
-	return t.evidence(ctx).inventedIn(answer) != ""
+	e := t.evidence(ctx)
+	e.translated = t.isTranslated(e, answer)
+	return e.inventedIn(answer) != ""
+}
+
+// knownShare is the share of an answer's terms that its source has at least where both are in one language.
+const knownShare = 0.4
+
+// isTranslated reports whether an answer is in another language than its source, as its style may ask for: then few of its
+// terms stand there. What it says can only be compared by numbers and identifiers.
+func (t Task) isTranslated(source *evidence, answer string) bool {
+	terms := text.Terms(answer)
+	if t.Style.Language == "" || len(terms) == 0 {
+		return false
+	}
+	known := 0
+	for _, term := range terms {
+		if source.stems[term] {
+			known++
+		}
+	}
+	return float64(known) < knownShare*float64(len(terms))
 }
 
 // inventedIn is the first detail of an answer that the evidence does not support; "" for none.
@@ -390,6 +411,9 @@ func (e *evidence) inventedIn(answer string) string {
 			return n.Of(answer)
 		}
 	}
+	if e.translated {
+		return "" // names have other forms, and in German all nouns are capitalised
+	}
 	return e.inventedName(ws, taken)
 }
 
@@ -411,6 +435,8 @@ func (e *evidence) supports(n number, answer string) bool {
 	before, after := answer[:n.Start], answer[n.End:]
 	switch {
 	case n.spelled && n.value <= 2, e.hasValue(n.value):
+		return true
+	case e.translated && (e.hasValue(1000*n.value) || e.hasDay(int(n.value))): // 1.200 for 1,200; 7. Mai
 		return true
 	case n.value <= 10 && e.counts[int(n.value)] && n.value == float64(int(n.value)):
 		return true
@@ -492,6 +518,9 @@ type lostSentence struct {
 func (t Task) whole(ctx context.Context, answer string) (whole string, anchors int) {
 	kept := newEvidence()
 	kept.add(answer, time.Time{})
+	if t.Style.Language != "" {
+		kept.translated = t.isTranslated(t.evidence(ctx), answer)
+	}
 	for name := range t.speakerNames() {
 		kept.add(name, time.Time{})
 	}
@@ -558,7 +587,7 @@ func (e *evidence) lacks(s lostSentence) (weight float64, n int) {
 	if i := strings.LastIndex(said, Arrow); i >= 0 {
 		said = said[i:]
 	}
-	if s.revises && !e.hasDecision(said) {
+	if s.revises && !e.translated && !e.hasDecision(said) {
 		weight, n = weight+weights[AnchorDecision], n+1
 	}
 	return weight, n

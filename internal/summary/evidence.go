@@ -15,16 +15,17 @@ import (
 
 // evidence is what texts support: their words, quantities and dates, and what follows from them.
 type evidence struct {
-	lower    strings.Builder // the texts in lower case
-	words    map[string]bool // without possessive endings
-	stems    map[string]bool
-	capitals []string // words that stood with a capital, in lower case
-	initials strings.Builder
-	values   []float64
-	counts   map[int]bool // lengths of lists
-	clocks   map[int]bool
-	dates    map[when]bool
-	years    map[int]bool // named ones
+	translated bool            // an answer that is compared with it, or what it was made of, is in another language
+	lower      strings.Builder // the texts in lower case
+	words      map[string]bool // without possessive endings
+	stems      map[string]bool
+	capitals   []string // words that stood with a capital, in lower case
+	initials   strings.Builder
+	values     []float64
+	counts     map[int]bool // lengths of lists
+	clocks     map[int]bool
+	dates      map[when]bool
+	years      map[int]bool // named ones
 }
 
 func newEvidence() *evidence {

@@ -2,6 +2,8 @@ package summary
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"strings"
 	"time"
@@ -35,6 +37,13 @@ func Prompt(t Task) (system, user string) {
 		section(&b, fmt.Sprintf("part %d of %d", i+1, len(t.Parts)), p.heading(t.Location)+"\n"+p.Text)
 	}
 	return system, b.String()
+}
+
+// PromptID tells prompts apart by what they say beside the conversation: the built-in words and those of a profile. An answer to
+// one is none to another.
+func PromptID(s Style, maxTokens int64) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s\n%s\n%s\n%d", cmp.Or(s.Keep, keepRules), rules, s.Language, maxTokens))
+	return hex.EncodeToString(sum[:8])
 }
 
 // order is the task in one sentence or two.

@@ -46,14 +46,15 @@ func runeSet(list string) map[rune]struct{} {
 // addHan emits the characters and pairs of a run that say something, in the order in which they stand.
 func (a *analysis) addHan(run []char) {
 	repeatMarks(run)
-	lists := &chineseLists
+	lists, groups := &chineseLists, chineseGroups()
 	if a.kana() {
-		lists = &japaneseLists
+		lists, groups = &japaneseLists, japaneseGroups()
 	}
 	for i := range run {
 		if i > 0 && lists.pair(run[i-1].r, run[i].r) {
 			a.bigram(run[i-1], run[i])
 		}
+		a.addHanGroup(groups, run, i)
 		if _, weak := lists.weak[run[i].r]; !weak {
 			a.unigram(run[i])
 		}

@@ -65,6 +65,10 @@ func (a *analysis) addHangul(run []char) {
 	if !holdsAll(hangulStopSet, root) {
 		a.parts(root)
 	}
+	if group, ok := groupOf(koreanGroups(), root); ok {
+		last := root[len(root)-1]
+		a.emit(Token{Term: group, Start: last.start, End: last.end})
+	}
 	if term := dictionaryRoot(run, root); term != "" {
 		last := root[len(root)-1]
 		a.emit(Token{Term: term, Start: last.start, End: last.end})

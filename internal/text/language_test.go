@@ -53,8 +53,8 @@ func TestKorean(t *testing.T) {
 		}
 	})
 	t.Run("what clings to a word is no term", func(t *testing.T) {
-		wantTerms(t, "고양이를", "고 고양 양")
-		wantTerms(t, "고양이가", "고 고양 양")
+		wantTerms(t, "고구마를", "고 고구 구 구마 마")
+		wantTerms(t, "고구마가", "고 고구 구 구마 마")
 		wantTerms(t, "나는 그것을 어디에서 했어요?", "")
 	})
 	t.Run("forms of a verb meet", func(t *testing.T) {

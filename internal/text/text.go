@@ -5,6 +5,7 @@
 // are mapped to their base, and what is left is stemmed with Snowball English; texts that are not English give the
 // Spanish stems beside them (spanish.go). Of Chinese, Japanese and Korean, whose words are not all set apart by
 // spaces, what says nothing is dropped and the rest becomes overlapping bigrams (chinese.go, japanese.go, korean.go).
+// In these four languages everyday words of one meaning share a term beside their own (synonyms.go).
 // The English lists and the order are the recipe that was measured on LoCoMo.
 package text
 
@@ -19,7 +20,7 @@ import (
 
 // AnalyzerID names the analyzer with everything its terms depend on. Terms made under another id must not be mixed
 // with these: a change means that every text is analysed again.
-const AnalyzerID = "strata-4;lists-2;snowball-english-spanish-0.9.0;unicode-" + unicode.Version + ";nfkc-" + norm.Version
+const AnalyzerID = "strata-6;lists-2;snowball-english-spanish-0.9.0;unicode-" + unicode.Version + ";nfkc-" + norm.Version
 
 // MaxTermBytes is the most that a term takes. Of a longer word only the beginning counts, and it is not stemmed: no
 // word of a language is that long, and stemming one of a megabyte would take quadratic time.
@@ -295,8 +296,12 @@ func (a *analysis) addStems(w string) {
 	if a.language == languageEnglish {
 		return
 	}
-	if stem := a.spanishStem(w); stem != term {
+	stem := a.spanishStem(w)
+	if stem != term {
 		a.emit(Token{Term: stem, Start: a.start, End: a.end})
+	}
+	if group, ok := spanishGroups()[stem]; ok && !a.keepStopWords {
+		a.emit(Token{Term: group, Start: a.start, End: a.end})
 	}
 }
 

@@ -1544,7 +1544,7 @@ func (x *Section) GetTokens() int64 {
 // ArmScore is one arm's opinion of a message.
 type ArmScore struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The arm: lexical, dense, dense_facts, elasticsearch or rerank.
+	// The arm: lexical, dense, dense_facts, time (the times that the query names), elasticsearch, standing or rerank.
 	Arm string `protobuf:"bytes,1,opt,name=arm,proto3" json:"arm,omitempty"`
 	// The message's rank in the arm, from 1.
 	Rank int32 `protobuf:"varint,2,opt,name=rank,proto3" json:"rank,omitempty"`

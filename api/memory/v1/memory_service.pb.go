@@ -944,7 +944,7 @@ func (x *ListSessionsRequest) GetPageToken() string {
 // ListSessionsResponse is a page of sessions, without their state.
 type ListSessionsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The sessions, the latest changed first.
+	// The sessions by last_message_time, the latest first; those without messages come last, equal times by session id.
 	Sessions []*Session `protobuf:"bytes,1,rep,name=sessions,proto3" json:"sessions,omitempty"`
 	// Ask with it for the next page; empty at the end.
 	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`

@@ -48,7 +48,7 @@ type MemoryServiceClient interface {
 	BuildContext(ctx context.Context, in *BuildContextRequest, opts ...grpc.CallOption) (*BuildContextResponse, error)
 	// GetSession returns a session; NOT_FOUND if there is none.
 	GetSession(ctx context.Context, in *GetSessionRequest, opts ...grpc.CallOption) (*GetSessionResponse, error)
-	// ListSessions lists a user's sessions, the latest changed first.
+	// ListSessions lists a user's sessions, by last_message_time, the latest first.
 	ListSessions(ctx context.Context, in *ListSessionsRequest, opts ...grpc.CallOption) (*ListSessionsResponse, error)
 	// UpdateSession changes a session's title, metadata, profile or extract, and where its contexts start.
 	UpdateSession(ctx context.Context, in *UpdateSessionRequest, opts ...grpc.CallOption) (*UpdateSessionResponse, error)
@@ -167,7 +167,7 @@ type MemoryServiceServer interface {
 	BuildContext(context.Context, *BuildContextRequest) (*BuildContextResponse, error)
 	// GetSession returns a session; NOT_FOUND if there is none.
 	GetSession(context.Context, *GetSessionRequest) (*GetSessionResponse, error)
-	// ListSessions lists a user's sessions, the latest changed first.
+	// ListSessions lists a user's sessions, by last_message_time, the latest first.
 	ListSessions(context.Context, *ListSessionsRequest) (*ListSessionsResponse, error)
 	// UpdateSession changes a session's title, metadata, profile or extract, and where its contexts start.
 	UpdateSession(context.Context, *UpdateSessionRequest) (*UpdateSessionResponse, error)

@@ -48,7 +48,7 @@ type Session struct {
 	LastSeq int64 `protobuf:"varint,9,opt,name=last_seq,json=lastSeq,proto3" json:"last_seq,omitempty"`
 	// When the session was first recorded to, by the server's clock.
 	CreateTime *timestamppb.Timestamp `protobuf:"bytes,10,opt,name=create_time,json=createTime,proto3" json:"create_time,omitempty"`
-	// When the session last changed, by the server's clock.
+	// When the session last changed, by the server's clock: the import, of an imported one. See last_message_time.
 	UpdateTime *timestamppb.Timestamp `protobuf:"bytes,11,opt,name=update_time,json=updateTime,proto3" json:"update_time,omitempty"`
 	// Changes with title, metadata, profile, extract and context_start_seq; give it back in UpdateSession to refuse a lost update.
 	Etag string `protobuf:"bytes,12,opt,name=etag,proto3" json:"etag,omitempty"`
@@ -58,6 +58,10 @@ type Session struct {
 	// of the session. Facts that were learnt from them, and summaries of weeks and months, stay. 0 takes that back. At most
 	// last_seq + 1, which hides all that was said so far. The transcript stays as it is.
 	ContextStartSeq int64 `protobuf:"varint,14,opt,name=context_start_seq,json=contextStartSeq,proto3" json:"context_start_seq,omitempty"`
+	// When the session was last spoken in: the latest create_time of its messages, where a message that claims to be
+	// said later than a minute after its record_time counts as said then. Of an imported session it is when the conversation was held. Unset while it has no messages;
+	// deleting messages does not change it.
+	LastMessageTime *timestamppb.Timestamp `protobuf:"bytes,15,opt,name=last_message_time,json=lastMessageTime,proto3" json:"last_message_time,omitempty"`
 	unknownFields   protoimpl.UnknownFields
 	sizeCache       protoimpl.SizeCache
 }
@@ -190,11 +194,18 @@ func (x *Session) GetContextStartSeq() int64 {
 	return 0
 }
 
+func (x *Session) GetLastMessageTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.LastMessageTime
+	}
+	return nil
+}
+
 var File_memory_v1_session_proto protoreflect.FileDescriptor
 
 const file_memory_v1_session_proto_rawDesc = "" +
 	"\n" +
-	"\x17memory/v1/session.proto\x12\tmemory.v1\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17memory/v1/message.proto\"\xa5\x04\n" +
+	"\x17memory/v1/session.proto\x12\tmemory.v1\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17memory/v1/message.proto\"\xed\x04\n" +
 	"\aSession\x12\x17\n" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId\x12\x1d\n" +
 	"\n" +
@@ -214,7 +225,8 @@ const file_memory_v1_session_proto_rawDesc = "" +
 	"updateTime\x12\x12\n" +
 	"\x04etag\x18\f \x01(\tR\x04etag\x120\n" +
 	"\aextract\x18\r \x01(\x0e2\x16.memory.v1.ExtractModeR\aextract\x12*\n" +
-	"\x11context_start_seq\x18\x0e \x01(\x03R\x0fcontextStartSeqB\x96\x01\n" +
+	"\x11context_start_seq\x18\x0e \x01(\x03R\x0fcontextStartSeq\x12F\n" +
+	"\x11last_message_time\x18\x0f \x01(\v2\x1a.google.protobuf.TimestampR\x0flastMessageTimeB\x96\x01\n" +
 	"\rcom.memory.v1B\fSessionProtoP\x01Z2github.com/stratamem/strata/api/memory/v1;memoryv1\xa2\x02\x03MXX\xaa\x02\tMemory.V1\xca\x02\tMemory\\V1\xe2\x02\x15Memory\\V1\\GPBMetadata\xea\x02\n" +
 	"Memory::V1b\x06proto3"
 
@@ -243,11 +255,12 @@ var file_memory_v1_session_proto_depIdxs = []int32{
 	2, // 2: memory.v1.Session.create_time:type_name -> google.protobuf.Timestamp
 	2, // 3: memory.v1.Session.update_time:type_name -> google.protobuf.Timestamp
 	3, // 4: memory.v1.Session.extract:type_name -> memory.v1.ExtractMode
-	5, // [5:5] is the sub-list for method output_type
-	5, // [5:5] is the sub-list for method input_type
-	5, // [5:5] is the sub-list for extension type_name
-	5, // [5:5] is the sub-list for extension extendee
-	0, // [0:5] is the sub-list for field type_name
+	2, // 5: memory.v1.Session.last_message_time:type_name -> google.protobuf.Timestamp
+	6, // [6:6] is the sub-list for method output_type
+	6, // [6:6] is the sub-list for method input_type
+	6, // [6:6] is the sub-list for extension type_name
+	6, // [6:6] is the sub-list for extension extendee
+	0, // [0:6] is the sub-list for field type_name
 }
 
 func init() { file_memory_v1_session_proto_init() }

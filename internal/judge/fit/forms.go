@@ -29,7 +29,7 @@ var (
 		"zh": regexp.MustCompile(`^(?:该?用户|使用者|本人|我|他|她)`),
 	}
 	possessed = map[string]*regexp.Regexp{
-		"en": regexp.MustCompile(`^(?:My|His|Her|Their|The user's) `),
+		"en": regexp.MustCompile(`^(?:My|His|Her|Their) `),
 	}
 	beginsWithVerb = map[string]*regexp.Regexp{
 		"en": regexp.MustCompile(`^(?:[A-Z][a-z]*[a-z]s|Wrote|Was|Went|Made|Took|Gave|Bought|Lost|Met|Got|Had|Sold|Once [a-z]+|[A-Z][a-z]+ed)\b`),
@@ -44,7 +44,10 @@ func named(language, line string, n int) string {
 	name := list[n%len(list)]
 	if at := userSubject[language].FindStringIndex(line); at != nil {
 		rest := line[at[1]:]
-		if language == "en" || language == "es" {
+		switch {
+		case strings.HasPrefix(rest, "'"):
+			return name + rest
+		case language == "en", language == "es":
 			return name + " " + strings.TrimLeft(rest, " ")
 		}
 		return joined(language, name, rest)

@@ -23,6 +23,7 @@ type head struct {
 	state         string
 	stateRevision int64
 	updateTime    int64
+	lastMessage   int64
 	told          int64 // the session's document knows of the turns up to it
 	since         int64 // record time of the first turn with messages that it does not know of; 0 for none
 }
@@ -30,7 +31,7 @@ type head struct {
 func headOf(d sessionDoc) head {
 	return head{
 		scope: d.Scope, key: d.Key, lastTurn: d.LastTurn, lastSeq: d.LastSeq, steps: d.Steps,
-		state: d.State, stateRevision: d.StateRevision, updateTime: d.UpdateTime, told: d.LastTurn,
+		state: d.State, stateRevision: d.StateRevision, updateTime: d.UpdateTime, lastMessage: d.LastMessage, told: d.LastTurn,
 	}
 }
 
@@ -38,6 +39,7 @@ func headOf(d sessionDoc) head {
 func (h *head) advance(t turnDoc) {
 	h.lastTurn, h.lastSeq, h.steps, h.stateRevision = t.Turn, t.LastSeq, t.Steps, t.StateRevision
 	h.updateTime = max(h.updateTime, t.RecordTime)
+	h.lastMessage = max(h.lastMessage, t.LastMessage)
 	if t.StateRevision == t.Turn {
 		h.state = t.State
 	}
@@ -106,7 +108,7 @@ func (s *Store) tell(ctx context.Context, h *head) (alive bool, err error) {
 
 func (h *head) update() bson.D {
 	set := eq("last_turn", h.lastTurn, "last_seq", h.lastSeq, "steps", h.steps, "state_revision", h.stateRevision)
-	update := bson.D{{Key: "$max", Value: eq("update_time", h.updateTime)}}
+	update := bson.D{{Key: "$max", Value: eq("update_time", h.updateTime, "last_message_time", h.lastMessage)}}
 	if h.stateRevision > h.told && h.state != "" {
 		set = append(set, bson.E{Key: "state", Value: h.state})
 	}

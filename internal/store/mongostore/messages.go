@@ -123,7 +123,13 @@ func (s *Store) turnRange(ctx context.Context, key memory.SessionKey, q store.Me
 			last = bson.E{Key: "$lte", Value: id}
 		}
 	}
-	return eq("_id", bson.D{first, last}, "n", bson.D{{Key: "$gt", Value: 0}}), true, nil
+	filter = eq("_id", bson.D{first, last}, "n", bson.D{{Key: "$gt", Value: 0}})
+	if q.Marked {
+		filter = append(filter, bson.E{Key: "$or", Value: bson.A{
+			eq("messages.pinned", true), eq("messages.tags.0", bson.D{{Key: "$exists", Value: true}}), eq("messages.origin", memory.OriginRecalled),
+		}})
+	}
+	return filter, true, nil
 }
 
 // turnWith returns the id of the turn that stored the message; "" when there is none.
@@ -171,6 +177,9 @@ func (r *run) turn(t turnDoc) (more bool, err error) {
 	}
 	for _, d := range t.Messages {
 		if d.Seq <= r.q.After || (r.q.Before > 0 && d.Seq >= r.q.Before) {
+			continue
+		}
+		if r.q.Marked && !d.Pinned && len(d.Tags) == 0 && d.Origin != memory.OriginRecalled {
 			continue
 		}
 		more, err := r.add(t.Turn, d)

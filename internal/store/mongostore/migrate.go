@@ -75,6 +75,11 @@ func applyMigration(ctx context.Context, db *mongo.Database, name string, versio
 			return explain(name, err)
 		}
 	}
+	if version == lastMessagesVersion {
+		if err := noteLastMessages(ctx, db); err != nil {
+			return explain(name, err)
+		}
+	}
 	return raiseSchema(ctx, db.Collection("meta"), version)
 }
 

@@ -164,6 +164,7 @@ func (t *draft) add(m *store.NewMessage) error {
 	case memory.RoleAssistant:
 		t.turn.Steps++
 	}
+	t.turn.LastMessage = max(t.turn.LastMessage, micros(memory.SaidBy(m.CreateTime, t.p.Time)))
 	if m.Recallable() {
 		t.turn.Recallable++
 	}

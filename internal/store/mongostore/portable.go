@@ -432,7 +432,7 @@ func (im *imports) session(r store.SessionRecord) sessionDoc {
 	d := sessionDoc{
 		Key: r.Key, Scope: im.user.Scope, Tenant: im.user.Tenant, UserID: im.user.UserID, SessionID: r.Ref.SessionID,
 		Title: r.Title, Metadata: string(r.Metadata), Profile: r.Profile, Extract: r.Extract, ContextStart: r.ContextStart, Revision: r.Revision,
-		CreateTime: micros(r.CreateTime), UpdateTime: micros(r.UpdateTime), LastTurn: r.LastTurnNo, LastSeq: r.LastSeq,
+		CreateTime: micros(r.CreateTime), UpdateTime: micros(r.UpdateTime), LastMessage: orNever(r.LastMessageTime), LastTurn: r.LastTurnNo, LastSeq: r.LastSeq,
 		Steps: int64(r.StepsSinceUser), State: string(r.State), StateRevision: r.StateRevision,
 		LookAt: orNever(r.LookAt), CoveredSeq: r.CoveredSeq, CoveredTime: orNever(r.CoveredTime),
 	}
@@ -450,6 +450,9 @@ func (im *imports) turn(r store.TurnRecord) error {
 		FirstSeq: r.FirstSeq, LastSeq: r.FirstSeq + int64(len(r.Messages)) - 1, N: int64(len(r.Messages)),
 		RecordTime: micros(r.RecordTime), Request: r.RequestHash, RequestDigest: r.RequestDigest,
 		Result: string(r.Result), Patch: string(r.StatePatch),
+	}
+	for _, m := range r.Messages {
+		d.LastMessage = max(d.LastMessage, micros(m.SaidTime()))
 	}
 	if d.N > 0 {
 		d.Pending = turnPending

@@ -71,6 +71,7 @@ type sessionDoc struct {
 	Revision      int64              `bson:"revision"` // of title, metadata, profile, extract and context start
 	CreateTime    int64              `bson:"create_time"`
 	UpdateTime    int64              `bson:"update_time"`
+	LastMessage   int64              `bson:"last_message_time"` // the latest SaidTime of its messages; 0 without any
 	LastTurn      int64              `bson:"last_turn"`
 	LastSeq       int64              `bson:"last_seq"`
 	Steps         int64              `bson:"steps"`

@@ -18,7 +18,8 @@ func (d sessionDoc) session() memory.Session {
 		Ref: d.ref(), Key: d.Key, ScopeKey: d.Scope, Title: d.Title, Metadata: jsonOf(d.Metadata), Profile: d.Profile,
 		Extract: d.Extract, ContextStart: d.ContextStart, State: jsonOf(d.State), StateRevision: d.StateRevision,
 		LastTurnNo: d.LastTurn, LastSeq: d.LastSeq, StepsSinceUser: int(d.Steps),
-		CreateTime: fromMicros(d.CreateTime), UpdateTime: fromMicros(d.UpdateTime), ETag: sessionETag(d.Key, d.Revision),
+		CreateTime: fromMicros(d.CreateTime), UpdateTime: fromMicros(d.UpdateTime), LastMessageTime: orZero(d.LastMessage),
+		ETag: sessionETag(d.Key, d.Revision),
 	}
 }
 
@@ -45,7 +46,7 @@ func (s *Store) ListSessions(ctx context.Context, q store.SessionQuery) ([]memor
 	if err != nil {
 		return nil, err
 	}
-	o := options.Find().SetSort(eq("update_time", -1, "session_id", 1)).SetLimit(int64(q.Limit)).SetProjection(eq("state", 0))
+	o := options.Find().SetSort(eq("last_message_time", -1, "session_id", 1)).SetLimit(int64(q.Limit)).SetProjection(eq("state", 0))
 	docs, err := readAll[sessionDoc](ctx, s.conversations, pageOf(u.Scope, q.After), o)
 	if err != nil {
 		return nil, s.failed("list sessions", err)
@@ -61,9 +62,9 @@ func pageOf(scope memory.ScopeKey, after *store.SessionCursor) bson.D {
 	if after == nil {
 		return eq("scope", scope)
 	}
-	at := micros(after.UpdateTime)
-	return eq("scope", scope, "update_time", bson.D{{Key: "$lte", Value: at}}, "$or", bson.A{
-		eq("update_time", bson.D{{Key: "$lt", Value: at}}),
+	at := orNever(after.Time)
+	return eq("scope", scope, "last_message_time", bson.D{{Key: "$lte", Value: at}}, "$or", bson.A{
+		eq("last_message_time", bson.D{{Key: "$lt", Value: at}}),
 		eq("session_id", bson.D{{Key: "$gt", Value: after.SessionID}}),
 	})
 }

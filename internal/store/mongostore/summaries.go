@@ -148,7 +148,7 @@ func recentWhere(scope memory.ScopeKey, q store.RecentQuery) bson.D {
 		all = append(all, eq("session_id", eq("$ne", q.Exclude)))
 	}
 	if q.After != nil {
-		at := micros(q.After.UpdateTime)
+		at := micros(q.After.Time)
 		all = append(all, eq("covered_time", eq("$lte", at)), eq("$or", bson.A{
 			eq("covered_time", eq("$lt", at)), eq("session_id", eq("$gt", q.After.SessionID)),
 		}))

@@ -19,7 +19,8 @@ type turnDoc struct {
 	LastSeq       int64             `bson:"last_seq"` // first_seq - 1 without messages
 	N             int64             `bson:"n"`
 	Recallable    int64             `bson:"recallable"`
-	RecordTime    int64             `bson:"record_time"` // never below that of an earlier turn
+	RecordTime    int64             `bson:"record_time"`                 // never below that of an earlier turn
+	LastMessage   int64             `bson:"last_message_time,omitempty"` // the latest SaidTime of its messages
 	Pending       int               `bson:"pending,omitempty"`
 	Request       []byte            `bson:"request,omitempty"` // keyed
 	RequestDigest []byte            `bson:"request_digest,omitempty"`

@@ -32,6 +32,7 @@ type head struct {
 	stateRevision  int64
 	state          json.RawMessage
 	lastUpdateTime int64
+	lastMessage    int64 // the latest SaidTime of its messages; 0 without any
 	lookAt         int64 // when background work looks at the session; 0 for never
 	feedAt         int64 // since when the transcript's view has not been told all; 0 when it has
 }
@@ -118,11 +119,12 @@ func insertUser(c *conn, ref memory.UserRef, scope memory.ScopeKey, now int64) (
 
 func (a *appending) findSession() error {
 	h := &a.head
-	found, err := a.c.first(`SELECT sid, last_turn_no, last_seq, steps_since_user, state_revision, update_time, look_at, feed_at
+	found, err := a.c.first(`SELECT sid, last_turn_no, last_seq, steps_since_user, state_revision, update_time, look_at, feed_at,
+		last_message_time
 		FROM sessions WHERE uid = ? AND session_id = ?`,
 		func(r row) error {
 			h.sid, h.lastTurn, h.lastSeq, h.steps = r.int(0), r.int(1), r.int(2), r.int(3)
-			h.stateRevision, h.lastUpdateTime, h.lookAt, h.feedAt = r.int(4), r.int(5), r.int(6), r.int(7)
+			h.stateRevision, h.lastUpdateTime, h.lookAt, h.feedAt, h.lastMessage = r.int(4), r.int(5), r.int(6), r.int(7), r.int(8)
 			return nil
 		}, h.uid, a.p.Ref.SessionID)
 	if err != nil || found {
@@ -173,6 +175,7 @@ func (a *appending) message(m *store.NewMessage) error {
 	case memory.RoleAssistant:
 		a.head.steps++
 	}
+	a.head.lastMessage = max(a.head.lastMessage, micros(memory.SaidBy(m.CreateTime, a.p.Time)))
 	if m.Recallable() {
 		a.speech++
 	}
@@ -330,10 +333,11 @@ func (a *appending) updateSession(n int64) error {
 	}
 	if n == 0 || (h.lookAt != 0 && h.lookAt <= a.since) {
 		return a.c.run(`UPDATE sessions SET last_turn_no = ?, last_seq = ?, steps_since_user = ?, state_revision = ?,
-			update_time = ? WHERE sid = ?`, h.lastTurn, h.lastSeq, h.steps, h.stateRevision, a.now, h.sid)
+			update_time = ?, last_message_time = ? WHERE sid = ?`, h.lastTurn, h.lastSeq, h.steps, h.stateRevision, a.now, h.lastMessage, h.sid)
 	}
 	return a.c.run(`UPDATE sessions SET last_turn_no = ?, last_seq = ?, steps_since_user = ?, state_revision = ?,
-		update_time = ?, look_at = ? WHERE sid = ?`, h.lastTurn, h.lastSeq, h.steps, h.stateRevision, a.now, a.since, h.sid)
+		update_time = ?, last_message_time = ?, look_at = ? WHERE sid = ?`,
+		h.lastTurn, h.lastSeq, h.steps, h.stateRevision, a.now, h.lastMessage, a.since, h.sid)
 }
 
 // putObject stores a large part of a session or user, or deletes it when it is empty.

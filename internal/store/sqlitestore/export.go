@@ -24,7 +24,7 @@ func (s *Store) QuarantineCounts(ctx context.Context) (map[string]int64, error) 
 
 // Export implements store.Source. All is read as of one instant.
 func (s *Store) Export(ctx context.Context, user memory.UserRef, each func(store.Record) error) error {
-	return s.read(ctx, "export user", func(c *conn) error {
+	return s.readLong(ctx, "export user", func(c *conn) error {
 		u, uid, err := readUser(c, user)
 		if err != nil {
 			return err
@@ -66,9 +66,10 @@ func (x *export) sessions() error {
 		LEFT JOIN session_state t ON t.sid = s.sid WHERE s.uid = ? ORDER BY s.session_key`, func(r row) error {
 		x.sids = append(x.sids, r.int(0))
 		record := store.SessionRecord{
-			Session: scanSession(x.user.Ref, r), Revision: r.int(11), LookAt: r.time(17), CoveredSeq: r.int(18), CoveredTime: r.time(19),
+			Session: scanSession(x.user.Ref, r), Revision: r.int(11), LookAt: r.time(sessionColumnCount + 1),
+			CoveredSeq: r.int(sessionColumnCount + 2), CoveredTime: r.time(sessionColumnCount + 3),
 		}
-		record.State = r.json(16)
+		record.State = r.json(sessionColumnCount)
 		return x.each(store.Record{Session: &record})
 	}, x.uid)
 }

@@ -23,6 +23,20 @@ func (s *Store) Write(ctx context.Context, do func(*Conn) error) error {
 // Read runs do on a reading connection.
 func (s *Store) Read(ctx context.Context, do func(*Conn) error) error { return s.read(ctx, "test", do) }
 
+// ReadLong runs do as a read that may take long.
+func (s *Store) ReadLong(ctx context.Context, do func(*Conn) error) error {
+	return s.readLong(ctx, "test", do)
+}
+
+// LongReads is how many reads that may take long run at once.
+func (s *Store) LongReads() int { return cap(s.long) }
+
+// BeginMoving is the beginning of a checkpoint beside the writer, which ends when end is called.
+func (s *Store) BeginMoving() (end func()) {
+	s.writer.moving.Lock()
+	return s.writer.moving.Unlock
+}
+
 // Value returns a query's first value.
 func (c *conn) Value(query string) (any, error) { return c.value(query) }
 

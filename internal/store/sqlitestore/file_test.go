@@ -1,6 +1,7 @@
 package sqlitestore_test
 
 import (
+	"context"
 	"database/sql"
 	"fmt"
 	"io/fs"
@@ -8,8 +9,11 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
+	"golang.org/x/sync/errgroup"
 	_ "modernc.org/sqlite"
 
 	"github.com/stratamem/strata/internal/memory"
@@ -301,4 +305,37 @@ func session(t *testing.T, s *sqlitestore.Store) memory.Session {
 		t.Fatalf("Session: %v", err)
 	}
 	return head
+}
+
+func TestShortReadsDoNotWaitForLongOnes(t *testing.T) {
+	s := open(t, sqlitestore.Options{Readers: 2})
+	record(t, s, "m1")
+	begun, goOn := make(chan struct{}, 10), make(chan struct{})
+	end := sync.OnceFunc(func() { close(goOn) })
+	defer end()
+	var long errgroup.Group
+	for range 10 { // more than there are readers
+		long.Go(func() error {
+			return s.ReadLong(t.Context(), func(*sqlitestore.Conn) error {
+				begun <- struct{}{}
+				<-goOn
+				return nil
+			})
+		})
+	}
+	for range s.LongReads() {
+		<-begun
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	for range 100 {
+		got, err := s.Messages(ctx, store.MessageQuery{Ref: alice.Session("s"), Limit: 9, MaxBytes: 1000})
+		if err != nil || len(got) != 1 {
+			t.Fatalf("a short read beside long ones: %d messages, %v", len(got), err)
+		}
+	}
+	end()
+	if err := long.Wait(); err != nil {
+		t.Error(err)
+	}
 }

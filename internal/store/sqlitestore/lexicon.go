@@ -263,7 +263,7 @@ func (s *Store) PendingUsers(ctx context.Context, limit int) ([]memory.UserRef, 
 // PendingTurns implements store.Lexicon.
 func (s *Store) PendingTurns(ctx context.Context, q store.PendingQuery) ([]store.Turn, error) {
 	var turns []store.Turn
-	err := s.read(ctx, "read pending turns", func(c *conn) error {
+	err := s.readLong(ctx, "read pending turns", func(c *conn) error {
 		at, err := findUser(c, q.User)
 		if err != nil {
 			return err

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -43,6 +44,22 @@ func scanMessage(r row) (memory.Message, error) {
 }
 
 func fromMicros(n int64) time.Time { return time.UnixMicro(n).UTC() }
+
+// orZero is fromMicros for times that may be unset, which are stored as 0.
+func orZero(n int64) time.Time {
+	if n == 0 {
+		return time.Time{}
+	}
+	return fromMicros(n)
+}
+
+// orNone is micros for times that may be unset.
+func orNone(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return micros(t)
+}
 
 // storedBytes is the size of what a row holds in texts.
 func storedBytes(r row) (n int64) {
@@ -138,32 +155,75 @@ func knownIDs(c *conn, at found, ids []string, query string) (known []string, er
 	return known, nil
 }
 
+// shortBytes is how much of messages is read beside what takes long.
+const shortBytes = 64 << 10
+
+// errLong ends a short read that would take long.
+var errLong = errors.New("long")
+
 // Messages implements store.Transcript.
-func (s *Store) Messages(ctx context.Context, q store.MessageQuery) ([]memory.Message, error) {
-	var run []memory.Message
-	err := s.read(ctx, "read messages", func(c *conn) error {
+func (s *Store) Messages(ctx context.Context, q store.MessageQuery) (run []memory.Message, err error) {
+	const what = "read messages"
+	all := func(c *conn) error {
 		at, err := findSession(c, q.Ref)
 		if err != nil {
 			return err
 		}
 		run, _, err = readRun(c, at.sid, q)
 		return err
-	})
-	if err != nil {
+	}
+	short := func(c *conn) error {
+		at, err := findSession(c, q.Ref)
+		if err != nil {
+			return err
+		}
+		if long, err := beginsLong(c, at.sid, q); long || err != nil {
+			return cmp.Or(err, errLong)
+		}
+		run, _, err = readRun(c, at.sid, q)
+		return err
+	}
+	if q.MaxBytes > 0 && q.MaxBytes <= shortBytes {
+		if err := s.read(ctx, what, short); !errors.Is(err, errLong) {
+			return run, err
+		}
+	}
+	if err := s.readLong(ctx, what, all); err != nil {
 		return nil, err
 	}
 	return run, nil
 }
 
-// readRun also returns the stored bytes of the rows it looked at: those of the run, and of the row that ended it.
-func readRun(c *conn, sid int64, q store.MessageQuery) (run []memory.Message, bytes int64, err error) {
-	from, to := int64(1), int64(maxNo)
+// beginsLong reports whether the first message of a run is a long one. SQLite knows that without reading it.
+func beginsLong(c *conn, sid int64, q store.MessageQuery) (long bool, err error) {
+	from, to := bounds(q)
+	order := "m.key"
+	if q.NewestFirst {
+		order = "m.key DESC"
+	}
+	_, err = c.first(`SELECT octet_length(m.text), octet_length(m.parts), octet_length(o.data) FROM messages m
+		LEFT JOIN originals o ON o.key = m.key WHERE m.key BETWEEN ? AND ? ORDER BY `+order+` LIMIT 1`, func(r row) error {
+		long = r.int(0)+r.int(1)+r.int(2) > shortBytes
+		return nil
+	}, place(sid, from), place(sid, to))
+	return long, err
+}
+
+// bounds are the first and the last seq that a query asks for; the first is above the last where it asks for none.
+func bounds(q store.MessageQuery) (from, to int64) {
+	from, to = 1, maxNo
 	if q.After > 0 {
 		from = min(q.After, maxNo) + 1
 	}
 	if q.Before > 0 {
 		to = min(q.Before-1, maxNo)
 	}
+	return from, to
+}
+
+// readRun also returns the stored bytes of the rows it looked at: those of the run, and of the row that ended it.
+func readRun(c *conn, sid int64, q store.MessageQuery) (run []memory.Message, bytes int64, err error) {
+	from, to := bounds(q)
 	if from > to {
 		return nil, 0, nil
 	}
@@ -196,6 +256,8 @@ func readRun(c *conn, sid int64, q store.MessageQuery) (run []memory.Message, by
 
 func runQuery(q store.MessageQuery) string {
 	switch {
+	case q.Marked: // few of many: those before and after them are not looked at
+		return markedQuery(q)
 	case q.WithOriginal && q.NewestFirst:
 		return `SELECT ` + messageColumns + `, o.format, o.data FROM messages m LEFT JOIN originals o ON o.key = m.key
 			WHERE m.key BETWEEN ? AND ? ORDER BY m.key DESC LIMIT ?+0`
@@ -206,6 +268,19 @@ func runQuery(q store.MessageQuery) string {
 		return `SELECT ` + messageColumns + ` FROM messages m WHERE m.key BETWEEN ? AND ? ORDER BY m.key DESC LIMIT ?+0`
 	}
 	return `SELECT ` + messageColumns + ` FROM messages m WHERE m.key BETWEEN ? AND ? ORDER BY m.key LIMIT ?+0`
+}
+
+// markedQuery names the index of the migration: SQLite would rather go through all of a session's rows.
+func markedQuery(q store.MessageQuery) string {
+	columns, join, order := messageColumns, "", ""
+	if q.WithOriginal {
+		columns, join = columns+", o.format, o.data", " LEFT JOIN originals o ON o.key = m.key"
+	}
+	if q.NewestFirst {
+		order = " DESC"
+	}
+	return `SELECT ` + columns + ` FROM messages m INDEXED BY messages_marked` + join + `
+		WHERE m.key BETWEEN ? AND ? AND (m.pinned = 1 OR m.tags IS NOT NULL OR m.origin = 4) ORDER BY m.key` + order + ` LIMIT ?+0`
 }
 
 // MessagesAt implements store.Transcript.

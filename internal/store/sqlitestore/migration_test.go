@@ -26,7 +26,8 @@ func TestAFileOfTheFirstSchemaIsBroughtUp(t *testing.T) {
 		if !user.CreateTime.Equal(time.UnixMicro(1000)) || user.UpdateTime != user.CreateTime || user.Extract != memory.ExtractAllow {
 			t.Errorf("the user is %+v", user)
 		}
-		if head := session(t, s); head.LastSeq != 1 || head.Title != "kept" || head.Extract != memory.ExtractAllow {
+		if head := session(t, s); head.LastSeq != 1 || head.Title != "kept" || head.Extract != memory.ExtractAllow ||
+			!head.LastMessageTime.Equal(time.UnixMicro(2000)) {
 			t.Errorf("the session is %+v", head)
 		}
 	})

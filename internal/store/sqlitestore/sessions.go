@@ -9,7 +9,11 @@ import (
 )
 
 const sessionColumns = `s.sid, s.session_id, s.session_key, s.title, s.profile, s.state_revision, s.last_turn_no,
-	s.last_seq, s.steps_since_user, s.create_time, s.update_time, s.revision, d.metadata, u.scope_key, s.extract, s.context_start`
+	s.last_seq, s.steps_since_user, s.create_time, s.update_time, s.revision, d.metadata, u.scope_key, s.extract, s.context_start,
+	s.last_message_time`
+
+// sessionColumnCount is how many columns scanSession reads.
+const sessionColumnCount = 17
 
 func scanSession(u memory.UserRef, r row) memory.Session {
 	key := memory.SessionKey(r.text(2))
@@ -18,7 +22,7 @@ func scanSession(u memory.UserRef, r row) memory.Session {
 		Title: r.text(3), Profile: r.text(4), Metadata: r.json(12),
 		StateRevision: r.int(5), LastTurnNo: r.int(6), LastSeq: r.int(7), StepsSinceUser: int(r.int(8)),
 		CreateTime: fromMicros(r.int(9)), UpdateTime: fromMicros(r.int(10)),
-		ETag: etag(key, r.int(11)), Extract: memory.ExtractMode(r.int(14)), ContextStart: r.int(15),
+		ETag: etag(key, r.int(11)), Extract: memory.ExtractMode(r.int(14)), ContextStart: r.int(15), LastMessageTime: orZero(r.int(16)),
 	}
 }
 
@@ -45,7 +49,7 @@ func readSession(c *conn, ref memory.SessionRef) (head memory.Session, sid int64
 		LEFT JOIN session_metadata d ON d.sid = s.sid LEFT JOIN session_state t ON t.sid = s.sid
 		WHERE u.tenant = ? AND u.user_id = ? AND s.session_id = ?`, func(r row) error {
 		head, sid = scanSession(ref.UserRef, r), r.int(0)
-		head.State = r.json(16)
+		head.State = r.json(sessionColumnCount)
 		return nil
 	}, ref.Tenant, ref.UserID, ref.SessionID)
 	if err == nil && !ok {
@@ -78,12 +82,12 @@ func readPage(c *conn, uid int64, q store.SessionQuery) (page []memory.Session, 
 	}
 	const from = `SELECT ` + sessionColumns + ` FROM sessions s JOIN users u ON u.uid = s.uid
 		LEFT JOIN session_metadata d ON d.sid = s.sid WHERE s.uid = ?`
-	const order = ` ORDER BY s.update_time DESC, s.session_id LIMIT ?+0`
+	const order = ` ORDER BY s.last_message_time DESC, s.session_id LIMIT ?+0`
 	if q.After == nil {
 		return page, c.query(from+order, each, uid, q.Limit)
 	}
-	t := micros(q.After.UpdateTime)
-	err = c.query(from+` AND s.update_time <= ? AND (s.update_time < ? OR s.session_id > ?)`+order, each,
+	t := orNone(q.After.Time)
+	err = c.query(from+` AND s.last_message_time <= ? AND (s.last_message_time < ? OR s.session_id > ?)`+order, each,
 		uid, t, t, q.After.SessionID, q.Limit)
 	return page, err
 }

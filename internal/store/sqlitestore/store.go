@@ -35,8 +35,9 @@ type Store struct {
 	keys    func() string
 	lock    *fileLock
 	writer  *writer
-	readers chan *conn // idle ones; nil stands for one that must be dialled again
-	anchor  *conn      // does nothing but stay open: see hold
+	readers chan *conn    // idle ones; nil stands for one that must be dialled again
+	long    chan struct{} // holds one for each long read that runs
+	anchor  *conn         // does nothing but stay open: see hold
 	workers group.Group
 
 	closing sync.Once
@@ -93,7 +94,8 @@ func hold(path string) (*conn, error) {
 
 func start(path string, lock *fileLock, anchor *conn, o Options) *Store {
 	s := &Store{
-		path: path, keys: o.Keys, lock: lock, anchor: anchor, readers: make(chan *conn, o.Readers), closed: make(chan struct{}),
+		path: path, keys: o.Keys, lock: lock, anchor: anchor, closed: make(chan struct{}),
+		readers: make(chan *conn, o.Readers), long: make(chan struct{}, max(o.Readers/2, 1)),
 		writer: &writer{
 			dial: func() (*conn, error) { return dial(path, writing()...) },
 			log:  o.Log, queue: make(chan *request, queueLength), nudge: make(chan struct{}, 1),
@@ -178,6 +180,20 @@ func (s *Store) read(ctx context.Context, what string, do func(*conn) error) err
 	}
 	s.readers <- c
 	return fault(what, err)
+}
+
+// readLong is read for what may take long. Such reads use half of the readers at most, so that many of them do not keep short
+// ones waiting.
+func (s *Store) readLong(ctx context.Context, what string, do func(*conn) error) error {
+	select {
+	case s.long <- struct{}{}:
+	case <-s.closed:
+		return fault(what, store.ShuttingDown())
+	case <-ctx.Done():
+		return fault(what, ctx.Err())
+	}
+	defer func() { <-s.long }()
+	return s.read(ctx, what, do)
 }
 
 func (s *Store) reader(ctx context.Context) (*conn, error) {

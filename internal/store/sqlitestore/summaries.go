@@ -201,7 +201,7 @@ func recentWhere(uid int64, q store.RecentQuery) (w clauses) {
 		w.and("covered_time <= ?", micros(q.Until))
 	}
 	if q.After != nil {
-		t := micros(q.After.UpdateTime)
+		t := micros(q.After.Time)
 		w.and("covered_time <= ? AND (covered_time < ? OR session_id > ?)", t, t, q.After.SessionID)
 	}
 	return w

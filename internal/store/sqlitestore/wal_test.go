@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stratamem/strata/internal/store/sqlitestore"
 )
@@ -99,5 +100,26 @@ func TestTheWALShrinksAgainAfterALargeWrite(t *testing.T) {
 		if err := s.Write(t.Context(), func(c *sqlitestore.Conn) error { return c.Script("UPDATE probe SET n = n + 1") }); err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+func TestAWriteIsAnsweredBeforeTheWALIsMoved(t *testing.T) {
+	s := open(t, sqlitestore.Options{Path: filepath.Join(t.TempDir(), "strata.db")})
+	end := s.BeginMoving() // the writer must wait for it before it moves a WAL of more than 24 MiB itself
+	answered := make(chan error, 1)
+	go func() {
+		answered <- s.Write(t.Context(), func(c *sqlitestore.Conn) error {
+			return c.Script("CREATE TABLE large (x); INSERT INTO large VALUES (zeroblob(40000000))")
+		})
+	}()
+	select {
+	case err := <-answered:
+		end()
+		if err != nil {
+			t.Error(err)
+		}
+	case <-time.After(time.Minute):
+		end()
+		t.Error("a write waits until the WAL was moved into the file", <-answered)
 	}
 }

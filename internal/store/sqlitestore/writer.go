@@ -156,6 +156,9 @@ func (w *writer) serve(batch []*request) {
 			w.log.Error("a write to the data file failed: its requests were refused", "requests", len(all), "error", err)
 		}
 		answer(all, err)
+		if err == nil {
+			w.tidy(len(all))
+		}
 		return
 	}
 }
@@ -196,14 +199,19 @@ func (w *writer) commit(batch []*request) ([]*request, error) {
 		return batch, fault("commit", err)
 	}
 	w.commits.Add(1)
-	n := int64(len(batch))
-	if total := w.requests.Add(n); total/checkpointEvery != (total-n)/checkpointEvery {
+	w.requests.Add(int64(len(batch)))
+	return batch, nil
+}
+
+// tidy sees to the WAL once so many requests were committed and answered: only the next batch waits for that.
+func (w *writer) tidy(requests int) {
+	total, n := w.requests.Load(), int64(requests)
+	if total/checkpointEvery != (total-n)/checkpointEvery {
 		w.askForCheckpoint()
 	}
 	if err := group.Contain(w.boundWAL); err != nil {
 		w.log.Warn("a checkpoint of the data file failed", "error", err)
 	}
-	return batch, nil
 }
 
 // boundWAL has a long WAL moved into the file, and begun anew.

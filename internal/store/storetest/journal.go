@@ -88,6 +88,19 @@ func testJournal(t *testing.T, open Open[store.Truth]) {
 		wantEqual(t, mustSlot(t, s, slot), slot)
 	})
 	t.Run("AnswerSlot of a slot that has an answer already must keep it", func(t *testing.T) { testAnswerTwice(t, open) })
+	t.Run("AnswerSlot must replace the answer Instead of which the new one is given, and no other", func(t *testing.T) {
+		s := journalled(t, open)
+		slot := mustAnswer(t, s, mustOpen(t, s, opening(t, s, inS, memory.SlotExtract, 1, 4)), "first")
+		instead := func(of, words string) string {
+			got, err := s.AnswerSlot(t.Context(), store.SlotAnswer{SlotRef: refOf(slot), Answer: []byte(words), Instead: []byte(of), Usage: oneCall, Time: minute(2)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			wantEqual(t, string(mustSlot(t, s, slot).Answer), string(got.Answer))
+			return string(got.Answer)
+		}
+		wantEqual(t, []string{instead("other", "second"), instead("first", "third"), instead("first", "fourth")}, []string{"first", "third", "third"})
+	})
 	t.Run("of goroutines that answer at once, the first one must win and all must see its answer", func(t *testing.T) {
 		testAnswerRace(t, open)
 	})

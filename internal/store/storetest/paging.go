@@ -10,8 +10,10 @@ import (
 
 func testPaging(t *testing.T, open Open[store.Truth]) {
 	s, ref := open(t), alice.Session("s")
-	mustAppend(t, s, turn(ref, chat("a", 7)...))
-	mustAppend(t, s, turn(ref, chat("b", 3)...))
+	first, second := chat("a", 7), chat("b", 3)
+	first[1].Pinned, first[3].Origin, second[1].Tags = true, memory.OriginRecalled, []string{"kept"}
+	mustAppend(t, s, turn(ref, first...))
+	mustAppend(t, s, turn(ref, second...))
 	mustAppend(t, s, turn(alice.Session("before"), chat("x", 3)...))
 	cases := []struct {
 		promise string
@@ -32,6 +34,9 @@ func testPaging(t *testing.T, open Open[store.Truth]) {
 		{"stop at MaxTokens exactly", store.MessageQuery{Limit: 9, MaxTokens: 20, NewestFirst: true}, []int64{10, 9}},
 		{"after at least MinMessages", store.MessageQuery{Limit: 9, MaxTokens: 1, MinMessages: 4}, []int64{1, 2, 3, 4}},
 		{"stop before the stored bytes pass MaxBytes, after at least one message", store.MessageQuery{Limit: 9, MaxBytes: 1}, []int64{1}},
+		{"only those that are pinned, tagged or recalled, where Marked", store.MessageQuery{Limit: 9, Marked: true}, []int64{2, 4, 9}},
+		{"as many marked ones as asked for, the newest first", store.MessageQuery{Limit: 2, NewestFirst: true, Marked: true}, []int64{9, 4}},
+		{"marked ones between After and Before, with originals", store.MessageQuery{After: 2, Before: 9, Limit: 9, Marked: true, WithOriginal: true}, []int64{4}},
 	}
 	for _, c := range cases {
 		t.Run(c.promise, func(t *testing.T) {

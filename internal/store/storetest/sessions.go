@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/store"
@@ -20,7 +21,7 @@ func testSessions(t *testing.T, open Open[store.Truth]) {
 			wantEqual(t, []any{head.LastSeq, head.LastTurnNo, head.UpdateTime}, []any{res.LastSeq, res.TurnNo, minute(n)})
 		}
 	})
-	t.Run("ListSessions must return the latest changed first, equal times by session id, without State", func(t *testing.T) {
+	t.Run("ListSessions must return the one last spoken in first and those without messages last, equal times by session id, without State", func(t *testing.T) {
 		testListSessions(t, open(t))
 	})
 	t.Run("an unknown user has no sessions: that is not an error", func(t *testing.T) {
@@ -48,12 +49,23 @@ func testListSessions(t *testing.T, s store.Truth) {
 		p := turn(alice.Session(id), chat("m", 1)...)
 		p.StatePatch = json.RawMessage(`{"a":1}`)
 		p.Time = minute(i / 2) // d and b, a and c share a time
+		p.Messages[0].CreateTime = p.Time
 		mustAppend(t, s, p)
 	}
+	imported := turn(alice.Session("imported"), chat("m", 2)...)
+	imported.Time = minute(9)
+	imported.Messages[0].CreateTime, imported.Messages[1].CreateTime = noon.AddDate(0, -3, 0), noon.AddDate(0, -3, -1)
+	mustAppend(t, s, imported)
+	ahead := turn(alice.Session("ahead"), chat("m", 1)...)
+	ahead.Time = minute(3)
+	ahead.Messages[0].CreateTime = noon.AddDate(1, 0, 0)
+	mustAppend(t, s, ahead)
+	mustAppend(t, s, store.AppendParams{Ref: alice.Session("silent"), StatePatch: json.RawMessage(`{"a":1}`), Time: minute(9)})
+	mustAppend(t, s, store.AppendParams{Ref: alice.Session("e"), StatePatch: json.RawMessage(`{"a":2}`), Time: minute(8)})
 	mustAppend(t, s, turn(bob.Session("z"), chat("m", 1)...))
 	var got []string
 	q := store.SessionQuery{User: alice, Limit: 2}
-	for range 4 {
+	for range 5 {
 		page, err := s.ListSessions(t.Context(), q)
 		if err != nil {
 			t.Fatal(err)
@@ -63,11 +75,14 @@ func testListSessions(t *testing.T, s store.Truth) {
 			if head.State != nil {
 				t.Errorf("session %s was listed with its state", head.Ref.SessionID)
 			}
-			q.After = &store.SessionCursor{UpdateTime: head.UpdateTime, SessionID: head.Ref.SessionID}
+			q.After = &store.SessionCursor{Time: head.LastMessageTime, SessionID: head.Ref.SessionID}
 		}
 	}
-	wantEqual(t, got, []string{"e", "a", "c", "b", "d"})
-	want := mustSession(t, s, alice.Session("e"))
+	wantEqual(t, got, []string{"ahead", "e", "a", "c", "b", "d", "imported", "silent"})
+	for id, at := range map[string]time.Time{"ahead": minute(4), "e": minute(2), "imported": noon.AddDate(0, -3, 0), "silent": {}} {
+		wantEqual(t, mustSession(t, s, alice.Session(id)).LastMessageTime, at)
+	}
+	want := mustSession(t, s, alice.Session("ahead"))
 	want.State = nil
 	page, err := s.ListSessions(t.Context(), store.SessionQuery{User: alice, Limit: 1})
 	if err != nil {

@@ -275,7 +275,7 @@ func testRecent(t *testing.T, s store.Truth) {
 				for page := recent(t, s, q); len(page) > 0; page = recent(t, s, q) {
 					got = append(got, page...)
 					last := page[len(page)-1]
-					q.After = &store.SessionCursor{UpdateTime: last.LastTime, SessionID: last.SessionID}
+					q.After = &store.SessionCursor{Time: last.LastTime, SessionID: last.SessionID}
 				}
 				wantEqual(t, got, cs.want)
 			}

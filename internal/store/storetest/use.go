@@ -36,7 +36,7 @@ func Use(t *testing.T, s store.Truth) {
 	}
 	hear(s.Hidden(ctx, alice))
 	hear(s.ListSessions(ctx, store.SessionQuery{User: alice, Limit: 9}))
-	hear(s.ListSessions(ctx, store.SessionQuery{User: alice, Limit: 9, After: &store.SessionCursor{UpdateTime: minute(9)}}))
+	hear(s.ListSessions(ctx, store.SessionQuery{User: alice, Limit: 9, After: &store.SessionCursor{Time: minute(9)}}))
 	hear(s.UpdateSession(ctx, store.SessionUpdate{Ref: ref, Title: ptr("x"), Metadata: ptr(json.RawMessage(`{"a":1}`)), Time: noon}))
 	hear(s.PendingUsers(ctx, 9))
 	no := put(t, s, segment(t, s, alice, "one"))
@@ -153,7 +153,7 @@ func useSummaries(t *testing.T, s store.Truth) {
 	nodes(t, s, alice, "x")
 	recent(t, s, store.RecentQuery{User: alice, Limit: 9})
 	recent(t, s, store.RecentQuery{
-		User: alice, Exclude: "x", Since: noon, Until: minute(99), After: &store.SessionCursor{UpdateTime: minute(99)}, Limit: 9,
+		User: alice, Exclude: "x", Since: noon, Until: minute(99), After: &store.SessionCursor{Time: minute(99)}, Limit: 9,
 	})
 	leaves(t, s, store.LeafQuery{User: alice, From: noon, To: minute(99)})
 	periods(t, s, store.PeriodQuery{User: alice, Kind: memory.SummaryMonth, Limit: 9})

@@ -1,6 +1,9 @@
 package when
 
-import "time"
+import (
+	"math"
+	"time"
+)
 
 // calendar answers what fields mean at a time. A date in it is midnight UTC: dates are counted in days, whatever clocks
 // do, and only at the end become moments of the zone.
@@ -18,30 +21,82 @@ func date(y int, m time.Month, d int) time.Time { return time.Date(y, m, d, 0, 0
 
 // stretch is what a form means.
 type stretch struct {
-	from, to time.Time
-	yearless bool
+	from, to         time.Time
+	nextFrom, nextTo time.Time // of a Mention's Next
+	yearless         bool
 }
 
 // read answers what the fields mean together; ok is false for what no calendar has, such as 30 February.
 func (c calendar) read(r reading) (out stretch, ok bool) {
+	out, ok = c.plain(r)
+	if !ok || !out.from.Before(out.to) {
+		return out, false
+	}
+	out.from, out.to = r.narrow(out.from, out.to)
+	if !out.nextFrom.IsZero() {
+		out.nextFrom, out.nextTo = r.narrow(out.nextFrom, out.nextTo)
+	}
+	return out, true
+}
+
+// plain reads all fields but for edge and about.
+func (c calendar) plain(r reading) (out stretch, ok bool) {
 	switch {
 	case r.has(rolling):
 		out, ok = c.past(r), true
-	case r.has(count):
+	case r.has(count), r.has(ago):
 		out, ok = c.counted(r), true
 	case r.has(weekday):
 		out, ok = c.part(c.weekday(r), r), true
+		if !r.has(weekStep) && !r.has(step) {
+			ahead := (r.values[weekday]-isoWeekday(c.today)+6)%7 + 1
+			out.next(c.part(c.today.AddDate(0, 0, ahead), r))
+		}
 	case r.has(weekend):
 		saturday := c.weekend(r)
 		out, ok = c.days(saturday, saturday.AddDate(0, 0, 2)), true
-	case r.has(season), r.has(month):
+	case r.has(season), r.has(month), r.has(holiday):
 		out, ok = c.ofYear(r)
 	case r.has(day):
 		out, ok = c.dayOfMonth(r)
 	default:
 		out, ok = c.step(r), true
 	}
-	return out, ok && out.from.Before(out.to)
+	return out, ok
+}
+
+// next notes what the words mean when they are of a time to come.
+func (s *stretch) next(n stretch) { s.nextFrom, s.nextTo = n.from, n.to }
+
+// The share of a stretch that its beginning and its end are, and where its middle begins and ends.
+const (
+	edgeShare   = .4
+	middleFrom  = .3
+	middleUntil = .7
+)
+
+// aboutDay is how far from a day, or a holiday, "around" it reaches; around something longer it is a quarter of it.
+const aboutDay = 4 * 24 * time.Hour
+
+// narrow is the edge of a stretch that is named, and widens it where that is said.
+func (r *reading) narrow(from, to time.Time) (time.Time, time.Time) {
+	length := to.Sub(from)
+	share := func(of float64) time.Time { return from.AddDate(0, 0, int(math.Round(of*length.Hours()/24))) }
+	if r.has(edge) {
+		switch r.values[edge] {
+		case 0:
+			to = share(edgeShare)
+		case 1:
+			from, to = share(middleFrom), share(middleUntil)
+		default:
+			from = share(1 - edgeShare)
+		}
+	}
+	if r.has(about) {
+		by := max(aboutDay, length/4)
+		from, to = from.Add(-by), to.Add(by)
+	}
+	return from, to
 }
 
 // days are the dates from one to before another.
@@ -68,11 +123,12 @@ const (
 	night
 	lastNight       // the night that ended today
 	nightBeforeLast // the one before it
+	midday
 )
 
 var partHours = [...][2]int{
 	dawn: {0, 6}, morning: {5, 12}, forenoon: {0, 12}, afternoon: {12, 20}, evening: {17, 24}, night: {18, 29},
-	lastNight: {-6, 5}, nightBeforeLast: {-30, -19},
+	lastNight: {-6, 5}, nightBeforeLast: {-30, -19}, midday: {11, 15},
 }
 
 // hour is so many hours of the clock after a date's midnight.
@@ -230,10 +286,27 @@ func (c calendar) weekend(r reading) time.Time {
 	return saturday
 }
 
-// dayOfMonth is "the 3rd of last month".
+// dayOfMonth is "the 3rd of last month", and "the 3rd", which is the latest that has begun.
 func (c calendar) dayOfMonth(r reading) (stretch, bool) {
-	first := date(c.today.Year(), c.today.Month()+time.Month(r.values[monthStep]), 1)
-	return c.inYear(first.Year(), first.Month(), r)
+	of := func(months int) (stretch, bool) {
+		first := date(c.today.Year(), c.today.Month()+time.Month(months), 1)
+		return c.inYear(first.Year(), first.Month(), r)
+	}
+	if r.has(monthStep) {
+		return of(r.values[monthStep])
+	}
+	var out stretch
+	for back := 0; back >= -2 && out.from.IsZero(); back-- { // of two months in a row one has any day
+		if s, ok := of(back); ok && !s.from.After(c.now) {
+			out = s
+		}
+	}
+	for on := 0; on <= 2 && out.nextFrom.IsZero(); on++ {
+		if s, ok := of(on); ok && s.from.After(c.now) {
+			out.next(s)
+		}
+	}
+	return out, !out.from.IsZero()
 }
 
 // ofYear is a season, a month or a day of a month, of the year that r names. Without one it is yearless, and of the
@@ -249,6 +322,9 @@ func (c calendar) ofYear(r reading) (stretch, bool) {
 	if !r.has(step) {
 		out, ok := c.latest(m, r, func(s stretch) bool { return !s.from.After(c.now) })
 		out.yearless = true
+		if n, is := c.first(m, r); is {
+			out.next(n)
+		}
 		return out, ok
 	}
 	switch n := r.values[step]; {
@@ -295,6 +371,9 @@ func (c calendar) this(m time.Month, r reading) (stretch, bool) {
 func (c calendar) inYear(y int, m time.Month, r reading) (stretch, bool) {
 	if r.has(season) {
 		return c.days(date(y, m, 1), date(y, m+3, 1)), true
+	}
+	if r.has(holiday) {
+		return c.holiday(y, r)
 	}
 	if m < time.January || m > time.December {
 		return stretch{}, false

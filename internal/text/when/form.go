@@ -34,13 +34,16 @@ const (
 	year
 	month
 	day
+	holiday // a number of holidays
+	edge    // 0 for the beginning, 1 for the middle, 2 for the end of what the others name
+	about   // marks that the days before and after are meant too
 	fields
 )
 
 var fieldNames = map[string]field{
 	"offset": offset, "part": part, "count": count, "unit": unit, "ago": ago, "ahead": ahead, "rolling": rolling,
 	"step": step, "weeks": weekStep, "months": monthStep, "years": yearStep, "weekday": weekday, "weekend": weekend,
-	"season": season, "year": year, "month": month, "day": day,
+	"season": season, "year": year, "month": month, "day": day, "holiday": holiday, "edge": edge, "about": about,
 }
 
 // Counts that are no number: "a couple" and "a few".
@@ -57,9 +60,12 @@ type reading struct {
 
 func (r *reading) has(f field) bool { return r.is[f] }
 
-// counts are the least and the most that a count may be: 1 without one.
+// counts are the least and the most that a count may be: 1 without one, and some days of "the other day", which is ago
+// without one.
 func (r *reading) counts() (least, most int) {
 	switch n := r.values[count]; {
+	case !r.has(count) && r.has(ago):
+		return 2, 7
 	case !r.has(count):
 		return 1, 1
 	case n == couple:
@@ -173,6 +179,8 @@ type vocabularies uint64
 type language struct {
 	keys   map[string]vocabularies // those with words of a key
 	forms  []form
+	told   []form // further ways to name a time, in messages only: see ToldIn
+	beside []form // what names a time only beside another one: see joinBeside
 	decoys []form
 	stands func(s string, start, end int) bool // reports whether what was matched is no part of other words
 }
@@ -183,6 +191,8 @@ type grammar struct {
 	words  map[string]vocabulary
 	around string // of a form: %s is the form
 	forms  []string
+	told   []string // of messages only, where a mistake costs little: "see you thursday"
+	beside []string // parts of a day, and the like, that count only beside a day: "in the small hours"
 	decoys []string // expressions that look like times and are none
 	stands func(s string, start, end int) bool
 }
@@ -200,6 +210,12 @@ func (g grammar) compile() *language {
 	}
 	for _, f := range g.forms {
 		l.forms = append(l.forms, g.form(f, bits))
+	}
+	for _, f := range g.told {
+		l.told = append(l.told, g.form(f, bits))
+	}
+	for _, f := range g.beside {
+		l.beside = append(l.beside, g.form(f, bits))
 	}
 	for _, f := range g.decoys {
 		l.decoys = append(l.decoys, g.form(f, bits))
@@ -247,11 +263,23 @@ func spotsOf(places []place, no int) []spot {
 
 // find appends what the language's forms match. Trying a form is dear, so only those are tried whose words are there,
 // and only about the rarest of these.
-func (l *language) find(out []expression, s string, spots []spot) []expression {
+func (l *language) find(out []expression, s string, spots []spot, in kindOfText) []expression {
 	found := len(out)
 	counts := countsOf(spots)
-	for i := range l.forms {
-		f := &l.forms[i]
+	out = l.matchAll(out, l.forms, s, spots, counts)
+	if in == inMessage {
+		out = l.matchAll(out, l.told, s, spots, counts)
+	}
+	if found < len(out) {
+		out = joinBeside(out, found, l.matchAll(nil, l.beside, s, spots, counts), s)
+	}
+	return l.addDecoys(out, found, s)
+}
+
+// matchAll appends what some of the language's forms match.
+func (l *language) matchAll(out []expression, forms []form, s string, spots []spot, counts *wordCounts) []expression {
+	for i := range forms {
+		f := &forms[i]
 		rarest, ok := counts.rarest(f.needs)
 		if !ok {
 			continue
@@ -260,7 +288,7 @@ func (l *language) find(out []expression, s string, spots []spot) []expression {
 			out = l.match(out, f, s, w)
 		}
 	}
-	return l.addDecoys(out, found, s)
+	return out
 }
 
 // wordCounts are how many words of each vocabulary a text has.

@@ -15,6 +15,8 @@ func hanGrammar() grammar {
 		stands: standsInHan,
 		words:  hanWords(),
 		forms:  hanForms,
+		told:   hanTold,
+		beside: hanBeside,
 		decoys: hanDecoys,
 	}
 }
@@ -25,12 +27,14 @@ func hanWords() map[string]vocabulary {
 	dayOrMonth := vocabulary{pattern: `\d{1,2}|[一二三四五六七八九十]{1,3}`, keys: numerals, read: hanNumber}
 	written := vocabulary{pattern: `[一二][〇零一二三四五六七八九]{3}`, keys: []string{"一", "二"}, read: hanYear}
 	return map[string]vocabulary{
+		"brief":     spelled(map[int]string{-1: "昨", 0: "今", 1: "明"}),
+		"briefpart": spelled(map[int]string{morning: "早|朝|晨", night: "晚|晩|夜"}),
 		"offset": spelled(map[int]string{
 			-3: "大前天", -2: "一昨日|おととい|前天", -1: "昨日|昨天|きのう", 0: "今日|今天|本日|きょう", 1: "明日|明天|あした",
 			2: "明後日|あさって|后天|後天", 3: "大后天|大後天",
 		}),
 		"part": spelled(map[int]string{
-			dawn: "凌晨|未明|半夜", morning: "朝|早上|早晨|清晨", forenoon: "上午|午前", afternoon: "午後|下午|中午|昼間|昼",
+			dawn: "凌晨|未明|半夜|明け方|夜中|真夜中|深夜|清晨前", morning: "朝|早上|早晨|清晨", forenoon: "上午|午前", midday: "中午|正午|昼休み|お昼", afternoon: "午後|下午|昼間|昼",
 			evening: "夕方|傍晚", night: "夜|晩|晚上|晚|夜里|夜裡|夜裏|夜晚",
 		}),
 		"fused": spelled(map[int]string{
@@ -43,9 +47,20 @@ func hanWords() map[string]vocabulary {
 			weekUnit:  "週間|周間|週|周|星期|个星期|個星期|礼拜|禮拜|个礼拜|個禮拜",
 			monthUnit: "か月|ヶ月|カ月|ヵ月|ケ月|箇月|か月間|ヶ月間|个月|個月", yearUnit: "年|年間",
 		}),
-		"ago":     spelled(map[int]string{1: "前|以前|之前|ほど前|くらい前|ぐらい前|多前"}),
-		"ahead":   spelled(map[int]string{1: "后|後|以后|以後|之后|之後"}),
-		"rolling": spelled(map[int]string{1: "过去|過去|最近|近|ここ|この"}),
+		"ago":      spelled(map[int]string{1: "前|以前|之前|ほど前|くらい前|ぐらい前|多前"}),
+		"ahead":    spelled(map[int]string{1: "后|後|以后|以後|之后|之後"}),
+		"otherday": spelled(map[int]string{1: "先日|この間|この前|こないだ|前几天|前幾天|前两天|前兩天|前些天|前阵子"}),
+		"edge": spelled(map[int]string{
+			0: "の初め|の始め|初め|始め|初旬|上旬|の頭|初|月初", 1: "の半ば|半ば|中旬|中頃|の中頃|中", 2: "の終わり|終わり|下旬|末|底|の末|月底|月末",
+		}),
+		"about": spelled(map[int]string{1: "頃|ごろ|あたり|前後|前后|左右|那阵子|那陣子|那会儿|那几天|那段时间"}),
+		"holiday": spelled(map[int]string{
+			christmas: "クリスマス|圣诞节|聖誕節|圣诞|聖誕", christmasEve: "クリスマスイブ|イブ|平安夜", newYear: "お正月|正月|元日|元旦|新年|年末年始",
+			newYearsEve: "大晦日|大みそか|跨年夜|跨年", valentine: "バレンタインデー|バレンタイン|情人节|情人節", easter: "イースター|复活节|復活節", halloween: "ハロウィン|ハロウィーン|万圣节|萬聖節",
+			thanksgiving: "感謝祭|感恩节|感恩節", lunarNewYear: "旧正月|春节|春節|过年", midAutumn: "中秋节|中秋節|中秋", goldenWeek: "ゴールデンウィーク|黄金周",
+			obon: "お盆", nationalDay: "国庆节|国慶節|国庆|國慶節|国庆假期|十一假期", childrensDay: "こどもの日",
+		}),
+		"rolling": spelled(map[int]string{1: "过去|過去|最近|近|ここ|この|这|這"}),
 		"step": spelled(map[int]string{
 			-1: "この前の|前の|上个|上個", 0: "この|今度の|这个|這個", 1: "次の|下个|下個",
 		}),
@@ -105,7 +120,29 @@ var hanForms = []string{
 	`{years:short}{season}`,
 	`{step}{season}(?:天)?`,
 	`{season}(?:天|に)`,
+	`{ago:otherday}`,
+	`{offset:brief}{part:briefpart}`,
+	`{day}(?:日|号|號)(?:に|は|の|那天|的时候|の日)`,
+	`{month}月份?{day}(?:日|号|號)(?:の|的)?{part}`,
+	`(?:{year}年|{years})?(?:の|的)?{month}月份?{edge}(?:頃|ごろ|あたり|左右)?`,
+	`{months}{edge}(?:頃|ごろ|あたり)?`,
+	`{weeks}{edge}(?:頃|ごろ|あたり)?`,
+	`{years}(?:の|的|年)?{edge}`,
+	`(?:{year}年|{years})?(?:の|的)?{season}(?:天|季)?{edge}`,
+	`(?:{year}年|{years}|{step})?(?:の|的)?{holiday}(?:{about})?`,
+	`{years:short}{holiday}`,
+	`{month}月份?{day}(?:日|号|號){about}`,
+	`{years}(?:の|的)?{month}月份?{day}(?:日|号|號)(?:の|的)?{part}`,
 }
+
+var hanTold = []string{
+	`{day}(?:日|号|號)(?:{part})?`,
+	`{month}月{day}`,
+	`{weekend}`,
+}
+
+// hanBeside needs a day beside it: alone it mostly is a habit.
+var hanBeside = []string{`{part}`}
 
 var hanDecoys = []string{
 	`(?:每|毎)(?:个|個)?(?:周|週|星期|礼拜|禮拜)(?:[一二三四五六日天末]|[月火水木金土日]曜日?)`,

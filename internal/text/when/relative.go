@@ -65,7 +65,7 @@ var grains = map[int]Grain{dayUnit: Day, weekUnit: Week, monthUnit: Month, yearU
 func (r *reading) relative() (Grain, bool) {
 	stepped := r.has(step) || r.has(weekStep)
 	switch {
-	case r.has(rolling):
+	case r.has(rolling), r.has(edge), r.has(about):
 		return 0, false
 	case r.has(count):
 		least, most := r.counts()

@@ -7,6 +7,8 @@ func spanishGrammar() grammar {
 		stands: wholeNumber,
 		words:  spanishWords(),
 		forms:  spanishForms,
+		told:   spanishTold,
+		beside: spanishBeside,
 		decoys: spanishDecoys,
 	}
 }
@@ -22,18 +24,24 @@ func spanishWords() map[string]vocabulary {
 		"fused": spelled(map[int]string{nightBeforeLast: "anteanoche|antes de anoche", lastNight: "anoche"}),
 		"count": digitsOfCount.or(spelled(map[int]string{
 			1: "un|una", 2: "dos", 3: "tres", 4: "cuatro", 5: "cinco", 6: "seis", 7: "siete", 8: "ocho", 9: "nueve", 10: "diez",
-			11: "once", 12: "doce", couple: "un par de", few: "unos|unas|varios|varias|algunos|algunas|unos pocos|unas pocas",
+			11: "once", 12: "doce", 15: "quince", 20: "veinte", 30: "treinta", couple: "un par de", few: "unos|unas|varios|varias|algunos|algunas|unos pocos|unas pocas",
 		})),
 		"unit": spelled(map[int]string{
-			hourUnit: "horas|hora", dayUnit: "días|día|dias|dia", weekUnit: "semanas|semana", monthUnit: "meses|mes",
+			hourUnit: "horas|hora", dayUnit: "días|día|dias|dia|noches|noche", weekUnit: "semanas|semana", monthUnit: "meses|mes",
 			yearUnit: "años|año|anos|ano",
 		}),
-		"one":     spelled(map[int]string{weekUnit: "semana", monthUnit: "mes", yearUnit: "año|ano"}),
-		"ago":     spelled(map[int]string{1: "hace"}),
-		"back":    spelled(map[int]string{1: "atrás|atras"}),
-		"ahead":   spelled(map[int]string{1: "dentro de"}),
-		"rolling": spelled(map[int]string{1: "últimos|últimas|ultimos|ultimas|pasados|pasadas"}),
-		"latest":  spelled(map[int]string{1: "último|última|ultimo|ultima"}),
+		"one": spelled(map[int]string{weekUnit: "semana", monthUnit: "mes", yearUnit: "año|ano"}),
+		"hours": spelled(map[int]string{
+			dawn: "altas horas de la madrugada|altas horas de la noche|altas horas|de madrugada|madrugada", morning: "mañana|manana", afternoon: "tarde",
+			night: "noche",
+		}),
+		"midday":   spelled(map[int]string{midday: "mediodía|mediodia"}),
+		"otherday": spelled(map[int]string{1: "el otro día|el otro dia|la otra noche|hace poco"}),
+		"ago":      spelled(map[int]string{1: "hace"}),
+		"back":     spelled(map[int]string{1: "atrás|atras"}),
+		"ahead":    spelled(map[int]string{1: "dentro de"}),
+		"rolling":  spelled(map[int]string{1: "últimos|últimas|ultimos|ultimas|pasados|pasadas"}),
+		"latest":   spelled(map[int]string{1: "último|última|ultimo|ultima"}),
 		"step": spelled(map[int]string{
 			-2: "antepasado|antepasada", -1: "pasado|pasada",
 			1: "que viene|próximo|próxima|proximo|proxima",
@@ -47,7 +55,18 @@ func spanishWords() map[string]vocabulary {
 			-1: "el año pasado|año pasado|el ano pasado|ano pasado|el pasado año", 0: "este año|este ano",
 			1: "el año que viene|año que viene|el próximo año|próximo año",
 		}),
-		"weekend": spelled(map[int]string{1: "fin de semana"}),
+		"months": spelled(map[int]string{
+			-1: "el mes pasado|del mes pasado|mes pasado", 0: "este mes|de este mes", 1: "el mes que viene|el próximo mes|el proximo mes",
+		}),
+		"edge":  spelled(map[int]string{0: "principios|comienzos|inicios|principio|comienzo", 1: "mediados", 2: "finales|fines|final"}),
+		"about": spelled(map[int]string{1: "alrededor|cerca|hacia|sobre"}),
+		"holiday": spelled(map[int]string{
+			christmas: "navidades|navidad", christmasEve: "nochebuena", newYear: "año nuevo|ano nuevo", newYearsEve: "nochevieja|fin de año|fin de ano",
+			epiphany: "día de reyes|dia de reyes|reyes magos|reyes", valentine: "san valentín|san valentin", easter: "pascua",
+			holyWeek: "semana santa", halloween: "halloween", thanksgiving: "acción de gracias|accion de gracias",
+			lunarNewYear: "año nuevo chino|ano nuevo chino|año nuevo lunar", childrensDay: "día del niño|dia del niño",
+		}),
+		"weekend": spelled(map[int]string{1: "fin de semana|finde"}),
 		"weekday": listed(0, "lunes", "martes", "miércoles|miercoles", "jueves", "viernes", "sábado|sabado", "domingo"),
 		"season":  listed(0, "primavera", "verano", "otoño|otono", "invierno"),
 		"month": listed(1, "enero", "febrero", "marzo", "abril", "mayo", "junio", "julio", "agosto",
@@ -68,6 +87,8 @@ var spanishDays = []string{
 var spanishForms = []string{
 	`{offset}(?: (?:por|a|en|de) la {part})?`,
 	`{part:fused}`,
+	`{ago:otherday}`,
+	`{offset} (?:de |por )?{part:hours}`,
 	`esta {part}`,
 	`{ago} (?:como |casi |unos |unas )?{count} {unit}`,
 	`{count} {unit} {ago:back}`,
@@ -103,10 +124,40 @@ var spanishForms = []string{
 	`(?:el |la )?{season} (?:de|del) {year}`,
 	`(?:el |la )?{season} (?:de|del) {years}`,
 	`(?:en|desde|durante|hasta|año|del) (?:el )?(?:año )?{year}`,
+	`(?:a|al|hacia|desde|hasta)? ?{edge} (?:de|del) (?:mes de )?{month}(?:,? (?:(?:de|del) )?(?:año )?{year})?`,
+	`(?:a|al|hacia|desde|hasta)? ?{edge} (?:de|del) {months}`,
+	`(?:a|al|hacia|desde|hasta)? ?{edge} (?:de|del) {unit:one} {step}`,
+	`(?:a|al|hacia|desde|hasta)? ?{edge} (?:de|del) {step:this} {unit:one}`,
+	`(?:a|al|hacia|desde|hasta)? ?{edge} (?:de|del) (?:la )?{unit:one}`,
+	`(?:a|al|hacia|desde|hasta)? ?{edge} (?:de|del) {years}`,
+	`(?:a|al|hacia|desde|hasta)? ?{edge} (?:de|del) (?:el |la )?{season}(?: (?:de|del) {year})?`,
+	`(?:(?:en|durante|por|para|desde|hasta) )?(?:la |las |el )?{holiday}(?: (?:de|del) {year})?`,
+	`(?:la |las |el )?{holiday} {step}`,
+	`(?:la |las |el )?{holiday} (?:de|del) {years}`,
+	`(?:la |las |el )?{step:lead} {holiday}`,
+	`(?:el |del )(?:día |dia ){day}(?: {months}| de {months})?`,
+	`(?:el |del ){day}(?: {months}| de {months})`,
+	`(?:el |del ){weekday}`,
+	`(?:el )?{weekday} (?:por|en) la {part}`,
+}
+
+var spanishTold = []string{
+	`{weekday}`,
+	`el (?:día |dia )?{day}`,
+	`{day} de {month}`,
+	`(?:este |el |hasta el |para el ){weekday} {day}`,
+}
+
+// spanishBeside needs a day beside it: alone it mostly is a habit.
+var spanishBeside = []string{
+	`(?:(?:por|en|a|durante|de|la|las|el) )*{part:hours}`,
+	`(?:(?:a|al|el|de|del) )*{part:midday}`,
+	`{about}(?: de)?`,
 }
 
 var spanishDecoys = []string{
 	`hoy (?:en )?(?:día|dia)`, `hoy por hoy`,
 	`(?:por |en )?(?:la|las|una|cada) (?:mañanas?|mananas?)`,
+	`el \d{1,2} (?:por ciento|%|de cada|por)`,
 	`en (?:\d{4}[.,:]\d{1,9}|\d{4} (?:personas|euros|dólares|pesos|palabras|pasos|kilómetros|metros))`,
 }

@@ -20,6 +20,12 @@ type Mention struct {
 	// Yearless says that the words leave the year open, as "in May" does: From and To are of the latest year that has
 	// begun, and the same stretch of any other year is meant as well.
 	Yearless bool
+	// NextFrom and NextTo are what the words mean when they are of a time to come, of words that leave that open: "on
+	// Friday", "the 8th", "in May". Zero elsewhere.
+	NextFrom, NextTo time.Time
+	// Bounds says that the words only tell where something begins or ends, as in "since May" and "before March 8".
+	// Of a part of a day they never do: "yesterday before noon" is a time of its own.
+	Bounds bool
 }
 
 // MaxBytes is how much of a query is looked through.
@@ -32,7 +38,8 @@ const MaxBytes = 4000
 // before today, "next Tuesday" the first one after it; a weekday alone ("on Tuesday") is the latest one before today; on
 // a weekend, "last weekend" is the one before. "Two weeks ago" is the whole week, "three months ago" the whole month, and
 // "the past two weeks" are the fourteen days before today, and today. "A couple" is two or three, "a few" three to seven.
-// Seasons are those of the northern half of the world.
+// Seasons are those of the northern half of the world. The beginning of a month is its first two fifths, and "around" a day
+// takes four more on either side. "The 8th" is the latest one that has begun. A part of a day counts beside its day only.
 //
 // Where words may mean something else nothing is found: "may" and "march" need a preposition, a day or a year beside
 // them, other English months that are names of people need one too; 5/8/2023 may be of May or of August; "in two weeks"
@@ -47,13 +54,23 @@ type Expressions struct {
 
 // Read looks for the expressions that Find answers. It costs nearly nothing where there are none, so that a caller may
 // look up the zone and the time for At afterwards.
-func Read(query string) Expressions {
+func Read(query string) Expressions { return readIn(inQuery, query) }
+
+// kindOfText says what the words are of.
+type kindOfText int
+
+const (
+	inQuery kindOfText = iota
+	inMessage
+)
+
+func readIn(in kindOfText, query string) Expressions {
 	e := Expressions{words: fold(text.Clip(query, MaxBytes))}
 	places := keyPlaces(e.words.text)
 	for no, l := range languages() {
 		if own := spotsOf(places, no); len(own) > 0 {
 			known := len(e.found)
-			e.found = l.find(e.found, e.words.text, own)
+			e.found = l.find(e.found, e.words.text, own, in)
 			for i := range e.found[known:] {
 				e.found[known+i].language = no
 			}
@@ -74,7 +91,8 @@ func (e Expressions) At(now time.Time) []Mention {
 	for _, m := range longest(e.candidates(calendarAt(now))) {
 		if !m.decoy {
 			out = append(out, Mention{
-				From: m.from, To: m.to, Yearless: m.yearless, Start: e.words.starts(m.start), End: e.words.ends(m.end),
+				From: m.from, To: m.to, Yearless: m.yearless, NextFrom: m.nextFrom, NextTo: m.nextTo,
+				Start: e.words.starts(m.start), End: e.words.ends(m.end), Bounds: m.to.Sub(m.from) >= 20*time.Hour && bounds(e.words.text, m.start, m.end),
 			})
 		}
 	}
