@@ -226,4 +226,6 @@ func Asserts(sentence string) bool {
 }
 
 // Denies reports whether a sentence denies something, or says that it is over.
-func Denies(sentence string) bool { return denying.MatchString(strings.ReplaceAll(sentence, "’", "'")) }
+func Denies(sentence string) bool {
+	return denying.MatchString(strings.ReplaceAll(sentence, "’", "'"))
+}

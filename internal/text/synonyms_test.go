@@ -10,7 +10,7 @@ import (
 func TestSynonyms(t *testing.T) {
 	t.Run("everyday words of one meaning meet in Spanish, Korean, Japanese and Chinese", func(t *testing.T) {
 		wantMeetings(t, map[string]string{
-			"¿qué le gusta a mi papá?": "a los padres les encanta", "¿dónde está mi coche nuevo?": "vendí el carro ayer", "¿cuánto es el sueldo en la empresa?": "me subieron el salario",
+			"¿qué le gusta a mi papá?": "a los padres les encanta", "¿dónde está mi coche nuevo?": "vendí el carro ayer", "¿cuánto es el sueldo en la empresa?": "me subieron el salario", //nolint:misspell // Spanish
 			"아버지 생신": "아빠가 오셨다", "여자친구는 뭘 좋아해?": "여친이 왔어", "면접은 언제야?": "인터뷰를 봤다", "결혼식 장소는?": "예식을 올린다",
 			"夫はどこで働く？": "旦那が転職した", "給料はいくら？": "年収が上がった", "怪我をした？": "足を負傷して休んだ",
 			"妻子喜欢什么？": "我老婆买了花", "领导怎么说？": "老板同意了", "医生开了什么？": "大夫说没事",

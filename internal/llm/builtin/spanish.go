@@ -68,7 +68,6 @@ func esThirdOf(verb string) (string, bool) {
 	return "", false
 }
 
-//nolint:misspell // Spanish
 var (
 	esLead  = regexp.MustCompile(`(?i)^(?:(?:ya|no|nunca|siempre|casi|solo|sólo|ahora|hoy|también|tampoco|actualmente|últimamente|además|los|las|el|la|todos?|todas?|cada|en|desde|por|a|al|para|hace|con|después|antes|este|esta|\p{L}+mente|lunes|martes|miércoles|jueves|viernes|sábados?|domingos?|día|días|semana|mes|año|años|veranos?|pasad[oa]|que|me|nos|se|le|lo|las|los|de|del|casa|\d+|mayo|abril|marzo|enero|febrero|junio|julio|agosto|septiembre|octubre|noviembre|diciembre|noche|mañana|mañanas|tardes?|noches|fin|finde),?\s+)*`)
 	esMy    = regexp.MustCompile(`(?i)^mis? `)
