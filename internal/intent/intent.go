@@ -80,9 +80,9 @@ func IsSpoken(statement string) bool {
 
 // IsVital reports whether a statement is about a name, somebody's health or family: what matters to every question.
 func IsVital(statement string) bool {
-	return newReading(fold(statement)).has.any(of(name, health, family))
+	return readWords(fold(statement)).has.any(of(name, health, family))
 }
 
 // IsPleasantry reports whether a statement has nothing but greetings, thanks, laughter, acknowledgements and what answers
 // such: nothing of it is worth keeping. A text without letters and digits is one.
-func IsPleasantry(statement string) bool { return newReading(fold(statement)).pleasantries }
+func IsPleasantry(statement string) bool { return readWords(fold(statement)).pleasantries }
