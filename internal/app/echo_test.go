@@ -294,7 +294,7 @@ func TestEchoes(t *testing.T) {
 	})
 	t.Run("what was hidden or superseded does not come back with an old prompt", func(t *testing.T) {
 		h := start(t)
-		h.record(t, "past", user("hide", "My bees are called ZQXBEE."), assistant("", "Nice."))
+		h.record(t, "past", user("hide", "What would ZQXBEE be as a name for bees?"), assistant("", "Nice."))
 		h.states(t, "Lives in ZQXTOWN.", "home_city")
 		old := prompt(t, h, "bees", memoryv1.Render_RENDER_OPENAI) + "\n" + prompt(t, h, "ZQXTOWN", memoryv1.Render_RENDER_TEXT)
 		if !strings.Contains(old, "ZQXBEE") || !strings.Contains(old, "ZQXTOWN") {

@@ -142,7 +142,7 @@ func TestHiding(t *testing.T) {
 		for i := range 12 {
 			h.record(t, "s", user("", fmt.Sprintf("And what about plan %d?", i)))
 		}
-		r := h.context(t, &memoryv1.BuildContextRequest{SessionId: "s", Render: memoryv1.Render_RENDER_TEXT})
+		r := h.context(t, &memoryv1.BuildContextRequest{SessionId: "s", Render: memoryv1.Render_RENDER_TEXT, Overrides: withoutFacts()})
 		summary := section(r, memoryv1.SectionKind_SECTION_KIND_SUMMARY).GetItems()
 		if len(summary) != 1 || summary[0].GetSummary().GetFromSeq() != 11 || !strings.Contains(r.GetRendering(), "opera of Lviv") || strings.Contains(r.GetRendering(), "castle") {
 			t.Errorf("summary %v of\n%s", summary, r.GetRendering())
@@ -199,6 +199,13 @@ func mark(n int64) string { return fmt.Sprintf("marker%03dx", n) }
 
 // Whatever is hidden, no context but its facts tells of it, in whatever form, and when all is shown again every context is as
 // it was.
+// withoutFacts leaves out what was learnt: it holds whatever is hidden.
+func withoutFacts() *memoryv1.ContextOverrides {
+	return &memoryv1.ContextOverrides{Sections: []*memoryv1.SectionSwitch{
+		{Section: memoryv1.SectionKind_SECTION_KIND_FACTS}, {Section: memoryv1.SectionKind_SECTION_KIND_SESSION_FACTS},
+	}}
+}
+
 func TestHidingIsWholeAndReversible(t *testing.T) {
 	t.Parallel()
 	h := start(t)

@@ -168,7 +168,7 @@ func (d *demo) printScores(reply *memoryv1.BuildContextResponse) {
 	d.printf("\n  %s\n", d.bold("Why these facts stand where they do"))
 	for _, it := range items {
 		s := it.GetFactScore()
-		d.printf("  %5.2f  %s %s\n", s.GetScore(), oneLine(it.GetFact().GetText()),
-			d.dim(fmt.Sprintf("relevance %.2f, significance %.2f, recency %.2f", s.GetRelevance(), s.GetSignificance(), s.GetRecency())))
+		d.wrapped(fmt.Sprintf("  %5.2f  ", s.GetScore()), oneLine(it.GetFact().GetText()))
+		d.printf("         %s\n", d.dim(fmt.Sprintf("relevance %.2f, significance %.2f, recency %.2f", s.GetRelevance(), s.GetSignificance(), s.GetRecency())))
 	}
 }

@@ -58,22 +58,26 @@ func (r *reading) read(l extract.Line) {
 	}
 }
 
-// ended is what a sentence takes back of what is known of its speaker, in words that no grammar reads.
+// ended is what a sentence takes back of what is known of its speaker, in words that no grammar reads. A property that the
+// sentence gives another value needs no taking back.
 func (r *reading) ended(l extract.Line, sentence string, read []finding) []finding {
 	if len(sentence) > maxSentenceBytes || slices.ContainsFunc(read, func(f finding) bool { return f.op == opRetract }) || !extract.Denies(sentence) {
 		return nil
 	}
 	speaker := r.task.SpeakerOf(l)
 	quote := strings.Trim(sentence, " \t\r\n,;")
+	replaced := func(attribute string) bool {
+		return attribute != "" && slices.ContainsFunc(read, func(f finding) bool { return f.attribute == attribute })
+	}
 	var out []finding
 	for _, k := range r.task.Known {
-		own := strings.EqualFold(k.Fact.Subject, speaker) && !k.Fact.Protected && !k.Fact.Pinned
+		own := strings.EqualFold(k.Fact.Subject, speaker) && !k.Fact.Protected && !k.Fact.Pinned && !replaced(k.Fact.Attribute)
 		if own && len(out) < extract.MaxEndings && extract.Ends(sentence, k.Fact.Text, k.Fact.Attribute) {
 			out = append(out, finding{op: opRetract, rule: &factRule{}, text: k.Fact.Text, attribute: k.Fact.Attribute, quote: quote, known: k.Alias})
 		}
 	}
 	for _, op := range r.ops {
-		if op.Op == opAdd && op.Subject == speaker && op.Message != l.Alias && len(out) < extract.MaxEndings && extract.Ends(sentence, op.Text, op.Attribute) {
+		if op.Op == opAdd && op.Subject == speaker && op.Message != l.Alias && !replaced(op.Attribute) && len(out) < extract.MaxEndings && extract.Ends(sentence, op.Text, op.Attribute) {
 			out = append(out, finding{op: opRetract, rule: &factRule{}, text: op.Text, attribute: op.Attribute, quote: quote})
 		}
 	}
