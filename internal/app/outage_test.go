@@ -580,7 +580,9 @@ func TestViewsThatComeLater(t *testing.T) {
 				if a.err != nil || a.took > ofContexts {
 					t.Errorf("%s after %v: %v", call, a.took, a.err)
 				}
-				if want := promised(theTexts, fault).degraded[call]; !slices.Equal(a.degraded, want) {
+				// Vectors that were never there are compared here, so they lack only where the view has just been asked in vain.
+				lacks := slices.DeleteFunc(slices.Clone(a.degraded), func(tier string) bool { return tier == "vectors" })
+				if want := promised(theTexts, fault).degraded[call]; !slices.Equal(lacks, want) {
 					t.Errorf("%s lacks %q, want %q", call, a.degraded, want)
 				}
 			}
