@@ -90,7 +90,7 @@ func TestAContextShowsWhatIsKnownThoughTheQueryHasNothingOfIt(t *testing.T) {
 		if kinds[memoryv1.Selection_SELECTION_FILL_STATED] == 0 || kinds[memoryv1.Selection_SELECTION_UNSPECIFIED] != 0 {
 			t.Errorf("got %v", kinds)
 		}
-		for _, budget := range []int64{40, 100, 300} {
+		for _, budget := range []int64{60, 100, 300} {
 			if r := ask(h, t, "파스타", &memoryv1.ContextOverrides{BudgetTokens: &budget}); r.GetUsage().GetTokens() > budget {
 				t.Errorf("%d tokens of %d", r.GetUsage().GetTokens(), budget)
 			}
