@@ -105,10 +105,13 @@ func follow(t *testing.T, repository, path string) {
 	page := strings.ReplaceAll(string(text), "127.0.0.1:8081", address)
 	env := append(os.Environ(), "STRATA_LISTEN="+address, "STRATA_SERVER="+address, "STRATA_METRICS_LISTEN=127.0.0.1:0",
 		"PATH="+filepath.Join(repository, ".venv", "bin")+":"+filepath.Join(repository, "bin")+":"+os.Getenv("PATH"))
-	if !strings.Contains(page, serveCommand) {
+	todo := slices.DeleteFunc(blocks(page), func(b block) bool {
+		return b.notRun != "" || !slices.Contains([]string{"sh", "go", "python", "ts"}, b.language)
+	})
+	if len(todo) > 0 && !strings.Contains(page, serveCommand) {
 		serve(t, repository, env, serveCommand)
 	}
-	for _, b := range blocks(page) {
+	for _, b := range todo {
 		command := b.text
 		switch b.language {
 		case "sh":
@@ -122,11 +125,6 @@ func follow(t *testing.T, repository, path string) {
 		case "ts":
 			write(t, filepath.Join(repository, "agent.ts"), b.text)
 			command = "npx tsx agent.ts"
-		default:
-			continue
-		}
-		if b.notRun != "" {
-			continue
 		}
 		before, _, serves := strings.Cut(command, serveCommand)
 		printed := run(t, repository, env, before)
