@@ -8,23 +8,23 @@ import (
 	"github.com/stratamem/strata/internal/memory"
 )
 
-func TestUnitsAreNotMadeOnceNobodyWaits(t *testing.T) {
+func TestGroupsAreNotMadeOnceNobodyWaits(t *testing.T) {
 	said := memory.Message{Role: memory.RoleUser, Parts: []memory.Part{memory.TextPart("words")}}
 	const pages = 50
 	in := Input{Tail: slices.Repeat([]memory.Message{said}, pages*cut.MessagesBetweenLooks)}
-	for name, c := range map[string]struct{ looks, units int }{
+	for name, c := range map[string]struct{ looks, groups int }{
 		"from the beginning":    {0, 0},
 		"while they are paired": {pages / 2, 0},
 		"while they are made":   {pages + 1 + pages/2, pages / 2 * cut.MessagesBetweenLooks},
 	} {
 		t.Run(name, func(t *testing.T) {
 			looks := 0
-			s := newStream(in, func() bool {
+			s := newConversation(&in, func() bool {
 				looks++
 				return looks > c.looks
 			})
-			if len(s.tail) != c.units {
-				t.Errorf("%d units were made, want %d", len(s.tail), c.units)
+			if len(s.tail) != c.groups {
+				t.Errorf("%d groups were made, want %d", len(s.tail), c.groups)
 			}
 		})
 	}

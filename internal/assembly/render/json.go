@@ -1,4 +1,4 @@
-package assembly
+package render
 
 import "unicode/utf8"
 

@@ -94,8 +94,8 @@ func TestNearDuplicates(t *testing.T) {
 	})
 }
 
-// Whatever is found, no two lines that are twins stand in one context, and what is left out for it has a twin there.
-func TestTwinsNeverStandTogether(t *testing.T) {
+// Whatever is found, no two lines that are duplicates are in one context.
+func TestDuplicatesAreNeverInOneContext(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		in := inputGen().Draw(t, "in")
 		r, err := Assemble(in)
@@ -103,40 +103,40 @@ func TestTwinsNeverStandTogether(t *testing.T) {
 			return
 		}
 		found, _ := in.Recall(0)
-		var all []gist
+		var all []fingerprint
 		for _, it := range section(r, SectionRecalled).Items {
 			m := &found[it.Rank].Message
 			text := m.PlainText()
 			if it.Cut != nil {
 				text = string([]rune(text)[it.Cut.Start:it.Cut.End])
 			}
-			g := gistOf(speakerOf(m), text)
-			if i := slices.IndexFunc(all, func(o gist) bool { return o.twin(&g) }); i >= 0 {
-				t.Fatalf("%q stands beside its twin", text)
+			g := fingerprintOf(speakerOf(m), text)
+			if i := slices.IndexFunc(all, func(o fingerprint) bool { return o.isDuplicate(&g) }); i >= 0 {
+				t.Fatalf("%q is beside its duplicate", text)
 			}
 			all = append(all, g)
 		}
 	})
 }
 
-func TestTwinIsSymmetricAndReflexive(t *testing.T) {
+func TestIsDuplicateIsSymmetricAndReflexive(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		a, b := gistOf("", textGen().Draw(t, "a")), gistOf("", textGen().Draw(t, "b"))
-		if a.twin(&b) != b.twin(&a) || !a.twin(&a) {
+		a, b := fingerprintOf("", textGen().Draw(t, "a")), fingerprintOf("", textGen().Draw(t, "b"))
+		if a.isDuplicate(&b) != b.isDuplicate(&a) || !a.isDuplicate(&a) {
 			t.Fatal("the order of two texts matters")
 		}
 	})
 }
 
-func BenchmarkTwins(b *testing.B) {
+func BenchmarkDuplicates(b *testing.B) {
 	var texts []string
 	for i := range 400 {
 		texts = append(texts, strings.Repeat(fmt.Sprintf("we talked about the lemon tree of our neighbour %d ", i%7), 1+i%4)+"and more")
 	}
 	for b.Loop() {
-		var all told
+		var all fingerprints
 		for _, s := range texts {
-			g := gistOf("Ann", s)
+			g := fingerprintOf("Ann", s)
 			if !all.has(&g) {
 				all = append(all, &g)
 			}
