@@ -4,9 +4,9 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/stratamem/strata/internal/cut"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/tokens"
+	"github.com/stratamem/strata/internal/toolcalls"
 )
 
 // entry is one message of the stream: the tail, then what is pending.
@@ -65,7 +65,7 @@ func newStream(in Input, ended func() bool) *stream {
 		s.entries = append(s.entries, entry{msg: m, seq: in.LastSeq + 1 + int64(i), pending: true})
 	}
 	unseen := s.hide()
-	p := cut.Pair(len(s.entries), func(i int) *memory.Message { return &s.entries[i].msg }, ended)
+	p := toolcalls.Pair(len(s.entries), func(i int) *memory.Message { return &s.entries[i].msg }, ended)
 	if ended() {
 		return s
 	}
@@ -108,7 +108,7 @@ func missingCall(in Input) OmitReason {
 // from the steps after it.
 func lastUser(entries []entry) int {
 	for i := len(entries) - 1; i >= 0; i-- {
-		if cut.SpeaksForUser(&entries[i].msg) {
+		if toolcalls.SpeaksForUser(&entries[i].msg) {
 			return i
 		}
 	}
@@ -116,12 +116,12 @@ func lastUser(entries []entry) int {
 }
 
 // says reports whether a part can stand in a message beside calls and results.
-func says(p memory.Part) bool { return cut.Says(p) }
+func says(p memory.Part) bool { return toolcalls.Says(p) }
 
 // tier ties entries into units.
 type tier struct {
 	*stream
-	*cut.Pairing
+	*toolcalls.Pairing
 	sessionID string
 	missing   OmitReason // of a result without its call
 	unseen    []string   // ids of calls in hidden messages
@@ -136,7 +136,7 @@ func (t *tier) run() {
 	members := t.members()
 	firstPending := map[int]int{}
 	for i := range t.entries {
-		if i%cut.MessagesBetweenLooks == 0 && t.ended() {
+		if i%toolcalls.MessagesBetweenLooks == 0 && t.ended() {
 			return
 		}
 		if t.group != nil && t.find(i) != i {
@@ -304,7 +304,7 @@ func plain(m *memory.Message) bool {
 // noteDrops notes what of each message is dropped, and why.
 func (t *tier) noteDrops() {
 	for e := range t.entries {
-		if e%cut.MessagesBetweenLooks == 0 && t.ended() {
+		if e%toolcalls.MessagesBetweenLooks == 0 && t.ended() {
 			return
 		}
 		if plain(&t.entries[e].msg) {
@@ -338,7 +338,7 @@ func (t *tier) keep(e int) (kept []memory.Part, dropped OmitReason) {
 			}
 			dropped = worst(dropped, OmitUnansweredCall)
 		case p.Kind == memory.PartToolResult:
-			if _, ok := t.AnsweredBy(cut.Ref{Message: e, Part: j}); !ok {
+			if _, ok := t.AnsweredBy(toolcalls.Ref{Message: e, Part: j}); !ok {
 				dropped = worst(dropped, t.reason(p.CallID))
 			}
 		}
