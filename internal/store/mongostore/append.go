@@ -27,10 +27,10 @@ const (
 )
 
 // Append implements store.Transcript.
-func (s *Store) Append(ctx context.Context, p store.AppendParams) (store.AppendResult, error) {
+func (s *transcript) Append(ctx context.Context, p store.AppendParams) (store.AppendResult, error) {
 	c := &call{p: p, done: make(chan struct{})}
 	c.until, _ = ctx.Deadline()
-	if err := s.lanes.submit(ctx, c, s.serve); err != nil {
+	if err := s.queues.submit(ctx, c, s.serve); err != nil {
 		return store.AppendResult{}, s.failed("append turn", err)
 	}
 	return c.res, nil
@@ -38,7 +38,7 @@ func (s *Store) Append(ctx context.Context, p store.AppendParams) (store.AppendR
 
 // batch is calls of one session while they are served.
 type batch struct {
-	*Store
+	*transcript
 	ref     memory.SessionRef
 	ledger  *ledger
 	fresh   bool          // the ledger's head was read in this batch, or a turn was stored upon it
@@ -51,10 +51,10 @@ type batch struct {
 
 // serve answers every call of the batch. It outlives callers that give up: the others share their insert. A panic is an
 // error of the calls that wait.
-func (s *Store) serve(calls []*call) {
+func (s *transcript) serve(calls []*call) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience(time.Now(), calls))
 	defer cancel()
-	b := &batch{Store: s, ref: calls[0].p.Ref, waiting: calls}
+	b := &batch{transcript: s, ref: calls[0].p.Ref, waiting: calls}
 	err := group.Contain(func() error { return b.run(ctx) })
 	if err != nil {
 		s.heads.drop(b.ref)

@@ -21,7 +21,7 @@ type serverClock struct {
 const clockAge = 20 * time.Second
 
 // Now implements store.Clock.
-func (s *Store) Now() time.Time {
+func (s *core) Now() time.Time {
 	s.clock.mu.Lock()
 	defer s.clock.mu.Unlock()
 	if s.clock.server.IsZero() {
@@ -31,7 +31,7 @@ func (s *Store) Now() time.Time {
 }
 
 // askClock asks the server what time it is, unless it told lately. When it does not tell, the clock goes on as it is.
-func (s *Store) askClock(ctx context.Context) {
+func (s *core) askClock(ctx context.Context) {
 	s.clock.mu.Lock()
 	fresh := !s.clock.server.IsZero() && time.Since(s.clock.here) < clockAge
 	s.clock.mu.Unlock()

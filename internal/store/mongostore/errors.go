@@ -17,7 +17,7 @@ import (
 
 // failed turns what the driver reports into the errors of the contract. doing says what was tried. Nothing of what the
 // server said but its code gets into the text: servers quote documents.
-func (s *Store) failed(doing string, err error) error { return explain(doing, err) }
+func (s *core) failed(doing string, err error) error { return explain(doing, err) }
 
 func explain(doing string, err error) error {
 	switch {

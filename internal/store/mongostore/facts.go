@@ -19,7 +19,7 @@ const maxRereads = 5
 
 // settled finds the user after every committed write to the facts was spread: see spread. What is read of facts is read
 // after it.
-func (s *Store) settled(ctx context.Context, ref memory.UserRef) (userDoc, error) {
+func (s *factStore) settled(ctx context.Context, ref memory.UserRef) (userDoc, error) {
 	u, err := s.scope(ctx, ref)
 	if err != nil || u.Applying == nil {
 		return u, err
@@ -30,7 +30,7 @@ func (s *Store) settled(ctx context.Context, ref memory.UserRef) (userDoc, error
 }
 
 // FactsSince implements store.Facts. When nothing changed it reads the user alone.
-func (s *Store) FactsSince(ctx context.Context, user memory.UserRef, revision int64) (store.FactState, error) {
+func (s *factStore) FactsSince(ctx context.Context, user memory.UserRef, revision int64) (store.FactState, error) {
 	for attempt := 1; ; attempt++ {
 		state, newer, err := s.factsSince(ctx, user, revision)
 		if notFound(err) {
@@ -47,7 +47,7 @@ func (s *Store) FactsSince(ctx context.Context, user memory.UserRef, revision in
 
 // factsSince reports whether it saw some of a write that is newer than the user that it read. It reads what was
 // forgotten last, and spread deletes a fact after it has noted that: so a fact that is missed is found there.
-func (s *Store) factsSince(ctx context.Context, user memory.UserRef, revision int64) (state store.FactState, newer bool, err error) {
+func (s *factStore) factsSince(ctx context.Context, user memory.UserRef, revision int64) (state store.FactState, newer bool, err error) {
 	u, err := s.settled(ctx, user)
 	if err != nil {
 		return state, false, err
@@ -80,7 +80,7 @@ func (d userDoc) toldOfVectors() store.Told {
 	return told
 }
 
-func (s *Store) changedFacts(ctx context.Context, scope memory.ScopeKey, after int64) ([]memory.Fact, error) {
+func (s *factStore) changedFacts(ctx context.Context, scope memory.ScopeKey, after int64) ([]memory.Fact, error) {
 	filter := eq("scope", scope, "change", eq("$gt", after))
 	docs, err := readAll[factDoc](ctx, s.facts, filter, options.Find().SetSort(eq("change", 1, "id", 1)))
 	return facts(docs), err
@@ -94,13 +94,13 @@ func facts(docs []factDoc) []memory.Fact {
 	return out
 }
 
-func (s *Store) forgottenSince(ctx context.Context, scope memory.ScopeKey, after int64) ([]forgottenDoc, error) {
+func (s *factStore) forgottenSince(ctx context.Context, scope memory.ScopeKey, after int64) ([]forgottenDoc, error) {
 	filter := eq("scope", scope, "change", eq("$gt", after))
 	return readAll[forgottenDoc](ctx, s.forgotten, filter, options.Find().SetSort(eq("change", 1, "fact", 1)))
 }
 
 // Fact implements store.Facts.
-func (s *Store) Fact(ctx context.Context, user memory.UserRef, id string) (memory.Fact, error) {
+func (s *factStore) Fact(ctx context.Context, user memory.UserRef, id string) (memory.Fact, error) {
 	u, err := s.settled(ctx, user)
 	if err != nil {
 		return memory.Fact{}, err
@@ -117,7 +117,7 @@ func (s *Store) Fact(ctx context.Context, user memory.UserRef, id string) (memor
 }
 
 // ListFacts implements store.Facts.
-func (s *Store) ListFacts(ctx context.Context, q store.FactQuery) ([]memory.Fact, error) {
+func (s *factStore) ListFacts(ctx context.Context, q store.FactQuery) ([]memory.Fact, error) {
 	u, err := s.settled(ctx, q.User)
 	if notFound(err) {
 		return nil, nil
@@ -157,7 +157,7 @@ func olderThan(field string, t time.Time, id string) bson.D {
 }
 
 // FactsOfSlot implements store.Facts.
-func (s *Store) FactsOfSlot(ctx context.Context, ref store.SlotRef) ([]string, error) {
+func (s *factStore) FactsOfSlot(ctx context.Context, ref store.SlotRef) ([]string, error) {
 	u, err := s.settled(ctx, ref.User)
 	if err != nil {
 		return nil, err
@@ -176,7 +176,7 @@ func (s *Store) FactsOfSlot(ctx context.Context, ref store.SlotRef) ([]string, e
 }
 
 // FactRevisions implements store.Facts.
-func (s *Store) FactRevisions(ctx context.Context, user memory.UserRef, id string) ([]memory.FactRevision, error) {
+func (s *factStore) FactRevisions(ctx context.Context, user memory.UserRef, id string) ([]memory.FactRevision, error) {
 	u, err := s.settled(ctx, user)
 	if err != nil {
 		return nil, err
@@ -196,7 +196,7 @@ func (s *Store) FactRevisions(ctx context.Context, user memory.UserRef, id strin
 }
 
 // TouchFacts implements store.Facts.
-func (s *Store) TouchFacts(ctx context.Context, user memory.UserRef, ids []string, at time.Time) error {
+func (s *factStore) TouchFacts(ctx context.Context, user memory.UserRef, ids []string, at time.Time) error {
 	if len(ids) == 0 {
 		return nil
 	}
@@ -210,7 +210,7 @@ func (s *Store) TouchFacts(ctx context.Context, user memory.UserRef, ids []strin
 }
 
 // ListQuarantined implements store.Facts.
-func (s *Store) ListQuarantined(ctx context.Context, q store.QuarantineQuery) ([]memory.Quarantined, error) {
+func (s *factStore) ListQuarantined(ctx context.Context, q store.QuarantineQuery) ([]memory.Quarantined, error) {
 	u, err := s.settled(ctx, q.User)
 	if err != nil {
 		return nil, err

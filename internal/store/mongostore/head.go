@@ -52,7 +52,7 @@ func (h *head) advance(t turnDoc) {
 }
 
 // newer moves the head over the turns that were stored after it.
-func (s *Store) newer(ctx context.Context, h *head) error {
+func (s *transcript) newer(ctx context.Context, h *head) error {
 	filter := bson.D{{Key: "_id", Value: bson.D{{Key: "$gt", Value: turnID(h.key, h.lastTurn)}, {Key: "$lt", Value: afterTurns(h.key)}}}}
 	content := bson.D{
 		{Key: "messages", Value: 0}, {Key: "ids", Value: 0}, {Key: "calls", Value: 0}, {Key: "result", Value: 0}, {Key: "patch", Value: 0},
@@ -68,7 +68,7 @@ func (s *Store) newer(ctx context.Context, h *head) error {
 }
 
 // catchUp tells the session's document of turns that it does not know of, because a server died between the two writes.
-func (s *Store) catchUp(ctx context.Context, key memory.SessionKey) error {
+func (s *transcript) catchUp(ctx context.Context, key memory.SessionKey) error {
 	var d sessionDoc
 	err := s.conversations.FindOne(ctx, eq("_id", key)).Decode(&d)
 	if errors.Is(err, mongo.ErrNoDocuments) {
@@ -87,7 +87,7 @@ func (s *Store) catchUp(ctx context.Context, key memory.SessionKey) error {
 
 // tell writes the head into the session's document, unless that knows of later turns already. It reports whether there
 // still is such a session.
-func (s *Store) tell(ctx context.Context, h *head) (alive bool, err error) {
+func (s *transcript) tell(ctx context.Context, h *head) (alive bool, err error) {
 	if h.lastTurn == h.told {
 		return true, nil
 	}

@@ -110,7 +110,7 @@ func firstNo(scope memory.ScopeKey) int64 {
 func segmentID(scope memory.ScopeKey, no int64) string { return fmt.Sprintf("%s/%016x", scope, no) }
 
 // manifest reads the user's manifest; one of revision 0 before the first segment.
-func (s *Store) manifest(ctx context.Context, scope memory.ScopeKey) (manifestDoc, error) {
+func (s *searchIndex) manifest(ctx context.Context, scope memory.ScopeKey) (manifestDoc, error) {
 	m := manifestDoc{Scope: scope, NextNo: firstNo(scope)}
 	err := s.lexicons.FindOne(ctx, eq("_id", scope)).Decode(&m)
 	if errors.Is(err, mongo.ErrNoDocuments) {
@@ -123,7 +123,7 @@ func (s *Store) manifest(ctx context.Context, scope memory.ScopeKey) (manifestDo
 const maxReads = 20
 
 // settledManifest reads the manifest after it has done what it finds undone.
-func (s *Store) settledManifest(ctx context.Context, scope memory.ScopeKey) (manifestDoc, error) {
+func (s *searchIndex) settledManifest(ctx context.Context, scope memory.ScopeKey) (manifestDoc, error) {
 	for range maxReads {
 		m, err := s.manifest(ctx, scope)
 		if err != nil || m.settled() {
@@ -137,7 +137,7 @@ func (s *Store) settledManifest(ctx context.Context, scope memory.ScopeKey) (man
 }
 
 // revision reads which one the manifest is at.
-func (s *Store) revision(ctx context.Context, scope memory.ScopeKey) (int64, error) {
+func (s *searchIndex) revision(ctx context.Context, scope memory.ScopeKey) (int64, error) {
 	var m manifestDoc
 	err := s.lexicons.FindOne(ctx, eq("_id", scope), options.FindOne().SetProjection(eq("rev", 1))).Decode(&m)
 	if errors.Is(err, mongo.ErrNoDocuments) {
@@ -147,7 +147,7 @@ func (s *Store) revision(ctx context.Context, scope memory.ScopeKey) (int64, err
 }
 
 // swapManifest stores the manifest in place of the one of the revision before. It reports false when another was faster.
-func (s *Store) swapManifest(ctx context.Context, m manifestDoc) (bool, error) {
+func (s *searchIndex) swapManifest(ctx context.Context, m manifestDoc) (bool, error) {
 	first := m.Rev == 1
 	res, err := s.lexicons.UpdateOne(ctx, eq("_id", m.Scope, "rev", m.Rev-1), m.update(), options.UpdateOne().SetUpsert(first))
 	if mongo.IsDuplicateKeyError(err) {
@@ -175,7 +175,7 @@ func (m manifestDoc) update() bson.D {
 }
 
 // completeManifest does what must follow a change of the manifest. Any number may do it at once.
-func (s *Store) completeManifest(ctx context.Context, m manifestDoc) error {
+func (s *searchIndex) completeManifest(ctx context.Context, m manifestDoc) error {
 	if m.Retiring {
 		if err := s.markAll(ctx, m); err != nil {
 			return err
@@ -194,7 +194,7 @@ func (s *Store) completeManifest(ctx context.Context, m manifestDoc) error {
 
 // endManifest notes that the work that the manifest names is done. A later epoch's work is not touched; that of the same epoch
 // names other turns.
-func (s *Store) endManifest(ctx context.Context, m manifestDoc) error {
+func (s *searchIndex) endManifest(ctx context.Context, m manifestDoc) error {
 	update := bson.D{{Key: "$unset", Value: eq("retiring", "")}}
 	if len(m.Clearing) > 0 {
 		update = bson.D{{Key: "$pullAll", Value: eq("clearing", m.Clearing)}}
@@ -206,7 +206,7 @@ func (s *Store) endManifest(ctx context.Context, m manifestDoc) error {
 }
 
 // clearMarks takes the marks of turns that a segment has.
-func (s *Store) clearMarks(ctx context.Context, m manifestDoc) error {
+func (s *searchIndex) clearMarks(ctx context.Context, m manifestDoc) error {
 	update := bson.D{{Key: "$unset", Value: eq("pending", "")}}
 	if m.Epoch > 0 {
 		update = append(update, bson.E{Key: "$set", Value: eq("epoch", m.Epoch)})
@@ -219,7 +219,7 @@ func (s *Store) clearMarks(ctx context.Context, m manifestDoc) error {
 }
 
 // markAll marks every turn of the user as pending, but for those that were marked or cleared in this epoch.
-func (s *Store) markAll(ctx context.Context, m manifestDoc) error {
+func (s *searchIndex) markAll(ctx context.Context, m manifestDoc) error {
 	sessions, err := s.sessionsOf(ctx, m.Scope)
 	if err != nil {
 		return err
@@ -235,7 +235,7 @@ func (s *Store) markAll(ctx context.Context, m manifestDoc) error {
 	return nil
 }
 
-func (s *Store) sessionsOf(ctx context.Context, scope memory.ScopeKey) ([]memory.SessionKey, error) {
+func (s *core) sessionsOf(ctx context.Context, scope memory.ScopeKey) ([]memory.SessionKey, error) {
 	docs, err := readAll[sessionDoc](ctx, s.conversations, eq("scope", scope), options.Find().SetProjection(eq("_id", 1)))
 	if err != nil {
 		return nil, s.failed("find sessions", err)
@@ -249,7 +249,7 @@ func (s *Store) sessionsOf(ctx context.Context, scope memory.ScopeKey) ([]memory
 
 // dropData deletes the data of segments that the manifest does not name: of those that were replaced, and of writes that
 // did not come as far as their commit. Numbers that may still be given are above it.
-func (s *Store) dropData(ctx context.Context, m manifestDoc) error {
+func (s *searchIndex) dropData(ctx context.Context, m manifestDoc) error {
 	live := make([]int64, len(m.Segments))
 	for i, e := range m.Segments {
 		live[i] = e.No

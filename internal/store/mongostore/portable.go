@@ -18,7 +18,7 @@ import (
 var _ store.Target = (*Store)(nil)
 
 // QuarantineCounts implements store.Source.
-func (s *Store) QuarantineCounts(ctx context.Context) (map[string]int64, error) {
+func (s *archive) QuarantineCounts(ctx context.Context) (map[string]int64, error) {
 	return s.countQuarantined(ctx)
 }
 
@@ -30,13 +30,13 @@ const (
 )
 
 // Export implements store.Source. It does not read as of one instant: nobody may write meanwhile.
-func (s *Store) Export(ctx context.Context, user memory.UserRef, each func(store.Record) error) error {
+func (s *archive) Export(ctx context.Context, user memory.UserRef, each func(store.Record) error) error {
 	u, err := s.findUser(ctx, user)
 	if err != nil {
 		return err
 	}
 	if u.Applying != nil {
-		if err := s.spread(ctx, u.Scope, u.Applying); err != nil {
+		if err := s.owner.spread(ctx, u.Scope, u.Applying); err != nil {
 			return err
 		}
 	}
@@ -51,7 +51,7 @@ func (s *Store) Export(ctx context.Context, user memory.UserRef, each func(store
 
 // export is one call of Export while it reads.
 type export struct {
-	s    *Store
+	s    *archive
 	user userDoc
 	keys []memory.SessionKey // of the user's sessions, in order
 	each func(store.Record) error
@@ -147,7 +147,7 @@ func (x *export) slots(ctx context.Context) error {
 	}
 	slices.Sort(keys)
 	for some := range slices.Chunk(keys, exportedDocs) {
-		slots, err := x.s.findSlots(ctx, eq("_id", in(some)), options.Find().SetSort(eq("_id", 1)))
+		slots, err := x.s.jobs.findSlots(ctx, eq("_id", in(some)), options.Find().SetSort(eq("_id", 1)))
 		if err != nil {
 			return err
 		}
@@ -219,7 +219,7 @@ func (x *export) vectors(ctx context.Context, version int, ids []string, each fu
 }
 
 func (x *export) forgotten(ctx context.Context) error {
-	docs, err := x.s.forgottenSince(ctx, x.user.Scope, 0)
+	docs, err := x.s.owner.forgottenSince(ctx, x.user.Scope, 0)
 	if err != nil {
 		return err
 	}
@@ -272,12 +272,12 @@ func eachPage[D any](ctx context.Context, c *mongo.Collection, prefix string, si
 }
 
 // ImportEmbeddings implements store.Target.
-func (s *Store) ImportEmbeddings(ctx context.Context, versions []memory.Embedding, quarantined map[string]int64) error {
+func (s *archive) ImportEmbeddings(ctx context.Context, versions []memory.Embedding, quarantined map[string]int64) error {
 	models := make([]mongo.WriteModel, len(versions))
 	for i, e := range versions {
 		models[i] = mongo.NewInsertOneModel().SetDocument(newEmbeddingDoc(e))
 	}
-	have, err := s.Embeddings(ctx)
+	have, err := s.vectors.Embeddings(ctx)
 	if err != nil {
 		return err
 	}
@@ -287,7 +287,7 @@ func (s *Store) ImportEmbeddings(ctx context.Context, versions []memory.Embeddin
 	if err := write(ctx, s.embeddings, models); err != nil {
 		return s.failed("import embedding versions", err)
 	}
-	have, err = s.Embeddings(ctx)
+	have, err = s.vectors.Embeddings(ctx)
 	if err == nil && (len(have) != len(versions) || !fits(have, versions)) {
 		err = errOtherEmbeddings
 	}
@@ -312,7 +312,7 @@ func fits(have, all []memory.Embedding) bool {
 	return true
 }
 
-func (s *Store) importCounts(ctx context.Context, quarantined map[string]int64) error {
+func (s *archive) importCounts(ctx context.Context, quarantined map[string]int64) error {
 	for reason, n := range quarantined {
 		_, err := s.quarantineCounts.UpdateOne(ctx, eq("_id", reason), bson.D{{Key: "$max", Value: eq("n", n)}}, options.UpdateOne().SetUpsert(true))
 		if err != nil {
@@ -324,7 +324,7 @@ func (s *Store) importCounts(ctx context.Context, quarantined map[string]int64) 
 
 // Import implements store.Target. The user's document comes first and bears a mark until EndImport: so an import that was
 // interrupted is told from a user who is served, and nobody makes another user of the same id meanwhile.
-func (s *Store) Import(ctx context.Context, user memory.UserRef, records []store.Record) error {
+func (s *archive) Import(ctx context.Context, user memory.UserRef, records []store.Record) error {
 	u, err := s.importUser(ctx, user, records)
 	if err != nil {
 		return err
@@ -339,13 +339,13 @@ func (s *Store) Import(ctx context.Context, user memory.UserRef, records []store
 			return err
 		}
 	}
-	return s.failed("import records", im.write(ctx, s))
+	return s.failed("import records", im.write(ctx, s.core))
 }
 
 var errNotOurs = errors.New("the target has the user already, with other content or from another source, and may serve it: copy into an empty database")
 
 // importUser finds or makes the user that is being imported.
-func (s *Store) importUser(ctx context.Context, user memory.UserRef, records []store.Record) (userDoc, error) {
+func (s *archive) importUser(ctx context.Context, user memory.UserRef, records []store.Record) (userDoc, error) {
 	was, err := s.findUser(ctx, user)
 	found := err == nil
 	if err != nil && !notFound(err) {
@@ -535,7 +535,7 @@ func (im *imports) quarantined(q memory.Quarantined) quarantinedDoc {
 }
 
 // write stores what was added, each kind in one go. Unlike elsewhere, what a unique key refuses is an error.
-func (im *imports) write(ctx context.Context, s *Store) error {
+func (im *imports) write(ctx context.Context, s *core) error {
 	for _, w := range []struct {
 		into *mongo.Collection
 		docs []document
@@ -576,7 +576,7 @@ func storeAll(ctx context.Context, into *mongo.Collection, docs []document) erro
 }
 
 // EndImport implements store.Target. What follows from all of a user's records together is noted before.
-func (s *Store) EndImport(ctx context.Context, user memory.UserRef) error {
+func (s *archive) EndImport(ctx context.Context, user memory.UserRef) error {
 	u, err := s.findUser(ctx, user)
 	if err != nil || !u.Importing {
 		return err
@@ -587,13 +587,13 @@ func (s *Store) EndImport(ctx context.Context, user memory.UserRef) error {
 	return s.failed("end an import", s.served(ctx, u.Scope))
 }
 
-func (s *Store) served(ctx context.Context, scope memory.ScopeKey) error {
+func (s *archive) served(ctx context.Context, scope memory.ScopeKey) error {
 	_, err := s.users.UpdateOne(ctx, eq("_id", scope), operators(nil, eq("importing", "")))
 	return err
 }
 
 // noteUnder notes in each node of the user's sessions the shortest one that stands for it.
-func (s *Store) noteUnder(ctx context.Context, scope memory.ScopeKey) error {
+func (s *archive) noteUnder(ctx context.Context, scope memory.ScopeKey) error {
 	o := options.Find().SetProjection(eq("text", 0, "children", 0))
 	docs, err := readAll[nodeDoc](ctx, s.nodes, eq("scope", scope, "kind", memory.SummarySession), o)
 	if err != nil {

@@ -98,7 +98,7 @@ func eq(pairs ...any) bson.D {
 }
 
 // scope finds the user; USER_NOT_FOUND when there is none, STORE_UNAVAILABLE while an import is not at its end.
-func (s *Store) scope(ctx context.Context, ref memory.UserRef) (userDoc, error) {
+func (s *core) scope(ctx context.Context, ref memory.UserRef) (userDoc, error) {
 	u, err := s.findUser(ctx, ref)
 	if err == nil && u.Importing {
 		err = userImporting()
@@ -107,7 +107,7 @@ func (s *Store) scope(ctx context.Context, ref memory.UserRef) (userDoc, error) 
 }
 
 // findUser is scope for those who import or export.
-func (s *Store) findUser(ctx context.Context, ref memory.UserRef) (userDoc, error) {
+func (s *core) findUser(ctx context.Context, ref memory.UserRef) (userDoc, error) {
 	if u, ok := store.Remembered[userDoc](ctx, ref); ok {
 		return u, nil
 	}
@@ -126,7 +126,7 @@ func (s *Store) findUser(ctx context.Context, ref memory.UserRef) (userDoc, erro
 }
 
 // withState reads a user again, as of now, where it has a state.
-func (s *Store) withState(ctx context.Context, u userDoc) (userDoc, error) {
+func (s *core) withState(ctx context.Context, u userDoc) (userDoc, error) {
 	if u.StateRevision == 0 {
 		return u, nil
 	}
@@ -139,7 +139,7 @@ func (s *Store) withState(ctx context.Context, u userDoc) (userDoc, error) {
 }
 
 // session finds the session; USER_NOT_FOUND or SESSION_NOT_FOUND when there is none.
-func (s *Store) session(ctx context.Context, ref memory.SessionRef) (userDoc, sessionDoc, error) {
+func (s *core) session(ctx context.Context, ref memory.SessionRef) (userDoc, sessionDoc, error) {
 	u, err := s.scope(ctx, ref.UserRef)
 	if err != nil {
 		return u, sessionDoc{}, err
@@ -160,7 +160,7 @@ func (s *Store) session(ctx context.Context, ref memory.SessionRef) (userDoc, se
 }
 
 // ensureUser finds the user, or creates one.
-func (s *Store) ensureUser(ctx context.Context, ref memory.UserRef, now time.Time) (userDoc, error) {
+func (s *core) ensureUser(ctx context.Context, ref memory.UserRef, now time.Time) (userDoc, error) {
 	u, err := s.scope(ctx, ref)
 	if memory.ReasonOf(err) != memory.ReasonUserNotFound {
 		return u, err
@@ -177,7 +177,7 @@ func (s *Store) ensureUser(ctx context.Context, ref memory.UserRef, now time.Tim
 }
 
 // ensureSession finds the user's session, or creates one. Two who do it at once get the same.
-func (s *Store) ensureSession(ctx context.Context, u userDoc, sessionID, profile string, now time.Time) (sessionDoc, error) {
+func (s *core) ensureSession(ctx context.Context, u userDoc, sessionID, profile string, now time.Time) (sessionDoc, error) {
 	d := sessionDoc{
 		Key: memory.SessionKey(s.keys()), Scope: u.Scope, Tenant: u.Tenant, UserID: u.UserID, SessionID: sessionID,
 		Profile: profile, Extract: memory.ExtractAllow, Revision: 1, CreateTime: micros(now), UpdateTime: micros(now),

@@ -17,7 +17,7 @@ import (
 // spread writes what a committed write says into the other collections and takes it out of the user's document. Any
 // number of callers may do it at once, and one that was held up may do it after later writes: every step changes only
 // what is older than the write, and what such a latecomer inserted of facts that were forgotten since is deleted again.
-func (s *Store) spread(ctx context.Context, scope memory.ScopeKey, raw bson.Raw) error {
+func (s *factStore) spread(ctx context.Context, scope memory.ScopeKey, raw bson.Raw) error {
 	a := spreading{s: s, scope: scope}
 	if err := bson.Unmarshal(raw, &a.w); err != nil {
 		return fmt.Errorf("decode a write to facts: %w", err)
@@ -30,7 +30,7 @@ func (s *Store) spread(ctx context.Context, scope memory.ScopeKey, raw bson.Raw)
 
 // spreading is a committed write while it is spread.
 type spreading struct {
-	s     *Store
+	s     *factStore
 	scope memory.ScopeKey
 	w     applyingDoc
 }
@@ -163,7 +163,7 @@ func (a *spreading) forget(ctx context.Context) error {
 }
 
 // dropFacts deletes what is stored of forgotten facts from before they were.
-func (s *Store) dropFacts(ctx context.Context, scope memory.ScopeKey, gone []forgottenDoc) error {
+func (s *factStore) dropFacts(ctx context.Context, scope memory.ScopeKey, gone []forgottenDoc) error {
 	for _, d := range gone {
 		older := eq("$lt", d.Change)
 		if _, err := s.facts.DeleteOne(ctx, eq("_id", factKey(scope, d.Fact), "change", older)); err != nil {
@@ -185,7 +185,7 @@ func (s *Store) dropFacts(ctx context.Context, scope memory.ScopeKey, gone []for
 
 // dropVectors deletes the facts' vectors of the versions that are of texts from before the change. The versions must be
 // read after the facts were changed or deleted: PutFactVectors takes back what it stores after that.
-func (s *Store) dropVectors(ctx context.Context, scope memory.ScopeKey, facts []string, versions []int, change int64) error {
+func (s *factStore) dropVectors(ctx context.Context, scope memory.ScopeKey, facts []string, versions []int, change int64) error {
 	if len(facts) == 0 || len(versions) == 0 {
 		return nil
 	}
@@ -217,7 +217,7 @@ func (a *spreading) quarantine(ctx context.Context) error {
 }
 
 // trimQuarantine keeps the latest of the user's refused operations. Their keys grow in the order of storing.
-func (s *Store) trimQuarantine(ctx context.Context, scope memory.ScopeKey) error {
+func (s *factStore) trimQuarantine(ctx context.Context, scope memory.ScopeKey) error {
 	of := eq("$gt", string(scope)+"/", "$lt", string(scope)+"0") // "0" follows "/"
 	o := options.Find().SetSort(eq("_id", -1)).SetSkip(store.MaxQuarantined - 1).SetLimit(1).SetProjection(eq("_id", 1))
 	oldest, err := readAll[quarantinedDoc](ctx, s.quarantine, eq("_id", of), o)
@@ -247,7 +247,7 @@ func (a *spreading) count(ctx context.Context) error {
 	return nil
 }
 
-func (s *Store) countRefused(ctx context.Context, reason string, n int64) error {
+func (s *factStore) countRefused(ctx context.Context, reason string, n int64) error {
 	more := bson.D{{Key: "$inc", Value: eq("n", n)}}
 	_, err := s.quarantineCounts.UpdateOne(ctx, eq("_id", reason), more, options.UpdateOne().SetUpsert(true))
 	if mongo.IsDuplicateKeyError(err) { // another server inserted it at the same moment
@@ -262,9 +262,9 @@ func (a *spreading) finish(ctx context.Context) error {
 	switch {
 	case a.w.Slot != "":
 		w := store.FactWrite{Reason: a.w.Reason, Usage: a.w.Usage, Time: fromMicros(a.w.Time)}
-		err = a.s.finishSlot(ctx, a.scope, a.w.Slot, w.AppliedSlot)
+		err = a.s.jobs.finishSlot(ctx, a.scope, a.w.Slot, w.AppliedSlot)
 	case a.w.Reverts != "":
-		err = a.s.revertSlot(ctx, a.scope, a.w.Reverts, a.w.Receipt, fromMicros(a.w.Time))
+		err = a.s.jobs.revertSlot(ctx, a.scope, a.w.Reverts, a.w.Receipt, fromMicros(a.w.Time))
 	}
 	if memory.ReasonOf(err) == memory.ReasonSlotNotFound {
 		return nil
