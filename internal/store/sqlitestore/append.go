@@ -53,7 +53,7 @@ type appending struct {
 }
 
 // Append implements store.Transcript.
-func (s *Store) Append(ctx context.Context, p store.AppendParams) (store.AppendResult, error) {
+func (s *transcript) Append(ctx context.Context, p store.AppendParams) (store.AppendResult, error) {
 	var res store.AppendResult
 	err := s.write(ctx, "append turn", func(c *conn) error {
 		a := &appending{c: c, p: p, keys: s.keys, now: micros(p.Time), since: micros(p.Time), stored: map[string]bool{}}
