@@ -21,8 +21,8 @@ const (
 	maxApplying = 8 << 20
 )
 
-// applyingDoc is a write to a user's facts. It is committed by being put into the user's document together with the
-// revision it leads to; then whoever finds it there spreads it over the other collections: see spread.
+// applyingDoc is a write to a user's facts. Putting it into the user's document, together with the revision that it leads
+// to, commits it. After that every caller that finds it there copies it to the other collections: see applyCommitted.
 type applyingDoc struct {
 	Change      int64             `bson:"change"` // the user's fact revision that it leads to
 	Slot        string            `bson:"slot"`
@@ -60,7 +60,7 @@ func (s *factStore) ApplyFacts(ctx context.Context, w store.FactWrite) (int64, e
 	if err != nil {
 		return 0, err
 	}
-	if err := s.spread(ctx, u.Scope, raw); err != nil {
+	if err := s.applyCommitted(ctx, u.Scope, raw); err != nil {
 		return 0, err
 	}
 	return p.Change, nil
@@ -113,9 +113,9 @@ func (s *factStore) commitFacts(ctx context.Context, scope memory.ScopeKey, w ap
 	return raw, uncertain("apply facts", err)
 }
 
-// forbid makes every decision about the user's facts that was made before it a stale one, when nothing may be learnt from
-// something any more. It comes after the write that says so and before that is acknowledged: a call that fails in between
-// has changed what may be learnt all the same, and is made whole by being repeated.
+// forbid raises the user's fact revision when learning is turned off, so that every decision about the facts that was made
+// before is refused as stale. It runs after the write that turns learning off and before that write is acknowledged. A call
+// that fails between the two has turned learning off all the same; repeating the call completes it.
 func (s *core) forbid(ctx context.Context, scope memory.ScopeKey, extract *memory.ExtractMode) error {
 	if extract == nil || *extract != memory.ExtractNone {
 		return nil
@@ -126,7 +126,7 @@ func (s *core) forbid(ctx context.Context, scope memory.ScopeKey, extract *memor
 
 // factOwner finds the user in the life that the write is for. Only a person's first write about a user names no life.
 func (s *factStore) factOwner(ctx context.Context, w store.FactWrite) (userDoc, error) {
-	u, err := s.settled(ctx, w.User)
+	u, err := s.appliedUser(ctx, w.User)
 	first := w.Scope == "" && w.SlotID == ""
 	if notFound(err) && first {
 		return s.ensureUser(ctx, w.User, w.Time)
@@ -169,7 +169,7 @@ func (p *planner) plan() error {
 			return err
 		}
 	}
-	p.settle(last)
+	p.listChanged(last)
 	for i, q := range p.w.Quarantined {
 		p.doc.Quarantined = append(p.doc.Quarantined, quarantinedDoc{
 			Key: quarantinedKey(p.scope, p.doc.Change, i), Scope: p.scope, ID: q.ID, Time: micros(q.Time), SessionID: q.SessionID,
@@ -225,8 +225,8 @@ func (p *planner) forget(f store.ForgetFact, last map[string]int) error {
 	return nil
 }
 
-// settle says what the write leaves of the facts that it changes.
-func (p *planner) settle(last map[string]int) {
+// listChanged lists the facts that the write changes, each with its last revision.
+func (p *planner) listChanged(last map[string]int) {
 	for i, d := range p.doc.Revisions {
 		if last[d.Fact] != i {
 			continue

@@ -37,7 +37,7 @@ type revisedDoc struct {
 	RequestDigest []byte              `bson:"request_digest,omitempty"`
 }
 
-// coveredDoc is messages that a correction stands for.
+// coveredDoc is the range of messages that a correction covers.
 type coveredDoc struct {
 	Session memory.SessionKey `bson:"s"`
 	From    int64             `bson:"f"`

@@ -17,19 +17,20 @@ import (
 // pieceSize is how many documents one write of many changes, so that it ends long before a call's time is up.
 const pieceSize = 1000
 
-// embeddingDoc is a version of the facts' vectors. What a change of it entails for other documents is noted in it by the
-// same write, and done by whoever reads it next when a server died: see completeEmbedding.
+// embeddingDoc is a version of the facts' vectors. What a change of it requires in other documents is recorded in it by the
+// same write. If the server dies before it is done, the next reader does it: see completeEmbedding.
 type embeddingDoc struct {
 	Version    int    `bson:"_id"`
 	Model      string `bson:"model"`
 	Dimension  int    `bson:"dimension"`
 	Metric     string `bson:"metric"`
 	CreateTime int64  `bson:"create_time"`
-	Activated  int64  `bson:"activated"`          // of all versions the one with the highest is active; 0 for never
-	Marking    bool   `bson:"marking,omitempty"`  // facts may not be marked yet as missing a vector of it
-	Waking     int64  `bson:"waking,omitempty"`   // the time from which on feeds of vectors wait, which may not be told yet
-	Dropping   bool   `bson:"dropping,omitempty"` // some of its vectors may be gone already
-	Gone       bool   `bson:"gone,omitempty"`     // what is left keeps its number from being used again
+	Activated  int64  `bson:"activated"`         // of all versions the one with the highest is active; 0 for never
+	Marking    bool   `bson:"marking,omitempty"` // facts may not be marked yet as missing a vector of it
+	// the time from which on feeds of vectors wait, which may still have to be written to the feeds
+	Waking   int64 `bson:"waking,omitempty"`
+	Dropping bool  `bson:"dropping,omitempty"` // some of its vectors may be gone already
+	Gone     bool  `bson:"gone,omitempty"`     // what is left keeps its number from being used again
 }
 
 func newEmbeddingDoc(e memory.Embedding) embeddingDoc {

@@ -17,14 +17,14 @@ import (
 // maxRereads bounds how often facts are read again because a write came between.
 const maxRereads = 5
 
-// settled finds the user after every committed write to the facts was spread: see spread. What is read of facts is read
-// after it.
-func (s *factStore) settled(ctx context.Context, ref memory.UserRef) (userDoc, error) {
+// appliedUser finds the user once no committed write waits to be copied to the collection of facts: see applyCommitted.
+// Facts must be read after it.
+func (s *factStore) appliedUser(ctx context.Context, ref memory.UserRef) (userDoc, error) {
 	u, err := s.scope(ctx, ref)
 	if err != nil || u.Applying == nil {
 		return u, err
 	}
-	err = s.spread(ctx, u.Scope, u.Applying)
+	err = s.applyCommitted(ctx, u.Scope, u.Applying)
 	u.Applying = nil
 	return u, err
 }
@@ -45,14 +45,15 @@ func (s *factStore) FactsSince(ctx context.Context, user memory.UserRef, revisio
 	}
 }
 
-// factsSince reports whether it saw some of a write that is newer than the user that it read. It reads what was
-// forgotten last, and spread deletes a fact after it has noted that: so a fact that is missed is found there.
+// factsSince also reports whether it read a part of a write that is newer than the user's document. It reads the forgotten
+// facts last, and applyCommitted deletes a fact after it has recorded that it is forgotten: so a fact that is missed is
+// found there.
 func (s *factStore) factsSince(ctx context.Context, user memory.UserRef, revision int64) (state store.FactState, newer bool, err error) {
-	u, err := s.settled(ctx, user)
+	u, err := s.appliedUser(ctx, user)
 	if err != nil {
 		return state, false, err
 	}
-	state = store.FactState{Scope: u.Scope, Revision: u.FactRevision, Told: u.toldOfVectors()}
+	state = store.FactState{Scope: u.Scope, Revision: u.FactRevision, Told: u.vectorCheckpoint()}
 	if u.FactRevision <= revision {
 		return state, false, nil
 	}
@@ -70,10 +71,10 @@ func (s *factStore) factsSince(ctx context.Context, user memory.UserRef, revisio
 	return state, newer || slices.ContainsFunc(state.Facts, func(f memory.Fact) bool { return f.Change > u.FactRevision }), nil
 }
 
-// toldOfVectors is as of the build that it names, whose space is kept until all feeds are in a later one. A view that is
-// being built anew was told nothing yet.
-func (d userDoc) toldOfVectors() store.Told {
-	told := d.Feeds.Vectors.told()
+// vectorCheckpoint returns the checkpoint of the build that it names, whose space is kept until all feeds are in a later
+// one. A view that is being rebuilt has no checkpoint yet.
+func (d userDoc) vectorCheckpoint() store.Told {
+	told := d.Feeds.Vectors.checkpoint()
 	if told.FeedPosition == (store.FeedPosition{}) {
 		return store.Told{}
 	}
@@ -101,7 +102,7 @@ func (s *factStore) forgottenSince(ctx context.Context, scope memory.ScopeKey, a
 
 // Fact implements store.Facts.
 func (s *factStore) Fact(ctx context.Context, user memory.UserRef, id string) (memory.Fact, error) {
-	u, err := s.settled(ctx, user)
+	u, err := s.appliedUser(ctx, user)
 	if err != nil {
 		return memory.Fact{}, err
 	}
@@ -118,7 +119,7 @@ func (s *factStore) Fact(ctx context.Context, user memory.UserRef, id string) (m
 
 // ListFacts implements store.Facts.
 func (s *factStore) ListFacts(ctx context.Context, q store.FactQuery) ([]memory.Fact, error) {
-	u, err := s.settled(ctx, q.User)
+	u, err := s.appliedUser(ctx, q.User)
 	if notFound(err) {
 		return nil, nil
 	}
@@ -158,7 +159,7 @@ func olderThan(field string, t time.Time, id string) bson.D {
 
 // FactsOfSlot implements store.Facts.
 func (s *factStore) FactsOfSlot(ctx context.Context, ref store.SlotRef) ([]string, error) {
-	u, err := s.settled(ctx, ref.User)
+	u, err := s.appliedUser(ctx, ref.User)
 	if err != nil {
 		return nil, err
 	}
@@ -177,7 +178,7 @@ func (s *factStore) FactsOfSlot(ctx context.Context, ref store.SlotRef) ([]strin
 
 // FactRevisions implements store.Facts.
 func (s *factStore) FactRevisions(ctx context.Context, user memory.UserRef, id string) ([]memory.FactRevision, error) {
-	u, err := s.settled(ctx, user)
+	u, err := s.appliedUser(ctx, user)
 	if err != nil {
 		return nil, err
 	}
@@ -200,7 +201,7 @@ func (s *factStore) TouchFacts(ctx context.Context, user memory.UserRef, ids []s
 	if len(ids) == 0 {
 		return nil
 	}
-	u, err := s.settled(ctx, user)
+	u, err := s.appliedUser(ctx, user)
 	if err != nil {
 		return err
 	}
@@ -211,7 +212,7 @@ func (s *factStore) TouchFacts(ctx context.Context, user memory.UserRef, ids []s
 
 // ListQuarantined implements store.Facts.
 func (s *factStore) ListQuarantined(ctx context.Context, q store.QuarantineQuery) ([]memory.Quarantined, error) {
-	u, err := s.settled(ctx, q.User)
+	u, err := s.appliedUser(ctx, q.User)
 	if err != nil {
 		return nil, err
 	}

@@ -44,7 +44,7 @@ func decodeFeed[D any](feed func(D) store.Feed) func(bson.Raw) (store.Feed, erro
 	}
 }
 
-// The feeds of documents. What they say of Told may be of another build.
+// The feeds of documents. Their checkpoint may belong to an earlier build.
 
 func (d userDoc) vectorFeed() store.Feed {
 	f := d.feed(memory.ViewVectors, d.Feeds.Vectors)
@@ -57,21 +57,21 @@ func (d userDoc) factFeed() store.Feed { return d.feed(memory.ViewFacts, d.Feeds
 func (d userDoc) feed(view memory.View, f feedDoc) store.Feed {
 	return store.Feed{
 		View: view, User: d.ref(), Scope: d.Scope, Session: d.ref().Session(""),
-		Told: f.told(), Head: store.FeedPosition{Revision: d.FactRevision}, Since: orZero(f.At),
+		Told: f.checkpoint(), Head: store.FeedPosition{Revision: d.FactRevision}, Since: orZero(f.At),
 	}
 }
 
 func (d sessionDoc) transcriptFeed() store.Feed {
 	return store.Feed{
 		View: memory.ViewTranscript, User: d.ref().UserRef, Scope: d.Scope, Session: d.ref(), Key: d.Key,
-		Told: d.Feed.told(), Head: store.FeedPosition{Seq: d.LastSeq}, Since: orZero(d.Feed.At),
+		Told: d.Feed.checkpoint(), Head: store.FeedPosition{Seq: d.LastSeq}, Since: orZero(d.Feed.At),
 	}
 }
 
 // turnFeed does not know whose it is: see withUsers.
 func (m manifestDoc) turnFeed() store.Feed {
 	return store.Feed{
-		View: memory.ViewTurns, Scope: m.Scope, Told: m.Feed.told(), Head: store.FeedPosition{No: m.LastNo}, Since: orZero(m.Feed.At),
+		View: memory.ViewTurns, Scope: m.Scope, Told: m.Feed.checkpoint(), Head: store.FeedPosition{No: m.LastNo}, Since: orZero(m.Feed.At),
 	}
 }
 
@@ -95,14 +95,14 @@ func (s *feedStore) withUsers(ctx context.Context, feeds []store.Feed) ([]store.
 	return out, nil
 }
 
-func (d feedDoc) told() store.Told {
+func (d feedDoc) checkpoint() store.Told {
 	return store.Told{Build: d.Build, FeedPosition: store.FeedPosition{
 		Seq: d.Seq, Revision: d.Revision, Version: d.Version, No: d.No,
 	}}
 }
 
-// toldIn forgets what was told in another build.
-func toldIn(build int64, told store.Told) store.Told {
+// ofBuild returns the checkpoint if it belongs to the build, else none.
+func ofBuild(build int64, told store.Told) store.Told {
 	if told.Build != build {
 		return store.Told{}
 	}
@@ -132,7 +132,7 @@ func (s *feedStore) PendingFeeds(ctx context.Context, view memory.View, limit in
 		if err != nil {
 			return nil, s.failed("find pending feeds", err)
 		}
-		f.Told = toldIn(build, f.Told)
+		f.Told = ofBuild(build, f.Told)
 		found = append(found, f)
 	}
 	if err := cursor.Err(); err != nil || view != memory.ViewTurns {
@@ -152,7 +152,7 @@ func (s *feedStore) Feed(ctx context.Context, view memory.View, ref memory.Sessi
 		return store.Feed{}, err
 	}
 	f, err := s.readFeed(ctx, view, ref)
-	f.Told = toldIn(build, f.Told)
+	f.Told = ofBuild(build, f.Told)
 	return f, err
 }
 
@@ -208,7 +208,7 @@ func (s *feedStore) inBuild(ctx context.Context, m store.FeedMark) error {
 
 // markFeed leaves a feed waiting that changed since it was read.
 func (s *feedStore) markFeed(ctx context.Context, kind feedKind, m store.FeedMark) error {
-	told := bson.E{Key: "$set", Value: kind.told(m)}
+	told := bson.E{Key: "$set", Value: kind.checkpointFields(m)}
 	unchanged := append(kind.marked(m), kind.seen(m)...)
 	res, err := kind.documents.UpdateOne(ctx, unchanged, bson.D{told, {Key: "$unset", Value: eq(kind.field+".at", "")}})
 	if err != nil || res.MatchedCount == 1 {
@@ -263,7 +263,7 @@ func (k feedKind) seen(m store.FeedMark) bson.D {
 	return append(head, bson.E{Key: k.field + ".at", Value: micros(m.Since)})
 }
 
-func (k feedKind) told(m store.FeedMark) bson.D {
+func (k feedKind) checkpointFields(m store.FeedMark) bson.D {
 	in, t := k.field+".", m.Told
 	return eq(in+"build", m.Build, in+"seq", t.Seq, in+"revision", t.Revision, in+"version", t.Version, in+"no", t.No)
 }

@@ -18,7 +18,7 @@ import (
 // them begins where the one before ends, which its id and the unique key of Prev see to.
 type slotDoc struct {
 	ID           string            `bson:"_id"`   // of memory.SlotKey
-	Moves        int64             `bson:"moves"` // counts the changes: whoever makes one names the number it has seen
+	Moves        int64             `bson:"moves"` // counts the changes: a change succeeds only if the number is still the one that it read
 	Scope        memory.ScopeKey   `bson:"scope"`
 	Tenant       string            `bson:"tenant"`
 	UserID       string            `bson:"user_id"`
@@ -33,7 +33,7 @@ type slotDoc struct {
 	State        memory.SlotState  `bson:"state"`
 	Live         bool              `bson:"live,omitempty"`     // not final, or split and a half may be missing
 	SplitAt      int64             `bson:"split_at,omitempty"` // while a half may be missing
-	Answer       *[]byte           `bson:"answer,omitempty"`   // an empty answer is one, too
+	Answer       *[]byte           `bson:"answer,omitempty"`   // nil for none; an empty answer is an answer
 	Attempts     int               `bson:"attempts"`
 	NotBefore    int64             `bson:"not_before,omitempty"`
 	FailingSince int64             `bson:"failing_since,omitempty"`
@@ -353,7 +353,8 @@ func (s *jobStore) revertSlot(ctx context.Context, scope memory.ScopeKey, slotID
 	return err
 }
 
-// SplitSlot implements store.Journal. The change of the slot decides; whoever finds it without its halves inserts them.
+// SplitSlot implements store.Journal. The change of the slot is the commit point; the next reader that finds the slot
+// without its halves inserts them.
 func (s *jobStore) SplitSlot(ctx context.Context, p store.SlotSplit) (halves [2]memory.Slot, err error) {
 	u, err := s.scope(ctx, p.User)
 	if err != nil {
@@ -433,8 +434,9 @@ func (s *jobStore) readHalves(ctx context.Context, scope memory.ScopeKey, slot m
 	return halves, nil
 }
 
-// RetrySlot implements store.Journal. The time to be looked at is set before the slot changes, so that a crash in between
-// hides no work, and again after it: whoever saw the parked slot has seen the time before, and defers nothing.
+// RetrySlot implements store.Journal. It sets the time at which the work is looked at before the slot changes, so that a
+// crash in between hides no work, and again after it: a worker that read the slot as parked has then also read the earlier
+// time, and defers nothing.
 func (s *jobStore) RetrySlot(ctx context.Context, p store.SlotRetry) (memory.Slot, error) {
 	was, err := s.findSlotOf(ctx, p.SlotRef)
 	if err != nil {
@@ -508,7 +510,7 @@ func (s *jobStore) ListSlots(ctx context.Context, q store.SlotQuery) ([]memory.S
 	return slotsOf(docs), nil
 }
 
-// slotsOwner is the part of the filter that says whose slots are asked for.
+// slotsOwner returns the part of the filter that selects whose slots are asked for.
 func (s *jobStore) slotsOwner(ctx context.Context, q store.SlotQuery) (bson.D, error) {
 	user := memory.UserRef{Tenant: q.Tenant, UserID: q.UserID}
 	switch {

@@ -38,7 +38,7 @@ func (s *searchIndex) Lexicon(ctx context.Context, q store.LexiconQuery) (store.
 // steadily calls read until the manifest has stayed the same meanwhile, and returns that manifest.
 func (s *searchIndex) steadily(ctx context.Context, scope memory.ScopeKey, read func() error) (manifestDoc, error) {
 	for range maxReads {
-		m, err := s.settledManifest(ctx, scope)
+		m, err := s.completedManifest(ctx, scope)
 		if err != nil {
 			return m, err
 		}
@@ -69,7 +69,7 @@ func (s *searchIndex) waiting(ctx context.Context, scope memory.ScopeKey, limit 
 func (s *searchIndex) lexiconState(ctx context.Context, m manifestDoc, waiting []turnDoc, q store.LexiconQuery) (store.LexiconState, error) {
 	state := store.LexiconState{Scope: m.Scope, Segments: m.infos()}
 	if m.Feed.At == 0 {
-		state.Turns = m.Feed.told()
+		state.Turns = m.Feed.checkpoint()
 	}
 	for _, t := range waiting {
 		state.More += int(t.Recallable)
@@ -209,7 +209,7 @@ func (s *searchIndex) readTurns(ctx context.Context, turns []turnDoc) (map[strin
 // unindexedFrom returns where the session's first pending turn begins; 0 when none is pending. It walks the user's
 // pending turns, not the session's turns: those may be many more.
 func (s *searchIndex) unindexedFrom(ctx context.Context, scope memory.ScopeKey, session memory.SessionKey) (int64, error) {
-	if _, err := s.settledManifest(ctx, scope); err != nil {
+	if _, err := s.completedManifest(ctx, scope); err != nil {
 		return 0, err
 	}
 	var first turnDoc
@@ -250,8 +250,8 @@ func (s *searchIndex) Segments(ctx context.Context, user memory.UserRef, nos []i
 	return found, nil
 }
 
-// PutSegment implements store.Lexicon. The change of the manifest is the commit point: once it is done, the call succeeds
-// whatever becomes of the rest, which is left to whoever looks at the index next.
+// PutSegment implements store.Lexicon. The change of the manifest is the commit point: after it the call succeeds whatever
+// becomes of the rest, which the next reader of the index completes.
 func (s *searchIndex) PutSegment(ctx context.Context, p store.SegmentWrite) (int64, error) {
 	if err := s.inLife(ctx, p.User, p.Scope); err != nil {
 		return 0, err
@@ -268,7 +268,7 @@ func (s *searchIndex) PutSegment(ctx context.Context, p store.SegmentWrite) (int
 	return 0, store.Contention("others write the index")
 }
 
-// catchUpWith tells heads of turns that they do not know of: a session must not look indexed beyond its last message.
+// catchUpWith brings the sessions' heads up to the turns: a session must not appear indexed beyond its last message.
 func (s *searchIndex) catchUpWith(ctx context.Context, scope memory.ScopeKey, turns []store.TurnRef) error {
 	last := map[memory.SessionKey]int64{}
 	for _, t := range turns {
@@ -305,7 +305,7 @@ func (s *searchIndex) putSegment(ctx context.Context, p store.SegmentWrite) (no 
 // stage decides what the manifest becomes and stores the data under the number. It reports true when the write was done
 // before.
 func (s *searchIndex) stage(ctx context.Context, p store.SegmentWrite) (m manifestDoc, no int64, done bool, err error) {
-	if m, err = s.settledManifest(ctx, p.Scope); err != nil {
+	if m, err = s.completedManifest(ctx, p.Scope); err != nil {
 		return m, 0, false, err
 	}
 	if !m.hasAll(p.Replaces) {
@@ -427,7 +427,7 @@ func (s *searchIndex) PendingTurns(ctx context.Context, q store.PendingQuery) ([
 	if err != nil {
 		return nil, err
 	}
-	if _, err := s.settledManifest(ctx, u.Scope); err != nil {
+	if _, err := s.completedManifest(ctx, u.Scope); err != nil {
 		return nil, err
 	}
 	waiting, err := s.waiting(ctx, u.Scope, q.MaxMessages) // each has a message
@@ -576,7 +576,7 @@ func (s *searchIndex) scopesToRetire(ctx context.Context, q store.RetireQuery) (
 // both in a segment and pending. It reports whether there was one.
 func (s *searchIndex) retire(ctx context.Context, scope memory.ScopeKey) (bool, error) {
 	for range maxReads {
-		m, err := s.settledManifest(ctx, scope)
+		m, err := s.completedManifest(ctx, scope)
 		if err != nil || len(m.Segments) == 0 {
 			return false, err
 		}

@@ -16,13 +16,13 @@ import (
 	"github.com/stratamem/strata/internal/store"
 )
 
-// manifestDoc says which segments a user's lexical index has. A change of it is the commit point of every write to the
-// index. What has to follow in other documents is named in it until it is done, and whoever finds it undone does it.
+// manifestDoc lists the segments of a user's lexical index. A change of it is the commit point of every write to the index.
+// What has to follow in other documents is recorded in it until it is done, and the next reader that finds it undone does
+// it.
 //
-// A turn that is named in Clearing is in a segment, whether it still bears its mark or not. While Retiring is set, all of
-// the user's turns are pending, whether they bear the mark or not. Epoch makes the work of a process that was stopped in
-// the middle and goes on later harmless: marks bear the epoch they were last changed in, and none is changed for a lower
-// one, nor for its own again.
+// A turn listed in Clearing is in a segment, whether its pending mark is still set or not. While Retiring is set, all of
+// the user's turns are pending, whether their mark is set or not. Epoch makes a process harmless that stopped in the middle
+// and continues later: a mark holds the epoch of its last change, and a change needs a higher one.
 type manifestDoc struct {
 	Scope    memory.ScopeKey `bson:"_id"`
 	Rev      int64           `bson:"rev"`     // counts the changes, but not the ends of Clearing and Retiring
@@ -32,7 +32,7 @@ type manifestDoc struct {
 	Clearing []string        `bson:"clearing"` // ids of turns
 	Segments []segmentEntry  `bson:"segments"` // by No
 	LastNo   int64           `bson:"last_no"`  // of all segments there ever were; 0 before the first
-	Feed     feedDoc         `bson:"feed"`     // how far memory.ViewTurns was told; swapManifest leaves it alone
+	Feed     feedDoc         `bson:"feed"`     // the checkpoint of memory.ViewTurns; swapManifest does not write it
 	Wakes    int64           `bson:"-"`        // since when the feed waits for the change; 0 when it need not
 }
 
@@ -47,7 +47,7 @@ type segmentEntry struct {
 	Hash      []byte  `bson:"hash"` // keyed, of the data
 }
 
-func (m manifestDoc) settled() bool { return !m.Retiring && len(m.Clearing) == 0 }
+func (m manifestDoc) complete() bool { return !m.Retiring && len(m.Clearing) == 0 }
 
 func (m manifestDoc) infos() (infos []store.SegmentInfo) {
 	for _, e := range m.Segments {
@@ -84,7 +84,7 @@ func (m manifestDoc) without(replaced []int64, turns []string) manifestDoc {
 	return m
 }
 
-// plus is the manifest with one more segment, which the view of messages' vectors has not been told of.
+// plus returns the manifest with one more segment, which the view of message vectors still lacks.
 func (m manifestDoc) plus(e segmentEntry, at int64) manifestDoc {
 	m.Segments = append(slices.Clone(m.Segments), e)
 	m.NextNo, m.LastNo, m.Wakes = e.No+1, e.No, at
@@ -122,11 +122,11 @@ func (s *searchIndex) manifest(ctx context.Context, scope memory.ScopeKey) (mani
 // maxReads bounds how often something is read again because it was changed meanwhile.
 const maxReads = 20
 
-// settledManifest reads the manifest after it has done what it finds undone.
-func (s *searchIndex) settledManifest(ctx context.Context, scope memory.ScopeKey) (manifestDoc, error) {
+// completedManifest reads the manifest after it has done what it finds undone.
+func (s *searchIndex) completedManifest(ctx context.Context, scope memory.ScopeKey) (manifestDoc, error) {
 	for range maxReads {
 		m, err := s.manifest(ctx, scope)
-		if err != nil || m.settled() {
+		if err != nil || m.complete() {
 			return m, err
 		}
 		if err := s.completeManifest(ctx, m); err != nil {

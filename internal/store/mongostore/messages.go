@@ -95,7 +95,7 @@ func (s *transcript) readRun(ctx context.Context, key memory.SessionKey, q store
 		return nil, err
 	}
 	r := &run{q: q, messages: make([]memory.Message, 0, min(q.Limit, 256))}
-	err = s.walk(ctx, filter, q, r.turn)
+	err = s.walk(ctx, filter, q, r.addTurn)
 	return r.messages, err
 }
 
@@ -170,8 +170,8 @@ func (s *transcript) walk(ctx context.Context, filter bson.D, q store.MessageQue
 	return s.failed("read messages", cursor.Err())
 }
 
-// turn adds the turn's messages that are asked for, in order, while there is room.
-func (r *run) turn(t turnDoc) (more bool, err error) {
+// addTurn adds the turn's messages that are asked for, in order, while there is room.
+func (r *run) addTurn(t turnDoc) (more bool, err error) {
 	if r.q.NewestFirst {
 		slices.Reverse(t.Messages)
 	}
@@ -266,13 +266,13 @@ func (s *transcript) readPlaces(ctx context.Context, scope memory.ScopeKey, q st
 	if err := g.Wait(); err != nil {
 		return nil, err
 	}
-	full, err := p.take(first, found)
+	full, err := p.add(first, found)
 	for some := range slices.Chunk(q.Places[len(first):], placesPerQuery) {
 		if full || err != nil {
 			break
 		}
 		if found, err = s.messagesAt(ctx, scope, some); err == nil {
-			full, err = p.take(some, found)
+			full, err = p.add(some, found)
 		}
 	}
 	return p.hits, err
@@ -286,8 +286,8 @@ type placing struct {
 	maxBytes int64 // 0 for no limit
 }
 
-// take adds the messages that were found at the places. It reports true where one was over the limit.
-func (p *placing) take(places []memory.Place, found map[memory.Place]foundMessage) (full bool, err error) {
+// add adds the messages that were found at the places. It reports true where one was over the limit.
+func (p *placing) add(places []memory.Place, found map[memory.Place]foundMessage) (full bool, err error) {
 	for _, at := range places {
 		f, ok := found[at]
 		in, own := p.own[at.Session]
@@ -313,7 +313,7 @@ type foundMessage struct {
 	doc  messageDoc
 }
 
-// messagesAt answers those of the places that are the scope's.
+// messagesAt returns the messages at those of the places that belong to the scope.
 func (s *transcript) messagesAt(ctx context.Context, scope memory.ScopeKey, places []memory.Place) (map[memory.Place]foundMessage, error) {
 	seqs := map[memory.SessionKey][]int64{}
 	for _, p := range places {

@@ -1,9 +1,3 @@
-// Package mongostore keeps the truth in a MongoDB database that any number of servers share.
-//
-// Only single documents are written atomically: it needs no transactions, no change streams and no replica set. A turn
-// is one document under a unique key made of its session and number, so two servers can never store two turns in one
-// place; what follows from a turn (the session's head) is written before Append answers, and is caught up by whoever
-// comes next when a server died in between. Every write waits for the journal of a majority.
 package mongostore
 
 import (
@@ -30,12 +24,12 @@ var _ store.Truth = (*Store)(nil)
 
 const (
 	defaultDatabase  = "strata"
-	selectionTimeout = 3 * time.Second  // until a server that does not answer counts as gone
+	selectionTimeout = 3 * time.Second  // how long a server may be silent before it counts as down
 	callTimeout      = 10 * time.Second // of a call whose context has no deadline
 	maxConnections   = 100
 )
 
-// Options say which database, and how.
+// Options name the database and how to use it.
 type Options struct {
 	URI      string        // such as mongodb://127.0.0.1:27017/?directConnection=true; may hold credentials
 	Database string        // "" for strata
@@ -142,7 +136,7 @@ type archive struct {
 	vectors *vectorStore
 }
 
-// Open connects to the server and brings the schema up to date. Its errors say what to do.
+// Open connects to the server and brings the schema up to date. Its errors name what to do.
 func Open(ctx context.Context, o Options) (*Store, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -237,7 +231,7 @@ func disconnect(client *mongo.Client) error {
 	return nil
 }
 
-// Check implements store.Checker: the primary must answer a read of the database.
+// Check implements store.Checker: it reads from the primary.
 func (s *Store) Check(ctx context.Context) error {
 	_, err := readSchema(ctx, s.meta)
 	return s.failed("check the database", err)

@@ -36,7 +36,7 @@ func (s *archive) Export(ctx context.Context, user memory.UserRef, each func(sto
 		return err
 	}
 	if u.Applying != nil {
-		if err := s.owner.spread(ctx, u.Scope, u.Applying); err != nil {
+		if err := s.owner.applyCommitted(ctx, u.Scope, u.Applying); err != nil {
 			return err
 		}
 	}
@@ -322,8 +322,9 @@ func (s *archive) importCounts(ctx context.Context, quarantined map[string]int64
 	return nil
 }
 
-// Import implements store.Target. The user's document comes first and bears a mark until EndImport: so an import that was
-// interrupted is told from a user who is served, and nobody makes another user of the same id meanwhile.
+// Import implements store.Target. The user's document comes first and is marked as importing until EndImport: the mark
+// tells an interrupted import from a user who is being served, and the document keeps others from creating a user of the
+// same id.
 func (s *archive) Import(ctx context.Context, user memory.UserRef, records []store.Record) error {
 	u, err := s.importUser(ctx, user, records)
 	if err != nil {
@@ -369,7 +370,7 @@ func (s *archive) importUser(ctx context.Context, user memory.UserRef, records [
 	return u, s.failed("import user", err)
 }
 
-// importedUser is a user as it arrives. Views were told nothing of it.
+// importedUser is a user as it arrives: views lack all of it.
 func importedUser(r store.UserRecord) userDoc {
 	d := userDoc{
 		Scope: r.Scope, Tenant: r.Ref.Tenant, UserID: r.Ref.UserID, CreateTime: micros(r.CreateTime), UpdateTime: micros(r.UpdateTime),
@@ -399,7 +400,7 @@ func (im *imports) add(r store.Record) error {
 		d := im.session(*r.Session)
 		im.sessions = append(im.sessions, document{string(d.Key), d})
 	case r.Turn != nil:
-		return im.turn(*r.Turn)
+		return im.addTurn(*r.Turn)
 	case r.Node != nil:
 		d := newNodeDoc(im.user.Scope, *r.Node)
 		im.nodes = append(im.nodes, document{d.Key, d})
@@ -442,9 +443,9 @@ func (im *imports) session(r store.SessionRecord) sessionDoc {
 	return d
 }
 
-// turn adds a turn without what it left of the session's state and steps: that is read only of turns that the session's
-// head does not know of, and an imported head knows all of its own.
-func (im *imports) turn(r store.TurnRecord) error {
+// addTurn adds a turn without the state and the steps after it: those are read only of turns that the session's head lacks,
+// and an imported head lacks none.
+func (im *imports) addTurn(r store.TurnRecord) error {
 	d := turnDoc{
 		ID: turnID(r.Session, r.TurnNo), Scope: im.user.Scope, Session: r.Session, Turn: r.TurnNo,
 		FirstSeq: r.FirstSeq, LastSeq: r.FirstSeq + int64(len(r.Messages)) - 1, N: int64(len(r.Messages)),
@@ -458,7 +459,7 @@ func (im *imports) turn(r store.TurnRecord) error {
 		d.Pending = turnPending
 	}
 	for _, m := range r.Messages {
-		if err := d.take(m); err != nil {
+		if err := d.addMessage(m); err != nil {
 			return err
 		}
 	}
@@ -470,8 +471,8 @@ func (im *imports) turn(r store.TurnRecord) error {
 	return nil
 }
 
-// take adds a message that is stored elsewhere.
-func (d *turnDoc) take(m store.MessageRecord) error {
+// addMessage adds a message that is stored elsewhere.
+func (d *turnDoc) addMessage(m store.MessageRecord) error {
 	md, err := encodeMessage(d.Scope, m.Message, memory.Digest{})
 	if err != nil {
 		return err
@@ -592,7 +593,7 @@ func (s *archive) served(ctx context.Context, scope memory.ScopeKey) error {
 	return err
 }
 
-// noteUnder notes in each node of the user's sessions the shortest one that stands for it.
+// noteUnder records in each node of the user's sessions the shortest node that covers it.
 func (s *archive) noteUnder(ctx context.Context, scope memory.ScopeKey) error {
 	o := options.Find().SetProjection(eq("text", 0, "children", 0))
 	docs, err := readAll[nodeDoc](ctx, s.nodes, eq("scope", scope, "kind", memory.SummarySession), o)
@@ -614,7 +615,8 @@ func (s *archive) noteUnder(ctx context.Context, scope memory.ScopeKey) error {
 	return write(ctx, s.nodes, models)
 }
 
-// shortestAbove is where the shortest of the session's nodes ends that stand for this one; nodeTop for none. See nodesUnder.
+// shortestAbove returns where the shortest of the session's nodes that cover this one ends; nodeTop for none. See
+// nodesUnder.
 func shortestAbove(nodes []nodeDoc, d nodeDoc) int64 {
 	under := int64(nodeTop)
 	for _, n := range nodes {

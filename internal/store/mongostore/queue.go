@@ -26,7 +26,7 @@ type call struct {
 	err   error
 }
 
-func (c *call) answer(res store.AppendResult, err error) {
+func (c *call) reply(res store.AppendResult, err error) {
 	c.res, c.err = res, err
 	close(c.done)
 }
@@ -115,7 +115,7 @@ func (l *queues) close() {
 
 func (in *queue) run(serve func([]*call)) {
 	for c := range in.calls {
-		batch := in.take(begun(nil, c))
+		batch := in.drain(begun(nil, c))
 		if len(batch) == 0 {
 			continue
 		}
@@ -124,24 +124,24 @@ func (in *queue) run(serve func([]*call)) {
 			return nil
 		})
 		if err != nil {
-			answerRest(batch, uncertain("append turn", err))
+			replyRest(batch, uncertain("append turn", err))
 		}
 	}
 }
 
-// answerRest answers the calls that were not answered.
-func answerRest(batch []*call, err error) {
+// replyRest gives the error to the calls that have no result yet.
+func replyRest(batch []*call, err error) {
 	for _, c := range batch {
 		select {
 		case <-c.done:
 		default:
-			c.answer(store.AppendResult{}, err)
+			c.reply(store.AppendResult{}, err)
 		}
 	}
 }
 
-// take adds what is waiting to the batch, without waiting for more.
-func (in *queue) take(batch []*call) []*call {
+// drain adds what is waiting to the batch, without waiting for more.
+func (in *queue) drain(batch []*call) []*call {
 	for len(batch) < maxBatch {
 		select {
 		case c, ok := <-in.calls:

@@ -20,7 +20,7 @@ func TestALaneWhoseWorkPanicsAnswersItsCallsAndGoesOn(t *testing.T) {
 	if _, ok := errors.AsType[*group.PanicError](err); !ok || strings.Contains(err.Error(), "words") {
 		t.Errorf("the call returned %v", err)
 	}
-	if err := submit(func(calls []*call) { calls[0].answer(store.AppendResult{}, nil) }); err != nil {
+	if err := submit(func(calls []*call) { calls[0].reply(store.AppendResult{}, nil) }); err != nil {
 		t.Errorf("the next call returned %v", err)
 	}
 	l.close()

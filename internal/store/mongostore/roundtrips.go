@@ -9,7 +9,7 @@ import (
 	"github.com/stratamem/strata/internal/waittime"
 )
 
-// roundtrips tells the clock of each call how long the server took.
+// roundtrips adds the time that each command took at the server to the clock of its call.
 type roundtrips struct {
 	running sync.Map // of func() by request id
 }

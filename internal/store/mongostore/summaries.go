@@ -254,8 +254,8 @@ func periodsWhere(scope memory.ScopeKey, q store.PeriodQuery) bson.D {
 	return filter
 }
 
-// PutNode implements store.Summaries. The slot is made final last: until then whoever takes it up puts the node again,
-// and every step is harmless when it was done.
+// PutNode implements store.Summaries. The slot is made final last: until then the next worker puts the node again, and
+// every step may be repeated.
 func (s *summaryStore) PutNode(ctx context.Context, w store.NodeWrite) error {
 	u, err := s.scope(ctx, w.User)
 	if err == nil && u.Scope != w.Scope {
@@ -309,7 +309,7 @@ func (s *summaryStore) storeNode(ctx context.Context, d nodeDoc) error {
 	return s.noteAbove(ctx, d)
 }
 
-// nodesUnder selects the nodes that the node stands for and that no shorter one is noted to stand for.
+// nodesUnder selects the nodes that this node covers and for which no shorter covering node is recorded.
 func nodesUnder(d nodeDoc) bson.D {
 	return eq("session", d.Session, "under", eq("$gt", d.To), "to", eq("$lte", d.To), "start", eq("$gte", d.Start), "$or", bson.A{
 		eq("to", eq("$lt", d.To)), eq("start", eq("$gt", d.Start)), eq("level", eq("$lt", d.Level)),
@@ -317,7 +317,7 @@ func nodesUnder(d nodeDoc) bson.D {
 	})
 }
 
-// noteAbove notes in a node that came late the shortest one that stands for it.
+// noteAbove records in a node that came late the shortest node that covers it.
 func (s *summaryStore) noteAbove(ctx context.Context, d nodeDoc) error {
 	above := eq("session", d.Session, "start", eq("$lte", d.Start), "to", eq("$gte", d.To), "$or", bson.A{
 		eq("to", eq("$gt", d.To)), eq("start", eq("$lt", d.Start)), eq("level", eq("$gt", d.Level)),

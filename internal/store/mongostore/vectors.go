@@ -19,7 +19,7 @@ const maxNumberings = 100
 func (s *vectorStore) FactsToEmbed(ctx context.Context, q store.EmbedQuery) ([]store.FactText, error) {
 	filter := eq("missing", q.Version)
 	if q.User != nil {
-		u, err := s.owner.settled(ctx, *q.User)
+		u, err := s.owner.appliedUser(ctx, *q.User)
 		if err != nil {
 			return nil, err
 		}
@@ -84,8 +84,8 @@ func (s *vectorStore) CountFacts(ctx context.Context) (int64, error) {
 	return n, s.failed("count facts", err)
 }
 
-// PutFactVectors implements store.Vectors. The vectors of a user are stored with the next numbers, which count from the
-// moment on that the user's last number says so: readers never see one that a lower number may still follow.
+// PutFactVectors implements store.Vectors. A user's vectors are stored under the next numbers, and count once the user's
+// document has the last of these numbers: no reader sees a vector that a lower number may still follow.
 func (s *vectorStore) PutFactVectors(ctx context.Context, w store.VectorWrite) error {
 	if err := s.vectorsFit(ctx, w); err != nil {
 		return err
@@ -123,7 +123,7 @@ func (s *vectorStore) vectorsFit(ctx context.Context, w store.VectorWrite) error
 // putUserVectors begins anew when others stored vectors of the user meanwhile.
 func (s *vectorStore) putUserVectors(ctx context.Context, user memory.UserRef, w store.VectorWrite) error {
 	for range maxNumberings {
-		u, err := s.owner.settled(ctx, user)
+		u, err := s.owner.appliedUser(ctx, user)
 		if notFound(err) {
 			return nil
 		}
@@ -156,7 +156,7 @@ func (s *vectorStore) place(ctx context.Context, u userDoc, rows []vectorDoc, w 
 	if done {
 		return true, s.embedded(ctx, u.Scope, w.Version, rows)
 	}
-	return false, s.failed("take stale vectors back", s.takeBack(ctx, u.Scope, rows))
+	return false, s.failed("take stale vectors back", s.deleteStale(ctx, u.Scope, rows))
 }
 
 // numbered are the documents of the vectors whose facts are as they were. A fact that has a vector already is marked as
@@ -231,7 +231,7 @@ func (s *vectorStore) embedded(ctx context.Context, scope memory.ScopeKey, versi
 		return s.failed("unmark embedded facts", err)
 	}
 	if res.MatchedCount < int64(len(rows)) {
-		if err := s.takeBack(ctx, scope, rows); err != nil {
+		if err := s.deleteStale(ctx, scope, rows); err != nil {
 			return s.failed("take stale vectors back", err)
 		}
 	}
@@ -245,9 +245,9 @@ func (s *vectorStore) embedded(ctx context.Context, scope memory.ScopeKey, versi
 	return embeddingGone(version)
 }
 
-// takeBack deletes vectors of facts that are not what they were. These are marked before: one whose text is the same may
+// deleteStale deletes vectors of facts that are not what they were. These are marked before: one whose text is the same may
 // have had a vector that is replaced by now.
-func (s *vectorStore) takeBack(ctx context.Context, scope memory.ScopeKey, rows []vectorDoc) error {
+func (s *vectorStore) deleteStale(ctx context.Context, scope memory.ScopeKey, rows []vectorDoc) error {
 	ids := make([]string, len(rows))
 	for i, d := range rows {
 		ids[i] = d.Fact
@@ -283,7 +283,7 @@ func (s *vectorStore) deleteRows(ctx context.Context, rows []vectorDoc) error {
 
 // FactVectors implements store.Vectors. When nothing was stored after the number it reads the user alone.
 func (s *vectorStore) FactVectors(ctx context.Context, user memory.UserRef, version int, after int64) ([]store.FactVector, error) {
-	u, err := s.owner.settled(ctx, user)
+	u, err := s.owner.appliedUser(ctx, user)
 	if notFound(err) {
 		return nil, nil
 	}

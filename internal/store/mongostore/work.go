@@ -24,9 +24,9 @@ func orNever(t time.Time) int64 {
 	return micros(t)
 }
 
-// SessionWork implements store.Work. What it returns may have changed since in one way only: the head is read first, so
-// that DeferSession refuses whoever saw an older one, and the cursors before the slots, so that no range that a cursor
-// has passed is without its slot.
+// SessionWork implements store.Work. What it returns may be outdated in one way only. The head is read first, so that
+// DeferSession refuses a caller that read an older one; the cursors are read before the slots, so that every range that a
+// cursor has passed has its slot.
 func (s *workStore) SessionWork(ctx context.Context, ref memory.SessionRef) (store.SessionWork, error) {
 	user, session, err := s.session(ctx, ref)
 	if err != nil {
@@ -89,7 +89,7 @@ func (s *workStore) readLiveSlots(ctx context.Context, session memory.SessionKey
 
 // PendingSessions implements store.Work.
 func (s *workStore) PendingSessions(ctx context.Context, before time.Time, limit int) ([]memory.SessionRef, error) {
-	s.askClock(ctx) // whoever looks for work goes by it
+	s.askClock(ctx) // the search for work goes by it
 	docs, err := readDue[sessionDoc](ctx, s.conversations, "look_at", before, store.LongestLook, limit)
 	if err != nil {
 		return nil, s.failed("find pending sessions", err)
@@ -142,8 +142,8 @@ func readDue[T any](
 	return all, nil
 }
 
-// DeferSession implements store.Work. A turn that was stored and of which the head does not know yet is no loss: whoever
-// tells the head of it has the session looked at again.
+// DeferSession implements store.Work. A stored turn that the head does not have yet is not lost: the write that adds it to
+// the head also schedules the session.
 func (s *workStore) DeferSession(ctx context.Context, d store.Deferral) error {
 	_, session, err := s.session(ctx, d.Ref)
 	if err != nil {
@@ -152,7 +152,7 @@ func (s *workStore) DeferSession(ctx context.Context, d store.Deferral) error {
 	if session.Key != d.Session {
 		return store.SessionNotFound(d.Ref)
 	}
-	var seen any // nothing stands for a field that is not there
+	var seen any // nil matches a missing field
 	if !d.Seen.IsZero() {
 		seen = micros(d.Seen)
 	}
