@@ -5,9 +5,9 @@ import (
 	"slices"
 
 	"github.com/stratamem/strata/internal/assembly/render"
-	"github.com/stratamem/strata/internal/cut"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/tokens"
+	"github.com/stratamem/strata/internal/toolcalls"
 )
 
 // entry is one message of the conversation.
@@ -57,7 +57,7 @@ func newConversation(in *Input, ended func() bool) *conversation {
 		c.entries = append(c.entries, entry{msg: m, seq: in.LastSeq + 1 + int64(i), pending: true})
 	}
 	unseen := c.hide()
-	p := cut.Pair(len(c.entries), func(i int) *memory.Message { return &c.entries[i].msg }, ended)
+	p := toolcalls.Pair(len(c.entries), func(i int) *memory.Message { return &c.entries[i].msg }, ended)
 	if ended() {
 		return c
 	}
@@ -103,7 +103,7 @@ func missingCall(in *Input) OmitReason {
 // from the steps after it.
 func lastUser(entries []entry) int {
 	for i := len(entries) - 1; i >= 0; i-- {
-		if cut.SpeaksForUser(&entries[i].msg) {
+		if toolcalls.SpeaksForUser(&entries[i].msg) {
 			return i
 		}
 	}
@@ -113,7 +113,7 @@ func lastUser(entries []entry) int {
 // grouper groups the entries of a conversation.
 type grouper struct {
 	conversation *conversation
-	pairs        *cut.Pairing
+	pairs        *toolcalls.Pairing
 	missing      OmitReason // why a result without its call is dropped
 	unseen       []string   // ids of calls in hidden messages
 	lastUser     int
@@ -128,7 +128,7 @@ func (g *grouper) group(sessionID string) {
 	members := g.members()
 	firstPending := map[int]int{} // of a group, by its first entry
 	for i := range c.entries {
-		if i%cut.MessagesBetweenLooks == 0 && g.ended() {
+		if i%toolcalls.MessagesBetweenLooks == 0 && g.ended() {
 			return
 		}
 		if g.parents != nil && g.root(i) != i {
@@ -235,13 +235,13 @@ func (g *grouper) addCalls(to *group, e int) {
 
 func (g *grouper) message(e int) *memory.Message { return &g.conversation.entries[e].msg }
 
-func (g *grouper) callsOf(e int) []cut.Call {
+func (g *grouper) callsOf(e int) []toolcalls.Call {
 	from, to := g.pairs.CallsOf(e)
 	return g.pairs.Calls[from:to]
 }
 
 // addResult adds one result, to the block before where that holds results of the same entry.
-func (g *grouper) addResult(to *group, at cut.Ref) {
+func (g *grouper) addResult(to *group, at toolcalls.Ref) {
 	e, m := at.Message, g.message(at.Message)
 	p := m.Parts[at.Part]
 	if m.Role == memory.RoleTool && !g.placed[e] {
@@ -259,7 +259,7 @@ func (g *grouper) addResult(to *group, at cut.Ref) {
 func besideResults(m *memory.Message) []memory.Part {
 	var parts []memory.Part
 	for _, p := range m.Parts {
-		if cut.Says(p) {
+		if toolcalls.Says(p) {
 			parts = append(parts, p)
 		}
 	}
@@ -301,14 +301,14 @@ func (g *grouper) addSaid(to *group, e int) {
 
 // isOneText reports whether a message is one text with words in it: most are.
 func isOneText(m *memory.Message) bool {
-	return len(m.Parts) == 1 && m.Role != memory.RoleTool && m.Parts[0].Kind == memory.PartText && cut.Says(m.Parts[0])
+	return len(m.Parts) == 1 && m.Role != memory.RoleTool && m.Parts[0].Kind == memory.PartText && toolcalls.Says(m.Parts[0])
 }
 
 // noteDropped notes what of each message is dropped, and why.
 func (g *grouper) noteDropped(sessionID string) {
 	c := g.conversation
 	for e := range c.entries {
-		if e%cut.MessagesBetweenLooks == 0 && g.ended() {
+		if e%toolcalls.MessagesBetweenLooks == 0 && g.ended() {
 			return
 		}
 		if isOneText(g.message(e)) {
@@ -333,7 +333,7 @@ func (g *grouper) noteDropped(sessionID string) {
 func (g *grouper) keptParts(e int) (kept []memory.Part, dropped OmitReason) {
 	for j, p := range g.message(e).Parts {
 		switch {
-		case cut.Says(p), p.Kind == memory.PartReasoning:
+		case toolcalls.Says(p), p.Kind == memory.PartReasoning:
 			kept = append(kept, p)
 		case p.Kind == memory.PartToolCall:
 			if g.isAnswered(e, j) {
@@ -342,7 +342,7 @@ func (g *grouper) keptParts(e int) (kept []memory.Part, dropped OmitReason) {
 			}
 			dropped = worst(dropped, OmitUnansweredCall)
 		case p.Kind == memory.PartToolResult:
-			if _, ok := g.pairs.AnsweredBy(cut.Ref{Message: e, Part: j}); !ok {
+			if _, ok := g.pairs.AnsweredBy(toolcalls.Ref{Message: e, Part: j}); !ok {
 				dropped = worst(dropped, g.orphanReason(p.CallID))
 			}
 		}

@@ -4,18 +4,18 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/stratamem/strata/internal/cut"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/toolcalls"
 )
 
 func TestGroupsAreNotMadeOnceNobodyWaits(t *testing.T) {
 	said := memory.Message{Role: memory.RoleUser, Parts: []memory.Part{memory.TextPart("words")}}
 	const pages = 50
-	in := Input{Tail: slices.Repeat([]memory.Message{said}, pages*cut.MessagesBetweenLooks)}
+	in := Input{Tail: slices.Repeat([]memory.Message{said}, pages*toolcalls.MessagesBetweenLooks)}
 	for name, c := range map[string]struct{ looks, groups int }{
 		"from the beginning":    {0, 0},
 		"while they are paired": {pages / 2, 0},
-		"while they are made":   {pages + 1 + pages/2, pages / 2 * cut.MessagesBetweenLooks},
+		"while they are made":   {pages + 1 + pages/2, pages / 2 * toolcalls.MessagesBetweenLooks},
 	} {
 		t.Run(name, func(t *testing.T) {
 			looks := 0

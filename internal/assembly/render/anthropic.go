@@ -10,10 +10,10 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/stratamem/strata/internal/cut"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/policy"
 	"github.com/stratamem/strata/internal/tokens"
+	"github.com/stratamem/strata/internal/toolcalls"
 )
 
 // Anthropic is the Format of {"system": "…", "messages": […]} by the rules of Anthropic's messages.
@@ -266,7 +266,7 @@ func (j *anthropicJSON) said(b *Block) {
 	prefix := anthropicPrefix(m)
 	for i := range b.Parts {
 		p := &b.Parts[i]
-		if !cut.Says(*p) {
+		if !toolcalls.Says(*p) {
 			continue
 		}
 		if attachment := j.attachment(p); m.Role == memory.RoleUser && attachment != nil {
@@ -327,7 +327,7 @@ func (j *anthropicJSON) result(dst []byte, p *memory.Part) []byte {
 	var l list
 	for i := range p.Parts {
 		part := &p.Parts[i]
-		if !cut.Says(*part) {
+		if !toolcalls.Says(*part) {
 			continue
 		}
 		dst = l.next(dst)

@@ -4,10 +4,10 @@ import (
 	"encoding/base64"
 	"strings"
 
-	"github.com/stratamem/strata/internal/cut"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/policy"
 	"github.com/stratamem/strata/internal/tokens"
+	"github.com/stratamem/strata/internal/toolcalls"
 )
 
 // OpenAI is the Format of {"messages": […]} by the rules of OpenAI's chat completions.
@@ -199,7 +199,7 @@ func (j *openaiJSON) parts(parts []memory.Part, prefix string) {
 	}
 	for i := range parts {
 		p := &parts[i]
-		if !cut.Says(*p) {
+		if !toolcalls.Says(*p) {
 			continue
 		}
 		j.buf = l.next(j.buf)

@@ -1,9 +1,9 @@
 package render
 
 import (
-	"github.com/stratamem/strata/internal/cut"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/tokens"
+	"github.com/stratamem/strata/internal/toolcalls"
 )
 
 // What is written where there is nothing to say, and before the result of a call that failed where no field says so.
@@ -16,7 +16,7 @@ const (
 func soleText(parts []memory.Part) (text string, ok bool) {
 	for i := range parts {
 		switch {
-		case !cut.Says(parts[i]):
+		case !toolcalls.Says(parts[i]):
 		case ok || parts[i].Kind != memory.PartText:
 			return "", false
 		default:
@@ -31,7 +31,7 @@ func soleText(parts []memory.Part) (text string, ok bool) {
 func passParts(parts []memory.Part, first func(), pass func(*memory.Part), s Sink) bool {
 	found := false
 	for i := range parts {
-		if !cut.Says(parts[i]) {
+		if !toolcalls.Says(parts[i]) {
 			continue
 		}
 		if found {

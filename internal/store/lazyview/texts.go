@@ -1,4 +1,4 @@
-package lateview
+package lazyview
 
 import (
 	"context"

@@ -1,6 +1,6 @@
-// Package lateview stands for views whose servers are not there yet: a server of ours starts without them, says what it
+// Package lazyview stands for views whose servers are not there yet: a server of ours starts without them, says what it
 // lacks, and takes them up when they come.
-package lateview
+package lazyview
 
 import (
 	"context"

@@ -1,7 +1,7 @@
-// Package roundtrip tells how long a call waited for other servers: MongoDB, Milvus, Elasticsearch, an embedder. What waits
+// Package waittime tells how long a call waited for other servers: MongoDB, Milvus, Elasticsearch, an embedder. What waits
 // says when it begins and ends; waits side by side count once, so that the sum is the time that the call could not have
 // been faster by computing less.
-package roundtrip
+package waittime
 
 import (
 	"context"

@@ -1,19 +1,19 @@
-package roundtrip_test
+package waittime_test
 
 import (
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/stratamem/strata/internal/roundtrip"
+	"github.com/stratamem/strata/internal/waittime"
 )
 
 func TestWaitsSideBySideCountOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ctx, clock := roundtrip.Watch(t.Context())
-		first := roundtrip.Begin(ctx)
+		ctx, clock := waittime.Watch(t.Context())
+		first := waittime.Begin(ctx)
 		time.Sleep(time.Second)
-		second := roundtrip.Begin(ctx)
+		second := waittime.Begin(ctx)
 		time.Sleep(time.Second)
 		first()
 		first() // a second end of the same wait is none
@@ -23,7 +23,7 @@ func TestWaitsSideBySideCountOnce(t *testing.T) {
 		}
 		second()
 		time.Sleep(time.Hour) // computing
-		third := roundtrip.Begin(ctx)
+		third := waittime.Begin(ctx)
 		time.Sleep(time.Second)
 		third()
 		if got := clock.Waited(); got != 4*time.Second {
@@ -33,5 +33,5 @@ func TestWaitsSideBySideCountOnce(t *testing.T) {
 }
 
 func TestWhereNobodyWatchesNothingHappens(t *testing.T) {
-	roundtrip.Begin(t.Context())()
+	waittime.Begin(t.Context())()
 }

@@ -1,4 +1,4 @@
-package lateview_test
+package lazyview_test
 
 import (
 	"context"
@@ -12,7 +12,7 @@ import (
 
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/store/exactview"
-	"github.com/stratamem/strata/internal/store/lateview"
+	"github.com/stratamem/strata/internal/store/lazyview"
 	"github.com/stratamem/strata/internal/store/memtext"
 )
 
@@ -27,8 +27,8 @@ type server struct {
 	missing, found int
 }
 
-func (s *server) options() lateview.Options[store.VectorView] {
-	return lateview.Options[store.VectorView]{
+func (s *server) options() lazyview.Options[store.VectorView] {
+	return lazyview.Options[store.VectorView]{
 		Now:     time.Now,
 		Missing: func(error) { s.missing++ },
 		Found:   func() { s.found++ },
@@ -46,7 +46,7 @@ func (s *server) options() lateview.Options[store.VectorView] {
 func TestAViewThatIsDownAtTheStartIsTakenUpWhenItComes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{down: errDown}
-		v, err := lateview.Vectors(t.Context(), s.options())
+		v, err := lazyview.Vectors(t.Context(), s.options())
 		if err != nil || s.missing != 1 {
 			t.Fatalf("got %v, told of it %d times", err, s.missing)
 		}
@@ -73,13 +73,13 @@ func TestAViewThatIsDownAtTheStartIsTakenUpWhenItComes(t *testing.T) {
 
 func TestANewerSchemaIsRefusedAtOnce(t *testing.T) {
 	s := &server{down: store.ErrNewerSchema}
-	if _, err := lateview.Vectors(t.Context(), s.options()); !errors.Is(err, store.ErrNewerSchema) {
+	if _, err := lazyview.Vectors(t.Context(), s.options()); !errors.Is(err, store.ErrNewerSchema) {
 		t.Errorf("got %v", err)
 	}
 }
 
 func TestAViewThatIsThereIsUsedAtOnce(t *testing.T) {
-	v, err := lateview.Texts(t.Context(), lateview.Options[store.TextView]{
+	v, err := lazyview.Texts(t.Context(), lazyview.Options[store.TextView]{
 		Now: time.Now, Missing: func(error) {}, Found: func() {},
 		Open: func(context.Context) (store.TextView, error) { return memtext.New(), nil },
 	})
@@ -101,7 +101,7 @@ func TestAViewThatHangsHoldsTheStartUpForThreeSecondsOnly(t *testing.T) {
 			return nil, ctx.Err()
 		}
 		began := time.Now()
-		v, err := lateview.Vectors(t.Context(), o)
+		v, err := lazyview.Vectors(t.Context(), o)
 		if took := time.Since(began); err != nil || took != 3*time.Second || !errors.Is(told, context.DeadlineExceeded) {
 			t.Errorf("got %v after %v, told %v", err, took, told)
 		}

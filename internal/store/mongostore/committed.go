@@ -14,11 +14,11 @@ import (
 	"github.com/stratamem/strata/internal/store"
 )
 
-// spread writes what a committed write says into the other collections and takes it out of the user's document. Any
-// number of callers may do it at once, and one that was held up may do it after later writes: every step changes only
-// what is older than the write, and what such a latecomer inserted of facts that were forgotten since is deleted again.
-func (s *Store) spread(ctx context.Context, scope memory.ScopeKey, raw bson.Raw) error {
-	a := spreading{s: s, scope: scope}
+// applyCommitted copies a committed write to the other collections and removes it from the user's document. Any number of
+// callers may do so at once, and one that was held up may do so after later writes: every step changes only what is older
+// than the write, and facts that were forgotten since are deleted again at the end.
+func (s *factStore) applyCommitted(ctx context.Context, scope memory.ScopeKey, raw bson.Raw) error {
+	a := committedWrite{s: s, scope: scope}
 	if err := bson.Unmarshal(raw, &a.w); err != nil {
 		return fmt.Errorf("decode a write to facts: %w", err)
 	}
@@ -28,14 +28,14 @@ func (s *Store) spread(ctx context.Context, scope memory.ScopeKey, raw bson.Raw)
 	return s.failed("store what was applied to facts", a.end(ctx))
 }
 
-// spreading is a committed write while it is spread.
-type spreading struct {
-	s     *Store
+// committedWrite is a committed write while it is copied to the other collections.
+type committedWrite struct {
+	s     *factStore
 	scope memory.ScopeKey
 	w     applyingDoc
 }
 
-func (a *spreading) run(ctx context.Context) error {
+func (a *committedWrite) run(ctx context.Context) error {
 	g, ctx := group.WithContext(ctx)
 	for _, step := range []func(context.Context) error{a.putFacts, a.putRevisions, a.forget, a.quarantine, a.finish} {
 		g.Go(func() error { return step(ctx) })
@@ -45,7 +45,7 @@ func (a *spreading) run(ctx context.Context) error {
 
 // putFacts stores the facts and marks them for every version. A version that is added meanwhile marks all facts that
 // are stored: those that it may have missed were stored before the versions are read again.
-func (a *spreading) putFacts(ctx context.Context) error {
+func (a *committedWrite) putFacts(ctx context.Context) error {
 	if len(a.w.Facts) == 0 {
 		return nil
 	}
@@ -81,7 +81,7 @@ func (a *spreading) putFacts(ctx context.Context) error {
 }
 
 // putFact changes a stored fact in place, so that it keeps when it was last used.
-func (a *spreading) putFact(f appliedFact) (mongo.WriteModel, error) {
+func (a *committedWrite) putFact(f appliedFact) (mongo.WriteModel, error) {
 	rev := a.w.Revisions[f.Revision]
 	doc := factDoc{Key: factKey(a.scope, rev.Fact), Scope: a.scope, ID: rev.Fact, Sessions: rev.State.sessions(), State: rev.State}
 	if f.New {
@@ -119,7 +119,7 @@ func fieldsOf(doc any) (fields bson.D, err error) {
 }
 
 // reworded are the facts whose text has no vector.
-func (a *spreading) reworded() (ids []string) {
+func (a *committedWrite) reworded() (ids []string) {
 	for _, f := range a.w.Facts {
 		if f.Reworded {
 			ids = append(ids, a.w.Revisions[f.Revision].Fact)
@@ -128,7 +128,7 @@ func (a *spreading) reworded() (ids []string) {
 	return ids
 }
 
-func (a *spreading) putRevisions(ctx context.Context) error {
+func (a *committedWrite) putRevisions(ctx context.Context) error {
 	models := make([]mongo.WriteModel, len(a.w.Revisions))
 	for i, d := range a.w.Revisions {
 		models[i] = mongo.NewInsertOneModel().SetDocument(d)
@@ -137,7 +137,7 @@ func (a *spreading) putRevisions(ctx context.Context) error {
 }
 
 // unembed deletes the vectors of texts that are gone.
-func (a *spreading) unembed(ctx context.Context, versions []int) error {
+func (a *committedWrite) unembed(ctx context.Context, versions []int) error {
 	var stale []string
 	for _, f := range a.w.Facts {
 		if f.Reworded && !f.New {
@@ -147,8 +147,8 @@ func (a *spreading) unembed(ctx context.Context, versions []int) error {
 	return a.s.dropVectors(ctx, a.scope, stale, versions, a.w.Change)
 }
 
-// forget notes first what is forgotten, so that a reader that misses the fact can tell why.
-func (a *spreading) forget(ctx context.Context) error {
+// forget records what is forgotten before it deletes the fact, so that a reader who misses the fact finds the reason.
+func (a *committedWrite) forget(ctx context.Context) error {
 	if len(a.w.Forget) == 0 {
 		return nil
 	}
@@ -163,7 +163,7 @@ func (a *spreading) forget(ctx context.Context) error {
 }
 
 // dropFacts deletes what is stored of forgotten facts from before they were.
-func (s *Store) dropFacts(ctx context.Context, scope memory.ScopeKey, gone []forgottenDoc) error {
+func (s *factStore) dropFacts(ctx context.Context, scope memory.ScopeKey, gone []forgottenDoc) error {
 	for _, d := range gone {
 		older := eq("$lt", d.Change)
 		if _, err := s.facts.DeleteOne(ctx, eq("_id", factKey(scope, d.Fact), "change", older)); err != nil {
@@ -185,7 +185,7 @@ func (s *Store) dropFacts(ctx context.Context, scope memory.ScopeKey, gone []for
 
 // dropVectors deletes the facts' vectors of the versions that are of texts from before the change. The versions must be
 // read after the facts were changed or deleted: PutFactVectors takes back what it stores after that.
-func (s *Store) dropVectors(ctx context.Context, scope memory.ScopeKey, facts []string, versions []int, change int64) error {
+func (s *factStore) dropVectors(ctx context.Context, scope memory.ScopeKey, facts []string, versions []int, change int64) error {
 	if len(facts) == 0 || len(versions) == 0 {
 		return nil
 	}
@@ -199,7 +199,7 @@ func (s *Store) dropVectors(ctx context.Context, scope memory.ScopeKey, facts []
 	return err
 }
 
-func (a *spreading) quarantine(ctx context.Context) error {
+func (a *committedWrite) quarantine(ctx context.Context) error {
 	if len(a.w.Quarantined) == 0 {
 		return nil
 	}
@@ -217,7 +217,7 @@ func (a *spreading) quarantine(ctx context.Context) error {
 }
 
 // trimQuarantine keeps the latest of the user's refused operations. Their keys grow in the order of storing.
-func (s *Store) trimQuarantine(ctx context.Context, scope memory.ScopeKey) error {
+func (s *factStore) trimQuarantine(ctx context.Context, scope memory.ScopeKey) error {
 	of := eq("$gt", string(scope)+"/", "$lt", string(scope)+"0") // "0" follows "/"
 	o := options.Find().SetSort(eq("_id", -1)).SetSkip(store.MaxQuarantined - 1).SetLimit(1).SetProjection(eq("_id", 1))
 	oldest, err := readAll[quarantinedDoc](ctx, s.quarantine, eq("_id", of), o)
@@ -229,7 +229,7 @@ func (s *Store) trimQuarantine(ctx context.Context, scope memory.ScopeKey) error
 }
 
 // count counts the refused operations once. A crash between the mark and the count loses it: they are statistics.
-func (a *spreading) count(ctx context.Context) error {
+func (a *committedWrite) count(ctx context.Context) error {
 	mark := bson.D{{Key: "$set", Value: eq("applying.counted", true)}}
 	res, err := a.s.users.UpdateOne(ctx, uncounted(a.scope, a.w), mark)
 	if err != nil || res.ModifiedCount == 0 {
@@ -247,7 +247,7 @@ func (a *spreading) count(ctx context.Context) error {
 	return nil
 }
 
-func (s *Store) countRefused(ctx context.Context, reason string, n int64) error {
+func (s *factStore) countRefused(ctx context.Context, reason string, n int64) error {
 	more := bson.D{{Key: "$inc", Value: eq("n", n)}}
 	_, err := s.quarantineCounts.UpdateOne(ctx, eq("_id", reason), more, options.UpdateOne().SetUpsert(true))
 	if mongo.IsDuplicateKeyError(err) { // another server inserted it at the same moment
@@ -257,14 +257,14 @@ func (s *Store) countRefused(ctx context.Context, reason string, n int64) error 
 }
 
 // finish makes the slot final. One that is gone was erased with its session.
-func (a *spreading) finish(ctx context.Context) error {
+func (a *committedWrite) finish(ctx context.Context) error {
 	var err error
 	switch {
 	case a.w.Slot != "":
 		w := store.FactWrite{Reason: a.w.Reason, Usage: a.w.Usage, Time: fromMicros(a.w.Time)}
-		err = a.s.finishSlot(ctx, a.scope, a.w.Slot, w.AppliedSlot)
+		err = a.s.jobs.finishSlot(ctx, a.scope, a.w.Slot, w.AppliedSlot)
 	case a.w.Reverts != "":
-		err = a.s.revertSlot(ctx, a.scope, a.w.Reverts, a.w.Receipt, fromMicros(a.w.Time))
+		err = a.s.jobs.revertSlot(ctx, a.scope, a.w.Reverts, a.w.Receipt, fromMicros(a.w.Time))
 	}
 	if memory.ReasonOf(err) == memory.ReasonSlotNotFound {
 		return nil
@@ -273,17 +273,17 @@ func (a *spreading) finish(ctx context.Context) error {
 }
 
 // end takes the write out of the user's document. Where another caller did that first, the facts may have gone on.
-func (a *spreading) end(ctx context.Context) error {
+func (a *committedWrite) end(ctx context.Context) error {
 	done := bson.D{{Key: "$unset", Value: eq("applying", "")}}
 	res, err := a.s.users.UpdateOne(ctx, eq("_id", a.scope, "applying.change", a.w.Change), done)
 	if err != nil || res.MatchedCount == 1 {
 		return err
 	}
-	return a.unresurrect(ctx)
+	return a.dropForgottenAgain(ctx)
 }
 
-// unresurrect deletes what this call stored anew of facts that were forgotten after the write.
-func (a *spreading) unresurrect(ctx context.Context) error {
+// dropForgottenAgain deletes what this call stored anew of facts that were forgotten after the write.
+func (a *committedWrite) dropForgottenAgain(ctx context.Context) error {
 	gone, err := a.s.forgottenSince(ctx, a.scope, a.w.Change)
 	if err != nil {
 		return err

@@ -1,6 +1,6 @@
-// Package cut says where a conversation may be cut: which result answers which call, behind which message a cut
-// separates none of them, and when and where triggers and keeps ask for one. It is pure.
-package cut
+// Package toolcalls pairs tool calls with their results, finds the places where a conversation may be cut without separating
+// them, and decides by triggers and keeps when and where it is cut. It is pure.
+package toolcalls
 
 import (
 	"slices"
