@@ -23,7 +23,7 @@ func (a Contained) Analyze(ctx context.Context, messages []memory.PlacedMessage)
 		docs, version, err = a.Analyzer.Analyze(ctx, messages)
 		return err
 	})
-	if !isPanic(err) {
+	if !group.IsPanic(err) {
 		return docs, version, err
 	}
 	return a.alone(ctx, messages)
@@ -42,7 +42,7 @@ func (a Contained) alone(ctx context.Context, messages []memory.PlacedMessage) (
 			return err
 		})
 		switch {
-		case isPanic(err):
+		case group.IsPanic(err):
 			a.Log.ErrorContext(ctx, "a message cannot be taken apart: it is kept and shown, but not found by its words",
 				"session", m.Session, "seq", m.Seq, "error", err)
 			docs[i] = rank.Doc{Place: m.Place, Role: m.Message.Role, CreateMillis: m.Message.CreateTime.UnixMilli()}

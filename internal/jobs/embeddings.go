@@ -525,14 +525,9 @@ func embedEach(ctx context.Context, embedder embed.Embedder, texts []string) ([]
 	return vectors, nil
 }
 
-func isPanic(err error) bool {
-	_, ok := errors.AsType[*group.PanicError](err)
-	return ok
-}
-
 // refused reports whether what is to be embedded is at fault: the endpoint refuses it for good, or it makes code panic.
 func refused(err error) bool {
-	if isPanic(err) {
+	if group.IsPanic(err) {
 		return true
 	}
 	failed, ok := errors.AsType[*llm.Error](err)

@@ -11,6 +11,7 @@ import (
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/text"
+	"github.com/stratamem/strata/internal/worker"
 )
 
 const (
@@ -205,7 +206,7 @@ func (r *Runner) writeFacts(ctx context.Context, user memory.UserRef, decide fun
 	var outrun error
 	for try := range maxApplyTries {
 		if try > 0 {
-			pause(ctx, time.Duration(r.o.Rand()*float64(min(try, 10)*5))*time.Millisecond)
+			worker.Pause(ctx, time.Duration(r.o.Rand()*float64(min(try, 10)*5))*time.Millisecond)
 		}
 		state, base, stateErr := r.o.Facts.State(ctx, user)
 		if stateErr != nil {

@@ -323,7 +323,7 @@ func (r *Runner) retryParked(ctx context.Context, now time.Time) error {
 			continue
 		}
 		_, err := r.o.Store.RetrySlot(ctx, store.SlotRetry{SlotRef: slotRef(slot), Again: true, Time: now})
-		if memory.ReasonOf(err) == memory.ReasonSlotNotParked || isGone(err) {
+		if memory.ReasonOf(err) == memory.ReasonSlotNotParked || memory.IsGone(err) {
 			continue // another process was faster
 		}
 		if err != nil {

@@ -15,6 +15,7 @@ import (
 	"github.com/stratamem/strata/internal/group"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/store"
+	"github.com/stratamem/strata/internal/worker"
 )
 
 // Feeder tells one view what it lacks of the truth. It holds no work of its own: which feeds wait follows from what is
@@ -158,7 +159,7 @@ func (f *Feeder) Run(ctx context.Context) error {
 		f.note(ctx, err)
 		switch {
 		case err != nil:
-			pause(ctx, f.backoff())
+			worker.Pause(ctx, f.backoff())
 		case !more:
 			f.rest(ctx)
 		}
@@ -230,7 +231,7 @@ func (f *Feeder) rest(ctx context.Context) {
 	case <-ctx.Done():
 	case <-t.C:
 	case <-f.wake:
-		pause(ctx, f.o.Delay)
+		worker.Pause(ctx, f.o.Delay)
 	}
 }
 
@@ -410,7 +411,7 @@ func (f *Feeder) read(ctx context.Context, refs []memory.SessionRef) ([]store.Fe
 	g.SetLimit(concurrentFeeds)
 	for i, ref := range refs {
 		g.Go(func() (err error) {
-			if feeds[i], err = f.o.Store.Feed(ctx, f.o.Target.view, ref); err != nil && !isGone(err) {
+			if feeds[i], err = f.o.Store.Feed(ctx, f.o.Target.view, ref); err != nil && !memory.IsGone(err) {
 				return fmt.Errorf("read a feed of the view: %w", err)
 			}
 			return nil
@@ -478,9 +479,9 @@ func (f *Feeder) news(ctx context.Context, feeds []store.Feed) ([]feedPiece, err
 				return err
 			})
 			switch {
-			case isPanic(err):
+			case group.IsPanic(err):
 				panics[i] = err
-			case err != nil && !isGone(err):
+			case err != nil && !memory.IsGone(err):
 				return fmt.Errorf("read what the view lacks: %w", err)
 			}
 			return nil
@@ -631,7 +632,7 @@ func (f *Feeder) markAll(ctx context.Context, marks map[feedKey]store.FeedMark) 
 	for key, m := range marks {
 		g.Go(func() error {
 			err := f.o.Store.MarkFeed(marking, m)
-			if isGone(err) || memory.ReasonOf(err) == memory.ReasonContention {
+			if memory.IsGone(err) || memory.ReasonOf(err) == memory.ReasonContention {
 				mu.Lock()
 				defer mu.Unlock()
 				gone = append(gone, key)

@@ -16,6 +16,7 @@ import (
 	"github.com/stratamem/strata/internal/rank"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/text"
+	"github.com/stratamem/strata/internal/worker"
 )
 
 // Indexer writes recorded messages into their users' lexical indexes and merges the segments.
@@ -120,24 +121,12 @@ func (x *Indexer) Run(ctx context.Context) error {
 		case <-sweep.C:
 			x.sweepStore(ctx)
 		case <-x.wake:
-			if !pause(ctx, x.delay) {
+			if !worker.Pause(ctx, x.delay) {
 				return nil
 			}
 			for x.drain(ctx) {
 			}
 		}
-	}
-}
-
-// pause waits and reports whether ctx still runs.
-func pause(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-t.C:
-		return true
 	}
 }
 
@@ -179,7 +168,7 @@ func (x *Indexer) drain(ctx context.Context) (backlog bool) {
 		}
 		// As long again the machine is left to those who wait for an answer: the 99th percentile of Record at 64 clients
 		// was 27 ms with the indexer off and about 50 with one that never rests.
-		if !pause(ctx, time.Since(start)) {
+		if !worker.Pause(ctx, time.Since(start)) {
 			return false
 		}
 	}

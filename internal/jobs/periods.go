@@ -260,7 +260,7 @@ func (r *Runner) sourceTitle(ctx context.Context, user memory.User, n memory.Sum
 	}
 	work, err := r.o.Store.SessionWork(ctx, user.Ref.Session(n.SessionID))
 	switch {
-	case isGone(err):
+	case memory.IsGone(err):
 		titles[n.SessionID] = n.SessionID
 	case err != nil:
 		return "", fmt.Errorf("read a session's title: %w", err)

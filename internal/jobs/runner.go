@@ -11,6 +11,7 @@ import (
 
 	"github.com/stratamem/strata/internal/group"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/worker"
 )
 
 // Runner summarises sessions and extracts facts in the background. It holds no work of its own: what there is to do
@@ -264,12 +265,12 @@ func (r *Runner) serve(ctx context.Context, t target, why errand) {
 	})
 	r.complain(ctx, "background work", err)
 	if r.o.Busy != nil && r.o.Busy() {
-		pause(ctx, r.now().Sub(began))
+		worker.Pause(ctx, r.now().Sub(began))
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	switch {
-	case isGone(err):
+	case memory.IsGone(err):
 		r.queue.rest(t, time.Time{}, errand{})
 	case err != nil:
 		r.queue.rest(t, r.now().Add(r.o.Sweep), why)
@@ -295,15 +296,9 @@ func (r *Runner) isEarly(t target) bool {
 
 // complain logs what went wrong. Who was deleted in the meantime and what ends with ctx did not go wrong.
 func (r *Runner) complain(ctx context.Context, doing string, err error) {
-	if err != nil && ctx.Err() == nil && !isGone(err) {
+	if err != nil && ctx.Err() == nil && !memory.IsGone(err) {
 		r.log.ErrorContext(ctx, doing, "error", err)
 	}
-}
-
-// isGone reports whether the user or the session of some work does not exist any more.
-func isGone(err error) bool {
-	reason := memory.ReasonOf(err)
-	return reason == memory.ReasonUserNotFound || reason == memory.ReasonSessionNotFound
 }
 
 // progress tells waiters that sessions got further. Sessions share its channels, so that it stays small whoever waits

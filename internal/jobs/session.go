@@ -160,7 +160,7 @@ func (r *Runner) openSlot(ctx context.Context, user memory.UserRef, key memory.S
 func (v *visit) do(ctx context.Context, slot memory.Slot) (err error) {
 	defer v.progress.announce(v.work.Session.Ref)
 	defer v.parkPanic(ctx, slot, &err)
-	if err = v.advance(ctx, slot); err == nil || isGone(err) || (isOutage(err) && ctx.Err() == nil) {
+	if err = v.advance(ctx, slot); err == nil || memory.IsGone(err) || (isOutage(err) && ctx.Err() == nil) {
 		return err
 	}
 	v.complain(ctx, "work on a slot", err)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stratamem/strata/internal/group"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/worker"
 )
 
 // VerifyMode says what becomes of rows that are wrong.
@@ -223,6 +224,6 @@ func (v *Verifier) try(ctx context.Context, w *walk) error {
 		if failures == verifyTries {
 			return err
 		}
-		pause(ctx, firstVerifyPause<<(failures-1))
+		worker.Pause(ctx, firstVerifyPause<<(failures-1))
 	}
 }

@@ -171,7 +171,7 @@ func (t transcriptSource) expected(ctx context.Context, s VerifyStore, at space,
 			return expectation{}, fmt.Errorf("list sessions: %w", err)
 		}
 		for _, session := range sessions {
-			if err := t.expectSession(ctx, s, at, &e, session.Ref); err != nil && !isGone(err) {
+			if err := t.expectSession(ctx, s, at, &e, session.Ref); err != nil && !memory.IsGone(err) {
 				return expectation{}, err
 			}
 		}

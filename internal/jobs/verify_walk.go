@@ -95,7 +95,7 @@ func (w *walk) nextPage(ctx context.Context) error {
 // user compares one user. What was counted of one who fails is not kept, for it is compared again.
 func (w *walk) user(ctx context.Context, u memory.User) error {
 	check, err := w.compare(ctx, u)
-	if err != nil && !isGone(err) {
+	if err != nil && !memory.IsGone(err) {
 		return err
 	}
 	if err == nil {
