@@ -1,8 +1,9 @@
-package jobs_test
+package storecopy_test
 
 import (
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -11,10 +12,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.mongodb.org/mongo-driver/v2/bson"
 
-	"github.com/stratamem/strata/internal/jobs"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/store"
+	"github.com/stratamem/strata/internal/storecopy"
 )
+
+var day = time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
 
 // copied is a full file that was copied, with the copy as what is written to from now on.
 func copied(t *testing.T) *copying {
@@ -318,12 +321,12 @@ func TestWhatIsServedAlreadyIsNotCopiedOver(t *testing.T) {
 		wantTold(t, err)
 	})
 	t.Run("a version that an idle server made of the same model is no hindrance", func(t *testing.T) {
-		from, to := open(t), newTarget(t)
+		from, to := openFile(t, filepath.Join(t.TempDir(), "strata.db")), newTarget(t)
 		e := memory.Embedding{Model: "small", Dimension: 2, Metric: "cosine", CreateTime: day}
 		done[memory.Embedding](t)(from.AddEmbedding(t.Context(), e))
 		e.CreateTime = day.AddDate(0, 0, 1)
 		done[memory.Embedding](t)(to.AddEmbedding(t.Context(), e))
-		done[jobs.CopyProgress](t)(jobs.Copy{From: from, To: to}.Run(t.Context()))
+		done[storecopy.Progress](t)(storecopy.Copy{From: from, To: to}.Run(t.Context()))
 	})
 }
 

@@ -1,4 +1,4 @@
-package jobs_test
+package storecopy_test
 
 import (
 	"bytes"
@@ -11,14 +11,17 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
+	"go.uber.org/goleak"
 
-	"github.com/stratamem/strata/internal/jobs"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/store/mongostore"
 	"github.com/stratamem/strata/internal/store/sqlitestore"
 	"github.com/stratamem/strata/internal/store/storetest/backend"
+	"github.com/stratamem/strata/internal/storecopy"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // copying is a full file and an empty database.
 type copying struct {
@@ -35,6 +38,16 @@ func newCopying(t *testing.T) *copying {
 	from := openFile(t, filepath.Join(t.TempDir(), "strata.db"))
 	to, db := openDatabase(t)
 	return &copying{t, from, to, db, fill(t, from)}
+}
+
+func openFile(t *testing.T, path string) *sqlitestore.Store {
+	t.Helper()
+	s, err := sqlitestore.Open(t.Context(), sqlitestore.Options{Path: path})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	return s
 }
 
 // openDatabase opens a database of the test's own, which goes with the test.
@@ -62,13 +75,13 @@ func openDatabase(t testing.TB) (*mongostore.Store, *mongo.Database) {
 	return s, client.Database(name)
 }
 
-func (c *copying) run(to store.Target) (jobs.CopyProgress, error) {
-	return jobs.Copy{From: c.from, To: to}.Run(c.t.Context())
+func (c *copying) run(to store.Target) (storecopy.Progress, error) {
+	return storecopy.Copy{From: c.from, To: to}.Run(c.t.Context())
 }
 
-func (c *copying) mustRun() jobs.CopyProgress {
+func (c *copying) mustRun() storecopy.Progress {
 	c.t.Helper()
-	return done[jobs.CopyProgress](c.t)(c.run(c.to))
+	return done[storecopy.Progress](c.t)(c.run(c.to))
 }
 
 // users are all users of the source.
@@ -249,7 +262,7 @@ func BenchmarkCopy(b *testing.B) {
 		b.StopTimer()
 		to, _ := openDatabase(b)
 		b.StartTimer()
-		p, err := jobs.Copy{From: from, To: to}.Run(b.Context())
+		p, err := storecopy.Copy{From: from, To: to}.Run(b.Context())
 		if err != nil {
 			b.Fatal(err)
 		}

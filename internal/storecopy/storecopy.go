@@ -1,4 +1,5 @@
-package jobs
+// Package storecopy copies everything that one primary store holds into another one of the same or of another kind.
+package storecopy
 
 import (
 	"context"
@@ -18,11 +19,11 @@ type Copy struct {
 	From store.Source
 	To   store.Target
 	// Progress is called after each user; nil for none.
-	Progress func(CopyProgress)
+	Progress func(Progress)
 }
 
-// CopyProgress says how far a copy has come.
-type CopyProgress struct {
+// Progress says how far a copy has come.
+type Progress struct {
 	Users     int   // looked at so far
 	Unchanged int   // of them, those that were there already
 	Records   int64 // copied
@@ -35,8 +36,8 @@ const (
 )
 
 // Run copies, and fails at the first user whose copy differs.
-func (c Copy) Run(ctx context.Context) (CopyProgress, error) {
-	var p CopyProgress
+func (c Copy) Run(ctx context.Context) (Progress, error) {
+	var p Progress
 	if err := c.embeddings(ctx); err != nil {
 		return p, err
 	}
@@ -88,7 +89,7 @@ func (c Copy) secret(ctx context.Context) error {
 // copyPage is how many users are listed at once.
 const copyPage = 500
 
-func (c Copy) tenant(ctx context.Context, tenant string, p *CopyProgress) error {
+func (c Copy) tenant(ctx context.Context, tenant string, p *Progress) error {
 	for after := ""; ; {
 		users, err := c.From.ListUsers(ctx, store.UserQuery{Tenant: tenant, After: after, Limit: copyPage})
 		if err != nil {
@@ -111,7 +112,7 @@ func (c Copy) tenant(ctx context.Context, tenant string, p *CopyProgress) error 
 }
 
 // user copies one user, unless the copy is there.
-func (c Copy) user(ctx context.Context, user memory.UserRef, p *CopyProgress) error {
+func (c Copy) user(ctx context.Context, user memory.UserRef, p *Progress) error {
 	want, err := digestOf(ctx, c.From, user)
 	if err != nil {
 		return fmt.Errorf("read the source: %w", err)
@@ -144,7 +145,7 @@ func (c Copy) end(ctx context.Context, user memory.UserRef) error {
 	return nil
 }
 
-func (c Copy) records(ctx context.Context, user memory.UserRef, p *CopyProgress) error {
+func (c Copy) records(ctx context.Context, user memory.UserRef, p *Progress) error {
 	var batch []store.Record
 	size := 0
 	flush := func() error {

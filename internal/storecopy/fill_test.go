@@ -1,4 +1,4 @@
-package jobs_test
+package storecopy_test
 
 import (
 	"context"
