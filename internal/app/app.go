@@ -27,6 +27,7 @@ import (
 	"github.com/stratamem/strata/internal/telemetry"
 	"github.com/stratamem/strata/internal/text"
 	"github.com/stratamem/strata/internal/text/near"
+	"github.com/stratamem/strata/internal/views"
 )
 
 // Options are what an App needs beside its configuration.
@@ -59,8 +60,8 @@ type App struct {
 	traces     *telemetry.Traces
 	indexer    *jobs.Indexer
 	runner     *jobs.Runner
-	feeders    []*jobs.Feeder // one for each view
-	verifier   *jobs.Verifier
+	feeders    []*views.Feeder // one for each view
+	verifier   *views.Verifier
 	embeddings *jobs.Embeddings
 	usage      *service.Usage
 	gate       *admission.Gate
@@ -229,14 +230,14 @@ func (a *App) newService(ctx context.Context, facts *service.FactCache, meter se
 		return nil, err
 	}
 	a.usage = service.NewUsage(a.store, a.log)
-	a.verifier = jobs.NewVerifier(jobs.VerifierOptions{Store: a.store, Targets: a.stores.targets(), Log: a.log})
+	a.verifier = views.NewVerifier(views.VerifierOptions{Store: a.store, Targets: a.stores.targets(), Log: a.log})
 	return service.New(service.Options{
 		Store: a.store, Lexicon: lexicon, Facts: facts, Reembed: a.embeddings, Usage: a.usage, FenceSecret: secret,
 		Queries: service.NewQueries(service.QueriesOptions{
 			Embeddings: a.embeddings, Deadline: a.cfg.EmbeddingDeadline, Timeout: a.cfg.EmbeddingTimeout, MaxRunning: maxQueries, Log: a.log,
 		}),
 		Policies: policies, Runner: background{a.runner, a.indexer, a.feeders}, Meter: meter, Now: a.store.Now, NewID: newID, Near: words.Of, Gate: a.gate,
-		Reindex: jobs.NewReindexer(jobs.ReindexerOptions{Store: a.store, Feeders: a.feeders, Now: a.store.Now}), Verify: a.verifier,
+		Reindex: views.NewReindexer(views.ReindexerOptions{Store: a.store, Feeders: a.feeders, Now: a.store.Now}), Verify: a.verifier,
 		CompactModels: compact, Extractive: builtin.Summarizer{},
 		Vectors: a.stores.vectors, Texts: a.stores.texts, ViewDeadline: a.cfg.ViewDeadline,
 		Reranker: reranker, RerankCandidates: a.cfg.RerankCandidates, RerankDeadline: a.cfg.RerankDeadline,
@@ -263,7 +264,7 @@ const maxQueries = 64
 type background struct {
 	*jobs.Runner
 	indexer *jobs.Indexer
-	feeders []*jobs.Feeder
+	feeders []*views.Feeder
 }
 
 // Nudge implements service.Runner.
@@ -278,9 +279,9 @@ func (b background) Nudge(ref memory.SessionRef) {
 }
 
 // newFeeders makes what feeds each view.
-func (a *App) newFeeders(meter jobs.FeedMeter) {
+func (a *App) newFeeders(meter views.FeedMeter) {
 	for _, target := range a.stores.targets() {
-		a.feeders = append(a.feeders, jobs.NewFeeder(jobs.FeederOptions{
+		a.feeders = append(a.feeders, views.NewFeeder(views.FeederOptions{
 			Store: a.store, Target: target, Owner: a.stores.owner, Log: a.log, Meter: meter, Now: a.store.Now,
 		}))
 	}

@@ -239,6 +239,8 @@ const (
 	// embedLease is how long another process waits before it takes over from one that was killed. It should be longer than
 	// a call of the endpoint: when it ends early both pay for the same vectors.
 	embedLease = 2 * time.Minute
+	// releaseTimeout is how long a stopping process tries to store what it made, and to give its lease back.
+	releaseTimeout = time.Second
 )
 
 // Run embeds until ctx ends, and returns nil then.

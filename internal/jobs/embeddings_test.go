@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stratamem/strata/internal/embed"
@@ -457,4 +458,59 @@ func TestChangedBuiltinModel(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestEmbeddingsOfSeveralReplicas(t *testing.T) {
+	t.Run("one embeds, another follows a change of the model, and takes over when it stops", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			e, st := &endpoint{}, openFile(t, filepath.Join(t.TempDir(), "strata.db"))
+			replica := func(owner string) (*jobs.Embeddings, func()) {
+				x, err := jobs.OpenEmbeddings(context.Background(), jobs.EmbeddingsOptions{
+					Store: st, Open: e.open, Model: "small", Now: time.Now, Log: slog.New(slog.DiscardHandler), Leases: st, Owner: owner,
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				ctx, cancel := context.WithCancel(context.Background())
+				var running sync.WaitGroup
+				running.Go(func() { _ = x.Run(ctx) })
+				stop := sync.OnceFunc(func() { cancel(); running.Wait() })
+				t.Cleanup(stop)
+				pass(time.Second)
+				return x, stop
+			}
+			_, stopFirst := replica("a")
+			second, _ := replica("b")
+			left := func() int64 {
+				n, err := st.CountFactsToEmbed(context.Background(), 1)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return n
+			}
+			addFacts(t, st, "likes tea")
+			second.Wake()
+			pass(time.Second)
+			if left() != 1 {
+				t.Error("the one without the lease embedded")
+			}
+			pass(6 * time.Second)
+			if left() != 0 {
+				t.Error("the one with the lease did not embed")
+			}
+			if _, err := second.Reembed(context.Background(), "large", 0); err != nil {
+				t.Fatal(err)
+			}
+			pass(15 * time.Second)
+			if active, _ := second.Active(); active.Model != "large" || !active.Active {
+				t.Errorf("the one that was asked uses %+v", active)
+			}
+			stopFirst()
+			addFacts(t, st, "lives in Lisbon")
+			pass(6 * time.Second)
+			if n, err := st.CountFactsToEmbed(context.Background(), 2); err != nil || n != 0 {
+				t.Errorf("nobody took over: %d facts wait, %v", n, err)
+			}
+		})
+	})
 }

@@ -1,4 +1,4 @@
-package jobs_test
+package views_test
 
 import (
 	"context"
@@ -13,13 +13,34 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/stratamem/strata/internal/jobs"
+	"go.uber.org/goleak"
+
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/store/exactview"
 	"github.com/stratamem/strata/internal/store/memtext"
 	"github.com/stratamem/strata/internal/store/sqlitestore"
+	"github.com/stratamem/strata/internal/tokens"
+	"github.com/stratamem/strata/internal/views"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// pass lets virtual time pass and waits until nobody has anything to do.
+func pass(d time.Duration) {
+	time.Sleep(d)
+	synctest.Wait()
+}
+
+func openFile(t *testing.T, path string) *sqlitestore.Store {
+	t.Helper()
+	s, err := sqlitestore.Open(t.Context(), sqlitestore.Options{Path: path})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	return s
+}
 
 // faultyTexts is a text view whose faults are in the test's hands.
 type faultyTexts struct {
@@ -59,8 +80,8 @@ func (v *faultyTexts) Put(ctx context.Context, space store.TextSpace, rows []sto
 	return v.View.Put(ctx, space, rows)
 }
 
-// views is a real store with its views, fed by processes of the test. Its tests run in a bubble of package synctest.
-type views struct {
+// fixture is a real store with its views, fed by processes of the test. Its tests run in a bubble of package synctest.
+type fixture struct {
 	t       *testing.T
 	store   *sqlitestore.Store
 	vectors *exactview.View
@@ -69,16 +90,16 @@ type views struct {
 	logger  *slog.Logger // writes to log, for all feeders: one handler does not mix their lines
 }
 
-func viewsInBubble(t *testing.T, promise string, f func(*testing.T, *views)) {
+func viewsInBubble(t *testing.T, promise string, f func(*testing.T, *fixture)) {
 	t.Helper()
 	t.Run(promise, func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) { f(t, newViews(t)) })
+		synctest.Test(t, func(t *testing.T) { f(t, newFixture(t)) })
 	})
 }
 
-func newViews(t *testing.T) *views {
+func newFixture(t *testing.T) *fixture {
 	t.Helper()
-	v := &views{
+	v := &fixture{
 		t: t, store: openFile(t, filepath.Join(t.TempDir(), "strata.db")), vectors: exactview.New(),
 		texts: &faultyTexts{View: memtext.New()}, log: &strings.Builder{},
 	}
@@ -90,17 +111,17 @@ func newViews(t *testing.T) *views {
 	return v
 }
 
-func (v *views) targets() []jobs.Target {
-	return []jobs.Target{jobs.VectorTarget(v.vectors), jobs.FactTarget(v.texts), jobs.TranscriptTarget(v.texts)}
+func (v *fixture) targets() []views.Target {
+	return []views.Target{views.VectorTarget(v.vectors), views.FactTarget(v.texts), views.TranscriptTarget(v.texts)}
 }
 
 // feeders are the feeders of one process; they are stopped at the latest when the test ends.
-func (v *views) feeders(owner string) (feeders []*jobs.Feeder, stop func()) {
+func (v *fixture) feeders(owner string) (feeders []*views.Feeder, stop func()) {
 	v.t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
 	for _, target := range v.targets() {
-		f := jobs.NewFeeder(jobs.FeederOptions{
+		f := views.NewFeeder(views.FeederOptions{
 			Store: v.store, Target: target, Owner: owner, Rand: func() float64 { return 0.5 },
 			Log: v.logger,
 		})
@@ -113,14 +134,22 @@ func (v *views) feeders(owner string) (feeders []*jobs.Feeder, stop func()) {
 }
 
 // say records a turn of one message.
-func (v *views) say(ref memory.SessionRef, words string) {
+func (v *fixture) say(ref memory.SessionRef, words string) {
 	v.t.Helper()
-	r := &rig{t: v.t, store: v.store}
-	r.say(ref, memory.RoleUser, words)
+	now := time.Now().UTC().Truncate(time.Microsecond)
+	m := memory.Message{
+		ID: fmt.Sprintf("%s-%s-%d", ref.SessionID, words, now.UnixNano()), Role: memory.RoleUser, Parts: []memory.Part{memory.TextPart(words)},
+		Origin: memory.OriginUser, Extract: memory.ExtractAllow, CreateTime: now,
+	}
+	m.Tokens = tokens.CountMessage(m)
+	_, err := v.store.Append(context.Background(), store.AppendParams{Ref: ref, Messages: []store.NewMessage{{Message: m}}, Time: now})
+	if err != nil {
+		v.t.Fatal(err)
+	}
 }
 
 // learn stores facts of the user as a person's.
-func (v *views) learn(user memory.UserRef, texts ...string) []memory.Fact {
+func (v *fixture) learn(user memory.UserRef, texts ...string) []memory.Fact {
 	v.t.Helper()
 	now := time.Now().UTC().Truncate(time.Microsecond)
 	state := v.state(user)
@@ -138,7 +167,7 @@ func (v *views) learn(user memory.UserRef, texts ...string) []memory.Fact {
 	return facts
 }
 
-func (v *views) state(user memory.UserRef) store.FactState {
+func (v *fixture) state(user memory.UserRef) store.FactState {
 	v.t.Helper()
 	state, err := v.store.FactsSince(context.Background(), user, 0)
 	if err != nil {
@@ -147,7 +176,7 @@ func (v *views) state(user memory.UserRef) store.FactState {
 	return state
 }
 
-func (v *views) apply(w store.FactWrite) {
+func (v *fixture) apply(w store.FactWrite) {
 	v.t.Helper()
 	if _, err := v.store.ApplyFacts(context.Background(), w); err != nil {
 		v.t.Fatal(err)
@@ -155,7 +184,7 @@ func (v *views) apply(w store.FactWrite) {
 }
 
 // change stores a fact as it shall be.
-func (v *views) change(user memory.UserRef, f memory.Fact) {
+func (v *fixture) change(user memory.UserRef, f memory.Fact) {
 	v.t.Helper()
 	state := v.state(user)
 	f.Revision++
@@ -165,7 +194,7 @@ func (v *views) change(user memory.UserRef, f memory.Fact) {
 	})
 }
 
-func (v *views) forgetFact(user memory.UserRef, id string) {
+func (v *fixture) forgetFact(user memory.UserRef, id string) {
 	v.t.Helper()
 	state := v.state(user)
 	v.apply(store.FactWrite{
@@ -175,7 +204,7 @@ func (v *views) forgetFact(user memory.UserRef, id string) {
 }
 
 // embed gives every fact that lacks one a vector of the version.
-func (v *views) embed(version, dimension int) {
+func (v *fixture) embed(version, dimension int) {
 	v.t.Helper()
 	for {
 		facts, err := v.store.FactsToEmbed(context.Background(), store.EmbedQuery{Version: version, Limit: 1000})
@@ -198,7 +227,7 @@ func (v *views) embed(version, dimension int) {
 }
 
 // revisions are those of the rows that the vector view holds, by fact.
-func (v *views) vectorRows(space store.VectorSpace) map[string]int64 {
+func (v *fixture) vectorRows(space store.VectorSpace) map[string]int64 {
 	v.t.Helper()
 	rows, err := v.vectors.Rows(context.Background(), store.RowQuery[store.VectorSpace]{Space: space, Limit: 100_000})
 	if err != nil {
@@ -211,7 +240,7 @@ func (v *views) vectorRows(space store.VectorSpace) map[string]int64 {
 	return out
 }
 
-func (v *views) textRows(view memory.View, build int64) []store.RowState {
+func (v *fixture) textRows(view memory.View, build int64) []store.RowState {
 	v.t.Helper()
 	q := store.RowQuery[store.TextSpace]{Space: store.TextSpace{View: view, Build: build}, Limit: 100_000}
 	rows, err := v.texts.Rows(context.Background(), q)
@@ -221,7 +250,7 @@ func (v *views) textRows(view memory.View, build int64) []store.RowState {
 	return rows
 }
 
-func (v *views) pending(view memory.View) int64 {
+func (v *fixture) pending(view memory.View) int64 {
 	v.t.Helper()
 	pending, _, err := v.store.CountFeeds(context.Background(), view)
 	if err != nil {
@@ -231,7 +260,7 @@ func (v *views) pending(view memory.View) int64 {
 }
 
 // wantAllTold wants no feed of any view to wait.
-func (v *views) wantAllTold() {
+func (v *fixture) wantAllTold() {
 	v.t.Helper()
 	for _, view := range memory.Views() {
 		if n := v.pending(view); n != 0 {
@@ -249,7 +278,7 @@ func TestFeeder(t *testing.T) {
 	bob := memory.UserRef{Tenant: "t", UserID: "bob"}
 	chat := bob.Session("chat")
 
-	viewsInBubble(t, "what was stored before and what is stored later reaches every view", func(t *testing.T, v *views) {
+	viewsInBubble(t, "what was stored before and what is stored later reaches every view", func(t *testing.T, v *fixture) {
 		v.say(chat, "the first words")
 		v.learn(bob, "likes tea", "lives in Lisbon")
 		v.embed(1, 2)
@@ -281,7 +310,7 @@ func TestFeeder(t *testing.T) {
 		v.wantAllTold()
 	})
 
-	viewsInBubble(t, "a changed fact keeps its vector's row with the new labels, and a new text loses its row until it has a vector", func(t *testing.T, v *views) {
+	viewsInBubble(t, "a changed fact keeps its vector's row with the new labels, and a new text loses its row until it has a vector", func(t *testing.T, v *fixture) {
 		facts := v.learn(bob, "likes tea", "lives in Lisbon")
 		v.embed(1, 2)
 		v.feeders("a")
@@ -308,7 +337,7 @@ func TestFeeder(t *testing.T) {
 		v.wantAllTold()
 	})
 
-	viewsInBubble(t, "a forgotten fact is removed from both views", func(t *testing.T, v *views) {
+	viewsInBubble(t, "a forgotten fact is removed from both views", func(t *testing.T, v *fixture) {
 		facts := v.learn(bob, "likes tea", "lives in Lisbon")
 		v.embed(1, 2)
 		v.feeders("a")
@@ -324,7 +353,7 @@ func TestFeeder(t *testing.T) {
 		v.wantAllTold()
 	})
 
-	viewsInBubble(t, "a feed is marked only when the view's search is sure to see it", func(t *testing.T, v *views) {
+	viewsInBubble(t, "a feed is marked only when the view's search is sure to see it", func(t *testing.T, v *fixture) {
 		v.texts.lag = 10 * time.Second
 		v.say(chat, "words")
 		v.feeders("a")
@@ -339,7 +368,7 @@ func TestFeeder(t *testing.T) {
 		v.wantAllTold()
 	})
 
-	viewsInBubble(t, "a session that never pauses is marked all the same", func(t *testing.T, v *views) {
+	viewsInBubble(t, "a session that never pauses is marked all the same", func(t *testing.T, v *fixture) {
 		v.texts.lag = 10 * time.Second
 		v.feeders("a")
 		for i := range 30 {
@@ -352,7 +381,7 @@ func TestFeeder(t *testing.T) {
 		}
 	})
 
-	viewsInBubble(t, "a long session is put in parts, and a short one does not wait for its end", func(t *testing.T, v *views) {
+	viewsInBubble(t, "a long session is put in parts, and a short one does not wait for its end", func(t *testing.T, v *fixture) {
 		for i := range 1200 {
 			v.say(chat, fmt.Sprint("words ", i))
 		}
@@ -368,7 +397,7 @@ func TestFeeder(t *testing.T) {
 		v.wantAllTold()
 	})
 
-	viewsInBubble(t, "rows of many small feeds are put together", func(t *testing.T, v *views) {
+	viewsInBubble(t, "rows of many small feeds are put together", func(t *testing.T, v *fixture) {
 		for i := range 300 {
 			v.say(bob.Session(fmt.Sprint("s", i)), "words")
 		}
@@ -379,7 +408,7 @@ func TestFeeder(t *testing.T) {
 		}
 	})
 
-	viewsInBubble(t, "a view that is down is asked more and more rarely, complained about once, keeps no other from being fed, and catches up", func(t *testing.T, v *views) {
+	viewsInBubble(t, "a view that is down is asked more and more rarely, complained about once, keeps no other from being fed, and catches up", func(t *testing.T, v *fixture) {
 		v.texts.set(true, "")
 		v.say(chat, "words")
 		v.learn(bob, "likes tea")
@@ -400,7 +429,7 @@ func TestFeeder(t *testing.T) {
 		v.wantAllTold()
 	})
 
-	viewsInBubble(t, "a row that the view refuses keeps no other feed from it", func(t *testing.T, v *views) {
+	viewsInBubble(t, "a row that the view refuses keeps no other feed from it", func(t *testing.T, v *fixture) {
 		v.texts.set(false, "poison")
 		v.say(chat, "poison")
 		v.say(bob.Session("good"), "words")
@@ -415,7 +444,7 @@ func TestFeeder(t *testing.T) {
 		v.wantAllTold()
 	})
 
-	viewsInBubble(t, "a row that makes the view's driver panic keeps no other feed from it", func(t *testing.T, v *views) {
+	viewsInBubble(t, "a row that makes the view's driver panic keeps no other feed from it", func(t *testing.T, v *fixture) {
 		v.texts.panics = "poison"
 		v.say(chat, "poison")
 		v.say(bob.Session("good"), "words")
@@ -430,7 +459,7 @@ func TestFeeder(t *testing.T) {
 		}
 	})
 
-	viewsInBubble(t, "feeds that the view refuses keep no other from it, though many wait longest", func(t *testing.T, v *views) {
+	viewsInBubble(t, "feeds that the view refuses keep no other from it, though many wait longest", func(t *testing.T, v *fixture) {
 		v.texts.set(false, "poison")
 		for i := range 4 {
 			v.say(bob.Session(fmt.Sprint("bad-", i)), "poison")
@@ -446,7 +475,7 @@ func TestFeeder(t *testing.T) {
 		}
 	})
 
-	viewsInBubble(t, "one process feeds a view, another takes over when it stops", func(t *testing.T, v *views) {
+	viewsInBubble(t, "one process feeds a view, another takes over when it stops", func(t *testing.T, v *fixture) {
 		_, stop := v.feeders("a")
 		pass(time.Second)
 		v.feeders("b")
@@ -464,7 +493,7 @@ func TestFeeder(t *testing.T) {
 		v.wantAllTold()
 	})
 
-	viewsInBubble(t, "another embedding version in use means a space with its vectors, and the old one goes", func(t *testing.T, v *views) {
+	viewsInBubble(t, "another embedding version in use means a space with its vectors, and the old one goes", func(t *testing.T, v *fixture) {
 		v.learn(bob, "likes tea")
 		v.embed(1, 2)
 		v.feeders("a")
@@ -492,7 +521,7 @@ func TestFeeder(t *testing.T) {
 		}
 	})
 
-	viewsInBubble(t, "a view that was deleted is made again", func(t *testing.T, v *views) {
+	viewsInBubble(t, "a view that was deleted is made again", func(t *testing.T, v *fixture) {
 		v.learn(bob, "likes tea")
 		v.embed(1, 2)
 		_, stop := v.feeders("a")
@@ -508,7 +537,7 @@ func TestFeeder(t *testing.T) {
 		}
 	})
 
-	viewsInBubble(t, "a view that was deleted is made again whole, though all users there are say more", func(t *testing.T, v *views) {
+	viewsInBubble(t, "a view that was deleted is made again whole, though all users there are say more", func(t *testing.T, v *fixture) {
 		v.learn(bob, "likes tea")
 		v.embed(1, 2)
 		v.say(chat, "first words")
@@ -531,7 +560,7 @@ func TestFeeder(t *testing.T) {
 		}
 	})
 
-	viewsInBubble(t, "no words of users are logged", func(t *testing.T, v *views) {
+	viewsInBubble(t, "no words of users are logged", func(t *testing.T, v *fixture) {
 		v.texts.set(false, "poison")
 		v.say(chat, "poison")
 		v.say(bob.Session("good"), "words")
@@ -548,13 +577,13 @@ func TestFeeder(t *testing.T) {
 func TestReindex(t *testing.T) {
 	bob := memory.UserRef{Tenant: "t", UserID: "bob"}
 
-	viewsInBubble(t, "the views asked for are rebuilt from the truth, and the old ones go when the new ones are complete", func(t *testing.T, v *views) {
+	viewsInBubble(t, "the views asked for are rebuilt from the truth, and the old ones go when the new ones are complete", func(t *testing.T, v *fixture) {
 		for i := range 20 {
 			v.say(bob.Session(fmt.Sprint("s", i)), "words")
 		}
 		feeders, _ := v.feeders("a")
 		pass(3 * time.Second)
-		r := jobs.NewReindexer(jobs.ReindexerOptions{Store: v.store, Feeders: feeders})
+		r := views.NewReindexer(views.ReindexerOptions{Store: v.store, Feeders: feeders})
 		if got, err := r.Jobs(context.Background()); err != nil || len(got) != 0 {
 			t.Errorf("jobs before the first: %v, %v", got, err)
 		}
@@ -582,8 +611,8 @@ func TestReindex(t *testing.T) {
 		}
 	})
 
-	viewsInBubble(t, "a view that is not configured is refused with the setting that it needs", func(t *testing.T, v *views) {
-		r := jobs.NewReindexer(jobs.ReindexerOptions{Store: v.store})
+	viewsInBubble(t, "a view that is not configured is refused with the setting that it needs", func(t *testing.T, v *fixture) {
+		r := views.NewReindexer(views.ReindexerOptions{Store: v.store})
 		for asked, setting := range map[memory.View]string{memory.ViewVectors: "milvus-address", memory.ViewFacts: "elasticsearch-url"} {
 			_, err := r.Reindex(context.Background(), []memory.View{asked})
 			if memory.ReasonOf(err) != memory.ReasonFieldInvalid || !strings.Contains(err.Error(), setting) {
@@ -615,7 +644,7 @@ func (w watchedTruth) MarkFeed(ctx context.Context, m store.FeedMark) error {
 }
 
 func TestMarksOfVectors(t *testing.T) {
-	viewsInBubble(t, "the view has every vector that it is marked to have, also of a fact that came while they were read", func(t *testing.T, v *views) {
+	viewsInBubble(t, "the view has every vector that it is marked to have, also of a fact that came while they were read", func(t *testing.T, v *fixture) {
 		bob := memory.UserRef{Tenant: "t", UserID: "bob"}
 		v.learn(bob, "likes tea")
 		v.embed(1, 2)
@@ -633,8 +662,8 @@ func TestMarksOfVectors(t *testing.T) {
 				}
 			}
 		}}
-		f := jobs.NewFeeder(jobs.FeederOptions{
-			Store: truth, Target: jobs.VectorTarget(v.vectors), Owner: "a", Log: slog.New(slog.DiscardHandler),
+		f := views.NewFeeder(views.FeederOptions{
+			Store: truth, Target: views.VectorTarget(v.vectors), Owner: "a", Log: slog.New(slog.DiscardHandler),
 		})
 		ctx, cancel := context.WithCancel(context.Background())
 		var running sync.WaitGroup

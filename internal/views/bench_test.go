@@ -1,4 +1,4 @@
-package jobs_test
+package views_test
 
 import (
 	"context"
@@ -12,13 +12,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stratamem/strata/internal/jobs"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/store/elasticstore"
 	"github.com/stratamem/strata/internal/store/milvusstore"
 	"github.com/stratamem/strata/internal/store/sqlitestore"
 	"github.com/stratamem/strata/internal/store/storetest/backend"
+	"github.com/stratamem/strata/internal/views"
 )
 
 // What a benchmark of feeding stores: few users with many facts would hide what a feed costs.
@@ -49,7 +49,7 @@ func BenchmarkFeedVectors(b *testing.B) {
 	})
 	st := benchStore(b)
 	benchFactsOf(b, st)
-	feedAll(b, st, jobs.VectorTarget(view), benchUsers*benchFacts)
+	feedAll(b, st, views.VectorTarget(view), benchUsers*benchFacts)
 }
 
 // BenchmarkFeedTranscript rebuilds the transcript in Elasticsearch from the embedded truth; fed/s counts turns.
@@ -71,7 +71,7 @@ func BenchmarkFeedTranscript(b *testing.B) {
 	})
 	st := benchStore(b)
 	benchTurnsOf(b, st)
-	feedAll(b, st, jobs.TranscriptTarget(view), benchUsers*benchTurns)
+	feedAll(b, st, views.TranscriptTarget(view), benchUsers*benchTurns)
 }
 
 func benchStore(b *testing.B) *sqlitestore.Store {
@@ -158,7 +158,7 @@ func (m *fedMeter) FeedFailed(memory.View) {}
 
 // feedAll rebuilds the view as often as the benchmark asks, and reports how much a second was put. What it counts are
 // facts, one row each, or turns, two.
-func feedAll(b *testing.B, st *sqlitestore.Store, target jobs.Target, count int) {
+func feedAll(b *testing.B, st *sqlitestore.Store, target views.Target, count int) {
 	b.Helper()
 	rows := count
 	if target.View() == memory.ViewTranscript {
@@ -169,7 +169,7 @@ func feedAll(b *testing.B, st *sqlitestore.Store, target jobs.Target, count int)
 			b.Fatal(err)
 		}
 		m := &fedMeter{left: rows, done: make(chan struct{})}
-		f := jobs.NewFeeder(jobs.FeederOptions{Store: st, Target: target, Owner: "bench", Meter: m, Log: slog.New(slog.NewTextHandler(io.Discard, nil))})
+		f := views.NewFeeder(views.FeederOptions{Store: st, Target: target, Owner: "bench", Meter: m, Log: slog.New(slog.NewTextHandler(io.Discard, nil))})
 		ctx, cancel := context.WithCancel(b.Context())
 		var running sync.WaitGroup
 		running.Go(func() { _ = f.Run(ctx) })

@@ -1,4 +1,4 @@
-package jobs_test
+package views_test
 
 import (
 	"context"
@@ -12,9 +12,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/stratamem/strata/internal/jobs"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/store"
+	"github.com/stratamem/strata/internal/views"
 )
 
 // downFor fails that many calls of Rows.
@@ -37,7 +37,7 @@ func (d *downFor) Rows(ctx context.Context, q store.RowQuery[store.TextSpace]) (
 
 // noTenantsFor fails that many calls of Tenants.
 type noTenantsFor struct {
-	jobs.VerifyStore
+	views.VerifyStore
 	calls int
 }
 
@@ -51,7 +51,7 @@ func (s *noTenantsFor) Tenants(ctx context.Context) ([]string, error) {
 
 // meanwhile does something once, after users were listed.
 type meanwhile struct {
-	jobs.VerifyStore
+	views.VerifyStore
 	once func()
 }
 
@@ -63,7 +63,7 @@ func (s meanwhile) ListUsers(ctx context.Context, q store.UserQuery) ([]memory.U
 
 // between does something once, after facts or vectors of a user were read.
 type between struct {
-	jobs.VerifyStore
+	views.VerifyStore
 	facts, vectors func()
 }
 
@@ -79,15 +79,15 @@ func (s between) FactVectors(ctx context.Context, user memory.UserRef, version i
 	return out, err
 }
 
-func (v *views) verifier(targets ...jobs.Target) *jobs.Verifier {
+func (v *fixture) verifier(targets ...views.Target) *views.Verifier {
 	v.t.Helper()
 	return v.verifierOf(v.store, targets...)
 }
 
 // verifierOf runs until the test ends.
-func (v *views) verifierOf(truth jobs.VerifyStore, targets ...jobs.Target) *jobs.Verifier {
+func (v *fixture) verifierOf(truth views.VerifyStore, targets ...views.Target) *views.Verifier {
 	v.t.Helper()
-	x := jobs.NewVerifier(jobs.VerifierOptions{Store: truth, Targets: targets, Log: slog.New(slog.DiscardHandler)})
+	x := views.NewVerifier(views.VerifierOptions{Store: truth, Targets: targets, Log: slog.New(slog.DiscardHandler)})
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
 	running.Go(func() { _ = x.Run(ctx) })
@@ -96,7 +96,7 @@ func (v *views) verifierOf(truth jobs.VerifyStore, targets ...jobs.Target) *jobs
 }
 
 // verify compares all views and answers the job when it has ended.
-func (v *views) verify(x *jobs.Verifier, mode jobs.VerifyMode) jobs.VerifyJob {
+func (v *fixture) verify(x *views.Verifier, mode views.VerifyMode) views.VerifyJob {
 	v.t.Helper()
 	if _, err := x.Verify(context.Background(), nil, mode); err != nil {
 		v.t.Fatal(err)
@@ -106,7 +106,7 @@ func (v *views) verify(x *jobs.Verifier, mode jobs.VerifyMode) jobs.VerifyJob {
 }
 
 // checks leave out what is 0.
-func wantChecks(t *testing.T, got jobs.VerifyJob, want ...jobs.ViewCheck) {
+func wantChecks(t *testing.T, got views.VerifyJob, want ...views.ViewCheck) {
 	t.Helper()
 	if got.State != memory.SlotApplied || got.Reason != "" {
 		t.Errorf("the job ended as %s: %s", got.State, got.Reason)
@@ -117,7 +117,7 @@ func wantChecks(t *testing.T, got jobs.VerifyJob, want ...jobs.ViewCheck) {
 }
 
 // fill stores users of two tenants with sessions and facts, feeds the views and answers how many rows each holds.
-func (v *views) fill(users, each int) (rows int64) {
+func (v *fixture) fill(users, each int) (rows int64) {
 	v.t.Helper()
 	for n := range users {
 		user := memory.UserRef{Tenant: fmt.Sprint("tenant-", n%2), UserID: fmt.Sprint("user-", n/2)}
@@ -137,7 +137,7 @@ func (v *views) fill(users, each int) (rows int64) {
 }
 
 // truth is everything stored, as it is exported.
-func (v *views) truth() []store.Record {
+func (v *fixture) truth() []store.Record {
 	v.t.Helper()
 	ctx := context.Background()
 	tenants, err := v.store.Tenants(ctx)
@@ -163,7 +163,7 @@ func (v *views) truth() []store.Record {
 type damage struct{ missing, stale, orphan, foreign int }
 
 // corrupt damages the views, rows drawn by the seed.
-func (v *views) corrupt(d damage) {
+func (v *fixture) corrupt(d damage) {
 	v.t.Helper()
 	ctx, draw := context.Background(), rand.New(rand.NewPCG(1, 2))
 	vectors, err := v.vectors.Rows(ctx, store.RowQuery[store.VectorSpace]{Space: firstVectors, Limit: 100_000})
@@ -222,14 +222,14 @@ func (v *views) corrupt(d damage) {
 }
 
 func TestVerify(t *testing.T) {
-	viewsInBubble(t, "one row in a hundred is damaged: all are found and repaired in one pass, and the truth stays as it was", func(t *testing.T, v *views) {
+	viewsInBubble(t, "one row in a hundred is damaged: all are found and repaired in one pass, and the truth stays as it was", func(t *testing.T, v *fixture) {
 		rows := v.fill(20, 100)
 		before := v.truth()
 		d := damage{missing: 5, stale: 5, orphan: 5, foreign: 5} // a hundredth of 2,000
 		v.corrupt(d)
 		x := v.verifier(v.targets()...)
-		wrong := jobs.ViewCheck{Checked: rows, Missing: 5, Stale: 5, Orphan: 10}
-		all := func(repaired int64) (out []jobs.ViewCheck) {
+		wrong := views.ViewCheck{Checked: rows, Missing: 5, Stale: 5, Orphan: 10}
+		all := func(repaired int64) (out []views.ViewCheck) {
 			for _, target := range v.targets() {
 				c := wrong
 				c.View, c.Repaired = target.View(), repaired
@@ -237,37 +237,37 @@ func TestVerify(t *testing.T) {
 			}
 			return out
 		}
-		wantChecks(t, v.verify(x, jobs.VerifyDryRun), all(0)...)
-		wantChecks(t, v.verify(x, jobs.VerifyRepair), all(20)...)
-		wrong = jobs.ViewCheck{Checked: rows}
-		wantChecks(t, v.verify(x, jobs.VerifyRepair), all(0)...)
+		wantChecks(t, v.verify(x, views.VerifyDryRun), all(0)...)
+		wantChecks(t, v.verify(x, views.VerifyRepair), all(20)...)
+		wrong = views.ViewCheck{Checked: rows}
+		wantChecks(t, v.verify(x, views.VerifyRepair), all(0)...)
 		if diff := cmp.Diff(before, v.truth()); diff != "" {
 			t.Errorf("the truth changed (-before +after):\n%s", diff)
 		}
 	})
 
-	viewsInBubble(t, "what the view was not told yet is pending, not wrong", func(t *testing.T, v *views) {
+	viewsInBubble(t, "what the view was not told yet is pending, not wrong", func(t *testing.T, v *fixture) {
 		rows := v.fill(2, 10)
 		user := memory.UserRef{Tenant: "tenant-0", UserID: "user-0"}
 		v.say(user.Session("s0"), "more words")
 		v.learn(user, "likes coffee")
 		facts := v.state(user).Facts
 		v.forgetFact(user, facts[0].ID)
-		got := v.verify(v.verifier(v.targets()...), jobs.VerifyRepair)
+		got := v.verify(v.verifier(v.targets()...), views.VerifyRepair)
 		wantChecks(t, got,
-			jobs.ViewCheck{View: memory.ViewVectors, Checked: rows - 1, Pending: 1},
-			jobs.ViewCheck{View: memory.ViewFacts, Checked: rows - 1, Pending: 1},
-			jobs.ViewCheck{View: memory.ViewTranscript, Checked: rows, Pending: 1},
+			views.ViewCheck{View: memory.ViewVectors, Checked: rows - 1, Pending: 1},
+			views.ViewCheck{View: memory.ViewFacts, Checked: rows - 1, Pending: 1},
+			views.ViewCheck{View: memory.ViewTranscript, Checked: rows, Pending: 1},
 		)
 	})
 
-	viewsInBubble(t, "nothing is wrong while users write and the views are fed", func(t *testing.T, v *views) {
+	viewsInBubble(t, "nothing is wrong while users write and the views are fed", func(t *testing.T, v *fixture) {
 		v.fill(4, 20)
 		v.feeders("b")
 		x := v.verifier(v.targets()...)
 		user := memory.UserRef{Tenant: "tenant-1", UserID: "user-1"}
 		for i := range 40 {
-			if _, err := x.Verify(context.Background(), nil, jobs.VerifyRepair); err != nil {
+			if _, err := x.Verify(context.Background(), nil, views.VerifyRepair); err != nil {
 				t.Fatal(err)
 			}
 			v.say(user.Session(fmt.Sprint("s", i%5)), fmt.Sprint("new words ", i))
@@ -285,7 +285,7 @@ func TestVerify(t *testing.T) {
 		}
 	})
 
-	viewsInBubble(t, "a fact that is forgotten between two reads of the truth is no orphan", func(t *testing.T, v *views) {
+	viewsInBubble(t, "a fact that is forgotten between two reads of the truth is no orphan", func(t *testing.T, v *fixture) {
 		v.fill(1, 10)
 		user := memory.UserRef{Tenant: "tenant-0", UserID: "user-0"}
 		never := func() {}
@@ -293,49 +293,49 @@ func TestVerify(t *testing.T) {
 			{v.store, sync.OnceFunc(func() { v.forgetFact(user, v.state(user).Facts[0].ID) }), never},
 			{v.store, never, sync.OnceFunc(func() { v.forgetFact(user, v.state(user).Facts[1].ID) })},
 		} {
-			got := v.verify(v.verifierOf(truth, jobs.VectorTarget(v.vectors)), jobs.VerifyRepair).Checks[0]
+			got := v.verify(v.verifierOf(truth, views.VectorTarget(v.vectors)), views.VerifyRepair).Checks[0]
 			if got.Wrong() > 0 {
 				t.Errorf("%+v", got)
 			}
 		}
 	})
 
-	viewsInBubble(t, "a view that was deleted is filled again", func(t *testing.T, v *views) {
+	viewsInBubble(t, "a view that was deleted is filled again", func(t *testing.T, v *fixture) {
 		rows := v.fill(2, 10)
 		space := store.TextSpace{View: memory.ViewTranscript, Build: 1}
 		if err := v.texts.Drop(context.Background(), space); err != nil {
 			t.Fatal(err)
 		}
-		x := v.verifier(jobs.TranscriptTarget(v.texts))
-		wantChecks(t, v.verify(x, jobs.VerifyDryRun), jobs.ViewCheck{View: memory.ViewTranscript, Checked: rows, Missing: rows})
-		wantChecks(t, v.verify(x, jobs.VerifyRepair), jobs.ViewCheck{View: memory.ViewTranscript, Checked: rows, Missing: rows, Repaired: rows})
+		x := v.verifier(views.TranscriptTarget(v.texts))
+		wantChecks(t, v.verify(x, views.VerifyDryRun), views.ViewCheck{View: memory.ViewTranscript, Checked: rows, Missing: rows})
+		wantChecks(t, v.verify(x, views.VerifyRepair), views.ViewCheck{View: memory.ViewTranscript, Checked: rows, Missing: rows, Repaired: rows})
 		if n := int64(len(v.textRows(memory.ViewTranscript, 1))); n != rows {
 			t.Errorf("%d rows of %d", n, rows)
 		}
 	})
 
-	viewsInBubble(t, "a view that fails now and then is verified from where it failed, and one that stays down is given up with a reason", func(t *testing.T, v *views) {
+	viewsInBubble(t, "a view that fails now and then is verified from where it failed, and one that stays down is given up with a reason", func(t *testing.T, v *fixture) {
 		rows := v.fill(4, 10)
 		flaky := &downFor{TextView: v.texts, calls: 3}
-		x := v.verifier(jobs.FactTarget(flaky))
-		job := v.verify(x, jobs.VerifyRepair)
-		wantChecks(t, job, jobs.ViewCheck{View: memory.ViewFacts, Checked: rows})
+		x := v.verifier(views.FactTarget(flaky))
+		job := v.verify(x, views.VerifyRepair)
+		wantChecks(t, job, views.ViewCheck{View: memory.ViewFacts, Checked: rows})
 		if job.Users != 4 {
 			t.Errorf("%d users were compared", job.Users)
 		}
 		flaky.calls = 1000
-		if job = v.verify(x, jobs.VerifyRepair); job.State != memory.SlotParked || job.Reason == "" {
+		if job = v.verify(x, views.VerifyRepair); job.State != memory.SlotParked || job.Reason == "" {
 			t.Errorf("the job ended as %s: %q", job.State, job.Reason)
 		}
 	})
 
-	viewsInBubble(t, "a truth that fails at the first call is compared all the same", func(t *testing.T, v *views) {
+	viewsInBubble(t, "a truth that fails at the first call is compared all the same", func(t *testing.T, v *fixture) {
 		rows := v.fill(4, 10)
-		x := v.verifierOf(&noTenantsFor{v.store, 1}, jobs.FactTarget(v.texts))
-		wantChecks(t, v.verify(x, jobs.VerifyRepair), jobs.ViewCheck{View: memory.ViewFacts, Checked: rows})
+		x := v.verifierOf(&noTenantsFor{v.store, 1}, views.FactTarget(v.texts))
+		wantChecks(t, v.verify(x, views.VerifyRepair), views.ViewCheck{View: memory.ViewFacts, Checked: rows})
 	})
 
-	viewsInBubble(t, "nothing is wrong when the view is rebuilt while a page of users is compared", func(t *testing.T, v *views) {
+	viewsInBubble(t, "nothing is wrong when the view is rebuilt while a page of users is compared", func(t *testing.T, v *fixture) {
 		rows := v.fill(2, 10)
 		for _, target := range v.targets() {
 			truth := meanwhile{v.store, sync.OnceFunc(func() {
@@ -347,79 +347,25 @@ func TestVerify(t *testing.T) {
 				v.wantAllTold()
 				stop()
 			})}
-			got := v.verify(v.verifierOf(truth, target), jobs.VerifyDryRun).Checks[0]
+			got := v.verify(v.verifierOf(truth, target), views.VerifyDryRun).Checks[0]
 			if got.Wrong() > 0 || got.Checked+got.Pending != rows {
 				t.Errorf("of %d rows: %+v", rows, got)
 			}
 		}
 	})
 
-	viewsInBubble(t, "a call while a job runs answers that job, and another mode is refused", func(t *testing.T, v *views) {
-		x := jobs.NewVerifier(jobs.VerifierOptions{Store: v.store, Targets: v.targets(), Log: slog.New(slog.DiscardHandler)})
-		first, err := x.Verify(context.Background(), nil, jobs.VerifyRepair)
+	viewsInBubble(t, "a call while a job runs answers that job, and another mode is refused", func(t *testing.T, v *fixture) {
+		x := views.NewVerifier(views.VerifierOptions{Store: v.store, Targets: v.targets(), Log: slog.New(slog.DiscardHandler)})
+		first, err := x.Verify(context.Background(), nil, views.VerifyRepair)
 		if err != nil {
 			t.Fatal(err)
 		}
-		again, err := x.Verify(context.Background(), []memory.View{memory.ViewFacts}, jobs.VerifyRepair)
+		again, err := x.Verify(context.Background(), []memory.View{memory.ViewFacts}, views.VerifyRepair)
 		if err != nil || again.ID != first.ID {
 			t.Errorf("again: %+v, %v", again, err)
 		}
-		if _, err := x.Verify(context.Background(), nil, jobs.VerifyDryRun); memory.ReasonOf(err) != memory.ReasonContention {
+		if _, err := x.Verify(context.Background(), nil, views.VerifyDryRun); memory.ReasonOf(err) != memory.ReasonContention {
 			t.Errorf("another mode: %v", err)
-		}
-	})
-}
-
-func TestEmbeddingsOfSeveralReplicas(t *testing.T) {
-	viewsInBubble(t, "one embeds, another follows a change of the model, and takes over when it stops", func(t *testing.T, v *views) {
-		e := &endpoint{}
-		replica := func(owner string) (*jobs.Embeddings, func()) {
-			x, err := jobs.OpenEmbeddings(context.Background(), jobs.EmbeddingsOptions{
-				Store: v.store, Open: e.open, Model: "small", Now: time.Now, Log: slog.New(slog.DiscardHandler), Leases: v.store, Owner: owner,
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
-			ctx, cancel := context.WithCancel(context.Background())
-			var running sync.WaitGroup
-			running.Go(func() { _ = x.Run(ctx) })
-			stop := sync.OnceFunc(func() { cancel(); running.Wait() })
-			t.Cleanup(stop)
-			pass(time.Second)
-			return x, stop
-		}
-		_, stopFirst := replica("a")
-		second, _ := replica("b")
-		bob := memory.UserRef{Tenant: "t", UserID: "bob"}
-		left := func() int64 {
-			n, err := v.store.CountFactsToEmbed(context.Background(), 1)
-			if err != nil {
-				t.Fatal(err)
-			}
-			return n
-		}
-		v.learn(bob, "likes tea")
-		second.Wake()
-		pass(time.Second)
-		if left() != 1 {
-			t.Error("the one without the lease embedded")
-		}
-		pass(6 * time.Second)
-		if left() != 0 {
-			t.Error("the one with the lease did not embed")
-		}
-		if _, err := second.Reembed(context.Background(), "large", 0); err != nil {
-			t.Fatal(err)
-		}
-		pass(15 * time.Second)
-		if active, _ := second.Active(); active.Model != "large" || !active.Active {
-			t.Errorf("the one that was asked uses %+v", active)
-		}
-		stopFirst()
-		v.learn(bob, "lives in Lisbon")
-		pass(6 * time.Second)
-		if n, err := v.store.CountFactsToEmbed(context.Background(), 2); err != nil || n != 0 {
-			t.Errorf("nobody took over: %d facts wait, %v", n, err)
 		}
 	})
 }

@@ -1,4 +1,4 @@
-package jobs_test
+package views_test
 
 import (
 	"context"
@@ -9,16 +9,18 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stratamem/strata/internal/jobs"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/rank"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/text"
+	"github.com/stratamem/strata/internal/views"
 )
+
+var ada = memory.UserRef{Tenant: "default", UserID: "ada"}
 
 // indexedUser is a user whose segments a test writes, and a view that is fed of them.
 type indexedUser struct {
-	*views
+	*fixture
 	random *rand.Rand
 	scope  memory.ScopeKey
 	docs   map[memory.Place]rank.Doc
@@ -26,17 +28,24 @@ type indexedUser struct {
 	puts   int // rows that were put
 }
 
-func newIndexedUser(v *views, seed uint64) *indexedUser {
+func newIndexedUser(v *fixture, seed uint64) *indexedUser {
 	v.t.Helper()
 	v.say(ada.Session("s"), "hello")
 	c := &indexedUser{
-		views: v, random: rand.New(rand.NewPCG(seed, 1)), docs: map[memory.Place]rank.Doc{}, seqs: map[memory.SessionKey]int64{},
+		fixture: v, random: rand.New(rand.NewPCG(seed, 1)), docs: map[memory.Place]rank.Doc{}, seqs: map[memory.SessionKey]int64{},
 	}
 	c.scope = c.lexicon().Scope
 	return c
 }
 
-func (c *indexedUser) lexicon() store.LexiconState { return lexicon(c.t, c.store) }
+func (c *indexedUser) lexicon() store.LexiconState {
+	c.t.Helper()
+	state, err := c.store.Lexicon(c.t.Context(), store.LexiconQuery{User: ada, MaxUnindexed: 1000})
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return state
+}
 
 // put stores a segment of documents.
 func (c *indexedUser) put(docs []rank.Doc, replaces ...int64) {
@@ -122,8 +131,8 @@ func (c *indexedUser) embed() {
 func (c *indexedUser) feed() {
 	c.t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
-	f := jobs.NewFeeder(jobs.FeederOptions{
-		Store: c.store, Target: jobs.TurnTarget(c.vectors), Owner: "a", Log: slog.New(slog.DiscardHandler), Meter: c,
+	f := views.NewFeeder(views.FeederOptions{
+		Store: c.store, Target: views.TurnTarget(c.vectors), Owner: "a", Log: slog.New(slog.DiscardHandler), Meter: c,
 	})
 	done := make(chan error)
 	go func() { done <- f.Run(ctx) }()
@@ -137,10 +146,10 @@ func (c *indexedUser) feed() {
 	}
 }
 
-// Fed implements jobs.FeedMeter.
+// Fed implements views.FeedMeter.
 func (c *indexedUser) Fed(_ memory.View, rows int) { c.puts += rows }
 
-// FeedFailed implements jobs.FeedMeter.
+// FeedFailed implements views.FeedMeter.
 func (c *indexedUser) FeedFailed(view memory.View) { c.t.Errorf("feeding the %s failed", view) }
 
 // wantKeys wants the view to answer what the index answers of all that was said.
@@ -179,7 +188,7 @@ func (c *indexedUser) wantKeys(build int64) {
 
 func TestTheViewOfTurns(t *testing.T) {
 	for seed := range uint64(12) {
-		viewsInBubble(t, fmt.Sprintf("answers what the index answers, whatever became of the segments meanwhile (%d)", seed), func(t *testing.T, v *views) {
+		viewsInBubble(t, fmt.Sprintf("answers what the index answers, whatever became of the segments meanwhile (%d)", seed), func(t *testing.T, v *fixture) {
 			c := newIndexedUser(v, seed)
 			for range 15 {
 				switch c.random.IntN(5) {
@@ -203,7 +212,7 @@ func TestTheViewOfTurns(t *testing.T) {
 			c.wantKeys(2)
 		})
 	}
-	viewsInBubble(t, "is told of the messages around a new one again, and of no others", func(t *testing.T, v *views) {
+	viewsInBubble(t, "is told of the messages around a new one again, and of no others", func(t *testing.T, v *fixture) {
 		c := newIndexedUser(v, 1)
 		vector := rank.NewVector(1, []float32{1, 0})
 		doc := func(seq int64) rank.Doc {
@@ -222,7 +231,7 @@ func TestTheViewOfTurns(t *testing.T) {
 			t.Errorf("%d rows were put for a new message and two before it", got)
 		}
 	})
-	viewsInBubble(t, "is not told again what was merged", func(t *testing.T, v *views) {
+	viewsInBubble(t, "is not told again what was merged", func(t *testing.T, v *fixture) {
 		c := newIndexedUser(v, 1)
 		for range 4 {
 			c.put(c.said())
@@ -235,7 +244,7 @@ func TestTheViewOfTurns(t *testing.T) {
 			t.Errorf("%d rows were put", c.puts-before)
 		}
 	})
-	viewsInBubble(t, "is told a long history piece by piece", func(t *testing.T, v *views) {
+	viewsInBubble(t, "is told a long history piece by piece", func(t *testing.T, v *fixture) {
 		c := newIndexedUser(v, 1)
 		for len(c.docs) < 1500 {
 			var docs []rank.Doc
@@ -247,7 +256,7 @@ func TestTheViewOfTurns(t *testing.T) {
 		c.feed()
 		c.wantAllKeys()
 	})
-	viewsInBubble(t, "compares and is repaired", func(t *testing.T, v *views) {
+	viewsInBubble(t, "compares and is repaired", func(t *testing.T, v *fixture) {
 		c := newIndexedUser(v, 3)
 		for range 6 {
 			c.put(c.said())
@@ -266,14 +275,14 @@ func TestTheViewOfTurns(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		x := v.verifierOf(v.store, jobs.TurnTarget(v.vectors))
-		wantChecks(t, v.verify(x, jobs.VerifyRepair), jobs.ViewCheck{
+		x := v.verifierOf(v.store, views.TurnTarget(v.vectors))
+		wantChecks(t, v.verify(x, views.VerifyRepair), views.ViewCheck{
 			View: memory.ViewTurns, Checked: int64(len(rows)), Missing: 1, Stale: 1, Orphan: 1, Repaired: 3,
 		})
 		c.wantKeys(1)
-		wantChecks(t, v.verify(x, jobs.VerifyDryRun), jobs.ViewCheck{View: memory.ViewTurns, Checked: int64(len(rows))})
+		wantChecks(t, v.verify(x, views.VerifyDryRun), views.ViewCheck{View: memory.ViewTurns, Checked: int64(len(rows))})
 		c.put(c.said())
-		job := v.verify(x, jobs.VerifyDryRun)
+		job := v.verify(x, views.VerifyDryRun)
 		if n := job.Checks[0].Wrong(); n != 0 {
 			t.Errorf("%d rows are wrong for messages that the view was not told of yet", n)
 		}
@@ -307,7 +316,7 @@ func (c *indexedUser) wantAllKeys() {
 }
 
 func TestTheViewOfTurnsAfterAMergeAroundALargerSegment(t *testing.T) {
-	viewsInBubble(t, "is told of a new message with those that were really said before it", func(t *testing.T, v *views) {
+	viewsInBubble(t, "is told of a new message with those that were really said before it", func(t *testing.T, v *fixture) {
 		c := newIndexedUser(v, 5)
 		doc := func(seq int64) rank.Doc {
 			d := rank.Doc{Place: memory.Place{Session: "a", Seq: seq}, Role: memory.RoleUser}

@@ -1,4 +1,6 @@
-package jobs
+// Package views keeps the views of the primary store: vectors and texts in other stores from which they can be rebuilt at any time.
+// A Feeder brings what changed, a Verifier compares and repairs, a Reindexer rebuilds.
+package views
 
 import (
 	"cmp"
