@@ -12,6 +12,7 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
+	"github.com/stratamem/strata/internal/indexing"
 	"github.com/stratamem/strata/internal/jobs"
 	"github.com/stratamem/strata/internal/llm/llmtest"
 	"github.com/stratamem/strata/internal/measure"
@@ -63,7 +64,7 @@ func seamsRuns(hits int) []seamsRun {
 	all := seamsRun{name: "all, 4 at once", fault: "none", workers: 4, slow: true}
 	for _, point := range []string{
 		jobs.SeamBeforeOpen, jobs.SeamAfterOpen, jobs.SeamBeforeAnswer, jobs.SeamAfterAnswer, jobs.SeamBeforeApply, jobs.SeamAfterApply,
-		jobs.SeamBeforeNode, jobs.SeamAfterNode, jobs.SeamBeforeDefer, jobs.SeamAfterDefer, jobs.SeamBeforeIndex, jobs.SeamAfterIndex,
+		jobs.SeamBeforeNode, jobs.SeamAfterNode, jobs.SeamBeforeDefer, jobs.SeamAfterDefer, indexing.SeamBeforeIndex, indexing.SeamAfterIndex,
 	} {
 		runs = append(runs, seamsRun{name: point, fault: "none", lives: lives(point, hits), workers: 1, slow: isIndex(point)})
 		all.lives = append(all.lives, lives(point, 1)...)
@@ -71,7 +72,7 @@ func seamsRuns(hits int) []seamsRun {
 	return append(runs, all)
 }
 
-func isIndex(point string) bool { return point == jobs.SeamBeforeIndex || point == jobs.SeamAfterIndex }
+func isIndex(point string) bool { return point == indexing.SeamBeforeIndex || point == indexing.SeamAfterIndex }
 
 // lives are the deaths at a point, each at another passing of it. A session is only put off when a server has just
 // started, so one that dies there has died before.

@@ -18,6 +18,7 @@ import (
 	"github.com/stratamem/strata/internal/config"
 	"github.com/stratamem/strata/internal/fence"
 	"github.com/stratamem/strata/internal/group"
+	"github.com/stratamem/strata/internal/indexing"
 	"github.com/stratamem/strata/internal/jobs"
 	"github.com/stratamem/strata/internal/llm/builtin"
 	"github.com/stratamem/strata/internal/memory"
@@ -58,11 +59,11 @@ type App struct {
 	store      store.Truth
 	models     *models
 	traces     *telemetry.Traces
-	indexer    *jobs.Indexer
+	indexer    *indexing.Indexer
 	runner     *jobs.Runner
 	feeders    []*views.Feeder // one for each view
 	verifier   *views.Verifier
-	embeddings *jobs.Embeddings
+	embeddings *indexing.Embeddings
 	usage      *service.Usage
 	gate       *admission.Gate
 	server     *server.Server
@@ -103,14 +104,14 @@ func (a *App) assemble(ctx context.Context, o Options) error {
 	a.gate = admission.New(admission.Options{Heavy: a.cfg.HeavyCalls, Memory: int64(a.cfg.CallMemory), Wait: longestWait, Meter: recorder})
 	recorder.WatchCalls(a.gate.Stats)
 	a.models = newModels(a.cfg, recorder)
-	a.embeddings, err = jobs.OpenEmbeddings(ctx, jobs.EmbeddingsOptions{
+	a.embeddings, err = indexing.OpenEmbeddings(ctx, indexing.EmbeddingsOptions{
 		Store: a.store, Open: a.models.embedder, Model: a.cfg.EmbeddingModel, Dimension: a.cfg.EmbeddingDimension, Now: a.store.Now, Log: a.log,
 		Builtin: isBuiltin, Leases: a.store, Owner: a.stores.owner,
 	})
 	if err != nil {
 		return err
 	}
-	a.indexer = jobs.NewIndexer(jobs.IndexerOptions{Store: a.store, Turns: a.analyzer(), Log: a.log, Seams: o.Seams, Now: a.store.Now})
+	a.indexer = indexing.NewIndexer(indexing.IndexerOptions{Store: a.store, Turns: a.analyzer(), Log: a.log, Seams: o.Seams, Now: a.store.Now})
 	facts, err := service.NewFactCache(a.store, int64(a.cfg.FactCache))
 	if err != nil {
 		return err
@@ -135,7 +136,9 @@ func (a *App) assemble(ctx context.Context, o Options) error {
 const longestWait = 2 * time.Second
 
 // analyzer makes the documents of messages, for the index and for what is not in it yet.
-func (a *App) analyzer() jobs.Contained { return jobs.Contained{Analyzer: a.embeddings, Log: a.log} }
+func (a *App) analyzer() indexing.Contained {
+	return indexing.Contained{Analyzer: a.embeddings, Log: a.log}
+}
 
 // retireSegments has messages indexed again that another analyzer took apart.
 func (a *App) retireSegments(ctx context.Context) error {
@@ -263,7 +266,7 @@ const maxQueries = 64
 // background tells all that works on a session that it has something new.
 type background struct {
 	*jobs.Runner
-	indexer *jobs.Indexer
+	indexer *indexing.Indexer
 	feeders []*views.Feeder
 }
 

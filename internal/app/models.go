@@ -13,6 +13,7 @@ import (
 	embedbuiltin "github.com/stratamem/strata/internal/embed/builtin"
 	embedopenai "github.com/stratamem/strata/internal/embed/openai"
 	"github.com/stratamem/strata/internal/embed/static"
+	"github.com/stratamem/strata/internal/indexing"
 	"github.com/stratamem/strata/internal/jobs"
 	"github.com/stratamem/strata/internal/llm"
 	"github.com/stratamem/strata/internal/llm/builtin"
@@ -98,8 +99,8 @@ const vectorCache = 32 << 20
 // isBuiltin reports whether an embedding model is part of the program.
 func isBuiltin(model string) bool { return model == static.Model || embedbuiltin.IsBuiltin(model) }
 
-// embedder implements jobs.OpenEmbedder.
-func (m *models) embedder(ctx context.Context, model jobs.EmbeddingModel) (embed.Embedder, error) {
+// embedder implements indexing.OpenEmbedder.
+func (m *models) embedder(ctx context.Context, model indexing.EmbeddingModel) (embed.Embedder, error) {
 	switch {
 	case model.Name == static.Model:
 		return m.table()
@@ -115,7 +116,7 @@ func (m *models) embedder(ctx context.Context, model jobs.EmbeddingModel) (embed
 }
 
 // remote opens a model of the embedding endpoint, which is asked for its dimension where that is not known.
-func (m *models) remote(ctx context.Context, model jobs.EmbeddingModel) (embed.Embedder, error) {
+func (m *models) remote(ctx context.Context, model indexing.EmbeddingModel) (embed.Embedder, error) {
 	remote, err := embedopenai.New(embedopenai.Options{Model: model.Name, Dimensions: model.Ask, Endpoint: openai.Endpoint{
 		BaseURL: m.cfg.EmbeddingBaseURL, Key: openai.NewKey(m.cfg.EmbeddingAPIKey.Reveal()), Timeout: m.cfg.EmbeddingTimeout,
 	}})

@@ -32,6 +32,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
+var ada = memory.UserRef{Tenant: "default", UserID: "ada"}
+
 // rig is a runner over a real store with scripted models. Its tests run in a bubble of package synctest: time is
 // virtual, and passes only while everybody waits.
 type rig struct {

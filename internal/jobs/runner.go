@@ -1,3 +1,5 @@
+// Package jobs extracts facts from sessions and summarises them in the background. What there is to do is derived from what is
+// stored, so no crash can lose it: a nudge only makes it soon, and a sweep finds what no nudge announced.
 package jobs
 
 import (
@@ -184,6 +186,9 @@ func (r *Runner) Run(ctx context.Context) error {
 		}
 	}
 }
+
+// maxSweep is how many sessions, and how many users, one sweep takes up.
+const maxSweep = 10_000
 
 // sweepStore takes up what the store knows to wait.
 func (r *Runner) sweepStore(ctx context.Context) {

@@ -5,15 +5,15 @@ import (
 	"slices"
 	"time"
 
-	"github.com/stratamem/strata/internal/jobs"
+	"github.com/stratamem/strata/internal/indexing"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/views"
 )
 
-// Reembedder makes new vectors of all facts with another model; *jobs.Embeddings.
+// Reembedder makes new vectors of all facts with another model; *indexing.Embeddings.
 type Reembedder interface {
-	Reembed(ctx context.Context, model string, dimension int) (jobs.ReembedJob, error)
-	Jobs(ctx context.Context) ([]jobs.ReembedJob, error)
+	Reembed(ctx context.Context, model string, dimension int) (indexing.ReembedJob, error)
+	Jobs(ctx context.Context) ([]indexing.ReembedJob, error)
 	// Wake must make vectors of facts that changed soon, without blocking.
 	Wake()
 }
@@ -52,7 +52,7 @@ const (
 )
 
 // ReembedJob is a new version of the facts' vectors.
-type ReembedJob = jobs.ReembedJob
+type ReembedJob = indexing.ReembedJob
 
 // VerifyMode says what becomes of rows that are wrong.
 type VerifyMode = views.VerifyMode
@@ -131,7 +131,7 @@ func jobsOf[J any](all []J, job func(J) MaintenanceJob) []MaintenanceJob {
 	return out
 }
 
-func reembedJob(j jobs.ReembedJob) MaintenanceJob {
+func reembedJob(j indexing.ReembedJob) MaintenanceJob {
 	return MaintenanceJob{
 		Kind: MaintenanceReembed, ID: j.ID, State: j.State, Done: j.Done, Total: j.Total, Reason: j.Reason,
 		CreateTime: j.CreateTime, UpdateTime: j.UpdateTime,

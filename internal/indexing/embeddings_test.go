@@ -1,4 +1,4 @@
-package jobs_test
+package indexing_test
 
 import (
 	"context"
@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/stratamem/strata/internal/embed"
-	"github.com/stratamem/strata/internal/jobs"
+	"github.com/stratamem/strata/internal/indexing"
 	"github.com/stratamem/strata/internal/llm"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/store"
@@ -40,7 +40,7 @@ type model struct {
 
 var dimensions = map[string]int{"small": 2, "large": 3, "huge": 4, "hash": 2}
 
-func (e *endpoint) open(_ context.Context, m jobs.EmbeddingModel) (embed.Embedder, error) {
+func (e *endpoint) open(_ context.Context, m indexing.EmbeddingModel) (embed.Embedder, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.down && m.Known == 0 {
@@ -94,7 +94,7 @@ func (m model) Embed(_ context.Context, texts []string) ([][]float32, error) {
 
 // embeddings is a store with facts and what embeds them.
 type embeddings struct {
-	*jobs.Embeddings
+	*indexing.Embeddings
 	store    *sqlitestore.Store
 	endpoint *endpoint
 }
@@ -117,7 +117,7 @@ func openEmbeddings(t *testing.T, st *sqlitestore.Store, e *endpoint, name strin
 // openBuiltin opens with some models that are built in.
 func openBuiltin(t *testing.T, st *sqlitestore.Store, e *endpoint, name string, builtin ...string) (embeddings, error) {
 	t.Helper()
-	x, err := jobs.OpenEmbeddings(t.Context(), jobs.EmbeddingsOptions{
+	x, err := indexing.OpenEmbeddings(t.Context(), indexing.EmbeddingsOptions{
 		Store: st, Open: e.open, Model: name, Now: time.Now, Log: slog.New(slog.DiscardHandler),
 		Builtin: func(model string) bool { return slices.Contains(builtin, model) },
 	})
@@ -464,8 +464,8 @@ func TestEmbeddingsOfSeveralReplicas(t *testing.T) {
 	t.Run("one embeds, another follows a change of the model, and takes over when it stops", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			e, st := &endpoint{}, openFile(t, filepath.Join(t.TempDir(), "strata.db"))
-			replica := func(owner string) (*jobs.Embeddings, func()) {
-				x, err := jobs.OpenEmbeddings(context.Background(), jobs.EmbeddingsOptions{
+			replica := func(owner string) (*indexing.Embeddings, func()) {
+				x, err := indexing.OpenEmbeddings(context.Background(), indexing.EmbeddingsOptions{
 					Store: st, Open: e.open, Model: "small", Now: time.Now, Log: slog.New(slog.DiscardHandler), Leases: st, Owner: owner,
 				})
 				if err != nil {

@@ -1,4 +1,4 @@
-package jobs_test
+package indexing_test
 
 import (
 	"testing"

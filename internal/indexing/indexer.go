@@ -1,6 +1,7 @@
-// Package jobs does the work that follows a reply. What there is to do is derived from what is stored, so no crash
-// can lose it: a nudge only makes it soon, and a sweep finds what no nudge announced.
-package jobs
+// Package indexing writes recorded messages into the search indexes of their users, with their vectors, and gives facts theirs. What
+// there is to do is derived from what is stored, so no crash can lose it: a nudge only makes it soon, and a sweep finds what no nudge
+// announced.
+package indexing
 
 import (
 	"cmp"

@@ -1,4 +1,4 @@
-package jobs_test
+package indexing_test
 
 import (
 	"context"
@@ -7,9 +7,12 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 
-	"github.com/stratamem/strata/internal/jobs"
+	"go.uber.org/goleak"
+
+	"github.com/stratamem/strata/internal/indexing"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/rank"
 	"github.com/stratamem/strata/internal/store"
@@ -21,6 +24,14 @@ var (
 	ada = memory.UserRef{Tenant: "default", UserID: "ada"}
 	day = time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// pass lets virtual time pass and waits until nobody has anything to do.
+func pass(d time.Duration) {
+	time.Sleep(d)
+	synctest.Wait()
+}
 
 func open(t *testing.T) *sqlitestore.Store {
 	t.Helper()
@@ -65,15 +76,15 @@ func (wordsOnly) Analyze(_ context.Context, messages []memory.PlacedMessage) (do
 
 func (wordsOnly) Wake() {}
 
-func newIndexer(s *sqlitestore.Store) *jobs.Indexer {
-	return jobs.NewIndexer(jobs.IndexerOptions{Store: s, Turns: wordsOnly{}, Delay: time.Millisecond, Log: slog.New(slog.DiscardHandler)})
+func newIndexer(s *sqlitestore.Store) *indexing.Indexer {
+	return indexing.NewIndexer(indexing.IndexerOptions{Store: s, Turns: wordsOnly{}, Delay: time.Millisecond, Log: slog.New(slog.DiscardHandler)})
 }
 
 func TestIndexerSeams(t *testing.T) {
 	s := open(t)
 	say(t, s, memory.RoleUser, "m", "a quiet river")
 	var passed []string
-	x := jobs.NewIndexer(jobs.IndexerOptions{Store: s, Turns: wordsOnly{}, Log: slog.New(slog.DiscardHandler), Seams: func(point string) {
+	x := indexing.NewIndexer(indexing.IndexerOptions{Store: s, Turns: wordsOnly{}, Log: slog.New(slog.DiscardHandler), Seams: func(point string) {
 		passed = append(passed, fmt.Sprintf("%s: %d unindexed", point, len(lexicon(t, s).Unindexed)))
 	}})
 	if _, err := x.Index(t.Context(), ada); err != nil {
@@ -235,7 +246,7 @@ func TestPlanMerge(t *testing.T) {
 	}
 	for name, row := range rows {
 		t.Run(name, func(t *testing.T) {
-			if got := jobs.PlanMerge(row.segments); len(got) != row.want {
+			if got := indexing.PlanMerge(row.segments); len(got) != row.want {
 				t.Errorf("merges %d, want %d", len(got), row.want)
 			}
 		})

@@ -1,4 +1,4 @@
-package jobs_test
+package indexing_test
 
 import (
 	"log/slog"
@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"testing"
 
-	"github.com/stratamem/strata/internal/jobs"
+	"github.com/stratamem/strata/internal/indexing"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/rank"
 	"github.com/stratamem/strata/internal/store"
@@ -16,7 +16,7 @@ import (
 type said struct {
 	embeddings
 	*testing.T
-	indexer *jobs.Indexer
+	indexer *indexing.Indexer
 }
 
 func withMessages(t *testing.T, words ...string) said {
@@ -31,7 +31,7 @@ func withModel(t *testing.T, name string, builtin []string, words ...string) sai
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := said{x, t, jobs.NewIndexer(jobs.IndexerOptions{Store: st, Turns: x, Log: slog.New(slog.DiscardHandler)})}
+	s := said{x, t, indexing.NewIndexer(indexing.IndexerOptions{Store: st, Turns: x, Log: slog.New(slog.DiscardHandler)})}
 	s.say(words...)
 	return s
 }

@@ -1,4 +1,4 @@
-package jobs_test
+package indexing_test
 
 import (
 	"context"
@@ -8,7 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/stratamem/strata/internal/jobs"
+	"github.com/stratamem/strata/internal/indexing"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/rank"
 )
@@ -34,9 +34,9 @@ func TestAMessageWhoseAnalysisPanics(t *testing.T) {
 	say(t, s, memory.RoleUser, "b", "a poisoned apple")
 	say(t, s, memory.RoleUser, "c", "a ferry to Naxos")
 	var log strings.Builder
-	x := jobs.NewIndexer(jobs.IndexerOptions{
+	x := indexing.NewIndexer(indexing.IndexerOptions{
 		Store: s, Delay: time.Millisecond, Log: slog.New(slog.DiscardHandler),
-		Turns: jobs.Contained{Analyzer: panicky{word: "poisoned"}, Log: slog.New(slog.NewTextHandler(&log, nil))},
+		Turns: indexing.Contained{Analyzer: panicky{word: "poisoned"}, Log: slog.New(slog.NewTextHandler(&log, nil))},
 	})
 	if _, err := x.Index(t.Context(), ada); err != nil {
 		t.Fatal(err)
@@ -64,10 +64,10 @@ func TestAnIndexerWhoseWorkPanicsGoesOn(t *testing.T) {
 		say(t, s, memory.RoleUser, "a", "the night train to Vienna")
 		var log strings.Builder
 		panics := 0
-		x := jobs.NewIndexer(jobs.IndexerOptions{
+		x := indexing.NewIndexer(indexing.IndexerOptions{
 			Store: s, Turns: wordsOnly{}, Log: slog.New(slog.NewTextHandler(&log, nil)),
 			Seams: func(point string) {
-				if point == jobs.SeamBeforeIndex && panics < 2 {
+				if point == indexing.SeamBeforeIndex && panics < 2 {
 					panics++
 					panic("a user's words")
 				}
