@@ -19,7 +19,7 @@ import (
 	"github.com/stratamem/strata/internal/fence"
 	"github.com/stratamem/strata/internal/group"
 	"github.com/stratamem/strata/internal/indexing"
-	"github.com/stratamem/strata/internal/jobs"
+	"github.com/stratamem/strata/internal/jobrunner"
 	"github.com/stratamem/strata/internal/llm/builtin"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/server"
@@ -60,7 +60,7 @@ type App struct {
 	models     *models
 	traces     *telemetry.Traces
 	indexer    *indexing.Indexer
-	runner     *jobs.Runner
+	runner     *jobrunner.Runner
 	feeders    []*views.Feeder // one for each view
 	verifier   *views.Verifier
 	embeddings *indexing.Embeddings
@@ -170,7 +170,7 @@ func (a *App) waiting(ctx context.Context) (facts, messages int64, err error) {
 	return a.embeddings.Waiting(ctx)
 }
 
-func (a *App) newRunner(facts *service.FactCache, meter jobs.Meter, seams func(string)) (*jobs.Runner, error) {
+func (a *App) newRunner(facts *service.FactCache, meter jobrunner.Meter, seams func(string)) (*jobrunner.Runner, error) {
 	summarizer, err := a.models.summarizer()
 	if err != nil {
 		return nil, err
@@ -183,7 +183,7 @@ func (a *App) newRunner(facts *service.FactCache, meter jobs.Meter, seams func(s
 	if err != nil {
 		return nil, err
 	}
-	o := jobs.RunnerOptions{
+	o := jobrunner.RunnerOptions{
 		Store: a.store, Facts: facts, Summarizer: summarizer, Extractor: extractor, Fallback: builtin.Summarizer{},
 		Policies: policies.WorkOf, Meter: meter, Log: a.log, Workers: a.cfg.Workers, Seams: seams,
 		Owner:   a.stores.owner,
@@ -194,7 +194,7 @@ func (a *App) newRunner(facts *service.FactCache, meter jobs.Meter, seams func(s
 		// What is built in works on this machine: with four workers Record took twice as long.
 		o.Workers, o.Busy = 1, func() bool { return a.server.Busy() }
 	}
-	return jobs.NewRunner(o), nil
+	return jobrunner.NewRunner(o), nil
 }
 
 // factsApplied tells what follows a change of a user's facts.
@@ -265,7 +265,7 @@ const maxQueries = 64
 
 // background tells all that works on a session that it has something new.
 type background struct {
-	*jobs.Runner
+	*jobrunner.Runner
 	indexer *indexing.Indexer
 	feeders []*views.Feeder
 }

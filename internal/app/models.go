@@ -14,7 +14,7 @@ import (
 	embedopenai "github.com/stratamem/strata/internal/embed/openai"
 	"github.com/stratamem/strata/internal/embed/static"
 	"github.com/stratamem/strata/internal/indexing"
-	"github.com/stratamem/strata/internal/jobs"
+	"github.com/stratamem/strata/internal/jobrunner"
 	"github.com/stratamem/strata/internal/llm"
 	"github.com/stratamem/strata/internal/llm/builtin"
 	"github.com/stratamem/strata/internal/llm/openai"
@@ -48,7 +48,7 @@ func providers(cfg config.Config) telemetry.Providers {
 }
 
 // summarizer answers the configured chat model, else the built-in one.
-func (m *models) summarizer() (jobs.Summarizer, error) {
+func (m *models) summarizer() (jobrunner.Summarizer, error) {
 	if m.cfg.SummaryModel == "" {
 		return builtin.Summarizer{}, nil
 	}
@@ -73,7 +73,7 @@ func (m *models) compactModels() (map[string]service.CompactModel, error) {
 }
 
 // extractor answers the configured chat model, else the built-in one.
-func (m *models) extractor() (jobs.Extractor, error) {
+func (m *models) extractor() (jobrunner.Extractor, error) {
 	if m.cfg.ExtractionModel == "" {
 		return builtin.Extractor{}, nil
 	}

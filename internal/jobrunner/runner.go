@@ -1,6 +1,6 @@
-// Package jobs extracts facts from sessions and summarises them in the background. What there is to do is derived from what is
+// Package jobrunner extracts facts from sessions and summarises them in the background. What there is to do is derived from what is
 // stored, so no crash can lose it: a nudge only makes it soon, and a sweep finds what no nudge announced.
-package jobs
+package jobrunner
 
 import (
 	"context"

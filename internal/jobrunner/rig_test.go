@@ -1,4 +1,4 @@
-package jobs_test
+package jobrunner_test
 
 import (
 	"cmp"
@@ -20,7 +20,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/stratamem/strata/internal/extract"
-	"github.com/stratamem/strata/internal/jobs"
+	"github.com/stratamem/strata/internal/jobrunner"
 	"github.com/stratamem/strata/internal/llm"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/policy"
@@ -43,9 +43,9 @@ type rig struct {
 	learner   *extractor
 	meter     *meter
 	policy    policy.Work
-	options   jobs.RunnerOptions
+	options   jobrunner.RunnerOptions
 
-	runner  *jobs.Runner
+	runner  *jobrunner.Runner
 	restart func()
 	starts  int
 }
@@ -73,7 +73,7 @@ func newRig(t *testing.T) *rig {
 		Summary: summary.Default(),
 		Extract: extract.Triggers{AtReply: true, Messages: 6, Idle: 30 * time.Second, MaxMessages: 40, MaxTokens: 4000},
 	}
-	r.options = jobs.RunnerOptions{
+	r.options = jobrunner.RunnerOptions{
 		Store: s, Facts: factsOf{s}, Summarizer: r.summaries, Extractor: r.learner, Fallback: fallback{}, Meter: r.meter,
 		Policies: func(string) policy.Work { return r.policy }, Log: slog.New(slog.DiscardHandler),
 		Rand: func() float64 { return 0.5 },
@@ -88,7 +88,7 @@ func (r *rig) start() {
 	if o.Owner == "" {
 		o.Owner = fmt.Sprintf("process %d", r.starts)
 	}
-	r.runner = jobs.NewRunner(o)
+	r.runner = jobrunner.NewRunner(o)
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- r.runner.Run(ctx) }()
@@ -244,7 +244,7 @@ func mustCover(t *testing.T, r *rig, ref memory.SessionRef, through int64) {
 	if end != through {
 		t.Errorf("leaves cover messages up to %d, want %d", end, through)
 	}
-	if got := jobs.SummarisedThrough(r.work(ref)); got != end {
+	if got := jobrunner.SummarisedThrough(r.work(ref)); got != end {
 		t.Errorf("the watermark is %d, want %d", got, end)
 	}
 }

@@ -1,4 +1,4 @@
-package jobs_test
+package jobrunner_test
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-package jobs_test
+package jobrunner_test
 
 import (
 	"context"
@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/stratamem/strata/internal/extract"
-	"github.com/stratamem/strata/internal/jobs"
+	"github.com/stratamem/strata/internal/jobrunner"
 	"github.com/stratamem/strata/internal/llm"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/store"
@@ -59,7 +59,7 @@ func TestWrongClock(t *testing.T) {
 		learnt(t, r, "likes clocks")
 	})
 	inBubble(t, "a dead process's lease of a slot ends within two hours", func(t *testing.T, r *rig) {
-		c := &crashes{point: jobs.SeamAfterOpen, nth: 1, died: make(chan struct{})}
+		c := &crashes{point: jobrunner.SeamAfterOpen, nth: 1, died: make(chan struct{})}
 		r.options.Seams = c.seam
 		wrong(r, func() { r.chat(ref, "I like clocks."); <-c.died })
 		pass(2 * time.Hour)
@@ -129,7 +129,7 @@ func TestWrongClock(t *testing.T) {
 }
 
 // garbling is a store that keeps half of each answer.
-type garbling struct{ jobs.Store }
+type garbling struct{ jobrunner.Store }
 
 func (g garbling) AnswerSlot(ctx context.Context, a store.SlotAnswer) (memory.Slot, error) {
 	a.Answer = a.Answer[:len(a.Answer)/2]

@@ -1,4 +1,4 @@
-package jobs_test
+package jobrunner_test
 
 import (
 	"context"
@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/stratamem/strata/internal/extract"
-	"github.com/stratamem/strata/internal/jobs"
+	"github.com/stratamem/strata/internal/jobrunner"
 	"github.com/stratamem/strata/internal/llm"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/store"
@@ -61,8 +61,8 @@ func (m interposed) State(ctx context.Context, user memory.UserRef) (extract.Sta
 // moments are when extract = NONE may be set while work is under way.
 func moments() []string {
 	return []string{
-		"while the model is asked", jobs.SeamBeforeAnswer, jobs.SeamAfterAnswer, "before the facts are read", "after the facts are read",
-		jobs.SeamBeforeApply, "while the answer waits for a new process",
+		"while the model is asked", jobrunner.SeamBeforeAnswer, jobrunner.SeamAfterAnswer, "before the facts are read", "after the facts are read",
+		jobrunner.SeamBeforeApply, "while the answer waits for a new process",
 	}
 }
 
@@ -77,7 +77,7 @@ func arrange(r *rig, moment string, forbid func()) (restart bool) {
 	}
 	c := &crashes{died: make(chan struct{})}
 	if restart = strings.Contains(moment, "new process"); restart {
-		c.point, c.nth = jobs.SeamAfterAnswer, 1
+		c.point, c.nth = jobrunner.SeamAfterAnswer, 1
 	}
 	r.options.Seams = func(point string) { c.seam(point); at(point) }
 	r.options.Facts = interposed{
@@ -139,7 +139,7 @@ func TestConsent(t *testing.T) {
 				nowhere.Message = "m99"
 				return opsAnswer([]extract.Op{op, nowhere}), nil
 			}
-			arrange(r, jobs.SeamBeforeApply, forbidding(r, ref)[what])
+			arrange(r, jobrunner.SeamBeforeApply, forbidding(r, ref)[what])
 			r.start()
 			r.say(ref, memory.RoleUser, "I like jazz.")
 			r.runner.Nudge(ref)

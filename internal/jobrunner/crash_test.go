@@ -1,4 +1,4 @@
-package jobs_test
+package jobrunner_test
 
 import (
 	"context"
@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/stratamem/strata/internal/extract"
-	"github.com/stratamem/strata/internal/jobs"
+	"github.com/stratamem/strata/internal/jobrunner"
 	"github.com/stratamem/strata/internal/llm"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/store"
@@ -24,8 +24,8 @@ import (
 
 func seams() []string {
 	return []string{
-		jobs.SeamBeforeOpen, jobs.SeamAfterOpen, jobs.SeamBeforeAnswer, jobs.SeamAfterAnswer, jobs.SeamBeforeApply,
-		jobs.SeamAfterApply, jobs.SeamBeforeNode, jobs.SeamAfterNode, jobs.SeamBeforeDefer, jobs.SeamAfterDefer,
+		jobrunner.SeamBeforeOpen, jobrunner.SeamAfterOpen, jobrunner.SeamBeforeAnswer, jobrunner.SeamAfterAnswer, jobrunner.SeamBeforeApply,
+		jobrunner.SeamAfterApply, jobrunner.SeamBeforeNode, jobrunner.SeamAfterNode, jobrunner.SeamBeforeDefer, jobrunner.SeamAfterDefer,
 	}
 }
 
@@ -113,16 +113,16 @@ func (r *rig) atEnd(ref memory.SessionRef, point string) error {
 	var errs []error
 	end, err := covered(r.nodes(ref))
 	errs = append(errs, err)
-	if w := r.work(ref); end != w.Session.LastSeq || jobs.ExtractedThrough(w) != end || len(w.Slots) != 0 {
+	if w := r.work(ref); end != w.Session.LastSeq || jobrunner.ExtractedThrough(w) != end || len(w.Slots) != 0 {
 		errs = append(errs, fmt.Errorf("of %d messages %d are summarised and %d extracted; %d slots are left",
-			w.Session.LastSeq, end, jobs.ExtractedThrough(w), len(w.Slots)))
+			w.Session.LastSeq, end, jobrunner.ExtractedThrough(w), len(w.Slots)))
 	}
 	if diff := cmp.Diff([]string{"(lives in Lisbon)", "likes plums", "lives in Porto"}, texts(r.facts(ada))); diff != "" {
 		errs = append(errs, errors.New(diff))
 	}
 	// Only an answer that did not reach the journal may be asked for again.
 	allowed := 0
-	if point == jobs.SeamBeforeAnswer {
+	if point == jobrunner.SeamBeforeAnswer {
 		allowed = 1
 	}
 	if again := r.askedAgain(); again > allowed {
@@ -150,7 +150,7 @@ func (r *rig) askedAgain() int {
 
 // passings are the times at which a seam is tried. Only idle sessions are deferred, so that happens seldom.
 func passings(point string) []int {
-	if point == jobs.SeamBeforeDefer || point == jobs.SeamAfterDefer {
+	if point == jobrunner.SeamBeforeDefer || point == jobrunner.SeamAfterDefer {
 		return []int{1, 2}
 	}
 	return []int{1, 2, 5}
@@ -172,14 +172,14 @@ func TestCrash(t *testing.T) {
 	}
 	inBubble(t, "after an answer is paid for twice where the journal forgets it, and this test sees that", func(t *testing.T, r *rig) {
 		r.options.Store = forgetful{r.store}
-		_, err := crashed(t, r, jobs.SeamAfterAnswer, 3)
+		_, err := crashed(t, r, jobrunner.SeamAfterAnswer, 3)
 		if err == nil || !strings.Contains(err.Error(), "paid for again") {
 			t.Errorf("a store that keeps no answers passes: %v", err)
 		}
 	})
 	inBubble(t, "under a name that only one process can have is resumed without waiting for the lease", func(t *testing.T, r *rig) {
 		r.options.Owner = "the only one"
-		c := &crashes{point: jobs.SeamAfterOpen, nth: 1, died: make(chan struct{})}
+		c := &crashes{point: jobrunner.SeamAfterOpen, nth: 1, died: make(chan struct{})}
 		r.options.Seams = c.seam
 		r.start()
 		r.chat(ada.Session("s"), "I like haste.")

@@ -1,4 +1,4 @@
-package jobs_test
+package jobrunner_test
 
 import (
 	"context"
@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/stratamem/strata/internal/extract"
-	"github.com/stratamem/strata/internal/jobs"
+	"github.com/stratamem/strata/internal/jobrunner"
 	"github.com/stratamem/strata/internal/llm"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/policy"
@@ -18,7 +18,7 @@ import (
 
 // dieAnswered has a process die when the first answer is in its journal, and another begin with what change makes of the policy.
 func (r *rig) dieAnswered(ref memory.SessionRef, change func(*policy.Work)) {
-	c := &crashes{point: jobs.SeamAfterAnswer, nth: 1, died: make(chan struct{})}
+	c := &crashes{point: jobrunner.SeamAfterAnswer, nth: 1, died: make(chan struct{})}
 	r.options.Seams = c.seam
 	r.start()
 	r.chat(ref, "I live in Lisbon. We walked a lot.")
