@@ -14,6 +14,7 @@ import (
 	"github.com/stratamem/strata/internal/llm"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/store"
+	"github.com/stratamem/strata/internal/worker"
 )
 
 // Embeddings keeps the vectors of facts and messages: it embeds what has none yet, and makes a new version of all of them
@@ -27,12 +28,12 @@ type Embeddings struct {
 	builtin func(model string) bool
 	now     func() time.Time
 	log     *slog.Logger
-	wake    chan struct{}
+	loop    *worker.Loop
+	sweep   time.Duration // how often it looks unasked
 
-	leases store.Leases // nil where no other process shares the store
-	owner  string
-	leased time.Time // until when the lease runs; belongs to Run alone
-	batch  batch     // how many texts the endpoint manages; belongs to Run alone
+	shared bool          // other processes share the store
+	lease  *worker.Lease // belongs to Run alone
+	batch  batch         // how many texts the endpoint manages; belongs to Run alone
 
 	beginning sync.Mutex // held by the one call of Reembed that may begin a version, and while versions are read again
 
@@ -84,10 +85,19 @@ type EmbeddingsOptions struct {
 // Run has made those of the configured one.
 func OpenEmbeddings(ctx context.Context, o EmbeddingsOptions) (*Embeddings, error) {
 	e := &Embeddings{
-		store: o.Store, open: o.Open, model: o.Model, dim: o.Dimension, now: o.Now, log: o.Log,
-		wake: make(chan struct{}, 1), skipped: map[string]bool{}, aside: map[int64]bool{}, leases: o.Leases, owner: o.Owner, builtin: o.Builtin,
-		batch: newBatch(),
+		store: o.Store, open: o.Open, model: o.Model, dim: o.Dimension, now: o.Now, log: o.Log, builtin: o.Builtin,
+		skipped: map[string]bool{}, aside: map[int64]bool{}, batch: newBatch(), sweep: embedSweep, shared: o.Leases != nil,
 	}
+	if e.shared {
+		e.sweep = sharedSweep
+	}
+	e.lease = worker.NewLease(worker.LeaseOptions{Store: o.Leases, Name: "embed", Owner: o.Owner, Length: embedLease, Now: o.Now, Log: o.Log})
+	e.loop = worker.NewLoop(worker.LoopOptions{
+		Work: e.work, Backoff: worker.Backoff{First: firstEmbedPause, Last: lastEmbedPause},
+		Failed: func(ctx context.Context, f worker.Failure) {
+			e.log.WarnContext(ctx, "embed facts", "error", f.Err, "again_in", f.Again)
+		},
+	})
 	if e.builtin == nil {
 		e.builtin = func(string) bool { return false }
 	}
@@ -221,12 +231,7 @@ func (e *Embeddings) serving() version {
 }
 
 // Wake says that facts changed, or messages were indexed. It never blocks.
-func (e *Embeddings) Wake() {
-	select {
-	case e.wake <- struct{}{}:
-	default: // somebody woke it already
-	}
-}
+func (e *Embeddings) Wake() { e.loop.Wake() }
 
 // How long Run waits after a failure, doubling from the first to the last; and how often it looks unasked.
 const (
@@ -239,86 +244,21 @@ const (
 	// embedLease is how long another process waits before it takes over from one that was killed. It should be longer than
 	// a call of the endpoint: when it ends early both pay for the same vectors.
 	embedLease = 2 * time.Minute
-	// releaseTimeout is how long a stopping process tries to store what it made, and to give its lease back.
-	releaseTimeout = time.Second
 )
 
 // Run embeds until ctx ends, and returns nil then.
 func (e *Embeddings) Run(ctx context.Context) error {
-	defer e.release(ctx)
-	pause := firstEmbedPause
-	for {
-		next := e.sweep()
-		err := group.Contain(func() error { return e.embedAll(ctx) })
-		if err != nil && ctx.Err() == nil {
-			e.log.WarnContext(ctx, "embed facts", "error", err, "again_in", pause)
-			next, pause = pause, min(2*pause, lastEmbedPause)
-		} else {
-			pause = firstEmbedPause
-		}
-		t := time.NewTimer(next)
-		select {
-		case <-ctx.Done():
-			t.Stop()
-			return nil
-		case <-e.wakeUnless(err):
-			t.Stop()
-		case <-t.C:
-		}
-	}
+	defer e.lease.Release(ctx)
+	return e.loop.Run(ctx)
 }
 
-// wakeUnless is the wake channel; after a failure only the pause counts.
-func (e *Embeddings) wakeUnless(err error) <-chan struct{} {
-	if err != nil {
-		return nil
-	}
-	return e.wake
-}
-
-func (e *Embeddings) sweep() time.Duration {
-	if e.leases != nil {
-		return sharedSweep
-	}
-	return embedSweep
-}
-
-// hold takes the lease, or extends it when half of it is over.
-func (e *Embeddings) hold(ctx context.Context) (held bool, err error) {
-	now := e.now()
-	if e.leases == nil || e.leased.Sub(now) > embedLease/2 {
-		return true, nil
-	}
-	e.leased = time.Time{}
-	held, err = e.leases.Lease(ctx, e.asLease(now, now.Add(embedLease)))
-	if err != nil {
-		return false, fmt.Errorf("take the lease of embedding: %w", err)
-	}
-	if held {
-		e.leased = now.Add(embedLease)
-	}
-	return held, nil
-}
-
-func (e *Embeddings) asLease(now, until time.Time) store.Lease {
-	return store.Lease{Name: "embed", Owner: e.owner, Now: now, Until: until}
-}
-
-// release gives the lease back, so that another process need not wait for its end.
-func (e *Embeddings) release(ctx context.Context) {
-	if e.leased.IsZero() {
-		return
-	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
-	defer cancel()
-	if _, err := e.leases.Lease(ctx, e.asLease(e.now(), time.Time{})); err != nil {
-		e.log.WarnContext(ctx, "the lease of embedding was not given back: another process takes over when it ends", "error", err)
-	}
+func (e *Embeddings) work(ctx context.Context) (rest time.Duration, err error) {
+	return e.sweep, e.embedAll(ctx)
 }
 
 // follow takes up what other processes did to the versions: begun one, or made another one active.
 func (e *Embeddings) follow(ctx context.Context) error {
-	if e.leases == nil {
+	if !e.shared {
 		return nil
 	}
 	e.beginning.Lock()
@@ -371,7 +311,7 @@ func (e *Embeddings) embedAll(ctx context.Context) error {
 	if err := e.follow(ctx); err != nil {
 		return err
 	}
-	if held, err := e.hold(ctx); err != nil || !held {
+	if held, err := e.lease.Hold(ctx); err != nil || !held {
 		return err
 	}
 	if e.serving().embedder == nil {
@@ -425,7 +365,7 @@ func (e *Embeddings) embedServing(ctx context.Context) error {
 
 // keep fails when the lease is not held any more.
 func (e *Embeddings) keep(ctx context.Context) error {
-	held, err := e.hold(ctx)
+	held, err := e.lease.Hold(ctx)
 	if err == nil && !held {
 		return errors.New("another process took over embedding: a call of the endpoint took longer than the lease")
 	}

@@ -8,6 +8,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"math"
 	"slices"
 	"sync"
 	"time"
@@ -24,17 +25,14 @@ import (
 type Indexer struct {
 	store store.Lexicon
 	turns Analyzer
-	delay time.Duration
-	sweep time.Duration
 	log   *slog.Logger
 	seams func(point string)
 	now   func() time.Time
+	loop  *worker.Loop
+	queue *worker.Queue[memory.UserRef]
 
 	mu     sync.Mutex
-	queue  []memory.UserRef // in the order of their first nudge
-	queued map[memory.UserRef]bool
 	broken map[memory.UserRef]bool // users whose segments are damaged
-	wake   chan struct{}
 }
 
 // Analyzer makes the documents of messages.
@@ -82,24 +80,21 @@ func NewIndexer(o IndexerOptions) *Indexer {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	return &Indexer{
-		now: o.Now, store: o.Store, turns: o.Turns, delay: o.Delay, sweep: o.Sweep, log: o.Log, seams: o.Seams,
-		queued: map[memory.UserRef]bool{}, broken: map[memory.UserRef]bool{}, wake: make(chan struct{}, 1),
+	x := &Indexer{
+		now: o.Now, store: o.Store, turns: o.Turns, log: o.Log, seams: o.Seams,
+		queue: worker.NewQueue[memory.UserRef](0), broken: map[memory.UserRef]bool{},
 	}
+	x.loop = worker.NewLoop(worker.LoopOptions{
+		Work: x.drain, Look: x.sweepStore, LookEvery: o.Sweep, Gather: o.Delay,
+		Failed: func(ctx context.Context, f worker.Failure) { x.logError(ctx, "look for turns to index", f.Err) },
+	})
+	return x
 }
 
 // Nudge says that the user has new turns. It never blocks.
 func (x *Indexer) Nudge(user memory.UserRef) {
-	x.mu.Lock()
-	if !x.queued[user] {
-		x.queued[user] = true
-		x.queue = append(x.queue, user)
-	}
-	x.mu.Unlock()
-	select {
-	case x.wake <- struct{}{}:
-	default: // somebody woke it already
-	}
+	x.queue.Add(user)
+	x.loop.Wake()
 }
 
 // Rebuild says that a segment of the user is damaged: all of them are made again from the transcript. It never blocks.
@@ -111,48 +106,26 @@ func (x *Indexer) Rebuild(user memory.UserRef) {
 }
 
 // Run indexes until ctx ends, and returns nil then. What is left is found by the first sweep of the next run.
-func (x *Indexer) Run(ctx context.Context) error {
-	sweep := time.NewTicker(x.sweep)
-	defer sweep.Stop()
-	x.sweepStore(ctx)
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-sweep.C:
-			x.sweepStore(ctx)
-		case <-x.wake:
-			if !worker.Pause(ctx, x.delay) {
-				return nil
-			}
-			for x.drain(ctx) {
-			}
-		}
-	}
-}
+func (x *Indexer) Run(ctx context.Context) error { return x.loop.Run(ctx) }
 
 // maxSweep is how many users one sweep takes up.
 const maxSweep = 10_000
 
-func (x *Indexer) sweepStore(ctx context.Context) {
-	err := group.Contain(func() error {
-		users, err := x.store.PendingUsers(ctx, maxSweep)
-		for _, u := range users {
-			x.Nudge(u)
-		}
-		return err
-	})
-	if err != nil {
-		x.complain(ctx, "look for turns to index", err)
+func (x *Indexer) sweepStore(ctx context.Context) error {
+	users, err := x.store.PendingUsers(ctx, maxSweep)
+	for _, u := range users {
+		x.Nudge(u)
 	}
+	return err
 }
 
 // drain serves the users who wait, in the order of their nudges, one batch each: a user with a long backlog goes to
-// the end again, so that others do not starve. It reports whether such a backlog is left, which need not gather.
-func (x *Indexer) drain(ctx context.Context) (backlog bool) {
-	for _, user := range x.take() {
+// the end again, so that others do not starve. Such a backlog need not gather.
+func (x *Indexer) drain(ctx context.Context) (rest time.Duration, err error) {
+	rest = worker.Forever
+	for _, user := range x.queue.Take(math.MaxInt) {
 		if ctx.Err() != nil {
-			return false
+			break
 		}
 		start := time.Now()
 		var more bool
@@ -161,30 +134,19 @@ func (x *Indexer) drain(ctx context.Context) (backlog bool) {
 			return err
 		})
 		if err != nil {
-			x.complain(ctx, "index turns", err) // the next sweep finds them again
+			x.logError(ctx, "index turns", err) // the next sweep finds them again
 		}
 		if more && err == nil {
-			backlog = true
-			x.Nudge(user)
+			rest = 0
+			x.queue.Add(user)
 		}
-		// As long again the machine is left to those who wait for an answer: the 99th percentile of Record at 64 clients
-		// was 27 ms with the indexer off and about 50 with one that never rests.
-		if !worker.Pause(ctx, time.Since(start)) {
-			return false
-		}
+		// Callers that wait for an answer have the machine for as long again as this took: see bench-record.
+		worker.Pause(ctx, time.Since(start))
 	}
-	return backlog
+	return rest, nil
 }
 
-func (x *Indexer) take() []memory.UserRef {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	users := x.queue
-	x.queue, x.queued = nil, map[memory.UserRef]bool{}
-	return users
-}
-
-func (x *Indexer) complain(ctx context.Context, doing string, err error) {
+func (x *Indexer) logError(ctx context.Context, doing string, err error) {
 	if ctx.Err() == nil {
 		x.log.ErrorContext(ctx, doing, "error", err)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/stratamem/strata/internal/rank"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/text"
+	"github.com/stratamem/strata/internal/worker"
 )
 
 // EmbeddingStore is the part of the truth that Embeddings keep: vectors of facts, and of messages in the segments of their
@@ -121,7 +122,7 @@ func (e *Embeddings) embedSegment(ctx context.Context, v version, ref store.Segm
 		return err
 	}
 	if err != nil {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), worker.ReleaseTimeout)
 		defer cancel()
 		return errors.Join(err, e.putPart(ctx, s))
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/summary"
+	"github.com/stratamem/strata/internal/worker"
 )
 
 // Outcomes of a slot, as Meter counts them.
@@ -143,10 +144,7 @@ func refusal(reason summary.RefusalReason, answer llm.Answer) failure {
 // backoff is how long to wait after so many failures: full jitter below a bound that doubles
 // (https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/), and no less than the endpoint asked for.
 func backoff(attempts int, asked time.Duration, jitter float64) time.Duration {
-	bound := lastBackoff
-	if doublings := attempts - 1; doublings < 10 { // 1 s · 2^10 is above a quarter of an hour
-		bound = min(bound, firstBackoff<<doublings)
-	}
+	bound := worker.Backoff{First: firstBackoff, Last: lastBackoff}.After(attempts)
 	return min(max(asked, time.Duration(jitter*float64(bound))), store.LongestWait)
 }
 

@@ -4,6 +4,7 @@ package jobrunner
 
 import (
 	"context"
+	"fmt"
 	"hash/maphash"
 	"log/slog"
 	"math/rand/v2"
@@ -31,7 +32,7 @@ type Runner struct {
 	answers  map[lane]bool
 	unparked map[lane]time.Time
 
-	wake    chan struct{}
+	loop    *worker.Loop
 	running group.Group
 
 	progress progress
@@ -107,10 +108,15 @@ func NewRunner(o RunnerOptions) *Runner {
 	}
 	// One user never takes the last worker: its sessions may all hang in a slow model.
 	perUser := max(1, o.Workers-1)
-	return &Runner{
-		o: o, log: o.Log, queue: newQueue(o.Debounce, perUser), wake: make(chan struct{}, 1), progress: progress{seed: maphash.MakeSeed()},
+	r := &Runner{
+		o: o, log: o.Log, queue: newQueue(o.Debounce, perUser), progress: progress{seed: maphash.MakeSeed()},
 		paused: map[lane]time.Time{}, answers: map[lane]bool{}, unparked: map[lane]time.Time{},
 	}
+	r.loop = worker.NewLoop(worker.LoopOptions{
+		Work: r.dispatch, Look: r.sweepStore, LookEvery: o.Sweep,
+		Failed: func(ctx context.Context, f worker.Failure) { r.complain(ctx, "look for work", f.Err) },
+	})
+	return r
 }
 
 // now is the time as stores keep it.
@@ -127,7 +133,7 @@ func (r *Runner) Nudge(ref memory.SessionRef) {
 	r.mu.Lock()
 	r.queue.nudge(ref, r.now())
 	r.mu.Unlock()
-	r.poke()
+	r.loop.Wake()
 }
 
 // Hurry makes the session's work of the kinds SlotExtract and SlotLeaf due now, whatever the triggers say; other kinds
@@ -141,7 +147,7 @@ func (r *Runner) Hurry(ref memory.SessionRef, kinds ...memory.SlotKind) {
 	r.mu.Lock()
 	r.queue.visitAt(ref, r.now(), why)
 	r.mu.Unlock()
-	r.poke()
+	r.loop.Wake()
 }
 
 // LookAgain has the session and the user's weeks and months looked at now: something changed that summaries are made of. It
@@ -152,64 +158,31 @@ func (r *Runner) LookAgain(user memory.UserRef, sessionID string) {
 		r.queue.visitAt(user.Session(id), r.now(), errand{thorough: true})
 	}
 	r.mu.Unlock()
-	r.poke()
-}
-
-// poke wakes the loop of Run.
-func (r *Runner) poke() {
-	select {
-	case r.wake <- struct{}{}:
-	default: // somebody woke it already
-	}
+	r.loop.Wake()
 }
 
 // Run works until ctx ends and returns nil then. Model calls that run are cancelled, and their slots left open for the
 // next run; what was answered is still applied.
 func (r *Runner) Run(ctx context.Context) error {
 	defer func() { _ = r.running.Wait() }() // its members return no error
-	sweep := time.NewTicker(r.o.Sweep)
-	defer sweep.Stop()
-	timer := time.NewTimer(r.o.Sweep)
-	defer timer.Stop()
-	r.sweepStore(ctx)
-	for {
-		if next := r.dispatch(ctx); !next.IsZero() {
-			timer.Reset(next.Sub(r.now()))
-		}
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-sweep.C:
-			r.sweepStore(ctx)
-		case <-timer.C:
-		case <-r.wake:
-		}
-	}
+	return r.loop.Run(ctx)
 }
 
 // maxSweep is how many sessions, and how many users, one sweep takes up.
 const maxSweep = 10_000
 
 // sweepStore takes up what the store knows to wait.
-func (r *Runner) sweepStore(ctx context.Context) {
-	r.complain(ctx, "look for work", group.Contain(func() error {
-		r.lookAround(ctx)
-		return nil
-	}))
-}
-
-func (r *Runner) lookAround(ctx context.Context) {
+func (r *Runner) sweepStore(ctx context.Context) error {
+	defer r.loop.Wake()
 	now := r.now()
 	r.complain(ctx, "try parked jobs again", r.retryParked(ctx, now))
 	sessions, err := r.o.Store.PendingSessions(ctx, now, maxSweep)
 	if err != nil {
-		r.complain(ctx, "look for sessions to work on", err)
-		return
+		return fmt.Errorf("look for sessions to work on: %w", err)
 	}
 	users, err := r.o.Store.PendingPeriods(ctx, now, maxSweep)
 	if err != nil {
-		r.complain(ctx, "look for weeks and months to summarise", err)
-		return
+		return fmt.Errorf("look for weeks and months to summarise: %w", err)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -220,10 +193,11 @@ func (r *Runner) lookAround(ctx context.Context) {
 	for _, user := range users {
 		r.queue.visitAt(user.Session(""), now, errand{thorough: true})
 	}
+	return nil
 }
 
-// dispatch starts visits while workers are free, and returns when the next target becomes ready.
-func (r *Runner) dispatch(ctx context.Context) time.Time {
+// dispatch starts visits while workers are free, and rests until the next target becomes ready.
+func (r *Runner) dispatch(ctx context.Context) (rest time.Duration, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	next := r.queue.wake(r.now())
@@ -234,11 +208,14 @@ func (r *Runner) dispatch(ctx context.Context) time.Time {
 		}
 		r.running.Go(func() error {
 			r.serve(ctx, t, why)
-			r.poke()
+			r.loop.Wake()
 			return nil
 		})
 	}
-	return next
+	if next.IsZero() {
+		return worker.Forever, nil
+	}
+	return next.Sub(r.now()), nil
 }
 
 // outcome says what follows a visit.

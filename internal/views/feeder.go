@@ -26,22 +26,18 @@ import (
 // What a view was told is marked only when its Search is sure to see it, so that readers may rely on the mark. Until then
 // it is remembered here: a process that ends early lets the rows be put again.
 type Feeder struct {
-	o    FeederOptions
-	log  *slog.Logger
-	wake chan struct{}
-
-	mu       sync.Mutex
-	nudged   []memory.SessionRef // in the order of their first nudge
-	queued   map[memory.SessionRef]bool
-	failures int // in a row
+	o      FeederOptions
+	log    *slog.Logger
+	loop   *worker.Loop
+	nudged *worker.Queue[memory.SessionRef]
 
 	// The rest belongs to Run alone.
+	lease   *worker.Lease
 	at      space                 // where rows are put; zero until it is prepared
 	cleaned space                 // the space beside which no other is left
 	marks   []delayedMark         // by due
 	ahead   map[feedKey]position  // feeds that were put farther than they are marked
 	aside   map[feedKey]time.Time // feeds that the view refuses, and until when they are not tried again
-	leased  time.Time             // until when the lease runs
 }
 
 // FeederStore is the part of the truth that a Feeder reads, with its marks.
@@ -105,9 +101,18 @@ func NewFeeder(o FeederOptions) *Feeder {
 	o.Delay = cmp.Or(o.Delay, 500*time.Millisecond)
 	o.Lease = cmp.Or(o.Lease, 30*time.Second)
 	f := &Feeder{
-		o: o, log: o.Log.With("view", o.Target.view.String()), wake: make(chan struct{}, 1),
-		queued: map[memory.SessionRef]bool{}, aside: map[feedKey]time.Time{},
+		o: o, log: o.Log.With("view", o.Target.view.String()), nudged: worker.NewQueue[memory.SessionRef](maxNudged), aside: map[feedKey]time.Time{},
 	}
+	f.lease = worker.NewLease(worker.LeaseOptions{
+		Store: o.Store, Name: "feed-" + o.Target.view.String(), Owner: o.Owner, Length: o.Lease, Now: o.Now, Log: f.log,
+	})
+	f.loop = worker.NewLoop(worker.LoopOptions{
+		Work: f.work, Gather: o.Delay, Backoff: worker.Backoff{First: firstFeedPause, Last: lastFeedPause}, Jitter: o.Rand,
+		Failed: f.failed,
+		Recovered: func(ctx context.Context, failures int) {
+			f.log.InfoContext(ctx, "the view is fed again", "failures", failures)
+		},
+	})
 	f.forget()
 	return f
 }
@@ -123,22 +128,12 @@ func (f *Feeder) Nudge(ref memory.SessionRef) {
 	if f.o.Target.view != memory.ViewTranscript {
 		ref.SessionID = ""
 	}
-	f.mu.Lock()
-	if !f.queued[ref] && len(f.nudged) < maxNudged {
-		f.queued[ref] = true
-		f.nudged = append(f.nudged, ref)
-	}
-	f.mu.Unlock()
+	f.nudged.Add(ref)
 	f.Wake()
 }
 
 // Wake says that there may be something to do. It never blocks.
-func (f *Feeder) Wake() {
-	select {
-	case f.wake <- struct{}{}:
-	default: // somebody woke it already
-	}
-}
+func (f *Feeder) Wake() { f.loop.Wake() }
 
 // How long Run waits after failures in a row, doubling from the first to the last, give or take a half.
 const (
@@ -148,44 +143,14 @@ const (
 
 // Run feeds the view until ctx ends, and returns nil then.
 func (f *Feeder) Run(ctx context.Context) error {
-	defer f.release(ctx)
-	for ctx.Err() == nil {
-		var more bool
-		err := group.Contain(func() (err error) {
-			more, err = f.turn(ctx)
-			return err
-		})
-		if ctx.Err() != nil {
-			return nil
-		}
-		f.note(ctx, err)
-		switch {
-		case err != nil:
-			worker.Pause(ctx, f.backoff())
-		case !more:
-			f.rest(ctx)
-		}
-	}
-	return nil
+	defer f.lease.Release(ctx)
+	return f.loop.Run(ctx)
 }
 
-// backoff answers how long to wait after the failures so far.
-func (f *Feeder) backoff() time.Duration {
-	d := min(firstFeedPause<<min(f.failures-1, 10), lastFeedPause)
-	return time.Duration(float64(d) * (0.5 + f.o.Rand()))
-}
-
-// note says once that the view cannot be fed, and once that it can again.
-func (f *Feeder) note(ctx context.Context, err error) {
-	before := f.count(err)
-	switch {
-	case err != nil && before == 0:
-		f.log.WarnContext(ctx, "the view cannot be fed: it lags behind until that is mended", "error", err)
-	case err == nil && before > 0:
-		f.log.InfoContext(ctx, "the view is fed again", "failures", before)
-	}
-	if err == nil {
-		return
+// failed says once that the view cannot be fed.
+func (f *Feeder) failed(ctx context.Context, failure worker.Failure) {
+	if failure.InRow == 1 {
+		f.log.WarnContext(ctx, "the view cannot be fed: it lags behind until that is mended", "error", failure.Err)
 	}
 	f.forget() // a view that failed may have lost what it was told, and its spaces
 	if f.o.Meter != nil {
@@ -193,26 +158,13 @@ func (f *Feeder) note(ctx context.Context, err error) {
 	}
 }
 
-// count counts failures in a row, and answers how many there were before.
-func (f *Feeder) count(err error) (before int) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	before = f.failures
-	f.failures++
-	if err == nil {
-		f.failures = 0
-	}
-	return before
-}
-
 // Trouble says why the view lags behind; "" when it is fed, or when another process feeds it.
 func (f *Feeder) Trouble() string {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.failures == 0 {
+	failures := f.loop.Failures()
+	if failures == 0 {
 		return ""
 	}
-	return fmt.Sprintf("the view could not be fed %d times in a row: see the server's log", f.failures)
+	return fmt.Sprintf("the view could not be fed %d times in a row: see the server's log", failures)
 }
 
 // forget drops what is remembered of the space.
@@ -221,27 +173,28 @@ func (f *Feeder) forget() {
 	f.marks, f.ahead = nil, map[feedKey]position{}
 }
 
-// rest waits for a nudge, the next sweep or the next mark.
-func (f *Feeder) rest(ctx context.Context) {
-	next := f.o.Sweep
-	if len(f.marks) > 0 {
-		next = min(next, max(0, f.marks[0].due.Sub(f.o.Now())))
+// work feeds what waits, and rests until the next sweep or the next mark.
+func (f *Feeder) work(ctx context.Context) (rest time.Duration, err error) {
+	more, err := f.turn(ctx)
+	if err != nil || more {
+		return 0, err
 	}
-	t := time.NewTimer(next)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-	case <-t.C:
-	case <-f.wake:
-		worker.Pause(ctx, f.o.Delay)
+	if len(f.marks) == 0 {
+		return f.o.Sweep, nil
 	}
+	return min(f.o.Sweep, max(0, f.marks[0].due.Sub(f.o.Now()))), nil
 }
 
 // turn feeds once what waits, if this process may. It reports whether there is more that need not wait.
 func (f *Feeder) turn(ctx context.Context) (more bool, err error) {
-	nudged := f.take()
-	if held, err := f.lease(ctx); err != nil || !held {
-		return false, err // the one who has the lease finds by its sweep what was nudged here
+	nudged := f.nudged.Take(roundFeeds)
+	held, err := f.lease.Hold(ctx)
+	if err != nil {
+		return false, err
+	}
+	if !held { // the one who has the lease finds by its sweep what was nudged here
+		f.forget()
+		return false, nil
 	}
 	if ready, err := f.settle(ctx); err != nil || !ready {
 		return false, err
@@ -261,56 +214,6 @@ func (f *Feeder) turn(ctx context.Context) (more bool, err error) {
 		return false, f.clean(ctx)
 	}
 	return rest || full && len(feeds) > 0, nil
-}
-
-func (f *Feeder) take() []memory.SessionRef {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	n := min(len(f.nudged), roundFeeds)
-	nudged := f.nudged[:n]
-	f.nudged = f.nudged[n:]
-	for _, ref := range nudged {
-		delete(f.queued, ref)
-	}
-	return nudged
-}
-
-// lease takes the view's lease, or extends it when half of it is over.
-func (f *Feeder) lease(ctx context.Context) (held bool, err error) {
-	now := f.o.Now()
-	if f.leased.Sub(now) > f.o.Lease/2 {
-		return true, nil
-	}
-	held, err = f.o.Store.Lease(ctx, f.asLease(now, now.Add(f.o.Lease)))
-	if err != nil {
-		return false, fmt.Errorf("take the lease of the view: %w", err)
-	}
-	f.leased = time.Time{}
-	if !held {
-		f.forget()
-		return false, nil
-	}
-	f.leased = now.Add(f.o.Lease)
-	return true, nil
-}
-
-func (f *Feeder) asLease(now, until time.Time) store.Lease {
-	return store.Lease{Name: "feed-" + f.o.Target.view.String(), Owner: f.o.Owner, Now: now, Until: until}
-}
-
-// releaseTimeout is how long a stopping feeder tries to give its lease back.
-const releaseTimeout = time.Second
-
-// release gives the lease back, so that another process need not wait for its end.
-func (f *Feeder) release(ctx context.Context) {
-	if f.leased.IsZero() {
-		return
-	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
-	defer cancel()
-	if _, err := f.o.Store.Lease(ctx, f.asLease(f.o.Now(), time.Time{})); err != nil {
-		f.log.WarnContext(ctx, "the lease of the view was not given back: another process takes over when it ends", "error", err)
-	}
 }
 
 // settle finds out where rows belong, and makes the place ready. It reports false while that is not known.

@@ -173,8 +173,9 @@ func (v *Verifier) Jobs() []VerifyJob {
 const (
 	// verifyTries is how often in a row a job may fail without progress before it gives up.
 	verifyTries = 5
-	// firstVerifyPause is how long it waits after a failure, doubling with each.
+	// How long it waits after failures in a row.
 	firstVerifyPause = time.Second
+	lastVerifyPause  = time.Minute
 )
 
 // Run runs the jobs that are asked for until ctx ends, and returns nil then.
@@ -206,6 +207,7 @@ func (v *Verifier) run(ctx context.Context, walks []*walk) {
 
 // try runs a walk, again after a failure from where it stopped.
 func (v *Verifier) try(ctx context.Context, w *walk) error {
+	backoff := worker.Backoff{First: firstVerifyPause, Last: lastVerifyPause}
 	failures := 0
 	for {
 		before := w.users
@@ -224,6 +226,6 @@ func (v *Verifier) try(ctx context.Context, w *walk) error {
 		if failures == verifyTries {
 			return err
 		}
-		worker.Pause(ctx, firstVerifyPause<<(failures-1))
+		worker.Pause(ctx, backoff.After(failures))
 	}
 }
