@@ -27,7 +27,7 @@ FUZZ := $(shell grep -rhoE --include='*_test.go' --with-filename '^func Fuzz[A-Z
 # the packages of property tests without a store
 PROPERTIES := $(shell grep -rl --include='*_test.go' pgregory.net/rapid internal | xargs -n1 dirname | sort -u | grep -vE '^internal/(app|jobrunner|store)(/|$$)' | sed 's|^|./|')
 
-.PHONY: help build tools test sdks lint generate verify fuzz bench bench-context bench-neighbours bench-large bench-record bench-crash bench-seams bench-conflict bench-outage bench-facts bench-learn bench-idle bench-overload bench-tiers bench-reindex bench-hanging bench-mongokill bench-replicas locomo locomo-tiers chats learnt figures property proof demo backends-up backends-down backends-wipe test-integration test-containers docker clean
+.PHONY: help build tools test sdks lint generate verify fuzz bench bench-context bench-neighbours bench-large bench-record bench-crash bench-seams bench-conflict bench-outage bench-facts bench-learn bench-idle bench-overload bench-tiers bench-reindex bench-hanging bench-mongokill bench-replicas locomo locomo-tiers chats learnt figures property proof docs demo backends-up backends-down backends-wipe test-integration test-containers docker clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | awk -F'\t' '{printf "  %-18s %s\n", $$1, $$2}'
@@ -65,8 +65,9 @@ lint: ## buf lint and golangci-lint
 	cd proto && $(subst tools/,../tools/,$(BUF)) lint
 	$(LINT) run ./...
 
-generate: ## the Go code of proto/, into api/, and the licences of what is linked
+generate: ## the Go code of proto/, into api/, the page of settings, and the licences of what is linked
 	$(BUF) generate --template proto/buf.gen.yaml
+	go run ./cmd/strata config reference >docs/operate/configuration.md
 	go run ./tools/notices >internal/notices/new && mv internal/notices/new internal/notices/THIRD_PARTY_NOTICES
 
 verify: ## what is committed is formatted, generated and linted
@@ -184,6 +185,9 @@ proof: ## the long proofs: 300 kills under load and 12 at every seam, 300 replay
 	$(MAKE) bench-replicas
 	$(MAKE) bench-mongokill
 	$(MAKE) test-containers
+
+docs: ## every command and program of the README and docs/, run as it stands there
+	STRATA_TEST_REQUIRE=docs go test -count=1 -timeout=20m -run=TestCommandsRun ./docs
 
 demo: ## the offline demo
 	go run ./cmd/strata demo
