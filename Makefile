@@ -25,7 +25,7 @@ VERSION    ?= $(shell git describe --tags --always --dirty 2>/dev/null)
 # package:target of every fuzz test
 FUZZ := $(shell grep -rhoE --include='*_test.go' --with-filename '^func Fuzz[A-Za-z0-9_]+' cmd internal | sed -E 's|/[^/]*_test.go:func |:|' | sort)
 # the packages of property tests without a store
-PROPERTIES := $(shell grep -rl --include='*_test.go' pgregory.net/rapid internal | xargs -n1 dirname | sort -u | grep -vE '^internal/(app|jobs|store)(/|$$)' | sed 's|^|./|')
+PROPERTIES := $(shell grep -rl --include='*_test.go' pgregory.net/rapid internal | xargs -n1 dirname | sort -u | grep -vE '^internal/(app|jobrunner|store)(/|$$)' | sed 's|^|./|')
 
 .PHONY: help build tools test sdks lint generate verify fuzz bench bench-context bench-neighbours bench-large bench-record bench-crash bench-seams bench-conflict bench-outage bench-facts bench-learn bench-idle bench-overload bench-tiers bench-reindex bench-hanging bench-mongokill bench-replicas locomo locomo-tiers chats learnt figures property proof docs demo backends-up backends-down backends-wipe test-integration test-containers docker clean
 
@@ -209,7 +209,7 @@ test-integration: ## the tests that want the three servers; see backends-up
 	@$(TIERS) export RAPID_SEED=$(SEED); if command -v "$$(go env CC)" >/dev/null; then export CGO_ENABLED=1; race=-race; else \
 			echo "NOTICE: no C compiler ($$(go env CC)): the tests run without the race detector"; race=; fi; \
 		go test $$race -count=1 -timeout=20m ./internal/store/mongostore ./internal/store/milvusstore ./internal/store/elasticstore; \
-		go test -count=1 -timeout=20m ./internal/jobs ./internal/app ./internal/cli
+		go test -count=1 -timeout=20m ./internal/storecopy ./internal/app ./internal/cli
 
 test-containers: ## compose up, the main job, down, and the tests of integration/, in a Docker engine; builds stand-in images where none can be pulled
 	@tools/backends/containers.sh test
