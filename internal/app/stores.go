@@ -13,7 +13,7 @@ import (
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/store/elasticstore"
-	"github.com/stratamem/strata/internal/store/lateview"
+	"github.com/stratamem/strata/internal/store/lazyview"
 	"github.com/stratamem/strata/internal/store/milvusstore"
 	"github.com/stratamem/strata/internal/store/mongostore"
 	"github.com/stratamem/strata/internal/store/sqlitestore"
@@ -86,7 +86,7 @@ func openMongo(ctx context.Context, cfg config.Config, log *slog.Logger) (*mongo
 
 func (s *stores) openViews(ctx context.Context, cfg config.Config, log *slog.Logger) (err error) {
 	if cfg.MilvusAddress != "" {
-		s.vectors, err = lateview.Vectors(ctx, lateOptions(log, "Milvus", func(ctx context.Context) (store.VectorView, error) {
+		s.vectors, err = lazyview.Vectors(ctx, lateOptions(log, "Milvus", func(ctx context.Context) (store.VectorView, error) {
 			return milvusstore.Open(ctx, milvusOptions(cfg))
 		}))
 		if err != nil {
@@ -96,7 +96,7 @@ func (s *stores) openViews(ctx context.Context, cfg config.Config, log *slog.Log
 	if cfg.ElasticsearchURL == "" {
 		return nil
 	}
-	s.texts, err = lateview.Texts(ctx, lateOptions(log, "Elasticsearch", func(ctx context.Context) (store.TextView, error) {
+	s.texts, err = lazyview.Texts(ctx, lateOptions(log, "Elasticsearch", func(ctx context.Context) (store.TextView, error) {
 		return elasticstore.Open(ctx, elasticOptions(cfg))
 	}))
 	if err != nil {
@@ -118,8 +118,8 @@ func elasticOptions(cfg config.Config) elasticstore.Options {
 	}
 }
 
-func lateOptions[V store.ViewHealth](log *slog.Logger, name string, open func(context.Context) (V, error)) lateview.Options[V] {
-	return lateview.Options[V]{
+func lateOptions[V store.ViewHealth](log *slog.Logger, name string, open func(context.Context) (V, error)) lazyview.Options[V] {
+	return lazyview.Options[V]{
 		Open: open, Now: time.Now,
 		Missing: func(err error) {
 			log.Warn("the view does not answer; it is taken up when it does, and answers say what they lack until then", "view", name, "error", err)
