@@ -16,14 +16,13 @@ import (
 	"github.com/stratamem/strata/internal/jobs"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/store"
-	"github.com/stratamem/strata/internal/store/exactview"
-	"github.com/stratamem/strata/internal/store/memtext"
 	"github.com/stratamem/strata/internal/store/sqlitestore"
+	"github.com/stratamem/strata/internal/store/storetest/memview"
 )
 
 // faultyTexts is a text view whose faults are in the test's hands.
 type faultyTexts struct {
-	*memtext.View
+	*memview.Texts
 	lag time.Duration
 
 	mu      sync.Mutex
@@ -56,14 +55,14 @@ func (v *faultyTexts) Put(ctx context.Context, space store.TextSpace, rows []sto
 			panic(v.panics)
 		}
 	}
-	return v.View.Put(ctx, space, rows)
+	return v.Texts.Put(ctx, space, rows)
 }
 
 // views is a real store with its views, fed by processes of the test. Its tests run in a bubble of package synctest.
 type views struct {
 	t       *testing.T
 	store   *sqlitestore.Store
-	vectors *exactview.View
+	vectors *memview.Vectors
 	texts   *faultyTexts
 	log     *strings.Builder
 	logger  *slog.Logger // writes to log, for all feeders: one handler does not mix their lines
@@ -79,8 +78,8 @@ func viewsInBubble(t *testing.T, promise string, f func(*testing.T, *views)) {
 func newViews(t *testing.T) *views {
 	t.Helper()
 	v := &views{
-		t: t, store: openFile(t, filepath.Join(t.TempDir(), "strata.db")), vectors: exactview.New(),
-		texts: &faultyTexts{View: memtext.New()}, log: &strings.Builder{},
+		t: t, store: openFile(t, filepath.Join(t.TempDir(), "strata.db")), vectors: memview.NewVectors(),
+		texts: &faultyTexts{Texts: memview.NewTexts()}, log: &strings.Builder{},
 	}
 	v.logger = slog.New(slog.NewTextHandler(v.log, nil))
 	e, err := v.store.AddEmbedding(t.Context(), memory.Embedding{Model: "small", Dimension: 2, Metric: "cosine", CreateTime: time.Now().UTC()})
