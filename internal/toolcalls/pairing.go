@@ -11,7 +11,7 @@ import (
 // Ref names a part of a message, both by index.
 type Ref struct{ Message, Part int }
 
-// Call is a tool call and the result that answers it.
+// Call is a tool call with its result.
 type Call struct {
 	At       Ref
 	Answered bool
@@ -20,12 +20,12 @@ type Call struct {
 	before   int // the open call of the same id before it, -1 without one
 }
 
-// Pairing says which result answers which call. Calls and results must be added in the order of the conversation, and
-// Close called behind the last.
+// Pairing finds the result of each call. Calls and results must be added in the order of the conversation, and Close called
+// behind the last.
 //
-// A result answers an open call of its id: in the latest message that has one, and there the first, so that calls
-// without ids pair by order. One without such a call before it answers the first open call of its id behind it, since
-// clients record out of order.
+// A result belongs to an open call of its id: in the latest message that has one, and there to the first, so that calls
+// without ids pair by order. A result without such a call before it belongs to the first open call of its id behind it,
+// since clients record out of order.
 type Pairing struct {
 	Calls   []Call
 	open    map[string]int // the latest open call of an id, -1 for none
@@ -84,7 +84,7 @@ func (p *Pairing) AddCall(at Ref, id string) {
 	p.Calls = append(p.Calls, Call{At: at, id: id, before: before})
 }
 
-// AddResult adds a result with the id of the call that it answers, which may be empty.
+// AddResult adds a result with the id of its call, which may be empty.
 func (p *Pairing) AddResult(at Ref, id string) {
 	latest, ok := p.open[id]
 	if !ok || latest < 0 {
@@ -108,12 +108,12 @@ func (p *Pairing) answer(call int, at Ref) {
 	p.answers = append(p.answers, answer{at, call})
 }
 
-// Close pairs results that stand before their calls.
+// Close pairs results that come before their calls.
 func (p *Pairing) Close() {
 	if len(p.early) > 0 {
 		waiting := p.waiting()
 		for _, r := range p.early {
-			// A call that does not stand behind this result stands behind none of the later ones.
+			// A call that is not behind this result is behind none of the later ones.
 			behind := waiting[r.id]
 			for len(behind) > 0 && p.Calls[behind[0]].At.Message <= r.at.Message {
 				behind = behind[1:]
@@ -129,7 +129,7 @@ func (p *Pairing) Close() {
 	p.early, p.open = nil, nil
 }
 
-// waiting are the calls of each id that nothing answers, in their order.
+// waiting returns the calls of each id that have no result, in their order.
 func (p *Pairing) waiting() map[string][]int {
 	out := map[string][]int{}
 	for i, c := range p.Calls {
