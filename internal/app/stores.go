@@ -132,7 +132,7 @@ func lateOptions[V store.ViewHealth](log *slog.Logger, name string, open func(co
 func (s *stores) targets() []views.Target {
 	var all []views.Target
 	if s.vectors != nil {
-		all = append(all, views.VectorTarget(s.vectors), views.TurnTarget(s.vectors))
+		all = append(all, views.VectorTarget(s.vectors), views.MessageVectorTarget(s.vectors))
 	}
 	if s.texts != nil {
 		all = append(all, views.FactTarget(s.texts), views.TranscriptTarget(s.texts))

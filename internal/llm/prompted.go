@@ -9,7 +9,7 @@ import (
 )
 
 // Prompted summarises and extracts by prompting chat models, which may be two or one. It implements the Summarizer and
-// the Extractor of package jobs, and the CompactModel of package service. The answers are not checked here.
+// the Extractor of package jobrunner, and the CompactModel of package service. The answers are not checked here.
 type Prompted struct {
 	Summaries  Chat
 	Extraction Chat

@@ -68,7 +68,7 @@ type Work interface {
 	WorkStats(ctx context.Context) (WorkStats, error)
 }
 
-// SessionWork is how far the background work of a session has come. The watermarks follow from it: see package jobs.
+// SessionWork is how far the background work of a session has come. The watermarks follow from it: see package jobrunner.
 type SessionWork struct {
 	Session memory.Session
 	User    memory.User

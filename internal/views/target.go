@@ -12,7 +12,7 @@ import (
 )
 
 // Target is a view as it is fed and verified: where its rows lie, and what of the primary store they say. VectorTarget, FactTarget,
-// TranscriptTarget and TurnTarget make one.
+// TranscriptTarget and MessageVectorTarget make one.
 type Target struct {
 	view   memory.View
 	place  rowPlace
@@ -26,7 +26,7 @@ func (t Target) View() memory.View { return t.view }
 // Versions that are being made are not fed: when one becomes active, every feed waits, and its vectors are put into a space
 // of their own.
 func VectorTarget(v store.VectorView) Target {
-	return Target{view: memory.ViewVectors, place: vectorPlace{v, memory.ViewVectors}, source: vectorSource{}}
+	return Target{view: memory.ViewVectors, place: vectorPlace{v, memory.ViewVectors}, source: factVectorSource{}}
 }
 
 // FactTarget is memory.ViewFacts: the words of every fact, superseded ones too.
@@ -198,10 +198,10 @@ func (p textPlace) spaces(ctx context.Context) ([]space, error) {
 	return out, err
 }
 
-// vectorSource returns facts with their vectors.
-type vectorSource struct{}
+// factVectorSource returns facts with their vectors.
+type factVectorSource struct{}
 
-func (vectorSource) space(ctx context.Context, s RowStore, build int64) (space, bool, error) {
+func (factVectorSource) space(ctx context.Context, s RowStore, build int64) (space, bool, error) {
 	versions, err := s.Embeddings(ctx)
 	if err != nil {
 		return space{}, false, fmt.Errorf("read embedding versions: %w", err)
@@ -215,7 +215,7 @@ func (vectorSource) space(ctx context.Context, s RowStore, build int64) (space, 
 
 // changes returns rows of facts whose vector or labels changed. One that has no vector, as after its text changed, loses its
 // row: what the old text was near to says nothing of the new one.
-func (v vectorSource) changes(ctx context.Context, s RowStore, at space, feed store.Feed) (piece, error) {
+func (v factVectorSource) changes(ctx context.Context, s RowStore, at space, feed store.Feed) (piece, error) {
 	told := toldIn(at, feed)
 	facts, err := s.FactsSince(ctx, feed.User, told.Revision)
 	if err != nil {
@@ -244,7 +244,7 @@ func (v vectorSource) changes(ctx context.Context, s RowStore, at space, feed st
 }
 
 // fill adds the rows of those facts that are asked for.
-func (vectorSource) fill(p piece, facts store.FactState, vectors []store.FactVector, asked func(id string) bool) piece {
+func (factVectorSource) fill(p piece, facts store.FactState, vectors []store.FactVector, asked func(id string) bool) piece {
 	byID := vectorsByID(vectors)
 	for _, f := range facts.Facts {
 		if !asked(f.ID) {
@@ -262,7 +262,7 @@ func (vectorSource) fill(p piece, facts store.FactState, vectors []store.FactVec
 }
 
 // all reads the user's facts and vectors from the first on.
-func (vectorSource) all(ctx context.Context, s RowStore, at space, user memory.UserRef) (store.FactState, []store.FactVector, error) {
+func (factVectorSource) all(ctx context.Context, s RowStore, at space, user memory.UserRef) (store.FactState, []store.FactVector, error) {
 	facts, err := s.FactsSince(ctx, user, 0)
 	if err != nil {
 		return store.FactState{}, nil, fmt.Errorf("read all facts: %w", err)

@@ -91,7 +91,7 @@ func expectFacts(facts store.FactState, told store.FeedPosition, has, waits func
 	return e
 }
 
-func (vectorSource) expected(ctx context.Context, s VerifyStore, at space, user memory.User) (expectation, error) {
+func (factVectorSource) expected(ctx context.Context, s VerifyStore, at space, user memory.User) (expectation, error) {
 	feed, err := s.Feed(ctx, memory.ViewVectors, user.Ref.Session(""))
 	if err != nil {
 		return expectation{}, fmt.Errorf("read how far the view was told: %w", err)
@@ -111,7 +111,7 @@ func (vectorSource) expected(ctx context.Context, s VerifyStore, at space, user 
 	return expectFacts(facts, told, has, func(f memory.Fact) bool { return byID[f.ID].No > told.No }), nil
 }
 
-func (v vectorSource) load(ctx context.Context, s VerifyStore, at space, user memory.User, keys []rowKey) ([]row, error) {
+func (v factVectorSource) load(ctx context.Context, s VerifyStore, at space, user memory.User, keys []rowKey) ([]row, error) {
 	facts, vectors, err := v.all(ctx, s, at, user.Ref)
 	if err != nil {
 		return nil, err

@@ -3,8 +3,8 @@
 // Command twin is the server with a fault, to see whether the crash figures find it out: else they prove nothing. It is
 // never part of the product and built only with the tag sabotage. STRATA_FAULT chooses the fault: hasty, as is the
 // default, acknowledges a turn before it writes it; forgetful loses the answers of models that its journal should keep;
-// none has no fault. STRATA_SEAM=POINT:N ends the process as kill -9 does when it comes to a point of package jobs for
-// the nth time.
+// none has no fault. STRATA_SEAM=POINT:N ends the process as kill -9 does when it comes to a point of package jobrunner or
+// indexing for the nth time.
 package main
 
 import (

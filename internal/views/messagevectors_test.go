@@ -132,7 +132,7 @@ func (c *indexedUser) feed() {
 	c.t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	f := views.NewFeeder(views.FeederOptions{
-		Store: c.store, Target: views.TurnTarget(c.vectors), Owner: "a", Log: slog.New(slog.DiscardHandler), Meter: c,
+		Store: c.store, Target: views.MessageVectorTarget(c.vectors), Owner: "a", Log: slog.New(slog.DiscardHandler), Meter: c,
 	})
 	done := make(chan error)
 	go func() { done <- f.Run(ctx) }()
@@ -186,7 +186,7 @@ func (c *indexedUser) wantKeys(build int64) {
 	}
 }
 
-func TestTheViewOfTurns(t *testing.T) {
+func TestTheViewOfMessageVectors(t *testing.T) {
 	for seed := range uint64(12) {
 		viewsInBubble(t, fmt.Sprintf("answers what the index answers, whatever became of the segments meanwhile (%d)", seed), func(t *testing.T, v *fixture) {
 			c := newIndexedUser(v, seed)
@@ -275,7 +275,7 @@ func TestTheViewOfTurns(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		x := v.verifierOf(v.store, views.TurnTarget(v.vectors))
+		x := v.verifierOf(v.store, views.MessageVectorTarget(v.vectors))
 		wantChecks(t, v.verify(x, views.VerifyRepair), views.ViewCheck{
 			View: memory.ViewTurns, Checked: int64(len(rows)), Missing: 1, Stale: 1, Orphan: 1, Repaired: 3,
 		})
@@ -315,7 +315,7 @@ func (c *indexedUser) wantAllKeys() {
 	}
 }
 
-func TestTheViewOfTurnsAfterAMergeAroundALargerSegment(t *testing.T) {
+func TestTheViewOfMessageVectorsAfterAMergeAroundALargerSegment(t *testing.T) {
 	viewsInBubble(t, "is told of a new message with those that were really said before it", func(t *testing.T, v *fixture) {
 		c := newIndexedUser(v, 5)
 		doc := func(seq int64) rank.Doc {

@@ -13,23 +13,23 @@ import (
 	"github.com/stratamem/strata/internal/store"
 )
 
-// TurnTarget is memory.ViewTurns: the keys of all messages that have a vector of the active embedding version, by which
+// MessageVectorTarget is memory.ViewTurns: the keys of all messages that have a vector of the active embedding version, by which
 // rank.Index.SearchTurns would compare them here. The vectors lie in the segments of the users' search indexes.
-func TurnTarget(v store.VectorView) Target {
-	return Target{view: memory.ViewTurns, place: vectorPlace{v, memory.ViewTurns}, source: turnSource{}}
+func MessageVectorTarget(v store.VectorView) Target {
+	return Target{view: memory.ViewTurns, place: vectorPlace{v, memory.ViewTurns}, source: messageVectorSource{}}
 }
 
-// turnSource returns keys of messages. A feed goes on by segments; a key changes with the messages next to it, so those
+// messageVectorSource returns keys of messages. A feed goes on by segments; a key changes with the messages next to it, so those
 // that were put before may be put again.
-type turnSource struct{}
+type messageVectorSource struct{}
 
-func (turnSource) space(ctx context.Context, s RowStore, build int64) (space, bool, error) {
-	return vectorSource{}.space(ctx, s, build)
+func (messageVectorSource) space(ctx context.Context, s RowStore, build int64) (space, bool, error) {
+	return factVectorSource{}.space(ctx, s, build)
 }
 
 // changes returns the keys of the next segments, and those of earlier messages that they change.
-func (t turnSource) changes(ctx context.Context, s RowStore, at space, feed store.Feed) (piece, error) {
-	r, err := t.read(ctx, s, turnsToRead{user: feed.User, at: at, told: toldIn(at, feed).No, take: firstPiece})
+func (t messageVectorSource) changes(ctx context.Context, s RowStore, at space, feed store.Feed) (piece, error) {
+	r, err := t.read(ctx, s, segmentsToRead{user: feed.User, at: at, told: toldIn(at, feed).No, take: firstPiece})
 	if errors.Is(err, errMerged) || memory.ReasonOf(err) == memory.ReasonContention {
 		return piece{}, nil // others must not wait for a user whose segments keep changing: the feed goes on waiting
 	}
@@ -43,12 +43,12 @@ func (t turnSource) changes(ctx context.Context, s RowStore, at space, feed stor
 	if p.more {
 		p.told.No = r.piece[len(r.piece)-1].No
 	}
-	p.rows = turnRows(r.scope, r.docs.changes())
+	p.rows = messageVectorRows(r.scope, r.docs.changes())
 	return p, nil
 }
 
-// turnsToRead says what is read of a user's segments.
-type turnsToRead struct {
+// segmentsToRead says what is read of a user's segments.
+type segmentsToRead struct {
 	user memory.UserRef
 	at   space
 	told int64 // the last segment that was put into the view
@@ -57,41 +57,41 @@ type turnsToRead struct {
 	take func(fresh []store.SegmentInfo) []store.SegmentInfo
 }
 
-// turnsRead are a user's segments and what was read of them.
-type turnsRead struct {
+// segmentsRead are a user's segments and what was read of them.
+type segmentsRead struct {
 	scope   memory.ScopeKey
 	version int
 	all     []store.SegmentInfo // by number
 	fresh   []store.SegmentInfo // those that were not put yet
 	piece   []store.SegmentInfo // those of them that were taken
-	docs    turnDocs
+	docs    segmentDocs
 }
 
-// maxTurnReads is how often segments that were merged meanwhile are read again.
-const maxTurnReads = 5
+// maxSegmentReads is how often segments that were merged meanwhile are read again.
+const maxSegmentReads = 5
 
-func (turnSource) read(ctx context.Context, s RowStore, what turnsToRead) (turnsRead, error) {
+func (messageVectorSource) read(ctx context.Context, s RowStore, what segmentsToRead) (segmentsRead, error) {
 	for reads := 1; ; reads++ {
 		state, err := s.Lexicon(ctx, store.LexiconQuery{User: what.user})
 		if err != nil {
-			return turnsRead{}, fmt.Errorf("read the lexicon: %w", err)
+			return segmentsRead{}, fmt.Errorf("read the lexicon: %w", err)
 		}
-		r := turnsRead{scope: state.Scope, version: what.at.version, all: state.Segments, fresh: untold(state.Segments, what.told)}
+		r := segmentsRead{scope: state.Scope, version: what.at.version, all: state.Segments, fresh: newSegments(state.Segments, what.told)}
 		if what.take != nil {
 			r.piece = what.take(r.fresh)
 		}
 		if what.take == nil || len(r.piece) > 0 {
 			err = r.readDocs(ctx, s, what.user)
 		}
-		if !errors.Is(err, errMerged) || reads == maxTurnReads {
+		if !errors.Is(err, errMerged) || reads == maxSegmentReads {
 			return r, err
 		}
 	}
 }
 
-// untold are the segments that the view lacks something of. One that was merged from segments that were put brings
+// newSegments are the segments that the view lacks something of. One that was merged from segments that were put brings
 // nothing new; one in the place of a single other brings its vectors.
-func untold(all []store.SegmentInfo, told int64) []store.SegmentInfo {
+func newSegments(all []store.SegmentInfo, told int64) []store.SegmentInfo {
 	var out []store.SegmentInfo
 	for _, s := range all {
 		merged := len(s.Replaces) > 1 && slices.Max(s.Replaces) <= told
@@ -113,13 +113,13 @@ func firstPiece(fresh []store.SegmentInfo) []store.SegmentInfo {
 	return fresh
 }
 
-// turnDocs are a user's messages with their vectors, by how far the view knows them.
-type turnDocs struct {
+// segmentDocs are a user's messages with their vectors, by how far the view knows them.
+type segmentDocs struct {
 	told, piece, later []rank.Doc
 }
 
 // readDocs reads the segments from the last one back, until no earlier one can matter.
-func (r *turnsRead) readDocs(ctx context.Context, s RowStore, user memory.UserRef) error {
+func (r *segmentsRead) readDocs(ctx context.Context, s RowStore, user memory.UserRef) error {
 	for _, info := range slices.Backward(r.all) {
 		docs, err := readVectors(ctx, s, user, info.No)
 		if err != nil {
@@ -134,13 +134,13 @@ func (r *turnsRead) readDocs(ctx context.Context, s RowStore, user memory.UserRe
 }
 
 // isNext reports whether the piece is the one segment of the newest messages: all before them are in earlier segments.
-func (r *turnsRead) isNext() bool {
+func (r *segmentsRead) isNext() bool {
 	last := r.all[len(r.all)-1]
 	return len(r.fresh) == 1 && len(r.piece) == 1 && r.piece[0].No == last.No && len(last.Replaces) == 0
 }
 
 // add takes up a segment's documents, without vectors of other versions.
-func (r *turnsRead) add(docs []rank.Doc, no int64) {
+func (r *segmentsRead) add(docs []rank.Doc, no int64) {
 	for i := range docs {
 		if docs[i].Vector.Version != r.version {
 			docs[i].Vector = rank.Vector{}
@@ -164,7 +164,7 @@ const reachBefore = 4
 // many messages before the piece as reach into it and an assistant's, which decides by which weights a session's keys are
 // made. In a gap may be messages that cannot be recalled, or those of an earlier segment: numbers of segments are not in the
 // order of time once some were merged.
-func (d *turnDocs) areWhole() bool {
+func (d *segmentDocs) areWhole() bool {
 	first := map[memory.SessionKey]int64{} // seq of the piece
 	for _, doc := range d.piece {
 		if seq, ok := first[doc.Session]; !ok || doc.Seq < seq {
@@ -205,7 +205,7 @@ func isWhole(docs []rank.Doc, first int64) bool {
 }
 
 // changes are the keys that the piece brings and changes.
-func (d *turnDocs) changes() []rank.TurnKey {
+func (d *segmentDocs) changes() []rank.TurnKey {
 	later := make(map[memory.Place]bool, len(d.later))
 	for _, doc := range d.later {
 		later[doc.Place] = true
@@ -216,7 +216,7 @@ func (d *turnDocs) changes() []rank.TurnKey {
 }
 
 // keys are those of all messages that were read.
-func (d *turnDocs) keys() rank.TurnKeys {
+func (d *segmentDocs) keys() rank.TurnKeys {
 	return rank.NewTurnKeys(slices.Concat(d.told, d.piece, d.later))
 }
 
@@ -240,7 +240,7 @@ func readVectors(ctx context.Context, s RowStore, user memory.UserRef, no int64)
 // errMerged says that the segments were merged while they were read.
 var errMerged = errors.New("a segment is gone: it was merged meanwhile")
 
-func turnRows(scope memory.ScopeKey, keys []rank.TurnKey) []row {
+func messageVectorRows(scope memory.ScopeKey, keys []rank.TurnKey) []row {
 	rows := make([]row, len(keys))
 	for i, k := range keys {
 		rows[i] = row{RowState: store.RowState{Scope: scope, Place: k.Place, Revision: k.Revision}, vector: store.VectorRow{
@@ -252,15 +252,15 @@ func turnRows(scope memory.ScopeKey, keys []rank.TurnKey) []row {
 }
 
 // all reads all of the user's messages with a vector, by whether they were put into the view.
-func (t turnSource) all(ctx context.Context, s VerifyStore, at space, user memory.UserRef) (turnsRead, error) {
+func (t messageVectorSource) all(ctx context.Context, s VerifyStore, at space, user memory.UserRef) (segmentsRead, error) {
 	feed, err := s.Feed(ctx, memory.ViewTurns, user.Session(""))
 	if err != nil {
-		return turnsRead{}, fmt.Errorf("read how far the view was told: %w", err)
+		return segmentsRead{}, fmt.Errorf("read how far the view was told: %w", err)
 	}
-	return t.read(ctx, s, turnsToRead{user: user, at: at, told: toldIn(at, feed).No})
+	return t.read(ctx, s, segmentsToRead{user: user, at: at, told: toldIn(at, feed).No})
 }
 
-func (t turnSource) expected(ctx context.Context, s VerifyStore, at space, user memory.User) (expectation, error) {
+func (t messageVectorSource) expected(ctx context.Context, s VerifyStore, at space, user memory.User) (expectation, error) {
 	r, err := t.all(ctx, s, at, user.Ref)
 	if err != nil {
 		return expectation{}, err
@@ -280,11 +280,11 @@ func (t turnSource) expected(ctx context.Context, s VerifyStore, at space, user 
 	return e, nil
 }
 
-func (t turnSource) load(ctx context.Context, s VerifyStore, at space, user memory.User, keys []rowKey) ([]row, error) {
+func (t messageVectorSource) load(ctx context.Context, s VerifyStore, at space, user memory.User, keys []rowKey) ([]row, error) {
 	r, err := t.all(ctx, s, at, user.Ref)
 	if err != nil {
 		return nil, err
 	}
 	asked := isAmong(keys)
-	return turnRows(r.scope, r.docs.keys().Of(func(p memory.Place) bool { return asked(rowKey{place: p}) })), nil
+	return messageVectorRows(r.scope, r.docs.keys().Of(func(p memory.Place) bool { return asked(rowKey{place: p}) })), nil
 }

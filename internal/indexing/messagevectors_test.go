@@ -96,7 +96,7 @@ func (s said) segments() []store.Segment {
 	return data
 }
 
-func TestTurnVectors(t *testing.T) {
+func TestMessageVectors(t *testing.T) {
 	t.Run("a built-in model's are made with the index", func(t *testing.T) {
 		s := withModel(t, "small", []string{"small"}, "a quiet river", "a loud street")
 		if s.waiting(1) != 0 || s.near(1) != 2 {
