@@ -13,7 +13,7 @@ const fillFrom = 2
 
 // gatherFill looks for messages to fill the context with, where what was found cannot take so many tokens as the policy's
 // floor. None is of the session's tail, and none is hidden.
-func (s *Service) gatherFill(r policy.Resolved, history func() error, hidden func() (memory.Hidden, error), g *gathered) error {
+func (s *ContextBuilder) gatherFill(r policy.Resolved, history func() error, hidden func() (memory.Hidden, error), g *gathered) error {
 	if !fills(r) {
 		return nil
 	}
@@ -32,7 +32,7 @@ func (s *Service) gatherFill(r policy.Resolved, history func() error, hidden fun
 	if err != nil {
 		return err
 	}
-	g.fill = s.lexicon.Fill(g.found.Scope, rank.FillQuery{
+	g.fill = s.search.lexicon.Fill(g.found.Scope, rank.FillQuery{
 		Found: g.found.Hits, Limit: policy.MaxTopK,
 		Exclude: func(p memory.Place) bool { return inTail(p) || unseen.Has(p) },
 	})

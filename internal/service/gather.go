@@ -51,7 +51,7 @@ type gathered struct {
 
 // gather reads what was said and summarised, and searches. All of it runs side by side; only a query that has to be
 // taken from the tail is waited for by what needs it.
-func (s *Service) gather(
+func (s *ContextBuilder) gather(
 	ctx context.Context, p ContextParams, work store.SessionWork, fences []fence.ID, r policy.Resolved,
 ) (gathered, error) {
 	g := gathered{work: work, fences: fences}
@@ -67,7 +67,7 @@ func (s *Service) gather(
 		}
 		return s.recordedWords(part, work.Session, g.tail)
 	})
-	in := s.seek(part, p.Ref.UserRef, query)
+	in := s.search.newScope(part, p.Ref.UserRef, query)
 	if work.Session.Key != "" { // its user was read with it
 		in.user = func() (memory.User, error) { return work.User, nil }
 	}
@@ -110,7 +110,7 @@ func lexicalDegradation(f Found) []Degradation {
 }
 
 // gatherHistory reads the session's summary and the messages after what it stands for, as its context policy promises.
-func (s *Service) gatherHistory(ctx context.Context, p ContextParams, r policy.Resolved, marks func() (summary.Marks, error), g *gathered) (err error) {
+func (s *ContextBuilder) gatherHistory(ctx context.Context, p ContextParams, r policy.Resolved, marks func() (summary.Marks, error), g *gathered) (err error) {
 	if g.work.Session.LastSeq == 0 {
 		return nil
 	}
@@ -127,7 +127,7 @@ func (s *Service) gatherHistory(ctx context.Context, p ContextParams, r policy.R
 }
 
 // gatherCovered reads the session's summary of all but its latest messages, and the messages after it.
-func (s *Service) gatherCovered(ctx context.Context, r policy.Resolved, g *gathered) (err error) {
+func (s *ContextBuilder) gatherCovered(ctx context.Context, r policy.Resolved, g *gathered) (err error) {
 	g.running, g.promise = nil, promise{}
 	if r.Summaries.Running {
 		if g.running, err = s.runningBefore(ctx, g.work.Session, keptRaw(r), g.told); err != nil {
@@ -142,12 +142,12 @@ func (s *Service) gatherCovered(ctx context.Context, r policy.Resolved, g *gathe
 
 // runningBefore is the session's summary of all but its latest messages at least, without what tells of hidden ones, nil
 // for none.
-func (s *Service) runningBefore(ctx context.Context, session memory.Session, latest int, marks summary.Marks) (*assembly.Summary, error) {
+func (s *ContextBuilder) runningBefore(ctx context.Context, session memory.Session, latest int, marks summary.Marks) (*assembly.Summary, error) {
 	nodes, err := s.store.TopNodes(ctx, session.Ref, session.LastSeq-int64(latest))
 	if err != nil {
 		return nil, fmt.Errorf("read summaries: %w", err)
 	}
-	out, ok, err := s.running(ctx, session.Ref.UserRef, store.SessionSummary{
+	out, ok, err := s.summaries.running(ctx, session.Ref.UserRef, store.SessionSummary{
 		SessionID: session.Ref.SessionID, Title: session.Title, LastSeq: session.LastSeq, Nodes: nodes,
 	}, marks)
 	if !ok || err != nil {
@@ -210,7 +210,7 @@ func models(nodes []memory.SummaryNode) string {
 }
 
 // gatherSummaries reads the summaries of previous sessions, and of weeks and months, oldest first.
-func (s *Service) gatherSummaries(ctx context.Context, p ContextParams, in sought, r policy.Resolved, g *gathered) error {
+func (s *ContextBuilder) gatherSummaries(ctx context.Context, p ContextParams, in searchScope, r policy.Resolved, g *gathered) error {
 	seen := newShown(p.Ref.UserRef)
 	reader := periodReader{user: p.Ref.UserRef}
 	wantsPeriods := r.Summaries.Periods && r.Summaries.Weeks+r.Summaries.Months > 0
@@ -255,7 +255,7 @@ func (s *Service) gatherSummaries(ctx context.Context, p ContextParams, in sough
 }
 
 // previousSessions reads the latest sessions but the current one, the latest first.
-func (s *Service) previousSessions(ctx context.Context, p ContextParams, r policy.Resolved) ([]store.SessionSummary, error) {
+func (s *ContextBuilder) previousSessions(ctx context.Context, p ContextParams, r policy.Resolved) ([]store.SessionSummary, error) {
 	q := store.RecentQuery{User: p.Ref.UserRef, Exclude: p.Ref.SessionID, Limit: r.Summaries.MaxSessions, Until: p.AsOf}
 	if r.Summaries.MaxAge > 0 {
 		q.Since = p.AsOf.Add(-r.Summaries.MaxAge)
@@ -268,7 +268,7 @@ func (s *Service) previousSessions(ctx context.Context, p ContextParams, r polic
 }
 
 // previousItems are the running summaries of the latest sessions, oldest first. It notes what they stand for.
-func (s *Service) previousItems(ctx context.Context, p ContextParams, in sought, r policy.Resolved, seen shown) ([]assembly.Summary, error) {
+func (s *ContextBuilder) previousItems(ctx context.Context, p ContextParams, in searchScope, r policy.Resolved, seen shown) ([]assembly.Summary, error) {
 	found, err := s.previousSessions(ctx, p, r)
 	if err != nil {
 		return nil, err
@@ -279,7 +279,7 @@ func (s *Service) previousItems(ctx context.Context, p ContextParams, in sought,
 	}
 	var out []assembly.Summary
 	for _, f := range slices.Backward(found) {
-		r, ok, err := s.running(ctx, seen.user, f, marks)
+		r, ok, err := s.summaries.running(ctx, seen.user, f, marks)
 		if err != nil {
 			return nil, err
 		}
@@ -311,13 +311,13 @@ func (s shown) has(n memory.SummaryNode) bool {
 
 // repeats reports whether a period was made of nothing but what is shown. Mostly its oldest part tells already that it
 // was not, so that the many others are not read.
-func (s *Service) repeats(ctx context.Context, r periodReader, period memory.SummaryNode, seen shown) (bool, error) {
+func (s *ContextBuilder) repeats(ctx context.Context, r periodReader, period memory.SummaryNode, seen shown) (bool, error) {
 	if len(seen.sessions) == 0 || period.Model == memory.PersonModel {
 		return false, nil
 	}
 	oldest := min(1, len(period.Children))
 	for _, ids := range [][]string{period.Children[:oldest], period.Children[oldest:]} {
-		parts, err := s.parts(ctx, r, ids)
+		parts, err := s.summaries.parts(ctx, r, ids)
 		if err != nil {
 			return false, err
 		}
@@ -336,7 +336,7 @@ type periodsAsked struct {
 }
 
 // periods reads the latest periods that are over, the latest first, without those that do not stand.
-func (s *Service) periods(ctx context.Context, p ContextParams, r periodReader, asked periodsAsked) ([]memory.SummaryNode, error) {
+func (s *ContextBuilder) periods(ctx context.Context, p ContextParams, r periodReader, asked periodsAsked) ([]memory.SummaryNode, error) {
 	if asked.limit == 0 {
 		return nil, nil
 	}
@@ -344,12 +344,12 @@ func (s *Service) periods(ctx context.Context, p ContextParams, r periodReader, 
 	if err != nil {
 		return nil, fmt.Errorf("read summaries of periods: %w", err)
 	}
-	return s.standing(ctx, r, found)
+	return s.summaries.standing(ctx, r, found)
 }
 
 // periodItems answers periods, oldest first. One that was made of nothing but what is shown would only say it again: it
 // is left out, and counts as shown itself.
-func (s *Service) periodItems(ctx context.Context, r periodReader, found []memory.SummaryNode, seen shown) (out []assembly.Summary, err error) {
+func (s *ContextBuilder) periodItems(ctx context.Context, r periodReader, found []memory.SummaryNode, seen shown) (out []assembly.Summary, err error) {
 	for _, n := range slices.Backward(found) {
 		if seen.periods[n.ID], err = s.repeats(ctx, r, n, seen); err != nil {
 			return nil, err
@@ -372,7 +372,7 @@ func (r periodReader) item(n memory.SummaryNode) assembly.Summary {
 }
 
 // contextFacts ranks the user's facts, by meaning too where the query's vector comes in time.
-func (s *Service) contextFacts(ctx context.Context, p ContextParams, in sought, r policy.Resolved, session memory.SessionKey) (factsFound, error) {
+func (s *ContextBuilder) contextFacts(ctx context.Context, p ContextParams, in searchScope, r policy.Resolved, session memory.SessionKey) (factsFound, error) {
 	if !r.Facts.LongTerm && !r.Facts.OfSession {
 		return factsFound{}, nil
 	}
@@ -396,7 +396,7 @@ func (s *Service) contextFacts(ctx context.Context, p ContextParams, in sought, 
 	if r.Facts.OfSession {
 		ask.session, ask.Exclude = session, session
 	}
-	found, err := s.findFacts(ctx, in.facts, ask)
+	found, err := s.search.findFacts(ctx, in.facts, ask)
 	if !longTerm {
 		found.hits = nil
 	}
@@ -418,7 +418,7 @@ func lastWords(messages []memory.Message) string {
 
 // recordedWords are the lastWords of the tail, else of what lies before it: an agent may have gone many steps since
 // the user spoke. What is hidden asks for nothing.
-func (s *Service) recordedWords(ctx context.Context, session memory.Session, tail []memory.Message) (string, error) {
+func (s *ContextBuilder) recordedWords(ctx context.Context, session memory.Session, tail []memory.Message) (string, error) {
 	before := session.LastSeq + 1
 	for {
 		if words := lastWords(tail); words != "" {
@@ -451,7 +451,7 @@ func beforeStart(session memory.Session) int64 { return max(session.ContextStart
 // tail reads as many of the latest messages as could fit the budget, oldest first, none that the summary stands for, and
 // none from before where the session's contexts start. It is read even where the section is off: pending tool results
 // need their calls.
-func (s *Service) tail(ctx context.Context, session memory.Session, running *assembly.Summary, r policy.Resolved) ([]memory.Message, error) {
+func (s *ContextBuilder) tail(ctx context.Context, session memory.Session, running *assembly.Summary, r policy.Resolved) ([]memory.Message, error) {
 	q := store.MessageQuery{
 		Ref: session.Ref, After: beforeStart(session), Before: session.LastSeq + 1, Limit: maxTail,
 		MaxTokens: max(r.Available*slack(r.Counter), 1), MinMessages: r.RecentN,
@@ -468,9 +468,9 @@ func (s *Service) tail(ctx context.Context, session memory.Session, running *ass
 }
 
 // before reads messages backwards and answers them oldest first.
-func (s *Service) before(ctx context.Context, q store.MessageQuery) ([]memory.Message, error) {
+func (s *ContextBuilder) before(ctx context.Context, q store.MessageQuery) ([]memory.Message, error) {
 	q.NewestFirst, q.MaxBytes = true, maxTailBytes
-	messages, err := s.messages(ctx, q)
+	messages, err := s.reads.messages(ctx, q)
 	if err != nil {
 		return nil, fmt.Errorf("read latest messages: %w", err)
 	}
@@ -493,7 +493,7 @@ const spareHits = 200
 
 // recall searches the user's messages. The last recent_n mostly stand in the context anyway, so as many hits more are
 // asked for, and spareHits. Where recall is off, only the watermark is read.
-func (s *Service) recall(ctx context.Context, p ContextParams, in sought, r policy.Resolved, g *gathered) error {
+func (s *ContextBuilder) recall(ctx context.Context, p ContextParams, in searchScope, r policy.Resolved, g *gathered) error {
 	ask := LexiconSearch{Ref: p.Ref, Fills: fills(r), Query: rank.Query{
 		Current: g.work.Session.Key, Limit: r.TopK + r.RecentN + spareHits, MinRelevance: r.MinScore, UserPrior: r.UserPrior, Explain: p.Explain,
 	}}
@@ -503,7 +503,7 @@ func (s *Service) recall(ctx context.Context, p ContextParams, in sought, r poli
 	}
 	var err error
 	if r.Profile.Recalled && r.TopK > 0 {
-		err = s.understand(&ask, in, p.AsOf)
+		err = s.search.understand(&ask, in, p.AsOf)
 	}
 	if err != nil {
 		return err
@@ -511,7 +511,7 @@ func (s *Service) recall(ctx context.Context, p ContextParams, in sought, r poli
 	if !r.Facts.LongTerm {
 		ask.Attach, ask.Sources = nil, nil
 	}
-	if g.found, g.late, err = s.findMessages(ctx, ask, g.work.Session.ScopeKey); err != nil || ask.Vector == nil {
+	if g.found, g.late, err = s.search.findMessages(ctx, ask, g.work.Session.ScopeKey); err != nil || ask.Vector == nil {
 		return err
 	}
 	if _, err := in.hidden(); err != nil {

@@ -16,7 +16,7 @@ import (
 
 // gatherStates takes from the states of the session and the user what stands in the context, and fills the template. The
 // user is read only where somebody asks for it.
-func (s *Service) gatherStates(ctx context.Context, p ContextParams, r policy.Resolved, g *gathered) error {
+func (s *ContextBuilder) gatherStates(ctx context.Context, p ContextParams, r policy.Resolved, g *gathered) error {
 	var notes []memory.Note
 	g.instructions = p.Instructions
 	g.state, notes = memory.SplitNotes(g.work.Session.State)
