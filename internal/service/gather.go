@@ -3,7 +3,6 @@ package service
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -35,18 +34,26 @@ type gathered struct {
 	head     []memory.Message // what the session begins with, before the tail; only where a context policy keeps it
 	promise  promise
 	told     summary.Marks // what persons made of the user's messages and summaries
-	previous []assembly.Summary
-	periods  []assembly.Summary
-	found    Found
-	fill     []rank.Hit // messages that may fill, the best first
 	facts    factsFound
-	late     []Degradation // what the search of messages lacked
-	embedder string        // whose vectors ranked messages; "" when words alone did
+	fill     []rank.Hit // messages that may fill, the best first
 	degraded []Degradation
 
-	instructions string          // with the values of the template
-	state        json.RawMessage // of the session, without its notes
-	notes        []assembly.Note
+	otherSummaries
+	recalledHits
+	states
+}
+
+// otherSummaries are the summaries of a context beside that of its session, oldest first.
+type otherSummaries struct {
+	previous []assembly.Summary // of the latest sessions
+	periods  []assembly.Summary // of months, then of weeks
+}
+
+// recalledHits are what a search of the user's messages found.
+type recalledHits struct {
+	found    Found
+	late     []Degradation // what the search lacked
+	embedder string        // whose vectors ranked messages; "" when words alone did
 }
 
 // gather reads what was said and summarised, and searches. All of it runs side by side; only a query that has to be
@@ -83,17 +90,27 @@ func (s *ContextBuilder) gather(
 		g.location, g.language = user.Location(), user.Language
 		return err
 	})
-	all.Go(func() error { return s.gatherStates(part, p, r, &g) })
-	all.Go(func() error { return s.gatherSummaries(part, p, in, r, &g) })
+	all.Go(func() (err error) {
+		g.states, err = s.gatherStates(part, p, r, work.Session.State, fences[0])
+		return err
+	})
+	all.Go(func() (err error) {
+		g.otherSummaries, err = s.gatherSummaries(part, p, in, r)
+		return err
+	})
 	all.Go(func() (err error) {
 		g.facts, err = in.found()
 		return err
 	})
-	all.Go(func() error {
-		if err := s.recall(part, p, in, r, &g); err != nil {
+	all.Go(func() (err error) {
+		if g.recalledHits, err = s.recall(part, p, in, r, work.Session); err != nil || !fills(r) {
 			return err
 		}
-		return s.gatherFill(r, history, in.hidden, &g)
+		if err := history(); err != nil {
+			return err
+		}
+		g.fill, err = s.gatherFill(r, in.hidden, g.found, firstSeq(work.Session, g.tail))
+		return err
 	})
 	err := all.Wait()
 	g.degraded = distinct(slices.Concat(g.facts.degraded, lexicalDegradation(g.found), g.late))
@@ -210,25 +227,25 @@ func models(nodes []memory.SummaryNode) string {
 }
 
 // gatherSummaries reads the summaries of previous sessions, and of weeks and months, oldest first.
-func (s *ContextBuilder) gatherSummaries(ctx context.Context, p ContextParams, in searchScope, r policy.Resolved, g *gathered) error {
+func (s *ContextBuilder) gatherSummaries(ctx context.Context, p ContextParams, in searchScope, r policy.Resolved) (out otherSummaries, err error) {
 	seen := newShown(p.Ref.UserRef)
 	reader := periodReader{user: p.Ref.UserRef}
 	wantsPeriods := r.Summaries.Periods && r.Summaries.Weeks+r.Summaries.Months > 0
 	if wantsPeriods {
 		user, err := in.user()
 		if err != nil {
-			return err
+			return out, err
 		}
 		reader.location = user.Location()
 		if reader.marks, err = in.marks(); err != nil {
-			return err
+			return out, err
 		}
 	}
 	var weeks, months []memory.SummaryNode
 	reads, part := group.WithContext(ctx)
 	if r.Summaries.Previous && r.Summaries.MaxSessions > 0 {
 		reads.Go(func() (err error) {
-			g.previous, err = s.previousItems(part, p, in, r, seen)
+			out.previous, err = s.previousItems(part, p, in, r, seen)
 			return err
 		})
 	}
@@ -243,15 +260,15 @@ func (s *ContextBuilder) gatherSummaries(ctx context.Context, p ContextParams, i
 		})
 	}
 	if err := reads.Wait(); err != nil {
-		return err
+		return out, err
 	}
 	ofWeeks, err := s.periodItems(ctx, reader, weeks, seen)
 	if err != nil {
-		return err
+		return out, err
 	}
 	ofMonths, err := s.periodItems(ctx, reader, months, seen)
-	g.periods = append(ofMonths, ofWeeks...)
-	return err
+	out.periods = append(ofMonths, ofWeeks...)
+	return out, err
 }
 
 // previousSessions reads the latest sessions but the current one, the latest first.
@@ -493,33 +510,34 @@ const spareHits = 200
 
 // recall searches the user's messages. The last recent_n mostly stand in the context anyway, so as many hits more are
 // asked for, and spareHits. Where recall is off, only the watermark is read.
-func (s *ContextBuilder) recall(ctx context.Context, p ContextParams, in searchScope, r policy.Resolved, g *gathered) error {
+func (s *ContextBuilder) recall(
+	ctx context.Context, p ContextParams, in searchScope, r policy.Resolved, session memory.Session,
+) (out recalledHits, err error) {
 	ask := LexiconSearch{Ref: p.Ref, Fills: fills(r), Query: rank.Query{
-		Current: g.work.Session.Key, Limit: r.TopK + r.RecentN + spareHits, MinRelevance: r.MinScore, UserPrior: r.UserPrior, Explain: p.Explain,
+		Current: session.Key, Limit: r.TopK + r.RecentN + spareHits, MinRelevance: r.MinScore, UserPrior: r.UserPrior, Explain: p.Explain,
 	}}
 	ask.Exclude = func(at memory.Place) bool {
 		hidden, err := in.hidden()
 		return err == nil && hidden.Has(at) // the error is reported below
 	}
-	var err error
 	if r.Profile.Recalled && r.TopK > 0 {
 		err = s.search.understand(&ask, in, p.AsOf)
 	}
 	if err != nil {
-		return err
+		return out, err
 	}
 	if !r.Facts.LongTerm {
 		ask.Attach, ask.Sources = nil, nil
 	}
-	if g.found, g.late, err = s.search.findMessages(ctx, ask, g.work.Session.ScopeKey); err != nil || ask.Vector == nil {
-		return err
+	if out.found, out.late, err = s.search.findMessages(ctx, ask, session.ScopeKey); err != nil || ask.Vector == nil {
+		return out, err
 	}
 	if _, err := in.hidden(); err != nil {
-		return err
+		return out, err
 	}
 	vector, unembedded := in.vector()
-	g.embedder, g.late = vector.Model, append(unembedded, g.late...)
-	return nil
+	out.embedder, out.late = vector.Model, append(unembedded, out.late...)
+	return out, nil
 }
 
 // indexedThrough is the seq before the session's first turn that is not indexed.

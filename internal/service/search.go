@@ -160,7 +160,7 @@ func (s *Searcher) matchedMessages(ctx context.Context, q LexiconSearch, scope m
 	return found, late, nil
 }
 
-// fused ranks what all arms found. How relevant a hit is that the words did not find is not known: one that has to be
+// fused ranks what all retrievers found. How relevant a hit is that the words did not find is not known: one that has to be
 // relevant is not believed to be.
 func fused(found Found, matches []rank.Match, minRelevance float64) []rank.Hit {
 	hits := rank.Fuse(found.Hits, rank.DenseArm(found.Turns), rank.DenseFactsArm(found.Sources), found.Times, rank.ViewArm(matches), rank.StandingArm(found.Standing))

@@ -88,7 +88,7 @@ func (a *retriever) stale(n int) {
 	}
 }
 
-// viewHits is how many hits a view is asked for: as many as the other arms hand to the score.
+// viewHits is how many hits a view is asked for: as many as the other retrievers hand to the score.
 const viewHits = rank.FuseDepth
 
 // turnHits is how many messages the view is asked for: as many again as are fused may stand in the context already.
