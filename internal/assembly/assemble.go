@@ -91,7 +91,7 @@ func choose(p *pricer, said *conversation, left space) (choice, error) {
 	left = t.chooseKept(p, left)
 	left = t.chooseLast(p, in.Policy.RecentN, left)
 	if share := in.Policy.FactShare; share > 0 {
-		left = chooseFacts(p, memory, facts, left, portion(in, share, left))
+		left = facts.choose(p, memory, left, portion(in, share, left))
 	}
 	if share := in.Policy.SummaryShare; share > 0 {
 		left = chooseSummaries(p, memory, left, portion(in, share, left))
@@ -106,12 +106,12 @@ func choose(p *pricer, said *conversation, left space) (choice, error) {
 		left, notesLeft = chooseNotes(p, memory, left, left)
 	}
 	if in.Policy.FactShare <= 0 {
-		left = chooseFacts(p, memory, facts, left, left)
+		left = facts.choose(p, memory, left, left)
 	}
 	if in.Policy.SummaryShare <= 0 {
 		left = chooseSummaries(p, memory, left, left)
 	}
-	left = chooseMoreFacts(p, memory, facts, left)
+	left = facts.chooseMore(p, memory, left)
 	left, err = fill(p, t, memory, recalled, facts, left)
 	memory.sort(recalled)
 	return choice{t, memory, recalled, notesLeft, left}, err

@@ -61,27 +61,36 @@ func factLines(facts []memory.Fact, seen map[string]bool, firstRank int, why Sel
 	return out
 }
 
-// chooseFacts adds facts as far as the room holds them, the best first: those of other sessions that were found, then those
+// choose adds facts as far as the room holds them, the best first: those of other sessions that were found, then those
 // of the core, then those of this session. Half of the room is kept for this session's when there are that many, and a third
 // of the others' for the core. It returns what is left of all room.
-func chooseFacts(p *pricer, b *memoryBlock, facts *factLists, left, room space) space {
-	if facts.said == nil {
+func (l *factLists) choose(p *pricer, b *memoryBlock, left, room space) space {
+	if l.said == nil {
 		return left
 	}
-	here := sectionSpace(p, SectionSessionFacts, facts.here, space{room.tokens / 2, room.bytes / 2})
+	here := sectionSpace(p, SectionSessionFacts, l.here, space{room.tokens / 2, room.bytes / 2})
 	others := room.less(here)
-	core := sectionSpace(p, SectionFacts, facts.core, space{others.tokens / 3, others.bytes / 3})
-	found := addFacts(p, b, facts, SectionFacts, facts.found, others.less(core))
-	more := addFacts(p, b, facts, SectionFacts, facts.core, others.less(found))
+	core := sectionSpace(p, SectionFacts, l.core, space{others.tokens / 3, others.bytes / 3})
+	found := l.add(p, b, SectionFacts, l.found, others.less(core))
+	more := l.add(p, b, SectionFacts, l.core, others.less(found))
 	taken := found.plus(more)
-	return left.less(taken).less(addFacts(p, b, facts, SectionSessionFacts, facts.here, room.less(taken)))
+	return left.less(taken).less(l.add(p, b, SectionSessionFacts, l.here, room.less(taken)))
 }
 
-// chooseMoreFacts adds of the facts that were found, and of this session's, what had no room in their share, as far as all
+// chooseMore adds of the facts that were found, and of this session's, what had no room in their share, as far as all
 // else leaves room, and returns what is left then.
-func chooseMoreFacts(p *pricer, b *memoryBlock, facts *factLists, left space) space {
-	left = left.less(addFacts(p, b, facts, SectionFacts, facts.found, factRoom(p.in, b, left)))
-	return left.less(addFacts(p, b, facts, SectionSessionFacts, facts.here, factRoom(p.in, b, left)))
+func (l *factLists) chooseMore(p *pricer, b *memoryBlock, left space) space {
+	left = left.less(l.add(p, b, SectionFacts, l.found, factRoom(p.in, b, left)))
+	return left.less(l.add(p, b, SectionSessionFacts, l.here, factRoom(p.in, b, left)))
+}
+
+// fillUp adds facts that have nothing of the query, up to the floor, and returns the room left. Done again it adds nothing.
+func (l *factLists) fillUp(p *pricer, b *memoryBlock, left space) space {
+	if len(l.fill) == 0 {
+		return left
+	}
+	room := factRoom(p.in, b, floorRoom(p.in, b, left, p.in.Policy.Floor))
+	return left.less(l.add(p, b, SectionFacts, l.fill, room))
 }
 
 // factRoom is the part of a room that facts may take: of the bytes no more than a quarter of all.
@@ -108,10 +117,10 @@ func sectionSpace(p *pricer, k SectionKind, facts []factLine, room space) space 
 	return taken
 }
 
-// addFacts adds facts to a section, as many as it may have, but those that are in it and those whose words were said
+// add adds facts to a section, as many as it may have, but those that are in it and those whose words were said
 // already, and returns what they took.
-func addFacts(p *pricer, b *memoryBlock, lists *factLists, k SectionKind, facts []factLine, room space) (taken space) {
-	said := lists.said[k]
+func (l *factLists) add(p *pricer, b *memoryBlock, k SectionKind, facts []factLine, room space) (taken space) {
+	said := l.said[k]
 	for i := range facts {
 		f := &facts[i]
 		if most := p.in.Policy.MaxFacts; k == SectionFacts && most > 0 && len(b.sections[k].lines) == most {

@@ -11,24 +11,15 @@ func fill(p *pricer, t *transcript, b *memoryBlock, r *recollection, facts *fact
 	}
 	if p.in.Policy.Recalled && p.in.Fill != nil {
 		var err error
-		if left, err = fillLines(p, t, b, r, facts, left); err != nil {
+		if left, err = r.fillUp(p, t, b, facts, left); err != nil {
 			return left, err
 		}
 	}
-	return fillFacts(p, b, facts, left), nil
+	return facts.fillUp(p, b, left), nil
 }
 
-// fillFacts adds facts that have nothing of the query, up to the floor. Done again it adds nothing.
-func fillFacts(p *pricer, b *memoryBlock, facts *factLists, left space) space {
-	if len(facts.fill) == 0 {
-		return left
-	}
-	room := factRoom(p.in, b, floorRoom(p.in, b, left, p.in.Policy.Floor))
-	return left.less(addFacts(p, b, facts, SectionFacts, facts.fill, room))
-}
-
-// fillLines adds messages, and facts once the neighbours of what was found are added.
-func fillLines(p *pricer, t *transcript, b *memoryBlock, r *recollection, facts *factLists, left space) (space, error) {
+// fillUp adds messages, and facts once the neighbours of what was found are added, and returns the room left.
+func (r *recollection) fillUp(p *pricer, t *transcript, b *memoryBlock, facts *factLists, left space) (space, error) {
 	var said fingerprints
 	for !r.isFull(p) {
 		room := floorRoom(p.in, b, left, p.in.Policy.Floor).tokens
@@ -51,12 +42,15 @@ func fillLines(p *pricer, t *transcript, b *memoryBlock, r *recollection, facts 
 			if r.candidates[i].Step == SelectedNeighbour {
 				floor /= 2
 			} else {
-				left = fillFacts(p, b, facts, left)
+				left = facts.fillUp(p, b, left)
 			}
-			taken, print := r.fillWith(p, t, b, i, said, floorRoom(p.in, b, left, floor))
+			if c := &r.candidates[i]; c.repeats || t.hasRecalled(c.Recalled) {
+				continue
+			}
+			taken, says := r.fillWith(p, b, i, said, floorRoom(p.in, b, left, floor))
 			left = left.less(taken)
-			if print != nil {
-				said = append(said, print)
+			if says != nil {
+				said = append(said, says)
 			}
 		}
 	}
@@ -65,15 +59,13 @@ func fillLines(p *pricer, t *transcript, b *memoryBlock, r *recollection, facts 
 
 // fillWith adds a candidate where the room holds it and it says something new, and returns what it took and what it says;
 // nil where it was not added.
-func (r *recollection) fillWith(
-	p *pricer, t *transcript, b *memoryBlock, i int, said fingerprints, room space,
-) (taken space, says *fingerprint) {
+func (r *recollection) fillWith(p *pricer, b *memoryBlock, i int, said fingerprints, room space) (taken space, says *fingerprint) {
 	c := &r.candidates[i]
-	if c.repeats || t.hasRecalled(c.Recalled) || !c.mayFit(p.in, room) {
+	if !c.mayFit(p.in, room) {
 		return space{}, nil
 	}
-	print := c.fingerprint()
-	if said.has(print) {
+	says = c.fingerprint()
+	if said.has(says) {
 		r.repeated = append(r.repeated, i)
 		return space{}, nil
 	}
@@ -81,7 +73,7 @@ func (r *recollection) fillWith(
 		return space{}, nil
 	}
 	r.chosen = append(r.chosen, i)
-	return r.add(p, b, i, room), print
+	return r.add(p, b, i, room), says
 }
 
 // leastLine is less than a line of memory takes.

@@ -16,7 +16,7 @@ type Note struct {
 	OfUser bool // it is the user's; else the session's
 }
 
-// userNotes begins the name of a user's note in its line, which tells it from the session's of the same name.
+// userNotes begins the name of a user's note in its line, unlike the session's of the same name.
 const userNotes = "user/"
 
 // text is a note's words: a string as it is, anything else as JSON.

@@ -148,13 +148,13 @@ func (r *recollection) choose(p *pricer, t *transcript, left, opening space) {
 		if c.repeats || t.hasRecalled(c.Recalled) || !c.mayFit(p.in, room) {
 			continue
 		}
-		print := c.fingerprint() // comparing takes less than counting
-		if said.has(print) {
+		says := c.fingerprint() // comparing takes less than counting
+		if said.has(says) {
 			r.repeated = append(r.repeated, i)
 			continue
 		}
 		if c.know(p); c.text != "" && lacking(room, c.price) == 0 {
-			said = append(said, print)
+			said = append(said, says)
 			r.take(i, opening)
 		}
 	}

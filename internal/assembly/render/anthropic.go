@@ -87,8 +87,8 @@ func thinkingKind(p *memory.Part) thinking {
 	return thinkingNone
 }
 
-// anthropicPrefix tells people apart, since Anthropic's messages have no name. A model's own name would teach it to
-// write the prefix itself.
+// anthropicPrefix is who speaks, since Anthropic's messages have no name. A model's own name would teach it to write the
+// prefix itself.
 func anthropicPrefix(m *memory.Message) string {
 	if m.Name == "" || m.Role == memory.RoleAssistant {
 		return ""
@@ -349,7 +349,7 @@ func (j *anthropicJSON) result(dst []byte, p *memory.Part) []byte {
 	return append(dst, '}')
 }
 
-// attachment returns what writes a part that stands as an image or a document, nil for any other.
+// attachment returns what writes a part that is passed on as an image or a document, nil for any other.
 func (j *anthropicJSON) attachment(p *memory.Part) func([]byte, *memory.Part) []byte {
 	switch {
 	case anthropicImage(p):

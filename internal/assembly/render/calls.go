@@ -52,7 +52,7 @@ func isOpenAIName(name string) bool {
 }
 
 // openaiArguments is a call's arguments as the text of a JSON object. A model that wrote none meant an empty one; what is
-// no object stands in one, since clients and endpoints parse what they are given.
+// no object is put into one, since clients and endpoints parse what they are given.
 func openaiArguments(raw string) string {
 	trimmed := strings.TrimSpace(raw)
 	switch {
@@ -69,7 +69,7 @@ func inObject(raw string) string {
 	return string(append(appendString([]byte(`{"arguments":`), raw), '}'))
 }
 
-// callIDs gives each call of a rendering an id that its provider takes and no other call has. An id that fits stands as
+// callIDs gives each call of a rendering an id that its provider takes and no other call has. An id that fits is kept as
 // it is; another is replaced by a hash of it.
 type callIDs struct {
 	fits func(string) bool
@@ -89,7 +89,7 @@ func isAnthropicID(id string) bool {
 	return id != "" && !strings.ContainsFunc(id, func(r rune) bool { return !isIDRune(r) })
 }
 
-// call is the id of a call; result is that of its result. The results of a message's calls stand behind it, in the
+// call is the id of a call; result is that of its result. The results of a message's calls come behind it, in the
 // order of the calls.
 func (d *callIDs) call(id string) string {
 	out := id

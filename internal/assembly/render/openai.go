@@ -72,7 +72,8 @@ func openaiImage(p *memory.Part) bool {
 	if !tokens.IsImage(*p) {
 		return false
 	}
-	return p.Kind == memory.PartBlob || strings.HasPrefix(p.URI, "https://") || strings.HasPrefix(p.URI, "http://") || strings.HasPrefix(p.URI, "data:image/")
+	return p.Kind == memory.PartBlob || strings.HasPrefix(p.URI, "https://") || strings.HasPrefix(p.URI, "http://") ||
+		strings.HasPrefix(p.URI, "data:image/")
 }
 
 // Render implements Format.
@@ -176,7 +177,7 @@ func (j *openaiJSON) content(b *Block, prefix string) {
 	j.buf = append(j.buf, "null"...)
 }
 
-// attached reports whether a user's part stands as an image or a document.
+// attached reports whether a user's part is passed on as an image or a document.
 func (j *openaiJSON) attached(p *memory.Part) bool {
 	return openaiImage(p) || documentPages(p, j.format.Documents) > 0
 }

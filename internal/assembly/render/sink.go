@@ -9,7 +9,7 @@ import (
 
 // Sink takes what a block says in a format, piece by piece: a Meter prices it, a writer writes it.
 //
-// A message was counted when it was stored, so the methods tell apart what that count holds and what the format adds.
+// A message was counted when it was stored, so the methods distinguish what that count holds from what the format adds.
 type Sink interface {
 	// Words takes words that the stored count holds.
 	Words(s string)

@@ -79,8 +79,8 @@ func passSafe(text string, s Sink) {
 	s.Words(text)
 }
 
-// Render writes everything but the pending messages between the tags of contexts, and these behind them. The tags tell a
-// context that comes back in a message, and the pending messages would be lost with it: nothing else holds them.
+// Render writes everything but the pending messages between the tags of contexts, and these behind them. A context
+// that comes back in a message is known by its tags and not stored again, and nothing else holds the pending messages.
 func (f Text) Render(c *Content) Rendering {
 	var w writer
 	var out Rendering
