@@ -120,12 +120,12 @@ func (a *App) assemble(ctx context.Context, o Options) error {
 	if a.runner, err = a.newRunner(facts, recorder, o.Seams); err != nil {
 		return err
 	}
-	svc, err := a.newService(ctx, facts, recorder)
+	services, err := a.newServices(ctx, facts, recorder)
 	if err != nil {
 		return err
 	}
 	a.server = server.New(server.Options{
-		Service: svc, Reflection: a.cfg.Reflection, RequestTimeout: a.cfg.RequestTimeout,
+		Services: services, Reflection: a.cfg.Reflection, RequestTimeout: a.cfg.RequestTimeout,
 		DrainTimeout: a.cfg.DrainTimeout, Log: a.log, Meter: recorder, Traces: a.traces.Handler(),
 		Gate: a.gate, MaxConnections: a.cfg.MaxConnections, ReplyTimeout: a.cfg.ReplyTimeout,
 	})
@@ -205,42 +205,43 @@ func (a *App) factsApplied(user memory.UserRef) {
 	}
 }
 
-func (a *App) newService(ctx context.Context, facts *service.FactCache, meter service.Meter) (*service.Service, error) {
+func (a *App) newServices(ctx context.Context, facts *service.FactCache, meter service.Meter) (service.Services, error) {
 	words, err := near.Open()
 	if err != nil {
-		return nil, err
+		return service.Services{}, err
 	}
 	lexicon, err := service.NewLexicon(service.LexiconOptions{
 		Store: a.store, MaxBytes: int64(a.cfg.RecallCache), Indexer: a.indexer, Turns: a.analyzer(), Log: a.log,
 	})
 	if err != nil {
-		return nil, err
+		return service.Services{}, err
 	}
 	reranker, err := a.models.reranker()
 	if err != nil {
-		return nil, err
+		return service.Services{}, err
 	}
 	policies, err := policies(a.cfg)
 	if err != nil {
-		return nil, err
+		return service.Services{}, err
 	}
 	compact, err := a.models.compactModels()
 	if err != nil {
-		return nil, err
+		return service.Services{}, err
 	}
 	secret, err := a.fenceSecret(ctx)
 	if err != nil {
-		return nil, err
+		return service.Services{}, err
 	}
 	a.usage = service.NewUsage(a.store, a.log)
 	a.verifier = views.NewVerifier(views.VerifierOptions{Store: a.store, Targets: a.stores.targets(), Log: a.log})
 	return service.New(service.Options{
-		Store: a.store, Lexicon: lexicon, Facts: facts, Reembed: a.embeddings, Usage: a.usage, FenceSecret: secret,
+		Store: a.store, Lexicon: lexicon, Facts: facts, FactVectors: a.embeddings, Usage: a.usage, FenceSecret: secret,
 		Queries: service.NewQueries(service.QueriesOptions{
 			Embeddings: a.embeddings, Deadline: a.cfg.EmbeddingDeadline, Timeout: a.cfg.EmbeddingTimeout, MaxRunning: maxQueries, Log: a.log,
 		}),
 		Policies: policies, Runner: background{a.runner, a.indexer, a.feeders}, Meter: meter, Now: a.store.Now, NewID: newID, Near: words.Of, Gate: a.gate,
-		Reindex: views.NewReindexer(views.ReindexerOptions{Store: a.store, Feeders: a.feeders, Now: a.store.Now}), Verify: a.verifier,
+		Reembed: reembedder{a.embeddings}, Verify: verifier{a.verifier},
+		Reindex:       reindexer{views.NewReindexer(views.ReindexerOptions{Store: a.store, Feeders: a.feeders, Now: a.store.Now})},
 		CompactModels: compact, Extractive: builtin.Summarizer{},
 		Vectors: a.stores.vectors, Texts: a.stores.texts, ViewDeadline: a.cfg.ViewDeadline,
 		Reranker: reranker, RerankCandidates: a.cfg.RerankCandidates, RerankDeadline: a.cfg.RerankDeadline,

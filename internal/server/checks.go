@@ -16,7 +16,7 @@ func (s *historyServer) CheckMessages(ctx context.Context, req *memoryv1.CheckMe
 	if err != nil {
 		return nil, err
 	}
-	result, err := s.service.CheckMessages(ctx, params)
+	result, err := s.histories.CheckMessages(ctx, params)
 	if err != nil {
 		return nil, ruleError(err)
 	}
@@ -48,19 +48,19 @@ func ruleError(err error) error {
 func checkParams(req *memoryv1.CheckMessagesRequest) (service.CheckParams, error) {
 	c := &checker{}
 	p := service.CheckParams{
-		Messages: c.messages("messages", req.GetMessages(), maxMessages, maxRecordBytes),
+		Messages: messagesFrom(c, "messages", req.GetMessages(), maxMessages, maxRecordBytes),
 		Profile:  c.label("profile", req.GetProfile()), Model: c.label("model", req.GetModel()),
 		Counter: c.counter("counter", req.GetCounter()),
 	}
 	c.count("rules", len(req.GetRules()), check.MaxRules)
 	for i, r := range req.GetRules() {
-		p.Rules = append(p.Rules, c.rule(fmt.Sprintf("rules[%d]", i), r))
+		p.Rules = append(p.Rules, checkRuleFrom(c, fmt.Sprintf("rules[%d]", i), r))
 	}
 	return p, c.err()
 }
 
-// rule converts a rule; what is wrong with its values is said when it is made ready.
-func (c *checker) rule(field string, in *memoryv1.CheckRule) check.Rule {
+// checkRuleFrom converts a rule; what is wrong with its values is said when it is made ready.
+func checkRuleFrom(c *checker, field string, in *memoryv1.CheckRule) check.Rule {
 	r := check.Rule{
 		Name: c.label(field+".name", in.GetName()), Action: memory.CheckAction(in.GetAction()), Text: in.GetText(), Hint: in.GetHint(),
 		Test: ruleTest(in),

@@ -22,7 +22,7 @@ func (s *historyServer) Compact(ctx context.Context, req *memoryv1.CompactReques
 	if err != nil {
 		return nil, err
 	}
-	result, err := s.service.Compact(ctx, params)
+	result, err := s.histories.Compact(ctx, params)
 	if err != nil {
 		return nil, err
 	}
@@ -32,8 +32,8 @@ func (s *historyServer) Compact(ctx context.Context, req *memoryv1.CompactReques
 func compactParams(req *memoryv1.CompactRequest) (service.CompactParams, error) {
 	c := &checker{anonymous: true}
 	p := service.CompactParams{
-		Messages: c.messages("messages", req.GetMessages(), maxCompact, maxRecordBytes), Tokens: req.GetMessageTokens(),
-		Policy: c.policy("policy", req.GetPolicy()), Profile: c.label("profile", req.GetProfile()), Model: c.label("model", req.GetModel()),
+		Messages: messagesFrom(c, "messages", req.GetMessages(), maxCompact, maxRecordBytes), Tokens: req.GetMessageTokens(),
+		Policy: contextPolicyFrom(c, "policy", req.GetPolicy()), Profile: c.label("profile", req.GetProfile()), Model: c.label("model", req.GetModel()),
 		Window:    between(c, "window_tokens", req.GetWindowTokens(), 0, maxBudget),
 		Counter:   c.counter("counter", req.GetCounter()),
 		StepLimit: int(between(c, "step_limit", req.GetStepLimit(), 0, maxStepLimit)),

@@ -22,7 +22,7 @@ func (s *memoryServer) BuildContext(ctx context.Context, req *memoryv1.BuildCont
 	if err != nil {
 		return nil, err
 	}
-	result, err := s.service.BuildContext(ctx, params)
+	result, err := s.contexts.BuildContext(ctx, params)
 	if err != nil {
 		return nil, err
 	}
@@ -33,7 +33,7 @@ func contextParams(ctx context.Context, req *memoryv1.BuildContextRequest) (serv
 	c := &checker{}
 	p := service.ContextParams{
 		Ref: c.ref(ctx, req.GetUserId(), req.GetSessionId()), Query: req.GetQuery(),
-		Pending:      c.messages("pending", req.GetPending(), maxPending, maxMessageBytes),
+		Pending:      messagesFrom(c, "pending", req.GetPending(), maxPending, maxMessageBytes),
 		Instructions: req.GetInstructions(), Template: req.GetInstructionsTemplate(),
 		Variables: c.object("variables", req.GetVariables(), memory.MaxStateBytes), Tools: req.GetToolsJson(), Render: c.render(req.GetRender()),
 		AsOf: c.time("as_of", req.GetAsOf()), Explain: req.GetExplain(), MaxBytes: contextBytes(req),
@@ -115,7 +115,7 @@ func (c *checker) overrides(in *memoryv1.ContextOverrides) policy.Overrides {
 	o.MemoryRole = c.memoryRole(in.GetMemoryRole())
 	o.MemoryPlace = c.memoryPlace(in.GetMemoryPlace())
 	o.Counter = c.counter("overrides.counter", in.GetCounter())
-	o.History = c.policy("overrides.policy", in.GetPolicy())
+	o.History = contextPolicyFrom(c, "overrides.policy", in.GetPolicy())
 	if in.GetPolicy().GetHide() != nil {
 		c.fault("overrides.policy.hide", "is set, but a session is hidden from by UpdateSession's context_start_seq and UpdateMessage's hidden; leave it out")
 	}

@@ -56,7 +56,7 @@ func (s *summaryServer) change(ctx context.Context, userID string, c *checker, c
 	if err := c.err(); err != nil {
 		return nil, err
 	}
-	found, err := s.service.ChangeSummary(ctx, change)
+	found, err := s.editor.ChangeSummary(ctx, change)
 	if err != nil || found == nil {
 		return nil, err
 	}
@@ -87,7 +87,7 @@ func (s *summaryServer) ListSummaryRevisions(
 	if err := c.err(); err != nil {
 		return nil, err
 	}
-	all, err := s.service.SummaryRevisions(ctx, ref)
+	all, err := s.summaries.SummaryRevisions(ctx, ref)
 	if err != nil {
 		return nil, err
 	}

@@ -42,7 +42,7 @@ func evidenceProto(in []memory.Evidence) []*memoryv1.Evidence {
 func (c *checker) factFromProto(path string, in *memoryv1.Fact) memory.Fact {
 	return memory.Fact{
 		ID: in.GetFactId(), Text: c.factText(path+".text", in.GetText()), Category: c.category(path+".category", in.GetCategory()),
-		Tags:         c.tags(path+".tags", in.GetTags()),
+		Tags:         tagsFrom(c, path+".tags", in.GetTags()),
 		Significance: int(between(c, path+".significance", in.GetSignificance(), 0, maxSignificance)),
 		Subject:      c.name(path+".subject", in.GetSubject()), Attribute: c.attribute(path+".attribute", in.GetAttribute()),
 		ValidFrom: c.time(path+".valid_from", in.GetValidFrom()), ValidTo: c.time(path+".valid_to", in.GetValidTo()),

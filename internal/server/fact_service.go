@@ -11,7 +11,25 @@ import (
 
 type factServer struct {
 	memoryv1.UnimplementedFactServiceServer
-	service *service.Service
+	facts  factEditor
+	search factSearcher
+}
+
+// factEditor reads and changes facts.
+type factEditor interface {
+	CreateFact(ctx context.Context, p service.FactCreation) (memory.Fact, error)
+	Fact(ctx context.Context, ref service.FactRef) (memory.Fact, error)
+	ListFacts(ctx context.Context, q store.FactQuery) (page []memory.Fact, more bool, err error)
+	UpdateFact(ctx context.Context, u service.FactUpdate) (memory.Fact, error)
+	DeleteFact(ctx context.Context, ref service.FactRef) error
+	FactRevisions(ctx context.Context, ref service.FactRef) ([]memory.FactRevision, error)
+	RestoreFact(ctx context.Context, r service.FactRestore) (fact memory.Fact, superseded []string, err error)
+	ListQuarantined(ctx context.Context, q store.QuarantineQuery) (page []memory.Quarantined, more bool, err error)
+}
+
+// factSearcher finds facts.
+type factSearcher interface {
+	SearchFacts(ctx context.Context, p service.FactSearch) (service.FactsFound, error)
 }
 
 func (s *factServer) CreateFact(ctx context.Context, req *memoryv1.CreateFactRequest) (*memoryv1.CreateFactResponse, error) {
@@ -23,7 +41,7 @@ func (s *factServer) CreateFact(ctx context.Context, req *memoryv1.CreateFactReq
 	if err := c.err(); err != nil {
 		return nil, err
 	}
-	fact, err := s.service.CreateFact(ctx, create)
+	fact, err := s.facts.CreateFact(ctx, create)
 	if err != nil {
 		return nil, err
 	}
@@ -51,7 +69,7 @@ func (s *factServer) GetFact(ctx context.Context, req *memoryv1.GetFactRequest) 
 	if err != nil {
 		return nil, err
 	}
-	fact, err := s.service.Fact(ctx, ref)
+	fact, err := s.facts.Fact(ctx, ref)
 	if err != nil {
 		return nil, err
 	}
@@ -74,7 +92,7 @@ func (s *factServer) ListFacts(ctx context.Context, req *memoryv1.ListFactsReque
 	if last != nil {
 		q.After = &store.FactCursor{UpdateTime: last.Time, ID: last.ID}
 	}
-	page, more, err := s.service.ListFacts(ctx, q)
+	page, more, err := s.facts.ListFacts(ctx, q)
 	if err != nil {
 		return nil, err
 	}
@@ -108,7 +126,7 @@ func (s *factServer) SearchFacts(ctx context.Context, req *memoryv1.SearchFactsR
 	if err := c.err(); err != nil {
 		return nil, err
 	}
-	found, err := s.service.SearchFacts(ctx, search)
+	found, err := s.search.SearchFacts(ctx, search)
 	if err != nil {
 		return nil, err
 	}
@@ -138,7 +156,7 @@ func (s *factServer) UpdateFact(ctx context.Context, req *memoryv1.UpdateFactReq
 	if err != nil {
 		return nil, err
 	}
-	fact, err := s.service.UpdateFact(ctx, update)
+	fact, err := s.facts.UpdateFact(ctx, update)
 	if err != nil {
 		return nil, err
 	}
@@ -177,7 +195,7 @@ func (s *factServer) DeleteFact(ctx context.Context, req *memoryv1.DeleteFactReq
 	if err != nil {
 		return nil, err
 	}
-	if err := s.service.DeleteFact(ctx, ref); err != nil {
+	if err := s.facts.DeleteFact(ctx, ref); err != nil {
 		return nil, err
 	}
 	return &memoryv1.DeleteFactResponse{}, nil
@@ -188,7 +206,7 @@ func (s *factServer) ListFactRevisions(ctx context.Context, req *memoryv1.ListFa
 	if err != nil {
 		return nil, err
 	}
-	revisions, err := s.service.FactRevisions(ctx, ref)
+	revisions, err := s.facts.FactRevisions(ctx, ref)
 	if err != nil {
 		return nil, err
 	}
@@ -221,7 +239,7 @@ func (s *factServer) RestoreFact(ctx context.Context, req *memoryv1.RestoreFactR
 	if err := c.err(); err != nil {
 		return nil, err
 	}
-	fact, superseded, err := s.service.RestoreFact(ctx, restore)
+	fact, superseded, err := s.facts.RestoreFact(ctx, restore)
 	if err != nil {
 		return nil, err
 	}
@@ -241,7 +259,7 @@ func (s *factServer) ListQuarantined(ctx context.Context, req *memoryv1.ListQuar
 	if last != nil {
 		q.After = &store.SlotCursor{CreateTime: last.Time, ID: last.ID}
 	}
-	page, more, err := s.service.ListQuarantined(ctx, q)
+	page, more, err := s.facts.ListQuarantined(ctx, q)
 	if err != nil {
 		return nil, err
 	}

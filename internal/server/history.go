@@ -12,7 +12,14 @@ import (
 
 type historyServer struct {
 	memoryv1.UnimplementedHistoryServiceServer
-	service *service.Service
+	histories histories
+}
+
+// histories works on histories that are not stored.
+type histories interface {
+	Compact(ctx context.Context, p service.CompactParams) (service.Compacted, error)
+	CheckMessages(ctx context.Context, p service.CheckParams) (service.Checked, error)
+	CountTokens(ctx context.Context, p service.CountParams) (service.Counts, error)
 }
 
 func (s *historyServer) CountTokens(ctx context.Context, req *memoryv1.CountTokensRequest) (*memoryv1.CountTokensResponse, error) {
@@ -20,7 +27,7 @@ func (s *historyServer) CountTokens(ctx context.Context, req *memoryv1.CountToke
 	if err != nil {
 		return nil, err
 	}
-	counts, err := s.service.CountTokens(ctx, params)
+	counts, err := s.histories.CountTokens(ctx, params)
 	if err != nil {
 		return nil, err
 	}
@@ -35,7 +42,7 @@ const maxTools = 256 << 10
 func countParams(req *memoryv1.CountTokensRequest) (service.CountParams, error) {
 	c := &checker{}
 	p := service.CountParams{
-		Messages: c.messages("messages", req.GetMessages(), maxMessages, maxRecordBytes), Texts: req.GetTexts(),
+		Messages: messagesFrom(c, "messages", req.GetMessages(), maxMessages, maxRecordBytes), Texts: req.GetTexts(),
 		Model: c.label("model", req.GetModel()), Counter: c.counter("counter", req.GetCounter()), Tools: req.GetToolsJson(),
 	}
 	c.bytes("tools_json", len(p.Tools), maxTools)

@@ -11,7 +11,14 @@ import (
 
 type maintenanceServer struct {
 	memoryv1.UnimplementedMaintenanceServiceServer
-	service *service.Service
+	maintenance maintenance
+}
+
+// maintenance begins jobs of no user.
+type maintenance interface {
+	Reembed(ctx context.Context, model string, dimension int) (service.MaintenanceJob, error)
+	Reindex(ctx context.Context, views []memory.View) ([]service.MaintenanceJob, error)
+	Verify(ctx context.Context, views []memory.View, mode service.VerifyMode) (service.MaintenanceJob, error)
 }
 
 // maxDimension is the most numbers a vector may have.
@@ -24,7 +31,7 @@ func (s *maintenanceServer) Reembed(ctx context.Context, req *memoryv1.ReembedRe
 	if err := c.err(); err != nil {
 		return nil, err
 	}
-	job, err := s.service.Reembed(ctx, model, int(dimension))
+	job, err := s.maintenance.Reembed(ctx, model, int(dimension))
 	if err != nil {
 		return nil, err
 	}
@@ -37,7 +44,7 @@ func (s *maintenanceServer) Reindex(ctx context.Context, req *memoryv1.ReindexRe
 	if err := c.err(); err != nil {
 		return nil, err
 	}
-	begun, err := s.service.Reindex(ctx, views)
+	begun, err := s.maintenance.Reindex(ctx, views)
 	if err != nil {
 		return nil, err
 	}
@@ -58,7 +65,7 @@ func (s *maintenanceServer) Verify(ctx context.Context, req *memoryv1.VerifyRequ
 	if req.GetDryRun() {
 		mode = service.VerifyDryRun
 	}
-	job, err := s.service.Verify(ctx, views, mode)
+	job, err := s.maintenance.Verify(ctx, views, mode)
 	if err != nil {
 		return nil, err
 	}

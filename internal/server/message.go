@@ -13,36 +13,36 @@ import (
 	"github.com/stratamem/strata/internal/memory"
 )
 
-// messages checks and converts the messages of a request.
-func (c *checker) messages(field string, in []*memoryv1.Message, most, mostBytes int) []memory.Message {
+// messagesFrom checks and converts the messages of a request.
+func messagesFrom(c *checker, field string, in []*memoryv1.Message, most, mostBytes int) []memory.Message {
 	c.count(field, len(in), most)
 	out, total := make([]memory.Message, 0, len(in)), 0
 	for i, m := range in {
 		path := fmt.Sprintf("%s[%d]", field, i)
-		total += c.messageSize(path, m)
-		out = append(out, c.message(path, m))
+		total += checkMessageSize(c, path, m)
+		out = append(out, messageFrom(c, path, m))
 	}
 	c.bytes(field, total, mostBytes)
 	return out
 }
 
-func (c *checker) messageSize(path string, m *memoryv1.Message) int {
+func checkMessageSize(c *checker, path string, m *memoryv1.Message) int {
 	n := proto.Size(m)
 	c.bytes(path, n, maxMessageBytes)
 	return n
 }
 
-func (c *checker) message(path string, in *memoryv1.Message) memory.Message {
+func messageFrom(c *checker, path string, in *memoryv1.Message) memory.Message {
 	role := memory.Role(in.GetRole())
 	if role < memory.RoleSystem || role > memory.RoleTool {
 		c.fault(path+".role", "is %v; it must be system, developer, user, assistant or tool", in.GetRole())
 	}
 	m := memory.Message{
 		ID: c.label(path+".id", in.GetId()), Role: role, Name: c.name(path+".name", in.GetName()),
-		Parts: c.content(path, in), Tags: c.tags(path+".tags", in.GetTags()),
+		Parts: contentFrom(c, path, in), Tags: tagsFrom(c, path+".tags", in.GetTags()),
 		Metadata:   c.object(path+".metadata", in.GetMetadata(), maxObjectBytes),
 		CreateTime: c.time(path+".create_time", in.GetCreateTime()), Pinned: in.GetPinned(), Hidden: in.GetHidden(),
-		Origin: c.origin(path+".origin", in.GetOrigin(), role), Extract: c.extract(path+".extract", in.GetExtract()),
+		Origin: originFrom(c, path+".origin", in.GetOrigin(), role), Extract: extractModeFrom(c, path+".extract", in.GetExtract()),
 	}
 	if o := in.GetOriginal(); o != nil {
 		m.Original = &memory.Original{Format: c.id(path+".original.format", o.GetFormat()), Data: o.GetData()}
@@ -50,7 +50,7 @@ func (c *checker) message(path string, in *memoryv1.Message) memory.Message {
 	return m
 }
 
-func (c *checker) origin(field string, o memoryv1.Origin, role memory.Role) memory.Origin {
+func originFrom(c *checker, field string, o memoryv1.Origin, role memory.Role) memory.Origin {
 	if o == memoryv1.Origin_ORIGIN_UNSPECIFIED {
 		return memory.DefaultOrigin(role)
 	}
@@ -60,19 +60,19 @@ func (c *checker) origin(field string, o memoryv1.Origin, role memory.Role) memo
 	return memory.Origin(o)
 }
 
-func (c *checker) extract(field string, e memoryv1.ExtractMode) memory.ExtractMode {
+func extractModeFrom(c *checker, field string, e memoryv1.ExtractMode) memory.ExtractMode {
 	if _, known := memoryv1.ExtractMode_name[int32(e)]; !known {
 		c.fault(field, "is %d; it must be allow or none", e)
 	}
 	return memory.ExtractMode(e)
 }
 
-// extractOrAllow is for what is updated: naming it without a value allows.
-func (c *checker) extractOrAllow(field string, e memoryv1.ExtractMode) memory.ExtractMode {
-	return max(c.extract(field, e), memory.ExtractAllow)
+// extractOrAllowFrom is for what is updated: naming it without a value allows.
+func extractOrAllowFrom(c *checker, field string, e memoryv1.ExtractMode) memory.ExtractMode {
+	return max(extractModeFrom(c, field, e), memory.ExtractAllow)
 }
 
-func (c *checker) tags(field string, tags []string) []string {
+func tagsFrom(c *checker, field string, tags []string) []string {
 	c.count(field, len(tags), maxTags)
 	for i, t := range tags {
 		path := fmt.Sprintf("%s[%d]", field, i)
@@ -82,8 +82,8 @@ func (c *checker) tags(field string, tags []string) []string {
 	return tags
 }
 
-// content answers a message's parts; a plain text is one text part.
-func (c *checker) content(path string, in *memoryv1.Message) []memory.Part {
+// contentFrom answers a message's parts; a plain text is one text part.
+func contentFrom(c *checker, path string, in *memoryv1.Message) []memory.Part {
 	switch {
 	case in.GetText() != "" && len(in.GetParts()) > 0:
 		c.fault(path+".text", "is set beside parts; set one of them")
@@ -94,19 +94,19 @@ func (c *checker) content(path string, in *memoryv1.Message) []memory.Part {
 	case len(in.GetParts()) == 0:
 		c.fault(path, "is empty; set text or at least one part")
 	}
-	return c.parts(path+".parts", in.GetParts())
+	return partsFrom(c, path+".parts", in.GetParts())
 }
 
-func (c *checker) parts(field string, in []*memoryv1.Part) []memory.Part {
+func partsFrom(c *checker, field string, in []*memoryv1.Part) []memory.Part {
 	c.count(field, len(in), maxParts)
 	var out []memory.Part
 	for i, p := range in {
-		out = append(out, c.part(fmt.Sprintf("%s[%d]", field, i), p))
+		out = append(out, partFrom(c, fmt.Sprintf("%s[%d]", field, i), p))
 	}
 	return out
 }
 
-func (c *checker) part(path string, in *memoryv1.Part) memory.Part {
+func partFrom(c *checker, path string, in *memoryv1.Part) memory.Part {
 	switch k := in.GetKind().(type) {
 	case *memoryv1.Part_Text:
 		if k.Text.GetText() == "" {
@@ -117,13 +117,13 @@ func (c *checker) part(path string, in *memoryv1.Part) memory.Part {
 		r := k.Reasoning
 		return memory.Part{Kind: memory.PartReasoning, Text: r.GetText(), Signature: r.GetSignature(), Data: r.GetEncrypted()}
 	case *memoryv1.Part_ToolCall:
-		return c.toolCall(path+".tool_call", k.ToolCall)
+		return toolCallFrom(c, path+".tool_call", k.ToolCall)
 	case *memoryv1.Part_ToolResult:
-		return c.toolResult(path+".tool_result", k.ToolResult)
+		return toolResultFrom(c, path+".tool_result", k.ToolResult)
 	case *memoryv1.Part_Blob:
-		return c.blob(path+".blob", k.Blob)
+		return blobFrom(c, path+".blob", k.Blob)
 	case *memoryv1.Part_Uri:
-		return c.uri(path+".uri", k.Uri)
+		return uriFrom(c, path+".uri", k.Uri)
 	case *memoryv1.Part_Opaque:
 		return memory.Part{Kind: memory.PartOpaque, Type: c.id(path+".opaque.type", k.Opaque.GetType()), JSON: k.Opaque.GetJson()}
 	}
@@ -131,22 +131,22 @@ func (c *checker) part(path string, in *memoryv1.Part) memory.Part {
 	return memory.Part{}
 }
 
-func (c *checker) toolCall(path string, in *memoryv1.ToolCall) memory.Part {
+func toolCallFrom(c *checker, path string, in *memoryv1.ToolCall) memory.Part {
 	return memory.Part{
 		Kind: memory.PartToolCall, CallID: c.callID(path+".id", in.GetId()),
 		Name: c.id(path+".name", in.GetName()), Arguments: in.GetArguments(),
 	}
 }
 
-func (c *checker) toolResult(path string, in *memoryv1.ToolResult) memory.Part {
+func toolResultFrom(c *checker, path string, in *memoryv1.ToolResult) memory.Part {
 	return memory.Part{
 		Kind: memory.PartToolResult, CallID: c.callID(path+".call_id", in.GetCallId()),
-		Parts: c.results(path+".parts", in.GetParts()), IsError: in.GetIsError(),
+		Parts: resultPartsFrom(c, path+".parts", in.GetParts()), IsError: in.GetIsError(),
 	}
 }
 
-// results are the parts of a tool's answer. They cannot hold calls or results again, so nothing nests deeper.
-func (c *checker) results(field string, in []*memoryv1.Part) []memory.Part {
+// resultPartsFrom are the parts of a tool's answer. They cannot hold calls or results again, so nothing nests deeper.
+func resultPartsFrom(c *checker, field string, in []*memoryv1.Part) []memory.Part {
 	for i, p := range in {
 		switch p.GetKind().(type) {
 		case *memoryv1.Part_ToolCall, *memoryv1.Part_ToolResult, *memoryv1.Part_Reasoning:
@@ -154,21 +154,21 @@ func (c *checker) results(field string, in []*memoryv1.Part) []memory.Part {
 			return nil
 		}
 	}
-	return c.parts(field, in)
+	return partsFrom(c, field, in)
 }
 
-func (c *checker) blob(path string, in *memoryv1.Blob) memory.Part {
+func blobFrom(c *checker, path string, in *memoryv1.Blob) memory.Part {
 	if len(in.GetData()) == 0 {
 		c.fault(path+".data", "is empty; leave the part out")
 	}
-	return memory.Part{Kind: memory.PartBlob, MIMEType: c.id(path+".mime_type", in.GetMimeType()), Data: in.GetData(), Image: c.image(path+".image", in.GetImage())}
+	return memory.Part{Kind: memory.PartBlob, MIMEType: c.id(path+".mime_type", in.GetMimeType()), Data: in.GetData(), Image: imageFrom(c, path+".image", in.GetImage())}
 }
 
 // maxPixels is the most that an image may be wide or high.
 const maxPixels = 100_000
 
-// image answers nil where nothing is said of the image.
-func (c *checker) image(field string, in *memoryv1.ImageSize) *memory.Image {
+// imageFrom answers nil where nothing is said of the image.
+func imageFrom(c *checker, field string, in *memoryv1.ImageSize) *memory.Image {
 	if in == nil {
 		return nil
 	}
@@ -195,12 +195,12 @@ func imageProto(i *memory.Image) *memoryv1.ImageSize {
 	return &memoryv1.ImageSize{Width: int32(i.Width), Height: int32(i.Height), Detail: memoryv1.ImageDetail(i.Detail)}
 }
 
-func (c *checker) uri(path string, in *memoryv1.Uri) memory.Part {
+func uriFrom(c *checker, path string, in *memoryv1.Uri) memory.Part {
 	c.bytes(path+".uri", len(in.GetUri()), maxURIBytes)
 	if in.GetUri() == "" || !isPrintable(in.GetUri()) {
 		c.fault(path+".uri", "must be a URI of printable characters")
 	}
-	return memory.Part{Kind: memory.PartURI, MIMEType: c.label(path+".mime_type", in.GetMimeType()), URI: in.GetUri(), Image: c.image(path+".image", in.GetImage())}
+	return memory.Part{Kind: memory.PartURI, MIMEType: c.label(path+".mime_type", in.GetMimeType()), URI: in.GetUri(), Image: imageFrom(c, path+".image", in.GetImage())}
 }
 
 // messageProto converts a message for a reply.

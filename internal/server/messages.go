@@ -28,7 +28,7 @@ func (s *memoryServer) ListMessages(ctx context.Context, req *memoryv1.ListMessa
 	} else {
 		q.After = last
 	}
-	page, more, err := s.service.Messages(ctx, q)
+	page, more, err := s.sessions.Messages(ctx, q)
 	if err != nil {
 		return nil, err
 	}
@@ -57,7 +57,7 @@ func (s *memoryServer) UpdateMessage(ctx context.Context, req *memoryv1.UpdateMe
 	if err != nil {
 		return nil, err
 	}
-	m, err := s.service.UpdateMessage(ctx, update)
+	m, err := s.sessions.UpdateMessage(ctx, update)
 	if err != nil {
 		return nil, err
 	}
@@ -75,8 +75,8 @@ func messageUpdate(ctx context.Context, req *memoryv1.UpdateMessageRequest) (sto
 		"hidden":  in.GetHidden(),
 		"extract": in.GetExtract() != memoryv1.ExtractMode_EXTRACT_MODE_UNSPECIFIED,
 	})
-	extract := c.extractOrAllow("message.extract", in.GetExtract())
-	u.Tags = masked(mask, "tags", c.tags("message.tags", in.GetTags()))
+	extract := extractOrAllowFrom(c, "message.extract", in.GetExtract())
+	u.Tags = masked(mask, "tags", tagsFrom(c, "message.tags", in.GetTags()))
 	u.Metadata = masked(mask, "metadata", c.object("message.metadata", in.GetMetadata(), maxObjectBytes))
 	u.Pinned = masked(mask, "pinned", in.GetPinned())
 	u.Hidden = masked(mask, "hidden", in.GetHidden())

@@ -28,20 +28,20 @@ const (
 	chunkTokens = 6000
 )
 
-// policy answers a context policy, nil where none is given. Its fractions are checked where the window is known.
-func (c *checker) policy(field string, in *memoryv1.ContextPolicy) *history.Policy {
+// contextPolicyFrom answers a context policy, nil where none is given. Its fractions are checked where the window is known.
+func contextPolicyFrom(c *checker, field string, in *memoryv1.ContextPolicy) *history.Policy {
 	if in == nil {
 		return nil
 	}
 	return &history.Policy{
-		Hide: c.hide(field+".hide", in.GetHide()), Clear: c.clearing(field+".clear", in.GetClear()),
-		Compress: c.compress(field+".compress", in.GetCompress()), Trim: c.trim(field+".trim", in.GetTrim()),
-		Head: c.head(field+".head", in.GetHead()), KeepTags: c.tags(field+".keep_tags", in.GetKeepTags()),
+		Hide: hidePolicyFrom(c, field+".hide", in.GetHide()), Clear: clearPolicyFrom(c, field+".clear", in.GetClear()),
+		Compress: compressPolicyFrom(c, field+".compress", in.GetCompress()), Trim: trimPolicyFrom(c, field+".trim", in.GetTrim()),
+		Head: headFrom(c, field+".head", in.GetHead()), KeepTags: tagsFrom(c, field+".keep_tags", in.GetKeepTags()),
 		PreserveMemory: in.GetPreserveMemory(),
 	}
 }
 
-func (c *checker) hide(field string, in *memoryv1.HidePolicy) history.Hide {
+func hidePolicyFrom(c *checker, field string, in *memoryv1.HidePolicy) history.Hide {
 	c.count(field+".exclude", len(in.GetExclude()), maxExcluded)
 	for i, id := range in.GetExclude() {
 		c.id(fmt.Sprintf("%s.exclude[%d]", field, i), id)
@@ -49,7 +49,7 @@ func (c *checker) hide(field string, in *memoryv1.HidePolicy) history.Hide {
 	return history.Hide{StartID: c.label(field+".start_id", in.GetStartId()), Exclude: in.GetExclude()}
 }
 
-func (c *checker) triggers(field string, in []*memoryv1.ContextTrigger) []toolcalls.Trigger {
+func triggersFrom(c *checker, field string, in []*memoryv1.ContextTrigger) []toolcalls.Trigger {
 	c.count(field, len(in), maxTriggers)
 	var out []toolcalls.Trigger
 	for i, t := range in {
@@ -66,7 +66,7 @@ func (c *checker) triggers(field string, in []*memoryv1.ContextTrigger) []toolca
 	return out
 }
 
-func (c *checker) clearing(field string, in *memoryv1.ClearPolicy) *history.Clear {
+func clearPolicyFrom(c *checker, field string, in *memoryv1.ClearPolicy) *history.Clear {
 	if in == nil {
 		return nil
 	}
@@ -76,18 +76,18 @@ func (c *checker) clearing(field string, in *memoryv1.ClearPolicy) *history.Clea
 	}
 	c.bytes(field+".placeholder", len(in.GetPlaceholder()), maxWords)
 	return &history.Clear{
-		Triggers: c.triggers(field+".triggers", in.GetTriggers()), Keep: int(between(c, field+".keep", in.GetKeep(), 0, maxHistoryMessages)),
+		Triggers: triggersFrom(c, field+".triggers", in.GetTriggers()), Keep: int(between(c, field+".keep", in.GetKeep(), 0, maxHistoryMessages)),
 		ClearAtLeast: between(c, field+".clear_at_least", in.GetClearAtLeast(), 0, maxBudget),
 		ExcludeTools: in.GetExcludeTools(), ClearInputs: in.GetClearToolInputs(), Placeholder: in.GetPlaceholder(),
 	}
 }
 
-func (c *checker) compress(field string, in *memoryv1.CompressPolicy) *history.Compress {
+func compressPolicyFrom(c *checker, field string, in *memoryv1.CompressPolicy) *history.Compress {
 	if in == nil {
 		return nil
 	}
 	out := &history.Compress{
-		Triggers: c.triggers(field+".triggers", in.GetTriggers()),
+		Triggers: triggersFrom(c, field+".triggers", in.GetTriggers()),
 		Keep: toolcalls.Keep{
 			Messages: int(between(c, field+".keep.messages", in.GetKeep().GetMessages(), 0, maxHistoryMessages)),
 			Tokens:   between(c, field+".keep.tokens", in.GetKeep().GetTokens(), 0, maxBudget),
@@ -96,11 +96,11 @@ func (c *checker) compress(field string, in *memoryv1.CompressPolicy) *history.C
 		Prompt: in.GetPrompt(), Model: c.label(field+".model", in.GetModel()), Lossy: in.GetLossy(),
 		MaxTokens:   c.orDefault(field+".max_tokens", in.GetMaxTokens(), history.DefaultSummaryTokens, minSummaryTokens, maxSummaryTokens),
 		ChunkTokens: c.orDefault(field+".trim_tokens_to_summarize", in.GetTrimTokensToSummarize(), chunkTokens, minChunkTokens, maxChunkTokens),
-		Fallback:    c.fallback(field+".fallback", in.GetFallback()), Role: c.summaryRole(field+".role", in.GetRole()), Prefix: in.GetPrefix(),
+		Fallback:    fallbackFrom(c, field+".fallback", in.GetFallback()), Role: summaryRoleFrom(c, field+".role", in.GetRole()), Prefix: in.GetPrefix(),
 	}
 	c.bytes(field+".prompt", len(out.Prompt), maxPrompt)
 	c.bytes(field+".prefix", len(out.Prefix), maxWords)
-	c.strategy(field, in, out)
+	setStrategy(c, field, in, out)
 	return out
 }
 
@@ -112,8 +112,8 @@ func (c *checker) orDefault(field string, got, byDefault, low, high int64) int64
 	return between(c, field, got, low, high)
 }
 
-// strategy says what the older part becomes.
-func (c *checker) strategy(field string, in *memoryv1.CompressPolicy, out *history.Compress) {
+// setStrategy says what the older part becomes.
+func setStrategy(c *checker, field string, in *memoryv1.CompressPolicy, out *history.Compress) {
 	switch s := in.GetStrategy().(type) {
 	case *memoryv1.CompressPolicy_Whole:
 		out.Strategy = history.StrategyWhole
@@ -124,7 +124,7 @@ func (c *checker) strategy(field string, in *memoryv1.CompressPolicy, out *histo
 	case *memoryv1.CompressPolicy_Since:
 		out.Strategy, out.Since = history.StrategySince, c.time(field+".since", s.Since)
 	case *memoryv1.CompressPolicy_Facts:
-		out.Strategy, out.Concepts = history.StrategyFacts, c.concepts(field+".facts.concepts", s.Facts.GetConcepts())
+		out.Strategy, out.Concepts = history.StrategyFacts, conceptsFrom(c, field+".facts.concepts", s.Facts.GetConcepts())
 	case *memoryv1.CompressPolicy_Custom:
 		out.Strategy, out.Name = history.StrategyCustom, c.id(field+".custom", s.Custom)
 	default:
@@ -132,7 +132,7 @@ func (c *checker) strategy(field string, in *memoryv1.CompressPolicy, out *histo
 	}
 }
 
-func (c *checker) concepts(field string, in []*memoryv1.Concept) []history.Concept {
+func conceptsFrom(c *checker, field string, in []*memoryv1.Concept) []history.Concept {
 	c.count(field, len(in), maxConcepts)
 	if len(in) == 0 {
 		c.fault(field, "is empty; name at least one thing to look for")
@@ -153,7 +153,7 @@ func (c *checker) concepts(field string, in []*memoryv1.Concept) []history.Conce
 	return out
 }
 
-func (c *checker) trim(field string, in *memoryv1.TrimPolicy) *history.Trim {
+func trimPolicyFrom(c *checker, field string, in *memoryv1.TrimPolicy) *history.Trim {
 	if in == nil {
 		return nil
 	}
@@ -167,7 +167,7 @@ func (c *checker) trim(field string, in *memoryv1.TrimPolicy) *history.Trim {
 	return &out
 }
 
-func (c *checker) head(field string, in memoryv1.ContextHead) history.Head {
+func headFrom(c *checker, field string, in memoryv1.ContextHead) history.Head {
 	//exhaustive:enforce
 	switch in {
 	case memoryv1.ContextHead_CONTEXT_HEAD_UNSPECIFIED, memoryv1.ContextHead_CONTEXT_HEAD_SYSTEM_AND_FIRST:
@@ -181,7 +181,7 @@ func (c *checker) head(field string, in memoryv1.ContextHead) history.Head {
 	return ""
 }
 
-func (c *checker) fallback(field string, in memoryv1.CompressFallback) history.Fallback {
+func fallbackFrom(c *checker, field string, in memoryv1.CompressFallback) history.Fallback {
 	//exhaustive:enforce
 	switch in {
 	case memoryv1.CompressFallback_COMPRESS_FALLBACK_UNSPECIFIED, memoryv1.CompressFallback_COMPRESS_FALLBACK_KEEP:
@@ -197,8 +197,8 @@ func (c *checker) fallback(field string, in memoryv1.CompressFallback) history.F
 	return ""
 }
 
-// summaryRole answers in whose voice summaries stand, 0 where nothing is said.
-func (c *checker) summaryRole(field string, in memoryv1.Role) memory.Role {
+// summaryRoleFrom answers in whose voice summaries stand, 0 where nothing is said.
+func summaryRoleFrom(c *checker, field string, in memoryv1.Role) memory.Role {
 	//exhaustive:enforce
 	switch in {
 	case memoryv1.Role_ROLE_UNSPECIFIED, memoryv1.Role_ROLE_USER, memoryv1.Role_ROLE_ASSISTANT, memoryv1.Role_ROLE_SYSTEM:

@@ -6,11 +6,39 @@ import (
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/service"
+	"github.com/stratamem/strata/internal/store"
 )
 
 type memoryServer struct {
 	memoryv1.UnimplementedMemoryServiceServer
-	service *service.Service
+	recorder recorder
+	contexts contextBuilder
+	search   messageSearcher
+	sessions sessions
+}
+
+// recorder stores turns.
+type recorder interface {
+	Record(ctx context.Context, p service.RecordParams) (service.Recorded, error)
+}
+
+// contextBuilder builds contexts.
+type contextBuilder interface {
+	BuildContext(ctx context.Context, p service.ContextParams) (service.ContextResult, error)
+}
+
+// messageSearcher finds messages.
+type messageSearcher interface {
+	SearchMessages(ctx context.Context, p service.SearchParams) (service.SearchResult, error)
+}
+
+// sessions reads and changes sessions and their messages.
+type sessions interface {
+	Session(ctx context.Context, ref memory.SessionRef) (memory.Session, error)
+	ListSessions(ctx context.Context, q store.SessionQuery) (page []memory.Session, more bool, err error)
+	UpdateSession(ctx context.Context, u store.SessionUpdate) (memory.Session, error)
+	Messages(ctx context.Context, q store.MessageQuery) (page []memory.Message, more bool, err error)
+	UpdateMessage(ctx context.Context, u store.MessageUpdate) (memory.Message, error)
 }
 
 // ref checks the two ids that name a session.
@@ -27,7 +55,7 @@ func (s *memoryServer) Record(ctx context.Context, req *memoryv1.RecordRequest) 
 	if err != nil {
 		return nil, err
 	}
-	result, err := s.service.Record(ctx, params)
+	result, err := s.recorder.Record(ctx, params)
 	if err != nil {
 		return nil, err
 	}
@@ -39,10 +67,10 @@ func recordParams(ctx context.Context, req *memoryv1.RecordRequest) (service.Rec
 	p := service.RecordParams{
 		Ref:             c.ref(ctx, req.GetUserId(), req.GetSessionId()),
 		RequestID:       c.label("request_id", req.GetRequestId()),
-		Messages:        c.messages("messages", req.GetMessages(), maxMessages, maxRecordBytes),
-		StatePatch:      c.statePatch("state_patch", req.GetStatePatch()),
+		Messages:        messagesFrom(c, "messages", req.GetMessages(), maxMessages, maxRecordBytes),
+		StatePatch:      statePatchFrom(c, "state_patch", req.GetStatePatch()),
 		ExpectedLastSeq: req.ExpectedLastSeq,
-		Extract:         c.extract("extract", req.GetExtract()),
+		Extract:         extractModeFrom(c, "extract", req.GetExtract()),
 		Profile:         c.label("profile", req.GetProfile()),
 	}
 	if len(p.Messages) == 0 && len(req.GetStatePatch().GetFields()) == 0 {

@@ -23,7 +23,7 @@ func (s *memoryServer) SearchMessages(ctx context.Context, req *memoryv1.SearchM
 		return nil, err
 	}
 	params.Offset = int(offset)
-	result, err := s.service.SearchMessages(ctx, params)
+	result, err := s.search.SearchMessages(ctx, params)
 	if err != nil {
 		return nil, err
 	}

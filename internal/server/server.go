@@ -34,7 +34,7 @@ const (
 
 // Options are what a Server needs.
 type Options struct {
-	Service        *service.Service
+	Services       service.Services
 	Reflection     bool
 	RequestTimeout time.Duration // the longest a call may take
 	DrainTimeout   time.Duration // how long Serve waits for running calls when it is told to stop
@@ -70,13 +70,15 @@ func New(o Options) *Server {
 		grpc: grpc.NewServer(serverOptions(o, calls)...), health: health.NewServer(), drain: o.DrainTimeout, log: o.Log, calls: calls,
 		gate: o.Gate, conns: connectionLimits{o.MaxConnections, o.ReplyTimeout},
 	}
-	memoryv1.RegisterMemoryServiceServer(s.grpc, &memoryServer{service: o.Service})
-	memoryv1.RegisterHistoryServiceServer(s.grpc, &historyServer{service: o.Service})
-	memoryv1.RegisterFactServiceServer(s.grpc, &factServer{service: o.Service})
-	memoryv1.RegisterSummaryServiceServer(s.grpc, &summaryServer{service: o.Service})
-	memoryv1.RegisterUserServiceServer(s.grpc, &userServer{service: o.Service})
-	memoryv1.RegisterWorkServiceServer(s.grpc, &workServer{service: o.Service})
-	memoryv1.RegisterMaintenanceServiceServer(s.grpc, &maintenanceServer{service: o.Service})
+	memoryv1.RegisterMemoryServiceServer(s.grpc, &memoryServer{
+		recorder: o.Services.Recorder, contexts: o.Services.Contexts, search: o.Services.Search, sessions: o.Services.Sessions,
+	})
+	memoryv1.RegisterHistoryServiceServer(s.grpc, &historyServer{histories: o.Services.Histories})
+	memoryv1.RegisterFactServiceServer(s.grpc, &factServer{facts: o.Services.Facts, search: o.Services.Search})
+	memoryv1.RegisterSummaryServiceServer(s.grpc, &summaryServer{summaries: o.Services.Summaries, editor: o.Services.SummaryEditor})
+	memoryv1.RegisterUserServiceServer(s.grpc, &userServer{users: o.Services.Users})
+	memoryv1.RegisterWorkServiceServer(s.grpc, &workServer{work: o.Services.Work, facts: o.Services.Facts})
+	memoryv1.RegisterMaintenanceServiceServer(s.grpc, &maintenanceServer{maintenance: o.Services.Maintenance})
 	healthv1.RegisterHealthServer(s.grpc, s.health)
 	if o.Reflection {
 		reflection.Register(s.grpc)

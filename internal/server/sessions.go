@@ -19,7 +19,7 @@ func (s *memoryServer) GetSession(ctx context.Context, req *memoryv1.GetSessionR
 	if err := c.err(); err != nil {
 		return nil, err
 	}
-	session, err := s.service.Session(ctx, ref)
+	session, err := s.sessions.Session(ctx, ref)
 	if err != nil {
 		return nil, err
 	}
@@ -37,7 +37,7 @@ func (s *memoryServer) ListSessions(ctx context.Context, req *memoryv1.ListSessi
 		return nil, err
 	}
 	q.After = after
-	page, more, err := s.service.ListSessions(ctx, q)
+	page, more, err := s.sessions.ListSessions(ctx, q)
 	if err != nil {
 		return nil, err
 	}
@@ -75,7 +75,7 @@ func (s *memoryServer) UpdateSession(ctx context.Context, req *memoryv1.UpdateSe
 	if err != nil {
 		return nil, err
 	}
-	session, err := s.service.UpdateSession(ctx, update)
+	session, err := s.sessions.UpdateSession(ctx, update)
 	if err != nil {
 		return nil, err
 	}
@@ -96,7 +96,7 @@ func sessionUpdate(ctx context.Context, req *memoryv1.UpdateSessionRequest) (sto
 	title := c.name("session.title", in.GetTitle())
 	metadata := c.object("session.metadata", in.GetMetadata(), maxObjectBytes)
 	profile := c.label("session.profile", in.GetProfile())
-	extract := c.extractOrAllow("session.extract", in.GetExtract())
+	extract := extractOrAllowFrom(c, "session.extract", in.GetExtract())
 	start := in.GetContextStartSeq()
 	if start < 0 {
 		c.fault("session.context_start_seq", "is %d; it must not be negative: 0 takes a start back", start)

@@ -9,17 +9,17 @@ import (
 	"github.com/stratamem/strata/internal/memory"
 )
 
-// statePatch checks what is merged into a state. A patch names its notes in one way, so that their order means nothing.
-func (c *checker) statePatch(field string, in *structpb.Struct) json.RawMessage {
+// statePatchFrom checks what is merged into a state. A patch names its notes in one way, so that their order means nothing.
+func statePatchFrom(c *checker, field string, in *structpb.Struct) json.RawMessage {
 	single := false
 	for key := range in.GetFields() {
 		if name, ok := strings.CutPrefix(key, memory.NotesKey+"/"); ok {
 			single = true
-			c.noteName(field+"."+memory.NotesKey, name)
+			checkNoteName(c, field+"."+memory.NotesKey, name)
 		}
 	}
 	if notes, ok := in.GetFields()[memory.NotesKey]; ok {
-		c.notes(field+"."+memory.NotesKey, notes)
+		checkNotes(c, field+"."+memory.NotesKey, notes)
 		if single {
 			c.fault(field, "has %s and keys that begin with %s/; use one of the two", memory.NotesKey, memory.NotesKey)
 		}
@@ -27,19 +27,19 @@ func (c *checker) statePatch(field string, in *structpb.Struct) json.RawMessage 
 	return c.object(field, in, memory.MaxStateBytes)
 }
 
-func (c *checker) notes(field string, in *structpb.Value) {
+func checkNotes(c *checker, field string, in *structpb.Value) {
 	switch k := in.GetKind().(type) {
 	case *structpb.Value_NullValue:
 	case *structpb.Value_StructValue:
 		for name := range k.StructValue.GetFields() {
-			c.noteName(field, name)
+			checkNoteName(c, field, name)
 		}
 	default:
 		c.fault(field, "is no object; write notes by their names, or null to delete all of them")
 	}
 }
 
-func (c *checker) noteName(field, name string) {
+func checkNoteName(c *checker, field, name string) {
 	if name == "" || len(name) > maxID {
 		c.fault(field, "has a name of %d bytes; it must have 1 to %d", len(name), maxID)
 	}

@@ -11,7 +11,21 @@ import (
 
 type summaryServer struct {
 	memoryv1.UnimplementedSummaryServiceServer
-	service *service.Service
+	summaries summaries
+	editor    summaryEditor
+}
+
+// summaries reads summaries, and has them written now.
+type summaries interface {
+	Summary(ctx context.Context, ref service.SummaryRef) (service.Summary, error)
+	ListSummaries(ctx context.Context, q service.SummaryQuery) ([]service.Summary, *service.SummaryCursor, error)
+	SummaryRevisions(ctx context.Context, ref service.SummaryRef) ([]memory.SummaryRevision, error)
+	Summarize(ctx context.Context, ref memory.SessionRef) (out *service.Summary, complete bool, err error)
+}
+
+// summaryEditor changes summaries.
+type summaryEditor interface {
+	ChangeSummary(ctx context.Context, c service.SummaryChange) (*service.Summary, error)
 }
 
 func (s *summaryServer) GetSummary(ctx context.Context, req *memoryv1.GetSummaryRequest) (*memoryv1.GetSummaryResponse, error) {
@@ -20,7 +34,7 @@ func (s *summaryServer) GetSummary(ctx context.Context, req *memoryv1.GetSummary
 	if err := c.err(); err != nil {
 		return nil, err
 	}
-	found, err := s.service.Summary(ctx, ref)
+	found, err := s.summaries.Summary(ctx, ref)
 	if err != nil {
 		return nil, err
 	}
@@ -81,7 +95,7 @@ func (s *summaryServer) ListSummaries(ctx context.Context, req *memoryv1.ListSum
 	if last != nil {
 		q.After = &service.SummaryCursor{Time: last.Time, SessionID: last.ID}
 	}
-	page, next, err := s.service.ListSummaries(ctx, q)
+	page, next, err := s.summaries.ListSummaries(ctx, q)
 	if err != nil {
 		return nil, err
 	}
@@ -110,7 +124,7 @@ func (s *summaryServer) Summarize(ctx context.Context, req *memoryv1.SummarizeRe
 	if err := c.err(); err != nil {
 		return nil, err
 	}
-	found, complete, err := s.service.Summarize(ctx, ref)
+	found, complete, err := s.summaries.Summarize(ctx, ref)
 	if err != nil {
 		return nil, err
 	}

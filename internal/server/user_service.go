@@ -6,13 +6,19 @@ import (
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/service"
 	"github.com/stratamem/strata/internal/store"
 )
 
 type userServer struct {
 	memoryv1.UnimplementedUserServiceServer
-	service *service.Service
+	users users
+}
+
+// users reads and changes users.
+type users interface {
+	User(ctx context.Context, ref memory.UserRef) (memory.User, error)
+	ListUsers(ctx context.Context, q store.UserQuery) (page []memory.User, more bool, err error)
+	UpdateUser(ctx context.Context, u store.UserUpdate) (memory.User, error)
 }
 
 func (s *userServer) GetUser(ctx context.Context, req *memoryv1.GetUserRequest) (*memoryv1.GetUserResponse, error) {
@@ -21,7 +27,7 @@ func (s *userServer) GetUser(ctx context.Context, req *memoryv1.GetUserRequest) 
 	if err := c.err(); err != nil {
 		return nil, err
 	}
-	user, err := s.service.User(ctx, ref)
+	user, err := s.users.User(ctx, ref)
 	if err != nil {
 		return nil, err
 	}
@@ -39,7 +45,7 @@ func (s *userServer) ListUsers(ctx context.Context, req *memoryv1.ListUsersReque
 		return nil, err
 	}
 	q.After = string(last)
-	page, more, err := s.service.ListUsers(ctx, q)
+	page, more, err := s.users.ListUsers(ctx, q)
 	if err != nil {
 		return nil, err
 	}
@@ -58,7 +64,7 @@ func (s *userServer) UpdateUser(ctx context.Context, req *memoryv1.UpdateUserReq
 	if err != nil {
 		return nil, err
 	}
-	user, err := s.service.UpdateUser(ctx, update)
+	user, err := s.users.UpdateUser(ctx, update)
 	if err != nil {
 		return nil, err
 	}
@@ -75,10 +81,10 @@ func userUpdate(ctx context.Context, req *memoryv1.UpdateUserRequest) (store.Use
 		Ref:      memory.UserRef{Tenant: tenantOf(ctx), UserID: c.id("user.user_id", in.GetUserId())},
 		Timezone: masked(mask, "timezone", c.timezone("user.timezone", in.GetTimezone())),
 		Language: masked(mask, "language", c.language("user.language", in.GetLanguage())),
-		Extract:  masked(mask, "extract", c.extractOrAllow("user.extract", in.GetExtract())),
+		Extract:  masked(mask, "extract", extractOrAllowFrom(c, "user.extract", in.GetExtract())),
 		ETag:     c.label("user.etag", in.GetEtag()),
 
-		StatePatch: c.statePatch("state_patch", req.GetStatePatch()),
+		StatePatch: statePatchFrom(c, "state_patch", req.GetStatePatch()),
 	}
 	return u, c.err()
 }

@@ -9,6 +9,7 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
+	"github.com/stratamem/strata/internal/extract"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/service"
 	"github.com/stratamem/strata/internal/store"
@@ -16,7 +17,22 @@ import (
 
 type workServer struct {
 	memoryv1.UnimplementedWorkServiceServer
-	service *service.Service
+	work  work
+	facts jobReverter
+}
+
+// work waits for background work and handles its jobs.
+type work interface {
+	WaitForWatermark(ctx context.Context, w service.Wait) (service.Waited, error)
+	ListJobs(ctx context.Context, q service.JobQuery) (service.JobPage, error)
+	RetryJob(ctx context.Context, ref store.SlotRef) (memory.Slot, error)
+	RetryJobs(ctx context.Context, q service.JobQuery, reason string) (retried []memory.Slot, next *store.SlotCursor, err error)
+	SkipJob(ctx context.Context, ref store.SlotRef) (memory.Slot, error)
+}
+
+// jobReverter takes back what a job did to facts.
+type jobReverter interface {
+	RevertJob(ctx context.Context, ref store.SlotRef) (memory.Slot, []extract.Reverted, error)
 }
 
 // defaultWait is how long WaitForWatermark waits when it is not told.
@@ -34,7 +50,7 @@ func (s *workServer) WaitForWatermark(ctx context.Context, req *memoryv1.WaitFor
 	if err := c.err(); err != nil {
 		return nil, err
 	}
-	waited, err := s.service.WaitForWatermark(ctx, wait)
+	waited, err := s.work.WaitForWatermark(ctx, wait)
 	if err != nil {
 		return nil, err
 	}
@@ -83,7 +99,7 @@ func (s *workServer) ListJobs(ctx context.Context, req *memoryv1.ListJobsRequest
 	if last != nil {
 		q.After = &store.SlotCursor{CreateTime: last.Time, ID: last.ID}
 	}
-	page, err := s.service.ListJobs(ctx, q)
+	page, err := s.work.ListJobs(ctx, q)
 	if err != nil {
 		return nil, err
 	}
@@ -191,7 +207,7 @@ func (s *workServer) RetryJob(ctx context.Context, req *memoryv1.RetryJobRequest
 	if err != nil {
 		return nil, err
 	}
-	slot, err := s.service.RetryJob(ctx, ref)
+	slot, err := s.work.RetryJob(ctx, ref)
 	if err != nil {
 		return nil, err
 	}
@@ -218,7 +234,7 @@ func (s *workServer) RetryJobs(ctx context.Context, req *memoryv1.RetryJobsReque
 	if last != nil {
 		q.After = &store.SlotCursor{CreateTime: last.Time, ID: last.ID}
 	}
-	retried, next, err := s.service.RetryJobs(ctx, q, reason)
+	retried, next, err := s.work.RetryJobs(ctx, q, reason)
 	if err != nil {
 		return nil, err
 	}
@@ -237,7 +253,7 @@ func (s *workServer) SkipJob(ctx context.Context, req *memoryv1.SkipJobRequest) 
 	if err != nil {
 		return nil, err
 	}
-	slot, err := s.service.SkipJob(ctx, ref)
+	slot, err := s.work.SkipJob(ctx, ref)
 	if err != nil {
 		return nil, err
 	}
@@ -249,7 +265,7 @@ func (s *workServer) RevertJob(ctx context.Context, req *memoryv1.RevertJobReque
 	if err != nil {
 		return nil, err
 	}
-	slot, facts, err := s.service.RevertJob(ctx, ref)
+	slot, facts, err := s.facts.RevertJob(ctx, ref)
 	if err != nil {
 		return nil, err
 	}

@@ -28,24 +28,38 @@ const (
 // words and in the reply.
 const heavyCallBytes = 4 * (maxTailBytes + maxRecallBytes)
 
+// messageReader reads messages, the many of a heavy call only once it is admitted.
+type messageReader struct {
+	store placedStore
+	gate  Gate
+}
+
+// placedStore is what a messageReader reads of the primary store.
+type placedStore interface {
+	messageStore
+	MessagesAt(ctx context.Context, q store.PlacesQuery) ([]memory.PlacedMessage, error)
+}
+
+func newMessageReader(o Options) messageReader { return messageReader{store: o.Store, gate: o.Gate} }
+
 // messages reads messages of a session. What goes beyond what a light call may read is read once the call is admitted as a
 // heavy one.
-func (s *Service) messages(ctx context.Context, q store.MessageQuery) ([]memory.Message, error) {
+func (r messageReader) messages(ctx context.Context, q store.MessageQuery) ([]memory.Message, error) {
 	for _, bytes := range []int64{shortBytes, lightBytes} {
 		light := q
 		light.Limit = min(q.Limit, lightMessages)
 		if light.MaxBytes == 0 || light.MaxBytes > bytes {
 			light.MaxBytes = bytes
 		}
-		found, err := s.store.Messages(ctx, light)
+		found, err := r.store.Messages(ctx, light)
 		if err != nil || light == q || answers(found, q) {
 			return found, err
 		}
 	}
-	if err := s.gate.Heavy(ctx, heavyCallBytes); err != nil {
+	if err := r.gate.Heavy(ctx, heavyCallBytes); err != nil {
 		return nil, err
 	}
-	return s.store.Messages(ctx, q)
+	return r.store.Messages(ctx, q)
 }
 
 // answers reports whether what a narrower query found is all that q asks for: seqs have no gaps.
@@ -68,23 +82,23 @@ func answers(found []memory.Message, q store.MessageQuery) bool {
 }
 
 // messagesAt reads messages by their places, as messages does.
-func (s *Service) messagesAt(ctx context.Context, q store.PlacesQuery) ([]memory.PlacedMessage, error) {
+func (r messageReader) messagesAt(ctx context.Context, q store.PlacesQuery) ([]memory.PlacedMessage, error) {
 	light := q
 	if light.MaxBytes == 0 || light.MaxBytes > lightBytes {
 		light.MaxBytes = lightBytes
 	}
-	found, err := s.store.MessagesAt(ctx, light)
+	found, err := r.store.MessagesAt(ctx, light)
 	if err != nil || len(found) == len(q.Places) {
 		return found, err
 	}
 	rest := placesAfter(found, light)
-	if next, err := s.store.MessagesAt(ctx, rest); err != nil || len(next) == 0 { // the others are not there
+	if next, err := r.store.MessagesAt(ctx, rest); err != nil || len(next) == 0 { // the others are not there
 		return found, err
 	}
-	if err := s.gate.Heavy(ctx, heavyCallBytes); err != nil {
+	if err := r.gate.Heavy(ctx, heavyCallBytes); err != nil {
 		return nil, err
 	}
-	return s.store.MessagesAt(ctx, q)
+	return r.store.MessagesAt(ctx, q)
 }
 
 // placesAfter asks for one message of the places behind those that were found.

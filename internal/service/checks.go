@@ -30,7 +30,7 @@ type Checked struct {
 }
 
 // CheckMessages checks messages and stores nothing. One without an id gets the one that a history gives it.
-func (s *Service) CheckMessages(ctx context.Context, p CheckParams) (Checked, error) {
+func (s *Histories) CheckMessages(ctx context.Context, p CheckParams) (Checked, error) {
 	resolved, err := s.policies.Resolve(countedFor(p.Profile, p.Model, p.Counter))
 	if err != nil {
 		return Checked{}, err
@@ -50,7 +50,7 @@ func (s *Service) CheckMessages(ctx context.Context, p CheckParams) (Checked, er
 	if len(p.Rules) == 0 {
 		err = tooMuch(err)
 	}
-	s.noteFound(callCheck, result.Findings)
+	noteFound(s.meter, callCheck, result.Findings)
 	return Checked{result, resolved.Counter}, err
 }
 
@@ -71,7 +71,7 @@ func rulesOf(p CheckParams, ofProfile *check.Set, counter tokens.Counter) (*chec
 
 // check mends the messages of a turn by the checks of its session, or has the turn refused. What is removed is taken out of
 // the turn, and found again by its Findings. A message that is stored already was checked then.
-func (s *Service) check(ctx context.Context, p RecordParams, turn *store.AppendParams) error {
+func (s *Recorder) check(ctx context.Context, p RecordParams, turn *store.AppendParams) error {
 	rules, err := s.checksOf(ctx, p)
 	if rules.Empty() || err != nil {
 		return err
@@ -95,16 +95,16 @@ func (s *Service) check(ctx context.Context, p RecordParams, turn *store.AppendP
 			turn.Messages = append(turn.Messages, m)
 			continue
 		}
-		s.noteFound(callRecord, results[i].Findings)
+		noteFound(s.meter, callRecord, results[i].Findings)
 		take(turn, i, m, results[i])
 	}
 	return nil
 }
 
 // noteFound counts what checks found.
-func (s *Service) noteFound(call string, found []check.Finding) {
+func noteFound(m Meter, call string, found []check.Finding) {
 	for _, f := range found {
-		s.meter.WordsChecked(call, f.Action)
+		m.WordsChecked(call, f.Action)
 	}
 }
 
@@ -125,7 +125,7 @@ func take(turn *store.AppendParams, index int, m store.NewMessage, r check.Resul
 }
 
 // checksOf are the checks of the profile of the session, or of the one that a new session will have.
-func (s *Service) checksOf(ctx context.Context, p RecordParams) (*check.Set, error) {
+func (s *Recorder) checksOf(ctx context.Context, p RecordParams) (*check.Set, error) {
 	if !s.policies.AnyChecks() || len(p.Messages) == 0 {
 		return nil, nil
 	}
@@ -140,7 +140,7 @@ func (s *Service) checksOf(ctx context.Context, p RecordParams) (*check.Set, err
 }
 
 // knownOf are the ids among those in which something was found that are stored already.
-func (s *Service) knownOf(ctx context.Context, p RecordParams, results []check.Result) (map[string]bool, error) {
+func (s *Recorder) knownOf(ctx context.Context, p RecordParams, results []check.Result) (map[string]bool, error) {
 	var ids []string
 	for i, r := range results {
 		if id := p.Messages[i].ID; id != "" && len(r.Findings) > 0 {

@@ -50,7 +50,7 @@ type Compacted struct {
 
 // Compact applies a context policy to a history. Nothing is stored. A model that fails does not fail the call: the
 // policy's fallback is taken, and the result says so.
-func (s *Service) Compact(ctx context.Context, p CompactParams) (Compacted, error) {
+func (s *Histories) Compact(ctx context.Context, p CompactParams) (Compacted, error) {
 	resolved, err := s.policies.Resolve(compactCall(p))
 	if err != nil {
 		return Compacted{}, err
@@ -66,7 +66,7 @@ func (s *Service) Compact(ctx context.Context, p CompactParams) (Compacted, erro
 	if err != nil {
 		return Compacted{}, err
 	}
-	asked := &asking{service: s}
+	asked := &asking{models: s.models}
 	out := Compacted{StepsSinceUser: stepsSinceUser(0, p.Messages)}
 	out.StepLimitReached = out.StepsSinceUser >= resolved.StepLimit
 	if out.Result, err = asked.all(ctx, plan); err != nil {
@@ -74,7 +74,7 @@ func (s *Service) Compact(ctx context.Context, p CompactParams) (Compacted, erro
 	}
 	out.Messages = asSent(out.Messages)
 	out.Usage, out.Degraded = asked.usage, append(fallbacks(out.Effects), modelDegradation(resolved)...)
-	s.noteDegraded(out.Degraded)
+	noteDegraded(s.meter, out.Degraded)
 	s.meter.HistoryShrunk(callCompact, out.Result)
 	return out, nil
 }
@@ -106,10 +106,20 @@ func counted(messages []memory.Message, given []int64, c tokens.Counter) []memor
 	return out
 }
 
+// summarisers are what a context policy may have asked.
+type summarisers struct {
+	byName     map[string]CompactModel // "" is the one asked where a policy names none
+	extractive Extractive              // writes where there is no such model, or where it failed
+}
+
+func newSummarisers(o Options) summarisers {
+	return summarisers{byName: o.CompactModels, extractive: o.Extractive}
+}
+
 // asking is what models were asked in one call.
 type asking struct {
-	service *Service
-	usage   memory.ModelUsage
+	models summarisers
+	usage  memory.ModelUsage
 }
 
 // all asks what a plan wants to know, one after the other: a summary may be made from the one before.
@@ -138,10 +148,10 @@ const (
 // ask asks the model that a request names, the configured summariser, or the built-in one where that is wanted or
 // nothing else is there. A model is given less time than the built-in summariser, which can answer in its place.
 func (a *asking) ask(ctx, forModels context.Context, r history.Request) history.Answer {
-	model, ok := a.service.compactModels[r.Model]
+	model, ok := a.models.byName[r.Model]
 	switch {
 	case r.Extract, !ok && r.Prompt == "":
-		return a.answer(a.service.extractive.Summarize(ctx, r.Task))
+		return a.answer(a.models.extractive.Summarize(ctx, r.Task))
 	case !ok:
 		return history.Answer{Failure: failureNoModel}
 	case forModels.Err() != nil:

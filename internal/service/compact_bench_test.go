@@ -16,7 +16,7 @@ import (
 )
 
 // compactor is a service that can compact and nothing else, by a policy that asks no model.
-func compactor(p history.Policy) *service.Service {
+func compactor(p history.Policy) *service.Histories {
 	return service.New(service.Options{
 		Gate: openGate{},
 		Policies: policy.Policies{
@@ -24,7 +24,7 @@ func compactor(p history.Policy) *service.Service {
 			Window: func(string) (policy.Window, bool) { return policy.Window{}, false },
 		},
 		Meter: &counts{n: map[string]int{}}, Extractive: builtin.Summarizer{},
-	})
+	}).Histories
 }
 
 // clearAndTrim clears old tool results and leaves out what is too much.

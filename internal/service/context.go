@@ -11,6 +11,7 @@ import (
 
 	"github.com/stratamem/strata/internal/assembly"
 	"github.com/stratamem/strata/internal/history"
+	"github.com/stratamem/strata/internal/jobrunner"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/policy"
 	"github.com/stratamem/strata/internal/rank"
@@ -18,6 +19,44 @@ import (
 	"github.com/stratamem/strata/internal/text"
 	"github.com/stratamem/strata/internal/tokens"
 )
+
+// ContextBuilder builds the contexts of model calls from what is known of a session and its user. Its methods may be called
+// concurrently.
+type ContextBuilder struct {
+	store     contextStore
+	reads     messageReader
+	search    *Searcher
+	summaries *SummaryReader
+	work      *Work
+	policies  policy.Policies
+	models    summarisers
+	secret    []byte // the ids of fences are derived from it
+	usage     *Usage
+	meter     Meter
+	gate      Gate
+	now       clock
+	sentences sentenceCache
+}
+
+// contextStore is what a ContextBuilder reads of the primary store, beside what it has others read.
+type contextStore interface {
+	userReader
+	placedStore
+	jobrunner.MarkReader
+	SessionWork(ctx context.Context, ref memory.SessionRef) (store.SessionWork, error)
+	WaitingSessions(ctx context.Context, user memory.UserRef, limit int) ([]memory.SessionRef, error)
+	TopNodes(ctx context.Context, ref memory.SessionRef, upTo int64) ([]memory.SummaryNode, error)
+	Periods(ctx context.Context, q store.PeriodQuery) ([]memory.SummaryNode, error)
+	RecentSessions(ctx context.Context, q store.RecentQuery) ([]store.SessionSummary, error)
+}
+
+func newContextBuilder(o Options, search *Searcher, summaries *SummaryReader, work *Work) *ContextBuilder {
+	return &ContextBuilder{
+		store: o.Store, reads: newMessageReader(o), search: search, summaries: summaries, work: work,
+		policies: o.Policies, models: newSummarisers(o), secret: o.FenceSecret, usage: o.Usage,
+		meter: o.Meter, gate: o.Gate, now: o.Now, sentences: newSentenceCache(),
+	}
+}
 
 // ContextParams asks for the context of the next model call, checked.
 type ContextParams struct {
@@ -58,13 +97,13 @@ type ContextResult struct {
 
 // BuildContext gathers what is known of the session and the user, and lets assembly decide. An unknown user or session
 // has an empty context; a store that cannot be reached fails the call, so that unavailable never looks like empty.
-func (s *Service) BuildContext(ctx context.Context, p ContextParams) (ContextResult, error) {
+func (s *ContextBuilder) BuildContext(ctx context.Context, p ContextParams) (ContextResult, error) {
 	late, err := s.awaitFresh(ctx, p)
 	if err != nil {
 		return ContextResult{}, err
 	}
 	if p.AsOf.IsZero() {
-		p.AsOf = s.timeNow()
+		p.AsOf = s.now.stored()
 	}
 	ctx = store.OneRequest(ctx)
 	work, err := s.store.SessionWork(ctx, p.Ref)
@@ -77,7 +116,7 @@ func (s *Service) BuildContext(ctx context.Context, p ContextParams) (ContextRes
 	if err != nil {
 		return ContextResult{}, err
 	}
-	fences, err := s.fencesOf(ctx, p.Ref.UserRef, work.User.Scope)
+	fences, err := fencesOf(ctx, s.store, s.secret, p.Ref.UserRef, work.User.Scope)
 	if err != nil {
 		return ContextResult{}, err
 	}
@@ -96,13 +135,13 @@ func (s *Service) BuildContext(ctx context.Context, p ContextParams) (ContextRes
 		}
 		out, err = s.shrinkAndDecide(ctx, p, g, resolved)
 	}
-	s.noteDegraded(out.Degraded)
-	s.usage.note(p.Ref.UserRef, out.Sections, s.timeNow())
+	noteDegraded(s.meter, out.Degraded)
+	s.usage.note(p.Ref.UserRef, out.Sections, s.now.stored())
 	return out, err
 }
 
 // shrinkAndDecide applies the context policy to what was gathered and assembles.
-func (s *Service) shrinkAndDecide(ctx context.Context, p ContextParams, g gathered, r policy.Resolved) (ContextResult, error) {
+func (s *ContextBuilder) shrinkAndDecide(ctx context.Context, p ContextParams, g gathered, r policy.Resolved) (ContextResult, error) {
 	smaller, err := s.shrink(ctx, p, g, r)
 	if err != nil {
 		return ContextResult{}, err
@@ -112,7 +151,7 @@ func (s *Service) shrinkAndDecide(ctx context.Context, p ContextParams, g gather
 }
 
 // resolve answers the policy of a call, in which the tokens of its tools are kept free.
-func (s *Service) resolve(p *ContextParams) (policy.Resolved, error) {
+func (s *ContextBuilder) resolve(p *ContextParams) (policy.Resolved, error) {
 	resolved, err := s.policies.Resolve(p.Policy)
 	if err != nil || p.Tools == "" {
 		return resolved, err
@@ -132,7 +171,7 @@ func (s *Service) resolve(p *ContextParams) (policy.Resolved, error) {
 // awaitFresh waits for background work where the call asks for it, and says so when that was in vain: in the session asked
 // for and, unless a seq of that is named, for what is to be learnt in all others of the user, up to what is recorded
 // now. An unknown user or session has nothing to wait for.
-func (s *Service) awaitFresh(ctx context.Context, p ContextParams) ([]Degradation, error) {
+func (s *ContextBuilder) awaitFresh(ctx context.Context, p ContextParams) ([]Degradation, error) {
 	if p.Fresh == nil {
 		return nil, nil
 	}
@@ -153,54 +192,14 @@ func (s *Service) awaitFresh(ctx context.Context, p ContextParams) ([]Degradatio
 			}
 		}
 	}
-	return s.awaitAll(ctx, waits, wait.Timeout)
+	return s.work.awaitAll(ctx, waits, wait.Timeout)
 }
 
 // maxAwaited is for how many of a user's sessions a context waits at most, those first that wait longest.
 const maxAwaited = 1000
 
-// awaitAll waits until all have come as far as asked, all within one time, and says what did not.
-func (s *Service) awaitAll(ctx context.Context, waits []Wait, timeout time.Duration) (late []Degradation, err error) {
-	timeUp, stop := timeUp(ctx, timeout)
-	defer stop()
-	var open []Wait // what has begun: all of it is hurried before any of it is waited for
-	for _, w := range waits {
-		began, waited, err := s.beginWait(ctx, w)
-		switch {
-		case isNotFound(err):
-		case err != nil:
-			return nil, err
-		case !waited.ended():
-			open = append(open, began)
-		default:
-			late = append(late, parkedDegradation(waited)...)
-		}
-	}
-	for _, w := range open {
-		waited, err := s.await(ctx, w, timeUp)
-		switch {
-		case isNotFound(err): // deleted meanwhile
-		case err != nil:
-			return nil, err
-		case !waited.ended():
-			return append(late, Degradation{TierFreshness, "background work had not come as far as asked when the time was up"}), nil
-		default:
-			late = append(late, parkedDegradation(waited)...)
-		}
-	}
-	return late, nil
-}
-
-// parkedDegradation says which parked job a wait ended at, if any.
-func parkedDegradation(w Waited) []Degradation {
-	if w.Parked == "" {
-		return nil
-	}
-	return []Degradation{{TierFreshness, "job " + w.Parked + " is parked: retry or skip it"}}
-}
-
 // decide assembles; recalled messages are read from the truth when it is known how many can find room.
-func (s *Service) decide(ctx context.Context, p ContextParams, g gathered, h shrunk, r policy.Resolved) (ContextResult, error) {
+func (s *ContextBuilder) decide(ctx context.Context, p ContextParams, g gathered, h shrunk, r policy.Resolved) (ContextResult, error) {
 	out := ContextResult{
 		UserID: p.Ref.UserID, Policy: r, ToolsTokens: p.Policy.ToolSchemaTokens, AsOf: p.AsOf, Found: g.found, Facts: g.facts.hits, FactsScored: g.facts.scored, Embedder: cmp.Or(g.facts.embedder, g.embedder),
 		Watermarks: g.marks, Degraded: g.degraded, StepsSinceUser: stepsSinceUser(g.work.Session.StepsSinceUser, p.Pending),
@@ -220,7 +219,7 @@ func (s *Service) decide(ctx context.Context, p ContextParams, g gathered, h shr
 		Hidden: hidden, Pending: p.Pending,
 		Available: r.Available, Most: r.Most, Reserved: r.Reserved, MaxBytes: p.MaxBytes,
 		Documents: r.Documents || r.Window == 0 && p.Render == assembly.RenderAnthropic, // all of Anthropic's own models do
-		Counter:   counter, TakeApart: s.apart.by(r.Counter), Render: p.Render,
+		Counter:   counter, TakeApart: s.sentences.by(r.Counter), Render: p.Render,
 		Policy: assembly.Policy{
 			RecentN: r.RecentN, TopK: r.TopK, RecallShare: r.RecallShare, State: r.State, Notes: r.Notes, NoteShare: r.NotesShare, Recalled: r.Profile.Recalled,
 			Recent: r.Recent, MemoryRole: r.MemoryRole, MemoryPlace: r.MemoryPlace, CacheMark: r.CacheMark, MaxFacts: r.Facts.Max, FactShare: r.Facts.Share,

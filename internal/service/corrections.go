@@ -10,10 +10,39 @@ import (
 
 	"github.com/stratamem/strata/internal/jobrunner"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/policy"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/summary"
 	"github.com/stratamem/strata/internal/tokens"
 )
+
+// SummaryEditor changes summaries for people. Its methods may be called concurrently.
+type SummaryEditor struct {
+	store     summaryEditStore
+	summaries *SummaryReader
+	policies  policy.Policies
+	secrets   sessionSecrets
+	runner    Runner
+	now       clock
+}
+
+// summaryEditStore is what a SummaryEditor reads and writes of the primary store.
+type summaryEditStore interface {
+	sessionReader
+	userReader
+	jobrunner.MarkReader
+	TopNodes(ctx context.Context, ref memory.SessionRef, upTo int64) ([]memory.SummaryNode, error)
+	Periods(ctx context.Context, q store.PeriodQuery) ([]memory.SummaryNode, error)
+	LeavesBetween(ctx context.Context, q store.LeafQuery) ([]memory.SummaryNode, error)
+	SummaryRevisions(ctx context.Context, q store.RevisionQuery) ([]memory.SummaryRevision, error)
+	ChangeSummary(ctx context.Context, w store.SummaryWrite) (memory.SummaryRevision, error)
+}
+
+func newSummaryEditor(o Options, summaries *SummaryReader) *SummaryEditor {
+	return &SummaryEditor{
+		store: o.Store, summaries: summaries, policies: o.Policies, secrets: newSessionSecrets(o), runner: o.Runner, now: o.Now,
+	}
+}
 
 // SummaryChange is what a person does to a summary.
 type SummaryChange struct {
@@ -37,9 +66,9 @@ func (s Summary) ETag() string {
 
 // ChangeSummary does what a person wants done to a summary, and returns it as it is now: none where background work has yet to
 // write it.
-func (s *Service) ChangeSummary(ctx context.Context, c SummaryChange) (*Summary, error) {
+func (s *SummaryEditor) ChangeSummary(ctx context.Context, c SummaryChange) (*Summary, error) {
 	if c.Text != "" {
-		mask, err := s.masksOfSummary(ctx, c.SummaryRef)
+		mask, err := s.secrets.masksOfSummary(ctx, c.SummaryRef)
 		if err != nil {
 			return nil, err
 		}
@@ -72,13 +101,13 @@ func (c SummaryChange) digest() (memory.Digest, error) {
 	return memory.IDDigest(string(body)), nil
 }
 
-func (s *Service) changeSummary(ctx context.Context, c SummaryChange, digest memory.Digest) (*Summary, error) {
+func (s *SummaryEditor) changeSummary(ctx context.Context, c SummaryChange, digest memory.Digest) (*Summary, error) {
 	found, err := s.changing(ctx, c.SummaryRef)
 	if err != nil {
 		return nil, err
 	}
 	w := store.SummaryWrite{
-		User: c.User, Scope: found.scope, Base: found.last.Revision, RequestID: c.RequestID, RequestDigest: digest, Time: s.timeNow(),
+		User: c.User, Scope: found.scope, Base: found.last.Revision, RequestID: c.RequestID, RequestDigest: digest, Time: s.now.stored(),
 	}
 	refusal := found.refuses(c)
 	if refusal == nil {
@@ -97,7 +126,7 @@ func (s *Service) changeSummary(ctx context.Context, c SummaryChange, digest mem
 	if err != nil {
 		return nil, fmt.Errorf("change summary: %w", err)
 	}
-	now, err := s.Summary(ctx, c.SummaryRef)
+	now, err := s.summaries.Summary(ctx, c.SummaryRef)
 	if memory.ReasonOf(err) == memory.ReasonSummaryNotFound {
 		return nil, nil //nolint:nilnil // there is none until it is rebuilt
 	}
@@ -118,7 +147,7 @@ type changing struct {
 	maximum int64                  // tokens of a correction
 }
 
-func (s *Service) changing(ctx context.Context, ref SummaryRef) (c changing, err error) {
+func (s *SummaryEditor) changing(ctx context.Context, ref SummaryRef) (c changing, err error) {
 	if c.marks, err = jobrunner.ReadMarks(ctx, s.store, ref.User); err != nil {
 		return c, err
 	}
@@ -143,7 +172,7 @@ func (s *Service) changing(ctx context.Context, ref SummaryRef) (c changing, err
 		c.last.Period = c.period.Name
 	}
 	c.last.Kind, c.maximum = ref.Kind, s.policies.WorkOf(profile).Summary.MaxTokens
-	now, err := s.Summary(ctx, ref)
+	now, err := s.summaries.Summary(ctx, ref)
 	switch {
 	case err == nil:
 		c.now = &now
@@ -158,7 +187,7 @@ func (s *Service) changing(ctx context.Context, ref SummaryRef) (c changing, err
 }
 
 // wasWritten reports whether background work ever wrote a summary, that does not stand now.
-func (s *Service) wasWritten(ctx context.Context, ref SummaryRef, c changing) (bool, error) {
+func (s *SummaryEditor) wasWritten(ctx context.Context, ref SummaryRef, c changing) (bool, error) {
 	if ref.Kind == memory.SummarySession {
 		nodes, err := s.store.TopNodes(ctx, ref.User.Session(ref.SessionID), c.session.LastSeq)
 		if err != nil {
@@ -190,7 +219,7 @@ func (c changing) refuses(change SummaryChange) error {
 }
 
 // revise is the next revision.
-func (s *Service) revise(ctx context.Context, change SummaryChange, c changing) (r memory.SummaryRevision, err error) {
+func (s *SummaryEditor) revise(ctx context.Context, change SummaryChange, c changing) (r memory.SummaryRevision, err error) {
 	r = c.last
 	r.Cause = change.Cause
 	switch change.Cause {
@@ -219,7 +248,7 @@ func (s *Service) revise(ctx context.Context, change SummaryChange, c changing) 
 }
 
 // restored takes an earlier correction back into use, with what it stood for: what was hidden since still withholds it.
-func (s *Service) restored(ctx context.Context, change SummaryChange, r memory.SummaryRevision) (memory.SummaryRevision, error) {
+func (s *SummaryEditor) restored(ctx context.Context, change SummaryChange, r memory.SummaryRevision) (memory.SummaryRevision, error) {
 	all, err := s.store.SummaryRevisions(ctx, store.RevisionQuery{User: change.User, Kind: r.Kind, Session: r.Session, Period: r.Period, Limit: MaxSummaryRevisions})
 	if err != nil {
 		return r, fmt.Errorf("read revisions of a summary: %w", err)
@@ -250,7 +279,7 @@ func (c changing) ofSession(r memory.SummaryRevision) (memory.SummaryRevision, e
 }
 
 // ofPeriod has a correction stand for all that any summary of the period was or will be made of now.
-func (s *Service) ofPeriod(ctx context.Context, change SummaryChange, c changing, r memory.SummaryRevision) (memory.SummaryRevision, error) {
+func (s *SummaryEditor) ofPeriod(ctx context.Context, change SummaryChange, c changing, r memory.SummaryRevision) (memory.SummaryRevision, error) {
 	leaves, err := s.store.LeavesBetween(ctx, store.LeafQuery{User: change.User, From: c.period.Start, To: c.period.End})
 	if err != nil {
 		return r, fmt.Errorf("read what the period is made of: %w", err)
@@ -263,7 +292,7 @@ func (s *Service) ofPeriod(ctx context.Context, change SummaryChange, c changing
 const MaxSummaryRevisions = 200
 
 // SummaryRevisions returns what persons made of a summary, the latest first.
-func (s *Service) SummaryRevisions(ctx context.Context, ref SummaryRef) ([]memory.SummaryRevision, error) {
+func (s *SummaryReader) SummaryRevisions(ctx context.Context, ref SummaryRef) ([]memory.SummaryRevision, error) {
 	q := store.RevisionQuery{User: ref.User, Kind: ref.Kind, Limit: MaxSummaryRevisions}
 	if ref.Kind == memory.SummarySession {
 		session, err := s.store.Session(ctx, ref.User.Session(ref.SessionID))
@@ -290,7 +319,7 @@ func (s *Service) SummaryRevisions(ctx context.Context, ref SummaryRef) ([]memor
 }
 
 // listWithheld lists the summaries whose correction is withheld.
-func (s *Service) listWithheld(ctx context.Context, q SummaryQuery) ([]Summary, *SummaryCursor, error) {
+func (s *SummaryReader) listWithheld(ctx context.Context, q SummaryQuery) ([]Summary, *SummaryCursor, error) {
 	marks, err := jobrunner.ReadMarks(ctx, s.store, q.User)
 	if err != nil {
 		return nil, nil, err

@@ -77,9 +77,9 @@ func waitingVectors(tier string, n int, what string) []Degradation {
 }
 
 // noteDegraded counts the tiers that a reply lacks.
-func (s *Service) noteDegraded(all []Degradation) {
+func noteDegraded(m Meter, all []Degradation) {
 	for _, d := range all {
-		s.meter.Degraded(d.Tier)
+		m.Degraded(d.Tier)
 	}
 }
 

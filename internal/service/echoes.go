@@ -13,10 +13,10 @@ import (
 
 // fencesOf are the ids of a user's fences, the one for new contexts first. The scope is read where it is not known: ""
 // for a user of whom nothing was read. A user of whom nothing is stored has the id that is derived from the user's own.
-func (s *Service) fencesOf(ctx context.Context, ref memory.UserRef, scope memory.ScopeKey) ([]fence.ID, error) {
-	unknown := fence.IDOfUnknown(s.secret, ref)
+func fencesOf(ctx context.Context, users userReader, secret []byte, ref memory.UserRef, scope memory.ScopeKey) ([]fence.ID, error) {
+	unknown := fence.IDOfUnknown(secret, ref)
 	if scope == "" {
-		user, err := s.store.User(ctx, ref)
+		user, err := users.User(ctx, ref)
 		if isNotFound(err) {
 			return []fence.ID{unknown}, nil
 		}
@@ -25,20 +25,20 @@ func (s *Service) fencesOf(ctx context.Context, ref memory.UserRef, scope memory
 		}
 		scope = user.Scope
 	}
-	return []fence.ID{fence.IDOf(s.secret, scope), unknown}, nil
+	return []fence.ID{fence.IDOf(secret, scope), unknown}, nil
 }
 
 // markEchoes marks what the messages of a turn repeat of what was rendered for the user. Only messages that may hold a
 // fence cost a look at the user.
-func (s *Service) markEchoes(ctx context.Context, ref memory.SessionRef, messages []store.NewMessage) error {
+func (s *Recorder) markEchoes(ctx context.Context, ref memory.SessionRef, messages []store.NewMessage) error {
 	if !slices.ContainsFunc(messages, func(m store.NewMessage) bool { return mayEcho(m.Parts) }) {
 		return nil
 	}
-	ids, err := s.fencesOf(ctx, ref.UserRef, "")
+	ids, err := fencesOf(ctx, s.store, s.secret, ref.UserRef, "")
 	if err != nil {
 		return err
 	}
-	known := &knownWords{ctx: ctx, s: s, ref: ref, turn: messages}
+	known := &knownWords{ctx: ctx, store: s.store, ref: ref, turn: messages}
 	for i := range messages {
 		m := &messages[i]
 		known.self = i
@@ -91,13 +91,13 @@ const (
 // knownWords tells which words a session's latest messages say already, or another message of the same turn. They are read
 // when the first is asked for.
 type knownWords struct {
-	ctx  context.Context
-	s    *Service
-	ref  memory.SessionRef
-	turn []store.NewMessage
-	self int // the message of the turn that is looked at
-	said map[string]bool
-	err  error
+	ctx   context.Context
+	store messageStore
+	ref   memory.SessionRef
+	turn  []store.NewMessage
+	self  int // the message of the turn that is looked at
+	said  map[string]bool
+	err   error
 }
 
 func (k *knownWords) has(words string) bool {
@@ -114,7 +114,7 @@ func (k *knownWords) has(words string) bool {
 }
 
 func (k *knownWords) read() {
-	latest, err := k.s.store.Messages(k.ctx, store.MessageQuery{Ref: k.ref, NewestFirst: true, Limit: knownMessages, MaxBytes: knownBytes})
+	latest, err := k.store.Messages(k.ctx, store.MessageQuery{Ref: k.ref, NewestFirst: true, Limit: knownMessages, MaxBytes: knownBytes})
 	if err != nil && !isNotFound(err) {
 		k.err = fmt.Errorf("read the latest messages: %w", err)
 		return

@@ -108,14 +108,14 @@ func TestTheFactCacheHoldsNoVectorsThatTheViewWasToldOf(t *testing.T) {
 	tell := func(no int64) {
 		s.Told = store.Told{Build: 1, FeedPosition: store.FeedPosition{Revision: s.Revision, Version: version, No: no}}
 	}
-	newService := func() *Service {
+	newService := func() *Searcher {
 		c, err := NewFactCache(s, 1<<30)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return New(Options{Facts: c, Vectors: answersNothing{}, ViewDeadline: time.Minute, Now: func() time.Time { return noon }})
+		return New(Options{Facts: c, Vectors: answersNothing{}, ViewDeadline: time.Minute, Now: func() time.Time { return noon }}).Search
 	}
-	hold := func(svc *Service) (vectors, answered int) {
+	hold := func(svc *Searcher) (vectors, answered int) {
 		t.Helper()
 		user := memory.UserRef{UserID: "u"}
 		before := s.read

@@ -12,6 +12,40 @@ import (
 	"github.com/stratamem/strata/internal/store"
 )
 
+// FactEditor reads and changes a user's facts for people, and takes back what an extraction changed. Its methods may be called
+// concurrently.
+type FactEditor struct {
+	store   factEditStore
+	facts   *FactCache
+	vectors VectorWaker
+	locks   *userLocks
+	now     clock
+	newID   func() string
+}
+
+// factEditStore is what a FactEditor reads and writes of the primary store.
+type factEditStore interface {
+	userReader
+	UpdateUser(ctx context.Context, u store.UserUpdate) (memory.User, error)
+	Fact(ctx context.Context, user memory.UserRef, id string) (memory.Fact, error)
+	ListFacts(ctx context.Context, q store.FactQuery) ([]memory.Fact, error)
+	FactRevisions(ctx context.Context, user memory.UserRef, id string) ([]memory.FactRevision, error)
+	FactsOfSlot(ctx context.Context, ref store.SlotRef) ([]string, error)
+	ListQuarantined(ctx context.Context, q store.QuarantineQuery) ([]memory.Quarantined, error)
+	ApplyFacts(ctx context.Context, w store.FactWrite) (int64, error)
+	Slot(ctx context.Context, ref store.SlotRef) (memory.Slot, error)
+}
+
+// VectorWaker is told that facts changed.
+type VectorWaker interface {
+	// Wake must have vectors made of facts that changed soon, without blocking.
+	Wake()
+}
+
+func newFactEditor(o Options) *FactEditor {
+	return &FactEditor{store: o.Store, facts: o.Facts, vectors: o.FactVectors, locks: newUserLocks(), now: o.Now, newID: o.NewID}
+}
+
 // FactRef names a fact of a user.
 type FactRef struct {
 	User memory.UserRef
@@ -19,7 +53,7 @@ type FactRef struct {
 }
 
 // Fact returns a fact.
-func (s *Service) Fact(ctx context.Context, ref FactRef) (memory.Fact, error) {
+func (s *FactEditor) Fact(ctx context.Context, ref FactRef) (memory.Fact, error) {
 	out, err := s.store.Fact(ctx, ref.User, ref.ID)
 	if err != nil {
 		return out, fmt.Errorf("read fact: %w", err)
@@ -28,7 +62,7 @@ func (s *Service) Fact(ctx context.Context, ref FactRef) (memory.Fact, error) {
 }
 
 // ListFacts returns a page of a user's facts; more says whether others follow.
-func (s *Service) ListFacts(ctx context.Context, q store.FactQuery) (page []memory.Fact, more bool, err error) {
+func (s *FactEditor) ListFacts(ctx context.Context, q store.FactQuery) (page []memory.Fact, more bool, err error) {
 	limit := q.Limit
 	q.Limit++
 	page, err = s.store.ListFacts(ctx, q)
@@ -40,7 +74,7 @@ func (s *Service) ListFacts(ctx context.Context, q store.FactQuery) (page []memo
 }
 
 // FactRevisions returns what a fact was after each change, the latest first.
-func (s *Service) FactRevisions(ctx context.Context, ref FactRef) ([]memory.FactRevision, error) {
+func (s *FactEditor) FactRevisions(ctx context.Context, ref FactRef) ([]memory.FactRevision, error) {
 	out, err := s.store.FactRevisions(ctx, ref.User, ref.ID)
 	if err != nil {
 		return nil, fmt.Errorf("read revisions: %w", err)
@@ -49,7 +83,7 @@ func (s *Service) FactRevisions(ctx context.Context, ref FactRef) ([]memory.Fact
 }
 
 // ListQuarantined returns a page of refused operations; more says whether others follow.
-func (s *Service) ListQuarantined(ctx context.Context, q store.QuarantineQuery) (page []memory.Quarantined, more bool, err error) {
+func (s *FactEditor) ListQuarantined(ctx context.Context, q store.QuarantineQuery) (page []memory.Quarantined, more bool, err error) {
 	limit := q.Limit
 	q.Limit++
 	page, err = s.store.ListQuarantined(ctx, q)
@@ -84,8 +118,8 @@ const maxDecisions = 8
 
 // amend decides against the user's facts as they are and stores the decision; when they changed meanwhile, it decides
 // again. A decision without effect is not stored.
-func (s *Service) amend(ctx context.Context, user memory.UserRef, decide func(extract.State) (amendment, error)) (amendment, error) {
-	done, err := s.turns.take(ctx, user)
+func (s *FactEditor) amend(ctx context.Context, user memory.UserRef, decide func(extract.State) (amendment, error)) (amendment, error) {
+	done, err := s.locks.take(ctx, user)
 	if err != nil {
 		return amendment{}, err
 	}
@@ -99,9 +133,9 @@ func (s *Service) amend(ctx context.Context, user memory.UserRef, decide func(ex
 		if err != nil || len(a.changes)+len(a.forget) == 0 && a.reverts == "" {
 			return a, err
 		}
-		_, err = s.store.ApplyFacts(ctx, a.write(user, state.Scope, revision, s.timeNow()))
+		_, err = s.store.ApplyFacts(ctx, a.write(user, state.Scope, revision, s.now.stored()))
 		if err == nil {
-			s.reembed.Wake()
+			s.vectors.Wake()
 			return a, nil
 		}
 		if memory.ReasonOf(err) != memory.ReasonContention || try == maxDecisions {
@@ -139,13 +173,13 @@ func WithFactDefaults(f memory.Fact) memory.Fact {
 // CreateFact stores a fact that a person states, and creates the user when there is none. What was learnt that says the same,
 // and what holds of the same property, is superseded by it. What a person states again in the same words is one fact: it takes
 // what the second statement gives. A repeat of a request id returns the first fact as it is now.
-func (s *Service) CreateFact(ctx context.Context, p FactCreation) (memory.Fact, error) {
+func (s *FactEditor) CreateFact(ctx context.Context, p FactCreation) (memory.Fact, error) {
 	id, err := s.factID(ctx, p)
 	if err != nil {
 		return memory.Fact{}, err
 	}
 	f := WithFactDefaults(p.Fact)
-	f.ID, f.Origin, f.Confidence, f.UpdateTime, f.ValidTo = id, memory.FactByUser, 1, s.timeNow(), time.Time{}
+	f.ID, f.Origin, f.Confidence, f.UpdateTime, f.ValidTo = id, memory.FactByUser, 1, s.now.stored(), time.Time{}
 	var known memory.Fact
 	done, err := s.amend(ctx, p.User, func(state extract.State) (amendment, error) {
 		var repeated bool
@@ -154,7 +188,7 @@ func (s *Service) CreateFact(ctx context.Context, p FactCreation) (memory.Fact, 
 		}
 		if same, ok := extract.Standing(state, f); ok {
 			f = restated(same, p.Fact)
-			f.UpdateTime = s.timeNow()
+			f.UpdateTime = s.now.stored()
 			id = f.ID
 		}
 		return amendment{changes: extract.Insert(state, f).Changes}, nil
@@ -180,13 +214,13 @@ func restated(f, given memory.Fact) memory.Fact {
 }
 
 // factID derives the id of a fact from the caller's request id within this life of the user.
-func (s *Service) factID(ctx context.Context, p FactCreation) (string, error) {
+func (s *FactEditor) factID(ctx context.Context, p FactCreation) (string, error) {
 	if p.RequestID == "" {
 		return s.newID(), nil
 	}
 	user, err := s.store.User(ctx, p.User)
 	if isNotFound(err) {
-		user, err = s.store.UpdateUser(ctx, store.UserUpdate{Ref: p.User, Time: s.timeNow()})
+		user, err = s.store.UpdateUser(ctx, store.UserUpdate{Ref: p.User, Time: s.now.stored()})
 	}
 	if err != nil {
 		return "", fmt.Errorf("read user: %w", err)
@@ -211,14 +245,14 @@ type FactUpdate struct {
 }
 
 // UpdateFact changes a fact. Extraction never changes it again; what cannot hold beside it is superseded.
-func (s *Service) UpdateFact(ctx context.Context, u FactUpdate) (memory.Fact, error) {
+func (s *FactEditor) UpdateFact(ctx context.Context, u FactUpdate) (memory.Fact, error) {
 	var was memory.Fact
 	done, err := s.amend(ctx, u.User, func(state extract.State) (a amendment, err error) {
 		var ok bool
 		if was, ok = state.Facts.Get(u.ID); !ok {
 			return amendment{}, noFact(u.ID)
 		}
-		return u.decide(state, was, s.timeNow())
+		return u.decide(state, was, s.now.stored())
 	})
 	if err != nil {
 		return memory.Fact{}, err
@@ -293,7 +327,7 @@ func set[T any](to, from *T) {
 
 // DeleteFact deletes a fact with its history. Only keyed hashes of what it said are left, so that it is not learnt again
 // in any of its wordings.
-func (s *Service) DeleteFact(ctx context.Context, ref FactRef) error {
+func (s *FactEditor) DeleteFact(ctx context.Context, ref FactRef) error {
 	_, err := s.amend(ctx, ref.User, func(extract.State) (amendment, error) {
 		revisions, err := s.store.FactRevisions(ctx, ref.User, ref.ID)
 		if err != nil {
@@ -316,7 +350,7 @@ type FactRestore struct {
 
 // RestoreFact makes a fact current again, as it was after one of its revisions, and returns it with the ids of what it
 // superseded.
-func (s *Service) RestoreFact(ctx context.Context, r FactRestore) (fact memory.Fact, superseded []string, err error) {
+func (s *FactEditor) RestoreFact(ctx context.Context, r FactRestore) (fact memory.Fact, superseded []string, err error) {
 	content, err := s.revision(ctx, r)
 	if err != nil {
 		return memory.Fact{}, nil, err
@@ -329,7 +363,7 @@ func (s *Service) RestoreFact(ctx context.Context, r FactRestore) (fact memory.F
 		if r.Revision == 0 {
 			content.Fact = is
 		}
-		d, ids := extract.Restore(state, r.ID, content, s.timeNow())
+		d, ids := extract.Restore(state, r.ID, content, s.now.stored())
 		superseded = ids
 		return amendment{changes: d.Changes}, nil
 	})
@@ -340,7 +374,7 @@ func (s *Service) RestoreFact(ctx context.Context, r FactRestore) (fact memory.F
 }
 
 // revision reads the content to restore; the zero revision when it stays as it is.
-func (s *Service) revision(ctx context.Context, r FactRestore) (memory.FactRevision, error) {
+func (s *FactEditor) revision(ctx context.Context, r FactRestore) (memory.FactRevision, error) {
 	if r.Revision == 0 {
 		return memory.FactRevision{}, nil
 	}

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/stratamem/strata/internal/extract"
-	"github.com/stratamem/strata/internal/indexing"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/store"
 )
@@ -107,19 +106,15 @@ func (s *factStore) ApplyFacts(_ context.Context, w store.FactWrite) (int64, err
 type woken struct{ n int }
 
 func (w *woken) Wake() { w.n++ }
-func (*woken) Reembed(context.Context, string, int) (indexing.ReembedJob, error) {
-	return indexing.ReembedJob{}, nil
-}
-func (*woken) Jobs(context.Context) ([]indexing.ReembedJob, error) { return nil, nil }
 
-func factService(t *testing.T, s *factStore) (*Service, *woken) {
+func factService(t *testing.T, s *factStore) (*FactEditor, *woken) {
 	t.Helper()
 	cache, err := NewFactCache(s, 1<<20)
 	if err != nil {
 		t.Fatal(err)
 	}
 	w := &woken{}
-	return New(Options{Store: s, Facts: cache, Reembed: w, Now: func() time.Time { return noon }, NewID: func() string { return "new" }}), w
+	return New(Options{Store: s, Facts: cache, FactVectors: w, Now: func() time.Time { return noon }, NewID: func() string { return "new" }}).Facts, w
 }
 
 func TestAmend(t *testing.T) {
@@ -151,7 +146,7 @@ func TestTurns(t *testing.T) {
 	t.Run("a call that ends while it waits changes nothing", func(t *testing.T) {
 		s := &factStore{}
 		svc, _ := factService(t, s)
-		done, err := svc.turns.take(t.Context(), memory.UserRef{UserID: "ada"})
+		done, err := svc.locks.take(t.Context(), memory.UserRef{UserID: "ada"})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -37,7 +37,7 @@ type FactsFound struct {
 type FactHit = rank.FactHit
 
 // SearchFacts finds facts by the ranking of BuildContext with the default profile's formula.
-func (s *Service) SearchFacts(ctx context.Context, p FactSearch) (FactsFound, error) {
+func (s *Searcher) SearchFacts(ctx context.Context, p FactSearch) (FactsFound, error) {
 	ctx = store.OneRequest(ctx)
 	resolved, err := s.policies.Resolve(policy.Call{})
 	if err != nil {
@@ -47,7 +47,7 @@ func (s *Service) SearchFacts(ctx context.Context, p FactSearch) (FactsFound, er
 		p.AsOf = s.now()
 	}
 	p.Query = maskedWords(p.Query, resolved.Secrets)
-	in := s.seek(ctx, p.User, func() (string, error) { return p.Query, nil })
+	in := s.newScope(ctx, p.User, func() (string, error) { return p.Query, nil })
 	times, err := timesOf(when.Read(p.Query), in, p.AsOf)
 	if err != nil {
 		return FactsFound{}, err
@@ -56,7 +56,7 @@ func (s *Service) SearchFacts(ctx context.Context, p FactSearch) (FactsFound, er
 		Terms: text.Terms(p.Query), Categories: p.Categories, MinScore: p.MinScore, Limit: p.Limit,
 		AsOf: p.AsOf, Formula: formulaOf(resolved.Facts), Times: times,
 	}})
-	s.noteDegraded(found.degraded)
+	noteDegraded(s.meter, found.degraded)
 	return FactsFound{Hits: found.hits, Scored: found.scored, Embedder: found.embedder, Degraded: found.degraded}, err
 }
 
@@ -85,7 +85,7 @@ type factsFound struct {
 
 // findFacts ranks the user's facts. What is not in memory is asked for at once: the query's vector and what is near it,
 // and what the full-text view finds.
-func (s *Service) findFacts(ctx context.Context, read readFacts, q factAsk) (factsFound, error) {
+func (s *Searcher) findFacts(ctx context.Context, read readFacts, q factAsk) (factsFound, error) {
 	var near nearFacts
 	var matches []rank.FactMatch
 	var late []Degradation
@@ -107,7 +107,7 @@ func (s *Service) findFacts(ctx context.Context, read readFacts, q factAsk) (fac
 
 // rankFacts decides with what was found. When another call gave vectors back meanwhile that this one read, they are read
 // again.
-func (s *Service) rankFacts(ctx context.Context, q factAsk, near nearFacts, late []Degradation) (factsFound, error) {
+func (s *Searcher) rankFacts(ctx context.Context, q factAsk, near nearFacts, late []Degradation) (factsFound, error) {
 	for reads := 1; ; reads++ {
 		if found, ok := near.search(q); ok {
 			found.degraded = slices.Concat(near.late, late, waitingVectors(TierVectors, found.waiting, "facts"))
@@ -134,7 +134,7 @@ type nearFacts struct {
 }
 
 // near finds what is near the query.
-func (s *Service) near(ctx context.Context, read readFacts, q factAsk) (nearFacts, error) {
+func (s *Searcher) near(ctx context.Context, read readFacts, q factAsk) (nearFacts, error) {
 	var out nearFacts
 	if q.vector != nil {
 		out.query, out.late = q.vector()
@@ -145,7 +145,7 @@ func (s *Service) near(ctx context.Context, read readFacts, q factAsk) (nearFact
 
 // nearer reads the facts, and with a query's vector those vectors that the index lacks beside asking the view for the
 // others. A view that does not answer leaves the words.
-func (s *Service) nearer(ctx context.Context, read readFacts, q factAsk, near *nearFacts) (err error) {
+func (s *Searcher) nearer(ctx context.Context, read readFacts, q factAsk, near *nearFacts) (err error) {
 	if near.at, err = read(); err != nil || near.query.Version == 0 {
 		return err
 	}
@@ -175,7 +175,7 @@ func (s *Service) nearer(ctx context.Context, read readFacts, q factAsk, near *n
 
 // viewed is the number up to which vectors of the version are left to the view: as far as it was told of them. 0 without
 // a view, and while it is built anew or for another version.
-func (s *Service) viewed(at factsAt, version int) int64 {
+func (s *Searcher) viewed(at factsAt, version int) int64 {
 	if s.factVectors == nil || at.told.Build == 0 || at.told.Version != version {
 		return 0
 	}
@@ -184,7 +184,7 @@ func (s *Service) viewed(at factsAt, version int) int64 {
 
 // askVectors asks the view for the facts nearest to the query. Every filter goes with it, so that it holds before the
 // nearest are chosen.
-func (s *Service) askVectors(ctx context.Context, near nearFacts, q rank.FactQuery) (similar, []Degradation) {
+func (s *Searcher) askVectors(ctx context.Context, near nearFacts, q rank.FactQuery) (similar, []Degradation) {
 	found, late := s.factVectors.similarFacts(ctx, store.VectorSearch{
 		Space: store.VectorSpace{View: memory.ViewVectors, Build: near.at.told.Build, Version: near.query.Version, Dimension: len(near.query.Values)},
 		Scope: near.at.scope, Vector: near.query.Values, Categories: q.Categories, Exclude: q.Exclude, CurrentOnly: true,
@@ -226,7 +226,7 @@ func (n nearFacts) byWords(reason string) nearFacts {
 }
 
 // matchFacts asks the full-text view for facts with the query's words.
-func (s *Service) matchFacts(ctx context.Context, read readFacts, q rank.FactQuery) ([]rank.FactMatch, []Degradation, error) {
+func (s *Searcher) matchFacts(ctx context.Context, read readFacts, q rank.FactQuery) ([]rank.FactMatch, []Degradation, error) {
 	at, err := read()
 	if err != nil || s.factTexts == nil || len(q.Terms) == 0 {
 		return nil, nil, err

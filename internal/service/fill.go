@@ -13,30 +13,29 @@ const fillFrom = 2
 
 // gatherFill looks for messages to fill the context with, where what was found cannot take so many tokens as the policy's
 // floor. None is of the session's tail, and none is hidden.
-func (s *Service) gatherFill(r policy.Resolved, history func() error, hidden func() (memory.Hidden, error), g *gathered) error {
-	if !fills(r) {
-		return nil
-	}
-	if err := history(); err != nil {
-		return err
-	}
-	session, tail := g.work.Session.Key, g.work.Session.LastSeq+1
-	if len(g.tail) > 0 {
-		tail = g.tail[0].Seq
-	}
-	inTail := func(p memory.Place) bool { return p.Session == session && p.Seq >= tail }
-	if reaches(g.found.Hits, fillFrom*min(r.Floor, r.Available), r.Counter, inTail) {
-		return nil
+func (s *ContextBuilder) gatherFill(
+	r policy.Resolved, hidden func() (memory.Hidden, error), found Found, tail memory.Place,
+) ([]rank.Hit, error) {
+	inTail := func(p memory.Place) bool { return p.Session == tail.Session && p.Seq >= tail.Seq }
+	if reaches(found.Hits, fillFrom*min(r.Floor, r.Available), r.Counter, inTail) {
+		return nil, nil
 	}
 	unseen, err := hidden()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	g.fill = s.lexicon.Fill(g.found.Scope, rank.FillQuery{
-		Found: g.found.Hits, Limit: policy.MaxTopK,
+	return s.search.lexicon.Fill(found.Scope, rank.FillQuery{
+		Found: found.Hits, Limit: policy.MaxTopK,
 		Exclude: func(p memory.Place) bool { return inTail(p) || unseen.Has(p) },
-	})
-	return nil
+	}), nil
+}
+
+// firstSeq is where the session's tail begins: behind its last message where there is none.
+func firstSeq(session memory.Session, tail []memory.Message) memory.Place {
+	if len(tail) > 0 {
+		return memory.Place{Session: session.Key, Seq: tail[0].Seq}
+	}
+	return memory.Place{Session: session.Key, Seq: session.LastSeq + 1}
 }
 
 // fills reports whether messages may stand in a context that were not found. A profile that asks for a least relevance wants

@@ -3,7 +3,6 @@ package service
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -35,23 +34,31 @@ type gathered struct {
 	head     []memory.Message // what the session begins with, before the tail; only where a context policy keeps it
 	promise  promise
 	told     summary.Marks // what persons made of the user's messages and summaries
-	previous []assembly.Summary
-	periods  []assembly.Summary
-	found    Found
-	fill     []rank.Hit // messages that may fill, the best first
 	facts    factsFound
-	late     []Degradation // what the search of messages lacked
-	embedder string        // whose vectors ranked messages; "" when words alone did
+	fill     []rank.Hit // messages that may fill, the best first
 	degraded []Degradation
 
-	instructions string          // with the values of the template
-	state        json.RawMessage // of the session, without its notes
-	notes        []assembly.Note
+	otherSummaries
+	recalledHits
+	states
+}
+
+// otherSummaries are the summaries of a context beside that of its session, oldest first.
+type otherSummaries struct {
+	previous []assembly.Summary // of the latest sessions
+	periods  []assembly.Summary // of months, then of weeks
+}
+
+// recalledHits are what a search of the user's messages found.
+type recalledHits struct {
+	found    Found
+	late     []Degradation // what the search lacked
+	embedder string        // whose vectors ranked messages; "" when words alone did
 }
 
 // gather reads what was said and summarised, and searches. All of it runs side by side; only a query that has to be
 // taken from the tail is waited for by what needs it.
-func (s *Service) gather(
+func (s *ContextBuilder) gather(
 	ctx context.Context, p ContextParams, work store.SessionWork, fences []fence.ID, r policy.Resolved,
 ) (gathered, error) {
 	g := gathered{work: work, fences: fences}
@@ -67,7 +74,7 @@ func (s *Service) gather(
 		}
 		return s.recordedWords(part, work.Session, g.tail)
 	})
-	in := s.seek(part, p.Ref.UserRef, query)
+	in := s.search.newScope(part, p.Ref.UserRef, query)
 	if work.Session.Key != "" { // its user was read with it
 		in.user = func() (memory.User, error) { return work.User, nil }
 	}
@@ -83,17 +90,27 @@ func (s *Service) gather(
 		g.location, g.language = user.Location(), user.Language
 		return err
 	})
-	all.Go(func() error { return s.gatherStates(part, p, r, &g) })
-	all.Go(func() error { return s.gatherSummaries(part, p, in, r, &g) })
+	all.Go(func() (err error) {
+		g.states, err = s.gatherStates(part, p, r, work.Session.State, fences[0])
+		return err
+	})
+	all.Go(func() (err error) {
+		g.otherSummaries, err = s.gatherSummaries(part, p, in, r)
+		return err
+	})
 	all.Go(func() (err error) {
 		g.facts, err = in.found()
 		return err
 	})
-	all.Go(func() error {
-		if err := s.recall(part, p, in, r, &g); err != nil {
+	all.Go(func() (err error) {
+		if g.recalledHits, err = s.recall(part, p, in, r, work.Session); err != nil || !fills(r) {
 			return err
 		}
-		return s.gatherFill(r, history, in.hidden, &g)
+		if err := history(); err != nil {
+			return err
+		}
+		g.fill, err = s.gatherFill(r, in.hidden, g.found, firstSeq(work.Session, g.tail))
+		return err
 	})
 	err := all.Wait()
 	g.degraded = distinct(slices.Concat(g.facts.degraded, lexicalDegradation(g.found), g.late))
@@ -110,7 +127,7 @@ func lexicalDegradation(f Found) []Degradation {
 }
 
 // gatherHistory reads the session's summary and the messages after what it stands for, as its context policy promises.
-func (s *Service) gatherHistory(ctx context.Context, p ContextParams, r policy.Resolved, marks func() (summary.Marks, error), g *gathered) (err error) {
+func (s *ContextBuilder) gatherHistory(ctx context.Context, p ContextParams, r policy.Resolved, marks func() (summary.Marks, error), g *gathered) (err error) {
 	if g.work.Session.LastSeq == 0 {
 		return nil
 	}
@@ -127,7 +144,7 @@ func (s *Service) gatherHistory(ctx context.Context, p ContextParams, r policy.R
 }
 
 // gatherCovered reads the session's summary of all but its latest messages, and the messages after it.
-func (s *Service) gatherCovered(ctx context.Context, r policy.Resolved, g *gathered) (err error) {
+func (s *ContextBuilder) gatherCovered(ctx context.Context, r policy.Resolved, g *gathered) (err error) {
 	g.running, g.promise = nil, promise{}
 	if r.Summaries.Running {
 		if g.running, err = s.runningBefore(ctx, g.work.Session, keptRaw(r), g.told); err != nil {
@@ -142,12 +159,12 @@ func (s *Service) gatherCovered(ctx context.Context, r policy.Resolved, g *gathe
 
 // runningBefore is the session's summary of all but its latest messages at least, without what tells of hidden ones, nil
 // for none.
-func (s *Service) runningBefore(ctx context.Context, session memory.Session, latest int, marks summary.Marks) (*assembly.Summary, error) {
+func (s *ContextBuilder) runningBefore(ctx context.Context, session memory.Session, latest int, marks summary.Marks) (*assembly.Summary, error) {
 	nodes, err := s.store.TopNodes(ctx, session.Ref, session.LastSeq-int64(latest))
 	if err != nil {
 		return nil, fmt.Errorf("read summaries: %w", err)
 	}
-	out, ok, err := s.running(ctx, session.Ref.UserRef, store.SessionSummary{
+	out, ok, err := s.summaries.running(ctx, session.Ref.UserRef, store.SessionSummary{
 		SessionID: session.Ref.SessionID, Title: session.Title, LastSeq: session.LastSeq, Nodes: nodes,
 	}, marks)
 	if !ok || err != nil {
@@ -210,25 +227,25 @@ func models(nodes []memory.SummaryNode) string {
 }
 
 // gatherSummaries reads the summaries of previous sessions, and of weeks and months, oldest first.
-func (s *Service) gatherSummaries(ctx context.Context, p ContextParams, in sought, r policy.Resolved, g *gathered) error {
+func (s *ContextBuilder) gatherSummaries(ctx context.Context, p ContextParams, in searchScope, r policy.Resolved) (out otherSummaries, err error) {
 	seen := newShown(p.Ref.UserRef)
 	reader := periodReader{user: p.Ref.UserRef}
 	wantsPeriods := r.Summaries.Periods && r.Summaries.Weeks+r.Summaries.Months > 0
 	if wantsPeriods {
 		user, err := in.user()
 		if err != nil {
-			return err
+			return out, err
 		}
 		reader.location = user.Location()
 		if reader.marks, err = in.marks(); err != nil {
-			return err
+			return out, err
 		}
 	}
 	var weeks, months []memory.SummaryNode
 	reads, part := group.WithContext(ctx)
 	if r.Summaries.Previous && r.Summaries.MaxSessions > 0 {
 		reads.Go(func() (err error) {
-			g.previous, err = s.previousItems(part, p, in, r, seen)
+			out.previous, err = s.previousItems(part, p, in, r, seen)
 			return err
 		})
 	}
@@ -243,19 +260,19 @@ func (s *Service) gatherSummaries(ctx context.Context, p ContextParams, in sough
 		})
 	}
 	if err := reads.Wait(); err != nil {
-		return err
+		return out, err
 	}
 	ofWeeks, err := s.periodItems(ctx, reader, weeks, seen)
 	if err != nil {
-		return err
+		return out, err
 	}
 	ofMonths, err := s.periodItems(ctx, reader, months, seen)
-	g.periods = append(ofMonths, ofWeeks...)
-	return err
+	out.periods = append(ofMonths, ofWeeks...)
+	return out, err
 }
 
 // previousSessions reads the latest sessions but the current one, the latest first.
-func (s *Service) previousSessions(ctx context.Context, p ContextParams, r policy.Resolved) ([]store.SessionSummary, error) {
+func (s *ContextBuilder) previousSessions(ctx context.Context, p ContextParams, r policy.Resolved) ([]store.SessionSummary, error) {
 	q := store.RecentQuery{User: p.Ref.UserRef, Exclude: p.Ref.SessionID, Limit: r.Summaries.MaxSessions, Until: p.AsOf}
 	if r.Summaries.MaxAge > 0 {
 		q.Since = p.AsOf.Add(-r.Summaries.MaxAge)
@@ -268,7 +285,7 @@ func (s *Service) previousSessions(ctx context.Context, p ContextParams, r polic
 }
 
 // previousItems are the running summaries of the latest sessions, oldest first. It notes what they stand for.
-func (s *Service) previousItems(ctx context.Context, p ContextParams, in sought, r policy.Resolved, seen shown) ([]assembly.Summary, error) {
+func (s *ContextBuilder) previousItems(ctx context.Context, p ContextParams, in searchScope, r policy.Resolved, seen shown) ([]assembly.Summary, error) {
 	found, err := s.previousSessions(ctx, p, r)
 	if err != nil {
 		return nil, err
@@ -279,7 +296,7 @@ func (s *Service) previousItems(ctx context.Context, p ContextParams, in sought,
 	}
 	var out []assembly.Summary
 	for _, f := range slices.Backward(found) {
-		r, ok, err := s.running(ctx, seen.user, f, marks)
+		r, ok, err := s.summaries.running(ctx, seen.user, f, marks)
 		if err != nil {
 			return nil, err
 		}
@@ -311,13 +328,13 @@ func (s shown) has(n memory.SummaryNode) bool {
 
 // repeats reports whether a period was made of nothing but what is shown. Mostly its oldest part tells already that it
 // was not, so that the many others are not read.
-func (s *Service) repeats(ctx context.Context, r periodReader, period memory.SummaryNode, seen shown) (bool, error) {
+func (s *ContextBuilder) repeats(ctx context.Context, r periodReader, period memory.SummaryNode, seen shown) (bool, error) {
 	if len(seen.sessions) == 0 || period.Model == memory.PersonModel {
 		return false, nil
 	}
 	oldest := min(1, len(period.Children))
 	for _, ids := range [][]string{period.Children[:oldest], period.Children[oldest:]} {
-		parts, err := s.parts(ctx, r, ids)
+		parts, err := s.summaries.parts(ctx, r, ids)
 		if err != nil {
 			return false, err
 		}
@@ -336,7 +353,7 @@ type periodsAsked struct {
 }
 
 // periods reads the latest periods that are over, the latest first, without those that do not stand.
-func (s *Service) periods(ctx context.Context, p ContextParams, r periodReader, asked periodsAsked) ([]memory.SummaryNode, error) {
+func (s *ContextBuilder) periods(ctx context.Context, p ContextParams, r periodReader, asked periodsAsked) ([]memory.SummaryNode, error) {
 	if asked.limit == 0 {
 		return nil, nil
 	}
@@ -344,12 +361,12 @@ func (s *Service) periods(ctx context.Context, p ContextParams, r periodReader, 
 	if err != nil {
 		return nil, fmt.Errorf("read summaries of periods: %w", err)
 	}
-	return s.standing(ctx, r, found)
+	return s.summaries.standing(ctx, r, found)
 }
 
 // periodItems answers periods, oldest first. One that was made of nothing but what is shown would only say it again: it
 // is left out, and counts as shown itself.
-func (s *Service) periodItems(ctx context.Context, r periodReader, found []memory.SummaryNode, seen shown) (out []assembly.Summary, err error) {
+func (s *ContextBuilder) periodItems(ctx context.Context, r periodReader, found []memory.SummaryNode, seen shown) (out []assembly.Summary, err error) {
 	for _, n := range slices.Backward(found) {
 		if seen.periods[n.ID], err = s.repeats(ctx, r, n, seen); err != nil {
 			return nil, err
@@ -372,7 +389,7 @@ func (r periodReader) item(n memory.SummaryNode) assembly.Summary {
 }
 
 // contextFacts ranks the user's facts, by meaning too where the query's vector comes in time.
-func (s *Service) contextFacts(ctx context.Context, p ContextParams, in sought, r policy.Resolved, session memory.SessionKey) (factsFound, error) {
+func (s *ContextBuilder) contextFacts(ctx context.Context, p ContextParams, in searchScope, r policy.Resolved, session memory.SessionKey) (factsFound, error) {
 	if !r.Facts.LongTerm && !r.Facts.OfSession {
 		return factsFound{}, nil
 	}
@@ -396,7 +413,7 @@ func (s *Service) contextFacts(ctx context.Context, p ContextParams, in sought, 
 	if r.Facts.OfSession {
 		ask.session, ask.Exclude = session, session
 	}
-	found, err := s.findFacts(ctx, in.facts, ask)
+	found, err := s.search.findFacts(ctx, in.facts, ask)
 	if !longTerm {
 		found.hits = nil
 	}
@@ -418,7 +435,7 @@ func lastWords(messages []memory.Message) string {
 
 // recordedWords are the lastWords of the tail, else of what lies before it: an agent may have gone many steps since
 // the user spoke. What is hidden asks for nothing.
-func (s *Service) recordedWords(ctx context.Context, session memory.Session, tail []memory.Message) (string, error) {
+func (s *ContextBuilder) recordedWords(ctx context.Context, session memory.Session, tail []memory.Message) (string, error) {
 	before := session.LastSeq + 1
 	for {
 		if words := lastWords(tail); words != "" {
@@ -451,7 +468,7 @@ func beforeStart(session memory.Session) int64 { return max(session.ContextStart
 // tail reads as many of the latest messages as could fit the budget, oldest first, none that the summary stands for, and
 // none from before where the session's contexts start. It is read even where the section is off: pending tool results
 // need their calls.
-func (s *Service) tail(ctx context.Context, session memory.Session, running *assembly.Summary, r policy.Resolved) ([]memory.Message, error) {
+func (s *ContextBuilder) tail(ctx context.Context, session memory.Session, running *assembly.Summary, r policy.Resolved) ([]memory.Message, error) {
 	q := store.MessageQuery{
 		Ref: session.Ref, After: beforeStart(session), Before: session.LastSeq + 1, Limit: maxTail,
 		MaxTokens: max(r.Available*slack(r.Counter), 1), MinMessages: r.RecentN,
@@ -468,9 +485,9 @@ func (s *Service) tail(ctx context.Context, session memory.Session, running *ass
 }
 
 // before reads messages backwards and answers them oldest first.
-func (s *Service) before(ctx context.Context, q store.MessageQuery) ([]memory.Message, error) {
+func (s *ContextBuilder) before(ctx context.Context, q store.MessageQuery) ([]memory.Message, error) {
 	q.NewestFirst, q.MaxBytes = true, maxTailBytes
-	messages, err := s.messages(ctx, q)
+	messages, err := s.reads.messages(ctx, q)
 	if err != nil {
 		return nil, fmt.Errorf("read latest messages: %w", err)
 	}
@@ -493,33 +510,34 @@ const spareHits = 200
 
 // recall searches the user's messages. The last recent_n mostly stand in the context anyway, so as many hits more are
 // asked for, and spareHits. Where recall is off, only the watermark is read.
-func (s *Service) recall(ctx context.Context, p ContextParams, in sought, r policy.Resolved, g *gathered) error {
+func (s *ContextBuilder) recall(
+	ctx context.Context, p ContextParams, in searchScope, r policy.Resolved, session memory.Session,
+) (out recalledHits, err error) {
 	ask := LexiconSearch{Ref: p.Ref, Fills: fills(r), Query: rank.Query{
-		Current: g.work.Session.Key, Limit: r.TopK + r.RecentN + spareHits, MinRelevance: r.MinScore, UserPrior: r.UserPrior, Explain: p.Explain,
+		Current: session.Key, Limit: r.TopK + r.RecentN + spareHits, MinRelevance: r.MinScore, UserPrior: r.UserPrior, Explain: p.Explain,
 	}}
 	ask.Exclude = func(at memory.Place) bool {
 		hidden, err := in.hidden()
 		return err == nil && hidden.Has(at) // the error is reported below
 	}
-	var err error
 	if r.Profile.Recalled && r.TopK > 0 {
-		err = s.understand(&ask, in, p.AsOf)
+		err = s.search.understand(&ask, in, p.AsOf)
 	}
 	if err != nil {
-		return err
+		return out, err
 	}
 	if !r.Facts.LongTerm {
 		ask.Attach, ask.Sources = nil, nil
 	}
-	if g.found, g.late, err = s.findMessages(ctx, ask, g.work.Session.ScopeKey); err != nil || ask.Vector == nil {
-		return err
+	if out.found, out.late, err = s.search.findMessages(ctx, ask, session.ScopeKey); err != nil || ask.Vector == nil {
+		return out, err
 	}
 	if _, err := in.hidden(); err != nil {
-		return err
+		return out, err
 	}
 	vector, unembedded := in.vector()
-	g.embedder, g.late = vector.Model, append(unembedded, g.late...)
-	return nil
+	out.embedder, out.late = vector.Model, append(unembedded, out.late...)
+	return out, nil
 }
 
 // indexedThrough is the seq before the session's first turn that is not indexed.

@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/service"
 	"github.com/stratamem/strata/internal/store"
 )
 
@@ -54,7 +53,7 @@ func TestNothingHiddenIsRecalledFromAnyIndex(t *testing.T) {
 	start := int64(2)
 	_, err := r.truth.UpdateSession(t.Context(), store.SessionUpdate{Ref: ada.Session("three"), ContextStart: &start, Time: r.now})
 	r.must(err)
-	recalls := func(s *service.Service) string {
+	recalls := func(s services) string {
 		var out []string
 		for _, query := range []string{"roses", "zebra"} {
 			for _, section := range r.ask(s, query).context.Sections {

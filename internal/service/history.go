@@ -9,6 +9,17 @@ import (
 	"github.com/stratamem/strata/internal/tokens"
 )
 
+// Histories works on histories that agents hold themselves: nothing is stored. Its methods may be called concurrently.
+type Histories struct {
+	policies policy.Policies
+	models   summarisers
+	meter    Meter
+}
+
+func newHistories(o Options) *Histories {
+	return &Histories{policies: o.Policies, models: newSummarisers(o), meter: o.Meter}
+}
+
 // CountParams is what to count.
 type CountParams struct {
 	Messages []memory.Message
@@ -28,7 +39,7 @@ type Counts struct {
 }
 
 // CountTokens counts the tokens of texts, messages and tools. Each one is rounded up for itself.
-func (s *Service) CountTokens(ctx context.Context, p CountParams) (Counts, error) {
+func (s *Histories) CountTokens(ctx context.Context, p CountParams) (Counts, error) {
 	counter, err := s.counter(p)
 	if err != nil {
 		return Counts{}, err
@@ -61,7 +72,7 @@ func (s *Service) CountTokens(ctx context.Context, p CountParams) (Counts, error
 const toolsField = "tools_json"
 
 // counter answers the model's counter, else the one asked for, else the default profile's.
-func (s *Service) counter(p CountParams) (tokens.Counter, error) {
+func (s *Histories) counter(p CountParams) (tokens.Counter, error) {
 	resolved, err := s.policies.Resolve(countedFor("", p.Model, p.Counter))
 	if err != nil {
 		return nil, err

@@ -5,40 +5,39 @@ import (
 	"slices"
 	"time"
 
-	"github.com/stratamem/strata/internal/indexing"
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/views"
 )
 
-// Reembedder makes new vectors of all facts with another model; *indexing.Embeddings.
+// Maintenance begins and lists the jobs of no user. Its methods may be called concurrently.
+type Maintenance struct {
+	reembed Reembedder
+	reindex Reindexer
+	verify  Verifier
+}
+
+// Reembedder makes new vectors of all facts and messages with another model.
 type Reembedder interface {
-	Reembed(ctx context.Context, model string, dimension int) (indexing.ReembedJob, error)
-	Jobs(ctx context.Context) ([]indexing.ReembedJob, error)
-	// Wake must make vectors of facts that changed soon, without blocking.
-	Wake()
+	// Reembed must begin to make them, or return the job that does.
+	Reembed(ctx context.Context, model string, dimension int) (MaintenanceJob, error)
+	Jobs(ctx context.Context) ([]MaintenanceJob, error)
 }
 
-// Reindexer makes views again from the truth; *views.Reindexer.
+// Reindexer makes views again from the primary store. It must refuse a view that is not configured.
 type Reindexer interface {
-	Reindex(ctx context.Context, views []memory.View) ([]views.ReindexJob, error)
-	Jobs(ctx context.Context) ([]views.ReindexJob, error)
+	// Reindex must begin to make the views again, all that are configured when none is named.
+	Reindex(ctx context.Context, views []memory.View) ([]MaintenanceJob, error)
+	Jobs(ctx context.Context) ([]MaintenanceJob, error)
 }
 
-// Verifier compares views with the truth; *views.Verifier.
+// Verifier compares views with the primary store. It must refuse a view that is not configured.
 type Verifier interface {
-	Verify(ctx context.Context, views []memory.View, mode views.VerifyMode) (views.VerifyJob, error)
-	Jobs() []views.VerifyJob
+	// Verify must begin to compare the views, all that are configured when none is named.
+	Verify(ctx context.Context, views []memory.View, mode VerifyMode) (MaintenanceJob, error)
+	Jobs() []MaintenanceJob
 }
 
-// withoutViews sets what refuses every view where none is configured.
-func (o Options) withoutViews() Options {
-	if o.Reindex == nil {
-		o.Reindex = views.NewReindexer(views.ReindexerOptions{})
-	}
-	if o.Verify == nil {
-		o.Verify = views.NewVerifier(views.VerifierOptions{})
-	}
-	return o
+func newMaintenance(o Options) *Maintenance {
+	return &Maintenance{reembed: o.Reembed, reindex: o.Reindex, verify: o.Verify}
 }
 
 // MaintenanceKind says what a job of no user is for.
@@ -51,20 +50,28 @@ const (
 	MaintenanceVerify
 )
 
-// ReembedJob is a new version of the facts' vectors.
-type ReembedJob = indexing.ReembedJob
-
 // VerifyMode says what becomes of rows that are wrong.
-type VerifyMode = views.VerifyMode
+type VerifyMode int
 
 // The modes of Verify.
 const (
-	VerifyRepair = views.VerifyRepair
-	VerifyDryRun = views.VerifyDryRun
+	VerifyRepair VerifyMode = iota + 1 // they are put or removed
+	VerifyDryRun                       // they are counted
 )
 
-// ViewCheck is how a view compares with the truth.
-type ViewCheck = views.ViewCheck
+// ViewCheck is how a view compares with the primary store, in rows.
+type ViewCheck struct {
+	View     memory.View
+	Checked  int64 // that the view was told of and must hold
+	Missing  int64 // of them, that it does not hold
+	Stale    int64 // of them, that it holds in another revision
+	Orphan   int64 // that it holds and nothing in the primary store stands for, those of foreign scopes too
+	Repaired int64 // of the missing, stale and orphan ones
+	Pending  int64 // that it was not told of yet, which is no fault: facts, or messages
+}
+
+// Wrong is how many rows were wrong before they were repaired.
+func (c ViewCheck) Wrong() int64 { return c.Missing + c.Stale + c.Orphan }
 
 // MaintenanceJob is a job of no user.
 type MaintenanceJob struct {
@@ -79,26 +86,23 @@ type MaintenanceJob struct {
 	UpdateTime time.Time
 }
 
-// Reembed begins to make new vectors of all facts, or answers the job that does.
-func (s *Service) Reembed(ctx context.Context, model string, dimension int) (MaintenanceJob, error) {
-	j, err := s.reembed.Reembed(ctx, model, dimension)
-	return reembedJob(j), err
+// Reembed begins to make new vectors of all facts and messages, or returns the job that does.
+func (s *Maintenance) Reembed(ctx context.Context, model string, dimension int) (MaintenanceJob, error) {
+	return s.reembed.Reembed(ctx, model, dimension)
 }
 
-// Reindex begins to make the views again from the truth, all that are configured when none is named.
-func (s *Service) Reindex(ctx context.Context, views []memory.View) ([]MaintenanceJob, error) {
-	begun, err := s.reindex.Reindex(ctx, views)
-	return jobsOf(begun, reindexJob), err
+// Reindex begins to make the views again from the primary store, all that are configured when none is named.
+func (s *Maintenance) Reindex(ctx context.Context, views []memory.View) ([]MaintenanceJob, error) {
+	return s.reindex.Reindex(ctx, views)
 }
 
-// Verify begins to compare the views with the truth, all that are configured when none is named.
-func (s *Service) Verify(ctx context.Context, views []memory.View, mode VerifyMode) (MaintenanceJob, error) {
-	j, err := s.checker.Verify(ctx, views, mode)
-	return verifyJob(j), err
+// Verify begins to compare the views with the primary store, all that are configured when none is named.
+func (s *Maintenance) Verify(ctx context.Context, views []memory.View, mode VerifyMode) (MaintenanceJob, error) {
+	return s.verify.Verify(ctx, views, mode)
 }
 
-// maintenanceJobs answers the jobs of these kinds that are in one of the states.
-func (s *Service) maintenanceJobs(ctx context.Context, kinds []MaintenanceKind, states []memory.SlotState) ([]MaintenanceJob, error) {
+// jobs returns the jobs of these kinds that are in one of the states.
+func (s *Maintenance) jobs(ctx context.Context, kinds []MaintenanceKind, states []memory.SlotState) ([]MaintenanceJob, error) {
 	var all []MaintenanceJob
 	for _, kind := range kinds {
 		some, err := s.jobsOfKind(ctx, kind)
@@ -110,43 +114,13 @@ func (s *Service) maintenanceJobs(ctx context.Context, kinds []MaintenanceKind, 
 	return slices.DeleteFunc(all, func(j MaintenanceJob) bool { return !slices.Contains(states, j.State) }), nil
 }
 
-func (s *Service) jobsOfKind(ctx context.Context, kind MaintenanceKind) ([]MaintenanceJob, error) {
+func (s *Maintenance) jobsOfKind(ctx context.Context, kind MaintenanceKind) ([]MaintenanceJob, error) {
 	switch kind {
 	case MaintenanceReembed:
-		all, err := s.reembed.Jobs(ctx)
-		return jobsOf(all, reembedJob), err
+		return s.reembed.Jobs(ctx)
 	case MaintenanceReindex:
-		all, err := s.reindex.Jobs(ctx)
-		return jobsOf(all, reindexJob), err
+		return s.reindex.Jobs(ctx)
 	default:
-		return jobsOf(s.checker.Jobs(), verifyJob), nil
-	}
-}
-
-func jobsOf[J any](all []J, job func(J) MaintenanceJob) []MaintenanceJob {
-	out := make([]MaintenanceJob, len(all))
-	for i, j := range all {
-		out[i] = job(j)
-	}
-	return out
-}
-
-func reembedJob(j indexing.ReembedJob) MaintenanceJob {
-	return MaintenanceJob{
-		Kind: MaintenanceReembed, ID: j.ID, State: j.State, Done: j.Done, Total: j.Total, Reason: j.Reason,
-		CreateTime: j.CreateTime, UpdateTime: j.UpdateTime,
-	}
-}
-
-func reindexJob(j views.ReindexJob) MaintenanceJob {
-	return MaintenanceJob{
-		Kind: MaintenanceReindex, ID: j.ID, State: j.State, Done: j.Done, Total: j.Total, Reason: j.Reason, UpdateTime: j.UpdateTime,
-	}
-}
-
-func verifyJob(j views.VerifyJob) MaintenanceJob {
-	return MaintenanceJob{
-		Kind: MaintenanceVerify, ID: j.ID, State: j.State, Done: j.Users, Checks: j.Checks, Reason: j.Reason,
-		CreateTime: j.CreateTime, UpdateTime: j.UpdateTime,
+		return s.verify.Jobs(), nil
 	}
 }

@@ -20,7 +20,7 @@ type periodReader struct {
 // standing are the periods that may be read, in their order, each as its correction where there is one. One that was made of
 // what is hidden or corrected by now, or in another timezone and of what belongs to another week now, is passed over until it is
 // made anew: else two weeks would tell the same, and a week what stands in no context.
-func (s *Service) standing(ctx context.Context, r periodReader, found []memory.SummaryNode) ([]memory.SummaryNode, error) {
+func (s *SummaryReader) standing(ctx context.Context, r periodReader, found []memory.SummaryNode) ([]memory.SummaryNode, error) {
 	var out []memory.SummaryNode
 	for _, n := range found {
 		if revision := r.marks.OfPeriod(n.Kind, n.Period.Name); r.marks.Stands(revision) {
@@ -40,7 +40,7 @@ func (s *Service) standing(ctx context.Context, r periodReader, found []memory.S
 
 // stands reports whether a period may be read that no correction stands for. What it was made of is only read where that can
 // matter.
-func (s *Service) stands(ctx context.Context, r periodReader, n memory.SummaryNode) (bool, error) {
+func (s *SummaryReader) stands(ctx context.Context, r periodReader, n memory.SummaryNode) (bool, error) {
 	now, err := summary.ParsePeriod(n.Kind, n.Period.Name, r.location)
 	if err != nil {
 		return false, nil //nolint:nilerr // a period without a name that can be read is none
@@ -69,7 +69,7 @@ func (s *Service) stands(ctx context.Context, r periodReader, n memory.SummaryNo
 }
 
 // parts reads what a period was made of: nodes, and corrections that stand. Others are left out.
-func (s *Service) parts(ctx context.Context, r periodReader, ids []string) ([]memory.SummaryNode, error) {
+func (s *SummaryReader) parts(ctx context.Context, r periodReader, ids []string) ([]memory.SummaryNode, error) {
 	var stored []string
 	var out []memory.SummaryNode
 	for _, id := range ids {

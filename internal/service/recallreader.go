@@ -19,7 +19,7 @@ import (
 // be asked for by what is known before, beside what is decided without them, which takes as long.
 type recallReader struct {
 	ctx   context.Context
-	s     *Service
+	b     *ContextBuilder
 	user  memory.UserRef
 	out   *ContextResult // keeps which hits were read, for explain
 	done  int            // of out.Found.Hits
@@ -33,8 +33,8 @@ type recallReader struct {
 
 // newRecallReader reads for a result whose policy and hits are known, where the tail may stand in the context. The caller
 // must wait in the end.
-func newRecallReader(ctx context.Context, s *Service, user memory.UserRef, tail []memory.Message, out *ContextResult) *recallReader {
-	r := &recallReader{ctx: ctx, s: s, user: user, out: out}
+func newRecallReader(ctx context.Context, b *ContextBuilder, user memory.UserRef, tail []memory.Message, out *ContextResult) *recallReader {
+	r := &recallReader{ctx: ctx, b: b, user: user, out: out}
 	if out.Policy.Profile.Recalled {
 		r.ahead = worthReading(out.Found.Hits, likelyRoom(out.Policy, tail), out.Policy.Counter)
 	}
@@ -105,7 +105,7 @@ func (r *recallReader) fill(room int64) (recalled []assembly.Recalled, err error
 	for room > 0 && len(recalled) == 0 && len(r.filling) > 0 && r.filled < lightBytes {
 		next := hitsOf{user: r.user, hits: worthReading(r.filling, room, r.out.Policy.Counter)}
 		r.filling = r.filling[len(next.hits):]
-		messages, err := r.s.store.MessagesAt(r.ctx, store.PlacesQuery{User: r.user, Places: next.places(), MaxBytes: lightBytes - r.filled})
+		messages, err := r.b.store.MessagesAt(r.ctx, store.PlacesQuery{User: r.user, Places: next.places(), MaxBytes: lightBytes - r.filled})
 		if err != nil {
 			return nil, fmt.Errorf("read messages that may fill: %w", err)
 		}
@@ -141,7 +141,7 @@ func (r *recallReader) found(hits []rank.Hit) ([]confirmed, error) {
 }
 
 func (r *recallReader) confirm(ctx context.Context, hits []rank.Hit) ([]confirmed, error) {
-	return r.s.confirm(ctx, hitsOf{user: r.user, hits: hits, query: rank.Query{Terms: r.out.Found.Terms}, maxBytes: maxRecallBytes})
+	return r.b.search.confirm(ctx, hitsOf{user: r.user, hits: hits, query: rank.Query{Terms: r.out.Found.Terms}, maxBytes: maxRecallBytes})
 }
 
 // cut is the passage of a long message to show; the zero Span shows all of it.

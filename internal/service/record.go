@@ -13,6 +13,35 @@ import (
 	"github.com/stratamem/strata/internal/tokens"
 )
 
+// Recorder stores the turns of sessions. Its methods may be called concurrently.
+type Recorder struct {
+	store    turnStore
+	policies policy.Policies
+	secrets  sessionSecrets
+	secret   []byte // the ids of fences are derived from it
+	runner   Runner
+	meter    Meter
+	now      clock
+	newID    func() string
+}
+
+// turnStore is what a Recorder reads and writes of the primary store.
+type turnStore interface {
+	sessionReader
+	userReader
+	messageStore
+	Append(ctx context.Context, p store.AppendParams) (store.AppendResult, error)
+	KnownToolCalls(ctx context.Context, ref memory.SessionRef, callIDs []string) ([]string, error)
+	KnownMessages(ctx context.Context, ref memory.SessionRef, ids []string) ([]string, error)
+}
+
+func newRecorder(o Options) *Recorder {
+	return &Recorder{
+		store: o.Store, policies: o.Policies, secrets: newSessionSecrets(o), secret: o.FenceSecret,
+		runner: o.Runner, meter: o.Meter, now: o.Now, newID: o.NewID,
+	}
+}
+
 // RecordParams is one turn, checked.
 type RecordParams struct {
 	Ref             memory.SessionRef
@@ -31,11 +60,11 @@ type Recorded struct {
 }
 
 // Record stores one turn. It returns when the turn is on disk; no index or model is on the way.
-func (s *Service) Record(ctx context.Context, p RecordParams) (Recorded, error) {
+func (s *Recorder) Record(ctx context.Context, p RecordParams) (Recorded, error) {
 	if err := s.policies.Known(p.Profile); err != nil {
 		return Recorded{}, err
 	}
-	mask, err := s.masksOf(ctx, p)
+	mask, err := s.secrets.masksOf(ctx, p)
 	if err != nil {
 		return Recorded{}, err
 	}
@@ -73,7 +102,7 @@ func (s *Service) Record(ctx context.Context, p RecordParams) (Recorded, error) 
 
 // stepLimitReached reports whether the steps are as many as the session's profile allows. The session is only read for
 // its profile where they are as many as any profile allows; a turn that is stored does not fail for it.
-func (s *Service) stepLimitReached(ctx context.Context, p RecordParams, steps int) bool {
+func (s *Recorder) stepLimitReached(ctx context.Context, p RecordParams, steps int) bool {
 	if least := s.policies.LeastStepLimit(); least == 0 || steps < least {
 		return false
 	}
@@ -85,12 +114,12 @@ func (s *Service) stepLimitReached(ctx context.Context, p RecordParams, steps in
 }
 
 // turn completes what was received: digests first, then what the server adds.
-func (s *Service) turn(ctx context.Context, p RecordParams) (store.AppendParams, error) {
+func (s *Recorder) turn(ctx context.Context, p RecordParams) (store.AppendParams, error) {
 	digest, err := requestDigest(p)
 	if err != nil {
 		return store.AppendParams{}, err
 	}
-	now := s.now().UTC().Truncate(time.Microsecond)
+	now := s.now.stored()
 	turn := store.AppendParams{
 		Ref: p.Ref, Profile: p.Profile, RequestID: p.RequestID, RequestDigest: digest,
 		StatePatch: p.StatePatch, ExpectedLastSeq: p.ExpectedLastSeq, Time: now,
@@ -108,7 +137,7 @@ func (s *Service) turn(ctx context.Context, p RecordParams) (store.AppendParams,
 	return turn, nil
 }
 
-func (s *Service) complete(m memory.Message, extract memory.ExtractMode, now time.Time) memory.Message {
+func (s *Recorder) complete(m memory.Message, extract memory.ExtractMode, now time.Time) memory.Message {
 	if m.ID == "" {
 		m.ID = s.newID()
 	}
@@ -123,7 +152,7 @@ func (s *Service) complete(m memory.Message, extract memory.ExtractMode, now tim
 }
 
 // findings says what is odd about new messages: those that say nothing, and their tool calls and results.
-func (s *Service) findings(ctx context.Context, ref memory.SessionRef, messages []store.NewMessage) ([]memory.Finding, error) {
+func (s *Recorder) findings(ctx context.Context, ref memory.SessionRef, messages []store.NewMessage) ([]memory.Finding, error) {
 	var ids []string
 	var empty []memory.Finding
 	for _, m := range messages {

@@ -31,21 +31,21 @@ const (
 	maxRerankDocument = 2 << 10
 )
 
-// rerankArm asks a reranker: within a deadline, and not at all while it fails. What goes wrong with it never fails a
+// reranking asks a reranker: within a deadline, and not at all while it fails. What goes wrong with it never fails a
 // call, and leaves the order as it was.
-type rerankArm struct {
+type reranking struct {
 	reranker   Reranker
 	candidates int
 	deadline   time.Duration
 	circuit    *breaker.Breaker
 }
 
-// newRerankArm is nil where no reranker is configured.
-func newRerankArm(o Options) *rerankArm {
+// newReranking is nil where no reranker is configured.
+func newReranking(o Options) *reranking {
 	if o.Reranker == nil {
 		return nil
 	}
-	return &rerankArm{
+	return &reranking{
 		reranker: o.Reranker, candidates: o.RerankCandidates, deadline: o.RerankDeadline,
 		circuit: breaker.New(breaker.Options{Delay: rerankDelay, MaxDelay: rerankMaxDelay, Now: o.Now}),
 	}
@@ -53,7 +53,7 @@ func newRerankArm(o Options) *rerankArm {
 
 // findMessages searches, and has a reranker order the best of what was found where one is configured. As many are
 // reranked whatever the limit is, so that pages follow each other.
-func (s *Service) findMessages(ctx context.Context, q LexiconSearch, scope memory.ScopeKey) (Found, []Degradation, error) {
+func (s *Searcher) findMessages(ctx context.Context, q LexiconSearch, scope memory.ScopeKey) (Found, []Degradation, error) {
 	if s.reranker == nil || q.Words == "" {
 		return s.matchedMessages(ctx, q, scope)
 	}
@@ -73,7 +73,7 @@ func (s *Service) findMessages(ctx context.Context, q LexiconSearch, scope memor
 
 // rerank has the first hits put in a reranker's order. They are read from the truth before: nothing is sent out that is
 // not the caller's, and a hit whose message is gone is dropped.
-func (s *Service) rerank(ctx context.Context, q LexiconSearch, hits []rank.Hit) ([]rank.Hit, []Degradation, error) {
+func (s *Searcher) rerank(ctx context.Context, q LexiconSearch, hits []rank.Hit) ([]rank.Hit, []Degradation, error) {
 	n := min(len(hits), s.reranker.candidates)
 	if n < 2 {
 		return hits, nil, nil
@@ -93,7 +93,7 @@ func (s *Service) rerank(ctx context.Context, q LexiconSearch, hits []rank.Hit) 
 }
 
 // documents reads what a reranker is to read of hits. Messages may be a mebibyte each, so that not all are held at once.
-func (s *Service) documents(ctx context.Context, q LexiconSearch, hits []rank.Hit) (best []rank.Reranked, documents []string, err error) {
+func (s *Searcher) documents(ctx context.Context, q LexiconSearch, hits []rank.Hit) (best []rank.Reranked, documents []string, err error) {
 	in := time.UTC
 	if q.User != nil {
 		user, err := q.User()
@@ -128,7 +128,7 @@ func document(v confirmed, in *time.Location) string {
 }
 
 // ask answers the documents' scores, or why there are none.
-func (a *rerankArm) ask(ctx context.Context, query string, documents []string) (scores []float64, late []Degradation) {
+func (a *reranking) ask(ctx context.Context, query string, documents []string) (scores []float64, late []Degradation) {
 	err := a.circuit.Do(ctx, func() (err error) {
 		inner, cancel := context.WithTimeout(ctx, a.deadline)
 		defer cancel()

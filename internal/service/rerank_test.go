@@ -117,7 +117,7 @@ func (r *rig) grows() {
 	}
 }
 
-func (r *rig) search(s *service.Service, p service.SearchParams) service.SearchResult {
+func (r *rig) search(s services, p service.SearchParams) service.SearchResult {
 	r.t.Helper()
 	p.User, p.MaxBytes, p.Explain = ada, 1<<20, true
 	if p.Limit == 0 {

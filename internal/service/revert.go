@@ -13,7 +13,7 @@ import (
 // RevertJob takes back all that an applied extraction did to the user's facts, and returns the job with what became of
 // each of them. Again it changes nothing and returns the same. A job that changed nothing is refused with
 // JOB_NOT_REVERTIBLE.
-func (s *Service) RevertJob(ctx context.Context, ref store.SlotRef) (memory.Slot, []extract.Reverted, error) {
+func (s *FactEditor) RevertJob(ctx context.Context, ref store.SlotRef) (memory.Slot, []extract.Reverted, error) {
 	slot, err := s.store.Slot(ctx, ref)
 	if err != nil {
 		return slot, nil, fmt.Errorf("read job: %w", err)
@@ -38,7 +38,7 @@ func (s *Service) RevertJob(ctx context.Context, ref store.SlotRef) (memory.Slot
 }
 
 // reversal decides what becomes of the facts that the job changed.
-func (s *Service) reversal(ctx context.Context, ref store.SlotRef, state extract.State) (amendment, error) {
+func (s *FactEditor) reversal(ctx context.Context, ref store.SlotRef, state extract.State) (amendment, error) {
 	ids, err := s.store.FactsOfSlot(ctx, ref)
 	if err != nil {
 		return amendment{}, fmt.Errorf("read the facts of a job: %w", err)
@@ -51,7 +51,7 @@ func (s *Service) reversal(ctx context.Context, ref store.SlotRef, state extract
 		}
 		histories[id] = history
 	}
-	r := extract.Revert(state, ref.ID, histories, s.timeNow())
+	r := extract.Revert(state, ref.ID, histories, s.now.stored())
 	receipt, err := json.Marshal(r.Facts)
 	if err != nil {
 		return amendment{}, fmt.Errorf("encode what becomes of a job's facts: %w", err)

@@ -11,10 +11,48 @@ import (
 	"github.com/stratamem/strata/internal/group"
 	"github.com/stratamem/strata/internal/intent"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/policy"
 	"github.com/stratamem/strata/internal/rank"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/text"
+	"github.com/stratamem/strata/internal/text/near"
 )
+
+// Searcher finds a user's messages and facts, by words and by meaning, with the help of views and a reranker where they are
+// configured. Its methods may be called concurrently.
+type Searcher struct {
+	store    searchStore
+	reads    messageReader
+	lexicon  *Lexicon
+	facts    *FactCache
+	queries  *Queries
+	policies policy.Policies
+	meter    Meter
+	now      clock
+	related  func(term string) []near.Word
+
+	factVectors *vectorRetriever // nil for none, like the others
+	turnVectors *vectorRetriever
+	transcript  *textRetriever
+	factTexts   *textRetriever
+	reranker    *reranking
+}
+
+// searchStore is what a Searcher reads of the primary store, beside the messages that it found.
+type searchStore interface {
+	sessionReader
+	userReader
+}
+
+func newSearcher(o Options) *Searcher {
+	return &Searcher{
+		store: o.Store, reads: newMessageReader(o), lexicon: o.Lexicon, facts: o.Facts, queries: o.Queries,
+		policies: o.Policies, meter: o.Meter, now: o.Now, related: o.Near,
+		factVectors: newVectorRetriever(memory.ViewVectors, o), turnVectors: newVectorRetriever(memory.ViewTurns, o),
+		transcript: newTextRetriever(memory.ViewTranscript, o), factTexts: newTextRetriever(memory.ViewFacts, o),
+		reranker: newReranking(o),
+	}
+}
 
 // SearchParams asks for a page of messages by their words.
 type SearchParams struct {
@@ -49,10 +87,10 @@ type SearchResult struct {
 
 // SearchMessages finds messages by the ranking of BuildContext. What the user said is preferred, less than in a context,
 // unless the query asks for what the assistant said.
-func (s *Service) SearchMessages(ctx context.Context, p SearchParams) (SearchResult, error) {
+func (s *Searcher) SearchMessages(ctx context.Context, p SearchParams) (SearchResult, error) {
 	ctx = store.OneRequest(ctx)
 	if p.AsOf.IsZero() {
-		p.AsOf = s.timeNow()
+		p.AsOf = s.now.stored()
 	}
 	p.Query = maskedWords(p.Query, s.policies.SecretsOf(""))
 	sessions, err := s.sessionKeys(ctx, p)
@@ -62,7 +100,7 @@ func (s *Service) SearchMessages(ctx context.Context, p SearchParams) (SearchRes
 	ask := LexiconSearch{Ref: memory.SessionRef{UserRef: p.User}, Query: rank.Query{
 		Sessions: sessions, From: p.From, To: p.To, Limit: p.Offset + p.Limit + 1, Explain: p.Explain, UserPrior: searchPrior(p.Query),
 	}}
-	in := s.seek(ctx, p.User, func() (string, error) { return p.Query, nil })
+	in := s.newScope(ctx, p.User, func() (string, error) { return p.Query, nil })
 	in.found = sync.OnceValues(func() (factsFound, error) { return s.findFacts(ctx, in.facts, factAsk{vector: in.vector}) })
 	if err := s.understand(&ask, in, p.AsOf); err != nil {
 		return SearchResult{}, err
@@ -80,7 +118,7 @@ func (s *Service) SearchMessages(ctx context.Context, p SearchParams) (SearchRes
 		Degraded: slices.Concat(lack, lexicalDegradation(found), late), Embedder: vector.Model,
 		Next: p.Offset + p.Limit, More: len(found.Hits) > p.Offset+p.Limit,
 	}
-	s.noteDegraded(out.Degraded)
+	noteDegraded(s.meter, out.Degraded)
 	page := found.Hits[min(p.Offset, len(found.Hits)):min(p.Offset+p.Limit, len(found.Hits))]
 	return s.readPage(ctx, p, page, out, ask.Query)
 }
@@ -95,7 +133,7 @@ func searchPrior(query string) float64 {
 
 // matchedMessages searches the user's own index by words and by meaning, and beside it the full-text view: a further source
 // of candidates. Without its answer that of the index stands. The scope is read where the caller does not know it.
-func (s *Service) matchedMessages(ctx context.Context, q LexiconSearch, scope memory.ScopeKey) (Found, []Degradation, error) {
+func (s *Searcher) matchedMessages(ctx context.Context, q LexiconSearch, scope memory.ScopeKey) (Found, []Degradation, error) {
 	if q.isEmpty() {
 		found, err := s.lexicon.Search(ctx, q)
 		return found, nil, err
@@ -122,7 +160,7 @@ func (s *Service) matchedMessages(ctx context.Context, q LexiconSearch, scope me
 	return found, late, nil
 }
 
-// fused ranks what all arms found. How relevant a hit is that the words did not find is not known: one that has to be
+// fused ranks what all retrievers found. How relevant a hit is that the words did not find is not known: one that has to be
 // relevant is not believed to be.
 func fused(found Found, matches []rank.Match, minRelevance float64) []rank.Hit {
 	hits := rank.Fuse(found.Hits, rank.DenseArm(found.Turns), rank.DenseFactsArm(found.Sources), found.Times, rank.ViewArm(matches), rank.StandingArm(found.Standing))
@@ -133,7 +171,7 @@ func fused(found Found, matches []rank.Match, minRelevance float64) []rank.Hit {
 }
 
 // matchMessages asks the full-text view, where there is one. A user who is not known has no messages.
-func (s *Service) matchMessages(ctx context.Context, q LexiconSearch, scope memory.ScopeKey) ([]rank.Match, []Degradation, error) {
+func (s *Searcher) matchMessages(ctx context.Context, q LexiconSearch, scope memory.ScopeKey) ([]rank.Match, []Degradation, error) {
 	if s.transcript == nil || len(q.Terms) == 0 {
 		return nil, nil, nil
 	}
@@ -163,7 +201,7 @@ func (s *Service) matchMessages(ctx context.Context, q LexiconSearch, scope memo
 const readAtOnce = 20
 
 // readPage verifies hits until the page is full or holds MaxBytes of content.
-func (s *Service) readPage(ctx context.Context, p SearchParams, page []rank.Hit, out SearchResult, q rank.Query) (SearchResult, error) {
+func (s *Searcher) readPage(ctx context.Context, p SearchParams, page []rank.Hit, out SearchResult, q rank.Query) (SearchResult, error) {
 	size := 0
 	for start := 0; start < len(page); start += readAtOnce {
 		hits := page[start:min(start+readAtOnce, len(page))]
@@ -186,7 +224,7 @@ func (s *Service) readPage(ctx context.Context, p SearchParams, page []rank.Hit,
 }
 
 // sessionKeys answers the keys of the sessions to search, nil for all. A session that does not exist has no messages.
-func (s *Service) sessionKeys(ctx context.Context, p SearchParams) (map[memory.SessionKey]bool, error) {
+func (s *Searcher) sessionKeys(ctx context.Context, p SearchParams) (map[memory.SessionKey]bool, error) {
 	if len(p.SessionIDs) == 0 {
 		return nil, nil
 	}
@@ -226,11 +264,11 @@ type confirmed struct {
 
 // confirm reads hits from the truth under the caller's scope: what is not there, or not the caller's, is left out, and
 // so are the last ones beyond the limit.
-func (s *Service) confirm(ctx context.Context, in hitsOf) ([]confirmed, error) {
+func (s *Searcher) confirm(ctx context.Context, in hitsOf) ([]confirmed, error) {
 	if len(in.hits) == 0 {
 		return nil, nil
 	}
-	messages, err := s.messagesAt(ctx, store.PlacesQuery{User: in.user, Places: in.places(), MaxBytes: in.maxBytes})
+	messages, err := s.reads.messagesAt(ctx, store.PlacesQuery{User: in.user, Places: in.places(), MaxBytes: in.maxBytes})
 	if err != nil {
 		return nil, fmt.Errorf("read messages that were found: %w", err)
 	}

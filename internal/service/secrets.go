@@ -12,9 +12,19 @@ import (
 	"github.com/stratamem/strata/internal/text"
 )
 
+// sessionSecrets knows where the secrets of sessions are masked.
+type sessionSecrets struct {
+	store    sessionReader
+	policies policy.Policies
+}
+
+func newSessionSecrets(o Options) sessionSecrets {
+	return sessionSecrets{store: o.Store, policies: o.Policies}
+}
+
 // masksOf is where the secrets of a turn are masked: by the profile of its session, or by the one that a new session will
 // have. The session is only read where profiles differ.
-func (s *Service) masksOf(ctx context.Context, p RecordParams) (policy.MaskSecrets, error) {
+func (s sessionSecrets) masksOf(ctx context.Context, p RecordParams) (policy.MaskSecrets, error) {
 	if mask, ok := s.policies.OneSecrets(); ok || len(p.Messages) == 0 && p.StatePatch == nil {
 		return mask, nil
 	}
@@ -29,7 +39,7 @@ func (s *Service) masksOf(ctx context.Context, p RecordParams) (policy.MaskSecre
 }
 
 // masksOfSession is where the secrets of a session that exists are masked. The session is only read where profiles differ.
-func (s *Service) masksOfSession(ctx context.Context, ref memory.SessionRef) (policy.MaskSecrets, error) {
+func (s sessionSecrets) masksOfSession(ctx context.Context, ref memory.SessionRef) (policy.MaskSecrets, error) {
 	if mask, ok := s.policies.OneSecrets(); ok {
 		return mask, nil
 	}
@@ -41,7 +51,7 @@ func (s *Service) masksOfSession(ctx context.Context, ref memory.SessionRef) (po
 }
 
 // masksOfSummary is the same of a summary; those of weeks and months follow the default profile.
-func (s *Service) masksOfSummary(ctx context.Context, ref SummaryRef) (policy.MaskSecrets, error) {
+func (s sessionSecrets) masksOfSummary(ctx context.Context, ref SummaryRef) (policy.MaskSecrets, error) {
 	if ref.Kind == memory.SummarySession {
 		return s.masksOfSession(ctx, ref.User.Session(ref.SessionID))
 	}

@@ -1,8 +1,9 @@
-// Package service holds the use cases: each gathers what it needs from the store, lets a pure package decide, and
-// stores or renders the outcome. It knows neither gRPC nor a driver.
+// Package service holds the use cases: each gathers what it needs from the primary store, lets a pure package decide, and
+// stores or renders the outcome. There is a type for each feature; it knows neither gRPC nor a driver.
 package service
 
 import (
+	"context"
 	"time"
 
 	"github.com/stratamem/strata/internal/memory"
@@ -11,38 +12,22 @@ import (
 	"github.com/stratamem/strata/internal/text/near"
 )
 
-// Service is the memory service. Its methods may be called concurrently.
-type Service struct {
-	store    Store
-	lexicon  *Lexicon
-	facts    *FactCache
-	queries  *Queries
-	reembed  Reembedder
-	reindex  Reindexer
-	checker  Verifier
-	usage    *Usage
-	secret   []byte
-	policies policy.Policies
-	runner   Runner
-	meter    Meter
-	now      func() time.Time
-	newID    func() string
-	related  func(term string) []near.Word
-	gate     Gate
-	turns    *turns
-	apart    apart
-
-	compactModels map[string]CompactModel
-	extractive    Extractive
-
-	factVectors *vectorArm // nil for none, like the others
-	turnVectors *vectorArm
-	transcript  *textArm
-	factTexts   *textArm
-	reranker    *rerankArm
+// Services are all use cases, over one primary store.
+type Services struct {
+	Recorder      *Recorder
+	Contexts      *ContextBuilder
+	Search        *Searcher
+	Sessions      *Sessions
+	Users         *Users
+	Facts         *FactEditor
+	Summaries     *SummaryReader
+	SummaryEditor *SummaryEditor
+	Histories     *Histories
+	Work          *Work
+	Maintenance   *Maintenance
 }
 
-// Store is the part of the truth that requests read and write.
+// Store is the part of the primary store that requests read and write.
 type Store interface {
 	store.Sessions
 	store.Transcript
@@ -54,17 +39,41 @@ type Store interface {
 	ViewBuilds
 }
 
-// Options are what a Service needs. All but views, the reranker and CompactModels are required.
+// sessionReader reads the head of a session.
+type sessionReader interface {
+	Session(ctx context.Context, ref memory.SessionRef) (memory.Session, error)
+}
+
+// userReader reads a user.
+type userReader interface {
+	User(ctx context.Context, ref memory.UserRef) (memory.User, error)
+}
+
+// messageStore reads messages of a session.
+type messageStore interface {
+	Messages(ctx context.Context, q store.MessageQuery) ([]memory.Message, error)
+}
+
+// clock tells the time.
+type clock func() time.Time
+
+// stored is the time as stores keep it.
+func (c clock) stored() time.Time { return c().UTC().Truncate(time.Microsecond) }
+
+// Options are what the Services need. All but views, the reranker and CompactModels are required.
 type Options struct {
 	Store   Store
 	Lexicon *Lexicon
 	Facts   *FactCache
 	Queries *Queries
-	Reembed Reembedder
-	Reindex Reindexer // nil where no view is configured
-	Verify  Verifier  // nil where no view is configured
-	Usage   *Usage
-	// FenceSecret is what the ids of fences are derived from: see store.Secrets. It must be the same in every server on a truth.
+	// FactVectors is told when a person changed facts.
+	FactVectors VectorWaker
+	Reembed     Reembedder
+	Reindex     Reindexer
+	Verify      Verifier
+	Usage       *Usage
+	// FenceSecret is what the ids of fences are derived from: see store.Secrets. It must be the same in every server on a
+	// primary store.
 	FenceSecret []byte
 	Policies    policy.Policies
 	Runner      Runner
@@ -88,14 +97,16 @@ type Options struct {
 	RerankDeadline   time.Duration // how long a call waits for it; required with one
 }
 
-// New makes a Service.
-func New(o Options) *Service {
-	o = o.withoutViews()
-	return &Service{
-		factVectors: newVectorArm(memory.ViewVectors, o), turnVectors: newVectorArm(memory.ViewTurns, o), transcript: newTextArm(memory.ViewTranscript, o), factTexts: newTextArm(memory.ViewFacts, o),
-		reranker: newRerankArm(o),
-		store:    o.Store, lexicon: o.Lexicon, facts: o.Facts, queries: o.Queries, reembed: o.Reembed, reindex: o.Reindex, checker: o.Verify, usage: o.Usage, secret: o.FenceSecret,
-		policies: o.Policies, runner: o.Runner, meter: o.Meter, now: o.Now, newID: o.NewID, related: o.Near, gate: o.Gate, turns: newTurns(), apart: newApart(),
-		compactModels: o.CompactModels, extractive: o.Extractive,
+// New makes the Services.
+func New(o Options) Services {
+	maintenance := newMaintenance(o)
+	work := newWork(o, maintenance)
+	search := newSearcher(o)
+	summaries := newSummaryReader(o, work)
+	return Services{
+		Recorder: newRecorder(o), Contexts: newContextBuilder(o, search, summaries, work), Search: search,
+		Sessions: newSessions(o), Users: newUsers(o), Facts: newFactEditor(o),
+		Summaries: summaries, SummaryEditor: newSummaryEditor(o, summaries),
+		Histories: newHistories(o), Work: work, Maintenance: maintenance,
 	}
 }

@@ -5,11 +5,34 @@ import (
 	"fmt"
 
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/policy"
 	"github.com/stratamem/strata/internal/store"
 )
 
+// Sessions reads and changes sessions and their messages. Its methods may be called concurrently.
+type Sessions struct {
+	store    sessionStore
+	reads    messageReader
+	policies policy.Policies
+	secrets  sessionSecrets
+	runner   Runner
+	now      clock
+}
+
+// sessionStore is what Sessions reads and writes of the primary store.
+type sessionStore interface {
+	store.Sessions
+	UpdateMessage(ctx context.Context, u store.MessageUpdate) (memory.Message, error)
+}
+
+func newSessions(o Options) *Sessions {
+	return &Sessions{
+		store: o.Store, reads: newMessageReader(o), policies: o.Policies, secrets: newSessionSecrets(o), runner: o.Runner, now: o.Now,
+	}
+}
+
 // Session returns a session.
-func (s *Service) Session(ctx context.Context, ref memory.SessionRef) (memory.Session, error) {
+func (s *Sessions) Session(ctx context.Context, ref memory.SessionRef) (memory.Session, error) {
 	out, err := s.store.Session(ctx, ref)
 	if err != nil {
 		return out, fmt.Errorf("read session: %w", err)
@@ -18,7 +41,7 @@ func (s *Service) Session(ctx context.Context, ref memory.SessionRef) (memory.Se
 }
 
 // ListSessions returns a page of a user's sessions; more says whether others follow.
-func (s *Service) ListSessions(ctx context.Context, q store.SessionQuery) (page []memory.Session, more bool, err error) {
+func (s *Sessions) ListSessions(ctx context.Context, q store.SessionQuery) (page []memory.Session, more bool, err error) {
 	limit := q.Limit
 	q.Limit++
 	page, err = s.store.ListSessions(ctx, q)
@@ -38,7 +61,7 @@ func cutPage[T any](page []T, limit int) (cut []T, more bool) {
 }
 
 // UpdateSession changes a session's head.
-func (s *Service) UpdateSession(ctx context.Context, u store.SessionUpdate) (memory.Session, error) {
+func (s *Sessions) UpdateSession(ctx context.Context, u store.SessionUpdate) (memory.Session, error) {
 	if u.Profile != nil {
 		if err := s.policies.Known(*u.Profile); err != nil {
 			return memory.Session{}, err
@@ -48,7 +71,7 @@ func (s *Service) UpdateSession(ctx context.Context, u store.SessionUpdate) (mem
 		return memory.Session{}, err
 	}
 	if u.Title != nil || u.Metadata != nil {
-		mask, err := s.masksOfSession(ctx, u.Ref)
+		mask, err := s.secrets.masksOfSession(ctx, u.Ref)
 		if err != nil {
 			return memory.Session{}, err
 		}
@@ -70,7 +93,7 @@ func (s *Service) UpdateSession(ctx context.Context, u store.SessionUpdate) (mem
 
 // checkStart refuses a context start that would hide what is not said yet. A session only grows, so that one that may be
 // set may still be set by the time it is.
-func (s *Service) checkStart(ctx context.Context, u store.SessionUpdate) error {
+func (s *Sessions) checkStart(ctx context.Context, u store.SessionUpdate) error {
 	if u.ContextStart == nil || *u.ContextStart <= 1 {
 		return nil
 	}
@@ -86,12 +109,12 @@ func (s *Service) checkStart(ctx context.Context, u store.SessionUpdate) error {
 }
 
 // Messages returns a page of a session's messages; more says whether others follow.
-func (s *Service) Messages(ctx context.Context, q store.MessageQuery) (page []memory.Message, more bool, err error) {
+func (s *Sessions) Messages(ctx context.Context, q store.MessageQuery) (page []memory.Message, more bool, err error) {
 	session, err := s.store.Session(ctx, q.Ref)
 	if err != nil {
 		return nil, false, fmt.Errorf("read session: %w", err)
 	}
-	page, err = s.messages(ctx, q)
+	page, err = s.reads.messages(ctx, q)
 	if err != nil {
 		return nil, false, fmt.Errorf("read messages: %w", err)
 	}
@@ -106,15 +129,15 @@ func (s *Service) Messages(ctx context.Context, q store.MessageQuery) (page []me
 }
 
 // UpdateMessage changes a message's labels.
-func (s *Service) UpdateMessage(ctx context.Context, u store.MessageUpdate) (memory.Message, error) {
+func (s *Sessions) UpdateMessage(ctx context.Context, u store.MessageUpdate) (memory.Message, error) {
 	if u.Tags != nil || u.Metadata != nil {
-		mask, err := s.masksOfSession(ctx, u.Ref)
+		mask, err := s.secrets.masksOfSession(ctx, u.Ref)
 		if err != nil {
 			return memory.Message{}, err
 		}
 		maskLabels(&u, mask)
 	}
-	u.Time = s.timeNow()
+	u.Time = s.now.stored()
 	out, err := s.store.UpdateMessage(ctx, u)
 	if err != nil {
 		return out, fmt.Errorf("update message: %w", err)

@@ -46,7 +46,7 @@ type promise struct {
 // gatherPromised reads what a policy with a strategy makes of the session as a whole, as Compact would: before the strategy is
 // due all messages and no summary, then the summary of just what the strategy takes, as far as there is one, and the messages
 // after it.
-func (s *Service) gatherPromised(ctx context.Context, p ContextParams, r policy.Resolved, g *gathered) (err error) {
+func (s *ContextBuilder) gatherPromised(ctx context.Context, p ContextParams, r policy.Resolved, g *gathered) (err error) {
 	if g.tail, err = s.tail(ctx, g.work.Session, nil, r); err != nil {
 		return err
 	}
@@ -76,7 +76,7 @@ func validOverride(p ContextParams, r policy.Resolved) error {
 
 // promised finds out whether the policy's strategy is due for the session, and answers the last message that it takes. Of a
 // session that is longer than what is read, it is.
-func (s *Service) promised(ctx context.Context, p ContextParams, r policy.Resolved, g *gathered) (through int64, err error) {
+func (s *ContextBuilder) promised(ctx context.Context, p ContextParams, r policy.Resolved, g *gathered) (through int64, err error) {
 	if err := validOverride(p, r); err != nil {
 		return 0, err
 	}
@@ -186,7 +186,7 @@ const headMessages = 10
 
 // gatherHead reads what a context policy keeps of the messages before the tail: those that the session begins with, and
 // those that are pinned or tagged, however far back.
-func (s *Service) gatherHead(ctx context.Context, r policy.Resolved, g *gathered) error {
+func (s *ContextBuilder) gatherHead(ctx context.Context, r policy.Resolved, g *gathered) error {
 	first := g.work.Session.LastSeq + 1
 	if len(g.tail) > 0 {
 		first = g.tail[0].Seq
@@ -196,7 +196,7 @@ func (s *Service) gatherHead(ctx context.Context, r policy.Resolved, g *gathered
 		return nil
 	}
 	q := store.MessageQuery{Ref: g.work.Session.Ref, After: from, Before: first, Limit: headMessages, MaxBytes: maxTailBytes}
-	begun, err := s.messages(ctx, q)
+	begun, err := s.reads.messages(ctx, q)
 	if err != nil {
 		return fmt.Errorf("read first messages: %w", err)
 	}
@@ -223,7 +223,7 @@ const (
 
 // kept reads those of a run that the context policy keeps whatever it does, the newest first, until they are more than a
 // context can hold.
-func (s *Service) kept(ctx context.Context, q store.MessageQuery, r policy.Resolved) (kept []memory.Message, err error) {
+func (s *ContextBuilder) kept(ctx context.Context, q store.MessageQuery, r policy.Resolved) (kept []memory.Message, err error) {
 	q.Marked, q.NewestFirst, q.Limit, q.MaxBytes = true, true, markedPage, lightBytes
 	most := max(r.Available, r.Most) * slack(r.Counter)
 	tokens := int64(0)
@@ -273,7 +273,7 @@ func headOf(messages []memory.Message, keeps history.Head) []memory.Message {
 // shrink applies the context policy to what of the session no running summary covers. No model is asked: what the policy
 // wants summarised and the background has not summarised yet, the built-in summariser does, so that equal contexts are
 // equal and none waits.
-func (s *Service) shrink(ctx context.Context, p ContextParams, g gathered, r policy.Resolved) (shrunk, error) {
+func (s *ContextBuilder) shrink(ctx context.Context, p ContextParams, g gathered, r policy.Resolved) (shrunk, error) {
 	out := shrunk{running: g.running, tail: g.tail, kept: g.head}
 	if !isSet(r.History) || len(g.tail) == 0 {
 		return out, nil
@@ -296,7 +296,7 @@ func (s *Service) shrink(ctx context.Context, p ContextParams, g gathered, r pol
 	if err != nil {
 		return out, err
 	}
-	asked := &asking{service: s}
+	asked := &asking{models: s.models}
 	if out.Result, err = asked.all(ctx, plan); err != nil {
 		return out, err
 	}

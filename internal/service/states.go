@@ -14,28 +14,37 @@ import (
 	"github.com/stratamem/strata/internal/template"
 )
 
+// states are what a context shows of the states of its session and user.
+type states struct {
+	instructions string          // with the values of the template
+	state        json.RawMessage // of the session, without its notes
+	notes        []assembly.Note
+}
+
 // gatherStates takes from the states of the session and the user what stands in the context, and fills the template. The
 // user is read only where somebody asks for it.
-func (s *Service) gatherStates(ctx context.Context, p ContextParams, r policy.Resolved, g *gathered) error {
+func (s *ContextBuilder) gatherStates(
+	ctx context.Context, p ContextParams, r policy.Resolved, session json.RawMessage, id fence.ID,
+) (out states, err error) {
 	var notes []memory.Note
-	g.instructions = p.Instructions
-	g.state, notes = memory.SplitNotes(g.work.Session.State)
-	g.notes = notesOf(notes, false)
+	out.instructions = p.Instructions
+	out.state, notes = memory.SplitNotes(session)
+	out.notes = notesOf(notes, false)
 	if !r.Notes && p.Template == "" {
-		return nil
+		return out, nil
 	}
 	user, err := s.store.User(ctx, p.Ref.UserRef)
 	if err != nil && !isNotFound(err) {
-		return fmt.Errorf("read the user's state: %w", err)
+		return out, fmt.Errorf("read the user's state: %w", err)
 	}
 	_, notes = memory.SplitNotes(user.State)
-	g.notes = append(g.notes, notesOf(notes, true)...)
+	out.notes = append(out.notes, notesOf(notes, true)...)
 	if p.Template == "" {
-		return nil
+		return out, nil
 	}
 	user.Ref = p.Ref.UserRef
-	g.instructions, err = instructions(p, user, g.work.Session.State, g.fences[0])
-	return err
+	out.instructions, err = instructions(p, user, session, id)
+	return out, err
 }
 
 func notesOf(notes []memory.Note, ofUser bool) []assembly.Note {

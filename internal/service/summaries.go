@@ -14,6 +14,30 @@ import (
 	"github.com/stratamem/strata/internal/tokens"
 )
 
+// SummaryReader reads the summaries of sessions, weeks and months. Its methods may be called concurrently.
+type SummaryReader struct {
+	store  summaryStore
+	work   *Work
+	runner Runner
+}
+
+// summaryStore is what a SummaryReader reads of the primary store.
+type summaryStore interface {
+	sessionReader
+	userReader
+	messageStore
+	jobrunner.NodeReader
+	jobrunner.MarkReader
+	TopNodes(ctx context.Context, ref memory.SessionRef, upTo int64) ([]memory.SummaryNode, error)
+	Periods(ctx context.Context, q store.PeriodQuery) ([]memory.SummaryNode, error)
+	RecentSessions(ctx context.Context, q store.RecentQuery) ([]store.SessionSummary, error)
+	SummaryRevisions(ctx context.Context, q store.RevisionQuery) ([]memory.SummaryRevision, error)
+}
+
+func newSummaryReader(o Options, work *Work) *SummaryReader {
+	return &SummaryReader{store: o.Store, work: work, runner: o.Runner}
+}
+
 // SummaryRef names what a summary stands for: a session, or a week or month by its name.
 type SummaryRef struct {
 	User      memory.UserRef
@@ -39,14 +63,14 @@ type Summary struct {
 }
 
 // Summary returns the running summary of a session, or that of a week or month; SUMMARY_NOT_FOUND when there is none yet.
-func (s *Service) Summary(ctx context.Context, ref SummaryRef) (Summary, error) {
+func (s *SummaryReader) Summary(ctx context.Context, ref SummaryRef) (Summary, error) {
 	if ref.Kind == memory.SummarySession {
 		return s.sessionSummary(ctx, ref.User.Session(ref.SessionID))
 	}
 	return s.periodSummary(ctx, ref)
 }
 
-func (s *Service) sessionSummary(ctx context.Context, ref memory.SessionRef) (Summary, error) {
+func (s *SummaryReader) sessionSummary(ctx context.Context, ref memory.SessionRef) (Summary, error) {
 	session, err := s.store.Session(ctx, ref)
 	if err != nil {
 		return Summary{}, fmt.Errorf("read session: %w", err)
@@ -73,7 +97,7 @@ func (s *Service) sessionSummary(ctx context.Context, ref memory.SessionRef) (Su
 
 // running answers the running summary of a session, not worded yet: the fewest nodes that stand for all of its messages
 // up to one but for those that tell of hidden ones, false when there are none.
-func (s *Service) running(ctx context.Context, user memory.UserRef, in store.SessionSummary, marks summary.Marks) (Summary, bool, error) {
+func (s *SummaryReader) running(ctx context.Context, user memory.UserRef, in store.SessionSummary, marks summary.Marks) (Summary, bool, error) {
 	frontier := summary.Frontier(in.Nodes, summary.Boundary(in.Nodes, in.LastSeq, 0))
 	if len(frontier) == 0 {
 		return Summary{}, false, nil
@@ -101,7 +125,7 @@ func (s *Service) running(ctx context.Context, user memory.UserRef, in store.Ses
 
 // begin is when the first message was created that nodes stand for: the one node of the recursive form names only the
 // time of its own messages.
-func (s *Service) begin(ctx context.Context, ref memory.SessionRef, nodes []memory.SummaryNode) (time.Time, error) {
+func (s *SummaryReader) begin(ctx context.Context, ref memory.SessionRef, nodes []memory.SummaryNode) (time.Time, error) {
 	first := nodes[0].FromTime
 	for _, n := range nodes[1:] {
 		if n.FromTime.Before(first) {
@@ -148,7 +172,7 @@ func textTokens(text string, nodes []memory.SummaryNode) int64 {
 const periodReach = 36 * time.Hour
 
 // periodSummary finds a period by its name: the user's timezone may have changed since it was summarised.
-func (s *Service) periodSummary(ctx context.Context, ref SummaryRef) (Summary, error) {
+func (s *SummaryReader) periodSummary(ctx context.Context, ref SummaryRef) (Summary, error) {
 	user, err := s.store.User(ctx, ref.User)
 	if err != nil {
 		return Summary{}, fmt.Errorf("read user: %w", err)
@@ -229,7 +253,7 @@ type SummaryCursor struct {
 
 // ListSummaries returns a page of summaries, the latest first, and where the next page begins: nil at the end. A session
 // whose first messages are not summarised yet has no running summary and is passed over.
-func (s *Service) ListSummaries(ctx context.Context, q SummaryQuery) ([]Summary, *SummaryCursor, error) {
+func (s *SummaryReader) ListSummaries(ctx context.Context, q SummaryQuery) ([]Summary, *SummaryCursor, error) {
 	if q.Review {
 		return s.listWithheld(ctx, q)
 	}
@@ -239,7 +263,7 @@ func (s *Service) ListSummaries(ctx context.Context, q SummaryQuery) ([]Summary,
 	return s.listPeriods(ctx, q)
 }
 
-func (s *Service) listSessionSummaries(ctx context.Context, q SummaryQuery) ([]Summary, *SummaryCursor, error) {
+func (s *SummaryReader) listSessionSummaries(ctx context.Context, q SummaryQuery) ([]Summary, *SummaryCursor, error) {
 	recent := store.RecentQuery{User: q.User, Limit: q.Limit + 1}
 	if q.After != nil {
 		recent.After = &store.SessionCursor{Time: q.After.Time, SessionID: q.After.SessionID}
@@ -270,7 +294,7 @@ func (s *Service) listSessionSummaries(ctx context.Context, q SummaryQuery) ([]S
 	return out, next, nil
 }
 
-func (s *Service) listPeriods(ctx context.Context, q SummaryQuery) ([]Summary, *SummaryCursor, error) {
+func (s *SummaryReader) listPeriods(ctx context.Context, q SummaryQuery) ([]Summary, *SummaryCursor, error) {
 	periods := store.PeriodQuery{User: q.User, Kind: q.Kind, Limit: q.Limit + 1}
 	if q.After != nil {
 		periods.Before = q.After.Time
@@ -305,9 +329,9 @@ func (s *Service) listPeriods(ctx context.Context, q SummaryQuery) ([]Summary, *
 
 // Summarize summarises now what the session holds and no summary covers. It returns the summary as it is once every
 // message is covered, or, with complete false, when a parked slot is in the way or the call's time is almost up.
-func (s *Service) Summarize(ctx context.Context, ref memory.SessionRef) (out *Summary, complete bool, err error) {
+func (s *SummaryReader) Summarize(ctx context.Context, ref memory.SessionRef) (out *Summary, complete bool, err error) {
 	s.runner.Hurry(ref, memory.SlotLeaf)
-	waited, err := s.WaitForWatermark(ctx, Wait{Ref: ref, Of: []Watermark{WatermarkSummarised}, Timeout: longestWait})
+	waited, err := s.work.WaitForWatermark(ctx, Wait{Ref: ref, Of: []Watermark{WatermarkSummarised}, Timeout: longestWait})
 	if err != nil {
 		return nil, false, err
 	}

@@ -34,7 +34,7 @@ func TestRunning(t *testing.T) {
 	t.Parallel()
 	running := func(t *testing.T, o Options, nodes ...memory.SummaryNode) (Summary, bool) {
 		t.Helper()
-		got, ok, err := New(o).running(t.Context(), memory.UserRef{}, store.SessionSummary{SessionID: "s", Title: "Trip", LastSeq: 20, Nodes: nodes}, summary.Marks{})
+		got, ok, err := New(o).Summaries.running(t.Context(), memory.UserRef{}, store.SessionSummary{SessionID: "s", Title: "Trip", LastSeq: 20, Nodes: nodes}, summary.Marks{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -116,7 +116,7 @@ func TestRepeats(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s.asked = 0
-			got, err := New(Options{Store: s}).repeats(t.Context(), periodReader{}, memory.SummaryNode{Children: row.children}, seen)
+			got, err := New(Options{Store: s}).Contexts.repeats(t.Context(), periodReader{}, memory.SummaryNode{Children: row.children}, seen)
 			if err != nil || got != row.want || s.asked != row.asked {
 				t.Errorf("got %v after %d reads, %v", got, s.asked, err)
 			}
@@ -159,7 +159,7 @@ func TestRunningTellsOfNothingThatIsHidden(t *testing.T) {
 		t.Run(row.name, func(t *testing.T) {
 			s := tree()
 			hidden := memory.Hidden{Starts: map[memory.SessionKey]int64{"": row.start}, Messages: map[memory.SessionKey][]int64{"": row.hidden}}
-			got, ok, err := New(Options{Store: s}).running(t.Context(), memory.UserRef{}, store.SessionSummary{
+			got, ok, err := New(Options{Store: s}).Summaries.running(t.Context(), memory.UserRef{}, store.SessionSummary{
 				SessionID: "s", LastSeq: 20, Nodes: []memory.SummaryNode{s.nodes["ab"], s.nodes["cd"], s.nodes["e"]},
 			}, summary.Marks{Hidden: hidden})
 			if err != nil || !ok {
@@ -179,7 +179,7 @@ func TestRunningTellsOfNothingThatIsHidden(t *testing.T) {
 	}
 	t.Run("there is none where a start hides all that is summarised", func(t *testing.T) {
 		s := tree()
-		_, ok, err := New(Options{Store: s}).running(t.Context(), memory.UserRef{}, store.SessionSummary{
+		_, ok, err := New(Options{Store: s}).Summaries.running(t.Context(), memory.UserRef{}, store.SessionSummary{
 			SessionID: "s", LastSeq: 20, Nodes: []memory.SummaryNode{s.nodes["ab"], s.nodes["cd"]},
 		}, summary.Marks{Hidden: memory.Hidden{Starts: map[memory.SessionKey]int64{"": 17}}})
 		if ok || err != nil {
@@ -190,7 +190,7 @@ func TestRunningTellsOfNothingThatIsHidden(t *testing.T) {
 		first, second := leaf("first", 1, 6), leaf("second", 7, 12)
 		first.Cumulative, second.Cumulative, second.Previous = true, true, "first"
 		s := &chain{nodes: []memory.SummaryNode{first, second}}
-		got, ok, err := New(Options{Store: s}).running(t.Context(), memory.UserRef{}, store.SessionSummary{
+		got, ok, err := New(Options{Store: s}).Summaries.running(t.Context(), memory.UserRef{}, store.SessionSummary{
 			SessionID: "s", LastSeq: 20, Nodes: []memory.SummaryNode{second},
 		}, summary.Marks{Hidden: memory.Hidden{Messages: map[memory.SessionKey][]int64{"": {9}}}})
 		if err != nil || !ok || got.worded().Text != "first." || got.Through != 6 {

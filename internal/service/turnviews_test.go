@@ -108,7 +108,7 @@ func TestMessagesAreRankedTheSameWithAVectorView(t *testing.T) {
 		return r.vectors.Search(ctx, q)
 	}))
 	viewed := r.service(wiring{vectors: spy})
-	same := func(t *testing.T, s *service.Service) {
+	same := func(t *testing.T, s services) {
 		t.Helper()
 		want, got := r.ask(r.service(wiring{}), query), r.ask(s, query)
 		if d := cmp.Diff(foundBy(want.messages), foundBy(got.messages)); d != "" || len(want.messages.Hits) < 4 {

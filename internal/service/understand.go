@@ -15,8 +15,8 @@ import (
 	"github.com/stratamem/strata/internal/text/when"
 )
 
-// sought is what the searches of one call share: each part is read once, for whoever asks first.
-type sought struct {
+// searchScope is what the searches of one call share: each part is read once, for whoever asks first.
+type searchScope struct {
 	query  func() (string, error)
 	user   func() (memory.User, error) // without State; the zero one where nothing is known of the user
 	facts  readFacts
@@ -26,8 +26,8 @@ type sought struct {
 	marks  func() (summary.Marks, error)       // with it
 }
 
-// seek leaves found and hidden to the caller.
-func (s *Service) seek(ctx context.Context, ref memory.UserRef, query func() (string, error)) sought {
+// newScope leaves found and hidden to the caller.
+func (s *Searcher) newScope(ctx context.Context, ref memory.UserRef, query func() (string, error)) searchScope {
 	user := sync.OnceValues(func() (memory.User, error) {
 		user, err := s.store.User(ctx, ref)
 		if err != nil && !isNotFound(err) {
@@ -35,7 +35,7 @@ func (s *Service) seek(ctx context.Context, ref memory.UserRef, query func() (st
 		}
 		return user, nil
 	})
-	return sought{query: query, user: user, facts: s.facts.once(ctx, ref), vector: sync.OnceValues(func() (QueryVector, []Degradation) {
+	return searchScope{query: query, user: user, facts: s.facts.once(ctx, ref), vector: sync.OnceValues(func() (QueryVector, []Degradation) {
 		words, err := query()
 		if err != nil {
 			return QueryVector{}, nil
@@ -46,7 +46,7 @@ func (s *Service) seek(ctx context.Context, ref memory.UserRef, query func() (st
 
 // understand notes what the ranking takes from the words of a search: their terms, the words near to these, what is near
 // to them in meaning, whether when is asked, and the times that are named, in the user's timezone.
-func (s *Service) understand(q *LexiconSearch, in sought, now time.Time) (err error) {
+func (s *Searcher) understand(q *LexiconSearch, in searchScope, now time.Time) (err error) {
 	if q.Words, err = in.query(); err != nil || q.Words == "" {
 		return err
 	}
@@ -75,7 +75,7 @@ func (s *Service) understand(q *LexiconSearch, in sought, now time.Time) (err er
 
 // nameTimes reads the times that the words of a search name, whose own words count little then: "last week" finds what was
 // said then, not who says "last" and "week".
-func nameTimes(q *LexiconSearch, in sought, now time.Time) error {
+func nameTimes(q *LexiconSearch, in searchScope, now time.Time) error {
 	ordered := when.OrderIn(q.Words)
 	q.Order = ordered.Order
 	named := when.Read(q.Words)
@@ -92,7 +92,7 @@ func nameTimes(q *LexiconSearch, in sought, now time.Time) error {
 }
 
 // timesOf are the times that expressions mean, in the user's timezone.
-func timesOf(named when.Expressions, in sought, now time.Time) ([]when.Mention, error) {
+func timesOf(named when.Expressions, in searchScope, now time.Time) ([]when.Mention, error) {
 	if named.None() {
 		return nil, nil
 	}

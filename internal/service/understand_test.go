@@ -13,7 +13,7 @@ import (
 )
 
 // factorsOf are the factors of the hit in a session.
-func factorsOf(t *testing.T, s *service.Service, query, session string) map[string]float64 {
+func factorsOf(t *testing.T, s services, query, session string) map[string]float64 {
 	t.Helper()
 	out, err := s.SearchMessages(t.Context(), service.SearchParams{User: ada, Query: query, Limit: 10, MaxBytes: 1 << 20, Explain: true})
 	if err != nil {

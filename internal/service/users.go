@@ -3,14 +3,28 @@ package service
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/store"
 )
 
+// Users reads and changes what holds for all sessions of a user. Its methods may be called concurrently.
+type Users struct {
+	store userStore
+	now   clock
+}
+
+// userStore is what Users reads and writes of the primary store.
+type userStore interface {
+	userReader
+	ListUsers(ctx context.Context, q store.UserQuery) ([]memory.User, error)
+	UpdateUser(ctx context.Context, u store.UserUpdate) (memory.User, error)
+}
+
+func newUsers(o Options) *Users { return &Users{store: o.Store, now: o.Now} }
+
 // User returns a user.
-func (s *Service) User(ctx context.Context, ref memory.UserRef) (memory.User, error) {
+func (s *Users) User(ctx context.Context, ref memory.UserRef) (memory.User, error) {
 	out, err := s.store.User(ctx, ref)
 	if err != nil {
 		return out, fmt.Errorf("read user: %w", err)
@@ -19,7 +33,7 @@ func (s *Service) User(ctx context.Context, ref memory.UserRef) (memory.User, er
 }
 
 // ListUsers returns a page of a tenant's users; more says whether others follow.
-func (s *Service) ListUsers(ctx context.Context, q store.UserQuery) (page []memory.User, more bool, err error) {
+func (s *Users) ListUsers(ctx context.Context, q store.UserQuery) (page []memory.User, more bool, err error) {
 	limit := q.Limit
 	q.Limit++
 	page, err = s.store.ListUsers(ctx, q)
@@ -31,14 +45,11 @@ func (s *Service) ListUsers(ctx context.Context, q store.UserQuery) (page []memo
 }
 
 // UpdateUser changes what holds for all sessions of a user. Without an etag it creates a user that does not exist.
-func (s *Service) UpdateUser(ctx context.Context, u store.UserUpdate) (memory.User, error) {
-	u.Time = s.timeNow()
+func (s *Users) UpdateUser(ctx context.Context, u store.UserUpdate) (memory.User, error) {
+	u.Time = s.now.stored()
 	out, err := s.store.UpdateUser(ctx, u)
 	if err != nil {
 		return out, fmt.Errorf("update user: %w", err)
 	}
 	return out, nil
 }
-
-// timeNow is the time as stores keep it.
-func (s *Service) timeNow() time.Time { return s.now().UTC().Truncate(time.Microsecond) }

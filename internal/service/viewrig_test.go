@@ -14,7 +14,6 @@ import (
 
 	"github.com/stratamem/strata/internal/embed"
 	"github.com/stratamem/strata/internal/history"
-	"github.com/stratamem/strata/internal/indexing"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/policy"
 	"github.com/stratamem/strata/internal/rank"
@@ -106,10 +105,6 @@ func (idle) Analyze(_ context.Context, messages []memory.PlacedMessage) (docs []
 	}
 	return docs, 0, nil
 }
-func (idle) Jobs(context.Context) ([]indexing.ReembedJob, error) { return nil, nil }
-func (idle) Reembed(context.Context, string, int) (indexing.ReembedJob, error) {
-	return indexing.ReembedJob{}, nil
-}
 
 // rig is a service over a real truth and views in memory. It feeds the views when the test says so.
 type rig struct {
@@ -130,6 +125,15 @@ type truth interface {
 	service.Store
 	service.LexiconStore
 	service.FactStore
+}
+
+// services are those that tests ask.
+type services struct {
+	*service.Recorder
+	*service.ContextBuilder
+	*service.Searcher
+	*service.FactEditor
+	*service.Users
 }
 
 // wiring says what a service of a rig is made of.
@@ -159,7 +163,7 @@ func newRig(t *testing.T) *rig {
 }
 
 // service makes a service with caches of its own, as another replica has them.
-func (r *rig) service(w wiring) *service.Service {
+func (r *rig) service(w wiring) services {
 	r.t.Helper()
 	r.services++
 	if w.truth == nil {
@@ -187,9 +191,9 @@ func (r *rig) service(w wiring) *service.Service {
 		BudgetTokens: 8000, RecentN: 2, TopK: 20, RecallShare: .3, Recalled: true, Recent: true, MemoryRole: policy.MemoryAsSystem,
 		Counter: "o200k_base", Facts: policy.Facts{LongTerm: true, OfSession: true, Max: 20, MinScore: .3, Share: .2, Relevance: 1},
 	}
-	return service.New(service.Options{
+	all := service.New(service.Options{
 		Gate:  openGate{},
-		Store: w.truth, Lexicon: lexicon, Facts: r.facts, Reembed: idle{}, Usage: service.NewUsage(r.truth, log),
+		Store: w.truth, Lexicon: lexicon, Facts: r.facts, FactVectors: idle{}, Usage: service.NewUsage(r.truth, log),
 		Queries: service.NewQueries(service.QueriesOptions{
 			Embeddings: &r.version, Deadline: time.Minute, Timeout: time.Minute, MaxRunning: 8,
 		}),
@@ -200,6 +204,7 @@ func (r *rig) service(w wiring) *service.Service {
 		Reranker: w.reranker, RerankCandidates: w.reranked, RerankDeadline: w.waits,
 		Near: w.near,
 	})
+	return services{all.Recorder, all.Contexts, all.Search, all.Facts, all.Users}
 }
 
 func (r *rig) must(err error) {
@@ -315,7 +320,7 @@ type tried struct {
 	facts    service.FactsFound
 }
 
-func (r *rig) ask(s *service.Service, query string) tried {
+func (r *rig) ask(s services, query string) tried {
 	r.t.Helper()
 	var out tried
 	var errs [3]error

@@ -36,24 +36,24 @@ const (
 	viewMaxDelay = 5 * time.Second
 )
 
-// arm is a view as requests ask it: within a deadline, and not at all while it fails. What goes wrong with it never
+// retriever is a view as requests ask it: within a deadline, and not at all while it fails. What goes wrong with it never
 // fails a call. What it answers are candidates: its own scope is all that is believed of a hit, and only to drop it.
-type arm struct {
+type retriever struct {
 	view     memory.View
 	deadline time.Duration
 	circuit  *breaker.Breaker
 	meter    Meter
 }
 
-func newArm(view memory.View, o Options) arm {
-	return arm{
+func newRetriever(view memory.View, o Options) retriever {
+	return retriever{
 		view: view, deadline: o.ViewDeadline, meter: o.Meter,
 		circuit: breaker.New(breaker.Options{Delay: viewDelay, MaxDelay: viewMaxDelay, Now: o.Now}),
 	}
 }
 
 // ask runs a search and answers why there is nothing of it. Errors of views may quote what was asked: none gets out.
-func (a *arm) ask(ctx context.Context, search func(context.Context) error) []Degradation {
+func (a *retriever) ask(ctx context.Context, search func(context.Context) error) []Degradation {
 	late := false
 	err := a.circuit.Do(ctx, func() error {
 		inner, cancel := context.WithTimeout(ctx, a.deadline)
@@ -75,36 +75,36 @@ func (a *arm) ask(ctx context.Context, search func(context.Context) error) []Deg
 }
 
 // foreign counts hits of other scopes than the asked one.
-func (a *arm) foreign(n int) {
+func (a *retriever) foreign(n int) {
 	if n > 0 {
 		a.meter.ForeignHits(a.view.String(), n)
 	}
 }
 
 // stale counts hits that the truth does not have.
-func (a *arm) stale(n int) {
+func (a *retriever) stale(n int) {
 	if n > 0 {
 		a.meter.StaleHits(a.view.String(), n)
 	}
 }
 
-// viewHits is how many hits a view is asked for: as many as the other arms hand to the score.
+// viewHits is how many hits a view is asked for: as many as the other retrievers hand to the score.
 const viewHits = rank.FuseDepth
 
 // turnHits is how many messages the view is asked for: as many again as are fused may stand in the context already.
 const turnHits = 2 * rank.FuseDepth
 
-// vectorArm asks a view of vectors, of facts or of messages; nil where every vector is compared here.
-type vectorArm struct {
-	arm
+// vectorRetriever asks a view of vectors, of facts or of messages; nil where every vector is compared here.
+type vectorRetriever struct {
+	retriever
 	vectors VectorView
 }
 
-func newVectorArm(view memory.View, o Options) *vectorArm {
+func newVectorRetriever(view memory.View, o Options) *vectorRetriever {
 	if o.Vectors == nil {
 		return nil
 	}
-	return &vectorArm{arm: newArm(view, o), vectors: o.Vectors}
+	return &vectorRetriever{retriever: newRetriever(view, o), vectors: o.Vectors}
 }
 
 // nearest are the hits of a search.
@@ -114,7 +114,7 @@ type nearest struct {
 }
 
 // search answers the scope's own hits, and counts the others.
-func (a *vectorArm) search(ctx context.Context, q store.VectorSearch) (nearest, []Degradation) {
+func (a *vectorRetriever) search(ctx context.Context, q store.VectorSearch) (nearest, []Degradation) {
 	var hits []store.VectorHit
 	late := a.ask(ctx, func(ctx context.Context) (err error) {
 		hits, err = a.vectors.Search(ctx, q)
@@ -144,7 +144,7 @@ func ownHits(scope memory.ScopeKey, hits []store.VectorHit) (own []store.VectorH
 }
 
 // nearTurns answers messages; false when the view does not answer.
-func (a *vectorArm) nearTurns(ctx context.Context, q store.VectorSearch) ([]rank.Match, bool) {
+func (a *vectorRetriever) nearTurns(ctx context.Context, q store.VectorSearch) ([]rank.Match, bool) {
 	q.Limit = turnHits
 	found, late := a.search(ctx, q)
 	if late != nil {
@@ -164,7 +164,7 @@ type similar struct {
 }
 
 // similarFacts answers facts. A list that is not whole may lack own ones that are nearer than its last hit.
-func (a *vectorArm) similarFacts(ctx context.Context, q store.VectorSearch) (similar, []Degradation) {
+func (a *vectorRetriever) similarFacts(ctx context.Context, q store.VectorSearch) (similar, []Degradation) {
 	q.Limit = viewHits
 	found, late := a.search(ctx, q)
 	if late != nil {
@@ -180,22 +180,22 @@ func (a *vectorArm) similarFacts(ctx context.Context, q store.VectorSearch) (sim
 	return out, nil
 }
 
-// textArm asks the full-text view of messages or facts; nil without one.
-type textArm struct {
-	arm
+// textRetriever asks the full-text view of messages or facts; nil without one.
+type textRetriever struct {
+	retriever
 	texts  TextView
 	builds *builds
 }
 
-func newTextArm(view memory.View, o Options) *textArm {
+func newTextRetriever(view memory.View, o Options) *textRetriever {
 	if o.Texts == nil {
 		return nil
 	}
-	return &textArm{arm: newArm(view, o), texts: o.Texts, builds: newBuilds(o.Store, o.Now)}
+	return &textRetriever{retriever: newRetriever(view, o), texts: o.Texts, builds: newBuilds(o.Store, o.Now)}
 }
 
 // search answers the scope's own hits. Terms that a view cannot be asked for are left out.
-func (a *textArm) search(ctx context.Context, q store.TextSearch) ([]store.TextHit, []Degradation) {
+func (a *textRetriever) search(ctx context.Context, q store.TextSearch) ([]store.TextHit, []Degradation) {
 	q.Terms, q.Limit = viewTerms(q.Terms), viewHits
 	if len(q.Terms) == 0 || q.Scope == "" {
 		return nil, nil

@@ -52,7 +52,7 @@ func TestFactsAreRankedTheSameWithAVectorView(t *testing.T) {
 	r.knows(ada, "Works at a bakery")
 	r.embeds()
 	const query = "Which music does she play at work?"
-	same := func(t *testing.T, viewed *service.Service) {
+	same := func(t *testing.T, viewed services) {
 		t.Helper()
 		want, got := r.ask(r.service(wiring{}), query), r.ask(viewed, query)
 		if d := cmp.Diff(ranked(want.facts), ranked(got.facts)); d != "" || len(want.facts.Hits) < 2 {
@@ -161,7 +161,7 @@ func TestAFullTextViewIsAFurtherSourceOfCandidates(t *testing.T) {
 			t.Errorf("got %+v", h)
 		}
 	})
-	t.Run("explain shows each arm's rank", func(t *testing.T) {
+	t.Run("explain shows each retriever's rank", func(t *testing.T) {
 		found := search(t, service.SearchParams{Query: "roses house"})
 		var got []string
 		for _, h := range found.Hits {
@@ -181,7 +181,7 @@ func TestAFullTextViewIsAFurtherSourceOfCandidates(t *testing.T) {
 			q.Sessions, q.From, q.To = nil, time.Time{}, time.Time{}
 			return r.texts.Search(ctx, q)
 		})})
-		for name, s := range map[string]*service.Service{"honest": viewed, "careless": careless} {
+		for name, s := range map[string]services{"honest": viewed, "careless": careless} {
 			viewed = s
 			if got := sessions(search(t, service.SearchParams{Query: "zebra roses", SessionIDs: []string{"one"}})); got != "one" {
 				t.Errorf("%s: of one session: %s", name, got)
@@ -204,7 +204,7 @@ func TestAFullTextViewIsAFurtherSourceOfCandidates(t *testing.T) {
 			t.Errorf("pages %q, want %q", got, all)
 		}
 	})
-	t.Run("facts show its arm", func(t *testing.T) {
+	t.Run("facts show its retriever", func(t *testing.T) {
 		r.knows(ada, "Likes roses")
 		r.feedFacts(ada)
 		found := r.ask(viewed, "roses").facts

@@ -24,6 +24,27 @@ type Runner interface {
 	Changed(ref memory.SessionRef) <-chan struct{}
 }
 
+// Work shows how far background work has come, waits for it, and retries or skips its jobs. Its methods may be called concurrently.
+type Work struct {
+	store       workStore
+	runner      Runner
+	maintenance *Maintenance
+	now         clock
+}
+
+// workStore is what Work reads and writes of the primary store.
+type workStore interface {
+	SessionWork(ctx context.Context, ref memory.SessionRef) (store.SessionWork, error)
+	ListSlots(ctx context.Context, q store.SlotQuery) ([]memory.Slot, error)
+	Slot(ctx context.Context, ref store.SlotRef) (memory.Slot, error)
+	RetrySlot(ctx context.Context, r store.SlotRetry) (memory.Slot, error)
+	FinishSlot(ctx context.Context, f store.SlotFinish) (memory.Slot, error)
+}
+
+func newWork(o Options, maintenance *Maintenance) *Work {
+	return &Work{store: o.Store, runner: o.Runner, maintenance: maintenance, now: o.Now}
+}
+
 // Watermark names a kind of background work.
 type Watermark int
 
@@ -51,13 +72,13 @@ func (w Watermarks) of(k Watermark) int64 {
 }
 
 // Watermarks returns how far the work of a session has come.
-func (s *Service) Watermarks(ctx context.Context, ref memory.SessionRef) (Watermarks, error) {
+func (s *Work) Watermarks(ctx context.Context, ref memory.SessionRef) (Watermarks, error) {
 	out, _, err := s.progress(ctx, ref)
 	return out, err
 }
 
 // progress reads a session's watermarks with its slots that are not final.
-func (s *Service) progress(ctx context.Context, ref memory.SessionRef) (Watermarks, []memory.Slot, error) {
+func (s *Work) progress(ctx context.Context, ref memory.SessionRef) (Watermarks, []memory.Slot, error) {
 	work, err := s.store.SessionWork(ctx, ref)
 	if err != nil {
 		return Watermarks{}, nil, fmt.Errorf("read the session's work: %w", err)
@@ -102,7 +123,7 @@ const (
 
 // WaitForWatermark returns when the work has come as far as asked, when a parked slot is in its way, or when the time is
 // up: that is not an error.
-func (s *Service) WaitForWatermark(ctx context.Context, w Wait) (Waited, error) {
+func (s *Work) WaitForWatermark(ctx context.Context, w Wait) (Waited, error) {
 	if w.Of == nil {
 		w.Of = []Watermark{WatermarkIndexed, WatermarkExtracted}
 	}
@@ -116,7 +137,7 @@ func (s *Service) WaitForWatermark(ctx context.Context, w Wait) (Waited, error) 
 }
 
 // beginWait looks how far the work has come and hurries it. It returns the wait with the seq that is waited for.
-func (s *Service) beginWait(ctx context.Context, w Wait) (Wait, Waited, error) {
+func (s *Work) beginWait(ctx context.Context, w Wait) (Wait, Waited, error) {
 	marks, slots, err := s.progress(ctx, w.Ref)
 	if err != nil {
 		return w, Waited{}, err
@@ -131,7 +152,7 @@ func (s *Service) beginWait(ctx context.Context, w Wait) (Wait, Waited, error) {
 }
 
 // await looks again after every progress, and now and then without one, until the time is up.
-func (s *Service) await(ctx context.Context, w Wait, timeUp <-chan time.Time) (Waited, error) {
+func (s *Work) await(ctx context.Context, w Wait, timeUp <-chan time.Time) (Waited, error) {
 	poll := time.NewTicker(pollEvery)
 	defer poll.Stop()
 	for {
@@ -193,6 +214,46 @@ func (w Wait) parked(kind Watermark, slots []memory.Slot) string {
 	return ""
 }
 
+// awaitAll waits until all have come as far as asked, all within one time, and says what did not.
+func (s *Work) awaitAll(ctx context.Context, waits []Wait, timeout time.Duration) (late []Degradation, err error) {
+	timeUp, stop := timeUp(ctx, timeout)
+	defer stop()
+	var open []Wait // what has begun: all of it is hurried before any of it is waited for
+	for _, w := range waits {
+		began, waited, err := s.beginWait(ctx, w)
+		switch {
+		case isNotFound(err):
+		case err != nil:
+			return nil, err
+		case !waited.ended():
+			open = append(open, began)
+		default:
+			late = append(late, parkedDegradation(waited)...)
+		}
+	}
+	for _, w := range open {
+		waited, err := s.await(ctx, w, timeUp)
+		switch {
+		case isNotFound(err): // deleted meanwhile
+		case err != nil:
+			return nil, err
+		case !waited.ended():
+			return append(late, Degradation{TierFreshness, "background work had not come as far as asked when the time was up"}), nil
+		default:
+			late = append(late, parkedDegradation(waited)...)
+		}
+	}
+	return late, nil
+}
+
+// parkedDegradation says which parked job a wait ended at, if any.
+func parkedDegradation(w Waited) []Degradation {
+	if w.Parked == "" {
+		return nil
+	}
+	return []Degradation{{TierFreshness, "job " + w.Parked + " is parked: retry or skip it"}}
+}
+
 // JobQuery asks for a page of jobs.
 type JobQuery struct {
 	store.SlotQuery
@@ -208,12 +269,12 @@ type JobPage struct {
 }
 
 // ListJobs returns a page of jobs; without states those that are not final.
-func (s *Service) ListJobs(ctx context.Context, q JobQuery) (out JobPage, err error) {
+func (s *Work) ListJobs(ctx context.Context, q JobQuery) (out JobPage, err error) {
 	if q.States == nil {
 		q.States = []memory.SlotState{memory.SlotOpen, memory.SlotAnswered, memory.SlotParked}
 	}
 	if q.After == nil {
-		if out.Maintenance, err = s.maintenanceJobs(ctx, q.Maintenance, q.States); err != nil {
+		if out.Maintenance, err = s.maintenance.jobs(ctx, q.Maintenance, q.States); err != nil {
 			return JobPage{}, err
 		}
 	}
@@ -232,8 +293,8 @@ func (s *Service) ListJobs(ctx context.Context, q JobQuery) (out JobPage, err er
 }
 
 // RetryJob gives a slot that is not final a new try at once; another one is refused with JOB_NOT_PARKED.
-func (s *Service) RetryJob(ctx context.Context, ref store.SlotRef) (memory.Slot, error) {
-	slot, err := s.store.RetrySlot(ctx, store.SlotRetry{SlotRef: ref, Time: s.timeNow()})
+func (s *Work) RetryJob(ctx context.Context, ref store.SlotRef) (memory.Slot, error) {
+	slot, err := s.store.RetrySlot(ctx, store.SlotRetry{SlotRef: ref, Time: s.now.stored()})
 	if err != nil {
 		return slot, fmt.Errorf("retry job: %w", err)
 	}
@@ -243,7 +304,7 @@ func (s *Service) RetryJob(ctx context.Context, ref store.SlotRef) (memory.Slot,
 
 // RetryJobs gives the parked slots of a page that have the reason, any when it is "", a new try. The cursor is where the next
 // page begins; nil at the end.
-func (s *Service) RetryJobs(ctx context.Context, q JobQuery, reason string) (retried []memory.Slot, next *store.SlotCursor, err error) {
+func (s *Work) RetryJobs(ctx context.Context, q JobQuery, reason string) (retried []memory.Slot, next *store.SlotCursor, err error) {
 	q.States, q.Maintenance = []memory.SlotState{memory.SlotParked}, nil
 	page, err := s.ListJobs(ctx, q)
 	if err != nil {
@@ -275,7 +336,7 @@ func gone(r memory.Reason) bool {
 }
 
 // SkipJob ends a slot without any effect; one that is final is refused with JOB_NOT_PARKED.
-func (s *Service) SkipJob(ctx context.Context, ref store.SlotRef) (memory.Slot, error) {
+func (s *Work) SkipJob(ctx context.Context, ref store.SlotRef) (memory.Slot, error) {
 	slot, err := s.store.Slot(ctx, ref)
 	if err != nil {
 		return slot, fmt.Errorf("read job: %w", err)
@@ -287,7 +348,7 @@ func (s *Service) SkipJob(ctx context.Context, ref store.SlotRef) (memory.Slot, 
 		return memory.Slot{}, notSkippable(slot)
 	}
 	slot, err = s.store.FinishSlot(ctx, store.SlotFinish{
-		SlotRef: ref, State: memory.SlotSkipped, Reason: "skipped by a person", Time: s.timeNow(),
+		SlotRef: ref, State: memory.SlotSkipped, Reason: "skipped by a person", Time: s.now.stored(),
 	})
 	if err != nil {
 		return slot, fmt.Errorf("skip job: %w", err)
@@ -300,7 +361,7 @@ func (s *Service) SkipJob(ctx context.Context, ref store.SlotRef) (memory.Slot, 
 }
 
 // nudge lets the session's work go on; weeks and months are found by the sweep.
-func (s *Service) nudge(slot memory.Slot) {
+func (s *Work) nudge(slot memory.Slot) {
 	if slot.SessionID != "" {
 		s.runner.Nudge(slot.User.Session(slot.SessionID))
 	}

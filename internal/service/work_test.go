@@ -12,20 +12,20 @@ import (
 	"github.com/stratamem/strata/internal/store"
 )
 
-// workStore answers a session's work as it stands.
-type workStore struct {
+// sessionWork answers a session's work as it stands.
+type sessionWork struct {
 	Store
 	sync.Mutex
 	work store.SessionWork
 }
 
-func (s *workStore) SessionWork(context.Context, memory.SessionRef) (store.SessionWork, error) {
+func (s *sessionWork) SessionWork(context.Context, memory.SessionRef) (store.SessionWork, error) {
 	s.Lock()
 	defer s.Unlock()
 	return s.work, nil
 }
 
-func (s *workStore) extract(through int64) {
+func (s *sessionWork) extract(through int64) {
 	s.Lock()
 	defer s.Unlock()
 	s.work.ExtractCursor = through
@@ -59,10 +59,10 @@ func (a *announcer) announce() {
 	a.changed = make(chan struct{})
 }
 
-func waiting(recorded int64, slots ...memory.Slot) (*Service, *workStore, *announcer) {
-	s := &workStore{work: store.SessionWork{Session: memory.Session{LastSeq: recorded}, Slots: slots}}
+func waiting(recorded int64, slots ...memory.Slot) (*Work, *sessionWork, *announcer) {
+	s := &sessionWork{work: store.SessionWork{Session: memory.Session{LastSeq: recorded}, Slots: slots}}
 	a := &announcer{changed: make(chan struct{})}
-	return New(Options{Store: s, Runner: a, Now: func() time.Time { return noon }}), s, a
+	return New(Options{Store: s, Runner: a, Now: func() time.Time { return noon }}).Work, s, a
 }
 
 func TestWaitForWatermark(t *testing.T) {
@@ -154,7 +154,7 @@ func TestListJobs(t *testing.T) {
 	t.Parallel()
 	t.Run("lists what is not final when no state is named", func(t *testing.T) {
 		s := &slotStore{}
-		if _, err := New(Options{Store: s}).ListJobs(t.Context(), JobQuery{SlotQuery: store.SlotQuery{Limit: 2}}); err != nil {
+		if _, err := New(Options{Store: s}).Work.ListJobs(t.Context(), JobQuery{SlotQuery: store.SlotQuery{Limit: 2}}); err != nil {
 			t.Fatal(err)
 		}
 		if slices.ContainsFunc(s.asked.States, memory.SlotState.IsFinal) || len(s.asked.States) != 3 {
@@ -163,7 +163,7 @@ func TestListJobs(t *testing.T) {
 	})
 	t.Run("says that more follow", func(t *testing.T) {
 		s := &slotStore{slots: make([]memory.Slot, 3)}
-		page, err := New(Options{Store: s}).ListJobs(t.Context(), JobQuery{SlotQuery: store.SlotQuery{Limit: 2}})
+		page, err := New(Options{Store: s}).Work.ListJobs(t.Context(), JobQuery{SlotQuery: store.SlotQuery{Limit: 2}})
 		if err != nil || len(page.Slots) != 2 || !page.More {
 			t.Errorf("%+v, %v", page, err)
 		}
@@ -207,7 +207,7 @@ func TestSkipJob(t *testing.T) {
 		"refuses to leave a hole in a summary":         {[]memory.Slot{leaf}, memory.ReasonSlotNotSkippable},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := New(Options{Store: &slotStore{slots: row.slots}, Now: func() time.Time { return noon }}).SkipJob(t.Context(), store.SlotRef{})
+			got, err := New(Options{Store: &slotStore{slots: row.slots}, Now: func() time.Time { return noon }}).Work.SkipJob(t.Context(), store.SlotRef{})
 			if memory.ReasonOf(err) != row.want || err == nil && got.State != memory.SlotSkipped {
 				t.Errorf("%+v, %v", got, err)
 			}

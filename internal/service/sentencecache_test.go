@@ -13,7 +13,7 @@ func TestApart(t *testing.T) {
 		counted++
 		return int64(len(s))
 	}
-	kept := newApart()
+	kept := newSentenceCache()
 	first := kept.by(tokens.O200K)(text, count)
 	t.Run("a text is taken apart once for each counter", func(t *testing.T) {
 		before := counted

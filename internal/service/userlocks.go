@@ -8,16 +8,16 @@ import (
 	"github.com/stratamem/strata/internal/memory"
 )
 
-// turns let the changes that people make to one user's facts through one after the other: of those decided at once all
+// userLocks let the changes that people make to one user's facts through one after the other: of those decided at once all
 // but one would be in vain. They keep nothing right, compare-and-set does, also against background work and other
 // processes. Users share a place now and then, which only costs time.
-type turns struct {
+type userLocks struct {
 	seed   maphash.Seed
 	places [64]chan struct{}
 }
 
-func newTurns() *turns {
-	t := &turns{seed: maphash.MakeSeed()}
+func newUserLocks() *userLocks {
+	t := &userLocks{seed: maphash.MakeSeed()}
 	for i := range t.places {
 		t.places[i] = make(chan struct{}, 1)
 	}
@@ -25,7 +25,7 @@ func newTurns() *turns {
 }
 
 // take waits for the user's turn, which done ends.
-func (t *turns) take(ctx context.Context, user memory.UserRef) (done func(), err error) {
+func (t *userLocks) take(ctx context.Context, user memory.UserRef) (done func(), err error) {
 	place := t.places[maphash.Comparable(t.seed, user)%uint64(len(t.places))]
 	select {
 	case place <- struct{}{}:
