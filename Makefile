@@ -25,7 +25,7 @@ VERSION    ?= $(shell git describe --tags --always --dirty 2>/dev/null)
 # package:target of every fuzz test
 FUZZ := $(shell grep -rhoE --include='*_test.go' --with-filename '^func Fuzz[A-Za-z0-9_]+' cmd internal | sed -E 's|/[^/]*_test.go:func |:|' | sort)
 # the packages of property tests without a store
-PROPERTIES := $(shell grep -rl --include='*_test.go' pgregory.net/rapid internal | xargs -n1 dirname | sort -u | grep -vE '^internal/(app|jobs|store)(/|$$)' | sed 's|^|./|')
+PROPERTIES := $(shell grep -rl --include='*_test.go' pgregory.net/rapid internal | xargs -n1 dirname | sort -u | grep -vE '^internal/(app|jobrunner|store)(/|$$)' | sed 's|^|./|')
 
 .PHONY: help build tools test race other-packages sdks lint generate verify fuzz bench bench-context bench-neighbours bench-large bench-record bench-crash bench-seams bench-conflict bench-outage bench-facts bench-learn bench-idle bench-overload bench-tiers bench-reindex bench-hanging bench-mongokill bench-replicas locomo locomo-tiers chats learnt figures property proof docs demo backends-up backends-down backends-wipe test-integration test-containers docker clean
 
@@ -204,7 +204,7 @@ backends-wipe: ## kill them and delete their data
 	@tools/backends/backends.sh wipe
 
 # The packages above the drivers, whose tests want real servers too.
-OVER_SERVERS := ./internal/jobs ./internal/app ./internal/cli
+OVER_SERVERS := ./internal/storecopy ./internal/app ./internal/cli
 
 other-packages: # what make test-integration does not run, by import path
 	@go list ./... | grep -vxF "$$(go list $(OVER_SERVERS))"

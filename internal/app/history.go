@@ -5,10 +5,10 @@ import (
 	"slices"
 
 	"github.com/stratamem/strata/internal/config"
-	"github.com/stratamem/strata/internal/cut"
 	"github.com/stratamem/strata/internal/history"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/policy"
+	"github.com/stratamem/strata/internal/toolcalls"
 )
 
 // historyPolicy converts what a profile says about a history.
@@ -45,7 +45,7 @@ func compressing(h config.History) *history.Compress {
 		config.Chunked: history.StrategyChunked, config.RetrieveFacts: history.StrategyFacts,
 	}
 	c := &history.Compress{
-		Triggers: triggers(h.Trigger), Keep: cut.Keep(h.Keep), LastN: h.LastMessages, ChunkMessages: h.ChunkMessages, Concepts: concepts(h.Concepts),
+		Triggers: triggers(h.Trigger), Keep: toolcalls.Keep(h.Keep), LastN: h.LastMessages, ChunkMessages: h.ChunkMessages, Concepts: concepts(h.Concepts),
 		Prompt: h.Summary.Prompt, Model: h.Summary.Model, MaxTokens: h.Summary.MaxTokens, ChunkTokens: h.Summary.ChunkTokens,
 		Lossy: h.Summary.Lossy, Fallback: fallbackOf(h.Summary.Fallback), Role: roleNamed(h.Summary.Role), Prefix: h.Summary.Prefix,
 	}
@@ -57,10 +57,10 @@ func compressing(h config.History) *history.Compress {
 }
 
 // triggers converts triggers, whose sizes are each of one kind.
-func triggers(in config.Triggers) []cut.Trigger {
-	var out []cut.Trigger
+func triggers(in config.Triggers) []toolcalls.Trigger {
+	var out []toolcalls.Trigger
 	for _, sizes := range in {
-		var t cut.Trigger
+		var t toolcalls.Trigger
 		for _, s := range sizes {
 			t.Messages, t.Tokens, t.Fraction = max(t.Messages, s.Messages), max(t.Tokens, s.Tokens), max(t.Fraction, s.Fraction)
 		}

@@ -6,8 +6,8 @@ package history
 import (
 	"time"
 
-	"github.com/stratamem/strata/internal/cut"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/toolcalls"
 )
 
 // Policy says how a conversation becomes a context. What is set is done in the order of the fields: messages are
@@ -52,12 +52,12 @@ type Hide struct {
 // Clear replaces the bodies of old tool results by a placeholder; the calls and the results stay. The fields are those
 // of Anthropic's clear_tool_uses_20250919 (https://docs.anthropic.com/en/docs/build-with-claude/context-editing).
 type Clear struct {
-	Triggers     []cut.Trigger // any of them; none: whenever the policy is applied
-	Keep         int           // the latest tool uses that stay as they are, at least 0
-	ClearAtLeast int64         // tokens: where less can be won, nothing is cleared
-	ExcludeTools []string      // names of tools whose results stay
-	ClearInputs  bool          // whether the arguments of the calls go too
-	Placeholder  string        // "" for DefaultPlaceholder
+	Triggers     []toolcalls.Trigger // any of them; none: whenever the policy is applied
+	Keep         int                 // the latest tool uses that stay as they are, at least 0
+	ClearAtLeast int64               // tokens: where less can be won, nothing is cleared
+	ExcludeTools []string            // names of tools whose results stay
+	ClearInputs  bool                // whether the arguments of the calls go too
+	Placeholder  string              // "" for DefaultPlaceholder
 }
 
 // DefaultPlaceholder stands for a cleared tool result.
@@ -109,9 +109,9 @@ const (
 // to go on from stay as they are in any case: a question or tool results at the end, and calls that may still be
 // answered. Where Keep keeps anything, the newest message does too.
 type Compress struct {
-	Name     string        // of a custom strategy, for reports; "" for the Strategy's
-	Triggers []cut.Trigger // any of them; none: whenever the policy is applied
-	Keep     cut.Keep      // what is newer than the older part; a cut falls before a call whose results would be kept
+	Name     string              // of a custom strategy, for reports; "" for the Strategy's
+	Triggers []toolcalls.Trigger // any of them; none: whenever the policy is applied
+	Keep     toolcalls.Keep      // what is newer than the older part; a cut falls before a call whose results would be kept
 	Strategy Strategy
 
 	LastN         int       // of StrategyLastN, at least 1

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/stratamem/strata/internal/cut"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/toolcalls"
 )
 
 // Validate answers a memory.Error for the first field that is wrong, as a path that begins with path. window is what
@@ -61,13 +61,13 @@ func (v *validator) fraction(field string, share float64) {
 	}
 }
 
-func (v *validator) triggers(field string, triggers []cut.Trigger) {
+func (v *validator) triggers(field string, triggers []toolcalls.Trigger) {
 	for i, t := range triggers {
 		at := fmt.Sprintf("%s[%d]", field, i)
 		v.atLeast(at+".messages", int64(t.Messages), 0)
 		v.atLeast(at+".tokens", t.Tokens, 0)
 		v.fraction(at+".fraction", t.Fraction)
-		if t == (cut.Trigger{}) {
+		if t == (toolcalls.Trigger{}) {
 			v.fault(at, "sets nothing; set messages, tokens or fraction, or leave it out")
 		}
 	}

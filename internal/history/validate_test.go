@@ -4,10 +4,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stratamem/strata/internal/cut"
 	"github.com/stratamem/strata/internal/history"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/tokens"
+	"github.com/stratamem/strata/internal/toolcalls"
 )
 
 func TestValidate(t *testing.T) {
@@ -22,9 +22,9 @@ func TestValidate(t *testing.T) {
 	}{
 		"an unknown head":                      {history.Policy{Head: "tail"}, "policy.head"},
 		"a start below zero":                   {history.Policy{Hide: history.Hide{StartSeq: -1}}, "policy.hide.start_seq"},
-		"a trigger that sets nothing":          {history.Policy{Clear: &history.Clear{Triggers: []cut.Trigger{{}}}}, "policy.clear.triggers[0]"},
-		"a trigger below zero":                 {history.Policy{Clear: &history.Clear{Triggers: []cut.Trigger{{Messages: 1}, {Tokens: -1}}}}, "policy.clear.triggers[1].tokens"},
-		"a fraction above one":                 {history.Policy{Clear: &history.Clear{Triggers: []cut.Trigger{{Fraction: 1.5}}}}, "policy.clear.triggers[0].fraction"},
+		"a trigger that sets nothing":          {history.Policy{Clear: &history.Clear{Triggers: []toolcalls.Trigger{{}}}}, "policy.clear.triggers[0]"},
+		"a trigger below zero":                 {history.Policy{Clear: &history.Clear{Triggers: []toolcalls.Trigger{{Messages: 1}, {Tokens: -1}}}}, "policy.clear.triggers[1].tokens"},
+		"a fraction above one":                 {history.Policy{Clear: &history.Clear{Triggers: []toolcalls.Trigger{{Fraction: 1.5}}}}, "policy.clear.triggers[0].fraction"},
 		"a keep of uses below zero":            {history.Policy{Clear: &history.Clear{Keep: -1}}, "policy.clear.keep"},
 		"a least gain below zero":              {history.Policy{Clear: &history.Clear{ClearAtLeast: -1}}, "policy.clear.clear_at_least"},
 		"a trim without a limit":               {history.Policy{Trim: &history.Trim{}}, "policy.trim"},

@@ -4,9 +4,9 @@ import (
 	"fmt"
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
-	"github.com/stratamem/strata/internal/cut"
 	"github.com/stratamem/strata/internal/history"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/toolcalls"
 )
 
 // The limits of a context policy.
@@ -49,16 +49,16 @@ func (c *checker) hide(field string, in *memoryv1.HidePolicy) history.Hide {
 	return history.Hide{StartID: c.label(field+".start_id", in.GetStartId()), Exclude: in.GetExclude()}
 }
 
-func (c *checker) triggers(field string, in []*memoryv1.ContextTrigger) []cut.Trigger {
+func (c *checker) triggers(field string, in []*memoryv1.ContextTrigger) []toolcalls.Trigger {
 	c.count(field, len(in), maxTriggers)
-	var out []cut.Trigger
+	var out []toolcalls.Trigger
 	for i, t := range in {
 		at := fmt.Sprintf("%s[%d]", field, i)
-		one := cut.Trigger{
+		one := toolcalls.Trigger{
 			Messages: int(between(c, at+".messages", t.GetMessages(), 0, maxHistoryMessages)),
 			Tokens:   between(c, at+".tokens", t.GetTokens(), 0, maxBudget), Fraction: between(c, at+".fraction", t.GetFraction(), 0, 1),
 		}
-		if one == (cut.Trigger{}) {
+		if one == (toolcalls.Trigger{}) {
 			c.fault(at, "sets nothing; set messages, tokens or fraction, or leave it out")
 		}
 		out = append(out, one)
@@ -88,7 +88,7 @@ func (c *checker) compress(field string, in *memoryv1.CompressPolicy) *history.C
 	}
 	out := &history.Compress{
 		Triggers: c.triggers(field+".triggers", in.GetTriggers()),
-		Keep: cut.Keep{
+		Keep: toolcalls.Keep{
 			Messages: int(between(c, field+".keep.messages", in.GetKeep().GetMessages(), 0, maxHistoryMessages)),
 			Tokens:   between(c, field+".keep.tokens", in.GetKeep().GetTokens(), 0, maxBudget),
 			Fraction: between(c, field+".keep.fraction", in.GetKeep().GetFraction(), 0, 1),

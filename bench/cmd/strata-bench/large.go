@@ -15,7 +15,7 @@ import (
 	"github.com/stratamem/strata/bench/internal/measure"
 	"github.com/stratamem/strata/internal/embed"
 	"github.com/stratamem/strata/internal/embed/static"
-	"github.com/stratamem/strata/internal/jobs"
+	"github.com/stratamem/strata/internal/indexing"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/service"
 	"github.com/stratamem/strata/internal/store/sqlitestore"
@@ -239,14 +239,14 @@ func recordLarge(ctx context.Context, st *sqlitestore.Store, shape workload.Shap
 // indexAll writes the user's segments with vectors, as the server would.
 func indexAll(ctx context.Context, st *sqlitestore.Store, user memory.UserRef) error {
 	log := slog.New(slog.DiscardHandler)
-	turns, err := jobs.OpenEmbeddings(ctx, jobs.EmbeddingsOptions{
+	turns, err := indexing.OpenEmbeddings(ctx, indexing.EmbeddingsOptions{
 		Store: st, Model: static.Model, Builtin: func(string) bool { return true }, Now: time.Now, Log: log,
-		Open: func(context.Context, jobs.EmbeddingModel) (embed.Embedder, error) { return static.Open() },
+		Open: func(context.Context, indexing.EmbeddingModel) (embed.Embedder, error) { return static.Open() },
 	})
 	if err != nil {
 		return err
 	}
-	x := jobs.NewIndexer(jobs.IndexerOptions{Store: st, Turns: turns, Log: log})
+	x := indexing.NewIndexer(indexing.IndexerOptions{Store: st, Turns: turns, Log: log})
 	for more := true; more; {
 		if more, err = x.Index(ctx, user); err != nil {
 			return fmt.Errorf("index: %w", err)

@@ -13,7 +13,8 @@ import (
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
 	"github.com/stratamem/strata/bench/internal/measure"
-	"github.com/stratamem/strata/internal/jobs"
+	"github.com/stratamem/strata/internal/indexing"
+	"github.com/stratamem/strata/internal/jobrunner"
 	"github.com/stratamem/strata/internal/llm/llmtest"
 )
 
@@ -44,7 +45,7 @@ func seamsFigure(ctx context.Context, o options) error {
 		total.add(d)
 	}
 	total.judge(o.report)
-	twin := seamsRun{name: "forgetful twin", fault: "forgetful", lives: lives(jobs.SeamAfterAnswer, o.seamsHits), workers: 1}
+	twin := seamsRun{name: "forgetful twin", fault: "forgetful", lives: lives(jobrunner.SeamAfterAnswer, o.seamsHits), workers: 1}
 	d, err := twin.run(ctx, o)
 	if err != nil {
 		return fmt.Errorf("%s: %w", twin.name, err)
@@ -62,8 +63,8 @@ func seamsRuns(hits int) []seamsRun {
 	var runs []seamsRun
 	all := seamsRun{name: "all, 4 at once", fault: "none", workers: 4, slow: true}
 	for _, point := range []string{
-		jobs.SeamBeforeOpen, jobs.SeamAfterOpen, jobs.SeamBeforeAnswer, jobs.SeamAfterAnswer, jobs.SeamBeforeApply, jobs.SeamAfterApply,
-		jobs.SeamBeforeNode, jobs.SeamAfterNode, jobs.SeamBeforeDefer, jobs.SeamAfterDefer, jobs.SeamBeforeIndex, jobs.SeamAfterIndex,
+		jobrunner.SeamBeforeOpen, jobrunner.SeamAfterOpen, jobrunner.SeamBeforeAnswer, jobrunner.SeamAfterAnswer, jobrunner.SeamBeforeApply, jobrunner.SeamAfterApply,
+		jobrunner.SeamBeforeNode, jobrunner.SeamAfterNode, jobrunner.SeamBeforeDefer, jobrunner.SeamAfterDefer, indexing.SeamBeforeIndex, indexing.SeamAfterIndex,
 	} {
 		runs = append(runs, seamsRun{name: point, fault: "none", lives: lives(point, hits), workers: 1, slow: isIndex(point)})
 		all.lives = append(all.lives, lives(point, 1)...)
@@ -71,7 +72,9 @@ func seamsRuns(hits int) []seamsRun {
 	return append(runs, all)
 }
 
-func isIndex(point string) bool { return point == jobs.SeamBeforeIndex || point == jobs.SeamAfterIndex }
+func isIndex(point string) bool {
+	return point == indexing.SeamBeforeIndex || point == indexing.SeamAfterIndex
+}
 
 // lives are the deaths at a point, each at another passing of it. A session is only put off when a server has just
 // started, so one that dies there has died before.
@@ -81,8 +84,8 @@ func lives(point string, hits int) []string {
 		switch {
 		case isIndex(point):
 			out = append(out, point+":1")
-		case point == jobs.SeamBeforeDefer || point == jobs.SeamAfterDefer:
-			out = append(out, jobs.SeamAfterNode+":2", point+":1")
+		case point == jobrunner.SeamBeforeDefer || point == jobrunner.SeamAfterDefer:
+			out = append(out, jobrunner.SeamAfterNode+":2", point+":1")
 		default:
 			out = append(out, fmt.Sprintf("%s:%d", point, 1+h%4*2))
 		}
@@ -96,7 +99,7 @@ func (r seamsRun) allowed() int {
 	n := 0
 	for _, seam := range r.lives {
 		n += r.workers - 1
-		if strings.HasPrefix(seam, jobs.SeamBeforeAnswer) {
+		if strings.HasPrefix(seam, jobrunner.SeamBeforeAnswer) {
 			n++
 		}
 	}
