@@ -27,7 +27,7 @@ FUZZ := $(shell grep -rhoE --include='*_test.go' --with-filename '^func Fuzz[A-Z
 # the packages of property tests without a store
 PROPERTIES := $(shell grep -rl --include='*_test.go' pgregory.net/rapid internal | xargs -n1 dirname | sort -u | grep -vE '^internal/(app|jobrunner|store)(/|$$)' | sed 's|^|./|')
 
-.PHONY: help build tools test sdks lint generate verify fuzz bench bench-context bench-neighbours bench-large bench-record bench-crash bench-seams bench-conflict bench-outage bench-facts bench-learn bench-idle bench-overload bench-tiers bench-reindex bench-hanging bench-mongokill bench-replicas locomo locomo-tiers chats learnt figures property proof docs demo backends-up backends-down backends-wipe test-integration test-containers docker clean
+.PHONY: help build tools test race other-packages sdks lint generate verify fuzz bench bench-context bench-neighbours bench-large bench-record bench-crash bench-seams bench-conflict bench-outage bench-facts bench-learn bench-idle bench-overload bench-tiers bench-reindex bench-hanging bench-mongokill bench-replicas locomo locomo-tiers chats learnt figures property proof docs demo backends-up backends-down backends-wipe test-integration test-containers docker clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | awk -F'\t' '{printf "  %-18s %s\n", $$1, $$2}'
@@ -39,23 +39,24 @@ tools: build ## the measuring tools beside it, and the twin with faults that the
 	go build -C bench -trimpath -o ../$(BIN)/ ./cmd/strata-bench ./cmd/strata-eval
 	CGO_ENABLED=0 go build -C bench -trimpath -tags=sabotage -o ../$(BIN)/ ./cmd/strata-twin
 
-# The race detector needs a C compiler; the product does not. One seed decides the order of the tests and what property
-# tests draw, so that the same commit passes or fails each time; SEED=0 looks elsewhere, as proof does. SQLite itself, C that
-# was translated to Go, runs without the detector: half of the tests' time would be spent in it, on no line of this project.
-# Under the detector property tests draw a fifth (-short; make property draws more), and what only computes the figures of
-# documents, with no work side by side, runs after it without.
-RACE := -race -gcflags='modernc.org/...=-race=false -d=checkptr=0'
+# One seed decides the order of the tests and what property tests draw, so that the same commit passes or fails each time;
+# SEED=0 looks elsewhere, as proof does.
+PACKAGES ?= ./...
 
-FIGURE_TESTS := TestProfilesOnAHundredTurns
+test: ## all tests of PACKAGES (./...) and of bench; SEED (1) of their order and generated cases
+	RAPID_SEED=$(SEED) go test -shuffle=$(SEED) -timeout=20m $(PACKAGES)
+	go test -C bench -shuffle=$(SEED) ./...
 
-test: ## all tests, with the race detector where there is a C compiler; SEED (1) of their order and generated cases
-	@export RAPID_SEED=$(SEED); if command -v "$$(go env CC)" >/dev/null; then \
-		CGO_ENABLED=1 go test $(RACE) -short -shuffle=$(SEED) -timeout=20m ./... && go test -timeout=20m -run='$(FIGURE_TESTS)' ./internal/app && \
-			CGO_ENABLED=1 go test -C bench $(RACE) -short -shuffle=$(SEED) ./...; \
-	else \
-		echo "NOTICE: no C compiler ($$(go env CC)): the tests run without the race detector"; \
-		go test -shuffle=$(SEED) -timeout=20m ./... && go test -C bench -shuffle=$(SEED) ./...; \
-	fi
+# The race detector needs a C compiler; the product does not. It watches the packages that lock or start goroutines, which a
+# search finds; the others have nothing that it could see. SQLite itself, C that was translated to Go, runs without it: half of
+# the time would be spent there, on no line of this project. With -short property tests draw a fifth, and what computes
+# for long on one goroutine is left to make test.
+RACE := -race -gcflags='modernc.org/...=-race=false -d=checkptr=0' -short
+CONCURRENT := grep -rlE --include='*.go' '"sync(/atomic)?"|internal/group"|^\s*go [a-z]|errgroup"' cmd internal migrations | xargs -n1 dirname | sort -u | sed 's|^|./|'
+
+race: ## the tests of all that locks or starts goroutines, with the race detector; needs a C compiler
+	RAPID_SEED=$(SEED) CGO_ENABLED=1 go test $(RACE) -shuffle=$(SEED) -timeout=20m $$($(CONCURRENT))
+	CGO_ENABLED=1 go test -C bench $(RACE) -shuffle=$(SEED) ./...
 
 sdks: ## the Python SDKs that a test gives renderings to, and the schemas of their request types; run the test with what this prints
 	@python=$$(internal/assembly/assemblytest/sdks/venv.sh); "$$python" internal/assembly/assemblytest/sdks/schemas.py internal/assembly/assemblytest/sdks/schemas; \
@@ -202,14 +203,20 @@ backends-down: ## stop them; their data stays
 backends-wipe: ## kill them and delete their data
 	@tools/backends/backends.sh wipe
 
+# The packages above the drivers, whose tests want real servers too.
+OVER_SERVERS := ./internal/storecopy ./internal/app ./internal/cli
+
+other-packages: # what make test-integration does not run, by import path
+	@go list ./... | grep -vxF "$$(go list $(OVER_SERVERS))"
+
 # Addresses in the environment come before those that backends-up wrote. STRATA_TEST_REQUIRE=mongodb,milvus,elasticsearch
 # turns the skip of a test whose server is not there into a failure. The drivers run under the race detector; of the packages
-# above them it has seen the same code in make test.
+# above them it has seen the same code in make race.
 test-integration: ## the tests that want the three servers; see backends-up
 	@$(TIERS) export RAPID_SEED=$(SEED); if command -v "$$(go env CC)" >/dev/null; then export CGO_ENABLED=1; race=-race; else \
 			echo "NOTICE: no C compiler ($$(go env CC)): the tests run without the race detector"; race=; fi; \
 		go test $$race -count=1 -timeout=20m ./internal/store/mongostore ./internal/store/milvusstore ./internal/store/elasticstore; \
-		go test -count=1 -timeout=20m ./internal/storecopy ./internal/app ./internal/cli
+		go test -count=1 -timeout=20m $(OVER_SERVERS)
 
 test-containers: ## compose up, the main job, down, and the tests of integration/, in a Docker engine; builds stand-in images where none can be pulled
 	@tools/backends/containers.sh test

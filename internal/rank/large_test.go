@@ -37,6 +37,9 @@ func TestManyMessagesAreSearchedWithTheSameHits(t *testing.T) {
 
 // TestLongHistoriesAreSearchedWithTheSameHits: terms of all frequencies, so that most of them are spared.
 func TestLongHistoriesAreSearchedWithTheSameHits(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it computes on one goroutine: make test runs it")
+	}
 	for seed := range uint64(4) {
 		docs := longHistory(seed, 6000)
 		all, best := index(docs...), least(docs...)

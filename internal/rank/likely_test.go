@@ -108,6 +108,9 @@ func likelyKept(t testing.TB, messages, likely int) float64 {
 }
 
 func TestTheLikelyTurnsHoldTheNearest(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it computes on one goroutine: make test runs it")
+	}
 	const messages = 30_000
 	// As many of all as the default is of 400,000.
 	kept := likelyKept(t, messages, defaultLimits().likely*messages/400_000)

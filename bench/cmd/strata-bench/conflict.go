@@ -12,6 +12,7 @@ import (
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
 	"github.com/stratamem/strata/bench/internal/measure"
+	"github.com/stratamem/strata/bench/internal/scripted"
 	"github.com/stratamem/strata/internal/llm"
 	"github.com/stratamem/strata/internal/llm/llmtest"
 )
@@ -92,7 +93,7 @@ func (w *witness) answer(r llmtest.Request) llmtest.Reply {
 	if r.Operation != llm.OpExtract {
 		return repeat(r)
 	}
-	var all []proposal
+	var all []scripted.Proposal
 	var mark string
 	for _, m := range learnable(r.User) {
 		lines := strings.Split(m.Text, "\n")
@@ -101,7 +102,7 @@ func (w *witness) answer(r llmtest.Request) llmtest.Reply {
 			all = append(all, propose(m.Message, statement))
 		}
 	}
-	reply := proposals(all)
+	reply := scripted.Propose(all)
 	reply.Delays = w.delays(mark)
 	return reply
 }
@@ -135,7 +136,7 @@ func conflictFigure(ctx context.Context, o options) (err error) {
 	model := llmtest.New(llmtest.Options{Chat: w.answer})
 	defer model.Close()
 	again := func() (*running, error) {
-		return start(ctx, o.binary, data, "--chat-base-url", model.URL(), "--summary-model", "scripted", "--extraction-model", "scripted")
+		return start(ctx, o.binary, data, scripted.ChatFlags(model.URL())...)
 	}
 	s, err := again()
 	if err != nil {

@@ -75,7 +75,7 @@ func contextFigure(ctx context.Context, o options) error {
 		shape workload.Shape
 		bars  bool
 	}{{"W", workload.W(), true}, {"W2", workload.W2(), false}} {
-		if err := contextOn(ctx, o, w.name, w.shape, w.bars); err != nil {
+		if err := contextOn(ctx, o, w.name, o.share(w.name, w.shape), w.bars); err != nil {
 			return fmt.Errorf("workload %s: %w", w.name, err)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
 	"github.com/stratamem/strata/bench/internal/measure"
+	"github.com/stratamem/strata/bench/internal/scripted"
 	"github.com/stratamem/strata/internal/llm"
 	"github.com/stratamem/strata/internal/llm/llmtest"
 	"github.com/stratamem/strata/internal/tokens"
@@ -47,22 +48,20 @@ func learnFigure(ctx context.Context, o options) error {
 	return nil
 }
 
-// scripted starts a server whose models answer at once.
-func scripted(ctx context.Context, o options, file string, model *llmtest.Server, args ...string) (*running, error) {
+// startScripted starts a server whose models answer at once.
+func startScripted(ctx context.Context, o options, file string, model *llmtest.Server, args ...string) (*running, error) {
 	data, err := o.path(file)
 	if err != nil {
 		return nil, err
 	}
-	return start(ctx, o.binary, data, append([]string{
-		"--chat-base-url", model.URL(), "--summary-model", "scripted", "--extraction-model", "scripted",
-	}, args...)...)
+	return start(ctx, o.binary, data, append(scripted.ChatFlags(model.URL()), args...)...)
 }
 
 // visibleFigure records what a fact can be learnt from and looks until it is there.
 func visibleFigure(ctx context.Context, o options) (err error) {
 	model := llmtest.New(llmtest.Options{Chat: proposeAll})
 	defer model.Close()
-	s, err := scripted(ctx, o, "visible.db", model)
+	s, err := startScripted(ctx, o, "visible.db", model)
 	if err != nil {
 		return err
 	}
@@ -98,11 +97,11 @@ func proposeAll(r llmtest.Request) llmtest.Reply {
 	if r.Operation != llm.OpExtract {
 		return repeat(r)
 	}
-	var all []proposal
+	var all []scripted.Proposal
 	for _, m := range learnable(r.User) {
 		all = append(all, propose(m.Message, m.Text))
 	}
-	return proposals(all)
+	return scripted.Propose(all)
 }
 
 // repeatWords is how long the repeated summaries are: no longer than a model was told to write.
@@ -144,7 +143,7 @@ func talkFigure(ctx context.Context, o options, m talk) (err error) {
 	}
 	model := llmtest.New(llmtest.Options{Chat: repeat})
 	defer model.Close()
-	s, err := scripted(ctx, o, "talk.db", model, "--config", settings)
+	s, err := startScripted(ctx, o, "talk.db", model, "--config", settings)
 	if err != nil {
 		return err
 	}

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/stratamem/strata/bench/internal/measure"
+	"github.com/stratamem/strata/internal/workload"
 )
 
 // options are what every figure may be told.
@@ -33,6 +34,7 @@ type options struct {
 	long       int           // messages of the long session
 	backends   string        // the folder of the scripts that start servers
 	outage     time.Duration // how long the model does not answer
+	part       int           // of workloads W and W2: the sessions of one in so many; 1 for all
 	report     *measure.Report
 }
 
@@ -87,6 +89,7 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 	fs.IntVar(&o.long, "long", 200_000, "messages of the long session that costly calls are about")
 	fs.IntVar(&o.replays, "replays", 50, "how often two sessions contradict each other")
 	fs.IntVar(&o.seamsHits, "seams-hits", 3, "how often the server is killed at each point of background work")
+	fs.IntVar(&o.part, "part", 1, "context, neighbours: measure on one in so many sessions of W and W2, to see in little time that all works")
 	fs.DurationVar(&o.outage, "length", time.Minute, "how long the model does not answer")
 	if err := fs.Parse(args); err != nil {
 		return err
@@ -128,6 +131,16 @@ func (o *options) prepareDir() (func() error, error) {
 	dir, err := os.MkdirTemp("", "strata-bench-")
 	o.dir = dir
 	return func() error { return os.RemoveAll(dir) }, err
+}
+
+// share is what is measured of a workload. Bars are for all of it, so a part is noted.
+func (o options) share(name string, s workload.Shape) workload.Shape {
+	if o.part <= 1 {
+		return s
+	}
+	s.Sessions = max(1, s.Sessions/o.part)
+	o.report.Note("   only %d sessions of %s: its bars are for all", s.Sessions, name)
+	return s
 }
 
 // path names a new data file; one left by an earlier run is removed.

@@ -18,7 +18,7 @@ const barNeighbours = 1.20
 // neighboursFigure asks the same of one user alone in a file and beside many others in a copy of it. Two servers
 // answer by turns, so that the load of the machine meets both alike.
 func neighboursFigure(ctx context.Context, o options) error {
-	shape := workload.W()
+	shape := o.share("W", workload.W())
 	aloneFile, err := o.path("alone.db")
 	if err != nil {
 		return err

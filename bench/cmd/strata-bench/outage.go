@@ -65,7 +65,7 @@ func outageFigure(ctx context.Context, o options) (err error) {
 	sick := &moody{down: true, failed: map[llm.Operation]int{}, asked: map[llm.Operation]int{}}
 	model := llmtest.New(llmtest.Options{Chat: sick.answer})
 	defer model.Close()
-	s, err := scripted(ctx, o, "outage.db", model)
+	s, err := startScripted(ctx, o, "outage.db", model)
 	if err != nil {
 		return err
 	}

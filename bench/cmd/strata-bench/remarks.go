@@ -1,8 +1,6 @@
 package main
 
 import (
-	"bufio"
-	"encoding/json"
 	"fmt"
 	"strings"
 	"sync"
@@ -11,6 +9,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
+	"github.com/stratamem/strata/bench/internal/scripted"
 	"github.com/stratamem/strata/internal/llm"
 	"github.com/stratamem/strata/internal/llm/llmtest"
 	"github.com/stratamem/strata/internal/workload"
@@ -175,61 +174,30 @@ func material(r llmtest.Request) string {
 	return r.User
 }
 
-// proposal is an operation of an extraction's answer.
-type proposal struct {
-	Op           string  `json:"op"`
-	Text         string  `json:"text"`
-	Category     string  `json:"category"`
-	Significance int     `json:"significance"`
-	Confidence   float64 `json:"confidence"`
-	Attribute    string  `json:"attribute,omitempty"`
-	Message      string  `json:"message"`
-	Quote        string  `json:"quote"`
-}
-
 // propose is the proposal of a statement. Where somebody lives is one value at a time.
-func propose(message, statement string) proposal {
-	p := proposal{Op: "add", Text: statement, Category: "other", Significance: 5, Confidence: 1, Message: message, Quote: statement}
+func propose(message, statement string) scripted.Proposal {
+	p := scripted.Proposal{Op: "add", Text: statement, Category: "other", Significance: 5, Confidence: 1, Message: message, Quote: statement}
 	if strings.HasPrefix(statement, moves) {
 		p.Category, p.Attribute = "personal_info", "home_city"
 	}
 	return p
 }
 
-// spoken is a message as an extraction's prompt shows it.
-type spoken struct {
-	Message, Text string
-	Learn         bool
-}
-
-// learnable are the messages of a prompt that may be learnt from.
-func learnable(prompt string) []spoken {
-	var out []spoken
-	lines := bufio.NewScanner(strings.NewReader(prompt))
-	for lines.Scan() {
-		var m spoken
-		if json.Unmarshal(lines.Bytes(), &m) == nil && m.Learn {
-			m.Text = strings.ReplaceAll(m.Text, "\n  ", "\n") // a prompt indents further lines, so that none passes for a message
-			out = append(out, m)
-		}
+// learnable are the messages of a prompt that may be learnt from, as they were said.
+func learnable(prompt string) []scripted.Message {
+	all := scripted.Learnable(prompt)
+	for i := range all {
+		all[i].Text = strings.ReplaceAll(all[i].Text, "\n  ", "\n")
 	}
-	return out
+	return all
 }
 
 // stated proposes what follows the number of each message.
 func stated(prompt string) llmtest.Reply {
-	var all []proposal
+	var all []scripted.Proposal
 	for _, m := range learnable(prompt) {
 		_, statement, _ := strings.Cut(m.Text, ": ")
 		all = append(all, propose(m.Message, statement))
 	}
-	return proposals(all)
-}
-
-func proposals(all []proposal) llmtest.Reply {
-	b, err := json.Marshal(map[string]any{"operations": all})
-	if err != nil { // strings and numbers always encode
-		return llmtest.Reply{Status: 500}
-	}
-	return llmtest.Say(string(b))
+	return scripted.Propose(all)
 }

@@ -16,6 +16,7 @@ import (
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
 	"github.com/stratamem/strata/bench/internal/measure"
+	"github.com/stratamem/strata/bench/internal/scripted"
 	"github.com/stratamem/strata/internal/backendtest"
 	"github.com/stratamem/strata/internal/llm/llmtest"
 	"github.com/stratamem/strata/internal/memory"
@@ -174,10 +175,7 @@ func replicasWork(ctx context.Context, o options) (err error) {
 }
 
 func workArgs(model *llmtest.Server) []string {
-	return []string{
-		"--chat-base-url", model.URL(), "--summary-model", "scripted", "--extraction-model", "scripted",
-		"--embedding-base-url", model.URL(), "--embedding-model", embedStub, "--embedding-dimension", fmt.Sprint(llmtest.DefaultDimension),
-	}
+	return append(scripted.ChatFlags(model.URL()), scripted.EmbeddingFlags(model.URL(), embedStub)...)
 }
 
 // run writes everything, kills a server while its model is being asked, and waits until nothing is left to do.

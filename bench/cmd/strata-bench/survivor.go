@@ -13,6 +13,7 @@ import (
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
 	"github.com/stratamem/strata/bench/internal/measure"
+	"github.com/stratamem/strata/bench/internal/scripted"
 	"github.com/stratamem/strata/internal/llm/llmtest"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/server"
@@ -49,10 +50,7 @@ func (v *survivor) start(ctx context.Context) error {
 		var err error
 		v.server, err = startWith(ctx, measure.ServerOptions{
 			Binary: v.binary, Data: v.data, Env: []string{"STRATA_FAULT=" + v.fault, "STRATA_SEAM=" + v.seam},
-			Args: []string{
-				"--chat-base-url", v.model.URL(), "--summary-model", "scripted", "--extraction-model", "scripted",
-				"--workers", strconv.Itoa(v.workers),
-			},
+			Args: append(scripted.ChatFlags(v.model.URL()), "--workers", strconv.Itoa(v.workers)),
 		})
 		if v.seam == "" || !errors.Is(err, measure.ErrEnded) {
 			return err

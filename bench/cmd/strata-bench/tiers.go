@@ -12,6 +12,7 @@ import (
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
 	"github.com/stratamem/strata/bench/internal/measure"
+	"github.com/stratamem/strata/bench/internal/scripted"
 	"github.com/stratamem/strata/internal/backendtest"
 	"github.com/stratamem/strata/internal/llm/llmtest"
 	"github.com/stratamem/strata/internal/memory"
@@ -49,7 +50,7 @@ func tiersFigure(ctx context.Context, o options) (err error) {
 }
 
 func startTiers(ctx context.Context, o options, b backendtest.Backends, model *llmtest.Server, args ...string) (*running, error) {
-	args = append(args, "--embedding-base-url", model.URL(), "--embedding-model", embedStub, "--embedding-dimension", strconv.Itoa(llmtest.DefaultDimension))
+	args = append(args, scripted.EmbeddingFlags(model.URL(), embedStub)...)
 	return startWith(ctx, measure.ServerOptions{Binary: o.binary, Env: b.Env(), Args: args})
 }
 

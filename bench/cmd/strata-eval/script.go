@@ -1,12 +1,11 @@
 package main
 
 import (
-	"bufio"
-	"encoding/json"
 	"slices"
 	"strings"
 
 	"github.com/stratamem/strata/bench/internal/eval"
+	"github.com/stratamem/strata/bench/internal/scripted"
 	"github.com/stratamem/strata/internal/llm"
 	"github.com/stratamem/strata/internal/llm/llmtest"
 )
@@ -45,55 +44,22 @@ func (s script) add(session eval.Session) {
 // answer is the scripted server's Chat.
 func (s script) answer(r llmtest.Request) llmtest.Reply {
 	if r.Operation == llm.OpExtract {
-		return llmtest.Say(s.operations(r.User))
+		return s.operations(r.User)
 	}
 	return llmtest.Say(s.summary(r.User))
 }
 
-// operation is what the schema of extraction asks for.
-type operation struct {
-	Op           string   `json:"op"`
-	Text         string   `json:"text"`
-	Category     string   `json:"category"`
-	Significance int      `json:"significance"`
-	Confidence   float64  `json:"confidence"`
-	Subject      string   `json:"subject"`
-	Attribute    *string  `json:"attribute"`
-	Tags         []string `json:"tags"`
-	Message      string   `json:"message"`
-	Quote        string   `json:"quote"`
-	Supersedes   *string  `json:"supersedes"`
-	ValidFrom    *string  `json:"valid_from"`
-}
-
 // operations are the observations whose turn stands in the prompt to be learnt from, the quote being the whole turn.
-func (s script) operations(prompt string) string {
-	answer := struct {
-		Operations []operation `json:"operations"`
-	}{[]operation{}}
-	lines := bufio.NewScanner(strings.NewReader(prompt))
-	lines.Buffer(nil, len(prompt)+1)
-	for lines.Scan() {
-		var line struct {
-			Message string `json:"message"`
-			Text    string `json:"text"`
-			Learn   bool   `json:"learn"`
-		}
-		if json.Unmarshal(lines.Bytes(), &line) != nil || !line.Learn {
-			continue
-		}
-		for _, o := range s.observations[line.Text] {
-			answer.Operations = append(answer.Operations, operation{
-				Op: "add", Text: o.Text, Category: "other", Significance: 5, Confidence: 1, Subject: o.Speaker, Tags: []string{},
-				Message: line.Message, Quote: line.Text,
+func (s script) operations(prompt string) llmtest.Reply {
+	var all []scripted.Proposal
+	for _, m := range scripted.Learnable(prompt) {
+		for _, o := range s.observations[m.Text] {
+			all = append(all, scripted.Proposal{
+				Op: "add", Text: o.Text, Category: "other", Significance: 5, Confidence: 1, Subject: o.Speaker, Message: m.Message, Quote: m.Text,
 			})
 		}
 	}
-	b, err := json.Marshal(answer)
-	if err != nil { // strings and numbers always encode
-		return ""
-	}
-	return string(b)
+	return scripted.Propose(all)
 }
 
 // summary is that of the session whose first turn stands in the prompt. A prompt without one is about the end of a

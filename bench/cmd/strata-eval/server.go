@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/stratamem/strata/bench/internal/eval"
 	"github.com/stratamem/strata/bench/internal/measure"
+	"github.com/stratamem/strata/bench/internal/scripted"
 	"github.com/stratamem/strata/internal/backendtest"
 	"github.com/stratamem/strata/internal/llm/llmtest"
 )
@@ -32,9 +34,7 @@ func startServer(ctx context.Context, o options, set eval.Set) (stop func() erro
 		}
 		model := llmtest.New(llmtest.Options{Chat: newScript(set.Dialogues).answer})
 		undo = append(undo, func() error { model.Close(); return nil })
-		server.Args = append([]string{
-			"--config", config, "--chat-base-url", model.URL(), "--summary-model", "scripted", "--extraction-model", "scripted",
-		}, server.Args...)
+		server.Args = slices.Concat([]string{"--config", config}, scripted.ChatFlags(model.URL()), server.Args)
 	}
 	if o.tiers {
 		b, err := backendtest.NewBackends()
