@@ -20,7 +20,7 @@ func unsummarised(t *testing.T) *harness {
 	t.Helper()
 	return startOn(t, filepath.Join(t.TempDir(), "strata.db"), func(c *config.Config) {
 		for name, p := range c.Profiles {
-			p.Summaries.TriggerMessages, p.Summaries.Idle, p.Sections.Recalled = 0, 0, false
+			p.Summaries.TriggerMessages, p.Sections.Recalled = 0, false
 			c.Profiles[name] = p
 		}
 	})

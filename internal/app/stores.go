@@ -10,7 +10,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/stratamem/strata/internal/config"
-	"github.com/stratamem/strata/internal/jobs"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/store/elasticstore"
@@ -18,6 +17,7 @@ import (
 	"github.com/stratamem/strata/internal/store/milvusstore"
 	"github.com/stratamem/strata/internal/store/mongostore"
 	"github.com/stratamem/strata/internal/store/sqlitestore"
+	"github.com/stratamem/strata/internal/views"
 )
 
 // stores are the truth and the views that the configuration names.
@@ -129,13 +129,13 @@ func lateOptions[V store.ViewHealth](log *slog.Logger, name string, open func(co
 }
 
 // targets are the views that are fed.
-func (s *stores) targets() []jobs.Target {
-	var all []jobs.Target
+func (s *stores) targets() []views.Target {
+	var all []views.Target
 	if s.vectors != nil {
-		all = append(all, jobs.VectorTarget(s.vectors), jobs.TurnTarget(s.vectors))
+		all = append(all, views.VectorTarget(s.vectors), views.TurnTarget(s.vectors))
 	}
 	if s.texts != nil {
-		all = append(all, jobs.FactTarget(s.texts), jobs.TranscriptTarget(s.texts))
+		all = append(all, views.FactTarget(s.texts), views.TranscriptTarget(s.texts))
 	}
 	return all
 }

@@ -144,33 +144,51 @@ func compare(a, b Ref) int {
 	return cmp.Or(cmp.Compare(a.Message, b.Message), cmp.Compare(a.Part, b.Part))
 }
 
-// CallsOf returns the calls of a message, as a range of Calls whose end is not part of it.
-func (p *Pairing) CallsOf(message int) (from, to int) {
-	from = sort.Search(len(p.Calls), func(i int) bool { return p.Calls[i].At.Message >= message })
-	to = from
+// CallsOf returns the calls of a message.
+func (p *Pairing) CallsOf(message int) []Call {
+	from := sort.Search(len(p.Calls), func(i int) bool { return p.Calls[i].At.Message >= message })
+	to := from
 	for to < len(p.Calls) && p.Calls[to].At.Message == message {
 		to++
 	}
-	return from, to
+	return p.Calls[from:to]
 }
 
 // HasCalls reports whether a message calls.
-func (p *Pairing) HasCalls(message int) bool {
-	from, to := p.CallsOf(message)
-	return from < to
+func (p *Pairing) HasCalls(message int) bool { return len(p.CallsOf(message)) > 0 }
+
+// CallAt returns the call that a part is, false when it is none.
+func (p *Pairing) CallAt(at Ref) (Call, bool) {
+	i, ok := slices.BinarySearchFunc(p.Calls, at, func(c Call, at Ref) int { return compare(c.At, at) })
+	if !ok {
+		return Call{}, false
+	}
+	return p.Calls[i], true
+}
+
+// CallOf returns the call that a result belongs to, false when there is none.
+func (p *Pairing) CallOf(result Ref) (Call, bool) {
+	i, ok := slices.BinarySearchFunc(p.answers, result, func(a answer, at Ref) int { return compare(a.at, at) })
+	if !ok {
+		return Call{}, false
+	}
+	return p.Calls[p.answers[i].call], true
+}
+
+// ResultsOf returns the messages with results of a message's calls, in the order of the calls. They belong behind it, so
+// neither the message itself nor any that calls too is among them.
+func (p *Pairing) ResultsOf(message int) []int {
+	var out []int
+	for _, c := range p.CallsOf(message) {
+		if r := c.Result.Message; c.Answered && r != message && !p.HasCalls(r) && !slices.Contains(out, r) {
+			out = append(out, r)
+		}
+	}
+	return out
 }
 
 // Known returns how many calls have the id.
 func (p *Pairing) Known(id string) int { return p.known[id] }
-
-// AnsweredBy returns the call that a result belongs to, as an index of Calls, false when there is none.
-func (p *Pairing) AnsweredBy(at Ref) (call int, ok bool) {
-	i, ok := slices.BinarySearchFunc(p.answers, at, func(a answer, at Ref) int { return compare(a.at, at) })
-	if !ok {
-		return 0, false
-	}
-	return p.answers[i].call, true
-}
 
 // Reach returns for each of n messages the last one that must not be cut off from it: a result of its calls, or a call
 // whose result it has early.

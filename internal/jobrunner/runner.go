@@ -1,0 +1,338 @@
+// Package jobrunner extracts facts from sessions and summarises them in the background. What there is to do is derived from what is
+// stored, so no crash can lose it: a nudge only makes it soon, and a sweep finds what no nudge announced.
+package jobrunner
+
+import (
+	"context"
+	"fmt"
+	"hash/maphash"
+	"log/slog"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/stratamem/strata/internal/group"
+	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/store"
+	"github.com/stratamem/strata/internal/worker"
+)
+
+// Runner summarises sessions and extracts facts in the background. It holds no work of its own: what there is to do
+// follows from what is stored, and the slots of the journal fence every piece of it, so that a crash at any point
+// loses nothing, does nothing twice, and pays for no answer twice that is in the journal.
+type Runner struct {
+	o       RunnerOptions
+	journal *journal
+
+	mu    sync.Mutex
+	queue *queue
+
+	loop    *worker.Loop
+	running group.Group
+
+	progress progress
+}
+
+// RunnerOptions are what a Runner needs.
+type RunnerOptions struct {
+	Store      Store
+	Facts      Facts
+	Summarizer Summarizer
+	Extractor  Extractor
+	// Fallback writes a summary when Summarizer refuses or fails for good, so that no message stays without one. It must
+	// need no model.
+	Fallback Summarizer
+	Policies Policies
+	Meter    Meter
+	Log      *slog.Logger
+	// Owner names this process in leases. Processes that share a store must have names of their own. Where only one
+	// process can open the store, the same name at every start lets it go on at once with what it left behind.
+	Owner string
+	// Applied is called after facts of a user changed; nil for nobody. It must not block.
+	Applied func(memory.UserRef)
+	// Seams is called at the named points of a piece of work, so that a test can end the process there; nil in the product.
+	Seams func(point string)
+
+	// Busy reports whether somebody waits for an answer. While it does, a worker rests as long as it worked, so that models
+	// that run in this process leave the machine to callers. nil where models run elsewhere.
+	Busy func() bool
+
+	Now      func() time.Time // time.Now when nil
+	Rand     func() float64   // in [0, 1): the jitter of retries; math/rand's when nil
+	Workers  int              // pieces of work at once; 4 when 0
+	Debounce time.Duration    // without another nudge before a session is looked at, ten times that at most; 100 ms when 0
+	Sweep    time.Duration    // how often the store is asked for what no nudge announced; 30 s when 0
+	// Lease is how long a slot belongs to the process that works on it. It should be longer than a model call: when it
+	// ends early another process may pay for the same answer, of which the first one counts. 2 min when 0.
+	Lease time.Duration
+}
+
+// The points at which Seams is called. Before a point nothing of what it names is stored, after it everything is.
+const (
+	SeamBeforeOpen   = "before open" // the slot that fixes a range
+	SeamAfterOpen    = "after open"
+	SeamBeforeAnswer = "before answer" // the model's answer in the journal
+	SeamAfterAnswer  = "after answer"
+	SeamBeforeApply  = "before apply" // facts
+	SeamAfterApply   = "after apply"
+	SeamBeforeNode   = "before node" // a summary
+	SeamAfterNode    = "after node"
+	SeamBeforeDefer  = "before defer" // when the session is looked at again
+	SeamAfterDefer   = "after defer"
+)
+
+// NewRunner makes a Runner.
+func NewRunner(o RunnerOptions) *Runner {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Rand == nil {
+		o.Rand = rand.Float64
+	}
+	if o.Workers == 0 {
+		o.Workers = 4
+	}
+	if o.Debounce == 0 {
+		o.Debounce = 100 * time.Millisecond
+	}
+	if o.Sweep == 0 {
+		o.Sweep = 30 * time.Second
+	}
+	if o.Lease == 0 {
+		o.Lease = 2 * time.Minute
+	}
+	// One user never takes the last worker: its sessions may all hang in a slow model.
+	perUser := max(1, o.Workers-1)
+	j := &journal{o: o, log: o.Log}
+	j.models = newModels(j.now)
+	r := &Runner{o: o, journal: j, queue: newQueue(o.Debounce, perUser), progress: progress{seed: maphash.MakeSeed()}}
+	r.loop = worker.NewLoop(worker.LoopOptions{
+		Work: r.dispatch, Look: r.sweepStore, LookEvery: o.Sweep,
+		Failed: func(ctx context.Context, f worker.Failure) { r.journal.logError(ctx, "look for work", f.Err) },
+	})
+	return r
+}
+
+// Nudge says that the session has new messages. It never blocks.
+func (r *Runner) Nudge(ref memory.SessionRef) {
+	r.mu.Lock()
+	r.queue.nudge(ref, r.journal.now())
+	r.mu.Unlock()
+	r.loop.Wake()
+}
+
+// Hurry makes the session's work of the kinds SlotExtract and SlotLeaf due now, whatever the triggers say; other kinds
+// follow from these. It never blocks. A slot that failed is still not tried before its time.
+func (r *Runner) Hurry(ref memory.SessionRef, kinds ...memory.SlotKind) {
+	var asked request
+	for _, k := range kinds {
+		asked.hurryExtract = asked.hurryExtract || k == memory.SlotExtract
+		asked.hurryLeaf = asked.hurryLeaf || k == memory.SlotLeaf
+	}
+	r.mu.Lock()
+	r.queue.runAt(ref, r.journal.now(), asked)
+	r.mu.Unlock()
+	r.loop.Wake()
+}
+
+// LookAgain has the session and the user's weeks and months looked at now: something changed that summaries are made of. It
+// never blocks.
+func (r *Runner) LookAgain(user memory.UserRef, sessionID string) {
+	r.mu.Lock()
+	for _, id := range slices.Compact([]string{sessionID, ""}) { // "" means weeks and months
+		r.queue.runAt(user.Session(id), r.journal.now(), request{thorough: true})
+	}
+	r.mu.Unlock()
+	r.loop.Wake()
+}
+
+// Run works until ctx ends and returns nil then. Model calls that run are cancelled, and their slots left open for the
+// next run; what was answered is still applied.
+func (r *Runner) Run(ctx context.Context) error {
+	defer func() { _ = r.running.Wait() }() // its members return no error
+	return r.loop.Run(ctx)
+}
+
+// maxSweep is how many sessions, and how many users, one sweep takes up.
+const maxSweep = 10_000
+
+// sweepStore takes up what the store knows to wait.
+func (r *Runner) sweepStore(ctx context.Context) error {
+	defer r.loop.Wake()
+	now := r.journal.now()
+	r.journal.logError(ctx, "try parked jobs again", r.retryParked(ctx, now))
+	sessions, err := r.o.Store.PendingSessions(ctx, now, maxSweep)
+	if err != nil {
+		return fmt.Errorf("look for sessions to work on: %w", err)
+	}
+	users, err := r.o.Store.PendingPeriods(ctx, now, maxSweep)
+	if err != nil {
+		return fmt.Errorf("look for weeks and months to summarise: %w", err)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, ref := range sessions {
+		r.queue.runAt(ref, now, request{thorough: true})
+	}
+	r.queue.wake(now)
+	for _, user := range users {
+		r.queue.runAt(user.Session(""), now, request{thorough: true})
+	}
+	return nil
+}
+
+// maxUnparked is how many parked slots a sweep takes up at once when the model answers.
+const maxUnparked = 50
+
+// retryParked tries parked slots again that only waited for an endpoint. While it is not known to answer, one of them is
+// tried now and then: there may be no other call that would show that it is well again.
+func (r *Runner) retryParked(ctx context.Context, now time.Time) error {
+	slots, err := r.o.Store.ParkedSlots(ctx, store.ParkedQuery{Reason: reasonExhausted, Before: now, Limit: maxUnparked})
+	if err != nil {
+		return fmt.Errorf("look for parked jobs to try again: %w", err)
+	}
+	for _, slot := range slots {
+		if !r.journal.models.mayTryParked(slot.Kind, now) {
+			continue
+		}
+		_, err := r.o.Store.RetrySlot(ctx, store.SlotRetry{SlotRef: slotRef(slot), Again: true, Time: now})
+		if memory.ReasonOf(err) == memory.ReasonSlotNotParked || memory.IsGone(err) {
+			continue // another process was faster
+		}
+		if err != nil {
+			return fmt.Errorf("try a parked job again: %w", err)
+		}
+		r.o.Meter.SlotDone(slot.Kind, outcomeUnparked)
+		r.mu.Lock()
+		r.queue.runAt(slot.User.Session(slot.SessionID), now, request{thorough: true})
+		r.mu.Unlock()
+	}
+	return nil
+}
+
+// dispatch starts runs while workers are free, and rests until the next target becomes ready.
+func (r *Runner) dispatch(ctx context.Context) (rest time.Duration, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	next := r.queue.wake(r.journal.now())
+	for ctx.Err() == nil && r.queue.runs < r.o.Workers {
+		t, asked, ok := r.queue.take()
+		if !ok {
+			break
+		}
+		r.running.Go(func() error {
+			r.serve(ctx, t, asked)
+			r.loop.Wake()
+			return nil
+		})
+	}
+	if next.IsZero() {
+		return worker.Forever, nil
+	}
+	return next.Sub(r.journal.now()), nil
+}
+
+// outcome says what follows a run.
+type outcome struct {
+	again  bool      // there may be more to do at once
+	next   time.Time // else when there will be; zero for not before the next turn
+	stored bool      // a summary was stored, so that it may have to be merged with others
+	waits  bool      // some work is left that must not be done before next
+}
+
+// run looks at a target and does what there is to do first.
+func (r *Runner) run(ctx context.Context, t target, asked request) (outcome, error) {
+	switch {
+	case r.isEarly(t):
+		return outcome{next: r.journal.now().Add(periodPause), waits: true}, nil
+	case t.SessionID == "":
+		return (&periodRun{r.journal}).run(ctx, t.UserRef)
+	}
+	return r.runSession(ctx, t, asked)
+}
+
+func (r *Runner) runSession(ctx context.Context, ref memory.SessionRef, asked request) (outcome, error) {
+	work, err := r.o.Store.SessionWork(ctx, ref)
+	if err != nil {
+		return outcome{}, fmt.Errorf("read how far a session's work is: %w", err)
+	}
+	run := &sessionRun{
+		journal: r.journal, announce: func() { r.progress.announce(work.Session.Ref) },
+		request: asked, work: work, policy: r.o.Policies(work.Session.Profile), now: r.journal.now(),
+	}
+	return run.run(ctx)
+}
+
+// serve makes one run and tells the queue what follows.
+func (r *Runner) serve(ctx context.Context, t target, asked request) {
+	began := r.journal.now()
+	var out outcome
+	err := group.Contain(func() (err error) {
+		out, err = r.run(ctx, t, asked)
+		return err
+	})
+	r.journal.logError(ctx, "background work", err)
+	if r.o.Busy != nil && r.o.Busy() {
+		worker.Pause(ctx, r.journal.now().Sub(began))
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch {
+	case memory.IsGone(err):
+		r.queue.rest(t, time.Time{}, request{})
+	case err != nil:
+		r.queue.rest(t, r.journal.now().Add(r.o.Sweep), asked)
+	case out.again:
+		r.queue.again(t, asked.plus(request{merge: out.stored}))
+	case out.waits:
+		r.queue.rest(t, out.next, asked)
+	default:
+		r.queue.rest(t, out.next, request{})
+	}
+}
+
+// periodPause is how long the weeks and months of a user wait for the sessions that are being worked on: each leaf that
+// is still to come would make the same week once more.
+const periodPause = time.Second
+
+// isEarly reports whether a target is the periods of a user whose sessions are being worked on.
+func (r *Runner) isEarly(t target) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return t.SessionID == "" && r.queue.busy(t.UserRef) > 1 // one is this run
+}
+
+// progress tells waiters that sessions got further. Sessions share its channels, so that it stays small whoever waits
+// for whatever session.
+type progress struct {
+	seed maphash.Seed
+	mu   sync.Mutex
+	news [64]chan struct{}
+}
+
+// Changed is closed after the session's next progress in this process: a slot done, parked, split or failed. It may be
+// closed earlier, so a waiter takes the channel first, then reads how far the session is, then waits.
+func (r *Runner) Changed(ref memory.SessionRef) <-chan struct{} {
+	r.progress.mu.Lock()
+	defer r.progress.mu.Unlock()
+	n := r.progress.place(ref)
+	if r.progress.news[n] == nil {
+		r.progress.news[n] = make(chan struct{})
+	}
+	return r.progress.news[n]
+}
+
+func (p *progress) place(ref memory.SessionRef) int {
+	return int(maphash.Comparable(p.seed, ref) % uint64(len(p.news)))
+}
+
+func (p *progress) announce(ref memory.SessionRef) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	n := p.place(ref)
+	if p.news[n] != nil {
+		close(p.news[n])
+		p.news[n] = nil
+	}
+}

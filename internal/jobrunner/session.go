@@ -1,0 +1,230 @@
+package jobrunner
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/policy"
+	"github.com/stratamem/strata/internal/store"
+	"github.com/stratamem/strata/internal/summary"
+)
+
+// sessionRun is one look at a session. It does one piece of work at most, so that other sessions get their turn.
+type sessionRun struct {
+	journal  *journal
+	announce func() // tells waiters that the session got further
+	request  request
+	work     store.SessionWork
+	policy   policy.Work
+	now      time.Time
+
+	next   time.Time // when there will be something to do
+	waits  bool      // some of it is held up by a failure, a lease or an open circuit
+	stored bool      // a summary was stored
+}
+
+// run does the first of these that there is to do: finish a slot, extract facts, summarise messages, write summaries anew, merge
+// summaries. A kind whose slot has to wait holds up the others no more than itself.
+func (r *sessionRun) run(ctx context.Context) (outcome, error) {
+	facts, summaries := r.extraction(), r.summaries()
+	for _, step := range []func(context.Context) (bool, error){
+		r.resume, facts.next, summaries.next, summaries.rebuildNext, summaries.mergeNext,
+	} {
+		did, err := step(ctx)
+		if did || err != nil {
+			return outcome{again: did, stored: r.stored}, err
+		}
+	}
+	return outcome{next: r.next, waits: r.waits}, r.deferSession(ctx)
+}
+
+func (r *sessionRun) extraction() extraction { return extraction{r.journal, r} }
+
+func (r *sessionRun) summaries() summaries { return summaries{r.journal, r} }
+
+// resume finishes the first slot that may be worked on now.
+func (r *sessionRun) resume(ctx context.Context) (bool, error) {
+	for _, slot := range r.work.Slots {
+		if slot.State == memory.SlotParked || r.mustWait(slot) {
+			continue
+		}
+		slot, err := r.journal.claim(ctx, slot)
+		if memory.ReasonOf(err) == memory.ReasonContention {
+			r.wait(r.now.Add(firstBackoff)) // somebody claimed it in between
+			continue
+		}
+		if err != nil {
+			return false, err
+		}
+		return true, r.do(ctx, slot)
+	}
+	return false, nil
+}
+
+// mustWait reports whether a slot may not be worked on yet, and sees to it that it will be.
+func (r *sessionRun) mustWait(slot memory.Slot) bool {
+	at := r.journal.readyAt(slot)
+	if !at.After(r.now) {
+		return false
+	}
+	r.wait(at)
+	if r.isHurried() && slot.Owner != r.journal.o.Owner && slot.LeaseUntil.After(r.now) {
+		r.wait(r.now.Add(leasePause))
+	}
+	return true
+}
+
+// leasePause is how often a run that somebody waits for looks whether another process is done with the session's slot.
+// Unasked it looks when the lease ends: the other process goes on by itself, but it does not know of the hurry.
+const leasePause = time.Second
+
+func (r *sessionRun) isHurried() bool { return r.request.hurryExtract || r.request.hurryLeaf }
+
+func (r *sessionRun) wait(until time.Time) {
+	r.waits = true
+	r.next = earliest(r.next, until)
+}
+
+// isHeld reports whether no range of a kind may be fixed now: one range of a kind is worked on at a time, so that what
+// gathers while it waits makes one range again. A parked slot waits for a person and holds up nothing.
+func (r *sessionRun) isHeld(kind memory.SlotKind) bool {
+	for _, s := range r.work.Slots {
+		if s.Kind == kind && s.State != memory.SlotParked {
+			return true
+		}
+	}
+	paused := r.journal.models.pausedUntil(kind)
+	if paused.After(r.now) {
+		r.wait(paused)
+		return true
+	}
+	return false
+}
+
+// open fixes a range and works on it. It reports false when there is nothing to be done about that slot now.
+func (r *sessionRun) open(ctx context.Context, key memory.SlotKey, to int64) (bool, error) {
+	key.Scope, key.Session, key.Generation = r.work.Session.ScopeKey, r.work.Session.Key, max(key.Generation, 1)
+	slot, err := r.journal.open(ctx, r.work.Session.Ref.UserRef, key, to)
+	if memory.ReasonOf(err) == memory.ReasonContention {
+		return true, nil // somebody fixed another range in between: look again
+	}
+	if err != nil || slot.State >= memory.SlotParked || r.mustWait(slot) {
+		return false, err
+	}
+	return true, r.do(ctx, slot)
+}
+
+// do works on a slot that is claimed. What goes wrong beside the model is noted as a failure of the slot too, so that a
+// slot that cannot be applied holds up neither its session nor the queue.
+func (r *sessionRun) do(ctx context.Context, slot memory.Slot) (err error) {
+	defer r.announce()
+	defer r.journal.parkPanic(ctx, slot, &err)
+	if err = r.advance(ctx, slot); err == nil || memory.IsGone(err) || (isOutage(err) && ctx.Err() == nil) {
+		return err
+	}
+	r.journal.logError(ctx, "work on a slot", err)
+	f := failure{reason: reasonInternal, remedy: later}
+	gaveUp, err := r.journal.fail(ctx, slot, f, 0)
+	if gaveUp {
+		return r.journal.park(context.WithoutCancel(ctx), slot, f)
+	}
+	return err
+}
+
+// advance does what is next for a slot.
+func (r *sessionRun) advance(ctx context.Context, slot memory.Slot) error {
+	prompt := r.extraction().prompt()
+	if slot.Kind != memory.SlotExtract {
+		prompt = summary.PromptID(r.policy.Summary.Style, r.policy.Summary.MaxTokens)
+	}
+	slot = asAsked(slot, prompt)
+	switch {
+	case slot.State == memory.SlotOpen && slot.Kind == memory.SlotExtract:
+		return r.extraction().extract(ctx, slot)
+	case slot.State == memory.SlotOpen:
+		return r.summaries().summarize(ctx, slot)
+	case slot.State == memory.SlotAnswered && slot.Kind == memory.SlotExtract:
+		return r.extraction().applyAnswered(context.WithoutCancel(ctx), slot)
+	case slot.State == memory.SlotAnswered:
+		return r.summaries().apply(context.WithoutCancel(ctx), slot)
+	}
+	return nil // somebody finished it in between
+}
+
+// asAsked is an answered slot as if it had no answer where that was given to another prompt than the one of now: it is asked
+// anew, and the old answer takes no effect. One of before prompts were noted counts as given to this one.
+func asAsked(slot memory.Slot, prompt string) memory.Slot {
+	var noted struct {
+		Prompt string `json:"prompt"`
+	}
+	if slot.State == memory.SlotAnswered && json.Unmarshal(slot.Answer, &noted) == nil && noted.Prompt != "" && noted.Prompt != prompt {
+		slot.State = memory.SlotOpen
+	}
+	return slot
+}
+
+// deferSession tells the store when to look again. After a mere nudge it need not know: the next sweep asks.
+func (r *sessionRun) deferSession(ctx context.Context) error {
+	r.next = r.journal.latest(r.next, store.LongestLook)
+	if !r.request.thorough || r.next.Equal(r.work.LookAt) {
+		return nil
+	}
+	r.journal.seam(SeamBeforeDefer)
+	err := r.journal.o.Store.DeferSession(context.WithoutCancel(ctx), store.Deferral{
+		Ref: r.work.Session.Ref, Session: r.work.Session.Key, LastSeq: r.work.Session.LastSeq, Seen: r.work.LookAt, Until: r.next,
+	})
+	if err != nil {
+		return fmt.Errorf("set when a session is looked at again: %w", err)
+	}
+	r.journal.seam(SeamAfterDefer)
+	return nil
+}
+
+// maxSkew is how far ahead of this process's clock a time may be that was stored by another one just now.
+const maxSkew = time.Minute
+
+// idleNow is the time by which a session is idle. A message of a time to come was recorded by a clock that was ahead: nobody
+// knows how long ago, so the session counts as idle.
+func (r *sessionRun) idleNow(last time.Time, idle time.Duration) time.Time {
+	if last.After(r.now.Add(maxSkew)) {
+		return last.Add(idle)
+	}
+	return r.now
+}
+
+// What one look reads of a backlog: more than one range takes, and no more than fits into memory.
+const (
+	maxBacklog      = 2000
+	maxBacklogBytes = 8 << 20
+)
+
+// backlog reads the messages after a cursor, oldest first.
+func (r *sessionRun) backlog(ctx context.Context, cursor int64) ([]memory.Message, error) {
+	if cursor >= r.work.Session.LastSeq {
+		return nil, nil
+	}
+	messages, err := r.journal.o.Store.Messages(ctx, store.MessageQuery{
+		Ref: r.work.Session.Ref, After: cursor, Limit: maxBacklog, MaxBytes: maxBacklogBytes,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read messages to work on: %w", err)
+	}
+	return messages, nil
+}
+
+// messages reads a range, oldest first.
+func (r *sessionRun) messages(ctx context.Context, in memory.SeqRange) ([]memory.Message, error) {
+	if in.To < in.From {
+		return nil, nil
+	}
+	messages, err := r.journal.o.Store.Messages(ctx, store.MessageQuery{
+		Ref: r.work.Session.Ref, After: in.From - 1, Before: in.To + 1, Limit: int(in.To - in.From + 1),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read the messages of a slot: %w", err)
+	}
+	return messages, nil
+}

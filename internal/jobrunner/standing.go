@@ -1,0 +1,82 @@
+package jobrunner
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/stratamem/strata/internal/group"
+	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/summary"
+)
+
+// NodeReader is the part of the primary store that Standing reads.
+type NodeReader interface {
+	NodesWithin(ctx context.Context, ref memory.SessionRef, within memory.SeqRange) ([]memory.SummaryNode, error)
+	Nodes(ctx context.Context, user memory.UserRef, ids []string) ([]memory.SummaryNode, error)
+}
+
+// Standing returns the fewest summaries that cover the messages of a frontier and may be shown, oldest first. Where one of the frontier
+// may not be shown, those below it that may take its place; only then is more read.
+func Standing(
+	ctx context.Context, s NodeReader, ref memory.SessionRef, v summary.View, frontier []memory.SummaryNode,
+) ([]memory.SummaryNode, error) {
+	standing, under := v.Standing(frontier)
+	var found []memory.SummaryNode
+	for _, r := range under {
+		some, err := s.NodesWithin(ctx, ref, r)
+		if err != nil {
+			return nil, fmt.Errorf("read what lies under a summary: %w", err)
+		}
+		found = append(found, some...)
+	}
+	picked, err := worded(ctx, s, ref.UserRef, v.Pick(found))
+	if err != nil {
+		return nil, err
+	}
+	out := append(standing, picked...)
+	slices.SortFunc(out, func(a, b memory.SummaryNode) int { return cmp.Compare(a.Range.To, b.Range.To) })
+	return out, nil
+}
+
+// worded reads what outlines say.
+func worded(ctx context.Context, s NodeReader, user memory.UserRef, outlines []memory.SummaryNode) ([]memory.SummaryNode, error) {
+	if len(outlines) == 0 {
+		return nil, nil
+	}
+	ids := make([]string, len(outlines))
+	for i, n := range outlines {
+		ids[i] = n.ID
+	}
+	nodes, err := s.Nodes(ctx, user, ids)
+	if err != nil {
+		return nil, fmt.Errorf("read summaries: %w", err)
+	}
+	return nodes, nil
+}
+
+// MarkReader is the part of the primary store that ReadMarks reads.
+type MarkReader interface {
+	Hidden(ctx context.Context, user memory.UserRef) (memory.Hidden, error)
+	CurrentSummaries(ctx context.Context, user memory.UserRef) ([]memory.SummaryRevision, error)
+}
+
+// ReadMarks reads what bears on all of a user's summaries.
+func ReadMarks(ctx context.Context, s MarkReader, user memory.UserRef) (m summary.Marks, err error) {
+	both, part := group.WithContext(ctx)
+	both.Go(func() (err error) {
+		if m.Hidden, err = s.Hidden(part, user); err != nil {
+			return fmt.Errorf("read what is hidden: %w", err)
+		}
+		return nil
+	})
+	both.Go(func() (err error) {
+		if m.Revisions, err = s.CurrentSummaries(part, user); err != nil {
+			return fmt.Errorf("read what persons made of summaries: %w", err)
+		}
+		return nil
+	})
+	err = both.Wait()
+	return m, err
+}
