@@ -186,7 +186,8 @@ func (in PeriodInput) monthSources() map[string]sources {
 
 func gather(to map[string]sources, period memory.Period, n memory.SummaryNode) {
 	s := to[period.Name]
-	if i := slices.IndexFunc(s.nodes, func(o memory.SummaryNode) bool { return o.ID == n.ID }); i >= 0 { // a correction, in place of one more leaf
+	// A correction, in place of one more leaf
+	if i := slices.IndexFunc(s.nodes, func(o memory.SummaryNode) bool { return o.ID == n.ID }); i >= 0 {
 		s.nodes[i].FromTime, s.nodes[i].ToTime = earlier(s.nodes[i].FromTime, n.FromTime), later(s.nodes[i].ToTime, n.ToTime)
 		return
 	}
