@@ -162,8 +162,10 @@ func carries(m *memory.Message) bool {
 // order puts results right behind their calls. A message with results of several calling messages is divided among them.
 func (m *mender) order() {
 	callers := map[int][]int{} // calling messages by the message with their results, both as indices
+	results := make([][]int, len(m.items))
 	for i := range m.items {
-		for _, r := range m.pairing.ResultsOf(i) {
+		results[i] = m.pairing.ResultsOf(i)
+		for _, r := range results[i] {
 			callers[r] = append(callers[r], i)
 		}
 	}
@@ -173,9 +175,8 @@ func (m *mender) order() {
 			continue // comes with its caller
 		}
 		ordered = append(ordered, m.items[i])
-		results := m.pairing.ResultsOf(i)
-		slices.Sort(results)
-		for _, r := range results {
+		slices.Sort(results[i])
+		for _, r := range results[i] {
 			ordered = append(ordered, m.share(r, i, callers[r]))
 		}
 	}

@@ -102,9 +102,11 @@ func (f Anthropic) part(role memory.Role, p *memory.Part, s Sink) {
 		s.Image(p)
 		return
 	}
-	if pages := documentPages(p, f.Documents); role == memory.RoleUser && pages > 0 {
-		s.Document(p, pages)
-		return
+	if f.Documents && role == memory.RoleUser {
+		if pages := documentPages(p); pages > 0 {
+			s.Document(p, pages)
+			return
+		}
 	}
 	plainPart(p, s)
 }
@@ -354,7 +356,7 @@ func (j *anthropicJSON) attachment(p *memory.Part) func([]byte, *memory.Part) []
 	switch {
 	case anthropicImage(p):
 		return appendImage
-	case documentPages(p, j.format.Documents) > 0:
+	case j.format.Documents && documentPages(p) > 0:
 		return appendDocument
 	}
 	return nil
@@ -397,7 +399,7 @@ func (j *anthropicJSON) finish() Rendering {
 	buf.WriteByte('{')
 	if len(j.system) > 0 {
 		buf.WriteString(`"system":`)
-		buf.Write(j.systemText(j.mark && stable.system > 0 && stable.messages == 0))
+		buf.Write(j.systemText(stable))
 		buf.WriteByte(',')
 	}
 	buf.WriteString(`"messages":[`)
@@ -428,10 +430,10 @@ func (j *anthropicJSON) finish() Rendering {
 // cacheMark ends the last block of what Anthropic is to cache.
 const cacheMark = `,"cache_control":{"type":"ephemeral"}}`
 
-// systemText is the system text: a string, or a block with the mark of what is to be cached.
-func (j *anthropicJSON) systemText(marked bool) []byte {
+// systemText is the system text: a string, or a block with the mark where it is all that is to be cached.
+func (j *anthropicJSON) systemText(stable extent) []byte {
 	text := appendString(nil, strings.Join(j.system, tokens.Join))
-	if !marked {
+	if !j.mark || stable.system <= 0 || stable.messages > 0 {
 		return text
 	}
 	return append(append(append([]byte(`[{"type":"text","text":`), text...), cacheMark...), ']')

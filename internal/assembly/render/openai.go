@@ -60,9 +60,11 @@ func (f OpenAI) part(role memory.Role, p *memory.Part, s Sink) {
 		s.Image(p)
 		return
 	}
-	if pages := documentPages(p, f.Documents); role == memory.RoleUser && pages > 0 {
-		s.Document(p, pages)
-		return
+	if f.Documents && role == memory.RoleUser {
+		if pages := documentPages(p); pages > 0 {
+			s.Document(p, pages)
+			return
+		}
 	}
 	plainPart(p, s)
 }
@@ -179,7 +181,7 @@ func (j *openaiJSON) content(b *Block, prefix string) {
 
 // attached reports whether a user's part is passed on as an image or a document.
 func (j *openaiJSON) attached(p *memory.Part) bool {
-	return openaiImage(p) || documentPages(p, j.format.Documents) > 0
+	return openaiImage(p) || j.format.Documents && documentPages(p) > 0
 }
 
 func hasPart(parts []memory.Part, is func(*memory.Part) bool) bool {
@@ -209,7 +211,7 @@ func (j *openaiJSON) parts(parts []memory.Part, prefix string) {
 			j.buf = append(append(j.imageURL(p), imageDetail(p)...), `}}`...)
 			continue
 		}
-		if documentPages(p, j.format.Documents) > 0 {
+		if j.format.Documents && documentPages(p) > 0 {
 			j.buf = append(j.buf, `{"type":"file","file":{"filename":"document.pdf","file_data":"data:application/pdf;base64,`...)
 			j.buf = append(base64.StdEncoding.AppendEncode(j.buf, p.Data), `"}}`...)
 			continue

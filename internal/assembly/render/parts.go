@@ -59,10 +59,7 @@ func passBehind(prefix string, parts []memory.Part, pass func(*memory.Part), s S
 
 // documentPages is how many pages a part has that is passed on as a document, 0 where it cannot be. A document whose pages
 // cannot be counted has its placeholder: no budget could hold it.
-func documentPages(p *memory.Part, documents bool) int {
-	if !documents {
-		return 0
-	}
+func documentPages(p *memory.Part) int {
 	if n := tokens.Pages(*p); n <= tokens.MaxPages {
 		return n
 	}
