@@ -29,13 +29,13 @@ const (
 	MaxTextBytes   = 8 << 10 // of a replacement and of a hint
 )
 
-// Rule says what must not occur in the words of a message, and what is done where it does.
+// Rule is what must not occur in the words of a message, and what is done where it does.
 type Rule struct {
 	Name   string        // 1 to MaxNameBytes bytes, unique among the rules
 	Roles  []memory.Role // whose messages are looked at; nil for all
 	Test   Test
 	Action memory.CheckAction
-	Text   string // what stands in place of the words; for CheckReplace alone. It must pass all rules itself
+	Text   string // what is in place of the words; for CheckReplace alone. It must pass all rules itself
 	Hint   string // what to tell the model that wrote the message; for CheckRetry alone
 }
 
@@ -47,10 +47,10 @@ type Test interface {
 
 // judge looks at words.
 type judge interface {
-	// pass reports whether the words pass. Where they do not, rest is the words without what was found, and shorter; a
-	// test that finds nothing to take out answers the words as they are.
+	// pass reports whether the words pass. If not, rest is the words without what was found, and shorter; a test that finds
+	// nothing to take out returns the words as they are.
 	//
-	// Steps are taken from w before they are done; where that fails, the error is w's and the results mean nothing.
+	// Steps are taken from w before they are done; if that fails, the error is w's and the results are meaningless.
 	pass(w *work, words string) (rest string, ok bool, err error)
 }
 

@@ -23,7 +23,7 @@ func newExpression(re *regexp.Regexp) *expression {
 	}
 	return &expression{
 		Regexp: re, steps: sizeOf(tree) + stepsOfText,
-		// The expression behind any character: what stands before a place decides whether ^ and \b match there.
+		// The expression after any character: what precedes a place decides whether ^ and \b match there.
 		behind: sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\A(?s:.)(?s:.*?)(` + tree.String() + `)`) }),
 	}
 }

@@ -97,7 +97,8 @@ func (s *Set) message(w *work, m memory.Message) (Result, error) {
 // textOf is the words of a tool result's parts.
 func textOf(parts []memory.Part) string { return memory.Message{Parts: parts}.PlainText() }
 
-// reworded are the parts with their texts made one, which says the words; without texts where these are blank.
+// reworded returns the parts with their texts replaced by one, which has the words; without texts where the words are
+// blank.
 func reworded(parts []memory.Part, words string) []memory.Part {
 	var out []memory.Part
 	said := blank(words)

@@ -23,7 +23,7 @@ const (
 	maxAllSchemas    = 2 * MaxSchemaBytes
 )
 
-// JSON says that words must be JSON and nothing else. They cannot be stripped.
+// JSON requires that words are JSON and nothing else. They cannot be stripped.
 type JSON struct {
 	// Schema is the JSON Schema that they must satisfy, at most MaxSchemaBytes; "" for none. It is of draft 2020-12 unless
 	// its $schema says otherwise. The keyword format is not asserted, and nothing is fetched for a $ref. Numbers are taken as

@@ -118,7 +118,7 @@ func (r *measuring) fits(words string) bool {
 	return r.Tokens == 0 || tokens.Tokens(r.counter, r.counter.Cost(words)) <= r.Tokens
 }
 
-// The characters that join what stands around them, or keep it apart, in one word.
+// The characters that join the letters around them into one word, or keep them apart.
 const (
 	zeroWidthNonJoiner = '\u200c'
 	zeroWidthJoiner    = '\u200d'

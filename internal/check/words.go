@@ -15,11 +15,11 @@ import (
 
 // StopWords are words or phrases that must not occur: at most MaxWords of 1 to MaxWordBytes bytes. Case, width, kinds of
 // blanks and invisible characters do not matter. A word of an alphabet that puts blanks between words is found as a whole
-// word. Elsewhere it is found wherever it stands: Korean puts particles behind a word, and Chinese, Japanese and Thai put
+// word. Elsewhere it is found wherever it is: Korean puts particles behind a word, and Chinese, Japanese and Thai put
 // nothing between words.
 type StopWords []string
 
-// lexicon is stop words by their first letter, sorted, so that words with the same beginning stand together.
+// lexicon is stop words by their first letter, sorted, so that words with the same beginning are adjacent.
 type lexicon map[rune][][]rune
 
 func (t StopWords) ready(tokens.Counter) (judge, error) {
@@ -87,8 +87,8 @@ func (l lexicon) pass(w *work, words string) (rest string, ok bool, err error) {
 	return b.String(), false, nil
 }
 
-// at is how many letters the longest stop word takes that stands at an index, 0 for none, and how many letters were looked
-// at for that.
+// at returns how many letters the longest stop word at an index has, 0 for none, and how many letters were looked at for
+// that.
 func (l lexicon) at(letters []letter, i int) (longest, looked int) {
 	same := l[letters[i].r]
 	if len(same) == 0 || i > 0 && joined(letters[i-1].r, letters[i].r) {
@@ -114,7 +114,7 @@ func beginning(words [][]rune, n int, r rune) [][]rune {
 	return words[from:to]
 }
 
-// joined reports whether two letters that stand together belong to one word.
+// joined reports whether two adjacent letters belong to one word.
 func joined(a, b rune) bool { return spaced(a) && spaced(b) }
 
 // spaced reports whether a character is part of a word in a script that puts blanks between whole words.

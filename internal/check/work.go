@@ -5,9 +5,9 @@ import (
 	"fmt"
 )
 
-// MaxSteps bounds what judging the messages of a call may take, summed over rules and messages. A step is some ten
-// nanoseconds of one processor (BenchmarkSteps prints it for each kind of rule), so that a call that stays within the bound
-// is answered within two or three seconds.
+// MaxSteps bounds what judging the messages of a call may take, summed over rules and messages. A step takes about ten
+// nanoseconds of one processor (BenchmarkSteps prints it for each kind of rule), so a call within the bound returns within
+// two or three seconds.
 const MaxSteps = 200_000_000
 
 // The weights of what is done, in steps.
@@ -25,14 +25,14 @@ const (
 // stepsBetweenLooks is how many steps are done before the context is looked at again.
 const stepsBetweenLooks = 500_000
 
-// TooMuch says that judging takes more than MaxSteps. Its text holds nothing of the rule or of the messages.
+// TooMuch is the error of judging that takes more than MaxSteps. Its text holds nothing of the rule or of the messages.
 type TooMuch struct { //nolint:errname // named for what it says
 	Rule  int    // its index
 	Name  string // of the rule
 	Field string // the test's field, such as patterns
 }
 
-// Error says what is too much, and what helps.
+// Error returns what is too much, and what helps.
 func (e *TooMuch) Error() string {
 	return fmt.Sprintf("to judge the messages takes more than %d steps with it, a step being an instruction of an expression for a character of a text, "+
 		"or the like: send fewer or shorter messages in one call, or write smaller rules", MaxSteps)

@@ -84,7 +84,7 @@ func readRules(path string, req *memoryv1.CheckMessagesRequest) error {
 	return nil
 }
 
-// checkLine says what a check did.
+// checkLine returns what a check did.
 func checkLine(f *memoryv1.CheckFinding) string {
 	action := strings.ToLower(strings.TrimPrefix(f.GetAction().String(), "CHECK_ACTION_"))
 	line := fmt.Sprintf("check %s: %s in message %s", clean(f.GetRule()), action, clean(f.GetMessageId()))
@@ -97,7 +97,7 @@ func checkLine(f *memoryv1.CheckFinding) string {
 	return line
 }
 
-// printFindings says what was odd about recorded messages.
+// printFindings prints what was odd about recorded messages.
 func printFindings(w io.Writer, all []*memoryv1.Finding) {
 	for _, f := range all {
 		if f.GetCheck() != nil {

@@ -118,7 +118,7 @@ func printMessages(w io.Writer, all []*memoryv1.Message) error {
 	return nil
 }
 
-// printCompacted says what was done, on stderr.
+// printCompacted prints what was done, on stderr.
 func printCompacted(r *run, reply *memoryv1.CompactResponse) {
 	w, u := r.env.Stderr, reply.GetUsage()
 	if !reply.GetChanged() {
@@ -144,7 +144,7 @@ func printCompacted(r *run, reply *memoryv1.CompactResponse) {
 	printDegraded(w, reply.GetDegraded())
 }
 
-// windowShare says which part of a known window something takes.
+// windowShare returns which part of a known window something takes.
 func windowShare(share float64) string {
 	if share == 0 {
 		return ""

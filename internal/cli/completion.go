@@ -171,7 +171,7 @@ func fishCondition(p place) string {
 	return strings.Join(conditions, "; and ")
 }
 
-// fishValue says what follows a flag.
+// fishValue returns what follows a flag.
 func fishValue(f *kong.Flag) string {
 	short := ""
 	if f.Short != 0 {

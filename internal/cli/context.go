@@ -83,7 +83,7 @@ func (c *contextCmd) print(r *run, w io.Writer, reply *memoryv1.BuildContextResp
 	}
 }
 
-// explainTables says on stderr how facts and recalled lines were found.
+// explainTables prints on stderr how facts and recalled lines were found.
 func (r *run) explainTables(reply *memoryv1.BuildContextResponse) {
 	if rows := factScoreRows(reply); len(rows) > 0 {
 		fmt.Fprintln(r.env.Stderr)
@@ -203,7 +203,7 @@ func why(e *memoryv1.Explanation) string {
 	return strings.Join(words, ", ")
 }
 
-// selectionName says why something stands in a context, such as "fill: stated".
+// selectionName returns why something is in a context, such as "fill: stated".
 func selectionName(s memoryv1.Selection) string {
 	return strings.Replace(strings.ToLower(strings.TrimPrefix(s.String(), "SELECTION_")), "fill_", "fill: ", 1)
 }
@@ -212,7 +212,7 @@ func sectionName(k memoryv1.SectionKind) string {
 	return strings.ToLower(strings.TrimPrefix(k.String(), "SECTION_KIND_"))
 }
 
-// printUsage says what the context takes, covers and leaves out.
+// printUsage prints what the context takes, covers and leaves out.
 func printUsage(w io.Writer, reply *memoryv1.BuildContextResponse) {
 	u, cov := reply.GetUsage(), reply.GetCoverage()
 	fmt.Fprintf(w, "\n%d of %d tokens (%s)", u.GetTokens(), u.GetAvailableTokens(), u.GetCounter())
@@ -240,7 +240,7 @@ func printUsage(w io.Writer, reply *memoryv1.BuildContextResponse) {
 	printDegraded(w, reply.GetDegraded())
 }
 
-// exceptions names the spans that are missing among the messages that stand verbatim.
+// exceptions names the spans that are missing among the verbatim messages.
 func exceptions(cov *memoryv1.Coverage) string {
 	var spans []string
 	for _, g := range cov.GetGaps() {

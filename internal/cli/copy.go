@@ -16,10 +16,10 @@ type copyCmd struct {
 	settings
 }
 
-// copyEvery is how often progress is told.
+// copyEvery is how often progress is printed.
 const copyEvery = time.Second
 
-// Run copies, compares what arrived, and says so. It can be interrupted and run again.
+// Run copies, compares what arrived, and reports the result. It can be interrupted and run again.
 func (c *copyCmd) Run(r *run) error {
 	cfg, err := c.load(r)
 	if err != nil {
@@ -39,7 +39,7 @@ func (c *copyCmd) Run(r *run) error {
 	return nil
 }
 
-// goOn says when it helps to run it again as it was.
+// goOn returns the advice to run it again unchanged, where that helps.
 func goOn(ctx context.Context, err error) string {
 	if ctx.Err() != nil || memory.ReasonOf(err) == memory.ReasonStoreUnavailable {
 		return " (run it again to go on)"

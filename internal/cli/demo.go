@@ -279,7 +279,7 @@ func (d *demo) printContext(reply *memoryv1.BuildContextResponse, took time.Dura
 	printDegraded(d.env.Stdout, reply.GetDegraded())
 }
 
-// summarisedBefore says which messages the running summary stands for.
+// summarisedBefore returns which messages the running summary covers.
 func summarisedBefore(cov *memoryv1.Coverage) string {
 	if cov.GetSummaryThrough() == 0 {
 		return ""
@@ -299,7 +299,7 @@ func sectionNames(reply *memoryv1.BuildContextResponse) string {
 // maxTerms is how many terms of an explanation are shown.
 const maxTerms = 4
 
-// printWhy says for each recalled line what found it.
+// printWhy prints for each recalled line what found it.
 func (d *demo) printWhy(reply *memoryv1.BuildContextResponse) {
 	items := slices.Clone(recalled(reply))
 	if len(items) == 0 {
@@ -318,7 +318,7 @@ func (d *demo) printWhy(reply *memoryv1.BuildContextResponse) {
 	}
 }
 
-// demoText is what an item's message says. A text rendering does not repeat it, but the script has it.
+// demoText returns the text of an item's message. A text rendering does not repeat it, but the script has it.
 func demoText(it *memoryv1.ContextItem) string {
 	turns := demoPast()
 	if it.GetSessionId() == demoCheckup {

@@ -159,7 +159,7 @@ func (d *demo) history(ctx context.Context, fact string) error {
 	return nil
 }
 
-// printScores says for each fact of other sessions why it stands where it does.
+// printScores prints for each fact of other sessions why it has its rank.
 func (d *demo) printScores(reply *memoryv1.BuildContextResponse) {
 	items := itemsOf(reply, memoryv1.SectionKind_SECTION_KIND_FACTS)
 	if len(items) == 0 {

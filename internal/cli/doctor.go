@@ -184,8 +184,8 @@ func (r *run) checkClock(ctx context.Context, conn *grpc.ClientConn) finding {
 	return ok("the server's clock agrees; an empty context took %s", took.Round(100*time.Microsecond))
 }
 
-// isLocal reports whether the server runs on this machine, so that a disk and a metrics port here may be its. Which file it has open it does
-// not say: what is checked is the directory that the configuration here names.
+// isLocal reports whether the server runs on this machine, so that a disk and a metrics port here may be its. Which file it
+// has open it does not say: what is checked is the directory that the configuration here names.
 func isLocal(server string) bool {
 	host, _, err := net.SplitHostPort(server)
 	if err != nil {

@@ -130,7 +130,7 @@ func total(parts []part) (sum float64) {
 	return sum
 }
 
-// providers says what summarises, extracts and embeds.
+// providers returns what summarises, extracts and embeds.
 func (m measured) providers() finding {
 	var words []string
 	for _, s := range m {
@@ -148,7 +148,7 @@ func (m measured) providers() finding {
 // longWait is how long work may wait before the doctor warns.
 const longWait = 10 * time.Minute
 
-// waiting says how long the oldest work of each kind has waited.
+// waiting returns how long the oldest work of each kind has waited.
 func (m measured) waiting() finding {
 	parts := m.by("strata_work_oldest_pending_seconds", "kind")
 	if turns := total(m.by("strata_turns_pending_seconds", "")); turns > 0 {
@@ -171,7 +171,7 @@ func (m measured) waiting() finding {
 	return ok("%s", text)
 }
 
-// quarantine says what of the models' answers was refused.
+// quarantine returns what of the models' answers was refused.
 func (m measured) quarantine() finding {
 	parts := m.by("strata_quarantined_stored", "reason")
 	if len(parts) == 0 {
@@ -180,7 +180,7 @@ func (m measured) quarantine() finding {
 	return ok("%.0f operations refused: %s; strata facts quarantine USER shows them", total(parts), counts(parts))
 }
 
-// summaries says what of the summaries was refused or mended.
+// summaries returns what of the summaries was refused or mended.
 func (m measured) summaries() finding {
 	refused, appended := m.by("strata_summary_refused_total", "reason"), total(m.by("strata_summary_anchors_appended_total", ""))
 	text := "none refused"
@@ -193,7 +193,7 @@ func (m measured) summaries() finding {
 // tooManyFailures is the share of failed calls above which the doctor warns.
 const tooManyFailures = .1
 
-// models says what chat models were asked and what that took.
+// models returns what chat models were asked and what that took.
 func (m measured) models() finding {
 	calls, tokens := m.by("strata_model_calls_total", "operation"), m.by("strata_model_tokens_total", "direction")
 	if len(calls) == 0 {
@@ -207,7 +207,7 @@ func (m measured) models() finding {
 // manyWaiting is how many texts may wait for a vector without a warning: what was said in the last seconds.
 const manyWaiting = 20
 
-// embedder says what the embedder was asked, and what it has not been asked yet.
+// embedder returns what the embedder was asked, and what it has not been asked yet.
 func (m measured) embedder() finding {
 	calls := m.by("strata_embedding_calls_total", "model")
 	waiting := m.by("strata_embedding_waiting", "of")
@@ -241,7 +241,7 @@ func judged(text string, calls float64, failures []part, fix string) finding {
 	return ok("%s", text)
 }
 
-// degraded says which tiers could not do their part.
+// degraded returns which tiers could not do their part.
 func (m measured) degraded() finding {
 	parts := m.by("strata_degraded_total", "tier")
 	if len(parts) == 0 {

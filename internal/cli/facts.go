@@ -189,7 +189,7 @@ type factValues struct {
 	Language     *string  `placeholder:"TAG" help:"The language of the text, such as ko."`
 }
 
-// put sets what the flags name, and answers the fields.
+// put sets what the flags name, and returns the fields.
 func (v factValues) put(f *memoryv1.Fact) (fields []string) {
 	if v.Category != nil {
 		f.Category, fields = categoryOf(*v.Category), append(fields, "category")

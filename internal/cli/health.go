@@ -11,7 +11,7 @@ import (
 // healthCmd asks a server whether it serves: the check of a container that holds nothing but the program.
 type healthCmd struct{}
 
-// Run fails unless the server says that it serves.
+// Run fails unless the server reports that it is serving.
 func (c *healthCmd) Run(r *run) error {
 	var reply *grpc_health_v1.HealthCheckResponse
 	err := callOn(r, grpc_health_v1.NewHealthClient, func(ctx context.Context, client grpc_health_v1.HealthClient) (err error) {

@@ -33,7 +33,7 @@ type Env struct {
 	Width          int      // columns of the terminal; 0 when stdout is none
 	Environ        []string // as os.Environ gives it
 	Now            func() time.Time
-	Version        string // as the build was told; "" for what the Go toolchain stamped
+	Version        string // set by the build; "" for what the Go toolchain stamped
 }
 
 // OSEnv is the world of this process.

@@ -128,7 +128,7 @@ func speaker(m *memoryv1.Message) string {
 	return roleName(m.GetRole()) + " " + oneLine(m.GetName())
 }
 
-// summary says in one line what a message carries.
+// summary returns in one line what a message carries.
 func summary(m *memoryv1.Message) string {
 	var words []string
 	if m.GetText() != "" {

@@ -77,14 +77,14 @@ func pageSize(limit, have, most int) int32 {
 	return int32(min(limit-have, most))
 }
 
-// more says on stderr that a limit cut the list.
+// more prints on stderr that a limit cut the list.
 func (r *run) more(token string) {
 	if token != "" {
 		fmt.Fprintln(r.env.Stderr, "there is more: raise --limit")
 	}
 }
 
-// hiddenMark stands behind who speaks where contexts leave it out.
+// hiddenMark is printed behind the author of a message that contexts leave out.
 func hiddenMark(hidden bool) string {
 	if hidden {
 		return " (hidden)"

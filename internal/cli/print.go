@@ -150,7 +150,7 @@ func clock(t *timestamppb.Timestamp) string {
 // instant is a time on the command line.
 type instant struct{ time.Time }
 
-// UnmarshalText reads RFC 3339, or a date, which stands for its first moment in UTC.
+// UnmarshalText reads RFC 3339, or a date, which means its first moment in UTC.
 func (i *instant) UnmarshalText(b []byte) error {
 	for _, layout := range []string{time.RFC3339Nano, time.DateOnly} {
 		if t, err := time.Parse(layout, string(b)); err == nil {

@@ -30,7 +30,7 @@ func (c *reembedCmd) Run(r *run) error {
 	return r.showJob(job)
 }
 
-// ask starts the job. A job that runs or has ended is answered as it is, so that asking again changes nothing.
+// ask starts the job. A job that runs or has ended is returned as it is, so that asking again changes nothing.
 func (c *reembedCmd) ask(r *run) (job *memoryv1.Job, err error) {
 	err = callOn(r, memoryv1.NewMaintenanceServiceClient, func(ctx context.Context, client memoryv1.MaintenanceServiceClient) error {
 		reply, err := client.Reembed(ctx, &memoryv1.ReembedRequest{Model: c.Model, Dimension: c.Dimension})
@@ -40,7 +40,7 @@ func (c *reembedCmd) ask(r *run) (job *memoryv1.Job, err error) {
 	return job, err
 }
 
-// await asks until the model is in use, and says on stderr what holds it up.
+// await asks until the model is in use, and prints on stderr what holds it up.
 func (c *reembedCmd) await(r *run, job *memoryv1.Job) (*memoryv1.Job, error) {
 	tick := time.NewTicker(reembedEvery)
 	defer tick.Stop()

@@ -61,7 +61,7 @@ func viewsOf(names []string) []memoryv1.View {
 // jobEvery is how often a waiting command asks how far its jobs have come.
 const jobEvery = 250 * time.Millisecond
 
-// awaitJobs asks until no job is open any more, and says on stderr what holds one up.
+// awaitJobs asks until no job is open any more, and prints on stderr what holds one up.
 func (r *run) awaitJobs(jobs []*memoryv1.Job) ([]*memoryv1.Job, error) {
 	tick := time.NewTicker(jobEvery)
 	defer tick.Stop()
@@ -90,7 +90,7 @@ func (r *run) awaitJobs(jobs []*memoryv1.Job) ([]*memoryv1.Job, error) {
 	}
 }
 
-// jobsNow answers how far jobs of no user have come.
+// jobsNow returns how far jobs of no user have come.
 func (r *run) jobsNow(jobs []*memoryv1.Job) ([]*memoryv1.Job, error) {
 	req := &memoryv1.ListJobsRequest{States: []memoryv1.JobState{
 		memoryv1.JobState_JOB_STATE_OPEN, memoryv1.JobState_JOB_STATE_PARKED, memoryv1.JobState_JOB_STATE_APPLIED,

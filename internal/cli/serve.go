@@ -112,7 +112,7 @@ func newLog(cfg config.Config, env Env) *slog.Logger {
 	return slog.New(slog.NewJSONHandler(env.Stderr, &slog.HandlerOptions{Level: cfg.Level()}))
 }
 
-// printBanner says what runs where, what is on and off, and why.
+// printBanner prints what runs where, what is on and off, and why.
 func printBanner(env Env, cfg config.Loaded, a *app.App) {
 	w, p := env.Stdout, env.color(env.StdoutTerminal)
 	line := func(name, value, note string) {

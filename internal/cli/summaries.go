@@ -136,7 +136,7 @@ func (c *summariesGetCmd) Run(r *run) error {
 	})
 }
 
-// printSummary prints a summary's text, then what it stands for and what wrote it.
+// printSummary prints a summary's text, then what it covers and what wrote it.
 func (r *run) printSummary(w io.Writer, s *memoryv1.Summary) {
 	fmt.Fprintln(w, strings.TrimSuffix(clean(s.GetText()), "\n"))
 	about := fmt.Sprintf("%s, %s to %s, %d tokens", summaryName(s), dateText(s.GetStartTime()), dateText(s.GetEndTime()), s.GetTokens())

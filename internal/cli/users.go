@@ -62,7 +62,7 @@ func userRows(users []*memoryv1.User) [][]string {
 	return rows
 }
 
-// extractName says whether facts are learnt.
+// extractName returns whether facts are learnt.
 func extractName(m memoryv1.ExtractMode) string {
 	if m == memoryv1.ExtractMode_EXTRACT_MODE_NONE {
 		return "none"

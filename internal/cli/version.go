@@ -6,8 +6,8 @@ import (
 	"runtime/debug"
 )
 
-// version is the version of the program: what the build was told it is, else what the Go toolchain stamped (a tag, or a
-// commit for a build in between).
+// version is the version of the program: the one set by the build, else what the Go toolchain stamped (a tag, or a commit
+// for a build in between).
 func (e Env) version() string {
 	if e.Version != "" {
 		return e.Version

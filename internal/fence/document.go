@@ -9,9 +9,9 @@ import (
 	"github.com/stratamem/strata/internal/memory"
 )
 
-// enclosing is what of the JSON around a fence is an echo: all of it, but for the words of users behind the last message
-// of another role. Nothing, where the fence does not stand in a string of an object or list. JSON of JSON is looked at as
-// deep as the fence stands, and the lists and objects that Python prints are read too; either may be cut off.
+// enclosing returns which part of the JSON around a fence is an echo: all of it, except the words of users behind the last
+// message of another role. It returns nothing where the fence is not within a string of an object or list. JSON within JSON
+// is followed as deep as the fence is, and lists and objects as Python prints them are read too; either may be cut off.
 func enclosing(s string, b block, recorded func(string) bool) (spans []memory.Span, around memory.Span) {
 	for _, slashes := range depths(s, b) {
 		l := lexer{s, slashes}
@@ -40,7 +40,7 @@ func enclosing(s string, b block, recorded func(string) bool) (spans []memory.Sp
 	return nil, memory.Span{}
 }
 
-// holes are the words of a document that may stand nowhere else.
+// holes returns the words of a document that may not be stored anywhere else.
 func (l lexer) holes(doc document, recorded func(string) bool) []memory.Span {
 	var out []memory.Span
 	for _, w := range doc.lastWords() {
@@ -60,7 +60,7 @@ var (
 	blankEnd   = regexp.MustCompile(`(?:\s|\\+[nrt])*$`)
 )
 
-// depths are how many backslashes may stand before the quotes of the string that holds a fence. A line end within it is
+// depths are how many backslashes may be before the quotes of the string that holds a fence. A line end within it is
 // written with one more.
 func depths(s string, b block) []int {
 	if b.opened {
@@ -130,7 +130,7 @@ type lexer struct {
 	slashes int
 }
 
-// quoteAt reports whether a quote that ends or begins a string stands at i.
+// quoteAt reports whether a quote that ends or begins a string is at i.
 func (l lexer) quoteAt(i int) bool {
 	if l.s[i] != '"' && l.s[i] != '\'' {
 		return false
@@ -142,7 +142,7 @@ func (l lexer) quoteAt(i int) bool {
 	return n%(2*(l.slashes+1)) == l.slashes
 }
 
-// next and previous are where the next quote of the kind stands from i on, and the last one before i; -1 for none.
+// next and previous return where the next quote of the kind is from i on, and the last one before i; -1 for none.
 func (l lexer) next(i int, kind byte) int {
 	for ; i < len(l.s); i++ {
 		if l.s[i] == kind && l.quoteAt(i) {
@@ -228,12 +228,12 @@ func (l lexer) around(b block) (document, bool) {
 	return document{memory.Span{Start: start, End: end}, messages}, true
 }
 
-// roles matches what says whose a string is before it.
+// roles matches the key before a string that names whose words it holds.
 var roles = regexp.MustCompile(`(?i)['"]role\\*['"]\s*:\s*\\*['"](\w+)|['"](system)\\*['"]\s*:`)
 
 // roleAt is the role of the string behind a text.
 func roleAt(before string) string {
-	before = before[max(0, len(before)-500):] // the role stands next to the words
+	before = before[max(0, len(before)-500):] // the role is next to the words
 	m := roles.FindAllStringSubmatch(before, -1)
 	if len(m) == 0 {
 		return ""
@@ -242,8 +242,8 @@ func roleAt(before string) string {
 	return strings.ToLower(last[1] + last[2])
 }
 
-// backwards reads from a string's quote towards the beginning. It returns where the outermost object or list begins that
-// is open there, or what is left of it, and how many are open; a depth of 0 says that the beginning was cut off.
+// backwards reads from a string's quote towards the beginning. It returns where the outermost object or list that is open
+// there begins, or what is left of it, and how many are open; a depth of 0 means that the beginning was cut off.
 func (l lexer) backwards(at int) (start, open int) {
 	start, closed := at, 0
 	for i := at; ; {
@@ -296,7 +296,7 @@ type frame struct {
 	words []memory.Span
 }
 
-// forwards reads from the end of a fence to the end of the JSON, and what messages say on the way: first the rest of the
+// forwards reads from the end of a fence to the end of the JSON, and returns the messages on the way: first the rest of the
 // message that holds the fence.
 func (l lexer) forwards(b block, quote, depth int) (end int, messages []said) {
 	kind := byte('"')
@@ -415,7 +415,7 @@ func withWords(own said, messages []said) []said {
 	return append([]said{own}, messages...)
 }
 
-// unquote is what a string says; as it is written where that is no JSON.
+// unquote returns the value of a string; as it is written where it is no JSON.
 func (l lexer) unquote(s string) string {
 	for range depthOf(l.slashes) {
 		var out string

@@ -9,9 +9,9 @@ import (
 )
 
 // Echoes are the spans of a text that repeat what was rendered under one of the ids, ascending and apart: fences with what
-// they hold, and where a fence stands within the JSON of a provider's request, all of that request but what its last
-// messages are given by their user: these may stand nowhere else. Of such words, those that recorded reports are stored
-// elsewhere are an echo too; nil for none.
+// they hold, and where a fence is within the JSON of a provider's request, all of that request but what its last messages
+// are given by their user: these may be nowhere else. Of such words, those that recorded reports are stored elsewhere are
+// an echo too; nil for none.
 //
 // A fence is known in whatever spelling its tags have survived: escaped for JSON or HTML, any number of times, quoted,
 // indented, in a code block, disarmed. It ends where as many tags of its own spelling close as opened; what holds other
@@ -25,7 +25,7 @@ func Echoes(text string, ids []ID, recorded func(words string) bool) []memory.Sp
 	blocks := blocksOf(t.text, tagsOf(t.text, ids))
 	spans := make([]memory.Span, 0, len(blocks))
 	looked, doc := 0, memory.Span{Start: len(t.text)}
-	for _, b := range slices.Backward(blocks) { // the last fence of a request says what stands behind all of them
+	for _, b := range slices.Backward(blocks) { // the last fence of a request says what is behind all of them
 		spans = append(spans, b.span)
 		if looked == maxDocuments || b.span.Start >= doc.Start {
 			continue
@@ -47,8 +47,8 @@ func MayHold(text string) bool {
 	return strings.Contains(text, stem) || strings.Contains(text, strings.ToUpper(stem)) || strings.Contains(text, "Strata")
 }
 
-// Remembered are the pieces of an echo that memory wrote: what stands in fences of what memory knows, or of state, or
-// all of an echo that is one piece of such a fence. The rest of a rendering is words that stand in the transcript.
+// Remembered are the pieces of an echo that memory wrote: what is in fences of what memory knows, or of state, or all of an
+// echo that is one piece of such a fence. The rest of a rendering is words that are in the transcript.
 func Remembered(echo string) []string {
 	t := unescapeHTML(echo)
 	var out []string
@@ -58,7 +58,7 @@ func Remembered(echo string) []string {
 	return out
 }
 
-// maxDocuments is in how many places of a text it is looked whether JSON stands around a fence.
+// maxDocuments is in how many places of a text JSON around a fence is looked for.
 const maxDocuments = 16
 
 // tag is a tag of a fence in a text.
@@ -177,7 +177,7 @@ type unescaped struct {
 	marks []mark
 }
 
-// mark says that from a byte of the unescaped text on, bytes come from so many bytes further.
+// mark means that the bytes of the unescaped text from at on come from shift bytes further.
 type mark struct{ at, shift int }
 
 var entity = regexp.MustCompile(`(?i)&(?:amp;)*(?:lt|gt|quot|apos|hyphen|#0*(?:34|39|45|60|62)|#x0*(?:22|27|2d|3c|3e));`)
@@ -223,7 +223,7 @@ func meant(e string) byte {
 	return '-'
 }
 
-// place is where a byte of the unescaped text stands in the text itself.
+// place is where a byte of the unescaped text is in the text itself.
 func (u unescaped) place(at int) int {
 	i, _ := slices.BinarySearchFunc(u.marks, at, func(m mark, at int) int {
 		if m.at <= at {

@@ -13,7 +13,7 @@ import (
 	"github.com/stratamem/strata/internal/memory"
 )
 
-// Name says what a fence is around.
+// Name is the kind of content that a fence encloses.
 type Name string
 
 // The names. A tag is "strata-", the name, a hyphen and an ID.

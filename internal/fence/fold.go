@@ -57,7 +57,7 @@ type letter struct {
 	at int
 }
 
-// soft stands for a soft hyphen among folded letters: a hyphen where one is looked for, nothing elsewhere.
+// soft is a soft hyphen among folded letters: a hyphen where one is looked for, nothing elsewhere.
 const soft = 0xAD
 
 // fold is s in lower-case letters of ASCII where it has characters that look like such letters, without what cannot be

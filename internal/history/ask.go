@@ -22,10 +22,10 @@ type teller struct {
 	extract  bool // by the built-in summariser
 }
 
-// failureEnded is the failure of an answer that came, or would have come, when the context had ended.
+// failureEnded is the failure of an answer that came after the context had ended, or did not come because of that.
 const failureEnded = "ended"
 
-// consult answers what became of each group. Once ctx has ended, nothing more is asked, and what it answers means nothing.
+// consult returns what becomes of each group. Once ctx has ended it asks nothing more, and its result is meaningless.
 func (r *run) consult(ctx context.Context, ask func(Request) Answer, units []unit, d division, c Compress, e *Effect) []outcome {
 	t := teller{run: r, ask: ask, compress: c}
 	if d.missing != nil {
@@ -65,7 +65,7 @@ func (t teller) fallBack(ctx context.Context, m material) outcome {
 	return outcome{}
 }
 
-// material is what a model is told of a group.
+// material is what a model reads of a group.
 type material struct {
 	previous string // the summaries that the answer takes up
 	lines    []line
@@ -106,7 +106,7 @@ func (r *run) linesOf(it *item) []line {
 	return out
 }
 
-// unprefixed is what a summary says behind its prefix.
+// unprefixed returns the text of a summary after its prefix.
 func (p Policy) unprefixed(said string) string {
 	for _, prefix := range []string{p.prefix(), DefaultPrefix} {
 		if prefix = strings.TrimSpace(prefix); prefix != "" && strings.HasPrefix(said, prefix) {
@@ -116,7 +116,7 @@ func (p Policy) unprefixed(said string) string {
 	return strings.TrimSpace(said)
 }
 
-// tell asks about a group as the strategy says.
+// tell asks the model about a group in the way of the strategy.
 func (t teller) tell(ctx context.Context, m material) (o outcome, failure string) {
 	if t.compress.Strategy == StrategyFacts {
 		return t.facts(ctx, m)
@@ -124,8 +124,8 @@ func (t teller) tell(ctx context.Context, m material) (o outcome, failure string
 	return t.summarise(ctx, m)
 }
 
-// summarise folds a group into one summary, a chunk at a time. Each answer takes the place of the one before, so that
-// whatever is lost is lost in one place only: the model's.
+// summarise folds a group into one summary, a chunk at a time. Each answer replaces the one before, so that only the model
+// can lose anything.
 func (t teller) summarise(ctx context.Context, m material) (o outcome, failure string) {
 	o.reason = ReasonSummarised
 	if t.compress.Lossy && t.compress.ChunkTokens > 0 {
@@ -164,7 +164,7 @@ func (t teller) request(previous string, chunk []line) Request {
 	return request
 }
 
-// sources are the messages that lines are of. Pieces of one stand together.
+// sources returns the messages that the lines belong to. Pieces of one message are adjacent.
 func sources(lines []line) []int {
 	var out []int
 	for _, l := range lines {
@@ -175,8 +175,9 @@ func sources(lines []line) []int {
 	return out
 }
 
-// accept answers the text of a summary that may stand, or why it may not. Answers to the service's own prompt are
-// checked as those of background work are; of others only that there is one. What is too long loses whole sentences.
+// accept returns the text of a summary that passes the checks, or why it does not. Answers to Strata's own prompt are
+// checked as those of background work are; other answers only must not be empty. Whole sentences are cut from what is too
+// long.
 func (t teller) accept(ctx context.Context, request Request, answer Answer) (text, failure string) {
 	text = strings.TrimSpace(answer.Text)
 	switch {

@@ -52,8 +52,8 @@ func (r *run) clearable(c Clear) []use {
 
 func (r *run) part(at toolcalls.Ref) *memory.Part { return &r.items[at.Message].msg.Parts[at.Part] }
 
-// useOf answers what clearing a tool use wins. A body or arguments that take no more than what would stand for them
-// stay: so what was cleared is not cleared again.
+// useOf returns what clearing a tool use saves. A body or arguments no longer than their placeholder stay, so that nothing
+// is cleared twice.
 func (r *run) useOf(call toolcalls.Call, c Clear) use {
 	u := use{call: call}
 	if more := r.bodyWins(call.Result, c); more > 0 {

@@ -157,7 +157,7 @@ func (f Filter) selects(m memory.Message) bool {
 		(len(f.Contains) == 0 || slices.ContainsFunc(f.Contains, func(w string) bool { return strings.Contains(said, strings.ToLower(w)) }))
 }
 
-// tells reports whether a summariser can be told anything of a unit.
+// tells reports whether a unit holds anything that a summariser could use.
 func (r *run) tells(u unit) bool {
 	return slices.ContainsFunc(r.items[u.from:u.to], func(it *item) bool {
 		return it.msg.Origin != memory.OriginRecalled && slices.ContainsFunc(it.msg.Parts, func(p memory.Part) bool {
@@ -166,7 +166,7 @@ func (r *run) tells(u unit) bool {
 	})
 }
 
-// silence is why a unit goes that tells nothing.
+// silence returns why a unit without anything for a summariser is left out.
 func (r *run) silence(u unit) Reason {
 	if r.items[u.from].msg.Origin == memory.OriginRecalled {
 		return ReasonRecalled
@@ -174,7 +174,7 @@ func (r *run) silence(u unit) Reason {
 	return ReasonEmpty
 }
 
-// isSince reports whether anything of a unit was said at or after the strategy's time.
+// isSince reports whether any message of a unit is from the strategy's time or later.
 func (r *run) isSince(u unit, c Compress) bool {
 	return slices.ContainsFunc(r.items[u.from:u.to], func(it *item) bool {
 		return it.msg.CreateTime.IsZero() || !it.msg.SaidTime().Before(c.Since)
@@ -215,7 +215,7 @@ type outcome struct {
 	lossy    map[int]bool // messages of the history that the summariser was not given
 }
 
-// fate is what becomes of a unit: the number of the group whose message stands for it, or one of these.
+// fate is what becomes of a unit: the number of the group whose message replaces it, or one of these.
 type fate int
 
 const (
@@ -278,7 +278,7 @@ func (r *run) lead(units []unit, fates []fate) {
 	}
 }
 
-// rewrite writes the list. Each group's message stands where the first that it replaces stood.
+// rewrite writes the list. Each group's message takes the place of the first message that it replaces.
 func (r *run) rewrite(units []unit, fates []fate, why map[int]Reason, outcomes []outcome) {
 	before := r.items
 	r.items = nil
@@ -317,7 +317,7 @@ func (r *run) lose(group []*item, why func(source int) Reason) {
 	}
 }
 
-// take notes items that a message stands for. Its time is that of the last of them.
+// take records the items that a message replaces. Its time is that of the last of them.
 func (r *run) take(into *item, w *Written, group []*item, o outcome) {
 	r.lose(group, func(source int) Reason {
 		if o.lossy[source] {

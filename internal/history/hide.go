@@ -8,7 +8,7 @@ import (
 	"github.com/stratamem/strata/internal/toolcalls"
 )
 
-// hide leaves out what the policy hides. It answers which messages of the history were tied to those by tool calls.
+// hide leaves out what the policy hides. It returns which messages of the history were tied to those by tool calls.
 func (r *run) hide(e *Effect) (tied map[int]bool) {
 	hidden := r.hidden()
 	e.Triggered = slices.Contains(hidden, true)
@@ -36,7 +36,7 @@ func (r *run) messages() iter.Seq[memory.Message] {
 	}
 }
 
-// message answers an item's message.
+// message returns an item's message.
 func (r *run) message(i int) *memory.Message { return &r.items[i].msg }
 
 // hidden reports for each item whether it is hidden.
@@ -54,7 +54,7 @@ func (r *run) hidden() []bool {
 
 func (r *run) excluded(i int) bool { return slices.Contains(r.policy.Hide.Exclude, r.items[i].msg.ID) }
 
-// beforeStart reports for each item whether it stands before the context's start, and so does all that it is tied to.
+// beforeStart reports for each item whether it is before the context's start, and with it everything that it is tied to.
 func (r *run) beforeStart() []bool {
 	h := r.policy.Hide
 	before := make([]bool, len(r.items))

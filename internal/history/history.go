@@ -34,25 +34,25 @@ const (
 	StageTrim     Stage = "trim"
 )
 
-// Reason says why a message is not, or not as it was, in the result.
+// Reason is why a message is not, or not as it was, in the result.
 type Reason string
 
 // The reasons.
 const (
 	ReasonHidden     Reason = "hidden"          // before the context's start, or excluded by id
 	ReasonTied       Reason = "tied"            // tied to a hidden message by a tool call
-	ReasonSummarised Reason = "summarised"      // a summary stands for it
-	ReasonFacts      Reason = "facts"           // the facts that were found in it stand for it
+	ReasonSummarised Reason = "summarised"      // a summary replaces it
+	ReasonFacts      Reason = "facts"           // the facts that were found in it replace it
 	ReasonRecalled   Reason = "recalled"        // a memory service had put it into the prompt, and can again
 	ReasonDropped    Reason = "dropped"         // before what the strategy looks at, or by the fallback
 	ReasonFiltered   Reason = "filtered"        // not selected by the filter of a custom strategy
 	ReasonLossy      Reason = "lossy"           // left out of what the summariser was given
 	ReasonMessages   Reason = "messages"        // over the limit of messages
 	ReasonBudget     Reason = "budget"          // over the limit of tokens
-	ReasonRepeated   Reason = "repeated"        // a system message that stands in the list already
-	ReasonOrphan     Reason = "orphan_result"   // it, or a result in it, answers no call of the list
+	ReasonRepeated   Reason = "repeated"        // a system message that is in the list already
+	ReasonOrphan     Reason = "orphan_result"   // it, or a result in it, belongs to no call of the list
 	ReasonUnanswered Reason = "unanswered_call" // it, or a call in it with its reasoning, has no result and can get none
-	ReasonEmpty      Reason = "empty"           // nothing in it can stand in a model's input
+	ReasonEmpty      Reason = "empty"           // nothing in it can be part of a model's input
 )
 
 // Omission is a message of the history that is not, or not as a whole, in the result.
@@ -77,10 +77,10 @@ type Cleared struct {
 // Written is a message that a policy wrote.
 type Written struct {
 	Index    int    // in Result.Messages
-	ID       string // derived from what it says
-	Replaces []int  // the messages it stands for, in History.Messages
+	ID       string // derived from its content
+	Replaces []int  // the messages it replaces, in History.Messages
 	Tokens   int64
-	Model    string // what wrote it, as its Answer says
+	Model    string // the Model of its Answer
 	Fallback bool   // whether the fallback wrote it
 }
 
@@ -89,8 +89,8 @@ type Effect struct {
 	Stage         Stage
 	Triggered     bool // its triggers or limits were reached
 	Before, After toolcalls.Size
-	// Fallback says why the strategy's fallback was taken, "" when it was not: the Failure of an Answer,
-	// "nothing_found", or a summary.RefusalReason.
+	// Fallback is why the strategy's fallback was taken, "" when it was not: the Failure of an Answer, "nothing_found", or
+	// a summary.RefusalReason.
 	Fallback string
 }
 
@@ -119,7 +119,7 @@ func (r Result) Share(n int64) float64 {
 	return float64(n) / float64(r.Window)
 }
 
-// RequestKind says what a model is asked for.
+// RequestKind is what a model is asked for.
 type RequestKind string
 
 // The kinds.
@@ -141,21 +141,21 @@ type Request struct {
 	Messages  []int // those that it is about, in History.Messages
 }
 
-// Answer is what a model said.
+// Answer is a model's reply.
 type Answer struct {
 	Text    string
 	Cut     bool   // it ran out of tokens
 	Refused bool   // it declined
 	Failure string // why there is none: a word such as timeout, which the Result repeats; "" when there is one
 	Model   string // its name
-	// Verbatim says that the text is made of the source's own sentences, as the built-in summariser's is: nothing in it is
-	// invented, so that it stands whatever a check of a model's words would say.
+	// Verbatim is set when the text consists of the source's own sentences, as the built-in summariser's does: nothing in
+	// it is invented, so it is accepted without the checks for models.
 	Verbatim bool
 }
 
-// Decide decides what a policy makes of a history, as far as that can be said before a model was asked. What is wrong
-// with either is a memory.Error that names the field. Where ctx ends meanwhile, its error is returned: to count the tokens
-// of a long history takes seconds.
+// Decide plans what a policy does to a history, as far as no model is needed for that. A fault in either is a memory.Error
+// that names the field. When ctx ends meanwhile, its error is returned: counting the tokens of a long history takes
+// seconds.
 func Decide(ctx context.Context, h History, p Policy) (*Plan, error) {
 	if err := p.Validate("policy", h.Window); err != nil {
 		return nil, err

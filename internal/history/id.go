@@ -11,9 +11,9 @@ import (
 	"github.com/stratamem/strata/internal/toolcalls"
 )
 
-// EnsureIDs answers the messages with an id each. A missing one is derived from role, name and parts, and from how many
-// messages without an id before it say the same: so it is the same on every call, also when messages follow, and two
-// that say the same differ. The messages given are not changed.
+// EnsureIDs returns the messages with an id each. A missing one is derived from role, name and parts, and from how many
+// messages without an id before it say the same: so it is the same on every call, also when messages follow, and two that
+// say the same differ. The messages given are not changed.
 func EnsureIDs(messages []memory.Message) []memory.Message {
 	out := make([]memory.Message, len(messages))
 	copy(out, messages)
@@ -30,7 +30,7 @@ func EnsureIDs(messages []memory.Message) []memory.Message {
 	return out
 }
 
-// minter derives ids that none of a list's messages has. Messages that say the same are numbered.
+// minter derives ids that no message of a list has. Messages of equal content are numbered.
 type minter struct {
 	kind  string
 	taken map[string]bool
@@ -56,7 +56,7 @@ func (m *minter) mint(msg memory.Message) string {
 	return id
 }
 
-// bodyOf is the digest of what a message says.
+// bodyOf returns the digest of a message's content.
 func bodyOf(m memory.Message) memory.Digest {
 	body, _ := memory.BodyDigest(m) // parts always encode: they hold strings, bytes and parts
 	return body
@@ -68,8 +68,8 @@ func derivedID(kind string, body memory.Digest, n int) string {
 	return kind + "-" + hex.EncodeToString(sum[:16])
 }
 
-// nameCalls gives calls without an id, and their results, an id that depends on where the call is said. That comes
-// first, so that they stay the same pairs when others go.
+// nameCalls gives calls without an id, and their results, an id that depends on the call's place. That happens first, so
+// that they stay the same pairs when other messages are removed.
 func (r *run) nameCalls() {
 	unnamed := func(p memory.Part) bool { return p.Kind == memory.PartToolCall && p.CallID == "" }
 	if !slices.ContainsFunc(r.items, func(it *item) bool { return slices.ContainsFunc(it.msg.Parts, unnamed) }) {

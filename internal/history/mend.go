@@ -8,9 +8,9 @@ import (
 	"github.com/stratamem/strata/internal/toolcalls"
 )
 
-// mend makes the list one that providers take: every call is followed by its results, but for those at the end that
-// may still be answered, and nothing answers no call. What else a message says stays. A system message that stands in
-// the list already goes: some clients send it before every turn.
+// mend makes the list one that providers accept: every call is followed by its results, except calls at the end whose
+// results may still come, and every result has its call. Other content of a message stays. A system message that is in the
+// list already is dropped: some clients send it before every turn.
 func (r *run) mend(tied map[int]bool) {
 	before := r.actual()
 	m := mender{run: r, pairing: toolcalls.Pair(len(r.items), r.message, r.ended), tied: tied, open: r.openFrom()}
@@ -98,8 +98,8 @@ func (m *mender) keepsCall(item, part int) bool {
 	return calls && (c.Answered || item >= m.open)
 }
 
-// dropMessages drops messages that nothing is left of, reasoning that nothing followed from, and system messages that
-// stand in the list already.
+// dropMessages drops messages that nothing is left of, reasoning that nothing followed from, and system messages that are
+// in the list already.
 func (m *mender) dropMessages() {
 	said := map[string]bool{}
 	gone := make([]Reason, len(m.items))
@@ -154,13 +154,12 @@ func (m *mender) dropGone(gone []Reason) {
 	m.items = kept
 }
 
-// carries reports whether anything in a message can stand in a model's input.
+// carries reports whether anything in a message can be part of a model's input.
 func carries(m *memory.Message) bool {
 	return slices.ContainsFunc(m.Parts, func(p memory.Part) bool { return p.Kind != memory.PartText || toolcalls.Says(p) })
 }
 
-// order puts results right behind their calls. A message that answers several calling messages is divided between
-// them.
+// order puts results right behind their calls. A message with results of several calling messages is divided among them.
 func (m *mender) order() {
 	callers := map[int][]int{} // calling messages by the message with their results, both as indices
 	results := make([][]int, len(m.items))
@@ -187,8 +186,8 @@ func (m *mender) order() {
 	m.items = ordered
 }
 
-// share is the item with results that follows a calling message: all of it, or where it answers several of them the
-// results for this one. The last of them takes what else the item says, and its id.
+// share returns the item with results that follows a calling message: all of it, or, where it has results for several of
+// them, those for this one. The last of them gets the item's other content, and its id.
 func (m *mender) share(r, caller int, callers []int) *item {
 	if len(callers) < 2 {
 		return m.items[r]

@@ -25,9 +25,9 @@ func newPlan(ctx context.Context, h History, p Policy) (*Plan, error) {
 	return &Plan{ready: r}, r.stopped(ctx)
 }
 
-// Run goes on from what asking answers to the result. It asks one thing after the other, since what it asks next may
-// be made of the answer before. Equal answers give equal requests and results. The only errors are a memory.Error of
-// reason BUDGET_TOO_SMALL: what must stay takes more than the limit of Trim; and that of ctx, once it has ended.
+// Run asks the model and completes the result. It asks one thing after the other, since a question may depend on the answer
+// before. Equal answers give equal requests and results. The only errors are a memory.Error of reason BUDGET_TOO_SMALL,
+// when what must stay takes more than the limit of Trim, and that of ctx, once it has ended.
 func (p *Plan) Run(ctx context.Context, ask func(Request) Answer) (Result, error) {
 	r := p.ready.clone()
 	if r.policy.Compress != nil {

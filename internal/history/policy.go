@@ -1,6 +1,6 @@
-// Package history applies context policies: from the messages of a conversation it makes the shorter list that the
-// next model call is given, and says what it left out and why. The transcript itself is not touched. It is pure: where
-// a model has to be asked, it says what to ask and goes on from the answers.
+// Package history applies context policies: from the messages of a conversation it makes the shorter list for the next
+// model call, and reports what it left out and why. The transcript itself is not touched. It is pure: where a model is
+// needed, it returns the question and goes on from the answer.
 package history
 
 import (
@@ -10,9 +10,9 @@ import (
 	"github.com/stratamem/strata/internal/toolcalls"
 )
 
-// Policy says how a conversation becomes a context. What is set is done in the order of the fields: messages are
-// hidden, old tool results cleared, the older part compressed, and what is still too much is trimmed. The rest says
-// what survives all of that.
+// Policy is how a conversation becomes a context. Its steps run in the order of the fields: messages are hidden, old tool
+// results cleared, the older part compressed, and what is still too much is trimmed. The last fields name what survives all
+// of that.
 type Policy struct {
 	Hide     Hide
 	Clear    *Clear    // nil for none
@@ -26,8 +26,8 @@ type Policy struct {
 	PreserveMemory bool
 }
 
-// Head says what of the beginning survives compressing and trimming by messages, and comes before anything newer in
-// trimming by tokens. The system and developer messages that the conversation begins with always survive both.
+// Head is what of the beginning survives compressing and trimming by messages, and comes before anything newer in trimming
+// by tokens. The system and developer messages that the conversation begins with always survive both.
 type Head string
 
 // The heads.
@@ -60,10 +60,10 @@ type Clear struct {
 	Placeholder  string              // "" for DefaultPlaceholder
 }
 
-// DefaultPlaceholder stands for a cleared tool result.
+// DefaultPlaceholder replaces a cleared tool result.
 const DefaultPlaceholder = "[Old tool result content cleared]"
 
-// ClearedInput stands for the cleared arguments of a tool call.
+// ClearedInput replaces the cleared arguments of a tool call.
 const ClearedInput = "{}"
 
 // Trim drops the oldest messages.
@@ -80,7 +80,7 @@ type Trim struct {
 	Fraction float64 // of the model's window
 }
 
-// Strategy says what the older part of a conversation becomes.
+// Strategy is what the older part of a conversation becomes.
 type Strategy string
 
 // The strategies. All but the last are those of Koog (https://docs.koog.ai/history-compression): WholeHistory,
@@ -89,12 +89,12 @@ const (
 	StrategyWhole   Strategy = "whole"   // one summary of all of it, which a later one rewrites
 	StrategyLastN   Strategy = "last_n"  // one summary of its last LastN messages; what is before is dropped
 	StrategyChunked Strategy = "chunked" // one summary of every ChunkMessages messages, in order
-	StrategySince   Strategy = "since"   // one summary of what was said at or after Since; what is before is dropped
+	StrategySince   Strategy = "since"   // one summary of the messages since Since; earlier ones are dropped
 	StrategyFacts   Strategy = "facts"   // the facts that answer Concepts
 	StrategyCustom  Strategy = "custom"  // what Filter selects, verbatim, or where Prompt is set its answer for it
 )
 
-// Fallback says what becomes of the older part where the model fails or finds nothing.
+// Fallback is what becomes of the older part where the model fails or finds nothing.
 type Fallback string
 
 // The fallbacks.
@@ -120,7 +120,7 @@ type Compress struct {
 	Concepts      []Concept // of StrategyFacts, at least one
 	Filter        Filter    // of StrategyCustom
 
-	Prompt    string // own prompt, in which {messages} and {previous} stand for these; "" for the summariser's
+	Prompt    string // own prompt, with {messages} and {previous} as places for these; "" for the summariser's
 	Model     string // "" for the summariser's
 	MaxTokens int64  // of a summary; 0 for DefaultSummaryTokens
 	// ChunkTokens is the most tokens of messages in one call of the model: LangChain's trim_tokens_to_summarize. More
@@ -140,14 +140,14 @@ const DefaultSummaryTokens = 500
 // the other's.
 const DefaultPrefix = "Here is a summary of the conversation to date:\n\n"
 
-// SummaryTag is a tag of every summary that stands for messages. A message with it, or one of a user, an assistant or
-// the system that begins with the prefix, is known as one.
+// SummaryTag is a tag of every summary that replaces messages. A message with it, or one of a user, an assistant or the
+// system that begins with the prefix, is known as one.
 const SummaryTag = "strata:summary"
 
 // Concept is something to look for in the older part.
 type Concept struct {
 	Keyword     string // names it in the context
-	Description string // what to look for, as a model is told
+	Description string // what to look for, as the model reads it
 	Multiple    bool   // whether there may be several facts: else one
 }
 

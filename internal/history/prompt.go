@@ -2,9 +2,8 @@ package history
 
 import "strings"
 
-// fillPrompt is an own prompt with what it is about. Where it does not say where the messages go they follow it, and
-// the previous summary comes as their first. What people said is filled in once and never read as part of the prompt's
-// own marks.
+// fillPrompt fills an own prompt. Messages follow it where it has no place for them, and the previous summary comes first
+// among these. The words of people are filled in once and never read as marks of the prompt.
 func fillPrompt(prompt, previous string, lines []line) string {
 	said := transcript(lines)
 	if previous != "" && !strings.Contains(prompt, "{previous}") {

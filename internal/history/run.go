@@ -17,7 +17,7 @@ type item struct {
 	source  int // in History.Messages, -1 for one that was written
 	tokens  int64
 	pinned  bool // survives whatever the policy does
-	summary bool // stands for messages that are gone
+	summary bool // replaces messages that are gone
 }
 
 // run is a policy at work on a history. Behind mending, its stages replace items and never change one: clones share them.
@@ -78,7 +78,7 @@ func (p Policy) Survives(m memory.Message) bool {
 		slices.ContainsFunc(m.Tags, func(t string) bool { return slices.Contains(p.KeepTags, t) })
 }
 
-// isSummary reports whether a message stands for messages that are gone. A client may lose the tag, or trim the text.
+// isSummary reports whether a message replaces messages that are gone. A client may lose the tag, or trim the text.
 func (p Policy) isSummary(m memory.Message) bool {
 	if slices.Contains(m.Tags, SummaryTag) {
 		return true
@@ -99,7 +99,7 @@ func (p Policy) prefix() string {
 	return cmp.Or(p.Compress.Prefix, DefaultPrefix)
 }
 
-// size is what triggers and limits look at: the list as it stands, and what mending took from it.
+// size is what triggers and limits look at: the list as it is, and what mending took from it.
 func (r *run) size() toolcalls.Size {
 	s := r.slack
 	for i := range r.items {
@@ -109,7 +109,7 @@ func (r *run) size() toolcalls.Size {
 	return s
 }
 
-// actual is the size of the list as it stands.
+// actual is the size of the list as it is.
 func (r *run) actual() toolcalls.Size {
 	s := r.size()
 	return toolcalls.Size{Messages: s.Messages - r.slack.Messages, Tokens: s.Tokens - r.slack.Tokens}

@@ -126,8 +126,8 @@ func tokensOf(units []unit, counts func(unit) bool) int64 {
 	return n
 }
 
-// fit answers which units to keep, nil where no choice has room for the newest one. The head and summaries give way
-// before that does, the head first.
+// fit returns which units to keep, nil where no choice has room for the newest one. The head and summaries give way before
+// that does, the head first.
 func (r *run) fit(units []unit, limit int64) []bool {
 	heads := []func(unit) bool{
 		func(u unit) bool { return u.standing() || u.summary || u.first },

@@ -8,8 +8,8 @@ import (
 	"github.com/stratamem/strata/internal/toolcalls"
 )
 
-// Validate answers a memory.Error for the first field that is wrong, as a path that begins with path. window is what
-// fractions are of, 0 when it is not known: then a fraction is wrong.
+// Validate returns a memory.Error for the first field that is wrong, as a path that begins with path. Fractions are of
+// window; 0 is an unknown window, with which a fraction is wrong.
 func (p Policy) Validate(path string, window int64) error {
 	v := validator{window: window}
 	switch p.Head {

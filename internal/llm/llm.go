@@ -12,7 +12,7 @@ import (
 	"github.com/stratamem/strata/internal/memory"
 )
 
-// Operation says what a model call is for; it is a label of metrics.
+// Operation is what a model call is for; it is a label of metrics.
 type Operation string
 
 // The operations.
@@ -47,7 +47,7 @@ type Schema struct {
 	JSON json.RawMessage
 }
 
-// Finish says why a model stopped.
+// Finish is why a model stopped.
 type Finish string
 
 // The finish reasons.
@@ -57,17 +57,17 @@ const (
 	FinishRefused Finish = "refused"
 )
 
-// Answer is what a model said. It is journalled as JSON.
+// Answer is a model's reply. It is journalled as JSON.
 type Answer struct {
 	Text   string            `json:"text"`
 	Finish Finish            `json:"finish"`
 	Model  string            `json:"model"` // builtin:… for what is built in
 	Usage  memory.ModelUsage `json:"usage"`
-	// Verbatim says that code made the text of sentences of what it was given: the same question gets the same answer again.
+	// Verbatim is set when code made the text of sentences of its input: the same question gets the same answer again.
 	Verbatim bool `json:"verbatim,omitempty"`
 }
 
-// Class says what a failure of a model means for the work that needed it.
+// Class is what a failure of a model means for the work that needed it.
 type Class string
 
 // The classes.
@@ -87,8 +87,8 @@ type Error struct {
 	Code       string            // what the endpoint calls the fault, or why it was not reached; "" where neither is known
 	RetryAfter time.Duration     // 0 when the endpoint does not say
 	Usage      memory.ModelUsage // what it cost all the same: one call, unless the circuit was open
-	// Probe says that the call was let through an open circuit to see whether the endpoint is well again, and found that it is
-	// not: RetryAfter says when the next one may be.
+	// Probe is set for a call that was let through an open circuit to test the endpoint, and failed: RetryAfter is when the
+	// next one may be.
 	Probe bool
 	Err   error
 }

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// WithMeter tells the meter of every call, the failed ones included. now is the clock that durations are taken by.
+// WithMeter reports every call to the meter, the failed ones included. now is the clock that measures durations.
 func WithMeter(next Chat, m Meter, now func() time.Time) Chat {
 	return metered{next, m, now}
 }

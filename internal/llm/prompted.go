@@ -18,8 +18,8 @@ type Prompted struct {
 // extractTokens is the most tokens of an extraction's answer: extract.MaxOps operations of a hundred tokens each.
 const extractTokens = 2000
 
-// summarySlack is how much longer than asked for a summary may get before it is cut off. A cut answer is lost and paid,
-// and models do not count well.
+// summarySlack is how many times longer than asked for a summary may get before it is cut off. A cut answer is lost and
+// paid for, and models do not count well.
 const summarySlack = 2
 
 // Summarize asks for a summary in prose.

@@ -82,7 +82,8 @@ func TestPatchingTwiceChangesNothing(t *testing.T) {
 	value := rapid.SampledFrom([]string{`1`, `"x"`, `{"a":null}`, `null`, `[]`, `{"value":1,"revision":2,"time":"2026-01-01T00:00:00Z"}`, `{}`})
 	object := rapid.Custom(func(t *rapid.T) json.RawMessage {
 		all := map[string]json.RawMessage{}
-		keys := rapid.SampledFrom([][]string{{"a", "b", "notes"}, {"a", "notes/x", "notes/y"}}).Draw(t, "kind") // callers send one or the other
+		// Callers send one or the other
+		keys := rapid.SampledFrom([][]string{{"a", "b", "notes"}, {"a", "notes/x", "notes/y"}}).Draw(t, "kind")
 		for _, key := range rapid.SliceOfN(rapid.SampledFrom(keys), 0, 4).Draw(t, "keys") {
 			all[key] = json.RawMessage(value.Draw(t, "value"))
 		}

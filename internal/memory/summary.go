@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// SummaryKind says what a summary stands for. The values are stored: never renumber them.
+// SummaryKind is what a summary covers. The values are stored: never renumber them.
 type SummaryKind int
 
 // The kinds.
@@ -58,7 +58,7 @@ type SummaryCause int
 const (
 	SummaryCorrected SummaryCause = iota + 1 // wrote its text
 	SummaryRestored                          // took an earlier correction back into use
-	SummaryLifted                            // took the correction back: what background work writes stands again
+	SummaryLifted                            // took the correction back: what background work writes counts again
 	SummaryRebuilt                           // asked for what background work writes to be written anew
 )
 
@@ -74,10 +74,10 @@ type SummaryRevision struct {
 	Period    string // the name of a week or month
 	Revision  int64  // from 1
 	Cause     SummaryCause
-	// Text is a correction: it stands in place of what background work writes, until it is lifted. "" for none.
+	// Text is a correction: it replaces what background work writes, until it is lifted. "" for none.
 	Text   string
 	Tokens TokenCounts
-	Covers []Covered // of a correction: what it stands for, by session key
+	Covers []Covered // of a correction: what it covers, by session key
 	// FromTime and ToTime are when the first and the last message were said that a session's correction stands for, or when
 	// the period begins and ends.
 	FromTime, ToTime time.Time
@@ -86,7 +86,7 @@ type SummaryRevision struct {
 	CreateTime time.Time
 }
 
-// Covered is messages of a session that a correction stands for.
+// Covered is messages of a session that a correction covers.
 type Covered struct {
 	Session SessionKey `json:"s"`
 	Range   SeqRange   `json:"r"`

@@ -89,7 +89,7 @@ func (a *automaton) link() {
 	}
 }
 
-// scan tells of every word in the text where it ends.
+// scan calls found for every word in the text, with the word's end.
 func (a *automaton) scan(text string, found func(word int32, end int)) {
 	state := int32(0)
 	for i := range len(text) {

@@ -65,7 +65,7 @@ func cardDigits(text string, at int) (digits string, groups []int, end int) {
 	return string(read), groups, end
 }
 
-// printed reports whether digits stand in groups as on a card.
+// printed reports whether digits are in groups as on a card.
 func printed(digits int, groups []int) bool {
 	switch {
 	case len(groups) == 1:

@@ -1,5 +1,5 @@
-// Package secrets finds keys, tokens, passwords, card numbers and private keys in what people and programs say. It is pure,
-// and its time grows with the length of a text, whatever the text is.
+// Package secrets finds keys, tokens, passwords, card numbers and private keys in the words of people and programs. It is
+// pure, and its time grows with the length of a text, whatever the text is.
 package secrets
 
 import (
@@ -17,8 +17,8 @@ import (
 const (
 	maxValueBytes = 8 << 10
 	figureBytes   = 160
-	pieceBytes    = 300 // of what follows a word, up to the end of the value that stands there
-	aroundBytes   = 300 // before and after a word that a value may stand anywhere around
+	pieceBytes    = 300 // of what follows a word, up to the end of the value that is there
+	aroundBytes   = 300 // before and after a word that a value may be anywhere around
 )
 
 // maxTries is how many times patterns are tried in the texts of one call, weighed by the bytes they read: from then on
@@ -41,7 +41,7 @@ type finder struct {
 	set   *ruleSet
 	tries int
 	done  []int // by rule: up to where the text was looked at
-	// covered is up to where a value of a known form stands: no other rule need look at it.
+	// covered is up to where a value of a known form is: no other rule need look at it.
 	covered int
 	// The text has no figure from lookedFrom on before the place figure; whether one is there, its byte says.
 	lookedFrom, figure int
@@ -72,7 +72,7 @@ func (f *finder) find(text string) []memory.Secret {
 	return joined(text, all)
 }
 
-// try tries a rule where one of its words stands.
+// try tries a rule at one of its words.
 func (f *finder) try(all []found, text string, i, start, end int) []found {
 	r := f.set.rules[i]
 	if start < f.done[i] || start < f.covered || !f.mayStand(r, text, start, end) {
@@ -94,7 +94,7 @@ func (f *finder) try(all []found, text string, i, start, end int) []found {
 	return f.take(all, text, r, start, m)
 }
 
-// mayStand says cheaply that a rule cannot match at a word.
+// mayStand reports, cheaply, false where a rule cannot match at a word.
 func (f *finder) mayStand(r *rule, text string, start, end int) bool {
 	if !r.anchored {
 		return true
@@ -113,9 +113,9 @@ func (f *finder) mayStand(r *rule, text string, start, end int) bool {
 const (
 	inWord   = 1 << iota // letters, digits and _
 	inValue              // keys and tokens
-	inGap                // what stands between a name and the sign that gives it a value
+	inGap                // what is between a name and the sign that gives it a value
 	asSign               // such a sign
-	inBlank              // what stands between the sign and the value
+	inBlank              // what is between the sign and the value
 	asFigure             // what plain words do not have
 )
 
@@ -158,7 +158,7 @@ func assigned(text string, at int) int {
 	return at
 }
 
-// hasValue reports whether a value of so many bytes stands at a place.
+// hasValue reports whether a value of so many bytes is at a place.
 func hasValue(text string, at, size int) bool {
 	if len(text)-at < size {
 		return false
@@ -183,7 +183,7 @@ func (f *finder) hasFigure(text string, at int) bool {
 	return f.figure < stop
 }
 
-// hasFigure reports whether a figure or sign that plain words do not have stands soon after a place.
+// hasFigure reports whether a figure or sign that plain words do not have is soon after a place.
 func hasFigure(text string, at int) bool {
 	for i := at; i < min(len(text), at+figureBytes); i++ {
 		if byteKinds[text[i]]&asFigure != 0 {
@@ -201,7 +201,7 @@ func valueEnd(text string, at int) int {
 	return at
 }
 
-// around tries a rule on what stands around a word.
+// around tries a rule on what is around a word.
 func (f *finder) around(all []found, text string, i, start, end int) []found {
 	r := f.set.rules[i]
 	from := max(edge(text, start-aroundBytes), f.done[i])
@@ -218,7 +218,7 @@ func (f *finder) around(all []found, text string, i, start, end int) []found {
 	return all
 }
 
-// edge is a place in the text, moved on to the end of the value in which it stands: no value is cut.
+// edge is a place in the text, moved on to the end of the value in which it is: no value is cut.
 func edge(text string, at int) int {
 	if at <= 0 {
 		return 0
@@ -235,7 +235,7 @@ func edge(text string, at int) int {
 	return at
 }
 
-// assume takes what stands where a rule might find a secret for one, without trying the rule.
+// assume reports a secret where a rule might find one, without trying the rule.
 func (f *finder) assume(all []found, text string, i, start, end int) []found {
 	r := f.set.rules[i]
 	at := start
@@ -291,7 +291,7 @@ func (f *finder) take(all []found, text string, r *rule, offset int, m []int) []
 	return append(all, found{span: memory.Span{Start: from, End: to}, kind: r.kind, generic: r.generic})
 }
 
-// lineOf is the line in which a match stands, but no more of it than is read around one.
+// lineOf is the line in which a match is, but no more of it than is read around one.
 func lineOf(text string, start, end int) string {
 	from, to := max(start-aroundBytes, 0), min(end+aroundBytes, len(text))
 	if i := strings.LastIndexByte(text[from:start], '\n'); i >= 0 {
@@ -349,7 +349,7 @@ func joined(text string, all []found) []memory.Secret {
 	return out
 }
 
-// placeholder reports whether a value only stands for one.
+// placeholder reports whether a value is only a placeholder for one.
 func placeholder(v string) bool {
 	low := strings.ToLower(v)
 	if strings.HasPrefix(low, "your") || strings.HasPrefix(low, "my_") || strings.HasPrefix(low, "my-") ||
@@ -365,7 +365,7 @@ func placeholder(v string) bool {
 	return noSecrets[strings.TrimRight(low, ".?!")]
 }
 
-// noSecrets are words that stand where a secret could and are none: what passwords are said to be, and types and defaults of
+// noSecrets are words that are where a secret could and are none: what passwords are said to be, and types and defaults of
 // settings.
 var noSecrets = func() map[string]bool {
 	words := map[string]bool{}
@@ -384,8 +384,8 @@ var noSecrets = func() map[string]bool {
 	return words
 }()
 
-// plausible reports whether what stands after words such as "my password is" is one. A value with figures or signs is; a
-// plain word is one only where a sentence or a line ends with it, and where a rule takes such words.
+// plausible reports whether what is after words such as "my password is" is one. A value with figures or signs is; a plain
+// word is one only where a sentence or a line ends with it, and where a rule takes such words.
 func plausible(how, text string, from, to int) bool {
 	v := text[from:to]
 	if len(v) < 4 && !allDigits(v) || len(v) < 3 {

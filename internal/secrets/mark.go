@@ -13,8 +13,8 @@ const (
 	mostAgain  = 64 // secrets of a turn
 )
 
-// Mark returns the parts of the messages of a turn with their secrets noted. A secret that is found once is noted wherever the
-// messages of the turn say it.
+// Mark returns the parts of a turn's messages with their secrets recorded. A secret that is found once is recorded wherever
+// the messages of the turn have it.
 func Mark(turn [][]memory.Part) [][]memory.Part {
 	f := newFinder()
 	out := make([][]memory.Part, len(turn))
@@ -50,7 +50,7 @@ func AnyIn(parts []memory.Part) bool {
 	return slices.ContainsFunc(parts, func(p memory.Part) bool { return len(p.Secrets) > 0 || AnyIn(p.Parts) })
 }
 
-// said is what a part says where secrets are looked for, nil for none.
+// said returns the text of a part in which secrets are looked for, nil for none.
 func said(p *memory.Part) *string {
 	switch p.Kind {
 	case memory.PartText, memory.PartReasoning:
@@ -187,8 +187,8 @@ func (a again) in(text string) []found {
 	return out
 }
 
-// number tells several secrets of a kind in a message apart. The number says how many others of its kind the message has
-// before it, and nothing of the secret.
+// number distinguishes several secrets of a kind in a message. The number is how many others of its kind come before it,
+// and reveals nothing of the secret.
 func number(parts []memory.Part, seen map[string]map[string]int) {
 	for i := range parts {
 		p := &parts[i]

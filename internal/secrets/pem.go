@@ -18,7 +18,7 @@ const (
 // be made of.
 func privateKeys(text string) []found {
 	var out []found
-	ending := 0 // where the next end stands, len(text) for none
+	ending := 0 // where the next end is, len(text) for none
 	for at := 0; ; {
 		i := strings.Index(text[at:], beginMark)
 		if i < 0 {
@@ -46,7 +46,7 @@ func privateKeys(text string) []found {
 	}
 }
 
-// next is where a mark stands from a place on, len(text) for nowhere.
+// next is where a mark is from a place on, len(text) for nowhere.
 func next(text string, at int, mark string) int {
 	if i := strings.Index(text[at:], mark); i >= 0 {
 		return at + i
@@ -84,7 +84,7 @@ func keyEnd(text string, at int) int {
 // lineBytes is how much of a line is looked at together: those of keys are shorter, and a key in one line goes on.
 const lineBytes = 512
 
-// keyLine is the fewest bytes of a line that is part of a key wherever it stands.
+// keyLine is the fewest bytes of a line that is part of a key wherever it is.
 const keyLine = 40
 
 // encoded is how many bytes at a text's start keys are encoded in, ends of lines in JSON among them.

@@ -125,8 +125,8 @@ func maskedJSON(raw string, secrets []memory.Secret) string {
 	return b.String()
 }
 
-// maskedLiteral is what a string or number of JSON says with masks in it. Where escapes keep its bytes from being those of the
-// text, all of it is masked.
+// maskedLiteral returns the value of a string or number of JSON with masks in it. Where escapes keep its bytes from being
+// those of the text, all of it is masked.
 func maskedLiteral(literal, said string, start int, all []memory.Secret) string {
 	inside := strings.TrimSuffix(strings.TrimPrefix(literal, `"`), `"`)
 	offset := start + strings.Index(literal, inside)
@@ -143,7 +143,7 @@ func maskedLiteral(literal, said string, start int, all []memory.Secret) string 
 	return memory.Masked(said, found)
 }
 
-// literals tells of each string and number in a text of valid JSON, with their quotes.
+// literals calls tell for each string and number in a text of valid JSON, with their quotes.
 func literals(raw string, tell func(start, end int, quoted bool)) {
 	for i := 0; i < len(raw); i++ {
 		start := i

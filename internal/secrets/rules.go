@@ -25,7 +25,7 @@ var gitleaksRules []byte
 //go:embed conversation.toml
 var conversationRules []byte
 
-// ruleFile is a file of rules. Paths are read where they stand beside other conditions only: a message has none.
+// ruleFile is a file of rules. Paths are read where they are beside other conditions only: a message has none.
 type ruleFile struct {
 	Allowlist allowlistText `toml:"allowlist"`
 	Rules     []ruleText    `toml:"rules"`
@@ -60,8 +60,8 @@ var leftOut = map[string]string{
 	"private-key":      "reads on without an end; see pem.go",
 }
 
-// Parts of the rules of Gitleaks that are written otherwise here: what may stand before a name is left out, since a rule is
-// tried where the name begins, and what may stand after a value is wider, since sentences go on with signs and letters that
+// Parts of the rules of Gitleaks that are written otherwise here: what may be before a name is left out, since a rule is
+// tried where the name begins, and what may be after a value is wider, since sentences go on with signs and letters that
 // source files do not have there.
 const (
 	beforeName = `[\w.-]{0,50}?`
@@ -77,15 +77,15 @@ type rule struct {
 	entropy   float64
 	group     int
 	allow     []allowlist
-	words     []string // where one stands, the rule is tried
-	anchored  bool     // whether a match begins with the word; else it may stand anywhere around it
+	words     []string // where one is, the rule is tried
+	anchored  bool     // whether a match begins with the word; else it may be anywhere around it
 	assigns   bool     // whether a name, a sign such as = and the value are what it finds
-	wordStart bool     // whether no letter, digit or _ may stand before the match
+	wordStart bool     // whether no letter, digit or _ may be before the match
 	least     int      // the fewest bytes of a match
 	pattern   func() *regexp.Regexp
 }
 
-// allowlist says what is no secret.
+// allowlist holds what is known to be no secret.
 type allowlist struct {
 	all       bool // whether each condition must hold, not one
 	never     bool // whether it also wants a path
@@ -167,7 +167,7 @@ func newRule(t ruleText) (*rule, error) {
 		r.allow = append(r.allow, newAllowlist(a))
 	}
 	r.words, r.anchored = begins(parsed)
-	if r.anchored && !assigns && len(t.Keywords) > 0 { // a keyword may be meant for what stands around
+	if r.anchored && !assigns && len(t.Keywords) > 0 { // a keyword may be meant for what is around
 		r.anchored = !slices.ContainsFunc(r.words, func(w string) bool {
 			return !slices.ContainsFunc(t.Keywords, func(k string) bool {
 				k = strings.ToLower(k)
@@ -216,7 +216,7 @@ func newAllowlist(t allowlistText) allowlist {
 
 func (a allowlist) empty() bool { return a.regexes == nil && a.stopwords == nil }
 
-// allows reports whether a value is no secret. Line and match are where it stands.
+// allows reports whether a value is no secret. Line and match are where it is.
 func (a allowlist) allows(value, match, line string) bool {
 	if a.never || a.empty() {
 		return false

@@ -172,12 +172,14 @@ func KeptFindings(all []memory.Finding, stored map[string]bool) []memory.Finding
 
 // MessageQuery asks for a run of messages.
 type MessageQuery struct {
-	Ref          memory.SessionRef
-	After        int64 // only seqs above it; 0 for all
-	Before       int64 // only seqs below it; 0 for all
-	NewestFirst  bool
-	Limit        int   // at least 1
-	MaxTokens    int64 // stop once the o200k counts of messages that are not hidden add up to it, after at least MinMessages of these; 0 for no limit
+	Ref         memory.SessionRef
+	After       int64 // only seqs above it; 0 for all
+	Before      int64 // only seqs below it; 0 for all
+	NewestFirst bool
+	Limit       int // at least 1
+	// Stop once the o200k counts of messages that are not hidden add up to it, after at least MinMessages of these; 0 for
+	// no limit
+	MaxTokens    int64
 	MinMessages  int
 	MaxBytes     int64 // stop before the stored bytes pass it, after at least one message; 0 for no limit
 	WithOriginal bool

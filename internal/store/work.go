@@ -95,7 +95,8 @@ type Deferral struct {
 type WorkStats struct {
 	Kinds       []KindStats      // by kind
 	Quarantined map[string]int64 // by reason
-	OldestTurn  time.Time        // of the sessions that PendingSessions names: when the longest waiting was to be looked at; zero when none is
+	// Of the sessions that PendingSessions names: when the longest waiting was to be looked at; zero when none is
+	OldestTurn time.Time
 }
 
 // KindStats count the slots of one kind.

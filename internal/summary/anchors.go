@@ -9,7 +9,7 @@ import (
 	"github.com/stratamem/strata/internal/text"
 )
 
-// AnchorKind says what an anchor is.
+// AnchorKind is the kind of detail that an anchor is.
 type AnchorKind string
 
 // The kinds of anchors.
@@ -25,7 +25,7 @@ const (
 // decision. It is found by form alone, in English and Korean: what has no such form is no anchor.
 type Anchor struct {
 	Kind       AnchorKind
-	Text       string // as it stands; of a decision the sentence
+	Text       string // as it is; of a decision the sentence
 	Start, End int    // bytes
 	when       when
 	value      float64
@@ -49,7 +49,7 @@ func mayDecide(sentence string) bool {
 	return !isASCII(sentence) && (strings.ContainsAny(sentence, oddFolds) || containsAny(sentence, decisiveKorean))
 }
 
-// weights say how much the loss of an anchor costs: decisions are what a later turn most needs.
+// weights are how much the loss of an anchor costs: decisions are what a later turn needs most.
 var weights = map[AnchorKind]float64{
 	AnchorDecision: 3, AnchorIdentifier: 2.5, AnchorDate: 2, AnchorNumber: 2, AnchorName: 1.5,
 }
@@ -90,7 +90,7 @@ func Anchors(s string) []Anchor {
 	return out
 }
 
-// nameKind says whether the word at i is a name or an identifier; "" for neither. A capital at the start of a sentence
+// nameKind returns whether the word at i is a name or an identifier; "" for neither. A capital at the start of a sentence
 // is a name's when the same word has one elsewhere, too, or another such word follows.
 func nameKind(ws []word, i int) AnchorKind {
 	w, next := ws[i], word{}
@@ -133,7 +133,7 @@ func nameStem(w word) string {
 	return w.lower
 }
 
-// keeps reports whether the texts hold an anchor. Of names, dates and decisions in another language nobody can tell.
+// keeps reports whether the texts hold an anchor. It cannot judge names, dates and decisions in another language.
 func (e *evidence) keeps(a Anchor) bool {
 	if e.translated && a.Kind != AnchorNumber && a.Kind != AnchorIdentifier {
 		return true
@@ -149,7 +149,7 @@ func (e *evidence) keeps(a Anchor) bool {
 	return e.hasName(a.word) || isHangul(a.word.text) && e.hasText(nameStem(a.word))
 }
 
-// keptShare is the share of a decision's words that tell that it is still there in other words.
+// keptShare is the share of a decision's words from which on it counts as kept in other words.
 const keptShare = 0.6
 
 func (e *evidence) hasDecision(sentence string) bool {

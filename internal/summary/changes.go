@@ -20,14 +20,15 @@ type Statement struct {
 // Change is what a later statement makes of an earlier one.
 type Change struct {
 	By int // the place of the later statement that takes it back or replaces it; -1 when it holds to the end
-	// Leans: the later statement does not say what it is about ("No, cancel that."), so that neither can be understood alone.
+	// Leans is set when the later statement does not name its subject ("No, cancel that."), so that neither can be
+	// understood alone.
 	Leans bool
 }
 
-// Changes returns, for each of the statements, in the order in which they were made, the later one that takes it back, settles
-// or replaces it. It knows them by their form alone, in English, Spanish, Korean, Japanese and Chinese: words of taking back or
-// changing with the same topic, the same statement denied, and a decision after a doubt. It is made so that a statement
-// without such a later one is seldom said to have one: two values side by side are no change.
+// Changes returns, for each of the statements in their order, the later one that takes it back, settles or replaces it. It
+// recognises them by form alone, in English, Spanish, Korean, Japanese and Chinese: words of taking back or changing with
+// the same topic, the same statement denied, and a decision after a doubt. It prefers to miss a change over inventing one:
+// two values side by side are no change.
 func Changes(said []Statement) []Change {
 	out := make([]Change, len(said))
 	seen := seenStatements{byTerm: map[string][]int{}}
@@ -40,7 +41,7 @@ func Changes(said []Statement) []Change {
 	return out
 }
 
-// How far back a statement that does not say what it is about may point, how long it may be, and how many statements with a
+// How far back a statement that does not name its subject may refer, how long it may be, and how many statements with a
 // term are compared.
 const (
 	leanReach    = 8
@@ -60,7 +61,7 @@ type statement struct {
 	settles bool     // decides
 	open    bool     // doubts, waits or denies
 	denied  bool     // has an odd number of negations
-	idle    bool     // asks, or says nothing
+	idle    bool     // a question, or without content
 }
 
 func readStatement(s Statement) statement {
@@ -190,8 +191,8 @@ func replaces(later, earlier statement) bool {
 	return false
 }
 
-// lean notes what a short statement of a user that takes back or changes something without saying what points at: what the
-// same person last said of any weight, and what was answered since.
+// lean finds what a short statement of a user refers to that takes back or changes something without naming it: the same
+// person's last statement of any weight, and the replies since.
 func (s *seenStatements) lean(out []Change, later statement, at int) {
 	vague := later.revokes && later.isVague() || later.changes && pointing(later.Text)
 	if !vague || later.Role == memory.RoleAssistant || text.EstimateTokens(later.Text) > longestLean {
@@ -215,16 +216,16 @@ func (s *seenStatements) lean(out []Change, later statement, at int) {
 	}
 }
 
-// isBare reports whether nothing but words of change was said; a pair of characters is an ending.
+// isBare reports whether a statement has nothing but words of change; a pair of characters is an ending.
 func (r statement) isBare() bool {
 	return len(r.topic) == 0 || len(r.topic) == 1 && r.topic[0][0] >= utf8.RuneSelf
 }
 
-// shortDense is how many tokens a statement has at most that says little beside its words of change, in scripts without blanks
-// between words, whose terms are pairs of characters.
+// shortDense is how many tokens a statement has at most that has little besides its words of change, in scripts without
+// blanks between words, whose terms are pairs of characters.
 const shortDense = 12
 
-// isVague reports whether little but words of change was said.
+// isVague reports whether a statement has little but words of change.
 func (r statement) isVague() bool {
 	return len(r.topic) <= 2 || r.topic[0][0] >= utf8.RuneSelf && text.EstimateTokens(r.Text) <= shortDense
 }
@@ -248,8 +249,8 @@ func common(a, b []string) int {
 	return n
 }
 
-// phrases are those of a list, set apart by bars. One in Latin letters stands between blanks, so that it is found as whole words;
-// * at its end lets any ending follow, and _ at its end stands for a blank.
+// phrases returns the phrases of a list that is divided by bars. One in Latin letters is enclosed in blanks, so that it is
+// found as whole words; * at its end allows any ending, and _ at its end is a blank.
 func phrases(list string) []string {
 	var out []string
 	for p := range strings.SplitSeq(list, "|") {

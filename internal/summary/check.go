@@ -16,23 +16,23 @@ import (
 	"github.com/stratamem/strata/internal/text"
 )
 
-// Answer is what a summariser said.
+// Answer is a summariser's reply.
 type Answer struct {
 	Text    string
 	Cut     bool // it ran out of tokens
 	Refused bool // it declined
 
-	// Verbatim says that code made the answer of sentences of its source, word for word: it can have invented nothing.
+	// Verbatim is set when code made the answer of sentences of its source, word for word: it cannot have invented
+	// anything.
 	Verbatim bool
 }
 
-// Check says whether an answer may stand, and why not; the reason is "" when it may. An answer that stands comes back
-// without its wrapping; the summary of messages also without a last sentence that does not end, when several do: some
-// endpoints stop there and say that they are done, and the messages are all there still. It comes back with those sentences
-// of the source whose anchors it lost, and with those that take back or replace what was said before, word for word and each
-// where it belongs in time, as many as appendShare of MaxTokens holds, the most important first. What a later sentence takes
-// back or replaces is not put back. An answer that is Verbatim always stands, even an empty one: the checks are for what
-// models do.
+// Check decides whether an answer is accepted; the reason is "" when it is. An accepted answer comes back without its
+// wrapping, and the summary of messages without an unfinished last sentence if it has several: some endpoints stop there
+// and report that they are done. It comes back with the source's sentences whose anchors it lost, and with those that take
+// back or replace an earlier statement, word for word and each at its place in time, the most important first, as many as
+// appendShare of MaxTokens holds. What a later sentence takes back or replaces is not put back. A Verbatim answer is always
+// accepted, even an empty one: the checks are for models.
 func Check(t Task, a Answer) (Checked, RefusalReason) {
 	checked, reason, _ := CheckWithin(context.Background(), t, a)
 	return checked, reason
@@ -56,7 +56,7 @@ func CheckWithin(ctx context.Context, t Task, a Answer) (Checked, RefusalReason,
 	return Checked{Text: whole, Appended: n}, "", nil
 }
 
-// refuses is why an answer of a model may not stand.
+// refuses returns why a model's answer is refused; "" when it is not.
 func (t Task) refuses(ctx context.Context, a Answer, answer string) (RefusalReason, error) {
 	switch {
 	case a.Refused || refusal.MatchString(answer):
@@ -78,7 +78,7 @@ func (t Task) refuses(ctx context.Context, a Answer, answer string) (RefusalReas
 	return "", nil
 }
 
-// checks are what an answer must pass, in order. What one says once the context has ended means nothing.
+// checks are the checks of an answer, in order. The result of one is meaningless once the context has ended.
 var checks = []struct {
 	reason RefusalReason
 	fails  func(context.Context, Task, string) bool
@@ -98,7 +98,7 @@ var (
 	refusal   = regexp.MustCompile(`(?i)^(?:i(?:'m| am) (?:sorry|unable|not able)|i (?:cannot|can't|can not|won't)|sorry, (?:but )?i|as an ai\b|unfortunately, i (?:cannot|can't)|죄송(?:합니다|하지만)|요약할 수 없)`)
 )
 
-// unwrap takes off what models put around an answer: a code fence and a line that says that a summary follows.
+// unwrap removes what models put around an answer: a code fence and a line that announces a summary.
 func unwrap(s string) string {
 	s = strings.TrimSpace(s)
 	if m := codeFence.FindStringSubmatch(s); m != nil {
@@ -120,7 +120,7 @@ func (t Task) mend(answer string) string {
 	return strings.TrimSpace(answer[:all[len(all)-1].Start])
 }
 
-// placeholder is what stands where nothing was said.
+// placeholder matches what models write where they have no content.
 var placeholder = regexp.MustCompile(`(?i)^(?:n/?a|none|nothing|tbd|todo|unknown|empty|no (?:summary|content|information|messages|data|decisions|updates|items|open questions)[a-z ]*|not (?:specified|mentioned|applicable|available|provided)|\.{2,}|…|-+|\[.*\]|<.*>|\{.*\}|lorem ipsum.*|없음|해당 ?없음|미정|내용 ?없음)[.!]?$`)
 
 // isSkeleton reports whether an answer has headings and placeholders and nothing else.
@@ -191,13 +191,13 @@ func (t Task) source() string {
 	return b.String()
 }
 
-// words is the source without what tools were asked and answered: of that a summary may keep nothing.
+// words returns the source without the input and output of tools, of which a summary may keep nothing.
 func (t Task) words() string {
 	t.Lines = slices.DeleteFunc(slices.Clone(t.Lines), func(l Line) bool { return l.Tool })
 	return t.source()
 }
 
-// Bounds of an answer's length, in tokens as text.EstimateTokens guesses them.
+// Bounds of an answer's length, in tokens as text.EstimateTokens estimates them.
 const (
 	shrunkRewrite = 0.35 // of the summary that it rewrites
 	shrunkMerge   = 0.1  // of the summaries that it merges, at most a fifth of MaxTokens
@@ -221,7 +221,7 @@ func (t Task) isShrunk(answer string) bool {
 	return source >= shortSource && tokens < max(3, min(shrunkLeaf*source, orLarge(room)/10))
 }
 
-// orLarge stands for a limit that is not set.
+// orLarge returns a very large number for a limit that is not set.
 func orLarge(limit float64) float64 {
 	if limit <= 0 {
 		return 1e9
@@ -235,10 +235,10 @@ func (t Task) isLong(answer string) bool {
 	return tokens > min(longerThan*source, farAbove*orLarge(float64(t.MaxTokens)))
 }
 
-// scripts are those that are told apart. Han and Kana count as one: Japanese mixes them.
+// scripts are those that are distinguished. Han and Kana count as one: Japanese mixes them.
 var scripts = []struct {
 	tables []*unicode.RangeTable
-	weight int // of a character: one of Han says as much as three letters
+	weight int // of a character: one of Han carries as much as three letters
 }{
 	{[]*unicode.RangeTable{unicode.Latin}, 1},
 	{[]*unicode.RangeTable{unicode.Hangul}, 3},
@@ -374,8 +374,8 @@ func (t Task) invents(ctx context.Context, answer string) bool {
 // knownShare is the share of an answer's terms that its source has at least where both are in one language.
 const knownShare = 0.4
 
-// isTranslated reports whether an answer is in another language than its source, as its style may ask for: then few of its
-// terms stand there. What it says can only be compared by numbers and identifiers.
+// isTranslated reports whether an answer is in another language than its source, as its style may ask for: then it shares
+// few terms with it, and can only be compared by numbers and identifiers.
 func (t Task) isTranslated(source *evidence, answer string) bool {
 	terms := text.Terms(answer)
 	if t.Style.Language == "" || len(terms) == 0 {
@@ -429,8 +429,8 @@ var (
 	dayMark        = regexp.MustCompile(`(?i)^(?:st|nd|rd|th|[일日号號])`)
 )
 
-// supports reports whether a quantity of the answer follows from the evidence: it stands there, it counts what is
-// listed, or it is rounded or converted to another unit.
+// supports reports whether a quantity of the answer follows from the evidence: it is there, it counts what is listed, or it
+// is rounded or converted to another unit.
 func (e *evidence) supports(n number, answer string) bool {
 	before, after := answer[:n.Start], answer[n.End:]
 	switch {
@@ -509,7 +509,7 @@ const appendShare = 0.25
 type lostSentence struct {
 	text    string
 	place   int
-	revises bool // takes back or replaces what was said before
+	revises bool // takes back or replaces an earlier statement
 	count   int
 	weight  float64
 }
@@ -553,8 +553,8 @@ func (t Task) whole(ctx context.Context, answer string) (whole string, anchors i
 	return strings.TrimSpace(b.String()), anchors
 }
 
-// lostSentences are those with lost anchors, the most important for their length first. What stood in a summary before
-// was found worth keeping already: it comes before what stands in messages.
+// lostSentences returns the sentences with lost anchors, the most important for their length first. Those of an earlier
+// summary were found worth keeping already: they come before those of messages.
 func (t Task) lostSentences(ctx context.Context, said []Said, kept *evidence) []lostSentence {
 	holding, places, revising := Holding(said)
 	var out []lostSentence
@@ -593,11 +593,11 @@ func (e *evidence) lacks(s lostSentence) (weight float64, n int) {
 	return weight, n
 }
 
-// longestAppended is the most tokens of a sentence that is appended: longer ones are pasted more often than said.
+// longestAppended is the most tokens of a sentence that is appended: longer ones are more often pasted than written.
 const longestAppended = 60
 
-// spokenFactors weigh who said something. What tools return and what instructions say is nobody's word: it is only
-// appended once a summary has taken it up.
+// spokenFactors weigh by author. The output of tools and instructions have no author: they are appended only if an earlier
+// summary has them.
 var spokenFactors = map[memory.Role]float64{memory.RoleUser: 1, memory.RoleAssistant: 0.7}
 
 // summaryFactor puts what a summary held before what only a message holds.

@@ -92,7 +92,7 @@ func having(parts ...string) func(looked) bool {
 	return func(l looked) bool { return containsAny(l.text, parts) }
 }
 
-// hasFourDigits reports whether four digits stand together in a text.
+// hasFourDigits reports whether a text has four digits in a row.
 func hasFourDigits(l looked) bool {
 	if !l.digit {
 		return false
@@ -118,7 +118,7 @@ const oddFolds = "\u017f\u212a"
 // hasMonth reports whether a text may have a digit and a month's name in any case.
 func hasMonth(l looked) bool { return l.digit && l.hasAnyCase(shortMonths) }
 
-// shortSpanishMonths begin the names of months in Spanish, and spanishOf stand beside them in a date.
+// shortSpanishMonths begin the names of months in Spanish, and spanishOf come beside them in a date.
 var (
 	shortSpanishMonths = strings.Fields("ene feb mar abr may jun jul ago sep set oct nov dic")
 	spanishOf          = []string{"del", "de ", "de\t", "de\n", "de\f", "de\r"}
@@ -174,7 +174,7 @@ func (w when) valid() bool {
 	return w.month <= 12 && w.day <= 31 && (w.year == 0 || w.year >= 1000) && w != when{}
 }
 
-// isModal reports whether "May" or "Mar" stands where it may be another word: alone at the start of a sentence.
+// isModal reports whether "May" or "Mar" may be another word: alone at the start of a sentence.
 func isModal(s string, d dateMention) bool {
 	if d.day > 0 || d.year > 0 || !strings.HasPrefix(s[d.Start:], "Ma") {
 		return false
@@ -193,7 +193,7 @@ var clockForms = []struct {
 	{regexp.MustCompile(`(\d{1,2})시(?:[^간\d]|$)(?:(\d{1,2})분|반)?`), []string{"시"}},
 }
 
-// clock is a time of day on a face of twelve hours: half of what is written does not say which half of the day.
+// clock is a time of day on a face of twelve hours: written times often do not name the half of the day.
 type clock struct {
 	text.Span
 	minute int
@@ -224,7 +224,7 @@ func clocksIn(s string) []clock {
 	return out
 }
 
-// relative are expressions that mean a date only together with the day they were said on, as spans of days from it.
+// relative are expressions that mean a date only together with the day they were written on, as spans of days from it.
 var relative = []struct {
 	words    []string // any of them, in lower case
 	from, to int
@@ -270,7 +270,7 @@ var distance = regexp.MustCompile(`(?i)(?:(\d+)|\b(a|an|one|two|three|four|five|
 // timeUnits are what distances are counted in.
 var timeUnits = strings.Fields("day week month year 일 주 개월 달 년")
 
-// distances are the days that such expressions may mean, said on a day.
+// distances returns the days that such expressions may mean when written on a day.
 func distances(s string, said time.Time) []when {
 	var out []when
 	if !containsAny(s, timeUnits) {
@@ -322,8 +322,8 @@ func (w when) whole() when {
 	return dayOf(time.Date(w.year, time.Month(w.month), w.day, 0, 0, 0, 0, time.UTC))
 }
 
-// has reports whether a known date says all that another one asks, and nothing against it. What is known without a
-// year holds for any.
+// has reports whether a known date includes all of the asked one and contradicts none of it. A date known without a year
+// matches any year.
 func (w when) has(asked when) bool {
 	agree := func(known, asked int) bool { return asked == 0 || known == asked }
 	year := agree(w.year, asked.year) || w.year == 0

@@ -19,7 +19,7 @@ type evidence struct {
 	lower      strings.Builder // the texts in lower case
 	words      map[string]bool // without possessive endings
 	stems      map[string]bool
-	capitals   []string // words that stood with a capital, in lower case
+	capitals   []string // words that were capitalised, in lower case
 	initials   strings.Builder
 	values     []float64
 	counts     map[int]bool // lengths of lists
@@ -35,7 +35,7 @@ func newEvidence() *evidence {
 	}
 }
 
-// add takes up a text that was said at a time, in the location in which its days are meant; zero when unknown.
+// add adds a text of a time, in the location in which its days are meant; zero when unknown.
 func (e *evidence) add(s string, said time.Time) {
 	ws := wordsOf(s)
 	e.lower.WriteString(strings.ToLower(s) + "\n")
@@ -82,7 +82,7 @@ func (e *evidence) addCount(sentence string) {
 	}
 }
 
-// addDates takes up the dates that a text names, and those that it means when it was said on a day.
+// addDates adds the dates that a text names, and those that it means if it was written on a day.
 func (e *evidence) addDates(s string, said time.Time) {
 	for _, d := range datesIn(s) {
 		e.addDate(d.when, said)
@@ -218,8 +218,8 @@ func (e *evidence) isSpan(v float64) bool {
 	return false
 }
 
-// hasName reports whether a word that looks like a name stands in the texts: as it is, inflected, shortened, in parts,
-// or as the initials of what stands there.
+// hasName reports whether the texts have a word that looks like a name: as it is, inflected, shortened, in parts, or as
+// initials.
 func (e *evidence) hasName(w word) bool {
 	if e.words[w.lower] || e.hasParts(w.lower) {
 		return true

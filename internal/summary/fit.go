@@ -45,7 +45,7 @@ func (a *Apart) Fit(room int64) (fitted string, shortened bool) {
 	return fitted, shortened
 }
 
-// Measure is Fit, and answers beside the fitted text what it counts.
+// Measure does what Fit does, and also returns the size of the fitted text.
 func (a *Apart) Measure(room int64) (fitted string, size int64, shortened bool) {
 	if a.size <= room {
 		return a.text, a.size, false

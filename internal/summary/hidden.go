@@ -7,12 +7,13 @@ import (
 	"github.com/stratamem/strata/internal/memory"
 )
 
-// Stood is what a session's node stands for.
+// Stood returns the messages that a session's node covers.
 func Stood(n memory.SummaryNode) memory.SeqRange {
 	return memory.SeqRange{From: startOf(n), To: n.Range.To}
 }
 
-// tells reports whether a node was made of a message that is hidden now. The hidden ranges are ascending and apart.
+// tells reports whether a node was made of a message that is hidden now. The hidden ranges are ascending and do not
+// overlap.
 func tells(n memory.SummaryNode, hidden []memory.SeqRange) bool {
 	return slices.ContainsFunc(Stood(n).Without(n.Passed), func(r memory.SeqRange) bool { return memory.Overlap(hidden, r) })
 }
@@ -30,8 +31,8 @@ func lacks(n memory.SummaryNode, hidden []memory.SeqRange) (missing int64) {
 // isEmpty reports whether a node was made of no message at all.
 func isEmpty(n memory.SummaryNode) bool { return len(Stood(n).Without(n.Passed)) == 0 }
 
-// Holes are the messages from the first up to the last that the nodes stand for, of which none of them was made, ascending
-// and apart.
+// Holes returns the messages within the nodes' whole range that none of the nodes was made of, in ascending ranges without
+// overlap.
 func Holes(nodes []memory.SummaryNode) []memory.SeqRange {
 	ranges := make([]memory.SeqRange, len(nodes))
 	var passed []memory.SeqRange

@@ -9,11 +9,11 @@ import (
 	"github.com/stratamem/strata/internal/text"
 )
 
-// label is a line's "Name: " that says whose words follow, as transcripts have it; marks of lists and of bold type may stand
-// around the name.
+// label is a line's "Name: " that names the author of the rest, as transcripts have it; marks of lists and of bold type may
+// be around the name.
 var label = regexp.MustCompile(`^[-*•\d.)\s]*([\pL\pN][\pL\pN ._-]{0,39}?)\**\s*(?::\**(?:[ \t]+|$)|：\**[ \t]*)`)
 
-// SplitLabel returns who a line says has said what follows, in lower case, and what follows; who is "" where no label stands.
+// SplitLabel returns the author that a line names, in lower case, and the rest; who is "" without a label.
 func SplitLabel(line string) (who, said string) {
 	m := label.FindStringSubmatch(line)
 	if m == nil {
@@ -22,7 +22,7 @@ func SplitLabel(line string) (who, said string) {
 	return strings.ToLower(strings.TrimSpace(m[1])), line[len(m[0]):]
 }
 
-// speakers are the labels of roles in the languages of this service. Each stands once.
+// speakers are the labels of roles in the supported languages. Each occurs once.
 var speakers = map[memory.Role][]string{
 	memory.RoleUser:      strings.Fields("user human customer client 사용자 유저 고객 ユーザー 利用者 用户 使用者 usuario usuaria cliente"),
 	memory.RoleAssistant: strings.Fields("assistant ai bot model chatbot agent 어시스턴트 도우미 비서 상담원 アシスタント 助手 机器人 客服 asistente agente"),
@@ -31,7 +31,7 @@ var speakers = map[memory.Role][]string{
 	memory.RoleTool:      strings.Fields("tool 도구 ツール 工具 herramienta"),
 }
 
-// roleOf is the role that a label names; 0 for a person's name and what else stands before a colon.
+// roleOf returns the role that a label names; 0 for a person's name and anything else before a colon.
 func roleOf(who string) memory.Role {
 	for role, names := range speakers {
 		if slices.Contains(names, who) {
@@ -41,8 +41,8 @@ func roleOf(who string) memory.Role {
 	return 0
 }
 
-// Who is the name that a summary gives the line's speaker, on one line: the name, else the role. A name that is a role's is
-// nobody's: whoever calls himself system speaks for none.
+// Who returns the name that a summary gives the line's speaker, on one line: the name, else the role. A person's name that
+// equals a role's is left out, so that nobody can pass for the system.
 func (l Line) Who() string {
 	name := strings.Join(strings.Fields(l.Speaker), " ")
 	if named := roleOf(strings.ToLower(name)); name == "" || named != 0 && named != l.Role {
@@ -51,8 +51,8 @@ func (l Line) Who() string {
 	return name
 }
 
-// orders begin a sentence that tells its reader what to do; overrides do so wherever they stand, and sharper ones begin what is
-// put into the mouth of an assistant or a system in other languages than English.
+// orders begin a sentence that commands its reader; overrides do so anywhere in a sentence, and sharper ones begin words
+// that are attributed to an assistant or a system in languages other than English.
 var (
 	orders = regexp.MustCompile(`(?i)^(?:[-*•\d.) ]*)(?:please\b|ignore\b|disregard\b|forget (?:all|everything|previous|your)|you (?:must|should|need to|have to|are now|will now|can now)\b|do not (?:tell|reveal|mention|follow|forget)\b|don't (?:tell|reveal|forget)\b|from now on\b|let me know\b|feel free\b|would you like\b|i hope (?:this|that) helps|note to (?:the )?(?:reader|assistant|model|ai)|remember to\b|always (?:answer|reply|respond|obey)|act as\b|pretend\b)`)
 	// overrides are never part of a summary unless the source has the words.
@@ -60,9 +60,9 @@ var (
 	sharper   = regexp.MustCompile(`(?i)^(?:always\b|never\b|obey\b|reveal\b|de ahora en adelante|a partir de ahora|ignor[ae]n?\b|olvida\b|obedece\b|siempre (?:responde|obedece|contesta)|从现在(?:起|开始)|以后(?:请|都|必须)|忽略|无视|忘记|必须|これから(?:は)?|今から|以後|今後|無視|忘れて|必ず|지금부터|이제부터|앞으로는?|무시|잊어|반드시)`)
 )
 
-// instructs reports whether an answer speaks to its reader. A sentence of the source, such as a request that is quoted whole,
-// speaks to nobody; nor do words that the answer gives as somebody's, unless they are put into the mouth of an assistant or a
-// system that said no such thing.
+// instructs reports whether an answer gives its reader orders. A sentence of the source, such as a request that is quoted
+// whole, does not; nor do words that the answer attributes to somebody, unless it attributes them to an assistant or a
+// system that never wrote them.
 func (t Task) instructs(answer string) bool {
 	source := strings.ToLower(t.source() + t.Previous)
 	for line := range strings.Lines(answer) {
@@ -86,7 +86,7 @@ func (t Task) instructs(answer string) bool {
 	return false
 }
 
-// commands reports whether words that an answer gives as a role's, 0 for nobody's, tell its reader what to do.
+// commands reports whether words that an answer attributes to a role, 0 for nobody, command its reader.
 func (t Task) commands(role memory.Role, labelled bool, words string) bool {
 	switch {
 	case role == memory.RoleUser && labelled:
@@ -99,7 +99,7 @@ func (t Task) commands(role memory.Role, labelled bool, words string) bool {
 	return role == 0 || !t.quotes(role, words)
 }
 
-// quotes reports whether one of the role has said the words, or a summary that is summarised says so.
+// quotes reports whether the words are the role's own, in a message or in a summary that is summarised.
 func (t Task) quotes(role memory.Role, words string) bool {
 	words = strings.ToLower(strings.Trim(words, " .!?…。！？*_\"“”"))
 	if words == "" {

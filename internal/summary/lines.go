@@ -8,12 +8,12 @@ import (
 	"github.com/stratamem/strata/internal/tokens"
 )
 
-// LineLimits says how much of a tool call's arguments and of its result a summariser sees, in bytes; 0 is no limit.
+// LineLimits is how much of a tool call's arguments and of its result a summariser sees, in bytes; 0 is no limit.
 type LineLimits struct{ Arguments, Result int }
 
-// Lines are the messages as a summariser sees them, without those that say nothing. Words and the use of tools are
-// lines of their own, in their order. What a memory service had put into the prompt was said elsewhere, and so was what a message
-// repeats of a rendering.
+// Lines returns the messages as a summariser sees them, without those without content. Words and the use of tools are lines
+// of their own, in their order. What a memory service had put into the prompt is left out, and so are a message's echoes of
+// a rendering: their sources are elsewhere.
 func Lines(messages []memory.Message, limits LineLimits) []Line {
 	var out []Line
 	for _, m := range messages {
@@ -40,7 +40,7 @@ func (l LineLimits) linesOf(m memory.Message) []Line {
 	return out
 }
 
-// spoken is what a part says: words; a call, a result or an attachment as one line.
+// spoken returns the content of a part: words; a call, a result or an attachment as one line.
 func (l LineLimits) spoken(p memory.Part) string {
 	switch p.Kind {
 	case memory.PartText:
@@ -55,7 +55,7 @@ func (l LineLimits) spoken(p memory.Part) string {
 	return ""
 }
 
-// answered is what a tool's result says.
+// answered returns the content of a tool's result.
 func (l LineLimits) answered(result memory.Part) string {
 	said := make([]string, len(result.Parts))
 	for i, p := range result.Parts {

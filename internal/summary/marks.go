@@ -46,12 +46,12 @@ func (m Marks) revision(of memory.SummaryRevision) memory.SummaryRevision {
 	return m.Revisions[i]
 }
 
-// Stands reports whether a revision is of a correction that may stand: none of the messages that it stands for was hidden
-// since it was written.
+// Stands reports whether a revision is of a correction in force: none of the messages that it covers was hidden since it
+// was written.
 func (m Marks) Stands(r memory.SummaryRevision) bool { return r.Text != "" && !m.IsWithheld(r) }
 
-// IsWithheld reports whether a revision is of a correction that must not stand, since a message that it stands for was
-// hidden after it was written. A person who writes it while a message is hidden says that it tells nothing of that.
+// IsWithheld reports whether a revision is of a correction that is not in force, because a message that it covers was
+// hidden after it was written. A correction written while a message is hidden is taken to leave that message out.
 func (m Marks) IsWithheld(r memory.SummaryRevision) bool {
 	return r.Text != "" && slices.ContainsFunc(r.Covers, func(s memory.Covered) bool {
 		hidden := m.Hidden.Ranges(s.Session, s.Range.To)
@@ -91,9 +91,9 @@ func (m Marks) Rebuilds() map[string]int {
 	return out
 }
 
-// Sources are what weeks are made of, of leaves of any sessions and generations: those that stand. In place of the leaves of
-// messages that a correction stands for, it does, with their times: what was corrected comes back by no week, whichever week
-// the messages belong to.
+// Sources returns what weeks are made of, from leaves of any sessions and generations: those in force. Leaves of messages
+// that a correction covers are replaced by the correction, with their times, so that no week brings back what was
+// corrected.
 func (m Marks) Sources(leaves []memory.SummaryNode) []memory.SummaryNode {
 	type place struct {
 		session    memory.SessionKey
@@ -131,14 +131,15 @@ func (m Marks) Sources(leaves []memory.SummaryNode) []memory.SummaryNode {
 	return out
 }
 
-// Tells reports whether a week must not stand that was made of a leaf: it tells of what is hidden, or was corrected since.
+// Tells reports whether a week made of a leaf must not be used: it contains something that is hidden, or was corrected
+// since.
 func (m Marks) Tells(leaf memory.SummaryNode) bool {
 	v := m.Of(leaf.Session)
 	return !v.fits(leaf) || leaf.Range.To <= v.corrected()
 }
 
-// CoversOf are what a correction of a week or month stands for that was written now: the messages of all its leaves, of
-// whatever generation, by session and place.
+// CoversOf returns what a correction of a week or month covers if it is written now: the messages of all its leaves, of
+// every generation, by session and place.
 func (m Marks) CoversOf(leaves []memory.SummaryNode) []memory.Covered {
 	ranges := map[memory.SessionKey][]memory.SeqRange{}
 	var sessions []memory.SessionKey
@@ -169,9 +170,9 @@ func (m Marks) Covered(session memory.SessionKey, r memory.SeqRange) memory.Cove
 	return s
 }
 
-// Fallen are the revisions, of those given, that go when messages go for good: of each summary that a person ever wrote while
-// it stood for one of them, all, since a person's words may say anywhere what the message said. gone names the messages as
-// memory.Hidden names hidden ones.
+// Fallen returns the revisions to delete when messages are deleted: all revisions of each summary that a person wrote while
+// it covered one of them, since a person's words may repeat the message anywhere. gone names the messages as memory.Hidden
+// names hidden ones.
 func Fallen(revisions []memory.SummaryRevision, gone memory.Hidden) (out []memory.SummaryRevision) {
 	holds := func(r memory.SummaryRevision) bool {
 		return slices.ContainsFunc(r.Covers, func(s memory.Covered) bool { return memory.Overlap(gone.Ranges(s.Session, s.Range.To), s.Range) })

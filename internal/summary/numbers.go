@@ -46,7 +46,7 @@ func continues(last, n number, ws []word, i int) bool {
 	return adjoins && last.value >= 1e4 && n.value < 1e4*max(1, math.Floor(last.value/1e8)*1e4) && strings.ContainsAny(ws[i-1].text, "만억")
 }
 
-// digitsIn are the numbers that stand in digits in the first word. "3만" and "16k" and "2 million" are multiplied.
+// digitsIn returns the numbers written in digits in the first word. "3만" and "16k" and "2 million" are multiplied.
 func digitsIn(ws []word) []number {
 	w := ws[0]
 	var out []number
@@ -105,7 +105,7 @@ var (
 	native = nativeNumerals()
 )
 
-// nativeNumerals are the Korean numerals from 1 to 99, as they stand alone and before a counter, and days by name.
+// nativeNumerals are the Korean numerals from 1 to 99, alone and before a counter, and days by name.
 func nativeNumerals() map[string]float64 {
 	units := map[string]float64{
 		"하나": 1, "한": 1, "둘": 2, "두": 2, "셋": 3, "세": 3, "석": 3, "넷": 4, "네": 4, "넉": 4, "다섯": 5, "여섯": 6,
@@ -131,7 +131,7 @@ func countingFrom0(list string) map[string]float64 {
 	return out
 }
 
-// spelledAt reads a number in words at the start of ws and says how many words it takes; 0 for none.
+// spelledAt reads a number in words at the start of ws and returns how many words it takes; 0 for none.
 func spelledAt(ws []word) (value float64, used int) {
 	if v, ok := koreanNumber(ws); ok {
 		return v, 1
@@ -167,7 +167,7 @@ func spelledAt(ws []word) (value float64, used int) {
 	return 0, 0
 }
 
-// englishNumber reads one word of a number, such as twenty-five; scale says that it multiplies.
+// englishNumber reads one word of a number, such as twenty-five; scale is set for one that multiplies.
 func englishNumber(w string) (value float64, scale, ok bool) {
 	if v, ok := scales[w]; ok {
 		return v, true, true

@@ -118,7 +118,7 @@ func mondayOf(name string) (time.Time, bool) {
 type PeriodInput struct {
 	Leaves        []memory.SummaryNode // of all sessions, of level 0
 	Weeks, Months []memory.SummaryNode // as stored
-	// Told are the names of the weeks that leaves belong to: of any other stored week nothing is left that it may tell. Nil
+	// Told are the names of the weeks that leaves belong to: nothing is left that any other stored week may contain. Nil
 	// where every stored week has some.
 	Told map[string]bool
 	// Corrected are Marks.Corrected, Rebuilds are Marks.Rebuilds.
@@ -140,12 +140,12 @@ type PeriodPlan struct {
 // WeekNames are the names of the weeks that leaves belong to.
 func (in PeriodInput) WeekNames() []string { return slices.Sorted(maps.Keys(in.weekSources())) }
 
-// PeriodsDue says which periods are to be summarised, weeks first, oldest first. A leaf belongs to the week of the last
-// message it covers. A week is due when it is over and its stored node was made of other leaves than it has: it has more after
-// late messages, others when messages are hidden or a session's summary is corrected, and in another timezone. A month is due
-// when it is over, none of its weeks is due, and its node was made of other weeks than it has: a corrected week is its
-// correction. What is corrected itself is not due for that. Whatever a person asked to be rebuilt is due. A period that has nothing left is not due: its stored node
-// is passed over by whoever reads it.
+// PeriodsDue returns which periods are to be summarised, weeks first, oldest first. A leaf belongs to the week of the last
+// message it covers. A week is due when it is over and its stored node was made of other leaves than it has: it has more
+// after late messages, others when messages are hidden or a session's summary is corrected, and in another timezone. A
+// month is due when it is over, none of its weeks is due, and its node was made of other weeks than it has: a corrected
+// week is its correction. What is corrected itself is not due for that. Whatever a person asked to be rebuilt is due. A
+// period that has nothing left is not due: its stored node is passed over by whoever reads it.
 func PeriodsDue(in PeriodInput) []PeriodPlan {
 	weeks := in.due(memory.SummaryWeek, in.weekSources(), in.Weeks)
 	waiting := map[string]bool{}
@@ -186,7 +186,8 @@ func (in PeriodInput) monthSources() map[string]sources {
 
 func gather(to map[string]sources, period memory.Period, n memory.SummaryNode) {
 	s := to[period.Name]
-	if i := slices.IndexFunc(s.nodes, func(o memory.SummaryNode) bool { return o.ID == n.ID }); i >= 0 { // a correction, in place of one more leaf
+	// A correction, in place of one more leaf
+	if i := slices.IndexFunc(s.nodes, func(o memory.SummaryNode) bool { return o.ID == n.ID }); i >= 0 {
 		s.nodes[i].FromTime, s.nodes[i].ToTime = earlier(s.nodes[i].FromTime, n.FromTime), later(s.nodes[i].ToTime, n.ToTime)
 		return
 	}
@@ -207,8 +208,7 @@ func later(a, b time.Time) time.Time {
 	return a
 }
 
-// lastCumulative leaves out, of the cumulative nodes of a session in a week, all but the last: its text stands for the
-// others.
+// lastCumulative leaves out, of the cumulative nodes of a session in a week, all but the last: its text covers the others.
 func lastCumulative(leaves []memory.SummaryNode, loc *time.Location) []memory.SummaryNode {
 	type place struct {
 		session memory.SessionKey

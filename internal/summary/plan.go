@@ -10,16 +10,16 @@ import (
 // Backlog is what no leaf covers yet.
 type Backlog struct {
 	Units    []Unit    // oldest first, contiguous; the newest is the session's head
-	Said     time.Time // when the newest message was said, as its sender has it; zero when unknown
+	Said     time.Time // time of the newest message by its sender's clock; zero when unknown
 	Recorded time.Time // when it was recorded
 	Now      time.Time
 }
 
-// importPause is how long after the last Record a session counts as idle at the earliest, however long ago its messages were
-// said: a history is often imported in several calls.
+// importPause is how long after the last Record a session counts as idle at the earliest, however old its messages are: a
+// history is often imported in several calls.
 const importPause = 30 * time.Second
 
-// idleAt is when the session has been idle for so long, counted from when its newest message was said.
+// idleAt returns when the session has been idle for that long, counted from the time of its newest message.
 func (b Backlog) idleAt(idle time.Duration) time.Time {
 	said := b.Recorded
 	if !b.Said.IsZero() && b.Said.Before(said) {
@@ -32,9 +32,9 @@ func (b Backlog) idleAt(idle time.Duration) time.Time {
 	return at
 }
 
-// Default is the policy that sessions start from. Eleven and five are "more than ten messages, keep the last five" of
-// the seed. MaxTokens and Merge are the sizes at which TestAnchorsSurviveFiftyRounds keeps its bar; at ChunkTokens a
-// call still fits the smallest windows in use (8,192 tokens).
+// Default is the policy that sessions start from: a summary at more than ten messages, which leaves the last five raw.
+// MaxTokens and Merge are the sizes at which TestAnchorsSurviveFiftyRounds keeps its bar; at ChunkTokens a call fits the
+// smallest windows in use (8,192 tokens).
 func Default() Policy {
 	return Policy{
 		Form: FormTree, TriggerMessages: 11, Idle: 5 * time.Minute, KeepMessages: 5,
@@ -42,11 +42,11 @@ func Default() Policy {
 	}
 }
 
-// MakePlan says what is due. When a trigger fires, all but the kept messages are; once the session is idle, the kept
-// ones too. What idleness adds is a range of its own, so that the kept messages can stay raw beside the summary of
-// what came before them. Idleness counts from when the newest message was said, so that an imported history does not wait as
-// a conversation does, but begins importPause after the last Record at the earliest. A call that may still be answered is left
-// for later, with all that follows it.
+// MakePlan returns what is due. When a trigger fires, all but the kept messages are; once the session is idle, the kept
+// ones too. What idleness adds is a range of its own, so that the kept messages can stay raw beside the summary of what
+// came before them. Idleness counts from when the newest message was said, so that an imported history does not wait as a
+// conversation does, but begins importPause after the last Record at the earliest. A call that may still be answered is
+// left for later, with all that follows it.
 func MakePlan(p Policy, b Backlog) Plan {
 	ends := p.groupEnds(b.Units)
 	open := b.Units[:answered(b.Units, ends)]
@@ -118,8 +118,8 @@ func (p Policy) groupEnds(units []Unit) []bool {
 	return toolcalls.Ends(reach)
 }
 
-// answered is the index up to which no call waits for its results. A call that a user's message follows has been
-// given up: providers refuse a history in which results come after that.
+// answered returns the index up to which no call waits for its results. A call that a user's message follows has been given
+// up: providers refuse a history in which results come after that.
 func answered(units []Unit, ends []bool) int {
 	waiting := map[string]int{}
 	for i, u := range units {

@@ -12,7 +12,7 @@ import (
 	"github.com/stratamem/strata/internal/memory"
 )
 
-// keepRules say what to keep and what to drop; a Style may have others. They are the seed's.
+// keepRules are what to keep and what to drop; a Style may have others.
 const keepRules = `Keep: preferences, decisions and their reasons, facts about people, plans and dates, open questions and tasks, what was tried and how it ended.
 Drop: greetings, small talk, repetitions, wording.`
 
@@ -39,8 +39,8 @@ func Prompt(t Task) (system, user string) {
 	return system, b.String()
 }
 
-// PromptID tells prompts apart by what they say beside the conversation: the built-in words and those of a profile. An answer to
-// one is none to another.
+// PromptID identifies a prompt by its words besides the conversation: the built-in ones and those of a profile. An answer
+// to one prompt is not valid for another.
 func PromptID(s Style, maxTokens int64) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s\n%s\n%s\n%d", cmp.Or(s.Keep, keepRules), rules, s.Language, maxTokens))
 	return hex.EncodeToString(sum[:8])
@@ -80,8 +80,8 @@ func (t Task) languageRule() string {
 	return "Write in the language of the source, which has the BCP 47 tag " + t.Language + "."
 }
 
-// transcript is the messages with a line for each new day, which says what "yesterday" means. Further lines of a message
-// are indented: none can pass for another speaker's, or for a day.
+// transcript returns the messages with a line for each new day, which fixes what "yesterday" means. Further lines of a
+// message are indented: none can pass for another speaker's, or for a day.
 func (t Task) transcript() string {
 	var b strings.Builder
 	day := ""

@@ -11,9 +11,9 @@ import (
 // Said is a sentence of what a task is to summarise.
 type Said struct {
 	Statement
-	Whole string // as a summary has it: a message's with who said it before it
-	Line  int    // the place among Lines of the one it stands in; -1 in summaries
-	Tool  bool   // what a tool was asked or answered
+	Whole string // as a summary has it: that of a message with its author before it
+	Line  int    // the place among Lines of the one it is in; -1 in summaries
+	Tool  bool   // input or output of a tool
 }
 
 // Said returns the sentences of the summary to rewrite, of the summaries to merge and of the messages, in that order, which is
@@ -40,7 +40,7 @@ func (t Task) Said(ctx context.Context) []Said {
 	return out
 }
 
-// appendTold adds the sentences of a summary. A line's label says who has said all of it.
+// appendTold adds the sentences of a summary. A line's label names the author of all of it.
 func appendTold(out []Said, told string) []Said {
 	for line := range strings.Lines(told) {
 		who := ""
@@ -55,7 +55,7 @@ func appendTold(out []Said, told string) []Said {
 	return out
 }
 
-// ChangesOf returns the Changes among sentences. What tools were asked and answered changes nothing, and nothing changes it.
+// ChangesOf returns the Changes among sentences. Input and output of tools change nothing and are not changed.
 func ChangesOf(said []Said) []Change {
 	statements := make([]Statement, len(said))
 	for i, s := range said {
@@ -66,8 +66,7 @@ func ChangesOf(said []Said) []Change {
 	return Changes(statements)
 }
 
-// Arrow stands between a statement and the later one that leans on it, so that they make one sentence: whatever picks sentences
-// has both or none.
+// Arrow joins a statement and the later one that refers to it into one sentence, so that a selection has both or none.
 const Arrow = " → "
 
 // Joined is a sentence and the later one of the same or another speaker that cannot be understood without it.
@@ -81,9 +80,9 @@ func Joined(earlier, later Said) Said {
 	return earlier
 }
 
-// Holding are the sentences that hold to the end, in order, and the places that they have in said: those that a later one takes
-// back or replaces are left out, but where that one leans on it, they make one sentence in the later one's place. revising
-// tells which of them take back or replace something.
+// Holding returns the sentences that hold at the end, in order, and their places in said: those that a later one takes back
+// or replaces are left out, unless that one leans on it: then both make one sentence in the later one's place. revising
+// marks those that take back or replace something.
 func Holding(said []Said) (holding []Said, places []int, revising []bool) {
 	changes := ChangesOf(said)
 	heads := map[int]Said{} // by the place of what leans on them
@@ -107,14 +106,14 @@ func Holding(said []Said) (holding []Said, places []int, revising []bool) {
 	return holding, places, revising
 }
 
-// answerPiece is a sentence of an answer, with the place in the source that it tells of.
+// answerPiece is a sentence of an answer, with the place of its source.
 type answerPiece struct {
 	text  string // with the white space after it
 	place int
 }
 
-// told are the sentences of an answer, each with the place of the sentence of the source that it shares most words with. One
-// that shares few has the place of the one before it, a heading that of the one after it.
+// told returns the sentences of an answer, each with the place of the sentence of the source with which it shares most
+// words. One that shares few has the place of the one before it, a heading that of the one after it.
 func told(answer string, said []Said) []answerPiece {
 	index := map[string][]int{}
 	for i, s := range said {
@@ -143,7 +142,7 @@ func told(answer string, said []Said) []answerPiece {
 	return out
 }
 
-// maxAligned is how many sentences with a term are looked at: a term that more have tells nothing of where it is from.
+// maxAligned is how many sentences with a term are looked at: a more frequent term does not show where a sentence is from.
 const maxAligned = 256
 
 // alignedShare is the least share of a sentence's terms by which it is known where it is from.

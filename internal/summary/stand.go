@@ -7,17 +7,17 @@ import (
 	"github.com/stratamem/strata/internal/memory"
 )
 
-// View is what decides which of a session's nodes stand: one that tells of a hidden message never does, and a correction
-// stands in place of what it corrects.
+// View decides which of a session's nodes are in force: a node with content of a hidden message never is, and a correction
+// replaces what it corrects.
 type View struct {
 	Hidden []memory.SeqRange // ascending and apart
-	// Corrected is a person's text that stands for the messages from the first on up to its last; nil for none.
+	// Corrected is a person's text that covers the messages from the first on up to its last; nil for none.
 	Corrected *memory.SummaryNode
 	// Rebuilds is memory.SummaryRevision.Rebuilds of the session.
 	Rebuilds int
 }
 
-// corrected is the last message that a correction stands for; 0 without one.
+// corrected is the last message that a correction covers; 0 without one.
 func (v View) corrected() int64 {
 	if v.Corrected == nil {
 		return 0
@@ -25,8 +25,8 @@ func (v View) corrected() int64 {
 	return v.Corrected.Range.To
 }
 
-// unseen are the messages that a node must not tell of, ascending and apart: the hidden ones, and where it stands for messages
-// after those that a correction stands for, these too, since it would bring back what was corrected.
+// unseen returns the messages that a node must not contain, in ascending ranges without overlap: the hidden ones, and,
+// where it covers messages after a correction, those of the correction too, since it would bring back what was corrected.
 func (v View) unseen(n memory.SummaryNode) []memory.SeqRange {
 	if v.corrected() == 0 || n.Range.To <= v.corrected() {
 		return v.Hidden
@@ -34,20 +34,20 @@ func (v View) unseen(n memory.SummaryNode) []memory.SeqRange {
 	return memory.Union(v.Hidden, []memory.SeqRange{{From: 1, To: v.corrected()}})
 }
 
-// fits reports whether a node may stand.
+// fits reports whether a node is in force.
 func (v View) fits(n memory.SummaryNode) bool { return !tells(n, v.unseen(n)) }
 
-// lacks are how many messages a node was not made of and might tell of now.
+// lacks returns how many messages a node was not made of and may contain now.
 func (v View) lacks(n memory.SummaryNode) int64 { return lacks(n, v.unseen(n)) }
 
-// startOf is the first message that a node stands for beside a correction.
+// startOf is the first message that a node covers beside a correction.
 func (v View) startOf(n memory.SummaryNode) int64 { return max(startOf(n), v.corrected()+1) }
 
 // isHidden reports whether every message of a range is hidden.
 func (v View) isHidden(r memory.SeqRange) bool { return len(r.Without(v.Hidden)) == 0 }
 
-// Standing splits a frontier into the nodes that stand, after the correction where there is one, and the ranges of those in
-// whose place others that stand for some of their messages may: see Pick.
+// Standing splits a frontier into the nodes in force, after the correction where there is one, and the ranges of the
+// others, which nodes that cover some of their messages may replace: see Pick.
 func (v View) Standing(frontier []memory.SummaryNode) (standing []memory.SummaryNode, under []memory.SeqRange) {
 	if v.Corrected != nil && len(frontier) > 0 {
 		standing = append(standing, *v.Corrected)
@@ -64,8 +64,8 @@ func (v View) Standing(frontier []memory.SummaryNode) (standing []memory.Summary
 	return standing, under
 }
 
-// Pick are the fewest of the nodes that stand for what they can of their messages, oldest first, none for what a
-// correction stands for. Of those of one place, the one counts that lacks the fewest messages, then the latest.
+// Pick returns the fewest of the nodes that cover what they can of their messages, oldest first, none for what a correction
+// covers. Of those of one place the one that lacks the fewest messages counts, then the latest.
 func (v View) Pick(nodes []memory.SummaryNode) []memory.SummaryNode {
 	fit := slices.DeleteFunc(slices.Clone(nodes), func(n memory.SummaryNode) bool {
 		return !v.fits(n) || n.Range.To <= v.corrected()
@@ -111,9 +111,9 @@ type Rebuild struct {
 	Generation int // above those there are
 }
 
-// IsDue reports whether a node, or what lies under it, is to be written anew: it tells of a hidden message, lacks one that is
-// hidden no more, would bring back what was corrected, or a person asked for it. What is hidden as a whole is left as it is,
-// and so is what a correction stands for unless a person asked.
+// IsDue reports whether a node, or what lies under it, is to be written anew: it contains a hidden message, lacks one that
+// is not hidden any more, would bring back what was corrected, or a person asked for it. A node that is hidden as a whole
+// is left as it is, and so is what a correction covers unless a person asked.
 func (v View) IsDue(n memory.SummaryNode) bool {
 	switch {
 	case v.isHidden(Stood(n)):
@@ -129,8 +129,8 @@ func (v View) isGood(n memory.SummaryNode) bool {
 	return v.fits(n) && v.lacks(n) == 0 && n.Rebuild >= v.Rebuilds
 }
 
-// RebuildsOf are the summaries to be written anew in place of a node that IsDue, those that others are made of first. nodes
-// are all that stand for nothing outside its range.
+// RebuildsOf returns the summaries to be written anew in place of a node that IsDue, those that others are made of first.
+// nodes are all nodes that cover nothing outside its range.
 func (v View) RebuildsOf(top memory.SummaryNode, nodes []memory.SummaryNode) []Rebuild {
 	if top.Cumulative {
 		return v.rebuildChain(top, nodes)
@@ -150,7 +150,7 @@ func (v View) RebuildsOf(top memory.SummaryNode, nodes []memory.SummaryNode) []R
 	return nil
 }
 
-// rebuildChain folds what no good node stands for: each message of a chain is in all nodes after it.
+// rebuildChain folds what no good node covers: each message of a chain is in all nodes after it.
 func (v View) rebuildChain(top memory.SummaryNode, nodes []memory.SummaryNode) (out []Rebuild) {
 	if top.Range.To <= v.corrected() {
 		v.Corrected = nil
@@ -256,7 +256,8 @@ func IsTree(nodes []memory.SummaryNode, r memory.SeqRange) bool {
 	return slices.ContainsFunc(nodes, func(n memory.SummaryNode) bool { return !n.Cumulative && n.Level == 0 && n.Range == r })
 }
 
-// Passing is what of the range is not told by the parts and by what is shown of the rest, which begins after the parts.
+// Passing returns which messages of the range are neither in the parts nor in what is shown of the rest, which begins after
+// the parts.
 func (v View) Passing(parts []memory.SummaryNode, r memory.SeqRange, rest memory.SeqRange) []memory.SeqRange {
 	told := rest.Without(v.Hidden)
 	for _, n := range parts {
@@ -270,7 +271,7 @@ func (v View) Mergeable(nodes []memory.SummaryNode) []memory.SummaryNode {
 	return slices.DeleteFunc(slices.Clone(nodes), func(n memory.SummaryNode) bool { return n.Range.To <= v.corrected() || v.IsDue(n) })
 }
 
-// IsRebuildDue reports whether none of the nodes within its range may stand in place of a rebuild.
+// IsRebuildDue reports whether none of the nodes within its range can take the place of a rebuild.
 func (v View) IsRebuildDue(again Rebuild, nodes []memory.SummaryNode) bool {
 	return !slices.ContainsFunc(nodes, func(n memory.SummaryNode) bool {
 		return n.Level == again.Level && n.Range == again.Range && !n.Cumulative && !v.IsDue(n)

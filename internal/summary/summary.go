@@ -1,5 +1,5 @@
-// Package summary decides when and what to summarise, what the summariser is asked, whether its answer may stand, and
-// which summaries stand in a context. It is pure: equal inputs give equal decisions.
+// Package summary decides when and what to summarise, what the summariser is asked, whether its answer is accepted, and
+// which summaries contexts use. It is pure: equal inputs give equal decisions.
 package summary
 
 import (
@@ -17,11 +17,11 @@ const (
 	FormRecursive Form = "recursive" // previous summary + new messages: n rewrites lose r^n
 )
 
-// Policy says when a session is summarised and how.
+// Policy is when a session is summarised and how.
 type Policy struct {
 	Form Form
 	// Triggers: any of them that is set, each at or above its value, counted over messages no leaf covers.
-	TriggerMessages int           // 11: more than ten, as the seed has it
+	TriggerMessages int           // 0 for none
 	TriggerTokens   int64         // 0 for none
 	TriggerFraction float64       // of Window; 0 for none
 	Window          int64         // the tokens the fraction is of; 0 when unknown
@@ -66,7 +66,7 @@ type Task struct {
 	Kind      memory.SummaryKind
 	Level     int
 	Previous  string        // the summary that came before, as context; in the recursive form what is to be rewritten
-	Rewrite   bool          // the answer takes the place of Previous
+	Rewrite   bool          // the answer replaces Previous
 	Lines     []Line        // messages
 	Parts     []Part        // summaries to merge
 	Period    memory.Period // of a week or month
@@ -76,13 +76,13 @@ type Task struct {
 	Style     Style
 }
 
-// Line is what a summariser sees of a message: its words, or the tools it calls or answers for.
+// Line is what a summariser sees of a message: its words, or the tools it calls or has results of.
 type Line struct {
 	Speaker string // the name, else the role
 	Role    memory.Role
 	Time    time.Time
 	Text    string // words; or calls and results as one line each
-	Tool    bool   // calls and results: nobody's words, whoever's message they stand in
+	Tool    bool   // calls and results: not the words of the message's author
 }
 
 // Part is a summary to merge, with what it covers.
@@ -92,7 +92,7 @@ type Part struct {
 	Text     string
 }
 
-// RefusalReason says why an answer was refused; it is a label of metrics.
+// RefusalReason is why an answer was refused; it is a label of metrics.
 type RefusalReason string
 
 // The reasons.
@@ -108,7 +108,7 @@ const (
 	RefusalInstruction RefusalReason = "instruction" // speaks to its reader
 )
 
-// Checked is an answer that may stand.
+// Checked is an answer that is accepted.
 type Checked struct {
 	Text     string // the answer, with what it had lost of the source's anchors appended
 	Appended int    // anchors that were appended

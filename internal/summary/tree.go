@@ -7,9 +7,9 @@ import (
 	"github.com/stratamem/strata/internal/memory"
 )
 
-// PlanMerge answers the k oldest neighbours of one level that no node above them holds, oldest first; nil when no k
-// stand together. Lower levels come first, so that a backlog of leaves grows a tree level by level. Cumulative nodes
-// are never merged. k below 2 merges nothing.
+// PlanMerge returns the k oldest neighbours of one level that no node above them holds, oldest first; nil when no k are
+// adjacent. Lower levels come first, so that a backlog of leaves grows a tree level by level. Cumulative nodes are never
+// merged. k below 2 merges nothing.
 func PlanMerge(nodes []memory.SummaryNode, k int) []memory.SummaryNode {
 	if k < 2 {
 		return nil
@@ -92,8 +92,8 @@ func compareBool(a, b bool) int {
 	return 1
 }
 
-// Boundary is the last message that summaries may stand for when the latest keep of head messages stay raw: the
-// largest end of a node, at most head−keep, up to which nodes cover every message from the first on; 0 for none.
+// Boundary is the last message that summaries may cover when the latest keep of head messages stay raw: the largest end of
+// a node, at most head−keep, up to which nodes cover every message from the first on; 0 for none.
 func Boundary(nodes []memory.SummaryNode, head int64, keep int) int64 {
 	limit := head - int64(max(0, keep))
 	var best int64
@@ -103,9 +103,9 @@ func Boundary(nodes []memory.SummaryNode, head int64, keep int) int64 {
 	return best
 }
 
-// Frontier is the fewest nodes that stand for the messages from 1 to through, each for its own, oldest first: the
-// highest ones of a tree, the one cumulative node of a chain. It is nil when nodes leave a hole or none ends there;
-// Boundary answers an end that has one.
+// Frontier returns the fewest nodes that cover the messages from 1 to through, each for its own, oldest first: the highest
+// ones of a tree, the one cumulative node of a chain. It is nil when nodes leave a hole or none ends there; Boundary
+// returns an end that has one.
 func Frontier(nodes []memory.SummaryNode, through int64) []memory.SummaryNode {
 	tiles := tilings(nodes, through)
 	var out []memory.SummaryNode
@@ -128,8 +128,8 @@ type tiling struct {
 	before int64              // where the others end
 }
 
-// tilings answers the fewest nodes for each end, at most limit, that nodes reach from message 1 without a hole. Of
-// equally few, the one whose last node stands for more and is of a higher level counts.
+// tilings returns the fewest nodes for each end, at most limit, that nodes reach from message 1 without a hole. Of equally
+// few, the one whose last node covers more and is of a higher level counts.
 func tilings(nodes []memory.SummaryNode, limit int64) map[int64]tiling {
 	live := liveNodes(nodes)
 	slices.SortStableFunc(live, func(a, b memory.SummaryNode) int {
@@ -149,7 +149,7 @@ func tilings(nodes []memory.SummaryNode, limit int64) map[int64]tiling {
 	return best
 }
 
-// startOf is the first message that a node's text stands for.
+// startOf is the first message that a node's text covers.
 func startOf(n memory.SummaryNode) int64 {
 	if n.Cumulative {
 		return 1

@@ -26,7 +26,7 @@ type word struct {
 	text.Span
 	text  string
 	lower string // without a possessive ending
-	first bool   // it begins a sentence, a quotation or what follows a colon: a capital says nothing
+	first bool   // it begins a sentence, a quotation or what follows a colon: a capital means nothing
 }
 
 // wordsOf are the words of a text in order.

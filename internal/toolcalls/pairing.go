@@ -166,7 +166,7 @@ func (p *Pairing) CallAt(at Ref) (Call, bool) {
 	return p.Calls[i], true
 }
 
-// CallOf returns the call that a result answers, false when it answers none.
+// CallOf returns the call that a result belongs to, false when there is none.
 func (p *Pairing) CallOf(result Ref) (Call, bool) {
 	i, ok := slices.BinarySearchFunc(p.answers, result, func(a answer, at Ref) int { return compare(a.at, at) })
 	if !ok {
@@ -191,7 +191,7 @@ func (p *Pairing) ResultsOf(message int) []int {
 func (p *Pairing) Known(id string) int { return p.known[id] }
 
 // Reach returns for each of n messages the last one that must not be cut off from it: a result of its calls, or a call
-// that it answers early.
+// whose result it has early.
 func (p *Pairing) Reach(n int) []int {
 	reach := make([]int, n)
 	for i := range reach {

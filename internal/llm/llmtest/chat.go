@@ -36,7 +36,7 @@ type Request struct {
 	Temperature *float64
 }
 
-// Reply is the answer to a chat request. The zero value answers an empty text that ended by itself.
+// Reply is the reply to a chat request. The zero value is an empty text that ended by itself.
 type Reply struct {
 	Delays
 	Text       string
@@ -55,27 +55,27 @@ type Usage struct {
 	Unreported    bool // the reply has no usage
 }
 
-// Say answers a text.
+// Say replies with a text.
 func Say(text string) Reply { return Reply{Text: text} }
 
-// Truncated answers a text that was cut off.
+// Truncated replies with a text that was cut off.
 func Truncated(text string) Reply { return Reply{Text: text, Finish: "length"} }
 
-// Refused answers with the refusal field.
+// Refused replies with the refusal field.
 func Refused(why string) Reply { return Reply{Refusal: why} }
 
-// Filtered answers what a content filter left.
+// Filtered replies with what a content filter left.
 func Filtered() Reply { return Reply{Finish: "content_filter"} }
 
-// Fails answers an error.
+// Fails replies with an error.
 func Fails(status int, f Failure) Reply { return Reply{Status: status, Failure: f} }
 
-// Limited answers 429; after is the Retry-After header, "" for none.
+// Limited replies with 429; after is the Retry-After header, "" for none.
 func Limited(after string) Reply {
 	return Reply{Status: http.StatusTooManyRequests, RetryAfter: after, Failure: Failure{Type: "requests", Code: "rate_limit_exceeded", Message: "Rate limit reached."}}
 }
 
-// TooLong answers that the prompt does not fit the model, as OpenAI does.
+// TooLong replies that the prompt does not fit the model, as OpenAI does.
 func TooLong() Reply {
 	return Fails(http.StatusBadRequest, Failure{
 		Type: "invalid_request_error", Code: "context_length_exceeded", Param: "messages",
@@ -83,7 +83,7 @@ func TooLong() Reply {
 	})
 }
 
-// Broken answers with a fault.
+// Broken replies with a fault.
 func Broken(f Fault) Reply { return Reply{Fault: f} }
 
 // wireRequest is the part of the API's request that a script may want to see.
@@ -125,7 +125,7 @@ func (w wireRequest) request() Request {
 	return r
 }
 
-// guess tells what a prompt of llm.Prompted is for. A test holds it to the real prompts.
+// guess recognises what a prompt of llm.Prompted is for. A test compares it with the real prompts.
 func guess(r Request) llm.Operation {
 	switch {
 	case r.SchemaName == "facts", strings.Contains(r.System, "lasting facts"):
@@ -158,7 +158,7 @@ func (s *Server) chat(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// isUnsupported answers a response format that the server does not take.
+// isUnsupported refuses a response format that the server does not support, and reports whether it did.
 func (s *Server) isUnsupported(w http.ResponseWriter, r Request) bool {
 	if s.options.Formats == nil || r.Format == FormatNone || slices.Contains(s.options.Formats, r.Format) {
 		return false

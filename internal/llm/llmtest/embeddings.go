@@ -55,7 +55,7 @@ type EmbedRequest struct {
 	Dimensions int // the parameter; 0 when it is not sent
 }
 
-// EmbedReply is the answer to an embedding request. The zero value answers the Vector of each text.
+// EmbedReply is the reply to an embedding request. The zero value has the Vector of each text.
 type EmbedReply struct {
 	Delays
 	Vectors    [][]float32 // nil for the right ones

@@ -1,4 +1,4 @@
-// Package llmtest is an OpenAI-compatible server that answers what a script says. It is for tests and measuring tools
+// Package llmtest is an OpenAI-compatible server that replies by a script. It is for tests and measuring tools
 // only: the product never imports it.
 package llmtest
 
@@ -16,7 +16,7 @@ import (
 	"github.com/stratamem/strata/internal/tokens"
 )
 
-// Options say how a server answers. The zero value answers "ok" to every prompt and Vector to every text.
+// Options set how a server replies. The zero value replies "ok" to every prompt and Vector to every text.
 type Options struct {
 	Chat      func(Request) Reply           // runs once for each chat request, several at once
 	Embed     func(EmbedRequest) EmbedReply // runs once for each embedding request, several at once
@@ -100,7 +100,7 @@ func (s *Server) Count(op llm.Operation) int {
 	return n
 }
 
-// record notes a request and answers its number.
+// record keeps a request and returns its number.
 func (s *Server) record(r *http.Request, c Call) int {
 	c.Time, c.Key = s.options.Now(), r.Header.Get("Authorization")
 	s.mu.Lock()
@@ -110,7 +110,7 @@ func (s *Server) record(r *http.Request, c Call) int {
 	return c.N
 }
 
-// isBarred answers a request without the right key.
+// isBarred refuses a request without the right key, and reports whether it did.
 func (s *Server) isBarred(w http.ResponseWriter, r *http.Request) bool {
 	if s.options.Key == "" || r.Header.Get("Authorization") == "Bearer "+s.options.Key {
 		return false
@@ -181,7 +181,7 @@ const (
 	FaultEndless   Fault = "endless"    // a body that does not end, until the client goes away
 )
 
-// isFault answers with a fault, if there is one.
+// isFault replies with a fault, if there is one, and reports whether it did.
 func (s *Server) isFault(w http.ResponseWriter, r *http.Request, f Fault) bool {
 	switch f {
 	case "":

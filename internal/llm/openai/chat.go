@@ -36,10 +36,10 @@ type Chat struct {
 	format  atomic.Int32 // the best format that the endpoint did not refuse
 }
 
-// format is how the endpoint is told the form of the answer.
+// format is how the endpoint is given the form of the answer.
 type format = int32
 
-// The formats, the best one first. All but the first tell the schema in the prompt.
+// The formats, the best one first. All but the first put the schema into the prompt.
 const (
 	formatSchema format = iota
 	formatObject
@@ -125,8 +125,8 @@ func (c *Chat) ask(ctx context.Context, p llm.Prompt, f format) (llm.Answer, err
 	return llm.Answer{Text: text, Finish: finish(choice), Model: c.options.Model, Usage: c.usage(request, reply.Usage, text)}, nil
 }
 
-// failed tells apart the failures that mean something else to a chat. Azure says by an error what others say by the
-// finish reason: that its filter took the prompt.
+// failed classifies the failures that have another meaning for a chat. Azure reports by an error what others report by the
+// finish reason: that its filter refused the prompt.
 func (c *Chat) failed(r sdk.ChatCompletionRequest, err error, h http.Header) (llm.Answer, error) {
 	failure := Failure(c.options.Model, err, h)
 	s, _ := hear(err)
@@ -185,8 +185,8 @@ func (c *Chat) request(p llm.Prompt, f format) sdk.ChatCompletionRequest {
 	return limited(r, c.maxTokens(p))
 }
 
-// limited sets how long the answer may be. Local servers know that limit by its old name only, some models of OpenAI by
-// its new one only: the client knows those.
+// limited sets how long the answer may be. Local servers know only the old name of that limit, some models of OpenAI only
+// the new one: the client knows which.
 func limited(r sdk.ChatCompletionRequest, n int) sdk.ChatCompletionRequest {
 	old := r
 	old.MaxTokens = n //nolint:staticcheck // SA1019: the new name is unknown to most servers but OpenAI's
@@ -205,7 +205,8 @@ func (c *Chat) maxTokens(p llm.Prompt) int {
 	return limit
 }
 
-// temperature is how the client is told one. It leaves out a plain 0, and the endpoint would take its default.
+// temperature is the client's form of a temperature. The client leaves out a plain 0, and the endpoint would take its
+// default.
 func temperature(t *float64) float32 {
 	switch {
 	case t == nil:

@@ -22,8 +22,8 @@ import (
 	"github.com/stratamem/strata/internal/memory"
 )
 
-// Failure tells what an error of the client means. header is the reply's; nil without one. Endpoints quote the prompt
-// in what they say of errors, so only the status, the type and the code are kept.
+// Failure classifies an error of the client. header is the reply's; nil without one. Endpoints quote the prompt in their
+// errors, so only the status, the type and the code are kept.
 func Failure(model string, err error, header http.Header) *llm.Error {
 	f := &llm.Error{Model: model, RetryAfter: retryAfter(header), Usage: memory.ModelUsage{Calls: 1}}
 	if s, ok := hear(err); ok {
@@ -39,7 +39,7 @@ func Failure(model string, err error, header http.Header) *llm.Error {
 	return f
 }
 
-// said is what an endpoint said of an error.
+// said is an endpoint's description of an error.
 type said struct {
 	status int
 	kind   string
@@ -106,7 +106,8 @@ func (s said) class() llm.Class {
 	return llm.ClassPermanent
 }
 
-// tooLong are the words of endpoints that say so without a code: OpenAI, Azure, vLLM, llama.cpp, Ollama, TEI.
+// tooLong are the words by which endpoints without a code for it report too long an input: OpenAI, Azure, vLLM, llama.cpp,
+// Ollama, TEI.
 var tooLong = []string{
 	"context_length_exceeded", "context length", "context window", "context size", "maximum context", "prompt is too long", "input is too long",
 	"input length exceeds", "must have less than", "reduce the length", "too many tokens",
@@ -159,7 +160,7 @@ func (s said) labels() string {
 	return strings.Join(labels, ", ")
 }
 
-// cause is what is kept of what was said.
+// cause is the part of the description that is kept.
 func (s said) cause() error {
 	if labels := s.labels(); labels != "" {
 		return errors.New("the endpoint says " + labels)
@@ -167,7 +168,7 @@ func (s said) cause() error {
 	return errors.New("the endpoint gives no code")
 }
 
-// unreached says why an endpoint was not reached, "" where it may have been.
+// unreached returns why an endpoint was not reached, "" where it may have been.
 func unreached(err error) string {
 	var name *net.DNSError
 	switch {
@@ -179,7 +180,7 @@ func unreached(err error) string {
 	return ""
 }
 
-// unheard tells what an error means that the endpoint did not speak of.
+// unheard classifies an error that does not come from the endpoint.
 func unheard(err error) (llm.Class, error) {
 	var redirect *redirectError
 	var long *http.MaxBytesError
@@ -226,8 +227,8 @@ func isMisuse(err error) bool {
 // maxRetryAfter bounds what an endpoint may ask for.
 const maxRetryAfter = time.Hour
 
-// retryAfter reads the header of that name (RFC 9110, section 10.2.3). A date is taken against the reply's own Date,
-// so that the two clocks need not agree; without one it says nothing.
+// retryAfter reads the header of that name (RFC 9110, section 10.2.3). A date is taken against the reply's own Date, so
+// that the two clocks need not agree; without Date it returns 0.
 func retryAfter(h http.Header) time.Duration {
 	value := h.Get("Retry-After")
 	if s, err := strconv.ParseFloat(value, 64); err == nil && s > 0 {

@@ -19,7 +19,7 @@ func NewKey(secret string) Key {
 // IsSet reports whether there is a key.
 func (k Key) IsSet() bool { return k.reveal != nil }
 
-// String says whether there is a key.
+// String reports only whether there is a key.
 func (k Key) String() string {
 	if k.IsSet() {
 		return "[key]"
@@ -27,11 +27,11 @@ func (k Key) String() string {
 	return "[no key]"
 }
 
-// GoString says the same for %#v.
+// GoString does the same for %#v.
 func (k Key) GoString() string { return k.String() }
 
-// MarshalText says the same for JSON and YAML.
+// MarshalText does the same for JSON and YAML.
 func (k Key) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
 
-// LogValue says the same for logs.
+// LogValue does the same for logs.
 func (k Key) LogValue() slog.Value { return slog.StringValue(k.String()) }

@@ -23,7 +23,7 @@ func responseFormat(s llm.Schema, f format) *sdk.ChatCompletionResponseFormat {
 	return nil
 }
 
-// told is a system prompt that also says the schema. The word JSON is a must: OpenAI refuses json_object without it.
+// told returns a system prompt with the schema. The word JSON must be in it: OpenAI refuses json_object without.
 func told(system string, s llm.Schema) string {
 	if system != "" {
 		system += "\n\n"

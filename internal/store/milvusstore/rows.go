@@ -50,8 +50,8 @@ func checkRows(q store.RowQuery[store.VectorSpace]) error {
 	return nil
 }
 
-// page returns the rows with the lowest primary keys that the expression of after selects, each once. It may return fewer than there are, should
-// the server count a row that is there twice as two, but none only when there is none.
+// page returns the rows with the lowest primary keys that the expression of after selects, each once. It may return fewer
+// than there are, should the server count a row that is there twice as two, but none only when there is none.
 func (v *View) page(ctx context.Context, space store.VectorSpace, expression string, limit int) ([]store.RowState, error) {
 	fields, err := v.client.Query(ctx, v.name(space), nil, expression, []string{"scope", "fact_id", "revision"},
 		client.WithSearchQueryConsistencyLevel(entity.ClStrong), client.WithLimit(int64(limit)))

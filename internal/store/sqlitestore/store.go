@@ -178,7 +178,8 @@ func (s *Store) Stats() Stats {
 	return Stats{Commits: s.writer.commits.Load(), Requests: s.writer.requests.Load()}
 }
 
-// Check looks whether the file is still the one that is locked, reads, and, when the last commit failed, finds out by a small write whether the reason still holds.
+// Check looks whether the file is still the one that is locked, reads, and, when the last commit failed, finds out by a
+// small write whether the reason still holds.
 func (s *Store) Check(ctx context.Context) error {
 	if err := s.lock.check(s.path); err != nil {
 		return err

@@ -1,4 +1,4 @@
-// Package backend tells tests where the real servers are. Their addresses come from the environment; make backends-up
+// Package backend gives tests the addresses of the real servers. Their addresses come from the environment; make backends-up
 // starts servers and make test-integration sets them. A test of a server that is not there is skipped, with the
 // reason, unless STRATA_TEST_REQUIRE names the server: then it fails, so that CI cannot pass by skipping.
 package backend
