@@ -75,7 +75,7 @@ func (a *assembler) omissions() []Omission {
 		shown[a.recalled[i].Place] = true
 	}
 	again := a.omitRepeated(shown)
-	if a.in.Policy.Recent {
+	if a.in.Policy.Sections.Recent {
 		return merge(a.omitTail(append(again, a.omitted...), shown))
 	}
 	out := append(again, a.requested()...)

@@ -58,8 +58,8 @@ func (f fixedParts) total() int64 { return f.instructions + f.state + f.pending 
 // Assemble decides what stands in a context and renders it.
 //
 // Instructions, state, pending messages and the calls that these answer always stand in it; where they alone are more
-// than Available, it is raised for them, and where they are more than Most too, the error is BUDGET_TOO_SMALL. Then come notes up to NoteShare of Available, the last RecentN messages, facts up to FactShare of
-// Available, summaries up to SummaryShare, recalled messages up to RecallShare, then more of the tail, and what one
+// than Available, it is raised for them, and where they are more than Most too, the error is BUDGET_TOO_SMALL. Then come notes up to NotesShare of Available, the last RecentN messages, facts up to Facts.Share of
+// Available, summaries up to Summaries.Share, recalled messages up to RecallShare, then more of the tail, and what one
 // leaves the next takes. The tail is a suffix of the session, behind the running summary, in which each tool call stands
 // with its results; what cannot be paired or rendered is left out and listed.
 //
@@ -98,16 +98,16 @@ func newAssembler(in Input, ended func() bool) *assembler {
 	if in.Policy.MemoryRole == "" {
 		in.Policy.MemoryRole = policy.MemoryAsUser
 	}
-	if !in.Policy.Recent {
+	if !in.Policy.Sections.Recent {
 		in.Policy.RecentN = 0
 	}
 	in.Tail = behind(in.Running, in.Tail)
-	if !in.Policy.Recent {
+	if !in.Policy.Sections.Recent {
 		in.Kept = nil
 	}
 	a := &assembler{in: in, ended: ended, stream: newStream(in, ended), form: formOf(in), fences: fencesOf(in.Fence)}
 	a.meter = meter{counter: in.Counter, memo: make(map[string]int64, 64)}
-	if in.Policy.State && len(in.State) > 0 {
+	if in.Policy.Sections.State && len(in.State) > 0 {
 		a.state = fence.DisarmJSON(string(in.State))
 	}
 	a.from = len(a.tail)

@@ -121,7 +121,7 @@ func (a *assembler) placeFacts(k SectionKind, facts []factLine, room space) spac
 	said := a.facts.said[k]
 	for i := range facts {
 		f := &facts[i]
-		if most := a.in.Policy.MaxFacts; k == SectionFacts && most > 0 && len(a.shelves[k].lines) == most {
+		if most := a.in.Policy.Facts.Max; k == SectionFacts && most > 0 && len(a.shelves[k].lines) == most {
 			return room
 		}
 		if f.placed || !a.price(f, room) || lacking(room, f.line.price.plus(a.beginning(k))) != 0 {

@@ -6,10 +6,10 @@ import "fmt"
 // half of the floor, then facts, then other messages in their order. Memory never looks empty while something is known,
 // and no tokens are spent above the floor.
 func (a *assembler) fill() error {
-	if a.in.Policy.Floor <= 0 {
+	if a.in.Policy.RecallFloor <= 0 {
 		return nil
 	}
-	if a.in.Policy.Recalled && a.in.Fill != nil {
+	if a.in.Policy.Sections.Recalled && a.in.Fill != nil {
 		if err := a.fillLines(); err != nil {
 			return err
 		}
@@ -21,7 +21,7 @@ func (a *assembler) fill() error {
 // fillFacts takes facts that have nothing of the query, up to the floor. Done again it takes nothing.
 func (a *assembler) fillFacts() {
 	if len(a.facts.fill) > 0 {
-		a.placeFacts(SectionFacts, a.facts.fill, a.factRoom(a.floorRoom(a.in.Policy.Floor)))
+		a.placeFacts(SectionFacts, a.facts.fill, a.factRoom(a.floorRoom(a.in.Policy.RecallFloor)))
 	}
 }
 
@@ -29,7 +29,7 @@ func (a *assembler) fillFacts() {
 func (a *assembler) fillLines() error {
 	var said told
 	for !a.full() {
-		room := a.floorRoom(a.in.Policy.Floor)
+		room := a.floorRoom(a.in.Policy.RecallFloor)
 		if room.tokens < leastLine*a.counter.Per() {
 			return nil
 		}
@@ -59,7 +59,7 @@ const leastLine = 4
 // fillFrom takes what fits of the candidates from an index on, and returns what stands in the context with them.
 func (a *assembler) fillFrom(at int, said told) told {
 	for i := at; i < len(a.found) && !a.full(); i++ {
-		floor := a.in.Policy.Floor
+		floor := a.in.Policy.RecallFloor
 		if a.recalled[i].Step == SelectedNeighbour {
 			floor /= 2
 		} else {

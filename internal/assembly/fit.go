@@ -4,7 +4,7 @@ import "slices"
 
 // fit shares out what the fixed parts leave.
 func (a *assembler) fit() error {
-	if share := a.in.Policy.NoteShare; share > 0 && a.in.Policy.Notes {
+	if share := a.in.Policy.NotesShare; share > 0 && a.in.Policy.Sections.Notes {
 		a.takeNotes(a.portion(share))
 	}
 	a.takeKept()
@@ -61,23 +61,23 @@ func (a *assembler) recallMore() error {
 
 // takeShares fits the facts and summaries that have shares.
 func (a *assembler) takeShares() {
-	if share := a.in.Policy.FactShare; share > 0 {
+	if share := a.in.Policy.Facts.Share; share > 0 {
 		a.takeFacts(a.portion(share))
 	}
-	if share := a.in.Policy.SummaryShare; share > 0 {
+	if share := a.in.Policy.Summaries.Share; share > 0 {
 		a.takeSummaries(a.portion(share))
 	}
 }
 
 // takeLeftovers fits those without a share into what all else leaves.
 func (a *assembler) takeLeftovers() {
-	if a.in.Policy.NoteShare <= 0 && a.in.Policy.Notes {
+	if a.in.Policy.NotesShare <= 0 && a.in.Policy.Sections.Notes {
 		a.takeNotes(a.left)
 	}
-	if a.in.Policy.FactShare <= 0 {
+	if a.in.Policy.Facts.Share <= 0 {
 		a.takeFacts(a.left)
 	}
-	if a.in.Policy.SummaryShare <= 0 {
+	if a.in.Policy.Summaries.Share <= 0 {
 		a.takeSummaries(a.left)
 	}
 }
@@ -133,7 +133,7 @@ func (a *assembler) takeLast() bool {
 		}
 		n += len(u.entries)
 	}
-	return a.in.Policy.Recent
+	return a.in.Policy.Sections.Recent
 }
 
 // take takes the unit before the tail's beginning when there is room. Where only its attachments pass the bytes, it

@@ -36,7 +36,7 @@ func (c *candidate) cut(m *memory.Message) *Span {
 // ask gets what is recalled, now that the most room for it is known: from here on the tail only takes from what is
 // left. It reports whether there is more than before.
 func (a *assembler) ask(room space) (more bool, err error) {
-	if !a.in.Policy.Recalled || a.in.Recall == nil {
+	if !a.in.Policy.Sections.Recalled || a.in.Recall == nil {
 		return false, nil
 	}
 	most := (room.tokens - a.beginning(SectionRecalled).tokens) / a.counter.Per()

@@ -76,71 +76,6 @@ func (c *checker) render(r memoryv1.Render) assembly.Render {
 	return assembly.Render(r)
 }
 
-func (c *checker) overrides(in *memoryv1.ContextOverrides) policy.Overrides {
-	var o policy.Overrides
-	if in == nil {
-		return o
-	}
-	if in.BudgetTokens != nil {
-		budget := between(c, "overrides.budget_tokens", in.GetBudgetTokens(), 1, maxBudget)
-		o.BudgetTokens = &budget
-	}
-	if in.RecallFloor != nil {
-		floor := between(c, "overrides.recall_floor", in.GetRecallFloor(), 0, maxBudget)
-		o.Floor = &floor
-	}
-	if in.RecentN != nil {
-		n := int(between(c, "overrides.recent_n", in.GetRecentN(), 0, maxRecentN))
-		o.RecentN = &n
-	}
-	if in.TopK != nil {
-		k := int(between(c, "overrides.top_k", in.GetTopK(), 0, policy.MaxTopK))
-		o.TopK = &k
-	}
-	if in.MinScore != nil {
-		least := between(c, "overrides.min_score", in.GetMinScore(), 0, 1)
-		o.MinScore = &least
-	}
-	if in.MaxFacts != nil {
-		n := int(between(c, "overrides.max_facts", in.GetMaxFacts(), 0, policy.MaxFacts))
-		o.MaxFacts = &n
-	}
-	if in.MinFactScore != nil {
-		least := between(c, "overrides.min_fact_score", in.GetMinFactScore(), 0, 1)
-		o.MinFactScore = &least
-	}
-	o.Categories = c.categories("overrides.categories", in.GetCategories())
-	c.previousSessions("overrides.previous_sessions", in.GetPreviousSessions(), &o)
-	c.sections(in.GetSections(), &o)
-	o.MemoryRole = c.memoryRole(in.GetMemoryRole())
-	o.MemoryPlace = c.memoryPlace(in.GetMemoryPlace())
-	o.Counter = c.counter("overrides.counter", in.GetCounter())
-	o.History = c.policy("overrides.policy", in.GetPolicy())
-	if in.GetPolicy().GetHide() != nil {
-		c.fault("overrides.policy.hide", "is set, but a session is hidden from by UpdateSession's context_start_seq and UpdateMessage's hidden; leave it out")
-	}
-	if in.StepLimit != nil {
-		n := int(between(c, "overrides.step_limit", in.GetStepLimit(), 1, maxStepLimit))
-		o.StepLimit = &n
-	}
-	return o
-}
-
-// previousSessions checks which sessions' summaries are asked for.
-func (c *checker) previousSessions(field string, in *memoryv1.PreviousSessions, o *policy.Overrides) {
-	if in == nil {
-		return
-	}
-	if in.Max != nil {
-		n := int(between(c, field+".max", in.GetMax(), 0, policy.MaxSessions))
-		o.MaxSessions = &n
-	}
-	if in.GetMaxAge() != nil {
-		age := c.timeout(field+".max_age", in.GetMaxAge(), 0)
-		o.MaxAge = &age
-	}
-}
-
 // defaultFreshness is how long a context waits for background work when it is not told.
 const defaultFreshness = 2 * time.Second
 
@@ -154,29 +89,6 @@ func (c *checker) freshness(field string, in *memoryv1.Freshness) *service.Wait 
 	return &service.Wait{
 		Of: c.watermarks(field+".of", in.GetOf()), MinSeq: in.GetMinSeq(),
 		Timeout: c.timeout(field+".timeout", in.GetTimeout(), defaultFreshness),
-	}
-}
-
-func (c *checker) sections(in []*memoryv1.SectionSwitch, o *policy.Overrides) {
-	switches := map[memoryv1.SectionKind]**bool{
-		memoryv1.SectionKind_SECTION_KIND_STATE:             &o.State,
-		memoryv1.SectionKind_SECTION_KIND_NOTES:             &o.Notes,
-		memoryv1.SectionKind_SECTION_KIND_FACTS:             &o.LongTerm,
-		memoryv1.SectionKind_SECTION_KIND_PERIODS:           &o.Periods,
-		memoryv1.SectionKind_SECTION_KIND_PREVIOUS_SESSIONS: &o.Previous,
-		memoryv1.SectionKind_SECTION_KIND_SUMMARY:           &o.Running,
-		memoryv1.SectionKind_SECTION_KIND_RECALLED:          &o.Recalled,
-		memoryv1.SectionKind_SECTION_KIND_SESSION_FACTS:     &o.OfSession,
-		memoryv1.SectionKind_SECTION_KIND_RECENT:            &o.Recent,
-	}
-	for i, s := range in {
-		to, ok := switches[s.GetSection()]
-		if !ok {
-			c.fault(fmt.Sprintf("overrides.sections[%d].section", i), "cannot be switched; any section but instructions and pending can")
-			continue
-		}
-		enabled := s.GetEnabled()
-		*to = &enabled
 	}
 }
 

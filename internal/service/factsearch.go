@@ -46,7 +46,7 @@ func (s *Service) SearchFacts(ctx context.Context, p FactSearch) (FactsFound, er
 	if p.AsOf.IsZero() {
 		p.AsOf = s.now()
 	}
-	p.Query = maskedWords(p.Query, resolved.Secrets)
+	p.Query = maskedWords(p.Query, resolved.MaskSecrets)
 	in := s.seek(ctx, p.User, func() (string, error) { return p.Query, nil })
 	times, err := timesOf(when.Read(p.Query), in, p.AsOf)
 	if err != nil {

@@ -25,7 +25,7 @@ func (s *Service) gatherFill(r policy.Resolved, history func() error, hidden fun
 		tail = g.tail[0].Seq
 	}
 	inTail := func(p memory.Place) bool { return p.Session == session && p.Seq >= tail }
-	if reaches(g.found.Hits, fillFrom*min(r.Floor, r.Available), r.Counter, inTail) {
+	if reaches(g.found.Hits, fillFrom*min(r.RecallFloor, r.Available), r.Counter, inTail) {
 		return nil
 	}
 	unseen, err := hidden()
@@ -42,7 +42,7 @@ func (s *Service) gatherFill(r policy.Resolved, history func() error, hidden fun
 // fills reports whether messages may stand in a context that were not found. A profile that asks for a least relevance wants
 // none.
 func fills(r policy.Resolved) bool {
-	return r.Floor > 0 && r.Profile.Recalled && r.TopK > 0 && r.MinScore == 0
+	return r.RecallFloor > 0 && r.Sections.Recalled && r.TopK > 0 && r.MinScore == 0
 }
 
 // reaches reports whether the hits take so many tokens at least by a counter, beside those that stand in the context anyway.

@@ -120,7 +120,7 @@ func (s *Service) gatherHistory(ctx context.Context, p ContextParams, r policy.R
 		return err
 	}
 	g.told = found
-	if r.History.Compress != nil {
+	if r.History.Compresses() {
 		return s.gatherPromised(ctx, p, r, g)
 	}
 	return s.gatherCovered(ctx, r, g)
@@ -157,7 +157,7 @@ func (s *Service) runningBefore(ctx context.Context, session memory.Session, lat
 }
 
 // keptRaw is how many of the latest messages stand raw whatever summaries cover.
-func keptRaw(r policy.Resolved) int { return max(r.RecentN, r.Work.Summary.KeepMessages) }
+func keptRaw(r policy.Resolved) int { return max(r.RecentN, r.Summaries.KeepMessages) }
 
 // runningItem is what assembly is told of a session's running summary.
 func runningItem(in Summary) *assembly.Summary {
@@ -382,7 +382,7 @@ func (s *Service) contextFacts(ctx context.Context, p ContextParams, in sought, 
 	}
 	longTerm := r.Facts.LongTerm && r.Facts.Max > 0
 	fill := 0
-	if r.Floor > 0 && r.Facts.MinScore == 0 {
+	if r.RecallFloor > 0 && r.Facts.MinScore == 0 {
 		fill = r.Facts.Max
 	}
 	ask := factAsk{FactQuery: rank.FactQuery{
@@ -459,7 +459,7 @@ func (s *Service) tail(ctx context.Context, session memory.Session, running *ass
 	if running != nil {
 		q.After = max(q.After, running.To)
 	}
-	if isSet(r.History) {
+	if r.History.IsSet() {
 		q.MaxTokens = max(q.MaxTokens, min(q.MaxTokens*policyReach, policyTokens))
 		mostTokens, mostMessages := trimReach(r)
 		q.MaxTokens, q.Limit = min(q.MaxTokens, mostTokens), min(q.Limit, mostMessages)
@@ -502,7 +502,7 @@ func (s *Service) recall(ctx context.Context, p ContextParams, in sought, r poli
 		return err == nil && hidden.Has(at) // the error is reported below
 	}
 	var err error
-	if r.Profile.Recalled && r.TopK > 0 {
+	if r.Sections.Recalled && r.TopK > 0 {
 		err = s.understand(&ask, in, p.AsOf)
 	}
 	if err != nil {

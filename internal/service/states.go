@@ -21,7 +21,7 @@ func (s *Service) gatherStates(ctx context.Context, p ContextParams, r policy.Re
 	g.instructions = p.Instructions
 	g.state, notes = memory.SplitNotes(g.work.Session.State)
 	g.notes = notesOf(notes, false)
-	if !r.Notes && p.Template == "" {
+	if !r.Sections.Notes && p.Template == "" {
 		return nil
 	}
 	user, err := s.store.User(ctx, p.Ref.UserRef)
