@@ -66,7 +66,7 @@ func compactProto(r service.Compacted, sent []memory.Message) *memoryv1.CompactR
 		out.Messages = append(out.Messages, p)
 	}
 	for _, o := range r.Omitted {
-		out.Omitted = append(out.Omitted, &memoryv1.OmittedMessage{MessageId: o.ID, Index: int32(o.Index), Reason: omitReason(o.Reason), Stage: string(o.Stage)})
+		out.Omitted = append(out.Omitted, &memoryv1.OmittedMessage{MessageId: o.ID, Index: int32(o.Index), Reason: historyOmitReasons.to(o.Reason), Stage: string(o.Stage)})
 	}
 	out.Summaries = writtenProto(r.Written, sent)
 	return out

@@ -67,13 +67,14 @@ func contextBytes(req *memoryv1.BuildContextRequest) int {
 }
 
 func (c *checker) render(r memoryv1.Render) assembly.Render {
-	if _, known := memoryv1.Render_name[int32(r)]; !known {
-		c.fault("render", "is %d; it must be structured, text, openai or anthropic", r)
-	}
 	if r == memoryv1.Render_RENDER_UNSPECIFIED {
 		return assembly.RenderStructured
 	}
-	return assembly.Render(r)
+	render, ok := renders.from(r)
+	if !ok {
+		c.fault("render", "is %d; it must be structured, text, openai or anthropic", r)
+	}
+	return render
 }
 
 // defaultFreshness is how long a context waits for background work when it is not told.
@@ -93,33 +94,19 @@ func (c *checker) freshness(field string, in *memoryv1.Freshness) *service.Wait 
 }
 
 func (c *checker) memoryPlace(p memoryv1.MemoryPlace) policy.MemoryPlace {
-	//exhaustive:enforce
-	switch p {
-	case memoryv1.MemoryPlace_MEMORY_PLACE_UNSPECIFIED:
-		return ""
-	case memoryv1.MemoryPlace_MEMORY_PLACE_BEFORE:
-		return policy.MemoryBefore
-	case memoryv1.MemoryPlace_MEMORY_PLACE_AFTER:
-		return policy.MemoryAfter
+	place, ok := memoryPlaces.from(p)
+	if !ok && p != memoryv1.MemoryPlace_MEMORY_PLACE_UNSPECIFIED {
+		c.fault("overrides.memory_place", "is %d; it must be before or after", p)
 	}
-	c.fault("overrides.memory_place", "is %d; it must be before or after", p)
-	return ""
+	return place
 }
 
 func (c *checker) memoryRole(r memoryv1.MemoryRole) policy.MemoryRole {
-	//exhaustive:enforce
-	switch r {
-	case memoryv1.MemoryRole_MEMORY_ROLE_UNSPECIFIED:
-		return ""
-	case memoryv1.MemoryRole_MEMORY_ROLE_SYSTEM:
-		return policy.MemoryAsSystem
-	case memoryv1.MemoryRole_MEMORY_ROLE_DEVELOPER:
-		return policy.MemoryAsDeveloper
-	case memoryv1.MemoryRole_MEMORY_ROLE_USER:
-		return policy.MemoryAsUser
+	role, ok := memoryRoles.from(r)
+	if !ok && r != memoryv1.MemoryRole_MEMORY_ROLE_UNSPECIFIED {
+		c.fault("overrides.memory_role", "is %d; it must be system, developer or user", r)
 	}
-	c.fault("overrides.memory_role", "is %d; it must be system, developer or user", r)
-	return ""
+	return role
 }
 
 func contextProto(r service.ContextResult, explain bool) (*memoryv1.BuildContextResponse, error) {
@@ -143,7 +130,7 @@ func contextProto(r service.ContextResult, explain bool) (*memoryv1.BuildContext
 		out.Sections = append(out.Sections, sectionProto(s, r, explain))
 	}
 	for _, o := range r.Omitted {
-		out.Omitted = append(out.Omitted, &memoryv1.Omission{SessionId: o.SessionID, FromSeq: o.From, ToSeq: o.To, Reason: memoryv1.OmitReason(o.Reason)})
+		out.Omitted = append(out.Omitted, &memoryv1.Omission{SessionId: o.SessionID, FromSeq: o.From, ToSeq: o.To, Reason: omitReasons.to(o.Reason)})
 	}
 	if explain {
 		out.Retrieval = &memoryv1.Retrieval{
@@ -191,7 +178,7 @@ func coverageProto(c assembly.Coverage) *memoryv1.Coverage {
 }
 
 func sectionProto(s assembly.Section, r service.ContextResult, explain bool) *memoryv1.Section {
-	out := &memoryv1.Section{Kind: memoryv1.SectionKind(s.Kind), Tokens: s.Tokens, Items: make([]*memoryv1.ContextItem, len(s.Items))}
+	out := &memoryv1.Section{Kind: sectionKinds.to(s.Kind), Tokens: s.Tokens, Items: make([]*memoryv1.ContextItem, len(s.Items))}
 	for i, item := range s.Items {
 		out.Items[i] = itemProto(r.UserID, item)
 		if !explain {
@@ -209,8 +196,8 @@ func sectionProto(s assembly.Section, r service.ContextResult, explain bool) *me
 
 func itemProto(userID string, i assembly.Item) *memoryv1.ContextItem {
 	out := &memoryv1.ContextItem{
-		SessionId: i.SessionID, MessageId: i.MessageID, Seq: i.Seq, Role: memoryv1.Role(i.Role), Name: i.Name,
-		CreateTime: timeProto(i.CreateTime), Tokens: i.Tokens, Text: i.Text, Selection: memoryv1.Selection(i.Selection),
+		SessionId: i.SessionID, MessageId: i.MessageID, Seq: i.Seq, Role: roles.to(i.Role), Name: i.Name,
+		CreateTime: timeProto(i.CreateTime), Tokens: i.Tokens, Text: i.Text, Selection: selections.to(i.Selection),
 	}
 	if i.Cut != nil {
 		out.Cut = &memoryv1.TextRange{Start: int32(i.Cut.Start), End: int32(i.Cut.End)}

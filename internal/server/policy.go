@@ -135,45 +135,29 @@ func (c *checker) isSingle(field string, in memoryv1.FactCount) bool {
 }
 
 func (c *checker) head(field string, in memoryv1.ContextHead) history.Head {
-	//exhaustive:enforce
-	switch in {
-	case memoryv1.ContextHead_CONTEXT_HEAD_UNSPECIFIED, memoryv1.ContextHead_CONTEXT_HEAD_SYSTEM_AND_FIRST:
-		return history.HeadSystemAndFirst
-	case memoryv1.ContextHead_CONTEXT_HEAD_SYSTEM_OR_FIRST:
-		return history.HeadSystemOrFirst
-	case memoryv1.ContextHead_CONTEXT_HEAD_SYSTEM:
-		return history.HeadSystem
+	head, ok := heads.from(in)
+	if !ok && in != memoryv1.ContextHead_CONTEXT_HEAD_UNSPECIFIED {
+		c.fault(field, "is %d; it must be system_and_first, system_or_first or system", in)
 	}
-	c.fault(field, "is %d; it must be system_and_first, system_or_first or system", in)
-	return ""
+	return head
 }
 
 func (c *checker) fallback(field string, in memoryv1.CompressFallback) history.Fallback {
-	//exhaustive:enforce
-	switch in {
-	case memoryv1.CompressFallback_COMPRESS_FALLBACK_UNSPECIFIED, memoryv1.CompressFallback_COMPRESS_FALLBACK_KEEP:
-		return history.FallbackKeep
-	case memoryv1.CompressFallback_COMPRESS_FALLBACK_DROP:
-		return history.FallbackDrop
-	case memoryv1.CompressFallback_COMPRESS_FALLBACK_WHOLE:
-		return history.FallbackWhole
-	case memoryv1.CompressFallback_COMPRESS_FALLBACK_EXTRACT:
-		return history.FallbackExtract
+	fallback, ok := fallbackNames.from(in)
+	if !ok && in != memoryv1.CompressFallback_COMPRESS_FALLBACK_UNSPECIFIED {
+		c.fault(field, "is %d; it must be keep, drop, whole or extract", in)
 	}
-	c.fault(field, "is %d; it must be keep, drop, whole or extract", in)
-	return ""
+	return fallback
 }
 
-// summaryRole answers in whose voice summaries stand, 0 where nothing is said.
+// summaryRole is in whose voice summaries stand, 0 where nothing is said.
 func (c *checker) summaryRole(field string, in memoryv1.Role) memory.Role {
-	//exhaustive:enforce
-	switch in {
-	case memoryv1.Role_ROLE_UNSPECIFIED, memoryv1.Role_ROLE_USER, memoryv1.Role_ROLE_ASSISTANT, memoryv1.Role_ROLE_SYSTEM:
-		return memory.Role(in)
-	case memoryv1.Role_ROLE_DEVELOPER, memoryv1.Role_ROLE_TOOL: // refused as an unknown one is
+	role, _ := roles.from(in)
+	if role == memory.RoleDeveloper || role == memory.RoleTool || role == 0 && in != memoryv1.Role_ROLE_UNSPECIFIED {
+		c.fault(field, "is %v; it must be user, assistant or system", in)
+		return 0
 	}
-	c.fault(field, "is %v; it must be user, assistant or system", in)
-	return 0
+	return role
 }
 
 func clearedProto(all []history.Cleared) []*memoryv1.ClearedToolUse {
@@ -194,40 +178,4 @@ func effectsProto(all []history.Effect) []*memoryv1.PolicyEffect {
 		}
 	}
 	return out
-}
-
-// omitReasons are the API's names of why a history lacks a message.
-func omitReason(r history.Reason) memoryv1.HistoryOmitReason {
-	//exhaustive:enforce
-	switch r {
-	case history.ReasonHidden:
-		return memoryv1.HistoryOmitReason_HISTORY_OMIT_REASON_HIDDEN
-	case history.ReasonTied:
-		return memoryv1.HistoryOmitReason_HISTORY_OMIT_REASON_TIED
-	case history.ReasonSummarised:
-		return memoryv1.HistoryOmitReason_HISTORY_OMIT_REASON_SUMMARISED
-	case history.ReasonFacts:
-		return memoryv1.HistoryOmitReason_HISTORY_OMIT_REASON_FACTS
-	case history.ReasonRecalled:
-		return memoryv1.HistoryOmitReason_HISTORY_OMIT_REASON_RECALLED
-	case history.ReasonDropped:
-		return memoryv1.HistoryOmitReason_HISTORY_OMIT_REASON_DROPPED
-	case history.ReasonFiltered:
-		return memoryv1.HistoryOmitReason_HISTORY_OMIT_REASON_FILTERED
-	case history.ReasonLossy:
-		return memoryv1.HistoryOmitReason_HISTORY_OMIT_REASON_LOSSY
-	case history.ReasonMessages:
-		return memoryv1.HistoryOmitReason_HISTORY_OMIT_REASON_MESSAGES
-	case history.ReasonBudget:
-		return memoryv1.HistoryOmitReason_HISTORY_OMIT_REASON_BUDGET
-	case history.ReasonRepeated:
-		return memoryv1.HistoryOmitReason_HISTORY_OMIT_REASON_REPEATED
-	case history.ReasonOrphan:
-		return memoryv1.HistoryOmitReason_HISTORY_OMIT_REASON_ORPHAN_RESULT
-	case history.ReasonUnanswered:
-		return memoryv1.HistoryOmitReason_HISTORY_OMIT_REASON_UNANSWERED_CALL
-	case history.ReasonEmpty:
-		return memoryv1.HistoryOmitReason_HISTORY_OMIT_REASON_EMPTY
-	}
-	return memoryv1.HistoryOmitReason_HISTORY_OMIT_REASON_UNSPECIFIED
 }
