@@ -25,20 +25,19 @@ VERSION    ?= $(shell git describe --tags --always --dirty 2>/dev/null)
 # package:target of every fuzz test
 FUZZ := $(shell grep -rhoE --include='*_test.go' --with-filename '^func Fuzz[A-Za-z0-9_]+' cmd internal | sed -E 's|/[^/]*_test.go:func |:|' | sort)
 # the packages of property tests without a store
-PROPERTIES := $(shell grep -rl --include='*_test.go' pgregory.net/rapid internal | xargs -n1 dirname | sort -u | grep -vE '^internal/(app|jobs|store)(/|$$)' | sed 's|^|./|')
+PROPERTIES := $(shell grep -rl --include='*_test.go' pgregory.net/rapid internal | xargs -n1 dirname | sort -u | grep -vE '^internal/(app|jobrunner|store)(/|$$)' | sed 's|^|./|')
 
-.PHONY: help build tools test sdks lint generate verify fuzz bench bench-context bench-neighbours bench-large bench-record bench-crash bench-seams bench-conflict bench-outage bench-facts bench-learn bench-idle bench-overload bench-tiers bench-reindex bench-hanging bench-mongokill bench-replicas locomo locomo-tiers chats learnt figures property proof demo backends-up backends-down backends-wipe test-integration test-containers docker clean
+.PHONY: help build tools test sdks lint generate verify fuzz bench bench-context bench-neighbours bench-large bench-record bench-crash bench-seams bench-conflict bench-outage bench-facts bench-learn bench-idle bench-overload bench-tiers bench-reindex bench-hanging bench-mongokill bench-replicas locomo locomo-tiers chats learnt figures property proof docs demo backends-up backends-down backends-wipe test-integration test-containers docker clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | awk -F'\t' '{printf "  %-18s %s\n", $$1, $$2}'
 
 build: ## the static binary, bin/strata
-	CGO_ENABLED=0 go build -trimpath -ldflags="-X main.version=$(VERSION)" -o $(BIN)/strata ./cmd/strata
+	CGO_ENABLED=0 go build -trimpath -ldflags="-s -w -X main.version=$(VERSION)" -o $(BIN)/strata ./cmd/strata
 
 tools: build ## the measuring tools beside it, and the twin with faults that they must find out
-	go build -trimpath -o $(BIN)/strata-bench ./cmd/strata-bench
-	go build -trimpath -o $(BIN)/strata-eval ./cmd/strata-eval
-	CGO_ENABLED=0 go build -trimpath -tags=sabotage -o $(BIN)/strata-twin ./internal/measure/twin
+	go build -C bench -trimpath -o ../$(BIN)/ ./cmd/strata-bench ./cmd/strata-eval
+	CGO_ENABLED=0 go build -C bench -trimpath -tags=sabotage -o ../$(BIN)/ ./cmd/strata-twin
 
 # The race detector needs a C compiler; the product does not. One seed decides the order of the tests and what property
 # tests draw, so that the same commit passes or fails each time; SEED=0 looks elsewhere, as proof does. SQLite itself, C that
@@ -51,10 +50,11 @@ FIGURE_TESTS := TestProfilesOnAHundredTurns
 
 test: ## all tests, with the race detector where there is a C compiler; SEED (1) of their order and generated cases
 	@export RAPID_SEED=$(SEED); if command -v "$$(go env CC)" >/dev/null; then \
-		CGO_ENABLED=1 go test $(RACE) -short -shuffle=$(SEED) -timeout=20m ./... && go test -timeout=20m -run='$(FIGURE_TESTS)' ./internal/app; \
+		CGO_ENABLED=1 go test $(RACE) -short -shuffle=$(SEED) -timeout=20m ./... && go test -timeout=20m -run='$(FIGURE_TESTS)' ./internal/app && \
+			CGO_ENABLED=1 go test -C bench $(RACE) -short -shuffle=$(SEED) ./...; \
 	else \
 		echo "NOTICE: no C compiler ($$(go env CC)): the tests run without the race detector"; \
-		go test -shuffle=$(SEED) -timeout=20m ./...; \
+		go test -shuffle=$(SEED) -timeout=20m ./... && go test -C bench -shuffle=$(SEED) ./...; \
 	fi
 
 sdks: ## the Python SDKs that a test gives renderings to, and the schemas of their request types; run the test with what this prints
@@ -64,20 +64,22 @@ sdks: ## the Python SDKs that a test gives renderings to, and the schemas of the
 lint: ## buf lint and golangci-lint
 	cd proto && $(subst tools/,../tools/,$(BUF)) lint
 	$(LINT) run ./...
+	cd bench && $(subst tools/,../tools/,$(LINT)) run ./...
 
-generate: ## the Go code of proto/, into api/, and the licences of what is linked
+generate: ## the Go code of proto/, into api/, the page of settings, and the licences of what is linked
 	$(BUF) generate --template proto/buf.gen.yaml
+	go run ./cmd/strata config reference >docs/operate/configuration.md
 	go run ./tools/notices >internal/notices/new && mv internal/notices/new internal/notices/THIRD_PARTY_NOTICES
 
 verify: ## what is committed is formatted, generated and linted
-	@out="$$(gofmt -l cmd docs internal migrations tools/notices)"; if [ -n "$$out" ]; then echo "gofmt these files:"; echo "$$out"; exit 1; fi
+	@out="$$(gofmt -l bench cmd docs internal migrations tools/notices)"; if [ -n "$$out" ]; then echo "gofmt these files:"; echo "$$out"; exit 1; fi
 	@go run ./tools/notices | diff -q - internal/notices/THIRD_PARTY_NOTICES >/dev/null || \
 		{ echo "internal/notices is not what is linked into the program: run make generate and commit it"; exit 1; }
 	@before="$$(git diff -- api; git ls-files -o --exclude-standard -- api)"; $(MAKE) --no-print-directory generate; \
 		after="$$(git diff -- api; git ls-files -o --exclude-standard -- api)"; \
 		if [ "$$before" != "$$after" ]; then echo "api/ is not what proto/ generates: run make generate and commit it"; git diff --stat -- api; exit 1; fi
 	$(MAKE) --no-print-directory lint
-	go vet -tags=sabotage ./internal/measure/...
+	go vet -C bench -tags=sabotage ./...
 
 fuzz: ## every fuzz target for FUZZTIME (30s)
 	@for t in $(FUZZ); do echo "fuzz $$t for $(FUZZTIME)"; go test -run='^$$' -fuzz="^$${t#*:}$$" -fuzztime=$(FUZZTIME) ./"$${t%%:*}"; done
@@ -145,11 +147,11 @@ locomo-tiers: tools ## the same as locomo with all in the three servers
 	@$(TIERS) $(BIN)/strata-eval locomo -tiers $(LOCOMO) -binary=$(BIN)/strata -data="$(LOCOMO_DIR)" $(EVAL_ARGS)
 
 chats: tools ## recall on this project's own chats in five languages: few words shared, and by time
-	$(BIN)/strata-eval chats -types=low-overlap -binary=$(BIN)/strata -data=internal/eval/testdata/chats $(EVAL_ARGS)
-	$(BIN)/strata-eval chats -types=time -binary=$(BIN)/strata -data=internal/eval/testdata/chats $(EVAL_ARGS)
+	$(BIN)/strata-eval chats -types=low-overlap -binary=$(BIN)/strata -data=bench/internal/eval/testdata/chats $(EVAL_ARGS)
+	$(BIN)/strata-eval chats -types=time -binary=$(BIN)/strata -data=bench/internal/eval/testdata/chats $(EVAL_ARGS)
 
 learnt: tools ## what the built-in rules learn from the same chats, by language
-	$(BIN)/strata-eval facts -binary=$(BIN)/strata -data=internal/eval/testdata/chats $(EVAL_ARGS)
+	$(BIN)/strata-eval facts -binary=$(BIN)/strata -data=bench/internal/eval/testdata/chats $(EVAL_ARGS)
 
 bench: ## the Go benchmarks of all packages
 	go test -run='^$$' -bench=. -benchmem ./...
@@ -185,6 +187,9 @@ proof: ## the long proofs: 300 kills under load and 12 at every seam, 300 replay
 	$(MAKE) bench-mongokill
 	$(MAKE) test-containers
 
+docs: ## every command and program of the README and docs/, run as it stands there
+	STRATA_TEST_REQUIRE=docs go test -count=1 -timeout=20m -run=TestCommandsRun ./docs
+
 demo: ## the offline demo
 	go run ./cmd/strata demo
 
@@ -204,7 +209,7 @@ test-integration: ## the tests that want the three servers; see backends-up
 	@$(TIERS) export RAPID_SEED=$(SEED); if command -v "$$(go env CC)" >/dev/null; then export CGO_ENABLED=1; race=-race; else \
 			echo "NOTICE: no C compiler ($$(go env CC)): the tests run without the race detector"; race=; fi; \
 		go test $$race -count=1 -timeout=20m ./internal/store/mongostore ./internal/store/milvusstore ./internal/store/elasticstore; \
-		go test -count=1 -timeout=20m ./internal/jobs ./internal/app ./internal/cli
+		go test -count=1 -timeout=20m ./internal/storecopy ./internal/app ./internal/cli
 
 test-containers: ## compose up, the main job, down, and the tests of integration/, in a Docker engine; builds stand-in images where none can be pulled
 	@tools/backends/containers.sh test

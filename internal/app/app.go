@@ -18,7 +18,8 @@ import (
 	"github.com/stratamem/strata/internal/config"
 	"github.com/stratamem/strata/internal/fence"
 	"github.com/stratamem/strata/internal/group"
-	"github.com/stratamem/strata/internal/jobs"
+	"github.com/stratamem/strata/internal/indexing"
+	"github.com/stratamem/strata/internal/jobrunner"
 	"github.com/stratamem/strata/internal/llm/builtin"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/server"
@@ -27,6 +28,7 @@ import (
 	"github.com/stratamem/strata/internal/telemetry"
 	"github.com/stratamem/strata/internal/text"
 	"github.com/stratamem/strata/internal/text/near"
+	"github.com/stratamem/strata/internal/views"
 )
 
 // Options are what an App needs beside its configuration.
@@ -57,11 +59,11 @@ type App struct {
 	store      store.Truth
 	models     *models
 	traces     *telemetry.Traces
-	indexer    *jobs.Indexer
-	runner     *jobs.Runner
-	feeders    []*jobs.Feeder // one for each view
-	verifier   *jobs.Verifier
-	embeddings *jobs.Embeddings
+	indexer    *indexing.Indexer
+	runner     *jobrunner.Runner
+	feeders    []*views.Feeder // one for each view
+	verifier   *views.Verifier
+	embeddings *indexing.Embeddings
 	usage      *service.Usage
 	gate       *admission.Gate
 	server     *server.Server
@@ -102,14 +104,14 @@ func (a *App) assemble(ctx context.Context, o Options) error {
 	a.gate = admission.New(admission.Options{Heavy: a.cfg.HeavyCalls, Memory: int64(a.cfg.CallMemory), Wait: longestWait, Meter: recorder})
 	recorder.WatchCalls(a.gate.Stats)
 	a.models = newModels(a.cfg, recorder)
-	a.embeddings, err = jobs.OpenEmbeddings(ctx, jobs.EmbeddingsOptions{
+	a.embeddings, err = indexing.OpenEmbeddings(ctx, indexing.EmbeddingsOptions{
 		Store: a.store, Open: a.models.embedder, Model: a.cfg.EmbeddingModel, Dimension: a.cfg.EmbeddingDimension, Now: a.store.Now, Log: a.log,
 		Builtin: isBuiltin, Leases: a.store, Owner: a.stores.owner,
 	})
 	if err != nil {
 		return err
 	}
-	a.indexer = jobs.NewIndexer(jobs.IndexerOptions{Store: a.store, Turns: a.analyzer(), Log: a.log, Seams: o.Seams, Now: a.store.Now})
+	a.indexer = indexing.NewIndexer(indexing.IndexerOptions{Store: a.store, Turns: a.analyzer(), Log: a.log, Seams: o.Seams, Now: a.store.Now})
 	facts, err := service.NewFactCache(a.store, int64(a.cfg.FactCache))
 	if err != nil {
 		return err
@@ -134,7 +136,9 @@ func (a *App) assemble(ctx context.Context, o Options) error {
 const longestWait = 2 * time.Second
 
 // analyzer makes the documents of messages, for the index and for what is not in it yet.
-func (a *App) analyzer() jobs.Contained { return jobs.Contained{Analyzer: a.embeddings, Log: a.log} }
+func (a *App) analyzer() indexing.Contained {
+	return indexing.Contained{Analyzer: a.embeddings, Log: a.log}
+}
 
 // retireSegments has messages indexed again that another analyzer took apart.
 func (a *App) retireSegments(ctx context.Context) error {
@@ -166,7 +170,7 @@ func (a *App) waiting(ctx context.Context) (facts, messages int64, err error) {
 	return a.embeddings.Waiting(ctx)
 }
 
-func (a *App) newRunner(facts *service.FactCache, meter jobs.Meter, seams func(string)) (*jobs.Runner, error) {
+func (a *App) newRunner(facts *service.FactCache, meter jobrunner.Meter, seams func(string)) (*jobrunner.Runner, error) {
 	summarizer, err := a.models.summarizer()
 	if err != nil {
 		return nil, err
@@ -179,7 +183,7 @@ func (a *App) newRunner(facts *service.FactCache, meter jobs.Meter, seams func(s
 	if err != nil {
 		return nil, err
 	}
-	o := jobs.RunnerOptions{
+	o := jobrunner.RunnerOptions{
 		Store: a.store, Facts: facts, Summarizer: summarizer, Extractor: extractor, Fallback: builtin.Summarizer{},
 		Policies: policies.WorkOf, Meter: meter, Log: a.log, Workers: a.cfg.Workers, Seams: seams,
 		Owner:   a.stores.owner,
@@ -190,7 +194,7 @@ func (a *App) newRunner(facts *service.FactCache, meter jobs.Meter, seams func(s
 		// What is built in works on this machine: with four workers Record took twice as long.
 		o.Workers, o.Busy = 1, func() bool { return a.server.Busy() }
 	}
-	return jobs.NewRunner(o), nil
+	return jobrunner.NewRunner(o), nil
 }
 
 // factsApplied tells what follows a change of a user's facts.
@@ -229,14 +233,14 @@ func (a *App) newService(ctx context.Context, facts *service.FactCache, meter se
 		return nil, err
 	}
 	a.usage = service.NewUsage(a.store, a.log)
-	a.verifier = jobs.NewVerifier(jobs.VerifierOptions{Store: a.store, Targets: a.stores.targets(), Log: a.log})
+	a.verifier = views.NewVerifier(views.VerifierOptions{Store: a.store, Targets: a.stores.targets(), Log: a.log})
 	return service.New(service.Options{
 		Store: a.store, Lexicon: lexicon, Facts: facts, Reembed: a.embeddings, Usage: a.usage, FenceSecret: secret,
 		Queries: service.NewQueries(service.QueriesOptions{
 			Embeddings: a.embeddings, Deadline: a.cfg.EmbeddingDeadline, Timeout: a.cfg.EmbeddingTimeout, MaxRunning: maxQueries, Log: a.log,
 		}),
 		Policies: policies, Runner: background{a.runner, a.indexer, a.feeders}, Meter: meter, Now: a.store.Now, NewID: newID, Near: words.Of, Gate: a.gate,
-		Reindex: jobs.NewReindexer(jobs.ReindexerOptions{Store: a.store, Feeders: a.feeders, Now: a.store.Now}), Verify: a.verifier,
+		Reindex: views.NewReindexer(views.ReindexerOptions{Store: a.store, Feeders: a.feeders, Now: a.store.Now}), Verify: a.verifier,
 		CompactModels: compact, Extractive: builtin.Summarizer{},
 		Vectors: a.stores.vectors, Texts: a.stores.texts, ViewDeadline: a.cfg.ViewDeadline,
 		Reranker: reranker, RerankCandidates: a.cfg.RerankCandidates, RerankDeadline: a.cfg.RerankDeadline,
@@ -261,9 +265,9 @@ const maxQueries = 64
 
 // background tells all that works on a session that it has something new.
 type background struct {
-	*jobs.Runner
-	indexer *jobs.Indexer
-	feeders []*jobs.Feeder
+	*jobrunner.Runner
+	indexer *indexing.Indexer
+	feeders []*views.Feeder
 }
 
 // Nudge implements service.Runner.
@@ -278,9 +282,9 @@ func (b background) Nudge(ref memory.SessionRef) {
 }
 
 // newFeeders makes what feeds each view.
-func (a *App) newFeeders(meter jobs.FeedMeter) {
+func (a *App) newFeeders(meter views.FeedMeter) {
 	for _, target := range a.stores.targets() {
-		a.feeders = append(a.feeders, jobs.NewFeeder(jobs.FeederOptions{
+		a.feeders = append(a.feeders, views.NewFeeder(views.FeederOptions{
 			Store: a.store, Target: target, Owner: a.stores.owner, Log: a.log, Meter: meter, Now: a.store.Now,
 		}))
 	}

@@ -5,8 +5,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/stratamem/strata/internal/backendtest"
 	"github.com/stratamem/strata/internal/config"
-	"github.com/stratamem/strata/internal/measure"
 	"github.com/stratamem/strata/internal/store/elasticstore"
 	"github.com/stratamem/strata/internal/store/milvusstore"
 	"github.com/stratamem/strata/internal/store/storetest/backend"
@@ -15,7 +15,7 @@ import (
 // rig is a server over MongoDB, Milvus and Elasticsearch, and the two views beside it as they are for anybody.
 type rig struct {
 	*harness
-	corner  measure.Backends
+	corner  backendtest.Backends
 	vectors *milvusstore.View
 	texts   *elasticstore.View
 }
@@ -29,12 +29,12 @@ func onBackends(t *testing.T, change func(*config.Config)) *rig {
 
 // newCorner takes a database and prefixes that nobody else has. They are dropped when all that the test starts later has
 // stopped.
-func newCorner(t *testing.T) measure.Backends {
+func newCorner(t *testing.T) backendtest.Backends {
 	t.Helper()
 	backend.MongoDB(t)
 	backend.Milvus(t)
 	backend.Elasticsearch(t)
-	corner := must(measure.NewBackends())(t)
+	corner := must(backendtest.NewBackends())(t)
 	t.Cleanup(func() {
 		if err := corner.Drop(); err != nil {
 			t.Errorf("drop the corner: %v", err)
@@ -45,7 +45,7 @@ func newCorner(t *testing.T) measure.Backends {
 }
 
 // onCorner starts one more server over the corner: a replica of those that run there.
-func onCorner(t *testing.T, corner measure.Backends, change func(*config.Config)) *rig {
+func onCorner(t *testing.T, corner backendtest.Backends, change func(*config.Config)) *rig {
 	t.Helper()
 	r := &rig{corner: corner}
 	r.harness = startOn(t, filepath.Join(t.TempDir(), "unused.db"), func(c *config.Config) {

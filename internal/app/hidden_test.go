@@ -197,8 +197,6 @@ const lastMark = 40
 // mark is a word that only the n-th message holds.
 func mark(n int64) string { return fmt.Sprintf("marker%03dx", n) }
 
-// Whatever is hidden, no context but its facts tells of it, in whatever form, and when all is shown again every context is as
-// it was.
 // withoutFacts leaves out what was learnt: it holds whatever is hidden.
 func withoutFacts() *memoryv1.ContextOverrides {
 	return &memoryv1.ContextOverrides{Sections: []*memoryv1.SectionSwitch{
@@ -206,6 +204,8 @@ func withoutFacts() *memoryv1.ContextOverrides {
 	}}
 }
 
+// Whatever is hidden, no context but its facts tells of it, in whatever form, and when all is shown again every context is as
+// it was.
 func TestHidingIsWholeAndReversible(t *testing.T) {
 	t.Parallel()
 	h := start(t)

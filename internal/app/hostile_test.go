@@ -82,10 +82,10 @@ func newSiege(t *testing.T, on func(func(*config.Config)) *rig) *siege {
 	s.rig = on(func(c *config.Config) {
 		c.ChatBaseURL, c.SummaryModel, c.ExtractionModel = model.URL(), "scripted", "scripted"
 		c.EmbeddingBaseURL, c.EmbeddingModel = model.URL(), "embedder"
-		c.MetricsListen, c.RequestTimeout = "127.0.0.1:0", time.Minute
+		c.MetricsListen = "127.0.0.1:0"
 		c.EmbeddingDeadline, c.ViewDeadline = 5*time.Second, 5*time.Second // what views answer is looked at, so it is waited for
 		p := c.Profiles[config.BuiltinProfile]
-		p.Extraction.Idle, p.Summaries.Idle = 0, 0
+		p.Extraction.Idle = 0
 		c.Profiles[config.BuiltinProfile] = p
 	})
 	return s

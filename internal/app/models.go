@@ -13,7 +13,8 @@ import (
 	embedbuiltin "github.com/stratamem/strata/internal/embed/builtin"
 	embedopenai "github.com/stratamem/strata/internal/embed/openai"
 	"github.com/stratamem/strata/internal/embed/static"
-	"github.com/stratamem/strata/internal/jobs"
+	"github.com/stratamem/strata/internal/indexing"
+	"github.com/stratamem/strata/internal/jobrunner"
 	"github.com/stratamem/strata/internal/llm"
 	"github.com/stratamem/strata/internal/llm/builtin"
 	"github.com/stratamem/strata/internal/llm/openai"
@@ -47,7 +48,7 @@ func providers(cfg config.Config) telemetry.Providers {
 }
 
 // summarizer answers the configured chat model, else the built-in one.
-func (m *models) summarizer() (jobs.Summarizer, error) {
+func (m *models) summarizer() (jobrunner.Summarizer, error) {
 	if m.cfg.SummaryModel == "" {
 		return builtin.Summarizer{}, nil
 	}
@@ -72,7 +73,7 @@ func (m *models) compactModels() (map[string]service.CompactModel, error) {
 }
 
 // extractor answers the configured chat model, else the built-in one.
-func (m *models) extractor() (jobs.Extractor, error) {
+func (m *models) extractor() (jobrunner.Extractor, error) {
 	if m.cfg.ExtractionModel == "" {
 		return builtin.Extractor{}, nil
 	}
@@ -98,8 +99,8 @@ const vectorCache = 32 << 20
 // isBuiltin reports whether an embedding model is part of the program.
 func isBuiltin(model string) bool { return model == static.Model || embedbuiltin.IsBuiltin(model) }
 
-// embedder implements jobs.OpenEmbedder.
-func (m *models) embedder(ctx context.Context, model jobs.EmbeddingModel) (embed.Embedder, error) {
+// embedder implements indexing.OpenEmbedder.
+func (m *models) embedder(ctx context.Context, model indexing.EmbeddingModel) (embed.Embedder, error) {
 	switch {
 	case model.Name == static.Model:
 		return m.table()
@@ -115,7 +116,7 @@ func (m *models) embedder(ctx context.Context, model jobs.EmbeddingModel) (embed
 }
 
 // remote opens a model of the embedding endpoint, which is asked for its dimension where that is not known.
-func (m *models) remote(ctx context.Context, model jobs.EmbeddingModel) (embed.Embedder, error) {
+func (m *models) remote(ctx context.Context, model indexing.EmbeddingModel) (embed.Embedder, error) {
 	remote, err := embedopenai.New(embedopenai.Options{Model: model.Name, Dimensions: model.Ask, Endpoint: openai.Endpoint{
 		BaseURL: m.cfg.EmbeddingBaseURL, Key: openai.NewKey(m.cfg.EmbeddingAPIKey.Reveal()), Timeout: m.cfg.EmbeddingTimeout,
 	}})

@@ -15,34 +15,34 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"github.com/stratamem/strata/internal/backendtest"
 	"github.com/stratamem/strata/internal/extract"
 	"github.com/stratamem/strata/internal/llm"
 	"github.com/stratamem/strata/internal/llm/llmtest"
-	"github.com/stratamem/strata/internal/measure"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/store"
 )
 
 // The faults that no proxy makes.
 const (
-	erring  measure.Fault = "erroring"     // every request is answered by an error
-	foreign measure.Fault = "foreign rows" // answers hold what is another user's, or was never said
+	erring  backendtest.Fault = "erroring"     // every request is answered by an error
+	foreign backendtest.Fault = "foreign rows" // answers hold what is another user's, or was never said
 )
 
 // mood is what is wrong with a backend, and how often it was asked.
 type mood struct {
 	mu    sync.Mutex
-	fault measure.Fault // "" while nothing is
+	fault backendtest.Fault // "" while nothing is
 	asked atomic.Int64
 }
 
-func (m *mood) set(f measure.Fault) {
+func (m *mood) set(f backendtest.Fault) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.fault = f
 }
 
-func (m *mood) is(f measure.Fault) bool {
+func (m *mood) is(f backendtest.Fault) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.fault == f

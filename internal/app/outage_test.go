@@ -18,8 +18,8 @@ import (
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
 	"github.com/stratamem/strata/internal/app"
+	"github.com/stratamem/strata/internal/backendtest"
 	"github.com/stratamem/strata/internal/config"
-	"github.com/stratamem/strata/internal/measure"
 	"github.com/stratamem/strata/internal/store"
 )
 
@@ -55,7 +55,7 @@ const (
 // outage is a server over the three real backends and two scripted models, where each can be broken.
 type outage struct {
 	*harness
-	proxies map[backendName]*measure.Proxy
+	proxies map[backendName]*backendtest.Proxy
 	truth   *moodyMongo
 	vectors *moodyVectors
 	texts   *moodyTexts
@@ -65,15 +65,15 @@ type outage struct {
 }
 
 // newOutage starts one. What is down names backends that are broken before the server starts.
-func newOutage(t *testing.T, fault measure.Fault, down ...backendName) *outage {
+func newOutage(t *testing.T, fault backendtest.Fault, down ...backendName) *outage {
 	t.Helper()
 	corner := newCorner(t)
-	o := &outage{proxies: map[backendName]*measure.Proxy{}, model: &moodyModel{}, truth: &moodyMongo{server: measure.HostOf(corner.MongoDB)}}
+	o := &outage{proxies: map[backendName]*backendtest.Proxy{}, model: &moodyModel{}, truth: &moodyMongo{server: backendtest.HostOf(corner.MongoDB)}}
 	model := o.model.serve(t)
 	for name, address := range map[backendName]string{
 		theTruth: o.truth.serve(t), theVectors: corner.Milvus, theTexts: corner.Elasticsearch, theChat: model.URL(), theEmbedder: model.URL(),
 	} {
-		p := must(measure.NewProxy(measure.HostOf(address)))(t)
+		p := must(backendtest.NewProxy(backendtest.HostOf(address)))(t)
 		t.Cleanup(p.Close)
 		o.proxies[name] = p
 	}
@@ -120,7 +120,7 @@ func (o *outage) mood(name backendName) *mood {
 	}
 }
 
-func (o *outage) breaks(t *testing.T, name backendName, fault measure.Fault) {
+func (o *outage) breaks(t *testing.T, name backendName, fault backendtest.Fault) {
 	t.Helper()
 	if fault == erring || fault == foreign {
 		o.mood(name).set(fault)
@@ -269,14 +269,14 @@ type promise struct {
 }
 
 // promised is the table of outcomes.
-func promised(name backendName, fault measure.Fault) promise {
+func promised(name backendName, fault backendtest.Fault) promise {
 	if fault == foreign {
 		return promise{}
 	}
 	d := config.Default()
 	switch name {
 	case theTruth:
-		return promise{down: fault != measure.Slow, mayFail: fault == measure.Slow}
+		return promise{down: fault != backendtest.Slow, mayFail: fault == backendtest.Slow}
 	case theVectors:
 		return promise{deadline: d.ViewDeadline, degraded: map[string][]string{
 			callBuildContext: {"vectors"}, callSearchMessages: {"vectors"}, callSearchFacts: {"vectors"},
@@ -331,7 +331,7 @@ func checkKnows(t *testing.T, a answered) {
 // cell is a line of the matrix.
 type cell struct {
 	backend   backendName
-	fault     measure.Fault
+	fault     backendtest.Fault
 	answers   map[string]answered
 	healthy   time.Duration // median of a context
 	quickest  time.Duration // of three contexts during the outage
@@ -376,7 +376,7 @@ const afterwards = 20
 var perContext = map[backendName]int64{theVectors: 1, theTexts: 2, theEmbedder: 1}
 
 // suffers breaks a backend, holds every call to its promise, and heals it.
-func (o *outage) suffers(t *testing.T, name backendName, fault measure.Fault) cell {
+func (o *outage) suffers(t *testing.T, name backendName, fault backendtest.Fault) cell {
 	t.Helper()
 	c := cell{backend: name, fault: fault, calls: -1}
 	healthy := o.contexts(t, 3)
@@ -493,11 +493,11 @@ func (o *outage) wholeTranscript(t *testing.T) []*memoryv1.Message {
 }
 
 // outageFaults are the faults to be tried: three, or with STRATA_TEST_FULL all.
-func outageFaults() []measure.Fault {
+func outageFaults() []backendtest.Fault {
 	if os.Getenv("STRATA_TEST_FULL") == "" {
-		return []measure.Fault{measure.Refused, measure.Hanging, foreign}
+		return []backendtest.Fault{backendtest.Refused, backendtest.Hanging, foreign}
 	}
-	return append(measure.Faults(), erring, foreign)
+	return append(backendtest.Faults(), erring, foreign)
 }
 
 // foreignTruth is why there is no such line in the matrix.
@@ -567,7 +567,7 @@ func (l *lines) keepsQuiet(t *testing.T) {
 // TestViewsThatComeLater: a server that starts without its views serves, says what it lacks, and takes them up.
 func TestViewsThatComeLater(t *testing.T) {
 	t.Parallel()
-	for _, fault := range []measure.Fault{measure.Refused, measure.Hanging} {
+	for _, fault := range []backendtest.Fault{backendtest.Refused, backendtest.Hanging} {
 		t.Run("after they were "+string(fault)+" at the start", func(t *testing.T) {
 			t.Parallel()
 			began := time.Now()

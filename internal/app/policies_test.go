@@ -13,7 +13,7 @@ import (
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
 	"github.com/stratamem/strata/internal/assembly/assemblytest"
 	"github.com/stratamem/strata/internal/config"
-	"github.com/stratamem/strata/internal/cut"
+	"github.com/stratamem/strata/internal/toolcalls"
 )
 
 // unsummarised serves without summaries in the background, so that what a context policy does can be told apart.
@@ -21,7 +21,7 @@ func unsummarised(t *testing.T) *harness {
 	t.Helper()
 	return startOn(t, filepath.Join(t.TempDir(), "strata.db"), func(c *config.Config) {
 		for name, p := range c.Profiles {
-			p.Summaries.TriggerMessages, p.Summaries.Idle, p.Sections.Recalled = 0, 0, false
+			p.Summaries.TriggerMessages, p.Sections.Recalled = 0, false
 			c.Profiles[name] = p
 		}
 	})
@@ -155,7 +155,7 @@ func TestContextPolicies(t *testing.T) {
 		h := startOn(t, filepath.Join(t.TempDir(), "strata.db"), func(c *config.Config) {
 			p := c.Profiles[config.AgentProfile]
 			p.Summaries.TriggerMessages, p.Summaries.KeepMessages, p.RecentN, p.History.Clear.Triggers = 20, 8, 4, nil
-			p.History.Compress.Triggers = []cut.Trigger{{Messages: 30}}
+			p.History.Compress.Triggers = []toolcalls.Trigger{{Messages: 30}}
 			c.Profiles[config.AgentProfile] = p
 		})
 		must(h.Record(h.ctx, &memoryv1.RecordRequest{UserId: "ada", SessionId: "s", Profile: config.AgentProfile, Messages: []*memoryv1.Message{

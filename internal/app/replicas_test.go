@@ -12,17 +12,17 @@ import (
 	"testing"
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
+	"github.com/stratamem/strata/internal/backendtest"
 	"github.com/stratamem/strata/internal/config"
 	"github.com/stratamem/strata/internal/llm"
 	"github.com/stratamem/strata/internal/llm/llmtest"
-	"github.com/stratamem/strata/internal/measure"
 	"github.com/stratamem/strata/internal/store/storetest/backend"
 )
 
 // replicas are servers on one MongoDB. Their model learns where the user lives from every message that says so.
 func replicas(t *testing.T, n int) []*harness {
 	t.Helper()
-	corner := measure.Backends{MongoDB: backend.MongoDB(t), Name: "replicas" + strings.ToLower(rand.Text())}
+	corner := backendtest.Backends{MongoDB: backend.MongoDB(t), Name: "replicas" + strings.ToLower(rand.Text())}
 	t.Cleanup(func() {
 		if err := corner.Drop(); err != nil {
 			t.Errorf("drop the database: %v", err)

@@ -10,14 +10,14 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/stratamem/strata/internal/config"
-	"github.com/stratamem/strata/internal/jobs"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/store/elasticstore"
-	"github.com/stratamem/strata/internal/store/lateview"
+	"github.com/stratamem/strata/internal/store/lazyview"
 	"github.com/stratamem/strata/internal/store/milvusstore"
 	"github.com/stratamem/strata/internal/store/mongostore"
 	"github.com/stratamem/strata/internal/store/sqlitestore"
+	"github.com/stratamem/strata/internal/views"
 )
 
 // stores are the truth and the views that the configuration names.
@@ -86,7 +86,7 @@ func openMongo(ctx context.Context, cfg config.Config, log *slog.Logger) (*mongo
 
 func (s *stores) openViews(ctx context.Context, cfg config.Config, log *slog.Logger) (err error) {
 	if cfg.MilvusAddress != "" {
-		s.vectors, err = lateview.Vectors(ctx, lateOptions(log, "Milvus", func(ctx context.Context) (store.VectorView, error) {
+		s.vectors, err = lazyview.Vectors(ctx, lateOptions(log, "Milvus", func(ctx context.Context) (store.VectorView, error) {
 			return milvusstore.Open(ctx, milvusOptions(cfg))
 		}))
 		if err != nil {
@@ -96,7 +96,7 @@ func (s *stores) openViews(ctx context.Context, cfg config.Config, log *slog.Log
 	if cfg.ElasticsearchURL == "" {
 		return nil
 	}
-	s.texts, err = lateview.Texts(ctx, lateOptions(log, "Elasticsearch", func(ctx context.Context) (store.TextView, error) {
+	s.texts, err = lazyview.Texts(ctx, lateOptions(log, "Elasticsearch", func(ctx context.Context) (store.TextView, error) {
 		return elasticstore.Open(ctx, elasticOptions(cfg))
 	}))
 	if err != nil {
@@ -118,8 +118,8 @@ func elasticOptions(cfg config.Config) elasticstore.Options {
 	}
 }
 
-func lateOptions[V store.ViewHealth](log *slog.Logger, name string, open func(context.Context) (V, error)) lateview.Options[V] {
-	return lateview.Options[V]{
+func lateOptions[V store.ViewHealth](log *slog.Logger, name string, open func(context.Context) (V, error)) lazyview.Options[V] {
+	return lazyview.Options[V]{
 		Open: open, Now: time.Now,
 		Missing: func(err error) {
 			log.Warn("the view does not answer; it is taken up when it does, and answers say what they lack until then", "view", name, "error", err)
@@ -129,13 +129,13 @@ func lateOptions[V store.ViewHealth](log *slog.Logger, name string, open func(co
 }
 
 // targets are the views that are fed.
-func (s *stores) targets() []jobs.Target {
-	var all []jobs.Target
+func (s *stores) targets() []views.Target {
+	var all []views.Target
 	if s.vectors != nil {
-		all = append(all, jobs.VectorTarget(s.vectors), jobs.TurnTarget(s.vectors))
+		all = append(all, views.VectorTarget(s.vectors), views.TurnTarget(s.vectors))
 	}
 	if s.texts != nil {
-		all = append(all, jobs.FactTarget(s.texts), jobs.TranscriptTarget(s.texts))
+		all = append(all, views.FactTarget(s.texts), views.TranscriptTarget(s.texts))
 	}
 	return all
 }

@@ -1,5 +1,9 @@
-// Package assembly makes the context of the next model call: it decides what stands in it within a token budget, and
-// renders it by the rules of a provider. It is pure: equal inputs give equal bytes.
+// Package assembly makes the context of the next model call: it decides what is in it within a token budget, and renders it
+// by the rules of a provider. It is pure: equal inputs give equal bytes.
+//
+// build in assemble.go tells the way of a context from top to bottom. What the session's messages are is in conversation.go
+// and transcript.go, what memory is in section.go, what things cost in price.go, and how they are written in the package
+// render.
 package assembly
 
 import (
@@ -47,20 +51,20 @@ type OmitReason int
 
 // The reasons.
 const (
-	OmitBudget         OmitReason = iota + 1 // the token budget was used up, or a result's call may stand before the tail
+	OmitBudget         OmitReason = iota + 1 // the token budget was used up, or a result's call may be before the tail
 	OmitOrphanResult                         // a tool result whose call is nowhere in the session
 	OmitUnansweredCall                       // a tool call without a result; what else its message says is kept
 	OmitNotRenderable                        // nothing in it can be rendered
 	OmitReplySize                            // the reply would have passed MaxBytes
-	OmitRepeated                             // what stands in the context says the same
+	OmitRepeated                             // something in the context says the same
 	OmitHidden                               // it is hidden, or answers a call that is
-	OmitPolicy                               // a context policy left it out, and no summary stands for it
-	OmitHiddenSummary                        // the summary that covers it tells of what is hidden too, and is left out
+	OmitPolicy                               // a context policy left it out, and no summary covers it
+	OmitHiddenSummary                        // the summary that covers it covers hidden messages too, and is left out
 )
 
 // Input is everything a context is made of.
 type Input struct {
-	// Fence is the id of the user's fences: with it a model, and the service itself, tell what memory wrote from what others
+	// Fence is the id of the user's fences: by it a model, and the service itself, know what memory wrote from what others
 	// say. Required.
 	Fence        fence.ID
 	Instructions string
@@ -72,9 +76,9 @@ type Input struct {
 	// not looked at, and hidden ones are left out.
 	Tail []memory.Message
 	// Kept are messages of the session before Tail, oldest first, that a context policy keeps: pinned ones, and those at the
-	// beginning. They stand in the section recent and come before all that has a share; Running may cover them.
+	// beginning. They are in the section recent and are chosen before all that has a share; Running may cover them.
 	Kept []memory.Message
-	// Dropped is what a context policy left out before Tail, ascending and apart. Running does not stand for it.
+	// Dropped is what a context policy left out before Tail, ascending and apart. Running does not cover it.
 	Dropped  []memory.SeqRange
 	LastSeq  int64
 	Language string // a BCP 47 tag: which language headings are in, English where they are not in that
@@ -97,34 +101,34 @@ type Input struct {
 	Most      int64 // how far Available may be raised for the parts that a context cannot do without; 0 for not at all
 	Reserved  int64 // what is kept free for the answer and the tools, which errors name
 	Documents bool  // whether the model reads PDF documents
-	// Recall answers the recalled messages, the best first; nil for none. It is called after the last RecentN messages,
-	// facts and summaries and what of the tail stands in any case were fitted, with the most tokens of Counter that all
-	// recalled lines together can take: what it answers beyond them cannot find room, and a candidate of fewer tokens
-	// may. While more than a twenty-fifth of Available is left after that, it is called again with what is left, and
-	// must answer what comes next, until it has nothing new. It is not called where Policy.Sections.Recalled is off, or without
-	// any room.
+	// Recall returns the recalled messages, the best first; nil for none. It is called after the last RecentN messages, facts
+	// and summaries were chosen, and what of the tail is in the context in any case. Its argument is the most tokens of
+	// Counter that all recalled lines together can take: what it returns beyond them cannot find room, and a message of
+	// fewer tokens may. While more than a twenty-fifth of Available is left after that, it is called again with what is
+	// left, and must return what comes next, until it has nothing new. It is not called where Policy.Sections.Recalled is off, or
+	// without any room.
 	Recall func(tokens int64) ([]Recalled, error)
-	// Fill returns messages that may fill up to Policy.RecallFloor, each with its Step, those first that come first: as many as so many
-	// tokens may hold at most. It is called until it has nothing new or the floor is reached, after all that Recall returned. Nil for
-	// none.
+	// Fill returns messages that may fill up to Policy.RecallFloor, each with its Step, in the order in which they are to be chosen: as many
+	// as so many tokens may hold at most. It is called until it has nothing new or the floor is reached, after all that
+	// Recall returned. Nil for none.
 	Fill     func(tokens int64) ([]Recalled, error)
 	Terms    []string // of the query, by text.Terms: where a recalled message is cut to what is left, around these
 	MaxBytes int      // the most bytes that sections and rendering may take in the encoded reply; 0 for no limit
 	Counter  tokens.Counter
-	// TakeApart takes apart a summary that has to be shortened. It may answer what it answered for the same text and a
+	// TakeApart takes apart a summary that has to be shortened. It may return what it returned for the same text and a
 	// count by the same counter; summary.TakeApart when nil.
 	TakeApart func(text string, count func(string) int64) *summary.Apart
 	Render    Render
 }
 
-// Summary is a summary that may stand in the context.
+// Summary is a summary that may be in the context.
 type Summary struct {
 	SessionID string   // "" for weeks and months
 	Name      string   // the session's title, the week as 2026-W47, or the month as 2026-11; may be ""
 	Nodes     []string // ids of the nodes it was made of
 	From, To  int64    // the messages it covers; 0 for weeks and months
-	// Holes are what it does not stand for of the messages up to To, ascending and apart: messages that are hidden, and those
-	// whose summary tells of hidden ones too.
+	// Holes are what it does not cover of the messages up to To, ascending and apart: messages that are hidden, and those
+	// whose summary covers hidden ones too.
 	Holes []memory.SeqRange
 	// Start and End are when what it covers began and ended. The end of a week or month is not part of it.
 	Start, End time.Time
@@ -140,7 +144,7 @@ type Recalled struct {
 	Step Selection // why Fill returned it; not looked at for what Recall returned
 }
 
-// Selection says why a fact or recalled message stands in the context. The numbers are those of the API.
+// Selection says why a fact or recalled message is in the context. The numbers are those of the API.
 type Selection int
 
 // The selections.
@@ -148,7 +152,7 @@ const (
 	SelectedFound     Selection = iota + 1 // it has something of the query
 	SelectedCore                           // it matters whatever the query is
 	SelectedNeighbour                      // fill: it was said beside something that was found
-	SelectedStated                         // fill: the user told it of himself
+	SelectedStated                         // fill: the user said it of himself
 	SelectedSession                        // fill: it was said in the same session as something that was found
 	SelectedNewest                         // fill: it was said lately
 )
@@ -169,7 +173,7 @@ type Result struct {
 	// NotesLeft is how many notes had no room.
 	NotesLeft int
 	// Omitted accounts for the session's transcript: its messages, and pending ones, that are not, or not wholly, in the
-	// context nor in the running summary that stands in it, ordered by seq, then reason, at most MaxOmitted ranges. What
+	// context nor in the running summary that is in it, ordered by seq, then reason, at most MaxOmitted ranges. What
 	// recall found and what did not fit is not listed, but for the session's own messages, which are listed anyway.
 	// Without the section recent, only pending messages, the calls that these answer, and what a running summary covers
 	// are accounted for.
@@ -179,7 +183,7 @@ type Result struct {
 // Prefix is what a rendering begins with that does not change with the query: the next context of the session begins with
 // the same bytes as long as its instructions are the same and its messages begin at the same one.
 type Prefix struct {
-	Messages int    // that stand in it whole; the system text of Anthropic's is none of them
+	Messages int    // that it holds whole; the system text of Anthropic's is none of them
 	Bytes    int    // of Result.Rendering
 	Tokens   int64  // about as many
 	Hash     string // of the bytes: the first half of their SHA-256 in lower-case hex; "" of no bytes
@@ -201,22 +205,24 @@ type Item struct {
 	Name       string
 	CreateTime time.Time // of the message, as its client gave it; of a note when it was written
 	Tokens     int64
-	Cut        *Span           // in Unicode code points of the message's PlainText; nil when all of it is shown
-	Note       *Note           // of a note
-	Rank       int             // of a recalled item: its index in what Recall answered; of a fact: in Input.Facts, CoreFacts and FillFacts one after the other, or in SessionFacts
-	Selection  Selection       // of a recalled item and of a fact of other sessions
-	Fact       *memory.Fact    // of a fact
-	Summary    *Summary        // of a summary, with the Text that is shown
-	Shortened  bool            // sentences of the summary were left out
-	Text       string          // instructions, state, note, fact, summary or recalled text; only in a structured result
-	Message    *memory.Message // of a recent or pending item; only in a structured result
+	Cut        *Span // in Unicode code points of the message's PlainText; nil when all of it is shown
+	Note       *Note // of a note
+	// Rank is, of a recalled item, its index in all that Recall and then Fill returned; of a fact, in Input.Facts, CoreFacts and
+	// FillFacts one after the other, or in SessionFacts.
+	Rank      int
+	Selection Selection       // of a recalled item and of a fact of other sessions
+	Fact      *memory.Fact    // of a fact
+	Summary   *Summary        // of a summary, with the Text that is shown
+	Shortened bool            // sentences of the summary were left out
+	Text      string          // instructions, state, note, fact, summary or recalled text; only in a structured result
+	Message   *memory.Message // of a recent or pending item; only in a structured result
 }
 
-// Coverage says which of the session's messages the context stands for.
+// Coverage says which of the session's messages the context covers.
 type Coverage struct {
-	SummaryThrough int64             // messages up to this seq stand in the running summary, whole or shortened; 0 without it
-	RawFrom        int64             // from here to the head messages stand verbatim, but for Gaps; LastSeq + 1 when none does
-	Gaps           []memory.SeqRange // what stands neither in a summary nor verbatim
+	SummaryThrough int64             // messages up to this seq are in the running summary, whole or shortened; 0 without it
+	RawFrom        int64             // messages from here to LastSeq are verbatim in the context, but for Gaps; LastSeq + 1 when none is
+	Gaps           []memory.SeqRange // what is neither in a summary nor verbatim in the context
 }
 
 // MaxOmitted is the most ranges of a Result's Omitted. Where there are more, those of one reason with the fewest

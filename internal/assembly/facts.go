@@ -3,88 +3,50 @@ package assembly
 import (
 	"slices"
 
+	"github.com/stratamem/strata/internal/assembly/render"
 	"github.com/stratamem/strata/internal/intent"
 	"github.com/stratamem/strata/internal/memory"
 )
 
-// factLine is a fact that may stand in a section, priced when it is looked at.
+// factLine is a fact that may be in a section, priced when it is looked at.
 type factLine struct {
 	line
 	fact   *memory.Fact
 	rank   int
 	why    Selection
 	priced bool
-	placed bool
+	added  bool
 }
 
-// takeFacts fits facts into the room, the best first: those of other sessions that were found, then those of the core, then
-// those of this session. Half of the room is kept for this session's when there are that many, and a third of the others'
-// for the core.
-func (a *assembler) takeFacts(room space) {
-	if len(a.in.Facts)+len(a.in.CoreFacts)+len(a.in.FillFacts)+len(a.in.SessionFacts) == 0 {
-		return
-	}
-	a.sortFacts()
-	kept := a.worth(SectionSessionFacts, a.facts.here, space{room.tokens / 2, room.bytes / 2})
-	others := room.less(kept)
-	core := a.worth(SectionFacts, a.facts.core, space{others.tokens / 3, others.bytes / 3})
-	left := a.placeFacts(SectionFacts, a.facts.found, others.less(core))
-	left = a.placeFacts(SectionFacts, a.facts.core, left.plus(core))
-	a.placeFacts(SectionSessionFacts, a.facts.here, left.plus(kept))
-}
-
-// takeMoreFacts takes of the facts that were found, and of this session's, what had no room in their share, as far as
-// all else leaves room.
-func (a *assembler) takeMoreFacts() {
-	a.placeFacts(SectionFacts, a.facts.found, a.factRoom(a.left))
-	a.placeFacts(SectionSessionFacts, a.facts.here, a.factRoom(a.left))
-}
-
-// factRoom is the part of a room that facts may take: of the bytes no more than a quarter of all.
-func (a *assembler) factRoom(room space) space {
-	if a.in.MaxBytes > 0 {
-		taken := a.shelves[SectionFacts].taken.bytes + a.shelves[SectionSessionFacts].taken.bytes
-		room.bytes = min(room.bytes, a.in.MaxBytes/4-taken)
-	}
-	return room
-}
-
-// factLists are the facts that may stand in the context, by why they do.
+// factLists are the facts that may be in the context, by why they may.
 type factLists struct {
 	found, core, fill, here []factLine
-	said                    map[SectionKind]map[uint64]bool // the words of those that do, by section
+	said                    map[SectionKind]map[uint64]bool // by section: hashes of the words of those that are
 }
 
-// sortFacts makes the lists. What this session says again, and what its facts say, is in none.
-func (a *assembler) sortFacts() {
-	if a.facts.said != nil {
-		return
+// factsToChoose makes the lists. What this session's facts say, and a fact that is in a list already, is in no later one.
+func factsToChoose(in *Input) *factLists {
+	if len(in.Facts)+len(in.CoreFacts)+len(in.FillFacts)+len(in.SessionFacts) == 0 {
+		return &factLists{}
 	}
-	ids, here := make(map[string]bool, len(a.in.Facts)+len(a.in.SessionFacts)), map[uint64]bool{}
-	a.facts.said = map[SectionKind]map[uint64]bool{SectionFacts: here, SectionSessionFacts: {}}
-	a.facts.here = slices.DeleteFunc(factLines(a.in.SessionFacts, ids, 0), func(f factLine) bool {
-		again := here[wordsOf(f.fact)]
-		here[wordsOf(f.fact)] = true
+	ids, here := make(map[string]bool, len(in.Facts)+len(in.SessionFacts)), map[uint64]bool{}
+	l := &factLists{said: map[SectionKind]map[uint64]bool{SectionFacts: here, SectionSessionFacts: {}}}
+	l.here = slices.DeleteFunc(factLines(in.SessionFacts, ids, 0, 0), func(f factLine) bool {
+		again := here[factHash(f.fact)]
+		here[factHash(f.fact)] = true
 		return again
 	})
-	a.facts.found = factLines(a.in.Facts, ids, 0)
-	a.facts.core = factLines(a.in.CoreFacts, ids, len(a.in.Facts))
-	a.facts.fill = factLines(a.in.FillFacts, ids, len(a.in.Facts)+len(a.in.CoreFacts))
-	for _, of := range []struct {
-		facts []factLine
-		why   Selection
-	}{{a.facts.found, SelectedFound}, {a.facts.core, SelectedCore}, {a.facts.fill, SelectedStated}} {
-		for i := range of.facts {
-			of.facts[i].why = of.why
-		}
-	}
+	l.found = factLines(in.Facts, ids, 0, SelectedFound)
+	l.core = factLines(in.CoreFacts, ids, len(in.Facts), SelectedCore)
+	l.fill = factLines(in.FillFacts, ids, len(in.Facts)+len(in.CoreFacts), SelectedStated)
+	return l
 }
 
-// wordsOf is a hash of what a fact says of whom, in whatever case, width and punctuation.
-func wordsOf(f *memory.Fact) uint64 { return gistOf("", f.Subject+"\n"+f.Text).hash() }
+// factHash is a hash of what a fact says of whom, whatever its case, width and punctuation.
+func factHash(f *memory.Fact) uint64 { return fingerprintOf("", f.Subject+"\n"+f.Text).hash() }
 
-// factLines are the facts with something to say whose ids were not seen before, with ranks behind so many others.
-func factLines(facts []memory.Fact, seen map[string]bool, before int) []factLine {
+// factLines are the facts with something to say whose ids were not seen before, with ranks from a first one on.
+func factLines(facts []memory.Fact, seen map[string]bool, firstRank int, why Selection) []factLine {
 	out := make([]factLine, 0, len(facts))
 	for i := range facts {
 		f := &facts[i]
@@ -92,67 +54,110 @@ func factLines(facts []memory.Fact, seen map[string]bool, before int) []factLine
 			continue
 		}
 		seen[f.ID] = true
-		if says(memory.TextPart(f.Text)) {
-			out = append(out, factLine{fact: f, rank: before + i})
+		if isSaid(f.Text) {
+			out = append(out, factLine{fact: f, rank: firstRank + i, why: why})
 		}
 	}
 	return out
 }
 
-// worth is what facts take as a section behind others, as far as they fit into the room.
-func (a *assembler) worth(k SectionKind, facts []factLine, room space) space {
-	begin := a.headingSpace(k)
-	taken := begin
+// choose adds facts as far as the room holds them, the best first: those of other sessions that were found, then those
+// of the core, then those of this session. Half of the room is kept for this session's when there are that many, and a third
+// of the others' for the core. It returns what is left of all room.
+func (l *factLists) choose(p *pricer, b *memoryBlock, left, room space) space {
+	if l.said == nil {
+		return left
+	}
+	here := sectionSpace(p, SectionSessionFacts, l.here, space{room.tokens / 2, room.bytes / 2})
+	others := room.less(here)
+	core := sectionSpace(p, SectionFacts, l.core, space{others.tokens / 3, others.bytes / 3})
+	found := l.add(p, b, SectionFacts, l.found, others.less(core))
+	more := l.add(p, b, SectionFacts, l.core, others.less(found))
+	taken := found.plus(more)
+	return left.less(taken).less(l.add(p, b, SectionSessionFacts, l.here, room.less(taken)))
+}
+
+// chooseMore adds of the facts that were found, and of this session's, what had no room in their share, as far as all
+// else leaves room, and returns what is left then.
+func (l *factLists) chooseMore(p *pricer, b *memoryBlock, left space) space {
+	left = left.less(l.add(p, b, SectionFacts, l.found, factRoom(p.in, b, left)))
+	return left.less(l.add(p, b, SectionSessionFacts, l.here, factRoom(p.in, b, left)))
+}
+
+// fillUp adds facts that have nothing of the query, up to the floor, and returns the room left. Done again it adds nothing.
+func (l *factLists) fillUp(p *pricer, b *memoryBlock, left space) space {
+	if len(l.fill) == 0 {
+		return left
+	}
+	room := factRoom(p.in, b, floorRoom(p.in, b, left, p.in.Policy.RecallFloor))
+	return left.less(l.add(p, b, SectionFacts, l.fill, room))
+}
+
+// factRoom is the part of a room that facts may take: of the bytes no more than a quarter of all.
+func factRoom(in *Input, b *memoryBlock, room space) space {
+	if in.MaxBytes > 0 {
+		room.bytes = min(room.bytes, in.MaxBytes/4-b.taken(SectionFacts, SectionSessionFacts).bytes)
+	}
+	return room
+}
+
+// sectionSpace is what facts take as a section behind others, as far as they fit into the room.
+func sectionSpace(p *pricer, k SectionKind, facts []factLine, room space) space {
+	heading := p.headingSpace(k)
+	taken := heading
 	for i := range facts {
 		left := room.less(taken)
-		if a.price(&facts[i], left) && lacking(left, facts[i].line.price) == 0 {
+		if facts[i].price(p, left) && lacking(left, facts[i].line.price) == 0 {
 			taken = taken.plus(facts[i].line.price)
 		}
 	}
-	if taken == begin {
+	if taken == heading {
 		return space{}
 	}
 	return taken
 }
 
-// placeFacts puts facts into a section, as many as may stand there, but those that stand there and those whose words were
-// said already, and returns what is left of the room.
-func (a *assembler) placeFacts(k SectionKind, facts []factLine, room space) space {
-	said := a.facts.said[k]
+// add adds facts to a section, as many as it may have, but those that are in it and those whose words were said
+// already, and returns what they took.
+func (l *factLists) add(p *pricer, b *memoryBlock, k SectionKind, facts []factLine, room space) (taken space) {
+	said := l.said[k]
 	for i := range facts {
 		f := &facts[i]
-		if most := a.in.Policy.Facts.Max; k == SectionFacts && most > 0 && len(a.shelves[k].lines) == most {
-			return room
+		if most := p.in.Policy.Facts.Max; k == SectionFacts && most > 0 && len(b.sections[k].lines) == most {
+			break
 		}
-		if f.placed || !a.price(f, room) || lacking(room, f.line.price.plus(a.beginning(k))) != 0 {
+		left := room.less(taken)
+		if f.added || !f.price(p, left) || lacking(left, f.line.price.plus(b.opening(p, k))) != 0 {
 			continue
 		}
-		if words := wordsOf(f.fact); !said[words] {
-			said[words] = true
-			room, f.placed = a.place(k, f.line, room)
+		if hash := factHash(f.fact); !said[hash] {
+			said[hash] = true
+			var more space
+			more, f.added = b.add(p, k, f.line, left)
+			taken = taken.plus(more)
 		}
 	}
-	return room
+	return taken
 }
 
 // price makes a fact's line and prices it, once. It reports false where that is not worth doing: the line cannot fit.
-func (a *assembler) price(f *factLine, room space) bool {
+func (f *factLine) price(p *pricer, room space) bool {
 	if f.priced {
 		return true
 	}
-	if a.leastCost(f.fact) > room.tokens {
+	if leastFactCost(p.in, f.fact) > room.tokens {
 		return false
 	}
 	f.priced = true
-	f.line = a.newLine(a.dayOf(f.fact.ValidFrom), cleanName(f.fact.Subject), wanted(f.fact), memory.TokenCounts{})
+	f.line = p.newLine(head(dayOf(p.in, f.fact.ValidFrom), render.CleanName(f.fact.Subject)), factText(f.fact), memory.TokenCounts{})
 	f.line.price.bytes += factBytes(f.fact)
 	f.item = Item{Fact: f.fact, Rank: f.rank, Selection: f.why, Text: f.fact.Text}
 	return true
 }
 
-// wanted is what a fact says. One that speaks to its reader, such as a rule of the project or a wish in the user's own
-// words, is told as what the user wants: memory itself gives no instructions.
-func wanted(f *memory.Fact) string {
+// factText is what a fact says. One that speaks to its reader, such as a rule of the project or a wish in the user's own
+// words, is written as what the user wants: memory itself gives no instructions.
+func factText(f *memory.Fact) string {
 	if f.Subject == "" && (f.IsWish() || f.IsProject()) && intent.IsSpoken(f.Text) {
 		return "The user wants: " + f.Text
 	}
@@ -163,10 +168,10 @@ func wanted(f *memory.Fact) string {
 // the year, and two tokens for its digits.
 const leastDay = 7
 
-// leastCost is less than a fact's line takes.
-func (a *assembler) leastCost(f *memory.Fact) int64 {
-	least := int64(len(f.Text)) * a.counter.Per() / bytesPerToken
-	if a.counter.Per() == 1 && !f.ValidFrom.IsZero() {
+// leastFactCost is less than a fact's line takes.
+func leastFactCost(in *Input, f *memory.Fact) int64 {
+	least := int64(len(f.Text)) * in.Counter.Per() / bytesPerToken
+	if in.Counter.Per() == 1 && !f.ValidFrom.IsZero() {
 		least += leastDay
 	}
 	return least

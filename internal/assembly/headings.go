@@ -17,8 +17,8 @@ const (
 	Chinese  = "zh"
 )
 
-// headings are what stands before the lines of a section, by language; that of the summary has a place for the last message
-// that it stands for.
+// headings are what comes before the lines of a section, by language; that of the summary takes the seq of the last message
+// that it covers.
 var headings = map[string]map[SectionKind]string{
 	English: {
 		SectionNotes: "Notes", SectionFacts: "Known about the user", SectionPeriods: "Earlier weeks and months",
@@ -47,16 +47,16 @@ var headings = map[string]map[SectionKind]string{
 	},
 }
 
-// heading stands before the lines of a section.
-func (a *assembler) heading(k SectionKind) string {
-	words := headings[HeadingLanguage(a.in.Language)][k]
+// headingOf is the heading of a section, with its line end.
+func headingOf(in *Input, k SectionKind) string {
+	words := headings[HeadingLanguage(in.Language)][k]
 	if k == SectionSummary {
-		words = fmt.Sprintf(words, a.in.Running.To)
+		words = fmt.Sprintf(words, in.Running.To)
 	}
 	return words + ":\n"
 }
 
-// HeadingLanguage is the language of the headings for a BCP 47 tag: its own where headings are in that, else English.
+// HeadingLanguage is the language of the headings for a BCP 47 tag: its own where headings are in it, else English.
 func HeadingLanguage(tag string) string {
 	primary, _, _ := strings.Cut(strings.ToLower(strings.ReplaceAll(tag, "_", "-")), "-")
 	if _, ok := headings[primary]; ok {

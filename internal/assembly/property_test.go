@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/stratamem/strata/internal/assembly/assemblytest"
+	"github.com/stratamem/strata/internal/assembly/render"
 	"github.com/stratamem/strata/internal/fence"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/policy"
@@ -438,12 +439,12 @@ func recount(t rapid.TB, in Input, r Result) int64 {
 	if err := json.Unmarshal([]byte(r.Rendering), &body); err != nil {
 		t.Fatalf("the rendering is not JSON: %v", err)
 	}
-	cost := int64(replyTokens) * c.Per()
+	cost := int64(render.ReplyTokens) * c.Per()
 	if s, ok := body["system"].(string); ok {
 		cost += c.Cost(s)
 	}
 	for _, m := range body["messages"].([]any) {
-		cost += messageTokens*c.Per() + recountValue(c, m.(map[string]any))
+		cost += render.MessageTokens*c.Per() + recountValue(c, m.(map[string]any))
 	}
 	return tokens.Tokens(c, cost)
 }
@@ -454,7 +455,7 @@ func recountValue(c tokens.Counter, v map[string]any) int64 {
 	case "image", "image_url":
 		return tokens.ImageTokens * c.Per()
 	case "tool_use", "function":
-		cost += callTokens * c.Per()
+		cost += tokens.CallOverhead * c.Per()
 	}
 	for key, value := range v {
 		switch value := value.(type) {

@@ -1,281 +1,315 @@
 package assembly
 
 import (
-	"cmp"
 	"fmt"
-	"slices"
-	"strings"
 	"unicode/utf8"
 
+	"github.com/stratamem/strata/internal/assembly/render"
 	"github.com/stratamem/strata/internal/memory"
 )
 
+// recollection is what recall found, and what of it was chosen.
+type recollection struct {
+	candidates []candidate           // in the order in which they were found
+	places     map[memory.Place]bool // of the candidates
+	chosen     []int                 // candidates in the context, the best first
+	repeated   []int                 // those that are left out because what is in the context says the same
+	taken      space                 // what the chosen ones take, until they are added to the memory block
+}
+
 // candidate is what may be recalled of a message.
 type candidate struct {
-	known bool
-	again bool   // an earlier one is the same message
-	gist  gist   // of the text, once it was compared
-	text  string // the passage, "" when there is none
-	entry string // its line
-	span  Span   // in bytes of the whole text; whole when all of it
-	whole bool
-	price space
+	*Recalled
+	repeats bool // an earlier candidate is the same message
+	known   bool // the fields below span are known
+	print   fingerprint
+	span    Span   // of the passage, in bytes of the message's SaidText
+	text    string // the passage, "" when it says nothing
+	line    string // as it is written
+	price   space
 }
 
-// cut is where the candidate's span stands in the message's whole text, in code points, nil when all of that is shown.
-func (c *candidate) cut(m *memory.Message) *Span {
-	plain := m.PlainText()
-	shown := m.PlainSpan(memory.Span(c.span))
-	if shown.Start == 0 && shown.End == len(plain) {
-		return nil
+// chooseRecalled shares the room that is left between the tail and what is recalled, adds what is recalled to the memory
+// block, and returns the room left.
+//
+// The tail first takes what leaves recall its share. Once it is known what there is to recall, the tail takes what recall
+// does not need of its share, and what recall leaves. While much room is left after that, more is recalled.
+func chooseRecalled(p *pricer, t *transcript, b *memoryBlock, r *recollection, left space) (space, error) {
+	if t.grows {
+		left = left.less(t.extendUnchanged(p, left.less(portion(p.in, p.in.Policy.RecallShare, left))))
 	}
-	start := utf8.RuneCountInString(plain[:shown.Start])
-	return &Span{start, start + utf8.RuneCountInString(plain[shown.Start:shown.End])}
+	opening := b.opening(p, SectionRecalled) // nothing is added to the block until all is chosen
+	if _, err := r.read(p, left, opening); err != nil {
+		return left, err
+	}
+	if t.grows {
+		left = left.less(t.extend(p, left.less(r.share(p, t, left, opening))))
+	}
+	r.choose(p, t, left, opening)
+	for grew := t.grows; grew; {
+		var taken space
+		if taken, grew = r.extendOver(p, t, left); grew {
+			left = left.less(taken)
+			r.choose(p, t, left, opening)
+		}
+	}
+	for !r.isFull(p) && isRoomy(p.in, r.room(left, opening)) {
+		more, err := r.read(p, left.less(r.taken), opening)
+		if err != nil {
+			return left, err
+		}
+		if !more {
+			break
+		}
+		r.choose(p, t, left, opening)
+	}
+	r.chooseShortened(p, t, left, opening)
+	for _, i := range r.chosen {
+		left = left.less(r.add(p, b, i, left))
+	}
+	r.taken = space{}
+	return left, nil
 }
 
-// ask gets what is recalled, now that the most room for it is known: from here on the tail only takes from what is
-// left. It reports whether there is more than before.
-func (a *assembler) ask(room space) (more bool, err error) {
-	if !a.in.Policy.Sections.Recalled || a.in.Recall == nil {
+// spare is the part of a budget that may be left over, one of so many, where there is more to say: less than the twentieth
+// that Assemble promises.
+const spare = 25
+
+// isRoomy reports whether a room for what is recalled is so large that it is worth looking for what fits.
+func isRoomy(in *Input, room space) bool { return room.tokens*spare > in.Available*in.Counter.Per() }
+
+// read reads what is recalled next, for so much room. It reports whether there is more than before.
+func (r *recollection) read(p *pricer, room, opening space) (more bool, err error) {
+	if !p.in.Policy.Sections.Recalled || p.in.Recall == nil {
 		return false, nil
 	}
-	most := (room.tokens - a.beginning(SectionRecalled).tokens) / a.counter.Per()
+	most := (room.tokens - opening.tokens) / p.in.Counter.Per()
 	if most <= 0 {
 		return false, nil
 	}
-	recalled, err := a.in.Recall(most)
+	found, err := p.in.Recall(most)
 	if err != nil {
 		return false, fmt.Errorf("recall messages of at most %d tokens: %w", most, err)
 	}
-	a.recalled = append(a.recalled, recalled...)
-	a.found = append(a.found, make([]candidate, len(recalled))...)
-	return a.markAgain(len(a.found) - len(recalled)), nil
+	return r.addCandidates(found), nil
 }
 
-// markAgain marks what is the same message as one that was found before it, from an index on. It reports whether any
-// is not.
-func (a *assembler) markAgain(from int) (news bool) {
-	if a.places == nil {
-		a.places = make(map[memory.Place]bool, len(a.found))
+// addCandidates adds what was found, and marks what is the same message as one that was found before it. It reports whether
+// any is not.
+func (r *recollection) addCandidates(found []Recalled) (news bool) {
+	if r.places == nil {
+		r.places = make(map[memory.Place]bool, len(found))
 	}
-	for i := from; i < len(a.found); i++ {
-		place := a.recalled[i].Place
-		a.found[i].again = a.places[place]
-		a.places[place] = true
-		news = news || !a.found[i].again
+	for i := range found {
+		place := found[i].Place
+		again := r.places[place]
+		r.places[place] = true
+		r.candidates = append(r.candidates, candidate{Recalled: &found[i], repeats: again})
+		news = news || !again
 	}
 	return news
 }
 
-// guarantee is what is kept for recall before the tail may grow: its share, or what there is worth recalling if that
-// is less.
-func (a *assembler) guarantee() space {
-	share := a.portion(a.in.Policy.RecallShare)
+// share is what is kept for recall before the tail may grow: its share, or what there is worth recalling if that is less.
+func (r *recollection) share(p *pricer, t *transcript, left, opening space) space {
+	share := portion(p.in, p.in.Policy.RecallShare, left)
 	var worth space
-	for i := range a.found {
+	for i := range r.candidates {
 		if worth.tokens >= share.tokens {
 			break
 		}
-		if c := a.candidate(i); c.text != "" && !c.again && !a.inTail(i) {
+		c := &r.candidates[i]
+		if c.know(p); c.text != "" && !c.repeats && !t.hasRecalled(c.Recalled) {
 			worth = worth.plus(c.price)
 		}
 	}
 	if worth.tokens > 0 {
-		worth = worth.plus(a.beginning(SectionRecalled))
+		worth = worth.plus(opening)
 	}
-	if a.in.MaxBytes == 0 {
+	if p.in.MaxBytes == 0 {
 		return space{min(worth.tokens, share.tokens), 0}
 	}
 	return space{min(worth.tokens, share.tokens), min(worth.bytes, share.bytes)}
 }
 
-// recall takes memories, the best first, as far as they fit into what the tail leaves, none that says again what stands
+// choose chooses candidates anew, the best first, as far as they fit into what the tail leaves, none that says again what is
 // in the context.
-func (a *assembler) recall() {
-	if len(a.found) == 0 {
+func (r *recollection) choose(p *pricer, t *transcript, left, opening space) {
+	if len(r.candidates) == 0 {
 		return
 	}
-	a.chosen, a.repeated, a.memories = a.chosen[:0], a.repeated[:0], space{}
-	said := a.told()
-	for i := range a.found {
-		if a.full() {
+	r.chosen, r.repeated, r.taken = r.chosen[:0], r.repeated[:0], space{}
+	said := t.said()
+	for i := range r.candidates {
+		if r.isFull(p) {
 			return
 		}
-		room := a.recallRoom()
-		if a.found[i].again || a.inTail(i) || a.hopeless(i, room) {
+		c, room := &r.candidates[i], r.room(left, opening)
+		if c.repeats || t.hasRecalled(c.Recalled) || !c.mayFit(p.in, room) {
 			continue
 		}
-		g := a.gistOf(i) // comparing takes less than counting
-		if said.has(g) {
-			a.repeated = append(a.repeated, i)
+		says := c.fingerprint() // comparing takes less than counting
+		if said.has(says) {
+			r.repeated = append(r.repeated, i)
 			continue
 		}
-		if c := a.candidate(i); c.text != "" && lacking(room, c.price) == 0 {
-			said = append(said, g)
-			a.choose(i, c.price)
+		if c.know(p); c.text != "" && lacking(room, c.price) == 0 {
+			said = append(said, says)
+			r.take(i, opening)
 		}
 	}
 }
 
-// full reports whether as many memories are chosen as may be, or nobody waits for more.
-func (a *assembler) full() bool {
-	return a.ended() || a.in.Policy.TopK > 0 && len(a.chosen) >= a.in.Policy.TopK
+// isFull reports whether as many candidates are chosen as may be, or nobody waits for more.
+func (r *recollection) isFull(p *pricer) bool {
+	return p.ended() || p.in.Policy.TopK > 0 && len(r.chosen) >= p.in.Policy.TopK
 }
 
-// recallRoom is what the lines of further memories can take.
-func (a *assembler) recallRoom() space {
-	room := a.left.less(a.memories)
-	if len(a.chosen) == 0 {
-		room = room.less(a.beginning(SectionRecalled))
+// room is what the lines of further candidates can take.
+func (r *recollection) room(left, opening space) space {
+	room := left.less(r.taken)
+	if len(r.chosen) == 0 {
+		room = room.less(opening)
 	}
 	return room
 }
 
-func (a *assembler) choose(i int, price space) {
-	if len(a.chosen) == 0 {
-		a.memories = a.memories.plus(a.beginning(SectionRecalled))
+// take notes that a candidate is chosen.
+func (r *recollection) take(i int, opening space) {
+	if len(r.chosen) == 0 {
+		r.taken = r.taken.plus(opening)
 	}
-	a.chosen = append(a.chosen, i)
-	a.memories = a.memories.plus(price)
+	r.chosen = append(r.chosen, i)
+	r.taken = r.taken.plus(r.candidates[i].price)
 }
 
-// standing is what stands in the context with the chosen memories.
-func (a *assembler) standing() told {
-	all := a.told()
-	for _, i := range a.chosen {
-		all = append(all, a.gistOf(i))
-	}
-	return all
-}
-
-// gistOf is what is compared of a candidate.
-func (a *assembler) gistOf(i int) *gist {
-	c, r := &a.found[i], &a.recalled[i]
-	if c.gist.words == nil {
-		text := r.Message.SaidText()
-		if !c.known {
-			c.span = clamp(text, r.Span)
+// extendOver takes more of the tail from what recall leaves, and returns what it took. A chosen candidate that the tail
+// reaches gives back its room.
+func (r *recollection) extendOver(p *pricer, t *transcript, left space) (taken space, grew bool) {
+	room := left.less(r.taken)
+	for t.from > 0 {
+		g := &t.all.tail[t.from-1]
+		room = room.plus(r.freedBy(p.in, t, g))
+		more, ok := t.extendBy(p, g, room)
+		if !ok {
+			break
 		}
-		c.gist = gistOf(speakerOf(&r.Message), text[c.span.Start:c.span.End])
+		room, taken, grew = room.less(more), taken.plus(more), true
 	}
-	return &c.gist
+	return taken, grew
 }
 
-// bytesPerToken is more bytes than a token of any prose takes: shorter texts may not fit, longer ones cannot.
-const bytesPerToken = 16
-
-// hopeless reports whether a memory is not worth counting, since it cannot fit.
-func (a *assembler) hopeless(i int, room space) bool {
-	if room.tokens <= 0 {
-		return true
-	}
-	if a.found[i].known {
-		return false
-	}
-	r := &a.recalled[i]
-	size := r.Span.End - r.Span.Start
-	if size <= 0 {
-		size = 0
-		for j := range r.Message.Parts {
-			if r.Message.Parts[j].Kind == memory.PartText {
-				size += len(r.Message.Parts[j].Text)
-			}
-		}
-	}
-	return int64(size)*a.counter.Per()/bytesPerToken > room.tokens
-}
-
-// freed is what the memories take that a unit holds verbatim.
-func (a *assembler) freed(u *unit) space {
-	var back space
-	for _, i := range a.chosen {
-		r := &a.recalled[i]
-		if r.Session != a.in.Session {
+// freedBy is what those chosen candidates take that a group has verbatim.
+func (r *recollection) freedBy(in *Input, t *transcript, g *group) (freed space) {
+	for _, i := range r.chosen {
+		c := &r.candidates[i]
+		if c.Session != in.Session {
 			continue
 		}
-		for _, e := range u.entries {
-			if !a.entries[e].pending && a.entries[e].seq == r.Seq {
-				back = back.plus(a.found[i].price)
+		for _, e := range g.entries {
+			if entry := &t.all.entries[e]; !entry.pending && entry.seq == c.Seq {
+				freed = freed.plus(c.price)
 			}
 		}
 	}
-	return back
+	return freed
 }
 
-// inTail reports whether a recalled message stands in the context already, verbatim or as the same memory.
-func (a *assembler) inTail(i int) bool {
-	r := &a.recalled[i]
-	return r.Session == a.in.Session && a.isTaken(r.Seq)
-}
-
-// settle shelves what is recalled: from here on nothing takes its place.
-func (a *assembler) settle() {
-	for _, i := range a.chosen {
-		a.shelve(i)
+// add adds the line of a candidate to the memory block, and returns what it took.
+func (r *recollection) add(p *pricer, b *memoryBlock, i int, room space) (taken space) {
+	c := &r.candidates[i]
+	m, why := &c.Message, c.Step
+	if why == 0 {
+		why = SelectedFound
 	}
-	a.memories = space{}
+	taken, _ = b.add(p, SectionRecalled, line{text: c.line, price: c.price, item: Item{
+		SessionID: c.SessionID, MessageID: m.ID, Seq: c.Seq, Role: m.Role, Name: m.Name, CreateTime: m.CreateTime,
+		Cut: c.cut(), Rank: i, Selection: why, Text: c.text,
+	}}, room)
+	return taken
 }
 
-// order puts memories in the order in which they were said, and facts in that of their ranks.
-func (a *assembler) order() {
-	slices.SortStableFunc(a.shelves[SectionFacts].lines, func(x, y line) int { return cmp.Compare(x.item.Rank, y.item.Rank) })
-	slices.SortFunc(a.shelves[SectionRecalled].lines, func(x, y line) int {
-		i, j := &x.item, &y.item
-		return cmp.Or(a.recalled[i.Rank].Message.SaidTime().Compare(a.recalled[j.Rank].Message.SaidTime()), strings.Compare(i.SessionID, j.SessionID), cmp.Compare(i.Seq, j.Seq), cmp.Compare(i.Rank, j.Rank))
-	})
+// fingerprint is that of the passage.
+func (c *candidate) fingerprint() *fingerprint {
+	if c.print.words == nil {
+		text := c.Message.SaidText()
+		if !c.known {
+			c.span = clamp(text, c.Span)
+		}
+		c.print = fingerprintOf(speakerOf(&c.Message), text[c.span.Start:c.span.End])
+	}
+	return &c.print
 }
 
-func (a *assembler) shelve(i int) {
-	r, c := &a.recalled[i], &a.found[i]
-	m := &r.Message
-	l := line{text: c.entry, price: c.price, item: Item{
-		SessionID: r.SessionID, MessageID: m.ID, Seq: r.Seq, Role: m.Role, Name: m.Name, CreateTime: m.CreateTime,
-		Cut: c.cut(m), Rank: i, Selection: selectionOf(r), Text: c.text,
-	}}
-	a.place(SectionRecalled, l, a.left)
-}
-
-// candidate prices a memory once.
-func (a *assembler) candidate(i int) *candidate {
-	c := &a.found[i]
+// mayFit reports whether a candidate is worth counting.
+func (c *candidate) mayFit(in *Input, room space) bool {
+	if room.tokens <= 0 {
+		return false
+	}
 	if c.known {
-		return c
+		return true
+	}
+	size := c.Span.End - c.Span.Start
+	if size <= 0 {
+		size = 0
+		for i := range c.Message.Parts {
+			if c.Message.Parts[i].Kind == memory.PartText {
+				size += len(c.Message.Parts[i].Text)
+			}
+		}
+	}
+	return mayFit(in, size, room)
+}
+
+// know makes the line of a candidate and prices it, once.
+func (c *candidate) know(p *pricer) {
+	if c.known {
+		return
 	}
 	c.known = true
-	r := &a.recalled[i]
-	c.span = clamp(r.Message.SaidText(), r.Span)
-	a.show(c, r)
-	return c
+	c.span = clamp(c.Message.SaidText(), c.Span)
+	c.show(p)
 }
 
-// show makes the line of a candidate whose span is known, and prices it.
-func (a *assembler) show(c *candidate, r *Recalled) {
-	m := &r.Message
-	whole := m.SaidText()
-	c.text, c.whole = whole[c.span.Start:c.span.End], c.span == Span{0, len(whole)}
-	if !says(memory.TextPart(c.text)) {
+// show makes the line of the candidate's span, and prices it.
+func (c *candidate) show(p *pricer) {
+	m := &c.Message
+	all := m.SaidText()
+	c.text = all[c.span.Start:c.span.End]
+	if !isSaid(c.text) {
 		c.text = ""
 		return
 	}
-	var stored memory.TokenCounts
-	if c.whole && len(m.Parts) == 1 && !m.IsAltered() {
-		stored = m.Tokens
+	var counted memory.TokenCounts
+	if c.span == (Span{0, len(all)}) && len(m.Parts) == 1 && !m.IsAltered() {
+		counted = m.Tokens
 	}
-	body := c.text
+	shown := c.text
 	if c.span.Start > 0 {
-		body = ellipsis + body
+		shown = ellipsis + shown
 	}
-	if c.span.End < len(whole) {
-		body += ellipsis
+	if c.span.End < len(all) {
+		shown += ellipsis
 	}
-	l := a.recalledLine(m, body, stored)
-	c.entry, c.price.tokens = l.text, l.price.tokens
-	c.price.bytes = l.price.bytes + len(m.ID) + len(r.SessionID) + 3*len(m.Name)
+	l := recalledLine(p, m, shown, counted)
+	c.line = l.text
+	c.price = space{l.price.tokens, l.price.bytes + len(m.ID) + len(c.SessionID) + 3*len(m.Name)}
 }
 
 // recalledLine is the line of words that a message says.
-func (a *assembler) recalledLine(m *memory.Message, words string, stored memory.TokenCounts) line {
-	return a.newLine(a.dayOf(m.SaidTime()), label(m), words, stored)
+func recalledLine(p *pricer, m *memory.Message, words string, counted memory.TokenCounts) line {
+	return p.newLine(head(dayOf(p.in, m.SaidTime()), render.Label(m)), words, counted)
+}
+
+// cut is where the candidate's span is in the message's whole text, in code points, nil when all of that is shown.
+func (c *candidate) cut() *Span {
+	plain := c.Message.PlainText()
+	shown := c.Message.PlainSpan(memory.Span(c.span))
+	if shown.Start == 0 && shown.End == len(plain) {
+		return nil
+	}
+	start := utf8.RuneCountInString(plain[:shown.Start])
+	return &Span{start, start + utf8.RuneCountInString(plain[shown.Start:shown.End])}
 }
 
 // ellipsis marks the ends of a passage that was cut out of a text.

@@ -13,20 +13,26 @@ import (
 // maxShortened is how many memories are looked at for one that can be shortened: each has to be counted anew.
 const maxShortened = 24
 
-// shorten takes one more memory where much room is left and none fits it whole: of the best one that has any, the
-// sentences that do.
-func (a *assembler) shorten() {
-	if a.full() || !a.roomy() {
+// chooseShortened chooses one more candidate where much room is left and none fits it whole: of the best one that has any,
+// the sentences that do.
+func (r *recollection) chooseShortened(p *pricer, t *transcript, left, opening space) {
+	room := r.room(left, opening)
+	if r.isFull(p) || !isRoomy(p.in, room) {
 		return
 	}
 	tried := 0
-	for i := range a.found {
-		c := &a.found[i]
-		if c.again || a.inTail(i) || slices.Contains(a.chosen, i) || slices.Contains(a.repeated, i) || a.candidate(i).text == "" {
+	for i := range r.candidates {
+		c := &r.candidates[i]
+		if c.repeats || t.hasRecalled(c.Recalled) || slices.Contains(r.chosen, i) || slices.Contains(r.repeated, i) {
 			continue
 		}
-		if a.shortenTo(i, a.recallRoom()) {
-			a.choose(i, c.price)
+		if c.know(p); c.text == "" {
+			continue
+		}
+		short := shortened(p, c, room)
+		if short.text != "" && !r.said(t).has(short.fingerprint()) {
+			*c = short
+			r.take(i, opening)
 			return
 		}
 		if tried++; tried == maxShortened {
@@ -35,29 +41,20 @@ func (a *assembler) shorten() {
 	}
 }
 
-// shortenTo cuts a memory to the sentences that the room holds around the one with the most of the query's words. It
-// reports false, and leaves the memory as it is, where not even one fits or what fits says nothing new.
-func (a *assembler) shortenTo(i int, room space) bool {
-	whole, r := &a.found[i], &a.recalled[i]
-	sentences := text.SentenceSpans(whole.text)
-	around := a.recalledLine(&r.Message, ellipsis+ellipsis, memory.TokenCounts{})
-	run := a.around(whole.text, sentences, room.tokens-around.price.tokens)
+// shortened is a candidate cut to the sentences that the room holds around the one with the most of the query's words. Its
+// text is empty where not even one sentence fits.
+func shortened(p *pricer, c *candidate, room space) candidate {
+	sentences := text.SentenceSpans(c.text)
+	dots := recalledLine(p, &c.Message, ellipsis+ellipsis, memory.TokenCounts{})
+	run := around(p.in, c.text, sentences, room.tokens-dots.price.tokens)
 	for ; run.Start < run.End; run.End-- {
-		c := candidate{known: true, span: spanOf(whole, sentences[run.Start:run.End])}
-		a.show(&c, r)
-		if c.text == "" {
-			return false
-		}
-		if lacking(room, c.price) == 0 {
-			c.gist = gistOf(speakerOf(&r.Message), c.text)
-			fresh := !a.standing().has(&c.gist)
-			if fresh {
-				*whole = c
-			}
-			return fresh
+		short := candidate{Recalled: c.Recalled, known: true, span: spanOf(c, sentences[run.Start:run.End])}
+		short.show(p)
+		if short.text == "" || lacking(room, short.price) == 0 {
+			return short
 		}
 	}
-	return false
+	return candidate{}
 }
 
 // spanOf is the span of sentences of a candidate's text in all of the message's, without the white space around them.
@@ -70,13 +67,13 @@ func spanOf(c *candidate, sentences []text.Span) Span {
 }
 
 // around are the sentences, by their indexes, that so many units hold: the one with the most of the query's words of
-// those that fit, and what follows it and then what stands before it as far as that fits too.
-func (a *assembler) around(s string, sentences []text.Span, room int64) Span {
+// those that fit, and what follows it and then what comes before it as far as that fits too.
+func around(in *Input, s string, sentences []text.Span, room int64) Span {
 	sizes := make([]int64, len(sentences))
 	best, most := -1, -1
 	for i, p := range sentences {
-		sizes[i] = a.counter.Cost(fence.Indent(fence.Disarm(p.Of(s))))
-		if n := a.wanted(p.Of(s)); sizes[i] <= room && n > most {
+		sizes[i] = in.Counter.Cost(fence.Indent(fence.Disarm(p.Of(s))))
+		if n := wanted(in.Terms, p.Of(s)); sizes[i] <= room && n > most {
 			best, most = i, n
 		}
 	}
@@ -94,14 +91,14 @@ func (a *assembler) around(s string, sentences []text.Span, room int64) Span {
 }
 
 // wanted counts the query's terms in a sentence, each once.
-func (a *assembler) wanted(sentence string) int {
-	if len(a.in.Terms) == 0 {
+func wanted(query []string, sentence string) int {
+	if len(query) == 0 {
 		return 0
 	}
 	n := 0
 	terms := text.Terms(sentence)
 	for i, t := range terms {
-		if slices.Contains(a.in.Terms, t) && !slices.Contains(terms[:i], t) {
+		if slices.Contains(query, t) && !slices.Contains(terms[:i], t) {
 			n++
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/stratamem/strata/internal/assembly/render"
 	"github.com/stratamem/strata/internal/fence"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/summary"
@@ -21,80 +22,74 @@ func behind(running *Summary, tail []memory.Message) []memory.Message {
 	return tail[first:]
 }
 
-// summarised is the last message that the running summary in the context covers, 0 without one.
-func (a *assembler) summarised() int64 {
-	if len(a.shelves[SectionSummary].lines) == 0 {
-		return 0
+// chooseSummaries adds summaries as far as the room holds them: that of this session, then the previous sessions' and then
+// those of weeks and months, the newest first. It returns what is left of all room.
+func chooseSummaries(p *pricer, b *memoryBlock, left, room space) space {
+	add := func(k SectionKind, s *Summary) {
+		taken := addSummary(p, b, k, s, room)
+		left, room = left.less(taken), room.less(taken)
 	}
-	return a.in.Running.To
+	if p.in.Running != nil {
+		add(SectionSummary, p.in.Running)
+	}
+	for i := range slices.Backward(p.in.Previous) {
+		add(SectionPreviousSessions, &p.in.Previous[i])
+	}
+	for i := range slices.Backward(p.in.Periods) {
+		add(SectionPeriods, &p.in.Periods[i])
+	}
+	slices.Reverse(b.sections[SectionPreviousSessions].lines)
+	slices.Reverse(b.sections[SectionPeriods].lines)
+	return left
 }
 
-// takeSummaries fits summaries into the room: that of this session, then the previous sessions' and then those of weeks
-// and months, the newest first.
-func (a *assembler) takeSummaries(room space) {
-	if a.in.Running != nil {
-		room = a.takeSummary(SectionSummary, a.in.Running, room)
+// addSummary adds a summary to a section and returns what it took. The first of a section is shortened where it does not
+// fit; the others are added whole or not at all.
+func addSummary(p *pricer, b *memoryBlock, k SectionKind, s *Summary, room space) space {
+	if !isSaid(s.Text) {
+		return space{}
 	}
-	for i := range slices.Backward(a.in.Previous) {
-		room = a.takeSummary(SectionPreviousSessions, &a.in.Previous[i], room)
-	}
-	for i := range slices.Backward(a.in.Periods) {
-		room = a.takeSummary(SectionPeriods, &a.in.Periods[i], room)
-	}
-	slices.Reverse(a.shelves[SectionPreviousSessions].lines)
-	slices.Reverse(a.shelves[SectionPeriods].lines)
-}
-
-// takeSummary puts a summary into a section and answers what is left of the room. The first of a section is shortened
-// where it does not fit; the others stand whole or not at all.
-func (a *assembler) takeSummary(k SectionKind, s *Summary, room space) space {
-	if !says(memory.TextPart(s.Text)) {
-		return room
-	}
-	if int64(len(s.Text))*a.counter.Per()/bytesPerToken <= room.tokens {
-		if left, placed := a.place(k, a.summaryLine(k, s), room); placed {
-			return left
+	if mayFit(p.in, len(s.Text), room) {
+		l := p.newLine(summaryHead(p.in, k, s), s.Text, joinedCounts(s))
+		if taken, added := b.add(p, k, withSummary(l, s), room); added {
+			return taken
 		}
 	}
-	if len(a.shelves[k].lines) > 0 {
-		return room
+	if b.has(k) {
+		return space{}
 	}
-	return a.takeShortened(k, s, room)
+	return addShortened(p, b, k, s, room)
 }
 
-// takeShortened puts as many sentences of a summary into a section as the room holds, if any.
-func (a *assembler) takeShortened(k SectionKind, s *Summary, room space) space {
-	empty := a.newLine(a.lived(k, s), called(k, s), "", memory.TokenCounts{})
-	text, size, shortened := a.takeApart(s.Text).Measure(room.tokens - empty.price.tokens - a.beginning(k).tokens)
-	if !says(memory.TextPart(text)) {
-		return room
+// addShortened adds as many sentences of a summary to a section as the room holds, if any.
+func addShortened(p *pricer, b *memoryBlock, k SectionKind, s *Summary, room space) space {
+	begin := summaryHead(p.in, k, s)
+	empty := p.newLine(begin, "", memory.TokenCounts{})
+	text, size, shortened := takeApart(p.in, s.Text).Measure(room.tokens - empty.price.tokens - b.opening(p, k).tokens)
+	if !isSaid(text) {
+		return space{}
 	}
 	short := *s
 	if shortened {
 		short.Text, short.Tokens = text, memory.TokenCounts{}
 	}
-	l := a.markSummary(a.countedLine(a.lived(k, s), called(k, s), fence.Indent(fence.Disarm(text)), size), &short)
+	l := withSummary(p.countedLine(begin, fence.Indent(fence.Disarm(text)), size), &short)
 	l.item.Shortened = shortened
-	left, _ := a.place(k, l, room)
-	return left
+	taken, _ := b.add(p, k, l, room)
+	return taken
 }
 
-// takeApart takes a summary's text apart as it is written in a fence.
-func (a *assembler) takeApart(text string) *summary.Apart {
-	counter := a.counter // what is taken apart may be kept, and must not keep the context
+// takeApart takes a summary's text apart as it is written in memory.
+func takeApart(in *Input, text string) *summary.Apart {
+	counter := in.Counter // what is taken apart may be kept, and must not keep the input
 	count := func(s string) int64 { return counter.Cost(fence.Indent(fence.Disarm(s))) }
-	if a.in.TakeApart == nil {
+	if in.TakeApart == nil {
 		return summary.TakeApart(text, count)
 	}
-	return a.in.TakeApart(text, count)
+	return in.TakeApart(text, count)
 }
 
-// summaryLine is a summary's line. A text that was counted when it was stored is not counted again.
-func (a *assembler) summaryLine(k SectionKind, s *Summary) line {
-	return a.markSummary(a.newLine(a.lived(k, s), called(k, s), s.Text, joinedCounts(s)), s)
-}
-
-// joinedCounts are a summary's counts, in which what stands between the texts of its nodes may be missing.
+// joinedCounts are a summary's counts, in which what is between the texts of its nodes may be missing.
 func joinedCounts(s *Summary) memory.TokenCounts {
 	counts, joins := s.Tokens, int64(max(len(s.Nodes)-1, 0))
 	if counts.O200K > 0 {
@@ -106,8 +101,8 @@ func joinedCounts(s *Summary) memory.TokenCounts {
 	return counts
 }
 
-// markSummary says whose line it is.
-func (a *assembler) markSummary(l line, s *Summary) line {
+// withSummary is a line that has a summary as its item.
+func withSummary(l line, s *Summary) line {
 	l.price.bytes += len(s.SessionID) + escapedBytes(s.Name) + 2*escapedBytes(s.Model)
 	for _, id := range s.Nodes {
 		l.price.bytes += len(id) + 8
@@ -116,19 +111,16 @@ func (a *assembler) markSummary(l line, s *Summary) line {
 	return l
 }
 
-// called is what a summary's line calls what it stands for.
-func called(k SectionKind, s *Summary) string {
-	if k == SectionSummary {
-		return "" // its heading says it
-	}
-	return cleanName(s.Name)
-}
-
-// lived is when what a summary stands for began and ended.
-func (a *assembler) lived(k SectionKind, s *Summary) stamp {
+// summaryHead begins a summary's line: the days on which what it covers began and ended, and its name, which the heading of
+// this session's says already.
+func summaryHead(in *Input, k SectionKind, s *Summary) string {
 	end := s.End
 	if k == SectionPeriods && !end.IsZero() {
 		end = end.Add(-time.Nanosecond)
 	}
-	return a.daysOf(s.Start, end)
+	name := ""
+	if k != SectionSummary {
+		name = render.CleanName(s.Name)
+	}
+	return head(days(s.Start, end, in.Location), name)
 }

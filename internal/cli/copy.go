@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/stratamem/strata/internal/app"
-	"github.com/stratamem/strata/internal/jobs"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/storecopy"
 )
 
 // copyCmd moves a user of one machine to MongoDB.
@@ -26,7 +26,7 @@ func (c *copyCmd) Run(r *run) error {
 		return err
 	}
 	told := r.env.Now()
-	done, err := app.Copy(r.ctx, c.From, cfg.Config, newLog(cfg.Config, r.env), func(p jobs.CopyProgress) {
+	done, err := app.Copy(r.ctx, c.From, cfg.Config, newLog(cfg.Config, r.env), func(p storecopy.Progress) {
 		if now := r.env.Now(); now.Sub(told) >= copyEvery {
 			told = now
 			fmt.Fprintln(r.env.Stderr, copied(p))
@@ -47,6 +47,6 @@ func goOn(ctx context.Context, err error) string {
 	return ""
 }
 
-func copied(p jobs.CopyProgress) string {
+func copied(p storecopy.Progress) string {
 	return fmt.Sprintf("%d users, %d of them there already, %d records copied", p.Users, p.Unchanged, p.Records)
 }

@@ -3,9 +3,9 @@ package config
 import (
 	"time"
 
-	"github.com/stratamem/strata/internal/cut"
 	"github.com/stratamem/strata/internal/history"
 	"github.com/stratamem/strata/internal/policy"
+	"github.com/stratamem/strata/internal/toolcalls"
 )
 
 // The names of the profiles that are always there beside the one named default, from which each starts.
@@ -52,7 +52,7 @@ func preserved() []string { return []string{"name", "preference", "constraint"} 
 // are fifty.
 func chatting(p policy.Profile) policy.Profile {
 	h := &p.History
-	h.Compress.Triggers, h.Compress.Keep, h.Compress.Strategy = []cut.Trigger{{Messages: 50}, {Tokens: 6000}}, cut.Keep{Messages: 20}, history.StrategyWhole
+	h.Compress.Triggers, h.Compress.Keep, h.Compress.Strategy = []toolcalls.Trigger{{Messages: 50}, {Tokens: 6000}}, toolcalls.Keep{Messages: 20}, history.StrategyWhole
 	h.Compress.MaxTokens, h.KeepTags = 800, preserved()
 	return p
 }
@@ -65,8 +65,8 @@ func acting(p policy.Profile) policy.Profile {
 	p.Summaries.TriggerMessages, p.Summaries.KeepMessages, p.Summaries.ResultBytes = 60, 20, 80
 	p.Summaries.MaxTokens, p.Summaries.Share = 1000, 0.30
 	h := &p.History
-	h.Clear = history.Clear{Enabled: true, Triggers: []cut.Trigger{{Tokens: 4000}}, Keep: 3}
-	h.Compress.Triggers, h.Compress.Keep, h.Compress.Strategy = []cut.Trigger{{Tokens: 8000}}, cut.Keep{Messages: 20}, history.StrategyWhole
+	h.Clear = history.Clear{Enabled: true, Triggers: []toolcalls.Trigger{{Tokens: 4000}}, Keep: 3}
+	h.Compress.Triggers, h.Compress.Keep, h.Compress.Strategy = []toolcalls.Trigger{{Tokens: 8000}}, toolcalls.Keep{Messages: 20}, history.StrategyWhole
 	h.Compress.MaxTokens, h.KeepTags = 3000, preserved()
 	return p
 }
@@ -76,7 +76,7 @@ func acting(p policy.Profile) policy.Profile {
 // documentation's other trigger, a fraction of 0.8, needs a window and is left to the caller.
 func langChain(p policy.Profile) policy.Profile {
 	h := &p.History
-	h.Compress.Triggers, h.Compress.Keep, h.Compress.Strategy = []cut.Trigger{{Messages: 100}}, cut.Keep{Messages: 20}, history.StrategyWhole
+	h.Compress.Triggers, h.Compress.Keep, h.Compress.Strategy = []toolcalls.Trigger{{Messages: 100}}, toolcalls.Keep{Messages: 20}, history.StrategyWhole
 	h.Compress.ChunkTokens, h.Compress.Lossy, h.Head = 4000, true, history.HeadSystem
 	return p
 }
@@ -85,7 +85,7 @@ func langChain(p policy.Profile) policy.Profile {
 // one summary.
 func koog(p policy.Profile) policy.Profile {
 	h := &p.History
-	h.Compress.Triggers, h.Compress.Strategy, h.PreserveMemory = []cut.Trigger{{Messages: 101}}, history.StrategyWhole, true
+	h.Compress.Triggers, h.Compress.Strategy, h.PreserveMemory = []toolcalls.Trigger{{Messages: 101}}, history.StrategyWhole, true
 	return p
 }
 
@@ -94,7 +94,7 @@ func saving(p policy.Profile) policy.Profile {
 	p.BudgetTokens, p.RecentN = 3000, 4
 	h := &p.History
 	h.Clear = history.Clear{Enabled: true, Keep: 1, ClearInputs: true}
-	h.Compress.Triggers, h.Compress.Keep, h.Compress.Strategy = []cut.Trigger{{Tokens: 2000}}, cut.Keep{Messages: 6}, history.StrategyWhole
+	h.Compress.Triggers, h.Compress.Keep, h.Compress.Strategy = []toolcalls.Trigger{{Tokens: 2000}}, toolcalls.Keep{Messages: 6}, history.StrategyWhole
 	h.Compress.MaxTokens, h.Trim.Tokens, h.KeepTags = 400, 3000, preserved()
 	return p
 }

@@ -223,12 +223,12 @@ func (l *ledger) supersede(old, by memory.Fact) {
 	l.change(old, memory.CauseSuperseded)
 }
 
-// rivals are the current facts that cannot hold beside what is said, by id: of the same property, and what took the
-// place of the one it supersedes.
+// rivals are the current facts that cannot hold beside what is said, by id: of the same property, those of which one replaces
+// the other by its words, and what took the place of the one it supersedes.
 func (l *ledger) rivals(said *traits, supersedes string) []memory.Fact {
 	named, ok := l.current(supersedes)
 	var out []memory.Fact
-	for _, t := range l.holders(said) {
+	for _, t := range byID(slices.Concat(l.holders(said), l.replacing(said))) {
 		if t.fact.ID != named.ID {
 			out = append(out, t.fact)
 		}
@@ -243,6 +243,27 @@ func (l *ledger) rivals(said *traits, supersedes string) []memory.Fact {
 // holders are the facts that hold of the same property, by id.
 func (l *ledger) holders(t *traits) []*traits {
 	return l.now(l.Facts.holders(t), func(o *traits) bool { return o.fact.IsCurrent() && o.sameProperty(t) })
+}
+
+// replacing are the facts that hold and of which what is said replaces the one or is replaced by it, whichever was said last.
+func (l *ledger) replacing(t *traits) []*traits {
+	match := func(o *traits) bool {
+		return o.fact.ID != t.fact.ID && o.subject == t.subject && o.fact.IsCurrent() &&
+			(Replaces(t.fact, o.fact) && later(t.fact, o.fact) || Replaces(o.fact, t.fact) && later(o.fact, t.fact))
+	}
+	var out []*traits
+	for _, o := range l.now(l.Facts.sharing(t), match) {
+		if match(o) {
+			out = append(out, o)
+		}
+	}
+	return out
+}
+
+// byID is the traits by id of their facts, each once.
+func byID(all []*traits) []*traits {
+	slices.SortFunc(all, func(a, b *traits) int { return strings.Compare(a.fact.ID, b.fact.ID) })
+	return slices.CompactFunc(all, func(a, b *traits) bool { return a.fact.ID == b.fact.ID })
 }
 
 // sayers are the facts of the same words, by id.
@@ -309,6 +330,8 @@ func (t *traits) likeness(o *traits) likeness {
 		return unlike
 	case !slices.Equal(numbers(t.fact.Text), numbers(o.fact.Text)) || negated(t.fact.Text) != negated(o.fact.Text):
 		return unlike
+	case hasClingingScript(t.fact.Text) && !sameValues(t.fact.Text, o.fact.Text):
+		return unlike // numbers may be written as words there
 	}
 	return similar
 }

@@ -132,7 +132,7 @@ var plain = func() map[string]bool {
 		name named called year years month months week weeks day days last ago yesterday since
 		decided decide chose choose chosen switched switch
 		yo me mi mis tu su sus el la los las un una unos unas lo de del al a en por para con y o que es soy son era está estoy fue ser
-		ya no nunca más mas tengo tiene tener vivo vive trabajo trabaja gusta gustan encanta como come bebo bebe estudio estudia aprendo aprende dejé deje he ha
+		ya no nunca más mas tengo tiene tener vivo vive trabajo trabaja gusta gustan encanta como come bebo bebe estudio estudia aprendo aprende dejé deje he ha estudiar estudiando aprender aprendiendo tocar toco toca jugar juego juega comer beber tomar tomo toma usar uso usa trabajar vivir practicar practico practica
 		저 전 저는 나 난 나는 제 내 제가 내가 우리 저희 이제 이제는 더 이상 이상은 더는 안 못 안해요 요즘 지금 지금은 사실 그 알고 보니 더이상 그만 결국 원래 있다 없다 이다 가 이 을 를 은 는`) {
 		m[w] = true
 	}
@@ -222,8 +222,11 @@ func Ends(sentence, fact, attribute string) bool {
 // Asserts reports whether a sentence states something, as far as its words tell: it neither asks nor supposes, wishes, jests,
 // quotes, or tells what others say.
 func Asserts(sentence string) bool {
-	return !unasserted.MatchString(strings.ReplaceAll(sentence, "’", "'"))
+	return !unasserted.MatchString(koRoots.ReplaceAllString(strings.ReplaceAll(sentence, "’", "'"), "$1난다"))
 }
+
+// koRoots are Korean verbs whose plain form ends the way questions do.
+var koRoots = regexp.MustCompile(`(일어|만|끝|나타|태어|깨어)나(?:요)?[.!~]*\s*$`)
 
 // Denies reports whether a sentence denies something, or says that it is over.
 func Denies(sentence string) bool {

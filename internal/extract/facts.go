@@ -164,6 +164,29 @@ func (x Facts) denied(said *traits) []*traits {
 	})...)
 }
 
+// maxSharing is how many facts a term may be in that tells what one is about: a word that more have does not.
+const maxSharing = 200
+
+// sharing are the facts that have a telling term of a fact's text or of what was said.
+func (x Facts) sharing(t *traits) []*traits {
+	var out []*traits
+	seen := map[*traits]bool{}
+	for _, term := range distinct(text.Terms(t.fact.Text + "\n" + clauseOf(t.fact))) {
+		n := 0
+		for _, l := range x.layers {
+			n += len(l.naming[term])
+		}
+		if n > maxSharing {
+			continue
+		}
+		for _, o := range x.latest(func(l *layer) []*traits { return l.naming[term] }, func(o *traits) bool { return !seen[o] }) {
+			seen[o] = true
+			out = append(out, o)
+		}
+	}
+	return out
+}
+
 // telling are terms of which every similar fact has at least one: as many as a similar fact may lack and one more, the
 // rarest. It is the prefix filter of set similarity joins (Chaudhuri, Ganti and Kaushik, 2006).
 func (x Facts) telling(t *traits) []string {

@@ -3,6 +3,7 @@ package group
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime/debug"
 
@@ -17,6 +18,12 @@ type PanicError struct {
 
 // Error does not say where: callers may read it. The log does, see LogPanics.
 func (p *PanicError) Error() string { return "a defect of the program: a panic of type " + p.Kind }
+
+// IsPanic reports whether err is a panic that was contained.
+func IsPanic(err error) bool {
+	_, ok := errors.AsType[*PanicError](err)
+	return ok
+}
 
 // Recovered makes a Panic of what recover returned, which must not be nil. It must be called where recover was.
 func Recovered(v any) *PanicError {

@@ -5,10 +5,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stratamem/strata/internal/cut"
 	"github.com/stratamem/strata/internal/history"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/tokens"
+	"github.com/stratamem/strata/internal/toolcalls"
 )
 
 // longTalk is a conversation of 1,000 messages with counts: turns of a question, three tool uses and an answer.
@@ -30,8 +30,8 @@ func longTalk(b *testing.B) history.History {
 func BenchmarkApply(b *testing.B) {
 	all := history.Policy{
 		Hide:     history.Hide{StartSeq: 100},
-		Clear:    history.Clear{Enabled: true, Triggers: []cut.Trigger{{Tokens: 1000}}, Keep: 3},
-		Compress: history.Compress{Triggers: []cut.Trigger{{Messages: 100}}, Keep: cut.Keep{Messages: 400}, Strategy: history.Custom("own"), Filter: history.Filter{Contains: []string{"u8", "u16"}}},
+		Clear:    history.Clear{Enabled: true, Triggers: []toolcalls.Trigger{{Tokens: 1000}}, Keep: 3},
+		Compress: history.Compress{Triggers: []toolcalls.Trigger{{Messages: 100}}, Keep: toolcalls.Keep{Messages: 400}, Strategy: history.Custom("own"), Filter: history.Filter{Contains: []string{"u8", "u16"}}},
 		Trim:     history.Trim{Messages: 200, Tokens: 10000},
 	}
 	for _, c := range []struct {

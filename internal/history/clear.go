@@ -4,15 +4,15 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/stratamem/strata/internal/cut"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/tokens"
+	"github.com/stratamem/strata/internal/toolcalls"
 )
 
 // clear replaces old tool results by a placeholder.
 func (r *run) clear(e *Effect) {
 	c := r.policy.Clear
-	if len(c.Triggers) > 0 && !cut.AnyReached(c.Triggers, r.size(), r.history.Window) {
+	if len(c.Triggers) > 0 && !toolcalls.AnyReached(c.Triggers, r.size(), r.history.Window) {
 		return
 	}
 	e.Triggered = true
@@ -28,16 +28,16 @@ func (r *run) clear(e *Effect) {
 
 // use is a tool use that can be cleared.
 type use struct {
-	call       cut.Call
+	call       toolcalls.Call
 	won        int64
 	body, args bool // what is cleared
 }
 
 // clearable are the tool uses that are old enough and not excluded, as far as clearing them wins tokens.
 func (r *run) clearable(c Clear) []use {
-	p := cut.Pair(len(r.items), r.message, r.ended)
-	calls := slices.DeleteFunc(slices.Clone(p.Calls), func(c cut.Call) bool { return !c.Answered })
-	slices.SortStableFunc(calls, func(a, b cut.Call) int { return cmp.Compare(a.At.Message, b.At.Message) })
+	p := toolcalls.Pair(len(r.items), r.message, r.ended)
+	calls := slices.DeleteFunc(slices.Clone(p.Calls), func(c toolcalls.Call) bool { return !c.Answered })
+	slices.SortStableFunc(calls, func(a, b toolcalls.Call) int { return cmp.Compare(a.At.Message, b.At.Message) })
 	var uses []use
 	for _, call := range calls[:max(0, len(calls)-c.Keep)] {
 		if slices.Contains(c.ExcludeTools, r.part(call.At).Name) || r.items[call.Result.Message].pinned || r.items[call.At.Message].pinned {
@@ -50,11 +50,11 @@ func (r *run) clearable(c Clear) []use {
 	return uses
 }
 
-func (r *run) part(at cut.Ref) *memory.Part { return &r.items[at.Message].msg.Parts[at.Part] }
+func (r *run) part(at toolcalls.Ref) *memory.Part { return &r.items[at.Message].msg.Parts[at.Part] }
 
 // useOf answers what clearing a tool use wins. A body or arguments that take no more than what would stand for them
 // stay: so what was cleared is not cleared again.
-func (r *run) useOf(call cut.Call, c Clear) use {
+func (r *run) useOf(call toolcalls.Call, c Clear) use {
 	u := use{call: call}
 	if more := r.bodyWins(call.Result, c); more > 0 {
 		u.body, u.won = true, u.won+more
@@ -67,7 +67,7 @@ func (r *run) useOf(call cut.Call, c Clear) use {
 
 // bodyWins is how many tokens a result takes more than its placeholder. Where it is all of its message, that is known
 // without counting it.
-func (r *run) bodyWins(at cut.Ref, c Clear) int64 {
+func (r *run) bodyWins(at toolcalls.Ref, c Clear) int64 {
 	it, instead := r.items[at.Message], cleared(*r.part(at), c)
 	if len(it.msg.Parts) == 1 {
 		m := it.msg
@@ -87,7 +87,7 @@ func cleared(p memory.Part, c Clear) memory.Part {
 func (r *run) clearUses(uses []use, c Clear) {
 	r.acted = true
 	altered := map[int][]memory.Part{}
-	part := func(at cut.Ref) *memory.Part {
+	part := func(at toolcalls.Ref) *memory.Part {
 		if altered[at.Message] == nil {
 			altered[at.Message] = slices.Clone(r.items[at.Message].msg.Parts)
 		}

@@ -6,10 +6,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/stratamem/strata/internal/cut"
 	"github.com/stratamem/strata/internal/history"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/tokens"
+	"github.com/stratamem/strata/internal/toolcalls"
 )
 
 // clearing applies a policy to three tool uses, whose results are long.
@@ -41,9 +41,9 @@ func TestClear(t *testing.T) {
 	}{
 		"all but the latest uses are cleared":                     {history.Clear{Keep: 1}, three, "x y"},
 		"as many as are kept stay as they are":                    {history.Clear{Keep: 3}, three, ""},
-		"below the trigger nothing is":                            {history.Clear{Triggers: []cut.Trigger{{Tokens: 1000}}}, three, ""},
-		"at the trigger they are":                                 {history.Clear{Triggers: []cut.Trigger{{Tokens: 1000}, {Messages: 8}}}, three, "x y z"},
-		"a share of the window is a trigger":                      {history.Clear{Triggers: []cut.Trigger{{Fraction: .2}}}, three, "x y z"},
+		"below the trigger nothing is":                            {history.Clear{Triggers: []toolcalls.Trigger{{Tokens: 1000}}}, three, ""},
+		"at the trigger they are":                                 {history.Clear{Triggers: []toolcalls.Trigger{{Tokens: 1000}, {Messages: 8}}}, three, "x y z"},
+		"a share of the window is a trigger":                      {history.Clear{Triggers: []toolcalls.Trigger{{Fraction: .2}}}, three, "x y z"},
 		"where too little can be won nothing is":                  {history.Clear{ClearAtLeast: 1000}, three, ""},
 		"where enough can be won they are":                        {history.Clear{ClearAtLeast: 100}, three, "x y z"},
 		"excluded tools stay":                                     {history.Clear{ExcludeTools: []string{"search"}}, three, ""},
@@ -52,7 +52,7 @@ func TestClear(t *testing.T) {
 		"parallel calls are cleared one by one":                   {history.Clear{Keep: 1}, "u c:x,y,z r:x r:y r:z a", "x y"},
 		"results as one message of a user are cleared in it":      {history.Clear{Keep: 1}, "u c:x,y,z U:x,y,z a", "x y"},
 		"a conversation without tools is left as it is":           {history.Clear{}, "u a u a", ""},
-		"the trigger counts all messages, not those with results": {history.Clear{Triggers: []cut.Trigger{{Messages: 9}}}, three, ""},
+		"the trigger counts all messages, not those with results": {history.Clear{Triggers: []toolcalls.Trigger{{Messages: 9}}}, three, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := clearing(t, c.clear, c.script)

@@ -6,14 +6,14 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/stratamem/strata/internal/cut"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/toolcalls"
 )
 
 // compress replaces the older part of the list.
 func (r *run) compress(ctx context.Context, ask func(Request) Answer, e *Effect) {
 	c := r.policy.Compress
-	if len(c.Triggers) > 0 && !cut.AnyReached(c.Triggers, r.size(), r.history.Window) {
+	if len(c.Triggers) > 0 && !toolcalls.AnyReached(c.Triggers, r.size(), r.history.Window) {
 		return
 	}
 	e.Triggered = true
@@ -62,7 +62,7 @@ func (r *run) unanswered(units []unit, c Compress) int {
 	}
 	newest := units[n-1]
 	last := &r.items[newest.to-1].msg
-	if c.Keep == (cut.Keep{}) && (newest.summary || last.Role == memory.RoleAssistant && !newest.open) {
+	if c.Keep == (toolcalls.Keep{}) && (newest.summary || last.Role == memory.RoleAssistant && !newest.open) {
 		return newest.to
 	}
 	from := n - 1
@@ -161,7 +161,7 @@ func (f Filter) selects(m memory.Message) bool {
 func (r *run) tells(u unit) bool {
 	return slices.ContainsFunc(r.items[u.from:u.to], func(it *item) bool {
 		return it.msg.Origin != memory.OriginRecalled && slices.ContainsFunc(it.msg.Parts, func(p memory.Part) bool {
-			return cut.Says(p) || p.Kind.IsTool()
+			return toolcalls.Says(p) || p.Kind.IsTool()
 		})
 	})
 }

@@ -9,10 +9,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/stratamem/strata/internal/cut"
 	"github.com/stratamem/strata/internal/history"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/tokens"
+	"github.com/stratamem/strata/internal/toolcalls"
 )
 
 // compress is a policy that asks an own prompt, so that answers are taken as they are.
@@ -23,30 +23,30 @@ func compress(c history.Compress) history.Policy {
 	return history.Policy{Compress: c}
 }
 
-func keep(n int) cut.Keep { return cut.Keep{Messages: n} }
+func keep(n int) toolcalls.Keep { return toolcalls.Keep{Messages: n} }
 
 func TestCompressTriggersAndKeep(t *testing.T) {
-	whole := func(k cut.Keep, triggers ...cut.Trigger) history.Policy {
+	whole := func(k toolcalls.Keep, triggers ...toolcalls.Trigger) history.Policy {
 		return compress(history.Compress{Strategy: history.StrategyWhole, Keep: k, Triggers: triggers})
 	}
 	const ten = "u a u a u a u a u a"
 	checkShapes(t, map[string]shapeCase{
-		"below the trigger nothing changes":                       {ten, whole(keep(2), cut.Trigger{Messages: 11}), "unchanged"},
-		"at the trigger of messages the older part is a summary":  {ten, whole(keep(2), cut.Trigger{Messages: 10}), "u0 S u8 a9"},
-		"at the trigger of tokens it is":                          {ten, whole(keep(2), cut.Trigger{Tokens: 100}), "u0 S u8 a9"},
-		"at the fraction of the window it is":                     {ten, whole(keep(2), cut.Trigger{Fraction: .1}), "u0 S u8 a9"},
-		"one of several triggers is enough":                       {ten, whole(keep(2), cut.Trigger{Messages: 99}, cut.Trigger{Tokens: 100}), "u0 S u8 a9"},
-		"what one trigger sets must all be reached":               {ten, whole(keep(2), cut.Trigger{Messages: 10, Tokens: 101}), "unchanged"},
+		"below the trigger nothing changes":                       {ten, whole(keep(2), toolcalls.Trigger{Messages: 11}), "unchanged"},
+		"at the trigger of messages the older part is a summary":  {ten, whole(keep(2), toolcalls.Trigger{Messages: 10}), "u0 S u8 a9"},
+		"at the trigger of tokens it is":                          {ten, whole(keep(2), toolcalls.Trigger{Tokens: 100}), "u0 S u8 a9"},
+		"at the fraction of the window it is":                     {ten, whole(keep(2), toolcalls.Trigger{Fraction: .1}), "u0 S u8 a9"},
+		"one of several triggers is enough":                       {ten, whole(keep(2), toolcalls.Trigger{Messages: 99}, toolcalls.Trigger{Tokens: 100}), "u0 S u8 a9"},
+		"what one trigger sets must all be reached":               {ten, whole(keep(2), toolcalls.Trigger{Messages: 10, Tokens: 101}), "unchanged"},
 		"without a trigger it always is":                          {ten, whole(keep(8)), "u0 S u2 a3 u4 a5 u6 a7 u8 a9"},
-		"a keep in tokens is not exceeded":                        {ten, whole(cut.Keep{Tokens: 39}), "u0 S a7 u8 a9"},
-		"a keep may be a share of the window":                     {ten, whole(cut.Keep{Fraction: .02}), "u0 S u8 a9"},
-		"the largest keep counts":                                 {ten, whole(cut.Keep{Messages: 3, Tokens: 10}), "u0 S a7 u8 a9"},
+		"a keep in tokens is not exceeded":                        {ten, whole(toolcalls.Keep{Tokens: 39}), "u0 S a7 u8 a9"},
+		"a keep may be a share of the window":                     {ten, whole(toolcalls.Keep{Fraction: .02}), "u0 S u8 a9"},
+		"the largest keep counts":                                 {ten, whole(toolcalls.Keep{Messages: 3, Tokens: 10}), "u0 S a7 u8 a9"},
 		"a cut moves back to the call of a result that is kept":   {"u a u c:x,y,z r:x r:y r:z a", whole(keep(2)), "u0 S c3 r4 r5 r6 a7"},
-		"a keep in tokens drops the whole group instead":          {"u a u c:x,y,z r:x r:y r:z a", whole(cut.Keep{Tokens: 29}), "u0 S a7"},
-		"the newest message stays however small the keep":         {"u a u c:x,y,z r:x r:y r:z", whole(cut.Keep{Tokens: 5}), "u0 S c3 r4 r5 r6"},
-		"without a keep the question at the end stays":            {"s u a u a u", whole(cut.Keep{}), "s0 u1 S u5"},
-		"without a keep results that the model has not seen stay": {"s u a u c:x r:x", whole(cut.Keep{}), "s0 u1 S c4 r5"},
-		"calls that may still be answered stay":                   {"s u a u c:x", whole(cut.Keep{}), "s0 u1 S c4"},
+		"a keep in tokens drops the whole group instead":          {"u a u c:x,y,z r:x r:y r:z a", whole(toolcalls.Keep{Tokens: 29}), "u0 S a7"},
+		"the newest message stays however small the keep":         {"u a u c:x,y,z r:x r:y r:z", whole(toolcalls.Keep{Tokens: 5}), "u0 S c3 r4 r5 r6"},
+		"without a keep the question at the end stays":            {"s u a u a u", whole(toolcalls.Keep{}), "s0 u1 S u5"},
+		"without a keep results that the model has not seen stay": {"s u a u c:x r:x", whole(toolcalls.Keep{}), "s0 u1 S c4 r5"},
+		"calls that may still be answered stay":                   {"s u a u c:x", whole(toolcalls.Keep{}), "s0 u1 S c4"},
 		"nothing older than what is kept changes nothing":         {"u a", whole(keep(5)), "unchanged"},
 	})
 }
@@ -406,7 +406,7 @@ func TestASecondRunFindsNothingToDo(t *testing.T) {
 	t.Run("where a summary is so long that results have to be cleared", func(t *testing.T) {
 		messages := talk("s u a u c:x r:x a")
 		p := history.Policy{
-			Clear:    history.Clear{Enabled: true, Triggers: []cut.Trigger{{Tokens: 300}}},
+			Clear:    history.Clear{Enabled: true, Triggers: []toolcalls.Trigger{{Tokens: 300}}},
 			Compress: history.Compress{Strategy: history.StrategyWhole, Keep: keep(3), Writing: history.Writing{Prompt: "Sum up.", MaxTokens: 1000}},
 		}
 		long := says(strings.Repeat("They spoke of many things. ", 60))

@@ -7,10 +7,10 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/stratamem/strata/internal/cut"
 	"github.com/stratamem/strata/internal/history"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/tokens"
+	"github.com/stratamem/strata/internal/toolcalls"
 )
 
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
@@ -169,14 +169,14 @@ func messagesGen() *rapid.Generator[[]memory.Message] {
 	})
 }
 
-func triggersGen(t *rapid.T) []cut.Trigger {
-	var out []cut.Trigger
+func triggersGen(t *rapid.T) []toolcalls.Trigger {
+	var out []toolcalls.Trigger
 	for range rapid.IntRange(0, 2).Draw(t, "triggers") {
-		tr := cut.Trigger{Messages: rapid.IntRange(0, 20).Draw(t, "messages"), Tokens: int64(rapid.IntRange(0, 600).Draw(t, "tokens"))}
+		tr := toolcalls.Trigger{Messages: rapid.IntRange(0, 20).Draw(t, "messages"), Tokens: int64(rapid.IntRange(0, 600).Draw(t, "tokens"))}
 		if rapid.Bool().Draw(t, "of window") {
 			tr.Fraction = rapid.Float64Range(0.01, 1).Draw(t, "fraction")
 		}
-		if tr != (cut.Trigger{}) {
+		if tr != (toolcalls.Trigger{}) {
 			out = append(out, tr)
 		}
 	}
@@ -216,7 +216,7 @@ func policyGen() *rapid.Generator[history.Policy] {
 
 func compressGen(t *rapid.T) history.Compress {
 	c := history.Compress{
-		Triggers: triggersGen(t), Keep: cut.Keep{Messages: rapid.SampledFrom([]int{0, 0, 1, 4, 10}).Draw(t, "keep"), Tokens: int64(rapid.SampledFrom([]int{0, 0, 300}).Draw(t, "keep tokens"))},
+		Triggers: triggersGen(t), Keep: toolcalls.Keep{Messages: rapid.SampledFrom([]int{0, 0, 1, 4, 10}).Draw(t, "keep"), Tokens: int64(rapid.SampledFrom([]int{0, 0, 300}).Draw(t, "keep tokens"))},
 		Strategy: rapid.SampledFrom([]history.Strategy{
 			history.StrategyWhole, history.StrategyLastN, history.StrategyChunked, history.StrategySince, history.StrategyFacts, history.Custom("own"),
 		}).Draw(t, "strategy"),

@@ -9,15 +9,15 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/stratamem/strata/internal/cut"
 	"github.com/stratamem/strata/internal/history"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/tokens"
+	"github.com/stratamem/strata/internal/toolcalls"
 )
 
 // langchain is SummarizationMiddleware with those arguments: what is before the kept messages becomes the words of a
 // user, without anything that survives.
-func langchain(trigger []cut.Trigger, keep cut.Keep) history.Policy {
+func langchain(trigger []toolcalls.Trigger, keep toolcalls.Keep) history.Policy {
 	return history.Policy{
 		Head: history.HeadSystem,
 		Compress: history.Compress{
@@ -41,7 +41,7 @@ func market(n int) string {
 // TestLangChain holds policies to what LangChain's documentation says of SummarizationMiddleware and trim_messages
 // (https://docs.langchain.com/oss/python/langchain/short-term-memory).
 func TestLangChain(t *testing.T) {
-	fifty := langchain([]cut.Trigger{{Messages: 50}}, keep(20))
+	fifty := langchain([]toolcalls.Trigger{{Messages: 50}}, keep(20))
 	t.Run("below 50 messages the middleware returns None", func(t *testing.T) {
 		if got := run(t, market(49), fifty); got.Changed || got.Messages != nil {
 			t.Error(shape(got))
@@ -72,14 +72,14 @@ func TestLangChain(t *testing.T) {
 		for tokensOfLast, want := range map[int64]bool{102399 - 40: false, 102400 - 40: true} {
 			messages := talk("u a u a u")
 			h := history.History{Messages: messages, Tokens: []int64{10, 10, 10, 10, tokensOfLast}, Counter: counterOf(t, tokens.Chars4), Window: 128000}
-			got, err := history.Apply(h, langchain([]cut.Trigger{{Fraction: .8}, {Messages: 100}}, keep(2)), scripted)
+			got, err := history.Apply(h, langchain([]toolcalls.Trigger{{Fraction: .8}, {Messages: 100}}, keep(2)), scripted)
 			if err != nil || got.Changed != want {
 				t.Errorf("%v, changed %v at %d tokens", err, got.Changed, got.Before.Tokens)
 			}
 		}
 	})
 	t.Run("a fraction without a known window is an error, as it is a ValueError", func(t *testing.T) {
-		_, err := history.Decide(t.Context(), history.History{Counter: counterOf(t, tokens.Chars4)}, langchain([]cut.Trigger{{Fraction: .8}}, keep(2)))
+		_, err := history.Decide(t.Context(), history.History{Counter: counterOf(t, tokens.Chars4)}, langchain([]toolcalls.Trigger{{Fraction: .8}}, keep(2)))
 		if memory.ReasonOf(err) != memory.ReasonFieldInvalid || !strings.HasPrefix(err.Error(), "policy.compress.triggers[0].fraction: ") {
 			t.Error(err)
 		}
@@ -211,7 +211,7 @@ func TestKoog(t *testing.T) {
 func TestAgentContextManagement(t *testing.T) {
 	p := history.Policy{
 		Clear:    history.Clear{Enabled: true, Keep: 1, Placeholder: "[Result processed]"},
-		Compress: history.Compress{Triggers: []cut.Trigger{{Messages: 12}}, Keep: keep(5), Strategy: history.StrategyWhole, Writing: history.Writing{Prompt: "Summarize this conversation concisely...", Role: memory.RoleSystem}},
+		Compress: history.Compress{Triggers: []toolcalls.Trigger{{Messages: 12}}, Keep: keep(5), Strategy: history.StrategyWhole, Writing: history.Writing{Prompt: "Summarize this conversation concisely...", Role: memory.RoleSystem}},
 	}
 	got, err := history.Apply(history.History{Messages: talk(market(12)), Counter: counterOf(t, tokens.Chars4)}, p, scripted)
 	if err != nil || shape(got) != "u0 S a7 u8 c9 r10 a11" || got.Messages[1].Role != memory.RoleSystem {

@@ -4,8 +4,8 @@ import (
 	"iter"
 	"slices"
 
-	"github.com/stratamem/strata/internal/cut"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/toolcalls"
 )
 
 // hide leaves out what the policy hides. It answers which messages of the history were tied to those by tool calls.
@@ -16,7 +16,7 @@ func (r *run) hide(e *Effect) (tied map[int]bool) {
 		return nil
 	}
 	tied = map[int]bool{}
-	for _, c := range cut.Pair(len(r.items), r.message, r.ended).Calls {
+	for _, c := range toolcalls.Pair(len(r.items), r.message, r.ended).Calls {
 		if c.Answered && hidden[c.At.Message] != hidden[c.Result.Message] {
 			tied[c.At.Message], tied[c.Result.Message] = true, true
 		}
@@ -64,7 +64,7 @@ func (r *run) beforeStart() []bool {
 		before[i] = i < start || seq > 0 && seq < h.StartSeq
 	}
 	tied := make([][]int, len(r.items)) // to which others each is
-	for _, c := range cut.Pair(len(r.items), r.message, r.ended).Calls {
+	for _, c := range toolcalls.Pair(len(r.items), r.message, r.ended).Calls {
 		if c.Answered && !r.excluded(c.At.Message) && !r.excluded(c.Result.Message) {
 			tied[c.At.Message] = append(tied[c.At.Message], c.Result.Message)
 			tied[c.Result.Message] = append(tied[c.Result.Message], c.At.Message)

@@ -4,10 +4,10 @@ import (
 	"context"
 	"time"
 
-	"github.com/stratamem/strata/internal/cut"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/summary"
 	"github.com/stratamem/strata/internal/tokens"
+	"github.com/stratamem/strata/internal/toolcalls"
 )
 
 // History is a conversation, or the part of one that a model would be given.
@@ -88,7 +88,7 @@ type Written struct {
 type Effect struct {
 	Stage         Stage
 	Triggered     bool // its triggers or limits were reached
-	Before, After cut.Size
+	Before, After toolcalls.Size
 	// Fallback says why the strategy's fallback was taken, "" when it was not: the Failure of an Answer,
 	// "nothing_found", or a summary.RefusalReason.
 	Fallback string
@@ -106,7 +106,7 @@ type Result struct {
 	Written  []Written
 	// Effects are of every stage that is set, in order, whether or not it did anything.
 	Effects       []Effect
-	Before, After cut.Size
+	Before, After toolcalls.Size
 	Window        int64
 	Counter       string
 }

@@ -7,8 +7,8 @@ import (
 	"iter"
 	"slices"
 
-	"github.com/stratamem/strata/internal/cut"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/toolcalls"
 )
 
 // EnsureIDs answers the messages with an id each. A missing one is derived from role, name and parts, and from how many
@@ -75,7 +75,7 @@ func (r *run) nameCalls() {
 	if !slices.ContainsFunc(r.items, func(it *item) bool { return slices.ContainsFunc(it.msg.Parts, unnamed) }) {
 		return
 	}
-	for _, c := range cut.Pair(len(r.items), r.message, r.ended).Calls {
+	for _, c := range toolcalls.Pair(len(r.items), r.message, r.ended).Calls {
 		at := r.items[c.At.Message]
 		if at.msg.Parts[c.At.Part].CallID != "" {
 			continue
@@ -89,7 +89,7 @@ func (r *run) nameCalls() {
 }
 
 // nameCall changes a copy of the message's parts. The tokens stay as they are: ids are part of what is added to calls.
-func (r *run) nameCall(at cut.Ref, id string) {
+func (r *run) nameCall(at toolcalls.Ref, id string) {
 	parts := slices.Clone(r.items[at.Message].msg.Parts)
 	parts[at.Part].CallID = id
 	r.items[at.Message].msg.Parts = parts

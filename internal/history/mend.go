@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/stratamem/strata/internal/cut"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/toolcalls"
 )
 
 // mend makes the list one that providers take: every call is followed by its results, but for those at the end that
@@ -13,15 +13,15 @@ import (
 // the list already goes: some clients send it before every turn.
 func (r *run) mend(tied map[int]bool) {
 	before := r.actual()
-	m := mender{run: r, pairing: cut.Pair(len(r.items), r.message, r.ended), tied: tied, open: r.openFrom()}
+	m := mender{run: r, pairing: toolcalls.Pair(len(r.items), r.message, r.ended), tied: tied, open: r.openFrom()}
 	m.dropParts()
 	m.dropMessages()
 	if m.changed {
-		m.pairing = cut.Pair(len(r.items), r.message, r.ended)
+		m.pairing = toolcalls.Pair(len(r.items), r.message, r.ended)
 	}
 	m.order()
 	after := r.actual()
-	r.slack = cut.Size{Messages: before.Messages - after.Messages, Tokens: before.Tokens - after.Tokens}
+	r.slack = toolcalls.Size{Messages: before.Messages - after.Messages, Tokens: before.Tokens - after.Tokens}
 	if m.changed {
 		r.effects = append(r.effects, Effect{Stage: StageMend, Triggered: true, Before: before, After: after})
 	}
@@ -29,7 +29,7 @@ func (r *run) mend(tied map[int]bool) {
 
 type mender struct {
 	*run
-	pairing *cut.Pairing
+	pairing *toolcalls.Pairing
 	tied    map[int]bool // messages of the history that are tied to hidden ones
 	open    int          // the calls of items from here on may still be answered
 	changed bool
@@ -42,7 +42,7 @@ func (r *run) openFrom() int {
 		switch {
 		case m.Role == memory.RoleAssistant && len(m.ToolCalls()) > 0:
 			return i
-		case len(m.ToolResults()) == 0 || slices.ContainsFunc(m.Parts, cut.Says):
+		case len(m.ToolResults()) == 0 || slices.ContainsFunc(m.Parts, toolcalls.Says):
 			return len(r.items)
 		}
 	}
@@ -82,7 +82,7 @@ func (m *mender) keptParts(i int) (kept []memory.Part, why Reason) {
 			why = ReasonUnanswered
 			continue
 		case p.Kind == memory.PartToolResult:
-			if _, answers := m.pairing.AnsweredBy(cut.Ref{Message: i, Part: j}); !answers {
+			if _, answers := m.pairing.AnsweredBy(toolcalls.Ref{Message: i, Part: j}); !answers {
 				why = ReasonOrphan
 				continue
 			}
@@ -160,7 +160,7 @@ func (m *mender) dropGone(gone []Reason) {
 
 // carries reports whether anything in a message can stand in a model's input.
 func carries(m *memory.Message) bool {
-	return slices.ContainsFunc(m.Parts, func(p memory.Part) bool { return p.Kind != memory.PartText || cut.Says(p) })
+	return slices.ContainsFunc(m.Parts, func(p memory.Part) bool { return p.Kind != memory.PartText || toolcalls.Says(p) })
 }
 
 // order puts results right behind their calls. A message that answers several calling messages is divided between
@@ -211,7 +211,7 @@ func (m *mender) share(r, caller int, callers []int) *item {
 	last := slices.Max(callers) == caller
 	var parts []memory.Part
 	for j, p := range it.msg.Parts {
-		c, answers := m.pairing.AnsweredBy(cut.Ref{Message: r, Part: j})
+		c, answers := m.pairing.AnsweredBy(toolcalls.Ref{Message: r, Part: j})
 		if answers && m.pairing.Calls[c].At.Message == caller || !answers && last {
 			parts = append(parts, p)
 		}

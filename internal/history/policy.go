@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/stratamem/strata/internal/cut"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/toolcalls"
 )
 
 // Policy says how a conversation becomes a context. What is set is done in this order: messages are hidden, old tool results
@@ -69,13 +69,13 @@ type Hide struct {
 // Clear replaces the bodies of old tool results by a placeholder; the calls and the results stay. The fields are those
 // of Anthropic's clear_tool_uses_20250919 (https://docs.anthropic.com/en/docs/build-with-claude/context-editing).
 type Clear struct {
-	Enabled      bool          `name:"enabled" default:"false" help:"Whether results of old tool calls are cleared."`
-	Triggers     []cut.Trigger `name:"trigger" help:"When they are, as the history's trigger; always when empty."`                             // any of them
-	Keep         int           `name:"keep" default:"3" help:"How many of the latest tool uses keep their results, {limits}."`                 // the others of these stay too
-	ClearAtLeast int64         `name:"clear-at-least" default:"0" help:"The least tokens that clearing must save, {limits}."`                  // else nothing is cleared
-	ExcludeTools []string      `name:"exclude-tools" help:"Tools whose results are never cleared."`                                            // by their names
-	ClearInputs  bool          `name:"clear-tool-inputs" default:"false" help:"Whether the arguments of the calls are cleared too."`           // replaced by ClearedInput
-	Placeholder  string        `name:"placeholder" help:"What stands in the place of a result; [Old tool result content cleared] when empty."` // "" for DefaultPlaceholder
+	Enabled      bool                `name:"enabled" default:"false" help:"Whether results of old tool calls are cleared."`
+	Triggers     []toolcalls.Trigger `name:"trigger" help:"When they are, as the history's trigger; always when empty."`                             // any of them
+	Keep         int                 `name:"keep" default:"3" help:"How many of the latest tool uses keep their results, {limits}."`                 // the others of these stay too
+	ClearAtLeast int64               `name:"clear-at-least" default:"0" help:"The least tokens that clearing must save, {limits}."`                  // else nothing is cleared
+	ExcludeTools []string            `name:"exclude-tools" help:"Tools whose results are never cleared."`                                            // by their names
+	ClearInputs  bool                `name:"clear-tool-inputs" default:"false" help:"Whether the arguments of the calls are cleared too."`           // replaced by ClearedInput
+	Placeholder  string              `name:"placeholder" help:"What stands in the place of a result; [Old tool result content cleared] when empty."` // "" for DefaultPlaceholder
 }
 
 // DefaultPlaceholder stands for a cleared tool result.
@@ -163,10 +163,10 @@ const (
 // answered. Where Keep keeps anything, the newest message does too.
 type Compress struct {
 	// Triggers: any of them; none in a call of the API: whenever the policy is applied.
-	Triggers []cut.Trigger `name:"trigger" help:"When the strategy is applied: any of a list of sizes that the history has reached, such as messages 100, tokens 8000 or fraction 0.8 of the model's window; sizes joined with and must all be reached. Never when empty."`
+	Triggers []toolcalls.Trigger `name:"trigger" help:"When the strategy is applied: any of a list of sizes that the history has reached, such as messages 100, tokens 8000 or fraction 0.8 of the model's window; sizes joined with and must all be reached. Never when empty."`
 	// Keep is what is newer than the older part; a cut falls before a call whose results would be kept.
-	Keep     cut.Keep `name:"keep" help:"The latest messages, which the strategy leaves as they are: messages, tokens or fraction with a number. None when empty."`
-	Strategy Strategy `name:"strategy" default:"none" help:"What becomes of the messages before them: none, whole-history (one summary), last-messages (one summary of the last of them), chunked (a summary of each part), facts (what they say about the concepts) or a name under strategies."`
+	Keep     toolcalls.Keep `name:"keep" help:"The latest messages, which the strategy leaves as they are: messages, tokens or fraction with a number. None when empty."`
+	Strategy Strategy       `name:"strategy" default:"none" help:"What becomes of the messages before them: none, whole-history (one summary), last-messages (one summary of the last of them), chunked (a summary of each part), facts (what they say about the concepts) or a name under strategies."`
 
 	LastN         int       `name:"last-messages" default:"20" help:"How many messages last-messages summarises, {limits}."`
 	ChunkMessages int       `name:"chunk-messages" default:"50" help:"How many messages each part of chunked has, {limits}."`

@@ -12,11 +12,11 @@ import (
 
 	"github.com/stratamem/strata/internal/assembly"
 	"github.com/stratamem/strata/internal/assembly/assemblytest"
-	"github.com/stratamem/strata/internal/cut"
 	"github.com/stratamem/strata/internal/history"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/policy"
 	"github.com/stratamem/strata/internal/tokens"
+	"github.com/stratamem/strata/internal/toolcalls"
 )
 
 // TestEveryPolicyKeepsThePromises holds all policies to the promises that do not depend on what they are set to.
@@ -169,7 +169,7 @@ func beginsWell(t *rapid.T, h history.History, p history.Policy, got history.Res
 		return
 	}
 	for i, m := range h.Messages[:got.Sources[first]] {
-		if m.Origin != memory.OriginRecalled && cut.SpeaksForUser(&m) && !strings.HasPrefix(m.PlainText(), "Here is a summary") && len(m.ToolResults()) == 0 {
+		if m.Origin != memory.OriginRecalled && toolcalls.SpeaksForUser(&m) && !strings.HasPrefix(m.PlainText(), "Here is a summary") && len(m.ToolResults()) == 0 {
 			t.Fatalf("the list begins with message %d of the model although words of a user stood before, at %d", got.Sources[first], i)
 		}
 	}

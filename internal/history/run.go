@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/stratamem/strata/internal/cut"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/toolcalls"
 )
 
 // item is a message of the list that a run works on.
@@ -25,9 +25,9 @@ type run struct {
 	history History
 	policy  Policy
 	items   []*item
-	before  cut.Size // of the history
-	slack   cut.Size // what mending took away: triggers and limits are those of the list that was given
-	acted   bool     // a stage did something
+	before  toolcalls.Size // of the history
+	slack   toolcalls.Size // what mending took away: triggers and limits are those of the list that was given
+	acted   bool           // a stage did something
 	omitted []Omission
 	cleared []Cleared
 	written []Written // Index is found at the end, by ID
@@ -100,7 +100,7 @@ func (p Policy) prefix() string {
 }
 
 // size is what triggers and limits look at: the list as it stands, and what mending took from it.
-func (r *run) size() cut.Size {
+func (r *run) size() toolcalls.Size {
 	s := r.slack
 	for i := range r.items {
 		s.Messages++
@@ -110,9 +110,9 @@ func (r *run) size() cut.Size {
 }
 
 // actual is the size of the list as it stands.
-func (r *run) actual() cut.Size {
+func (r *run) actual() toolcalls.Size {
 	s := r.size()
-	return cut.Size{Messages: s.Messages - r.slack.Messages, Tokens: s.Tokens - r.slack.Tokens}
+	return toolcalls.Size{Messages: s.Messages - r.slack.Messages, Tokens: s.Tokens - r.slack.Tokens}
 }
 
 // do does what cannot fail and notes its effect.

@@ -3,9 +3,9 @@ package history
 import (
 	"slices"
 
-	"github.com/stratamem/strata/internal/cut"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/tokens"
+	"github.com/stratamem/strata/internal/toolcalls"
 )
 
 // aroundResult is the most that is added to a result's words: that it is an error, or that there are none.
@@ -33,7 +33,7 @@ func MessageTokens(m memory.Message, c tokens.Counter) int64 {
 			extra += tokens.CallOverhead
 		case memory.PartToolResult:
 			extra += tokens.MessageOverhead
-			if p.IsError || !slices.ContainsFunc(p.Parts, cut.Says) {
+			if p.IsError || !slices.ContainsFunc(p.Parts, toolcalls.Says) {
 				cost += c.Cost(aroundResult)
 			}
 		}

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/stratamem/strata/internal/cut"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/toolcalls"
 )
 
 // trim drops the oldest messages until nothing more is to be dropped: where the head gives way to newer messages, the
@@ -38,12 +38,14 @@ func (r *run) trimOnce(e *Effect) error {
 		return nil
 	}
 	e.Triggered = true
-	r.acted = r.acted || r.slack != cut.Size{}
+	r.acted = r.acted || r.slack != toolcalls.Size{}
 	return r.trimTokens(limit)
 }
 
 // Limit is the most tokens that are kept with a window of so many; 0 for no limit.
-func (t Trim) Limit(window int64) int64 { return smaller(t.Tokens, cut.Share(t.Fraction, window)) }
+func (t Trim) Limit(window int64) int64 {
+	return smaller(t.Tokens, toolcalls.Share(t.Fraction, window))
+}
 
 // smaller is the smaller of two limits; 0 is none.
 func smaller(a, b int64) int64 {
@@ -178,7 +180,7 @@ func earliest(units []unit, keep []bool, room int64) int {
 			sizes[i] = u.tokens
 		}
 	}
-	return cut.Within(sizes, room)
+	return toolcalls.Within(sizes, room)
 }
 
 // nextTurn is the first unit with which a turn, or the words of its user, begin.

@@ -3,8 +3,8 @@ package history
 import (
 	"slices"
 
-	"github.com/stratamem/strata/internal/cut"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/toolcalls"
 )
 
 // unit is kept or dropped whole: a message, or a calling message with all that is tied to it. The items of a mended
@@ -51,7 +51,7 @@ func (r *run) units() []unit {
 
 // ends reports behind which items a cut may follow, and which items have no call without a result.
 func (r *run) ends() (ends, answered []bool) {
-	p := cut.Pair(len(r.items), func(i int) *memory.Message { return &r.items[i].msg }, r.ended)
+	p := toolcalls.Pair(len(r.items), func(i int) *memory.Message { return &r.items[i].msg }, r.ended)
 	reach := p.Reach(len(r.items))
 	answered = slices.Repeat([]bool{true}, len(r.items))
 	for _, c := range p.Calls {
@@ -62,7 +62,7 @@ func (r *run) ends() (ends, answered []bool) {
 			reach[i] = max(reach[i], i+1)
 		}
 	}
-	return cut.Ends(reach), answered
+	return toolcalls.Ends(reach), answered
 }
 
 // onlyReasons reports whether a message is nothing but reasoning, which belongs to the model's next message.
@@ -116,7 +116,7 @@ func (r *run) isSystem(u unit) bool {
 // isUser reports whether a unit begins with a user's own words.
 func (r *run) isUser(u unit) bool {
 	it := r.items[u.from]
-	return !it.summary && it.msg.Origin != memory.OriginRecalled && cut.SpeaksForUser(&it.msg)
+	return !it.summary && it.msg.Origin != memory.OriginRecalled && toolcalls.SpeaksForUser(&it.msg)
 }
 
 // led makes sure that what is kept of the units does not begin with the model's words where a user's stood before

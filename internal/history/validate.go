@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/stratamem/strata/internal/cut"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/setting"
+	"github.com/stratamem/strata/internal/toolcalls"
 )
 
 // The limits of a policy, of the configuration and of calls.
@@ -41,12 +41,12 @@ func Fields() []setting.Field[Policy] { return append(always(), compressing()...
 func always() []setting.Field[Policy] {
 	type p = Policy
 	return []setting.Field[Policy]{
-		setting.Number("clear-tool-uses.keep", "clear.keep", func(p *p) *int { return &p.Clear.Keep }, 0, cut.MaxMessages),
-		setting.Number("clear-tool-uses.clear-at-least", "clear.clear_at_least", func(p *p) *int64 { return &p.Clear.ClearAtLeast }, 0, cut.MaxTokens),
+		setting.Number("clear-tool-uses.keep", "clear.keep", func(p *p) *int { return &p.Clear.Keep }, 0, toolcalls.MaxMessages),
+		setting.Number("clear-tool-uses.clear-at-least", "clear.clear_at_least", func(p *p) *int64 { return &p.Clear.ClearAtLeast }, 0, toolcalls.MaxTokens),
 		setting.Count("clear-tool-uses.exclude-tools", "clear.exclude_tools", func(p *p) int { return len(p.Clear.ExcludeTools) }, MaxExcludedTools),
 		setting.Count("", "hide.exclude", func(p *p) int { return len(p.Hide.Exclude) }, MaxHidden),
-		setting.Number("trim-messages", "trim.messages", func(p *p) *int { return &p.Trim.Messages }, 0, cut.MaxMessages),
-		setting.Number("trim-tokens", "trim.tokens", func(p *p) *int64 { return &p.Trim.Tokens }, 0, cut.MaxTokens),
+		setting.Number("trim-messages", "trim.messages", func(p *p) *int { return &p.Trim.Messages }, 0, toolcalls.MaxMessages),
+		setting.Number("trim-tokens", "trim.tokens", func(p *p) *int64 { return &p.Trim.Tokens }, 0, toolcalls.MaxTokens),
 		setting.Number("trim-fraction", "trim.fraction", func(p *p) *float64 { return &p.Trim.Fraction }, 0, 1),
 	}
 }
@@ -54,11 +54,11 @@ func always() []setting.Field[Policy] {
 func compressing() []setting.Field[Policy] {
 	type p = Policy
 	return []setting.Field[Policy]{
-		setting.Number("keep", "compress.keep.messages", func(p *p) *int { return &p.Compress.Keep.Messages }, 0, cut.MaxMessages),
-		setting.Number("keep", "compress.keep.tokens", func(p *p) *int64 { return &p.Compress.Keep.Tokens }, 0, cut.MaxTokens),
+		setting.Number("keep", "compress.keep.messages", func(p *p) *int { return &p.Compress.Keep.Messages }, 0, toolcalls.MaxMessages),
+		setting.Number("keep", "compress.keep.tokens", func(p *p) *int64 { return &p.Compress.Keep.Tokens }, 0, toolcalls.MaxTokens),
 		setting.Number("keep", "compress.keep.fraction", func(p *p) *float64 { return &p.Compress.Keep.Fraction }, 0, 1),
-		setting.Number("last-messages", "compress.last_n", func(p *p) *int { return &p.Compress.LastN }, 1, cut.MaxMessages),
-		setting.Number("chunk-messages", "compress.chunk_messages", func(p *p) *int { return &p.Compress.ChunkMessages }, 1, cut.MaxMessages),
+		setting.Number("last-messages", "compress.last_n", func(p *p) *int { return &p.Compress.LastN }, 1, toolcalls.MaxMessages),
+		setting.Number("chunk-messages", "compress.chunk_messages", func(p *p) *int { return &p.Compress.ChunkMessages }, 1, toolcalls.MaxMessages),
 		setting.Number("summary.max-tokens", "compress.max_tokens", func(p *p) *int64 { return &p.Compress.MaxTokens }, MinSummaryTokens, MaxSummaryTokens),
 		setting.Number("summary.trim-tokens-to-summarize", "compress.trim_tokens_to_summarize",
 			func(p *p) *int64 { return &p.Compress.ChunkTokens }, MinChunkTokens, MaxChunkTokens),
@@ -117,14 +117,14 @@ func (c Compress) checkConcepts(fs *setting.Faults) {
 	}
 }
 
-func checkTriggers(fs *setting.Faults, key, api string, triggers []cut.Trigger) {
+func checkTriggers(fs *setting.Faults, key, api string, triggers []toolcalls.Trigger) {
 	atMost(fs, key, api, len(triggers), MaxTriggers)
 	for i, t := range triggers {
 		at := fmt.Sprintf("%s[%d]", api, i)
-		setting.Within(fs, key, at+".messages", t.Messages, 0, cut.MaxMessages)
-		setting.Within(fs, key, at+".tokens", t.Tokens, 0, cut.MaxTokens)
+		setting.Within(fs, key, at+".messages", t.Messages, 0, toolcalls.MaxMessages)
+		setting.Within(fs, key, at+".tokens", t.Tokens, 0, toolcalls.MaxTokens)
 		setting.Within(fs, key, at+".fraction", t.Fraction, 0, 1)
-		if t == (cut.Trigger{}) {
+		if t == (toolcalls.Trigger{}) {
 			fs.Add(key, at, "sets nothing; set messages, tokens or fraction, or leave it out")
 		}
 	}
@@ -166,7 +166,7 @@ type fraction struct {
 // fractions are those that the policy looks at.
 func (p Policy) fractions() []fraction {
 	var all []fraction
-	add := func(api string, triggers []cut.Trigger) {
+	add := func(api string, triggers []toolcalls.Trigger) {
 		for i, t := range triggers {
 			all = append(all, fraction{fmt.Sprintf("%s[%d].fraction", api, i), t.Fraction})
 		}

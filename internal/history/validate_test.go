@@ -4,10 +4,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stratamem/strata/internal/cut"
 	"github.com/stratamem/strata/internal/history"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/tokens"
+	"github.com/stratamem/strata/internal/toolcalls"
 )
 
 func TestValidate(t *testing.T) {
@@ -25,9 +25,9 @@ func TestValidate(t *testing.T) {
 	}{
 		"an unknown head":                      {history.Policy{Head: "tail"}, "policy.head", "head"},
 		"a start below zero":                   {history.Policy{Hide: history.Hide{StartSeq: -1}}, "policy.hide.start_seq", ""},
-		"a trigger that sets nothing":          {history.Policy{Clear: history.Clear{Enabled: true, Triggers: []cut.Trigger{{}}}}, "policy.clear.triggers[0]", "clear-tool-uses.trigger"},
-		"a trigger below zero":                 {history.Policy{Clear: history.Clear{Enabled: true, Triggers: []cut.Trigger{{Messages: 1}, {Tokens: -1}}}}, "policy.clear.triggers[1].tokens", "clear-tool-uses.trigger"},
-		"a fraction above one":                 {history.Policy{Clear: history.Clear{Enabled: true, Triggers: []cut.Trigger{{Fraction: 1.5}}}}, "policy.clear.triggers[0].fraction", "clear-tool-uses.trigger"},
+		"a trigger that sets nothing":          {history.Policy{Clear: history.Clear{Enabled: true, Triggers: []toolcalls.Trigger{{}}}}, "policy.clear.triggers[0]", "clear-tool-uses.trigger"},
+		"a trigger below zero":                 {history.Policy{Clear: history.Clear{Enabled: true, Triggers: []toolcalls.Trigger{{Messages: 1}, {Tokens: -1}}}}, "policy.clear.triggers[1].tokens", "clear-tool-uses.trigger"},
+		"a fraction above one":                 {history.Policy{Clear: history.Clear{Enabled: true, Triggers: []toolcalls.Trigger{{Fraction: 1.5}}}}, "policy.clear.triggers[0].fraction", "clear-tool-uses.trigger"},
 		"a keep of uses below zero":            {history.Policy{Clear: history.Clear{Enabled: true, Keep: -1}}, "policy.clear.keep", "clear-tool-uses.keep"},
 		"a least gain below zero":              {history.Policy{Clear: history.Clear{Enabled: true, ClearAtLeast: -1}}, "policy.clear.clear_at_least", "clear-tool-uses.clear-at-least"},
 		"a limit below zero":                   {history.Policy{Trim: history.Trim{Tokens: -5}}, "policy.trim.tokens", "trim-tokens"},
@@ -51,7 +51,7 @@ func TestValidate(t *testing.T) {
 	for field, p := range map[string]history.Policy{
 		"policy.trim.fraction":              {Trim: history.Trim{Fraction: .5}},
 		"policy.compress.keep.fraction":     whole(func(c *history.Compress) { c.Keep.Fraction = .5 }),
-		"policy.clear.triggers[0].fraction": {Clear: history.Clear{Enabled: true, Triggers: []cut.Trigger{{Fraction: .5}}}},
+		"policy.clear.triggers[0].fraction": {Clear: history.Clear{Enabled: true, Triggers: []toolcalls.Trigger{{Fraction: .5}}}},
 	} {
 		t.Run(field+" of an unknown window is an error that names the field", func(t *testing.T) {
 			_, err := history.Decide(t.Context(), history.History{Counter: counterOf(t, tokens.Chars4)}, p)

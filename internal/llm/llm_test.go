@@ -13,7 +13,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/stratamem/strata/internal/extract"
-	"github.com/stratamem/strata/internal/jobs"
+	"github.com/stratamem/strata/internal/jobrunner"
 	"github.com/stratamem/strata/internal/llm"
 	"github.com/stratamem/strata/internal/llm/llmtest"
 	"github.com/stratamem/strata/internal/llm/openai"
@@ -24,8 +24,8 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var (
-	_ jobs.Summarizer = llm.Prompted{}
-	_ jobs.Extractor  = llm.Prompted{}
+	_ jobrunner.Summarizer = llm.Prompted{}
+	_ jobrunner.Extractor  = llm.Prompted{}
 )
 
 // chatFunc is a model that a test writes.

@@ -99,3 +99,9 @@ func ReasonOf(err error) Reason {
 	}
 	return ""
 }
+
+// IsGone reports whether err says that the user or the session does not exist, or not any more.
+func IsGone(err error) bool {
+	reason := ReasonOf(err)
+	return reason == ReasonUserNotFound || reason == ReasonSessionNotFound
+}

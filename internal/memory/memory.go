@@ -206,6 +206,18 @@ const (
 // TextPart is a part of plain words.
 func TextPart(s string) Part { return Part{Kind: PartText, Text: s} }
 
+// IsPlainText reports whether the parts are one text and nothing else, not even a field that texts do not use: stores keep such
+// parts as the bare text.
+func IsPlainText(parts []Part) bool {
+	if len(parts) != 1 || parts[0].Kind != PartText {
+		return false
+	}
+	p := parts[0]
+	return p.Signature == "" && p.Data == nil && p.CallID == "" && p.Name == "" && p.Arguments == "" &&
+		p.Parts == nil && !p.IsError && p.MIMEType == "" && p.URI == "" && p.Image == nil && p.Type == "" && p.JSON == "" &&
+		p.Echoes == nil && p.Secrets == nil
+}
+
 // Original is a provider's item verbatim.
 type Original struct {
 	Format string

@@ -4,12 +4,12 @@ import (
 	"time"
 
 	"github.com/stratamem/strata/internal/check"
-	"github.com/stratamem/strata/internal/cut"
 	"github.com/stratamem/strata/internal/extract"
 	"github.com/stratamem/strata/internal/history"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/setting"
 	"github.com/stratamem/strata/internal/summary"
+	"github.com/stratamem/strata/internal/toolcalls"
 )
 
 // MemoryRole says in whose voice recalled memory and session state stand in the prompt.
@@ -154,7 +154,7 @@ type Work struct {
 // The limits of a profile's settings, for the configuration, for calls and for help texts.
 const (
 	// MaxTokens is the most of a budget or a window.
-	MaxTokens  = cut.MaxTokens
+	MaxTokens  = toolcalls.MaxTokens
 	MaxRecentN = 1000
 	// MaxTopK is the most messages that a context recalls: the depth to which the ranking was measured.
 	MaxTopK            = 200

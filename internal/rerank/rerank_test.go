@@ -16,7 +16,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/stratamem/strata/internal/rerank"
-	"github.com/stratamem/strata/internal/roundtrip"
+	"github.com/stratamem/strata/internal/waittime"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -189,8 +189,8 @@ func TestACallEndsWithItsContext(t *testing.T) {
 		})
 		return s.URL, held
 	}
-	ask := func(ctx context.Context, t *testing.T, url string) (*rerank.Error, *roundtrip.Clock) {
-		ctx, clock := roundtrip.Watch(ctx)
+	ask := func(ctx context.Context, t *testing.T, url string) (*rerank.Error, *waittime.Clock) {
+		ctx, clock := waittime.Watch(ctx)
 		_, err := client(t, rerank.Options{BaseURL: url}).Rerank(ctx, "tea?", documents)
 		failed, ok := errors.AsType[*rerank.Error](err)
 		if !ok {

@@ -14,7 +14,7 @@ import (
 
 	"github.com/stratamem/strata/internal/group"
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/roundtrip"
+	"github.com/stratamem/strata/internal/waittime"
 )
 
 // DefaultTenant is the tenant of every call while authentication is off.
@@ -89,7 +89,7 @@ func withMeter(m Meter) grpc.UnaryServerInterceptor {
 func withOutcome(log *slog.Logger) grpc.UnaryServerInterceptor {
 	return func(ctx context.Context, req any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
 		start := time.Now()
-		watched, clock := roundtrip.Watch(ctx)
+		watched, clock := waittime.Watch(ctx)
 		reply, err := contained(watched, req, next)
 		took := time.Since(start)
 		trailer := metadata.Pairs(HandlerTimeTrailer, micros(took), WaitingTimeTrailer, micros(clock.Waited()))

@@ -5,10 +5,10 @@ import (
 	"fmt"
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
-	"github.com/stratamem/strata/internal/cut"
 	"github.com/stratamem/strata/internal/history"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/setting"
+	"github.com/stratamem/strata/internal/toolcalls"
 )
 
 // policy converts a context policy, nil where none is given. Its fractions are checked where the window is known.
@@ -57,10 +57,10 @@ func (c *checker) ids(field string, all []string) {
 	}
 }
 
-func triggers(in []*memoryv1.ContextTrigger) []cut.Trigger {
-	var out []cut.Trigger
+func triggers(in []*memoryv1.ContextTrigger) []toolcalls.Trigger {
+	var out []toolcalls.Trigger
 	for _, t := range in {
-		out = append(out, cut.Trigger{Messages: int(t.GetMessages()), Tokens: t.GetTokens(), Fraction: t.GetFraction()})
+		out = append(out, toolcalls.Trigger{Messages: int(t.GetMessages()), Tokens: t.GetTokens(), Fraction: t.GetFraction()})
 	}
 	return out
 }
@@ -78,7 +78,7 @@ func (c *checker) compress(field string, in *memoryv1.CompressPolicy) history.Co
 	keep := in.GetKeep()
 	out := history.Compress{
 		Triggers: triggers(in.GetTriggers()),
-		Keep:     cut.Keep{Messages: int(keep.GetMessages()), Tokens: keep.GetTokens(), Fraction: keep.GetFraction()},
+		Keep:     toolcalls.Keep{Messages: int(keep.GetMessages()), Tokens: keep.GetTokens(), Fraction: keep.GetFraction()},
 		LastN:    history.DefaultLastN, ChunkMessages: history.DefaultChunkMessages,
 		Writing: history.Writing{
 			Prompt: in.GetPrompt(), Model: c.label(field+".model", in.GetModel()), Lossy: in.GetLossy(),

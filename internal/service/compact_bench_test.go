@@ -6,12 +6,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stratamem/strata/internal/cut"
 	"github.com/stratamem/strata/internal/history"
 	"github.com/stratamem/strata/internal/llm/builtin"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/policy"
 	"github.com/stratamem/strata/internal/service"
+	"github.com/stratamem/strata/internal/toolcalls"
 	"github.com/stratamem/strata/internal/workload"
 )
 
@@ -30,7 +30,7 @@ func compactor(p history.Policy) *service.Service {
 // clearAndTrim clears old tool results and leaves out what is too much.
 func clearAndTrim() history.Policy {
 	return history.Policy{
-		Clear: history.Clear{Enabled: true, Triggers: []cut.Trigger{{Tokens: 1000}}, Keep: 3},
+		Clear: history.Clear{Enabled: true, Triggers: []toolcalls.Trigger{{Tokens: 1000}}, Keep: 3},
 		Trim:  history.Trim{Tokens: 20_000}, KeepTags: []string{"constraint"},
 	}
 }
@@ -106,7 +106,7 @@ func BenchmarkCompactCold(b *testing.B) {
 // are full of names, dates and decisions.
 func BenchmarkCompactWhole(b *testing.B) {
 	s := compactor(history.Policy{Compress: history.Compress{
-		Keep: cut.Keep{Messages: 1}, Strategy: history.StrategyWhole,
+		Keep: toolcalls.Keep{Messages: 1}, Strategy: history.StrategyWhole,
 		Writing: history.Writing{Fallback: history.FallbackExtract},
 	}})
 	const most = 2 << 20

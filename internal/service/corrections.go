@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/stratamem/strata/internal/jobs"
+	"github.com/stratamem/strata/internal/jobrunner"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/summary"
@@ -119,7 +119,7 @@ type changing struct {
 }
 
 func (s *Service) changing(ctx context.Context, ref SummaryRef) (c changing, err error) {
-	if c.marks, err = jobs.ReadMarks(ctx, s.store, ref.User); err != nil {
+	if c.marks, err = jobrunner.ReadMarks(ctx, s.store, ref.User); err != nil {
 		return c, err
 	}
 	profile := ""
@@ -291,7 +291,7 @@ func (s *Service) SummaryRevisions(ctx context.Context, ref SummaryRef) ([]memor
 
 // listWithheld lists the summaries whose correction is withheld.
 func (s *Service) listWithheld(ctx context.Context, q SummaryQuery) ([]Summary, *SummaryCursor, error) {
-	marks, err := jobs.ReadMarks(ctx, s.store, q.User)
+	marks, err := jobrunner.ReadMarks(ctx, s.store, q.User)
 	if err != nil {
 		return nil, nil, err
 	}

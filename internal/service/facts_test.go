@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/stratamem/strata/internal/extract"
-	"github.com/stratamem/strata/internal/jobs"
+	"github.com/stratamem/strata/internal/indexing"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/store"
 )
@@ -107,10 +107,10 @@ func (s *factStore) ApplyFacts(_ context.Context, w store.FactWrite) (int64, err
 type woken struct{ n int }
 
 func (w *woken) Wake() { w.n++ }
-func (*woken) Reembed(context.Context, string, int) (jobs.ReembedJob, error) {
-	return jobs.ReembedJob{}, nil
+func (*woken) Reembed(context.Context, string, int) (indexing.ReembedJob, error) {
+	return indexing.ReembedJob{}, nil
 }
-func (*woken) Jobs(context.Context) ([]jobs.ReembedJob, error) { return nil, nil }
+func (*woken) Jobs(context.Context) ([]indexing.ReembedJob, error) { return nil, nil }
 
 func factService(t *testing.T, s *factStore) (*Service, *woken) {
 	t.Helper()

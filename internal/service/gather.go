@@ -13,7 +13,7 @@ import (
 	"github.com/stratamem/strata/internal/assembly"
 	"github.com/stratamem/strata/internal/fence"
 	"github.com/stratamem/strata/internal/group"
-	"github.com/stratamem/strata/internal/jobs"
+	"github.com/stratamem/strata/internal/jobrunner"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/policy"
 	"github.com/stratamem/strata/internal/rank"
@@ -56,7 +56,7 @@ func (s *Service) gather(
 ) (gathered, error) {
 	g := gathered{work: work, fences: fences}
 	all, part := group.WithContext(ctx)
-	marks := sync.OnceValues(func() (summary.Marks, error) { return jobs.ReadMarks(part, s.store, p.Ref.UserRef) })
+	marks := sync.OnceValues(func() (summary.Marks, error) { return jobrunner.ReadMarks(part, s.store, p.Ref.UserRef) })
 	history := sync.OnceValue(func() error { return s.gatherHistory(part, p, r, marks, &g) })
 	query := sync.OnceValues(func() (string, error) {
 		if words := cmp.Or(p.Query, lastWords(p.Pending)); words != "" {

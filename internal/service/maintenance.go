@@ -5,37 +5,38 @@ import (
 	"slices"
 	"time"
 
-	"github.com/stratamem/strata/internal/jobs"
+	"github.com/stratamem/strata/internal/indexing"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/views"
 )
 
-// Reembedder makes new vectors of all facts with another model; *jobs.Embeddings.
+// Reembedder makes new vectors of all facts with another model; *indexing.Embeddings.
 type Reembedder interface {
-	Reembed(ctx context.Context, model string, dimension int) (jobs.ReembedJob, error)
-	Jobs(ctx context.Context) ([]jobs.ReembedJob, error)
+	Reembed(ctx context.Context, model string, dimension int) (indexing.ReembedJob, error)
+	Jobs(ctx context.Context) ([]indexing.ReembedJob, error)
 	// Wake must make vectors of facts that changed soon, without blocking.
 	Wake()
 }
 
-// Reindexer makes views again from the truth; *jobs.Reindexer.
+// Reindexer makes views again from the truth; *views.Reindexer.
 type Reindexer interface {
-	Reindex(ctx context.Context, views []memory.View) ([]jobs.ReindexJob, error)
-	Jobs(ctx context.Context) ([]jobs.ReindexJob, error)
+	Reindex(ctx context.Context, views []memory.View) ([]views.ReindexJob, error)
+	Jobs(ctx context.Context) ([]views.ReindexJob, error)
 }
 
-// Verifier compares views with the truth; *jobs.Verifier.
+// Verifier compares views with the truth; *views.Verifier.
 type Verifier interface {
-	Verify(ctx context.Context, views []memory.View, mode jobs.VerifyMode) (jobs.VerifyJob, error)
-	Jobs() []jobs.VerifyJob
+	Verify(ctx context.Context, views []memory.View, mode views.VerifyMode) (views.VerifyJob, error)
+	Jobs() []views.VerifyJob
 }
 
 // withoutViews sets what refuses every view where none is configured.
 func (o Options) withoutViews() Options {
 	if o.Reindex == nil {
-		o.Reindex = jobs.NewReindexer(jobs.ReindexerOptions{})
+		o.Reindex = views.NewReindexer(views.ReindexerOptions{})
 	}
 	if o.Verify == nil {
-		o.Verify = jobs.NewVerifier(jobs.VerifierOptions{})
+		o.Verify = views.NewVerifier(views.VerifierOptions{})
 	}
 	return o
 }
@@ -51,19 +52,19 @@ const (
 )
 
 // ReembedJob is a new version of the facts' vectors.
-type ReembedJob = jobs.ReembedJob
+type ReembedJob = indexing.ReembedJob
 
 // VerifyMode says what becomes of rows that are wrong.
-type VerifyMode = jobs.VerifyMode
+type VerifyMode = views.VerifyMode
 
 // The modes of Verify.
 const (
-	VerifyRepair = jobs.VerifyRepair
-	VerifyDryRun = jobs.VerifyDryRun
+	VerifyRepair = views.VerifyRepair
+	VerifyDryRun = views.VerifyDryRun
 )
 
 // ViewCheck is how a view compares with the truth.
-type ViewCheck = jobs.ViewCheck
+type ViewCheck = views.ViewCheck
 
 // MaintenanceJob is a job of no user.
 type MaintenanceJob struct {
@@ -130,20 +131,20 @@ func jobsOf[J any](all []J, job func(J) MaintenanceJob) []MaintenanceJob {
 	return out
 }
 
-func reembedJob(j jobs.ReembedJob) MaintenanceJob {
+func reembedJob(j indexing.ReembedJob) MaintenanceJob {
 	return MaintenanceJob{
 		Kind: MaintenanceReembed, ID: j.ID, State: j.State, Done: j.Done, Total: j.Total, Reason: j.Reason,
 		CreateTime: j.CreateTime, UpdateTime: j.UpdateTime,
 	}
 }
 
-func reindexJob(j jobs.ReindexJob) MaintenanceJob {
+func reindexJob(j views.ReindexJob) MaintenanceJob {
 	return MaintenanceJob{
 		Kind: MaintenanceReindex, ID: j.ID, State: j.State, Done: j.Done, Total: j.Total, Reason: j.Reason, UpdateTime: j.UpdateTime,
 	}
 }
 
-func verifyJob(j jobs.VerifyJob) MaintenanceJob {
+func verifyJob(j views.VerifyJob) MaintenanceJob {
 	return MaintenanceJob{
 		Kind: MaintenanceVerify, ID: j.ID, State: j.State, Done: j.Users, Checks: j.Checks, Reason: j.Reason,
 		CreateTime: j.CreateTime, UpdateTime: j.UpdateTime,

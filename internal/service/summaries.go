@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/stratamem/strata/internal/jobs"
+	"github.com/stratamem/strata/internal/jobrunner"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/summary"
@@ -55,7 +55,7 @@ func (s *Service) sessionSummary(ctx context.Context, ref memory.SessionRef) (Su
 	if err != nil {
 		return Summary{}, fmt.Errorf("read summaries: %w", err)
 	}
-	marks, err := jobs.ReadMarks(ctx, s.store, ref.UserRef)
+	marks, err := jobrunner.ReadMarks(ctx, s.store, ref.UserRef)
 	if err != nil {
 		return Summary{}, err
 	}
@@ -80,7 +80,7 @@ func (s *Service) running(ctx context.Context, user memory.UserRef, in store.Ses
 	}
 	covered := frontier[len(frontier)-1].Range.To
 	view := marks.Of(frontier[0].Session)
-	nodes, err := jobs.Standing(ctx, s.store, user.Session(in.SessionID), view, frontier)
+	nodes, err := jobrunner.Standing(ctx, s.store, user.Session(in.SessionID), view, frontier)
 	if err != nil || len(nodes) == 0 {
 		return Summary{}, false, err
 	}
@@ -161,7 +161,7 @@ func (s *Service) periodSummary(ctx context.Context, ref SummaryRef) (Summary, e
 	if err != nil {
 		return Summary{}, fmt.Errorf("read summaries of periods: %w", err)
 	}
-	marks, err := jobs.ReadMarks(ctx, s.store, ref.User)
+	marks, err := jobrunner.ReadMarks(ctx, s.store, ref.User)
 	if err != nil {
 		return Summary{}, err
 	}
@@ -253,7 +253,7 @@ func (s *Service) listSessionSummaries(ctx context.Context, q SummaryQuery) ([]S
 		found = found[:q.Limit]
 		next = &SummaryCursor{Time: found[q.Limit-1].LastTime, SessionID: found[q.Limit-1].SessionID}
 	}
-	marks, err := jobs.ReadMarks(ctx, s.store, q.User)
+	marks, err := jobrunner.ReadMarks(ctx, s.store, q.User)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -288,7 +288,7 @@ func (s *Service) listPeriods(ctx context.Context, q SummaryQuery) ([]Summary, *
 	if err != nil && !isNotFound(err) {
 		return nil, nil, fmt.Errorf("read user: %w", err)
 	}
-	marks, err := jobs.ReadMarks(ctx, s.store, q.User)
+	marks, err := jobrunner.ReadMarks(ctx, s.store, q.User)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -14,7 +14,7 @@ import (
 
 	"github.com/stratamem/strata/internal/embed"
 	"github.com/stratamem/strata/internal/history"
-	"github.com/stratamem/strata/internal/jobs"
+	"github.com/stratamem/strata/internal/indexing"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/policy"
 	"github.com/stratamem/strata/internal/rank"
@@ -107,9 +107,9 @@ func (idle) Analyze(_ context.Context, messages []memory.PlacedMessage) (docs []
 	}
 	return docs, 0, nil
 }
-func (idle) Jobs(context.Context) ([]jobs.ReembedJob, error) { return nil, nil }
-func (idle) Reembed(context.Context, string, int) (jobs.ReembedJob, error) {
-	return jobs.ReembedJob{}, nil
+func (idle) Jobs(context.Context) ([]indexing.ReembedJob, error) { return nil, nil }
+func (idle) Reembed(context.Context, string, int) (indexing.ReembedJob, error) {
+	return indexing.ReembedJob{}, nil
 }
 
 // rig is a service over a real truth and views in memory. It feeds the views when the test says so.

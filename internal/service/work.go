@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/stratamem/strata/internal/jobs"
+	"github.com/stratamem/strata/internal/jobrunner"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/store"
 )
@@ -68,7 +68,7 @@ func (s *Service) progress(ctx context.Context, ref memory.SessionRef) (Watermar
 func watermarks(work store.SessionWork) Watermarks {
 	out := Watermarks{
 		Recorded: work.Session.LastSeq, Indexed: work.Session.LastSeq,
-		Extracted: jobs.ExtractedThrough(work), Summarised: jobs.SummarisedThrough(work),
+		Extracted: jobrunner.ExtractedThrough(work), Summarised: jobrunner.SummarisedThrough(work),
 	}
 	if work.UnindexedFrom > 0 {
 		out.Indexed = work.UnindexedFrom - 1

@@ -3,8 +3,8 @@ package summary
 import (
 	"time"
 
-	"github.com/stratamem/strata/internal/cut"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/toolcalls"
 )
 
 // Backlog is what no leaf covers yet.
@@ -52,7 +52,7 @@ func MakePlan(p Policy, b Backlog) Plan {
 	open := b.Units[:answered(b.Units, ends)]
 	kept := 0
 	if p.triggered(b.Units) {
-		kept = min(cut.Back(ends, p.keepFrom(b.Units)), len(open))
+		kept = min(toolcalls.Back(ends, p.keepFrom(b.Units)), len(open))
 	}
 	plan := Plan{Ranges: p.chunks(open[:kept], ends)}
 	switch rest, idle := open[kept:], b.idleAt(p.Idle); {
@@ -74,9 +74,9 @@ func PlanAll(p Policy, units []Unit) []memory.SeqRange {
 
 // triggered reports whether units reach a trigger: those that no leaf covers, or those of one turn.
 func (p Policy) triggered(units []Unit) bool {
-	return cut.AnyReached([]cut.Trigger{
+	return toolcalls.AnyReached([]toolcalls.Trigger{
 		{Messages: p.TriggerMessages}, {Tokens: p.TriggerTokens}, {Fraction: p.TriggerFraction},
-	}, cut.Size{Messages: len(units), Tokens: tokensOf(units)}, p.Window)
+	}, toolcalls.Size{Messages: len(units), Tokens: tokensOf(units)}, p.Window)
 }
 
 // keepFrom is the index from which units stay raw.
@@ -85,20 +85,20 @@ func (p Policy) keepFrom(units []Unit) int {
 	for i, u := range units {
 		sizes[i] = u.Tokens
 	}
-	return cut.Keep{Messages: p.KeepMessages, Tokens: p.KeepTokens, Fraction: p.KeepFraction}.From(sizes, p.Window)
+	return toolcalls.Keep{Messages: p.KeepMessages, Tokens: p.KeepTokens, Fraction: p.KeepFraction}.From(sizes, p.Window)
 }
 
 // groupEnds reports, for each unit, whether a cut may follow it: not between a call and its results, nor within a turn, unless
 // that reaches a trigger all alone: so long a turn is an imported history, or an agent's hours of work, and would never be
 // summarised but as one.
 func (p Policy) groupEnds(units []Unit) []bool {
-	var pairs cut.Pairing
+	var pairs toolcalls.Pairing
 	for i, u := range units {
 		for j, id := range u.Calls {
-			pairs.AddCall(cut.Ref{Message: i, Part: j}, id)
+			pairs.AddCall(toolcalls.Ref{Message: i, Part: j}, id)
 		}
 		for j, id := range u.Results {
-			pairs.AddResult(cut.Ref{Message: i, Part: len(u.Calls) + j}, id)
+			pairs.AddResult(toolcalls.Ref{Message: i, Part: len(u.Calls) + j}, id)
 		}
 	}
 	pairs.Close()
@@ -115,7 +115,7 @@ func (p Policy) groupEnds(units []Unit) []bool {
 		}
 		from = to
 	}
-	return cut.Ends(reach)
+	return toolcalls.Ends(reach)
 }
 
 // answered is the index up to which no call waits for its results. A call that a user's message follows has been
@@ -137,7 +137,7 @@ func answered(units []Unit, ends []bool) int {
 	for _, at := range waiting {
 		first = min(first, at)
 	}
-	return cut.Back(ends, first)
+	return toolcalls.Back(ends, first)
 }
 
 // chunks cuts units into contiguous ranges of at most ChunkTokens, or of one group where a group alone has more; 0 is no

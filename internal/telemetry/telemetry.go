@@ -138,12 +138,12 @@ func (r *Recorder) ForeignHits(view string, n int) { r.foreign.WithLabelValues(v
 // StaleHits counts what a view answered and the truth does not have. The view is a name of the code.
 func (r *Recorder) StaleHits(view string, n int) { r.stale.WithLabelValues(view).Add(float64(n)) }
 
-// Fed implements jobs.FeedMeter.
+// Fed implements views.FeedMeter.
 func (r *Recorder) Fed(view memory.View, rows int) {
 	r.fed.WithLabelValues(view.String()).Add(float64(rows))
 }
 
-// FeedFailed implements jobs.FeedMeter.
+// FeedFailed implements views.FeedMeter.
 func (r *Recorder) FeedFailed(view memory.View) { r.feedFailed.WithLabelValues(view.String()).Inc() }
 
 // model is the label of a model: the configured name, also where the endpoint calls it by a dated one, or Other.

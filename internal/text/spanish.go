@@ -9,6 +9,8 @@ import (
 	"github.com/blevesearch/snowballstem"
 	"github.com/blevesearch/snowballstem/spanish"
 	"golang.org/x/text/unicode/norm"
+
+	regexp "github.com/stratamem/strata/internal/lazyregexp"
 )
 
 // English and Spanish share their letters, so a text tells that it is Spanish by the little words and letters that
@@ -305,3 +307,8 @@ func (a *analysis) stemmer(w string) *snowballstem.Env {
 	}
 	return a.env
 }
+
+// HasSpanishPerfect reports whether a text says "he" as Spanish does, of what the speaker has done ("he cambiado de banco").
+func HasSpanishPerfect(s string) bool { return spanishPerfect.MatchString(s) }
+
+var spanishPerfect = regexp.MustCompile(`(?i)(?:^|[^\p{L}])he (?:vuelto|\p{L}+(?:ado|ido|cho|sto|rto))(?:[^\p{L}]|$)`)

@@ -159,7 +159,7 @@ func embedded() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	apache, err := os.ReadFile("tools/semantics/APACHE-2.0.txt")
+	apache, err := os.ReadFile("LICENSE")
 	if err != nil {
 		return "", err
 	}

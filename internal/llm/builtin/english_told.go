@@ -23,6 +23,13 @@ var englishTelling = telling{
 		{"employer", regexp.MustCompile(`(?i)^i(?:'ve| have|'m| am)? (?:(?:just|recently|now|finally|currently|still|also) )*(?:work|working|started|joined|got a job|started a (?:new )?job|started working|accepted an offer|been working) (?:at|for|with|from) (?-i:[A-Z])`)},
 		{"diet", regexp.MustCompile(`(?i)^i(?:'m| am|'ve gone|'ve been| went| turned| became| have been| have gone) (?:(?:now|a|an|strictly|strict|mostly) )*(?:vegan|vegetarian|pescatarian|omnivore)`)},
 		{"diet", regexp.MustCompile(`(?i)^i(?:'ve| have)? (?:(?:just|recently|now) )*started eating (?:meat|fish|chicken)`)},
+		{"employer", regexp.MustCompile(`(?i)^i'm (?:(?:now|currently) (?:working )?at (?-i:[A-Z])|(?:working )?at (?-i:[A-Z])[\p{L}&.-]*(?: (?-i:[A-Z])[\p{L}&.-]*)* (?:now|these days)$)`)},
+		{"diet", regexp.MustCompile(`(?i)^(?:i|we)(?:'ve| have|'m| am)? (?:(?:just|recently|now|finally) )*(?:gone back to eating|went back to eating|back to eating|eat(?:ing)?|back on) (?:\p{L}+ )?(?:meat|fish|chicken|steak|dairy|animal products)(?: again| now| these days)*$`)},
+		{"wake_up_time", regexp.MustCompile(`(?i)^i (?:(?:now|always|usually|normally) )*(?:get|wake) up (?:at|around|before|by) [^,]*$`)},
+		{"bedtime", regexp.MustCompile(`(?i)^i (?:(?:now|always|usually|normally) )*go to (?:bed|sleep) (?:at|around|before|by) [^,]*$`)},
+		{"car", regexp.MustCompile(`(?i)^(?:i|we) (?:now )?drive (?:an?|the) (?:\p{L}+ )?(?-i:[A-Z0-9])`)},
+		{"car", regexp.MustCompile(`(?i)^(?:my|our) (?:new )?car is (?:now )?an? `)},
+		{"bank", regexp.MustCompile(`(?i)^(?:i|we) (?:now )?bank with `)},
 		{"marital_status", regexp.MustCompile(`(?i)^(?:i|we)(?:'m| am|'re| are|'ve| have)? (?:(?:just|recently|now|finally|been|got) )*(?:married|divorced|engaged|single|separated|widowed)\b`)},
 	},
 }

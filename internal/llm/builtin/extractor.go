@@ -193,6 +193,9 @@ func (g *grammar) apply(rule *factRule, opener, said string) (finding, bool) {
 	f := finding{
 		op: opAdd, rule: rule, text: g.when(opener, g.fact(rule.text, objects)), attribute: g.attribute(rule, objects), quote: said, said: said,
 	}
+	if extract.MarksChange(opener) {
+		f.quote = strings.TrimSpace(opener + said)
+	}
 	if 2*main+3 < len(m) && m[2*main+2] >= 0 {
 		f.from, f.to = m[2*main+2], m[2*main+3]
 	}

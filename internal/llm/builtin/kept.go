@@ -13,7 +13,7 @@ import (
 	"github.com/stratamem/strata/internal/text"
 )
 
-// How much less judge.Keeping must say for a clause that gives a property its value, and how much more for one of nobody in
+// How much less judge.Keeping must say for a clause that chooses a tool, and how much more for one of nobody in
 // particular, and for one whose object a rule refuses.
 const ease, distance, doubt = 1.2, 2.2, 1.2
 
@@ -41,6 +41,7 @@ type telling struct {
 	speaks   *regexp.Regexp // a word of whoever speaks, or of somebody of theirs; nil where none need stand
 	others   *regexp.Regexp // a clause about somebody else; nil where attributes tell
 	empty    *regexp.Regexp // what says nothing to whoever did not hear it
+	names    bool           // its verbs name their subject, so that a clause may be a word shorter
 }
 
 // property is what a clause gives a value of.
@@ -49,8 +50,9 @@ type property struct {
 	pattern *regexp.Regexp
 }
 
-// kept are the clauses of a sentence that are worth keeping, as facts. Those that rules have read are left to them.
-func (g *grammar) kept(sentence string, read []finding, spanish bool) []finding {
+// kept are the clauses of a sentence that are worth keeping, as facts: those that read like it, and those that put another
+// value in place of what is known. Those that rules have read are left to them.
+func (g *grammar) kept(sentence string, read []finding, spanish bool, replaces func(finding) bool) []finding {
 	if len(sentence) > maxSentenceBytes || unreal.MatchString(sentence) {
 		return nil
 	}
@@ -61,7 +63,7 @@ func (g *grammar) kept(sentence string, read []finding, spanish bool) []finding 
 		if len(read) > 0 && extract.Denies(clause) || covered(clause, read) {
 			continue
 		}
-		if t.lasts(clause, g.refuses(clause)) {
+		if t.lasts(clause, g.refuses(clause)) || t.states(clause) && replaces(t.find(clause)) {
 			out = append(out, t.find(clause))
 		}
 	}
@@ -84,9 +86,12 @@ func (t *telling) bare(clause string) string {
 	return strings.TrimRight(clause, " .,;:!~…。，、！；♡^-–—)")
 }
 
-// covered reports whether a rule has found something in the clause.
+// covered reports whether a rule has found in the clause what it states.
 func covered(clause string, read []finding) bool {
 	for _, f := range read {
+		if f.op == opRetract {
+			continue
+		}
 		if strings.Contains(f.quote, clause) || strings.Contains(clause, strings.TrimRight(f.quote, " .!~")) {
 			return true
 		}
@@ -94,17 +99,22 @@ func covered(clause string, read []finding) bool {
 	return false
 }
 
-// lasts judges whether a clause is worth keeping. One that gives a property its value needs less to be so; one of nobody in
-// particular, or whose object a rule does not take for a lasting one, more.
+// lasts judges whether a clause is worth keeping. One that gives a property of the person its value is; one that chooses a tool
+// needs less to be so; one of nobody in particular, or whose object a rule does not take for a lasting one, more.
 func (t *telling) lasts(clause string, refused bool) bool {
-	if len(clause) > maxKeptBytes || tooShort(clause) || !t.means(clause) || !extract.Asserts(clause) {
+	if len(clause) > maxKeptBytes || !extract.Asserts(clause) || !t.means(clause) {
 		return false
 	}
-	line := t.worth
+	line, attribute := t.worth, t.attribute(clause)
+	valued := attribute != "" && kindOfTool(attribute) == ""
 	switch {
+	case t.tooShort(clause) && !valued:
+		return false
 	case refused:
 		line += doubt
-	case t.attribute(clause) != "":
+	case valued:
+		return true // what gives a property of the person its value lasts until another value does
+	case attribute != "":
 		line -= ease
 	case !t.personal.MatchString(clause):
 		line += distance
@@ -112,14 +122,22 @@ func (t *telling) lasts(clause string, refused bool) bool {
 	return judge.Keeping(clause) >= line
 }
 
-// means reports whether a clause says something to whoever did not hear what was said around it.
-func (t *telling) means(clause string) bool {
-	return !vague.MatchString(clause) && !moment.MatchString(clause) && !t.empty.MatchString(clause) && (t.speaks == nil || t.speaks.MatchString(clause))
+// states reports whether a clause may be a statement: of a clause's length, and neither asked nor supposed.
+func (t *telling) states(clause string) bool {
+	return len(clause) <= maxKeptBytes && !t.tooShort(clause) && extract.Asserts(clause)
 }
 
-func tooShort(clause string) bool {
+// means reports whether a clause says something to whoever did not hear what was said around it.
+func (t *telling) means(clause string) bool {
+	return (!vague.MatchString(clause) || text.HasSpanishPerfect(clause)) && !moment.MatchString(clause) && !t.empty.MatchString(clause) && (t.speaks == nil || t.speaks.MatchString(clause))
+}
+
+func (t *telling) tooShort(clause string) bool {
 	if strings.ContainsFunc(clause, isDense) {
 		return utf8.RuneCountInString(clause) < minKeptRunes
+	}
+	if t.names {
+		return len(strings.Fields(clause)) < minKeptWords-1
 	}
 	return len(strings.Fields(clause)) < minKeptWords
 }
@@ -150,7 +168,7 @@ func (t *telling) find(clause string) finding {
 
 // attribute is the property that a clause gives the value of; "" for none, or for one of many.
 func (t *telling) attribute(clause string) string {
-	if unsettled.MatchString(clause) || t.others != nil && t.others.MatchString(clause) {
+	if unsettled.MatchString(clause) || extract.Adds(clause) || t.others != nil && t.others.MatchString(clause) {
 		return ""
 	}
 	for _, p := range t.attributes {
@@ -183,7 +201,7 @@ func tellingOf(sentence string, spanish bool) *telling {
 	switch {
 	case han:
 		return &chineseTelling
-	case spanish || text.IsSpanish(sentence):
+	case spanish || isSpanish(sentence):
 		return &spanishTelling
 	}
 	return &englishTelling

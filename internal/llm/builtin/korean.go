@@ -64,7 +64,7 @@ var koreanRules = []factRule{
 	{"personal_info", 7, ko(`(?:(?:제|내|우리|저희) |우리 ?집 )?` + koFamily + ` 이름은 (\S+?)` + koIs), "$1 이름은 $2.", "$1_이름", nil, 2},
 	{"personal_info", 9, ko(koThing + ` ?(?:알레르기|알러지)(?:가)? (?:좀 |심하게 )?` + koHas), "$1 알레르기가 있다.", "allergic_to_$1", koLasting, 0},
 	{"personal_info", 8, ko(`(당뇨|천식|고혈압|저혈압|아토피|빈혈|편두통|불면증|우울증|비염)(?:이|가)? ?` + koHas), "$1이(가) 있다.", "", nil, 0},
-	{"personal_info", 7, ko(koThing + `(을|를)? (?:(?:한|두|세|네) ?마리 )?(?:키워요|키웁니다|키워|키운다|키우` + koOngo + `|기르` + koOngo + `|길러요)`), "$1$2 키운다.", "", koLasting, 0},
+	{"personal_info", 7, ko(koThing + `(을|를)?( (?:한|두|세|네|다섯|여섯) ?마리)? (?:키워요|키웁니다|키워|키운다|키우` + koOngo + `|기르` + koOngo + `|길러요)`), "$1$2 $3 키운다.", "", koLasting, 0},
 	{"personal_info", 7, ko(koThing + ` 출신` + koIs), "$1 출신이다.", "hometown", koLasting, 0},
 	{"preference", 5, ko(`(?:제 |내 )?취미는 ` + koThing + koIs), "취미는 $1.", "", koLasting, 0},
 

@@ -7,7 +7,7 @@ import (
 
 	"github.com/stratamem/strata/internal/extract"
 	regexp "github.com/stratamem/strata/internal/lazyregexp"
-	"github.com/stratamem/strata/internal/text"
+	"github.com/stratamem/strata/internal/memory"
 )
 
 // reading is the operations of the lines so far, and what was stated last: a correction is of that.
@@ -28,7 +28,7 @@ const maxStale = 2
 func (r *reading) read(l extract.Line) {
 	said := enTitle.ReplaceAllString(strings.ReplaceAll(l.Text, "’", "'"), "$1 $2")
 	g := grammarOf(said)
-	spanish := text.IsSpanish(said)
+	spanish := isSpanish(said)
 	fresh := true
 	if r.stale++; r.stale > maxStale {
 		r.last = nil
@@ -40,7 +40,7 @@ func (r *reading) read(l extract.Line) {
 			found = append(found, f)
 		}
 		found = append(found, r.ended(l, sentence, found)...)
-		found = append(found, g.left(sentence, found, spanish)...)
+		found = append(found, g.left(sentence, found, spanish, r.replaces(l))...)
 		for _, f := range found {
 			if l.Learn {
 				r.note(l, f)
@@ -84,10 +84,31 @@ func (r *reading) ended(l extract.Line, sentence string, read []finding) []findi
 	return out
 }
 
+// replaces tells of a finding of a line whether it puts another value in place of what is known of its speaker.
+func (r *reading) replaces(l extract.Line) func(finding) bool {
+	speaker := r.task.SpeakerOf(l)
+	return func(f finding) bool {
+		newer := statedAs(speaker, f.text, f.quote)
+		for _, k := range r.task.Known {
+			if strings.EqualFold(k.Fact.Subject, speaker) && extract.Replaces(newer, k.Fact) {
+				return true
+			}
+		}
+		return slices.ContainsFunc(r.ops, func(op extract.Op) bool {
+			return op.Op == opAdd && op.Subject == speaker && extract.Replaces(newer, statedAs(speaker, op.Text, op.Quote))
+		})
+	}
+}
+
+// statedAs is a finding as a fact is compared.
+func statedAs(speaker, text, quote string) memory.Fact {
+	return memory.Fact{Subject: speaker, Text: text, Evidence: []memory.Evidence{{Quote: quote}}}
+}
+
 // left is what a sentence states beside what the rules have found in it: the clauses that are worth keeping, else what is
 // only implied.
-func (g *grammar) left(sentence string, read []finding, spanish bool) []finding {
-	if out := g.kept(sentence, read, spanish); len(out) > 0 || len(read) > 0 || len(sentence) > maxSentenceBytes || g.blocked.MatchString(sentence) {
+func (g *grammar) left(sentence string, read []finding, spanish bool, replaces func(finding) bool) []finding {
+	if out := g.kept(sentence, read, spanish, replaces); len(out) > 0 || len(read) > 0 || len(sentence) > maxSentenceBytes || g.blocked.MatchString(sentence) {
 		return out
 	}
 	var out []finding

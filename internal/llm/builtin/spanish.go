@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	regexp "github.com/stratamem/strata/internal/lazyregexp"
+	"github.com/stratamem/strata/internal/text"
 )
 
 //nolint:misspell // Spanish
@@ -13,6 +14,7 @@ var spanishTelling = telling{
 	tell:     tellSpanish,
 	quoted:   func(clause string) string { return `Dice: «` + clause + `».` },
 	stop:     ".",
+	names:    true,
 	worth:    1,
 	topic:    regexp.MustCompile(`(?i)^(?:mi|nuestro|nuestra|el|la) (?:nuev[oa] |próxim[oa] )?(reunión|fecha de \p{L}+|lanzamiento|entrega|presupuesto|alquiler|sueldo|cita|examen|vuelo|boda|dirección|número de teléfono|teléfono|móvil|coche|oficina|turno|clase|entrevista|presentación|\p{L}+ favorit[oa])(?: \S+){0,3}? (?:es|son|está|será|queda|se ha (?:movido|cambiado)|se movió|pasa|ha pasado|cambió|ha cambiado|sale|empieza|termina) `),
 	personal: regexp.MustCompile(`(?i)(?:^|[^\p{L}])(?:yo|me|mi|mis|mí|mío|mía|nos|nuestr[oa]s?|conmigo|nosotr[oa]s|soy|estoy|tengo|vivo|trabajo|uso|voy|he|hemos|no (?:puedo|como|bebo|tengo)|\p{L}+(?:amos|emos|imos))(?:[^\p{L}]|$)|^(?:\S+ ){0,2}\p{L}{2,}(?:[oéí])(?:\s|$)`),
@@ -24,11 +26,21 @@ var spanishTelling = telling{
 		{"home_city", regexp.MustCompile(`(?i)^(?:ahora |ya |ahora ya |actualmente )?(?:vivo|vivimos|estoy viviendo|llevo .{1,20} viviendo|me mudé|me he mudado|nos mudamos|nos hemos mudado|me acabo de mudar|acabo de mudarme)(?: .{1,25}?)?\s(?:en|a)\s`)},
 		{"employer", regexp.MustCompile(`(?i)^(?:ahora |ya |actualmente )?(?:trabajo (?:en|para)|estoy trabajando (?:en|para)|(?:he empezado|empecé|acabo de empezar)(?: a trabajar)? en|me han? contratado en|entré (?:a trabajar )?en)\s`)},
 		{"job_title", regexp.MustCompile(`(?i)^(?:ahora )?(?:trabajo (?:como|de)\s|soy (?:\p{L}+ ){0,2}?(?:ingenier|profesor|maestr|enfermer|médic|abogad|arquitect|diseñador|programador|desarrollador|contable|cociner|camarer|fontaner|electricist|periodist|psicólog|farmacéutic|veterinari|dentist|conductor|polic|bomber|carpinter|peluquer|traductor|científic|investigador|analist|consultor|fotógraf|músic|actor|actriz|escritor|estudiante))`)},
-		{"diet", regexp.MustCompile(`(?i)^(?:ahora |ya )?(?:soy|me he hecho|me hice|me he vuelto) (?:vegan|vegetarian|pesc[eo]tarian|omnívor)|^(?:ahora |vuelvo a |he vuelto a |ya )(?:como|comer) (?:carne|pescado)`)},
+		{"diet", regexp.MustCompile(`(?i)^(?:ahora |ya )?(?:soy|me he hecho|me hice|me he vuelto) (?:vegan|vegetarian|pesc[eo]tarian|omnívor)|^(?:ahora |vuelvo a |he vuelto a |ya )(?:como|comer) (?:carne|pescado)|^vuelvo a ser (?:vegan|vegetarian|omnívor)`)},
 		{"marital_status", regexp.MustCompile(`(?i)^(?:ahora |ya )?(?:estoy|soy) (?:casad|divorciad|solter|viud|separad|prometid)|^(?:me casé|me divorcié|me he casado|me he divorciado|me he separado|nos casamos)\b`)},
 		{"age", regexp.MustCompile(`(?i)^(?:ya )?(?:tengo|cumplí|he cumplido|acabo de cumplir) \S+(?: y \p{L}+)? años\b`)},
+		{"wake_up_time", regexp.MustCompile(`(?i)^(?:ahora )?me (?:levanto|despierto) (?:siempre |todos los días )?a las? `)},
+		{"car", regexp.MustCompile(`(?i)^(?:ahora )?(?:conduzco|tengo) un (?-i:[A-Z]\p{L}+|coche)`)},
 		{"birthday", regexp.MustCompile(`(?i)^mi cumpleaños es\s`)},
 	},
+}
+
+// esStarts is how statements of the first person begin, which may be too short for the words of their language to tell.
+var esStarts = regexp.MustCompile(`(?i)^(?:(?:ya |ahora |al final )?(?:(?:me|nos) )?(?:he|hemos) (?:vuelto|\p{L}+(?:ado|ido|cho|sto|rto))|soy|estoy|tengo|vivo|trabajo|uso|hablo|toco|estudio|conduzco|dejé|me llamo|me mudé|ya no|nuestr[oa])(?:\s|[.,!]|$)`)
+
+// isSpanish reports whether a sentence is in Spanish.
+func isSpanish(sentence string) bool {
+	return text.IsSpanish(sentence) || esStarts.MatchString(strings.TrimSpace(sentence))
 }
 
 // esThird are verbs of the first person that a clause may begin with, in the third.

@@ -75,6 +75,15 @@ func toolAttribute(objects []string) string {
 	return kind + purpose
 }
 
+// kindOfTool is the kind of the tool that an attribute is about; "" for another attribute.
+func kindOfTool(attribute string) string {
+	kind, _, _ := strings.Cut(attribute, "_for_")
+	if _, ok := toolKinds[kind]; ok {
+		return kind
+	}
+	return ""
+}
+
 // countedThing is a number and what there is so many of, without a name.
 var countedThing = regexp.MustCompile(`(?i)^(?:an?|one|two|three|four|five|six|seven|eight|nine|ten|\d+) ((?:[\p{L}-]+ )*[\p{L}-]+)$`)
 

@@ -21,8 +21,8 @@ import (
 	"google.golang.org/grpc/backoff"
 	"google.golang.org/grpc/keepalive"
 
-	"github.com/stratamem/strata/internal/roundtrip"
 	"github.com/stratamem/strata/internal/store"
+	"github.com/stratamem/strata/internal/waittime"
 )
 
 // A call whose context has no deadline gets one, because the client retries for minutes by itself.
@@ -121,7 +121,7 @@ func config(o Options) client.Config {
 
 // timed tells the clock of each call how long the server took.
 func timed(ctx context.Context, method string, req, reply any, c *grpc.ClientConn, invoke grpc.UnaryInvoker, o ...grpc.CallOption) error {
-	defer roundtrip.Begin(ctx)()
+	defer waittime.Begin(ctx)()
 	return invoke(ctx, method, req, reply, c, o...)
 }
 

@@ -27,10 +27,10 @@ const (
 )
 
 // Append implements store.Transcript.
-func (s *Store) Append(ctx context.Context, p store.AppendParams) (store.AppendResult, error) {
+func (s *transcript) Append(ctx context.Context, p store.AppendParams) (store.AppendResult, error) {
 	c := &call{p: p, done: make(chan struct{})}
 	c.until, _ = ctx.Deadline()
-	if err := s.lanes.submit(ctx, c, s.serve); err != nil {
+	if err := s.queues.submit(ctx, c, s.serve); err != nil {
 		return store.AppendResult{}, s.failed("append turn", err)
 	}
 	return c.res, nil
@@ -38,38 +38,38 @@ func (s *Store) Append(ctx context.Context, p store.AppendParams) (store.AppendR
 
 // batch is calls of one session while they are served.
 type batch struct {
-	*Store
+	*transcript
 	ref     memory.SessionRef
-	ledger  *ledger
-	fresh   bool          // the ledger's head was read in this batch, or a turn was stored upon it
-	asked   bool          // the ledger knows those of the calls' requests that were answered
+	seen    *knownSession
+	fresh   bool          // the head was read in this batch, or a turn was stored after it
+	asked   bool          // which of the calls' requests were stored before is read
 	lost    int           // inserts in a row that others outran
 	shared  bool          // others outran one
 	took    time.Duration // the last insert
-	waiting []*call       // in order, not answered yet
+	waiting []*call       // in order, without a result yet
 }
 
-// serve answers every call of the batch. It outlives callers that give up: the others share their insert. A panic is an
-// error of the calls that wait.
-func (s *Store) serve(calls []*call) {
+// serve gives every call of the batch its result. It outlives callers that give up, because the others share their insert.
+// A panic becomes the error of the calls that still wait.
+func (s *transcript) serve(calls []*call) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience(time.Now(), calls))
 	defer cancel()
-	b := &batch{Store: s, ref: calls[0].p.Ref, waiting: calls}
+	b := &batch{transcript: s, ref: calls[0].p.Ref, waiting: calls}
 	err := group.Contain(func() error { return b.run(ctx) })
 	if err != nil {
 		s.heads.drop(b.ref)
-	} else if b.ledger.key != "" {
-		s.heads.put(b.ref, b.ledger.head)
+	} else if b.seen.key != "" {
+		s.heads.put(b.ref, b.seen.head)
 	}
 	for _, c := range b.waiting {
-		c.answer(store.AppendResult{}, err)
+		c.reply(store.AppendResult{}, err)
 	}
 	b.yield()
 }
 
-// yield leaves the session to other servers that write to it, for as long as they need to read where it ends and to
-// insert. Without it, whoever is first stays first: the others' next try comes when the next batch is on its way. What
-// waits here gathers meanwhile, and shares an insert.
+// yield leaves the session to other servers that write to it, for the time they need to read the session's end and to
+// insert. Without it the first server keeps the session: its next batch is always on its way before the others retry. Calls
+// that arrive during the pause wait and share the next insert.
 func (b *batch) yield() {
 	if b.shared {
 		time.Sleep(min(2*b.took, maxYield))
@@ -92,7 +92,7 @@ func patience(now time.Time, calls []*call) time.Duration {
 // run works until no call waits.
 func (b *batch) run(ctx context.Context) error {
 	if h, ok := b.heads.get(b.ref); ok {
-		b.ledger = newLedger(h)
+		b.seen = newKnownSession(h)
 	} else if err := b.load(ctx); err != nil {
 		return err
 	}
@@ -108,7 +108,7 @@ func (b *batch) run(ctx context.Context) error {
 func (b *batch) load(ctx context.Context) error {
 	_, d, err := b.session(ctx, b.ref)
 	if notFound(err) {
-		b.ledger, b.fresh = newLedger(head{}), true
+		b.seen, b.fresh = newKnownSession(head{}), true
 		return nil
 	}
 	if err != nil {
@@ -123,14 +123,14 @@ func (b *batch) adopt(ctx context.Context, d sessionDoc) error {
 	if err := b.newer(ctx, &h); err != nil {
 		return err
 	}
-	b.ledger, b.fresh, b.asked = newLedger(h), true, false
+	b.seen, b.fresh, b.asked = newKnownSession(h), true, false
 	return nil
 }
 
-// round decides what waits, stores it, and answers what is sure then.
+// round decides about the waiting calls, stores their turns, and returns the results that are certain.
 func (b *batch) round(ctx context.Context) error {
-	steps := b.ledger.decide(b.waiting)
-	if b.ledger.key == "" {
+	steps := b.seen.decide(b.waiting)
+	if b.seen.key == "" {
 		return b.begin(ctx, steps)
 	}
 	if !b.asked && refusesRequest(steps) {
@@ -144,18 +144,18 @@ func (b *batch) round(ctx context.Context) error {
 	stored, err := b.insert(ctx, turns)
 	b.took = time.Since(began)
 	if stored == 0 {
-		return b.resolve(ctx, err) // turns that others stored are theirs to tell the session of
+		return b.resolve(ctx, err) // turns of other servers are written to the session's head by those
 	}
 	b.fresh = true
 	sure := steps[:b.count(steps, stored)]
-	alive, told := b.tell(ctx, &b.ledger.head)
+	alive, told := b.writeHead(ctx, &b.seen.head)
 	switch {
 	case told != nil:
 		return told
 	case !alive:
 		return b.restart(ctx, sure)
 	}
-	b.answer(sure)
+	b.reply(sure)
 	return b.resolve(ctx, err)
 }
 
@@ -171,7 +171,7 @@ func (b *batch) begin(ctx context.Context, steps []step) error {
 			return b.create(ctx, steps[i].call.p)
 		}
 	}
-	b.answer(steps)
+	b.reply(steps)
 	return nil
 }
 
@@ -203,19 +203,19 @@ func sendable(steps []step) ([]step, []bson.Raw) {
 	return steps, turns
 }
 
-// conclude answers calls that store nothing; from a head of the cache only once it was read anew.
+// conclude returns results to calls that store nothing. A head from the cache is read anew first.
 func (b *batch) conclude(ctx context.Context, steps []step) error {
 	if !b.fresh {
 		return b.load(ctx)
 	}
-	alive, err := b.tell(ctx, &b.ledger.head)
+	alive, err := b.writeHead(ctx, &b.seen.head)
 	switch {
 	case err != nil:
 		return err
 	case !alive:
 		return b.restart(ctx, nil)
 	}
-	b.answer(steps)
+	b.reply(steps)
 	return nil
 }
 
@@ -237,8 +237,8 @@ func (b *batch) insert(ctx context.Context, turns []bson.Raw) (stored int, err e
 	return 0, err
 }
 
-// count moves the ledger over the turns that were stored, and returns how many steps are sure with them: those before
-// the first whose turn was not.
+// count moves what is known over the turns that were stored, and returns how many steps are certain: those before the first
+// whose turn was not stored.
 func (b *batch) count(steps []step, stored int) int {
 	for i := range steps {
 		if !steps[i].stores() {
@@ -247,15 +247,15 @@ func (b *batch) count(steps []step, stored int) int {
 		if stored == 0 {
 			return i
 		}
-		b.ledger.take(&steps[i])
+		b.seen.apply(&steps[i])
 		stored--
 	}
 	return len(steps)
 }
 
-func (b *batch) answer(steps []step) {
+func (b *batch) reply(steps []step) {
 	for _, st := range steps {
-		st.call.answer(st.result, st.err)
+		st.call.reply(st.result, st.err)
 	}
 	b.waiting = b.waiting[len(steps):]
 }
@@ -290,22 +290,22 @@ func (b *batch) resolve(ctx context.Context, err error) error {
 		if err := pause(ctx, b.lost); err != nil {
 			return err
 		}
-		return b.catchOn(ctx)
+		return b.reload(ctx)
 	}
-	if err := b.catchOn(ctx); err != nil {
+	if err := b.reload(ctx); err != nil {
 		return err
 	}
 	return b.lookUp(ctx)
 }
 
-// catchOn moves the ledger over what others stored. A head of the cache may be behind by any number of turns, of which the
-// session's document knows nearly all.
-func (b *batch) catchOn(ctx context.Context) error {
+// reload reads what other servers stored. A head from the cache may lag by any number of turns; the session's document has
+// nearly all of them.
+func (b *batch) reload(ctx context.Context) error {
 	if b.fresh {
-		return b.newer(ctx, &b.ledger.head)
+		return b.newer(ctx, &b.seen.head)
 	}
 	var d sessionDoc
-	err := b.conversations.FindOne(ctx, eq("_id", b.ledger.key)).Decode(&d)
+	err := b.conversations.FindOne(ctx, eq("_id", b.seen.key)).Decode(&d)
 	if errors.Is(err, mongo.ErrNoDocuments) {
 		return b.load(ctx)
 	}
@@ -331,7 +331,7 @@ func outrun(err error) bool {
 	return err == nil
 }
 
-// refusal is what the server says of the first turn that it refused.
+// refusal returns the server's description of the first turn that it refused.
 func refusal(err error) bson.Raw {
 	if e, ok := errors.AsType[mongo.BulkWriteException](err); ok && len(e.WriteErrors) > 0 {
 		return e.WriteErrors[0].Raw
@@ -362,11 +362,11 @@ func (b *batch) lookUp(ctx context.Context) error {
 	}
 	var ids [][]byte
 	for _, c := range b.waiting {
-		if _, replayed := b.ledger.requests[b.ledger.scope.Keyed(memory.IDDigest(c.p.RequestID))]; replayed && c.p.RequestID != "" {
+		if _, replayed := b.seen.requests[b.seen.scope.Keyed(memory.IDDigest(c.p.RequestID))]; replayed && c.p.RequestID != "" {
 			continue
 		}
 		for i := range c.p.Messages {
-			ids = append(ids, keyed(b.ledger.scope, c.p.Messages[i].ID))
+			ids = append(ids, keyed(b.seen.scope, c.p.Messages[i].ID))
 		}
 	}
 	return b.knownIDs(ctx, ids)
@@ -376,7 +376,7 @@ func (b *batch) askRequests(ctx context.Context) error {
 	var requests [][]byte
 	for _, c := range b.waiting {
 		if c.p.RequestID != "" {
-			requests = append(requests, keyed(b.ledger.scope, c.p.RequestID))
+			requests = append(requests, keyed(b.seen.scope, c.p.RequestID))
 		}
 	}
 	b.asked = true
@@ -390,7 +390,7 @@ func (b *batch) knownIDs(ctx context.Context, ids [][]byte) error {
 	turns, err := b.find(ctx, "ids", ids, "ids", "messages.body_hash")
 	for _, t := range turns {
 		for i, id := range t.IDs {
-			b.ledger.bodies[memory.KeyedHash(id)] = memory.KeyedHash(t.Messages[i].BodyHash)
+			b.seen.bodies[memory.KeyedHash(id)] = memory.KeyedHash(t.Messages[i].BodyHash)
 		}
 	}
 	return err
@@ -409,14 +409,14 @@ func (b *batch) knownRequests(ctx context.Context, requests [][]byte) error {
 		if err := json.Unmarshal([]byte(t.Result), &first.result); err != nil {
 			return fmt.Errorf("decode the first result: %w", err)
 		}
-		b.ledger.requests[memory.KeyedHash(t.Request)] = first
+		b.seen.requests[memory.KeyedHash(t.Request)] = first
 	}
 	return nil
 }
 
 // find returns the session's turns that have one of the values, with the named fields alone.
 func (b *batch) find(ctx context.Context, field string, values [][]byte, fields ...string) (turns []turnDoc, err error) {
-	filter := eq("session", b.ledger.key, field, bson.D{{Key: "$in", Value: values}})
+	filter := eq("session", b.seen.key, field, bson.D{{Key: "$in", Value: values}})
 	projection := bson.D{}
 	for _, name := range fields {
 		projection = append(projection, bson.E{Key: name, Value: 1})

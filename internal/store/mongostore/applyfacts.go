@@ -21,8 +21,8 @@ const (
 	maxApplying = 8 << 20
 )
 
-// applyingDoc is a write to a user's facts. It is committed by being put into the user's document together with the
-// revision it leads to; then whoever finds it there spreads it over the other collections: see spread.
+// applyingDoc is a write to a user's facts. Putting it into the user's document, together with the revision that it leads
+// to, commits it. After that every caller that finds it there copies it to the other collections: see applyCommitted.
 type applyingDoc struct {
 	Change      int64             `bson:"change"` // the user's fact revision that it leads to
 	Slot        string            `bson:"slot"`
@@ -47,7 +47,7 @@ type appliedFact struct {
 }
 
 // ApplyFacts implements store.Facts. One update of the user's document decides; see applyingDoc.
-func (s *Store) ApplyFacts(ctx context.Context, w store.FactWrite) (int64, error) {
+func (s *factStore) ApplyFacts(ctx context.Context, w store.FactWrite) (int64, error) {
 	u, err := s.factOwner(ctx, w)
 	if err != nil {
 		return 0, err
@@ -60,23 +60,23 @@ func (s *Store) ApplyFacts(ctx context.Context, w store.FactWrite) (int64, error
 	if err != nil {
 		return 0, err
 	}
-	if err := s.spread(ctx, u.Scope, raw); err != nil {
+	if err := s.applyCommitted(ctx, u.Scope, raw); err != nil {
 		return 0, err
 	}
 	return p.Change, nil
 }
 
 // planned works out what the write does, against what is stored at its Base. It reports when the slot is final.
-func (s *Store) planned(ctx context.Context, u userDoc, w store.FactWrite) (doc applyingDoc, final bool, err error) {
+func (s *factStore) planned(ctx context.Context, u userDoc, w store.FactWrite) (doc applyingDoc, final bool, err error) {
 	p := planner{w: w, scope: u.Scope}
 	g, reading := group.WithContext(ctx)
 	g.Go(func() (err error) { p.known, err = s.factsOf(reading, u.Scope, w); return err })
 	g.Go(func() (err error) { p.doc.Versions, err = s.embeddingVersions(reading); return err })
 	switch {
 	case w.SlotID != "":
-		final, err = s.slotIsFinal(ctx, u.Scope, w.SlotID)
+		final, err = s.jobs.slotIsFinal(ctx, u.Scope, w.SlotID)
 	case w.Reverts != "":
-		final, err = s.slotIsReverted(ctx, u.Scope, w)
+		final, err = s.jobs.slotIsReverted(ctx, u.Scope, w)
 	}
 	reads := s.failed("read facts to change", g.Wait())
 	if err != nil || final {
@@ -95,7 +95,7 @@ func (s *Store) planned(ctx context.Context, u userDoc, w store.FactWrite) (doc 
 }
 
 // commitFacts is the point from which on the write counts.
-func (s *Store) commitFacts(ctx context.Context, scope memory.ScopeKey, w applyingDoc) (raw bson.Raw, err error) {
+func (s *factStore) commitFacts(ctx context.Context, scope memory.ScopeKey, w applyingDoc) (raw bson.Raw, err error) {
 	if raw, err = bson.Marshal(w); err != nil {
 		return nil, fmt.Errorf("encode a write to facts: %w", err)
 	}
@@ -113,10 +113,10 @@ func (s *Store) commitFacts(ctx context.Context, scope memory.ScopeKey, w applyi
 	return raw, uncertain("apply facts", err)
 }
 
-// forbid makes every decision about the user's facts that was made before it a stale one, when nothing may be learnt from
-// something any more. It comes after the write that says so and before that is acknowledged: a call that fails in between
-// has changed what may be learnt all the same, and is made whole by being repeated.
-func (s *Store) forbid(ctx context.Context, scope memory.ScopeKey, extract *memory.ExtractMode) error {
+// forbid raises the user's fact revision when learning is turned off, so that every decision about the facts that was made
+// before is refused as stale. It runs after the write that turns learning off and before that write is acknowledged. A call
+// that fails between the two has turned learning off all the same; repeating the call completes it.
+func (s *core) forbid(ctx context.Context, scope memory.ScopeKey, extract *memory.ExtractMode) error {
 	if extract == nil || *extract != memory.ExtractNone {
 		return nil
 	}
@@ -125,8 +125,8 @@ func (s *Store) forbid(ctx context.Context, scope memory.ScopeKey, extract *memo
 }
 
 // factOwner finds the user in the life that the write is for. Only a person's first write about a user names no life.
-func (s *Store) factOwner(ctx context.Context, w store.FactWrite) (userDoc, error) {
-	u, err := s.settled(ctx, w.User)
+func (s *factStore) factOwner(ctx context.Context, w store.FactWrite) (userDoc, error) {
+	u, err := s.appliedUser(ctx, w.User)
 	first := w.Scope == "" && w.SlotID == ""
 	if notFound(err) && first {
 		return s.ensureUser(ctx, w.User, w.Time)
@@ -138,7 +138,7 @@ func (s *Store) factOwner(ctx context.Context, w store.FactWrite) (userDoc, erro
 }
 
 // factsOf reads the stored facts that the write is about.
-func (s *Store) factsOf(ctx context.Context, scope memory.ScopeKey, w store.FactWrite) (map[string]factDoc, error) {
+func (s *factStore) factsOf(ctx context.Context, scope memory.ScopeKey, w store.FactWrite) (map[string]factDoc, error) {
 	var ids []string
 	for _, ch := range w.Changes {
 		ids = append(ids, ch.Fact.ID)
@@ -169,7 +169,7 @@ func (p *planner) plan() error {
 			return err
 		}
 	}
-	p.settle(last)
+	p.listChanged(last)
 	for i, q := range p.w.Quarantined {
 		p.doc.Quarantined = append(p.doc.Quarantined, quarantinedDoc{
 			Key: quarantinedKey(p.scope, p.doc.Change, i), Scope: p.scope, ID: q.ID, Time: micros(q.Time), SessionID: q.SessionID,
@@ -225,8 +225,8 @@ func (p *planner) forget(f store.ForgetFact, last map[string]int) error {
 	return nil
 }
 
-// settle says what the write leaves of the facts that it changes.
-func (p *planner) settle(last map[string]int) {
+// listChanged lists the facts that the write changes, each with its last revision.
+func (p *planner) listChanged(last map[string]int) {
 	for i, d := range p.doc.Revisions {
 		if last[d.Fact] != i {
 			continue
@@ -237,7 +237,7 @@ func (p *planner) settle(last map[string]int) {
 }
 
 // factsByID reads facts; ids that are unknown are left out.
-func (s *Store) factsByID(ctx context.Context, scope memory.ScopeKey, ids []string) (map[string]factDoc, error) {
+func (s *factStore) factsByID(ctx context.Context, scope memory.ScopeKey, ids []string) (map[string]factDoc, error) {
 	found := make(map[string]factDoc, len(ids))
 	if len(ids) == 0 {
 		return found, nil

@@ -8,11 +8,11 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// serverClock is the MongoDB server's clock. It goes on by this process's monotonic clock from the last time that the server
-// told, so that neither a wrong wall clock nor one that is put right changes it.
+// serverClock is the MongoDB server's clock. Between two readings it advances by this process's monotonic clock, so neither
+// a wrong wall clock nor its correction changes it.
 type serverClock struct {
 	mu     sync.Mutex
-	server time.Time // what the server told; zero before it did
+	server time.Time // the last reading; zero before the first
 	here   time.Time // when, with its monotonic reading
 	warned sync.Once
 }
@@ -21,7 +21,7 @@ type serverClock struct {
 const clockAge = 20 * time.Second
 
 // Now implements store.Clock.
-func (s *Store) Now() time.Time {
+func (s *core) Now() time.Time {
 	s.clock.mu.Lock()
 	defer s.clock.mu.Unlock()
 	if s.clock.server.IsZero() {
@@ -30,8 +30,9 @@ func (s *Store) Now() time.Time {
 	return s.clock.server.Add(time.Since(s.clock.here))
 }
 
-// askClock asks the server what time it is, unless it told lately. When it does not tell, the clock goes on as it is.
-func (s *Store) askClock(ctx context.Context) {
+// askClock reads the server's time, unless it was read lately. When the read fails, the clock goes on from the last
+// reading.
+func (s *core) askClock(ctx context.Context) {
 	s.clock.mu.Lock()
 	fresh := !s.clock.server.IsZero() && time.Since(s.clock.here) < clockAge
 	s.clock.mu.Unlock()

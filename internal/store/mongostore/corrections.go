@@ -37,7 +37,7 @@ type revisedDoc struct {
 	RequestDigest []byte              `bson:"request_digest,omitempty"`
 }
 
-// coveredDoc is messages that a correction stands for.
+// coveredDoc is the range of messages that a correction covers.
 type coveredDoc struct {
 	Session memory.SessionKey `bson:"s"`
 	From    int64             `bson:"f"`
@@ -85,7 +85,7 @@ func (d revisedDoc) revision() memory.SummaryRevision {
 
 // ChangeSummary implements store.Summaries. What it changes is looked at again both before and after: a process that ends between
 // leaves one of these behind.
-func (s *Store) ChangeSummary(ctx context.Context, w store.SummaryWrite) (memory.SummaryRevision, error) {
+func (s *summaryStore) ChangeSummary(ctx context.Context, w store.SummaryWrite) (memory.SummaryRevision, error) {
 	u, err := s.scope(ctx, w.User)
 	if err == nil && u.Scope != w.Scope {
 		err = store.UserNotFound(w.User)
@@ -128,7 +128,7 @@ func (s *Store) ChangeSummary(ctx context.Context, w store.SummaryWrite) (memory
 }
 
 // repeatedChange finds the revision that the request made before; the zero one when there is none.
-func (s *Store) repeatedChange(ctx context.Context, w store.SummaryWrite, d revisedDoc) (memory.SummaryRevision, error) {
+func (s *summaryStore) repeatedChange(ctx context.Context, w store.SummaryWrite, d revisedDoc) (memory.SummaryRevision, error) {
 	if d.Request == nil {
 		return memory.SummaryRevision{}, nil
 	}
@@ -146,7 +146,7 @@ func (s *Store) repeatedChange(ctx context.Context, w store.SummaryWrite, d revi
 }
 
 // isCurrent refuses a change that was decided against a revision that is not the last. That one after it is free is up to its key.
-func (s *Store) isCurrent(ctx context.Context, target string, base int64) error {
+func (s *summaryStore) isCurrent(ctx context.Context, target string, base int64) error {
 	if base == 0 {
 		return nil
 	}
@@ -161,7 +161,7 @@ func (s *Store) isCurrent(ctx context.Context, target string, base int64) error 
 }
 
 // lookAtSummary has a session, if it is one's, and the user's periods looked at.
-func (s *Store) lookAtSummary(ctx context.Context, scope memory.ScopeKey, session memory.SessionKey, at time.Time) error {
+func (s *core) lookAtSummary(ctx context.Context, scope memory.ScopeKey, session memory.SessionKey, at time.Time) error {
 	if session != "" {
 		if err := s.lookAtSession(ctx, session, at); err != nil {
 			return err
@@ -171,7 +171,7 @@ func (s *Store) lookAtSummary(ctx context.Context, scope memory.ScopeKey, sessio
 }
 
 // CurrentSummaries implements store.Summaries.
-func (s *Store) CurrentSummaries(ctx context.Context, user memory.UserRef) ([]memory.SummaryRevision, error) {
+func (s *summaryStore) CurrentSummaries(ctx context.Context, user memory.UserRef) ([]memory.SummaryRevision, error) {
 	u, err := s.scope(ctx, user)
 	if notFound(err) {
 		return nil, nil
@@ -199,7 +199,7 @@ func (s *Store) CurrentSummaries(ctx context.Context, user memory.UserRef) ([]me
 }
 
 // SummaryRevisions implements store.Summaries.
-func (s *Store) SummaryRevisions(ctx context.Context, q store.RevisionQuery) ([]memory.SummaryRevision, error) {
+func (s *summaryStore) SummaryRevisions(ctx context.Context, q store.RevisionQuery) ([]memory.SummaryRevision, error) {
 	u, err := s.scope(ctx, q.User)
 	if notFound(err) {
 		return nil, nil
@@ -212,7 +212,7 @@ func (s *Store) SummaryRevisions(ctx context.Context, q store.RevisionQuery) ([]
 	return s.readRevised(ctx, eq("_id", eq("$gt", target, "$lt", target[:len(target)-1]+"0")), o)
 }
 
-func (s *Store) readRevised(ctx context.Context, filter bson.D, o *options.FindOptionsBuilder) ([]memory.SummaryRevision, error) {
+func (s *summaryStore) readRevised(ctx context.Context, filter bson.D, o *options.FindOptionsBuilder) ([]memory.SummaryRevision, error) {
 	docs, err := readAll[revisedDoc](ctx, s.summaryRevisions, filter, o)
 	if err != nil {
 		return nil, s.failed("read what persons made of summaries", err)

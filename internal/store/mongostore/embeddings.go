@@ -17,19 +17,20 @@ import (
 // pieceSize is how many documents one write of many changes, so that it ends long before a call's time is up.
 const pieceSize = 1000
 
-// embeddingDoc is a version of the facts' vectors. What a change of it entails for other documents is noted in it by the
-// same write, and done by whoever reads it next when a server died: see completeEmbedding.
+// embeddingDoc is a version of the facts' vectors. What a change of it requires in other documents is recorded in it by the
+// same write. If the server dies before it is done, the next reader does it: see completeEmbedding.
 type embeddingDoc struct {
 	Version    int    `bson:"_id"`
 	Model      string `bson:"model"`
 	Dimension  int    `bson:"dimension"`
 	Metric     string `bson:"metric"`
 	CreateTime int64  `bson:"create_time"`
-	Activated  int64  `bson:"activated"`          // of all versions the one with the highest is active; 0 for never
-	Marking    bool   `bson:"marking,omitempty"`  // facts may not be marked yet as missing a vector of it
-	Waking     int64  `bson:"waking,omitempty"`   // the time from which on feeds of vectors wait, which may not be told yet
-	Dropping   bool   `bson:"dropping,omitempty"` // some of its vectors may be gone already
-	Gone       bool   `bson:"gone,omitempty"`     // what is left keeps its number from being used again
+	Activated  int64  `bson:"activated"`         // of all versions the one with the highest is active; 0 for never
+	Marking    bool   `bson:"marking,omitempty"` // facts may not be marked yet as missing a vector of it
+	// the time from which on feeds of vectors wait, which may still have to be written to the feeds
+	Waking   int64 `bson:"waking,omitempty"`
+	Dropping bool  `bson:"dropping,omitempty"` // some of its vectors may be gone already
+	Gone     bool  `bson:"gone,omitempty"`     // what is left keeps its number from being used again
 }
 
 func newEmbeddingDoc(e memory.Embedding) embeddingDoc {
@@ -59,13 +60,13 @@ func activeOf(docs []embeddingDoc) (version int) {
 }
 
 // allEmbeddings reads those that are gone too, by version. There are few.
-func (s *Store) allEmbeddings(ctx context.Context) ([]embeddingDoc, error) {
+func (s *core) allEmbeddings(ctx context.Context) ([]embeddingDoc, error) {
 	docs, err := readAll[embeddingDoc](ctx, s.embeddings, bson.D{}, options.Find().SetSort(eq("_id", 1)))
 	return docs, s.failed("read embeddings", err)
 }
 
 // embeddingVersions are those that may have vectors.
-func (s *Store) embeddingVersions(ctx context.Context) (versions []int, err error) {
+func (s *core) embeddingVersions(ctx context.Context) (versions []int, err error) {
 	docs, err := s.allEmbeddings(ctx)
 	for _, d := range docs {
 		if !d.Gone {
@@ -76,7 +77,7 @@ func (s *Store) embeddingVersions(ctx context.Context) (versions []int, err erro
 }
 
 // liveEmbedding finds a version that vectors may be stored of.
-func (s *Store) liveEmbedding(ctx context.Context, version int) (d embeddingDoc, live bool, err error) {
+func (s *core) liveEmbedding(ctx context.Context, version int) (d embeddingDoc, live bool, err error) {
 	docs, err := readAll[embeddingDoc](ctx, s.embeddings, eq("_id", version), options.Find())
 	if err != nil || len(docs) == 0 {
 		return d, false, s.failed("read embedding", err)
@@ -85,7 +86,7 @@ func (s *Store) liveEmbedding(ctx context.Context, version int) (d embeddingDoc,
 }
 
 // Embeddings implements store.Vectors.
-func (s *Store) Embeddings(ctx context.Context) ([]memory.Embedding, error) {
+func (s *vectorStore) Embeddings(ctx context.Context) ([]memory.Embedding, error) {
 	docs, err := s.allEmbeddings(ctx)
 	if err != nil {
 		return nil, err
@@ -105,7 +106,7 @@ func (s *Store) Embeddings(ctx context.Context) ([]memory.Embedding, error) {
 }
 
 // AddEmbedding implements store.Vectors. The number decides between two who add at once.
-func (s *Store) AddEmbedding(ctx context.Context, e memory.Embedding) (memory.Embedding, error) {
+func (s *vectorStore) AddEmbedding(ctx context.Context, e memory.Embedding) (memory.Embedding, error) {
 	for range maxSwaps {
 		d, found, err := s.nextEmbedding(ctx, e)
 		if err != nil {
@@ -128,7 +129,7 @@ func (s *Store) AddEmbedding(ctx context.Context, e memory.Embedding) (memory.Em
 }
 
 // nextEmbedding is the version that waits for the model already, or one to insert.
-func (s *Store) nextEmbedding(ctx context.Context, e memory.Embedding) (d embeddingDoc, found bool, err error) {
+func (s *vectorStore) nextEmbedding(ctx context.Context, e memory.Embedding) (d embeddingDoc, found bool, err error) {
 	docs, err := s.allEmbeddings(ctx)
 	if err != nil {
 		return d, false, err
@@ -148,7 +149,7 @@ func (s *Store) nextEmbedding(ctx context.Context, e memory.Embedding) (d embedd
 }
 
 // completeEmbedding does what a change of the version entails. Doing it again is harmless.
-func (s *Store) completeEmbedding(ctx context.Context, d embeddingDoc) error {
+func (s *vectorStore) completeEmbedding(ctx context.Context, d embeddingDoc) error {
 	if d.Marking {
 		mark := bson.D{{Key: "$addToSet", Value: eq("missing", d.Version)}}
 		if err := s.changePieces(ctx, s.facts, mark); err != nil {
@@ -172,7 +173,7 @@ func (s *Store) completeEmbedding(ctx context.Context, d embeddingDoc) error {
 	return s.changeEmbedding(ctx, eq("_id", d.Version, "waking", d.Waking), operators(nil, eq("waking", "")))
 }
 
-func (s *Store) changeEmbedding(ctx context.Context, filter, update bson.D) error {
+func (s *vectorStore) changeEmbedding(ctx context.Context, filter, update bson.D) error {
 	_, err := s.embeddings.UpdateOne(ctx, filter, update)
 	return s.failed("change embedding", err)
 }
@@ -183,7 +184,7 @@ type keyOnly struct {
 }
 
 // changePieces changes all documents that pass the filter, a range of keys at a time.
-func (s *Store) changePieces(ctx context.Context, c *mongo.Collection, update bson.D, filter ...bson.E) error {
+func (s *vectorStore) changePieces(ctx context.Context, c *mongo.Collection, update bson.D, filter ...bson.E) error {
 	for after := ""; ; {
 		o := options.Find().SetSort(eq("_id", 1)).SetLimit(pieceSize).SetProjection(eq("_id", 1))
 		keys, err := readAll[keyOnly](ctx, c, append(eq("_id", eq("$gt", after)), filter...), o)
@@ -199,7 +200,7 @@ func (s *Store) changePieces(ctx context.Context, c *mongo.Collection, update bs
 }
 
 // ActivateEmbedding implements store.Vectors.
-func (s *Store) ActivateEmbedding(ctx context.Context, version int, at time.Time) error {
+func (s *vectorStore) ActivateEmbedding(ctx context.Context, version int, at time.Time) error {
 	docs, err := s.allEmbeddings(ctx)
 	if err != nil {
 		return err
@@ -225,7 +226,7 @@ func embeddingGone(version int) error {
 
 // DropEmbedding implements store.Vectors. The version is marked first, so that it is not taken up again, and gone last,
 // so that a crash in between leaves it for the next call.
-func (s *Store) DropEmbedding(ctx context.Context, version int) error {
+func (s *vectorStore) DropEmbedding(ctx context.Context, version int) error {
 	docs, err := s.allEmbeddings(ctx)
 	if err != nil {
 		return err
@@ -252,7 +253,7 @@ func (s *Store) DropEmbedding(ctx context.Context, version int) error {
 }
 
 // dropVersion deletes vectors and marks piece by piece.
-func (s *Store) dropVersion(ctx context.Context, version int) error {
+func (s *vectorStore) dropVersion(ctx context.Context, version int) error {
 	err := s.eachPiece(ctx, s.factVectors, eq("version", version), func(piece bson.D) error {
 		_, err := s.factVectors.DeleteMany(ctx, piece)
 		return err
@@ -268,7 +269,7 @@ func (s *Store) dropVersion(ctx context.Context, version int) error {
 }
 
 // eachPiece calls do with some of the documents that pass the filter until none is left: do must make them fail it.
-func (s *Store) eachPiece(ctx context.Context, c *mongo.Collection, filter bson.D, do func(piece bson.D) error) error {
+func (s *vectorStore) eachPiece(ctx context.Context, c *mongo.Collection, filter bson.D, do func(piece bson.D) error) error {
 	for {
 		docs, err := readAll[keyOnly](ctx, c, filter, options.Find().SetLimit(pieceSize).SetProjection(eq("_id", 1)))
 		if err != nil || len(docs) == 0 {

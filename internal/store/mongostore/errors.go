@@ -15,9 +15,9 @@ import (
 	"github.com/stratamem/strata/internal/store"
 )
 
-// failed turns what the driver reports into the errors of the contract. doing says what was tried. Nothing of what the
-// server said but its code gets into the text: servers quote documents.
-func (s *Store) failed(doing string, err error) error { return explain(doing, err) }
+// failed turns a driver's error into one of the contract. doing names what was tried. Of the server's reply only the error
+// code gets into the text, because servers quote documents in their messages.
+func (s *core) failed(doing string, err error) error { return explain(doing, err) }
 
 func explain(doing string, err error) error {
 	switch {
@@ -31,32 +31,32 @@ func explain(doing string, err error) error {
 		return fmt.Errorf("%s: %w", doing, context.Canceled)
 	case isFull(err):
 		return &memory.Error{
-			Kind: memory.KindExhausted, Reason: memory.ReasonStoreFull, Retry: store.RetryAfter, Err: told(doing, err),
+			Kind: memory.KindExhausted, Reason: memory.ReasonStoreFull, Retry: store.RetryAfter, Err: describe(doing, err),
 			Message: "the disk of the database is full: free some room and retry",
 		}
 	case isUnavailable(err):
 		return &memory.Error{
-			Kind: memory.KindUnavailable, Reason: memory.ReasonStoreUnavailable, Retry: store.RetryAfter, Err: told(doing, err),
+			Kind: memory.KindUnavailable, Reason: memory.ReasonStoreUnavailable, Retry: store.RetryAfter, Err: describe(doing, err),
 			Message: "the database does not answer: retry; see the server's log",
 		}
 	}
-	return told(doing, err)
+	return describe(doing, err)
 }
 
-// uncertain is failed for a write that the server may have done although its answer is missing.
+// uncertain is failed for a write that the server may have done although its reply is missing.
 func uncertain(doing string, err error) error {
 	if !isUnavailable(err) || neverSent(err) {
 		return explain(doing, err)
 	}
 	return &memory.Error{
-		Kind: memory.KindUnavailable, Reason: memory.ReasonStoreUnavailable, Retry: store.RetryAfter, Err: told(doing, err),
+		Kind: memory.KindUnavailable, Reason: memory.ReasonStoreUnavailable, Retry: store.RetryAfter, Err: describe(doing, err),
 		Message: "the database did not answer a write, so it may or may not be stored: " +
 			"repeat the call (a request_id makes a repeated Record safe); see the server's log",
 	}
 }
 
-// told says what was tried and what the server answered, by its code alone.
-func told(doing string, err error) error {
+// describe returns an error that names what was tried and the code of the server's error.
+func describe(doing string, err error) error {
 	if server, ok := errors.AsType[mongo.ServerError](err); ok && !mongo.IsNetworkError(err) {
 		return fmt.Errorf("%s: MongoDB answered error code %d", doing, firstCode(server))
 	}
@@ -70,7 +70,8 @@ func told(doing string, err error) error {
 	return fmt.Errorf("%s: %w", doing, err)
 }
 
-// unselected says why no server could be selected. The text of the driver's own error repeats what servers said last.
+// unselected returns why no server could be selected. The text of the driver's own error repeats the servers' last
+// messages, which may quote documents.
 func unselected(lost topology.ServerSelectionError) error {
 	why := "no server could be selected"
 	for _, s := range lost.Desc.Servers {

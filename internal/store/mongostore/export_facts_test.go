@@ -25,12 +25,12 @@ func (s *Store) CommitFacts(ctx context.Context, w store.FactWrite) (bson.Raw, e
 
 // Spread spreads a write that was committed.
 func (s *Store) Spread(ctx context.Context, scope memory.ScopeKey, raw bson.Raw) error {
-	return s.spread(ctx, scope, raw)
+	return s.applyCommitted(ctx, scope, raw)
 }
 
 // HaltedVectors is PutFactVectors of one user up to where it has read the facts and before it stores anything.
 func (s *Store) HaltedVectors(ctx context.Context, user memory.UserRef, w store.VectorWrite) (Halted, error) {
-	u, err := s.settled(ctx, user)
+	u, err := s.appliedUser(ctx, user)
 	if err != nil {
 		return nil, err
 	}

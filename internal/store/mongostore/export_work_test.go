@@ -28,7 +28,7 @@ func (s *Store) UncommittedPut(ctx context.Context, p store.SegmentWrite) error 
 
 // HaltedRetirement is RetireSegments of one user up to its commit point.
 func (s *Store) HaltedRetirement(ctx context.Context, scope memory.ScopeKey) (Halted, error) {
-	m, err := s.settledManifest(ctx, scope)
+	m, err := s.completedManifest(ctx, scope)
 	if err != nil {
 		return nil, err
 	}

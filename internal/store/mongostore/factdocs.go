@@ -106,7 +106,7 @@ type vectorDoc struct {
 	Vector  []byte          `bson:"vector"` // little-endian float32
 }
 
-// The keys of documents. A fact id stands between parts of fixed form, so that no two ids lead to one key.
+// The keys of documents. A fact id lies between parts of fixed form, so that no two ids lead to one key.
 
 func factKey(scope memory.ScopeKey, id string) string { return string(scope) + "/" + id }
 
@@ -212,8 +212,8 @@ func (d quarantinedDoc) quarantined() memory.Quarantined {
 	}
 }
 
-// wholeBatch asks for documents in as few answers as they fit in: without it the first one holds 101, and MongoDB cuts each
-// at 16 MiB.
+// wholeBatch asks for documents in as few replies as they fit into: without it the first reply holds 101, and MongoDB
+// limits each reply to 16 MiB.
 const wholeBatch = 100_000
 
 // readAll reads every document of a query that is bounded by its caller.

@@ -17,20 +17,20 @@ import (
 // maxRereads bounds how often facts are read again because a write came between.
 const maxRereads = 5
 
-// settled finds the user after every committed write to the facts was spread: see spread. What is read of facts is read
-// after it.
-func (s *Store) settled(ctx context.Context, ref memory.UserRef) (userDoc, error) {
+// appliedUser finds the user once no committed write waits to be copied to the collection of facts: see applyCommitted.
+// Facts must be read after it.
+func (s *factStore) appliedUser(ctx context.Context, ref memory.UserRef) (userDoc, error) {
 	u, err := s.scope(ctx, ref)
 	if err != nil || u.Applying == nil {
 		return u, err
 	}
-	err = s.spread(ctx, u.Scope, u.Applying)
+	err = s.applyCommitted(ctx, u.Scope, u.Applying)
 	u.Applying = nil
 	return u, err
 }
 
 // FactsSince implements store.Facts. When nothing changed it reads the user alone.
-func (s *Store) FactsSince(ctx context.Context, user memory.UserRef, revision int64) (store.FactState, error) {
+func (s *factStore) FactsSince(ctx context.Context, user memory.UserRef, revision int64) (store.FactState, error) {
 	for attempt := 1; ; attempt++ {
 		state, newer, err := s.factsSince(ctx, user, revision)
 		if notFound(err) {
@@ -45,14 +45,15 @@ func (s *Store) FactsSince(ctx context.Context, user memory.UserRef, revision in
 	}
 }
 
-// factsSince reports whether it saw some of a write that is newer than the user that it read. It reads what was
-// forgotten last, and spread deletes a fact after it has noted that: so a fact that is missed is found there.
-func (s *Store) factsSince(ctx context.Context, user memory.UserRef, revision int64) (state store.FactState, newer bool, err error) {
-	u, err := s.settled(ctx, user)
+// factsSince also reports whether it read a part of a write that is newer than the user's document. It reads the forgotten
+// facts last, and applyCommitted deletes a fact after it has recorded that it is forgotten: so a fact that is missed is
+// found there.
+func (s *factStore) factsSince(ctx context.Context, user memory.UserRef, revision int64) (state store.FactState, newer bool, err error) {
+	u, err := s.appliedUser(ctx, user)
 	if err != nil {
 		return state, false, err
 	}
-	state = store.FactState{Scope: u.Scope, Revision: u.FactRevision, Told: u.toldOfVectors()}
+	state = store.FactState{Scope: u.Scope, Revision: u.FactRevision, Told: u.vectorCheckpoint()}
 	if u.FactRevision <= revision {
 		return state, false, nil
 	}
@@ -70,17 +71,17 @@ func (s *Store) factsSince(ctx context.Context, user memory.UserRef, revision in
 	return state, newer || slices.ContainsFunc(state.Facts, func(f memory.Fact) bool { return f.Change > u.FactRevision }), nil
 }
 
-// toldOfVectors is as of the build that it names, whose space is kept until all feeds are in a later one. A view that is
-// being built anew was told nothing yet.
-func (d userDoc) toldOfVectors() store.Told {
-	told := d.Feeds.Vectors.told()
+// vectorCheckpoint returns the checkpoint of the build that it names, whose space is kept until all feeds are in a later
+// one. A view that is being rebuilt has no checkpoint yet.
+func (d userDoc) vectorCheckpoint() store.Told {
+	told := d.Feeds.Vectors.checkpoint()
 	if told.FeedPosition == (store.FeedPosition{}) {
 		return store.Told{}
 	}
 	return told
 }
 
-func (s *Store) changedFacts(ctx context.Context, scope memory.ScopeKey, after int64) ([]memory.Fact, error) {
+func (s *factStore) changedFacts(ctx context.Context, scope memory.ScopeKey, after int64) ([]memory.Fact, error) {
 	filter := eq("scope", scope, "change", eq("$gt", after))
 	docs, err := readAll[factDoc](ctx, s.facts, filter, options.Find().SetSort(eq("change", 1, "id", 1)))
 	return facts(docs), err
@@ -94,14 +95,14 @@ func facts(docs []factDoc) []memory.Fact {
 	return out
 }
 
-func (s *Store) forgottenSince(ctx context.Context, scope memory.ScopeKey, after int64) ([]forgottenDoc, error) {
+func (s *factStore) forgottenSince(ctx context.Context, scope memory.ScopeKey, after int64) ([]forgottenDoc, error) {
 	filter := eq("scope", scope, "change", eq("$gt", after))
 	return readAll[forgottenDoc](ctx, s.forgotten, filter, options.Find().SetSort(eq("change", 1, "fact", 1)))
 }
 
 // Fact implements store.Facts.
-func (s *Store) Fact(ctx context.Context, user memory.UserRef, id string) (memory.Fact, error) {
-	u, err := s.settled(ctx, user)
+func (s *factStore) Fact(ctx context.Context, user memory.UserRef, id string) (memory.Fact, error) {
+	u, err := s.appliedUser(ctx, user)
 	if err != nil {
 		return memory.Fact{}, err
 	}
@@ -117,8 +118,8 @@ func (s *Store) Fact(ctx context.Context, user memory.UserRef, id string) (memor
 }
 
 // ListFacts implements store.Facts.
-func (s *Store) ListFacts(ctx context.Context, q store.FactQuery) ([]memory.Fact, error) {
-	u, err := s.settled(ctx, q.User)
+func (s *factStore) ListFacts(ctx context.Context, q store.FactQuery) ([]memory.Fact, error) {
+	u, err := s.appliedUser(ctx, q.User)
 	if notFound(err) {
 		return nil, nil
 	}
@@ -157,8 +158,8 @@ func olderThan(field string, t time.Time, id string) bson.D {
 }
 
 // FactsOfSlot implements store.Facts.
-func (s *Store) FactsOfSlot(ctx context.Context, ref store.SlotRef) ([]string, error) {
-	u, err := s.settled(ctx, ref.User)
+func (s *factStore) FactsOfSlot(ctx context.Context, ref store.SlotRef) ([]string, error) {
+	u, err := s.appliedUser(ctx, ref.User)
 	if err != nil {
 		return nil, err
 	}
@@ -176,8 +177,8 @@ func (s *Store) FactsOfSlot(ctx context.Context, ref store.SlotRef) ([]string, e
 }
 
 // FactRevisions implements store.Facts.
-func (s *Store) FactRevisions(ctx context.Context, user memory.UserRef, id string) ([]memory.FactRevision, error) {
-	u, err := s.settled(ctx, user)
+func (s *factStore) FactRevisions(ctx context.Context, user memory.UserRef, id string) ([]memory.FactRevision, error) {
+	u, err := s.appliedUser(ctx, user)
 	if err != nil {
 		return nil, err
 	}
@@ -196,11 +197,11 @@ func (s *Store) FactRevisions(ctx context.Context, user memory.UserRef, id strin
 }
 
 // TouchFacts implements store.Facts.
-func (s *Store) TouchFacts(ctx context.Context, user memory.UserRef, ids []string, at time.Time) error {
+func (s *factStore) TouchFacts(ctx context.Context, user memory.UserRef, ids []string, at time.Time) error {
 	if len(ids) == 0 {
 		return nil
 	}
-	u, err := s.settled(ctx, user)
+	u, err := s.appliedUser(ctx, user)
 	if err != nil {
 		return err
 	}
@@ -210,8 +211,8 @@ func (s *Store) TouchFacts(ctx context.Context, user memory.UserRef, ids []strin
 }
 
 // ListQuarantined implements store.Facts.
-func (s *Store) ListQuarantined(ctx context.Context, q store.QuarantineQuery) ([]memory.Quarantined, error) {
-	u, err := s.settled(ctx, q.User)
+func (s *factStore) ListQuarantined(ctx context.Context, q store.QuarantineQuery) ([]memory.Quarantined, error) {
+	u, err := s.appliedUser(ctx, q.User)
 	if err != nil {
 		return nil, err
 	}

@@ -22,7 +22,7 @@ type feedKind struct {
 	decode    func(raw bson.Raw) (store.Feed, error)
 }
 
-func (s *Store) feedKind(view memory.View) (feedKind, error) {
+func (s *feedStore) feedKind(view memory.View) (feedKind, error) {
 	switch view {
 	case memory.ViewVectors:
 		return feedKind{s.users, "feeds.vectors", "fact_revision", decodeFeed(userDoc.vectorFeed)}, nil
@@ -44,7 +44,7 @@ func decodeFeed[D any](feed func(D) store.Feed) func(bson.Raw) (store.Feed, erro
 	}
 }
 
-// The feeds of documents. What they say of Told may be of another build.
+// The feeds of documents. Their checkpoint may belong to an earlier build.
 
 func (d userDoc) vectorFeed() store.Feed {
 	f := d.feed(memory.ViewVectors, d.Feeds.Vectors)
@@ -57,31 +57,31 @@ func (d userDoc) factFeed() store.Feed { return d.feed(memory.ViewFacts, d.Feeds
 func (d userDoc) feed(view memory.View, f feedDoc) store.Feed {
 	return store.Feed{
 		View: view, User: d.ref(), Scope: d.Scope, Session: d.ref().Session(""),
-		Told: f.told(), Head: store.FeedPosition{Revision: d.FactRevision}, Since: orZero(f.At),
+		Told: f.checkpoint(), Head: store.FeedPosition{Revision: d.FactRevision}, Since: orZero(f.At),
 	}
 }
 
 func (d sessionDoc) transcriptFeed() store.Feed {
 	return store.Feed{
 		View: memory.ViewTranscript, User: d.ref().UserRef, Scope: d.Scope, Session: d.ref(), Key: d.Key,
-		Told: d.Feed.told(), Head: store.FeedPosition{Seq: d.LastSeq}, Since: orZero(d.Feed.At),
+		Told: d.Feed.checkpoint(), Head: store.FeedPosition{Seq: d.LastSeq}, Since: orZero(d.Feed.At),
 	}
 }
 
 // turnFeed does not know whose it is: see withUsers.
 func (m manifestDoc) turnFeed() store.Feed {
 	return store.Feed{
-		View: memory.ViewTurns, Scope: m.Scope, Told: m.Feed.told(), Head: store.FeedPosition{No: m.LastNo}, Since: orZero(m.Feed.At),
+		View: memory.ViewTurns, Scope: m.Scope, Told: m.Feed.checkpoint(), Head: store.FeedPosition{No: m.LastNo}, Since: orZero(m.Feed.At),
 	}
 }
 
 // withUsers names the users of feeds; those whose user is gone are left out.
-func (s *Store) withUsers(ctx context.Context, feeds []store.Feed) ([]store.Feed, error) {
+func (s *feedStore) withUsers(ctx context.Context, feeds []store.Feed) ([]store.Feed, error) {
 	scopes := make([]memory.ScopeKey, len(feeds))
 	for i, f := range feeds {
 		scopes[i] = f.Scope
 	}
-	users, err := s.usersByScope(ctx, scopes)
+	users, err := s.index.usersByScope(ctx, scopes)
 	if err != nil {
 		return nil, err
 	}
@@ -95,14 +95,14 @@ func (s *Store) withUsers(ctx context.Context, feeds []store.Feed) ([]store.Feed
 	return out, nil
 }
 
-func (d feedDoc) told() store.Told {
+func (d feedDoc) checkpoint() store.Told {
 	return store.Told{Build: d.Build, FeedPosition: store.FeedPosition{
 		Seq: d.Seq, Revision: d.Revision, Version: d.Version, No: d.No,
 	}}
 }
 
-// toldIn forgets what was told in another build.
-func toldIn(build int64, told store.Told) store.Told {
+// ofBuild returns the checkpoint if it belongs to the build, else none.
+func ofBuild(build int64, told store.Told) store.Told {
 	if told.Build != build {
 		return store.Told{}
 	}
@@ -110,7 +110,7 @@ func toldIn(build int64, told store.Told) store.Told {
 }
 
 // PendingFeeds implements store.Feeds.
-func (s *Store) PendingFeeds(ctx context.Context, view memory.View, limit int) ([]store.Feed, error) {
+func (s *feedStore) PendingFeeds(ctx context.Context, view memory.View, limit int) ([]store.Feed, error) {
 	kind, err := s.feedKind(view)
 	if err != nil {
 		return nil, err
@@ -132,7 +132,7 @@ func (s *Store) PendingFeeds(ctx context.Context, view memory.View, limit int) (
 		if err != nil {
 			return nil, s.failed("find pending feeds", err)
 		}
-		f.Told = toldIn(build, f.Told)
+		f.Told = ofBuild(build, f.Told)
 		found = append(found, f)
 	}
 	if err := cursor.Err(); err != nil || view != memory.ViewTurns {
@@ -146,17 +146,17 @@ func (k feedKind) pending() bson.D {
 }
 
 // Feed implements store.Feeds.
-func (s *Store) Feed(ctx context.Context, view memory.View, ref memory.SessionRef) (store.Feed, error) {
+func (s *feedStore) Feed(ctx context.Context, view memory.View, ref memory.SessionRef) (store.Feed, error) {
 	build, err := s.ViewBuild(ctx, view)
 	if err != nil {
 		return store.Feed{}, err
 	}
 	f, err := s.readFeed(ctx, view, ref)
-	f.Told = toldIn(build, f.Told)
+	f.Told = ofBuild(build, f.Told)
 	return f, err
 }
 
-func (s *Store) readFeed(ctx context.Context, view memory.View, ref memory.SessionRef) (store.Feed, error) {
+func (s *feedStore) readFeed(ctx context.Context, view memory.View, ref memory.SessionRef) (store.Feed, error) {
 	if view == memory.ViewTranscript {
 		_, d, err := s.session(ctx, ref)
 		if err != nil {
@@ -173,7 +173,7 @@ func (s *Store) readFeed(ctx context.Context, view memory.View, ref memory.Sessi
 	case view == memory.ViewFacts:
 		return u.factFeed(), nil
 	}
-	m, err := s.manifest(ctx, u.Scope)
+	m, err := s.index.manifest(ctx, u.Scope)
 	f := m.turnFeed()
 	f.User, f.Session = u.ref(), u.ref().Session("")
 	return f, err
@@ -181,7 +181,7 @@ func (s *Store) readFeed(ctx context.Context, view memory.View, ref memory.Sessi
 
 // MarkFeed implements store.Feeds. It looks at the build before and after: RebuildView may come between and have passed
 // the feed by.
-func (s *Store) MarkFeed(ctx context.Context, m store.FeedMark) error {
+func (s *feedStore) MarkFeed(ctx context.Context, m store.FeedMark) error {
 	kind, err := s.feedKind(m.View)
 	if err != nil {
 		return err
@@ -198,7 +198,7 @@ func (s *Store) MarkFeed(ctx context.Context, m store.FeedMark) error {
 	return nil
 }
 
-func (s *Store) inBuild(ctx context.Context, m store.FeedMark) error {
+func (s *feedStore) inBuild(ctx context.Context, m store.FeedMark) error {
 	build, err := s.ViewBuild(ctx, m.View)
 	if err == nil && build != m.Build {
 		err = store.Contention("the view is being built anew")
@@ -207,8 +207,8 @@ func (s *Store) inBuild(ctx context.Context, m store.FeedMark) error {
 }
 
 // markFeed leaves a feed waiting that changed since it was read.
-func (s *Store) markFeed(ctx context.Context, kind feedKind, m store.FeedMark) error {
-	told := bson.E{Key: "$set", Value: kind.told(m)}
+func (s *feedStore) markFeed(ctx context.Context, kind feedKind, m store.FeedMark) error {
+	told := bson.E{Key: "$set", Value: kind.checkpointFields(m)}
 	unchanged := append(kind.marked(m), kind.seen(m)...)
 	res, err := kind.documents.UpdateOne(ctx, unchanged, bson.D{told, {Key: "$unset", Value: eq(kind.field+".at", "")}})
 	if err != nil || res.MatchedCount == 1 {
@@ -222,7 +222,7 @@ func (s *Store) markFeed(ctx context.Context, kind feedKind, m store.FeedMark) e
 }
 
 // wake makes the feed wait again.
-func (s *Store) wake(ctx context.Context, kind feedKind, m store.FeedMark) error {
+func (s *feedStore) wake(ctx context.Context, kind feedKind, m store.FeedMark) error {
 	at := micros(m.Since)
 	if m.Since.IsZero() {
 		at = 1
@@ -263,13 +263,13 @@ func (k feedKind) seen(m store.FeedMark) bson.D {
 	return append(head, bson.E{Key: k.field + ".at", Value: micros(m.Since)})
 }
 
-func (k feedKind) told(m store.FeedMark) bson.D {
+func (k feedKind) checkpointFields(m store.FeedMark) bson.D {
 	in, t := k.field+".", m.Told
 	return eq(in+"build", m.Build, in+"seq", t.Seq, in+"revision", t.Revision, in+"version", t.Version, in+"no", t.No)
 }
 
 // CountFeeds implements store.Feeds.
-func (s *Store) CountFeeds(ctx context.Context, view memory.View) (pending, all int64, err error) {
+func (s *feedStore) CountFeeds(ctx context.Context, view memory.View) (pending, all int64, err error) {
 	kind, err := s.feedKind(view)
 	if err != nil {
 		return 0, 0, err
@@ -288,7 +288,7 @@ func (k feedKind) feeds() bson.D { return eq(k.position, bson.D{{Key: "$gt", Val
 func viewID(view memory.View) string { return "view/" + view.String() }
 
 // ViewBuild implements store.Feeds.
-func (s *Store) ViewBuild(ctx context.Context, view memory.View) (int64, error) {
+func (s *feedStore) ViewBuild(ctx context.Context, view memory.View) (int64, error) {
 	var doc struct {
 		Build int64 `bson:"build"`
 	}
@@ -301,7 +301,7 @@ func (s *Store) ViewBuild(ctx context.Context, view memory.View) (int64, error) 
 
 // RebuildView implements store.Feeds. The build is raised first: what is marked from then on is refused or reset. What a
 // later rebuild has reset stays as that left it.
-func (s *Store) RebuildView(ctx context.Context, view memory.View, at time.Time) (int64, error) {
+func (s *feedStore) RebuildView(ctx context.Context, view memory.View, at time.Time) (int64, error) {
 	kind, err := s.feedKind(view)
 	if err != nil {
 		return 0, err
@@ -313,11 +313,11 @@ func (s *Store) RebuildView(ctx context.Context, view memory.View, at time.Time)
 	in := kind.field + "."
 	reset := eq(in+"at", micros(at), in+"reset", build, in+"build", 0, in+"seq", 0, in+"revision", 0, in+"version", 0, in+"no", 0)
 	earlier := bson.E{Key: in + "reset", Value: eq("$not", eq("$gte", build))}
-	err = s.changePieces(ctx, kind.documents, operators(reset, nil), append(kind.feeds(), earlier)...)
+	err = s.vectors.changePieces(ctx, kind.documents, operators(reset, nil), append(kind.feeds(), earlier)...)
 	return build, s.failed("rebuild a view", err)
 }
 
-func (s *Store) raiseBuild(ctx context.Context, view memory.View) (int64, error) {
+func (s *feedStore) raiseBuild(ctx context.Context, view memory.View) (int64, error) {
 	_, err := s.meta.InsertOne(ctx, eq("_id", viewID(view), "build", int64(1)))
 	if err != nil && !mongo.IsDuplicateKeyError(err) {
 		return 0, s.failed("rebuild a view", err)

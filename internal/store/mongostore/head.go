@@ -24,14 +24,14 @@ type head struct {
 	stateRevision int64
 	updateTime    int64
 	lastMessage   int64
-	told          int64 // the session's document knows of the turns up to it
+	written       int64 // the session's document knows of the turns up to it
 	since         int64 // record time of the first turn with messages that it does not know of; 0 for none
 }
 
 func headOf(d sessionDoc) head {
 	return head{
 		scope: d.Scope, key: d.Key, lastTurn: d.LastTurn, lastSeq: d.LastSeq, steps: d.Steps,
-		state: d.State, stateRevision: d.StateRevision, updateTime: d.UpdateTime, lastMessage: d.LastMessage, told: d.LastTurn,
+		state: d.State, stateRevision: d.StateRevision, updateTime: d.UpdateTime, lastMessage: d.LastMessage, written: d.LastTurn,
 	}
 }
 
@@ -52,7 +52,7 @@ func (h *head) advance(t turnDoc) {
 }
 
 // newer moves the head over the turns that were stored after it.
-func (s *Store) newer(ctx context.Context, h *head) error {
+func (s *transcript) newer(ctx context.Context, h *head) error {
 	filter := bson.D{{Key: "_id", Value: bson.D{{Key: "$gt", Value: turnID(h.key, h.lastTurn)}, {Key: "$lt", Value: afterTurns(h.key)}}}}
 	content := bson.D{
 		{Key: "messages", Value: 0}, {Key: "ids", Value: 0}, {Key: "calls", Value: 0}, {Key: "result", Value: 0}, {Key: "patch", Value: 0},
@@ -67,8 +67,8 @@ func (s *Store) newer(ctx context.Context, h *head) error {
 	return nil
 }
 
-// catchUp tells the session's document of turns that it does not know of, because a server died between the two writes.
-func (s *Store) catchUp(ctx context.Context, key memory.SessionKey) error {
+// catchUp writes turns to the session's head that it lacks because a server died between the two writes.
+func (s *transcript) catchUp(ctx context.Context, key memory.SessionKey) error {
 	var d sessionDoc
 	err := s.conversations.FindOne(ctx, eq("_id", key)).Decode(&d)
 	if errors.Is(err, mongo.ErrNoDocuments) {
@@ -81,14 +81,14 @@ func (s *Store) catchUp(ctx context.Context, key memory.SessionKey) error {
 	if err := s.newer(ctx, &h); err != nil {
 		return err
 	}
-	_, err = s.tell(ctx, &h)
+	_, err = s.writeHead(ctx, &h)
 	return err
 }
 
-// tell writes the head into the session's document, unless that knows of later turns already. It reports whether there
+// writeHead writes the head into the session's document, unless that knows of later turns already. It reports whether there
 // still is such a session.
-func (s *Store) tell(ctx context.Context, h *head) (alive bool, err error) {
-	if h.lastTurn == h.told {
+func (s *transcript) writeHead(ctx context.Context, h *head) (alive bool, err error) {
+	if h.lastTurn == h.written {
 		return true, nil
 	}
 	filter := bson.D{{Key: "_id", Value: h.key}, {Key: "last_turn", Value: bson.D{{Key: "$lt", Value: h.lastTurn}}}}
@@ -102,17 +102,17 @@ func (s *Store) tell(ctx context.Context, h *head) (alive bool, err error) {
 			return false, uncertain("read session", err)
 		}
 	}
-	h.told, h.since = h.lastTurn, 0
+	h.written, h.since = h.lastTurn, 0
 	return true, nil
 }
 
 func (h *head) update() bson.D {
 	set := eq("last_turn", h.lastTurn, "last_seq", h.lastSeq, "steps", h.steps, "state_revision", h.stateRevision)
 	update := bson.D{{Key: "$max", Value: eq("update_time", h.updateTime, "last_message_time", h.lastMessage)}}
-	if h.stateRevision > h.told && h.state != "" {
+	if h.stateRevision > h.written && h.state != "" {
 		set = append(set, bson.E{Key: "state", Value: h.state})
 	}
-	if h.stateRevision > h.told && h.state == "" {
+	if h.stateRevision > h.written && h.state == "" {
 		update = append(update, bson.E{Key: "$unset", Value: eq("state", "")})
 	}
 	if h.since != 0 {
@@ -126,8 +126,8 @@ const (
 	cachedBytes = 32 << 20 // of states
 )
 
-// heads remembers the heads of sessions that were written to lately. One that is behind does no harm: the unique key of
-// the next turn says so.
+// heads caches the heads of sessions that were written to lately. A head that lags does no harm: the unique key refuses the
+// next turn.
 type heads struct {
 	mu    sync.Mutex
 	limit int

@@ -12,7 +12,7 @@ import (
 )
 
 // Hidden implements store.Transcript.
-func (s *Store) Hidden(ctx context.Context, user memory.UserRef) (memory.Hidden, error) {
+func (s *transcript) Hidden(ctx context.Context, user memory.UserRef) (memory.Hidden, error) {
 	u, err := s.scope(ctx, user)
 	if notFound(err) {
 		return memory.Hidden{}, nil
@@ -34,7 +34,7 @@ func (s *Store) Hidden(ctx context.Context, user memory.UserRef) (memory.Hidden,
 	return out, err
 }
 
-func (s *Store) contextStarts(ctx context.Context, scope memory.ScopeKey) (map[memory.SessionKey]int64, error) {
+func (s *transcript) contextStarts(ctx context.Context, scope memory.ScopeKey) (map[memory.SessionKey]int64, error) {
 	filter := eq("scope", scope, "context_start", bson.D{{Key: "$gt", Value: 0}})
 	docs, err := readAll[sessionDoc](ctx, s.conversations, filter, options.Find().SetProjection(eq("context_start", 1)))
 	if err != nil || len(docs) == 0 {
@@ -47,7 +47,7 @@ func (s *Store) contextStarts(ctx context.Context, scope memory.ScopeKey) (map[m
 	return starts, nil
 }
 
-func (s *Store) hiddenMessages(ctx context.Context, scope memory.ScopeKey) (map[memory.SessionKey][]int64, error) {
+func (s *transcript) hiddenMessages(ctx context.Context, scope memory.ScopeKey) (map[memory.SessionKey][]int64, error) {
 	o := options.Find().SetProjection(eq("session", 1, "messages.seq", 1, "messages.hidden", 1))
 	docs, err := readAll[turnDoc](ctx, s.turns, eq("scope", scope, "messages.hidden", true), o)
 	if err != nil || len(docs) == 0 {

@@ -18,7 +18,7 @@ import (
 // them begins where the one before ends, which its id and the unique key of Prev see to.
 type slotDoc struct {
 	ID           string            `bson:"_id"`   // of memory.SlotKey
-	Moves        int64             `bson:"moves"` // counts the changes: whoever makes one names the number it has seen
+	Moves        int64             `bson:"moves"` // counts the changes: a change succeeds only if the number is still the one that it read
 	Scope        memory.ScopeKey   `bson:"scope"`
 	Tenant       string            `bson:"tenant"`
 	UserID       string            `bson:"user_id"`
@@ -33,7 +33,7 @@ type slotDoc struct {
 	State        memory.SlotState  `bson:"state"`
 	Live         bool              `bson:"live,omitempty"`     // not final, or split and a half may be missing
 	SplitAt      int64             `bson:"split_at,omitempty"` // while a half may be missing
-	Answer       *[]byte           `bson:"answer,omitempty"`   // an empty answer is one, too
+	Answer       *[]byte           `bson:"answer,omitempty"`   // nil for none; an empty answer is an answer
 	Attempts     int               `bson:"attempts"`
 	NotBefore    int64             `bson:"not_before,omitempty"`
 	FailingSince int64             `bson:"failing_since,omitempty"`
@@ -109,7 +109,7 @@ func slotsOf(docs []slotDoc) []memory.Slot {
 
 // OpenSlot implements store.Journal. The insert fixes the range: of two that begin behind the same cursor one is refused
 // by the unique keys, whatever the ends.
-func (s *Store) OpenSlot(ctx context.Context, p store.SlotOpening) (memory.Slot, error) {
+func (s *jobStore) OpenSlot(ctx context.Context, p store.SlotOpening) (memory.Slot, error) {
 	if err := s.inLife(ctx, p.User, p.Scope); err != nil {
 		return memory.Slot{}, err
 	}
@@ -140,7 +140,7 @@ func (s *Store) OpenSlot(ctx context.Context, p store.SlotOpening) (memory.Slot,
 }
 
 // inLife reports USER_NOT_FOUND for a user who does not exist, or lives another life.
-func (s *Store) inLife(ctx context.Context, user memory.UserRef, scope memory.ScopeKey) error {
+func (s *core) inLife(ctx context.Context, user memory.UserRef, scope memory.ScopeKey) error {
 	u, err := s.scope(ctx, user)
 	if err == nil && u.Scope != scope {
 		err = store.UserNotFound(user)
@@ -149,7 +149,7 @@ func (s *Store) inLife(ctx context.Context, user memory.UserRef, scope memory.Sc
 }
 
 // openedBefore returns the slot if somebody inserted it meanwhile; else it was another range.
-func (s *Store) openedBefore(ctx context.Context, scope memory.ScopeKey, ref store.SlotRef) (memory.Slot, error) {
+func (s *jobStore) openedBefore(ctx context.Context, scope memory.ScopeKey, ref store.SlotRef) (memory.Slot, error) {
 	d, err := s.findSlot(ctx, scope, ref)
 	if memory.ReasonOf(err) == memory.ReasonSlotNotFound {
 		err = store.Contention("another range was fixed first")
@@ -161,7 +161,7 @@ func (s *Store) openedBefore(ctx context.Context, scope memory.ScopeKey, ref sto
 }
 
 // checkRange finds the id of the slot's session, "" for a week or month, and refuses a range that cannot follow.
-func (s *Store) checkRange(ctx context.Context, p store.SlotOpening) (sessionID string, err error) {
+func (s *jobStore) checkRange(ctx context.Context, p store.SlotOpening) (sessionID string, err error) {
 	if p.Session == "" {
 		return "", nil
 	}
@@ -193,7 +193,7 @@ func incarnationNotFound(u memory.UserRef) error {
 
 // cursor returns where the session's last slot of the kind ends; 0 before the first. The sort names the index in full,
 // although the filter fixes all but its end: the test server took 58 ms for 2,000 slots without, 13 ms with it.
-func (s *Store) cursor(ctx context.Context, session memory.SessionKey, kind memory.SlotKind) (int64, error) {
+func (s *jobStore) cursor(ctx context.Context, session memory.SessionKey, kind memory.SlotKind) (int64, error) {
 	var last slotDoc
 	err := s.slots.FindOne(ctx, eq("session", session, "kind", kind, "generation", 1),
 		options.FindOne().SetSort(eq("session", 1, "kind", 1, "generation", 1, "to", -1)).SetProjection(eq("to", 1))).Decode(&last)
@@ -204,7 +204,7 @@ func (s *Store) cursor(ctx context.Context, session memory.SessionKey, kind memo
 }
 
 // findSlot reads a slot of the user.
-func (s *Store) findSlot(ctx context.Context, scope memory.ScopeKey, ref store.SlotRef) (slotDoc, error) {
+func (s *jobStore) findSlot(ctx context.Context, scope memory.ScopeKey, ref store.SlotRef) (slotDoc, error) {
 	var d slotDoc
 	err := s.slots.FindOne(ctx, eq("_id", ref.ID, "scope", scope)).Decode(&d)
 	if errors.Is(err, mongo.ErrNoDocuments) {
@@ -217,7 +217,7 @@ func (s *Store) findSlot(ctx context.Context, scope memory.ScopeKey, ref store.S
 }
 
 // findSlotOf is findSlot for those who do not know the user's scope.
-func (s *Store) findSlotOf(ctx context.Context, ref store.SlotRef) (slotDoc, error) {
+func (s *jobStore) findSlotOf(ctx context.Context, ref store.SlotRef) (slotDoc, error) {
 	u, err := s.scope(ctx, ref.User)
 	if err != nil {
 		return slotDoc{}, err
@@ -226,7 +226,7 @@ func (s *Store) findSlotOf(ctx context.Context, ref store.SlotRef) (slotDoc, err
 }
 
 // findSlots reads slots. Where one of them is split and its halves may be missing, it inserts those and reads again.
-func (s *Store) findSlots(ctx context.Context, filter bson.D, o *options.FindOptionsBuilder) ([]slotDoc, error) {
+func (s *jobStore) findSlots(ctx context.Context, filter bson.D, o *options.FindOptionsBuilder) ([]slotDoc, error) {
 	for {
 		docs, err := readAll[slotDoc](ctx, s.slots, filter, o)
 		if err != nil {
@@ -249,7 +249,7 @@ func (s *Store) findSlots(ctx context.Context, filter bson.D, o *options.FindOpt
 const maxMoves = 50
 
 // changeSlot stores what change makes of the slot, and returns what is stored. change may be called again.
-func (s *Store) changeSlot(ctx context.Context, scope memory.ScopeKey, ref store.SlotRef, change func(slotDoc) (slotDoc, error)) (slotDoc, error) {
+func (s *jobStore) changeSlot(ctx context.Context, scope memory.ScopeKey, ref store.SlotRef, change func(slotDoc) (slotDoc, error)) (slotDoc, error) {
 	for range maxMoves {
 		was, err := s.findSlot(ctx, scope, ref)
 		if err != nil {
@@ -275,7 +275,7 @@ func (s *Store) changeSlot(ctx context.Context, scope memory.ScopeKey, ref store
 }
 
 // moveSlot stores what move makes of the user's slot, and returns what is stored. move must bear being called again.
-func (s *Store) moveSlot(ctx context.Context, ref store.SlotRef, move func(memory.Slot) (memory.Slot, error)) (memory.Slot, error) {
+func (s *jobStore) moveSlot(ctx context.Context, ref store.SlotRef, move func(memory.Slot) (memory.Slot, error)) (memory.Slot, error) {
 	u, err := s.scope(ctx, ref.User)
 	if err != nil {
 		return memory.Slot{}, err
@@ -291,28 +291,28 @@ func (s *Store) moveSlot(ctx context.Context, ref store.SlotRef, move func(memor
 }
 
 // ClaimSlot implements store.Journal.
-func (s *Store) ClaimSlot(ctx context.Context, p store.SlotClaim) (memory.Slot, error) {
+func (s *jobStore) ClaimSlot(ctx context.Context, p store.SlotClaim) (memory.Slot, error) {
 	return s.moveSlot(ctx, p.SlotRef, p.Move)
 }
 
 // AnswerSlot implements store.Journal.
-func (s *Store) AnswerSlot(ctx context.Context, p store.SlotAnswer) (memory.Slot, error) {
+func (s *jobStore) AnswerSlot(ctx context.Context, p store.SlotAnswer) (memory.Slot, error) {
 	return s.moveSlot(ctx, p.SlotRef, p.Move)
 }
 
 // FailSlot implements store.Journal.
-func (s *Store) FailSlot(ctx context.Context, p store.SlotFailure) (memory.Slot, error) {
+func (s *jobStore) FailSlot(ctx context.Context, p store.SlotFailure) (memory.Slot, error) {
 	return s.moveSlot(ctx, p.SlotRef, p.Move)
 }
 
 // FinishSlot implements store.Journal.
-func (s *Store) FinishSlot(ctx context.Context, p store.SlotFinish) (memory.Slot, error) {
+func (s *jobStore) FinishSlot(ctx context.Context, p store.SlotFinish) (memory.Slot, error) {
 	return s.moveSlot(ctx, p.SlotRef, p.Move)
 }
 
 // finishSlot makes the slot what finished makes of it. A slot that is final stays as it is, so doing it
 // again is harmless.
-func (s *Store) finishSlot(ctx context.Context, scope memory.ScopeKey, slotID string, finished func(memory.Slot) memory.Slot) error {
+func (s *jobStore) finishSlot(ctx context.Context, scope memory.ScopeKey, slotID string, finished func(memory.Slot) memory.Slot) error {
 	_, err := s.changeSlot(ctx, scope, store.SlotRef{ID: slotID}, func(d slotDoc) (slotDoc, error) {
 		if d.State.IsFinal() {
 			return d, store.ErrSlotAsIs
@@ -323,13 +323,13 @@ func (s *Store) finishSlot(ctx context.Context, scope memory.ScopeKey, slotID st
 }
 
 // slotIsFinal reports whether nothing will happen to the slot any more; JOB_NOT_FOUND when there is none.
-func (s *Store) slotIsFinal(ctx context.Context, scope memory.ScopeKey, slotID string) (bool, error) {
+func (s *jobStore) slotIsFinal(ctx context.Context, scope memory.ScopeKey, slotID string) (bool, error) {
 	d, err := s.findSlot(ctx, scope, store.SlotRef{ID: slotID})
 	return d.State.IsFinal(), err
 }
 
 // slotIsReverted reports whether the slot that a write takes back was taken back already. One that cannot be is refused.
-func (s *Store) slotIsReverted(ctx context.Context, scope memory.ScopeKey, w store.FactWrite) (bool, error) {
+func (s *jobStore) slotIsReverted(ctx context.Context, scope memory.ScopeKey, w store.FactWrite) (bool, error) {
 	d, err := s.findSlot(ctx, scope, store.SlotRef{User: w.User, ID: w.Reverts})
 	if err != nil {
 		return false, err
@@ -342,7 +342,7 @@ func (s *Store) slotIsReverted(ctx context.Context, scope memory.ScopeKey, w sto
 }
 
 // revertSlot keeps that the effects of the slot were taken back; doing it again is harmless.
-func (s *Store) revertSlot(ctx context.Context, scope memory.ScopeKey, slotID string, receipt []byte, at time.Time) error {
+func (s *jobStore) revertSlot(ctx context.Context, scope memory.ScopeKey, slotID string, receipt []byte, at time.Time) error {
 	_, err := s.changeSlot(ctx, scope, store.SlotRef{ID: slotID}, func(d slotDoc) (slotDoc, error) {
 		slot, err := store.RevertedSlot(d.slot(), receipt, at)
 		if err != nil {
@@ -353,8 +353,9 @@ func (s *Store) revertSlot(ctx context.Context, scope memory.ScopeKey, slotID st
 	return err
 }
 
-// SplitSlot implements store.Journal. The change of the slot decides; whoever finds it without its halves inserts them.
-func (s *Store) SplitSlot(ctx context.Context, p store.SlotSplit) (halves [2]memory.Slot, err error) {
+// SplitSlot implements store.Journal. The change of the slot is the commit point; the next reader that finds the slot
+// without its halves inserts them.
+func (s *jobStore) SplitSlot(ctx context.Context, p store.SlotSplit) (halves [2]memory.Slot, err error) {
 	u, err := s.scope(ctx, p.User)
 	if err != nil {
 		return halves, err
@@ -385,7 +386,7 @@ func split(d slotDoc, p store.SlotSplit) (slotDoc, error) {
 }
 
 // completeSplit inserts the halves that a split slot may lack.
-func (s *Store) completeSplit(ctx context.Context, d slotDoc) error {
+func (s *jobStore) completeSplit(ctx context.Context, d slotDoc) error {
 	if d.SplitAt == 0 {
 		return nil
 	}
@@ -420,7 +421,7 @@ func half(k memory.SlotKey, from int64) memory.SlotKey {
 }
 
 // readHalves finds the slots that a split slot was replaced by: where the first one ends, the second one begins.
-func (s *Store) readHalves(ctx context.Context, scope memory.ScopeKey, slot memory.Slot) (halves [2]memory.Slot, err error) {
+func (s *jobStore) readHalves(ctx context.Context, scope memory.ScopeKey, slot memory.Slot) (halves [2]memory.Slot, err error) {
 	from := slot.From
 	for i := range halves {
 		d, err := s.findSlot(ctx, scope, store.SlotRef{User: slot.User, ID: half(slot.SlotKey, from).ID()})
@@ -433,9 +434,10 @@ func (s *Store) readHalves(ctx context.Context, scope memory.ScopeKey, slot memo
 	return halves, nil
 }
 
-// RetrySlot implements store.Journal. The time to be looked at is set before the slot changes, so that a crash in between
-// hides no work, and again after it: whoever saw the parked slot has seen the time before, and defers nothing.
-func (s *Store) RetrySlot(ctx context.Context, p store.SlotRetry) (memory.Slot, error) {
+// RetrySlot implements store.Journal. It sets the time at which the work is looked at before the slot changes, so that a
+// crash in between hides no work, and again after it: a worker that read the slot as parked has then also read the earlier
+// time, and defers nothing.
+func (s *jobStore) RetrySlot(ctx context.Context, p store.SlotRetry) (memory.Slot, error) {
 	was, err := s.findSlotOf(ctx, p.SlotRef)
 	if err != nil {
 		return memory.Slot{}, err
@@ -457,7 +459,7 @@ func (s *Store) RetrySlot(ctx context.Context, p store.SlotRetry) (memory.Slot, 
 }
 
 // ParkedSlots implements store.Journal.
-func (s *Store) ParkedSlots(ctx context.Context, q store.ParkedQuery) ([]memory.Slot, error) {
+func (s *jobStore) ParkedSlots(ctx context.Context, q store.ParkedQuery) ([]memory.Slot, error) {
 	filter := eq("live", true, "state", memory.SlotParked, "reason", q.Reason, "$or", bson.A{
 		eq("not_before", eq("$lte", micros(q.Before))), eq("not_before", eq("$gt", micros(q.Before.Add(store.LongestParked)))),
 	})
@@ -470,14 +472,14 @@ func (s *Store) ParkedSlots(ctx context.Context, q store.ParkedQuery) ([]memory.
 }
 
 // lookAt has the slot's session looked at then, in place of any other time, or the user's periods by then.
-func (s *Store) lookAt(ctx context.Context, d slotDoc, at time.Time) error {
+func (s *jobStore) lookAt(ctx context.Context, d slotDoc, at time.Time) error {
 	if d.Session == "" {
 		return s.lookAtPeriods(ctx, d.Scope, at)
 	}
 	return s.lookAtSession(ctx, d.Session, at)
 }
 
-func (s *Store) lookAtSession(ctx context.Context, session memory.SessionKey, at time.Time) error {
+func (s *core) lookAtSession(ctx context.Context, session memory.SessionKey, at time.Time) error {
 	_, err := s.conversations.UpdateOne(ctx, eq("_id", session), bson.D{{Key: "$set", Value: eq("look_at", micros(at))}})
 	if err != nil {
 		return uncertain("have a session looked at", err)
@@ -486,7 +488,7 @@ func (s *Store) lookAtSession(ctx context.Context, session memory.SessionKey, at
 }
 
 // Slot implements store.Journal.
-func (s *Store) Slot(ctx context.Context, ref store.SlotRef) (memory.Slot, error) {
+func (s *jobStore) Slot(ctx context.Context, ref store.SlotRef) (memory.Slot, error) {
 	d, err := s.findSlotOf(ctx, ref)
 	if err != nil {
 		return memory.Slot{}, err
@@ -495,7 +497,7 @@ func (s *Store) Slot(ctx context.Context, ref store.SlotRef) (memory.Slot, error
 }
 
 // ListSlots implements store.Journal.
-func (s *Store) ListSlots(ctx context.Context, q store.SlotQuery) ([]memory.Slot, error) {
+func (s *jobStore) ListSlots(ctx context.Context, q store.SlotQuery) ([]memory.Slot, error) {
 	filter, err := s.slotsOwner(ctx, q)
 	if err != nil {
 		return nil, err
@@ -508,8 +510,8 @@ func (s *Store) ListSlots(ctx context.Context, q store.SlotQuery) ([]memory.Slot
 	return slotsOf(docs), nil
 }
 
-// slotsOwner is the part of the filter that says whose slots are asked for.
-func (s *Store) slotsOwner(ctx context.Context, q store.SlotQuery) (bson.D, error) {
+// slotsOwner returns the part of the filter that selects whose slots are asked for.
+func (s *jobStore) slotsOwner(ctx context.Context, q store.SlotQuery) (bson.D, error) {
 	user := memory.UserRef{Tenant: q.Tenant, UserID: q.UserID}
 	switch {
 	case q.UserID == "":

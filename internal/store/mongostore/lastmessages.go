@@ -12,9 +12,8 @@ import (
 	"github.com/stratamem/strata/internal/memory"
 )
 
-// lastMessagesVersion is the schema from which on sessions say when they were last spoken in, and are listed by it. It also has
-// sessions looked at that had single hidden messages before summaries left those out: the schema that did that for context
-// starts passed them over.
+// lastMessagesVersion is the schema from which on sessions hold the time of their last message and are listed by it. Its
+// migration also schedules sessions that have single hidden messages: their summaries may contain them.
 const lastMessagesVersion = 8
 
 // noteLastMessages notes in each stored session when it was last spoken in and that it is to be looked at where messages of it are

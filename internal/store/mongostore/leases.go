@@ -11,7 +11,7 @@ import (
 )
 
 // Lease implements store.Leases: who inserts or replaces the document has the name.
-func (s *Store) Lease(ctx context.Context, l store.Lease) (held bool, err error) {
+func (s *shared) Lease(ctx context.Context, l store.Lease) (held bool, err error) {
 	if l.Until.IsZero() {
 		_, err := s.leases.DeleteOne(ctx, eq("_id", l.Name, "owner", l.Owner))
 		return false, s.failed("give back a lease", err)

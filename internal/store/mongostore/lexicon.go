@@ -16,7 +16,7 @@ import (
 
 // Lexicon implements store.Lexicon. The pending turns are read between two looks at the manifest: as long as that stays
 // the same, no turn goes from the ones to the others.
-func (s *Store) Lexicon(ctx context.Context, q store.LexiconQuery) (store.LexiconState, error) {
+func (s *searchIndex) Lexicon(ctx context.Context, q store.LexiconQuery) (store.LexiconState, error) {
 	u, err := s.scope(ctx, q.User)
 	if notFound(err) {
 		return store.LexiconState{}, nil
@@ -36,9 +36,9 @@ func (s *Store) Lexicon(ctx context.Context, q store.LexiconQuery) (store.Lexico
 }
 
 // steadily calls read until the manifest has stayed the same meanwhile, and returns that manifest.
-func (s *Store) steadily(ctx context.Context, scope memory.ScopeKey, read func() error) (manifestDoc, error) {
+func (s *searchIndex) steadily(ctx context.Context, scope memory.ScopeKey, read func() error) (manifestDoc, error) {
 	for range maxReads {
-		m, err := s.settledManifest(ctx, scope)
+		m, err := s.completedManifest(ctx, scope)
 		if err != nil {
 			return m, err
 		}
@@ -55,7 +55,7 @@ func (s *Store) steadily(ctx context.Context, scope memory.ScopeKey, read func()
 
 // waiting reads the user's pending turns without their content, oldest first, up to the limit; 0 for all. The order of
 // record times is that of a session's turns.
-func (s *Store) waiting(ctx context.Context, scope memory.ScopeKey, limit int) ([]turnDoc, error) {
+func (s *searchIndex) waiting(ctx context.Context, scope memory.ScopeKey, limit int) ([]turnDoc, error) {
 	o := options.Find().SetSort(eq("record_time", 1, "_id", 1)).SetLimit(int64(limit)).
 		SetProjection(eq("session", 1, "first_seq", 1, "n", 1, "recallable", 1, "bytes", 1))
 	turns, err := readAll[turnDoc](ctx, s.turns, eq("scope", scope, "pending", eq("$exists", true)), o)
@@ -66,10 +66,10 @@ func (s *Store) waiting(ctx context.Context, scope memory.ScopeKey, limit int) (
 }
 
 // lexiconState reads what else the query asks for. Turns do not change, so it is of no account when they are read.
-func (s *Store) lexiconState(ctx context.Context, m manifestDoc, waiting []turnDoc, q store.LexiconQuery) (store.LexiconState, error) {
+func (s *searchIndex) lexiconState(ctx context.Context, m manifestDoc, waiting []turnDoc, q store.LexiconQuery) (store.LexiconState, error) {
 	state := store.LexiconState{Scope: m.Scope, Segments: m.infos()}
 	if m.Feed.At == 0 {
-		state.Turns = m.Feed.told()
+		state.Turns = m.Feed.checkpoint()
 	}
 	for _, t := range waiting {
 		state.More += int(t.Recallable)
@@ -106,7 +106,7 @@ func recallableTurns(waiting []turnDoc, messages int) (turns []turnDoc) {
 }
 
 // namesOf finds the session ids of turns, and of a session that is named; "" for none.
-func (s *Store) namesOf(ctx context.Context, scope memory.ScopeKey, turns []turnDoc, sessionID string) (map[memory.SessionKey]string, error) {
+func (s *searchIndex) namesOf(ctx context.Context, scope memory.ScopeKey, turns []turnDoc, sessionID string) (map[memory.SessionKey]string, error) {
 	keys := make([]memory.SessionKey, 0, len(turns))
 	for _, t := range turns {
 		if n := len(keys); n == 0 || keys[n-1] != t.Session {
@@ -139,7 +139,7 @@ func firstSeqOf(waiting []turnDoc, names map[memory.SessionKey]string, sessionID
 }
 
 // unindexed reads the recallable messages of the turns up to the limits of the query.
-func (s *Store) unindexed(ctx context.Context, turns []turnDoc, names map[memory.SessionKey]string, q store.LexiconQuery) (found []memory.PlacedMessage, err error) {
+func (s *searchIndex) unindexed(ctx context.Context, turns []turnDoc, names map[memory.SessionKey]string, q store.LexiconQuery) (found []memory.PlacedMessage, err error) {
 	var bytes int64
 	err = s.eachWaiting(ctx, turns, func(t turnDoc) (more bool, err error) {
 		name, ok := names[t.Session]
@@ -170,7 +170,7 @@ func (s *Store) unindexed(ctx context.Context, turns []turnDoc, names map[memory
 const turnsAtOnce = 128
 
 // eachWaiting calls f with the turns and their messages, in the order given, without originals, until f wants no more.
-func (s *Store) eachWaiting(ctx context.Context, turns []turnDoc, f func(turnDoc) (more bool, err error)) error {
+func (s *searchIndex) eachWaiting(ctx context.Context, turns []turnDoc, f func(turnDoc) (more bool, err error)) error {
 	for some := range slices.Chunk(turns, turnsAtOnce) {
 		full, err := s.readTurns(ctx, some)
 		if err != nil {
@@ -189,7 +189,7 @@ func (s *Store) eachWaiting(ctx context.Context, turns []turnDoc, f func(turnDoc
 	return nil
 }
 
-func (s *Store) readTurns(ctx context.Context, turns []turnDoc) (map[string]turnDoc, error) {
+func (s *searchIndex) readTurns(ctx context.Context, turns []turnDoc) (map[string]turnDoc, error) {
 	ids := make([]string, len(turns))
 	for i, t := range turns {
 		ids[i] = t.ID
@@ -208,8 +208,8 @@ func (s *Store) readTurns(ctx context.Context, turns []turnDoc) (map[string]turn
 
 // unindexedFrom returns where the session's first pending turn begins; 0 when none is pending. It walks the user's
 // pending turns, not the session's turns: those may be many more.
-func (s *Store) unindexedFrom(ctx context.Context, scope memory.ScopeKey, session memory.SessionKey) (int64, error) {
-	if _, err := s.settledManifest(ctx, scope); err != nil {
+func (s *searchIndex) unindexedFrom(ctx context.Context, scope memory.ScopeKey, session memory.SessionKey) (int64, error) {
+	if _, err := s.completedManifest(ctx, scope); err != nil {
 		return 0, err
 	}
 	var first turnDoc
@@ -230,7 +230,7 @@ type segmentDoc struct {
 }
 
 // Segments implements store.Lexicon.
-func (s *Store) Segments(ctx context.Context, user memory.UserRef, nos []int64) ([]store.Segment, error) {
+func (s *searchIndex) Segments(ctx context.Context, user memory.UserRef, nos []int64) ([]store.Segment, error) {
 	u, err := s.scope(ctx, user)
 	if err != nil {
 		return nil, err
@@ -250,9 +250,9 @@ func (s *Store) Segments(ctx context.Context, user memory.UserRef, nos []int64) 
 	return found, nil
 }
 
-// PutSegment implements store.Lexicon. The change of the manifest is the commit point: once it is done, the call succeeds
-// whatever becomes of the rest, which is left to whoever looks at the index next.
-func (s *Store) PutSegment(ctx context.Context, p store.SegmentWrite) (int64, error) {
+// PutSegment implements store.Lexicon. The change of the manifest is the commit point: after it the call succeeds whatever
+// becomes of the rest, which the next reader of the index completes.
+func (s *searchIndex) PutSegment(ctx context.Context, p store.SegmentWrite) (int64, error) {
 	if err := s.inLife(ctx, p.User, p.Scope); err != nil {
 		return 0, err
 	}
@@ -268,8 +268,8 @@ func (s *Store) PutSegment(ctx context.Context, p store.SegmentWrite) (int64, er
 	return 0, store.Contention("others write the index")
 }
 
-// catchUpWith tells heads of turns that they do not know of: a session must not look indexed beyond its last message.
-func (s *Store) catchUpWith(ctx context.Context, scope memory.ScopeKey, turns []store.TurnRef) error {
+// catchUpWith brings the sessions' heads up to the turns: a session must not appear indexed beyond its last message.
+func (s *searchIndex) catchUpWith(ctx context.Context, scope memory.ScopeKey, turns []store.TurnRef) error {
 	last := map[memory.SessionKey]int64{}
 	for _, t := range turns {
 		last[t.Session] = max(last[t.Session], t.TurnNo)
@@ -282,7 +282,7 @@ func (s *Store) catchUpWith(ctx context.Context, scope memory.ScopeKey, turns []
 		if n == 0 {
 			continue
 		}
-		if err := s.catchUp(ctx, key); err != nil {
+		if err := s.transcript.catchUp(ctx, key); err != nil {
 			return err
 		}
 	}
@@ -290,7 +290,7 @@ func (s *Store) catchUpWith(ctx context.Context, scope memory.ScopeKey, turns []
 }
 
 // putSegment reports false when the manifest was changed by another meanwhile.
-func (s *Store) putSegment(ctx context.Context, p store.SegmentWrite) (no int64, done bool, err error) {
+func (s *searchIndex) putSegment(ctx context.Context, p store.SegmentWrite) (no int64, done bool, err error) {
 	m, no, done, err := s.stage(ctx, p)
 	if done || err != nil {
 		return no, done, err
@@ -304,8 +304,8 @@ func (s *Store) putSegment(ctx context.Context, p store.SegmentWrite) (no int64,
 
 // stage decides what the manifest becomes and stores the data under the number. It reports true when the write was done
 // before.
-func (s *Store) stage(ctx context.Context, p store.SegmentWrite) (m manifestDoc, no int64, done bool, err error) {
-	if m, err = s.settledManifest(ctx, p.Scope); err != nil {
+func (s *searchIndex) stage(ctx context.Context, p store.SegmentWrite) (m manifestDoc, no int64, done bool, err error) {
+	if m, err = s.completedManifest(ctx, p.Scope); err != nil {
 		return m, 0, false, err
 	}
 	if !m.hasAll(p.Replaces) {
@@ -334,7 +334,7 @@ func (s *Store) stage(ctx context.Context, p store.SegmentWrite) (m manifestDoc,
 }
 
 // stillPending returns the ids of those of the turns that are pending.
-func (s *Store) stillPending(ctx context.Context, scope memory.ScopeKey, turns []store.TurnRef) ([]string, error) {
+func (s *searchIndex) stillPending(ctx context.Context, scope memory.ScopeKey, turns []store.TurnRef) ([]string, error) {
 	if len(turns) == 0 {
 		return nil, nil
 	}
@@ -356,7 +356,7 @@ func (s *Store) stillPending(ctx context.Context, scope memory.ScopeKey, turns [
 
 // insertSegment stores the data under the next number that nobody has taken. What another write that was not committed
 // has left is not overwritten: it may yet be.
-func (s *Store) insertSegment(ctx context.Context, m manifestDoc, data []byte) (int64, error) {
+func (s *searchIndex) insertSegment(ctx context.Context, m manifestDoc, data []byte) (int64, error) {
 	for no := m.NextNo; no < m.NextNo+maxReads; no++ {
 		_, err := s.segments.InsertOne(ctx, segmentDoc{ID: segmentID(m.Scope, no), Scope: m.Scope, No: no, Data: data})
 		if err == nil {
@@ -374,7 +374,7 @@ const usersAtOnce = 1000
 
 // PendingUsers implements store.Lexicon. It walks the turns by their time; those of users who were found already are
 // passed over by the server.
-func (s *Store) PendingUsers(ctx context.Context, limit int) ([]memory.UserRef, error) {
+func (s *searchIndex) PendingUsers(ctx context.Context, limit int) ([]memory.UserRef, error) {
 	scopes := []memory.ScopeKey{}
 	for len(scopes) < limit {
 		turns, err := readAll[turnDoc](ctx, s.turns, eq("pending", eq("$exists", true), "scope", eq("$nin", scopes)),
@@ -395,7 +395,7 @@ func (s *Store) PendingUsers(ctx context.Context, limit int) ([]memory.UserRef, 
 }
 
 // usersIn finds the users in the order of their scopes; those who are gone are left out.
-func (s *Store) usersIn(ctx context.Context, scopes []memory.ScopeKey) ([]memory.UserRef, error) {
+func (s *searchIndex) usersIn(ctx context.Context, scopes []memory.ScopeKey) ([]memory.UserRef, error) {
 	by, err := s.usersByScope(ctx, scopes)
 	if err != nil {
 		return nil, err
@@ -409,7 +409,7 @@ func (s *Store) usersIn(ctx context.Context, scopes []memory.ScopeKey) ([]memory
 	return users, nil
 }
 
-func (s *Store) usersByScope(ctx context.Context, scopes []memory.ScopeKey) (map[memory.ScopeKey]memory.UserRef, error) {
+func (s *searchIndex) usersByScope(ctx context.Context, scopes []memory.ScopeKey) (map[memory.ScopeKey]memory.UserRef, error) {
 	docs, err := readAll[userDoc](ctx, s.users, eq("_id", eq("$in", scopes)), options.Find().SetProjection(eq("tenant", 1, "user_id", 1)))
 	if err != nil {
 		return nil, s.failed("find users", err)
@@ -422,12 +422,12 @@ func (s *Store) usersByScope(ctx context.Context, scopes []memory.ScopeKey) (map
 }
 
 // PendingTurns implements store.Lexicon.
-func (s *Store) PendingTurns(ctx context.Context, q store.PendingQuery) ([]store.Turn, error) {
+func (s *searchIndex) PendingTurns(ctx context.Context, q store.PendingQuery) ([]store.Turn, error) {
 	u, err := s.scope(ctx, q.User)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := s.settledManifest(ctx, u.Scope); err != nil {
+	if _, err := s.completedManifest(ctx, u.Scope); err != nil {
 		return nil, err
 	}
 	waiting, err := s.waiting(ctx, u.Scope, q.MaxMessages) // each has a message
@@ -481,7 +481,7 @@ func (d turnDoc) toIndex(sessionID string) (store.Turn, error) {
 }
 
 // SegmentsToEmbed implements store.Lexicon.
-func (s *Store) SegmentsToEmbed(ctx context.Context, version, limit int) ([]store.SegmentRef, error) {
+func (s *searchIndex) SegmentsToEmbed(ctx context.Context, version, limit int) ([]store.SegmentRef, error) {
 	below := eq("segments.embedding", eq("$lt", version))
 	manifests, err := readAll[manifestDoc](ctx, s.lexicons, below, options.Find().SetHint("embeddings").SetLimit(int64(limit)))
 	if err != nil {
@@ -507,7 +507,7 @@ func (s *Store) SegmentsToEmbed(ctx context.Context, version, limit int) ([]stor
 }
 
 // CountMessagesToEmbed implements store.Lexicon.
-func (s *Store) CountMessagesToEmbed(ctx context.Context, version int) (waiting, all int64, err error) {
+func (s *searchIndex) CountMessagesToEmbed(ctx context.Context, version int) (waiting, all int64, err error) {
 	cursor, err := s.lexicons.Aggregate(ctx, bson.A{
 		eq("$unwind", "$segments"),
 		eq("$group", eq("_id", eq("$lt", bson.A{"$segments.embedding", version}), "n", eq("$sum", "$segments.messages"))),
@@ -533,7 +533,7 @@ func (s *Store) CountMessagesToEmbed(ctx context.Context, version int) (waiting,
 
 // RetireSegments implements store.Lexicon. Each user is a write of its own; a crash in between leaves users for the next
 // call.
-func (s *Store) RetireSegments(ctx context.Context, q store.RetireQuery) (int, error) {
+func (s *searchIndex) RetireSegments(ctx context.Context, q store.RetireQuery) (int, error) {
 	scopes, err := s.scopesToRetire(ctx, q)
 	if err != nil {
 		return 0, err
@@ -553,7 +553,7 @@ func (s *Store) RetireSegments(ctx context.Context, q store.RetireQuery) (int, e
 
 // scopesToRetire finds whose segments are asked for, and whose were retired by a server that died before all of the marks
 // were set: nobody else would find those.
-func (s *Store) scopesToRetire(ctx context.Context, q store.RetireQuery) ([]memory.ScopeKey, error) {
+func (s *searchIndex) scopesToRetire(ctx context.Context, q store.RetireQuery) ([]memory.ScopeKey, error) {
 	if q.User != nil {
 		u, err := s.scope(ctx, *q.User)
 		return []memory.ScopeKey{u.Scope}, err
@@ -574,9 +574,9 @@ func (s *Store) scopesToRetire(ctx context.Context, q store.RetireQuery) ([]memo
 
 // retire takes all of the user's segments away: all of the user's turns become pending again, and a message must not be
 // both in a segment and pending. It reports whether there was one.
-func (s *Store) retire(ctx context.Context, scope memory.ScopeKey) (bool, error) {
+func (s *searchIndex) retire(ctx context.Context, scope memory.ScopeKey) (bool, error) {
 	for range maxReads {
-		m, err := s.settledManifest(ctx, scope)
+		m, err := s.completedManifest(ctx, scope)
 		if err != nil || len(m.Segments) == 0 {
 			return false, err
 		}

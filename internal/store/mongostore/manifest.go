@@ -16,13 +16,13 @@ import (
 	"github.com/stratamem/strata/internal/store"
 )
 
-// manifestDoc says which segments a user's lexical index has. A change of it is the commit point of every write to the
-// index. What has to follow in other documents is named in it until it is done, and whoever finds it undone does it.
+// manifestDoc lists the segments of a user's lexical index. A change of it is the commit point of every write to the index.
+// What has to follow in other documents is recorded in it until it is done, and the next reader that finds it undone does
+// it.
 //
-// A turn that is named in Clearing is in a segment, whether it still bears its mark or not. While Retiring is set, all of
-// the user's turns are pending, whether they bear the mark or not. Epoch makes the work of a process that was stopped in
-// the middle and goes on later harmless: marks bear the epoch they were last changed in, and none is changed for a lower
-// one, nor for its own again.
+// A turn listed in Clearing is in a segment, whether its pending mark is still set or not. While Retiring is set, all of
+// the user's turns are pending, whether their mark is set or not. Epoch makes a process harmless that stopped in the middle
+// and continues later: a mark holds the epoch of its last change, and a change needs a higher one.
 type manifestDoc struct {
 	Scope    memory.ScopeKey `bson:"_id"`
 	Rev      int64           `bson:"rev"`     // counts the changes, but not the ends of Clearing and Retiring
@@ -32,7 +32,7 @@ type manifestDoc struct {
 	Clearing []string        `bson:"clearing"` // ids of turns
 	Segments []segmentEntry  `bson:"segments"` // by No
 	LastNo   int64           `bson:"last_no"`  // of all segments there ever were; 0 before the first
-	Feed     feedDoc         `bson:"feed"`     // how far memory.ViewTurns was told; swapManifest leaves it alone
+	Feed     feedDoc         `bson:"feed"`     // the checkpoint of memory.ViewTurns; swapManifest does not write it
 	Wakes    int64           `bson:"-"`        // since when the feed waits for the change; 0 when it need not
 }
 
@@ -47,7 +47,7 @@ type segmentEntry struct {
 	Hash      []byte  `bson:"hash"` // keyed, of the data
 }
 
-func (m manifestDoc) settled() bool { return !m.Retiring && len(m.Clearing) == 0 }
+func (m manifestDoc) complete() bool { return !m.Retiring && len(m.Clearing) == 0 }
 
 func (m manifestDoc) infos() (infos []store.SegmentInfo) {
 	for _, e := range m.Segments {
@@ -84,7 +84,7 @@ func (m manifestDoc) without(replaced []int64, turns []string) manifestDoc {
 	return m
 }
 
-// plus is the manifest with one more segment, which the view of messages' vectors has not been told of.
+// plus returns the manifest with one more segment, which the view of message vectors still lacks.
 func (m manifestDoc) plus(e segmentEntry, at int64) manifestDoc {
 	m.Segments = append(slices.Clone(m.Segments), e)
 	m.NextNo, m.LastNo, m.Wakes = e.No+1, e.No, at
@@ -110,7 +110,7 @@ func firstNo(scope memory.ScopeKey) int64 {
 func segmentID(scope memory.ScopeKey, no int64) string { return fmt.Sprintf("%s/%016x", scope, no) }
 
 // manifest reads the user's manifest; one of revision 0 before the first segment.
-func (s *Store) manifest(ctx context.Context, scope memory.ScopeKey) (manifestDoc, error) {
+func (s *searchIndex) manifest(ctx context.Context, scope memory.ScopeKey) (manifestDoc, error) {
 	m := manifestDoc{Scope: scope, NextNo: firstNo(scope)}
 	err := s.lexicons.FindOne(ctx, eq("_id", scope)).Decode(&m)
 	if errors.Is(err, mongo.ErrNoDocuments) {
@@ -122,11 +122,11 @@ func (s *Store) manifest(ctx context.Context, scope memory.ScopeKey) (manifestDo
 // maxReads bounds how often something is read again because it was changed meanwhile.
 const maxReads = 20
 
-// settledManifest reads the manifest after it has done what it finds undone.
-func (s *Store) settledManifest(ctx context.Context, scope memory.ScopeKey) (manifestDoc, error) {
+// completedManifest reads the manifest after it has done what it finds undone.
+func (s *searchIndex) completedManifest(ctx context.Context, scope memory.ScopeKey) (manifestDoc, error) {
 	for range maxReads {
 		m, err := s.manifest(ctx, scope)
-		if err != nil || m.settled() {
+		if err != nil || m.complete() {
 			return m, err
 		}
 		if err := s.completeManifest(ctx, m); err != nil {
@@ -137,7 +137,7 @@ func (s *Store) settledManifest(ctx context.Context, scope memory.ScopeKey) (man
 }
 
 // revision reads which one the manifest is at.
-func (s *Store) revision(ctx context.Context, scope memory.ScopeKey) (int64, error) {
+func (s *searchIndex) revision(ctx context.Context, scope memory.ScopeKey) (int64, error) {
 	var m manifestDoc
 	err := s.lexicons.FindOne(ctx, eq("_id", scope), options.FindOne().SetProjection(eq("rev", 1))).Decode(&m)
 	if errors.Is(err, mongo.ErrNoDocuments) {
@@ -147,7 +147,7 @@ func (s *Store) revision(ctx context.Context, scope memory.ScopeKey) (int64, err
 }
 
 // swapManifest stores the manifest in place of the one of the revision before. It reports false when another was faster.
-func (s *Store) swapManifest(ctx context.Context, m manifestDoc) (bool, error) {
+func (s *searchIndex) swapManifest(ctx context.Context, m manifestDoc) (bool, error) {
 	first := m.Rev == 1
 	res, err := s.lexicons.UpdateOne(ctx, eq("_id", m.Scope, "rev", m.Rev-1), m.update(), options.UpdateOne().SetUpsert(first))
 	if mongo.IsDuplicateKeyError(err) {
@@ -175,7 +175,7 @@ func (m manifestDoc) update() bson.D {
 }
 
 // completeManifest does what must follow a change of the manifest. Any number may do it at once.
-func (s *Store) completeManifest(ctx context.Context, m manifestDoc) error {
+func (s *searchIndex) completeManifest(ctx context.Context, m manifestDoc) error {
 	if m.Retiring {
 		if err := s.markAll(ctx, m); err != nil {
 			return err
@@ -194,7 +194,7 @@ func (s *Store) completeManifest(ctx context.Context, m manifestDoc) error {
 
 // endManifest notes that the work that the manifest names is done. A later epoch's work is not touched; that of the same epoch
 // names other turns.
-func (s *Store) endManifest(ctx context.Context, m manifestDoc) error {
+func (s *searchIndex) endManifest(ctx context.Context, m manifestDoc) error {
 	update := bson.D{{Key: "$unset", Value: eq("retiring", "")}}
 	if len(m.Clearing) > 0 {
 		update = bson.D{{Key: "$pullAll", Value: eq("clearing", m.Clearing)}}
@@ -206,7 +206,7 @@ func (s *Store) endManifest(ctx context.Context, m manifestDoc) error {
 }
 
 // clearMarks takes the marks of turns that a segment has.
-func (s *Store) clearMarks(ctx context.Context, m manifestDoc) error {
+func (s *searchIndex) clearMarks(ctx context.Context, m manifestDoc) error {
 	update := bson.D{{Key: "$unset", Value: eq("pending", "")}}
 	if m.Epoch > 0 {
 		update = append(update, bson.E{Key: "$set", Value: eq("epoch", m.Epoch)})
@@ -219,7 +219,7 @@ func (s *Store) clearMarks(ctx context.Context, m manifestDoc) error {
 }
 
 // markAll marks every turn of the user as pending, but for those that were marked or cleared in this epoch.
-func (s *Store) markAll(ctx context.Context, m manifestDoc) error {
+func (s *searchIndex) markAll(ctx context.Context, m manifestDoc) error {
 	sessions, err := s.sessionsOf(ctx, m.Scope)
 	if err != nil {
 		return err
@@ -235,7 +235,7 @@ func (s *Store) markAll(ctx context.Context, m manifestDoc) error {
 	return nil
 }
 
-func (s *Store) sessionsOf(ctx context.Context, scope memory.ScopeKey) ([]memory.SessionKey, error) {
+func (s *core) sessionsOf(ctx context.Context, scope memory.ScopeKey) ([]memory.SessionKey, error) {
 	docs, err := readAll[sessionDoc](ctx, s.conversations, eq("scope", scope), options.Find().SetProjection(eq("_id", 1)))
 	if err != nil {
 		return nil, s.failed("find sessions", err)
@@ -249,7 +249,7 @@ func (s *Store) sessionsOf(ctx context.Context, scope memory.ScopeKey) ([]memory
 
 // dropData deletes the data of segments that the manifest does not name: of those that were replaced, and of writes that
 // did not come as far as their commit. Numbers that may still be given are above it.
-func (s *Store) dropData(ctx context.Context, m manifestDoc) error {
+func (s *searchIndex) dropData(ctx context.Context, m manifestDoc) error {
 	live := make([]int64, len(m.Segments))
 	for i, e := range m.Segments {
 		live[i] = e.No

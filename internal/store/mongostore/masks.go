@@ -14,11 +14,11 @@ import (
 	"github.com/stratamem/strata/internal/secrets"
 )
 
-// masksVersion is the schema from which on messages note where they say secrets.
+// masksVersion is the schema from which on messages record where they contain secrets.
 const masksVersion = 7
 
-// noteSecrets notes where messages say secrets that were stored before any was noted. Once for all: looking at each read
-// would cost more and find nothing else. It finds the same when it is run again.
+// noteSecrets records the places of secrets in messages that were stored before such places were recorded. Doing it once
+// costs less than looking at every read, and finds the same. It may run again.
 func noteSecrets(ctx context.Context, turns *mongo.Collection, log *slog.Logger) error {
 	cursor, err := turns.Find(ctx, bson.D{}, options.Find().SetProjection(eq("messages.text", 1, "messages.parts", 1)))
 	if err != nil {

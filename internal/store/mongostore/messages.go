@@ -20,17 +20,17 @@ import (
 const turnsPerReply = 64
 
 // KnownToolCalls implements store.Transcript.
-func (s *Store) KnownToolCalls(ctx context.Context, ref memory.SessionRef, callIDs []string) ([]string, error) {
+func (s *transcript) KnownToolCalls(ctx context.Context, ref memory.SessionRef, callIDs []string) ([]string, error) {
 	return s.known(ctx, ref, callIDs, "calls")
 }
 
 // KnownMessages implements store.Transcript.
-func (s *Store) KnownMessages(ctx context.Context, ref memory.SessionRef, ids []string) ([]string, error) {
+func (s *transcript) KnownMessages(ctx context.Context, ref memory.SessionRef, ids []string) ([]string, error) {
 	return s.known(ctx, ref, ids, "ids")
 }
 
 // known are those of the ids whose keyed hash some turn of the session has in a field.
-func (s *Store) known(ctx context.Context, ref memory.SessionRef, ids []string, field string) ([]string, error) {
+func (s *transcript) known(ctx context.Context, ref memory.SessionRef, ids []string, field string) ([]string, error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}
@@ -56,7 +56,7 @@ func (s *Store) known(ctx context.Context, ref memory.SessionRef, ids []string, 
 }
 
 // hashesIn are the hashes in a field of the session's turns that have one of those asked for.
-func (s *Store) hashesIn(ctx context.Context, key memory.SessionKey, field string, hashes [][]byte) (map[string]bool, error) {
+func (s *transcript) hashesIn(ctx context.Context, key memory.SessionKey, field string, hashes [][]byte) (map[string]bool, error) {
 	filter := eq("session", key, field, bson.D{{Key: "$in", Value: hashes}})
 	turns, err := readAll[turnDoc](ctx, s.turns, filter, options.Find().SetProjection(eq(field, 1)))
 	if err != nil {
@@ -72,7 +72,7 @@ func (s *Store) hashesIn(ctx context.Context, key memory.SessionKey, field strin
 }
 
 // Messages implements store.Transcript.
-func (s *Store) Messages(ctx context.Context, q store.MessageQuery) ([]memory.Message, error) {
+func (s *transcript) Messages(ctx context.Context, q store.MessageQuery) ([]memory.Message, error) {
 	_, d, err := s.session(ctx, q.Ref)
 	if err != nil {
 		return nil, err
@@ -89,19 +89,19 @@ type run struct {
 	bytes    int64
 }
 
-func (s *Store) readRun(ctx context.Context, key memory.SessionKey, q store.MessageQuery) ([]memory.Message, error) {
+func (s *transcript) readRun(ctx context.Context, key memory.SessionKey, q store.MessageQuery) ([]memory.Message, error) {
 	filter, found, err := s.turnRange(ctx, key, q)
 	if err != nil || !found {
 		return nil, err
 	}
 	r := &run{q: q, messages: make([]memory.Message, 0, min(q.Limit, 256))}
-	err = s.walk(ctx, filter, q, r.turn)
+	err = s.walk(ctx, filter, q, r.addTurn)
 	return r.messages, err
 }
 
 // turnRange selects the turns that hold the messages between After and Before. Turns lie in the order of their ids, so
 // only a bound that is set has to be looked up.
-func (s *Store) turnRange(ctx context.Context, key memory.SessionKey, q store.MessageQuery) (filter bson.D, found bool, err error) {
+func (s *transcript) turnRange(ctx context.Context, key memory.SessionKey, q store.MessageQuery) (filter bson.D, found bool, err error) {
 	from, to := max(q.After, 0)+1, q.Before-1
 	if q.Before > 0 && from > to {
 		return nil, false, nil
@@ -133,7 +133,7 @@ func (s *Store) turnRange(ctx context.Context, key memory.SessionKey, q store.Me
 }
 
 // turnWith returns the id of the turn that stored the message; "" when there is none.
-func (s *Store) turnWith(ctx context.Context, key memory.SessionKey, seq int64) (string, error) {
+func (s *transcript) turnWith(ctx context.Context, key memory.SessionKey, seq int64) (string, error) {
 	var t turnDoc
 	err := s.turns.FindOne(ctx, eq("session", key, "messages.seq", seq), options.FindOne().SetProjection(eq("_id", 1))).Decode(&t)
 	if errors.Is(err, mongo.ErrNoDocuments) {
@@ -143,7 +143,7 @@ func (s *Store) turnWith(ctx context.Context, key memory.SessionKey, seq int64) 
 }
 
 // walk calls each with turns in the order asked for until it has enough.
-func (s *Store) walk(ctx context.Context, filter bson.D, q store.MessageQuery, each func(turnDoc) (more bool, err error)) error {
+func (s *transcript) walk(ctx context.Context, filter bson.D, q store.MessageQuery, each func(turnDoc) (more bool, err error)) error {
 	o := options.Find().SetSort(eq("_id", 1)).SetLimit(int64(q.Limit)).SetBatchSize(int32(min(q.Limit, turnsPerReply)))
 	if q.NewestFirst {
 		o.SetSort(eq("_id", -1))
@@ -170,8 +170,8 @@ func (s *Store) walk(ctx context.Context, filter bson.D, q store.MessageQuery, e
 	return s.failed("read messages", cursor.Err())
 }
 
-// turn adds the turn's messages that are asked for, in order, while there is room.
-func (r *run) turn(t turnDoc) (more bool, err error) {
+// addTurn adds the turn's messages that are asked for, in order, while there is room.
+func (r *run) addTurn(t turnDoc) (more bool, err error) {
 	if r.q.NewestFirst {
 		slices.Reverse(t.Messages)
 	}
@@ -208,7 +208,7 @@ func (r *run) add(turn int64, d messageDoc) (more bool, err error) {
 }
 
 // MessagesAt implements store.Transcript.
-func (s *Store) MessagesAt(ctx context.Context, q store.PlacesQuery) ([]memory.PlacedMessage, error) {
+func (s *transcript) MessagesAt(ctx context.Context, q store.PlacesQuery) ([]memory.PlacedMessage, error) {
 	if len(q.Places) == 0 {
 		return nil, nil
 	}
@@ -223,7 +223,7 @@ func (s *Store) MessagesAt(ctx context.Context, q store.PlacesQuery) ([]memory.P
 }
 
 // ownSessions finds the user's own sessions among those of the places.
-func (s *Store) ownSessions(ctx context.Context, scope memory.ScopeKey, places []memory.Place) (map[memory.SessionKey]sessionDoc, error) {
+func (s *transcript) ownSessions(ctx context.Context, scope memory.ScopeKey, places []memory.Place) (map[memory.SessionKey]sessionDoc, error) {
 	keys := make([]memory.SessionKey, len(places))
 	for i, p := range places {
 		keys[i] = p.Session
@@ -250,7 +250,7 @@ const placesPerQuery = 128
 
 // readPlaces reads the places some at a time, so that little more than the limit is ever in memory. Whose sessions they are
 // in is found out beside the first.
-func (s *Store) readPlaces(ctx context.Context, scope memory.ScopeKey, q store.PlacesQuery) ([]memory.PlacedMessage, error) {
+func (s *transcript) readPlaces(ctx context.Context, scope memory.ScopeKey, q store.PlacesQuery) ([]memory.PlacedMessage, error) {
 	var found map[memory.Place]foundMessage
 	p := placing{hits: make([]memory.PlacedMessage, 0, len(q.Places)), maxBytes: q.MaxBytes}
 	first := q.Places[:min(len(q.Places), placesPerQuery)]
@@ -266,13 +266,13 @@ func (s *Store) readPlaces(ctx context.Context, scope memory.ScopeKey, q store.P
 	if err := g.Wait(); err != nil {
 		return nil, err
 	}
-	full, err := p.take(first, found)
+	full, err := p.add(first, found)
 	for some := range slices.Chunk(q.Places[len(first):], placesPerQuery) {
 		if full || err != nil {
 			break
 		}
 		if found, err = s.messagesAt(ctx, scope, some); err == nil {
-			full, err = p.take(some, found)
+			full, err = p.add(some, found)
 		}
 	}
 	return p.hits, err
@@ -286,8 +286,8 @@ type placing struct {
 	maxBytes int64 // 0 for no limit
 }
 
-// take adds the messages that were found at the places. It reports true where one was over the limit.
-func (p *placing) take(places []memory.Place, found map[memory.Place]foundMessage) (full bool, err error) {
+// add adds the messages that were found at the places. It reports true where one was over the limit.
+func (p *placing) add(places []memory.Place, found map[memory.Place]foundMessage) (full bool, err error) {
 	for _, at := range places {
 		f, ok := found[at]
 		in, own := p.own[at.Session]
@@ -313,8 +313,8 @@ type foundMessage struct {
 	doc  messageDoc
 }
 
-// messagesAt answers those of the places that are the scope's.
-func (s *Store) messagesAt(ctx context.Context, scope memory.ScopeKey, places []memory.Place) (map[memory.Place]foundMessage, error) {
+// messagesAt returns the messages at those of the places that belong to the scope.
+func (s *transcript) messagesAt(ctx context.Context, scope memory.ScopeKey, places []memory.Place) (map[memory.Place]foundMessage, error) {
 	seqs := map[memory.SessionKey][]int64{}
 	for _, p := range places {
 		if p.Seq >= 1 {
@@ -364,7 +364,7 @@ func openTurn(turn bson.Raw, seqs map[memory.SessionKey][]int64, found map[memor
 }
 
 // UpdateMessage implements store.Transcript.
-func (s *Store) UpdateMessage(ctx context.Context, u store.MessageUpdate) (memory.Message, error) {
+func (s *transcript) UpdateMessage(ctx context.Context, u store.MessageUpdate) (memory.Message, error) {
 	_, d, err := s.session(ctx, u.Ref)
 	if err != nil {
 		return memory.Message{}, err
@@ -390,7 +390,7 @@ func (s *Store) UpdateMessage(ctx context.Context, u store.MessageUpdate) (memor
 }
 
 // relabel changes what the update sets of a turn's message, which never moves within its turn.
-func (s *Store) relabel(ctx context.Context, turn string, at int, u store.MessageUpdate) (memory.Message, error) {
+func (s *transcript) relabel(ctx context.Context, turn string, at int, u store.MessageUpdate) (memory.Message, error) {
 	var t turnDoc
 	var err error
 	if change := labels(at, u); len(change) > 0 {

@@ -45,7 +45,7 @@ func migrate(ctx context.Context, db *mongo.Database, log *slog.Logger) error {
 	return nil
 }
 
-// readSchema answers 0 for a database without a schema.
+// readSchema returns 0 for a database without a schema.
 func readSchema(ctx context.Context, meta *mongo.Collection) (int, error) {
 	var doc struct {
 		Version int `bson:"version"`
@@ -95,7 +95,7 @@ func readCommands(name string) ([]bson.D, error) {
 	return commands, nil
 }
 
-// raiseSchema never lowers the version, whoever else raises it.
+// raiseSchema never lowers the version, even when another process has raised it further.
 func raiseSchema(ctx context.Context, meta *mongo.Collection, version int) error {
 	_, err := meta.UpdateOne(ctx, bson.D{{Key: "_id", Value: schemaID}},
 		bson.D{{Key: "$max", Value: bson.D{{Key: "version", Value: version}}}}, options.UpdateOne().SetUpsert(true))

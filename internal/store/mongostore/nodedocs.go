@@ -20,7 +20,7 @@ type nodeDoc struct {
 	Level       int                `bson:"level"`
 	From        int64              `bson:"from"`
 	To          int64              `bson:"to"`
-	Start       int64              `bson:"start"`           // the first message that it stands for
+	Start       int64              `bson:"start"`           // the first message that it covers
 	Under       int64              `bson:"under,omitempty"` // of a session's node: see nodeTop
 	Generation  int                `bson:"generation"`
 	Cumulative  bool               `bson:"cumulative"`
@@ -64,8 +64,8 @@ func rangesOf(docs []rangeDoc) []memory.SeqRange {
 	return out
 }
 
-// nodeTop is Under of a node that no other stands for. Under of another one is at most the lowest To of the nodes that
-// stand for it, or that is not noted yet: it tells a reader what to pass over, and decides nothing.
+// nodeTop is Under of a node that no other node covers. Under of any other node is at most the lowest To of the nodes that
+// cover it, or not recorded yet: readers use it to skip nodes, and decide nothing by it.
 const nodeTop = math.MaxInt64
 
 func nodeKey(scope memory.ScopeKey, id string) string { return string(scope) + "/" + id }
@@ -101,15 +101,15 @@ func (d nodeDoc) node() memory.SummaryNode {
 	}
 }
 
-// outline is the node without what it was made of and says.
+// outline is the node without its text and its sources.
 func (d nodeDoc) outline() memory.SummaryNode {
 	n := d.node()
 	n.Previous, n.Children, n.Text = "", nil, ""
 	return n
 }
 
-// topNodes leaves out what another of the nodes stands for, oldest first. Nodes nest: of those that begin at a message
-// the first in this order stands for the others, and for all that end before it does.
+// topNodes returns the nodes that no other of them covers, oldest first. Nodes nest: of those that begin at the same
+// message the first in this order covers the others, and all that end before it does.
 func topNodes(docs []nodeDoc) (nodes []memory.SummaryNode) {
 	slices.SortFunc(docs, func(a, b nodeDoc) int {
 		return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(b.To, a.To), cmp.Compare(b.Level, a.Level),

@@ -1,9 +1,3 @@
-// Package mongostore keeps the truth in a MongoDB database that any number of servers share.
-//
-// Only single documents are written atomically: it needs no transactions, no change streams and no replica set. A turn
-// is one document under a unique key made of its session and number, so two servers can never store two turns in one
-// place; what follows from a turn (the session's head) is written before Append answers, and is caught up by whoever
-// comes next when a server died in between. Every write waits for the journal of a majority.
 package mongostore
 
 import (
@@ -30,12 +24,12 @@ var _ store.Truth = (*Store)(nil)
 
 const (
 	defaultDatabase  = "strata"
-	selectionTimeout = 3 * time.Second  // until a server that does not answer counts as gone
+	selectionTimeout = 3 * time.Second  // how long a server may be silent before it counts as down
 	callTimeout      = 10 * time.Second // of a call whose context has no deadline
 	maxConnections   = 100
 )
 
-// Options say which database, and how.
+// Options name the database and how to use it.
 type Options struct {
 	URI      string        // such as mongodb://127.0.0.1:27017/?directConnection=true; may hold credentials
 	Database string        // "" for strata
@@ -43,8 +37,27 @@ type Options struct {
 	Keys     func() string // mints scope and session keys: 128 random bits in lower-case hex; nil for crypto/rand
 }
 
-// Store is an open database.
+// Store is an open database: one type for each role of store.Truth, over one core.
 type Store struct {
+	*core
+	*transcript
+	*searchIndex
+	*jobStore
+	*workStore
+	*factStore
+	*vectorStore
+	*summaryStore
+	*feedStore
+	*userStore
+	*shared
+	*archive
+
+	closing sync.Once
+	gone    error // of Close
+}
+
+// core is what every role needs: the collections, and how a user and a session are found.
+type core struct {
 	client *mongo.Client
 	log    *slog.Logger
 	keys   func() string
@@ -58,15 +71,72 @@ type Store struct {
 	nodes, summaryRevisions         *mongo.Collection
 	meta, leases                    *mongo.Collection
 
-	lanes *lanes
-	heads *heads
 	clock serverClock
-
-	closing sync.Once
-	gone    error // of Close
 }
 
-// Open connects to the server and brings the schema up to date. Its errors say what to do.
+// transcript implements store.Sessions and store.Transcript.
+type transcript struct {
+	*core
+	queues *queues
+	heads  *heads
+}
+
+// searchIndex implements store.Lexicon.
+type searchIndex struct {
+	*core
+	transcript *transcript // whose head an indexed turn must not be ahead of
+}
+
+// jobStore implements store.Journal.
+type jobStore struct{ *core }
+
+// workStore implements store.Work.
+type workStore struct {
+	*core
+	index *searchIndex
+	jobs  *jobStore
+}
+
+// factStore implements store.Facts.
+type factStore struct {
+	*core
+	jobs *jobStore // a write of facts makes its job final
+}
+
+// vectorStore implements store.Vectors.
+type vectorStore struct {
+	*core
+	owner *factStore
+}
+
+// summaryStore implements store.Summaries.
+type summaryStore struct {
+	*core
+	jobs *jobStore // a summary makes its job final
+}
+
+// feedStore implements store.Feeds.
+type feedStore struct {
+	*core
+	index   *searchIndex
+	vectors *vectorStore
+}
+
+// userStore implements store.Users.
+type userStore struct{ *core }
+
+// shared implements store.Leases and store.Secrets: what servers on one database agree on.
+type shared struct{ *core }
+
+// archive implements store.Source and store.Target: export and import of users.
+type archive struct {
+	*core
+	jobs    *jobStore
+	owner   *factStore
+	vectors *vectorStore
+}
+
+// Open connects to the server and brings the schema up to date. Its errors name what to do.
 func Open(ctx context.Context, o Options) (*Store, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -110,7 +180,7 @@ func connect(uri string) (*mongo.Client, error) {
 func withoutURI(err error, uri string) string { return strings.ReplaceAll(err.Error(), uri, "…") }
 
 func bind(db *mongo.Database, o Options) *Store {
-	return &Store{
+	c := &core{
 		client: db.Client(), log: o.Log, keys: o.Keys,
 		users: db.Collection("users"), conversations: db.Collection("conversations"), turns: db.Collection("turns"),
 		lexicons: db.Collection("lexicons"), segments: db.Collection("segments"),
@@ -120,7 +190,20 @@ func bind(db *mongo.Database, o Options) *Store {
 		factVectors: db.Collection("fact_vectors"), embeddings: db.Collection("embeddings"),
 		nodes: db.Collection("nodes"), summaryRevisions: db.Collection("summary_revisions"),
 		meta: db.Collection("meta"), leases: db.Collection("leases"),
-		lanes: newLanes(), heads: newHeads(cachedHeads),
+	}
+	transcript := &transcript{core: c, queues: newQueues(), heads: newHeads(cachedHeads)}
+	index := &searchIndex{core: c, transcript: transcript}
+	jobs := &jobStore{c}
+	facts := &factStore{core: c, jobs: jobs}
+	vectors := &vectorStore{core: c, owner: facts}
+	return &Store{
+		core: c, transcript: transcript, searchIndex: index, jobStore: jobs,
+		workStore: &workStore{core: c, index: index, jobs: jobs},
+		factStore: facts, vectorStore: vectors,
+		summaryStore: &summaryStore{core: c, jobs: jobs},
+		feedStore:    &feedStore{core: c, index: index, vectors: vectors},
+		userStore:    &userStore{c}, shared: &shared{c},
+		archive: &archive{core: c, jobs: jobs, owner: facts, vectors: vectors},
 	}
 }
 
@@ -133,7 +216,7 @@ func randomKey() string {
 // Close finishes what is queued and disconnects. Calls that come later get SHUTTING_DOWN.
 func (s *Store) Close() error {
 	s.closing.Do(func() {
-		s.lanes.close()
+		s.queues.close()
 		s.gone = disconnect(s.client)
 	})
 	return s.gone
@@ -148,7 +231,7 @@ func disconnect(client *mongo.Client) error {
 	return nil
 }
 
-// Check implements store.Checker: the primary must answer a read of the database.
+// Check implements store.Checker: it reads from the primary.
 func (s *Store) Check(ctx context.Context) error {
 	_, err := readSchema(ctx, s.meta)
 	return s.failed("check the database", err)

@@ -14,26 +14,26 @@ import (
 // maxTurnBytes is the largest turn that fits into a document, which MongoDB limits to 16 MiB.
 const maxTurnBytes = 15 << 20
 
-// ledger is what is known of a session while calls are decided. What it does not know of ids and requests, the unique
-// keys do.
-type ledger struct {
+// knownSession is what is known of a session while calls are decided. Ids and requests that it does not hold are caught by
+// the unique keys.
+type knownSession struct {
 	head
 	bodies   map[memory.KeyedHash]memory.KeyedHash // of known message ids
 	requests map[memory.KeyedHash]answered
 }
 
-// answered is a request with its first result.
+// answered is a stored request with its first result.
 type answered struct {
 	digest memory.KeyedHash
 	result store.AppendResult
 }
 
-func newLedger(h head) *ledger {
-	return &ledger{head: h, bodies: map[memory.KeyedHash]memory.KeyedHash{}, requests: map[memory.KeyedHash]answered{}}
+func newKnownSession(h head) *knownSession {
+	return &knownSession{head: h, bodies: map[memory.KeyedHash]memory.KeyedHash{}, requests: map[memory.KeyedHash]answered{}}
 }
 
-func (l *ledger) clone() *ledger {
-	return &ledger{head: l.head, bodies: maps.Clone(l.bodies), requests: maps.Clone(l.requests)}
+func (l *knownSession) clone() *knownSession {
+	return &knownSession{head: l.head, bodies: maps.Clone(l.bodies), requests: maps.Clone(l.requests)}
 }
 
 // step is what is decided about a call: an error, a result alone, or a turn to be stored before the result counts.
@@ -48,21 +48,21 @@ type step struct {
 // stores reports whether there is a turn to be stored.
 func (st *step) stores() bool { return st.err == nil && st.turn.Turn != 0 }
 
-// decide says what each call does when all are done in order, from what the ledger knows. The turns of a step that
-// cannot be stored must not be: then those after it are decided again.
-func (l *ledger) decide(calls []*call) []step {
+// decide plans each call as if all were done in order, from what is known of the session. If the turn of a step cannot be
+// stored, those after it must not be stored either: they are decided again.
+func (l *knownSession) decide(calls []*call) []step {
 	plan, steps := l.clone(), make([]step, len(calls))
 	for i, c := range calls {
 		steps[i] = plan.step(c)
 		if steps[i].stores() {
-			plan.take(&steps[i])
+			plan.apply(&steps[i])
 		}
 	}
 	return steps
 }
 
-// take adds what a stored turn says to what is known.
-func (l *ledger) take(st *step) {
+// apply adds a stored turn to what is known.
+func (l *knownSession) apply(st *step) {
 	t := st.turn
 	l.advance(t)
 	for i, id := range t.IDs {
@@ -73,7 +73,7 @@ func (l *ledger) take(st *step) {
 	}
 }
 
-func (l *ledger) step(c *call) step {
+func (l *knownSession) step(c *call) step {
 	p := &c.p
 	if first, known := l.requests[l.scope.Keyed(memory.IDDigest(p.RequestID))]; known && p.RequestID != "" {
 		return l.replay(c, first)
@@ -84,7 +84,7 @@ func (l *ledger) step(c *call) step {
 	if e := p.ExpectedLastSeq; e != nil && *e != l.lastSeq {
 		return step{call: c, err: store.LastSeqMismatch(p.Ref, *e, l.lastSeq)}
 	}
-	t := &draft{ledger: l, p: p, bodies: map[memory.KeyedHash]memory.KeyedHash{}, stored: map[string]bool{}}
+	t := &turnPlan{knownSession: l, p: p, bodies: map[memory.KeyedHash]memory.KeyedHash{}, stored: map[string]bool{}}
 	if err := t.write(); err != nil {
 		return step{call: c, err: err}
 	}
@@ -95,7 +95,7 @@ func (l *ledger) step(c *call) step {
 	return st
 }
 
-func (l *ledger) replay(c *call, first answered) step {
+func (l *knownSession) replay(c *call, first answered) step {
 	if first.digest != l.scope.Keyed(c.p.RequestDigest) {
 		return step{call: c, err: store.RequestIDReused(c.p.Ref, c.p.RequestID)}
 	}
@@ -103,9 +103,9 @@ func (l *ledger) replay(c *call, first answered) step {
 	return step{call: c, result: first.result}
 }
 
-// draft is a turn that is being written.
-type draft struct {
-	*ledger
+// turnPlan is a turn that is being written.
+type turnPlan struct {
+	*knownSession
 	p      *store.AppendParams
 	bodies map[memory.KeyedHash]memory.KeyedHash // of ids that this turn stores
 	stored map[string]bool                       // ids of messages that this turn stores
@@ -113,7 +113,7 @@ type draft struct {
 	result store.AppendResult
 }
 
-func (t *draft) write() error {
+func (t *turnPlan) write() error {
 	t.turn = turnDoc{
 		ID: turnID(t.key, t.lastTurn+1), Scope: t.scope, Session: t.key, Turn: t.lastTurn + 1,
 		FirstSeq: t.lastSeq + 1, LastSeq: t.lastSeq, RecordTime: max(micros(t.p.Time), t.updateTime),
@@ -131,12 +131,12 @@ func (t *draft) write() error {
 }
 
 // message adds one message, or finds it known.
-func (t *draft) message(m *store.NewMessage) error {
+func (t *turnPlan) message(m *store.NewMessage) error {
 	t.result.MessageIDs = append(t.result.MessageIDs, m.ID)
 	id, body := t.scope.Keyed(memory.IDDigest(m.ID)), t.scope.Keyed(m.BodyDigest)
 	known, ok := t.bodies[id]
 	if !ok {
-		known, ok = t.ledger.bodies[id]
+		known, ok = t.knownSession.bodies[id]
 	}
 	switch {
 	case ok && known != body:
@@ -150,7 +150,7 @@ func (t *draft) message(m *store.NewMessage) error {
 	return t.add(m)
 }
 
-func (t *draft) add(m *store.NewMessage) error {
+func (t *turnPlan) add(m *store.NewMessage) error {
 	stored := m.Message
 	t.turn.LastSeq++
 	stored.Seq, stored.TurnNo, stored.RecordTime = t.turn.LastSeq, t.turn.Turn, t.p.Time
@@ -179,7 +179,7 @@ func (t *draft) add(m *store.NewMessage) error {
 }
 
 // merge applies the patch; only one that changes the state raises its revision.
-func (t *draft) merge() error {
+func (t *turnPlan) merge() error {
 	if len(t.p.StatePatch) == 0 {
 		return nil
 	}
@@ -192,7 +192,7 @@ func (t *draft) merge() error {
 }
 
 // finish completes the result, and the turn with it, if there is one.
-func (t *draft) finish() error {
+func (t *turnPlan) finish() error {
 	r := &t.result
 	r.FirstSeq, r.LastSeq = t.turn.FirstSeq, t.turn.LastSeq
 	r.StateRevision, r.StepsSinceUser = t.turn.StateRevision, int(t.turn.Steps)
@@ -209,7 +209,7 @@ func (t *draft) finish() error {
 	return t.request()
 }
 
-func (t *draft) request() error {
+func (t *turnPlan) request() error {
 	if t.p.RequestID == "" {
 		return nil
 	}

@@ -18,7 +18,7 @@ import (
 var _ store.Target = (*Store)(nil)
 
 // QuarantineCounts implements store.Source.
-func (s *Store) QuarantineCounts(ctx context.Context) (map[string]int64, error) {
+func (s *archive) QuarantineCounts(ctx context.Context) (map[string]int64, error) {
 	return s.countQuarantined(ctx)
 }
 
@@ -30,13 +30,13 @@ const (
 )
 
 // Export implements store.Source. It does not read as of one instant: nobody may write meanwhile.
-func (s *Store) Export(ctx context.Context, user memory.UserRef, each func(store.Record) error) error {
+func (s *archive) Export(ctx context.Context, user memory.UserRef, each func(store.Record) error) error {
 	u, err := s.findUser(ctx, user)
 	if err != nil {
 		return err
 	}
 	if u.Applying != nil {
-		if err := s.spread(ctx, u.Scope, u.Applying); err != nil {
+		if err := s.owner.applyCommitted(ctx, u.Scope, u.Applying); err != nil {
 			return err
 		}
 	}
@@ -51,7 +51,7 @@ func (s *Store) Export(ctx context.Context, user memory.UserRef, each func(store
 
 // export is one call of Export while it reads.
 type export struct {
-	s    *Store
+	s    *archive
 	user userDoc
 	keys []memory.SessionKey // of the user's sessions, in order
 	each func(store.Record) error
@@ -147,7 +147,7 @@ func (x *export) slots(ctx context.Context) error {
 	}
 	slices.Sort(keys)
 	for some := range slices.Chunk(keys, exportedDocs) {
-		slots, err := x.s.findSlots(ctx, eq("_id", in(some)), options.Find().SetSort(eq("_id", 1)))
+		slots, err := x.s.jobs.findSlots(ctx, eq("_id", in(some)), options.Find().SetSort(eq("_id", 1)))
 		if err != nil {
 			return err
 		}
@@ -219,7 +219,7 @@ func (x *export) vectors(ctx context.Context, version int, ids []string, each fu
 }
 
 func (x *export) forgotten(ctx context.Context) error {
-	docs, err := x.s.forgottenSince(ctx, x.user.Scope, 0)
+	docs, err := x.s.owner.forgottenSince(ctx, x.user.Scope, 0)
 	if err != nil {
 		return err
 	}
@@ -272,12 +272,12 @@ func eachPage[D any](ctx context.Context, c *mongo.Collection, prefix string, si
 }
 
 // ImportEmbeddings implements store.Target.
-func (s *Store) ImportEmbeddings(ctx context.Context, versions []memory.Embedding, quarantined map[string]int64) error {
+func (s *archive) ImportEmbeddings(ctx context.Context, versions []memory.Embedding, quarantined map[string]int64) error {
 	models := make([]mongo.WriteModel, len(versions))
 	for i, e := range versions {
 		models[i] = mongo.NewInsertOneModel().SetDocument(newEmbeddingDoc(e))
 	}
-	have, err := s.Embeddings(ctx)
+	have, err := s.vectors.Embeddings(ctx)
 	if err != nil {
 		return err
 	}
@@ -287,7 +287,7 @@ func (s *Store) ImportEmbeddings(ctx context.Context, versions []memory.Embeddin
 	if err := write(ctx, s.embeddings, models); err != nil {
 		return s.failed("import embedding versions", err)
 	}
-	have, err = s.Embeddings(ctx)
+	have, err = s.vectors.Embeddings(ctx)
 	if err == nil && (len(have) != len(versions) || !fits(have, versions)) {
 		err = errOtherEmbeddings
 	}
@@ -312,7 +312,7 @@ func fits(have, all []memory.Embedding) bool {
 	return true
 }
 
-func (s *Store) importCounts(ctx context.Context, quarantined map[string]int64) error {
+func (s *archive) importCounts(ctx context.Context, quarantined map[string]int64) error {
 	for reason, n := range quarantined {
 		_, err := s.quarantineCounts.UpdateOne(ctx, eq("_id", reason), bson.D{{Key: "$max", Value: eq("n", n)}}, options.UpdateOne().SetUpsert(true))
 		if err != nil {
@@ -322,9 +322,10 @@ func (s *Store) importCounts(ctx context.Context, quarantined map[string]int64) 
 	return nil
 }
 
-// Import implements store.Target. The user's document comes first and bears a mark until EndImport: so an import that was
-// interrupted is told from a user who is served, and nobody makes another user of the same id meanwhile.
-func (s *Store) Import(ctx context.Context, user memory.UserRef, records []store.Record) error {
+// Import implements store.Target. The user's document comes first and is marked as importing until EndImport: the mark
+// tells an interrupted import from a user who is being served, and the document keeps others from creating a user of the
+// same id.
+func (s *archive) Import(ctx context.Context, user memory.UserRef, records []store.Record) error {
 	u, err := s.importUser(ctx, user, records)
 	if err != nil {
 		return err
@@ -339,13 +340,13 @@ func (s *Store) Import(ctx context.Context, user memory.UserRef, records []store
 			return err
 		}
 	}
-	return s.failed("import records", im.write(ctx, s))
+	return s.failed("import records", im.write(ctx, s.core))
 }
 
 var errNotOurs = errors.New("the target has the user already, with other content or from another source, and may serve it: copy into an empty database")
 
 // importUser finds or makes the user that is being imported.
-func (s *Store) importUser(ctx context.Context, user memory.UserRef, records []store.Record) (userDoc, error) {
+func (s *archive) importUser(ctx context.Context, user memory.UserRef, records []store.Record) (userDoc, error) {
 	was, err := s.findUser(ctx, user)
 	found := err == nil
 	if err != nil && !notFound(err) {
@@ -369,7 +370,7 @@ func (s *Store) importUser(ctx context.Context, user memory.UserRef, records []s
 	return u, s.failed("import user", err)
 }
 
-// importedUser is a user as it arrives. Views were told nothing of it.
+// importedUser is a user as it arrives: views lack all of it.
 func importedUser(r store.UserRecord) userDoc {
 	d := userDoc{
 		Scope: r.Scope, Tenant: r.Ref.Tenant, UserID: r.Ref.UserID, CreateTime: micros(r.CreateTime), UpdateTime: micros(r.UpdateTime),
@@ -399,7 +400,7 @@ func (im *imports) add(r store.Record) error {
 		d := im.session(*r.Session)
 		im.sessions = append(im.sessions, document{string(d.Key), d})
 	case r.Turn != nil:
-		return im.turn(*r.Turn)
+		return im.addTurn(*r.Turn)
 	case r.Node != nil:
 		d := newNodeDoc(im.user.Scope, *r.Node)
 		im.nodes = append(im.nodes, document{d.Key, d})
@@ -442,9 +443,9 @@ func (im *imports) session(r store.SessionRecord) sessionDoc {
 	return d
 }
 
-// turn adds a turn without what it left of the session's state and steps: that is read only of turns that the session's
-// head does not know of, and an imported head knows all of its own.
-func (im *imports) turn(r store.TurnRecord) error {
+// addTurn adds a turn without the state and the steps after it: those are read only of turns that the session's head lacks,
+// and an imported head lacks none.
+func (im *imports) addTurn(r store.TurnRecord) error {
 	d := turnDoc{
 		ID: turnID(r.Session, r.TurnNo), Scope: im.user.Scope, Session: r.Session, Turn: r.TurnNo,
 		FirstSeq: r.FirstSeq, LastSeq: r.FirstSeq + int64(len(r.Messages)) - 1, N: int64(len(r.Messages)),
@@ -458,7 +459,7 @@ func (im *imports) turn(r store.TurnRecord) error {
 		d.Pending = turnPending
 	}
 	for _, m := range r.Messages {
-		if err := d.take(m); err != nil {
+		if err := d.addMessage(m); err != nil {
 			return err
 		}
 	}
@@ -470,8 +471,8 @@ func (im *imports) turn(r store.TurnRecord) error {
 	return nil
 }
 
-// take adds a message that is stored elsewhere.
-func (d *turnDoc) take(m store.MessageRecord) error {
+// addMessage adds a message that is stored elsewhere.
+func (d *turnDoc) addMessage(m store.MessageRecord) error {
 	md, err := encodeMessage(d.Scope, m.Message, memory.Digest{})
 	if err != nil {
 		return err
@@ -535,7 +536,7 @@ func (im *imports) quarantined(q memory.Quarantined) quarantinedDoc {
 }
 
 // write stores what was added, each kind in one go. Unlike elsewhere, what a unique key refuses is an error.
-func (im *imports) write(ctx context.Context, s *Store) error {
+func (im *imports) write(ctx context.Context, s *core) error {
 	for _, w := range []struct {
 		into *mongo.Collection
 		docs []document
@@ -576,7 +577,7 @@ func storeAll(ctx context.Context, into *mongo.Collection, docs []document) erro
 }
 
 // EndImport implements store.Target. What follows from all of a user's records together is noted before.
-func (s *Store) EndImport(ctx context.Context, user memory.UserRef) error {
+func (s *archive) EndImport(ctx context.Context, user memory.UserRef) error {
 	u, err := s.findUser(ctx, user)
 	if err != nil || !u.Importing {
 		return err
@@ -587,13 +588,13 @@ func (s *Store) EndImport(ctx context.Context, user memory.UserRef) error {
 	return s.failed("end an import", s.served(ctx, u.Scope))
 }
 
-func (s *Store) served(ctx context.Context, scope memory.ScopeKey) error {
+func (s *archive) served(ctx context.Context, scope memory.ScopeKey) error {
 	_, err := s.users.UpdateOne(ctx, eq("_id", scope), operators(nil, eq("importing", "")))
 	return err
 }
 
-// noteUnder notes in each node of the user's sessions the shortest one that stands for it.
-func (s *Store) noteUnder(ctx context.Context, scope memory.ScopeKey) error {
+// noteUnder records in each node of the user's sessions the shortest node that covers it.
+func (s *archive) noteUnder(ctx context.Context, scope memory.ScopeKey) error {
 	o := options.Find().SetProjection(eq("text", 0, "children", 0))
 	docs, err := readAll[nodeDoc](ctx, s.nodes, eq("scope", scope, "kind", memory.SummarySession), o)
 	if err != nil {
@@ -614,7 +615,8 @@ func (s *Store) noteUnder(ctx context.Context, scope memory.ScopeKey) error {
 	return write(ctx, s.nodes, models)
 }
 
-// shortestAbove is where the shortest of the session's nodes ends that stand for this one; nodeTop for none. See nodesUnder.
+// shortestAbove returns where the shortest of the session's nodes that cover this one ends; nodeTop for none. See
+// nodesUnder.
 func shortestAbove(nodes []nodeDoc, d nodeDoc) int64 {
 	under := int64(nodeTop)
 	for _, n := range nodes {

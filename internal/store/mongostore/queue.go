@@ -12,45 +12,45 @@ import (
 )
 
 const (
-	laneLength = 64 // calls of a session that wait beside those that are being written
-	maxBatch   = 64 // calls that share an insert
+	queueLength = 64 // calls of a session that wait beside those that are being written
+	maxBatch    = 64 // calls that share an insert
 )
 
 // call is one Append on its way.
 type call struct {
 	p     store.AppendParams
 	until time.Time   // when the caller gives up; zero for never
-	taken atomic.Bool // by the lane, or by a caller that gave up
+	taken atomic.Bool // by the queue, or by a caller that gave up
 	done  chan struct{}
 	res   store.AppendResult
 	err   error
 }
 
-func (c *call) answer(res store.AppendResult, err error) {
+func (c *call) reply(res store.AppendResult, err error) {
 	c.res, c.err = res, err
 	close(c.done)
 }
 
-// lane is the queue of a session within this process: the unique keys decide between processes, and would be fought
+// queue holds the calls of a session within this process: the unique keys decide between processes, and would be fought
 // over by every caller of one process too.
-type lane struct {
+type queue struct {
 	calls   chan *call
 	callers int // inside submit
 }
 
-// lanes holds the lanes that have callers. Each has a goroutine that ends with its last caller.
-type lanes struct {
+// queues holds the queues that have callers. Each has a goroutine that ends with its last caller.
+type queues struct {
 	mu      sync.Mutex
-	open    map[memory.SessionRef]*lane
+	open    map[memory.SessionRef]*queue
 	closed  bool
 	serving group.Group
 }
 
-func newLanes() *lanes { return &lanes{open: map[memory.SessionRef]*lane{}} }
+func newQueues() *queues { return &queues{open: map[memory.SessionRef]*queue{}} }
 
-// submit has the call served in its session's lane and waits for it. A call that was not begun when ctx ends is not
+// submit has the call served in its session's queue and waits for it. A call that was not begun when ctx ends is not
 // done; of one that was begun nobody knows yet what becomes of it.
-func (l *lanes) submit(ctx context.Context, c *call, serve func([]*call)) error {
+func (l *queues) submit(ctx context.Context, c *call, serve func([]*call)) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -75,7 +75,7 @@ func (l *lanes) submit(ctx context.Context, c *call, serve func([]*call)) error 
 	return uncertain("append turn", ctx.Err())
 }
 
-func (l *lanes) enter(ref memory.SessionRef, serve func([]*call)) (*lane, error) {
+func (l *queues) enter(ref memory.SessionRef, serve func([]*call)) (*queue, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closed {
@@ -83,7 +83,7 @@ func (l *lanes) enter(ref memory.SessionRef, serve func([]*call)) (*lane, error)
 	}
 	in, ok := l.open[ref]
 	if !ok {
-		in = &lane{calls: make(chan *call, laneLength)}
+		in = &queue{calls: make(chan *call, queueLength)}
 		l.open[ref] = in
 		l.serving.Go(func() error {
 			in.run(serve)
@@ -94,8 +94,8 @@ func (l *lanes) enter(ref memory.SessionRef, serve func([]*call)) (*lane, error)
 	return in, nil
 }
 
-// leave ends the lane with its last caller. Calls of callers that gave up may still be in it: they are passed over.
-func (l *lanes) leave(ref memory.SessionRef, in *lane) {
+// leave ends the queue with its last caller. Calls of callers that gave up may still be in it: they are passed over.
+func (l *queues) leave(ref memory.SessionRef, in *queue) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if in.callers--; in.callers > 0 {
@@ -106,16 +106,16 @@ func (l *lanes) leave(ref memory.SessionRef, in *lane) {
 }
 
 // close refuses new calls and waits for those that are inside.
-func (l *lanes) close() {
+func (l *queues) close() {
 	l.mu.Lock()
 	l.closed = true
 	l.mu.Unlock()
 	_ = l.serving.Wait() // its members return no error
 }
 
-func (in *lane) run(serve func([]*call)) {
+func (in *queue) run(serve func([]*call)) {
 	for c := range in.calls {
-		batch := in.take(begun(nil, c))
+		batch := in.drain(begun(nil, c))
 		if len(batch) == 0 {
 			continue
 		}
@@ -124,24 +124,24 @@ func (in *lane) run(serve func([]*call)) {
 			return nil
 		})
 		if err != nil {
-			answerRest(batch, uncertain("append turn", err))
+			replyRest(batch, uncertain("append turn", err))
 		}
 	}
 }
 
-// answerRest answers the calls that were not answered.
-func answerRest(batch []*call, err error) {
+// replyRest gives the error to the calls that have no result yet.
+func replyRest(batch []*call, err error) {
 	for _, c := range batch {
 		select {
 		case <-c.done:
 		default:
-			c.answer(store.AppendResult{}, err)
+			c.reply(store.AppendResult{}, err)
 		}
 	}
 }
 
-// take adds what is waiting to the batch, without waiting for more.
-func (in *lane) take(batch []*call) []*call {
+// drain adds what is waiting to the batch, without waiting for more.
+func (in *queue) drain(batch []*call) []*call {
 	for len(batch) < maxBatch {
 		select {
 		case c, ok := <-in.calls:

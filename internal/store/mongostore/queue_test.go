@@ -11,7 +11,7 @@ import (
 )
 
 func TestALaneWhoseWorkPanicsAnswersItsCallsAndGoesOn(t *testing.T) {
-	l := newLanes()
+	l := newQueues()
 	ref := memory.UserRef{Tenant: "t", UserID: "ada"}.Session("s")
 	submit := func(serve func([]*call)) error {
 		return l.submit(t.Context(), &call{p: store.AppendParams{Ref: ref}, done: make(chan struct{})}, serve)
@@ -20,19 +20,19 @@ func TestALaneWhoseWorkPanicsAnswersItsCallsAndGoesOn(t *testing.T) {
 	if _, ok := errors.AsType[*group.PanicError](err); !ok || strings.Contains(err.Error(), "words") {
 		t.Errorf("the call returned %v", err)
 	}
-	if err := submit(func(calls []*call) { calls[0].answer(store.AppendResult{}, nil) }); err != nil {
+	if err := submit(func(calls []*call) { calls[0].reply(store.AppendResult{}, nil) }); err != nil {
 		t.Errorf("the next call returned %v", err)
 	}
 	l.close()
 }
 
 func TestTheValueOfAPanicStandsInNoErrorOfABatch(t *testing.T) {
-	s := &Store{lanes: newLanes(), heads: newHeads(1 << 20)}
-	defer s.lanes.close()
+	s := &transcript{queues: newQueues(), heads: newHeads(1 << 20)}
+	defer s.queues.close()
 	ref := memory.UserRef{Tenant: "t", UserID: "ada"}.Session("s")
 	s.heads.put(ref, head{}) // without its collections, the batch panics when it asks the server
 	c := &call{p: store.AppendParams{Ref: ref}, done: make(chan struct{})}
-	err := s.lanes.submit(t.Context(), c, s.serve)
+	err := s.queues.submit(t.Context(), c, s.serve)
 	if _, ok := errors.AsType[*group.PanicError](err); !ok {
 		t.Errorf("the call returned %v", err)
 	}

@@ -6,10 +6,10 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/event"
 
-	"github.com/stratamem/strata/internal/roundtrip"
+	"github.com/stratamem/strata/internal/waittime"
 )
 
-// roundtrips tells the clock of each call how long the server took.
+// roundtrips adds the time that each command took at the server to the clock of its call.
 type roundtrips struct {
 	running sync.Map // of func() by request id
 }
@@ -19,7 +19,7 @@ func newRoundtrips() *roundtrips { return &roundtrips{} }
 func (r *roundtrips) monitor() *event.CommandMonitor {
 	return &event.CommandMonitor{
 		Started: func(ctx context.Context, e *event.CommandStartedEvent) {
-			r.running.Store(e.RequestID, roundtrip.Begin(ctx))
+			r.running.Store(e.RequestID, waittime.Begin(ctx))
 		},
 		Succeeded: func(_ context.Context, e *event.CommandSucceededEvent) { r.end(e.RequestID) },
 		Failed:    func(_ context.Context, e *event.CommandFailedEvent) { r.end(e.RequestID) },

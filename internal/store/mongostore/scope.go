@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -29,24 +30,24 @@ type userDoc struct {
 	State         string    `bson:"state,omitempty"`
 	StateRevision int64     `bson:"state_revision"`
 	FactRevision  int64     `bson:"fact_revision"`
-	Applying      bson.Raw  `bson:"applying,omitempty"` // a write to the facts that is committed and not yet spread
+	Applying      bson.Raw  `bson:"applying,omitempty"` // a write to the facts that is committed and not yet copied to their collection
 	LastVectorNo  int64     `bson:"last_vector_no"`
 	PeriodsAt     int64     `bson:"periods_at,omitempty"`
 	Importing     bool      `bson:"importing,omitempty"` // until EndImport
 	Feeds         userFeeds `bson:"feeds"`
 }
 
-// userFeeds is how far the views of facts were told of the user.
+// userFeeds holds the checkpoints of the views of the user's facts.
 type userFeeds struct {
 	Vectors feedDoc `bson:"vectors"`
 	Facts   feedDoc `bson:"facts"`
 }
 
-// feedDoc is how far a view was told, in which of its builds. At is since when it has more to be told.
+// feedDoc is a view's checkpoint in one of its builds. At is the time since which the view lacks something.
 type feedDoc struct {
 	At       int64 `bson:"at,omitempty"`
-	Build    int64 `bson:"build"`           // 0 when it was told nothing
-	Reset    int64 `bson:"reset,omitempty"` // the build that made it forget what it was told
+	Build    int64 `bson:"build"`           // 0 before the first checkpoint
+	Reset    int64 `bson:"reset,omitempty"` // the build that discarded the checkpoint
 	Seq      int64 `bson:"seq,omitempty"`
 	Revision int64 `bson:"revision,omitempty"`
 	Version  int   `bson:"version,omitempty"`
@@ -55,8 +56,8 @@ type feedDoc struct {
 
 func (d userDoc) ref() memory.UserRef { return memory.UserRef{Tenant: d.Tenant, UserID: d.UserID} }
 
-// sessionDoc is a session's head as it is stored. What it says of turns may lag behind them by turns whose Append was
-// not acknowledged: see catchUp.
+// sessionDoc is a session's head as it is stored. Its fields about turns may lag behind by turns whose Append was not
+// acknowledged: see catchUp.
 type sessionDoc struct {
 	Key           memory.SessionKey  `bson:"_id"`
 	Scope         memory.ScopeKey    `bson:"scope"`
@@ -87,18 +88,26 @@ func (d sessionDoc) ref() memory.SessionRef {
 	return memory.UserRef{Tenant: d.Tenant, UserID: d.UserID}.Session(d.SessionID)
 }
 
-// eq is a filter of values; a caller's string in it is a value and nothing else.
+// eq is a document of names and values in turn: a filter, a projection or the fields of an update. A caller's string in it is a
+// value and nothing else. It panics on a name that is no string or has no value: dropped silently, a filter that keeps one
+// user from another's data would select everybody's.
 func eq(pairs ...any) bson.D {
+	if len(pairs)%2 != 0 {
+		panic(fmt.Sprintf("mongostore: %d names and values do not pair up", len(pairs)))
+	}
 	d := make(bson.D, 0, len(pairs)/2)
-	for i := 0; i+1 < len(pairs); i += 2 {
-		name, _ := pairs[i].(string)
+	for i := 0; i < len(pairs); i += 2 {
+		name, ok := pairs[i].(string)
+		if !ok {
+			panic(fmt.Sprintf("mongostore: the name of a field has type %T", pairs[i]))
+		}
 		d = append(d, bson.E{Key: name, Value: pairs[i+1]})
 	}
 	return d
 }
 
 // scope finds the user; USER_NOT_FOUND when there is none, STORE_UNAVAILABLE while an import is not at its end.
-func (s *Store) scope(ctx context.Context, ref memory.UserRef) (userDoc, error) {
+func (s *core) scope(ctx context.Context, ref memory.UserRef) (userDoc, error) {
 	u, err := s.findUser(ctx, ref)
 	if err == nil && u.Importing {
 		err = userImporting()
@@ -107,7 +116,7 @@ func (s *Store) scope(ctx context.Context, ref memory.UserRef) (userDoc, error) 
 }
 
 // findUser is scope for those who import or export.
-func (s *Store) findUser(ctx context.Context, ref memory.UserRef) (userDoc, error) {
+func (s *core) findUser(ctx context.Context, ref memory.UserRef) (userDoc, error) {
 	if u, ok := store.Remembered[userDoc](ctx, ref); ok {
 		return u, nil
 	}
@@ -119,14 +128,14 @@ func (s *Store) findUser(ctx context.Context, ref memory.UserRef) (userDoc, erro
 	if err != nil {
 		return u, s.failed("find user", err)
 	}
-	if u.Applying == nil { // else whoever finds it spreads it, and reads again
+	if u.Applying == nil { // else the caller that finds it applies it and reads again
 		store.Remember(ctx, ref, u)
 	}
 	return u, nil
 }
 
 // withState reads a user again, as of now, where it has a state.
-func (s *Store) withState(ctx context.Context, u userDoc) (userDoc, error) {
+func (s *core) withState(ctx context.Context, u userDoc) (userDoc, error) {
 	if u.StateRevision == 0 {
 		return u, nil
 	}
@@ -139,7 +148,7 @@ func (s *Store) withState(ctx context.Context, u userDoc) (userDoc, error) {
 }
 
 // session finds the session; USER_NOT_FOUND or SESSION_NOT_FOUND when there is none.
-func (s *Store) session(ctx context.Context, ref memory.SessionRef) (userDoc, sessionDoc, error) {
+func (s *core) session(ctx context.Context, ref memory.SessionRef) (userDoc, sessionDoc, error) {
 	u, err := s.scope(ctx, ref.UserRef)
 	if err != nil {
 		return u, sessionDoc{}, err
@@ -160,7 +169,7 @@ func (s *Store) session(ctx context.Context, ref memory.SessionRef) (userDoc, se
 }
 
 // ensureUser finds the user, or creates one.
-func (s *Store) ensureUser(ctx context.Context, ref memory.UserRef, now time.Time) (userDoc, error) {
+func (s *core) ensureUser(ctx context.Context, ref memory.UserRef, now time.Time) (userDoc, error) {
 	u, err := s.scope(ctx, ref)
 	if memory.ReasonOf(err) != memory.ReasonUserNotFound {
 		return u, err
@@ -177,7 +186,7 @@ func (s *Store) ensureUser(ctx context.Context, ref memory.UserRef, now time.Tim
 }
 
 // ensureSession finds the user's session, or creates one. Two who do it at once get the same.
-func (s *Store) ensureSession(ctx context.Context, u userDoc, sessionID, profile string, now time.Time) (sessionDoc, error) {
+func (s *core) ensureSession(ctx context.Context, u userDoc, sessionID, profile string, now time.Time) (sessionDoc, error) {
 	d := sessionDoc{
 		Key: memory.SessionKey(s.keys()), Scope: u.Scope, Tenant: u.Tenant, UserID: u.UserID, SessionID: sessionID,
 		Profile: profile, Extract: memory.ExtractAllow, Revision: 1, CreateTime: micros(now), UpdateTime: micros(now),

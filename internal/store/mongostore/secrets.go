@@ -18,7 +18,7 @@ type secretDoc struct {
 }
 
 // FenceSecret implements store.Secrets: who inserts the document decides.
-func (s *Store) FenceSecret(ctx context.Context, minted []byte) ([]byte, error) {
+func (s *shared) FenceSecret(ctx context.Context, minted []byte) ([]byte, error) {
 	secret, err := s.fenceSecret(ctx)
 	if err != nil || secret != nil || minted == nil {
 		return secret, err
@@ -31,7 +31,7 @@ func (s *Store) FenceSecret(ctx context.Context, minted []byte) ([]byte, error) 
 }
 
 // fenceSecret is the secret that is stored, nil for none.
-func (s *Store) fenceSecret(ctx context.Context) ([]byte, error) {
+func (s *shared) fenceSecret(ctx context.Context) ([]byte, error) {
 	var doc secretDoc
 	err := s.meta.FindOne(ctx, eq("_id", fenceSecretID)).Decode(&doc)
 	if errors.Is(err, mongo.ErrNoDocuments) {
@@ -41,7 +41,7 @@ func (s *Store) fenceSecret(ctx context.Context) ([]byte, error) {
 }
 
 // ImportFenceSecret implements store.Target.
-func (s *Store) ImportFenceSecret(ctx context.Context, secret []byte) error {
+func (s *shared) ImportFenceSecret(ctx context.Context, secret []byte) error {
 	have, err := s.FenceSecret(ctx, secret)
 	if err != nil || bytes.Equal(have, secret) {
 		return err

@@ -29,7 +29,7 @@ func sessionETag(key memory.SessionKey, revision int64) string {
 }
 
 // Session implements store.Sessions.
-func (s *Store) Session(ctx context.Context, ref memory.SessionRef) (memory.Session, error) {
+func (s *transcript) Session(ctx context.Context, ref memory.SessionRef) (memory.Session, error) {
 	_, d, err := s.session(ctx, ref)
 	if err != nil {
 		return memory.Session{}, err
@@ -38,7 +38,7 @@ func (s *Store) Session(ctx context.Context, ref memory.SessionRef) (memory.Sess
 }
 
 // ListSessions implements store.Sessions.
-func (s *Store) ListSessions(ctx context.Context, q store.SessionQuery) ([]memory.Session, error) {
+func (s *transcript) ListSessions(ctx context.Context, q store.SessionQuery) ([]memory.Session, error) {
 	u, err := s.scope(ctx, q.User)
 	if notFound(err) {
 		return nil, nil
@@ -70,7 +70,7 @@ func pageOf(scope memory.ScopeKey, after *store.SessionCursor) bson.D {
 }
 
 // UpdateSession implements store.Sessions.
-func (s *Store) UpdateSession(ctx context.Context, u store.SessionUpdate) (memory.Session, error) {
+func (s *transcript) UpdateSession(ctx context.Context, u store.SessionUpdate) (memory.Session, error) {
 	for range maxSwaps {
 		_, was, err := s.session(ctx, u.Ref)
 		if err != nil {
@@ -97,7 +97,7 @@ func (s *Store) UpdateSession(ctx context.Context, u store.SessionUpdate) (memor
 
 // changeSession writes what differs, unless another change came between; an update that changes nothing leaves times
 // and ETag alone.
-func (s *Store) changeSession(ctx context.Context, was sessionDoc, u store.SessionUpdate) (now sessionDoc, swapped bool, err error) {
+func (s *transcript) changeSession(ctx context.Context, was sessionDoc, u store.SessionUpdate) (now sessionDoc, swapped bool, err error) {
 	title, profile, metadata, extract, start := was.Title, was.Profile, jsonOf(was.Metadata), was.Extract, was.ContextStart
 	set(&title, u.Title)
 	set(&profile, u.Profile)

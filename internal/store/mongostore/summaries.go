@@ -16,7 +16,7 @@ import (
 )
 
 // TopNodes implements store.Summaries.
-func (s *Store) TopNodes(ctx context.Context, ref memory.SessionRef, through int64) ([]memory.SummaryNode, error) {
+func (s *summaryStore) TopNodes(ctx context.Context, ref memory.SessionRef, through int64) ([]memory.SummaryNode, error) {
 	_, d, err := s.session(ctx, ref)
 	if notFound(err) {
 		return nil, nil
@@ -37,7 +37,7 @@ func nodesThrough(session memory.SessionKey, through int64) bson.D {
 }
 
 // Nodes implements store.Summaries.
-func (s *Store) Nodes(ctx context.Context, user memory.UserRef, ids []string) ([]memory.SummaryNode, error) {
+func (s *summaryStore) Nodes(ctx context.Context, user memory.UserRef, ids []string) ([]memory.SummaryNode, error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}
@@ -66,7 +66,7 @@ func (s *Store) Nodes(ctx context.Context, user memory.UserRef, ids []string) ([
 }
 
 // NodesWithin implements store.Summaries.
-func (s *Store) NodesWithin(ctx context.Context, ref memory.SessionRef, within memory.SeqRange) ([]memory.SummaryNode, error) {
+func (s *summaryStore) NodesWithin(ctx context.Context, ref memory.SessionRef, within memory.SeqRange) ([]memory.SummaryNode, error) {
 	_, d, err := s.session(ctx, ref)
 	if notFound(err) {
 		return nil, nil
@@ -91,7 +91,7 @@ func (s *Store) NodesWithin(ctx context.Context, ref memory.SessionRef, within m
 }
 
 // RecentSessions implements store.Summaries. The nodes of all sessions of the page are read at once.
-func (s *Store) RecentSessions(ctx context.Context, q store.RecentQuery) ([]store.SessionSummary, error) {
+func (s *summaryStore) RecentSessions(ctx context.Context, q store.RecentQuery) ([]store.SessionSummary, error) {
 	u, err := s.scope(ctx, q.User)
 	if notFound(err) {
 		return nil, nil
@@ -119,7 +119,7 @@ func (s *Store) RecentSessions(ctx context.Context, q store.RecentQuery) ([]stor
 }
 
 // nodesOfSessions reads what topNodes needs of each session through its last message.
-func (s *Store) nodesOfSessions(ctx context.Context, sessions []sessionDoc) (map[memory.SessionKey][]nodeDoc, error) {
+func (s *summaryStore) nodesOfSessions(ctx context.Context, sessions []sessionDoc) (map[memory.SessionKey][]nodeDoc, error) {
 	nodes := make(map[memory.SessionKey][]nodeDoc, len(sessions))
 	if len(sessions) == 0 {
 		return nodes, nil
@@ -157,7 +157,7 @@ func recentWhere(scope memory.ScopeKey, q store.RecentQuery) bson.D {
 }
 
 // LeavesBetween implements store.Summaries.
-func (s *Store) LeavesBetween(ctx context.Context, q store.LeafQuery) ([]memory.SummaryNode, error) {
+func (s *summaryStore) LeavesBetween(ctx context.Context, q store.LeafQuery) ([]memory.SummaryNode, error) {
 	u, err := s.scope(ctx, q.User)
 	if notFound(err) {
 		return nil, nil
@@ -197,7 +197,7 @@ const shift = 48 * time.Hour
 
 // Periods implements store.Summaries. It walks the periods by name, which is their order in time. When a user's timezone
 // changes, so does the start of a later generation: the bounds are those of the generation that counts.
-func (s *Store) Periods(ctx context.Context, q store.PeriodQuery) ([]memory.SummaryNode, error) {
+func (s *summaryStore) Periods(ctx context.Context, q store.PeriodQuery) ([]memory.SummaryNode, error) {
 	if q.Kind == memory.SummarySession {
 		return nil, nil
 	}
@@ -215,7 +215,7 @@ func (s *Store) Periods(ctx context.Context, q store.PeriodQuery) ([]memory.Summ
 	return periods, nil
 }
 
-func (s *Store) readPeriods(ctx context.Context, scope memory.ScopeKey, q store.PeriodQuery) (periods []memory.SummaryNode, err error) {
+func (s *summaryStore) readPeriods(ctx context.Context, scope memory.ScopeKey, q store.PeriodQuery) (periods []memory.SummaryNode, err error) {
 	o := options.Find().SetSort(eq("period", -1, "generation", -1)).SetBatchSize(int32(min(2*q.Limit+2, wholeBatch)))
 	cursor, err := s.nodes.Find(ctx, periodsWhere(scope, q), o)
 	if err != nil {
@@ -254,9 +254,9 @@ func periodsWhere(scope memory.ScopeKey, q store.PeriodQuery) bson.D {
 	return filter
 }
 
-// PutNode implements store.Summaries. The slot is made final last: until then whoever takes it up puts the node again,
-// and every step is harmless when it was done.
-func (s *Store) PutNode(ctx context.Context, w store.NodeWrite) error {
+// PutNode implements store.Summaries. The slot is made final last: until then the next worker puts the node again, and
+// every step may be repeated.
+func (s *summaryStore) PutNode(ctx context.Context, w store.NodeWrite) error {
 	u, err := s.scope(ctx, w.User)
 	if err == nil && u.Scope != w.Scope {
 		err = store.UserNotFound(w.User)
@@ -264,7 +264,7 @@ func (s *Store) PutNode(ctx context.Context, w store.NodeWrite) error {
 	if err != nil {
 		return err
 	}
-	final, err := s.slotIsFinal(ctx, u.Scope, w.SlotID)
+	final, err := s.jobs.slotIsFinal(ctx, u.Scope, w.SlotID)
 	if err != nil || final {
 		return err
 	}
@@ -279,13 +279,13 @@ func (s *Store) PutNode(ctx context.Context, w store.NodeWrite) error {
 	if err := s.cover(ctx, u.Scope, w); err != nil {
 		return err
 	}
-	return s.finishSlot(ctx, u.Scope, w.SlotID, func(slot memory.Slot) memory.Slot {
+	return s.jobs.finishSlot(ctx, u.Scope, w.SlotID, func(slot memory.Slot) memory.Slot {
 		return store.FinishedSlot(slot, memory.SlotApplied, w.Usage, w.Time)
 	})
 }
 
 // sessionIDOf finds the session that a node is of.
-func (s *Store) sessionIDOf(ctx context.Context, u userDoc, key memory.SessionKey) (string, error) {
+func (s *summaryStore) sessionIDOf(ctx context.Context, u userDoc, key memory.SessionKey) (string, error) {
 	var d sessionDoc
 	o := options.FindOne().SetProjection(eq("session_id", 1))
 	err := s.conversations.FindOne(ctx, eq("_id", key, "scope", u.Scope), o).Decode(&d)
@@ -296,7 +296,7 @@ func (s *Store) sessionIDOf(ctx context.Context, u userDoc, key memory.SessionKe
 }
 
 // storeNode stores a node unless it is there, and notes which nodes of its session are under which.
-func (s *Store) storeNode(ctx context.Context, d nodeDoc) error {
+func (s *summaryStore) storeNode(ctx context.Context, d nodeDoc) error {
 	if _, err := s.nodes.InsertOne(ctx, d); unlessThere(err) != nil {
 		return uncertain("store summary", err)
 	}
@@ -309,7 +309,7 @@ func (s *Store) storeNode(ctx context.Context, d nodeDoc) error {
 	return s.noteAbove(ctx, d)
 }
 
-// nodesUnder selects the nodes that the node stands for and that no shorter one is noted to stand for.
+// nodesUnder selects the nodes that this node covers and for which no shorter covering node is recorded.
 func nodesUnder(d nodeDoc) bson.D {
 	return eq("session", d.Session, "under", eq("$gt", d.To), "to", eq("$lte", d.To), "start", eq("$gte", d.Start), "$or", bson.A{
 		eq("to", eq("$lt", d.To)), eq("start", eq("$gt", d.Start)), eq("level", eq("$lt", d.Level)),
@@ -317,8 +317,8 @@ func nodesUnder(d nodeDoc) bson.D {
 	})
 }
 
-// noteAbove notes in a node that came late the shortest one that stands for it.
-func (s *Store) noteAbove(ctx context.Context, d nodeDoc) error {
+// noteAbove records in a node that came late the shortest node that covers it.
+func (s *summaryStore) noteAbove(ctx context.Context, d nodeDoc) error {
 	above := eq("session", d.Session, "start", eq("$lte", d.Start), "to", eq("$gte", d.To), "$or", bson.A{
 		eq("to", eq("$gt", d.To)), eq("start", eq("$lt", d.Start)), eq("level", eq("$gt", d.Level)),
 		eq("level", d.Level, "generation", eq("$gt", d.Generation)),
@@ -333,7 +333,7 @@ func (s *Store) noteAbove(ctx context.Context, d nodeDoc) error {
 }
 
 // cover notes how far a session is covered, and has the user's periods looked at.
-func (s *Store) cover(ctx context.Context, scope memory.ScopeKey, w store.NodeWrite) error {
+func (s *summaryStore) cover(ctx context.Context, scope memory.ScopeKey, w store.NodeWrite) error {
 	n := w.Node
 	if n.Kind != memory.SummarySession {
 		return nil

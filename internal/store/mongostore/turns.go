@@ -91,7 +91,7 @@ func encodeMessage(scope memory.ScopeKey, m memory.Message, body memory.Digest) 
 	if m.Original != nil {
 		d.Original = &originalDoc{Format: m.Original.Format, Data: append([]byte{}, m.Original.Data...)}
 	}
-	if plain(m.Parts) {
+	if memory.IsPlainText(m.Parts) {
 		d.Text = m.Parts[0].Text
 		return d, nil
 	}
@@ -101,17 +101,6 @@ func encodeMessage(scope memory.ScopeKey, m memory.Message, body memory.Digest) 
 	}
 	d.Parts = string(parts)
 	return d, nil
-}
-
-// plain reports whether the parts are one text and nothing else, not even a field that texts do not use.
-func plain(parts []memory.Part) bool {
-	if len(parts) != 1 || parts[0].Kind != memory.PartText {
-		return false
-	}
-	p := parts[0]
-	return p.Signature == "" && p.Data == nil && p.CallID == "" && p.Name == "" && p.Arguments == "" &&
-		p.Parts == nil && !p.IsError && p.MIMEType == "" && p.URI == "" && p.Image == nil && p.Type == "" && p.JSON == "" &&
-		p.Echoes == nil && p.Secrets == nil
 }
 
 func (d messageDoc) message(turn int64) (memory.Message, error) {

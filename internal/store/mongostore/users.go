@@ -32,7 +32,7 @@ func userETag(scope memory.ScopeKey, revision int64) string {
 }
 
 // User implements store.Users.
-func (s *Store) User(ctx context.Context, ref memory.UserRef) (memory.User, error) {
+func (s *userStore) User(ctx context.Context, ref memory.UserRef) (memory.User, error) {
 	d, err := s.scope(ctx, ref)
 	if err == nil {
 		d, err = s.withState(ctx, d)
@@ -44,7 +44,7 @@ func (s *Store) User(ctx context.Context, ref memory.UserRef) (memory.User, erro
 }
 
 // ListUsers implements store.Users.
-func (s *Store) ListUsers(ctx context.Context, q store.UserQuery) ([]memory.User, error) {
+func (s *userStore) ListUsers(ctx context.Context, q store.UserQuery) ([]memory.User, error) {
 	filter := eq("tenant", q.Tenant)
 	if q.After != "" { // the first page holds a user without an id too
 		filter = append(filter, bson.E{Key: "user_id", Value: bson.D{{Key: "$gt", Value: q.After}}})
@@ -62,7 +62,7 @@ func (s *Store) ListUsers(ctx context.Context, q store.UserQuery) ([]memory.User
 }
 
 // UpdateUser implements store.Users.
-func (s *Store) UpdateUser(ctx context.Context, u store.UserUpdate) (memory.User, error) {
+func (s *userStore) UpdateUser(ctx context.Context, u store.UserUpdate) (memory.User, error) {
 	for range maxSwaps {
 		was, err := s.userToUpdate(ctx, u)
 		if err != nil {
@@ -82,7 +82,7 @@ func (s *Store) UpdateUser(ctx context.Context, u store.UserUpdate) (memory.User
 	return memory.User{}, store.Contention("the user is being changed by others")
 }
 
-func (s *Store) userToUpdate(ctx context.Context, u store.UserUpdate) (was userDoc, err error) {
+func (s *userStore) userToUpdate(ctx context.Context, u store.UserUpdate) (was userDoc, err error) {
 	if u.ETag != "" {
 		was, err = s.scope(ctx, u.Ref)
 	} else {
@@ -96,7 +96,7 @@ func (s *Store) userToUpdate(ctx context.Context, u store.UserUpdate) (was userD
 
 // changeUser writes what differs, unless another change came between; an update that changes nothing leaves times and
 // ETag alone.
-func (s *Store) changeUser(ctx context.Context, was userDoc, u store.UserUpdate) (now userDoc, swapped bool, err error) {
+func (s *userStore) changeUser(ctx context.Context, was userDoc, u store.UserUpdate) (now userDoc, swapped bool, err error) {
 	timezone, language, extract := was.Timezone, was.Language, was.Extract
 	set(&timezone, u.Timezone)
 	set(&language, u.Language)
@@ -153,7 +153,7 @@ func set[T any](to *T, from *T) {
 }
 
 // Tenants implements store.Users: a step over the index for each tenant, not for each user.
-func (s *Store) Tenants(ctx context.Context) ([]string, error) {
+func (s *userStore) Tenants(ctx context.Context) ([]string, error) {
 	var tenants []string
 	filter := bson.D{}
 	for {

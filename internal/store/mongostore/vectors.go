@@ -16,10 +16,10 @@ import (
 const maxNumberings = 100
 
 // FactsToEmbed implements store.Vectors. The order is that of the facts' keys.
-func (s *Store) FactsToEmbed(ctx context.Context, q store.EmbedQuery) ([]store.FactText, error) {
+func (s *vectorStore) FactsToEmbed(ctx context.Context, q store.EmbedQuery) ([]store.FactText, error) {
 	filter := eq("missing", q.Version)
 	if q.User != nil {
-		u, err := s.settled(ctx, *q.User)
+		u, err := s.owner.appliedUser(ctx, *q.User)
 		if err != nil {
 			return nil, err
 		}
@@ -44,7 +44,7 @@ func (s *Store) FactsToEmbed(ctx context.Context, q store.EmbedQuery) ([]store.F
 }
 
 // ownersOf finds whose facts they are; a user that is being erased has none.
-func (s *Store) ownersOf(ctx context.Context, facts []factDoc) (map[memory.ScopeKey]memory.UserRef, error) {
+func (s *vectorStore) ownersOf(ctx context.Context, facts []factDoc) (map[memory.ScopeKey]memory.UserRef, error) {
 	users := map[memory.ScopeKey]memory.UserRef{}
 	var scopes []memory.ScopeKey
 	for _, d := range facts {
@@ -65,7 +65,7 @@ func (s *Store) ownersOf(ctx context.Context, facts []factDoc) (map[memory.Scope
 }
 
 // CountFactsToEmbed implements store.Vectors. Facts may keep a mark of a version that is gone.
-func (s *Store) CountFactsToEmbed(ctx context.Context, version int) (int64, error) {
+func (s *vectorStore) CountFactsToEmbed(ctx context.Context, version int) (int64, error) {
 	if _, live, err := s.liveEmbedding(ctx, version); err != nil || !live {
 		return 0, err
 	}
@@ -75,7 +75,7 @@ func (s *Store) CountFactsToEmbed(ctx context.Context, version int) (int64, erro
 
 // CountFacts implements store.Vectors. It asks for the collection's own count, for to count millions of documents takes
 // longer than a call may; after an unclean end of the server that may be off, but never 0 where there is a fact.
-func (s *Store) CountFacts(ctx context.Context) (int64, error) {
+func (s *vectorStore) CountFacts(ctx context.Context) (int64, error) {
 	n, err := s.facts.EstimatedDocumentCount(ctx)
 	if err != nil || n > 0 {
 		return n, s.failed("count facts", err)
@@ -84,9 +84,9 @@ func (s *Store) CountFacts(ctx context.Context) (int64, error) {
 	return n, s.failed("count facts", err)
 }
 
-// PutFactVectors implements store.Vectors. The vectors of a user are stored with the next numbers, which count from the
-// moment on that the user's last number says so: readers never see one that a lower number may still follow.
-func (s *Store) PutFactVectors(ctx context.Context, w store.VectorWrite) error {
+// PutFactVectors implements store.Vectors. A user's vectors are stored under the next numbers, and count once the user's
+// document has the last of these numbers: no reader sees a vector that a lower number may still follow.
+func (s *vectorStore) PutFactVectors(ctx context.Context, w store.VectorWrite) error {
 	if err := s.vectorsFit(ctx, w); err != nil {
 		return err
 	}
@@ -104,7 +104,7 @@ func (s *Store) PutFactVectors(ctx context.Context, w store.VectorWrite) error {
 	return nil
 }
 
-func (s *Store) vectorsFit(ctx context.Context, w store.VectorWrite) error {
+func (s *vectorStore) vectorsFit(ctx context.Context, w store.VectorWrite) error {
 	d, live, err := s.liveEmbedding(ctx, w.Version)
 	if err != nil {
 		return err
@@ -121,9 +121,9 @@ func (s *Store) vectorsFit(ctx context.Context, w store.VectorWrite) error {
 }
 
 // putUserVectors begins anew when others stored vectors of the user meanwhile.
-func (s *Store) putUserVectors(ctx context.Context, user memory.UserRef, w store.VectorWrite) error {
+func (s *vectorStore) putUserVectors(ctx context.Context, user memory.UserRef, w store.VectorWrite) error {
 	for range maxNumberings {
-		u, err := s.settled(ctx, user)
+		u, err := s.owner.appliedUser(ctx, user)
 		if notFound(err) {
 			return nil
 		}
@@ -146,7 +146,7 @@ func (s *Store) putUserVectors(ctx context.Context, user memory.UserRef, w store
 
 // place stores numbered vectors. It reports false when others stored vectors of the user meanwhile: then a fact may be
 // gone that the next try does not look at any more.
-func (s *Store) place(ctx context.Context, u userDoc, rows []vectorDoc, w store.VectorWrite) (done bool, err error) {
+func (s *vectorStore) place(ctx context.Context, u userDoc, rows []vectorDoc, w store.VectorWrite) (done bool, err error) {
 	if err := s.storeRows(ctx, rows); err != nil {
 		return false, s.failed("store fact vectors", err)
 	}
@@ -156,17 +156,17 @@ func (s *Store) place(ctx context.Context, u userDoc, rows []vectorDoc, w store.
 	if done {
 		return true, s.embedded(ctx, u.Scope, w.Version, rows)
 	}
-	return false, s.failed("take stale vectors back", s.takeBack(ctx, u.Scope, rows))
+	return false, s.failed("take stale vectors back", s.deleteStale(ctx, u.Scope, rows))
 }
 
 // numbered are the documents of the vectors whose facts are as they were. A fact that has a vector already is marked as
 // lacking it again: should the server die before the new one counts, the fact is embedded once more.
-func (s *Store) numbered(ctx context.Context, u userDoc, w store.VectorWrite) (rows []vectorDoc, err error) {
+func (s *vectorStore) numbered(ctx context.Context, u userDoc, w store.VectorWrite) (rows []vectorDoc, err error) {
 	ids := make([]string, len(w.Vectors))
 	for i, v := range w.Vectors {
 		ids[i] = v.FactID
 	}
-	known, err := s.factsByID(ctx, u.Scope, ids)
+	known, err := s.owner.factsByID(ctx, u.Scope, ids)
 	if err != nil {
 		return nil, err
 	}
@@ -198,7 +198,7 @@ func (d factDoc) lacks(version int) bool {
 }
 
 // storeRows stores vectors in place of those that are not of a later change of the fact.
-func (s *Store) storeRows(ctx context.Context, rows []vectorDoc) error {
+func (s *vectorStore) storeRows(ctx context.Context, rows []vectorDoc) error {
 	models := make([]mongo.WriteModel, len(rows))
 	for i, d := range rows {
 		older := eq("_id", d.Key, "change", eq("$lte", d.Change))
@@ -207,7 +207,7 @@ func (s *Store) storeRows(ctx context.Context, rows []vectorDoc) error {
 	return write(ctx, s.factVectors, models)
 }
 
-func (s *Store) commitVectors(ctx context.Context, u userDoc, rows []vectorDoc, w store.VectorWrite) (bool, error) {
+func (s *vectorStore) commitVectors(ctx context.Context, u userDoc, rows []vectorDoc, w store.VectorWrite) (bool, error) {
 	res, err := s.users.UpdateOne(ctx, eq("_id", u.Scope, "last_vector_no", u.LastVectorNo), bson.D{
 		{Key: "$set", Value: eq("last_vector_no", rows[len(rows)-1].No)},
 		{Key: "$min", Value: eq("feeds.vectors.at", micros(w.Time))},
@@ -220,7 +220,7 @@ func (s *Store) commitVectors(ctx context.Context, u userDoc, rows []vectorDoc, 
 
 // embedded takes the facts' marks off. A vector of a fact that changed or went meanwhile is taken back, and so are all of
 // a version that was dropped meanwhile.
-func (s *Store) embedded(ctx context.Context, scope memory.ScopeKey, version int, rows []vectorDoc) error {
+func (s *vectorStore) embedded(ctx context.Context, scope memory.ScopeKey, version int, rows []vectorDoc) error {
 	models := make([]mongo.WriteModel, len(rows))
 	for i, d := range rows {
 		models[i] = mongo.NewUpdateOneModel().SetFilter(eq("_id", factKey(scope, d.Fact), "change", d.Change)).
@@ -231,7 +231,7 @@ func (s *Store) embedded(ctx context.Context, scope memory.ScopeKey, version int
 		return s.failed("unmark embedded facts", err)
 	}
 	if res.MatchedCount < int64(len(rows)) {
-		if err := s.takeBack(ctx, scope, rows); err != nil {
+		if err := s.deleteStale(ctx, scope, rows); err != nil {
 			return s.failed("take stale vectors back", err)
 		}
 	}
@@ -245,14 +245,14 @@ func (s *Store) embedded(ctx context.Context, scope memory.ScopeKey, version int
 	return embeddingGone(version)
 }
 
-// takeBack deletes vectors of facts that are not what they were. These are marked before: one whose text is the same may
+// deleteStale deletes vectors of facts that are not what they were. These are marked before: one whose text is the same may
 // have had a vector that is replaced by now.
-func (s *Store) takeBack(ctx context.Context, scope memory.ScopeKey, rows []vectorDoc) error {
+func (s *vectorStore) deleteStale(ctx context.Context, scope memory.ScopeKey, rows []vectorDoc) error {
 	ids := make([]string, len(rows))
 	for i, d := range rows {
 		ids[i] = d.Fact
 	}
-	known, err := s.factsByID(ctx, scope, ids)
+	known, err := s.owner.factsByID(ctx, scope, ids)
 	if err != nil {
 		return err
 	}
@@ -273,7 +273,7 @@ func (s *Store) takeBack(ctx context.Context, scope memory.ScopeKey, rows []vect
 }
 
 // deleteRows deletes the vectors unless others were stored in their place.
-func (s *Store) deleteRows(ctx context.Context, rows []vectorDoc) error {
+func (s *vectorStore) deleteRows(ctx context.Context, rows []vectorDoc) error {
 	models := make([]mongo.WriteModel, len(rows))
 	for i, d := range rows {
 		models[i] = mongo.NewDeleteOneModel().SetFilter(eq("_id", d.Key, "no", d.No, "change", d.Change))
@@ -282,8 +282,8 @@ func (s *Store) deleteRows(ctx context.Context, rows []vectorDoc) error {
 }
 
 // FactVectors implements store.Vectors. When nothing was stored after the number it reads the user alone.
-func (s *Store) FactVectors(ctx context.Context, user memory.UserRef, version int, after int64) ([]store.FactVector, error) {
-	u, err := s.settled(ctx, user)
+func (s *vectorStore) FactVectors(ctx context.Context, user memory.UserRef, version int, after int64) ([]store.FactVector, error) {
+	u, err := s.owner.appliedUser(ctx, user)
 	if notFound(err) {
 		return nil, nil
 	}

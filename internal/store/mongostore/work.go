@@ -24,10 +24,10 @@ func orNever(t time.Time) int64 {
 	return micros(t)
 }
 
-// SessionWork implements store.Work. What it returns may have changed since in one way only: the head is read first, so
-// that DeferSession refuses whoever saw an older one, and the cursors before the slots, so that no range that a cursor
-// has passed is without its slot.
-func (s *Store) SessionWork(ctx context.Context, ref memory.SessionRef) (store.SessionWork, error) {
+// SessionWork implements store.Work. What it returns may be outdated in one way only. The head is read first, so that
+// DeferSession refuses a caller that read an older one; the cursors are read before the slots, so that every range that a
+// cursor has passed has its slot.
+func (s *workStore) SessionWork(ctx context.Context, ref memory.SessionRef) (store.SessionWork, error) {
 	user, session, err := s.session(ctx, ref)
 	if err != nil {
 		return store.SessionWork{}, err
@@ -35,7 +35,7 @@ func (s *Store) SessionWork(ctx context.Context, ref memory.SessionRef) (store.S
 	work := store.SessionWork{Session: session.session(), User: user.user(), LookAt: orZero(session.LookAt)}
 	g, reading := group.WithContext(ctx)
 	g.Go(func() (err error) {
-		work.UnindexedFrom, err = s.unindexedFrom(reading, user.Scope, session.Key)
+		work.UnindexedFrom, err = s.index.unindexedFrom(reading, user.Scope, session.Key)
 		return err
 	})
 	g.Go(func() error {
@@ -50,14 +50,14 @@ func (s *Store) SessionWork(ctx context.Context, ref memory.SessionRef) (store.S
 	return work, nil
 }
 
-func (s *Store) readCursors(ctx context.Context, session memory.SessionKey, work *store.SessionWork) error {
+func (s *workStore) readCursors(ctx context.Context, session memory.SessionKey, work *store.SessionWork) error {
 	g, reading := group.WithContext(ctx)
 	g.Go(func() (err error) {
-		work.ExtractCursor, err = s.cursor(reading, session, memory.SlotExtract)
+		work.ExtractCursor, err = s.jobs.cursor(reading, session, memory.SlotExtract)
 		return err
 	})
 	g.Go(func() (err error) {
-		work.LeafCursor, err = s.cursor(reading, session, memory.SlotLeaf)
+		work.LeafCursor, err = s.jobs.cursor(reading, session, memory.SlotLeaf)
 		return err
 	})
 	return g.Wait()
@@ -65,8 +65,8 @@ func (s *Store) readCursors(ctx context.Context, session memory.SessionKey, work
 
 // readLiveSlots reads the slots that are not final, and moves the cursors over those that were opened since they were
 // read.
-func (s *Store) readLiveSlots(ctx context.Context, session memory.SessionKey, work *store.SessionWork) error {
-	docs, err := s.findSlots(ctx, eq("session", session, "live", true), options.Find())
+func (s *workStore) readLiveSlots(ctx context.Context, session memory.SessionKey, work *store.SessionWork) error {
+	docs, err := s.jobs.findSlots(ctx, eq("session", session, "live", true), options.Find())
 	if err != nil {
 		return err
 	}
@@ -88,8 +88,8 @@ func (s *Store) readLiveSlots(ctx context.Context, session memory.SessionKey, wo
 }
 
 // PendingSessions implements store.Work.
-func (s *Store) PendingSessions(ctx context.Context, before time.Time, limit int) ([]memory.SessionRef, error) {
-	s.askClock(ctx) // whoever looks for work goes by it
+func (s *workStore) PendingSessions(ctx context.Context, before time.Time, limit int) ([]memory.SessionRef, error) {
+	s.askClock(ctx) // the search for work goes by it
 	docs, err := readDue[sessionDoc](ctx, s.conversations, "look_at", before, store.LongestLook, limit)
 	if err != nil {
 		return nil, s.failed("find pending sessions", err)
@@ -102,7 +102,7 @@ func (s *Store) PendingSessions(ctx context.Context, before time.Time, limit int
 }
 
 // WaitingSessions implements store.Work.
-func (s *Store) WaitingSessions(ctx context.Context, user memory.UserRef, limit int) ([]memory.SessionRef, error) {
+func (s *workStore) WaitingSessions(ctx context.Context, user memory.UserRef, limit int) ([]memory.SessionRef, error) {
 	u, err := s.scope(ctx, user)
 	if memory.ReasonOf(err) == memory.ReasonUserNotFound {
 		return nil, nil
@@ -142,9 +142,9 @@ func readDue[T any](
 	return all, nil
 }
 
-// DeferSession implements store.Work. A turn that was stored and of which the head does not know yet is no loss: whoever
-// tells the head of it has the session looked at again.
-func (s *Store) DeferSession(ctx context.Context, d store.Deferral) error {
+// DeferSession implements store.Work. A stored turn that the head does not have yet is not lost: the write that adds it to
+// the head also schedules the session.
+func (s *workStore) DeferSession(ctx context.Context, d store.Deferral) error {
 	_, session, err := s.session(ctx, d.Ref)
 	if err != nil {
 		return err
@@ -152,7 +152,7 @@ func (s *Store) DeferSession(ctx context.Context, d store.Deferral) error {
 	if session.Key != d.Session {
 		return store.SessionNotFound(d.Ref)
 	}
-	var seen any // nothing stands for a field that is not there
+	var seen any // nil matches a missing field
 	if !d.Seen.IsZero() {
 		seen = micros(d.Seen)
 	}
@@ -172,7 +172,7 @@ func setTime(field string, t time.Time) bson.D {
 }
 
 // lookAtPeriods has the user's periods looked at by then.
-func (s *Store) lookAtPeriods(ctx context.Context, scope memory.ScopeKey, by time.Time) error {
+func (s *core) lookAtPeriods(ctx context.Context, scope memory.ScopeKey, by time.Time) error {
 	_, err := s.users.UpdateOne(ctx, eq("_id", scope), bson.D{{Key: "$min", Value: eq("periods_at", micros(by))}})
 	if err != nil {
 		return uncertain("have periods looked at", err)
@@ -181,7 +181,7 @@ func (s *Store) lookAtPeriods(ctx context.Context, scope memory.ScopeKey, by tim
 }
 
 // PendingPeriods implements store.Work.
-func (s *Store) PendingPeriods(ctx context.Context, before time.Time, limit int) ([]memory.UserRef, error) {
+func (s *workStore) PendingPeriods(ctx context.Context, before time.Time, limit int) ([]memory.UserRef, error) {
 	docs, err := readDue[userDoc](ctx, s.users, "periods_at", before, store.LongestPeriodsLook, limit)
 	if err != nil {
 		return nil, s.failed("find pending periods", err)
@@ -194,7 +194,7 @@ func (s *Store) PendingPeriods(ctx context.Context, before time.Time, limit int)
 }
 
 // DeferPeriods implements store.Work.
-func (s *Store) DeferPeriods(ctx context.Context, user memory.UserRef, scope memory.ScopeKey, until time.Time) error {
+func (s *workStore) DeferPeriods(ctx context.Context, user memory.UserRef, scope memory.ScopeKey, until time.Time) error {
 	if err := s.inLife(ctx, user, scope); err != nil {
 		return err
 	}
@@ -205,7 +205,7 @@ func (s *Store) DeferPeriods(ctx context.Context, user memory.UserRef, scope mem
 }
 
 // WorkStats implements store.Work. It walks the index of the slots that are not final, and no others.
-func (s *Store) WorkStats(ctx context.Context) (store.WorkStats, error) {
+func (s *workStore) WorkStats(ctx context.Context) (store.WorkStats, error) {
 	kinds, err := s.countSlots(ctx)
 	if err != nil {
 		return store.WorkStats{}, err
@@ -233,7 +233,7 @@ type slotCount struct {
 	Oldest int64 `bson:"oldest"`
 }
 
-func (s *Store) countSlots(ctx context.Context) ([]store.KindStats, error) {
+func (s *workStore) countSlots(ctx context.Context) ([]store.KindStats, error) {
 	cursor, err := s.slots.Aggregate(ctx, bson.A{
 		eq("$match", eq("live", true)),
 		eq("$group", eq("_id", eq("kind", "$kind", "state", "$state"), "n", eq("$sum", 1), "oldest", eq("$min", "$create_time"))),
@@ -277,7 +277,7 @@ type quarantineCount struct {
 	N      int64  `bson:"n"`
 }
 
-func (s *Store) countQuarantined(ctx context.Context) (map[string]int64, error) {
+func (s *core) countQuarantined(ctx context.Context) (map[string]int64, error) {
 	docs, err := readAll[quarantineCount](ctx, s.quarantineCounts, bson.D{}, options.Find())
 	if err != nil {
 		return nil, s.failed("count refused operations", err)

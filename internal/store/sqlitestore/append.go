@@ -53,7 +53,7 @@ type appending struct {
 }
 
 // Append implements store.Transcript.
-func (s *Store) Append(ctx context.Context, p store.AppendParams) (store.AppendResult, error) {
+func (s *transcript) Append(ctx context.Context, p store.AppendParams) (store.AppendResult, error) {
 	var res store.AppendResult
 	err := s.write(ctx, "append turn", func(c *conn) error {
 		a := &appending{c: c, p: p, keys: s.keys, now: micros(p.Time), since: micros(p.Time), stored: map[string]bool{}}
@@ -352,7 +352,7 @@ func putObject(c *conn, table, key, column string, id int64, object json.RawMess
 // encodeParts returns what goes into the columns text and parts; one of them is nil. A message of one plain text is
 // stored as that text, so that reading it decodes nothing.
 func encodeParts(parts []memory.Part) (text, encoded any, err error) {
-	if plain(parts) {
+	if memory.IsPlainText(parts) {
 		return parts[0].Text, nil, nil
 	}
 	b, err := json.Marshal(parts)
@@ -360,17 +360,6 @@ func encodeParts(parts []memory.Part) (text, encoded any, err error) {
 		return nil, nil, fmt.Errorf("encode parts: %w", err)
 	}
 	return nil, string(b), nil
-}
-
-// plain reports whether the parts are one text and nothing else, not even a field that texts do not use.
-func plain(parts []memory.Part) bool {
-	if len(parts) != 1 || parts[0].Kind != memory.PartText {
-		return false
-	}
-	p := parts[0]
-	return p.Signature == "" && p.Data == nil && p.CallID == "" && p.Name == "" && p.Arguments == "" &&
-		p.Parts == nil && !p.IsError && p.MIMEType == "" && p.URI == "" && p.Image == nil && p.Type == "" && p.JSON == "" &&
-		p.Echoes == nil && p.Secrets == nil
 }
 
 func encodeTags(tags []string) (any, error) {

@@ -14,7 +14,7 @@ import (
 const maxOperation = 4 << 10
 
 // ApplyFacts implements store.Facts.
-func (s *Store) ApplyFacts(ctx context.Context, w store.FactWrite) (revision int64, err error) {
+func (s *factStore) ApplyFacts(ctx context.Context, w store.FactWrite) (revision int64, err error) {
 	err = s.write(ctx, "apply facts", func(c *conn) (err error) {
 		revision, err = s.applyFacts(c, w)
 		return err
@@ -25,7 +25,7 @@ func (s *Store) ApplyFacts(ctx context.Context, w store.FactWrite) (revision int
 	return revision, nil
 }
 
-func (s *Store) applyFacts(c *conn, w store.FactWrite) (int64, error) {
+func (s *factStore) applyFacts(c *conn, w store.FactWrite) (int64, error) {
 	user, uid, err := s.factOwner(c, w)
 	if err != nil {
 		return 0, err
@@ -75,7 +75,7 @@ func settleSlot(c *conn, slot storedSlot, w store.FactWrite) error {
 }
 
 // factOwner finds the user in the life that the write is for. Only a person's first write about a user names no life.
-func (s *Store) factOwner(c *conn, w store.FactWrite) (memory.User, int64, error) {
+func (s *factStore) factOwner(c *conn, w store.FactWrite) (memory.User, int64, error) {
 	user, uid, err := readUser(c, w.User)
 	first := w.Scope == "" && w.SlotID == ""
 	if notFound(err) && first {

@@ -48,7 +48,7 @@ func (p revisedPlace) args(more ...any) []any {
 }
 
 // ChangeSummary implements store.Summaries.
-func (s *Store) ChangeSummary(ctx context.Context, w store.SummaryWrite) (memory.SummaryRevision, error) {
+func (s *summaryStore) ChangeSummary(ctx context.Context, w store.SummaryWrite) (memory.SummaryRevision, error) {
 	var stored memory.SummaryRevision
 	err := s.write(ctx, "change summary", func(c *conn) (err error) {
 		stored, err = changeSummary(c, w)
@@ -136,7 +136,7 @@ func orNullBlob(b []byte) any {
 }
 
 // CurrentSummaries implements store.Summaries.
-func (s *Store) CurrentSummaries(ctx context.Context, user memory.UserRef) ([]memory.SummaryRevision, error) {
+func (s *summaryStore) CurrentSummaries(ctx context.Context, user memory.UserRef) ([]memory.SummaryRevision, error) {
 	return s.revisions(ctx, user, func(c *conn, uid int64, each func(row) error) error {
 		return c.query(revisionSelect+` WHERE r.uid = ? AND r.revision = (SELECT max(o.revision) FROM summary_revisions o
 			WHERE o.uid = r.uid AND o.kind = r.kind AND o.sid = r.sid AND o.period = r.period)
@@ -145,14 +145,14 @@ func (s *Store) CurrentSummaries(ctx context.Context, user memory.UserRef) ([]me
 }
 
 // SummaryRevisions implements store.Summaries.
-func (s *Store) SummaryRevisions(ctx context.Context, q store.RevisionQuery) ([]memory.SummaryRevision, error) {
+func (s *summaryStore) SummaryRevisions(ctx context.Context, q store.RevisionQuery) ([]memory.SummaryRevision, error) {
 	return s.revisions(ctx, q.User, func(c *conn, uid int64, each func(row) error) error {
 		return c.query(revisionSelect+` WHERE r.uid = ? AND r.kind = ? AND ifnull(s.session_key, '') = ? AND r.period = ?
 			ORDER BY r.revision DESC LIMIT ?+0`, each, uid, int(q.Kind), string(q.Session), q.Period, q.Limit)
 	})
 }
 
-func (s *Store) revisions(
+func (s *summaryStore) revisions(
 	ctx context.Context, user memory.UserRef, read func(c *conn, uid int64, each func(row) error) error,
 ) (all []memory.SummaryRevision, err error) {
 	err = s.read(ctx, "read what persons made of summaries", func(c *conn) error {

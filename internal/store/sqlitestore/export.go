@@ -11,7 +11,7 @@ import (
 var _ store.Source = (*Store)(nil)
 
 // QuarantineCounts implements store.Source.
-func (s *Store) QuarantineCounts(ctx context.Context) (map[string]int64, error) {
+func (s *archive) QuarantineCounts(ctx context.Context) (map[string]int64, error) {
 	counts := map[string]int64{}
 	err := s.read(ctx, "count quarantined operations", func(c *conn) error {
 		return c.query(`SELECT reason, n FROM quarantine_counts`, func(r row) error {
@@ -23,7 +23,7 @@ func (s *Store) QuarantineCounts(ctx context.Context) (map[string]int64, error) 
 }
 
 // Export implements store.Source. All is read as of one instant.
-func (s *Store) Export(ctx context.Context, user memory.UserRef, each func(store.Record) error) error {
+func (s *archive) Export(ctx context.Context, user memory.UserRef, each func(store.Record) error) error {
 	return s.readLong(ctx, "export user", func(c *conn) error {
 		u, uid, err := readUser(c, user)
 		if err != nil {

@@ -47,7 +47,7 @@ func (r row) float(i int) float64 {
 }
 
 // FactsSince implements store.Facts.
-func (s *Store) FactsSince(ctx context.Context, user memory.UserRef, revision int64) (store.FactState, error) {
+func (s *factStore) FactsSince(ctx context.Context, user memory.UserRef, revision int64) (store.FactState, error) {
 	var state store.FactState
 	err := s.read(ctx, "read facts", func(c *conn) error {
 		u, uid, err := readUser(c, user)
@@ -118,7 +118,7 @@ func scanForgotten(r row) store.Forgotten {
 }
 
 // Fact implements store.Facts.
-func (s *Store) Fact(ctx context.Context, user memory.UserRef, id string) (memory.Fact, error) {
+func (s *factStore) Fact(ctx context.Context, user memory.UserRef, id string) (memory.Fact, error) {
 	var fact memory.Fact
 	err := s.read(ctx, "read fact", func(c *conn) error {
 		at, err := findUser(c, user)
@@ -141,7 +141,7 @@ func (s *Store) Fact(ctx context.Context, user memory.UserRef, id string) (memor
 }
 
 // ListFacts implements store.Facts.
-func (s *Store) ListFacts(ctx context.Context, q store.FactQuery) ([]memory.Fact, error) {
+func (s *factStore) ListFacts(ctx context.Context, q store.FactQuery) ([]memory.Fact, error) {
 	var facts []memory.Fact
 	err := s.read(ctx, "list facts", func(c *conn) error {
 		at, err := findUser(c, q.User)
@@ -184,7 +184,7 @@ func factsWhere(uid int64, q store.FactQuery) (w clauses) {
 }
 
 // FactsOfSlot implements store.Facts. A user's facts have keys in a row.
-func (s *Store) FactsOfSlot(ctx context.Context, ref store.SlotRef) (ids []string, err error) {
+func (s *factStore) FactsOfSlot(ctx context.Context, ref store.SlotRef) (ids []string, err error) {
 	err = s.read(ctx, "read the facts of a job", func(c *conn) error {
 		at, err := findUser(c, ref.User)
 		if err != nil {
@@ -200,7 +200,7 @@ func (s *Store) FactsOfSlot(ctx context.Context, ref store.SlotRef) (ids []strin
 }
 
 // FactRevisions implements store.Facts.
-func (s *Store) FactRevisions(ctx context.Context, user memory.UserRef, id string) ([]memory.FactRevision, error) {
+func (s *factStore) FactRevisions(ctx context.Context, user memory.UserRef, id string) ([]memory.FactRevision, error) {
 	var history []memory.FactRevision
 	err := s.read(ctx, "read fact revisions", func(c *conn) error {
 		at, err := findUser(c, user)
@@ -236,7 +236,7 @@ func readHistory(c *conn, key int64, id string) (history []memory.FactRevision, 
 }
 
 // TouchFacts implements store.Facts.
-func (s *Store) TouchFacts(ctx context.Context, user memory.UserRef, ids []string, at time.Time) error {
+func (s *factStore) TouchFacts(ctx context.Context, user memory.UserRef, ids []string, at time.Time) error {
 	if len(ids) == 0 {
 		return nil
 	}
@@ -257,7 +257,7 @@ func (s *Store) TouchFacts(ctx context.Context, user memory.UserRef, ids []strin
 }
 
 // ListQuarantined implements store.Facts.
-func (s *Store) ListQuarantined(ctx context.Context, q store.QuarantineQuery) ([]memory.Quarantined, error) {
+func (s *factStore) ListQuarantined(ctx context.Context, q store.QuarantineQuery) ([]memory.Quarantined, error) {
 	var page []memory.Quarantined
 	err := s.read(ctx, "list quarantined operations", func(c *conn) error {
 		at, err := findUser(c, q.User)

@@ -83,7 +83,7 @@ func readBuild(c *conn, view memory.View) (build int64, err error) {
 }
 
 // PendingFeeds implements store.Feeds.
-func (s *Store) PendingFeeds(ctx context.Context, view memory.View, limit int) ([]store.Feed, error) {
+func (s *feedStore) PendingFeeds(ctx context.Context, view memory.View, limit int) ([]store.Feed, error) {
 	var found []store.Feed
 	err := s.read(ctx, "find pending feeds", func(c *conn) error {
 		build, err := readBuild(c, view)
@@ -104,7 +104,7 @@ func (s *Store) PendingFeeds(ctx context.Context, view memory.View, limit int) (
 }
 
 // Feed implements store.Feeds.
-func (s *Store) Feed(ctx context.Context, view memory.View, ref memory.SessionRef) (store.Feed, error) {
+func (s *feedStore) Feed(ctx context.Context, view memory.View, ref memory.SessionRef) (store.Feed, error) {
 	var f feed
 	err := s.read(ctx, "read feed", func(c *conn) (err error) {
 		f, err = readFeed(c, view, ref)
@@ -141,7 +141,7 @@ func readFeed(c *conn, view memory.View, ref memory.SessionRef) (f feed, err err
 }
 
 // MarkFeed implements store.Feeds.
-func (s *Store) MarkFeed(ctx context.Context, m store.FeedMark) error {
+func (s *feedStore) MarkFeed(ctx context.Context, m store.FeedMark) error {
 	return s.write(ctx, "mark feed", func(c *conn) error {
 		build, err := readBuild(c, m.View)
 		if err != nil {
@@ -181,7 +181,7 @@ func markFeed(c *conn, f feed, m store.FeedMark) error {
 }
 
 // CountFeeds implements store.Feeds.
-func (s *Store) CountFeeds(ctx context.Context, view memory.View) (pending, all int64, err error) {
+func (s *feedStore) CountFeeds(ctx context.Context, view memory.View) (pending, all int64, err error) {
 	t := feedsOf(view)
 	count := func(c *conn, n *int64, where string) error {
 		_, err := c.first(`SELECT count(*) FROM `+t.table+` WHERE `+where, func(r row) error {
@@ -200,7 +200,7 @@ func (s *Store) CountFeeds(ctx context.Context, view memory.View) (pending, all 
 }
 
 // ViewBuild implements store.Feeds.
-func (s *Store) ViewBuild(ctx context.Context, view memory.View) (build int64, err error) {
+func (s *feedStore) ViewBuild(ctx context.Context, view memory.View) (build int64, err error) {
 	err = s.read(ctx, "read build of a view", func(c *conn) (err error) {
 		build, err = readBuild(c, view)
 		return err
@@ -209,7 +209,7 @@ func (s *Store) ViewBuild(ctx context.Context, view memory.View) (build int64, e
 }
 
 // RebuildView implements store.Feeds.
-func (s *Store) RebuildView(ctx context.Context, view memory.View, at time.Time) (build int64, err error) {
+func (s *feedStore) RebuildView(ctx context.Context, view memory.View, at time.Time) (build int64, err error) {
 	t := feedsOf(view)
 	err = s.write(ctx, "rebuild a view", func(c *conn) error {
 		if err := c.run(`UPDATE views SET build = build + 1 WHERE view = ?`, int(view)); err != nil {

@@ -21,7 +21,7 @@ func hide(c *conn, uid, key int64, hidden *bool) error {
 }
 
 // Hidden implements store.Transcript.
-func (s *Store) Hidden(ctx context.Context, user memory.UserRef) (memory.Hidden, error) {
+func (s *transcript) Hidden(ctx context.Context, user memory.UserRef) (memory.Hidden, error) {
 	var hidden memory.Hidden
 	err := s.read(ctx, "read what is hidden", func(c *conn) error {
 		at, err := findUser(c, user)

@@ -8,7 +8,7 @@ import (
 )
 
 // Lease implements store.Leases.
-func (s *Store) Lease(ctx context.Context, l store.Lease) (held bool, err error) {
+func (s *shared) Lease(ctx context.Context, l store.Lease) (held bool, err error) {
 	err = s.write(ctx, "lease", func(c *conn) error {
 		if l.Until.IsZero() {
 			return c.run(`DELETE FROM leases WHERE name = ? AND owner = ?`, l.Name, l.Owner)
@@ -23,4 +23,4 @@ func (s *Store) Lease(ctx context.Context, l store.Lease) (held bool, err error)
 }
 
 // Now implements store.Clock: one process has the file, so its machine's clock is the only one.
-func (s *Store) Now() time.Time { return time.Now() }
+func (s *shared) Now() time.Time { return time.Now() }

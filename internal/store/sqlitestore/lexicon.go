@@ -11,7 +11,7 @@ import (
 )
 
 // Lexicon implements store.Lexicon.
-func (s *Store) Lexicon(ctx context.Context, q store.LexiconQuery) (store.LexiconState, error) {
+func (s *searchIndex) Lexicon(ctx context.Context, q store.LexiconQuery) (store.LexiconState, error) {
 	var state store.LexiconState
 	err := s.read(ctx, "read lexicon", func(c *conn) error {
 		at, err := findUser(c, q.User)
@@ -106,7 +106,7 @@ func readUnindexed(c *conn, uid int64, q store.LexiconQuery, state *store.Lexico
 }
 
 // Segments implements store.Lexicon.
-func (s *Store) Segments(ctx context.Context, user memory.UserRef, nos []int64) ([]store.Segment, error) {
+func (s *searchIndex) Segments(ctx context.Context, user memory.UserRef, nos []int64) ([]store.Segment, error) {
 	var found []store.Segment
 	err := s.read(ctx, "read segments", func(c *conn) error {
 		at, err := findUser(c, user)
@@ -128,7 +128,7 @@ func (s *Store) Segments(ctx context.Context, user memory.UserRef, nos []int64) 
 }
 
 // PutSegment implements store.Lexicon.
-func (s *Store) PutSegment(ctx context.Context, p store.SegmentWrite) (no int64, err error) {
+func (s *searchIndex) PutSegment(ctx context.Context, p store.SegmentWrite) (no int64, err error) {
 	digest := memory.Digest(sha256.Sum256(p.Data))
 	err = s.write(ctx, "put segment", func(c *conn) (err error) {
 		no, err = putSegment(c, p, digest)
@@ -248,7 +248,7 @@ func insertSegment(c *conn, uid int64, p store.SegmentWrite, hash memory.KeyedHa
 }
 
 // PendingUsers implements store.Lexicon.
-func (s *Store) PendingUsers(ctx context.Context, limit int) ([]memory.UserRef, error) {
+func (s *searchIndex) PendingUsers(ctx context.Context, limit int) ([]memory.UserRef, error) {
 	var users []memory.UserRef
 	err := s.read(ctx, "find pending users", func(c *conn) error {
 		return c.query(`SELECT tenant, user_id FROM users WHERE pending_since IS NOT NULL
@@ -261,7 +261,7 @@ func (s *Store) PendingUsers(ctx context.Context, limit int) ([]memory.UserRef, 
 }
 
 // PendingTurns implements store.Lexicon.
-func (s *Store) PendingTurns(ctx context.Context, q store.PendingQuery) ([]store.Turn, error) {
+func (s *searchIndex) PendingTurns(ctx context.Context, q store.PendingQuery) ([]store.Turn, error) {
 	var turns []store.Turn
 	err := s.readLong(ctx, "read pending turns", func(c *conn) error {
 		at, err := findUser(c, q.User)
@@ -311,7 +311,7 @@ func readPending(c *conn, at found, q store.PendingQuery) (turns []store.Turn, e
 }
 
 // SegmentsToEmbed implements store.Lexicon.
-func (s *Store) SegmentsToEmbed(ctx context.Context, version, limit int) ([]store.SegmentRef, error) {
+func (s *searchIndex) SegmentsToEmbed(ctx context.Context, version, limit int) ([]store.SegmentRef, error) {
 	var refs []store.SegmentRef
 	err := s.read(ctx, "find segments to embed", func(c *conn) error {
 		return c.query(`SELECT u.tenant, u.user_id, u.scope_key, s.no FROM segments s CROSS JOIN users u ON u.uid = s.uid
@@ -326,7 +326,7 @@ func (s *Store) SegmentsToEmbed(ctx context.Context, version, limit int) ([]stor
 }
 
 // CountMessagesToEmbed implements store.Lexicon.
-func (s *Store) CountMessagesToEmbed(ctx context.Context, version int) (waiting, all int64, err error) {
+func (s *searchIndex) CountMessagesToEmbed(ctx context.Context, version int) (waiting, all int64, err error) {
 	err = s.read(ctx, "count messages to embed", func(c *conn) error {
 		_, err := c.first(`SELECT coalesce(sum(messages) FILTER (WHERE embedding < ?), 0), coalesce(sum(messages), 0) FROM segments`, func(r row) error {
 			waiting, all = r.int(0), r.int(1)
@@ -339,7 +339,7 @@ func (s *Store) CountMessagesToEmbed(ctx context.Context, version int) (waiting,
 
 // RetireSegments implements store.Lexicon. Each user is a write of its own; a crash in between leaves users for the
 // next call.
-func (s *Store) RetireSegments(ctx context.Context, q store.RetireQuery) (int, error) {
+func (s *searchIndex) RetireSegments(ctx context.Context, q store.RetireQuery) (int, error) {
 	var uids []int64
 	err := s.read(ctx, "find segments to retire", func(c *conn) (err error) {
 		uids, err = usersToRetire(c, q)

@@ -115,17 +115,17 @@ func notFound(err error) bool {
 }
 
 // KnownToolCalls implements store.Transcript.
-func (s *Store) KnownToolCalls(ctx context.Context, ref memory.SessionRef, callIDs []string) ([]string, error) {
+func (s *transcript) KnownToolCalls(ctx context.Context, ref memory.SessionRef, callIDs []string) ([]string, error) {
 	return s.known(ctx, ref, callIDs, `SELECT 1 FROM tool_calls WHERE sid = ? AND call_hash = ?`)
 }
 
 // KnownMessages implements store.Transcript.
-func (s *Store) KnownMessages(ctx context.Context, ref memory.SessionRef, ids []string) ([]string, error) {
+func (s *transcript) KnownMessages(ctx context.Context, ref memory.SessionRef, ids []string) ([]string, error) {
 	return s.known(ctx, ref, ids, `SELECT 1 FROM message_ids WHERE sid = ? AND id_hash = ?`)
 }
 
 // known are those of the ids whose keyed hash the query finds in the session.
-func (s *Store) known(ctx context.Context, ref memory.SessionRef, ids []string, query string) ([]string, error) {
+func (s *transcript) known(ctx context.Context, ref memory.SessionRef, ids []string, query string) ([]string, error) {
 	var known []string
 	err := s.read(ctx, "find ids", func(c *conn) error {
 		at, err := findSession(c, ref)
@@ -162,7 +162,7 @@ const shortBytes = 64 << 10
 var errLong = errors.New("long")
 
 // Messages implements store.Transcript.
-func (s *Store) Messages(ctx context.Context, q store.MessageQuery) (run []memory.Message, err error) {
+func (s *transcript) Messages(ctx context.Context, q store.MessageQuery) (run []memory.Message, err error) {
 	const what = "read messages"
 	all := func(c *conn) error {
 		at, err := findSession(c, q.Ref)
@@ -284,7 +284,7 @@ func markedQuery(q store.MessageQuery) string {
 }
 
 // MessagesAt implements store.Transcript.
-func (s *Store) MessagesAt(ctx context.Context, q store.PlacesQuery) ([]memory.PlacedMessage, error) {
+func (s *transcript) MessagesAt(ctx context.Context, q store.PlacesQuery) ([]memory.PlacedMessage, error) {
 	if len(q.Places) == 0 {
 		return nil, nil
 	}
@@ -373,7 +373,7 @@ func messageKeys(sessions map[memory.SessionKey]named, all []memory.Place) (plac
 }
 
 // UpdateMessage implements store.Transcript.
-func (s *Store) UpdateMessage(ctx context.Context, u store.MessageUpdate) (memory.Message, error) {
+func (s *transcript) UpdateMessage(ctx context.Context, u store.MessageUpdate) (memory.Message, error) {
 	var m memory.Message
 	err := s.write(ctx, "update message", func(c *conn) error {
 		at, key, err := findMessage(c, u.Ref, u.MessageID)

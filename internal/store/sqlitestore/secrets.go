@@ -8,7 +8,7 @@ import (
 const fenceSecret = "fence"
 
 // FenceSecret implements store.Secrets.
-func (s *Store) FenceSecret(ctx context.Context, minted []byte) (secret []byte, err error) {
+func (s *shared) FenceSecret(ctx context.Context, minted []byte) (secret []byte, err error) {
 	read := func(c *conn) error {
 		secret = nil
 		_, err := c.first(`SELECT value FROM secrets WHERE name = ?`, func(r row) error {

@@ -32,7 +32,7 @@ func etag(key memory.SessionKey, revision int64) string {
 }
 
 // Session implements store.Sessions.
-func (s *Store) Session(ctx context.Context, ref memory.SessionRef) (memory.Session, error) {
+func (s *transcript) Session(ctx context.Context, ref memory.SessionRef) (memory.Session, error) {
 	var head memory.Session
 	err := s.read(ctx, "read session", func(c *conn) (err error) {
 		head, _, err = readSession(c, ref)
@@ -59,7 +59,7 @@ func readSession(c *conn, ref memory.SessionRef) (head memory.Session, sid int64
 }
 
 // ListSessions implements store.Sessions.
-func (s *Store) ListSessions(ctx context.Context, q store.SessionQuery) ([]memory.Session, error) {
+func (s *transcript) ListSessions(ctx context.Context, q store.SessionQuery) ([]memory.Session, error) {
 	var page []memory.Session
 	err := s.read(ctx, "list sessions", func(c *conn) error {
 		at, err := findUser(c, q.User)
@@ -93,7 +93,7 @@ func readPage(c *conn, uid int64, q store.SessionQuery) (page []memory.Session, 
 }
 
 // UpdateSession implements store.Sessions.
-func (s *Store) UpdateSession(ctx context.Context, u store.SessionUpdate) (memory.Session, error) {
+func (s *transcript) UpdateSession(ctx context.Context, u store.SessionUpdate) (memory.Session, error) {
 	var head memory.Session
 	err := s.write(ctx, "update session", func(c *conn) error {
 		was, sid, err := readSession(c, u.Ref)

@@ -29,21 +29,51 @@ type Options struct {
 	Readers int           // connections that read, 0 for 4
 }
 
-// Store is an open data file.
+// Store is an open data file: one type for each role of store.Truth, over one core.
 type Store struct {
-	path    string
-	keys    func() string
-	lock    *fileLock
-	writer  *writer
-	readers chan *conn    // idle ones; nil stands for one that must be dialled again
-	long    chan struct{} // holds one for each long read that runs
-	anchor  *conn         // does nothing but stay open: see hold
-	workers group.Group
+	*core
+	*transcript
+	*searchIndex
+	*jobStore
+	*workStore
+	*factStore
+	*vectorStore
+	*summaryStore
+	*feedStore
+	*userStore
+	*shared
+	*archive
 
+	lock    *fileLock
+	anchor  *conn // does nothing but stay open: see hold
+	workers group.Group
 	closing sync.Once
-	closed  chan struct{}
 	gone    error // of Close
 }
+
+// core is what every role needs: the connections of the file.
+type core struct {
+	path    string
+	keys    func() string
+	writer  *writer
+	readers chan *conn    // idle ones; nil in place of one that must be dialled again
+	long    chan struct{} // holds one for each long read that runs
+	closed  chan struct{}
+}
+
+type (
+	transcript   struct{ *core } // implements store.Sessions and store.Transcript
+	searchIndex  struct{ *core } // implements store.Lexicon
+	jobStore     struct{ *core } // implements store.Journal
+	workStore    struct{ *core } // implements store.Work
+	factStore    struct{ *core } // implements store.Facts
+	vectorStore  struct{ *core } // implements store.Vectors
+	summaryStore struct{ *core } // implements store.Summaries
+	feedStore    struct{ *core } // implements store.Feeds
+	userStore    struct{ *core } // implements store.Users
+	shared       struct{ *core } // implements store.Leases, store.Clock and store.Secrets
+	archive      struct{ *core } // implements store.Source
+)
 
 // Stats count since Open.
 type Stats struct {
@@ -93,13 +123,18 @@ func hold(path string) (*conn, error) {
 }
 
 func start(path string, lock *fileLock, anchor *conn, o Options) *Store {
-	s := &Store{
-		path: path, keys: o.Keys, lock: lock, anchor: anchor, closed: make(chan struct{}),
+	c := &core{
+		path: path, keys: o.Keys, closed: make(chan struct{}),
 		readers: make(chan *conn, o.Readers), long: make(chan struct{}, max(o.Readers/2, 1)),
 		writer: &writer{
 			dial: func() (*conn, error) { return dial(path, writing()...) },
 			log:  o.Log, queue: make(chan *request, queueLength), nudge: make(chan struct{}, 1),
 		},
+	}
+	s := &Store{
+		core: c, transcript: &transcript{c}, searchIndex: &searchIndex{c}, jobStore: &jobStore{c}, workStore: &workStore{c},
+		factStore: &factStore{c}, vectorStore: &vectorStore{c}, summaryStore: &summaryStore{c}, feedStore: &feedStore{c},
+		userStore: &userStore{c}, shared: &shared{c}, archive: &archive{c}, lock: lock, anchor: anchor,
 	}
 	for range o.Readers {
 		s.readers <- nil
@@ -161,13 +196,13 @@ func (s *Store) Check(ctx context.Context) error {
 }
 
 // write has do done by the writer, in a transaction.
-func (s *Store) write(ctx context.Context, what string, do func(*conn) error) error {
+func (s *core) write(ctx context.Context, what string, do func(*conn) error) error {
 	return fault(what, s.writer.submit(ctx, do))
 }
 
 // read runs do on a connection that sees one instant of the file. ctx is heeded before it starts; what do reads is
 // bounded by its caller. A panic in do is an error of this call alone.
-func (s *Store) read(ctx context.Context, what string, do func(*conn) error) error {
+func (s *core) read(ctx context.Context, what string, do func(*conn) error) error {
 	c, err := s.reader(ctx)
 	if err != nil {
 		return fault(what, err)
@@ -184,7 +219,7 @@ func (s *Store) read(ctx context.Context, what string, do func(*conn) error) err
 
 // readLong is read for what may take long. Such reads use half of the readers at most, so that many of them do not keep short
 // ones waiting.
-func (s *Store) readLong(ctx context.Context, what string, do func(*conn) error) error {
+func (s *core) readLong(ctx context.Context, what string, do func(*conn) error) error {
 	select {
 	case s.long <- struct{}{}:
 	case <-s.closed:
@@ -196,7 +231,7 @@ func (s *Store) readLong(ctx context.Context, what string, do func(*conn) error)
 	return s.read(ctx, what, do)
 }
 
-func (s *Store) reader(ctx context.Context) (*conn, error) {
+func (s *core) reader(ctx context.Context) (*conn, error) {
 	select {
 	case <-s.closed:
 		return nil, store.ShuttingDown()
@@ -212,7 +247,7 @@ func (s *Store) reader(ctx context.Context) (*conn, error) {
 	}
 }
 
-func (s *Store) dialled(c *conn) (*conn, error) {
+func (s *core) dialled(c *conn) (*conn, error) {
 	if c != nil {
 		return c, nil
 	}

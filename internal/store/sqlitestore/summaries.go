@@ -46,7 +46,7 @@ const outlineColumns = `n.id, n.kind, s.session_key, s.session_id, n.level, n.fr
 	n.model, n.from_time, n.to_time, n.create_time, n.passed, n.rebuild`
 
 // NodesWithin implements store.Summaries.
-func (s *Store) NodesWithin(ctx context.Context, ref memory.SessionRef, within memory.SeqRange) ([]memory.SummaryNode, error) {
+func (s *summaryStore) NodesWithin(ctx context.Context, ref memory.SessionRef, within memory.SeqRange) ([]memory.SummaryNode, error) {
 	var nodes []memory.SummaryNode
 	err := s.read(ctx, "read summaries of a range", func(c *conn) error {
 		at, err := findSession(c, ref)
@@ -71,7 +71,7 @@ func (s *Store) NodesWithin(ctx context.Context, ref memory.SessionRef, within m
 }
 
 // TopNodes implements store.Summaries.
-func (s *Store) TopNodes(ctx context.Context, ref memory.SessionRef, through int64) ([]memory.SummaryNode, error) {
+func (s *summaryStore) TopNodes(ctx context.Context, ref memory.SessionRef, through int64) ([]memory.SummaryNode, error) {
 	var nodes []memory.SummaryNode
 	err := s.read(ctx, "read session summaries", func(c *conn) error {
 		at, err := findSession(c, ref)
@@ -120,7 +120,7 @@ func firstOf(n memory.SummaryNode) int64 {
 }
 
 // Nodes implements store.Summaries.
-func (s *Store) Nodes(ctx context.Context, user memory.UserRef, ids []string) ([]memory.SummaryNode, error) {
+func (s *summaryStore) Nodes(ctx context.Context, user memory.UserRef, ids []string) ([]memory.SummaryNode, error) {
 	wanted, err := json.Marshal(ids)
 	if err != nil || len(ids) == 0 {
 		return nil, err
@@ -155,7 +155,7 @@ func readNodes(c *conn, uid int64, ids string) (nodes []memory.SummaryNode, err 
 }
 
 // RecentSessions implements store.Summaries.
-func (s *Store) RecentSessions(ctx context.Context, q store.RecentQuery) ([]store.SessionSummary, error) {
+func (s *summaryStore) RecentSessions(ctx context.Context, q store.RecentQuery) ([]store.SessionSummary, error) {
 	var recent []store.SessionSummary
 	err := s.read(ctx, "read recent summaries", func(c *conn) error {
 		at, err := findUser(c, q.User)
@@ -208,7 +208,7 @@ func recentWhere(uid int64, q store.RecentQuery) (w clauses) {
 }
 
 // LeavesBetween implements store.Summaries.
-func (s *Store) LeavesBetween(ctx context.Context, q store.LeafQuery) ([]memory.SummaryNode, error) {
+func (s *summaryStore) LeavesBetween(ctx context.Context, q store.LeafQuery) ([]memory.SummaryNode, error) {
 	var leaves []memory.SummaryNode
 	err := s.read(ctx, "read leaves", func(c *conn) error {
 		at, err := findUser(c, q.User)
@@ -248,7 +248,7 @@ func readLeaves(c *conn, uid int64, q store.LeafQuery) (leaves []memory.SummaryN
 }
 
 // Periods implements store.Summaries.
-func (s *Store) Periods(ctx context.Context, q store.PeriodQuery) ([]memory.SummaryNode, error) {
+func (s *summaryStore) Periods(ctx context.Context, q store.PeriodQuery) ([]memory.SummaryNode, error) {
 	var periods []memory.SummaryNode
 	err := s.read(ctx, "read period summaries", func(c *conn) error {
 		at, err := findUser(c, q.User)
@@ -290,7 +290,7 @@ func readPeriods(c *conn, uid int64, q store.PeriodQuery) (periods []memory.Summ
 }
 
 // PutNode implements store.Summaries.
-func (s *Store) PutNode(ctx context.Context, w store.NodeWrite) error {
+func (s *summaryStore) PutNode(ctx context.Context, w store.NodeWrite) error {
 	return s.write(ctx, "put summary", func(c *conn) error { return putNode(c, w) })
 }
 

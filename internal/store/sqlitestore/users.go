@@ -53,7 +53,7 @@ func readUser(c *conn, ref memory.UserRef) (user memory.User, uid int64, err err
 }
 
 // User implements store.Users.
-func (s *Store) User(ctx context.Context, ref memory.UserRef) (memory.User, error) {
+func (s *userStore) User(ctx context.Context, ref memory.UserRef) (memory.User, error) {
 	var user memory.User
 	err := s.read(ctx, "read user", func(c *conn) (err error) {
 		user, _, err = readUser(c, ref)
@@ -66,7 +66,7 @@ func (s *Store) User(ctx context.Context, ref memory.UserRef) (memory.User, erro
 }
 
 // Tenants implements store.Users.
-func (s *Store) Tenants(ctx context.Context) ([]string, error) {
+func (s *userStore) Tenants(ctx context.Context) ([]string, error) {
 	var tenants []string
 	err := s.read(ctx, "list tenants", func(c *conn) error {
 		next := ``
@@ -85,7 +85,7 @@ func (s *Store) Tenants(ctx context.Context) ([]string, error) {
 }
 
 // ListUsers implements store.Users.
-func (s *Store) ListUsers(ctx context.Context, q store.UserQuery) ([]memory.User, error) {
+func (s *userStore) ListUsers(ctx context.Context, q store.UserQuery) ([]memory.User, error) {
 	var users []memory.User
 	after := ">"
 	if q.After == "" {
@@ -102,7 +102,7 @@ func (s *Store) ListUsers(ctx context.Context, q store.UserQuery) ([]memory.User
 }
 
 // UpdateUser implements store.Users.
-func (s *Store) UpdateUser(ctx context.Context, u store.UserUpdate) (memory.User, error) {
+func (s *userStore) UpdateUser(ctx context.Context, u store.UserUpdate) (memory.User, error) {
 	var user memory.User
 	err := s.write(ctx, "update user", func(c *conn) error {
 		was, uid, err := readUser(c, u.Ref)
@@ -133,7 +133,7 @@ func (s *Store) UpdateUser(ctx context.Context, u store.UserUpdate) (memory.User
 	return user, nil
 }
 
-func (s *Store) createUser(c *conn, ref memory.UserRef, now time.Time) (memory.User, int64, error) {
+func (s *core) createUser(c *conn, ref memory.UserRef, now time.Time) (memory.User, int64, error) {
 	if _, err := insertUser(c, ref, memory.ScopeKey(s.keys()), micros(now)); err != nil {
 		return memory.User{}, 0, err
 	}

@@ -23,7 +23,7 @@ func scanEmbedding(r row) memory.Embedding {
 }
 
 // Embeddings implements store.Vectors.
-func (s *Store) Embeddings(ctx context.Context) ([]memory.Embedding, error) {
+func (s *vectorStore) Embeddings(ctx context.Context) ([]memory.Embedding, error) {
 	var all []memory.Embedding
 	err := s.read(ctx, "read embeddings", func(c *conn) error {
 		return c.query(embeddingSelect+` ORDER BY version`, func(r row) error {
@@ -35,7 +35,7 @@ func (s *Store) Embeddings(ctx context.Context) ([]memory.Embedding, error) {
 }
 
 // AddEmbedding implements store.Vectors.
-func (s *Store) AddEmbedding(ctx context.Context, e memory.Embedding) (memory.Embedding, error) {
+func (s *vectorStore) AddEmbedding(ctx context.Context, e memory.Embedding) (memory.Embedding, error) {
 	var added memory.Embedding
 	err := s.write(ctx, "add embedding", func(c *conn) (err error) {
 		added, err = addEmbedding(c, e)
@@ -74,7 +74,7 @@ func addEmbedding(c *conn, e memory.Embedding) (added memory.Embedding, err erro
 }
 
 // ActivateEmbedding implements store.Vectors.
-func (s *Store) ActivateEmbedding(ctx context.Context, version int, at time.Time) error {
+func (s *vectorStore) ActivateEmbedding(ctx context.Context, version int, at time.Time) error {
 	return s.write(ctx, "activate embedding", func(c *conn) error {
 		if err := c.run(`UPDATE embeddings SET active = 0 WHERE active = 1 AND version <> ?`, version); err != nil {
 			return err
@@ -99,7 +99,7 @@ func embeddingGone(version int) error {
 
 // DropEmbedding implements store.Vectors. The version is marked first, so that it is not taken up again, and deleted
 // last, so that a crash in between leaves it for the next call.
-func (s *Store) DropEmbedding(ctx context.Context, version int) error {
+func (s *vectorStore) DropEmbedding(ctx context.Context, version int) error {
 	err := s.write(ctx, "drop embedding", func(c *conn) error { return markDropping(c, version) })
 	for more := true; more && err == nil; {
 		err = s.write(ctx, "drop embedding", func(c *conn) (err error) {
@@ -136,7 +136,7 @@ func dropSome(c *conn, version int) (more bool, err error) {
 }
 
 // FactsToEmbed implements store.Vectors.
-func (s *Store) FactsToEmbed(ctx context.Context, q store.EmbedQuery) ([]store.FactText, error) {
+func (s *vectorStore) FactsToEmbed(ctx context.Context, q store.EmbedQuery) ([]store.FactText, error) {
 	var texts []store.FactText
 	err := s.read(ctx, "find facts to embed", func(c *conn) error {
 		from, to := int64(0), int64(math.MaxInt64)
@@ -160,7 +160,7 @@ func (s *Store) FactsToEmbed(ctx context.Context, q store.EmbedQuery) ([]store.F
 }
 
 // CountFactsToEmbed implements store.Vectors.
-func (s *Store) CountFactsToEmbed(ctx context.Context, version int) (int64, error) {
+func (s *vectorStore) CountFactsToEmbed(ctx context.Context, version int) (int64, error) {
 	var n int64
 	err := s.read(ctx, "count facts to embed", func(c *conn) error {
 		_, err := c.first(`SELECT count(*) FROM unembedded WHERE version = ?`, func(r row) error {
@@ -173,7 +173,7 @@ func (s *Store) CountFactsToEmbed(ctx context.Context, version int) (int64, erro
 }
 
 // CountFacts implements store.Vectors.
-func (s *Store) CountFacts(ctx context.Context) (n int64, err error) {
+func (s *vectorStore) CountFacts(ctx context.Context) (n int64, err error) {
 	err = s.read(ctx, "count facts", func(c *conn) error {
 		_, err := c.first(`SELECT count(*) FROM facts`, func(r row) error {
 			n = r.int(0)
@@ -185,7 +185,7 @@ func (s *Store) CountFacts(ctx context.Context) (n int64, err error) {
 }
 
 // PutFactVectors implements store.Vectors.
-func (s *Store) PutFactVectors(ctx context.Context, w store.VectorWrite) error {
+func (s *vectorStore) PutFactVectors(ctx context.Context, w store.VectorWrite) error {
 	return s.write(ctx, "put fact vectors", func(c *conn) error { return putVectors(c, w) })
 }
 
@@ -242,7 +242,7 @@ func putVector(c *conn, w store.VectorWrite, v store.NewVector) error {
 }
 
 // FactVectors implements store.Vectors.
-func (s *Store) FactVectors(ctx context.Context, user memory.UserRef, version int, after int64) ([]store.FactVector, error) {
+func (s *vectorStore) FactVectors(ctx context.Context, user memory.UserRef, version int, after int64) ([]store.FactVector, error) {
 	var vectors []store.FactVector
 	err := s.read(ctx, "read fact vectors", func(c *conn) error {
 		at, err := findUser(c, user)

@@ -35,7 +35,7 @@ func nextKey(c *conn, table string, uid int64) (key int64, err error) {
 }
 
 // SessionWork implements store.Work.
-func (s *Store) SessionWork(ctx context.Context, ref memory.SessionRef) (store.SessionWork, error) {
+func (s *workStore) SessionWork(ctx context.Context, ref memory.SessionRef) (store.SessionWork, error) {
 	var work store.SessionWork
 	err := s.read(ctx, "read session work", func(c *conn) error {
 		session, sid, err := readSession(c, ref)
@@ -83,7 +83,7 @@ func readLiveSlots(c *conn, sid int64) (slots []memory.Slot, err error) {
 }
 
 // PendingSessions implements store.Work.
-func (s *Store) PendingSessions(ctx context.Context, before time.Time, limit int) ([]memory.SessionRef, error) {
+func (s *workStore) PendingSessions(ctx context.Context, before time.Time, limit int) ([]memory.SessionRef, error) {
 	var refs []memory.SessionRef
 	err := s.read(ctx, "find pending sessions", func(c *conn) error {
 		each := func(r row) error {
@@ -102,7 +102,7 @@ func (s *Store) PendingSessions(ctx context.Context, before time.Time, limit int
 }
 
 // WaitingSessions implements store.Work.
-func (s *Store) WaitingSessions(ctx context.Context, user memory.UserRef, limit int) ([]memory.SessionRef, error) {
+func (s *workStore) WaitingSessions(ctx context.Context, user memory.UserRef, limit int) ([]memory.SessionRef, error) {
 	var refs []memory.SessionRef
 	err := s.read(ctx, "find the user's waiting sessions", func(c *conn) error {
 		return c.query(`SELECT s.session_id FROM users u JOIN sessions s ON s.uid = u.uid
@@ -115,7 +115,7 @@ func (s *Store) WaitingSessions(ctx context.Context, user memory.UserRef, limit 
 }
 
 // DeferSession implements store.Work.
-func (s *Store) DeferSession(ctx context.Context, d store.Deferral) error {
+func (s *workStore) DeferSession(ctx context.Context, d store.Deferral) error {
 	return s.write(ctx, "defer session", func(c *conn) error {
 		at, err := findSession(c, d.Ref)
 		if err != nil {
@@ -146,7 +146,7 @@ func lookAtPeriodsOf(c *conn, sid, by int64) error {
 }
 
 // PendingPeriods implements store.Work.
-func (s *Store) PendingPeriods(ctx context.Context, before time.Time, limit int) ([]memory.UserRef, error) {
+func (s *workStore) PendingPeriods(ctx context.Context, before time.Time, limit int) ([]memory.UserRef, error) {
 	var users []memory.UserRef
 	err := s.read(ctx, "find pending periods", func(c *conn) error {
 		each := func(r row) error {
@@ -164,7 +164,7 @@ func (s *Store) PendingPeriods(ctx context.Context, before time.Time, limit int)
 }
 
 // DeferPeriods implements store.Work.
-func (s *Store) DeferPeriods(ctx context.Context, user memory.UserRef, scope memory.ScopeKey, until time.Time) error {
+func (s *workStore) DeferPeriods(ctx context.Context, user memory.UserRef, scope memory.ScopeKey, until time.Time) error {
 	return s.write(ctx, "defer periods", func(c *conn) error {
 		at, err := findLife(c, user, scope)
 		if err != nil {
@@ -184,7 +184,7 @@ func findLife(c *conn, user memory.UserRef, scope memory.ScopeKey) (found, error
 }
 
 // WorkStats implements store.Work.
-func (s *Store) WorkStats(ctx context.Context) (store.WorkStats, error) {
+func (s *workStore) WorkStats(ctx context.Context) (store.WorkStats, error) {
 	var stats store.WorkStats
 	err := s.read(ctx, "count work", func(c *conn) (err error) {
 		if stats.Kinds, err = countSlots(c); err != nil {

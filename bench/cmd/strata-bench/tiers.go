@@ -1,0 +1,138 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/metadata"
+
+	memoryv1 "github.com/stratamem/strata/api/memory/v1"
+	"github.com/stratamem/strata/bench/internal/measure"
+	"github.com/stratamem/strata/internal/backendtest"
+	"github.com/stratamem/strata/internal/llm/llmtest"
+	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/store"
+	"github.com/stratamem/strata/internal/store/mongostore"
+	"github.com/stratamem/strata/internal/workload"
+)
+
+const (
+	barOwnP50      = 1500 * time.Microsecond
+	fedWithin      = 5 * time.Minute
+	waitingTrailer = "strata-waiting-us" // how much of a handler's time other servers took
+)
+
+// tiersFigure measures BuildContext on W for a user with 10,000 facts over the three servers: what is left of its time
+// without what they and the embedder take on the critical path.
+func tiersFigure(ctx context.Context, o options) (err error) {
+	b, err := backendtest.NewBackends()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, b.Drop()) }()
+	model := llmtest.New(llmtest.Options{Dimension: 384})
+	defer model.Close()
+	shape := workload.W()
+	s, err := startTiers(ctx, o, b, model)
+	if err != nil {
+		return err
+	}
+	if err := prepareTiers(ctx, s, b, model, shape); err != nil {
+		return errors.Join(err, s.stop())
+	}
+	err = askTiers(ctx, o, s, shape)
+	return errors.Join(err, s.stop())
+}
+
+func startTiers(ctx context.Context, o options, b backendtest.Backends, model *llmtest.Server, args ...string) (*running, error) {
+	args = append(args, "--embedding-base-url", model.URL(), "--embedding-model", embedStub, "--embedding-dimension", strconv.Itoa(llmtest.DefaultDimension))
+	return startWith(ctx, measure.ServerOptions{Binary: o.binary, Env: b.Env(), Args: args})
+}
+
+// prepareTiers records, learns and embeds, and waits until the views were told all of it.
+func prepareTiers(ctx context.Context, s *running, b backendtest.Backends, model *llmtest.Server, shape workload.Shape) error {
+	if err := load(ctx, s, figureUser, shape); err != nil {
+		return err
+	}
+	if err := waitQuiet(ctx, memoryv1.NewWorkServiceClient(s.conn)); err != nil {
+		return err
+	}
+	return withTruth(ctx, b, func(truth store.Truth) error {
+		if err := seedFactsIn(ctx, truth, figureUser, manyFacts, shape); err != nil {
+			return fmt.Errorf("seed facts: %w", err)
+		}
+		if err := reembed(ctx, s, model); err != nil {
+			return err
+		}
+		return waitFed(ctx, truth)
+	})
+}
+
+// withTruth opens the database beside the server, which may share it.
+func withTruth(ctx context.Context, b backendtest.Backends, do func(store.Truth) error) error {
+	truth, err := mongostore.Open(ctx, mongostore.Options{URI: b.MongoDB, Database: b.Name})
+	if err != nil {
+		return err
+	}
+	return errors.Join(do(truth), truth.Close())
+}
+
+// waitFed waits until no feed of any view waits.
+func waitFed(ctx context.Context, truth store.Feeds) error {
+	ctx, cancel := context.WithTimeout(ctx, fedWithin)
+	defer cancel()
+	return measure.Until(ctx, "feed the views", func(ctx context.Context) (bool, error) {
+		for _, view := range memory.Views() {
+			pending, _, err := truth.CountFeeds(ctx, view)
+			if err != nil || pending > 0 {
+				return false, err
+			}
+		}
+		return true, nil
+	})
+}
+
+func askTiers(ctx context.Context, o options, s *running, shape workload.Shape) error {
+	least := leastScore
+	var handler, waiting, own measure.Samples
+	for i, q := range shape.Queries(warmCalls + o.calls) {
+		req := contextRequest(shape, q)
+		req.Overrides.MinFactScore = &least
+		h, w, err := timesOf(ctx, s, req)
+		if err != nil {
+			return err
+		}
+		if i >= warmCalls {
+			handler, waiting, own = append(handler, h), append(waiting, w), append(own, h-w)
+		}
+	}
+	o.report.Note("   closed loop, 1 client, %d calls, 8k budget, %d facts, embedder over HTTP: handler p50 %s p99 %s, of which MongoDB, Milvus, Elasticsearch and the embedder on the critical path p50 %s p99 %s",
+		o.calls, manyFacts, measure.Millis(handler.P50()), measure.Millis(handler.P99()), measure.Millis(waiting.P50()), measure.Millis(waiting.P99()))
+	o.report.AtMost("BuildContext over the three, without what they take, p50", own.P50(), measure.Scale(barOwnP50, measure.Slowness(o.baseline())))
+	return nil
+}
+
+// timesOf is a call's time in the handler, and how much of it other servers took. A context that lacks a tier does not count.
+func timesOf(ctx context.Context, s *running, req *memoryv1.BuildContextRequest) (handler, waiting time.Duration, err error) {
+	var trailer metadata.MD
+	r, err := s.BuildContext(ctx, req, grpc.Trailer(&trailer))
+	if err != nil {
+		return 0, 0, fmt.Errorf("build context: %w", err)
+	}
+	if len(r.GetDegraded()) > 0 {
+		return 0, 0, fmt.Errorf("a context lacks a tier: %v", r.GetDegraded())
+	}
+	if handler, err = handlerTime(trailer); err != nil {
+		return 0, 0, err
+	}
+	values := trailer.Get(waitingTrailer)
+	if len(values) != 1 {
+		return 0, 0, fmt.Errorf("the reply has no trailer %s", waitingTrailer)
+	}
+	us, err := strconv.ParseInt(values[0], 10, 64)
+	return handler, time.Duration(us) * time.Microsecond, err
+}

@@ -1,0 +1,197 @@
+package docs_test
+
+import (
+	"bufio"
+	"context"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// block is a fenced block of a page.
+type block struct {
+	line     int    // of its opening fence
+	language string // "" where the fence names none
+	notRun   string // why its commands are not run, from <!-- not run: why --> above it; "" where they are
+	text     string
+}
+
+// ranBeside are the commands that CI runs beside this test, and one of which runs it.
+var ranBeside = regexp.MustCompile(`(?m)^make (test|verify) .*\n`)
+
+const (
+	notRun       = "<!-- not run: "
+	serveCommand = "bin/strata serve" // it runs until the page is through; what follows it in its block belongs to it
+)
+
+func blocks(page string) []block {
+	var all []block
+	open := -1
+	why := ""
+	for i, l := range strings.Split(page, "\n") {
+		fence, isFence := strings.CutPrefix(l, "```")
+		switch {
+		case isFence && open < 0:
+			all, open = append(all, block{line: i + 1, language: fence, notRun: why}), len(all)
+		case isFence:
+			open = -1
+		case open >= 0:
+			all[open].text += l + "\n"
+		}
+		why = ""
+		if w, ok := strings.CutPrefix(l, notRun); ok {
+			why = strings.TrimSuffix(w, " -->")
+		}
+	}
+	return all
+}
+
+// pages returns the README, what else lies beside it and all below docs, as paths from the top of the repository.
+func pages(t *testing.T) []string {
+	t.Helper()
+	out, err := exec.Command("git", "-C", "..", "ls-files", "--cached", "--others", "--exclude-standard", "*.md", "docs/*.md").Output()
+	if err != nil {
+		t.Fatalf("list the pages: %v", err)
+	}
+	all := strings.Fields(string(out))
+	return slices.DeleteFunc(all, func(p string) bool { return strings.Contains(p, "/") && !strings.HasPrefix(p, "docs/") })
+}
+
+// TestBlocksSayWhatTheyAre: without a language nobody, and no test, can tell a command from what it prints.
+func TestBlocksSayWhatTheyAre(t *testing.T) {
+	t.Parallel()
+	known := []string{"sh", "text", "yaml", "json", "go", "python", "ts", "mermaid"}
+	for _, path := range pages(t) {
+		page, err := os.ReadFile(filepath.Join("..", path))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, b := range blocks(string(page)) {
+			if !slices.Contains(known, b.language) {
+				t.Errorf("%s:%d: the block's language is %q; it must be one of %v", path, b.line, b.language, known)
+			}
+		}
+	}
+}
+
+// TestCommandsRun runs every command of every page, and every program in Go, Python and TypeScript, as they stand there: in a copy
+// of the repository, from top to bottom, all of a page against the server that it starts. What cannot run says why above it. It wants
+// Python 3, Node.js and the registries of packages, so that only STRATA_TEST_REQUIRE=docs runs it, as make docs does.
+func TestCommandsRun(t *testing.T) {
+	if !strings.Contains(os.Getenv("STRATA_TEST_REQUIRE"), "docs") {
+		t.Skip("make docs runs it: it installs packages of Python and Node.js")
+	}
+	repository := t.TempDir()
+	run(t, "..", nil, "git ls-files --cached --others --exclude-standard -z | xargs -0 cp --parents -t "+repository)
+	run(t, repository, nil, "make build tools && python3 -m venv .venv")
+	for _, path := range pages(t) {
+		t.Run(path, func(t *testing.T) { follow(t, repository, path) })
+	}
+}
+
+// follow runs a page's blocks. Of the fixed addresses in it free ports are made, so that a server of this machine stays out of it.
+func follow(t *testing.T, repository, path string) {
+	text, err := os.ReadFile(filepath.Join(repository, path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := freeAddress(t)
+	page := strings.ReplaceAll(string(text), "127.0.0.1:8081", address)
+	env := append(os.Environ(), "STRATA_LISTEN="+address, "STRATA_SERVER="+address, "STRATA_METRICS_LISTEN=127.0.0.1:0",
+		"PATH="+filepath.Join(repository, ".venv", "bin")+":"+filepath.Join(repository, "bin")+":"+os.Getenv("PATH"))
+	todo := slices.DeleteFunc(blocks(page), func(b block) bool {
+		return b.notRun != "" || !slices.Contains([]string{"sh", "go", "python", "ts"}, b.language)
+	})
+	if len(todo) > 0 && !strings.Contains(page, serveCommand) {
+		serve(t, repository, env, serveCommand)
+	}
+	for _, b := range todo {
+		command := b.text
+		switch b.language {
+		case "sh":
+			command = ranBeside.ReplaceAllString(command, "")
+		case "go":
+			write(t, filepath.Join(repository, "docs-program", "main.go"), b.text)
+			command = "go run ./docs-program"
+		case "python":
+			write(t, filepath.Join(repository, "agent.py"), b.text)
+			command = "python agent.py"
+		case "ts":
+			write(t, filepath.Join(repository, "agent.ts"), b.text)
+			command = "npx tsx agent.ts"
+		}
+		before, _, serves := strings.Cut(command, serveCommand)
+		printed := run(t, repository, env, before)
+		if serves {
+			serve(t, repository, env, strings.TrimPrefix(command, before))
+		}
+		t.Logf("%s:%d:\n%s", path, b.line, printed)
+	}
+}
+
+func run(t *testing.T, folder string, env []string, script string) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
+	defer cancel()
+	c := exec.CommandContext(ctx, "bash", "-euo", "pipefail", "-c", script)
+	c.Dir, c.Env = folder, env
+	out, err := c.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v:\n%s\nprinted:\n%s", err, script, out)
+	}
+	return string(out)
+}
+
+// serve starts a server on an empty file, and stops it when the page is through.
+func serve(t *testing.T, repository string, env []string, command string) {
+	t.Helper()
+	data := filepath.Join(t.TempDir(), "strata.db")
+	c := exec.Command("bash", "-euo", "pipefail", "-c", "exec "+strings.TrimSpace(command))
+	c.Dir, c.Env = repository, append(slices.Clone(env), "STRATA_DATA="+data)
+	out, err := c.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	said := make(chan struct{})
+	go func() {
+		defer close(said)
+		for lines := bufio.NewScanner(out); lines.Scan(); {
+			t.Log(lines.Text())
+		}
+	}()
+	t.Cleanup(func() {
+		_ = c.Process.Signal(os.Interrupt)
+		<-said
+		_ = c.Wait()
+	})
+	run(t, repository, env, "timeout 30 bash -c 'until bin/strata health >/dev/null 2>&1; do sleep 0.1; done'")
+}
+
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	return l.Addr().String()
+}

@@ -1,0 +1,44 @@
+package extract_test
+
+import (
+	"testing"
+
+	"github.com/stratamem/strata/internal/extract"
+	"github.com/stratamem/strata/internal/memory"
+)
+
+func TestAFactReplacesOnlyWhatIsAboutTheSameThing(t *testing.T) {
+	said := func(subject, quote string) memory.Fact {
+		return memory.Fact{Subject: subject, Text: quote, Evidence: []memory.Evidence{{Quote: quote}}}
+	}
+	for _, tc := range []struct {
+		name, older, newer string
+		want               bool
+	}{
+		{"another time of one meeting", "our standup is at 9:30", "the standup moved to 10", true},
+		{"a time of another meeting", "our standup is at 9:30", "the retro moved to 10", false},
+		{"another date of one wedding", "my sister's wedding is on the 5th of June", "my sister's wedding is now on the 12th of June", true},
+		{"a date of somebody else's wedding", "my sister's wedding is on the 5th of June", "my cousin's wedding is now on the 12th of June", false},
+		{"what takes the place of something by name", "I write my code in Vim", "I switched from Vim to Helix", true},
+		{"part of another name", "I maintain a Vim plugin", "I switched from Vim to Helix", false},
+		{"somebody else's tool", "my brother uses Vim", "I switched from Vim to Helix", false},
+		{"what was done once", "I wrote a book in Vim in 2019", "I switched from Vim to Helix", false},
+		{"one more of a kind", "I have two cats", "I also have three dogs now", false},
+		{"another number without a word of change", "I have two cats", "I have three cats", false},
+		{"another number by now", "I have two cats", "I have three cats now", true},
+		{"what is asked", "our standup is at 9:30", "did the standup move to 10?", false},
+		{"what is supposed", "our standup is at 9:30", "maybe the standup moved to 10", false},
+		{"what adds to it", "I teach piano on Tuesdays", "I also teach piano on Fridays now", false},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			if got := extract.Replaces(said("", tc.newer), said("", tc.older)); got != tc.want {
+				t.Errorf("got %v", got)
+			}
+		})
+	}
+	t.Run("of another person it replaces nothing", func(t *testing.T) {
+		if extract.Replaces(said("Dana", "I switched from Vim to Helix"), said("Priya", "I write my code in Vim")) {
+			t.Error("it does")
+		}
+	})
+}

@@ -1,0 +1,336 @@
+// Package indexing writes recorded messages into the search indexes of their users, with their vectors, and gives facts theirs. What
+// there is to do is derived from what is stored, so no crash can lose it: a nudge only makes it soon, and a sweep finds what no nudge
+// announced.
+package indexing
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"log/slog"
+	"math"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/stratamem/strata/internal/group"
+	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/rank"
+	"github.com/stratamem/strata/internal/store"
+	"github.com/stratamem/strata/internal/text"
+	"github.com/stratamem/strata/internal/worker"
+)
+
+// Indexer writes recorded messages into their users' lexical indexes and merges the segments.
+type Indexer struct {
+	store store.Lexicon
+	turns Analyzer
+	log   *slog.Logger
+	seams func(point string)
+	now   func() time.Time
+	loop  *worker.Loop
+	queue *worker.Queue[memory.UserRef]
+
+	mu     sync.Mutex
+	broken map[memory.UserRef]bool // users whose segments are damaged
+}
+
+// Analyzer makes the documents of messages.
+type Analyzer interface {
+	// Analyze must answer a document for each message, with the version of their vectors; version 0 and none where these
+	// take a call of an endpoint: then Wake has them made later.
+	Analyze(ctx context.Context, messages []memory.PlacedMessage) (docs []rank.Doc, version int, err error)
+	// Wake says that messages were indexed. It must not block.
+	Wake()
+}
+
+// IndexerOptions are what an Indexer needs. Store, Turns and Log are required.
+type IndexerOptions struct {
+	Store store.Lexicon
+	Turns Analyzer
+	// Delay is how long turns gather before they are indexed: a segment for each turn would double what Record
+	// writes, and recall reads unindexed messages all the same. 1 s when 0.
+	Delay time.Duration
+	// Sweep is how often the store is asked for turns that no nudge announced. 30 s when 0.
+	Sweep time.Duration
+	Log   *slog.Logger
+	Now   func() time.Time // time.Now when nil
+	// Seams is called at the named points of a piece of work, so that a test can end the process there; nil in the product.
+	Seams func(point string)
+}
+
+// The points at which IndexerOptions.Seams is called. Before a point nothing of what it names is stored, after it
+// everything is.
+const (
+	SeamBeforeIndex = "before index" // a segment, with the mark up to which turns are indexed
+	SeamAfterIndex  = "after index"
+)
+
+// NewIndexer makes an Indexer.
+func NewIndexer(o IndexerOptions) *Indexer {
+	if o.Delay == 0 {
+		o.Delay = time.Second
+	}
+	if o.Sweep == 0 {
+		o.Sweep = 30 * time.Second
+	}
+	if o.Seams == nil {
+		o.Seams = func(string) {}
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	x := &Indexer{
+		now: o.Now, store: o.Store, turns: o.Turns, log: o.Log, seams: o.Seams,
+		queue: worker.NewQueue[memory.UserRef](0), broken: map[memory.UserRef]bool{},
+	}
+	x.loop = worker.NewLoop(worker.LoopOptions{
+		Work: x.drain, Look: x.sweepStore, LookEvery: o.Sweep, Gather: o.Delay,
+		Failed: func(ctx context.Context, f worker.Failure) { x.logError(ctx, "look for turns to index", f.Err) },
+	})
+	return x
+}
+
+// Nudge says that the user has new turns. It never blocks.
+func (x *Indexer) Nudge(user memory.UserRef) {
+	x.queue.Add(user)
+	x.loop.Wake()
+}
+
+// Rebuild says that a segment of the user is damaged: all of them are made again from the transcript. It never blocks.
+func (x *Indexer) Rebuild(user memory.UserRef) {
+	x.mu.Lock()
+	x.broken[user] = true
+	x.mu.Unlock()
+	x.Nudge(user)
+}
+
+// Run indexes until ctx ends, and returns nil then. What is left is found by the first sweep of the next run.
+func (x *Indexer) Run(ctx context.Context) error { return x.loop.Run(ctx) }
+
+// maxSweep is how many users one sweep takes up.
+const maxSweep = 10_000
+
+func (x *Indexer) sweepStore(ctx context.Context) error {
+	users, err := x.store.PendingUsers(ctx, maxSweep)
+	for _, u := range users {
+		x.Nudge(u)
+	}
+	return err
+}
+
+// drain serves the users who wait, in the order of their nudges, one batch each: a user with a long backlog goes to
+// the end again, so that others do not starve. Such a backlog need not gather.
+func (x *Indexer) drain(ctx context.Context) (rest time.Duration, err error) {
+	rest = worker.Forever
+	for _, user := range x.queue.Take(math.MaxInt) {
+		if ctx.Err() != nil {
+			break
+		}
+		start := time.Now()
+		var more bool
+		err := group.Contain(func() (err error) {
+			more, err = x.Index(ctx, user)
+			return err
+		})
+		if err != nil {
+			x.logError(ctx, "index turns", err) // the next sweep finds them again
+		}
+		if more && err == nil {
+			rest = 0
+			x.queue.Add(user)
+		}
+		// Callers that wait for an answer have the machine for as long again as this took: see bench-record.
+		worker.Pause(ctx, time.Since(start))
+	}
+	return rest, nil
+}
+
+func (x *Indexer) logError(ctx context.Context, doing string, err error) {
+	if ctx.Err() == nil {
+		x.log.ErrorContext(ctx, doing, "error", err)
+	}
+}
+
+// One segment takes up so many messages, and so many bytes of them as they are stored.
+const (
+	maxBatch      = 2000
+	maxBatchBytes = 8 << 20
+)
+
+// Index writes one segment of the user's pending turns and merges when segments have become many. It reports whether
+// turns are left.
+func (x *Indexer) Index(ctx context.Context, user memory.UserRef) (more bool, err error) {
+	if err := x.retire(ctx, user); err != nil {
+		return false, err
+	}
+	turns, err := x.store.PendingTurns(ctx, store.PendingQuery{User: user, MaxMessages: maxBatch, MaxBytes: maxBatchBytes})
+	if err != nil {
+		return false, fmt.Errorf("read pending turns: %w", err)
+	}
+	if len(turns) == 0 {
+		return false, nil
+	}
+	w, err := x.segment(ctx, user, turns)
+	if err != nil {
+		return false, err
+	}
+	if err := x.put(ctx, w); err != nil {
+		return false, fmt.Errorf("put segment: %w", err)
+	}
+	if w.Embedding == 0 && w.Messages > 0 {
+		x.turns.Wake()
+	}
+	return isFull(turns), x.merge(ctx, user, turns[0].Scope)
+}
+
+// isFull reports whether a batch was ended by its limits, so that turns are left. No turn is larger than half the
+// limit of bytes.
+func isFull(turns []store.Turn) bool {
+	messages, bytes := 0, 0
+	for _, t := range turns {
+		messages += len(t.Messages)
+		for _, m := range t.Messages {
+			bytes += m.ContentBytes()
+		}
+	}
+	return messages >= maxBatch || bytes >= maxBatchBytes/2
+}
+
+// retire deletes the segments of a user for whom Rebuild was called.
+func (x *Indexer) retire(ctx context.Context, user memory.UserRef) error {
+	x.mu.Lock()
+	broken := x.broken[user]
+	delete(x.broken, user)
+	x.mu.Unlock()
+	if !broken {
+		return nil
+	}
+	if _, err := x.store.RetireSegments(ctx, store.RetireQuery{User: &user}); err != nil {
+		return fmt.Errorf("retire damaged segments: %w", err)
+	}
+	return nil
+}
+
+// segment analyses turns of one user. Turns without recallable messages only have their marks cleared.
+func (x *Indexer) segment(ctx context.Context, user memory.UserRef, turns []store.Turn) (store.SegmentWrite, error) {
+	w := store.SegmentWrite{User: user, Scope: turns[0].Scope, Analyzer: text.AnalyzerID}
+	var messages []memory.PlacedMessage
+	for _, t := range turns {
+		w.Turns = append(w.Turns, t.TurnRef)
+		for _, m := range t.Messages {
+			if m.Recallable() {
+				messages = append(messages, memory.PlacedMessage{Place: memory.Place{Session: t.Session, Seq: m.Seq}, Message: m})
+			}
+		}
+	}
+	w.Messages = len(messages)
+	if len(messages) == 0 {
+		return w, nil
+	}
+	docs, version, err := x.turns.Analyze(ctx, messages)
+	if err != nil {
+		return w, fmt.Errorf("analyse messages to be indexed: %w", err)
+	}
+	w.Embedding, w.Data = version, rank.EncodeSegment(docs)
+	return w, nil
+}
+
+// merge merges segments of like size until no size has many.
+func (x *Indexer) merge(ctx context.Context, user memory.UserRef, scope memory.ScopeKey) error {
+	for {
+		state, err := x.store.Lexicon(ctx, store.LexiconQuery{User: user})
+		if err != nil {
+			return fmt.Errorf("read lexicon: %w", err)
+		}
+		plan := PlanMerge(state.Segments)
+		if len(plan) == 0 || state.Scope != scope {
+			return nil
+		}
+		if err := x.mergeSegments(ctx, user, scope, plan); err != nil {
+			return err
+		}
+	}
+}
+
+func (x *Indexer) mergeSegments(ctx context.Context, user memory.UserRef, scope memory.ScopeKey, plan []store.SegmentInfo) error {
+	w := store.SegmentWrite{User: user, Scope: scope, Analyzer: text.AnalyzerID, Embedding: plan[0].Embedding}
+	for _, s := range plan {
+		w.Replaces = append(w.Replaces, s.No)
+		w.Messages += s.Messages
+		if s.Embedding != w.Embedding {
+			w.Embedding = 0 // those that lack a vector are found by that
+		}
+	}
+	segments, err := x.store.Segments(ctx, user, w.Replaces)
+	if err != nil {
+		return fmt.Errorf("read segments to merge: %w", err)
+	}
+	data := make([][]byte, len(segments))
+	for i, s := range segments {
+		data[i] = s.Data
+	}
+	if w.Data, err = rank.MergeSegments(data...); err != nil {
+		x.Rebuild(user)
+		return fmt.Errorf("merge segments: %w", err)
+	}
+	if err = x.put(ctx, w); err != nil {
+		return fmt.Errorf("put merged segment: %w", err)
+	}
+	return nil
+}
+
+func (x *Indexer) put(ctx context.Context, w store.SegmentWrite) error {
+	w.Time = x.now().UTC().Truncate(time.Microsecond)
+	x.seams(SeamBeforeIndex)
+	if _, err := x.store.PutSegment(ctx, w); err != nil {
+		return err
+	}
+	x.seams(SeamAfterIndex)
+	return nil
+}
+
+// Segments of a tier hold up to mergeWidth times as many messages as those of the tier below. A full tier is merged,
+// so a user with n messages has at most (mergeWidth - 1) × log(n) segments and each message is rewritten log(n) times.
+const (
+	mergeWidth    = 8
+	maxMergeBytes = 8 << 20 // of the segments merged into one: a document of MongoDB ends at 16 MiB
+)
+
+// PlanMerge answers the segments to merge into one: those of the smallest tier that is full, as many as make no more
+// than maxMergeBytes; none when no tier is full, or where two are too large together.
+func PlanMerge(segments []store.SegmentInfo) []store.SegmentInfo {
+	tiers := map[int][]store.SegmentInfo{}
+	highest := 0
+	for _, s := range segments {
+		t := tier(s.Messages)
+		tiers[t] = append(tiers[t], s)
+		highest = max(highest, t)
+	}
+	for t := range highest + 1 {
+		if plan := within(tiers[t]); len(tiers[t]) >= mergeWidth && len(plan) > 1 {
+			return plan
+		}
+	}
+	return nil
+}
+
+// within answers the smallest segments, as many as make no more than maxMergeBytes.
+func within(segments []store.SegmentInfo) []store.SegmentInfo {
+	segments = slices.SortedStableFunc(slices.Values(segments), func(a, b store.SegmentInfo) int { return cmp.Compare(a.Bytes, b.Bytes) })
+	sum := 0
+	for i, s := range segments {
+		if sum += s.Bytes; sum > maxMergeBytes {
+			return segments[:i]
+		}
+	}
+	return segments
+}
+
+func tier(messages int) int {
+	t := 0
+	for ; messages >= mergeWidth; messages /= mergeWidth {
+		t++
+	}
+	return t
+}

@@ -1,0 +1,185 @@
+package indexing_test
+
+import (
+	"log/slog"
+	"path/filepath"
+	"strconv"
+	"testing"
+
+	"github.com/stratamem/strata/internal/indexing"
+	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/rank"
+	"github.com/stratamem/strata/internal/store"
+)
+
+// said is a store with messages that are indexed, and what embeds them.
+type said struct {
+	embeddings
+	*testing.T
+	indexer *indexing.Indexer
+}
+
+func withMessages(t *testing.T, words ...string) said {
+	return withModel(t, "small", nil, words...)
+}
+
+// withModel has some models built in.
+func withModel(t *testing.T, name string, builtin []string, words ...string) said {
+	t.Helper()
+	st := openFile(t, filepath.Join(t.TempDir(), "strata.db"))
+	x, err := openBuiltin(t, st, &endpoint{}, name, builtin...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := said{x, t, indexing.NewIndexer(indexing.IndexerOptions{Store: st, Turns: x, Log: slog.New(slog.DiscardHandler)})}
+	s.say(words...)
+	return s
+}
+
+// say records messages and indexes each by itself.
+func (s said) say(words ...string) {
+	s.Helper()
+	state := lexicon(s.T, s.store)
+	for i, w := range words {
+		say(s.T, s.store, memory.RoleUser, strconv.Itoa(len(state.Segments))+"-"+strconv.Itoa(i), w)
+		if _, err := s.indexer.Index(s.Context(), ada); err != nil {
+			s.Fatal(err)
+		}
+	}
+}
+
+// sayAtOnce records messages and indexes them together.
+func (s said) sayAtOnce(words ...string) {
+	s.Helper()
+	for i, w := range words {
+		say(s.T, s.store, memory.RoleUser, strconv.Itoa(i), w)
+	}
+	if _, err := s.indexer.Index(s.Context(), ada); err != nil {
+		s.Fatal(err)
+	}
+}
+
+// waiting is how many messages lack a vector of the version.
+func (s said) waiting(version int) int64 {
+	s.Helper()
+	n, _, err := s.store.CountMessagesToEmbed(s.Context(), version)
+	if err != nil {
+		s.Fatal(err)
+	}
+	return n
+}
+
+// near is how many messages a query of the version finds in the segments.
+func (s said) near(version int) int {
+	s.Helper()
+	x := rank.NewIndex()
+	for _, d := range s.segments() {
+		if err := x.AddSegment(d.Data); err != nil {
+			s.Fatal(err)
+		}
+	}
+	query := make([]float32, version+1) // small is version 1 and has two dimensions, large 2 and three
+	query[0] = 1
+	return len(x.SearchTurns(rank.QueryVector{Version: version, Values: query}, rank.Query{}))
+}
+
+func (s said) segments() []store.Segment {
+	s.Helper()
+	var nos []int64
+	for _, info := range lexicon(s.T, s.store).Segments {
+		nos = append(nos, info.No)
+	}
+	data, err := s.store.Segments(s.Context(), ada, nos)
+	if err != nil {
+		s.Fatal(err)
+	}
+	return data
+}
+
+func TestTurnVectors(t *testing.T) {
+	t.Run("a built-in model's are made with the index", func(t *testing.T) {
+		s := withModel(t, "small", []string{"small"}, "a quiet river", "a loud street")
+		if s.waiting(1) != 0 || s.near(1) != 2 {
+			t.Errorf("%d wait, %d are found", s.waiting(1), s.near(1))
+		}
+	})
+	t.Run("an endpoint's are made afterwards, however the segments are merged", func(t *testing.T) {
+		s := withMessages(t, "one", "two", "three", "four", "five", "six", "seven")
+		if s.near(1) != 0 {
+			t.Error("the endpoint was asked while messages were indexed")
+		}
+		s.run(t, func() bool { return s.waiting(1) == 0 })
+		s.say("eight", "nine") // the eighth segment makes them merge
+		if n := len(lexicon(t, s.store).Segments); n != 2 {
+			t.Fatalf("%d segments", n)
+		}
+		if s.near(1) != 7 {
+			t.Errorf("a merge left %d of 7 vectors", s.near(1))
+		}
+		s.run(t, func() bool { return s.waiting(1) == 0 })
+		if s.near(1) != 9 {
+			t.Errorf("%d of 9 are found", s.near(1))
+		}
+	})
+	t.Run("a model that knows no meanings makes none", func(t *testing.T) {
+		s := withModel(t, "hash", []string{"hash"}, "a quiet river")
+		addFacts(t, s.store, "drinks tea")
+		s.run(t, func() bool { return s.left(t, 1) == 0 })
+		if s.waiting(1) != 1 || s.near(1) != 0 {
+			t.Errorf("%d wait, %d are found", s.waiting(1), s.near(1))
+		}
+	})
+	t.Run("another model's take their place, and the job is open until they did", func(t *testing.T) {
+		s := withMessages(t, "a quiet river", "a loud street")
+		addFacts(t, s.store, "drinks tea")
+		s.run(t, func() bool { return s.waiting(1) == 0 && s.left(t, 1) == 0 })
+		job, err := s.Reembed(t.Context(), "large", 0)
+		if err != nil || job.State != memory.SlotOpen || job.Total != 3 || job.Done != 0 {
+			t.Fatalf("job %+v, %v", job, err)
+		}
+		s.run(t, func() bool {
+			job, err = s.Reembed(t.Context(), "large", 0)
+			return err != nil || job.State == memory.SlotApplied
+		})
+		if s.near(2) != 2 || s.near(1) != 0 || job.Done != 3 {
+			t.Errorf("%d of the new model, %d of the old, job %+v, %v", s.near(2), s.near(1), job, err)
+		}
+		if left, err := s.Jobs(t.Context()); len(left) != 0 || err != nil {
+			t.Errorf("jobs %v, %v", left, err)
+		}
+	})
+	t.Run("a model whose endpoint is down is replaced all the same", func(t *testing.T) {
+		s := withMessages(t, "a quiet river")
+		addFacts(t, s.store, "drinks tea")
+		if _, err := s.Reembed(t.Context(), "large", 0); err != nil {
+			t.Fatal(err)
+		}
+		s.endpoint.fail("small")
+		s.run(t, func() bool { return s.waiting(2) == 0 })
+		if v, _ := s.Active(); v.Model != "large" {
+			t.Errorf("active %+v", v)
+		}
+	})
+	t.Run("a message that the endpoint refuses is left to its words, and costs the others nothing", func(t *testing.T) {
+		s := withMessages(t, "one", "bad")
+		s.endpoint.set(false, "bad")
+		s.run(t, func() bool { return s.waiting(1) == 1 })
+		if s.near(1) != 1 {
+			t.Errorf("%d are found", s.near(1))
+		}
+		s.say("three")
+		s.run(t, func() bool { return s.waiting(1) == 1 })
+		if s.near(1) != 2 {
+			t.Errorf("%d are found", s.near(1))
+		}
+	})
+	t.Run("a damaged segment costs the others nothing", func(t *testing.T) {
+		s := withMessages(t, "one", "two")
+		state := lexicon(t, s.store)
+		w := store.SegmentWrite{User: ada, Scope: state.Scope, Analyzer: "strata-2", Messages: 1, Data: []byte("x"), Replaces: []int64{state.Segments[0].No}}
+		if _, err := s.store.PutSegment(t.Context(), w); err != nil {
+			t.Fatal(err)
+		}
+		s.run(t, func() bool { return s.waiting(1) == 1 })
+	})
+}

@@ -1,0 +1,52 @@
+package jobrunner
+
+import (
+	"context"
+
+	"github.com/stratamem/strata/internal/extract"
+	"github.com/stratamem/strata/internal/llm"
+	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/policy"
+	"github.com/stratamem/strata/internal/store"
+	"github.com/stratamem/strata/internal/summary"
+)
+
+// Store is the part of the truth that background work reads and writes.
+type Store interface {
+	store.Transcript
+	store.Lexicon
+	store.Users
+	store.Work
+	store.Journal
+	store.Facts
+	store.Summaries
+}
+
+// Summarizer writes summaries. What goes wrong is an *llm.Error.
+type Summarizer interface {
+	Summarize(ctx context.Context, t summary.Task) (llm.Answer, error)
+}
+
+// Extractor proposes facts: its answer is read by extract.Parse. What goes wrong is an *llm.Error.
+type Extractor interface {
+	Extract(ctx context.Context, t extract.Task) (llm.Answer, error)
+}
+
+// Facts answers a user's facts from memory, as of the store's last write.
+type Facts interface {
+	// State must return all facts with the revision they are of.
+	State(ctx context.Context, user memory.UserRef) (extract.State, int64, error)
+	// Related must return current facts, those nearest to the text first.
+	Related(ctx context.Context, user memory.UserRef, text string, limit int) ([]memory.Fact, error)
+}
+
+// Policies answers the policy of background work for sessions of a profile; policy.Policies.WorkOf.
+type Policies func(profile string) policy.Work
+
+// Meter counts what became of work. It must not block.
+type Meter interface {
+	SlotDone(kind memory.SlotKind, outcome string) // applied, parked, split, retried, skipped or empty (no model was asked)
+	Quarantined(reason extract.RejectReason)
+	Refused(reason summary.RefusalReason)
+	Appended(anchors int)
+}

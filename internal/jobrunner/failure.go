@@ -1,0 +1,388 @@
+package jobrunner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/stratamem/strata/internal/extract"
+	"github.com/stratamem/strata/internal/llm"
+	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/store"
+	"github.com/stratamem/strata/internal/summary"
+	"github.com/stratamem/strata/internal/worker"
+)
+
+// Outcomes of a slot, as Meter counts them.
+const (
+	outcomeApplied  = "applied"
+	outcomeDropped  = "dropped"         // nothing may be learnt any more from what its answer is about
+	outcomeInPart   = "applied_in_part" // nothing may be learnt any more from some of it
+	outcomeParked   = "parked"
+	outcomeUnparked = "unparked" // a parked one is tried again by itself
+	outcomeSplit    = "split"
+	outcomeRetried  = "retried"
+	outcomeEmpty    = "empty"
+)
+
+// Reasons of failures beside the classes of package llm, the refusals of package summary and extract.RejectMalformed.
+const (
+	reasonExhausted   = "transient_exhausted" // failed for too long, though each failure could have passed
+	reasonCut         = "cut"
+	reasonRefused     = "refused"
+	reasonInterrupted = "interrupted" // the process ended during the call
+	reasonInternal    = "internal"    // a fault of the program or the store
+	reasonJournal     = store.ReasonUnreadable
+)
+
+// Limits of trying again.
+const (
+	maxAttempts  = 8 // of what is no outage, and of summaries, which the built-in summariser writes then
+	maxRefusals  = 3 // of summaries: a model that answers is not asked as often as one that does not
+	maxUnusable  = 2 // answers about one turn, which cannot be made smaller
+	firstBackoff = time.Second
+	lastBackoff  = 15 * time.Minute
+	// patience is how long a slot is tried that only time mends, counted from its first failure of that kind.
+	patience = 24 * time.Hour
+	// A slot that was parked after patience tries itself again after that part of the time for which it has failed, an hour
+	// at first, at least once in LongestParked: so one that never succeeds costs fewer and fewer calls.
+	parkedShare = 24
+)
+
+// failure is why a slot has no usable answer, without content.
+type failure struct {
+	reason string
+	remedy remedy
+	again  bool          // asked once more, the model may answer something else
+	wait   time.Duration // what the endpoint asks for
+	usage  memory.ModelUsage
+}
+
+// remedy is what helps against a failure.
+type remedy int
+
+const (
+	giveUp   remedy = iota // nothing does
+	later                  // time, where the fault is no endpoint's
+	recovery               // time: the endpoint failed this call
+	hold                   // the endpoint being well again: it fails all calls, so this one tried nothing
+	retell                 // asking once more: an answer of another wording
+	smaller                // fewer messages
+)
+
+// passes reports whether the failure ends when the endpoint is well.
+func (m remedy) passes() bool { return m == recovery || m == hold }
+
+// callFailure says what a failed model call means. An error that is none of package llm may pass.
+func callFailure(err error) failure {
+	e, ok := errors.AsType[*llm.Error](err)
+	if !ok {
+		return failure{reason: string(llm.ClassTransient), remedy: recovery, usage: memory.ModelUsage{Calls: 1}}
+	}
+	f := failure{reason: string(e.Class), wait: e.RetryAfter, usage: e.Usage, remedy: recovery}
+	f.reason += given(e)
+	switch {
+	case e.Class == llm.ClassOpen || e.Probe:
+		f.remedy = hold
+	case e.Class == llm.ClassTooLong:
+		f.remedy = smaller
+	case e.Class == llm.ClassPermanent:
+		f.remedy = giveUp
+	}
+	return f
+}
+
+// given is the status and the code that an endpoint gave, in brackets; "" without either.
+func given(e *llm.Error) string {
+	var words []string
+	if e.Status != 0 {
+		words = append(words, fmt.Sprintf("HTTP %d", e.Status))
+	}
+	if e.Code != "" {
+		words = append(words, e.Code)
+	}
+	if len(words) == 0 {
+		return ""
+	}
+	return " (" + strings.Join(words, ", ") + ")"
+}
+
+// extractionFailure reports whether an extraction has no answer that can be applied. Why the model stopped is looked
+// at first: of an answer that was cut nothing may be used.
+func extractionFailure(answer llm.Answer, err error) (failure, bool) {
+	switch {
+	case err != nil:
+		return callFailure(err), true
+	case answer.Finish == llm.FinishLength:
+		return unusable(reasonCut, answer), true
+	case answer.Finish == llm.FinishRefused:
+		return unusable(reasonRefused, answer), true
+	}
+	if _, err := extract.Parse(answer.Text); err != nil {
+		return unusable(string(extract.RejectMalformed), answer), true
+	}
+	return failure{}, false
+}
+
+// unusable is the failure of an answer that was given. Fewer messages help, else chance does.
+func unusable(reason string, answer llm.Answer) failure {
+	return failure{reason: reason, remedy: smaller, again: true, usage: answer.Usage}
+}
+
+// refusal is the failure of a summary that may not stand. Fewer messages help where the model said itself that it ran
+// out of tokens or declined; where the text only looks like it, another wording may do.
+func refusal(reason summary.RefusalReason, answer llm.Answer) failure {
+	f := failure{reason: string(reason), remedy: retell, usage: answer.Usage}
+	if answer.Finish == llm.FinishLength || answer.Finish == llm.FinishRefused {
+		f.remedy = smaller
+	}
+	return f
+}
+
+// backoff is how long to wait after so many failures: full jitter below a bound that doubles
+// (https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/), and no less than the endpoint asked for.
+func backoff(attempts int, asked time.Duration, jitter float64) time.Duration {
+	bound := worker.Backoff{First: firstBackoff, Last: lastBackoff}.After(attempts)
+	return min(max(asked, time.Duration(jitter*float64(bound))), store.LongestWait)
+}
+
+// verdict is what becomes of a slot after a failure.
+type verdict struct {
+	gaveUp   bool
+	splitAt  int64 // 0 for none
+	attempts int
+	wait     time.Duration
+}
+
+// judge decides what becomes of a slot. splitAt is where its range can be split, 0 where it cannot.
+func judge(slot memory.Slot, f failure, splitAt int64, now time.Time, jitter float64) verdict {
+	attempts := slot.Attempts + 1
+	switch {
+	case f.remedy.passes() && now.Sub(failingSince(slot, f, now)) >= patience:
+		return verdict{gaveUp: true}
+	case f.remedy == hold:
+		return verdict{attempts: slot.Attempts, wait: min(max(f.wait, firstBackoff), store.LongestWait)}
+	case f.remedy == recovery && (slot.Kind == memory.SlotExtract || attempts < maxAttempts):
+		return verdict{attempts: attempts, wait: backoff(attempts, f.wait, jitter)}
+	case f.remedy == smaller && splitAt > 0:
+		return verdict{splitAt: splitAt, attempts: slot.Attempts}
+	case f.remedy == smaller && f.again && attempts < maxUnusable:
+		return verdict{attempts: attempts}
+	case f.remedy == later && attempts < maxAttempts:
+		return verdict{attempts: attempts, wait: backoff(attempts, f.wait, jitter)}
+	case f.remedy == retell && attempts < maxRefusals:
+		return verdict{attempts: attempts}
+	}
+	return verdict{gaveUp: true}
+}
+
+// failingSince is since when the slot fails of what passes, this failure included. A time to come was noted by a clock that
+// was ahead.
+func failingSince(slot memory.Slot, f failure, now time.Time) time.Time {
+	if f.remedy.passes() && (slot.FailingSince.IsZero() || slot.FailingSince.After(now)) {
+		return now
+	}
+	return slot.FailingSince
+}
+
+// fail puts off or splits a slot without a usable answer. It reports whether nothing helps; then it has written
+// nothing. A call that ctx ended did not fail: its slot is free at once for whoever comes next.
+func (r *Runner) fail(ctx context.Context, slot memory.Slot, f failure, splitAt int64) (gaveUp bool, err error) {
+	keep := context.WithoutCancel(ctx)
+	if ctx.Err() != nil {
+		f.reason = reasonInterrupted
+		return false, r.noteFailure(keep, slot, f, verdict{attempts: slot.Attempts})
+	}
+	d := judge(slot, f, splitAt, r.now(), r.o.Rand())
+	if d.gaveUp {
+		return true, nil
+	}
+	if f.remedy == hold {
+		r.pauseLane(slot.Kind, r.now().Add(d.wait))
+		return false, r.noteFailure(keep, slot, f, d)
+	}
+	if err := r.noteFailure(keep, slot, f, d); err != nil {
+		return false, err
+	}
+	r.log.WarnContext(ctx, "background work failed and is tried again", "slot", slot.ID(), "scope", scopeMark(slot.Scope), "kind", slot.Kind.String(), "reason", f.reason,
+		"attempts", d.attempts, "again_in", d.wait, "split", d.splitAt > 0)
+	if d.splitAt == 0 {
+		r.o.Meter.SlotDone(slot.Kind, outcomeRetried)
+		return false, nil
+	}
+	return false, r.split(keep, slot, d.splitAt)
+}
+
+// scopeMark tells users apart in the log by the beginning of their key: by the whole of it ids are hashed.
+func scopeMark(k memory.ScopeKey) string { return string(k[:min(8, len(k))]) }
+
+func (r *Runner) noteFailure(ctx context.Context, slot memory.Slot, f failure, d verdict) error {
+	now := r.now()
+	_, err := r.o.Store.FailSlot(ctx, store.SlotFailure{
+		SlotRef: slotRef(slot), Attempts: d.attempts, NotBefore: now.Add(d.wait), FailingSince: failingSince(slot, f, now),
+		Reason: f.reason, Usage: f.usage, Time: now,
+	})
+	if err != nil {
+		return fmt.Errorf("note a slot's failure: %w", err)
+	}
+	return nil
+}
+
+func (r *Runner) split(ctx context.Context, slot memory.Slot, at int64) error {
+	if _, err := r.o.Store.SplitSlot(ctx, store.SlotSplit{SlotRef: slotRef(slot), At: at, Time: r.now()}); err != nil {
+		return fmt.Errorf("split a slot: %w", err)
+	}
+	r.o.Meter.SlotDone(slot.Kind, outcomeSplit)
+	return nil
+}
+
+// park leaves a slot to a person; one that only waits for its endpoint tries itself again, see retryParked.
+func (r *Runner) park(ctx context.Context, slot memory.Slot, f failure) error {
+	now := r.now()
+	since, again, attempts, last := failingSince(slot, f, now), now, slot.Attempts+1, f.reason
+	if f.remedy.passes() {
+		f.reason = reasonExhausted
+		again = now.Add(min(now.Sub(since)/parkedShare, store.LongestParked))
+	}
+	if f.remedy == hold {
+		attempts = slot.Attempts
+	}
+	_, err := r.o.Store.FailSlot(ctx, store.SlotFailure{
+		SlotRef: slotRef(slot), Attempts: attempts, NotBefore: again, FailingSince: since, Reason: f.reason, Park: true,
+		Usage: f.usage, Time: now,
+	})
+	if err != nil {
+		return fmt.Errorf("park a slot: %w", err)
+	}
+	r.log.WarnContext(ctx, "background work is parked", "slot", slot.ID(), "scope", scopeMark(slot.Scope), "kind", slot.Kind.String(), "reason", f.reason,
+		"attempts", attempts, "last", last)
+	r.o.Meter.SlotDone(slot.Kind, outcomeParked)
+	return nil
+}
+
+// lane is the model that a kind of slots asks.
+type lane int
+
+const (
+	laneExtract lane = iota
+	laneSummaries
+)
+
+func laneOf(kind memory.SlotKind) lane {
+	if kind == memory.SlotExtract {
+		return laneExtract
+	}
+	return laneSummaries
+}
+
+func (r *Runner) pauseLane(kind memory.SlotKind, until time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if until.After(r.paused[laneOf(kind)]) {
+		r.paused[laneOf(kind)] = until
+	}
+}
+
+// pausedUntil is when the models of a kind may be asked again; zero for now.
+func (r *Runner) pausedUntil(kind memory.SlotKind) time.Time {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if until := r.paused[laneOf(kind)]; store.Runs(until, r.now(), store.LongestWait) {
+		return until
+	}
+	return time.Time{}
+}
+
+// heard notes what a call of a kind's model showed: that it answers, or that it fails.
+func (r *Runner) heard(kind memory.SlotKind, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.answers[laneOf(kind)] = err == nil
+}
+
+const (
+	// maxUnparked is how many parked slots a sweep takes up at once when the model answers.
+	maxUnparked = 50
+	// unparkPause is how long to wait between two parked slots that are tried while nobody knows that it does.
+	unparkPause = 5 * time.Minute
+)
+
+// retryParked tries parked slots again that only waited for an endpoint. While it is not known to answer, one of them is
+// tried now and then: there may be no other call that would show that it is well again.
+func (r *Runner) retryParked(ctx context.Context, now time.Time) error {
+	slots, err := r.o.Store.ParkedSlots(ctx, store.ParkedQuery{Reason: reasonExhausted, Before: now, Limit: maxUnparked})
+	if err != nil {
+		return fmt.Errorf("look for parked jobs to try again: %w", err)
+	}
+	for _, slot := range slots {
+		if !r.mayUnpark(slot.Kind, now) {
+			continue
+		}
+		_, err := r.o.Store.RetrySlot(ctx, store.SlotRetry{SlotRef: slotRef(slot), Again: true, Time: now})
+		if memory.ReasonOf(err) == memory.ReasonSlotNotParked || memory.IsGone(err) {
+			continue // another process was faster
+		}
+		if err != nil {
+			return fmt.Errorf("try a parked job again: %w", err)
+		}
+		r.o.Meter.SlotDone(slot.Kind, outcomeUnparked)
+		r.mu.Lock()
+		r.queue.visitAt(slot.User.Session(slot.SessionID), now, errand{thorough: true})
+		r.mu.Unlock()
+	}
+	return nil
+}
+
+// mayUnpark reports whether a parked slot of a kind may be tried again now.
+func (r *Runner) mayUnpark(kind memory.SlotKind, now time.Time) bool {
+	if !r.pausedUntil(kind).IsZero() {
+		return false
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	l := laneOf(kind)
+	if r.answers[l] {
+		return true
+	}
+	if store.Runs(r.unparked[l].Add(unparkPause), now, unparkPause) {
+		return false
+	}
+	r.unparked[l] = now
+	return true
+}
+
+// splitPoint is the message after which to split a range in two: the end of a turn, with every tool call on the side
+// of its results, as near to the middle as there is one; 0 when there is none.
+func splitPoint(messages []memory.Message) int64 {
+	ends := lastResults(messages)
+	best, bestOff := int64(0), len(messages)
+	reach := 0
+	for i, m := range messages[:max(0, len(messages)-1)] {
+		reach = max(reach, ends[i])
+		off := max(2*(i+1)-len(messages), len(messages)-2*(i+1))
+		if reach <= i && messages[i+1].TurnNo != m.TurnNo && off < bestOff {
+			best, bestOff = m.Seq, off
+		}
+	}
+	return best
+}
+
+// lastResults answers, for each message, the place of the last message that answers one of its calls, or its own.
+func lastResults(messages []memory.Message) []int {
+	ends := make([]int, len(messages))
+	callers := map[string]int{}
+	for i, m := range messages {
+		ends[i] = i
+		for _, id := range m.ToolResults() {
+			if caller, ok := callers[id]; ok {
+				ends[caller] = i
+			}
+		}
+		for _, id := range m.ToolCalls() {
+			callers[id] = i
+		}
+	}
+	return ends
+}

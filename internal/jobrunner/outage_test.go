@@ -1,0 +1,98 @@
+package jobrunner_test
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stratamem/strata/internal/extract"
+	"github.com/stratamem/strata/internal/llm"
+	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/store"
+	"github.com/stratamem/strata/internal/summary"
+)
+
+// outage is an endpoint behind a circuit breaker as the server has one, which fails while it is down.
+type outage struct {
+	circuit *llm.Breaker
+	down    atomic.Bool
+	failed  atomic.Int64 // calls that it failed
+}
+
+func newOutage() *outage { return &outage{circuit: llm.NewBreaker(llm.BreakerOptions{})} }
+
+func (o *outage) ask(ctx context.Context, answer func() llm.Answer) (said llm.Answer, err error) {
+	err = o.circuit.Do(ctx, func() error {
+		if o.down.Load() {
+			o.failed.Add(1)
+			return failed(llm.ClassTransient, 0)
+		}
+		said = answer()
+		return nil
+	})
+	return said, err
+}
+
+// outageBill is how many calls an outage costs at most, for each endpoint and process, however much waits: the failures
+// that open the circuit, what was under way meanwhile, the probes while their pause doubles from ten seconds to five
+// minutes, and from then on one each five minutes.
+func outageBill(lasted time.Duration, workers int) int {
+	return 5 + workers + 5 + int(lasted/(5*time.Minute)) + 1
+}
+
+// TestModelOutage is about a model that does not answer anybody for some time. Nobody does anything about it.
+func TestModelOutage(t *testing.T) {
+	for _, lasted := range []time.Duration{92 * time.Second, 10 * time.Minute, time.Hour, 24 * time.Hour, 26 * time.Hour} {
+		inBubble(t, fmt.Sprintf("after %v all facts are learnt, and the calls are within the bill", lasted), func(t *testing.T, r *rig) {
+			const users = 20
+			chat, summaries := newOutage(), newOutage()
+			r.learner.script = func(ctx context.Context, _ int, task extract.Task) (llm.Answer, error) {
+				return chat.ask(ctx, func() llm.Answer { return learn(task) })
+			}
+			r.summaries.script = func(ctx context.Context, _ int, task summary.Task) (llm.Answer, error) {
+				return summaries.ask(ctx, func() llm.Answer { return faithful(task) })
+			}
+			r.start()
+			chat.down.Store(true)
+			summaries.down.Store(true)
+			for i := range users {
+				user := memory.UserRef{Tenant: ada.Tenant, UserID: fmt.Sprintf("user%d", i)}
+				r.chat(user.Session("before"), "I like storms.")
+				pass(lasted / users / 2)
+			}
+			pass(lasted / 2)
+			chat.down.Store(false)
+			summaries.down.Store(false)
+			late := memory.UserRef{Tenant: ada.Tenant, UserID: "late"}
+			if lasted < 25*time.Hour { // else nobody says anything: the parked ones alone find out that it is over
+				r.chat(late.Session("after"), "I like sun.")
+			}
+			recovered := time.Now()
+			pass(2 * time.Hour)
+			for i := range users {
+				if facts := r.facts(memory.UserRef{Tenant: ada.Tenant, UserID: fmt.Sprintf("user%d", i)}); len(facts) != 1 {
+					t.Errorf("user %d has %d facts two hours after the model was well", i, len(facts))
+				}
+			}
+			if left := r.slots(store.SlotQuery{States: []memory.SlotState{memory.SlotOpen, memory.SlotAnswered, memory.SlotParked}}); len(left) != 0 {
+				t.Errorf("%d slots are left, such as %+v", len(left), left[0])
+			}
+			for name, o := range map[string]*outage{"extraction": chat, "summaries": summaries} {
+				failed := int(o.failed.Load())
+				if bill := outageBill(lasted, 4); failed > bill {
+					t.Errorf("%s: %d calls failed, the bill says %d at most", name, failed, bill)
+				}
+				t.Logf("%s: %d calls failed, %d at most", name, failed, outageBill(lasted, 4))
+			}
+			var last time.Time
+			for _, slot := range r.slots(store.SlotQuery{}) {
+				if slot.UpdateTime.After(last) {
+					last = slot.UpdateTime
+				}
+			}
+			t.Logf("the last one was done %v after the model was well", last.Sub(recovered))
+		})
+	}
+}

@@ -1,0 +1,224 @@
+package jobrunner
+
+import (
+	"container/heap"
+	"time"
+
+	"github.com/stratamem/strata/internal/memory"
+)
+
+// target is what a worker visits: a session, or the weeks and months of a user when SessionID is empty.
+type target = memory.SessionRef
+
+// errand is why a target is visited. It stays with the target until a visit finds nothing left to do.
+type errand struct {
+	hurryExtract bool // triggers of extraction are not waited for
+	hurryLeaf    bool // nor those of summaries
+	thorough     bool // a sweep or a timer asked: merges are looked for, and the store is told when to look again
+	merge        bool // a summary was stored: merges are looked for
+}
+
+func (e errand) plus(f errand) errand {
+	return errand{
+		hurryExtract: e.hurryExtract || f.hurryExtract, hurryLeaf: e.hurryLeaf || f.hurryLeaf,
+		thorough: e.thorough || f.thorough, merge: e.merge || f.merge,
+	}
+}
+
+// queue decides who is visited next. It is pure: time is an argument. Users with ready targets take turns, so that one
+// with a thousand sessions holds up nobody, and none has more than perUser visits at once.
+type queue struct {
+	debounce time.Duration // without another nudge before a nudged session is ready
+	patience time.Duration // after the first nudge it is ready all the same
+	perUser  int
+
+	entries map[target]*entry
+	waiting entryHeap
+	visits  int                         // that run
+	turns   []memory.UserRef            // users with ready targets, the next one first
+	ready   map[memory.UserRef][]target // in the order in which they became ready
+	running map[memory.UserRef]int
+}
+
+type entryState int
+
+const (
+	entryWaiting entryState = iota
+	entryReady
+	entryRunning
+)
+
+type entry struct {
+	target
+	state    entryState
+	errand   errand
+	first    time.Time // of the nudges that wait
+	nudgedAt time.Time // when they have gathered; zero without any
+	lookAt   time.Time // when it is to be visited anyway; zero for never
+	index    int       // in the heap while it waits
+}
+
+// at is when a waiting entry becomes ready.
+func (e *entry) at() time.Time { return earliest(e.nudgedAt, e.lookAt) }
+
+// earliest is the earlier of two times, of which a zero one stands for never.
+func earliest(a, b time.Time) time.Time {
+	if a.IsZero() || (!b.IsZero() && b.Before(a)) {
+		return b
+	}
+	return a
+}
+
+func newQueue(debounce time.Duration, perUser int) *queue {
+	return &queue{
+		debounce: debounce, patience: 10 * debounce, perUser: perUser,
+		entries: map[target]*entry{}, ready: map[memory.UserRef][]target{}, running: map[memory.UserRef]int{},
+	}
+}
+
+// nudge makes a session ready once nudges have paused.
+func (q *queue) nudge(t target, now time.Time) {
+	q.change(t, func(e *entry) {
+		if e.first.IsZero() {
+			e.first = now
+		}
+		e.nudgedAt = earliest(now.Add(q.debounce), e.first.Add(q.patience))
+	})
+}
+
+// visitAt makes a target ready at a time, or before it when something else makes it so.
+func (q *queue) visitAt(t target, at time.Time, why errand) {
+	q.change(t, func(e *entry) {
+		e.lookAt = earliest(e.lookAt, at)
+		e.errand = e.errand.plus(why)
+	})
+}
+
+// change changes an entry, which it makes when there is none, and puts it where its time says.
+func (q *queue) change(t target, f func(*entry)) {
+	e, ok := q.entries[t]
+	if !ok {
+		e = &entry{target: t}
+		q.entries[t] = e
+		f(e)
+		heap.Push(&q.waiting, e)
+		return
+	}
+	f(e)
+	if e.state == entryWaiting {
+		heap.Fix(&q.waiting, e.index)
+	}
+}
+
+// wake makes everything ready whose time has come and returns when the next one's will; zero when nothing waits.
+func (q *queue) wake(now time.Time) time.Time {
+	for len(q.waiting) > 0 {
+		e := q.waiting[0]
+		if e.at().After(now) {
+			return e.at()
+		}
+		heap.Pop(&q.waiting)
+		if !e.lookAt.IsZero() && !e.lookAt.After(now) {
+			e.errand.thorough = true
+		}
+		q.makeReady(e)
+	}
+	return time.Time{}
+}
+
+func (q *queue) makeReady(e *entry) {
+	e.state = entryReady
+	if len(q.ready[e.UserRef]) == 0 {
+		q.turns = append(q.turns, e.UserRef)
+	}
+	q.ready[e.UserRef] = append(q.ready[e.UserRef], e.target)
+}
+
+// take hands out the next target; ok is false when there is none that may be visited now.
+func (q *queue) take() (t target, why errand, ok bool) {
+	for range q.turns {
+		user := q.turns[0]
+		q.turns = q.turns[1:]
+		if q.running[user] >= q.perUser {
+			q.turns = append(q.turns, user)
+			continue
+		}
+		t = q.ready[user][0]
+		q.ready[user] = q.ready[user][1:]
+		if len(q.ready[user]) > 0 {
+			q.turns = append(q.turns, user)
+		} else {
+			delete(q.ready, user)
+		}
+		return t, q.start(t), true
+	}
+	return target{}, errand{}, false
+}
+
+func (q *queue) start(t target) errand {
+	e := q.entries[t]
+	why := e.errand
+	e.state, e.errand = entryRunning, errand{}
+	e.first, e.nudgedAt, e.lookAt = time.Time{}, time.Time{}, time.Time{}
+	q.running[t.UserRef]++
+	q.visits++
+	return why
+}
+
+// again ends a visit after which there is more to do at once: others of the same user and other users come first.
+func (q *queue) again(t target, why errand) {
+	e := q.end(t)
+	e.errand = e.errand.plus(why)
+	q.makeReady(e)
+}
+
+// rest ends a visit after which there is nothing to do until then; zero for never. The errand is what has to be kept
+// in mind until then.
+func (q *queue) rest(t target, then time.Time, why errand) {
+	e := q.end(t)
+	e.lookAt = earliest(e.lookAt, then)
+	e.errand = e.errand.plus(why)
+	if e.at().IsZero() {
+		delete(q.entries, t)
+		return
+	}
+	e.state = entryWaiting
+	heap.Push(&q.waiting, e)
+}
+
+func (q *queue) end(t target) *entry {
+	q.visits--
+	if q.running[t.UserRef]--; q.running[t.UserRef] == 0 {
+		delete(q.running, t.UserRef)
+	}
+	return q.entries[t]
+}
+
+// busy is how many targets of the user are ready or visited now.
+func (q *queue) busy(user memory.UserRef) int { return q.running[user] + len(q.ready[user]) }
+
+// entryHeap has the entry whose time comes first on top.
+type entryHeap []*entry
+
+func (h entryHeap) Len() int           { return len(h) }
+func (h entryHeap) Less(i, j int) bool { return h[i].at().Before(h[j].at()) }
+
+func (h entryHeap) Swap(i, j int) {
+	h[i], h[j] = h[j], h[i]
+	h[i].index, h[j].index = i, j
+}
+
+// Push is for package heap.
+func (h *entryHeap) Push(x any) {
+	e := x.(*entry)
+	e.index = len(*h)
+	*h = append(*h, e)
+}
+
+// Pop is for package heap.
+func (h *entryHeap) Pop() any {
+	last := len(*h) - 1
+	e := (*h)[last]
+	*h = (*h)[:last]
+	return e
+}

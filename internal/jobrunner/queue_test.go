@@ -1,0 +1,176 @@
+package jobrunner
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/stratamem/strata/internal/memory"
+)
+
+var morning = time.Date(2026, 3, 1, 8, 0, 0, 0, time.UTC)
+
+func sessionOf(user, session string) target {
+	return memory.UserRef{Tenant: "default", UserID: user}.Session(session)
+}
+
+func TestQueue(t *testing.T) {
+	const gather = 100 * time.Millisecond
+	a := sessionOf("ada", "s")
+	t.Run("a nudged session is ready once nudges have paused", func(t *testing.T) {
+		q := newQueue(gather, 3)
+		q.nudge(a, morning)
+		q.nudge(a, morning.Add(60*time.Millisecond))
+		if next := q.wake(morning.Add(gather)); !next.Equal(morning.Add(160 * time.Millisecond)) {
+			t.Errorf("ready at %v", next)
+		}
+	})
+	t.Run("nudges that never pause put it off ten times as long at most", func(t *testing.T) {
+		q := newQueue(gather, 3)
+		for i := range 40 {
+			q.nudge(a, morning.Add(time.Duration(i)*50*time.Millisecond))
+		}
+		q.wake(morning.Add(10 * gather))
+		if got, _, ok := q.take(); !ok || got != a {
+			t.Errorf("took %v, %v", got, ok)
+		}
+	})
+	t.Run("a nudge during a visit leads to another one", func(t *testing.T) {
+		q := newQueue(gather, 3)
+		q.visitAt(a, morning, errand{})
+		q.wake(morning)
+		q.take()
+		q.nudge(a, morning)
+		q.rest(a, time.Time{}, errand{})
+		q.wake(morning.Add(gather))
+		if _, _, ok := q.take(); !ok {
+			t.Error("the nudge is lost")
+		}
+	})
+	t.Run("an errand stays until a visit finds nothing left to do", func(t *testing.T) {
+		q := newQueue(gather, 3)
+		q.visitAt(a, morning, errand{hurryExtract: true})
+		q.wake(morning)
+		_, why, _ := q.take()
+		q.again(a, why)
+		if _, why, _ = q.take(); !why.hurryExtract {
+			t.Error("the second visit is not in a hurry")
+		}
+		q.rest(a, time.Time{}, errand{})
+		q.nudge(a, morning)
+		q.wake(morning.Add(gather))
+		if _, why, _ = q.take(); why.hurryExtract {
+			t.Error("the third visit is still in a hurry")
+		}
+	})
+	t.Run("a visit that a timer asked for is thorough", func(t *testing.T) {
+		q := newQueue(gather, 3)
+		q.visitAt(a, morning, errand{})
+		q.rest(takeFirst(q, morning), morning.Add(time.Minute), errand{})
+		q.wake(morning.Add(time.Minute))
+		if _, why, ok := q.take(); !ok || !why.thorough {
+			t.Errorf("errand %+v, %v", why, ok)
+		}
+	})
+	t.Run("users take turns, whatever each of them has", func(t *testing.T) {
+		q := newQueue(gather, 3)
+		for i := range 1000 {
+			q.visitAt(sessionOf("ada", fmt.Sprint(i)), morning, errand{})
+		}
+		q.visitAt(sessionOf("bob", "s"), morning.Add(time.Second), errand{})
+		q.wake(morning.Add(time.Second))
+		for range 2 {
+			if got, _, _ := q.take(); got.UserID == "bob" {
+				return
+			}
+		}
+		t.Error("bob waits for more than one session of ada")
+	})
+	t.Run("a user has no more visits at once than allowed", func(t *testing.T) {
+		q := newQueue(gather, 3)
+		for i := range 10 {
+			q.visitAt(sessionOf("ada", fmt.Sprint(i)), morning, errand{})
+		}
+		q.wake(morning)
+		n := 0
+		for _, _, ok := q.take(); ok; _, _, ok = q.take() {
+			n++
+		}
+		if n != 3 {
+			t.Errorf("%d visits", n)
+		}
+	})
+	t.Run("whatever happens, no target is lost, visited twice at once, or kept after its last visit", rapid.MakeCheck(checkQueue))
+}
+
+func takeFirst(q *queue, now time.Time) target {
+	q.wake(now)
+	t, _, _ := q.take()
+	return t
+}
+
+// checkQueue has random calls and then lets everything come to rest.
+func checkQueue(t *rapid.T) {
+	q := newQueue(100*time.Millisecond, 2)
+	now := morning
+	due := map[target]bool{} // asked for and not taken since
+	var visited []target
+	isVisited := map[target]bool{}
+	take := func() bool {
+		next, _, ok := q.take()
+		if !ok {
+			return false
+		}
+		if isVisited[next] {
+			t.Fatalf("%v is visited twice at once", next)
+		}
+		isVisited[next] = true
+		visited = append(visited, next)
+		delete(due, next)
+		return true
+	}
+	end := func() {
+		if len(visited) > 0 {
+			q.rest(visited[0], time.Time{}, errand{})
+			delete(isVisited, visited[0])
+			visited = visited[1:]
+		}
+	}
+	for range rapid.IntRange(1, 60).Draw(t, "calls") {
+		any := sessionOf(rapid.SampledFrom([]string{"ada", "bob"}).Draw(t, "user"), rapid.SampledFrom([]string{"1", "2", "3"}).Draw(t, "session"))
+		switch rapid.IntRange(0, 5).Draw(t, "call") {
+		case 0:
+			q.nudge(any, now)
+			due[any] = true
+		case 1:
+			q.visitAt(any, now.Add(time.Minute), errand{})
+			due[any] = true
+		case 2:
+			now = now.Add(30 * time.Second)
+			q.wake(now)
+		case 3:
+			take()
+		case 4:
+			end()
+		case 5:
+			if len(visited) > 0 {
+				q.again(visited[0], errand{})
+				due[visited[0]] = true
+				delete(isVisited, visited[0])
+				visited = visited[1:]
+			}
+		}
+	}
+	for range 100 {
+		now = now.Add(time.Minute)
+		q.wake(now)
+		for take() {
+		}
+		end()
+	}
+	if len(due) > 0 || len(q.entries) > 0 || q.visits != 0 || len(q.running) > 0 || len(q.ready) > 0 {
+		t.Fatalf("due %v, entries %d, visits %d", due, len(q.entries), q.visits)
+	}
+}

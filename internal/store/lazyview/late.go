@@ -1,0 +1,145 @@
+// Package lazyview stands for views whose servers are not there yet: a server of ours starts without them, says what it
+// lacks, and takes them up when they come.
+package lazyview
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/stratamem/strata/internal/group"
+	"github.com/stratamem/strata/internal/store"
+)
+
+// retryAfter is how long a failed attempt to open a view is not repeated.
+const retryAfter = 2 * time.Second
+
+// firstWithin is how long the start of a server waits for a view: one that hangs is taken up later, too.
+const firstWithin = 3 * time.Second
+
+// Options say how a view is opened. All are required.
+type Options[V store.ViewHealth] struct {
+	Open func(ctx context.Context) (V, error)
+	Now  func() time.Time
+	// Missing is told why the view is not there at the start, Found when it came later.
+	Missing func(err error)
+	Found   func()
+}
+
+// late opens a view beside the calls that need it: none of them waits.
+type late[V store.ViewHealth] struct {
+	o        Options[V]
+	stop     context.CancelFunc
+	attempts group.Group
+
+	mu      sync.Mutex
+	view    V
+	opened  bool
+	closed  bool
+	opening bool
+	failed  error // of the last attempt
+	next    time.Time
+}
+
+var errClosed = errors.New("the view is closed")
+
+// open makes the first attempt, which only a schema that is newer than this program makes final.
+func open[V store.ViewHealth](ctx context.Context, o Options[V]) (*late[V], error) {
+	l := &late[V]{o: o}
+	first, cancel := context.WithTimeout(ctx, firstWithin)
+	defer cancel()
+	view, err := o.Open(first)
+	switch {
+	case errors.Is(err, store.ErrNewerSchema):
+		return nil, err
+	case err != nil:
+		l.failed, l.next = err, o.Now().Add(retryAfter)
+		o.Missing(err)
+	default:
+		l.view, l.opened = view, true
+	}
+	return l, nil
+}
+
+// get answers the view, or why it is not there. It may begin an attempt for those who ask later.
+func (l *late[V]) get() (V, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case l.opened:
+		return l.view, nil
+	case l.closed:
+		return l.view, errClosed
+	case !l.opening && !l.o.Now().Before(l.next):
+		l.begin()
+	}
+	return l.view, fmt.Errorf("the view is not there yet: %w", l.failed)
+}
+
+// begin starts an attempt. The lock is held.
+func (l *late[V]) begin() {
+	ctx, stop := context.WithCancel(context.Background())
+	l.opening, l.stop = true, stop
+	l.attempts.Go(func() error {
+		defer stop()
+		var view V
+		err := group.Contain(func() (err error) {
+			view, err = l.o.Open(ctx)
+			return err
+		})
+		l.settle(view, err)
+		return nil
+	})
+}
+
+func (l *late[V]) settle(view V, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.opening = false
+	switch {
+	case err != nil:
+		l.failed, l.next = err, l.o.Now().Add(retryAfter)
+	case l.closed:
+		l.failed = view.Close()
+	default:
+		l.view, l.opened, l.failed = view, true, nil
+		l.o.Found()
+	}
+}
+
+// Check implements store.ViewHealth.
+func (l *late[V]) Check(ctx context.Context) error {
+	v, err := l.get()
+	if err != nil {
+		return err
+	}
+	return v.Check(ctx)
+}
+
+// Lag implements store.ViewHealth: 0 before the view is there, when nothing can have been put.
+func (l *late[V]) Lag() time.Duration {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.opened {
+		return 0
+	}
+	return l.view.Lag()
+}
+
+// Close implements store.ViewHealth. It ends an attempt that runs.
+func (l *late[V]) Close() error {
+	l.mu.Lock()
+	opened, view := l.opened, l.view
+	l.closed, l.opened = true, false
+	if l.stop != nil {
+		l.stop()
+	}
+	l.mu.Unlock()
+	_ = l.attempts.Wait() // its members return no error
+	if !opened {
+		return nil
+	}
+	return view.Close()
+}

@@ -1,0 +1,584 @@
+// Package views keeps the views of the primary store: vectors and texts in other stores from which they can be rebuilt at any time.
+// A Feeder brings what changed, a Verifier compares and repairs, a Reindexer rebuilds.
+package views
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/stratamem/strata/internal/group"
+	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/store"
+	"github.com/stratamem/strata/internal/worker"
+)
+
+// Feeder tells one view what it lacks of the truth. It holds no work of its own: which feeds wait follows from what is
+// stored. A view that is down, or new, lags behind and catches up; one that was lost is rebuilt.
+//
+// What a view was told is marked only when its Search is sure to see it, so that readers may rely on the mark. Until then
+// it is remembered here: a process that ends early lets the rows be put again.
+type Feeder struct {
+	o      FeederOptions
+	log    *slog.Logger
+	loop   *worker.Loop
+	nudged *worker.Queue[memory.SessionRef]
+
+	// The rest belongs to Run alone.
+	lease   *worker.Lease
+	at      space                 // where rows are put; zero until it is prepared
+	cleaned space                 // the space beside which no other is left
+	marks   []delayedMark         // by due
+	ahead   map[feedKey]position  // feeds that were put farther than they are marked
+	aside   map[feedKey]time.Time // feeds that the view refuses, and until when they are not tried again
+}
+
+// FeederStore is the part of the truth that a Feeder reads, with its marks.
+type FeederStore interface {
+	store.Feeds
+	store.Leases
+	RowStore
+}
+
+// FeedMeter counts what views are told. It must not block.
+type FeedMeter interface {
+	Fed(view memory.View, rows int)
+	FeedFailed(view memory.View)
+}
+
+// FeederOptions are what a Feeder needs.
+type FeederOptions struct {
+	Store  FeederStore
+	Target Target
+	// Owner names this process in the lease: of the processes that share a store one at a time feeds a view.
+	Owner string
+	Log   *slog.Logger
+	Meter FeedMeter        // nil for none
+	Now   func() time.Time // time.Now when nil
+	Rand  func() float64   // in [0, 1): the jitter and the order of retries; math/rand's when nil
+	// Sweep is how often the store is asked for feeds that no nudge announced, as those that other processes wrote to. 2 s
+	// when 0.
+	Sweep time.Duration
+	// Delay is how long changes gather after a nudge. 500 ms when 0.
+	Delay time.Duration
+	// Lease is how long another process waits before it takes over from one that was killed. 30 s when 0.
+	Lease time.Duration
+}
+
+type feedKey struct {
+	scope   memory.ScopeKey
+	session memory.SessionKey
+}
+
+func keyOf(f store.Feed) feedKey { return feedKey{f.Scope, f.Key} }
+
+// position is how far a feed was put.
+type position struct {
+	told, seen store.FeedPosition
+}
+
+type delayedMark struct {
+	store.FeedMark
+	due time.Time
+}
+
+// NewFeeder makes a Feeder.
+func NewFeeder(o FeederOptions) *Feeder {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Rand == nil {
+		o.Rand = rand.Float64
+	}
+	o.Sweep = cmp.Or(o.Sweep, 2*time.Second)
+	o.Delay = cmp.Or(o.Delay, 500*time.Millisecond)
+	o.Lease = cmp.Or(o.Lease, 30*time.Second)
+	f := &Feeder{
+		o: o, log: o.Log.With("view", o.Target.view.String()), nudged: worker.NewQueue[memory.SessionRef](maxNudged), aside: map[feedKey]time.Time{},
+	}
+	f.lease = worker.NewLease(worker.LeaseOptions{
+		Store: o.Store, Name: "feed-" + o.Target.view.String(), Owner: o.Owner, Length: o.Lease, Now: o.Now, Log: f.log,
+	})
+	f.loop = worker.NewLoop(worker.LoopOptions{
+		Work: f.work, Gather: o.Delay, Backoff: worker.Backoff{First: firstFeedPause, Last: lastFeedPause}, Jitter: o.Rand,
+		Failed: f.failed,
+		Recovered: func(ctx context.Context, failures int) {
+			f.log.InfoContext(ctx, "the view is fed again", "failures", failures)
+		},
+	})
+	f.forget()
+	return f
+}
+
+// View answers which view it feeds.
+func (f *Feeder) View() memory.View { return f.o.Target.view }
+
+// maxNudged is how many feeds are remembered by name; a sweep finds the others.
+const maxNudged = 4096
+
+// Nudge says that something of the session changed, or of its user when it has no id. It never blocks.
+func (f *Feeder) Nudge(ref memory.SessionRef) {
+	if f.o.Target.view != memory.ViewTranscript {
+		ref.SessionID = ""
+	}
+	f.nudged.Add(ref)
+	f.Wake()
+}
+
+// Wake says that there may be something to do. It never blocks.
+func (f *Feeder) Wake() { f.loop.Wake() }
+
+// How long Run waits after failures in a row, doubling from the first to the last, give or take a half.
+const (
+	firstFeedPause = time.Second
+	lastFeedPause  = time.Minute
+)
+
+// Run feeds the view until ctx ends, and returns nil then.
+func (f *Feeder) Run(ctx context.Context) error {
+	defer f.lease.Release(ctx)
+	return f.loop.Run(ctx)
+}
+
+// failed says once that the view cannot be fed.
+func (f *Feeder) failed(ctx context.Context, failure worker.Failure) {
+	if failure.InRow == 1 {
+		f.log.WarnContext(ctx, "the view cannot be fed: it lags behind until that is mended", "error", failure.Err)
+	}
+	f.forget() // a view that failed may have lost what it was told, and its spaces
+	if f.o.Meter != nil {
+		f.o.Meter.FeedFailed(f.o.Target.view)
+	}
+}
+
+// Trouble says why the view lags behind; "" when it is fed, or when another process feeds it.
+func (f *Feeder) Trouble() string {
+	failures := f.loop.Failures()
+	if failures == 0 {
+		return ""
+	}
+	return fmt.Sprintf("the view could not be fed %d times in a row: see the server's log", failures)
+}
+
+// forget drops what is remembered of the space.
+func (f *Feeder) forget() {
+	f.at, f.cleaned = space{}, space{}
+	f.marks, f.ahead = nil, map[feedKey]position{}
+}
+
+// work feeds what waits, and rests until the next sweep or the next mark.
+func (f *Feeder) work(ctx context.Context) (rest time.Duration, err error) {
+	more, err := f.turn(ctx)
+	if err != nil || more {
+		return 0, err
+	}
+	if len(f.marks) == 0 {
+		return f.o.Sweep, nil
+	}
+	return min(f.o.Sweep, max(0, f.marks[0].due.Sub(f.o.Now()))), nil
+}
+
+// turn feeds once what waits, if this process may. It reports whether there is more that need not wait.
+func (f *Feeder) turn(ctx context.Context) (more bool, err error) {
+	nudged := f.nudged.Take(roundFeeds)
+	held, err := f.lease.Hold(ctx)
+	if err != nil {
+		return false, err
+	}
+	if !held { // the one who has the lease finds by its sweep what was nudged here
+		f.forget()
+		return false, nil
+	}
+	if ready, err := f.settle(ctx); err != nil || !ready {
+		return false, err
+	}
+	feeds, full, err := f.waiting(ctx, nudged)
+	if err != nil {
+		return false, err
+	}
+	rest, err := f.feed(ctx, feeds)
+	if err != nil {
+		return false, err
+	}
+	if err := f.mark(ctx); err != nil {
+		return false, err
+	}
+	if len(feeds) == 0 && !full && len(f.ahead) == 0 && len(f.aside) == 0 {
+		return false, f.clean(ctx)
+	}
+	return rest || full && len(feeds) > 0, nil
+}
+
+// settle finds out where rows belong, and makes the place ready. It reports false while that is not known.
+func (f *Feeder) settle(ctx context.Context) (ready bool, err error) {
+	view := f.o.Target.view
+	build, err := f.o.Store.ViewBuild(ctx, view)
+	if err != nil {
+		return false, fmt.Errorf("read the view's build: %w", err)
+	}
+	at, known, err := f.o.Target.truth.space(ctx, f.o.Store, build)
+	if err != nil || !known || at == f.at {
+		return known, err
+	}
+	f.forget()
+	lost, err := f.isLost(ctx, at)
+	if err != nil {
+		return false, err
+	}
+	if lost {
+		f.log.InfoContext(ctx, "the view holds nothing of what it was told: it is rebuilt", "build", build, "version", at.version)
+		if at.build, err = f.o.Store.RebuildView(ctx, view, f.now()); err != nil {
+			return false, fmt.Errorf("rebuild the view: %w", err)
+		}
+	}
+	if err := f.o.Target.place.prepare(ctx, at); err != nil {
+		return false, fmt.Errorf("prepare the view: %w", err)
+	}
+	f.at = at
+	return true, nil
+}
+
+// isLost reports whether feeds are marked as told in the space though it does not exist: somebody deleted the view. Feeds
+// that do not wait were told all; where all wait, as after another embedding version became active, or where there is one
+// user who said something more, those that wait longest are looked at.
+func (f *Feeder) isLost(ctx context.Context, at space) (bool, error) {
+	spaces, err := f.o.Target.place.spaces(ctx)
+	if err != nil {
+		return false, fmt.Errorf("list the view's spaces: %w", err)
+	}
+	if slices.Contains(spaces, at) {
+		return false, nil
+	}
+	pending, all, err := f.o.Store.CountFeeds(ctx, f.o.Target.view)
+	if err != nil {
+		return false, fmt.Errorf("count feeds: %w", err)
+	}
+	if pending < all {
+		return true, nil
+	}
+	feeds, err := f.o.Store.PendingFeeds(ctx, f.o.Target.view, roundFeeds)
+	if err != nil {
+		return false, fmt.Errorf("look for feeds of the view: %w", err)
+	}
+	return slices.ContainsFunc(feeds, func(feed store.Feed) bool { return toldIn(at, feed) != (store.FeedPosition{}) }), nil
+}
+
+// now is the time as stores keep it.
+func (f *Feeder) now() time.Time { return f.o.Now().UTC().Truncate(time.Microsecond) }
+
+const (
+	// roundFeeds is how many feeds one round takes up.
+	roundFeeds = 512
+	// maxAhead is how many feeds may wait for their marks: the store names them again and again until then.
+	maxAhead = 8192
+)
+
+// waiting answers feeds that the view lacks something of: the nudged ones, then those that wait longest. It reports whether
+// the store named as many as it was asked for.
+func (f *Feeder) waiting(ctx context.Context, nudged []memory.SessionRef) (feeds []store.Feed, full bool, err error) {
+	if len(f.ahead) >= maxAhead {
+		return nil, true, nil
+	}
+	fresh, err := f.read(ctx, nudged)
+	if err != nil {
+		return nil, false, err
+	}
+	maps.DeleteFunc(f.aside, func(_ feedKey, until time.Time) bool { return !f.o.Now().Before(until) })
+	limit := roundFeeds + len(f.ahead) + len(f.aside)
+	pending, err := f.o.Store.PendingFeeds(ctx, f.o.Target.view, limit)
+	if err != nil {
+		return nil, false, fmt.Errorf("look for feeds of the view: %w", err)
+	}
+	seen := map[feedKey]bool{}
+	for _, feed := range append(fresh, pending...) {
+		if feed, lacks := f.advance(feed); lacks && !seen[keyOf(feed)] {
+			seen[keyOf(feed)] = true
+			feeds = append(feeds, feed)
+		}
+	}
+	return feeds, len(pending) == limit, nil
+}
+
+// concurrentFeeds is how many feeds are read or marked at once.
+const concurrentFeeds = 8
+
+// read answers those of the feeds that exist.
+func (f *Feeder) read(ctx context.Context, refs []memory.SessionRef) ([]store.Feed, error) {
+	feeds := make([]store.Feed, len(refs))
+	g, ctx := group.WithContext(ctx)
+	g.SetLimit(concurrentFeeds)
+	for i, ref := range refs {
+		g.Go(func() (err error) {
+			if feeds[i], err = f.o.Store.Feed(ctx, f.o.Target.view, ref); err != nil && !memory.IsGone(err) {
+				return fmt.Errorf("read a feed of the view: %w", err)
+			}
+			return nil
+		})
+	}
+	err := g.Wait()
+	return slices.DeleteFunc(feeds, func(f store.Feed) bool { return f.Since.IsZero() }), err
+}
+
+// advance puts what was put already before what is marked. It reports false where nothing is left to be told now.
+func (f *Feeder) advance(feed store.Feed) (store.Feed, bool) {
+	if _, waits := f.aside[keyOf(feed)]; waits {
+		return feed, false
+	}
+	p, ok := f.ahead[keyOf(feed)]
+	if !ok {
+		return feed, true
+	}
+	feed.Told = store.Told{Build: f.at.build, FeedPosition: p.told}
+	return feed, p.seen != feed.Head
+}
+
+const (
+	// readFeeds is how many feeds are read before it is looked whether their rows are worth a Put.
+	readFeeds = 32
+	// putRows is how many rows one Put takes, those of many feeds where they are small.
+	putRows = 1000
+	// concurrentPuts is how many of them run at once.
+	concurrentPuts = 2
+)
+
+// feed puts what the view lacks of the feeds. It reports whether one of them goes on.
+func (f *Feeder) feed(ctx context.Context, feeds []store.Feed) (more bool, err error) {
+	var pieces []feedPiece
+	rows := 0
+	for chunk := range slices.Chunk(feeds, readFeeds) {
+		read, err := f.news(ctx, chunk)
+		if err != nil {
+			return false, err
+		}
+		for _, p := range read {
+			more = more || p.more
+			rows += len(p.rows)
+		}
+		pieces = append(pieces, read...)
+		if rows < putRows {
+			continue
+		}
+		if err := f.tell(ctx, pieces); err != nil {
+			return false, err
+		}
+		pieces, rows = nil, 0
+	}
+	return more, f.tell(ctx, pieces)
+}
+
+func (f *Feeder) news(ctx context.Context, feeds []store.Feed) ([]feedPiece, error) {
+	pieces, panics := make([]feedPiece, len(feeds)), make([]error, len(feeds))
+	g, ctx := group.WithContext(ctx)
+	g.SetLimit(concurrentFeeds)
+	for i, feed := range feeds {
+		g.Go(func() (err error) {
+			err = group.Contain(func() (err error) {
+				pieces[i], err = f.o.Target.truth.news(ctx, f.o.Store, f.at, feed)
+				return err
+			})
+			switch {
+			case group.IsPanic(err):
+				panics[i] = err
+			case err != nil && !memory.IsGone(err):
+				return fmt.Errorf("read what the view lacks: %w", err)
+			}
+			return nil
+		})
+	}
+	err := g.Wait()
+	for i, p := range panics {
+		if p != nil {
+			f.aside[keyOf(feeds[i])] = f.o.Now().Add(asideFor)
+			f.log.ErrorContext(ctx, "what the view lacks of a feed cannot be read: it is tried again", "again_in", asideFor, "error", p)
+		}
+	}
+	return slices.DeleteFunc(pieces, func(p feedPiece) bool { return p.feed.Scope == "" }), err
+}
+
+// tell puts pieces together, and alone those of which the view refuses some: one bad row must not keep it from all others.
+func (f *Feeder) tell(ctx context.Context, pieces []feedPiece) error {
+	err := group.Contain(func() error { return f.put(ctx, pieces) })
+	if err == nil {
+		f.putDone(pieces)
+		return nil
+	}
+	if len(pieces) < 2 || ctx.Err() != nil {
+		return err
+	}
+	return f.tellAlone(ctx, pieces)
+}
+
+const (
+	// blameAfter is how many pieces in a row the view must refuse before it is the view that is to blame.
+	blameAfter = 3
+	// asideFor is how long a feed waits whose rows the view refuses.
+	asideFor = time.Minute
+)
+
+// tellAlone draws the order: refused feeds wait longest, and would be the first ones at every try.
+func (f *Feeder) tellAlone(ctx context.Context, pieces []feedPiece) error {
+	f.shuffle(pieces)
+	var refused []feedPiece
+	var last error
+	told := 0
+	for _, p := range pieces {
+		err := group.Contain(func() error { return f.put(ctx, []feedPiece{p}) })
+		if err == nil {
+			told++
+			f.putDone([]feedPiece{p})
+			continue
+		}
+		refused, last = append(refused, p), err
+		if told == 0 && len(refused) >= blameAfter {
+			return last
+		}
+	}
+	if told == 0 {
+		return last
+	}
+	for _, p := range refused {
+		f.aside[keyOf(p.feed)] = f.o.Now().Add(asideFor)
+	}
+	if len(refused) > 0 {
+		f.log.WarnContext(ctx, "the view refuses rows: they are tried again", "feeds", len(refused), "again_in", asideFor, "error", last)
+	}
+	return nil
+}
+
+func (f *Feeder) shuffle(pieces []feedPiece) {
+	for i := len(pieces) - 1; i > 0; i-- {
+		j := int(f.o.Rand() * float64(i+1))
+		pieces[i], pieces[j] = pieces[j], pieces[i]
+	}
+}
+
+// put tells the view the pieces' rows, those of all of them together, and then what is gone.
+func (f *Feeder) put(ctx context.Context, pieces []feedPiece) error {
+	var rows []row
+	for _, p := range pieces {
+		rows = append(rows, p.rows...)
+	}
+	if err := f.putAll(ctx, rows); err != nil {
+		return err
+	}
+	for _, p := range pieces {
+		for chunk := range slices.Chunk(p.removed, putRows) {
+			if err := f.o.Target.place.remove(ctx, f.at, p.feed.Scope, chunk); err != nil {
+				return fmt.Errorf("remove %d rows from the view: %w", len(chunk), err)
+			}
+		}
+	}
+	if f.o.Meter != nil && len(rows) > 0 {
+		f.o.Meter.Fed(f.o.Target.view, len(rows))
+	}
+	return nil
+}
+
+// putAll puts rows by the thousand, two Puts at once: while the view takes in one, the next is on its way.
+func (f *Feeder) putAll(ctx context.Context, rows []row) error {
+	g, ctx := group.WithContext(ctx)
+	g.SetLimit(concurrentPuts)
+	for chunk := range slices.Chunk(rows, putRows) {
+		g.Go(func() error {
+			if err := f.o.Target.place.put(ctx, f.at, chunk); err != nil {
+				return fmt.Errorf("put %d rows into the view: %w", len(chunk), err)
+			}
+			return nil
+		})
+	}
+	return g.Wait()
+}
+
+// putDone remembers how far pieces were put. What was seen of a feed that goes on is only what was put of it, so that it
+// stays pending.
+func (f *Feeder) putDone(pieces []feedPiece) {
+	due := f.o.Now().Add(f.o.Target.place.lag())
+	for _, p := range pieces {
+		seen := p.feed.Head
+		if p.more {
+			seen = p.told
+		}
+		f.ahead[keyOf(p.feed)] = position{told: p.told, seen: seen}
+		f.marks = append(f.marks, delayedMark{due: due, FeedMark: store.FeedMark{
+			Feed: p.feed, Build: f.at.build, Told: p.told, Seen: seen,
+		}})
+	}
+}
+
+// mark marks what Search is sure to see by now, each feed once.
+func (f *Feeder) mark(ctx context.Context) error {
+	now := f.o.Now()
+	n, _ := slices.BinarySearchFunc(f.marks, now, func(m delayedMark, now time.Time) int {
+		if m.due.After(now) {
+			return 1
+		}
+		return -1
+	})
+	last := map[feedKey]store.FeedMark{}
+	for _, m := range f.marks[:n] {
+		last[keyOf(m.Feed)] = m.FeedMark
+	}
+	f.marks = slices.Delete(f.marks, 0, n)
+	return f.markAll(ctx, last)
+}
+
+func (f *Feeder) markAll(ctx context.Context, marks map[feedKey]store.FeedMark) error {
+	g, marking := group.WithContext(ctx)
+	g.SetLimit(concurrentFeeds)
+	var mu sync.Mutex // of gone
+	var gone []feedKey
+	for key, m := range marks {
+		g.Go(func() error {
+			err := f.o.Store.MarkFeed(marking, m)
+			if memory.IsGone(err) || memory.ReasonOf(err) == memory.ReasonContention {
+				mu.Lock()
+				defer mu.Unlock()
+				gone = append(gone, key)
+				return nil
+			}
+			return err
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return fmt.Errorf("mark what the view was told: %w", err)
+	}
+	for key, m := range marks {
+		if f.ahead[key].told == m.Told {
+			delete(f.ahead, key)
+		}
+	}
+	for _, key := range gone {
+		delete(f.ahead, key)
+	}
+	return nil
+}
+
+// clean drops the spaces of older builds and other versions. Nothing waits any more, so whoever searches the view searches
+// the one that is in use.
+func (f *Feeder) clean(ctx context.Context) error {
+	if f.cleaned == f.at {
+		return nil
+	}
+	spaces, err := f.o.Target.place.spaces(ctx)
+	if err != nil {
+		return fmt.Errorf("list the view's spaces: %w", err)
+	}
+	var errs []error
+	for _, s := range spaces {
+		if s.build < f.at.build || s.build == f.at.build && s != f.at {
+			errs = append(errs, f.o.Target.place.drop(ctx, s))
+		}
+	}
+	if err := errors.Join(errs...); err != nil {
+		return fmt.Errorf("drop spaces of older builds: %w", err)
+	}
+	f.cleaned = f.at
+	return nil
+}

@@ -1,0 +1,330 @@
+package views
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/store"
+)
+
+// Target is a view as it is fed and verified: where its rows lie, and what of the truth they say. VectorTarget, FactTarget,
+// TranscriptTarget and TurnTarget make one.
+type Target struct {
+	view  memory.View
+	place rowPlace
+	truth rowSource
+}
+
+// View answers which view it is.
+func (t Target) View() memory.View { return t.view }
+
+// VectorTarget is memory.ViewVectors: every fact that has a vector of the active embedding version, superseded ones too.
+// Versions that are being made are not fed: when one becomes active, every feed waits, and its vectors are put into a space
+// of their own.
+func VectorTarget(v store.VectorView) Target {
+	return Target{view: memory.ViewVectors, place: vectorPlace{v, memory.ViewVectors}, truth: vectorSource{}}
+}
+
+// FactTarget is memory.ViewFacts: the words of every fact, superseded ones too.
+func FactTarget(v store.TextView) Target {
+	return Target{view: memory.ViewFacts, place: textPlace{v, memory.ViewFacts}, truth: factSource{}}
+}
+
+// TranscriptTarget is memory.ViewTranscript: the words of every message that may be recalled.
+func TranscriptTarget(v store.TextView) Target {
+	return Target{view: memory.ViewTranscript, place: textPlace{v, memory.ViewTranscript}, truth: transcriptSource{}}
+}
+
+// space is where the rows of a view lie: store.VectorSpace or store.TextSpace.
+type space struct {
+	build     int64
+	version   int // of vectors; else 0
+	dimension int // of vectors; else 0
+}
+
+// row is what a view is told of a fact or a message: one of vector and text.
+type row struct {
+	store.RowState
+	vector store.VectorRow
+	text   store.TextRow
+}
+
+// feedPiece is what a view lacks of one feed, or the first part of it.
+type feedPiece struct {
+	feed    store.Feed
+	rows    []row
+	removed []store.RowState
+	told    store.FeedPosition // once it is put
+	more    bool               // the feed goes on
+}
+
+// rowPlace is the view's side of a Target.
+type rowPlace interface {
+	prepare(ctx context.Context, at space) error
+	put(ctx context.Context, at space, rows []row) error
+	remove(ctx context.Context, at space, scope memory.ScopeKey, rows []store.RowState) error
+	rows(ctx context.Context, q store.RowQuery[space]) ([]store.RowState, error)
+	eraseScope(ctx context.Context, scope memory.ScopeKey) error
+	spaces(ctx context.Context) ([]space, error)
+	drop(ctx context.Context, at space) error
+	lag() time.Duration
+}
+
+// RowStore is the part of the truth that rows are made of.
+type RowStore interface {
+	Embeddings(ctx context.Context) ([]memory.Embedding, error)
+	FactsSince(ctx context.Context, user memory.UserRef, revision int64) (store.FactState, error)
+	FactVectors(ctx context.Context, user memory.UserRef, version int, after int64) ([]store.FactVector, error)
+	Messages(ctx context.Context, q store.MessageQuery) ([]memory.Message, error)
+	Lexicon(ctx context.Context, q store.LexiconQuery) (store.LexiconState, error)
+	Segments(ctx context.Context, user memory.UserRef, nos []int64) ([]store.Segment, error)
+}
+
+// rowSource is the truth's side of a Target.
+type rowSource interface {
+	// space must answer where rows of the build belong, and false while that is not known.
+	space(ctx context.Context, s RowStore, build int64) (space, bool, error)
+	// news must answer what the view lacks of the feed after feed.Told.
+	news(ctx context.Context, s RowStore, at space, feed store.Feed) (feedPiece, error)
+	// expected must answer what the view must hold of the user. How far it was told must be read before what there is.
+	expected(ctx context.Context, s VerifyStore, at space, user memory.User) (expectation, error)
+	// load must answer those of the user's rows that are asked for and exist, as of now.
+	load(ctx context.Context, s VerifyStore, at space, user memory.User, keys []rowKey) ([]row, error)
+}
+
+// vectorPlace is one of the views in a store.VectorView.
+type vectorPlace struct {
+	view store.VectorView
+	of   memory.View
+}
+
+func (p vectorPlace) space(at space) store.VectorSpace {
+	return store.VectorSpace{View: p.of, Build: at.build, Version: at.version, Dimension: at.dimension}
+}
+
+func (p vectorPlace) lag() time.Duration { return p.view.Lag() }
+
+func (p vectorPlace) prepare(ctx context.Context, at space) error {
+	return p.view.Prepare(ctx, p.space(at))
+}
+
+func (p vectorPlace) drop(ctx context.Context, at space) error {
+	return p.view.Drop(ctx, p.space(at))
+}
+
+func (p vectorPlace) put(ctx context.Context, at space, rows []row) error {
+	out := make([]store.VectorRow, len(rows))
+	for i, r := range rows {
+		out[i] = r.vector
+	}
+	return p.view.Put(ctx, p.space(at), out)
+}
+
+func (p vectorPlace) remove(ctx context.Context, at space, scope memory.ScopeKey, rows []store.RowState) error {
+	return p.view.Remove(ctx, p.space(at), scope, rows)
+}
+
+func (p vectorPlace) rows(ctx context.Context, q store.RowQuery[space]) ([]store.RowState, error) {
+	return p.view.Rows(ctx, store.RowQuery[store.VectorSpace]{Space: p.space(q.Space), Scope: q.Scope, After: q.After, Limit: q.Limit})
+}
+
+func (p vectorPlace) eraseScope(ctx context.Context, scope memory.ScopeKey) error {
+	_, err := p.view.EraseScope(ctx, scope)
+	return err
+}
+
+func (p vectorPlace) spaces(ctx context.Context) ([]space, error) {
+	all, err := p.view.Spaces(ctx)
+	var out []space
+	for _, s := range all {
+		if s.View == p.of {
+			out = append(out, space{build: s.Build, version: s.Version, dimension: s.Dimension})
+		}
+	}
+	return out, err
+}
+
+// textPlace is one of the views in a store.TextView.
+type textPlace struct {
+	view store.TextView
+	of   memory.View
+}
+
+func (p textPlace) space(at space) store.TextSpace {
+	return store.TextSpace{View: p.of, Build: at.build}
+}
+
+func (p textPlace) lag() time.Duration { return p.view.Lag() }
+
+func (p textPlace) prepare(ctx context.Context, at space) error {
+	return p.view.Prepare(ctx, p.space(at))
+}
+
+func (p textPlace) drop(ctx context.Context, at space) error { return p.view.Drop(ctx, p.space(at)) }
+
+func (p textPlace) put(ctx context.Context, at space, rows []row) error {
+	out := make([]store.TextRow, len(rows))
+	for i, r := range rows {
+		out[i] = r.text
+	}
+	return p.view.Put(ctx, p.space(at), out)
+}
+
+func (p textPlace) remove(ctx context.Context, at space, scope memory.ScopeKey, rows []store.RowState) error {
+	return p.view.Remove(ctx, p.space(at), scope, rows)
+}
+
+func (p textPlace) rows(ctx context.Context, q store.RowQuery[space]) ([]store.RowState, error) {
+	return p.view.Rows(ctx, store.RowQuery[store.TextSpace]{Space: p.space(q.Space), Scope: q.Scope, After: q.After, Limit: q.Limit})
+}
+
+func (p textPlace) eraseScope(ctx context.Context, scope memory.ScopeKey) error {
+	_, err := p.view.EraseScope(ctx, scope)
+	return err
+}
+
+func (p textPlace) spaces(ctx context.Context) ([]space, error) {
+	all, err := p.view.Spaces(ctx)
+	var out []space
+	for _, s := range all {
+		if s.View == p.of {
+			out = append(out, space{build: s.Build})
+		}
+	}
+	return out, err
+}
+
+// vectorSource answers facts with their vectors.
+type vectorSource struct{}
+
+func (vectorSource) space(ctx context.Context, s RowStore, build int64) (space, bool, error) {
+	versions, err := s.Embeddings(ctx)
+	if err != nil {
+		return space{}, false, fmt.Errorf("read embedding versions: %w", err)
+	}
+	i := slices.IndexFunc(versions, func(v memory.Embedding) bool { return v.Active })
+	if i < 0 {
+		return space{}, false, nil // the embedding endpoint has not told its dimension yet
+	}
+	return space{build: build, version: versions[i].Version, dimension: versions[i].Dimension}, true, nil
+}
+
+// news answers rows of facts whose vector or labels changed. One that has no vector, as after its text changed, loses its
+// row: what the old text was near to says nothing of the new one.
+func (v vectorSource) news(ctx context.Context, s RowStore, at space, feed store.Feed) (feedPiece, error) {
+	told := toldIn(at, feed)
+	facts, err := s.FactsSince(ctx, feed.User, told.Revision)
+	if err != nil {
+		return feedPiece{}, fmt.Errorf("read facts: %w", err)
+	}
+	vectors, err := s.FactVectors(ctx, feed.User, at.version, told.No)
+	if err != nil {
+		return feedPiece{}, fmt.Errorf("read fact vectors: %w", err)
+	}
+	p := feedPiece{feed: feed, removed: forgotten(facts), told: store.FeedPosition{
+		Revision: facts.Revision, Version: at.version, No: max(feed.Head.No, lastNo(vectors)),
+	}}
+	changed := factsByID(facts.Facts)
+	fresh := vectorsByID(vectors)
+	// What is marked is believed to be in the view: of a fact that was stored between the two reads too.
+	if !covers(changed, fresh) || !covers(fresh, changed) && told != (store.FeedPosition{}) {
+		if facts, vectors, err = v.all(ctx, s, at, feed.User); err != nil {
+			return feedPiece{}, err
+		}
+	}
+	return v.fill(p, facts, vectors, func(id string) bool {
+		_, a := changed[id]
+		_, b := fresh[id]
+		return a || b
+	}), nil
+}
+
+// fill adds the rows of those facts that are asked for.
+func (vectorSource) fill(p feedPiece, facts store.FactState, vectors []store.FactVector, asked func(id string) bool) feedPiece {
+	byID := vectorsByID(vectors)
+	for _, f := range facts.Facts {
+		if !asked(f.ID) {
+			continue
+		}
+		vector, ok := byID[f.ID]
+		switch {
+		case ok:
+			p.rows = append(p.rows, vectorRow(facts.Scope, f, vector))
+		case f.Revision > 1: // a new fact has no row yet
+			p.removed = append(p.removed, store.RowState{Scope: facts.Scope, FactID: f.ID})
+		}
+	}
+	return p
+}
+
+// all reads the user's facts and vectors from the first on.
+func (vectorSource) all(ctx context.Context, s RowStore, at space, user memory.UserRef) (store.FactState, []store.FactVector, error) {
+	facts, err := s.FactsSince(ctx, user, 0)
+	if err != nil {
+		return store.FactState{}, nil, fmt.Errorf("read all facts: %w", err)
+	}
+	vectors, err := s.FactVectors(ctx, user, at.version, 0)
+	if err != nil {
+		return store.FactState{}, nil, fmt.Errorf("read all fact vectors: %w", err)
+	}
+	return facts, vectors, nil
+}
+
+func lastNo(vectors []store.FactVector) int64 {
+	if len(vectors) == 0 {
+		return 0
+	}
+	return vectors[len(vectors)-1].No
+}
+
+func factsByID(facts []memory.Fact) map[string]memory.Fact {
+	out := make(map[string]memory.Fact, len(facts))
+	for _, f := range facts {
+		out[f.ID] = f
+	}
+	return out
+}
+
+func vectorsByID(vectors []store.FactVector) map[string]store.FactVector {
+	out := make(map[string]store.FactVector, len(vectors))
+	for _, v := range vectors {
+		out[v.FactID] = v
+	}
+	return out
+}
+
+// covers reports whether a has all keys of b.
+func covers[A, B any](a map[string]A, b map[string]B) bool {
+	for k := range b {
+		if _, ok := a[k]; !ok {
+			return false
+		}
+	}
+	return true
+}
+
+// forgotten answers the rows that forgotten facts had, each once: a fact is forgotten under each of its keys.
+func forgotten(s store.FactState) []store.RowState {
+	var out []store.RowState
+	for _, f := range s.Forgotten {
+		out = append(out, store.RowState{Scope: s.Scope, FactID: f.FactID})
+	}
+	slices.SortFunc(out, func(a, b store.RowState) int { return cmp.Compare(a.FactID, b.FactID) })
+	return slices.CompactFunc(out, func(a, b store.RowState) bool { return a.FactID == b.FactID })
+}
+
+func vectorRow(scope memory.ScopeKey, f memory.Fact, v store.FactVector) row {
+	r := row{RowState: store.RowState{Scope: scope, FactID: f.ID, Revision: f.Revision}}
+	r.vector = store.VectorRow{
+		Scope: scope, FactID: f.ID, Revision: f.Revision, Vector: v.Vector, Significance: f.Significance, Category: f.Category,
+		ValidFrom: f.ValidFrom, ValidTo: f.ValidTo,
+	}
+	if len(f.Evidence) > 0 {
+		r.vector.Session = f.Evidence[0].Session
+	}
+	return r
+}

@@ -1,0 +1,97 @@
+package views
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/store"
+	"github.com/stratamem/strata/internal/text"
+)
+
+// factSource answers the words of facts.
+type factSource struct{}
+
+func (factSource) space(_ context.Context, _ RowStore, build int64) (space, bool, error) {
+	return space{build: build}, true, nil
+}
+
+func (factSource) news(ctx context.Context, s RowStore, _ space, feed store.Feed) (feedPiece, error) {
+	facts, err := s.FactsSince(ctx, feed.User, feed.Told.Revision)
+	if err != nil {
+		return feedPiece{}, fmt.Errorf("read facts: %w", err)
+	}
+	p := feedPiece{feed: feed, removed: forgotten(facts), told: store.FeedPosition{Revision: facts.Revision}}
+	for _, f := range facts.Facts {
+		p.rows = append(p.rows, factRow(facts.Scope, f))
+	}
+	return p, nil
+}
+
+func factRow(scope memory.ScopeKey, f memory.Fact) row {
+	r := row{RowState: store.RowState{Scope: scope, FactID: f.ID, Revision: f.Revision}}
+	r.text = store.TextRow{
+		Scope: scope, FactID: f.ID, Revision: f.Revision, Category: f.Category, Significance: f.Significance,
+		Current: f.IsCurrent(), Time: f.ValidFrom, Terms: terms(f.Words()),
+	}
+	return r
+}
+
+// transcriptSource answers the words of messages.
+type transcriptSource struct{}
+
+// messageRevision is the revision of a message's row: what is said never changes.
+const messageRevision = 1
+
+// One piece of a transcript holds so many messages, and so many bytes of them as they are stored: the next session need
+// not wait for the end of a long one.
+const (
+	pieceMessages = 500
+	pieceBytes    = 2 << 20
+)
+
+func (transcriptSource) space(_ context.Context, _ RowStore, build int64) (space, bool, error) {
+	return space{build: build}, true, nil
+}
+
+func (transcriptSource) news(ctx context.Context, s RowStore, _ space, feed store.Feed) (feedPiece, error) {
+	messages, err := s.Messages(ctx, store.MessageQuery{
+		Ref: feed.Session, After: feed.Told.Seq, Limit: pieceMessages, MaxBytes: pieceBytes,
+	})
+	if err != nil {
+		return feedPiece{}, fmt.Errorf("read messages: %w", err)
+	}
+	p := feedPiece{feed: feed, told: store.FeedPosition{Seq: feed.Told.Seq}}
+	for _, m := range messages {
+		p.told.Seq = m.Seq
+		if m.Recallable() {
+			p.rows = append(p.rows, messageRow(feed.Scope, feed.Key, m))
+		}
+	}
+	p.more = len(messages) > 0 && p.told.Seq < feed.Head.Seq
+	return p, nil
+}
+
+// messageRow takes the words apart as package rank does, but the message as a whole: a view ranks messages, not passages.
+func messageRow(scope memory.ScopeKey, session memory.SessionKey, m memory.Message) row {
+	r := row{RowState: store.RowState{Scope: scope, Place: memory.Place{Session: session, Seq: m.Seq}, Revision: messageRevision}}
+	r.text = store.TextRow{
+		Scope: scope, Place: r.Place, Revision: messageRevision, Role: m.Role, Time: m.SaidTime(), Terms: terms(m.SaidText()),
+	}
+	return r
+}
+
+// terms leaves out what no view can hold: the index of the truth finds such words all the same.
+func terms(words string) []string {
+	all := text.Terms(words)
+	if store.CheckTerms(all) == nil {
+		return all
+	}
+	kept := all[:0]
+	for i, t := range all {
+		if store.CheckTerms(all[i:i+1]) == nil {
+			kept = append(kept, t)
+		}
+	}
+	return kept
+}

@@ -1,0 +1,290 @@
+package views
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/rank"
+	"github.com/stratamem/strata/internal/store"
+)
+
+// TurnTarget is memory.ViewTurns: the keys of all messages that have a vector of the active embedding version, by which
+// rank.Index.SearchTurns would compare them here. The vectors lie in the segments of the users' lexical indexes.
+func TurnTarget(v store.VectorView) Target {
+	return Target{view: memory.ViewTurns, place: vectorPlace{v, memory.ViewTurns}, truth: turnSource{}}
+}
+
+// turnSource answers keys of messages. A feed is told by segments; a key changes with the messages next to it, so those
+// told before may be put again.
+type turnSource struct{}
+
+func (turnSource) space(ctx context.Context, s RowStore, build int64) (space, bool, error) {
+	return vectorSource{}.space(ctx, s, build)
+}
+
+// news answers the keys of the next segments, and those of messages told before that they change.
+func (t turnSource) news(ctx context.Context, s RowStore, at space, feed store.Feed) (feedPiece, error) {
+	r, err := t.read(ctx, s, turnsToRead{user: feed.User, at: at, told: toldIn(at, feed).No, take: firstPiece})
+	if errors.Is(err, errMerged) || memory.ReasonOf(err) == memory.ReasonContention {
+		return feedPiece{}, nil // others must not wait for a user whose segments keep changing: the feed goes on waiting
+	}
+	if err != nil {
+		return feedPiece{}, err
+	}
+	p := feedPiece{feed: feed, more: len(r.piece) < len(r.fresh), told: store.FeedPosition{Version: at.version, No: feed.Head.No}}
+	for _, s := range r.all {
+		p.told.No = max(p.told.No, s.No)
+	}
+	if p.more {
+		p.told.No = r.piece[len(r.piece)-1].No
+	}
+	p.rows = turnRows(r.scope, r.docs.news())
+	return p, nil
+}
+
+// turnsToRead says what is read of a user's segments.
+type turnsToRead struct {
+	user memory.UserRef
+	at   space
+	told int64 // the last segment that the view was told of
+	// take chooses from the segments that it was not told of those that it is told of now; where it takes none, nothing is
+	// read. Nil has all segments read and none taken.
+	take func(fresh []store.SegmentInfo) []store.SegmentInfo
+}
+
+// turnsRead are a user's segments and what was read of them.
+type turnsRead struct {
+	scope   memory.ScopeKey
+	version int
+	all     []store.SegmentInfo // by number
+	fresh   []store.SegmentInfo // those that the view was not told of
+	piece   []store.SegmentInfo // those of them that were taken
+	docs    turnDocs
+}
+
+// maxTurnReads is how often segments that were merged meanwhile are read again.
+const maxTurnReads = 5
+
+func (turnSource) read(ctx context.Context, s RowStore, what turnsToRead) (turnsRead, error) {
+	for reads := 1; ; reads++ {
+		state, err := s.Lexicon(ctx, store.LexiconQuery{User: what.user})
+		if err != nil {
+			return turnsRead{}, fmt.Errorf("read the lexicon: %w", err)
+		}
+		r := turnsRead{scope: state.Scope, version: what.at.version, all: state.Segments, fresh: untold(state.Segments, what.told)}
+		if what.take != nil {
+			r.piece = what.take(r.fresh)
+		}
+		if what.take == nil || len(r.piece) > 0 {
+			err = r.readDocs(ctx, s, what.user)
+		}
+		if !errors.Is(err, errMerged) || reads == maxTurnReads {
+			return r, err
+		}
+	}
+}
+
+// untold are the segments that the view lacks something of. One that was merged from segments that it was told of brings
+// nothing new; one in the place of a single other brings its vectors.
+func untold(all []store.SegmentInfo, told int64) []store.SegmentInfo {
+	var out []store.SegmentInfo
+	for _, s := range all {
+		merged := len(s.Replaces) > 1 && slices.Max(s.Replaces) <= told
+		if s.No > told && !merged {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// firstPiece are as many segments, one at least, as hold the messages of a piece.
+func firstPiece(fresh []store.SegmentInfo) []store.SegmentInfo {
+	messages := 0
+	for i, s := range fresh {
+		if messages += s.Messages; i > 0 && messages > pieceMessages {
+			return fresh[:i]
+		}
+	}
+	return fresh
+}
+
+// turnDocs are a user's messages with their vectors, by how far the view knows them.
+type turnDocs struct {
+	told, piece, later []rank.Doc
+}
+
+// readDocs reads the segments from the last one back, until no earlier one can matter.
+func (r *turnsRead) readDocs(ctx context.Context, s RowStore, user memory.UserRef) error {
+	for _, info := range slices.Backward(r.all) {
+		docs, err := readVectors(ctx, s, user, info.No)
+		if err != nil {
+			return err
+		}
+		r.add(docs, info.No)
+		if r.isNext() && r.docs.areWhole() {
+			break
+		}
+	}
+	return nil
+}
+
+// isNext reports whether the piece is the one segment of the newest messages: all before them are in earlier segments.
+func (r *turnsRead) isNext() bool {
+	last := r.all[len(r.all)-1]
+	return len(r.fresh) == 1 && len(r.piece) == 1 && r.piece[0].No == last.No && len(last.Replaces) == 0
+}
+
+// add takes up a segment's documents, without vectors of other versions.
+func (r *turnsRead) add(docs []rank.Doc, no int64) {
+	for i := range docs {
+		if docs[i].Vector.Version != r.version {
+			docs[i].Vector = rank.Vector{}
+		}
+	}
+	isIt := func(s store.SegmentInfo) bool { return s.No == no }
+	to := &r.docs.told
+	if slices.ContainsFunc(r.piece, isIt) {
+		to = &r.docs.piece
+	} else if slices.ContainsFunc(r.fresh, isIt) {
+		to = &r.docs.later
+	}
+	*to = append(*to, docs...)
+}
+
+// reachBefore is how many messages before a new one matter: the new one changes the keys of two before, and those are made
+// of two more.
+const reachBefore = 4
+
+// areWhole reports whether enough was read of each session of the piece: without a gap up to its beginning, or up to as
+// many messages before the piece as reach into it and an assistant's, which decides by which weights a session's keys are
+// made. In a gap may stand what cannot be recalled, or messages of an earlier segment: numbers of segments are not in the
+// order of time once some were merged.
+func (d *turnDocs) areWhole() bool {
+	first := map[memory.SessionKey]int64{} // seq of the piece
+	for _, doc := range d.piece {
+		if seq, ok := first[doc.Session]; !ok || doc.Seq < seq {
+			first[doc.Session] = doc.Seq
+		}
+	}
+	sessions := map[memory.SessionKey][]rank.Doc{}
+	for _, doc := range slices.Concat(d.piece, d.told) {
+		if _, ok := first[doc.Session]; ok {
+			sessions[doc.Session] = append(sessions[doc.Session], doc)
+		}
+	}
+	for key, docs := range sessions {
+		if !isWhole(docs, first[key]) {
+			return false
+		}
+	}
+	return true
+}
+
+// isWhole goes back from the last message of a session to the first one, or to the first gap.
+func isWhole(docs []rank.Doc, first int64) bool {
+	slices.SortFunc(docs, func(a, b rank.Doc) int { return cmp.Compare(b.Seq, a.Seq) })
+	before, replied := 0, false
+	for i, doc := range docs {
+		if i > 0 && docs[i-1].Seq != doc.Seq+1 {
+			return false
+		}
+		if doc.Seq < first {
+			before++
+			replied = replied || doc.Role == memory.RoleAssistant
+		}
+		if doc.Seq == 1 || before >= reachBefore && replied {
+			return true
+		}
+	}
+	return false
+}
+
+// news are the keys that the piece brings and changes.
+func (d *turnDocs) news() []rank.TurnKey {
+	later := make(map[memory.Place]bool, len(d.later))
+	for _, doc := range d.later {
+		later[doc.Place] = true
+	}
+	keys := d.keys()
+	changed := keys.Changed(rank.NewTurnKeys(d.told))
+	return keys.Of(func(p memory.Place) bool { return changed[p] && !later[p] })
+}
+
+// keys are those of all messages that were read.
+func (d *turnDocs) keys() rank.TurnKeys {
+	return rank.NewTurnKeys(slices.Concat(d.told, d.piece, d.later))
+}
+
+// readVectors reads a segment; one that is gone or damaged holds nothing: the next look, or the index made again, brings
+// its messages.
+func readVectors(ctx context.Context, s RowStore, user memory.UserRef, no int64) ([]rank.Doc, error) {
+	found, err := s.Segments(ctx, user, []int64{no})
+	if err != nil {
+		return nil, fmt.Errorf("read a segment: %w", err)
+	}
+	if len(found) == 0 {
+		return nil, errMerged
+	}
+	docs, err := rank.DecodeVectors(found[0].Data)
+	if err != nil {
+		return nil, nil //nolint:nilerr // whoever searches it has it made again
+	}
+	return docs, nil
+}
+
+// errMerged says that the segments were merged while they were read.
+var errMerged = errors.New("a segment is gone: it was merged meanwhile")
+
+func turnRows(scope memory.ScopeKey, keys []rank.TurnKey) []row {
+	rows := make([]row, len(keys))
+	for i, k := range keys {
+		rows[i] = row{RowState: store.RowState{Scope: scope, Place: k.Place, Revision: k.Revision}, vector: store.VectorRow{
+			Scope: scope, Place: k.Place, Revision: k.Revision, Vector: k.Values, Session: k.Session,
+			ValidFrom: time.UnixMilli(k.CreateMillis).UTC(),
+		}}
+	}
+	return rows
+}
+
+// all reads all of the user's messages with a vector, by how far the view was told of them.
+func (t turnSource) all(ctx context.Context, s VerifyStore, at space, user memory.UserRef) (turnsRead, error) {
+	feed, err := s.Feed(ctx, memory.ViewTurns, user.Session(""))
+	if err != nil {
+		return turnsRead{}, fmt.Errorf("read how far the view was told: %w", err)
+	}
+	return t.read(ctx, s, turnsToRead{user: user, at: at, told: toldIn(at, feed).No})
+}
+
+func (t turnSource) expected(ctx context.Context, s VerifyStore, at space, user memory.User) (expectation, error) {
+	r, err := t.all(ctx, s, at, user.Ref)
+	if err != nil {
+		return expectation{}, err
+	}
+	e := newExpectation()
+	e.pending = int64(len(r.docs.later))
+	keys := r.docs.keys()
+	changed := keys.Changed(rank.NewTurnKeys(r.docs.told))
+	for place, revision := range keys.Revisions() {
+		k := rowKey{place: place}
+		if changed[place] {
+			e.late[k] = true
+			continue
+		}
+		e.rows[k] = revision
+	}
+	return e, nil
+}
+
+func (t turnSource) load(ctx context.Context, s VerifyStore, at space, user memory.User, keys []rowKey) ([]row, error) {
+	r, err := t.all(ctx, s, at, user.Ref)
+	if err != nil {
+		return nil, err
+	}
+	asked := isAmong(keys)
+	return turnRows(r.scope, r.docs.keys().Of(func(p memory.Place) bool { return asked(rowKey{place: p}) })), nil
+}
