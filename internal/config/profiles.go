@@ -52,7 +52,8 @@ func preserved() []string { return []string{"name", "preference", "constraint"} 
 // are fifty.
 func chatting(p policy.Profile) policy.Profile {
 	h := &p.History
-	h.Compress.Triggers, h.Compress.Keep, h.Compress.Strategy = []toolcalls.Trigger{{Messages: 50}, {Tokens: 6000}}, toolcalls.Keep{Messages: 20}, history.StrategyWhole
+	h.Compress.Triggers = []toolcalls.Trigger{{Messages: 50}, {Tokens: 6000}}
+	h.Compress.Keep, h.Compress.Strategy = toolcalls.Keep{Messages: 20}, history.StrategyWhole
 	h.Compress.MaxTokens, h.KeepTags = 800, preserved()
 	return p
 }
@@ -66,7 +67,8 @@ func acting(p policy.Profile) policy.Profile {
 	p.Summaries.MaxTokens, p.Summaries.Share = 1000, 0.30
 	h := &p.History
 	h.Clear = history.Clear{Enabled: true, Triggers: []toolcalls.Trigger{{Tokens: 4000}}, Keep: 3}
-	h.Compress.Triggers, h.Compress.Keep, h.Compress.Strategy = []toolcalls.Trigger{{Tokens: 8000}}, toolcalls.Keep{Messages: 20}, history.StrategyWhole
+	h.Compress.Triggers = []toolcalls.Trigger{{Tokens: 8000}}
+	h.Compress.Keep, h.Compress.Strategy = toolcalls.Keep{Messages: 20}, history.StrategyWhole
 	h.Compress.MaxTokens, h.KeepTags = 3000, preserved()
 	return p
 }
@@ -76,7 +78,8 @@ func acting(p policy.Profile) policy.Profile {
 // documentation's other trigger, a fraction of 0.8, needs a window and is left to the caller.
 func langChain(p policy.Profile) policy.Profile {
 	h := &p.History
-	h.Compress.Triggers, h.Compress.Keep, h.Compress.Strategy = []toolcalls.Trigger{{Messages: 100}}, toolcalls.Keep{Messages: 20}, history.StrategyWhole
+	h.Compress.Triggers = []toolcalls.Trigger{{Messages: 100}}
+	h.Compress.Keep, h.Compress.Strategy = toolcalls.Keep{Messages: 20}, history.StrategyWhole
 	h.Compress.ChunkTokens, h.Compress.Lossy, h.Head = 4000, true, history.HeadSystem
 	return p
 }
@@ -94,7 +97,8 @@ func saving(p policy.Profile) policy.Profile {
 	p.BudgetTokens, p.RecentN = 3000, 4
 	h := &p.History
 	h.Clear = history.Clear{Enabled: true, Keep: 1, ClearInputs: true}
-	h.Compress.Triggers, h.Compress.Keep, h.Compress.Strategy = []toolcalls.Trigger{{Tokens: 2000}}, toolcalls.Keep{Messages: 6}, history.StrategyWhole
+	h.Compress.Triggers = []toolcalls.Trigger{{Tokens: 2000}}
+	h.Compress.Keep, h.Compress.Strategy = toolcalls.Keep{Messages: 6}, history.StrategyWhole
 	h.Compress.MaxTokens, h.Trim.Tokens, h.KeepTags = 400, 3000, preserved()
 	return p
 }

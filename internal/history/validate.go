@@ -42,8 +42,10 @@ func always() []setting.Field[Policy] {
 	type p = Policy
 	return []setting.Field[Policy]{
 		setting.Number("clear-tool-uses.keep", "clear.keep", func(p *p) *int { return &p.Clear.Keep }, 0, toolcalls.MaxMessages),
-		setting.Number("clear-tool-uses.clear-at-least", "clear.clear_at_least", func(p *p) *int64 { return &p.Clear.ClearAtLeast }, 0, toolcalls.MaxTokens),
-		setting.Count("clear-tool-uses.exclude-tools", "clear.exclude_tools", func(p *p) int { return len(p.Clear.ExcludeTools) }, MaxExcludedTools),
+		setting.Number("clear-tool-uses.clear-at-least", "clear.clear_at_least",
+			func(p *p) *int64 { return &p.Clear.ClearAtLeast }, 0, toolcalls.MaxTokens),
+		setting.Count("clear-tool-uses.exclude-tools", "clear.exclude_tools",
+			func(p *p) int { return len(p.Clear.ExcludeTools) }, MaxExcludedTools),
 		setting.Count("", "hide.exclude", func(p *p) int { return len(p.Hide.Exclude) }, MaxHidden),
 		setting.Number("trim-messages", "trim.messages", func(p *p) *int { return &p.Trim.Messages }, 0, toolcalls.MaxMessages),
 		setting.Number("trim-tokens", "trim.tokens", func(p *p) *int64 { return &p.Trim.Tokens }, 0, toolcalls.MaxTokens),
@@ -58,8 +60,10 @@ func compressing() []setting.Field[Policy] {
 		setting.Number("keep", "compress.keep.tokens", func(p *p) *int64 { return &p.Compress.Keep.Tokens }, 0, toolcalls.MaxTokens),
 		setting.Number("keep", "compress.keep.fraction", func(p *p) *float64 { return &p.Compress.Keep.Fraction }, 0, 1),
 		setting.Number("last-messages", "compress.last_n", func(p *p) *int { return &p.Compress.LastN }, 1, toolcalls.MaxMessages),
-		setting.Number("chunk-messages", "compress.chunk_messages", func(p *p) *int { return &p.Compress.ChunkMessages }, 1, toolcalls.MaxMessages),
-		setting.Number("summary.max-tokens", "compress.max_tokens", func(p *p) *int64 { return &p.Compress.MaxTokens }, MinSummaryTokens, MaxSummaryTokens),
+		setting.Number("chunk-messages", "compress.chunk_messages",
+			func(p *p) *int { return &p.Compress.ChunkMessages }, 1, toolcalls.MaxMessages),
+		setting.Number("summary.max-tokens", "compress.max_tokens",
+			func(p *p) *int64 { return &p.Compress.MaxTokens }, MinSummaryTokens, MaxSummaryTokens),
 		setting.Number("summary.trim-tokens-to-summarize", "compress.trim_tokens_to_summarize",
 			func(p *p) *int64 { return &p.Compress.ChunkTokens }, MinChunkTokens, MaxChunkTokens),
 		setting.Count("concepts", "compress.facts.concepts", func(p *p) int { return len(p.Compress.Concepts) }, MaxConcepts),
@@ -150,7 +154,8 @@ func (p Policy) CheckWindow(path string, window int64) error {
 	}
 	for _, f := range p.fractions() {
 		if f.share > 0 {
-			return memory.InvalidField(path+"."+f.api, "is a share of the model's window, which is not known; name a model whose window is configured, "+
+			return memory.InvalidField(path+"."+f.api, "is a share of the model's window, which is not known; "+
+				"name a model whose window is configured, "+
 				"set the window in tokens, or give tokens instead of a fraction")
 		}
 	}

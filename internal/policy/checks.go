@@ -96,7 +96,8 @@ func (p Profile) CheckFaults(counter tokens.Counter) setting.Faults {
 	for _, name := range slices.Sorted(maps.Keys(p.Checks)) {
 		key, c := "checks."+name, p.Checks[name]
 		if n := len(c.tests()); n != 1 {
-			fs.Add(key, "", "it looks for %d kinds of things: set one of stop-words, patterns, max-characters and max-tokens, json and json-schema, markup", n)
+			fs.Add(key, "", "it looks for %d kinds of things: set one of "+
+				"stop-words, patterns, max-characters and max-tokens, json and json-schema, markup", n)
 			continue
 		}
 		for _, mark := range c.Markup {

@@ -13,10 +13,6 @@ import (
 	"github.com/stratamem/strata/internal/tokens"
 )
 
-// CoreWishes is the most wishes about how to be answered that a context has whatever its query is, beside its core: more
-// of them would contradict each other sooner than help.
-const CoreWishes = 3
-
 // Window is what is known of a model: how many tokens it reads, how to count them, and whether it reads PDF documents.
 type Window struct {
 	Tokens    int64
@@ -131,9 +127,11 @@ func (p Policies) named(h history.Policy) (history.Policy, error) {
 // unknownName refuses a name that the configuration does not have. The name itself may be anything and is not repeated.
 func unknownName(field, what, where string, known []string) error {
 	if len(known) == 0 {
-		return memory.InvalidField(field, "names a %s, and none is configured: add it under %s in the server's configuration, or leave it out", what, where)
+		return memory.InvalidField(field, "names a %s, and none is configured: "+
+			"add it under %s in the server's configuration, or leave it out", what, where)
 	}
-	return memory.InvalidField(field, "names a %s that is not configured; known are %s: use one of them, or add it under %s in the server's configuration", what, strings.Join(known, ", "), where)
+	return memory.InvalidField(field, "names a %s that is not configured; known are %s: "+
+		"use one of them, or add it under %s in the server's configuration", what, strings.Join(known, ", "), where)
 }
 
 // Known reports whether a profile of that name is configured; "" names the default.

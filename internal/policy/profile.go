@@ -28,7 +28,7 @@ type MemoryPlace string
 // The places.
 const (
 	MemoryBefore MemoryPlace = "before" // the session's messages
-	MemoryAfter  MemoryPlace = "after"  // the history, just before the last message of the user: all before it stays the same from turn to turn
+	MemoryAfter  MemoryPlace = "after"  // the history, just before the last message of the user, so that all before it stays the same
 )
 
 // MaskSecrets says where masks stand in the place of the secrets that messages say: keys, tokens, passwords, card numbers and
@@ -93,7 +93,8 @@ type Facts struct {
 	OfSession        bool          `name:"of-session" default:"true" help:"Whether a context has the facts learnt in its session."`
 	Max              int           `name:"max" default:"20" help:"The most facts of other sessions, {limits}."`
 	MinScore         float64       `name:"min-score" default:"0" help:"The least score of a fact of other sessions that has something of the query, {limits}; 0 takes them by rank as far as there is room."`
-	Core             int           `name:"core" default:"5" help:"How many facts about a name, health or diet, or pinned ones, stand in a context whatever its query is, {limits}; fewer where there is little room. Up to three wishes about how to answer stand beside them."`
+	Core             int           `name:"core" default:"5" help:"How many facts about a name, health or diet, or pinned ones, stand in a context whatever its query is, {limits}; fewer where there is little room."`
+	Wishes           int           `name:"wishes" default:"3" help:"How many wishes about how to answer stand beside them, {limits}, but no more than core. More of them contradict each other sooner than help."`
 	CoreSignificance int           `name:"core-significance" default:"7" help:"How significant such a fact is at least, {limits}. Extraction gives as much only to a name, health or family, or to what is said in two messages."`
 	Share            float64       `name:"share" default:"0.05" help:"The most of the budget that facts take before anything is recalled, {limits}. What was found beyond it takes what all else leaves."`
 	Relevance        float64       `name:"relevance" default:"1" help:"The exponent of a fact's relevance in its score, {limits}."`
@@ -161,7 +162,8 @@ const (
 	MaxStepLimit       = 10_000
 	MaxChecks          = check.MaxRules
 	MaxFacts           = 200 // of other sessions
-	MaxWeight          = 10  // of a factor or exponent
+	MaxWishes          = 20
+	MaxWeight          = 10 // of a factor or exponent
 	MaxSignificance    = 10
 	MaxSessions        = 100 // previous ones
 	MaxWeeks           = 52
@@ -202,9 +204,12 @@ func overridable() []Field {
 		setting.Number("recall-floor", "recall_floor", func(p *p) *int64 { return &p.RecallFloor }, 0, MaxTokens),
 		setting.Number(StepLimit, "step_limit", func(p *p) *int { return &p.StepLimit }, 1, MaxStepLimit),
 		setting.Number("facts.max", "max_facts", func(p *p) *int { return &p.Facts.Max }, 0, MaxFacts),
+		setting.Number("facts.wishes", "max_wishes", func(p *p) *int { return &p.Facts.Wishes }, 0, MaxWishes),
 		setting.Number("facts.min-score", "min_fact_score", func(p *p) *float64 { return &p.Facts.MinScore }, 0, 1),
-		setting.Number("summaries.max-sessions", "previous_sessions.max", func(p *p) *int { return &p.Summaries.MaxSessions }, 0, MaxSessions),
-		setting.Number("summaries.max-age", "previous_sessions.max_age", func(p *p) *time.Duration { return &p.Summaries.MaxAge }, 0, MaxAge),
+		setting.Number("summaries.max-sessions", "previous_sessions.max",
+			func(p *p) *int { return &p.Summaries.MaxSessions }, 0, MaxSessions),
+		setting.Number("summaries.max-age", "previous_sessions.max_age",
+			func(p *p) *time.Duration { return &p.Summaries.MaxAge }, 0, MaxAge),
 		setting.Value("memory-role", "memory_role", func(p *p) *MemoryRole { return &p.MemoryRole }),
 		setting.Value("memory-place", "memory_place", func(p *p) *MemoryPlace { return &p.MemoryPlace }),
 		setting.Value(Counter, "counter", func(p *p) *string { return &p.Counter }),
@@ -251,13 +256,16 @@ func limited() []Field {
 		setting.Number("summaries.keep-tokens", "", func(p *p) *int64 { return &p.Summaries.KeepTokens }, 0, MaxTokens),
 		setting.Number("summaries.keep-fraction", "", func(p *p) *float64 { return &p.Summaries.KeepFraction }, 0, 1),
 		setting.Number("summaries.merge", "", func(p *p) *int { return &p.Summaries.Merge }, 2, MaxMerge),
-		setting.Number("summaries.max-tokens", "", func(p *p) *int64 { return &p.Summaries.MaxTokens }, history.MinSummaryTokens, history.MaxSummaryTokens),
-		setting.Number("summaries.chunk-tokens", "", func(p *p) *int64 { return &p.Summaries.ChunkTokens }, history.MinChunkTokens, history.MaxChunkTokens),
+		setting.Number("summaries.max-tokens", "",
+			func(p *p) *int64 { return &p.Summaries.MaxTokens }, history.MinSummaryTokens, history.MaxSummaryTokens),
+		setting.Number("summaries.chunk-tokens", "",
+			func(p *p) *int64 { return &p.Summaries.ChunkTokens }, history.MinChunkTokens, history.MaxChunkTokens),
 		setting.Number("summaries.result-bytes", "", func(p *p) *int { return &p.Summaries.ResultBytes }, MinShownBytes, MaxShownBytes),
 		setting.Number("extraction.messages", "", func(p *p) *int { return &p.Extraction.Messages }, 0, MaxExtracted),
 		setting.Number("extraction.idle", "", func(p *p) *time.Duration { return &p.Extraction.Idle }, 0, MaxAge),
 		setting.Number("extraction.max-messages", "", func(p *p) *int { return &p.Extraction.MaxMessages }, 1, MaxExtracted),
-		setting.Number("extraction.max-tokens", "", func(p *p) *int64 { return &p.Extraction.MaxTokens }, history.MinChunkTokens, history.MaxChunkTokens),
+		setting.Number("extraction.max-tokens", "",
+			func(p *p) *int64 { return &p.Extraction.MaxTokens }, history.MinChunkTokens, history.MaxChunkTokens),
 		setting.Number("extraction.context-bytes", "", func(p *p) *int { return &p.Extraction.ContextBytes }, MinShownBytes, MaxShownBytes),
 		setting.Number("extraction.temperature", "", func(p *p) *float64 { return &p.Extraction.Temperature }, -1, MaxTemperature),
 	}

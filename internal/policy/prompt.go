@@ -47,7 +47,8 @@ func fillPrompt(text string, values map[string]string) (string, error) {
 			if len(places) == 0 {
 				return "", fmt.Errorf("it has the place {%s}, and none is known here: write {{ and }} for braces", name)
 			}
-			return "", fmt.Errorf("it has the place {%s}, which is not known; known are {%s}; write {{ and }} for braces", name, strings.Join(places, "}, {"))
+			return "", fmt.Errorf("it has the place {%s}, which is not known; known are {%s}; "+
+				"write {{ and }} for braces", name, strings.Join(places, "}, {"))
 		}
 		b.WriteString(value)
 		text = behind

@@ -15,7 +15,8 @@ func (p Profile) Faults() setting.Faults {
 		fs = append(fs, f)
 	}
 	if h := p.History; h.Compresses() && len(h.Compress.Triggers) == 0 { // a call of the API may leave them out
-		fs.Add("history.trigger", "", "the strategy %q is never applied: set a trigger such as messages 100, or the strategy to none", h.Compress.Strategy)
+		fs.Add("history.trigger", "", "the strategy %q is never applied: "+
+			"set a trigger such as messages 100, or the strategy to none", h.Compress.Strategy)
 	}
 	p.Summaries.check(&fs)
 	checkLanguage(&fs, "extraction.language", p.Extraction.Language)
@@ -41,7 +42,8 @@ func checkLanguage(fs *setting.Faults, key, tag string) {
 
 func (s Summaries) checkFraction(fs *setting.Faults, key string, fraction float64) {
 	if fraction > 0 && s.Window == 0 {
-		fs.Add(key, "", "the window that it is a fraction of is not known: set summaries.window to the tokens that your model reads, such as 128000, or count tokens instead")
+		fs.Add(key, "", "the window that it is a fraction of is not known: "+
+			"set summaries.window to the tokens that your model reads, such as 128000, or count tokens instead")
 		(*fs)[len(*fs)-1].Other = "summaries.window"
 	}
 }

@@ -90,7 +90,8 @@ func scalar(m protoreflect.Message, path []string) any {
 func (c *checker) historyOverride(field string, in *memoryv1.ContextPolicy) any {
 	p := c.policy(field, in)
 	if in.GetHide() != nil {
-		c.fault(field+".hide", "is set, but a session is hidden from by UpdateSession's context_start_seq and UpdateMessage's hidden; leave it out")
+		c.fault(field+".hide", "is set, but a session is hidden from by UpdateSession's context_start_seq "+
+			"and UpdateMessage's hidden; leave it out")
 	}
 	if p == nil {
 		return nil
@@ -134,7 +135,8 @@ func switchName(k memoryv1.SectionKind) (string, bool) {
 		return "sections.session_facts", true
 	case memoryv1.SectionKind_SECTION_KIND_RECENT:
 		return "sections.recent", true
-	case memoryv1.SectionKind_SECTION_KIND_UNSPECIFIED, memoryv1.SectionKind_SECTION_KIND_INSTRUCTIONS, memoryv1.SectionKind_SECTION_KIND_PENDING:
+	case memoryv1.SectionKind_SECTION_KIND_UNSPECIFIED, memoryv1.SectionKind_SECTION_KIND_INSTRUCTIONS,
+		memoryv1.SectionKind_SECTION_KIND_PENDING:
 	}
 	return "", false
 }

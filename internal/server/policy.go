@@ -116,7 +116,9 @@ func (c *checker) concepts(field string, in []*memoryv1.Concept) []history.Conce
 	for i, one := range in {
 		at := fmt.Sprintf("%s[%d]", field, i)
 		c.label(at+".keyword", one.GetKeyword())
-		out = append(out, history.Concept{Keyword: one.GetKeyword(), Description: one.GetDescription(), Single: c.isSingle(at+".count", one.GetCount())})
+		out = append(out, history.Concept{
+			Keyword: one.GetKeyword(), Description: one.GetDescription(), Single: c.isSingle(at+".count", one.GetCount()),
+		})
 	}
 	return out
 }

@@ -388,7 +388,7 @@ func (s *Service) contextFacts(ctx context.Context, p ContextParams, in sought, 
 	ask := factAsk{FactQuery: rank.FactQuery{
 		Categories: r.Facts.Categories,
 		AsOf:       p.AsOf, Formula: formulaOf(r.Facts), MinScore: r.Facts.MinScore, Limit: r.Facts.Max,
-		Core: r.Facts.Core, CoreSignificance: r.Facts.CoreSignificance, Wishes: min(r.Facts.Core, policy.CoreWishes), Fill: fill,
+		Core: r.Facts.Core, CoreSignificance: r.Facts.CoreSignificance, Wishes: min(r.Facts.Core, r.Facts.Wishes), Fill: fill,
 	}}
 	if longTerm {
 		ask.vector, ask.related, ask.Terms = in.vector, true, text.Terms(query)

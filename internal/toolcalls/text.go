@@ -63,7 +63,8 @@ func (t *Trigger) add(text string) error {
 		return nil
 	}
 	if len(words) != 2 || t.set(words[0], words[1]) != nil {
-		return fmt.Errorf("%q is not a size: write messages with 1 to %d, tokens with 1 to %d or fraction with a number up to 1, such as messages 20, tokens 3000 or fraction 0.8",
+		return fmt.Errorf("%q is not a size: write messages with 1 to %d, tokens with 1 to %d "+
+			"or fraction with a number up to 1, such as messages 20, tokens 3000 or fraction 0.8",
 			text, MaxMessages, MaxTokens)
 	}
 	return nil
