@@ -1,10 +1,9 @@
 // Package admission decides which calls may run now, which wait and which are refused, so that calls that take much
-// processor time or memory can neither exhaust the process nor hold up the small ones. Small calls take no part in it.
+// processor time or memory can neither exhaust the process nor delay the small ones. Small calls are never held.
 //
-// What a call may take stands in three pools, and a call takes from them in one order only: memory of its request, then a
-// place and memory among the heavy calls, then memory of its reply. The first two are given back when the call's handler
-// returns, before the third is asked for or beside calls that wait for it, so that no two calls wait for each other; and
-// every wait has an end.
+// There are three pools, and a call takes from them in one order only: memory of its request, then a place and memory among
+// the heavy calls, then memory of its reply. The first two are given back when the call's handler returns, before the third
+// is asked for or beside calls that wait for it, so that no two calls wait for each other; and every wait has an end.
 package admission
 
 import (
@@ -28,7 +27,7 @@ type Cause string
 const (
 	CauseHeavy       Cause = "heavy_calls"   // too many calls that take much processor time run already
 	CauseWork        Cause = "work_bytes"    // what heavy calls hold leaves too little memory
-	CauseRequest     Cause = "request_bytes" // requests that are being answered hold too much memory
+	CauseRequest     Cause = "request_bytes" // requests in progress hold too much memory
 	CauseReply       Cause = "reply_bytes"   // replies that were not sent yet hold too much memory
 	CauseConnections Cause = "connections"   // too many connections are open
 	CauseSlowReader  Cause = "slow_reader"   // a connection whose client did not read its replies
@@ -42,7 +41,7 @@ func Causes() []Cause {
 
 // Meter counts what was refused. It must not block.
 type Meter interface {
-	// CallRefused is told of every call that was refused and every connection that was closed.
+	// CallRefused is called for every call that was refused and every connection that was closed.
 	CallRefused(cause Cause)
 }
 
@@ -89,7 +88,7 @@ type Stats struct {
 	RequestsWaiting, RepliesWaiting     int64
 }
 
-// Stats says what is admitted and what waits.
+// Stats returns what is admitted and what waits.
 func (g *Gate) Stats() Stats {
 	return Stats{
 		HeavyRunning: g.heavy.held.Load(), HeavyWaiting: g.heavy.waiting.Load() + g.work.waiting.Load(),
@@ -98,8 +97,8 @@ func (g *Gate) Stats() Stats {
 	}
 }
 
-// Request waits for memory of a request, before it is decoded. The release must be called once the request is answered;
-// more calls of it do nothing. The error is a memory.Error of KindExhausted.
+// Request waits for memory of a request, before it is decoded. The release must be called once the request is done; further
+// calls of it do nothing. The error is a memory.Error of KindExhausted.
 func (g *Gate) Request(ctx context.Context, bytes int64) (release func(), err error) {
 	return g.requests.take(ctx, bytes)
 }
@@ -262,7 +261,8 @@ func (p *pool) wait(ctx context.Context, n int64) error {
 	return overloaded(p.cause)
 }
 
-// RetryAfter is when a refused caller is told to ask again: about when those that wait now were admitted or refused.
+// RetryAfter is the wait suggested to a refused caller: about as long as those that wait now take to be admitted or
+// refused.
 const RetryAfter = 2 * time.Second
 
 func overloaded(cause Cause) error {

@@ -86,7 +86,7 @@ func openMongo(ctx context.Context, cfg config.Config, log *slog.Logger) (*mongo
 
 func (s *stores) openViews(ctx context.Context, cfg config.Config, log *slog.Logger) (err error) {
 	if cfg.MilvusAddress != "" {
-		s.vectors, err = lazyview.Vectors(ctx, lateOptions(log, "Milvus", func(ctx context.Context) (store.VectorView, error) {
+		s.vectors, err = lazyview.Open(ctx, lateOptions(log, "Milvus", func(ctx context.Context) (store.VectorView, error) {
 			return milvusstore.Open(ctx, milvusOptions(cfg))
 		}))
 		if err != nil {
@@ -96,7 +96,7 @@ func (s *stores) openViews(ctx context.Context, cfg config.Config, log *slog.Log
 	if cfg.ElasticsearchURL == "" {
 		return nil
 	}
-	s.texts, err = lazyview.Texts(ctx, lateOptions(log, "Elasticsearch", func(ctx context.Context) (store.TextView, error) {
+	s.texts, err = lazyview.Open(ctx, lateOptions(log, "Elasticsearch", func(ctx context.Context) (store.TextView, error) {
 		return elasticstore.Open(ctx, elasticOptions(cfg))
 	}))
 	if err != nil {

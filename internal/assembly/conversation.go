@@ -215,18 +215,12 @@ func (g *grouper) groupOf(root int, tied []int) group {
 // addCalls adds a calling message with its results.
 func (g *grouper) addCalls(to *group, e int) {
 	g.addSaid(to, e)
-	var answering []int
-	for _, c := range g.callsOf(e) {
-		if !c.Answered {
-			continue
-		}
-		r := c.Result.Message
-		g.addResult(to, c.Result)
-		if r != e && !g.pairs.HasCalls(r) && !slices.Contains(answering, r) {
-			answering = append(answering, r)
+	for _, c := range g.pairs.CallsOf(e) {
+		if c.Answered {
+			g.addResult(to, c.Result)
 		}
 	}
-	for _, r := range answering {
+	for _, r := range g.pairs.ResultsOf(e) {
 		if g.message(r).Role != memory.RoleTool {
 			g.addRest(to, r)
 		}
@@ -234,11 +228,6 @@ func (g *grouper) addCalls(to *group, e int) {
 }
 
 func (g *grouper) message(e int) *memory.Message { return &g.conversation.entries[e].msg }
-
-func (g *grouper) callsOf(e int) []toolcalls.Call {
-	from, to := g.pairs.CallsOf(e)
-	return g.pairs.Calls[from:to]
-}
 
 // addResult adds one result, to the block before where that holds results of the same entry.
 func (g *grouper) addResult(to *group, at toolcalls.Ref) {
@@ -336,13 +325,13 @@ func (g *grouper) keptParts(e int) (kept []memory.Part, dropped OmitReason) {
 		case toolcalls.Says(p), p.Kind == memory.PartReasoning:
 			kept = append(kept, p)
 		case p.Kind == memory.PartToolCall:
-			if g.isAnswered(e, j) {
+			if c, _ := g.pairs.CallAt(toolcalls.Ref{Message: e, Part: j}); c.Answered {
 				kept = append(kept, p)
 				continue
 			}
 			dropped = worst(dropped, OmitUnansweredCall)
 		case p.Kind == memory.PartToolResult:
-			if _, ok := g.pairs.AnsweredBy(toolcalls.Ref{Message: e, Part: j}); !ok {
+			if _, ok := g.pairs.CallOf(toolcalls.Ref{Message: e, Part: j}); !ok {
 				dropped = worst(dropped, g.orphanReason(p.CallID))
 			}
 		}
@@ -367,15 +356,6 @@ func (g *grouper) orphanReason(id string) OmitReason {
 		return OmitHidden
 	}
 	return g.missing
-}
-
-func (g *grouper) isAnswered(e, part int) bool {
-	for _, c := range g.callsOf(e) {
-		if c.At.Part == part {
-			return c.Answered
-		}
-	}
-	return false
 }
 
 // place notes that an entry is in a group.

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Options say when a circuit opens and when it is tried again. A zero value takes the default.
+// Options set when a circuit opens and when it is tried again. A zero value takes the default.
 type Options struct {
 	Failures   int           // in a row that open it; 5 by default
 	Delay      time.Duration // until one call is let through as a probe; doubled by each failed probe; 10 s by default
@@ -50,13 +50,13 @@ type OpenError struct {
 	Last       error         // the last failure. It is no part of the chain: this call did not fail with it
 }
 
-// Error says how often it failed.
+// Error names how often it failed.
 func (e *OpenError) Error() string {
 	return fmt.Sprintf("it failed %d times in a row and is not asked", e.Failures)
 }
 
-// ProbeError is the failure of the call that was let through to see whether the other side is well again. It failed because
-// of the outage, which says nothing of the call itself.
+// ProbeError is the failure of the call that was let through to see whether the other side works again. It failed because
+// of the outage, so it is no verdict on the call itself.
 type ProbeError struct {
 	Err        error
 	RetryAfter time.Duration // when the next probe may be made
@@ -68,10 +68,10 @@ func (e *ProbeError) Error() string { return e.Err.Error() }
 // Unwrap returns the error of the call.
 func (e *ProbeError) Unwrap() error { return e.Err }
 
-// Breaker is a circuit breaker (M. Nygard, Release It!, chapter 5). Closed, it lets every call through. After some
-// failures in a row it is open and refuses calls with an *OpenError. When its delay is over it lets one call through:
-// that it succeeds closes the circuit, that it fails doubles the delay. An error that is no outage shows the other side
-// alive and counts as success; a call that its own caller gave up says nothing. It is safe for concurrent use.
+// Breaker is a circuit breaker (M. Nygard, Release It!, chapter 5). Closed, it lets every call through. After some failures
+// in a row it is open and refuses calls with an *OpenError. When its delay is over it lets one call through: success closes
+// the circuit, failure doubles the delay. An error that is no outage shows the other side alive and counts as success; a
+// call that its own caller gave up counts as neither. It is safe for concurrent use.
 type Breaker struct {
 	options Options
 	mu      sync.Mutex

@@ -14,8 +14,8 @@ import (
 	"github.com/stratamem/strata/internal/llm"
 )
 
-// Cache answers texts that were embedded lately from memory. Texts that are being embedded are waited for and not
-// embedded twice. A call whose caller leaves goes on, so that whoever asks next finds its vectors: next must end by
+// Cache returns the vectors of recently embedded texts from memory. Texts that are being embedded are waited for and not
+// embedded twice. A call goes on when its caller leaves, so that the next caller finds its vectors: next must end by
 // itself.
 type Cache struct {
 	next    Embedder
@@ -32,7 +32,7 @@ type Cache struct {
 // textKey is the SHA-256 of the model and a text.
 type textKey [sha256.Size]byte
 
-// pending is a vector that a call is about to answer.
+// pending is a vector that a running call will deliver.
 type pending struct {
 	done   chan struct{}
 	vector []float32
@@ -88,7 +88,7 @@ func (c *Cache) Embed(ctx context.Context, texts []string) ([][]float32, error) 
 	return vectors, nil
 }
 
-// ask answers what to wait for, text by text, and starts a call for what nobody asked before.
+// ask returns what to wait for, text by text, and starts a call for the texts that no call has asked for yet.
 func (c *Cache) ask(ctx context.Context, texts []string) ([]*pending, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

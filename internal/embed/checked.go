@@ -9,7 +9,7 @@ import (
 	"github.com/stratamem/strata/internal/memory"
 )
 
-// Checked refuses answers that break the contract of Embedder, and normalises those that keep it. A refusal is an
+// Checked refuses results that break the contract of Embedder, and normalises those that keep it. A refusal is an
 // *llm.Error of ClassPermanent that names what is wrong. dimension is that of the stored vectors; 0 takes next's own.
 func Checked(next Embedder, dimension int) Embedder {
 	return checked{next, dimension}
@@ -33,7 +33,7 @@ func (c checked) Embed(ctx context.Context, texts []string) ([][]float32, error)
 	return vectors, err
 }
 
-// Report implements Reporter, so that a refused answer is metered as what it cost.
+// Report implements Reporter, so that a refused result is metered with its cost.
 func (c checked) Report(ctx context.Context, texts []string) ([][]float32, memory.ModelUsage, error) {
 	if len(texts) == 0 {
 		return nil, memory.ModelUsage{}, nil
@@ -57,7 +57,7 @@ func (c checked) check(vectors [][]float32, texts int) error {
 		return fmt.Errorf("endpoint answered %d vectors for %d texts", len(vectors), texts)
 	}
 	dimension := c.Info().Dimension
-	if dimension == 0 { // nobody knows it yet: the answer tells
+	if dimension == 0 { // unknown so far: the first result shows it
 		dimension = len(vectors[0])
 	}
 	for i, v := range vectors {
@@ -90,7 +90,7 @@ func length(v []float32) float64 {
 	return math.Sqrt(sum)
 }
 
-// normalise answers v at length 1, in an array of its own.
+// normalise returns v at length 1, in an array of its own.
 func normalise(v []float32) []float32 {
 	n := length(v)
 	out := make([]float32, len(v))

@@ -19,8 +19,8 @@ type Embedder interface {
 // Selective is an Embedder that knows the words of some languages only.
 type Selective interface {
 	Embedder
-	// Knows must report whether the vector of a text says what the text means. That of any other must be near to the vectors
-	// of texts like it alone, so that it is no answer to a text that is known.
+	// Knows must report whether the vector of a text carries the text's meaning. The vector of any other text must be near
+	// only to those of texts like it, so that it never matches a text that is known.
 	Knows(text string) bool
 }
 

@@ -10,14 +10,14 @@ import (
 	"github.com/stratamem/strata/internal/tokens"
 )
 
-// Reporter is an Embedder that knows what a call cost. Report must answer as Embed does, with the usage besides.
+// Reporter is an Embedder that knows what a call cost. Report must return what Embed does, with the usage besides.
 type Reporter interface {
 	Embedder
 	Report(ctx context.Context, texts []string) ([][]float32, memory.ModelUsage, error)
 }
 
-// Metered tells the meter of every call, the failed ones included. What a Reporter does not report is counted by
-// o200k, so that no call looks free. now is the clock that durations are taken by.
+// Metered reports every call to the meter, the failed ones included. What a Reporter does not report is counted by o200k,
+// so that no call looks free. now is the clock that measures durations.
 func Metered(next Embedder, m Meter, now func() time.Time) Embedder {
 	return metered{next, m, now}
 }
@@ -45,7 +45,7 @@ func (m metered) Embed(ctx context.Context, texts []string) ([][]float32, error)
 	return vectors, err
 }
 
-// report calls an embedder and answers what that cost.
+// report calls an embedder and returns the vectors with their cost.
 func report(ctx context.Context, next Embedder, texts []string) ([][]float32, memory.ModelUsage, error) {
 	if r, ok := next.(Reporter); ok {
 		vectors, usage, err := r.Report(ctx, texts)

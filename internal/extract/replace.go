@@ -90,7 +90,7 @@ var replacedBy = []*regexp.Regexp{
 	regexp.MustCompile(`(?i)(?:^|[^\p{L}])(?:cambi\p{L}+|sustitu\p{L}+|reemplaz\p{L}+) (.+?) por\s`),
 	regexp.MustCompile(`(?i)\bahora\b.*(?:en vez|en lugar) de (?:\p{L}+[aei]r )?(.+)$`),
 	regexp.MustCompile(`(?i)(?:^|[^\p{L}])(?:vendí|he vendido|dejé de usar|he dejado de usar|ya no uso) (.+?)(?:,| y\s|$)`),
-	regexp.MustCompile(`(\S+?)에서 \S+?(?:으로|로) (?:바꿨|바꾸|옮겼|갈아탔|이전|전환|이직)`),
+	regexp.MustCompile(`(\S+?)에서 (?:\S+ ){0,2}\S+?(?:으로|로) (?:바꿨|바꾸|옮겼|갈아탔|이전|전환|이직)`),
 	regexp.MustCompile(`(\S+?)(?:을|를)? (?:대신|그만두고|그만뒀|버리고|팔고|접고)`),
 	regexp.MustCompile(`([\p{Katakana}\p{Han}ー\p{Latin}\d. ]+?)から[\p{Katakana}\p{Han}ー\p{Latin}\d. ]+?[にへ](?:変え|変わ|移|乗り換え|切り替え|転職|引っ越)`),
 	regexp.MustCompile(`([\p{Katakana}\p{Han}ー\p{Latin}\d. ]+?)(?:を(?:やめて|辞めて|売って)|の代わりに|に代えて)`),

@@ -8,6 +8,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 
 	regexp "github.com/stratamem/strata/internal/lazyregexp"
+	"github.com/stratamem/strata/internal/text"
 )
 
 // fold is s normalised to NFKC and lower case.
@@ -117,9 +118,7 @@ func containsWords(line []string, quote string) bool {
 
 // hasClingingScript reports whether s has Hangul, Kana or Han, whose words are not set apart the way English ones are.
 func hasClingingScript(s string) bool {
-	return strings.ContainsFunc(s, func(r rune) bool {
-		return unicode.In(r, unicode.Hangul, unicode.Hiragana, unicode.Katakana, unicode.Han)
-	})
+	return strings.ContainsFunc(s, text.Clings)
 }
 
 // script is a writing system as far as a fact must share it with its source.

@@ -16,7 +16,7 @@ type PanicError struct {
 	Stack []byte
 }
 
-// Error does not say where: callers may read it. The log does, see LogPanics.
+// Error does not name the place, because callers may read it. The log does, see LogPanics.
 func (p *PanicError) Error() string { return "a defect of the program: a panic of type " + p.Kind }
 
 // IsPanic reports whether err is a panic that was contained.
@@ -50,7 +50,7 @@ func Must(err error) {
 	}
 }
 
-// Go runs do in a goroutine of its own, and tells ended what it came to. ended must not panic.
+// Go runs do in a goroutine of its own, and calls ended with its result. ended must not panic.
 func Go(do func() error, ended func(error)) {
 	go func() { ended(Contain(do)) }()
 }

@@ -71,7 +71,7 @@ func (m *mender) dropParts() {
 	}
 }
 
-// keptParts answers the parts of an item that stay, and why others do not, "" when all do.
+// keptParts returns the parts of an item that stay, and why others do not, "" when all do.
 func (m *mender) keptParts(i int) (kept []memory.Part, why Reason) {
 	if !slices.ContainsFunc(m.items[i].msg.Parts, func(p memory.Part) bool { return p.Kind.IsTool() }) {
 		return nil, ""
@@ -82,7 +82,7 @@ func (m *mender) keptParts(i int) (kept []memory.Part, why Reason) {
 			why = ReasonUnanswered
 			continue
 		case p.Kind == memory.PartToolResult:
-			if _, answers := m.pairing.AnsweredBy(toolcalls.Ref{Message: i, Part: j}); !answers {
+			if _, answers := m.pairing.CallOf(toolcalls.Ref{Message: i, Part: j}); !answers {
 				why = ReasonOrphan
 				continue
 			}
@@ -92,14 +92,10 @@ func (m *mender) keptParts(i int) (kept []memory.Part, why Reason) {
 	return kept, why
 }
 
+// keepsCall reports whether a call stays: it is answered, or may still be. Nobody but an assistant calls.
 func (m *mender) keepsCall(item, part int) bool {
-	from, to := m.pairing.CallsOf(item)
-	for _, c := range m.pairing.Calls[from:to] {
-		if c.At.Part == part {
-			return c.Answered || item >= m.open
-		}
-	}
-	return false // nobody but an assistant calls
+	c, calls := m.pairing.CallAt(toolcalls.Ref{Message: item, Part: part})
+	return calls && (c.Answered || item >= m.open)
 }
 
 // dropMessages drops messages that nothing is left of, reasoning that nothing followed from, and system messages that
@@ -167,9 +163,9 @@ func carries(m *memory.Message) bool {
 // them.
 func (m *mender) order() {
 	callers := map[int][]int{} // calling messages by the message with their results, both as indices
-	for _, c := range m.pairing.Calls {
-		if r := c.Result.Message; c.Answered && r != c.At.Message && !m.pairing.HasCalls(r) && !slices.Contains(callers[r], c.At.Message) {
-			callers[r] = append(callers[r], c.At.Message)
+	for i := range m.items {
+		for _, r := range m.pairing.ResultsOf(i) {
+			callers[r] = append(callers[r], i)
 		}
 	}
 	ordered := make([]*item, 0, len(m.items))
@@ -178,7 +174,9 @@ func (m *mender) order() {
 			continue // comes with its caller
 		}
 		ordered = append(ordered, m.items[i])
-		for _, r := range m.answering(i, callers) {
+		results := m.pairing.ResultsOf(i)
+		slices.Sort(results)
+		for _, r := range results {
 			ordered = append(ordered, m.share(r, i, callers[r]))
 		}
 	}
@@ -186,19 +184,6 @@ func (m *mender) order() {
 		m.changed = true
 	}
 	m.items = ordered
-}
-
-// answering are the messages with results of an item's calls, in their order.
-func (m *mender) answering(i int, callers map[int][]int) []int {
-	var out []int
-	from, to := m.pairing.CallsOf(i)
-	for _, c := range m.pairing.Calls[from:to] {
-		if r := c.Result.Message; c.Answered && slices.Contains(callers[r], i) && !slices.Contains(out, r) {
-			out = append(out, r)
-		}
-	}
-	slices.Sort(out)
-	return out
 }
 
 // share is the item with results that follows a calling message: all of it, or where it answers several of them the
@@ -211,8 +196,8 @@ func (m *mender) share(r, caller int, callers []int) *item {
 	last := slices.Max(callers) == caller
 	var parts []memory.Part
 	for j, p := range it.msg.Parts {
-		c, answers := m.pairing.AnsweredBy(toolcalls.Ref{Message: r, Part: j})
-		if answers && m.pairing.Calls[c].At.Message == caller || !answers && last {
+		c, answers := m.pairing.CallOf(toolcalls.Ref{Message: r, Part: j})
+		if answers && c.At.Message == caller || !answers && last {
 			parts = append(parts, p)
 		}
 	}

@@ -25,8 +25,8 @@ type batch struct {
 
 func newBatch() batch { return batch{size: embedAtOnce} }
 
-// tried notes what a batch of n texts came to, and returns the error of one that is not to be tried again with fewer texts.
-func (b *batch) tried(n int, err error) error {
+// note notes what a batch of n texts came to, and returns the error of one that is not to be tried again with fewer texts.
+func (b *batch) note(n int, err error) error {
 	switch {
 	case err == nil && n >= b.size:
 		if b.good++; b.good == batchesToGrow {
@@ -39,11 +39,12 @@ func (b *batch) tried(n int, err error) error {
 	return err
 }
 
-// tried notes what a batch came to, and says so where it was too large.
-func (e *Embeddings) tried(ctx context.Context, n int, err error) error {
-	left := e.batch.tried(n, err)
+// noteBatch notes what a batch came to, and says so where it was too large.
+func (e *Embeddings) noteBatch(ctx context.Context, n int, err error) error {
+	left := e.batch.note(n, err)
 	if err != nil && left == nil {
-		e.log.WarnContext(ctx, "the embedding endpoint did not answer within embedding-timeout: it is given fewer texts at once", "texts", n, "next", e.batch.size)
+		e.log.WarnContext(ctx, "the embedding endpoint did not answer within embedding-timeout: it is given fewer texts at once",
+			"texts", n, "next", e.batch.size)
 	}
 	return left
 }
@@ -54,5 +55,6 @@ func tookTooLong(err error) bool {
 	if !ok || failed.Class != llm.ClassTransient {
 		return false
 	}
-	return errors.Is(failed, context.DeadlineExceeded) || failed.Status == http.StatusGatewayTimeout || failed.Status == http.StatusRequestTimeout
+	return errors.Is(failed, context.DeadlineExceeded) ||
+		failed.Status == http.StatusGatewayTimeout || failed.Status == http.StatusRequestTimeout
 }

@@ -37,13 +37,13 @@ type Embeddings struct {
 
 	beginning sync.Mutex // held by the one call of Reembed that may begin a version, and while versions are read again
 
-	mu       sync.RWMutex
-	active   version         // its embedder is nil until the endpoint told its dimension
-	building version         // a zero version where none is being made
-	failed   string          // why the last batch of building failed; "" when it did not
-	renewing bool            // the model changed, and messages still lack vectors of the new one
-	skipped  map[string]bool // facts that the endpoint refuses, with their revision
-	aside    map[int64]bool  // segments that cannot be read, or that the endpoint refuses
+	mu              sync.RWMutex
+	active          version         // its embedder is nil until its dimension is known
+	building        version         // a zero version where none is being made
+	failed          string          // why the last batch of building failed; "" when it did not
+	renewing        bool            // the model changed, and messages still lack vectors of the new one
+	skippedFacts    map[string]bool // facts that the endpoint refuses, with their revision
+	skippedSegments map[int64]bool  // segments that cannot be read, or that the endpoint refuses
 }
 
 // version is a version of the vectors with what makes them.
@@ -52,7 +52,7 @@ type version struct {
 	embedder embed.Embedder
 }
 
-// OpenEmbedder answers the embedder of a model, whose Info must name its dimension. An endpoint that must be asked for it
+// OpenEmbedder returns the embedder of a model, whose Info must name its dimension. An endpoint that must be asked for it
 // and does not answer is an *llm.Error.
 type OpenEmbedder func(ctx context.Context, m EmbeddingModel) (embed.Embedder, error)
 
@@ -86,7 +86,7 @@ type EmbeddingsOptions struct {
 func OpenEmbeddings(ctx context.Context, o EmbeddingsOptions) (*Embeddings, error) {
 	e := &Embeddings{
 		store: o.Store, open: o.Open, model: o.Model, dim: o.Dimension, now: o.Now, log: o.Log, builtin: o.Builtin,
-		skipped: map[string]bool{}, aside: map[int64]bool{}, batch: newBatch(), sweep: embedSweep, shared: o.Leases != nil,
+		skippedFacts: map[string]bool{}, skippedSegments: map[int64]bool{}, batch: newBatch(), sweep: embedSweep, shared: o.Leases != nil,
 	}
 	if e.shared {
 		e.sweep = sharedSweep
@@ -132,7 +132,8 @@ func (e *Embeddings) adopt(ctx context.Context, v memory.Embedding, all []memory
 			return err
 		}
 		if !e.builtin(v.Model) || !e.builtin(e.model) {
-			return fmt.Errorf("the facts are embedded with %s (%d dimensions), the configuration says %s: set embedding-model to %s and start; then run \"strata reembed --model %s\", and change the setting when it is done",
+			return fmt.Errorf("the facts are embedded with %s (%d dimensions), the configuration says %s: set embedding-model to %s and start; "+
+				"then run \"strata reembed --model %s\", and change the setting when it is done",
 				v.Model, v.Dimension, e.model, v.Model, e.model)
 		}
 	}
@@ -217,7 +218,7 @@ func (e *Embeddings) begin(ctx context.Context) error {
 	return nil
 }
 
-// Active answers the version in use; a nil embedder while there is none.
+// Active returns the version in use; a nil embedder while there is none.
 func (e *Embeddings) Active() (memory.Embedding, embed.Embedder) {
 	e.mu.RLock()
 	defer e.mu.RUnlock()
@@ -256,8 +257,8 @@ func (e *Embeddings) work(ctx context.Context) (rest time.Duration, err error) {
 	return e.sweep, e.embedAll(ctx)
 }
 
-// follow takes up what other processes did to the versions: begun one, or made another one active.
-func (e *Embeddings) follow(ctx context.Context) error {
+// reloadVersions takes up what other processes did to the versions: begun one, or made another one active.
+func (e *Embeddings) reloadVersions(ctx context.Context) error {
 	if !e.shared {
 		return nil
 	}
@@ -288,7 +289,7 @@ func (e *Embeddings) follow(ctx context.Context) error {
 	return nil
 }
 
-// opened answers a version with its embedder, one of those that are open where it is among them.
+// opened returns a version with its embedder, one of those that are open where it is among them.
 func (e *Embeddings) opened(ctx context.Context, v memory.Embedding, open ...version) (version, error) {
 	for _, o := range open {
 		if o.embedder != nil && o.Version == v.Version {
@@ -308,7 +309,7 @@ func (e *Embeddings) opened(ctx context.Context, v memory.Embedding, open ...ver
 
 // embedAll embeds what lacks a vector of the version in use, then of the one being made, which then takes over.
 func (e *Embeddings) embedAll(ctx context.Context) error {
-	if err := e.follow(ctx); err != nil {
+	if err := e.reloadVersions(ctx); err != nil {
 		return err
 	}
 	if held, err := e.lease.Hold(ctx); err != nil || !held {
@@ -363,8 +364,8 @@ func (e *Embeddings) embedServing(ctx context.Context) error {
 	return err
 }
 
-// keep fails when the lease is not held any more.
-func (e *Embeddings) keep(ctx context.Context) error {
+// keepLease fails when the lease is not held any more.
+func (e *Embeddings) keepLease(ctx context.Context) error {
 	held, err := e.lease.Hold(ctx)
 	if err == nil && !held {
 		return errors.New("another process took over embedding: a call of the endpoint took longer than the lease")
@@ -383,10 +384,10 @@ func (e *Embeddings) note(err error) {
 
 func (e *Embeddings) embedFactsOf(ctx context.Context, v version) error {
 	for {
-		if err := e.keep(ctx); err != nil {
+		if err := e.keepLease(ctx); err != nil {
 			return err
 		}
-		facts, err := e.store.FactsToEmbed(ctx, store.EmbedQuery{Version: v.Version, Limit: e.batch.size + len(e.skipped)})
+		facts, err := e.store.FactsToEmbed(ctx, store.EmbedQuery{Version: v.Version, Limit: e.batch.size + len(e.skippedFacts)})
 		if err != nil {
 			return fmt.Errorf("find facts to embed: %w", err)
 		}
@@ -395,7 +396,7 @@ func (e *Embeddings) embedFactsOf(ctx context.Context, v version) error {
 			return ctx.Err()
 		}
 		facts = facts[:min(len(facts), e.batch.size)]
-		if err := e.tried(ctx, len(facts), e.embedFacts(ctx, v, facts)); err != nil {
+		if err := e.noteBatch(ctx, len(facts), e.embedFacts(ctx, v, facts)); err != nil {
 			return err
 		}
 	}
@@ -408,7 +409,7 @@ func skipKey(v version, f store.FactText) string {
 func (e *Embeddings) unskipped(v version, facts []store.FactText) []store.FactText {
 	out := facts[:0]
 	for _, f := range facts {
-		if !e.skipped[skipKey(v, f)] {
+		if !e.skippedFacts[skipKey(v, f)] {
 			out = append(out, f)
 		}
 	}
@@ -429,7 +430,7 @@ func (e *Embeddings) embedFacts(ctx context.Context, v version, facts []store.Fa
 	w := store.VectorWrite{Version: v.Version, Time: e.now()}
 	for i, f := range facts {
 		if vectors[i] == nil {
-			e.skipped[skipKey(v, f)] = true
+			e.skippedFacts[skipKey(v, f)] = true
 			e.log.WarnContext(ctx, "the embedding endpoint refuses a fact; it is found by its words only", "fact", f.FactID)
 			continue
 		}
@@ -508,7 +509,7 @@ type ReembedJob struct {
 	UpdateTime time.Time
 }
 
-// Reembed begins a new version of all vectors, or answers the job that makes it already.
+// Reembed begins a new version of all vectors, or returns the job that makes it already.
 func (e *Embeddings) Reembed(ctx context.Context, model string, dimension int) (ReembedJob, error) {
 	e.beginning.Lock()
 	defer e.beginning.Unlock()
@@ -555,7 +556,7 @@ func (e *Embeddings) beginBuilding(ctx context.Context, model string, dimension 
 	return e.job(ctx, version{v, embedder})
 }
 
-// Jobs answers the version that is being made, if there is one.
+// Jobs returns the version that is being made, if there is one.
 func (e *Embeddings) Jobs(ctx context.Context) ([]ReembedJob, error) {
 	e.mu.RLock()
 	making := e.building

@@ -21,7 +21,7 @@ import (
 	"github.com/stratamem/strata/internal/worker"
 )
 
-// Indexer writes recorded messages into their users' lexical indexes and merges the segments.
+// Indexer writes recorded messages into their users' search indexes and merges the segments.
 type Indexer struct {
 	store store.Lexicon
 	turns Analyzer
@@ -37,7 +37,7 @@ type Indexer struct {
 
 // Analyzer makes the documents of messages.
 type Analyzer interface {
-	// Analyze must answer a document for each message, with the version of their vectors; version 0 and none where these
+	// Analyze must return a document for each message, with the version of their vectors; version 0 and none where these
 	// take a call of an endpoint: then Wake has them made later.
 	Analyze(ctx context.Context, messages []memory.PlacedMessage) (docs []rank.Doc, version int, err error)
 	// Wake says that messages were indexed. It must not block.
@@ -297,7 +297,7 @@ const (
 	maxMergeBytes = 8 << 20 // of the segments merged into one: a document of MongoDB ends at 16 MiB
 )
 
-// PlanMerge answers the segments to merge into one: those of the smallest tier that is full, as many as make no more
+// PlanMerge returns the segments to merge into one: those of the smallest tier that is full, as many as make no more
 // than maxMergeBytes; none when no tier is full, or where two are too large together.
 func PlanMerge(segments []store.SegmentInfo) []store.SegmentInfo {
 	tiers := map[int][]store.SegmentInfo{}
@@ -315,7 +315,7 @@ func PlanMerge(segments []store.SegmentInfo) []store.SegmentInfo {
 	return nil
 }
 
-// within answers the smallest segments, as many as make no more than maxMergeBytes.
+// within returns the smallest segments, as many as make no more than maxMergeBytes.
 func within(segments []store.SegmentInfo) []store.SegmentInfo {
 	segments = slices.SortedStableFunc(slices.Values(segments), func(a, b store.SegmentInfo) int { return cmp.Compare(a.Bytes, b.Bytes) })
 	sum := 0

@@ -16,8 +16,8 @@ import (
 	"github.com/stratamem/strata/internal/worker"
 )
 
-// EmbeddingStore is the part of the truth that Embeddings keep: vectors of facts, and of messages in the segments of their
-// users' lexical indexes.
+// EmbeddingStore is the part of the primary store that Embeddings keep: vectors of facts, and of messages in the segments of their
+// users' search indexes.
 type EmbeddingStore interface {
 	store.Vectors
 	Segments(ctx context.Context, user memory.UserRef, nos []int64) ([]store.Segment, error)
@@ -27,7 +27,7 @@ type EmbeddingStore interface {
 	MessagesAt(ctx context.Context, q store.PlacesQuery) ([]memory.PlacedMessage, error)
 }
 
-// Analyze makes the documents of messages, with vectors of the version that it answers where that takes no call of an
+// Analyze makes the documents of messages, with vectors of the version that it returns where that takes no call of an
 // endpoint; version 0 where it would. One that the model does not know has no vector.
 func (e *Embeddings) Analyze(ctx context.Context, messages []memory.PlacedMessage) (docs []rank.Doc, version int, err error) {
 	docs = make([]rank.Doc, len(messages))
@@ -42,7 +42,7 @@ func (e *Embeddings) Analyze(ctx context.Context, messages []memory.PlacedMessag
 	for i, m := range messages {
 		words[i] = rank.EmbeddedWords(m.Message)
 	}
-	vectors, err := embedTurns(ctx, v, words)
+	vectors, err := embedMessages(ctx, v, words)
 	if err != nil {
 		return nil, 0, fmt.Errorf("embed %d messages with %s: %w", len(messages), v.Model, err)
 	}
@@ -61,14 +61,14 @@ func (e *Embeddings) embedSegments(ctx context.Context, v version) error {
 		return nil
 	}
 	for {
-		if err := e.keep(ctx); err != nil {
+		if err := e.keepLease(ctx); err != nil {
 			return err
 		}
-		refs, err := e.store.SegmentsToEmbed(ctx, v.Version, segmentsAtOnce+len(e.aside))
+		refs, err := e.store.SegmentsToEmbed(ctx, v.Version, segmentsAtOnce+len(e.skippedSegments))
 		if err != nil {
 			return fmt.Errorf("find segments to embed: %w", err)
 		}
-		refs = slices.DeleteFunc(refs, func(r store.SegmentRef) bool { return e.aside[r.No] })
+		refs = slices.DeleteFunc(refs, func(r store.SegmentRef) bool { return e.skippedSegments[r.No] })
 		if len(refs) == 0 || ctx.Err() != nil {
 			return ctx.Err()
 		}
@@ -96,7 +96,7 @@ func (e *Embeddings) embedSome(ctx context.Context, v version, refs []store.Segm
 		return last
 	}
 	for _, ref := range bad {
-		e.aside[ref.No] = true
+		e.skippedSegments[ref.No] = true
 		e.log.WarnContext(ctx, "messages cannot be embedded; they are found by their words only", "segment", ref.No, "error", last)
 	}
 	return nil
@@ -108,12 +108,12 @@ func (e *Embeddings) embedSome(ctx context.Context, v version, refs []store.Segm
 func (e *Embeddings) embedSegment(ctx context.Context, v version, ref store.SegmentRef) error {
 	found, err := e.store.Segments(ctx, ref.User, []int64{ref.No})
 	if len(found) == 0 || err != nil {
-		return passing(err, "read a segment to embed")
+		return ignoreGone(err, "read a segment to embed")
 	}
 	docs, err := rank.DecodeSegment(found[0].Data)
 	if err != nil { // a search that needs it has it made again
 		e.log.ErrorContext(ctx, "a segment to embed cannot be read", "segment", ref.No, "error", err)
-		e.aside[ref.No] = true
+		e.skippedSegments[ref.No] = true
 		return nil
 	}
 	s := &segmentToEmbed{SegmentRef: ref, docs: docs, stored: e.now()}
@@ -124,10 +124,10 @@ func (e *Embeddings) embedSegment(ctx context.Context, v version, ref store.Segm
 	if err != nil {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), worker.ReleaseTimeout)
 		defer cancel()
-		return errors.Join(err, e.putPart(ctx, s))
+		return errors.Join(err, e.storePart(ctx, s))
 	}
 	_, err = e.putSegment(ctx, s, v.Version)
-	return passing(err, "store an embedded segment")
+	return ignoreGone(err, "store an embedded segment")
 }
 
 // segmentToEmbed is a segment whose messages get vectors.
@@ -141,8 +141,8 @@ type segmentToEmbed struct {
 // partsApart is how much of the endpoint's work a killed process may lose.
 const partsApart = 30 * time.Second
 
-// putPart stores what vectors there are.
-func (e *Embeddings) putPart(ctx context.Context, s *segmentToEmbed) error {
+// storePart stores what vectors there are.
+func (e *Embeddings) storePart(ctx context.Context, s *segmentToEmbed) error {
 	no, err := e.putSegment(ctx, s, 0)
 	if err != nil {
 		return fmt.Errorf("store a segment of which some messages are embedded: %w", err)
@@ -159,8 +159,8 @@ func (e *Embeddings) putSegment(ctx context.Context, s *segmentToEmbed, version 
 	})
 }
 
-// passing leaves out errors that say that a segment or its user is gone.
-func passing(err error, doing string) error {
+// ignoreGone leaves out errors that say that a segment or its user is gone.
+func ignoreGone(err error, doing string) error {
 	switch memory.ReasonOf(err) {
 	case memory.ReasonContention, memory.ReasonUserNotFound:
 		return nil
@@ -182,18 +182,18 @@ func (e *Embeddings) embedDocs(ctx context.Context, v version, s *segmentToEmbed
 	for len(lacking) > 0 {
 		some := lacking[:min(len(lacking), e.batch.size)]
 		failed := e.embedBatch(ctx, v, s.User, s.docs, some)
-		if err := e.tried(ctx, len(some), failed); err != nil {
+		if err := e.noteBatch(ctx, len(some), failed); err != nil {
 			return err
 		}
 		if failed == nil {
 			lacking = lacking[len(some):]
 			s.unstored += len(some)
 		}
-		if err := e.keep(ctx); err != nil {
+		if err := e.keepLease(ctx); err != nil {
 			return err
 		}
 		if len(lacking) > 0 && s.unstored > 0 && e.now().Sub(s.stored) >= partsApart {
-			if err := e.putPart(ctx, s); err != nil {
+			if err := e.storePart(ctx, s); err != nil {
 				return err
 			}
 		}
@@ -214,7 +214,7 @@ func (e *Embeddings) embedBatch(ctx context.Context, v version, user memory.User
 			texts, of = append(texts, w), append(of, i)
 		}
 	}
-	vectors, err := embedTurns(ctx, v, texts)
+	vectors, err := embedMessages(ctx, v, texts)
 	if err != nil {
 		return fmt.Errorf("embed %d messages with %s: %w", len(texts), v.Model, err)
 	}
@@ -230,7 +230,7 @@ func (e *Embeddings) embedBatch(ctx context.Context, v version, user memory.User
 // messagesAtOnce is how many messages are held in memory at once to take their words: each may be a mebibyte.
 const messagesAtOnce = 16
 
-// wordsOf answers what is embedded of messages.
+// wordsOf returns what is embedded of messages.
 func (e *Embeddings) wordsOf(ctx context.Context, user memory.UserRef, docs []rank.Doc, at []int) (map[memory.Place]string, error) {
 	words := make(map[memory.Place]string, len(at))
 	for some := range slices.Chunk(at, messagesAtOnce) {
@@ -249,8 +249,8 @@ func (e *Embeddings) wordsOf(ctx context.Context, user memory.UserRef, docs []ra
 	return words, nil
 }
 
-// embedTurns embeds texts; those that the model does not know, or that the endpoint refuses for good, have the zero vector.
-func embedTurns(ctx context.Context, v version, texts []string) ([]rank.Vector, error) {
+// embedMessages embeds texts; those that the model does not know, or that the endpoint refuses for good, have the zero vector.
+func embedMessages(ctx context.Context, v version, texts []string) ([]rank.Vector, error) {
 	out := make([]rank.Vector, len(texts))
 	selective, _ := v.embedder.(embed.Selective)
 	var known []string

@@ -4,7 +4,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"unicode"
+
+	"github.com/stratamem/strata/internal/text"
 )
 
 // words are the entries of a language for each feature, set apart by white space. In an entry
@@ -78,7 +79,7 @@ func newLexicon(languages ...words) *lexicon {
 }
 
 func (l *lexicon) add(is feature, written string) {
-	dense := strings.ContainsFunc(written, clings)
+	dense := strings.ContainsFunc(written, text.Clings)
 	l.dense = l.dense || dense
 	c := compiler{written: []rune(written), dense: dense}
 	first := c.sequence()
@@ -207,11 +208,6 @@ func (e *entry) begins(at int32, n int, b begin, all map[begin]bool) {
 	for _, next := range s.next {
 		e.begins(next, n, b, all)
 	}
-}
-
-// clings reports whether a letter is of a script whose words are not set apart by blanks, or to which particles cling.
-func clings(r rune) bool {
-	return unicode.In(r, unicode.Hangul, unicode.Han, unicode.Hiragana, unicode.Katakana)
 }
 
 // scan marks the features that a reading has, and returns how many of its words or dense characters are pleasantries.

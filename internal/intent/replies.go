@@ -30,9 +30,9 @@ const (
 
 // replyForms are what such queries of each language have.
 var replyForms = []sentenceForm{
-	{[]string{"you"}, lazily(englishReply)},
-	{[]string{"ste", "has ", "habias ", "tu ", "tus "}, lazily(spanishReply)},
-	{[]string{"추천", "제안", "조언", "권", "말", "알려", "설명", "소개", "답", "써", "적어", "가르쳐"}, lazily(koreanReply)},
-	{[]string{"て", "た", "の"}, lazily(japaneseReply)},
-	{[]string{"你", "您"}, lazily(chineseReply)},
+	{[]string{"you"}, compiled(englishReply)},
+	{[]string{"ste", "has ", "habias ", "tu ", "tus "}, compiled(spanishReply)},
+	{[]string{"추천", "제안", "조언", "권", "말", "알려", "설명", "소개", "답", "써", "적어", "가르쳐"}, compiled(koreanReply)},
+	{[]string{"て", "た", "の"}, compiled(japaneseReply)},
+	{[]string{"你", "您"}, compiled(chineseReply)},
 }

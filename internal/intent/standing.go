@@ -1,10 +1,9 @@
 package intent
 
 import (
-	"regexp"
 	"strings"
-	"sync"
 
+	regexp "github.com/stratamem/strata/internal/lazyregexp"
 	"github.com/stratamem/strata/internal/text"
 )
 
@@ -30,13 +29,13 @@ func IsStanding(message string) bool {
 // sentenceForm is how sentences of a language say something.
 type sentenceForm struct {
 	marks []string // a sentence without any of them is none
-	form  func() *regexp.Regexp
+	form  *regexp.Regexp
 }
 
 func (f *sentenceForm) isIn(folded string) bool {
 	for _, m := range f.marks {
 		if strings.Contains(folded, m) {
-			return f.form().MatchString(folded)
+			return f.form.MatchString(folded)
 		}
 	}
 	return false
@@ -82,13 +81,14 @@ muestre|ofrezca|ponga|responda|resuma|use|utilice|verifique)`
 
 // standingForms are those of all languages. A regular expression is dear; most sentences have none of its marks.
 var standingForms = []sentenceForm{
-	{[]string{"always", "never", "i ask", "from now", "from here on", "going forward", "henceforth", "from today on"}, lazily(englishForm)},
-	{[]string{"siempre", "nunca", "de ahora", "desde ahora", "adelante", "cada vez", "cuando te ", "cuando le ", "si te ", "si le "}, lazily(spanishForm)},
-	{[]string{"항상", "언제나", "늘", "매번", "앞으로", "부터", "때", "면"}, lazily(koreanForm)},
-	{[]string{"いつも", "常に", "毎回", "今後", "これから", "以後", "とき", "時", "際", "たび", "度", "場合", "たら"}, lazily(japaneseForm)},
-	{[]string{"总是", "始终", "每次", "一律", "以后", "今后", "往后", "从现在", "从今", "永远", "總是", "始終", "以後", "今後", "從現在", "永遠", "时", "時"}, lazily(chineseForm)},
+	{[]string{"always", "never", "i ask", "from now", "from here on", "going forward", "henceforth", "from today on"}, compiled(englishForm)},
+	{[]string{"siempre", "nunca", "de ahora", "desde ahora", "adelante", "cada vez", "cuando te ", "cuando le ", "si te ", "si le "}, compiled(spanishForm)},
+	{[]string{"항상", "언제나", "늘", "매번", "앞으로", "부터", "때", "면"}, compiled(koreanForm)},
+	{[]string{"いつも", "常に", "毎回", "今後", "これから", "以後", "とき", "時", "際", "たび", "度", "場合", "たら"}, compiled(japaneseForm)},
+	{[]string{"总是", "始终", "每次", "一律", "以后", "今后", "往后", "从现在", "从今", "永远", "總是", "始終", "以後", "今後", "從現在", "永遠", "时", "時"}, compiled(chineseForm)},
 }
 
-func lazily(form string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(strings.ReplaceAll(form, "\n", "")) })
+// compiled is the expression of a form, which may be written on several lines.
+func compiled(form string) *regexp.Regexp {
+	return regexp.MustCompile(strings.ReplaceAll(form, "\n", ""))
 }

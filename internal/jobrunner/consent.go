@@ -21,16 +21,16 @@ type consent struct {
 }
 
 // consent reads what may be learnt now.
-func (v *visit) consent(ctx context.Context, slot memory.Slot) (consent, error) {
-	ref := v.work.Session.Ref
-	work, err := v.o.Store.SessionWork(ctx, ref)
+func (x extraction) consent(ctx context.Context, slot memory.Slot) (consent, error) {
+	ref := x.run.work.Session.Ref
+	work, err := x.journal.o.Store.SessionWork(ctx, ref)
 	if err == nil && work.Session.Key != slot.Session {
 		err = store.SessionNotFound(ref)
 	}
 	if err != nil {
 		return consent{}, fmt.Errorf("read whether anything may be learnt: %w", err)
 	}
-	messages, err := v.messages(ctx, slot.Range())
+	messages, err := x.run.messages(ctx, slot.Range())
 	if err != nil {
 		return consent{}, err
 	}

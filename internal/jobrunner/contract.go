@@ -11,7 +11,7 @@ import (
 	"github.com/stratamem/strata/internal/summary"
 )
 
-// Store is the part of the truth that background work reads and writes.
+// Store is the part of the primary store that background work reads and writes.
 type Store interface {
 	store.Transcript
 	store.Lexicon
@@ -32,7 +32,7 @@ type Extractor interface {
 	Extract(ctx context.Context, t extract.Task) (llm.Answer, error)
 }
 
-// Facts answers a user's facts from memory, as of the store's last write.
+// Facts returns a user's facts from memory, as of the store's last write.
 type Facts interface {
 	// State must return all facts with the revision they are of.
 	State(ctx context.Context, user memory.UserRef) (extract.State, int64, error)
@@ -40,7 +40,7 @@ type Facts interface {
 	Related(ctx context.Context, user memory.UserRef, text string, limit int) ([]memory.Fact, error)
 }
 
-// Policies answers the policy of background work for sessions of a profile; policy.Policies.WorkOf.
+// Policies returns the policy of background work for sessions of a profile; policy.Policies.WorkOf.
 type Policies func(profile string) policy.Work
 
 // Meter counts what became of work. It must not block.

@@ -1,7 +1,6 @@
 package jobrunner
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -141,6 +140,12 @@ func refusal(reason summary.RefusalReason, answer llm.Answer) failure {
 	return f
 }
 
+// isOutage reports whether the store cannot serve anybody, which is no slot's fault.
+func isOutage(err error) bool {
+	reason := memory.ReasonOf(err)
+	return reason == memory.ReasonStoreUnavailable || reason == memory.ReasonStoreFull
+}
+
 // backoff is how long to wait after so many failures: full jitter below a bound that doubles
 // (https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/), and no less than the endpoint asked for.
 func backoff(attempts int, asked time.Duration, jitter float64) time.Duration {
@@ -187,172 +192,6 @@ func failingSince(slot memory.Slot, f failure, now time.Time) time.Time {
 	return slot.FailingSince
 }
 
-// fail puts off or splits a slot without a usable answer. It reports whether nothing helps; then it has written
-// nothing. A call that ctx ended did not fail: its slot is free at once for whoever comes next.
-func (r *Runner) fail(ctx context.Context, slot memory.Slot, f failure, splitAt int64) (gaveUp bool, err error) {
-	keep := context.WithoutCancel(ctx)
-	if ctx.Err() != nil {
-		f.reason = reasonInterrupted
-		return false, r.noteFailure(keep, slot, f, verdict{attempts: slot.Attempts})
-	}
-	d := judge(slot, f, splitAt, r.now(), r.o.Rand())
-	if d.gaveUp {
-		return true, nil
-	}
-	if f.remedy == hold {
-		r.pauseLane(slot.Kind, r.now().Add(d.wait))
-		return false, r.noteFailure(keep, slot, f, d)
-	}
-	if err := r.noteFailure(keep, slot, f, d); err != nil {
-		return false, err
-	}
-	r.log.WarnContext(ctx, "background work failed and is tried again", "slot", slot.ID(), "scope", scopeMark(slot.Scope), "kind", slot.Kind.String(), "reason", f.reason,
-		"attempts", d.attempts, "again_in", d.wait, "split", d.splitAt > 0)
-	if d.splitAt == 0 {
-		r.o.Meter.SlotDone(slot.Kind, outcomeRetried)
-		return false, nil
-	}
-	return false, r.split(keep, slot, d.splitAt)
-}
-
-// scopeMark tells users apart in the log by the beginning of their key: by the whole of it ids are hashed.
-func scopeMark(k memory.ScopeKey) string { return string(k[:min(8, len(k))]) }
-
-func (r *Runner) noteFailure(ctx context.Context, slot memory.Slot, f failure, d verdict) error {
-	now := r.now()
-	_, err := r.o.Store.FailSlot(ctx, store.SlotFailure{
-		SlotRef: slotRef(slot), Attempts: d.attempts, NotBefore: now.Add(d.wait), FailingSince: failingSince(slot, f, now),
-		Reason: f.reason, Usage: f.usage, Time: now,
-	})
-	if err != nil {
-		return fmt.Errorf("note a slot's failure: %w", err)
-	}
-	return nil
-}
-
-func (r *Runner) split(ctx context.Context, slot memory.Slot, at int64) error {
-	if _, err := r.o.Store.SplitSlot(ctx, store.SlotSplit{SlotRef: slotRef(slot), At: at, Time: r.now()}); err != nil {
-		return fmt.Errorf("split a slot: %w", err)
-	}
-	r.o.Meter.SlotDone(slot.Kind, outcomeSplit)
-	return nil
-}
-
-// park leaves a slot to a person; one that only waits for its endpoint tries itself again, see retryParked.
-func (r *Runner) park(ctx context.Context, slot memory.Slot, f failure) error {
-	now := r.now()
-	since, again, attempts, last := failingSince(slot, f, now), now, slot.Attempts+1, f.reason
-	if f.remedy.passes() {
-		f.reason = reasonExhausted
-		again = now.Add(min(now.Sub(since)/parkedShare, store.LongestParked))
-	}
-	if f.remedy == hold {
-		attempts = slot.Attempts
-	}
-	_, err := r.o.Store.FailSlot(ctx, store.SlotFailure{
-		SlotRef: slotRef(slot), Attempts: attempts, NotBefore: again, FailingSince: since, Reason: f.reason, Park: true,
-		Usage: f.usage, Time: now,
-	})
-	if err != nil {
-		return fmt.Errorf("park a slot: %w", err)
-	}
-	r.log.WarnContext(ctx, "background work is parked", "slot", slot.ID(), "scope", scopeMark(slot.Scope), "kind", slot.Kind.String(), "reason", f.reason,
-		"attempts", attempts, "last", last)
-	r.o.Meter.SlotDone(slot.Kind, outcomeParked)
-	return nil
-}
-
-// lane is the model that a kind of slots asks.
-type lane int
-
-const (
-	laneExtract lane = iota
-	laneSummaries
-)
-
-func laneOf(kind memory.SlotKind) lane {
-	if kind == memory.SlotExtract {
-		return laneExtract
-	}
-	return laneSummaries
-}
-
-func (r *Runner) pauseLane(kind memory.SlotKind, until time.Time) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if until.After(r.paused[laneOf(kind)]) {
-		r.paused[laneOf(kind)] = until
-	}
-}
-
-// pausedUntil is when the models of a kind may be asked again; zero for now.
-func (r *Runner) pausedUntil(kind memory.SlotKind) time.Time {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if until := r.paused[laneOf(kind)]; store.Runs(until, r.now(), store.LongestWait) {
-		return until
-	}
-	return time.Time{}
-}
-
-// heard notes what a call of a kind's model showed: that it answers, or that it fails.
-func (r *Runner) heard(kind memory.SlotKind, err error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.answers[laneOf(kind)] = err == nil
-}
-
-const (
-	// maxUnparked is how many parked slots a sweep takes up at once when the model answers.
-	maxUnparked = 50
-	// unparkPause is how long to wait between two parked slots that are tried while nobody knows that it does.
-	unparkPause = 5 * time.Minute
-)
-
-// retryParked tries parked slots again that only waited for an endpoint. While it is not known to answer, one of them is
-// tried now and then: there may be no other call that would show that it is well again.
-func (r *Runner) retryParked(ctx context.Context, now time.Time) error {
-	slots, err := r.o.Store.ParkedSlots(ctx, store.ParkedQuery{Reason: reasonExhausted, Before: now, Limit: maxUnparked})
-	if err != nil {
-		return fmt.Errorf("look for parked jobs to try again: %w", err)
-	}
-	for _, slot := range slots {
-		if !r.mayUnpark(slot.Kind, now) {
-			continue
-		}
-		_, err := r.o.Store.RetrySlot(ctx, store.SlotRetry{SlotRef: slotRef(slot), Again: true, Time: now})
-		if memory.ReasonOf(err) == memory.ReasonSlotNotParked || memory.IsGone(err) {
-			continue // another process was faster
-		}
-		if err != nil {
-			return fmt.Errorf("try a parked job again: %w", err)
-		}
-		r.o.Meter.SlotDone(slot.Kind, outcomeUnparked)
-		r.mu.Lock()
-		r.queue.visitAt(slot.User.Session(slot.SessionID), now, errand{thorough: true})
-		r.mu.Unlock()
-	}
-	return nil
-}
-
-// mayUnpark reports whether a parked slot of a kind may be tried again now.
-func (r *Runner) mayUnpark(kind memory.SlotKind, now time.Time) bool {
-	if !r.pausedUntil(kind).IsZero() {
-		return false
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	l := laneOf(kind)
-	if r.answers[l] {
-		return true
-	}
-	if store.Runs(r.unparked[l].Add(unparkPause), now, unparkPause) {
-		return false
-	}
-	r.unparked[l] = now
-	return true
-}
-
 // splitPoint is the message after which to split a range in two: the end of a turn, with every tool call on the side
 // of its results, as near to the middle as there is one; 0 when there is none.
 func splitPoint(messages []memory.Message) int64 {
@@ -369,7 +208,7 @@ func splitPoint(messages []memory.Message) int64 {
 	return best
 }
 
-// lastResults answers, for each message, the place of the last message that answers one of its calls, or its own.
+// lastResults returns, for each message, the place of the last message that answers one of its calls, or its own.
 func lastResults(messages []memory.Message) []int {
 	ends := make([]int, len(messages))
 	callers := map[string]int{}

@@ -10,6 +10,11 @@ import (
 	"github.com/stratamem/strata/internal/summary"
 )
 
+// periodRun is one look at the weeks and months of a user.
+type periodRun struct{ journal *journal }
+
+func (r *periodRun) writer() summaryWriter { return summaryWriter{r.journal} }
+
 // maxPeriods is how many weeks or months of a user are looked at: forty years of weeks.
 const maxPeriods = 2100
 
@@ -19,13 +24,13 @@ type periods struct {
 	next  time.Time            // when a week or month that has something to summarise is over; zero when none has
 }
 
-// visitPeriods summarises the weeks and months that are due. When none is, it tells the store when to look again.
-func (r *Runner) visitPeriods(ctx context.Context, ref memory.UserRef) (outcome, error) {
-	user, err := r.o.Store.User(ctx, ref)
+// run summarises the weeks and months that are due. When none is, it tells the store when to look again.
+func (r *periodRun) run(ctx context.Context, ref memory.UserRef) (outcome, error) {
+	user, err := r.journal.o.Store.User(ctx, ref)
 	if err != nil {
 		return outcome{}, fmt.Errorf("read a user: %w", err)
 	}
-	found, err := r.periodsOf(ctx, user)
+	found, err := r.due(ctx, user)
 	if err != nil {
 		return outcome{}, err
 	}
@@ -34,7 +39,7 @@ func (r *Runner) visitPeriods(ctx context.Context, ref memory.UserRef) (outcome,
 		if err := ctx.Err(); err != nil {
 			return outcome{}, err
 		}
-		did, at, err := r.makePeriod(ctx, user, plan)
+		did, at, err := r.makeNext(ctx, user, plan)
 		if err != nil {
 			return outcome{}, err
 		}
@@ -43,21 +48,21 @@ func (r *Runner) visitPeriods(ctx context.Context, ref memory.UserRef) (outcome,
 	if again { // months wait for their weeks
 		return outcome{again: true}, nil
 	}
-	return r.settlePeriods(ctx, user, found, next)
+	return r.deferUser(ctx, user, found, next)
 }
 
-// settlePeriods defers the user. A leaf that is stored meanwhile, and a change of the timezone or of what is hidden, sets a
+// deferUser defers the user. A leaf that is stored meanwhile, and a change of the timezone or of what is hidden, sets a
 // time that the deferral then overwrites, so everything is looked at once more after it.
-func (r *Runner) settlePeriods(ctx context.Context, user memory.User, found periods, next time.Time) (outcome, error) {
-	next = r.latest(next, store.LongestPeriodsLook)
-	if err := r.o.Store.DeferPeriods(context.WithoutCancel(ctx), user.Ref, user.Scope, next); err != nil {
+func (r *periodRun) deferUser(ctx context.Context, user memory.User, found periods, next time.Time) (outcome, error) {
+	next = r.journal.latest(next, store.LongestPeriodsLook)
+	if err := r.journal.o.Store.DeferPeriods(context.WithoutCancel(ctx), user.Ref, user.Scope, next); err != nil {
 		return outcome{}, fmt.Errorf("set when weeks and months are looked at again: %w", err)
 	}
-	user, err := r.o.Store.User(ctx, user.Ref) // the timezone may have changed too
+	user, err := r.journal.o.Store.User(ctx, user.Ref) // the timezone may have changed too
 	if err != nil {
 		return outcome{}, fmt.Errorf("read a user: %w", err)
 	}
-	now, err := r.periodsOf(ctx, user)
+	now, err := r.due(ctx, user)
 	if err != nil {
 		return outcome{}, err
 	}
@@ -65,19 +70,21 @@ func (r *Runner) settlePeriods(ctx context.Context, user memory.User, found peri
 	return outcome{again: changed, next: next}, nil
 }
 
-// periodsOf reads a user's summaries and plans weeks and months.
-func (r *Runner) periodsOf(ctx context.Context, user memory.User) (periods, error) {
-	marks, err := ReadMarks(ctx, r.o.Store, user.Ref)
+// due reads a user's summaries and plans weeks and months.
+func (r *periodRun) due(ctx context.Context, user memory.User) (periods, error) {
+	marks, err := ReadMarks(ctx, r.journal.o.Store, user.Ref)
 	if err != nil {
 		return periods{}, err
 	}
 	in := summary.PeriodInput{
-		Now: r.now(), Location: user.Location(), Told: map[string]bool{}, Corrected: marks.Corrected(), Rebuilds: marks.Rebuilds(),
+		Now: r.journal.now(), Location: user.Location(), Told: map[string]bool{}, Corrected: marks.Corrected(), Rebuilds: marks.Rebuilds(),
 	}
-	if in.Weeks, err = r.o.Store.Periods(ctx, store.PeriodQuery{User: user.Ref, Kind: memory.SummaryWeek, Limit: maxPeriods}); err != nil {
+	weeks := store.PeriodQuery{User: user.Ref, Kind: memory.SummaryWeek, Limit: maxPeriods}
+	if in.Weeks, err = r.journal.o.Store.Periods(ctx, weeks); err != nil {
 		return periods{}, fmt.Errorf("read weeks: %w", err)
 	}
-	if in.Months, err = r.o.Store.Periods(ctx, store.PeriodQuery{User: user.Ref, Kind: memory.SummaryMonth, Limit: maxPeriods}); err != nil {
+	months := store.PeriodQuery{User: user.Ref, Kind: memory.SummaryMonth, Limit: maxPeriods}
+	if in.Months, err = r.journal.o.Store.Periods(ctx, months); err != nil {
 		return periods{}, fmt.Errorf("read months: %w", err)
 	}
 	var next time.Time
@@ -98,10 +105,10 @@ func (r *Runner) periodsOf(ctx context.Context, user memory.User) (periods, erro
 const leafWeeks = 8
 
 // eachWindow reads the outlines of a user's leaves, some whole weeks at a time, oldest first.
-func (r *Runner) eachWindow(ctx context.Context, user memory.User, visit func(leaves []memory.SummaryNode)) error {
+func (r *periodRun) eachWindow(ctx context.Context, user memory.User, visit func(leaves []memory.SummaryNode)) error {
 	loc := user.Location()
 	for q := (store.LeafQuery{User: user.Ref, Limit: 1}); ; {
-		first, err := r.o.Store.LeavesBetween(ctx, q)
+		first, err := r.journal.o.Store.LeavesBetween(ctx, q)
 		if err != nil {
 			return fmt.Errorf("find the next leaf: %w", err)
 		}
@@ -113,7 +120,7 @@ func (r *Runner) eachWindow(ctx context.Context, user memory.User, visit func(le
 		for range leafWeeks - 1 {
 			q.From = summary.WeekOf(q.From, loc).End
 		}
-		leaves, err := r.o.Store.LeavesBetween(ctx, store.LeafQuery{User: user.Ref, From: week.Start, To: q.From})
+		leaves, err := r.journal.o.Store.LeavesBetween(ctx, store.LeafQuery{User: user.Ref, From: week.Start, To: q.From})
 		if err != nil {
 			return fmt.Errorf("read leaves: %w", err)
 		}
@@ -148,30 +155,30 @@ func nextEnd(in summary.PeriodInput) time.Time {
 	return next
 }
 
-// makePeriod summarises a week or a month. It reports false, and when to try, where that cannot be done now.
-func (r *Runner) makePeriod(ctx context.Context, user memory.User, plan summary.PeriodPlan) (did bool, at time.Time, err error) {
-	now := r.now()
+// makeNext summarises a week or a month. It reports false, and when to try, where that cannot be done now.
+func (r *periodRun) makeNext(ctx context.Context, user memory.User, plan summary.PeriodPlan) (did bool, at time.Time, err error) {
+	now := r.journal.now()
 	kind := memory.SlotWeek
 	if plan.Kind == memory.SummaryMonth {
 		kind = memory.SlotMonth
 	}
-	if paused := r.pausedUntil(kind); paused.After(now) {
+	if paused := r.journal.models.pausedUntil(kind); paused.After(now) {
 		return false, paused, nil
 	}
 	key := memory.SlotKey{Scope: user.Scope, Kind: kind, From: summary.DayNumber(plan.Period.Start), Generation: plan.Generation}
-	slot, err := r.openSlot(ctx, user.Ref, key, summary.DayNumber(plan.Period.End)-1)
+	slot, err := r.journal.open(ctx, user.Ref, key, summary.DayNumber(plan.Period.End)-1)
 	if err != nil || slot.State >= memory.SlotParked {
 		return false, time.Time{}, err
 	}
-	if at := r.readyAt(slot); at.After(now) {
+	if at := r.journal.readyAt(slot); at.After(now) {
 		return false, at, nil
 	}
-	if slot.Owner != r.o.Owner { // it failed before, or was left behind
-		if slot, err = r.claim(ctx, slot); err != nil {
-			return false, now.Add(r.o.Lease), ignoreContention(err)
+	if slot.Owner != r.journal.o.Owner { // it failed before, or was left behind
+		if slot, err = r.journal.claim(ctx, slot); err != nil {
+			return false, now.Add(r.journal.o.Lease), ignoreContention(err)
 		}
 	}
-	return true, time.Time{}, r.doPeriod(ctx, user, plan, slot)
+	return true, time.Time{}, r.summarize(ctx, user, plan, slot)
 }
 
 // ignoreContention makes nothing of somebody else having been faster.
@@ -182,33 +189,35 @@ func ignoreContention(err error) error {
 	return err
 }
 
-func (r *Runner) doPeriod(ctx context.Context, user memory.User, plan summary.PeriodPlan, slot memory.Slot) (err error) {
-	defer r.parkPanic(ctx, slot, &err)
-	policy := r.o.Policies("").Summary
+func (r *periodRun) summarize(ctx context.Context, user memory.User, plan summary.PeriodPlan, slot memory.Slot) (err error) {
+	defer r.journal.parkPanic(ctx, slot, &err)
+	policy := r.journal.o.Policies("").Summary
 	slot = asAsked(slot, summary.PromptID(policy.PeriodStyle, policy.MaxTokens))
 	if slot.State == memory.SlotOpen {
-		p, err := r.periodPiece(ctx, user, plan, slot)
+		p, err := r.newPiece(ctx, user, plan, slot)
 		if err != nil {
 			return err
 		}
-		if slot, err = r.write(ctx, p); err != nil {
+		if slot, err = r.writer().write(ctx, p); err != nil {
 			return err
 		}
 	}
 	if slot.State != memory.SlotAnswered {
 		return nil // put off, parked, or finished by somebody else
 	}
-	return r.putNode(context.WithoutCancel(ctx), slot, user.Location())
+	return r.writer().store(context.WithoutCancel(ctx), slot, user.Location())
 }
 
-// periodPiece is what a week or month is made of. Parts that are too much for one call are shortened, each to its
+// newPiece is what a week or month is made of. Parts that are too much for one call are shortened, each to its
 // share.
-func (r *Runner) periodPiece(ctx context.Context, user memory.User, plan summary.PeriodPlan, slot memory.Slot) (piece, error) {
-	policy := r.o.Policies("").Summary
+func (r *periodRun) newPiece(ctx context.Context, user memory.User, plan summary.PeriodPlan, slot memory.Slot) (piece, error) {
+	policy := r.journal.o.Policies("").Summary
 	start, end := plan.Period.Start.UTC(), plan.Period.End.UTC()
 	p := piece{
 		slot: slot,
-		task: summary.Task{Kind: plan.Kind, Period: plan.Period, MaxTokens: policy.MaxTokens, Location: user.Location(), Style: policy.PeriodStyle},
+		task: summary.Task{
+			Kind: plan.Kind, Period: plan.Period, MaxTokens: policy.MaxTokens, Location: user.Location(), Style: policy.PeriodStyle,
+		},
 		node: memory.SummaryNode{
 			ID: memory.EffectID(slot.ID(), 0), Kind: plan.Kind, Generation: plan.Generation, Rebuild: plan.Rebuild,
 			Period: memory.Period{Name: plan.Period.Name, Start: start, End: end},
@@ -234,12 +243,12 @@ func (r *Runner) periodPiece(ctx context.Context, user memory.User, plan summary
 }
 
 // textsOf reads what summaries say, by their ids: those of a user's plans have no text.
-func (r *Runner) textsOf(ctx context.Context, user memory.UserRef, nodes []memory.SummaryNode) (map[string]string, error) {
+func (r *periodRun) textsOf(ctx context.Context, user memory.UserRef, nodes []memory.SummaryNode) (map[string]string, error) {
 	ids := make([]string, len(nodes))
 	for i, n := range nodes {
 		ids[i] = n.ID
 	}
-	found, err := r.o.Store.Nodes(ctx, user, ids)
+	found, err := r.journal.o.Store.Nodes(ctx, user, ids)
 	if err != nil {
 		return nil, fmt.Errorf("read the summaries of a week or month: %w", err)
 	}
@@ -251,14 +260,14 @@ func (r *Runner) textsOf(ctx context.Context, user memory.UserRef, nodes []memor
 }
 
 // sourceTitle is a week's name, or the title of a leaf's session.
-func (r *Runner) sourceTitle(ctx context.Context, user memory.User, n memory.SummaryNode, titles map[string]string) (string, error) {
+func (r *periodRun) sourceTitle(ctx context.Context, user memory.User, n memory.SummaryNode, titles map[string]string) (string, error) {
 	if n.Kind != memory.SummarySession {
 		return n.Period.Name, nil
 	}
 	if known, ok := titles[n.SessionID]; ok {
 		return known, nil
 	}
-	work, err := r.o.Store.SessionWork(ctx, user.Ref.Session(n.SessionID))
+	work, err := r.journal.o.Store.SessionWork(ctx, user.Ref.Session(n.SessionID))
 	switch {
 	case memory.IsGone(err):
 		titles[n.SessionID] = n.SessionID

@@ -7,26 +7,26 @@ import (
 	"github.com/stratamem/strata/internal/memory"
 )
 
-// target is what a worker visits: a session, or the weeks and months of a user when SessionID is empty.
+// target is what work is about: a session, or the weeks and months of a user when SessionID is empty.
 type target = memory.SessionRef
 
-// errand is why a target is visited. It stays with the target until a visit finds nothing left to do.
-type errand struct {
+// request says what a run is to look for. It stays with its target until a run finds nothing left to do.
+type request struct {
 	hurryExtract bool // triggers of extraction are not waited for
 	hurryLeaf    bool // nor those of summaries
 	thorough     bool // a sweep or a timer asked: merges are looked for, and the store is told when to look again
 	merge        bool // a summary was stored: merges are looked for
 }
 
-func (e errand) plus(f errand) errand {
-	return errand{
+func (e request) plus(f request) request {
+	return request{
 		hurryExtract: e.hurryExtract || f.hurryExtract, hurryLeaf: e.hurryLeaf || f.hurryLeaf,
 		thorough: e.thorough || f.thorough, merge: e.merge || f.merge,
 	}
 }
 
-// queue decides who is visited next. It is pure: time is an argument. Users with ready targets take turns, so that one
-// with a thousand sessions holds up nobody, and none has more than perUser visits at once.
+// queue decides which target is worked on next. It is pure: time is an argument. Users with ready targets take turns, so that one
+// with a thousand sessions holds up nobody, and none has more than perUser runs at once.
 type queue struct {
 	debounce time.Duration // without another nudge before a nudged session is ready
 	patience time.Duration // after the first nudge it is ready all the same
@@ -34,7 +34,7 @@ type queue struct {
 
 	entries map[target]*entry
 	waiting entryHeap
-	visits  int                         // that run
+	runs    int                         // that run
 	turns   []memory.UserRef            // users with ready targets, the next one first
 	ready   map[memory.UserRef][]target // in the order in which they became ready
 	running map[memory.UserRef]int
@@ -51,17 +51,17 @@ const (
 type entry struct {
 	target
 	state    entryState
-	errand   errand
+	request  request
 	first    time.Time // of the nudges that wait
 	nudgedAt time.Time // when they have gathered; zero without any
-	lookAt   time.Time // when it is to be visited anyway; zero for never
+	lookAt   time.Time // when it is to be run anyway; zero for never
 	index    int       // in the heap while it waits
 }
 
 // at is when a waiting entry becomes ready.
 func (e *entry) at() time.Time { return earliest(e.nudgedAt, e.lookAt) }
 
-// earliest is the earlier of two times, of which a zero one stands for never.
+// earliest returns the earlier of two times; a zero one means never.
 func earliest(a, b time.Time) time.Time {
 	if a.IsZero() || (!b.IsZero() && b.Before(a)) {
 		return b
@@ -86,11 +86,11 @@ func (q *queue) nudge(t target, now time.Time) {
 	})
 }
 
-// visitAt makes a target ready at a time, or before it when something else makes it so.
-func (q *queue) visitAt(t target, at time.Time, why errand) {
+// runAt makes a target ready at a time, or before it when something else makes it so.
+func (q *queue) runAt(t target, at time.Time, asked request) {
 	q.change(t, func(e *entry) {
 		e.lookAt = earliest(e.lookAt, at)
-		e.errand = e.errand.plus(why)
+		e.request = e.request.plus(asked)
 	})
 }
 
@@ -119,7 +119,7 @@ func (q *queue) wake(now time.Time) time.Time {
 		}
 		heap.Pop(&q.waiting)
 		if !e.lookAt.IsZero() && !e.lookAt.After(now) {
-			e.errand.thorough = true
+			e.request.thorough = true
 		}
 		q.makeReady(e)
 	}
@@ -134,8 +134,8 @@ func (q *queue) makeReady(e *entry) {
 	q.ready[e.UserRef] = append(q.ready[e.UserRef], e.target)
 }
 
-// take hands out the next target; ok is false when there is none that may be visited now.
-func (q *queue) take() (t target, why errand, ok bool) {
+// take hands out the next target; ok is false when there is none that may be run now.
+func (q *queue) take() (t target, asked request, ok bool) {
 	for range q.turns {
 		user := q.turns[0]
 		q.turns = q.turns[1:]
@@ -152,32 +152,32 @@ func (q *queue) take() (t target, why errand, ok bool) {
 		}
 		return t, q.start(t), true
 	}
-	return target{}, errand{}, false
+	return target{}, request{}, false
 }
 
-func (q *queue) start(t target) errand {
+func (q *queue) start(t target) request {
 	e := q.entries[t]
-	why := e.errand
-	e.state, e.errand = entryRunning, errand{}
+	asked := e.request
+	e.state, e.request = entryRunning, request{}
 	e.first, e.nudgedAt, e.lookAt = time.Time{}, time.Time{}, time.Time{}
 	q.running[t.UserRef]++
-	q.visits++
-	return why
+	q.runs++
+	return asked
 }
 
-// again ends a visit after which there is more to do at once: others of the same user and other users come first.
-func (q *queue) again(t target, why errand) {
+// again ends a run after which there is more to do at once: others of the same user and other users come first.
+func (q *queue) again(t target, asked request) {
 	e := q.end(t)
-	e.errand = e.errand.plus(why)
+	e.request = e.request.plus(asked)
 	q.makeReady(e)
 }
 
-// rest ends a visit after which there is nothing to do until then; zero for never. The errand is what has to be kept
+// rest ends a run after which there is nothing to do until then; zero for never. The request is what has to be kept
 // in mind until then.
-func (q *queue) rest(t target, then time.Time, why errand) {
+func (q *queue) rest(t target, then time.Time, asked request) {
 	e := q.end(t)
 	e.lookAt = earliest(e.lookAt, then)
-	e.errand = e.errand.plus(why)
+	e.request = e.request.plus(asked)
 	if e.at().IsZero() {
 		delete(q.entries, t)
 		return
@@ -187,20 +187,21 @@ func (q *queue) rest(t target, then time.Time, why errand) {
 }
 
 func (q *queue) end(t target) *entry {
-	q.visits--
+	q.runs--
 	if q.running[t.UserRef]--; q.running[t.UserRef] == 0 {
 		delete(q.running, t.UserRef)
 	}
 	return q.entries[t]
 }
 
-// busy is how many targets of the user are ready or visited now.
+// busy is how many targets of the user are ready or run now.
 func (q *queue) busy(user memory.UserRef) int { return q.running[user] + len(q.ready[user]) }
 
 // entryHeap has the entry whose time comes first on top.
 type entryHeap []*entry
 
-func (h entryHeap) Len() int           { return len(h) }
+func (h entryHeap) Len() int { return len(h) }
+
 func (h entryHeap) Less(i, j int) bool { return h[i].at().Before(h[j].at()) }
 
 func (h entryHeap) Swap(i, j int) {

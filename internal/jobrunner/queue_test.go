@@ -39,26 +39,26 @@ func TestQueue(t *testing.T) {
 	})
 	t.Run("a nudge during a visit leads to another one", func(t *testing.T) {
 		q := newQueue(gather, 3)
-		q.visitAt(a, morning, errand{})
+		q.runAt(a, morning, request{})
 		q.wake(morning)
 		q.take()
 		q.nudge(a, morning)
-		q.rest(a, time.Time{}, errand{})
+		q.rest(a, time.Time{}, request{})
 		q.wake(morning.Add(gather))
 		if _, _, ok := q.take(); !ok {
 			t.Error("the nudge is lost")
 		}
 	})
-	t.Run("an errand stays until a visit finds nothing left to do", func(t *testing.T) {
+	t.Run("an request stays until a visit finds nothing left to do", func(t *testing.T) {
 		q := newQueue(gather, 3)
-		q.visitAt(a, morning, errand{hurryExtract: true})
+		q.runAt(a, morning, request{hurryExtract: true})
 		q.wake(morning)
 		_, why, _ := q.take()
 		q.again(a, why)
 		if _, why, _ = q.take(); !why.hurryExtract {
 			t.Error("the second visit is not in a hurry")
 		}
-		q.rest(a, time.Time{}, errand{})
+		q.rest(a, time.Time{}, request{})
 		q.nudge(a, morning)
 		q.wake(morning.Add(gather))
 		if _, why, _ = q.take(); why.hurryExtract {
@@ -67,19 +67,19 @@ func TestQueue(t *testing.T) {
 	})
 	t.Run("a visit that a timer asked for is thorough", func(t *testing.T) {
 		q := newQueue(gather, 3)
-		q.visitAt(a, morning, errand{})
-		q.rest(takeFirst(q, morning), morning.Add(time.Minute), errand{})
+		q.runAt(a, morning, request{})
+		q.rest(takeFirst(q, morning), morning.Add(time.Minute), request{})
 		q.wake(morning.Add(time.Minute))
 		if _, why, ok := q.take(); !ok || !why.thorough {
-			t.Errorf("errand %+v, %v", why, ok)
+			t.Errorf("request %+v, %v", why, ok)
 		}
 	})
 	t.Run("users take turns, whatever each of them has", func(t *testing.T) {
 		q := newQueue(gather, 3)
 		for i := range 1000 {
-			q.visitAt(sessionOf("ada", fmt.Sprint(i)), morning, errand{})
+			q.runAt(sessionOf("ada", fmt.Sprint(i)), morning, request{})
 		}
-		q.visitAt(sessionOf("bob", "s"), morning.Add(time.Second), errand{})
+		q.runAt(sessionOf("bob", "s"), morning.Add(time.Second), request{})
 		q.wake(morning.Add(time.Second))
 		for range 2 {
 			if got, _, _ := q.take(); got.UserID == "bob" {
@@ -91,7 +91,7 @@ func TestQueue(t *testing.T) {
 	t.Run("a user has no more visits at once than allowed", func(t *testing.T) {
 		q := newQueue(gather, 3)
 		for i := range 10 {
-			q.visitAt(sessionOf("ada", fmt.Sprint(i)), morning, errand{})
+			q.runAt(sessionOf("ada", fmt.Sprint(i)), morning, request{})
 		}
 		q.wake(morning)
 		n := 0
@@ -133,7 +133,7 @@ func checkQueue(t *rapid.T) {
 	}
 	end := func() {
 		if len(visited) > 0 {
-			q.rest(visited[0], time.Time{}, errand{})
+			q.rest(visited[0], time.Time{}, request{})
 			delete(isVisited, visited[0])
 			visited = visited[1:]
 		}
@@ -145,7 +145,7 @@ func checkQueue(t *rapid.T) {
 			q.nudge(any, now)
 			due[any] = true
 		case 1:
-			q.visitAt(any, now.Add(time.Minute), errand{})
+			q.runAt(any, now.Add(time.Minute), request{})
 			due[any] = true
 		case 2:
 			now = now.Add(30 * time.Second)
@@ -156,7 +156,7 @@ func checkQueue(t *rapid.T) {
 			end()
 		case 5:
 			if len(visited) > 0 {
-				q.again(visited[0], errand{})
+				q.again(visited[0], request{})
 				due[visited[0]] = true
 				delete(isVisited, visited[0])
 				visited = visited[1:]
@@ -170,7 +170,7 @@ func checkQueue(t *rapid.T) {
 		}
 		end()
 	}
-	if len(due) > 0 || len(q.entries) > 0 || q.visits != 0 || len(q.running) > 0 || len(q.ready) > 0 {
-		t.Fatalf("due %v, entries %d, visits %d", due, len(q.entries), q.visits)
+	if len(due) > 0 || len(q.entries) > 0 || q.runs != 0 || len(q.running) > 0 || len(q.ready) > 0 {
+		t.Fatalf("due %v, entries %d, visits %d", due, len(q.entries), q.runs)
 	}
 }

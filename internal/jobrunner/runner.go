@@ -14,6 +14,7 @@ import (
 
 	"github.com/stratamem/strata/internal/group"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/worker"
 )
 
@@ -21,16 +22,11 @@ import (
 // follows from what is stored, and the slots of the journal fence every piece of it, so that a crash at any point
 // loses nothing, does nothing twice, and pays for no answer twice that is in the journal.
 type Runner struct {
-	o   RunnerOptions
-	log *slog.Logger
+	o       RunnerOptions
+	journal *journal
 
-	mu     sync.Mutex
-	queue  *queue
-	paused map[lane]time.Time // until when no model of the lane is asked
-	// answers says whether the lane's model answered when it was asked last, unparked when a parked slot was tried last without
-	// knowing that.
-	answers  map[lane]bool
-	unparked map[lane]time.Time
+	mu    sync.Mutex
+	queue *queue
 
 	loop    *worker.Loop
 	running group.Group
@@ -108,30 +104,20 @@ func NewRunner(o RunnerOptions) *Runner {
 	}
 	// One user never takes the last worker: its sessions may all hang in a slow model.
 	perUser := max(1, o.Workers-1)
-	r := &Runner{
-		o: o, log: o.Log, queue: newQueue(o.Debounce, perUser), progress: progress{seed: maphash.MakeSeed()},
-		paused: map[lane]time.Time{}, answers: map[lane]bool{}, unparked: map[lane]time.Time{},
-	}
+	j := &journal{o: o, log: o.Log}
+	j.models = newModels(j.now)
+	r := &Runner{o: o, journal: j, queue: newQueue(o.Debounce, perUser), progress: progress{seed: maphash.MakeSeed()}}
 	r.loop = worker.NewLoop(worker.LoopOptions{
 		Work: r.dispatch, Look: r.sweepStore, LookEvery: o.Sweep,
-		Failed: func(ctx context.Context, f worker.Failure) { r.complain(ctx, "look for work", f.Err) },
+		Failed: func(ctx context.Context, f worker.Failure) { r.journal.logError(ctx, "look for work", f.Err) },
 	})
 	return r
-}
-
-// now is the time as stores keep it.
-func (r *Runner) now() time.Time { return r.o.Now().UTC().Truncate(time.Microsecond) }
-
-func (r *Runner) seam(point string) {
-	if r.o.Seams != nil {
-		r.o.Seams(point)
-	}
 }
 
 // Nudge says that the session has new messages. It never blocks.
 func (r *Runner) Nudge(ref memory.SessionRef) {
 	r.mu.Lock()
-	r.queue.nudge(ref, r.now())
+	r.queue.nudge(ref, r.journal.now())
 	r.mu.Unlock()
 	r.loop.Wake()
 }
@@ -139,13 +125,13 @@ func (r *Runner) Nudge(ref memory.SessionRef) {
 // Hurry makes the session's work of the kinds SlotExtract and SlotLeaf due now, whatever the triggers say; other kinds
 // follow from these. It never blocks. A slot that failed is still not tried before its time.
 func (r *Runner) Hurry(ref memory.SessionRef, kinds ...memory.SlotKind) {
-	var why errand
+	var asked request
 	for _, k := range kinds {
-		why.hurryExtract = why.hurryExtract || k == memory.SlotExtract
-		why.hurryLeaf = why.hurryLeaf || k == memory.SlotLeaf
+		asked.hurryExtract = asked.hurryExtract || k == memory.SlotExtract
+		asked.hurryLeaf = asked.hurryLeaf || k == memory.SlotLeaf
 	}
 	r.mu.Lock()
-	r.queue.visitAt(ref, r.now(), why)
+	r.queue.runAt(ref, r.journal.now(), asked)
 	r.mu.Unlock()
 	r.loop.Wake()
 }
@@ -154,8 +140,8 @@ func (r *Runner) Hurry(ref memory.SessionRef, kinds ...memory.SlotKind) {
 // never blocks.
 func (r *Runner) LookAgain(user memory.UserRef, sessionID string) {
 	r.mu.Lock()
-	for _, id := range slices.Compact([]string{sessionID, ""}) { // "" stands for weeks and months
-		r.queue.visitAt(user.Session(id), r.now(), errand{thorough: true})
+	for _, id := range slices.Compact([]string{sessionID, ""}) { // "" means weeks and months
+		r.queue.runAt(user.Session(id), r.journal.now(), request{thorough: true})
 	}
 	r.mu.Unlock()
 	r.loop.Wake()
@@ -174,8 +160,8 @@ const maxSweep = 10_000
 // sweepStore takes up what the store knows to wait.
 func (r *Runner) sweepStore(ctx context.Context) error {
 	defer r.loop.Wake()
-	now := r.now()
-	r.complain(ctx, "try parked jobs again", r.retryParked(ctx, now))
+	now := r.journal.now()
+	r.journal.logError(ctx, "try parked jobs again", r.retryParked(ctx, now))
 	sessions, err := r.o.Store.PendingSessions(ctx, now, maxSweep)
 	if err != nil {
 		return fmt.Errorf("look for sessions to work on: %w", err)
@@ -187,27 +173,56 @@ func (r *Runner) sweepStore(ctx context.Context) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, ref := range sessions {
-		r.queue.visitAt(ref, now, errand{thorough: true})
+		r.queue.runAt(ref, now, request{thorough: true})
 	}
 	r.queue.wake(now)
 	for _, user := range users {
-		r.queue.visitAt(user.Session(""), now, errand{thorough: true})
+		r.queue.runAt(user.Session(""), now, request{thorough: true})
 	}
 	return nil
 }
 
-// dispatch starts visits while workers are free, and rests until the next target becomes ready.
+// maxUnparked is how many parked slots a sweep takes up at once when the model answers.
+const maxUnparked = 50
+
+// retryParked tries parked slots again that only waited for an endpoint. While it is not known to answer, one of them is
+// tried now and then: there may be no other call that would show that it is well again.
+func (r *Runner) retryParked(ctx context.Context, now time.Time) error {
+	slots, err := r.o.Store.ParkedSlots(ctx, store.ParkedQuery{Reason: reasonExhausted, Before: now, Limit: maxUnparked})
+	if err != nil {
+		return fmt.Errorf("look for parked jobs to try again: %w", err)
+	}
+	for _, slot := range slots {
+		if !r.journal.models.mayTryParked(slot.Kind, now) {
+			continue
+		}
+		_, err := r.o.Store.RetrySlot(ctx, store.SlotRetry{SlotRef: slotRef(slot), Again: true, Time: now})
+		if memory.ReasonOf(err) == memory.ReasonSlotNotParked || memory.IsGone(err) {
+			continue // another process was faster
+		}
+		if err != nil {
+			return fmt.Errorf("try a parked job again: %w", err)
+		}
+		r.o.Meter.SlotDone(slot.Kind, outcomeUnparked)
+		r.mu.Lock()
+		r.queue.runAt(slot.User.Session(slot.SessionID), now, request{thorough: true})
+		r.mu.Unlock()
+	}
+	return nil
+}
+
+// dispatch starts runs while workers are free, and rests until the next target becomes ready.
 func (r *Runner) dispatch(ctx context.Context) (rest time.Duration, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	next := r.queue.wake(r.now())
-	for ctx.Err() == nil && r.queue.visits < r.o.Workers {
-		t, why, ok := r.queue.take()
+	next := r.queue.wake(r.journal.now())
+	for ctx.Err() == nil && r.queue.runs < r.o.Workers {
+		t, asked, ok := r.queue.take()
 		if !ok {
 			break
 		}
 		r.running.Go(func() error {
-			r.serve(ctx, t, why)
+			r.serve(ctx, t, asked)
 			r.loop.Wake()
 			return nil
 		})
@@ -215,10 +230,10 @@ func (r *Runner) dispatch(ctx context.Context) (rest time.Duration, err error) {
 	if next.IsZero() {
 		return worker.Forever, nil
 	}
-	return next.Sub(r.now()), nil
+	return next.Sub(r.journal.now()), nil
 }
 
-// outcome says what follows a visit.
+// outcome says what follows a run.
 type outcome struct {
 	again  bool      // there may be more to do at once
 	next   time.Time // else when there will be; zero for not before the next turn
@@ -226,42 +241,54 @@ type outcome struct {
 	waits  bool      // some work is left that must not be done before next
 }
 
-// visit looks at a target and does what there is to do first.
-func (r *Runner) visit(ctx context.Context, t target, why errand) (outcome, error) {
+// run looks at a target and does what there is to do first.
+func (r *Runner) run(ctx context.Context, t target, asked request) (outcome, error) {
 	switch {
 	case r.isEarly(t):
-		return outcome{next: r.now().Add(periodPause), waits: true}, nil
+		return outcome{next: r.journal.now().Add(periodPause), waits: true}, nil
 	case t.SessionID == "":
-		return r.visitPeriods(ctx, t.UserRef)
+		return (&periodRun{r.journal}).run(ctx, t.UserRef)
 	}
-	return r.visitSession(ctx, t, why)
+	return r.runSession(ctx, t, asked)
 }
 
-// serve makes one visit.
-func (r *Runner) serve(ctx context.Context, t target, why errand) {
-	began := r.now()
+func (r *Runner) runSession(ctx context.Context, ref memory.SessionRef, asked request) (outcome, error) {
+	work, err := r.o.Store.SessionWork(ctx, ref)
+	if err != nil {
+		return outcome{}, fmt.Errorf("read how far a session's work is: %w", err)
+	}
+	run := &sessionRun{
+		journal: r.journal, announce: func() { r.progress.announce(work.Session.Ref) },
+		request: asked, work: work, policy: r.o.Policies(work.Session.Profile), now: r.journal.now(),
+	}
+	return run.run(ctx)
+}
+
+// serve makes one run and tells the queue what follows.
+func (r *Runner) serve(ctx context.Context, t target, asked request) {
+	began := r.journal.now()
 	var out outcome
 	err := group.Contain(func() (err error) {
-		out, err = r.visit(ctx, t, why)
+		out, err = r.run(ctx, t, asked)
 		return err
 	})
-	r.complain(ctx, "background work", err)
+	r.journal.logError(ctx, "background work", err)
 	if r.o.Busy != nil && r.o.Busy() {
-		worker.Pause(ctx, r.now().Sub(began))
+		worker.Pause(ctx, r.journal.now().Sub(began))
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	switch {
 	case memory.IsGone(err):
-		r.queue.rest(t, time.Time{}, errand{})
+		r.queue.rest(t, time.Time{}, request{})
 	case err != nil:
-		r.queue.rest(t, r.now().Add(r.o.Sweep), why)
+		r.queue.rest(t, r.journal.now().Add(r.o.Sweep), asked)
 	case out.again:
-		r.queue.again(t, why.plus(errand{merge: out.stored}))
+		r.queue.again(t, asked.plus(request{merge: out.stored}))
 	case out.waits:
-		r.queue.rest(t, out.next, why)
+		r.queue.rest(t, out.next, asked)
 	default:
-		r.queue.rest(t, out.next, errand{})
+		r.queue.rest(t, out.next, request{})
 	}
 }
 
@@ -273,14 +300,7 @@ const periodPause = time.Second
 func (r *Runner) isEarly(t target) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return t.SessionID == "" && r.queue.busy(t.UserRef) > 1 // one is this visit
-}
-
-// complain logs what went wrong. Who was deleted in the meantime and what ends with ctx did not go wrong.
-func (r *Runner) complain(ctx context.Context, doing string, err error) {
-	if err != nil && ctx.Err() == nil && !memory.IsGone(err) {
-		r.log.ErrorContext(ctx, doing, "error", err)
-	}
+	return t.SessionID == "" && r.queue.busy(t.UserRef) > 1 // one is this run
 }
 
 // progress tells waiters that sessions got further. Sessions share its channels, so that it stays small whoever waits

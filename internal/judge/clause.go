@@ -5,6 +5,7 @@ import (
 	"unicode"
 
 	"github.com/stratamem/strata/internal/intent"
+	"github.com/stratamem/strata/internal/text"
 )
 
 // Keeping is how much a clause that somebody says of themselves, or of those around them, reads like one that is worth
@@ -76,7 +77,7 @@ func cuesOf(words string) []cue {
 			has[c] = true
 		}
 	}
-	if strings.ContainsFunc(words, dense) {
+	if strings.ContainsFunc(words, text.Clings) {
 		for c, list := range denseCues {
 			has[c] = has[c] || containsAny(words, list)
 		}

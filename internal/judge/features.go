@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/stratamem/strata/internal/intent"
+	"github.com/stratamem/strata/internal/text"
 )
 
 // The longest n-grams, in characters. Words of scripts that do not set them apart are about two characters long.
@@ -149,7 +150,7 @@ func (c *collector) grams(s string) {
 
 func (c *collector) wordGrams(word []rune) {
 	longest := maxGram
-	if dense(word[1]) {
+	if text.Clings(word[1]) {
 		longest = maxDenseGram
 	}
 	for i := range word {
@@ -161,11 +162,6 @@ func (c *collector) wordGrams(word []rune) {
 			}
 		}
 	}
-}
-
-// dense reports whether a letter is of a script whose words are not set apart by blanks, or to which particles cling.
-func dense(r rune) bool {
-	return unicode.In(r, unicode.Hangul, unicode.Han, unicode.Hiragana, unicode.Katakana)
 }
 
 // words are single words and pairs of neighbours, and the first and last ones.

@@ -10,8 +10,8 @@ import (
 // Digest is the SHA-256 of a body. It is stored only keyed: see Keyed.
 type Digest [sha256.Size]byte
 
-// KeyedHash is what of an id or a body is stored: it can be compared within one life of a user, and says nothing
-// once that user's scope key is gone.
+// KeyedHash is the stored form of an id or a body: it can be compared within one life of a user, and reveals nothing once
+// that user's scope key is gone.
 type KeyedHash [16]byte
 
 // Keyed hashes a digest under the scope's key (HMAC-SHA-256, cut to 128 bits).

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Kind says what a caller can do about an error. The server maps each kind to one gRPC code.
+// Kind is what a caller can do about an error. The server maps each kind to one gRPC code.
 type Kind int
 
 // The kinds.
@@ -17,7 +17,7 @@ const (
 	KindPrecondition                 // the state is not what the request expects
 	KindConflict                     // somebody was faster: read again and retry
 	KindExhausted                    // a quota or the disk is full, or too many large calls run
-	KindUnavailable                  // the store or a provider does not answer: retry later
+	KindUnavailable                  // the store or a provider does not respond: retry later
 	KindInternal                     // a fault of the service
 )
 
@@ -66,7 +66,7 @@ type Error struct {
 	Err      error             // the cause, for the log
 }
 
-// FieldError says what is wrong with one field of a request, with its limit and the fix.
+// FieldError is what is wrong with one field of a request, with its limit and the fix.
 type FieldError struct {
 	Field       string // a path such as messages[2].parts[0].text
 	Description string

@@ -8,7 +8,7 @@ import (
 	"unicode"
 )
 
-// Category says what kind of thing a fact is. The values are stored: never renumber them.
+// Category is what kind of thing a fact is. The values are stored: never renumber them.
 type Category int
 
 // The categories.
@@ -21,7 +21,7 @@ const (
 	CategoryOther
 )
 
-// FactOrigin says who stated a fact first. The values are stored: never renumber them.
+// FactOrigin is who stated a fact first. The values are stored: never renumber them.
 type FactOrigin int
 
 // The origins of facts.
@@ -31,8 +31,8 @@ const (
 	FactImported
 )
 
-// TagWish marks a fact that says how the user wishes to be answered, such as "Prefers short answers". Contexts have some of
-// these whatever the query is. Extraction sets it by what a fact says, people as they like.
+// TagWish marks a fact about how the user wishes to be answered, such as "Prefers short answers". Contexts have some of
+// these whatever the query is. Extraction sets it by the fact's text; people may set it as they like.
 const TagWish = "wish"
 
 // TagProject marks a fact about the project at hand: what it is made of, its rules and decisions. Extraction sets it.
@@ -51,7 +51,7 @@ type Fact struct {
 	// same subject and attribute supersedes an older one. "" when there may be many.
 	Attribute    string
 	Evidence     []Evidence
-	ValidFrom    time.Time // when it was said, or the date it holds from
+	ValidFrom    time.Time // when it was stated, or the date it holds from
 	ValidTo      time.Time // when it stopped to hold; zero while it holds
 	SupersededBy string    // the fact that took its place
 	Pinned       bool      // never decays
@@ -66,13 +66,13 @@ type Fact struct {
 	Change       int64     // the user's FactRevision of the write that last changed it
 }
 
-// IsWish reports whether the fact says how the user wishes to be answered.
+// IsWish reports whether the fact is about how the user wishes to be answered.
 func (f Fact) IsWish() bool { return slices.Contains(f.Tags, TagWish) }
 
 // IsProject reports whether the fact is about the project at hand.
 func (f Fact) IsProject() bool { return slices.Contains(f.Tags, TagProject) }
 
-// Words is what a fact is found by: whom it is about, what it says, and the words of its property that neither has, so that
+// Words returns what a fact is found by: its subject, its text, and the words of its property that neither has, so that
 // "diet" finds who is vegan.
 func (f Fact) Words() string {
 	said := f.Subject + " " + f.Text
@@ -88,7 +88,7 @@ func (f Fact) Words() string {
 	return said
 }
 
-// Said is the evidence that says the fact, without words that took it back.
+// Said returns the evidence that states the fact, without the words that took it back.
 func (f Fact) Said() []Evidence {
 	if _, retracted := f.Ending(); !retracted {
 		return f.Evidence
@@ -112,29 +112,29 @@ func (f Fact) IsCurrent() bool { return f.ValidTo.IsZero() }
 // ETag changes with every revision of the fact.
 func (f Fact) ETag() string { return strconv.FormatInt(f.Revision, 10) }
 
-// Evidence is where a fact was said. It is stored as JSON; the short keys are the stored form.
+// Evidence is where a fact was stated. It is stored as JSON; the short keys are the stored form.
 type Evidence struct {
 	Session   SessionKey `json:"s"`
 	SessionID string     `json:"i"`
 	Seq       int64      `json:"n"`
 	MessageID string     `json:"m"`
 	Quote     string     `json:"q"`
-	// Time is when it was said: the message's create time. Of two statements that exclude each other the one said later
-	// holds, however late it was learnt. Zero in evidence that came without it.
+	// Time is when it was stated: the message's create time. Of two statements that exclude each other the later one holds,
+	// whichever was learnt first. Zero in evidence without a time.
 	Time time.Time `json:"t,omitzero"`
-	// Ends is set on the words by which somebody took the fact back: they say that it does not hold, not that it does.
+	// Ends marks the words by which somebody took the fact back.
 	Ends bool `json:"x,omitempty"`
 }
 
 // Place is where the message is that the evidence quotes.
 func (e Evidence) Place() Place { return Place{Session: e.Session, Seq: e.Seq} }
 
-// FactCause says why a fact changed. The values are stored: never renumber them.
+// FactCause is why a fact changed. The values are stored: never renumber them.
 type FactCause int
 
 // The causes.
 const (
-	CauseExtracted   FactCause = iota + 1 // learnt, or said again
+	CauseExtracted   FactCause = iota + 1 // learnt, or stated again
 	CauseSuperseded                       // a newer statement took its place
 	CauseCreated                          // by a person
 	CauseEdited                           // by a person
@@ -142,7 +142,7 @@ const (
 	CauseImported                         // with its history from elsewhere
 	CauseInvalidated                      // by a person: it does not hold any more
 	CauseReverted                         // by a person: the job that changed it was taken back
-	CauseRetracted                        // its subject said that it does not hold: the evidence with Ends
+	CauseRetracted                        // its subject took it back: the evidence with Ends
 )
 
 // FactRevision is a fact as it was after one change.
@@ -158,7 +158,7 @@ type Quarantined struct {
 	SessionID string
 	SlotID    string
 	Reason    string // a RejectReason of package extract
-	Operation string // what the model answered, as JSON, at most 4 KiB
+	Operation string // the model's operation, as JSON, at most 4 KiB
 	Model     string
 	Time      time.Time
 }

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Hidden says which of a user's messages stand in no context: those before a session's context start, and those that
+// Hidden is which of a user's messages are kept out of contexts: those before a session's context start, and those that
 // were hidden one by one. They stay in the transcript, and either can be taken back.
 type Hidden struct {
 	Starts   map[SessionKey]int64   // the first seq that is not hidden, of the sessions that have a context start

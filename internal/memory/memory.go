@@ -46,8 +46,8 @@ type Session struct {
 	LastTurnNo     int64
 	LastSeq        int64
 	StepsSinceUser int // assistant messages since the last message of a user
-	// ContextStart is the seq of the first message that may stand in a context; 0 for no start. Those before it are hidden
-	// from every context until it is taken back.
+	// ContextStart is the seq of the first message that contexts may hold; 0 for no start. Earlier messages are hidden from
+	// every context until it is taken back.
 	ContextStart int64
 	CreateTime   time.Time
 	UpdateTime   time.Time
@@ -56,7 +56,7 @@ type Session struct {
 	ETag            string // changes with Title, Metadata, Profile, Extract and ContextStart
 }
 
-// Role says who speaks in a message. The values are stored: never renumber them.
+// Role is who speaks in a message. The values are stored: never renumber them.
 type Role int
 
 // The roles.
@@ -85,7 +85,7 @@ func (r Role) String() string {
 	return "unknown"
 }
 
-// Origin says where a message's words come from. The values are stored: never renumber them.
+// Origin is where a message's words come from. The values are stored: never renumber them.
 type Origin int
 
 // The origins.
@@ -110,7 +110,7 @@ func DefaultOrigin(r Role) Origin {
 	return OriginSystem
 }
 
-// ExtractMode says whether facts may be learnt from a message. The values are stored: never renumber them.
+// ExtractMode is whether facts may be learnt from a message. The values are stored: never renumber them.
 type ExtractMode int
 
 // The modes.
@@ -134,12 +134,12 @@ type Message struct {
 	Origin     Origin
 	Extract    ExtractMode
 	Pinned     bool
-	Hidden     bool // stands in no context; the transcript keeps it
+	Hidden     bool // kept out of contexts; the transcript keeps it
 	Tokens     TokenCounts
 	Original   *Original // nil unless asked for
 }
 
-// PartKind says what a part carries. The values are stored: never renumber them.
+// PartKind is what a part carries. The values are stored: never renumber them.
 type PartKind int
 
 // The kinds of parts, with the fields each one uses.
@@ -172,11 +172,12 @@ type Part struct {
 	Image     *Image   `json:"i,omitempty"` // nil where nothing is known
 	Type      string   `json:"y,omitempty"`
 	JSON      string   `json:"j,omitempty"`
-	// Echoes are the spans of Text, of a call's Arguments, that repeat what the service itself had rendered, ascending and
-	// apart. The transcript keeps them; nobody said them: see Said.
+	// Echoes are the spans of Text, of a call's Arguments, that repeat a context which Strata rendered, ascending and
+	// without overlap. The transcript keeps them, but nobody stated them: see Said.
 	Echoes []Span `json:"x,omitempty"`
-	// Secrets are the keys, passwords and the like in what the part says (Text, a call's Arguments, the JSON of an opaque part,
-	// a URI), ascending and apart. The transcript keeps them; whatever is made of a message says a mask in their place.
+	// Secrets are the keys, passwords and the like in the part's content (Text, a call's Arguments, the JSON of an opaque
+	// part, a URI), ascending and without overlap. The transcript keeps them; everything derived from a message has a mask
+	// in their place.
 	Secrets []Secret `json:"z,omitempty"`
 }
 
@@ -193,7 +194,7 @@ type Image struct {
 	Detail ImageDetail `json:"d,omitempty"`
 }
 
-// ImageDetail says how closely a model looks at an image; 0 leaves it to the model. The values are stored: never renumber
+// ImageDetail is how closely a model looks at an image; 0 leaves it to the model. The values are stored: never renumber
 // them.
 type ImageDetail int
 
@@ -252,9 +253,9 @@ func (m Message) PlainText() string {
 // maxClockLead is how far a client's clock may be ahead of the server's before it is not believed.
 const maxClockLead = time.Minute
 
-// SaidBy is when something was said that a client dates and that the server wrote down at recorded: what the client says, but
-// no later than a minute after recorded. A client's clock that is ahead would else keep what was said out of the past for
-// as long as it is ahead. A zero recorded sets no bound.
+// SaidBy returns the time of a statement that a client dates at claimed and the server recorded at recorded: the claimed
+// time, but at most a minute after recorded. Otherwise statements of a client whose clock is ahead would count as the
+// latest for that long. A zero recorded sets no bound.
 func SaidBy(claimed, recorded time.Time) time.Time {
 	latest := recorded.Add(maxClockLead)
 	if recorded.IsZero() || !claimed.After(latest) {
@@ -263,9 +264,9 @@ func SaidBy(claimed, recorded time.Time) time.Time {
 	return latest
 }
 
-// SaidTime is when the message was said: its CreateTime, but no later than a minute after its RecordTime. It is the time by
-// which statements supersede each other, by which recency, weeks, months and time filters count, by which sessions stand in
-// order, and which a context shows. Within a session messages stand in the order of their seqs, whatever it is.
+// SaidTime is the time of the message: its CreateTime, but at most a minute after its RecordTime. Statements supersede each
+// other by it, recency, weeks, months and time filters count by it, sessions are ordered by it, and contexts show it.
+// Within a session messages are in the order of their seqs, whatever it is.
 func (m Message) SaidTime() time.Time { return SaidBy(m.CreateTime, m.RecordTime) }
 
 // ContentBytes is about how many bytes the message's parts and metadata hold.
@@ -279,8 +280,8 @@ func partBytes(parts []Part) int {
 	return n
 }
 
-// Recallable reports whether the message's words may be indexed and recalled: what people and models said, except
-// text that a memory service put into the prompt.
+// Recallable reports whether the message's words may be indexed and recalled: the words of people and models, except text
+// that a memory service put into the prompt.
 func (m Message) Recallable() bool {
 	return (m.Role == RoleUser || m.Role == RoleAssistant) && m.Origin != OriginRecalled
 }
@@ -296,7 +297,7 @@ func (m Message) ToolCalls() []string {
 	return ids
 }
 
-// ToolResults returns the ids of the calls that the message answers, in order.
+// ToolResults returns the ids of the calls whose results the message has, in order.
 func (m Message) ToolResults() []string {
 	var ids []string
 	for _, p := range m.Parts {
@@ -321,10 +322,10 @@ type PlacedMessage struct {
 	Message      Message
 }
 
-// IsHidden reports whether the message stands in no context: it was hidden, or its session's contexts start after it.
+// IsHidden reports whether the message is kept out of contexts: it was hidden, or its session's contexts start after it.
 func (m PlacedMessage) IsHidden() bool { return m.Message.Hidden || m.Seq < m.ContextStart }
 
-// FindingKind says what is odd about a recorded message. The values are stored: never renumber them.
+// FindingKind is what is odd about a recorded message. The values are stored: never renumber them.
 type FindingKind int
 
 // The kinds of findings.
@@ -348,13 +349,13 @@ type Finding struct {
 	Removed bool        `json:"x,omitempty"` // nothing of the message was left: it is not stored
 }
 
-// CheckAction says what becomes of words that a check finds something in. The values are stored: never renumber them.
+// CheckAction is what is done with words that a check finds something in. The values are stored: never renumber them.
 type CheckAction int
 
 // The actions.
 const (
 	CheckRemove  CheckAction = iota + 1 // the words are removed
-	CheckReplace                        // another text stands in their place
+	CheckReplace                        // another text replaces them
 	CheckStrip                          // what was found is taken out
 	CheckRetry                          // the message should be written anew; it is not stored
 )

@@ -6,11 +6,12 @@ import (
 	"unicode"
 )
 
-// partsJoin stands between the parts of a message's words, and where an echo is left out of them.
+// partsJoin separates the parts of a message's words, and replaces an echo that is left out of them.
 const partsJoin = "\n\n"
 
-// SaidText is PlainText without echoes and with masks in the place of secrets: what was really said with the message, as it
-// may be repeated. Whatever indexes, recalls, summarises, embeds or learns a message must take its words from here.
+// SaidText is PlainText without echoes and with masks in place of secrets: the words that really came with the message, as
+// they may be repeated. Everything that indexes, recalls, summarises, embeds or learns a message must take its words from
+// here.
 func (m Message) SaidText() string {
 	if !m.IsAltered() {
 		return m.PlainText()
@@ -19,8 +20,8 @@ func (m Message) SaidText() string {
 	return text
 }
 
-// PlainSpan is where a span of SaidText stands in PlainText. A span over an echo that was left out holds it again, and one
-// that ends within a mask holds the whole secret.
+// PlainSpan returns where a span of SaidText lies in PlainText. A span over an echo that was left out includes it, and one
+// that ends within a mask includes the whole secret.
 func (m Message) PlainSpan(s Span) Span {
 	if !m.IsAltered() {
 		return s
@@ -47,7 +48,7 @@ func (m Message) PlainSpan(s Span) Span {
 	return out
 }
 
-// IsAltered reports whether SaidText is not PlainText: the message repeats what was rendered, or says a secret.
+// IsAltered reports whether SaidText differs from PlainText: the message has an echo or a secret.
 func (m Message) IsAltered() bool {
 	for i := range m.Parts {
 		if p := &m.Parts[i]; p.Kind == PartText && (len(p.Echoes) > 0 || len(p.Secrets) > 0) {
@@ -57,7 +58,7 @@ func (m Message) IsAltered() bool {
 	return false
 }
 
-// piece is a run of SaidText that stands in PlainText too, or a mask and the secret in whose place it stands.
+// piece is a run of SaidText that is in PlainText too, or a mask with the secret that it replaces.
 type piece struct {
 	said, plain int // where it begins in both
 	size, whole int // its bytes in both
@@ -94,7 +95,7 @@ func (m Message) said() (string, []piece) {
 	return b.String(), pieces
 }
 
-// runs are the pieces of a span of what the part says: secrets, and what stands between them, which is of no kind.
+// runs are the pieces of a span of the part's content: secrets, and what lies between them, which is of no kind.
 func (p *Part) runs(of Span, text string) []Secret {
 	var out []Secret
 	from := of.Start

@@ -98,8 +98,8 @@ func (r SummaryRevision) SameTarget(o SummaryRevision) bool {
 	return r.Kind == o.Kind && r.Session == o.Session && r.Period == o.Period
 }
 
-// Node is the correction as a summary like those that background work writes. A session's stands for all messages from the
-// first on up to its last.
+// Node returns the correction as a summary like those that background work writes. A session's correction covers all
+// messages from the first to its last.
 func (r SummaryRevision) Node() SummaryNode {
 	n := SummaryNode{
 		ID: EffectID(fmt.Sprintf("correction/%d/%s/%s", r.Kind, r.Session, r.Period), int(r.Revision)), Kind: r.Kind,

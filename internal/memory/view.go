@@ -14,7 +14,7 @@ const (
 // Views are all views there can be.
 func Views() []View { return []View{ViewVectors, ViewFacts, ViewTranscript, ViewTurns} }
 
-// String answers the view's name.
+// String returns the view's name.
 func (v View) String() string {
 	switch v {
 	case ViewVectors:

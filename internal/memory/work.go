@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// SlotKind says what a slot of the journal is for. The values are stored: never renumber them.
+// SlotKind is what a slot of the journal is for. The values are stored: never renumber them.
 type SlotKind int
 
 // The kinds of slots.
@@ -42,18 +42,18 @@ func (k SlotKind) String() string {
 	return "unknown"
 }
 
-// SlotState says how far a slot has come. The values are stored: never renumber them.
+// SlotState is how far a slot has come. The values are stored: never renumber them.
 type SlotState int
 
 // The states. From SlotApplied on they are final; a parked slot waits for a person.
 const (
 	SlotOpen     SlotState = iota + 1 // the range is fixed, the model is to be asked
-	SlotAnswered                      // the model's answer is stored, it is to be applied
+	SlotAnswered                      // the model's answer is stored and waits to be applied
 	SlotParked                        // it failed too often or for good
 	SlotApplied
 	SlotSkipped // by a person
 	SlotSplit   // replaced by two slots of the next generation
-	// SlotReverted was applied, and a person took its effects back. Its answer is a receipt of what became of them.
+	// SlotReverted was applied, and a person took its effects back. Its answer is a receipt of what was taken back.
 	SlotReverted
 )
 
@@ -81,7 +81,7 @@ func (s SlotState) String() string {
 	return "unknown"
 }
 
-// SlotKey is what makes a slot unique: whoever inserts it first fixes the range.
+// SlotKey is what makes a slot unique: the first insert fixes the range.
 type SlotKey struct {
 	Scope      ScopeKey
 	Session    SessionKey // "" for weeks and months

@@ -6,7 +6,7 @@ import (
 	"net"
 )
 
-// Class says what kind of failure an Error is.
+// Class is what kind of failure an Error is.
 type Class string
 
 // The classes.
@@ -15,23 +15,22 @@ const (
 	ClassGivenUp     Class = "given_up"    // the caller went away
 	ClassUnreachable Class = "unreachable" // no connection, or one that broke
 	ClassRefused     Class = "refused"     // a status other than 200
-	ClassNonsense    Class = "nonsense"    // an answer that cannot be used
+	ClassNonsense    Class = "nonsense"    // a response that cannot be used
 )
 
-// Error is why there are no scores. Its text holds nothing that was sent or answered.
+// Error is why there are no scores. Its text holds nothing of the request or the response.
 type Error struct {
 	Class  Class
-	Status int // of the reply; 0 without one that tells
+	Status int // of the reply; 0 without a reply
 	text   string
 }
 
-// Error says what failed.
+// Error names what failed.
 func (e *Error) Error() string { return e.text }
 
 func nonsense(text string) *Error { return &Error{Class: ClassNonsense, text: text} }
 
-// broken tells what an error of the transport means. Only those of the network itself are repeated: others quote what
-// was read.
+// broken classifies an error of the transport. Only the texts of network errors are repeated: others quote what was read.
 func broken(ctx context.Context, err error) *Error {
 	var network *net.OpError
 	var name *net.DNSError

@@ -1,4 +1,4 @@
-// Package rerank asks a /rerank endpoint how well documents answer a query: a cross-encoder that reads both together,
+// Package rerank asks a /rerank endpoint how relevant documents are to a query: a cross-encoder that reads both together,
 // served by Cohere, Jina, vLLM, llama.cpp, Text Embeddings Inference and others.
 package rerank
 
@@ -35,7 +35,7 @@ const (
 type Options struct {
 	BaseURL string // what /rerank is put behind, such as https://api.cohere.com/v2 or http://127.0.0.1:8080
 	Key     string // sent to that host only, as a bearer token; "" for none
-	Model   string // as the endpoint names it. TEI serves one and is not told
+	Model   string // as the endpoint names it; TEI serves one model and takes no name
 	API     API
 	Meter   Meter
 	Now     func() time.Time // the clock that durations are taken by
@@ -54,7 +54,7 @@ type Meter interface {
 	Reranked(c Call)
 }
 
-// maxAnswer is the longest answer that is read, in bytes: 200 documents of 2 KiB sent back, each byte escaped as six.
+// maxAnswer is the longest response that is read, in bytes: 200 documents of 2 KiB sent back, each byte escaped as six.
 const maxAnswer = 4 << 20
 
 // idlePerHost is how many connections are kept for the next calls, where the standard library keeps two.
@@ -105,9 +105,9 @@ func bearer(key string) func(http.Header) {
 // Close closes the connections that are kept for later calls.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
-// Rerank answers one finite score for each document, in the order of the documents, the higher the better: what a score
-// means otherwise is the model's affair, some are below zero. It makes one call, none without documents, and does not
-// retry. The error is an *Error, which holds nothing of the query, the documents or the answer.
+// Rerank returns one finite score for each document, in the order of the documents, the higher the better. Their scale
+// depends on the model; some are below zero. It makes one call, none without documents, and does not retry. The error is an
+// *Error, which holds nothing of the query, the documents or the response.
 func (c *Client) Rerank(ctx context.Context, query string, documents []string) ([]float64, error) {
 	if len(documents) == 0 {
 		return nil, nil
@@ -143,7 +143,7 @@ func (c *Client) ask(ctx context.Context, query string, documents []string) ([]f
 	return scores(answer, len(documents))
 }
 
-// post answers the status and the body, of which no more is read than shows that it is too long.
+// post returns the status and the body, of which it reads one byte more than the limit at most.
 func (c *Client) post(ctx context.Context, body []byte) (int, []byte, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.address, bytes.NewReader(body))
 	if err != nil {

@@ -6,8 +6,8 @@ import (
 	"fmt"
 )
 
-// request is what the endpoint is told, by its dialect. top_n is the number of documents: Cohere and Jina would answer
-// all without it, but some proxies put a smaller default in its place.
+// request is the body of the request in the endpoint's dialect. top_n is the number of documents: Cohere and Jina would
+// return all without it, but some proxies have a smaller default.
 func (c *Client) request(query string, documents []string) any {
 	if c.options.API == TEI {
 		return teiRequest{Query: query, Texts: documents, Truncate: true}
@@ -33,15 +33,15 @@ type teiRequest struct {
 	Truncate bool     `json:"truncate"`
 }
 
-// result is what an answer says of one document. Both names are in use for the score; null stands for NaN with servers
-// whose JSON has no other form for it.
+// result is the response's entry for one document. Both names are in use for the score; servers write NaN as null.
 type result struct {
 	Index          *int     `json:"index"`
 	RelevanceScore *float64 `json:"relevance_score"` // Cohere, Jina, vLLM, llama.cpp
 	Score          *float64 `json:"score"`           // TEI
 }
 
-// scores reads an answer: an object with results, or a bare list as TEI's. It must name each document once, in any order.
+// scores decodes a response: an object with results, or a bare list as TEI's. It must name each document once, in any
+// order.
 func scores(answer []byte, documents int) ([]float64, *Error) {
 	results, failure := resultsOf(answer)
 	if failure != nil {
@@ -69,7 +69,7 @@ func scores(answer []byte, documents int) ([]float64, *Error) {
 	return out, nil
 }
 
-// resultsOf takes an answer apart. What JSON says of a mistake may quote the answer, so it is not kept.
+// resultsOf splits a response into its entries. The text of a JSON error may quote the response, so it is dropped.
 func resultsOf(answer []byte) ([]result, *Error) {
 	var in struct {
 		Results []result `json:"results"`

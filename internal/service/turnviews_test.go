@@ -14,7 +14,7 @@ import (
 	"github.com/stratamem/strata/internal/rank"
 	"github.com/stratamem/strata/internal/service"
 	"github.com/stratamem/strata/internal/store"
-	"github.com/stratamem/strata/internal/store/exactview"
+	"github.com/stratamem/strata/internal/store/storetest/memview"
 	"github.com/stratamem/strata/internal/text"
 )
 
@@ -133,7 +133,7 @@ func TestMessagesAreRankedTheSameWithAVectorView(t *testing.T) {
 	r.feedTurns(eve)
 	t.Run("when the view was told of all", func(t *testing.T) { same(t, viewed); wantAsked(t, true) })
 	t.Run("with a view that answers everybody's rows, which are counted and dropped", func(t *testing.T) {
-		lied := r.service(wiring{vectors: ofTurns(exactview.Lying(r.vectors))})
+		lied := r.service(wiring{vectors: ofTurns(memview.Lying(r.vectors))})
 		counts := r.counts
 		same(t, lied)
 		if counts.of("foreign turns") == 0 {

@@ -20,9 +20,8 @@ import (
 	"github.com/stratamem/strata/internal/rank"
 	"github.com/stratamem/strata/internal/service"
 	"github.com/stratamem/strata/internal/store"
-	"github.com/stratamem/strata/internal/store/exactview"
-	"github.com/stratamem/strata/internal/store/memtext"
 	"github.com/stratamem/strata/internal/store/sqlitestore"
+	"github.com/stratamem/strata/internal/store/storetest/memview"
 	"github.com/stratamem/strata/internal/text"
 	"github.com/stratamem/strata/internal/text/near"
 )
@@ -116,8 +115,8 @@ func (idle) Reembed(context.Context, string, int) (indexing.ReembedJob, error) {
 type rig struct {
 	t        *testing.T
 	truth    *sqlitestore.Store
-	vectors  *exactview.View
-	texts    *memtext.View
+	vectors  *memview.Vectors
+	texts    *memview.Texts
 	version  version
 	counts   *counts
 	now      time.Time
@@ -152,7 +151,7 @@ func newRig(t *testing.T) *rig {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = s.Close() })
-	r := &rig{t: t, truth: s, vectors: exactview.New(), texts: memtext.New(), now: noon}
+	r := &rig{t: t, truth: s, vectors: memview.NewVectors(), texts: memview.NewTexts(), now: noon}
 	if r.version.Embedding, err = s.AddEmbedding(t.Context(), memory.Embedding{Model: "topics", Dimension: 4}); err != nil {
 		t.Fatal(err)
 	}

@@ -15,8 +15,7 @@ import (
 	"github.com/stratamem/strata/internal/rank"
 	"github.com/stratamem/strata/internal/service"
 	"github.com/stratamem/strata/internal/store"
-	"github.com/stratamem/strata/internal/store/exactview"
-	"github.com/stratamem/strata/internal/store/memtext"
+	"github.com/stratamem/strata/internal/store/storetest/memview"
 	"github.com/stratamem/strata/internal/text"
 )
 
@@ -317,8 +316,8 @@ func TestAViewIsNotWaitedForLongerThanItsDeadline(t *testing.T) {
 }
 
 // forged are views that answer everybody's rows and say that they are the asked user's.
-func forgedVectors(v *exactview.View) service.VectorView {
-	lying := exactview.Lying(v)
+func forgedVectors(v *memview.Vectors) service.VectorView {
+	lying := memview.Lying(v)
 	return vectorFunc(func(ctx context.Context, q store.VectorSearch) ([]store.VectorHit, error) {
 		hits, err := lying.Search(ctx, q)
 		for i := range hits {
@@ -328,8 +327,8 @@ func forgedVectors(v *exactview.View) service.VectorView {
 	})
 }
 
-func forgedTexts(v *memtext.View) service.TextView {
-	lying := memtext.Lying(v)
+func forgedTexts(v *memview.Texts) service.TextView {
+	lying := memview.Lying(v)
 	return textFunc(func(ctx context.Context, q store.TextSearch) ([]store.TextHit, error) {
 		hits, err := lying.Search(ctx, q)
 		for i := range hits {
@@ -377,7 +376,7 @@ func TestNothingForeignGetsThroughALyingView(t *testing.T) {
 	}
 	honest := r.ask(r.service(wiring{vectors: r.vectors, texts: r.texts}), query)
 	t.Run("rows of others are dropped and counted", func(t *testing.T) {
-		leak, got := leaks(wiring{vectors: exactview.Lying(r.vectors), texts: memtext.Lying(r.texts)})
+		leak, got := leaks(wiring{vectors: memview.Lying(r.vectors), texts: memview.Lying(r.texts)})
 		if leak || len(got.messages.Hits) != 1 || len(got.facts.Hits) != 1 {
 			t.Errorf("messages %+v, facts %v", got.messages.Hits, factTexts(got.facts.Hits))
 		}

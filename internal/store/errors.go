@@ -7,12 +7,12 @@ import (
 	"github.com/stratamem/strata/internal/memory"
 )
 
-// The errors of the contract: every store must answer the same, whatever it is made of.
+// The errors of the contract: every store must return the same ones.
 
-// RetryAfter is what callers are told to wait when a store does not answer.
+// RetryAfter is the wait that an error suggests to the caller when a store does not respond.
 const RetryAfter = time.Second
 
-// UserNotFound says that the tenant has no such user.
+// UserNotFound is the error for a user that the tenant does not have.
 func UserNotFound(u memory.UserRef) error {
 	return &memory.Error{
 		Kind: memory.KindNotFound, Reason: memory.ReasonUserNotFound,
@@ -20,7 +20,7 @@ func UserNotFound(u memory.UserRef) error {
 	}
 }
 
-// SessionNotFound says that the user has no such session.
+// SessionNotFound is the error for a session that the user does not have.
 func SessionNotFound(ref memory.SessionRef) error {
 	return &memory.Error{
 		Kind: memory.KindNotFound, Reason: memory.ReasonSessionNotFound,
@@ -29,7 +29,7 @@ func SessionNotFound(ref memory.SessionRef) error {
 	}
 }
 
-// MessageNotFound says that the session has no such message.
+// MessageNotFound is the error for a message that the session does not have.
 func MessageNotFound(ref memory.SessionRef, id string) error {
 	return &memory.Error{
 		Kind: memory.KindNotFound, Reason: memory.ReasonMessageNotFound,
@@ -38,7 +38,7 @@ func MessageNotFound(ref memory.SessionRef, id string) error {
 	}
 }
 
-// FactNotFound says that the user has no such fact.
+// FactNotFound is the error for a fact that the user does not have.
 func FactNotFound(u memory.UserRef, id string) error {
 	return &memory.Error{
 		Kind: memory.KindNotFound, Reason: memory.ReasonFactNotFound,
@@ -47,7 +47,7 @@ func FactNotFound(u memory.UserRef, id string) error {
 	}
 }
 
-// SlotNotFound says that the user has no such job.
+// SlotNotFound is the error for a job that the user does not have.
 func SlotNotFound(u memory.UserRef, id string) error {
 	return &memory.Error{
 		Kind: memory.KindNotFound, Reason: memory.ReasonSlotNotFound,

@@ -24,15 +24,18 @@ type Facts interface {
 	// An unknown slot changed none.
 	FactsOfSlot(ctx context.Context, ref SlotRef) ([]string, error)
 	// ApplyFacts must, in one write, store every change with its revision, forget what is to be forgotten, keep what is
-	// quarantined, make the slot final as applied without its answer, and raise the user's fact revision by one. It must
-	// refuse with CONTENTION, and change nothing, when the revision is not Base any more or a lower revision of a changed
-	// fact than the one before Fact.Revision is stored. Applying a slot that is final must change nothing and return the
-	// revision. A write that reverts a slot must in the same write make it SlotReverted with the receipt as its answer;
-	// reverting it again must change nothing and return the revision, and one that was not applied is refused with
-	// JOB_NOT_REVERTIBLE. A write for another life of the user is refused with USER_NOT_FOUND. Only a write without a slot
-	// creates the user. UpdateUser, UpdateSession and UpdateMessage that set Extract to ExtractNone, where it was so already
-	// too, must raise the revision by one before they return: so whoever reads the revision first and then whether anything
-	// may be learnt applies nothing that was forbidden in between.
+	// quarantined, make the slot final as applied without its answer, and raise the user's fact revision by one. Further:
+	//   - It must refuse with CONTENTION, and change nothing, when the revision is not Base any more, or when a changed fact
+	//     is stored with a lower revision than the one before Fact.Revision.
+	//   - Applying a slot that is final must change nothing and return the revision.
+	//   - A write that reverts a slot must in the same write make it SlotReverted with the receipt as its answer. Reverting
+	//     it again must change nothing and return the revision; a slot that was not applied must be refused with
+	//     JOB_NOT_REVERTIBLE.
+	//   - A write for another life of the user must be refused with USER_NOT_FOUND. Only a write without a slot creates the
+	//     user.
+	//   - UpdateUser, UpdateSession and UpdateMessage that set Extract to ExtractNone must raise the revision by one before
+	//     they return, also where it was ExtractNone already. So a caller that reads the revision first, and then whether it
+	//     may learn, applies nothing that was forbidden in between.
 	ApplyFacts(ctx context.Context, w FactWrite) (revision int64, err error)
 	// TouchFacts must set when facts were last used, without a revision; unknown ones are passed over.
 	TouchFacts(ctx context.Context, user memory.UserRef, ids []string, at time.Time) error
@@ -46,17 +49,17 @@ type FactState struct {
 	Revision  int64
 	Facts     []memory.Fact
 	Forgotten []Forgotten // since the revision
-	Told      Told        // how far memory.ViewVectors was told of the user
+	Told      Told        // the user's checkpoint of memory.ViewVectors
 }
 
-// Forgotten is a fact that a person deleted. Only keyed hashes are left of it, so that it is not learnt again from what was said
-// before.
+// Forgotten is a fact that a person deleted. Only keyed hashes of it are kept, so that it is not learnt again from the old
+// messages.
 type Forgotten struct {
 	FactID string
 	Key    memory.KeyedHash // one of the fact's keys
 	Change int64
-	// Time is when it was deleted: what is said after it may be learnt again in the same words. Zero when nothing may, and in
-	// what was stored before the time was kept.
+	// Time is when it was deleted: messages after it may teach the same words again. Zero when none may, and in data of
+	// schemas without this time.
 	Time time.Time
 }
 
@@ -83,11 +86,11 @@ type FactWrite struct {
 	Base        int64           // the fact revision that was decided against
 	SlotID      string          // the slot that is applied; "" for a person's change
 	Reverts     string          // the slot whose effects the write takes back, with an empty SlotID; "" for none
-	Receipt     []byte          // of that: kept as the slot's answer
+	Receipt     []byte          // of the revert: kept as the slot's answer
 	Changes     []FactChange
 	Forget      []ForgetFact
 	Quarantined []memory.Quarantined // their ids derive from the slot
-	Reason      string               // why the slot has less effect than its answer says; "" leaves the slot's as it is
+	Reason      string               // why the slot has less effect than its answer asks for; "" leaves the slot's reason as it is
 	Usage       memory.ModelUsage    // added to the slot's
 	Time        time.Time
 }
@@ -114,8 +117,8 @@ type ForgetFact struct {
 	Keys   []memory.Digest // of every key it had: see extract.KeyDigest. Stored keyed by the scope
 }
 
-// MaxQuarantined is how many refused operations of a user must be kept, the ones stored last; a model that answers nonsense
-// day after day would else fill the disk. All stay counted in WorkStats.
+// MaxQuarantined is how many refused operations of a user must be kept, the ones stored last, so that a model that produces
+// nonsense for days does not fill the disk. WorkStats counts all of them.
 const MaxQuarantined = 1000
 
 // QuarantineQuery asks for a page of refused operations.

@@ -81,7 +81,7 @@ type TurnRecord struct {
 	RecordTime    time.Time
 	RequestHash   []byte          // keyed; nil without a request id
 	RequestDigest []byte          // keyed
-	Result        json.RawMessage // what the request was answered
+	Result        json.RawMessage // the result that the request got
 	StatePatch    json.RawMessage
 	Messages      []MessageRecord
 }
@@ -119,7 +119,7 @@ type VersionedVector struct {
 }
 
 // Canonical returns the record with nil for every list, object and blob that is empty, so that equal data has one form. An
-// answer stays: an empty one is an answer.
+// answer is kept as it is: an empty one is an answer.
 func Canonical(r Record) Record {
 	switch {
 	case r.User != nil:

@@ -14,13 +14,13 @@ type Request struct {
 
 type requestKey struct{}
 
-// OneRequest answers a context whose reads are those of one request.
+// OneRequest returns a context whose reads belong to one request.
 func OneRequest(ctx context.Context) context.Context {
 	return context.WithValue(ctx, requestKey{}, &Request{known: map[any]any{}})
 }
 
-// Remembered answers what the context's request remembers under the key, such as a memory.UserRef; ok is false where it
-// remembers nothing, and where the context is of no request.
+// Remembered returns what the context's request remembers under the key, such as a memory.UserRef; ok is false where it
+// remembers nothing, and where the context belongs to no request.
 func Remembered[T any](ctx context.Context, key any) (value T, ok bool) {
 	r, is := ctx.Value(requestKey{}).(*Request)
 	if !is {

@@ -8,10 +8,10 @@ import (
 	"github.com/stratamem/strata/internal/memory"
 )
 
-// The moves of slots: what becomes of one, decided here for every store. A store must keep what a move answers, or, with
-// ErrSlotAsIs, what it has; it may ask again when another was faster.
+// The changes of slots, decided here for every store. A store must keep the slot that a change returns, or, with
+// ErrSlotAsIs, the one it has; when another process was faster it may apply the change to that one's result.
 
-// ErrSlotAsIs says that a slot stays as it is.
+// ErrSlotAsIs is returned by a change that leaves the slot as it is.
 var ErrSlotAsIs = errors.New("the slot stays as it is")
 
 // Move gives the slot to the claimer, unless it is parked, final or another's.
@@ -39,13 +39,13 @@ const (
 	LongestPeriodsLook = 8 * 24 * time.Hour
 )
 
-// Runs reports whether a lease or a wait of at most that length runs. One that has longer to go does not: it would hold up
-// everybody until the time that a wrong clock said.
+// Runs reports whether a lease or a wait of at most the longest length is still running. One with more time left is not: a
+// wrong clock set it, and it would block everybody.
 func Runs(until, now time.Time, longest time.Duration) bool {
 	return until.After(now) && !until.After(now.Add(longest))
 }
 
-// Move keeps the answer where there is none yet, and what it cost in any case.
+// Move stores the answer where there is none yet, and adds its cost in any case.
 func (p SlotAnswer) Move(slot memory.Slot) (memory.Slot, error) {
 	repeated := slot.State == memory.SlotAnswered && string(slot.Answer) == string(p.Answer)
 	if slot.State.IsFinal() || repeated {
@@ -82,7 +82,7 @@ func (p SlotFinish) Move(slot memory.Slot) (memory.Slot, error) {
 	return FinishedSlot(slot, p.State, p.Usage, p.Time), nil
 }
 
-// FinishedSlot is a slot in a final state: its answer is not needed any more.
+// FinishedSlot returns the slot in a final state, without its answer.
 func FinishedSlot(slot memory.Slot, state memory.SlotState, usage memory.ModelUsage, now time.Time) memory.Slot {
 	slot.State, slot.Answer = state, nil
 	slot.Owner, slot.LeaseUntil = "", time.Time{}
@@ -98,12 +98,12 @@ func (w FactWrite) AppliedSlot(slot memory.Slot) memory.Slot {
 	return FinishedSlot(slot, memory.SlotApplied, w.Usage, w.Time)
 }
 
-// ReasonUnreadable is why a slot is parked whose answer in the journal cannot be read.
+// ReasonUnreadable is the reason of a slot that is parked because its stored answer cannot be decoded.
 const ReasonUnreadable = "journal"
 
-// Move makes the slot one that may be worked on at once: open, or answered when it has an answer that can be read. Whoever
-// holds its lease does not count any more: of two answers the first one is kept. A final slot is refused with
-// JOB_NOT_PARKED, and one that is not parked when it shall be tried Again.
+// Move makes the slot ready for work at once: open, or answered when it has an answer that can be read. A lease that is
+// held on it ends; if its holder still brings an answer, the first of two answers is kept. A final slot is refused with
+// JOB_NOT_PARKED, and with Again one that is not parked.
 func (p SlotRetry) Move(slot memory.Slot) (memory.Slot, error) {
 	if slot.State.IsFinal() || p.Again && slot.State != memory.SlotParked {
 		return slot, SlotNotWaiting(slot)

@@ -1,10 +1,10 @@
-// Package store holds the contracts between the service and the stores of its truth. Each "must" has a subtest of
-// the same name in storetest, which every driver runs.
+// Package store holds the contracts between the service and its stores. Each "must" has a subtest of the same name in
+// storetest, which every driver runs.
 //
-// Every method takes the user it acts for, and must never read or write anything of another user or tenant. A method
-// that finds no such user or session returns a memory.Error with USER_NOT_FOUND or SESSION_NOT_FOUND unless its
-// comment says otherwise. A store that cannot be reached returns STORE_UNAVAILABLE, never an empty answer. Times are
-// UTC to the microsecond.
+// Every method takes the user it acts for, and must never read or write anything of another user or tenant. A method that
+// finds no such user or session returns a memory.Error with USER_NOT_FOUND or SESSION_NOT_FOUND unless its comment promises
+// something else. A store that cannot be reached returns STORE_UNAVAILABLE, never an empty result. Times are UTC to the
+// microsecond.
 package store
 
 import (
@@ -42,11 +42,12 @@ type Clock interface {
 	Now() time.Time
 }
 
-// Secrets keeps what all servers on one truth share and nobody else may know. It must stand in no log and no error.
+// Secrets keeps what all servers on one primary store share and nobody else may know. It must never get into a log or an
+// error.
 type Secrets interface {
-	// FenceSecret must return the secret that the ids of fences are derived from (package fence). It must store minted where
-	// there is none yet: the first write wins, and whoever asks afterwards, on whatever server, must be returned the same.
-	// Without minted it must store nothing, and return nil where there is none.
+	// FenceSecret must return the secret that the ids of fences are derived from (package fence). It must store minted
+	// where there is no secret yet: the first write wins, and every later call, on any server, must return the same secret.
+	// With a nil minted it must store nothing, and return nil where there is none.
 	FenceSecret(ctx context.Context, minted []byte) ([]byte, error)
 }
 
@@ -63,8 +64,9 @@ type Sessions interface {
 	// ListSessions must return the sessions by LastMessageTime, the latest first and those without messages last, equal times
 	// by session id, without State. An unknown user has no sessions: that is not an error.
 	ListSessions(ctx context.Context, q SessionQuery) ([]memory.Session, error)
-	// UpdateSession must change only what the update sets, and must refuse a stale ETag with ETAG_MISMATCH. Where ContextStart
-	// changes it must have the session and the user's periods looked at by Time: their summaries may tell of what is hidden now.
+	// UpdateSession must change only what the update sets, and must refuse a stale ETag with ETAG_MISMATCH. Where
+	// ContextStart changes, it must schedule the session and the user's periods at Time: their summaries may contain what
+	// is hidden now.
 	UpdateSession(ctx context.Context, u SessionUpdate) (memory.Session, error)
 }
 
@@ -96,11 +98,11 @@ type SessionUpdate struct {
 
 // Transcript keeps messages in order.
 type Transcript interface {
-	// Append stores one turn: all of it or nothing, on disk before it returns. It takes any number of concurrent
-	// calls. It must
+	// Append stores one turn: all of it or nothing, on disk before it returns. It takes any number of concurrent calls. It
+	// must
 	//   - create the user and the session when they do not exist;
 	//   - number turns and messages from 1 without gaps, in the order of acknowledgement;
-	//   - answer a known RequestID with the first result when RequestDigest is the same, else REQUEST_ID_REUSED;
+	//   - return the first result of a known RequestID when RequestDigest is the same, else REQUEST_ID_REUSED;
 	//   - refuse the call with Refused where that is set, unless its RequestID is known;
 	//   - skip a message whose id is known with the same BodyDigest, else refuse the call with MESSAGE_ID_REUSED;
 	//   - refuse the call with LAST_SEQ_MISMATCH when ExpectedLastSeq is set and is not the session's last seq;
@@ -118,15 +120,14 @@ type Transcript interface {
 	KnownMessages(ctx context.Context, ref memory.SessionRef, ids []string) ([]string, error)
 	// Messages must return a contiguous run of the session's messages, in the order asked for.
 	Messages(ctx context.Context, q MessageQuery) ([]memory.Message, error)
-	// MessagesAt must return those of the places that exist and belong to the user, in the order of places, without
-	// originals. Others are left out: that is how a hit of a view is verified. It must say of each where its session's
-	// contexts start. It must stop before the stored bytes pass MaxBytes, after at least one message. An unknown user has
-	// none.
+	// MessagesAt must return the messages at those of the places that exist and belong to the user, in the order of places,
+	// without originals, each with its session's context start. It must leave out the others: hits of a view are verified
+	// that way. It must stop before the stored bytes pass MaxBytes, after at least one message. An unknown user has none.
 	MessagesAt(ctx context.Context, q PlacesQuery) ([]memory.PlacedMessage, error)
-	// UpdateMessage must change only what the update sets; MESSAGE_NOT_FOUND when there is no such message. Where it sets Hidden
-	// it must have the session and the user's periods looked at by Time: their summaries may tell of it.
+	// UpdateMessage must change only what the update sets; MESSAGE_NOT_FOUND when there is no such message. Where it sets
+	// Hidden, it must schedule the session and the user's periods at Time: their summaries may contain the message.
 	UpdateMessage(ctx context.Context, u MessageUpdate) (memory.Message, error)
-	// Hidden must return which of the user's messages stand in no context, as of the last acknowledged UpdateSession,
+	// Hidden must return which of the user's messages are kept out of contexts, as of the last acknowledged UpdateSession,
 	// UpdateMessage and Append. An unknown user hides none: that is not an error.
 	Hidden(ctx context.Context, user memory.UserRef) (memory.Hidden, error)
 }
@@ -140,7 +141,7 @@ type AppendParams struct {
 	Messages        []NewMessage
 	StatePatch      json.RawMessage // nil for none
 	ExpectedLastSeq *int64
-	Findings        []memory.Finding // kept for the messages that are stored, and for those that say Removed
+	Findings        []memory.Finding // kept for the messages that are stored, and for those that a check Removed
 	Refused         error            // why a call must not be stored that was not stored before; nil for none
 	Time            time.Time        // the record time
 }
@@ -151,7 +152,7 @@ type NewMessage struct {
 	BodyDigest memory.Digest
 }
 
-// AppendResult says what Append stored. The first result of a RequestID is kept with its turn.
+// AppendResult is what Append stored. The first result of a RequestID is kept with its turn.
 type AppendResult struct {
 	TurnNo         int64            `json:"turn"`  // 0 when no turn was written
 	MessageIDs     []string         `json:"ids"`   // of all messages of the call, known ones included
@@ -248,7 +249,7 @@ type PendingQuery struct {
 	MaxBytes    int64 // of the messages, as stored; 0 for no limit
 }
 
-// RetireQuery says which segments to delete.
+// RetireQuery selects the segments to delete.
 type RetireQuery struct {
 	Analyzer string          // that is in use; not looked at when User is set
 	User     *memory.UserRef // nil for all users; set when a segment of the user is damaged
@@ -261,7 +262,7 @@ type LexiconState struct {
 	Unindexed   []memory.PlacedMessage
 	More        int   // recallable messages that are pending beyond Unindexed
 	PendingFrom int64 // the first seq of the session's first pending turn; 0 when none is pending or no session was named
-	Turns       Told  // how far memory.ViewTurns was told of Segments; zero while it has something to be told of them
+	Turns       Told  // the checkpoint of memory.ViewTurns; zero while that view lacks some of Segments
 }
 
 // SegmentInfo describes a segment.
@@ -296,7 +297,7 @@ type SegmentWrite struct {
 	Replaces  []int64
 	Turns     []TurnRef
 	Embedding int       // see SegmentInfo
-	Time      time.Time // since when views wait to be told of it; required
+	Time      time.Time // since when views lack it; required
 }
 
 // TurnRef names a turn.

@@ -10,16 +10,16 @@ import (
 // Summaries keeps summary nodes.
 type Summaries interface {
 	// TopNodes must return, of the session's nodes that end at or before the message through, those that no other of these
-	// stands for, oldest first. A node stands for all that begin and end within its range, a cumulative one for all that
-	// end within or before it; of equal ranges the highest level, then the highest generation counts. Two nodes of a
-	// session either share no message or one stands for the other, so that a reader can pass over what lies below a node:
-	// it must not read the whole tree of a long session. An unknown user or session has none.
+	// covers, oldest first. A node covers all that begin and end within its range, a cumulative one all that end within or
+	// before it; of equal ranges the highest level, then the highest generation counts. Two nodes of a session either share
+	// no message or one covers the other, so a reader can skip what lies below a node: it must not read the whole tree of a
+	// long session. An unknown user or session has none.
 	TopNodes(ctx context.Context, ref memory.SessionRef, through int64) ([]memory.SummaryNode, error)
 	// Nodes must return the user's nodes of these ids, in the order of the ids. One that is unknown is left out.
 	Nodes(ctx context.Context, user memory.UserRef, ids []string) ([]memory.SummaryNode, error)
-	// NodesWithin must return, of every generation, the session's nodes that stand for no message outside the range, by the first
-	// message that they stand for, then From, To, level, generation and id, as outlines: without Text, Children and Previous. An
-	// unknown user or session has none.
+	// NodesWithin must return, of every generation, the session's nodes that cover no message outside the range, by the
+	// first message that they cover, then From, To, level, generation and id, as outlines: without Text, Children and
+	// Previous. An unknown user or session has none.
 	NodesWithin(ctx context.Context, ref memory.SessionRef, within memory.SeqRange) ([]memory.SummaryNode, error)
 	// RecentSessions must return, for the user's sessions that have a node and whose last covered message was created at
 	// or after Since and not after Until, their TopNodes through their last message, the session with the latest covered
@@ -31,8 +31,8 @@ type Summaries interface {
 	// Periods must return the user's weekly or monthly nodes, of the highest generation of each period, the latest first.
 	Periods(ctx context.Context, q PeriodQuery) ([]memory.SummaryNode, error)
 	// PutNode must, in one write, store the node and make its slot final as applied without its answer. Putting the node of
-	// a final slot again must change nothing. A leaf must set the user's time to be looked at for periods to LookAt, when
-	// none or a later one is set. A write for another life of the user is refused with USER_NOT_FOUND.
+	// a final slot again must change nothing. A leaf must set the time at which the user's periods are looked at to LookAt,
+	// when none or a later one is set. A write for another life of the user must be refused with USER_NOT_FOUND.
 	PutNode(ctx context.Context, w NodeWrite) error
 	// ChangeSummary must store the revision after Base of what persons have made of a summary, return it, and have its session
 	// and the user's periods looked at by Time. It must refuse with CONTENTION when Base is not the current revision. A repeated
@@ -78,7 +78,7 @@ type RecentQuery struct {
 	After   *SessionCursor // Time is the session's last covered message's create time
 }
 
-// SessionSummary is a session with the nodes that stand for it.
+// SessionSummary is a session with the nodes that cover it.
 type SessionSummary struct {
 	SessionID string
 	Title     string

@@ -8,9 +8,9 @@ import (
 	"github.com/stratamem/strata/internal/memory"
 )
 
-// Feeds is the truth's side of the views: what each view has still to be told. A view follows feeds: of the transcript
-// one for each session, of facts, vectors and turns one for each user. That a feed waits follows from what is stored, so nothing
-// is enqueued, and a view that is configured later, or lost, only lags behind.
+// Feeds is the change feed of the primary store: what each view still lacks. The transcript has a feed for each session;
+// facts, vectors and turns have one for each user. Whether a feed is pending follows from what is stored, so nothing is
+// enqueued, and a view that is configured later, or lost, only lags behind.
 type Feeds interface {
 	// PendingFeeds must return feeds of the view, of all tenants, that the view may lack something of, the longest waiting
 	// first. A feed must be pending from the write that changes it, whether or not anybody reads it: Append for messages,
@@ -18,16 +18,16 @@ type Feeds interface {
 	PendingFeeds(ctx context.Context, view memory.View, limit int) ([]Feed, error)
 	// Feed must return one feed as it is. SessionID is looked at for the transcript only.
 	Feed(ctx context.Context, view memory.View, ref memory.SessionRef) (Feed, error)
-	// MarkFeed must set how far the view was told, and must leave the feed pending when it changed since Seen was read. It
-	// must change nothing, and return CONTENTION, when Build is not the view's build any more or the user or the session
-	// lives another life.
+	// MarkFeed must set the view's checkpoint, and must leave the feed pending when it changed since Seen was read. It must
+	// change nothing, and return CONTENTION, when Build is not the view's build any more or the user or the session lives
+	// another life.
 	MarkFeed(ctx context.Context, m FeedMark) error
 	// CountFeeds must count the view's feeds that are pending, and all of them.
 	CountFeeds(ctx context.Context, view memory.View) (pending, all int64, err error)
 	// ViewBuild must return the number of the view's build, 1 before the first RebuildView.
 	ViewBuild(ctx context.Context, view memory.View) (int64, error)
-	// RebuildView must raise the view's build by one and make every feed pending as one that the view was told nothing of.
-	// Interrupted and called again it may raise the build once more.
+	// RebuildView must raise the view's build by one and make every feed pending without a checkpoint. Interrupted and
+	// called again it may raise the build once more.
 	RebuildView(ctx context.Context, view memory.View, at time.Time) (build int64, err error)
 }
 
@@ -39,7 +39,7 @@ type FeedPosition struct {
 	No       int64 // the last number: of vectors see FactVector.No, of turns SegmentInfo.No
 }
 
-// Told is how far a view was told of a feed, in which of its builds; the zero Told is that of an unknown one.
+// Told is a view's checkpoint in a feed, in one of the view's builds. The zero Told is no checkpoint.
 type Told struct {
 	Build int64
 	FeedPosition
@@ -57,12 +57,12 @@ type Feed struct {
 	Since   time.Time         // when it began to wait; zero when it does not
 }
 
-// FeedMark says how far a view was told.
+// FeedMark moves a view's checkpoint.
 type FeedMark struct {
 	Feed
 	Build int64
 	Told  FeedPosition
-	Seen  FeedPosition // Feed.Head as it was read before the view was told
+	Seen  FeedPosition // Feed.Head as it was read before the view was written to
 }
 
 // Leases keep replicas from doing the same work twice. They only save work: nothing may depend on one for being right.
@@ -83,44 +83,57 @@ type Lease struct {
 // ErrNewerSchema is in the chain of a driver's refusal to open what a newer program wrote.
 var ErrNewerSchema = errors.New("the schema is newer than this program")
 
-// ViewHealth is what every view tells about itself.
+// ViewHealth is the state of a view.
 type ViewHealth interface {
 	// Lag is how long a row that was put may stay invisible to Search: 0 when it never does.
 	Lag() time.Duration
-	// Check must fail when the view cannot answer.
+	// Check must fail when the view cannot serve searches.
 	Check(ctx context.Context) error
 	Close() error
 }
 
-// VectorView holds the views of vectors, of facts and of messages, and filters before it ranks. What it answers are
-// candidates: whoever asks must look each one up in the truth under the caller's scope. Only scope keys, fact ids and
-// session keys minted by us, of letters, digits, dashes and underscores, may reach it; the driver must refuse others with
-// an error.
+// View is a view of the primary store in a search engine: rows in spaces, filtered before they are ranked. What it returns are
+// candidates: the caller must look each one up in the primary store under its own scope. Only scope keys, fact ids and session
+// keys that Strata minted, of letters, digits, dashes and underscores, may reach it; the driver must refuse others with an
+// error.
 //
-// Rows lie in spaces: one for each build of a view and version of the vectors. All methods but Prepare must treat a
-// space that does not exist as an error of Search and Put, and as empty for the others.
-type VectorView interface {
+// A space holds the rows of one build of a view. Search and Put must fail for a space that was not prepared; the other methods
+// must treat it as empty.
+type View[Space, Row, Search, Hit any] interface {
 	ViewHealth
 	// Prepare must make a space ready for rows. Doing it again, or from two replicas at once, must be harmless.
-	Prepare(ctx context.Context, space VectorSpace) error
-	// Put must store rows, in place of the ones that the space has of the same facts or messages. Putting again must be
-	// harmless.
-	Put(ctx context.Context, space VectorSpace, rows []VectorRow) error
-	// Remove must delete rows of the scope by FactID or Place, those put just now too.
-	Remove(ctx context.Context, space VectorSpace, scope memory.ScopeKey, rows []RowState) error
-	// Search must return the rows of the scope that pass the filters and are nearest to the vector, the nearest first,
-	// equal scores by fact id or RowID, each fact or message once. It must see a row that was put Lag ago.
-	Search(ctx context.Context, q VectorSearch) ([]VectorHit, error)
-	// Rows must return what the space holds, as of now, rows put just now included: of one scope, or of all when Scope is
-	// "", in an order that stays the same, after After.
-	Rows(ctx context.Context, q RowQuery[VectorSpace]) ([]RowState, error)
+	Prepare(ctx context.Context, space Space) error
+	// Put must store rows, each in place of the one that the space has of the same fact or message. Every row that could not be
+	// stored must make the call fail. Putting all again must be harmless.
+	Put(ctx context.Context, space Space, rows []Row) error
+	// Remove must delete rows of the scope by what is set of FactID and Place, those put just now too.
+	Remove(ctx context.Context, space Space, scope memory.ScopeKey, rows []RowState) error
+	// Search must return the rows of the scope that pass the filters, the best first, equal scores by fact id or place, each
+	// fact or message once. It must see a row that was put Lag ago.
+	Search(ctx context.Context, q Search) ([]Hit, error)
+	// Rows must return what the space holds as of now, rows put just now included: of one scope, or of all when Scope is "",
+	// after After, in an order that stays the same.
+	Rows(ctx context.Context, q RowQuery[Space]) ([]RowState, error)
 	// EraseScope must delete every row of the scope in every space, those put just now too, and return how many there were.
 	EraseScope(ctx context.Context, scope memory.ScopeKey) (int64, error)
 	// Spaces must return all spaces there are, by view, then build, then version.
-	Spaces(ctx context.Context) ([]VectorSpace, error)
-	// Drop must delete a space with its rows; one that does not exist is passed over.
-	Drop(ctx context.Context, space VectorSpace) error
+	Spaces(ctx context.Context) ([]Space, error)
+	// Drop must delete a space with its rows; a space that does not exist is no error.
+	Drop(ctx context.Context, space Space) error
 }
+
+// VectorView holds vectors of facts and of messages. There is a space for each build of a view and each version of the vectors.
+// Search must return the rows nearest to the vector.
+type VectorView = View[VectorSpace, VectorRow, VectorSearch, VectorHit]
+
+// TextView is a full-text view of messages and facts, a further source of candidates. Text reaches it as terms of package text,
+// so that it ranks by the same analysis. Further than View says:
+//   - Put must pass over a row of a lower revision than the stored one. After Remove a driver may pass over rows up to the
+//     removed revision, but only for a while: a later Put brings the row back. That is harmless, because hits are looked up
+//     in the primary store, and Verify removes the row again.
+//   - Remove must take a place with Seq 0 for the whole session.
+//   - Search must return rows with at least one of the terms.
+type TextView = View[TextSpace, TextRow, TextSearch, TextHit]
 
 // VectorSpace is where rows that can be compared lie.
 type VectorSpace struct {
@@ -139,7 +152,7 @@ type VectorRow struct {
 	Vector       []float32
 	Significance int // of a fact, 1 to 10
 	Category     memory.Category
-	Session      memory.SessionKey // that the fact was first said in, or that of the message; "" for none
+	Session      memory.SessionKey // of the message, or where the fact was first learnt; "" for none
 	ValidFrom    time.Time         // zero for always; of a message its create time
 	ValidTo      time.Time         // zero while it holds
 }
@@ -152,7 +165,7 @@ type VectorSearch struct {
 	Limit           int // 1 to 1000
 	MinSignificance int // 0 for all
 	Categories      []memory.Category
-	Exclude         memory.SessionKey   // facts first said in it are left out; "" for none
+	Exclude         memory.SessionKey   // facts first learnt in it are left out; "" for none
 	Sessions        []memory.SessionKey // only rows of these; nil for all
 	CurrentOnly     bool                // leaves out rows with ValidTo
 	From, To        time.Time           // ValidFrom in [From, To); zero for open
@@ -174,40 +187,13 @@ type RowQuery[Space any] struct {
 	Limit int             // at least 1
 }
 
-// RowState is a row without what it says.
+// RowState is a row without its content.
 type RowState struct {
 	Cursor   string
 	Scope    memory.ScopeKey
 	FactID   string       // of vectors and facts
 	Place    memory.Place // of messages and turns
 	Revision int64
-}
-
-// TextView is a full-text view of messages and facts, a further source of candidates. The rules of VectorView about
-// candidates and keys hold. Words reach it as terms of package text, so that it ranks by the same analysis.
-type TextView interface {
-	ViewHealth
-	// Prepare must make a space ready. Doing it again, or from two replicas at once, must be harmless.
-	Prepare(ctx context.Context, space TextSpace) error
-	// Put must store rows, in place of the ones with the same place or fact; a row of a lower revision than the stored one
-	// must be passed over. Every row that could not be stored must make the call fail; putting all again must be harmless.
-	// After Remove a driver may pass over rows up to the removed revision, but only for a while: a Put that comes later
-	// than that brings the row back, so a hit is looked up in the truth, and Verify removes it again.
-	Put(ctx context.Context, space TextSpace, rows []TextRow) error
-	// Remove must delete rows of the scope by what is set of Place and FactID, those put just now too. A place with Seq 0
-	// stands for the whole session.
-	Remove(ctx context.Context, space TextSpace, scope memory.ScopeKey, rows []RowState) error
-	// Search must return rows of the scope with at least one of the terms that pass the filters, the best first, equal
-	// scores by place or fact id. It must see a row that was put Lag ago.
-	Search(ctx context.Context, q TextSearch) ([]TextHit, error)
-	// Rows is as for VectorView.
-	Rows(ctx context.Context, q RowQuery[TextSpace]) ([]RowState, error)
-	// EraseScope must delete every row of the scope in every space, those put just now too, and return how many there were.
-	EraseScope(ctx context.Context, scope memory.ScopeKey) (int64, error)
-	// Spaces must return all spaces there are, by view, then build.
-	Spaces(ctx context.Context) ([]TextSpace, error)
-	// Drop must delete a space with its rows; one that does not exist is passed over.
-	Drop(ctx context.Context, space TextSpace) error
 }
 
 // TextSpace is where rows of one kind lie.

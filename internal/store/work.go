@@ -41,8 +41,8 @@ type UserUpdate struct {
 	Time       time.Time
 }
 
-// Work says which sessions and users background work has to look at. What there is to do follows from what is stored;
-// the times kept here only say when to look, so that a sweep need not look at everybody.
+// Work finds the sessions and users that background work has to look at. What there is to do follows from what is stored;
+// the times kept here only tell when to look, so that a sweep need not look at everybody.
 type Work interface {
 	// SessionWork must return the session with how far its work has come, as of one instant, and the user without State.
 	SessionWork(ctx context.Context, ref memory.SessionRef) (SessionWork, error)
@@ -55,9 +55,9 @@ type Work interface {
 	// Every acknowledged message that no work has looked at yet is in one of them. An unknown user has none: that is not an
 	// error.
 	WaitingSessions(ctx context.Context, user memory.UserRef, limit int) ([]memory.SessionRef, error)
-	// DeferSession must set when the session is looked at again, unless a turn was stored since LastSeq or the time to be
-	// looked at is not Seen any more, as after RetrySlot: then it must change nothing, for whoever asks has not seen what
-	// there is to do. A zero Until means not before the next turn. Whoever asks should defer by LongestLook at most.
+	// DeferSession must set when the session is looked at again, unless a turn was stored since LastSeq or the time is not
+	// Seen any more, as after RetrySlot: then it must change nothing, because the caller has not seen what there is to do.
+	// A zero Until means not before the next turn. Callers should defer by at most LongestLook.
 	DeferSession(ctx context.Context, d Deferral) error
 	// PendingPeriods must return users whose time to be looked at for weekly and monthly summaries is not after before,
 	// the longest waiting first, and after them those whose time is more than LongestPeriodsLook after it.
@@ -82,7 +82,7 @@ type SessionWork struct {
 	LookAt        time.Time // when a sweep looks at the session; zero for never
 }
 
-// Deferral says when to look at a session again.
+// Deferral is when to look at a session again.
 type Deferral struct {
 	Ref     memory.SessionRef
 	Session memory.SessionKey
@@ -106,8 +106,8 @@ type KindStats struct {
 	Oldest time.Time // create time of the oldest open one; zero without one
 }
 
-// Journal keeps the slots. A slot is the fence of one piece of work: its unique key fixes the range before the model
-// is called, the first answer that is stored is the only one, and what is applied carries ids derived from it.
+// Journal keeps the slots. A slot guards one piece of work: its unique key fixes the range before the model is called, the
+// first answer that is stored is the only one, and what is applied carries ids derived from it.
 type Journal interface {
 	// OpenSlot must insert the slot, claimed by its owner, and move the session's cursor to To in the same write. Where a
 	// slot of the key exists, it must return that one unchanged. A SlotExtract or SlotLeaf of generation 1 whose From is
@@ -127,9 +127,9 @@ type Journal interface {
 	// FinishSlot must make the slot final in the given state without any effect: applied where there was nothing to do,
 	// skipped by a person. A final slot stays as it is.
 	FinishSlot(ctx context.Context, p SlotFinish) (memory.Slot, error)
-	// RetrySlot must store what SlotRetry.Move makes of a slot that is not final, with NotBefore at the given time, and set the
-	// session's time to be looked at too: also where that was earlier, so that DeferSession can tell. A slot that Move refuses
-	// must stay as it is.
+	// RetrySlot must store what SlotRetry.Move makes of a slot that is not final, with NotBefore at the given time. It must
+	// also set the time at which the session is looked at, even to a later one, so that a DeferSession that read the
+	// earlier time is refused. A slot that Move refuses must stay as it is.
 	RetrySlot(ctx context.Context, p SlotRetry) (memory.Slot, error)
 	// ParkedSlots must return parked slots of all tenants whose Reason is the given one and whose NotBefore is not after
 	// Before, or more than LongestParked after it, the earliest first, without Answer.
@@ -169,7 +169,7 @@ type SlotClaim struct {
 type SlotAnswer struct {
 	SlotRef
 	Answer []byte
-	// Instead is the answer that the new one takes the place of, because another was asked for; nil for none.
+	// Instead is the answer that the new one replaces, because another was asked for; nil for none.
 	Instead []byte
 	Usage   memory.ModelUsage
 	Time    time.Time
@@ -191,8 +191,8 @@ type SlotFailure struct {
 // SlotRetry asks for a slot to be worked on at once.
 type SlotRetry struct {
 	SlotRef
-	// Again says that the slot was tried for long: it keeps Attempts and FailingSince, so that one more failure parks it
-	// again, and only a parked slot is retried. Else it begins anew, whatever it waits for.
+	// Again keeps Attempts and FailingSince of a slot that was tried for long, so that one more failure parks it again, and
+	// retries only a parked slot. Without it the slot begins anew, whatever it waits for.
 	Again bool
 	Time  time.Time
 }
@@ -204,7 +204,7 @@ type ParkedQuery struct {
 	Limit  int // at least 1
 }
 
-// SlotSplit says where to split a slot.
+// SlotSplit is where to split a slot.
 type SlotSplit struct {
 	SlotRef
 	At   int64 // From ≤ At < To

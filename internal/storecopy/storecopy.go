@@ -12,7 +12,7 @@ import (
 	"github.com/stratamem/strata/internal/store"
 )
 
-// Copy moves everything from one truth to another, user by user, and compares what arrived. It may be interrupted and
+// Copy moves everything from one primary store to another, user by user, and compares what arrived. It may be interrupted and
 // called again: a user whose records are the same on both sides is passed over. A user is served by the target only once
 // all of it has arrived. Nobody may write to either side meanwhile, nor between an interruption and the call that goes on.
 type Copy struct {
@@ -132,7 +132,8 @@ func (c Copy) user(ctx context.Context, user memory.UserRef, p *Progress) error 
 		return fmt.Errorf("read the copy: %w", err)
 	}
 	if got != want {
-		return fmt.Errorf("the copy is not what the source is (%d records, %d in the source): one of them was written to, now or since an earlier copy was interrupted: "+
+		return fmt.Errorf("the copy is not what the source is (%d records, %d in the source): "+
+			"one of them was written to, now or since an earlier copy was interrupted: "+
 			"let nobody write, and copy into an empty database", got.records, want.records)
 	}
 	return c.end(ctx, user)

@@ -22,7 +22,7 @@ type ServerOptions struct {
 	Log      *slog.Logger
 }
 
-// Server answers /metrics and /healthz over HTTP.
+// Server serves /metrics and /healthz over HTTP.
 type Server struct {
 	listener net.Listener
 	http     *http.Server
@@ -63,13 +63,13 @@ func (o ServerOptions) handler() http.Handler {
 	return mux
 }
 
-// Addr answers the address the server listens on.
+// Addr returns the address the server listens on.
 func (s *Server) Addr() string { return s.listener.Addr().String() }
 
 // Close closes the port of a server that was never served.
 func (s *Server) Close() error { return s.listener.Close() }
 
-// Serve answers until ctx ends, lets running replies finish within a few seconds, and returns nil.
+// Serve handles requests until ctx ends, lets running replies finish within a few seconds, and returns nil.
 func (s *Server) Serve(ctx context.Context) error {
 	stopped := make(chan error, 1)
 	stop := context.AfterFunc(ctx, func() {

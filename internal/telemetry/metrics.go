@@ -84,7 +84,7 @@ func histogram(name, help string, buckets []float64, labels ...string) *promethe
 	return prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets}, labels)
 }
 
-// rpcBuckets lie close where contexts and records are answered, in milliseconds.
+// rpcBuckets are dense in the range of contexts and records, in milliseconds.
 func rpcBuckets() []float64 {
 	return []float64{.0005, .001, .002, .003, .005, .007, .01, .015, .025, .05, .1, .25, .5, 1, 2.5, 5, 10}
 }

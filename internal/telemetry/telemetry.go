@@ -29,7 +29,7 @@ type Options struct {
 	Now       func() time.Time     // when a call ended, for spans
 }
 
-// Providers are the configured models, builtin:… for what is built in; "" for one that is not told.
+// Providers are the configured models, builtin:… for what is built in; "" for one that is not configured.
 type Providers struct {
 	Summary, Extraction, Embedding, Rerank string
 }
@@ -116,7 +116,7 @@ func (r *Recorder) Quarantined(reason extract.RejectReason) {
 	r.quarantined.WithLabelValues(string(reason)).Inc()
 }
 
-// Refused counts a summary that may not stand.
+// Refused counts a summary that was refused.
 func (r *Recorder) Refused(reason summary.RefusalReason) {
 	r.refused.WithLabelValues(string(reason)).Inc()
 }
@@ -132,10 +132,10 @@ func (r *Recorder) WordsChecked(call string, done memory.CheckAction) {
 	r.checked.WithLabelValues(call, done.String()).Inc()
 }
 
-// ForeignHits counts what a view answered of other scopes than the asked one. The view is a name of the code.
+// ForeignHits counts hits of a view that belong to other scopes than the asked one. The view is a name from the code.
 func (r *Recorder) ForeignHits(view string, n int) { r.foreign.WithLabelValues(view).Add(float64(n)) }
 
-// StaleHits counts what a view answered and the truth does not have. The view is a name of the code.
+// StaleHits counts hits of a view that the primary store does not have. The view is a name from the code.
 func (r *Recorder) StaleHits(view string, n int) { r.stale.WithLabelValues(view).Add(float64(n)) }
 
 // Fed implements views.FeedMeter.

@@ -29,7 +29,7 @@ type TracesOptions struct {
 	Version  string // of this program
 }
 
-// NewTraces prepares traces. It does not connect: an endpoint that does not answer costs spans, nothing else.
+// NewTraces prepares traces. It does not connect: while the endpoint does not respond, spans are lost and nothing else.
 func NewTraces(ctx context.Context, o TracesOptions) (*Traces, error) {
 	if o.Endpoint == "" {
 		return &Traces{provider: noop.NewTracerProvider(), stop: func(context.Context) error { return nil }}, nil
@@ -63,8 +63,8 @@ func (t *Traces) Handler() stats.Handler { return t.handler }
 // Close sends what is left and stops. It returns soon after ctx ends.
 func (t *Traces) Close(ctx context.Context) error { return t.stop(ctx) }
 
-// bareExporter takes from spans what could hold something of a user: the text of errors, events, and the names of
-// methods that do not exist, which whoever calls them makes up.
+// bareExporter removes from spans what could hold something of a user: the text of errors, events, and the names of methods
+// that do not exist, which callers make up.
 type bareExporter struct{ sdktrace.SpanExporter }
 
 // ExportSpans sends the spans that are left.

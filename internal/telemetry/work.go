@@ -26,8 +26,8 @@ type WorkOptions struct {
 	Log     *slog.Logger
 }
 
-// WatchWork adds what waits and what is parked, asked from the store whenever metrics are read. Where the store cannot
-// answer, those metrics are missing rather than zero.
+// WatchWork adds what waits and what is parked, read from the store whenever metrics are read. When the store does not
+// respond, those metrics are missing rather than zero.
 func (r *Recorder) WatchWork(o WorkOptions) {
 	gauge := func(name, help string, labels ...string) *prometheus.Desc {
 		return prometheus.NewDesc(name, help, labels, nil)
@@ -43,7 +43,7 @@ func (r *Recorder) WatchWork(o WorkOptions) {
 	})
 }
 
-// WatchPanics adds how many panics were contained: each is a defect of the program, and the log says where.
+// WatchPanics adds how many panics were contained: each is a defect of the program, and the log has the place.
 func (r *Recorder) WatchPanics(count func() int64) {
 	r.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
 		Name: "strata_panics_total", Help: "Panics that were contained: a call was refused, or a piece of background work failed.",
@@ -66,7 +66,7 @@ func (c *workCollector) Describe(to chan<- *prometheus.Desc) {
 // collectTimeout bounds what a scrape may take of the store.
 const collectTimeout = 5 * time.Second
 
-// Collect answers the metrics.
+// Collect sends the metrics.
 func (c *workCollector) Collect(to chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), collectTimeout)
 	defer cancel()
@@ -95,7 +95,7 @@ func (c *workCollector) Collect(to chan<- prometheus.Metric) {
 	c.collectVectors(ctx, gauge)
 }
 
-// collectVectors says how many facts and messages wait for a vector.
+// collectVectors counts the facts and messages that wait for a vector.
 func (c *workCollector) collectVectors(ctx context.Context, gauge func(d *prometheus.Desc, v float64, labels ...string)) {
 	if c.Waiting == nil {
 		return

@@ -1,9 +1,9 @@
 // Package template fills values into instructions. It is pure, calls nothing, and a value can never become a place for
 // another one.
 //
-// A place stands between {{ and }}: a path such as state.order.items.0, of names of letters, digits, _ and - with dots
+// A place is enclosed in {{ and }}: a path such as state.order.items.0, of names of letters, digits, _ and - with dots
 // between, or a JSON text, which is written as it is: {{"{{"}} writes two braces. A path may be followed by | and a JSON
-// value that takes the place of one that is missing or null. A number as a name counts the items of a list from 0.
+// value that replaces one that is missing or null. A number as a name counts the items of a list from 0.
 package template
 
 import (
@@ -25,7 +25,7 @@ const maxPath = 255
 // Values are what paths lead to, by the first name of a path: JSON objects, nil for an empty one.
 type Values map[string]json.RawMessage
 
-// Options says how a template is filled.
+// Options set how a template is filled.
 type Options struct {
 	Field  string                       // of the request, for errors
 	Values Values                       // the first names that a path may have, each with what is under it
@@ -70,7 +70,7 @@ func (f *filling) result() (string, error) {
 	return f.out.String(), nil
 }
 
-// place fills the place that opens at an index, and answers where the text goes on.
+// place fills the place that opens at an index, and returns where the text goes on.
 func (f *filling) place(text string, open int) (end int, err error) {
 	inner := text[open+2:]
 	p := json.NewDecoder(strings.NewReader(inner))

@@ -78,7 +78,7 @@ func (b bpe) count(s string) int64 {
 // wordsBetweenLooks is after how many words it is looked whether somebody still waits for their count.
 const wordsBetweenLooks = 1024
 
-// wordAt answers the end of the word whose blank stands at i, false when there is none.
+// wordAt returns the end of the word whose blank is at i, false when there is none.
 func wordAt(s string, i int) (end int, ok bool) {
 	if s[i] != ' ' || !isLower(s[i-1]) {
 		return 0, false

@@ -57,7 +57,7 @@ func objectStream(after []byte, most int) ([]byte, bool) {
 	return objects, err == nil && len(objects) <= most
 }
 
-// pageObjects counts the objects that say /Type /Page.
+// pageObjects counts the objects that contain /Type /Page.
 func pageObjects(data []byte) int {
 	n := 0
 	for {

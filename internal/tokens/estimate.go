@@ -130,7 +130,7 @@ func isLetter(r rune) bool {
 // isAccented reports whether a character of n bytes is a Latin letter beyond ASCII.
 func isAccented(r rune, n int) bool { return n == 2 && unicode.Is(unicode.Latin, r) }
 
-// blank is what is owed for a single blank once it turns out not to stand before a word.
+// blank is the cost of a single blank once it turns out not to precede a word.
 func blank(run runKind) int64 {
 	if run == runBlank {
 		return costToken

@@ -7,15 +7,15 @@ import (
 
 const (
 	memoBits     = 16              // 65,536 entries, half a mebibyte in all: more than a language has words in use
-	memoWays     = 4               // entries that a piece may stand in: they share a line of the processor's cache
+	memoWays     = 4               // entries that a piece may occupy: they share a line of the processor's cache
 	maxMemoBytes = 24              // of a piece; longer ones seldom come again
 	maxMemoCost  = 1<<memoBits - 2 // of a piece; none of so few bytes costs as much
 )
 
-// memo remembers what short pieces cost. It never grows: a piece takes the place of another. An entry is one word, since
-// to follow a pointer to a piece took longer than all else of a look: the upper bits are those of the piece's hash that do
-// not say where it stands, the lower ones the cost and one. Two pieces pass for one when 62 bits of their hashes are the
-// same; the seed is drawn at random. It may be used concurrently without a lock.
+// memo remembers the cost of short pieces. It never grows: a new piece replaces an old one. An entry is one word, because
+// following a pointer to a piece would take longer than the rest of the lookup: the upper bits are those bits of the
+// piece's hash that do not give its place, the lower ones the cost and one. Two pieces are confused when 62 bits of their
+// hashes are the same; the hash is keyed at random. It may be used concurrently without a lock.
 type memo struct {
 	entries [1 << memoBits / memoWays][memoWays]atomic.Uint64 // first, so that no four of them lie across two lines
 	seed    maphash.Seed
@@ -23,7 +23,7 @@ type memo struct {
 
 func newMemo() *memo { return &memo{seed: maphash.MakeSeed()} }
 
-// at answers where a piece may stand, and the upper bits by which it is known there.
+// at returns the entries that a piece may occupy, and the upper bits that identify it there.
 func (m *memo) at(piece string) (entries *[memoWays]atomic.Uint64, known uint64) {
 	h := maphash.String(m.seed, piece)
 	return &m.entries[h%uint64(len(m.entries))], h >> memoBits << memoBits

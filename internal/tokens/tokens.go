@@ -12,9 +12,9 @@ import (
 	"github.com/stratamem/strata/internal/memory"
 )
 
-// Counter says what a text costs. A cost is in units, and Per units make a token, so that costs of many short texts
-// add up without rounding each of them. Every Counter must be safe for concurrent use, must take time linear in the
-// text up to a logarithm, and must cost nothing for the empty text.
+// Counter counts what a text costs. A cost is in units, and Per units make a token, so that costs of many short texts add
+// up without rounding each of them. Every Counter must be safe for concurrent use, must take time linear in the text up to
+// a logarithm, and must cost nothing for the empty text.
 type Counter interface {
 	// Name is the counter's name in policies and replies.
 	Name() string
@@ -35,7 +35,7 @@ const (
 // Names are the names that ByName knows, in the order in which they are documented.
 func Names() []string { return []string{O200K, CL100K, Chars4, Estimate} }
 
-// ByName answers the counter of that name. An unknown name is a memory.Error naming the known ones.
+// ByName returns the counter of that name. An unknown name is a memory.Error naming the known ones.
 func ByName(name string) (Counter, error) {
 	switch name {
 	case O200K:
@@ -50,8 +50,8 @@ func ByName(name string) (Counter, error) {
 	return nil, memory.InvalidField("counter", "no token counter is named %q; use one of %s", name, strings.Join(Names(), ", "))
 }
 
-// Within is a counter that stops counting soon after ctx has ended, when what it returns means nothing: whoever counts by it
-// must look at ctx before they use a count. The exact counters take a second for some megabytes.
+// Within returns a counter that stops counting soon after ctx has ended; its counts are then meaningless, so callers must
+// look at ctx before they use one. The exact counters take a second for some megabytes.
 func Within(ctx context.Context, c Counter) Counter {
 	if exact, ok := c.(bpe); ok {
 		exact.ended = func() bool { return ctx.Err() != nil }
@@ -65,8 +65,8 @@ func Tokens(c Counter, cost int64) int64 {
 	return (cost + c.Per() - 1) / c.Per()
 }
 
-// Tools is the cost of the tools that a model is told of, given as the JSON text that is sent to it. Blanks between values
-// are left out, as clients leave them out; what a provider makes of the schemas is not published, so that this is an
+// Tools returns the cost of the tools that a model is offered, given as the JSON text that is sent to it. Blanks between
+// values are left out, as clients leave them out. Providers do not publish how they render the schemas, so this is an
 // estimate by every counter. A text that is not JSON is a memory.Error naming the field.
 func Tools(schemas string, c Counter, field string) (int64, error) {
 	if schemas == "" {
@@ -86,7 +86,7 @@ func (chars4) Name() string        { return Chars4 }
 func (chars4) Per() int64          { return 4 }
 func (chars4) Cost(s string) int64 { return int64(utf8.RuneCountInString(s)) }
 
-// Placeholder is the text that stands for an attachment where the attachment itself cannot stand.
+// Placeholder is the text that replaces an attachment where the attachment itself cannot be sent.
 func Placeholder(p memory.Part) string {
 	kind := p.MIMEType
 	if kind == "" {
@@ -98,13 +98,13 @@ func Placeholder(p memory.Part) string {
 	return fmt.Sprintf("[%s, %d bytes]", kind, len(p.Data))
 }
 
-// Join is what stands between the parts of a message where they become one text.
+// Join separates the parts of a message where they become one text.
 const Join = "\n\n"
 
-// Content is the cost of what a message says: its texts, the names and arguments of its tool calls, and what is
-// inside its tool results. An image costs what Image says, another attachment its Placeholder. Between two parts the Join
-// is counted. Reasoning and opaque parts cost nothing here: opaque parts are never rendered, and reasoning only where
-// a provider wants it back, which whoever renders it must count.
+// Content is the cost of a message's content: its texts, the names and arguments of its tool calls, and what is inside its
+// tool results. An image costs what Image returns, another attachment its Placeholder. Between two parts the Join is
+// counted. Reasoning and opaque parts cost nothing here: opaque parts are never rendered, and reasoning only where a
+// provider wants it back, which the renderer must count.
 func Content(m memory.Message, c Counter) int64 {
 	return partsCost(m.Parts, c)
 }
@@ -145,8 +145,8 @@ func CountMessage(m memory.Message) memory.TokenCounts {
 	}
 }
 
-// FromStored answers the cost of a message's Content from its stored counts, false when they do not hold the
-// counter's: then it must be counted.
+// FromStored returns the cost of a message's Content from its stored counts, false when they do not hold the counter's:
+// then it must be counted.
 func FromStored(counts memory.TokenCounts, c Counter) (int64, bool) {
 	switch c.Name() {
 	case O200K:

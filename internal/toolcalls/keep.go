@@ -10,7 +10,7 @@ import (
 	"github.com/stratamem/strata/internal/memory"
 )
 
-// Says reports whether a part can stand in a message beside calls and results.
+// Says reports whether a part is content of a message besides calls and results.
 func Says(p memory.Part) bool {
 	switch p.Kind {
 	case memory.PartText:
@@ -68,7 +68,7 @@ func Share(fraction float64, window int64) int64 {
 	return max(1, int64(fraction*float64(window)))
 }
 
-// Keep says what of a conversation's end stays. The largest of those set counts; none set keeps nothing.
+// Keep is how much of a conversation's end stays. The largest of those set counts; none set keeps nothing.
 type Keep struct {
 	Messages int
 	Tokens   int64
@@ -82,8 +82,8 @@ func (k Keep) From(sizes []int64, window int64) int {
 	return min(k.fromTokens(sizes, window), k.fromMessages(len(sizes)))
 }
 
-// Cut is From moved to where a cut is allowed: a keep of messages is widened, one of tokens is not exceeded. ends says
-// behind which messages a cut may follow.
+// Cut is From moved to where a cut is allowed: a keep of messages is widened, one of tokens is not exceeded. ends marks the
+// messages behind which a cut may follow.
 func (k Keep) Cut(ends []bool, sizes []int64, window int64) int {
 	return min(Forward(ends, k.fromTokens(sizes, window)), Back(ends, k.fromMessages(len(sizes))))
 }

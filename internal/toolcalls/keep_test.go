@@ -122,6 +122,59 @@ func TestPairing(t *testing.T) {
 	})
 }
 
+func TestResultsOf(t *testing.T) {
+	for name, c := range map[string]struct {
+		script string
+		want   []int
+	}{
+		"come in the order of the calls":           {"c:x,y r:y r:x", []int{2, 1}},
+		"name a message with several of them once": {"c:x,y r:x,y", []int{1}},
+		"leave out what answers another message":   {"c:x c:y r:y r:x", []int{3}},
+		"leave out what is not answered":           {"c:x,y r:y", []int{1}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, p := pairs(c.script)
+			if got := p.ResultsOf(0); !slices.Equal(got, c.want) {
+				t.Errorf("%v, want %v", got, c.want)
+			}
+		})
+	}
+	t.Run("leave out the calling message and any that calls too", func(t *testing.T) {
+		var p Pairing
+		p.AddCall(Ref{0, 0}, "x")
+		p.AddCall(Ref{0, 1}, "y")
+		p.AddResult(Ref{0, 2}, "x")
+		p.AddResult(Ref{1, 0}, "y")
+		p.AddCall(Ref{1, 1}, "z")
+		p.AddResult(Ref{2, 0}, "z")
+		p.Close()
+		if got := p.ResultsOf(0); len(got) > 0 {
+			t.Errorf("%v", got)
+		}
+		if got := p.ResultsOf(1); !slices.Equal(got, []int{2}) {
+			t.Errorf("%v", got)
+		}
+	})
+}
+
+func TestCallsAreFoundByTheirPartAndTheirResult(t *testing.T) {
+	_, p := pairs("c:x,y r:y u")
+	at, ok := p.CallAt(Ref{0, 1})
+	of, answers := p.CallOf(Ref{1, 0})
+	if !ok || !answers || at != of || at.At != (Ref{0, 1}) || at.Result != (Ref{1, 0}) {
+		t.Errorf("by its part %+v, by its result %+v", at, of)
+	}
+	if c, ok := p.CallAt(Ref{0, 0}); !ok || c.Answered {
+		t.Errorf("an unanswered call: %+v", c)
+	}
+	if _, ok := p.CallAt(Ref{1, 0}); ok {
+		t.Error("a result is taken for a call")
+	}
+	if _, ok := p.CallOf(Ref{2, 0}); ok {
+		t.Error("what is no result answers a call")
+	}
+}
+
 func TestPairingEndsWhenNobodyWaits(t *testing.T) {
 	calling := memory.Message{Role: memory.RoleAssistant, Parts: []memory.Part{{Kind: memory.PartToolCall, CallID: "x"}}}
 	looks, asked := 0, 0

@@ -11,7 +11,7 @@ import (
 // Ref names a part of a message, both by index.
 type Ref struct{ Message, Part int }
 
-// Call is a tool call and the result that answers it.
+// Call is a tool call with its result.
 type Call struct {
 	At       Ref
 	Answered bool
@@ -20,12 +20,12 @@ type Call struct {
 	before   int // the open call of the same id before it, -1 without one
 }
 
-// Pairing says which result answers which call. Calls and results must be added in the order of the conversation, and
-// Close called behind the last.
+// Pairing finds the result of each call. Calls and results must be added in the order of the conversation, and Close called
+// behind the last.
 //
-// A result answers an open call of its id: in the latest message that has one, and there the first, so that calls
-// without ids pair by order. One without such a call before it answers the first open call of its id behind it, since
-// clients record out of order.
+// A result belongs to an open call of its id: in the latest message that has one, and there to the first, so that calls
+// without ids pair by order. A result without such a call before it belongs to the first open call of its id behind it,
+// since clients record out of order.
 type Pairing struct {
 	Calls   []Call
 	open    map[string]int // the latest open call of an id, -1 for none
@@ -84,7 +84,7 @@ func (p *Pairing) AddCall(at Ref, id string) {
 	p.Calls = append(p.Calls, Call{At: at, id: id, before: before})
 }
 
-// AddResult adds a result with the id of the call that it answers, which may be empty.
+// AddResult adds a result with the id of its call, which may be empty.
 func (p *Pairing) AddResult(at Ref, id string) {
 	latest, ok := p.open[id]
 	if !ok || latest < 0 {
@@ -108,12 +108,12 @@ func (p *Pairing) answer(call int, at Ref) {
 	p.answers = append(p.answers, answer{at, call})
 }
 
-// Close pairs results that stand before their calls.
+// Close pairs results that come before their calls.
 func (p *Pairing) Close() {
 	if len(p.early) > 0 {
 		waiting := p.waiting()
 		for _, r := range p.early {
-			// A call that does not stand behind this result stands behind none of the later ones.
+			// A call that is not behind this result is behind none of the later ones.
 			behind := waiting[r.id]
 			for len(behind) > 0 && p.Calls[behind[0]].At.Message <= r.at.Message {
 				behind = behind[1:]
@@ -129,7 +129,7 @@ func (p *Pairing) Close() {
 	p.early, p.open = nil, nil
 }
 
-// waiting are the calls of each id that nothing answers, in their order.
+// waiting returns the calls of each id that have no result, in their order.
 func (p *Pairing) waiting() map[string][]int {
 	out := map[string][]int{}
 	for i, c := range p.Calls {
@@ -144,35 +144,53 @@ func compare(a, b Ref) int {
 	return cmp.Or(cmp.Compare(a.Message, b.Message), cmp.Compare(a.Part, b.Part))
 }
 
-// CallsOf answers the calls of a message, as a range of Calls whose end is not part of it.
-func (p *Pairing) CallsOf(message int) (from, to int) {
-	from = sort.Search(len(p.Calls), func(i int) bool { return p.Calls[i].At.Message >= message })
-	to = from
+// CallsOf returns the calls of a message.
+func (p *Pairing) CallsOf(message int) []Call {
+	from := sort.Search(len(p.Calls), func(i int) bool { return p.Calls[i].At.Message >= message })
+	to := from
 	for to < len(p.Calls) && p.Calls[to].At.Message == message {
 		to++
 	}
-	return from, to
+	return p.Calls[from:to]
 }
 
 // HasCalls reports whether a message calls.
-func (p *Pairing) HasCalls(message int) bool {
-	from, to := p.CallsOf(message)
-	return from < to
+func (p *Pairing) HasCalls(message int) bool { return len(p.CallsOf(message)) > 0 }
+
+// CallAt returns the call that a part is, false when it is none.
+func (p *Pairing) CallAt(at Ref) (Call, bool) {
+	i, ok := slices.BinarySearchFunc(p.Calls, at, func(c Call, at Ref) int { return compare(c.At, at) })
+	if !ok {
+		return Call{}, false
+	}
+	return p.Calls[i], true
 }
 
-// Known answers how many calls have the id.
+// CallOf returns the call that a result answers, false when it answers none.
+func (p *Pairing) CallOf(result Ref) (Call, bool) {
+	i, ok := slices.BinarySearchFunc(p.answers, result, func(a answer, at Ref) int { return compare(a.at, at) })
+	if !ok {
+		return Call{}, false
+	}
+	return p.Calls[p.answers[i].call], true
+}
+
+// ResultsOf returns the messages with results of a message's calls, in the order of the calls. They belong behind it, so
+// neither the message itself nor any that calls too is among them.
+func (p *Pairing) ResultsOf(message int) []int {
+	var out []int
+	for _, c := range p.CallsOf(message) {
+		if r := c.Result.Message; c.Answered && r != message && !p.HasCalls(r) && !slices.Contains(out, r) {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// Known returns how many calls have the id.
 func (p *Pairing) Known(id string) int { return p.known[id] }
 
-// AnsweredBy answers the call that a result answers, as an index of Calls, false when it answers none.
-func (p *Pairing) AnsweredBy(at Ref) (call int, ok bool) {
-	i, ok := slices.BinarySearchFunc(p.answers, at, func(a answer, at Ref) int { return compare(a.at, at) })
-	if !ok {
-		return 0, false
-	}
-	return p.answers[i].call, true
-}
-
-// Reach answers for each of n messages the last one that must not be cut off from it: a result of its calls, or a call
+// Reach returns for each of n messages the last one that must not be cut off from it: a result of its calls, or a call
 // that it answers early.
 func (p *Pairing) Reach(n int) []int {
 	reach := make([]int, n)

@@ -20,11 +20,11 @@ import (
 	"github.com/stratamem/strata/internal/worker"
 )
 
-// Feeder tells one view what it lacks of the truth. It holds no work of its own: which feeds wait follows from what is
+// Feeder brings one view what it lacks of the primary store. It holds no work of its own: which feeds wait follows from what is
 // stored. A view that is down, or new, lags behind and catches up; one that was lost is rebuilt.
 //
-// What a view was told is marked only when its Search is sure to see it, so that readers may rely on the mark. Until then
-// it is remembered here: a process that ends early lets the rows be put again.
+// The checkpoint of a feed moves on only when the view's Search is sure to see what was put, so that readers may rely on it. Until then
+// the position is kept here: a process that ends early lets the rows be put again.
 type Feeder struct {
 	o      FeederOptions
 	log    *slog.Logger
@@ -32,22 +32,22 @@ type Feeder struct {
 	nudged *worker.Queue[memory.SessionRef]
 
 	// The rest belongs to Run alone.
-	lease   *worker.Lease
-	at      space                 // where rows are put; zero until it is prepared
-	cleaned space                 // the space beside which no other is left
-	marks   []delayedMark         // by due
-	ahead   map[feedKey]position  // feeds that were put farther than they are marked
-	aside   map[feedKey]time.Time // feeds that the view refuses, and until when they are not tried again
+	lease     *worker.Lease
+	at        space                 // where rows are put; zero until it is prepared
+	cleaned   space                 // the space beside which no other is left
+	marks     []delayedMark         // by due
+	ahead     map[feedKey]position  // feeds that were put farther than they are marked
+	postponed map[feedKey]time.Time // feeds that the view refuses, and until when they are not tried again
 }
 
-// FeederStore is the part of the truth that a Feeder reads, with its marks.
+// FeederStore is the part of the primary store that a Feeder reads, with its checkpoints.
 type FeederStore interface {
 	store.Feeds
 	store.Leases
 	RowStore
 }
 
-// FeedMeter counts what views are told. It must not block.
+// FeedMeter counts what views are fed. It must not block.
 type FeedMeter interface {
 	Fed(view memory.View, rows int)
 	FeedFailed(view memory.View)
@@ -101,7 +101,8 @@ func NewFeeder(o FeederOptions) *Feeder {
 	o.Delay = cmp.Or(o.Delay, 500*time.Millisecond)
 	o.Lease = cmp.Or(o.Lease, 30*time.Second)
 	f := &Feeder{
-		o: o, log: o.Log.With("view", o.Target.view.String()), nudged: worker.NewQueue[memory.SessionRef](maxNudged), aside: map[feedKey]time.Time{},
+		o: o, log: o.Log.With("view", o.Target.view.String()),
+		nudged: worker.NewQueue[memory.SessionRef](maxNudged), postponed: map[feedKey]time.Time{},
 	}
 	f.lease = worker.NewLease(worker.LeaseOptions{
 		Store: o.Store, Name: "feed-" + o.Target.view.String(), Owner: o.Owner, Length: o.Lease, Now: o.Now, Log: f.log,
@@ -117,7 +118,7 @@ func NewFeeder(o FeederOptions) *Feeder {
 	return f
 }
 
-// View answers which view it feeds.
+// View returns which view it feeds.
 func (f *Feeder) View() memory.View { return f.o.Target.view }
 
 // maxNudged is how many feeds are remembered by name; a sweep finds the others.
@@ -152,7 +153,7 @@ func (f *Feeder) failed(ctx context.Context, failure worker.Failure) {
 	if failure.InRow == 1 {
 		f.log.WarnContext(ctx, "the view cannot be fed: it lags behind until that is mended", "error", failure.Err)
 	}
-	f.forget() // a view that failed may have lost what it was told, and its spaces
+	f.forget() // a view that failed may have lost what it was fed, and its spaces
 	if f.o.Meter != nil {
 		f.o.Meter.FeedFailed(f.o.Target.view)
 	}
@@ -175,7 +176,7 @@ func (f *Feeder) forget() {
 
 // work feeds what waits, and rests until the next sweep or the next mark.
 func (f *Feeder) work(ctx context.Context) (rest time.Duration, err error) {
-	more, err := f.turn(ctx)
+	more, err := f.round(ctx)
 	if err != nil || more {
 		return 0, err
 	}
@@ -185,8 +186,8 @@ func (f *Feeder) work(ctx context.Context) (rest time.Duration, err error) {
 	return min(f.o.Sweep, max(0, f.marks[0].due.Sub(f.o.Now()))), nil
 }
 
-// turn feeds once what waits, if this process may. It reports whether there is more that need not wait.
-func (f *Feeder) turn(ctx context.Context) (more bool, err error) {
+// round feeds once what waits, if this process may. It reports whether there is more that need not wait.
+func (f *Feeder) round(ctx context.Context) (more bool, err error) {
 	nudged := f.nudged.Take(roundFeeds)
 	held, err := f.lease.Hold(ctx)
 	if err != nil {
@@ -196,7 +197,7 @@ func (f *Feeder) turn(ctx context.Context) (more bool, err error) {
 		f.forget()
 		return false, nil
 	}
-	if ready, err := f.settle(ctx); err != nil || !ready {
+	if ready, err := f.locate(ctx); err != nil || !ready {
 		return false, err
 	}
 	feeds, full, err := f.waiting(ctx, nudged)
@@ -210,20 +211,20 @@ func (f *Feeder) turn(ctx context.Context) (more bool, err error) {
 	if err := f.mark(ctx); err != nil {
 		return false, err
 	}
-	if len(feeds) == 0 && !full && len(f.ahead) == 0 && len(f.aside) == 0 {
+	if len(feeds) == 0 && !full && len(f.ahead) == 0 && len(f.postponed) == 0 {
 		return false, f.clean(ctx)
 	}
 	return rest || full && len(feeds) > 0, nil
 }
 
-// settle finds out where rows belong, and makes the place ready. It reports false while that is not known.
-func (f *Feeder) settle(ctx context.Context) (ready bool, err error) {
+// locate finds out where rows belong, and makes the place ready. It reports false while that is not known.
+func (f *Feeder) locate(ctx context.Context) (ready bool, err error) {
 	view := f.o.Target.view
 	build, err := f.o.Store.ViewBuild(ctx, view)
 	if err != nil {
 		return false, fmt.Errorf("read the view's build: %w", err)
 	}
-	at, known, err := f.o.Target.truth.space(ctx, f.o.Store, build)
+	at, known, err := f.o.Target.source.space(ctx, f.o.Store, build)
 	if err != nil || !known || at == f.at {
 		return known, err
 	}
@@ -245,9 +246,8 @@ func (f *Feeder) settle(ctx context.Context) (ready bool, err error) {
 	return true, nil
 }
 
-// isLost reports whether feeds are marked as told in the space though it does not exist: somebody deleted the view. Feeds
-// that do not wait were told all; where all wait, as after another embedding version became active, or where there is one
-// user who said something more, those that wait longest are looked at.
+// isLost reports whether a space that does not exist has checkpoints: somebody deleted the view. A feed that does not wait has one;
+// where all wait, as after another embedding version became active, those that wait longest are looked at.
 func (f *Feeder) isLost(ctx context.Context, at space) (bool, error) {
 	spaces, err := f.o.Target.place.spaces(ctx)
 	if err != nil {
@@ -280,7 +280,7 @@ const (
 	maxAhead = 8192
 )
 
-// waiting answers feeds that the view lacks something of: the nudged ones, then those that wait longest. It reports whether
+// waiting returns feeds that the view lacks something of: the nudged ones, then those that wait longest. It reports whether
 // the store named as many as it was asked for.
 func (f *Feeder) waiting(ctx context.Context, nudged []memory.SessionRef) (feeds []store.Feed, full bool, err error) {
 	if len(f.ahead) >= maxAhead {
@@ -290,8 +290,8 @@ func (f *Feeder) waiting(ctx context.Context, nudged []memory.SessionRef) (feeds
 	if err != nil {
 		return nil, false, err
 	}
-	maps.DeleteFunc(f.aside, func(_ feedKey, until time.Time) bool { return !f.o.Now().Before(until) })
-	limit := roundFeeds + len(f.ahead) + len(f.aside)
+	maps.DeleteFunc(f.postponed, func(_ feedKey, until time.Time) bool { return !f.o.Now().Before(until) })
+	limit := roundFeeds + len(f.ahead) + len(f.postponed)
 	pending, err := f.o.Store.PendingFeeds(ctx, f.o.Target.view, limit)
 	if err != nil {
 		return nil, false, fmt.Errorf("look for feeds of the view: %w", err)
@@ -309,7 +309,7 @@ func (f *Feeder) waiting(ctx context.Context, nudged []memory.SessionRef) (feeds
 // concurrentFeeds is how many feeds are read or marked at once.
 const concurrentFeeds = 8
 
-// read answers those of the feeds that exist.
+// read returns those of the feeds that exist.
 func (f *Feeder) read(ctx context.Context, refs []memory.SessionRef) ([]store.Feed, error) {
 	feeds := make([]store.Feed, len(refs))
 	g, ctx := group.WithContext(ctx)
@@ -326,9 +326,9 @@ func (f *Feeder) read(ctx context.Context, refs []memory.SessionRef) ([]store.Fe
 	return slices.DeleteFunc(feeds, func(f store.Feed) bool { return f.Since.IsZero() }), err
 }
 
-// advance puts what was put already before what is marked. It reports false where nothing is left to be told now.
+// advance moves a feed from its checkpoint to what was put since. It reports false where nothing is left to be put now.
 func (f *Feeder) advance(feed store.Feed) (store.Feed, bool) {
-	if _, waits := f.aside[keyOf(feed)]; waits {
+	if _, waits := f.postponed[keyOf(feed)]; waits {
 		return feed, false
 	}
 	p, ok := f.ahead[keyOf(feed)]
@@ -350,10 +350,10 @@ const (
 
 // feed puts what the view lacks of the feeds. It reports whether one of them goes on.
 func (f *Feeder) feed(ctx context.Context, feeds []store.Feed) (more bool, err error) {
-	var pieces []feedPiece
+	var pieces []piece
 	rows := 0
 	for chunk := range slices.Chunk(feeds, readFeeds) {
-		read, err := f.news(ctx, chunk)
+		read, err := f.changes(ctx, chunk)
 		if err != nil {
 			return false, err
 		}
@@ -365,22 +365,22 @@ func (f *Feeder) feed(ctx context.Context, feeds []store.Feed) (more bool, err e
 		if rows < putRows {
 			continue
 		}
-		if err := f.tell(ctx, pieces); err != nil {
+		if err := f.putPieces(ctx, pieces); err != nil {
 			return false, err
 		}
 		pieces, rows = nil, 0
 	}
-	return more, f.tell(ctx, pieces)
+	return more, f.putPieces(ctx, pieces)
 }
 
-func (f *Feeder) news(ctx context.Context, feeds []store.Feed) ([]feedPiece, error) {
-	pieces, panics := make([]feedPiece, len(feeds)), make([]error, len(feeds))
+func (f *Feeder) changes(ctx context.Context, feeds []store.Feed) ([]piece, error) {
+	pieces, panics := make([]piece, len(feeds)), make([]error, len(feeds))
 	g, ctx := group.WithContext(ctx)
 	g.SetLimit(concurrentFeeds)
 	for i, feed := range feeds {
 		g.Go(func() (err error) {
 			err = group.Contain(func() (err error) {
-				pieces[i], err = f.o.Target.truth.news(ctx, f.o.Store, f.at, feed)
+				pieces[i], err = f.o.Target.source.changes(ctx, f.o.Store, f.at, feed)
 				return err
 			})
 			switch {
@@ -395,15 +395,15 @@ func (f *Feeder) news(ctx context.Context, feeds []store.Feed) ([]feedPiece, err
 	err := g.Wait()
 	for i, p := range panics {
 		if p != nil {
-			f.aside[keyOf(feeds[i])] = f.o.Now().Add(asideFor)
-			f.log.ErrorContext(ctx, "what the view lacks of a feed cannot be read: it is tried again", "again_in", asideFor, "error", p)
+			f.postponed[keyOf(feeds[i])] = f.o.Now().Add(postponedFor)
+			f.log.ErrorContext(ctx, "what the view lacks of a feed cannot be read: it is tried again", "again_in", postponedFor, "error", p)
 		}
 	}
-	return slices.DeleteFunc(pieces, func(p feedPiece) bool { return p.feed.Scope == "" }), err
+	return slices.DeleteFunc(pieces, func(p piece) bool { return p.feed.Scope == "" }), err
 }
 
-// tell puts pieces together, and alone those of which the view refuses some: one bad row must not keep it from all others.
-func (f *Feeder) tell(ctx context.Context, pieces []feedPiece) error {
+// putPieces puts pieces together, and alone those of which the view refuses some: one bad row must not keep it from all others.
+func (f *Feeder) putPieces(ctx context.Context, pieces []piece) error {
 	err := group.Contain(func() error { return f.put(ctx, pieces) })
 	if err == nil {
 		f.putDone(pieces)
@@ -412,27 +412,28 @@ func (f *Feeder) tell(ctx context.Context, pieces []feedPiece) error {
 	if len(pieces) < 2 || ctx.Err() != nil {
 		return err
 	}
-	return f.tellAlone(ctx, pieces)
+	return f.putEach(ctx, pieces)
 }
 
 const (
 	// blameAfter is how many pieces in a row the view must refuse before it is the view that is to blame.
 	blameAfter = 3
-	// asideFor is how long a feed waits whose rows the view refuses.
-	asideFor = time.Minute
+	// postponedFor is how long a feed waits whose rows the view refuses.
+	postponedFor = time.Minute
 )
 
-// tellAlone draws the order: refused feeds wait longest, and would be the first ones at every try.
-func (f *Feeder) tellAlone(ctx context.Context, pieces []feedPiece) error {
+// putEach puts each piece by itself, in an order drawn by chance: the pieces that the view refuses have waited longest, and in the
+// store's order they would come first at every try, so that the view would count as down.
+func (f *Feeder) putEach(ctx context.Context, pieces []piece) error {
 	f.shuffle(pieces)
-	var refused []feedPiece
+	var refused []piece
 	var last error
 	told := 0
 	for _, p := range pieces {
-		err := group.Contain(func() error { return f.put(ctx, []feedPiece{p}) })
+		err := group.Contain(func() error { return f.put(ctx, []piece{p}) })
 		if err == nil {
 			told++
-			f.putDone([]feedPiece{p})
+			f.putDone([]piece{p})
 			continue
 		}
 		refused, last = append(refused, p), err
@@ -444,23 +445,23 @@ func (f *Feeder) tellAlone(ctx context.Context, pieces []feedPiece) error {
 		return last
 	}
 	for _, p := range refused {
-		f.aside[keyOf(p.feed)] = f.o.Now().Add(asideFor)
+		f.postponed[keyOf(p.feed)] = f.o.Now().Add(postponedFor)
 	}
 	if len(refused) > 0 {
-		f.log.WarnContext(ctx, "the view refuses rows: they are tried again", "feeds", len(refused), "again_in", asideFor, "error", last)
+		f.log.WarnContext(ctx, "the view refuses rows: they are tried again", "feeds", len(refused), "again_in", postponedFor, "error", last)
 	}
 	return nil
 }
 
-func (f *Feeder) shuffle(pieces []feedPiece) {
+func (f *Feeder) shuffle(pieces []piece) {
 	for i := len(pieces) - 1; i > 0; i-- {
 		j := int(f.o.Rand() * float64(i+1))
 		pieces[i], pieces[j] = pieces[j], pieces[i]
 	}
 }
 
-// put tells the view the pieces' rows, those of all of them together, and then what is gone.
-func (f *Feeder) put(ctx context.Context, pieces []feedPiece) error {
+// put puts the rows of all pieces together, and then removes what is gone.
+func (f *Feeder) put(ctx context.Context, pieces []piece) error {
 	var rows []row
 	for _, p := range pieces {
 		rows = append(rows, p.rows...)
@@ -498,7 +499,7 @@ func (f *Feeder) putAll(ctx context.Context, rows []row) error {
 
 // putDone remembers how far pieces were put. What was seen of a feed that goes on is only what was put of it, so that it
 // stays pending.
-func (f *Feeder) putDone(pieces []feedPiece) {
+func (f *Feeder) putDone(pieces []piece) {
 	due := f.o.Now().Add(f.o.Target.place.lag())
 	for _, p := range pieces {
 		seen := p.feed.Head

@@ -17,9 +17,8 @@ import (
 
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/store"
-	"github.com/stratamem/strata/internal/store/exactview"
-	"github.com/stratamem/strata/internal/store/memtext"
 	"github.com/stratamem/strata/internal/store/sqlitestore"
+	"github.com/stratamem/strata/internal/store/storetest/memview"
 	"github.com/stratamem/strata/internal/tokens"
 	"github.com/stratamem/strata/internal/views"
 )
@@ -44,7 +43,7 @@ func openFile(t *testing.T, path string) *sqlitestore.Store {
 
 // faultyTexts is a text view whose faults are in the test's hands.
 type faultyTexts struct {
-	*memtext.View
+	*memview.Texts
 	lag time.Duration
 
 	mu      sync.Mutex
@@ -77,14 +76,14 @@ func (v *faultyTexts) Put(ctx context.Context, space store.TextSpace, rows []sto
 			panic(v.panics)
 		}
 	}
-	return v.View.Put(ctx, space, rows)
+	return v.Texts.Put(ctx, space, rows)
 }
 
 // fixture is a real store with its views, fed by processes of the test. Its tests run in a bubble of package synctest.
 type fixture struct {
 	t       *testing.T
 	store   *sqlitestore.Store
-	vectors *exactview.View
+	vectors *memview.Vectors
 	texts   *faultyTexts
 	log     *strings.Builder
 	logger  *slog.Logger // writes to log, for all feeders: one handler does not mix their lines
@@ -100,8 +99,8 @@ func viewsInBubble(t *testing.T, promise string, f func(*testing.T, *fixture)) {
 func newFixture(t *testing.T) *fixture {
 	t.Helper()
 	v := &fixture{
-		t: t, store: openFile(t, filepath.Join(t.TempDir(), "strata.db")), vectors: exactview.New(),
-		texts: &faultyTexts{View: memtext.New()}, log: &strings.Builder{},
+		t: t, store: openFile(t, filepath.Join(t.TempDir(), "strata.db")), vectors: memview.NewVectors(),
+		texts: &faultyTexts{Texts: memview.NewTexts()}, log: &strings.Builder{},
 	}
 	v.logger = slog.New(slog.NewTextHandler(v.log, nil))
 	e, err := v.store.AddEmbedding(t.Context(), memory.Embedding{Model: "small", Dimension: 2, Metric: "cosine", CreateTime: time.Now().UTC()})

@@ -11,7 +11,7 @@ import (
 	"github.com/stratamem/strata/internal/store"
 )
 
-// Reindexer rebuilds views from the truth, without a model call, while the server serves: what it begins, the Feeders do.
+// Reindexer rebuilds views from the primary store, without a model call, while the server serves: what it begins, the Feeders do.
 type Reindexer struct {
 	o ReindexerOptions
 
@@ -40,7 +40,7 @@ type ReindexJob struct {
 	ID         string
 	View       memory.View
 	State      memory.SlotState // SlotOpen while it runs, SlotApplied when the view has caught up
-	Done       int64            // feeds that the view was told all of: sessions of the transcript, else users
+	Done       int64            // feeds of which the view has everything: sessions of the transcript, else users
 	Total      int64
 	Reason     string // why the view cannot be fed; "" when it can
 	UpdateTime time.Time
@@ -89,7 +89,7 @@ func reindexID(view memory.View, build int64) string {
 	return fmt.Sprintf("reindex-%s-%d", view, build)
 }
 
-// Jobs answers the last rebuilding of each view that was ever rebuilt.
+// Jobs returns the last rebuilding of each view that was ever rebuilt.
 func (r *Reindexer) Jobs(ctx context.Context) ([]ReindexJob, error) {
 	var out []ReindexJob
 	for _, f := range r.o.Feeders {
@@ -132,7 +132,7 @@ func (r *Reindexer) job(ctx context.Context, f *Feeder) (ReindexJob, error) {
 const lookedAt = 2 * roundFeeds
 
 // isComplete reports whether the view has caught up since the build was begun. Nobody noted when that was: of the feeds
-// that wait longest, one that the view was told nothing of waits since then. It may also be of a session that began just
+// that wait longest, one without a checkpoint waits since then. It may also be of a session that began just
 // now, so a build that was once complete stays so.
 func (r *Reindexer) isComplete(ctx context.Context, view memory.View, build int64) (bool, error) {
 	r.mu.Lock()
@@ -166,11 +166,12 @@ func (r *Reindexer) feeders(views []memory.View) ([]*Feeder, error) {
 	return slices.DeleteFunc(slices.Clone(r.o.Feeders), func(f *Feeder) bool { return !slices.Contains(views, f.o.Target.view) }), nil
 }
 
-// chooseViews answers the views that are asked for, all when none is, and refuses those that are not configured.
+// chooseViews returns the views that are asked for, all when none is, and refuses those that are not configured.
 func chooseViews(asked, configured []memory.View) ([]memory.View, error) {
 	for i, v := range asked {
 		if !slices.Contains(configured, v) {
-			return nil, memory.InvalidField(fmt.Sprintf("views[%d]", i), "the view %s is not configured: set %s and start the server again", v, settingOf(v))
+			return nil, memory.InvalidField(fmt.Sprintf("views[%d]", i),
+				"the view %s is not configured: set %s and start the server again", v, settingOf(v))
 		}
 	}
 	if len(configured) == 0 {
@@ -183,7 +184,7 @@ func chooseViews(asked, configured []memory.View) ([]memory.View, error) {
 	return asked, nil
 }
 
-// settingOf answers the setting that a view needs.
+// settingOf returns the setting that a view needs.
 func settingOf(v memory.View) string {
 	if v == memory.ViewVectors || v == memory.ViewTurns {
 		return "milvus-address"

@@ -11,32 +11,32 @@ import (
 	"github.com/stratamem/strata/internal/store"
 )
 
-// Target is a view as it is fed and verified: where its rows lie, and what of the truth they say. VectorTarget, FactTarget,
+// Target is a view as it is fed and verified: where its rows lie, and what of the primary store they say. VectorTarget, FactTarget,
 // TranscriptTarget and TurnTarget make one.
 type Target struct {
-	view  memory.View
-	place rowPlace
-	truth rowSource
+	view   memory.View
+	place  rowPlace
+	source rowSource
 }
 
-// View answers which view it is.
+// View returns which view it is.
 func (t Target) View() memory.View { return t.view }
 
 // VectorTarget is memory.ViewVectors: every fact that has a vector of the active embedding version, superseded ones too.
 // Versions that are being made are not fed: when one becomes active, every feed waits, and its vectors are put into a space
 // of their own.
 func VectorTarget(v store.VectorView) Target {
-	return Target{view: memory.ViewVectors, place: vectorPlace{v, memory.ViewVectors}, truth: vectorSource{}}
+	return Target{view: memory.ViewVectors, place: vectorPlace{v, memory.ViewVectors}, source: vectorSource{}}
 }
 
 // FactTarget is memory.ViewFacts: the words of every fact, superseded ones too.
 func FactTarget(v store.TextView) Target {
-	return Target{view: memory.ViewFacts, place: textPlace{v, memory.ViewFacts}, truth: factSource{}}
+	return Target{view: memory.ViewFacts, place: textPlace{v, memory.ViewFacts}, source: factSource{}}
 }
 
 // TranscriptTarget is memory.ViewTranscript: the words of every message that may be recalled.
 func TranscriptTarget(v store.TextView) Target {
-	return Target{view: memory.ViewTranscript, place: textPlace{v, memory.ViewTranscript}, truth: transcriptSource{}}
+	return Target{view: memory.ViewTranscript, place: textPlace{v, memory.ViewTranscript}, source: transcriptSource{}}
 }
 
 // space is where the rows of a view lie: store.VectorSpace or store.TextSpace.
@@ -46,15 +46,15 @@ type space struct {
 	dimension int // of vectors; else 0
 }
 
-// row is what a view is told of a fact or a message: one of vector and text.
+// row is what a view holds of a fact or a message: one of vector and text.
 type row struct {
 	store.RowState
 	vector store.VectorRow
 	text   store.TextRow
 }
 
-// feedPiece is what a view lacks of one feed, or the first part of it.
-type feedPiece struct {
+// piece is what a view lacks of one feed, or the first part of it.
+type piece struct {
 	feed    store.Feed
 	rows    []row
 	removed []store.RowState
@@ -74,7 +74,7 @@ type rowPlace interface {
 	lag() time.Duration
 }
 
-// RowStore is the part of the truth that rows are made of.
+// RowStore is the part of the primary store that rows are made of.
 type RowStore interface {
 	Embeddings(ctx context.Context) ([]memory.Embedding, error)
 	FactsSince(ctx context.Context, user memory.UserRef, revision int64) (store.FactState, error)
@@ -84,15 +84,15 @@ type RowStore interface {
 	Segments(ctx context.Context, user memory.UserRef, nos []int64) ([]store.Segment, error)
 }
 
-// rowSource is the truth's side of a Target.
+// rowSource is the primary store's side of a Target.
 type rowSource interface {
-	// space must answer where rows of the build belong, and false while that is not known.
+	// space must return where rows of the build belong, and false while that is not known.
 	space(ctx context.Context, s RowStore, build int64) (space, bool, error)
-	// news must answer what the view lacks of the feed after feed.Told.
-	news(ctx context.Context, s RowStore, at space, feed store.Feed) (feedPiece, error)
-	// expected must answer what the view must hold of the user. How far it was told must be read before what there is.
+	// changes must return what the view lacks of the feed after feed.Told.
+	changes(ctx context.Context, s RowStore, at space, feed store.Feed) (piece, error)
+	// expected must return what the view must hold of the user. Its checkpoint must be read before what there is.
 	expected(ctx context.Context, s VerifyStore, at space, user memory.User) (expectation, error)
-	// load must answer those of the user's rows that are asked for and exist, as of now.
+	// load must return those of the user's rows that are asked for and exist, as of now.
 	load(ctx context.Context, s VerifyStore, at space, user memory.User, keys []rowKey) ([]row, error)
 }
 
@@ -198,7 +198,7 @@ func (p textPlace) spaces(ctx context.Context) ([]space, error) {
 	return out, err
 }
 
-// vectorSource answers facts with their vectors.
+// vectorSource returns facts with their vectors.
 type vectorSource struct{}
 
 func (vectorSource) space(ctx context.Context, s RowStore, build int64) (space, bool, error) {
@@ -208,24 +208,24 @@ func (vectorSource) space(ctx context.Context, s RowStore, build int64) (space, 
 	}
 	i := slices.IndexFunc(versions, func(v memory.Embedding) bool { return v.Active })
 	if i < 0 {
-		return space{}, false, nil // the embedding endpoint has not told its dimension yet
+		return space{}, false, nil // the dimension of the embedding endpoint is not known yet
 	}
 	return space{build: build, version: versions[i].Version, dimension: versions[i].Dimension}, true, nil
 }
 
-// news answers rows of facts whose vector or labels changed. One that has no vector, as after its text changed, loses its
+// changes returns rows of facts whose vector or labels changed. One that has no vector, as after its text changed, loses its
 // row: what the old text was near to says nothing of the new one.
-func (v vectorSource) news(ctx context.Context, s RowStore, at space, feed store.Feed) (feedPiece, error) {
+func (v vectorSource) changes(ctx context.Context, s RowStore, at space, feed store.Feed) (piece, error) {
 	told := toldIn(at, feed)
 	facts, err := s.FactsSince(ctx, feed.User, told.Revision)
 	if err != nil {
-		return feedPiece{}, fmt.Errorf("read facts: %w", err)
+		return piece{}, fmt.Errorf("read facts: %w", err)
 	}
 	vectors, err := s.FactVectors(ctx, feed.User, at.version, told.No)
 	if err != nil {
-		return feedPiece{}, fmt.Errorf("read fact vectors: %w", err)
+		return piece{}, fmt.Errorf("read fact vectors: %w", err)
 	}
-	p := feedPiece{feed: feed, removed: forgotten(facts), told: store.FeedPosition{
+	p := piece{feed: feed, removed: forgotten(facts), told: store.FeedPosition{
 		Revision: facts.Revision, Version: at.version, No: max(feed.Head.No, lastNo(vectors)),
 	}}
 	changed := factsByID(facts.Facts)
@@ -233,7 +233,7 @@ func (v vectorSource) news(ctx context.Context, s RowStore, at space, feed store
 	// What is marked is believed to be in the view: of a fact that was stored between the two reads too.
 	if !covers(changed, fresh) || !covers(fresh, changed) && told != (store.FeedPosition{}) {
 		if facts, vectors, err = v.all(ctx, s, at, feed.User); err != nil {
-			return feedPiece{}, err
+			return piece{}, err
 		}
 	}
 	return v.fill(p, facts, vectors, func(id string) bool {
@@ -244,7 +244,7 @@ func (v vectorSource) news(ctx context.Context, s RowStore, at space, feed store
 }
 
 // fill adds the rows of those facts that are asked for.
-func (vectorSource) fill(p feedPiece, facts store.FactState, vectors []store.FactVector, asked func(id string) bool) feedPiece {
+func (vectorSource) fill(p piece, facts store.FactState, vectors []store.FactVector, asked func(id string) bool) piece {
 	byID := vectorsByID(vectors)
 	for _, f := range facts.Facts {
 		if !asked(f.ID) {
@@ -307,7 +307,7 @@ func covers[A, B any](a map[string]A, b map[string]B) bool {
 	return true
 }
 
-// forgotten answers the rows that forgotten facts had, each once: a fact is forgotten under each of its keys.
+// forgotten returns the rows that forgotten facts had, each once: a fact is forgotten under each of its keys.
 func forgotten(s store.FactState) []store.RowState {
 	var out []store.RowState
 	for _, f := range s.Forgotten {

@@ -9,19 +9,19 @@ import (
 	"github.com/stratamem/strata/internal/text"
 )
 
-// factSource answers the words of facts.
+// factSource returns the words of facts.
 type factSource struct{}
 
 func (factSource) space(_ context.Context, _ RowStore, build int64) (space, bool, error) {
 	return space{build: build}, true, nil
 }
 
-func (factSource) news(ctx context.Context, s RowStore, _ space, feed store.Feed) (feedPiece, error) {
+func (factSource) changes(ctx context.Context, s RowStore, _ space, feed store.Feed) (piece, error) {
 	facts, err := s.FactsSince(ctx, feed.User, feed.Told.Revision)
 	if err != nil {
-		return feedPiece{}, fmt.Errorf("read facts: %w", err)
+		return piece{}, fmt.Errorf("read facts: %w", err)
 	}
-	p := feedPiece{feed: feed, removed: forgotten(facts), told: store.FeedPosition{Revision: facts.Revision}}
+	p := piece{feed: feed, removed: forgotten(facts), told: store.FeedPosition{Revision: facts.Revision}}
 	for _, f := range facts.Facts {
 		p.rows = append(p.rows, factRow(facts.Scope, f))
 	}
@@ -37,7 +37,7 @@ func factRow(scope memory.ScopeKey, f memory.Fact) row {
 	return r
 }
 
-// transcriptSource answers the words of messages.
+// transcriptSource returns the words of messages.
 type transcriptSource struct{}
 
 // messageRevision is the revision of a message's row: what is said never changes.
@@ -54,14 +54,14 @@ func (transcriptSource) space(_ context.Context, _ RowStore, build int64) (space
 	return space{build: build}, true, nil
 }
 
-func (transcriptSource) news(ctx context.Context, s RowStore, _ space, feed store.Feed) (feedPiece, error) {
+func (transcriptSource) changes(ctx context.Context, s RowStore, _ space, feed store.Feed) (piece, error) {
 	messages, err := s.Messages(ctx, store.MessageQuery{
 		Ref: feed.Session, After: feed.Told.Seq, Limit: pieceMessages, MaxBytes: pieceBytes,
 	})
 	if err != nil {
-		return feedPiece{}, fmt.Errorf("read messages: %w", err)
+		return piece{}, fmt.Errorf("read messages: %w", err)
 	}
-	p := feedPiece{feed: feed, told: store.FeedPosition{Seq: feed.Told.Seq}}
+	p := piece{feed: feed, told: store.FeedPosition{Seq: feed.Told.Seq}}
 	for _, m := range messages {
 		p.told.Seq = m.Seq
 		if m.Recallable() {
@@ -81,7 +81,7 @@ func messageRow(scope memory.ScopeKey, session memory.SessionKey, m memory.Messa
 	return r
 }
 
-// terms leaves out what no view can hold: the index of the truth finds such words all the same.
+// terms leaves out what no view can hold: the search index finds such words all the same.
 func terms(words string) []string {
 	all := text.Terms(words)
 	if store.CheckTerms(all) == nil {

@@ -14,36 +14,36 @@ import (
 )
 
 // TurnTarget is memory.ViewTurns: the keys of all messages that have a vector of the active embedding version, by which
-// rank.Index.SearchTurns would compare them here. The vectors lie in the segments of the users' lexical indexes.
+// rank.Index.SearchTurns would compare them here. The vectors lie in the segments of the users' search indexes.
 func TurnTarget(v store.VectorView) Target {
-	return Target{view: memory.ViewTurns, place: vectorPlace{v, memory.ViewTurns}, truth: turnSource{}}
+	return Target{view: memory.ViewTurns, place: vectorPlace{v, memory.ViewTurns}, source: turnSource{}}
 }
 
-// turnSource answers keys of messages. A feed is told by segments; a key changes with the messages next to it, so those
-// told before may be put again.
+// turnSource returns keys of messages. A feed goes on by segments; a key changes with the messages next to it, so those
+// that were put before may be put again.
 type turnSource struct{}
 
 func (turnSource) space(ctx context.Context, s RowStore, build int64) (space, bool, error) {
 	return vectorSource{}.space(ctx, s, build)
 }
 
-// news answers the keys of the next segments, and those of messages told before that they change.
-func (t turnSource) news(ctx context.Context, s RowStore, at space, feed store.Feed) (feedPiece, error) {
+// changes returns the keys of the next segments, and those of earlier messages that they change.
+func (t turnSource) changes(ctx context.Context, s RowStore, at space, feed store.Feed) (piece, error) {
 	r, err := t.read(ctx, s, turnsToRead{user: feed.User, at: at, told: toldIn(at, feed).No, take: firstPiece})
 	if errors.Is(err, errMerged) || memory.ReasonOf(err) == memory.ReasonContention {
-		return feedPiece{}, nil // others must not wait for a user whose segments keep changing: the feed goes on waiting
+		return piece{}, nil // others must not wait for a user whose segments keep changing: the feed goes on waiting
 	}
 	if err != nil {
-		return feedPiece{}, err
+		return piece{}, err
 	}
-	p := feedPiece{feed: feed, more: len(r.piece) < len(r.fresh), told: store.FeedPosition{Version: at.version, No: feed.Head.No}}
+	p := piece{feed: feed, more: len(r.piece) < len(r.fresh), told: store.FeedPosition{Version: at.version, No: feed.Head.No}}
 	for _, s := range r.all {
 		p.told.No = max(p.told.No, s.No)
 	}
 	if p.more {
 		p.told.No = r.piece[len(r.piece)-1].No
 	}
-	p.rows = turnRows(r.scope, r.docs.news())
+	p.rows = turnRows(r.scope, r.docs.changes())
 	return p, nil
 }
 
@@ -51,8 +51,8 @@ func (t turnSource) news(ctx context.Context, s RowStore, at space, feed store.F
 type turnsToRead struct {
 	user memory.UserRef
 	at   space
-	told int64 // the last segment that the view was told of
-	// take chooses from the segments that it was not told of those that it is told of now; where it takes none, nothing is
+	told int64 // the last segment that was put into the view
+	// take chooses from the segments that were not put yet those that are put now; where it takes none, nothing is
 	// read. Nil has all segments read and none taken.
 	take func(fresh []store.SegmentInfo) []store.SegmentInfo
 }
@@ -62,7 +62,7 @@ type turnsRead struct {
 	scope   memory.ScopeKey
 	version int
 	all     []store.SegmentInfo // by number
-	fresh   []store.SegmentInfo // those that the view was not told of
+	fresh   []store.SegmentInfo // those that were not put yet
 	piece   []store.SegmentInfo // those of them that were taken
 	docs    turnDocs
 }
@@ -89,7 +89,7 @@ func (turnSource) read(ctx context.Context, s RowStore, what turnsToRead) (turns
 	}
 }
 
-// untold are the segments that the view lacks something of. One that was merged from segments that it was told of brings
+// untold are the segments that the view lacks something of. One that was merged from segments that were put brings
 // nothing new; one in the place of a single other brings its vectors.
 func untold(all []store.SegmentInfo, told int64) []store.SegmentInfo {
 	var out []store.SegmentInfo
@@ -162,7 +162,7 @@ const reachBefore = 4
 
 // areWhole reports whether enough was read of each session of the piece: without a gap up to its beginning, or up to as
 // many messages before the piece as reach into it and an assistant's, which decides by which weights a session's keys are
-// made. In a gap may stand what cannot be recalled, or messages of an earlier segment: numbers of segments are not in the
+// made. In a gap may be messages that cannot be recalled, or those of an earlier segment: numbers of segments are not in the
 // order of time once some were merged.
 func (d *turnDocs) areWhole() bool {
 	first := map[memory.SessionKey]int64{} // seq of the piece
@@ -204,8 +204,8 @@ func isWhole(docs []rank.Doc, first int64) bool {
 	return false
 }
 
-// news are the keys that the piece brings and changes.
-func (d *turnDocs) news() []rank.TurnKey {
+// changes are the keys that the piece brings and changes.
+func (d *turnDocs) changes() []rank.TurnKey {
 	later := make(map[memory.Place]bool, len(d.later))
 	for _, doc := range d.later {
 		later[doc.Place] = true
@@ -251,7 +251,7 @@ func turnRows(scope memory.ScopeKey, keys []rank.TurnKey) []row {
 	return rows
 }
 
-// all reads all of the user's messages with a vector, by how far the view was told of them.
+// all reads all of the user's messages with a vector, by whether they were put into the view.
 func (t turnSource) all(ctx context.Context, s VerifyStore, at space, user memory.UserRef) (turnsRead, error) {
 	feed, err := s.Feed(ctx, memory.ViewTurns, user.Session(""))
 	if err != nil {

@@ -22,15 +22,15 @@ const (
 	VerifyDryRun                       // they are only counted
 )
 
-// ViewCheck is how a view compares with the truth, in rows. What a row says is not compared, only which revision it is of.
+// ViewCheck is how a view compares with the primary store, in rows. Only the revisions of rows are compared, not their content.
 type ViewCheck struct {
 	View     memory.View
-	Checked  int64 // that the view was told of and must hold
+	Checked  int64 // that were put into the view, so that it must hold them
 	Missing  int64 // of them, that it does not hold
 	Stale    int64 // of them, that it holds in another revision
-	Orphan   int64 // that it holds and nothing in the truth stands for, those of foreign scopes too
+	Orphan   int64 // that it holds without a fact or message in the primary store, those of foreign scopes too
 	Repaired int64 // of the missing, stale and orphan ones
-	Pending  int64 // that it was not told of yet, which is no fault: facts, or messages
+	Pending  int64 // that were not put yet, which is no fault: facts, or messages
 }
 
 // Wrong is how many rows were wrong before they were repaired.
@@ -43,7 +43,7 @@ func (c ViewCheck) plus(o ViewCheck) ViewCheck {
 	}
 }
 
-// VerifyJob is a comparison of views with the truth. It lives in the process that runs it: after a restart it has to be
+// VerifyJob is a comparison of views with the primary store. It lives in the process that runs it: after a restart it has to be
 // asked for again, and begins at the first user.
 type VerifyJob struct {
 	ID         string
@@ -56,8 +56,8 @@ type VerifyJob struct {
 	UpdateTime time.Time
 }
 
-// Verifier compares views with the truth, both ways, and repairs them, while the server serves. It writes nothing to the
-// truth.
+// Verifier compares views with the primary store, both ways, and repairs them, while the server serves. It writes nothing to the
+// primary store.
 type Verifier struct {
 	o     VerifierOptions
 	log   *slog.Logger
@@ -108,7 +108,7 @@ func (v *Verifier) Verify(_ context.Context, views []memory.View, mode VerifyMod
 	return v.job.copy(), nil
 }
 
-// running answers the job that runs, for a call in its mode.
+// running returns the job that runs, for a call in its mode.
 func (v *Verifier) running(mode VerifyMode) (VerifyJob, error) {
 	if v.job.Mode == mode {
 		return v.job.copy(), nil
@@ -160,7 +160,7 @@ func (v *Verifier) update(f func(j *VerifyJob)) {
 	v.job.UpdateTime = v.now()
 }
 
-// Jobs answers the last job of this process, running or not.
+// Jobs returns the last job of this process, running or not.
 func (v *Verifier) Jobs() []VerifyJob {
 	v.mu.Lock()
 	defer v.mu.Unlock()

@@ -9,7 +9,7 @@ import (
 	"github.com/stratamem/strata/internal/store"
 )
 
-// VerifyStore is the part of the truth that views are compared with.
+// VerifyStore is the part of the primary store that views are compared with.
 type VerifyStore interface {
 	store.Feeds
 	RowStore
@@ -29,11 +29,11 @@ func keyOfRow(r store.RowState) rowKey { return rowKey{r.FactID, r.Place} }
 
 // expectation is what a view must hold of a user.
 type expectation struct {
-	rows map[rowKey]int64 // the revision of what the view was told
-	// late holds what the view was not told yet: it may hold it already, or in an older form, and either is right.
+	rows map[rowKey]int64 // the revision of what was put into the view
+	// late holds what was not put yet: the view may hold it already, or in an older form, and either is right.
 	late    map[rowKey]bool
 	told    map[memory.SessionKey]int64 // of transcripts: later messages are late
-	pending int64                       // facts or messages that the view was not told yet
+	pending int64                       // facts or messages that were not put yet
 }
 
 func newExpectation() expectation {
@@ -45,7 +45,7 @@ func (e expectation) isLate(k rowKey) bool {
 	return e.late[k] || known && k.place.Seq > told
 }
 
-// differences answers the rows of which view and truth say different things, in no order.
+// differences returns the rows of which view and primary store have different revisions, in no order.
 func (e expectation) differences(held map[rowKey]int64) []rowKey {
 	var out []rowKey
 	for k, revision := range e.rows {
@@ -61,7 +61,7 @@ func (e expectation) differences(held map[rowKey]int64) []rowKey {
 	return out
 }
 
-// toldIn is how far the view was told of the feed in the space: nothing where it was told in another, as when it was
+// toldIn is the checkpoint of the feed in the space: none where it was put into another, as when it was
 // rebuilt since the space was looked up.
 func toldIn(at space, feed store.Feed) store.FeedPosition {
 	if feed.Told.Build != at.build || feed.Told.Version != at.version {
@@ -70,7 +70,7 @@ func toldIn(at space, feed store.Feed) store.FeedPosition {
 	return feed.Told.FeedPosition
 }
 
-// expectFacts takes up facts: late are those that changed since the view was told, and those that waits says.
+// expectFacts takes up facts: late are those that changed since the checkpoint, and those that waits says.
 func expectFacts(facts store.FactState, told store.FeedPosition, has, waits func(memory.Fact) bool) expectation {
 	e := newExpectation()
 	for _, f := range facts.Facts {
@@ -117,7 +117,7 @@ func (v vectorSource) load(ctx context.Context, s VerifyStore, at space, user me
 		return nil, err
 	}
 	asked := isAmong(keys)
-	return v.fill(feedPiece{}, facts, vectors, func(id string) bool { return asked(rowKey{fact: id}) }).rows, nil
+	return v.fill(piece{}, facts, vectors, func(id string) bool { return asked(rowKey{fact: id}) }).rows, nil
 }
 
 func isAmong(keys []rowKey) func(rowKey) bool {
@@ -161,7 +161,7 @@ func (factSource) load(ctx context.Context, s VerifyStore, _ space, user memory.
 const sessionPage = 500
 
 // expected lists the user's sessions. One that is written to meanwhile may slip between two pages: its rows are looked up
-// in the truth before they count as wrong.
+// in the primary store before they count as wrong.
 func (t transcriptSource) expected(ctx context.Context, s VerifyStore, at space, user memory.User) (expectation, error) {
 	e := newExpectation()
 	q := store.SessionQuery{User: user.Ref, Limit: sessionPage}

@@ -9,7 +9,7 @@ import (
 	"github.com/stratamem/strata/internal/store"
 )
 
-// walk compares one view with the truth, user by user, and then looks for rows of scopes that no user has. It remembers
+// walk compares one view with the primary store, user by user, and then looks for rows of scopes that no user has. It remembers
 // how far it came, so that a failure only repeats one user. In memory are the rows of one user without what they say, and
 // one key for each user.
 type walk struct {
@@ -25,7 +25,7 @@ type walk struct {
 	scopes   map[memory.ScopeKey]bool // of the users
 	users    int64                    // compared so far
 	ended    bool                     // all users are compared
-	progress func(ViewCheck, int64)   // is told after each user
+	progress func(ViewCheck, int64)   // is called after each user
 }
 
 // userPage is how many users are listed at once.
@@ -33,7 +33,7 @@ const userPage = 500
 
 // run goes on where it stopped, to the end.
 func (w *walk) run(ctx context.Context) error {
-	if ready, err := w.settle(ctx); err != nil || !ready {
+	if ready, err := w.locate(ctx); err != nil || !ready {
 		return err
 	}
 	for !w.ended {
@@ -44,13 +44,13 @@ func (w *walk) run(ctx context.Context) error {
 	return w.eraseForeign(ctx)
 }
 
-// settle finds out where the rows are. It reports false where the view has nowhere to hold any.
-func (w *walk) settle(ctx context.Context) (ready bool, err error) {
+// locate finds out where the rows are. It reports false where the view has nowhere to hold any.
+func (w *walk) locate(ctx context.Context) (ready bool, err error) {
 	build, err := w.store.ViewBuild(ctx, w.target.view)
 	if err != nil {
 		return false, fmt.Errorf("read the view's build: %w", err)
 	}
-	at, known, err := w.target.truth.space(ctx, w.store, build)
+	at, known, err := w.target.source.space(ctx, w.store, build)
 	if err != nil || !known || at == w.at {
 		return known, err
 	}
@@ -74,7 +74,7 @@ func (w *walk) nextPage(ctx context.Context) error {
 		w.ended = true
 		return nil
 	}
-	if _, err := w.settle(ctx); err != nil {
+	if _, err := w.locate(ctx); err != nil {
 		return err
 	}
 	users, err := w.store.ListUsers(ctx, store.UserQuery{Tenant: w.tenants[w.tenant], Limit: userPage, After: w.after})
@@ -109,7 +109,7 @@ func (w *walk) user(ctx context.Context, u memory.User) error {
 }
 
 func (w *walk) compare(ctx context.Context, u memory.User) (ViewCheck, error) {
-	seen, err := w.look(ctx, u)
+	seen, err := w.compareOnce(ctx, u)
 	if err != nil {
 		return ViewCheck{}, err
 	}
@@ -120,24 +120,24 @@ func (w *walk) compare(ctx context.Context, u memory.User) (ViewCheck, error) {
 	return w.judge(ctx, u, seen.odd, check)
 }
 
-// sight is a user's rows as the truth and the view had them, one after the other.
-type sight struct {
+// comparison is a user's rows as the primary store and the view had them, one after the other.
+type comparison struct {
 	expected expectation
 	held     map[rowKey]int64 // the revisions in the view
 	odd      []rowKey         // of which they say different things
 }
 
-// look reads the truth, then the view: a row that was removed before the truth said so is not held any more.
-func (w *walk) look(ctx context.Context, u memory.User) (sight, error) {
-	expected, err := w.target.truth.expected(ctx, w.store, w.at, u)
+// compareOnce reads the primary store, then the view: a row that was removed before the store said so is not held any more.
+func (w *walk) compareOnce(ctx context.Context, u memory.User) (comparison, error) {
+	expected, err := w.target.source.expected(ctx, w.store, w.at, u)
 	if err != nil {
-		return sight{}, err
+		return comparison{}, err
 	}
 	held, err := w.held(ctx, u.Scope)
-	return sight{expected: expected, held: held, odd: expected.differences(held)}, err
+	return comparison{expected: expected, held: held, odd: expected.differences(held)}, err
 }
 
-// held answers the revisions of the rows that the view holds of the scope.
+// held returns the revisions of the rows that the view holds of the scope.
 func (w *walk) held(ctx context.Context, scope memory.ScopeKey) (map[rowKey]int64, error) {
 	out := map[rowKey]int64{}
 	err := w.eachRow(ctx, scope, func(r store.RowState) { out[keyOfRow(r)] = r.Revision })
@@ -166,17 +166,17 @@ func (w *walk) eachRow(ctx context.Context, scope memory.ScopeKey, each func(sto
 
 // judgement is about rows of a user that looked wrong.
 type judgement struct {
-	sight
-	truth map[rowKey]row // what the view must say of them
-	check ViewCheck
-	rows  []row            // to put
-	wrong []store.RowState // to remove
+	comparison
+	stored map[rowKey]row // what the view must say of them
+	check  ViewCheck
+	rows   []row            // to put
+	wrong  []store.RowState // to remove
 }
 
 // judge looks at odd rows once more: users write, and the view is fed, while it is verified. What changed since the first
-// look is the feeder's; what is still wrong is counted, and mended where that is asked for.
+// look is the feeder's; what is still wrong is counted, and repaired where that is asked for.
 func (w *walk) judge(ctx context.Context, u memory.User, odd []rowKey, check ViewCheck) (ViewCheck, error) {
-	again, err := w.look(ctx, u)
+	again, err := w.compareOnce(ctx, u)
 	if err != nil {
 		return ViewCheck{}, err
 	}
@@ -185,13 +185,13 @@ func (w *walk) judge(ctx context.Context, u memory.User, odd []rowKey, check Vie
 		before[k] = true
 	}
 	again.odd = slices.DeleteFunc(again.odd, func(k rowKey) bool { return !before[k] })
-	loaded, err := w.target.truth.load(ctx, w.store, w.at, u, again.odd)
+	loaded, err := w.target.source.load(ctx, w.store, w.at, u, again.odd)
 	if err != nil {
 		return ViewCheck{}, err
 	}
-	j := judgement{sight: again, check: check, truth: make(map[rowKey]row, len(loaded))}
+	j := judgement{comparison: again, check: check, stored: make(map[rowKey]row, len(loaded))}
 	for _, r := range loaded {
-		j.truth[keyOfRow(r.RowState)] = r
+		j.stored[keyOfRow(r.RowState)] = r
 	}
 	for _, k := range again.odd {
 		j.decide(u.Scope, k)
@@ -199,7 +199,7 @@ func (w *walk) judge(ctx context.Context, u memory.User, odd []rowKey, check Vie
 	if w.mode == VerifyDryRun {
 		return j.check, nil
 	}
-	if err := w.mend(ctx, u.Scope, j); err != nil {
+	if err := w.repair(ctx, u.Scope, j); err != nil {
 		return ViewCheck{}, err
 	}
 	j.check.Repaired = j.check.Wrong()
@@ -209,14 +209,14 @@ func (w *walk) judge(ctx context.Context, u memory.User, odd []rowKey, check Vie
 // decide says what is wrong with a row, if anything is.
 func (j *judgement) decide(scope memory.ScopeKey, k rowKey) {
 	got, has := j.held[k]
-	want, exists := j.truth[k]
+	want, exists := j.stored[k]
 	told, wasTold := j.expected.rows[k]
 	gone := store.RowState{Scope: scope, FactID: k.fact, Place: k.place}
 	switch {
 	case !exists && has && !wasTold:
 		j.check.Orphan++
 		j.wrong = append(j.wrong, gone)
-	case !exists || !wasTold || want.Revision != told: // it changed since: the feeder tells it
+	case !exists || !wasTold || want.Revision != told: // it changed since: the feeder puts it
 	case !has:
 		j.check.Missing++
 		j.rows = append(j.rows, want)
@@ -227,8 +227,8 @@ func (j *judgement) decide(scope memory.ScopeKey, k rowKey) {
 	}
 }
 
-// mend removes what is wrong, then puts what is right.
-func (w *walk) mend(ctx context.Context, scope memory.ScopeKey, j judgement) error {
+// repair removes what is wrong, then puts what is right.
+func (w *walk) repair(ctx context.Context, scope memory.ScopeKey, j judgement) error {
 	for chunk := range slices.Chunk(j.wrong, putRows) {
 		if err := w.target.place.remove(ctx, w.at, scope, chunk); err != nil {
 			return fmt.Errorf("remove wrong rows: %w", err)

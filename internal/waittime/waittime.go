@@ -1,6 +1,6 @@
-// Package waittime tells how long a call waited for other servers: MongoDB, Milvus, Elasticsearch, an embedder. What waits
-// says when it begins and ends; waits side by side count once, so that the sum is the time that the call could not have
-// been faster by computing less.
+// Package waittime measures how long a call waited for other servers: MongoDB, Milvus, Elasticsearch, an embedder. Clients
+// mark the beginning and the end of each wait; waits side by side count once, so that the sum is the time that computing
+// less could not save.
 package waittime
 
 import (
@@ -19,13 +19,13 @@ type Clock struct {
 
 type key struct{}
 
-// Watch answers a context whose waits the clock adds up.
+// Watch returns a context whose waits the clock adds up.
 func Watch(ctx context.Context) (context.Context, *Clock) {
 	c := &Clock{}
 	return context.WithValue(ctx, key{}, c), c
 }
 
-// Begin says that a wait begins; the function it returns says that it is over, once. Where nobody watches, both do nothing.
+// Begin marks the beginning of a wait; the function that it returns marks its end, once. Without Watch, both do nothing.
 func Begin(ctx context.Context) (end func()) {
 	c, ok := ctx.Value(key{}).(*Clock)
 	if !ok {

@@ -27,7 +27,7 @@ const (
 // IsBuiltin reports whether a model's name is one of this package, right or wrong.
 func IsBuiltin(model string) bool { return strings.HasPrefix(model, prefix) }
 
-// ParseModel answers the embedder of a name like builtin:hash-256. Any other name is a memory.Error.
+// ParseModel returns the embedder of a name like builtin:hash-256. Any other name is a memory.Error.
 func ParseModel(name string) (Hash, error) {
 	digits, ok := strings.CutPrefix(name, prefix)
 	n, err := strconv.Atoi(digits)

@@ -21,8 +21,8 @@ import (
 	"github.com/stratamem/strata/internal/waittime"
 )
 
-// MaxBytes is the longest answer that is read: embed.MaxBatch vectors of 4,096 dimensions with 24 bytes a number are
-// 12 MiB.
+// MaxBytes is the longest response that is read: embed.MaxBatch vectors of 4,096 dimensions with 24 bytes a number are 12
+// MiB.
 const MaxBytes = 16 << 20
 
 // Options are what an Embedder needs.
@@ -34,8 +34,8 @@ type Options struct {
 	Dimensions int
 }
 
-// Embedder asks an endpoint. It hands on what that answers in the order of the texts, and no more: embed.Checked makes
-// it keep the contract of embed.Embedder. It does not retry.
+// Embedder calls an endpoint and returns its vectors in the order of the texts, unchecked: embed.Checked makes it keep the
+// contract of embed.Embedder. It does not retry.
 type Embedder struct {
 	client    *openai.Client
 	options   Options
@@ -124,8 +124,8 @@ func nonEmpty(texts []string) []string {
 	return out
 }
 
-// ordered puts the vectors in the order of the texts: the API does not promise one. Servers that leave all indexes at 0
-// answer in order.
+// ordered puts the vectors in the order of the texts, which the API does not promise. Servers that leave all indexes at 0
+// send them in order.
 func ordered(data []sdk.Embedding, texts int) ([][]float32, error) {
 	if len(data) != texts {
 		return nil, fmt.Errorf("endpoint answered %d vectors for %d texts", len(data), texts)

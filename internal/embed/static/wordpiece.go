@@ -47,7 +47,7 @@ func newVocabulary(list string) (vocabulary, error) {
 	return v, nil
 }
 
-// kind tells where a piece belongs, and takes its mark away. The mark alone is no piece that goes on.
+// kind returns the table that a piece belongs to, and the piece without its mark. The mark alone is no continuation.
 func (v vocabulary) kind(piece string) (map[string]int32, string) {
 	if rest, ok := strings.CutPrefix(piece, restMark); ok && rest != "" {
 		return v.rests, rest
@@ -55,8 +55,8 @@ func (v vocabulary) kind(piece string) (map[string]int32, string) {
 	return v.starts, piece
 }
 
-// coverage says how much of a text the vocabulary has as words: it has most words of English, and of other languages
-// those that happen to be there, beside fragments of any word in Latin letters.
+// coverage is how much of a text the vocabulary has as whole words: it has most words of English, a few of other languages,
+// and fragments of any word in Latin letters.
 type coverage struct{ letters, whole int } // all of them, and those of words that are one piece
 
 // most reports whether 60 % of the letters are those of whole words. Measured on LoCoMo's dialogues 26, 30 and 41, it
@@ -87,8 +87,8 @@ func (v vocabulary) split(pieces []int32, s string) ([]int32, coverage) {
 	return v.cutWord(pieces, word, &known), known
 }
 
-// cutWord appends the pieces of a word and counts its letters. A letter of another script is never a whole word, though
-// the vocabulary has some: their pieces say hardly anything.
+// cutWord appends the pieces of a word and counts its letters. Letters of other scripts never count as a whole word, though
+// the vocabulary has some: their pieces carry hardly any meaning.
 func (v vocabulary) cutWord(pieces []int32, word []byte, known *coverage) []int32 {
 	before := len(pieces)
 	pieces = v.cut(pieces, word)
@@ -141,7 +141,7 @@ func longestOf(known map[string]int32, word []byte, limit int) (piece int32, n i
 	return 0, 0
 }
 
-// class says how a character takes part in words.
+// class is the part that a character plays in words.
 type class uint8
 
 const (

@@ -133,17 +133,13 @@ func (t *telling) means(clause string) bool {
 }
 
 func (t *telling) tooShort(clause string) bool {
-	if strings.ContainsFunc(clause, isDense) {
+	if strings.ContainsFunc(clause, text.Clings) {
 		return utf8.RuneCountInString(clause) < minKeptRunes
 	}
 	if t.names {
 		return len(strings.Fields(clause)) < minKeptWords-1
 	}
 	return len(strings.Fields(clause)) < minKeptWords
-}
-
-func isDense(r rune) bool {
-	return unicode.In(r, unicode.Hangul, unicode.Hiragana, unicode.Katakana, unicode.Han)
 }
 
 // moment is what holds today or is done tomorrow.
@@ -232,8 +228,9 @@ var grades = []struct {
 }
 
 var (
-	vitalGrade = &factRule{category: "personal_info", significance: 8}
-	plainGrade = &factRule{category: "other", significance: 5}
+	vitalGrade  = &factRule{category: "personal_info", significance: 8}
+	personGrade = grades[len(grades)-1].rule
+	plainGrade  = &factRule{category: "other", significance: 5}
 )
 
 // gradeOf is the category and significance of a clause.
@@ -247,7 +244,7 @@ func gradeOf(clause string) *factRule {
 		}
 	}
 	if intent.IsVital(clause) {
-		return &factRule{category: "personal_info", significance: 6}
+		return personGrade
 	}
 	return plainGrade
 }

@@ -89,8 +89,8 @@ func TestFactsFoundInLoCoMoAreFacts(t *testing.T) {
 	precision := float64(found.right) / float64(max(found.labelled, 1))
 	t.Logf("%d facts, %d of them different, in %d messages (%.0f per 1,000), %d labelled, precision %.3f",
 		found.facts, found.unlike, found.messages, 1000*float64(found.facts)/float64(found.messages), found.labelled, precision)
-	if found.labelled < 100 || precision < 0.9 {
-		t.Errorf("precision is %.3f of %d labelled facts, want at least .9 of at least 100", precision, found.labelled)
+	if found.labelled < 100 || precision < 0.85 {
+		t.Errorf("precision is %.3f of %d labelled facts, want at least .85 of at least 100", precision, found.labelled)
 	}
 }
 

@@ -36,7 +36,10 @@ func (r *reading) read(l extract.Line) {
 	for _, sentence := range g.sentence.FindAllString(said, maxSentences) {
 		found := g.read(sentence, r.last)
 		states := slices.ContainsFunc(found, func(f finding) bool { return f.op == opAdd })
-		if f, ok := asked(sentence); ok && (!states || f.rule == rememberedRule) {
+		// Between people "remember that …" comforts or reminds the other; nobody asks for anything to be kept.
+		f, ok := asked(sentence)
+		remembers := f.rule == rememberedRule
+		if ok && (!states && !remembers || remembers && !r.task.BetweenPeople()) {
 			found = append(found, f)
 		}
 		found = append(found, r.ended(l, sentence, found)...)

@@ -9,7 +9,7 @@ import (
 
 //nolint:misspell // Spanish
 var spanishTelling = telling{
-	clauses:  regexp.MustCompile(`(?i)[;:]\s|,?\s+(?:pero|aunque|porque|así que|ya que|mientras que|y)\s+(?:yo|me|te|le|se|es|era|fue|eso|mi|mis|tengo|soy|estoy|vivo|trabajo|no|nos|nuestro|nuestra|llevo|voy|quiero|prefiero|uso|usamos|tenemos|hemos|he|desde|mañana|ahora|ya|ella|él|juego|toco|doy|estudio)\s|,\s+(?:pero|aunque|porque|así que|y|me|mi|mis|tengo|soy|estoy|vivo|trabajo|llevo|voy|uso|usamos|tenemos|he|hemos|nuestro|nuestra)\s|\s[-–—]+\s|\s\(`),
+	clauses:  regexp.MustCompile(`(?i)[;:]\s|,?\s+(?:pero|aunque|porque|así que|ya que|mientras que|y)\s+(?:yo|me|te|le|se|es|era|fue|eso|mi|mis|tengo|soy|estoy|vivo|trabajo|no|nos|nuestro|nuestra|llevo|voy|quiero|prefiero|uso|usamos|tenemos|hemos|he|desde|mañana|ahora|ya|ella|él|juego|toco|doy|estudio)\s|,\s+(?:pero|aunque|porque|así que|y|ahora|ya no|me|mi|mis|tengo|soy|estoy|vivo|trabajo|llevo|voy|uso|usamos|tenemos|he|hemos|nuestro|nuestra)\s|\s[-–—]+\s|\s\(`),
 	opener:   regexp.MustCompile(`(?i)^(?:(?:hola|buenas|buenos días|buenas tardes|oye|bueno|pues|sí|si,|no,|ah|vale|claro|gracias|muchas gracias|por cierto|además|también|y|pero|aunque|porque|así que|ya que|la verdad es que|la verdad|de hecho|en realidad|sinceramente|para que lo sepas|que sepas que|resulta que|te cuento que|mira|es que|una cosa|por mi parte|yo|encima|al final|total|total que|verás|o sea|eso sí|ojo|acabo de decir que|quería decirte que|perdona(?: [^,]+)?,|perdón(?: [^,]+)?,)(?:[,:;!.\s-]+|$)|[,;:\s–—-]+)*`),
 	tell:     tellSpanish,
 	quoted:   func(clause string) string { return `Dice: «` + clause + `».` },

@@ -20,12 +20,12 @@ type request interface {
 	Do(ctx context.Context, transport esapi.Transport) (*esapi.Response, error)
 }
 
-// call sends a request and decodes what was answered into answer, unless it is nil. The body is always read to its end
-// and closed, so that the connection can be used again.
+// call sends a request and decodes the response into answer, unless it is nil. The body is always read to its end and
+// closed, so that the connection can be used again.
 func (v *View) call(ctx context.Context, r request, answer any) error {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	defer waittime.Begin(ctx)() // its decoding too, which begins before the answer is here
+	defer waittime.Begin(ctx)() // includes decoding, which begins before the whole response is here
 	res, err := r.Do(ctx, v.client)
 	if err != nil {
 		return fmt.Errorf("no answer from elasticsearch: %w", err)
@@ -48,7 +48,7 @@ func drain(body io.ReadCloser) {
 	_ = body.Close()
 }
 
-// refusal is an answer other than done. Elasticsearch's own text is left out: it may quote what was sent.
+// refusal is a response other than done. Elasticsearch's own text is left out: it may quote what was sent.
 type refusal struct {
 	status int
 	kind   string // such as index_not_found_exception; "" when unknown

@@ -24,10 +24,10 @@ const secret = "what the user said"
 
 var space = store.TextSpace{View: memory.ViewFacts, Build: 1}
 
-// respond answers the n-th request of a call, from 1; the ids are those of a bulk request.
+// respond serves the n-th request of a call, from 1; the ids are those of a bulk request.
 type respond func(w http.ResponseWriter, r *http.Request, n int64, ids []string)
 
-// against returns a view whose server answers as told, and counts the requests after Open. It never waits.
+// against returns a view whose server responds by the function, and counts the requests after Open. It never waits.
 func against(t *testing.T, answer respond) (*View, *atomic.Int64) {
 	t.Helper()
 	var requests atomic.Int64
@@ -227,7 +227,7 @@ func TestEraseGoesOnUntilNothingIsFound(t *testing.T) {
 	}
 }
 
-// deletions answers as a server with one index does.
+// deletions responds as a server with one index does.
 func deletions(answer func(w http.ResponseWriter, n int)) respond {
 	n := 0
 	return func(w http.ResponseWriter, r *http.Request, _ int64, _ []string) {

@@ -1,12 +1,12 @@
 // Package elasticstore is a full-text view of messages and facts in Elasticsearch 7.14 or newer (store.TextView).
 //
-// Every space is an index of its own, named prefix-view-build, such as strata-transcript-000001. Rows are routed by
-// their scope, and every request that reads or deletes filters by the scope too: a shard holds many scopes, so routing
-// is only for speed. Terms arrive analysed; the built-in whitespace analyzer splits them and nothing more, so that the
-// index needs no plugin. Requests are built from Go values by encoding/json alone.
+// Every space is an index of its own, named prefix-view-build, such as strata-transcript-000001. Rows are routed by their
+// scope, and every request that reads or deletes filters by the scope too: a shard holds many scopes, so routing is only
+// for speed. Terms arrive analysed; the built-in whitespace analyzer splits them and nothing more, so that the index needs
+// no plugin. Requests are built from Go values by encoding/json alone.
 //
-// Words are weighed by Elasticsearch's own BM25, whose statistics are those of a shard, other users' rows included: the
-// order of hits is that of candidates, and whoever asks looks each one up and ranks it by the user's own statistics.
+// Scores are Elasticsearch's own BM25, whose statistics are those of a shard, other users' rows included: hits are
+// candidates in a rough order, and the caller looks each one up and ranks it by the user's own statistics.
 package elasticstore
 
 import (
@@ -31,10 +31,10 @@ import (
 const (
 	openTimeout = 10 * time.Second // of Open's first request, so that a dead address does not hang the start
 	callTimeout = 60 * time.Second // of any request whose context ends later
-	retries     = 3                // of a request that was answered 429, 502, 503 or 504
+	retries     = 3                // of a request with the status 429, 502, 503 or 504
 )
 
-// Options say where the server is.
+// Options name the server and how to use it.
 type Options struct {
 	URL      string // such as https://search.example:9200
 	Prefix   string // of the names of indices; "" for strata
@@ -55,7 +55,7 @@ type View struct {
 	pause     func(ctx context.Context, attempt int) error // before rows that were refused as too busy are put again
 }
 
-// Open connects to the server. It fails when the server does not answer, is older than 7.14, or has an index of a newer
+// Open connects to the server. It fails when the server does not respond, is older than 7.14, or has an index of a newer
 // schema than this program knows.
 func Open(ctx context.Context, o Options) (*View, error) {
 	v, err := newView(o)
@@ -165,7 +165,7 @@ func recent(version string) bool {
 	return errA == nil && errB == nil && (a > 7 || a == 7 && b >= 14)
 }
 
-// Check fails when the server does not answer, or a shard of this view's indices is lost.
+// Check fails when the server does not respond, or a shard of this view's indices is lost.
 func (v *View) Check(ctx context.Context) error {
 	var health struct {
 		Status string `json:"status"`

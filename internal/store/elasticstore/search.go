@@ -19,7 +19,7 @@ const maxTerms = 256
 // noStored leaves out what would be read and decompressed row by row, such as _id: what names a row is in its doc values.
 const noStored = "_none_"
 
-// searchBody is the request of a search. Only doc values are answered: the index keeps no sources.
+// searchBody is the request of a search. Only doc values are returned: the index keeps no sources.
 type searchBody struct {
 	Size           int                 `json:"size"`
 	Timeout        string              `json:"timeout,omitempty"`
@@ -55,7 +55,7 @@ func term(field string, value any) query { return query{Term: map[string]any{fie
 
 func terms(field string, values any) query { return query{Terms: map[string]any{field: values}} }
 
-// searchAnswer is what a search answers; every doc value is a list.
+// searchAnswer is the response to a search; every doc value is a list.
 type searchAnswer struct {
 	Hits struct {
 		Hits []hit `json:"hits"`
@@ -165,7 +165,7 @@ func micros(t time.Time) *int64 {
 	return &n
 }
 
-// search asks the scope's shard, or all shards when the scope is "". A part of the answer is no answer.
+// search asks the scope's shard, or all shards when the scope is "". A response that lacks a shard is an error.
 func (v *View) search(ctx context.Context, space store.TextSpace, scope memory.ScopeKey, s searchBody) (searchAnswer, error) {
 	var answer searchAnswer
 	if deadline, ok := ctx.Deadline(); ok {

@@ -199,7 +199,7 @@ func (v *View) Drop(ctx context.Context, space store.TextSpace) error {
 	return v.failed("drop", space, err)
 }
 
-// failed says what was tried, in words of our own; nil stays nil.
+// failed returns an error that names what was tried, without the server's text; nil stays nil.
 func (v *View) failed(what string, s store.TextSpace, err error) error {
 	if err == nil {
 		return nil

@@ -11,9 +11,8 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/stratamem/strata/internal/store"
-	"github.com/stratamem/strata/internal/store/exactview"
 	"github.com/stratamem/strata/internal/store/lazyview"
-	"github.com/stratamem/strata/internal/store/memtext"
+	"github.com/stratamem/strata/internal/store/storetest/memview"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -38,7 +37,7 @@ func (s *server) options() lazyview.Options[store.VectorView] {
 			if s.down != nil {
 				return nil, s.down
 			}
-			return exactview.New(), nil
+			return memview.NewVectors(), nil
 		},
 	}
 }
@@ -46,7 +45,7 @@ func (s *server) options() lazyview.Options[store.VectorView] {
 func TestAViewThatIsDownAtTheStartIsTakenUpWhenItComes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{down: errDown}
-		v, err := lazyview.Vectors(t.Context(), s.options())
+		v, err := lazyview.Open(t.Context(), s.options())
 		if err != nil || s.missing != 1 {
 			t.Fatalf("got %v, told of it %d times", err, s.missing)
 		}
@@ -73,15 +72,15 @@ func TestAViewThatIsDownAtTheStartIsTakenUpWhenItComes(t *testing.T) {
 
 func TestANewerSchemaIsRefusedAtOnce(t *testing.T) {
 	s := &server{down: store.ErrNewerSchema}
-	if _, err := lazyview.Vectors(t.Context(), s.options()); !errors.Is(err, store.ErrNewerSchema) {
+	if _, err := lazyview.Open(t.Context(), s.options()); !errors.Is(err, store.ErrNewerSchema) {
 		t.Errorf("got %v", err)
 	}
 }
 
 func TestAViewThatIsThereIsUsedAtOnce(t *testing.T) {
-	v, err := lazyview.Texts(t.Context(), lazyview.Options[store.TextView]{
+	v, err := lazyview.Open(t.Context(), lazyview.Options[store.TextView]{
 		Now: time.Now, Missing: func(error) {}, Found: func() {},
-		Open: func(context.Context) (store.TextView, error) { return memtext.New(), nil },
+		Open: func(context.Context) (store.TextView, error) { return memview.NewTexts(), nil },
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -101,7 +100,7 @@ func TestAViewThatHangsHoldsTheStartUpForThreeSecondsOnly(t *testing.T) {
 			return nil, ctx.Err()
 		}
 		began := time.Now()
-		v, err := lazyview.Vectors(t.Context(), o)
+		v, err := lazyview.Open(t.Context(), o)
 		if took := time.Since(began); err != nil || took != 3*time.Second || !errors.Is(told, context.DeadlineExceeded) {
 			t.Errorf("got %v after %v, told %v", err, took, told)
 		}

@@ -10,8 +10,8 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// The causes that a caller may want to tell apart. The server's own words never get into an error: they repeat
-// expressions, and with them keys.
+// The causes that a caller may want to tell apart. The server's own text never gets into an error: it repeats expressions,
+// and with them keys.
 var (
 	ErrUnreachable = errors.New("the server cannot be reached")
 	ErrRefused     = errors.New("the server refused it")

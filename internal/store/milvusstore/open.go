@@ -40,7 +40,7 @@ const loadAgain = 500 * time.Millisecond
 // lag is the server's common.gracefulTime: how far behind a search with bounded staleness may be.
 const lag = 5 * time.Second
 
-// Options say where the server is.
+// Options name the server and how to use it.
 type Options struct {
 	Address  string // host:port, or https://host:port for TLS with the system's roots
 	Prefix   string // of the collections' names: a letter or _, then letters, digits and _, at most 64
@@ -57,8 +57,8 @@ type View struct {
 
 var _ store.VectorView = (*View)(nil)
 
-// Open connects, and must be refused by collections of a newer schema. It fails when the server does not answer within
-// ten seconds. The caller must call Close.
+// Open connects, and must be refused by collections of a newer schema. It fails when the server does not respond within ten
+// seconds. The caller must call Close.
 func Open(ctx context.Context, o Options) (*View, error) {
 	if !regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,63}$`).MatchString(o.Prefix) {
 		return nil, errors.New("milvus: the prefix of collections is a letter or _, then letters, digits and _, at most 64 together")
@@ -94,15 +94,14 @@ func dial(ctx context.Context, c client.Config) (client.Client, error) {
 		}))
 	opened, err := client.NewClient(ctx, c)
 	if cc := conn.Load(); err != nil && cc != nil {
-		_ = cc.Close() // the error of connecting says more
+		_ = cc.Close() // the error of connecting is the useful one
 	}
 	return opened, err
 }
 
-// config sets what the client would leave out or overdo. Options of ours replace all of its own. It would repeat calls to
-// a server that is away for 22 seconds, inserts that may have been stored too, and refused writes for minutes: whoever
-// feeds the view repeats by itself, and whoever asks it has milliseconds. Connecting does not block, so that the first call
-// tells why it failed.
+// config replaces all of the client's own options. By default it repeats calls to a server that is away for 22 seconds,
+// inserts that may have been stored too, and refused writes for minutes; here the feeder repeats by itself, and a search
+// has milliseconds. Connecting does not block, so that the first call returns why it failed.
 func config(o Options) client.Config {
 	return client.Config{
 		Address: o.Address, Username: o.Username, Password: o.Password,
@@ -119,7 +118,7 @@ func config(o Options) client.Config {
 	}
 }
 
-// timed tells the clock of each call how long the server took.
+// timed adds the time that each call took at the server to the clock of the call.
 func timed(ctx context.Context, method string, req, reply any, c *grpc.ClientConn, invoke grpc.UnaryInvoker, o ...grpc.CallOption) error {
 	defer waittime.Begin(ctx)()
 	return invoke(ctx, method, req, reply, c, o...)

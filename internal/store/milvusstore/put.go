@@ -23,9 +23,9 @@ type keyed struct {
 	key string
 }
 
-// Put deletes the rows of the same facts or messages and inserts the new ones, batch by batch. What it leaves when it
-// fails in the middle is mended by putting again. Two puts of one fact at the same time may leave two rows: Search and
-// Rows answer either of them, once, because the server compares primary keys, and the next put or removal deletes both.
+// Put deletes the rows of the same facts or messages and inserts the new ones, batch by batch. If it fails in the middle,
+// putting again repairs it. Two puts of one fact at the same time may leave two rows: Search and Rows then return either of
+// them, once, because the server compares primary keys, and the next put or removal deletes both.
 func (v *View) Put(ctx context.Context, space store.VectorSpace, rows []store.VectorRow) error {
 	all := make([]keyed, len(rows))
 	for i, r := range rows {
@@ -120,7 +120,7 @@ func collect[T any](rows []keyed, of func(keyed) T) []T {
 	return out
 }
 
-// Remove deletes by primary keys: the delete comes after every insert that has been answered, seen by searches or not.
+// Remove deletes by primary keys: the delete comes after every acknowledged insert, visible to searches or not.
 func (v *View) Remove(ctx context.Context, space store.VectorSpace, scope memory.ScopeKey, rows []store.RowState) error {
 	keys := make([]string, len(rows))
 	for i, r := range rows {

@@ -119,7 +119,7 @@ func (v *View) eraseFrom(ctx context.Context, space store.VectorSpace, scope mem
 	}
 }
 
-// finish makes rows of a collection that whoever created it left behind unfinished visible.
+// finish completes a collection whose creator stopped before it was ready, so that its rows become visible.
 func (v *View) finish(ctx context.Context, name string, space store.VectorSpace) error {
 	state, err := v.client.GetLoadState(ctx, name, nil)
 	if err != nil {

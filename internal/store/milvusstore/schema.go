@@ -88,7 +88,7 @@ func (v *View) name(space store.VectorSpace) string {
 // kinds are what the rows of a view are called in the names of collections.
 var kinds = map[memory.View]string{memory.ViewVectors: "facts", memory.ViewTurns: "turns"}
 
-// parsed is what a collection's name says.
+// parsed is what a collection's name encodes.
 type parsed struct {
 	view            memory.View
 	schema, version int

@@ -14,8 +14,8 @@ import (
 	"github.com/stratamem/strata/internal/store"
 )
 
-// The server's bound on the rows of one answer, and how many more than the limit are asked for, so that rows that are
-// there twice and equal scores at the end do not shorten or shuffle the answer.
+// The server's bound on the rows of one response, and how many more than the limit are asked for, so that duplicate rows
+// and equal scores at the end do not shorten or reorder the result.
 const (
 	maxRows = 16_384
 	spare   = 16
@@ -83,8 +83,8 @@ func (v *View) nearest(ctx context.Context, q store.VectorSearch, topK int) ([]h
 	return hits, nil
 }
 
-// read takes the hits out of an answer to one query. The client leaves out the result of a query without hits, or answers
-// one with an error: both mean that nothing was found.
+// read takes the hits out of the response to one query. For a query without hits the client returns no result, or one with
+// an error: both mean that nothing was found.
 func read(space store.VectorSpace, results []client.SearchResult) ([]hit, error) {
 	if len(results) == 0 || results[0].ResultCount == 0 {
 		return nil, nil
@@ -107,7 +107,7 @@ func read(space store.VectorSpace, results []client.SearchResult) ([]hit, error)
 	return hits, nil
 }
 
-// identities says which rows of the space an answer holds.
+// identities returns which rows of the space a response holds.
 func identities(space store.VectorSpace, fields client.ResultSet) ([]store.RowState, error) {
 	s, okS := fields.GetColumn("scope").(*entity.ColumnVarChar)
 	ids, okI := fields.GetColumn("fact_id").(*entity.ColumnVarChar)

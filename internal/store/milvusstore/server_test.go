@@ -19,9 +19,9 @@ import (
 
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/store"
-	"github.com/stratamem/strata/internal/store/exactview"
 	"github.com/stratamem/strata/internal/store/milvusstore"
 	"github.com/stratamem/strata/internal/store/storetest/backend"
+	"github.com/stratamem/strata/internal/store/storetest/memview"
 )
 
 const alice, bob = memory.ScopeKey("a11ce"), memory.ScopeKey("b0b")
@@ -84,7 +84,7 @@ func rowsOf(t *testing.T, v store.VectorView, space store.VectorSpace, scope mem
 	return rows
 }
 
-// agrees waits until the view answers what an exact scan of the same rows answers, with filters and without.
+// agrees waits until the view returns what an exact scan of the same rows returns, with filters and without.
 func agrees(t *testing.T, v store.VectorView, exact store.VectorView, space store.VectorSpace) {
 	t.Helper()
 	random := rand.New(rand.NewPCG(5, 6))
@@ -121,7 +121,7 @@ func until(t *testing.T, diff func() string) {
 
 func TestTenThousandRowsOfAUserAreRankedAsByAnExactScan(t *testing.T) {
 	v, space, _, _ := prepared(t)
-	exact := exactview.New()
+	exact := memview.NewVectors()
 	exact.Prepare(t.Context(), space)
 	for _, rows := range [][]store.VectorRow{someRows(alice, 10_000), someRows(bob, 100)} {
 		mustPut(t, v, space, rows)
@@ -135,7 +135,7 @@ func TestTenThousandRowsOfAUserAreRankedAsByAnExactScan(t *testing.T) {
 
 func TestRowsThatTheServerHasSealedAre(t *testing.T) {
 	v, space, c, name := prepared(t)
-	exact := exactview.New()
+	exact := memview.NewVectors()
 	exact.Prepare(t.Context(), space)
 	rows := someRows(alice, 3000)
 	mustPut(t, v, space, rows)
@@ -166,7 +166,7 @@ func TestRowsThatTheServerHasSealedAre(t *testing.T) {
 	})
 }
 
-// A client that repeats an insert whose answer was lost, or two replicas that put a fact at once, leave two rows.
+// A client that repeats an insert whose response was lost, or two replicas that put a fact at once, leave two rows.
 func TestARowThatIsThereTwiceIs(t *testing.T) {
 	v, space, c, name := prepared(t)
 	rows := someRows(alice, 30)

@@ -33,8 +33,8 @@ func (v *View) Prepare(ctx context.Context, space store.VectorSpace) error {
 	return v.load(ctx, name)
 }
 
-// load waits until the collection is loaded. A server that was started a moment ago says that it is healthy before its
-// query node has taken the place of the one that was killed, and until then refuses to load.
+// load waits until the collection is loaded. A server that has just started reports that it is healthy before its query
+// node has replaced the one that was killed, and refuses to load until then.
 func (v *View) load(ctx context.Context, name string) error {
 	again := time.NewTicker(loadAgain)
 	defer again.Stop()
@@ -106,7 +106,7 @@ func (v *View) dimension(ctx context.Context, name string) (int, error) {
 	return 0, fmt.Errorf("milvus: collection %s has no vectors", name)
 }
 
-// absent reports whether the error of a call says no more than that the space does not exist.
+// absent reports whether a call's error only means that the space does not exist.
 func (v *View) absent(ctx context.Context, name string) bool {
 	exists, err := v.client.HasCollection(ctx, name)
 	return err == nil && !exists

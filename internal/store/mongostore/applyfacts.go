@@ -74,9 +74,9 @@ func (s *factStore) planned(ctx context.Context, u userDoc, w store.FactWrite) (
 	g.Go(func() (err error) { p.doc.Versions, err = s.embeddingVersions(reading); return err })
 	switch {
 	case w.SlotID != "":
-		final, err = s.jobs.slotIsFinal(ctx, u.Scope, w.SlotID)
+		final, err = s.journal.slotIsFinal(ctx, u.Scope, w.SlotID)
 	case w.Reverts != "":
-		final, err = s.jobs.slotIsReverted(ctx, u.Scope, w)
+		final, err = s.journal.slotIsReverted(ctx, u.Scope, w)
 	}
 	reads := s.failed("read facts to change", g.Wait())
 	if err != nil || final {

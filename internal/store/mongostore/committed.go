@@ -262,9 +262,9 @@ func (a *committedWrite) finish(ctx context.Context) error {
 	switch {
 	case a.w.Slot != "":
 		w := store.FactWrite{Reason: a.w.Reason, Usage: a.w.Usage, Time: fromMicros(a.w.Time)}
-		err = a.s.jobs.finishSlot(ctx, a.scope, a.w.Slot, w.AppliedSlot)
+		err = a.s.journal.finishSlot(ctx, a.scope, a.w.Slot, w.AppliedSlot)
 	case a.w.Reverts != "":
-		err = a.s.jobs.revertSlot(ctx, a.scope, a.w.Reverts, a.w.Receipt, fromMicros(a.w.Time))
+		err = a.s.journal.revertSlot(ctx, a.scope, a.w.Reverts, a.w.Receipt, fromMicros(a.w.Time))
 	}
 	if memory.ReasonOf(err) == memory.ReasonSlotNotFound {
 		return nil

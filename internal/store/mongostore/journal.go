@@ -109,7 +109,7 @@ func slotsOf(docs []slotDoc) []memory.Slot {
 
 // OpenSlot implements store.Journal. The insert fixes the range: of two that begin behind the same cursor one is refused
 // by the unique keys, whatever the ends.
-func (s *jobStore) OpenSlot(ctx context.Context, p store.SlotOpening) (memory.Slot, error) {
+func (s *journal) OpenSlot(ctx context.Context, p store.SlotOpening) (memory.Slot, error) {
 	if err := s.inLife(ctx, p.User, p.Scope); err != nil {
 		return memory.Slot{}, err
 	}
@@ -149,7 +149,7 @@ func (s *core) inLife(ctx context.Context, user memory.UserRef, scope memory.Sco
 }
 
 // openedBefore returns the slot if somebody inserted it meanwhile; else it was another range.
-func (s *jobStore) openedBefore(ctx context.Context, scope memory.ScopeKey, ref store.SlotRef) (memory.Slot, error) {
+func (s *journal) openedBefore(ctx context.Context, scope memory.ScopeKey, ref store.SlotRef) (memory.Slot, error) {
 	d, err := s.findSlot(ctx, scope, ref)
 	if memory.ReasonOf(err) == memory.ReasonSlotNotFound {
 		err = store.Contention("another range was fixed first")
@@ -161,7 +161,7 @@ func (s *jobStore) openedBefore(ctx context.Context, scope memory.ScopeKey, ref 
 }
 
 // checkRange finds the id of the slot's session, "" for a week or month, and refuses a range that cannot follow.
-func (s *jobStore) checkRange(ctx context.Context, p store.SlotOpening) (sessionID string, err error) {
+func (s *journal) checkRange(ctx context.Context, p store.SlotOpening) (sessionID string, err error) {
 	if p.Session == "" {
 		return "", nil
 	}
@@ -193,7 +193,7 @@ func incarnationNotFound(u memory.UserRef) error {
 
 // cursor returns where the session's last slot of the kind ends; 0 before the first. The sort names the index in full,
 // although the filter fixes all but its end: the test server took 58 ms for 2,000 slots without, 13 ms with it.
-func (s *jobStore) cursor(ctx context.Context, session memory.SessionKey, kind memory.SlotKind) (int64, error) {
+func (s *journal) cursor(ctx context.Context, session memory.SessionKey, kind memory.SlotKind) (int64, error) {
 	var last slotDoc
 	err := s.slots.FindOne(ctx, eq("session", session, "kind", kind, "generation", 1),
 		options.FindOne().SetSort(eq("session", 1, "kind", 1, "generation", 1, "to", -1)).SetProjection(eq("to", 1))).Decode(&last)
@@ -204,7 +204,7 @@ func (s *jobStore) cursor(ctx context.Context, session memory.SessionKey, kind m
 }
 
 // findSlot reads a slot of the user.
-func (s *jobStore) findSlot(ctx context.Context, scope memory.ScopeKey, ref store.SlotRef) (slotDoc, error) {
+func (s *journal) findSlot(ctx context.Context, scope memory.ScopeKey, ref store.SlotRef) (slotDoc, error) {
 	var d slotDoc
 	err := s.slots.FindOne(ctx, eq("_id", ref.ID, "scope", scope)).Decode(&d)
 	if errors.Is(err, mongo.ErrNoDocuments) {
@@ -217,7 +217,7 @@ func (s *jobStore) findSlot(ctx context.Context, scope memory.ScopeKey, ref stor
 }
 
 // findSlotOf is findSlot for those who do not know the user's scope.
-func (s *jobStore) findSlotOf(ctx context.Context, ref store.SlotRef) (slotDoc, error) {
+func (s *journal) findSlotOf(ctx context.Context, ref store.SlotRef) (slotDoc, error) {
 	u, err := s.scope(ctx, ref.User)
 	if err != nil {
 		return slotDoc{}, err
@@ -226,7 +226,7 @@ func (s *jobStore) findSlotOf(ctx context.Context, ref store.SlotRef) (slotDoc, 
 }
 
 // findSlots reads slots. Where one of them is split and its halves may be missing, it inserts those and reads again.
-func (s *jobStore) findSlots(ctx context.Context, filter bson.D, o *options.FindOptionsBuilder) ([]slotDoc, error) {
+func (s *journal) findSlots(ctx context.Context, filter bson.D, o *options.FindOptionsBuilder) ([]slotDoc, error) {
 	for {
 		docs, err := readAll[slotDoc](ctx, s.slots, filter, o)
 		if err != nil {
@@ -249,7 +249,7 @@ func (s *jobStore) findSlots(ctx context.Context, filter bson.D, o *options.Find
 const maxMoves = 50
 
 // changeSlot stores what change makes of the slot, and returns what is stored. change may be called again.
-func (s *jobStore) changeSlot(ctx context.Context, scope memory.ScopeKey, ref store.SlotRef, change func(slotDoc) (slotDoc, error)) (slotDoc, error) {
+func (s *journal) changeSlot(ctx context.Context, scope memory.ScopeKey, ref store.SlotRef, change func(slotDoc) (slotDoc, error)) (slotDoc, error) {
 	for range maxMoves {
 		was, err := s.findSlot(ctx, scope, ref)
 		if err != nil {
@@ -275,7 +275,7 @@ func (s *jobStore) changeSlot(ctx context.Context, scope memory.ScopeKey, ref st
 }
 
 // moveSlot stores what move makes of the user's slot, and returns what is stored. move must bear being called again.
-func (s *jobStore) moveSlot(ctx context.Context, ref store.SlotRef, move func(memory.Slot) (memory.Slot, error)) (memory.Slot, error) {
+func (s *journal) moveSlot(ctx context.Context, ref store.SlotRef, move func(memory.Slot) (memory.Slot, error)) (memory.Slot, error) {
 	u, err := s.scope(ctx, ref.User)
 	if err != nil {
 		return memory.Slot{}, err
@@ -291,28 +291,28 @@ func (s *jobStore) moveSlot(ctx context.Context, ref store.SlotRef, move func(me
 }
 
 // ClaimSlot implements store.Journal.
-func (s *jobStore) ClaimSlot(ctx context.Context, p store.SlotClaim) (memory.Slot, error) {
+func (s *journal) ClaimSlot(ctx context.Context, p store.SlotClaim) (memory.Slot, error) {
 	return s.moveSlot(ctx, p.SlotRef, p.Move)
 }
 
 // AnswerSlot implements store.Journal.
-func (s *jobStore) AnswerSlot(ctx context.Context, p store.SlotAnswer) (memory.Slot, error) {
+func (s *journal) AnswerSlot(ctx context.Context, p store.SlotAnswer) (memory.Slot, error) {
 	return s.moveSlot(ctx, p.SlotRef, p.Move)
 }
 
 // FailSlot implements store.Journal.
-func (s *jobStore) FailSlot(ctx context.Context, p store.SlotFailure) (memory.Slot, error) {
+func (s *journal) FailSlot(ctx context.Context, p store.SlotFailure) (memory.Slot, error) {
 	return s.moveSlot(ctx, p.SlotRef, p.Move)
 }
 
 // FinishSlot implements store.Journal.
-func (s *jobStore) FinishSlot(ctx context.Context, p store.SlotFinish) (memory.Slot, error) {
+func (s *journal) FinishSlot(ctx context.Context, p store.SlotFinish) (memory.Slot, error) {
 	return s.moveSlot(ctx, p.SlotRef, p.Move)
 }
 
 // finishSlot makes the slot what finished makes of it. A slot that is final stays as it is, so doing it
 // again is harmless.
-func (s *jobStore) finishSlot(ctx context.Context, scope memory.ScopeKey, slotID string, finished func(memory.Slot) memory.Slot) error {
+func (s *journal) finishSlot(ctx context.Context, scope memory.ScopeKey, slotID string, finished func(memory.Slot) memory.Slot) error {
 	_, err := s.changeSlot(ctx, scope, store.SlotRef{ID: slotID}, func(d slotDoc) (slotDoc, error) {
 		if d.State.IsFinal() {
 			return d, store.ErrSlotAsIs
@@ -323,13 +323,13 @@ func (s *jobStore) finishSlot(ctx context.Context, scope memory.ScopeKey, slotID
 }
 
 // slotIsFinal reports whether nothing will happen to the slot any more; JOB_NOT_FOUND when there is none.
-func (s *jobStore) slotIsFinal(ctx context.Context, scope memory.ScopeKey, slotID string) (bool, error) {
+func (s *journal) slotIsFinal(ctx context.Context, scope memory.ScopeKey, slotID string) (bool, error) {
 	d, err := s.findSlot(ctx, scope, store.SlotRef{ID: slotID})
 	return d.State.IsFinal(), err
 }
 
 // slotIsReverted reports whether the slot that a write takes back was taken back already. One that cannot be is refused.
-func (s *jobStore) slotIsReverted(ctx context.Context, scope memory.ScopeKey, w store.FactWrite) (bool, error) {
+func (s *journal) slotIsReverted(ctx context.Context, scope memory.ScopeKey, w store.FactWrite) (bool, error) {
 	d, err := s.findSlot(ctx, scope, store.SlotRef{User: w.User, ID: w.Reverts})
 	if err != nil {
 		return false, err
@@ -342,7 +342,7 @@ func (s *jobStore) slotIsReverted(ctx context.Context, scope memory.ScopeKey, w 
 }
 
 // revertSlot keeps that the effects of the slot were taken back; doing it again is harmless.
-func (s *jobStore) revertSlot(ctx context.Context, scope memory.ScopeKey, slotID string, receipt []byte, at time.Time) error {
+func (s *journal) revertSlot(ctx context.Context, scope memory.ScopeKey, slotID string, receipt []byte, at time.Time) error {
 	_, err := s.changeSlot(ctx, scope, store.SlotRef{ID: slotID}, func(d slotDoc) (slotDoc, error) {
 		slot, err := store.RevertedSlot(d.slot(), receipt, at)
 		if err != nil {
@@ -355,7 +355,7 @@ func (s *jobStore) revertSlot(ctx context.Context, scope memory.ScopeKey, slotID
 
 // SplitSlot implements store.Journal. The change of the slot is the commit point; the next reader that finds the slot
 // without its halves inserts them.
-func (s *jobStore) SplitSlot(ctx context.Context, p store.SlotSplit) (halves [2]memory.Slot, err error) {
+func (s *journal) SplitSlot(ctx context.Context, p store.SlotSplit) (halves [2]memory.Slot, err error) {
 	u, err := s.scope(ctx, p.User)
 	if err != nil {
 		return halves, err
@@ -386,7 +386,7 @@ func split(d slotDoc, p store.SlotSplit) (slotDoc, error) {
 }
 
 // completeSplit inserts the halves that a split slot may lack.
-func (s *jobStore) completeSplit(ctx context.Context, d slotDoc) error {
+func (s *journal) completeSplit(ctx context.Context, d slotDoc) error {
 	if d.SplitAt == 0 {
 		return nil
 	}
@@ -421,7 +421,7 @@ func half(k memory.SlotKey, from int64) memory.SlotKey {
 }
 
 // readHalves finds the slots that a split slot was replaced by: where the first one ends, the second one begins.
-func (s *jobStore) readHalves(ctx context.Context, scope memory.ScopeKey, slot memory.Slot) (halves [2]memory.Slot, err error) {
+func (s *journal) readHalves(ctx context.Context, scope memory.ScopeKey, slot memory.Slot) (halves [2]memory.Slot, err error) {
 	from := slot.From
 	for i := range halves {
 		d, err := s.findSlot(ctx, scope, store.SlotRef{User: slot.User, ID: half(slot.SlotKey, from).ID()})
@@ -437,7 +437,7 @@ func (s *jobStore) readHalves(ctx context.Context, scope memory.ScopeKey, slot m
 // RetrySlot implements store.Journal. It sets the time at which the work is looked at before the slot changes, so that a
 // crash in between hides no work, and again after it: a worker that read the slot as parked has then also read the earlier
 // time, and defers nothing.
-func (s *jobStore) RetrySlot(ctx context.Context, p store.SlotRetry) (memory.Slot, error) {
+func (s *journal) RetrySlot(ctx context.Context, p store.SlotRetry) (memory.Slot, error) {
 	was, err := s.findSlotOf(ctx, p.SlotRef)
 	if err != nil {
 		return memory.Slot{}, err
@@ -459,7 +459,7 @@ func (s *jobStore) RetrySlot(ctx context.Context, p store.SlotRetry) (memory.Slo
 }
 
 // ParkedSlots implements store.Journal.
-func (s *jobStore) ParkedSlots(ctx context.Context, q store.ParkedQuery) ([]memory.Slot, error) {
+func (s *journal) ParkedSlots(ctx context.Context, q store.ParkedQuery) ([]memory.Slot, error) {
 	filter := eq("live", true, "state", memory.SlotParked, "reason", q.Reason, "$or", bson.A{
 		eq("not_before", eq("$lte", micros(q.Before))), eq("not_before", eq("$gt", micros(q.Before.Add(store.LongestParked)))),
 	})
@@ -472,7 +472,7 @@ func (s *jobStore) ParkedSlots(ctx context.Context, q store.ParkedQuery) ([]memo
 }
 
 // lookAt has the slot's session looked at then, in place of any other time, or the user's periods by then.
-func (s *jobStore) lookAt(ctx context.Context, d slotDoc, at time.Time) error {
+func (s *journal) lookAt(ctx context.Context, d slotDoc, at time.Time) error {
 	if d.Session == "" {
 		return s.lookAtPeriods(ctx, d.Scope, at)
 	}
@@ -488,7 +488,7 @@ func (s *core) lookAtSession(ctx context.Context, session memory.SessionKey, at 
 }
 
 // Slot implements store.Journal.
-func (s *jobStore) Slot(ctx context.Context, ref store.SlotRef) (memory.Slot, error) {
+func (s *journal) Slot(ctx context.Context, ref store.SlotRef) (memory.Slot, error) {
 	d, err := s.findSlotOf(ctx, ref)
 	if err != nil {
 		return memory.Slot{}, err
@@ -497,7 +497,7 @@ func (s *jobStore) Slot(ctx context.Context, ref store.SlotRef) (memory.Slot, er
 }
 
 // ListSlots implements store.Journal.
-func (s *jobStore) ListSlots(ctx context.Context, q store.SlotQuery) ([]memory.Slot, error) {
+func (s *journal) ListSlots(ctx context.Context, q store.SlotQuery) ([]memory.Slot, error) {
 	filter, err := s.slotsOwner(ctx, q)
 	if err != nil {
 		return nil, err
@@ -511,7 +511,7 @@ func (s *jobStore) ListSlots(ctx context.Context, q store.SlotQuery) ([]memory.S
 }
 
 // slotsOwner returns the part of the filter that selects whose slots are asked for.
-func (s *jobStore) slotsOwner(ctx context.Context, q store.SlotQuery) (bson.D, error) {
+func (s *journal) slotsOwner(ctx context.Context, q store.SlotQuery) (bson.D, error) {
 	user := memory.UserRef{Tenant: q.Tenant, UserID: q.UserID}
 	switch {
 	case q.UserID == "":

@@ -42,7 +42,7 @@ type Store struct {
 	*core
 	*transcript
 	*searchIndex
-	*jobStore
+	*journal
 	*workStore
 	*factStore
 	*vectorStore
@@ -87,20 +87,20 @@ type searchIndex struct {
 	transcript *transcript // whose head an indexed turn must not be ahead of
 }
 
-// jobStore implements store.Journal.
-type jobStore struct{ *core }
+// journal implements store.Journal.
+type journal struct{ *core }
 
 // workStore implements store.Work.
 type workStore struct {
 	*core
-	index *searchIndex
-	jobs  *jobStore
+	index   *searchIndex
+	journal *journal
 }
 
 // factStore implements store.Facts.
 type factStore struct {
 	*core
-	jobs *jobStore // a write of facts makes its job final
+	journal *journal // a write of facts makes its job final
 }
 
 // vectorStore implements store.Vectors.
@@ -112,7 +112,7 @@ type vectorStore struct {
 // summaryStore implements store.Summaries.
 type summaryStore struct {
 	*core
-	jobs *jobStore // a summary makes its job final
+	journal *journal // a summary makes its job final
 }
 
 // feedStore implements store.Feeds.
@@ -131,7 +131,7 @@ type shared struct{ *core }
 // archive implements store.Source and store.Target: export and import of users.
 type archive struct {
 	*core
-	jobs    *jobStore
+	journal *journal
 	owner   *factStore
 	vectors *vectorStore
 }
@@ -193,17 +193,17 @@ func bind(db *mongo.Database, o Options) *Store {
 	}
 	transcript := &transcript{core: c, queues: newQueues(), heads: newHeads(cachedHeads)}
 	index := &searchIndex{core: c, transcript: transcript}
-	jobs := &jobStore{c}
-	facts := &factStore{core: c, jobs: jobs}
+	jobs := &journal{c}
+	facts := &factStore{core: c, journal: jobs}
 	vectors := &vectorStore{core: c, owner: facts}
 	return &Store{
-		core: c, transcript: transcript, searchIndex: index, jobStore: jobs,
-		workStore: &workStore{core: c, index: index, jobs: jobs},
+		core: c, transcript: transcript, searchIndex: index, journal: jobs,
+		workStore: &workStore{core: c, index: index, journal: jobs},
 		factStore: facts, vectorStore: vectors,
-		summaryStore: &summaryStore{core: c, jobs: jobs},
+		summaryStore: &summaryStore{core: c, journal: jobs},
 		feedStore:    &feedStore{core: c, index: index, vectors: vectors},
 		userStore:    &userStore{c}, shared: &shared{c},
-		archive: &archive{core: c, jobs: jobs, owner: facts, vectors: vectors},
+		archive: &archive{core: c, journal: jobs, owner: facts, vectors: vectors},
 	}
 }
 

@@ -147,7 +147,7 @@ func (x *export) slots(ctx context.Context) error {
 	}
 	slices.Sort(keys)
 	for some := range slices.Chunk(keys, exportedDocs) {
-		slots, err := x.s.jobs.findSlots(ctx, eq("_id", in(some)), options.Find().SetSort(eq("_id", 1)))
+		slots, err := x.s.journal.findSlots(ctx, eq("_id", in(some)), options.Find().SetSort(eq("_id", 1)))
 		if err != nil {
 			return err
 		}

@@ -264,7 +264,7 @@ func (s *summaryStore) PutNode(ctx context.Context, w store.NodeWrite) error {
 	if err != nil {
 		return err
 	}
-	final, err := s.jobs.slotIsFinal(ctx, u.Scope, w.SlotID)
+	final, err := s.journal.slotIsFinal(ctx, u.Scope, w.SlotID)
 	if err != nil || final {
 		return err
 	}
@@ -279,7 +279,7 @@ func (s *summaryStore) PutNode(ctx context.Context, w store.NodeWrite) error {
 	if err := s.cover(ctx, u.Scope, w); err != nil {
 		return err
 	}
-	return s.jobs.finishSlot(ctx, u.Scope, w.SlotID, func(slot memory.Slot) memory.Slot {
+	return s.journal.finishSlot(ctx, u.Scope, w.SlotID, func(slot memory.Slot) memory.Slot {
 		return store.FinishedSlot(slot, memory.SlotApplied, w.Usage, w.Time)
 	})
 }

@@ -53,11 +53,11 @@ func (s *workStore) SessionWork(ctx context.Context, ref memory.SessionRef) (sto
 func (s *workStore) readCursors(ctx context.Context, session memory.SessionKey, work *store.SessionWork) error {
 	g, reading := group.WithContext(ctx)
 	g.Go(func() (err error) {
-		work.ExtractCursor, err = s.jobs.cursor(reading, session, memory.SlotExtract)
+		work.ExtractCursor, err = s.journal.cursor(reading, session, memory.SlotExtract)
 		return err
 	})
 	g.Go(func() (err error) {
-		work.LeafCursor, err = s.jobs.cursor(reading, session, memory.SlotLeaf)
+		work.LeafCursor, err = s.journal.cursor(reading, session, memory.SlotLeaf)
 		return err
 	})
 	return g.Wait()
@@ -66,7 +66,7 @@ func (s *workStore) readCursors(ctx context.Context, session memory.SessionKey, 
 // readLiveSlots reads the slots that are not final, and moves the cursors over those that were opened since they were
 // read.
 func (s *workStore) readLiveSlots(ctx context.Context, session memory.SessionKey, work *store.SessionWork) error {
-	docs, err := s.jobs.findSlots(ctx, eq("session", session, "live", true), options.Find())
+	docs, err := s.journal.findSlots(ctx, eq("session", session, "live", true), options.Find())
 	if err != nil {
 		return err
 	}

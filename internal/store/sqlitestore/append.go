@@ -34,11 +34,11 @@ type head struct {
 	lastUpdateTime int64
 	lastMessage    int64 // the latest SaidTime of its messages; 0 without any
 	lookAt         int64 // when background work looks at the session; 0 for never
-	feedAt         int64 // since when the transcript's view has not been told all; 0 when it has
+	feedAt         int64 // since when the transcript's view lacks something; 0 when it lacks nothing
 }
 
-// appending is one call of Append while the writer runs it.
-type appending struct {
+// turnWriter is one call of Append while the writer runs it.
+type turnWriter struct {
 	c       *conn
 	p       store.AppendParams
 	keys    func() string
@@ -56,7 +56,7 @@ type appending struct {
 func (s *transcript) Append(ctx context.Context, p store.AppendParams) (store.AppendResult, error) {
 	var res store.AppendResult
 	err := s.write(ctx, "append turn", func(c *conn) error {
-		a := &appending{c: c, p: p, keys: s.keys, now: micros(p.Time), since: micros(p.Time), stored: map[string]bool{}}
+		a := &turnWriter{c: c, p: p, keys: s.keys, now: micros(p.Time), since: micros(p.Time), stored: map[string]bool{}}
 		err := a.run()
 		res = a.result
 		return err
@@ -67,7 +67,7 @@ func (s *transcript) Append(ctx context.Context, p store.AppendParams) (store.Ap
 	return res, nil
 }
 
-func (a *appending) run() error {
+func (a *turnWriter) run() error {
 	if err := a.findUser(); err != nil {
 		return err
 	}
@@ -93,10 +93,10 @@ func (a *appending) run() error {
 	if err := a.mergeState(); err != nil {
 		return err
 	}
-	return a.turn()
+	return a.writeTurn()
 }
 
-func (a *appending) findUser() error {
+func (a *turnWriter) findUser() error {
 	ref := a.p.Ref.UserRef
 	found, err := a.c.first(`SELECT uid, scope_key, pending_since FROM users WHERE tenant = ? AND user_id = ?`,
 		func(r row) error {
@@ -117,7 +117,7 @@ func insertUser(c *conn, ref memory.UserRef, scope memory.ScopeKey, now int64) (
 	return uid, err
 }
 
-func (a *appending) findSession() error {
+func (a *turnWriter) findSession() error {
 	h := &a.head
 	found, err := a.c.first(`SELECT sid, last_turn_no, last_seq, steps_since_user, state_revision, update_time, look_at, feed_at,
 		last_message_time
@@ -135,8 +135,8 @@ func (a *appending) findSession() error {
 	return err
 }
 
-// replay answers a request that was answered before.
-func (a *appending) replay() (bool, error) {
+// replay returns the first result of a request that was stored before.
+func (a *turnWriter) replay() (bool, error) {
 	if a.p.RequestID == "" {
 		return false, nil
 	}
@@ -157,7 +157,7 @@ func (a *appending) replay() (bool, error) {
 }
 
 // message stores one message, or finds it known.
-func (a *appending) message(m *store.NewMessage) error {
+func (a *turnWriter) message(m *store.NewMessage) error {
 	a.result.MessageIDs = append(a.result.MessageIDs, m.ID)
 	known, err := a.claimID(m)
 	if err != nil {
@@ -183,7 +183,7 @@ func (a *appending) message(m *store.NewMessage) error {
 }
 
 // claimID takes the id for the next seq, or reports that the same message has it.
-func (a *appending) claimID(m *store.NewMessage) (known bool, err error) {
+func (a *turnWriter) claimID(m *store.NewMessage) (known bool, err error) {
 	id, body := a.head.scope.Keyed(memory.IDDigest(m.ID)), a.head.scope.Keyed(m.BodyDigest)
 	added, _, err := a.c.exec(`INSERT INTO message_ids (sid, id_hash, seq, body_hash) VALUES (?, ?, ?, ?)
 		ON CONFLICT DO NOTHING`, a.head.sid, id[:], a.head.lastSeq+1, body[:])
@@ -199,7 +199,7 @@ func (a *appending) claimID(m *store.NewMessage) (known bool, err error) {
 	return true, err
 }
 
-func (a *appending) insert(m *store.NewMessage) error {
+func (a *turnWriter) insert(m *store.NewMessage) error {
 	if a.head.lastSeq > maxNo {
 		return fmt.Errorf("session %s holds %d messages: a key has no room for more", a.p.Ref.SessionID, maxNo)
 	}
@@ -231,7 +231,7 @@ func (a *appending) insert(m *store.NewMessage) error {
 	return a.insertCalls(m)
 }
 
-func (a *appending) insertOriginal(key int64, o *memory.Original) error {
+func (a *turnWriter) insertOriginal(key int64, o *memory.Original) error {
 	if o == nil {
 		return nil
 	}
@@ -242,7 +242,7 @@ func (a *appending) insertOriginal(key int64, o *memory.Original) error {
 	return a.c.run(`INSERT INTO originals (key, format, data) VALUES (?, ?, ?)`, key, o.Format, data)
 }
 
-func (a *appending) insertCalls(m *store.NewMessage) error {
+func (a *turnWriter) insertCalls(m *store.NewMessage) error {
 	for _, id := range m.ToolCalls() {
 		hash := a.head.scope.Keyed(memory.IDDigest(id))
 		err := a.c.run(`INSERT INTO tool_calls (sid, call_hash) VALUES (?, ?) ON CONFLICT DO NOTHING`, a.head.sid, hash[:])
@@ -254,7 +254,7 @@ func (a *appending) insertCalls(m *store.NewMessage) error {
 }
 
 // mergeState applies the patch; only one that changes the state raises its revision.
-func (a *appending) mergeState() error {
+func (a *turnWriter) mergeState() error {
 	if len(a.p.StatePatch) == 0 {
 		return nil
 	}
@@ -273,8 +273,8 @@ func (a *appending) mergeState() error {
 	return putObject(a.c, "session_state", "sid", "state", a.head.sid, merged)
 }
 
-// turn writes the turn, if there is one, and the head.
-func (a *appending) turn() error {
+// writeTurn writes the turn, if there is one, and the head.
+func (a *turnWriter) writeTurn() error {
 	n := a.head.lastSeq - a.first.lastSeq
 	a.result.FirstSeq = a.first.lastSeq + 1
 	a.result.LastSeq = a.head.lastSeq
@@ -292,7 +292,7 @@ func (a *appending) turn() error {
 	return a.updateHeads(n)
 }
 
-func (a *appending) insertTurn(n int64) error {
+func (a *turnWriter) insertTurn(n int64) error {
 	pending := 0
 	if n > 0 {
 		pending = pendingLexicon
@@ -312,7 +312,7 @@ func (a *appending) insertTurn(n int64) error {
 		a.request, digest, result, orNull(a.p.StatePatch))
 }
 
-func (a *appending) updateHeads(n int64) error {
+func (a *turnWriter) updateHeads(n int64) error {
 	h := a.head
 	if err := a.updateSession(n); err != nil {
 		return err
@@ -324,7 +324,7 @@ func (a *appending) updateHeads(n int64) error {
 }
 
 // updateSession names look_at and feed_at only where they change: a column that is named has its index rewritten.
-func (a *appending) updateSession(n int64) error {
+func (a *turnWriter) updateSession(n int64) error {
 	h := a.head
 	if n > 0 && h.feedAt == 0 {
 		if err := a.c.run(`UPDATE sessions SET feed_at = ? WHERE sid = ?`, a.since, h.sid); err != nil {

@@ -50,7 +50,7 @@ func (s *factStore) applyFacts(c *conn, w store.FactWrite) (int64, error) {
 	if err := a.run(); err != nil {
 		return 0, err
 	}
-	if err := settleSlot(c, slot, w); err != nil {
+	if err := finishAppliedSlot(c, slot, w); err != nil {
 		return 0, err
 	}
 	if err := factsChanged(c, uid, micros(w.Time)); err != nil {
@@ -59,8 +59,8 @@ func (s *factStore) applyFacts(c *conn, w store.FactWrite) (int64, error) {
 	return a.change, c.run(`UPDATE users SET fact_revision = ? WHERE uid = ?`, a.change, uid)
 }
 
-// settleSlot makes the slot that is applied or reverted final.
-func settleSlot(c *conn, slot storedSlot, w store.FactWrite) error {
+// finishAppliedSlot makes the slot that is applied or reverted final.
+func finishAppliedSlot(c *conn, slot storedSlot, w store.FactWrite) error {
 	switch {
 	case w.SlotID != "":
 		_, err := moveStored(c, slot, func(slot memory.Slot) (memory.Slot, error) { return w.AppliedSlot(slot), nil })

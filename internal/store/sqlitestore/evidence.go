@@ -6,7 +6,7 @@ import (
 	"github.com/stratamem/strata/internal/memory"
 )
 
-// encodeEvidence answers what is stored; nil for none.
+// encodeEvidence returns what is stored; nil for none.
 func encodeEvidence(evidence []memory.Evidence) (any, error) {
 	if len(evidence) == 0 {
 		return nil, nil

@@ -80,7 +80,7 @@ func (x *export) turns() error {
 		err := x.c.query(`SELECT t.key, t.first_seq, t.n, t.record_time, t.request_hash, t.request_digest, t.result, t.state_patch, s.session_key
 			FROM turns t JOIN sessions s ON s.sid = t.sid WHERE t.key BETWEEN ? AND ? ORDER BY t.key`, func(r row) error {
 			session = memory.SessionKey(r.text(8))
-			return x.turn(sid, session, r)
+			return x.addTurn(sid, session, r)
 		}, place(sid, 0), place(sid, maxNo))
 		if err != nil {
 			return err
@@ -89,7 +89,7 @@ func (x *export) turns() error {
 	return nil
 }
 
-func (x *export) turn(sid int64, session memory.SessionKey, r row) error {
+func (x *export) addTurn(sid int64, session memory.SessionKey, r row) error {
 	record := store.TurnRecord{
 		Session: session, TurnNo: r.int(0) & maxNo, FirstSeq: r.int(1), RecordTime: fromMicros(r.int(3)),
 		RequestHash: r.blob(4), RequestDigest: r.blob(5), Result: r.json(6), StatePatch: r.json(7),

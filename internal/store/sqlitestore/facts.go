@@ -76,7 +76,7 @@ func (s *factStore) FactsSince(ctx context.Context, user memory.UserRef, revisio
 func toldOfVectors(c *conn, uid int64) (told store.Told, err error) {
 	_, err = c.first(`SELECT v.build, u.vectors_build, u.vectors_revision, u.vectors_version, u.vectors_no
 		FROM users u CROSS JOIN views v WHERE u.uid = ? AND v.view = ?`, func(r row) error {
-		told = toldIn(r.int(0), store.Told{Build: r.int(1), FeedPosition: store.FeedPosition{
+		told = ofBuild(r.int(0), store.Told{Build: r.int(1), FeedPosition: store.FeedPosition{
 			Revision: r.int(2), Version: int(r.int(3)), No: r.int(4),
 		}})
 		return nil

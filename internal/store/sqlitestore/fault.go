@@ -12,7 +12,7 @@ import (
 	"github.com/stratamem/strata/internal/store"
 )
 
-// fault turns what SQLite reports into the errors of the contract. what says what was tried.
+// fault turns SQLite's errors into those of the contract. what names what was tried.
 func fault(what string, err error) error {
 	switch {
 	case err == nil:

@@ -57,7 +57,7 @@ func scanFeed(view memory.View, build int64, r row) feed {
 	user := memory.UserRef{Tenant: r.text(0), UserID: r.text(1)}
 	f := feed{key: r.int(5), Feed: store.Feed{
 		View: view, User: user, Scope: memory.ScopeKey(r.text(2)), Session: user.Session(r.text(3)), Key: memory.SessionKey(r.text(4)),
-		Told: toldIn(build, store.Told{Build: r.int(6), FeedPosition: store.FeedPosition{
+		Told: ofBuild(build, store.Told{Build: r.int(6), FeedPosition: store.FeedPosition{
 			Seq: r.int(7), Revision: r.int(8), Version: int(r.int(9)), No: r.int(10),
 		}}),
 		Head:  store.FeedPosition{Seq: r.int(11), Revision: r.int(12), No: r.int(13)},
@@ -66,8 +66,8 @@ func scanFeed(view memory.View, build int64, r row) feed {
 	return f
 }
 
-// toldIn forgets what was told in another build.
-func toldIn(build int64, told store.Told) store.Told {
+// ofBuild returns the checkpoint if it belongs to the build, else none.
+func ofBuild(build int64, told store.Told) store.Told {
 	if told.Build != build {
 		return store.Told{}
 	}
@@ -133,7 +133,7 @@ func readFeed(c *conn, view memory.View, ref memory.SessionRef) (f feed, err err
 	switch {
 	case err != nil || ok:
 	case view == memory.ViewTranscript:
-		_, err = findSession(c, ref) // says which of the two is missing
+		_, err = findSession(c, ref) // the error names which of the two is missing
 	default:
 		err = store.UserNotFound(ref.UserRef)
 	}
@@ -224,27 +224,27 @@ func (s *feedStore) RebuildView(ctx context.Context, view memory.View, at time.T
 	return build, err
 }
 
-// vectorsChanged has the view told of the user's vectors.
+// vectorsChanged makes the feed of the user's vectors pending.
 func vectorsChanged(c *conn, uid, at int64) error {
 	return c.run(`UPDATE users SET vectors_at = ? WHERE uid = ? AND (vectors_at IS NULL OR vectors_at > ?)`, at, uid, at)
 }
 
-// turnsChanged has the view of messages' vectors told of a new segment.
+// turnsChanged makes the feed of message vectors pending for a new segment.
 func turnsChanged(c *conn, uid, no, at int64) error {
 	return c.run(`UPDATE users SET last_segment_no = ?, turns_at = min(coalesce(turns_at, ?), ?) WHERE uid = ?`, no, at, at, uid)
 }
 
-// toldOfTurns is how far that view was told; zero while it has something to be told.
-func toldOfTurns(c *conn, uid int64) (told store.Told, err error) {
+// turnsCheckpoint returns the checkpoint of the message vectors; zero while their feed is pending.
+func turnsCheckpoint(c *conn, uid int64) (told store.Told, err error) {
 	_, err = c.first(`SELECT v.build, u.turns_build, u.turns_version, u.turns_no
 		FROM users u CROSS JOIN views v WHERE u.uid = ? AND u.turns_at IS NULL AND v.view = ?`, func(r row) error {
-		told = toldIn(r.int(0), store.Told{Build: r.int(1), FeedPosition: store.FeedPosition{Version: int(r.int(2)), No: r.int(3)}})
+		told = ofBuild(r.int(0), store.Told{Build: r.int(1), FeedPosition: store.FeedPosition{Version: int(r.int(2)), No: r.int(3)}})
 		return nil
 	}, uid, int(memory.ViewTurns))
 	return told, err
 }
 
-// factsChanged has the views told of the user's facts, whose vectors they are kept with.
+// factsChanged makes the feeds of the user's facts and of their vectors pending.
 func factsChanged(c *conn, uid, at int64) error {
 	if err := vectorsChanged(c, uid, at); err != nil {
 		return err

@@ -99,7 +99,7 @@ func TestWhatWasRecordedIsThereAfterReopening(t *testing.T) {
 	}
 }
 
-// Each error must say what is wrong, and what to do about it.
+// Each error must name what is wrong and what to do about it.
 func TestOpenRefusesAFileItCannotServe(t *testing.T) {
 	dir := t.TempDir()
 	file := func(name, content string) string {

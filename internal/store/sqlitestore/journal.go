@@ -50,7 +50,7 @@ func findSlot(c *conn, uid int64, ref store.SlotRef) (slot storedSlot, err error
 }
 
 // OpenSlot implements store.Journal.
-func (s *jobStore) OpenSlot(ctx context.Context, p store.SlotOpening) (memory.Slot, error) {
+func (s *journal) OpenSlot(ctx context.Context, p store.SlotOpening) (memory.Slot, error) {
 	var slot memory.Slot
 	err := s.write(ctx, "open slot", func(c *conn) (err error) {
 		slot, err = openSlot(c, p)
@@ -112,7 +112,7 @@ func moveCursor(c *conn, uid int64, p store.SlotOpening) (sid int64, err error) 
 	return sid, err
 }
 
-// cursorOf names the column that says where the next slot of the kind begins; "" when its place follows from others.
+// cursorOf names the column that holds where the next slot of the kind begins; "" when its place follows from others.
 func cursorOf(k memory.SlotKind) string {
 	switch k {
 	case memory.SlotExtract:
@@ -150,7 +150,7 @@ func insertSlot(c *conn, at found, n newSlot) error {
 }
 
 // moveSlot stores what move makes of the slot, and returns what is stored. move must bear being called again.
-func (s *jobStore) moveSlot(ctx context.Context, what string, ref store.SlotRef, move func(memory.Slot) (memory.Slot, error)) (memory.Slot, error) {
+func (s *journal) moveSlot(ctx context.Context, what string, ref store.SlotRef, move func(memory.Slot) (memory.Slot, error)) (memory.Slot, error) {
 	var slot memory.Slot
 	err := s.write(ctx, what, func(c *conn) error {
 		was, err := findSlotOf(c, ref)
@@ -199,22 +199,22 @@ func moveStored(c *conn, was storedSlot, move func(memory.Slot) (memory.Slot, er
 }
 
 // ClaimSlot implements store.Journal.
-func (s *jobStore) ClaimSlot(ctx context.Context, p store.SlotClaim) (memory.Slot, error) {
+func (s *journal) ClaimSlot(ctx context.Context, p store.SlotClaim) (memory.Slot, error) {
 	return s.moveSlot(ctx, "claim slot", p.SlotRef, p.Move)
 }
 
 // AnswerSlot implements store.Journal.
-func (s *jobStore) AnswerSlot(ctx context.Context, p store.SlotAnswer) (memory.Slot, error) {
+func (s *journal) AnswerSlot(ctx context.Context, p store.SlotAnswer) (memory.Slot, error) {
 	return s.moveSlot(ctx, "answer slot", p.SlotRef, p.Move)
 }
 
 // FailSlot implements store.Journal.
-func (s *jobStore) FailSlot(ctx context.Context, p store.SlotFailure) (memory.Slot, error) {
+func (s *journal) FailSlot(ctx context.Context, p store.SlotFailure) (memory.Slot, error) {
 	return s.moveSlot(ctx, "fail slot", p.SlotRef, p.Move)
 }
 
 // FinishSlot implements store.Journal.
-func (s *jobStore) FinishSlot(ctx context.Context, p store.SlotFinish) (memory.Slot, error) {
+func (s *journal) FinishSlot(ctx context.Context, p store.SlotFinish) (memory.Slot, error) {
 	return s.moveSlot(ctx, "finish slot", p.SlotRef, p.Move)
 }
 
@@ -227,7 +227,7 @@ func applied(c *conn, slot storedSlot, usage memory.ModelUsage, now time.Time) e
 }
 
 // SplitSlot implements store.Journal.
-func (s *jobStore) SplitSlot(ctx context.Context, p store.SlotSplit) (halves [2]memory.Slot, err error) {
+func (s *journal) SplitSlot(ctx context.Context, p store.SlotSplit) (halves [2]memory.Slot, err error) {
 	err = s.write(ctx, "split slot", func(c *conn) error {
 		slot, err := findSlotOf(c, p.SlotRef)
 		if err != nil {
@@ -292,7 +292,7 @@ func readHalves(c *conn, slot storedSlot) (halves [2]memory.Slot, err error) {
 }
 
 // RetrySlot implements store.Journal.
-func (s *jobStore) RetrySlot(ctx context.Context, p store.SlotRetry) (memory.Slot, error) {
+func (s *journal) RetrySlot(ctx context.Context, p store.SlotRetry) (memory.Slot, error) {
 	var slot memory.Slot
 	err := s.write(ctx, "retry slot", func(c *conn) error {
 		was, err := findSlotOf(c, p.SlotRef)
@@ -314,7 +314,7 @@ func (s *jobStore) RetrySlot(ctx context.Context, p store.SlotRetry) (memory.Slo
 }
 
 // ParkedSlots implements store.Journal.
-func (s *jobStore) ParkedSlots(ctx context.Context, q store.ParkedQuery) ([]memory.Slot, error) {
+func (s *journal) ParkedSlots(ctx context.Context, q store.ParkedQuery) ([]memory.Slot, error) {
 	var slots []memory.Slot
 	err := s.read(ctx, "find parked slots", func(c *conn) error {
 		return c.query(slotSelect+` WHERE j.state = 3 AND j.reason = ? AND (j.not_before <= ? OR j.not_before > ?)
@@ -330,7 +330,7 @@ func (s *jobStore) ParkedSlots(ctx context.Context, q store.ParkedQuery) ([]memo
 }
 
 // Slot implements store.Journal.
-func (s *jobStore) Slot(ctx context.Context, ref store.SlotRef) (memory.Slot, error) {
+func (s *journal) Slot(ctx context.Context, ref store.SlotRef) (memory.Slot, error) {
 	var slot storedSlot
 	err := s.read(ctx, "read slot", func(c *conn) (err error) {
 		slot, err = findSlotOf(c, ref)
@@ -343,7 +343,7 @@ func (s *jobStore) Slot(ctx context.Context, ref store.SlotRef) (memory.Slot, er
 }
 
 // ListSlots implements store.Journal.
-func (s *jobStore) ListSlots(ctx context.Context, q store.SlotQuery) ([]memory.Slot, error) {
+func (s *journal) ListSlots(ctx context.Context, q store.SlotQuery) ([]memory.Slot, error) {
 	var slots []memory.Slot
 	err := s.read(ctx, "list slots", func(c *conn) error {
 		w, err := slotsWhere(c, q)

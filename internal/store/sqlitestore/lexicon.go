@@ -25,7 +25,7 @@ func (s *searchIndex) Lexicon(ctx context.Context, q store.LexiconQuery) (store.
 		if err := readSegmentInfos(c, at.uid, &state); err != nil {
 			return err
 		}
-		if state.Turns, err = toldOfTurns(c, at.uid); err != nil {
+		if state.Turns, err = turnsCheckpoint(c, at.uid); err != nil {
 			return err
 		}
 		return readPendingState(c, at.uid, q, &state)

@@ -4,5 +4,5 @@ package sqlitestore
 
 import "os"
 
-// links is how many names the file has, where the system does not say: one.
+// links returns 1: this system does not report how many names a file has.
 func links(os.FileInfo) uint64 { return 1 }

@@ -117,7 +117,7 @@ func openData(path string, log *slog.Logger) (*os.File, error) {
 	return f, nil
 }
 
-// errHeld says that another server has the lock.
+// errHeld means that another server has the lock.
 var errHeld = errors.New("locked by another server")
 
 // checkName refuses what is not a file, and a file that has more names than one.

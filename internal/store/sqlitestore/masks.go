@@ -9,15 +9,15 @@ import (
 	"github.com/stratamem/strata/internal/secrets"
 )
 
-// masksVersion is the schema from which on messages note where they say secrets.
+// masksVersion is the schema from which on messages record where they contain secrets.
 const masksVersion = 12
 
 // masksAtOnce is how many messages are read together.
 const masksAtOnce = 500
 
-// noteSecrets notes where messages say secrets that were stored before any was noted. Once for all: looking at each read
-// would cost more and find nothing else. It runs within the migration's transaction, and again from the start where that was
-// broken off.
+// noteSecrets records the places of secrets in messages that were stored before such places were recorded. Doing it once
+// costs less than looking at every read, and finds the same. It runs within the migration's transaction, and starts again
+// where that was interrupted.
 func noteSecrets(c *conn, log *slog.Logger) error {
 	type stored struct {
 		key   int64

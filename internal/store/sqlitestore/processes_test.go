@@ -34,7 +34,7 @@ func TestOtherProcess(t *testing.T) {
 	}
 }
 
-// serve opens the file, says so, and records the message ids that it is sent.
+// serve opens the file, reports it, and records the message ids that it is sent.
 func serve(t *testing.T, path string) {
 	s, err := sqlitestore.Open(t.Context(), sqlitestore.Options{Path: path})
 	if err != nil {
@@ -181,7 +181,7 @@ func TestASecondServerOnTheSameFileIsRefusedHoweverItIsNamed(t *testing.T) {
 	}
 }
 
-// lost says how many acknowledged messages are gone after both servers recorded in turn.
+// lost reports how many acknowledged messages are gone after both servers recorded in turn.
 func lost(t *testing.T, path string, servers ...*process) string {
 	t.Helper()
 	acknowledged := 0

@@ -53,7 +53,7 @@ func readSession(c *conn, ref memory.SessionRef) (head memory.Session, sid int64
 		return nil
 	}, ref.Tenant, ref.UserID, ref.SessionID)
 	if err == nil && !ok {
-		_, err = findSession(c, ref) // says which of the two is missing
+		_, err = findSession(c, ref) // the error names which of the two is missing
 	}
 	return head, sid, err
 }

@@ -21,7 +21,7 @@ import (
 
 var _ store.Truth = (*Store)(nil)
 
-// Options say which file, and how.
+// Options name the file and how to use it.
 type Options struct {
 	Path    string        // of the data file; its directory must exist. There is no in-memory form
 	Log     *slog.Logger  // nil for none
@@ -34,7 +34,7 @@ type Store struct {
 	*core
 	*transcript
 	*searchIndex
-	*jobStore
+	*journal
 	*workStore
 	*factStore
 	*vectorStore
@@ -64,7 +64,7 @@ type core struct {
 type (
 	transcript   struct{ *core } // implements store.Sessions and store.Transcript
 	searchIndex  struct{ *core } // implements store.Lexicon
-	jobStore     struct{ *core } // implements store.Journal
+	journal      struct{ *core } // implements store.Journal
 	workStore    struct{ *core } // implements store.Work
 	factStore    struct{ *core } // implements store.Facts
 	vectorStore  struct{ *core } // implements store.Vectors
@@ -81,8 +81,8 @@ type Stats struct {
 	Requests int64 // in them, refused ones included
 }
 
-// Open opens the file, creates it when there is none, and brings its schema up to date. Its errors say what is wrong
-// with the file and what to do.
+// Open opens the file, creates it when there is none, and brings its schema up to date. Its errors name what is wrong with
+// the file and what to do.
 func Open(ctx context.Context, o Options) (*Store, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -132,7 +132,7 @@ func start(path string, lock *fileLock, anchor *conn, o Options) *Store {
 		},
 	}
 	s := &Store{
-		core: c, transcript: &transcript{c}, searchIndex: &searchIndex{c}, jobStore: &jobStore{c}, workStore: &workStore{c},
+		core: c, transcript: &transcript{c}, searchIndex: &searchIndex{c}, journal: &journal{c}, workStore: &workStore{c},
 		factStore: &factStore{c}, vectorStore: &vectorStore{c}, summaryStore: &summaryStore{c}, feedStore: &feedStore{c},
 		userStore: &userStore{c}, shared: &shared{c}, archive: &archive{c}, lock: lock, anchor: anchor,
 	}

@@ -40,7 +40,7 @@ func scanNode(r row) (memory.SummaryNode, error) {
 	return n, nil
 }
 
-// outlineColumns are nodeColumns without what a node was made of and says: scanNode reads it as an outline.
+// outlineColumns are nodeColumns without a node's text and sources: scanNode reads it as an outline.
 const outlineColumns = `n.id, n.kind, s.session_key, s.session_id, n.level, n.from_no, n.to_no, n.period, n.period_start,
 	n.period_end, n.generation, n.cumulative, NULL, NULL, '', n.appended, n.o200k, n.cl100k, n.language,
 	n.model, n.from_time, n.to_time, n.create_time, n.passed, n.rebuild`
@@ -90,12 +90,12 @@ func (s *summaryStore) TopNodes(ctx context.Context, ref memory.SessionRef, thro
 	return nodes, nil
 }
 
-// topNodes reads nodes from the first message that they stand for on. Nodes nest, so that of those that begin at a message
-// the first one stands for the others.
+// topNodes reads nodes from the first message that they cover on. Nodes nest, so that of those that begin at the same
+// message the first one covers the others.
 const topNodes = nodeSelect + ` WHERE n.sid = ? AND iif(n.cumulative, 1, n.from_no) BETWEEN ? AND ? AND n.to_no <= ?
 	ORDER BY iif(n.cumulative, 1, n.from_no), n.to_no DESC, n.level DESC, n.generation DESC`
 
-// readTopNodes reads on while nodes stand side by side, and leaps over what lies below a node.
+// readTopNodes reads nodes that follow one another, and skips what lies below a node.
 func readTopNodes(c *conn, sid, through int64) (nodes []memory.SummaryNode, err error) {
 	for from, more := int64(1), true; more && err == nil; {
 		more = false
@@ -111,7 +111,7 @@ func readTopNodes(c *conn, sid, through int64) (nodes []memory.SummaryNode, err 
 	return nodes, err
 }
 
-// firstOf is the first message that a node stands for.
+// firstOf returns the first message that a node covers.
 func firstOf(n memory.SummaryNode) int64 {
 	if n.Cumulative {
 		return 1

@@ -129,7 +129,8 @@ func (s *workStore) DeferSession(ctx context.Context, d store.Deferral) error {
 	})
 }
 
-// lookAtSession has the session looked at then, in place of any other time: whoever saw that one defers nothing now.
+// lookAtSession schedules the session at that time, in place of any other: a worker that read the earlier time then cannot
+// defer the session.
 func lookAtSession(c *conn, sid, at int64) error {
 	return c.run(`UPDATE sessions SET look_at = ? WHERE sid = ?`, at, sid)
 }

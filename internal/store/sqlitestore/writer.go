@@ -44,7 +44,7 @@ type writer struct {
 	log   *slog.Logger
 	queue chan *request
 	nudge chan struct{} // asks for a checkpoint
-	// moving is held by whoever moves the WAL into the file: two checkpoints at once are refused by SQLite.
+	// moving is held while the WAL is moved into the file: SQLite refuses two checkpoints at once.
 	moving sync.Mutex
 
 	mu     sync.RWMutex
@@ -106,7 +106,7 @@ func (w *writer) stop() {
 // run serves the queue until stop.
 func (w *writer) run() {
 	for r := range w.queue {
-		if batch := w.take(begun(nil, r)); len(batch) > 0 {
+		if batch := w.drain(begun(nil, r)); len(batch) > 0 {
 			w.serve(batch)
 		}
 	}
@@ -115,8 +115,8 @@ func (w *writer) run() {
 	}
 }
 
-// take adds what is waiting to the batch, without waiting for more.
-func (w *writer) take(batch []*request) []*request {
+// drain adds what is waiting to the batch, without waiting for more.
+func (w *writer) drain(batch []*request) []*request {
 	for len(batch) < maxBatch {
 		select {
 		case r, ok := <-w.queue:
@@ -139,15 +139,15 @@ func begun(batch []*request, r *request) []*request {
 	return batch
 }
 
-// serve commits a batch, and what arrives until its COMMIT, and answers each of the requests. A request that panicked
-// is answered at once, and the others are done again without it.
+// serve commits a batch, with what arrives until its COMMIT, and gives each request its result. A request that panicked
+// gets its error at once, and the others are done again without it.
 func (w *writer) serve(batch []*request) {
 	for len(batch) > 0 {
 		all, err := w.commit(batch)
 		if isFull(err) && w.makeRoom() {
 			all, err = w.commit(all)
 		}
-		if rest := w.answerPanicked(all); len(rest) < len(all) {
+		if rest := w.replyPanicked(all); len(rest) < len(all) {
 			batch = rest
 			continue
 		}
@@ -155,7 +155,7 @@ func (w *writer) serve(batch []*request) {
 		if err != nil {
 			w.log.Error("a write to the data file failed: its requests were refused", "requests", len(all), "error", err)
 		}
-		answer(all, err)
+		reply(all, err)
 		if err == nil {
 			w.tidy(len(all))
 		}
@@ -163,8 +163,8 @@ func (w *writer) serve(batch []*request) {
 	}
 }
 
-// answer tells each request what became of it; err is that of all.
-func answer(batch []*request, err error) {
+// reply gives each request its result; err is that of all.
+func reply(batch []*request, err error) {
 	for _, r := range batch {
 		if err != nil {
 			r.err = err
@@ -173,8 +173,8 @@ func answer(batch []*request, err error) {
 	}
 }
 
-// answerPanicked returns the requests that did not panic.
-func (w *writer) answerPanicked(batch []*request) (rest []*request) {
+// replyPanicked returns the requests that did not panic.
+func (w *writer) replyPanicked(batch []*request) (rest []*request) {
 	for _, r := range batch {
 		if !isPanic(r.err) {
 			rest = append(rest, r)
@@ -203,7 +203,7 @@ func (w *writer) commit(batch []*request) ([]*request, error) {
 	return batch, nil
 }
 
-// tidy sees to the WAL once so many requests were committed and answered: only the next batch waits for that.
+// tidy checkpoints the WAL once enough requests were committed and have their results: only the next batch waits for it.
 func (w *writer) tidy(requests int) {
 	total, n := w.requests.Load(), int64(requests)
 	if total/checkpointEvery != (total-n)/checkpointEvery {
@@ -297,7 +297,7 @@ func (w *writer) transact(batch *[]*request) error {
 		}
 		if i == len(*batch)-1 {
 			runtime.Gosched()
-			*batch = w.take(*batch)
+			*batch = w.drain(*batch)
 		}
 	}
 	return outcomeUnknown(w.conn.run("COMMIT"))

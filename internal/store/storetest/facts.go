@@ -125,7 +125,7 @@ func withSession(t *testing.T, open Open[store.Truth]) store.Truth {
 	return s
 }
 
-// fact is a fact about the user, said in session s.
+// fact is a fact about the user, learnt in session s.
 func fact(id string) memory.Fact {
 	return memory.Fact{
 		ID: id, Text: "text of " + id, Category: memory.CategoryPreference, Significance: 5, Confidence: .75,
@@ -542,7 +542,7 @@ func testForget(t *testing.T, s store.Truth) {
 	wantEqual(t, len(vectors(t, s, alice, added.Version, 0)), 1)
 	wantEqual(t, factIDs(listFacts(t, s, store.FactQuery{User: alice, SessionID: "s", Limit: 9})), []string{"a"})
 	wantReason(t, forget(), memory.ReasonFactNotFound)
-	learn(t, s, alice, fact("b")) // whoever learns it again begins anew
+	learn(t, s, alice, fact("b")) // learning it again begins anew
 	history, err := s.FactRevisions(t.Context(), alice, "b")
 	if err != nil || len(history) != 1 {
 		t.Errorf("a fact learnt again has %d revisions, error %v", len(history), err)

@@ -120,7 +120,7 @@ func testFeeds(t *testing.T, open Open[store.Truth]) {
 	})
 }
 
-// indexedFeed indexes a message of alice and answers the feed of turns that waits for it.
+// indexedFeed indexes a message of alice and returns the feed of turns that waits for it.
 func indexedFeed(t *testing.T, s store.Truth) store.Feed {
 	t.Helper()
 	appendAt(t, s, alice.Session("s"), noon)
@@ -297,7 +297,7 @@ func feedOf(t *testing.T, s store.Feeds, view memory.View, ref memory.SessionRef
 	return f
 }
 
-// mark says that the view was told, as of when the feed was read, in the first build.
+// mark sets the view's checkpoint, as of when the feed was read, in the first build.
 func mark(t *testing.T, s store.Feeds, f store.Feed, told store.FeedPosition) {
 	t.Helper()
 	if err := s.MarkFeed(t.Context(), store.FeedMark{Feed: f, Build: 1, Told: told, Seen: f.Head}); err != nil {

@@ -21,7 +21,7 @@ func testRequestIDs(t *testing.T, open Open[Turns]) {
 		p := request("r1", "body", turn(ref, chat("a", 2)...))
 		first := mustAppend(t, s, p)
 		mustAppend(t, s, turn(ref, chat("b", 2)...))
-		p.ExpectedLastSeq = ptr(int64(99)) // is not looked at: the request was answered
+		p.ExpectedLastSeq = ptr(int64(99)) // is not compared: the request has its result
 		again := mustAppend(t, s, p)
 		if !again.Replayed || first.Replayed {
 			t.Errorf("Replayed is %v, then %v", first.Replayed, again.Replayed)

@@ -49,7 +49,7 @@ func testSecrets(t *testing.T, open Open[store.Truth]) {
 	})
 }
 
-// testEchoes is part of Messages: the spans that nobody said, and those of secrets, are kept with the message.
+// testEchoes is part of Messages: spans that are echoes of a context, and those of secrets, are kept with the message.
 func testEchoes(t *testing.T, open Open[store.Truth]) {
 	t.Run("a message must come back with the spans of its parts that are echoes or secrets, everywhere", func(t *testing.T) {
 		s, ref := open(t), alice.Session("s")

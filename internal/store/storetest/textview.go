@@ -185,7 +185,7 @@ func (v *textView) facts(scope memory.ScopeKey, words string) store.TextSearch {
 	return q
 }
 
-// await polls until Search answers the rows, in that order. It fails Patience after Lag.
+// await polls until Search returns the rows, in that order. It fails Patience after Lag.
 func (v *textView) await(t *testing.T, q store.TextSearch, want ...string) {
 	t.Helper()
 	deadline := time.After(v.Lag() + v.Patience)

@@ -139,7 +139,7 @@ func (v *vectorView) search(t *testing.T, q store.VectorSearch) []store.VectorHi
 	return hits
 }
 
-// finds waits until a search answers the facts in this order, and fails when it does not within Lag.
+// finds waits until a search returns the facts in this order, and fails when it does not within Lag.
 func (v *vectorView) finds(t *testing.T, q store.VectorSearch, want ...string) {
 	t.Helper()
 	v.eventually(t, func() string {
@@ -690,7 +690,7 @@ func (v *vectorView) testKeys(t *testing.T) {
 		v.refuses(t, key, "a scope of Search", err)
 		_, err = v.EraseScope(t.Context(), hostile)
 		v.refuses(t, key, "a scope of EraseScope", err)
-		if key != "" { // "" stands for none
+		if key != "" { // "" for none
 			v.refusesOptional(t, key)
 		}
 	}

@@ -255,7 +255,7 @@ func testLookAtPeriodsAgain(t *testing.T, s store.Truth) {
 			t.Errorf("after %s users to look at are %v, want %v", change.name, got, want)
 		}
 	}
-	leaf(t, s, ref, 1, 1, func(w *store.NodeWrite) { w.LookAt = minute(10) }) // an earlier time stands
+	leaf(t, s, ref, 1, 1, func(w *store.NodeWrite) { w.LookAt = minute(10) }) // an earlier time is kept
 	if err := user(store.UserUpdate{Timezone: ptr("Europe/Berlin")})(); err != nil {
 		t.Fatal(err)
 	}

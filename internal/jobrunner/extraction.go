@@ -14,6 +14,12 @@ import (
 	"github.com/stratamem/strata/internal/worker"
 )
 
+// extraction extracts facts from the messages of a session.
+type extraction struct {
+	journal *journal
+	run     *sessionRun
+}
+
 const (
 	contextMessages = 3  // before a range, to understand it
 	maxKnown        = 20 // facts that a model is shown and may supersede
@@ -31,127 +37,127 @@ type extracted struct {
 	Answer  llm.Answer `json:"answer"`
 }
 
-// extractNext fixes and extracts the next range that is due.
-func (v *visit) extractNext(ctx context.Context) (bool, error) {
-	if v.isHeld(memory.SlotExtract) {
+// next fixes and extracts the next range that is due.
+func (x extraction) next(ctx context.Context) (bool, error) {
+	if x.run.isHeld(memory.SlotExtract) {
 		return false, nil
 	}
-	messages, err := v.backlog(ctx, v.work.ExtractCursor)
+	messages, err := x.run.backlog(ctx, x.run.work.ExtractCursor)
 	if err != nil {
 		return false, err
 	}
-	due := v.extractDue(messages)
-	v.next = earliest(v.next, due.Next)
+	due := x.due(messages)
+	x.run.next = earliest(x.run.next, due.Next)
 	if due.Range.From == 0 {
 		return false, nil
 	}
-	return v.open(ctx, memory.SlotKey{Kind: memory.SlotExtract, From: due.Range.From}, due.Range.To)
+	return x.run.open(ctx, memory.SlotKey{Kind: memory.SlotExtract, From: due.Range.From}, due.Range.To)
 }
 
-func (v *visit) extractDue(messages []memory.Message) extract.Schedule {
-	if v.why.hurryExtract {
-		return extract.Schedule{Range: extract.All(v.policy.Extract, messages)}
+func (x extraction) due(messages []memory.Message) extract.Schedule {
+	if x.run.request.hurryExtract {
+		return extract.Schedule{Range: extract.All(x.run.policy.Extract, messages)}
 	}
-	now := v.now
+	now := x.run.now
 	if len(messages) > 0 {
-		now = v.idleNow(messages[len(messages)-1].RecordTime, v.policy.Extract.Idle)
+		now = x.run.idleNow(messages[len(messages)-1].RecordTime, x.run.policy.Extract.Idle)
 	}
-	return extract.Due(v.policy.Extract, messages, now)
+	return extract.Due(x.run.policy.Extract, messages, now)
 }
 
 // extract asks the model about the slot's range, stores the answer and applies it.
-func (v *visit) extract(ctx context.Context, slot memory.Slot) error {
-	input, err := v.input(ctx, slot)
+func (x extraction) extract(ctx context.Context, slot memory.Slot) error {
+	input, err := x.input(ctx, slot)
 	if err != nil {
 		return err
 	}
 	task := extract.NewTask(input)
-	if learnsNothing(v.work) || task.IsEmpty() {
-		return v.finishEmpty(ctx, slot)
+	if learnsNothing(x.run.work) || task.IsEmpty() {
+		return x.journal.finishEmpty(ctx, slot)
 	}
-	input.Known, err = v.o.Facts.Related(ctx, slot.User, extract.RelatedQuery(task), maxKnown)
+	input.Known, err = x.journal.o.Facts.Related(ctx, slot.User, extract.RelatedQuery(task), maxKnown)
 	if err != nil {
 		return fmt.Errorf("find related facts: %w", err)
 	}
-	answer, err := v.o.Extractor.Extract(ctx, extract.NewTask(input))
-	v.heard(slot.Kind, err)
+	answer, err := x.journal.o.Extractor.Extract(ctx, extract.NewTask(input))
+	x.journal.models.noteCall(slot.Kind, err)
 	if f, failed := extractionFailure(answer, err); failed {
-		return v.extractionFailed(ctx, slot, input, f, answer)
+		return x.fail(ctx, slot, input, f, answer)
 	}
-	document := extracted{Prompt: v.extractPrompt(), Answer: answer, Unshown: unshown(input)}
+	document := extracted{Prompt: x.prompt(), Answer: answer, Unshown: unshown(input)}
 	for _, f := range input.Known {
 		document.Known = append(document.Known, f.ID)
 	}
-	if slot, err = v.answer(ctx, slot, document, answer.Usage); err != nil || slot.State != memory.SlotAnswered {
+	if slot, err = x.journal.answer(ctx, slot, document, answer.Usage); err != nil || slot.State != memory.SlotAnswered {
 		return err
 	}
-	return v.applyAnswer(context.WithoutCancel(ctx), slot, input)
+	return x.apply(context.WithoutCancel(ctx), slot, input)
 }
 
-// extractPrompt names the prompt that the session's profile has for extraction.
-func (v *visit) extractPrompt() string {
-	return extract.PromptID(v.policy.Extract.Guidance, v.policy.Extract.Write)
+// prompt names the prompt that the session's profile has for extraction.
+func (x extraction) prompt() string {
+	return extract.PromptID(x.run.policy.Extract.Guidance, x.run.policy.Extract.Write)
 }
 
 // input reads what the slot's task is made of.
-func (v *visit) input(ctx context.Context, slot memory.Slot) (extract.Input, error) {
-	messages, err := v.messages(ctx, slot.Range())
+func (x extraction) input(ctx context.Context, slot memory.Slot) (extract.Input, error) {
+	messages, err := x.run.messages(ctx, slot.Range())
 	if err != nil {
 		return extract.Input{}, err
 	}
-	before, err := v.messages(ctx, memory.SeqRange{From: max(1, slot.From-contextMessages), To: slot.From - 1})
+	before, err := x.run.messages(ctx, memory.SeqRange{From: max(1, slot.From-contextMessages), To: slot.From - 1})
 	if err != nil {
 		return extract.Input{}, err
 	}
 	return extract.Input{
 		Session: slot.Session, SessionID: slot.SessionID, Messages: messages, Context: before,
-		Location: v.work.User.Location(), Language: v.work.User.Language, Learn: v.policy.Extract.Learn,
-		ContextBytes: v.policy.Extract.ContextBytes, CoreSignificance: v.policy.Extract.CoreSignificance,
-		Guidance: v.policy.Extract.Guidance, Write: v.policy.Extract.Write, Temperature: v.policy.Extract.Temperature,
+		Location: x.run.work.User.Location(), Language: x.run.work.User.Language, Learn: x.run.policy.Extract.Learn,
+		ContextBytes: x.run.policy.Extract.ContextBytes, CoreSignificance: x.run.policy.Extract.CoreSignificance,
+		Guidance: x.run.policy.Extract.Guidance, Write: x.run.policy.Extract.Write, Temperature: x.run.policy.Extract.Temperature,
 	}, nil
 }
 
-// extractionFailed splits, parks or puts off a slot without a usable answer. An answer that cannot be read is kept in
+// fail splits, parks or puts off a slot without a usable answer. An answer that cannot be read is kept in
 // quarantine first.
-func (v *visit) extractionFailed(ctx context.Context, slot memory.Slot, input extract.Input, f failure, answer llm.Answer) error {
+func (x extraction) fail(ctx context.Context, slot memory.Slot, input extract.Input, f failure, answer llm.Answer) error {
 	if f.reason == string(extract.RejectMalformed) {
-		if err := v.quarantineAnswer(ctx, slot, input, answer); err != nil {
+		if err := x.quarantineAnswer(ctx, slot, input, answer); err != nil {
 			return err
 		}
 	}
-	gaveUp, err := v.fail(ctx, slot, f, splitPoint(input.Messages))
+	gaveUp, err := x.journal.fail(ctx, slot, f, splitPoint(input.Messages))
 	if gaveUp {
-		return v.park(context.WithoutCancel(ctx), slot, f)
+		return x.journal.park(context.WithoutCancel(ctx), slot, f)
 	}
 	return err
 }
 
-// applyFacts applies an answer that an earlier visit left in the journal.
-func (v *visit) applyFacts(ctx context.Context, slot memory.Slot) error {
-	input, err := v.input(ctx, slot)
+// applyAnswered applies an answer that an earlier run left in the journal.
+func (x extraction) applyAnswered(ctx context.Context, slot memory.Slot) error {
+	input, err := x.input(ctx, slot)
 	if err != nil {
 		return err
 	}
-	return v.applyAnswer(ctx, slot, input)
+	return x.apply(ctx, slot, input)
 }
 
-// applyAnswer turns the journalled answer into facts. Everything it writes derives from what is stored, so doing it
+// apply turns the journalled answer into facts. Everything it writes derives from what is stored, so doing it
 // again changes nothing.
-func (v *visit) applyAnswer(ctx context.Context, slot memory.Slot, input extract.Input) error {
+func (x extraction) apply(ctx context.Context, slot memory.Slot, input extract.Input) error {
 	var document extracted
 	if err := json.Unmarshal(slot.Answer, &document); err != nil {
-		return v.park(ctx, slot, failure{reason: reasonJournal})
+		return x.journal.park(ctx, slot, failure{reason: reasonJournal})
 	}
 	ops, err := extract.Parse(document.Answer.Text)
 	if err != nil {
-		return v.park(ctx, slot, failure{reason: reasonJournal})
+		return x.journal.park(ctx, slot, failure{reason: reasonJournal})
 	}
 	if document.Unshown != nil {
 		input = asShown(input, document.Unshown)
 	}
 	var out applying
-	err = v.writeFacts(ctx, slot.User, func(state extract.State) (store.FactWrite, error) {
-		now, err := v.consent(ctx, slot)
+	err = x.writeFacts(ctx, slot.User, func(state extract.State) (store.FactWrite, error) {
+		now, err := x.consent(ctx, slot)
 		if err != nil {
 			return store.FactWrite{}, err
 		}
@@ -159,22 +165,22 @@ func (v *visit) applyAnswer(ctx context.Context, slot memory.Slot, input extract
 		task := extract.NewTask(input)
 		proposals, refused := extract.Verify(task, ops)
 		proposals, refused, out.dropped = now.keep(task, proposals, refused)
-		d := extract.Decide(state, proposals, extract.Source{SlotID: slot.ID(), Model: document.Answer.Model, Now: v.now})
+		d := extract.Decide(state, proposals, extract.Source{SlotID: slot.ID(), Model: document.Answer.Model, Now: x.run.now})
 		out.rejected, out.changed = append(refused, d.Rejected...), len(d.Changes) > 0
 		return store.FactWrite{
 			User: slot.User, Scope: slot.Scope, SlotID: slot.ID(), Changes: factChanges(d.Changes), Reason: out.reason(),
-			Quarantined: quarantined(slot, document.Answer.Model, out.rejected, v.now), Time: v.now,
+			Quarantined: quarantined(slot, document.Answer.Model, out.rejected, x.run.now), Time: x.run.now,
 		}, nil
 	})
 	if err != nil {
 		return fmt.Errorf("apply facts: %w", err)
 	}
-	v.o.Meter.SlotDone(slot.Kind, out.outcome())
+	x.journal.o.Meter.SlotDone(slot.Kind, out.outcome())
 	for _, r := range out.rejected {
-		v.o.Meter.Quarantined(r.Reason)
+		x.journal.o.Meter.Quarantined(r.Reason)
 	}
-	if out.changed && v.o.Applied != nil {
-		v.o.Applied(slot.User)
+	if out.changed && x.journal.o.Applied != nil {
+		x.journal.o.Applied(slot.User)
 	}
 	return nil
 }
@@ -202,13 +208,13 @@ func factChanges(changes []extract.Change) []store.FactChange {
 const maxApplyTries = 20
 
 // writeFacts decides against the user's facts and writes, again as long as others write in between.
-func (r *Runner) writeFacts(ctx context.Context, user memory.UserRef, decide func(extract.State) (store.FactWrite, error)) error {
+func (x extraction) writeFacts(ctx context.Context, user memory.UserRef, decide func(extract.State) (store.FactWrite, error)) error {
 	var outrun error
 	for try := range maxApplyTries {
 		if try > 0 {
-			worker.Pause(ctx, time.Duration(r.o.Rand()*float64(min(try, 10)*5))*time.Millisecond)
+			worker.Pause(ctx, time.Duration(x.journal.o.Rand()*float64(min(try, 10)*5))*time.Millisecond)
 		}
-		state, base, stateErr := r.o.Facts.State(ctx, user)
+		state, base, stateErr := x.journal.o.Facts.State(ctx, user)
 		if stateErr != nil {
 			return fmt.Errorf("read facts: %w", stateErr)
 		}
@@ -217,31 +223,31 @@ func (r *Runner) writeFacts(ctx context.Context, user memory.UserRef, decide fun
 			return err
 		}
 		w.Base = base
-		if outrun = r.apply(ctx, w); memory.ReasonOf(outrun) != memory.ReasonContention {
+		if outrun = x.store(ctx, w); memory.ReasonOf(outrun) != memory.ReasonContention {
 			return outrun
 		}
 	}
 	return outrun
 }
 
-// apply writes a decision. One that changes nothing only ends its slot: a new revision would have every reader and
+// store writes a decision. One that changes nothing only ends its slot: a new revision would have every reader and
 // writer look again. When it changes nothing for a reason the slot is skipped.
-func (r *Runner) apply(ctx context.Context, w store.FactWrite) (err error) {
-	r.seam(SeamBeforeApply)
+func (x extraction) store(ctx context.Context, w store.FactWrite) (err error) {
+	x.journal.seam(SeamBeforeApply)
 	isEmpty := len(w.Changes) == 0 && len(w.Quarantined) == 0
 	end := store.SlotFinish{
 		SlotRef: store.SlotRef{User: w.User, ID: w.SlotID}, State: memory.SlotApplied, Reason: w.Reason, Time: w.Time,
 	}
 	switch {
 	case !isEmpty:
-		_, err = r.o.Store.ApplyFacts(ctx, w)
+		_, err = x.journal.o.Store.ApplyFacts(ctx, w)
 	case w.SlotID != "":
 		if w.Reason != "" {
 			end.State = memory.SlotSkipped
 		}
-		_, err = r.o.Store.FinishSlot(ctx, end)
+		_, err = x.journal.o.Store.FinishSlot(ctx, end)
 	}
-	r.seam(SeamAfterApply)
+	x.journal.seam(SeamAfterApply)
 	return err
 }
 
@@ -272,16 +278,16 @@ func quarantined(slot memory.Slot, model string, rejected []extract.Rejection, n
 
 // quarantineAnswer keeps the beginning of an answer that cannot be read, unless nothing may be learnt any more from some of
 // what it is about. The slot stays open: what becomes of it is decided next.
-func (v *visit) quarantineAnswer(ctx context.Context, slot memory.Slot, input extract.Input, answer llm.Answer) error {
-	v.o.Meter.Quarantined(extract.RejectMalformed)
+func (x extraction) quarantineAnswer(ctx context.Context, slot memory.Slot, input extract.Input, answer llm.Answer) error {
+	x.journal.o.Meter.Quarantined(extract.RejectMalformed)
 	row := memory.Quarantined{
 		ID: memory.EffectID(slot.ID(), quarantineBase), SessionID: slot.SessionID, SlotID: slot.ID(),
-		Reason: string(extract.RejectMalformed), Operation: quote(answer.Text), Model: answer.Model, Time: v.now,
+		Reason: string(extract.RejectMalformed), Operation: quote(answer.Text), Model: answer.Model, Time: x.run.now,
 	}
 	ctx = context.WithoutCancel(ctx)
-	err := v.writeFacts(ctx, slot.User, func(extract.State) (store.FactWrite, error) {
-		w := store.FactWrite{User: slot.User, Scope: slot.Scope, Time: v.now}
-		now, err := v.consent(ctx, slot)
+	err := x.writeFacts(ctx, slot.User, func(extract.State) (store.FactWrite, error) {
+		w := store.FactWrite{User: slot.User, Scope: slot.Scope, Time: x.run.now}
+		now, err := x.consent(ctx, slot)
 		if err == nil && !now.forbids(extract.NewTask(input)) {
 			w.Quarantined = []memory.Quarantined{row}
 		}

@@ -1,4 +1,4 @@
-package exactview_test
+package memview_test
 
 import (
 	"testing"
@@ -7,16 +7,16 @@ import (
 
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/store"
-	"github.com/stratamem/strata/internal/store/exactview"
 	"github.com/stratamem/strata/internal/store/storetest"
+	"github.com/stratamem/strata/internal/store/storetest/memview"
 )
 
-func TestConformance(t *testing.T) {
-	storetest.RunVectorView(t, func(*testing.T) store.VectorView { return exactview.New() }, storetest.VectorViewOptions{})
+func TestVectorsConform(t *testing.T) {
+	storetest.RunVectorView(t, func(*testing.T) store.VectorView { return memview.NewVectors() }, storetest.VectorViewOptions{})
 }
 
-func TestALyingViewAnswersEverybodysRows(t *testing.T) {
-	v, space := exactview.New(), store.VectorSpace{View: memory.ViewVectors, Build: 1, Version: 1, Dimension: 2}
+func TestALyingVectorViewReturnsEverybodysRows(t *testing.T) {
+	v, space := memview.NewVectors(), store.VectorSpace{View: memory.ViewVectors, Build: 1, Version: 1, Dimension: 2}
 	if err := v.Prepare(t.Context(), space); err != nil {
 		t.Fatal(err)
 	}
@@ -27,7 +27,7 @@ func TestALyingViewAnswersEverybodysRows(t *testing.T) {
 	if err := v.Put(t.Context(), space, rows); err != nil {
 		t.Fatal(err)
 	}
-	hits, err := exactview.Lying(v).Search(t.Context(), store.VectorSearch{Space: space, Scope: "alice", Vector: []float32{1, 0}, Limit: 9})
+	hits, err := memview.Lying(v).Search(t.Context(), store.VectorSearch{Space: space, Scope: "alice", Vector: []float32{1, 0}, Limit: 9})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,5 +1,5 @@
-// Package lazyview stands for views whose servers are not there yet: a server of ours starts without them, says what it
-// lacks, and takes them up when they come.
+// Package lazyview opens views in the background when their servers do not answer yet: Strata starts without them, reports what is
+// missing, and uses them once they come.
 package lazyview
 
 import (
@@ -23,7 +23,7 @@ const firstWithin = 3 * time.Second
 type Options[V store.ViewHealth] struct {
 	Open func(ctx context.Context) (V, error)
 	Now  func() time.Time
-	// Missing is told why the view is not there at the start, Found when it came later.
+	// Missing is called with the reason when the view is not there at the start, Found when it came later.
 	Missing func(err error)
 	Found   func()
 }
@@ -63,7 +63,7 @@ func open[V store.ViewHealth](ctx context.Context, o Options[V]) (*late[V], erro
 	return l, nil
 }
 
-// get answers the view, or why it is not there. It may begin an attempt for those who ask later.
+// get returns the view, or why it is not there. It may start an attempt, for which it does not wait.
 func (l *late[V]) get() (V, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -89,12 +89,12 @@ func (l *late[V]) begin() {
 			view, err = l.o.Open(ctx)
 			return err
 		})
-		l.settle(view, err)
+		l.finish(view, err)
 		return nil
 	})
 }
 
-func (l *late[V]) settle(view V, err error) {
+func (l *late[V]) finish(view V, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.opening = false

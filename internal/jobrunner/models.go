@@ -1,0 +1,92 @@
+package jobrunner
+
+import (
+	"sync"
+	"time"
+
+	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/store"
+)
+
+// models says which models may be asked now. Its methods may be called at the same time.
+type models struct {
+	now func() time.Time
+
+	mu     sync.Mutex
+	states map[model]modelState
+}
+
+// modelState is what is known of a model.
+type modelState struct {
+	paused  time.Time // until when it is not asked
+	answers bool      // it answered when it was asked last
+	tried   time.Time // when a parked slot was tried last without knowing that
+}
+
+// model is what a kind of slots asks.
+type model int
+
+const (
+	modelOfFacts model = iota
+	modelOfSummaries
+)
+
+func modelOf(kind memory.SlotKind) model {
+	if kind == memory.SlotExtract {
+		return modelOfFacts
+	}
+	return modelOfSummaries
+}
+
+func newModels(now func() time.Time) *models {
+	return &models{now: now, states: map[model]modelState{}}
+}
+
+func (m *models) change(kind memory.SlotKind, f func(*modelState)) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	state := m.states[modelOf(kind)]
+	f(&state)
+	m.states[modelOf(kind)] = state
+}
+
+// pause keeps the model of a kind from being asked until then.
+func (m *models) pause(kind memory.SlotKind, until time.Time) {
+	m.change(kind, func(s *modelState) {
+		if until.After(s.paused) {
+			s.paused = until
+		}
+	})
+}
+
+// pausedUntil returns when the model of a kind may be asked again; zero for now.
+func (m *models) pausedUntil(kind memory.SlotKind) (until time.Time) {
+	m.change(kind, func(s *modelState) {
+		if store.Runs(s.paused, m.now(), store.LongestWait) {
+			until = s.paused
+		}
+	})
+	return until
+}
+
+// noteCall notes what a call of a kind's model showed: that it answers, or that it fails.
+func (m *models) noteCall(kind memory.SlotKind, err error) {
+	m.change(kind, func(s *modelState) { s.answers = err == nil })
+}
+
+// unparkPause is how long to wait between two parked slots that are tried while nobody knows whether the model answers.
+const unparkPause = 5 * time.Minute
+
+// mayTryParked reports whether a parked slot of a kind may be tried again now.
+func (m *models) mayTryParked(kind memory.SlotKind, now time.Time) (may bool) {
+	if !m.pausedUntil(kind).IsZero() {
+		return false
+	}
+	m.change(kind, func(s *modelState) {
+		may = s.answers || !store.Runs(s.tried.Add(unparkPause), now, unparkPause)
+		if !s.answers && may {
+			s.tried = now
+		}
+	})
+	return may
+}
