@@ -15,6 +15,8 @@ import (
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
 	"github.com/stratamem/strata/internal/config"
+	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/policy"
 )
 
 // checked is a server whose default profile has checks for what the assistant says, and whose profile free has none.
@@ -28,11 +30,11 @@ func checkedOn(t *testing.T, data string) *harness {
 	return startOn(t, data, func(cfg *config.Config) {
 		p := cfg.Profiles["default"]
 		cfg.Profiles["free"] = p
-		replies := config.List{"assistant"}
-		p.Checks = map[string]config.Check{
-			"a-tags":     {Roles: replies, Markup: config.List{"html"}, Action: "strip"},
-			"b-curses":   {Roles: replies, StopWords: config.List{"darn"}, Action: "remove"},
-			"c-password": {Roles: replies, StopWords: config.List{"password"}, Action: "replace", Text: "I cannot show that."},
+		replies := []memory.Role{memory.RoleAssistant}
+		p.Checks = map[string]policy.Check{
+			"a-tags":     {Roles: replies, Markup: []string{"html"}, Action: "strip"},
+			"b-curses":   {Roles: replies, StopWords: []string{"darn"}, Action: "remove"},
+			"c-password": {Roles: replies, StopWords: []string{"password"}, Action: "replace", Text: "I cannot show that."},
 			"d-long":     {Roles: replies, MaxCharacters: 200, Action: "retry", Hint: "Answer in at most 200 characters."},
 		}
 		cfg.Profiles["default"] = p

@@ -19,7 +19,9 @@ import (
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
 	"github.com/stratamem/strata/internal/config"
+	"github.com/stratamem/strata/internal/history"
 	"github.com/stratamem/strata/internal/llm/llmtest"
+	"github.com/stratamem/strata/internal/policy"
 )
 
 // transcript100 is the committed history of a hundred turns of an agent with tools.
@@ -331,7 +333,7 @@ func TestCompact(t *testing.T) {
 	})
 	t.Run("a custom strategy of the configuration selects and prompts", func(t *testing.T) {
 		h := startOn(t, filepath.Join(t.TempDir(), "strata.db"), func(c *config.Config) {
-			c.Strategies = map[string]config.Strategy{"days": {Contains: config.List{"day 3 "}, Fallback: "drop"}}
+			c.Strategies = map[string]policy.Strategy{"days": {Filter: history.Filter{Contains: []string{"day 3 "}}, Fallback: history.FallbackDrop}}
 		})
 		p := whole(12, 4)
 		p.Compress.Strategy = &memoryv1.CompressPolicy_Custom{Custom: "days"}
@@ -382,7 +384,7 @@ func withModel(t *testing.T, chat func(llmtest.Request) llmtest.Reply) *harness 
 	return startOn(t, filepath.Join(t.TempDir(), "strata.db"), func(c *config.Config) {
 		c.ChatBaseURL, c.SummaryModel = model.URL(), "scripted"
 		agent := c.Profiles[config.AgentProfile]
-		agent.History.Summary.Model = "smaller"
+		agent.History.Compress.Model = "smaller"
 		c.Profiles[config.AgentProfile] = agent
 	})
 }

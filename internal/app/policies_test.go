@@ -13,6 +13,7 @@ import (
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
 	"github.com/stratamem/strata/internal/assembly/assemblytest"
 	"github.com/stratamem/strata/internal/config"
+	"github.com/stratamem/strata/internal/toolcalls"
 )
 
 // unsummarised serves without summaries in the background, so that what a context policy does can be told apart.
@@ -153,8 +154,8 @@ func TestContextPolicies(t *testing.T) {
 	t.Run("a profile's policy is applied to its sessions, and the background's summary stands for what it covers", func(t *testing.T) {
 		h := startOn(t, filepath.Join(t.TempDir(), "strata.db"), func(c *config.Config) {
 			p := c.Profiles[config.AgentProfile]
-			p.Summaries.TriggerMessages, p.Summaries.KeepMessages, p.RecentN, p.History.Clear.Trigger = 20, 8, 4, nil
-			p.History.Trigger = config.Triggers{{{Messages: 30}}}
+			p.Summaries.TriggerMessages, p.Summaries.KeepMessages, p.RecentN, p.History.Clear.Triggers = 20, 8, 4, nil
+			p.History.Compress.Triggers = []toolcalls.Trigger{{Messages: 30}}
 			c.Profiles[config.AgentProfile] = p
 		})
 		must(h.Record(h.ctx, &memoryv1.RecordRequest{UserId: "ada", SessionId: "s", Profile: config.AgentProfile, Messages: []*memoryv1.Message{

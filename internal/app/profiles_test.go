@@ -96,7 +96,7 @@ func withSummaries(t *testing.T, name string, tokens int64, all []*memoryv1.Mess
 	t.Helper()
 	h := startOn(t, filepath.Join(t.TempDir(), "strata.db"), func(c *config.Config) {
 		p := c.Profiles[name]
-		p.History.Summary.MaxTokens, p.History.TrimTokens = tokens, 0
+		p.History.Compress.MaxTokens, p.History.Trim.Tokens = tokens, 0
 		c.Profiles[name] = p
 	})
 	defer h.stop()

@@ -1,11 +1,13 @@
 package app_test
 
 import (
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
+	"github.com/stratamem/strata/internal/config"
 	"github.com/stratamem/strata/internal/extract"
 	"github.com/stratamem/strata/internal/llm"
 	"github.com/stratamem/strata/internal/llm/llmtest"
@@ -57,6 +59,48 @@ func (h *harness) shows(t *testing.T, query, want, tag string) {
 	facts, _, _ := strings.Cut(memory, "] user: ") // what follows is recalled, and would have the words anyway
 	if !fenced || !strings.Contains(facts, want) {
 		t.Errorf("asked %q, the context has\n%s\nwant among the facts %q", query, shown, want)
+	}
+}
+
+func TestAsManyWishesStandInAContextAsAreAskedFor(t *testing.T) {
+	t.Parallel()
+	h := startOn(t, filepath.Join(t.TempDir(), "strata.db"), func(c *config.Config) {
+		p := c.Profiles[config.BuiltinProfile]
+		p.Facts.Wishes = 2
+		c.Profiles["terse"] = p
+	})
+	for _, said := range []string{
+		"Always answer in German, please.", "Never use emojis, please.", "Please keep your answers short from now on.",
+	} {
+		h.learn(t, "monday", said)
+	}
+	wishes := func(profile string, o *memoryv1.ContextOverrides) int {
+		n := 0
+		for _, s := range h.context(t, &memoryv1.BuildContextRequest{SessionId: "friday", Query: "zebra", Profile: profile, Overrides: o}).GetSections() {
+			for _, item := range s.GetItems() {
+				if slices.Contains(item.GetFact().GetTags(), "wish") {
+					n++
+				}
+			}
+		}
+		return n
+	}
+	one, three := int32(1), int32(3)
+	for name, c := range map[string]struct {
+		profile   string
+		overrides *memoryv1.ContextOverrides
+		want      int
+	}{
+		"three by default":             {"", nil, 3},
+		"as many as the profile says":  {"terse", nil, 2},
+		"fewer where the call says so": {"terse", &memoryv1.ContextOverrides{MaxWishes: &one}, 1},
+		"more where the call says so":  {"terse", &memoryv1.ContextOverrides{MaxWishes: &three}, 3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := wishes(c.profile, c.overrides); got != c.want {
+				t.Errorf("%d wishes, want %d of %v", got, c.want, h.listFacts(t, false))
+			}
+		})
 	}
 }
 

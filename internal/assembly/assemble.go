@@ -11,7 +11,7 @@ import (
 //
 // Instructions, state, pending messages and the calls that these answer are always in it; where they alone are more than
 // Available, it is raised for them, and where they are more than Most too, the error is BUDGET_TOO_SMALL. Then come notes up
-// to NoteShare of Available, the last RecentN messages, facts up to FactShare of Available, summaries up to SummaryShare,
+// to NotesShare of Available, the last RecentN messages, facts up to Facts.Share of Available, summaries up to Summaries.Share,
 // recalled messages up to RecallShare, then more of the tail, and what one leaves the next takes. The tail is a suffix of the
 // session, behind the running summary, in which each tool call is followed by its results; what cannot be paired or rendered
 // is left out and listed.
@@ -61,7 +61,7 @@ func withDefaults(in Input) Input {
 		in.Policy.MemoryRole = policy.MemoryAsUser
 	}
 	in.Tail = behind(in.Running, in.Tail)
-	if !in.Policy.Recent {
+	if !in.Policy.Sections.Recent {
 		in.Policy.RecentN = 0
 		in.Kept = nil
 	}
@@ -84,16 +84,16 @@ func choose(p *pricer, said *conversation, left space) (choice, error) {
 	t, memory, recalled := newTranscript(in, said), &memoryBlock{}, &recollection{}
 	facts := factsToChoose(in)
 	notesLeft := 0
-	if share := in.Policy.NoteShare; share > 0 && in.Policy.Notes {
+	if share := in.Policy.NotesShare; share > 0 && in.Policy.Sections.Notes {
 		left, notesLeft = chooseNotes(p, memory, left, portion(in, share, left))
 	}
 
 	left = t.chooseKept(p, left)
 	left = t.chooseLast(p, in.Policy.RecentN, left)
-	if share := in.Policy.FactShare; share > 0 {
+	if share := in.Policy.Facts.Share; share > 0 {
 		left = facts.choose(p, memory, left, portion(in, share, left))
 	}
-	if share := in.Policy.SummaryShare; share > 0 {
+	if share := in.Policy.Summaries.Share; share > 0 {
 		left = chooseSummaries(p, memory, left, portion(in, share, left))
 	}
 
@@ -102,13 +102,13 @@ func choose(p *pricer, said *conversation, left space) (choice, error) {
 		return choice{}, err
 	}
 
-	if in.Policy.NoteShare <= 0 && in.Policy.Notes {
+	if in.Policy.NotesShare <= 0 && in.Policy.Sections.Notes {
 		left, notesLeft = chooseNotes(p, memory, left, left)
 	}
-	if in.Policy.FactShare <= 0 {
+	if in.Policy.Facts.Share <= 0 {
 		left = facts.choose(p, memory, left, left)
 	}
-	if in.Policy.SummaryShare <= 0 {
+	if in.Policy.Summaries.Share <= 0 {
 		left = chooseSummaries(p, memory, left, left)
 	}
 	left = facts.chooseMore(p, memory, left)

@@ -62,29 +62,6 @@ const (
 	OmitHiddenSummary                        // the summary that covers it covers hidden messages too, and is left out
 )
 
-// Policy is what of a profile decides the assembly.
-type Policy struct {
-	RecentN     int     // how many of the last messages come before anything recalled
-	TopK        int     // the most recalled messages; 0 for no limit
-	RecallShare float64 // 0 to 1; 0 gives recall what the tail leaves
-	State       bool    // whether the context has the session's state
-	Notes       bool    // whether it has notes
-	NoteShare   float64 // the most of Available that notes take, 0 to 1; 0 gives them what all else leaves
-	Recalled    bool    // whether it has recalled messages
-	Recent      bool    // whether it has the session's latest messages; else only the calls that pending results answer
-	MemoryRole  policy.MemoryRole
-	MemoryPlace policy.MemoryPlace // where state and memory come in a rendering; before the messages when empty
-	CacheMark   bool               // whether a rendering for Anthropic marks what is stable of it to be cached
-	MaxFacts    int                // the most facts of other sessions; 0 for no limit
-	// FactShare is what all facts take of Available before anything is recalled, 0 to 1. What was found beyond it takes what
-	// all else leaves.
-	FactShare float64
-	// Floor is up to how many tokens facts and recalled messages are filled up with what was not found; 0 for none. Their
-	// headings count, and nothing is filled in above it.
-	Floor        int64
-	SummaryShare float64 // the most of Available that all summaries take, 0 to 1; 0 gives them what all else leaves
-}
-
 // Input is everything a context is made of.
 type Input struct {
 	// Fence is the id of the user's fences: by it a model, and the service itself, know what memory wrote from what others
@@ -110,25 +87,28 @@ type Input struct {
 	Hidden       []memory.SeqRange // what of the session is hidden, ascending and apart; at least what lies before Tail
 	Facts        []memory.Fact     // of other sessions, the best first; those of SessionFacts are not looked at
 	CoreFacts    []memory.Fact     // of other sessions, which matter though the query has nothing of them, the best first
-	FillFacts    []memory.Fact     // of other sessions, which may fill up to Floor, the best first
+	FillFacts    []memory.Fact     // of other sessions, which may fill up to Policy.RecallFloor, the best first
 	SessionFacts []memory.Fact     // learnt in this session, the best first
 	Periods      []Summary         // weeks and months, oldest first
 	Previous     []Summary         // previous sessions, oldest first
 	Running      *Summary          // of this session, from its first message to To but for its Holes; nil without one
 	Pending      []memory.Message  // not recorded yet, so without a Seq
-	Policy       Policy
-	Available    int64 // the most tokens the context may take
-	Most         int64 // how far Available may be raised for the parts that a context cannot do without; 0 for not at all
-	Reserved     int64 // what is kept free for the answer and the tools, which errors name
-	Documents    bool  // whether the model reads PDF documents
+	// Policy is the profile of the call. Without Sections.Recent the context has of the session's messages only the calls that
+	// pending results answer. Here a share of 0 gives a part what all else leaves, a TopK or Facts.Max of 0 puts no limit, and an
+	// empty MemoryRole is MemoryAsUser.
+	Policy    policy.Profile
+	Available int64 // the most tokens the context may take
+	Most      int64 // how far Available may be raised for the parts that a context cannot do without; 0 for not at all
+	Reserved  int64 // what is kept free for the answer and the tools, which errors name
+	Documents bool  // whether the model reads PDF documents
 	// Recall returns the recalled messages, the best first; nil for none. It is called after the last RecentN messages, facts
 	// and summaries were chosen, and what of the tail is in the context in any case. Its argument is the most tokens of
 	// Counter that all recalled lines together can take: what it returns beyond them cannot find room, and a message of
 	// fewer tokens may. While more than a twenty-fifth of Available is left after that, it is called again with what is
-	// left, and must return what comes next, until it has nothing new. It is not called where Policy.Recalled is off, or
+	// left, and must return what comes next, until it has nothing new. It is not called where Policy.Sections.Recalled is off, or
 	// without any room.
 	Recall func(tokens int64) ([]Recalled, error)
-	// Fill returns messages that may fill up to Floor, each with its Step, in the order in which they are to be chosen: as many
+	// Fill returns messages that may fill up to Policy.RecallFloor, each with its Step, in the order in which they are to be chosen: as many
 	// as so many tokens may hold at most. It is called until it has nothing new or the floor is reached, after all that
 	// Recall returned. Nil for none.
 	Fill     func(tokens int64) ([]Recalled, error)

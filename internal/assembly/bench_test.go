@@ -20,7 +20,7 @@ func workload(t testing.TB, counter string, form Render) (in Input, found []Reca
 	}
 	in = Input{
 		Instructions: "You are a helpful assistant.", Fence: testFence, Session: thisKey, SessionID: "now", LastSeq: 200,
-		Policy:    Policy{RecentN: 10, RecallShare: .3, State: true, Recalled: true, Recent: true, MemoryRole: policy.MemoryAsUser},
+		Policy:    policy.Profile{RecentN: 10, RecallShare: .3, Sections: policy.Sections{State: true, Recalled: true, Recent: true}, MemoryRole: policy.MemoryAsUser},
 		Available: 8000, MaxBytes: 3 << 20, Counter: c, Render: form,
 	}
 	text := func(i int) string {
@@ -65,7 +65,7 @@ func remember(in *Input) {
 	running := sum(9)
 	running.SessionID, running.To = in.SessionID, 100
 	in.Running = &running
-	in.Policy.FactShare, in.Policy.SummaryShare = .2, .2
+	in.Policy.Facts.Share, in.Policy.Summaries.Share = .2, .2
 }
 
 // BenchmarkAssembleRemembering has facts and summaries beside the messages.

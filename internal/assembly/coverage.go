@@ -57,7 +57,7 @@ func omissions(t *transcript, b *memoryBlock, r *recollection) []Omission {
 		shown[r.candidates[i].Place] = true
 	}
 	out := omitRepeated(in, b, r, shown)
-	if in.Policy.Recent {
+	if in.Policy.Sections.Recent {
 		out = append(out, t.all.dropped...)
 		out = append(out, omitTail(t, shown)...)
 		return merge(append(out, omitBefore(t, b, t.first(), shown)...))

@@ -65,7 +65,7 @@ func contextOfDays(t *testing.T, zone *time.Location) string {
 	t.Helper()
 	in := input(t, RenderText)
 	in.Available, in.Location = 100_000, zone
-	in.Policy.Notes = true
+	in.Policy.Sections.Notes = true
 	var found []Recalled
 	for i, at := range moments(t) {
 		day := at.In(zone).Format("Monday 2 January 2006, 15:04")

@@ -84,7 +84,7 @@ func TestNearDuplicates(t *testing.T) {
 	})
 	t.Run("facts with the same words stand once, those of this session first", func(t *testing.T) {
 		in := input(t, RenderText)
-		in.Policy.FactShare = .2
+		in.Policy.Facts.Share = .2
 		in.Facts = []memory.Fact{fact("a", "Is vegan."), fact("b", "plays chess"), fact("c", "Plays chess!")}
 		in.SessionFacts = []memory.Fact{fact("d", "is vegan")}
 		r := assemble(t, in)

@@ -43,7 +43,7 @@ func TestAssemblyEndsWithItsContext(t *testing.T) {
 	}
 	in := func(asked *int) assembly.Input {
 		in := assembly.Input{SessionID: "s", Available: 1 << 30, Counter: counted{counter, asked}, Render: assembly.RenderText}
-		in.Policy.Recent, in.Policy.RecentN = true, 1000
+		in.Policy.Sections.Recent, in.Policy.RecentN = true, 1000
 		for i := range 1000 {
 			in.LastSeq++
 			in.Tail = append(in.Tail, memory.Message{

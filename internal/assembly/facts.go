@@ -89,7 +89,7 @@ func (l *factLists) fillUp(p *pricer, b *memoryBlock, left space) space {
 	if len(l.fill) == 0 {
 		return left
 	}
-	room := factRoom(p.in, b, floorRoom(p.in, b, left, p.in.Policy.Floor))
+	room := factRoom(p.in, b, floorRoom(p.in, b, left, p.in.Policy.RecallFloor))
 	return left.less(l.add(p, b, SectionFacts, l.fill, room))
 }
 
@@ -123,7 +123,7 @@ func (l *factLists) add(p *pricer, b *memoryBlock, k SectionKind, facts []factLi
 	said := l.said[k]
 	for i := range facts {
 		f := &facts[i]
-		if most := p.in.Policy.MaxFacts; k == SectionFacts && most > 0 && len(b.sections[k].lines) == most {
+		if most := p.in.Policy.Facts.Max; k == SectionFacts && most > 0 && len(b.sections[k].lines) == most {
 			break
 		}
 		left := room.less(taken)

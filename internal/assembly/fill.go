@@ -6,10 +6,10 @@ import "fmt"
 // the floor, then facts, then other messages in their order. Memory never looks empty while something is known, and no
 // tokens are spent above the floor. It returns the room left.
 func fill(p *pricer, t *transcript, b *memoryBlock, r *recollection, facts *factLists, left space) (space, error) {
-	if p.in.Policy.Floor <= 0 {
+	if p.in.Policy.RecallFloor <= 0 {
 		return left, nil
 	}
-	if p.in.Policy.Recalled && p.in.Fill != nil {
+	if p.in.Policy.Sections.Recalled && p.in.Fill != nil {
 		var err error
 		if left, err = r.fillUp(p, t, b, facts, left); err != nil {
 			return left, err
@@ -22,7 +22,7 @@ func fill(p *pricer, t *transcript, b *memoryBlock, r *recollection, facts *fact
 func (r *recollection) fillUp(p *pricer, t *transcript, b *memoryBlock, facts *factLists, left space) (space, error) {
 	var said fingerprints
 	for !r.isFull(p) {
-		room := floorRoom(p.in, b, left, p.in.Policy.Floor).tokens
+		room := floorRoom(p.in, b, left, p.in.Policy.RecallFloor).tokens
 		if room < leastLine*p.in.Counter.Per() {
 			break
 		}
@@ -38,7 +38,7 @@ func (r *recollection) fillUp(p *pricer, t *transcript, b *memoryBlock, facts *f
 			break
 		}
 		for i := first; i < len(r.candidates) && !r.isFull(p); i++ {
-			floor := p.in.Policy.Floor
+			floor := p.in.Policy.RecallFloor
 			if r.candidates[i].Step == SelectedNeighbour {
 				floor /= 2
 			} else {

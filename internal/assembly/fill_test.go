@@ -68,7 +68,7 @@ func (p plenty) message(l tongue, kind string, i int) memory.Message {
 func (p plenty) input(kind string, l tongue, tail int) Input {
 	in := Input{
 		Fence: testFence, Session: thisKey, SessionID: "now", LastSeq: int64(tail),
-		Policy: Policy{RecentN: 10, RecallShare: .3, State: true, Recalled: true, Recent: true, MemoryRole: policy.MemoryAsUser, MaxFacts: 20, FactShare: .2, SummaryShare: .2},
+		Policy: policy.Profile{RecentN: 10, RecallShare: .3, Sections: policy.Sections{State: true, Recalled: true, Recent: true}, MemoryRole: policy.MemoryAsUser, Facts: policy.Facts{Max: 20, Share: .2}, Summaries: policy.Summaries{Share: .2}},
 	}
 	for i := range tail {
 		in.Tail = append(in.Tail, stored(p.message(l, kind, i), int64(i+1)))

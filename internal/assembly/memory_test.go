@@ -55,7 +55,7 @@ func TestMemoryOrder(t *testing.T) {
 		{memory.Note{Name: "plan", Value: json.RawMessage(`"Book the train."`), Time: day(7)}, false},
 		{memory.Note{Name: "diet: x", Value: json.RawMessage(`{"vegan":true}`), Time: day(6)}, true},
 	}
-	in.Policy.Notes = true
+	in.Policy.Sections.Notes = true
 	t.Run("all memory stands in one fence, under headings that content cannot fake", func(t *testing.T) {
 		want(t, assemble(t, in).Rendering, `<strata-context-0123456789abcdef>
 <strata-state-0123456789abcdef>
@@ -123,7 +123,7 @@ func TestNotes(t *testing.T) {
 		return strings.Join(names, " ")
 	}
 	base := input(t, RenderStructured, said(memory.RoleUser, "hello"))
-	base.Policy.Notes, base.Policy.NoteShare = true, .5
+	base.Policy.Sections.Notes, base.Policy.NotesShare = true, .5
 	base.Notes = []Note{note("b", `"older"`, 1), note("a", `"newer"`, 2)}
 	t.Run("they stand by name, with the words, the revision and the time of each", func(t *testing.T) {
 		r := assemble(t, base)
@@ -134,14 +134,14 @@ func TestNotes(t *testing.T) {
 	t.Run("those written last come first where room is short, and what had none is counted", func(t *testing.T) {
 		in := base
 		in.Notes = []Note{note("b", `"`+strings.Repeat("older ", 40)+`"`, 1), note("a", `"newer"`, 2), note("c", `"`+strings.Repeat("newest ", 400)+`"`, 3)}
-		in.Available, in.Policy.NoteShare = 200, .3
+		in.Available, in.Policy.NotesShare = 200, .3
 		r := assemble(t, in)
 		want(t, named(r), "a")
 		want(t, r.NotesLeft, 2)
 	})
 	t.Run("they come before the last messages, up to their share", func(t *testing.T) {
 		in := base
-		in.Available, in.Policy.NoteShare, in.Policy.RecentN = 140, .5, 30
+		in.Available, in.Policy.NotesShare, in.Policy.RecentN = 140, .5, 30
 		in.Tail = nil
 		for i := range 30 {
 			in.Tail = append(in.Tail, stored(said(memory.RoleUser, "hello again"), int64(i+1)))
@@ -151,12 +151,12 @@ func TestNotes(t *testing.T) {
 	})
 	t.Run("without a share they take what all else leaves", func(t *testing.T) {
 		in := base
-		in.Policy.NoteShare = 0
+		in.Policy.NotesShare = 0
 		want(t, named(assemble(t, in)), "a b")
 	})
 	t.Run("they can be left out", func(t *testing.T) {
 		in := base
-		in.Policy.Notes = false
+		in.Policy.Sections.Notes = false
 		want(t, len(section(assemble(t, in), SectionNotes).Items), 0)
 	})
 	t.Run("a note without anything to say is none", func(t *testing.T) {
@@ -176,7 +176,7 @@ func TestFacts(t *testing.T) {
 	}
 	with := func(others, here int) Input {
 		in := input(t, RenderText, tail...)
-		in.Available, in.Policy.FactShare = 2000, .2
+		in.Available, in.Policy.Facts.Share = 2000, .2
 		in.Facts, in.SessionFacts = manyFacts("o", others), manyFacts("h", here)
 		return in
 	}
@@ -190,14 +190,14 @@ func TestFacts(t *testing.T) {
 	t.Run("what the others do not need goes to this session", func(t *testing.T) { want(t, counts(with(3, 99)), []int{3, 17, 30}) })
 	t.Run("those that were found beyond the share take what all else leaves", func(t *testing.T) {
 		in := with(20, 0)
-		in.Policy.FactShare, in.Tail, in.LastSeq = .02, in.Tail[:3], 3
+		in.Policy.Facts.Share, in.Tail, in.LastSeq = .02, in.Tail[:3], 3
 		want(t, counts(in), []int{20, 0, 3})
 	})
 	t.Run("the core has a third of the share where there is little room, and all the others leave", func(t *testing.T) {
 		of := func(found, core int) []int {
 			in := with(found, 0)
 			in.CoreFacts = manyFacts("c", core)
-			in.Available, in.Policy.FactShare = 1000, .2
+			in.Available, in.Policy.Facts.Share = 1000, .2
 			counts := make([]int, 2)
 			for _, it := range section(assemble(t, in), SectionFacts).Items {
 				counts[it.Selection-SelectedFound]++
@@ -212,12 +212,12 @@ func TestFacts(t *testing.T) {
 	t.Run("what facts leave goes to the tail", func(t *testing.T) { want(t, counts(with(3, 0)), []int{3, 0, 36}) })
 	t.Run("of other sessions no more stand there than are asked for", func(t *testing.T) {
 		in := with(99, 0)
-		in.Policy.MaxFacts = 5
+		in.Policy.Facts.Max = 5
 		want(t, counts(in)[0], 5)
 	})
 	t.Run("without a share they get what the tail leaves", func(t *testing.T) {
 		in := with(99, 0)
-		in.Policy.FactShare, in.Tail, in.LastSeq = 0, in.Tail[:30], 30
+		in.Policy.Facts.Share, in.Tail, in.LastSeq = 0, in.Tail[:30], 30
 		r := assemble(t, in)
 		want(t, len(section(r, SectionRecent).Items), 30)
 		if n := len(section(r, SectionFacts).Items); n < 20 || r.Tokens < 1980 {
@@ -249,7 +249,7 @@ func TestFillUpToTheFloor(t *testing.T) {
 	}
 	with := func(floor int64) Input {
 		in := input(t, RenderStructured, said(memory.RoleUser, "hello"))
-		in.Policy.FactShare, in.Policy.Floor = .1, floor
+		in.Policy.Facts.Share, in.Policy.RecallFloor = .1, floor
 		in.Recall = answer(recalled(8, "Ann", "I like tea"))
 		in.Fill = answer(step(recalled(9, "Ann", "It was green tea"), SelectedNeighbour), step(recalled(10, "Ann", strings.Repeat("Ann says much. ", 20)), SelectedNeighbour),
 			step(recalled(3, "Ann", "I live in Porto"), SelectedStated), step(recalled(2, "Ann", "It rains"), SelectedNewest))
@@ -382,7 +382,7 @@ func TestSummaries(t *testing.T) {
 	}
 	with := func(available int64) Input {
 		in := input(t, RenderStructured, tail...)
-		in.Available, in.Policy.SummaryShare = available, .2
+		in.Available, in.Policy.Summaries.Share = available, .2
 		return in
 	}
 	t.Run("the running summary and the messages behind it stand for the whole session", func(t *testing.T) {
@@ -396,7 +396,7 @@ func TestSummaries(t *testing.T) {
 	})
 	t.Run("what the budget drops between them is a gap and is listed", func(t *testing.T) {
 		in := with(4000)
-		in.Running, in.Available, in.Policy.SummaryShare = running(40, 3), 130, .6
+		in.Running, in.Available, in.Policy.Summaries.Share = running(40, 3), 130, .6
 		r := assemble(t, in)
 		from := r.Coverage.RawFrom
 		if from <= 41 || r.Coverage.SummaryThrough != 40 {
@@ -436,7 +436,7 @@ func TestSummaries(t *testing.T) {
 		want(t, r.Coverage.SummaryThrough, int64(0))
 		want(t, r.Coverage.Gaps[0].From, int64(1))
 		want(t, r.Omitted[0].From, int64(1))
-		in.Policy.Recent = false
+		in.Policy.Sections.Recent = false
 		want(t, assemble(t, in).Omitted, []Omission{{SessionID: "now", From: 1, To: 40, Reason: OmitBudget}})
 	})
 	t.Run("previous sessions come next, the newest first, and are shown oldest first", func(t *testing.T) {
@@ -466,7 +466,7 @@ func TestSummaries(t *testing.T) {
 	})
 	t.Run("without a share they get what the tail leaves", func(t *testing.T) {
 		in := with(700)
-		in.Policy.SummaryShare = 0
+		in.Policy.Summaries.Share = 0
 		in.Running = running(40, 20)
 		r := assemble(t, in)
 		want(t, r.Coverage, Coverage{SummaryThrough: 40, RawFrom: 41})

@@ -24,7 +24,7 @@ type pricer struct {
 
 func newPricer(in *Input, ended func() bool) *pricer {
 	p := &pricer{in: in, format: formatOf(in), tags: render.TagsOf(in.Fence), meter: render.NewMeter(in.Counter), ended: ended}
-	if in.Policy.State && len(in.State) > 0 {
+	if in.Policy.Sections.State && len(in.State) > 0 {
 		p.state = fence.DisarmJSON(string(in.State))
 	}
 	return p

@@ -171,12 +171,15 @@ func inputGen() *rapid.Generator[Input] {
 			Counter:   counterOf(t, rapid.SampledFrom([]string{tokens.Chars4, tokens.Chars4, tokens.Estimate, tokens.O200K}).Draw(t, "counter")),
 			Render:    Render(rapid.IntRange(1, 4).Draw(t, "render")),
 			Available: int64(rapid.SampledFrom([]int{1, 20, 60, 150, 400, 1000, 4000, 20000}).Draw(t, "about") + rapid.IntRange(0, 50).Draw(t, "more")),
-			Policy: Policy{
+			Policy: policy.Profile{
 				RecentN: rapid.IntRange(0, 12).Draw(t, "recent n"), RecallShare: rapid.SampledFrom([]float64{0, .3, .3, 1}).Draw(t, "share"),
-				State: rapid.IntRange(0, 5).Draw(t, "state on") > 0, Recalled: rapid.IntRange(0, 5).Draw(t, "recalled on") > 0, Recent: rapid.IntRange(0, 9).Draw(t, "recent on") > 0,
+				Sections: policy.Sections{
+					State: rapid.IntRange(0, 5).Draw(t, "state on") > 0, Recalled: rapid.IntRange(0, 5).Draw(t, "recalled on") > 0,
+					Recent: rapid.IntRange(0, 9).Draw(t, "recent on") > 0,
+				},
 				MemoryRole:  rapid.SampledFrom([]policy.MemoryRole{policy.MemoryAsSystem, policy.MemoryAsDeveloper, policy.MemoryAsUser}).Draw(t, "voice"),
 				MemoryPlace: rapid.SampledFrom([]policy.MemoryPlace{policy.MemoryBefore, policy.MemoryAfter}).Draw(t, "place"), CacheMark: rapid.Bool().Draw(t, "cache mark"),
-				Floor: int64(rapid.SampledFrom([]int{0, 50, 2000}).Draw(t, "floor")),
+				RecallFloor: int64(rapid.SampledFrom([]int{0, 50, 2000}).Draw(t, "floor")),
 			},
 			MaxBytes: rapid.SampledFrom([]int{0, 0, 3 << 20, 20000, 200000}).Draw(t, "bytes"),
 		}
@@ -210,9 +213,9 @@ func inputGen() *rapid.Generator[Input] {
 // rememberGen adds facts and summaries, and a running summary that the tail often, but not always, begins after.
 func rememberGen(t *rapid.T, in *Input) {
 	share := func(of string) float64 { return rapid.SampledFrom([]float64{0, .2, .2, 1}).Draw(t, of) }
-	in.Policy.FactShare, in.Policy.SummaryShare = share("fact share"), share("summary share")
-	in.Policy.MaxFacts = rapid.SampledFrom([]int{0, 0, 3}).Draw(t, "max facts")
-	in.Policy.Notes, in.Policy.NoteShare = rapid.IntRange(0, 4).Draw(t, "notes") > 0, share("note share")
+	in.Policy.Facts.Share, in.Policy.Summaries.Share = share("fact share"), share("summary share")
+	in.Policy.Facts.Max = rapid.SampledFrom([]int{0, 0, 3}).Draw(t, "max facts")
+	in.Policy.Sections.Notes, in.Policy.NotesShare = rapid.IntRange(0, 4).Draw(t, "notes") > 0, share("note share")
 	in.Notes = notesGen(t)
 	in.Facts, in.SessionFacts = factsGen(t), factsGen(t)
 	in.CoreFacts, in.FillFacts = factsGen(t), factsGen(t)
@@ -557,11 +560,11 @@ func checkMemory(t *rapid.T, in Input, r Result) {
 		}
 	}
 	facts, summaries := section(r, SectionFacts), section(r, SectionSummary).Tokens+section(r, SectionPreviousSessions).Tokens+section(r, SectionPeriods).Tokens
-	if most := in.Policy.MaxFacts; most > 0 && len(facts.Items) > most {
+	if most := in.Policy.Facts.Max; most > 0 && len(facts.Items) > most {
 		t.Fatalf("%d facts of %d", len(facts.Items), most)
 	}
-	checkShare(t, in, in.Policy.NoteShare, section(r, SectionNotes).Tokens)
-	checkShare(t, in, in.Policy.SummaryShare, summaries)
+	checkShare(t, in, in.Policy.NotesShare, section(r, SectionNotes).Tokens)
+	checkShare(t, in, in.Policy.Summaries.Share, summaries)
 }
 
 // checkShare allows for each section's tokens being rounded up.
@@ -572,7 +575,7 @@ func checkShare(t *rapid.T, in Input, share float64, used int64) {
 }
 
 func checkNote(t *rapid.T, in Input, it Item) {
-	if !in.Policy.Notes {
+	if !in.Policy.Sections.Notes {
 		t.Fatal("a note stands where there are to be none")
 	}
 	if it.Note == nil || !slices.ContainsFunc(in.Notes, func(n Note) bool { return cmp.Equal(n, *it.Note) }) {
@@ -650,16 +653,16 @@ func checkAccount(t *rapid.T, in Input, r Result) {
 	}
 	for seq := int64(1); seq <= in.LastSeq; seq++ {
 		a := accountOf(in, r, seq)
-		if in.Policy.Recent && !a.shown && !a.summarised && len(a.omitted) == 0 {
+		if in.Policy.Sections.Recent && !a.shown && !a.summarised && len(a.omitted) == 0 {
 			t.Fatalf("message %d is neither there nor listed", seq)
 		}
 		if a.raw && in.Running != nil && seq <= in.Running.To || a.summarised && len(a.omitted) > 0 {
 			t.Fatalf("message %d is summarised, and there or listed too: %+v", seq, a)
 		}
-		if in.Policy.Recent && slices.Contains(a.omitted, OmitHidden) != hides(in, seq) && len(in.Tail) > 0 && seq < in.Tail[0].Seq {
+		if in.Policy.Sections.Recent && slices.Contains(a.omitted, OmitHidden) != hides(in, seq) && len(in.Tail) > 0 && seq < in.Tail[0].Seq {
 			t.Fatalf("message %d is hidden or not, and listed as %v", seq, a.omitted)
 		}
-		if hides(in, seq) && (a.shown || in.Policy.Recent && !slices.Contains(a.omitted, OmitHidden)) {
+		if hides(in, seq) && (a.shown || in.Policy.Sections.Recent && !slices.Contains(a.omitted, OmitHidden)) {
 			t.Fatalf("message %d is hidden: %+v", seq, a)
 		}
 		if a.gap == (a.raw || a.summarised) {

@@ -80,7 +80,7 @@ func isRoomy(in *Input, room space) bool { return room.tokens*spare > in.Availab
 
 // read reads what is recalled next, for so much room. It reports whether there is more than before.
 func (r *recollection) read(p *pricer, room, opening space) (more bool, err error) {
-	if !p.in.Policy.Recalled || p.in.Recall == nil {
+	if !p.in.Policy.Sections.Recalled || p.in.Recall == nil {
 		return false, nil
 	}
 	most := (room.tokens - opening.tokens) / p.in.Counter.Per()

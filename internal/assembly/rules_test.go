@@ -51,7 +51,7 @@ func input(t testing.TB, form Render, messages ...memory.Message) Input {
 	}
 	in := Input{
 		Fence: testFence, Session: thisKey, SessionID: "now", LastSeq: int64(len(messages)), Available: 4000, Counter: c, Render: form,
-		Policy: Policy{RecentN: 10, RecallShare: .3, State: true, Recalled: true, Recent: true, MemoryRole: policy.MemoryAsUser},
+		Policy: policy.Profile{RecentN: 10, RecallShare: .3, Sections: policy.Sections{State: true, Recalled: true, Recent: true}, MemoryRole: policy.MemoryAsUser},
 	}
 	for i, m := range messages {
 		in.Tail = append(in.Tail, stored(m, int64(i+1)))
@@ -152,7 +152,7 @@ user: and now?
 		want(t, len(r.Omitted), 0)
 	})
 	t.Run("a section that is switched off is not there", func(t *testing.T) {
-		in.Policy.State, in.Policy.Recalled, in.Policy.Recent = false, false, false
+		in.Policy.Sections.State, in.Policy.Sections.Recalled, in.Policy.Sections.Recent = false, false, false
 		r := assemble(t, in)
 		want(t, r.Rendering, "<strata-context-0123456789abcdef>\nBe brief.\n\n</strata-context-0123456789abcdef>\nuser: and now?\n")
 		want(t, r.Coverage, Coverage{RawFrom: 5, Gaps: []memory.SeqRange{{From: 1, To: 4}}})
@@ -264,7 +264,7 @@ func TestToolCalls(t *testing.T) {
 	})
 	t.Run("a pending result brings its call, whatever the policy", func(t *testing.T) {
 		in := input(t, RenderOpenAI, user, calling("a"), user)
-		in.Policy.Recent, in.Pending = false, []memory.Message{answering(memory.RoleTool, "a"), user}
+		in.Policy.Sections.Recent, in.Pending = false, []memory.Message{answering(memory.RoleTool, "a"), user}
 		want(t, shape(t, assemble(t, in).Rendering), "assistant(a) tool:a user")
 		in.Available = 25
 		_, err := Assemble(in)
@@ -364,7 +364,7 @@ func FuzzFence(f *testing.F) { f.Fuzz(rapid.MakeFuzz(checkRoundTrip)) }
 
 // checkRoundTrip reads a rendered block back, by the beginnings of its lines alone, and wants what was put in.
 func checkRoundTrip(t *rapid.T) {
-	in := Input{Fence: testFence, Counter: counterOf(t, tokens.Chars4), Render: RenderText, Available: 1 << 20, LastSeq: 9, Policy: Policy{Recalled: true}}
+	in := Input{Fence: testFence, Counter: counterOf(t, tokens.Chars4), Render: RenderText, Available: 1 << 20, LastSeq: 9, Policy: policy.Profile{Sections: policy.Sections{Recalled: true}}}
 	var want []string
 	section := func(heading string, add func(i int, name, text string) (shown string)) {
 		var lines []string
@@ -614,7 +614,7 @@ func TestWithoutTheSectionRecent(t *testing.T) {
 	}
 	off := func(messages ...memory.Message) Input {
 		in := input(t, RenderOpenAI, messages...)
-		in.Policy.Recent, in.Pending = false, []memory.Message{answering(memory.RoleTool, "a"), user}
+		in.Policy.Sections.Recent, in.Pending = false, []memory.Message{answering(memory.RoleTool, "a"), user}
 		return in
 	}
 	t.Run("a pending result takes its call from the tail and nothing else", func(t *testing.T) {

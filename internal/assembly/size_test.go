@@ -183,7 +183,7 @@ func TestStructuredRepliesStayWithinMaxBytes(t *testing.T) {
 				Evidence: []memory.Evidence{{SessionID: strings.Repeat("s", 255), MessageID: "m1", Quote: strings.Repeat("q", 500)}},
 			})
 		}
-		in.Policy.FactShare = .2
+		in.Policy.Facts.Share = .2
 		taken := section(fits(t, in), SectionFacts).Items
 		if size := proto.Size(reply(Result{Sections: []Section{{Items: taken}}})); len(taken) < 4 || size > in.MaxBytes/4 {
 			t.Errorf("%d facts are there, in %d bytes", len(taken), size)

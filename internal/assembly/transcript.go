@@ -66,7 +66,7 @@ func (t *transcript) chooseLast(p *pricer, n int, left space) space {
 		left = left.less(taken)
 		chosen += len(g.entries)
 	}
-	t.grows = t.in.Policy.Recent
+	t.grows = t.in.Policy.Sections.Recent
 	return left
 }
 

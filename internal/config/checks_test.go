@@ -49,7 +49,7 @@ func TestChecksThatCannotBeUsedAreRefused(t *testing.T) {
 		"one that looks for two things":     {`{stop-words: x, json: true, action: remove}`, "it looks for 2 kinds of things"},
 		"one without an action":             {`{stop-words: x}`, "action: it is none"},
 		"an action that does not exist":     {`{stop-words: x, action: delete}`, `"delete" is not one of remove, replace, strip, retry`},
-		"a role that does not exist":        {`{stop-words: x, roles: assistent, action: remove}`, `there is no "assistent"; did you mean assistant?`},
+		"a role that does not exist":        {`{stop-words: x, roles: assistent, action: remove}`, `there is no role "assistent"; did you mean assistant?`},
 		"a kind of marks that is not known": {`{markup: xml, action: strip}`, `there is no "xml"; did you mean html?`},
 		"an expression that is not RE2":     {`{patterns: '(?=x)', action: strip}`, "patterns.expressions[0]: it is no RE2 expression"},
 		"a schema that is none":             {`{json-schema: '{"type": 1}', action: remove}`, "json.schema: it is no JSON Schema"},

@@ -5,6 +5,8 @@ package config
 import (
 	"log/slog"
 	"time"
+
+	"github.com/stratamem/strata/internal/policy"
 )
 
 // EnvPrefix begins the name of every environment variable of the program.
@@ -71,11 +73,11 @@ type Config struct {
 	MetricsListen string `name:"metrics-listen" default:"127.0.0.1:9464" placeholder:"HOST:PORT" help:"The address of the HTTP server with /metrics and /healthz. Port 0 takes a free one; empty turns it off."`
 	OTLPEndpoint  string `name:"otlp-endpoint" placeholder:"URL" help:"Where traces go by OTLP over gRPC, such as http://127.0.0.1:4317; OTEL_EXPORTER_OTLP_ENDPOINT stands in for it. Empty: none are made."`
 
-	DefaultProfile string              `name:"default-profile" default:"default" placeholder:"NAME" help:"The profile of sessions that name none."`
-	TokenCounter   string              `name:"token-counter" default:"o200k_base" enum:"o200k_base,cl100k_base,chars_4,estimate" help:"How tokens are counted where neither request, model nor profile says: o200k_base, cl100k_base, chars_4 or estimate."`
-	Windows        map[string]Window   `kong:"-" name:"windows" help:"Models by name: the tokens of their window and their counter. Adds to the built-in table; a model is found by the longest name that it begins with, with or without a vendor and / before it."`
-	Profiles       Profiles            `kong:"-" name:"profiles" help:"Policies for building contexts and learning, by name. Each starts from the profile default; also there are batch, which asks models seldom, and chat, agent, langchain-default, koog-default and cost-saver, each with a policy for its history."`
-	Strategies     map[string]Strategy `kong:"-" name:"strategies" help:"Strategies of your own for histories, by name; a profile's history.strategy or a call names one."`
+	DefaultProfile string                     `name:"default-profile" default:"default" placeholder:"NAME" help:"The profile of sessions that name none."`
+	TokenCounter   string                     `name:"token-counter" default:"o200k_base" enum:"o200k_base,cl100k_base,chars_4,estimate" help:"How tokens are counted where neither request, model nor profile says: o200k_base, cl100k_base, chars_4 or estimate."`
+	Windows        map[string]Window          `kong:"-" name:"windows" help:"Models by name: the tokens of their window and their counter. Adds to the built-in table; a model is found by the longest name that it begins with, with or without a vendor and / before it."`
+	Profiles       Profiles                   `kong:"-" name:"profiles" help:"Policies for building contexts and learning, by name. Each starts from the profile default; also there are batch, which asks models seldom, and chat, agent, langchain-default, koog-default and cost-saver, each with a policy for its history."`
+	Strategies     map[string]policy.Strategy `kong:"-" name:"strategies" help:"Strategies of your own for histories, by name; a profile's history.strategy or a call names one."`
 }
 
 // Level is the least severity that is logged.
@@ -92,120 +94,22 @@ func (c Config) Level() slog.Level {
 }
 
 // Profiles are policies by name. There is always one named default.
-type Profiles map[string]Profile
+type Profiles map[string]policy.Profile
 
 // BuiltinProfile is the name of the profile that is always there and that the others start from.
 const BuiltinProfile = "default"
 
-// Profile is a policy for building contexts.
-type Profile struct {
-	BudgetTokens int64    `name:"budget-tokens" default:"8000" help:"The most tokens that a context may take, 1 to 10000000. It is raised within the model's window only as far as instructions, state and pending messages need."`
-	BudgetShare  float64  `name:"budget-share" default:"0" help:"The same as a share of the model's window, 0 to 1; 0, or where no window is known, for budget-tokens."`
-	RecentN      int      `name:"recent-n" default:"10" help:"How many of the session's last messages come before anything recalled, 0 to 1000."`
-	TopK         int      `name:"top-k" default:"200" help:"The most recalled messages, 0 to 200."`
-	MinScore     float64  `name:"min-score" default:"0" help:"The least relevance of a recalled message, 0 to 1."`
-	RecallShare  float64  `name:"recall-share" default:"0.30" help:"The least share of the budget kept for recalled messages where there is that much worth recalling, 0 to 1."`
-	RecallFloor  int64    `name:"recall-floor" default:"2000" help:"Up to how many tokens facts and recalled messages are filled with what was not found: neighbours of what was, what the user tells of himself, the rest of the best sessions and the newest; 0 to 10000000, 0 for no fill. Where min-score is above 0 no message is filled in, where facts.min-score is no fact."`
-	Sections     Sections `name:"sections"`
-	MemoryRole   string   `name:"memory-role" default:"user" enum:"system,developer,user" help:"In whose voice memory stands: system, developer or user."`
-	MemoryPlace  string   `name:"memory-place" default:"before" enum:"before,after" help:"Where memory and state stand: before the session's messages, or after them, just before the last message of the user, so that a provider can cache all before it. For Anthropic memory is the user's there, whatever memory-role is."`
-	CacheMark    bool     `name:"cache-mark" default:"false" help:"Whether a rendering for Anthropic marks what it begins with, as far as that stays the same, by cache_control."`
-	Headings     string   `name:"headings" default:"" enum:",en,es,ko,ja,zh" help:"The language of headings: en, es, ko, ja or zh; that of the user, else of the user's latest messages, when empty."`
-	Counter      string   `name:"counter" default:"" enum:",o200k_base,cl100k_base,chars_4,estimate" help:"How tokens are counted; token-counter when empty."`
-	UserPrior    float64  `name:"user-prior" default:"1" help:"How strongly recall prefers what the user said over what the assistant said, 0 to 10."`
-
-	StepLimit int     `name:"step-limit" default:"25" help:"After how many replies without a message of the user a reply says that the agent should stop, 1 to 10000."`
-	History   History `name:"history"`
-
-	Checks     map[string]Check `name:"checks" help:"Rules for the words of messages that are recorded, by name and in the order of their names; at most 50."`
-	NotesShare float64          `name:"notes-share" default:"0.10" help:"The most of the budget that notes may take, 0 to 1."`
-
-	MaskSecrets string `name:"mask-secrets" default:"memory" enum:"nowhere,memory,everywhere" help:"Where keys, tokens, passwords, card numbers and private keys in recorded messages are masked: nowhere; memory (in all that is made of messages, not in the messages themselves); everywhere (before the message is stored)."`
-
-	Facts      Facts      `name:"facts"`
-	Summaries  Summaries  `name:"summaries"`
-	Extraction Extraction `name:"extraction"`
-}
-
-// Sections says which parts a context has beside instructions and pending messages.
-type Sections struct {
-	State    bool `name:"state" default:"true" help:"Whether a context has the session's state, without its notes."`
-	Notes    bool `name:"notes" default:"true" help:"Whether a context has the notes of the user and of the session."`
-	Recalled bool `name:"recalled" default:"true" help:"Whether a context has recalled messages."`
-	Recent   bool `name:"recent" default:"true" help:"Whether a context has the session's latest messages."`
-}
-
-// Facts says which facts a context has. A fact's score is relevance^a × significance^b × recency^c.
-type Facts struct {
-	LongTerm         bool          `name:"long-term" default:"true" help:"Whether a context has facts of other sessions."`
-	OfSession        bool          `name:"of-session" default:"true" help:"Whether a context has the facts learnt in its session."`
-	Max              int           `name:"max" default:"20" help:"The most facts of other sessions, 0 to 200."`
-	MinScore         float64       `name:"min-score" default:"0" help:"The least score of a fact of other sessions that has something of the query, 0 to 1; 0 takes them by rank as far as there is room."`
-	Core             int           `name:"core" default:"5" help:"How many facts about a name, health or diet, or pinned ones, stand in a context whatever its query is, 0 to 200; fewer where there is little room. Up to three wishes about how to answer stand beside them."`
-	CoreSignificance int           `name:"core-significance" default:"7" help:"How significant such a fact is at least, 1 to 10. Extraction gives as much only to a name, health or family, or to what is said in two messages."`
-	Share            float64       `name:"share" default:"0.05" help:"The most of the budget that facts take before anything is recalled, 0 to 1. What was found beyond it takes what all else leaves."`
-	Relevance        float64       `name:"relevance" default:"1" help:"The exponent of a fact's relevance in its score, 0 to 10."`
-	Significance     float64       `name:"significance" default:"0.25" help:"The exponent of a fact's significance in its score, 0 to 10."`
-	Recency          float64       `name:"recency" default:"0.1" help:"The exponent of a fact's recency in its score, 0 to 10."`
-	HalfLife         time.Duration `name:"half-life" default:"365d" help:"After how long a fact's recency is half of what it was, 1h to 36500d. Pinned facts do not age."`
-}
-
-// Summaries says which summaries a context has, and when and how they are made.
-type Summaries struct {
-	Running     bool          `name:"running" default:"true" help:"Whether a context has the running summary of its session."`
-	Previous    bool          `name:"previous" default:"true" help:"Whether a context has summaries of previous sessions."`
-	Periods     bool          `name:"periods" default:"true" help:"Whether a context has weekly and monthly summaries."`
-	Share       float64       `name:"share" default:"0.20" help:"The most of the budget that summaries may take, 0 to 1."`
-	MaxSessions int           `name:"max-sessions" default:"3" help:"The most previous sessions, 0 to 100. The current one is not counted."`
-	MaxAge      time.Duration `name:"max-age" default:"0s" help:"How old a previous session's last summarised message may be, 0s to 36500d; 0s for any age."`
-	Weeks       int           `name:"weeks" default:"4" help:"The most weekly summaries, 0 to 52."`
-	Months      int           `name:"months" default:"3" help:"The most monthly summaries, 0 to 24."`
-
-	Prompt       string  `name:"prompt" help:"What summaries of sessions keep and drop, in words for the model, in place of the built-in ones; at most 8 KiB. {max_tokens} stands for the most tokens, {language} for the language; {{ and }} for braces."`
-	PeriodPrompt string  `name:"period-prompt" help:"The same for summaries of weeks and months."`
-	Language     string  `name:"language" placeholder:"TAG" help:"The language that summaries are written in by a model, as a BCP 47 tag such as de; that of their source when empty."`
-	Temperature  float64 `name:"temperature" default:"-1" help:"The model's temperature for summaries, 0 to 2; -1 leaves it to the endpoint."`
-
-	Form            string        `name:"form" default:"tree" enum:"tree,recursive" help:"tree: summaries of ranges, merged level by level. recursive: each rewrites the one before together with the new messages."`
-	TriggerMessages int           `name:"trigger-messages" default:"11" help:"Summarise at so many messages without a summary, 0 to 10000; 0 for never."`
-	TriggerTokens   int64         `name:"trigger-tokens" default:"0" help:"Summarise at so many tokens without a summary, 0 to 10000000; 0 for never."`
-	TriggerFraction float64       `name:"trigger-fraction" default:"0" help:"Summarise at this fraction of window, 0 to 1; 0 for never."`
-	Window          int64         `name:"window" default:"0" help:"The tokens that the fractions are of: the window of the model that the contexts are for, 0 to 10000000."`
-	Idle            time.Duration `name:"idle" default:"5m" help:"Summarise the rest so long after the last message, kept messages too, 0s to 36500d; 0s for never."`
-	KeepMessages    int           `name:"keep-messages" default:"5" help:"How many of the latest messages a trigger leaves without a summary, 0 to 10000. The largest of the keeps counts."`
-	KeepTokens      int64         `name:"keep-tokens" default:"0" help:"How many of the latest tokens a trigger leaves without a summary, 0 to 10000000."`
-	KeepFraction    float64       `name:"keep-fraction" default:"0" help:"Which fraction of window a trigger leaves without a summary, 0 to 1."`
-	Merge           int           `name:"merge" default:"4" help:"How many summaries of a level make one of the next, 2 to 32."`
-	MaxTokens       int64         `name:"max-tokens" default:"500" help:"The most tokens of one summary, 50 to 10000."`
-	ChunkTokens     int64         `name:"chunk-tokens" default:"6000" help:"The most tokens of messages in one call of the summariser, 500 to 1000000."`
-	ResultBytes     int           `name:"result-bytes" default:"1500" help:"How much of a tool's result the summariser is shown, 40 to 100000 bytes. Where results are many and long, less of them leaves more of what was said."`
-}
-
-// Extraction says when facts are learnt from messages, and from whose.
-type Extraction struct {
-	AtReply      bool          `name:"at-reply" default:"true" help:"Whether facts are extracted after each reply of the assistant."`
-	Messages     int           `name:"messages" default:"6" help:"Extract at so many messages, 0 to 500; 0 for never."`
-	Idle         time.Duration `name:"idle" default:"30s" help:"Extract the rest so long after the last message, 0s to 36500d; 0s for never."`
-	MaxMessages  int           `name:"max-messages" default:"50" help:"The most messages of one call, 1 to 500; a backlog is taken in chunks."`
-	MaxTokens    int64         `name:"max-tokens" default:"6000" help:"The most tokens of messages in one call, 500 to 1000000."`
-	ContextBytes int           `name:"context-bytes" default:"1000" help:"How much is shown, from its end, of a message that nothing is learnt from, 40 to 100000."`
-	Prompt       string        `name:"prompt" help:"What is added to the prompt of extraction: what to keep and what never, which category fits, how significant something is; at most 8 KiB. {{ and }} stand for braces."`
-	Temperature  float64       `name:"temperature" default:"-1" help:"The model's temperature for extraction, 0 to 2; -1 leaves it to the endpoint."`
-	Language     string        `name:"language" placeholder:"TAG" help:"The language that facts are written in by a model, as a BCP 47 tag such as de; that of the message they come from when empty. Their quotes stay as they were said."`
-	Learn        string        `name:"learn" default:"user" enum:"user,user+assistant" help:"Whose words may become facts: user or user+assistant."`
-}
-
 // Default returns every setting at its default.
 func Default() Config {
-	c := Config{Windows: map[string]Window{}, Strategies: map[string]Strategy{}, Profiles: Profiles{BuiltinProfile: defaultProfile()}}
+	c := Config{Windows: map[string]Window{}, Strategies: map[string]policy.Strategy{}, Profiles: Profiles{BuiltinProfile: defaultProfile()}}
 	c.Profiles.derive()
 	setDefaults(&c)
 	return c
 }
 
 // defaultProfile is the profile that is always there.
-func defaultProfile() Profile {
-	var p Profile
+func defaultProfile() policy.Profile {
+	var p policy.Profile
 	setDefaults(&p)
 	return p
 }

@@ -13,6 +13,12 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/stratamem/strata/internal/extract"
+	"github.com/stratamem/strata/internal/history"
+	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/policy"
+	"github.com/stratamem/strata/internal/summary"
 )
 
 func fileOf(text string) func(string) ([]byte, error) {
@@ -55,22 +61,31 @@ func TestDefaultsAreTheDocumentedOnes(t *testing.T) {
 	if l.RequestTimeout != 10*time.Second || l.RecallCache != 128<<20 || !l.Reflection || l.Insecure {
 		t.Errorf("got %+v", l.Config)
 	}
-	want := Profile{
-		BudgetTokens: 8000, RecentN: 10, TopK: 200, RecallShare: .3, RecallFloor: 2000, Sections: Sections{true, true, true, true}, MemoryRole: "user", MemoryPlace: "before", UserPrior: 1,
+	want := policy.Profile{
+		BudgetTokens: 8000, RecentN: 10, TopK: 200, RecallShare: .3, RecallFloor: 2000, Sections: policy.Sections{State: true, Notes: true, Recalled: true, Recent: true}, MemoryRole: "user", MemoryPlace: "before", UserPrior: 1,
 		StepLimit: 25, MaskSecrets: "memory", NotesShare: .1,
-		History: History{
-			Strategy: NoStrategy, LastMessages: 20, ChunkMessages: 50, Head: "system-and-first", Clear: ClearToolUses{Keep: 3},
-			Summary: Summarizing{MaxTokens: 500, ChunkTokens: 6000, Fallback: "extract", Role: "user"},
+		History: history.Policy{
+			Compress: history.Compress{
+				Strategy: history.StrategyNone, LastN: history.DefaultLastN, ChunkMessages: history.DefaultChunkMessages,
+				Writing: history.Writing{
+					MaxTokens: history.DefaultSummaryTokens, ChunkTokens: history.DefaultChunkTokens, Fallback: history.FallbackExtract, Role: memory.RoleUser,
+				},
+			},
+			Head: history.HeadSystemAndFirst, Clear: history.Clear{Keep: 3},
 		},
-		Facts: Facts{
-			LongTerm: true, OfSession: true, Max: 20, Core: 5, CoreSignificance: 7, Share: .05, Relevance: 1, Significance: .25, Recency: .1,
+		Facts: policy.Facts{
+			LongTerm: true, OfSession: true, Max: 20, Core: 5, Wishes: 3, CoreSignificance: 7, Share: .05, Relevance: 1, Significance: .25, Recency: .1,
 			HalfLife: 365 * day,
 		},
-		Summaries: Summaries{
+		Summaries: policy.Summaries{
 			Running: true, Previous: true, Periods: true, Share: .2, MaxSessions: 3, Weeks: 4, Months: 3,
-			Temperature: -1, Form: "tree", TriggerMessages: 11, KeepMessages: 5, Idle: 5 * time.Minute, Merge: 4, MaxTokens: 500, ChunkTokens: 6000, ResultBytes: 1500,
+			Temperature: -1, Policy: summary.Policy{
+				Form: "tree", TriggerMessages: 11, KeepMessages: 5, Idle: 5 * time.Minute, Merge: 4, MaxTokens: 500, ChunkTokens: 6000, ResultBytes: 1500,
+			},
 		},
-		Extraction: Extraction{Temperature: -1, AtReply: true, Messages: 6, Idle: 30 * time.Second, MaxMessages: 50, MaxTokens: 6000, ContextBytes: 1000, Learn: "user"},
+		Extraction: policy.Extraction{Temperature: -1, Learn: "user", Triggers: extract.Triggers{
+			AtReply: true, Messages: 6, Idle: 30 * time.Second, MaxMessages: 50, MaxTokens: 6000, ContextBytes: 1000,
+		}},
 	}
 	if diff := cmp.Diff(want, l.Profiles["default"]); diff != "" {
 		t.Error(diff)
@@ -97,7 +112,7 @@ windows:
 `
 	l := load(t, Sources{File: "s.yaml", ReadFile: fileOf(file)})
 	brief := l.Profiles["brief"]
-	if brief.BudgetTokens != 1000 || brief.RecentN != 4 || brief.Sections != (Sections{State: true, Notes: true, Recent: true}) {
+	if brief.BudgetTokens != 1000 || brief.RecentN != 4 || brief.Sections != (policy.Sections{State: true, Notes: true, Recent: true}) {
 		t.Errorf("brief is %+v", brief)
 	}
 	if d := l.Profiles["default"]; d.BudgetTokens != 8000 || d.RecentN != 4 {

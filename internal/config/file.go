@@ -9,6 +9,9 @@ import (
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
+
+	"github.com/stratamem/strata/internal/policy"
+	"github.com/stratamem/strata/internal/setting"
 )
 
 // readFile takes over what the YAML file says.
@@ -46,6 +49,8 @@ func (l *loader) decode(n ast.Node, v reflect.Value, path string, tag reflect.St
 		l.decodeStruct(n, v, path)
 	case v.Kind() == reflect.Map:
 		l.decodeMap(n, v, path)
+	case isNamed(v.Type()):
+		l.decodeNamed(n, v, path)
 	case kindOf(n) == listOfValues:
 		l.decodeList(n, v, path)
 	default:
@@ -54,19 +59,19 @@ func (l *loader) decode(n ast.Node, v reflect.Value, path string, tag reflect.St
 }
 
 func (l *loader) decodeStruct(n ast.Node, v reflect.Value, path string) {
-	fields := map[string]int{}
-	for i := range v.NumField() {
-		fields[v.Type().Field(i).Tag.Get("name")] = i
+	fields := map[string]reflect.StructField{}
+	for _, f := range fieldsOf(v.Type()) {
+		fields[f.Tag.Get("name")] = f
 	}
 	for _, kv := range l.pairs(n, path) {
 		name := kv.Key.GetToken().Value
-		i, ok := fields[name]
+		f, ok := fields[name]
 		if !ok {
-			l.fault(join(path, name), l.at(kv.Key), "there is no such setting%s", didYouMean(name, slices.Collect(maps.Keys(fields))))
+			l.fault(join(path, name), l.at(kv.Key), "there is no such setting%s", setting.DidYouMean(name, slices.Collect(maps.Keys(fields))))
 			continue
 		}
 		l.origins[join(path, name)] = l.at(kv.Key)
-		l.decode(kv.Value, v.Field(i), join(path, name), v.Type().Field(i).Tag)
+		l.decode(kv.Value, v.FieldByIndex(f.Index), join(path, name), f.Tag)
 	}
 }
 
@@ -94,6 +99,41 @@ func (l *loader) decodeMap(n ast.Node, v reflect.Value, path string) {
 	}
 }
 
+// decodeNamed decodes a list of named structs, which then are in the order of their names: the file has no other. What v holds
+// may be shared with other profiles: it is copied before it is added to.
+func (l *loader) decodeNamed(n ast.Node, v reflect.Value, path string) {
+	byName := map[string]reflect.Value{}
+	for i := range v.Len() {
+		byName[nameOf(v.Index(i))] = v.Index(i)
+	}
+	for _, kv := range l.pairs(n, path) {
+		name := kv.Key.GetToken().Value
+		one := reflect.New(v.Type().Elem()).Elem()
+		setDefaults(one.Addr().Interface())
+		one.FieldByIndex(nameField(one.Type()).Index).SetString(name)
+		l.origins[join(path, name)] = l.at(kv.Key)
+		l.decode(kv.Value, one, join(path, name), "")
+		byName[name] = one
+	}
+	list := reflect.MakeSlice(v.Type(), 0, len(byName))
+	for _, name := range slices.Sorted(maps.Keys(byName)) {
+		list = reflect.Append(list, byName[name])
+	}
+	v.Set(list)
+}
+
+// nameField is the field that holds the name of a struct in a list.
+func nameField(t reflect.Type) reflect.StructField {
+	for i := range t.NumField() {
+		if _, ok := t.Field(i).Tag.Lookup("key"); ok {
+			return t.Field(i)
+		}
+	}
+	panic("config: " + t.String() + " has no field for its name")
+}
+
+func nameOf(v reflect.Value) string { return v.FieldByIndex(nameField(v.Type()).Index).String() }
+
 // cloneMap is a map with the entries of another, which may be nil.
 func cloneMap(m reflect.Value) reflect.Value {
 	out := reflect.MakeMap(m.Type())
@@ -104,7 +144,7 @@ func cloneMap(m reflect.Value) reflect.Value {
 }
 
 // base is the profile that one of that name starts from.
-func (all Profiles) base(name string) Profile {
+func (all Profiles) base(name string) policy.Profile {
 	if _, ok := readyMade()[name]; ok {
 		return all[name]
 	}
@@ -125,15 +165,8 @@ func isBuiltin(kv *ast.MappingValueNode) int {
 	return 0
 }
 
-// lister is a setting that holds several values.
-type lister interface {
-	// setList must take over all of the values, or none and say what is wrong with them.
-	setList(values []string) error
-}
-
 func (l *loader) decodeList(n ast.Node, v reflect.Value, path string) {
-	to, ok := v.Addr().Interface().(lister)
-	if !ok {
+	if v.Kind() != reflect.Slice {
 		l.fault(path, l.at(n), "it must be %s, not %s", singleValue, listOfValues)
 		return
 	}
@@ -146,7 +179,7 @@ func (l *loader) decodeList(n ast.Node, v reflect.Value, path string) {
 		}
 		values = append(values, fmt.Sprint(s.GetValue()))
 	}
-	if err := to.setList(values); err != nil {
+	if err := setList(v, values); err != nil {
 		l.fault(path, l.at(n), "%v", err)
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+
+	"github.com/stratamem/strata/internal/setting"
 )
 
 // Sources are where settings come from.
@@ -120,7 +122,7 @@ func unknownEnv(env map[string]string, other []string) []error {
 	var faults []error
 	for _, name := range slices.Sorted(maps.Keys(env)) {
 		if strings.HasPrefix(name, EnvPrefix) && !forTests(name) && !slices.Contains(known, name) {
-			faults = append(faults, &Fault{Key: name, Origin: "environment", Text: "there is no such variable" + didYouMean(name, known)})
+			faults = append(faults, &Fault{Key: name, Origin: "environment", Text: "there is no such variable" + setting.DidYouMean(name, known)})
 		}
 	}
 	return faults

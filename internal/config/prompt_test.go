@@ -3,16 +3,22 @@ package config
 import (
 	"strings"
 	"testing"
+
+	"github.com/stratamem/strata/internal/policy"
 )
 
 func TestPromptsOfAProfile(t *testing.T) {
 	t.Run("their places are filled", func(t *testing.T) {
 		l := load(t, Sources{File: "s.yaml", ReadFile: fileOf("profiles: {a: {summaries: {prompt: 'Keep doses {{mg}}. At most {max_tokens} tokens in {language}.', period-prompt: Be brief., max-tokens: 300, language: de, temperature: 0}, extraction: {prompt: 'Keep {{doses}}.'}}}\n")})
-		p := l.Profiles["a"]
-		if session, period := p.Summaries.SummaryPrompts(); session != "Keep doses {mg}. At most 300 tokens in de." || period != "Be brief." {
-			t.Errorf("%q, %q", session, period)
+		ready, err := policy.Policies{Profiles: l.Profiles}.Prepare(l.TokenCounter)
+		if err != nil {
+			t.Fatal(err)
 		}
-		if got := p.Extraction.Guidance(); got != "Keep {doses}." || p.Summaries.Temperature != 0 || p.Extraction.Temperature != -1 {
+		p := ready.Profiles["a"]
+		if s := p.Summaries.Policy; s.Style.Keep != "Keep doses {mg}. At most 300 tokens in de." || s.PeriodStyle.Keep != "Be brief." {
+			t.Errorf("%+v", s)
+		}
+		if got := p.Extraction.Guidance; got != "Keep {doses}." || p.Summaries.Temperature != 0 || p.Extraction.Temperature != -1 {
 			t.Errorf("%q, %+v", got, p)
 		}
 	})

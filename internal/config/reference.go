@@ -6,6 +6,8 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+
+	"github.com/stratamem/strata/internal/policy"
 )
 
 // Reference describes every setting as Markdown, derived from Config.
@@ -40,15 +42,14 @@ func writeFileOnly(b *strings.Builder) {
 }
 
 func writeKeys(b *strings.Builder, t reflect.Type, path string) {
-	for i := range t.NumField() {
-		f := t.Field(i)
+	for _, f := range fieldsOf(t) {
 		key := join(path, f.Tag.Get("name"))
 		if isGroup(f.Type) {
 			writeKeys(b, f.Type, key)
 			continue
 		}
-		if f.Type.Kind() == reflect.Map {
-			fmt.Fprintf(b, "| `%s` | | %s |\n", key, f.Tag.Get("help"))
+		if isNamed(f.Type) {
+			fmt.Fprintf(b, "| `%s` | | %s |\n", key, helpOf(key, f.Tag))
 			writeKeys(b, f.Type.Elem(), key+".NAME")
 			continue
 		}
@@ -56,6 +57,16 @@ func writeKeys(b *strings.Builder, t reflect.Type, path string) {
 		if d := f.Tag.Get("default"); d != "" {
 			value = "`" + d + "`"
 		}
-		fmt.Fprintf(b, "| `%s` | %s | %s |\n", key, value, f.Tag.Get("help"))
+		fmt.Fprintf(b, "| `%s` | %s | %s |\n", key, value, helpOf(key, f.Tag))
 	}
+}
+
+// helpOf is a setting's help, with the limits of a profile's in their places.
+func helpOf(key string, tag reflect.StructTag) string {
+	low, high, ok := policy.Limits(strings.TrimPrefix(key, "profiles.NAME."))
+	if !ok {
+		return tag.Get("help")
+	}
+	from, to := valueText(low), valueText(high)
+	return strings.NewReplacer("{limits}", from+" to "+to, "{high}", to).Replace(tag.Get("help"))
 }

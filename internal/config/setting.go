@@ -9,6 +9,9 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/setting"
 )
 
 // Setting describes one field of Config.
@@ -50,21 +53,45 @@ func EnvName(flag string) string {
 // setDefaults gives every field of the struct the value of its default tag.
 func setDefaults(ptr any) {
 	v := reflect.ValueOf(ptr).Elem()
-	for i := range v.NumField() {
-		f := v.Type().Field(i)
+	for _, f := range fieldsOf(v.Type()) {
 		if isGroup(f.Type) {
-			setDefaults(v.Field(i).Addr().Interface())
+			setDefaults(v.FieldByIndex(f.Index).Addr().Interface())
 		} else if d := f.Tag.Get("default"); d != "" {
-			if err := setText(v.Field(i), d, f.Tag); err != nil {
+			if err := setText(v.FieldByIndex(f.Index), d, f.Tag); err != nil {
 				panic(fmt.Sprintf("config: default of %s: %v", f.Name, err))
 			}
 		}
 	}
 }
 
+// fieldsOf lists the settings of a group in their order. The settings of a struct without a name stand among those of the
+// group, and a field named - is no setting.
+func fieldsOf(group reflect.Type) []reflect.StructField {
+	var all []reflect.StructField
+	for i := range group.NumField() {
+		f := group.Field(i)
+		switch name := f.Tag.Get("name"); {
+		case name == "-", !f.IsExported():
+		case name != "":
+			all = append(all, f)
+		default:
+			for _, inner := range fieldsOf(f.Type) {
+				inner.Index = append([]int{i}, inner.Index...)
+				all = append(all, inner)
+			}
+		}
+	}
+	return all
+}
+
 // isGroup reports whether a type is a group of settings: a struct that is not written as one text.
 func isGroup(t reflect.Type) bool {
 	return t.Kind() == reflect.Struct && !reflect.PointerTo(t).Implements(reflect.TypeFor[encoding.TextUnmarshaler]())
+}
+
+// isNamed reports whether a type holds groups by name: a map, or a list of groups that have a field for their name.
+func isNamed(t reflect.Type) bool {
+	return t.Kind() == reflect.Map || t.Kind() == reflect.Slice && isGroup(t.Elem())
 }
 
 // setText gives a field the value that the text stands for.
@@ -75,10 +102,48 @@ func setText(v reflect.Value, text string, tag reflect.StructTag) error {
 	if u, ok := v.Addr().Interface().(encoding.TextUnmarshaler); ok {
 		return u.UnmarshalText([]byte(text))
 	}
-	if v.Type() == reflect.TypeFor[time.Duration]() {
+	switch to := v.Addr().Interface().(type) {
+	case *time.Duration:
 		return setDuration(v, text)
+	case *memory.Role:
+		role, err := roleNamed(text)
+		*to = role
+		return err
+	}
+	if v.Kind() == reflect.Slice {
+		return setList(v, strings.Split(text, ","))
 	}
 	return setScalar(v, text)
+}
+
+// setList gives a list the values that texts stand for, without the empty ones. It takes over all of them, or none and says
+// what is wrong.
+func setList(v reflect.Value, texts []string) error {
+	list := reflect.Zero(v.Type())
+	for _, text := range texts {
+		if text = strings.TrimSpace(text); text == "" {
+			continue
+		}
+		one := reflect.New(v.Type().Elem()).Elem()
+		if err := setText(one, text, ""); err != nil {
+			return err
+		}
+		list = reflect.Append(list, one)
+	}
+	v.Set(list)
+	return nil
+}
+
+// roleNamed is the role that is written so.
+func roleNamed(text string) (memory.Role, error) {
+	var known []string
+	for r := memory.RoleSystem; r <= memory.RoleTool; r++ {
+		if r.String() == text {
+			return r, nil
+		}
+		known = append(known, r.String())
+	}
+	return 0, fmt.Errorf("there is no role %q%s", text, setting.DidYouMean(text, known))
 }
 
 func setDuration(v reflect.Value, text string) error {

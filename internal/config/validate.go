@@ -13,11 +13,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/stratamem/strata/internal/history"
+	"github.com/stratamem/strata/internal/policy"
+	"github.com/stratamem/strata/internal/setting"
 	"github.com/stratamem/strata/internal/tokens"
 )
-
-// maxTokens is the most that a budget or a window may be, as the API's limit for overrides.
-const maxTokens = 10_000_000
 
 // Validate joins a Fault for every setting that is out of its limits.
 func (c Config) Validate() error {
@@ -46,46 +46,53 @@ func (c Config) faults() []*Fault {
 	within(&fs, "reply-timeout", c.ReplyTimeout, 100*time.Millisecond, 10*time.Minute)
 	within(&fs, "workers", c.Workers, 1, 256)
 	if _, ok := c.Profiles[c.DefaultProfile]; !ok {
-		fs.add("default-profile", "there is no profile %q%s", c.DefaultProfile, didYouMean(c.DefaultProfile, slices.Collect(maps.Keys(c.Profiles))))
+		fs.add("default-profile", "there is no profile %q%s", c.DefaultProfile, setting.DidYouMean(c.DefaultProfile, slices.Collect(maps.Keys(c.Profiles))))
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Windows)) {
-		within(&fs, "windows."+name+".tokens", c.Windows[name].Tokens, 1, maxTokens)
+		within(&fs, "windows."+name+".tokens", c.Windows[name].Tokens, 1, policy.MaxTokens)
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Profiles)) {
-		c.Profiles[name].check(&fs, "profiles."+name+".")
-		c.Profiles[name].History.check(&fs, "profiles."+name+".history.", c.Strategies)
-		c.checkChatModel(&fs, "profiles."+name+".history.summary.model", c.Profiles[name].History.Summary.Model)
-		c.checkWords(&fs, name)
+		c.checkProfile(&fs, name)
 	}
 	c.checkStrategies(&fs)
 	return fs
 }
 
-// checkWords finds what is wrong with a profile's checks, tokens counted as the profile says.
-func (c Config) checkWords(fs *faults, profile string) {
-	p := c.Profiles[profile]
+// checkProfile finds what is wrong with a profile, as it stands in the configuration.
+func (c Config) checkProfile(fs *faults, name string) {
+	prefix, p := "profiles."+name+".", c.Profiles[name]
+	fs.addAll(prefix, p.Faults())
+	if custom, ok := p.History.Compress.Strategy.Custom(); ok {
+		if _, ok := c.Strategies[custom]; !ok {
+			fs.add(prefix+"history.strategy", "there is no strategy %q: set one of %s", custom, strings.Join(c.strategyNames(), ", "))
+		}
+	}
+	c.checkChatModel(fs, prefix+"history.summary.model", p.History.Compress.Model)
 	counter, err := tokens.ByName(cmp.Or(p.Counter, c.TokenCounter))
 	if err != nil {
 		fs.add("token-counter", "%v", err)
 		return
 	}
-	p.checkRules(fs, "profiles."+profile+".checks.", counter)
+	fs.addAll(prefix, p.CheckFaults(counter))
 }
 
-func (p Profile) check(fs *faults, prefix string) {
-	within(fs, prefix+"notes-share", p.NotesShare, 0, 1)
-	within(fs, prefix+"budget-tokens", p.BudgetTokens, 1, maxTokens)
-	within(fs, prefix+"budget-share", p.BudgetShare, 0, 1)
-	within(fs, prefix+"recent-n", p.RecentN, 0, 1000)
-	within(fs, prefix+"top-k", p.TopK, 0, 200)
-	within(fs, prefix+"min-score", p.MinScore, 0, 1)
-	within(fs, prefix+"recall-share", p.RecallShare, 0, 1)
-	within(fs, prefix+"recall-floor", p.RecallFloor, 0, maxTokens)
-	within(fs, prefix+"user-prior", p.UserPrior, 0, 10)
-	within(fs, prefix+"step-limit", p.StepLimit, 1, 10_000)
-	p.Facts.check(fs, prefix+"facts.")
-	p.Summaries.check(fs, prefix+"summaries.")
-	p.Extraction.check(fs, prefix+"extraction.")
+// strategyNames are the strategies that a profile may name, the built-in ones first.
+func (c Config) strategyNames() []string {
+	var names []string
+	for _, s := range history.NamedStrategies() {
+		names = append(names, string(s))
+	}
+	return append(names, slices.Sorted(maps.Keys(c.Strategies))...)
+}
+
+// checkStrategies refuses names that are taken and models that cannot be asked.
+func (c Config) checkStrategies(fs *faults) {
+	for _, name := range slices.Sorted(maps.Keys(c.Strategies)) {
+		if slices.Contains(history.NamedStrategies(), history.Strategy(name)) {
+			fs.add("strategies."+name, "the name is taken by what is built in: choose another one")
+		}
+		c.checkChatModel(fs, "strategies."+name+".model", c.Strategies[name].Model)
+	}
 }
 
 // exposed says, by setting, what an open door gives away.
@@ -126,9 +133,27 @@ func (fs *faults) add(key, format string, args ...any) {
 	*fs = append(*fs, &Fault{Key: key, Text: fmt.Sprintf(format, args...)})
 }
 
+// addAll adds what is wrong with a part of the configuration, whose keys begin with the prefix.
+func (fs *faults) addAll(prefix string, all setting.Faults) {
+	for _, f := range all {
+		text := f.Text
+		if text == "" {
+			text = outOfLimits(f.Value, f.Low, f.High)
+		}
+		if f.Other != "" {
+			text = strings.Replace(text, f.Other, prefix+f.Other, 1)
+		}
+		fs.add(prefix+f.Key, "%s", text)
+	}
+}
+
+func outOfLimits(value, least, most any) string {
+	return fmt.Sprintf("%v is out of its limits: set it from %v to %v", value, least, most)
+}
+
 // within adds a fault when the value is out of its limits; NaN is out of all.
 func within[T cmp.Ordered](fs *faults, key string, value, least, most T) {
 	if !(value >= least && value <= most) {
-		fs.add(key, "%v is out of its limits: set it from %v to %v", value, least, most)
+		fs.add(key, "%s", outOfLimits(value, least, most))
 	}
 }

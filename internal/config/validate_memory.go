@@ -5,20 +5,13 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"golang.org/x/text/language"
 )
 
 // BuiltinEmbedder is the default embedding model. It needs no endpoint.
 const BuiltinEmbedder = "builtin:static-256"
 
-// The limits that several settings share.
-const (
-	maxAge        = 36500 * day
-	maxMessages   = 10_000
-	maxCallTokens = 1_000_000
-	maxDimension  = 16_384
-)
+// maxDimension is the highest dimension of vectors.
+const maxDimension = 16_384
 
 // checkProviders finds models without an endpoint, and endpoints without a model.
 func (c Config) checkProviders(fs *faults) {
@@ -104,85 +97,4 @@ func checkURL(fs *faults, key, address string) {
 	if u.User != nil || u.RawQuery != "" {
 		fs.add(key, "it holds a user, password or query, which would be printed and logged: leave them out and set the key in a setting of its own")
 	}
-}
-
-func (f Facts) check(fs *faults, prefix string) {
-	within(fs, prefix+"max", f.Max, 0, 200)
-	within(fs, prefix+"min-score", f.MinScore, 0, 1)
-	within(fs, prefix+"core", f.Core, 0, 200)
-	within(fs, prefix+"core-significance", f.CoreSignificance, 1, 10)
-	within(fs, prefix+"share", f.Share, 0, 1)
-	within(fs, prefix+"relevance", f.Relevance, 0, 10)
-	within(fs, prefix+"significance", f.Significance, 0, 10)
-	within(fs, prefix+"recency", f.Recency, 0, 10)
-	within(fs, prefix+"half-life", f.HalfLife, time.Hour, maxAge)
-}
-
-func (s Summaries) check(fs *faults, prefix string) {
-	for key, text := range map[string]string{"prompt": s.Prompt, "period-prompt": s.PeriodPrompt} {
-		checkPrompt(fs, prefix+key, text, s.MaxTokens, s.Language)
-	}
-	checkLanguage(fs, prefix+"language", s.Language)
-	within(fs, prefix+"temperature", s.Temperature, -1, 2)
-	within(fs, prefix+"share", s.Share, 0, 1)
-	within(fs, prefix+"max-sessions", s.MaxSessions, 0, 100)
-	within(fs, prefix+"max-age", s.MaxAge, 0, maxAge)
-	within(fs, prefix+"weeks", s.Weeks, 0, 52)
-	within(fs, prefix+"months", s.Months, 0, 24)
-	within(fs, prefix+"merge", s.Merge, 2, 32)
-	within(fs, prefix+"max-tokens", s.MaxTokens, 50, 10_000)
-	within(fs, prefix+"chunk-tokens", s.ChunkTokens, 500, maxCallTokens)
-	within(fs, prefix+"result-bytes", s.ResultBytes, 40, 100_000)
-	s.checkTriggers(fs, prefix)
-	s.checkKeeps(fs, prefix)
-}
-
-func checkLanguage(fs *faults, key, tag string) {
-	if _, err := language.Parse(tag); tag != "" && err != nil {
-		fs.add(key, "it is no BCP 47 tag, such as en, de or pt-BR")
-	}
-}
-
-func (s Summaries) checkTriggers(fs *faults, prefix string) {
-	within(fs, prefix+"trigger-messages", s.TriggerMessages, 0, maxMessages)
-	within(fs, prefix+"trigger-tokens", s.TriggerTokens, 0, maxTokens)
-	within(fs, prefix+"trigger-fraction", s.TriggerFraction, 0, 1)
-	within(fs, prefix+"window", s.Window, 0, maxTokens)
-	within(fs, prefix+"idle", s.Idle, 0, maxAge)
-	within(fs, prefix+"keep-messages", s.KeepMessages, 0, maxMessages)
-	within(fs, prefix+"keep-tokens", s.KeepTokens, 0, maxTokens)
-	within(fs, prefix+"keep-fraction", s.KeepFraction, 0, 1)
-	s.checkFraction(fs, prefix, "trigger-fraction", s.TriggerFraction)
-	s.checkFraction(fs, prefix, "keep-fraction", s.KeepFraction)
-}
-
-func (s Summaries) checkFraction(fs *faults, prefix, key string, fraction float64) {
-	if fraction > 0 && s.Window == 0 {
-		fs.add(prefix+key, "the window that it is a fraction of is not known: set %swindow to the tokens that your model reads, such as 128000, or count tokens instead", prefix)
-	}
-}
-
-// checkKeeps refuses to keep as much as a trigger fires at: there would be nothing to summarise.
-func (s Summaries) checkKeeps(fs *faults, prefix string) {
-	const text = "%v is not below %s, %v: nothing would be left to summarise; keep less"
-	if s.TriggerMessages > 0 && s.KeepMessages >= s.TriggerMessages {
-		fs.add(prefix+"keep-messages", text, s.KeepMessages, "trigger-messages", s.TriggerMessages)
-	}
-	if s.TriggerTokens > 0 && s.KeepTokens >= s.TriggerTokens {
-		fs.add(prefix+"keep-tokens", text, s.KeepTokens, "trigger-tokens", s.TriggerTokens)
-	}
-	if s.TriggerFraction > 0 && s.KeepFraction >= s.TriggerFraction {
-		fs.add(prefix+"keep-fraction", text, s.KeepFraction, "trigger-fraction", s.TriggerFraction)
-	}
-}
-
-func (e Extraction) check(fs *faults, prefix string) {
-	checkLanguage(fs, prefix+"language", e.Language)
-	within(fs, prefix+"messages", e.Messages, 0, 500)
-	within(fs, prefix+"idle", e.Idle, 0, maxAge)
-	within(fs, prefix+"max-messages", e.MaxMessages, 1, 500)
-	within(fs, prefix+"max-tokens", e.MaxTokens, 500, maxCallTokens)
-	within(fs, prefix+"context-bytes", e.ContextBytes, 40, 100_000)
-	within(fs, prefix+"temperature", e.Temperature, -1, 2)
-	checkPrompt(fs, prefix+"prompt", e.Prompt, 0, "")
 }

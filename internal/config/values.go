@@ -22,8 +22,8 @@ func (l Loaded) values(v reflect.Value, key string) []Value {
 	var all []Value
 	switch {
 	case isGroup(v.Type()):
-		for i := range v.NumField() {
-			all = append(all, l.values(v.Field(i), join(key, v.Type().Field(i).Tag.Get("name")))...)
+		for _, f := range fieldsOf(v.Type()) {
+			all = append(all, l.values(v.FieldByIndex(f.Index), join(key, f.Tag.Get("name")))...)
 		}
 	case v.Kind() == reflect.Map:
 		names := v.MapKeys()
@@ -31,10 +31,26 @@ func (l Loaded) values(v reflect.Value, key string) []Value {
 		for _, name := range names {
 			all = append(all, l.values(v.MapIndex(name), join(key, name.String()))...)
 		}
+	case isNamed(v.Type()):
+		for i := range v.Len() {
+			all = append(all, l.values(v.Index(i), join(key, nameOf(v.Index(i))))...)
+		}
 	default:
-		all = append(all, Value{Key: key, Value: valueText(v.Interface()), Origin: l.Origin(key)})
+		all = append(all, Value{Key: key, Value: textOf(v), Origin: l.Origin(key)})
 	}
 	return all
+}
+
+// textOf writes a value, or those of a list with commas between them.
+func textOf(v reflect.Value) string {
+	if v.Kind() != reflect.Slice {
+		return valueText(v.Interface())
+	}
+	texts := make([]string, v.Len())
+	for i := range texts {
+		texts[i] = valueText(v.Index(i).Interface())
+	}
+	return strings.Join(texts, ", ")
 }
 
 // valueText writes a value as a person would in the file: a minute is 1m, not 1m0s, and ninety days are 90d.

@@ -66,20 +66,21 @@ type Task struct {
 
 // Triggers say when facts are extracted from what no slot covers yet: any of them.
 type Triggers struct {
-	AtReply      bool          // at an assistant message without open tool calls
-	Messages     int           // at so many messages; 0 for never
-	Idle         time.Duration // so long after the last message; 0 for never
-	MaxMessages  int           // of one call; a backlog is taken in chunks
-	MaxTokens    int64         // of the messages of one call
-	Learn        []memory.Role // whose words may become facts; nil for RoleUser alone
-	ContextBytes int           // of a message that is only shown to understand others; 0 for DefaultContextBytes
+	AtReply      bool          `name:"at-reply" default:"true" help:"Whether facts are extracted after each reply of the assistant."`
+	Messages     int           `name:"messages" default:"6" help:"Extract at so many messages, {limits}; 0 for never."`
+	Idle         time.Duration `name:"idle" default:"30s" help:"Extract the rest so long after the last message, {limits}; 0s for never."`
+	MaxMessages  int           `name:"max-messages" default:"50" help:"The most messages of one call, {limits}; a backlog is taken in chunks."`
+	MaxTokens    int64         `name:"max-tokens" default:"6000" help:"The most tokens of messages in one call, {limits}."`
+	ContextBytes int           `name:"context-bytes" default:"1000" help:"How much is shown, from its end, of a message that nothing is learnt from, {limits}."`
+
+	Learn []memory.Role `name:"-"` // whose words may become facts; nil for RoleUser alone
 	// CoreSignificance is as in Input.
-	CoreSignificance int
+	CoreSignificance int `name:"-"`
 	// Guidance is what an operator adds to the prompt: what to learn and what never, how to rate it; "" for nothing. It cannot
 	// change what an answer must be, nor what is verified.
-	Guidance    string
-	Write       string   // the BCP 47 tag of the language that facts are written in; "" for that of their message
-	Temperature *float64 // of the model; nil leaves it to the endpoint
+	Guidance    string   `name:"-"`
+	Write       string   `name:"-"` // the BCP 47 tag of the language that facts are written in; "" for that of their message
+	Temperature *float64 `name:"-"` // of the model; nil leaves it to the endpoint
 }
 
 // Limits of an answer.

@@ -30,9 +30,9 @@ func longTalk(b *testing.B) history.History {
 func BenchmarkApply(b *testing.B) {
 	all := history.Policy{
 		Hide:     history.Hide{StartSeq: 100},
-		Clear:    &history.Clear{Triggers: []toolcalls.Trigger{{Tokens: 1000}}, Keep: 3},
-		Compress: &history.Compress{Triggers: []toolcalls.Trigger{{Messages: 100}}, Keep: toolcalls.Keep{Messages: 400}, Strategy: history.StrategyCustom, Filter: history.Filter{Contains: []string{"u8", "u16"}}},
-		Trim:     &history.Trim{Messages: 200, Tokens: 10000},
+		Clear:    history.Clear{Enabled: true, Triggers: []toolcalls.Trigger{{Tokens: 1000}}, Keep: 3},
+		Compress: history.Compress{Triggers: []toolcalls.Trigger{{Messages: 100}}, Keep: toolcalls.Keep{Messages: 400}, Strategy: history.Custom("own"), Filter: history.Filter{Contains: []string{"u8", "u16"}}},
+		Trim:     history.Trim{Messages: 200, Tokens: 10000},
 	}
 	for _, c := range []struct {
 		name   string
@@ -84,7 +84,7 @@ func BenchmarkCold(b *testing.B) {
 				bytes += h.Messages[i].ContentBytes()
 			}
 			for b.Loop() {
-				if _, err := history.Apply(h, history.Policy{Trim: &history.Trim{Tokens: 20000}}, scripted); err != nil {
+				if _, err := history.Apply(h, history.Policy{Trim: history.Trim{Tokens: 20000}}, scripted); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -11,7 +11,7 @@ import (
 
 // clear replaces old tool results by a placeholder.
 func (r *run) clear(e *Effect) {
-	c := *r.policy.Clear
+	c := r.policy.Clear
 	if len(c.Triggers) > 0 && !toolcalls.AnyReached(c.Triggers, r.size(), r.history.Window) {
 		return
 	}

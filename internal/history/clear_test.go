@@ -15,7 +15,8 @@ import (
 // clearing applies a policy to three tool uses, whose results are long.
 func clearing(t *testing.T, c history.Clear, script string) history.Result {
 	t.Helper()
-	got, err := history.Apply(history.History{Messages: talk(script), Counter: counterOf(t, tokens.Chars4), Window: 1000}, history.Policy{Clear: &c}, scripted)
+	c.Enabled = true
+	got, err := history.Apply(history.History{Messages: talk(script), Counter: counterOf(t, tokens.Chars4), Window: 1000}, history.Policy{Clear: c}, scripted)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,7 +101,7 @@ func TestWhatClearingLeaves(t *testing.T) {
 	t.Run("an error stays one", func(t *testing.T) {
 		messages := talk("u c:x r:x a")
 		messages[2].Parts[0].IsError = true
-		got, err := history.Apply(history.History{Messages: messages, Counter: counterOf(t, tokens.Chars4)}, history.Policy{Clear: &history.Clear{}}, scripted)
+		got, err := history.Apply(history.History{Messages: messages, Counter: counterOf(t, tokens.Chars4)}, history.Policy{Clear: history.Clear{Enabled: true}}, scripted)
 		if err != nil || !got.Messages[2].Parts[0].IsError {
 			t.Errorf("%v, %+v", err, got.Messages)
 		}
@@ -108,7 +109,7 @@ func TestWhatClearingLeaves(t *testing.T) {
 	t.Run("stored counts of a cleared message are gone", func(t *testing.T) {
 		messages := talk("u c:x r:x a")
 		messages[2].Tokens = memory.TokenCounts{O200K: 5000}
-		got, err := history.Apply(history.History{Messages: messages, Counter: counterOf(t, tokens.O200K)}, history.Policy{Clear: &history.Clear{}}, scripted)
+		got, err := history.Apply(history.History{Messages: messages, Counter: counterOf(t, tokens.O200K)}, history.Policy{Clear: history.Clear{Enabled: true}}, scripted)
 		if err != nil || got.Messages[2].Tokens != (memory.TokenCounts{}) || got.Cleared[0].Tokens < 4900 {
 			t.Errorf("%v, %+v", err, got.Cleared)
 		}

@@ -12,7 +12,7 @@ import (
 
 // compress replaces the older part of the list.
 func (r *run) compress(ctx context.Context, ask func(Request) Answer, e *Effect) {
-	c := *r.policy.Compress
+	c := r.policy.Compress
 	if len(c.Triggers) > 0 && !toolcalls.AnyReached(c.Triggers, r.size(), r.history.Window) {
 		return
 	}
@@ -96,15 +96,15 @@ func (r *run) divide(units []unit, older []int, c Compress) division {
 	if len(fresh) == 0 {
 		return d
 	}
-	switch c.Strategy {
-	case StrategyLastN:
-		d.group(fresh, func(i int) bool { return count(units, fresh[i:]) < c.LastN+units[fresh[i]].to-units[fresh[i]].from }, ReasonDropped)
-	case StrategySince:
-		d.group(fresh, func(i int) bool { return r.isSince(units[fresh[i]], c) }, ReasonDropped)
-	case StrategyChunked:
-		d.before, d.groups = nil, chunks(units, fresh, c.ChunkMessages)
-	case StrategyCustom:
+	switch {
+	case c.Strategy.IsCustom():
 		r.filter(&d, units, fresh, c)
+	case c.Strategy == StrategyLastN:
+		d.group(fresh, func(i int) bool { return count(units, fresh[i:]) < c.LastN+units[fresh[i]].to-units[fresh[i]].from }, ReasonDropped)
+	case c.Strategy == StrategySince:
+		d.group(fresh, func(i int) bool { return r.isSince(units[fresh[i]], c) }, ReasonDropped)
+	case c.Strategy == StrategyChunked:
+		d.before, d.groups = nil, chunks(units, fresh, c.ChunkMessages)
 	default:
 		d.groups = [][]int{fresh}
 	}

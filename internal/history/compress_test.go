@@ -17,10 +17,10 @@ import (
 
 // compress is a policy that asks an own prompt, so that answers are taken as they are.
 func compress(c history.Compress) history.Policy {
-	if c.Prompt == "" && c.Strategy != history.StrategyCustom {
+	if c.Prompt == "" && !c.Strategy.IsCustom() {
 		c.Prompt = "Sum up:\n{messages}"
 	}
-	return history.Policy{Compress: &c}
+	return history.Policy{Compress: c}
 }
 
 func keep(n int) toolcalls.Keep { return toolcalls.Keep{Messages: n} }
@@ -61,11 +61,11 @@ func TestStrategies(t *testing.T) {
 		"chunked is a summary of each chunk, in order":  {script, of(history.Compress{Strategy: history.StrategyChunked, ChunkMessages: 3}), "s0 u1 S S S"},
 		"chunks never divide calls from their results":  {"s u c:x r:x c:y r:y a", of(history.Compress{Strategy: history.StrategyChunked, ChunkMessages: 3}), "s0 u1 S S"},
 		"since is one summary of what came from then":   {script, of(history.Compress{Strategy: history.StrategySince, Since: since}), "s0 u1 S"},
-		"custom keeps what its filter selects":          {script, of(history.Compress{Strategy: history.StrategyCustom, Filter: history.Filter{Contains: []string{"OF U3", "of a6"}}}), "s0 u1 u3 a6"},
-		"custom filters by role":                        {script, of(history.Compress{Strategy: history.StrategyCustom, Filter: history.Filter{Roles: []memory.Role{memory.RoleAssistant}}}), "s0 u1 a2 a4 a6 a8"},
-		"custom filters by tag":                         {"u a#x u#x a u a", of(history.Compress{Strategy: history.StrategyCustom, Filter: history.Filter{Tags: []string{"x"}}}), "u0 a1 u2"},
-		"custom with a prompt asks about the selected":  {script, of(history.Compress{Strategy: history.StrategyCustom, Filter: history.Filter{Contains: []string{"u3"}}, Prompt: "?"}), "s0 u1 S"},
-		"a filter that selects nothing changes nothing": {script, of(history.Compress{Strategy: history.StrategyCustom, Filter: history.Filter{Contains: []string{"canary"}}}), "unchanged"},
+		"custom keeps what its filter selects":          {script, of(history.Compress{Strategy: history.Custom("own"), Filter: history.Filter{Contains: []string{"OF U3", "of a6"}}}), "s0 u1 u3 a6"},
+		"custom filters by role":                        {script, of(history.Compress{Strategy: history.Custom("own"), Filter: history.Filter{Roles: []memory.Role{memory.RoleAssistant}}}), "s0 u1 a2 a4 a6 a8"},
+		"custom filters by tag":                         {"u a#x u#x a u a", of(history.Compress{Strategy: history.Custom("own"), Filter: history.Filter{Tags: []string{"x"}}}), "u0 a1 u2"},
+		"custom with a prompt asks about the selected":  {script, of(history.Compress{Strategy: history.Custom("own"), Filter: history.Filter{Contains: []string{"u3"}}, Writing: history.Writing{Prompt: "?"}}), "s0 u1 S"},
+		"a filter that selects nothing changes nothing": {script, of(history.Compress{Strategy: history.Custom("own"), Filter: history.Filter{Contains: []string{"canary"}}}), "unchanged"},
 		"pinned messages stay beside the summary":       {"s u a! u a u a", of(history.Compress{Strategy: history.StrategyWhole}), "s0 u1 a2 S"},
 		"a summary stands where what it replaces began": {"s u a u! a u a", of(history.Compress{Strategy: history.StrategyWhole}), "s0 u1 S u3"},
 	})
@@ -104,10 +104,10 @@ func TestStrategies(t *testing.T) {
 
 func TestFacts(t *testing.T) {
 	concepts := []history.Concept{
-		{Keyword: "user_preferences", Description: "What the user likes", Multiple: true},
-		{Keyword: "issue_solved", Description: "Was the issue solved?"},
+		{Keyword: "user_preferences", Description: "What the user likes"},
+		{Keyword: "issue_solved", Description: "Was the issue solved?", Single: true},
 	}
-	p := compress(history.Compress{Strategy: history.StrategyFacts, Concepts: concepts, Fallback: history.FallbackWhole})
+	p := compress(history.Compress{Strategy: history.StrategyFacts, Concepts: concepts, Writing: history.Writing{Fallback: history.FallbackWhole}})
 	finds := func(preferences, solved string) func(history.Request) history.Answer {
 		return func(q history.Request) history.Answer {
 			switch {
@@ -180,7 +180,7 @@ func TestFallbacks(t *testing.T) {
 		"a refusal is none":                        {history.FallbackKeep, func(history.Request) history.Answer { return history.Answer{Text: "I cannot", Refused: true} }, "unchanged", "refused"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := compress(history.Compress{Strategy: history.StrategyWhole, Keep: keep(2), Fallback: c.fallback})
+			p := compress(history.Compress{Strategy: history.StrategyWhole, Keep: keep(2), Writing: history.Writing{Fallback: c.fallback}})
 			got := runWith(t, "s u a u a u a u a", p, c.ask)
 			if shape(got) != c.want || got.Effects[0].Fallback != c.says {
 				t.Errorf("%s, %+v", shape(got), got.Effects)
@@ -232,7 +232,7 @@ func TestSummaries(t *testing.T) {
 	t.Run("more than fits one call is folded into the summary and nothing is skipped", func(t *testing.T) {
 		var asked []int
 		var previous []string
-		p := compress(history.Compress{Strategy: history.StrategyWhole, ChunkTokens: 25})
+		p := compress(history.Compress{Strategy: history.StrategyWhole, Writing: history.Writing{ChunkTokens: 25}})
 		got := runWith(t, "s u a u a u a u a", p, func(q history.Request) history.Answer {
 			asked = append(asked, q.Messages...)
 			previous = append(previous, q.Task.Previous)
@@ -250,7 +250,7 @@ func TestSummaries(t *testing.T) {
 		long := strings.Repeat("one two three four five ", 200)
 		messages[1].Parts = []memory.Part{memory.TextPart(long + "end")}
 		var given strings.Builder
-		p := compress(history.Compress{Strategy: history.StrategyWhole, ChunkTokens: 100})
+		p := compress(history.Compress{Strategy: history.StrategyWhole, Writing: history.Writing{ChunkTokens: 100}})
 		_, err := history.Apply(history.History{Messages: messages, Counter: counterOf(t, tokens.Chars4)}, p, func(q history.Request) history.Answer {
 			size := 0
 			for _, l := range q.Task.Lines {
@@ -268,7 +268,7 @@ func TestSummaries(t *testing.T) {
 	})
 	t.Run("with lossy only the newest that fit are summarised, and the rest is listed", func(t *testing.T) {
 		calls := 0
-		p := compress(history.Compress{Strategy: history.StrategyWhole, ChunkTokens: 35, Lossy: true})
+		p := compress(history.Compress{Strategy: history.StrategyWhole, Writing: history.Writing{ChunkTokens: 35, Lossy: true}})
 		got := runWith(t, "s u a u a u a u a", p, func(q history.Request) history.Answer {
 			calls++
 			return scripted(q)
@@ -303,16 +303,16 @@ func TestSummaries(t *testing.T) {
 		}
 	})
 	t.Run("a summary never gets longer than its limit and loses whole sentences", func(t *testing.T) {
-		p := compress(history.Compress{Strategy: history.StrategyWhole, MaxTokens: 20})
+		p := compress(history.Compress{Strategy: history.StrategyWhole, Writing: history.Writing{MaxTokens: 20}})
 		got := runWith(t, "s u a u a", p, says("Well. Ann moves to Rome on 3 May 2027. It was nice to talk to all of them about this and that and more."))
 		if said := got.Messages[2].PlainText(); said != history.DefaultPrefix+"Well. Ann moves to Rome on 3 May 2027." {
 			t.Errorf("%q", said)
 		}
 	})
 	t.Run("own prompt, model, role and prefix are used", func(t *testing.T) {
-		c := history.Compress{Strategy: history.StrategyWhole, Prompt: "Old: {previous} New: {messages}", Model: "small", Role: memory.RoleAssistant, Prefix: "TLDR: ", MaxTokens: 30}
+		c := history.Compress{Strategy: history.StrategyWhole, Writing: history.Writing{Prompt: "Old: {previous} New: {messages}", Model: "small", Role: memory.RoleAssistant, Prefix: "TLDR: ", MaxTokens: 30}}
 		var request history.Request
-		got := runWith(t, "s u a u a", history.Policy{Compress: &c}, func(q history.Request) history.Answer {
+		got := runWith(t, "s u a u a", history.Policy{Compress: c}, func(q history.Request) history.Answer {
 			request = q
 			return history.Answer{Text: "They spoke.", Model: "small-1"}
 		})
@@ -323,7 +323,7 @@ func TestSummaries(t *testing.T) {
 		if want := "Old:  New: assistant: words of a2\nuser: words of u3\nassistant: words of a4"; request.Prompt != want || request.Model != "small" || request.MaxTokens != 30 || got.Written[0].Model != "small-1" {
 			t.Errorf("%+v", request)
 		}
-		if again := runAgain(t, got, history.Policy{Compress: &c}); again.Changed {
+		if again := runAgain(t, got, history.Policy{Compress: c}); again.Changed {
 			t.Errorf("a second run made %s", shape(again))
 		}
 	})
@@ -331,7 +331,7 @@ func TestSummaries(t *testing.T) {
 		messages := talk("u a u")
 		messages[1].Parts = []memory.Part{memory.TextPart("{previous} {messages}\nuser: I never said that")}
 		var prompt string
-		_, err := history.Apply(history.History{Messages: messages, Counter: counterOf(t, tokens.Chars4)}, compress(history.Compress{Strategy: history.StrategyWhole, Prompt: "Sum up."}), func(q history.Request) history.Answer {
+		_, err := history.Apply(history.History{Messages: messages, Counter: counterOf(t, tokens.Chars4)}, compress(history.Compress{Strategy: history.StrategyWhole, Writing: history.Writing{Prompt: "Sum up."}}), func(q history.Request) history.Answer {
 			prompt = q.Prompt
 			return history.Answer{Text: "They spoke."}
 		})
@@ -360,9 +360,9 @@ func runAgain(t *testing.T, r history.Result, p history.Policy) history.Result {
 func TestStagesWorkTogether(t *testing.T) {
 	p := history.Policy{
 		Hide:     history.Hide{Exclude: []string{"a2"}},
-		Clear:    &history.Clear{Keep: 1},
-		Compress: &history.Compress{Strategy: history.StrategyWhole, Keep: keep(6), Prompt: "Sum up: {messages}"},
-		Trim:     &history.Trim{Messages: 5},
+		Clear:    history.Clear{Enabled: true, Keep: 1},
+		Compress: history.Compress{Strategy: history.StrategyWhole, Keep: keep(6), Writing: history.Writing{Prompt: "Sum up: {messages}"}},
+		Trim:     history.Trim{Messages: 5},
 	}
 	messages := talk("s u a u a! u c:x r:x c:y r:y a u")
 	got, err := history.Apply(history.History{Messages: messages, Counter: counterOf(t, tokens.Chars4)}, p, scripted)
@@ -394,7 +394,7 @@ func TestASecondRunFindsNothingToDo(t *testing.T) {
 		return got
 	}
 	t.Run("where the head gave way to the newest turn and that is then too long", func(t *testing.T) {
-		p := history.Policy{Trim: &history.Trim{Messages: 3, Tokens: 65}}
+		p := history.Policy{Trim: history.Trim{Messages: 3, Tokens: 65}}
 		got := cold(t, talk("u a u c:x r:x c:y r:y a"), []int64{60, 10, 10, 10, 10, 10, 10, 10}, p, scripted)
 		if shape(got) != "u2 c5 r6 a7" {
 			t.Error(shape(got))
@@ -406,8 +406,8 @@ func TestASecondRunFindsNothingToDo(t *testing.T) {
 	t.Run("where a summary is so long that results have to be cleared", func(t *testing.T) {
 		messages := talk("s u a u c:x r:x a")
 		p := history.Policy{
-			Clear:    &history.Clear{Triggers: []toolcalls.Trigger{{Tokens: 300}}},
-			Compress: &history.Compress{Strategy: history.StrategyWhole, Keep: keep(3), Prompt: "Sum up.", MaxTokens: 1000},
+			Clear:    history.Clear{Enabled: true, Triggers: []toolcalls.Trigger{{Tokens: 300}}},
+			Compress: history.Compress{Strategy: history.StrategyWhole, Keep: keep(3), Writing: history.Writing{Prompt: "Sum up.", MaxTokens: 1000}},
 		}
 		long := says(strings.Repeat("They spoke of many things. ", 60))
 		got := cold(t, messages, nil, p, long)
@@ -419,8 +419,8 @@ func TestASecondRunFindsNothingToDo(t *testing.T) {
 		}
 	})
 	t.Run("where what a filter selects would begin the list with the model's words", func(t *testing.T) {
-		p := history.Policy{Head: history.HeadSystem, Compress: &history.Compress{
-			Strategy: history.StrategyCustom, Keep: keep(1), Filter: history.Filter{Contains: []string{"of a3"}},
+		p := history.Policy{Head: history.HeadSystem, Compress: history.Compress{
+			Strategy: history.Custom("own"), Keep: keep(1), Filter: history.Filter{Contains: []string{"of a3"}},
 		}}
 		got := run(t, "u a u a u a", p)
 		if shape(got) != "u2 a3 a5" {
@@ -433,7 +433,7 @@ func TestASecondRunFindsNothingToDo(t *testing.T) {
 	t.Run("where the summary of another tool is the first message of a user", func(t *testing.T) {
 		messages := talk("u u a u a")
 		messages[0].Parts = []memory.Part{memory.TextPart(strings.TrimSpace(history.DefaultPrefix) + " Ann likes tea.")}
-		p := history.Policy{Head: history.HeadSystem, Compress: &history.Compress{Strategy: history.StrategyWhole, Keep: keep(2), Prefix: "TLDR: ", Prompt: "{previous}"}}
+		p := history.Policy{Head: history.HeadSystem, Compress: history.Compress{Strategy: history.StrategyWhole, Keep: keep(2), Writing: history.Writing{Prefix: "TLDR: ", Prompt: "{previous}"}}}
 		var prompt string
 		got := cold(t, messages, nil, p, func(q history.Request) history.Answer { prompt = q.Prompt; return scripted(q) })
 		if shape(got) != "S u3 a4" || !strings.HasPrefix(prompt, "Ann likes tea.") {

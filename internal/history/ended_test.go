@@ -36,7 +36,7 @@ func (c countedWords) Cost(s string) int64 {
 
 func TestAPolicyEndsWithItsContext(t *testing.T) {
 	messages := talk(strings.Repeat("u a ", 500))
-	compressed := history.Policy{Compress: &history.Compress{Strategy: history.StrategyChunked, ChunkMessages: 1, Fallback: history.FallbackExtract}}
+	compressed := history.Policy{Compress: history.Compress{Strategy: history.StrategyChunked, ChunkMessages: 1, Writing: history.Writing{Fallback: history.FallbackExtract}}}
 	t.Run("no more messages are counted once nobody waits", func(t *testing.T) {
 		asked := 0
 		h := history.History{Messages: messages, Counter: countedWords{counterOf(t, tokens.Chars4), &asked}}
@@ -61,7 +61,7 @@ func TestAPolicyEndsWithItsContext(t *testing.T) {
 		}
 	})
 	t.Run("a plan that was cut short can be run anew, with the result of one that was not", func(t *testing.T) {
-		plan, err := history.Decide(t.Context(), history.History{Messages: messages, Counter: counterOf(t, tokens.Chars4)}, history.Policy{Trim: &history.Trim{Tokens: 100}})
+		plan, err := history.Decide(t.Context(), history.History{Messages: messages, Counter: counterOf(t, tokens.Chars4)}, history.Policy{Trim: history.Trim{Tokens: 100}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -70,7 +70,7 @@ func TestAPolicyEndsWithItsContext(t *testing.T) {
 		if _, err := plan.Run(ended, nil); !errors.Is(err, context.Canceled) {
 			t.Errorf("got %v", err)
 		}
-		whole, err := history.Apply(history.History{Messages: messages, Counter: counterOf(t, tokens.Chars4)}, history.Policy{Trim: &history.Trim{Tokens: 100}}, nil)
+		whole, err := history.Apply(history.History{Messages: messages, Counter: counterOf(t, tokens.Chars4)}, history.Policy{Trim: history.Trim{Tokens: 100}}, nil)
 		if again, errAgain := plan.Run(t.Context(), nil); err != nil || errAgain != nil || len(again.Messages) != len(whole.Messages) || len(whole.Messages) == 0 {
 			t.Errorf("got %d messages and %v, want %d", len(again.Messages), errAgain, len(whole.Messages))
 		}

@@ -71,7 +71,7 @@ func (t teller) look(ctx context.Context, c Concept, lines []line) (found []stri
 			model = answer.Model
 		}
 	}
-	if !c.Multiple && len(found) > 1 {
+	if c.Single && len(found) > 1 {
 		found = found[len(found)-1:]
 	}
 	return found, model, ""
@@ -83,7 +83,7 @@ const noFacts = "NONE"
 // prompt asks for what the lines say about a concept.
 func (c Concept) prompt(lines []line) string {
 	how := "Answer with one line: the fact as it stands at the end of the conversation."
-	if c.Multiple {
+	if !c.Single {
 		how = `Answer with every fact, each on a line of its own that begins with "- ".`
 	}
 	return fmt.Sprintf(`Find what the conversation below says about: %s. %s

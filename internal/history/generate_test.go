@@ -196,8 +196,8 @@ func policyGen() *rapid.Generator[history.Policy] {
 			p.Hide = history.Hide{StartSeq: int64(rapid.IntRange(0, 20).Draw(t, "start")), StartID: rapid.SampledFrom([]string{"", "m5", "m12"}).Draw(t, "from"), Exclude: []string{"m3", "m8", "m13"}}
 		}
 		if rapid.Bool().Draw(t, "clear") {
-			p.Clear = &history.Clear{
-				Triggers: triggersGen(t), Keep: rapid.IntRange(0, 5).Draw(t, "keep uses"), ClearAtLeast: int64(rapid.SampledFrom([]int{0, 0, 200}).Draw(t, "at least")),
+			p.Clear = history.Clear{
+				Enabled: true, Triggers: triggersGen(t), Keep: rapid.IntRange(0, 5).Draw(t, "keep uses"), ClearAtLeast: int64(rapid.SampledFrom([]int{0, 0, 200}).Draw(t, "at least")),
 				ClearInputs: rapid.Bool().Draw(t, "inputs"), ExcludeTools: rapid.SampledFrom([][]string{nil, {"read"}}).Draw(t, "excluded"),
 			}
 		}
@@ -205,7 +205,7 @@ func policyGen() *rapid.Generator[history.Policy] {
 			p.Compress = compressGen(t)
 		}
 		if rapid.IntRange(0, 3).Draw(t, "trim") > 0 {
-			p.Trim = &history.Trim{Messages: rapid.SampledFrom([]int{0, 3, 10}).Draw(t, "most"), Tokens: int64(rapid.SampledFrom([]int{150, 500, 1000, 3000, 8000}).Draw(t, "limit"))}
+			p.Trim = history.Trim{Messages: rapid.SampledFrom([]int{0, 3, 10}).Draw(t, "most"), Tokens: int64(rapid.SampledFrom([]int{150, 500, 1000, 3000, 8000}).Draw(t, "limit"))}
 			if rapid.IntRange(0, 4).Draw(t, "window") == 0 {
 				p.Trim.Fraction = .2
 			}
@@ -214,20 +214,16 @@ func policyGen() *rapid.Generator[history.Policy] {
 	})
 }
 
-func compressGen(t *rapid.T) *history.Compress {
-	c := &history.Compress{
+func compressGen(t *rapid.T) history.Compress {
+	c := history.Compress{
 		Triggers: triggersGen(t), Keep: toolcalls.Keep{Messages: rapid.SampledFrom([]int{0, 0, 1, 4, 10}).Draw(t, "keep"), Tokens: int64(rapid.SampledFrom([]int{0, 0, 300}).Draw(t, "keep tokens"))},
 		Strategy: rapid.SampledFrom([]history.Strategy{
-			history.StrategyWhole, history.StrategyLastN, history.StrategyChunked, history.StrategySince, history.StrategyFacts, history.StrategyCustom,
+			history.StrategyWhole, history.StrategyLastN, history.StrategyChunked, history.StrategySince, history.StrategyFacts, history.Custom("own"),
 		}).Draw(t, "strategy"),
 		LastN: rapid.IntRange(1, 8).Draw(t, "last n"), ChunkMessages: rapid.IntRange(1, 8).Draw(t, "chunk"),
-		Since:       noon.Add(time.Duration(rapid.IntRange(0, 40).Draw(t, "since")) * time.Minute),
-		Concepts:    []history.Concept{{Keyword: "orders", Multiple: true}, {Keyword: "solved", Description: "Was it solved?"}},
-		ChunkTokens: int64(rapid.SampledFrom([]int{0, 0, 50, 400}).Draw(t, "chunk tokens")),
-		Prompt:      rapid.SampledFrom([]string{"", "Sum this up:\n{messages}"}).Draw(t, "prompt"),
-		Fallback:    rapid.SampledFrom([]history.Fallback{history.FallbackKeep, history.FallbackDrop, history.FallbackWhole, history.FallbackExtract}).Draw(t, "fallback"),
-		Role:        rapid.SampledFrom([]memory.Role{0, memory.RoleAssistant, memory.RoleSystem}).Draw(t, "role"),
-		MaxTokens:   int64(rapid.SampledFrom([]int{0, 40}).Draw(t, "max")),
+		Since:    noon.Add(time.Duration(rapid.IntRange(0, 40).Draw(t, "since")) * time.Minute),
+		Concepts: []history.Concept{{Keyword: "orders"}, {Keyword: "solved", Description: "Was it solved?", Single: true}},
+		Writing:  history.Writing{ChunkTokens: int64(rapid.SampledFrom([]int{0, 0, 50, 400}).Draw(t, "chunk tokens")), Prompt: rapid.SampledFrom([]string{"", "Sum this up:\n{messages}"}).Draw(t, "prompt"), Fallback: rapid.SampledFrom([]history.Fallback{history.FallbackKeep, history.FallbackDrop, history.FallbackWhole, history.FallbackExtract}).Draw(t, "fallback"), Role: rapid.SampledFrom([]memory.Role{0, memory.RoleAssistant, memory.RoleSystem}).Draw(t, "role"), MaxTokens: int64(rapid.SampledFrom([]int{0, 40}).Draw(t, "max"))},
 	}
 	c.Lossy = c.ChunkTokens > 0 && rapid.Bool().Draw(t, "lossy")
 	if rapid.Bool().Draw(t, "filtered") {

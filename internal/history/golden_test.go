@@ -20,8 +20,9 @@ import (
 func langchain(trigger []toolcalls.Trigger, keep toolcalls.Keep) history.Policy {
 	return history.Policy{
 		Head: history.HeadSystem,
-		Compress: &history.Compress{
-			Triggers: trigger, Keep: keep, Strategy: history.StrategyWhole, Prompt: langchainPrompt, ChunkTokens: 4000, MaxTokens: 4000,
+		Compress: history.Compress{
+			Triggers: trigger, Keep: keep, Strategy: history.StrategyWhole,
+			Writing: history.Writing{Prompt: langchainPrompt, ChunkTokens: 4000, MaxTokens: 4000},
 		},
 	}
 }
@@ -147,7 +148,7 @@ func TestLangChainTrimming(t *testing.T) {
 func TestKoog(t *testing.T) {
 	koog := func(c history.Compress) history.Policy {
 		c.Role, c.Prompt = memory.RoleAssistant, "Sum up: {messages}"
-		return history.Policy{Compress: &c}
+		return history.Policy{Compress: c}
 	}
 	const script = "s u a c:x r:x c:y r:y a u a u a"
 	said := func(r history.Result) (out []string) {
@@ -182,7 +183,7 @@ func TestKoog(t *testing.T) {
 		for _, i := range []int{3, 4} {
 			messages[i].Parts = []memory.Part{memory.TextPart("this is Important")}
 		}
-		p := koog(history.Compress{Name: "important", Strategy: history.StrategyCustom, Filter: history.Filter{
+		p := koog(history.Compress{Strategy: history.Custom("important"), Filter: history.Filter{
 			Roles: []memory.Role{memory.RoleAssistant}, Contains: []string{"important"},
 		}})
 		p.Compress.Prompt = ""
@@ -209,8 +210,8 @@ func TestKoog(t *testing.T) {
 // results that were processed, then summarise all but the last five.
 func TestAgentContextManagement(t *testing.T) {
 	p := history.Policy{
-		Clear:    &history.Clear{Keep: 1, Placeholder: "[Result processed]"},
-		Compress: &history.Compress{Triggers: []toolcalls.Trigger{{Messages: 12}}, Keep: keep(5), Strategy: history.StrategyWhole, Prompt: "Summarize this conversation concisely...", Role: memory.RoleSystem},
+		Clear:    history.Clear{Enabled: true, Keep: 1, Placeholder: "[Result processed]"},
+		Compress: history.Compress{Triggers: []toolcalls.Trigger{{Messages: 12}}, Keep: keep(5), Strategy: history.StrategyWhole, Writing: history.Writing{Prompt: "Summarize this conversation concisely...", Role: memory.RoleSystem}},
 	}
 	got, err := history.Apply(history.History{Messages: talk(market(12)), Counter: counterOf(t, tokens.Chars4)}, p, scripted)
 	if err != nil || shape(got) != "u0 S a7 u8 c9 r10 a11" || got.Messages[1].Role != memory.RoleSystem {

@@ -157,7 +157,7 @@ type Answer struct {
 // that names the field. When ctx ends meanwhile, its error is returned: counting the tokens of a long history takes
 // seconds.
 func Decide(ctx context.Context, h History, p Policy) (*Plan, error) {
-	if err := p.Validate("policy", h.Window); err != nil {
+	if err := p.CheckWindow("policy", h.Window); err != nil {
 		return nil, err
 	}
 	if h.Tokens != nil && len(h.Tokens) != len(h.Messages) {

@@ -46,7 +46,7 @@ func TestAListThatChangesIsMended(t *testing.T) {
 		})
 	}
 	t.Run("a list that no policy changes stays as it is", func(t *testing.T) {
-		if got := run(t, "u r:x a u", history.Policy{Trim: &history.Trim{Messages: 10}}); got.Changed {
+		if got := run(t, "u r:x a u", history.Policy{Trim: history.Trim{Messages: 10}}); got.Changed {
 			t.Errorf("%s", shape(got))
 		}
 	})
@@ -93,7 +93,7 @@ func TestPartsOfMessagesAreMended(t *testing.T) {
 		both.Role, both.Parts = memory.RoleUser, append(both.Parts, words)
 		messages := []memory.Message{ask, says(memory.RoleAssistant, words), ask, says(memory.RoleAssistant, call("x"), call("y")), both}
 		got, err := history.Apply(history.History{Messages: messages, Counter: counterOf(t, tokens.Chars4)},
-			history.Policy{Trim: &history.Trim{Messages: 1}, Head: history.HeadSystem}, scripted)
+			history.Policy{Trim: history.Trim{Messages: 1}, Head: history.HeadSystem}, scripted)
 		if err != nil || len(got.Messages) != 3 || !slices.Equal(got.Messages[1].ToolCalls(), []string{"x"}) {
 			t.Errorf("%v, %+v", err, got.Messages)
 		}
@@ -101,7 +101,7 @@ func TestPartsOfMessagesAreMended(t *testing.T) {
 	t.Run("no cut falls between reasoning of its own and the calls that followed from it", func(t *testing.T) {
 		messages := []memory.Message{ask, says(memory.RoleAssistant, words), says(memory.RoleAssistant, think), says(memory.RoleAssistant, call("x")), result("x"), says(memory.RoleAssistant, words)}
 		got, err := history.Apply(history.History{Messages: messages, Counter: counterOf(t, tokens.Chars4)},
-			history.Policy{Trim: &history.Trim{Messages: 2}}, scripted)
+			history.Policy{Trim: history.Trim{Messages: 2}}, scripted)
 		if want := []int{0, 2, 3, 4, 5}; err != nil || !slices.Equal(got.Sources, want) {
 			t.Errorf("%v, kept %v", err, got.Sources)
 		}
@@ -128,7 +128,7 @@ func TestPartsOfMessagesAreMended(t *testing.T) {
 	t.Run("calls that may still be answered stay at the end", func(t *testing.T) {
 		messages := []memory.Message{ask, says(memory.RoleAssistant, words), says(memory.RoleUser, words), says(memory.RoleAssistant, think, call("x"), call("y")), result("x")}
 		got, err := history.Apply(history.History{Messages: messages, Counter: counterOf(t, tokens.Chars4)},
-			history.Policy{Trim: &history.Trim{Messages: 1}, Head: history.HeadSystem}, scripted)
+			history.Policy{Trim: history.Trim{Messages: 1}, Head: history.HeadSystem}, scripted)
 		if err != nil || len(got.Messages) != 3 || len(got.Messages[1].Parts) != 3 {
 			t.Errorf("%v, %+v", err, got.Messages)
 		}

@@ -19,7 +19,7 @@ func newPlan(ctx context.Context, h History, p Policy) (*Plan, error) {
 		r.do(StageHide, func(e *Effect) { tied = r.hide(e) })
 	}
 	r.mend(tied)
-	if p.Clear != nil {
+	if p.Clear.Enabled {
 		r.do(StageClear, func(e *Effect) { r.clear(e) })
 	}
 	return &Plan{ready: r}, r.stopped(ctx)
@@ -30,16 +30,16 @@ func newPlan(ctx context.Context, h History, p Policy) (*Plan, error) {
 // when what must stay takes more than the limit of Trim, and that of ctx, once it has ended.
 func (p *Plan) Run(ctx context.Context, ask func(Request) Answer) (Result, error) {
 	r := p.ready.clone()
-	if r.policy.Compress != nil {
+	if r.policy.Compresses() {
 		r.do(StageCompress, func(e *Effect) { r.compress(ctx, ask, e) })
 	}
 	if err := r.stopped(ctx); err != nil {
 		return Result{}, err
 	}
-	if r.policy.Clear != nil && len(r.written) > 0 {
+	if r.policy.Clear.Enabled && len(r.written) > 0 {
 		r.clearAgain()
 	}
-	if r.policy.Trim != nil {
+	if r.policy.Trims() {
 		var err error
 		if r.do(StageTrim, func(e *Effect) { err = r.trim(ctx, e) }); err != nil {
 			return Result{}, err

@@ -14,6 +14,7 @@ import (
 	"github.com/stratamem/strata/internal/assembly/assemblytest"
 	"github.com/stratamem/strata/internal/history"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/policy"
 	"github.com/stratamem/strata/internal/tokens"
 	"github.com/stratamem/strata/internal/toolcalls"
 )
@@ -57,7 +58,7 @@ func TestEveryPolicyKeepsThePromises(t *testing.T) {
 }
 
 func limitOf(h history.History, p history.Policy) int64 {
-	if p.Trim == nil {
+	if !p.Trims() {
 		return 0
 	}
 	if share := int64(p.Trim.Fraction * float64(h.Window)); share > 0 && share < p.Trim.Tokens {
@@ -164,7 +165,7 @@ func beginsWell(t *rapid.T, h history.History, p history.Policy, got history.Res
 	})
 	hides := p.Hide.StartSeq > 0 || p.Hide.StartID != "" || len(p.Hide.Exclude) > 0
 	pinned := slices.ContainsFunc(h.Messages, func(m memory.Message) bool { return m.Pinned || len(m.Tags) > 0 || m.Origin == memory.OriginRecalled })
-	if first < 0 || pinned || p.Trim != nil || hides || got.Sources[first] < 0 || got.Messages[first].Role != memory.RoleAssistant || slices.Contains(got.Messages[first].Tags, history.SummaryTag) || got.Messages[first].Origin == memory.OriginRecalled {
+	if first < 0 || pinned || p.Trims() || hides || got.Sources[first] < 0 || got.Messages[first].Role != memory.RoleAssistant || slices.Contains(got.Messages[first].Tags, history.SummaryTag) || got.Messages[first].Origin == memory.OriginRecalled {
 		return
 	}
 	for i, m := range h.Messages[:got.Sources[first]] {
@@ -214,7 +215,7 @@ func providersTakeIt(t *rapid.T, h history.History, messages []memory.Message) {
 	}
 	for render, valid := range map[assembly.Render]func([]byte) error{assembly.RenderOpenAI: assemblytest.OpenAI, assembly.RenderAnthropic: assemblytest.Anthropic} {
 		got, err := assembly.Assemble(assembly.Input{
-			Tail: tail, LastSeq: int64(len(tail)), Policy: assembly.Policy{RecentN: len(tail), Recent: true}, Available: 1 << 40, Counter: h.Counter, Render: render,
+			Tail: tail, LastSeq: int64(len(tail)), Policy: policy.Profile{RecentN: len(tail), Sections: policy.Sections{Recent: true}}, Available: 1 << 40, Counter: h.Counter, Render: render,
 		})
 		if err != nil {
 			t.Fatal(err)

@@ -93,7 +93,7 @@ func (p Policy) isSummary(m memory.Message) bool {
 
 // prefix is what the policy's summaries begin with.
 func (p Policy) prefix() string {
-	if p.Compress == nil {
+	if !p.Compresses() {
 		return DefaultPrefix
 	}
 	return cmp.Or(p.Compress.Prefix, DefaultPrefix)

@@ -28,7 +28,7 @@ func (r *run) trim(ctx context.Context, e *Effect) error {
 
 // trimOnce trims by the limit of messages, then by the limit of tokens.
 func (r *run) trimOnce(e *Effect) error {
-	t := *r.policy.Trim
+	t := r.policy.Trim
 	if t.Messages > 0 && r.size().Messages > t.Messages {
 		e.Triggered = true
 		r.trimMessages(t.Messages)
@@ -200,7 +200,7 @@ func keepFrom(keep []bool, from int) {
 // clearNewest clears the results of the newest unit, and reports whether that won anything.
 func (r *run) clearNewest(units []unit) bool {
 	var c Clear
-	if r.policy.Clear != nil {
+	if r.policy.Clear.Enabled {
 		c.Placeholder = r.policy.Clear.Placeholder
 	}
 	from := units[len(units)-1].from

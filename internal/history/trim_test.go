@@ -11,9 +11,9 @@ import (
 	"github.com/stratamem/strata/internal/tokens"
 )
 
-func byMessages(n int) history.Policy { return history.Policy{Trim: &history.Trim{Messages: n}} }
+func byMessages(n int) history.Policy { return history.Policy{Trim: history.Trim{Messages: n}} }
 
-func byTokens(n int64) history.Policy { return history.Policy{Trim: &history.Trim{Tokens: n}} }
+func byTokens(n int64) history.Policy { return history.Policy{Trim: history.Trim{Tokens: n}} }
 
 func TestTrimByMessages(t *testing.T) {
 	headed := func(p history.Policy, h history.Head) history.Policy { p.Head = h; return p }
@@ -49,8 +49,8 @@ func TestTrimByTokens(t *testing.T) {
 		"calls and any number of results stay together":                  {"s u c:a,b,c,d r:a r:b r:c r:d a u a", byTokens(70), "s0 u1 u8 a9"},
 		"in a turn too long the words of its user and the newest steps":  {"s u a u c:x r:x c:y r:y c:z r:z", byTokens(50), "s0 u1 u3 c8 r9"},
 		"pinned messages come before all that is not":                    {"u! a u a u a! u a u", pinned, "u0 a5 u8"},
-		"a share of the window is a limit too":                           {"s u a u a u a u", history.Policy{Trim: &history.Trim{Fraction: .055}}, "s0 u1 u5 a6 u7"},
-		"of two limits the smaller counts":                               {"s u a u a u a u", history.Policy{Trim: &history.Trim{Tokens: 500, Fraction: .055}}, "s0 u1 u5 a6 u7"},
+		"a share of the window is a limit too":                           {"s u a u a u a u", history.Policy{Trim: history.Trim{Fraction: .055}}, "s0 u1 u5 a6 u7"},
+		"of two limits the smaller counts":                               {"s u a u a u a u", history.Policy{Trim: history.Trim{Tokens: 500, Fraction: .055}}, "s0 u1 u5 a6 u7"},
 		"calls that may still be answered stay":                          {"s u a u a u c:x", byTokens(30), "s0 u5 c6"},
 		"calls that may still be answered stay with the results so far":  {"s u a u c:x,y r:x", byTokens(40), "s0 u3 c4 r5"},
 		"words of a user that are all there is room for are not dropped": {"s u a a a u", byTokens(30), "s0 u1 u5"},
@@ -88,7 +88,7 @@ func TestWhatNoLimitHasRoomFor(t *testing.T) {
 }
 
 func TestTrimSaysWhatItLeftOut(t *testing.T) {
-	got := run(t, "s u a u a u a u", history.Policy{Trim: &history.Trim{Messages: 5, Tokens: 50}})
+	got := run(t, "s u a u a u a u", history.Policy{Trim: history.Trim{Messages: 5, Tokens: 50}})
 	if shape(got) != "s0 u1 u5 a6 u7" {
 		t.Fatal(shape(got))
 	}

@@ -5,134 +5,183 @@ import (
 	"slices"
 
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/setting"
 	"github.com/stratamem/strata/internal/toolcalls"
 )
 
-// Validate returns a memory.Error for the first field that is wrong, as a path that begins with path. Fractions are of
-// window; 0 is an unknown window, with which a fraction is wrong.
-func (p Policy) Validate(path string, window int64) error {
-	v := validator{window: window}
-	switch p.Head {
-	case HeadSystemAndFirst, HeadSystemOrFirst, HeadSystem:
-	default:
-		v.fault(path+".head", "must be %q, %q or empty for the system messages and the first words of a user", HeadSystemOrFirst, HeadSystem)
-	}
-	v.atLeast(path+".hide.start_seq", p.Hide.StartSeq, 0)
-	if p.Clear != nil {
-		v.clear(path+".clear", *p.Clear)
-	}
-	if p.Compress != nil {
-		v.compress(path+".compress", *p.Compress)
-	}
-	if p.Trim != nil {
-		v.trim(path+".trim", *p.Trim)
-	}
-	if v.err == nil {
-		return nil // not a nil *memory.Error in an error
-	}
-	return v.err
-}
+// The limits of a policy, of the configuration and of calls.
+const (
+	MaxConcepts         = 32
+	MaxKeywordBytes     = 64
+	MaxDescriptionBytes = 1 << 10
+	MaxPromptBytes      = 16 << 10
+	MaxPrefixBytes      = 1 << 10
+	MaxPlaceholderBytes = 1 << 10
+	MaxTriggers         = 16
+	MaxExcludedTools    = 100
+	MaxHidden           = 1000 // messages that one call excludes
+	MinSummaryTokens    = 50
+	MaxSummaryTokens    = 10_000
+	MinChunkTokens      = 500
+	MaxChunkTokens      = 1_000_000
+)
 
-// validator keeps the first fault.
-type validator struct {
-	window int64
-	err    *memory.Error
-}
+// Values of a policy that says nothing else.
+const (
+	DefaultLastN         = 20
+	DefaultChunkMessages = 50
+	// DefaultChunkTokens is what a call of a summariser reads: what fits the smallest windows in use.
+	DefaultChunkTokens = 6000
+)
 
-func (v *validator) fault(field, format string, args ...any) {
-	if v.err == nil {
-		v.err = memory.InvalidField(field, format, args...)
-	}
-}
+// Fields are the numbers of a policy with their limits. Of compressing, they hold where the policy has a strategy, be it
+// StrategyNone.
+func Fields() []setting.Field[Policy] { return append(always(), compressing()...) }
 
-func (v *validator) atLeast(field string, n, least int64) {
-	if n < least {
-		v.fault(field, "is %d; it must be at least %d", n, least)
-	}
-}
-
-// fraction checks a share of the window.
-func (v *validator) fraction(field string, share float64) {
-	if !(share >= 0 && share <= 1) {
-		v.fault(field, "is %g; it must be above 0 and at most 1", share)
-	}
-	if share > 0 && v.window <= 0 {
-		v.fault(field, "is a share of the model's window, which is not known; name a model whose window is configured, set the window in tokens, or give tokens instead of a fraction")
+func always() []setting.Field[Policy] {
+	type p = Policy
+	return []setting.Field[Policy]{
+		setting.Number("clear-tool-uses.keep", "clear.keep", func(p *p) *int { return &p.Clear.Keep }, 0, toolcalls.MaxMessages),
+		setting.Number("clear-tool-uses.clear-at-least", "clear.clear_at_least",
+			func(p *p) *int64 { return &p.Clear.ClearAtLeast }, 0, toolcalls.MaxTokens),
+		setting.Count("clear-tool-uses.exclude-tools", "clear.exclude_tools",
+			func(p *p) int { return len(p.Clear.ExcludeTools) }, MaxExcludedTools),
+		setting.Count("", "hide.exclude", func(p *p) int { return len(p.Hide.Exclude) }, MaxHidden),
+		setting.Number("trim-messages", "trim.messages", func(p *p) *int { return &p.Trim.Messages }, 0, toolcalls.MaxMessages),
+		setting.Number("trim-tokens", "trim.tokens", func(p *p) *int64 { return &p.Trim.Tokens }, 0, toolcalls.MaxTokens),
+		setting.Number("trim-fraction", "trim.fraction", func(p *p) *float64 { return &p.Trim.Fraction }, 0, 1),
 	}
 }
 
-func (v *validator) triggers(field string, triggers []toolcalls.Trigger) {
-	for i, t := range triggers {
-		at := fmt.Sprintf("%s[%d]", field, i)
-		v.atLeast(at+".messages", int64(t.Messages), 0)
-		v.atLeast(at+".tokens", t.Tokens, 0)
-		v.fraction(at+".fraction", t.Fraction)
-		if t == (toolcalls.Trigger{}) {
-			v.fault(at, "sets nothing; set messages, tokens or fraction, or leave it out")
-		}
+func compressing() []setting.Field[Policy] {
+	type p = Policy
+	return []setting.Field[Policy]{
+		setting.Number("keep", "compress.keep.messages", func(p *p) *int { return &p.Compress.Keep.Messages }, 0, toolcalls.MaxMessages),
+		setting.Number("keep", "compress.keep.tokens", func(p *p) *int64 { return &p.Compress.Keep.Tokens }, 0, toolcalls.MaxTokens),
+		setting.Number("keep", "compress.keep.fraction", func(p *p) *float64 { return &p.Compress.Keep.Fraction }, 0, 1),
+		setting.Number("last-messages", "compress.last_n", func(p *p) *int { return &p.Compress.LastN }, 1, toolcalls.MaxMessages),
+		setting.Number("chunk-messages", "compress.chunk_messages",
+			func(p *p) *int { return &p.Compress.ChunkMessages }, 1, toolcalls.MaxMessages),
+		setting.Number("summary.max-tokens", "compress.max_tokens",
+			func(p *p) *int64 { return &p.Compress.MaxTokens }, MinSummaryTokens, MaxSummaryTokens),
+		setting.Number("summary.trim-tokens-to-summarize", "compress.trim_tokens_to_summarize",
+			func(p *p) *int64 { return &p.Compress.ChunkTokens }, MinChunkTokens, MaxChunkTokens),
+		setting.Count("concepts", "compress.facts.concepts", func(p *p) int { return len(p.Compress.Concepts) }, MaxConcepts),
 	}
 }
 
-func (v *validator) clear(path string, c Clear) {
-	v.triggers(path+".triggers", c.Triggers)
-	v.atLeast(path+".keep", int64(c.Keep), 0)
-	v.atLeast(path+".clear_at_least", c.ClearAtLeast, 0)
+// Faults finds what is wrong with a policy, whichever way it came, but for the names of models and custom strategies and for
+// fractions of an unknown window, which Decide refuses.
+func (p Policy) Faults() setting.Faults {
+	var fs setting.Faults
+	setting.Check(&fs, &p, always())
+	setting.Within(&fs, "", "hide.start_seq", p.Hide.StartSeq, 0, 1<<62)
+	if !slices.Contains([]Head{"", HeadSystemAndFirst, HeadSystemOrFirst, HeadSystem}, p.Head) {
+		fs.Add("head", "head", "must be %s, %s or %s", HeadSystemAndFirst, HeadSystemOrFirst, HeadSystem)
+	}
+	checkTriggers(&fs, "clear-tool-uses.trigger", "clear.triggers", p.Clear.Triggers)
+	atMostBytes(&fs, "clear-tool-uses.placeholder", "clear.placeholder", p.Clear.Placeholder, MaxPlaceholderBytes)
+	if p.Compress.Strategy != "" {
+		setting.Check(&fs, &p, compressing())
+		p.Compress.check(&fs)
+	}
+	return fs
 }
 
-func (v *validator) trim(path string, t Trim) {
-	v.atLeast(path+".messages", int64(t.Messages), 0)
-	v.atLeast(path+".tokens", t.Tokens, 0)
-	v.fraction(path+".fraction", t.Fraction)
-	if t == (Trim{}) {
-		v.fault(path, "sets no limit; set messages, tokens or fraction, or leave it out")
-	}
-}
-
-func (v *validator) compress(path string, c Compress) {
-	v.triggers(path+".triggers", c.Triggers)
-	v.atLeast(path+".keep.messages", int64(c.Keep.Messages), 0)
-	v.atLeast(path+".keep.tokens", c.Keep.Tokens, 0)
-	v.fraction(path+".keep.fraction", c.Keep.Fraction)
-	v.atLeast(path+".max_tokens", c.MaxTokens, 0)
-	v.atLeast(path+".trim_tokens_to_summarize", c.ChunkTokens, 0)
-	if c.Lossy && c.ChunkTokens == 0 {
-		v.fault(path+".lossy", "leaves out what does not fit trim_tokens_to_summarize, which is not set; set it or leave lossy out")
-	}
-	if !slices.Contains([]Fallback{FallbackKeep, FallbackDrop, FallbackWhole, FallbackExtract}, c.Fallback) {
-		v.fault(path+".fallback", "must be %q, %q, %q or empty to keep the messages", FallbackDrop, FallbackWhole, FallbackExtract)
+func (c Compress) check(fs *setting.Faults) {
+	checkTriggers(fs, "trigger", "compress.triggers", c.Triggers)
+	atMostBytes(fs, "summary.prompt", "compress.prompt", c.Prompt, MaxPromptBytes)
+	atMostBytes(fs, "summary.prefix", "compress.prefix", c.Prefix, MaxPrefixBytes)
+	if !slices.Contains([]Fallback{"", FallbackKeep, FallbackDrop, FallbackWhole, FallbackExtract}, c.Fallback) {
+		fs.Add("summary.fallback", "compress.fallback", "must be %s, %s, %s or %s", FallbackKeep, FallbackDrop, FallbackWhole, FallbackExtract)
 	}
 	if !slices.Contains([]memory.Role{0, memory.RoleUser, memory.RoleAssistant, memory.RoleSystem}, c.Role) {
-		v.fault(path+".role", "must be user, assistant or system")
+		fs.Add("summary.role", "compress.role", "must be user, assistant or system")
 	}
-	v.strategy(path, c)
+	if c.Strategy == StrategySince && c.Since.IsZero() {
+		fs.Add("", "compress.since", "is not set; give the time from which on messages are summarised")
+	}
+	if !c.Strategy.IsCustom() && c.Strategy != StrategySince && !slices.Contains(NamedStrategies(), c.Strategy) {
+		fs.Add("strategy", "compress", "has no strategy that is known")
+	}
+	c.checkConcepts(fs)
 }
 
-// strategy checks what belongs to one strategy.
-func (v *validator) strategy(path string, c Compress) {
-	switch c.Strategy {
-	case StrategyWhole, StrategyCustom:
-	case StrategyLastN:
-		v.atLeast(path+".last_n", int64(c.LastN), 1)
-	case StrategyChunked:
-		v.atLeast(path+".chunk_messages", int64(c.ChunkMessages), 1)
-	case StrategySince:
-		if c.Since.IsZero() {
-			v.fault(path+".since", "is not set; give the time from which on messages are summarised")
+func (c Compress) checkConcepts(fs *setting.Faults) {
+	if c.Strategy == StrategyFacts && len(c.Concepts) == 0 {
+		fs.Add("concepts", "compress.facts.concepts", "is empty, and facts has nothing to look for: name a concept with a description")
+	}
+	for i, one := range c.Concepts {
+		key, api := "concepts."+one.Keyword, fmt.Sprintf("compress.facts.concepts[%d]", i)
+		if one.Keyword == "" {
+			fs.Add("concepts", api+".keyword", "is empty; give the word that names the facts")
 		}
-	case StrategyFacts:
-		v.concepts(path+".concepts", c.Concepts)
-	default:
-		v.fault(path+".strategy", "must be %q, %q, %q, %q, %q or %q", StrategyWhole, StrategyLastN, StrategyChunked, StrategySince, StrategyFacts, StrategyCustom)
+		atMostBytes(fs, key, api+".keyword", one.Keyword, MaxKeywordBytes)
+		atMostBytes(fs, key+".description", api+".description", one.Description, MaxDescriptionBytes)
 	}
 }
 
-func (v *validator) concepts(path string, concepts []Concept) {
-	if len(concepts) == 0 {
-		v.fault(path, "is empty; name at least one thing to look for")
-	}
-	for i, c := range concepts {
-		if c.Keyword == "" {
-			v.fault(fmt.Sprintf("%s[%d].keyword", path, i), "is empty; give the word that names the facts")
+func checkTriggers(fs *setting.Faults, key, api string, triggers []toolcalls.Trigger) {
+	atMost(fs, key, api, len(triggers), MaxTriggers)
+	for i, t := range triggers {
+		at := fmt.Sprintf("%s[%d]", api, i)
+		setting.Within(fs, key, at+".messages", t.Messages, 0, toolcalls.MaxMessages)
+		setting.Within(fs, key, at+".tokens", t.Tokens, 0, toolcalls.MaxTokens)
+		setting.Within(fs, key, at+".fraction", t.Fraction, 0, 1)
+		if t == (toolcalls.Trigger{}) {
+			fs.Add(key, at, "sets nothing; set messages, tokens or fraction, or leave it out")
 		}
 	}
+}
+
+func atMostBytes(fs *setting.Faults, key, api, text string, limit int) {
+	if len(text) > limit {
+		fs.Add(key, api, "has %d bytes; the limit is %d", len(text), limit)
+	}
+}
+
+func atMost(fs *setting.Faults, key, api string, n, limit int) {
+	if n > limit {
+		fs.Add(key, api, "has %d entries; the limit is %d", n, limit)
+	}
+}
+
+// CheckWindow returns a memory.Error for the first fraction of a window that is not known (0), as a path of the API that
+// begins with path.
+func (p Policy) CheckWindow(path string, window int64) error {
+	if window > 0 {
+		return nil
+	}
+	for _, f := range p.fractions() {
+		if f.share > 0 {
+			return memory.InvalidField(path+"."+f.api, "is a share of the model's window, which is not known; "+
+				"name a model whose window is configured, "+
+				"set the window in tokens, or give tokens instead of a fraction")
+		}
+	}
+	return nil
+}
+
+// fraction is a share of the model's window, with its path in the API.
+type fraction struct {
+	api   string
+	share float64
+}
+
+// fractions are those that the policy looks at.
+func (p Policy) fractions() []fraction {
+	var all []fraction
+	add := func(api string, triggers []toolcalls.Trigger) {
+		for i, t := range triggers {
+			all = append(all, fraction{fmt.Sprintf("%s[%d].fraction", api, i), t.Fraction})
+		}
+	}
+	if p.Clear.Enabled {
+		add("clear.triggers", p.Clear.Triggers)
+	}
+	if p.Compresses() {
+		add("compress.triggers", p.Compress.Triggers)
+		all = append(all, fraction{"compress.keep.fraction", p.Compress.Keep.Fraction})
+	}
+	return append(all, fraction{"trim.fraction", p.Trim.Fraction})
 }

@@ -12,41 +12,50 @@ import (
 
 func TestValidate(t *testing.T) {
 	whole := func(change func(*history.Compress)) history.Policy {
-		c := history.Compress{Strategy: history.StrategyWhole}
+		c := history.Compress{
+			Strategy: history.StrategyWhole, LastN: 1, ChunkMessages: 1, Writing: history.Writing{MaxTokens: 500, ChunkTokens: 6000},
+		}
 		change(&c)
-		return history.Policy{Compress: &c}
+		return history.Policy{Compress: c}
 	}
 	for name, c := range map[string]struct {
 		policy history.Policy
-		field  string
+		field  string // in the API
+		key    string // in the configuration
 	}{
-		"an unknown head":                      {history.Policy{Head: "tail"}, "policy.head"},
-		"a start below zero":                   {history.Policy{Hide: history.Hide{StartSeq: -1}}, "policy.hide.start_seq"},
-		"a trigger that sets nothing":          {history.Policy{Clear: &history.Clear{Triggers: []toolcalls.Trigger{{}}}}, "policy.clear.triggers[0]"},
-		"a trigger below zero":                 {history.Policy{Clear: &history.Clear{Triggers: []toolcalls.Trigger{{Messages: 1}, {Tokens: -1}}}}, "policy.clear.triggers[1].tokens"},
-		"a fraction above one":                 {history.Policy{Clear: &history.Clear{Triggers: []toolcalls.Trigger{{Fraction: 1.5}}}}, "policy.clear.triggers[0].fraction"},
-		"a keep of uses below zero":            {history.Policy{Clear: &history.Clear{Keep: -1}}, "policy.clear.keep"},
-		"a least gain below zero":              {history.Policy{Clear: &history.Clear{ClearAtLeast: -1}}, "policy.clear.clear_at_least"},
-		"a trim without a limit":               {history.Policy{Trim: &history.Trim{}}, "policy.trim"},
-		"a limit below zero":                   {history.Policy{Trim: &history.Trim{Tokens: -5}}, "policy.trim.tokens"},
-		"a fraction of an unknown window":      {history.Policy{Trim: &history.Trim{Fraction: .5}}, "policy.trim.fraction"},
-		"no strategy":                          {history.Policy{Compress: &history.Compress{}}, "policy.compress.strategy"},
-		"a keep as a fraction without window":  {whole(func(c *history.Compress) { c.Keep.Fraction = .5 }), "policy.compress.keep.fraction"},
-		"a keep below zero":                    {whole(func(c *history.Compress) { c.Keep.Messages = -1 }), "policy.compress.keep.messages"},
-		"a summary of less than nothing":       {whole(func(c *history.Compress) { c.MaxTokens = -1 }), "policy.compress.max_tokens"},
-		"lossy without a limit":                {whole(func(c *history.Compress) { c.Lossy = true }), "policy.compress.lossy"},
-		"an unknown fallback":                  {whole(func(c *history.Compress) { c.Fallback = "pray" }), "policy.compress.fallback"},
-		"a summary as the result of a tool":    {whole(func(c *history.Compress) { c.Role = memory.RoleTool }), "policy.compress.role"},
-		"last_n without n":                     {whole(func(c *history.Compress) { c.Strategy = history.StrategyLastN }), "policy.compress.last_n"},
-		"chunks of nothing":                    {whole(func(c *history.Compress) { c.Strategy = history.StrategyChunked }), "policy.compress.chunk_messages"},
-		"since without a time":                 {whole(func(c *history.Compress) { c.Strategy = history.StrategySince }), "policy.compress.since"},
-		"facts about nothing":                  {whole(func(c *history.Compress) { c.Strategy = history.StrategyFacts }), "policy.compress.concepts"},
-		"a concept without a keyword":          {whole(func(c *history.Compress) { c.Strategy, c.Concepts = history.StrategyFacts, make([]history.Concept, 1) }), "policy.compress.concepts[0].keyword"},
-		"a limit of one call that is negative": {whole(func(c *history.Compress) { c.ChunkTokens = -1 }), "policy.compress.trim_tokens_to_summarize"},
+		"an unknown head":                      {history.Policy{Head: "tail"}, "policy.head", "head"},
+		"a start below zero":                   {history.Policy{Hide: history.Hide{StartSeq: -1}}, "policy.hide.start_seq", ""},
+		"a trigger that sets nothing":          {history.Policy{Clear: history.Clear{Enabled: true, Triggers: []toolcalls.Trigger{{}}}}, "policy.clear.triggers[0]", "clear-tool-uses.trigger"},
+		"a trigger below zero":                 {history.Policy{Clear: history.Clear{Enabled: true, Triggers: []toolcalls.Trigger{{Messages: 1}, {Tokens: -1}}}}, "policy.clear.triggers[1].tokens", "clear-tool-uses.trigger"},
+		"a fraction above one":                 {history.Policy{Clear: history.Clear{Enabled: true, Triggers: []toolcalls.Trigger{{Fraction: 1.5}}}}, "policy.clear.triggers[0].fraction", "clear-tool-uses.trigger"},
+		"a keep of uses below zero":            {history.Policy{Clear: history.Clear{Enabled: true, Keep: -1}}, "policy.clear.keep", "clear-tool-uses.keep"},
+		"a least gain below zero":              {history.Policy{Clear: history.Clear{Enabled: true, ClearAtLeast: -1}}, "policy.clear.clear_at_least", "clear-tool-uses.clear-at-least"},
+		"a limit below zero":                   {history.Policy{Trim: history.Trim{Tokens: -5}}, "policy.trim.tokens", "trim-tokens"},
+		"a keep below zero":                    {whole(func(c *history.Compress) { c.Keep.Messages = -1 }), "policy.compress.keep.messages", "keep"},
+		"a summary of less than nothing":       {whole(func(c *history.Compress) { c.MaxTokens = -1 }), "policy.compress.max_tokens", "summary.max-tokens"},
+		"an unknown fallback":                  {whole(func(c *history.Compress) { c.Fallback = "pray" }), "policy.compress.fallback", "summary.fallback"},
+		"a summary as the result of a tool":    {whole(func(c *history.Compress) { c.Role = memory.RoleTool }), "policy.compress.role", "summary.role"},
+		"last_n without n":                     {whole(func(c *history.Compress) { c.Strategy, c.LastN = history.StrategyLastN, 0 }), "policy.compress.last_n", "last-messages"},
+		"chunks of nothing":                    {whole(func(c *history.Compress) { c.Strategy, c.ChunkMessages = history.StrategyChunked, 0 }), "policy.compress.chunk_messages", "chunk-messages"},
+		"since without a time":                 {whole(func(c *history.Compress) { c.Strategy = history.StrategySince }), "policy.compress.since", ""},
+		"facts about nothing":                  {whole(func(c *history.Compress) { c.Strategy = history.StrategyFacts }), "policy.compress.facts.concepts", "concepts"},
+		"a concept without a keyword":          {whole(func(c *history.Compress) { c.Strategy, c.Concepts = history.StrategyFacts, make([]history.Concept, 1) }), "policy.compress.facts.concepts[0].keyword", "concepts"},
+		"a limit of one call that is negative": {whole(func(c *history.Compress) { c.ChunkTokens = -1 }), "policy.compress.trim_tokens_to_summarize", "summary.trim-tokens-to-summarize"},
 	} {
-		t.Run(name+" is an error that names the field", func(t *testing.T) {
-			_, err := history.Decide(t.Context(), history.History{Counter: counterOf(t, tokens.Chars4)}, c.policy)
-			if memory.ReasonOf(err) != memory.ReasonFieldInvalid || !strings.HasPrefix(err.Error(), c.field+": ") {
+		t.Run(name+" is a fault that names the field as the API and as the configuration do", func(t *testing.T) {
+			if fs := c.policy.Faults(); len(fs) != 1 || "policy."+fs[0].API != c.field || fs[0].Key != c.key {
+				t.Errorf("%+v", fs)
+			}
+		})
+	}
+	for field, p := range map[string]history.Policy{
+		"policy.trim.fraction":              {Trim: history.Trim{Fraction: .5}},
+		"policy.compress.keep.fraction":     whole(func(c *history.Compress) { c.Keep.Fraction = .5 }),
+		"policy.clear.triggers[0].fraction": {Clear: history.Clear{Enabled: true, Triggers: []toolcalls.Trigger{{Fraction: .5}}}},
+	} {
+		t.Run(field+" of an unknown window is an error that names the field", func(t *testing.T) {
+			_, err := history.Decide(t.Context(), history.History{Counter: counterOf(t, tokens.Chars4)}, p)
+			if memory.ReasonOf(err) != memory.ReasonFieldInvalid || !strings.HasPrefix(err.Error(), field+": ") {
 				t.Errorf("%v", err)
 			}
 		})
@@ -58,7 +67,7 @@ func TestValidate(t *testing.T) {
 		}
 	})
 	t.Run("an unknown window says how to set it", func(t *testing.T) {
-		err := history.Policy{Trim: &history.Trim{Fraction: .5}}.Validate("policy", 0)
+		err := history.Policy{Trim: history.Trim{Fraction: .5}}.CheckWindow("policy", 0)
 		for _, way := range []string{"name a model", "set the window", "tokens instead"} {
 			if err == nil || !strings.Contains(err.Error(), way) {
 				t.Errorf("%v does not say %q", err, way)
@@ -72,7 +81,7 @@ func TestValidate(t *testing.T) {
 	})
 	t.Run("a conversation without messages stays empty under every policy", func(t *testing.T) {
 		p := whole(func(*history.Compress) {})
-		p.Clear, p.Trim, p.Hide = &history.Clear{}, &history.Trim{Messages: 1, Tokens: 1}, history.Hide{StartSeq: 3}
+		p.Clear, p.Trim, p.Hide = history.Clear{Enabled: true}, history.Trim{Messages: 1, Tokens: 1}, history.Hide{StartSeq: 3}
 		if got := run(t, "", p); got.Changed || len(got.Effects) != 4 {
 			t.Errorf("%+v", got)
 		}

@@ -11,7 +11,7 @@ func policies() policy.Policies {
 	return policy.Policies{
 		Default: "default",
 		Profiles: map[string]policy.Profile{
-			"default": {BudgetTokens: 8000, RecentN: 10, Counter: "o200k_base", Recent: true},
+			"default": {BudgetTokens: 8000, RecentN: 10, Counter: "o200k_base", Sections: policy.Sections{Recent: true}},
 			"small":   {BudgetTokens: 1000, RecentN: 2, Counter: "chars_4"},
 			"half":    {BudgetTokens: 8000, BudgetShare: .5, Counter: "o200k_base"},
 		},
@@ -32,7 +32,7 @@ func resolve(t *testing.T, c policy.Call) policy.Resolved {
 }
 
 func TestResolve(t *testing.T) {
-	budget, off := int64(500), false
+	budget := int64(500)
 	t.Run("the call's profile goes before the session's, that before the default", func(t *testing.T) {
 		if r := resolve(t, policy.Call{}); r.Available != 8000 {
 			t.Errorf("default: %d", r.Available)
@@ -82,8 +82,8 @@ func TestResolve(t *testing.T) {
 			{"a large window, more reserved than the budget", policy.Call{Model: "large", ReserveOutputTokens: 9000, ToolSchemaTokens: 1000}, 8000, 190_000},
 			{"a small window", policy.Call{Model: "tiny", ReserveOutputTokens: 1000}, 3000, 3000},
 			{"a window that is all reserved", policy.Call{Model: "tiny", ReserveOutputTokens: 9000}, 0, 0},
-			{"a budget of the call", policy.Call{Model: "large", ReserveOutputTokens: 100, Overrides: policy.Overrides{BudgetTokens: &budget}}, 400, 400},
-			{"a budget of the call that is all reserved", policy.Call{ReserveOutputTokens: 900, Overrides: policy.Overrides{BudgetTokens: &budget}}, 0, 0},
+			{"a budget of the call", policy.Call{Model: "large", ReserveOutputTokens: 100, Overrides: policy.Overrides{}.With("budget-tokens", budget)}, 400, 400},
+			{"a budget of the call that is all reserved", policy.Call{ReserveOutputTokens: 900, Overrides: policy.Overrides{}.With("budget-tokens", budget)}, 0, 0},
 		} {
 			if r := resolve(t, c.call); r.Available != c.available || r.Most != c.most {
 				t.Errorf("%s: available %d, at most %d; want %d and %d", c.name, r.Available, r.Most, c.available, c.most)
@@ -96,13 +96,13 @@ func TestResolve(t *testing.T) {
 				t.Errorf("%q: available %d of %d, want %d", model, r.Available, r.BudgetTokens, want)
 			}
 		}
-		if r := resolve(t, policy.Call{Profile: "half", Model: "large", Overrides: policy.Overrides{BudgetTokens: &budget}}); r.Available != 500 {
+		if r := resolve(t, policy.Call{Profile: "half", Model: "large", Overrides: policy.Overrides{}.With("budget-tokens", budget)}); r.Available != 500 {
 			t.Errorf("the call's budget: %d", r.Available)
 		}
 	})
 	t.Run("overrides change only what they set", func(t *testing.T) {
-		r := resolve(t, policy.Call{Overrides: policy.Overrides{BudgetTokens: &budget, Recent: &off, Counter: "estimate"}})
-		if r.Available != 500 || r.Recent || r.Counter != "estimate" || r.RecentN != 10 {
+		r := resolve(t, policy.Call{Overrides: policy.Overrides{}.With("budget-tokens", budget).With("sections.recent", false).With("counter", "estimate")})
+		if r.Available != 500 || r.Sections.Recent || r.Counter != "estimate" || r.RecentN != 10 {
 			t.Errorf("resolved %+v", r)
 		}
 	})

@@ -12,6 +12,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/policy"
 )
 
 // The limits of the API, checked before anything is read or written. They are also in the proto's comments.
@@ -29,8 +30,7 @@ const (
 	maxURIBytes     = 8 << 10
 	maxQueryBytes   = 64 << 10
 	maxInstructions = 256 << 10
-	maxBudget       = 10_000_000
-	maxRecentN      = 1000
+	maxBudget       = policy.MaxTokens
 	maxSessionIDs   = 100
 	maxReplyBytes   = 3 << 20
 )

@@ -28,7 +28,7 @@ func (s *historyServer) CheckMessages(ctx context.Context, req *memoryv1.CheckMe
 	}
 	for _, f := range result.Findings {
 		out.Findings = append(out.Findings, &memoryv1.CheckFinding{
-			Index: int32(f.Index), MessageId: f.MessageID, Rule: f.Rule, Action: memoryv1.CheckAction(f.Action), Removed: f.Removed, Hint: f.Hint,
+			Index: int32(f.Index), MessageId: f.MessageID, Rule: f.Rule, Action: checkActions.to(f.Action), Removed: f.Removed, Hint: f.Hint,
 		})
 	}
 	return out, nil
@@ -61,15 +61,17 @@ func checkParams(req *memoryv1.CheckMessagesRequest) (service.CheckParams, error
 
 // checkRuleFrom converts a rule; what is wrong with its values is said when it is made ready.
 func checkRuleFrom(c *checker, field string, in *memoryv1.CheckRule) check.Rule {
+	action, _ := checkActions.from(in.GetAction())
 	r := check.Rule{
-		Name: c.label(field+".name", in.GetName()), Action: memory.CheckAction(in.GetAction()), Text: in.GetText(), Hint: in.GetHint(),
+		Name: c.label(field+".name", in.GetName()), Action: action, Text: in.GetText(), Hint: in.GetHint(),
 		Test: ruleTest(in),
 	}
 	for i, role := range in.GetRoles() {
-		if role < memoryv1.Role_ROLE_SYSTEM || role > memoryv1.Role_ROLE_TOOL {
+		own, ok := roles.from(role)
+		if !ok {
 			c.fault(fmt.Sprintf("%s.roles[%d]", field, i), "is %d; it must be system, developer, user, assistant or tool", role)
 		}
-		r.Roles = append(r.Roles, memory.Role(role))
+		r.Roles = append(r.Roles, own)
 	}
 	return r
 }
@@ -87,7 +89,7 @@ func ruleTest(in *memoryv1.CheckRule) check.Test {
 	case *memoryv1.CheckRule_Markup:
 		kinds := make(check.Markup, len(t.Markup.GetKinds()))
 		for i, k := range t.Markup.GetKinds() {
-			kinds[i] = check.Mark(k)
+			kinds[i], _ = marks.from(k)
 		}
 		return kinds
 	}
@@ -95,10 +97,10 @@ func ruleTest(in *memoryv1.CheckRule) check.Test {
 }
 
 func findingProto(f memory.Finding) *memoryv1.Finding {
-	out := &memoryv1.Finding{MessageId: f.MessageID, Kind: memoryv1.FindingKind(f.Kind), CallId: f.CallID}
+	out := &memoryv1.Finding{MessageId: f.MessageID, Kind: findingKinds.to(f.Kind), CallId: f.CallID}
 	if f.Kind == memory.FindingCheck {
 		out.Check = &memoryv1.CheckFinding{
-			Index: int32(f.Index), MessageId: f.MessageID, Rule: f.Rule, Action: memoryv1.CheckAction(f.Action), Removed: f.Removed,
+			Index: int32(f.Index), MessageId: f.MessageID, Rule: f.Rule, Action: checkActions.to(f.Action), Removed: f.Removed,
 		}
 	}
 	return out

@@ -8,13 +8,13 @@ import (
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
 	"github.com/stratamem/strata/internal/history"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/policy"
 	"github.com/stratamem/strata/internal/service"
 )
 
 // The limits of a history that is compacted.
 const (
-	maxCompact   = 10_000
-	maxStepLimit = 10_000
+	maxCompact = 10_000
 )
 
 func (s *historyServer) Compact(ctx context.Context, req *memoryv1.CompactRequest) (*memoryv1.CompactResponse, error) {
@@ -36,7 +36,7 @@ func compactParams(req *memoryv1.CompactRequest) (service.CompactParams, error) 
 		Policy: contextPolicyFrom(c, "policy", req.GetPolicy()), Profile: c.label("profile", req.GetProfile()), Model: c.label("model", req.GetModel()),
 		Window:    between(c, "window_tokens", req.GetWindowTokens(), 0, maxBudget),
 		Counter:   c.counter("counter", req.GetCounter()),
-		StepLimit: int(between(c, "step_limit", req.GetStepLimit(), 0, maxStepLimit)),
+		StepLimit: int(between(c, "step_limit", req.GetStepLimit(), 0, policy.MaxStepLimit)),
 	}
 	c.tokensOf("message_tokens", p.Tokens, len(p.Messages))
 	return p, c.err()
@@ -66,7 +66,7 @@ func compactProto(r service.Compacted, sent []memory.Message) *memoryv1.CompactR
 		out.Messages = append(out.Messages, p)
 	}
 	for _, o := range r.Omitted {
-		out.Omitted = append(out.Omitted, &memoryv1.OmittedMessage{MessageId: o.ID, Index: int32(o.Index), Reason: omitReason(o.Reason), Stage: string(o.Stage)})
+		out.Omitted = append(out.Omitted, &memoryv1.OmittedMessage{MessageId: o.ID, Index: int32(o.Index), Reason: historyOmitReasons.to(o.Reason), Stage: string(o.Stage)})
 	}
 	out.Summaries = writtenProto(r.Written, sent)
 	return out

@@ -67,78 +67,14 @@ func contextBytes(req *memoryv1.BuildContextRequest) int {
 }
 
 func (c *checker) render(r memoryv1.Render) assembly.Render {
-	if _, known := memoryv1.Render_name[int32(r)]; !known {
-		c.fault("render", "is %d; it must be structured, text, openai or anthropic", r)
-	}
 	if r == memoryv1.Render_RENDER_UNSPECIFIED {
 		return assembly.RenderStructured
 	}
-	return assembly.Render(r)
-}
-
-func (c *checker) overrides(in *memoryv1.ContextOverrides) policy.Overrides {
-	var o policy.Overrides
-	if in == nil {
-		return o
+	render, ok := renders.from(r)
+	if !ok {
+		c.fault("render", "is %d; it must be structured, text, openai or anthropic", r)
 	}
-	if in.BudgetTokens != nil {
-		budget := between(c, "overrides.budget_tokens", in.GetBudgetTokens(), 1, maxBudget)
-		o.BudgetTokens = &budget
-	}
-	if in.RecallFloor != nil {
-		floor := between(c, "overrides.recall_floor", in.GetRecallFloor(), 0, maxBudget)
-		o.Floor = &floor
-	}
-	if in.RecentN != nil {
-		n := int(between(c, "overrides.recent_n", in.GetRecentN(), 0, maxRecentN))
-		o.RecentN = &n
-	}
-	if in.TopK != nil {
-		k := int(between(c, "overrides.top_k", in.GetTopK(), 0, policy.MaxTopK))
-		o.TopK = &k
-	}
-	if in.MinScore != nil {
-		least := between(c, "overrides.min_score", in.GetMinScore(), 0, 1)
-		o.MinScore = &least
-	}
-	if in.MaxFacts != nil {
-		n := int(between(c, "overrides.max_facts", in.GetMaxFacts(), 0, policy.MaxFacts))
-		o.MaxFacts = &n
-	}
-	if in.MinFactScore != nil {
-		least := between(c, "overrides.min_fact_score", in.GetMinFactScore(), 0, 1)
-		o.MinFactScore = &least
-	}
-	o.Categories = c.categories("overrides.categories", in.GetCategories())
-	c.previousSessions("overrides.previous_sessions", in.GetPreviousSessions(), &o)
-	c.sections(in.GetSections(), &o)
-	o.MemoryRole = c.memoryRole(in.GetMemoryRole())
-	o.MemoryPlace = c.memoryPlace(in.GetMemoryPlace())
-	o.Counter = c.counter("overrides.counter", in.GetCounter())
-	o.History = contextPolicyFrom(c, "overrides.policy", in.GetPolicy())
-	if in.GetPolicy().GetHide() != nil {
-		c.fault("overrides.policy.hide", "is set, but a session is hidden from by UpdateSession's context_start_seq and UpdateMessage's hidden; leave it out")
-	}
-	if in.StepLimit != nil {
-		n := int(between(c, "overrides.step_limit", in.GetStepLimit(), 1, maxStepLimit))
-		o.StepLimit = &n
-	}
-	return o
-}
-
-// previousSessions checks which sessions' summaries are asked for.
-func (c *checker) previousSessions(field string, in *memoryv1.PreviousSessions, o *policy.Overrides) {
-	if in == nil {
-		return
-	}
-	if in.Max != nil {
-		n := int(between(c, field+".max", in.GetMax(), 0, policy.MaxSessions))
-		o.MaxSessions = &n
-	}
-	if in.GetMaxAge() != nil {
-		age := c.timeout(field+".max_age", in.GetMaxAge(), 0)
-		o.MaxAge = &age
-	}
+	return render
 }
 
 // defaultFreshness is how long a context waits for background work when it is not told.
@@ -157,57 +93,20 @@ func (c *checker) freshness(field string, in *memoryv1.Freshness) *service.Wait 
 	}
 }
 
-func (c *checker) sections(in []*memoryv1.SectionSwitch, o *policy.Overrides) {
-	switches := map[memoryv1.SectionKind]**bool{
-		memoryv1.SectionKind_SECTION_KIND_STATE:             &o.State,
-		memoryv1.SectionKind_SECTION_KIND_NOTES:             &o.Notes,
-		memoryv1.SectionKind_SECTION_KIND_FACTS:             &o.LongTerm,
-		memoryv1.SectionKind_SECTION_KIND_PERIODS:           &o.Periods,
-		memoryv1.SectionKind_SECTION_KIND_PREVIOUS_SESSIONS: &o.Previous,
-		memoryv1.SectionKind_SECTION_KIND_SUMMARY:           &o.Running,
-		memoryv1.SectionKind_SECTION_KIND_RECALLED:          &o.Recalled,
-		memoryv1.SectionKind_SECTION_KIND_SESSION_FACTS:     &o.OfSession,
-		memoryv1.SectionKind_SECTION_KIND_RECENT:            &o.Recent,
-	}
-	for i, s := range in {
-		to, ok := switches[s.GetSection()]
-		if !ok {
-			c.fault(fmt.Sprintf("overrides.sections[%d].section", i), "cannot be switched; any section but instructions and pending can")
-			continue
-		}
-		enabled := s.GetEnabled()
-		*to = &enabled
-	}
-}
-
 func (c *checker) memoryPlace(p memoryv1.MemoryPlace) policy.MemoryPlace {
-	//exhaustive:enforce
-	switch p {
-	case memoryv1.MemoryPlace_MEMORY_PLACE_UNSPECIFIED:
-		return ""
-	case memoryv1.MemoryPlace_MEMORY_PLACE_BEFORE:
-		return policy.MemoryBefore
-	case memoryv1.MemoryPlace_MEMORY_PLACE_AFTER:
-		return policy.MemoryAfter
+	place, ok := memoryPlaces.from(p)
+	if !ok && p != memoryv1.MemoryPlace_MEMORY_PLACE_UNSPECIFIED {
+		c.fault("overrides.memory_place", "is %d; it must be before or after", p)
 	}
-	c.fault("overrides.memory_place", "is %d; it must be before or after", p)
-	return ""
+	return place
 }
 
 func (c *checker) memoryRole(r memoryv1.MemoryRole) policy.MemoryRole {
-	//exhaustive:enforce
-	switch r {
-	case memoryv1.MemoryRole_MEMORY_ROLE_UNSPECIFIED:
-		return ""
-	case memoryv1.MemoryRole_MEMORY_ROLE_SYSTEM:
-		return policy.MemoryAsSystem
-	case memoryv1.MemoryRole_MEMORY_ROLE_DEVELOPER:
-		return policy.MemoryAsDeveloper
-	case memoryv1.MemoryRole_MEMORY_ROLE_USER:
-		return policy.MemoryAsUser
+	role, ok := memoryRoles.from(r)
+	if !ok && r != memoryv1.MemoryRole_MEMORY_ROLE_UNSPECIFIED {
+		c.fault("overrides.memory_role", "is %d; it must be system, developer or user", r)
 	}
-	c.fault("overrides.memory_role", "is %d; it must be system, developer or user", r)
-	return ""
+	return role
 }
 
 func contextProto(r service.ContextResult, explain bool) (*memoryv1.BuildContextResponse, error) {
@@ -231,7 +130,7 @@ func contextProto(r service.ContextResult, explain bool) (*memoryv1.BuildContext
 		out.Sections = append(out.Sections, sectionProto(s, r, explain))
 	}
 	for _, o := range r.Omitted {
-		out.Omitted = append(out.Omitted, &memoryv1.Omission{SessionId: o.SessionID, FromSeq: o.From, ToSeq: o.To, Reason: memoryv1.OmitReason(o.Reason)})
+		out.Omitted = append(out.Omitted, &memoryv1.Omission{SessionId: o.SessionID, FromSeq: o.From, ToSeq: o.To, Reason: omitReasons.to(o.Reason)})
 	}
 	if explain {
 		out.Retrieval = &memoryv1.Retrieval{
@@ -279,7 +178,7 @@ func coverageProto(c assembly.Coverage) *memoryv1.Coverage {
 }
 
 func sectionProto(s assembly.Section, r service.ContextResult, explain bool) *memoryv1.Section {
-	out := &memoryv1.Section{Kind: memoryv1.SectionKind(s.Kind), Tokens: s.Tokens, Items: make([]*memoryv1.ContextItem, len(s.Items))}
+	out := &memoryv1.Section{Kind: sectionKinds.to(s.Kind), Tokens: s.Tokens, Items: make([]*memoryv1.ContextItem, len(s.Items))}
 	for i, item := range s.Items {
 		out.Items[i] = itemProto(r.UserID, item)
 		if !explain {
@@ -297,8 +196,8 @@ func sectionProto(s assembly.Section, r service.ContextResult, explain bool) *me
 
 func itemProto(userID string, i assembly.Item) *memoryv1.ContextItem {
 	out := &memoryv1.ContextItem{
-		SessionId: i.SessionID, MessageId: i.MessageID, Seq: i.Seq, Role: memoryv1.Role(i.Role), Name: i.Name,
-		CreateTime: timeProto(i.CreateTime), Tokens: i.Tokens, Text: i.Text, Selection: memoryv1.Selection(i.Selection),
+		SessionId: i.SessionID, MessageId: i.MessageID, Seq: i.Seq, Role: roles.to(i.Role), Name: i.Name,
+		CreateTime: timeProto(i.CreateTime), Tokens: i.Tokens, Text: i.Text, Selection: selections.to(i.Selection),
 	}
 	if i.Cut != nil {
 		out.Cut = &memoryv1.TextRange{Start: int32(i.Cut.Start), End: int32(i.Cut.End)}

@@ -101,7 +101,7 @@ func (s *summaryServer) ListSummaryRevisions(
 
 func summaryRevisionProto(r memory.SummaryRevision) *memoryv1.SummaryRevision {
 	out := &memoryv1.SummaryRevision{
-		Revision: r.Revision, Cause: memoryv1.SummaryCause(r.Cause), Text: r.Text, Tokens: r.Tokens.O200K, CreateTime: timeProto(r.CreateTime),
+		Revision: r.Revision, Cause: summaryCauses.to(r.Cause), Text: r.Text, Tokens: r.Tokens.O200K, CreateTime: timeProto(r.CreateTime),
 	}
 	if r.Kind == memory.SummarySession && len(r.Covers) > 0 {
 		out.ThroughSeq = r.Covers[0].Range.To

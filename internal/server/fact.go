@@ -21,10 +21,10 @@ const (
 // factProto converts a fact of the user for a reply.
 func factProto(userID string, f memory.Fact) *memoryv1.Fact {
 	return &memoryv1.Fact{
-		UserId: userID, FactId: f.ID, Text: f.Text, Category: memoryv1.Category(f.Category), Tags: f.Tags,
+		UserId: userID, FactId: f.ID, Text: f.Text, Category: categories.to(f.Category), Tags: f.Tags,
 		Significance: int32(f.Significance), Confidence: f.Confidence, Subject: f.Subject, Attribute: f.Attribute,
 		Evidence: evidenceProto(f.Evidence), ValidFrom: timeProto(f.ValidFrom), ValidTo: timeProto(f.ValidTo),
-		SupersededBy: f.SupersededBy, Pinned: f.Pinned, Origin: memoryv1.FactOrigin(f.Origin), Protected: f.Protected,
+		SupersededBy: f.SupersededBy, Pinned: f.Pinned, Origin: factOrigins.to(f.Origin), Protected: f.Protected,
 		Language: f.Language, Model: f.Model, CreateTime: timeProto(f.CreateTime), UpdateTime: timeProto(f.UpdateTime),
 		LastUsedTime: timeProto(f.LastUsedTime), Revision: f.Revision, Etag: f.ETag(),
 	}
@@ -66,10 +66,11 @@ func (c *checker) statement(field, s string) {
 }
 
 func (c *checker) category(field string, k memoryv1.Category) memory.Category {
-	if _, known := memoryv1.Category_name[int32(k)]; !known {
+	category, ok := categories.from(k)
+	if !ok && k != memoryv1.Category_CATEGORY_UNSPECIFIED {
 		c.fault(field, "is %d; it must be preference, personal_info, goal, pain_point, decision or other", k)
 	}
-	return memory.Category(k)
+	return category
 }
 
 // categories checks which categories are asked for; nil means all.

@@ -220,7 +220,7 @@ func revisionsProto(userID string, revisions []memory.FactRevision) *memoryv1.Li
 	out := &memoryv1.ListFactRevisionsResponse{}
 	for _, r := range revisions[:min(len(revisions), maxRevisions)] {
 		out.Revisions = append(out.Revisions, &memoryv1.FactRevision{
-			Fact: factProto(userID, r.Fact), Cause: memoryv1.FactCause(r.Cause), JobId: r.SlotID,
+			Fact: factProto(userID, r.Fact), Cause: factCauses.to(r.Cause), JobId: r.SlotID,
 		})
 	}
 	out.Revisions = out.Revisions[:fitting(out.Revisions)]

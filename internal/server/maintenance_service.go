@@ -77,10 +77,11 @@ func (c *checker) views(field string, in []memoryv1.View) []memory.View {
 	c.count(field, len(in), maxFilters)
 	var out []memory.View
 	for i, v := range in {
-		if _, known := memoryv1.View_name[int32(v)]; !known || v == memoryv1.View_VIEW_UNSPECIFIED {
+		view, ok := views.from(v)
+		if !ok {
 			c.fault(fmt.Sprintf("%s[%d]", field, i), "is %d; it must be vectors, facts or transcript", v)
 		}
-		out = append(out, memory.View(v))
+		out = append(out, view)
 	}
 	return out
 }

@@ -33,8 +33,8 @@ func checkMessageSize(c *checker, path string, m *memoryv1.Message) int {
 }
 
 func messageFrom(c *checker, path string, in *memoryv1.Message) memory.Message {
-	role := memory.Role(in.GetRole())
-	if role < memory.RoleSystem || role > memory.RoleTool {
+	role, ok := roles.from(in.GetRole())
+	if !ok {
 		c.fault(path+".role", "is %v; it must be system, developer, user, assistant or tool", in.GetRole())
 	}
 	m := memory.Message{
@@ -54,17 +54,19 @@ func originFrom(c *checker, field string, o memoryv1.Origin, role memory.Role) m
 	if o == memoryv1.Origin_ORIGIN_UNSPECIFIED {
 		return memory.DefaultOrigin(role)
 	}
-	if _, known := memoryv1.Origin_name[int32(o)]; !known {
+	origin, ok := origins.from(o)
+	if !ok {
 		c.fault(field, "is %d, which names no origin", o)
 	}
-	return memory.Origin(o)
+	return origin
 }
 
 func extractModeFrom(c *checker, field string, e memoryv1.ExtractMode) memory.ExtractMode {
-	if _, known := memoryv1.ExtractMode_name[int32(e)]; !known {
+	mode, ok := extractModes.from(e)
+	if !ok && e != memoryv1.ExtractMode_EXTRACT_MODE_UNSPECIFIED {
 		c.fault(field, "is %d; it must be allow or none", e)
 	}
-	return memory.ExtractMode(e)
+	return mode
 }
 
 // extractOrAllowFrom is for what is updated: naming it without a value allows.
@@ -172,12 +174,13 @@ func imageFrom(c *checker, field string, in *memoryv1.ImageSize) *memory.Image {
 	if in == nil {
 		return nil
 	}
-	if _, known := memoryv1.ImageDetail_name[int32(in.GetDetail())]; !known {
+	detail, ok := imageDetails.from(in.GetDetail())
+	if !ok && in.GetDetail() != memoryv1.ImageDetail_IMAGE_DETAIL_UNSPECIFIED {
 		c.fault(field+".detail", "is %d; it must be low or high", in.GetDetail())
 	}
 	out := memory.Image{
 		Width: int(between(c, field+".width", in.GetWidth(), 0, maxPixels)), Height: int(between(c, field+".height", in.GetHeight(), 0, maxPixels)),
-		Detail: memory.ImageDetail(in.GetDetail()),
+		Detail: detail,
 	}
 	if (out.Width == 0) != (out.Height == 0) {
 		c.fault(field, "has a width or a height alone; give both or neither")
@@ -192,7 +195,7 @@ func imageProto(i *memory.Image) *memoryv1.ImageSize {
 	if i == nil {
 		return nil
 	}
-	return &memoryv1.ImageSize{Width: int32(i.Width), Height: int32(i.Height), Detail: memoryv1.ImageDetail(i.Detail)}
+	return &memoryv1.ImageSize{Width: int32(i.Width), Height: int32(i.Height), Detail: imageDetails.to(i.Detail)}
 }
 
 func uriFrom(c *checker, path string, in *memoryv1.Uri) memory.Part {
@@ -206,9 +209,9 @@ func uriFrom(c *checker, path string, in *memoryv1.Uri) memory.Part {
 // messageProto converts a message for a reply.
 func messageProto(m memory.Message) *memoryv1.Message {
 	out := &memoryv1.Message{
-		Id: m.ID, Seq: m.Seq, TurnNo: m.TurnNo, Role: memoryv1.Role(m.Role), Name: m.Name, Parts: partsProto(m.Parts),
+		Id: m.ID, Seq: m.Seq, TurnNo: m.TurnNo, Role: roles.to(m.Role), Name: m.Name, Parts: partsProto(m.Parts),
 		Tags: m.Tags, Metadata: structProto(m.Metadata), CreateTime: timeProto(m.CreateTime), RecordTime: timeProto(m.RecordTime),
-		Origin: memoryv1.Origin(m.Origin), Extract: memoryv1.ExtractMode(m.Extract), Pinned: m.Pinned, Hidden: m.Hidden,
+		Origin: origins.to(m.Origin), Extract: extractModes.to(m.Extract), Pinned: m.Pinned, Hidden: m.Hidden,
 		TokenCounts: &memoryv1.TokenCounts{O200KBase: m.Tokens.O200K, Cl100KBase: m.Tokens.CL100K},
 	}
 	if m.Original != nil {

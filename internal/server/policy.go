@@ -1,115 +1,94 @@
 package server
 
 import (
+	"cmp"
 	"fmt"
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
 	"github.com/stratamem/strata/internal/history"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/setting"
 	"github.com/stratamem/strata/internal/toolcalls"
 )
 
-// The limits of a context policy.
-const (
-	maxHistoryMessages = 100_000
-	maxTriggers        = 16
-	maxPolicyTools     = 100
-	maxConcepts        = 32
-	maxKeyword         = 64
-	maxDescription     = 1 << 10
-	maxWords           = 1 << 10 // of a placeholder or prefix
-	maxPrompt          = 16 << 10
-	minSummaryTokens   = 50
-	maxSummaryTokens   = 10_000
-	minChunkTokens     = 500
-	maxChunkTokens     = 1_000_000
-	maxExcluded        = 1000
-	// chunkTokens is what a call of a summariser reads where the policy does not say: what fits the smallest windows in use.
-	chunkTokens = 6000
-)
-
-// contextPolicyFrom answers a context policy, nil where none is given. Its fractions are checked where the window is known.
+// contextPolicyFrom converts a context policy, nil where none is given. Its fractions are checked where the window is known.
 func contextPolicyFrom(c *checker, field string, in *memoryv1.ContextPolicy) *history.Policy {
 	if in == nil {
 		return nil
 	}
-	return &history.Policy{
-		Hide: hidePolicyFrom(c, field+".hide", in.GetHide()), Clear: clearPolicyFrom(c, field+".clear", in.GetClear()),
-		Compress: compressPolicyFrom(c, field+".compress", in.GetCompress()), Trim: trimPolicyFrom(c, field+".trim", in.GetTrim()),
+	p := &history.Policy{
+		Hide:  hidePolicyFrom(c, field+".hide", in.GetHide()),
+		Clear: clearPolicyFrom(c, field+".clear", in.GetClear()),
+		Trim: history.Trim{
+			Messages: int(in.GetTrim().GetMessages()), Tokens: in.GetTrim().GetTokens(), Fraction: in.GetTrim().GetFraction(),
+		},
 		Head: headFrom(c, field+".head", in.GetHead()), KeepTags: tagsFrom(c, field+".keep_tags", in.GetKeepTags()),
 		PreserveMemory: in.GetPreserveMemory(),
+	}
+	if in.GetTrim() != nil && !p.Trims() {
+		c.fault(field+".trim", "sets no limit; set messages, tokens or fraction, or leave it out")
+	}
+	if in.GetCompress() != nil {
+		p.Compress = compressPolicyFrom(c, field+".compress", in.GetCompress())
+	}
+	c.all(field, p.Faults())
+	return p
+}
+
+// all takes over what is wrong with a part of a request, whose paths begin with the field.
+func (c *checker) all(field string, faults setting.Faults) {
+	for _, f := range faults {
+		if f.Text != "" {
+			c.fault(field+"."+f.API, "%s", f.Text)
+		} else {
+			c.fault(field+"."+f.API, "is %v; it must be from %v to %v", f.Value, f.Low, f.High)
+		}
 	}
 }
 
 func hidePolicyFrom(c *checker, field string, in *memoryv1.HidePolicy) history.Hide {
-	c.count(field+".exclude", len(in.GetExclude()), maxExcluded)
-	for i, id := range in.GetExclude() {
-		c.id(fmt.Sprintf("%s.exclude[%d]", field, i), id)
-	}
+	checkIDs(c, field+".exclude", in.GetExclude())
 	return history.Hide{StartID: c.label(field+".start_id", in.GetStartId()), Exclude: in.GetExclude()}
 }
 
-func triggersFrom(c *checker, field string, in []*memoryv1.ContextTrigger) []toolcalls.Trigger {
-	c.count(field, len(in), maxTriggers)
+func checkIDs(c *checker, field string, all []string) {
+	for i, id := range all {
+		c.id(fmt.Sprintf("%s[%d]", field, i), id)
+	}
+}
+
+func triggers(in []*memoryv1.ContextTrigger) []toolcalls.Trigger {
 	var out []toolcalls.Trigger
-	for i, t := range in {
-		at := fmt.Sprintf("%s[%d]", field, i)
-		one := toolcalls.Trigger{
-			Messages: int(between(c, at+".messages", t.GetMessages(), 0, maxHistoryMessages)),
-			Tokens:   between(c, at+".tokens", t.GetTokens(), 0, maxBudget), Fraction: between(c, at+".fraction", t.GetFraction(), 0, 1),
-		}
-		if one == (toolcalls.Trigger{}) {
-			c.fault(at, "sets nothing; set messages, tokens or fraction, or leave it out")
-		}
-		out = append(out, one)
+	for _, t := range in {
+		out = append(out, toolcalls.Trigger{Messages: int(t.GetMessages()), Tokens: t.GetTokens(), Fraction: t.GetFraction()})
 	}
 	return out
 }
 
-func clearPolicyFrom(c *checker, field string, in *memoryv1.ClearPolicy) *history.Clear {
-	if in == nil {
-		return nil
-	}
-	c.count(field+".exclude_tools", len(in.GetExcludeTools()), maxPolicyTools)
-	for i, name := range in.GetExcludeTools() {
-		c.id(fmt.Sprintf("%s.exclude_tools[%d]", field, i), name)
-	}
-	c.bytes(field+".placeholder", len(in.GetPlaceholder()), maxWords)
-	return &history.Clear{
-		Triggers: triggersFrom(c, field+".triggers", in.GetTriggers()), Keep: int(between(c, field+".keep", in.GetKeep(), 0, maxHistoryMessages)),
-		ClearAtLeast: between(c, field+".clear_at_least", in.GetClearAtLeast(), 0, maxBudget),
+func clearPolicyFrom(c *checker, field string, in *memoryv1.ClearPolicy) history.Clear {
+	checkIDs(c, field+".exclude_tools", in.GetExcludeTools())
+	return history.Clear{
+		Enabled: in != nil, Triggers: triggers(in.GetTriggers()), Keep: int(in.GetKeep()), ClearAtLeast: in.GetClearAtLeast(),
 		ExcludeTools: in.GetExcludeTools(), ClearInputs: in.GetClearToolInputs(), Placeholder: in.GetPlaceholder(),
 	}
 }
 
-func compressPolicyFrom(c *checker, field string, in *memoryv1.CompressPolicy) *history.Compress {
-	if in == nil {
-		return nil
-	}
-	out := &history.Compress{
-		Triggers: triggersFrom(c, field+".triggers", in.GetTriggers()),
-		Keep: toolcalls.Keep{
-			Messages: int(between(c, field+".keep.messages", in.GetKeep().GetMessages(), 0, maxHistoryMessages)),
-			Tokens:   between(c, field+".keep.tokens", in.GetKeep().GetTokens(), 0, maxBudget),
-			Fraction: between(c, field+".keep.fraction", in.GetKeep().GetFraction(), 0, 1),
+// compressPolicyFrom converts a policy for the older part. Numbers that are not set get what the configuration has by default.
+func compressPolicyFrom(c *checker, field string, in *memoryv1.CompressPolicy) history.Compress {
+	keep := in.GetKeep()
+	out := history.Compress{
+		Triggers: triggers(in.GetTriggers()),
+		Keep:     toolcalls.Keep{Messages: int(keep.GetMessages()), Tokens: keep.GetTokens(), Fraction: keep.GetFraction()},
+		LastN:    history.DefaultLastN, ChunkMessages: history.DefaultChunkMessages,
+		Writing: history.Writing{
+			Prompt: in.GetPrompt(), Model: c.label(field+".model", in.GetModel()), Lossy: in.GetLossy(),
+			MaxTokens:   cmp.Or(in.GetMaxTokens(), history.DefaultSummaryTokens),
+			ChunkTokens: cmp.Or(in.GetTrimTokensToSummarize(), history.DefaultChunkTokens),
+			Fallback:    fallbackFrom(c, field+".fallback", in.GetFallback()), Role: summaryRoleFrom(c, field+".role", in.GetRole()), Prefix: in.GetPrefix(),
 		},
-		Prompt: in.GetPrompt(), Model: c.label(field+".model", in.GetModel()), Lossy: in.GetLossy(),
-		MaxTokens:   c.orDefault(field+".max_tokens", in.GetMaxTokens(), history.DefaultSummaryTokens, minSummaryTokens, maxSummaryTokens),
-		ChunkTokens: c.orDefault(field+".trim_tokens_to_summarize", in.GetTrimTokensToSummarize(), chunkTokens, minChunkTokens, maxChunkTokens),
-		Fallback:    fallbackFrom(c, field+".fallback", in.GetFallback()), Role: summaryRoleFrom(c, field+".role", in.GetRole()), Prefix: in.GetPrefix(),
 	}
-	c.bytes(field+".prompt", len(out.Prompt), maxPrompt)
-	c.bytes(field+".prefix", len(out.Prefix), maxWords)
-	setStrategy(c, field, in, out)
+	setStrategy(c, field, in, &out)
 	return out
-}
-
-// orDefault checks a number for which 0 stands for a default.
-func (c *checker) orDefault(field string, got, byDefault, low, high int64) int64 {
-	if got == 0 {
-		return byDefault
-	}
-	return between(c, field, got, low, high)
 }
 
 // setStrategy says what the older part becomes.
@@ -118,95 +97,69 @@ func setStrategy(c *checker, field string, in *memoryv1.CompressPolicy, out *his
 	case *memoryv1.CompressPolicy_Whole:
 		out.Strategy = history.StrategyWhole
 	case *memoryv1.CompressPolicy_LastN:
-		out.Strategy, out.LastN = history.StrategyLastN, int(between(c, field+".last_n", s.LastN, 1, maxHistoryMessages))
+		out.Strategy, out.LastN = history.StrategyLastN, int(s.LastN)
 	case *memoryv1.CompressPolicy_ChunkMessages:
-		out.Strategy, out.ChunkMessages = history.StrategyChunked, int(between(c, field+".chunk_messages", s.ChunkMessages, 1, maxHistoryMessages))
+		out.Strategy, out.ChunkMessages = history.StrategyChunked, int(s.ChunkMessages)
 	case *memoryv1.CompressPolicy_Since:
 		out.Strategy, out.Since = history.StrategySince, c.time(field+".since", s.Since)
 	case *memoryv1.CompressPolicy_Facts:
 		out.Strategy, out.Concepts = history.StrategyFacts, conceptsFrom(c, field+".facts.concepts", s.Facts.GetConcepts())
 	case *memoryv1.CompressPolicy_Custom:
-		out.Strategy, out.Name = history.StrategyCustom, c.id(field+".custom", s.Custom)
+		out.Strategy = history.Custom(c.id(field+".custom", s.Custom))
 	default:
 		c.fault(field, "has no strategy; set whole, last_n, chunk_messages, since, facts or custom")
 	}
 }
 
 func conceptsFrom(c *checker, field string, in []*memoryv1.Concept) []history.Concept {
-	c.count(field, len(in), maxConcepts)
-	if len(in) == 0 {
-		c.fault(field, "is empty; name at least one thing to look for")
-	}
 	var out []history.Concept
 	for i, one := range in {
 		at := fmt.Sprintf("%s[%d]", field, i)
-		c.id(at+".keyword", one.GetKeyword())
-		c.bytes(at+".keyword", len(one.GetKeyword()), maxKeyword)
-		c.bytes(at+".description", len(one.GetDescription()), maxDescription)
-		if _, known := memoryv1.FactCount_name[int32(one.GetCount())]; !known {
-			c.fault(at+".count", "is %d; it must be single or multiple", one.GetCount())
-		}
+		c.label(at+".keyword", one.GetKeyword())
 		out = append(out, history.Concept{
-			Keyword: one.GetKeyword(), Description: one.GetDescription(), Multiple: one.GetCount() != memoryv1.FactCount_FACT_COUNT_SINGLE,
+			Keyword: one.GetKeyword(), Description: one.GetDescription(), Single: isSingle(c, at+".count", one.GetCount()),
 		})
 	}
 	return out
 }
 
-func trimPolicyFrom(c *checker, field string, in *memoryv1.TrimPolicy) *history.Trim {
-	if in == nil {
-		return nil
+// isSingle reports whether one fact is looked for, and not as many as there are.
+func isSingle(c *checker, field string, in memoryv1.FactCount) bool {
+	//exhaustive:enforce
+	switch in {
+	case memoryv1.FactCount_FACT_COUNT_SINGLE:
+		return true
+	case memoryv1.FactCount_FACT_COUNT_UNSPECIFIED, memoryv1.FactCount_FACT_COUNT_MULTIPLE:
+		return false
 	}
-	out := history.Trim{
-		Messages: int(between(c, field+".messages", in.GetMessages(), 0, maxHistoryMessages)),
-		Tokens:   between(c, field+".tokens", in.GetTokens(), 0, maxBudget), Fraction: between(c, field+".fraction", in.GetFraction(), 0, 1),
-	}
-	if out == (history.Trim{}) {
-		c.fault(field, "sets no limit; set messages, tokens or fraction, or leave it out")
-	}
-	return &out
+	c.fault(field, "is %d; it must be single or multiple", in)
+	return false
 }
 
 func headFrom(c *checker, field string, in memoryv1.ContextHead) history.Head {
-	//exhaustive:enforce
-	switch in {
-	case memoryv1.ContextHead_CONTEXT_HEAD_UNSPECIFIED, memoryv1.ContextHead_CONTEXT_HEAD_SYSTEM_AND_FIRST:
-		return history.HeadSystemAndFirst
-	case memoryv1.ContextHead_CONTEXT_HEAD_SYSTEM_OR_FIRST:
-		return history.HeadSystemOrFirst
-	case memoryv1.ContextHead_CONTEXT_HEAD_SYSTEM:
-		return history.HeadSystem
+	head, ok := heads.from(in)
+	if !ok && in != memoryv1.ContextHead_CONTEXT_HEAD_UNSPECIFIED {
+		c.fault(field, "is %d; it must be system_and_first, system_or_first or system", in)
 	}
-	c.fault(field, "is %d; it must be system_and_first, system_or_first or system", in)
-	return ""
+	return head
 }
 
 func fallbackFrom(c *checker, field string, in memoryv1.CompressFallback) history.Fallback {
-	//exhaustive:enforce
-	switch in {
-	case memoryv1.CompressFallback_COMPRESS_FALLBACK_UNSPECIFIED, memoryv1.CompressFallback_COMPRESS_FALLBACK_KEEP:
-		return history.FallbackKeep
-	case memoryv1.CompressFallback_COMPRESS_FALLBACK_DROP:
-		return history.FallbackDrop
-	case memoryv1.CompressFallback_COMPRESS_FALLBACK_WHOLE:
-		return history.FallbackWhole
-	case memoryv1.CompressFallback_COMPRESS_FALLBACK_EXTRACT:
-		return history.FallbackExtract
+	fallback, ok := fallbackNames.from(in)
+	if !ok && in != memoryv1.CompressFallback_COMPRESS_FALLBACK_UNSPECIFIED {
+		c.fault(field, "is %d; it must be keep, drop, whole or extract", in)
 	}
-	c.fault(field, "is %d; it must be keep, drop, whole or extract", in)
-	return ""
+	return fallback
 }
 
-// summaryRoleFrom answers in whose voice summaries stand, 0 where nothing is said.
+// summaryRoleFrom is in whose voice summaries stand, 0 where nothing is said.
 func summaryRoleFrom(c *checker, field string, in memoryv1.Role) memory.Role {
-	//exhaustive:enforce
-	switch in {
-	case memoryv1.Role_ROLE_UNSPECIFIED, memoryv1.Role_ROLE_USER, memoryv1.Role_ROLE_ASSISTANT, memoryv1.Role_ROLE_SYSTEM:
-		return memory.Role(in)
-	case memoryv1.Role_ROLE_DEVELOPER, memoryv1.Role_ROLE_TOOL: // refused as an unknown one is
+	role, _ := roles.from(in)
+	if role == memory.RoleDeveloper || role == memory.RoleTool || role == 0 && in != memoryv1.Role_ROLE_UNSPECIFIED {
+		c.fault(field, "is %v; it must be user, assistant or system", in)
+		return 0
 	}
-	c.fault(field, "is %v; it must be user, assistant or system", in)
-	return 0
+	return role
 }
 
 func clearedProto(all []history.Cleared) []*memoryv1.ClearedToolUse {
@@ -227,40 +180,4 @@ func effectsProto(all []history.Effect) []*memoryv1.PolicyEffect {
 		}
 	}
 	return out
-}
-
-// omitReasons are the API's names of why a history lacks a message.
-func omitReason(r history.Reason) memoryv1.HistoryOmitReason {
-	//exhaustive:enforce
-	switch r {
-	case history.ReasonHidden:
-		return memoryv1.HistoryOmitReason_HISTORY_OMIT_REASON_HIDDEN
-	case history.ReasonTied:
-		return memoryv1.HistoryOmitReason_HISTORY_OMIT_REASON_TIED
-	case history.ReasonSummarised:
-		return memoryv1.HistoryOmitReason_HISTORY_OMIT_REASON_SUMMARISED
-	case history.ReasonFacts:
-		return memoryv1.HistoryOmitReason_HISTORY_OMIT_REASON_FACTS
-	case history.ReasonRecalled:
-		return memoryv1.HistoryOmitReason_HISTORY_OMIT_REASON_RECALLED
-	case history.ReasonDropped:
-		return memoryv1.HistoryOmitReason_HISTORY_OMIT_REASON_DROPPED
-	case history.ReasonFiltered:
-		return memoryv1.HistoryOmitReason_HISTORY_OMIT_REASON_FILTERED
-	case history.ReasonLossy:
-		return memoryv1.HistoryOmitReason_HISTORY_OMIT_REASON_LOSSY
-	case history.ReasonMessages:
-		return memoryv1.HistoryOmitReason_HISTORY_OMIT_REASON_MESSAGES
-	case history.ReasonBudget:
-		return memoryv1.HistoryOmitReason_HISTORY_OMIT_REASON_BUDGET
-	case history.ReasonRepeated:
-		return memoryv1.HistoryOmitReason_HISTORY_OMIT_REASON_REPEATED
-	case history.ReasonOrphan:
-		return memoryv1.HistoryOmitReason_HISTORY_OMIT_REASON_ORPHAN_RESULT
-	case history.ReasonUnanswered:
-		return memoryv1.HistoryOmitReason_HISTORY_OMIT_REASON_UNANSWERED_CALL
-	case history.ReasonEmpty:
-		return memoryv1.HistoryOmitReason_HISTORY_OMIT_REASON_EMPTY
-	}
-	return memoryv1.HistoryOmitReason_HISTORY_OMIT_REASON_UNSPECIFIED
 }

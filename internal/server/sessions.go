@@ -145,6 +145,6 @@ func sessionProto(s memory.Session) *memoryv1.Session {
 		State: structProto(s.State), StateRevision: s.StateRevision, LastTurnNo: s.LastTurnNo, LastSeq: s.LastSeq,
 		CreateTime: timeProto(s.CreateTime), UpdateTime: timeProto(s.UpdateTime), Etag: s.ETag,
 		LastMessageTime: timeProto(s.LastMessageTime),
-		Extract:         memoryv1.ExtractMode(s.Extract), ContextStartSeq: s.ContextStart,
+		Extract:         extractModes.to(s.Extract), ContextStartSeq: s.ContextStart,
 	}
 }

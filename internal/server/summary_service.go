@@ -71,12 +71,16 @@ func (c *checker) unset(field, s, why string) {
 	}
 }
 
-// summaryKind answers the kind, a session's where none is set.
+// summaryKind returns the kind, a session's where none is set.
 func (c *checker) summaryKind(field string, k memoryv1.SummaryKind) memory.SummaryKind {
-	if _, known := memoryv1.SummaryKind_name[int32(k)]; !known {
+	if k == memoryv1.SummaryKind_SUMMARY_KIND_UNSPECIFIED {
+		return memory.SummarySession
+	}
+	kind, ok := summaryKinds.from(k)
+	if !ok {
 		c.fault(field, "is %d; it must be session, week or month", k)
 	}
-	return max(memory.SummaryKind(k), memory.SummarySession)
+	return kind
 }
 
 func (s *summaryServer) ListSummaries(ctx context.Context, req *memoryv1.ListSummariesRequest) (*memoryv1.ListSummariesResponse, error) {
@@ -137,7 +141,7 @@ func (s *summaryServer) Summarize(ctx context.Context, req *memoryv1.SummarizeRe
 
 func summaryProto(userID string, s service.Summary) *memoryv1.Summary {
 	out := &memoryv1.Summary{
-		UserId: userID, Kind: memoryv1.SummaryKind(s.Kind), SessionId: s.SessionID, Name: s.Name, Text: s.Text,
+		UserId: userID, Kind: summaryKinds.to(s.Kind), SessionId: s.SessionID, Name: s.Name, Text: s.Text,
 		ThroughSeq: s.Through, StartTime: timeProto(s.Start), EndTime: timeProto(s.End), Tokens: s.Tokens,
 		Corrected: slices.ContainsFunc(s.Nodes, func(n memory.SummaryNode) bool { return n.Model == memory.PersonModel }),
 		Withheld:  s.Withheld, Rebuilding: s.Rebuilding, Revision: s.Revision.Revision, Etag: s.ETag(),

@@ -100,7 +100,7 @@ func (c *checker) timezone(field, s string) string {
 
 func userProto(u memory.User) *memoryv1.User {
 	return &memoryv1.User{
-		UserId: u.Ref.UserID, Timezone: u.Timezone, Language: u.Language, Extract: memoryv1.ExtractMode(u.Extract),
+		UserId: u.Ref.UserID, Timezone: u.Timezone, Language: u.Language, Extract: extractModes.to(u.Extract),
 		CreateTime: timeProto(u.CreateTime), UpdateTime: timeProto(u.UpdateTime), Etag: u.ETag,
 		State: structProto(u.State), StateRevision: u.StateRevision,
 	}

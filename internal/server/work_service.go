@@ -64,10 +64,11 @@ func (c *checker) watermarks(field string, in []memoryv1.Watermark) []service.Wa
 	c.count(field, len(in), maxFilters)
 	var out []service.Watermark
 	for i, w := range in {
-		if _, known := memoryv1.Watermark_name[int32(w)]; !known || w == memoryv1.Watermark_WATERMARK_UNSPECIFIED {
+		watermark, ok := watermarkNames.from(w)
+		if !ok {
 			c.fault(fmt.Sprintf("%s[%d]", field, i), "is %d; it must be indexed, extracted or summarised", w)
 		}
-		out = append(out, service.Watermark(w))
+		out = append(out, watermark)
 	}
 	return out
 }
@@ -127,36 +128,24 @@ func jobQuery(ctx context.Context, req *memoryv1.ListJobsRequest) (service.JobQu
 func maintenanceKinds(asked []memoryv1.JobKind) []service.MaintenanceKind {
 	var out []service.MaintenanceKind
 	for _, kind := range []service.MaintenanceKind{service.MaintenanceReembed, service.MaintenanceReindex, service.MaintenanceVerify} {
-		if len(asked) == 0 || slices.Contains(asked, maintenanceKindProto(kind)) {
+		if len(asked) == 0 || slices.Contains(asked, maintenanceNames.to(kind)) {
 			out = append(out, kind)
 		}
 	}
 	return out
 }
 
-func maintenanceKindProto(k service.MaintenanceKind) memoryv1.JobKind {
-	//exhaustive:enforce
-	switch k {
-	case service.MaintenanceReembed:
-		return memoryv1.JobKind_JOB_KIND_REEMBED
-	case service.MaintenanceReindex:
-		return memoryv1.JobKind_JOB_KIND_REINDEX
-	case service.MaintenanceVerify:
-		return memoryv1.JobKind_JOB_KIND_VERIFY
-	}
-	return memoryv1.JobKind_JOB_KIND_UNSPECIFIED
-}
-
-// jobKinds answers the kinds of slots that are meant; those of no user are none.
+// jobKinds returns the kinds of slots that are meant; those of no user are none.
 func (c *checker) jobKinds(field string, in []memoryv1.JobKind) []memory.SlotKind {
 	c.count(field, len(in), maxFilters)
 	var out []memory.SlotKind
 	for i, k := range in {
-		if _, known := memoryv1.JobKind_name[int32(k)]; !known || k == memoryv1.JobKind_JOB_KIND_UNSPECIFIED {
+		kind, ofUser := jobKinds.from(k)
+		if _, ofNone := maintenanceNames.from(k); !ofUser && !ofNone {
 			c.fault(fmt.Sprintf("%s[%d]", field, i), "is %d; it must be extract, summarize, merge, week, month, reembed, reindex or verify", k)
 		}
-		if k < memoryv1.JobKind_JOB_KIND_REEMBED || k == memoryv1.JobKind_JOB_KIND_REBUILD {
-			out = append(out, memory.SlotKind(k))
+		if ofUser {
+			out = append(out, kind)
 		}
 	}
 	return out
@@ -166,10 +155,11 @@ func (c *checker) jobStates(field string, in []memoryv1.JobState) []memory.SlotS
 	c.count(field, len(in), maxFilters)
 	var out []memory.SlotState
 	for i, st := range in {
-		if _, known := memoryv1.JobState_name[int32(st)]; !known || st == memoryv1.JobState_JOB_STATE_UNSPECIFIED {
+		state, ok := jobStates.from(st)
+		if !ok {
 			c.fault(fmt.Sprintf("%s[%d]", field, i), "is %d; it must be open, answered, parked, applied, skipped, split or reverted", st)
 		}
-		out = append(out, memory.SlotState(st))
+		out = append(out, state)
 	}
 	return out
 }
@@ -271,15 +261,15 @@ func (s *workServer) RevertJob(ctx context.Context, req *memoryv1.RevertJobReque
 	}
 	out := &memoryv1.RevertJobResponse{Job: jobProto(slot)}
 	for _, f := range facts {
-		out.Facts = append(out.Facts, &memoryv1.RevertedFact{FactId: f.FactID, Outcome: memoryv1.RevertOutcome(f.Outcome)})
+		out.Facts = append(out.Facts, &memoryv1.RevertedFact{FactId: f.FactID, Outcome: revertOutcomes.to(f.Outcome)})
 	}
 	return out, nil
 }
 
 func jobProto(slot memory.Slot) *memoryv1.Job {
 	out := &memoryv1.Job{
-		JobId: slot.ID(), UserId: slot.User.UserID, SessionId: slot.SessionID, Kind: memoryv1.JobKind(slot.Kind),
-		State: memoryv1.JobState(slot.State), Generation: int32(slot.Generation), Attempts: int32(slot.Attempts),
+		JobId: slot.ID(), UserId: slot.User.UserID, SessionId: slot.SessionID, Kind: jobKinds.to(slot.Kind),
+		State: jobStates.to(slot.State), Generation: int32(slot.Generation), Attempts: int32(slot.Attempts),
 		NotBefore: timeProto(slot.NotBefore), Reason: slot.Reason, ModelCalls: int32(slot.Usage.Calls),
 		InputTokens: slot.Usage.InputTokens, OutputTokens: slot.Usage.OutputTokens,
 		CreateTime: timeProto(slot.CreateTime), UpdateTime: timeProto(slot.UpdateTime),
@@ -292,12 +282,12 @@ func jobProto(slot memory.Slot) *memoryv1.Job {
 
 func maintenanceProto(j service.MaintenanceJob) *memoryv1.Job {
 	out := &memoryv1.Job{
-		JobId: j.ID, Kind: maintenanceKindProto(j.Kind), State: memoryv1.JobState(j.State), Reason: j.Reason,
+		JobId: j.ID, Kind: maintenanceNames.to(j.Kind), State: jobStates.to(j.State), Reason: j.Reason,
 		Done: j.Done, Total: j.Total, CreateTime: timeProto(j.CreateTime), UpdateTime: timeProto(j.UpdateTime),
 	}
 	for _, c := range j.Checks {
 		out.Checks = append(out.Checks, &memoryv1.ViewCheck{
-			View: memoryv1.View(c.View), Checked: c.Checked, Missing: c.Missing, Stale: c.Stale, Orphan: c.Orphan,
+			View: views.to(c.View), Checked: c.Checked, Missing: c.Missing, Stale: c.Stale, Orphan: c.Orphan,
 			Repaired: c.Repaired, Pending: c.Pending,
 		})
 	}

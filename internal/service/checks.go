@@ -42,7 +42,7 @@ func (s *Histories) CheckMessages(ctx context.Context, p CheckParams) (Checked, 
 	if len(p.Rules) > 0 {
 		counter = tokens.Within(ctx, counter)
 	}
-	rules, err := rulesOf(p, resolved.Checks, counter)
+	rules, err := rulesOf(p, resolved.Rules, counter)
 	if err != nil {
 		return Checked{}, err
 	}

@@ -61,7 +61,7 @@ func (s *Histories) Compact(ctx context.Context, p CompactParams) (Compacted, er
 	}
 	counter = tokens.Within(ctx, counter)
 	plan, err := history.Decide(ctx, history.History{
-		Messages: counted(withSecrets(p.Messages, resolved.Secrets), p.Tokens, counter), Counter: counter, Window: cmp.Or(p.Window, resolved.Window),
+		Messages: counted(withSecrets(p.Messages, resolved.MaskSecrets), p.Tokens, counter), Counter: counter, Window: cmp.Or(p.Window, resolved.Window),
 	}, resolved.History)
 	if err != nil {
 		return Compacted{}, err
@@ -81,9 +81,11 @@ func (s *Histories) Compact(ctx context.Context, p CompactParams) (Compacted, er
 
 func compactCall(p CompactParams) policy.Call {
 	c := countedFor(p.Profile, p.Model, p.Counter)
-	c.Overrides.History = p.Policy
+	if p.Policy != nil {
+		c.Overrides = c.Overrides.With(policy.History, *p.Policy)
+	}
 	if p.StepLimit > 0 {
-		c.Overrides.StepLimit = &p.StepLimit
+		c.Overrides = c.Overrides.With(policy.StepLimit, p.StepLimit)
 	}
 	return c
 }

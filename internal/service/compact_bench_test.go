@@ -30,8 +30,8 @@ func compactor(p history.Policy) *service.Histories {
 // clearAndTrim clears old tool results and leaves out what is too much.
 func clearAndTrim() history.Policy {
 	return history.Policy{
-		Clear: &history.Clear{Triggers: []toolcalls.Trigger{{Tokens: 1000}}, Keep: 3},
-		Trim:  &history.Trim{Tokens: 20_000}, KeepTags: []string{"constraint"},
+		Clear: history.Clear{Enabled: true, Triggers: []toolcalls.Trigger{{Tokens: 1000}}, Keep: 3},
+		Trim:  history.Trim{Tokens: 20_000}, KeepTags: []string{"constraint"},
 	}
 }
 
@@ -105,8 +105,9 @@ func BenchmarkCompactCold(b *testing.B) {
 // BenchmarkCompactWhole makes two mebibytes into one built-in summary: short sentences, each with a number, and such that
 // are full of names, dates and decisions.
 func BenchmarkCompactWhole(b *testing.B) {
-	s := compactor(history.Policy{Compress: &history.Compress{
-		Keep: toolcalls.Keep{Messages: 1}, Strategy: history.StrategyWhole, Fallback: history.FallbackExtract,
+	s := compactor(history.Policy{Compress: history.Compress{
+		Keep: toolcalls.Keep{Messages: 1}, Strategy: history.StrategyWhole,
+		Writing: history.Writing{Fallback: history.FallbackExtract},
 	}})
 	const most = 2 << 20
 	for name, sentence := range map[string]string{

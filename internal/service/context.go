@@ -120,8 +120,8 @@ func (s *ContextBuilder) BuildContext(ctx context.Context, p ContextParams) (Con
 	if err != nil {
 		return ContextResult{}, err
 	}
-	p.Pending = withSecrets(withEchoes(p.Pending, fences), resolved.Secrets)
-	p.Query = maskedWords(p.Query, resolved.Secrets)
+	p.Pending = withSecrets(withEchoes(p.Pending, fences), resolved.MaskSecrets)
+	p.Query = maskedWords(p.Query, resolved.MaskSecrets)
 	g, err := s.gather(ctx, p, work, fences, resolved)
 	if err != nil {
 		return ContextResult{}, err
@@ -220,12 +220,7 @@ func (s *ContextBuilder) decide(ctx context.Context, p ContextParams, g gathered
 		Available: r.Available, Most: r.Most, Reserved: r.Reserved, MaxBytes: p.MaxBytes,
 		Documents: r.Documents || r.Window == 0 && p.Render == assembly.RenderAnthropic, // all of Anthropic's own models do
 		Counter:   counter, TakeApart: s.sentences.by(r.Counter), Render: p.Render,
-		Policy: assembly.Policy{
-			RecentN: r.RecentN, TopK: r.TopK, RecallShare: r.RecallShare, State: r.State, Notes: r.Notes, NoteShare: r.NotesShare, Recalled: r.Profile.Recalled,
-			Recent: r.Recent, MemoryRole: r.MemoryRole, MemoryPlace: r.MemoryPlace, CacheMark: r.CacheMark, MaxFacts: r.Facts.Max, FactShare: r.Facts.Share,
-			SummaryShare: r.Summaries.Share, Floor: r.Floor,
-		},
-		Terms: g.found.Terms,
+		Policy: r.Profile, Terms: g.found.Terms,
 	}
 	hits := newRecallReader(ctx, s, p.Ref.UserRef, h.tail, &out)
 	defer hits.wait()
@@ -244,7 +239,7 @@ func (s *ContextBuilder) decide(ctx context.Context, p ContextParams, g gathered
 // headingLanguage is the language of a context's headings: the profile's, else the user's, else that of what the user said
 // lately.
 func headingLanguage(p ContextParams, g gathered, r policy.Resolved) string {
-	if tag := cmp.Or(r.Language, g.language); tag != "" {
+	if tag := cmp.Or(r.Headings, g.language); tag != "" {
 		return tag
 	}
 	words := lastSaid(p.Pending, latestSaid)

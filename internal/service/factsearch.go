@@ -46,7 +46,7 @@ func (s *Searcher) SearchFacts(ctx context.Context, p FactSearch) (FactsFound, e
 	if p.AsOf.IsZero() {
 		p.AsOf = s.now()
 	}
-	p.Query = maskedWords(p.Query, resolved.Secrets)
+	p.Query = maskedWords(p.Query, resolved.MaskSecrets)
 	in := s.newScope(ctx, p.User, func() (string, error) { return p.Query, nil })
 	times, err := timesOf(when.Read(p.Query), in, p.AsOf)
 	if err != nil {

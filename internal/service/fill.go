@@ -17,7 +17,7 @@ func (s *ContextBuilder) gatherFill(
 	r policy.Resolved, hidden func() (memory.Hidden, error), found Found, tail memory.Place,
 ) ([]rank.Hit, error) {
 	inTail := func(p memory.Place) bool { return p.Session == tail.Session && p.Seq >= tail.Seq }
-	if reaches(found.Hits, fillFrom*min(r.Floor, r.Available), r.Counter, inTail) {
+	if reaches(found.Hits, fillFrom*min(r.RecallFloor, r.Available), r.Counter, inTail) {
 		return nil, nil
 	}
 	unseen, err := hidden()
@@ -41,7 +41,7 @@ func firstSeq(session memory.Session, tail []memory.Message) memory.Place {
 // fills reports whether messages may stand in a context that were not found. A profile that asks for a least relevance wants
 // none.
 func fills(r policy.Resolved) bool {
-	return r.Floor > 0 && r.Profile.Recalled && r.TopK > 0 && r.MinScore == 0
+	return r.RecallFloor > 0 && r.Sections.Recalled && r.TopK > 0 && r.MinScore == 0
 }
 
 // reaches reports whether the hits take so many tokens at least by a counter, beside those that stand in the context anyway.

@@ -137,7 +137,7 @@ func (s *ContextBuilder) gatherHistory(ctx context.Context, p ContextParams, r p
 		return err
 	}
 	g.told = found
-	if r.History.Compress != nil {
+	if r.History.Compresses() {
 		return s.gatherPromised(ctx, p, r, g)
 	}
 	return s.gatherCovered(ctx, r, g)
@@ -174,7 +174,7 @@ func (s *ContextBuilder) runningBefore(ctx context.Context, session memory.Sessi
 }
 
 // keptRaw is how many of the latest messages stand raw whatever summaries cover.
-func keptRaw(r policy.Resolved) int { return max(r.RecentN, r.Work.Summary.KeepMessages) }
+func keptRaw(r policy.Resolved) int { return max(r.RecentN, r.Summaries.KeepMessages) }
 
 // runningItem is what assembly is told of a session's running summary.
 func runningItem(in Summary) *assembly.Summary {
@@ -399,13 +399,13 @@ func (s *ContextBuilder) contextFacts(ctx context.Context, p ContextParams, in s
 	}
 	longTerm := r.Facts.LongTerm && r.Facts.Max > 0
 	fill := 0
-	if r.Floor > 0 && r.Facts.MinScore == 0 {
+	if r.RecallFloor > 0 && r.Facts.MinScore == 0 {
 		fill = r.Facts.Max
 	}
 	ask := factAsk{FactQuery: rank.FactQuery{
 		Categories: r.Facts.Categories,
 		AsOf:       p.AsOf, Formula: formulaOf(r.Facts), MinScore: r.Facts.MinScore, Limit: r.Facts.Max,
-		Core: r.Facts.Core, CoreSignificance: r.Facts.CoreSignificance, Wishes: min(r.Facts.Core, policy.CoreWishes), Fill: fill,
+		Core: r.Facts.Core, CoreSignificance: r.Facts.CoreSignificance, Wishes: min(r.Facts.Core, r.Facts.Wishes), Fill: fill,
 	}}
 	if longTerm {
 		ask.vector, ask.related, ask.Terms = in.vector, true, text.Terms(query)
@@ -476,7 +476,7 @@ func (s *ContextBuilder) tail(ctx context.Context, session memory.Session, runni
 	if running != nil {
 		q.After = max(q.After, running.To)
 	}
-	if isSet(r.History) {
+	if r.History.IsSet() {
 		q.MaxTokens = max(q.MaxTokens, min(q.MaxTokens*policyReach, policyTokens))
 		mostTokens, mostMessages := trimReach(r)
 		q.MaxTokens, q.Limit = min(q.MaxTokens, mostTokens), min(q.Limit, mostMessages)
@@ -520,7 +520,7 @@ func (s *ContextBuilder) recall(
 		hidden, err := in.hidden()
 		return err == nil && hidden.Has(at) // the error is reported below
 	}
-	if r.Profile.Recalled && r.TopK > 0 {
+	if r.Sections.Recalled && r.TopK > 0 {
 		err = s.search.understand(&ask, in, p.AsOf)
 	}
 	if err != nil {

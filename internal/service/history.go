@@ -84,8 +84,8 @@ func (s *Histories) counter(p CountParams) (tokens.Counter, error) {
 // model is given, "" for the profile's.
 func countedFor(profile, model, counter string) policy.Call {
 	c := policy.Call{Profile: profile, Model: model}
-	if model == "" {
-		c.Overrides.Counter = counter
+	if model == "" && counter != "" {
+		c.Overrides = c.Overrides.With(policy.Counter, counter)
 	}
 	return c
 }

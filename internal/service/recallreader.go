@@ -35,7 +35,7 @@ type recallReader struct {
 // must wait in the end.
 func newRecallReader(ctx context.Context, b *ContextBuilder, user memory.UserRef, tail []memory.Message, out *ContextResult) *recallReader {
 	r := &recallReader{ctx: ctx, b: b, user: user, out: out}
-	if out.Policy.Profile.Recalled {
+	if out.Policy.Sections.Recalled {
 		r.ahead = worthReading(out.Found.Hits, likelyRoom(out.Policy, tail), out.Policy.Counter)
 	}
 	early, stop := context.WithCancel(ctx)

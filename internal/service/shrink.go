@@ -25,9 +25,6 @@ type shrunk struct {
 	dropped []memory.SeqRange
 }
 
-// isSet reports whether a policy does anything.
-func isSet(p history.Policy) bool { return p.Clear != nil || p.Compress != nil || p.Trim != nil }
-
 // policyReach is how many times further back the tail is read where a context policy is applied: what it clears or
 // summarises takes little of the budget.
 const policyReach = 20
@@ -68,10 +65,10 @@ func (s *ContextBuilder) gatherPromised(ctx context.Context, p ContextParams, r 
 
 // validOverride refuses a call's own policy that cannot be applied, by the API's name of what is wrong with it.
 func validOverride(p ContextParams, r policy.Resolved) error {
-	if p.Policy.Overrides.History == nil {
+	if !p.Policy.Overrides.Has(policy.History) {
 		return nil
 	}
-	return r.History.Validate("overrides.policy", r.Window)
+	return r.History.CheckWindow("overrides.policy", r.Window)
 }
 
 // promised finds out whether the policy's strategy is due for the session, and answers the last message that it takes. Of a
@@ -91,11 +88,11 @@ func (s *ContextBuilder) promised(ctx context.Context, p ContextParams, r policy
 		all = append(all, m)
 	}
 	trial := unasked(r.History)
-	trial.Trim = nil
+	trial.Trim = history.Trim{}
 	if len(g.tail) > 0 && g.tail[0].Seq > beforeStart(g.work.Session)+1 {
 		trial.Compress.Triggers = nil
 	}
-	if trial.Compress.Strategy != history.StrategyCustom {
+	if !trial.Compress.Strategy.IsCustom() {
 		trial.Compress.Prompt = anySummary // what it is answered is of no interest
 	}
 	plan, err := history.Decide(ctx, history.History{Messages: all, Counter: tokens.Within(ctx, counter), Window: r.Window}, trial)
@@ -130,12 +127,10 @@ func leftOut(r assembly.Result, session string) bool {
 // due is a policy of which what was found to be due for the whole session is done, whatever is left of it.
 func (d promise) due(p history.Policy) history.Policy {
 	if d.compresses {
-		c := *p.Compress
-		c.Triggers, p.Compress = nil, &c
+		p.Compress.Triggers = nil
 	}
 	if d.clears {
-		c := *p.Clear
-		c.Triggers, p.Clear = nil, &c
+		p.Clear.Triggers = nil
 	}
 	return p
 }
@@ -145,12 +140,12 @@ func (d promise) due(p history.Policy) history.Policy {
 func trimReach(r policy.Resolved) (mostTokens int64, mostMessages int) {
 	mostTokens, mostMessages = math.MaxInt64, maxTail
 	t := r.History.Trim
-	if t == nil || r.History.Compress != nil {
+	if !r.History.Trims() || r.History.Compresses() {
 		return mostTokens, mostMessages
 	}
 	if limit := t.Limit(r.Window); limit > 0 {
 		reach := int64(2)
-		if r.History.Clear != nil { // what is cleared takes little of the limit
+		if r.History.Clear.Enabled { // what is cleared takes little of the limit
 			reach = policyReach
 		}
 		mostTokens = limit * reach * slack(r.Counter)
@@ -192,7 +187,7 @@ func (s *ContextBuilder) gatherHead(ctx context.Context, r policy.Resolved, g *g
 		first = g.tail[0].Seq
 	}
 	from := beforeStart(g.work.Session)
-	if !isSet(r.History) || first <= from+1 {
+	if !r.History.IsSet() || first <= from+1 {
 		return nil
 	}
 	q := store.MessageQuery{Ref: g.work.Session.Ref, After: from, Before: first, Limit: headMessages, MaxBytes: maxTailBytes}
@@ -275,7 +270,7 @@ func headOf(messages []memory.Message, keeps history.Head) []memory.Message {
 // equal and none waits.
 func (s *ContextBuilder) shrink(ctx context.Context, p ContextParams, g gathered, r policy.Resolved) (shrunk, error) {
 	out := shrunk{running: g.running, tail: g.tail, kept: g.head}
-	if !isSet(r.History) || len(g.tail) == 0 {
+	if !r.History.IsSet() || len(g.tail) == 0 {
 		return out, nil
 	}
 	counter, err := tokens.ByName(r.Counter)
@@ -315,19 +310,18 @@ func visible(all []memory.Message) []memory.Message {
 
 // unasked is a policy for which no model has to be asked, and which loses nothing.
 func unasked(p history.Policy) history.Policy {
-	if p.Compress == nil {
+	if !p.Compresses() {
 		return p
 	}
-	c := *p.Compress
+	c := &p.Compress
 	c.Lossy, c.Fallback = false, history.FallbackExtract
 	if c.Prompt != "" || c.Strategy == history.StrategyFacts {
 		c.Prompt = ""
-		if c.Strategy == history.StrategyFacts || c.Strategy == history.StrategyCustom {
+		if c.Strategy == history.StrategyFacts || c.Strategy.IsCustom() {
 			c.Strategy = history.StrategyWhole
 		}
 	}
 	c.Model, c.Prefix = builtinOnly, ""
-	p.Compress = &c
 	return p
 }
 

@@ -30,7 +30,7 @@ func (s *ContextBuilder) gatherStates(
 	out.instructions = p.Instructions
 	out.state, notes = memory.SplitNotes(session)
 	out.notes = notesOf(notes, false)
-	if !r.Notes && p.Template == "" {
+	if !r.Sections.Notes && p.Template == "" {
 		return out, nil
 	}
 	user, err := s.store.User(ctx, p.Ref.UserRef)

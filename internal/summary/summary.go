@@ -17,25 +17,26 @@ const (
 	FormRecursive Form = "recursive" // previous summary + new messages: n rewrites lose r^n
 )
 
-// Policy is when a session is summarised and how.
+// Policy says when a session is summarised and how. Triggers are counted over messages that no leaf covers: any of them that
+// is set fires, at or above its value. Of the keeps, which a trigger leaves without a summary, the largest that is set counts.
+// Idleness summarises everything, kept messages too. Tags are those of a profile: see policy.Profile.
 type Policy struct {
-	Form Form
-	// Triggers: any of them that is set, each at or above its value, counted over messages no leaf covers.
-	TriggerMessages int           // 0 for none
-	TriggerTokens   int64         // 0 for none
-	TriggerFraction float64       // of Window; 0 for none
-	Window          int64         // the tokens the fraction is of; 0 when unknown
-	Idle            time.Duration // without a new message; 0 for never. Idle summarises everything, kept messages too
-	// Keep: the latest messages that a trigger leaves raw. The largest of those set counts.
-	KeepMessages int
-	KeepTokens   int64
-	KeepFraction float64
-	Merge        int   // siblings that are merged one level up, at least 2; 4 by default
-	MaxTokens    int64 // of one summary
-	ChunkTokens  int64 // of the messages in one call: what fits the summariser
-	ResultBytes  int   // how much of a tool's result the summariser is shown; 0 for 1,500
-	Style        Style // of summaries of sessions
-	PeriodStyle  Style // of summaries of weeks and months
+	Form            Form          `name:"form" default:"tree" enum:"tree,recursive" help:"tree: summaries of ranges, merged level by level. recursive: each rewrites the one before together with the new messages."`
+	TriggerMessages int           `name:"trigger-messages" default:"11" help:"Summarise at so many messages without a summary, {limits}; 0 for never."`
+	TriggerTokens   int64         `name:"trigger-tokens" default:"0" help:"Summarise at so many tokens without a summary, {limits}; 0 for never."`
+	TriggerFraction float64       `name:"trigger-fraction" default:"0" help:"Summarise at this fraction of window, {limits}; 0 for never."`
+	Window          int64         `name:"window" default:"0" help:"The tokens that the fractions are of: the window of the model that the contexts are for, {limits}."`
+	Idle            time.Duration `name:"idle" default:"5m" help:"Summarise the rest so long after the last message, kept messages too, {limits}; 0s for never."`
+	KeepMessages    int           `name:"keep-messages" default:"5" help:"How many of the latest messages a trigger leaves without a summary, {limits}. The largest of the keeps counts."`
+	KeepTokens      int64         `name:"keep-tokens" default:"0" help:"How many of the latest tokens a trigger leaves without a summary, {limits}."`
+	KeepFraction    float64       `name:"keep-fraction" default:"0" help:"Which fraction of window a trigger leaves without a summary, {limits}."`
+	Merge           int           `name:"merge" default:"4" help:"How many summaries of a level make one of the next, {limits}."`
+	MaxTokens       int64         `name:"max-tokens" default:"500" help:"The most tokens of one summary, {limits}."`
+	ChunkTokens     int64         `name:"chunk-tokens" default:"6000" help:"The most tokens of messages in one call of the summariser, {limits}."`
+	ResultBytes     int           `name:"result-bytes" default:"1500" help:"How much of a tool's result the summariser is shown, {limits} bytes. Where results are many and long, less of them leaves more of what was said."`
+
+	Style       Style `name:"-"` // of summaries of sessions
+	PeriodStyle Style `name:"-"` // of summaries of weeks and months
 }
 
 // Style is how an operator wants summaries written. The zero value leaves it to the built-in prompt.

@@ -722,7 +722,10 @@ type ContextOverrides struct {
 	// for no fill. Messages are filled in only where min_score is 0, facts only where min_fact_score is.
 	RecallFloor *int64 `protobuf:"varint,14,opt,name=recall_floor,json=recallFloor,proto3,oneof" json:"recall_floor,omitempty"`
 	// Where memory stands in a rendering.
-	MemoryPlace   MemoryPlace `protobuf:"varint,15,opt,name=memory_place,json=memoryPlace,proto3,enum=memory.v1.MemoryPlace" json:"memory_place,omitempty"`
+	MemoryPlace MemoryPlace `protobuf:"varint,15,opt,name=memory_place,json=memoryPlace,proto3,enum=memory.v1.MemoryPlace" json:"memory_place,omitempty"`
+	// How many wishes about how to answer stand in the context whatever its query is, 0 to 20, but no more than the profile's
+	// core of facts.
+	MaxWishes     *int32 `protobuf:"varint,16,opt,name=max_wishes,json=maxWishes,proto3,oneof" json:"max_wishes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -860,6 +863,13 @@ func (x *ContextOverrides) GetMemoryPlace() MemoryPlace {
 		return x.MemoryPlace
 	}
 	return MemoryPlace_MEMORY_PLACE_UNSPECIFIED
+}
+
+func (x *ContextOverrides) GetMaxWishes() int32 {
+	if x != nil && x.MaxWishes != nil {
+		return *x.MaxWishes
+	}
+	return 0
 }
 
 // PreviousSessions says which sessions' summaries a context may have. What is not set stays as the profile has it.
@@ -2417,7 +2427,7 @@ const file_memory_v1_context_proto_rawDesc = "" +
 	"\x04hash\x18\x04 \x01(\tR\x04hash\"[\n" +
 	"\rSectionSwitch\x120\n" +
 	"\asection\x18\x01 \x01(\x0e2\x16.memory.v1.SectionKindR\asection\x12\x18\n" +
-	"\aenabled\x18\x02 \x01(\bR\aenabled\"\xb6\x06\n" +
+	"\aenabled\x18\x02 \x01(\bR\aenabled\"\xe9\x06\n" +
 	"\x10ContextOverrides\x12(\n" +
 	"\rbudget_tokens\x18\x01 \x01(\x03H\x00R\fbudgetTokens\x88\x01\x01\x12\x1e\n" +
 	"\brecent_n\x18\x02 \x01(\x05H\x01R\arecentN\x88\x01\x01\x12\x18\n" +
@@ -2438,7 +2448,9 @@ const file_memory_v1_context_proto_rawDesc = "" +
 	"\n" +
 	"step_limit\x18\r \x01(\x05H\x06R\tstepLimit\x88\x01\x01\x12&\n" +
 	"\frecall_floor\x18\x0e \x01(\x03H\aR\vrecallFloor\x88\x01\x01\x129\n" +
-	"\fmemory_place\x18\x0f \x01(\x0e2\x16.memory.v1.MemoryPlaceR\vmemoryPlaceB\x10\n" +
+	"\fmemory_place\x18\x0f \x01(\x0e2\x16.memory.v1.MemoryPlaceR\vmemoryPlace\x12\"\n" +
+	"\n" +
+	"max_wishes\x18\x10 \x01(\x05H\bR\tmaxWishes\x88\x01\x01B\x10\n" +
 	"\x0e_budget_tokensB\v\n" +
 	"\t_recent_nB\b\n" +
 	"\x06_top_kB\f\n" +
@@ -2448,7 +2460,8 @@ const file_memory_v1_context_proto_rawDesc = "" +
 	"_max_factsB\x11\n" +
 	"\x0f_min_fact_scoreB\r\n" +
 	"\v_step_limitB\x0f\n" +
-	"\r_recall_floor\"e\n" +
+	"\r_recall_floorB\r\n" +
+	"\v_max_wishes\"e\n" +
 	"\x10PreviousSessions\x12\x15\n" +
 	"\x03max\x18\x01 \x01(\x05H\x00R\x03max\x88\x01\x01\x122\n" +
 	"\amax_age\x18\x02 \x01(\v2\x19.google.protobuf.DurationR\x06maxAgeB\x06\n" +

@@ -5,34 +5,11 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-)
 
-func TestSizesAndTriggersAreReadAndWritten(t *testing.T) {
-	for text, want := range map[string]Triggers{
-		"":                            nil,
-		"messages 50":                 {{{Messages: 50}}},
-		"messages 50, fraction 0.8":   {{{Messages: 50}}, {{Fraction: .8}}},
-		"messages 20 and tokens 8000": {{{Messages: 20}, {Tokens: 8000}}},
-	} {
-		t.Run("triggers of "+text, func(t *testing.T) {
-			var got Triggers
-			if err := got.UnmarshalText([]byte(text)); err != nil {
-				t.Fatal(err)
-			}
-			if d := cmp.Diff(want, got); d != "" || got.String() != text {
-				t.Errorf("written as %q\n%s", got, d)
-			}
-		})
-	}
-	for _, text := range []string{"50", "messages", "messages 0", "messages 1.5", "tokens -1", "fraction 1.1", "fraction 0", "words 5", "messages 50 tokens 5", "fraction NaN"} {
-		t.Run(text+" is refused with what to write", func(t *testing.T) {
-			var got Triggers
-			if err := got.UnmarshalText([]byte(text)); err == nil || !strings.Contains(err.Error(), "such as messages 20") {
-				t.Errorf("got %v, %v", got, err)
-			}
-		})
-	}
-}
+	"github.com/stratamem/strata/internal/history"
+	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/toolcalls"
+)
 
 func TestAHistoryIsReadFromTheFile(t *testing.T) {
 	file := `
@@ -40,7 +17,7 @@ profiles:
   mine:
     step-limit: 7
     history:
-      trigger: [messages 50, tokens 8000 and messages 10]
+      trigger: [messages 50, messages 10 and tokens 8000]
       keep: tokens 3000
       strategy: facts
       keep-tags: [name, "a tag"]
@@ -56,19 +33,21 @@ strategies:
 `
 	l := load(t, Sources{File: "s.yaml", ReadFile: fileOf(file)})
 	h := l.Profiles["mine"].History
-	want := History{
-		Trigger: Triggers{{{Messages: 50}}, {{Tokens: 8000}, {Messages: 10}}}, Keep: Size{Tokens: 3000}, Strategy: RetrieveFacts,
-		LastMessages: 20, ChunkMessages: 50, Head: "system-and-first", KeepTags: List{"name", "a tag"},
-		Concepts: map[string]Concept{"budget": {Description: "what it may cost", Single: true}},
-		Clear:    ClearToolUses{Enabled: true, Trigger: Triggers{{{Tokens: 900}}}, Keep: 3, Exclude: List{"search"}},
-		Summary:  Summarizing{MaxTokens: 500, ChunkTokens: 6000, Fallback: "extract", Role: "user"},
+	want := history.Policy{
+		Compress: history.Compress{
+			Triggers: []toolcalls.Trigger{{Messages: 50}, {Tokens: 8000, Messages: 10}}, Keep: toolcalls.Keep{Tokens: 3000}, Strategy: history.StrategyFacts,
+			LastN: 20, ChunkMessages: 50, Concepts: []history.Concept{{Keyword: "budget", Description: "what it may cost", Single: true}},
+			Writing: history.Writing{MaxTokens: 500, ChunkTokens: 6000, Fallback: history.FallbackExtract, Role: memory.RoleUser},
+		},
+		Head: history.HeadSystemAndFirst, KeepTags: []string{"name", "a tag"},
+		Clear: history.Clear{Enabled: true, Triggers: []toolcalls.Trigger{{Tokens: 900}}, Keep: 3, ExcludeTools: []string{"search"}},
 	}
 	if d := cmp.Diff(want, h); d != "" || l.Profiles["mine"].StepLimit != 7 {
 		t.Error(d)
 	}
 	t.Run("what one profile names no other has", func(t *testing.T) {
-		if len(l.Profiles["other"].History.Concepts) != 1 || l.Profiles["default"].History.Concepts != nil {
-			t.Errorf("other has %v, default %v", l.Profiles["other"].History.Concepts, l.Profiles["default"].History.Concepts)
+		if len(l.Profiles["other"].History.Compress.Concepts) != 1 || l.Profiles["default"].History.Compress.Concepts != nil {
+			t.Errorf("other has %v, default %v", l.Profiles["other"].History.Compress.Concepts, l.Profiles["default"].History.Compress.Concepts)
 		}
 	})
 	t.Run("it is printed as it is written", func(t *testing.T) {
@@ -76,7 +55,7 @@ strategies:
 		for _, v := range l.Values() {
 			printed[v.Key] = v.Value
 		}
-		if printed["profiles.mine.history.trigger"] != "messages 50, tokens 8000 and messages 10" ||
+		if printed["profiles.mine.history.trigger"] != "messages 50, messages 10 and tokens 8000" ||
 			printed["profiles.mine.history.keep"] != "tokens 3000" || printed["profiles.mine.history.concepts.budget.single"] != "true" ||
 			printed["strategies.important.contains"] != "important, urgent" {
 			t.Errorf("printed %v", printed)
@@ -118,7 +97,7 @@ func TestReadyMadeProfilesStartFromTheDefaultOne(t *testing.T) {
 			}
 		})
 	}
-	if h := l.Profiles[AgentProfile].History; h.Keep != (Size{Messages: 30}) || h.Strategy != WholeHistory || !h.Clear.Enabled {
+	if h := l.Profiles[AgentProfile].History; h.Compress.Keep != (toolcalls.Keep{Messages: 30}) || h.Compress.Strategy != history.StrategyWhole || !h.Clear.Enabled {
 		t.Errorf("a change of one setting loses the others: %+v", h)
 	}
 }

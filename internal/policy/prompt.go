@@ -1,4 +1,4 @@
-package config
+package policy
 
 import (
 	"errors"
@@ -6,26 +6,14 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/stratamem/strata/internal/setting"
 )
 
 // maxPromptBytes is the most of a prompt of a profile: it is paid with every call.
 const maxPromptBytes = 8 << 10
 
-// SummaryPrompts are the profile's words on what summaries of sessions, and of weeks and months, keep and drop, with their
-// places filled; "" for the built-in ones.
-func (s Summaries) SummaryPrompts() (session, period string) {
-	values := promptValues(s.MaxTokens, s.Language)
-	session, _ = fillPrompt(s.Prompt, values) // both were checked
-	period, _ = fillPrompt(s.PeriodPrompt, values)
-	return session, period
-}
-
-// Guidance is what the profile adds to the prompt of extraction.
-func (e Extraction) Guidance() string {
-	text, _ := fillPrompt(e.Prompt, nil) // it was checked
-	return text
-}
-
+// promptValues are the places of a summary's prompt, with what stands in them.
 func promptValues(maxTokens int64, language string) map[string]string {
 	if language == "" {
 		language = "the language of the source"
@@ -59,7 +47,8 @@ func fillPrompt(text string, values map[string]string) (string, error) {
 			if len(places) == 0 {
 				return "", fmt.Errorf("it has the place {%s}, and none is known here: write {{ and }} for braces", name)
 			}
-			return "", fmt.Errorf("it has the place {%s}, which is not known; known are {%s}; write {{ and }} for braces", name, strings.Join(places, "}, {"))
+			return "", fmt.Errorf("it has the place {%s}, which is not known; known are {%s}; "+
+				"write {{ and }} for braces", name, strings.Join(places, "}, {"))
 		}
 		b.WriteString(value)
 		text = behind
@@ -68,15 +57,11 @@ func fillPrompt(text string, values map[string]string) (string, error) {
 }
 
 // checkPrompt refuses a prompt that is too long or has places that cannot be filled.
-func checkPrompt(fs *faults, name, text string, maxTokens int64, language string) {
-	values := promptValues(maxTokens, language)
-	if maxTokens == 0 {
-		values = nil
-	}
+func checkPrompt(fs *setting.Faults, key, text string, values map[string]string) {
 	if len(text) > maxPromptBytes {
-		fs.add(name, "it has %d bytes; at most %d are allowed", len(text), maxPromptBytes)
+		fs.Add(key, "", "it has %d bytes; at most %d are allowed", len(text), maxPromptBytes)
 	}
 	if _, err := fillPrompt(text, values); err != nil {
-		fs.add(name, "%v", err)
+		fs.Add(key, "", "%v", err)
 	}
 }

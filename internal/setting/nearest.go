@@ -1,12 +1,12 @@
-package config
+package setting
 
 import (
 	"slices"
 	"strings"
 )
 
-// didYouMean names the nearest of the known names, or all of them when none is near.
-func didYouMean(name string, known []string) string {
+// DidYouMean names the nearest of the known names, or all of them when none is near.
+func DidYouMean(name string, known []string) string {
 	known = slices.Sorted(slices.Values(known))
 	best, least := "", len(name)/3+2
 	for _, k := range known {
