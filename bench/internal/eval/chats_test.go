@@ -148,6 +148,37 @@ func TestThisProjectsChatsAreHard(t *testing.T) {
 	}
 }
 
+// TestParaphrasesAreHard holds testdata/paraphrases to what its figures stand for.
+func TestParaphrasesAreHard(t *testing.T) {
+	set, err := eval.Chats(os.DirFS("testdata/paraphrases"), ".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const (
+		maxShare  = .6 // of a question's terms that its evidence may have
+		messages  = 70
+		questions = 39
+	)
+	for _, d := range set.Dialogues {
+		t.Run(d.Name, func(t *testing.T) {
+			said := map[string][]string{}
+			for _, s := range d.Sessions {
+				for _, turn := range s.Turns {
+					said[turn.Label] = text.Terms(turn.Text)
+				}
+			}
+			for _, q := range d.Questions {
+				if share := sharedTerms(q, said); share > maxShare {
+					t.Errorf("%.2f of the terms of %q stand in its evidence", share, q.Text)
+				}
+			}
+			if len(said) < messages || len(d.Questions) < questions {
+				t.Errorf("%d messages, %d questions", len(said), len(d.Questions))
+			}
+		})
+	}
+}
+
 // sharedTerms is which share of the question's different terms stands in its evidence.
 func sharedTerms(q eval.Question, said map[string][]string) float64 {
 	evidence := map[string]bool{}
