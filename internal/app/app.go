@@ -27,7 +27,6 @@ import (
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/telemetry"
 	"github.com/stratamem/strata/internal/text"
-	"github.com/stratamem/strata/internal/text/gloss"
 	"github.com/stratamem/strata/internal/text/near"
 	"github.com/stratamem/strata/internal/views"
 )
@@ -240,7 +239,7 @@ func (a *App) newServices(ctx context.Context, facts *service.FactCache, meter s
 		Queries: service.NewQueries(service.QueriesOptions{
 			Embeddings: a.embeddings, Deadline: a.cfg.EmbeddingDeadline, Timeout: a.cfg.EmbeddingTimeout, MaxRunning: maxQueries, Log: a.log,
 		}),
-		Policies: policies, Runner: background{a.runner, a.indexer, a.feeders}, Meter: meter, Now: a.store.Now, NewID: newID, Near: gloss.NewNear(words.Of).Of, Gate: a.gate,
+		Policies: policies, Runner: background{a.runner, a.indexer, a.feeders}, Meter: meter, Now: a.store.Now, NewID: newID, Near: words.Of, Gate: a.gate,
 		Reembed: reembedder{a.embeddings}, Verify: verifier{a.verifier},
 		Reindex:       reindexer{views.NewReindexer(views.ReindexerOptions{Store: a.store, Feeders: a.feeders, Now: a.store.Now})},
 		CompactModels: compact, Extractive: builtin.Summarizer{},

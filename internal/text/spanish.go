@@ -231,15 +231,6 @@ func saysWe(w string) bool {
 // spanishLetters are those that English words hardly have.
 const spanishLetters = "áéíóúñÁÉÍÓÚÑ"
 
-// SpanishStem is the term that a lower-case word gives in a Spanish text.
-func SpanishStem(w string) string {
-	var a analysis
-	return a.spanishStem(w)
-}
-
-// FoldAccents is a text without the accents of its Latin letters.
-func FoldAccents(s string) string { return foldAccents(s) }
-
 // spanishStem is the stem of a lower-case word, without accents.
 func (a *analysis) spanishStem(w string) string {
 	if len(w) > MaxTermBytes {

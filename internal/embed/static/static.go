@@ -1,5 +1,5 @@
-// Package static holds a semantic embedder of English, and of everyday Spanish by the English words for it, that needs no
-// model and no network: a vector for every piece of a vocabulary, and their weighted mean for a text.
+// Package static holds a semantic embedder of English that needs no model and no network: a vector for every piece of a
+// vocabulary, and their weighted mean for a text.
 package static
 
 import (
@@ -13,7 +13,6 @@ import (
 
 	"github.com/stratamem/strata/internal/embed"
 	"github.com/stratamem/strata/internal/embed/builtin"
-	"github.com/stratamem/strata/internal/text/gloss"
 )
 
 // Model is the name of the one table there is. Another table must have another name, for vectors of two tables mean
@@ -34,7 +33,7 @@ var (
 )
 
 // Embedder turns a text into the mean of its pieces' vectors: the recipe of model2vec (Minish, 2024) on the weights of
-// all-MiniLM-L6-v2. It knows words, not their order, English ones and those that package gloss has: of other texts it has fragments
+// all-MiniLM-L6-v2. It knows words, not their order, and English ones only: of texts in other languages it has fragments
 // and punctuation, which make all of them near to each other. So a text that it does not know gets the vector that
 // builtin.Hash makes of it: near to texts with the same words, and to others no more than by chance. Open makes an
 // Embedder; all its methods may be called at the same time.
@@ -43,7 +42,6 @@ type Embedder struct {
 	scales  []float32
 	values  string // int8, Dimension of them for each scale
 	unknown builtin.Hash
-	spanish *gloss.Dictionary
 }
 
 // Open reads the table inside the binary: callers keep it, for it takes some 6 ms of a processor and, beside the table
@@ -63,7 +61,7 @@ func read(pieces, vectors string) (*Embedder, error) {
 	if err != nil {
 		return nil, fmt.Errorf("vectors of %s: %w", Model, err)
 	}
-	return &Embedder{pieces: v, scales: scales, values: values, unknown: unknown, spanish: gloss.Open()}, nil
+	return &Embedder{pieces: v, scales: scales, values: values, unknown: unknown}, nil
 }
 
 const scaleBytes = 4
@@ -110,29 +108,18 @@ func (e *Embedder) Embed(ctx context.Context, texts []string) ([][]float32, erro
 	return vectors, nil
 }
 
-// Knows implements embed.Selective: most of the text must be in English words, or half of the words that say something in
-// Spanish ones that package gloss has.
+// Knows implements embed.Selective: most of the text must be in English words.
 func (e *Embedder) Knows(text string) bool {
-	_, ok := e.split(nil, text)
-	return ok
-}
-
-// split appends the pieces of a text, of a Spanish one those of the English words that stand for its own; false where too
-// little of it is known.
-func (e *Embedder) split(pieces []int32, text string) (of []int32, ok bool) {
-	if english, ok := e.spanish.English(text); ok {
-		of, _ = e.pieces.split(pieces, english)
-		return of, true
-	}
-	of, known := e.pieces.split(pieces, text)
-	return of, known.most()
+	var room [64]int32
+	_, known := e.pieces.split(room[:0], text)
+	return known.most()
 }
 
 // vector is the mean of the pieces of a text, normalised; false where the text is not known, or they cancel out.
 func (e *Embedder) vector(text string) (v []float32, ok bool) {
 	var room [64]int32 // enough for a sentence
-	pieces, known := e.split(room[:0], text)
-	if !known {
+	pieces, known := e.pieces.split(room[:0], text)
+	if !known.most() {
 		return nil, false
 	}
 	v = e.sum(pieces)

@@ -73,16 +73,9 @@ func TestEmbedder(t *testing.T) {
 			}
 		}
 	})
-	t.Run("it knows everyday Spanish by the English words for it", func(t *testing.T) {
-		asked := vector(t, e, "¿Qué medicina tomo para la tos?")
-		near, far := cosine(asked, vector(t, e, "el doctor me mandó un jarabe para el resfriado")), cosine(asked, vector(t, e, "el coche falló en la inspección por las ruedas"))
-		if !e.Knows("¿Dónde trabaja mi hermana ahora?") || !(near > far+.1) {
-			t.Errorf("near %.2f, far %.2f", near, far)
-		}
-	})
 	t.Run("it knows neither other languages nor what has no words", func(t *testing.T) {
 		for _, s := range []string{
-			"내 여동생은 어디에서 일해?", "나는 Docker를 매일 써.", "私の妹はどこで働いていますか？", "我妹妹在哪里工作？",
+			"내 여동생은 어디에서 일해?", "나는 Docker를 매일 써.", "私の妹はどこで働いていますか？", "我妹妹在哪里工作？", "¿Dónde trabaja mi hermana ahora?",
 			"Wo arbeitet meine Schwester?", "Où travaille ma sœur ?", "Где работает моя сестра?", "", "...", "12:30", "🙂",
 		} {
 			if e.Knows(s) {
