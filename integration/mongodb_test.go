@@ -49,7 +49,7 @@ func openMongoDB(t *testing.T, uri, database string) *mongostore.Store {
 
 func TestMongoDBPassesTheSuiteOfTruths(t *testing.T) {
 	uri := uri(t, startMongoDB(t))
-	storetest.Run(t, func(t *testing.T) store.Truth {
+	storetest.Run(t, func(t *testing.T) store.PrimaryStore {
 		database := fresh()
 		t.Cleanup(func() { drop(t, uri, database) })
 		return openMongoDB(t, uri, database)

@@ -35,12 +35,12 @@ import (
 type Options struct {
 	Log     *slog.Logger
 	Version string
-	// Wrap, WrapVectors and WrapTexts, when set, stand between the program and its stores, and Seams is called at the named
+	// Wrap, WrapVectors and WrapTexts, when set, stand between the program and its stores, and Failpoints is called at the named
 	// points of background work: for programs that measure, or see what a fault does. All are nil in the product.
-	Wrap        func(store.Truth) store.Truth
+	Wrap        func(store.PrimaryStore) store.PrimaryStore
 	WrapVectors func(store.VectorView) store.VectorView
 	WrapTexts   func(store.TextView) store.TextView
-	Seams       func(point string)
+	Failpoints  func(point string)
 }
 
 // Feature is something that is on or off, with the reason.
@@ -56,7 +56,7 @@ type App struct {
 	log        *slog.Logger
 	panics     func() int64 // how many were logged
 	stores     *stores
-	store      store.Truth
+	store      store.PrimaryStore
 	models     *models
 	traces     *telemetry.Traces
 	indexer    *indexing.Indexer
@@ -111,13 +111,13 @@ func (a *App) assemble(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
-	a.indexer = indexing.NewIndexer(indexing.IndexerOptions{Store: a.store, Turns: a.analyzer(), Log: a.log, Seams: o.Seams, Now: a.store.Now})
+	a.indexer = indexing.NewIndexer(indexing.IndexerOptions{Store: a.store, Turns: a.analyzer(), Log: a.log, Failpoints: o.Failpoints, Now: a.store.Now})
 	facts, err := service.NewFactCache(a.store, int64(a.cfg.FactCache))
 	if err != nil {
 		return err
 	}
 	a.newFeeders(recorder)
-	if a.runner, err = a.newRunner(facts, recorder, o.Seams); err != nil {
+	if a.runner, err = a.newRunner(facts, recorder, o.Failpoints); err != nil {
 		return err
 	}
 	services, err := a.newServices(ctx, facts, recorder)
@@ -170,7 +170,7 @@ func (a *App) waiting(ctx context.Context) (facts, messages int64, err error) {
 	return a.embeddings.Waiting(ctx)
 }
 
-func (a *App) newRunner(facts *service.FactCache, meter jobrunner.Meter, seams func(string)) (*jobrunner.Runner, error) {
+func (a *App) newRunner(facts *service.FactCache, meter jobrunner.Meter, failpoints func(string)) (*jobrunner.Runner, error) {
 	summarizer, err := a.models.summarizer()
 	if err != nil {
 		return nil, err
@@ -185,7 +185,7 @@ func (a *App) newRunner(facts *service.FactCache, meter jobrunner.Meter, seams f
 	}
 	o := jobrunner.RunnerOptions{
 		Store: a.store, Facts: facts, Summarizer: summarizer, Extractor: extractor, Fallback: builtin.Summarizer{},
-		Policies: policies.WorkOf, Meter: meter, Log: a.log, Workers: a.cfg.Workers, Seams: seams,
+		Policies: policies.WorkOf, Meter: meter, Log: a.log, Workers: a.cfg.Workers, Failpoints: failpoints,
 		Owner:   a.stores.owner,
 		Applied: a.factsApplied,
 		Now:     a.store.Now,
@@ -210,7 +210,7 @@ func (a *App) newServices(ctx context.Context, facts *service.FactCache, meter s
 	if err != nil {
 		return service.Services{}, err
 	}
-	lexicon, err := service.NewLexicon(service.LexiconOptions{
+	searchIndex, err := service.NewSearchIndex(service.SearchIndexOptions{
 		Store: a.store, MaxBytes: int64(a.cfg.RecallCache), Indexer: a.indexer, Turns: a.analyzer(), Log: a.log,
 	})
 	if err != nil {
@@ -235,7 +235,7 @@ func (a *App) newServices(ctx context.Context, facts *service.FactCache, meter s
 	a.usage = service.NewUsage(a.store, a.log)
 	a.verifier = views.NewVerifier(views.VerifierOptions{Store: a.store, Targets: a.stores.targets(), Log: a.log})
 	return service.New(service.Options{
-		Store: a.store, Lexicon: lexicon, Facts: facts, FactVectors: a.embeddings, Usage: a.usage, FenceSecret: secret,
+		Store: a.store, SearchIndex: searchIndex, Facts: facts, FactVectors: a.embeddings, Usage: a.usage, FenceSecret: secret,
 		Queries: service.NewQueries(service.QueriesOptions{
 			Embeddings: a.embeddings, Deadline: a.cfg.EmbeddingDeadline, Timeout: a.cfg.EmbeddingTimeout, MaxRunning: maxQueries, Log: a.log,
 		}),
@@ -248,7 +248,7 @@ func (a *App) newServices(ctx context.Context, facts *service.FactCache, meter s
 	}), nil
 }
 
-// fenceSecret is the truth's secret for the ids of fences; the first server on a truth mints it.
+// fenceSecret is the primary store's secret for the ids of fences; the first server on a primary store mints it.
 func (a *App) fenceSecret(ctx context.Context) ([]byte, error) {
 	minted := make([]byte, fence.SecretBytes)
 	if _, err := rand.Read(minted); err != nil {

@@ -46,7 +46,7 @@ var allBackends = []backendName{theTruth, theVectors, theTexts, theChat, theEmbe
 const (
 	ofRequests = 3 * time.Second  // as the server is configured
 	ofCallers  = 5 * time.Second  // what every call is given
-	ofContexts = 2 * time.Second  // the longest that a context may take while something beside the truth is down
+	ofContexts = 2 * time.Second  // the longest that a context may take while something beside the primary store is down
 	ofRecovery = 10 * time.Second // until everything is used again
 	// aboveHealthy is what a context may take beside a healthy one and the deadline of what is down.
 	aboveHealthy = 300 * time.Millisecond
@@ -545,7 +545,7 @@ func (o *outage) countsForeign(t *testing.T, name backendName) {
 	for view, of := range map[string]backendName{"vectors": theVectors, "facts": theTexts, "transcript": theTexts} {
 		for _, kind := range []string{"foreign", "stale"} {
 			if view == "transcript" && kind == "stale" {
-				continue // a hit that the truth does not have is looked for only where it finds room
+				continue // a hit that the primary store does not have is looked for only where it finds room
 			}
 			if n := o.sample(t, fmt.Sprintf("strata_view_%s_hits_total{view=%q}", kind, view)); of == name && n == 0 {
 				t.Errorf("no %s hits of the view %s were counted", kind, view)

@@ -30,7 +30,7 @@ import (
 
 // slowTruth is the real store, in which reading a large page of messages waits, or panics.
 type slowTruth struct {
-	store.Truth
+	store.PrimaryStore
 	reading chan struct{} // is sent to when such a read begins
 	goOn    chan error    // lets it go on; an error makes it panic
 }
@@ -50,7 +50,7 @@ func (s *slowTruth) Messages(ctx context.Context, q store.MessageQuery) ([]memor
 			}
 		}
 	}
-	return s.Truth.Messages(ctx, q)
+	return s.PrimaryStore.Messages(ctx, q)
 }
 
 // overload is a server in which one heavy call may run, beside a session whose page is heavy to read.
@@ -62,8 +62,8 @@ type overload struct {
 func newOverload(t *testing.T, change func(*config.Config)) *overload {
 	t.Helper()
 	o := &overload{truth: &slowTruth{reading: make(chan struct{}, 64), goOn: make(chan error)}}
-	o.harness = startWith(t, filepath.Join(t.TempDir(), "strata.db"), app.Options{Wrap: func(truth store.Truth) store.Truth {
-		o.truth.Truth = truth
+	o.harness = startWith(t, filepath.Join(t.TempDir(), "strata.db"), app.Options{Wrap: func(truth store.PrimaryStore) store.PrimaryStore {
+		o.truth.PrimaryStore = truth
 		return o.truth
 	}}, func(c *config.Config) {
 		c.HeavyCalls, c.MetricsListen = 1, "127.0.0.1:0"

@@ -23,7 +23,7 @@ const panicCanary = "zq-panic-canary-zq"
 
 // panickyTruth is a store whose methods panic while they are armed.
 type panickyTruth struct {
-	store.Truth
+	store.PrimaryStore
 	mu    sync.Mutex
 	armed map[string]bool
 	hits  map[string]int
@@ -61,64 +61,64 @@ func (p *panickyTruth) at(method string) {
 
 func (p *panickyTruth) Check(ctx context.Context) error {
 	p.at("Check")
-	return p.Truth.Check(ctx)
+	return p.PrimaryStore.Check(ctx)
 }
 
 func (p *panickyTruth) Hidden(ctx context.Context, user memory.UserRef) (memory.Hidden, error) {
 	p.at("Hidden")
-	return p.Truth.Hidden(ctx, user)
+	return p.PrimaryStore.Hidden(ctx, user)
 }
 
 func (p *panickyTruth) TopNodes(ctx context.Context, ref memory.SessionRef, through int64) ([]memory.SummaryNode, error) {
 	p.at("TopNodes")
-	return p.Truth.TopNodes(ctx, ref, through)
+	return p.PrimaryStore.TopNodes(ctx, ref, through)
 }
 
 func (p *panickyTruth) Periods(ctx context.Context, q store.PeriodQuery) ([]memory.SummaryNode, error) {
 	p.at("Periods")
-	return p.Truth.Periods(ctx, q)
+	return p.PrimaryStore.Periods(ctx, q)
 }
 
-func (p *panickyTruth) Lexicon(ctx context.Context, q store.LexiconQuery) (store.LexiconState, error) {
-	p.at("Lexicon")
-	return p.Truth.Lexicon(ctx, q)
+func (p *panickyTruth) SearchIndex(ctx context.Context, q store.SearchIndexQuery) (store.SearchIndexState, error) {
+	p.at("SearchIndex")
+	return p.PrimaryStore.SearchIndex(ctx, q)
 }
 
 func (p *panickyTruth) PendingUsers(ctx context.Context, limit int) ([]memory.UserRef, error) {
 	p.at("PendingUsers")
-	return p.Truth.PendingUsers(ctx, limit)
+	return p.PrimaryStore.PendingUsers(ctx, limit)
 }
 
 func (p *panickyTruth) PutSegment(ctx context.Context, w store.SegmentWrite) (int64, error) {
 	p.at("PutSegment")
-	return p.Truth.PutSegment(ctx, w)
+	return p.PrimaryStore.PutSegment(ctx, w)
 }
 
 func (p *panickyTruth) PendingSessions(ctx context.Context, before time.Time, limit int) ([]memory.SessionRef, error) {
 	p.at("PendingSessions")
-	return p.Truth.PendingSessions(ctx, before, limit)
+	return p.PrimaryStore.PendingSessions(ctx, before, limit)
 }
 
 func (p *panickyTruth) SessionWork(ctx context.Context, ref memory.SessionRef) (store.SessionWork, error) {
 	p.at("SessionWork")
-	return p.Truth.SessionWork(ctx, ref)
+	return p.PrimaryStore.SessionWork(ctx, ref)
 }
 
 func (p *panickyTruth) FactsToEmbed(ctx context.Context, q store.EmbedQuery) ([]store.FactText, error) {
 	p.at("FactsToEmbed")
-	return p.Truth.FactsToEmbed(ctx, q)
+	return p.PrimaryStore.FactsToEmbed(ctx, q)
 }
 
 func (p *panickyTruth) WorkStats(ctx context.Context) (store.WorkStats, error) {
 	p.at("WorkStats")
-	return p.Truth.WorkStats(ctx)
+	return p.PrimaryStore.WorkStats(ctx)
 }
 
 // onPanicky serves from a store that panics.
 func onPanicky(t *testing.T, data string, p *panickyTruth) *harness {
 	t.Helper()
-	return startWith(t, data, app.Options{Wrap: func(truth store.Truth) store.Truth {
-		p.Truth = truth
+	return startWith(t, data, app.Options{Wrap: func(truth store.PrimaryStore) store.PrimaryStore {
+		p.PrimaryStore = truth
 		return p
 	}}, func(c *config.Config) { c.MetricsListen = "127.0.0.1:0" })
 }
@@ -136,7 +136,7 @@ func TestAPanicBesideTheGoroutineOfACallIsTheCallsError(t *testing.T) {
 	h := onPanicky(t, filepath.Join(t.TempDir(), "strata.db"), p)
 	h.record(t, "s", user("m1", "I live in Vienna"), assistant("m2", "Noted."))
 	req := &memoryv1.BuildContextRequest{UserId: "ada", SessionId: "s", Query: "where do I live"}
-	for _, method := range []string{"Hidden", "TopNodes", "Periods", "Lexicon"} {
+	for _, method := range []string{"Hidden", "TopNodes", "Periods", "SearchIndex"} {
 		t.Run(method, func(t *testing.T) {
 			p.arm(method)
 			_, err := h.BuildContext(h.ctx, req)

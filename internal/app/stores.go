@@ -20,10 +20,10 @@ import (
 	"github.com/stratamem/strata/internal/views"
 )
 
-// stores are the truth and the views that the configuration names.
+// stores are the primary store and the views that the configuration names.
 type stores struct {
-	truth   store.Truth
-	file    *sqlitestore.Store // nil where the truth is MongoDB
+	truth   store.PrimaryStore
+	file    *sqlitestore.Store // nil where the primary store is MongoDB
 	vectors store.VectorView   // nil for the exact scan
 	texts   store.TextView     // nil for none
 	owner   string             // names this process in leases
@@ -149,7 +149,7 @@ func (s *stores) views() []memory.View {
 	return all
 }
 
-// close closes what is open, the truth last.
+// close closes what is open, the primary store last.
 func (s *stores) close() error {
 	var errs []error
 	if s.vectors != nil {

@@ -18,7 +18,7 @@ const minSimilar = 0.8
 
 // Decide answers what becomes of the proposals, in the order of their indexes, given what the facts are. A proposal
 // that says again what a fact says only adds evidence. Of two statements that exclude each other the one that was said
-// later holds, and the other is kept as a past fact; so slots may be applied in any order. Applying a decision and
+// later holds, and the other is kept as a past fact; so jobs may be applied in any order. Applying a decision and
 // deciding again changes nothing.
 func Decide(s State, proposals []Proposal, src Source) Decision {
 	l := newLedger(s, src)
@@ -94,7 +94,7 @@ func (l *ledger) reject(p Proposal, reason RejectReason) {
 
 // propose decides about one proposal.
 func (l *ledger) propose(p Proposal) {
-	p.Fact.ID = memory.EffectID(l.src.SlotID, p.Index)
+	p.Fact.ID = memory.EffectID(l.src.JobID, p.Index)
 	if p.Retracts {
 		l.takeBack(p)
 		return

@@ -13,8 +13,8 @@ import (
 	"github.com/stratamem/strata/internal/memory"
 )
 
-// slot is what one extraction proposes.
-type slot struct {
+// job is what one extraction proposes.
+type job struct {
 	id        string
 	proposals []extract.Proposal
 }
@@ -38,12 +38,12 @@ func drawFact(t *rapid.T) memory.Fact {
 	return memory.Fact{Text: "Drinks " + rapid.SampledFrom(drinks).Draw(t, "drink") + " daily.", Category: memory.CategoryPreference}
 }
 
-// drawSlots draws slots whose statements were all made at different times.
-func drawSlots(t *rapid.T, n int) []slot {
+// drawJobs draws jobs whose statements were all made at different times.
+func drawJobs(t *rapid.T, n int) []job {
 	times := rapid.Permutation(intsTo(n*4)).Draw(t, "times")
-	slots := make([]slot, n)
-	for i := range slots {
-		slots[i].id = fmt.Sprintf("slot%d", i)
+	jobs := make([]job, n)
+	for i := range jobs {
+		jobs[i].id = fmt.Sprintf("slot%d", i)
 		for k := range rapid.IntRange(1, 4).Draw(t, "proposals") {
 			f := drawFact(t)
 			f.Subject = rapid.SampledFrom([]string{"", "Mina"}).Draw(t, "subject")
@@ -54,13 +54,13 @@ func drawSlots(t *rapid.T, n int) []slot {
 			if f.Subject == "" && f.Attribute == "" && rapid.Bool().Draw(t, "supersedes") {
 				p.Supersedes = known.ID
 			}
-			slots[i].proposals = append(slots[i].proposals, p)
+			jobs[i].proposals = append(jobs[i].proposals, p)
 		}
 	}
-	return slots
+	return jobs
 }
 
-// known is a fact that a model may supersede, learnt before all slots.
+// known is a fact that a model may supersede, learnt before all jobs.
 var known = memory.Fact{ID: "known", Text: "Prefers mornings.", Revision: 1, ValidFrom: time.Date(2023, 1, 1, 0, 0, 0, 0, time.UTC)}
 
 func before() extract.State { return extract.State{Facts: extract.NewFacts(known)} }
@@ -73,10 +73,10 @@ func intsTo(n int) []int {
 	return out
 }
 
-// applied is the state after the slots' decisions.
-func applied(s extract.State, slots ...slot) extract.State {
-	for _, sl := range slots {
-		s = after(s, extract.Decide(s, sl.proposals, extract.Source{SlotID: sl.id, Now: time.Date(2024, 6, 1, 0, 0, 0, 0, time.UTC)}))
+// applied is the state after the jobs' decisions.
+func applied(s extract.State, jobs ...job) extract.State {
+	for _, sl := range jobs {
+		s = after(s, extract.Decide(s, sl.proposals, extract.Source{JobID: sl.id, Now: time.Date(2024, 6, 1, 0, 0, 0, 0, time.UTC)}))
 	}
 	return s
 }
@@ -103,11 +103,11 @@ func holding(s extract.State) []string {
 	return out
 }
 
-func TestSlotsMayBeAppliedInAnyOrder(t *testing.T) {
+func TestJobsMayBeAppliedInAnyOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		slots := drawSlots(t, 3)
-		shuffled := rapid.Permutation(slots).Draw(t, "order")
-		one, other := applied(before(), slots...), applied(before(), shuffled...)
+		jobs := drawJobs(t, 3)
+		shuffled := rapid.Permutation(jobs).Draw(t, "order")
+		one, other := applied(before(), jobs...), applied(before(), shuffled...)
 		if diff := cmp.Diff(holding(one), holding(other)); diff != "" {
 			t.Fatalf("another order leads to other facts (-one +other):\n%s", diff)
 		}
@@ -116,7 +116,7 @@ func TestSlotsMayBeAppliedInAnyOrder(t *testing.T) {
 
 func TestOfOnePropertyOneValueHolds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		s := applied(before(), drawSlots(t, 3)...)
+		s := applied(before(), drawJobs(t, 3)...)
 		seen := map[string]bool{}
 		for _, f := range s.Facts.All() {
 			if !f.IsCurrent() || f.Attribute == "" {
@@ -138,10 +138,10 @@ func TestOfOnePropertyOneValueHolds(t *testing.T) {
 
 func TestDecidingAgainChangesNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		slots := drawSlots(t, 3)
-		s := applied(before(), slots...)
-		again := rapid.SampledFrom(slots).Draw(t, "again")
-		if d := extract.Decide(s, again.proposals, extract.Source{SlotID: again.id}); len(d.Changes) > 0 {
+		jobs := drawJobs(t, 3)
+		s := applied(before(), jobs...)
+		again := rapid.SampledFrom(jobs).Draw(t, "again")
+		if d := extract.Decide(s, again.proposals, extract.Source{JobID: again.id}); len(d.Changes) > 0 {
 			t.Fatalf("applied again, slot %s changes %v", again.id, d.Changes)
 		}
 	})
@@ -153,7 +153,7 @@ func TestWhatAPersonWroteStays(t *testing.T) {
 		f.ID, f.UpdateTime = "by-hand", time.Date(2023, 1, 1, 0, 0, 0, 0, time.UTC)
 		s := after(extract.State{}, extract.Insert(extract.State{}, f))
 		want := s.Facts.All()[0]
-		s = applied(s, drawSlots(t, 3)...)
+		s = applied(s, drawJobs(t, 3)...)
 		is, _ := s.Facts.Get("by-hand")
 		if diff := cmp.Diff(want, is); diff != "" {
 			t.Fatalf("extraction changed it (-was +is):\n%s", diff)
@@ -164,7 +164,7 @@ func TestWhatAPersonWroteStays(t *testing.T) {
 func TestARevisionGrowsByOneWithEveryDecision(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var s extract.State
-		for _, sl := range drawSlots(t, 3) {
+		for _, sl := range drawJobs(t, 3) {
 			before := map[string]int64{}
 			for _, f := range s.Facts.All() {
 				before[f.ID] = f.Revision

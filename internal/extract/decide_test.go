@@ -12,21 +12,21 @@ import (
 	"github.com/stratamem/strata/internal/memory"
 )
 
-// stated is a slot with one proposal, said at that minute.
-func stated(minute int, text, attribute string) slot {
+// stated is a job with one proposal, said at that minute.
+func stated(minute int, text, attribute string) job {
 	at := noon.Add(time.Duration(minute) * time.Minute)
-	return slot{id: fmt.Sprintf("%s@%d", text, minute), proposals: []extract.Proposal{{Fact: memory.Fact{
+	return job{id: fmt.Sprintf("%s@%d", text, minute), proposals: []extract.Proposal{{Fact: memory.Fact{
 		Text: text, Attribute: attribute, Category: memory.CategoryPreference, Significance: 5, ValidFrom: at,
 		Evidence: []memory.Evidence{{Session: "s", Seq: int64(minute), Time: at, Quote: text}},
 	}}}}
 }
 
-func (s slot) superseding(factID string) slot {
+func (s job) superseding(factID string) job {
 	s.proposals[0].Supersedes = factID
 	return s
 }
 
-func (s slot) factID() string { return memory.EffectID(s.id, 0) }
+func (s job) factID() string { return memory.EffectID(s.id, 0) }
 
 func byID(t *testing.T, s extract.State, id string) memory.Fact {
 	t.Helper()
@@ -48,15 +48,15 @@ func wantHolding(t *testing.T, s extract.State, want ...string) {
 	}
 }
 
-// told is a slot with one proposal of a home city, said in a message.
-func told(seq int64, city string, create, record time.Time) slot {
+// told is a job with one proposal of a home city, said in a message.
+func told(seq int64, city string, create, record time.Time) job {
 	m := said(memory.RoleUser, "I live in "+city+".")
 	m.Seq, m.ID, m.CreateTime, m.RecordTime = seq, fmt.Sprint("m", seq), create, record
 	task := extract.NewTask(extract.Input{Session: "s", SessionID: "chat", Messages: []memory.Message{m}})
 	proposals, _ := extract.Verify(task, []extract.Op{{
 		Op: "add", Text: "Lives in " + city + ".", Category: "personal_info", Attribute: "home_city", Message: "m1", Quote: "I live in " + city,
 	}})
-	return slot{id: fmt.Sprint("slot", seq), proposals: proposals}
+	return job{id: fmt.Sprint("slot", seq), proposals: proposals}
 }
 
 func TestAClockThatIsAheadPinsNoFact(t *testing.T) {
@@ -190,7 +190,7 @@ func TestAPersonsWordCounts(t *testing.T) {
 	})
 	t.Run("what speaks against it is refused, however new", func(t *testing.T) {
 		s := after(extract.State{}, extract.Insert(extract.State{}, byHand))
-		d := extract.Decide(s, stated(9, "Lives in Seoul.", "home_city").proposals, extract.Source{SlotID: "x", Now: noon})
+		d := extract.Decide(s, stated(9, "Lives in Seoul.", "home_city").proposals, extract.Source{JobID: "x", Now: noon})
 		if len(d.Changes) != 0 || len(d.Rejected) != 1 || d.Rejected[0].Reason != extract.RejectProtected {
 			t.Errorf("decided %+v", d)
 		}
@@ -207,7 +207,7 @@ func TestAPersonsWordCounts(t *testing.T) {
 	t.Run("a forgotten fact is not learnt again", func(t *testing.T) {
 		scope := memory.ScopeKey("scope")
 		s := extract.State{Scope: scope, Forgotten: map[memory.KeyedHash]time.Time{scope.Keyed(extract.KeyDigest("", "lives in BUSAN")): {}}}
-		d := extract.Decide(s, stated(1, "Lives in Busan.", "home_city").proposals, extract.Source{SlotID: "x", Now: noon})
+		d := extract.Decide(s, stated(1, "Lives in Busan.", "home_city").proposals, extract.Source{JobID: "x", Now: noon})
 		if len(d.Changes) != 0 || len(d.Rejected) != 1 || d.Rejected[0].Reason != extract.RejectForgotten {
 			t.Errorf("decided %+v", d)
 		}
@@ -244,7 +244,7 @@ func BenchmarkDecide(b *testing.B) {
 					proposals = append(proposals, p)
 				}
 				for b.Loop() {
-					extract.Decide(s, proposals, extract.Source{SlotID: "x", Now: noon})
+					extract.Decide(s, proposals, extract.Source{JobID: "x", Now: noon})
 				}
 			})
 		}

@@ -64,7 +64,7 @@ type Task struct {
 	CoreSignificance int
 }
 
-// Triggers say when facts are extracted from what no slot covers yet: any of them.
+// Triggers say when facts are extracted from what no job covers yet: any of them.
 type Triggers struct {
 	AtReply      bool          `name:"at-reply" default:"true" help:"Whether facts are extracted after each reply of the assistant."`
 	Messages     int           `name:"messages" default:"6" help:"Extract at so many messages, {limits}; 0 for never."`
@@ -188,7 +188,7 @@ type Change struct {
 
 // Source says where proposals come from.
 type Source struct {
-	SlotID string // ids of new facts derive from it
-	Model  string
-	Now    time.Time // becomes CreateTime and UpdateTime
+	JobID string // ids of new facts derive from it
+	Model string
+	Now   time.Time // becomes CreateTime and UpdateTime
 }

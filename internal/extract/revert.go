@@ -44,8 +44,8 @@ type Forgetting struct {
 // Revert decides what becomes of the facts that a job changed: what it added is deleted, what else it changed becomes what
 // it was before. A fact that is not as the job left it stays. histories are the revisions of the facts, by id, the latest
 // first, as of the state or later.
-func Revert(s State, slotID string, histories map[string][]memory.FactRevision, now time.Time) Reversal {
-	r := reverting{slotID: slotID, outcomes: map[string]Outcome{}}
+func Revert(s State, jobID string, histories map[string][]memory.FactRevision, now time.Time) Reversal {
+	r := reverting{jobID: jobID, outcomes: map[string]Outcome{}}
 	before := map[string]memory.Fact{}
 	for _, id := range slices.Sorted(maps.Keys(histories)) {
 		if is, ok := s.Facts.Get(id); ok {
@@ -71,14 +71,14 @@ func Revert(s State, slotID string, histories map[string][]memory.FactRevision, 
 
 // reverting is a reversal while it is decided.
 type reverting struct {
-	slotID   string
+	jobID    string
 	outcomes map[string]Outcome
 	removed  []string // in order
 }
 
 // look tells what is to become of a fact that the job changed. What it was before is added to before.
 func (r *reverting) look(is memory.Fact, history []memory.FactRevision, before map[string]memory.Fact) {
-	at := slices.IndexFunc(history, func(v memory.FactRevision) bool { return v.SlotID == r.slotID })
+	at := slices.IndexFunc(history, func(v memory.FactRevision) bool { return v.JobID == r.jobID })
 	switch {
 	case at < 0: // it has changed meanwhile: whoever decides with this is refused
 	case !sameContent(is, history[at].Fact):
@@ -103,7 +103,7 @@ func sameContent(a, b memory.Fact) bool {
 // changedBy tells who made revisions: a person as soon as one did.
 func changedBy(later []memory.FactRevision) Outcome {
 	for _, v := range later {
-		if v.SlotID == "" && v.Cause != memory.CauseReverted {
+		if v.JobID == "" && v.Cause != memory.CauseReverted {
 			return OutcomeKeptByPerson
 		}
 	}

@@ -16,13 +16,13 @@ type past struct {
 	histories map[string][]memory.FactRevision // the latest first
 }
 
-// after is what a slot's proposals lead to.
-func (p past) after(slot string, proposals ...extract.Proposal) past {
-	d := extract.Decide(p.state, proposals, extract.Source{SlotID: slot, Now: revertDay})
-	return p.with(slot, d.Changes)
+// after is what a job's proposals lead to.
+func (p past) after(job string, proposals ...extract.Proposal) past {
+	d := extract.Decide(p.state, proposals, extract.Source{JobID: job, Now: revertDay})
+	return p.with(job, d.Changes)
 }
 
-func (p past) with(slot string, changes []extract.Change) past {
+func (p past) with(job string, changes []extract.Change) past {
 	out := past{state: p.state, histories: map[string][]memory.FactRevision{}}
 	for id, h := range p.histories {
 		out.histories[id] = h
@@ -30,24 +30,24 @@ func (p past) with(slot string, changes []extract.Change) past {
 	var changed []memory.Fact
 	for _, c := range changes {
 		changed = append(changed, c.Fact)
-		r := memory.FactRevision{Fact: c.Fact, Cause: c.Cause, SlotID: slot}
+		r := memory.FactRevision{Fact: c.Fact, Cause: c.Cause, JobID: job}
 		out.histories[c.Fact.ID] = append([]memory.FactRevision{r}, out.histories[c.Fact.ID]...)
 	}
 	out.state.Facts = p.state.Facts.With(changed)
 	return out
 }
 
-// revert takes back what a slot did.
-func (p past) revert(slot string) (past, extract.Reversal) {
+// revert takes back what a job did.
+func (p past) revert(job string) (past, extract.Reversal) {
 	of := map[string][]memory.FactRevision{}
 	for id, history := range p.histories {
 		for _, r := range history {
-			if r.SlotID == slot {
+			if r.JobID == job {
 				of[id] = history
 			}
 		}
 	}
-	r := extract.Revert(p.state, slot, of, revertDay)
+	r := extract.Revert(p.state, job, of, revertDay)
 	out := p.with("", r.Changes)
 	for _, f := range r.Forget {
 		out.state.Facts = out.state.Facts.With(nil, f.FactID)

@@ -47,7 +47,7 @@ func TestAMessageWhoseAnalysisPanics(t *testing.T) {
 		}
 	})
 	t.Run("is not tried again", func(t *testing.T) {
-		if state := lexicon(t, s); len(state.Unindexed) != 0 || state.Segments[0].Messages != 3 {
+		if state := searchIndex(t, s); len(state.Unindexed) != 0 || state.Segments[0].Messages != 3 {
 			t.Errorf("state %+v", state)
 		}
 	})
@@ -66,8 +66,8 @@ func TestAnIndexerWhoseWorkPanicsGoesOn(t *testing.T) {
 		panics := 0
 		x := indexing.NewIndexer(indexing.IndexerOptions{
 			Store: s, Turns: wordsOnly{}, Log: slog.New(slog.NewTextHandler(&log, nil)),
-			Seams: func(point string) {
-				if point == indexing.SeamBeforeIndex && panics < 2 {
+			Failpoints: func(point string) {
+				if point == indexing.FailpointBeforeIndex && panics < 2 {
 					panics++
 					panic("a user's words")
 				}

@@ -501,8 +501,8 @@ func (e *Embeddings) switchTo(ctx context.Context, next, old version) error {
 type ReembedJob struct {
 	ID         string
 	Model      string
-	State      memory.SlotState // SlotOpen while it runs; SlotApplied when its version is in use, and nothing lacks a vector
-	Done       int64            // facts and messages
+	State      memory.JobState // JobOpen while it runs; JobApplied when its version is in use, and nothing lacks a vector
+	Done       int64           // facts and messages
 	Total      int64
 	Reason     string // of the last failure; "" without one
 	CreateTime time.Time
@@ -568,7 +568,7 @@ func (e *Embeddings) Jobs(ctx context.Context) ([]ReembedJob, error) {
 		return nil, nil
 	}
 	j, err := e.job(ctx, making)
-	if err != nil || j.State == memory.SlotApplied { // done, and Run is about to note it
+	if err != nil || j.State == memory.JobApplied { // done, and Run is about to note it
 		return nil, err
 	}
 	return []ReembedJob{j}, nil
@@ -582,11 +582,11 @@ func (e *Embeddings) job(ctx context.Context, v version) (ReembedJob, error) {
 	e.mu.RLock()
 	defer e.mu.RUnlock()
 	j := ReembedJob{
-		ID: fmt.Sprintf("reembed-%d", v.Version), Model: v.Model, State: memory.SlotOpen, Done: all - left, Total: all,
+		ID: fmt.Sprintf("reembed-%d", v.Version), Model: v.Model, State: memory.JobOpen, Done: all - left, Total: all,
 		Reason: e.failed, CreateTime: v.CreateTime, UpdateTime: e.now().UTC().Truncate(time.Microsecond),
 	}
 	if e.active.Version == v.Version && left == 0 {
-		j.State, j.Reason = memory.SlotApplied, ""
+		j.State, j.Reason = memory.JobApplied, ""
 	}
 	return j, nil
 }

@@ -304,7 +304,7 @@ func TestEmbeddings(t *testing.T) {
 	t.Run("the old vectors serve until all are made anew, then the new ones do at once", func(t *testing.T) {
 		x := withFacts(t, "drinks tea", "has a cat")
 		job, err := x.Reembed(t.Context(), "large", 0)
-		if err != nil || job.State != memory.SlotOpen || job.Total != 2 || job.Done != 0 {
+		if err != nil || job.State != memory.JobOpen || job.Total != 2 || job.Done != 0 {
 			t.Fatalf("job %+v, %v", job, err)
 		}
 		if v, _ := x.Active(); v.Model != "small" {
@@ -314,7 +314,7 @@ func TestEmbeddings(t *testing.T) {
 		if v, e := x.Active(); v.Dimension != 3 || e.Info().Dimension != 3 || len(x.vectors(t, v.Version)) != 2 {
 			t.Errorf("active %+v", v)
 		}
-		if job, err = x.Reembed(t.Context(), "large", 0); err != nil || job.State != memory.SlotApplied {
+		if job, err = x.Reembed(t.Context(), "large", 0); err != nil || job.State != memory.JobApplied {
 			t.Errorf("job %+v, %v", job, err)
 		}
 	})
@@ -367,7 +367,7 @@ func TestEmbeddings(t *testing.T) {
 		if _, err := x.Reembed(t.Context(), "large", 0); err != nil {
 			t.Fatal(err)
 		}
-		if again, err := x.Reembed(t.Context(), "large", 0); err != nil || again.State != memory.SlotOpen {
+		if again, err := x.Reembed(t.Context(), "large", 0); err != nil || again.State != memory.JobOpen {
 			t.Errorf("the running job: %+v, %v", again, err)
 		}
 		if _, err := x.Reembed(t.Context(), "huge", 0); memory.ReasonOf(err) != memory.ReasonReembedRunning {

@@ -23,13 +23,13 @@ import (
 
 // Indexer writes recorded messages into their users' search indexes and merges the segments.
 type Indexer struct {
-	store store.Lexicon
-	turns Analyzer
-	log   *slog.Logger
-	seams func(point string)
-	now   func() time.Time
-	loop  *worker.Loop
-	queue *worker.Queue[memory.UserRef]
+	store      store.SearchIndex
+	turns      Analyzer
+	log        *slog.Logger
+	failpoints func(point string)
+	now        func() time.Time
+	loop       *worker.Loop
+	queue      *worker.Queue[memory.UserRef]
 
 	mu     sync.Mutex
 	broken map[memory.UserRef]bool // users whose segments are damaged
@@ -46,7 +46,7 @@ type Analyzer interface {
 
 // IndexerOptions are what an Indexer needs. Store, Turns and Log are required.
 type IndexerOptions struct {
-	Store store.Lexicon
+	Store store.SearchIndex
 	Turns Analyzer
 	// Delay is how long turns gather before they are indexed: a segment for each turn would double what Record
 	// writes, and recall reads unindexed messages all the same. 1 s when 0.
@@ -55,15 +55,15 @@ type IndexerOptions struct {
 	Sweep time.Duration
 	Log   *slog.Logger
 	Now   func() time.Time // time.Now when nil
-	// Seams is called at the named points of a piece of work, so that a test can end the process there; nil in the product.
-	Seams func(point string)
+	// Failpoints is called at the named points of a piece of work, so that a test can end the process there; nil in the product.
+	Failpoints func(point string)
 }
 
-// The points at which IndexerOptions.Seams is called. Before a point nothing of what it names is stored, after it
+// The points at which IndexerOptions.Failpoints is called. Before a point nothing of what it names is stored, after it
 // everything is.
 const (
-	SeamBeforeIndex = "before index" // a segment, with the mark up to which turns are indexed
-	SeamAfterIndex  = "after index"
+	FailpointBeforeIndex = "before index" // a segment, with the mark up to which turns are indexed
+	FailpointAfterIndex  = "after index"
 )
 
 // NewIndexer makes an Indexer.
@@ -74,14 +74,14 @@ func NewIndexer(o IndexerOptions) *Indexer {
 	if o.Sweep == 0 {
 		o.Sweep = 30 * time.Second
 	}
-	if o.Seams == nil {
-		o.Seams = func(string) {}
+	if o.Failpoints == nil {
+		o.Failpoints = func(string) {}
 	}
 	if o.Now == nil {
 		o.Now = time.Now
 	}
 	x := &Indexer{
-		now: o.Now, store: o.Store, turns: o.Turns, log: o.Log, seams: o.Seams,
+		now: o.Now, store: o.Store, turns: o.Turns, log: o.Log, failpoints: o.Failpoints,
 		queue: worker.NewQueue[memory.UserRef](0), broken: map[memory.UserRef]bool{},
 	}
 	x.loop = worker.NewLoop(worker.LoopOptions{
@@ -239,7 +239,7 @@ func (x *Indexer) segment(ctx context.Context, user memory.UserRef, turns []stor
 // merge merges segments of like size until no size has many.
 func (x *Indexer) merge(ctx context.Context, user memory.UserRef, scope memory.ScopeKey) error {
 	for {
-		state, err := x.store.Lexicon(ctx, store.LexiconQuery{User: user})
+		state, err := x.store.SearchIndex(ctx, store.SearchIndexQuery{User: user})
 		if err != nil {
 			return fmt.Errorf("read lexicon: %w", err)
 		}
@@ -282,11 +282,11 @@ func (x *Indexer) mergeSegments(ctx context.Context, user memory.UserRef, scope 
 
 func (x *Indexer) put(ctx context.Context, w store.SegmentWrite) error {
 	w.Time = x.now().UTC().Truncate(time.Microsecond)
-	x.seams(SeamBeforeIndex)
+	x.failpoints(FailpointBeforeIndex)
 	if _, err := x.store.PutSegment(ctx, w); err != nil {
 		return err
 	}
-	x.seams(SeamAfterIndex)
+	x.failpoints(FailpointAfterIndex)
 	return nil
 }
 

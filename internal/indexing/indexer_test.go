@@ -55,9 +55,9 @@ func say(t *testing.T, s store.Transcript, role memory.Role, id, words string) {
 	}
 }
 
-func lexicon(t *testing.T, s store.Lexicon) store.LexiconState {
+func searchIndex(t *testing.T, s store.SearchIndex) store.SearchIndexState {
 	t.Helper()
-	state, err := s.Lexicon(t.Context(), store.LexiconQuery{User: ada, MaxUnindexed: 1000})
+	state, err := s.SearchIndex(t.Context(), store.SearchIndexQuery{User: ada, MaxUnindexed: 1000})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,12 +80,12 @@ func newIndexer(s *sqlitestore.Store) *indexing.Indexer {
 	return indexing.NewIndexer(indexing.IndexerOptions{Store: s, Turns: wordsOnly{}, Delay: time.Millisecond, Log: slog.New(slog.DiscardHandler)})
 }
 
-func TestIndexerSeams(t *testing.T) {
+func TestIndexerFailpoints(t *testing.T) {
 	s := open(t)
 	say(t, s, memory.RoleUser, "m", "a quiet river")
 	var passed []string
-	x := indexing.NewIndexer(indexing.IndexerOptions{Store: s, Turns: wordsOnly{}, Log: slog.New(slog.DiscardHandler), Seams: func(point string) {
-		passed = append(passed, fmt.Sprintf("%s: %d unindexed", point, len(lexicon(t, s).Unindexed)))
+	x := indexing.NewIndexer(indexing.IndexerOptions{Store: s, Turns: wordsOnly{}, Log: slog.New(slog.DiscardHandler), Failpoints: func(point string) {
+		passed = append(passed, fmt.Sprintf("%s: %d unindexed", point, len(searchIndex(t, s).Unindexed)))
 	}})
 	if _, err := x.Index(t.Context(), ada); err != nil {
 		t.Fatal(err)
@@ -98,11 +98,11 @@ func TestIndexerSeams(t *testing.T) {
 }
 
 // found searches all segments for a word.
-func found(t *testing.T, s store.Lexicon, word string) int {
+func found(t *testing.T, s store.SearchIndex, word string) int {
 	t.Helper()
 	index := rank.NewIndex()
 	var nos []int64
-	for _, info := range lexicon(t, s).Segments {
+	for _, info := range searchIndex(t, s).Segments {
 		nos = append(nos, info.No)
 	}
 	segments, err := s.Segments(t.Context(), ada, nos)
@@ -124,7 +124,7 @@ func TestIndex(t *testing.T) {
 		if _, err := newIndexer(s).Index(t.Context(), ada); err != nil {
 			t.Fatal(err)
 		}
-		if state := lexicon(t, s); len(state.Segments) != 1 || len(state.Unindexed) != 0 {
+		if state := searchIndex(t, s); len(state.Segments) != 1 || len(state.Unindexed) != 0 {
 			t.Errorf("state %+v", state)
 		}
 		if n := found(t, s, "Vienna"); n != 1 {
@@ -141,7 +141,7 @@ func TestIndex(t *testing.T) {
 		if err != nil || len(users) != 0 {
 			t.Errorf("pending users %v, %v", users, err)
 		}
-		if state := lexicon(t, s); len(state.Segments) != 0 {
+		if state := searchIndex(t, s); len(state.Segments) != 0 {
 			t.Errorf("state %+v", state)
 		}
 	})
@@ -155,7 +155,7 @@ func TestIndex(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if n := len(lexicon(t, s).Segments); n > 3*7 {
+		if n := len(searchIndex(t, s).Segments); n > 3*7 {
 			t.Errorf("%d segments for %d turns", n, turns)
 		}
 		if n := found(t, s, "rose"); n != turns {
@@ -211,12 +211,12 @@ func TestRun(t *testing.T) {
 	})
 }
 
-func waitIndexed(t *testing.T, s store.Lexicon) {
+func waitIndexed(t *testing.T, s store.SearchIndex) {
 	t.Helper()
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
 	deadline := time.After(10 * time.Second)
-	for len(lexicon(t, s).Unindexed) > 0 {
+	for len(searchIndex(t, s).Unindexed) > 0 {
 		select {
 		case <-tick.C:
 		case <-deadline:

@@ -39,7 +39,7 @@ func withModel(t *testing.T, name string, builtin []string, words ...string) sai
 // say records messages and indexes each by itself.
 func (s said) say(words ...string) {
 	s.Helper()
-	state := lexicon(s.T, s.store)
+	state := searchIndex(s.T, s.store)
 	for i, w := range words {
 		say(s.T, s.store, memory.RoleUser, strconv.Itoa(len(state.Segments))+"-"+strconv.Itoa(i), w)
 		if _, err := s.indexer.Index(s.Context(), ada); err != nil {
@@ -86,7 +86,7 @@ func (s said) near(version int) int {
 func (s said) segments() []store.Segment {
 	s.Helper()
 	var nos []int64
-	for _, info := range lexicon(s.T, s.store).Segments {
+	for _, info := range searchIndex(s.T, s.store).Segments {
 		nos = append(nos, info.No)
 	}
 	data, err := s.store.Segments(s.Context(), ada, nos)
@@ -110,7 +110,7 @@ func TestMessageVectors(t *testing.T) {
 		}
 		s.run(t, func() bool { return s.waiting(1) == 0 })
 		s.say("eight", "nine") // the eighth segment makes them merge
-		if n := len(lexicon(t, s.store).Segments); n != 2 {
+		if n := len(searchIndex(t, s.store).Segments); n != 2 {
 			t.Fatalf("%d segments", n)
 		}
 		if s.near(1) != 7 {
@@ -134,12 +134,12 @@ func TestMessageVectors(t *testing.T) {
 		addFacts(t, s.store, "drinks tea")
 		s.run(t, func() bool { return s.waiting(1) == 0 && s.left(t, 1) == 0 })
 		job, err := s.Reembed(t.Context(), "large", 0)
-		if err != nil || job.State != memory.SlotOpen || job.Total != 3 || job.Done != 0 {
+		if err != nil || job.State != memory.JobOpen || job.Total != 3 || job.Done != 0 {
 			t.Fatalf("job %+v, %v", job, err)
 		}
 		s.run(t, func() bool {
 			job, err = s.Reembed(t.Context(), "large", 0)
-			return err != nil || job.State == memory.SlotApplied
+			return err != nil || job.State == memory.JobApplied
 		})
 		if s.near(2) != 2 || s.near(1) != 0 || job.Done != 3 {
 			t.Errorf("%d of the new model, %d of the old, job %+v, %v", s.near(2), s.near(1), job, err)
@@ -175,7 +175,7 @@ func TestMessageVectors(t *testing.T) {
 	})
 	t.Run("a damaged segment costs the others nothing", func(t *testing.T) {
 		s := withMessages(t, "one", "two")
-		state := lexicon(t, s.store)
+		state := searchIndex(t, s.store)
 		w := store.SegmentWrite{User: ada, Scope: state.Scope, Analyzer: "strata-2", Messages: 1, Data: []byte("x"), Replaces: []int64{state.Segments[0].No}}
 		if _, err := s.store.PutSegment(t.Context(), w); err != nil {
 			t.Fatal(err)

@@ -117,8 +117,8 @@ const (
 
 // The lexicons by script, each built when a text first needs it: Latin letters do not tell which language it is.
 var (
-	latin    = sync.OnceValue(func() *lexicon { return newLexicon(english, spanish) })
-	korean   = sync.OnceValue(func() *lexicon { return newLexicon(koreanWords) })
-	japanese = sync.OnceValue(func() *lexicon { return newLexicon(japaneseWords) })
-	chinese  = sync.OnceValue(func() *lexicon { return newLexicon(chineseWords) })
+	latin    = sync.OnceValue(func() *lexicon { return newSearchIndex(english, spanish) })
+	korean   = sync.OnceValue(func() *lexicon { return newSearchIndex(koreanWords) })
+	japanese = sync.OnceValue(func() *lexicon { return newSearchIndex(japaneseWords) })
+	chinese  = sync.OnceValue(func() *lexicon { return newSearchIndex(chineseWords) })
 )

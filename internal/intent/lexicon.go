@@ -66,7 +66,7 @@ const (
 	done
 )
 
-func newLexicon(languages ...words) *lexicon {
+func newSearchIndex(languages ...words) *lexicon {
 	l := &lexicon{byBegin: map[begin][]int32{}}
 	for _, w := range languages {
 		for _, is := range slices.Sorted(maps.Keys(w)) {

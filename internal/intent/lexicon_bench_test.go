@@ -2,13 +2,13 @@ package intent
 
 import "testing"
 
-// BenchmarkLexicons builds all lexicons.
-func BenchmarkLexicons(b *testing.B) {
+// BenchmarkSearchIndexs builds all lexicons.
+func BenchmarkSearchIndexs(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
-		newLexicon(english, spanish)
-		newLexicon(koreanWords)
-		newLexicon(japaneseWords)
-		newLexicon(chineseWords)
+		newSearchIndex(english, spanish)
+		newSearchIndex(koreanWords)
+		newSearchIndex(japaneseWords)
+		newSearchIndex(chineseWords)
 	}
 }

@@ -53,10 +53,10 @@ func IsEssential(statement string) bool {
 
 // tellingWords are what TellingOf looks for, a small part of all words: whole transcripts are read by them.
 var tellingWords = lexicons{
-	latin:    sync.OnceValue(func() *lexicon { return newLexicon(telling(english), telling(spanish), tellingLatin) }),
-	korean:   sync.OnceValue(func() *lexicon { return newLexicon(telling(koreanWords), tellingKorean) }),
-	japanese: sync.OnceValue(func() *lexicon { return newLexicon(telling(japaneseWords), tellingJapanese) }),
-	chinese:  sync.OnceValue(func() *lexicon { return newLexicon(telling(chineseWords), tellingChinese) }),
+	latin:    sync.OnceValue(func() *lexicon { return newSearchIndex(telling(english), telling(spanish), tellingLatin) }),
+	korean:   sync.OnceValue(func() *lexicon { return newSearchIndex(telling(koreanWords), tellingKorean) }),
+	japanese: sync.OnceValue(func() *lexicon { return newSearchIndex(telling(japaneseWords), tellingJapanese) }),
+	chinese:  sync.OnceValue(func() *lexicon { return newSearchIndex(telling(chineseWords), tellingChinese) }),
 }
 
 // telling is the part of a language's words that every reader of messages needs.

@@ -24,8 +24,8 @@ func TestWrongClock(t *testing.T) {
 		if diff := cmp.Diff(want, texts(r.facts(ada))); diff != "" {
 			t.Error(diff)
 		}
-		if slots := r.work(ref).Slots; len(slots) != 0 {
-			t.Errorf("slots %+v", slots)
+		if jobs := r.work(ref).Jobs; len(jobs) != 0 {
+			t.Errorf("slots %+v", jobs)
 		}
 	}
 	// wrong runs a process whose clock is ahead and then one whose clock is right.
@@ -59,8 +59,8 @@ func TestWrongClock(t *testing.T) {
 		learnt(t, r, "likes clocks")
 	})
 	inBubble(t, "a dead process's lease of a slot ends within two hours", func(t *testing.T, r *rig) {
-		c := &crashes{point: jobrunner.SeamAfterOpen, nth: 1, died: make(chan struct{})}
-		r.options.Seams = c.seam
+		c := &crashes{point: jobrunner.FailpointAfterOpen, nth: 1, died: make(chan struct{})}
+		r.options.Failpoints = c.failpoint
 		wrong(r, func() { r.chat(ref, "I like clocks."); <-c.died })
 		pass(2 * time.Hour)
 		learnt(t, r, "likes clocks")
@@ -97,11 +97,11 @@ func TestWrongClock(t *testing.T) {
 		r.start()
 		r.chat(ref, "I like haste.")
 		pass(time.Minute)
-		slots := r.work(ref).Slots
-		if len(slots) != 1 {
-			t.Fatalf("slots %+v", slots)
+		jobs := r.work(ref).Jobs
+		if len(jobs) != 1 {
+			t.Fatalf("slots %+v", jobs)
 		}
-		_, err := r.store.RetrySlot(t.Context(), store.SlotRetry{SlotRef: store.SlotRef{User: ada, ID: slots[0].ID()}, Time: time.Now()})
+		_, err := r.store.RetryJob(t.Context(), store.JobRetry{JobRef: store.JobRef{User: ada, ID: jobs[0].ID()}, Time: time.Now()})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -113,13 +113,13 @@ func TestWrongClock(t *testing.T) {
 		r.start()
 		r.chat(ref, "I like order.")
 		pass(time.Minute)
-		parked := r.slots(store.SlotQuery{States: []memory.SlotState{memory.SlotParked}})
+		parked := r.jobs(store.JobQuery{States: []memory.JobState{memory.JobParked}})
 		if len(parked) != 1 || parked[0].Reason != "journal" {
 			t.Fatalf("parked %+v", parked)
 		}
 		r.options.Store = r.store
 		r.restart()
-		_, err := r.store.RetrySlot(t.Context(), store.SlotRetry{SlotRef: store.SlotRef{User: ada, ID: parked[0].ID()}, Time: time.Now()})
+		_, err := r.store.RetryJob(t.Context(), store.JobRetry{JobRef: store.JobRef{User: ada, ID: parked[0].ID()}, Time: time.Now()})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -131,7 +131,7 @@ func TestWrongClock(t *testing.T) {
 // garbling is a store that keeps half of each answer.
 type garbling struct{ jobrunner.Store }
 
-func (g garbling) AnswerSlot(ctx context.Context, a store.SlotAnswer) (memory.Slot, error) {
+func (g garbling) AnswerJob(ctx context.Context, a store.JobAnswer) (memory.Job, error) {
 	a.Answer = a.Answer[:len(a.Answer)/2]
-	return g.Store.AnswerSlot(ctx, a)
+	return g.Store.AnswerJob(ctx, a)
 }

@@ -13,7 +13,7 @@ import (
 // reasonForbidden is why an answer, or some of it, was dropped: nothing may be learnt from what it is about any more.
 const reasonForbidden = "extract_none"
 
-// consent says what may be learnt from the messages of a slot. It must be read after the fact revision that the write is
+// consent says what may be learnt from the messages of a job. It must be read after the fact revision that the write is
 // based on: a flag that is set later raises the revision, so that the write is refused and decided anew.
 type consent struct {
 	nothing   bool           // the user or the session forbids it
@@ -21,16 +21,16 @@ type consent struct {
 }
 
 // consent reads what may be learnt now.
-func (x extraction) consent(ctx context.Context, slot memory.Slot) (consent, error) {
+func (x extraction) consent(ctx context.Context, job memory.Job) (consent, error) {
 	ref := x.run.work.Session.Ref
 	work, err := x.journal.o.Store.SessionWork(ctx, ref)
-	if err == nil && work.Session.Key != slot.Session {
+	if err == nil && work.Session.Key != job.Session {
 		err = store.SessionNotFound(ref)
 	}
 	if err != nil {
 		return consent{}, fmt.Errorf("read whether anything may be learnt: %w", err)
 	}
-	messages, err := x.run.messages(ctx, slot.Range())
+	messages, err := x.run.messages(ctx, job.Range())
 	if err != nil {
 		return consent{}, err
 	}
@@ -110,7 +110,7 @@ type applying struct {
 	dropped  int // operations that rest on what nothing may be learnt from any more
 }
 
-// reason is the slot's when it is final.
+// reason is the job's when it is final.
 func (a applying) reason() string {
 	switch {
 	case a.dropped == 0:

@@ -61,8 +61,8 @@ func (m interposed) State(ctx context.Context, user memory.UserRef) (extract.Sta
 // moments are when extract = NONE may be set while work is under way.
 func moments() []string {
 	return []string{
-		"while the model is asked", jobrunner.SeamBeforeAnswer, jobrunner.SeamAfterAnswer, "before the facts are read", "after the facts are read",
-		jobrunner.SeamBeforeApply, "while the answer waits for a new process",
+		"while the model is asked", jobrunner.FailpointBeforeAnswer, jobrunner.FailpointAfterAnswer, "before the facts are read", "after the facts are read",
+		jobrunner.FailpointBeforeApply, "while the answer waits for a new process",
 	}
 }
 
@@ -77,9 +77,9 @@ func arrange(r *rig, moment string, forbid func()) (restart bool) {
 	}
 	c := &crashes{died: make(chan struct{})}
 	if restart = strings.Contains(moment, "new process"); restart {
-		c.point, c.nth = jobrunner.SeamAfterAnswer, 1
+		c.point, c.nth = jobrunner.FailpointAfterAnswer, 1
 	}
-	r.options.Seams = func(point string) { c.seam(point); at(point) }
+	r.options.Failpoints = func(point string) { c.failpoint(point); at(point) }
 	r.options.Facts = interposed{
 		factsOf{r.store}, func() { at("before the facts are read") }, func() { at("after the facts are read") },
 	}
@@ -113,16 +113,16 @@ func TestConsent(t *testing.T) {
 				}
 				pass(time.Hour)
 				var want []string
-				state, reason, counted := memory.SlotSkipped, "extract_none", "extract dropped"
+				state, reason, counted := memory.JobSkipped, "extract_none", "extract dropped"
 				if what == "message" {
-					want, state, reason, counted = []string{"likes plums"}, memory.SlotApplied, "extract_none: 1 operations dropped", "extract applied_in_part"
+					want, state, reason, counted = []string{"likes plums"}, memory.JobApplied, "extract_none: 1 operations dropped", "extract applied_in_part"
 				}
 				if diff := cmp.Diff(want, texts(r.facts(ada))); diff != "" {
 					t.Error(diff)
 				}
-				slots := r.slots(store.SlotQuery{Kinds: []memory.SlotKind{memory.SlotExtract}})
-				if len(slots) != 1 || slots[0].State != state || slots[0].Reason != reason || r.meter.of(counted) != 1 {
-					t.Errorf("slots %+v, counted %v", slots, r.meter.counts)
+				jobs := r.jobs(store.JobQuery{Kinds: []memory.JobKind{memory.JobExtract}})
+				if len(jobs) != 1 || jobs[0].State != state || jobs[0].Reason != reason || r.meter.of(counted) != 1 {
+					t.Errorf("slots %+v, counted %v", jobs, r.meter.counts)
 				}
 				if r.learner.calls() != 1 {
 					t.Errorf("%d calls", r.learner.calls())
@@ -139,7 +139,7 @@ func TestConsent(t *testing.T) {
 				nowhere.Message = "m99"
 				return opsAnswer([]extract.Op{op, nowhere}), nil
 			}
-			arrange(r, jobrunner.SeamBeforeApply, forbidding(r, ref)[what])
+			arrange(r, jobrunner.FailpointBeforeApply, forbidding(r, ref)[what])
 			r.start()
 			r.say(ref, memory.RoleUser, "I like jazz.")
 			r.runner.Nudge(ref)

@@ -14,7 +14,7 @@ import (
 // Store is the part of the primary store that background work reads and writes.
 type Store interface {
 	store.Transcript
-	store.Lexicon
+	store.SearchIndex
 	store.Users
 	store.Work
 	store.Journal
@@ -45,7 +45,7 @@ type Policies func(profile string) policy.Work
 
 // Meter counts what became of work. It must not block.
 type Meter interface {
-	SlotDone(kind memory.SlotKind, outcome string) // applied, parked, split, retried, skipped or empty (no model was asked)
+	JobDone(kind memory.JobKind, outcome string) // applied, parked, split, retried, skipped or empty (no model was asked)
 	Quarantined(reason extract.RejectReason)
 	Refused(reason summary.RefusalReason)
 	Appended(anchors int)

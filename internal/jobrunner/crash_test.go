@@ -22,24 +22,24 @@ import (
 	"github.com/stratamem/strata/internal/summary"
 )
 
-func seams() []string {
+func failpoints() []string {
 	return []string{
-		jobrunner.SeamBeforeOpen, jobrunner.SeamAfterOpen, jobrunner.SeamBeforeAnswer, jobrunner.SeamAfterAnswer, jobrunner.SeamBeforeApply,
-		jobrunner.SeamAfterApply, jobrunner.SeamBeforeNode, jobrunner.SeamAfterNode, jobrunner.SeamBeforeDefer, jobrunner.SeamAfterDefer,
+		jobrunner.FailpointBeforeOpen, jobrunner.FailpointAfterOpen, jobrunner.FailpointBeforeAnswer, jobrunner.FailpointAfterAnswer, jobrunner.FailpointBeforeApply,
+		jobrunner.FailpointAfterApply, jobrunner.FailpointBeforeNode, jobrunner.FailpointAfterNode, jobrunner.FailpointBeforeDefer, jobrunner.FailpointAfterDefer,
 	}
 }
 
-// crashes ends the goroutine of a piece of work at a seam, so that nothing after it happens: what another process finds
+// crashes ends the goroutine of a piece of work at a failpoint, so that nothing after it happens: what another process finds
 // is what a killed one had stored.
 type crashes struct {
 	mu    sync.Mutex
 	point string
 	nth   int // of the times the point is passed; 0 for none
 	died  chan struct{}
-	check func() // at every seam
+	check func() // at every failpoint
 }
 
-func (c *crashes) seam(point string) {
+func (c *crashes) failpoint(point string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.check != nil {
@@ -85,8 +85,8 @@ func conversation(r *rig, ref memory.SessionRef, between func()) {
 	pass(time.Hour)
 }
 
-// crashed has the conversation with a crash at the nth passing of a seam, and reports what is wrong at its end. It
-// reports whether the seam was passed so often.
+// crashed has the conversation with a crash at the nth passing of a failpoint, and reports what is wrong at its end. It
+// reports whether the failpoint was passed so often.
 func crashed(t *testing.T, r *rig, point string, nth int) (hit bool, err error) {
 	t.Helper()
 	ref := ada.Session("s")
@@ -97,7 +97,7 @@ func crashed(t *testing.T, r *rig, point string, nth int) (hit bool, err error) 
 			holes = err
 		}
 	}
-	r.options.Seams = c.seam
+	r.options.Failpoints = c.failpoint
 	r.start()
 	conversation(r, ref, func() {
 		if c.hasDied() && !hit {
@@ -113,16 +113,16 @@ func (r *rig) atEnd(ref memory.SessionRef, point string) error {
 	var errs []error
 	end, err := covered(r.nodes(ref))
 	errs = append(errs, err)
-	if w := r.work(ref); end != w.Session.LastSeq || jobrunner.ExtractedThrough(w) != end || len(w.Slots) != 0 {
+	if w := r.work(ref); end != w.Session.LastSeq || jobrunner.ExtractedThrough(w) != end || len(w.Jobs) != 0 {
 		errs = append(errs, fmt.Errorf("of %d messages %d are summarised and %d extracted; %d slots are left",
-			w.Session.LastSeq, end, jobrunner.ExtractedThrough(w), len(w.Slots)))
+			w.Session.LastSeq, end, jobrunner.ExtractedThrough(w), len(w.Jobs)))
 	}
 	if diff := cmp.Diff([]string{"(lives in Lisbon)", "likes plums", "lives in Porto"}, texts(r.facts(ada))); diff != "" {
 		errs = append(errs, errors.New(diff))
 	}
 	// Only an answer that did not reach the journal may be asked for again.
 	allowed := 0
-	if point == jobrunner.SeamBeforeAnswer {
+	if point == jobrunner.FailpointBeforeAnswer {
 		allowed = 1
 	}
 	if again := r.askedAgain(); again > allowed {
@@ -148,16 +148,16 @@ func (r *rig) askedAgain() int {
 	return again
 }
 
-// passings are the times at which a seam is tried. Only idle sessions are deferred, so that happens seldom.
+// passings are the times at which a failpoint is tried. Only idle sessions are deferred, so that happens seldom.
 func passings(point string) []int {
-	if point == jobrunner.SeamBeforeDefer || point == jobrunner.SeamAfterDefer {
+	if point == jobrunner.FailpointBeforeDefer || point == jobrunner.FailpointAfterDefer {
 		return []int{1, 2}
 	}
 	return []int{1, 2, 5}
 }
 
 func TestCrash(t *testing.T) {
-	for _, point := range seams() {
+	for _, point := range failpoints() {
 		for _, nth := range passings(point) {
 			inBubble(t, fmt.Sprintf("number %d %s loses nothing, doubles nothing and pays for nothing twice", nth, point), func(t *testing.T, r *rig) {
 				hit, err := crashed(t, r, point, nth)
@@ -172,15 +172,15 @@ func TestCrash(t *testing.T) {
 	}
 	inBubble(t, "after an answer is paid for twice where the journal forgets it, and this test sees that", func(t *testing.T, r *rig) {
 		r.options.Store = forgetful{r.store}
-		_, err := crashed(t, r, jobrunner.SeamAfterAnswer, 3)
+		_, err := crashed(t, r, jobrunner.FailpointAfterAnswer, 3)
 		if err == nil || !strings.Contains(err.Error(), "paid for again") {
 			t.Errorf("a store that keeps no answers passes: %v", err)
 		}
 	})
 	inBubble(t, "under a name that only one process can have is resumed without waiting for the lease", func(t *testing.T, r *rig) {
 		r.options.Owner = "the only one"
-		c := &crashes{point: jobrunner.SeamAfterOpen, nth: 1, died: make(chan struct{})}
-		r.options.Seams = c.seam
+		c := &crashes{point: jobrunner.FailpointAfterOpen, nth: 1, died: make(chan struct{})}
+		r.options.Failpoints = c.failpoint
 		r.start()
 		r.chat(ada.Session("s"), "I like haste.")
 		<-c.died
@@ -195,10 +195,10 @@ func TestCrash(t *testing.T) {
 // forgetful is a store whose journal keeps no answers: what the journal is for.
 type forgetful struct{ *sqlitestore.Store }
 
-func (f forgetful) AnswerSlot(ctx context.Context, a store.SlotAnswer) (memory.Slot, error) {
-	slot, err := f.Slot(ctx, a.SlotRef)
-	slot.State, slot.Answer = memory.SlotAnswered, a.Answer
-	return slot, err
+func (f forgetful) AnswerJob(ctx context.Context, a store.JobAnswer) (memory.Job, error) {
+	job, err := f.Job(ctx, a.JobRef)
+	job.State, job.Answer = memory.JobAnswered, a.Answer
+	return job, err
 }
 
 func TestTwoSessionsOfOneUser(t *testing.T) {
@@ -312,8 +312,8 @@ func TestChaos(t *testing.T) {
 			if w := r.work(ref); w.ExtractCursor != 32 {
 				t.Errorf("extraction stands at %d", w.ExtractCursor)
 			}
-			for _, s := range r.work(ref).Slots {
-				if s.State != memory.SlotParked || s.Kind != memory.SlotExtract {
+			for _, s := range r.work(ref).Jobs {
+				if s.State != memory.JobParked || s.Kind != memory.JobExtract {
 					t.Errorf("slot is left: %v %v from %d", s.Kind, s.State, s.From)
 				}
 			}

@@ -39,7 +39,7 @@ type extracted struct {
 
 // next fixes and extracts the next range that is due.
 func (x extraction) next(ctx context.Context) (bool, error) {
-	if x.run.isHeld(memory.SlotExtract) {
+	if x.run.isHeld(memory.JobExtract) {
 		return false, nil
 	}
 	messages, err := x.run.backlog(ctx, x.run.work.ExtractCursor)
@@ -51,7 +51,7 @@ func (x extraction) next(ctx context.Context) (bool, error) {
 	if due.Range.From == 0 {
 		return false, nil
 	}
-	return x.run.open(ctx, memory.SlotKey{Kind: memory.SlotExtract, From: due.Range.From}, due.Range.To)
+	return x.run.open(ctx, memory.JobKey{Kind: memory.JobExtract, From: due.Range.From}, due.Range.To)
 }
 
 func (x extraction) due(messages []memory.Message) extract.Schedule {
@@ -65,33 +65,33 @@ func (x extraction) due(messages []memory.Message) extract.Schedule {
 	return extract.Due(x.run.policy.Extract, messages, now)
 }
 
-// extract asks the model about the slot's range, stores the answer and applies it.
-func (x extraction) extract(ctx context.Context, slot memory.Slot) error {
-	input, err := x.input(ctx, slot)
+// extract asks the model about the job's range, stores the answer and applies it.
+func (x extraction) extract(ctx context.Context, job memory.Job) error {
+	input, err := x.input(ctx, job)
 	if err != nil {
 		return err
 	}
 	task := extract.NewTask(input)
 	if learnsNothing(x.run.work) || task.IsEmpty() {
-		return x.journal.finishEmpty(ctx, slot)
+		return x.journal.finishEmpty(ctx, job)
 	}
-	input.Known, err = x.journal.o.Facts.Related(ctx, slot.User, extract.RelatedQuery(task), maxKnown)
+	input.Known, err = x.journal.o.Facts.Related(ctx, job.User, extract.RelatedQuery(task), maxKnown)
 	if err != nil {
 		return fmt.Errorf("find related facts: %w", err)
 	}
 	answer, err := x.journal.o.Extractor.Extract(ctx, extract.NewTask(input))
-	x.journal.models.noteCall(slot.Kind, err)
+	x.journal.models.noteCall(job.Kind, err)
 	if f, failed := extractionFailure(answer, err); failed {
-		return x.fail(ctx, slot, input, f, answer)
+		return x.fail(ctx, job, input, f, answer)
 	}
 	document := extracted{Prompt: x.prompt(), Answer: answer, Unshown: unshown(input)}
 	for _, f := range input.Known {
 		document.Known = append(document.Known, f.ID)
 	}
-	if slot, err = x.journal.answer(ctx, slot, document, answer.Usage); err != nil || slot.State != memory.SlotAnswered {
+	if job, err = x.journal.answer(ctx, job, document, answer.Usage); err != nil || job.State != memory.JobAnswered {
 		return err
 	}
-	return x.apply(context.WithoutCancel(ctx), slot, input)
+	return x.apply(context.WithoutCancel(ctx), job, input)
 }
 
 // prompt names the prompt that the session's profile has for extraction.
@@ -99,65 +99,65 @@ func (x extraction) prompt() string {
 	return extract.PromptID(x.run.policy.Extract.Guidance, x.run.policy.Extract.Write)
 }
 
-// input reads what the slot's task is made of.
-func (x extraction) input(ctx context.Context, slot memory.Slot) (extract.Input, error) {
-	messages, err := x.run.messages(ctx, slot.Range())
+// input reads what the job's task is made of.
+func (x extraction) input(ctx context.Context, job memory.Job) (extract.Input, error) {
+	messages, err := x.run.messages(ctx, job.Range())
 	if err != nil {
 		return extract.Input{}, err
 	}
-	before, err := x.run.messages(ctx, memory.SeqRange{From: max(1, slot.From-contextMessages), To: slot.From - 1})
+	before, err := x.run.messages(ctx, memory.SeqRange{From: max(1, job.From-contextMessages), To: job.From - 1})
 	if err != nil {
 		return extract.Input{}, err
 	}
 	return extract.Input{
-		Session: slot.Session, SessionID: slot.SessionID, Messages: messages, Context: before,
+		Session: job.Session, SessionID: job.SessionID, Messages: messages, Context: before,
 		Location: x.run.work.User.Location(), Language: x.run.work.User.Language, Learn: x.run.policy.Extract.Learn,
 		ContextBytes: x.run.policy.Extract.ContextBytes, CoreSignificance: x.run.policy.Extract.CoreSignificance,
 		Guidance: x.run.policy.Extract.Guidance, Write: x.run.policy.Extract.Write, Temperature: x.run.policy.Extract.Temperature,
 	}, nil
 }
 
-// fail splits, parks or puts off a slot without a usable answer. An answer that cannot be read is kept in
+// fail splits, parks or puts off a job without a usable answer. An answer that cannot be read is kept in
 // quarantine first.
-func (x extraction) fail(ctx context.Context, slot memory.Slot, input extract.Input, f failure, answer llm.Answer) error {
+func (x extraction) fail(ctx context.Context, job memory.Job, input extract.Input, f failure, answer llm.Answer) error {
 	if f.reason == string(extract.RejectMalformed) {
-		if err := x.quarantineAnswer(ctx, slot, input, answer); err != nil {
+		if err := x.quarantineAnswer(ctx, job, input, answer); err != nil {
 			return err
 		}
 	}
-	gaveUp, err := x.journal.fail(ctx, slot, f, splitPoint(input.Messages))
+	gaveUp, err := x.journal.fail(ctx, job, f, splitPoint(input.Messages))
 	if gaveUp {
-		return x.journal.park(context.WithoutCancel(ctx), slot, f)
+		return x.journal.park(context.WithoutCancel(ctx), job, f)
 	}
 	return err
 }
 
 // applyAnswered applies an answer that an earlier run left in the journal.
-func (x extraction) applyAnswered(ctx context.Context, slot memory.Slot) error {
-	input, err := x.input(ctx, slot)
+func (x extraction) applyAnswered(ctx context.Context, job memory.Job) error {
+	input, err := x.input(ctx, job)
 	if err != nil {
 		return err
 	}
-	return x.apply(ctx, slot, input)
+	return x.apply(ctx, job, input)
 }
 
 // apply turns the journalled answer into facts. Everything it writes derives from what is stored, so doing it
 // again changes nothing.
-func (x extraction) apply(ctx context.Context, slot memory.Slot, input extract.Input) error {
+func (x extraction) apply(ctx context.Context, job memory.Job, input extract.Input) error {
 	var document extracted
-	if err := json.Unmarshal(slot.Answer, &document); err != nil {
-		return x.journal.park(ctx, slot, failure{reason: reasonJournal})
+	if err := json.Unmarshal(job.Answer, &document); err != nil {
+		return x.journal.park(ctx, job, failure{reason: reasonJournal})
 	}
 	ops, err := extract.Parse(document.Answer.Text)
 	if err != nil {
-		return x.journal.park(ctx, slot, failure{reason: reasonJournal})
+		return x.journal.park(ctx, job, failure{reason: reasonJournal})
 	}
 	if document.Unshown != nil {
 		input = asShown(input, document.Unshown)
 	}
 	var out applying
-	err = x.writeFacts(ctx, slot.User, func(state extract.State) (store.FactWrite, error) {
-		now, err := x.consent(ctx, slot)
+	err = x.writeFacts(ctx, job.User, func(state extract.State) (store.FactWrite, error) {
+		now, err := x.consent(ctx, job)
 		if err != nil {
 			return store.FactWrite{}, err
 		}
@@ -165,22 +165,22 @@ func (x extraction) apply(ctx context.Context, slot memory.Slot, input extract.I
 		task := extract.NewTask(input)
 		proposals, refused := extract.Verify(task, ops)
 		proposals, refused, out.dropped = now.keep(task, proposals, refused)
-		d := extract.Decide(state, proposals, extract.Source{SlotID: slot.ID(), Model: document.Answer.Model, Now: x.run.now})
+		d := extract.Decide(state, proposals, extract.Source{JobID: job.ID(), Model: document.Answer.Model, Now: x.run.now})
 		out.rejected, out.changed = append(refused, d.Rejected...), len(d.Changes) > 0
 		return store.FactWrite{
-			User: slot.User, Scope: slot.Scope, SlotID: slot.ID(), Changes: factChanges(d.Changes), Reason: out.reason(),
-			Quarantined: quarantined(slot, document.Answer.Model, out.rejected, x.run.now), Time: x.run.now,
+			User: job.User, Scope: job.Scope, JobID: job.ID(), Changes: factChanges(d.Changes), Reason: out.reason(),
+			Quarantined: quarantined(job, document.Answer.Model, out.rejected, x.run.now), Time: x.run.now,
 		}, nil
 	})
 	if err != nil {
 		return fmt.Errorf("apply facts: %w", err)
 	}
-	x.journal.o.Meter.SlotDone(slot.Kind, out.outcome())
+	x.journal.o.Meter.JobDone(job.Kind, out.outcome())
 	for _, r := range out.rejected {
 		x.journal.o.Meter.Quarantined(r.Reason)
 	}
 	if out.changed && x.journal.o.Applied != nil {
-		x.journal.o.Applied(slot.User)
+		x.journal.o.Applied(job.User)
 	}
 	return nil
 }
@@ -230,29 +230,29 @@ func (x extraction) writeFacts(ctx context.Context, user memory.UserRef, decide 
 	return outrun
 }
 
-// store writes a decision. One that changes nothing only ends its slot: a new revision would have every reader and
-// writer look again. When it changes nothing for a reason the slot is skipped.
+// store writes a decision. One that changes nothing only ends its job: a new revision would have every reader and
+// writer look again. When it changes nothing for a reason the job is skipped.
 func (x extraction) store(ctx context.Context, w store.FactWrite) (err error) {
-	x.journal.seam(SeamBeforeApply)
+	x.journal.failpoint(FailpointBeforeApply)
 	isEmpty := len(w.Changes) == 0 && len(w.Quarantined) == 0
-	end := store.SlotFinish{
-		SlotRef: store.SlotRef{User: w.User, ID: w.SlotID}, State: memory.SlotApplied, Reason: w.Reason, Time: w.Time,
+	end := store.JobFinish{
+		JobRef: store.JobRef{User: w.User, ID: w.JobID}, State: memory.JobApplied, Reason: w.Reason, Time: w.Time,
 	}
 	switch {
 	case !isEmpty:
 		_, err = x.journal.o.Store.ApplyFacts(ctx, w)
-	case w.SlotID != "":
+	case w.JobID != "":
 		if w.Reason != "" {
-			end.State = memory.SlotSkipped
+			end.State = memory.JobSkipped
 		}
-		_, err = x.journal.o.Store.FinishSlot(ctx, end)
+		_, err = x.journal.o.Store.FinishJob(ctx, end)
 	}
-	x.journal.seam(SeamAfterApply)
+	x.journal.failpoint(FailpointAfterApply)
 	return err
 }
 
 const (
-	// Ids of a slot's quarantined operations derive from numbers above those of its facts.
+	// Ids of a job's quarantined operations derive from numbers above those of its facts.
 	quarantineBase = 1000
 	// maxQuarantined is how many refused operations of one answer are kept: all are counted.
 	maxQuarantined = 50
@@ -261,7 +261,7 @@ const (
 )
 
 // quarantined are the refused operations as they are kept.
-func quarantined(slot memory.Slot, model string, rejected []extract.Rejection, now time.Time) []memory.Quarantined {
+func quarantined(job memory.Job, model string, rejected []extract.Rejection, now time.Time) []memory.Quarantined {
 	var out []memory.Quarantined
 	for _, r := range rejected[:min(len(rejected), maxQuarantined)] {
 		operation, err := json.Marshal(r.Op)
@@ -269,7 +269,7 @@ func quarantined(slot memory.Slot, model string, rejected []extract.Rejection, n
 			operation = fmt.Appendf(nil, "%q", err)
 		}
 		out = append(out, memory.Quarantined{
-			ID: memory.EffectID(slot.ID(), quarantineBase+r.Index), SessionID: slot.SessionID, SlotID: slot.ID(),
+			ID: memory.EffectID(job.ID(), quarantineBase+r.Index), SessionID: job.SessionID, JobID: job.ID(),
 			Reason: string(r.Reason), Operation: text.Clip(string(operation), maxOperationBytes), Model: model, Time: now,
 		})
 	}
@@ -277,17 +277,17 @@ func quarantined(slot memory.Slot, model string, rejected []extract.Rejection, n
 }
 
 // quarantineAnswer keeps the beginning of an answer that cannot be read, unless nothing may be learnt any more from some of
-// what it is about. The slot stays open: what becomes of it is decided next.
-func (x extraction) quarantineAnswer(ctx context.Context, slot memory.Slot, input extract.Input, answer llm.Answer) error {
+// what it is about. The job stays open: what becomes of it is decided next.
+func (x extraction) quarantineAnswer(ctx context.Context, job memory.Job, input extract.Input, answer llm.Answer) error {
 	x.journal.o.Meter.Quarantined(extract.RejectMalformed)
 	row := memory.Quarantined{
-		ID: memory.EffectID(slot.ID(), quarantineBase), SessionID: slot.SessionID, SlotID: slot.ID(),
+		ID: memory.EffectID(job.ID(), quarantineBase), SessionID: job.SessionID, JobID: job.ID(),
 		Reason: string(extract.RejectMalformed), Operation: quote(answer.Text), Model: answer.Model, Time: x.run.now,
 	}
 	ctx = context.WithoutCancel(ctx)
-	err := x.writeFacts(ctx, slot.User, func(extract.State) (store.FactWrite, error) {
-		w := store.FactWrite{User: slot.User, Scope: slot.Scope, Time: x.run.now}
-		now, err := x.consent(ctx, slot)
+	err := x.writeFacts(ctx, job.User, func(extract.State) (store.FactWrite, error) {
+		w := store.FactWrite{User: job.User, Scope: job.Scope, Time: x.run.now}
+		now, err := x.consent(ctx, job)
 		if err == nil && !now.forbids(extract.NewTask(input)) {
 			w.Quarantined = []memory.Quarantined{row}
 		}

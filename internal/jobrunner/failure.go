@@ -14,7 +14,7 @@ import (
 	"github.com/stratamem/strata/internal/worker"
 )
 
-// Outcomes of a slot, as Meter counts them.
+// Outcomes of a job, as Meter counts them.
 const (
 	outcomeApplied  = "applied"
 	outcomeDropped  = "dropped"         // nothing may be learnt any more from what its answer is about
@@ -43,14 +43,14 @@ const (
 	maxUnusable  = 2 // answers about one turn, which cannot be made smaller
 	firstBackoff = time.Second
 	lastBackoff  = 15 * time.Minute
-	// patience is how long a slot is tried that only time mends, counted from its first failure of that kind.
+	// patience is how long a job is tried that only time mends, counted from its first failure of that kind.
 	patience = 24 * time.Hour
-	// A slot that was parked after patience tries itself again after that part of the time for which it has failed, an hour
+	// A job that was parked after patience tries itself again after that part of the time for which it has failed, an hour
 	// at first, at least once in LongestParked: so one that never succeeds costs fewer and fewer calls.
 	parkedShare = 24
 )
 
-// failure is why a slot has no usable answer, without content.
+// failure is why a job has no usable answer, without content.
 type failure struct {
 	reason string
 	remedy remedy
@@ -140,7 +140,7 @@ func refusal(reason summary.RefusalReason, answer llm.Answer) failure {
 	return f
 }
 
-// isOutage reports whether the store cannot serve anybody, which is no slot's fault.
+// isOutage reports whether the store cannot serve anybody, which is no job's fault.
 func isOutage(err error) bool {
 	reason := memory.ReasonOf(err)
 	return reason == memory.ReasonStoreUnavailable || reason == memory.ReasonStoreFull
@@ -153,7 +153,7 @@ func backoff(attempts int, asked time.Duration, jitter float64) time.Duration {
 	return min(max(asked, time.Duration(jitter*float64(bound))), store.LongestWait)
 }
 
-// verdict is what becomes of a slot after a failure.
+// verdict is what becomes of a job after a failure.
 type verdict struct {
 	gaveUp   bool
 	splitAt  int64 // 0 for none
@@ -161,18 +161,18 @@ type verdict struct {
 	wait     time.Duration
 }
 
-// judge decides what becomes of a slot. splitAt is where its range can be split, 0 where it cannot.
-func judge(slot memory.Slot, f failure, splitAt int64, now time.Time, jitter float64) verdict {
-	attempts := slot.Attempts + 1
+// judge decides what becomes of a job. splitAt is where its range can be split, 0 where it cannot.
+func judge(job memory.Job, f failure, splitAt int64, now time.Time, jitter float64) verdict {
+	attempts := job.Attempts + 1
 	switch {
-	case f.remedy.passes() && now.Sub(failingSince(slot, f, now)) >= patience:
+	case f.remedy.passes() && now.Sub(failingSince(job, f, now)) >= patience:
 		return verdict{gaveUp: true}
 	case f.remedy == hold:
-		return verdict{attempts: slot.Attempts, wait: min(max(f.wait, firstBackoff), store.LongestWait)}
-	case f.remedy == recovery && (slot.Kind == memory.SlotExtract || attempts < maxAttempts):
+		return verdict{attempts: job.Attempts, wait: min(max(f.wait, firstBackoff), store.LongestWait)}
+	case f.remedy == recovery && (job.Kind == memory.JobExtract || attempts < maxAttempts):
 		return verdict{attempts: attempts, wait: backoff(attempts, f.wait, jitter)}
 	case f.remedy == smaller && splitAt > 0:
-		return verdict{splitAt: splitAt, attempts: slot.Attempts}
+		return verdict{splitAt: splitAt, attempts: job.Attempts}
 	case f.remedy == smaller && f.again && attempts < maxUnusable:
 		return verdict{attempts: attempts}
 	case f.remedy == later && attempts < maxAttempts:
@@ -183,13 +183,13 @@ func judge(slot memory.Slot, f failure, splitAt int64, now time.Time, jitter flo
 	return verdict{gaveUp: true}
 }
 
-// failingSince is since when the slot fails of what passes, this failure included. A time to come was noted by a clock that
+// failingSince is since when the job fails of what passes, this failure included. A time to come was noted by a clock that
 // was ahead.
-func failingSince(slot memory.Slot, f failure, now time.Time) time.Time {
-	if f.remedy.passes() && (slot.FailingSince.IsZero() || slot.FailingSince.After(now)) {
+func failingSince(job memory.Job, f failure, now time.Time) time.Time {
+	if f.remedy.passes() && (job.FailingSince.IsZero() || job.FailingSince.After(now)) {
 		return now
 	}
-	return slot.FailingSince
+	return job.FailingSince
 }
 
 // splitPoint is the message after which to split a range in two: the end of a turn, with every tool call on the side

@@ -51,7 +51,7 @@ func TestJudge(t *testing.T) {
 	}
 	for name, row := range rows {
 		t.Run(name, func(t *testing.T) {
-			if got := judge(memory.Slot{SlotKey: memory.SlotKey{Kind: memory.SlotExtract}, Attempts: row.attempts}, row.failure, row.splitAt, noon, 0.5); got != row.want {
+			if got := judge(memory.Job{JobKey: memory.JobKey{Kind: memory.JobExtract}, Attempts: row.attempts}, row.failure, row.splitAt, noon, 0.5); got != row.want {
 				t.Errorf("got %+v, want %+v", got, row.want)
 			}
 		})
@@ -60,30 +60,30 @@ func TestJudge(t *testing.T) {
 
 func TestPatience(t *testing.T) {
 	noon := time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)
-	failed := func(kind memory.SlotKind, since time.Duration, attempts int, f failure) verdict {
-		slot := memory.Slot{SlotKey: memory.SlotKey{Kind: kind}, Attempts: attempts, FailingSince: noon.Add(-since)}
-		return judge(slot, f, 0, noon, 0.5)
+	failed := func(kind memory.JobKind, since time.Duration, attempts int, f failure) verdict {
+		job := memory.Job{JobKey: memory.JobKey{Kind: kind}, Attempts: attempts, FailingSince: noon.Add(-since)}
+		return judge(job, f, 0, noon, 0.5)
 	}
 	transient := failure{reason: "transient", remedy: recovery}
 	open := failure{reason: "circuit_open", remedy: hold}
 	t.Run("an extraction is tried for a day, however often", func(t *testing.T) {
-		if failed(memory.SlotExtract, 23*time.Hour, 500, transient).gaveUp || !failed(memory.SlotExtract, 24*time.Hour, 1, transient).gaveUp {
+		if failed(memory.JobExtract, 23*time.Hour, 500, transient).gaveUp || !failed(memory.JobExtract, 24*time.Hour, 1, transient).gaveUp {
 			t.Error("not a day")
 		}
 	})
 	t.Run("so is what an open circuit holds up", func(t *testing.T) {
-		if failed(memory.SlotExtract, 23*time.Hour, 0, open).gaveUp || !failed(memory.SlotExtract, 24*time.Hour, 0, open).gaveUp {
+		if failed(memory.JobExtract, 23*time.Hour, 0, open).gaveUp || !failed(memory.JobExtract, 24*time.Hour, 0, open).gaveUp {
 			t.Error("not a day")
 		}
 	})
 	t.Run("a summary is left to the built-in summariser after eight calls of its own", func(t *testing.T) {
-		if failed(memory.SlotLeaf, time.Minute, 6, transient).gaveUp || !failed(memory.SlotLeaf, time.Minute, 7, transient).gaveUp ||
-			failed(memory.SlotLeaf, time.Hour, 7, open).gaveUp {
+		if failed(memory.JobLeaf, time.Minute, 6, transient).gaveUp || !failed(memory.JobLeaf, time.Minute, 7, transient).gaveUp ||
+			failed(memory.JobLeaf, time.Hour, 7, open).gaveUp {
 			t.Error("not eight")
 		}
 	})
 	t.Run("a time to come was noted by a clock that was ahead, and counts from now", func(t *testing.T) {
-		if failed(memory.SlotExtract, -400*24*time.Hour, 1, transient).gaveUp || !failingSince(memory.Slot{FailingSince: noon.Add(time.Hour)}, transient, noon).Equal(noon) {
+		if failed(memory.JobExtract, -400*24*time.Hour, 1, transient).gaveUp || !failingSince(memory.Job{FailingSince: noon.Add(time.Hour)}, transient, noon).Equal(noon) {
 			t.Error("a day to come")
 		}
 	})
@@ -144,16 +144,16 @@ func turns(sizes ...int) []memory.Message {
 }
 
 func TestWatermarks(t *testing.T) {
-	slot := func(kind memory.SlotKind, state memory.SlotState, from int64) memory.Slot {
-		return memory.Slot{SlotKey: memory.SlotKey{Kind: kind, From: from}, State: state}
+	job := func(kind memory.JobKind, state memory.JobState, from int64) memory.Job {
+		return memory.Job{JobKey: memory.JobKey{Kind: kind, From: from}, State: state}
 	}
 	t.Run("facts are extracted up to the cursor, or to the first slot that is not done", func(t *testing.T) {
 		w := store.SessionWork{ExtractCursor: 20}
 		if got := ExtractedThrough(w); got != 20 {
 			t.Errorf("got %d", got)
 		}
-		w.Slots = []memory.Slot{
-			slot(memory.SlotExtract, memory.SlotParked, 7), slot(memory.SlotExtract, memory.SlotOpen, 11), slot(memory.SlotLeaf, memory.SlotOpen, 1),
+		w.Jobs = []memory.Job{
+			job(memory.JobExtract, memory.JobParked, 7), job(memory.JobExtract, memory.JobOpen, 11), job(memory.JobLeaf, memory.JobOpen, 1),
 		}
 		if got := ExtractedThrough(w); got != 6 {
 			t.Errorf("got %d", got)
@@ -164,9 +164,9 @@ func TestWatermarks(t *testing.T) {
 		if got := SummarisedThrough(w); got != 20 {
 			t.Errorf("got %d", got)
 		}
-		w.Slots = []memory.Slot{
-			slot(memory.SlotExtract, memory.SlotOpen, 1), slot(memory.SlotLeaf, memory.SlotParked, 13),
-			slot(memory.SlotLeaf, memory.SlotOpen, 15), slot(memory.SlotMerge, memory.SlotOpen, 1),
+		w.Jobs = []memory.Job{
+			job(memory.JobExtract, memory.JobOpen, 1), job(memory.JobLeaf, memory.JobParked, 13),
+			job(memory.JobLeaf, memory.JobOpen, 15), job(memory.JobMerge, memory.JobOpen, 1),
 		}
 		if got := SummarisedThrough(w); got != 12 {
 			t.Errorf("got %d", got)

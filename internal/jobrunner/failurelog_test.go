@@ -85,11 +85,11 @@ func TestAFailedJobIsLoggedWithoutContent(t *testing.T) {
 			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Error(diff)
 			}
-			slots := r.slots(store.SlotQuery{})
-			if len(slots) != 1 || logged[0]["slot"] != slots[0].ID() || logged[0]["scope"] != string(slots[0].Scope[:8]) {
-				t.Errorf("the line %v does not name the job %+v", logged[0], slots)
+			jobs := r.jobs(store.JobQuery{})
+			if len(jobs) != 1 || logged[0]["slot"] != jobs[0].ID() || logged[0]["scope"] != string(jobs[0].Scope[:8]) {
+				t.Errorf("the line %v does not name the job %+v", logged[0], jobs)
 			}
-			if strings.Contains(l.log.String(), "Lisbon") || strings.Contains(l.log.String(), string(slots[0].Scope)) {
+			if strings.Contains(l.log.String(), "Lisbon") || strings.Contains(l.log.String(), string(jobs[0].Scope)) {
 				t.Errorf("the log has content or the user's whole key: %s", l.log.String())
 			}
 		})

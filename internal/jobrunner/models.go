@@ -20,10 +20,10 @@ type models struct {
 type modelState struct {
 	paused  time.Time // until when it is not asked
 	answers bool      // it answered when it was asked last
-	tried   time.Time // when a parked slot was tried last without knowing that
+	tried   time.Time // when a parked job was tried last without knowing that
 }
 
-// model is what a kind of slots asks.
+// model is what a kind of jobs asks.
 type model int
 
 const (
@@ -31,8 +31,8 @@ const (
 	modelOfSummaries
 )
 
-func modelOf(kind memory.SlotKind) model {
-	if kind == memory.SlotExtract {
+func modelOf(kind memory.JobKind) model {
+	if kind == memory.JobExtract {
 		return modelOfFacts
 	}
 	return modelOfSummaries
@@ -42,7 +42,7 @@ func newModels(now func() time.Time) *models {
 	return &models{now: now, states: map[model]modelState{}}
 }
 
-func (m *models) change(kind memory.SlotKind, f func(*modelState)) {
+func (m *models) change(kind memory.JobKind, f func(*modelState)) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	state := m.states[modelOf(kind)]
@@ -51,7 +51,7 @@ func (m *models) change(kind memory.SlotKind, f func(*modelState)) {
 }
 
 // pause keeps the model of a kind from being asked until then.
-func (m *models) pause(kind memory.SlotKind, until time.Time) {
+func (m *models) pause(kind memory.JobKind, until time.Time) {
 	m.change(kind, func(s *modelState) {
 		if until.After(s.paused) {
 			s.paused = until
@@ -60,7 +60,7 @@ func (m *models) pause(kind memory.SlotKind, until time.Time) {
 }
 
 // pausedUntil returns when the model of a kind may be asked again; zero for now.
-func (m *models) pausedUntil(kind memory.SlotKind) (until time.Time) {
+func (m *models) pausedUntil(kind memory.JobKind) (until time.Time) {
 	m.change(kind, func(s *modelState) {
 		if store.Runs(s.paused, m.now(), store.LongestWait) {
 			until = s.paused
@@ -70,15 +70,15 @@ func (m *models) pausedUntil(kind memory.SlotKind) (until time.Time) {
 }
 
 // noteCall notes what a call of a kind's model showed: that it answers, or that it fails.
-func (m *models) noteCall(kind memory.SlotKind, err error) {
+func (m *models) noteCall(kind memory.JobKind, err error) {
 	m.change(kind, func(s *modelState) { s.answers = err == nil })
 }
 
-// unparkPause is how long to wait between two parked slots that are tried while nobody knows whether the model answers.
+// unparkPause is how long to wait between two parked jobs that are tried while nobody knows whether the model answers.
 const unparkPause = 5 * time.Minute
 
-// mayTryParked reports whether a parked slot of a kind may be tried again now.
-func (m *models) mayTryParked(kind memory.SlotKind, now time.Time) (may bool) {
+// mayTryParked reports whether a parked job of a kind may be tried again now.
+func (m *models) mayTryParked(kind memory.JobKind, now time.Time) (may bool) {
 	if !m.pausedUntil(kind).IsZero() {
 		return false
 	}

@@ -76,7 +76,7 @@ func TestModelOutage(t *testing.T) {
 					t.Errorf("user %d has %d facts two hours after the model was well", i, len(facts))
 				}
 			}
-			if left := r.slots(store.SlotQuery{States: []memory.SlotState{memory.SlotOpen, memory.SlotAnswered, memory.SlotParked}}); len(left) != 0 {
+			if left := r.jobs(store.JobQuery{States: []memory.JobState{memory.JobOpen, memory.JobAnswered, memory.JobParked}}); len(left) != 0 {
 				t.Errorf("%d slots are left, such as %+v", len(left), left[0])
 			}
 			for name, o := range map[string]*outage{"extraction": chat, "summaries": summaries} {
@@ -87,9 +87,9 @@ func TestModelOutage(t *testing.T) {
 				t.Logf("%s: %d calls failed, %d at most", name, failed, outageBill(lasted, 4))
 			}
 			var last time.Time
-			for _, slot := range r.slots(store.SlotQuery{}) {
-				if slot.UpdateTime.After(last) {
-					last = slot.UpdateTime
+			for _, job := range r.jobs(store.JobQuery{}) {
+				if job.UpdateTime.After(last) {
+					last = job.UpdateTime
 				}
 			}
 			t.Logf("the last one was done %v after the model was well", last.Sub(recovered))

@@ -77,7 +77,7 @@ func (r *periodRun) due(ctx context.Context, user memory.User) (periods, error) 
 		return periods{}, err
 	}
 	in := summary.PeriodInput{
-		Now: r.journal.now(), Location: user.Location(), Told: map[string]bool{}, Corrected: marks.Corrected(), Rebuilds: marks.Rebuilds(),
+		Now: r.journal.now(), Location: user.Location(), Checkpoint: map[string]bool{}, Corrected: marks.Corrected(), Rebuilds: marks.Rebuilds(),
 	}
 	weeks := store.PeriodQuery{User: user.Ref, Kind: memory.SummaryWeek, Limit: maxPeriods}
 	if in.Weeks, err = r.journal.o.Store.Periods(ctx, weeks); err != nil {
@@ -92,7 +92,7 @@ func (r *periodRun) due(ctx context.Context, user memory.User) (periods, error) 
 	err = r.eachWindow(ctx, user, func(leaves []memory.SummaryNode) {
 		in.Leaves = marks.Sources(leaves)
 		for _, week := range in.WeekNames() {
-			in.Told[week] = true
+			in.Checkpoint[week] = true
 		}
 		next = earliest(next, nextEnd(in))
 		due = append(due, ofDueWeeks(in)...)
@@ -158,27 +158,27 @@ func nextEnd(in summary.PeriodInput) time.Time {
 // makeNext summarises a week or a month. It reports false, and when to try, where that cannot be done now.
 func (r *periodRun) makeNext(ctx context.Context, user memory.User, plan summary.PeriodPlan) (did bool, at time.Time, err error) {
 	now := r.journal.now()
-	kind := memory.SlotWeek
+	kind := memory.JobWeek
 	if plan.Kind == memory.SummaryMonth {
-		kind = memory.SlotMonth
+		kind = memory.JobMonth
 	}
 	if paused := r.journal.models.pausedUntil(kind); paused.After(now) {
 		return false, paused, nil
 	}
-	key := memory.SlotKey{Scope: user.Scope, Kind: kind, From: summary.DayNumber(plan.Period.Start), Generation: plan.Generation}
-	slot, err := r.journal.open(ctx, user.Ref, key, summary.DayNumber(plan.Period.End)-1)
-	if err != nil || slot.State >= memory.SlotParked {
+	key := memory.JobKey{Scope: user.Scope, Kind: kind, From: summary.DayNumber(plan.Period.Start), Generation: plan.Generation}
+	job, err := r.journal.open(ctx, user.Ref, key, summary.DayNumber(plan.Period.End)-1)
+	if err != nil || job.State >= memory.JobParked {
 		return false, time.Time{}, err
 	}
-	if at := r.journal.readyAt(slot); at.After(now) {
+	if at := r.journal.readyAt(job); at.After(now) {
 		return false, at, nil
 	}
-	if slot.Owner != r.journal.o.Owner { // it failed before, or was left behind
-		if slot, err = r.journal.claim(ctx, slot); err != nil {
+	if job.Owner != r.journal.o.Owner { // it failed before, or was left behind
+		if job, err = r.journal.claim(ctx, job); err != nil {
 			return false, now.Add(r.journal.o.Lease), ignoreContention(err)
 		}
 	}
-	return true, time.Time{}, r.summarize(ctx, user, plan, slot)
+	return true, time.Time{}, r.summarize(ctx, user, plan, job)
 }
 
 // ignoreContention makes nothing of somebody else having been faster.
@@ -189,37 +189,37 @@ func ignoreContention(err error) error {
 	return err
 }
 
-func (r *periodRun) summarize(ctx context.Context, user memory.User, plan summary.PeriodPlan, slot memory.Slot) (err error) {
-	defer r.journal.parkPanic(ctx, slot, &err)
+func (r *periodRun) summarize(ctx context.Context, user memory.User, plan summary.PeriodPlan, job memory.Job) (err error) {
+	defer r.journal.parkPanic(ctx, job, &err)
 	policy := r.journal.o.Policies("").Summary
-	slot = asAsked(slot, summary.PromptID(policy.PeriodStyle, policy.MaxTokens))
-	if slot.State == memory.SlotOpen {
-		p, err := r.newPiece(ctx, user, plan, slot)
+	job = asAsked(job, summary.PromptID(policy.PeriodStyle, policy.MaxTokens))
+	if job.State == memory.JobOpen {
+		p, err := r.newPiece(ctx, user, plan, job)
 		if err != nil {
 			return err
 		}
-		if slot, err = r.writer().write(ctx, p); err != nil {
+		if job, err = r.writer().write(ctx, p); err != nil {
 			return err
 		}
 	}
-	if slot.State != memory.SlotAnswered {
+	if job.State != memory.JobAnswered {
 		return nil // put off, parked, or finished by somebody else
 	}
-	return r.writer().store(context.WithoutCancel(ctx), slot, user.Location())
+	return r.writer().store(context.WithoutCancel(ctx), job, user.Location())
 }
 
 // newPiece is what a week or month is made of. Parts that are too much for one call are shortened, each to its
 // share.
-func (r *periodRun) newPiece(ctx context.Context, user memory.User, plan summary.PeriodPlan, slot memory.Slot) (piece, error) {
+func (r *periodRun) newPiece(ctx context.Context, user memory.User, plan summary.PeriodPlan, job memory.Job) (piece, error) {
 	policy := r.journal.o.Policies("").Summary
 	start, end := plan.Period.Start.UTC(), plan.Period.End.UTC()
 	p := piece{
-		slot: slot,
+		job: job,
 		task: summary.Task{
 			Kind: plan.Kind, Period: plan.Period, MaxTokens: policy.MaxTokens, Location: user.Location(), Style: policy.PeriodStyle,
 		},
 		node: memory.SummaryNode{
-			ID: memory.EffectID(slot.ID(), 0), Kind: plan.Kind, Generation: plan.Generation, Rebuild: plan.Rebuild,
+			ID: memory.EffectID(job.ID(), 0), Kind: plan.Kind, Generation: plan.Generation, Rebuild: plan.Rebuild,
 			Period: memory.Period{Name: plan.Period.Name, Start: start, End: end},
 		},
 	}

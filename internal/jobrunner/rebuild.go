@@ -52,7 +52,7 @@ const maxUndue = 8
 
 // rebuild fixes a range that is summarised anew, and does it. A chain is folded in chunks that fit the summariser.
 func (s summaries) rebuild(ctx context.Context, top memory.SummaryNode, again summary.Rebuild) (bool, error) {
-	if s.run.isHeld(memory.SlotRebuild) {
+	if s.run.isHeld(memory.JobRebuild) {
 		return false, nil
 	}
 	to := again.Range.To
@@ -67,38 +67,38 @@ func (s summaries) rebuild(ctx context.Context, top memory.SummaryNode, again su
 			to = ranges[0].To
 		}
 	}
-	key := memory.SlotKey{
-		Scope: s.run.work.Session.ScopeKey, Session: s.run.work.Session.Key, Kind: memory.SlotRebuild, Level: again.Level, From: again.Range.From,
+	key := memory.JobKey{
+		Scope: s.run.work.Session.ScopeKey, Session: s.run.work.Session.Key, Kind: memory.JobRebuild, Level: again.Level, From: again.Range.From,
 	}
 	for n := range maxUndue {
 		key.Generation = again.Generation + n
-		slot, err := s.journal.open(ctx, s.run.work.Session.Ref.UserRef, key, to)
+		job, err := s.journal.open(ctx, s.run.work.Session.Ref.UserRef, key, to)
 		if err != nil {
 			return false, err
 		}
-		if slot.State == memory.SlotApplied { // without a node: else its generation was counted
+		if job.State == memory.JobApplied { // without a node: else its generation was counted
 			continue
 		}
-		if slot.State >= memory.SlotParked || s.run.mustWait(slot) {
+		if job.State >= memory.JobParked || s.run.mustWait(job) {
 			return false, nil
 		}
-		return true, s.run.do(ctx, slot)
+		return true, s.run.do(ctx, job)
 	}
 	return false, nil
 }
 
-// isDue reports whether a summary is still to be written when its slot's turn comes: what was hidden may be shown again.
-func (s summaries) isDue(ctx context.Context, slot memory.Slot) (bool, error) {
-	if slot.Kind != memory.SlotRebuild {
+// isDue reports whether a summary is still to be written when its job's turn comes: what was hidden may be shown again.
+func (s summaries) isDue(ctx context.Context, job memory.Job) (bool, error) {
+	if job.Kind != memory.JobRebuild {
 		return true, nil
 	}
 	view, err := s.view(ctx)
 	if err != nil {
 		return false, err
 	}
-	same, err := s.journal.o.Store.NodesWithin(ctx, s.run.work.Session.Ref, slot.Range())
+	same, err := s.journal.o.Store.NodesWithin(ctx, s.run.work.Session.Ref, job.Range())
 	if err != nil {
 		return false, fmt.Errorf("read what is to be written anew: %w", err)
 	}
-	return view.IsRebuildDue(summary.Rebuild{Level: slot.Level, Range: slot.Range()}, same), nil
+	return view.IsRebuildDue(summary.Rebuild{Level: job.Level, Range: job.Range()}, same), nil
 }

@@ -192,14 +192,14 @@ func (r *rig) facts(user memory.UserRef) []memory.Fact {
 	return state.Facts
 }
 
-func (r *rig) slots(q store.SlotQuery) []memory.Slot {
+func (r *rig) jobs(q store.JobQuery) []memory.Job {
 	r.t.Helper()
 	q.Tenant, q.Limit = ada.Tenant, 10_000
-	slots, err := r.store.ListSlots(context.Background(), q)
+	jobs, err := r.store.ListJobs(context.Background(), q)
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	return slots
+	return jobs
 }
 
 // texts are the facts' texts, sorted, those that do not hold any more in parentheses.
@@ -285,7 +285,7 @@ func (m *meter) of(name string) int {
 	return m.counts[name]
 }
 
-func (m *meter) SlotDone(kind memory.SlotKind, outcome string) { m.add(kind.String()+" "+outcome, 1) }
+func (m *meter) JobDone(kind memory.JobKind, outcome string) { m.add(kind.String()+" "+outcome, 1) }
 
 func (m *meter) Quarantined(reason extract.RejectReason) { m.add("quarantined "+string(reason), 1) }
 

@@ -19,7 +19,7 @@ import (
 )
 
 // Runner summarises sessions and extracts facts in the background. It holds no work of its own: what there is to do
-// follows from what is stored, and the slots of the journal fence every piece of it, so that a crash at any point
+// follows from what is stored, and the jobs of the journal fence every piece of it, so that a crash at any point
 // loses nothing, does nothing twice, and pays for no answer twice that is in the journal.
 type Runner struct {
 	o       RunnerOptions
@@ -51,8 +51,8 @@ type RunnerOptions struct {
 	Owner string
 	// Applied is called after facts of a user changed; nil for nobody. It must not block.
 	Applied func(memory.UserRef)
-	// Seams is called at the named points of a piece of work, so that a test can end the process there; nil in the product.
-	Seams func(point string)
+	// Failpoints is called at the named points of a piece of work, so that a test can end the process there; nil in the product.
+	Failpoints func(point string)
 
 	// Busy reports whether somebody waits for an answer. While it does, a worker rests as long as it worked, so that models
 	// that run in this process leave the machine to callers. nil where models run elsewhere.
@@ -63,23 +63,23 @@ type RunnerOptions struct {
 	Workers  int              // pieces of work at once; 4 when 0
 	Debounce time.Duration    // without another nudge before a session is looked at, ten times that at most; 100 ms when 0
 	Sweep    time.Duration    // how often the store is asked for what no nudge announced; 30 s when 0
-	// Lease is how long a slot belongs to the process that works on it. It should be longer than a model call: when it
+	// Lease is how long a job belongs to the process that works on it. It should be longer than a model call: when it
 	// ends early another process may pay for the same answer, of which the first one counts. 2 min when 0.
 	Lease time.Duration
 }
 
-// The points at which Seams is called. Before a point nothing of what it names is stored, after it everything is.
+// The points at which Failpoints is called. Before a point nothing of what it names is stored, after it everything is.
 const (
-	SeamBeforeOpen   = "before open" // the slot that fixes a range
-	SeamAfterOpen    = "after open"
-	SeamBeforeAnswer = "before answer" // the model's answer in the journal
-	SeamAfterAnswer  = "after answer"
-	SeamBeforeApply  = "before apply" // facts
-	SeamAfterApply   = "after apply"
-	SeamBeforeNode   = "before node" // a summary
-	SeamAfterNode    = "after node"
-	SeamBeforeDefer  = "before defer" // when the session is looked at again
-	SeamAfterDefer   = "after defer"
+	FailpointBeforeOpen   = "before open" // the job that fixes a range
+	FailpointAfterOpen    = "after open"
+	FailpointBeforeAnswer = "before answer" // the model's answer in the journal
+	FailpointAfterAnswer  = "after answer"
+	FailpointBeforeApply  = "before apply" // facts
+	FailpointAfterApply   = "after apply"
+	FailpointBeforeNode   = "before node" // a summary
+	FailpointAfterNode    = "after node"
+	FailpointBeforeDefer  = "before defer" // when the session is looked at again
+	FailpointAfterDefer   = "after defer"
 )
 
 // NewRunner makes a Runner.
@@ -122,13 +122,13 @@ func (r *Runner) Nudge(ref memory.SessionRef) {
 	r.loop.Wake()
 }
 
-// Hurry makes the session's work of the kinds SlotExtract and SlotLeaf due now, whatever the triggers say; other kinds
-// follow from these. It never blocks. A slot that failed is still not tried before its time.
-func (r *Runner) Hurry(ref memory.SessionRef, kinds ...memory.SlotKind) {
+// Hurry makes the session's work of the kinds JobExtract and JobLeaf due now, whatever the triggers say; other kinds
+// follow from these. It never blocks. A job that failed is still not tried before its time.
+func (r *Runner) Hurry(ref memory.SessionRef, kinds ...memory.JobKind) {
 	var asked request
 	for _, k := range kinds {
-		asked.hurryExtract = asked.hurryExtract || k == memory.SlotExtract
-		asked.hurryLeaf = asked.hurryLeaf || k == memory.SlotLeaf
+		asked.hurryExtract = asked.hurryExtract || k == memory.JobExtract
+		asked.hurryLeaf = asked.hurryLeaf || k == memory.JobLeaf
 	}
 	r.mu.Lock()
 	r.queue.runAt(ref, r.journal.now(), asked)
@@ -147,7 +147,7 @@ func (r *Runner) LookAgain(user memory.UserRef, sessionID string) {
 	r.loop.Wake()
 }
 
-// Run works until ctx ends and returns nil then. Model calls that run are cancelled, and their slots left open for the
+// Run works until ctx ends and returns nil then. Model calls that run are cancelled, and their jobs left open for the
 // next run; what was answered is still applied.
 func (r *Runner) Run(ctx context.Context) error {
 	defer func() { _ = r.running.Wait() }() // its members return no error
@@ -182,30 +182,30 @@ func (r *Runner) sweepStore(ctx context.Context) error {
 	return nil
 }
 
-// maxUnparked is how many parked slots a sweep takes up at once when the model answers.
+// maxUnparked is how many parked jobs a sweep takes up at once when the model answers.
 const maxUnparked = 50
 
-// retryParked tries parked slots again that only waited for an endpoint. While it is not known to answer, one of them is
+// retryParked tries parked jobs again that only waited for an endpoint. While it is not known to answer, one of them is
 // tried now and then: there may be no other call that would show that it is well again.
 func (r *Runner) retryParked(ctx context.Context, now time.Time) error {
-	slots, err := r.o.Store.ParkedSlots(ctx, store.ParkedQuery{Reason: reasonExhausted, Before: now, Limit: maxUnparked})
+	jobs, err := r.o.Store.ParkedJobs(ctx, store.ParkedQuery{Reason: reasonExhausted, Before: now, Limit: maxUnparked})
 	if err != nil {
 		return fmt.Errorf("look for parked jobs to try again: %w", err)
 	}
-	for _, slot := range slots {
-		if !r.journal.models.mayTryParked(slot.Kind, now) {
+	for _, job := range jobs {
+		if !r.journal.models.mayTryParked(job.Kind, now) {
 			continue
 		}
-		_, err := r.o.Store.RetrySlot(ctx, store.SlotRetry{SlotRef: slotRef(slot), Again: true, Time: now})
-		if memory.ReasonOf(err) == memory.ReasonSlotNotParked || memory.IsGone(err) {
+		_, err := r.o.Store.RetryJob(ctx, store.JobRetry{JobRef: jobRef(job), Again: true, Time: now})
+		if memory.ReasonOf(err) == memory.ReasonJobNotParked || memory.IsGone(err) {
 			continue // another process was faster
 		}
 		if err != nil {
 			return fmt.Errorf("try a parked job again: %w", err)
 		}
-		r.o.Meter.SlotDone(slot.Kind, outcomeUnparked)
+		r.o.Meter.JobDone(job.Kind, outcomeUnparked)
 		r.mu.Lock()
-		r.queue.runAt(slot.User.Session(slot.SessionID), now, request{thorough: true})
+		r.queue.runAt(job.User.Session(job.SessionID), now, request{thorough: true})
 		r.mu.Unlock()
 	}
 	return nil
@@ -311,7 +311,7 @@ type progress struct {
 	news [64]chan struct{}
 }
 
-// Changed is closed after the session's next progress in this process: a slot done, parked, split or failed. It may be
+// Changed is closed after the session's next progress in this process: a job done, parked, split or failed. It may be
 // closed earlier, so a waiter takes the channel first, then reads how far the session is, then waits.
 func (r *Runner) Changed(ref memory.SessionRef) <-chan struct{} {
 	r.progress.mu.Lock()

@@ -217,7 +217,7 @@ func TestSummaries(t *testing.T) {
 				merged++
 			}
 		}
-		if parked := r.slots(store.SlotQuery{States: []memory.SlotState{memory.SlotParked}}); len(parked) != 1 || merged < 3 {
+		if parked := r.jobs(store.JobQuery{States: []memory.JobState{memory.JobParked}}); len(parked) != 1 || merged < 3 {
 			t.Errorf("%d merges are parked, %d are made", len(parked), merged)
 		}
 	})
@@ -343,7 +343,7 @@ func TestQueueing(t *testing.T) {
 		r.start()
 		r.say(ref, memory.RoleUser, "I like speed.")
 		changed := r.runner.Changed(ref)
-		r.runner.Hurry(ref, memory.SlotExtract, memory.SlotLeaf)
+		r.runner.Hurry(ref, memory.JobExtract, memory.JobLeaf)
 		for range 2 {
 			<-changed
 			changed = r.runner.Changed(ref)
@@ -372,7 +372,7 @@ func TestQueueing(t *testing.T) {
 		if diff := cmp.Diff([]string{"likes order"}, texts(r.facts(ada))); diff != "" || time.Since(before) > 0 {
 			t.Errorf("after %v: %s", time.Since(before), diff)
 		}
-		if s := r.slots(store.SlotQuery{Kinds: []memory.SlotKind{memory.SlotExtract}})[0]; s.Attempts != 0 || s.Usage.Calls != 2 {
+		if s := r.jobs(store.JobQuery{Kinds: []memory.JobKind{memory.JobExtract}})[0]; s.Attempts != 0 || s.Usage.Calls != 2 {
 			t.Errorf("slot %+v", s)
 		}
 	})
@@ -381,9 +381,9 @@ func TestQueueing(t *testing.T) {
 		r.say(ref, memory.RoleUser, "I like patience.")
 		r.say(ref, memory.RoleAssistant, "Good.")
 		w := r.work(ref)
-		_, err := r.store.OpenSlot(t.Context(), store.SlotOpening{
-			SlotKey: memory.SlotKey{Scope: w.Session.ScopeKey, Session: w.Session.Key, Kind: memory.SlotExtract, From: 1, Generation: 1},
-			User:    ada, To: 2, Owner: "somebody else", Until: time.Now().Add(time.Minute), Time: time.Now(),
+		_, err := r.store.OpenJob(t.Context(), store.JobOpening{
+			JobKey: memory.JobKey{Scope: w.Session.ScopeKey, Session: w.Session.Key, Kind: memory.JobExtract, From: 1, Generation: 1},
+			User:   ada, To: 2, Owner: "somebody else", Until: time.Now().Add(time.Minute), Time: time.Now(),
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -403,19 +403,19 @@ func TestQueueing(t *testing.T) {
 		r.say(ref, memory.RoleUser, "I like patience.")
 		r.say(ref, memory.RoleAssistant, "Good.")
 		w := r.work(ref)
-		slot, err := r.store.OpenSlot(t.Context(), store.SlotOpening{
-			SlotKey: memory.SlotKey{Scope: w.Session.ScopeKey, Session: w.Session.Key, Kind: memory.SlotExtract, From: 1, Generation: 1},
-			User:    ada, To: 2, Owner: "somebody else", Until: time.Now().Add(time.Minute), Time: time.Now(),
+		job, err := r.store.OpenJob(t.Context(), store.JobOpening{
+			JobKey: memory.JobKey{Scope: w.Session.ScopeKey, Session: w.Session.Key, Kind: memory.JobExtract, From: 1, Generation: 1},
+			User:   ada, To: 2, Owner: "somebody else", Until: time.Now().Add(time.Minute), Time: time.Now(),
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
 		r.say(ref, memory.RoleUser, "I like speed.")
 		r.start()
-		r.runner.Hurry(ref, memory.SlotExtract)
+		r.runner.Hurry(ref, memory.JobExtract)
 		pass(100 * time.Millisecond)
-		finish := store.SlotFinish{SlotRef: store.SlotRef{User: ada, ID: slot.ID()}, State: memory.SlotApplied, Time: time.Now()}
-		if _, err := r.store.FinishSlot(t.Context(), finish); err != nil {
+		finish := store.JobFinish{JobRef: store.JobRef{User: ada, ID: job.ID()}, State: memory.JobApplied, Time: time.Now()}
+		if _, err := r.store.FinishJob(t.Context(), finish); err != nil {
 			t.Fatal(err)
 		}
 		pass(time.Second)
@@ -444,7 +444,7 @@ func TestFailures(t *testing.T) {
 		if diff := cmp.Diff([]string{"likes figs", "likes jazz", "likes plums", "likes tea"}, texts(r.facts(ada))); diff != "" {
 			t.Error(diff)
 		}
-		parked := r.slots(store.SlotQuery{States: []memory.SlotState{memory.SlotParked}})
+		parked := r.jobs(store.JobQuery{States: []memory.JobState{memory.JobParked}})
 		if len(parked) != 1 || parked[0].From != 5 || parked[0].To != 5 || parked[0].Reason != "malformed" {
 			t.Errorf("parked %+v", parked)
 		}
@@ -466,12 +466,12 @@ func TestFailures(t *testing.T) {
 		r.start()
 		r.chat(ref, "I like keys.")
 		pass(time.Minute)
-		parked := r.slots(store.SlotQuery{States: []memory.SlotState{memory.SlotParked}})
+		parked := r.jobs(store.JobQuery{States: []memory.JobState{memory.JobParked}})
 		if len(parked) != 1 || parked[0].Reason != "permanent" {
 			t.Fatalf("parked %+v", parked)
 		}
 		broken = false
-		if _, err := r.store.RetrySlot(t.Context(), store.SlotRetry{SlotRef: store.SlotRef{User: ada, ID: parked[0].ID()}, Time: time.Now()}); err != nil {
+		if _, err := r.store.RetryJob(t.Context(), store.JobRetry{JobRef: store.JobRef{User: ada, ID: parked[0].ID()}, Time: time.Now()}); err != nil {
 			t.Fatal(err)
 		}
 		pass(time.Minute)
@@ -505,7 +505,7 @@ func TestFailures(t *testing.T) {
 		r.start()
 		r.chat(ref, "I like storms.")
 		pass(24*time.Hour + 20*time.Minute)
-		parked := r.slots(store.SlotQuery{States: []memory.SlotState{memory.SlotParked}})
+		parked := r.jobs(store.JobQuery{States: []memory.JobState{memory.JobParked}})
 		if len(parked) != 1 || parked[0].Reason != "transient_exhausted" || parked[0].NotBefore.Sub(parked[0].UpdateTime) < time.Hour {
 			t.Fatalf("parked %+v", parked)
 		}
@@ -547,7 +547,7 @@ func TestFailures(t *testing.T) {
 		if r.learner.calls() != 1 {
 			t.Errorf("%d calls while the circuit was open", r.learner.calls())
 		}
-		if s := r.work(ref).Slots; len(s) != 1 || s[0].Attempts != 0 {
+		if s := r.work(ref).Jobs; len(s) != 1 || s[0].Attempts != 0 {
 			t.Errorf("slots %+v", s)
 		}
 		if len(r.summaries.tasks) == 0 {
@@ -610,8 +610,8 @@ func TestFailures(t *testing.T) {
 					t.Errorf("node of %v by %q", n.Range, n.Model)
 				}
 			}
-			if slots := r.work(ref).Slots; len(slots) != 0 {
-				t.Errorf("%d slots are left", len(slots))
+			if jobs := r.work(ref).Jobs; len(jobs) != 0 {
+				t.Errorf("%d slots are left", len(jobs))
 			}
 			if calls := len(r.summaries.tasks); calls > 60 {
 				t.Errorf("%d calls for 20 messages", calls)
@@ -626,13 +626,13 @@ func TestFailures(t *testing.T) {
 		r.chat(ref, "I like glue.")
 		pass(time.Hour)
 		mustCover(t, r, ref, 22)
-		parked := r.slots(store.SlotQuery{States: []memory.SlotState{memory.SlotParked}})
+		parked := r.jobs(store.JobQuery{States: []memory.JobState{memory.JobParked}})
 		if len(parked) != 1 || parked[0].Reason != "internal" || parked[0].Usage.Calls != 1 {
 			t.Fatalf("parked %+v", parked)
 		}
 		calls := r.learner.calls()
 		broken.broken = false
-		if _, err := r.store.RetrySlot(t.Context(), store.SlotRetry{SlotRef: store.SlotRef{User: ada, ID: parked[0].ID()}, Time: time.Now()}); err != nil {
+		if _, err := r.store.RetryJob(t.Context(), store.JobRetry{JobRef: store.JobRef{User: ada, ID: parked[0].ID()}, Time: time.Now()}); err != nil {
 			t.Fatal(err)
 		}
 		pass(time.Minute)
@@ -655,7 +655,7 @@ func TestFailures(t *testing.T) {
 		if diff := cmp.Diff([]string{"likes peace"}, texts(r.facts(ada))); diff != "" {
 			t.Error(diff)
 		}
-		if parked := r.slots(store.SlotQuery{States: []memory.SlotState{memory.SlotParked}}); len(parked) != 1 || parked[0].Reason != "panic" {
+		if parked := r.jobs(store.JobQuery{States: []memory.JobState{memory.JobParked}}); len(parked) != 1 || parked[0].Reason != "panic" {
 			t.Errorf("parked %+v", parked)
 		}
 	})

@@ -26,8 +26,8 @@ type sessionRun struct {
 	stored bool      // a summary was stored
 }
 
-// run does the first of these that there is to do: finish a slot, extract facts, summarise messages, write summaries anew, merge
-// summaries. A kind whose slot has to wait holds up the others no more than itself.
+// run does the first of these that there is to do: finish a job, extract facts, summarise messages, write summaries anew, merge
+// summaries. A kind whose job has to wait holds up the others no more than itself.
 func (r *sessionRun) run(ctx context.Context) (outcome, error) {
 	facts, summaries := r.extraction(), r.summaries()
 	for _, step := range []func(context.Context) (bool, error){
@@ -45,13 +45,13 @@ func (r *sessionRun) extraction() extraction { return extraction{r.journal, r} }
 
 func (r *sessionRun) summaries() summaries { return summaries{r.journal, r} }
 
-// resume finishes the first slot that may be worked on now.
+// resume finishes the first job that may be worked on now.
 func (r *sessionRun) resume(ctx context.Context) (bool, error) {
-	for _, slot := range r.work.Slots {
-		if slot.State == memory.SlotParked || r.mustWait(slot) {
+	for _, job := range r.work.Jobs {
+		if job.State == memory.JobParked || r.mustWait(job) {
 			continue
 		}
-		slot, err := r.journal.claim(ctx, slot)
+		job, err := r.journal.claim(ctx, job)
 		if memory.ReasonOf(err) == memory.ReasonContention {
 			r.wait(r.now.Add(firstBackoff)) // somebody claimed it in between
 			continue
@@ -59,25 +59,25 @@ func (r *sessionRun) resume(ctx context.Context) (bool, error) {
 		if err != nil {
 			return false, err
 		}
-		return true, r.do(ctx, slot)
+		return true, r.do(ctx, job)
 	}
 	return false, nil
 }
 
-// mustWait reports whether a slot may not be worked on yet, and sees to it that it will be.
-func (r *sessionRun) mustWait(slot memory.Slot) bool {
-	at := r.journal.readyAt(slot)
+// mustWait reports whether a job may not be worked on yet, and sees to it that it will be.
+func (r *sessionRun) mustWait(job memory.Job) bool {
+	at := r.journal.readyAt(job)
 	if !at.After(r.now) {
 		return false
 	}
 	r.wait(at)
-	if r.isHurried() && slot.Owner != r.journal.o.Owner && slot.LeaseUntil.After(r.now) {
+	if r.isHurried() && job.Owner != r.journal.o.Owner && job.LeaseUntil.After(r.now) {
 		r.wait(r.now.Add(leasePause))
 	}
 	return true
 }
 
-// leasePause is how often a run that somebody waits for looks whether another process is done with the session's slot.
+// leasePause is how often a run that somebody waits for looks whether another process is done with the session's job.
 // Unasked it looks when the lease ends: the other process goes on by itself, but it does not know of the hurry.
 const leasePause = time.Second
 
@@ -89,10 +89,10 @@ func (r *sessionRun) wait(until time.Time) {
 }
 
 // isHeld reports whether no range of a kind may be fixed now: one range of a kind is worked on at a time, so that what
-// gathers while it waits makes one range again. A parked slot waits for a person and holds up nothing.
-func (r *sessionRun) isHeld(kind memory.SlotKind) bool {
-	for _, s := range r.work.Slots {
-		if s.Kind == kind && s.State != memory.SlotParked {
+// gathers while it waits makes one range again. A parked job waits for a person and holds up nothing.
+func (r *sessionRun) isHeld(kind memory.JobKind) bool {
+	for _, s := range r.work.Jobs {
+		if s.Kind == kind && s.State != memory.JobParked {
 			return true
 		}
 	}
@@ -104,66 +104,66 @@ func (r *sessionRun) isHeld(kind memory.SlotKind) bool {
 	return false
 }
 
-// open fixes a range and works on it. It reports false when there is nothing to be done about that slot now.
-func (r *sessionRun) open(ctx context.Context, key memory.SlotKey, to int64) (bool, error) {
+// open fixes a range and works on it. It reports false when there is nothing to be done about that job now.
+func (r *sessionRun) open(ctx context.Context, key memory.JobKey, to int64) (bool, error) {
 	key.Scope, key.Session, key.Generation = r.work.Session.ScopeKey, r.work.Session.Key, max(key.Generation, 1)
-	slot, err := r.journal.open(ctx, r.work.Session.Ref.UserRef, key, to)
+	job, err := r.journal.open(ctx, r.work.Session.Ref.UserRef, key, to)
 	if memory.ReasonOf(err) == memory.ReasonContention {
 		return true, nil // somebody fixed another range in between: look again
 	}
-	if err != nil || slot.State >= memory.SlotParked || r.mustWait(slot) {
+	if err != nil || job.State >= memory.JobParked || r.mustWait(job) {
 		return false, err
 	}
-	return true, r.do(ctx, slot)
+	return true, r.do(ctx, job)
 }
 
-// do works on a slot that is claimed. What goes wrong beside the model is noted as a failure of the slot too, so that a
-// slot that cannot be applied holds up neither its session nor the queue.
-func (r *sessionRun) do(ctx context.Context, slot memory.Slot) (err error) {
+// do works on a job that is claimed. What goes wrong beside the model is noted as a failure of the job too, so that a
+// job that cannot be applied holds up neither its session nor the queue.
+func (r *sessionRun) do(ctx context.Context, job memory.Job) (err error) {
 	defer r.announce()
-	defer r.journal.parkPanic(ctx, slot, &err)
-	if err = r.advance(ctx, slot); err == nil || memory.IsGone(err) || (isOutage(err) && ctx.Err() == nil) {
+	defer r.journal.parkPanic(ctx, job, &err)
+	if err = r.advance(ctx, job); err == nil || memory.IsGone(err) || (isOutage(err) && ctx.Err() == nil) {
 		return err
 	}
 	r.journal.logError(ctx, "work on a slot", err)
 	f := failure{reason: reasonInternal, remedy: later}
-	gaveUp, err := r.journal.fail(ctx, slot, f, 0)
+	gaveUp, err := r.journal.fail(ctx, job, f, 0)
 	if gaveUp {
-		return r.journal.park(context.WithoutCancel(ctx), slot, f)
+		return r.journal.park(context.WithoutCancel(ctx), job, f)
 	}
 	return err
 }
 
-// advance does what is next for a slot.
-func (r *sessionRun) advance(ctx context.Context, slot memory.Slot) error {
+// advance does what is next for a job.
+func (r *sessionRun) advance(ctx context.Context, job memory.Job) error {
 	prompt := r.extraction().prompt()
-	if slot.Kind != memory.SlotExtract {
+	if job.Kind != memory.JobExtract {
 		prompt = summary.PromptID(r.policy.Summary.Style, r.policy.Summary.MaxTokens)
 	}
-	slot = asAsked(slot, prompt)
+	job = asAsked(job, prompt)
 	switch {
-	case slot.State == memory.SlotOpen && slot.Kind == memory.SlotExtract:
-		return r.extraction().extract(ctx, slot)
-	case slot.State == memory.SlotOpen:
-		return r.summaries().summarize(ctx, slot)
-	case slot.State == memory.SlotAnswered && slot.Kind == memory.SlotExtract:
-		return r.extraction().applyAnswered(context.WithoutCancel(ctx), slot)
-	case slot.State == memory.SlotAnswered:
-		return r.summaries().apply(context.WithoutCancel(ctx), slot)
+	case job.State == memory.JobOpen && job.Kind == memory.JobExtract:
+		return r.extraction().extract(ctx, job)
+	case job.State == memory.JobOpen:
+		return r.summaries().summarize(ctx, job)
+	case job.State == memory.JobAnswered && job.Kind == memory.JobExtract:
+		return r.extraction().applyAnswered(context.WithoutCancel(ctx), job)
+	case job.State == memory.JobAnswered:
+		return r.summaries().apply(context.WithoutCancel(ctx), job)
 	}
 	return nil // somebody finished it in between
 }
 
-// asAsked is an answered slot as if it had no answer where that was given to another prompt than the one of now: it is asked
+// asAsked is an answered job as if it had no answer where that was given to another prompt than the one of now: it is asked
 // anew, and the old answer takes no effect. One of before prompts were noted counts as given to this one.
-func asAsked(slot memory.Slot, prompt string) memory.Slot {
+func asAsked(job memory.Job, prompt string) memory.Job {
 	var noted struct {
 		Prompt string `json:"prompt"`
 	}
-	if slot.State == memory.SlotAnswered && json.Unmarshal(slot.Answer, &noted) == nil && noted.Prompt != "" && noted.Prompt != prompt {
-		slot.State = memory.SlotOpen
+	if job.State == memory.JobAnswered && json.Unmarshal(job.Answer, &noted) == nil && noted.Prompt != "" && noted.Prompt != prompt {
+		job.State = memory.JobOpen
 	}
-	return slot
+	return job
 }
 
 // deferSession tells the store when to look again. After a mere nudge it need not know: the next sweep asks.
@@ -172,14 +172,14 @@ func (r *sessionRun) deferSession(ctx context.Context) error {
 	if !r.request.thorough || r.next.Equal(r.work.LookAt) {
 		return nil
 	}
-	r.journal.seam(SeamBeforeDefer)
+	r.journal.failpoint(FailpointBeforeDefer)
 	err := r.journal.o.Store.DeferSession(context.WithoutCancel(ctx), store.Deferral{
 		Ref: r.work.Session.Ref, Session: r.work.Session.Key, LastSeq: r.work.Session.LastSeq, Seen: r.work.LookAt, Until: r.next,
 	})
 	if err != nil {
 		return fmt.Errorf("set when a session is looked at again: %w", err)
 	}
-	r.journal.seam(SeamAfterDefer)
+	r.journal.failpoint(FailpointAfterDefer)
 	return nil
 }
 

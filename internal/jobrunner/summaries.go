@@ -21,7 +21,7 @@ func (s summaries) writer() summaryWriter { return summaryWriter{s.journal} }
 // next fixes and summarises the next chunk of messages that is due. The chunks after it are planned again
 // when it is done, so that they are always made in the order of time.
 func (s summaries) next(ctx context.Context) (bool, error) {
-	if s.run.isHeld(memory.SlotLeaf) {
+	if s.run.isHeld(memory.JobLeaf) {
 		return false, nil
 	}
 	messages, err := s.run.backlog(ctx, s.run.work.LeafCursor)
@@ -33,7 +33,7 @@ func (s summaries) next(ctx context.Context) (bool, error) {
 	if len(plan.Ranges) == 0 {
 		return false, nil
 	}
-	return s.run.open(ctx, memory.SlotKey{Kind: memory.SlotLeaf, From: plan.Ranges[0].From}, plan.Ranges[0].To)
+	return s.run.open(ctx, memory.JobKey{Kind: memory.JobLeaf, From: plan.Ranges[0].From}, plan.Ranges[0].To)
 }
 
 // leavesDue plans the summaries of a backlog. Where the session's contexts start within it, what lies before is summarised
@@ -69,7 +69,7 @@ func units(messages []memory.Message) []summary.Unit {
 // that. Those that a person corrected are not merged: the person's words stay in the session's summary as they are. It only looks
 // after a summary was stored, and when a sweep or a timer asks: nothing else makes a merge due.
 func (s summaries) mergeNext(ctx context.Context) (bool, error) {
-	if !s.run.request.merge && !s.run.request.thorough || s.run.isHeld(memory.SlotMerge) {
+	if !s.run.request.merge && !s.run.request.thorough || s.run.isHeld(memory.JobMerge) {
 		return false, nil
 	}
 	nodes, err := s.topNodes(ctx, s.run.work.Session.LastSeq)
@@ -87,7 +87,7 @@ func (s summaries) mergeNext(ctx context.Context) (bool, error) {
 			return false, nil
 		}
 		first, last := children[0], children[len(children)-1]
-		did, err := s.run.open(ctx, memory.SlotKey{Kind: memory.SlotMerge, Level: first.Level + 1, From: first.Range.From}, last.Range.To)
+		did, err := s.run.open(ctx, memory.JobKey{Kind: memory.JobMerge, Level: first.Level + 1, From: first.Range.From}, last.Range.To)
 		if did || err != nil {
 			return did, err
 		}
@@ -110,25 +110,25 @@ func (s summaries) topNodes(ctx context.Context, through int64) ([]memory.Summar
 	return nodes, nil
 }
 
-// summarize makes the summary of a session's slot.
-func (s summaries) summarize(ctx context.Context, slot memory.Slot) error {
-	p := s.newPiece(slot)
+// summarize makes the summary of a session's job.
+func (s summaries) summarize(ctx context.Context, job memory.Job) error {
+	p := s.newPiece(job)
 	source := s.readLeaf
-	if slot.Level > 0 {
+	if job.Level > 0 {
 		source = s.readChildren
 	}
-	due, err := s.isDue(ctx, slot)
+	due, err := s.isDue(ctx, job)
 	if err != nil {
 		return err
 	}
 	if !due {
-		return s.journal.finishEmpty(ctx, slot)
+		return s.journal.finishEmpty(ctx, job)
 	}
 	if err := source(ctx, &p); err != nil {
 		return err
 	}
 	answered, err := s.writer().write(ctx, p)
-	if err != nil || answered.State != memory.SlotAnswered {
+	if err != nil || answered.State != memory.JobAnswered {
 		return err
 	}
 	return s.apply(context.WithoutCancel(ctx), answered)
@@ -136,22 +136,22 @@ func (s summaries) summarize(ctx context.Context, slot memory.Slot) error {
 
 // readLeaf reads what a summary of messages is made of.
 func (s summaries) readLeaf(ctx context.Context, p *piece) (err error) {
-	if p.messages, err = s.run.messages(ctx, p.slot.Range()); err != nil {
+	if p.messages, err = s.run.messages(ctx, p.job.Range()); err != nil {
 		return err
 	}
 	view, err := s.view(ctx)
 	if err != nil {
 		return err
 	}
-	nodes, err := s.topNodes(ctx, p.slot.From-1)
+	nodes, err := s.topNodes(ctx, p.job.From-1)
 	if err != nil {
 		return err
 	}
-	before, err := Standing(ctx, s.journal.o.Store, s.run.work.Session.Ref, view, summary.Frontier(nodes, p.slot.From-1))
+	before, err := Standing(ctx, s.journal.o.Store, s.run.work.Session.Ref, view, summary.Frontier(nodes, p.job.From-1))
 	if err != nil {
 		return err
 	}
-	form, err := s.form(ctx, p.slot, view, before)
+	form, err := s.form(ctx, p.job, view, before)
 	if err != nil {
 		return err
 	}
@@ -161,16 +161,16 @@ func (s summaries) readLeaf(ctx context.Context, p *piece) (err error) {
 
 // form returns how a leaf builds on the summaries before it. With a gap before it, or with a correction, which no model may rewrite,
 // a leaf covers its own messages only. A leaf that did so when it was first written does so again when it is written anew.
-func (s summaries) form(ctx context.Context, slot memory.Slot, view summary.View, before []memory.SummaryNode) (summary.Form, error) {
-	if view.Corrected != nil || len(view.Missing(before, slot.From-1)) > 0 {
+func (s summaries) form(ctx context.Context, job memory.Job, view summary.View, before []memory.SummaryNode) (summary.Form, error) {
+	if view.Corrected != nil || len(view.Missing(before, job.From-1)) > 0 {
 		return summary.FormTree, nil
 	}
-	if slot.Kind == memory.SlotRebuild && s.run.policy.Summary.Form == summary.FormRecursive {
-		was, err := s.journal.o.Store.NodesWithin(ctx, s.run.work.Session.Ref, slot.Range())
+	if job.Kind == memory.JobRebuild && s.run.policy.Summary.Form == summary.FormRecursive {
+		was, err := s.journal.o.Store.NodesWithin(ctx, s.run.work.Session.Ref, job.Range())
 		if err != nil {
 			return "", fmt.Errorf("read what was summarised before: %w", err)
 		}
-		if summary.IsTree(was, slot.Range()) {
+		if summary.IsTree(was, job.Range()) {
 			return summary.FormTree, nil
 		}
 	}
@@ -183,39 +183,39 @@ func (s summaries) readChildren(ctx context.Context, p *piece) error {
 	if err != nil {
 		return err
 	}
-	under, err := s.journal.o.Store.NodesWithin(ctx, s.run.work.Session.Ref, p.slot.Range())
+	under, err := s.journal.o.Store.NodesWithin(ctx, s.run.work.Session.Ref, p.job.Range())
 	if err != nil {
 		return fmt.Errorf("read what is to be merged: %w", err)
 	}
-	merge := summary.Rebuild{Level: p.slot.Level, Range: p.slot.Range()}
+	merge := summary.Rebuild{Level: p.job.Level, Range: p.job.Range()}
 	children, err := worded(ctx, s.journal.o.Store, s.run.work.Session.Ref.UserRef, view.ChildrenOf(merge, under))
 	if err != nil {
 		return err
 	}
 	p.merge(children, s.run.work.Session)
-	p.node.Passed, p.node.Rebuild = view.Passing(children, p.slot.Range(), memory.SeqRange{}), view.Rebuilds
+	p.node.Passed, p.node.Rebuild = view.Passing(children, p.job.Range(), memory.SeqRange{}), view.Rebuilds
 	return nil
 }
 
 // newPiece is the part that leaves and merges have in common.
-func (s summaries) newPiece(slot memory.Slot) piece {
+func (s summaries) newPiece(job memory.Job) piece {
 	return piece{
-		slot: slot,
+		job: job,
 		task: summary.Task{
-			Kind: memory.SummarySession, Level: slot.Level, MaxTokens: s.run.policy.Summary.MaxTokens, Location: s.run.work.User.Location(),
+			Kind: memory.SummarySession, Level: job.Level, MaxTokens: s.run.policy.Summary.MaxTokens, Location: s.run.work.User.Location(),
 			Style: s.run.policy.Summary.Style,
 		},
 		node: memory.SummaryNode{
-			ID: memory.EffectID(slot.ID(), 0), Kind: memory.SummarySession, Session: slot.Session, SessionID: slot.SessionID,
-			Level: slot.Level, Range: slot.Range(), Generation: slot.Generation,
+			ID: memory.EffectID(job.ID(), 0), Kind: memory.SummarySession, Session: job.Session, SessionID: job.SessionID,
+			Level: job.Level, Range: job.Range(), Generation: job.Generation,
 		},
 	}
 }
 
 // apply stores the summary that the journal holds.
-func (s summaries) apply(ctx context.Context, slot memory.Slot) error {
+func (s summaries) apply(ctx context.Context, job memory.Job) error {
 	s.run.stored = true
-	return s.writer().store(ctx, slot, s.run.work.User.Location())
+	return s.writer().store(ctx, job, s.run.work.User.Location())
 }
 
 // lineLimits are how much of a tool call's arguments and of its result a summariser sees: they are evidence of what was

@@ -20,7 +20,7 @@ type summaryWriter struct{ journal *journal }
 
 // piece is what a summary is made of.
 type piece struct {
-	slot     memory.Slot
+	job      memory.Job
 	task     summary.Task
 	node     memory.SummaryNode // all but what the summariser writes
 	messages []memory.Message   // of a leaf
@@ -33,7 +33,7 @@ func (p *piece) leaf(before []memory.SummaryNode, form summary.Form, view summar
 		return memory.Overlap(view.Hidden, memory.SeqRange{From: m.Seq, To: m.Seq})
 	})
 	p.task.Lines = summary.Lines(shown, limits)
-	p.node.Passed, p.node.Rebuild = view.Passing(nil, p.slot.Range(), p.slot.Range()), view.Rebuilds
+	p.node.Passed, p.node.Rebuild = view.Passing(nil, p.job.Range(), p.job.Range()), view.Rebuilds
 	if n := len(p.messages); n > 0 {
 		p.node.FromTime, p.node.ToTime = p.messages[0].SaidTime(), p.messages[n-1].SaidTime()
 	}
@@ -43,10 +43,10 @@ func (p *piece) leaf(before []memory.SummaryNode, form summary.Form, view summar
 	}
 	p.task.Previous = strings.Join(texts, "\n\n")
 	if form == summary.FormRecursive {
-		p.node.Cumulative = p.slot.From == 1 || len(before) > 0
+		p.node.Cumulative = p.job.From == 1 || len(before) > 0
 		p.task.Rewrite = p.task.Previous != ""
 		if p.node.Cumulative {
-			p.node.Passed = view.Passing(before, memory.SeqRange{From: 1, To: p.slot.To}, p.slot.Range())
+			p.node.Passed = view.Passing(before, memory.SeqRange{From: 1, To: p.job.To}, p.job.Range())
 		}
 		if len(before) > 0 {
 			p.node.Previous = before[len(before)-1].ID
@@ -80,21 +80,21 @@ func title(s memory.Session) string {
 	return s.Ref.SessionID
 }
 
-// write asks for the summary and stores it in the journal. What it returns is answered, unless the slot was put off,
+// write asks for the summary and stores it in the journal. What it returns is answered, unless the job was put off,
 // split or parked.
-func (w summaryWriter) write(ctx context.Context, p piece) (memory.Slot, error) {
+func (w summaryWriter) write(ctx context.Context, p piece) (memory.Job, error) {
 	if len(p.task.Lines) == 0 && len(p.task.Parts) == 0 {
 		return w.writeEmpty(ctx, p)
 	}
 	answer, err := w.journal.o.Summarizer.Summarize(ctx, p.task)
-	w.journal.models.noteCall(p.slot.Kind, err)
+	w.journal.models.noteCall(p.job.Kind, err)
 	checked, f, failed := w.check(p.task, answer, err)
 	if !failed {
 		return w.answer(ctx, p, checked, answer)
 	}
-	gaveUp, err := w.journal.fail(ctx, p.slot, f, splitPoint(p.messages))
+	gaveUp, err := w.journal.fail(ctx, p.job, f, splitPoint(p.messages))
 	if !gaveUp {
-		return p.slot, err
+		return p.job, err
 	}
 	return w.fallBack(ctx, p, f)
 }
@@ -118,25 +118,25 @@ func summaryAnswer(a llm.Answer) summary.Answer {
 
 // fallBack writes the summary without the model that failed for good, so that no message stays uncovered. The node says
 // what wrote it.
-func (w summaryWriter) fallBack(ctx context.Context, p piece, f failure) (memory.Slot, error) {
+func (w summaryWriter) fallBack(ctx context.Context, p piece, f failure) (memory.Job, error) {
 	answer, err := w.journal.o.Fallback.Summarize(ctx, p.task)
 	if err != nil {
-		return p.slot, w.journal.park(context.WithoutCancel(ctx), p.slot, f)
+		return p.job, w.journal.park(context.WithoutCancel(ctx), p.job, f)
 	}
 	w.journal.log.WarnContext(ctx, "a summary is written without the model",
-		"slot", p.slot.ID(), "kind", p.slot.Kind.String(), "reason", f.reason)
+		"slot", p.job.ID(), "kind", p.job.Kind.String(), "reason", f.reason)
 	checked, refused, failed := w.check(p.task, answer, nil)
 	if failed {
-		return p.slot, w.journal.park(context.WithoutCancel(ctx), p.slot, refused)
+		return p.job, w.journal.park(context.WithoutCancel(ctx), p.job, refused)
 	}
 	answer.Usage = answer.Usage.Plus(f.usage)
 	return w.answer(ctx, p, checked, answer)
 }
 
 // writeEmpty covers messages without words: no model need be asked, and what came before still stands.
-func (w summaryWriter) writeEmpty(ctx context.Context, p piece) (memory.Slot, error) {
-	if p.node.Kind != memory.SummarySession || p.slot.Level > 0 {
-		return p.slot, w.journal.finishEmpty(ctx, p.slot)
+func (w summaryWriter) writeEmpty(ctx context.Context, p piece) (memory.Job, error) {
+	if p.node.Kind != memory.SummarySession || p.job.Level > 0 {
+		return p.job, w.journal.finishEmpty(ctx, p.job)
 	}
 	text := ""
 	if p.task.Rewrite {
@@ -154,12 +154,12 @@ type journalled struct {
 }
 
 // answer stores the node as it shall be: applying it needs nothing else, and no model is asked for it again.
-func (w summaryWriter) answer(ctx context.Context, p piece, checked summary.Checked, answer llm.Answer) (memory.Slot, error) {
+func (w summaryWriter) answer(ctx context.Context, p piece, checked summary.Checked, answer llm.Answer) (memory.Job, error) {
 	n := p.node
 	n.Text, n.Appended, n.Model = checked.Text, checked.Appended, answer.Model
 	n.Tokens = tokenCounts(n.Text)
 	n.CreateTime = w.journal.now()
-	return w.journal.answer(ctx, p.slot, journalled{n, summary.PromptID(p.task.Style, p.task.MaxTokens)}, answer.Usage)
+	return w.journal.answer(ctx, p.job, journalled{n, summary.PromptID(p.task.Style, p.task.MaxTokens)}, answer.Usage)
 }
 
 func tokenCounts(s string) memory.TokenCounts {
@@ -168,25 +168,25 @@ func tokenCounts(s string) memory.TokenCounts {
 
 func countTokens(s string) int64 { return tokenCounts(s).O200K }
 
-func (w summaryWriter) store(ctx context.Context, slot memory.Slot, loc *time.Location) error {
+func (w summaryWriter) store(ctx context.Context, job memory.Job, loc *time.Location) error {
 	var n memory.SummaryNode
-	if err := json.Unmarshal(slot.Answer, &n); err != nil {
-		return w.journal.park(ctx, slot, failure{reason: reasonJournal})
+	if err := json.Unmarshal(job.Answer, &n); err != nil {
+		return w.journal.park(ctx, job, failure{reason: reasonJournal})
 	}
-	node := store.NodeWrite{User: slot.User, Scope: slot.Scope, SlotID: slot.ID(), Node: n, Time: w.journal.now()}
-	if n.Kind == memory.SummarySession && slot.Level == 0 {
+	node := store.NodeWrite{User: job.User, Scope: job.Scope, JobID: job.ID(), Node: n, Time: w.journal.now()}
+	if n.Kind == memory.SummarySession && job.Level == 0 {
 		node.LookAt = w.journal.latest(summary.WeekOf(n.ToTime, loc).End.UTC(), store.LongestPeriodsLook)
 	}
-	w.journal.seam(SeamBeforeNode)
+	w.journal.failpoint(FailpointBeforeNode)
 	if err := w.journal.o.Store.PutNode(ctx, node); err != nil {
 		return fmt.Errorf("store a summary: %w", err)
 	}
-	w.journal.seam(SeamAfterNode)
+	w.journal.failpoint(FailpointAfterNode)
 	outcome := outcomeApplied
 	if n.Model == "" {
 		outcome = outcomeEmpty
 	}
-	w.journal.o.Meter.SlotDone(slot.Kind, outcome)
+	w.journal.o.Meter.JobDone(job.Kind, outcome)
 	if n.Appended > 0 {
 		w.journal.o.Meter.Appended(n.Appended)
 	}

@@ -148,15 +148,15 @@ const (
 // FactRevision is a fact as it was after one change.
 type FactRevision struct {
 	Fact
-	Cause  FactCause
-	SlotID string // of the extraction that caused it; "" for a person
+	Cause FactCause
+	JobID string // of the extraction that caused it; "" for a person
 }
 
 // Quarantined is an operation of a model that verification refused. It changed nothing.
 type Quarantined struct {
 	ID        string
 	SessionID string
-	SlotID    string
+	JobID     string
 	Reason    string // a RejectReason of package extract
 	Operation string // the model's operation, as JSON, at most 4 KiB
 	Model     string

@@ -1,18 +1,18 @@
 package memory
 
-// View names something that is derived from the truth outside of it, and can be made again from it at any time.
+// View names something that is derived from the primary store outside of it, and can be made again from it at any time.
 type View int
 
 // The views.
 const (
-	ViewVectors    View = iota + 1 // the facts' vectors, in Milvus
-	ViewFacts                      // the facts' words, in Elasticsearch
-	ViewTranscript                 // the messages' words, in Elasticsearch
-	ViewTurns                      // the messages' vectors, in Milvus
+	ViewVectors        View = iota + 1 // the facts' vectors, in Milvus
+	ViewFacts                          // the facts' words, in Elasticsearch
+	ViewTranscript                     // the messages' words, in Elasticsearch
+	ViewMessageVectors                 // the messages' vectors, in Milvus
 )
 
 // Views are all views there can be.
-func Views() []View { return []View{ViewVectors, ViewFacts, ViewTranscript, ViewTurns} }
+func Views() []View { return []View{ViewVectors, ViewFacts, ViewTranscript, ViewMessageVectors} }
 
 // String returns the view's name.
 func (v View) String() string {
@@ -23,7 +23,7 @@ func (v View) String() string {
 		return "facts"
 	case ViewTranscript:
 		return "transcript"
-	case ViewTurns:
+	case ViewMessageVectors:
 		return "turns"
 	}
 	return "unknown"

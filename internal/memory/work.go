@@ -7,110 +7,110 @@ import (
 	"time"
 )
 
-// SlotKind is what a slot of the journal is for. The values are stored: never renumber them.
-type SlotKind int
+// JobKind is what a job of the journal is for. The values are stored: never renumber them.
+type JobKind int
 
-// The kinds of slots.
+// The kinds of jobs.
 const (
-	SlotExtract SlotKind = iota + 1 // facts from a range of a session
-	SlotLeaf                        // a summary of a range of a session
-	SlotMerge                       // a summary of summaries of a session; Range is theirs
-	SlotWeek                        // a weekly summary of a user; Range.From is its Monday in days since 1970-01-01
-	SlotMonth                       // a monthly one; Range.From is its first day in days since 1970-01-01
+	JobExtract JobKind = iota + 1 // facts from a range of a session
+	JobLeaf                       // a summary of a range of a session
+	JobMerge                      // a summary of summaries of a session; Range is theirs
+	JobWeek                       // a weekly summary of a user; Range.From is its Monday in days since 1970-01-01
+	JobMonth                      // a monthly one; Range.From is its first day in days since 1970-01-01
 )
 
-// SlotRebuild is a summary of a range of a session, or one of summaries where Level is above 0, that is written anew: what
+// JobRebuild is a summary of a range of a session, or one of summaries where Level is above 0, that is written anew: what
 // covers the range till then does so meanwhile. Its Generation is that of the node.
-const SlotRebuild SlotKind = 9
+const JobRebuild JobKind = 9
 
 // String returns the kind's name.
-func (k SlotKind) String() string {
+func (k JobKind) String() string {
 	switch k {
-	case SlotExtract:
+	case JobExtract:
 		return "extract"
-	case SlotLeaf:
+	case JobLeaf:
 		return "summarize"
-	case SlotMerge:
+	case JobMerge:
 		return "merge"
-	case SlotWeek:
+	case JobWeek:
 		return "week"
-	case SlotMonth:
+	case JobMonth:
 		return "month"
-	case SlotRebuild:
+	case JobRebuild:
 		return "rebuild"
 	}
 	return "unknown"
 }
 
-// SlotState is how far a slot has come. The values are stored: never renumber them.
-type SlotState int
+// JobState is how far a job has come. The values are stored: never renumber them.
+type JobState int
 
-// The states. From SlotApplied on they are final; a parked slot waits for a person.
+// The states. From JobApplied on they are final; a parked job waits for a person.
 const (
-	SlotOpen     SlotState = iota + 1 // the range is fixed, the model is to be asked
-	SlotAnswered                      // the model's answer is stored and waits to be applied
-	SlotParked                        // it failed too often or for good
-	SlotApplied
-	SlotSkipped // by a person
-	SlotSplit   // replaced by two slots of the next generation
-	// SlotReverted was applied, and a person took its effects back. Its answer is a receipt of what was taken back.
-	SlotReverted
+	JobOpen     JobState = iota + 1 // the range is fixed, the model is to be asked
+	JobAnswered                     // the model's answer is stored and waits to be applied
+	JobParked                       // it failed too often or for good
+	JobApplied
+	JobSkipped // by a person
+	JobSplit   // replaced by two jobs of the next generation
+	// JobReverted was applied, and a person took its effects back. Its answer is a receipt of what was taken back.
+	JobReverted
 )
 
-// IsFinal reports whether nothing will happen to the slot any more.
-func (s SlotState) IsFinal() bool { return s >= SlotApplied }
+// IsFinal reports whether nothing will happen to the job any more.
+func (s JobState) IsFinal() bool { return s >= JobApplied }
 
 // String returns the state's name.
-func (s SlotState) String() string {
+func (s JobState) String() string {
 	switch s {
-	case SlotOpen:
+	case JobOpen:
 		return "open"
-	case SlotAnswered:
+	case JobAnswered:
 		return "answered"
-	case SlotParked:
+	case JobParked:
 		return "parked"
-	case SlotApplied:
+	case JobApplied:
 		return "applied"
-	case SlotSkipped:
+	case JobSkipped:
 		return "skipped"
-	case SlotSplit:
+	case JobSplit:
 		return "split"
-	case SlotReverted:
+	case JobReverted:
 		return "reverted"
 	}
 	return "unknown"
 }
 
-// SlotKey is what makes a slot unique: the first insert fixes the range.
-type SlotKey struct {
+// JobKey is what makes a job unique: the first insert fixes the range.
+type JobKey struct {
 	Scope      ScopeKey
 	Session    SessionKey // "" for weeks and months
-	Kind       SlotKind
+	Kind       JobKind
 	Level      int // of the summary; 0 for leaves and extraction
 	From       int64
 	Generation int // from 1; splitting or rebuilding makes the next one
 }
 
-// ID derives the slot's id from its key, so that every effect has the same id however often it is made.
-func (k SlotKey) ID() string {
+// ID derives the job's id from its key, so that every effect has the same id however often it is made.
+func (k JobKey) ID() string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s/%s/%d/%d/%d/%d", k.Scope, k.Session, k.Kind, k.Level, k.From, k.Generation))
 	return hex.EncodeToString(sum[:16])
 }
 
-// EffectID derives the id of the nth effect of a slot: a fact or a node.
-func EffectID(slotID string, n int) string {
-	sum := sha256.Sum256(fmt.Appendf(nil, "%s#%d", slotID, n))
+// EffectID derives the id of the nth effect of a job: a fact or a node.
+func EffectID(jobID string, n int) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s#%d", jobID, n))
 	return hex.EncodeToString(sum[:16])
 }
 
-// Slot is one piece of background work in the journal.
-type Slot struct {
-	SlotKey
+// Job is one piece of background work in the journal.
+type Job struct {
+	JobKey
 	User      UserRef
 	SessionID string // "" for weeks and months
 	To        int64  // the end of the range, included
-	State     SlotState
-	Answer    []byte    // the model's answer in a form of its reader; nil before SlotAnswered, and again once final but SlotReverted
+	State     JobState
+	Answer    []byte    // the model's answer in a form of its reader; nil before JobAnswered, and again once final but JobReverted
 	Attempts  int       // failed ones
 	NotBefore time.Time // when to try again
 	// FailingSince is when the first of its failures was that time alone mends, such as a model that is down; zero before it.
@@ -123,8 +123,8 @@ type Slot struct {
 	UpdateTime   time.Time
 }
 
-// Range is the messages the slot is about.
-func (s Slot) Range() SeqRange { return SeqRange{From: s.From, To: s.To} }
+// Range is the messages the job is about.
+func (s Job) Range() SeqRange { return SeqRange{From: s.From, To: s.To} }
 
 // ModelUsage is what model calls cost.
 type ModelUsage struct {

@@ -16,11 +16,11 @@ import (
 type Doc struct {
 	memory.Place
 	Role         memory.Role
-	Name         string    // of the speaker; "" for none
-	CreateMillis int64     // when it was said (memory.Message.SaidTime), milliseconds since 1970 in UTC
-	Question     bool      // the message ends with a question
-	TellsTime    bool      // the message says when something was or will be
-	Told         when.Told // the times that the message tells of
+	Name         string          // of the speaker; "" for none
+	CreateMillis int64           // when it was said (memory.Message.SaidTime), milliseconds since 1970 in UTC
+	Question     bool            // the message ends with a question
+	TellsTime    bool            // the message says when something was or will be
+	Checkpoint   when.Checkpoint // the times that the message tells of
 	// Telling is what the message tells of whoever wrote it; of roles other than the user only whether it tells anything.
 	Telling  intent.Telling
 	Standing bool // the user asks an assistant for something in every answer: see intent.IsStanding
@@ -52,7 +52,7 @@ func Analyze(m memory.PlacedMessage) Doc {
 	doc := Doc{
 		Place: m.Place, Role: m.Message.Role, Name: m.Message.Name,
 		CreateMillis: m.Message.SaidTime().UnixMilli(), Question: text.AsksQuestion(words),
-		TellsTime: when.Tells(words), Told: when.ToldIn(words), Telling: tellingOf(m.Message.Role, words),
+		TellsTime: when.Tells(words), Checkpoint: when.ToldIn(words), Telling: tellingOf(m.Message.Role, words),
 	}
 	for _, span := range text.Passages(words) {
 		doc.Passages = append(doc.Passages, Passage{Span: span, Terms: count(text.Terms(span.Of(words)))})

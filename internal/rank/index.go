@@ -345,8 +345,8 @@ func (x *Index) insert(d Doc, touched map[*session]struct{}) (m int32, ok bool) 
 	})
 	x.spread, x.classes = append(x.spread, [maxEdges]edge{}), append(x.classes, 0)
 	x.turns.rows = append(x.turns.rows, none)
-	if len(d.Told) > 0 {
-		x.told = append(x.told, toldOf{m, slices.Clone(d.Told)})
+	if len(d.Checkpoint) > 0 {
+		x.told = append(x.told, toldOf{m, slices.Clone(d.Checkpoint)})
 	}
 	if m%64 == 0 {
 		for i := range x.reaches {

@@ -22,7 +22,7 @@ import (
 //	messages   each: seq (after the first of a session: step), role·32 + standing·16 + what it tells·4 + tells a time·2 +
 //	           question, name no. + 1 or 0, create time (zigzag, step from the message before), passages; each passage: gap,
 //	           length;
-//	           what it tells of times (when.Told): length, bytes
+//	           what it tells of times (when.Checkpoint): length, bytes
 //	terms      count; each: shared prefix, rest, bytes, postings; each posting: step·2 + (count > 1), count - 2
 //	vectors    version, 0 for none and the end of the block; dimension, count; each: step from the message before, a
 //	           signed byte for each dimension
@@ -135,7 +135,7 @@ func appendMessages(b []byte, docs []Doc, names map[string]uint64) []byte {
 		b = binary.AppendUvarint(b, names[d.Name])
 		b = binary.AppendVarint(b, d.CreateMillis-create)
 		b = appendSpans(b, d.Passages)
-		b = appendString(b, string(d.Told))
+		b = appendString(b, string(d.Checkpoint))
 		create = d.CreateMillis
 	}
 	return b
@@ -391,7 +391,7 @@ func (seg *segment) readMessage(r *reader, names []string) segmentMessage {
 		seg.spans = append(seg.spans, span32{int32(start), int32(at)})
 	}
 	if told := r.bytes(); len(told) > 0 {
-		m.Told = told
+		m.Checkpoint = told
 	}
 	return m
 }

@@ -290,5 +290,5 @@ func (r *ranking) latest() []Match {
 // toldOf is what a message tells of.
 type toldOf struct {
 	message int32
-	told    when.Told
+	told    when.Checkpoint
 }

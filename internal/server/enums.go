@@ -110,28 +110,28 @@ var (
 		memory.SummaryLifted:    memoryv1.SummaryCause_SUMMARY_CAUSE_LIFTED,
 		memory.SummaryRebuilt:   memoryv1.SummaryCause_SUMMARY_CAUSE_REBUILT,
 	})
-	jobKinds = newEnum(map[memory.SlotKind]memoryv1.JobKind{
-		memory.SlotExtract: memoryv1.JobKind_JOB_KIND_EXTRACT,
-		memory.SlotLeaf:    memoryv1.JobKind_JOB_KIND_SUMMARIZE,
-		memory.SlotMerge:   memoryv1.JobKind_JOB_KIND_MERGE,
-		memory.SlotWeek:    memoryv1.JobKind_JOB_KIND_WEEK,
-		memory.SlotMonth:   memoryv1.JobKind_JOB_KIND_MONTH,
-		memory.SlotRebuild: memoryv1.JobKind_JOB_KIND_REBUILD,
+	jobKinds = newEnum(map[memory.JobKind]memoryv1.JobKind{
+		memory.JobExtract: memoryv1.JobKind_JOB_KIND_EXTRACT,
+		memory.JobLeaf:    memoryv1.JobKind_JOB_KIND_SUMMARIZE,
+		memory.JobMerge:   memoryv1.JobKind_JOB_KIND_MERGE,
+		memory.JobWeek:    memoryv1.JobKind_JOB_KIND_WEEK,
+		memory.JobMonth:   memoryv1.JobKind_JOB_KIND_MONTH,
+		memory.JobRebuild: memoryv1.JobKind_JOB_KIND_REBUILD,
 	})
-	jobStates = newEnum(map[memory.SlotState]memoryv1.JobState{
-		memory.SlotOpen:     memoryv1.JobState_JOB_STATE_OPEN,
-		memory.SlotAnswered: memoryv1.JobState_JOB_STATE_ANSWERED,
-		memory.SlotParked:   memoryv1.JobState_JOB_STATE_PARKED,
-		memory.SlotApplied:  memoryv1.JobState_JOB_STATE_APPLIED,
-		memory.SlotSkipped:  memoryv1.JobState_JOB_STATE_SKIPPED,
-		memory.SlotSplit:    memoryv1.JobState_JOB_STATE_SPLIT,
-		memory.SlotReverted: memoryv1.JobState_JOB_STATE_REVERTED,
+	jobStates = newEnum(map[memory.JobState]memoryv1.JobState{
+		memory.JobOpen:     memoryv1.JobState_JOB_STATE_OPEN,
+		memory.JobAnswered: memoryv1.JobState_JOB_STATE_ANSWERED,
+		memory.JobParked:   memoryv1.JobState_JOB_STATE_PARKED,
+		memory.JobApplied:  memoryv1.JobState_JOB_STATE_APPLIED,
+		memory.JobSkipped:  memoryv1.JobState_JOB_STATE_SKIPPED,
+		memory.JobSplit:    memoryv1.JobState_JOB_STATE_SPLIT,
+		memory.JobReverted: memoryv1.JobState_JOB_STATE_REVERTED,
 	})
 	views = newEnum(map[memory.View]memoryv1.View{
-		memory.ViewVectors:    memoryv1.View_VIEW_VECTORS,
-		memory.ViewFacts:      memoryv1.View_VIEW_FACTS,
-		memory.ViewTranscript: memoryv1.View_VIEW_TRANSCRIPT,
-		memory.ViewTurns:      memoryv1.View_VIEW_TURNS,
+		memory.ViewVectors:        memoryv1.View_VIEW_VECTORS,
+		memory.ViewFacts:          memoryv1.View_VIEW_FACTS,
+		memory.ViewTranscript:     memoryv1.View_VIEW_TRANSCRIPT,
+		memory.ViewMessageVectors: memoryv1.View_VIEW_TURNS,
 	})
 	revertOutcomes = newEnum(map[extract.Outcome]memoryv1.RevertOutcome{
 		extract.OutcomeRemoved:      memoryv1.RevertOutcome_REVERT_OUTCOME_REMOVED,

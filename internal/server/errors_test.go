@@ -62,9 +62,9 @@ func TestReasonsAreInTheProto(t *testing.T) {
 		memory.ReasonUserNotFound, memory.ReasonSessionNotFound, memory.ReasonMessageNotFound,
 		memory.ReasonRequestIDReused, memory.ReasonMessageIDReused, memory.ReasonLastSeqMismatch, memory.ReasonETagMismatch,
 		memory.ReasonContention, memory.ReasonStoreUnavailable, memory.ReasonStoreFull, memory.ReasonShuttingDown, memory.ReasonInternal,
-		memory.ReasonFactNotFound, memory.ReasonSummaryNotFound, memory.ReasonSlotNotFound, memory.ReasonSlotNotParked,
-		memory.ReasonReembedRunning, memory.ReasonCheckRefused, memory.ReasonSlotNotSkippable, memory.ReasonModelUnavailable,
-		memory.ReasonOverloaded, memory.ReasonSlotNotRevertible,
+		memory.ReasonFactNotFound, memory.ReasonSummaryNotFound, memory.ReasonJobNotFound, memory.ReasonJobNotParked,
+		memory.ReasonReembedRunning, memory.ReasonCheckRefused, memory.ReasonJobNotSkippable, memory.ReasonModelUnavailable,
+		memory.ReasonOverloaded, memory.ReasonJobNotRevertible,
 	}
 	want := map[string]bool{"ERROR_REASON_UNSPECIFIED": true}
 	for _, r := range reasons {

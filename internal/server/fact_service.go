@@ -220,7 +220,7 @@ func revisionsProto(userID string, revisions []memory.FactRevision) *memoryv1.Li
 	out := &memoryv1.ListFactRevisionsResponse{}
 	for _, r := range revisions[:min(len(revisions), maxRevisions)] {
 		out.Revisions = append(out.Revisions, &memoryv1.FactRevision{
-			Fact: factProto(userID, r.Fact), Cause: factCauses.to(r.Cause), JobId: r.SlotID,
+			Fact: factProto(userID, r.Fact), Cause: factCauses.to(r.Cause), JobId: r.JobID,
 		})
 	}
 	out.Revisions = out.Revisions[:fitting(out.Revisions)]
@@ -257,7 +257,7 @@ func (s *factServer) ListQuarantined(ctx context.Context, req *memoryv1.ListQuar
 		return nil, err
 	}
 	if last != nil {
-		q.After = &store.SlotCursor{CreateTime: last.Time, ID: last.ID}
+		q.After = &store.JobCursor{CreateTime: last.Time, ID: last.ID}
 	}
 	page, more, err := s.facts.ListQuarantined(ctx, q)
 	if err != nil {
@@ -270,7 +270,7 @@ func quarantinePage(req *memoryv1.ListQuarantinedRequest, page []memory.Quaranti
 	operations := make([]*memoryv1.QuarantinedOperation, len(page))
 	for i, q := range page {
 		operations[i] = &memoryv1.QuarantinedOperation{
-			SessionId: q.SessionID, JobId: q.SlotID, Reason: q.Reason, Operation: q.Operation, Model: q.Model, CreateTime: timeProto(q.Time),
+			SessionId: q.SessionID, JobId: q.JobID, Reason: q.Reason, Operation: q.Operation, Model: q.Model, CreateTime: timeProto(q.Time),
 		}
 	}
 	n := fitting(operations)

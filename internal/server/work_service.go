@@ -25,14 +25,14 @@ type workServer struct {
 type work interface {
 	WaitForWatermark(ctx context.Context, w service.Wait) (service.Waited, error)
 	ListJobs(ctx context.Context, q service.JobQuery) (service.JobPage, error)
-	RetryJob(ctx context.Context, ref store.SlotRef) (memory.Slot, error)
-	RetryJobs(ctx context.Context, q service.JobQuery, reason string) (retried []memory.Slot, next *store.SlotCursor, err error)
-	SkipJob(ctx context.Context, ref store.SlotRef) (memory.Slot, error)
+	RetryJob(ctx context.Context, ref store.JobRef) (memory.Job, error)
+	RetryJobs(ctx context.Context, q service.JobQuery, reason string) (retried []memory.Job, next *store.JobCursor, err error)
+	SkipJob(ctx context.Context, ref store.JobRef) (memory.Job, error)
 }
 
 // jobReverter takes back what a job did to facts.
 type jobReverter interface {
-	RevertJob(ctx context.Context, ref store.SlotRef) (memory.Slot, []extract.Reverted, error)
+	RevertJob(ctx context.Context, ref store.JobRef) (memory.Job, []extract.Reverted, error)
 }
 
 // defaultWait is how long WaitForWatermark waits when it is not told.
@@ -98,7 +98,7 @@ func (s *workServer) ListJobs(ctx context.Context, req *memoryv1.ListJobsRequest
 		return nil, err
 	}
 	if last != nil {
-		q.After = &store.SlotCursor{CreateTime: last.Time, ID: last.ID}
+		q.After = &store.JobCursor{CreateTime: last.Time, ID: last.ID}
 	}
 	page, err := s.work.ListJobs(ctx, q)
 	if err != nil {
@@ -109,7 +109,7 @@ func (s *workServer) ListJobs(ctx context.Context, req *memoryv1.ListJobsRequest
 
 func jobQuery(ctx context.Context, req *memoryv1.ListJobsRequest) (service.JobQuery, error) {
 	c := &checker{}
-	q := service.JobQuery{SlotQuery: store.SlotQuery{
+	q := service.JobQuery{JobQuery: store.JobQuery{
 		Tenant: tenantOf(ctx), UserID: c.label("user_id", req.GetUserId()), SessionID: c.label("session_id", req.GetSessionId()),
 		States: c.jobStates("states", req.GetStates()), Limit: c.page(req.GetPageSize(), 50, 500),
 	}}
@@ -120,7 +120,7 @@ func jobQuery(ctx context.Context, req *memoryv1.ListJobsRequest) (service.JobQu
 	if q.UserID == "" {
 		q.Maintenance = maintenanceKinds(req.GetKinds())
 	}
-	q.WithoutSlots = len(req.GetKinds()) > 0 && len(q.Kinds) == 0
+	q.WithoutJobs = len(req.GetKinds()) > 0 && len(q.Kinds) == 0
 	return q, c.err()
 }
 
@@ -135,10 +135,10 @@ func maintenanceKinds(asked []memoryv1.JobKind) []service.MaintenanceKind {
 	return out
 }
 
-// jobKinds returns the kinds of slots that are meant; those of no user are none.
-func (c *checker) jobKinds(field string, in []memoryv1.JobKind) []memory.SlotKind {
+// jobKinds returns the kinds of jobs that are meant; those of no user are none.
+func (c *checker) jobKinds(field string, in []memoryv1.JobKind) []memory.JobKind {
 	c.count(field, len(in), maxFilters)
-	var out []memory.SlotKind
+	var out []memory.JobKind
 	for i, k := range in {
 		kind, ofUser := jobKinds.from(k)
 		if _, ofNone := maintenanceNames.from(k); !ofUser && !ofNone {
@@ -151,9 +151,9 @@ func (c *checker) jobKinds(field string, in []memoryv1.JobKind) []memory.SlotKin
 	return out
 }
 
-func (c *checker) jobStates(field string, in []memoryv1.JobState) []memory.SlotState {
+func (c *checker) jobStates(field string, in []memoryv1.JobState) []memory.JobState {
 	c.count(field, len(in), maxFilters)
-	var out []memory.SlotState
+	var out []memory.JobState
 	for i, st := range in {
 		state, ok := jobStates.from(st)
 		if !ok {
@@ -164,17 +164,17 @@ func (c *checker) jobStates(field string, in []memoryv1.JobState) []memory.SlotS
 	return out
 }
 
-// jobPage puts the jobs of no user before the slots; 500 jobs stay far below a reply's limit.
+// jobPage puts the jobs of no user before the jobs; 500 jobs stay far below a reply's limit.
 func jobPage(req *memoryv1.ListJobsRequest, page service.JobPage) *memoryv1.ListJobsResponse {
 	out := &memoryv1.ListJobsResponse{}
 	for _, j := range page.Maintenance {
 		out.Jobs = append(out.Jobs, maintenanceProto(j))
 	}
-	for _, slot := range page.Slots {
+	for _, slot := range page.Jobs {
 		out.Jobs = append(out.Jobs, jobProto(slot))
 	}
 	if page.More {
-		last := page.Slots[len(page.Slots)-1]
+		last := page.Jobs[len(page.Jobs)-1]
 		out.NextPageToken = timeToken(req, last.CreateTime, last.ID())
 	}
 	return out
@@ -186,14 +186,14 @@ type jobRequest interface {
 	GetJobId() string
 }
 
-func slotRef(ctx context.Context, req jobRequest) (store.SlotRef, error) {
+func jobRef(ctx context.Context, req jobRequest) (store.JobRef, error) {
 	c := &checker{}
-	ref := store.SlotRef{User: c.user(ctx, req.GetUserId()), ID: c.id("job_id", req.GetJobId())}
+	ref := store.JobRef{User: c.user(ctx, req.GetUserId()), ID: c.id("job_id", req.GetJobId())}
 	return ref, c.err()
 }
 
 func (s *workServer) RetryJob(ctx context.Context, req *memoryv1.RetryJobRequest) (*memoryv1.RetryJobResponse, error) {
-	ref, err := slotRef(ctx, req)
+	ref, err := jobRef(ctx, req)
 	if err != nil {
 		return nil, err
 	}
@@ -222,7 +222,7 @@ func (s *workServer) RetryJobs(ctx context.Context, req *memoryv1.RetryJobsReque
 		return nil, err
 	}
 	if last != nil {
-		q.After = &store.SlotCursor{CreateTime: last.Time, ID: last.ID}
+		q.After = &store.JobCursor{CreateTime: last.Time, ID: last.ID}
 	}
 	retried, next, err := s.work.RetryJobs(ctx, q, reason)
 	if err != nil {
@@ -239,7 +239,7 @@ func (s *workServer) RetryJobs(ctx context.Context, req *memoryv1.RetryJobsReque
 }
 
 func (s *workServer) SkipJob(ctx context.Context, req *memoryv1.SkipJobRequest) (*memoryv1.SkipJobResponse, error) {
-	ref, err := slotRef(ctx, req)
+	ref, err := jobRef(ctx, req)
 	if err != nil {
 		return nil, err
 	}
@@ -251,7 +251,7 @@ func (s *workServer) SkipJob(ctx context.Context, req *memoryv1.SkipJobRequest) 
 }
 
 func (s *workServer) RevertJob(ctx context.Context, req *memoryv1.RevertJobRequest) (*memoryv1.RevertJobResponse, error) {
-	ref, err := slotRef(ctx, req)
+	ref, err := jobRef(ctx, req)
 	if err != nil {
 		return nil, err
 	}
@@ -266,7 +266,7 @@ func (s *workServer) RevertJob(ctx context.Context, req *memoryv1.RevertJobReque
 	return out, nil
 }
 
-func jobProto(slot memory.Slot) *memoryv1.Job {
+func jobProto(slot memory.Job) *memoryv1.Job {
 	out := &memoryv1.Job{
 		JobId: slot.ID(), UserId: slot.User.UserID, SessionId: slot.SessionID, Kind: jobKinds.to(slot.Kind),
 		State: jobStates.to(slot.State), Generation: int32(slot.Generation), Attempts: int32(slot.Attempts),

@@ -198,7 +198,7 @@ func (s *ContextBuilder) awaitFresh(ctx context.Context, p ContextParams) ([]Deg
 // maxAwaited is for how many of a user's sessions a context waits at most, those first that wait longest.
 const maxAwaited = 1000
 
-// decide assembles; recalled messages are read from the truth when it is known how many can find room.
+// decide assembles; recalled messages are read from the primary store when it is known how many can find room.
 func (s *ContextBuilder) decide(ctx context.Context, p ContextParams, g gathered, h shrunk, r policy.Resolved) (ContextResult, error) {
 	out := ContextResult{
 		UserID: p.Ref.UserID, Policy: r, ToolsTokens: p.Policy.ToolSchemaTokens, AsOf: p.AsOf, Found: g.found, Facts: g.facts.hits, FactsScored: g.facts.scored, Embedder: cmp.Or(g.facts.embedder, g.embedder),

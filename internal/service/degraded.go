@@ -36,7 +36,7 @@ type Meter interface {
 	Degraded(tier string)
 	// ForeignHits counts hits of another scope than the asked one: a view whose filter does not hold.
 	ForeignHits(view string, n int)
-	// StaleHits counts hits that the truth does not have, or not for the caller.
+	// StaleHits counts hits that the primary store does not have, or not for the caller.
 	StaleHits(view string, n int)
 	// HistoryShrunk counts what a context policy did in a call: compact or context.
 	HistoryShrunk(call string, r history.Result)

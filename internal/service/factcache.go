@@ -109,8 +109,8 @@ func (c *FactCache) Related(ctx context.Context, user memory.UserRef, words stri
 // factsAt are a user's facts as they were read, or later: a write that came since may be in them.
 type factsAt struct {
 	user  memory.UserRef
-	scope memory.ScopeKey // "" for an unknown user
-	told  store.Told      // how far the view of their vectors was told of them
+	scope memory.ScopeKey  // "" for an unknown user
+	told  store.Checkpoint // how far the view of their vectors was told of them
 	facts *userFacts
 }
 
@@ -178,7 +178,7 @@ func (c *FactCache) update(ctx context.Context, user memory.UserRef, x *userFact
 			c.users.Set(user, x) // weigh it again
 		}
 		if ok {
-			return factsAt{user: user, scope: state.Scope, told: state.Told, facts: x}, nil
+			return factsAt{user: user, scope: state.Scope, told: state.Checkpoint, facts: x}, nil
 		}
 	}
 	return factsAt{}, &memory.Error{

@@ -106,7 +106,7 @@ func TestTheFactCacheHoldsNoVectorsThatTheViewWasToldOf(t *testing.T) {
 	s := &vectorStore{FactState: store.FactState{Scope: "scope"}}
 	s.grow(2000, dimension)
 	tell := func(no int64) {
-		s.Told = store.Told{Build: 1, FeedPosition: store.FeedPosition{Revision: s.Revision, Version: version, No: no}}
+		s.Checkpoint = store.Checkpoint{Build: 1, FeedPosition: store.FeedPosition{Revision: s.Revision, Version: version, No: no}}
 	}
 	newService := func() *Searcher {
 		c, err := NewFactCache(s, 1<<30)
@@ -144,7 +144,7 @@ func TestTheFactCacheHoldsNoVectorsThatTheViewWasToldOf(t *testing.T) {
 		{"the fresh ones", func() { s.grow(10, dimension) }, 10, 10},
 		{"the fresh ones still when it was told of some", func() { tell(2005) }, 10, 0},
 		{"none when it was told of those too", func() { tell(2010) }, 0, 0},
-		{"all when the view is built anew", func() { s.Told = store.Told{} }, 2010, 2010},
+		{"all when the view is built anew", func() { s.Checkpoint = store.Checkpoint{} }, 2010, 2010},
 		{"none when that was told of all", func() { tell(2010) }, 0, 0},
 	} {
 		step.change()

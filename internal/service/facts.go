@@ -30,10 +30,10 @@ type factEditStore interface {
 	Fact(ctx context.Context, user memory.UserRef, id string) (memory.Fact, error)
 	ListFacts(ctx context.Context, q store.FactQuery) ([]memory.Fact, error)
 	FactRevisions(ctx context.Context, user memory.UserRef, id string) ([]memory.FactRevision, error)
-	FactsOfSlot(ctx context.Context, ref store.SlotRef) ([]string, error)
+	FactsOfJob(ctx context.Context, ref store.JobRef) ([]string, error)
 	ListQuarantined(ctx context.Context, q store.QuarantineQuery) ([]memory.Quarantined, error)
 	ApplyFacts(ctx context.Context, w store.FactWrite) (int64, error)
-	Slot(ctx context.Context, ref store.SlotRef) (memory.Slot, error)
+	Job(ctx context.Context, ref store.JobRef) (memory.Job, error)
 }
 
 // VectorWaker is told that facts changed.
@@ -98,7 +98,7 @@ func (s *FactEditor) ListQuarantined(ctx context.Context, q store.QuarantineQuer
 type amendment struct {
 	changes []extract.Change
 	forget  []store.ForgetFact
-	reverts string // the slot whose effects it takes back; "" for none
+	reverts string // the job whose effects it takes back; "" for none
 	receipt []byte // of that
 }
 

@@ -65,7 +65,7 @@ var selections = map[rank.FillStep]assembly.Selection{
 
 // Fill returns what rank.Index.Fill finds in a user's index, as the last search left it; none where it is not in memory any
 // more.
-func (l *Lexicon) Fill(scope memory.ScopeKey, q rank.FillQuery) []rank.Hit {
+func (l *SearchIndex) Fill(scope memory.ScopeKey, q rank.FillQuery) []rank.Hit {
 	x, leave := l.present(scope)
 	if x == nil {
 		return nil
@@ -77,7 +77,7 @@ func (l *Lexicon) Fill(scope memory.ScopeKey, q rank.FillQuery) []rank.Hit {
 }
 
 // present returns a user's index where it is in memory. Whoever got one must leave it.
-func (l *Lexicon) present(scope memory.ScopeKey) (x *userIndex, leave func()) {
+func (l *SearchIndex) present(scope memory.ScopeKey) (x *userIndex, leave func()) {
 	if at := l.large.sittingOf(scope); at != nil {
 		return at.index, func() { l.large.leave(at) }
 	}

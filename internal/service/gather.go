@@ -513,7 +513,7 @@ const spareHits = 200
 func (s *ContextBuilder) recall(
 	ctx context.Context, p ContextParams, in searchScope, r policy.Resolved, session memory.Session,
 ) (out recalledHits, err error) {
-	ask := LexiconSearch{Ref: p.Ref, Fills: fills(r), Query: rank.Query{
+	ask := SearchIndexSearch{Ref: p.Ref, Fills: fills(r), Query: rank.Query{
 		Current: session.Key, Limit: r.TopK + r.RecentN + spareHits, MinRelevance: r.MinScore, UserPrior: r.UserPrior, Explain: p.Explain,
 	}}
 	ask.Exclude = func(at memory.Place) bool {

@@ -10,14 +10,14 @@ import (
 	"github.com/stratamem/strata/internal/store"
 )
 
-// forgetful is a truth that does not say beforehand what is hidden: a message is hidden only after all was gathered.
+// forgetful is a primary store that does not say beforehand what is hidden: a message is hidden only after all was gathered.
 type forgetful struct{ truth }
 
 func (f forgetful) Hidden(context.Context, memory.UserRef) (memory.Hidden, error) {
 	return memory.Hidden{}, nil
 }
 
-// careless is a truth that never says what is hidden.
+// careless is a primary store that never says what is hidden.
 type careless struct{ forgetful }
 
 func (c careless) MessagesAt(ctx context.Context, q store.PlacesQuery) ([]memory.PlacedMessage, error) {

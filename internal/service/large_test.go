@@ -39,8 +39,8 @@ func newLibrary(users ...string) *library {
 	return l
 }
 
-func (l *library) Lexicon(_ context.Context, q store.LexiconQuery) (store.LexiconState, error) {
-	state := store.LexiconState{Scope: memory.ScopeKey(q.User.UserID)}
+func (l *library) SearchIndex(_ context.Context, q store.SearchIndexQuery) (store.SearchIndexState, error) {
+	state := store.SearchIndexState{Scope: memory.ScopeKey(q.User.UserID)}
 	for _, s := range l.users[q.User.UserID] {
 		state.Segments = append(state.Segments, store.SegmentInfo{No: s.No, Messages: 20, Bytes: len(s.Data)})
 	}
@@ -67,19 +67,19 @@ func (l *library) Analyze(context.Context, []memory.PlacedMessage) ([]rank.Doc, 
 	return nil, 0, nil
 }
 
-// lexicon is one over the library's users with room for so many bytes.
-func (l *library) lexicon(t *testing.T, bytes int64) *Lexicon {
+// search index is one over the library's users with room for so many bytes.
+func (l *library) lexicon(t *testing.T, bytes int64) *SearchIndex {
 	t.Helper()
-	x, err := NewLexicon(LexiconOptions{Store: l, MaxBytes: bytes, Indexer: l, Turns: l, Log: slog.New(slog.DiscardHandler)})
+	x, err := NewSearchIndex(SearchIndexOptions{Store: l, MaxBytes: bytes, Indexer: l, Turns: l, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return x
 }
 
-func ask(t *testing.T, x *Lexicon, user string) Found {
+func ask(t *testing.T, x *SearchIndex, user string) Found {
 	t.Helper()
-	found, err := x.Search(t.Context(), LexiconSearch{
+	found, err := x.Search(t.Context(), SearchIndexSearch{
 		Ref: memory.UserRef{UserID: user}.Session(""), Query: rank.Query{Terms: []string{"rose"}},
 	})
 	if err != nil {
@@ -163,8 +163,8 @@ func TestLargeIndexesOfSeveralUsers(t *testing.T) {
 }
 
 func TestAnIndexThatTakesLongToRead(t *testing.T) {
-	search := func(ctx context.Context, x *Lexicon) (Found, error) {
-		return x.Search(ctx, LexiconSearch{Ref: memory.UserRef{UserID: "ada"}.Session(""), Query: rank.Query{Terms: []string{"rose"}}})
+	search := func(ctx context.Context, x *SearchIndex) (Found, error) {
+		return x.Search(ctx, SearchIndexSearch{Ref: memory.UserRef{UserID: "ada"}.Session(""), Query: rank.Query{Terms: []string{"rose"}}})
 	}
 	for name, bytes := range map[string]int64{"in the cache": 1 << 20, "too large for the cache": tooSmall} {
 		t.Run(name, func(t *testing.T) {

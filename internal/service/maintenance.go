@@ -77,7 +77,7 @@ func (c ViewCheck) Wrong() int64 { return c.Missing + c.Stale + c.Orphan }
 type MaintenanceJob struct {
 	Kind       MaintenanceKind
 	ID         string
-	State      memory.SlotState
+	State      memory.JobState
 	Done       int64 // facts, feeds or users: see the kind
 	Total      int64 // 0 where it is not known
 	Checks     []ViewCheck
@@ -102,7 +102,7 @@ func (s *Maintenance) Verify(ctx context.Context, views []memory.View, mode Veri
 }
 
 // jobs returns the jobs of these kinds that are in one of the states.
-func (s *Maintenance) jobs(ctx context.Context, kinds []MaintenanceKind, states []memory.SlotState) ([]MaintenanceJob, error) {
+func (s *Maintenance) jobs(ctx context.Context, kinds []MaintenanceKind, states []memory.JobState) ([]MaintenanceJob, error) {
 	var all []MaintenanceJob
 	for _, kind := range kinds {
 		some, err := s.jobsOfKind(ctx, kind)

@@ -15,7 +15,7 @@ import (
 	"github.com/stratamem/strata/internal/tokens"
 )
 
-// recallReader reads hits from the truth for a context, as far as they could find room. It begins with as many as will
+// recallReader reads hits from the primary store for a context, as far as they could find room. It begins with as many as will
 // be asked for by what is known before, beside what is decided without them, which takes as long.
 type recallReader struct {
 	ctx   context.Context

@@ -53,7 +53,7 @@ func newReranking(o Options) *reranking {
 
 // findMessages searches, and has a reranker order the best of what was found where one is configured. As many are
 // reranked whatever the limit is, so that pages follow each other.
-func (s *Searcher) findMessages(ctx context.Context, q LexiconSearch, scope memory.ScopeKey) (Found, []Degradation, error) {
+func (s *Searcher) findMessages(ctx context.Context, q SearchIndexSearch, scope memory.ScopeKey) (Found, []Degradation, error) {
 	if s.reranker == nil || q.Words == "" {
 		return s.matchedMessages(ctx, q, scope)
 	}
@@ -71,9 +71,9 @@ func (s *Searcher) findMessages(ctx context.Context, q LexiconSearch, scope memo
 	return found, append(late, lack...), nil
 }
 
-// rerank has the first hits put in a reranker's order. They are read from the truth before: nothing is sent out that is
+// rerank has the first hits put in a reranker's order. They are read from the primary store before: nothing is sent out that is
 // not the caller's, and a hit whose message is gone is dropped.
-func (s *Searcher) rerank(ctx context.Context, q LexiconSearch, hits []rank.Hit) ([]rank.Hit, []Degradation, error) {
+func (s *Searcher) rerank(ctx context.Context, q SearchIndexSearch, hits []rank.Hit) ([]rank.Hit, []Degradation, error) {
 	n := min(len(hits), s.reranker.candidates)
 	if n < 2 {
 		return hits, nil, nil
@@ -93,7 +93,7 @@ func (s *Searcher) rerank(ctx context.Context, q LexiconSearch, hits []rank.Hit)
 }
 
 // documents reads what a reranker is to read of hits. Messages may be a mebibyte each, so that not all are held at once.
-func (s *Searcher) documents(ctx context.Context, q LexiconSearch, hits []rank.Hit) (best []rank.Reranked, documents []string, err error) {
+func (s *Searcher) documents(ctx context.Context, q SearchIndexSearch, hits []rank.Hit) (best []rank.Reranked, documents []string, err error) {
 	in := time.UTC
 	if q.User != nil {
 		user, err := q.User()

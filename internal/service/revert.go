@@ -13,33 +13,33 @@ import (
 // RevertJob takes back all that an applied extraction did to the user's facts, and returns the job with what became of
 // each of them. Again it changes nothing and returns the same. A job that changed nothing is refused with
 // JOB_NOT_REVERTIBLE.
-func (s *FactEditor) RevertJob(ctx context.Context, ref store.SlotRef) (memory.Slot, []extract.Reverted, error) {
-	slot, err := s.store.Slot(ctx, ref)
+func (s *FactEditor) RevertJob(ctx context.Context, ref store.JobRef) (memory.Job, []extract.Reverted, error) {
+	job, err := s.store.Job(ctx, ref)
 	if err != nil {
-		return slot, nil, fmt.Errorf("read job: %w", err)
+		return job, nil, fmt.Errorf("read job: %w", err)
 	}
-	if slot.State != memory.SlotReverted {
-		if slot.State != memory.SlotApplied || slot.Kind != memory.SlotExtract {
-			return slot, nil, store.SlotNotRevertible(slot)
+	if job.State != memory.JobReverted {
+		if job.State != memory.JobApplied || job.Kind != memory.JobExtract {
+			return job, nil, store.JobNotRevertible(job)
 		}
 		_, err = s.amend(ctx, ref.User, func(state extract.State) (amendment, error) { return s.reversal(ctx, ref, state) })
 		if err != nil {
-			return slot, nil, fmt.Errorf("revert job: %w", err)
+			return job, nil, fmt.Errorf("revert job: %w", err)
 		}
-		if slot, err = s.store.Slot(ctx, ref); err != nil {
-			return slot, nil, fmt.Errorf("read job: %w", err)
+		if job, err = s.store.Job(ctx, ref); err != nil {
+			return job, nil, fmt.Errorf("read job: %w", err)
 		}
 	}
 	var facts []extract.Reverted
-	if err := json.Unmarshal(slot.Answer, &facts); err != nil { // of whoever was first
-		return slot, nil, fmt.Errorf("decode what became of a reverted job's facts: %w", err)
+	if err := json.Unmarshal(job.Answer, &facts); err != nil { // of whoever was first
+		return job, nil, fmt.Errorf("decode what became of a reverted job's facts: %w", err)
 	}
-	return slot, facts, nil
+	return job, facts, nil
 }
 
 // reversal decides what becomes of the facts that the job changed.
-func (s *FactEditor) reversal(ctx context.Context, ref store.SlotRef, state extract.State) (amendment, error) {
-	ids, err := s.store.FactsOfSlot(ctx, ref)
+func (s *FactEditor) reversal(ctx context.Context, ref store.JobRef, state extract.State) (amendment, error) {
+	ids, err := s.store.FactsOfJob(ctx, ref)
 	if err != nil {
 		return amendment{}, fmt.Errorf("read the facts of a job: %w", err)
 	}

@@ -23,7 +23,7 @@ import (
 type Searcher struct {
 	store    searchStore
 	reads    messageReader
-	lexicon  *Lexicon
+	lexicon  *SearchIndex
 	facts    *FactCache
 	queries  *Queries
 	policies policy.Policies
@@ -46,9 +46,9 @@ type searchStore interface {
 
 func newSearcher(o Options) *Searcher {
 	return &Searcher{
-		store: o.Store, reads: newMessageReader(o), lexicon: o.Lexicon, facts: o.Facts, queries: o.Queries,
+		store: o.Store, reads: newMessageReader(o), lexicon: o.SearchIndex, facts: o.Facts, queries: o.Queries,
 		policies: o.Policies, meter: o.Meter, now: o.Now, related: o.Near,
-		factVectors: newVectorRetriever(memory.ViewVectors, o), turnVectors: newVectorRetriever(memory.ViewTurns, o),
+		factVectors: newVectorRetriever(memory.ViewVectors, o), turnVectors: newVectorRetriever(memory.ViewMessageVectors, o),
 		transcript: newTextRetriever(memory.ViewTranscript, o), factTexts: newTextRetriever(memory.ViewFacts, o),
 		reranker: newReranking(o),
 	}
@@ -97,7 +97,7 @@ func (s *Searcher) SearchMessages(ctx context.Context, p SearchParams) (SearchRe
 	if err != nil {
 		return SearchResult{}, err
 	}
-	ask := LexiconSearch{Ref: memory.SessionRef{UserRef: p.User}, Query: rank.Query{
+	ask := SearchIndexSearch{Ref: memory.SessionRef{UserRef: p.User}, Query: rank.Query{
 		Sessions: sessions, From: p.From, To: p.To, Limit: p.Offset + p.Limit + 1, Explain: p.Explain, UserPrior: searchPrior(p.Query),
 	}}
 	in := s.newScope(ctx, p.User, func() (string, error) { return p.Query, nil })
@@ -133,7 +133,7 @@ func searchPrior(query string) float64 {
 
 // matchedMessages searches the user's own index by words and by meaning, and beside it the full-text view: a further source
 // of candidates. Without its answer that of the index stands. The scope is read where the caller does not know it.
-func (s *Searcher) matchedMessages(ctx context.Context, q LexiconSearch, scope memory.ScopeKey) (Found, []Degradation, error) {
+func (s *Searcher) matchedMessages(ctx context.Context, q SearchIndexSearch, scope memory.ScopeKey) (Found, []Degradation, error) {
 	if q.isEmpty() {
 		found, err := s.lexicon.Search(ctx, q)
 		return found, nil, err
@@ -171,7 +171,7 @@ func fused(found Found, matches []rank.Match, minRelevance float64) []rank.Hit {
 }
 
 // matchMessages asks the full-text view, where there is one. A user who is not known has no messages.
-func (s *Searcher) matchMessages(ctx context.Context, q LexiconSearch, scope memory.ScopeKey) ([]rank.Match, []Degradation, error) {
+func (s *Searcher) matchMessages(ctx context.Context, q SearchIndexSearch, scope memory.ScopeKey) ([]rank.Match, []Degradation, error) {
 	if s.transcript == nil || len(q.Terms) == 0 {
 		return nil, nil, nil
 	}
@@ -197,7 +197,7 @@ func (s *Searcher) matchMessages(ctx context.Context, q LexiconSearch, scope mem
 	return matches, late, nil
 }
 
-// readAtOnce is how many hits are read from the truth at once: messages may be a mebibyte each.
+// readAtOnce is how many hits are read from the primary store at once: messages may be a mebibyte each.
 const readAtOnce = 20
 
 // readPage verifies hits until the page is full or holds MaxBytes of content.
@@ -255,14 +255,14 @@ type hitsOf struct {
 	maxBytes int64 // of the messages to read; 0 for no limit
 }
 
-// confirmed is a hit with its message, as the truth has it.
+// confirmed is a hit with its message, as the primary store has it.
 type confirmed struct {
 	hit     rank.Hit
 	at      int // in hitsOf.hits
 	message memory.PlacedMessage
 }
 
-// confirm reads hits from the truth under the caller's scope: what is not there, or not the caller's, is left out, and
+// confirm reads hits from the primary store under the caller's scope: what is not there, or not the caller's, is left out, and
 // so are the last ones beyond the limit.
 func (s *Searcher) confirm(ctx context.Context, in hitsOf) ([]confirmed, error) {
 	if len(in.hits) == 0 {

@@ -62,10 +62,10 @@ func (c clock) stored() time.Time { return c().UTC().Truncate(time.Microsecond) 
 
 // Options are what the Services need. All but views, the reranker and CompactModels are required.
 type Options struct {
-	Store   Store
-	Lexicon *Lexicon
-	Facts   *FactCache
-	Queries *Queries
+	Store       Store
+	SearchIndex *SearchIndex
+	Facts       *FactCache
+	Queries     *Queries
 	// FactVectors is told when a person changed facts.
 	FactVectors VectorWaker
 	Reembed     Reembedder

@@ -328,9 +328,9 @@ func (s *SummaryReader) listPeriods(ctx context.Context, q SummaryQuery) ([]Summ
 }
 
 // Summarize summarises now what the session holds and no summary covers. It returns the summary as it is once every
-// message is covered, or, with complete false, when a parked slot is in the way or the call's time is almost up.
+// message is covered, or, with complete false, when a parked job is in the way or the call's time is almost up.
 func (s *SummaryReader) Summarize(ctx context.Context, ref memory.SessionRef) (out *Summary, complete bool, err error) {
-	s.runner.Hurry(ref, memory.SlotLeaf)
+	s.runner.Hurry(ref, memory.JobLeaf)
 	waited, err := s.work.WaitForWatermark(ctx, Wait{Ref: ref, Of: []Watermark{WatermarkSummarised}, Timeout: longestWait})
 	if err != nil {
 		return nil, false, err

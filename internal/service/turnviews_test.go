@@ -44,8 +44,8 @@ func (r *rig) indexes(user memory.UserRef) {
 // feedTurns tells the vector view all of the user's indexed messages.
 func (r *rig) feedTurns(user memory.UserRef) {
 	r.t.Helper()
-	ctx, feed, build := r.feed(memory.ViewTurns, user.Session(""))
-	state, err := r.truth.Lexicon(ctx, store.LexiconQuery{User: user})
+	ctx, feed, build := r.feed(memory.ViewMessageVectors, user.Session(""))
+	state, err := r.truth.SearchIndex(ctx, store.SearchIndexQuery{User: user})
 	r.must(err)
 	var docs []rank.Doc
 	for _, info := range state.Segments {
@@ -55,7 +55,7 @@ func (r *rig) feedTurns(user memory.UserRef) {
 		r.must(err)
 		docs = append(docs, some...)
 	}
-	space := store.VectorSpace{View: memory.ViewTurns, Build: build, Version: r.version.Version, Dimension: 4}
+	space := store.VectorSpace{View: memory.ViewMessageVectors, Build: build, Version: r.version.Version, Dimension: 4}
 	r.must(r.vectors.Prepare(ctx, space))
 	for _, k := range rank.NewTurnKeys(docs).Of(func(memory.Place) bool { return true }) {
 		r.must(r.vectors.Put(ctx, space, []store.VectorRow{{
@@ -63,7 +63,7 @@ func (r *rig) feedTurns(user memory.UserRef) {
 		}}))
 	}
 	told := store.FeedPosition{Version: r.version.Version, No: feed.Head.No}
-	r.must(r.truth.MarkFeed(ctx, store.FeedMark{Feed: feed, Build: build, Told: told, Seen: feed.Head}))
+	r.must(r.truth.SetCheckpoint(ctx, store.CheckpointUpdate{Feed: feed, Build: build, Checkpoint: told, Seen: feed.Head}))
 }
 
 // foundBy is what a ranking says of messages.
@@ -78,7 +78,7 @@ func foundBy(found service.SearchResult) []string {
 // ofTurns has one view of messages' vectors and another of facts'.
 func ofTurns(turns service.VectorView) service.VectorView {
 	return vectorFunc(func(ctx context.Context, q store.VectorSearch) ([]store.VectorHit, error) {
-		if q.Space.View == memory.ViewTurns {
+		if q.Space.View == memory.ViewMessageVectors {
 			return turns.Search(ctx, q)
 		}
 		return nil, nil
@@ -154,7 +154,7 @@ func TestMessagesAreRankedTheSameWithAVectorView(t *testing.T) {
 		wantAsked(t, true)
 	})
 	t.Run("while the view is built anew", func(t *testing.T) {
-		_, err := r.truth.RebuildView(t.Context(), memory.ViewTurns, r.now)
+		_, err := r.truth.RebuildView(t.Context(), memory.ViewMessageVectors, r.now)
 		r.must(err)
 		same(t, viewed)
 		wantAsked(t, false)

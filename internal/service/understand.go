@@ -46,7 +46,7 @@ func (s *Searcher) newScope(ctx context.Context, ref memory.UserRef, query func(
 
 // understand notes what the ranking takes from the words of a search: their terms, the words near to these, what is near
 // to them in meaning, whether when is asked, and the times that are named, in the user's timezone.
-func (s *Searcher) understand(q *LexiconSearch, in searchScope, now time.Time) (err error) {
+func (s *Searcher) understand(q *SearchIndexSearch, in searchScope, now time.Time) (err error) {
 	if q.Words, err = in.query(); err != nil || q.Words == "" {
 		return err
 	}
@@ -75,7 +75,7 @@ func (s *Searcher) understand(q *LexiconSearch, in searchScope, now time.Time) (
 
 // nameTimes reads the times that the words of a search name, whose own words count little then: "last week" finds what was
 // said then, not who says "last" and "week".
-func nameTimes(q *LexiconSearch, in searchScope, now time.Time) error {
+func nameTimes(q *SearchIndexSearch, in searchScope, now time.Time) error {
 	ordered := when.OrderIn(q.Words)
 	q.Order = ordered.Order
 	named := when.Read(q.Words)

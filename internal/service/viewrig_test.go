@@ -93,12 +93,12 @@ func (c *counts) of(name string) int {
 // idle does no background work.
 type idle struct{}
 
-func (idle) Nudge(memory.SessionRef)                     {}
-func (idle) Hurry(memory.SessionRef, ...memory.SlotKind) {}
-func (idle) LookAgain(memory.UserRef, string)            {}
-func (idle) Changed(memory.SessionRef) <-chan struct{}   { return nil }
-func (idle) Rebuild(memory.UserRef)                      {}
-func (idle) Wake()                                       {}
+func (idle) Nudge(memory.SessionRef)                    {}
+func (idle) Hurry(memory.SessionRef, ...memory.JobKind) {}
+func (idle) LookAgain(memory.UserRef, string)           {}
+func (idle) Changed(memory.SessionRef) <-chan struct{}  { return nil }
+func (idle) Rebuild(memory.UserRef)                     {}
+func (idle) Wake()                                      {}
 func (idle) Analyze(_ context.Context, messages []memory.PlacedMessage) (docs []rank.Doc, version int, err error) {
 	for _, m := range messages {
 		docs = append(docs, rank.Analyze(m))
@@ -106,7 +106,7 @@ func (idle) Analyze(_ context.Context, messages []memory.PlacedMessage) (docs []
 	return docs, 0, nil
 }
 
-// rig is a service over a real truth and views in memory. It feeds the views when the test says so.
+// rig is a service over a real primary store and views in memory. It feeds the views when the test says so.
 type rig struct {
 	t        *testing.T
 	truth    *sqlitestore.Store
@@ -123,7 +123,7 @@ type rig struct {
 // truth is what a service and its caches read.
 type truth interface {
 	service.Store
-	service.LexiconStore
+	service.SearchIndexStore
 	service.FactStore
 }
 
@@ -179,7 +179,7 @@ func (r *rig) service(w wiring) services {
 		w.waits = time.Minute
 	}
 	log := slog.New(slog.DiscardHandler)
-	lexicon, err := service.NewLexicon(service.LexiconOptions{Store: w.truth, MaxBytes: 1 << 20, Indexer: idle{}, Turns: idle{}, Log: log})
+	lexicon, err := service.NewSearchIndex(service.SearchIndexOptions{Store: w.truth, MaxBytes: 1 << 20, Indexer: idle{}, Turns: idle{}, Log: log})
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -193,7 +193,7 @@ func (r *rig) service(w wiring) services {
 	}
 	all := service.New(service.Options{
 		Gate:  openGate{},
-		Store: w.truth, Lexicon: lexicon, Facts: r.facts, FactVectors: idle{}, Usage: service.NewUsage(r.truth, log),
+		Store: w.truth, SearchIndex: lexicon, Facts: r.facts, FactVectors: idle{}, Usage: service.NewUsage(r.truth, log),
 		Queries: service.NewQueries(service.QueriesOptions{
 			Embeddings: &r.version, Deadline: time.Minute, Timeout: time.Minute, MaxRunning: 8,
 		}),
@@ -270,7 +270,7 @@ func (r *rig) feedVectors(user memory.UserRef) {
 			}}))
 		}
 	}
-	r.must(r.truth.MarkFeed(ctx, store.FeedMark{Feed: feed, Build: build, Told: told, Seen: feed.Head}))
+	r.must(r.truth.SetCheckpoint(ctx, store.CheckpointUpdate{Feed: feed, Build: build, Checkpoint: told, Seen: feed.Head}))
 }
 
 // feedFacts tells the full-text view all of the user's facts.

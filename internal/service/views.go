@@ -24,7 +24,7 @@ type TextView interface {
 	Search(ctx context.Context, q store.TextSearch) ([]store.TextHit, error)
 }
 
-// ViewBuilds is the part of the truth that knows which build of a view to ask.
+// ViewBuilds is the part of the primary store that knows which build of a view to ask.
 type ViewBuilds interface {
 	ViewBuild(ctx context.Context, view memory.View) (int64, error)
 }
@@ -81,7 +81,7 @@ func (a *retriever) foreign(n int) {
 	}
 }
 
-// stale counts hits that the truth does not have.
+// stale counts hits that the primary store does not have.
 func (a *retriever) stale(n int) {
 	if n > 0 {
 		a.meter.StaleHits(a.view.String(), n)

@@ -338,7 +338,7 @@ func forgedTexts(v *memview.Texts) service.TextView {
 	})
 }
 
-// unverified is a truth that reads messages for whoever has them: verification switched off.
+// unverified is a primary store that reads messages for whoever has them: verification switched off.
 type unverified struct{ truth }
 
 func (u unverified) MessagesAt(ctx context.Context, q store.PlacesQuery) ([]memory.PlacedMessage, error) {

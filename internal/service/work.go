@@ -16,7 +16,7 @@ type Runner interface {
 	// Nudge says that the session has something to do.
 	Nudge(ref memory.SessionRef)
 	// Hurry says not to wait for the triggers of these kinds.
-	Hurry(ref memory.SessionRef, kinds ...memory.SlotKind)
+	Hurry(ref memory.SessionRef, kinds ...memory.JobKind)
 	// LookAgain says that something changed that the session's summaries and the user's weeks and months are made of; "" for no
 	// session.
 	LookAgain(user memory.UserRef, sessionID string)
@@ -35,10 +35,10 @@ type Work struct {
 // workStore is what Work reads and writes of the primary store.
 type workStore interface {
 	SessionWork(ctx context.Context, ref memory.SessionRef) (store.SessionWork, error)
-	ListSlots(ctx context.Context, q store.SlotQuery) ([]memory.Slot, error)
-	Slot(ctx context.Context, ref store.SlotRef) (memory.Slot, error)
-	RetrySlot(ctx context.Context, r store.SlotRetry) (memory.Slot, error)
-	FinishSlot(ctx context.Context, f store.SlotFinish) (memory.Slot, error)
+	ListJobs(ctx context.Context, q store.JobQuery) ([]memory.Job, error)
+	Job(ctx context.Context, ref store.JobRef) (memory.Job, error)
+	RetryJob(ctx context.Context, r store.JobRetry) (memory.Job, error)
+	FinishJob(ctx context.Context, f store.JobFinish) (memory.Job, error)
 }
 
 func newWork(o Options, maintenance *Maintenance) *Work {
@@ -77,13 +77,13 @@ func (s *Work) Watermarks(ctx context.Context, ref memory.SessionRef) (Watermark
 	return out, err
 }
 
-// progress reads a session's watermarks with its slots that are not final.
-func (s *Work) progress(ctx context.Context, ref memory.SessionRef) (Watermarks, []memory.Slot, error) {
+// progress reads a session's watermarks with its jobs that are not final.
+func (s *Work) progress(ctx context.Context, ref memory.SessionRef) (Watermarks, []memory.Job, error) {
 	work, err := s.store.SessionWork(ctx, ref)
 	if err != nil {
 		return Watermarks{}, nil, fmt.Errorf("read the session's work: %w", err)
 	}
-	return watermarks(work), work.Slots, nil
+	return watermarks(work), work.Jobs, nil
 }
 
 func watermarks(work store.SessionWork) Watermarks {
@@ -109,7 +109,7 @@ type Wait struct {
 type Waited struct {
 	Watermarks Watermarks
 	Reached    bool
-	Parked     string // the parked slot that the work waits for; "" for none
+	Parked     string // the parked job that the work waits for; "" for none
 }
 
 const (
@@ -121,7 +121,7 @@ const (
 	longestWait = time.Hour
 )
 
-// WaitForWatermark returns when the work has come as far as asked, when a parked slot is in its way, or when the time is
+// WaitForWatermark returns when the work has come as far as asked, when a parked job is in its way, or when the time is
 // up: that is not an error.
 func (s *Work) WaitForWatermark(ctx context.Context, w Wait) (Waited, error) {
 	if w.Of == nil {
@@ -146,7 +146,7 @@ func (s *Work) beginWait(ctx context.Context, w Wait) (Wait, Waited, error) {
 		w.MinSeq = marks.Recorded
 	}
 	if slices.Contains(w.Of, WatermarkExtracted) && marks.Extracted < w.MinSeq {
-		s.runner.Hurry(w.Ref, memory.SlotExtract)
+		s.runner.Hurry(w.Ref, memory.JobExtract)
 	}
 	return w, w.outcome(marks, slots), nil
 }
@@ -188,8 +188,8 @@ func timeUp(ctx context.Context, timeout time.Duration) (c <-chan time.Time, sto
 
 func (w Waited) ended() bool { return w.Reached || w.Parked != "" }
 
-// outcome says whether a wait is over: it is, too, when a parked slot keeps the work from coming as far as asked.
-func (w Wait) outcome(marks Watermarks, slots []memory.Slot) Waited {
+// outcome says whether a wait is over: it is, too, when a parked job keeps the work from coming as far as asked.
+func (w Wait) outcome(marks Watermarks, slots []memory.Job) Waited {
 	out := Waited{Watermarks: marks, Reached: true}
 	for _, kind := range w.Of {
 		if marks.of(kind) >= w.MinSeq {
@@ -203,12 +203,12 @@ func (w Wait) outcome(marks Watermarks, slots []memory.Slot) Waited {
 	return out
 }
 
-// parked answers the first parked slot of a watermark's kind that begins within what is waited for.
-func (w Wait) parked(kind Watermark, slots []memory.Slot) string {
-	of := map[Watermark]memory.SlotKind{WatermarkExtracted: memory.SlotExtract, WatermarkSummarised: memory.SlotLeaf}[kind]
-	for _, slot := range slots { // by kind, level and From
-		if slot.Kind == of && slot.State == memory.SlotParked && slot.From <= w.MinSeq {
-			return slot.ID()
+// parked answers the first parked job of a watermark's kind that begins within what is waited for.
+func (w Wait) parked(kind Watermark, slots []memory.Job) string {
+	of := map[Watermark]memory.JobKind{WatermarkExtracted: memory.JobExtract, WatermarkSummarised: memory.JobLeaf}[kind]
+	for _, job := range slots { // by kind, level and From
+		if job.Kind == of && job.State == memory.JobParked && job.From <= w.MinSeq {
+			return job.ID()
 		}
 	}
 	return ""
@@ -256,73 +256,73 @@ func parkedDegradation(w Waited) []Degradation {
 
 // JobQuery asks for a page of jobs.
 type JobQuery struct {
-	store.SlotQuery
-	Maintenance  []MaintenanceKind // on the first page, the jobs of no user of these kinds too
-	WithoutSlots bool              // those alone
+	store.JobQuery
+	Maintenance []MaintenanceKind // on the first page, the jobs of no user of these kinds too
+	WithoutJobs bool              // those alone
 }
 
 // JobPage is a page of jobs.
 type JobPage struct {
 	Maintenance []MaintenanceJob
-	Slots       []memory.Slot // the latest created first
+	Jobs        []memory.Job // the latest created first
 	More        bool
 }
 
 // ListJobs returns a page of jobs; without states those that are not final.
 func (s *Work) ListJobs(ctx context.Context, q JobQuery) (out JobPage, err error) {
 	if q.States == nil {
-		q.States = []memory.SlotState{memory.SlotOpen, memory.SlotAnswered, memory.SlotParked}
+		q.States = []memory.JobState{memory.JobOpen, memory.JobAnswered, memory.JobParked}
 	}
 	if q.After == nil {
 		if out.Maintenance, err = s.maintenance.jobs(ctx, q.Maintenance, q.States); err != nil {
 			return JobPage{}, err
 		}
 	}
-	if q.WithoutSlots {
+	if q.WithoutJobs {
 		return out, nil
 	}
-	slots := q.SlotQuery
+	slots := q.JobQuery
 	slots.Limit++
-	if out.Slots, err = s.store.ListSlots(ctx, slots); err != nil {
+	if out.Jobs, err = s.store.ListJobs(ctx, slots); err != nil {
 		return JobPage{}, fmt.Errorf("list jobs: %w", err)
 	}
-	if len(out.Slots) > q.Limit {
-		out.Slots, out.More = out.Slots[:q.Limit], true
+	if len(out.Jobs) > q.Limit {
+		out.Jobs, out.More = out.Jobs[:q.Limit], true
 	}
 	return out, nil
 }
 
-// RetryJob gives a slot that is not final a new try at once; another one is refused with JOB_NOT_PARKED.
-func (s *Work) RetryJob(ctx context.Context, ref store.SlotRef) (memory.Slot, error) {
-	slot, err := s.store.RetrySlot(ctx, store.SlotRetry{SlotRef: ref, Time: s.now.stored()})
+// RetryJob gives a job that is not final a new try at once; another one is refused with JOB_NOT_PARKED.
+func (s *Work) RetryJob(ctx context.Context, ref store.JobRef) (memory.Job, error) {
+	job, err := s.store.RetryJob(ctx, store.JobRetry{JobRef: ref, Time: s.now.stored()})
 	if err != nil {
-		return slot, fmt.Errorf("retry job: %w", err)
+		return job, fmt.Errorf("retry job: %w", err)
 	}
-	s.nudge(slot)
-	return slot, nil
+	s.nudge(job)
+	return job, nil
 }
 
-// RetryJobs gives the parked slots of a page that have the reason, any when it is "", a new try. The cursor is where the next
+// RetryJobs gives the parked jobs of a page that have the reason, any when it is "", a new try. The cursor is where the next
 // page begins; nil at the end.
-func (s *Work) RetryJobs(ctx context.Context, q JobQuery, reason string) (retried []memory.Slot, next *store.SlotCursor, err error) {
-	q.States, q.Maintenance = []memory.SlotState{memory.SlotParked}, nil
+func (s *Work) RetryJobs(ctx context.Context, q JobQuery, reason string) (retried []memory.Job, next *store.JobCursor, err error) {
+	q.States, q.Maintenance = []memory.JobState{memory.JobParked}, nil
 	page, err := s.ListJobs(ctx, q)
 	if err != nil {
 		return nil, nil, err
 	}
-	for _, slot := range page.Slots {
-		next = &store.SlotCursor{CreateTime: slot.CreateTime, ID: slot.ID()}
-		if reason != "" && slot.Reason != reason {
+	for _, job := range page.Jobs {
+		next = &store.JobCursor{CreateTime: job.CreateTime, ID: job.ID()}
+		if reason != "" && job.Reason != reason {
 			continue
 		}
-		slot, err := s.RetryJob(ctx, store.SlotRef{User: slot.User, ID: slot.ID()})
+		job, err := s.RetryJob(ctx, store.JobRef{User: job.User, ID: job.ID()})
 		if gone(memory.ReasonOf(err)) {
 			continue
 		}
 		if err != nil {
 			return nil, nil, err
 		}
-		retried = append(retried, slot)
+		retried = append(retried, job)
 	}
 	if !page.More {
 		next = nil
@@ -330,56 +330,56 @@ func (s *Work) RetryJobs(ctx context.Context, q JobQuery, reason string) (retrie
 	return retried, next, nil
 }
 
-// gone reports whether a slot was deleted or done meanwhile.
+// gone reports whether a job was deleted or done meanwhile.
 func gone(r memory.Reason) bool {
-	return r == memory.ReasonSlotNotFound || r == memory.ReasonUserNotFound || r == memory.ReasonSlotNotParked
+	return r == memory.ReasonJobNotFound || r == memory.ReasonUserNotFound || r == memory.ReasonJobNotParked
 }
 
-// SkipJob ends a slot without any effect; one that is final is refused with JOB_NOT_PARKED.
-func (s *Work) SkipJob(ctx context.Context, ref store.SlotRef) (memory.Slot, error) {
-	slot, err := s.store.Slot(ctx, ref)
+// SkipJob ends a job without any effect; one that is final is refused with JOB_NOT_PARKED.
+func (s *Work) SkipJob(ctx context.Context, ref store.JobRef) (memory.Job, error) {
+	job, err := s.store.Job(ctx, ref)
 	if err != nil {
-		return slot, fmt.Errorf("read job: %w", err)
+		return job, fmt.Errorf("read job: %w", err)
 	}
-	if slot.State.IsFinal() {
-		return memory.Slot{}, alreadyDone(slot)
+	if job.State.IsFinal() {
+		return memory.Job{}, alreadyDone(job)
 	}
-	if slot.Kind != memory.SlotExtract {
-		return memory.Slot{}, notSkippable(slot)
+	if job.Kind != memory.JobExtract {
+		return memory.Job{}, notSkippable(job)
 	}
-	slot, err = s.store.FinishSlot(ctx, store.SlotFinish{
-		SlotRef: ref, State: memory.SlotSkipped, Reason: "skipped by a person", Time: s.now.stored(),
+	job, err = s.store.FinishJob(ctx, store.JobFinish{
+		JobRef: ref, State: memory.JobSkipped, Reason: "skipped by a person", Time: s.now.stored(),
 	})
 	if err != nil {
-		return slot, fmt.Errorf("skip job: %w", err)
+		return job, fmt.Errorf("skip job: %w", err)
 	}
-	if slot.State != memory.SlotSkipped { // it was done meanwhile
-		return memory.Slot{}, alreadyDone(slot)
+	if job.State != memory.JobSkipped { // it was done meanwhile
+		return memory.Job{}, alreadyDone(job)
 	}
-	s.nudge(slot)
-	return slot, nil
+	s.nudge(job)
+	return job, nil
 }
 
 // nudge lets the session's work go on; weeks and months are found by the sweep.
-func (s *Work) nudge(slot memory.Slot) {
-	if slot.SessionID != "" {
-		s.runner.Nudge(slot.User.Session(slot.SessionID))
+func (s *Work) nudge(job memory.Job) {
+	if job.SessionID != "" {
+		s.runner.Nudge(job.User.Session(job.SessionID))
 	}
 }
 
 // notSkippable refuses to leave a hole in what summaries cover: nothing after it could stand in a context.
-func notSkippable(slot memory.Slot) error {
+func notSkippable(job memory.Job) error {
 	return &memory.Error{
-		Kind: memory.KindPrecondition, Reason: memory.ReasonSlotNotSkippable,
-		Message:  "job " + slot.ID() + " makes a summary, and a summary with a hole would hide what comes after it: retry the job",
-		Metadata: map[string]string{"job_id": slot.ID(), "kind": slot.Kind.String()},
+		Kind: memory.KindPrecondition, Reason: memory.ReasonJobNotSkippable,
+		Message:  "job " + job.ID() + " makes a summary, and a summary with a hole would hide what comes after it: retry the job",
+		Metadata: map[string]string{"job_id": job.ID(), "kind": job.Kind.String()},
 	}
 }
 
-func alreadyDone(slot memory.Slot) error {
+func alreadyDone(job memory.Job) error {
 	return &memory.Error{
-		Kind: memory.KindPrecondition, Reason: memory.ReasonSlotNotParked,
-		Message:  "job " + slot.ID() + " is " + slot.State.String() + " already; only one that is open, answered or parked can be skipped",
-		Metadata: map[string]string{"job_id": slot.ID(), "state": slot.State.String()},
+		Kind: memory.KindPrecondition, Reason: memory.ReasonJobNotParked,
+		Message:  "job " + job.ID() + " is " + job.State.String() + " already; only one that is open, answered or parked can be skipped",
+		Metadata: map[string]string{"job_id": job.ID(), "state": job.State.String()},
 	}
 }

@@ -34,13 +34,13 @@ func (s *sessionWork) extract(through int64) {
 // announcer is background work that a test drives.
 type announcer struct {
 	sync.Mutex
-	hurried []memory.SlotKind
+	hurried []memory.JobKind
 	changed chan struct{}
 }
 
 func (a *announcer) Nudge(memory.SessionRef)          {}
 func (a *announcer) LookAgain(memory.UserRef, string) {}
-func (a *announcer) Hurry(_ memory.SessionRef, kinds ...memory.SlotKind) {
+func (a *announcer) Hurry(_ memory.SessionRef, kinds ...memory.JobKind) {
 	a.Lock()
 	defer a.Unlock()
 	a.hurried = append(a.hurried, kinds...)
@@ -59,8 +59,8 @@ func (a *announcer) announce() {
 	a.changed = make(chan struct{})
 }
 
-func waiting(recorded int64, slots ...memory.Slot) (*Work, *sessionWork, *announcer) {
-	s := &sessionWork{work: store.SessionWork{Session: memory.Session{LastSeq: recorded}, Slots: slots}}
+func waiting(recorded int64, slots ...memory.Job) (*Work, *sessionWork, *announcer) {
+	s := &sessionWork{work: store.SessionWork{Session: memory.Session{LastSeq: recorded}, Jobs: slots}}
 	a := &announcer{changed: make(chan struct{})}
 	return New(Options{Store: s, Runner: a, Now: func() time.Time { return noon }}).Work, s, a
 }
@@ -93,7 +93,7 @@ func TestWaitForWatermark(t *testing.T) {
 			if got := <-done; !got.Reached || got.Watermarks.Extracted != 4 || time.Since(start) != 0 {
 				t.Errorf("%+v after %v", got, time.Since(start))
 			}
-			if !slices.Equal(a.hurried, []memory.SlotKind{memory.SlotExtract}) {
+			if !slices.Equal(a.hurried, []memory.JobKind{memory.JobExtract}) {
 				t.Errorf("hurried %v", a.hurried)
 			}
 		})
@@ -132,7 +132,7 @@ func TestWaitForWatermark(t *testing.T) {
 		})
 	})
 	t.Run("names the parked slot that the work waits for", func(t *testing.T) {
-		parked := memory.Slot{SlotKey: memory.SlotKey{Scope: "s", Kind: memory.SlotExtract, From: 3}, To: 4, State: memory.SlotParked}
+		parked := memory.Job{JobKey: memory.JobKey{Scope: "s", Kind: memory.JobExtract, From: 3}, To: 4, State: memory.JobParked}
 		svc, s, _ := waiting(9, parked)
 		s.extract(9)
 		got, err := svc.WaitForWatermark(t.Context(), Wait{Timeout: time.Hour})
@@ -141,7 +141,7 @@ func TestWaitForWatermark(t *testing.T) {
 		}
 	})
 	t.Run("does not care for a slot that is parked behind what is waited for", func(t *testing.T) {
-		parked := memory.Slot{SlotKey: memory.SlotKey{Scope: "s", Kind: memory.SlotExtract, From: 7}, To: 9, State: memory.SlotParked}
+		parked := memory.Job{JobKey: memory.JobKey{Scope: "s", Kind: memory.JobExtract, From: 7}, To: 9, State: memory.JobParked}
 		svc, s, _ := waiting(9, parked)
 		s.extract(9)
 		if got, err := svc.WaitForWatermark(t.Context(), Wait{MinSeq: 6, Timeout: time.Hour}); err != nil || !got.Reached {
@@ -153,38 +153,38 @@ func TestWaitForWatermark(t *testing.T) {
 func TestListJobs(t *testing.T) {
 	t.Parallel()
 	t.Run("lists what is not final when no state is named", func(t *testing.T) {
-		s := &slotStore{}
-		if _, err := New(Options{Store: s}).Work.ListJobs(t.Context(), JobQuery{SlotQuery: store.SlotQuery{Limit: 2}}); err != nil {
+		s := &jobStore{}
+		if _, err := New(Options{Store: s}).Work.ListJobs(t.Context(), JobQuery{JobQuery: store.JobQuery{Limit: 2}}); err != nil {
 			t.Fatal(err)
 		}
-		if slices.ContainsFunc(s.asked.States, memory.SlotState.IsFinal) || len(s.asked.States) != 3 {
+		if slices.ContainsFunc(s.asked.States, memory.JobState.IsFinal) || len(s.asked.States) != 3 {
 			t.Errorf("asked for states %v", s.asked.States)
 		}
 	})
 	t.Run("says that more follow", func(t *testing.T) {
-		s := &slotStore{slots: make([]memory.Slot, 3)}
-		page, err := New(Options{Store: s}).Work.ListJobs(t.Context(), JobQuery{SlotQuery: store.SlotQuery{Limit: 2}})
-		if err != nil || len(page.Slots) != 2 || !page.More {
+		s := &jobStore{slots: make([]memory.Job, 3)}
+		page, err := New(Options{Store: s}).Work.ListJobs(t.Context(), JobQuery{JobQuery: store.JobQuery{Limit: 2}})
+		if err != nil || len(page.Jobs) != 2 || !page.More {
 			t.Errorf("%+v, %v", page, err)
 		}
 	})
 }
 
-type slotStore struct {
+type jobStore struct {
 	Store
-	asked store.SlotQuery
-	slots []memory.Slot
+	asked store.JobQuery
+	slots []memory.Job
 }
 
-func (s *slotStore) ListSlots(_ context.Context, q store.SlotQuery) ([]memory.Slot, error) {
+func (s *jobStore) ListJobs(_ context.Context, q store.JobQuery) ([]memory.Job, error) {
 	s.asked = q
 	return s.slots[:min(q.Limit, len(s.slots))], nil
 }
 
-func (s *slotStore) Slot(context.Context, store.SlotRef) (memory.Slot, error) { return s.slots[0], nil }
+func (s *jobStore) Job(context.Context, store.JobRef) (memory.Job, error) { return s.slots[0], nil }
 
-func (s *slotStore) FinishSlot(_ context.Context, f store.SlotFinish) (memory.Slot, error) {
-	if s.slots[0].State = memory.SlotApplied; len(s.slots) > 1 { // somebody was faster
+func (s *jobStore) FinishJob(_ context.Context, f store.JobFinish) (memory.Job, error) {
+	if s.slots[0].State = memory.JobApplied; len(s.slots) > 1 { // somebody was faster
 		return s.slots[0], nil
 	}
 	s.slots[0].State = f.State
@@ -193,22 +193,22 @@ func (s *slotStore) FinishSlot(_ context.Context, f store.SlotFinish) (memory.Sl
 
 func TestSkipJob(t *testing.T) {
 	t.Parallel()
-	extraction := func(state memory.SlotState) memory.Slot {
-		return memory.Slot{SlotKey: memory.SlotKey{Kind: memory.SlotExtract}, State: state}
+	extraction := func(state memory.JobState) memory.Job {
+		return memory.Job{JobKey: memory.JobKey{Kind: memory.JobExtract}, State: state}
 	}
-	leaf := memory.Slot{SlotKey: memory.SlotKey{Kind: memory.SlotLeaf}, State: memory.SlotParked}
+	leaf := memory.Job{JobKey: memory.JobKey{Kind: memory.JobLeaf}, State: memory.JobParked}
 	for name, row := range map[string]struct {
-		slots []memory.Slot
+		slots []memory.Job
 		want  memory.Reason
 	}{
-		"ends a parked slot":                           {[]memory.Slot{extraction(memory.SlotParked)}, ""},
-		"refuses one that is done":                     {[]memory.Slot{extraction(memory.SlotApplied)}, memory.ReasonSlotNotParked},
-		"refuses one that is done while it is skipped": {[]memory.Slot{extraction(memory.SlotOpen), {}}, memory.ReasonSlotNotParked},
-		"refuses to leave a hole in a summary":         {[]memory.Slot{leaf}, memory.ReasonSlotNotSkippable},
+		"ends a parked slot":                           {[]memory.Job{extraction(memory.JobParked)}, ""},
+		"refuses one that is done":                     {[]memory.Job{extraction(memory.JobApplied)}, memory.ReasonJobNotParked},
+		"refuses one that is done while it is skipped": {[]memory.Job{extraction(memory.JobOpen), {}}, memory.ReasonJobNotParked},
+		"refuses to leave a hole in a summary":         {[]memory.Job{leaf}, memory.ReasonJobNotSkippable},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := New(Options{Store: &slotStore{slots: row.slots}, Now: func() time.Time { return noon }}).Work.SkipJob(t.Context(), store.SlotRef{})
-			if memory.ReasonOf(err) != row.want || err == nil && got.State != memory.SlotSkipped {
+			got, err := New(Options{Store: &jobStore{slots: row.slots}, Now: func() time.Time { return noon }}).Work.SkipJob(t.Context(), store.JobRef{})
+			if memory.ReasonOf(err) != row.want || err == nil && got.State != memory.JobSkipped {
 				t.Errorf("%+v, %v", got, err)
 			}
 		})

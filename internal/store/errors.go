@@ -47,37 +47,37 @@ func FactNotFound(u memory.UserRef, id string) error {
 	}
 }
 
-// SlotNotFound is the error for a job that the user does not have.
-func SlotNotFound(u memory.UserRef, id string) error {
+// JobNotFound is the error for a job that the user does not have.
+func JobNotFound(u memory.UserRef, id string) error {
 	return &memory.Error{
-		Kind: memory.KindNotFound, Reason: memory.ReasonSlotNotFound,
+		Kind: memory.KindNotFound, Reason: memory.ReasonJobNotFound,
 		Message:  "user " + u.UserID + " has no job " + id,
 		Metadata: map[string]string{"user_id": u.UserID, "job_id": id},
 	}
 }
 
-// SlotNotWaiting refuses to retry a job that does not wait for it.
-func SlotNotWaiting(slot memory.Slot) error {
+// JobNotWaiting refuses to retry a job that does not wait for it.
+func JobNotWaiting(job memory.Job) error {
 	return &memory.Error{
-		Kind: memory.KindPrecondition, Reason: memory.ReasonSlotNotParked,
-		Message:  "job " + slot.ID() + " is " + slot.State.String() + ": only a job that is open, answered or parked can be retried",
-		Metadata: map[string]string{"job_id": slot.ID(), "state": slot.State.String()},
+		Kind: memory.KindPrecondition, Reason: memory.ReasonJobNotParked,
+		Message:  "job " + job.ID() + " is " + job.State.String() + ": only a job that is open, answered or parked can be retried",
+		Metadata: map[string]string{"job_id": job.ID(), "state": job.State.String()},
 	}
 }
 
-// SlotNotRevertible refuses to take back what a slot did not do.
-func SlotNotRevertible(slot memory.Slot) error {
+// JobNotRevertible refuses to take back what a job did not do.
+func JobNotRevertible(job memory.Job) error {
 	hint := "only one that is applied can be reverted: skip it instead"
 	switch {
-	case slot.Kind != memory.SlotExtract:
-		hint = "its kind is " + slot.Kind.String() + ", and only what was extracted can be reverted: rebuild, correct or delete the summary instead"
-	case slot.State.IsFinal():
+	case job.Kind != memory.JobExtract:
+		hint = "its kind is " + job.Kind.String() + ", and only what was extracted can be reverted: rebuild, correct or delete the summary instead"
+	case job.State.IsFinal():
 		hint = "only one that is applied can be reverted: this one changed nothing"
 	}
 	return &memory.Error{
-		Kind: memory.KindPrecondition, Reason: memory.ReasonSlotNotRevertible,
-		Message:  "job " + slot.ID() + " is " + slot.State.String() + "; " + hint,
-		Metadata: map[string]string{"job_id": slot.ID(), "state": slot.State.String(), "kind": slot.Kind.String()},
+		Kind: memory.KindPrecondition, Reason: memory.ReasonJobNotRevertible,
+		Message:  "job " + job.ID() + " is " + job.State.String() + "; " + hint,
+		Metadata: map[string]string{"job_id": job.ID(), "state": job.State.String(), "kind": job.Kind.String()},
 	}
 }
 

@@ -20,18 +20,18 @@ type Facts interface {
 	ListFacts(ctx context.Context, q FactQuery) ([]memory.Fact, error)
 	// FactRevisions must return what a fact was after each change, the latest first; FACT_NOT_FOUND when there is none.
 	FactRevisions(ctx context.Context, user memory.UserRef, id string) ([]memory.FactRevision, error)
-	// FactsOfSlot must return the ids of the facts that the slot changed and that were not deleted since, byte by byte.
-	// An unknown slot changed none.
-	FactsOfSlot(ctx context.Context, ref SlotRef) ([]string, error)
+	// FactsOfJob must return the ids of the facts that the job changed and that were not deleted since, byte by byte.
+	// An unknown job changed none.
+	FactsOfJob(ctx context.Context, ref JobRef) ([]string, error)
 	// ApplyFacts must, in one write, store every change with its revision, forget what is to be forgotten, keep what is
-	// quarantined, make the slot final as applied without its answer, and raise the user's fact revision by one. Further:
+	// quarantined, make the job final as applied without its answer, and raise the user's fact revision by one. Further:
 	//   - It must refuse with CONTENTION, and change nothing, when the revision is not Base any more, or when a changed fact
 	//     is stored with a lower revision than the one before Fact.Revision.
-	//   - Applying a slot that is final must change nothing and return the revision.
-	//   - A write that reverts a slot must in the same write make it SlotReverted with the receipt as its answer. Reverting
-	//     it again must change nothing and return the revision; a slot that was not applied must be refused with
+	//   - Applying a job that is final must change nothing and return the revision.
+	//   - A write that reverts a job must in the same write make it JobReverted with the receipt as its answer. Reverting
+	//     it again must change nothing and return the revision; a job that was not applied must be refused with
 	//     JOB_NOT_REVERTIBLE.
-	//   - A write for another life of the user must be refused with USER_NOT_FOUND. Only a write without a slot creates the
+	//   - A write for another life of the user must be refused with USER_NOT_FOUND. Only a write without a job creates the
 	//     user.
 	//   - UpdateUser, UpdateSession and UpdateMessage that set Extract to ExtractNone must raise the revision by one before
 	//     they return, also where it was ExtractNone already. So a caller that reads the revision first, and then whether it
@@ -45,11 +45,11 @@ type Facts interface {
 
 // FactState is what changed of a user's facts.
 type FactState struct {
-	Scope     memory.ScopeKey // "" for an unknown user
-	Revision  int64
-	Facts     []memory.Fact
-	Forgotten []Forgotten // since the revision
-	Told      Told        // the user's checkpoint of memory.ViewVectors
+	Scope      memory.ScopeKey // "" for an unknown user
+	Revision   int64
+	Facts      []memory.Fact
+	Forgotten  []Forgotten // since the revision
+	Checkpoint Checkpoint  // the user's checkpoint of memory.ViewVectors
 }
 
 // Forgotten is a fact that a person deleted. Only keyed hashes of it are kept, so that it is not learnt again from the old
@@ -84,14 +84,14 @@ type FactWrite struct {
 	User        memory.UserRef
 	Scope       memory.ScopeKey // "" only for the first write about a user who may not exist
 	Base        int64           // the fact revision that was decided against
-	SlotID      string          // the slot that is applied; "" for a person's change
-	Reverts     string          // the slot whose effects the write takes back, with an empty SlotID; "" for none
-	Receipt     []byte          // of the revert: kept as the slot's answer
+	JobID       string          // the job that is applied; "" for a person's change
+	Reverts     string          // the job whose effects the write takes back, with an empty JobID; "" for none
+	Receipt     []byte          // of the revert: kept as the job's answer
 	Changes     []FactChange
 	Forget      []ForgetFact
-	Quarantined []memory.Quarantined // their ids derive from the slot
-	Reason      string               // why the slot has less effect than its answer asks for; "" leaves the slot's reason as it is
-	Usage       memory.ModelUsage    // added to the slot's
+	Quarantined []memory.Quarantined // their ids derive from the job
+	Reason      string               // why the job has less effect than its answer asks for; "" leaves the job's reason as it is
+	Usage       memory.ModelUsage    // added to the job's
 	Time        time.Time
 }
 
@@ -125,7 +125,7 @@ const MaxQuarantined = 1000
 type QuarantineQuery struct {
 	User  memory.UserRef
 	Limit int // at least 1
-	After *SlotCursor
+	After *JobCursor
 }
 
 // Vectors keeps the facts' embeddings: derived from their texts, so that a new version can be made at any time.
@@ -136,7 +136,7 @@ type Vectors interface {
 	// same model and dimension that is not active yet is returned instead of added.
 	AddEmbedding(ctx context.Context, e memory.Embedding) (memory.Embedding, error)
 	// ActivateEmbedding must make the version the active one in one write, and every feed of memory.ViewVectors and
-	// memory.ViewTurns wait.
+	// memory.ViewMessageVectors wait.
 	ActivateEmbedding(ctx context.Context, version int, at time.Time) error
 	// DropEmbedding must delete a version that is not active with its vectors; deleting it again is harmless.
 	DropEmbedding(ctx context.Context, version int) error

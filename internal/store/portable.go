@@ -9,7 +9,7 @@ import (
 	"github.com/stratamem/strata/internal/memory"
 )
 
-// Source gives out everything that a truth holds, for another truth to take in.
+// Source gives out everything that a primary store holds, for another truth to take in.
 type Source interface {
 	Tenants(ctx context.Context) ([]string, error)
 	ListUsers(ctx context.Context, q UserQuery) ([]memory.User, error)
@@ -34,7 +34,7 @@ type Target interface {
 	// another and a user.
 	ImportFenceSecret(ctx context.Context, secret []byte) error
 	// Import must store records of one user with the keys they have; the user's own record must come before all others.
-	// Importing again, in whole or in part, must be harmless. Turns with messages arrive pending for the lexicon, and
+	// Importing again, in whole or in part, must be harmless. Turns with messages arrive pending for the search index, and
 	// everything arrives pending for the views. A user whose import was begun and not ended must not be served: every method
 	// that acts for a user fails with STORE_UNAVAILABLE. Only Export reads such a user. Of a user who was not begun here, or
 	// whose import was ended, Import must change nothing and fail: what is there may be newer.
@@ -50,7 +50,7 @@ type Record struct {
 	Turn      *TurnRecord         `json:"turn,omitempty"`      // by session key, then turn number
 	Node      *memory.SummaryNode `json:"node,omitempty"`      // by id
 	Revised   *SummaryHistory     `json:"revised,omitempty"`   // by kind, then session key, then period
-	Slot      *memory.Slot        `json:"slot,omitempty"`      // by id
+	Job       *memory.Job         `json:"slot,omitempty"`      // by id
 	Fact      *FactRecord         `json:"fact,omitempty"`      // by id
 	Forgotten *Forgotten          `json:"forgotten,omitempty"` // by change, then fact id, then key
 	Refused   *memory.Quarantined `json:"refused,omitempty"`   // by id, then time

@@ -11,7 +11,7 @@ import (
 )
 
 func TestEqualDataHasOneForm(t *testing.T) {
-	slot := memory.Slot{Answer: []byte{}}
+	job := memory.Job{Answer: []byte{}}
 	cases := map[string][2]store.Record{
 		"a session": {
 			{Session: &store.SessionRecord{Session: memory.Session{Metadata: json.RawMessage{}, State: json.RawMessage{}}}},
@@ -36,7 +36,7 @@ func TestEqualDataHasOneForm(t *testing.T) {
 			}},
 			{Fact: &store.FactRecord{Revisions: []memory.FactRevision{{}}, Vectors: []store.VersionedVector{{}}}},
 		},
-		"a slot, whose empty answer is one": {{Slot: &slot}, {Slot: &memory.Slot{Answer: []byte{}}}},
+		"a slot, whose empty answer is one": {{Job: &job}, {Job: &memory.Job{Answer: []byte{}}}},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

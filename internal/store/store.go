@@ -16,18 +16,18 @@ import (
 	"github.com/stratamem/strata/internal/memory"
 )
 
-// Truth is what a driver of the truth implements. Callers ask for the narrowest part that serves them.
-type Truth interface {
+// PrimaryStore is what a driver of the primary store implements. Callers ask for the narrowest part that serves them.
+type PrimaryStore interface {
 	Sessions
 	Transcript
-	Lexicon
+	SearchIndex
 	Users
 	Work
 	Journal
 	Facts
 	Vectors
 	Summaries
-	Feeds
+	ChangeFeed
 	Leases
 	Clock
 	Secrets
@@ -109,7 +109,7 @@ type Transcript interface {
 	//   - merge StatePatch by memory.MergeState;
 	//   - raise the session's LastMessageTime to the latest SaidTime of the messages that it stores;
 	//   - write no turn when there is neither a RequestID, a StatePatch nor a new message;
-	//   - mark a turn that stores messages as pending for the lexicon in the same write;
+	//   - mark a turn that stores messages as pending for the search index in the same write;
 	//   - fail alone: another call that shares its commit is not touched.
 	Append(ctx context.Context, p AppendParams) (AppendResult, error)
 	// KnownToolCalls must return those of the call ids that some message of the session makes, in any order. An
@@ -205,24 +205,24 @@ type MessageUpdate struct {
 	Time      time.Time
 }
 
-// Lexicon keeps each user's lexical index: a view of the transcript inside the truth, made of immutable segments
+// SearchIndex keeps each user's lexical index: a view of the transcript inside the primary store, made of immutable segments
 // whose content only package rank understands.
-type Lexicon interface {
-	// Lexicon must return the user's segments, and the recallable messages of turns that are still pending, oldest
+type SearchIndex interface {
+	// SearchIndex must return the user's segments, and the recallable messages of turns that are still pending, oldest
 	// first, up to MaxUnindexed of them and stopping before their stored bytes pass MaxBytes. Every recallable message
 	// is in a segment or among the pending ones at any instant. It must name the first seq of the session's first
 	// pending turn. An unknown user has neither segments nor pending messages, and an unknown session has no pending
 	// turn: that is not an error.
-	Lexicon(ctx context.Context, q LexiconQuery) (LexiconState, error)
+	SearchIndex(ctx context.Context, q SearchIndexQuery) (SearchIndexState, error)
 	// Segments must return the data of those of the segments that exist, in the order of nos.
 	Segments(ctx context.Context, user memory.UserRef, nos []int64) ([]Segment, error)
 	// PutSegment must, in one write, store the segment, delete those it replaces and clear the pending marks of its
 	// turns. Putting it again after a crash must be harmless. It must return CONTENTION when a replaced segment is
 	// gone already. A write without data stores no segment and only clears the marks.
 	PutSegment(ctx context.Context, p SegmentWrite) (no int64, err error)
-	// PendingUsers must return users with turns pending for the lexicon, the longest waiting first, at most limit.
+	// PendingUsers must return users with turns pending for the search index, the longest waiting first, at most limit.
 	PendingUsers(ctx context.Context, limit int) ([]memory.UserRef, error)
-	// PendingTurns must return the user's turns pending for the lexicon, oldest first, until their messages number
+	// PendingTurns must return the user's turns pending for the search index, oldest first, until their messages number
 	// MaxMessages, stopping before their stored bytes pass MaxBytes, at least one turn.
 	PendingTurns(ctx context.Context, q PendingQuery) ([]Turn, error)
 	// SegmentsToEmbed must return segments of all users whose Embedding is below the version, in an order that stays the
@@ -236,8 +236,8 @@ type Lexicon interface {
 	RetireSegments(ctx context.Context, q RetireQuery) (int, error)
 }
 
-// LexiconQuery asks for the state of a user's lexical index.
-type LexiconQuery struct {
+// SearchIndexQuery asks for the state of a user's lexical index.
+type SearchIndexQuery struct {
 	User         memory.UserRef
 	SessionID    string // whose first pending turn is asked for; "" for none
 	MaxUnindexed int    // 0 to read no message
@@ -257,14 +257,14 @@ type RetireQuery struct {
 	User     *memory.UserRef // nil for all users; set when a segment of the user is damaged
 }
 
-// LexiconState is what a user's lexical index consists of at one instant.
-type LexiconState struct {
+// SearchIndexState is what a user's lexical index consists of at one instant.
+type SearchIndexState struct {
 	Scope       memory.ScopeKey // "" for an unknown user
 	Segments    []SegmentInfo   // by No
 	Unindexed   []memory.PlacedMessage
-	More        int   // recallable messages that are pending beyond Unindexed
-	PendingFrom int64 // the first seq of the session's first pending turn; 0 when none is pending or no session was named
-	Turns       Told  // the checkpoint of memory.ViewTurns; zero while that view lacks some of Segments
+	More        int        // recallable messages that are pending beyond Unindexed
+	PendingFrom int64      // the first seq of the session's first pending turn; 0 when none is pending or no session was named
+	Turns       Checkpoint // the checkpoint of memory.ViewMessageVectors; zero while that view lacks some of Segments
 }
 
 // SegmentInfo describes a segment.

@@ -30,8 +30,8 @@ type Summaries interface {
 	LeavesBetween(ctx context.Context, q LeafQuery) ([]memory.SummaryNode, error)
 	// Periods must return the user's weekly or monthly nodes, of the highest generation of each period, the latest first.
 	Periods(ctx context.Context, q PeriodQuery) ([]memory.SummaryNode, error)
-	// PutNode must, in one write, store the node and make its slot final as applied without its answer. Putting the node of
-	// a final slot again must change nothing. A leaf must set the time at which the user's periods are looked at to LookAt,
+	// PutNode must, in one write, store the node and make its job final as applied without its answer. Putting the node of
+	// a final job again must change nothing. A leaf must set the time at which the user's periods are looked at to LookAt,
 	// when none or a later one is set. A write for another life of the user must be refused with USER_NOT_FOUND.
 	PutNode(ctx context.Context, w NodeWrite) error
 	// ChangeSummary must store the revision after Base of what persons have made of a summary, return it, and have its session
@@ -107,9 +107,9 @@ type PeriodQuery struct {
 type NodeWrite struct {
 	User   memory.UserRef
 	Scope  memory.ScopeKey
-	SlotID string
+	JobID  string
 	Node   memory.SummaryNode
 	LookAt time.Time         // of a leaf: when its week ends
-	Usage  memory.ModelUsage // added to the slot's
+	Usage  memory.ModelUsage // added to the job's
 	Time   time.Time
 }

@@ -16,17 +16,17 @@ var (
 
 // Check refuses a space that cannot be.
 func (s VectorSpace) Check() error {
-	if s.Build < 1 || s.Version < 1 || s.Dimension < 1 || s.View != memory.ViewVectors && s.View != memory.ViewTurns {
+	if s.Build < 1 || s.Version < 1 || s.Dimension < 1 || s.View != memory.ViewVectors && s.View != memory.ViewMessageVectors {
 		return ErrVectorSpace
 	}
 	return nil
 }
 
 // RowID is what names a row of the space within its scope: a fact's id, or a message's place as session-seq. It refuses
-// what was not minted, a fact of ViewTurns and a message of ViewVectors.
+// what was not minted, a fact of ViewMessageVectors and a message of ViewVectors.
 func (s VectorSpace) RowID(factID string, place memory.Place) (string, error) {
 	id, other := factID, place != memory.Place{}
-	if s.View == memory.ViewTurns {
+	if s.View == memory.ViewMessageVectors {
 		id, other = string(place.Session)+"-"+strconv.FormatInt(place.Seq, 10), factID != "" || place.Session == "" || place.Seq < 1
 	}
 	if other || !MintedKey(id) {
@@ -37,7 +37,7 @@ func (s VectorSpace) RowID(factID string, place memory.Place) (string, error) {
 
 // ParseRowID takes a RowID apart; false for one that is none.
 func (s VectorSpace) ParseRowID(id string) (factID string, place memory.Place, ok bool) {
-	if s.View != memory.ViewTurns {
+	if s.View != memory.ViewMessageVectors {
 		return id, memory.Place{}, MintedKey(id)
 	}
 	cut := strings.LastIndexByte(id, '-')

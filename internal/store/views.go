@@ -8,20 +8,20 @@ import (
 	"github.com/stratamem/strata/internal/memory"
 )
 
-// Feeds is the change feed of the primary store: what each view still lacks. The transcript has a feed for each session;
+// ChangeFeed is the change feed of the primary store: what each view still lacks. The transcript has a feed for each session;
 // facts, vectors and turns have one for each user. Whether a feed is pending follows from what is stored, so nothing is
 // enqueued, and a view that is configured later, or lost, only lags behind.
-type Feeds interface {
+type ChangeFeed interface {
 	// PendingFeeds must return feeds of the view, of all tenants, that the view may lack something of, the longest waiting
 	// first. A feed must be pending from the write that changes it, whether or not anybody reads it: Append for messages,
 	// ApplyFacts for facts and vectors, PutFactVectors for vectors, PutSegment for turns.
 	PendingFeeds(ctx context.Context, view memory.View, limit int) ([]Feed, error)
 	// Feed must return one feed as it is. SessionID is looked at for the transcript only.
 	Feed(ctx context.Context, view memory.View, ref memory.SessionRef) (Feed, error)
-	// MarkFeed must set the view's checkpoint, and must leave the feed pending when it changed since Seen was read. It must
+	// SetCheckpoint must set the view's checkpoint, and must leave the feed pending when it changed since Seen was read. It must
 	// change nothing, and return CONTENTION, when Build is not the view's build any more or the user or the session lives
 	// another life.
-	MarkFeed(ctx context.Context, m FeedMark) error
+	SetCheckpoint(ctx context.Context, m CheckpointUpdate) error
 	// CountFeeds must count the view's feeds that are pending, and all of them.
 	CountFeeds(ctx context.Context, view memory.View) (pending, all int64, err error)
 	// ViewBuild must return the number of the view's build, 1 before the first RebuildView.
@@ -39,30 +39,30 @@ type FeedPosition struct {
 	No       int64 // the last number: of vectors see FactVector.No, of turns SegmentInfo.No
 }
 
-// Told is a view's checkpoint in a feed, in one of the view's builds. The zero Told is no checkpoint.
-type Told struct {
+// Checkpoint is a view's checkpoint in a feed, in one of the view's builds. The zero Checkpoint is no checkpoint.
+type Checkpoint struct {
 	Build int64
 	FeedPosition
 }
 
 // Feed is what a view follows.
 type Feed struct {
-	View    memory.View
-	User    memory.UserRef
-	Scope   memory.ScopeKey
-	Session memory.SessionRef // of the transcript; else only its UserRef is set
-	Key     memory.SessionKey // of the transcript; else ""
-	Told    Told              // zero when it is of another build than the view's
-	Head    FeedPosition      // where the feed ends
-	Since   time.Time         // when it began to wait; zero when it does not
+	View       memory.View
+	User       memory.UserRef
+	Scope      memory.ScopeKey
+	Session    memory.SessionRef // of the transcript; else only its UserRef is set
+	Key        memory.SessionKey // of the transcript; else ""
+	Checkpoint Checkpoint        // zero when it is of another build than the view's
+	Head       FeedPosition      // where the feed ends
+	Since      time.Time         // when it began to wait; zero when it does not
 }
 
-// FeedMark moves a view's checkpoint.
-type FeedMark struct {
+// CheckpointUpdate moves a view's checkpoint.
+type CheckpointUpdate struct {
 	Feed
-	Build int64
-	Told  FeedPosition
-	Seen  FeedPosition // Feed.Head as it was read before the view was written to
+	Build      int64
+	Checkpoint FeedPosition
+	Seen       FeedPosition // Feed.Head as it was read before the view was written to
 }
 
 // Leases keep replicas from doing the same work twice. They only save work: nothing may depend on one for being right.
@@ -137,7 +137,7 @@ type TextView = View[TextSpace, TextRow, TextSearch, TextHit]
 
 // VectorSpace is where rows that can be compared lie.
 type VectorSpace struct {
-	View      memory.View // ViewVectors or ViewTurns
+	View      memory.View // ViewVectors or ViewMessageVectors
 	Build     int64       // of the view, at least 1
 	Version   int         // of the vectors, at least 1
 	Dimension int

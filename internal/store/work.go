@@ -56,7 +56,7 @@ type Work interface {
 	// error.
 	WaitingSessions(ctx context.Context, user memory.UserRef, limit int) ([]memory.SessionRef, error)
 	// DeferSession must set when the session is looked at again, unless a turn was stored since LastSeq or the time is not
-	// Seen any more, as after RetrySlot: then it must change nothing, because the caller has not seen what there is to do.
+	// Seen any more, as after RetryJob: then it must change nothing, because the caller has not seen what there is to do.
 	// A zero Until means not before the next turn. Callers should defer by at most LongestLook.
 	DeferSession(ctx context.Context, d Deferral) error
 	// PendingPeriods must return users whose time to be looked at for weekly and monthly summaries is not after before,
@@ -72,13 +72,13 @@ type Work interface {
 type SessionWork struct {
 	Session memory.Session
 	User    memory.User
-	// ExtractCursor and LeafCursor are the ends of the last ranges that slots of SlotExtract and SlotLeaf have fixed: the
-	// next slot begins after them. 0 before the first.
+	// ExtractCursor and LeafCursor are the ends of the last ranges that jobs of JobExtract and JobLeaf have fixed: the
+	// next job begins after them. 0 before the first.
 	ExtractCursor int64
 	LeafCursor    int64
-	// Slots are the session's slots that are not final, of every kind, by kind, level and From.
-	Slots         []memory.Slot
-	UnindexedFrom int64     // the first seq of the first turn pending for the lexicon; 0 when all are indexed
+	// Jobs are the session's jobs that are not final, of every kind, by kind, level and From.
+	Jobs          []memory.Job
+	UnindexedFrom int64     // the first seq of the first turn pending for the search index; 0 when all are indexed
 	LookAt        time.Time // when a sweep looks at the session; zero for never
 }
 
@@ -99,58 +99,58 @@ type WorkStats struct {
 	OldestTurn time.Time
 }
 
-// KindStats count the slots of one kind.
+// KindStats count the jobs of one kind.
 type KindStats struct {
-	Kind   memory.SlotKind
+	Kind   memory.JobKind
 	Open   int64 // open and answered
 	Parked int64
 	Oldest time.Time // create time of the oldest open one; zero without one
 }
 
-// Journal keeps the slots. A slot guards one piece of work: its unique key fixes the range before the model is called, the
+// Journal keeps the jobs. A job guards one piece of work: its unique key fixes the range before the model is called, the
 // first answer that is stored is the only one, and what is applied carries ids derived from it.
 type Journal interface {
-	// OpenSlot must insert the slot, claimed by its owner, and move the session's cursor to To in the same write. Where a
-	// slot of the key exists, it must return that one unchanged. A SlotExtract or SlotLeaf of generation 1 whose From is
-	// not behind the cursor and has no slot must be refused with CONTENTION: somebody fixed another range first.
-	OpenSlot(ctx context.Context, p SlotOpening) (memory.Slot, error)
-	// ClaimSlot must give the slot to the owner until then. It must refuse with CONTENTION while another's lease runs, and
-	// must return a slot that is parked or final as it is.
-	ClaimSlot(ctx context.Context, p SlotClaim) (memory.Slot, error)
-	// AnswerSlot must store the answer of an open slot and add the usage. A slot that has an answer already keeps it, unless the
-	// new one is given Instead of that one: what counts is what AnswerSlot returns.
-	AnswerSlot(ctx context.Context, p SlotAnswer) (memory.Slot, error)
-	// FailSlot must note a failure, add the usage and end the lease; a final slot stays as it is.
-	FailSlot(ctx context.Context, p SlotFailure) (memory.Slot, error)
-	// SplitSlot must, in one write, make the slot final as SlotSplit and insert two slots of the next generation, from
+	// OpenJob must insert the job, claimed by its owner, and move the session's cursor to To in the same write. Where a
+	// job of the key exists, it must return that one unchanged. A JobExtract or JobLeaf of generation 1 whose From is
+	// not behind the cursor and has no job must be refused with CONTENTION: somebody fixed another range first.
+	OpenJob(ctx context.Context, p JobOpening) (memory.Job, error)
+	// ClaimJob must give the job to the owner until then. It must refuse with CONTENTION while another's lease runs, and
+	// must return a job that is parked or final as it is.
+	ClaimJob(ctx context.Context, p JobClaim) (memory.Job, error)
+	// AnswerJob must store the answer of an open job and add the usage. A job that has an answer already keeps it, unless the
+	// new one is given Instead of that one: what counts is what AnswerJob returns.
+	AnswerJob(ctx context.Context, p JobAnswer) (memory.Job, error)
+	// FailJob must note a failure, add the usage and end the lease; a final job stays as it is.
+	FailJob(ctx context.Context, p JobFailure) (memory.Job, error)
+	// SplitJob must, in one write, make the job final as JobSplit and insert two jobs of the next generation, from
 	// From to At and from At+1 to To. Doing it again must return the same two.
-	SplitSlot(ctx context.Context, p SlotSplit) ([2]memory.Slot, error)
-	// FinishSlot must make the slot final in the given state without any effect: applied where there was nothing to do,
-	// skipped by a person. A final slot stays as it is.
-	FinishSlot(ctx context.Context, p SlotFinish) (memory.Slot, error)
-	// RetrySlot must store what SlotRetry.Move makes of a slot that is not final, with NotBefore at the given time. It must
+	SplitJob(ctx context.Context, p JobSplit) ([2]memory.Job, error)
+	// FinishJob must make the job final in the given state without any effect: applied where there was nothing to do,
+	// skipped by a person. A final job stays as it is.
+	FinishJob(ctx context.Context, p JobFinish) (memory.Job, error)
+	// RetryJob must store what JobRetry.Move makes of a job that is not final, with NotBefore at the given time. It must
 	// also set the time at which the session is looked at, even to a later one, so that a DeferSession that read the
-	// earlier time is refused. A slot that Move refuses must stay as it is.
-	RetrySlot(ctx context.Context, p SlotRetry) (memory.Slot, error)
-	// ParkedSlots must return parked slots of all tenants whose Reason is the given one and whose NotBefore is not after
+	// earlier time is refused. A job that Move refuses must stay as it is.
+	RetryJob(ctx context.Context, p JobRetry) (memory.Job, error)
+	// ParkedJobs must return parked jobs of all tenants whose Reason is the given one and whose NotBefore is not after
 	// Before, or more than LongestParked after it, the earliest first, without Answer.
-	ParkedSlots(ctx context.Context, q ParkedQuery) ([]memory.Slot, error)
-	// Slot must return a slot of the user; JOB_NOT_FOUND when there is none.
-	Slot(ctx context.Context, ref SlotRef) (memory.Slot, error)
-	// ListSlots must return slots, the latest created first, equal times by id. Final ones are kept at least for the life of
+	ParkedJobs(ctx context.Context, q ParkedQuery) ([]memory.Job, error)
+	// Job must return a job of the user; JOB_NOT_FOUND when there is none.
+	Job(ctx context.Context, ref JobRef) (memory.Job, error)
+	// ListJobs must return jobs, the latest created first, equal times by id. Final ones are kept at least for the life of
 	// what they made.
-	ListSlots(ctx context.Context, q SlotQuery) ([]memory.Slot, error)
+	ListJobs(ctx context.Context, q JobQuery) ([]memory.Job, error)
 }
 
-// SlotRef names a slot of a user.
-type SlotRef struct {
+// JobRef names a job of a user.
+type JobRef struct {
 	User memory.UserRef
 	ID   string
 }
 
-// SlotOpening is a slot to insert.
-type SlotOpening struct {
-	memory.SlotKey
+// JobOpening is a job to insert.
+type JobOpening struct {
+	memory.JobKey
 	User  memory.UserRef
 	To    int64
 	Owner string
@@ -158,17 +158,17 @@ type SlotOpening struct {
 	Time  time.Time
 }
 
-// SlotClaim asks for the lease of a slot.
-type SlotClaim struct {
-	SlotRef
+// JobClaim asks for the lease of a job.
+type JobClaim struct {
+	JobRef
 	Owner string
 	Now   time.Time
 	Until time.Time
 }
 
-// SlotAnswer is a model's answer.
-type SlotAnswer struct {
-	SlotRef
+// JobAnswer is a model's answer.
+type JobAnswer struct {
+	JobRef
 	Answer []byte
 	// Instead is the answer that the new one replaces, because another was asked for; nil for none.
 	Instead []byte
@@ -176,12 +176,12 @@ type SlotAnswer struct {
 	Time    time.Time
 }
 
-// SlotFailure is why a slot could not be done.
-type SlotFailure struct {
-	SlotRef
+// JobFailure is why a job could not be done.
+type JobFailure struct {
+	JobRef
 	Attempts  int // failed ones so far
 	NotBefore time.Time
-	// FailingSince is memory.Slot.FailingSince.
+	// FailingSince is memory.Job.FailingSince.
 	FailingSince time.Time
 	Reason       string // without content
 	Park         bool
@@ -189,51 +189,51 @@ type SlotFailure struct {
 	Time         time.Time
 }
 
-// SlotRetry asks for a slot to be worked on at once.
-type SlotRetry struct {
-	SlotRef
-	// Again keeps Attempts and FailingSince of a slot that was tried for long, so that one more failure parks it again, and
-	// retries only a parked slot. Without it the slot begins anew, whatever it waits for.
+// JobRetry asks for a job to be worked on at once.
+type JobRetry struct {
+	JobRef
+	// Again keeps Attempts and FailingSince of a job that was tried for long, so that one more failure parks it again, and
+	// retries only a parked job. Without it the job begins anew, whatever it waits for.
 	Again bool
 	Time  time.Time
 }
 
-// ParkedQuery asks for parked slots.
+// ParkedQuery asks for parked jobs.
 type ParkedQuery struct {
 	Reason string
 	Before time.Time
 	Limit  int // at least 1
 }
 
-// SlotSplit is where to split a slot.
-type SlotSplit struct {
-	SlotRef
+// JobSplit is where to split a job.
+type JobSplit struct {
+	JobRef
 	At   int64 // From ≤ At < To
 	Time time.Time
 }
 
-// SlotFinish ends a slot.
-type SlotFinish struct {
-	SlotRef
-	State  memory.SlotState // SlotApplied or SlotSkipped
+// JobFinish ends a job.
+type JobFinish struct {
+	JobRef
+	State  memory.JobState // JobApplied or JobSkipped
 	Reason string
 	Usage  memory.ModelUsage
 	Time   time.Time
 }
 
-// SlotQuery asks for a page of slots of a tenant.
-type SlotQuery struct {
+// JobQuery asks for a page of jobs of a tenant.
+type JobQuery struct {
 	Tenant    string
-	UserID    string             // "" for all of the tenant's
-	SessionID string             // "" for all; needs UserID
-	Kinds     []memory.SlotKind  // nil for all
-	States    []memory.SlotState // nil for all
-	Limit     int                // at least 1
-	After     *SlotCursor
+	UserID    string            // "" for all of the tenant's
+	SessionID string            // "" for all; needs UserID
+	Kinds     []memory.JobKind  // nil for all
+	States    []memory.JobState // nil for all
+	Limit     int               // at least 1
+	After     *JobCursor
 }
 
-// SlotCursor is a place in the order of ListSlots.
-type SlotCursor struct {
+// JobCursor is a place in the order of ListJobs.
+type JobCursor struct {
 	CreateTime time.Time
 	ID         string
 }

@@ -97,22 +97,22 @@ func TestTheWorkOfASessionGoesOnInTheCopy(t *testing.T) {
 	wantSame(t, done[store.WorkStats](t)(c.to.WorkStats(t.Context())), wantStats)
 	t.Run("a slot that does not follow the last one is refused", func(t *testing.T) {
 		head := done[memory.Session](t)(c.to.Session(t.Context(), ref))
-		_, err := c.to.OpenSlot(t.Context(), store.SlotOpening{User: full, To: 20, Time: c.now(), SlotKey: memory.SlotKey{
-			Scope: head.ScopeKey, Session: head.Key, Kind: memory.SlotExtract, From: 16, Generation: 1,
+		_, err := c.to.OpenJob(t.Context(), store.JobOpening{User: full, To: 20, Time: c.now(), JobKey: memory.JobKey{
+			Scope: head.ScopeKey, Session: head.Key, Kind: memory.JobExtract, From: 16, Generation: 1,
 		}})
 		wantReason(t, err, memory.ReasonContention)
 	})
 	t.Run("the next slot follows the last one", func(t *testing.T) {
-		slot := c.open(ref, memory.SlotExtract, 0, 17, 18)
-		wantSame(t, slot.State, memory.SlotOpen)
+		job := c.open(ref, memory.JobExtract, 0, 17, 18)
+		wantSame(t, job.State, memory.JobOpen)
 		wantSame(t, done[store.SessionWork](t)(c.to.SessionWork(t.Context(), ref)).ExtractCursor, int64(18))
 	})
 	t.Run("a parked slot is retried with the answer that it has", func(t *testing.T) {
-		parked := done[[]memory.Slot](t)(c.to.ListSlots(t.Context(), store.SlotQuery{
-			Tenant: full.Tenant, UserID: full.UserID, States: []memory.SlotState{memory.SlotParked}, Limit: 9,
+		parked := done[[]memory.Job](t)(c.to.ListJobs(t.Context(), store.JobQuery{
+			Tenant: full.Tenant, UserID: full.UserID, States: []memory.JobState{memory.JobParked}, Limit: 9,
 		}))
-		slot := done[memory.Slot](t)(c.to.RetrySlot(t.Context(), store.SlotRetry{SlotRef: store.SlotRef{User: full, ID: parked[0].ID()}, Time: c.now()}))
-		wantSame(t, slot.State, memory.SlotAnswered)
+		job := done[memory.Job](t)(c.to.RetryJob(t.Context(), store.JobRetry{JobRef: store.JobRef{User: full, ID: parked[0].ID()}, Time: c.now()}))
+		wantSame(t, job.State, memory.JobAnswered)
 	})
 	t.Run("summaries are read as from the source, and those above pass over those below", func(t *testing.T) {
 		for through := range int64(23) {
@@ -128,7 +128,7 @@ func TestTheWorkOfASessionGoesOnInTheCopy(t *testing.T) {
 		wantSame(t, done[int64](t)(tops, err), int64(4))
 	})
 	t.Run("a leaf covers more of the session", func(t *testing.T) {
-		c.node(ref, memory.SlotLeaf, 0, 17, 18, func(*memory.SummaryNode) {})
+		c.node(ref, memory.JobLeaf, 0, 17, 18, func(*memory.SummaryNode) {})
 		recent := done[[]store.SessionSummary](t)(c.to.RecentSessions(t.Context(), store.RecentQuery{User: full, Limit: 9}))
 		wantSame(t, len(recent[0].Nodes), 2)
 	})
@@ -146,7 +146,7 @@ func TestFactsGoOnInTheCopy(t *testing.T) {
 	ctx := t.Context()
 	before := done[store.FactState](t)(c.to.FactsSince(ctx, full, 0))
 	source := done[store.FactState](t)(c.from.FactsSince(ctx, full, 0))
-	source.Told = store.Told{}
+	source.Checkpoint = store.Checkpoint{}
 	if diff := cmp.Diff(source, before); diff != "" {
 		t.Errorf("facts (-source +copy):\n%s", diff)
 	}
@@ -204,7 +204,7 @@ func refusals(at time.Time, from, to int) (all []memory.Quarantined) {
 func TestTheCopyIsNotIndexedAndViewsAreToldOfAllOfIt(t *testing.T) {
 	c := copied(t)
 	ctx := t.Context()
-	state := done[store.LexiconState](t)(c.to.Lexicon(ctx, store.LexiconQuery{User: full, MaxUnindexed: 999}))
+	state := done[store.SearchIndexState](t)(c.to.SearchIndex(ctx, store.SearchIndexQuery{User: full, MaxUnindexed: 999}))
 	wantSame(t, []int{len(state.Segments), len(state.Unindexed), state.More}, []int{0, 26, 0})
 	pending := done[[]store.Turn](t)(c.to.PendingTurns(ctx, store.PendingQuery{User: full, MaxMessages: 999}))
 	write := store.SegmentWrite{User: full, Scope: state.Scope, Analyzer: "v1", Messages: 26, Data: []byte("data")}
@@ -212,7 +212,7 @@ func TestTheCopyIsNotIndexedAndViewsAreToldOfAllOfIt(t *testing.T) {
 		write.Turns = append(write.Turns, turn.TurnRef)
 	}
 	done[int64](t)(c.to.PutSegment(ctx, write))
-	state = done[store.LexiconState](t)(c.to.Lexicon(ctx, store.LexiconQuery{User: full, MaxUnindexed: 999}))
+	state = done[store.SearchIndexState](t)(c.to.SearchIndex(ctx, store.SearchIndexQuery{User: full, MaxUnindexed: 999}))
 	wantSame(t, []int{len(state.Segments), len(state.Unindexed), state.More}, []int{1, 0, 0})
 	for _, view := range memory.Views() {
 		waiting, all, err := c.to.CountFeeds(ctx, view)

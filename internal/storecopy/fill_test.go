@@ -16,7 +16,7 @@ import (
 // filler writes what one store holds.
 type filler struct {
 	t *testing.T
-	s store.Truth
+	s store.PrimaryStore
 	n int // calls so far: each has a minute of its own
 }
 
@@ -44,7 +44,7 @@ var hostile = memory.UserRef{Tenant: "t$gt.'\"", UserID: "u/0\x00\\ {$ne:1} \U00
 var full = memory.UserRef{Tenant: "globex", UserID: "full"}
 
 // fill stores something of everything: all that storetest does, and several tenants with what copying might lose.
-func fill(t *testing.T, s store.Truth) *filler {
+func fill(t *testing.T, s store.PrimaryStore) *filler {
 	t.Helper()
 	storetest.Use(t, s)
 	f := &filler{t: t, s: s}
@@ -55,7 +55,7 @@ func fill(t *testing.T, s store.Truth) *filler {
 	done[memory.User](t)(s.UpdateUser(t.Context(), store.UserUpdate{Ref: memory.UserRef{Tenant: "silent", UserID: "nothing"}, Time: f.now()}))
 	zone := "Asia/Seoul"
 	done[memory.User](t)(s.UpdateUser(t.Context(), store.UserUpdate{Ref: full, Timezone: &zone, StatePatch: json.RawMessage(`{"plan":"pro","notes/tone":"formal"}`), Time: f.now()}))
-	f.slots(full.Session("s"))
+	f.jobs(full.Session("s"))
 	f.summaries(full.Session("s"))
 	f.facts(full)
 	return f
@@ -110,51 +110,51 @@ func (f *filler) message(m memory.Message, at time.Time) store.NewMessage {
 	return store.NewMessage{Message: m, BodyDigest: done[memory.Digest](f.t)(memory.BodyDigest(m))}
 }
 
-func (f *filler) open(ref memory.SessionRef, kind memory.SlotKind, level int, from, to int64) memory.Slot {
+func (f *filler) open(ref memory.SessionRef, kind memory.JobKind, level int, from, to int64) memory.Job {
 	f.t.Helper()
 	head := done[memory.Session](f.t)(f.s.Session(f.t.Context(), ref))
-	p := store.SlotOpening{User: ref.UserRef, To: to, Owner: "w", Time: f.now(), SlotKey: memory.SlotKey{
+	p := store.JobOpening{User: ref.UserRef, To: to, Owner: "w", Time: f.now(), JobKey: memory.JobKey{
 		Scope: head.ScopeKey, Session: head.Key, Kind: kind, Level: level, From: from, Generation: 1,
 	}}
-	if kind == memory.SlotWeek || kind == memory.SlotMonth {
+	if kind == memory.JobWeek || kind == memory.JobMonth {
 		p.Session = ""
 	}
 	p.Until = p.Time.Add(time.Hour)
-	return done[memory.Slot](f.t)(f.s.OpenSlot(f.t.Context(), p))
+	return done[memory.Job](f.t)(f.s.OpenJob(f.t.Context(), p))
 }
 
-// slots leaves one of each kind of end: applied without effect, split, answered, parked with an answer, open.
-func (f *filler) slots(ref memory.SessionRef) {
+// jobs leaves one of each kind of end: applied without effect, split, answered, parked with an answer, open.
+func (f *filler) jobs(ref memory.SessionRef) {
 	f.t.Helper()
-	ctx, of := f.t.Context(), func(s memory.Slot) store.SlotRef { return store.SlotRef{User: s.User, ID: s.ID()} }
-	done[memory.Slot](f.t)(f.s.FinishSlot(ctx, store.SlotFinish{
-		SlotRef: of(f.open(ref, memory.SlotExtract, 0, 1, 4)), State: memory.SlotSkipped, Reason: "asked for", Time: f.now(),
+	ctx, of := f.t.Context(), func(s memory.Job) store.JobRef { return store.JobRef{User: s.User, ID: s.ID()} }
+	done[memory.Job](f.t)(f.s.FinishJob(ctx, store.JobFinish{
+		JobRef: of(f.open(ref, memory.JobExtract, 0, 1, 4)), State: memory.JobSkipped, Reason: "asked for", Time: f.now(),
 	}))
-	done[[2]memory.Slot](f.t)(f.s.SplitSlot(ctx, store.SlotSplit{SlotRef: of(f.open(ref, memory.SlotExtract, 0, 5, 8)), At: 6, Time: f.now()}))
+	done[[2]memory.Job](f.t)(f.s.SplitJob(ctx, store.JobSplit{JobRef: of(f.open(ref, memory.JobExtract, 0, 5, 8)), At: 6, Time: f.now()}))
 	usage := memory.ModelUsage{Calls: 1, InputTokens: 100, OutputTokens: 10}
 	for i, answer := range [][]byte{[]byte("{}\x00"), {}} {
-		slot := f.open(ref, memory.SlotExtract, 0, int64(9+2*i), int64(10+2*i))
-		done[memory.Slot](f.t)(f.s.AnswerSlot(ctx, store.SlotAnswer{SlotRef: of(slot), Answer: answer, Usage: usage, Time: f.now()}))
+		job := f.open(ref, memory.JobExtract, 0, int64(9+2*i), int64(10+2*i))
+		done[memory.Job](f.t)(f.s.AnswerJob(ctx, store.JobAnswer{JobRef: of(job), Answer: answer, Usage: usage, Time: f.now()}))
 	}
-	parked := f.open(ref, memory.SlotExtract, 0, 13, 14)
-	done[memory.Slot](f.t)(f.s.AnswerSlot(ctx, store.SlotAnswer{SlotRef: of(parked), Answer: []byte("x"), Usage: usage, Time: f.now()}))
+	parked := f.open(ref, memory.JobExtract, 0, 13, 14)
+	done[memory.Job](f.t)(f.s.AnswerJob(ctx, store.JobAnswer{JobRef: of(parked), Answer: []byte("x"), Usage: usage, Time: f.now()}))
 	at := f.now()
-	done[memory.Slot](f.t)(f.s.FailSlot(ctx, store.SlotFailure{
-		SlotRef: of(parked), Attempts: 3, NotBefore: at.Add(time.Hour), Reason: "rate limited", Park: true, Usage: usage, Time: at,
+	done[memory.Job](f.t)(f.s.FailJob(ctx, store.JobFailure{
+		JobRef: of(parked), Attempts: 3, NotBefore: at.Add(time.Hour), Reason: "rate limited", Park: true, Usage: usage, Time: at,
 	}))
-	f.open(ref, memory.SlotExtract, 0, 15, 16)
+	f.open(ref, memory.JobExtract, 0, 15, 16)
 }
 
 // summaries stores leaves, one that merges them, a cumulative one and periods.
 func (f *filler) summaries(ref memory.SessionRef) {
 	f.t.Helper()
 	for i := range int64(4) {
-		f.node(ref, memory.SlotLeaf, 0, 1+4*i, 4+4*i, func(*memory.SummaryNode) {})
+		f.node(ref, memory.JobLeaf, 0, 1+4*i, 4+4*i, func(*memory.SummaryNode) {})
 	}
-	f.node(ref, memory.SlotMerge, 1, 1, 8, func(n *memory.SummaryNode) { n.Children = []string{"x", "y"} })
-	f.node(ref, memory.SlotMerge, 1, 9, 16, func(n *memory.SummaryNode) { n.Cumulative, n.Previous = true, "x" })
+	f.node(ref, memory.JobMerge, 1, 1, 8, func(n *memory.SummaryNode) { n.Children = []string{"x", "y"} })
+	f.node(ref, memory.JobMerge, 1, 9, 16, func(n *memory.SummaryNode) { n.Cumulative, n.Previous = true, "x" })
 	monday := time.Date(2026, 3, 2, 0, 0, 0, 0, time.UTC)
-	for i, kind := range []memory.SlotKind{memory.SlotWeek, memory.SlotMonth} {
+	for i, kind := range []memory.JobKind{memory.JobWeek, memory.JobMonth} {
 		day := monday.Unix() / 86400
 		f.node(ref, kind, 0, day, day+6, func(n *memory.SummaryNode) {
 			n.Kind, n.Session, n.SessionID = memory.SummaryKind(2+i), "", ""
@@ -164,16 +164,16 @@ func (f *filler) summaries(ref memory.SessionRef) {
 	}
 }
 
-func (f *filler) node(ref memory.SessionRef, kind memory.SlotKind, level int, from, to int64, change func(*memory.SummaryNode)) {
+func (f *filler) node(ref memory.SessionRef, kind memory.JobKind, level int, from, to int64, change func(*memory.SummaryNode)) {
 	f.t.Helper()
-	slot := f.open(ref, kind, level, from, to)
-	w := store.NodeWrite{User: ref.UserRef, Scope: slot.Scope, SlotID: slot.ID(), Time: f.now(), Node: memory.SummaryNode{
-		ID: memory.EffectID(slot.ID(), 0), Kind: memory.SummarySession, Session: slot.Session, SessionID: ref.SessionID, Level: level,
-		Range: slot.Range(), Generation: 1, Text: fmt.Sprint("words of ", from), Appended: 1, Tokens: memory.TokenCounts{O200K: 3, CL100K: 4},
+	job := f.open(ref, kind, level, from, to)
+	w := store.NodeWrite{User: ref.UserRef, Scope: job.Scope, JobID: job.ID(), Time: f.now(), Node: memory.SummaryNode{
+		ID: memory.EffectID(job.ID(), 0), Kind: memory.SummarySession, Session: job.Session, SessionID: ref.SessionID, Level: level,
+		Range: job.Range(), Generation: 1, Text: fmt.Sprint("words of ", from), Appended: 1, Tokens: memory.TokenCounts{O200K: 3, CL100K: 4},
 		Language: "ko", Model: "m", FromTime: copyTime, ToTime: copyTime.Add(time.Duration(to)), CreateTime: f.now(),
 	}}
 	w.Node.ToTime = copyTime.Add(time.Duration(to) * time.Minute)
-	if kind == memory.SlotLeaf {
+	if kind == memory.JobLeaf {
 		w.LookAt = copyTime.AddDate(0, 0, 7)
 	}
 	change(&w.Node)
@@ -188,7 +188,7 @@ func (f *filler) facts(user memory.UserRef) {
 		f.write(user, func(w *store.FactWrite) {
 			w.Changes = []store.FactChange{{Fact: f.fact(fmt.Sprintf("f%d", i)), Cause: memory.CauseExtracted}}
 			w.Quarantined = []memory.Quarantined{{
-				ID: fmt.Sprintf("q%d", 9-i), SessionID: "s", SlotID: "slot", Reason: "malformed", Operation: `{"op":1}`, Model: "m", Time: w.Time,
+				ID: fmt.Sprintf("q%d", 9-i), SessionID: "s", JobID: "slot", Reason: "malformed", Operation: `{"op":1}`, Model: "m", Time: w.Time,
 			}}
 		})
 	}
@@ -245,7 +245,7 @@ func (f *filler) vectors(user memory.UserRef, version int, ids ...string) {
 }
 
 // fillPlainly stores turns of two messages in ten sessions, and facts with a vector of 256 dimensions each.
-func fillPlainly(ctx context.Context, s store.Truth, turns, facts int) error {
+func fillPlainly(ctx context.Context, s store.PrimaryStore, turns, facts int) error {
 	user := memory.UserRef{Tenant: "t", UserID: "u"}
 	words := strings.Repeat("words of a message ", 20)
 	for i := range turns {

@@ -150,7 +150,7 @@ func TestACopyHoldsEveryRecordOfTheSource(t *testing.T) {
 			kinds["turn"]++
 		case r.Node != nil:
 			kinds["node"]++
-		case r.Slot != nil:
+		case r.Job != nil:
 			kinds["slot"]++
 		case r.Fact != nil:
 			kinds["fact"]++

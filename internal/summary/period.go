@@ -118,9 +118,9 @@ func mondayOf(name string) (time.Time, bool) {
 type PeriodInput struct {
 	Leaves        []memory.SummaryNode // of all sessions, of level 0
 	Weeks, Months []memory.SummaryNode // as stored
-	// Told are the names of the weeks that leaves belong to: nothing is left that any other stored week may contain. Nil
+	// Checkpoint are the names of the weeks that leaves belong to: nothing is left that any other stored week may contain. Nil
 	// where every stored week has some.
-	Told map[string]bool
+	Checkpoint map[string]bool
 	// Corrected are Marks.Corrected, Rebuilds are Marks.Rebuilds.
 	Corrected map[string]memory.SummaryNode
 	Rebuilds  map[string]int
@@ -177,7 +177,7 @@ func (in PeriodInput) monthSources() map[string]sources {
 		if corrected, ok := in.Corrected[name]; ok {
 			week = corrected
 		}
-		if period, err := ParsePeriod(memory.SummaryWeek, name, in.Location); err == nil && (in.Told == nil || in.Told[name]) {
+		if period, err := ParsePeriod(memory.SummaryWeek, name, in.Location); err == nil && (in.Checkpoint == nil || in.Checkpoint[name]) {
 			gather(out, MonthOf(period), week)
 		}
 	}

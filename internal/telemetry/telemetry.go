@@ -106,8 +106,8 @@ func (r *Recorder) Reranked(c rerank.Call) {
 	r.rerankSeconds.WithLabelValues(model).Observe(c.Duration.Seconds())
 }
 
-// SlotDone counts what became of a job.
-func (r *Recorder) SlotDone(kind memory.SlotKind, outcome string) {
+// JobDone counts what became of a job.
+func (r *Recorder) JobDone(kind memory.JobKind, outcome string) {
 	r.jobs.WithLabelValues(kind.String(), outcome).Inc()
 }
 

@@ -104,8 +104,8 @@ func TestMetricsCountWhatTheRecorderIsTold(t *testing.T) {
 	r := New(Options{Providers: Providers{Summary: "gpt-4o", Extraction: "gpt-4o-mini", Embedding: "builtin:static-256", Rerank: "rerank-v3.5"}, Now: clock})
 	r.WatchWork(WorkOptions{Waiting: func(context.Context) (int64, int64, error) { return 2, 300, nil }, Now: clock, Log: slog.New(slog.DiscardHandler), Work: work{stats: store.WorkStats{
 		Kinds: []store.KindStats{
-			{Kind: memory.SlotExtract, Open: 2, Parked: 1, Oldest: noon.Add(-90 * time.Second)},
-			{Kind: memory.SlotLeaf, Open: 1, Oldest: noon.Add(time.Hour)},
+			{Kind: memory.JobExtract, Open: 2, Parked: 1, Oldest: noon.Add(-90 * time.Second)},
+			{Kind: memory.JobLeaf, Open: 1, Oldest: noon.Add(time.Hour)},
 		},
 		Quarantined: map[string]int64{"subject": 4}, OldestTurn: noon.Add(-time.Minute),
 	}}})
@@ -115,7 +115,7 @@ func TestMetricsCountWhatTheRecorderIsTold(t *testing.T) {
 	r.ModelCalled(t.Context(), llm.Call{Operation: llm.OpExtract, Model: "gpt-4o-mini", Outcome: "transient", Usage: usage})
 	r.Embedded(t.Context(), embed.Call{Model: "builtin:static-256", Texts: 3, Outcome: "ok"})
 	r.Reranked(rerank.Call{Model: "rerank-v3.5", Documents: 50, Outcome: "late", Duration: time.Second})
-	r.SlotDone(memory.SlotExtract, "applied")
+	r.JobDone(memory.JobExtract, "applied")
 	r.Quarantined(extract.RejectQuote)
 	r.Refused(summary.RefusalShrunk)
 	r.Appended(2)

@@ -115,13 +115,13 @@ func (c *workCollector) collectVectors(ctx context.Context, gauge func(d *promet
 
 // everyKind adds the kinds of which there is nothing, so that a metric is 0 and not missing.
 func everyKind(some []store.KindStats) []store.KindStats {
-	byKind := map[memory.SlotKind]store.KindStats{}
+	byKind := map[memory.JobKind]store.KindStats{}
 	for _, s := range some {
 		byKind[s.Kind] = s
 	}
 	var all []store.KindStats
-	for _, k := range []memory.SlotKind{
-		memory.SlotExtract, memory.SlotLeaf, memory.SlotMerge, memory.SlotWeek, memory.SlotMonth, memory.SlotRebuild,
+	for _, k := range []memory.JobKind{
+		memory.JobExtract, memory.JobLeaf, memory.JobMerge, memory.JobWeek, memory.JobMonth, memory.JobRebuild,
 	} {
 		s := byKind[k]
 		s.Kind = k

@@ -42,7 +42,7 @@ type Feeder struct {
 
 // FeederStore is the part of the primary store that a Feeder reads, with its checkpoints.
 type FeederStore interface {
-	store.Feeds
+	store.ChangeFeed
 	store.Leases
 	RowStore
 }
@@ -85,7 +85,7 @@ type position struct {
 }
 
 type delayedMark struct {
-	store.FeedMark
+	store.CheckpointUpdate
 	due time.Time
 }
 
@@ -335,7 +335,7 @@ func (f *Feeder) advance(feed store.Feed) (store.Feed, bool) {
 	if !ok {
 		return feed, true
 	}
-	feed.Told = store.Told{Build: f.at.build, FeedPosition: p.told}
+	feed.Checkpoint = store.Checkpoint{Build: f.at.build, FeedPosition: p.told}
 	return feed, p.seen != feed.Head
 }
 
@@ -507,8 +507,8 @@ func (f *Feeder) putDone(pieces []piece) {
 			seen = p.told
 		}
 		f.ahead[keyOf(p.feed)] = position{told: p.told, seen: seen}
-		f.marks = append(f.marks, delayedMark{due: due, FeedMark: store.FeedMark{
-			Feed: p.feed, Build: f.at.build, Told: p.told, Seen: seen,
+		f.marks = append(f.marks, delayedMark{due: due, CheckpointUpdate: store.CheckpointUpdate{
+			Feed: p.feed, Build: f.at.build, Checkpoint: p.told, Seen: seen,
 		}})
 	}
 }
@@ -522,22 +522,22 @@ func (f *Feeder) mark(ctx context.Context) error {
 		}
 		return -1
 	})
-	last := map[feedKey]store.FeedMark{}
+	last := map[feedKey]store.CheckpointUpdate{}
 	for _, m := range f.marks[:n] {
-		last[keyOf(m.Feed)] = m.FeedMark
+		last[keyOf(m.Feed)] = m.CheckpointUpdate
 	}
 	f.marks = slices.Delete(f.marks, 0, n)
 	return f.markAll(ctx, last)
 }
 
-func (f *Feeder) markAll(ctx context.Context, marks map[feedKey]store.FeedMark) error {
+func (f *Feeder) markAll(ctx context.Context, marks map[feedKey]store.CheckpointUpdate) error {
 	g, marking := group.WithContext(ctx)
 	g.SetLimit(concurrentFeeds)
 	var mu sync.Mutex // of gone
 	var gone []feedKey
 	for key, m := range marks {
 		g.Go(func() error {
-			err := f.o.Store.MarkFeed(marking, m)
+			err := f.o.Store.SetCheckpoint(marking, m)
 			if memory.IsGone(err) || memory.ReasonOf(err) == memory.ReasonContention {
 				mu.Lock()
 				defer mu.Unlock()
@@ -551,7 +551,7 @@ func (f *Feeder) markAll(ctx context.Context, marks map[feedKey]store.FeedMark) 
 		return fmt.Errorf("mark what the view was told: %w", err)
 	}
 	for key, m := range marks {
-		if f.ahead[key].told == m.Told {
+		if f.ahead[key].told == m.Checkpoint {
 			delete(f.ahead, key)
 		}
 	}

@@ -375,8 +375,8 @@ func TestFeeder(t *testing.T) {
 			pass(time.Second)
 		}
 		feed, err := v.store.Feed(context.Background(), memory.ViewTranscript, chat)
-		if err != nil || feed.Told.Seq < 15 {
-			t.Errorf("told %d of 30, %v", feed.Told.Seq, err)
+		if err != nil || feed.Checkpoint.Seq < 15 {
+			t.Errorf("told %d of 30, %v", feed.Checkpoint.Seq, err)
 		}
 	})
 
@@ -515,8 +515,8 @@ func TestFeeder(t *testing.T) {
 		}
 		v.wantAllTold()
 		feed, err := v.store.Feed(context.Background(), memory.ViewVectors, bob.Session(""))
-		if err != nil || feed.Told.Version != 2 {
-			t.Errorf("told: %+v, %v", feed.Told, err)
+		if err != nil || feed.Checkpoint.Version != 2 {
+			t.Errorf("told: %+v, %v", feed.Checkpoint, err)
 		}
 	})
 
@@ -588,7 +588,7 @@ func TestReindex(t *testing.T) {
 		}
 		v.texts.set(true, "")
 		begun, err := r.Reindex(context.Background(), []memory.View{memory.ViewTranscript})
-		if err != nil || len(begun) != 1 || begun[0].ID != "reindex-transcript-2" || begun[0].State != memory.SlotOpen || begun[0].Total != 20 || begun[0].Done != 0 {
+		if err != nil || len(begun) != 1 || begun[0].ID != "reindex-transcript-2" || begun[0].State != memory.JobOpen || begun[0].Total != 20 || begun[0].Done != 0 {
 			t.Fatalf("begun: %+v, %v", begun, err)
 		}
 		pass(3 * time.Second)
@@ -599,7 +599,7 @@ func TestReindex(t *testing.T) {
 		v.texts.set(false, "")
 		pass(10 * time.Second)
 		got, err := r.Jobs(context.Background())
-		if err != nil || len(got) != 1 || got[0].State != memory.SlotApplied || got[0].Done != 20 || got[0].Reason != "" {
+		if err != nil || len(got) != 1 || got[0].State != memory.JobApplied || got[0].Done != 20 || got[0].Reason != "" {
 			t.Errorf("jobs: %+v, %v", got, err)
 		}
 		if n := len(v.textRows(memory.ViewTranscript, 2)); n != 20 {
@@ -628,7 +628,7 @@ func TestReindex(t *testing.T) {
 type watchedTruth struct {
 	*sqlitestore.Store
 	once   func()
-	marked func(store.FeedMark)
+	marked func(store.CheckpointUpdate)
 }
 
 func (w watchedTruth) FactsSince(ctx context.Context, user memory.UserRef, revision int64) (store.FactState, error) {
@@ -637,9 +637,9 @@ func (w watchedTruth) FactsSince(ctx context.Context, user memory.UserRef, revis
 	return state, err
 }
 
-func (w watchedTruth) MarkFeed(ctx context.Context, m store.FeedMark) error {
+func (w watchedTruth) SetCheckpoint(ctx context.Context, m store.CheckpointUpdate) error {
 	w.marked(m)
-	return w.Store.MarkFeed(ctx, m)
+	return w.Store.SetCheckpoint(ctx, m)
 }
 
 func TestMarksOfVectors(t *testing.T) {
@@ -648,7 +648,7 @@ func TestMarksOfVectors(t *testing.T) {
 		v.learn(bob, "likes tea")
 		v.embed(1, 2)
 		marks := 0
-		truth := watchedTruth{Store: v.store, once: sync.OnceFunc(func() { v.learn(bob, "likes coffee"); v.embed(1, 2) }), marked: func(m store.FeedMark) {
+		truth := watchedTruth{Store: v.store, once: sync.OnceFunc(func() { v.learn(bob, "likes coffee"); v.embed(1, 2) }), marked: func(m store.CheckpointUpdate) {
 			marks++
 			vectors, err := v.store.FactVectors(context.Background(), bob, 1, 0)
 			if err != nil {
@@ -656,8 +656,8 @@ func TestMarksOfVectors(t *testing.T) {
 			}
 			rows := v.vectorRows(firstVectors)
 			for _, x := range vectors {
-				if _, ok := rows[x.FactID]; !ok && x.No <= m.Told.No {
-					t.Errorf("vector %d is not in the view, which is marked up to %d", x.No, m.Told.No)
+				if _, ok := rows[x.FactID]; !ok && x.No <= m.Checkpoint.No {
+					t.Errorf("vector %d is not in the view, which is marked up to %d", x.No, m.Checkpoint.No)
 				}
 			}
 		}}

@@ -13,10 +13,10 @@ import (
 	"github.com/stratamem/strata/internal/store"
 )
 
-// MessageVectorTarget is memory.ViewTurns: the keys of all messages that have a vector of the active embedding version, by which
+// MessageVectorTarget is memory.ViewMessageVectors: the keys of all messages that have a vector of the active embedding version, by which
 // rank.Index.SearchTurns would compare them here. The vectors lie in the segments of the users' search indexes.
 func MessageVectorTarget(v store.VectorView) Target {
-	return Target{view: memory.ViewTurns, place: vectorPlace{v, memory.ViewTurns}, source: messageVectorSource{}}
+	return Target{view: memory.ViewMessageVectors, place: vectorPlace{v, memory.ViewMessageVectors}, source: messageVectorSource{}}
 }
 
 // messageVectorSource returns keys of messages. A feed goes on by segments; a key changes with the messages next to it, so those
@@ -72,7 +72,7 @@ const maxSegmentReads = 5
 
 func (messageVectorSource) read(ctx context.Context, s RowStore, what segmentsToRead) (segmentsRead, error) {
 	for reads := 1; ; reads++ {
-		state, err := s.Lexicon(ctx, store.LexiconQuery{User: what.user})
+		state, err := s.SearchIndex(ctx, store.SearchIndexQuery{User: what.user})
 		if err != nil {
 			return segmentsRead{}, fmt.Errorf("read the lexicon: %w", err)
 		}
@@ -253,7 +253,7 @@ func messageVectorRows(scope memory.ScopeKey, keys []rank.TurnKey) []row {
 
 // all reads all of the user's messages with a vector, by whether they were put into the view.
 func (t messageVectorSource) all(ctx context.Context, s VerifyStore, at space, user memory.UserRef) (segmentsRead, error) {
-	feed, err := s.Feed(ctx, memory.ViewTurns, user.Session(""))
+	feed, err := s.Feed(ctx, memory.ViewMessageVectors, user.Session(""))
 	if err != nil {
 		return segmentsRead{}, fmt.Errorf("read how far the view was told: %w", err)
 	}

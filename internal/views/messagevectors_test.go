@@ -34,13 +34,13 @@ func newIndexedUser(v *fixture, seed uint64) *indexedUser {
 	c := &indexedUser{
 		fixture: v, random: rand.New(rand.NewPCG(seed, 1)), docs: map[memory.Place]rank.Doc{}, seqs: map[memory.SessionKey]int64{},
 	}
-	c.scope = c.lexicon().Scope
+	c.scope = c.searchIndex().Scope
 	return c
 }
 
-func (c *indexedUser) lexicon() store.LexiconState {
+func (c *indexedUser) searchIndex() store.SearchIndexState {
 	c.t.Helper()
-	state, err := c.store.Lexicon(c.t.Context(), store.LexiconQuery{User: ada, MaxUnindexed: 1000})
+	state, err := c.store.SearchIndex(c.t.Context(), store.SearchIndexQuery{User: ada, MaxUnindexed: 1000})
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -100,7 +100,7 @@ func (c *indexedUser) read(nos ...int64) (docs []rank.Doc) {
 func (c *indexedUser) merge(all bool) {
 	c.t.Helper()
 	var nos []int64
-	for _, s := range c.lexicon().Segments {
+	for _, s := range c.searchIndex().Segments {
 		if all || c.random.IntN(2) == 0 {
 			nos = append(nos, s.No)
 		}
@@ -113,7 +113,7 @@ func (c *indexedUser) merge(all bool) {
 // embed gives all messages of a segment vectors.
 func (c *indexedUser) embed() {
 	c.t.Helper()
-	segments := c.lexicon().Segments
+	segments := c.searchIndex().Segments
 	if len(segments) == 0 {
 		return
 	}
@@ -141,7 +141,7 @@ func (c *indexedUser) feed() {
 	if err := <-done; err != nil {
 		c.t.Error(err)
 	}
-	if n := c.pending(memory.ViewTurns); n != 0 {
+	if n := c.pending(memory.ViewMessageVectors); n != 0 {
 		c.t.Errorf("%d feeds wait", n)
 	}
 }
@@ -162,7 +162,7 @@ func (c *indexedUser) wantKeys(build int64) {
 	x, query := rank.NewIndex(), []float32{.6, .8}
 	x.Add(all...)
 	hits, err := c.vectors.Search(context.Background(), store.VectorSearch{
-		Space: store.VectorSpace{View: memory.ViewTurns, Build: build, Version: 1, Dimension: 2}, Scope: c.scope, Vector: query, Limit: 1000,
+		Space: store.VectorSpace{View: memory.ViewMessageVectors, Build: build, Version: 1, Dimension: 2}, Scope: c.scope, Vector: query, Limit: 1000,
 	})
 	if err != nil {
 		c.t.Fatal(err)
@@ -205,7 +205,7 @@ func TestTheViewOfMessageVectors(t *testing.T) {
 			}
 			c.feed()
 			c.wantKeys(1)
-			if _, err := c.store.RebuildView(t.Context(), memory.ViewTurns, time.Now()); err != nil {
+			if _, err := c.store.RebuildView(t.Context(), memory.ViewMessageVectors, time.Now()); err != nil {
 				t.Fatal(err)
 			}
 			c.feed()
@@ -240,7 +240,7 @@ func TestTheViewOfMessageVectors(t *testing.T) {
 		before := c.puts
 		c.merge(true)
 		c.feed()
-		if c.puts != before || len(c.lexicon().Segments) != 1 {
+		if c.puts != before || len(c.searchIndex().Segments) != 1 {
 			t.Errorf("%d rows were put", c.puts-before)
 		}
 	})
@@ -277,10 +277,10 @@ func TestTheViewOfMessageVectors(t *testing.T) {
 		}
 		x := v.verifierOf(v.store, views.MessageVectorTarget(v.vectors))
 		wantChecks(t, v.verify(x, views.VerifyRepair), views.ViewCheck{
-			View: memory.ViewTurns, Checked: int64(len(rows)), Missing: 1, Stale: 1, Orphan: 1, Repaired: 3,
+			View: memory.ViewMessageVectors, Checked: int64(len(rows)), Missing: 1, Stale: 1, Orphan: 1, Repaired: 3,
 		})
 		c.wantKeys(1)
-		wantChecks(t, v.verify(x, views.VerifyDryRun), views.ViewCheck{View: memory.ViewTurns, Checked: int64(len(rows))})
+		wantChecks(t, v.verify(x, views.VerifyDryRun), views.ViewCheck{View: memory.ViewMessageVectors, Checked: int64(len(rows))})
 		c.put(c.said())
 		job := v.verify(x, views.VerifyDryRun)
 		if n := job.Checks[0].Wrong(); n != 0 {
@@ -289,7 +289,7 @@ func TestTheViewOfMessageVectors(t *testing.T) {
 	})
 }
 
-var turnSpace = store.VectorSpace{View: memory.ViewTurns, Build: 1, Version: 1, Dimension: 2}
+var turnSpace = store.VectorSpace{View: memory.ViewMessageVectors, Build: 1, Version: 1, Dimension: 2}
 
 func (c *indexedUser) rows() []store.RowState {
 	c.t.Helper()
@@ -335,7 +335,7 @@ func TestTheViewOfMessageVectorsAfterAMergeAroundALargerSegment(t *testing.T) {
 		c.put(run(1, 14))
 		c.put(run(15, 24))
 		c.put(run(25, 26))
-		s := c.lexicon().Segments
+		s := c.searchIndex().Segments
 		c.put(c.read(s[0].No, s[2].No), s[0].No, s[2].No) // numbered above the segment between
 		c.feed()
 		c.put(run(27, 28))

@@ -22,7 +22,7 @@ type Reindexer struct {
 
 // ReindexerOptions are what a Reindexer needs.
 type ReindexerOptions struct {
-	Store   store.Feeds
+	Store   store.ChangeFeed
 	Feeders []*Feeder        // of the views that are configured
 	Now     func() time.Time // time.Now when nil
 }
@@ -39,8 +39,8 @@ func NewReindexer(o ReindexerOptions) *Reindexer {
 type ReindexJob struct {
 	ID         string
 	View       memory.View
-	State      memory.SlotState // SlotOpen while it runs, SlotApplied when the view has caught up
-	Done       int64            // feeds of which the view has everything: sessions of the transcript, else users
+	State      memory.JobState // JobOpen while it runs, JobApplied when the view has caught up
+	Done       int64           // feeds of which the view has everything: sessions of the transcript, else users
 	Total      int64
 	Reason     string // why the view cannot be fed; "" when it can
 	UpdateTime time.Time
@@ -71,7 +71,7 @@ func (r *Reindexer) begin(ctx context.Context, f *Feeder) (ReindexJob, error) {
 	r.mu.Lock()
 	begun := r.begun[view]
 	r.mu.Unlock()
-	if job.State == memory.SlotOpen && job.ID == reindexID(view, begun) {
+	if job.State == memory.JobOpen && job.ID == reindexID(view, begun) {
 		return job, nil
 	}
 	build, err := r.o.Store.RebuildView(ctx, view, r.o.Now().UTC().Truncate(time.Microsecond))
@@ -115,7 +115,7 @@ func (r *Reindexer) job(ctx context.Context, f *Feeder) (ReindexJob, error) {
 		return ReindexJob{}, fmt.Errorf("count the view's feeds: %w", err)
 	}
 	job := ReindexJob{
-		ID: reindexID(view, build), View: view, State: memory.SlotApplied, Done: all - pending, Total: all,
+		ID: reindexID(view, build), View: view, State: memory.JobApplied, Done: all - pending, Total: all,
 		UpdateTime: r.o.Now().UTC().Truncate(time.Microsecond),
 	}
 	complete, err := r.isComplete(ctx, view, build)
@@ -123,7 +123,7 @@ func (r *Reindexer) job(ctx context.Context, f *Feeder) (ReindexJob, error) {
 		return ReindexJob{}, err
 	}
 	if !complete {
-		job.State, job.Reason = memory.SlotOpen, f.Trouble()
+		job.State, job.Reason = memory.JobOpen, f.Trouble()
 	}
 	return job, nil
 }
@@ -145,7 +145,7 @@ func (r *Reindexer) isComplete(ctx context.Context, view memory.View, build int6
 	if err != nil {
 		return false, fmt.Errorf("look for feeds of the view: %w", err)
 	}
-	if slices.ContainsFunc(feeds, func(f store.Feed) bool { return f.Told == (store.Told{}) }) {
+	if slices.ContainsFunc(feeds, func(f store.Feed) bool { return f.Checkpoint == (store.Checkpoint{}) }) {
 		return false, nil
 	}
 	r.mu.Lock()
@@ -186,7 +186,7 @@ func chooseViews(asked, configured []memory.View) ([]memory.View, error) {
 
 // settingOf returns the setting that a view needs.
 func settingOf(v memory.View) string {
-	if v == memory.ViewVectors || v == memory.ViewTurns {
+	if v == memory.ViewVectors || v == memory.ViewMessageVectors {
 		return "milvus-address"
 	}
 	return "elasticsearch-url"

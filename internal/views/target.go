@@ -80,7 +80,7 @@ type RowStore interface {
 	FactsSince(ctx context.Context, user memory.UserRef, revision int64) (store.FactState, error)
 	FactVectors(ctx context.Context, user memory.UserRef, version int, after int64) ([]store.FactVector, error)
 	Messages(ctx context.Context, q store.MessageQuery) ([]memory.Message, error)
-	Lexicon(ctx context.Context, q store.LexiconQuery) (store.LexiconState, error)
+	SearchIndex(ctx context.Context, q store.SearchIndexQuery) (store.SearchIndexState, error)
 	Segments(ctx context.Context, user memory.UserRef, nos []int64) ([]store.Segment, error)
 }
 
@@ -88,7 +88,7 @@ type RowStore interface {
 type rowSource interface {
 	// space must return where rows of the build belong, and false while that is not known.
 	space(ctx context.Context, s RowStore, build int64) (space, bool, error)
-	// changes must return what the view lacks of the feed after feed.Told.
+	// changes must return what the view lacks of the feed after feed.Checkpoint.
 	changes(ctx context.Context, s RowStore, at space, feed store.Feed) (piece, error)
 	// expected must return what the view must hold of the user. Its checkpoint must be read before what there is.
 	expected(ctx context.Context, s VerifyStore, at space, user memory.User) (expectation, error)

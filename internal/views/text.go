@@ -17,7 +17,7 @@ func (factSource) space(_ context.Context, _ RowStore, build int64) (space, bool
 }
 
 func (factSource) changes(ctx context.Context, s RowStore, _ space, feed store.Feed) (piece, error) {
-	facts, err := s.FactsSince(ctx, feed.User, feed.Told.Revision)
+	facts, err := s.FactsSince(ctx, feed.User, feed.Checkpoint.Revision)
 	if err != nil {
 		return piece{}, fmt.Errorf("read facts: %w", err)
 	}
@@ -56,12 +56,12 @@ func (transcriptSource) space(_ context.Context, _ RowStore, build int64) (space
 
 func (transcriptSource) changes(ctx context.Context, s RowStore, _ space, feed store.Feed) (piece, error) {
 	messages, err := s.Messages(ctx, store.MessageQuery{
-		Ref: feed.Session, After: feed.Told.Seq, Limit: pieceMessages, MaxBytes: pieceBytes,
+		Ref: feed.Session, After: feed.Checkpoint.Seq, Limit: pieceMessages, MaxBytes: pieceBytes,
 	})
 	if err != nil {
 		return piece{}, fmt.Errorf("read messages: %w", err)
 	}
-	p := piece{feed: feed, told: store.FeedPosition{Seq: feed.Told.Seq}}
+	p := piece{feed: feed, told: store.FeedPosition{Seq: feed.Checkpoint.Seq}}
 	for _, m := range messages {
 		p.told.Seq = m.Seq
 		if m.Recallable() {

@@ -48,10 +48,10 @@ func (c ViewCheck) plus(o ViewCheck) ViewCheck {
 type VerifyJob struct {
 	ID         string
 	Mode       VerifyMode
-	State      memory.SlotState // SlotOpen while it runs, SlotApplied when it is done, SlotParked when it gave up
-	Checks     []ViewCheck      // so far, one for each view
-	Users      int64            // compared so far, once for each view
-	Reason     string           // of the last failure; "" without one
+	State      memory.JobState // JobOpen while it runs, JobApplied when it is done, JobParked when it gave up
+	Checks     []ViewCheck     // so far, one for each view
+	Users      int64           // compared so far, once for each view
+	Reason     string          // of the last failure; "" without one
 	CreateTime time.Time
 	UpdateTime time.Time
 }
@@ -94,11 +94,11 @@ func (v *Verifier) Verify(_ context.Context, views []memory.View, mode VerifyMod
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if v.job != nil && v.job.State == memory.SlotOpen {
+	if v.job != nil && v.job.State == memory.JobOpen {
 		return v.running(mode)
 	}
 	now := v.now()
-	v.job = &VerifyJob{ID: fmt.Sprintf("verify-%d", now.UnixMicro()), Mode: mode, State: memory.SlotOpen, CreateTime: now, UpdateTime: now}
+	v.job = &VerifyJob{ID: fmt.Sprintf("verify-%d", now.UnixMicro()), Mode: mode, State: memory.JobOpen, CreateTime: now, UpdateTime: now}
 	walks := make([]*walk, len(targets))
 	for i, t := range targets {
 		v.job.Checks = append(v.job.Checks, ViewCheck{View: t.view})
@@ -191,11 +191,11 @@ func (v *Verifier) Run(ctx context.Context) error {
 }
 
 func (v *Verifier) run(ctx context.Context, walks []*walk) {
-	state := memory.SlotApplied
+	state := memory.JobApplied
 	for _, w := range walks {
 		if err := v.try(ctx, w); err != nil {
 			v.log.WarnContext(ctx, "a view could not be verified", "view", w.target.view.String(), "error", err)
-			state = memory.SlotParked
+			state = memory.JobParked
 			break
 		}
 	}

@@ -11,7 +11,7 @@ import (
 
 // VerifyStore is the part of the primary store that views are compared with.
 type VerifyStore interface {
-	store.Feeds
+	store.ChangeFeed
 	RowStore
 	Tenants(ctx context.Context) ([]string, error)
 	ListUsers(ctx context.Context, q store.UserQuery) ([]memory.User, error)
@@ -64,10 +64,10 @@ func (e expectation) differences(held map[rowKey]int64) []rowKey {
 // toldIn is the checkpoint of the feed in the space: none where it was put into another, as when it was
 // rebuilt since the space was looked up.
 func toldIn(at space, feed store.Feed) store.FeedPosition {
-	if feed.Told.Build != at.build || feed.Told.Version != at.version {
+	if feed.Checkpoint.Build != at.build || feed.Checkpoint.Version != at.version {
 		return store.FeedPosition{}
 	}
-	return feed.Told.FeedPosition
+	return feed.Checkpoint.FeedPosition
 }
 
 // expectFacts takes up facts: late are those that changed since the checkpoint, and those that waits says.

@@ -108,7 +108,7 @@ func (v *fixture) verify(x *views.Verifier, mode views.VerifyMode) views.VerifyJ
 // checks leave out what is 0.
 func wantChecks(t *testing.T, got views.VerifyJob, want ...views.ViewCheck) {
 	t.Helper()
-	if got.State != memory.SlotApplied || got.Reason != "" {
+	if got.State != memory.JobApplied || got.Reason != "" {
 		t.Errorf("the job ended as %s: %s", got.State, got.Reason)
 	}
 	if diff := cmp.Diff(want, got.Checks); diff != "" {
@@ -324,7 +324,7 @@ func TestVerify(t *testing.T) {
 			t.Errorf("%d users were compared", job.Users)
 		}
 		flaky.calls = 1000
-		if job = v.verify(x, views.VerifyRepair); job.State != memory.SlotParked || job.Reason == "" {
+		if job = v.verify(x, views.VerifyRepair); job.State != memory.JobParked || job.Reason == "" {
 			t.Errorf("the job ended as %s: %q", job.State, job.Reason)
 		}
 	})

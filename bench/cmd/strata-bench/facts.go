@@ -63,7 +63,7 @@ func seedFacts(ctx context.Context, data string, shape workload.Shape) error {
 }
 
 // seedFactsIn writes n facts of a user who exists.
-func seedFactsIn(ctx context.Context, st store.Truth, userID string, n int, shape workload.Shape) error {
+func seedFactsIn(ctx context.Context, st store.PrimaryStore, userID string, n int, shape workload.Shape) error {
 	ref := memory.UserRef{Tenant: "default", UserID: userID}
 	texts := workload.Shape{Seed: shape.Seed + 7}.Queries(n)
 	for i := 0; i < n; i += factsAtOnce {

@@ -26,7 +26,7 @@ const (
 	barTurnsSecond = 2000
 )
 
-// reindexFigure fills the truth, has the views made again, and measures how fast they are told.
+// reindexFigure fills the primary store, has the views made again, and measures how fast they are told.
 func reindexFigure(ctx context.Context, o options) (err error) {
 	b, err := backendtest.NewBackends()
 	if err != nil {
@@ -71,7 +71,7 @@ func reindexFigure(ctx context.Context, o options) (err error) {
 
 func fillForReindex(ctx context.Context, s *running, b backendtest.Backends, model *llmtest.Server) error {
 	shape := workload.W()
-	return withTruth(ctx, b, func(truth store.Truth) error {
+	return withTruth(ctx, b, func(truth store.PrimaryStore) error {
 		for u := range reindexUsers {
 			user := fmt.Sprintf("user-%02d", u)
 			for t := range reindexTurns / perTurn {

@@ -45,7 +45,7 @@ func seamsFigure(ctx context.Context, o options) error {
 		total.add(d)
 	}
 	total.judge(o.report)
-	twin := seamsRun{name: "forgetful twin", fault: "forgetful", lives: lives(jobrunner.SeamAfterAnswer, o.seamsHits), workers: 1}
+	twin := seamsRun{name: "forgetful twin", fault: "forgetful", lives: lives(jobrunner.FailpointAfterAnswer, o.seamsHits), workers: 1}
 	d, err := twin.run(ctx, o)
 	if err != nil {
 		return fmt.Errorf("%s: %w", twin.name, err)
@@ -63,8 +63,8 @@ func seamsRuns(hits int) []seamsRun {
 	var runs []seamsRun
 	all := seamsRun{name: "all, 4 at once", fault: "none", workers: 4, slow: true}
 	for _, point := range []string{
-		jobrunner.SeamBeforeOpen, jobrunner.SeamAfterOpen, jobrunner.SeamBeforeAnswer, jobrunner.SeamAfterAnswer, jobrunner.SeamBeforeApply, jobrunner.SeamAfterApply,
-		jobrunner.SeamBeforeNode, jobrunner.SeamAfterNode, jobrunner.SeamBeforeDefer, jobrunner.SeamAfterDefer, indexing.SeamBeforeIndex, indexing.SeamAfterIndex,
+		jobrunner.FailpointBeforeOpen, jobrunner.FailpointAfterOpen, jobrunner.FailpointBeforeAnswer, jobrunner.FailpointAfterAnswer, jobrunner.FailpointBeforeApply, jobrunner.FailpointAfterApply,
+		jobrunner.FailpointBeforeNode, jobrunner.FailpointAfterNode, jobrunner.FailpointBeforeDefer, jobrunner.FailpointAfterDefer, indexing.FailpointBeforeIndex, indexing.FailpointAfterIndex,
 	} {
 		runs = append(runs, seamsRun{name: point, fault: "none", lives: lives(point, hits), workers: 1, slow: isIndex(point)})
 		all.lives = append(all.lives, lives(point, 1)...)
@@ -73,7 +73,7 @@ func seamsRuns(hits int) []seamsRun {
 }
 
 func isIndex(point string) bool {
-	return point == indexing.SeamBeforeIndex || point == indexing.SeamAfterIndex
+	return point == indexing.FailpointBeforeIndex || point == indexing.FailpointAfterIndex
 }
 
 // lives are the deaths at a point, each at another passing of it. A session is only put off when a server has just
@@ -84,8 +84,8 @@ func lives(point string, hits int) []string {
 		switch {
 		case isIndex(point):
 			out = append(out, point+":1")
-		case point == jobrunner.SeamBeforeDefer || point == jobrunner.SeamAfterDefer:
-			out = append(out, jobrunner.SeamAfterNode+":2", point+":1")
+		case point == jobrunner.FailpointBeforeDefer || point == jobrunner.FailpointAfterDefer:
+			out = append(out, jobrunner.FailpointAfterNode+":2", point+":1")
 		default:
 			out = append(out, fmt.Sprintf("%s:%d", point, 1+h%4*2))
 		}
@@ -99,7 +99,7 @@ func (r seamsRun) allowed() int {
 	n := 0
 	for _, seam := range r.lives {
 		n += r.workers - 1
-		if strings.HasPrefix(seam, jobrunner.SeamBeforeAnswer) {
+		if strings.HasPrefix(seam, jobrunner.FailpointBeforeAnswer) {
 			n++
 		}
 	}

@@ -59,7 +59,7 @@ func seed(ctx context.Context, o options, data string) (err error) {
 	return nil
 }
 
-func seedUser(ctx context.Context, st store.Truth, i int) error {
+func seedUser(ctx context.Context, st store.PrimaryStore, i int) error {
 	user := memory.UserRef{Tenant: "default", UserID: fmt.Sprintf("neighbour-%06d", i)}
 	for _, s := range workload.Neighbour(i).Conversations() {
 		if err := seedTurn(ctx, st, user.Session(s.ID), s.Messages, memory.ExtractAllow); err != nil {
@@ -70,7 +70,7 @@ func seedUser(ctx context.Context, st store.Truth, i int) error {
 }
 
 // seedTurn writes messages as one turn.
-func seedTurn(ctx context.Context, st store.Truth, ref memory.SessionRef, messages []memory.Message, extract memory.ExtractMode) error {
+func seedTurn(ctx context.Context, st store.PrimaryStore, ref memory.SessionRef, messages []memory.Message, extract memory.ExtractMode) error {
 	p := store.AppendParams{Ref: ref, Time: messages[0].CreateTime}
 	for _, m := range messages {
 		body, err := memory.BodyDigest(m)
@@ -87,7 +87,7 @@ func seedTurn(ctx context.Context, st store.Truth, ref memory.SessionRef, messag
 	return nil
 }
 
-func seedSegment(ctx context.Context, st store.Truth, user memory.UserRef) error {
+func seedSegment(ctx context.Context, st store.PrimaryStore, user memory.UserRef) error {
 	turns, err := st.PendingTurns(ctx, store.PendingQuery{User: user, MaxMessages: neighbourMessages()})
 	if err != nil {
 		return fmt.Errorf("read pending turns: %w", err)

@@ -62,7 +62,7 @@ func prepareTiers(ctx context.Context, s *running, b backendtest.Backends, model
 	if err := waitQuiet(ctx, memoryv1.NewWorkServiceClient(s.conn)); err != nil {
 		return err
 	}
-	return withTruth(ctx, b, func(truth store.Truth) error {
+	return withTruth(ctx, b, func(truth store.PrimaryStore) error {
 		if err := seedFactsIn(ctx, truth, figureUser, manyFacts, shape); err != nil {
 			return fmt.Errorf("seed facts: %w", err)
 		}
@@ -74,7 +74,7 @@ func prepareTiers(ctx context.Context, s *running, b backendtest.Backends, model
 }
 
 // withTruth opens the database beside the server, which may share it.
-func withTruth(ctx context.Context, b backendtest.Backends, do func(store.Truth) error) error {
+func withTruth(ctx context.Context, b backendtest.Backends, do func(store.PrimaryStore) error) error {
 	truth, err := mongostore.Open(ctx, mongostore.Options{URI: b.MongoDB, Database: b.Name})
 	if err != nil {
 		return err
@@ -83,7 +83,7 @@ func withTruth(ctx context.Context, b backendtest.Backends, do func(store.Truth)
 }
 
 // waitFed waits until no feed of any view waits.
-func waitFed(ctx context.Context, truth store.Feeds) error {
+func waitFed(ctx context.Context, truth store.ChangeFeed) error {
 	ctx, cancel := context.WithTimeout(ctx, fedWithin)
 	defer cancel()
 	return measure.Until(ctx, "feed the views", func(ctx context.Context) (bool, error) {

@@ -49,11 +49,11 @@ func run(ctx context.Context, args []string) error {
 	if err := fs.Parse(args); err != nil {
 		return err
 	}
-	deadly, err := seam(os.Getenv("STRATA_SEAM"))
+	deadly, err := failpoint(os.Getenv("STRATA_SEAM"))
 	if err != nil {
 		return err
 	}
-	a, err := app.New(ctx, cfg, app.Options{Log: slog.New(slog.DiscardHandler), Wrap: fault(ctx, os.Getenv("STRATA_FAULT")), Seams: deadly})
+	a, err := app.New(ctx, cfg, app.Options{Log: slog.New(slog.DiscardHandler), Wrap: fault(ctx, os.Getenv("STRATA_FAULT")), Failpoints: deadly})
 	if err != nil {
 		return err
 	}
@@ -61,18 +61,18 @@ func run(ctx context.Context, args []string) error {
 }
 
 // fault answers what stands between the program and its store.
-func fault(ctx context.Context, name string) func(store.Truth) store.Truth {
+func fault(ctx context.Context, name string) func(store.PrimaryStore) store.PrimaryStore {
 	switch name {
 	case "none":
 		return nil
 	case "forgetful":
-		return func(t store.Truth) store.Truth { return forgetful{t} }
+		return func(t store.PrimaryStore) store.PrimaryStore { return forgetful{t} }
 	}
-	return func(t store.Truth) store.Truth { return newHasty(ctx, t) }
+	return func(t store.PrimaryStore) store.PrimaryStore { return newHasty(ctx, t) }
 }
 
-// seam answers what ends the process at POINT:N; nil for "".
-func seam(at string) (func(string), error) {
+// failpoint answers what ends the process at POINT:N; nil for "".
+func failpoint(at string) (func(string), error) {
 	if at == "" {
 		return nil, nil
 	}
@@ -95,16 +95,16 @@ const linger = 50 * time.Millisecond
 
 // hasty answers Append at once and writes later: the fault that the crash figure is there to find.
 type hasty struct {
-	store.Truth
+	store.PrimaryStore
 	later chan store.AppendParams
 }
 
-func newHasty(ctx context.Context, t store.Truth) *hasty {
+func newHasty(ctx context.Context, t store.PrimaryStore) *hasty {
 	h := &hasty{t, make(chan store.AppendParams, 1<<16)}
 	go func() {
 		for p := range h.later {
 			time.Sleep(time.Until(p.Time.Add(linger)))
-			h.Truth.Append(ctx, p) //nolint:errcheck // sabotage: nobody is told
+			h.PrimaryStore.Append(ctx, p) //nolint:errcheck // sabotage: nobody is told
 		}
 	}()
 	return h
@@ -123,15 +123,15 @@ func (h *hasty) Append(_ context.Context, p store.AppendParams) (store.AppendRes
 
 // forgetful keeps the answers of models in memory only: what the journal is there to survive.
 type forgetful struct {
-	store.Truth
+	store.PrimaryStore
 }
 
-// AnswerSlot answers as if the slot had been written.
-func (f forgetful) AnswerSlot(ctx context.Context, p store.SlotAnswer) (memory.Slot, error) {
-	slot, err := f.Slot(ctx, p.SlotRef)
+// AnswerJob answers as if the job had been written.
+func (f forgetful) AnswerJob(ctx context.Context, p store.JobAnswer) (memory.Job, error) {
+	job, err := f.Job(ctx, p.JobRef)
 	if err != nil {
-		return slot, err
+		return job, err
 	}
-	slot.State, slot.Answer = memory.SlotAnswered, p.Answer
-	return slot, nil
+	job.State, job.Answer = memory.JobAnswered, p.Answer
+	return job, nil
 }

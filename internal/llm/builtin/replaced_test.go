@@ -48,7 +48,7 @@ func holdingAfter(t *testing.T, lines []string) (holding, learnt []string) {
 			t.Logf("refused as %s: %+v", r.Reason, r.Op)
 		}
 		state := extract.State{Facts: extract.NewFacts(slices.Collect(maps.Values(facts))...)}
-		for _, c := range extract.Decide(state, proposals, extract.Source{SlotID: fmt.Sprint(i), Now: m.CreateTime}).Changes {
+		for _, c := range extract.Decide(state, proposals, extract.Source{JobID: fmt.Sprint(i), Now: m.CreateTime}).Changes {
 			facts[c.Fact.ID] = c.Fact
 		}
 	}

@@ -86,7 +86,7 @@ func (v *View) name(space store.VectorSpace) string {
 }
 
 // kinds are what the rows of a view are called in the names of collections.
-var kinds = map[memory.View]string{memory.ViewVectors: "facts", memory.ViewTurns: "turns"}
+var kinds = map[memory.View]string{memory.ViewVectors: "facts", memory.ViewMessageVectors: "turns"}
 
 // parsed is what a collection's name encodes.
 type parsed struct {
@@ -102,8 +102,8 @@ func (v *View) parse(name string) (parsed, bool) {
 		return parsed{}, false
 	}
 	p := parsed{view: memory.ViewVectors}
-	if m[1] == kinds[memory.ViewTurns] {
-		p.view = memory.ViewTurns
+	if m[1] == kinds[memory.ViewMessageVectors] {
+		p.view = memory.ViewMessageVectors
 	}
 	p.schema, _ = strconv.Atoi(m[2]) // the pattern lets nothing through that is not a number
 	p.version, _ = strconv.Atoi(m[3])

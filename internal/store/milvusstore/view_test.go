@@ -252,7 +252,7 @@ func TestTheNewestSchemaIsTheCollections(t *testing.T) {
 
 func TestACollectionsNameSaysItsSpace(t *testing.T) {
 	v := &View{prefix: "strata", schema: schema{Version: 1}}
-	for _, view := range []memory.View{memory.ViewVectors, memory.ViewTurns} {
+	for _, view := range []memory.View{memory.ViewVectors, memory.ViewMessageVectors} {
 		space := store.VectorSpace{View: view, Build: 12, Version: 3, Dimension: 8}
 		if got, ok := v.parse(v.name(space)); !ok || got != (parsed{view: view, schema: 1, version: 3, build: 12}) {
 			t.Errorf("%+v, %v", got, ok)

@@ -25,9 +25,9 @@ const (
 // to, commits it. After that every caller that finds it there copies it to the other collections: see applyCommitted.
 type applyingDoc struct {
 	Change      int64             `bson:"change"` // the user's fact revision that it leads to
-	Slot        string            `bson:"slot"`
+	Job         string            `bson:"slot"`
 	Reason      string            `bson:"reason,omitempty"`
-	Reverts     string            `bson:"reverts,omitempty"` // the slot whose effects it takes back
+	Reverts     string            `bson:"reverts,omitempty"` // the job whose effects it takes back
 	Receipt     []byte            `bson:"receipt,omitempty"`
 	Usage       memory.ModelUsage `bson:"usage"`
 	Time        int64             `bson:"time"`
@@ -66,17 +66,17 @@ func (s *factStore) ApplyFacts(ctx context.Context, w store.FactWrite) (int64, e
 	return p.Change, nil
 }
 
-// planned works out what the write does, against what is stored at its Base. It reports when the slot is final.
+// planned works out what the write does, against what is stored at its Base. It reports when the job is final.
 func (s *factStore) planned(ctx context.Context, u userDoc, w store.FactWrite) (doc applyingDoc, final bool, err error) {
 	p := planner{w: w, scope: u.Scope}
 	g, reading := group.WithContext(ctx)
 	g.Go(func() (err error) { p.known, err = s.factsOf(reading, u.Scope, w); return err })
 	g.Go(func() (err error) { p.doc.Versions, err = s.embeddingVersions(reading); return err })
 	switch {
-	case w.SlotID != "":
-		final, err = s.journal.slotIsFinal(ctx, u.Scope, w.SlotID)
+	case w.JobID != "":
+		final, err = s.journal.jobIsFinal(ctx, u.Scope, w.JobID)
 	case w.Reverts != "":
-		final, err = s.journal.slotIsReverted(ctx, u.Scope, w)
+		final, err = s.journal.jobIsReverted(ctx, u.Scope, w)
 	}
 	reads := s.failed("read facts to change", g.Wait())
 	if err != nil || final {
@@ -88,7 +88,7 @@ func (s *factStore) planned(ctx context.Context, u userDoc, w store.FactWrite) (
 	if u.FactRevision != w.Base {
 		return doc, false, store.Contention("the user's facts changed")
 	}
-	p.doc.Change, p.doc.Slot, p.doc.Reason, p.doc.Usage, p.doc.Time = w.Base+1, w.SlotID, w.Reason, w.Usage, micros(w.Time)
+	p.doc.Change, p.doc.Job, p.doc.Reason, p.doc.Usage, p.doc.Time = w.Base+1, w.JobID, w.Reason, w.Usage, micros(w.Time)
 	p.doc.Reverts, p.doc.Receipt = w.Reverts, w.Receipt
 	err = p.plan()
 	return p.doc, false, err
@@ -127,7 +127,7 @@ func (s *core) forbid(ctx context.Context, scope memory.ScopeKey, extract *memor
 // factOwner finds the user in the life that the write is for. Only a person's first write about a user names no life.
 func (s *factStore) factOwner(ctx context.Context, w store.FactWrite) (userDoc, error) {
 	u, err := s.appliedUser(ctx, w.User)
-	first := w.Scope == "" && w.SlotID == ""
+	first := w.Scope == "" && w.JobID == ""
 	if notFound(err) && first {
 		return s.ensureUser(ctx, w.User, w.Time)
 	}
@@ -173,7 +173,7 @@ func (p *planner) plan() error {
 	for i, q := range p.w.Quarantined {
 		p.doc.Quarantined = append(p.doc.Quarantined, quarantinedDoc{
 			Key: quarantinedKey(p.scope, p.doc.Change, i), Scope: p.scope, ID: q.ID, Time: micros(q.Time), SessionID: q.SessionID,
-			Slot: q.SlotID, Reason: q.Reason, Operation: text.Clip(q.Operation, maxOperation), Model: q.Model,
+			Job: q.JobID, Reason: q.Reason, Operation: text.Clip(q.Operation, maxOperation), Model: q.Model,
 		})
 	}
 	return nil
@@ -196,7 +196,7 @@ func (p *planner) change(ch store.FactChange, last map[string]int) error {
 	last[id] = len(p.doc.Revisions)
 	p.doc.Revisions = append(p.doc.Revisions, revisionDoc{
 		Key: revisionKey(p.scope, id, state.Revision), Scope: p.scope, Fact: id, Revision: state.Revision,
-		Cause: ch.Cause, Slot: p.w.SlotID, State: state,
+		Cause: ch.Cause, Job: p.w.JobID, State: state,
 	})
 	return nil
 }

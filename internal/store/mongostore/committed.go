@@ -256,17 +256,17 @@ func (s *factStore) countRefused(ctx context.Context, reason string, n int64) er
 	return err
 }
 
-// finish makes the slot final. One that is gone was erased with its session.
+// finish makes the job final. One that is gone was erased with its session.
 func (a *committedWrite) finish(ctx context.Context) error {
 	var err error
 	switch {
-	case a.w.Slot != "":
+	case a.w.Job != "":
 		w := store.FactWrite{Reason: a.w.Reason, Usage: a.w.Usage, Time: fromMicros(a.w.Time)}
-		err = a.s.journal.finishSlot(ctx, a.scope, a.w.Slot, w.AppliedSlot)
+		err = a.s.journal.finishJob(ctx, a.scope, a.w.Job, w.AppliedJob)
 	case a.w.Reverts != "":
-		err = a.s.journal.revertSlot(ctx, a.scope, a.w.Reverts, a.w.Receipt, fromMicros(a.w.Time))
+		err = a.s.journal.revertJob(ctx, a.scope, a.w.Reverts, a.w.Receipt, fromMicros(a.w.Time))
 	}
-	if memory.ReasonOf(err) == memory.ReasonSlotNotFound {
+	if memory.ReasonOf(err) == memory.ReasonJobNotFound {
 		return nil
 	}
 	return err

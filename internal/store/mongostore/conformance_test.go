@@ -19,7 +19,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestConformance(t *testing.T) {
 	backend.MongoDB(t)
-	storetest.Run(t, func(t *testing.T) store.Truth { return open(t, database(t)) }, storetest.Options{Writers: 16})
+	storetest.Run(t, func(t *testing.T) store.PrimaryStore { return open(t, database(t)) }, storetest.Options{Writers: 16})
 }
 
 // database names a database of the test's own and drops it at the end.

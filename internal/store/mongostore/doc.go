@@ -14,15 +14,15 @@
 //	                  request)
 //
 //	ApplyFacts        users.applying = write,      ──►    facts, fact_revisions, forgotten,  appliedUser, which calls
-//	                  users.fact_revision + 1             fact_vectors, quarantine, slot     applyCommitted
+//	                  users.fact_revision + 1             fact_vectors, quarantine, job     applyCommitted
 //
-//	PutSegment        lexicons.<user>: segments,   ──►    pending marks of turns cleared,    completedManifest
+//	PutSegment        search indexes.<user>: segments,   ──►    pending marks of turns cleared,    completedManifest
 //	RetireSegments    Clearing, Retiring, epoch + 1       data of old segments deleted
 //
 //	PutNode           nodes.<key>                  ──►    Under of covered nodes, cursor,    the worker that still
-//	                                                      slot made final last               holds the slot's work
+//	                                                      job made final last               holds the job's work
 //
-//	SplitSlot         slots.<key> marked as split  ──►    the two halves inserted            readHalves
+//	SplitJob         jobs.<key> marked as split  ──►    the two halves inserted            readHalves
 //
 //	PutFactVectors    users.last_vector_no         ──►    vectors up to it count             readers skip higher numbers
 //
@@ -39,16 +39,16 @@
 // applying changes only what is older than the write's revision, so a process that was held up for minutes cannot bring an older
 // state back; it last deletes what a later write has forgotten meanwhile.
 //
-// The manifest in lexicons names the segments of a user's search index. Data of a segment is stored before the manifest names it and
+// The manifest in search indexes names the segments of a user's search index. Data of a segment is stored before the manifest names it and
 // deleted after the manifest no longer does. Epoch orders the changes of pending marks: see manifestDoc.
 //
-// Jobs are changed by compare-and-set on a counter in the slot; what a change means is decided in package store (slots.go), for
+// Jobs are changed by compare-and-set on a counter in the job; what a change means is decided in package store (jobs.go), for
 // every driver alike.
 //
 // # Where to read
 //
 // open.go has the types: one for each role of the contract, over a core with the collections. append.go, plan.go, head.go and
-// queue.go are Append; applyfacts.go and committed.go are the writes of facts; lexicon.go and manifest.go the search index;
+// queue.go are Append; applyfacts.go and committed.go are the writes of facts; search index.go and manifest.go the search index;
 // journal.go the jobs. replicas_test.go and the tests named after these files stop a server between the two sides of the table
 // and let another one go on.
 package mongostore

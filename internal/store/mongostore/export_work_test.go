@@ -37,9 +37,9 @@ func (s *Store) HaltedRetirement(ctx context.Context, scope memory.ScopeKey) (Ha
 	return func(ctx context.Context) error { return s.completeManifest(ctx, m) }, err
 }
 
-// HaltedSplit is SplitSlot up to its commit point.
-func (s *Store) HaltedSplit(ctx context.Context, scope memory.ScopeKey, p store.SlotSplit) error {
-	_, err := s.changeSlot(ctx, scope, p.SlotRef, func(d slotDoc) (slotDoc, error) { return split(d, p) })
+// HaltedSplit is SplitJob up to its commit point.
+func (s *Store) HaltedSplit(ctx context.Context, scope memory.ScopeKey, p store.JobSplit) error {
+	_, err := s.changeJob(ctx, scope, p.JobRef, func(d jobDoc) (jobDoc, error) { return split(d, p) })
 	return err
 }
 
@@ -48,7 +48,7 @@ func (s *Store) SegmentData(ctx context.Context) (int64, error) {
 	return s.segments.CountDocuments(ctx, eq())
 }
 
-// Steadily calls read as Lexicon reads what is pending.
+// Steadily calls read as SearchIndex reads what is pending.
 func (s *Store) Steadily(ctx context.Context, scope memory.ScopeKey, read func() error) error {
 	_, err := s.steadily(ctx, scope, read)
 	return err

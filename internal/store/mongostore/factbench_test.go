@@ -71,15 +71,15 @@ func growTree(b *testing.B, s *mongostore.Store, ref memory.SessionRef) {
 	mustAppend(b, s, say(ref, ids...))
 	head := mustSession(b, s, ref)
 	put := func(level int, from, to int64) {
-		p := slotFrom(head, from, to)
+		p := jobFrom(head, from, to)
 		if level > 0 {
-			p.Kind, p.Level = memory.SlotMerge, level
+			p.Kind, p.Level = memory.JobMerge, level
 		}
-		slot := mustOpen(b, s, p)
+		job := mustOpen(b, s, p)
 		must(b, s.PutNode(b.Context(), store.NodeWrite{
-			User: ref.UserRef, Scope: head.ScopeKey, SlotID: slot.ID(), Time: morning,
+			User: ref.UserRef, Scope: head.ScopeKey, JobID: job.ID(), Time: morning,
 			Node: memory.SummaryNode{
-				ID: memory.EffectID(slot.ID(), 0), Kind: memory.SummarySession, Session: head.Key, Level: level, Generation: 1,
+				ID: memory.EffectID(job.ID(), 0), Kind: memory.SummarySession, Session: head.Key, Level: level, Generation: 1,
 				Range: memory.SeqRange{From: from, To: to}, Text: "words", FromTime: morning, ToTime: morning, CreateTime: morning,
 			},
 		}))

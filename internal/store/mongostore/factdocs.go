@@ -68,7 +68,7 @@ type revisionDoc struct {
 	Fact     string           `bson:"fact"`
 	Revision int64            `bson:"revision"`
 	Cause    memory.FactCause `bson:"cause"`
-	Slot     string           `bson:"slot"`
+	Job      string           `bson:"slot"`
 	State    factState        `bson:"state"`
 }
 
@@ -89,7 +89,7 @@ type quarantinedDoc struct {
 	ID        string          `bson:"id"`
 	Time      int64           `bson:"time"`
 	SessionID string          `bson:"session_id"`
-	Slot      string          `bson:"slot"`
+	Job       string          `bson:"slot"`
 	Reason    string          `bson:"reason"`
 	Operation string          `bson:"operation"`
 	Model     string          `bson:"model"`
@@ -192,7 +192,7 @@ func (d factState) sessions() []string {
 func (d factDoc) fact() memory.Fact { return d.State.fact(d.ID) }
 
 func (d revisionDoc) revision() memory.FactRevision {
-	return memory.FactRevision{Fact: d.State.fact(d.Fact), Cause: d.Cause, SlotID: d.Slot}
+	return memory.FactRevision{Fact: d.State.fact(d.Fact), Cause: d.Cause, JobID: d.Job}
 }
 
 // forgotten are the fact's keys, in order.
@@ -207,7 +207,7 @@ func (d forgottenDoc) forgotten() []store.Forgotten {
 
 func (d quarantinedDoc) quarantined() memory.Quarantined {
 	return memory.Quarantined{
-		ID: d.ID, SessionID: d.SessionID, SlotID: d.Slot, Reason: d.Reason, Operation: d.Operation, Model: d.Model,
+		ID: d.ID, SessionID: d.SessionID, JobID: d.Job, Reason: d.Reason, Operation: d.Operation, Model: d.Model,
 		Time: fromMicros(d.Time),
 	}
 }

@@ -53,7 +53,7 @@ func (s *factStore) factsSince(ctx context.Context, user memory.UserRef, revisio
 	if err != nil {
 		return state, false, err
 	}
-	state = store.FactState{Scope: u.Scope, Revision: u.FactRevision, Told: u.vectorCheckpoint()}
+	state = store.FactState{Scope: u.Scope, Revision: u.FactRevision, Checkpoint: u.vectorCheckpoint()}
 	if u.FactRevision <= revision {
 		return state, false, nil
 	}
@@ -73,10 +73,10 @@ func (s *factStore) factsSince(ctx context.Context, user memory.UserRef, revisio
 
 // vectorCheckpoint returns the checkpoint of the build that it names, whose space is kept until all feeds are in a later
 // one. A view that is being rebuilt has no checkpoint yet.
-func (d userDoc) vectorCheckpoint() store.Told {
+func (d userDoc) vectorCheckpoint() store.Checkpoint {
 	told := d.Feeds.Vectors.checkpoint()
 	if told.FeedPosition == (store.FeedPosition{}) {
-		return store.Told{}
+		return store.Checkpoint{}
 	}
 	return told
 }
@@ -157,8 +157,8 @@ func olderThan(field string, t time.Time, id string) bson.D {
 	return eq(field, eq("$lte", at), "$or", bson.A{eq(field, eq("$lt", at)), eq("id", eq("$gt", id))})
 }
 
-// FactsOfSlot implements store.Facts.
-func (s *factStore) FactsOfSlot(ctx context.Context, ref store.SlotRef) ([]string, error) {
+// FactsOfJob implements store.Facts.
+func (s *factStore) FactsOfJob(ctx context.Context, ref store.JobRef) ([]string, error) {
 	u, err := s.appliedUser(ctx, ref.User)
 	if err != nil {
 		return nil, err

@@ -81,23 +81,23 @@ func TestAServerDiesAfterItCommittedAWriteToFacts(t *testing.T) {
 		dead, next := open(t, name), open(t, name)
 		ref := learner.Session("s")
 		mustAppend(t, dead, say(ref, "1", "2"))
-		opening := slotFrom(mustSession(t, dead, ref), 1, 2)
-		opening.Kind = memory.SlotExtract
-		slot := mustOpen(t, dead, opening)
+		opening := jobFrom(mustSession(t, dead, ref), 1, 2)
+		opening.Kind = memory.JobExtract
+		job := mustOpen(t, dead, opening)
 		w := against(t, dead, learntFact("a"))
-		w.SlotID, w.Quarantined = slot.ID(), []memory.Quarantined{{ID: "q", Reason: "malformed", Operation: "{}", Time: morning}}
+		w.JobID, w.Quarantined = job.ID(), []memory.Quarantined{{ID: "q", Reason: "malformed", Operation: "{}", Time: morning}}
 		raw, err := dead.CommitFacts(t.Context(), w)
 		must(t, err)
 		after := factsOf(t, next)
 		same(t, []any{after.Revision, len(after.Facts)}, []any{int64(1), 1})
-		done, err := next.Slot(t.Context(), store.SlotRef{User: learner, ID: slot.ID()})
+		done, err := next.Job(t.Context(), store.JobRef{User: learner, ID: job.ID()})
 		must(t, err)
-		same(t, done.State, memory.SlotApplied)
+		same(t, done.State, memory.JobApplied)
 
 		must(t, dead.Spread(t.Context(), after.Scope, raw)) // done twice
-		applied(t, next, w)                                 // repeated by whoever takes the slot up
+		applied(t, next, w)                                 // repeated by whoever takes the job up
 		same(t, factsOf(t, next), after)
-		again, err := next.Slot(t.Context(), store.SlotRef{User: learner, ID: slot.ID()})
+		again, err := next.Job(t.Context(), store.JobRef{User: learner, ID: job.ID()})
 		must(t, err)
 		same(t, again, done)
 		stats, err := next.WorkStats(t.Context())

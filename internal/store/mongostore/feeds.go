@@ -30,8 +30,8 @@ func (s *feedStore) feedKind(view memory.View) (feedKind, error) {
 		return feedKind{s.users, "feeds.facts", "fact_revision", decodeFeed(userDoc.factFeed)}, nil
 	case memory.ViewTranscript:
 		return feedKind{s.conversations, "feed", "last_seq", decodeFeed(sessionDoc.transcriptFeed)}, nil
-	case memory.ViewTurns:
-		return feedKind{s.lexicons, "feed", "last_no", decodeFeed(manifestDoc.turnFeed)}, nil
+	case memory.ViewMessageVectors:
+		return feedKind{s.searchIndexs, "feed", "last_no", decodeFeed(manifestDoc.turnFeed)}, nil
 	}
 	return feedKind{}, fmt.Errorf("no such view: %d", view)
 }
@@ -57,21 +57,21 @@ func (d userDoc) factFeed() store.Feed { return d.feed(memory.ViewFacts, d.Feeds
 func (d userDoc) feed(view memory.View, f feedDoc) store.Feed {
 	return store.Feed{
 		View: view, User: d.ref(), Scope: d.Scope, Session: d.ref().Session(""),
-		Told: f.checkpoint(), Head: store.FeedPosition{Revision: d.FactRevision}, Since: orZero(f.At),
+		Checkpoint: f.checkpoint(), Head: store.FeedPosition{Revision: d.FactRevision}, Since: orZero(f.At),
 	}
 }
 
 func (d sessionDoc) transcriptFeed() store.Feed {
 	return store.Feed{
 		View: memory.ViewTranscript, User: d.ref().UserRef, Scope: d.Scope, Session: d.ref(), Key: d.Key,
-		Told: d.Feed.checkpoint(), Head: store.FeedPosition{Seq: d.LastSeq}, Since: orZero(d.Feed.At),
+		Checkpoint: d.Feed.checkpoint(), Head: store.FeedPosition{Seq: d.LastSeq}, Since: orZero(d.Feed.At),
 	}
 }
 
 // turnFeed does not know whose it is: see withUsers.
 func (m manifestDoc) turnFeed() store.Feed {
 	return store.Feed{
-		View: memory.ViewTurns, Scope: m.Scope, Told: m.Feed.checkpoint(), Head: store.FeedPosition{No: m.LastNo}, Since: orZero(m.Feed.At),
+		View: memory.ViewMessageVectors, Scope: m.Scope, Checkpoint: m.Feed.checkpoint(), Head: store.FeedPosition{No: m.LastNo}, Since: orZero(m.Feed.At),
 	}
 }
 
@@ -95,21 +95,21 @@ func (s *feedStore) withUsers(ctx context.Context, feeds []store.Feed) ([]store.
 	return out, nil
 }
 
-func (d feedDoc) checkpoint() store.Told {
-	return store.Told{Build: d.Build, FeedPosition: store.FeedPosition{
+func (d feedDoc) checkpoint() store.Checkpoint {
+	return store.Checkpoint{Build: d.Build, FeedPosition: store.FeedPosition{
 		Seq: d.Seq, Revision: d.Revision, Version: d.Version, No: d.No,
 	}}
 }
 
 // ofBuild returns the checkpoint if it belongs to the build, else none.
-func ofBuild(build int64, told store.Told) store.Told {
+func ofBuild(build int64, told store.Checkpoint) store.Checkpoint {
 	if told.Build != build {
-		return store.Told{}
+		return store.Checkpoint{}
 	}
 	return told
 }
 
-// PendingFeeds implements store.Feeds.
+// PendingFeeds implements store.ChangeFeed.
 func (s *feedStore) PendingFeeds(ctx context.Context, view memory.View, limit int) ([]store.Feed, error) {
 	kind, err := s.feedKind(view)
 	if err != nil {
@@ -132,10 +132,10 @@ func (s *feedStore) PendingFeeds(ctx context.Context, view memory.View, limit in
 		if err != nil {
 			return nil, s.failed("find pending feeds", err)
 		}
-		f.Told = ofBuild(build, f.Told)
+		f.Checkpoint = ofBuild(build, f.Checkpoint)
 		found = append(found, f)
 	}
-	if err := cursor.Err(); err != nil || view != memory.ViewTurns {
+	if err := cursor.Err(); err != nil || view != memory.ViewMessageVectors {
 		return found, s.failed("find pending feeds", err)
 	}
 	return s.withUsers(ctx, found)
@@ -145,14 +145,14 @@ func (k feedKind) pending() bson.D {
 	return eq(k.field+".at", bson.D{{Key: "$exists", Value: true}})
 }
 
-// Feed implements store.Feeds.
+// Feed implements store.ChangeFeed.
 func (s *feedStore) Feed(ctx context.Context, view memory.View, ref memory.SessionRef) (store.Feed, error) {
 	build, err := s.ViewBuild(ctx, view)
 	if err != nil {
 		return store.Feed{}, err
 	}
 	f, err := s.readFeed(ctx, view, ref)
-	f.Told = ofBuild(build, f.Told)
+	f.Checkpoint = ofBuild(build, f.Checkpoint)
 	return f, err
 }
 
@@ -179,9 +179,9 @@ func (s *feedStore) readFeed(ctx context.Context, view memory.View, ref memory.S
 	return f, err
 }
 
-// MarkFeed implements store.Feeds. It looks at the build before and after: RebuildView may come between and have passed
+// SetCheckpoint implements store.ChangeFeed. It looks at the build before and after: RebuildView may come between and have passed
 // the feed by.
-func (s *feedStore) MarkFeed(ctx context.Context, m store.FeedMark) error {
+func (s *feedStore) SetCheckpoint(ctx context.Context, m store.CheckpointUpdate) error {
 	kind, err := s.feedKind(m.View)
 	if err != nil {
 		return err
@@ -198,7 +198,7 @@ func (s *feedStore) MarkFeed(ctx context.Context, m store.FeedMark) error {
 	return nil
 }
 
-func (s *feedStore) inBuild(ctx context.Context, m store.FeedMark) error {
+func (s *feedStore) inBuild(ctx context.Context, m store.CheckpointUpdate) error {
 	build, err := s.ViewBuild(ctx, m.View)
 	if err == nil && build != m.Build {
 		err = store.Contention("the view is being built anew")
@@ -207,7 +207,7 @@ func (s *feedStore) inBuild(ctx context.Context, m store.FeedMark) error {
 }
 
 // markFeed leaves a feed waiting that changed since it was read.
-func (s *feedStore) markFeed(ctx context.Context, kind feedKind, m store.FeedMark) error {
+func (s *feedStore) markFeed(ctx context.Context, kind feedKind, m store.CheckpointUpdate) error {
 	told := bson.E{Key: "$set", Value: kind.checkpointFields(m)}
 	unchanged := append(kind.marked(m), kind.seen(m)...)
 	res, err := kind.documents.UpdateOne(ctx, unchanged, bson.D{told, {Key: "$unset", Value: eq(kind.field+".at", "")}})
@@ -222,7 +222,7 @@ func (s *feedStore) markFeed(ctx context.Context, kind feedKind, m store.FeedMar
 }
 
 // wake makes the feed wait again.
-func (s *feedStore) wake(ctx context.Context, kind feedKind, m store.FeedMark) error {
+func (s *feedStore) wake(ctx context.Context, kind feedKind, m store.CheckpointUpdate) error {
 	at := micros(m.Since)
 	if m.Since.IsZero() {
 		at = 1
@@ -231,7 +231,7 @@ func (s *feedStore) wake(ctx context.Context, kind feedKind, m store.FeedMark) e
 	return s.failed("mark feed", err)
 }
 
-func (k feedKind) id(m store.FeedMark) bson.D {
+func (k feedKind) id(m store.CheckpointUpdate) bson.D {
 	if m.View == memory.ViewTranscript {
 		return eq("_id", m.Key, "scope", m.Scope)
 	}
@@ -239,21 +239,21 @@ func (k feedKind) id(m store.FeedMark) bson.D {
 }
 
 // marked selects the feed in this life, unless a later build has reset it.
-func (k feedKind) marked(m store.FeedMark) bson.D {
+func (k feedKind) marked(m store.CheckpointUpdate) bson.D {
 	later := bson.D{{Key: "$gt", Value: m.Build}}
 	return append(k.id(m), bson.E{Key: k.field + ".reset", Value: bson.D{{Key: "$not", Value: later}}})
 }
 
 // seen holds for a feed that is as it was when it was read. Since is part of it: a new version of vectors changes no
 // position.
-func (k feedKind) seen(m store.FeedMark) bson.D {
+func (k feedKind) seen(m store.CheckpointUpdate) bson.D {
 	head := eq("fact_revision", m.Seen.Revision)
 	switch m.View {
 	case memory.ViewTranscript:
 		head = eq("last_seq", m.Seen.Seq)
 	case memory.ViewVectors:
 		head = append(head, bson.E{Key: "last_vector_no", Value: m.Seen.No})
-	case memory.ViewTurns:
+	case memory.ViewMessageVectors:
 		head = eq("last_no", m.Seen.No)
 	case memory.ViewFacts:
 	}
@@ -263,12 +263,12 @@ func (k feedKind) seen(m store.FeedMark) bson.D {
 	return append(head, bson.E{Key: k.field + ".at", Value: micros(m.Since)})
 }
 
-func (k feedKind) checkpointFields(m store.FeedMark) bson.D {
-	in, t := k.field+".", m.Told
+func (k feedKind) checkpointFields(m store.CheckpointUpdate) bson.D {
+	in, t := k.field+".", m.Checkpoint
 	return eq(in+"build", m.Build, in+"seq", t.Seq, in+"revision", t.Revision, in+"version", t.Version, in+"no", t.No)
 }
 
-// CountFeeds implements store.Feeds.
+// CountFeeds implements store.ChangeFeed.
 func (s *feedStore) CountFeeds(ctx context.Context, view memory.View) (pending, all int64, err error) {
 	kind, err := s.feedKind(view)
 	if err != nil {
@@ -287,7 +287,7 @@ func (k feedKind) feeds() bson.D { return eq(k.position, bson.D{{Key: "$gt", Val
 // viewID is the document of meta that holds the view's build.
 func viewID(view memory.View) string { return "view/" + view.String() }
 
-// ViewBuild implements store.Feeds.
+// ViewBuild implements store.ChangeFeed.
 func (s *feedStore) ViewBuild(ctx context.Context, view memory.View) (int64, error) {
 	var doc struct {
 		Build int64 `bson:"build"`
@@ -299,7 +299,7 @@ func (s *feedStore) ViewBuild(ctx context.Context, view memory.View) (int64, err
 	return doc.Build, s.failed("read the build of a view", err)
 }
 
-// RebuildView implements store.Feeds. The build is raised first: what is marked from then on is refused or reset. What a
+// RebuildView implements store.ChangeFeed. The build is raised first: what is marked from then on is refused or reset. What a
 // later rebuild has reset stays as that left it.
 func (s *feedStore) RebuildView(ctx context.Context, view memory.View, at time.Time) (int64, error) {
 	kind, err := s.feedKind(view)

@@ -41,8 +41,8 @@ func TestMarksThatMeetARebuildLeaveEveryFeedPending(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, f := range again {
-		if f.Told != (store.Told{}) {
-			t.Errorf("a feed of the new build says it was told %+v", f.Told)
+		if f.Checkpoint != (store.Checkpoint{}) {
+			t.Errorf("a feed of the new build says it was told %+v", f.Checkpoint)
 		}
 	}
 }
@@ -50,12 +50,12 @@ func TestMarksThatMeetARebuildLeaveEveryFeedPending(t *testing.T) {
 // markOld marks the feed as told in the first build until that is refused.
 func markOld(t *testing.T, s *mongostore.Store, f store.Feed) {
 	for {
-		err := s.MarkFeed(t.Context(), store.FeedMark{Feed: f, Build: 1, Told: f.Head, Seen: f.Head})
+		err := s.SetCheckpoint(t.Context(), store.CheckpointUpdate{Feed: f, Build: 1, Checkpoint: f.Head, Seen: f.Head})
 		if memory.ReasonOf(err) == memory.ReasonContention {
 			return
 		}
 		if err != nil {
-			t.Errorf("MarkFeed: %v", err)
+			t.Errorf("SetCheckpoint: %v", err)
 			return
 		}
 	}

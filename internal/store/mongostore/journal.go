@@ -14,23 +14,23 @@ import (
 	"github.com/stratamem/strata/internal/store"
 )
 
-// slotDoc is a slot as it is stored. A session's cursor of a kind is the highest To of its slots of generation 1: each of
+// slotDoc is a job as it is stored. A session's cursor of a kind is the highest To of its jobs of generation 1: each of
 // them begins where the one before ends, which its id and the unique key of Prev see to.
-type slotDoc struct {
-	ID           string            `bson:"_id"`   // of memory.SlotKey
+type jobDoc struct {
+	ID           string            `bson:"_id"`   // of memory.JobKey
 	Moves        int64             `bson:"moves"` // counts the changes: a change succeeds only if the number is still the one that it read
 	Scope        memory.ScopeKey   `bson:"scope"`
 	Tenant       string            `bson:"tenant"`
 	UserID       string            `bson:"user_id"`
 	Session      memory.SessionKey `bson:"session"` // "" for weeks and months
 	SessionID    string            `bson:"session_id"`
-	Kind         memory.SlotKind   `bson:"kind"`
+	Kind         memory.JobKind    `bson:"kind"`
 	Level        int               `bson:"level"`
 	From         int64             `bson:"from"`
 	To           int64             `bson:"to"`
 	Generation   int               `bson:"generation"`
-	Prev         *int64            `bson:"prev,omitempty"` // the cursor that the slot moved
-	State        memory.SlotState  `bson:"state"`
+	Prev         *int64            `bson:"prev,omitempty"` // the cursor that the job moved
+	State        memory.JobState   `bson:"state"`
 	Live         bool              `bson:"live,omitempty"`     // not final, or split and a half may be missing
 	SplitAt      int64             `bson:"split_at,omitempty"` // while a half may be missing
 	Answer       *[]byte           `bson:"answer,omitempty"`   // nil for none; an empty answer is an answer
@@ -47,43 +47,43 @@ type slotDoc struct {
 	UpdateTime   int64             `bson:"update_time"`
 }
 
-// encodeSlot is the document of a slot that is stored for the first time.
-func encodeSlot(slot memory.Slot) slotDoc {
-	d := slotDoc{
-		ID: slot.ID(), Scope: slot.Scope, Tenant: slot.User.Tenant, UserID: slot.User.UserID,
-		Session: slot.Session, SessionID: slot.SessionID, Kind: slot.Kind, Level: slot.Level,
-		From: slot.From, To: slot.To, Generation: slot.Generation, CreateTime: micros(slot.CreateTime),
+// encodeJob is the document of a job that is stored for the first time.
+func encodeJob(job memory.Job) jobDoc {
+	d := jobDoc{
+		ID: job.ID(), Scope: job.Scope, Tenant: job.User.Tenant, UserID: job.User.UserID,
+		Session: job.Session, SessionID: job.SessionID, Kind: job.Kind, Level: job.Level,
+		From: job.From, To: job.To, Generation: job.Generation, CreateTime: micros(job.CreateTime),
 	}
-	if movesCursor(slot.SlotKey) {
-		prev := slot.From - 1
+	if movesCursor(job.JobKey) {
+		prev := job.From - 1
 		d.Prev = &prev
 	}
-	return d.with(slot)
+	return d.with(job)
 }
 
-// movesCursor reports whether the next slot of the kind begins behind this one. The place of all others follows from
-// other slots.
-func movesCursor(k memory.SlotKey) bool {
-	return k.Generation == 1 && (k.Kind == memory.SlotExtract || k.Kind == memory.SlotLeaf)
+// movesCursor reports whether the next job of the kind begins behind this one. The place of all others follows from
+// other jobs.
+func movesCursor(k memory.JobKey) bool {
+	return k.Generation == 1 && (k.Kind == memory.JobExtract || k.Kind == memory.JobLeaf)
 }
 
-// with is the document with what changes of a slot.
-func (d slotDoc) with(slot memory.Slot) slotDoc {
-	d.State, d.Live, d.Answer = slot.State, !slot.State.IsFinal(), nil
-	if slot.Answer != nil {
-		d.Answer = &slot.Answer
+// with is the document with what changes of a job.
+func (d jobDoc) with(job memory.Job) jobDoc {
+	d.State, d.Live, d.Answer = job.State, !job.State.IsFinal(), nil
+	if job.Answer != nil {
+		d.Answer = &job.Answer
 	}
-	d.Attempts, d.NotBefore, d.Reason = slot.Attempts, orNever(slot.NotBefore), slot.Reason
-	d.FailingSince = orNever(slot.FailingSince)
-	d.Owner, d.LeaseUntil = slot.Owner, orNever(slot.LeaseUntil)
-	d.Calls, d.InputTokens, d.OutputTokens = slot.Usage.Calls, slot.Usage.InputTokens, slot.Usage.OutputTokens
-	d.UpdateTime = micros(slot.UpdateTime)
+	d.Attempts, d.NotBefore, d.Reason = job.Attempts, orNever(job.NotBefore), job.Reason
+	d.FailingSince = orNever(job.FailingSince)
+	d.Owner, d.LeaseUntil = job.Owner, orNever(job.LeaseUntil)
+	d.Calls, d.InputTokens, d.OutputTokens = job.Usage.Calls, job.Usage.InputTokens, job.Usage.OutputTokens
+	d.UpdateTime = micros(job.UpdateTime)
 	return d
 }
 
-func (d slotDoc) slot() memory.Slot {
-	slot := memory.Slot{
-		SlotKey: memory.SlotKey{
+func (d jobDoc) job() memory.Job {
+	job := memory.Job{
+		JobKey: memory.JobKey{
 			Scope: d.Scope, Session: d.Session, Kind: d.Kind, Level: d.Level, From: d.From, Generation: d.Generation,
 		},
 		User: memory.UserRef{Tenant: d.Tenant, UserID: d.UserID}, SessionID: d.SessionID, To: d.To,
@@ -94,39 +94,39 @@ func (d slotDoc) slot() memory.Slot {
 		CreateTime: fromMicros(d.CreateTime), UpdateTime: fromMicros(d.UpdateTime),
 	}
 	if d.Answer != nil {
-		slot.Answer = append([]byte{}, *d.Answer...)
+		job.Answer = append([]byte{}, *d.Answer...)
 	}
-	return slot
+	return job
 }
 
-func slotsOf(docs []slotDoc) []memory.Slot {
-	slots := make([]memory.Slot, len(docs))
+func jobsOf(docs []jobDoc) []memory.Job {
+	slots := make([]memory.Job, len(docs))
 	for i, d := range docs {
-		slots[i] = d.slot()
+		slots[i] = d.job()
 	}
 	return slots
 }
 
-// OpenSlot implements store.Journal. The insert fixes the range: of two that begin behind the same cursor one is refused
+// OpenJob implements store.Journal. The insert fixes the range: of two that begin behind the same cursor one is refused
 // by the unique keys, whatever the ends.
-func (s *journal) OpenSlot(ctx context.Context, p store.SlotOpening) (memory.Slot, error) {
+func (s *journal) OpenJob(ctx context.Context, p store.JobOpening) (memory.Job, error) {
 	if err := s.inLife(ctx, p.User, p.Scope); err != nil {
-		return memory.Slot{}, err
+		return memory.Job{}, err
 	}
-	ref := store.SlotRef{User: p.User, ID: p.ID()}
-	d, err := s.findSlot(ctx, p.Scope, ref)
-	if memory.ReasonOf(err) != memory.ReasonSlotNotFound {
-		return d.slot(), err
+	ref := store.JobRef{User: p.User, ID: p.ID()}
+	d, err := s.findJob(ctx, p.Scope, ref)
+	if memory.ReasonOf(err) != memory.ReasonJobNotFound {
+		return d.job(), err
 	}
 	sessionID, err := s.checkRange(ctx, p)
 	if memory.ReasonOf(err) == memory.ReasonContention {
 		return s.openedBefore(ctx, p.Scope, ref)
 	}
 	if err != nil {
-		return memory.Slot{}, err
+		return memory.Job{}, err
 	}
-	d = encodeSlot(memory.Slot{
-		SlotKey: p.SlotKey, User: p.User, SessionID: sessionID, To: p.To, State: memory.SlotOpen,
+	d = encodeJob(memory.Job{
+		JobKey: p.JobKey, User: p.User, SessionID: sessionID, To: p.To, State: memory.JobOpen,
 		Owner: p.Owner, LeaseUntil: p.Until, CreateTime: p.Time, UpdateTime: p.Time,
 	})
 	_, err = s.slots.InsertOne(ctx, d)
@@ -134,9 +134,9 @@ func (s *journal) OpenSlot(ctx context.Context, p store.SlotOpening) (memory.Slo
 		return s.openedBefore(ctx, p.Scope, ref)
 	}
 	if err != nil {
-		return memory.Slot{}, uncertain("open slot", err)
+		return memory.Job{}, uncertain("open slot", err)
 	}
-	return d.slot(), nil
+	return d.job(), nil
 }
 
 // inLife reports USER_NOT_FOUND for a user who does not exist, or lives another life.
@@ -148,20 +148,20 @@ func (s *core) inLife(ctx context.Context, user memory.UserRef, scope memory.Sco
 	return err
 }
 
-// openedBefore returns the slot if somebody inserted it meanwhile; else it was another range.
-func (s *journal) openedBefore(ctx context.Context, scope memory.ScopeKey, ref store.SlotRef) (memory.Slot, error) {
-	d, err := s.findSlot(ctx, scope, ref)
-	if memory.ReasonOf(err) == memory.ReasonSlotNotFound {
+// openedBefore returns the job if somebody inserted it meanwhile; else it was another range.
+func (s *journal) openedBefore(ctx context.Context, scope memory.ScopeKey, ref store.JobRef) (memory.Job, error) {
+	d, err := s.findJob(ctx, scope, ref)
+	if memory.ReasonOf(err) == memory.ReasonJobNotFound {
 		err = store.Contention("another range was fixed first")
 	}
 	if err != nil {
-		return memory.Slot{}, err
+		return memory.Job{}, err
 	}
-	return d.slot(), nil
+	return d.job(), nil
 }
 
-// checkRange finds the id of the slot's session, "" for a week or month, and refuses a range that cannot follow.
-func (s *journal) checkRange(ctx context.Context, p store.SlotOpening) (sessionID string, err error) {
+// checkRange finds the id of the job's session, "" for a week or month, and refuses a range that cannot follow.
+func (s *journal) checkRange(ctx context.Context, p store.JobOpening) (sessionID string, err error) {
 	if p.Session == "" {
 		return "", nil
 	}
@@ -170,7 +170,7 @@ func (s *journal) checkRange(ctx context.Context, p store.SlotOpening) (sessionI
 	if errors.Is(err, mongo.ErrNoDocuments) {
 		return "", incarnationNotFound(p.User)
 	}
-	if err != nil || !movesCursor(p.SlotKey) {
+	if err != nil || !movesCursor(p.JobKey) {
 		return d.SessionID, s.failed("find session", err)
 	}
 	if p.To < p.From || p.To > d.LastSeq {
@@ -191,10 +191,10 @@ func incarnationNotFound(u memory.UserRef) error {
 	}
 }
 
-// cursor returns where the session's last slot of the kind ends; 0 before the first. The sort names the index in full,
-// although the filter fixes all but its end: the test server took 58 ms for 2,000 slots without, 13 ms with it.
-func (s *journal) cursor(ctx context.Context, session memory.SessionKey, kind memory.SlotKind) (int64, error) {
-	var last slotDoc
+// cursor returns where the session's last job of the kind ends; 0 before the first. The sort names the index in full,
+// although the filter fixes all but its end: the test server took 58 ms for 2,000 jobs without, 13 ms with it.
+func (s *journal) cursor(ctx context.Context, session memory.SessionKey, kind memory.JobKind) (int64, error) {
+	var last jobDoc
 	err := s.slots.FindOne(ctx, eq("session", session, "kind", kind, "generation", 1),
 		options.FindOne().SetSort(eq("session", 1, "kind", 1, "generation", 1, "to", -1)).SetProjection(eq("to", 1))).Decode(&last)
 	if errors.Is(err, mongo.ErrNoDocuments) {
@@ -203,12 +203,12 @@ func (s *journal) cursor(ctx context.Context, session memory.SessionKey, kind me
 	return last.To, s.failed("find the last slot", err)
 }
 
-// findSlot reads a slot of the user.
-func (s *journal) findSlot(ctx context.Context, scope memory.ScopeKey, ref store.SlotRef) (slotDoc, error) {
-	var d slotDoc
+// findJob reads a job of the user.
+func (s *journal) findJob(ctx context.Context, scope memory.ScopeKey, ref store.JobRef) (jobDoc, error) {
+	var d jobDoc
 	err := s.slots.FindOne(ctx, eq("_id", ref.ID, "scope", scope)).Decode(&d)
 	if errors.Is(err, mongo.ErrNoDocuments) {
-		return d, store.SlotNotFound(ref.User, ref.ID)
+		return d, store.JobNotFound(ref.User, ref.ID)
 	}
 	if err != nil {
 		return d, s.failed("find slot", err)
@@ -216,19 +216,19 @@ func (s *journal) findSlot(ctx context.Context, scope memory.ScopeKey, ref store
 	return d, s.completeSplit(ctx, d)
 }
 
-// findSlotOf is findSlot for those who do not know the user's scope.
-func (s *journal) findSlotOf(ctx context.Context, ref store.SlotRef) (slotDoc, error) {
+// findJobOf is findJob for those who do not know the user's scope.
+func (s *journal) findJobOf(ctx context.Context, ref store.JobRef) (jobDoc, error) {
 	u, err := s.scope(ctx, ref.User)
 	if err != nil {
-		return slotDoc{}, err
+		return jobDoc{}, err
 	}
-	return s.findSlot(ctx, u.Scope, ref)
+	return s.findJob(ctx, u.Scope, ref)
 }
 
-// findSlots reads slots. Where one of them is split and its halves may be missing, it inserts those and reads again.
-func (s *journal) findSlots(ctx context.Context, filter bson.D, o *options.FindOptionsBuilder) ([]slotDoc, error) {
+// findJobs reads jobs. Where one of them is split and its halves may be missing, it inserts those and reads again.
+func (s *journal) findJobs(ctx context.Context, filter bson.D, o *options.FindOptionsBuilder) ([]jobDoc, error) {
 	for {
-		docs, err := readAll[slotDoc](ctx, s.slots, filter, o)
+		docs, err := readAll[jobDoc](ctx, s.slots, filter, o)
 		if err != nil {
 			return nil, s.failed("find slots", err)
 		}
@@ -248,131 +248,131 @@ func (s *journal) findSlots(ctx context.Context, filter bson.D, o *options.FindO
 // maxMoves bounds how often a change is decided anew because others outran it. Each time one of them has succeeded.
 const maxMoves = 50
 
-// changeSlot stores what change makes of the slot, and returns what is stored. change may be called again.
-func (s *journal) changeSlot(ctx context.Context, scope memory.ScopeKey, ref store.SlotRef, change func(slotDoc) (slotDoc, error)) (slotDoc, error) {
+// changeJob stores what change makes of the job, and returns what is stored. change may be called again.
+func (s *journal) changeJob(ctx context.Context, scope memory.ScopeKey, ref store.JobRef, change func(jobDoc) (jobDoc, error)) (jobDoc, error) {
 	for range maxMoves {
-		was, err := s.findSlot(ctx, scope, ref)
+		was, err := s.findJob(ctx, scope, ref)
 		if err != nil {
-			return slotDoc{}, err
+			return jobDoc{}, err
 		}
 		now, err := change(was)
-		if errors.Is(err, store.ErrSlotAsIs) {
+		if errors.Is(err, store.ErrJobAsIs) {
 			return was, nil
 		}
 		if err != nil {
-			return slotDoc{}, err
+			return jobDoc{}, err
 		}
 		now.Moves++
 		res, err := s.slots.ReplaceOne(ctx, eq("_id", was.ID, "moves", was.Moves), now)
 		if err != nil {
-			return slotDoc{}, uncertain("change slot", err)
+			return jobDoc{}, uncertain("change slot", err)
 		}
 		if res.MatchedCount > 0 {
 			return now, nil
 		}
 	}
-	return slotDoc{}, store.Contention("others change the job")
+	return jobDoc{}, store.Contention("others change the job")
 }
 
-// moveSlot stores what move makes of the user's slot, and returns what is stored. move must bear being called again.
-func (s *journal) moveSlot(ctx context.Context, ref store.SlotRef, move func(memory.Slot) (memory.Slot, error)) (memory.Slot, error) {
+// moveJob stores what move makes of the user's job, and returns what is stored. move must bear being called again.
+func (s *journal) moveJob(ctx context.Context, ref store.JobRef, move func(memory.Job) (memory.Job, error)) (memory.Job, error) {
 	u, err := s.scope(ctx, ref.User)
 	if err != nil {
-		return memory.Slot{}, err
+		return memory.Job{}, err
 	}
-	d, err := s.changeSlot(ctx, u.Scope, ref, func(d slotDoc) (slotDoc, error) {
-		slot, err := move(d.slot())
-		return d.with(slot), err
+	d, err := s.changeJob(ctx, u.Scope, ref, func(d jobDoc) (jobDoc, error) {
+		job, err := move(d.job())
+		return d.with(job), err
 	})
 	if err != nil {
-		return memory.Slot{}, err
+		return memory.Job{}, err
 	}
-	return d.slot(), nil
+	return d.job(), nil
 }
 
-// ClaimSlot implements store.Journal.
-func (s *journal) ClaimSlot(ctx context.Context, p store.SlotClaim) (memory.Slot, error) {
-	return s.moveSlot(ctx, p.SlotRef, p.Move)
+// ClaimJob implements store.Journal.
+func (s *journal) ClaimJob(ctx context.Context, p store.JobClaim) (memory.Job, error) {
+	return s.moveJob(ctx, p.JobRef, p.Move)
 }
 
-// AnswerSlot implements store.Journal.
-func (s *journal) AnswerSlot(ctx context.Context, p store.SlotAnswer) (memory.Slot, error) {
-	return s.moveSlot(ctx, p.SlotRef, p.Move)
+// AnswerJob implements store.Journal.
+func (s *journal) AnswerJob(ctx context.Context, p store.JobAnswer) (memory.Job, error) {
+	return s.moveJob(ctx, p.JobRef, p.Move)
 }
 
-// FailSlot implements store.Journal.
-func (s *journal) FailSlot(ctx context.Context, p store.SlotFailure) (memory.Slot, error) {
-	return s.moveSlot(ctx, p.SlotRef, p.Move)
+// FailJob implements store.Journal.
+func (s *journal) FailJob(ctx context.Context, p store.JobFailure) (memory.Job, error) {
+	return s.moveJob(ctx, p.JobRef, p.Move)
 }
 
-// FinishSlot implements store.Journal.
-func (s *journal) FinishSlot(ctx context.Context, p store.SlotFinish) (memory.Slot, error) {
-	return s.moveSlot(ctx, p.SlotRef, p.Move)
+// FinishJob implements store.Journal.
+func (s *journal) FinishJob(ctx context.Context, p store.JobFinish) (memory.Job, error) {
+	return s.moveJob(ctx, p.JobRef, p.Move)
 }
 
-// finishSlot makes the slot what finished makes of it. A slot that is final stays as it is, so doing it
+// finishJob makes the job what finished makes of it. A job that is final stays as it is, so doing it
 // again is harmless.
-func (s *journal) finishSlot(ctx context.Context, scope memory.ScopeKey, slotID string, finished func(memory.Slot) memory.Slot) error {
-	_, err := s.changeSlot(ctx, scope, store.SlotRef{ID: slotID}, func(d slotDoc) (slotDoc, error) {
+func (s *journal) finishJob(ctx context.Context, scope memory.ScopeKey, jobID string, finished func(memory.Job) memory.Job) error {
+	_, err := s.changeJob(ctx, scope, store.JobRef{ID: jobID}, func(d jobDoc) (jobDoc, error) {
 		if d.State.IsFinal() {
-			return d, store.ErrSlotAsIs
+			return d, store.ErrJobAsIs
 		}
-		return d.with(finished(d.slot())), nil
+		return d.with(finished(d.job())), nil
 	})
 	return err
 }
 
-// slotIsFinal reports whether nothing will happen to the slot any more; JOB_NOT_FOUND when there is none.
-func (s *journal) slotIsFinal(ctx context.Context, scope memory.ScopeKey, slotID string) (bool, error) {
-	d, err := s.findSlot(ctx, scope, store.SlotRef{ID: slotID})
+// slotIsFinal reports whether nothing will happen to the job any more; JOB_NOT_FOUND when there is none.
+func (s *journal) jobIsFinal(ctx context.Context, scope memory.ScopeKey, jobID string) (bool, error) {
+	d, err := s.findJob(ctx, scope, store.JobRef{ID: jobID})
 	return d.State.IsFinal(), err
 }
 
-// slotIsReverted reports whether the slot that a write takes back was taken back already. One that cannot be is refused.
-func (s *journal) slotIsReverted(ctx context.Context, scope memory.ScopeKey, w store.FactWrite) (bool, error) {
-	d, err := s.findSlot(ctx, scope, store.SlotRef{User: w.User, ID: w.Reverts})
+// slotIsReverted reports whether the job that a write takes back was taken back already. One that cannot be is refused.
+func (s *journal) jobIsReverted(ctx context.Context, scope memory.ScopeKey, w store.FactWrite) (bool, error) {
+	d, err := s.findJob(ctx, scope, store.JobRef{User: w.User, ID: w.Reverts})
 	if err != nil {
 		return false, err
 	}
-	_, err = store.RevertedSlot(d.slot(), w.Receipt, w.Time)
-	if errors.Is(err, store.ErrSlotAsIs) {
+	_, err = store.RevertedJob(d.job(), w.Receipt, w.Time)
+	if errors.Is(err, store.ErrJobAsIs) {
 		return true, nil
 	}
 	return false, err
 }
 
-// revertSlot keeps that the effects of the slot were taken back; doing it again is harmless.
-func (s *journal) revertSlot(ctx context.Context, scope memory.ScopeKey, slotID string, receipt []byte, at time.Time) error {
-	_, err := s.changeSlot(ctx, scope, store.SlotRef{ID: slotID}, func(d slotDoc) (slotDoc, error) {
-		slot, err := store.RevertedSlot(d.slot(), receipt, at)
+// revertJob keeps that the effects of the job were taken back; doing it again is harmless.
+func (s *journal) revertJob(ctx context.Context, scope memory.ScopeKey, jobID string, receipt []byte, at time.Time) error {
+	_, err := s.changeJob(ctx, scope, store.JobRef{ID: jobID}, func(d jobDoc) (jobDoc, error) {
+		job, err := store.RevertedJob(d.job(), receipt, at)
 		if err != nil {
 			return d, err
 		}
-		return d.with(slot), nil
+		return d.with(job), nil
 	})
 	return err
 }
 
-// SplitSlot implements store.Journal. The change of the slot is the commit point; the next reader that finds the slot
+// SplitJob implements store.Journal. The change of the job is the commit point; the next reader that finds the job
 // without its halves inserts them.
-func (s *journal) SplitSlot(ctx context.Context, p store.SlotSplit) (halves [2]memory.Slot, err error) {
+func (s *journal) SplitJob(ctx context.Context, p store.JobSplit) (halves [2]memory.Job, err error) {
 	u, err := s.scope(ctx, p.User)
 	if err != nil {
 		return halves, err
 	}
-	d, err := s.changeSlot(ctx, u.Scope, p.SlotRef, func(d slotDoc) (slotDoc, error) { return split(d, p) })
+	d, err := s.changeJob(ctx, u.Scope, p.JobRef, func(d jobDoc) (jobDoc, error) { return split(d, p) })
 	if err != nil {
 		return halves, err
 	}
 	if err := s.completeSplit(ctx, d); err != nil {
 		return halves, err
 	}
-	return s.readHalves(ctx, u.Scope, d.slot())
+	return s.readHalves(ctx, u.Scope, d.job())
 }
 
-func split(d slotDoc, p store.SlotSplit) (slotDoc, error) {
-	if d.State == memory.SlotSplit {
-		return d, store.ErrSlotAsIs
+func split(d jobDoc, p store.JobSplit) (jobDoc, error) {
+	if d.State == memory.JobSplit {
+		return d, store.ErrJobAsIs
 	}
 	if d.State.IsFinal() {
 		return d, store.Contention("the job is " + d.State.String())
@@ -380,18 +380,18 @@ func split(d slotDoc, p store.SlotSplit) (slotDoc, error) {
 	if p.At < d.From || p.At >= d.To {
 		return d, fmt.Errorf("slot from %d to %d cannot be split after %d", d.From, d.To, p.At)
 	}
-	d = d.with(store.FinishedSlot(d.slot(), memory.SlotSplit, memory.ModelUsage{}, p.Time))
+	d = d.with(store.FinishedJob(d.job(), memory.JobSplit, memory.ModelUsage{}, p.Time))
 	d.Live, d.SplitAt = true, p.At
 	return d, nil
 }
 
-// completeSplit inserts the halves that a split slot may lack.
-func (s *journal) completeSplit(ctx context.Context, d slotDoc) error {
+// completeSplit inserts the halves that a split job may lack.
+func (s *journal) completeSplit(ctx context.Context, d jobDoc) error {
 	if d.SplitAt == 0 {
 		return nil
 	}
-	for _, half := range halvesOf(d.slot(), d.SplitAt) {
-		if _, err := s.slots.InsertOne(ctx, encodeSlot(half)); err != nil && !mongo.IsDuplicateKeyError(err) {
+	for _, half := range halvesOf(d.job(), d.SplitAt) {
+		if _, err := s.slots.InsertOne(ctx, encodeJob(half)); err != nil && !mongo.IsDuplicateKeyError(err) {
 			return uncertain("insert the half of a slot", err)
 		}
 	}
@@ -402,77 +402,77 @@ func (s *journal) completeSplit(ctx context.Context, d slotDoc) error {
 	return nil
 }
 
-// halvesOf are the slots that replace one that was split after a place.
-func halvesOf(slot memory.Slot, at int64) [2]memory.Slot {
-	half := func(from, to int64) memory.Slot {
-		return memory.Slot{
-			SlotKey: half(slot.SlotKey, from), User: slot.User, SessionID: slot.SessionID, To: to,
-			State: memory.SlotOpen, CreateTime: slot.UpdateTime, UpdateTime: slot.UpdateTime,
+// halvesOf are the jobs that replace one that was split after a place.
+func halvesOf(job memory.Job, at int64) [2]memory.Job {
+	half := func(from, to int64) memory.Job {
+		return memory.Job{
+			JobKey: half(job.JobKey, from), User: job.User, SessionID: job.SessionID, To: to,
+			State: memory.JobOpen, CreateTime: job.UpdateTime, UpdateTime: job.UpdateTime,
 		}
 	}
-	return [2]memory.Slot{half(slot.From, at), half(at+1, slot.To)}
+	return [2]memory.Job{half(job.From, at), half(at+1, job.To)}
 }
 
-// half is the key of the slot that takes over from a place on.
-func half(k memory.SlotKey, from int64) memory.SlotKey {
+// half is the key of the job that takes over from a place on.
+func half(k memory.JobKey, from int64) memory.JobKey {
 	k.From = from
 	k.Generation++
 	return k
 }
 
-// readHalves finds the slots that a split slot was replaced by: where the first one ends, the second one begins.
-func (s *journal) readHalves(ctx context.Context, scope memory.ScopeKey, slot memory.Slot) (halves [2]memory.Slot, err error) {
-	from := slot.From
+// readHalves finds the jobs that a split job was replaced by: where the first one ends, the second one begins.
+func (s *journal) readHalves(ctx context.Context, scope memory.ScopeKey, job memory.Job) (halves [2]memory.Job, err error) {
+	from := job.From
 	for i := range halves {
-		d, err := s.findSlot(ctx, scope, store.SlotRef{User: slot.User, ID: half(slot.SlotKey, from).ID()})
+		d, err := s.findJob(ctx, scope, store.JobRef{User: job.User, ID: half(job.JobKey, from).ID()})
 		if err != nil {
-			return [2]memory.Slot{}, err
+			return [2]memory.Job{}, err
 		}
-		halves[i] = d.slot()
+		halves[i] = d.job()
 		from = d.To + 1
 	}
 	return halves, nil
 }
 
-// RetrySlot implements store.Journal. It sets the time at which the work is looked at before the slot changes, so that a
-// crash in between hides no work, and again after it: a worker that read the slot as parked has then also read the earlier
+// RetryJob implements store.Journal. It sets the time at which the work is looked at before the job changes, so that a
+// crash in between hides no work, and again after it: a worker that read the job as parked has then also read the earlier
 // time, and defers nothing.
-func (s *journal) RetrySlot(ctx context.Context, p store.SlotRetry) (memory.Slot, error) {
-	was, err := s.findSlotOf(ctx, p.SlotRef)
+func (s *journal) RetryJob(ctx context.Context, p store.JobRetry) (memory.Job, error) {
+	was, err := s.findJobOf(ctx, p.JobRef)
 	if err != nil {
-		return memory.Slot{}, err
+		return memory.Job{}, err
 	}
-	if _, err := p.Move(was.slot()); err != nil {
-		return memory.Slot{}, err
+	if _, err := p.Move(was.job()); err != nil {
+		return memory.Job{}, err
 	}
 	if err := s.lookAt(ctx, was, p.Time.Add(-time.Microsecond)); err != nil {
-		return memory.Slot{}, err
+		return memory.Job{}, err
 	}
-	d, err := s.changeSlot(ctx, was.Scope, p.SlotRef, func(d slotDoc) (slotDoc, error) {
-		slot, err := p.Move(d.slot())
-		return d.with(slot), err
+	d, err := s.changeJob(ctx, was.Scope, p.JobRef, func(d jobDoc) (jobDoc, error) {
+		job, err := p.Move(d.job())
+		return d.with(job), err
 	})
 	if err != nil {
-		return memory.Slot{}, err
+		return memory.Job{}, err
 	}
-	return d.slot(), s.lookAt(ctx, was, p.Time)
+	return d.job(), s.lookAt(ctx, was, p.Time)
 }
 
-// ParkedSlots implements store.Journal.
-func (s *journal) ParkedSlots(ctx context.Context, q store.ParkedQuery) ([]memory.Slot, error) {
-	filter := eq("live", true, "state", memory.SlotParked, "reason", q.Reason, "$or", bson.A{
+// ParkedJobs implements store.Journal.
+func (s *journal) ParkedJobs(ctx context.Context, q store.ParkedQuery) ([]memory.Job, error) {
+	filter := eq("live", true, "state", memory.JobParked, "reason", q.Reason, "$or", bson.A{
 		eq("not_before", eq("$lte", micros(q.Before))), eq("not_before", eq("$gt", micros(q.Before.Add(store.LongestParked)))),
 	})
 	o := options.Find().SetSort(eq("not_before", 1, "_id", 1)).SetLimit(int64(q.Limit)).SetProjection(eq("answer", 0))
-	docs, err := s.findSlots(ctx, filter, o)
+	docs, err := s.findJobs(ctx, filter, o)
 	if err != nil {
 		return nil, err
 	}
-	return slotsOf(docs), nil
+	return jobsOf(docs), nil
 }
 
-// lookAt has the slot's session looked at then, in place of any other time, or the user's periods by then.
-func (s *journal) lookAt(ctx context.Context, d slotDoc, at time.Time) error {
+// lookAt has the job's session looked at then, in place of any other time, or the user's periods by then.
+func (s *journal) lookAt(ctx context.Context, d jobDoc, at time.Time) error {
 	if d.Session == "" {
 		return s.lookAtPeriods(ctx, d.Scope, at)
 	}
@@ -487,31 +487,31 @@ func (s *core) lookAtSession(ctx context.Context, session memory.SessionKey, at 
 	return nil
 }
 
-// Slot implements store.Journal.
-func (s *journal) Slot(ctx context.Context, ref store.SlotRef) (memory.Slot, error) {
-	d, err := s.findSlotOf(ctx, ref)
+// Job implements store.Journal.
+func (s *journal) Job(ctx context.Context, ref store.JobRef) (memory.Job, error) {
+	d, err := s.findJobOf(ctx, ref)
 	if err != nil {
-		return memory.Slot{}, err
+		return memory.Job{}, err
 	}
-	return d.slot(), nil
+	return d.job(), nil
 }
 
-// ListSlots implements store.Journal.
-func (s *journal) ListSlots(ctx context.Context, q store.SlotQuery) ([]memory.Slot, error) {
-	filter, err := s.slotsOwner(ctx, q)
+// ListJobs implements store.Journal.
+func (s *journal) ListJobs(ctx context.Context, q store.JobQuery) ([]memory.Job, error) {
+	filter, err := s.jobsOwner(ctx, q)
 	if err != nil {
 		return nil, err
 	}
 	o := options.Find().SetSort(eq("create_time", -1, "_id", 1)).SetLimit(int64(q.Limit))
-	docs, err := s.findSlots(ctx, append(filter, slotsFilter(q)...), o)
+	docs, err := s.findJobs(ctx, append(filter, jobsFilter(q)...), o)
 	if err != nil {
 		return nil, err
 	}
-	return slotsOf(docs), nil
+	return jobsOf(docs), nil
 }
 
-// slotsOwner returns the part of the filter that selects whose slots are asked for.
-func (s *journal) slotsOwner(ctx context.Context, q store.SlotQuery) (bson.D, error) {
+// slotsOwner returns the part of the filter that selects whose jobs are asked for.
+func (s *journal) jobsOwner(ctx context.Context, q store.JobQuery) (bson.D, error) {
 	user := memory.UserRef{Tenant: q.Tenant, UserID: q.UserID}
 	switch {
 	case q.UserID == "":
@@ -525,7 +525,7 @@ func (s *journal) slotsOwner(ctx context.Context, q store.SlotQuery) (bson.D, er
 	}
 }
 
-func slotsFilter(q store.SlotQuery) (filter bson.D) {
+func jobsFilter(q store.JobQuery) (filter bson.D) {
 	if len(q.Kinds) > 0 {
 		filter = append(filter, eq("kind", eq("$in", q.Kinds))...)
 	}
@@ -544,8 +544,8 @@ func slotsFilter(q store.SlotQuery) (filter bson.D) {
 	return filter
 }
 
-// live reports that no final slot is asked for, so that the index of the others serves.
-func live(states []memory.SlotState) bool {
+// live reports that no final job is asked for, so that the index of the others serves.
+func live(states []memory.JobState) bool {
 	for _, s := range states {
 		if s.IsFinal() {
 			return false

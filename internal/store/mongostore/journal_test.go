@@ -14,24 +14,24 @@ import (
 	"github.com/stratamem/strata/internal/store/mongostore"
 )
 
-// slotFrom is a slot of a session's leaves.
-func slotFrom(head memory.Session, from, to int64) store.SlotOpening {
-	return store.SlotOpening{
-		SlotKey: memory.SlotKey{Scope: head.ScopeKey, Session: head.Key, Kind: memory.SlotLeaf, From: from, Generation: 1},
-		User:    head.Ref.UserRef, To: to, Owner: "worker", Until: noon.Add(time.Minute), Time: noon,
+// slotFrom is a job of a session's leaves.
+func jobFrom(head memory.Session, from, to int64) store.JobOpening {
+	return store.JobOpening{
+		JobKey: memory.JobKey{Scope: head.ScopeKey, Session: head.Key, Kind: memory.JobLeaf, From: from, Generation: 1},
+		User:   head.Ref.UserRef, To: to, Owner: "worker", Until: noon.Add(time.Minute), Time: noon,
 	}
 }
 
-func mustOpen(t testing.TB, s *mongostore.Store, p store.SlotOpening) memory.Slot {
+func mustOpen(t testing.TB, s *mongostore.Store, p store.JobOpening) memory.Job {
 	t.Helper()
-	slot, err := s.OpenSlot(t.Context(), p)
+	job, err := s.OpenJob(t.Context(), p)
 	if err != nil {
-		t.Fatalf("OpenSlot: %v", err)
+		t.Fatalf("OpenJob: %v", err)
 	}
-	return slot
+	return job
 }
 
-func refOf(slot memory.Slot) store.SlotRef { return store.SlotRef{User: slot.User, ID: slot.ID()} }
+func refOf(job memory.Job) store.JobRef { return store.JobRef{User: job.User, ID: job.ID()} }
 
 // tenMessages is a session of ten messages before two replicas.
 func tenMessages(t *testing.T) (a, b *mongostore.Store, head memory.Session) {
@@ -43,12 +43,12 @@ func tenMessages(t *testing.T) (a, b *mongostore.Store, head memory.Session) {
 func TestReplicasThatOpenRangesFromOnePlaceGetTheOneThatWasFixedFirst(t *testing.T) {
 	a, b, head := tenMessages(t)
 	for round := range int64(5) {
-		got, errs := make([]memory.Slot, 2), make([]error, 2)
+		got, errs := make([]memory.Job, 2), make([]error, 2)
 		var group sync.WaitGroup
 		from := mustWork(t, a, head.Ref).LeafCursor + 1
 		for i, s := range []*mongostore.Store{a, b} {
 			group.Go(func() {
-				got[i], errs[i] = s.OpenSlot(context.Background(), slotFrom(head, from, from+int64(i)))
+				got[i], errs[i] = s.OpenJob(context.Background(), jobFrom(head, from, from+int64(i)))
 			})
 		}
 		group.Wait()
@@ -74,26 +74,26 @@ func mustWork(t testing.TB, s *mongostore.Store, ref memory.SessionRef) store.Se
 }
 
 func TestASplitThatEndedAtItsCommitPointIsCompleted(t *testing.T) {
-	halted := func(t *testing.T) (s *mongostore.Store, slot memory.Slot, split store.SlotSplit) {
+	halted := func(t *testing.T) (s *mongostore.Store, job memory.Job, split store.JobSplit) {
 		a, b, head := tenMessages(t)
-		slot = mustOpen(t, a, slotFrom(head, 1, 9))
-		split = store.SlotSplit{SlotRef: refOf(slot), At: 4, Time: noon}
+		job = mustOpen(t, a, jobFrom(head, 1, 9))
+		split = store.JobSplit{JobRef: refOf(job), At: 4, Time: noon}
 		if err := a.HaltedSplit(t.Context(), head.ScopeKey, split); err != nil {
 			t.Fatal(err)
 		}
-		return b, slot, split
+		return b, job, split
 	}
-	ranges := func(slots ...memory.Slot) (got []memory.SeqRange) {
-		for _, slot := range slots {
-			got = append(got, slot.Range())
+	ranges := func(slots ...memory.Job) (got []memory.SeqRange) {
+		for _, job := range slots {
+			got = append(got, job.Range())
 		}
 		return got
 	}
 	want := []memory.SeqRange{{From: 1, To: 4}, {From: 5, To: 9}}
 	t.Run("by whoever works on the session", func(t *testing.T) {
-		s, slot, _ := halted(t)
-		work := mustWork(t, s, slot.User.Session("s"))
-		if diff := cmp.Diff(want, ranges(work.Slots...)); diff != "" {
+		s, job, _ := halted(t)
+		work := mustWork(t, s, job.User.Session("s"))
+		if diff := cmp.Diff(want, ranges(work.Jobs...)); diff != "" {
 			t.Errorf("the session's slots (-want +got):\n%s", diff)
 		}
 		if work.LeafCursor != 9 {
@@ -103,14 +103,14 @@ func TestASplitThatEndedAtItsCommitPointIsCompleted(t *testing.T) {
 	t.Run("by whoever repeats it, at the place that was decided", func(t *testing.T) {
 		s, _, split := halted(t)
 		split.At = 7
-		halves, err := s.SplitSlot(t.Context(), split)
+		halves, err := s.SplitJob(t.Context(), split)
 		if diff := cmp.Diff(want, ranges(halves[:]...)); diff != "" || err != nil {
 			t.Errorf("the halves, error %v (-want +got):\n%s", err, diff)
 		}
 	})
 	t.Run("by whoever lists jobs", func(t *testing.T) {
 		s, _, _ := halted(t)
-		slots, err := s.ListSlots(t.Context(), store.SlotQuery{Tenant: alice.Tenant, Limit: 10})
+		slots, err := s.ListJobs(t.Context(), store.JobQuery{Tenant: alice.Tenant, Limit: 10})
 		if len(slots) != 3 || err != nil {
 			t.Errorf("%d jobs, error %v, want the split one and its halves", len(slots), err)
 		}
@@ -126,14 +126,14 @@ func TestASplitThatEndedAtItsCommitPointIsCompleted(t *testing.T) {
 
 func TestReplicasThatAddUsageAtOnceLoseNone(t *testing.T) {
 	a, b, head := tenMessages(t)
-	slot := mustOpen(t, a, slotFrom(head, 1, 9))
+	job := mustOpen(t, a, jobFrom(head, 1, 9))
 	const calls = 10
 	var group sync.WaitGroup
 	for n := range calls {
 		s := []*mongostore.Store{a, b}[n%2]
 		group.Go(func() {
-			_, err := s.AnswerSlot(context.Background(), store.SlotAnswer{
-				SlotRef: refOf(slot), Answer: fmt.Append(nil, n), Usage: memory.ModelUsage{Calls: 1}, Time: noon,
+			_, err := s.AnswerJob(context.Background(), store.JobAnswer{
+				JobRef: refOf(job), Answer: fmt.Append(nil, n), Usage: memory.ModelUsage{Calls: 1}, Time: noon,
 			})
 			if err != nil {
 				t.Error(err)
@@ -141,7 +141,7 @@ func TestReplicasThatAddUsageAtOnceLoseNone(t *testing.T) {
 		})
 	}
 	group.Wait()
-	got, err := b.Slot(t.Context(), refOf(slot))
+	got, err := b.Job(t.Context(), refOf(job))
 	if got.Usage.Calls != calls || err != nil {
 		t.Errorf("%d calls are noted, error %v, want %d", got.Usage.Calls, err, calls)
 	}
@@ -149,39 +149,39 @@ func TestReplicasThatAddUsageAtOnceLoseNone(t *testing.T) {
 
 func TestAnEmptyAnswerIsAnAnswer(t *testing.T) {
 	a, b, head := tenMessages(t)
-	slot := mustOpen(t, a, slotFrom(head, 1, 9))
-	if _, err := a.AnswerSlot(t.Context(), store.SlotAnswer{SlotRef: refOf(slot), Time: noon}); err != nil {
+	job := mustOpen(t, a, jobFrom(head, 1, 9))
+	if _, err := a.AnswerJob(t.Context(), store.JobAnswer{JobRef: refOf(job), Time: noon}); err != nil {
 		t.Fatal(err)
 	}
-	got, err := b.Slot(t.Context(), refOf(slot))
-	if got.State != memory.SlotAnswered || got.Answer == nil || err != nil {
+	got, err := b.Job(t.Context(), refOf(job))
+	if got.State != memory.JobAnswered || got.Answer == nil || err != nil {
 		t.Errorf("the slot is %s with answer %v, error %v", got.State, got.Answer, err)
 	}
 }
 
-// BenchmarkOpenSlot opens ranges of one message, one after the other.
-func BenchmarkOpenSlot(b *testing.B) {
+// BenchmarkOpenJob opens ranges of one message, one after the other.
+func BenchmarkOpenJob(b *testing.B) {
 	s, head := longSession(b)
 	drive(b, 1, func(n int) error {
-		_, err := s.OpenSlot(b.Context(), slotFrom(head, int64(n+1), int64(n+1)))
+		_, err := s.OpenJob(b.Context(), jobFrom(head, int64(n+1), int64(n+1)))
 		return err
 	})
 }
 
-// BenchmarkAnswerSlot answers slots with 2 kB.
-func BenchmarkAnswerSlot(b *testing.B) {
+// BenchmarkAnswerJob answers jobs with 2 kB.
+func BenchmarkAnswerJob(b *testing.B) {
 	s, head := longSession(b)
-	slot, answer := mustOpen(b, s, slotFrom(head, 1, 1)), make([]byte, 2000)
+	job, answer := mustOpen(b, s, jobFrom(head, 1, 1)), make([]byte, 2000)
 	drive(b, 1, func(n int) error {
 		copy(answer, fmt.Sprint(n))
-		_, err := s.AnswerSlot(b.Context(), store.SlotAnswer{
-			SlotRef: refOf(slot), Answer: answer, Usage: memory.ModelUsage{Calls: 1}, Time: noon,
+		_, err := s.AnswerJob(b.Context(), store.JobAnswer{
+			JobRef: refOf(job), Answer: answer, Usage: memory.ModelUsage{Calls: 1}, Time: noon,
 		})
 		return err
 	})
 }
 
-// longSession is a session of more messages than a benchmark opens slots for.
+// longSession is a session of more messages than a benchmark opens jobs for.
 func longSession(b *testing.B) (*mongostore.Store, memory.Session) {
 	s, ref := open(b, database(b)), alice.Session("s")
 	for turn := range 20 {

@@ -20,7 +20,7 @@ import (
 	"github.com/stratamem/strata/internal/store"
 )
 
-var _ store.Truth = (*Store)(nil)
+var _ store.PrimaryStore = (*Store)(nil)
 
 const (
 	defaultDatabase  = "strata"
@@ -37,7 +37,7 @@ type Options struct {
 	Keys     func() string // mints scope and session keys: 128 random bits in lower-case hex; nil for crypto/rand
 }
 
-// Store is an open database: one type for each role of store.Truth, over one core.
+// Store is an open database: one type for each role of store.PrimaryStore, over one core.
 type Store struct {
 	*core
 	*transcript
@@ -63,7 +63,7 @@ type core struct {
 	keys   func() string
 
 	users, conversations, turns     *mongo.Collection
-	lexicons, segments              *mongo.Collection
+	searchIndexs, segments          *mongo.Collection
 	slots                           *mongo.Collection
 	facts, factRevisions, forgotten *mongo.Collection
 	quarantine, quarantineCounts    *mongo.Collection
@@ -81,7 +81,7 @@ type transcript struct {
 	heads  *heads
 }
 
-// searchIndex implements store.Lexicon.
+// searchIndex implements store.SearchIndex.
 type searchIndex struct {
 	*core
 	transcript *transcript // whose head an indexed turn must not be ahead of
@@ -115,7 +115,7 @@ type summaryStore struct {
 	journal *journal // a summary makes its job final
 }
 
-// feedStore implements store.Feeds.
+// feedStore implements store.ChangeFeed.
 type feedStore struct {
 	*core
 	index   *searchIndex
@@ -183,7 +183,7 @@ func bind(db *mongo.Database, o Options) *Store {
 	c := &core{
 		client: db.Client(), log: o.Log, keys: o.Keys,
 		users: db.Collection("users"), conversations: db.Collection("conversations"), turns: db.Collection("turns"),
-		lexicons: db.Collection("lexicons"), segments: db.Collection("segments"),
+		searchIndexs: db.Collection("lexicons"), segments: db.Collection("segments"),
 		slots: db.Collection("slots"),
 		facts: db.Collection("facts"), factRevisions: db.Collection("fact_revisions"), forgotten: db.Collection("forgotten"),
 		quarantine: db.Collection("quarantine"), quarantineCounts: db.Collection("quarantine_counts"),

@@ -147,13 +147,13 @@ func (x *export) slots(ctx context.Context) error {
 	}
 	slices.Sort(keys)
 	for some := range slices.Chunk(keys, exportedDocs) {
-		slots, err := x.s.journal.findSlots(ctx, eq("_id", in(some)), options.Find().SetSort(eq("_id", 1)))
+		slots, err := x.s.journal.findJobs(ctx, eq("_id", in(some)), options.Find().SetSort(eq("_id", 1)))
 		if err != nil {
 			return err
 		}
 		for _, d := range slots {
-			slot := d.slot()
-			if err := x.each(store.Record{Slot: &slot}); err != nil {
+			job := d.job()
+			if err := x.each(store.Record{Job: &job}); err != nil {
 				return err
 			}
 		}
@@ -409,8 +409,8 @@ func (im *imports) add(r store.Record) error {
 			d := newRevisedDoc(im.user.Scope, revision)
 			im.revised = append(im.revised, document{d.Key, d})
 		}
-	case r.Slot != nil:
-		d := encodeSlot(*r.Slot)
+	case r.Job != nil:
+		d := encodeJob(*r.Job)
 		im.slots = append(im.slots, document{d.ID, d})
 	case r.Fact != nil:
 		im.fact(*r.Fact)
@@ -504,7 +504,7 @@ func (im *imports) fact(r store.FactRecord) {
 	for _, rev := range r.Revisions {
 		key := revisionKey(scope, r.ID, rev.Revision)
 		im.revisions = append(im.revisions, document{key, revisionDoc{
-			Key: key, Scope: scope, Fact: r.ID, Revision: rev.Revision, Cause: rev.Cause, Slot: rev.SlotID, State: stateOf(rev.Fact),
+			Key: key, Scope: scope, Fact: r.ID, Revision: rev.Revision, Cause: rev.Cause, Job: rev.JobID, State: stateOf(rev.Fact),
 		}})
 	}
 	for _, v := range r.Vectors {
@@ -530,7 +530,7 @@ func (im *imports) forget(f store.Forgotten) {
 func (im *imports) quarantined(q memory.Quarantined) quarantinedDoc {
 	return quarantinedDoc{
 		Key:   fmt.Sprintf("%s/%016x/%s", quarantinedKey(im.user.Scope, 0, 0), micros(q.Time), q.ID),
-		Scope: im.user.Scope, ID: q.ID, Time: micros(q.Time), SessionID: q.SessionID, Slot: q.SlotID,
+		Scope: im.user.Scope, ID: q.ID, Time: micros(q.Time), SessionID: q.SessionID, Job: q.JobID,
 		Reason: q.Reason, Operation: q.Operation, Model: q.Model,
 	}
 }

@@ -160,14 +160,14 @@ func addNodes(t *testing.T, s *mongostore.Store) {
 
 func putNode(t *testing.T, s *mongostore.Store, head memory.Session, n memory.SummaryNode) {
 	t.Helper()
-	slot, err := s.OpenSlot(t.Context(), store.SlotOpening{User: alice, To: n.Range.To, Time: noon, SlotKey: memory.SlotKey{
-		Scope: head.ScopeKey, Session: head.Key, Kind: memory.SlotMerge, Level: n.Level, From: n.Range.From, Generation: n.Generation,
+	job, err := s.OpenJob(t.Context(), store.JobOpening{User: alice, To: n.Range.To, Time: noon, JobKey: memory.JobKey{
+		Scope: head.ScopeKey, Session: head.Key, Kind: memory.JobMerge, Level: n.Level, From: n.Range.From, Generation: n.Generation,
 	}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	n.ID, n.Kind, n.Session, n.CreateTime = slot.ID(), memory.SummarySession, head.Key, noon
-	if err := s.PutNode(t.Context(), store.NodeWrite{User: alice, Scope: head.ScopeKey, SlotID: slot.ID(), Node: n, Time: noon}); err != nil {
+	n.ID, n.Kind, n.Session, n.CreateTime = job.ID(), memory.SummarySession, head.Key, noon
+	if err := s.PutNode(t.Context(), store.NodeWrite{User: alice, Scope: head.ScopeKey, JobID: job.ID(), Node: n, Time: noon}); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -170,7 +170,7 @@ func TestAReplicaThatIsBehind(t *testing.T) {
 		must(t, b.DeferSession(t.Context(), store.Deferral{Ref: ref, Session: work.Session.Key, LastSeq: 2, Seen: work.LookAt}))
 		feed, err := b.Feed(t.Context(), memory.ViewTranscript, ref)
 		must(t, err)
-		must(t, b.MarkFeed(t.Context(), store.FeedMark{Feed: feed, Build: 1, Told: feed.Head, Seen: feed.Head}))
+		must(t, b.SetCheckpoint(t.Context(), store.CheckpointUpdate{Feed: feed, Build: 1, Checkpoint: feed.Head, Seen: feed.Head}))
 		at(a, "3", 2)
 		feed, err = a.Feed(t.Context(), memory.ViewTranscript, ref)
 		must(t, err)

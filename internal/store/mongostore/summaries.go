@@ -254,7 +254,7 @@ func periodsWhere(scope memory.ScopeKey, q store.PeriodQuery) bson.D {
 	return filter
 }
 
-// PutNode implements store.Summaries. The slot is made final last: until then the next worker puts the node again, and
+// PutNode implements store.Summaries. The job is made final last: until then the next worker puts the node again, and
 // every step may be repeated.
 func (s *summaryStore) PutNode(ctx context.Context, w store.NodeWrite) error {
 	u, err := s.scope(ctx, w.User)
@@ -264,7 +264,7 @@ func (s *summaryStore) PutNode(ctx context.Context, w store.NodeWrite) error {
 	if err != nil {
 		return err
 	}
-	final, err := s.journal.slotIsFinal(ctx, u.Scope, w.SlotID)
+	final, err := s.journal.jobIsFinal(ctx, u.Scope, w.JobID)
 	if err != nil || final {
 		return err
 	}
@@ -279,8 +279,8 @@ func (s *summaryStore) PutNode(ctx context.Context, w store.NodeWrite) error {
 	if err := s.cover(ctx, u.Scope, w); err != nil {
 		return err
 	}
-	return s.journal.finishSlot(ctx, u.Scope, w.SlotID, func(slot memory.Slot) memory.Slot {
-		return store.FinishedSlot(slot, memory.SlotApplied, w.Usage, w.Time)
+	return s.journal.finishJob(ctx, u.Scope, w.JobID, func(job memory.Job) memory.Job {
+		return store.FinishedJob(job, memory.JobApplied, w.Usage, w.Time)
 	})
 }
 

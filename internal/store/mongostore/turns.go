@@ -36,7 +36,7 @@ type turnDoc struct {
 	Messages      []messageDoc      `bson:"messages,omitempty"`
 }
 
-// turnPending is the mark of turns that the lexicon lacks.
+// turnPending is the mark of turns that the search index lacks.
 const turnPending = 1
 
 // turnID makes turns lie in the order of their sessions.

@@ -25,8 +25,8 @@ func orNever(t time.Time) int64 {
 }
 
 // SessionWork implements store.Work. What it returns may be outdated in one way only. The head is read first, so that
-// DeferSession refuses a caller that read an older one; the cursors are read before the slots, so that every range that a
-// cursor has passed has its slot.
+// DeferSession refuses a caller that read an older one; the cursors are read before the jobs, so that every range that a
+// cursor has passed has its job.
 func (s *workStore) SessionWork(ctx context.Context, ref memory.SessionRef) (store.SessionWork, error) {
 	user, session, err := s.session(ctx, ref)
 	if err != nil {
@@ -42,7 +42,7 @@ func (s *workStore) SessionWork(ctx context.Context, ref memory.SessionRef) (sto
 		if err := s.readCursors(reading, session.Key, &work); err != nil {
 			return err
 		}
-		return s.readLiveSlots(reading, session.Key, &work)
+		return s.readLiveJobs(reading, session.Key, &work)
 	})
 	if err := g.Wait(); err != nil {
 		return store.SessionWork{}, err
@@ -53,35 +53,35 @@ func (s *workStore) SessionWork(ctx context.Context, ref memory.SessionRef) (sto
 func (s *workStore) readCursors(ctx context.Context, session memory.SessionKey, work *store.SessionWork) error {
 	g, reading := group.WithContext(ctx)
 	g.Go(func() (err error) {
-		work.ExtractCursor, err = s.journal.cursor(reading, session, memory.SlotExtract)
+		work.ExtractCursor, err = s.journal.cursor(reading, session, memory.JobExtract)
 		return err
 	})
 	g.Go(func() (err error) {
-		work.LeafCursor, err = s.journal.cursor(reading, session, memory.SlotLeaf)
+		work.LeafCursor, err = s.journal.cursor(reading, session, memory.JobLeaf)
 		return err
 	})
 	return g.Wait()
 }
 
-// readLiveSlots reads the slots that are not final, and moves the cursors over those that were opened since they were
+// readLiveJobs reads the jobs that are not final, and moves the cursors over those that were opened since they were
 // read.
-func (s *workStore) readLiveSlots(ctx context.Context, session memory.SessionKey, work *store.SessionWork) error {
-	docs, err := s.journal.findSlots(ctx, eq("session", session, "live", true), options.Find())
+func (s *workStore) readLiveJobs(ctx context.Context, session memory.SessionKey, work *store.SessionWork) error {
+	docs, err := s.journal.findJobs(ctx, eq("session", session, "live", true), options.Find())
 	if err != nil {
 		return err
 	}
-	work.Slots = slotsOf(docs)
-	slices.SortFunc(work.Slots, func(a, b memory.Slot) int {
+	work.Jobs = jobsOf(docs)
+	slices.SortFunc(work.Jobs, func(a, b memory.Job) int {
 		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Level, b.Level), cmp.Compare(a.From, b.From), cmp.Compare(a.Generation, b.Generation))
 	})
-	for _, slot := range work.Slots {
-		if !movesCursor(slot.SlotKey) {
+	for _, job := range work.Jobs {
+		if !movesCursor(job.JobKey) {
 			continue
 		}
-		if slot.Kind == memory.SlotExtract {
-			work.ExtractCursor = max(work.ExtractCursor, slot.To)
+		if job.Kind == memory.JobExtract {
+			work.ExtractCursor = max(work.ExtractCursor, job.To)
 		} else {
-			work.LeafCursor = max(work.LeafCursor, slot.To)
+			work.LeafCursor = max(work.LeafCursor, job.To)
 		}
 	}
 	return nil
@@ -204,9 +204,9 @@ func (s *workStore) DeferPeriods(ctx context.Context, user memory.UserRef, scope
 	return nil
 }
 
-// WorkStats implements store.Work. It walks the index of the slots that are not final, and no others.
+// WorkStats implements store.Work. It walks the index of the jobs that are not final, and no others.
 func (s *workStore) WorkStats(ctx context.Context) (store.WorkStats, error) {
-	kinds, err := s.countSlots(ctx)
+	kinds, err := s.countJobs(ctx)
 	if err != nil {
 		return store.WorkStats{}, err
 	}
@@ -223,17 +223,17 @@ func (s *workStore) WorkStats(ctx context.Context) (store.WorkStats, error) {
 	return store.WorkStats{Kinds: kinds, Quarantined: quarantined, OldestTurn: orZero(oldest.LookAt)}, nil
 }
 
-// slotCount is how many slots of a kind are in a state.
-type slotCount struct {
+// slotCount is how many jobs of a kind are in a state.
+type jobCount struct {
 	ID struct {
-		Kind  memory.SlotKind  `bson:"kind"`
-		State memory.SlotState `bson:"state"`
+		Kind  memory.JobKind  `bson:"kind"`
+		State memory.JobState `bson:"state"`
 	} `bson:"_id"`
 	N      int64 `bson:"n"`
 	Oldest int64 `bson:"oldest"`
 }
 
-func (s *workStore) countSlots(ctx context.Context) ([]store.KindStats, error) {
+func (s *workStore) countJobs(ctx context.Context) ([]store.KindStats, error) {
 	cursor, err := s.slots.Aggregate(ctx, bson.A{
 		eq("$match", eq("live", true)),
 		eq("$group", eq("_id", eq("kind", "$kind", "state", "$state"), "n", eq("$sum", 1), "oldest", eq("$min", "$create_time"))),
@@ -241,16 +241,16 @@ func (s *workStore) countSlots(ctx context.Context) ([]store.KindStats, error) {
 	if err != nil {
 		return nil, s.failed("count slots", err)
 	}
-	var counts []slotCount
+	var counts []jobCount
 	if err := cursor.All(ctx, &counts); err != nil {
 		return nil, s.failed("count slots", err)
 	}
 	return kindStats(counts), nil
 }
 
-// kindStats adds up the states of each kind; a slot that is final and waits for its halves counts for nothing.
-func kindStats(counts []slotCount) (kinds []store.KindStats) {
-	slices.SortFunc(counts, func(a, b slotCount) int { return cmp.Compare(a.ID.Kind, b.ID.Kind) })
+// kindStats adds up the states of each kind; a job that is final and waits for its halves counts for nothing.
+func kindStats(counts []jobCount) (kinds []store.KindStats) {
+	slices.SortFunc(counts, func(a, b jobCount) int { return cmp.Compare(a.ID.Kind, b.ID.Kind) })
 	for _, c := range counts {
 		if c.ID.State.IsFinal() {
 			continue
@@ -259,7 +259,7 @@ func kindStats(counts []slotCount) (kinds []store.KindStats) {
 			kinds = append(kinds, store.KindStats{Kind: c.ID.Kind})
 		}
 		k := &kinds[len(kinds)-1]
-		if c.ID.State == memory.SlotParked {
+		if c.ID.State == memory.JobParked {
 			k.Parked = c.N
 			continue
 		}

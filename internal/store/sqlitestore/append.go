@@ -10,7 +10,7 @@ import (
 	"github.com/stratamem/strata/internal/store"
 )
 
-const pendingLexicon = 1 // bit of turns.pending
+const pendingSearchIndex = 1 // bit of turns.pending
 
 // place is a message's or a turn's key: its session's sid above its number.
 func place(sid, no int64) int64 { return sid<<32 | no }
@@ -295,7 +295,7 @@ func (a *turnWriter) writeTurn() error {
 func (a *turnWriter) insertTurn(n int64) error {
 	pending := 0
 	if n > 0 {
-		pending = pendingLexicon
+		pending = pendingSearchIndex
 	}
 	var digest, result any
 	if a.p.RequestID != "" {

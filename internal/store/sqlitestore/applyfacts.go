@@ -30,16 +30,16 @@ func (s *factStore) applyFacts(c *conn, w store.FactWrite) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	var slot storedSlot
-	if w.SlotID != "" {
-		slot, err = findSlot(c, uid, store.SlotRef{User: w.User, ID: w.SlotID})
-		if err != nil || slot.State.IsFinal() {
+	var job storedJob
+	if w.JobID != "" {
+		job, err = findJob(c, uid, store.JobRef{User: w.User, ID: w.JobID})
+		if err != nil || job.State.IsFinal() {
 			return user.FactRevision, err
 		}
 	}
 	if w.Reverts != "" {
-		slot, err = findSlot(c, uid, store.SlotRef{User: w.User, ID: w.Reverts})
-		if err != nil || slot.State == memory.SlotReverted {
+		job, err = findJob(c, uid, store.JobRef{User: w.User, ID: w.Reverts})
+		if err != nil || job.State == memory.JobReverted {
 			return user.FactRevision, err
 		}
 	}
@@ -50,7 +50,7 @@ func (s *factStore) applyFacts(c *conn, w store.FactWrite) (int64, error) {
 	if err := a.run(); err != nil {
 		return 0, err
 	}
-	if err := finishAppliedSlot(c, slot, w); err != nil {
+	if err := finishAppliedJob(c, job, w); err != nil {
 		return 0, err
 	}
 	if err := factsChanged(c, uid, micros(w.Time)); err != nil {
@@ -59,15 +59,15 @@ func (s *factStore) applyFacts(c *conn, w store.FactWrite) (int64, error) {
 	return a.change, c.run(`UPDATE users SET fact_revision = ? WHERE uid = ?`, a.change, uid)
 }
 
-// finishAppliedSlot makes the slot that is applied or reverted final.
-func finishAppliedSlot(c *conn, slot storedSlot, w store.FactWrite) error {
+// finishAppliedJob makes the job that is applied or reverted final.
+func finishAppliedJob(c *conn, job storedJob, w store.FactWrite) error {
 	switch {
-	case w.SlotID != "":
-		_, err := moveStored(c, slot, func(slot memory.Slot) (memory.Slot, error) { return w.AppliedSlot(slot), nil })
+	case w.JobID != "":
+		_, err := moveStored(c, job, func(job memory.Job) (memory.Job, error) { return w.AppliedJob(job), nil })
 		return err
 	case w.Reverts != "":
-		_, err := moveStored(c, slot, func(slot memory.Slot) (memory.Slot, error) {
-			return store.RevertedSlot(slot, w.Receipt, w.Time)
+		_, err := moveStored(c, job, func(job memory.Job) (memory.Job, error) {
+			return store.RevertedJob(job, w.Receipt, w.Time)
 		})
 		return err
 	}
@@ -77,7 +77,7 @@ func finishAppliedSlot(c *conn, slot storedSlot, w store.FactWrite) error {
 // factOwner finds the user in the life that the write is for. Only a person's first write about a user names no life.
 func (s *factStore) factOwner(c *conn, w store.FactWrite) (memory.User, int64, error) {
 	user, uid, err := readUser(c, w.User)
-	first := w.Scope == "" && w.SlotID == ""
+	first := w.Scope == "" && w.JobID == ""
 	if notFound(err) && first {
 		return s.createUser(c, w.User, w.Time)
 	}
@@ -164,7 +164,7 @@ func (a *applying) put(ch store.FactChange) error {
 		return err
 	}
 	if err := a.c.run(`INSERT INTO fact_revisions (key, cause, slot_id, `+factState+`)
-		SELECT key, ?, ?, `+factState+` FROM facts WHERE key = ?`, int(ch.Cause), orNull(a.w.SlotID), key); err != nil {
+		SELECT key, ?, ?, `+factState+` FROM facts WHERE key = ?`, int(ch.Cause), orNull(a.w.JobID), key); err != nil {
 		return err
 	}
 	if was.key != 0 && was.text == fact.Text {
@@ -260,7 +260,7 @@ func (a *applying) quarantine(q memory.Quarantined) error {
 		return err
 	}
 	err = a.c.run(`INSERT INTO quarantine (key, uid, id, time, session_id, slot_id, reason, model, operation)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`, key, a.uid, q.ID, micros(q.Time), orNull(q.SessionID), orNull(q.SlotID),
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`, key, a.uid, q.ID, micros(q.Time), orNull(q.SessionID), orNull(q.JobID),
 		q.Reason, orNull(q.Model), text.Clip(q.Operation, maxOperation))
 	if err != nil {
 		return err

@@ -86,7 +86,7 @@ func benchmarkAppend(b *testing.B, clients, sessions int) {
 }
 
 // BenchmarkReadContext does the reads of one BuildContext on a user with 10,000 messages in 50 sessions: the head,
-// the newest 200 messages, the lexicon's state and 60 hits all over the user's sessions.
+// the newest 200 messages, the search index's state and 60 hits all over the user's sessions.
 func BenchmarkReadContext(b *testing.B) {
 	s := open(b, sqlitestore.Options{})
 	user := memory.UserRef{Tenant: "t", UserID: "u"}
@@ -98,7 +98,10 @@ func BenchmarkReadContext(b *testing.B) {
 			_, err := s.Messages(ctx, store.MessageQuery{Ref: ref, NewestFirst: true, Limit: 200})
 			return err
 		},
-		"lexicon":  func() error { _, err := s.Lexicon(ctx, store.LexiconQuery{User: user, MaxUnindexed: 2000}); return err },
+		"lexicon": func() error {
+			_, err := s.SearchIndex(ctx, store.SearchIndexQuery{User: user, MaxUnindexed: 2000})
+			return err
+		},
 		"verified": func() error { _, err := s.MessagesAt(ctx, store.PlacesQuery{User: user, Places: places}); return err },
 	}
 	names := []string{"head", "tail", "lexicon", "verified"}

@@ -15,7 +15,7 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestConformance(t *testing.T) {
-	storetest.Run(t, func(t *testing.T) store.Truth { return open(t, sqlitestore.Options{}) }, storetest.Options{})
+	storetest.Run(t, func(t *testing.T) store.PrimaryStore { return open(t, sqlitestore.Options{}) }, storetest.Options{})
 }
 
 // Every statement that the store has used must find its rows by an index, however many users the file holds.
@@ -45,7 +45,7 @@ func TestNoStatementScansATable(t *testing.T) {
 }
 
 // scans reports a step that walks a whole table or index: only what JSON holds, the one row of the probe, the versions
-// of embeddings, the reasons of refusals, what waits (users, sessions and slots), all segments at start (without their
+// of embeddings, the reasons of refusals, what waits (users, sessions and jobs), all segments at start (without their
 // data), an index of all facts to count them and, when a view is rebuilt, all its feeds may be walked.
 func scans(step string) bool {
 	return strings.HasPrefix(step, "SCAN ") &&

@@ -30,7 +30,7 @@ func (s *archive) Export(ctx context.Context, user memory.UserRef, each func(sto
 			return err
 		}
 		x := export{c: c, user: u, uid: uid, each: func(r store.Record) error { return each(store.Canonical(r)) }}
-		for _, step := range []func() error{x.head, x.sessions, x.turns, x.nodes, x.revised, x.slots, x.facts, x.forgotten, x.refused} {
+		for _, step := range []func() error{x.head, x.sessions, x.turns, x.nodes, x.revised, x.jobs, x.facts, x.forgotten, x.refused} {
 			if err := step(); err != nil {
 				return err
 			}
@@ -152,10 +152,10 @@ func (x *export) revised() error {
 	return err
 }
 
-func (x *export) slots() error {
-	return x.c.query(slotSelect+` WHERE j.uid = ? ORDER BY j.id`, func(r row) error {
-		slot := scanSlot(r).Slot
-		return x.each(store.Record{Slot: &slot})
+func (x *export) jobs() error {
+	return x.c.query(jobSelect+` WHERE j.uid = ? ORDER BY j.id`, func(r row) error {
+		job := scanJob(r).Job
+		return x.each(store.Record{Job: &job})
 	}, x.uid)
 }
 

@@ -58,7 +58,7 @@ func (s *factStore) FactsSince(ctx context.Context, user memory.UserRef, revisio
 			return err
 		}
 		state.Scope, state.Revision = u.Scope, u.FactRevision
-		if state.Told, err = toldOfVectors(c, uid); err != nil {
+		if state.Checkpoint, err = toldOfVectors(c, uid); err != nil {
 			return err
 		}
 		if state.Facts, err = changedFacts(c, uid, revision); err != nil {
@@ -73,10 +73,10 @@ func (s *factStore) FactsSince(ctx context.Context, user memory.UserRef, revisio
 	return state, nil
 }
 
-func toldOfVectors(c *conn, uid int64) (told store.Told, err error) {
+func toldOfVectors(c *conn, uid int64) (told store.Checkpoint, err error) {
 	_, err = c.first(`SELECT v.build, u.vectors_build, u.vectors_revision, u.vectors_version, u.vectors_no
 		FROM users u CROSS JOIN views v WHERE u.uid = ? AND v.view = ?`, func(r row) error {
-		told = ofBuild(r.int(0), store.Told{Build: r.int(1), FeedPosition: store.FeedPosition{
+		told = ofBuild(r.int(0), store.Checkpoint{Build: r.int(1), FeedPosition: store.FeedPosition{
 			Revision: r.int(2), Version: int(r.int(3)), No: r.int(4),
 		}})
 		return nil
@@ -183,8 +183,8 @@ func factsWhere(uid int64, q store.FactQuery) (w clauses) {
 	return w
 }
 
-// FactsOfSlot implements store.Facts. A user's facts have keys in a row.
-func (s *factStore) FactsOfSlot(ctx context.Context, ref store.SlotRef) (ids []string, err error) {
+// FactsOfJob implements store.Facts. A user's facts have keys in a row.
+func (s *factStore) FactsOfJob(ctx context.Context, ref store.JobRef) (ids []string, err error) {
 	err = s.read(ctx, "read the facts of a job", func(c *conn) error {
 		at, err := findUser(c, ref.User)
 		if err != nil {
@@ -228,7 +228,7 @@ func readHistory(c *conn, key int64, id string) (history []memory.FactRevision, 
 		func(r row) error {
 			f, err := scanFact(r)
 			history = append(history, memory.FactRevision{
-				Fact: f, Cause: memory.FactCause(r.int(factStateCount + 1)), SlotID: r.text(factStateCount + 2),
+				Fact: f, Cause: memory.FactCause(r.int(factStateCount + 1)), JobID: r.text(factStateCount + 2),
 			})
 			return err
 		}, id, key)
@@ -281,7 +281,7 @@ func (s *factStore) ListQuarantined(ctx context.Context, q store.QuarantineQuery
 
 func scanQuarantined(r row) memory.Quarantined {
 	return memory.Quarantined{
-		ID: r.text(0), SessionID: r.text(1), SlotID: r.text(2), Reason: r.text(3), Operation: r.text(4),
+		ID: r.text(0), SessionID: r.text(1), JobID: r.text(2), Reason: r.text(3), Operation: r.text(4),
 		Model: r.text(5), Time: fromMicros(r.int(6)),
 	}
 }

@@ -30,7 +30,7 @@ func feedsOf(view memory.View) feedTable {
 			table: "users", from: "users u", waits: "facts_at", exists: "fact_revision > 0",
 			told: `'', '', u.uid, u.facts_build, 0, u.facts_revision, 0, 0, 0, u.fact_revision, 0`,
 		}
-	case memory.ViewTurns:
+	case memory.ViewMessageVectors:
 		return feedTable{
 			table: "users", from: "users u", waits: "turns_at", exists: "last_segment_no > 0",
 			told: `'', '', u.uid, u.turns_build, 0, 0, u.turns_version, u.turns_no, 0, 0, u.last_segment_no`,
@@ -57,7 +57,7 @@ func scanFeed(view memory.View, build int64, r row) feed {
 	user := memory.UserRef{Tenant: r.text(0), UserID: r.text(1)}
 	f := feed{key: r.int(5), Feed: store.Feed{
 		View: view, User: user, Scope: memory.ScopeKey(r.text(2)), Session: user.Session(r.text(3)), Key: memory.SessionKey(r.text(4)),
-		Told: ofBuild(build, store.Told{Build: r.int(6), FeedPosition: store.FeedPosition{
+		Checkpoint: ofBuild(build, store.Checkpoint{Build: r.int(6), FeedPosition: store.FeedPosition{
 			Seq: r.int(7), Revision: r.int(8), Version: int(r.int(9)), No: r.int(10),
 		}}),
 		Head:  store.FeedPosition{Seq: r.int(11), Revision: r.int(12), No: r.int(13)},
@@ -67,9 +67,9 @@ func scanFeed(view memory.View, build int64, r row) feed {
 }
 
 // ofBuild returns the checkpoint if it belongs to the build, else none.
-func ofBuild(build int64, told store.Told) store.Told {
+func ofBuild(build int64, told store.Checkpoint) store.Checkpoint {
 	if told.Build != build {
-		return store.Told{}
+		return store.Checkpoint{}
 	}
 	return told
 }
@@ -82,7 +82,7 @@ func readBuild(c *conn, view memory.View) (build int64, err error) {
 	return build, err
 }
 
-// PendingFeeds implements store.Feeds.
+// PendingFeeds implements store.ChangeFeed.
 func (s *feedStore) PendingFeeds(ctx context.Context, view memory.View, limit int) ([]store.Feed, error) {
 	var found []store.Feed
 	err := s.read(ctx, "find pending feeds", func(c *conn) error {
@@ -103,7 +103,7 @@ func (s *feedStore) PendingFeeds(ctx context.Context, view memory.View, limit in
 	return found, err
 }
 
-// Feed implements store.Feeds.
+// Feed implements store.ChangeFeed.
 func (s *feedStore) Feed(ctx context.Context, view memory.View, ref memory.SessionRef) (store.Feed, error) {
 	var f feed
 	err := s.read(ctx, "read feed", func(c *conn) (err error) {
@@ -140,8 +140,8 @@ func readFeed(c *conn, view memory.View, ref memory.SessionRef) (f feed, err err
 	return f, err
 }
 
-// MarkFeed implements store.Feeds.
-func (s *feedStore) MarkFeed(ctx context.Context, m store.FeedMark) error {
+// SetCheckpoint implements store.ChangeFeed.
+func (s *feedStore) SetCheckpoint(ctx context.Context, m store.CheckpointUpdate) error {
 	return s.write(ctx, "mark feed", func(c *conn) error {
 		build, err := readBuild(c, m.View)
 		if err != nil {
@@ -159,17 +159,17 @@ func (s *feedStore) MarkFeed(ctx context.Context, m store.FeedMark) error {
 }
 
 // markFeed leaves a feed waiting that changed since it was read.
-func markFeed(c *conn, f feed, m store.FeedMark) error {
+func markFeed(c *conn, f feed, m store.CheckpointUpdate) error {
 	since := orNever(f.Since)
 	if f.Head == m.Seen {
 		since = nil
 	}
-	told := m.Told
+	told := m.Checkpoint
 	switch m.View {
 	case memory.ViewVectors:
 		return c.run(`UPDATE users SET vectors_at = ?, vectors_build = ?, vectors_revision = ?, vectors_version = ?, vectors_no = ?
 			WHERE uid = ?`, since, m.Build, told.Revision, told.Version, told.No, f.key)
-	case memory.ViewTurns:
+	case memory.ViewMessageVectors:
 		return c.run(`UPDATE users SET turns_at = ?, turns_build = ?, turns_version = ?, turns_no = ? WHERE uid = ?`,
 			since, m.Build, told.Version, told.No, f.key)
 	case memory.ViewFacts:
@@ -180,7 +180,7 @@ func markFeed(c *conn, f feed, m store.FeedMark) error {
 	return fmt.Errorf("no such view: %d", m.View)
 }
 
-// CountFeeds implements store.Feeds.
+// CountFeeds implements store.ChangeFeed.
 func (s *feedStore) CountFeeds(ctx context.Context, view memory.View) (pending, all int64, err error) {
 	t := feedsOf(view)
 	count := func(c *conn, n *int64, where string) error {
@@ -199,7 +199,7 @@ func (s *feedStore) CountFeeds(ctx context.Context, view memory.View) (pending, 
 	return pending, all, err
 }
 
-// ViewBuild implements store.Feeds.
+// ViewBuild implements store.ChangeFeed.
 func (s *feedStore) ViewBuild(ctx context.Context, view memory.View) (build int64, err error) {
 	err = s.read(ctx, "read build of a view", func(c *conn) (err error) {
 		build, err = readBuild(c, view)
@@ -208,7 +208,7 @@ func (s *feedStore) ViewBuild(ctx context.Context, view memory.View) (build int6
 	return build, err
 }
 
-// RebuildView implements store.Feeds.
+// RebuildView implements store.ChangeFeed.
 func (s *feedStore) RebuildView(ctx context.Context, view memory.View, at time.Time) (build int64, err error) {
 	t := feedsOf(view)
 	err = s.write(ctx, "rebuild a view", func(c *conn) error {
@@ -235,12 +235,12 @@ func turnsChanged(c *conn, uid, no, at int64) error {
 }
 
 // turnsCheckpoint returns the checkpoint of the message vectors; zero while their feed is pending.
-func turnsCheckpoint(c *conn, uid int64) (told store.Told, err error) {
+func turnsCheckpoint(c *conn, uid int64) (told store.Checkpoint, err error) {
 	_, err = c.first(`SELECT v.build, u.turns_build, u.turns_version, u.turns_no
 		FROM users u CROSS JOIN views v WHERE u.uid = ? AND u.turns_at IS NULL AND v.view = ?`, func(r row) error {
-		told = ofBuild(r.int(0), store.Told{Build: r.int(1), FeedPosition: store.FeedPosition{Version: int(r.int(2)), No: r.int(3)}})
+		told = ofBuild(r.int(0), store.Checkpoint{Build: r.int(1), FeedPosition: store.FeedPosition{Version: int(r.int(2)), No: r.int(3)}})
 		return nil
-	}, uid, int(memory.ViewTurns))
+	}, uid, int(memory.ViewMessageVectors))
 	return told, err
 }
 

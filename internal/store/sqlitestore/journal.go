@@ -11,79 +11,79 @@ import (
 	"github.com/stratamem/strata/internal/store"
 )
 
-// slotSelect reads what scanSlot needs, in its order.
-const slotSelect = `SELECT j.key, j.uid, j.sid, u.scope_key, s.session_key, j.kind, j.level, j.from_no, j.generation,
+// slotSelect reads what scanJob needs, in its order.
+const jobSelect = `SELECT j.key, j.uid, j.sid, u.scope_key, s.session_key, j.kind, j.level, j.from_no, j.generation,
 	u.tenant, u.user_id, s.session_id, j.to_no, j.state, j.answer, j.attempts, j.not_before, j.reason, j.owner,
 	j.lease_until, j.calls, j.input_tokens, j.output_tokens, j.create_time, j.update_time, j.failing_since
 	FROM slots j JOIN users u ON u.uid = j.uid LEFT JOIN sessions s ON s.sid = j.sid`
 
-// storedSlot is a slot with where it is.
-type storedSlot struct {
-	memory.Slot
+// storedJob is a job with where it is.
+type storedJob struct {
+	memory.Job
 	key, uid, sid int64 // sid is 0 for weeks and months
 }
 
-func scanSlot(r row) storedSlot {
-	return storedSlot{key: r.int(0), uid: r.int(1), sid: r.int(2), Slot: memory.Slot{
-		SlotKey: memory.SlotKey{
-			Scope: memory.ScopeKey(r.text(3)), Session: memory.SessionKey(r.text(4)), Kind: memory.SlotKind(r.int(5)),
+func scanJob(r row) storedJob {
+	return storedJob{key: r.int(0), uid: r.int(1), sid: r.int(2), Job: memory.Job{
+		JobKey: memory.JobKey{
+			Scope: memory.ScopeKey(r.text(3)), Session: memory.SessionKey(r.text(4)), Kind: memory.JobKind(r.int(5)),
 			Level: int(r.int(6)), From: r.int(7), Generation: int(r.int(8)),
 		},
 		User: memory.UserRef{Tenant: r.text(9), UserID: r.text(10)}, SessionID: r.text(11), To: r.int(12),
-		State: memory.SlotState(r.int(13)), Answer: r.blob(14), Attempts: int(r.int(15)), NotBefore: r.time(16),
+		State: memory.JobState(r.int(13)), Answer: r.blob(14), Attempts: int(r.int(15)), NotBefore: r.time(16),
 		Reason: r.text(17), Owner: r.text(18), LeaseUntil: r.time(19),
 		Usage:      memory.ModelUsage{Calls: int(r.int(20)), InputTokens: r.int(21), OutputTokens: r.int(22)},
 		CreateTime: fromMicros(r.int(23)), UpdateTime: fromMicros(r.int(24)), FailingSince: r.time(25),
 	}}
 }
 
-// findSlot reads a slot of the user with the row number given.
-func findSlot(c *conn, uid int64, ref store.SlotRef) (slot storedSlot, err error) {
-	ok, err := c.first(slotSelect+` WHERE j.uid = ? AND j.id = ?`, func(r row) error {
-		slot = scanSlot(r)
+// findJob reads a job of the user with the row number given.
+func findJob(c *conn, uid int64, ref store.JobRef) (job storedJob, err error) {
+	ok, err := c.first(jobSelect+` WHERE j.uid = ? AND j.id = ?`, func(r row) error {
+		job = scanJob(r)
 		return nil
 	}, uid, ref.ID)
 	if err == nil && !ok {
-		err = store.SlotNotFound(ref.User, ref.ID)
+		err = store.JobNotFound(ref.User, ref.ID)
 	}
-	return slot, err
+	return job, err
 }
 
-// OpenSlot implements store.Journal.
-func (s *journal) OpenSlot(ctx context.Context, p store.SlotOpening) (memory.Slot, error) {
-	var slot memory.Slot
+// OpenJob implements store.Journal.
+func (s *journal) OpenJob(ctx context.Context, p store.JobOpening) (memory.Job, error) {
+	var job memory.Job
 	err := s.write(ctx, "open slot", func(c *conn) (err error) {
-		slot, err = openSlot(c, p)
+		job, err = openJob(c, p)
 		return err
 	})
 	if err != nil {
-		return memory.Slot{}, err
+		return memory.Job{}, err
 	}
-	return slot, nil
+	return job, nil
 }
 
-func openSlot(c *conn, p store.SlotOpening) (memory.Slot, error) {
+func openJob(c *conn, p store.JobOpening) (memory.Job, error) {
 	at, err := findLife(c, p.User, p.Scope)
 	if err != nil {
-		return memory.Slot{}, err
+		return memory.Job{}, err
 	}
-	ref := store.SlotRef{User: p.User, ID: p.ID()}
-	slot, err := findSlot(c, at.uid, ref)
-	if memory.ReasonOf(err) != memory.ReasonSlotNotFound {
-		return slot.Slot, err
+	ref := store.JobRef{User: p.User, ID: p.ID()}
+	job, err := findJob(c, at.uid, ref)
+	if memory.ReasonOf(err) != memory.ReasonJobNotFound {
+		return job.Job, err
 	}
 	if at.sid, err = moveCursor(c, at.uid, p); err != nil {
-		return memory.Slot{}, err
+		return memory.Job{}, err
 	}
-	if err := insertSlot(c, at, newSlot{p.SlotKey, p.User, p.To, p.Owner, p.Until, p.Time}); err != nil {
-		return memory.Slot{}, err
+	if err := insertJob(c, at, newJob{p.JobKey, p.User, p.To, p.Owner, p.Until, p.Time}); err != nil {
+		return memory.Job{}, err
 	}
-	slot, err = findSlot(c, at.uid, ref)
-	return slot.Slot, err
+	job, err = findJob(c, at.uid, ref)
+	return job.Job, err
 }
 
-// moveCursor finds the session of the slot, 0 for a week or month, and moves its cursor behind the slot's range.
-func moveCursor(c *conn, uid int64, p store.SlotOpening) (sid int64, err error) {
+// moveCursor finds the session of the job, 0 for a week or month, and moves its cursor behind the job's range.
+func moveCursor(c *conn, uid int64, p store.JobOpening) (sid int64, err error) {
 	if p.Session == "" {
 		return 0, nil
 	}
@@ -112,20 +112,20 @@ func moveCursor(c *conn, uid int64, p store.SlotOpening) (sid int64, err error) 
 	return sid, err
 }
 
-// cursorOf names the column that holds where the next slot of the kind begins; "" when its place follows from others.
-func cursorOf(k memory.SlotKind) string {
+// cursorOf names the column that holds where the next job of the kind begins; "" when its place follows from others.
+func cursorOf(k memory.JobKind) string {
 	switch k {
-	case memory.SlotExtract:
+	case memory.JobExtract:
 		return "extract_cursor"
-	case memory.SlotLeaf:
+	case memory.JobLeaf:
 		return "leaf_cursor"
 	}
 	return ""
 }
 
-// newSlot is a slot to insert as open.
-type newSlot struct {
-	memory.SlotKey
+// newJob is a job to insert as open.
+type newJob struct {
+	memory.JobKey
 	user  memory.UserRef
 	to    int64
 	owner string
@@ -133,7 +133,7 @@ type newSlot struct {
 	time  time.Time
 }
 
-func insertSlot(c *conn, at found, n newSlot) error {
+func insertJob(c *conn, at found, n newJob) error {
 	key, err := nextKey(c, "slots", at.uid)
 	if err != nil {
 		return err
@@ -145,42 +145,42 @@ func insertSlot(c *conn, at found, n newSlot) error {
 	return c.run(`INSERT INTO slots (key, uid, tenant, sid, id, kind, level, from_no, to_no, generation, state, attempts,
 		calls, input_tokens, output_tokens, create_time, update_time, owner, lease_until)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, 0, 0, ?, ?, ?, ?)`,
-		key, at.uid, n.user.Tenant, sid, n.ID(), int(n.Kind), n.Level, n.From, n.to, n.Generation, int(memory.SlotOpen),
+		key, at.uid, n.user.Tenant, sid, n.ID(), int(n.Kind), n.Level, n.From, n.to, n.Generation, int(memory.JobOpen),
 		micros(n.time), micros(n.time), orNull(n.owner), orNever(n.until))
 }
 
-// moveSlot stores what move makes of the slot, and returns what is stored. move must bear being called again.
-func (s *journal) moveSlot(ctx context.Context, what string, ref store.SlotRef, move func(memory.Slot) (memory.Slot, error)) (memory.Slot, error) {
-	var slot memory.Slot
+// moveJob stores what move makes of the job, and returns what is stored. move must bear being called again.
+func (s *journal) moveJob(ctx context.Context, what string, ref store.JobRef, move func(memory.Job) (memory.Job, error)) (memory.Job, error) {
+	var job memory.Job
 	err := s.write(ctx, what, func(c *conn) error {
-		was, err := findSlotOf(c, ref)
+		was, err := findJobOf(c, ref)
 		if err != nil {
 			return err
 		}
-		slot, err = moveStored(c, was, move)
+		job, err = moveStored(c, was, move)
 		return err
 	})
 	if err != nil {
-		return memory.Slot{}, err
+		return memory.Job{}, err
 	}
-	return slot, nil
+	return job, nil
 }
 
-func findSlotOf(c *conn, ref store.SlotRef) (storedSlot, error) {
+func findJobOf(c *conn, ref store.JobRef) (storedJob, error) {
 	at, err := findUser(c, ref.User)
 	if err != nil {
-		return storedSlot{}, err
+		return storedJob{}, err
 	}
-	return findSlot(c, at.uid, ref)
+	return findJob(c, at.uid, ref)
 }
 
-func moveStored(c *conn, was storedSlot, move func(memory.Slot) (memory.Slot, error)) (memory.Slot, error) {
-	moved, err := move(was.Slot)
-	if errors.Is(err, store.ErrSlotAsIs) {
-		return was.Slot, nil
+func moveStored(c *conn, was storedJob, move func(memory.Job) (memory.Job, error)) (memory.Job, error) {
+	moved, err := move(was.Job)
+	if errors.Is(err, store.ErrJobAsIs) {
+		return was.Job, nil
 	}
 	if err != nil {
-		return memory.Slot{}, err
+		return memory.Job{}, err
 	}
 	var answer any
 	if moved.Answer != nil {
@@ -192,114 +192,114 @@ func moveStored(c *conn, was storedSlot, move func(memory.Slot) (memory.Slot, er
 		orNever(moved.LeaseUntil), moved.Usage.Calls, moved.Usage.InputTokens, moved.Usage.OutputTokens,
 		micros(moved.UpdateTime), orNever(moved.FailingSince), was.key)
 	if err != nil {
-		return memory.Slot{}, err
+		return memory.Job{}, err
 	}
-	now, err := findSlot(c, was.uid, store.SlotRef{User: was.User, ID: was.ID()})
-	return now.Slot, err
+	now, err := findJob(c, was.uid, store.JobRef{User: was.User, ID: was.ID()})
+	return now.Job, err
 }
 
-// ClaimSlot implements store.Journal.
-func (s *journal) ClaimSlot(ctx context.Context, p store.SlotClaim) (memory.Slot, error) {
-	return s.moveSlot(ctx, "claim slot", p.SlotRef, p.Move)
+// ClaimJob implements store.Journal.
+func (s *journal) ClaimJob(ctx context.Context, p store.JobClaim) (memory.Job, error) {
+	return s.moveJob(ctx, "claim slot", p.JobRef, p.Move)
 }
 
-// AnswerSlot implements store.Journal.
-func (s *journal) AnswerSlot(ctx context.Context, p store.SlotAnswer) (memory.Slot, error) {
-	return s.moveSlot(ctx, "answer slot", p.SlotRef, p.Move)
+// AnswerJob implements store.Journal.
+func (s *journal) AnswerJob(ctx context.Context, p store.JobAnswer) (memory.Job, error) {
+	return s.moveJob(ctx, "answer slot", p.JobRef, p.Move)
 }
 
-// FailSlot implements store.Journal.
-func (s *journal) FailSlot(ctx context.Context, p store.SlotFailure) (memory.Slot, error) {
-	return s.moveSlot(ctx, "fail slot", p.SlotRef, p.Move)
+// FailJob implements store.Journal.
+func (s *journal) FailJob(ctx context.Context, p store.JobFailure) (memory.Job, error) {
+	return s.moveJob(ctx, "fail slot", p.JobRef, p.Move)
 }
 
-// FinishSlot implements store.Journal.
-func (s *journal) FinishSlot(ctx context.Context, p store.SlotFinish) (memory.Slot, error) {
-	return s.moveSlot(ctx, "finish slot", p.SlotRef, p.Move)
+// FinishJob implements store.Journal.
+func (s *journal) FinishJob(ctx context.Context, p store.JobFinish) (memory.Job, error) {
+	return s.moveJob(ctx, "finish slot", p.JobRef, p.Move)
 }
 
-// applied makes the slot final in the write that stores its effect.
-func applied(c *conn, slot storedSlot, usage memory.ModelUsage, now time.Time) error {
-	_, err := moveStored(c, slot, func(slot memory.Slot) (memory.Slot, error) {
-		return store.FinishedSlot(slot, memory.SlotApplied, usage, now), nil
+// applied makes the job final in the write that stores its effect.
+func applied(c *conn, job storedJob, usage memory.ModelUsage, now time.Time) error {
+	_, err := moveStored(c, job, func(job memory.Job) (memory.Job, error) {
+		return store.FinishedJob(job, memory.JobApplied, usage, now), nil
 	})
 	return err
 }
 
-// SplitSlot implements store.Journal.
-func (s *journal) SplitSlot(ctx context.Context, p store.SlotSplit) (halves [2]memory.Slot, err error) {
+// SplitJob implements store.Journal.
+func (s *journal) SplitJob(ctx context.Context, p store.JobSplit) (halves [2]memory.Job, err error) {
 	err = s.write(ctx, "split slot", func(c *conn) error {
-		slot, err := findSlotOf(c, p.SlotRef)
+		job, err := findJobOf(c, p.JobRef)
 		if err != nil {
 			return err
 		}
-		if err := split(c, slot, p); err != nil {
+		if err := split(c, job, p); err != nil {
 			return err
 		}
-		halves, err = readHalves(c, slot)
+		halves, err = readHalves(c, job)
 		return err
 	})
 	if err != nil {
-		return [2]memory.Slot{}, err
+		return [2]memory.Job{}, err
 	}
 	return halves, nil
 }
 
-func split(c *conn, slot storedSlot, p store.SlotSplit) error {
-	if slot.State == memory.SlotSplit {
+func split(c *conn, job storedJob, p store.JobSplit) error {
+	if job.State == memory.JobSplit {
 		return nil
 	}
-	if slot.State.IsFinal() {
-		return store.Contention("the job is " + slot.State.String())
+	if job.State.IsFinal() {
+		return store.Contention("the job is " + job.State.String())
 	}
-	if p.At < slot.From || p.At >= slot.To {
-		return fmt.Errorf("slot from %d to %d cannot be split after %d", slot.From, slot.To, p.At)
+	if p.At < job.From || p.At >= job.To {
+		return fmt.Errorf("slot from %d to %d cannot be split after %d", job.From, job.To, p.At)
 	}
-	_, err := moveStored(c, slot, func(slot memory.Slot) (memory.Slot, error) {
-		return store.FinishedSlot(slot, memory.SlotSplit, memory.ModelUsage{}, p.Time), nil
+	_, err := moveStored(c, job, func(job memory.Job) (memory.Job, error) {
+		return store.FinishedJob(job, memory.JobSplit, memory.ModelUsage{}, p.Time), nil
 	})
 	if err != nil {
 		return err
 	}
-	for _, r := range []memory.SeqRange{{From: slot.From, To: p.At}, {From: p.At + 1, To: slot.To}} {
-		half := newSlot{SlotKey: half(slot.SlotKey, r.From), user: slot.User, to: r.To, time: p.Time}
-		if err := insertSlot(c, found{uid: slot.uid, sid: slot.sid}, half); err != nil {
+	for _, r := range []memory.SeqRange{{From: job.From, To: p.At}, {From: p.At + 1, To: job.To}} {
+		half := newJob{JobKey: half(job.JobKey, r.From), user: job.User, to: r.To, time: p.Time}
+		if err := insertJob(c, found{uid: job.uid, sid: job.sid}, half); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// half is the key of the slot that takes over from a place on.
-func half(k memory.SlotKey, from int64) memory.SlotKey {
+// half is the key of the job that takes over from a place on.
+func half(k memory.JobKey, from int64) memory.JobKey {
 	k.From = from
 	k.Generation++
 	return k
 }
 
-// readHalves finds the slots that a split slot was replaced by: where the first one ends, the second one begins.
-func readHalves(c *conn, slot storedSlot) (halves [2]memory.Slot, err error) {
-	from := slot.From
+// readHalves finds the jobs that a split job was replaced by: where the first one ends, the second one begins.
+func readHalves(c *conn, job storedJob) (halves [2]memory.Job, err error) {
+	from := job.From
 	for i := range halves {
-		h, err := findSlot(c, slot.uid, store.SlotRef{User: slot.User, ID: half(slot.SlotKey, from).ID()})
+		h, err := findJob(c, job.uid, store.JobRef{User: job.User, ID: half(job.JobKey, from).ID()})
 		if err != nil {
 			return halves, err
 		}
-		halves[i] = h.Slot
+		halves[i] = h.Job
 		from = h.To + 1
 	}
 	return halves, nil
 }
 
-// RetrySlot implements store.Journal.
-func (s *journal) RetrySlot(ctx context.Context, p store.SlotRetry) (memory.Slot, error) {
-	var slot memory.Slot
+// RetryJob implements store.Journal.
+func (s *journal) RetryJob(ctx context.Context, p store.JobRetry) (memory.Job, error) {
+	var job memory.Job
 	err := s.write(ctx, "retry slot", func(c *conn) error {
-		was, err := findSlotOf(c, p.SlotRef)
+		was, err := findJobOf(c, p.JobRef)
 		if err != nil {
 			return err
 		}
-		if slot, err = moveStored(c, was, p.Move); err != nil {
+		if job, err = moveStored(c, was, p.Move); err != nil {
 			return err
 		}
 		if was.sid == 0 {
@@ -308,58 +308,58 @@ func (s *journal) RetrySlot(ctx context.Context, p store.SlotRetry) (memory.Slot
 		return lookAtSession(c, was.sid, micros(p.Time))
 	})
 	if err != nil {
-		return memory.Slot{}, err
+		return memory.Job{}, err
 	}
-	return slot, nil
+	return job, nil
 }
 
-// ParkedSlots implements store.Journal.
-func (s *journal) ParkedSlots(ctx context.Context, q store.ParkedQuery) ([]memory.Slot, error) {
-	var slots []memory.Slot
+// ParkedJobs implements store.Journal.
+func (s *journal) ParkedJobs(ctx context.Context, q store.ParkedQuery) ([]memory.Job, error) {
+	var jobs []memory.Job
 	err := s.read(ctx, "find parked slots", func(c *conn) error {
-		return c.query(slotSelect+` WHERE j.state = 3 AND j.reason = ? AND (j.not_before <= ? OR j.not_before > ?)
+		return c.query(jobSelect+` WHERE j.state = 3 AND j.reason = ? AND (j.not_before <= ? OR j.not_before > ?)
 			ORDER BY j.not_before, j.key LIMIT ?+0`,
 			func(r row) error {
-				slot := scanSlot(r).Slot
-				slot.Answer = nil
-				slots = append(slots, slot)
+				job := scanJob(r).Job
+				job.Answer = nil
+				jobs = append(jobs, job)
 				return nil
 			}, q.Reason, micros(q.Before), micros(q.Before.Add(store.LongestParked)), q.Limit)
 	})
-	return slots, err
+	return jobs, err
 }
 
-// Slot implements store.Journal.
-func (s *journal) Slot(ctx context.Context, ref store.SlotRef) (memory.Slot, error) {
-	var slot storedSlot
+// Job implements store.Journal.
+func (s *journal) Job(ctx context.Context, ref store.JobRef) (memory.Job, error) {
+	var job storedJob
 	err := s.read(ctx, "read slot", func(c *conn) (err error) {
-		slot, err = findSlotOf(c, ref)
+		job, err = findJobOf(c, ref)
 		return err
 	})
 	if err != nil {
-		return memory.Slot{}, err
+		return memory.Job{}, err
 	}
-	return slot.Slot, nil
+	return job.Job, nil
 }
 
-// ListSlots implements store.Journal.
-func (s *journal) ListSlots(ctx context.Context, q store.SlotQuery) ([]memory.Slot, error) {
-	var slots []memory.Slot
+// ListJobs implements store.Journal.
+func (s *journal) ListJobs(ctx context.Context, q store.JobQuery) ([]memory.Job, error) {
+	var jobs []memory.Job
 	err := s.read(ctx, "list slots", func(c *conn) error {
-		w, err := slotsWhere(c, q)
+		w, err := jobsWhere(c, q)
 		if err != nil {
 			return err
 		}
-		return c.query(slotSelect+w.where()+` ORDER BY j.create_time DESC, j.id LIMIT ?+0`, func(r row) error {
-			slots = append(slots, scanSlot(r).Slot)
+		return c.query(jobSelect+w.where()+` ORDER BY j.create_time DESC, j.id LIMIT ?+0`, func(r row) error {
+			jobs = append(jobs, scanJob(r).Job)
 			return nil
 		}, append(w.args, q.Limit)...)
 	})
-	return slots, err
+	return jobs, err
 }
 
-func slotsWhere(c *conn, q store.SlotQuery) (w clauses, err error) {
-	if w, err = slotsOwner(c, q); err != nil {
+func jobsWhere(c *conn, q store.JobQuery) (w clauses, err error) {
+	if w, err = jobsOwner(c, q); err != nil {
 		return w, err
 	}
 	if len(q.Kinds) > 0 {
@@ -378,7 +378,7 @@ func slotsWhere(c *conn, q store.SlotQuery) (w clauses, err error) {
 	return w, nil
 }
 
-func slotsOwner(c *conn, q store.SlotQuery) (w clauses, err error) {
+func jobsOwner(c *conn, q store.JobQuery) (w clauses, err error) {
 	switch {
 	case q.UserID == "":
 		w.and("j.tenant = ?", q.Tenant)
@@ -398,8 +398,8 @@ func slotsOwner(c *conn, q store.SlotQuery) (w clauses, err error) {
 	return w, nil
 }
 
-// live reports that no final slot is asked for, so that the index of the others serves.
-func live(states []memory.SlotState) bool {
+// live reports that no final job is asked for, so that the index of the others serves.
+func live(states []memory.JobState) bool {
 	for _, s := range states {
 		if s.IsFinal() {
 			return false

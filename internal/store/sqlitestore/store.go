@@ -1,4 +1,4 @@
-// Package sqlitestore keeps the truth in one SQLite file (modernc.org/sqlite, no cgo).
+// Package sqlitestore keeps the primary store in one SQLite file (modernc.org/sqlite, no cgo).
 //
 // One goroutine writes, and commits what is waiting together; readers have connections of their own and see the last
 // commit. Nothing is acknowledged before COMMIT returned with synchronous=FULL. A lock file, and on Linux a lock on the
@@ -19,7 +19,7 @@ import (
 	"github.com/stratamem/strata/internal/store"
 )
 
-var _ store.Truth = (*Store)(nil)
+var _ store.PrimaryStore = (*Store)(nil)
 
 // Options name the file and how to use it.
 type Options struct {
@@ -29,7 +29,7 @@ type Options struct {
 	Readers int           // connections that read, 0 for 4
 }
 
-// Store is an open data file: one type for each role of store.Truth, over one core.
+// Store is an open data file: one type for each role of store.PrimaryStore, over one core.
 type Store struct {
 	*core
 	*transcript
@@ -63,13 +63,13 @@ type core struct {
 
 type (
 	transcript   struct{ *core } // implements store.Sessions and store.Transcript
-	searchIndex  struct{ *core } // implements store.Lexicon
+	searchIndex  struct{ *core } // implements store.SearchIndex
 	journal      struct{ *core } // implements store.Journal
 	workStore    struct{ *core } // implements store.Work
 	factStore    struct{ *core } // implements store.Facts
 	vectorStore  struct{ *core } // implements store.Vectors
 	summaryStore struct{ *core } // implements store.Summaries
-	feedStore    struct{ *core } // implements store.Feeds
+	feedStore    struct{ *core } // implements store.ChangeFeed
 	userStore    struct{ *core } // implements store.Users
 	shared       struct{ *core } // implements store.Leases, store.Clock and store.Secrets
 	archive      struct{ *core } // implements store.Source

@@ -299,8 +299,8 @@ func putNode(c *conn, w store.NodeWrite) error {
 	if err != nil {
 		return err
 	}
-	slot, err := findSlot(c, at.uid, store.SlotRef{User: w.User, ID: w.SlotID})
-	if err != nil || slot.State.IsFinal() {
+	job, err := findJob(c, at.uid, store.JobRef{User: w.User, ID: w.JobID})
+	if err != nil || job.State.IsFinal() {
 		return err
 	}
 	if at.sid, err = nodeSession(c, at.uid, w); err != nil {
@@ -312,7 +312,7 @@ func putNode(c *conn, w store.NodeWrite) error {
 	if err := cover(c, at, w); err != nil {
 		return err
 	}
-	return applied(c, slot, w.Usage, w.Time)
+	return applied(c, job, w.Usage, w.Time)
 }
 
 // nodeSession finds the session that the node is of; 0 for a week or month.

@@ -65,21 +65,21 @@ func readWork(c *conn, sid int64, work *store.SessionWork) error {
 	if err != nil {
 		return err
 	}
-	if work.Slots, err = readLiveSlots(c, sid); err != nil {
+	if work.Jobs, err = readLiveJobs(c, sid); err != nil {
 		return err
 	}
-	var state store.LexiconState
+	var state store.SearchIndexState
 	err = readPendingFrom(c, uid, work.Session.Ref.SessionID, &state)
 	work.UnindexedFrom = state.PendingFrom
 	return err
 }
 
-func readLiveSlots(c *conn, sid int64) (slots []memory.Slot, err error) {
-	err = c.query(slotSelect+` WHERE j.sid = ? AND j.state <= 3 ORDER BY j.kind, j.level, j.from_no, j.generation`, func(r row) error {
-		slots = append(slots, scanSlot(r).Slot)
+func readLiveJobs(c *conn, sid int64) (jobs []memory.Job, err error) {
+	err = c.query(jobSelect+` WHERE j.sid = ? AND j.state <= 3 ORDER BY j.kind, j.level, j.from_no, j.generation`, func(r row) error {
+		jobs = append(jobs, scanJob(r).Job)
 		return nil
 	}, sid)
-	return slots, err
+	return jobs, err
 }
 
 // PendingSessions implements store.Work.
@@ -188,7 +188,7 @@ func findLife(c *conn, user memory.UserRef, scope memory.ScopeKey) (found, error
 func (s *workStore) WorkStats(ctx context.Context) (store.WorkStats, error) {
 	var stats store.WorkStats
 	err := s.read(ctx, "count work", func(c *conn) (err error) {
-		if stats.Kinds, err = countSlots(c); err != nil {
+		if stats.Kinds, err = countJobs(c); err != nil {
 			return err
 		}
 		if stats.Quarantined, err = countQuarantined(c); err != nil {
@@ -206,15 +206,15 @@ func (s *workStore) WorkStats(ctx context.Context) (store.WorkStats, error) {
 	return stats, nil
 }
 
-func countSlots(c *conn) (kinds []store.KindStats, err error) {
+func countJobs(c *conn) (kinds []store.KindStats, err error) {
 	err = c.query(`SELECT kind, state, count(*), min(create_time) FROM slots WHERE state <= 3
 		GROUP BY kind, state ORDER BY kind, state`, func(r row) error {
-		kind := memory.SlotKind(r.int(0))
+		kind := memory.JobKind(r.int(0))
 		if n := len(kinds); n == 0 || kinds[n-1].Kind != kind {
 			kinds = append(kinds, store.KindStats{Kind: kind})
 		}
 		k := &kinds[len(kinds)-1]
-		if memory.SlotState(r.int(1)) == memory.SlotParked {
+		if memory.JobState(r.int(1)) == memory.JobParked {
 			k.Parked = r.int(2)
 			return nil
 		}

@@ -65,7 +65,7 @@ func everything() memory.Message {
 	}
 }
 
-func testAppend(t *testing.T, open Open[store.Truth]) {
+func testAppend(t *testing.T, open Open[store.PrimaryStore]) {
 	t.Run("Append must create the user and the session when they do not exist", func(t *testing.T) {
 		s, ref := open(t), alice.Session("s")
 		_, err := s.Session(t.Context(), ref)
@@ -166,7 +166,7 @@ func testAppend(t *testing.T, open Open[store.Truth]) {
 	})
 }
 
-func testExpectedLastSeq(t *testing.T, s store.Truth) {
+func testExpectedLastSeq(t *testing.T, s store.PrimaryStore) {
 	p := turn(alice.Session("s"), chat("a", 2)...)
 	p.ExpectedLastSeq = ptr(int64(1))
 	_, err := s.Append(t.Context(), p)
@@ -186,7 +186,7 @@ func testExpectedLastSeq(t *testing.T, s store.Truth) {
 	wantEqual(t, mustAppend(t, s, p).LastSeq, int64(3))
 }
 
-func testStatePatch(t *testing.T, s store.Truth) {
+func testStatePatch(t *testing.T, s store.PrimaryStore) {
 	p := turn(alice.Session("s"))
 	p.StatePatch = json.RawMessage(`{"step":1,"draft":{"a":1}}`)
 	res := mustAppend(t, s, p)
@@ -208,7 +208,7 @@ func testStatePatch(t *testing.T, s store.Truth) {
 	wantEqual(t, string(mustSession(t, s, p.Ref).State), "")
 }
 
-func testSteps(t *testing.T, s store.Truth) {
+func testSteps(t *testing.T, s store.PrimaryStore) {
 	ref := alice.Session("s")
 	roles := []memory.Role{
 		memory.RoleAssistant, memory.RoleUser, memory.RoleAssistant, memory.RoleTool, memory.RoleSystem,

@@ -11,7 +11,7 @@ import (
 	"github.com/stratamem/strata/internal/store"
 )
 
-func testConcurrency(t *testing.T, open Open[store.Truth], writers int) {
+func testConcurrency(t *testing.T, open Open[store.PrimaryStore], writers int) {
 	t.Run("Append must fail alone: another call that shares its commit is not touched", func(t *testing.T) {
 		s, ref := open(t), alice.Session("s")
 		mustAppend(t, s, turn(ref, chat("a", 1)...))
@@ -63,8 +63,8 @@ func testConcurrency(t *testing.T, open Open[store.Truth], writers int) {
 	})
 }
 
-// testInstants indexes while it records, and counts what the lexicon shows meanwhile.
-func testInstants(t *testing.T, s store.Truth) {
+// testInstants indexes while it records, and counts what the search index shows meanwhile.
+func testInstants(t *testing.T, s store.PrimaryStore) {
 	const turns = 60
 	ref := alice.Session("s")
 	mustAppend(t, s, turn(ref, chat("first", 1)...))
@@ -86,7 +86,7 @@ func testInstants(t *testing.T, s store.Truth) {
 			running = false
 		default:
 		}
-		state := lexicon(t, s, alice)
+		state := searchIndex(t, s, alice)
 		n := len(state.Unindexed)
 		for _, seg := range state.Segments {
 			n += seg.Messages
@@ -100,7 +100,7 @@ func testInstants(t *testing.T, s store.Truth) {
 	wantEqual(t, last, turns+1)
 }
 
-func segmentOfAll(t *testing.T, s store.Truth, n int) store.SegmentWrite {
+func segmentOfAll(t *testing.T, s store.PrimaryStore, n int) store.SegmentWrite {
 	turns := pending(t, s, alice, 1000)
 	w := store.SegmentWrite{User: alice, Scope: turns[0].Scope, Analyzer: "v1", Data: fmt.Append(nil, n), Turns: refs(turns)}
 	for _, turn := range turns {
@@ -109,7 +109,7 @@ func segmentOfAll(t *testing.T, s store.Truth, n int) store.SegmentWrite {
 	return w
 }
 
-func testContext(t *testing.T, open Open[store.Truth]) {
+func testContext(t *testing.T, open Open[store.PrimaryStore]) {
 	t.Run("a call whose context has ended writes nothing and says so", func(t *testing.T) {
 		s, ref := open(t), alice.Session("s")
 		mustAppend(t, s, turn(ref, chat("a", 1)...))

@@ -7,7 +7,7 @@ import (
 	"github.com/stratamem/strata/internal/store"
 )
 
-func testCorrections(t *testing.T, open Open[store.Truth]) {
+func testCorrections(t *testing.T, open Open[store.PrimaryStore]) {
 	t.Run("NodesWithin must return, of every generation, the session's nodes that stand for no message outside the range, as outlines", func(t *testing.T) {
 		testNodesWithin(t, journalled(t, open))
 	})
@@ -91,7 +91,7 @@ func testCorrections(t *testing.T, open Open[store.Truth]) {
 }
 
 // correction is a person's text in place of the summary of session s.
-func correction(t *testing.T, s store.Truth, text string) store.SummaryWrite {
+func correction(t *testing.T, s store.PrimaryStore, text string) store.SummaryWrite {
 	t.Helper()
 	head := mustSession(t, s, inS)
 	return store.SummaryWrite{User: alice, Scope: head.ScopeKey, Time: minute(5), Revision: memory.SummaryRevision{
@@ -101,7 +101,7 @@ func correction(t *testing.T, s store.Truth, text string) store.SummaryWrite {
 	}}
 }
 
-func ofWeek(t *testing.T, s store.Truth, name, text string) store.SummaryWrite {
+func ofWeek(t *testing.T, s store.PrimaryStore, name, text string) store.SummaryWrite {
 	t.Helper()
 	w := correction(t, s, text)
 	w.Revision.Kind, w.Revision.Session, w.Revision.SessionID, w.Revision.Period = memory.SummaryWeek, "", "", name
@@ -136,7 +136,7 @@ func revisions(t *testing.T, s store.Summaries, q store.RevisionQuery) []memory.
 }
 
 // settled has neither the session nor the user's periods looked at.
-func settled(t *testing.T, s store.Truth, ref memory.SessionRef) {
+func settled(t *testing.T, s store.PrimaryStore, ref memory.SessionRef) {
 	t.Helper()
 	work, err := s.SessionWork(t.Context(), ref)
 	if err != nil {
@@ -152,7 +152,7 @@ func settled(t *testing.T, s store.Truth, ref memory.SessionRef) {
 	wantEqual(t, len(pendingPeriods(t, s, minute(9), 9)), 0)
 }
 
-func wantLooked(t *testing.T, s store.Truth, ref memory.SessionRef) {
+func wantLooked(t *testing.T, s store.PrimaryStore, ref memory.SessionRef) {
 	t.Helper()
 	pending, err := s.PendingSessions(t.Context(), minute(5), 9)
 	if err != nil {
@@ -162,10 +162,10 @@ func wantLooked(t *testing.T, s store.Truth, ref memory.SessionRef) {
 	wantEqual(t, pendingPeriods(t, s, minute(5), 9), []memory.UserRef{ref.UserRef})
 }
 
-func testNodesWithin(t *testing.T, s store.Truth) {
+func testNodesWithin(t *testing.T, s store.PrimaryStore) {
 	first := leaf(t, s, inS, 1, 4)
 	second := leaf(t, s, inS, 5, 6)
-	again := nodeWriteOf(t, s, inS, memory.SlotKey{Kind: memory.SlotLeaf, From: 1, Generation: 2}, 4)
+	again := nodeWriteOf(t, s, inS, memory.JobKey{Kind: memory.JobLeaf, From: 1, Generation: 2}, 4)
 	mustPut(t, s, again)
 	merged := nodeWrite(t, s, inS, 1, 1, 6)
 	merged.Node.Children = []string{first.Node.ID, second.Node.ID}
@@ -191,7 +191,7 @@ func testNodesWithin(t *testing.T, s store.Truth) {
 	}
 }
 
-func testChangeSummary(t *testing.T, s store.Truth) {
+func testChangeSummary(t *testing.T, s store.PrimaryStore) {
 	first := correction(t, s, "first")
 	want := first.Revision
 	want.Revision, want.CreateTime = 1, minute(5)
@@ -210,7 +210,7 @@ func testChangeSummary(t *testing.T, s store.Truth) {
 	wantEqual(t, len(revisions(t, s, store.RevisionQuery{User: bob, Kind: memory.SummarySession, Session: want.Session, Limit: 9})), 0)
 }
 
-func testRepeatedChange(t *testing.T, s store.Truth) {
+func testRepeatedChange(t *testing.T, s store.PrimaryStore) {
 	w := correction(t, s, "words")
 	w.RequestID, w.RequestDigest = "r", memory.IDDigest("words")
 	first := mustChange(t, s, w)

@@ -14,7 +14,7 @@ import (
 	"github.com/stratamem/strata/internal/store"
 )
 
-func testFacts(t *testing.T, open Open[store.Truth]) {
+func testFacts(t *testing.T, open Open[store.PrimaryStore]) {
 	t.Run("FactsSince must return the user's facts that changed after the revision, superseded ones included, by Change, then id, together with the revision that they lead to", func(t *testing.T) {
 		testFactsSince(t, withSession(t, open))
 	})
@@ -41,14 +41,14 @@ func testFacts(t *testing.T, open Open[store.Truth]) {
 	t.Run("of a user's refused operations the latest MaxQuarantined must be kept, and all counted", func(t *testing.T) {
 		testOldQuarantined(t, withSession(t, open))
 	})
-	t.Run("FactsOfSlot must return the ids of the facts that the slot changed and that were not deleted since, byte by byte", func(t *testing.T) {
-		testFactsOfSlot(t, withSession(t, open))
+	t.Run("FactsOfJob must return the ids of the facts that the slot changed and that were not deleted since, byte by byte", func(t *testing.T) {
+		testFactsOfJob(t, withSession(t, open))
 	})
 	testApplyFacts(t, open)
 	testRevert(t, open)
 }
 
-func testApplyFacts(t *testing.T, open Open[store.Truth]) {
+func testApplyFacts(t *testing.T, open Open[store.PrimaryStore]) {
 	t.Run("ApplyFacts must, in one write, store every change with its revision, forget, keep what is quarantined, make the slot final and raise the fact revision by one", func(t *testing.T) {
 		testApply(t, withSession(t, open))
 	})
@@ -66,13 +66,13 @@ func testApplyFacts(t *testing.T, open Open[store.Truth]) {
 	})
 	t.Run("applying a slot that is final must change nothing and return the revision", func(t *testing.T) {
 		s := withSession(t, open)
-		slot := mustOpen(t, s, opening(t, s, inS, memory.SlotExtract, 1, 2))
-		w := write(t, s, alice, func(w *store.FactWrite) { w.SlotID, w.Changes = slot.ID(), []store.FactChange{learnt(fact("a"))} })
+		job := mustOpen(t, s, opening(t, s, inS, memory.JobExtract, 1, 2))
+		w := write(t, s, alice, func(w *store.FactWrite) { w.JobID, w.Changes = job.ID(), []store.FactChange{learnt(fact("a"))} })
 		apply(t, s, w)
-		before, done := factsSince(t, s, alice, 0), mustSlot(t, s, slot)
+		before, done := factsSince(t, s, alice, 0), mustJob(t, s, job)
 		wantEqual(t, apply(t, s, w), int64(1))
 		wantEqual(t, factsSince(t, s, alice, 0), before)
-		wantEqual(t, mustSlot(t, s, slot), done)
+		wantEqual(t, mustJob(t, s, job), done)
 	})
 	t.Run("a write for another life of the user is refused with USER_NOT_FOUND", func(t *testing.T) {
 		s := withSession(t, open)
@@ -88,10 +88,10 @@ func testApplyFacts(t *testing.T, open Open[store.Truth]) {
 	t.Run("only a write without a slot creates the user", func(t *testing.T) {
 		s := open(t)
 		w := store.FactWrite{User: alice, Changes: []store.FactChange{learnt(fact("a"))}, Time: noon}
-		w.SlotID = "some slot"
+		w.JobID = "some slot"
 		_, err := s.ApplyFacts(t.Context(), w)
 		wantReason(t, err, memory.ReasonUserNotFound)
-		w.SlotID = ""
+		w.JobID = ""
 		wantEqual(t, apply(t, s, w), int64(1))
 		wantEqual(t, mustUser(t, s, alice).CreateTime, noon)
 		wantEqual(t, len(factsSince(t, s, alice, 0).Facts), 1)
@@ -118,7 +118,7 @@ func testApplyFacts(t *testing.T, open Open[store.Truth]) {
 }
 
 // withSession is a store in which alice has a session of two messages.
-func withSession(t *testing.T, open Open[store.Truth]) store.Truth {
+func withSession(t *testing.T, open Open[store.PrimaryStore]) store.PrimaryStore {
 	t.Helper()
 	s := open(t)
 	appendN(t, s, inS, "a", 2)
@@ -157,7 +157,7 @@ func changed(f memory.Fact, cause memory.FactCause, how func(*memory.Fact)) stor
 }
 
 // write is a write against what is stored.
-func write(t *testing.T, s store.Truth, user memory.UserRef, fill func(*store.FactWrite)) store.FactWrite {
+func write(t *testing.T, s store.PrimaryStore, user memory.UserRef, fill func(*store.FactWrite)) store.FactWrite {
 	t.Helper()
 	state := factsSince(t, s, user, 0)
 	w := store.FactWrite{User: user, Scope: state.Scope, Base: state.Revision, Time: noon}
@@ -175,7 +175,7 @@ func apply(t *testing.T, s store.Facts, w store.FactWrite) int64 {
 }
 
 // learn stores facts in a write of their own.
-func learn(t *testing.T, s store.Truth, user memory.UserRef, facts ...memory.Fact) {
+func learn(t *testing.T, s store.PrimaryStore, user memory.UserRef, facts ...memory.Fact) {
 	t.Helper()
 	apply(t, s, write(t, s, user, func(w *store.FactWrite) {
 		for _, f := range facts {
@@ -232,7 +232,7 @@ func factIDs(facts []memory.Fact) []string {
 	return out
 }
 
-func testFactsSince(t *testing.T, s store.Truth) {
+func testFactsSince(t *testing.T, s store.PrimaryStore) {
 	learn(t, s, alice, fact("b"), fact("a"))
 	learn(t, s, alice, fact("c"))
 	apply(t, s, write(t, s, alice, func(w *store.FactWrite) {
@@ -256,7 +256,7 @@ func testFactsSince(t *testing.T, s store.Truth) {
 	wantEqual(t, mustUser(t, s, alice).FactRevision, int64(3))
 }
 
-func testFact(t *testing.T, s store.Truth) {
+func testFact(t *testing.T, s store.PrimaryStore) {
 	plain, full := fact("plain"), everyField()
 	plain.Evidence, plain.ValidFrom = nil, plain.ValidTo
 	learn(t, s, alice, plain, full)
@@ -270,7 +270,7 @@ func testFact(t *testing.T, s store.Truth) {
 	wantReason(t, err, memory.ReasonUserNotFound)
 }
 
-func testListFacts(t *testing.T, s store.Truth) {
+func testListFacts(t *testing.T, s store.PrimaryStore) {
 	for i, id := range []string{"d", "b", "a", "c", "e"} {
 		f := fact(id)
 		f.UpdateTime = minute(i / 2) // d and b, a and c share a time
@@ -320,7 +320,7 @@ func testListFacts(t *testing.T, s store.Truth) {
 	})
 }
 
-func testForbid(t *testing.T, s store.Truth) {
+func testForbid(t *testing.T, s store.PrimaryStore) {
 	none, allow := memory.ExtractNone, memory.ExtractAllow
 	head := mustSession(t, s, inS)
 	message := all(t, s, inS)[0].ID
@@ -364,21 +364,21 @@ func testForbid(t *testing.T, s store.Truth) {
 			wantEqual(t, []any{state.Revision, len(state.Facts)}, []any{base + 1, 0})
 		}
 	}
-	slot := mustOpen(t, s, opening(t, s, inS, memory.SlotExtract, 1, 2))
+	job := mustOpen(t, s, opening(t, s, inS, memory.JobExtract, 1, 2))
 	w := store.FactWrite{
-		User: alice, Scope: head.ScopeKey, Base: mustUser(t, s, alice).FactRevision, SlotID: slot.ID(), Reason: "why", Time: minute(3),
+		User: alice, Scope: head.ScopeKey, Base: mustUser(t, s, alice).FactRevision, JobID: job.ID(), Reason: "why", Time: minute(3),
 	}
 	if _, err := s.ApplyFacts(t.Context(), w); err != nil {
 		t.Fatal(err)
 	}
-	got := mustSlot(t, s, slot)
-	wantEqual(t, []any{got.State, got.Reason}, []any{memory.SlotApplied, "why"})
+	got := mustJob(t, s, job)
+	wantEqual(t, []any{got.State, got.Reason}, []any{memory.JobApplied, "why"})
 }
 
-func testFactRevisions(t *testing.T, s store.Truth) {
-	slot := mustOpen(t, s, opening(t, s, inS, memory.SlotExtract, 1, 2))
+func testFactRevisions(t *testing.T, s store.PrimaryStore) {
+	job := mustOpen(t, s, opening(t, s, inS, memory.JobExtract, 1, 2))
 	apply(t, s, write(t, s, alice, func(w *store.FactWrite) {
-		w.SlotID = slot.ID()
+		w.JobID = job.ID()
 		w.Changes = []store.FactChange{learnt(everyField()), learnt(fact("other"))}
 	}))
 	first := mustFact(t, s, alice, "full")
@@ -397,14 +397,14 @@ func testFactRevisions(t *testing.T, s store.Truth) {
 	wantEqual(t, got, []memory.FactRevision{
 		{Fact: last, Cause: memory.CauseRestored},
 		{Fact: edited, Cause: memory.CauseEdited},
-		{Fact: first, Cause: memory.CauseExtracted, SlotID: slot.ID()},
+		{Fact: first, Cause: memory.CauseExtracted, JobID: job.ID()},
 	})
 	wantEqual(t, []int64{last.Revision, last.Change}, []int64{3, 2})
 	_, err = s.FactRevisions(t.Context(), alice, "none")
 	wantReason(t, err, memory.ReasonFactNotFound)
 }
 
-func testTouchFacts(t *testing.T, s store.Truth) {
+func testTouchFacts(t *testing.T, s store.PrimaryStore) {
 	learn(t, s, alice, fact("a"), fact("b"))
 	want := mustFact(t, s, alice, "a")
 	want.LastUsedTime = minute(5)
@@ -422,7 +422,7 @@ func testTouchFacts(t *testing.T, s store.Truth) {
 }
 
 // testOldQuarantined stores more refused operations than are kept.
-func testOldQuarantined(t *testing.T, s store.Truth) {
+func testOldQuarantined(t *testing.T, s store.PrimaryStore) {
 	for i := range 22 {
 		apply(t, s, write(t, s, alice, func(w *store.FactWrite) {
 			for j := range 50 {
@@ -440,9 +440,9 @@ func testOldQuarantined(t *testing.T, s store.Truth) {
 	}
 }
 
-func testQuarantined(t *testing.T, s store.Truth) {
+func testQuarantined(t *testing.T, s store.PrimaryStore) {
 	all := []memory.Quarantined{refused("d", "malformed", minute(0)), refused("b", "malformed", minute(0)), refused("c", "x", minute(1))}
-	all[0].SessionID, all[0].SlotID, all[0].Model = "s", "slot", "m"
+	all[0].SessionID, all[0].JobID, all[0].Model = "s", "slot", "m"
 	apply(t, s, write(t, s, alice, func(w *store.FactWrite) { w.Quarantined = all }))
 	want := []memory.Quarantined{all[2], all[1], all[0]}
 	q := store.QuarantineQuery{User: alice, Limit: 2}
@@ -450,16 +450,16 @@ func testQuarantined(t *testing.T, s store.Truth) {
 	for page := quarantined(t, s, q); len(page) > 0; page = quarantined(t, s, q) {
 		got = append(got, page...)
 		last := page[len(page)-1]
-		q.After = &store.SlotCursor{CreateTime: last.Time, ID: last.ID}
+		q.After = &store.JobCursor{CreateTime: last.Time, ID: last.ID}
 	}
 	wantEqual(t, got, want)
 }
 
-func testApply(t *testing.T, s store.Truth) {
+func testApply(t *testing.T, s store.PrimaryStore) {
 	learn(t, s, alice, fact("old"), fact("bad"))
-	slot := mustAnswer(t, s, mustOpen(t, s, opening(t, s, inS, memory.SlotExtract, 1, 2)), "operations")
+	job := mustAnswer(t, s, mustOpen(t, s, opening(t, s, inS, memory.JobExtract, 1, 2)), "operations")
 	w := write(t, s, alice, func(w *store.FactWrite) {
-		w.SlotID, w.Usage, w.Time = slot.ID(), oneCall, minute(3)
+		w.JobID, w.Usage, w.Time = job.ID(), oneCall, minute(3)
 		w.Changes = []store.FactChange{
 			changed(mustFact(t, s, alice, "old"), memory.CauseSuperseded, func(f *memory.Fact) { f.ValidTo = minute(1) }), learnt(fact("new")),
 		}
@@ -471,30 +471,30 @@ func testApply(t *testing.T, s store.Truth) {
 	wantEqual(t, []any{state.Revision, factIDs(state.Facts)}, []any{int64(2), []string{"new", "old"}})
 	wantEqual(t, state.Forgotten, []store.Forgotten{{FactID: "bad", Key: state.Scope.Keyed(memory.IDDigest("bad key")), Change: 2, Time: w.Time}})
 	wantEqual(t, quarantined(t, s, store.QuarantineQuery{User: alice, Limit: 9}), w.Quarantined)
-	slot.State, slot.Answer, slot.Owner, slot.UpdateTime = memory.SlotApplied, nil, "", minute(3)
-	slot.LeaseUntil, slot.Usage = slot.NotBefore, oneCall.Plus(oneCall)
-	wantEqual(t, mustSlot(t, s, slot), slot)
+	job.State, job.Answer, job.Owner, job.UpdateTime = memory.JobApplied, nil, "", minute(3)
+	job.LeaseUntil, job.Usage = job.NotBefore, oneCall.Plus(oneCall)
+	wantEqual(t, mustJob(t, s, job), job)
 }
 
-func testApplyRevision(t *testing.T, s store.Truth) {
+func testApplyRevision(t *testing.T, s store.PrimaryStore) {
 	learn(t, s, alice, fact("a"))
 	before := factsSince(t, s, alice, 0)
 	for _, revision := range []int64{1, 3} {
 		late := fact("a")
 		late.Revision = revision
-		slot := mustOpen(t, s, opening(t, s, inS, memory.SlotExtract, 1, 2))
+		job := mustOpen(t, s, opening(t, s, inS, memory.JobExtract, 1, 2))
 		_, err := s.ApplyFacts(t.Context(), write(t, s, alice, func(w *store.FactWrite) {
-			w.SlotID, w.Changes = slot.ID(), []store.FactChange{learnt(fact("b")), learnt(late)}
+			w.JobID, w.Changes = job.ID(), []store.FactChange{learnt(fact("b")), learnt(late)}
 			w.Quarantined = []memory.Quarantined{refused("q", "malformed", noon)}
 		}))
 		wantReason(t, err, memory.ReasonContention)
-		wantEqual(t, mustSlot(t, s, slot), slot)
+		wantEqual(t, mustJob(t, s, job), job)
 	}
 	wantEqual(t, factsSince(t, s, alice, 0), before)
 	wantEqual(t, len(quarantined(t, s, store.QuarantineQuery{User: alice, Limit: 9})), 0)
 }
 
-func testApplyRace(t *testing.T, s store.Truth) {
+func testApplyRace(t *testing.T, s store.PrimaryStore) {
 	w := write(t, s, alice, func(*store.FactWrite) {})
 	errs := make([]error, racers)
 	var group sync.WaitGroup
@@ -519,7 +519,7 @@ func testApplyRace(t *testing.T, s store.Truth) {
 	wantEqual(t, []any{state.Revision, factIDs(state.Facts)}, []any{int64(1), []string{fmt.Sprint(won)}})
 }
 
-func testForget(t *testing.T, s store.Truth) {
+func testForget(t *testing.T, s store.PrimaryStore) {
 	added, err := s.AddEmbedding(t.Context(), embedding("m", 2))
 	if err != nil {
 		t.Fatal(err)

@@ -8,7 +8,7 @@ import (
 	"github.com/stratamem/strata/internal/store"
 )
 
-func testFeeds(t *testing.T, open Open[store.Truth]) {
+func testFeeds(t *testing.T, open Open[store.PrimaryStore]) {
 	t.Run("PendingFeeds must return feeds of all tenants that the view may lack something of, the longest waiting first", func(t *testing.T) {
 		s, other := open(t), memory.UserRef{Tenant: "other", UserID: "alice"}
 		refs := []memory.SessionRef{alice.Session("late"), bob.Session("early"), other.Session("middle")}
@@ -40,18 +40,18 @@ func testFeeds(t *testing.T, open Open[store.Truth]) {
 	t.Run("RebuildView must make every feed of turns pending, and no user without a segment has one", func(t *testing.T) {
 		s := open(t)
 		appendAt(t, s, bob.Session("s"), noon)
-		wantEqual(t, len(feeds(t, s, memory.ViewTurns, 9)), 0)
+		wantEqual(t, len(feeds(t, s, memory.ViewMessageVectors, 9)), 0)
 		f := indexedFeed(t, s)
 		mark(t, s, f, f.Head)
-		build, err := s.RebuildView(t.Context(), memory.ViewTurns, minute(9))
+		build, err := s.RebuildView(t.Context(), memory.ViewMessageVectors, minute(9))
 		if err != nil || build != 2 {
 			t.Fatal(build, err)
 		}
-		got := feedOf(t, s, memory.ViewTurns, alice.Session(""))
-		wantEqual(t, got.Told, store.Told{})
+		got := feedOf(t, s, memory.ViewMessageVectors, alice.Session(""))
+		wantEqual(t, got.Checkpoint, store.Checkpoint{})
 		wantEqual(t, got.Since, minute(9))
-		wantEqual(t, lexicon(t, s, alice).Turns, store.Told{})
-		pending, all, err := s.CountFeeds(t.Context(), memory.ViewTurns)
+		wantEqual(t, searchIndex(t, s, alice).Turns, store.Checkpoint{})
+		pending, all, err := s.CountFeeds(t.Context(), memory.ViewMessageVectors)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -72,14 +72,14 @@ func testFeeds(t *testing.T, open Open[store.Truth]) {
 		_, err = s.Feed(t.Context(), memory.ViewTranscript, alice.Session("none"))
 		wantReason(t, err, memory.ReasonSessionNotFound)
 	})
-	t.Run("MarkFeed must set how far the view was told, and must leave the feed pending when it changed since Seen was read", func(t *testing.T) {
+	t.Run("SetCheckpoint must set how far the view was told, and must leave the feed pending when it changed since Seen was read", func(t *testing.T) {
 		s, ref := open(t), alice.Session("s")
 		appendAt(t, s, ref, noon)
 		seen := feedOf(t, s, memory.ViewTranscript, ref)
 		appendAt(t, s, ref, minute(1))
 		mark(t, s, seen, seen.Head)
 		got := feedOf(t, s, memory.ViewTranscript, ref)
-		wantEqual(t, got.Told, store.Told{Build: 1, FeedPosition: seen.Head})
+		wantEqual(t, got.Checkpoint, store.Checkpoint{Build: 1, FeedPosition: seen.Head})
 		wantEqual(t, got.Since, noon)
 		mark(t, s, got, got.Head)
 		wantEqual(t, feedOf(t, s, memory.ViewTranscript, ref).Since, time.Time{})
@@ -87,15 +87,15 @@ func testFeeds(t *testing.T, open Open[store.Truth]) {
 		appendAt(t, s, ref, minute(2))
 		wantEqual(t, feedOf(t, s, memory.ViewTranscript, ref).Since, minute(2))
 	})
-	t.Run("MarkFeed must change nothing, and return CONTENTION, when Build is not the view's build any more or the session lives another life", func(t *testing.T) {
+	t.Run("SetCheckpoint must change nothing, and return CONTENTION, when Build is not the view's build any more or the session lives another life", func(t *testing.T) {
 		s, ref := open(t), alice.Session("s")
 		appendAt(t, s, ref, noon)
 		f := feedOf(t, s, memory.ViewTranscript, ref)
-		m := store.FeedMark{Feed: f, Build: 1, Told: f.Head, Seen: f.Head}
+		m := store.CheckpointUpdate{Feed: f, Build: 1, Checkpoint: f.Head, Seen: f.Head}
 		m.Key = "00000000000000000000000000000000"
-		wantReason(t, s.MarkFeed(t.Context(), m), memory.ReasonContention)
+		wantReason(t, s.SetCheckpoint(t.Context(), m), memory.ReasonContention)
 		m.Key, m.Build = f.Key, 2
-		wantReason(t, s.MarkFeed(t.Context(), m), memory.ReasonContention)
+		wantReason(t, s.SetCheckpoint(t.Context(), m), memory.ReasonContention)
 		wantEqual(t, feedOf(t, s, memory.ViewTranscript, ref), f)
 	})
 	t.Run("RebuildView must raise the view's build by one and make every feed pending as one that the view was told nothing of", func(t *testing.T) {
@@ -116,48 +116,48 @@ func testFeeds(t *testing.T, open Open[store.Truth]) {
 			t.Fatal(err)
 		}
 		wantEqual(t, feedOf(t, s, memory.ViewVectors, alice.Session("")).Since, minute(7))
-		wantEqual(t, feedOf(t, s, memory.ViewTurns, alice.Session("")).Since, minute(7))
+		wantEqual(t, feedOf(t, s, memory.ViewMessageVectors, alice.Session("")).Since, minute(7))
 	})
 }
 
 // indexedFeed indexes a message of alice and returns the feed of turns that waits for it.
-func indexedFeed(t *testing.T, s store.Truth) store.Feed {
+func indexedFeed(t *testing.T, s store.PrimaryStore) store.Feed {
 	t.Helper()
 	appendAt(t, s, alice.Session("s"), noon)
 	w := segment(t, s, alice, "said")
 	w.Time = minute(3)
 	put(t, s, w)
-	return feedOf(t, s, memory.ViewTurns, alice.Session(""))
+	return feedOf(t, s, memory.ViewMessageVectors, alice.Session(""))
 }
 
 // testTurnFeed follows a feed from a segment to the next.
-func testTurnFeed(t *testing.T, s store.Truth) {
+func testTurnFeed(t *testing.T, s store.PrimaryStore) {
 	f := indexedFeed(t, s)
-	state := lexicon(t, s, alice)
+	state := searchIndex(t, s, alice)
 	want := store.Feed{
-		View: memory.ViewTurns, User: alice, Scope: state.Scope, Session: alice.Session(""),
+		View: memory.ViewMessageVectors, User: alice, Scope: state.Scope, Session: alice.Session(""),
 		Head: store.FeedPosition{No: state.Segments[0].No}, Since: minute(3),
 	}
 	wantEqual(t, f, want)
-	wantEqual(t, feeds(t, s, memory.ViewTurns, 9), []store.Feed{want})
-	wantEqual(t, state.Turns, store.Told{})
+	wantEqual(t, feeds(t, s, memory.ViewMessageVectors, 9), []store.Feed{want})
+	wantEqual(t, state.Turns, store.Checkpoint{})
 	told := store.FeedPosition{Version: 1, No: f.Head.No}
 	mark(t, s, f, told)
-	wantEqual(t, len(feeds(t, s, memory.ViewTurns, 9)), 0)
-	wantEqual(t, lexicon(t, s, alice).Turns, store.Told{Build: 1, FeedPosition: told})
+	wantEqual(t, len(feeds(t, s, memory.ViewMessageVectors, 9)), 0)
+	wantEqual(t, searchIndex(t, s, alice).Turns, store.Checkpoint{Build: 1, FeedPosition: told})
 	merged := put(t, s, store.SegmentWrite{
 		User: alice, Scope: state.Scope, Analyzer: "v1", Messages: 1, Data: []byte("more"), Replaces: []int64{f.Head.No}, Time: minute(5),
 	})
-	got := feedOf(t, s, memory.ViewTurns, alice.Session(""))
+	got := feedOf(t, s, memory.ViewMessageVectors, alice.Session(""))
 	wantEqual(t, got.Since, minute(5))
 	wantEqual(t, got.Head.No, merged)
-	wantEqual(t, got.Told, store.Told{Build: 1, FeedPosition: told})
-	wantEqual(t, lexicon(t, s, alice).Turns, store.Told{})
+	wantEqual(t, got.Checkpoint, store.Checkpoint{Build: 1, FeedPosition: told})
+	wantEqual(t, searchIndex(t, s, alice).Turns, store.Checkpoint{})
 	mark(t, s, f, told) // it was read before the segment
-	wantEqual(t, feedOf(t, s, memory.ViewTurns, alice.Session("")).Since, minute(5))
+	wantEqual(t, feedOf(t, s, memory.ViewMessageVectors, alice.Session("")).Since, minute(5))
 }
 
-func testFactFeeds(t *testing.T, s store.Truth) {
+func testFactFeeds(t *testing.T, s store.PrimaryStore) {
 	appendAt(t, s, alice.Session("s"), noon)
 	grow(t, s, alice)
 	user := alice.Session("")
@@ -168,16 +168,16 @@ func testFactFeeds(t *testing.T, s store.Truth) {
 		}
 		mark(t, s, f, f.Head)
 		wantEqual(t, len(feeds(t, s, view, 9)), 0)
-		wantEqual(t, feedOf(t, s, view, user).Told, store.Told{Build: 1, FeedPosition: f.Head})
+		wantEqual(t, feedOf(t, s, view, user).Checkpoint, store.Checkpoint{Build: 1, FeedPosition: f.Head})
 	}
-	wantEqual(t, factsSince(t, s, alice, 0).Told, feedOf(t, s, memory.ViewVectors, user).Told)
+	wantEqual(t, factsSince(t, s, alice, 0).Checkpoint, feedOf(t, s, memory.ViewVectors, user).Checkpoint)
 	fact := factsSince(t, s, alice, 0).Facts[0]
 	putVector(t, s, activeVersion(t, s), alice, fact.ID, fact.Revision, 1, 2)
 	wantEqual(t, len(feeds(t, s, memory.ViewVectors, 9)), 1)
 	wantEqual(t, len(feeds(t, s, memory.ViewFacts, 9)), 0)
 }
 
-func testRebuildView(t *testing.T, s store.Truth) {
+func testRebuildView(t *testing.T, s store.PrimaryStore) {
 	refs := []memory.SessionRef{alice.Session("a"), bob.Session("b")}
 	for i, ref := range refs {
 		appendAt(t, s, ref, minute(i))
@@ -197,17 +197,17 @@ func testRebuildView(t *testing.T, s store.Truth) {
 	}
 	wantEqual(t, []int64{pending, all}, []int64{2, 2})
 	for _, f := range feeds(t, s, memory.ViewTranscript, 9) {
-		wantEqual(t, f.Told, store.Told{})
+		wantEqual(t, f.Checkpoint, store.Checkpoint{})
 	}
 	f := feedOf(t, s, memory.ViewTranscript, refs[0])
-	if err := s.MarkFeed(t.Context(), store.FeedMark{Feed: f, Build: 2, Told: f.Head, Seen: f.Head}); err != nil {
+	if err := s.SetCheckpoint(t.Context(), store.CheckpointUpdate{Feed: f, Build: 2, Checkpoint: f.Head, Seen: f.Head}); err != nil {
 		t.Fatal(err)
 	}
-	wantEqual(t, feedOf(t, s, memory.ViewTranscript, refs[0]).Told, store.Told{Build: 2, FeedPosition: f.Head})
+	wantEqual(t, feedOf(t, s, memory.ViewTranscript, refs[0]).Checkpoint, store.Checkpoint{Build: 2, FeedPosition: f.Head})
 	wantEqual(t, len(feeds(t, s, memory.ViewTranscript, 9)), 1)
 }
 
-func wantBuild(t *testing.T, s store.Feeds, want int64) {
+func wantBuild(t *testing.T, s store.ChangeFeed, want int64) {
 	t.Helper()
 	build, err := s.ViewBuild(t.Context(), memory.ViewTranscript)
 	if err != nil {
@@ -216,7 +216,7 @@ func wantBuild(t *testing.T, s store.Feeds, want int64) {
 	wantEqual(t, build, want)
 }
 
-func testLeases(t *testing.T, open Open[store.Truth]) {
+func testLeases(t *testing.T, open Open[store.PrimaryStore]) {
 	t.Run("Lease must give the name to the owner until then, unless another owner's lease runs; the owner may extend it", func(t *testing.T) {
 		s := open(t)
 		steps := []struct {
@@ -279,7 +279,7 @@ func lease(t *testing.T, s store.Leases, name, owner string, now, until time.Tim
 	return held
 }
 
-func feeds(t *testing.T, s store.Feeds, view memory.View, limit int) []store.Feed {
+func feeds(t *testing.T, s store.ChangeFeed, view memory.View, limit int) []store.Feed {
 	t.Helper()
 	found, err := s.PendingFeeds(t.Context(), view, limit)
 	if err != nil {
@@ -288,7 +288,7 @@ func feeds(t *testing.T, s store.Feeds, view memory.View, limit int) []store.Fee
 	return found
 }
 
-func feedOf(t *testing.T, s store.Feeds, view memory.View, ref memory.SessionRef) store.Feed {
+func feedOf(t *testing.T, s store.ChangeFeed, view memory.View, ref memory.SessionRef) store.Feed {
 	t.Helper()
 	f, err := s.Feed(t.Context(), view, ref)
 	if err != nil {
@@ -298,10 +298,10 @@ func feedOf(t *testing.T, s store.Feeds, view memory.View, ref memory.SessionRef
 }
 
 // mark sets the view's checkpoint, as of when the feed was read, in the first build.
-func mark(t *testing.T, s store.Feeds, f store.Feed, told store.FeedPosition) {
+func mark(t *testing.T, s store.ChangeFeed, f store.Feed, told store.FeedPosition) {
 	t.Helper()
-	if err := s.MarkFeed(t.Context(), store.FeedMark{Feed: f, Build: 1, Told: told, Seen: f.Head}); err != nil {
-		t.Fatalf("MarkFeed: %v", err)
+	if err := s.SetCheckpoint(t.Context(), store.CheckpointUpdate{Feed: f, Build: 1, Checkpoint: told, Seen: f.Head}); err != nil {
+		t.Fatalf("SetCheckpoint: %v", err)
 	}
 }
 

@@ -7,7 +7,7 @@ import (
 	"github.com/stratamem/strata/internal/store"
 )
 
-func testHidden(t *testing.T, open Open[store.Truth]) {
+func testHidden(t *testing.T, open Open[store.PrimaryStore]) {
 	t.Run("Hidden must return which of the user's messages stand in no context, as of the last acknowledged UpdateSession, UpdateMessage and Append", func(t *testing.T) {
 		testHiding(t, open(t))
 	})
@@ -51,7 +51,7 @@ func testHidden(t *testing.T, open Open[store.Truth]) {
 	})
 }
 
-func testHiding(t *testing.T, s store.Truth) {
+func testHiding(t *testing.T, s store.PrimaryStore) {
 	one, two := alice.Session("s"), alice.Session("t")
 	unseen := say("b-3", memory.RoleUser, "not for the model")
 	unseen.Hidden = true
@@ -77,7 +77,7 @@ func testHiding(t *testing.T, s store.Truth) {
 	wantEqual(t, hidden(t, s, alice), memory.Hidden{Messages: recorded})
 }
 
-func testStartsOfPlaces(t *testing.T, s store.Truth) {
+func testStartsOfPlaces(t *testing.T, s store.PrimaryStore) {
 	mustAppend(t, s, turn(alice.Session("s"), chat("a", 3)...))
 	mustAppend(t, s, turn(alice.Session("t"), chat("b", 1)...))
 	mustHide(t, s, alice.Session("s"), "a-3", true)
@@ -98,7 +98,7 @@ func testStartsOfPlaces(t *testing.T, s store.Truth) {
 	wantEqual(t, unseen, []bool{true, false, true, false})
 }
 
-func testUncountedHidden(t *testing.T, s store.Truth) {
+func testUncountedHidden(t *testing.T, s store.PrimaryStore) {
 	ref := alice.Session("s")
 	mustAppend(t, s, turn(ref, chat("a", 6)...)) // ten tokens each
 	mustHide(t, s, ref, "a-5", true)
@@ -117,7 +117,7 @@ func testUncountedHidden(t *testing.T, s store.Truth) {
 	}
 }
 
-func hidden(t *testing.T, s store.Truth, user memory.UserRef) memory.Hidden {
+func hidden(t *testing.T, s store.PrimaryStore, user memory.UserRef) memory.Hidden {
 	t.Helper()
 	out, err := s.Hidden(t.Context(), user)
 	if err != nil {
@@ -126,7 +126,7 @@ func hidden(t *testing.T, s store.Truth, user memory.UserRef) memory.Hidden {
 	return out
 }
 
-func mustHide(t *testing.T, s store.Truth, ref memory.SessionRef, id string, hide bool) memory.Message {
+func mustHide(t *testing.T, s store.PrimaryStore, ref memory.SessionRef, id string, hide bool) memory.Message {
 	t.Helper()
 	out, err := s.UpdateMessage(t.Context(), store.MessageUpdate{Ref: ref, MessageID: id, Hidden: &hide})
 	if err != nil {
@@ -135,7 +135,7 @@ func mustHide(t *testing.T, s store.Truth, ref memory.SessionRef, id string, hid
 	return out
 }
 
-func mustStart(t *testing.T, s store.Truth, ref memory.SessionRef, seq int64) {
+func mustStart(t *testing.T, s store.PrimaryStore, ref memory.SessionRef, seq int64) {
 	t.Helper()
 	head, err := s.UpdateSession(t.Context(), store.SessionUpdate{Ref: ref, ContextStart: &seq, Time: noon})
 	if err != nil {

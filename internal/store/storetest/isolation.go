@@ -10,7 +10,7 @@ import (
 	"github.com/stratamem/strata/internal/store"
 )
 
-func testIsolation(t *testing.T, open Open[store.Truth]) {
+func testIsolation(t *testing.T, open Open[store.PrimaryStore]) {
 	t.Run("no method returns anything of another user or tenant, however alike their ids", func(t *testing.T) {
 		s := open(t)
 		users := twins()
@@ -62,15 +62,15 @@ func testIsolation(t *testing.T, open Open[store.Truth]) {
 		s := open(t)
 		for _, u := range twins() {
 			appendN(t, s, u.Session("s"), "a", 1)
-			mustOpen(t, s, opening(t, s, u.Session("s"), memory.SlotExtract, 1, 1))
+			mustOpen(t, s, opening(t, s, u.Session("s"), memory.JobExtract, 1, 1))
 		}
-		for _, slot := range allSlots(t, s, store.SlotQuery{Tenant: "acme", Limit: 100}) {
-			wantEqual(t, slot.User.Tenant, "acme")
+		for _, job := range allJobs(t, s, store.JobQuery{Tenant: "acme", Limit: 100}) {
+			wantEqual(t, job.User.Tenant, "acme")
 		}
 	})
 }
 
-func testNoTheft(t *testing.T, s store.Truth) {
+func testNoTheft(t *testing.T, s store.PrimaryStore) {
 	ctx := t.Context()
 	thief := memory.UserRef{Tenant: "other", UserID: "alice"}
 	appendN(t, s, inS, "a", 4)
@@ -78,39 +78,39 @@ func testNoTheft(t *testing.T, s store.Truth) {
 	v := mustAdd(t, s, embedding("m", 2)).Version
 	learn(t, s, alice, fact("f"))
 	putVector(t, s, v, alice, "f", 1, 1, 1)
-	slot := mustOpen(t, s, opening(t, s, inS, memory.SlotLeaf, 1, 2))
+	job := mustOpen(t, s, opening(t, s, inS, memory.JobLeaf, 1, 2))
 	before := []any{factsSince(t, s, alice, 0), vectors(t, s, alice, v, 0), mustWork(t, s, inS)}
 
-	stolen := store.SlotRef{User: thief, ID: slot.ID()}
+	stolen := store.JobRef{User: thief, ID: job.ID()}
 	calls := map[string]func() error{
-		"Slot": func() error { _, err := s.Slot(ctx, stolen); return err },
-		"ClaimSlot": func() error {
-			_, err := s.ClaimSlot(ctx, store.SlotClaim{SlotRef: stolen, Now: minute(99)})
+		"Job": func() error { _, err := s.Job(ctx, stolen); return err },
+		"ClaimJob": func() error {
+			_, err := s.ClaimJob(ctx, store.JobClaim{JobRef: stolen, Now: minute(99)})
 			return err
 		},
-		"AnswerSlot": func() error { _, err := s.AnswerSlot(ctx, store.SlotAnswer{SlotRef: stolen}); return err },
-		"FailSlot":   func() error { _, err := s.FailSlot(ctx, store.SlotFailure{SlotRef: stolen}); return err },
-		"SplitSlot":  func() error { _, err := s.SplitSlot(ctx, store.SlotSplit{SlotRef: stolen, At: 1}); return err },
-		"FinishSlot": func() error { _, err := s.FinishSlot(ctx, store.SlotFinish{SlotRef: stolen}); return err },
-		"RetrySlot":  func() error { _, err := s.RetrySlot(ctx, store.SlotRetry{SlotRef: stolen, Time: noon}); return err },
+		"AnswerJob": func() error { _, err := s.AnswerJob(ctx, store.JobAnswer{JobRef: stolen}); return err },
+		"FailJob":   func() error { _, err := s.FailJob(ctx, store.JobFailure{JobRef: stolen}); return err },
+		"SplitJob":  func() error { _, err := s.SplitJob(ctx, store.JobSplit{JobRef: stolen, At: 1}); return err },
+		"FinishJob": func() error { _, err := s.FinishJob(ctx, store.JobFinish{JobRef: stolen}); return err },
+		"RetryJob":  func() error { _, err := s.RetryJob(ctx, store.JobRetry{JobRef: stolen, Time: noon}); return err },
 		"PutNode": func() error {
-			return s.PutNode(ctx, store.NodeWrite{User: thief, Scope: mustUser(t, s, thief).Scope, SlotID: slot.ID()})
+			return s.PutNode(ctx, store.NodeWrite{User: thief, Scope: mustUser(t, s, thief).Scope, JobID: job.ID()})
 		},
 		"ApplyFacts": func() error {
-			_, err := s.ApplyFacts(ctx, write(t, s, thief, func(w *store.FactWrite) { w.SlotID = slot.ID() }))
+			_, err := s.ApplyFacts(ctx, write(t, s, thief, func(w *store.FactWrite) { w.JobID = job.ID() }))
 			return err
 		},
 		"ApplyFacts that reverts": func() error {
-			_, err := s.ApplyFacts(ctx, write(t, s, thief, func(w *store.FactWrite) { w.Reverts = slot.ID() }))
+			_, err := s.ApplyFacts(ctx, write(t, s, thief, func(w *store.FactWrite) { w.Reverts = job.ID() }))
 			return err
 		},
 	}
 	for name, call := range calls {
-		if got := memory.ReasonOf(call()); got != memory.ReasonSlotNotFound {
+		if got := memory.ReasonOf(call()); got != memory.ReasonJobNotFound {
 			t.Errorf("%s of another's slot: reason %q", name, got)
 		}
 	}
-	_, err := s.OpenSlot(ctx, store.SlotOpening{SlotKey: slot.SlotKey, User: thief, To: 2, Time: noon})
+	_, err := s.OpenJob(ctx, store.JobOpening{JobKey: job.JobKey, User: thief, To: 2, Time: noon})
 	wantReason(t, err, memory.ReasonUserNotFound)
 	_, err = s.Fact(ctx, thief, "f")
 	wantReason(t, err, memory.ReasonFactNotFound)
@@ -142,22 +142,22 @@ func canaried(u memory.UserRef) store.NewMessage {
 	return m
 }
 
-func segmentOf(t *testing.T, s store.Truth, u memory.UserRef) store.SegmentWrite {
+func segmentOf(t *testing.T, s store.PrimaryStore, u memory.UserRef) store.SegmentWrite {
 	t.Helper()
 	return store.SegmentWrite{
-		User: u, Scope: lexicon(t, s, u).Scope, Analyzer: "v1", Messages: 1, Data: []byte(canary(u)), Turns: refs(pending(t, s, u, 100)),
+		User: u, Scope: searchIndex(t, s, u).Scope, Analyzer: "v1", Messages: 1, Data: []byte(canary(u)), Turns: refs(pending(t, s, u, 100)),
 	}
 }
 
 // everythingOf calls every reading method as u, asking for the places and segments of all users.
-func everythingOf(t *testing.T, s store.Truth, u memory.UserRef, users []memory.UserRef) string {
+func everythingOf(t *testing.T, s store.PrimaryStore, u memory.UserRef, users []memory.UserRef) string {
 	t.Helper()
 	var places []memory.Place
 	var nos []int64
 	var calls []string
 	for _, other := range users {
 		places = append(places, memory.Place{Session: mustSession(t, s, other.Session("s")).Key, Seq: 1})
-		nos = append(nos, lexicon(t, s, other).Segments[0].No)
+		nos = append(nos, searchIndex(t, s, other).Segments[0].No)
 		calls = append(calls, "c-"+canary(other))
 	}
 	var heard strings.Builder
@@ -175,16 +175,16 @@ func everythingOf(t *testing.T, s store.Truth, u memory.UserRef, users []memory.
 	hear(s.KnownToolCalls(ctx, u.Session("s"), calls))
 	hear(s.KnownMessages(ctx, u.Session("s"), []string{"m", canary(u)}))
 	hear(s.Hidden(ctx, u))
-	hear(s.Lexicon(ctx, store.LexiconQuery{User: u, SessionID: "s", MaxUnindexed: 1000}))
+	hear(s.SearchIndex(ctx, store.SearchIndexQuery{User: u, SessionID: "s", MaxUnindexed: 1000}))
 	hear(s.Segments(ctx, u, nos))
 	hear(s.PendingTurns(ctx, store.PendingQuery{User: u, MaxMessages: 1000}))
 	hearGrown(t, s, u, hear)
 	return heard.String()
 }
 
-// grow stores a fact, a vector, summaries, a parked slot and a refused operation that bear the user's canary. All users'
-// facts and slots of weeks have the same ids, as far as a caller can give them.
-func grow(t *testing.T, s store.Truth, u memory.UserRef) {
+// grow stores a fact, a vector, summaries, a parked job and a refused operation that bear the user's canary. All users'
+// facts and jobs of weeks have the same ids, as far as a caller can give them.
+func grow(t *testing.T, s store.PrimaryStore, u memory.UserRef) {
 	t.Helper()
 	ref := u.Session("s")
 	mustAdd(t, s, embedding("m", 2))
@@ -198,12 +198,12 @@ func grow(t *testing.T, s store.Truth, u memory.UserRef) {
 	mustUpdateUser(t, s, store.UserUpdate{Ref: u, StatePatch: json.RawMessage(`{"notes/n":"` + canary(u) + `"}`), Time: noon})
 	embedAll(t, s, 1)
 	leaf(t, s, ref, 1, 1, func(w *store.NodeWrite) { w.Node.Text = canary(u) })
-	slot := mustOpen(t, s, opening(t, s, ref, memory.SlotExtract, 1, 1))
-	park(t, s, mustAnswer(t, s, slot, canary(u)))
+	job := mustOpen(t, s, opening(t, s, ref, memory.JobExtract, 1, 1))
+	park(t, s, mustAnswer(t, s, job, canary(u)))
 }
 
 // hearGrown calls the reading methods of what grows out of the transcript.
-func hearGrown(t *testing.T, s store.Truth, u memory.UserRef, hear func(any, error)) {
+func hearGrown(t *testing.T, s store.PrimaryStore, u memory.UserRef, hear func(any, error)) {
 	t.Helper()
 	ctx, ref := t.Context(), u.Session("s")
 	hear(s.User(ctx, u))
@@ -212,7 +212,7 @@ func hearGrown(t *testing.T, s store.Truth, u memory.UserRef, hear func(any, err
 	hear(s.FactRevisions(ctx, u, "f"))
 	for _, session := range []string{"", "s"} {
 		hear(s.ListFacts(ctx, store.FactQuery{User: u, SessionID: session, Limit: 1000}))
-		hear(s.ListSlots(ctx, store.SlotQuery{Tenant: u.Tenant, UserID: u.UserID, SessionID: session, Limit: 1000}))
+		hear(s.ListJobs(ctx, store.JobQuery{Tenant: u.Tenant, UserID: u.UserID, SessionID: session, Limit: 1000}))
 	}
 	hear(s.ListQuarantined(ctx, store.QuarantineQuery{User: u, Limit: 1000}))
 	hear(s.FactsToEmbed(ctx, store.EmbedQuery{Version: 1, User: &u, Limit: 1000}))

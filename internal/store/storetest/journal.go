@@ -16,87 +16,87 @@ const racers = 8
 
 var oneCall = memory.ModelUsage{Calls: 1, InputTokens: 100, OutputTokens: 10}
 
-func testJournal(t *testing.T, open Open[store.Truth]) {
-	t.Run("OpenSlot must insert the slot, claimed by its owner, and move the session's cursor to To in the same write", func(t *testing.T) {
-		testOpenSlot(t, open(t))
+func testJournal(t *testing.T, open Open[store.PrimaryStore]) {
+	t.Run("OpenJob must insert the slot, claimed by its owner, and move the session's cursor to To in the same write", func(t *testing.T) {
+		testOpenJob(t, open(t))
 	})
-	t.Run("OpenSlot must return a slot of the key that exists unchanged", func(t *testing.T) {
+	t.Run("OpenJob must return a slot of the key that exists unchanged", func(t *testing.T) {
 		s := journalled(t, open)
-		first := mustOpen(t, s, opening(t, s, inS, memory.SlotExtract, 1, 4))
-		p := opening(t, s, inS, memory.SlotExtract, 1, 9)
+		first := mustOpen(t, s, opening(t, s, inS, memory.JobExtract, 1, 4))
+		p := opening(t, s, inS, memory.JobExtract, 1, 9)
 		p.Owner, p.Time = "another", minute(5)
 		wantEqual(t, mustOpen(t, s, p), first)
 		wantEqual(t, mustWork(t, s, inS).ExtractCursor, int64(4))
 		done := finish(t, s, first)
 		wantEqual(t, mustOpen(t, s, p), done)
 	})
-	t.Run("OpenSlot must refuse with CONTENTION a range that does not begin behind the cursor", func(t *testing.T) {
+	t.Run("OpenJob must refuse with CONTENTION a range that does not begin behind the cursor", func(t *testing.T) {
 		testOpenBehindCursor(t, open)
 	})
-	t.Run("OpenSlot must refuse a range that the session does not hold", func(t *testing.T) {
+	t.Run("OpenJob must refuse a range that the session does not hold", func(t *testing.T) {
 		s := journalled(t, open)
 		for _, to := range []int64{0, 21} {
-			if _, err := s.OpenSlot(t.Context(), opening(t, s, inS, memory.SlotLeaf, 1, to)); err == nil {
+			if _, err := s.OpenJob(t.Context(), opening(t, s, inS, memory.JobLeaf, 1, to)); err == nil {
 				t.Errorf("a slot up to %d was opened in a session of 20 messages", to)
 			}
 		}
 		wantEqual(t, mustWork(t, s, inS).LeafCursor, int64(0))
 	})
-	t.Run("OpenSlot for another life of the user or session must be refused", func(t *testing.T) {
+	t.Run("OpenJob for another life of the user or session must be refused", func(t *testing.T) {
 		s := journalled(t, open)
-		p := opening(t, s, inS, memory.SlotLeaf, 1, 4)
+		p := opening(t, s, inS, memory.JobLeaf, 1, 4)
 		p.Scope = "00000000000000000000000000000000"
-		_, err := s.OpenSlot(t.Context(), p)
+		_, err := s.OpenJob(t.Context(), p)
 		wantReason(t, err, memory.ReasonUserNotFound)
-		p = opening(t, s, inS, memory.SlotLeaf, 1, 4)
+		p = opening(t, s, inS, memory.JobLeaf, 1, 4)
 		p.Session = "00000000000000000000000000000000"
-		_, err = s.OpenSlot(t.Context(), p)
+		_, err = s.OpenJob(t.Context(), p)
 		wantReason(t, err, memory.ReasonSessionNotFound)
 	})
 	t.Run("goroutines that open the same slot at once must all get one range", func(t *testing.T) { testOpenRace(t, open) })
-	t.Run("ClaimSlot must give the slot to the owner until then, and refuse with CONTENTION while another's lease runs", func(t *testing.T) {
+	t.Run("ClaimJob must give the slot to the owner until then, and refuse with CONTENTION while another's lease runs", func(t *testing.T) {
 		testClaim(t, open)
 	})
-	t.Run("ClaimSlot must take a slot whose lease has more than LongestLease to go: a clock that was ahead took it", func(t *testing.T) {
+	t.Run("ClaimJob must take a slot whose lease has more than LongestLease to go: a clock that was ahead took it", func(t *testing.T) {
 		s := journalled(t, open)
-		p := opening(t, s, inS, memory.SlotExtract, 1, 4)
+		p := opening(t, s, inS, memory.JobExtract, 1, 4)
 		p.Owner, p.Until = "another", noon.AddDate(1, 0, 0)
-		slot := mustOpen(t, s, p)
-		got, err := s.ClaimSlot(t.Context(), store.SlotClaim{SlotRef: refOf(slot), Owner: "w", Now: minute(1), Until: minute(3)})
+		job := mustOpen(t, s, p)
+		got, err := s.ClaimJob(t.Context(), store.JobClaim{JobRef: refOf(job), Owner: "w", Now: minute(1), Until: minute(3)})
 		if err != nil || got.Owner != "w" {
 			t.Errorf("claimed %+v, %v", got, err)
 		}
 	})
-	t.Run("ClaimSlot must return a slot that is parked or final as it is", func(t *testing.T) {
+	t.Run("ClaimJob must return a slot that is parked or final as it is", func(t *testing.T) {
 		s := journalled(t, open)
-		slot := mustOpen(t, s, opening(t, s, inS, memory.SlotExtract, 1, 4))
-		for _, end := range []func(*testing.T, store.Journal, memory.Slot) memory.Slot{park, finish} {
-			ended := end(t, s, slot)
-			got, err := s.ClaimSlot(t.Context(), store.SlotClaim{SlotRef: refOf(slot), Owner: "w", Now: minute(99), Until: minute(100)})
+		job := mustOpen(t, s, opening(t, s, inS, memory.JobExtract, 1, 4))
+		for _, end := range []func(*testing.T, store.Journal, memory.Job) memory.Job{park, finish} {
+			ended := end(t, s, job)
+			got, err := s.ClaimJob(t.Context(), store.JobClaim{JobRef: refOf(job), Owner: "w", Now: minute(99), Until: minute(100)})
 			if err != nil {
 				t.Fatal(err)
 			}
 			wantEqual(t, got, ended)
 		}
 	})
-	t.Run("AnswerSlot must store the answer of an open slot and add the usage", func(t *testing.T) {
+	t.Run("AnswerJob must store the answer of an open slot and add the usage", func(t *testing.T) {
 		s := journalled(t, open)
-		slot := mustOpen(t, s, opening(t, s, inS, memory.SlotExtract, 1, 4))
-		got := mustAnswer(t, s, slot, "first")
-		slot.State, slot.Answer, slot.Usage, slot.UpdateTime = memory.SlotAnswered, []byte("first"), oneCall, minute(1)
-		wantEqual(t, got, slot)
-		wantEqual(t, mustSlot(t, s, slot), slot)
+		job := mustOpen(t, s, opening(t, s, inS, memory.JobExtract, 1, 4))
+		got := mustAnswer(t, s, job, "first")
+		job.State, job.Answer, job.Usage, job.UpdateTime = memory.JobAnswered, []byte("first"), oneCall, minute(1)
+		wantEqual(t, got, job)
+		wantEqual(t, mustJob(t, s, job), job)
 	})
-	t.Run("AnswerSlot of a slot that has an answer already must keep it", func(t *testing.T) { testAnswerTwice(t, open) })
-	t.Run("AnswerSlot must replace the answer Instead of which the new one is given, and no other", func(t *testing.T) {
+	t.Run("AnswerJob of a slot that has an answer already must keep it", func(t *testing.T) { testAnswerTwice(t, open) })
+	t.Run("AnswerJob must replace the answer Instead of which the new one is given, and no other", func(t *testing.T) {
 		s := journalled(t, open)
-		slot := mustAnswer(t, s, mustOpen(t, s, opening(t, s, inS, memory.SlotExtract, 1, 4)), "first")
+		job := mustAnswer(t, s, mustOpen(t, s, opening(t, s, inS, memory.JobExtract, 1, 4)), "first")
 		instead := func(of, words string) string {
-			got, err := s.AnswerSlot(t.Context(), store.SlotAnswer{SlotRef: refOf(slot), Answer: []byte(words), Instead: []byte(of), Usage: oneCall, Time: minute(2)})
+			got, err := s.AnswerJob(t.Context(), store.JobAnswer{JobRef: refOf(job), Answer: []byte(words), Instead: []byte(of), Usage: oneCall, Time: minute(2)})
 			if err != nil {
 				t.Fatal(err)
 			}
-			wantEqual(t, string(mustSlot(t, s, slot).Answer), string(got.Answer))
+			wantEqual(t, string(mustJob(t, s, job).Answer), string(got.Answer))
 			return string(got.Answer)
 		}
 		wantEqual(t, []string{instead("other", "second"), instead("first", "third"), instead("first", "fourth")}, []string{"first", "third", "third"})
@@ -104,157 +104,157 @@ func testJournal(t *testing.T, open Open[store.Truth]) {
 	t.Run("of goroutines that answer at once, the first one must win and all must see its answer", func(t *testing.T) {
 		testAnswerRace(t, open)
 	})
-	t.Run("FailSlot must note a failure, add the usage and end the lease", func(t *testing.T) { testFail(t, open) })
-	t.Run("FailSlot must leave a final slot as it is", func(t *testing.T) {
+	t.Run("FailJob must note a failure, add the usage and end the lease", func(t *testing.T) { testFail(t, open) })
+	t.Run("FailJob must leave a final slot as it is", func(t *testing.T) {
 		s := journalled(t, open)
-		done := finish(t, s, mustOpen(t, s, opening(t, s, inS, memory.SlotExtract, 1, 4)))
+		done := finish(t, s, mustOpen(t, s, opening(t, s, inS, memory.JobExtract, 1, 4)))
 		wantEqual(t, park(t, s, done), done)
 	})
-	t.Run("SplitSlot must, in one write, make the slot final and insert two slots of the next generation", func(t *testing.T) {
+	t.Run("SplitJob must, in one write, make the slot final and insert two slots of the next generation", func(t *testing.T) {
 		testSplit(t, open)
 	})
 	t.Run("splitting again must return the same two", func(t *testing.T) { testSplitTwice(t, open) })
-	t.Run("SplitSlot must refuse a place outside the range, and a slot that is final otherwise", func(t *testing.T) {
+	t.Run("SplitJob must refuse a place outside the range, and a slot that is final otherwise", func(t *testing.T) {
 		testSplitRefused(t, open)
 	})
-	t.Run("FinishSlot must make the slot final in the given state without any effect; a final slot stays as it is", func(t *testing.T) {
+	t.Run("FinishJob must make the slot final in the given state without any effect; a final slot stays as it is", func(t *testing.T) {
 		testFinish(t, open)
 	})
-	t.Run("RetrySlot must make a parked slot open, or answered when it has an answer, with no attempts and the session's time to be looked at too", func(t *testing.T) {
+	t.Run("RetryJob must make a parked slot open, or answered when it has an answer, with no attempts and the session's time to be looked at too", func(t *testing.T) {
 		testRetry(t, open)
 	})
-	t.Run("RetrySlot must take whatever waits, and end its lease", func(t *testing.T) {
+	t.Run("RetryJob must take whatever waits, and end its lease", func(t *testing.T) {
 		s := journalled(t, open)
-		slot := mustOpen(t, s, opening(t, s, inS, memory.SlotExtract, 1, 4))
+		job := mustOpen(t, s, opening(t, s, inS, memory.JobExtract, 1, 4))
 		ahead := noon.AddDate(1, 0, 0)
-		_, err := s.FailSlot(t.Context(), store.SlotFailure{
-			SlotRef: refOf(slot), Attempts: 3, NotBefore: ahead, FailingSince: ahead, Reason: "transient", Time: ahead,
+		_, err := s.FailJob(t.Context(), store.JobFailure{
+			JobRef: refOf(job), Attempts: 3, NotBefore: ahead, FailingSince: ahead, Reason: "transient", Time: ahead,
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
-		wantEqual(t, mustSlot(t, s, slot).FailingSince, ahead)
-		got, err := s.RetrySlot(t.Context(), store.SlotRetry{SlotRef: refOf(slot), Time: minute(5)})
+		wantEqual(t, mustJob(t, s, job).FailingSince, ahead)
+		got, err := s.RetryJob(t.Context(), store.JobRetry{JobRef: refOf(job), Time: minute(5)})
 		if err != nil {
 			t.Fatal(err)
 		}
-		wantEqual(t, []any{got.State, got.Attempts, got.NotBefore, got.FailingSince}, []any{memory.SlotOpen, 0, minute(5), time.Time{}})
-		leased := mustOpen(t, s, opening(t, s, inS, memory.SlotExtract, 5, 8))
-		if got, err = s.RetrySlot(t.Context(), store.SlotRetry{SlotRef: refOf(leased), Time: minute(6)}); err != nil {
+		wantEqual(t, []any{got.State, got.Attempts, got.NotBefore, got.FailingSince}, []any{memory.JobOpen, 0, minute(5), time.Time{}})
+		leased := mustOpen(t, s, opening(t, s, inS, memory.JobExtract, 5, 8))
+		if got, err = s.RetryJob(t.Context(), store.JobRetry{JobRef: refOf(leased), Time: minute(6)}); err != nil {
 			t.Fatal(err)
 		}
 		wantEqual(t, []any{got.Owner, got.LeaseUntil}, []any{"", time.Time{}})
 	})
-	t.Run("RetrySlot of a slot that is parked because its answer cannot be read must drop the answer", func(t *testing.T) {
+	t.Run("RetryJob of a slot that is parked because its answer cannot be read must drop the answer", func(t *testing.T) {
 		s := journalled(t, open)
-		slot := mustAnswer(t, s, mustOpen(t, s, opening(t, s, inS, memory.SlotExtract, 1, 4)), "{")
-		_, err := s.FailSlot(t.Context(), store.SlotFailure{SlotRef: refOf(slot), Reason: store.ReasonUnreadable, Park: true, Time: minute(1)})
+		job := mustAnswer(t, s, mustOpen(t, s, opening(t, s, inS, memory.JobExtract, 1, 4)), "{")
+		_, err := s.FailJob(t.Context(), store.JobFailure{JobRef: refOf(job), Reason: store.ReasonUnreadable, Park: true, Time: minute(1)})
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := s.RetrySlot(t.Context(), store.SlotRetry{SlotRef: refOf(slot), Time: minute(5)})
+		got, err := s.RetryJob(t.Context(), store.JobRetry{JobRef: refOf(job), Time: minute(5)})
 		if err != nil {
 			t.Fatal(err)
 		}
-		wantEqual(t, got.State, memory.SlotOpen)
-		wantEqual(t, mustSlot(t, s, slot).Answer, []byte(nil))
+		wantEqual(t, got.State, memory.JobOpen)
+		wantEqual(t, mustJob(t, s, job).Answer, []byte(nil))
 	})
-	t.Run("RetrySlot Again must keep Attempts and FailingSince, and refuse a slot that is not parked", func(t *testing.T) {
+	t.Run("RetryJob Again must keep Attempts and FailingSince, and refuse a slot that is not parked", func(t *testing.T) {
 		s := journalled(t, open)
-		slot := mustOpen(t, s, opening(t, s, inS, memory.SlotExtract, 1, 4))
-		again := store.SlotRetry{SlotRef: refOf(slot), Again: true, Time: minute(5)}
-		_, err := s.RetrySlot(t.Context(), again)
-		wantReason(t, err, memory.ReasonSlotNotParked)
-		_, err = s.FailSlot(t.Context(), store.SlotFailure{
-			SlotRef: refOf(slot), Attempts: 9, FailingSince: minute(1), Reason: "why", Park: true, Time: minute(2),
+		job := mustOpen(t, s, opening(t, s, inS, memory.JobExtract, 1, 4))
+		again := store.JobRetry{JobRef: refOf(job), Again: true, Time: minute(5)}
+		_, err := s.RetryJob(t.Context(), again)
+		wantReason(t, err, memory.ReasonJobNotParked)
+		_, err = s.FailJob(t.Context(), store.JobFailure{
+			JobRef: refOf(job), Attempts: 9, FailingSince: minute(1), Reason: "why", Park: true, Time: minute(2),
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := s.RetrySlot(t.Context(), again)
+		got, err := s.RetryJob(t.Context(), again)
 		if err != nil {
 			t.Fatal(err)
 		}
-		wantEqual(t, []any{got.State, got.Attempts, got.NotBefore, got.FailingSince}, []any{memory.SlotOpen, 9, minute(5), minute(1)})
+		wantEqual(t, []any{got.State, got.Attempts, got.NotBefore, got.FailingSince}, []any{memory.JobOpen, 9, minute(5), minute(1)})
 	})
-	t.Run("ParkedSlots must return parked slots of all tenants of a reason whose time has come, the earliest first", func(t *testing.T) {
-		testParkedSlots(t, journalled(t, open))
+	t.Run("ParkedJobs must return parked slots of all tenants of a reason whose time has come, the earliest first", func(t *testing.T) {
+		testParkedJobs(t, journalled(t, open))
 	})
-	t.Run("RetrySlot must refuse a final slot with JOB_NOT_PARKED", func(t *testing.T) {
+	t.Run("RetryJob must refuse a final slot with JOB_NOT_PARKED", func(t *testing.T) {
 		s := journalled(t, open)
-		slot := mustOpen(t, s, opening(t, s, inS, memory.SlotExtract, 1, 4))
-		done := finish(t, s, slot)
-		_, err := s.RetrySlot(t.Context(), store.SlotRetry{SlotRef: refOf(slot), Time: minute(5)})
-		wantReason(t, err, memory.ReasonSlotNotParked)
-		wantEqual(t, mustSlot(t, s, slot), done)
+		job := mustOpen(t, s, opening(t, s, inS, memory.JobExtract, 1, 4))
+		done := finish(t, s, job)
+		_, err := s.RetryJob(t.Context(), store.JobRetry{JobRef: refOf(job), Time: minute(5)})
+		wantReason(t, err, memory.ReasonJobNotParked)
+		wantEqual(t, mustJob(t, s, job), done)
 	})
-	t.Run("Slot must return a slot of the user; JOB_NOT_FOUND when there is none", func(t *testing.T) {
+	t.Run("Job must return a slot of the user; JOB_NOT_FOUND when there is none", func(t *testing.T) {
 		s := journalled(t, open)
-		slot := mustOpen(t, s, opening(t, s, inS, memory.SlotExtract, 1, 4))
-		wantEqual(t, mustSlot(t, s, slot), slot)
-		_, err := s.Slot(t.Context(), store.SlotRef{User: alice, ID: "none"})
-		wantReason(t, err, memory.ReasonSlotNotFound)
+		job := mustOpen(t, s, opening(t, s, inS, memory.JobExtract, 1, 4))
+		wantEqual(t, mustJob(t, s, job), job)
+		_, err := s.Job(t.Context(), store.JobRef{User: alice, ID: "none"})
+		wantReason(t, err, memory.ReasonJobNotFound)
 	})
-	t.Run("ListSlots must return slots, the latest created first, equal times by id", func(t *testing.T) { testListSlots(t, open) })
-	t.Run("weeks and months of a user are slots without a session", func(t *testing.T) { testPeriodSlots(t, open) })
+	t.Run("ListJobs must return slots, the latest created first, equal times by id", func(t *testing.T) { testListJobs(t, open) })
+	t.Run("weeks and months of a user are slots without a session", func(t *testing.T) { testPeriodJobs(t, open) })
 }
 
 // inS is the session that journalled has filled.
 var inS = alice.Session("s")
 
 // journalled is a store with a session of 20 messages.
-func journalled(t *testing.T, open Open[store.Truth]) store.Truth {
+func journalled(t *testing.T, open Open[store.PrimaryStore]) store.PrimaryStore {
 	t.Helper()
 	s := open(t)
 	appendN(t, s, inS, "a", 20)
 	return s
 }
 
-func testOpenSlot(t *testing.T, s store.Truth) {
+func testOpenJob(t *testing.T, s store.PrimaryStore) {
 	appendN(t, s, inS, "a", 20)
 	head := mustSession(t, s, inS)
-	want := memory.Slot{
-		SlotKey: memory.SlotKey{Scope: head.ScopeKey, Session: head.Key, Kind: memory.SlotLeaf, From: 1, Generation: 1},
-		User:    alice, SessionID: "s", To: 4, State: memory.SlotOpen, Owner: "worker", LeaseUntil: minute(10),
+	want := memory.Job{
+		JobKey: memory.JobKey{Scope: head.ScopeKey, Session: head.Key, Kind: memory.JobLeaf, From: 1, Generation: 1},
+		User:   alice, SessionID: "s", To: 4, State: memory.JobOpen, Owner: "worker", LeaseUntil: minute(10),
 		CreateTime: noon, UpdateTime: noon,
 	}
-	wantEqual(t, mustOpen(t, s, opening(t, s, inS, memory.SlotLeaf, 1, 4)), want)
-	wantEqual(t, mustSlot(t, s, want), want)
-	mustOpen(t, s, opening(t, s, inS, memory.SlotLeaf, 5, 7))
-	mustOpen(t, s, opening(t, s, inS, memory.SlotExtract, 1, 2))
-	merge := opening(t, s, inS, memory.SlotMerge, 1, 7)
+	wantEqual(t, mustOpen(t, s, opening(t, s, inS, memory.JobLeaf, 1, 4)), want)
+	wantEqual(t, mustJob(t, s, want), want)
+	mustOpen(t, s, opening(t, s, inS, memory.JobLeaf, 5, 7))
+	mustOpen(t, s, opening(t, s, inS, memory.JobExtract, 1, 2))
+	merge := opening(t, s, inS, memory.JobMerge, 1, 7)
 	merge.Level = 1
 	mustOpen(t, s, merge)
 	work := mustWork(t, s, inS)
 	wantEqual(t, []int64{work.LeafCursor, work.ExtractCursor}, []int64{7, 2})
 }
 
-func testOpenBehindCursor(t *testing.T, open Open[store.Truth]) {
+func testOpenBehindCursor(t *testing.T, open Open[store.PrimaryStore]) {
 	s := journalled(t, open)
-	mustOpen(t, s, opening(t, s, inS, memory.SlotExtract, 1, 4))
+	mustOpen(t, s, opening(t, s, inS, memory.JobExtract, 1, 4))
 	for _, from := range []int64{2, 4, 6} {
-		_, err := s.OpenSlot(t.Context(), opening(t, s, inS, memory.SlotExtract, from, 9))
+		_, err := s.OpenJob(t.Context(), opening(t, s, inS, memory.JobExtract, from, 9))
 		wantReason(t, err, memory.ReasonContention)
 	}
-	_, err := s.OpenSlot(t.Context(), opening(t, s, inS, memory.SlotLeaf, 2, 9))
+	_, err := s.OpenJob(t.Context(), opening(t, s, inS, memory.JobLeaf, 2, 9))
 	wantReason(t, err, memory.ReasonContention)
-	again := opening(t, s, inS, memory.SlotExtract, 3, 4)
+	again := opening(t, s, inS, memory.JobExtract, 3, 4)
 	again.Generation = 2 // a later generation is of a range that was fixed before
 	mustOpen(t, s, again)
 	wantEqual(t, mustWork(t, s, inS).ExtractCursor, int64(4))
-	mustOpen(t, s, opening(t, s, inS, memory.SlotExtract, 5, 9))
+	mustOpen(t, s, opening(t, s, inS, memory.JobExtract, 5, 9))
 }
 
-func testOpenRace(t *testing.T, open Open[store.Truth]) {
+func testOpenRace(t *testing.T, open Open[store.PrimaryStore]) {
 	s := journalled(t, open)
-	openings := make([]store.SlotOpening, racers)
+	openings := make([]store.JobOpening, racers)
 	for i := range openings {
-		openings[i] = opening(t, s, inS, memory.SlotExtract, 1, int64(i+3))
+		openings[i] = opening(t, s, inS, memory.JobExtract, 1, int64(i+3))
 		openings[i].Owner = fmt.Sprint("worker-", i)
 	}
-	got := race(t, func(i int) (memory.Slot, error) { return s.OpenSlot(context.Background(), openings[i]) })
-	for _, slot := range got {
-		wantEqual(t, slot, got[0])
+	got := race(t, func(i int) (memory.Job, error) { return s.OpenJob(context.Background(), openings[i]) })
+	for _, job := range got {
+		wantEqual(t, job, got[0])
 	}
 	wantEqual(t, mustWork(t, s, inS).ExtractCursor, got[0].To)
 }
@@ -281,235 +281,235 @@ func race[T any](t *testing.T, call func(i int) (T, error)) []T {
 	return out
 }
 
-func testClaim(t *testing.T, open Open[store.Truth]) {
+func testClaim(t *testing.T, open Open[store.PrimaryStore]) {
 	s := journalled(t, open)
-	slot := mustOpen(t, s, opening(t, s, inS, memory.SlotExtract, 1, 4)) // leased until minute 10
-	claim := func(owner string, now int) (memory.Slot, error) {
-		return s.ClaimSlot(t.Context(), store.SlotClaim{SlotRef: refOf(slot), Owner: owner, Now: minute(now), Until: minute(now + 10)})
+	job := mustOpen(t, s, opening(t, s, inS, memory.JobExtract, 1, 4)) // leased until minute 10
+	claim := func(owner string, now int) (memory.Job, error) {
+		return s.ClaimJob(t.Context(), store.JobClaim{JobRef: refOf(job), Owner: owner, Now: minute(now), Until: minute(now + 10)})
 	}
 	_, err := claim("thief", 9)
 	wantReason(t, err, memory.ReasonContention)
-	wantEqual(t, mustSlot(t, s, slot), slot)
+	wantEqual(t, mustJob(t, s, job), job)
 	got, err := claim("worker", 9) // its own lease is renewed
 	if err != nil {
 		t.Fatal(err)
 	}
-	slot.LeaseUntil, slot.UpdateTime = minute(19), minute(9)
-	wantEqual(t, got, slot)
+	job.LeaseUntil, job.UpdateTime = minute(19), minute(9)
+	wantEqual(t, got, job)
 	if got, err = claim("heir", 19); err != nil { // a lease that ends now has ended
 		t.Fatal(err)
 	}
-	slot.Owner, slot.LeaseUntil, slot.UpdateTime = "heir", minute(29), minute(19)
-	wantEqual(t, got, slot)
-	wantEqual(t, mustSlot(t, s, slot), slot)
+	job.Owner, job.LeaseUntil, job.UpdateTime = "heir", minute(29), minute(19)
+	wantEqual(t, got, job)
+	wantEqual(t, mustJob(t, s, job), job)
 }
 
-func testAnswerTwice(t *testing.T, open Open[store.Truth]) {
+func testAnswerTwice(t *testing.T, open Open[store.PrimaryStore]) {
 	s := journalled(t, open)
-	slot := mustOpen(t, s, opening(t, s, inS, memory.SlotExtract, 1, 4))
-	first := mustAnswer(t, s, slot, "first")
-	wantEqual(t, mustAnswer(t, s, slot, "first"), first) // the same call again
-	second := mustAnswer(t, s, slot, "second")           // another call, which was paid too
+	job := mustOpen(t, s, opening(t, s, inS, memory.JobExtract, 1, 4))
+	first := mustAnswer(t, s, job, "first")
+	wantEqual(t, mustAnswer(t, s, job, "first"), first) // the same call again
+	second := mustAnswer(t, s, job, "second")           // another call, which was paid too
 	wantEqual(t, []any{string(second.Answer), second.Usage}, []any{"first", oneCall.Plus(oneCall)})
-	done := finish(t, s, slot)
-	wantEqual(t, []any{done.Answer, done.State}, []any{[]byte(nil), memory.SlotApplied})
-	wantEqual(t, mustAnswer(t, s, slot, "third"), done)
+	done := finish(t, s, job)
+	wantEqual(t, []any{done.Answer, done.State}, []any{[]byte(nil), memory.JobApplied})
+	wantEqual(t, mustAnswer(t, s, job, "third"), done)
 }
 
-func testAnswerRace(t *testing.T, open Open[store.Truth]) {
+func testAnswerRace(t *testing.T, open Open[store.PrimaryStore]) {
 	s := journalled(t, open)
-	slot := mustOpen(t, s, opening(t, s, inS, memory.SlotExtract, 1, 4))
-	got := race(t, func(i int) (memory.Slot, error) {
-		return s.AnswerSlot(context.Background(), store.SlotAnswer{SlotRef: refOf(slot), Answer: fmt.Append(nil, i), Usage: oneCall, Time: minute(1)})
+	job := mustOpen(t, s, opening(t, s, inS, memory.JobExtract, 1, 4))
+	got := race(t, func(i int) (memory.Job, error) {
+		return s.AnswerJob(context.Background(), store.JobAnswer{JobRef: refOf(job), Answer: fmt.Append(nil, i), Usage: oneCall, Time: minute(1)})
 	})
 	for _, g := range got {
 		wantEqual(t, string(g.Answer), string(got[0].Answer))
 	}
-	wantEqual(t, mustSlot(t, s, slot).Usage.Calls, racers)
+	wantEqual(t, mustJob(t, s, job).Usage.Calls, racers)
 }
 
-func testFail(t *testing.T, open Open[store.Truth]) {
+func testFail(t *testing.T, open Open[store.PrimaryStore]) {
 	s := journalled(t, open)
-	slot := mustOpen(t, s, opening(t, s, inS, memory.SlotExtract, 1, 4))
-	p := store.SlotFailure{SlotRef: refOf(slot), Attempts: 1, NotBefore: minute(3), Reason: "rate limit", Usage: oneCall, Time: minute(2)}
-	got, err := s.FailSlot(t.Context(), p)
+	job := mustOpen(t, s, opening(t, s, inS, memory.JobExtract, 1, 4))
+	p := store.JobFailure{JobRef: refOf(job), Attempts: 1, NotBefore: minute(3), Reason: "rate limit", Usage: oneCall, Time: minute(2)}
+	got, err := s.FailJob(t.Context(), p)
 	if err != nil {
 		t.Fatal(err)
 	}
-	slot.Attempts, slot.NotBefore, slot.Reason, slot.Usage, slot.UpdateTime = 1, minute(3), "rate limit", oneCall, minute(2)
-	slot.Owner, slot.LeaseUntil = "", time.Time{}
-	wantEqual(t, got, slot)
+	job.Attempts, job.NotBefore, job.Reason, job.Usage, job.UpdateTime = 1, minute(3), "rate limit", oneCall, minute(2)
+	job.Owner, job.LeaseUntil = "", time.Time{}
+	wantEqual(t, got, job)
 	p.Attempts, p.NotBefore, p.Park = 2, time.Time{}, true
-	if got, err = s.FailSlot(t.Context(), p); err != nil {
+	if got, err = s.FailJob(t.Context(), p); err != nil {
 		t.Fatal(err)
 	}
-	slot.Attempts, slot.NotBefore, slot.State, slot.Usage = 2, time.Time{}, memory.SlotParked, oneCall.Plus(oneCall)
-	wantEqual(t, got, slot)
+	job.Attempts, job.NotBefore, job.State, job.Usage = 2, time.Time{}, memory.JobParked, oneCall.Plus(oneCall)
+	wantEqual(t, got, job)
 	p.Park = false // somebody's late failure does not take it from the person who must look at it
-	if got, err = s.FailSlot(t.Context(), p); err != nil {
+	if got, err = s.FailJob(t.Context(), p); err != nil {
 		t.Fatal(err)
 	}
-	wantEqual(t, got.State, memory.SlotParked)
+	wantEqual(t, got.State, memory.JobParked)
 }
 
-func testSplit(t *testing.T, open Open[store.Truth]) {
+func testSplit(t *testing.T, open Open[store.PrimaryStore]) {
 	s := journalled(t, open)
-	slot := mustAnswer(t, s, mustOpen(t, s, opening(t, s, inS, memory.SlotLeaf, 1, 9)), "poisoned")
-	halves := mustSplit(t, s, slot, 4)
-	wantEqual(t, mustSlot(t, s, slot), func() memory.Slot {
-		slot.State, slot.Answer, slot.Owner, slot.LeaseUntil, slot.UpdateTime = memory.SlotSplit, nil, "", time.Time{}, minute(2)
-		return slot
+	job := mustAnswer(t, s, mustOpen(t, s, opening(t, s, inS, memory.JobLeaf, 1, 9)), "poisoned")
+	halves := mustSplit(t, s, job, 4)
+	wantEqual(t, mustJob(t, s, job), func() memory.Job {
+		job.State, job.Answer, job.Owner, job.LeaseUntil, job.UpdateTime = memory.JobSplit, nil, "", time.Time{}, minute(2)
+		return job
 	}())
 	for i, r := range []memory.SeqRange{{From: 1, To: 4}, {From: 5, To: 9}} {
-		key := slot.SlotKey
+		key := job.JobKey
 		key.From, key.Generation = r.From, 2
-		want := memory.Slot{
-			SlotKey: key, User: alice, SessionID: "s", To: r.To, State: memory.SlotOpen, CreateTime: minute(2), UpdateTime: minute(2),
+		want := memory.Job{
+			JobKey: key, User: alice, SessionID: "s", To: r.To, State: memory.JobOpen, CreateTime: minute(2), UpdateTime: minute(2),
 		}
 		wantEqual(t, halves[i], want)
-		wantEqual(t, mustSlot(t, s, want), want)
+		wantEqual(t, mustJob(t, s, want), want)
 	}
 	work := mustWork(t, s, inS)
-	wantEqual(t, []any{work.Slots, work.LeafCursor}, []any{halves[:], int64(9)})
+	wantEqual(t, []any{work.Jobs, work.LeafCursor}, []any{halves[:], int64(9)})
 }
 
-func testSplitTwice(t *testing.T, open Open[store.Truth]) {
+func testSplitTwice(t *testing.T, open Open[store.PrimaryStore]) {
 	s := journalled(t, open)
-	slot := mustOpen(t, s, opening(t, s, inS, memory.SlotLeaf, 1, 9))
-	first := mustSplit(t, s, slot, 4)
-	wantEqual(t, mustSplit(t, s, slot, 4), first)
-	wantEqual(t, mustSplit(t, s, slot, 6), first) // the place was fixed by the first
+	job := mustOpen(t, s, opening(t, s, inS, memory.JobLeaf, 1, 9))
+	first := mustSplit(t, s, job, 4)
+	wantEqual(t, mustSplit(t, s, job, 4), first)
+	wantEqual(t, mustSplit(t, s, job, 6), first) // the place was fixed by the first
 	first[0] = finish(t, s, first[0])
 	quarters := mustSplit(t, s, first[1], 5)
 	wantEqual(t, quarters[0].Generation, 3)
-	first[1] = mustSlot(t, s, first[1])
-	wantEqual(t, mustSplit(t, s, slot, 4), first)
-	racing := mustOpen(t, s, opening(t, s, inS, memory.SlotLeaf, 10, 19))
-	got := race(t, func(i int) ([2]memory.Slot, error) {
-		return s.SplitSlot(context.Background(), store.SlotSplit{SlotRef: refOf(racing), At: int64(11 + i), Time: minute(2)})
+	first[1] = mustJob(t, s, first[1])
+	wantEqual(t, mustSplit(t, s, job, 4), first)
+	racing := mustOpen(t, s, opening(t, s, inS, memory.JobLeaf, 10, 19))
+	got := race(t, func(i int) ([2]memory.Job, error) {
+		return s.SplitJob(context.Background(), store.JobSplit{JobRef: refOf(racing), At: int64(11 + i), Time: minute(2)})
 	})
 	for _, g := range got {
 		wantEqual(t, g, got[0])
 	}
 }
 
-func testSplitRefused(t *testing.T, open Open[store.Truth]) {
+func testSplitRefused(t *testing.T, open Open[store.PrimaryStore]) {
 	s := journalled(t, open)
-	slot := mustOpen(t, s, opening(t, s, inS, memory.SlotLeaf, 1, 9))
+	job := mustOpen(t, s, opening(t, s, inS, memory.JobLeaf, 1, 9))
 	for _, at := range []int64{0, 9, 10} {
-		if _, err := s.SplitSlot(t.Context(), store.SlotSplit{SlotRef: refOf(slot), At: at, Time: noon}); err == nil {
+		if _, err := s.SplitJob(t.Context(), store.JobSplit{JobRef: refOf(job), At: at, Time: noon}); err == nil {
 			t.Errorf("a slot of 1 to 9 was split after %d", at)
 		}
 	}
-	wantEqual(t, mustSlot(t, s, slot), slot)
-	done := finish(t, s, slot)
-	_, err := s.SplitSlot(t.Context(), store.SlotSplit{SlotRef: refOf(slot), At: 4, Time: noon})
+	wantEqual(t, mustJob(t, s, job), job)
+	done := finish(t, s, job)
+	_, err := s.SplitJob(t.Context(), store.JobSplit{JobRef: refOf(job), At: 4, Time: noon})
 	wantReason(t, err, memory.ReasonContention)
-	wantEqual(t, mustSlot(t, s, slot), done)
+	wantEqual(t, mustJob(t, s, job), done)
 }
 
-func testFinish(t *testing.T, open Open[store.Truth]) {
+func testFinish(t *testing.T, open Open[store.PrimaryStore]) {
 	s := journalled(t, open)
-	slot := mustAnswer(t, s, mustOpen(t, s, opening(t, s, inS, memory.SlotExtract, 1, 4)), "nothing")
-	p := store.SlotFinish{SlotRef: refOf(slot), State: memory.SlotSkipped, Reason: "by a person", Usage: oneCall, Time: minute(3)}
-	got, err := s.FinishSlot(t.Context(), p)
+	job := mustAnswer(t, s, mustOpen(t, s, opening(t, s, inS, memory.JobExtract, 1, 4)), "nothing")
+	p := store.JobFinish{JobRef: refOf(job), State: memory.JobSkipped, Reason: "by a person", Usage: oneCall, Time: minute(3)}
+	got, err := s.FinishJob(t.Context(), p)
 	if err != nil {
 		t.Fatal(err)
 	}
-	slot.State, slot.Reason, slot.Answer, slot.Owner, slot.LeaseUntil = memory.SlotSkipped, "by a person", nil, "", time.Time{}
-	slot.Usage, slot.UpdateTime = oneCall.Plus(oneCall), minute(3)
-	wantEqual(t, got, slot)
-	p.State, p.Reason = memory.SlotApplied, "again"
-	if got, err = s.FinishSlot(t.Context(), p); err != nil {
+	job.State, job.Reason, job.Answer, job.Owner, job.LeaseUntil = memory.JobSkipped, "by a person", nil, "", time.Time{}
+	job.Usage, job.UpdateTime = oneCall.Plus(oneCall), minute(3)
+	wantEqual(t, got, job)
+	p.State, p.Reason = memory.JobApplied, "again"
+	if got, err = s.FinishJob(t.Context(), p); err != nil {
 		t.Fatal(err)
 	}
-	wantEqual(t, got, slot)
-	wantEqual(t, len(mustWork(t, s, inS).Slots), 0)
+	wantEqual(t, got, job)
+	wantEqual(t, len(mustWork(t, s, inS).Jobs), 0)
 }
 
-func testRetry(t *testing.T, open Open[store.Truth]) {
+func testRetry(t *testing.T, open Open[store.PrimaryStore]) {
 	s := journalled(t, open)
 	for i, words := range []string{"", "an answer"} {
-		slot := mustOpen(t, s, opening(t, s, inS, memory.SlotExtract, int64(4*i+1), int64(4*i+4)))
-		want := memory.SlotOpen
+		job := mustOpen(t, s, opening(t, s, inS, memory.JobExtract, int64(4*i+1), int64(4*i+4)))
+		want := memory.JobOpen
 		if words != "" {
-			slot, want = mustAnswer(t, s, slot, words), memory.SlotAnswered
+			job, want = mustAnswer(t, s, job, words), memory.JobAnswered
 		}
-		park(t, s, slot)
+		park(t, s, job)
 		mustDefer(t, s, deferral(t, s, inS, time.Time{}))
-		got, err := s.RetrySlot(t.Context(), store.SlotRetry{SlotRef: refOf(slot), Time: minute(7)})
+		got, err := s.RetryJob(t.Context(), store.JobRetry{JobRef: refOf(job), Time: minute(7)})
 		if err != nil {
 			t.Fatal(err)
 		}
 		wantEqual(t, []any{got.State, string(got.Answer), got.Attempts, got.NotBefore}, []any{want, words, 0, minute(7)})
-		wantEqual(t, mustSlot(t, s, slot), got)
+		wantEqual(t, mustJob(t, s, job), got)
 		wantEqual(t, lookAt(t, s, inS), minute(7))
 	}
 }
 
-func testParkedSlots(t *testing.T, s store.Truth) {
+func testParkedJobs(t *testing.T, s store.PrimaryStore) {
 	other := memory.UserRef{Tenant: "elsewhere", UserID: "bob"}.Session("s")
 	appendN(t, s, other, "b", 20)
 	parked := func(ref memory.SessionRef, from int64, reason string, at time.Time) string {
-		slot := mustOpen(t, s, opening(t, s, ref, memory.SlotExtract, from, from+3))
-		_, err := s.FailSlot(t.Context(), store.SlotFailure{SlotRef: refOf(slot), Reason: reason, Park: true, NotBefore: at, Time: noon})
+		job := mustOpen(t, s, opening(t, s, ref, memory.JobExtract, from, from+3))
+		_, err := s.FailJob(t.Context(), store.JobFailure{JobRef: refOf(job), Reason: reason, Park: true, NotBefore: at, Time: noon})
 		if err != nil {
 			t.Fatal(err)
 		}
-		return slot.ID()
+		return job.ID()
 	}
 	second := parked(inS, 1, "why", minute(2))
 	parked(inS, 5, "another", minute(1))
 	parked(inS, 9, "why", minute(9))
 	first := parked(other, 1, "why", minute(1))
-	mustOpen(t, s, opening(t, s, other, memory.SlotExtract, 5, 8))
+	mustOpen(t, s, opening(t, s, other, memory.JobExtract, 5, 8))
 	wrong := parked(other, 9, "why", noon.AddDate(1, 0, 0)) // by a clock that was ahead
 	for limit, want := range map[int][]string{10: {first, second, wrong}, 1: {first}} {
-		slots, err := s.ParkedSlots(t.Context(), store.ParkedQuery{Reason: "why", Before: minute(5), Limit: limit})
+		jobs, err := s.ParkedJobs(t.Context(), store.ParkedQuery{Reason: "why", Before: minute(5), Limit: limit})
 		if err != nil {
 			t.Fatal(err)
 		}
 		var got []string
-		for _, slot := range slots {
-			got = append(got, slot.ID())
+		for _, job := range jobs {
+			got = append(got, job.ID())
 		}
 		wantEqual(t, got, want)
 	}
 }
 
-func testListSlots(t *testing.T, open Open[store.Truth]) {
+func testListJobs(t *testing.T, open Open[store.PrimaryStore]) {
 	s := journalled(t, open)
 	appendN(t, s, alice.Session("t"), "a", 20)
 	appendN(t, s, bob.Session("s"), "a", 20)
-	made := func(ref memory.SessionRef, kind memory.SlotKind, from, at int) memory.Slot {
+	made := func(ref memory.SessionRef, kind memory.JobKind, from, at int) memory.Job {
 		p := opening(t, s, ref, kind, int64(from), int64(from))
 		p.Time = minute(at)
 		return mustOpen(t, s, p)
 	}
-	a := made(inS, memory.SlotExtract, 1, 0)
-	b := made(inS, memory.SlotExtract, 2, 2)
-	c := park(t, s, made(inS, memory.SlotLeaf, 1, 2))
-	d := finish(t, s, made(alice.Session("t"), memory.SlotLeaf, 1, 3))
-	e := made(bob.Session("s"), memory.SlotLeaf, 1, 4)
+	a := made(inS, memory.JobExtract, 1, 0)
+	b := made(inS, memory.JobExtract, 2, 2)
+	c := park(t, s, made(inS, memory.JobLeaf, 1, 2))
+	d := finish(t, s, made(alice.Session("t"), memory.JobLeaf, 1, 3))
+	e := made(bob.Session("s"), memory.JobLeaf, 1, 4)
 	if b.ID() > c.ID() {
 		b, c = c, b // equal times by id
 	}
 	parked := c
-	if b.State == memory.SlotParked {
+	if b.State == memory.JobParked {
 		parked = b
 	}
 	cases := []struct {
 		promise string
-		q       store.SlotQuery
-		want    []memory.Slot
+		q       store.JobQuery
+		want    []memory.Job
 	}{
-		{"all of the tenant's", store.SlotQuery{}, []memory.Slot{e, d, b, c, a}},
-		{"of a user", store.SlotQuery{UserID: "alice"}, []memory.Slot{d, b, c, a}},
-		{"of a session", store.SlotQuery{UserID: "alice", SessionID: "s"}, []memory.Slot{b, c, a}},
-		{"of kinds", store.SlotQuery{Kinds: []memory.SlotKind{memory.SlotLeaf}}, func() []memory.Slot { return []memory.Slot{e, d, parked} }()},
-		{"in states", store.SlotQuery{States: []memory.SlotState{memory.SlotParked, memory.SlotApplied}}, []memory.Slot{d, parked}},
-		{"that are not final", store.SlotQuery{States: []memory.SlotState{memory.SlotParked}}, []memory.Slot{parked}},
-		{"of another tenant", store.SlotQuery{Tenant: "other"}, nil},
+		{"all of the tenant's", store.JobQuery{}, []memory.Job{e, d, b, c, a}},
+		{"of a user", store.JobQuery{UserID: "alice"}, []memory.Job{d, b, c, a}},
+		{"of a session", store.JobQuery{UserID: "alice", SessionID: "s"}, []memory.Job{b, c, a}},
+		{"of kinds", store.JobQuery{Kinds: []memory.JobKind{memory.JobLeaf}}, func() []memory.Job { return []memory.Job{e, d, parked} }()},
+		{"in states", store.JobQuery{States: []memory.JobState{memory.JobParked, memory.JobApplied}}, []memory.Job{d, parked}},
+		{"that are not final", store.JobQuery{States: []memory.JobState{memory.JobParked}}, []memory.Job{parked}},
+		{"of another tenant", store.JobQuery{Tenant: "other"}, nil},
 	}
 	for _, cs := range cases {
 		if cs.q.Tenant == "" {
@@ -518,17 +518,17 @@ func testListSlots(t *testing.T, open Open[store.Truth]) {
 		for _, limit := range []int{1, 2, 9} {
 			cs.q.Limit = limit
 			t.Run(fmt.Sprintf("%s, %d to a page", cs.promise, limit), func(t *testing.T) {
-				wantEqual(t, allSlots(t, s, cs.q), cs.want)
+				wantEqual(t, allJobs(t, s, cs.q), cs.want)
 			})
 		}
 	}
 }
 
-// allSlots reads page after page.
-func allSlots(t *testing.T, s store.Journal, q store.SlotQuery) (all []memory.Slot) {
+// allJobs reads page after page.
+func allJobs(t *testing.T, s store.Journal, q store.JobQuery) (all []memory.Job) {
 	t.Helper()
 	for {
-		page, err := s.ListSlots(t.Context(), q)
+		page, err := s.ListJobs(t.Context(), q)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -537,89 +537,89 @@ func allSlots(t *testing.T, s store.Journal, q store.SlotQuery) (all []memory.Sl
 		}
 		all = append(all, page...)
 		last := page[len(page)-1]
-		q.After = &store.SlotCursor{CreateTime: last.CreateTime, ID: last.ID()}
+		q.After = &store.JobCursor{CreateTime: last.CreateTime, ID: last.ID()}
 	}
 }
 
-func testPeriodSlots(t *testing.T, open Open[store.Truth]) {
+func testPeriodJobs(t *testing.T, open Open[store.PrimaryStore]) {
 	s := journalled(t, open)
-	for _, kind := range []memory.SlotKind{memory.SlotWeek, memory.SlotMonth} {
+	for _, kind := range []memory.JobKind{memory.JobWeek, memory.JobMonth} {
 		p := opening(t, s, inS, kind, 20514, 20520)
 		p.Session = ""
-		slot := mustOpen(t, s, p)
-		wantEqual(t, []any{slot.Session, slot.SessionID, slot.User, slot.To}, []any{memory.SessionKey(""), "", alice, int64(20520)})
-		wantEqual(t, mustOpen(t, s, p), slot)
-		park(t, s, slot)
-		if _, err := s.RetrySlot(t.Context(), store.SlotRetry{SlotRef: refOf(slot), Time: minute(5)}); err != nil {
+		job := mustOpen(t, s, p)
+		wantEqual(t, []any{job.Session, job.SessionID, job.User, job.To}, []any{memory.SessionKey(""), "", alice, int64(20520)})
+		wantEqual(t, mustOpen(t, s, p), job)
+		park(t, s, job)
+		if _, err := s.RetryJob(t.Context(), store.JobRetry{JobRef: refOf(job), Time: minute(5)}); err != nil {
 			t.Fatal(err)
 		}
 		wantEqual(t, pendingPeriods(t, s, minute(5), 9), []memory.UserRef{alice})
 	}
-	wantEqual(t, len(mustWork(t, s, inS).Slots), 0)
+	wantEqual(t, len(mustWork(t, s, inS).Jobs), 0)
 }
 
-// opening is a slot of the first generation, leased to a worker for ten minutes.
-func opening(t *testing.T, s store.Truth, ref memory.SessionRef, kind memory.SlotKind, from, to int64) store.SlotOpening {
+// opening is a job of the first generation, leased to a worker for ten minutes.
+func opening(t *testing.T, s store.PrimaryStore, ref memory.SessionRef, kind memory.JobKind, from, to int64) store.JobOpening {
 	t.Helper()
 	head := mustSession(t, s, ref)
-	return store.SlotOpening{
-		SlotKey: memory.SlotKey{Scope: head.ScopeKey, Session: head.Key, Kind: kind, From: from, Generation: 1},
-		User:    ref.UserRef, To: to, Owner: "worker", Until: minute(10), Time: noon,
+	return store.JobOpening{
+		JobKey: memory.JobKey{Scope: head.ScopeKey, Session: head.Key, Kind: kind, From: from, Generation: 1},
+		User:   ref.UserRef, To: to, Owner: "worker", Until: minute(10), Time: noon,
 	}
 }
 
-func mustOpen(t *testing.T, s store.Journal, p store.SlotOpening) memory.Slot {
+func mustOpen(t *testing.T, s store.Journal, p store.JobOpening) memory.Job {
 	t.Helper()
-	slot, err := s.OpenSlot(t.Context(), p)
+	job, err := s.OpenJob(t.Context(), p)
 	if err != nil {
-		t.Fatalf("OpenSlot: %v", err)
+		t.Fatalf("OpenJob: %v", err)
 	}
-	return slot
+	return job
 }
 
-func refOf(slot memory.Slot) store.SlotRef { return store.SlotRef{User: slot.User, ID: slot.ID()} }
+func refOf(job memory.Job) store.JobRef { return store.JobRef{User: job.User, ID: job.ID()} }
 
-func mustSlot(t *testing.T, s store.Journal, slot memory.Slot) memory.Slot {
+func mustJob(t *testing.T, s store.Journal, job memory.Job) memory.Job {
 	t.Helper()
-	got, err := s.Slot(t.Context(), refOf(slot))
+	got, err := s.Job(t.Context(), refOf(job))
 	if err != nil {
-		t.Fatalf("Slot: %v", err)
-	}
-	return got
-}
-
-func mustAnswer(t *testing.T, s store.Journal, slot memory.Slot, words string) memory.Slot {
-	t.Helper()
-	got, err := s.AnswerSlot(t.Context(), store.SlotAnswer{SlotRef: refOf(slot), Answer: []byte(words), Usage: oneCall, Time: minute(1)})
-	if err != nil {
-		t.Fatalf("AnswerSlot: %v", err)
+		t.Fatalf("Job: %v", err)
 	}
 	return got
 }
 
-func park(t *testing.T, s store.Journal, slot memory.Slot) memory.Slot {
+func mustAnswer(t *testing.T, s store.Journal, job memory.Job, words string) memory.Job {
 	t.Helper()
-	got, err := s.FailSlot(t.Context(), store.SlotFailure{SlotRef: refOf(slot), Attempts: 5, Reason: "for good", Park: true, Time: minute(1)})
+	got, err := s.AnswerJob(t.Context(), store.JobAnswer{JobRef: refOf(job), Answer: []byte(words), Usage: oneCall, Time: minute(1)})
 	if err != nil {
-		t.Fatalf("FailSlot: %v", err)
+		t.Fatalf("AnswerJob: %v", err)
 	}
 	return got
 }
 
-func finish(t *testing.T, s store.Journal, slot memory.Slot) memory.Slot {
+func park(t *testing.T, s store.Journal, job memory.Job) memory.Job {
 	t.Helper()
-	got, err := s.FinishSlot(t.Context(), store.SlotFinish{SlotRef: refOf(slot), State: memory.SlotApplied, Time: minute(1)})
+	got, err := s.FailJob(t.Context(), store.JobFailure{JobRef: refOf(job), Attempts: 5, Reason: "for good", Park: true, Time: minute(1)})
 	if err != nil {
-		t.Fatalf("FinishSlot: %v", err)
+		t.Fatalf("FailJob: %v", err)
 	}
 	return got
 }
 
-func mustSplit(t *testing.T, s store.Journal, slot memory.Slot, at int64) [2]memory.Slot {
+func finish(t *testing.T, s store.Journal, job memory.Job) memory.Job {
 	t.Helper()
-	halves, err := s.SplitSlot(t.Context(), store.SlotSplit{SlotRef: refOf(slot), At: at, Time: minute(2)})
+	got, err := s.FinishJob(t.Context(), store.JobFinish{JobRef: refOf(job), State: memory.JobApplied, Time: minute(1)})
 	if err != nil {
-		t.Fatalf("SplitSlot: %v", err)
+		t.Fatalf("FinishJob: %v", err)
+	}
+	return got
+}
+
+func mustSplit(t *testing.T, s store.Journal, job memory.Job, at int64) [2]memory.Job {
+	t.Helper()
+	halves, err := s.SplitJob(t.Context(), store.JobSplit{JobRef: refOf(job), At: at, Time: minute(2)})
+	if err != nil {
+		t.Fatalf("SplitJob: %v", err)
 	}
 	return halves
 }

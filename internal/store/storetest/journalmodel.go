@@ -12,13 +12,13 @@ import (
 	"github.com/stratamem/strata/internal/store"
 )
 
-// journal is what the extraction slots of a session must be: a list, and a cursor.
+// journal is what the extraction jobs of a session must be: a list, and a cursor.
 type journal struct {
 	cursor int64
-	slots  []memory.Slot // with the fields that are compared
+	jobs   []memory.Job // with the fields that are compared
 }
 
-func testJournalModel(t *testing.T, open Open[store.Truth]) {
+func testJournalModel(t *testing.T, open Open[store.PrimaryStore]) {
 	t.Run("any sequence of calls leaves the journal that a plain list would hold", func(t *testing.T) {
 		s, run := open(t), 0
 		rapid.Check(t, func(rt *rapid.T) {
@@ -40,13 +40,13 @@ func testJournalModel(t *testing.T, open Open[store.Truth]) {
 }
 
 // step makes one call, and compares what it returns and what is stored.
-func (j *journal) step(rt *rapid.T, s store.Truth, head memory.Session) {
-	if len(j.slots) == 0 || rapid.IntRange(0, 3).Draw(rt, "open") == 0 {
+func (j *journal) step(rt *rapid.T, s store.PrimaryStore, head memory.Session) {
+	if len(j.jobs) == 0 || rapid.IntRange(0, 3).Draw(rt, "open") == 0 {
 		j.open(rt, s, head)
 	} else {
-		i := rapid.IntRange(0, len(j.slots)-1).Draw(rt, "slot")
-		ref := store.SlotRef{User: head.Ref.UserRef, ID: j.slots[i].ID()}
-		rapid.SampledFrom([]func(*rapid.T, store.Journal, store.SlotRef, int){
+		i := rapid.IntRange(0, len(j.jobs)-1).Draw(rt, "slot")
+		ref := store.JobRef{User: head.Ref.UserRef, ID: j.jobs[i].ID()}
+		rapid.SampledFrom([]func(*rapid.T, store.Journal, store.JobRef, int){
 			j.claim, j.answer, j.fail, j.split, j.finish, j.retry,
 		}).Draw(rt, "call")(rt, s, ref, i)
 	}
@@ -55,147 +55,147 @@ func (j *journal) step(rt *rapid.T, s store.Truth, head memory.Session) {
 
 func (j *journal) open(rt *rapid.T, s store.Journal, head memory.Session) {
 	from := j.cursor + rapid.SampledFrom([]int64{1, 1, 1, 0, 2, -1}).Draw(rt, "from")
-	p := store.SlotOpening{
-		SlotKey: memory.SlotKey{Scope: head.ScopeKey, Session: head.Key, Kind: memory.SlotExtract, From: from, Generation: 1},
-		User:    head.Ref.UserRef, To: min(from+rapid.Int64Range(0, 3).Draw(rt, "length"), 12), Owner: "a", Until: minute(10), Time: noon,
+	p := store.JobOpening{
+		JobKey: memory.JobKey{Scope: head.ScopeKey, Session: head.Key, Kind: memory.JobExtract, From: from, Generation: 1},
+		User:   head.Ref.UserRef, To: min(from+rapid.Int64Range(0, 3).Draw(rt, "length"), 12), Owner: "a", Until: minute(10), Time: noon,
 	}
-	got, err := s.OpenSlot(rt.Context(), p)
-	at := slices.IndexFunc(j.slots, func(slot memory.Slot) bool { return slot.SlotKey == p.SlotKey })
+	got, err := s.OpenJob(rt.Context(), p)
+	at := slices.IndexFunc(j.jobs, func(job memory.Job) bool { return job.JobKey == p.JobKey })
 	switch {
 	case at >= 0:
-		want(rt, "OpenSlot of a slot that exists", got, j.slots[at], err)
+		want(rt, "OpenJob of a slot that exists", got, j.jobs[at], err)
 	case from > 12:
 		if err == nil {
 			rt.Fatal("a range beyond the session was opened")
 		}
 	case from != j.cursor+1:
-		wantRefused(rt, "OpenSlot", err, memory.ReasonContention)
+		wantRefused(rt, "OpenJob", err, memory.ReasonContention)
 	default:
 		j.cursor = p.To
-		j.slots = append(j.slots, memory.Slot{SlotKey: p.SlotKey, To: p.To, State: memory.SlotOpen, Owner: "a", LeaseUntil: minute(10)})
-		want(rt, "OpenSlot", got, j.slots[len(j.slots)-1], err)
+		j.jobs = append(j.jobs, memory.Job{JobKey: p.JobKey, To: p.To, State: memory.JobOpen, Owner: "a", LeaseUntil: minute(10)})
+		want(rt, "OpenJob", got, j.jobs[len(j.jobs)-1], err)
 	}
 }
 
-func (j *journal) claim(rt *rapid.T, s store.Journal, ref store.SlotRef, i int) {
-	slot := &j.slots[i]
+func (j *journal) claim(rt *rapid.T, s store.Journal, ref store.JobRef, i int) {
+	job := &j.jobs[i]
 	owner, now := rapid.SampledFrom([]string{"a", "b"}).Draw(rt, "owner"), rapid.IntRange(0, 20).Draw(rt, "now")
-	got, err := s.ClaimSlot(rt.Context(), store.SlotClaim{SlotRef: ref, Owner: owner, Now: minute(now), Until: minute(now + 5)})
-	if slot.State == memory.SlotOpen || slot.State == memory.SlotAnswered {
-		if slot.Owner != owner && store.Runs(slot.LeaseUntil, minute(now), store.LongestLease) {
-			wantRefused(rt, "ClaimSlot", err, memory.ReasonContention)
+	got, err := s.ClaimJob(rt.Context(), store.JobClaim{JobRef: ref, Owner: owner, Now: minute(now), Until: minute(now + 5)})
+	if job.State == memory.JobOpen || job.State == memory.JobAnswered {
+		if job.Owner != owner && store.Runs(job.LeaseUntil, minute(now), store.LongestLease) {
+			wantRefused(rt, "ClaimJob", err, memory.ReasonContention)
 			return
 		}
-		slot.Owner, slot.LeaseUntil = owner, minute(now+5)
+		job.Owner, job.LeaseUntil = owner, minute(now+5)
 	}
-	want(rt, "ClaimSlot", got, *slot, err)
+	want(rt, "ClaimJob", got, *job, err)
 }
 
-func (j *journal) answer(rt *rapid.T, s store.Journal, ref store.SlotRef, i int) {
-	slot := &j.slots[i]
+func (j *journal) answer(rt *rapid.T, s store.Journal, ref store.JobRef, i int) {
+	job := &j.jobs[i]
 	words := rapid.SampledFrom([]string{"x", "y"}).Draw(rt, "answer")
-	got, err := s.AnswerSlot(rt.Context(), store.SlotAnswer{SlotRef: ref, Answer: []byte(words), Time: noon})
-	if slot.State == memory.SlotOpen {
-		slot.State, slot.Answer = memory.SlotAnswered, []byte(words)
+	got, err := s.AnswerJob(rt.Context(), store.JobAnswer{JobRef: ref, Answer: []byte(words), Time: noon})
+	if job.State == memory.JobOpen {
+		job.State, job.Answer = memory.JobAnswered, []byte(words)
 	}
-	want(rt, "AnswerSlot", got, *slot, err)
+	want(rt, "AnswerJob", got, *job, err)
 }
 
-func (j *journal) fail(rt *rapid.T, s store.Journal, ref store.SlotRef, i int) {
-	slot := &j.slots[i]
-	p := store.SlotFailure{SlotRef: ref, Attempts: rapid.IntRange(1, 5).Draw(rt, "attempts"), Park: rapid.Bool().Draw(rt, "park"), Time: noon}
-	got, err := s.FailSlot(rt.Context(), p)
-	if !slot.State.IsFinal() {
-		slot.Attempts, slot.Owner, slot.LeaseUntil = p.Attempts, "", slot.NotBefore
+func (j *journal) fail(rt *rapid.T, s store.Journal, ref store.JobRef, i int) {
+	job := &j.jobs[i]
+	p := store.JobFailure{JobRef: ref, Attempts: rapid.IntRange(1, 5).Draw(rt, "attempts"), Park: rapid.Bool().Draw(rt, "park"), Time: noon}
+	got, err := s.FailJob(rt.Context(), p)
+	if !job.State.IsFinal() {
+		job.Attempts, job.Owner, job.LeaseUntil = p.Attempts, "", job.NotBefore
 		if p.Park {
-			slot.State = memory.SlotParked
+			job.State = memory.JobParked
 		}
 	}
-	want(rt, "FailSlot", got, *slot, err)
+	want(rt, "FailJob", got, *job, err)
 }
 
-func (j *journal) split(rt *rapid.T, s store.Journal, ref store.SlotRef, i int) {
-	whole := j.slots[i]
+func (j *journal) split(rt *rapid.T, s store.Journal, ref store.JobRef, i int) {
+	whole := j.jobs[i]
 	if whole.From == whole.To {
 		return
 	}
 	at := rapid.Int64Range(whole.From, whole.To-1).Draw(rt, "at")
-	got, err := s.SplitSlot(rt.Context(), store.SlotSplit{SlotRef: ref, At: at, Time: noon})
-	if whole.State == memory.SlotSplit {
+	got, err := s.SplitJob(rt.Context(), store.JobSplit{JobRef: ref, At: at, Time: noon})
+	if whole.State == memory.JobSplit {
 		for _, half := range got {
-			k := slices.IndexFunc(j.slots, func(slot memory.Slot) bool { return slot.SlotKey == half.SlotKey })
+			k := slices.IndexFunc(j.jobs, func(job memory.Job) bool { return job.JobKey == half.JobKey })
 			if k < 0 {
-				rt.Fatalf("splitting again made %+v, error %v", half.SlotKey, err)
+				rt.Fatalf("splitting again made %+v, error %v", half.JobKey, err)
 			}
-			want(rt, "SplitSlot again", half, j.slots[k], err)
+			want(rt, "SplitJob again", half, j.jobs[k], err)
 		}
 		return
 	}
 	if whole.State.IsFinal() {
-		wantRefused(rt, "SplitSlot", err, memory.ReasonContention)
+		wantRefused(rt, "SplitJob", err, memory.ReasonContention)
 		return
 	}
-	j.end(i, memory.SlotSplit)
+	j.end(i, memory.JobSplit)
 	for n, r := range []memory.SeqRange{{From: whole.From, To: at}, {From: at + 1, To: whole.To}} {
-		half := memory.Slot{SlotKey: whole.SlotKey, To: r.To, State: memory.SlotOpen}
+		half := memory.Job{JobKey: whole.JobKey, To: r.To, State: memory.JobOpen}
 		half.From = r.From
 		half.Generation++
-		j.slots = append(j.slots, half)
-		want(rt, "SplitSlot", got[n], half, err)
+		j.jobs = append(j.jobs, half)
+		want(rt, "SplitJob", got[n], half, err)
 	}
 }
 
-func (j *journal) finish(rt *rapid.T, s store.Journal, ref store.SlotRef, i int) {
-	state := rapid.SampledFrom([]memory.SlotState{memory.SlotApplied, memory.SlotSkipped}).Draw(rt, "state")
-	got, err := s.FinishSlot(rt.Context(), store.SlotFinish{SlotRef: ref, State: state, Time: noon})
-	if !j.slots[i].State.IsFinal() {
+func (j *journal) finish(rt *rapid.T, s store.Journal, ref store.JobRef, i int) {
+	state := rapid.SampledFrom([]memory.JobState{memory.JobApplied, memory.JobSkipped}).Draw(rt, "state")
+	got, err := s.FinishJob(rt.Context(), store.JobFinish{JobRef: ref, State: state, Time: noon})
+	if !j.jobs[i].State.IsFinal() {
 		j.end(i, state)
 	}
-	want(rt, "FinishSlot", got, j.slots[i], err)
+	want(rt, "FinishJob", got, j.jobs[i], err)
 }
 
-// end makes a slot final.
-func (j *journal) end(i int, state memory.SlotState) {
-	slot := &j.slots[i]
-	slot.State, slot.Answer, slot.Owner, slot.LeaseUntil = state, nil, "", memory.Slot{}.LeaseUntil
+// end makes a job final.
+func (j *journal) end(i int, state memory.JobState) {
+	job := &j.jobs[i]
+	job.State, job.Answer, job.Owner, job.LeaseUntil = state, nil, "", memory.Job{}.LeaseUntil
 }
 
-func (j *journal) retry(rt *rapid.T, s store.Journal, ref store.SlotRef, i int) {
-	slot := &j.slots[i]
-	got, err := s.RetrySlot(rt.Context(), store.SlotRetry{SlotRef: ref, Time: noon})
-	if slot.State.IsFinal() {
-		wantRefused(rt, "RetrySlot", err, memory.ReasonSlotNotParked)
+func (j *journal) retry(rt *rapid.T, s store.Journal, ref store.JobRef, i int) {
+	job := &j.jobs[i]
+	got, err := s.RetryJob(rt.Context(), store.JobRetry{JobRef: ref, Time: noon})
+	if job.State.IsFinal() {
+		wantRefused(rt, "RetryJob", err, memory.ReasonJobNotParked)
 		return
 	}
-	slot.Attempts, slot.State, slot.Owner, slot.LeaseUntil = 0, memory.SlotOpen, "", memory.Slot{}.LeaseUntil
-	if slot.Answer != nil {
-		slot.State = memory.SlotAnswered
+	job.Attempts, job.State, job.Owner, job.LeaseUntil = 0, memory.JobOpen, "", memory.Job{}.LeaseUntil
+	if job.Answer != nil {
+		job.State = memory.JobAnswered
 	}
-	want(rt, "RetrySlot", got, *slot, err)
+	want(rt, "RetryJob", got, *job, err)
 }
 
-// compare looks at the slots that are not final: of those that are, every call has shown that it leaves them as they are.
-func (j *journal) compare(rt *rapid.T, s store.Truth, head memory.Session) {
+// compare looks at the jobs that are not final: of those that are, every call has shown that it leaves them as they are.
+func (j *journal) compare(rt *rapid.T, s store.PrimaryStore, head memory.Session) {
 	work, err := s.SessionWork(rt.Context(), head.Ref)
 	if err != nil {
 		rt.Fatal(err)
 	}
-	live := slices.DeleteFunc(slices.Clone(j.slots), func(slot memory.Slot) bool { return slot.State.IsFinal() })
-	slices.SortFunc(live, func(a, b memory.Slot) int {
+	live := slices.DeleteFunc(slices.Clone(j.jobs), func(job memory.Job) bool { return job.State.IsFinal() })
+	slices.SortFunc(live, func(a, b memory.Job) int {
 		return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.Generation, b.Generation))
 	})
-	if work.ExtractCursor != j.cursor || len(work.Slots) != len(live) {
-		rt.Fatalf("the cursor is %d with %d slots, want %d with %d", work.ExtractCursor, len(work.Slots), j.cursor, len(live))
+	if work.ExtractCursor != j.cursor || len(work.Jobs) != len(live) {
+		rt.Fatalf("the cursor is %d with %d slots, want %d with %d", work.ExtractCursor, len(work.Jobs), j.cursor, len(live))
 	}
-	for i, got := range work.Slots {
+	for i, got := range work.Jobs {
 		want(rt, "SessionWork", got, live[i], nil)
 	}
 }
 
-// want compares what the model knows of a slot.
-func want(rt *rapid.T, call string, got, want memory.Slot, err error) {
-	known := func(s memory.Slot) string {
-		return fmt.Sprint(s.SlotKey, s.To, s.State, string(s.Answer), s.Attempts, s.Owner, s.LeaseUntil)
+// want compares what the model knows of a job.
+func want(rt *rapid.T, call string, got, want memory.Job, err error) {
+	known := func(s memory.Job) string {
+		return fmt.Sprint(s.JobKey, s.To, s.State, string(s.Answer), s.Attempts, s.Owner, s.LeaseUntil)
 	}
 	if err != nil || known(got) != known(want) {
 		rt.Fatalf("%s: got %s, want %s, error %v", call, known(got), known(want), err)

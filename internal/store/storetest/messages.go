@@ -11,7 +11,7 @@ import (
 	"github.com/stratamem/strata/internal/store"
 )
 
-func testMessages(t *testing.T, open Open[store.Truth]) {
+func testMessages(t *testing.T, open Open[store.PrimaryStore]) {
 	t.Run("originals come only when asked for", func(t *testing.T) {
 		s, ref := open(t), alice.Session("s")
 		m := message(everything())
@@ -83,7 +83,7 @@ func calling(id, callID string) store.NewMessage {
 	})
 }
 
-func testMessagesAt(t *testing.T, s store.Truth) {
+func testMessagesAt(t *testing.T, s store.PrimaryStore) {
 	mustAppend(t, s, turn(alice.Session("s"), chat("a", 3)...))
 	mustAppend(t, s, turn(alice.Session("t"), message(everything())))
 	mustAppend(t, s, turn(bob.Session("s"), chat("b", 3)...))
@@ -119,7 +119,7 @@ func testMessagesAt(t *testing.T, s store.Truth) {
 	}
 }
 
-func testMessagesAtBytes(t *testing.T, s store.Truth) {
+func testMessagesAtBytes(t *testing.T, s store.PrimaryStore) {
 	words := strings.Repeat("x", 1000)
 	mustAppend(t, s, turn(alice.Session("s"), say("a", memory.RoleUser, words), say("b", memory.RoleUser, words), say("c", memory.RoleUser, words)))
 	key := mustSession(t, s, alice.Session("s")).Key
@@ -141,7 +141,7 @@ func testMessagesAtBytes(t *testing.T, s store.Truth) {
 	}
 }
 
-func testUpdateMessage(t *testing.T, s store.Truth) {
+func testUpdateMessage(t *testing.T, s store.PrimaryStore) {
 	ref := alice.Session("s")
 	mustAppend(t, s, turn(ref, message(everything()), chat("a", 1)[0]))
 	before := all(t, s, ref)

@@ -27,7 +27,7 @@ type answer struct {
 	result store.AppendResult
 }
 
-func testModel(t *testing.T, open Open[store.Truth]) {
+func testModel(t *testing.T, open Open[store.PrimaryStore]) {
 	t.Run("any sequence of calls leaves what a plain list would hold", func(t *testing.T) {
 		s, run := open(t), 0
 		rapid.Check(t, func(rt *rapid.T) {
@@ -46,7 +46,7 @@ func testModel(t *testing.T, open Open[store.Truth]) {
 }
 
 // step makes one call with few ids and bodies, so that repeats and clashes are common, and compares.
-func step(rt *rapid.T, s store.Truth, ref memory.SessionRef, m *model) {
+func step(rt *rapid.T, s store.PrimaryStore, ref memory.SessionRef, m *model) {
 	var bodies []string
 	p := turn(ref)
 	for range rapid.IntRange(0, 3).Draw(rt, "messages") {
@@ -154,7 +154,7 @@ func (m *model) patch(patch json.RawMessage) {
 	}
 }
 
-func (m *model) compare(rt *rapid.T, s store.Truth, ref memory.SessionRef) {
+func (m *model) compare(rt *rapid.T, s store.PrimaryStore, ref memory.SessionRef) {
 	head, err := s.Session(rt.Context(), ref)
 	if memory.ReasonOf(err) == memory.ReasonUserNotFound || memory.ReasonOf(err) == memory.ReasonSessionNotFound {
 		if m.turns > 0 {

@@ -8,7 +8,7 @@ import (
 	"github.com/stratamem/strata/internal/store"
 )
 
-func testPaging(t *testing.T, open Open[store.Truth]) {
+func testPaging(t *testing.T, open Open[store.PrimaryStore]) {
 	s, ref := open(t), alice.Session("s")
 	first, second := chat("a", 7), chat("b", 3)
 	first[1].Pinned, first[3].Origin, second[1].Tags = true, memory.OriginRecalled, []string{"kept"}
@@ -61,7 +61,7 @@ func testPaging(t *testing.T, open Open[store.Truth]) {
 	})
 }
 
-func testMaxBytes(t *testing.T, s store.Truth) {
+func testMaxBytes(t *testing.T, s store.PrimaryStore) {
 	ref := alice.Session("s")
 	for _, id := range []string{"a", "b", "c"} {
 		m := say(id, memory.RoleUser, strings.Repeat("x", 1000))

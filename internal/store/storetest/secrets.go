@@ -8,7 +8,7 @@ import (
 	"github.com/stratamem/strata/internal/store"
 )
 
-func testSecrets(t *testing.T, open Open[store.Truth]) {
+func testSecrets(t *testing.T, open Open[store.PrimaryStore]) {
 	ask := func(t *testing.T, s store.Secrets, minted []byte) []byte {
 		t.Helper()
 		secret, err := s.FenceSecret(t.Context(), minted)
@@ -50,7 +50,7 @@ func testSecrets(t *testing.T, open Open[store.Truth]) {
 }
 
 // testEchoes is part of Messages: spans that are echoes of a context, and those of secrets, are kept with the message.
-func testEchoes(t *testing.T, open Open[store.Truth]) {
+func testEchoes(t *testing.T, open Open[store.PrimaryStore]) {
 	t.Run("a message must come back with the spans of its parts that are echoes or secrets, everywhere", func(t *testing.T) {
 		s, ref := open(t), alice.Session("s")
 		m := say("m", memory.RoleUser, "echo and words 1234")
@@ -70,11 +70,11 @@ func testEchoes(t *testing.T, open Open[store.Truth]) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		lexicon, err := s.Lexicon(t.Context(), store.LexiconQuery{User: alice, MaxUnindexed: 9})
+		searchIndex, err := s.SearchIndex(t.Context(), store.SearchIndexQuery{User: alice, MaxUnindexed: 9})
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, got := range []memory.Message{run[0], placed[0].Message, pending[0].Messages[0], lexicon.Unindexed[0].Message} {
+		for _, got := range []memory.Message{run[0], placed[0].Message, pending[0].Messages[0], searchIndex.Unindexed[0].Message} {
 			wantEqual(t, got.Parts, m.Parts)
 			wantEqual(t, got.SaidText(), "and words [secret: pin 2]")
 		}

@@ -10,7 +10,7 @@ import (
 	"github.com/stratamem/strata/internal/store"
 )
 
-func testSessions(t *testing.T, open Open[store.Truth]) {
+func testSessions(t *testing.T, open Open[store.PrimaryStore]) {
 	t.Run("Session must return the head as of the last acknowledged Append", func(t *testing.T) {
 		s, ref := open(t), alice.Session("s")
 		for n := range 20 {
@@ -44,7 +44,7 @@ func testSessions(t *testing.T, open Open[store.Truth]) {
 	})
 }
 
-func testListSessions(t *testing.T, s store.Truth) {
+func testListSessions(t *testing.T, s store.PrimaryStore) {
 	for i, id := range []string{"d", "b", "a", "c", "e"} {
 		p := turn(alice.Session(id), chat("m", 1)...)
 		p.StatePatch = json.RawMessage(`{"a":1}`)
@@ -91,7 +91,7 @@ func testListSessions(t *testing.T, s store.Truth) {
 	wantEqual(t, page, []memory.Session{want})
 }
 
-func testUpdateSession(t *testing.T, s store.Truth) {
+func testUpdateSession(t *testing.T, s store.PrimaryStore) {
 	ref := alice.Session("s")
 	p := turn(ref, chat("a", 1)...)
 	p.Profile, p.StatePatch = "old", json.RawMessage(`{"a":1}`)
@@ -126,7 +126,7 @@ func testUpdateSession(t *testing.T, s store.Truth) {
 	}
 }
 
-func testETag(t *testing.T, s store.Truth) {
+func testETag(t *testing.T, s store.PrimaryStore) {
 	ref := alice.Session("s")
 	mustAppend(t, s, turn(ref, chat("a", 1)...))
 	first := mustSession(t, s, ref)

@@ -30,7 +30,7 @@ type Turns interface {
 }
 
 // Run runs the whole suite.
-func Run(t *testing.T, open Open[store.Truth], o Options) {
+func Run(t *testing.T, open Open[store.PrimaryStore], o Options) {
 	if o.Writers == 0 {
 		o.Writers = 16
 	}
@@ -41,7 +41,7 @@ func Run(t *testing.T, open Open[store.Truth], o Options) {
 	t.Run("Messages", func(t *testing.T) { testMessages(t, open); testEchoes(t, open) })
 	t.Run("Hidden", func(t *testing.T) { testHidden(t, open) })
 	t.Run("Sessions", func(t *testing.T) { testSessions(t, open) })
-	t.Run("Lexicon", func(t *testing.T) { testLexicon(t, open) })
+	t.Run("SearchIndex", func(t *testing.T) { testSearchIndex(t, open) })
 	t.Run("Users", func(t *testing.T) { testUsers(t, open) })
 	t.Run("Work", func(t *testing.T) { testWork(t, open) })
 	t.Run("Journal", func(t *testing.T) { testJournal(t, open) })

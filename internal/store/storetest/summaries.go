@@ -9,7 +9,7 @@ import (
 	"github.com/stratamem/strata/internal/store"
 )
 
-func testSummaries(t *testing.T, open Open[store.Truth]) {
+func testSummaries(t *testing.T, open Open[store.PrimaryStore]) {
 	t.Run("TopNodes must return, of the nodes that end at or before a message, those that no other of these stands for, oldest first", func(t *testing.T) {
 		testTopNodes(t, journalled(t, open))
 	})
@@ -41,7 +41,7 @@ func testSummaries(t *testing.T, open Open[store.Truth]) {
 	})
 	t.Run("what a session's last covered message is follows from the range, not from when the node was stored", func(t *testing.T) {
 		s := journalled(t, open)
-		mustOpen(t, s, opening(t, s, inS, memory.SlotLeaf, 1, 4))
+		mustOpen(t, s, opening(t, s, inS, memory.JobLeaf, 1, 4))
 		leaf(t, s, inS, 5, 8, func(w *store.NodeWrite) { w.Node.ToTime = minute(8) })
 		again := nodeWrite(t, s, inS, 0, 1, 4)
 		again.Node.ToTime = minute(4)
@@ -60,11 +60,11 @@ func testSummaries(t *testing.T, open Open[store.Truth]) {
 	t.Run("putting the node of a final slot again must change nothing", func(t *testing.T) {
 		s := journalled(t, open)
 		w := leaf(t, s, inS, 1, 4)
-		done := slotOf(t, s, w)
+		done := jobOf(t, s, w)
 		w.Node.Text, w.LookAt, w.Usage = "other words", minute(1), oneCall
 		mustPut(t, s, w)
 		wantEqual(t, top(t, s, inS, 9)[0].Text, "words of 1-4")
-		wantEqual(t, slotOf(t, s, w), done)
+		wantEqual(t, jobOf(t, s, w), done)
 		wantEqual(t, len(pendingPeriods(t, s, minute(999), 9)), 0)
 	})
 	t.Run("a leaf must set the user's time to be looked at for periods to LookAt, when none or a later one is set", func(t *testing.T) {
@@ -76,31 +76,31 @@ func testSummaries(t *testing.T, open Open[store.Truth]) {
 		w.Scope = "00000000000000000000000000000000"
 		wantReason(t, s.PutNode(t.Context(), w), memory.ReasonUserNotFound)
 		w = nodeWrite(t, s, inS, 0, 1, 4)
-		w.SlotID = "none"
-		wantReason(t, s.PutNode(t.Context(), w), memory.ReasonSlotNotFound)
+		w.JobID = "none"
+		wantReason(t, s.PutNode(t.Context(), w), memory.ReasonJobNotFound)
 		wantEqual(t, len(top(t, s, inS, 9)), 0)
 	})
 }
 
-// nodeWrite opens the slot of a session node of the first generation, and fills in the node.
-func nodeWrite(t *testing.T, s store.Truth, ref memory.SessionRef, level int, from, to int64) store.NodeWrite {
+// nodeWrite opens the job of a session node of the first generation, and fills in the node.
+func nodeWrite(t *testing.T, s store.PrimaryStore, ref memory.SessionRef, level int, from, to int64) store.NodeWrite {
 	t.Helper()
-	kind := memory.SlotLeaf
+	kind := memory.JobLeaf
 	if level > 0 {
-		kind = memory.SlotMerge
+		kind = memory.JobMerge
 	}
-	return nodeWriteOf(t, s, ref, memory.SlotKey{Kind: kind, Level: level, From: from, Generation: 1}, to)
+	return nodeWriteOf(t, s, ref, memory.JobKey{Kind: kind, Level: level, From: from, Generation: 1}, to)
 }
 
-func nodeWriteOf(t *testing.T, s store.Truth, ref memory.SessionRef, key memory.SlotKey, to int64) store.NodeWrite {
+func nodeWriteOf(t *testing.T, s store.PrimaryStore, ref memory.SessionRef, key memory.JobKey, to int64) store.NodeWrite {
 	t.Helper()
 	level, from := key.Level, key.From
 	p := opening(t, s, ref, key.Kind, from, to)
 	p.Level, p.Generation = level, key.Generation
-	slot := mustOpen(t, s, p)
-	return store.NodeWrite{User: ref.UserRef, Scope: slot.Scope, SlotID: slot.ID(), Time: minute(3), Node: memory.SummaryNode{
-		ID: memory.EffectID(slot.ID(), 0), Kind: memory.SummarySession, Session: slot.Session, SessionID: ref.SessionID,
-		Level: level, Range: memory.SeqRange{From: from, To: to}, Generation: slot.Generation, Text: fmt.Sprintf("words of %d-%d", from, to),
+	job := mustOpen(t, s, p)
+	return store.NodeWrite{User: ref.UserRef, Scope: job.Scope, JobID: job.ID(), Time: minute(3), Node: memory.SummaryNode{
+		ID: memory.EffectID(job.ID(), 0), Kind: memory.SummarySession, Session: job.Session, SessionID: ref.SessionID,
+		Level: level, Range: memory.SeqRange{From: from, To: to}, Generation: job.Generation, Text: fmt.Sprintf("words of %d-%d", from, to),
 		FromTime: noon, ToTime: minute(int(to)), CreateTime: minute(3),
 	}}
 }
@@ -113,7 +113,7 @@ func mustPut(t *testing.T, s store.Summaries, w store.NodeWrite) {
 }
 
 // leaf stores a leaf that changes have been made to.
-func leaf(t *testing.T, s store.Truth, ref memory.SessionRef, from, to int64, changes ...func(*store.NodeWrite)) store.NodeWrite {
+func leaf(t *testing.T, s store.PrimaryStore, ref memory.SessionRef, from, to int64, changes ...func(*store.NodeWrite)) store.NodeWrite {
 	t.Helper()
 	w := nodeWrite(t, s, ref, 0, from, to)
 	for _, change := range changes {
@@ -123,13 +123,13 @@ func leaf(t *testing.T, s store.Truth, ref memory.SessionRef, from, to int64, ch
 	return w
 }
 
-func slotOf(t *testing.T, s store.Journal, w store.NodeWrite) memory.Slot {
+func jobOf(t *testing.T, s store.Journal, w store.NodeWrite) memory.Job {
 	t.Helper()
-	slot, err := s.Slot(t.Context(), store.SlotRef{User: w.User, ID: w.SlotID})
+	job, err := s.Job(t.Context(), store.JobRef{User: w.User, ID: w.JobID})
 	if err != nil {
-		t.Fatalf("Slot: %v", err)
+		t.Fatalf("Job: %v", err)
 	}
-	return slot
+	return job
 }
 
 func top(t *testing.T, s store.Summaries, ref memory.SessionRef, through int64) []memory.SummaryNode {
@@ -178,7 +178,7 @@ func periods(t *testing.T, s store.Summaries, q store.PeriodQuery) []memory.Summ
 }
 
 // testTopNodes builds a tree of two levels over leaves of two messages, the last of which have nothing above them.
-func testTopNodes(t *testing.T, s store.Truth) {
+func testTopNodes(t *testing.T, s store.PrimaryStore) {
 	appendN(t, s, alice.Session("t"), "a", 9)
 	node := func(level int, from, to int64) memory.SummaryNode {
 		w := nodeWrite(t, s, inS, level, from, to)
@@ -208,15 +208,15 @@ func testTopNodes(t *testing.T, s store.Truth) {
 	} {
 		wantEqual(t, top(t, s, inS, int64(through)), want)
 	}
-	again := opening(t, s, inS, memory.SlotMerge, 1, 8)
+	again := opening(t, s, inS, memory.JobMerge, 1, 8)
 	again.Level, again.Generation = 2, 2
-	better := store.NodeWrite{User: alice, Scope: again.Scope, SlotID: mustOpen(t, s, again).ID(), Node: root, Time: minute(3)}
-	better.Node.ID, better.Node.Generation, better.Node.Text = memory.EffectID(better.SlotID, 0), 2, "better words"
+	better := store.NodeWrite{User: alice, Scope: again.Scope, JobID: mustOpen(t, s, again).ID(), Node: root, Time: minute(3)}
+	better.Node.ID, better.Node.Generation, better.Node.Text = memory.EffectID(better.JobID, 0), 2, "better words"
 	mustPut(t, s, better)
 	wantEqual(t, top(t, s, inS, 9), []memory.SummaryNode{better.Node}) // of equal ranges the highest generation
 }
 
-func testTopOfChain(t *testing.T, s store.Truth) {
+func testTopOfChain(t *testing.T, s store.PrimaryStore) {
 	tree := leaf(t, s, inS, 1, 2)
 	link := func(from, to int64) memory.SummaryNode {
 		return leaf(t, s, inS, from, to, func(w *store.NodeWrite) { w.Node.Cumulative = true }).Node
@@ -230,7 +230,7 @@ func testTopOfChain(t *testing.T, s store.Truth) {
 	}
 }
 
-func testNodesByID(t *testing.T, s store.Truth) {
+func testNodesByID(t *testing.T, s store.PrimaryStore) {
 	one, two := leaf(t, s, inS, 1, 4).Node, leaf(t, s, inS, 5, 8).Node
 	wantEqual(t, nodes(t, s, alice, two.ID, "none", one.ID), []memory.SummaryNode{two, one})
 	wantEqual(t, len(nodes(t, s, alice)), 0)
@@ -238,7 +238,7 @@ func testNodesByID(t *testing.T, s store.Truth) {
 	wantEqual(t, len(nodes(t, s, bob, one.ID)), 0)
 }
 
-func testRecent(t *testing.T, s store.Truth) {
+func testRecent(t *testing.T, s store.PrimaryStore) {
 	var want []store.SessionSummary
 	for i, id := range []string{"d", "b", "a", "c", "e"} {
 		ref := alice.Session(id)
@@ -283,7 +283,7 @@ func testRecent(t *testing.T, s store.Truth) {
 	}
 }
 
-func testLeavesBetween(t *testing.T, s store.Truth) {
+func testLeavesBetween(t *testing.T, s store.PrimaryStore) {
 	var made []memory.SummaryNode
 	for i, at := range []int{5, 9, 5, 7} {
 		ref := alice.Session(fmt.Sprint(i))
@@ -310,20 +310,20 @@ func testLeavesBetween(t *testing.T, s store.Truth) {
 }
 
 // period stores a weekly or monthly summary.
-func period(t *testing.T, s store.Truth, kind memory.SummaryKind, p memory.Period, generation int) memory.SummaryNode {
+func period(t *testing.T, s store.PrimaryStore, kind memory.SummaryKind, p memory.Period, generation int) memory.SummaryNode {
 	t.Helper()
-	slotKind := memory.SlotWeek
+	jobKind := memory.JobWeek
 	if kind == memory.SummaryMonth {
-		slotKind = memory.SlotMonth
+		jobKind = memory.JobMonth
 	}
-	o := opening(t, s, inS, slotKind, p.Start.Unix()/86400, p.End.Unix()/86400-1)
+	o := opening(t, s, inS, jobKind, p.Start.Unix()/86400, p.End.Unix()/86400-1)
 	o.Session, o.Generation = "", generation
-	slot := mustOpen(t, s, o)
+	job := mustOpen(t, s, o)
 	n := memory.SummaryNode{
-		ID: memory.EffectID(slot.ID(), 0), Kind: kind, Range: slot.Range(), Period: p, Generation: generation,
+		ID: memory.EffectID(job.ID(), 0), Kind: kind, Range: job.Range(), Period: p, Generation: generation,
 		Children: []string{"x", "y"}, Text: "words of " + p.Name, FromTime: p.Start, ToTime: p.End, CreateTime: noon,
 	}
-	mustPut(t, s, store.NodeWrite{User: alice, Scope: slot.Scope, SlotID: slot.ID(), Node: n, Time: noon})
+	mustPut(t, s, store.NodeWrite{User: alice, Scope: job.Scope, JobID: job.ID(), Node: n, Time: noon})
 	return n
 }
 
@@ -332,7 +332,7 @@ func week(name string, monday, shift int) memory.Period {
 	return memory.Period{Name: name, Start: start, End: start.AddDate(0, 0, 7)}
 }
 
-func testPeriods(t *testing.T, s store.Truth) {
+func testPeriods(t *testing.T, s store.PrimaryStore) {
 	w45, w46 := week("2026-W45", 2, 0), week("2026-W46", 9, 0)
 	old := period(t, s, memory.SummaryWeek, w46, 1)
 	first := period(t, s, memory.SummaryWeek, w45, 1)
@@ -364,20 +364,20 @@ func testPeriods(t *testing.T, s store.Truth) {
 	wantEqual(t, nodes(t, s, alice, month.ID, first.ID), []memory.SummaryNode{month, first})
 }
 
-func testPutNode(t *testing.T, s store.Truth) {
+func testPutNode(t *testing.T, s store.PrimaryStore) {
 	w := nodeWrite(t, s, inS, 0, 1, 4)
 	w.Usage = oneCall
 	w.Node.Cumulative, w.Node.Previous, w.Node.Appended = true, "the one before", 2
 	w.Node.Tokens, w.Node.Language, w.Node.Model = memory.TokenCounts{O200K: 7, CL100K: 8}, "ko", "m"
-	slot := mustAnswer(t, s, slotOf(t, s, w), "an answer")
+	job := mustAnswer(t, s, jobOf(t, s, w), "an answer")
 	mustPut(t, s, w)
 	wantEqual(t, top(t, s, inS, 9), []memory.SummaryNode{w.Node})
-	slot.State, slot.Answer, slot.Owner, slot.LeaseUntil = memory.SlotApplied, nil, "", time.Time{}
-	slot.Usage, slot.UpdateTime = oneCall.Plus(oneCall), minute(3)
-	wantEqual(t, slotOf(t, s, w), slot)
+	job.State, job.Answer, job.Owner, job.LeaseUntil = memory.JobApplied, nil, "", time.Time{}
+	job.Usage, job.UpdateTime = oneCall.Plus(oneCall), minute(3)
+	wantEqual(t, jobOf(t, s, w), job)
 }
 
-func testLeafLookAt(t *testing.T, s store.Truth) {
+func testLeafLookAt(t *testing.T, s store.PrimaryStore) {
 	at := func(from, m int) {
 		leaf(t, s, inS, int64(from), int64(from), func(w *store.NodeWrite) { w.LookAt = minute(m) })
 	}

@@ -10,7 +10,7 @@ import (
 )
 
 // Use calls every method once on a fresh store, so that a driver's test can look at what it did.
-func Use(t *testing.T, s store.Truth) {
+func Use(t *testing.T, s store.PrimaryStore) {
 	t.Helper()
 	ref := alice.Session("s")
 	p := request("r", "b", turn(ref, message(everything()), chat("a", 1)[0]))
@@ -42,13 +42,13 @@ func Use(t *testing.T, s store.Truth) {
 	no := put(t, s, segment(t, s, alice, "one"))
 	put(t, s, store.SegmentWrite{User: alice, Scope: head.ScopeKey, Analyzer: "v1", Data: []byte("m"), Replaces: []int64{no}})
 	hear(s.Segments(ctx, alice, []int64{no}))
-	hear(s.Lexicon(ctx, store.LexiconQuery{User: alice, SessionID: "s", MaxUnindexed: 9}))
+	hear(s.SearchIndex(ctx, store.SearchIndexQuery{User: alice, SessionID: "s", MaxUnindexed: 9}))
 	hear(s.SegmentsToEmbed(ctx, 9, 9))
 	_, _, err := s.CountMessagesToEmbed(ctx, 9)
 	hear(0, err)
 	hear(s.RetireSegments(ctx, store.RetireQuery{Analyzer: "v2"}))
 	hear(s.RetireSegments(ctx, store.RetireQuery{User: &alice}))
-	hear(s.Lexicon(ctx, store.LexiconQuery{User: alice, SessionID: "s", MaxUnindexed: 9}))
+	hear(s.SearchIndex(ctx, store.SearchIndexQuery{User: alice, SessionID: "s", MaxUnindexed: 9}))
 	hear(s.FenceSecret(ctx, []byte("x")))
 	hear(nil, s.Check(ctx))
 	useWork(t, s)
@@ -57,7 +57,7 @@ func Use(t *testing.T, s store.Truth) {
 	useFeeds(t, s)
 }
 
-func useFeeds(t *testing.T, s store.Truth) {
+func useFeeds(t *testing.T, s store.PrimaryStore) {
 	t.Helper()
 	for _, view := range memory.Views() {
 		feeds(t, s, view, 9)
@@ -71,7 +71,7 @@ func useFeeds(t *testing.T, s store.Truth) {
 	lease(t, s, "use", "a", noon, time.Time{})
 }
 
-func useWork(t *testing.T, s store.Truth) {
+func useWork(t *testing.T, s store.PrimaryStore) {
 	t.Helper()
 	ctx := t.Context()
 	appendN(t, s, inS, "more", 20)
@@ -82,22 +82,22 @@ func useWork(t *testing.T, s store.Truth) {
 	for _, after := range []string{"", "a"} {
 		failing(t)(s.ListUsers(ctx, store.UserQuery{Tenant: "acme", After: after, Limit: 9}))
 	}
-	slot := mustOpen(t, s, opening(t, s, inS, memory.SlotExtract, 1, 4))
-	mustSplit(t, s, slot, 2)
-	slot = mustAnswer(t, s, mustOpen(t, s, opening(t, s, inS, memory.SlotLeaf, 1, 4)), "x")
-	failing(t)(s.RetrySlot(ctx, store.SlotRetry{SlotRef: refOf(park(t, s, slot)), Time: noon}))
-	failing(t)(s.ClaimSlot(ctx, store.SlotClaim{SlotRef: refOf(slot), Owner: "w", Now: minute(20), Until: minute(30)}))
-	finish(t, s, slot)
-	weekly := opening(t, s, inS, memory.SlotWeek, 1, 7)
+	job := mustOpen(t, s, opening(t, s, inS, memory.JobExtract, 1, 4))
+	mustSplit(t, s, job, 2)
+	job = mustAnswer(t, s, mustOpen(t, s, opening(t, s, inS, memory.JobLeaf, 1, 4)), "x")
+	failing(t)(s.RetryJob(ctx, store.JobRetry{JobRef: refOf(park(t, s, job)), Time: noon}))
+	failing(t)(s.ClaimJob(ctx, store.JobClaim{JobRef: refOf(job), Owner: "w", Now: minute(20), Until: minute(30)}))
+	finish(t, s, job)
+	weekly := opening(t, s, inS, memory.JobWeek, 1, 7)
 	weekly.Session = ""
-	failing(t)(s.RetrySlot(ctx, store.SlotRetry{SlotRef: refOf(park(t, s, mustOpen(t, s, weekly))), Time: noon}))
-	for _, q := range []store.SlotQuery{{}, {UserID: "alice"}, {UserID: "alice", SessionID: "s"}} {
+	failing(t)(s.RetryJob(ctx, store.JobRetry{JobRef: refOf(park(t, s, mustOpen(t, s, weekly))), Time: noon}))
+	for _, q := range []store.JobQuery{{}, {UserID: "alice"}, {UserID: "alice", SessionID: "s"}} {
 		q.Tenant, q.Limit = "acme", 9
-		allSlots(t, s, q)
-		q.Kinds, q.States = []memory.SlotKind{memory.SlotLeaf}, []memory.SlotState{memory.SlotParked, memory.SlotOpen}
-		allSlots(t, s, q)
-		q.States = append(q.States, memory.SlotApplied)
-		allSlots(t, s, q)
+		allJobs(t, s, q)
+		q.Kinds, q.States = []memory.JobKind{memory.JobLeaf}, []memory.JobState{memory.JobParked, memory.JobOpen}
+		allJobs(t, s, q)
+		q.States = append(q.States, memory.JobApplied)
+		allJobs(t, s, q)
 	}
 	mustChange(t, s, correction(t, s, "words"))
 	again := correction(t, s, "more words")
@@ -105,17 +105,17 @@ func useWork(t *testing.T, s store.Truth) {
 	mustChange(t, s, again)
 	mustChange(t, s, ofWeek(t, s, "2026-W47", "the week"))
 	current(t, s, alice)
-	revisions(t, s, store.RevisionQuery{User: alice, Kind: memory.SummarySession, Session: slot.Session, Limit: 9})
+	revisions(t, s, store.RevisionQuery{User: alice, Kind: memory.SummarySession, Session: job.Session, Limit: 9})
 	failing(t)(s.NodesWithin(ctx, inS, memory.SeqRange{From: 1, To: 9}))
 	mustWork(t, s, inS)
 	mustDefer(t, s, deferral(t, s, inS, minute(1)))
 	pendingSessions(t, s, minute(9), 9)
 	pendingPeriods(t, s, minute(9), 9)
-	failing(t)(nil, s.DeferPeriods(ctx, alice, slot.Scope, minute(1)))
+	failing(t)(nil, s.DeferPeriods(ctx, alice, job.Scope, minute(1)))
 	failing(t)(s.WorkStats(ctx))
 }
 
-func useFacts(t *testing.T, s store.Truth) {
+func useFacts(t *testing.T, s store.PrimaryStore) {
 	t.Helper()
 	ctx := t.Context()
 	mustAdd(t, s, embedding("m", 2))
@@ -138,14 +138,14 @@ func useFacts(t *testing.T, s store.Truth) {
 		q.Categories, q.WithPast, q.After = []memory.Category{memory.CategoryGoal}, true, &store.FactCursor{UpdateTime: noon}
 		listFacts(t, s, q)
 	}
-	quarantined(t, s, store.QuarantineQuery{User: alice, Limit: 9, After: &store.SlotCursor{CreateTime: noon}})
+	quarantined(t, s, store.QuarantineQuery{User: alice, Limit: 9, After: &store.JobCursor{CreateTime: noon}})
 	apply(t, s, write(t, s, alice, func(w *store.FactWrite) { w.Forget = []store.ForgetFact{{FactID: "b"}} }))
 	failing(t)(nil, s.ActivateEmbedding(ctx, 2, noon))
 	failing(t)(nil, s.DropEmbedding(ctx, 1))
 	embeddings(t, s)
 }
 
-func useSummaries(t *testing.T, s store.Truth) {
+func useSummaries(t *testing.T, s store.PrimaryStore) {
 	t.Helper()
 	leaf(t, s, inS, 5, 8, func(w *store.NodeWrite) { w.LookAt = minute(1) })
 	period(t, s, memory.SummaryMonth, week("2026-11", 2, 0), 1)

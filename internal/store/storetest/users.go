@@ -9,7 +9,7 @@ import (
 	"github.com/stratamem/strata/internal/store"
 )
 
-func testUsers(t *testing.T, open Open[store.Truth]) {
+func testUsers(t *testing.T, open Open[store.PrimaryStore]) {
 	t.Run("Tenants must return all tenants that have users, byte by byte", func(t *testing.T) {
 		s := open(t)
 		for _, tenant := range []string{"b", "ä", "a", "B", "a"} {
@@ -76,7 +76,7 @@ func testUsers(t *testing.T, open Open[store.Truth]) {
 	})
 }
 
-func testListUsers(t *testing.T, s store.Truth) {
+func testListUsers(t *testing.T, s store.PrimaryStore) {
 	for _, id := range []string{"b", "a", "Z", "한", "a\u0300", "aa", "é"} {
 		mustUpdateUser(t, s, store.UserUpdate{Ref: memory.UserRef{Tenant: "acme", UserID: id}, Time: noon})
 		mustUpdateUser(t, s, store.UserUpdate{Ref: memory.UserRef{Tenant: "acme2", UserID: id + "x"}, Time: noon})
@@ -97,7 +97,7 @@ func testListUsers(t *testing.T, s store.Truth) {
 	wantEqual(t, got, []string{"Z", "a", "aa", "a\u0300", "b", "é", "한"})
 }
 
-func testUpdateUser(t *testing.T, s store.Truth) {
+func testUpdateUser(t *testing.T, s store.PrimaryStore) {
 	want := mustUpdateUser(t, s, store.UserUpdate{Ref: alice, Time: noon})
 	steps := []struct {
 		u      store.UserUpdate
@@ -121,7 +121,7 @@ func testUpdateUser(t *testing.T, s store.Truth) {
 	}
 }
 
-func testUserState(t *testing.T, s store.Truth) {
+func testUserState(t *testing.T, s store.PrimaryStore) {
 	patch := func(p string, m int) memory.User {
 		return mustUpdateUser(t, s, store.UserUpdate{Ref: alice, StatePatch: json.RawMessage(p), Time: minute(m)})
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/stratamem/strata/internal/store"
 )
 
-func testVectors(t *testing.T, open Open[store.Truth]) {
+func testVectors(t *testing.T, open Open[store.PrimaryStore]) {
 	t.Run("AddEmbedding must store a version, numbered one above the highest; the first one is active", func(t *testing.T) {
 		s := open(t)
 		one, two := mustAdd(t, s, embedding("m", 2)), mustAdd(t, s, embedding("n", 2))
@@ -167,7 +167,7 @@ func vectorIDs(vectors []store.FactVector) []string {
 	return out
 }
 
-func testDrop(t *testing.T, s store.Truth) {
+func testDrop(t *testing.T, s store.PrimaryStore) {
 	learn(t, s, alice, fact("a"), fact("b"))
 	mustAdd(t, s, embedding("m", 2))
 	mustAdd(t, s, embedding("n", 2))
@@ -185,7 +185,7 @@ func testDrop(t *testing.T, s store.Truth) {
 	wantEqual(t, len(vectors(t, s, alice, 1, 0)), 2)
 }
 
-func testToEmbed(t *testing.T, s store.Truth) {
+func testToEmbed(t *testing.T, s store.PrimaryStore) {
 	appendN(t, s, bob.Session("s"), "a", 1)
 	learn(t, s, alice, fact("a1"))
 	v := mustAdd(t, s, embedding("m", 2)).Version
@@ -212,7 +212,7 @@ func testToEmbed(t *testing.T, s store.Truth) {
 	wantEqual(t, vectorIDs(vectors(t, s, alice, v, 0)), []string{"a2"}) // its text is as it was
 }
 
-func testPutVectors(t *testing.T, s store.Truth) {
+func testPutVectors(t *testing.T, s store.PrimaryStore) {
 	v := mustAdd(t, s, embedding("m", 2)).Version
 	learn(t, s, alice, fact("a"), fact("b"))
 	putVector(t, s, v, alice, "a", 1, 1, -2.5)
@@ -226,7 +226,7 @@ func testPutVectors(t *testing.T, s store.Truth) {
 	}
 }
 
-func testStaleVectors(t *testing.T, s store.Truth) {
+func testStaleVectors(t *testing.T, s store.PrimaryStore) {
 	v := mustAdd(t, s, embedding("m", 2)).Version
 	learn(t, s, alice, fact("a"), fact("b"))
 	apply(t, s, write(t, s, alice, func(w *store.FactWrite) {
@@ -245,7 +245,7 @@ func testStaleVectors(t *testing.T, s store.Truth) {
 	wantEqual(t, toEmbed(t, s, v), int64(1))
 }
 
-func testVectorsAfter(t *testing.T, s store.Truth) {
+func testVectorsAfter(t *testing.T, s store.PrimaryStore) {
 	mustAdd(t, s, embedding("m", 2))
 	mustAdd(t, s, embedding("n", 2))
 	learn(t, s, alice, fact("a"), fact("b"), fact("c"))

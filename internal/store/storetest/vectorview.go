@@ -576,7 +576,7 @@ func (v *vectorView) testSpaces(t *testing.T) {
 
 func (v *vectorView) testTurns(t *testing.T) {
 	turns, scope := v.space, v.scope()
-	turns.View = memory.ViewTurns
+	turns.View = memory.ViewMessageVectors
 	v.prepare(t, turns)
 	defer v.drop(t, turns)
 	row := func(session memory.SessionKey, seq int64, angle float64) store.VectorRow {

@@ -8,7 +8,7 @@ import (
 	"github.com/stratamem/strata/internal/store"
 )
 
-func testWork(t *testing.T, open Open[store.Truth]) {
+func testWork(t *testing.T, open Open[store.PrimaryStore]) {
 	t.Run("SessionWork must return the session with how far its work has come, as of one instant, and the user without State", func(t *testing.T) {
 		testSessionWork(t, open(t))
 	})
@@ -86,15 +86,15 @@ func testWork(t *testing.T, open Open[store.Truth]) {
 		appendAt(t, s, ref, minute(9))
 		wantEqual(t, lookAt(t, s, ref), minute(9))
 	})
-	t.Run("DeferSession must change nothing when the time to be looked at is another one than it has seen, as after RetrySlot", func(t *testing.T) {
+	t.Run("DeferSession must change nothing when the time to be looked at is another one than it has seen, as after RetryJob", func(t *testing.T) {
 		for _, until := range []time.Time{minute(2), minute(90), {}} {
 			s, ref := open(t), alice.Session("s")
 			appendAt(t, s, ref, noon)
 			mustDefer(t, s, deferral(t, s, ref, until))
-			slot := mustOpen(t, s, opening(t, s, ref, memory.SlotExtract, 1, 1))
-			park(t, s, slot)
+			job := mustOpen(t, s, opening(t, s, ref, memory.JobExtract, 1, 1))
+			park(t, s, job)
 			seen := deferral(t, s, ref, minute(60))
-			if _, err := s.RetrySlot(t.Context(), store.SlotRetry{SlotRef: refOf(slot), Time: minute(5)}); err != nil {
+			if _, err := s.RetryJob(t.Context(), store.JobRetry{JobRef: refOf(job), Time: minute(5)}); err != nil {
 				t.Fatal(err)
 			}
 			mustDefer(t, s, seen)
@@ -123,18 +123,18 @@ func testWork(t *testing.T, open Open[store.Truth]) {
 	t.Run("WorkStats must count what waits and what is parked, over all tenants", func(t *testing.T) { testWorkStats(t, open(t)) })
 }
 
-func testSessionWork(t *testing.T, s store.Truth) {
+func testSessionWork(t *testing.T, s store.PrimaryStore) {
 	ref := alice.Session("s")
 	appendAt(t, s, ref, noon)
 	put(t, s, segmentOfAll(t, s, 0))
 	appendN(t, s, ref, "more", 9)
 	appendAt(t, s, bob.Session("s"), noon)
-	leaf := mustOpen(t, s, opening(t, s, ref, memory.SlotLeaf, 1, 5))
-	second := mustOpen(t, s, opening(t, s, ref, memory.SlotExtract, 1, 2))
+	leaf := mustOpen(t, s, opening(t, s, ref, memory.JobLeaf, 1, 5))
+	second := mustOpen(t, s, opening(t, s, ref, memory.JobExtract, 1, 2))
 	finish(t, s, second)
-	third := mustOpen(t, s, opening(t, s, ref, memory.SlotExtract, 3, 4))
-	parked := park(t, s, mustOpen(t, s, opening(t, s, ref, memory.SlotExtract, 5, 6)))
-	mustOpen(t, s, opening(t, s, bob.Session("s"), memory.SlotLeaf, 1, 1))
+	third := mustOpen(t, s, opening(t, s, ref, memory.JobExtract, 3, 4))
+	parked := park(t, s, mustOpen(t, s, opening(t, s, ref, memory.JobExtract, 5, 6)))
+	mustOpen(t, s, opening(t, s, bob.Session("s"), memory.JobLeaf, 1, 1))
 	if _, err := s.UpdateUser(t.Context(), store.UserUpdate{Ref: alice, StatePatch: []byte(`{"plan":"pro"}`), Time: noon}); err != nil {
 		t.Fatal(err)
 	}
@@ -143,11 +143,11 @@ func testSessionWork(t *testing.T, s store.Truth) {
 	got := mustWork(t, s, ref)
 	wantEqual(t, got, store.SessionWork{
 		Session: mustSession(t, s, ref), User: user, ExtractCursor: 6, LeafCursor: 5,
-		Slots: []memory.Slot{third, parked, leaf}, UnindexedFrom: 2, LookAt: noon,
+		Jobs: []memory.Job{third, parked, leaf}, UnindexedFrom: 2, LookAt: noon,
 	})
 }
 
-func testLookAt(t *testing.T, s store.Truth) {
+func testLookAt(t *testing.T, s store.PrimaryStore) {
 	ref := alice.Session("s")
 	patch := turn(ref)
 	patch.StatePatch = []byte(`{"a":1}`)
@@ -163,7 +163,7 @@ func testLookAt(t *testing.T, s store.Truth) {
 	wantEqual(t, lookAt(t, s, ref), minute(3)) // a later time does not
 }
 
-func testPendingPeriods(t *testing.T, s store.Truth) {
+func testPendingPeriods(t *testing.T, s store.PrimaryStore) {
 	other := memory.UserRef{Tenant: "other", UserID: "alice"}
 	for i, u := range []memory.UserRef{alice, bob, other} {
 		appendAt(t, s, u.Session("s"), noon)
@@ -179,7 +179,7 @@ func testPendingPeriods(t *testing.T, s store.Truth) {
 	wantEqual(t, pendingPeriods(t, s, minute(10), 9), []memory.UserRef{other, bob}) // by a clock that was ahead
 }
 
-func testDeferPeriods(t *testing.T, s store.Truth) {
+func testDeferPeriods(t *testing.T, s store.PrimaryStore) {
 	ref := alice.Session("s")
 	appendN(t, s, ref, "a", 3)
 	leaf(t, s, ref, 1, 1, func(w *store.NodeWrite) { w.LookAt = minute(10) })
@@ -201,7 +201,7 @@ func testDeferPeriods(t *testing.T, s store.Truth) {
 	wantEqual(t, len(pendingPeriods(t, s, minute(14), 9)), 0)
 }
 
-func testLookAtPeriodsAgain(t *testing.T, s store.Truth) {
+func testLookAtPeriodsAgain(t *testing.T, s store.PrimaryStore) {
 	ref := alice.Session("s")
 	appendN(t, s, ref, "a", 3)
 	appendN(t, s, bob.Session("s"), "a", 3)
@@ -262,7 +262,7 @@ func testLookAtPeriodsAgain(t *testing.T, s store.Truth) {
 	wantEqual(t, pendingPeriods(t, s, minute(10), 9), []memory.UserRef{alice})
 }
 
-func testWorkStats(t *testing.T, s store.Truth) {
+func testWorkStats(t *testing.T, s store.PrimaryStore) {
 	got, err := s.WorkStats(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -272,12 +272,12 @@ func testWorkStats(t *testing.T, s store.Truth) {
 	for i, u := range []memory.UserRef{alice, other} {
 		ref := u.Session("s")
 		appendN(t, s, ref, "a", 9)
-		p := opening(t, s, ref, memory.SlotExtract, 1, 1)
+		p := opening(t, s, ref, memory.JobExtract, 1, 1)
 		p.Time = minute(i)
 		mustAnswer(t, s, mustOpen(t, s, p), "x")
-		park(t, s, mustOpen(t, s, opening(t, s, ref, memory.SlotExtract, 2, 2)))
-		park(t, s, mustOpen(t, s, opening(t, s, ref, memory.SlotLeaf, 1, 3)))
-		finish(t, s, mustOpen(t, s, opening(t, s, ref, memory.SlotLeaf, 4, 5)))
+		park(t, s, mustOpen(t, s, opening(t, s, ref, memory.JobExtract, 2, 2)))
+		park(t, s, mustOpen(t, s, opening(t, s, ref, memory.JobLeaf, 1, 3)))
+		finish(t, s, mustOpen(t, s, opening(t, s, ref, memory.JobLeaf, 4, 5)))
 		apply(t, s, write(t, s, u, func(w *store.FactWrite) {
 			w.Quarantined = []memory.Quarantined{refused("q1", "malformed", noon), refused("q2", "quote_not_found", noon)}
 		}))
@@ -287,8 +287,8 @@ func testWorkStats(t *testing.T, s store.Truth) {
 	}
 	wantEqual(t, got, store.WorkStats{
 		Kinds: []store.KindStats{
-			{Kind: memory.SlotExtract, Open: 2, Parked: 2, Oldest: noon},
-			{Kind: memory.SlotLeaf, Parked: 2},
+			{Kind: memory.JobExtract, Open: 2, Parked: 2, Oldest: noon},
+			{Kind: memory.JobLeaf, Parked: 2},
 		},
 		Quarantined: map[string]int64{"malformed": 2, "quote_not_found": 2}, OldestTurn: noon,
 	})
@@ -322,7 +322,7 @@ func lookAt(t *testing.T, s store.Work, ref memory.SessionRef) time.Time {
 	return mustWork(t, s, ref).LookAt
 }
 
-func deferral(t *testing.T, s store.Truth, ref memory.SessionRef, until time.Time) store.Deferral {
+func deferral(t *testing.T, s store.PrimaryStore, ref memory.SessionRef, until time.Time) store.Deferral {
 	t.Helper()
 	work := mustWork(t, s, ref)
 	return store.Deferral{Ref: ref, Session: work.Session.Key, LastSeq: work.Session.LastSeq, Seen: work.LookAt, Until: until}

@@ -6,17 +6,17 @@ import (
 	"time"
 )
 
-// Told is what the words of a message say of times, packed. It leaves open when, and in which zone, the words were said, so
+// Checkpoint is what the words of a message say of times, packed. It leaves open when, and in which zone, the words were said, so
 // that it can be kept with a message whose zone may change. It is stored: whoever changes what it consists of, or the order
-// of fields, must change text.AnalyzerID too. The zero Told tells of no time.
-type Told []byte
+// of fields, must change text.AnalyzerID too. The zero Checkpoint tells of no time.
+type Checkpoint []byte
 
 // maxTold is how many expressions of a message are kept: those after them are seldom what the message is about.
 const maxTold = 8
 
 // ToldIn returns what the beginning of a message, MaxBytes of it, tells of days, weeks, months and seasons: neither of whole
 // years nor of the hours before now.
-func ToldIn(message string) Told {
+func ToldIn(message string) Checkpoint {
 	e := readIn(inMessage, message)
 	if e.None() {
 		return nil
@@ -25,7 +25,7 @@ func ToldIn(message string) Told {
 	for i := range e.found {
 		all[i] = candidate{start: e.found[i].start, end: e.found[i].end, decoy: e.found[i].decoy, no: i}
 	}
-	var out Told
+	var out Checkpoint
 	kept := 0
 	for _, c := range longest(all) {
 		if r := &e.found[c.no].reading; !c.decoy && r.tells() && kept < maxTold {
@@ -52,7 +52,7 @@ func (r *reading) tells() bool {
 }
 
 // pack appends how many fields there are, and each with its value.
-func (r *reading) pack(to Told) Told {
+func (r *reading) pack(to Checkpoint) Checkpoint {
 	n := 0
 	for f := range fields {
 		if r.has(f) {
@@ -69,7 +69,7 @@ func (r *reading) pack(to Told) Told {
 }
 
 // unpack takes the first reading; ok is false at the end, and where the data is damaged.
-func (t Told) unpack() (r reading, rest Told, ok bool) {
+func (t Checkpoint) unpack() (r reading, rest Checkpoint, ok bool) {
 	if len(t) == 0 {
 		return r, nil, false
 	}
@@ -103,7 +103,7 @@ type Stretch struct{ From, To time.Time }
 // At appends the stretches of time that are told of, when the words were said at a time, in its zone. Words that leave open
 // whether they are of the past, as "on Friday", give both stretches. Near the time at which it was said the calendar is
 // asked only for what may lie between from and to.
-func (t Told) At(out []Stretch, said, from, to time.Time) []Stretch {
+func (t Checkpoint) At(out []Stretch, said, from, to time.Time) []Stretch {
 	var c calendar
 	for r, rest, ok := t.unpack(); ok; r, rest, ok = rest.unpack() {
 		if reach, bounded := r.reach(); bounded && (said.Add(reach).Before(from) || said.Add(-reach).After(to)) {

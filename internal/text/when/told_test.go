@@ -45,7 +45,7 @@ func TestAMessageTellsOfTimesAsSeenFromWhenItWasSaid(t *testing.T) {
 		whole := ToldIn("on the night of March 8, last week, two days ago and on Friday")
 		for cut := range whole {
 			for _, b := range []byte{0, 1, 0x7f, 0xff} {
-				damaged := append(append(Told{}, whole[:cut]...), b)
+				damaged := append(append(Checkpoint{}, whole[:cut]...), b)
 				damaged.At(nil, said, said.AddDate(-200, 0, 0), said)
 			}
 		}

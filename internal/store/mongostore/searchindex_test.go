@@ -49,9 +49,9 @@ type census struct {
 
 func count(t testing.TB, s *mongostore.Store) census {
 	t.Helper()
-	state, err := s.Lexicon(t.Context(), store.LexiconQuery{User: alice, MaxUnindexed: 1000})
+	state, err := s.SearchIndex(t.Context(), store.SearchIndexQuery{User: alice, MaxUnindexed: 1000})
 	if err != nil {
-		t.Fatalf("Lexicon: %v", err)
+		t.Fatalf("SearchIndex: %v", err)
 	}
 	c := census{Indexed: 0}
 	for _, segment := range state.Segments {
@@ -244,7 +244,7 @@ func TestReplicasThatIndexDifferentTurnsAtOnceBothSucceed(t *testing.T) {
 
 // Every read must find each of the messages once, in a segment or outside, while another replica indexes them one by one,
 // merges segments and retires them all.
-func TestLexiconNeverMissesNorDoublesAMessageWhileAnotherReplicaWrites(t *testing.T) {
+func TestSearchIndexNeverMissesNorDoublesAMessageWhileAnotherReplicaWrites(t *testing.T) {
 	const turns = 24
 	a, b, ref := pair(t)
 	for n := range turns {
@@ -334,8 +334,8 @@ func TestPutSegmentTellsHeadsOfTurnsThatTheyDoNotKnowOf(t *testing.T) {
 	}
 }
 
-// BenchmarkLexicon reads the index of a user with eight segments and two pending messages.
-func BenchmarkLexicon(b *testing.B) {
+// BenchmarkSearchIndex reads the index of a user with eight segments and two pending messages.
+func BenchmarkSearchIndex(b *testing.B) {
 	s, ref := open(b, database(b)), alice.Session("s")
 	for n := range 10 {
 		mustAppend(b, s, say(ref, fmt.Sprint(n)))
@@ -345,7 +345,7 @@ func BenchmarkLexicon(b *testing.B) {
 		mustPut(b, s, segmentOf(head, fmt.Sprint(n), n+1))
 	}
 	drive(b, 1, func(int) error {
-		got, err := s.Lexicon(b.Context(), store.LexiconQuery{User: alice, SessionID: "s", MaxUnindexed: 100})
+		got, err := s.SearchIndex(b.Context(), store.SearchIndexQuery{User: alice, SessionID: "s", MaxUnindexed: 100})
 		if len(got.Unindexed) != 2 {
 			b.Errorf("%d messages are unindexed", len(got.Unindexed))
 		}

@@ -13,12 +13,12 @@ import (
 
 // racing is a store whose segments are merged between the read of the state and the read of the segments.
 type racing struct {
-	states   []store.LexiconState // one for each read, the last one for all further ones
+	states   []store.SearchIndexState // one for each read, the last one for all further ones
 	segments map[int64][]byte
 	rebuilt  int
 }
 
-func (r *racing) Lexicon(context.Context, store.LexiconQuery) (store.LexiconState, error) {
+func (r *racing) SearchIndex(context.Context, store.SearchIndexQuery) (store.SearchIndexState, error) {
 	state := r.states[0]
 	if len(r.states) > 1 {
 		r.states = r.states[1:]
@@ -63,8 +63,8 @@ func withVector(seq int64, version int) []byte {
 	return rank.EncodeSegment(docs)
 }
 
-func state(nos ...int64) store.LexiconState {
-	s := store.LexiconState{Scope: "scope"}
+func state(nos ...int64) store.SearchIndexState {
+	s := store.SearchIndexState{Scope: "scope"}
 	for _, no := range nos {
 		s.Segments = append(s.Segments, store.SegmentInfo{No: no, Messages: 1})
 	}
@@ -73,70 +73,70 @@ func state(nos ...int64) store.LexiconState {
 
 func search(t *testing.T, r *racing) Found {
 	t.Helper()
-	l, err := NewLexicon(LexiconOptions{Store: r, MaxBytes: 1 << 20, Indexer: r, Turns: r, Log: slog.New(slog.DiscardHandler)})
+	l, err := NewSearchIndex(SearchIndexOptions{Store: r, MaxBytes: 1 << 20, Indexer: r, Turns: r, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	found, err := l.Search(t.Context(), LexiconSearch{Query: rank.Query{Terms: []string{"rose"}}})
+	found, err := l.Search(t.Context(), SearchIndexSearch{Query: rank.Query{Terms: []string{"rose"}}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return found
 }
 
-func TestLexiconSearch(t *testing.T) {
+func TestSearchIndexSearch(t *testing.T) {
 	t.Run("reads the state again when its segments were merged meanwhile", func(t *testing.T) {
 		merged, err := rank.MergeSegments(roses(1), roses(2))
 		if err != nil {
 			t.Fatal(err)
 		}
-		found := search(t, &racing{states: []store.LexiconState{state(1, 2), state(3)}, segments: map[int64][]byte{3: merged}})
+		found := search(t, &racing{states: []store.SearchIndexState{state(1, 2), state(3)}, segments: map[int64][]byte{3: merged}})
 		if len(found.Hits) != 2 || found.Degraded != "" {
 			t.Errorf("found %+v", found)
 		}
 	})
 	t.Run("says so when it never sees them all", func(t *testing.T) {
-		found := search(t, &racing{states: []store.LexiconState{state(1, 2)}, segments: map[int64][]byte{1: roses(1)}})
+		found := search(t, &racing{states: []store.SearchIndexState{state(1, 2)}, segments: map[int64][]byte{1: roses(1)}})
 		if !strings.Contains(found.Degraded, "merged") {
 			t.Errorf("found %+v", found)
 		}
 	})
 	t.Run("searches the rest of a damaged index, says so and has it rebuilt", func(t *testing.T) {
-		r := &racing{states: []store.LexiconState{state(1, 2)}, segments: map[int64][]byte{1: roses(1), 2: []byte("damaged")}}
+		r := &racing{states: []store.SearchIndexState{state(1, 2)}, segments: map[int64][]byte{1: roses(1), 2: []byte("damaged")}}
 		found := search(t, r)
 		if len(found.Hits) != 1 || !strings.Contains(found.Degraded, "damaged") || r.rebuilt != 1 {
 			t.Errorf("found %+v, rebuilt %d times", found, r.rebuilt)
 		}
 	})
 	t.Run("takes the vectors of a segment whose messages it has, and reads no segment twice", func(t *testing.T) {
-		segment := func(no int64, version int, replaces ...int64) store.LexiconState {
-			return store.LexiconState{Scope: "scope", Segments: []store.SegmentInfo{{No: no, Messages: 1, Embedding: version, Replaces: replaces}}}
+		segment := func(no int64, version int, replaces ...int64) store.SearchIndexState {
+			return store.SearchIndexState{Scope: "scope", Segments: []store.SegmentInfo{{No: no, Messages: 1, Embedding: version, Replaces: replaces}}}
 		}
 		r := &racing{
-			states:   []store.LexiconState{segment(1, 0), segment(2, 1, 1), segment(2, 1, 1), segment(3, 1, 2), segment(4, 2, 3)},
+			states:   []store.SearchIndexState{segment(1, 0), segment(2, 1, 1), segment(2, 1, 1), segment(3, 1, 2), segment(4, 2, 3)},
 			segments: map[int64][]byte{1: roses(1), 2: withVector(1, 1), 3: []byte("must not be read"), 4: withVector(1, 2)},
 		}
-		l, err := NewLexicon(LexiconOptions{Store: r, MaxBytes: 1 << 20, Indexer: r, Turns: r, Log: slog.New(slog.DiscardHandler)})
+		l, err := NewSearchIndex(SearchIndexOptions{Store: r, MaxBytes: 1 << 20, Indexer: r, Turns: r, Log: slog.New(slog.DiscardHandler)})
 		if err != nil {
 			t.Fatal(err)
 		}
 		for i, want := range []int{0, 1, 1, 1, 0} {
-			found, err := l.Search(t.Context(), LexiconSearch{Vector: func() rank.QueryVector { return rank.QueryVector{Version: 1, Values: []float32{1, 0}} }})
+			found, err := l.Search(t.Context(), SearchIndexSearch{Vector: func() rank.QueryVector { return rank.QueryVector{Version: 1, Values: []float32{1, 0}} }})
 			if err != nil || len(found.Turns) != want || found.Degraded != "" {
 				t.Errorf("search %d: %d found, want %d; %q, %v", i+1, len(found.Turns), want, found.Degraded, err)
 			}
 		}
 	})
 	t.Run("finds by meaning what is not indexed yet", func(t *testing.T) {
-		pending := store.LexiconState{Scope: "scope", Unindexed: []memory.PlacedMessage{{
+		pending := store.SearchIndexState{Scope: "scope", Unindexed: []memory.PlacedMessage{{
 			Place: memory.Place{Session: "s", Seq: 1}, Message: memory.Message{Role: memory.RoleUser, Parts: []memory.Part{memory.TextPart("roses")}},
 		}}}
-		l, err := NewLexicon(LexiconOptions{Store: &racing{states: []store.LexiconState{pending}}, MaxBytes: 1 << 20, Turns: &racing{}, Log: slog.New(slog.DiscardHandler)})
+		l, err := NewSearchIndex(SearchIndexOptions{Store: &racing{states: []store.SearchIndexState{pending}}, MaxBytes: 1 << 20, Turns: &racing{}, Log: slog.New(slog.DiscardHandler)})
 		if err != nil {
 			t.Fatal(err)
 		}
 		for range 2 {
-			found, err := l.Search(t.Context(), LexiconSearch{Vector: func() rank.QueryVector { return rank.QueryVector{Version: 1, Values: []float32{1, 0}} }})
+			found, err := l.Search(t.Context(), SearchIndexSearch{Vector: func() rank.QueryVector { return rank.QueryVector{Version: 1, Values: []float32{1, 0}} }})
 			if err != nil || len(found.Turns) != 1 {
 				t.Errorf("%d found, %v", len(found.Turns), err)
 			}
@@ -145,7 +145,7 @@ func TestLexiconSearch(t *testing.T) {
 	t.Run("counts what is pending beyond the limit as degraded", func(t *testing.T) {
 		s := state(1)
 		s.More = 7
-		found := search(t, &racing{states: []store.LexiconState{s}, segments: map[int64][]byte{1: roses(1)}})
+		found := search(t, &racing{states: []store.SearchIndexState{s}, segments: map[int64][]byte{1: roses(1)}})
 		if !strings.Contains(found.Degraded, "7 recent messages") {
 			t.Errorf("found %+v", found)
 		}

@@ -9,7 +9,7 @@ import (
 	"github.com/stratamem/strata/internal/store"
 )
 
-func testLexicon(t *testing.T, open Open[store.Truth]) {
+func testSearchIndex(t *testing.T, open Open[store.PrimaryStore]) {
 	t.Run("Append must mark a turn that stores messages as pending for the lexicon in the same write", func(t *testing.T) {
 		s, ref := open(t), alice.Session("s")
 		mustAppend(t, s, turn(ref, chat("a", 2)...))
@@ -24,29 +24,29 @@ func testLexicon(t *testing.T, open Open[store.Truth]) {
 		wantEqual(t, turns[0].Messages, all(t, s, ref)[:2])
 		wantEqual(t, []any{turns[0].SessionID, turns[0].Scope}, []any{"s", mustSession(t, s, ref).ScopeKey})
 	})
-	t.Run("Lexicon must return the recallable messages of turns that are still pending, oldest first, up to MaxUnindexed of them", func(t *testing.T) {
+	t.Run("SearchIndex must return the recallable messages of turns that are still pending, oldest first, up to MaxUnindexed of them", func(t *testing.T) {
 		testUnindexed(t, open(t))
 	})
-	t.Run("Lexicon must stop before the stored bytes of the unindexed messages pass MaxBytes", func(t *testing.T) {
+	t.Run("SearchIndex must stop before the stored bytes of the unindexed messages pass MaxBytes", func(t *testing.T) {
 		s := open(t)
 		mustAppend(t, s, turn(alice.Session("s"), long("a", 3)...))
 		for _, c := range []struct {
 			maxBytes int64
 			want     int
 		}{{0, 3}, {1, 0}, {1500, 1}, {2500, 2}, {1 << 40, 3}} {
-			got := lexiconOf(t, s, store.LexiconQuery{User: alice, MaxUnindexed: 10, MaxBytes: c.maxBytes})
+			got := searchIndexOf(t, s, store.SearchIndexQuery{User: alice, MaxUnindexed: 10, MaxBytes: c.maxBytes})
 			wantEqual(t, []int{len(got.Unindexed), got.More}, []int{c.want, 3 - c.want})
 		}
 	})
-	t.Run("Lexicon must name the first seq of the session's first pending turn", func(t *testing.T) {
+	t.Run("SearchIndex must name the first seq of the session's first pending turn", func(t *testing.T) {
 		testPendingFrom(t, open(t))
 	})
 	t.Run("an unknown user has neither segments nor pending messages: that is not an error", func(t *testing.T) {
-		got, err := open(t).Lexicon(t.Context(), store.LexiconQuery{User: alice, SessionID: "s", MaxUnindexed: 10})
+		got, err := open(t).SearchIndex(t.Context(), store.SearchIndexQuery{User: alice, SessionID: "s", MaxUnindexed: 10})
 		if err != nil {
 			t.Fatal(err)
 		}
-		wantEqual(t, got, store.LexiconState{})
+		wantEqual(t, got, store.SearchIndexState{})
 	})
 	t.Run("PutSegment must, in one write, store the segment, delete those it replaces and clear the pending marks of its turns", func(t *testing.T) {
 		testPutSegment(t, open(t))
@@ -56,19 +56,19 @@ func testLexicon(t *testing.T, open Open[store.Truth]) {
 		w := segment(t, s, alice, "one")
 		no := put(t, s, w)
 		wantEqual(t, put(t, s, w), no)
-		wantEqual(t, len(lexicon(t, s, alice).Segments), 1)
+		wantEqual(t, len(searchIndex(t, s, alice).Segments), 1)
 	})
 	t.Run("PutSegment must return CONTENTION when a replaced segment is gone already", func(t *testing.T) {
 		s := open(t)
 		no := put(t, s, segment(t, s, alice, "one"))
 		merge := store.SegmentWrite{
-			User: alice, Scope: lexicon(t, s, alice).Scope, Analyzer: "v1", Messages: 2, Data: []byte("merged"), Replaces: []int64{no},
+			User: alice, Scope: searchIndex(t, s, alice).Scope, Analyzer: "v1", Messages: 2, Data: []byte("merged"), Replaces: []int64{no},
 		}
 		put(t, s, merge)
-		before := lexicon(t, s, alice)
+		before := searchIndex(t, s, alice)
 		_, err := s.PutSegment(t.Context(), merge)
 		wantReason(t, err, memory.ReasonContention)
-		wantEqual(t, lexicon(t, s, alice), before)
+		wantEqual(t, searchIndex(t, s, alice), before)
 	})
 	t.Run("a turn that another segment has taken must not be indexed twice", func(t *testing.T) {
 		s := open(t)
@@ -77,7 +77,7 @@ func testLexicon(t *testing.T, open Open[store.Truth]) {
 		w.Data = []byte("another")
 		_, err := s.PutSegment(t.Context(), w)
 		wantReason(t, err, memory.ReasonContention)
-		wantEqual(t, len(lexicon(t, s, alice).Segments), 1)
+		wantEqual(t, len(searchIndex(t, s, alice).Segments), 1)
 	})
 	t.Run("a segment of another life of the user must be refused with USER_NOT_FOUND", func(t *testing.T) {
 		s := open(t)
@@ -136,16 +136,16 @@ func long(prefix string, n int) []store.NewMessage {
 	return out
 }
 
-func lexiconOf(t *testing.T, s store.Lexicon, q store.LexiconQuery) store.LexiconState {
+func searchIndexOf(t *testing.T, s store.SearchIndex, q store.SearchIndexQuery) store.SearchIndexState {
 	t.Helper()
-	state, err := s.Lexicon(t.Context(), q)
+	state, err := s.SearchIndex(t.Context(), q)
 	if err != nil {
-		t.Fatalf("Lexicon: %v", err)
+		t.Fatalf("SearchIndex: %v", err)
 	}
 	return state
 }
 
-func pending(t *testing.T, s store.Lexicon, u memory.UserRef, maxMessages int) []store.Turn {
+func pending(t *testing.T, s store.SearchIndex, u memory.UserRef, maxMessages int) []store.Turn {
 	t.Helper()
 	turns, err := s.PendingTurns(t.Context(), store.PendingQuery{User: u, MaxMessages: maxMessages})
 	if err != nil {
@@ -162,16 +162,16 @@ func refs(turns []store.Turn) []store.TurnRef {
 	return out
 }
 
-func lexicon(t *testing.T, s store.Lexicon, u memory.UserRef) store.LexiconState {
+func searchIndex(t *testing.T, s store.SearchIndex, u memory.UserRef) store.SearchIndexState {
 	t.Helper()
-	state, err := s.Lexicon(t.Context(), store.LexiconQuery{User: u, MaxUnindexed: 1000})
+	state, err := s.SearchIndex(t.Context(), store.SearchIndexQuery{User: u, MaxUnindexed: 1000})
 	if err != nil {
-		t.Fatalf("Lexicon: %v", err)
+		t.Fatalf("SearchIndex: %v", err)
 	}
 	return state
 }
 
-func put(t *testing.T, s store.Lexicon, w store.SegmentWrite) int64 {
+func put(t *testing.T, s store.SearchIndex, w store.SegmentWrite) int64 {
 	t.Helper()
 	no, err := s.PutSegment(t.Context(), w)
 	if err != nil {
@@ -180,7 +180,7 @@ func put(t *testing.T, s store.Lexicon, w store.SegmentWrite) int64 {
 	return no
 }
 
-func testSegmentsToEmbed(t *testing.T, s store.Truth) {
+func testSegmentsToEmbed(t *testing.T, s store.PrimaryStore) {
 	first := segment(t, s, alice, "one")
 	noes := []int64{put(t, s, first)}
 	second := segment(t, s, alice, "two")
@@ -202,7 +202,7 @@ func testSegmentsToEmbed(t *testing.T, s store.Truth) {
 	wantEqual(t, toEmbed(2, 9), []store.SegmentRef{of(noes[0]), of(noes[1])})
 	wantEqual(t, toEmbed(2, 1), []store.SegmentRef{of(noes[0])})
 	wantEqual(t, len(toEmbed(3, 9)), 3)
-	wantEqual(t, []int{lexicon(t, s, alice).Segments[0].Embedding, lexicon(t, s, alice).Segments[1].Embedding}, []int{0, 1})
+	wantEqual(t, []int{searchIndex(t, s, alice).Segments[0].Embedding, searchIndex(t, s, alice).Segments[1].Embedding}, []int{0, 1})
 	put(t, s, store.SegmentWrite{
 		User: alice, Scope: first.Scope, Analyzer: "v1", Messages: 2, Data: []byte("with vectors"), Replaces: noes[:1], Embedding: 2,
 	})
@@ -210,16 +210,16 @@ func testSegmentsToEmbed(t *testing.T, s store.Truth) {
 }
 
 // segment records a turn of two messages for the user and returns the segment of all that is pending.
-func segment(t *testing.T, s store.Truth, u memory.UserRef, prefix string) store.SegmentWrite {
+func segment(t *testing.T, s store.PrimaryStore, u memory.UserRef, prefix string) store.SegmentWrite {
 	t.Helper()
 	mustAppend(t, s, turn(u.Session("s"), chat(prefix, 2)...))
 	return store.SegmentWrite{
-		User: u, Scope: lexicon(t, s, u).Scope, Analyzer: "v1", Messages: 2,
+		User: u, Scope: searchIndex(t, s, u).Scope, Analyzer: "v1", Messages: 2,
 		Data: []byte("segment " + u.UserID + prefix), Turns: refs(pending(t, s, u, 1000)), Time: noon,
 	}
 }
 
-func testUnindexed(t *testing.T, s store.Truth) {
+func testUnindexed(t *testing.T, s store.PrimaryStore) {
 	tool := message(memory.Message{ID: "t", Role: memory.RoleTool, Parts: []memory.Part{{Kind: memory.PartToolResult, CallID: "c"}}})
 	recalled := message(memory.Message{ID: "r", Role: memory.RoleUser, Parts: []memory.Part{memory.TextPart("x")}, Origin: memory.OriginRecalled})
 	late, early := turn(alice.Session("s"), append(chat("a", 2), tool, recalled)...), turn(alice.Session("t"), chat("b", 2)...)
@@ -227,7 +227,7 @@ func testUnindexed(t *testing.T, s store.Truth) {
 	mustAppend(t, s, late)
 	mustAppend(t, s, early)
 	var got []string
-	state := lexicon(t, s, alice)
+	state := searchIndex(t, s, alice)
 	for _, m := range state.Unindexed {
 		got = append(got, fmt.Sprintf("%s %s %d", m.SessionID, m.Message.ID, m.Seq))
 	}
@@ -235,17 +235,17 @@ func testUnindexed(t *testing.T, s store.Truth) {
 	wantEqual(t, state.Unindexed[3].Session, mustSession(t, s, alice.Session("s")).Key)
 	wantEqual(t, state.More, 0)
 	for limit := range 4 {
-		few := lexiconOf(t, s, store.LexiconQuery{User: alice, MaxUnindexed: limit})
+		few := searchIndexOf(t, s, store.SearchIndexQuery{User: alice, MaxUnindexed: limit})
 		wantEqual(t, few.Unindexed, state.Unindexed[:limit])
 		wantEqual(t, few.More, 4-limit)
 	}
 }
 
-func testPendingFrom(t *testing.T, s store.Truth) {
+func testPendingFrom(t *testing.T, s store.PrimaryStore) {
 	check := func(session string, want int64) {
 		t.Helper()
 		for _, limit := range []int{0, 10} {
-			got := lexiconOf(t, s, store.LexiconQuery{User: alice, SessionID: session, MaxUnindexed: limit})
+			got := searchIndexOf(t, s, store.SearchIndexQuery{User: alice, SessionID: session, MaxUnindexed: limit})
 			wantEqual(t, got.PendingFrom, want)
 		}
 	}
@@ -266,14 +266,14 @@ func testPendingFrom(t *testing.T, s store.Truth) {
 	check("t", 1)
 }
 
-func testPutSegment(t *testing.T, s store.Truth) {
+func testPutSegment(t *testing.T, s store.PrimaryStore) {
 	one := put(t, s, segment(t, s, alice, "one"))
 	two := put(t, s, segment(t, s, alice, "two"))
 	mustAppend(t, s, turn(alice.Session("s"), chat("three", 1)...))
 	if two <= one {
 		t.Errorf("segment numbers must grow: %d, then %d", one, two)
 	}
-	state := lexicon(t, s, alice)
+	state := searchIndex(t, s, alice)
 	wantEqual(t, state.Segments, []store.SegmentInfo{
 		{No: one, Messages: 2, Bytes: len("segment aliceone")}, {No: two, Messages: 2, Bytes: len("segment alicetwo")},
 	})
@@ -282,12 +282,12 @@ func testPutSegment(t *testing.T, s store.Truth) {
 		User: alice, Scope: state.Scope, Analyzer: "v1", Messages: 5, Data: []byte("m"),
 		Replaces: []int64{one, two}, Turns: refs(pending(t, s, alice, 100)),
 	})
-	state = lexicon(t, s, alice)
+	state = searchIndex(t, s, alice)
 	wantEqual(t, state.Segments, []store.SegmentInfo{{No: merged, Messages: 5, Bytes: 1, Replaces: []int64{one, two}}})
 	wantEqual(t, len(state.Unindexed)+len(pending(t, s, alice, 100)), 0)
 }
 
-func testSegments(t *testing.T, s store.Truth) {
+func testSegments(t *testing.T, s store.PrimaryStore) {
 	one, two := put(t, s, segment(t, s, alice, "one")), put(t, s, segment(t, s, alice, "two"))
 	foreign := put(t, s, segment(t, s, bob, "one"))
 	got, err := s.Segments(t.Context(), alice, []int64{two, foreign, 999, one})
@@ -299,7 +299,7 @@ func testSegments(t *testing.T, s store.Truth) {
 	wantReason(t, err, memory.ReasonUserNotFound)
 }
 
-func testPendingUsers(t *testing.T, s store.Truth) {
+func testPendingUsers(t *testing.T, s store.PrimaryStore) {
 	carol := memory.UserRef{Tenant: "other", UserID: "alice"}
 	for i, u := range []memory.UserRef{bob, carol, alice, bob} {
 		p := turn(u.Session("s"), chat(fmt.Sprint(i), 1)...)
@@ -324,7 +324,7 @@ func testPendingUsers(t *testing.T, s store.Truth) {
 	check(10, carol, alice)
 }
 
-func testPendingTurns(t *testing.T, s store.Truth) {
+func testPendingTurns(t *testing.T, s store.PrimaryStore) {
 	for i, n := range []int{3, 2, 4} {
 		p := turn(alice.Session(fmt.Sprint("s", i%2)), chat(fmt.Sprint(i), n)...)
 		p.Time = minute(i)
@@ -341,7 +341,7 @@ func testPendingTurns(t *testing.T, s store.Truth) {
 	wantReason(t, err, memory.ReasonUserNotFound)
 }
 
-func testPendingBytes(t *testing.T, s store.Truth) {
+func testPendingBytes(t *testing.T, s store.PrimaryStore) {
 	for i := range 3 {
 		p := turn(alice.Session("s"), long(fmt.Sprint(i, "-"), 2)...)
 		p.Time = minute(i)
@@ -367,7 +367,7 @@ func testPendingBytes(t *testing.T, s store.Truth) {
 	}
 }
 
-func testRetireUser(t *testing.T, s store.Truth) {
+func testRetireUser(t *testing.T, s store.PrimaryStore) {
 	for _, u := range []memory.UserRef{alice, bob} {
 		put(t, s, segment(t, s, u, "one"))
 	}
@@ -376,16 +376,16 @@ func testRetireUser(t *testing.T, s store.Truth) {
 	}
 	n, err := retire(alice)
 	wantEqual(t, []any{n, err}, []any{1, nil})
-	state := lexicon(t, s, alice)
+	state := searchIndex(t, s, alice)
 	wantEqual(t, []int{len(state.Segments), len(state.Unindexed), len(pending(t, s, alice, 100))}, []int{0, 2, 1})
-	wantEqual(t, len(lexicon(t, s, bob).Segments), 1)
+	wantEqual(t, len(searchIndex(t, s, bob).Segments), 1)
 	n, err = retire(alice)
 	wantEqual(t, []any{n, err}, []any{0, nil})
 	_, err = retire(memory.UserRef{Tenant: "acme", UserID: "nobody"})
 	wantReason(t, err, memory.ReasonUserNotFound)
 }
 
-func testRetire(t *testing.T, s store.Truth) {
+func testRetire(t *testing.T, s store.PrimaryStore) {
 	put(t, s, segment(t, s, alice, "one"))
 	put(t, s, segment(t, s, alice, "two"))
 	w := segment(t, s, bob, "one")
@@ -396,9 +396,9 @@ func testRetire(t *testing.T, s store.Truth) {
 		t.Fatal(err)
 	}
 	wantEqual(t, n, 1)
-	state := lexicon(t, s, alice)
+	state := searchIndex(t, s, alice)
 	wantEqual(t, []int{len(state.Segments), len(state.Unindexed), len(pending(t, s, alice, 100))}, []int{0, 4, 2})
-	wantEqual(t, len(lexicon(t, s, bob).Segments), 1)
+	wantEqual(t, len(searchIndex(t, s, bob).Segments), 1)
 	users, err := s.PendingUsers(t.Context(), 10)
 	if err != nil {
 		t.Fatal(err)

@@ -14,15 +14,15 @@ import (
 	"github.com/stratamem/strata/internal/store"
 )
 
-// Lexicon implements store.Lexicon. The pending turns are read between two looks at the manifest: as long as that stays
+// SearchIndex implements store.SearchIndex. The pending turns are read between two looks at the manifest: as long as that stays
 // the same, no turn goes from the ones to the others.
-func (s *searchIndex) Lexicon(ctx context.Context, q store.LexiconQuery) (store.LexiconState, error) {
+func (s *searchIndex) SearchIndex(ctx context.Context, q store.SearchIndexQuery) (store.SearchIndexState, error) {
 	u, err := s.scope(ctx, q.User)
 	if notFound(err) {
-		return store.LexiconState{}, nil
+		return store.SearchIndexState{}, nil
 	}
 	if err != nil {
-		return store.LexiconState{}, err
+		return store.SearchIndexState{}, err
 	}
 	var waiting []turnDoc
 	m, err := s.steadily(ctx, u.Scope, func() (err error) {
@@ -30,9 +30,9 @@ func (s *searchIndex) Lexicon(ctx context.Context, q store.LexiconQuery) (store.
 		return err
 	})
 	if err != nil {
-		return store.LexiconState{}, err
+		return store.SearchIndexState{}, err
 	}
-	return s.lexiconState(ctx, m, waiting, q)
+	return s.searchIndexState(ctx, m, waiting, q)
 }
 
 // steadily calls read until the manifest has stayed the same meanwhile, and returns that manifest.
@@ -66,8 +66,8 @@ func (s *searchIndex) waiting(ctx context.Context, scope memory.ScopeKey, limit 
 }
 
 // lexiconState reads what else the query asks for. Turns do not change, so it is of no account when they are read.
-func (s *searchIndex) lexiconState(ctx context.Context, m manifestDoc, waiting []turnDoc, q store.LexiconQuery) (store.LexiconState, error) {
-	state := store.LexiconState{Scope: m.Scope, Segments: m.infos()}
+func (s *searchIndex) searchIndexState(ctx context.Context, m manifestDoc, waiting []turnDoc, q store.SearchIndexQuery) (store.SearchIndexState, error) {
+	state := store.SearchIndexState{Scope: m.Scope, Segments: m.infos()}
 	if m.Feed.At == 0 {
 		state.Turns = m.Feed.checkpoint()
 	}
@@ -80,11 +80,11 @@ func (s *searchIndex) lexiconState(ctx context.Context, m manifestDoc, waiting [
 	wanted := recallableTurns(waiting, q.MaxUnindexed)
 	names, err := s.namesOf(ctx, m.Scope, wanted, q.SessionID)
 	if err != nil {
-		return store.LexiconState{}, err
+		return store.SearchIndexState{}, err
 	}
 	state.PendingFrom = firstSeqOf(waiting, names, q.SessionID)
 	if state.Unindexed, err = s.unindexed(ctx, wanted, names, q); err != nil {
-		return store.LexiconState{}, err
+		return store.SearchIndexState{}, err
 	}
 	state.More -= len(state.Unindexed)
 	return state, nil
@@ -139,7 +139,7 @@ func firstSeqOf(waiting []turnDoc, names map[memory.SessionKey]string, sessionID
 }
 
 // unindexed reads the recallable messages of the turns up to the limits of the query.
-func (s *searchIndex) unindexed(ctx context.Context, turns []turnDoc, names map[memory.SessionKey]string, q store.LexiconQuery) (found []memory.PlacedMessage, err error) {
+func (s *searchIndex) unindexed(ctx context.Context, turns []turnDoc, names map[memory.SessionKey]string, q store.SearchIndexQuery) (found []memory.PlacedMessage, err error) {
 	var bytes int64
 	err = s.eachWaiting(ctx, turns, func(t turnDoc) (more bool, err error) {
 		name, ok := names[t.Session]
@@ -229,7 +229,7 @@ type segmentDoc struct {
 	Data  []byte          `bson:"data"`
 }
 
-// Segments implements store.Lexicon.
+// Segments implements store.SearchIndex.
 func (s *searchIndex) Segments(ctx context.Context, user memory.UserRef, nos []int64) ([]store.Segment, error) {
 	u, err := s.scope(ctx, user)
 	if err != nil {
@@ -250,7 +250,7 @@ func (s *searchIndex) Segments(ctx context.Context, user memory.UserRef, nos []i
 	return found, nil
 }
 
-// PutSegment implements store.Lexicon. The change of the manifest is the commit point: after it the call succeeds whatever
+// PutSegment implements store.SearchIndex. The change of the manifest is the commit point: after it the call succeeds whatever
 // becomes of the rest, which the next reader of the index completes.
 func (s *searchIndex) PutSegment(ctx context.Context, p store.SegmentWrite) (int64, error) {
 	if err := s.inLife(ctx, p.User, p.Scope); err != nil {
@@ -372,7 +372,7 @@ func (s *searchIndex) insertSegment(ctx context.Context, m manifestDoc, data []b
 // usersAtOnce is how many pending turns are looked at for their users at a time.
 const usersAtOnce = 1000
 
-// PendingUsers implements store.Lexicon. It walks the turns by their time; those of users who were found already are
+// PendingUsers implements store.SearchIndex. It walks the turns by their time; those of users who were found already are
 // passed over by the server.
 func (s *searchIndex) PendingUsers(ctx context.Context, limit int) ([]memory.UserRef, error) {
 	scopes := []memory.ScopeKey{}
@@ -421,7 +421,7 @@ func (s *searchIndex) usersByScope(ctx context.Context, scopes []memory.ScopeKey
 	return by, nil
 }
 
-// PendingTurns implements store.Lexicon.
+// PendingTurns implements store.SearchIndex.
 func (s *searchIndex) PendingTurns(ctx context.Context, q store.PendingQuery) ([]store.Turn, error) {
 	u, err := s.scope(ctx, q.User)
 	if err != nil {
@@ -480,10 +480,10 @@ func (d turnDoc) toIndex(sessionID string) (store.Turn, error) {
 	return t, nil
 }
 
-// SegmentsToEmbed implements store.Lexicon.
+// SegmentsToEmbed implements store.SearchIndex.
 func (s *searchIndex) SegmentsToEmbed(ctx context.Context, version, limit int) ([]store.SegmentRef, error) {
 	below := eq("segments.embedding", eq("$lt", version))
-	manifests, err := readAll[manifestDoc](ctx, s.lexicons, below, options.Find().SetHint("embeddings").SetLimit(int64(limit)))
+	manifests, err := readAll[manifestDoc](ctx, s.searchIndexs, below, options.Find().SetHint("embeddings").SetLimit(int64(limit)))
 	if err != nil {
 		return nil, s.failed("find segments to embed", err)
 	}
@@ -506,9 +506,9 @@ func (s *searchIndex) SegmentsToEmbed(ctx context.Context, version, limit int) (
 	return refs, nil
 }
 
-// CountMessagesToEmbed implements store.Lexicon.
+// CountMessagesToEmbed implements store.SearchIndex.
 func (s *searchIndex) CountMessagesToEmbed(ctx context.Context, version int) (waiting, all int64, err error) {
-	cursor, err := s.lexicons.Aggregate(ctx, bson.A{
+	cursor, err := s.searchIndexs.Aggregate(ctx, bson.A{
 		eq("$unwind", "$segments"),
 		eq("$group", eq("_id", eq("$lt", bson.A{"$segments.embedding", version}), "n", eq("$sum", "$segments.messages"))),
 	})
@@ -531,7 +531,7 @@ func (s *searchIndex) CountMessagesToEmbed(ctx context.Context, version int) (wa
 	return waiting, all, nil
 }
 
-// RetireSegments implements store.Lexicon. Each user is a write of its own; a crash in between leaves users for the next
+// RetireSegments implements store.SearchIndex. Each user is a write of its own; a crash in between leaves users for the next
 // call.
 func (s *searchIndex) RetireSegments(ctx context.Context, q store.RetireQuery) (int, error) {
 	scopes, err := s.scopesToRetire(ctx, q)
@@ -561,7 +561,7 @@ func (s *searchIndex) scopesToRetire(ctx context.Context, q store.RetireQuery) (
 	other := bson.A{
 		eq("segments.analyzer", eq("$lt", q.Analyzer)), eq("segments.analyzer", eq("$gt", q.Analyzer)), eq("retiring", true),
 	}
-	docs, err := readAll[manifestDoc](ctx, s.lexicons, eq("$or", other), options.Find().SetProjection(eq("_id", 1)))
+	docs, err := readAll[manifestDoc](ctx, s.searchIndexs, eq("$or", other), options.Find().SetProjection(eq("_id", 1)))
 	if err != nil {
 		return nil, s.failed("find segments to retire", err)
 	}

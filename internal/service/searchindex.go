@@ -27,10 +27,10 @@ const MaxUnindexed = 2000
 // maxUnindexedBytes bounds what those messages may take in memory at once, attachments included.
 const maxUnindexedBytes = 8 << 20
 
-// Lexicon keeps the lexical indexes of the users that were asked about lately in memory. An index is only a copy of
+// SearchIndex keeps the lexical indexes of the users that were asked about lately in memory. An index is only a copy of
 // what the store holds: every search first brings it up to date.
-type Lexicon struct {
-	store   LexiconStore
+type SearchIndex struct {
+	store   SearchIndexStore
 	indexes *otter.Cache[memory.ScopeKey, *userIndex]
 	max     int64 // of the indexes in the cache
 	large   seat  // the one that is too large for it
@@ -52,9 +52,9 @@ type Rebuilder interface {
 	Rebuild(user memory.UserRef)
 }
 
-// LexiconStore is the part of the store that a Lexicon reads.
-type LexiconStore interface {
-	Lexicon(ctx context.Context, q store.LexiconQuery) (store.LexiconState, error)
+// SearchIndexStore is the part of the store that a SearchIndex reads.
+type SearchIndexStore interface {
+	SearchIndex(ctx context.Context, q store.SearchIndexQuery) (store.SearchIndexState, error)
 	Segments(ctx context.Context, user memory.UserRef, nos []int64) ([]store.Segment, error)
 }
 
@@ -75,9 +75,9 @@ type update struct {
 	err  error
 }
 
-// LexiconOptions are what a Lexicon needs. All are required.
-type LexiconOptions struct {
-	Store LexiconStore
+// SearchIndexOptions are what a SearchIndex needs. All are required.
+type SearchIndexOptions struct {
+	Store SearchIndexStore
 	// MaxBytes is about how much memory the indexes take together, but for one: an index of more than half as much has a
 	// place of its own, up to maxIndexShare times as much.
 	MaxBytes int64
@@ -87,7 +87,7 @@ type LexiconOptions struct {
 	Now      func() time.Time // time.Now when nil
 }
 
-// maxIndexShare is how large one user's index may be, in LexiconOptions.MaxBytes: what is beyond is not searched, and the
+// maxIndexShare is how large one user's index may be, in SearchIndexOptions.MaxBytes: what is beyond is not searched, and the
 // answer says so. With 256 MiB that is some four million messages.
 const maxIndexShare = 8
 
@@ -98,8 +98,8 @@ const maxScratch = 128 << 20
 // maxSegmentsRead is how many bytes of segments are read at a time.
 const maxSegmentsRead = 16 << 20
 
-// NewLexicon makes a Lexicon.
-func NewLexicon(o LexiconOptions) (*Lexicon, error) {
+// NewSearchIndex makes a SearchIndex.
+func NewSearchIndex(o SearchIndexOptions) (*SearchIndex, error) {
 	indexes, err := otter.New(&otter.Options[memory.ScopeKey, *userIndex]{
 		MaximumWeight: uint64(max(o.MaxBytes, 0)),
 		Weigher:       func(_ memory.ScopeKey, x *userIndex) uint32 { return weight(x.index.Bytes()) },
@@ -110,7 +110,7 @@ func NewLexicon(o LexiconOptions) (*Lexicon, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	return &Lexicon{
+	return &SearchIndex{
 		store: o.Store, indexes: indexes, max: o.MaxBytes, large: seat{now: o.Now}, scratch: semaphore.NewWeighted(maxScratch),
 		indexer: o.Indexer, turns: o.Turns, log: o.Log,
 	}, nil
@@ -118,7 +118,7 @@ func NewLexicon(o LexiconOptions) (*Lexicon, error) {
 
 func weight(bytes int64) uint32 { return uint32(min(max(bytes, 1<<10), 1<<32-1)) }
 
-// Found is what a search of a user's lexicon answers.
+// Found is what a search of a user's search index answers.
 type Found struct {
 	rank.Result
 	Scope       memory.ScopeKey // the user's; "" for an unknown one
@@ -138,12 +138,12 @@ type Found struct {
 // maxReads is how often a search reads the state again when segments were merged between two reads.
 const maxReads = 3
 
-// LexiconSearch asks what a user's messages say.
-type LexiconSearch struct {
+// SearchIndexSearch asks what a user's messages say.
+type SearchIndexSearch struct {
 	Ref memory.SessionRef // its session is the one whose PendingFrom is asked for, "" for none
 	rank.Query
-	Fills bool   // the index is wanted, also where there is nothing to look for: see Lexicon.Fill
-	Words string // that Terms were taken from; what reads them is more than the lexicon
+	Fills bool   // the index is wanted, also where there is nothing to look for: see SearchIndex.Fill
+	Words string // that Terms were taken from; what reads them is more than the search index
 	// What follows may wait for reads and calls that began before; nil for none of it.
 
 	// User answers the user, in whose timezone days are written for a reranker.
@@ -160,16 +160,16 @@ type LexiconSearch struct {
 }
 
 // isEmpty reports whether there is nothing to look for.
-func (q *LexiconSearch) isEmpty() bool {
+func (q *SearchIndexSearch) isEmpty() bool {
 	return len(q.Terms) == 0 && q.Vector == nil && !q.namesTime()
 }
 
 // namesTime reports whether the query names a time, or asks for an order.
-func (q *LexiconSearch) namesTime() bool { return len(q.Times) > 0 || q.Order != when.AnyOrder }
+func (q *SearchIndexSearch) namesTime() bool { return len(q.Times) > 0 || q.Order != when.AnyOrder }
 
 // Search searches what the user's messages say. A damaged segment degrades the answer and has the user's index rebuilt;
 // a store that cannot be reached fails it.
-func (l *Lexicon) Search(ctx context.Context, q LexiconSearch) (Found, error) {
+func (l *SearchIndex) Search(ctx context.Context, q SearchIndexSearch) (Found, error) {
 	for reads := 1; ; reads++ {
 		state, err := l.read(ctx, q)
 		if err != nil {
@@ -188,7 +188,7 @@ func (l *Lexicon) Search(ctx context.Context, q LexiconSearch) (Found, error) {
 
 // searchIndex brings the user's index up to date and searches it. It reports true where segments were merged meanwhile
 // and the state may be read again.
-func (l *Lexicon) searchIndex(ctx context.Context, found Found, q viewedSearch, mayRead bool) (_ Found, again bool, err error) {
+func (l *SearchIndex) searchIndex(ctx context.Context, found Found, q viewedSearch, mayRead bool) (_ Found, again bool, err error) {
 	timeUp, stop := shareOf(ctx)
 	defer stop()
 	x, at, err := l.index(ctx, timeUp, q.state)
@@ -225,22 +225,22 @@ func (l *Lexicon) searchIndex(ctx context.Context, found Found, q viewedSearch, 
 
 // viewedSearch is a search of a user's index as it is stored.
 type viewedSearch struct {
-	LexiconSearch
-	state store.LexiconState
+	SearchIndexSearch
+	state store.SearchIndexState
 }
 
 // search looks for words and, side by side, for what is near in meaning.
-func (l *Lexicon) search(ctx context.Context, x *userIndex, found Found, q viewedSearch) (Found, error) {
+func (l *SearchIndex) search(ctx context.Context, x *userIndex, found Found, q viewedSearch) (Found, error) {
 	var both group.Group
-	both.Go(func() error { return l.searchWords(ctx, x, &found, q.LexiconSearch) })
+	both.Go(func() error { return l.searchWords(ctx, x, &found, q.SearchIndexSearch) })
 	if q.namesTime() {
-		both.Go(func() error { return l.searchTimes(ctx, x, &found, q.LexiconSearch) })
+		both.Go(func() error { return l.searchTimes(ctx, x, &found, q.SearchIndexSearch) })
 	}
 	both.Go(func() error { return x.searchVectors(ctx, &found, q) })
 	return found, both.Wait()
 }
 
-func (l *Lexicon) searchWords(ctx context.Context, x *userIndex, found *Found, q LexiconSearch) (err error) {
+func (l *SearchIndex) searchWords(ctx context.Context, x *userIndex, found *Found, q SearchIndexSearch) (err error) {
 	if q.Attach != nil {
 		if q.Attached, err = q.Attach(); err != nil {
 			return err
@@ -252,12 +252,12 @@ func (l *Lexicon) searchWords(ctx context.Context, x *userIndex, found *Found, q
 }
 
 // searchTimes looks for what was said in, or tells of, the times that the query names.
-func (l *Lexicon) searchTimes(ctx context.Context, x *userIndex, found *Found, q LexiconSearch) error {
+func (l *SearchIndex) searchTimes(ctx context.Context, x *userIndex, found *Found, q SearchIndexSearch) error {
 	return l.inScratch(ctx, x, func() { found.Times = x.index.SearchTimes(q.Query) })
 }
 
 // inScratch searches the index when there is memory for it.
-func (l *Lexicon) inScratch(ctx context.Context, x *userIndex, search func()) error {
+func (l *SearchIndex) inScratch(ctx context.Context, x *userIndex, search func()) error {
 	takes := x.scratchBytes()
 	if err := l.scratch.Acquire(ctx, takes); err != nil {
 		return fmt.Errorf("wait for other searches: %w", err)
@@ -317,7 +317,7 @@ func (q viewedSearch) isViewed(v rank.QueryVector) bool {
 
 func (q viewedSearch) asViewed(v rank.QueryVector) store.VectorSearch {
 	return store.VectorSearch{
-		Space: store.VectorSpace{View: memory.ViewTurns, Build: q.state.Turns.Build, Version: v.Version, Dimension: len(v.Values)},
+		Space: store.VectorSpace{View: memory.ViewMessageVectors, Build: q.state.Turns.Build, Version: v.Version, Dimension: len(v.Values)},
 		Scope: q.state.Scope, Vector: v.Values, Sessions: slices.Sorted(maps.Keys(q.Sessions)), From: q.From, To: q.To,
 	}
 }
@@ -332,12 +332,12 @@ func (x *userIndex) weigh(q rank.Query, v rank.QueryVector, found []rank.Match) 
 	return x.index.Weigh(q, found)
 }
 
-func (l *Lexicon) read(ctx context.Context, q LexiconSearch) (store.LexiconState, error) {
-	ask := store.LexiconQuery{User: q.Ref.UserRef, SessionID: q.Ref.SessionID}
+func (l *SearchIndex) read(ctx context.Context, q SearchIndexSearch) (store.SearchIndexState, error) {
+	ask := store.SearchIndexQuery{User: q.Ref.UserRef, SessionID: q.Ref.SessionID}
 	if !q.isEmpty() || q.Fills {
 		ask.MaxUnindexed, ask.MaxBytes = MaxUnindexed, maxUnindexedBytes
 	}
-	state, err := l.store.Lexicon(ctx, ask)
+	state, err := l.store.SearchIndex(ctx, ask)
 	if err != nil {
 		return state, fmt.Errorf("read lexicon: %w", err)
 	}
@@ -385,7 +385,7 @@ func (q viewedSearch) waiting() (n int) {
 
 // index answers the user's index, an empty one if there is none in memory; nil while a large one must wait for another. A
 // large one is in a seat that must be left.
-func (l *Lexicon) index(ctx context.Context, timeUp <-chan time.Time, state store.LexiconState) (x *userIndex, at *sitting, err error) {
+func (l *SearchIndex) index(ctx context.Context, timeUp <-chan time.Time, state store.SearchIndexState) (x *userIndex, at *sitting, err error) {
 	if indexBytes(state.Segments) <= l.max/2 {
 		return l.cached(state.Scope), nil, nil
 	}
@@ -400,7 +400,7 @@ func (l *Lexicon) index(ctx context.Context, timeUp <-chan time.Time, state stor
 	return at.index, at, nil
 }
 
-func (l *Lexicon) cached(scope memory.ScopeKey) *userIndex {
+func (l *SearchIndex) cached(scope memory.ScopeKey) *userIndex {
 	if x, ok := l.indexes.GetIfPresent(scope); ok {
 		return x
 	}
@@ -424,7 +424,7 @@ type indexAt struct {
 }
 
 // update waits until the index has what the state tells of, as long as a call may wait for that.
-func (l *Lexicon) update(ctx context.Context, timeUp <-chan time.Time, x indexAt, q viewedSearch) (lack, error) {
+func (l *SearchIndex) update(ctx context.Context, timeUp <-chan time.Time, x indexAt, q viewedSearch) (lack, error) {
 	for !x.isCurrent(q.state) {
 		u, own := l.begin(ctx, x, q)
 		select {
@@ -454,7 +454,7 @@ func shareOf(ctx context.Context) (<-chan time.Time, func() bool) {
 
 // begin returns the update of the index that runs, else begins one; own tells that it is of this search's state. It does not
 // end with the call: the next one finds what it added.
-func (l *Lexicon) begin(ctx context.Context, x indexAt, q viewedSearch) (u *update, own bool) {
+func (l *SearchIndex) begin(ctx context.Context, x indexAt, q viewedSearch) (u *update, own bool) {
 	x.updating.Lock()
 	defer x.updating.Unlock()
 	if x.running != nil {
@@ -491,7 +491,7 @@ const longestUpdate = 5 * time.Minute
 
 // addAll adds what the store has and the index has not. Messages are added once, whether a segment or the list of unindexed
 // ones brings them first. One call does so at a time; when it fails what it added stays, and the next goes on from there.
-func (l *Lexicon) addAll(ctx context.Context, user memory.UserRef, x *userIndex, state store.LexiconState) (lack, error) {
+func (l *SearchIndex) addAll(ctx context.Context, user memory.UserRef, x *userIndex, state store.SearchIndexState) (lack, error) {
 	out, err := l.addMissing(ctx, user, x, state.Segments)
 	if err != nil || out == lackMerged {
 		return out, err
@@ -509,7 +509,7 @@ func (l *Lexicon) addAll(ctx context.Context, user memory.UserRef, x *userIndex,
 }
 
 // addMissing reads the segments that the index has not, the newest first, some at a time.
-func (l *Lexicon) addMissing(ctx context.Context, user memory.UserRef, x *userIndex, all []store.SegmentInfo) (out lack, err error) {
+func (l *SearchIndex) addMissing(ctx context.Context, user memory.UserRef, x *userIndex, all []store.SegmentInfo) (out lack, err error) {
 	missing := x.missing(all)
 	slices.Reverse(missing)
 	for len(missing) > 0 {
@@ -549,7 +549,7 @@ func atOnce(segments []store.SegmentInfo) []store.SegmentInfo {
 }
 
 // addUnindexed does with messages at read time what the indexer will do.
-func (l *Lexicon) addUnindexed(ctx context.Context, x *userIndex, messages []memory.PlacedMessage) error {
+func (l *SearchIndex) addUnindexed(ctx context.Context, x *userIndex, messages []memory.PlacedMessage) error {
 	var fresh []memory.PlacedMessage
 	for _, m := range messages {
 		if !x.index.Has(m.Place) {
@@ -569,7 +569,7 @@ func (l *Lexicon) addUnindexed(ctx context.Context, x *userIndex, messages []mem
 	return nil
 }
 
-func (l *Lexicon) add(ctx context.Context, x *userIndex, segments []store.Segment, embedding map[int64]int) lack {
+func (l *SearchIndex) add(ctx context.Context, x *userIndex, segments []store.Segment, embedding map[int64]int) lack {
 	out := lackNothing
 	for _, s := range segments {
 		if x.index.Bytes() > maxIndexShare*l.max {
@@ -594,7 +594,7 @@ func (x *userIndex) addSegment(s store.Segment, embedding int) error {
 	return nil
 }
 
-func (x *userIndex) isCurrent(state store.LexiconState) bool {
+func (x *userIndex) isCurrent(state store.SearchIndexState) bool {
 	x.RLock()
 	defer x.RUnlock()
 	for _, s := range state.Segments {

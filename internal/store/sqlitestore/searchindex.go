@@ -10,9 +10,9 @@ import (
 	"github.com/stratamem/strata/internal/store"
 )
 
-// Lexicon implements store.Lexicon.
-func (s *searchIndex) Lexicon(ctx context.Context, q store.LexiconQuery) (store.LexiconState, error) {
-	var state store.LexiconState
+// SearchIndex implements store.SearchIndex.
+func (s *searchIndex) SearchIndex(ctx context.Context, q store.SearchIndexQuery) (store.SearchIndexState, error) {
+	var state store.SearchIndexState
 	err := s.read(ctx, "read lexicon", func(c *conn) error {
 		at, err := findUser(c, q.User)
 		if notFound(err) {
@@ -31,12 +31,12 @@ func (s *searchIndex) Lexicon(ctx context.Context, q store.LexiconQuery) (store.
 		return readPendingState(c, at.uid, q, &state)
 	})
 	if err != nil {
-		return store.LexiconState{}, err
+		return store.SearchIndexState{}, err
 	}
 	return state, nil
 }
 
-func readSegmentInfos(c *conn, uid int64, state *store.LexiconState) error {
+func readSegmentInfos(c *conn, uid int64, state *store.SearchIndexState) error {
 	return c.query(`SELECT no, messages, bytes, replaces, embedding FROM segments WHERE uid = ? ORDER BY no`, func(r row) error {
 		info := store.SegmentInfo{No: r.int(0), Messages: int(r.int(1)), Bytes: int(r.int(2)), Embedding: int(r.int(4))}
 		if b := r.json(3); b != nil {
@@ -50,7 +50,7 @@ func readSegmentInfos(c *conn, uid int64, state *store.LexiconState) error {
 }
 
 // readPendingState counts the recallable messages that are pending, and reads what the query asks for of them.
-func readPendingState(c *conn, uid int64, q store.LexiconQuery, state *store.LexiconState) error {
+func readPendingState(c *conn, uid int64, q store.SearchIndexQuery, state *store.SearchIndexState) error {
 	var turns int64
 	_, err := c.first(`SELECT count(*), sum(recallable) FROM turns WHERE uid = ? AND (pending & 1) != 0`, func(r row) error {
 		turns, state.More = r.int(0), int(r.int(1))
@@ -70,7 +70,7 @@ func readPendingState(c *conn, uid int64, q store.LexiconQuery, state *store.Lex
 
 // readPendingFrom walks the user's pending turns, not the session's turns: those may be many more. The order of record
 // times is that of a session's turns.
-func readPendingFrom(c *conn, uid int64, sessionID string, state *store.LexiconState) error {
+func readPendingFrom(c *conn, uid int64, sessionID string, state *store.SearchIndexState) error {
 	if sessionID == "" {
 		return nil
 	}
@@ -83,7 +83,7 @@ func readPendingFrom(c *conn, uid int64, sessionID string, state *store.LexiconS
 	return err
 }
 
-func readUnindexed(c *conn, uid int64, q store.LexiconQuery, state *store.LexiconState) error {
+func readUnindexed(c *conn, uid int64, q store.SearchIndexQuery, state *store.SearchIndexState) error {
 	var bytes int64
 	err := c.query(`SELECT `+messageColumns+`, s.session_key, s.session_id FROM turns t
 		CROSS JOIN sessions s ON s.sid = t.sid
@@ -105,7 +105,7 @@ func readUnindexed(c *conn, uid int64, q store.LexiconQuery, state *store.Lexico
 	return err
 }
 
-// Segments implements store.Lexicon.
+// Segments implements store.SearchIndex.
 func (s *searchIndex) Segments(ctx context.Context, user memory.UserRef, nos []int64) ([]store.Segment, error) {
 	var found []store.Segment
 	err := s.read(ctx, "read segments", func(c *conn) error {
@@ -127,7 +127,7 @@ func (s *searchIndex) Segments(ctx context.Context, user memory.UserRef, nos []i
 	return found, err
 }
 
-// PutSegment implements store.Lexicon.
+// PutSegment implements store.SearchIndex.
 func (s *searchIndex) PutSegment(ctx context.Context, p store.SegmentWrite) (no int64, err error) {
 	digest := memory.Digest(sha256.Sum256(p.Data))
 	err = s.write(ctx, "put segment", func(c *conn) (err error) {
@@ -247,7 +247,7 @@ func insertSegment(c *conn, uid int64, p store.SegmentWrite, hash memory.KeyedHa
 	return no, turnsChanged(c, uid, no, micros(p.Time))
 }
 
-// PendingUsers implements store.Lexicon.
+// PendingUsers implements store.SearchIndex.
 func (s *searchIndex) PendingUsers(ctx context.Context, limit int) ([]memory.UserRef, error) {
 	var users []memory.UserRef
 	err := s.read(ctx, "find pending users", func(c *conn) error {
@@ -260,7 +260,7 @@ func (s *searchIndex) PendingUsers(ctx context.Context, limit int) ([]memory.Use
 	return users, err
 }
 
-// PendingTurns implements store.Lexicon.
+// PendingTurns implements store.SearchIndex.
 func (s *searchIndex) PendingTurns(ctx context.Context, q store.PendingQuery) ([]store.Turn, error) {
 	var turns []store.Turn
 	err := s.readLong(ctx, "read pending turns", func(c *conn) error {
@@ -310,7 +310,7 @@ func readPending(c *conn, at found, q store.PendingQuery) (turns []store.Turn, e
 	return turns, err
 }
 
-// SegmentsToEmbed implements store.Lexicon.
+// SegmentsToEmbed implements store.SearchIndex.
 func (s *searchIndex) SegmentsToEmbed(ctx context.Context, version, limit int) ([]store.SegmentRef, error) {
 	var refs []store.SegmentRef
 	err := s.read(ctx, "find segments to embed", func(c *conn) error {
@@ -325,7 +325,7 @@ func (s *searchIndex) SegmentsToEmbed(ctx context.Context, version, limit int) (
 	return refs, err
 }
 
-// CountMessagesToEmbed implements store.Lexicon.
+// CountMessagesToEmbed implements store.SearchIndex.
 func (s *searchIndex) CountMessagesToEmbed(ctx context.Context, version int) (waiting, all int64, err error) {
 	err = s.read(ctx, "count messages to embed", func(c *conn) error {
 		_, err := c.first(`SELECT coalesce(sum(messages) FILTER (WHERE embedding < ?), 0), coalesce(sum(messages), 0) FROM segments`, func(r row) error {
@@ -337,7 +337,7 @@ func (s *searchIndex) CountMessagesToEmbed(ctx context.Context, version int) (wa
 	return waiting, all, err
 }
 
-// RetireSegments implements store.Lexicon. Each user is a write of its own; a crash in between leaves users for the
+// RetireSegments implements store.SearchIndex. Each user is a write of its own; a crash in between leaves users for the
 // next call.
 func (s *searchIndex) RetireSegments(ctx context.Context, q store.RetireQuery) (int, error) {
 	var uids []int64

@@ -1,0 +1,137 @@
+package store
+
+import (
+	"bytes"
+	"errors"
+	"time"
+
+	"github.com/stratamem/strata/internal/memory"
+)
+
+// The changes of jobs, decided here for every store. A store must keep the job that a change returns, or, with
+// ErrJobAsIs, the one it has; when another process was faster it may apply the change to that one's result.
+
+// ErrJobAsIs is returned by a change that leaves the job as it is.
+var ErrJobAsIs = errors.New("the slot stays as it is")
+
+// Move gives the job to the claimer, unless it is parked, final or another's.
+func (p JobClaim) Move(job memory.Job) (memory.Job, error) {
+	if job.State == memory.JobParked || job.State.IsFinal() {
+		return job, ErrJobAsIs
+	}
+	if job.Owner != p.Owner && Runs(job.LeaseUntil, p.Now, LongestLease) {
+		return job, Contention("another worker holds the job's lease")
+	}
+	job.Owner, job.LeaseUntil, job.UpdateTime = p.Owner, p.Until, p.Now
+	return job, nil
+}
+
+// The longest that background work asks for. What has longer to go was set by a clock that was ahead and was put right since:
+// see Runs.
+const (
+	LongestLease = 15 * time.Minute // of a job or a name
+	LongestWait  = time.Hour        // JobFailure.NotBefore, after Time; no endpoint is left alone for longer
+	// LongestParked is the same for a parked job that waits for nothing but its endpoint.
+	LongestParked = 24 * time.Hour
+	// LongestLook is how far ahead a Deferral may be: a session is looked at that often at least while it has work to come.
+	LongestLook = time.Hour
+	// LongestPeriodsLook is the same for a user's weeks and months.
+	LongestPeriodsLook = 8 * 24 * time.Hour
+)
+
+// Runs reports whether a lease or a wait of at most the longest length is still running. One with more time left is not: a
+// wrong clock set it, and it would block everybody.
+func Runs(until, now time.Time, longest time.Duration) bool {
+	return until.After(now) && !until.After(now.Add(longest))
+}
+
+// Move stores the answer where there is none yet, and adds its cost in any case.
+func (p JobAnswer) Move(job memory.Job) (memory.Job, error) {
+	repeated := job.State == memory.JobAnswered && string(job.Answer) == string(p.Answer)
+	if job.State.IsFinal() || repeated {
+		return job, ErrJobAsIs
+	}
+	replaces := job.State == memory.JobAnswered && p.Instead != nil && bytes.Equal(job.Answer, p.Instead)
+	if job.State == memory.JobOpen || replaces {
+		job.State, job.Answer = memory.JobAnswered, append([]byte{}, p.Answer...)
+	}
+	job.Usage, job.UpdateTime = job.Usage.Plus(p.Usage), p.Time
+	return job, nil
+}
+
+// Move notes the failure and gives the job back.
+func (p JobFailure) Move(job memory.Job) (memory.Job, error) {
+	if job.State.IsFinal() {
+		return job, ErrJobAsIs
+	}
+	if p.Park {
+		job.State = memory.JobParked
+	}
+	job.Attempts, job.NotBefore, job.FailingSince, job.Reason = p.Attempts, p.NotBefore, p.FailingSince, p.Reason
+	job.Owner, job.LeaseUntil = "", time.Time{}
+	job.Usage, job.UpdateTime = job.Usage.Plus(p.Usage), p.Time
+	return job, nil
+}
+
+// Move makes the job final.
+func (p JobFinish) Move(job memory.Job) (memory.Job, error) {
+	if job.State.IsFinal() {
+		return job, ErrJobAsIs
+	}
+	job.Reason = p.Reason
+	return FinishedJob(job, p.State, p.Usage, p.Time), nil
+}
+
+// FinishedJob returns the job in a final state, without its answer.
+func FinishedJob(job memory.Job, state memory.JobState, usage memory.ModelUsage, now time.Time) memory.Job {
+	job.State, job.Answer = state, nil
+	job.Owner, job.LeaseUntil = "", time.Time{}
+	job.Usage, job.UpdateTime = job.Usage.Plus(usage), now
+	return job
+}
+
+// AppliedJob is the job after the write that applied it.
+func (w FactWrite) AppliedJob(job memory.Job) memory.Job {
+	if w.Reason != "" {
+		job.Reason = w.Reason
+	}
+	return FinishedJob(job, memory.JobApplied, w.Usage, w.Time)
+}
+
+// ReasonUnreadable is the reason of a job that is parked because its stored answer cannot be decoded.
+const ReasonUnreadable = "journal"
+
+// Move makes the job ready for work at once: open, or answered when it has an answer that can be read. A lease that is
+// held on it ends; if its holder still brings an answer, the first of two answers is kept. A final job is refused with
+// JOB_NOT_PARKED, and with Again one that is not parked.
+func (p JobRetry) Move(job memory.Job) (memory.Job, error) {
+	if job.State.IsFinal() || p.Again && job.State != memory.JobParked {
+		return job, JobNotWaiting(job)
+	}
+	if job.State == memory.JobParked && job.Reason == ReasonUnreadable {
+		job.Answer = nil
+	}
+	job.State = memory.JobOpen
+	if job.Answer != nil {
+		job.State = memory.JobAnswered
+	}
+	if !p.Again {
+		job.Attempts, job.FailingSince = 0, time.Time{}
+	}
+	job.Owner, job.LeaseUntil = "", time.Time{}
+	job.NotBefore, job.UpdateTime = p.Time, p.Time
+	return job, nil
+}
+
+// RevertedJob is an applied job whose effects a person took back. One that is reverted already stays as it is; any other
+// one is refused.
+func RevertedJob(job memory.Job, receipt []byte, now time.Time) (memory.Job, error) {
+	switch {
+	case job.State == memory.JobReverted:
+		return job, ErrJobAsIs
+	case job.State != memory.JobApplied || job.Kind != memory.JobExtract:
+		return job, JobNotRevertible(job)
+	}
+	job.State, job.Answer, job.Reason, job.UpdateTime = memory.JobReverted, append([]byte{}, receipt...), "reverted by a person", now
+	return job, nil
+}
