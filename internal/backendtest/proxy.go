@@ -50,8 +50,8 @@ type link struct {
 
 // close ends both connections.
 func (l *link) close() {
-	l.client.Close()
-	l.server.Close()
+	_ = l.client.Close()
+	_ = l.server.Close()
 }
 
 // NewProxy stands before the server at HOST:PORT, at an address of its own, without a fault. The caller must call Close.
@@ -166,7 +166,7 @@ func (p *Proxy) accept(listener net.Listener) {
 func (p *Proxy) connect(listener net.Listener, client *net.TCPConn) {
 	server, err := (&net.Dialer{}).Dial("tcp", p.server)
 	if err != nil {
-		client.Close()
+		_ = client.Close()
 		return
 	}
 	l := &link{client: client, server: server.(*net.TCPConn)}
@@ -183,7 +183,7 @@ func (p *Proxy) connect(listener net.Listener, client *net.TCPConn) {
 
 // request copies what the client sends.
 func (p *Proxy) request(l *link) {
-	defer l.server.Close()
+	defer func() { _ = l.server.Close() }()
 	piece := make([]byte, pieceOf)
 	for {
 		n, err := l.client.Read(piece)

@@ -129,14 +129,13 @@ func (x *Indexer) drain(ctx context.Context) (rest time.Duration, err error) {
 		}
 		start := time.Now()
 		var more bool
-		err := group.Contain(func() (err error) {
+		failed := group.Contain(func() (err error) {
 			more, err = x.Index(ctx, user)
 			return err
 		})
-		if err != nil {
-			x.logError(ctx, "index turns", err) // the next sweep finds them again
-		}
-		if more && err == nil {
+		if failed != nil {
+			x.logError(ctx, "index turns", failed) // the next sweep finds them again
+		} else if more {
 			rest = 0
 			x.queue.Add(user)
 		}

@@ -49,7 +49,7 @@ func isWhole[T comparable, P apiEnum](e enum[T, P], others ...map[number]bool) f
 				t.Errorf("%s is nothing in the service", v.Name())
 			}
 		}
-		if _, ok := e.from(P(p)); ok {
+		if _, ok := e.from(p); ok {
 			t.Error("the unspecified value is one of the service's")
 		}
 	}
