@@ -267,7 +267,12 @@ const RetryAfter = 2 * time.Second
 
 func overloaded(cause Cause) error {
 	return &memory.Error{
-		Kind: memory.KindExhausted, Reason: memory.ReasonOverloaded, Retry: RetryAfter, Metadata: map[string]string{"cause": string(cause)},
-		Message: "the server has as many large calls to answer as it can hold (" + string(cause) + "); nothing was done: retry later, or ask for less at once",
+		Kind:     memory.KindExhausted,
+		Reason:   memory.ReasonOverloaded,
+		Retry:    RetryAfter,
+		Metadata: map[string]string{"cause": string(cause)},
+		Message: "the server has as many large calls to answer as it can hold (" + string(
+			cause,
+		) + "); nothing was done: retry later, or ask for less at once",
 	}
 }

@@ -111,7 +111,9 @@ func (a *App) assemble(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
-	a.indexer = indexing.NewIndexer(indexing.IndexerOptions{Store: a.store, Turns: a.analyzer(), Log: a.log, Failpoints: o.Failpoints, Now: a.store.Now})
+	a.indexer = indexing.NewIndexer(
+		indexing.IndexerOptions{Store: a.store, Turns: a.analyzer(), Log: a.log, Failpoints: o.Failpoints, Now: a.store.Now},
+	)
 	facts, err := service.NewFactCache(a.store, int64(a.cfg.FactCache))
 	if err != nil {
 		return err
@@ -159,7 +161,9 @@ func (a *App) observe(ctx context.Context, o Options) (*telemetry.Recorder, erro
 		return nil, err
 	}
 	a.traces = traces
-	recorder := telemetry.New(telemetry.Options{Models: historyModels(a.cfg), Providers: providers(a.cfg), Traces: traces.Provider(), Now: time.Now})
+	recorder := telemetry.New(
+		telemetry.Options{Models: historyModels(a.cfg), Providers: providers(a.cfg), Traces: traces.Provider(), Now: time.Now},
+	)
 	recorder.WatchPanics(a.panics)
 	recorder.WatchWork(telemetry.WorkOptions{Work: a.store, Waiting: a.waiting, Now: time.Now, Log: a.log})
 	return recorder, nil
@@ -235,16 +239,33 @@ func (a *App) newServices(ctx context.Context, facts *service.FactCache, meter s
 	a.usage = service.NewUsage(a.store, a.log)
 	a.verifier = views.NewVerifier(views.VerifierOptions{Store: a.store, Targets: a.stores.targets(), Log: a.log})
 	return service.New(service.Options{
-		Store: a.store, SearchIndex: searchIndex, Facts: facts, FactVectors: a.embeddings, Usage: a.usage, FenceSecret: secret,
+		Store:       a.store,
+		SearchIndex: searchIndex,
+		Facts:       facts,
+		FactVectors: a.embeddings,
+		Usage:       a.usage,
+		FenceSecret: secret,
 		Queries: service.NewQueries(service.QueriesOptions{
 			Embeddings: a.embeddings, Deadline: a.cfg.EmbeddingDeadline, Timeout: a.cfg.EmbeddingTimeout, MaxRunning: maxQueries, Log: a.log,
 		}),
-		Policies: policies, Runner: background{a.runner, a.indexer, a.feeders}, Meter: meter, Now: a.store.Now, NewID: newID, Near: words.Of, Gate: a.gate,
-		Reembed: reembedder{a.embeddings}, Verify: verifier{a.verifier},
-		Reindex:       reindexer{views.NewReindexer(views.ReindexerOptions{Store: a.store, Feeders: a.feeders, Now: a.store.Now})},
-		CompactModels: compact, Extractive: builtin.Summarizer{},
-		Vectors: a.stores.vectors, Texts: a.stores.texts, ViewDeadline: a.cfg.ViewDeadline,
-		Reranker: reranker, RerankCandidates: a.cfg.RerankCandidates, RerankDeadline: a.cfg.RerankDeadline,
+		Policies:         policies,
+		Runner:           background{a.runner, a.indexer, a.feeders},
+		Meter:            meter,
+		Now:              a.store.Now,
+		NewID:            newID,
+		Near:             words.Of,
+		Gate:             a.gate,
+		Reembed:          reembedder{a.embeddings},
+		Verify:           verifier{a.verifier},
+		Reindex:          reindexer{views.NewReindexer(views.ReindexerOptions{Store: a.store, Feeders: a.feeders, Now: a.store.Now})},
+		CompactModels:    compact,
+		Extractive:       builtin.Summarizer{},
+		Vectors:          a.stores.vectors,
+		Texts:            a.stores.texts,
+		ViewDeadline:     a.cfg.ViewDeadline,
+		Reranker:         reranker,
+		RerankCandidates: a.cfg.RerankCandidates,
+		RerankDeadline:   a.cfg.RerankDeadline,
 	}), nil
 }
 
@@ -324,12 +345,32 @@ func (a *App) Features() []Feature {
 	return []Feature{
 		{Name: "transcript", On: true, Why: "every turn is on disk before it is acknowledged"},
 		{Name: "lexical recall", On: true, Why: "built in: no key, no network"},
-		{Name: "summaries", On: true, Why: "by " + cmp.Or(a.cfg.SummaryModel, builtin.ExtractiveModel+"; set summary-model and chat-base-url for a chat model")},
-		{Name: "facts", On: true, Why: "by " + cmp.Or(a.cfg.ExtractionModel, builtin.Rules+"; set extraction-model and chat-base-url for a chat model")},
-		{Name: "Milvus", On: a.stores.vectors != nil, Why: cmp.Or(a.cfg.MilvusAddress, "vectors are compared in memory; set milvus-address for a server that ranks them")},
-		{Name: "Elasticsearch", On: a.stores.texts != nil, Why: cmp.Or(a.cfg.ElasticsearchURL, "a further source of what is found by words: set elasticsearch-url")},
+		{
+			Name: "summaries",
+			On:   true,
+			Why:  "by " + cmp.Or(a.cfg.SummaryModel, builtin.ExtractiveModel+"; set summary-model and chat-base-url for a chat model"),
+		},
+		{
+			Name: "facts",
+			On:   true,
+			Why:  "by " + cmp.Or(a.cfg.ExtractionModel, builtin.Rules+"; set extraction-model and chat-base-url for a chat model"),
+		},
+		{
+			Name: "Milvus",
+			On:   a.stores.vectors != nil,
+			Why:  cmp.Or(a.cfg.MilvusAddress, "vectors are compared in memory; set milvus-address for a server that ranks them"),
+		},
+		{
+			Name: "Elasticsearch",
+			On:   a.stores.texts != nil,
+			Why:  cmp.Or(a.cfg.ElasticsearchURL, "a further source of what is found by words: set elasticsearch-url"),
+		},
 		{Name: "semantic recall", On: a.semantic(), Why: "the embedding model is " + embedding},
-		{Name: "reranker", On: a.cfg.RerankBaseURL != "", Why: cmp.Or(a.cfg.RerankModel, "set rerank-base-url and rerank-model for a model that reads query and messages together")},
+		{
+			Name: "reranker",
+			On:   a.cfg.RerankBaseURL != "",
+			Why:  cmp.Or(a.cfg.RerankModel, "set rerank-base-url and rerank-model for a model that reads query and messages together"),
+		},
 		{Name: "metrics", On: a.metrics != nil, Why: cmp.Or(a.MetricsAddr(), "metrics-listen is empty")},
 		{Name: "traces", On: a.traces.Handler() != nil, Why: "set by otlp-endpoint"},
 		{Name: "reflection", On: a.cfg.Reflection, Why: "set by reflection"},

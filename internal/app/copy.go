@@ -13,7 +13,13 @@ import (
 
 // Copy moves everything from the SQLite file at path into the MongoDB that the configuration names: see storecopy.Copy. No
 // server may have the file open, or serve from that database.
-func Copy(ctx context.Context, path string, cfg config.Config, log *slog.Logger, progress func(storecopy.Progress)) (storecopy.Progress, error) {
+func Copy(
+	ctx context.Context,
+	path string,
+	cfg config.Config,
+	log *slog.Logger,
+	progress func(storecopy.Progress),
+) (storecopy.Progress, error) {
 	if cfg.MongoDBURI == "" {
 		return storecopy.Progress{}, errors.New("no MongoDB to copy to: set mongodb-uri")
 	}

@@ -25,7 +25,9 @@ type Backends struct {
 }
 
 // ErrNoBackends says that an address is missing.
-var ErrNoBackends = errors.New("name the servers by STRATA_TEST_MONGODB_URI, STRATA_TEST_MILVUS_ADDR and STRATA_TEST_ELASTICSEARCH_URL: make backends-up starts them and says so")
+var ErrNoBackends = errors.New(
+	"name the servers by STRATA_TEST_MONGODB_URI, STRATA_TEST_MILVUS_ADDR and STRATA_TEST_ELASTICSEARCH_URL: make backends-up starts them and says so",
+)
 
 // NewBackends finds the three servers by the variables that the tests read, and takes a new name.
 func NewBackends() (Backends, error) {

@@ -172,7 +172,11 @@ func (s *Set) checkText(w *work, r Rule) error {
 		}
 		_, ok, err := other.judge.pass(w, r.Text)
 		if err != nil {
-			return fault("text", "to judge the replacements by all rules takes more than %d steps: write shorter ones, or fewer rules", MaxSteps/stepsOfTexts)
+			return fault(
+				"text",
+				"to judge the replacements by all rules takes more than %d steps: write shorter ones, or fewer rules",
+				MaxSteps/stepsOfTexts,
+			)
 		}
 		if !ok {
 			return fault("text", "it does not pass rules[%d] itself: write it so that it passes all of them", i)

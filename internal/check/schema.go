@@ -463,7 +463,9 @@ func keywords(sch *jsonschema.Schema) int64 {
 			n += len(names)
 		}
 	}
-	for _, number := range []bool{sch.Minimum != nil, sch.Maximum != nil, sch.ExclusiveMinimum != nil, sch.ExclusiveMaximum != nil, sch.MultipleOf != nil} {
+	for _, number := range []bool{
+		sch.Minimum != nil, sch.Maximum != nil, sch.ExclusiveMinimum != nil, sch.ExclusiveMaximum != nil, sch.MultipleOf != nil,
+	} {
 		if number {
 			n += 2 * stepsOfVisit / stepsOfMember
 		}
@@ -474,7 +476,10 @@ func keywords(sch *jsonschema.Schema) int64 {
 // itemSchemas is how many schemas of an object look at each item of an array.
 func itemSchemas(sch *jsonschema.Schema) int64 {
 	n := int64(0)
-	for _, looks := range []bool{sch.Items != nil, sch.Items2020 != nil, sch.AdditionalItems != nil, sch.Contains != nil, len(sch.PrefixItems) > 0, sch.UnevaluatedItems != nil} {
+	for _, looks := range []bool{
+		sch.Items != nil, sch.Items2020 != nil, sch.AdditionalItems != nil, sch.Contains != nil,
+		len(sch.PrefixItems) > 0, sch.UnevaluatedItems != nil,
+	} {
 		if looks {
 			n++
 		}

@@ -31,7 +31,12 @@ func (t StopWords) ready(tokens.Counter) (judge, error) {
 		letters := runesOf(fold(w))
 		letters = trimBlanks(letters)
 		if len(letters) == 0 || len(w) > MaxWordBytes {
-			return nil, fault(fmt.Sprintf("stop_words.words[%d]", i), "it has %d bytes, or nothing that can be seen: give 1 to %d bytes", len(w), MaxWordBytes)
+			return nil, fault(
+				fmt.Sprintf("stop_words.words[%d]", i),
+				"it has %d bytes, or nothing that can be seen: give 1 to %d bytes",
+				len(w),
+				MaxWordBytes,
+			)
 		}
 		words[letters[0]] = append(words[letters[0]], letters)
 	}

@@ -34,8 +34,11 @@ type TooMuch struct { //nolint:errname // named for what it says
 
 // Error returns what is too much, and what helps.
 func (e *TooMuch) Error() string {
-	return fmt.Sprintf("to judge the messages takes more than %d steps with it, a step being an instruction of an expression for a character of a text, "+
-		"or the like: send fewer or shorter messages in one call, or write smaller rules", MaxSteps)
+	return fmt.Sprintf(
+		"to judge the messages takes more than %d steps with it, a step being an instruction of an expression for a character of a text, "+
+			"or the like: send fewer or shorter messages in one call, or write smaller rules",
+		MaxSteps,
+	)
 }
 
 // work counts the steps that judging takes. Where they are too many, or nobody waits any more, it ends by an error.

@@ -78,7 +78,11 @@ func readRules(path string, req *memoryv1.CheckMessagesRequest) error {
 		err = protojson.Unmarshal(bytes.Join([][]byte{[]byte(`{"rules":`), data, []byte(`}`)}, nil), rules)
 	}
 	if err != nil {
-		return fmt.Errorf("%s: it is not an array of rules such as [{\"name\": \"json\", \"json\": {}, \"action\": \"CHECK_ACTION_REMOVE\"}]: %w", path, err)
+		return fmt.Errorf(
+			"%s: it is not an array of rules such as [{\"name\": \"json\", \"json\": {}, \"action\": \"CHECK_ACTION_REMOVE\"}]: %w",
+			path,
+			err,
+		)
 	}
 	req.Rules = rules.GetRules()
 	return nil

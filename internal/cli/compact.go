@@ -122,7 +122,14 @@ func printMessages(w io.Writer, all []*memoryv1.Message) error {
 func printCompacted(r *run, reply *memoryv1.CompactResponse) {
 	w, u := r.env.Stderr, reply.GetUsage()
 	if !reply.GetChanged() {
-		fmt.Fprintf(w, "\nnothing to do: %d messages, %d tokens (%s)%s\n", u.GetMessagesBefore(), u.GetTokensBefore(), u.GetCounter(), windowShare(u.GetShareBefore()))
+		fmt.Fprintf(
+			w,
+			"\nnothing to do: %d messages, %d tokens (%s)%s\n",
+			u.GetMessagesBefore(),
+			u.GetTokensBefore(),
+			u.GetCounter(),
+			windowShare(u.GetShareBefore()),
+		)
 		return
 	}
 	fmt.Fprintf(w, "\n%d messages, %d tokens → %d messages, %d tokens (%s)%s\n",

@@ -120,7 +120,10 @@ func itemRows(reply *memoryv1.BuildContextResponse) [][]string {
 	var rows [][]string
 	for _, s := range reply.GetSections() {
 		for _, it := range s.GetItems() {
-			rows = append(rows, []string{sectionName(s.GetKind()), clean(it.GetSessionId()), itemSpan(it), itemAuthor(it), fmt.Sprint(it.GetTokens()), itemText(it)})
+			rows = append(
+				rows,
+				[]string{sectionName(s.GetKind()), clean(it.GetSessionId()), itemSpan(it), itemAuthor(it), fmt.Sprint(it.GetTokens()), itemText(it)},
+			)
 		}
 	}
 	return rows
@@ -229,7 +232,14 @@ func printUsage(w io.Writer, reply *memoryv1.BuildContextResponse) {
 	fmt.Fprintln(w)
 	for _, o := range reply.GetOmitted() {
 		reason := strings.ToLower(strings.TrimPrefix(o.GetReason().String(), "OMIT_REASON_"))
-		fmt.Fprintf(w, "left out: %s %d to %d (%s)\n", clean(o.GetSessionId()), o.GetFromSeq(), o.GetToSeq(), strings.ReplaceAll(reason, "_", " "))
+		fmt.Fprintf(
+			w,
+			"left out: %s %d to %d (%s)\n",
+			clean(o.GetSessionId()),
+			o.GetFromSeq(),
+			o.GetToSeq(),
+			strings.ReplaceAll(reason, "_", " "),
+		)
 	}
 	if n := len(reply.GetCleared()); n > 0 {
 		fmt.Fprintf(w, "%d tool results cleared\n", n)

@@ -274,7 +274,10 @@ func (d *demo) printContext(reply *memoryv1.BuildContextResponse, took time.Dura
 	d.printf("\n  %s %d of %d tokens (%s), built in %s\n", d.green("fits"), u.GetTokens(), u.GetAvailableTokens(), u.GetCounter(), took)
 	d.wrapped("  "+d.green("holds")+" ", sectionNames(reply))
 	if last := reply.GetWatermarks().GetRecorded(); last > 0 && cov.GetRawFrom() <= last {
-		d.wrapped("  "+d.green("whole")+" ", fmt.Sprintf("messages %d to %d of this session stand there verbatim%s", cov.GetRawFrom(), last, summarisedBefore(cov)))
+		d.wrapped(
+			"  "+d.green("whole")+" ",
+			fmt.Sprintf("messages %d to %d of this session stand there verbatim%s", cov.GetRawFrom(), last, summarisedBefore(cov)),
+		)
 	}
 	printDegraded(d.env.Stdout, reply.GetDegraded())
 }

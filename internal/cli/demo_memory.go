@@ -65,7 +65,12 @@ func (d *demo) learnt(ctx context.Context, session string) error {
 
 // fact prints a fact with where it was said.
 func (d *demo) fact(f *memoryv1.Fact) {
-	about := fmt.Sprintf("%s, matters %d of 10, by %s", strings.ReplaceAll(categoryName(f.GetCategory()), "_", " "), f.GetSignificance(), author(f.GetModel()))
+	about := fmt.Sprintf(
+		"%s, matters %d of 10, by %s",
+		strings.ReplaceAll(categoryName(f.GetCategory()), "_", " "),
+		f.GetSignificance(),
+		author(f.GetModel()),
+	)
 	d.wrapped("  "+d.green("fact")+"  ", oneLine(f.GetText())+"  ("+about+")")
 	for _, e := range f.GetEvidence() {
 		d.wrapped("        ", fmt.Sprintf("said in message %d: “%s”", e.GetSeq(), oneLine(e.GetQuote())))
@@ -154,7 +159,19 @@ func (d *demo) history(ctx context.Context, fact string) error {
 		if f.GetValidTo() != nil {
 			until = " until " + dateText(f.GetValidTo())
 		}
-		d.printf("        %s\n", d.dim(fmt.Sprintf("revision %d, %s: %s (from %s%s)", f.GetRevision(), causeName(v.GetCause()), oneLine(f.GetText()), dateText(f.GetValidFrom()), until)))
+		d.printf(
+			"        %s\n",
+			d.dim(
+				fmt.Sprintf(
+					"revision %d, %s: %s (from %s%s)",
+					f.GetRevision(),
+					causeName(v.GetCause()),
+					oneLine(f.GetText()),
+					dateText(f.GetValidFrom()),
+					until,
+				),
+			),
+		)
 	}
 	return nil
 }
@@ -169,6 +186,9 @@ func (d *demo) printScores(reply *memoryv1.BuildContextResponse) {
 	for _, it := range items {
 		s := it.GetFactScore()
 		d.wrapped(fmt.Sprintf("  %5.2f  ", s.GetScore()), oneLine(it.GetFact().GetText()))
-		d.printf("         %s\n", d.dim(fmt.Sprintf("relevance %.2f, significance %.2f, recency %.2f", s.GetRelevance(), s.GetSignificance(), s.GetRecency())))
+		d.printf(
+			"         %s\n",
+			d.dim(fmt.Sprintf("relevance %.2f, significance %.2f, recency %.2f", s.GetRelevance(), s.GetSignificance(), s.GetRecency())),
+		)
 	}
 }

@@ -30,19 +30,30 @@ func demoPast() []demoTurn {
 	minute := func(n int) time.Time { return monday.Add(time.Duration(n) * time.Minute) }
 	return []demoTurn{
 		{id: "turn-1", at: minute(0), messages: []*memoryv1.Message{
-			said("user", "My name is Ada. I live in Lisbon. My sister Mira turns thirty on Saturday the 14th, and I want to take her and two friends out to dinner."),
+			said(
+				"user",
+				"My name is Ada. I live in Lisbon. My sister Mira turns thirty on Saturday the 14th, and I want to take her and two friends out to dinner.",
+			),
 			said("assistant", "What a good plan! Is there anything the kitchen should know, and what may it cost?"),
 		}},
 		{id: "turn-2", at: minute(2), messages: []*memoryv1.Message{
 			said("user", "I am vegan. Mira is allergic to peanuts. At most 60 euros per person."),
 			calls("call-1", "find_restaurants", `{"city":"Lisbon","diet":"vegan","max_eur":60}`),
 			answers("call-1", `[{"name":"Casa Verde","area":"Alfama","menu_eur":45,"peanuts":false}]`),
-			said("assistant", "The restaurant Casa Verde in Alfama has a vegan menu for 45 euros and cooks without peanuts. Shall I hold a table for four at eight?"),
+			said(
+				"assistant",
+				"The restaurant Casa Verde in Alfama has a vegan menu for 45 euros and cooks without peanuts. Shall I hold a table for four at eight?",
+			),
 		}},
-		{id: "turn-3", at: minute(5), state: map[string]any{"task": "birthday dinner", "guests": 4, "table": "held"}, messages: []*memoryv1.Message{
-			said("user", "Yes please, on the terrace if it is warm. Tell Mira beforehand, she hates surprises."),
-			said("assistant", "Done: Casa Verde, Saturday the 14th at 20:00, four people, on the terrace. I will write to Mira first."),
-		}},
+		{
+			id:    "turn-3",
+			at:    minute(5),
+			state: map[string]any{"task": "birthday dinner", "guests": 4, "table": "held"},
+			messages: []*memoryv1.Message{
+				said("user", "Yes please, on the terrace if it is warm. Tell Mira beforehand, she hates surprises."),
+				said("assistant", "Done: Casa Verde, Saturday the 14th at 20:00, four people, on the terrace. I will write to Mira first."),
+			},
+		},
 		{id: "turn-4", at: minute(9), messages: []*memoryv1.Message{
 			said("user", "Great. And remind me to water the ficus on Sundays."),
 			said("assistant", "I will remind you every Sunday morning."),

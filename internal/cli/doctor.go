@@ -172,7 +172,8 @@ const maxSkew = 5 * time.Second
 // checkClock compares the clocks: the context of a user that does not exist is empty and carries the server's time.
 func (r *run) checkClock(ctx context.Context, conn *grpc.ClientConn) finding {
 	before := r.env.Now()
-	reply, err := memoryv1.NewMemoryServiceClient(conn).BuildContext(ctx, &memoryv1.BuildContextRequest{UserId: "strata doctor", SessionId: "strata doctor"})
+	reply, err := memoryv1.NewMemoryServiceClient(conn).
+		BuildContext(ctx, &memoryv1.BuildContextRequest{UserId: "strata doctor", SessionId: "strata doctor"})
 	if err != nil {
 		return failed("the server cannot build a context: "+faultText(err), "read the server's log")
 	}

@@ -31,8 +31,19 @@ func checkJobs(ctx context.Context, conn *grpc.ClientConn) finding {
 	if reply.GetNextPageToken() != "" {
 		count = "more than " + count
 	}
-	text := fmt.Sprintf("%s; the latest: %s of %s %s: %s", count, jobKindName(j), oneLine(j.GetSessionId()), jobSpan(j), oneLine(j.GetReason()))
-	fix := fmt.Sprintf("mend the reason, then strata jobs retry %s %s; strata jobs list --state parked shows all", shellWord(j.GetUserId()), j.GetJobId())
+	text := fmt.Sprintf(
+		"%s; the latest: %s of %s %s: %s",
+		count,
+		jobKindName(j),
+		oneLine(j.GetSessionId()),
+		jobSpan(j),
+		oneLine(j.GetReason()),
+	)
+	fix := fmt.Sprintf(
+		"mend the reason, then strata jobs retry %s %s; strata jobs list --state parked shows all",
+		shellWord(j.GetUserId()),
+		j.GetJobId(),
+	)
 	if j.GetKind() == memoryv1.JobKind_JOB_KIND_REEMBED {
 		fix = "mend the reason, then run strata reembed again"
 	}
@@ -52,8 +63,17 @@ func checkFailing(ctx context.Context, conn grpc.ClientConnInterface) finding {
 		return ok("none")
 	}
 	j := failing[0]
-	return warn(fmt.Sprintf("none parked; %d failed and are tried again, the latest: %s of %s %s: %s", len(failing), jobKindName(j), oneLine(j.GetSessionId()), jobSpan(j), oneLine(j.GetReason())),
-		"mend the reason; they are tried again by themselves, and strata jobs list shows when")
+	return warn(
+		fmt.Sprintf(
+			"none parked; %d failed and are tried again, the latest: %s of %s %s: %s",
+			len(failing),
+			jobKindName(j),
+			oneLine(j.GetSessionId()),
+			jobSpan(j),
+			oneLine(j.GetReason()),
+		),
+		"mend the reason; they are tried again by themselves, and strata jobs list shows when",
+	)
 }
 
 // checkMetrics reads what the server measured since it started.
@@ -201,7 +221,12 @@ func (m measured) models() finding {
 	}
 	failures := m.failures("strata_model_calls_total", "stop", "length", "refused")
 	text := fmt.Sprintf("%.0f calls: %s; tokens: %s", total(calls), counts(calls), counts(tokens))
-	return judged(text, total(calls), failures, "check chat-base-url, chat-api-key, summary-model and extraction-model; the log names each failure")
+	return judged(
+		text,
+		total(calls),
+		failures,
+		"check chat-base-url, chat-api-key, summary-model and extraction-model; the log names each failure",
+	)
 }
 
 // manyWaiting is how many texts may wait for a vector without a warning: what was said in the last seconds.
@@ -216,12 +241,20 @@ func (m measured) embedder() finding {
 		text = fmt.Sprintf("%.0f calls: %s; %.0f texts", total(calls), counts(calls), total(m.by("strata_embedding_texts_total", "model")))
 	}
 	if total(waiting) > manyWaiting {
-		return warn(text+"; without a vector yet, and found by their words alone: "+counts(waiting), "look again in a minute: fewer must wait then; if not, the log says what the endpoint answers, and embedding-timeout how long it may take")
+		return warn(
+			text+"; without a vector yet, and found by their words alone: "+counts(waiting),
+			"look again in a minute: fewer must wait then; if not, the log says what the endpoint answers, and embedding-timeout how long it may take",
+		)
 	}
 	if len(calls) == 0 {
 		return ok("%s", text)
 	}
-	return judged(text, total(calls), m.failures("strata_embedding_calls_total", "ok"), "check embedding-base-url, embedding-api-key and embedding-model; the log names each failure")
+	return judged(
+		text,
+		total(calls),
+		m.failures("strata_embedding_calls_total", "ok"),
+		"check embedding-base-url, embedding-api-key and embedding-model; the log names each failure",
+	)
 }
 
 // failures are the outcomes of a metric that are not among the good ones.

@@ -285,7 +285,9 @@ func (c *factsEditCmd) request() (*memoryv1.UpdateFactRequest, error) {
 	case c.Current && c.ValidTo != nil:
 		return nil, usagef("--current and --valid-to: give one of them")
 	case len(fields) == 0:
-		return nil, usagef("nothing to change: give --text, --category, --significance, --tag, --subject, --attribute, --valid-from, --valid-to, --current, --language or --pinned")
+		return nil, usagef(
+			"nothing to change: give --text, --category, --significance, --tag, --subject, --attribute, --valid-from, --valid-to, --current, --language or --pinned",
+		)
 	}
 	return &memoryv1.UpdateFactRequest{Fact: f, UpdateMask: &fieldmaskpb.FieldMask{Paths: fields}}, nil
 }

@@ -128,7 +128,15 @@ func revisionRows(all []*memoryv1.FactRevision) [][]string {
 	for _, v := range all {
 		f := v.GetFact()
 		rows = append(rows, []string{
-			fmt.Sprint(f.GetRevision()), clock(f.GetUpdateTime()), causeName(v.GetCause()), dateText(f.GetValidTo()), f.GetSupersededBy(), oneLine(takenBackBy(f)), oneLine(f.GetText()),
+			fmt.Sprint(
+				f.GetRevision(),
+			),
+			clock(f.GetUpdateTime()),
+			causeName(v.GetCause()),
+			dateText(f.GetValidTo()),
+			f.GetSupersededBy(),
+			oneLine(takenBackBy(f)),
+			oneLine(f.GetText()),
 		})
 	}
 	return rows
@@ -210,7 +218,10 @@ func (c *factsQuarantineCmd) Run(r *run) error {
 func quarantineRows(all []*memoryv1.QuarantinedOperation) [][]string {
 	var rows [][]string
 	for _, q := range all {
-		rows = append(rows, []string{clock(q.GetCreateTime()), oneLine(q.GetSessionId()), oneLine(q.GetReason()), oneLine(q.GetModel()), oneLine(q.GetOperation())})
+		rows = append(
+			rows,
+			[]string{clock(q.GetCreateTime()), oneLine(q.GetSessionId()), oneLine(q.GetReason()), oneLine(q.GetModel()), oneLine(q.GetOperation())},
+		)
 	}
 	return rows
 }

@@ -189,7 +189,14 @@ func (j *importJob) finish(err error) error {
 	case "json":
 		err = errors.Join(err, j.showValue(counts))
 	case "table":
-		fmt.Fprintf(j.env.Stdout, "%d lines: %d messages stored, %d known already, %d lines failed\n", counts.Lines, counts.Stored, counts.Skipped, counts.Failed)
+		fmt.Fprintf(
+			j.env.Stdout,
+			"%d lines: %d messages stored, %d known already, %d lines failed\n",
+			counts.Lines,
+			counts.Stored,
+			counts.Skipped,
+			counts.Failed,
+		)
 	}
 	if err == nil && counts.Failed > 0 {
 		return errReported

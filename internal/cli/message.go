@@ -81,8 +81,11 @@ func parseMessage(raw json.RawMessage) (*memoryv1.Message, error) {
 func contentAsText(fields map[string]json.RawMessage) error {
 	for _, key := range []string{"tool_calls", "tool_call_id", "function_call"} {
 		if _, ok := fields[key]; ok {
-			return fmt.Errorf("it has %s, as messages of OpenAI have; here a call or a result is one of its parts, such as {\"role\": \"assistant\", \"parts\": [{\"tool_call\": {\"id\": \"c1\", \"name\": \"search\", \"arguments\": \"{}\"}}]} "+
-				"or {\"role\": \"tool\", \"parts\": [{\"tool_result\": {\"call_id\": \"c1\", \"parts\": [{\"text\": {\"text\": \"…\"}}]}}]}", key)
+			return fmt.Errorf(
+				"it has %s, as messages of OpenAI have; here a call or a result is one of its parts, such as {\"role\": \"assistant\", \"parts\": [{\"tool_call\": {\"id\": \"c1\", \"name\": \"search\", \"arguments\": \"{}\"}}]} "+
+					"or {\"role\": \"tool\", \"parts\": [{\"tool_result\": {\"call_id\": \"c1\", \"parts\": [{\"text\": {\"text\": \"…\"}}]}}]}",
+				key,
+			)
 		}
 	}
 	content, ok := fields["content"]
@@ -94,7 +97,9 @@ func contentAsText(fields map[string]json.RawMessage) error {
 	}
 	var text *string
 	if json.Unmarshal(content, &text) != nil {
-		return errors.New("its content is a list of parts, as messages of OpenAI and Anthropic may have; did you mean text, or parts, such as {\"role\": \"user\", \"parts\": [{\"text\": {\"text\": \"…\"}}]}?")
+		return errors.New(
+			"its content is a list of parts, as messages of OpenAI and Anthropic may have; did you mean text, or parts, such as {\"role\": \"user\", \"parts\": [{\"text\": {\"text\": \"…\"}}]}?",
+		)
 	}
 	delete(fields, "content")
 	if text != nil {

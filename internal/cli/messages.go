@@ -95,7 +95,16 @@ func hiddenMark(hidden bool) string {
 func messageRows(messages []*memoryv1.Message) [][]string {
 	var rows [][]string
 	for _, m := range messages {
-		rows = append(rows, []string{fmt.Sprint(m.GetSeq()), fmt.Sprint(m.GetTurnNo()), clock(m.GetCreateTime()), speaker(m) + hiddenMark(m.GetHidden()), summary(m)})
+		rows = append(
+			rows,
+			[]string{
+				fmt.Sprint(m.GetSeq()),
+				fmt.Sprint(m.GetTurnNo()),
+				clock(m.GetCreateTime()),
+				speaker(m) + hiddenMark(m.GetHidden()),
+				summary(m),
+			},
+		)
 	}
 	return rows
 }

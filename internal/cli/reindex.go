@@ -112,7 +112,10 @@ func (r *run) jobsNow(jobs []*memoryv1.Job) ([]*memoryv1.Job, error) {
 	out := make([]*memoryv1.Job, len(jobs))
 	for i, j := range jobs {
 		if out[i] = now[j.GetJobId()]; out[i] == nil {
-			return nil, fmt.Errorf("the server does not know the job %s any more: it was started again, or another job took its place; call again", j.GetJobId())
+			return nil, fmt.Errorf(
+				"the server does not know the job %s any more: it was started again, or another job took its place; call again",
+				j.GetJobId(),
+			)
 		}
 	}
 	return out, nil

@@ -64,7 +64,14 @@ func (c *searchCmd) print(r *run, w io.Writer, all *memoryv1.SearchMessagesRespo
 	p := r.palette()
 	for i, h := range all.GetHits() {
 		m := h.GetMessage()
-		head := fmt.Sprintf("%d. %s, message %d, %s, %s", i+1, oneLine(h.GetSessionId()), m.GetSeq(), clock(m.GetCreateTime()), speaker(m)+hiddenMark(h.GetHidden()))
+		head := fmt.Sprintf(
+			"%d. %s, message %d, %s, %s",
+			i+1,
+			oneLine(h.GetSessionId()),
+			m.GetSeq(),
+			clock(m.GetCreateTime()),
+			speaker(m)+hiddenMark(h.GetHidden()),
+		)
 		fmt.Fprintf(w, "%s %s\n", p.bold(head), p.dim(fmt.Sprintf("(score %.2f)", h.GetScore())))
 		fmt.Fprintln(w, "   "+strings.ReplaceAll(highlighted(p, h), "\n", "\n   "))
 		if c.Explain {

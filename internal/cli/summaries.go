@@ -148,7 +148,10 @@ func (r *run) printSummary(w io.Writer, s *memoryv1.Summary) {
 	}
 	fmt.Fprintln(w, r.palette().dim(about))
 	if s.GetWithheld() {
-		fmt.Fprintln(r.env.Stderr, "its correction is withheld, since a message that it stands for was hidden: write it again by strata summaries correct")
+		fmt.Fprintln(
+			r.env.Stderr,
+			"its correction is withheld, since a message that it stands for was hidden: write it again by strata summaries correct",
+		)
 	}
 	if s.GetRebuilding() {
 		fmt.Fprintln(r.env.Stderr, "it is being written anew in the background")

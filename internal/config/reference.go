@@ -13,9 +13,11 @@ import (
 // Reference describes every setting as Markdown, derived from Config.
 func Reference() string {
 	var b strings.Builder
-	b.WriteString("# Settings\n\nA flag wins over an environment variable, that over the YAML file (`--config PATH` or `" + EnvName(ConfigFlag) + "`), " +
-		"that over the default.\nUnknown keys and unknown `" + EnvPrefix + "` variables are refused.\n\n" +
-		"| flag and key | environment | default | meaning |\n|---|---|---|---|\n")
+	b.WriteString(
+		"# Settings\n\nA flag wins over an environment variable, that over the YAML file (`--config PATH` or `" + EnvName(ConfigFlag) + "`), " +
+			"that over the default.\nUnknown keys and unknown `" + EnvPrefix + "` variables are refused.\n\n" +
+			"| flag and key | environment | default | meaning |\n|---|---|---|---|\n",
+	)
 	for _, s := range Settings() {
 		if !s.FileOnly {
 			fmt.Fprintf(&b, "| `%s` | `%s` | `%s` | %s |\n", s.Name, s.Env, s.Default, s.Help)

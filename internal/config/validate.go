@@ -46,7 +46,12 @@ func (c Config) faults() []*Fault {
 	within(&fs, "reply-timeout", c.ReplyTimeout, 100*time.Millisecond, 10*time.Minute)
 	within(&fs, "workers", c.Workers, 1, 256)
 	if _, ok := c.Profiles[c.DefaultProfile]; !ok {
-		fs.add("default-profile", "there is no profile %q%s", c.DefaultProfile, setting.DidYouMean(c.DefaultProfile, slices.Collect(maps.Keys(c.Profiles))))
+		fs.add(
+			"default-profile",
+			"there is no profile %q%s",
+			c.DefaultProfile,
+			setting.DidYouMean(c.DefaultProfile, slices.Collect(maps.Keys(c.Profiles))),
+		)
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Windows)) {
 		within(&fs, "windows."+name+".tokens", c.Windows[name].Tokens, 1, policy.MaxTokens)

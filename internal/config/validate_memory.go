@@ -39,9 +39,16 @@ func (c Config) checkReranker(fs *faults) {
 	checkURL(fs, "rerank-base-url", c.RerankBaseURL)
 	switch {
 	case c.RerankBaseURL != "" && c.RerankModel == "":
-		fs.add("rerank-base-url", "no model is to be asked there: set rerank-model, such as rerank-v3.5, or leave rerank-base-url empty for no reranker")
+		fs.add(
+			"rerank-base-url",
+			"no model is to be asked there: set rerank-model, such as rerank-v3.5, or leave rerank-base-url empty for no reranker",
+		)
 	case c.RerankBaseURL == "" && c.RerankModel != "":
-		fs.add("rerank-model", "no endpoint is named for %q: set rerank-base-url, such as https://api.cohere.com/v2, or leave rerank-model empty for no reranker", c.RerankModel)
+		fs.add(
+			"rerank-model",
+			"no endpoint is named for %q: set rerank-base-url, such as https://api.cohere.com/v2, or leave rerank-model empty for no reranker",
+			c.RerankModel,
+		)
 	}
 	if c.RerankBaseURL == "" {
 		needs(fs, "rerank-api-key", string(c.RerankAPIKey), "", "rerank-base-url")
@@ -53,7 +60,11 @@ func (c Config) checkChatModel(fs *faults, key, model string) {
 	if strings.HasPrefix(model, "builtin:") {
 		fs.add(key, "%q is not the name of a chat model: leave it empty for what is built in", model)
 	} else if model != "" && c.ChatBaseURL == "" {
-		fs.add(key, "no endpoint is named for %q: set chat-base-url, such as https://api.openai.com/v1, or leave the model empty for what is built in", model)
+		fs.add(
+			key,
+			"no endpoint is named for %q: set chat-base-url, such as https://api.openai.com/v1, or leave the model empty for what is built in",
+			model,
+		)
 	}
 }
 
@@ -64,11 +75,23 @@ func (c Config) checkEmbedder(fs *faults) {
 	case c.EmbeddingModel == "":
 		fs.add("embedding-model", "it is empty: name a model, or %s", BuiltinEmbedder)
 	case builtin && c.EmbeddingModel != BuiltinEmbedder && !isHash(c.EmbeddingModel):
-		fs.add("embedding-model", "%q is not built in: write %s, or builtin:hash-N with N from %d to %d", c.EmbeddingModel, BuiltinEmbedder, minHash, maxHash)
+		fs.add(
+			"embedding-model",
+			"%q is not built in: write %s, or builtin:hash-N with N from %d to %d",
+			c.EmbeddingModel,
+			BuiltinEmbedder,
+			minHash,
+			maxHash,
+		)
 	case builtin && c.EmbeddingDimension != 0:
 		fs.add("embedding-dimension", "%s has a dimension of its own: set it to 0", c.EmbeddingModel)
 	case !builtin && c.EmbeddingBaseURL == "":
-		fs.add("embedding-model", "no endpoint is named for %q: set embedding-base-url, such as https://api.openai.com/v1, or use %s", c.EmbeddingModel, BuiltinEmbedder)
+		fs.add(
+			"embedding-model",
+			"no endpoint is named for %q: set embedding-base-url, such as https://api.openai.com/v1, or use %s",
+			c.EmbeddingModel,
+			BuiltinEmbedder,
+		)
 	}
 }
 
@@ -95,6 +118,9 @@ func checkURL(fs *faults, key, address string) {
 		return
 	}
 	if u.User != nil || u.RawQuery != "" {
-		fs.add(key, "it holds a user, password or query, which would be printed and logged: leave them out and set the key in a setting of its own")
+		fs.add(
+			key,
+			"it holds a user, password or query, which would be printed and logged: leave them out and set the key in a setting of its own",
+		)
 	}
 }

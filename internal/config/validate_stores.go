@@ -24,7 +24,10 @@ func (c Config) checkTruth(fs *faults) {
 	case uri == "" && c.Data == "":
 		fs.add("data", "it is empty: name the SQLite file, such as %s, or set mongodb-uri", DefaultData)
 	case uri != "" && c.Data != "" && c.Data != DefaultData:
-		fs.add("data", "mongodb-uri is set too, and there is one truth: leave data out, or leave mongodb-uri out; strata copy moves a file into MongoDB")
+		fs.add(
+			"data",
+			"mongodb-uri is set too, and there is one truth: leave data out, or leave mongodb-uri out; strata copy moves a file into MongoDB",
+		)
 	case uri != "" && !strings.HasPrefix(uri, "mongodb://") && !strings.HasPrefix(uri, "mongodb+srv://"):
 		fs.add("mongodb-uri", "it is not a connection string: write it with mongodb:// or mongodb+srv://, such as mongodb://127.0.0.1:27017")
 	}
@@ -51,7 +54,13 @@ func (c Config) checkMilvus(fs *faults) {
 }
 
 func (c Config) checkElasticsearch(fs *faults) {
-	matches(fs, "elasticsearch-prefix", c.ElasticsearchPrefix, `^[a-z][a-z0-9-]{0,31}$`, "1 to 32 lower-case letters, digits and dashes, a letter first")
+	matches(
+		fs,
+		"elasticsearch-prefix",
+		c.ElasticsearchPrefix,
+		`^[a-z][a-z0-9-]{0,31}$`,
+		"1 to 32 lower-case letters, digits and dashes, a letter first",
+	)
 	within(fs, "elasticsearch-shards", c.ElasticsearchShards, 1, 1024)
 	if c.ElasticsearchURL == "" {
 		needs(fs, "elasticsearch-prefix", c.ElasticsearchPrefix, "strata", "elasticsearch-url")

@@ -12,9 +12,44 @@ func propertyKey(attribute string) string {
 }
 
 // american are British stems and how they are spelt in America.
-var american = strings.NewReplacer("colour", "color", "favour", "favor", "flavour", "flavor", "neighbour", "neighbor", "behaviour", "behavior",
-	"humour", "humor", "honour", "honor", "labour", "labor", "harbour", "harbor", "centre", "center", "theatre", "theater", "programme", "program",
-	"jewellery", "jewelry", "organis", "organiz", "specialis", "specializ", "licence", "license", "grey", "gray", "mum", "mom")
+var american = strings.NewReplacer(
+	"colour",
+	"color",
+	"favour",
+	"favor",
+	"flavour",
+	"flavor",
+	"neighbour",
+	"neighbor",
+	"behaviour",
+	"behavior",
+	"humour",
+	"humor",
+	"honour",
+	"honor",
+	"labour",
+	"labor",
+	"harbour",
+	"harbor",
+	"centre",
+	"center",
+	"theatre",
+	"theater",
+	"programme",
+	"program",
+	"jewellery",
+	"jewelry",
+	"organis",
+	"organiz",
+	"specialis",
+	"specializ",
+	"licence",
+	"license",
+	"grey",
+	"gray",
+	"mum",
+	"mom",
+)
 
 // spelling is a word as it is compared: in American spelling and in the singular.
 func spelling(word string) string {

@@ -52,23 +52,29 @@ var plainQuotes = strings.NewReplacer("’", "'", "‘", "'")
 func MarksChange(clause string) bool { return changing.MatchString(clause) }
 
 // changing matches what says that something is otherwise by now.
-var changing = regexp.MustCompile(`(?i)\b(?:now|these days|nowadays|from now on|anymore|any more|no longer|instead|in place of|moved?|moves|moving|switch\w*|chang\w+|swapp?\w*|trad\w+|migrat\w+|replac\w+|upgrad\w+|push\w*|postponed|rescheduled|brought forward|bumped|shifted|delayed|extended|raised?|rais\w+|lower\w*|increas\w+|reduc\w+|went (?:up|down|from)|gone (?:up|down|back|from)|go(?:es)? up|cut|dropped|got rid of|ditched|put (?:me|us|it) (?:up|down|on)|back (?:to|on)|turned|just turned|converted|transitioned|new)\b` +
-	`|\b(?:ahora|ya no|en vez de|en lugar de|a partir de ahora|actualmente|cambi\p{L}+|pas(?:a|ó|amos|é|ado)|movi\p{L}+|mov(?:ió|ido)|retras\p{L}+|adelant\p{L}+|aplaz\p{L}+|sub(?:ió|ido|ieron|en)|baj(?:ó|ado|aron)|migr\p{L}+|sustitu\p{L}+|reemplaz\p{L}+|dej[éoa]\p{L}*|vend(?:í|ido)|mud\p{L}+)(?:[^\p{L}]|$)` +
-	`|이제|지금은|요즘은|앞으로는|바뀌|바뀐|바꿨|바꾸|옮겼|옮겨|옮긴|갈아탔|미뤄|미뤘|당겨|당겼|연기|변경|올랐|올렸|올라|내렸|내려|늘었|늘렸|늘어|줄었|줄였|대신|그만두|그만뒀|전환|이전했` +
-	`|今は|今では|いまは|最近は|これからは|今後は|変わ|変え|変更|移り|移っ|移行|移動|延期|延び|繰り上|早まっ|上がっ|上がり|上げ|下がっ|下がり|下げ|増え|減っ|減り|乗り換え|切り替え|辞めて|やめて|代わりに|になりました|になった` +
-	`|现在|現在|如今|改到|改成|改为|改在|换到|换成|换了|换为|搬到|搬去|搬了|推迟|提前|延期|涨到|涨了|涨成|降到|降了|加到|减到|增加到|减少到|不再|变成|调到|调成|迁移|迁到|转到|跳槽|代替|取代|辞掉|卖掉|卖了`)
+var changing = regexp.MustCompile(
+	`(?i)\b(?:now|these days|nowadays|from now on|anymore|any more|no longer|instead|in place of|moved?|moves|moving|switch\w*|chang\w+|swapp?\w*|trad\w+|migrat\w+|replac\w+|upgrad\w+|push\w*|postponed|rescheduled|brought forward|bumped|shifted|delayed|extended|raised?|rais\w+|lower\w*|increas\w+|reduc\w+|went (?:up|down|from)|gone (?:up|down|back|from)|go(?:es)? up|cut|dropped|got rid of|ditched|put (?:me|us|it) (?:up|down|on)|back (?:to|on)|turned|just turned|converted|transitioned|new)\b` +
+		`|\b(?:ahora|ya no|en vez de|en lugar de|a partir de ahora|actualmente|cambi\p{L}+|pas(?:a|ó|amos|é|ado)|movi\p{L}+|mov(?:ió|ido)|retras\p{L}+|adelant\p{L}+|aplaz\p{L}+|sub(?:ió|ido|ieron|en)|baj(?:ó|ado|aron)|migr\p{L}+|sustitu\p{L}+|reemplaz\p{L}+|dej[éoa]\p{L}*|vend(?:í|ido)|mud\p{L}+)(?:[^\p{L}]|$)` +
+		`|이제|지금은|요즘은|앞으로는|바뀌|바뀐|바꿨|바꾸|옮겼|옮겨|옮긴|갈아탔|미뤄|미뤘|당겨|당겼|연기|변경|올랐|올렸|올라|내렸|내려|늘었|늘렸|늘어|줄었|줄였|대신|그만두|그만뒀|전환|이전했` +
+		`|今は|今では|いまは|最近は|これからは|今後は|変わ|変え|変更|移り|移っ|移行|移動|延期|延び|繰り上|早まっ|上がっ|上がり|上げ|下がっ|下がり|下げ|増え|減っ|減り|乗り換え|切り替え|辞めて|やめて|代わりに|になりました|になった` +
+		`|现在|現在|如今|改到|改成|改为|改在|换到|换成|换了|换为|搬到|搬去|搬了|推迟|提前|延期|涨到|涨了|涨成|降到|降了|加到|减到|增加到|减少到|不再|变成|调到|调成|迁移|迁到|转到|跳槽|代替|取代|辞掉|卖掉|卖了`,
+)
 
 // Adds reports whether a clause adds to what is known, in place of nothing.
 func Adds(clause string) bool { return adds.MatchString(clause) }
 
 // adds matches what says that something holds beside what is known.
-var adds = regexp.MustCompile(`(?i)\b(?:also|too|as well|another|besides|in addition|additionally|plus|on top of|both|second|tambi[ée]n|adem[áa]s|otr[oa]s?)(?:[^\p{L}]|$)|\p{Hangul}도(?:\s|$)|(?:^|\s)(?:또|추가로|하나 더)(?:\s|$)|(?:^|[^で])も[^うっと]|他に|ほかに|加えて|也|还[^是]|另外|再加`)
+var adds = regexp.MustCompile(
+	`(?i)\b(?:also|too|as well|another|besides|in addition|additionally|plus|on top of|both|second|tambi[ée]n|adem[áa]s|otr[oa]s?)(?:[^\p{L}]|$)|\p{Hangul}도(?:\s|$)|(?:^|\s)(?:또|추가로|하나 더)(?:\s|$)|(?:^|[^で])も[^うっと]|他に|ほかに|加えて|也|还[^是]|另外|再加`,
+)
 
 // past matches what was once, and does not go on.
-var pastTense = regexp.MustCompile(`(?i)\b(?:was|were|did|had|wrote|made|built|met|went|visited|bought|ran|saw|gave|took|won|lost|finished|completed|used to|ago|yesterday|last (?:year|month|week|night|spring|summer|autumn|fall|winter)|in (?:19|20)\d\d)\b` +
-	`|(?:^|[^\p{L}])(?:fui|fue|hice|hizo|corr[ií]\p{L}?|escribí|compré|gané|visité|ayer|pasad[oa]|hace \p{L}+ años|en (?:19|20)\d\d)(?:[^\p{L}]|$)` +
-	`|작년|지난|어제|예전|\p{Hangul}(?:았|었|했|였|갔|왔|샀|봤)(?:다|어요|어|습니다)` +
-	`|(?:まし)?た(?:。|$)|去年|昨日|先週|先月|昔|前に|以前|昨天|上周|上个月|\p{Han}过|小时候`)
+var pastTense = regexp.MustCompile(
+	`(?i)\b(?:was|were|did|had|wrote|made|built|met|went|visited|bought|ran|saw|gave|took|won|lost|finished|completed|used to|ago|yesterday|last (?:year|month|week|night|spring|summer|autumn|fall|winter)|in (?:19|20)\d\d)\b` +
+		`|(?:^|[^\p{L}])(?:fui|fue|hice|hizo|corr[ií]\p{L}?|escribí|compré|gané|visité|ayer|pasad[oa]|hace \p{L}+ años|en (?:19|20)\d\d)(?:[^\p{L}]|$)` +
+		`|작년|지난|어제|예전|\p{Hangul}(?:았|었|했|였|갔|왔|샀|봤)(?:다|어요|어|습니다)` +
+		`|(?:まし)?た(?:。|$)|去年|昨日|先週|先月|昔|前に|以前|昨天|上周|上个月|\p{Han}过|小时候`,
+)
 
 // isPast reports whether a clause tells of something done once, other than a change that still holds.
 func isPast(clause string) bool {
@@ -76,11 +82,15 @@ func isPast(clause string) bool {
 }
 
 // leaning matches what somebody thinks of a thing, is or knows because of it: this may stay whatever he uses by now.
-var leaning = regexp.MustCompile(`(?i)\b(?:like|love|hate|enjoy|dislike|allergic|allergy|afraid|want|wish|hope|know|fan|favou?rite|originally|born|grew up|never)\b|n't\b|(?:^|[^\p{L}])(?:me (?:gusta|encanta)n?|odio|alérgic[oa]|nunca)(?:[^\p{L}]|$)|좋아|싫어|알레르기|알러지|않|好き|嫌い|アレルギー|ない|ません|喜欢|讨厌|过敏|从不`)
+var leaning = regexp.MustCompile(
+	`(?i)\b(?:like|love|hate|enjoy|dislike|allergic|allergy|afraid|want|wish|hope|know|fan|favou?rite|originally|born|grew up|never)\b|n't\b|(?:^|[^\p{L}])(?:me (?:gusta|encanta)n?|odio|alérgic[oa]|nunca)(?:[^\p{L}]|$)|좋아|싫어|알레르기|알러지|않|好き|嫌い|アレルギー|ない|ません|喜欢|讨厌|过敏|从不`,
+)
 
 // replaced are patterns that name, in their group, what something else took the place of.
 var replacedBy = []*regexp.Regexp{
-	regexp.MustCompile(`(?i)\b(?:switch(?:ed|ing)?|moved?|moving|chang(?:ed|ing)|migrat(?:ed|ing)|upgraded|went|gone|converted|transitioned|jumped) (?:\p{L}+ )?(?:over )?(?:away )?from (.+?) (?:over )?(?:to|for|onto|into)\s`),
+	regexp.MustCompile(
+		`(?i)\b(?:switch(?:ed|ing)?|moved?|moving|chang(?:ed|ing)|migrat(?:ed|ing)|upgraded|went|gone|converted|transitioned|jumped) (?:\p{L}+ )?(?:over )?(?:away )?from (.+?) (?:over )?(?:to|for|onto|into)\s`,
+	),
 	regexp.MustCompile(`(?i)\b(?:swapped|traded|exchanged|ditched|dropped|left) (?:out )?(.+?) (?:for|in favou?r of)\s`),
 	regexp.MustCompile(`(?i)\breplaced (.+?) (?:with|by)\s`),
 	regexp.MustCompile(`(?i)\b(?:now|these days|nowadays)\b.*\binstead of (?:\p{L}+ing )?(.+)$`),
@@ -101,8 +111,10 @@ var replacedBy = []*regexp.Regexp{
 }
 
 // newOne is that somebody has another one of what he has one of, in one of its groups.
-var newOne = regexp.MustCompile(`(?i)^(?:i|we)(?:'ve| have)?(?: just| recently| finally)? (?:(?:got|have|bought|found) a (?:new|different) |(?:changed|switched) )(boss|manager|bank|job|phone|laptop|car|landlord|dentist|doctor|therapist|gym|gp|roommate|flatmate|accountant|lawyer|agent|publisher|supervisor|advisor|address|number|school|provider)(?:e?s)?\b` +
-	`|^(?:ahora )?(?:tengo|he cambiado de|cambié de|me he comprado|he encontrado|hemos cambiado de) (?:un |una )?(?:nuev[oa] |otr[oa] )?(jefe|jefa|banco|trabajo|móvil|teléfono|portátil|coche|casero|dentista|médico|gimnasio|psicóloga?|colegio|compañía)\b`)
+var newOne = regexp.MustCompile(
+	`(?i)^(?:i|we)(?:'ve| have)?(?: just| recently| finally)? (?:(?:got|have|bought|found) a (?:new|different) |(?:changed|switched) )(boss|manager|bank|job|phone|laptop|car|landlord|dentist|doctor|therapist|gym|gp|roommate|flatmate|accountant|lawyer|agent|publisher|supervisor|advisor|address|number|school|provider)(?:e?s)?\b` +
+		`|^(?:ahora )?(?:tengo|he cambiado de|cambié de|me he comprado|he encontrado|hemos cambiado de) (?:un |una )?(?:nuev[oa] |otr[oa] )?(jefe|jefa|banco|trabajo|móvil|teléfono|portátil|coche|casero|dentista|médico|gimnasio|psicóloga?|colegio|compañía)\b`,
+)
 
 // isOwn reports whether a clause says which one of a kind somebody has: "my boss is Henrik", "I bank with Monzo".
 func isOwn(kind, clause string) bool {
@@ -213,14 +225,44 @@ var values = []struct {
 	kind    kindOfValue
 	pattern *regexp.Regexp
 }{
-	{valueWhen, regexp.MustCompile(`(?i)\b\d{1,2}[:.h]\d{2}(?: ?[ap]m)?\b|\b\d{1,2} ?(?:am|pm|o'clock)\b|\b(?:at |until |till |half past |quarter (?:past|to) )+(?:\d{1,2}|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|noon|midnight)\b(?: (?:in the (?:morning|afternoon|evening)|thirty|fifteen))?` +
-		`|\b(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b|\b(?:the )?\d{1,2}(?:st|nd|rd|th)?(?: of)? (?:january|february|march|april|may|june|july|august|september|october|november|december)\b(?: \d{4})?|\b(?:january|february|march|april|may|june|july|august|september|october|november|december)(?: (?:the )?\d{1,2}(?:st|nd|rd|th)?)?\b|\b(?:the )?\d{1,2}(?:st|nd|rd|th)\b` +
-		`|\b(?:a )?las? (?:una|dos|tres|cuatro|cinco|seis|siete|ocho|nueve|diez|once|doce|\d{1,2})(?: y (?:media|cuarto|diez|veinte))?\b|\b(?:el |los )?(?:lunes|martes|miércoles|jueves|viernes|sábados?|domingos?)(?: y (?:lunes|martes|miércoles|jueves|viernes|sábados?|domingos?))?\b|\b(?:el |al )?\d{1,2} de (?:enero|febrero|marzo|abril|mayo|junio|julio|agosto|septiembre|octubre|noviembre|diciembre)\b`)},
-	{valueWhen, regexp.MustCompile(`(?:오전|오후|아침|저녁|밤)?\s?(?:\d{1,2}|한|두|세|네|다섯|여섯|일곱|여덟|아홉|열|열한|열두) ?시(?: ?(?:반|\d{1,2} ?분))?|(?:\d{1,2}월 ?)?\d{1,2}일|[월화수목금토일]요일(?:마다)?`)},
-	{valueWhen, regexp.MustCompile(`(?:午前|午後|早上|上午|下午|晚上|朝)?(?:[0-9０-９]{1,2}|[一二三四五六七八九十两]{1,3})(?:時|时|点)(?:半|(?:[0-9]{1,2}|[一二三四五六七八九十]{1,3})分)?|(?:[0-9]{1,2}月)?[0-9]{1,2}[日号號]|(?:[月火水木金土日]曜日?|(?:周|星期|礼拜)[一二三四五六日天])(?:と[月火水木金土日]曜日?|和?(?:周|星期)?[一二三四五六日天])?`)},
-	{valueAmount, regexp.MustCompile(`(?:주 ?|월 ?|하루 ?)?(?:\d[\d.,]*|한|두|세|네|다섯|여섯|일곱|여덟|아홉|열|스무)\s?(?:천|만|백)*\s?(?:마리|명|개|대|잔|살|층|원|달러|유로|킬로|km|kg|mg|번|시간|분|일|주|달|개월|년|점|평|호|%|퍼센트)`)},
-	{valueAmount, regexp.MustCompile(`(?:[0-9０-９][0-9０-９.,]*(?:万|千|百)+|[一二三四五六七八九十百千万两]+)(?:匹|人|個|台|杯|歳|階|円|ドル|キロ|km|kg|mg|回|時間|分|日|週|ヶ月|年|番|只|个|口|位|辆|杯|岁|楼|层|块钱?|元|美元|公斤|公里|次|小时|分钟|天|周|倍|%)?|[0-9０-９][0-9０-９.,]*(?:匹|人|個|台|杯|歳|階|円|ドル|キロ|km|kg|mg|回|時間|分|日|週|ヶ月|年|番|只|个|口|位|辆|杯|岁|楼|层|块钱?|元|美元|公斤|公里|次|小时|分钟|天|周|倍|%)`)},
-	{valueAmount, regexp.MustCompile(`(?i)[€$£]?\b\d[\d.,]*(?: ?(?:k|m|%|mg|ml|kg|km|g|euros?|dollars?|pounds?|quid|bucks|usd|eur|people|days?|hours?|minutes?|weeks?|months?|years?|miles?|kilomet\w+|floor|planta))?\b|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty|forty|fifty|first|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|uno|dos|tres|cuatro|cinco|seis|siete|ocho|nueve|diez|primera?|segund[oa]|tercera?|cuart[oa]|quint[oa]|sext[oa]|séptim[oa])\b(?: (?:days?|hours?|minutes?|weeks?|months?|years?(?: old)?|miles?|días?|horas?|años?|euros?))?`)},
+	{
+		valueWhen,
+		regexp.MustCompile(
+			`(?i)\b\d{1,2}[:.h]\d{2}(?: ?[ap]m)?\b|\b\d{1,2} ?(?:am|pm|o'clock)\b|\b(?:at |until |till |half past |quarter (?:past|to) )+(?:\d{1,2}|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|noon|midnight)\b(?: (?:in the (?:morning|afternoon|evening)|thirty|fifteen))?` +
+				`|\b(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b|\b(?:the )?\d{1,2}(?:st|nd|rd|th)?(?: of)? (?:january|february|march|april|may|june|july|august|september|october|november|december)\b(?: \d{4})?|\b(?:january|february|march|april|may|june|july|august|september|october|november|december)(?: (?:the )?\d{1,2}(?:st|nd|rd|th)?)?\b|\b(?:the )?\d{1,2}(?:st|nd|rd|th)\b` +
+				`|\b(?:a )?las? (?:una|dos|tres|cuatro|cinco|seis|siete|ocho|nueve|diez|once|doce|\d{1,2})(?: y (?:media|cuarto|diez|veinte))?\b|\b(?:el |los )?(?:lunes|martes|miércoles|jueves|viernes|sábados?|domingos?)(?: y (?:lunes|martes|miércoles|jueves|viernes|sábados?|domingos?))?\b|\b(?:el |al )?\d{1,2} de (?:enero|febrero|marzo|abril|mayo|junio|julio|agosto|septiembre|octubre|noviembre|diciembre)\b`,
+		),
+	},
+	{
+		valueWhen,
+		regexp.MustCompile(
+			`(?:오전|오후|아침|저녁|밤)?\s?(?:\d{1,2}|한|두|세|네|다섯|여섯|일곱|여덟|아홉|열|열한|열두) ?시(?: ?(?:반|\d{1,2} ?분))?|(?:\d{1,2}월 ?)?\d{1,2}일|[월화수목금토일]요일(?:마다)?`,
+		),
+	},
+	{
+		valueWhen,
+		regexp.MustCompile(
+			`(?:午前|午後|早上|上午|下午|晚上|朝)?(?:[0-9０-９]{1,2}|[一二三四五六七八九十两]{1,3})(?:時|时|点)(?:半|(?:[0-9]{1,2}|[一二三四五六七八九十]{1,3})分)?|(?:[0-9]{1,2}月)?[0-9]{1,2}[日号號]|(?:[月火水木金土日]曜日?|(?:周|星期|礼拜)[一二三四五六日天])(?:と[月火水木金土日]曜日?|和?(?:周|星期)?[一二三四五六日天])?`,
+		),
+	},
+	{
+		valueAmount,
+		regexp.MustCompile(
+			`(?:주 ?|월 ?|하루 ?)?(?:\d[\d.,]*|한|두|세|네|다섯|여섯|일곱|여덟|아홉|열|스무)\s?(?:천|만|백)*\s?(?:마리|명|개|대|잔|살|층|원|달러|유로|킬로|km|kg|mg|번|시간|분|일|주|달|개월|년|점|평|호|%|퍼센트)`,
+		),
+	},
+	{
+		valueAmount,
+		regexp.MustCompile(
+			`(?:[0-9０-９][0-9０-９.,]*(?:万|千|百)+|[一二三四五六七八九十百千万两]+)(?:匹|人|個|台|杯|歳|階|円|ドル|キロ|km|kg|mg|回|時間|分|日|週|ヶ月|年|番|只|个|口|位|辆|杯|岁|楼|层|块钱?|元|美元|公斤|公里|次|小时|分钟|天|周|倍|%)?|[0-9０-９][0-9０-９.,]*(?:匹|人|個|台|杯|歳|階|円|ドル|キロ|km|kg|mg|回|時間|分|日|週|ヶ月|年|番|只|个|口|位|辆|杯|岁|楼|层|块钱?|元|美元|公斤|公里|次|小时|分钟|天|周|倍|%)`,
+		),
+	},
+	{
+		valueAmount,
+		regexp.MustCompile(
+			`(?i)[€$£]?\b\d[\d.,]*(?: ?(?:k|m|%|mg|ml|kg|km|g|euros?|dollars?|pounds?|quid|bucks|usd|eur|people|days?|hours?|minutes?|weeks?|months?|years?|miles?|kilomet\w+|floor|planta))?\b|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty|forty|fifty|first|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|uno|dos|tres|cuatro|cinco|seis|siete|ocho|nueve|diez|primera?|segund[oa]|tercera?|cuart[oa]|quint[oa]|sext[oa]|séptim[oa])\b(?: (?:days?|hours?|minutes?|weeks?|months?|years?(?: old)?|miles?|días?|horas?|años?|euros?))?`,
+		),
+	},
 }
 
 // otherValue reports whether both clauses say the same but for a value of one kind, and have different ones.
@@ -288,7 +330,9 @@ var untold = func() map[string]bool {
 var koChange = regexp.MustCompile(`^(?:바뀌|바뀐|바꿨|옮겼|옮겨|미뤄|미뤘|당겨|당겼|연기|변경|올랐|올렸|내렸|늘었|줄었|됐|되었|했|예요|이에요|이야|입니다|잡혔|시작|있|해요|해$|로$|에$|으로$)`)
 
 // hanChange are Japanese and Chinese words that only say that something changed, is or is done regularly.
-var hanChange = regexp.MustCompile(`今は|今では|最近|変わ|変え|変更|移行|移動|移|延期|上が|下が|増え|減|毎朝|毎日|毎週|毎月|毎|私|僕|俺|我们|我們|我|咱们|现在|現在|如今|改到|改成|改为|改|换到|换成|换|推迟到|推迟|提前到|提前|涨到|涨成|涨|降到|降|加到|增加|减少|减到|搬到|搬|调到|调|每天|每周|每月|每|早上|上午|下午|晚上|朝|是|有|了|的|在|到|成|从|一个月|月`)
+var hanChange = regexp.MustCompile(
+	`今は|今では|最近|変わ|変え|変更|移行|移動|移|延期|上が|下が|増え|減|毎朝|毎日|毎週|毎月|毎|私|僕|俺|我们|我們|我|咱们|现在|現在|如今|改到|改成|改为|改|换到|换成|换|推迟到|推迟|提前到|提前|涨到|涨成|涨|降到|降|加到|增加|减少|减到|搬到|搬|调到|调|每天|每周|每月|每|早上|上午|下午|晚上|朝|是|有|了|的|在|到|成|从|一个月|月`,
+)
 
 // topicOf are the words that tell what a clause is about.
 func topicOf(rest string) []string {
@@ -296,8 +340,10 @@ func topicOf(rest string) []string {
 		keeps := func(r rune) bool {
 			return unicode.In(r, unicode.Han, unicode.Katakana) || r == 'ー' || unicode.Is(unicode.Latin, r)
 		}
-		return strings.FieldsFunc(strings.Join(strings.FieldsFunc(hanChange.ReplaceAllString(fold(rest), ""), func(r rune) bool { return !keeps(r) }), ""),
-			func(rune) bool { return false })
+		return strings.FieldsFunc(
+			strings.Join(strings.FieldsFunc(hanChange.ReplaceAllString(fold(rest), ""), func(r rune) bool { return !keeps(r) }), ""),
+			func(rune) bool { return false },
+		)
 	}
 	var out []string
 	for _, w := range words(rest) {
@@ -312,7 +358,9 @@ func topicOf(rest string) []string {
 }
 
 // creatures are animals that people have, as they are said beside the name of one.
-var creatures = regexp.MustCompile(`^(?:dog|cat|puppy|kitten|pet|horse|rabbit|parrot|hamster|turtle|perr[oa]|gat[oa]|mascota|caballo|conejo|loro)$`)
+var creatures = regexp.MustCompile(
+	`^(?:dog|cat|puppy|kitten|pet|horse|rabbit|parrot|hamster|turtle|perr[oa]|gat[oa]|mascota|caballo|conejo|loro)$`,
+)
 
 // sameName reports whether a clause is about nothing but who or what an older one names: "Biscuit turned five" after "our dog
 // Biscuit is four".

@@ -18,7 +18,12 @@ const maxQueryBytes = 4000
 // service put them into the prompt, are left out; so are messages without words.
 func NewTask(in Input) Task {
 	t := Task{
-		Location: in.Location, Language: in.Language, ContextBytes: in.ContextBytes, Guidance: in.Guidance, Write: in.Write, Temperature: in.Temperature,
+		Location:         in.Location,
+		Language:         in.Language,
+		ContextBytes:     in.ContextBytes,
+		Guidance:         in.Guidance,
+		Write:            in.Write,
+		Temperature:      in.Temperature,
 		CoreSignificance: cmp.Or(in.CoreSignificance, DefaultCoreSignificance),
 	}
 	if t.Location == nil {

@@ -133,7 +133,10 @@ func dateSpanish(m when.Relative) string {
 	case when.Month:
 		return "en " + month
 	case when.Season:
-		return "en " + [...]string{"la primavera", "el verano", "el otoño", "el invierno"}[seasonOf(m.From)] + fmt.Sprintf(" de %d", m.From.Year())
+		return "en " + [...]string{"la primavera", "el verano", "el otoño", "el invierno"}[seasonOf(m.From)] + fmt.Sprintf(
+			" de %d",
+			m.From.Year(),
+		)
 	}
 	return fmt.Sprintf("en %d", m.From.Year())
 }

@@ -71,8 +71,10 @@ type tag struct {
 
 // tagForm matches a tag in any spelling, once HTML is unescaped: its brackets may be wide ones or escaped for JSON or for
 // addresses, its hyphens disarmed by backslashes, escaped or replaced by another dash.
-var tagForm = regexp.MustCompile(`(?i)(?:[<＜\[]|\\+u003c|%3c)[\s\\]*(/|%2f)?\s*strata(\\*(?:[-_\x{2010}-\x{2015}\x{2212}\x{ad}]|u002d|%2d))` +
-	`(memory|state|context)\\*(?:[-_\x{2010}-\x{2015}\x{2212}\x{ad}]|u002d|%2d)([0-9a-f]{16})\s*(?:[>＞\]]|\\+u003e|%3e)?`)
+var tagForm = regexp.MustCompile(
+	`(?i)(?:[<＜\[]|\\+u003c|%3c)[\s\\]*(/|%2f)?\s*strata(\\*(?:[-_\x{2010}-\x{2015}\x{2212}\x{ad}]|u002d|%2d))` +
+		`(memory|state|context)\\*(?:[-_\x{2010}-\x{2015}\x{2212}\x{ad}]|u002d|%2d)([0-9a-f]{16})\s*(?:[>＞\]]|\\+u003e|%3e)?`,
+)
 
 // tagsOf are the tags of a text under one of the ids, or under any.
 func tagsOf(s string, ids []ID) []tag {

@@ -81,7 +81,38 @@ func fold(s string) []letter {
 // to other horizontal strokes.
 func isHyphen(r rune) bool {
 	switch r {
-	case softHyphen, '˗', 'ˉ', '۔', '⁃', '⁻', '₋', '−', '➖', '─', '━', '╌', '╴', '╶', '⎯', '⎼', 'ⲻ', 'ㅡ', 'ᅳ', '一', '⼀', 'ー', 'ｰ', 'ￚ', '￣', '¯', '‾', '∼', '˜', '⁓', '～', '﹘':
+	case softHyphen,
+		'˗',
+		'ˉ',
+		'۔',
+		'⁃',
+		'⁻',
+		'₋',
+		'−',
+		'➖',
+		'─',
+		'━',
+		'╌',
+		'╴',
+		'╶',
+		'⎯',
+		'⎼',
+		'ⲻ',
+		'ㅡ',
+		'ᅳ',
+		'一',
+		'⼀',
+		'ー',
+		'ｰ',
+		'ￚ',
+		'￣',
+		'¯',
+		'‾',
+		'∼',
+		'˜',
+		'⁓',
+		'～',
+		'﹘':
 		return true
 	}
 	return r >= 0x58A && unicode.Is(unicode.Pd, r)

@@ -161,7 +161,12 @@ func Decide(ctx context.Context, h History, p Policy) (*Plan, error) {
 		return nil, err
 	}
 	if h.Tokens != nil && len(h.Tokens) != len(h.Messages) {
-		return nil, memory.InvalidField("tokens", "holds %d counts for %d messages; give one for each, or none to have them counted", len(h.Tokens), len(h.Messages))
+		return nil, memory.InvalidField(
+			"tokens",
+			"holds %d counts for %d messages; give one for each, or none to have them counted",
+			len(h.Tokens),
+			len(h.Messages),
+		)
 	}
 	return newPlan(ctx, h, p)
 }

@@ -69,13 +69,18 @@ type Hide struct {
 // Clear replaces the bodies of old tool results by a placeholder; the calls and the results stay. The fields are those
 // of Anthropic's clear_tool_uses_20250919 (https://docs.anthropic.com/en/docs/build-with-claude/context-editing).
 type Clear struct {
-	Enabled      bool                `name:"enabled" default:"false" help:"Whether results of old tool calls are cleared."`
-	Triggers     []toolcalls.Trigger `name:"trigger" help:"When they are, as the history's trigger; always when empty."`                             // any of them
-	Keep         int                 `name:"keep" default:"3" help:"How many of the latest tool uses keep their results, {limits}."`                 // the others of these stay too
-	ClearAtLeast int64               `name:"clear-at-least" default:"0" help:"The least tokens that clearing must save, {limits}."`                  // else nothing is cleared
-	ExcludeTools []string            `name:"exclude-tools" help:"Tools whose results are never cleared."`                                            // by their names
-	ClearInputs  bool                `name:"clear-tool-inputs" default:"false" help:"Whether the arguments of the calls are cleared too."`           // replaced by ClearedInput
-	Placeholder  string              `name:"placeholder" help:"What stands in the place of a result; [Old tool result content cleared] when empty."` // "" for DefaultPlaceholder
+	Enabled bool `name:"enabled" default:"false" help:"Whether results of old tool calls are cleared."`
+	// any of them
+	Triggers []toolcalls.Trigger `name:"trigger" help:"When they are, as the history's trigger; always when empty."`
+	// the others of these stay too
+	Keep int `name:"keep" default:"3" help:"How many of the latest tool uses keep their results, {limits}."`
+	// else nothing is cleared
+	ClearAtLeast int64 `name:"clear-at-least" default:"0" help:"The least tokens that clearing must save, {limits}."`
+	// by their names
+	ExcludeTools []string `name:"exclude-tools" help:"Tools whose results are never cleared."`
+	// replaced by ClearedInput
+	ClearInputs bool   `name:"clear-tool-inputs" default:"false" help:"Whether the arguments of the calls are cleared too."`
+	Placeholder string `name:"placeholder" help:"What stands in the place of a result; [Old tool result content cleared] when empty."` // "" for DefaultPlaceholder
 }
 
 // DefaultPlaceholder replaces a cleared tool result.
@@ -171,8 +176,10 @@ type Compress struct {
 	LastN         int       `name:"last-messages" default:"20" help:"How many messages last-messages summarises, {limits}."`
 	ChunkMessages int       `name:"chunk-messages" default:"50" help:"How many messages each part of chunked has, {limits}."`
 	Concepts      []Concept `name:"concepts" help:"What facts looks for, by keyword; at most {high}."` // of StrategyFacts
-	Since         time.Time `name:"-"`                                                                 // of StrategySince; a message without a time counts as new
-	Filter        Filter    `name:"-"`                                                                 // of a custom strategy, as its definition says
+	// of StrategySince; a message without a time counts as new
+	Since time.Time `name:"-"`
+	// of a custom strategy, as its definition says
+	Filter Filter `name:"-"`
 
 	Writing `name:"summary"`
 }
@@ -187,10 +194,11 @@ type Writing struct {
 	// are folded into the summary in several calls, so that nothing is skipped. 0 for no limit.
 	ChunkTokens int64 `name:"trim-tokens-to-summarize" default:"6000" help:"The most tokens of messages in one call of the model, {limits}; more are summarised part by part."`
 	// Lossy leaves out what does not fit ChunkTokens, the oldest first, as LangChain does; it is listed as omitted.
-	Lossy    bool        `name:"lossy" default:"false" help:"Whether only the last trim-tokens-to-summarize tokens are summarised and the rest is left out; in stored sessions nothing is."`
-	Fallback Fallback    `name:"fallback" default:"extract" enum:"keep,drop,whole,extract" help:"What happens when the model fails or finds nothing: keep (the messages stay), drop, whole (one summary by the built-in prompt) or extract (one by the built-in summariser)."`
-	Role     memory.Role `name:"role" default:"user" enum:"user,assistant,system" help:"In whose voice summaries stand: user, assistant or system."` // 0 for the user's
-	Prefix   string      `name:"prefix" help:"What a summary begins with; Here is a summary of the conversation to date: when empty."`               // "" for DefaultPrefix
+	Lossy    bool     `name:"lossy" default:"false" help:"Whether only the last trim-tokens-to-summarize tokens are summarised and the rest is left out; in stored sessions nothing is."`
+	Fallback Fallback `name:"fallback" default:"extract" enum:"keep,drop,whole,extract" help:"What happens when the model fails or finds nothing: keep (the messages stay), drop, whole (one summary by the built-in prompt) or extract (one by the built-in summariser)."`
+	// 0 for the user's
+	Role   memory.Role `name:"role" default:"user" enum:"user,assistant,system" help:"In whose voice summaries stand: user, assistant or system."`
+	Prefix string      `name:"prefix" help:"What a summary begins with; Here is a summary of the conversation to date: when empty."` // "" for DefaultPrefix
 }
 
 // DefaultSummaryTokens is the most tokens of a summary.

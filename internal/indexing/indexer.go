@@ -121,12 +121,11 @@ func (x *Indexer) sweepStore(ctx context.Context) error {
 
 // drain serves the users who wait, in the order of their nudges, one batch each: a user with a long backlog goes to
 // the end again, so that others do not starve. Such a backlog need not gather.
-func (x *Indexer) drain(ctx context.Context) (rest time.Duration, err error) {
-	rest = worker.Forever
-	for _, user := range x.queue.Take(math.MaxInt) {
-		if ctx.Err() != nil {
-			break
-		}
+func (x *Indexer) drain(ctx context.Context) (time.Duration, error) {
+	rest := worker.Forever
+	users := x.queue.Take(math.MaxInt)
+	for i := 0; i < len(users) && ctx.Err() == nil; i++ {
+		user := users[i]
 		start := time.Now()
 		var more bool
 		failed := group.Contain(func() (err error) {

@@ -45,7 +45,11 @@ var rules = []rule{
 	{Memory, groups(of(memory), of(keep), of(must, imperative)), nil},
 	{Memory, groups(of(unrecorded), of(talk, memory, must, all, you, private)), of(project)},
 
-	{Credential, groups(of(secret), of(send, tell, talk, arrive), of(able, must, wish, grant, all, unchecked, assumed, reader, onBehalf, imperative)), of(never)},
+	{
+		Credential,
+		groups(of(secret), of(send, tell, talk, arrive), of(able, must, wish, grant, all, unchecked, assumed, reader, onBehalf, imperative)),
+		of(never),
+	},
 	{Credential, groups(of(secret), of(mail, link, links, outside)), of(never)},
 	{Payment, groups(of(account)), nil},
 	{Payment, groups(of(payee)), nil},
@@ -59,7 +63,15 @@ var rules = []rule{
 	{Exfiltrate, groups(of(talk, all), of(mail)), nil},
 	{Exfiltrate, groups(of(mail), of(wish, must, all, unchecked, able, grant, arrive, look, here)), of(contact)},
 	{Exfiltrate, groups(of(send), of(talk), of(all), asked), ordinary},
-	{Exfiltrate, groups(of(link), of(talk, image, grant, run, reader, all, must), of(send, arrive, all, must, wish, grant, run, open, tell, image, reader)), of(project)},
+	{
+		Exfiltrate,
+		groups(
+			of(link),
+			of(talk, image, grant, run, reader, all, must),
+			of(send, arrive, all, must, wish, grant, run, open, tell, image, reader),
+		),
+		of(project),
+	},
 	{OtherUsers, groups(of(others), of(private, talk), of(look, send), moods), of(work)},
 	{OtherUsers, groups(of(others), of(private), of(look, send), of(here, unchecked, status, reader, all)), of(work)},
 	{OtherUsers, groups(of(others), of(grant, status, memory), of(look, private)), of(work)},
@@ -83,7 +95,15 @@ var rules = []rule{
 
 	{Permission, groups(of(onBehalf), of(reader, tellsReader, unchecked), of(risky, grant, able, must)), ordinary},
 	{Permission, groups(of(tellsReader), of(risky, all, unchecked, onBehalf)), nil},
-	{Permission, groups(of(unasked), of(reader, requests, risky, spared, onBehalf), of(grant, wish, must, all, reader, unchecked, able, assumed, risky, spared)), ordinary},
+	{
+		Permission,
+		groups(
+			of(unasked),
+			of(reader, requests, risky, spared, onBehalf),
+			of(grant, wish, must, all, reader, unchecked, able, assumed, risky, spared),
+		),
+		ordinary,
+	},
 	{Permission, groups(of(unasked), of(grant, spared, wish), of(all, risky, able, unchecked, spared, assumed)), ordinary},
 	{Permission, groups(of(spared, unasked), of(grant, wish, must, all, spared), of(risky, spared, wish)), ordinary},
 	{Permission, groups(of(grant), of(all, unchecked), of(requests, reader, tool, here)), ordinary},

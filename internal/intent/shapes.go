@@ -16,10 +16,14 @@ var (
 		`\b(?:account|iban|wallet|routing|cuenta|billetera)(?: number| numero)?\W{1,3}(?:\w+ ){0,2}\d[\d -]{5,}` +
 			`|(?:계좌|지갑|은행|뱅크).{0,10}\d[\d -]{5,}|\d[\d -]{5,}\s?(?:계좌|지갑)` +
 			`|(?:口座|振込先|普通|当座).{0,10}\d{6,}|(?:账号|账户|卡号|钱包|[工农中建招]行).{0,6}\d[\d -]{5,}`)
-	codeShape = regexp.MustCompile(`\brm -r?f|\bdrop table\b|\bsudo \w|\bcurl \S|\bwget \S|\|\s?(?:ba)?sh\b|\bchmod \d|(?:delete|drop|wipe|send|exec|run|transfer|erase|purge|export)_\w+`)
+	codeShape = regexp.MustCompile(
+		`\brm -r?f|\bdrop table\b|\bsudo \w|\bcurl \S|\bwget \S|\|\s?(?:ba)?sh\b|\bchmod \d|(?:delete|drop|wipe|send|exec|run|transfer|erase|purge|export)_\w+`,
+	)
 	fileShape = regexp.MustCompile(`\b[\w-]+\.(?:sh|ps1|bat|exe|cmd|vbs)\b`)
 	blobShape = regexp.MustCompile(`[a-z0-9+/]{16,}={1,2}|\b(?:[a-z]+\d+){4,}[a-z0-9+/]*\b|\bbase64\b|\brot13\b|\b(?:[0-9a-f]{2} ){6,}`)
-	markShape = regexp.MustCompile(`^\W*(?:system|assistant|developer|sistema|asistente|시스템|어시스턴트|システム|アシスタント|系统|助手)\s*[:：]|\[/?inst\]|<\|\w*|<</?sys>>|^\W*#+\s*(?:system|instruction)`)
+	markShape = regexp.MustCompile(
+		`^\W*(?:system|assistant|developer|sistema|asistente|시스템|어시스턴트|システム|アシスタント|系统|助手)\s*[:：]|\[/?inst\]|<\|\w*|<</?sys>>|^\W*#+\s*(?:system|instruction)`,
+	)
 	rateShape = regexp.MustCompile(
 		`\b(?:rate|score|mark|rank)\b.{0,30}\b(?:10|ten|highest|maximum|important|critical)\b` +
 			`|\b(?:significance|importance|confidence|importancia|prioridad)\b.{0,16}\b(?:10|ten|diez|max\w*|highest)` +
@@ -34,7 +38,8 @@ func shapes(folded string, has *features) {
 		has[blob] = blobShape.MatchString(folded)
 		has[rate] = rateShape.MatchString(folded)
 	} else {
-		has[rate] = strings.ContainsAny(folded, "최最") && rateShape.MatchString(folded) || strings.Contains(folded, "importan") && rateShape.MatchString(folded)
+		has[rate] = strings.ContainsAny(folded, "최最") && rateShape.MatchString(folded) ||
+			strings.Contains(folded, "importan") && rateShape.MatchString(folded)
 		has[blob] = strings.ContainsAny(folded, "=") && blobShape.MatchString(folded)
 	}
 	if strings.ContainsAny(folded, ":：[<#") {

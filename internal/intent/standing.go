@@ -82,10 +82,16 @@ muestre|ofrezca|ponga|responda|resuma|use|utilice|verifique)`
 // standingForms are those of all languages. A regular expression is dear; most sentences have none of its marks.
 var standingForms = []sentenceForm{
 	{[]string{"always", "never", "i ask", "from now", "from here on", "going forward", "henceforth", "from today on"}, compiled(englishForm)},
-	{[]string{"siempre", "nunca", "de ahora", "desde ahora", "adelante", "cada vez", "cuando te ", "cuando le ", "si te ", "si le "}, compiled(spanishForm)},
+	{
+		[]string{"siempre", "nunca", "de ahora", "desde ahora", "adelante", "cada vez", "cuando te ", "cuando le ", "si te ", "si le "},
+		compiled(spanishForm),
+	},
 	{[]string{"항상", "언제나", "늘", "매번", "앞으로", "부터", "때", "면"}, compiled(koreanForm)},
 	{[]string{"いつも", "常に", "毎回", "今後", "これから", "以後", "とき", "時", "際", "たび", "度", "場合", "たら"}, compiled(japaneseForm)},
-	{[]string{"总是", "始终", "每次", "一律", "以后", "今后", "往后", "从现在", "从今", "永远", "總是", "始終", "以後", "今後", "從現在", "永遠", "时", "時"}, compiled(chineseForm)},
+	{
+		[]string{"总是", "始终", "每次", "一律", "以后", "今后", "往后", "从现在", "从今", "永远", "總是", "始終", "以後", "今後", "從現在", "永遠", "时", "時"},
+		compiled(chineseForm),
+	},
 }
 
 // compiled is the expression of a form, which may be written on several lines.

@@ -20,7 +20,13 @@ type metered struct {
 func (m metered) Complete(ctx context.Context, p Prompt) (Answer, error) {
 	start := m.now()
 	answer, err := m.next.Complete(ctx, p)
-	call := Call{Operation: p.Operation, Model: answer.Model, Outcome: string(answer.Finish), Usage: answer.Usage, Duration: m.now().Sub(start)}
+	call := Call{
+		Operation: p.Operation,
+		Model:     answer.Model,
+		Outcome:   string(answer.Finish),
+		Usage:     answer.Usage,
+		Duration:  m.now().Sub(start),
+	}
 	if err != nil {
 		call.Outcome = string(ClassOf(err))
 		var failed *Error

@@ -82,7 +82,12 @@ func encodeState(merged map[string]json.RawMessage) (json.RawMessage, error) {
 		return nil, fmt.Errorf("encode state: %w", err)
 	}
 	if len(out) > MaxStateBytes {
-		return nil, InvalidField("state_patch", "the state would take %d bytes as JSON; the limit is %d: delete keys with null", len(out), MaxStateBytes)
+		return nil, InvalidField(
+			"state_patch",
+			"the state would take %d bytes as JSON; the limit is %d: delete keys with null",
+			len(out),
+			MaxStateBytes,
+		)
 	}
 	return out, nil
 }

@@ -119,7 +119,12 @@ func (p Policies) named(h history.Policy) (history.Policy, error) {
 		c.Filter, c.Prompt, c.Model, c.Fallback = s.Filter, s.Prompt, s.Model, s.Fallback
 	}
 	if c.Model != "" && !slices.Contains(p.Models, c.Model) {
-		return h, unknownName("policy.compress.model", "model", "summary-model, or as the model of a profile's history or of a strategy,", p.Models)
+		return h, unknownName(
+			"policy.compress.model",
+			"model",
+			"summary-model, or as the model of a profile's history or of a strategy,",
+			p.Models,
+		)
 	}
 	return h, nil
 }

@@ -463,7 +463,13 @@ func (x *FactIndex) hits(candidates []factCandidate, found map[int32][]FactArm) 
 	hits := make([]FactHit, len(candidates))
 	for i, c := range candidates {
 		hits[i] = FactHit{
-			Fact: x.facts[c.n], Use: c.use, Score: c.score, Relevance: c.relevance, Significance: c.significance, Recency: c.recency, Arms: found[c.n],
+			Fact:         x.facts[c.n],
+			Use:          c.use,
+			Score:        c.score,
+			Relevance:    c.relevance,
+			Significance: c.significance,
+			Recency:      c.recency,
+			Arms:         found[c.n],
 		}
 	}
 	return hits

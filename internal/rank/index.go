@@ -162,7 +162,9 @@ func NewIndexWith(w Weights) *Index {
 
 // exact rounds what is summed.
 func exact(w KindWeights) KindWeights {
-	for _, v := range []*float64{&w.Before, &w.BeforeQuestion, &w.After, &w.TwoBefore, &w.TwoAfter, &w.Reply, &w.Name, &w.Date, &w.Fact, &w.Near} {
+	for _, v := range []*float64{
+		&w.Before, &w.BeforeQuestion, &w.After, &w.TwoBefore, &w.TwoAfter, &w.Reply, &w.Name, &w.Date, &w.Fact, &w.Near,
+	} {
 		*v = quantum(*v)
 	}
 	return w

@@ -374,7 +374,8 @@ var noSecrets = func() map[string]bool {
 		reset stored hashed encrypted saved forgotten lost gone known unknown optional mandatory needed protected long short simple easy hard
 		good great bad fine okay valid case-sensitive sensitive accepted rejected accurate right there here also just this that what working
 		important necessary available compromised leaked stolen public private shared temporary permanent unique random generated default
-		string text null none true false undefined varchar bytes password passwd passphrase passcode pass token input field type hidden object number
+		string text null none true false undefined varchar bytes password passwd passphrase passcode pass token input field
+		type hidden object number
 		integer boolean char user username admin-only login email unset enabled disabled must should will would could have been being
 		obligatoria obligatorio incorrecta incorrecto correcta correcto debil débil segura seguro invalida inválida larga corta necesaria secreta
 		privada publica pública distinta diferente nueva antigua igual fuerte sencilla difícil fácil importante entender

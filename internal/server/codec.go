@@ -46,7 +46,8 @@ func (c codec) Unmarshal(data mem.BufferSlice, v any) error {
 		fault = memory.FieldError{Field: path, Description: "is not valid UTF-8; send text as UTF-8, bytes in a blob"}
 	}
 	proto.Reset(m)
-	m.ProtoReflect().SetUnknown(protowire.AppendString(protowire.AppendTag(nil, faultField, protowire.BytesType), fault.Field+"\x00"+fault.Description))
+	m.ProtoReflect().
+		SetUnknown(protowire.AppendString(protowire.AppendTag(nil, faultField, protowire.BytesType), fault.Field+"\x00"+fault.Description))
 	return nil
 }
 

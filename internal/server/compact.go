@@ -32,8 +32,15 @@ func (s *historyServer) Compact(ctx context.Context, req *memoryv1.CompactReques
 func compactParams(req *memoryv1.CompactRequest) (service.CompactParams, error) {
 	c := &checker{anonymous: true}
 	p := service.CompactParams{
-		Messages: messagesFrom(c, "messages", req.GetMessages(), maxCompact, maxRecordBytes), Tokens: req.GetMessageTokens(),
-		Policy: contextPolicyFrom(c, "policy", req.GetPolicy()), Profile: c.label("profile", req.GetProfile()), Model: c.label("model", req.GetModel()),
+		Messages: messagesFrom(c, "messages", req.GetMessages(), maxCompact, maxRecordBytes),
+		Tokens:   req.GetMessageTokens(),
+		Policy: contextPolicyFrom(
+			c,
+			"policy",
+			req.GetPolicy(),
+		),
+		Profile:   c.label("profile", req.GetProfile()),
+		Model:     c.label("model", req.GetModel()),
 		Window:    between(c, "window_tokens", req.GetWindowTokens(), 0, maxBudget),
 		Counter:   c.counter("counter", req.GetCounter()),
 		StepLimit: int(between(c, "step_limit", req.GetStepLimit(), 0, policy.MaxStepLimit)),
@@ -66,7 +73,10 @@ func compactProto(r service.Compacted, sent []memory.Message) *memoryv1.CompactR
 		out.Messages = append(out.Messages, p)
 	}
 	for _, o := range r.Omitted {
-		out.Omitted = append(out.Omitted, &memoryv1.OmittedMessage{MessageId: o.ID, Index: int32(o.Index), Reason: historyOmitReasons.to(o.Reason), Stage: string(o.Stage)})
+		out.Omitted = append(
+			out.Omitted,
+			&memoryv1.OmittedMessage{MessageId: o.ID, Index: int32(o.Index), Reason: historyOmitReasons.to(o.Reason), Stage: string(o.Stage)},
+		)
 	}
 	out.Summaries = writtenProto(r.Written, sent)
 	return out

@@ -202,6 +202,12 @@ func (c *connection) unreadSince(t time.Time) int64 {
 // cut closes the connection. The transport notices and ends its calls; a client that reads again connects again.
 func (c *connection) cut(cause admission.Cause) {
 	c.all.gate.Refused(cause)
-	c.all.log.Warn("a connection is closed: its client does not read its replies or send its requests", "cause", string(cause), "peer", c.Conn.RemoteAddr().String())
+	c.all.log.Warn(
+		"a connection is closed: its client does not read its replies or send its requests",
+		"cause",
+		string(cause),
+		"peer",
+		c.Conn.RemoteAddr().String(),
+	)
 	_ = c.Close()
 }

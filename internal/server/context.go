@@ -130,7 +130,10 @@ func contextProto(r service.ContextResult, explain bool) (*memoryv1.BuildContext
 		out.Sections = append(out.Sections, sectionProto(s, r, explain))
 	}
 	for _, o := range r.Omitted {
-		out.Omitted = append(out.Omitted, &memoryv1.Omission{SessionId: o.SessionID, FromSeq: o.From, ToSeq: o.To, Reason: omitReasons.to(o.Reason)})
+		out.Omitted = append(
+			out.Omitted,
+			&memoryv1.Omission{SessionId: o.SessionID, FromSeq: o.From, ToSeq: o.To, Reason: omitReasons.to(o.Reason)},
+		)
 	}
 	if explain {
 		out.Retrieval = &memoryv1.Retrieval{

@@ -29,7 +29,11 @@ func toStatus(err error) (st *status.Status, known bool) {
 	case errors.Is(err, context.DeadlineExceeded):
 		return status.New(codes.DeadlineExceeded, "the deadline passed; a Record may have been stored: repeat it with the same request_id"), true
 	}
-	internal := &memory.Error{Kind: memory.KindInternal, Reason: memory.ReasonInternal, Message: "internal error; the server's log has the cause"}
+	internal := &memory.Error{
+		Kind:    memory.KindInternal,
+		Reason:  memory.ReasonInternal,
+		Message: "internal error; the server's log has the cause",
+	}
 	return errorStatus(internal), false
 }
 

@@ -201,7 +201,10 @@ func (s *factServer) DeleteFact(ctx context.Context, req *memoryv1.DeleteFactReq
 	return &memoryv1.DeleteFactResponse{}, nil
 }
 
-func (s *factServer) ListFactRevisions(ctx context.Context, req *memoryv1.ListFactRevisionsRequest) (*memoryv1.ListFactRevisionsResponse, error) {
+func (s *factServer) ListFactRevisions(
+	ctx context.Context,
+	req *memoryv1.ListFactRevisionsRequest,
+) (*memoryv1.ListFactRevisionsResponse, error) {
 	ref, err := factRef(ctx, req)
 	if err != nil {
 		return nil, err

@@ -163,7 +163,12 @@ func blobFrom(c *checker, path string, in *memoryv1.Blob) memory.Part {
 	if len(in.GetData()) == 0 {
 		c.fault(path+".data", "is empty; leave the part out")
 	}
-	return memory.Part{Kind: memory.PartBlob, MIMEType: c.id(path+".mime_type", in.GetMimeType()), Data: in.GetData(), Image: imageFrom(c, path+".image", in.GetImage())}
+	return memory.Part{
+		Kind:     memory.PartBlob,
+		MIMEType: c.id(path+".mime_type", in.GetMimeType()),
+		Data:     in.GetData(),
+		Image:    imageFrom(c, path+".image", in.GetImage()),
+	}
 }
 
 // maxPixels is the most that an image may be wide or high.
@@ -179,7 +184,10 @@ func imageFrom(c *checker, field string, in *memoryv1.ImageSize) *memory.Image {
 		c.fault(field+".detail", "is %d; it must be low or high", in.GetDetail())
 	}
 	out := memory.Image{
-		Width: int(between(c, field+".width", in.GetWidth(), 0, maxPixels)), Height: int(between(c, field+".height", in.GetHeight(), 0, maxPixels)),
+		Width: int(
+			between(c, field+".width", in.GetWidth(), 0, maxPixels),
+		),
+		Height: int(between(c, field+".height", in.GetHeight(), 0, maxPixels)),
 		Detail: detail,
 	}
 	if (out.Width == 0) != (out.Height == 0) {
@@ -203,7 +211,12 @@ func uriFrom(c *checker, path string, in *memoryv1.Uri) memory.Part {
 	if in.GetUri() == "" || !isPrintable(in.GetUri()) {
 		c.fault(path+".uri", "must be a URI of printable characters")
 	}
-	return memory.Part{Kind: memory.PartURI, MIMEType: c.label(path+".mime_type", in.GetMimeType()), URI: in.GetUri(), Image: imageFrom(c, path+".image", in.GetImage())}
+	return memory.Part{
+		Kind:     memory.PartURI,
+		MIMEType: c.label(path+".mime_type", in.GetMimeType()),
+		URI:      in.GetUri(),
+		Image:    imageFrom(c, path+".image", in.GetImage()),
+	}
 }
 
 // messageProto converts a message for a reply.
@@ -234,11 +247,15 @@ func partProto(p memory.Part) *memoryv1.Part {
 	case memory.PartText:
 		return &memoryv1.Part{Kind: &memoryv1.Part_Text{Text: &memoryv1.Text{Text: p.Text}}}
 	case memory.PartReasoning:
-		return &memoryv1.Part{Kind: &memoryv1.Part_Reasoning{Reasoning: &memoryv1.Reasoning{Text: p.Text, Signature: p.Signature, Encrypted: p.Data}}}
+		return &memoryv1.Part{
+			Kind: &memoryv1.Part_Reasoning{Reasoning: &memoryv1.Reasoning{Text: p.Text, Signature: p.Signature, Encrypted: p.Data}},
+		}
 	case memory.PartToolCall:
 		return &memoryv1.Part{Kind: &memoryv1.Part_ToolCall{ToolCall: &memoryv1.ToolCall{Id: p.CallID, Name: p.Name, Arguments: p.Arguments}}}
 	case memory.PartToolResult:
-		return &memoryv1.Part{Kind: &memoryv1.Part_ToolResult{ToolResult: &memoryv1.ToolResult{CallId: p.CallID, Parts: partsProto(p.Parts), IsError: p.IsError}}}
+		return &memoryv1.Part{
+			Kind: &memoryv1.Part_ToolResult{ToolResult: &memoryv1.ToolResult{CallId: p.CallID, Parts: partsProto(p.Parts), IsError: p.IsError}},
+		}
 	case memory.PartBlob:
 		return &memoryv1.Part{Kind: &memoryv1.Part_Blob{Blob: &memoryv1.Blob{MimeType: p.MIMEType, Data: p.Data, Image: imageProto(p.Image)}}}
 	case memory.PartURI:

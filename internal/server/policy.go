@@ -81,10 +81,18 @@ func compressPolicyFrom(c *checker, field string, in *memoryv1.CompressPolicy) h
 		Keep:     toolcalls.Keep{Messages: int(keep.GetMessages()), Tokens: keep.GetTokens(), Fraction: keep.GetFraction()},
 		LastN:    history.DefaultLastN, ChunkMessages: history.DefaultChunkMessages,
 		Writing: history.Writing{
-			Prompt: in.GetPrompt(), Model: c.label(field+".model", in.GetModel()), Lossy: in.GetLossy(),
+			Prompt:      in.GetPrompt(),
+			Model:       c.label(field+".model", in.GetModel()),
+			Lossy:       in.GetLossy(),
 			MaxTokens:   cmp.Or(in.GetMaxTokens(), history.DefaultSummaryTokens),
 			ChunkTokens: cmp.Or(in.GetTrimTokensToSummarize(), history.DefaultChunkTokens),
-			Fallback:    fallbackFrom(c, field+".fallback", in.GetFallback()), Role: summaryRoleFrom(c, field+".role", in.GetRole()), Prefix: in.GetPrefix(),
+			Fallback: fallbackFrom(
+				c,
+				field+".fallback",
+				in.GetFallback(),
+			),
+			Role:   summaryRoleFrom(c, field+".role", in.GetRole()),
+			Prefix: in.GetPrefix(),
 		},
 	}
 	setStrategy(c, field, in, &out)

@@ -84,8 +84,15 @@ func recordParams(ctx context.Context, req *memoryv1.RecordRequest) (service.Rec
 
 func recordProto(r service.Recorded) *memoryv1.RecordResponse {
 	out := &memoryv1.RecordResponse{
-		MessageIds: r.MessageIDs, FirstSeq: r.FirstSeq, LastSeq: r.LastSeq, DeduplicatedIds: r.Deduplicated,
-		StateRevision: r.StateRevision, StepsSinceUser: int32(r.StepsSinceUser), TurnNo: r.TurnNo, Replayed: r.Replayed, StepLimitReached: r.StepLimitReached,
+		MessageIds:       r.MessageIDs,
+		FirstSeq:         r.FirstSeq,
+		LastSeq:          r.LastSeq,
+		DeduplicatedIds:  r.Deduplicated,
+		StateRevision:    r.StateRevision,
+		StepsSinceUser:   int32(r.StepsSinceUser),
+		TurnNo:           r.TurnNo,
+		Replayed:         r.Replayed,
+		StepLimitReached: r.StepLimitReached,
 	}
 	for _, f := range r.Findings {
 		out.Findings = append(out.Findings, findingProto(f))

@@ -38,7 +38,10 @@ type jobReverter interface {
 // defaultWait is how long WaitForWatermark waits when it is not told.
 const defaultWait = 5 * time.Second
 
-func (s *workServer) WaitForWatermark(ctx context.Context, req *memoryv1.WaitForWatermarkRequest) (*memoryv1.WaitForWatermarkResponse, error) {
+func (s *workServer) WaitForWatermark(
+	ctx context.Context,
+	req *memoryv1.WaitForWatermarkRequest,
+) (*memoryv1.WaitForWatermarkResponse, error) {
 	c := &checker{}
 	wait := service.Wait{
 		Ref: c.ref(ctx, req.GetUserId(), req.GetSessionId()), Of: c.watermarks("of", req.GetOf()),

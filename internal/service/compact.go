@@ -61,7 +61,13 @@ func (s *Histories) Compact(ctx context.Context, p CompactParams) (Compacted, er
 	}
 	counter = tokens.Within(ctx, counter)
 	plan, err := history.Decide(ctx, history.History{
-		Messages: counted(withSecrets(p.Messages, resolved.MaskSecrets), p.Tokens, counter), Counter: counter, Window: cmp.Or(p.Window, resolved.Window),
+		Messages: counted(
+			withSecrets(p.Messages, resolved.MaskSecrets),
+			p.Tokens,
+			counter,
+		),
+		Counter: counter,
+		Window:  cmp.Or(p.Window, resolved.Window),
 	}, resolved.History)
 	if err != nil {
 		return Compacted{}, err
@@ -168,7 +174,13 @@ func (a *asking) ask(ctx, forModels context.Context, r history.Request) history.
 func (a *asking) answer(in llm.Answer, err error) history.Answer {
 	if err == nil {
 		a.usage = a.usage.Plus(in.Usage)
-		return history.Answer{Text: in.Text, Cut: in.Finish == llm.FinishLength, Refused: in.Finish == llm.FinishRefused, Model: in.Model, Verbatim: in.Verbatim}
+		return history.Answer{
+			Text:     in.Text,
+			Cut:      in.Finish == llm.FinishLength,
+			Refused:  in.Finish == llm.FinishRefused,
+			Model:    in.Model,
+			Verbatim: in.Verbatim,
+		}
 	}
 	if failed, ok := errors.AsType[*llm.Error](err); ok {
 		a.usage = a.usage.Plus(failed.Usage)
@@ -187,7 +199,10 @@ func fallbacks(effects []history.Effect) []Degradation {
 	var out []Degradation
 	for _, e := range effects {
 		if e.Fallback != "" && e.Fallback != foundNothing {
-			out = append(out, Degradation{TierSummariser, "the model's summary was not to be had (" + e.Fallback + "): the policy's fallback was taken"})
+			out = append(
+				out,
+				Degradation{TierSummariser, "the model's summary was not to be had (" + e.Fallback + "): the policy's fallback was taken"},
+			)
 		}
 	}
 	return out

@@ -201,9 +201,18 @@ const maxAwaited = 1000
 // decide assembles; recalled messages are read from the primary store when it is known how many can find room.
 func (s *ContextBuilder) decide(ctx context.Context, p ContextParams, g gathered, h shrunk, r policy.Resolved) (ContextResult, error) {
 	out := ContextResult{
-		UserID: p.Ref.UserID, Policy: r, ToolsTokens: p.Policy.ToolSchemaTokens, AsOf: p.AsOf, Found: g.found, Facts: g.facts.hits, FactsScored: g.facts.scored, Embedder: cmp.Or(g.facts.embedder, g.embedder),
-		Watermarks: g.marks, Degraded: g.degraded, StepsSinceUser: stepsSinceUser(g.work.Session.StepsSinceUser, p.Pending),
-		History: h.Result,
+		UserID:         p.Ref.UserID,
+		Policy:         r,
+		ToolsTokens:    p.Policy.ToolSchemaTokens,
+		AsOf:           p.AsOf,
+		Found:          g.found,
+		Facts:          g.facts.hits,
+		FactsScored:    g.facts.scored,
+		Embedder:       cmp.Or(g.facts.embedder, g.embedder),
+		Watermarks:     g.marks,
+		Degraded:       g.degraded,
+		StepsSinceUser: stepsSinceUser(g.work.Session.StepsSinceUser, p.Pending),
+		History:        h.Result,
 	}
 	out.StepLimitReached = out.StepsSinceUser >= r.StepLimit
 	counter, err := tokens.ByName(r.Counter)
@@ -212,15 +221,40 @@ func (s *ContextBuilder) decide(ctx context.Context, p ContextParams, g gathered
 	}
 	hidden := g.told.Hidden.Ranges(g.work.Session.Key, g.work.Session.LastSeq)
 	in := assembly.Input{
-		Fence: g.fences[0], Instructions: g.instructions, State: g.state, Notes: g.notes, Session: g.work.Session.Key, SessionID: p.Ref.SessionID,
-		Facts: factsOf(g.facts.hits, rank.FactFound), CoreFacts: factsOf(g.facts.hits, rank.FactCore), FillFacts: factsOf(g.facts.hits, rank.FactFill),
-		SessionFacts: g.facts.session, Periods: g.periods, Previous: g.previous, Running: passingOver(h.running, hidden),
-		Tail: h.tail, Kept: h.kept, Dropped: h.dropped, LastSeq: g.work.Session.LastSeq, Location: g.location, Language: headingLanguage(p, g, r),
-		Hidden: hidden, Pending: p.Pending,
-		Available: r.Available, Most: r.Most, Reserved: r.Reserved, MaxBytes: p.MaxBytes,
-		Documents: r.Documents || r.Window == 0 && p.Render == assembly.RenderAnthropic, // all of Anthropic's own models do
-		Counter:   counter, TakeApart: s.sentences.by(r.Counter), Render: p.Render,
-		Policy: r.Profile, Terms: g.found.Terms,
+		Fence:        g.fences[0],
+		Instructions: g.instructions,
+		State:        g.state,
+		Notes:        g.notes,
+		Session:      g.work.Session.Key,
+		SessionID:    p.Ref.SessionID,
+		Facts: factsOf(
+			g.facts.hits,
+			rank.FactFound,
+		),
+		CoreFacts:    factsOf(g.facts.hits, rank.FactCore),
+		FillFacts:    factsOf(g.facts.hits, rank.FactFill),
+		SessionFacts: g.facts.session,
+		Periods:      g.periods,
+		Previous:     g.previous,
+		Running:      passingOver(h.running, hidden),
+		Tail:         h.tail,
+		Kept:         h.kept,
+		Dropped:      h.dropped,
+		LastSeq:      g.work.Session.LastSeq,
+		Location:     g.location,
+		Language:     headingLanguage(p, g, r),
+		Hidden:       hidden,
+		Pending:      p.Pending,
+		Available:    r.Available,
+		Most:         r.Most,
+		Reserved:     r.Reserved,
+		MaxBytes:     p.MaxBytes,
+		Documents:    r.Documents || r.Window == 0 && p.Render == assembly.RenderAnthropic, // all of Anthropic's own models do
+		Counter:      counter,
+		TakeApart:    s.sentences.by(r.Counter),
+		Render:       p.Render,
+		Policy:       r.Profile,
+		Terms:        g.found.Terms,
 	}
 	hits := newRecallReader(ctx, s, p.Ref.UserRef, h.tail, &out)
 	defer hits.wait()

@@ -228,7 +228,10 @@ func (s *SummaryEditor) revise(ctx context.Context, change SummaryChange, c chan
 		return r, nil
 	case memory.SummaryLifted:
 		if r.Text == "" {
-			return r, memory.InvalidField("revision", "is 0, which takes back a correction, and the summary has none; ListSummaryRevisions names what may be restored")
+			return r, memory.InvalidField(
+				"revision",
+				"is 0, which takes back a correction, and the summary has none; ListSummaryRevisions names what may be restored",
+			)
 		}
 		r.Text, r.Tokens, r.Covers = "", memory.TokenCounts{}, nil
 		return r, nil
@@ -238,8 +241,12 @@ func (s *SummaryEditor) revise(ctx context.Context, change SummaryChange, c chan
 	r.Text = change.Text
 	r.Tokens = tokens.CountMessage(memory.Message{Parts: []memory.Part{memory.TextPart(r.Text)}})
 	if r.Tokens.O200K > c.maximum {
-		return r, memory.InvalidField("summary.text", "has %d tokens; the summaries of this profile have at most %d (summaries.max-tokens): shorten it",
-			r.Tokens.O200K, c.maximum)
+		return r, memory.InvalidField(
+			"summary.text",
+			"has %d tokens; the summaries of this profile have at most %d (summaries.max-tokens): shorten it",
+			r.Tokens.O200K,
+			c.maximum,
+		)
 	}
 	if change.Kind == memory.SummarySession {
 		return c.ofSession(r)
@@ -249,7 +256,10 @@ func (s *SummaryEditor) revise(ctx context.Context, change SummaryChange, c chan
 
 // restored takes an earlier correction back into use, with what it stood for: what was hidden since still withholds it.
 func (s *SummaryEditor) restored(ctx context.Context, change SummaryChange, r memory.SummaryRevision) (memory.SummaryRevision, error) {
-	all, err := s.store.SummaryRevisions(ctx, store.RevisionQuery{User: change.User, Kind: r.Kind, Session: r.Session, Period: r.Period, Limit: MaxSummaryRevisions})
+	all, err := s.store.SummaryRevisions(
+		ctx,
+		store.RevisionQuery{User: change.User, Kind: r.Kind, Session: r.Session, Period: r.Period, Limit: MaxSummaryRevisions},
+	)
 	if err != nil {
 		return r, fmt.Errorf("read revisions of a summary: %w", err)
 	}
@@ -259,7 +269,11 @@ func (s *SummaryEditor) restored(ctx context.Context, change SummaryChange, r me
 			return r, nil
 		}
 	}
-	return r, memory.InvalidField("revision", "is %d, which is no correction of the summary; ListSummaryRevisions names those it has", change.Restore)
+	return r, memory.InvalidField(
+		"revision",
+		"is %d, which is no correction of the summary; ListSummaryRevisions names those it has",
+		change.Restore,
+	)
 }
 
 // ofSession has a correction stand for all that the summary stands for, and for what the one before it did.
@@ -279,7 +293,12 @@ func (c changing) ofSession(r memory.SummaryRevision) (memory.SummaryRevision, e
 }
 
 // ofPeriod has a correction stand for all that any summary of the period was or will be made of now.
-func (s *SummaryEditor) ofPeriod(ctx context.Context, change SummaryChange, c changing, r memory.SummaryRevision) (memory.SummaryRevision, error) {
+func (s *SummaryEditor) ofPeriod(
+	ctx context.Context,
+	change SummaryChange,
+	c changing,
+	r memory.SummaryRevision,
+) (memory.SummaryRevision, error) {
 	leaves, err := s.store.LeavesBetween(ctx, store.LeafQuery{User: change.User, From: c.period.Start, To: c.period.End})
 	if err != nil {
 		return r, fmt.Errorf("read what the period is made of: %w", err)

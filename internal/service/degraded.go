@@ -60,10 +60,22 @@ const (
 func modelDegradation(r policy.Resolved) []Degradation {
 	var out []Degradation
 	if r.Unknown {
-		out = append(out, Degradation{TierModel, "the model is not known: its tokens are estimated and the profile's budget holds; add it under windows in the server's configuration"})
+		out = append(
+			out,
+			Degradation{
+				TierModel,
+				"the model is not known: its tokens are estimated and the profile's budget holds; add it under windows in the server's configuration",
+			},
+		)
 	}
 	if r.Reserved > 0 && r.Available == 0 && r.Most > 0 {
-		out = append(out, Degradation{TierBudget, "as many tokens are reserved as the profile's budget has, which leaves none for memory: name a model whose window is known, or set overrides.budget_tokens"})
+		out = append(
+			out,
+			Degradation{
+				TierBudget,
+				"as many tokens are reserved as the profile's budget has, which leaves none for memory: name a model whose window is known, or set overrides.budget_tokens",
+			},
+		)
 	}
 	return out
 }
@@ -107,7 +119,12 @@ func unaskedDegradation(r policy.Resolved, d promise) []Degradation {
 	case c.Strategy == history.StrategyFacts:
 		return []Degradation{{TierSummariser, degradedConcepts}}
 	case c.Prompt != "":
-		return []Degradation{{TierSummariser, "the policy's own prompt asks a model, and no context waits for a model: the session's summary stands in its place; Compact uses the prompt"}}
+		return []Degradation{
+			{
+				TierSummariser,
+				"the policy's own prompt asks a model, and no context waits for a model: the session's summary stands in its place; Compact uses the prompt",
+			},
+		}
 	}
 	return nil
 }

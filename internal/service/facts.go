@@ -387,7 +387,11 @@ func (s *FactEditor) revision(ctx context.Context, r FactRestore) (memory.FactRe
 			return v, nil
 		}
 	}
-	return memory.FactRevision{}, memory.InvalidField("revision", "is %d, which the fact has not; ListFactRevisions names those it has", r.Revision)
+	return memory.FactRevision{}, memory.InvalidField(
+		"revision",
+		"is %d, which the fact has not; ListFactRevisions names those it has",
+		r.Revision,
+	)
 }
 
 func noFact(id string) error {

@@ -186,8 +186,17 @@ func (s *Searcher) viewed(at factsAt, version int) int64 {
 // nearest are chosen.
 func (s *Searcher) askVectors(ctx context.Context, near nearFacts, q rank.FactQuery) (similar, []Degradation) {
 	found, late := s.factVectors.similarFacts(ctx, store.VectorSearch{
-		Space: store.VectorSpace{View: memory.ViewVectors, Build: near.at.told.Build, Version: near.query.Version, Dimension: len(near.query.Values)},
-		Scope: near.at.scope, Vector: near.query.Values, Categories: q.Categories, Exclude: q.Exclude, CurrentOnly: true,
+		Space: store.VectorSpace{
+			View:      memory.ViewVectors,
+			Build:     near.at.told.Build,
+			Version:   near.query.Version,
+			Dimension: len(near.query.Values),
+		},
+		Scope:       near.at.scope,
+		Vector:      near.query.Values,
+		Categories:  q.Categories,
+		Exclude:     q.Exclude,
+		CurrentOnly: true,
 	})
 	s.factVectors.stale(near.at.unknown(maps.Keys(found.cosines)))
 	return found, late

@@ -127,7 +127,13 @@ func lexicalDegradation(f Found) []Degradation {
 }
 
 // gatherHistory reads the session's summary and the messages after what it stands for, as its context policy promises.
-func (s *ContextBuilder) gatherHistory(ctx context.Context, p ContextParams, r policy.Resolved, marks func() (summary.Marks, error), g *gathered) (err error) {
+func (s *ContextBuilder) gatherHistory(
+	ctx context.Context,
+	p ContextParams,
+	r policy.Resolved,
+	marks func() (summary.Marks, error),
+	g *gathered,
+) (err error) {
 	if g.work.Session.LastSeq == 0 {
 		return nil
 	}
@@ -159,7 +165,12 @@ func (s *ContextBuilder) gatherCovered(ctx context.Context, r policy.Resolved, g
 
 // runningBefore is the session's summary of all but its latest messages at least, without what tells of hidden ones, nil
 // for none.
-func (s *ContextBuilder) runningBefore(ctx context.Context, session memory.Session, latest int, marks summary.Marks) (*assembly.Summary, error) {
+func (s *ContextBuilder) runningBefore(
+	ctx context.Context,
+	session memory.Session,
+	latest int,
+	marks summary.Marks,
+) (*assembly.Summary, error) {
 	nodes, err := s.store.TopNodes(ctx, session.Ref, session.LastSeq-int64(latest))
 	if err != nil {
 		return nil, fmt.Errorf("read summaries: %w", err)
@@ -227,7 +238,12 @@ func models(nodes []memory.SummaryNode) string {
 }
 
 // gatherSummaries reads the summaries of previous sessions, and of weeks and months, oldest first.
-func (s *ContextBuilder) gatherSummaries(ctx context.Context, p ContextParams, in searchScope, r policy.Resolved) (out otherSummaries, err error) {
+func (s *ContextBuilder) gatherSummaries(
+	ctx context.Context,
+	p ContextParams,
+	in searchScope,
+	r policy.Resolved,
+) (out otherSummaries, err error) {
 	seen := newShown(p.Ref.UserRef)
 	reader := periodReader{user: p.Ref.UserRef}
 	wantsPeriods := r.Summaries.Periods && r.Summaries.Weeks+r.Summaries.Months > 0
@@ -285,7 +301,13 @@ func (s *ContextBuilder) previousSessions(ctx context.Context, p ContextParams, 
 }
 
 // previousItems are the running summaries of the latest sessions, oldest first. It notes what they stand for.
-func (s *ContextBuilder) previousItems(ctx context.Context, p ContextParams, in searchScope, r policy.Resolved, seen shown) ([]assembly.Summary, error) {
+func (s *ContextBuilder) previousItems(
+	ctx context.Context,
+	p ContextParams,
+	in searchScope,
+	r policy.Resolved,
+	seen shown,
+) ([]assembly.Summary, error) {
 	found, err := s.previousSessions(ctx, p, r)
 	if err != nil {
 		return nil, err
@@ -366,7 +388,12 @@ func (s *ContextBuilder) periods(ctx context.Context, p ContextParams, r periodR
 
 // periodItems answers periods, oldest first. One that was made of nothing but what is shown would only say it again: it
 // is left out, and counts as shown itself.
-func (s *ContextBuilder) periodItems(ctx context.Context, r periodReader, found []memory.SummaryNode, seen shown) (out []assembly.Summary, err error) {
+func (s *ContextBuilder) periodItems(
+	ctx context.Context,
+	r periodReader,
+	found []memory.SummaryNode,
+	seen shown,
+) (out []assembly.Summary, err error) {
 	for _, n := range slices.Backward(found) {
 		if seen.periods[n.ID], err = s.repeats(ctx, r, n, seen); err != nil {
 			return nil, err
@@ -389,7 +416,13 @@ func (r periodReader) item(n memory.SummaryNode) assembly.Summary {
 }
 
 // contextFacts ranks the user's facts, by meaning too where the query's vector comes in time.
-func (s *ContextBuilder) contextFacts(ctx context.Context, p ContextParams, in searchScope, r policy.Resolved, session memory.SessionKey) (factsFound, error) {
+func (s *ContextBuilder) contextFacts(
+	ctx context.Context,
+	p ContextParams,
+	in searchScope,
+	r policy.Resolved,
+	session memory.SessionKey,
+) (factsFound, error) {
 	if !r.Facts.LongTerm && !r.Facts.OfSession {
 		return factsFound{}, nil
 	}
@@ -468,7 +501,12 @@ func beforeStart(session memory.Session) int64 { return max(session.ContextStart
 // tail reads as many of the latest messages as could fit the budget, oldest first, none that the summary stands for, and
 // none from before where the session's contexts start. It is read even where the section is off: pending tool results
 // need their calls.
-func (s *ContextBuilder) tail(ctx context.Context, session memory.Session, running *assembly.Summary, r policy.Resolved) ([]memory.Message, error) {
+func (s *ContextBuilder) tail(
+	ctx context.Context,
+	session memory.Session,
+	running *assembly.Summary,
+	r policy.Resolved,
+) ([]memory.Message, error) {
 	q := store.MessageQuery{
 		Ref: session.Ref, After: beforeStart(session), Before: session.LastSeq + 1, Limit: maxTail,
 		MaxTokens: max(r.Available*slack(r.Counter), 1), MinMessages: r.RecentN,

@@ -75,7 +75,13 @@ func (q *Queries) Embed(ctx context.Context, query string) (QueryVector, []Degra
 			return withoutVector(e.err.Error())
 		}
 		_, selective := embedder.(embed.Selective)
-		return QueryVector{Version: version.Version, Model: version.Model, Values: e.values, Selective: selective, Unrelated: embedder.Info().Unrelated}, nil
+		return QueryVector{
+			Version:   version.Version,
+			Model:     version.Model,
+			Values:    e.values,
+			Selective: selective,
+			Unrelated: embedder.Info().Unrelated,
+		}, nil
 	case <-time.After(q.deadline):
 		return withoutVector("the embedding endpoint did not answer in time")
 	case <-ctx.Done():

@@ -93,7 +93,11 @@ func (s *Searcher) rerank(ctx context.Context, q SearchIndexSearch, hits []rank.
 }
 
 // documents reads what a reranker is to read of hits. Messages may be a mebibyte each, so that not all are held at once.
-func (s *Searcher) documents(ctx context.Context, q SearchIndexSearch, hits []rank.Hit) (best []rank.Reranked, documents []string, err error) {
+func (s *Searcher) documents(
+	ctx context.Context,
+	q SearchIndexSearch,
+	hits []rank.Hit,
+) (best []rank.Reranked, documents []string, err error) {
 	in := time.UTC
 	if q.User != nil {
 		user, err := q.User()

@@ -163,7 +163,14 @@ func (s *Searcher) matchedMessages(ctx context.Context, q SearchIndexSearch, sco
 // fused ranks what all retrievers found. How relevant a hit is that the words did not find is not known: one that has to be
 // relevant is not believed to be.
 func fused(found Found, matches []rank.Match, minRelevance float64) []rank.Hit {
-	hits := rank.Fuse(found.Hits, rank.DenseArm(found.Turns), rank.DenseFactsArm(found.Sources), found.Times, rank.ViewArm(matches), rank.StandingArm(found.Standing))
+	hits := rank.Fuse(
+		found.Hits,
+		rank.DenseArm(found.Turns),
+		rank.DenseFactsArm(found.Sources),
+		found.Times,
+		rank.ViewArm(matches),
+		rank.StandingArm(found.Standing),
+	)
 	if minRelevance == 0 {
 		return hits
 	}

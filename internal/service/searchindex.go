@@ -385,7 +385,11 @@ func (q viewedSearch) waiting() (n int) {
 
 // index answers the user's index, an empty one if there is none in memory; nil while a large one must wait for another. A
 // large one is in a seat that must be left.
-func (l *SearchIndex) index(ctx context.Context, timeUp <-chan time.Time, state store.SearchIndexState) (x *userIndex, at *sitting, err error) {
+func (l *SearchIndex) index(
+	ctx context.Context,
+	timeUp <-chan time.Time,
+	state store.SearchIndexState,
+) (x *userIndex, at *sitting, err error) {
 	if indexBytes(state.Segments) <= l.max/2 {
 		return l.cached(state.Scope), nil, nil
 	}

@@ -102,8 +102,13 @@ func (s *Sessions) checkStart(ctx context.Context, u store.SessionUpdate) error 
 		return fmt.Errorf("read session: %w", err)
 	}
 	if *u.ContextStart > head.LastSeq+1 {
-		return memory.InvalidField("session.context_start_seq", "is %d, but the session's last message is %d: give at most %d, which hides all of them",
-			*u.ContextStart, head.LastSeq, head.LastSeq+1)
+		return memory.InvalidField(
+			"session.context_start_seq",
+			"is %d, but the session's last message is %d: give at most %d, which hides all of them",
+			*u.ContextStart,
+			head.LastSeq,
+			head.LastSeq+1,
+		)
 	}
 	return nil
 }

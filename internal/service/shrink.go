@@ -287,7 +287,11 @@ func (s *ContextBuilder) shrink(ctx context.Context, p ContextParams, g gathered
 	if err := validOverride(p, r); err != nil {
 		return out, err
 	}
-	plan, err := history.Decide(ctx, history.History{Messages: all, Counter: counter, Window: r.Window, Location: g.location}, g.promise.due(unasked(r.History)))
+	plan, err := history.Decide(
+		ctx,
+		history.History{Messages: all, Counter: counter, Window: r.Window, Location: g.location},
+		g.promise.due(unasked(r.History)),
+	)
 	if err != nil {
 		return out, err
 	}

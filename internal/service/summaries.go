@@ -97,7 +97,12 @@ func (s *SummaryReader) sessionSummary(ctx context.Context, ref memory.SessionRe
 
 // running answers the running summary of a session, not worded yet: the fewest nodes that stand for all of its messages
 // up to one but for those that tell of hidden ones, false when there are none.
-func (s *SummaryReader) running(ctx context.Context, user memory.UserRef, in store.SessionSummary, marks summary.Marks) (Summary, bool, error) {
+func (s *SummaryReader) running(
+	ctx context.Context,
+	user memory.UserRef,
+	in store.SessionSummary,
+	marks summary.Marks,
+) (Summary, bool, error) {
 	frontier := summary.Frontier(in.Nodes, summary.Boundary(in.Nodes, in.LastSeq, 0))
 	if len(frontier) == 0 {
 		return Summary{}, false, nil

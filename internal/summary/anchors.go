@@ -33,7 +33,9 @@ type Anchor struct {
 }
 
 // decides are the words of decisions and commitments.
-var decides = regexp.MustCompile(`(?i)\b(?:decided|decision:|chose|chosen|agreed (?:to|on|that)|settled on|opted|(?:i|we|he|she|they)(?:'ll| will)\b|going with|picked|prefers?|committed to|plan(?:s|ned|ning)? to|deadline)\b|[할볼갈둘꿀살줄쓸릴을킬낼올]게(?:요|[.!~\s]|$)|려고 ?(?:해|합|함|한)|결정|하기로|기로 (?:했|함|합의)|정했|선택|합의|선호|마감|골랐`)
+var decides = regexp.MustCompile(
+	`(?i)\b(?:decided|decision:|chose|chosen|agreed (?:to|on|that)|settled on|opted|(?:i|we|he|she|they)(?:'ll| will)\b|going with|picked|prefers?|committed to|plan(?:s|ned|ning)? to|deadline)\b|[할볼갈둘꿀살줄쓸릴을킬낼올]게(?:요|[.!~\s]|$)|려고 ?(?:해|합|함|한)|결정|하기로|기로 (?:했|함|합의)|정했|선택|합의|선호|마감|골랐`,
+)
 
 // decisive is what each English form of decides has some of, in lower case, and decisiveKorean what each Korean one has.
 var (

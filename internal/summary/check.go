@@ -94,8 +94,12 @@ var checks = []struct {
 
 var (
 	codeFence = regexp.MustCompile("(?s)^```[a-z]*\n(.*?)\n?```$")
-	preface   = regexp.MustCompile(`(?i)^(?:sure[,!.]? *)?(?:here(?:'s| is)[^\n]{0,80}summary[^\n]{0,40}:|#*\s*\**summary\**:?\**|\**요약\**\s*:|다음은[^\n]{0,40}요약[^\n]{0,20}[:.])\s*`)
-	refusal   = regexp.MustCompile(`(?i)^(?:i(?:'m| am) (?:sorry|unable|not able)|i (?:cannot|can't|can not|won't)|sorry, (?:but )?i|as an ai\b|unfortunately, i (?:cannot|can't)|죄송(?:합니다|하지만)|요약할 수 없)`)
+	preface   = regexp.MustCompile(
+		`(?i)^(?:sure[,!.]? *)?(?:here(?:'s| is)[^\n]{0,80}summary[^\n]{0,40}:|#*\s*\**summary\**:?\**|\**요약\**\s*:|다음은[^\n]{0,40}요약[^\n]{0,20}[:.])\s*`,
+	)
+	refusal = regexp.MustCompile(
+		`(?i)^(?:i(?:'m| am) (?:sorry|unable|not able)|i (?:cannot|can't|can not|won't)|sorry, (?:but )?i|as an ai\b|unfortunately, i (?:cannot|can't)|죄송(?:합니다|하지만)|요약할 수 없)`,
+	)
 )
 
 // unwrap removes what models put around an answer: a code fence and a line that announces a summary.
@@ -121,7 +125,9 @@ func (t Task) mend(answer string) string {
 }
 
 // placeholder matches what models write where they have no content.
-var placeholder = regexp.MustCompile(`(?i)^(?:n/?a|none|nothing|tbd|todo|unknown|empty|no (?:summary|content|information|messages|data|decisions|updates|items|open questions)[a-z ]*|not (?:specified|mentioned|applicable|available|provided)|\.{2,}|…|-+|\[.*\]|<.*>|\{.*\}|lorem ipsum.*|없음|해당 ?없음|미정|내용 ?없음)[.!]?$`)
+var placeholder = regexp.MustCompile(
+	`(?i)^(?:n/?a|none|nothing|tbd|todo|unknown|empty|no (?:summary|content|information|messages|data|decisions|updates|items|open questions)[a-z ]*|not (?:specified|mentioned|applicable|available|provided)|\.{2,}|…|-+|\[.*\]|<.*>|\{.*\}|lorem ipsum.*|없음|해당 ?없음|미정|내용 ?없음)[.!]?$`,
+)
 
 // isSkeleton reports whether an answer has headings and placeholders and nothing else.
 func isSkeleton(answer string) bool {
@@ -423,7 +429,9 @@ func (e *evidence) isPlainYear(w when) bool {
 }
 
 var (
-	rounding       = regexp.MustCompile(`(?i)(?:\b(?:about|around|nearly|almost|approximately|roughly|over|more than|less than|under|at least|some|up to)|~|약|거의|대략|최소|최대)\s*[$€£₩]?$`)
+	rounding = regexp.MustCompile(
+		`(?i)(?:\b(?:about|around|nearly|almost|approximately|roughly|over|more than|less than|under|at least|some|up to)|~|약|거의|대략|최소|최대)\s*[$€£₩]?$`,
+	)
 	roundingKorean = regexp.MustCompile(`^[^\s]{0,4}\s?(?:이상|이하|넘|가까이|정도|남짓|여)`)
 	timeUnit       = regexp.MustCompile(`(?i)^[\s-]*(?:min|hour|hr|day|week|month|year|분|시간|일|주|개월|달|년)`)
 	dayMark        = regexp.MustCompile(`(?i)^(?:st|nd|rd|th|[일日号號])`)
@@ -471,7 +479,9 @@ var headings = wordSet(`key decisions decision open questions question tasks tas
 	constraints requirements agreed pending resolved and of the for to`)
 
 // actsLikeName are words that follow a name at the start of a sentence.
-var actsLikeName = regexp.MustCompile(`^(?:is|was|has|had|will|would|says?|said|tells?|told|mention(?:s|ed)|shared?s?|asks?|asked|wants?|wanted|likes?|liked|loves?|loved|agree[sd]?|plan(?:s|ned)|prefers?|preferred|decide[sd]|lives?|lived|works?|worked|joined|joins|suggest(?:s|ed)|recommend(?:s|ed)|offer(?:s|ed)|expressed|expresses|praise[sd]|and|also)$`)
+var actsLikeName = regexp.MustCompile(
+	`^(?:is|was|has|had|will|would|says?|said|tells?|told|mention(?:s|ed)|shared?s?|asks?|asked|wants?|wanted|likes?|liked|loves?|loved|agree[sd]?|plan(?:s|ned)|prefers?|preferred|decide[sd]|lives?|lived|works?|worked|joined|joins|suggest(?:s|ed)|recommend(?:s|ed)|offer(?:s|ed)|expressed|expresses|praise[sd]|and|also)$`,
+)
 
 func (e *evidence) inventedName(ws []word, taken mask) string {
 	for i, w := range ws {
@@ -494,7 +504,8 @@ func (e *evidence) inventedName(ws []word, taken mask) string {
 
 // opensWithName reports whether the first word of a sentence is a name by what follows it.
 func opensWithName(w, next word, ws []word) bool {
-	if !w.first || !isUpperFirst(w.text) || starters[w.lower] || greetings[w.lower] || notNames[w.lower] || hasSuffix(w.lower, []string{"ing", "ly", "ed", "tion", "ment", "ness"}) {
+	if !w.first || !isUpperFirst(w.text) || starters[w.lower] || greetings[w.lower] || notNames[w.lower] ||
+		hasSuffix(w.lower, []string{"ing", "ly", "ed", "tion", "ment", "ness"}) {
 		return false
 	}
 	lower := func(o word) bool { return o.text == w.lower }

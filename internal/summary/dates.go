@@ -44,7 +44,11 @@ var dateForms = []struct {
 	{regexp.MustCompile(`(?i)\b(` + spanishMonthNames + `)\s+del?\s+(\d{4})\b`), "Sy", hasSpanishMonth},
 	{regexp.MustCompile(`(?i)\b(\d{1,2})(?:st|nd|rd|th)?(?:\s+of)?\s+(` + monthNames + `)\b\.?(?:,?\s+(\d{4})\b)?`), "dMy", hasMonth},
 	{regexp.MustCompile(`(?i)\b(` + monthNames + `)\.?\s+(?:the\s+)?(\d{1,2})(?:st|nd|rd|th)?\b(?:,?\s+(\d{4})\b)?`), "Mdy", hasMonth},
-	{regexp.MustCompile(`\b(` + monthNames + `)\b\.?(?:,?(?:\s+of)?\s+(\d{4})\b)?`), "My", having(strings.Fields("Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec")...)},
+	{
+		regexp.MustCompile(`\b(` + monthNames + `)\b\.?(?:,?(?:\s+of)?\s+(\d{4})\b)?`),
+		"My",
+		having(strings.Fields("Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec")...),
+	},
 	{regexp.MustCompile(`\b((?:19|20)\d{2})\b`), "y", hasFourDigits},
 	{regexp.MustCompile(`(?i)\b(Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)days?\b`), "w", hasWeekday},
 	{regexp.MustCompile(`\b(Mon|Tue|Tues|Wed|Thu|Thurs|Fri|Sat)\b`), "w", having(strings.Fields("Mon Tue Wed Thu Fri Sat")...)},
@@ -265,7 +269,9 @@ func (r relativePeriod) from(said time.Time) when {
 }
 
 // distance is a number of days, weeks, months or years from now, such as "3 weeks ago".
-var distance = regexp.MustCompile(`(?i)(?:(\d+)|\b(a|an|one|two|three|four|five|six|seven|eight|nine|ten)\b)\s*(day|week|month|year|일|주일|주|개월|달|년)s?\s*(ago|later|before|from now|전|후|뒤)|\bin (\d+|a|one|two|three|four|five|six) (day|week|month|year)s?\b`)
+var distance = regexp.MustCompile(
+	`(?i)(?:(\d+)|\b(a|an|one|two|three|four|five|six|seven|eight|nine|ten)\b)\s*(day|week|month|year|일|주일|주|개월|달|년)s?\s*(ago|later|before|from now|전|후|뒤)|\bin (\d+|a|one|two|three|four|five|six) (day|week|month|year)s?\b`,
+)
 
 // timeUnits are what distances are counted in.
 var timeUnits = strings.Fields("day week month year 일 주 개월 달 년")

@@ -54,10 +54,16 @@ func (l Line) Who() string {
 // orders begin a sentence that commands its reader; overrides do so anywhere in a sentence, and sharper ones begin words
 // that are attributed to an assistant or a system in languages other than English.
 var (
-	orders = regexp.MustCompile(`(?i)^(?:[-*•\d.) ]*)(?:please\b|ignore\b|disregard\b|forget (?:all|everything|previous|your)|you (?:must|should|need to|have to|are now|will now|can now)\b|do not (?:tell|reveal|mention|follow|forget)\b|don't (?:tell|reveal|forget)\b|from now on\b|let me know\b|feel free\b|would you like\b|i hope (?:this|that) helps|note to (?:the )?(?:reader|assistant|model|ai)|remember to\b|always (?:answer|reply|respond|obey)|act as\b|pretend\b)`)
+	orders = regexp.MustCompile(
+		`(?i)^(?:[-*•\d.) ]*)(?:please\b|ignore\b|disregard\b|forget (?:all|everything|previous|your)|you (?:must|should|need to|have to|are now|will now|can now)\b|do not (?:tell|reveal|mention|follow|forget)\b|don't (?:tell|reveal|forget)\b|from now on\b|let me know\b|feel free\b|would you like\b|i hope (?:this|that) helps|note to (?:the )?(?:reader|assistant|model|ai)|remember to\b|always (?:answer|reply|respond|obey)|act as\b|pretend\b)`,
+	)
 	// overrides are never part of a summary unless the source has the words.
-	overrides = regexp.MustCompile(`(?i)(?:ignore|disregard) (?:all |any |the )?(?:previous|prior|above|earlier) (?:instructions|messages|rules)|(?:이전|위의?|앞선) (?:모든 )?(?:지시|명령|지침)(?:사항)?(?:을|를)? ?(?:모두 )?무시|(?:알려|말씀해|확인해|참고해|무시해|기억해|응답해|답변해|작성해) ?(?:주세요|주십시오|주시기 바랍니다)|하(?:십시오|세요)[.!]?$`)
-	sharper   = regexp.MustCompile(`(?i)^(?:always\b|never\b|obey\b|reveal\b|de ahora en adelante|a partir de ahora|ignor[ae]n?\b|olvida\b|obedece\b|siempre (?:responde|obedece|contesta)|从现在(?:起|开始)|以后(?:请|都|必须)|忽略|无视|忘记|必须|これから(?:は)?|今から|以後|今後|無視|忘れて|必ず|지금부터|이제부터|앞으로는?|무시|잊어|반드시)`)
+	overrides = regexp.MustCompile(
+		`(?i)(?:ignore|disregard) (?:all |any |the )?(?:previous|prior|above|earlier) (?:instructions|messages|rules)|(?:이전|위의?|앞선) (?:모든 )?(?:지시|명령|지침)(?:사항)?(?:을|를)? ?(?:모두 )?무시|(?:알려|말씀해|확인해|참고해|무시해|기억해|응답해|답변해|작성해) ?(?:주세요|주십시오|주시기 바랍니다)|하(?:십시오|세요)[.!]?$`,
+	)
+	sharper = regexp.MustCompile(
+		`(?i)^(?:always\b|never\b|obey\b|reveal\b|de ahora en adelante|a partir de ahora|ignor[ae]n?\b|olvida\b|obedece\b|siempre (?:responde|obedece|contesta)|从现在(?:起|开始)|以后(?:请|都|必须)|忽略|无视|忘记|必须|これから(?:は)?|今から|以後|今後|無視|忘れて|必ず|지금부터|이제부터|앞으로는?|무시|잊어|반드시)`,
+	)
 )
 
 // instructs reports whether an answer gives its reader orders. A sentence of the source, such as a request that is quoted

@@ -25,7 +25,13 @@ Write plain short sentences or bullets, without headings, preface or remarks to 
 // Prompt is what a summariser is asked: how to write, and the material. No line of the material can pass for anything
 // else, since each is marked with a bar of its own.
 func Prompt(t Task) (system, user string) {
-	system = t.order() + "\n" + cmp.Or(t.Style.Keep, keepRules) + "\n" + rules + "\n" + t.languageRule() + fmt.Sprintf("\nWrite at most %d tokens.", t.MaxTokens)
+	system = t.order() + "\n" + cmp.Or(
+		t.Style.Keep,
+		keepRules,
+	) + "\n" + rules + "\n" + t.languageRule() + fmt.Sprintf(
+		"\nWrite at most %d tokens.",
+		t.MaxTokens,
+	)
 	var b strings.Builder
 	if t.Previous != "" {
 		section(&b, t.previousTitle(), t.Previous)

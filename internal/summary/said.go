@@ -135,7 +135,10 @@ func told(answer string, said []Said) []answerPiece {
 		out = append(out, piece)
 	}
 	for i, p := range slices.Backward(out) {
-		if line := strings.TrimSpace(p.text); i+1 < len(out) && (strings.HasPrefix(line, "#") || strings.HasSuffix(strings.TrimRight(line, "*_ "), ":")) {
+		if line := strings.TrimSpace(
+			p.text,
+		); i+1 < len(out) &&
+			(strings.HasPrefix(line, "#") || strings.HasSuffix(strings.TrimRight(line, "*_ "), ":")) {
 			out[i].place = out[i+1].place
 		}
 	}

@@ -29,5 +29,10 @@ func (r *Recorder) WatchCalls(stats func() admission.Stats) {
 	gauge("strata_calls_waiting", waiting, prometheus.Labels{"for": "requests"}, func(s admission.Stats) int64 { return s.RequestsWaiting })
 	gauge("strata_calls_waiting", waiting, prometheus.Labels{"for": "work"}, func(s admission.Stats) int64 { return s.HeavyWaiting })
 	gauge("strata_calls_waiting", waiting, prometheus.Labels{"for": "replies"}, func(s admission.Stats) int64 { return s.RepliesWaiting })
-	gauge("strata_heavy_calls", "Calls that take much processor time or memory and run now.", nil, func(s admission.Stats) int64 { return s.HeavyRunning })
+	gauge(
+		"strata_heavy_calls",
+		"Calls that take much processor time or memory and run now.",
+		nil,
+		func(s admission.Stats) int64 { return s.HeavyRunning },
+	)
 }

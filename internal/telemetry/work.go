@@ -39,7 +39,10 @@ func (r *Recorder) WatchWork(o WorkOptions) {
 		parked:      gauge("strata_jobs_parked", "Jobs that failed too often or for good and wait for a person.", "kind"),
 		quarantined: gauge("strata_quarantined_stored", "Refused operations that are kept, by reason.", "reason"),
 		vectors:     gauge("strata_embedding_waiting", "Facts and messages that have no vector of the model in use yet.", "of"),
-		turns:       gauge("strata_turns_pending_seconds", "For how long the session that waits longest has been due to be looked at, 0 without one."),
+		turns: gauge(
+			"strata_turns_pending_seconds",
+			"For how long the session that waits longest has been due to be looked at, 0 without one.",
+		),
 	})
 }
 

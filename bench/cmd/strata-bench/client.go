@@ -124,7 +124,11 @@ func waitQuiet(ctx context.Context, c memoryv1.WorkServiceClient) error {
 // timed is one call's time as the client and as the server's handler saw it.
 type timed struct{ client, handler time.Duration }
 
-func timedContext(ctx context.Context, c memoryv1.MemoryServiceClient, req *memoryv1.BuildContextRequest) (*memoryv1.BuildContextResponse, timed, error) {
+func timedContext(
+	ctx context.Context,
+	c memoryv1.MemoryServiceClient,
+	req *memoryv1.BuildContextRequest,
+) (*memoryv1.BuildContextResponse, timed, error) {
 	var trailer metadata.MD
 	begin := time.Now()
 	r, err := c.BuildContext(ctx, req, grpc.Trailer(&trailer))

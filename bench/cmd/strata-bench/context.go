@@ -112,10 +112,19 @@ func contextOn(ctx context.Context, o options, name string, shape workload.Shape
 	if err := errors.Join(err, s.stop()); err != nil {
 		return err
 	}
-	o.report.Note("   %s: closed loop, 1 client, %d calls, 8k budget: handler p50 %s p99 %s; client p50 %s p99 %s; cold first call: handler %s, client %s; p50 is %.2f × the dot products; server's peak memory %d MiB",
-		name, o.calls, measure.Millis(a.handler.P50()), measure.Millis(a.handler.P99()), measure.Millis(a.client.P50()),
-		measure.Millis(a.client.P99()), measure.Millis(cold.handler), measure.Millis(cold.client),
-		float64(a.handler.P50())/float64(dots), peak>>20)
+	o.report.Note(
+		"   %s: closed loop, 1 client, %d calls, 8k budget: handler p50 %s p99 %s; client p50 %s p99 %s; cold first call: handler %s, client %s; p50 is %.2f × the dot products; server's peak memory %d MiB",
+		name,
+		o.calls,
+		measure.Millis(a.handler.P50()),
+		measure.Millis(a.handler.P99()),
+		measure.Millis(a.client.P50()),
+		measure.Millis(a.client.P99()),
+		measure.Millis(cold.handler),
+		measure.Millis(cold.client),
+		float64(a.handler.P50())/float64(dots),
+		peak>>20,
+	)
 	if bars {
 		slow := measure.Slowness(dots)
 		o.report.AtMost("BuildContext on W, handler p50", a.handler.P50(), measure.Scale(barContextP50, slow))
@@ -139,6 +148,10 @@ func prepareFile(ctx context.Context, o options, data string, shape workload.Sha
 	if err != nil {
 		return errors.Join(err, s.stop())
 	}
-	o.report.Note("   recorded, indexed, summarised and learnt from %d messages in %s", shape.Sessions*shape.Messages, time.Since(begin).Round(time.Millisecond))
+	o.report.Note(
+		"   recorded, indexed, summarised and learnt from %d messages in %s",
+		shape.Sessions*shape.Messages,
+		time.Since(begin).Round(time.Millisecond),
+	)
 	return s.stop()
 }

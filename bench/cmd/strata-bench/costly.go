@@ -50,7 +50,11 @@ func costlyChecks() []costly {
 		{"CheckMessages, a thousand long stop words over 512 KiB", false, checkStopWords(512 << 10)},
 		{"CheckMessages, length in tokens of 384 KiB", false, checkTokens(384 << 10)},
 		{"CheckMessages, markup in 128 KiB of its beginnings", false, checkMarkup(128 << 10)},
-		{"CheckMessages, schema with a pattern of a thousand options", false, checkSchema(`{"pattern":"(?:a?){1000}b"}`, `"`+filled("a", 8<<10)+`"`)},
+		{
+			"CheckMessages, schema with a pattern of a thousand options",
+			false,
+			checkSchema(`{"pattern":"(?:a?){1000}b"}`, `"`+filled("a", 8<<10)+`"`),
+		},
 		{"CheckMessages, schema that compares equal arrays", false, checkSchema(`{"uniqueItems":true}`, equal)},
 		{"CheckMessages, schema of thousands of parts", false, checkSchema(
 			`{"allOf":[`+strings.TrimSuffix(strings.Repeat(`{"a":1},`, 2900), ",")+`]}`, "1")},
@@ -124,7 +128,10 @@ func costlyReads() []costly {
 		}},
 		{"BuildContext, 40 large messages in 8,000 tokens", false, func(ctx context.Context, c clients) error {
 			_, err := c.memory.BuildContext(ctx, &memoryv1.BuildContextRequest{
-				UserId: figureUser, SessionId: largeSession, Overrides: &memoryv1.ContextOverrides{RecentN: &recent}, Render: memoryv1.Render_RENDER_TEXT,
+				UserId:    figureUser,
+				SessionId: largeSession,
+				Overrides: &memoryv1.ContextOverrides{RecentN: &recent},
+				Render:    memoryv1.Render_RENDER_TEXT,
 			})
 			return err
 		}},
@@ -139,14 +146,20 @@ func costlyReads() []costly {
 			return err
 		}},
 		{"SearchMessages, 64 KiB of words over a long session", false, func(ctx context.Context, c clients) error {
-			_, err := c.memory.SearchMessages(ctx, &memoryv1.SearchMessagesRequest{UserId: "long", Query: filled("note of item ", 64<<10-16), PageSize: 100})
+			_, err := c.memory.SearchMessages(
+				ctx,
+				&memoryv1.SearchMessagesRequest{UserId: "long", Query: filled("note of item ", 64<<10-16), PageSize: 100},
+			)
 			return err
 		}},
 	}
 }
 
 func checkPattern(expression, words string) func(context.Context, clients) error {
-	return check(words, &memoryv1.CheckRule{Test: &memoryv1.CheckRule_Patterns{Patterns: &memoryv1.Patterns{Expressions: []string{expression}}}})
+	return check(
+		words,
+		&memoryv1.CheckRule{Test: &memoryv1.CheckRule_Patterns{Patterns: &memoryv1.Patterns{Expressions: []string{expression}}}},
+	)
 }
 
 func checkSchema(schema, words string) func(context.Context, clients) error {

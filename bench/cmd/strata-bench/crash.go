@@ -28,8 +28,14 @@ func crashFigure(ctx context.Context, o options) error {
 	if err != nil {
 		return err
 	}
-	o.report.Note("   %d × kill -9: %d turns acknowledged, least rate before a kill %.0f/s; %d unacknowledged turns were sent again, %d of them had been stored",
-		o.cycles, t.acknowledged, t.leastRate, t.resent, t.replayed)
+	o.report.Note(
+		"   %d × kill -9: %d turns acknowledged, least rate before a kill %.0f/s; %d unacknowledged turns were sent again, %d of them had been stored",
+		o.cycles,
+		t.acknowledged,
+		t.leastRate,
+		t.resent,
+		t.replayed,
+	)
 	o.report.Zero(fmt.Sprintf("kill -9, %d cycles: acknowledged messages lost", o.cycles), t.lost)
 	o.report.Zero(fmt.Sprintf("kill -9, %d cycles: messages doubled", o.cycles), t.doubled)
 	o.report.Zero(fmt.Sprintf("kill -9, %d cycles: out of order, gaps, turns torn apart", o.cycles), t.disordered)

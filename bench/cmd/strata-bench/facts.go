@@ -121,7 +121,10 @@ func askWithFacts(ctx context.Context, o options, s *running, shape workload.Sha
 			return err
 		}
 	}
-	r, err := s.BuildContext(ctx, &memoryv1.BuildContextRequest{UserId: figureUser, SessionId: "new", Query: shape.Queries(1)[0], Explain: true})
+	r, err := s.BuildContext(
+		ctx,
+		&memoryv1.BuildContextRequest{UserId: figureUser, SessionId: "new", Query: shape.Queries(1)[0], Explain: true},
+	)
 	if err != nil {
 		return err
 	}
@@ -130,9 +133,16 @@ func askWithFacts(ctx context.Context, o options, s *running, shape workload.Sha
 	}
 	dots := o.baseline()
 	slow := measure.Slowness(dots)
-	o.report.Note("   W and %d facts of 384 dimensions, closed loop, 1 client, %d calls: handler p50 %s p99 %s, client p50 %s p99 %s; p50 is %.2f × the dot products",
-		manyFacts, o.calls, measure.Millis(a.handler.P50()), measure.Millis(a.handler.P99()), measure.Millis(a.client.P50()),
-		measure.Millis(a.client.P99()), float64(a.handler.P50())/float64(dots))
+	o.report.Note(
+		"   W and %d facts of 384 dimensions, closed loop, 1 client, %d calls: handler p50 %s p99 %s, client p50 %s p99 %s; p50 is %.2f × the dot products",
+		manyFacts,
+		o.calls,
+		measure.Millis(a.handler.P50()),
+		measure.Millis(a.handler.P99()),
+		measure.Millis(a.client.P50()),
+		measure.Millis(a.client.P99()),
+		float64(a.handler.P50())/float64(dots),
+	)
 	o.report.AtMost("BuildContext on W with 10,000 facts, handler p50", a.handler.P50(), measure.Scale(barFactsP50, slow))
 	o.report.AtMost("BuildContext on W with 10,000 facts, handler p99", a.handler.P99(), measure.Scale(barFactsP99, slow))
 	return nil

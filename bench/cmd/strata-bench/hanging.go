@@ -83,6 +83,11 @@ func recordWhileHanging(ctx context.Context, o options, s *running, proxies []*b
 	}
 	o.report.Note("   open loop %d/s, %d samples each: both views answer p50 %s p99 %s; both hang p50 %s p99 %s", openRate, len(healthy),
 		measure.Millis(healthy.P50()), measure.Millis(healthy.P99()), measure.Millis(hanging.P50()), measure.Millis(hanging.P99()))
-	o.report.NoMore("Record p99 with Milvus and Elasticsearch hanging, beside both answering", float64(hanging.P99())/float64(healthy.P99()), 1.2, " ×")
+	o.report.NoMore(
+		"Record p99 with Milvus and Elasticsearch hanging, beside both answering",
+		float64(hanging.P99())/float64(healthy.P99()),
+		1.2,
+		" ×",
+	)
 	return nil
 }

@@ -117,10 +117,22 @@ func largeAlone(ctx context.Context, o options, name string, shape workload.Shap
 	if err != nil {
 		return err
 	}
-	o.report.Note("   %d messages in %s, closed loop, 1 client, %d calls, 8k budget: handler p50 %s p99 %s; cold first call: client %s; memory above idle %d MiB, at its peak %d MiB",
-		shape.Sessions*shape.Messages, name, o.calls, measure.Millis(a.handler.P50()), measure.Millis(a.handler.P99()), measure.Millis(cold.client),
-		(rss-idle)>>20, (peak-idle)>>20)
-	o.report.AtMost(fmt.Sprintf("BuildContext, %d messages in %s, handler p50", shape.Sessions*shape.Messages, name), a.handler.P50(), measure.Scale(barLargeP50, slow))
+	o.report.Note(
+		"   %d messages in %s, closed loop, 1 client, %d calls, 8k budget: handler p50 %s p99 %s; cold first call: client %s; memory above idle %d MiB, at its peak %d MiB",
+		shape.Sessions*shape.Messages,
+		name,
+		o.calls,
+		measure.Millis(a.handler.P50()),
+		measure.Millis(a.handler.P99()),
+		measure.Millis(cold.client),
+		(rss-idle)>>20,
+		(peak-idle)>>20,
+	)
+	o.report.AtMost(
+		fmt.Sprintf("BuildContext, %d messages in %s, handler p50", shape.Sessions*shape.Messages, name),
+		a.handler.P50(),
+		measure.Scale(barLargeP50, slow),
+	)
 	return nil
 }
 
@@ -149,10 +161,21 @@ func largeAtOnce(ctx context.Context, o options, name string, shape workload.Sha
 	if err != nil {
 		return err
 	}
-	o.report.Note("   %d calls at once on a server that has just started: client p50 %s, longest %s; %d more rounds: p50 %s, longest %s",
-		largeCallers, measure.Millis(first.P50()), measure.Millis(first.Quantile(1)), largeRounds, measure.Millis(later.P50()), measure.Millis(later.Quantile(1)))
-	o.report.NoMore(fmt.Sprintf("%d BuildContexts at once, %d messages in %s, peak memory above idle", largeCallers, shape.Sessions*shape.Messages, name),
-		float64(peak-idle)/(1<<20), barLargeBytes>>20, " MiB")
+	o.report.Note(
+		"   %d calls at once on a server that has just started: client p50 %s, longest %s; %d more rounds: p50 %s, longest %s",
+		largeCallers,
+		measure.Millis(first.P50()),
+		measure.Millis(first.Quantile(1)),
+		largeRounds,
+		measure.Millis(later.P50()),
+		measure.Millis(later.Quantile(1)),
+	)
+	o.report.NoMore(
+		fmt.Sprintf("%d BuildContexts at once, %d messages in %s, peak memory above idle", largeCallers, shape.Sessions*shape.Messages, name),
+		float64(peak-idle)/(1<<20),
+		barLargeBytes>>20,
+		" MiB",
+	)
 	return nil
 }
 

@@ -87,7 +87,11 @@ func visibleFigure(ctx context.Context, o options) (err error) {
 		}
 		took = append(took, time.Since(begin))
 	}
-	o.report.Note("   fact visible after Record, looked for every 20 ms: p50 %s, p99 %s", measure.Millis(took.P50()), measure.Millis(took.P99()))
+	o.report.Note(
+		"   fact visible after Record, looked for every 20 ms: p50 %s, p99 %s",
+		measure.Millis(took.P50()),
+		measure.Millis(took.P99()),
+	)
 	o.report.AtMost("fact visible after Record (p99)", took.P99(), visibleBar)
 	return nil
 }
@@ -216,8 +220,20 @@ func (m talk) judge(o options, calls []llmtest.Call, said int64) error {
 		read[c.Operation] += c.Tokens
 		input += c.Tokens
 	}
-	o.report.Note("   %s: %d tokens said, %d calls read %d tokens (%.2f×): %d summaries %d, %d merges %d, %d extractions %d", m.name, said, len(calls),
-		input, float64(input)/float64(said), count[llm.OpSummarize], read[llm.OpSummarize], count[llm.OpMerge], read[llm.OpMerge], count[llm.OpExtract], read[llm.OpExtract])
+	o.report.Note(
+		"   %s: %d tokens said, %d calls read %d tokens (%.2f×): %d summaries %d, %d merges %d, %d extractions %d",
+		m.name,
+		said,
+		len(calls),
+		input,
+		float64(input)/float64(said),
+		count[llm.OpSummarize],
+		read[llm.OpSummarize],
+		count[llm.OpMerge],
+		read[llm.OpMerge],
+		count[llm.OpExtract],
+		read[llm.OpExtract],
+	)
 	for _, op := range []llm.Operation{llm.OpSummarize, llm.OpMerge, llm.OpExtract} {
 		if most, ok := m.most[op]; ok {
 			o.report.NoMore(fmt.Sprintf("model calls, %s: %s", m.name, op), float64(count[op]), float64(most), "")

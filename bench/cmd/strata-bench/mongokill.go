@@ -48,8 +48,14 @@ func mongoKillFigure(ctx context.Context, o options) (err error) {
 	if err := l.count(ctx, s, &t); err != nil {
 		return err
 	}
-	o.report.Note("   %d × kill -9 of MongoDB: %d turns acknowledged, %d unacknowledged ones sent again, %d of them had been stored; after it answered again a Record succeeded within %s",
-		o.cycles, t.acknowledged, l.resent, l.replayed, measure.Millis(recovered.Quantile(1)))
+	o.report.Note(
+		"   %d × kill -9 of MongoDB: %d turns acknowledged, %d unacknowledged ones sent again, %d of them had been stored; after it answered again a Record succeeded within %s",
+		o.cycles,
+		t.acknowledged,
+		l.resent,
+		l.replayed,
+		measure.Millis(recovered.Quantile(1)),
+	)
 	o.report.Zero(fmt.Sprintf("kill -9 of MongoDB, %d cycles: acknowledged messages lost", o.cycles), t.lost)
 	o.report.Zero(fmt.Sprintf("kill -9 of MongoDB, %d cycles: messages doubled", o.cycles), t.doubled)
 	o.report.Zero(fmt.Sprintf("kill -9 of MongoDB, %d cycles: out of order, gaps, turns torn apart", o.cycles), t.disordered)

@@ -93,8 +93,17 @@ func reportNeighbours(o options, alone, beside asked) {
 		}
 	}
 	ratio := float64(beside.handler.P50()) / float64(alone.handler.P50())
-	o.report.Note("   %d calls by turns: handler p50 alone %s, beside %d messages of others %s; p99 %s, %s", len(alone.replies),
-		measure.Millis(alone.handler.P50()), others, measure.Millis(beside.handler.P50()), measure.Millis(alone.handler.P99()), measure.Millis(beside.handler.P99()))
+	o.report.Note(
+		"   %d calls by turns: handler p50 alone %s, beside %d messages of others %s; p99 %s, %s",
+		len(alone.replies),
+		measure.Millis(
+			alone.handler.P50(),
+		),
+		others,
+		measure.Millis(beside.handler.P50()),
+		measure.Millis(alone.handler.P99()),
+		measure.Millis(beside.handler.P99()),
+	)
 	o.report.Add(fmt.Sprintf("BuildContext on W beside %d messages of others, p50 ratio", others),
 		fmt.Sprintf("%.3f", ratio), fmt.Sprintf("≤ %.2f", barNeighbours), ratio <= barNeighbours)
 	o.report.Zero("BuildContext on W beside others, replies that differ", differ)

@@ -35,8 +35,8 @@ const (
 	barOverloadContexts = 0.99
 )
 
-// overloadFigure asks 20 kinds of calls that cost most, and some that are refused late, each alone and then many at once, with clients that do not read,
-// beside Record and small contexts at fixed rates.
+// overloadFigure asks 20 kinds of calls that cost most, and some that are refused late, each alone and then many at once, with clients that
+// do not read, beside Record and small contexts at fixed rates.
 func overloadFigure(ctx context.Context, o options) error {
 	data, err := o.path("overload.db")
 	if err != nil {
@@ -98,18 +98,51 @@ func overloadOn(ctx context.Context, o options, s *running) error {
 		return err
 	}
 	o.report.Note("   idle %d MiB, peak of each alone %d MiB, of all at once %d MiB", idle>>20, aloneBytes>>20, peak>>20)
-	o.report.Note("   %d clients for %s: %d calls answered, %d refused for the load, %d invalid; longest %s; replies of slow readers cut off %d times",
-		overloadClients, o.duration, attack.answered, attack.refused, attack.invalid, measure.Millis(attack.longest), attack.cut)
+	o.report.Note(
+		"   %d clients for %s: %d calls answered, %d refused for the load, %d invalid; longest %s; replies of slow readers cut off %d times",
+		overloadClients,
+		o.duration,
+		attack.answered,
+		attack.refused,
+		attack.invalid,
+		measure.Millis(attack.longest),
+		attack.cut,
+	)
 	for _, other := range attack.others {
 		o.report.Note("   at once: %s", other)
 	}
-	o.report.Note("   Record %d/s: alone p50 %s p99 %s (%d failed), beside p50 %s p99 %s (%d of %d failed)", overloadRecords,
-		measure.Millis(alone.records.P50()), measure.Millis(alone.records.P99()), alone.recordsFailed,
-		measure.Millis(beside.records.P50()), measure.Millis(beside.records.P99()), beside.recordsFailed, len(beside.records)+beside.recordsFailed)
-	o.report.Note("   Record in its handler, without transport and client: alone p50 %s p99 %s, beside p50 %s p99 %s",
-		measure.Millis(alone.handled.P50()), measure.Millis(alone.handled.P99()), measure.Millis(beside.handled.P50()), measure.Millis(beside.handled.P99()))
-	o.report.Note("   small BuildContext %d/s: alone p50 %s p99 %s, beside p50 %s p99 %s", overloadContexts,
-		measure.Millis(alone.contexts.P50()), measure.Millis(alone.contexts.P99()), measure.Millis(beside.contexts.P50()), measure.Millis(beside.contexts.P99()))
+	o.report.Note(
+		"   Record %d/s: alone p50 %s p99 %s (%d failed), beside p50 %s p99 %s (%d of %d failed)",
+		overloadRecords,
+		measure.Millis(alone.records.P50()),
+		measure.Millis(alone.records.P99()),
+		alone.recordsFailed,
+		measure.Millis(
+			beside.records.P50(),
+		),
+		measure.Millis(beside.records.P99()),
+		beside.recordsFailed,
+		len(beside.records)+beside.recordsFailed,
+	)
+	o.report.Note(
+		"   Record in its handler, without transport and client: alone p50 %s p99 %s, beside p50 %s p99 %s",
+		measure.Millis(
+			alone.handled.P50(),
+		),
+		measure.Millis(alone.handled.P99()),
+		measure.Millis(beside.handled.P50()),
+		measure.Millis(beside.handled.P99()),
+	)
+	o.report.Note(
+		"   small BuildContext %d/s: alone p50 %s p99 %s, beside p50 %s p99 %s",
+		overloadContexts,
+		measure.Millis(
+			alone.contexts.P50(),
+		),
+		measure.Millis(alone.contexts.P99()),
+		measure.Millis(beside.contexts.P50()),
+		measure.Millis(beside.contexts.P99()),
+	)
 	reportOverload(o, peak-idle, alone, beside, attack)
 	return nil
 }
@@ -117,7 +150,12 @@ func overloadOn(ctx context.Context, o options, s *running) error {
 func reportOverload(o options, above int64, alone, beside besideRun, attack attackRun) {
 	ratio := float64(beside.records.P99()) / float64(alone.records.P99())
 	share := float64(len(beside.contexts)) / float64(len(beside.contexts)+beside.contextsFailed)
-	o.report.Add("overload, peak memory above idle", fmt.Sprintf("%d MiB", above>>20), fmt.Sprintf("≤ %d MiB", barOverloadBytes>>20), above <= barOverloadBytes)
+	o.report.Add(
+		"overload, peak memory above idle",
+		fmt.Sprintf("%d MiB", above>>20),
+		fmt.Sprintf("≤ %d MiB", barOverloadBytes>>20),
+		above <= barOverloadBytes,
+	)
 	o.report.AtMost("overload, longest call until answered or refused", attack.longest, overloadTimeout+barOverloadLate)
 	o.report.Zero("overload, calls that ended in another way", attack.wrong)
 	o.report.NoMore("overload, Record p99 beside / alone", ratio, barOverloadRecord, "")
@@ -308,7 +346,11 @@ func (r *attackRun) add(err error, k costly, took time.Duration) {
 // returns how often it was cut off.
 func notReading(ctx context.Context, addr string) (cut int) {
 	for ctx.Err() == nil {
-		conn, err := grpc.NewClient("passthrough:///"+addr, grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithStaticStreamWindowSize(64<<10))
+		conn, err := grpc.NewClient(
+			"passthrough:///"+addr,
+			grpc.WithTransportCredentials(insecure.NewCredentials()),
+			grpc.WithStaticStreamWindowSize(64<<10),
+		)
 		if err != nil {
 			return cut
 		}
@@ -360,7 +402,12 @@ func prepareOverload(ctx context.Context, o options, data string) error {
 	if err == nil {
 		err = waitWorked(ctx, s)
 	}
-	o.report.Note("   prepared in %s: a session of %d messages, one of %d of a mebibyte", time.Since(begin).Round(time.Second), o.long, largeCount)
+	o.report.Note(
+		"   prepared in %s: a session of %d messages, one of %d of a mebibyte",
+		time.Since(begin).Round(time.Second),
+		o.long,
+		largeCount,
+	)
 	return errors.Join(err, s.stop())
 }
 
@@ -381,9 +428,14 @@ func recordLongSession(ctx context.Context, c memoryv1.MemoryServiceClient, mess
 
 func recordLargeMessages(ctx context.Context, c memoryv1.MemoryServiceClient) error {
 	for n := range largeCount {
-		req := &memoryv1.RecordRequest{UserId: figureUser, SessionId: largeSession, Extract: memoryv1.ExtractMode_EXTRACT_MODE_NONE, Messages: []*memoryv1.Message{
-			{Role: memoryv1.Role_ROLE_USER, Text: filled(fmt.Sprintf("word%d ", n), 1<<20-1<<10)},
-		}}
+		req := &memoryv1.RecordRequest{
+			UserId:    figureUser,
+			SessionId: largeSession,
+			Extract:   memoryv1.ExtractMode_EXTRACT_MODE_NONE,
+			Messages: []*memoryv1.Message{
+				{Role: memoryv1.Role_ROLE_USER, Text: filled(fmt.Sprintf("word%d ", n), 1<<20-1<<10)},
+			},
+		}
 		if _, err := c.Record(ctx, req); err != nil {
 			return fmt.Errorf("record the large session: %w", err)
 		}

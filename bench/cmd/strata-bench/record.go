@@ -119,10 +119,22 @@ func openLoopsOn(ctx context.Context, o options, s *running, b *bare) (float64, 
 		ours, theirs = append(ours, r...), append(theirs, t...)
 	}
 	slow := measure.Slowness((dots + o.baseline()) / 2)
-	o.report.Note("   open loop %d/s from intended send time, %d samples each: Record p50 %s p99 %s; bare insert p50 %s p99 %s (ratios %.2f, %.2f)",
-		openRate, len(ours), measure.Millis(ours.P50()), measure.Millis(ours.P99()), measure.Millis(theirs.P50()), measure.Millis(theirs.P99()),
-		float64(ours.P50())/float64(theirs.P50()), float64(ours.P99())/float64(theirs.P99()))
-	o.report.Note("   of which in the server's handler: p50 %s p99 %s", measure.Millis(handler.samples.P50()), measure.Millis(handler.samples.P99()))
+	o.report.Note(
+		"   open loop %d/s from intended send time, %d samples each: Record p50 %s p99 %s; bare insert p50 %s p99 %s (ratios %.2f, %.2f)",
+		openRate,
+		len(ours),
+		measure.Millis(ours.P50()),
+		measure.Millis(ours.P99()),
+		measure.Millis(theirs.P50()),
+		measure.Millis(theirs.P99()),
+		float64(ours.P50())/float64(theirs.P50()),
+		float64(ours.P99())/float64(theirs.P99()),
+	)
+	o.report.Note(
+		"   of which in the server's handler: p50 %s p99 %s",
+		measure.Millis(handler.samples.P50()),
+		measure.Millis(handler.samples.P99()),
+	)
 	o.report.AtMost("Record, open loop 200/s, p50", ours.P50(), theirs.P50()+measure.Scale(addedP50, slow))
 	o.report.AtMost("Record, open loop 200/s, p99", ours.P99(), max(3*theirs.P99(), measure.Scale(leastP99, slow)))
 	return bareClosed(ctx, b)
@@ -248,8 +260,19 @@ func reportClosed(o options, p closedPlan, runs []clientRun, f closedFigures) {
 	rate := float64(len(all)) / f.took.Seconds()
 	mean := float64(len(all)) / float64(len(runs))
 	perFsync := float64(len(all)) / float64(f.commits)
-	o.report.Note("   closed loop, %d clients on %s: %.0f/s (bare insert, 1 client: %.0f/s, ratio %.2f), p50 %s p99 %s, %.2f Records per fsync (the indexer's commits counted too), slowest client %d turns of mean %.0f",
-		loopClients, p.name, rate, p.bareRate, rate/p.bareRate, measure.Millis(all.P50()), measure.Millis(all.P99()), perFsync, least, mean)
+	o.report.Note(
+		"   closed loop, %d clients on %s: %.0f/s (bare insert, 1 client: %.0f/s, ratio %.2f), p50 %s p99 %s, %.2f Records per fsync (the indexer's commits counted too), slowest client %d turns of mean %.0f",
+		loopClients,
+		p.name,
+		rate,
+		p.bareRate,
+		rate/p.bareRate,
+		measure.Millis(all.P50()),
+		measure.Millis(all.P99()),
+		perFsync,
+		least,
+		mean,
+	)
 	o.report.AtLeast("Record, 64 clients on "+p.name+", throughput", rate, min(p.multiple*p.bareRate, p.most/f.slow), "/s")
 	if p.sessions > 1 {
 		o.report.AtMost("Record, 64 clients on "+p.name+", p99", all.P99(), measure.Scale(closedLoopP99, f.slow))

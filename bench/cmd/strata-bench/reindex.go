@@ -104,7 +104,8 @@ func timeReindex(ctx context.Context, s *running, metrics string, view memoryv1.
 		return 0, err
 	}
 	begin := time.Now()
-	if _, err := memoryv1.NewMaintenanceServiceClient(s.conn).Reindex(ctx, &memoryv1.ReindexRequest{Views: []memoryv1.View{view}}); err != nil {
+	if _, err := memoryv1.NewMaintenanceServiceClient(s.conn).
+		Reindex(ctx, &memoryv1.ReindexRequest{Views: []memoryv1.View{view}}); err != nil {
 		return 0, fmt.Errorf("reindex: %w", err)
 	}
 	err = measure.Until(ctx, "make the view again", func(ctx context.Context) (bool, error) {

@@ -281,8 +281,15 @@ func (w *workLoad) report(ctx context.Context, o options) (err error) {
 	if err != nil {
 		return err
 	}
-	o.report.Note("   background work of %d sessions of %d users over %d replicas, one killed -9: a session was learnt, indexed and summarised within %s to %s of its last message; jobs, vectors and views were done %s later",
-		remarkSessions, remarkUsers, replicaCount, measure.Millis(slices.Min(w.complete)), measure.Millis(slices.Max(w.complete)), time.Since(begin).Round(time.Millisecond))
+	o.report.Note(
+		"   background work of %d sessions of %d users over %d replicas, one killed -9: a session was learnt, indexed and summarised within %s to %s of its last message; jobs, vectors and views were done %s later",
+		remarkSessions,
+		remarkUsers,
+		replicaCount,
+		measure.Millis(slices.Min(w.complete)),
+		measure.Millis(slices.Max(w.complete)),
+		time.Since(begin).Round(time.Millisecond),
+	)
 	o.report.Zero("three replicas: jobs that nobody works on", left.jobs)
 	o.report.Zero("three replicas: facts without a vector, feeds that the views lack", left.vectors+left.feeds)
 	if err := w.reportFacts(ctx, o); err != nil {

@@ -35,13 +35,37 @@ func seamsFigure(ctx context.Context, o options) error {
 		return nil
 	}
 	var total damage
-	o.report.Note("   %-14s %5s %8s %5s %5s %5s %6s %6s %7s %7s", "seam", "kills", "contexts", "holes", "leaves", "facts", "calls", "again", "allowed", "missed")
+	o.report.Note(
+		"   %-14s %5s %8s %5s %5s %5s %6s %6s %7s %7s",
+		"seam",
+		"kills",
+		"contexts",
+		"holes",
+		"leaves",
+		"facts",
+		"calls",
+		"again",
+		"allowed",
+		"missed",
+	)
 	for _, r := range seamsRuns(o.seamsHits) {
 		d, err := r.run(ctx, o)
 		if err != nil {
 			return fmt.Errorf("%s: %w", r.name, err)
 		}
-		o.report.Note("   %-14s %5d %8d %5d %5d %5d %6d %6d %7d %7d", r.name, d.kills, d.contexts, d.holes, d.leaves, d.facts, d.calls, d.again, d.allowed, d.missed)
+		o.report.Note(
+			"   %-14s %5d %8d %5d %5d %5d %6d %6d %7d %7d",
+			r.name,
+			d.kills,
+			d.contexts,
+			d.holes,
+			d.leaves,
+			d.facts,
+			d.calls,
+			d.again,
+			d.allowed,
+			d.missed,
+		)
 		total.add(d)
 	}
 	total.judge(o.report)
@@ -63,8 +87,12 @@ func seamsRuns(hits int) []seamsRun {
 	var runs []seamsRun
 	all := seamsRun{name: "all, 4 at once", fault: "none", workers: 4, slow: true}
 	for _, point := range []string{
-		jobrunner.FailpointBeforeOpen, jobrunner.FailpointAfterOpen, jobrunner.FailpointBeforeAnswer, jobrunner.FailpointAfterAnswer, jobrunner.FailpointBeforeApply, jobrunner.FailpointAfterApply,
-		jobrunner.FailpointBeforeNode, jobrunner.FailpointAfterNode, jobrunner.FailpointBeforeDefer, jobrunner.FailpointAfterDefer, indexing.FailpointBeforeIndex, indexing.FailpointAfterIndex,
+		jobrunner.FailpointBeforeOpen, jobrunner.FailpointAfterOpen,
+		jobrunner.FailpointBeforeAnswer, jobrunner.FailpointAfterAnswer,
+		jobrunner.FailpointBeforeApply, jobrunner.FailpointAfterApply,
+		jobrunner.FailpointBeforeNode, jobrunner.FailpointAfterNode,
+		jobrunner.FailpointBeforeDefer, jobrunner.FailpointAfterDefer,
+		indexing.FailpointBeforeIndex, indexing.FailpointAfterIndex,
 	} {
 		runs = append(runs, seamsRun{name: point, fault: "none", lives: lives(point, hits), workers: 1, slow: isIndex(point)})
 		all.lives = append(all.lives, lives(point, 1)...)
@@ -116,7 +144,8 @@ type damage struct {
 }
 
 func (d *damage) add(e damage) {
-	d.kills, d.contexts, d.holes, d.leaves, d.facts = d.kills+e.kills, d.contexts+e.contexts, d.holes+e.holes, d.leaves+e.leaves, d.facts+e.facts
+	d.kills, d.contexts, d.holes = d.kills+e.kills, d.contexts+e.contexts, d.holes+e.holes
+	d.leaves, d.facts = d.leaves+e.leaves, d.facts+e.facts
 	d.calls, d.again, d.missed = d.calls+e.calls, d.again+e.paidTwice(), d.missed+e.missed
 }
 

@@ -70,7 +70,13 @@ func seedUser(ctx context.Context, st store.PrimaryStore, i int) error {
 }
 
 // seedTurn writes messages as one turn.
-func seedTurn(ctx context.Context, st store.PrimaryStore, ref memory.SessionRef, messages []memory.Message, extract memory.ExtractMode) error {
+func seedTurn(
+	ctx context.Context,
+	st store.PrimaryStore,
+	ref memory.SessionRef,
+	messages []memory.Message,
+	extract memory.ExtractMode,
+) error {
 	p := store.AppendParams{Ref: ref, Time: messages[0].CreateTime}
 	for _, m := range messages {
 		body, err := memory.BodyDigest(m)

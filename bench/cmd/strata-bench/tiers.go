@@ -111,9 +111,20 @@ func askTiers(ctx context.Context, o options, s *running, shape workload.Shape) 
 			handler, waiting, own = append(handler, h), append(waiting, w), append(own, h-w)
 		}
 	}
-	o.report.Note("   closed loop, 1 client, %d calls, 8k budget, %d facts, embedder over HTTP: handler p50 %s p99 %s, of which MongoDB, Milvus, Elasticsearch and the embedder on the critical path p50 %s p99 %s",
-		o.calls, manyFacts, measure.Millis(handler.P50()), measure.Millis(handler.P99()), measure.Millis(waiting.P50()), measure.Millis(waiting.P99()))
-	o.report.AtMost("BuildContext over the three, without what they take, p50", own.P50(), measure.Scale(barOwnP50, measure.Slowness(o.baseline())))
+	o.report.Note(
+		"   closed loop, 1 client, %d calls, 8k budget, %d facts, embedder over HTTP: handler p50 %s p99 %s, of which MongoDB, Milvus, Elasticsearch and the embedder on the critical path p50 %s p99 %s",
+		o.calls,
+		manyFacts,
+		measure.Millis(handler.P50()),
+		measure.Millis(handler.P99()),
+		measure.Millis(waiting.P50()),
+		measure.Millis(waiting.P99()),
+	)
+	o.report.AtMost(
+		"BuildContext over the three, without what they take, p50",
+		own.P50(),
+		measure.Scale(barOwnP50, measure.Slowness(o.baseline())),
+	)
 	return nil
 }
 

@@ -21,7 +21,12 @@ func learnFacts(ctx context.Context, args []string, out io.Writer) (err error) {
 	o := options{benchmark: "facts", facts: factsServer, clients: 1}
 	fs := flag.NewFlagSet("strata-eval facts", flag.ContinueOnError)
 	fs.StringVar(&o.data, "data", "", "the folder, file or zip of chats, as strata-eval chats reads them")
-	fs.StringVar(&o.address, "address", "", "HOST:PORT of a running server; one of its own when empty. It should not know the chats' users yet")
+	fs.StringVar(
+		&o.address,
+		"address",
+		"",
+		"HOST:PORT of a running server; one of its own when empty. It should not know the chats' users yet",
+	)
 	fs.StringVar(&o.binary, "binary", "bin/strata", "the program to start")
 	fs.StringVar(&o.json, "json", "", "a file for the figures")
 	list := fs.Bool("list", false, "print the messages that no fact was learnt from, the facts without reason and the outdated ones")

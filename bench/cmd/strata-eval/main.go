@@ -1,6 +1,7 @@
-// Command strata-eval replays benchmarks of long conversations through a real server and says how much of each question's
-// evidence comes back: by SearchMessages, and inside the contexts that BuildContext renders. The benchmarks are read by
-// path; those of other authors are no part of this project. Of labelled chats it says too what a server learns. Nothing is fitted here: what the server ranks with is the server's own.
+// Command strata-eval replays benchmarks of long conversations through a real server and says how much of each question's evidence comes
+// back: by SearchMessages, and inside the contexts that BuildContext renders. The benchmarks are read by path; those of other authors are
+// no part of this project. Of labelled chats it says too what a server learns. Nothing is fitted here: what the server ranks with is the
+// server's own.
 package main
 
 import (

@@ -77,13 +77,33 @@ func (o *options) define(fs *flag.FlagSet) {
 	})
 	fs.IntVar(&o.limit, "limit", 0, "at most so many questions in all; 0 for any number")
 	fs.BoolVar(&o.apart, "apart", false, "ask the questions that no mean over all counts, too: LoCoMo's adversarial ones")
-	fs.StringVar(&o.address, "address", "", "HOST:PORT of a running server; one of its own when empty. It should not know the benchmark's users yet")
+	fs.StringVar(
+		&o.address,
+		"address",
+		"",
+		"HOST:PORT of a running server; one of its own when empty. It should not know the benchmark's users yet",
+	)
 	fs.StringVar(&o.binary, "binary", "bin/strata", "the program to start")
-	fs.BoolVar(&o.tiers, "tiers", false, "let the server that is started keep all in MongoDB, Milvus and Elasticsearch, which STRATA_TEST_MONGODB_URI, _MILVUS_ADDR and _ELASTICSEARCH_URL name")
-	fs.StringVar((*string)(&o.facts), "facts", string(factsNone), "none, server (what the server learns by itself) or replayed (what the benchmark's own model learnt; LoCoMo)")
+	fs.BoolVar(
+		&o.tiers,
+		"tiers",
+		false,
+		"let the server that is started keep all in MongoDB, Milvus and Elasticsearch, which STRATA_TEST_MONGODB_URI, _MILVUS_ADDR and _ELASTICSEARCH_URL name",
+	)
+	fs.StringVar(
+		(*string)(&o.facts),
+		"facts",
+		string(factsNone),
+		"none, server (what the server learns by itself) or replayed (what the benchmark's own model learnt; LoCoMo)",
+	)
 	fs.BoolVar(&o.sections, "sections", false, "build each context without facts, and without facts and summaries, too")
 	fs.IntVar(&o.clients, "clients", 2, "how many dialogues are told, and questions asked, at once")
-	fs.DurationVar(&o.settle, "settle", 3*time.Second, "how long answers must stay the same before all questions are asked; more than an embedding endpoint takes for one call")
+	fs.DurationVar(
+		&o.settle,
+		"settle",
+		3*time.Second,
+		"how long answers must stay the same before all questions are asked; more than an embedding endpoint takes for one call",
+	)
 	fs.StringVar(&o.json, "json", "", "a file for every question's figures")
 	fs.Func("bar", "FIGURE=NUMBER or FIGURE=FIGURE: the least mean over all; may be given again", func(v string) error {
 		b, err := parseBar(v)

@@ -298,7 +298,13 @@ func (p *player) render(ctx context.Context, row *eval.Row, q eval.Question, bud
 
 // context lists the turns that a context shows, whole or as their best passage, and those together with the turns that its
 // facts were learnt from.
-func (p *player) context(ctx context.Context, row *eval.Row, q eval.Question, budget int64, off []memoryv1.SectionKind) (turns, known []string, err error) {
+func (p *player) context(
+	ctx context.Context,
+	row *eval.Row,
+	q eval.Question,
+	budget int64,
+	off []memoryv1.SectionKind,
+) (turns, known []string, err error) {
 	r, err := p.memory.BuildContext(ctx, p.build(q, budget, off))
 	if err != nil {
 		return nil, nil, err

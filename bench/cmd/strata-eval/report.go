@@ -66,7 +66,11 @@ func (r result) print(out *measure.Report, o options) {
 		{eval.Known, "the same, a turn counting too when a fact learnt from it stands there"},
 	}
 	if o.sections {
-		kinds = append(kinds, [2]string{eval.NoFacts, "without the sections of facts"}, [2]string{eval.Turns, "without those of facts and summaries"})
+		kinds = append(
+			kinds,
+			[2]string{eval.NoFacts, "without the sections of facts"},
+			[2]string{eval.Turns, "without those of facts and summaries"},
+		)
 	}
 	for _, k := range kinds {
 		out.Note("\n%s", k[1])

@@ -53,7 +53,11 @@ func run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	a, err := app.New(ctx, cfg, app.Options{Log: slog.New(slog.DiscardHandler), Wrap: fault(ctx, os.Getenv("STRATA_FAULT")), Failpoints: deadly})
+	a, err := app.New(
+		ctx,
+		cfg,
+		app.Options{Log: slog.New(slog.DiscardHandler), Wrap: fault(ctx, os.Getenv("STRATA_FAULT")), Failpoints: deadly},
+	)
 	if err != nil {
 		return err
 	}

@@ -10,8 +10,10 @@ import (
 var names = map[string][]string{
 	"en": strings.Fields(`Maria Tom Aisha Kenji Olga Peter Priya Liam Zoe Hassan Ingrid Carlos Mei Daniel Fatima Noah Elena Victor Amara Jonas
 		Sofia Marcus Leila Ivan Grace Omar Hannah Diego Yuki Rachel Sven Nadia Oliver Chloe Rahul Beatriz Ethan Miriam Pavel Joy`),
-	"es": strings.Fields(`María Javier Lucía Andrés Carmen Pablo Sofía Diego Elena Martín Rosa Iván Valeria Tomás Pilar Hugo Camila Raúl Inés Bruno
-		Clara Emilio Nuria Óscar Paula Gonzalo Marta Sergio Julia Mateo`),
+	"es": strings.Fields(
+		`María Javier Lucía Andrés Carmen Pablo Sofía Diego Elena Martín Rosa Iván Valeria Tomás Pilar Hugo Camila Raúl Inés Bruno
+		Clara Emilio Nuria Óscar Paula Gonzalo Marta Sergio Julia Mateo`,
+	),
 	"ko": strings.Fields(`민지는 지훈은 서연은 도윤은 하은은 준호는 유진은 현우는 수빈은 태민은 은지는 동혁은 미영은 성민은 예린은 재현은 소라는 영수는
 		나연은 상우는 민지가 준호가 서연이 현우가`),
 	"ja": strings.Fields(`健太さんは 美咲さんは 翔太は 由美は 直樹さんは 彩さんは 大輔は 真由美は 拓也さんは 恵子さんは 亮は 千尋は 隆さんは 葵さんは
@@ -33,9 +35,13 @@ var (
 	}
 	beginsWithVerb = map[string]*regexp.Regexp{
 		"en": regexp.MustCompile(`^(?:[A-Z][a-z]*[a-z]s|Wrote|Was|Went|Made|Took|Gave|Bought|Lost|Met|Got|Had|Sold|Once [a-z]+|[A-Z][a-z]+ed)\b`),
-		"es": regexp.MustCompile(`^(?:Es|Está|Tiene|Trabaja|Vive|Le|Se|No|Quiere|Prefiere|Ha|Fue|Va|Suele|Lleva|[A-ZÁÉÍÓÚ][a-zñáéíóú]{2,}(?:a|e|ó|ió)) `),
+		"es": regexp.MustCompile(
+			`^(?:Es|Está|Tiene|Trabaja|Vive|Le|Se|No|Quiere|Prefiere|Ha|Fue|Va|Suele|Lleva|[A-ZÁÉÍÓÚ][a-zñáéíóú]{2,}(?:a|e|ó|ió)) `,
+		),
 	}
-	noVerb = regexp.MustCompile(`^(?:This|His|Always|Yes|Sources|Its|As|Unless|Perhaps|Sometimes|Tools|Rules|Messages|Links|Replies|Answers|Passwords|Files|Purchases|Payments|Requests|Refunds|Copies|Warnings|Tests|Emails|Photos|Notes|Keys|Codes|Users|Agreed|Para|Una|Cada|Esta|Esa|Toda|Cualquiera|Sobre|Ante|Entre|Cuenta|Clave|Nota|Norma|Regla) `)
+	noVerb = regexp.MustCompile(
+		`^(?:This|His|Always|Yes|Sources|Its|As|Unless|Perhaps|Sometimes|Tools|Rules|Messages|Links|Replies|Answers|Passwords|Files|Purchases|Payments|Requests|Refunds|Copies|Warnings|Tests|Emails|Photos|Notes|Keys|Codes|Users|Agreed|Para|Una|Cada|Esta|Esa|Toda|Cualquiera|Sobre|Ante|Entre|Cuenta|Clave|Nota|Norma|Regla) `,
+	)
 )
 
 // named is a line as it is told of somebody by name; "" where it cannot be.

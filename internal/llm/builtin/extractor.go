@@ -17,10 +17,10 @@ import (
 // Rules is the model name of facts that Extractor found.
 const Rules = "builtin:rules"
 
-// Extractor finds facts without a model: by patterns of what people say about themselves in English and Korean, and of
-// what they ask to be kept in English, Korean, Japanese, Chinese and Spanish: wishes for every answer to come, rules of
-// their project, and what shall be remembered. It would rather miss a fact than make one up: it reads statements in the first person only, and no questions,
-// hypotheses, quotations, jokes, requests of the moment or its states.
+// Extractor finds facts without a model: by patterns of what people say about themselves in English and Korean, and of what they ask to be
+// kept in English, Korean, Japanese, Chinese and Spanish: wishes for every answer to come, rules of their project, and what shall be
+// remembered. It would rather miss a fact than make one up: it reads statements in the first person only, and no questions, hypotheses,
+// quotations, jokes, requests of the moment or its states.
 type Extractor struct{}
 
 // Extract answers in the form that a model answers. The error is always nil.
@@ -215,8 +215,17 @@ func (g *grammar) when(opener, fact string) string {
 
 // connectors are groups that only carry the speaker's preposition into the text.
 var connectors = map[string]bool{
-	"with": true, "to": true, "on": true, "against": true, "at": true, "for": true, "signed up for": true, "enrolled in": true, "applied for": true,
-	"applied to": true, "registered for": true,
+	"with":           true,
+	"to":             true,
+	"on":             true,
+	"against":        true,
+	"at":             true,
+	"for":            true,
+	"signed up for":  true,
+	"enrolled in":    true,
+	"applied for":    true,
+	"applied to":     true,
+	"registered for": true,
 }
 
 // objects are the groups of a match without what trails them, which of them is the main one, the first that is not a
@@ -252,7 +261,28 @@ func (g *grammar) fact(template string, objects []string) string {
 }
 
 // tidy mends what a group that matched nothing leaves.
-var tidy = strings.NewReplacer(" .", ".", "Has a kids", "Has kids", "Has a children", "Has children", "Has a aunt", "Has an aunt", "Has a uncle", "Has an uncle", "Has a online", "Has an online", "Does volunteer", "Volunteers", "Does teach", "Teaches", "Does coach", "Coaches", "Does mentor", "Mentors")
+var tidy = strings.NewReplacer(
+	" .",
+	".",
+	"Has a kids",
+	"Has kids",
+	"Has a children",
+	"Has children",
+	"Has a aunt",
+	"Has an aunt",
+	"Has a uncle",
+	"Has an uncle",
+	"Has a online",
+	"Has an online",
+	"Does volunteer",
+	"Volunteers",
+	"Does teach",
+	"Teaches",
+	"Does coach",
+	"Coaches",
+	"Does mentor",
+	"Mentors",
+)
 
 // capital begins the text with a capital.
 func capital(s string) string {

@@ -24,8 +24,14 @@ var koInversions = []inversion{
 	{regexp.MustCompile(`^(.+?)(?:을|를|은|는)? 키우지 않` + koNot + `$`), []string{"$1를 키워요"}},
 	{regexp.MustCompile(`^(.+?)(?:을|를|은|는)? (배우|공부하|만들|개발하|준비하)지 않` + koNot + `$`), []string{"$1를 $2고 있어요"}},
 	{regexp.MustCompile(`^(.+?)(?:을|를)? (배우|공부하|만들|개발하|준비하)(?:는 거|는 것|는 걸|던 거|던 것|기)(?:을|를|는)? ` + koLetGo + `$`), []string{"$1를 $2고 있어요"}},
-	{regexp.MustCompile(`^(.+?)(?:을|를|은|는)? (?:공부|준비|개발)(?:을|를|는)? ` + koLetGo + `$`), []string{"$1를 공부하고 있어요", "$1를 준비하고 있어요", "$1를 개발하고 있어요"}},
-	{regexp.MustCompile(`^(.+?)(?:을|를|에서)? (?:` + koLetGo + `|퇴사` + koMade + `|나왔` + koDone + `)$`), []string{"$1에서 일해요", "$1에 다녀요", "$1를 배우고 있어요", "$1를 준비하고 있어요"}},
+	{
+		regexp.MustCompile(`^(.+?)(?:을|를|은|는)? (?:공부|준비|개발)(?:을|를|는)? ` + koLetGo + `$`),
+		[]string{"$1를 공부하고 있어요", "$1를 준비하고 있어요", "$1를 개발하고 있어요"},
+	},
+	{
+		regexp.MustCompile(`^(.+?)(?:을|를|에서)? (?:` + koLetGo + `|퇴사` + koMade + `|나왔` + koDone + `)$`),
+		[]string{"$1에서 일해요", "$1에 다녀요", "$1를 배우고 있어요", "$1를 준비하고 있어요"},
+	},
 	{regexp.MustCompile(`^(.+?)(?:을|를)? (?:떠났|떠나왔)` + koDone + `$`), []string{"$1에 살아요", "$1에 다녀요", "$1에서 일해요"}},
 }
 
@@ -34,7 +40,9 @@ const koNot = `(?:아요|습니다|아|는다|음|게 됐어요|기로 했어요
 
 // koEnders end whatever is the case.
 var koEnders = map[string]*regexp.Regexp{
-	"employer": regexp.MustCompile(`^(?:(?:회사|직장|일)(?:을|를)? ?(?:` + koLetGo + `)|(?:회사(?:에서)? )?(?:퇴사|은퇴)` + koMade + `|(?:회사에서 )?해고(?:당|됐|되었)\S*)$`),
+	"employer": regexp.MustCompile(
+		`^(?:(?:회사|직장|일)(?:을|를)? ?(?:` + koLetGo + `)|(?:회사(?:에서)? )?(?:퇴사|은퇴)` + koMade + `|(?:회사에서 )?해고(?:당|됐|되었)\S*)$`,
+	),
 }
 
 const (

@@ -64,7 +64,8 @@ func (r *reading) read(l extract.Line) {
 // ended is what a sentence takes back of what is known of its speaker, in words that no grammar reads. A property that the
 // sentence gives another value needs no taking back.
 func (r *reading) ended(l extract.Line, sentence string, read []finding) []finding {
-	if len(sentence) > maxSentenceBytes || slices.ContainsFunc(read, func(f finding) bool { return f.op == opRetract }) || !extract.Denies(sentence) {
+	if len(sentence) > maxSentenceBytes || slices.ContainsFunc(read, func(f finding) bool { return f.op == opRetract }) ||
+		!extract.Denies(sentence) {
 		return nil
 	}
 	speaker := r.task.SpeakerOf(l)
@@ -76,11 +77,15 @@ func (r *reading) ended(l extract.Line, sentence string, read []finding) []findi
 	for _, k := range r.task.Known {
 		own := strings.EqualFold(k.Fact.Subject, speaker) && !k.Fact.Protected && !k.Fact.Pinned && !replaced(k.Fact.Attribute)
 		if own && len(out) < extract.MaxEndings && extract.Ends(sentence, k.Fact.Text, k.Fact.Attribute) {
-			out = append(out, finding{op: opRetract, rule: &factRule{}, text: k.Fact.Text, attribute: k.Fact.Attribute, quote: quote, known: k.Alias})
+			out = append(
+				out,
+				finding{op: opRetract, rule: &factRule{}, text: k.Fact.Text, attribute: k.Fact.Attribute, quote: quote, known: k.Alias},
+			)
 		}
 	}
 	for _, op := range r.ops {
-		if op.Op == opAdd && op.Subject == speaker && op.Message != l.Alias && !replaced(op.Attribute) && len(out) < extract.MaxEndings && extract.Ends(sentence, op.Text, op.Attribute) {
+		if op.Op == opAdd && op.Subject == speaker && op.Message != l.Alias && !replaced(op.Attribute) && len(out) < extract.MaxEndings &&
+			extract.Ends(sentence, op.Text, op.Attribute) {
 			out = append(out, finding{op: opRetract, rule: &factRule{}, text: op.Text, attribute: op.Attribute, quote: quote})
 		}
 	}
@@ -111,7 +116,13 @@ func statedAs(speaker, text, quote string) memory.Fact {
 // left is what a sentence states beside what the rules have found in it: the clauses that are worth keeping, else what is
 // only implied.
 func (g *grammar) left(sentence string, read []finding, spanish bool, replaces func(finding) bool) []finding {
-	if out := g.kept(sentence, read, spanish, replaces); len(out) > 0 || len(read) > 0 || len(sentence) > maxSentenceBytes || g.blocked.MatchString(sentence) {
+	if out := g.kept(
+		sentence,
+		read,
+		spanish,
+		replaces,
+	); len(out) > 0 || len(read) > 0 || len(sentence) > maxSentenceBytes ||
+		g.blocked.MatchString(sentence) {
 		return out
 	}
 	var out []finding
@@ -287,7 +298,9 @@ func (g *grammar) correction(sentence string, last []finding) (finding, bool) {
 }
 
 // noValue is what follows the words of a correction without being one.
-var noValue = regexp.MustCompile(`(?i)^(?:that|this|it|so|ok|okay|fine|good|true|right|wrong|fun|great|all|me|you|nothing|later|진짜|정말|농담|거짓말|비밀|아직|그게|이게|그거|이거|뭐|괜찮\S*|생각|문제|저|나)(?:\s|$)`)
+var noValue = regexp.MustCompile(
+	`(?i)^(?:that|this|it|so|ok|okay|fine|good|true|right|wrong|fun|great|all|me|you|nothing|later|진짜|정말|농담|거짓말|비밀|아직|그게|이게|그거|이거|뭐|괜찮\S*|생각|문제|저|나)(?:\s|$)`,
+)
 
 // mend is a statement with another object: the same rule must find it, of the same property.
 func (g *grammar) mend(f finding, right, wrong string) (finding, bool) {
@@ -312,5 +325,6 @@ func (g *grammar) mend(f finding, right, wrong string) (finding, bool) {
 // isNumber reports whether a word is a number.
 func isNumber(word string) bool {
 	digits := strings.TrimFunc(word, unicode.IsDigit) == "" && word != ""
-	return digits || slices.Contains([]string{"one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"}, strings.ToLower(word))
+	return digits ||
+		slices.Contains([]string{"one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"}, strings.ToLower(word))
 }

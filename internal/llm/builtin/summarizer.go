@@ -146,8 +146,10 @@ func isShortAnswer(said []summary.Said, at int) bool {
 // than that it has understood.
 var (
 	takesNote = wordSet(`sure ok okay please claro vale exacto 好 好的 好啊`)
-	yesOrNo   = wordSet(`yes yeah yep yup sure ok okay please no nope nah never correct exactly right absolutely definitely sí si no claro vale exacto
-	네 예 응 넵 어 아니 아니요 아뇨 그래 그래요 맞아 맞아요 좋아 좋아요 はい ええ うん いいえ いや 好 好的 好啊 是 是的 对 对的 不 不是 不用 可以 行 没有 有 要 不要`)
+	yesOrNo   = wordSet(
+		`yes yeah yep yup sure ok okay please no nope nah never correct exactly right absolutely definitely sí si no claro vale exacto
+	네 예 응 넵 어 아니 아니요 아뇨 그래 그래요 맞아 맞아요 좋아 좋아요 はい ええ うん いいえ いや 好 好的 好啊 是 是的 对 对的 不 不是 不用 可以 行 没有 有 要 不要`,
+	)
 )
 
 func wordSet(list string) map[string]bool {
@@ -354,8 +356,10 @@ func score(found []candidate) {
 
 // Ways to speak in English: reactions say little of lasting worth, statements about oneself most.
 var (
-	reaction = regexp.MustCompile(`(?i)^(?:wow|that's|that is|that sounds|sounds|thanks|thank you|hey|hi|hello|congrat\w*|cool|great|awesome|nice|yeah|yep|oh|aw+|glad|totally|absolutely|definitely|you're|your|you have|it's)\b`)
-	aboutMe  = strings.Fields("I My my We we Our our")
+	reaction = regexp.MustCompile(
+		`(?i)^(?:wow|that's|that is|that sounds|sounds|thanks|thank you|hey|hi|hello|congrat\w*|cool|great|awesome|nice|yeah|yep|oh|aw+|glad|totally|absolutely|definitely|you're|your|you have|it's)\b`,
+	)
+	aboutMe = strings.Fields("I My my We we Our our")
 )
 
 const (

@@ -40,7 +40,9 @@ var kindOf = func() map[string]string {
 var toolPurpose = regexp.MustCompile(`(?i)\s(?:for|in) (?:the |our |my |this |a |an |all )*([^,]+)$`)
 
 // toolGeneral are purposes that are the work at hand itself.
-var toolGeneral = regexp.MustCompile(`(?i)^(?:new |side |current |whole )?(?:backend|frontend|project|projects|app|application|api|service|product|team|company|startup|system|stack|site|website|work|everything|now|production)$`)
+var toolGeneral = regexp.MustCompile(
+	`(?i)^(?:new |side |current |whole )?(?:backend|frontend|project|projects|app|application|api|service|product|team|company|startup|system|stack|site|website|work|everything|now|production)$`,
+)
 
 // toolRejected is what a choice was made against, and what came before it.
 var toolRejected = regexp.MustCompile(`(?i)\s(?:over|instead of|rather than|and not|not)\s.*$|^.*에서 `)

@@ -72,7 +72,11 @@ func Fails(status int, f Failure) Reply { return Reply{Status: status, Failure: 
 
 // Limited replies with 429; after is the Retry-After header, "" for none.
 func Limited(after string) Reply {
-	return Reply{Status: http.StatusTooManyRequests, RetryAfter: after, Failure: Failure{Type: "requests", Code: "rate_limit_exceeded", Message: "Rate limit reached."}}
+	return Reply{
+		Status:     http.StatusTooManyRequests,
+		RetryAfter: after,
+		Failure:    Failure{Type: "requests", Code: "rate_limit_exceeded", Message: "Rate limit reached."},
+	}
 }
 
 // TooLong replies that the prompt does not fit the model, as OpenAI does.
@@ -164,7 +168,9 @@ func (s *Server) isUnsupported(w http.ResponseWriter, r Request) bool {
 		return false
 	}
 	writeError(w, http.StatusBadRequest, Failure{
-		Type: "invalid_request_error", Param: "response_format", Message: "Invalid parameter: 'response_format' of type '" + string(r.Format) + "' is not supported with this model.",
+		Type:    "invalid_request_error",
+		Param:   "response_format",
+		Message: "Invalid parameter: 'response_format' of type '" + string(r.Format) + "' is not supported with this model.",
 	})
 	return true
 }

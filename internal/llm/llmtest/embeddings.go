@@ -75,7 +75,11 @@ func (s *Server) embeddings(w http.ResponseWriter, r *http.Request) {
 		Dimensions int      `json:"dimensions"`
 	}
 	if err := json.NewDecoder(r.Body).Decode(&wire); err != nil {
-		writeError(w, http.StatusBadRequest, Failure{Type: "invalid_request_error", Message: "The body is not JSON, or the input no list of texts."})
+		writeError(
+			w,
+			http.StatusBadRequest,
+			Failure{Type: "invalid_request_error", Message: "The body is not JSON, or the input no list of texts."},
+		)
 		return
 	}
 	req := EmbedRequest{Model: wire.Model, Texts: wire.Input, Dimensions: wire.Dimensions}
@@ -102,7 +106,11 @@ func (s *Server) writeVectors(w http.ResponseWriter, req EmbedRequest, p EmbedRe
 	}
 	body, err := json.Marshal(p.body(req))
 	if err != nil {
-		writeError(w, http.StatusInternalServerError, Failure{Type: "server_error", Message: fmt.Sprintf("The script's vectors cannot be written: %v.", err)})
+		writeError(
+			w,
+			http.StatusInternalServerError,
+			Failure{Type: "server_error", Message: fmt.Sprintf("The script's vectors cannot be written: %v.", err)},
+		)
 		return
 	}
 	if p.NotFinite {

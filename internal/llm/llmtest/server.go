@@ -115,7 +115,11 @@ func (s *Server) isBarred(w http.ResponseWriter, r *http.Request) bool {
 	if s.options.Key == "" || r.Header.Get("Authorization") == "Bearer "+s.options.Key {
 		return false
 	}
-	writeError(w, http.StatusUnauthorized, Failure{Type: "invalid_request_error", Code: "invalid_api_key", Message: "Incorrect API key provided."})
+	writeError(
+		w,
+		http.StatusUnauthorized,
+		Failure{Type: "invalid_request_error", Code: "invalid_api_key", Message: "Incorrect API key provided."},
+	)
 	return true
 }
 

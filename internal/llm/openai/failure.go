@@ -109,8 +109,17 @@ func (s said) class() llm.Class {
 // tooLong are the words by which endpoints without a code for it report too long an input: OpenAI, Azure, vLLM, llama.cpp,
 // Ollama, TEI.
 var tooLong = []string{
-	"context_length_exceeded", "context length", "context window", "context size", "maximum context", "prompt is too long", "input is too long",
-	"input length exceeds", "must have less than", "reduce the length", "too many tokens",
+	"context_length_exceeded",
+	"context length",
+	"context window",
+	"context size",
+	"maximum context",
+	"prompt is too long",
+	"input is too long",
+	"input length exceeds",
+	"must have less than",
+	"reduce the length",
+	"too many tokens",
 }
 
 func (s said) isTooLong() bool {

@@ -106,7 +106,12 @@ func (v *View) erase(ctx context.Context, space store.TextSpace, scope memory.Sc
 	return erased, fmt.Errorf("rows were written anew during %d deletions", eraseStuck)
 }
 
-func (v *View) deleteMatching(ctx context.Context, space store.TextSpace, scope memory.ScopeKey, match boolean) (found, deleted int64, err error) {
+func (v *View) deleteMatching(
+	ctx context.Context,
+	space store.TextSpace,
+	scope memory.ScopeKey,
+	match boolean,
+) (found, deleted int64, err error) {
 	if err := v.refresh(ctx, space); err != nil {
 		return 0, 0, err
 	}

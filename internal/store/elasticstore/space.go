@@ -132,8 +132,13 @@ func (v *View) checkSchemas(ctx context.Context) error {
 	}
 	for s, version := range versions {
 		if known := v.schemas[s.View].Version; version > known {
-			return fmt.Errorf("index %s has schema %d, and this program knows %d: run the newer version of strata, or delete the index and let this one build its own: %w",
-				v.index(s), version, known, store.ErrNewerSchema)
+			return fmt.Errorf(
+				"index %s has schema %d, and this program knows %d: run the newer version of strata, or delete the index and let this one build its own: %w",
+				v.index(s),
+				version,
+				known,
+				store.ErrNewerSchema,
+			)
 		}
 	}
 	return nil

@@ -100,7 +100,12 @@ func (s *factStore) commitFacts(ctx context.Context, scope memory.ScopeKey, w ap
 		return nil, fmt.Errorf("encode a write to facts: %w", err)
 	}
 	if len(raw) > maxApplying {
-		return nil, memory.InvalidField("facts", "the changes of one write take %d bytes of at most %d: change fewer facts at once", len(raw), maxApplying)
+		return nil, memory.InvalidField(
+			"facts",
+			"the changes of one write take %d bytes of at most %d: change fewer facts at once",
+			len(raw),
+			maxApplying,
+		)
 	}
 	still := eq("_id", scope, "fact_revision", w.Change-1, "applying", eq("$exists", false))
 	res, err := s.users.UpdateOne(ctx, still, bson.D{
@@ -214,7 +219,13 @@ func (p *planner) forget(f store.ForgetFact, last map[string]int) error {
 	for i, d := range p.doc.Revisions {
 		last[d.Fact] = i
 	}
-	gone := forgottenDoc{Key: forgottenKey(p.scope, f.FactID, p.doc.Change), Scope: p.scope, Fact: f.FactID, Change: p.doc.Change, Time: optional(p.w.ForgottenAt())}
+	gone := forgottenDoc{
+		Key:    forgottenKey(p.scope, f.FactID, p.doc.Change),
+		Scope:  p.scope,
+		Fact:   f.FactID,
+		Change: p.doc.Change,
+		Time:   optional(p.w.ForgottenAt()),
+	}
 	for _, key := range f.Keys {
 		hash := p.scope.Keyed(key)
 		gone.Keys = append(gone.Keys, hash[:])

@@ -226,18 +226,25 @@ func (s *summaryStore) readRevised(ctx context.Context, filter bson.D, o *option
 
 func (x *export) revised(ctx context.Context) error {
 	var all []store.SummaryHistory
-	err := eachPage(ctx, x.s.summaryRevisions, keysOf(x.user.Scope), exportedDocs, func(d revisedDoc) string { return d.Key }, func(docs []revisedDoc) error {
-		for _, d := range docs {
-			if d.Revision == 1 || len(all) == 0 {
-				all = append(all, store.SummaryHistory{})
+	err := eachPage(
+		ctx,
+		x.s.summaryRevisions,
+		keysOf(x.user.Scope),
+		exportedDocs,
+		func(d revisedDoc) string { return d.Key },
+		func(docs []revisedDoc) error {
+			for _, d := range docs {
+				if d.Revision == 1 || len(all) == 0 {
+					all = append(all, store.SummaryHistory{})
+				}
+				last := &all[len(all)-1]
+				last.Revisions = append(last.Revisions, store.RevisedSummary{
+					SummaryRevision: d.revision(), RequestHash: slices.Clone(d.Request), RequestDigest: slices.Clone(d.RequestDigest),
+				})
 			}
-			last := &all[len(all)-1]
-			last.Revisions = append(last.Revisions, store.RevisedSummary{
-				SummaryRevision: d.revision(), RequestHash: slices.Clone(d.Request), RequestDigest: slices.Clone(d.RequestDigest),
-			})
-		}
-		return nil
-	})
+			return nil
+		},
+	)
 	for i := range all {
 		if err == nil {
 			err = x.each(store.Record{Revised: &all[i]})

@@ -71,7 +71,11 @@ func (d sessionDoc) transcriptFeed() store.Feed {
 // turnFeed does not know whose it is: see withUsers.
 func (m manifestDoc) turnFeed() store.Feed {
 	return store.Feed{
-		View: memory.ViewMessageVectors, Scope: m.Scope, Checkpoint: m.Feed.checkpoint(), Head: store.FeedPosition{No: m.LastNo}, Since: orZero(m.Feed.At),
+		View:       memory.ViewMessageVectors,
+		Scope:      m.Scope,
+		Checkpoint: m.Feed.checkpoint(),
+		Head:       store.FeedPosition{No: m.LastNo},
+		Since:      orZero(m.Feed.At),
 	}
 }
 
@@ -326,6 +330,7 @@ func (s *feedStore) raiseBuild(ctx context.Context, view memory.View) (int64, er
 		Build int64 `bson:"build"`
 	}
 	raise := bson.D{{Key: "$inc", Value: eq("build", int64(1))}}
-	err = s.meta.FindOneAndUpdate(ctx, eq("_id", viewID(view)), raise, options.FindOneAndUpdate().SetReturnDocument(options.After)).Decode(&doc)
+	err = s.meta.FindOneAndUpdate(ctx, eq("_id", viewID(view)), raise, options.FindOneAndUpdate().SetReturnDocument(options.After)).
+		Decode(&doc)
 	return doc.Build, s.failed("rebuild a view", err)
 }

@@ -249,7 +249,12 @@ func (s *journal) findJobs(ctx context.Context, filter bson.D, o *options.FindOp
 const maxMoves = 50
 
 // changeJob stores what change makes of the job, and returns what is stored. change may be called again.
-func (s *journal) changeJob(ctx context.Context, scope memory.ScopeKey, ref store.JobRef, change func(jobDoc) (jobDoc, error)) (jobDoc, error) {
+func (s *journal) changeJob(
+	ctx context.Context,
+	scope memory.ScopeKey,
+	ref store.JobRef,
+	change func(jobDoc) (jobDoc, error),
+) (jobDoc, error) {
 	for range maxMoves {
 		was, err := s.findJob(ctx, scope, ref)
 		if err != nil {

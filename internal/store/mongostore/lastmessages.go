@@ -20,7 +20,9 @@ const lastMessagesVersion = 8
 // hidden, and drops the index of the order in which
 // sessions were listed before. It does the same when it is run again.
 func noteLastMessages(ctx context.Context, db *mongo.Database) error {
-	o := options.Find().SetProjection(eq("session", 1, "messages.create_time", 1, "messages.record_time", 1, "messages.hidden", 1)).SetSort(eq("_id", 1))
+	o := options.Find().
+		SetProjection(eq("session", 1, "messages.create_time", 1, "messages.record_time", 1, "messages.hidden", 1)).
+		SetSort(eq("_id", 1))
 	cursor, err := db.Collection("turns").Find(ctx, bson.D{}, o)
 	if err != nil {
 		return fmt.Errorf("read turns: %w", err)

@@ -223,7 +223,11 @@ func (s *transcript) MessagesAt(ctx context.Context, q store.PlacesQuery) ([]mem
 }
 
 // ownSessions finds the user's own sessions among those of the places.
-func (s *transcript) ownSessions(ctx context.Context, scope memory.ScopeKey, places []memory.Place) (map[memory.SessionKey]sessionDoc, error) {
+func (s *transcript) ownSessions(
+	ctx context.Context,
+	scope memory.ScopeKey,
+	places []memory.Place,
+) (map[memory.SessionKey]sessionDoc, error) {
 	keys := make([]memory.SessionKey, len(places))
 	for i, p := range places {
 		keys[i] = p.Session

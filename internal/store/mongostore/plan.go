@@ -183,7 +183,11 @@ func (t *turnPlan) merge() error {
 	if len(t.p.StatePatch) == 0 {
 		return nil
 	}
-	merged, err := memory.MergeState(jsonOf(t.state), t.p.StatePatch, memory.Change{Revision: t.turn.Turn, Time: fromMicros(t.turn.RecordTime)})
+	merged, err := memory.MergeState(
+		jsonOf(t.state),
+		t.p.StatePatch,
+		memory.Change{Revision: t.turn.Turn, Time: fromMicros(t.turn.RecordTime)},
+	)
 	if err != nil || string(merged) == t.state {
 		return err
 	}

@@ -41,7 +41,9 @@ func (s *archive) Export(ctx context.Context, user memory.UserRef, each func(sto
 		}
 	}
 	x := export{s: s, user: u, each: func(r store.Record) error { return each(store.Canonical(r)) }}
-	for _, step := range []func(context.Context) error{x.head, x.sessions, x.turns, x.nodes, x.revised, x.slots, x.facts, x.forgotten, x.refused} {
+	for _, step := range []func(context.Context) error{
+		x.head, x.sessions, x.turns, x.nodes, x.revised, x.slots, x.facts, x.forgotten, x.refused,
+	} {
 		if err := step(ctx); err != nil {
 			return s.failed("export user", err)
 		}
@@ -314,7 +316,12 @@ func fits(have, all []memory.Embedding) bool {
 
 func (s *archive) importCounts(ctx context.Context, quarantined map[string]int64) error {
 	for reason, n := range quarantined {
-		_, err := s.quarantineCounts.UpdateOne(ctx, eq("_id", reason), bson.D{{Key: "$max", Value: eq("n", n)}}, options.UpdateOne().SetUpsert(true))
+		_, err := s.quarantineCounts.UpdateOne(
+			ctx,
+			eq("_id", reason),
+			bson.D{{Key: "$max", Value: eq("n", n)}},
+			options.UpdateOne().SetUpsert(true),
+		)
 		if err != nil {
 			return s.failed("import counts of refused operations", err)
 		}
@@ -343,7 +350,9 @@ func (s *archive) Import(ctx context.Context, user memory.UserRef, records []sto
 	return s.failed("import records", im.write(ctx, s.core))
 }
 
-var errNotOurs = errors.New("the target has the user already, with other content or from another source, and may serve it: copy into an empty database")
+var errNotOurs = errors.New(
+	"the target has the user already, with other content or from another source, and may serve it: copy into an empty database",
+)
 
 // importUser finds or makes the user that is being imported.
 func (s *archive) importUser(ctx context.Context, user memory.UserRef, records []store.Record) (userDoc, error) {
@@ -431,11 +440,30 @@ type document struct {
 
 func (im *imports) session(r store.SessionRecord) sessionDoc {
 	d := sessionDoc{
-		Key: r.Key, Scope: im.user.Scope, Tenant: im.user.Tenant, UserID: im.user.UserID, SessionID: r.Ref.SessionID,
-		Title: r.Title, Metadata: string(r.Metadata), Profile: r.Profile, Extract: r.Extract, ContextStart: r.ContextStart, Revision: r.Revision,
-		CreateTime: micros(r.CreateTime), UpdateTime: micros(r.UpdateTime), LastMessage: orNever(r.LastMessageTime), LastTurn: r.LastTurnNo, LastSeq: r.LastSeq,
-		Steps: int64(r.StepsSinceUser), State: string(r.State), StateRevision: r.StateRevision,
-		LookAt: orNever(r.LookAt), CoveredSeq: r.CoveredSeq, CoveredTime: orNever(r.CoveredTime),
+		Key:          r.Key,
+		Scope:        im.user.Scope,
+		Tenant:       im.user.Tenant,
+		UserID:       im.user.UserID,
+		SessionID:    r.Ref.SessionID,
+		Title:        r.Title,
+		Metadata:     string(r.Metadata),
+		Profile:      r.Profile,
+		Extract:      r.Extract,
+		ContextStart: r.ContextStart,
+		Revision:     r.Revision,
+		CreateTime: micros(
+			r.CreateTime,
+		),
+		UpdateTime:    micros(r.UpdateTime),
+		LastMessage:   orNever(r.LastMessageTime),
+		LastTurn:      r.LastTurnNo,
+		LastSeq:       r.LastSeq,
+		Steps:         int64(r.StepsSinceUser),
+		State:         string(r.State),
+		StateRevision: r.StateRevision,
+		LookAt:        orNever(r.LookAt),
+		CoveredSeq:    r.CoveredSeq,
+		CoveredTime:   orNever(r.CoveredTime),
 	}
 	if r.LastSeq > 0 {
 		d.Feed.At = max(d.UpdateTime, 1)

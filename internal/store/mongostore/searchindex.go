@@ -66,7 +66,12 @@ func (s *searchIndex) waiting(ctx context.Context, scope memory.ScopeKey, limit 
 }
 
 // lexiconState reads what else the query asks for. Turns do not change, so it is of no account when they are read.
-func (s *searchIndex) searchIndexState(ctx context.Context, m manifestDoc, waiting []turnDoc, q store.SearchIndexQuery) (store.SearchIndexState, error) {
+func (s *searchIndex) searchIndexState(
+	ctx context.Context,
+	m manifestDoc,
+	waiting []turnDoc,
+	q store.SearchIndexQuery,
+) (store.SearchIndexState, error) {
 	state := store.SearchIndexState{Scope: m.Scope, Segments: m.infos()}
 	if m.Feed.At == 0 {
 		state.Turns = m.Feed.checkpoint()
@@ -106,7 +111,12 @@ func recallableTurns(waiting []turnDoc, messages int) (turns []turnDoc) {
 }
 
 // namesOf finds the session ids of turns, and of a session that is named; "" for none.
-func (s *searchIndex) namesOf(ctx context.Context, scope memory.ScopeKey, turns []turnDoc, sessionID string) (map[memory.SessionKey]string, error) {
+func (s *searchIndex) namesOf(
+	ctx context.Context,
+	scope memory.ScopeKey,
+	turns []turnDoc,
+	sessionID string,
+) (map[memory.SessionKey]string, error) {
 	keys := make([]memory.SessionKey, 0, len(turns))
 	for _, t := range turns {
 		if n := len(keys); n == 0 || keys[n-1] != t.Session {
@@ -139,7 +149,12 @@ func firstSeqOf(waiting []turnDoc, names map[memory.SessionKey]string, sessionID
 }
 
 // unindexed reads the recallable messages of the turns up to the limits of the query.
-func (s *searchIndex) unindexed(ctx context.Context, turns []turnDoc, names map[memory.SessionKey]string, q store.SearchIndexQuery) (found []memory.PlacedMessage, err error) {
+func (s *searchIndex) unindexed(
+	ctx context.Context,
+	turns []turnDoc,
+	names map[memory.SessionKey]string,
+	q store.SearchIndexQuery,
+) (found []memory.PlacedMessage, err error) {
 	var bytes int64
 	err = s.eachWaiting(ctx, turns, func(t turnDoc) (more bool, err error) {
 		name, ok := names[t.Session]

@@ -56,4 +56,6 @@ func (s *shared) ImportFenceSecret(ctx context.Context, secret []byte) error {
 	return s.failed("store the secret of fences", err)
 }
 
-var errOtherSecret = errors.New("the target has users and a secret of its own, by which it knows what it rendered for them: copy into an empty database")
+var errOtherSecret = errors.New(
+	"the target has users and a secret of its own, by which it knows what it rendered for them: copy into an empty database",
+)

@@ -104,7 +104,8 @@ func (s *transcript) changeSession(ctx context.Context, was sessionDoc, u store.
 	set(&metadata, u.Metadata)
 	set(&extract, u.Extract)
 	set(&start, u.ContextStart)
-	if title == was.Title && profile == was.Profile && extract == was.Extract && start == was.ContextStart && string(metadata) == was.Metadata {
+	if title == was.Title && profile == was.Profile && extract == was.Extract && start == was.ContextStart &&
+		string(metadata) == was.Metadata {
 		return was, true, nil
 	}
 	values, unset := eq("title", title, "profile", profile, "metadata", string(metadata), "extract", extract), bson.D(nil)

@@ -215,7 +215,11 @@ func (s *summaryStore) Periods(ctx context.Context, q store.PeriodQuery) ([]memo
 	return periods, nil
 }
 
-func (s *summaryStore) readPeriods(ctx context.Context, scope memory.ScopeKey, q store.PeriodQuery) (periods []memory.SummaryNode, err error) {
+func (s *summaryStore) readPeriods(
+	ctx context.Context,
+	scope memory.ScopeKey,
+	q store.PeriodQuery,
+) (periods []memory.SummaryNode, err error) {
 	o := options.Find().SetSort(eq("period", -1, "generation", -1)).SetBatchSize(int32(min(2*q.Limit+2, wholeBatch)))
 	cursor, err := s.nodes.Find(ctx, periodsWhere(scope, q), o)
 	if err != nil {

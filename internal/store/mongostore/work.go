@@ -72,7 +72,12 @@ func (s *workStore) readLiveJobs(ctx context.Context, session memory.SessionKey,
 	}
 	work.Jobs = jobsOf(docs)
 	slices.SortFunc(work.Jobs, func(a, b memory.Job) int {
-		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Level, b.Level), cmp.Compare(a.From, b.From), cmp.Compare(a.Generation, b.Generation))
+		return cmp.Or(
+			cmp.Compare(a.Kind, b.Kind),
+			cmp.Compare(a.Level, b.Level),
+			cmp.Compare(a.From, b.From),
+			cmp.Compare(a.Generation, b.Generation),
+		)
 	})
 	for _, job := range work.Jobs {
 		if !movesCursor(job.JobKey) {

@@ -141,7 +141,10 @@ func (x *export) revised() error {
 			all = append(all, store.SummaryHistory{})
 		}
 		last := &all[len(all)-1]
-		last.Revisions = append(last.Revisions, store.RevisedSummary{SummaryRevision: v.SummaryRevision, RequestHash: v.requestHash, RequestDigest: v.requestDigest})
+		last.Revisions = append(
+			last.Revisions,
+			store.RevisedSummary{SummaryRevision: v.SummaryRevision, RequestHash: v.requestHash, RequestDigest: v.requestDigest},
+		)
 		return nil
 	}, x.uid)
 	for i := range all {
@@ -182,7 +185,10 @@ func (x *export) fact(f memory.Fact, key int64) error {
 	}
 	for _, v := range versions {
 		_, err := x.c.first(`SELECT key, vector FROM fact_vectors WHERE version = ? AND fact_key = ?`, func(r row) error {
-			record.Vectors = append(record.Vectors, store.VersionedVector{Version: int(v), No: r.int(0) & maxNo, Vector: store.DecodeVector(r.blob(1))})
+			record.Vectors = append(
+				record.Vectors,
+				store.VersionedVector{Version: int(v), No: r.int(0) & maxNo, Vector: store.DecodeVector(r.blob(1))},
+			)
 			return nil
 		}, v, key)
 		if err != nil {
@@ -200,8 +206,12 @@ func (x *export) forgotten() error {
 }
 
 func (x *export) refused() error {
-	return x.c.query(`SELECT id, session_id, slot_id, reason, operation, model, time FROM quarantine WHERE uid = ? ORDER BY id, time`, func(r row) error {
-		q := scanQuarantined(r)
-		return x.each(store.Record{Refused: &q})
-	}, x.uid)
+	return x.c.query(
+		`SELECT id, session_id, slot_id, reason, operation, model, time FROM quarantine WHERE uid = ? ORDER BY id, time`,
+		func(r row) error {
+			q := scanQuarantined(r)
+			return x.each(store.Record{Refused: &q})
+		},
+		x.uid,
+	)
 }

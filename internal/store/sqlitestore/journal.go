@@ -150,7 +150,12 @@ func insertJob(c *conn, at found, n newJob) error {
 }
 
 // moveJob stores what move makes of the job, and returns what is stored. move must bear being called again.
-func (s *journal) moveJob(ctx context.Context, what string, ref store.JobRef, move func(memory.Job) (memory.Job, error)) (memory.Job, error) {
+func (s *journal) moveJob(
+	ctx context.Context,
+	what string,
+	ref store.JobRef,
+	move func(memory.Job) (memory.Job, error),
+) (memory.Job, error) {
 	var job memory.Job
 	err := s.write(ctx, what, func(c *conn) error {
 		was, err := findJobOf(c, ref)

@@ -92,7 +92,11 @@ func holder(lockPath string) string {
 }
 
 func notWritable(path string, err error) error {
-	return fmt.Errorf("data file: %s cannot be written: give this user the right to write the file and its directory, and check that the disk is not mounted read-only: %w", path, err)
+	return fmt.Errorf(
+		"data file: %s cannot be written: give this user the right to write the file and its directory, and check that the disk is not mounted read-only: %w",
+		path,
+		err,
+	)
 }
 
 // openData opens the data file and locks it, where the system has locks that do not meet SQLite's own.

@@ -116,7 +116,11 @@ func checkHeader(path string, f *os.File) error {
 
 func checkOwner(path string, header []byte) error {
 	if id := binary.BigEndian.Uint32(header[68:72]); id != applicationID {
-		return fmt.Errorf("data file %s is the database of another program (application id %#x): nothing was changed; name another file", path, id)
+		return fmt.Errorf(
+			"data file %s is the database of another program (application id %#x): nothing was changed; name another file",
+			path,
+			id,
+		)
 	}
 	return nil
 }
@@ -182,7 +186,12 @@ func migrate(c *conn, path string, log *slog.Logger) error {
 		return fmt.Errorf("list migrations: %w", err)
 	}
 	if have > int64(len(names)) {
-		return fmt.Errorf("data file %s has schema version %d, this program knows up to %d: use the newer program that wrote it", path, have, len(names))
+		return fmt.Errorf(
+			"data file %s has schema version %d, this program knows up to %d: use the newer program that wrote it",
+			path,
+			have,
+			len(names),
+		)
 	}
 	for i := int(have); i < len(names); i++ {
 		if err := apply(c, names[i], i+1, log); err != nil {

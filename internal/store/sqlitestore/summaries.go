@@ -239,7 +239,8 @@ func readLeaves(c *conn, uid int64, q store.LeafQuery) (leaves []memory.SummaryN
 		limit = q.Limit
 	}
 	err = c.query(`SELECT `+outlineColumns+` FROM nodes n LEFT JOIN sessions s ON s.sid = n.sid
-		WHERE n.uid = ? AND n.kind = 1 AND n.level = 0 AND n.to_time >= ? AND n.to_time < ? ORDER BY n.to_time, n.id LIMIT ?+0`, func(r row) error {
+		WHERE n.uid = ? AND n.kind = 1 AND n.level = 0 AND n.to_time >= ? AND n.to_time < ?
+		ORDER BY n.to_time, n.id LIMIT ?+0`, func(r row) error {
 		n, err := scanNode(r)
 		leaves = append(leaves, n)
 		return err

@@ -142,8 +142,12 @@ func lookAtPeriods(c *conn, uid, by int64) error {
 
 // lookAtPeriodsOf has the periods of a session's user looked at by then.
 func lookAtPeriodsOf(c *conn, sid, by int64) error {
-	return c.run(`UPDATE users SET periods_at = ? WHERE uid = (SELECT uid FROM sessions WHERE sid = ?) AND (periods_at IS NULL OR periods_at > ?)`,
-		by, sid, by)
+	return c.run(
+		`UPDATE users SET periods_at = ? WHERE uid = (SELECT uid FROM sessions WHERE sid = ?) AND (periods_at IS NULL OR periods_at > ?)`,
+		by,
+		sid,
+		by,
+	)
 }
 
 // PendingPeriods implements store.Work.

@@ -89,9 +89,12 @@ func testAppend(t *testing.T, open Open[store.PrimaryStore]) {
 		mustAppend(t, s, p)
 		wantEqual(t, mustSession(t, s, p.Ref).Profile, "one")
 	})
-	t.Run("Append must refuse the call with LAST_SEQ_MISMATCH when ExpectedLastSeq is set and is not the session's last seq", func(t *testing.T) {
-		testExpectedLastSeq(t, open(t))
-	})
+	t.Run(
+		"Append must refuse the call with LAST_SEQ_MISMATCH when ExpectedLastSeq is set and is not the session's last seq",
+		func(t *testing.T) {
+			testExpectedLastSeq(t, open(t))
+		},
+	)
 	t.Run("Append must merge StatePatch by memory.MergeState", func(t *testing.T) { testStatePatch(t, open(t)) })
 	t.Run("Append must refuse the call with Refused where that is set, unless its RequestID is known", func(t *testing.T) {
 		s, p := open(t), turn(alice.Session("s"), chat("a", 1)...)

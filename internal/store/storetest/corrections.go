@@ -8,9 +8,12 @@ import (
 )
 
 func testCorrections(t *testing.T, open Open[store.PrimaryStore]) {
-	t.Run("NodesWithin must return, of every generation, the session's nodes that stand for no message outside the range, as outlines", func(t *testing.T) {
-		testNodesWithin(t, journalled(t, open))
-	})
+	t.Run(
+		"NodesWithin must return, of every generation, the session's nodes that stand for no message outside the range, as outlines",
+		func(t *testing.T) {
+			testNodesWithin(t, journalled(t, open))
+		},
+	)
 	t.Run("a node must keep what it was not made of, and under which rebuild it was written", func(t *testing.T) {
 		s := journalled(t, open)
 		w := leaf(t, s, inS, 1, 4, func(w *store.NodeWrite) {
@@ -45,7 +48,10 @@ func testCorrections(t *testing.T, open Open[store.PrimaryStore]) {
 		s := journalled(t, open)
 		settled(t, s, inS)
 		hide := true
-		if _, err := s.UpdateMessage(t.Context(), store.MessageUpdate{Ref: inS, MessageID: all(t, s, inS)[0].ID, Hidden: &hide, Time: minute(5)}); err != nil {
+		if _, err := s.UpdateMessage(
+			t.Context(),
+			store.MessageUpdate{Ref: inS, MessageID: all(t, s, inS)[0].ID, Hidden: &hide, Time: minute(5)},
+		); err != nil {
 			t.Fatalf("UpdateMessage: %v", err)
 		}
 		wantLooked(t, s, inS)
@@ -59,35 +65,41 @@ func testCorrections(t *testing.T, open Open[store.PrimaryStore]) {
 		}
 		wantLooked(t, s, inS)
 	})
-	t.Run("CurrentSummaries must return, of each summary that a person changed, the current revision, by kind, then session key, then period", func(t *testing.T) {
-		s := journalled(t, open)
-		month, week := ofWeek(t, s, "2026-11", "the month"), ofWeek(t, s, "2026-W47", "the week")
-		month.Revision.Kind = memory.SummaryMonth
-		mustChange(t, s, month)
-		mustChange(t, s, week)
-		mustChange(t, s, correction(t, s, "first"))
-		again := correction(t, s, "second")
-		again.Base = 1
-		mustChange(t, s, again)
-		var texts []string
-		for _, r := range current(t, s, alice) {
-			texts = append(texts, r.Text)
-		}
-		wantEqual(t, texts, []string{"second", "the week", "the month"})
-		wantEqual(t, len(current(t, s, bob)), 0)
-	})
-	t.Run("a write for another life of the user is refused with USER_NOT_FOUND, one for a session that is gone with SESSION_NOT_FOUND", func(t *testing.T) {
-		s := journalled(t, open)
-		w := correction(t, s, "words")
-		w.Scope = "00000000000000000000000000000000"
-		_, err := s.ChangeSummary(t.Context(), w)
-		wantReason(t, err, memory.ReasonUserNotFound)
-		w = correction(t, s, "words")
-		w.Revision.Session = "00000000000000000000000000000000"
-		_, err = s.ChangeSummary(t.Context(), w)
-		wantReason(t, err, memory.ReasonSessionNotFound)
-		wantEqual(t, len(current(t, s, alice)), 0)
-	})
+	t.Run(
+		"CurrentSummaries must return, of each summary that a person changed, the current revision, by kind, then session key, then period",
+		func(t *testing.T) {
+			s := journalled(t, open)
+			month, week := ofWeek(t, s, "2026-11", "the month"), ofWeek(t, s, "2026-W47", "the week")
+			month.Revision.Kind = memory.SummaryMonth
+			mustChange(t, s, month)
+			mustChange(t, s, week)
+			mustChange(t, s, correction(t, s, "first"))
+			again := correction(t, s, "second")
+			again.Base = 1
+			mustChange(t, s, again)
+			var texts []string
+			for _, r := range current(t, s, alice) {
+				texts = append(texts, r.Text)
+			}
+			wantEqual(t, texts, []string{"second", "the week", "the month"})
+			wantEqual(t, len(current(t, s, bob)), 0)
+		},
+	)
+	t.Run(
+		"a write for another life of the user is refused with USER_NOT_FOUND, one for a session that is gone with SESSION_NOT_FOUND",
+		func(t *testing.T) {
+			s := journalled(t, open)
+			w := correction(t, s, "words")
+			w.Scope = "00000000000000000000000000000000"
+			_, err := s.ChangeSummary(t.Context(), w)
+			wantReason(t, err, memory.ReasonUserNotFound)
+			w = correction(t, s, "words")
+			w.Revision.Session = "00000000000000000000000000000000"
+			_, err = s.ChangeSummary(t.Context(), w)
+			wantReason(t, err, memory.ReasonSessionNotFound)
+			wantEqual(t, len(current(t, s, alice)), 0)
+		},
+	)
 }
 
 // correction is a person's text in place of the summary of session s.

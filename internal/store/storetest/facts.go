@@ -15,9 +15,12 @@ import (
 )
 
 func testFacts(t *testing.T, open Open[store.PrimaryStore]) {
-	t.Run("FactsSince must return the user's facts that changed after the revision, superseded ones included, by Change, then id, together with the revision that they lead to", func(t *testing.T) {
-		testFactsSince(t, withSession(t, open))
-	})
+	t.Run(
+		"FactsSince must return the user's facts that changed after the revision, superseded ones included, by Change, then id, together with the revision that they lead to",
+		func(t *testing.T) {
+			testFactsSince(t, withSession(t, open))
+		},
+	)
 	t.Run("an unknown user has no facts at revision 0: that is not an error", func(t *testing.T) {
 		s := open(t)
 		wantEqual(t, factsSince(t, s, alice, 0), store.FactState{})
@@ -29,9 +32,12 @@ func testFacts(t *testing.T, open Open[store.PrimaryStore]) {
 	t.Run("ListFacts must return facts, the latest updated first, equal times by id", func(t *testing.T) {
 		testListFacts(t, withSession(t, open))
 	})
-	t.Run("FactRevisions must return what a fact was after each change, the latest first; FACT_NOT_FOUND when there is none", func(t *testing.T) {
-		testFactRevisions(t, withSession(t, open))
-	})
+	t.Run(
+		"FactRevisions must return what a fact was after each change, the latest first; FACT_NOT_FOUND when there is none",
+		func(t *testing.T) {
+			testFactRevisions(t, withSession(t, open))
+		},
+	)
 	t.Run("TouchFacts must set when facts were last used, without a revision; unknown ones are passed over", func(t *testing.T) {
 		testTouchFacts(t, withSession(t, open))
 	})
@@ -41,17 +47,23 @@ func testFacts(t *testing.T, open Open[store.PrimaryStore]) {
 	t.Run("of a user's refused operations the latest MaxQuarantined must be kept, and all counted", func(t *testing.T) {
 		testOldQuarantined(t, withSession(t, open))
 	})
-	t.Run("FactsOfJob must return the ids of the facts that the slot changed and that were not deleted since, byte by byte", func(t *testing.T) {
-		testFactsOfJob(t, withSession(t, open))
-	})
+	t.Run(
+		"FactsOfJob must return the ids of the facts that the slot changed and that were not deleted since, byte by byte",
+		func(t *testing.T) {
+			testFactsOfJob(t, withSession(t, open))
+		},
+	)
 	testApplyFacts(t, open)
 	testRevert(t, open)
 }
 
 func testApplyFacts(t *testing.T, open Open[store.PrimaryStore]) {
-	t.Run("ApplyFacts must, in one write, store every change with its revision, forget, keep what is quarantined, make the slot final and raise the fact revision by one", func(t *testing.T) {
-		testApply(t, withSession(t, open))
-	})
+	t.Run(
+		"ApplyFacts must, in one write, store every change with its revision, forget, keep what is quarantined, make the slot final and raise the fact revision by one",
+		func(t *testing.T) {
+			testApply(t, withSession(t, open))
+		},
+	)
 	t.Run("ApplyFacts must refuse with CONTENTION, and change nothing, when the revision is not Base any more", func(t *testing.T) {
 		s := withSession(t, open)
 		stale := write(t, s, alice, func(w *store.FactWrite) { w.Changes = []store.FactChange{learnt(fact("stale"))} })
@@ -61,9 +73,12 @@ func testApplyFacts(t *testing.T, open Open[store.PrimaryStore]) {
 		wantReason(t, err, memory.ReasonContention)
 		wantEqual(t, factsSince(t, s, alice, 0), before)
 	})
-	t.Run("ApplyFacts must refuse with CONTENTION, and change nothing, when another revision of a changed fact is stored than the one before", func(t *testing.T) {
-		testApplyRevision(t, withSession(t, open))
-	})
+	t.Run(
+		"ApplyFacts must refuse with CONTENTION, and change nothing, when another revision of a changed fact is stored than the one before",
+		func(t *testing.T) {
+			testApplyRevision(t, withSession(t, open))
+		},
+	)
 	t.Run("applying a slot that is final must change nothing and return the revision", func(t *testing.T) {
 		s := withSession(t, open)
 		job := mustOpen(t, s, opening(t, s, inS, memory.JobExtract, 1, 2))
@@ -96,9 +111,12 @@ func testApplyFacts(t *testing.T, open Open[store.PrimaryStore]) {
 		wantEqual(t, mustUser(t, s, alice).CreateTime, noon)
 		wantEqual(t, len(factsSince(t, s, alice, 0).Facts), 1)
 	})
-	t.Run("UpdateUser, UpdateSession and UpdateMessage that set Extract to ExtractNone must raise the revision by one, so that ApplyFacts refuses what was decided before", func(t *testing.T) {
-		testForbid(t, withSession(t, open))
-	})
+	t.Run(
+		"UpdateUser, UpdateSession and UpdateMessage that set Extract to ExtractNone must raise the revision by one, so that ApplyFacts refuses what was decided before",
+		func(t *testing.T) {
+			testForbid(t, withSession(t, open))
+		},
+	)
 	t.Run("of goroutines that apply with the same Base, one must win and the others get CONTENTION", func(t *testing.T) {
 		testApplyRace(t, withSession(t, open))
 	})
@@ -140,8 +158,11 @@ func everyField() memory.Fact {
 	f.Text, f.Subject, f.Attribute, f.Language, f.Model = "it's; \"한\"", "Ann & Bob", "home_city", "ko", "builtin:rules"
 	f.Tags, f.Pinned, f.Protected, f.SupersededBy = []string{"a", "b\n"}, true, true, "other"
 	f.ValidTo, f.LastUsedTime, f.Origin = minute(5), minute(6), memory.FactImported
-	f.Evidence = append(f.Evidence, memory.Evidence{Session: "k", SessionID: "t \"x\"", Seq: 9, MessageID: `m\`, Quote: "<b>\u2028", Time: minute(1)},
-		memory.Evidence{Session: "k", SessionID: "u", Seq: 10, MessageID: "m", Quote: "[{}],", Time: minute(2), Ends: true})
+	f.Evidence = append(
+		f.Evidence,
+		memory.Evidence{Session: "k", SessionID: "t \"x\"", Seq: 9, MessageID: `m\`, Quote: "<b>\u2028", Time: minute(1)},
+		memory.Evidence{Session: "k", SessionID: "u", Seq: 10, MessageID: "m", Quote: "[{}],", Time: minute(2), Ends: true},
+	)
 	return f
 }
 
@@ -469,7 +490,11 @@ func testApply(t *testing.T, s store.PrimaryStore) {
 	wantEqual(t, apply(t, s, w), int64(2))
 	state := factsSince(t, s, alice, 0)
 	wantEqual(t, []any{state.Revision, factIDs(state.Facts)}, []any{int64(2), []string{"new", "old"}})
-	wantEqual(t, state.Forgotten, []store.Forgotten{{FactID: "bad", Key: state.Scope.Keyed(memory.IDDigest("bad key")), Change: 2, Time: w.Time}})
+	wantEqual(
+		t,
+		state.Forgotten,
+		[]store.Forgotten{{FactID: "bad", Key: state.Scope.Keyed(memory.IDDigest("bad key")), Change: 2, Time: w.Time}},
+	)
 	wantEqual(t, quarantined(t, s, store.QuarantineQuery{User: alice, Limit: 9}), w.Quarantined)
 	job.State, job.Answer, job.Owner, job.UpdateTime = memory.JobApplied, nil, "", minute(3)
 	job.LeaseUntil, job.Usage = job.NotBefore, oneCall.Plus(oneCall)

@@ -72,35 +72,44 @@ func testFeeds(t *testing.T, open Open[store.PrimaryStore]) {
 		_, err = s.Feed(t.Context(), memory.ViewTranscript, alice.Session("none"))
 		wantReason(t, err, memory.ReasonSessionNotFound)
 	})
-	t.Run("SetCheckpoint must set how far the view was told, and must leave the feed pending when it changed since Seen was read", func(t *testing.T) {
-		s, ref := open(t), alice.Session("s")
-		appendAt(t, s, ref, noon)
-		seen := feedOf(t, s, memory.ViewTranscript, ref)
-		appendAt(t, s, ref, minute(1))
-		mark(t, s, seen, seen.Head)
-		got := feedOf(t, s, memory.ViewTranscript, ref)
-		wantEqual(t, got.Checkpoint, store.Checkpoint{Build: 1, FeedPosition: seen.Head})
-		wantEqual(t, got.Since, noon)
-		mark(t, s, got, got.Head)
-		wantEqual(t, feedOf(t, s, memory.ViewTranscript, ref).Since, time.Time{})
-		wantEqual(t, len(feeds(t, s, memory.ViewTranscript, 9)), 0)
-		appendAt(t, s, ref, minute(2))
-		wantEqual(t, feedOf(t, s, memory.ViewTranscript, ref).Since, minute(2))
-	})
-	t.Run("SetCheckpoint must change nothing, and return CONTENTION, when Build is not the view's build any more or the session lives another life", func(t *testing.T) {
-		s, ref := open(t), alice.Session("s")
-		appendAt(t, s, ref, noon)
-		f := feedOf(t, s, memory.ViewTranscript, ref)
-		m := store.CheckpointUpdate{Feed: f, Build: 1, Checkpoint: f.Head, Seen: f.Head}
-		m.Key = "00000000000000000000000000000000"
-		wantReason(t, s.SetCheckpoint(t.Context(), m), memory.ReasonContention)
-		m.Key, m.Build = f.Key, 2
-		wantReason(t, s.SetCheckpoint(t.Context(), m), memory.ReasonContention)
-		wantEqual(t, feedOf(t, s, memory.ViewTranscript, ref), f)
-	})
-	t.Run("RebuildView must raise the view's build by one and make every feed pending as one that the view was told nothing of", func(t *testing.T) {
-		testRebuildView(t, open(t))
-	})
+	t.Run(
+		"SetCheckpoint must set how far the view was told, and must leave the feed pending when it changed since Seen was read",
+		func(t *testing.T) {
+			s, ref := open(t), alice.Session("s")
+			appendAt(t, s, ref, noon)
+			seen := feedOf(t, s, memory.ViewTranscript, ref)
+			appendAt(t, s, ref, minute(1))
+			mark(t, s, seen, seen.Head)
+			got := feedOf(t, s, memory.ViewTranscript, ref)
+			wantEqual(t, got.Checkpoint, store.Checkpoint{Build: 1, FeedPosition: seen.Head})
+			wantEqual(t, got.Since, noon)
+			mark(t, s, got, got.Head)
+			wantEqual(t, feedOf(t, s, memory.ViewTranscript, ref).Since, time.Time{})
+			wantEqual(t, len(feeds(t, s, memory.ViewTranscript, 9)), 0)
+			appendAt(t, s, ref, minute(2))
+			wantEqual(t, feedOf(t, s, memory.ViewTranscript, ref).Since, minute(2))
+		},
+	)
+	t.Run(
+		"SetCheckpoint must change nothing, and return CONTENTION, when Build is not the view's build any more or the session lives another life",
+		func(t *testing.T) {
+			s, ref := open(t), alice.Session("s")
+			appendAt(t, s, ref, noon)
+			f := feedOf(t, s, memory.ViewTranscript, ref)
+			m := store.CheckpointUpdate{Feed: f, Build: 1, Checkpoint: f.Head, Seen: f.Head}
+			m.Key = "00000000000000000000000000000000"
+			wantReason(t, s.SetCheckpoint(t.Context(), m), memory.ReasonContention)
+			m.Key, m.Build = f.Key, 2
+			wantReason(t, s.SetCheckpoint(t.Context(), m), memory.ReasonContention)
+			wantEqual(t, feedOf(t, s, memory.ViewTranscript, ref), f)
+		},
+	)
+	t.Run(
+		"RebuildView must raise the view's build by one and make every feed pending as one that the view was told nothing of",
+		func(t *testing.T) {
+			testRebuildView(t, open(t))
+		},
+	)
 	t.Run("ActivateEmbedding must make every feed of vectors and turns wait", func(t *testing.T) {
 		s := open(t)
 		turns := indexedFeed(t, s)

@@ -8,9 +8,12 @@ import (
 )
 
 func testHidden(t *testing.T, open Open[store.PrimaryStore]) {
-	t.Run("Hidden must return which of the user's messages stand in no context, as of the last acknowledged UpdateSession, UpdateMessage and Append", func(t *testing.T) {
-		testHiding(t, open(t))
-	})
+	t.Run(
+		"Hidden must return which of the user's messages stand in no context, as of the last acknowledged UpdateSession, UpdateMessage and Append",
+		func(t *testing.T) {
+			testHiding(t, open(t))
+		},
+	)
 	t.Run("an unknown user hides none: that is not an error", func(t *testing.T) {
 		s := open(t)
 		mustAppend(t, s, turn(alice.Session("s"), chat("a", 1)...))

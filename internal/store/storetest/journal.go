@@ -92,14 +92,21 @@ func testJournal(t *testing.T, open Open[store.PrimaryStore]) {
 		s := journalled(t, open)
 		job := mustAnswer(t, s, mustOpen(t, s, opening(t, s, inS, memory.JobExtract, 1, 4)), "first")
 		instead := func(of, words string) string {
-			got, err := s.AnswerJob(t.Context(), store.JobAnswer{JobRef: refOf(job), Answer: []byte(words), Instead: []byte(of), Usage: oneCall, Time: minute(2)})
+			got, err := s.AnswerJob(
+				t.Context(),
+				store.JobAnswer{JobRef: refOf(job), Answer: []byte(words), Instead: []byte(of), Usage: oneCall, Time: minute(2)},
+			)
 			if err != nil {
 				t.Fatal(err)
 			}
 			wantEqual(t, string(mustJob(t, s, job).Answer), string(got.Answer))
 			return string(got.Answer)
 		}
-		wantEqual(t, []string{instead("other", "second"), instead("first", "third"), instead("first", "fourth")}, []string{"first", "third", "third"})
+		wantEqual(
+			t,
+			[]string{instead("other", "second"), instead("first", "third"), instead("first", "fourth")},
+			[]string{"first", "third", "third"},
+		)
 	})
 	t.Run("of goroutines that answer at once, the first one must win and all must see its answer", func(t *testing.T) {
 		testAnswerRace(t, open)
@@ -120,9 +127,12 @@ func testJournal(t *testing.T, open Open[store.PrimaryStore]) {
 	t.Run("FinishJob must make the slot final in the given state without any effect; a final slot stays as it is", func(t *testing.T) {
 		testFinish(t, open)
 	})
-	t.Run("RetryJob must make a parked slot open, or answered when it has an answer, with no attempts and the session's time to be looked at too", func(t *testing.T) {
-		testRetry(t, open)
-	})
+	t.Run(
+		"RetryJob must make a parked slot open, or answered when it has an answer, with no attempts and the session's time to be looked at too",
+		func(t *testing.T) {
+			testRetry(t, open)
+		},
+	)
 	t.Run("RetryJob must take whatever waits, and end its lease", func(t *testing.T) {
 		s := journalled(t, open)
 		job := mustOpen(t, s, opening(t, s, inS, memory.JobExtract, 1, 4))

@@ -60,9 +60,12 @@ func testMessages(t *testing.T, open Open[store.PrimaryStore]) {
 			}
 		}
 	})
-	t.Run("MessagesAt must return those of the places that exist and belong to the user, in the order of places, without originals", func(t *testing.T) {
-		testMessagesAt(t, open(t))
-	})
+	t.Run(
+		"MessagesAt must return those of the places that exist and belong to the user, in the order of places, without originals",
+		func(t *testing.T) {
+			testMessagesAt(t, open(t))
+		},
+	)
 	t.Run("MessagesAt must stop before the stored bytes pass MaxBytes, after at least one message", func(t *testing.T) {
 		testMessagesAtBytes(t, open(t))
 	})
@@ -121,9 +124,16 @@ func testMessagesAt(t *testing.T, s store.PrimaryStore) {
 
 func testMessagesAtBytes(t *testing.T, s store.PrimaryStore) {
 	words := strings.Repeat("x", 1000)
-	mustAppend(t, s, turn(alice.Session("s"), say("a", memory.RoleUser, words), say("b", memory.RoleUser, words), say("c", memory.RoleUser, words)))
+	mustAppend(
+		t,
+		s,
+		turn(alice.Session("s"), say("a", memory.RoleUser, words), say("b", memory.RoleUser, words), say("c", memory.RoleUser, words)),
+	)
 	key := mustSession(t, s, alice.Session("s")).Key
-	q := store.PlacesQuery{User: alice, Places: []memory.Place{{Session: "none", Seq: 1}, {Session: key, Seq: 3}, {Session: key, Seq: 1}, {Session: key, Seq: 2}}}
+	q := store.PlacesQuery{
+		User:   alice,
+		Places: []memory.Place{{Session: "none", Seq: 1}, {Session: key, Seq: 3}, {Session: key, Seq: 1}, {Session: key, Seq: 2}},
+	}
 	for _, c := range []struct {
 		maxBytes int64
 		want     []string

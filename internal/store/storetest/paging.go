@@ -20,7 +20,11 @@ func testPaging(t *testing.T, open Open[store.PrimaryStore]) {
 		q       store.MessageQuery
 		want    []int64
 	}{
-		{"Messages must return a contiguous run of the session's messages, in the order asked for", store.MessageQuery{Limit: 3}, []int64{1, 2, 3}},
+		{
+			"Messages must return a contiguous run of the session's messages, in the order asked for",
+			store.MessageQuery{Limit: 3},
+			[]int64{1, 2, 3},
+		},
 		{"the newest first", store.MessageQuery{Limit: 3, NewestFirst: true}, []int64{10, 9, 8}},
 		{"only seqs above After", store.MessageQuery{After: 8, Limit: 5}, []int64{9, 10}},
 		{"only seqs below Before", store.MessageQuery{Before: 3, Limit: 5}, []int64{1, 2}},
@@ -36,7 +40,11 @@ func testPaging(t *testing.T, open Open[store.PrimaryStore]) {
 		{"stop before the stored bytes pass MaxBytes, after at least one message", store.MessageQuery{Limit: 9, MaxBytes: 1}, []int64{1}},
 		{"only those that are pinned, tagged or recalled, where Marked", store.MessageQuery{Limit: 9, Marked: true}, []int64{2, 4, 9}},
 		{"as many marked ones as asked for, the newest first", store.MessageQuery{Limit: 2, NewestFirst: true, Marked: true}, []int64{9, 4}},
-		{"marked ones between After and Before, with originals", store.MessageQuery{After: 2, Before: 9, Limit: 9, Marked: true, WithOriginal: true}, []int64{4}},
+		{
+			"marked ones between After and Before, with originals",
+			store.MessageQuery{After: 2, Before: 9, Limit: 9, Marked: true, WithOriginal: true},
+			[]int64{4},
+		},
 	}
 	for _, c := range cases {
 		t.Run(c.promise, func(t *testing.T) {

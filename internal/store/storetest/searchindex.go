@@ -24,9 +24,12 @@ func testSearchIndex(t *testing.T, open Open[store.PrimaryStore]) {
 		wantEqual(t, turns[0].Messages, all(t, s, ref)[:2])
 		wantEqual(t, []any{turns[0].SessionID, turns[0].Scope}, []any{"s", mustSession(t, s, ref).ScopeKey})
 	})
-	t.Run("SearchIndex must return the recallable messages of turns that are still pending, oldest first, up to MaxUnindexed of them", func(t *testing.T) {
-		testUnindexed(t, open(t))
-	})
+	t.Run(
+		"SearchIndex must return the recallable messages of turns that are still pending, oldest first, up to MaxUnindexed of them",
+		func(t *testing.T) {
+			testUnindexed(t, open(t))
+		},
+	)
 	t.Run("SearchIndex must stop before the stored bytes of the unindexed messages pass MaxBytes", func(t *testing.T) {
 		s := open(t)
 		mustAppend(t, s, turn(alice.Session("s"), long("a", 3)...))
@@ -48,9 +51,12 @@ func testSearchIndex(t *testing.T, open Open[store.PrimaryStore]) {
 		}
 		wantEqual(t, got, store.SearchIndexState{})
 	})
-	t.Run("PutSegment must, in one write, store the segment, delete those it replaces and clear the pending marks of its turns", func(t *testing.T) {
-		testPutSegment(t, open(t))
-	})
+	t.Run(
+		"PutSegment must, in one write, store the segment, delete those it replaces and clear the pending marks of its turns",
+		func(t *testing.T) {
+			testPutSegment(t, open(t))
+		},
+	)
 	t.Run("putting a segment again after a crash must be harmless", func(t *testing.T) {
 		s := open(t)
 		w := segment(t, s, alice, "one")
@@ -93,15 +99,21 @@ func testSearchIndex(t *testing.T, open Open[store.PrimaryStore]) {
 	t.Run("PendingUsers must return users with turns pending for the lexicon, the longest waiting first, at most limit", func(t *testing.T) {
 		testPendingUsers(t, open(t))
 	})
-	t.Run("PendingTurns must return the user's turns pending for the lexicon, oldest first, until their messages number MaxMessages, at least one turn", func(t *testing.T) {
-		testPendingTurns(t, open(t))
-	})
+	t.Run(
+		"PendingTurns must return the user's turns pending for the lexicon, oldest first, until their messages number MaxMessages, at least one turn",
+		func(t *testing.T) {
+			testPendingTurns(t, open(t))
+		},
+	)
 	t.Run("PendingTurns must stop before the stored bytes of the messages pass MaxBytes, at least one turn", func(t *testing.T) {
 		testPendingBytes(t, open(t))
 	})
-	t.Run("SegmentsToEmbed must return segments of all users whose Embedding is below the version, in an order that stays the same while they wait, at most limit", func(t *testing.T) {
-		testSegmentsToEmbed(t, open(t))
-	})
+	t.Run(
+		"SegmentsToEmbed must return segments of all users whose Embedding is below the version, in an order that stays the same while they wait, at most limit",
+		func(t *testing.T) {
+			testSegmentsToEmbed(t, open(t))
+		},
+	)
 	t.Run("CountMessagesToEmbed must count the messages of such segments, and those of all segments", func(t *testing.T) {
 		s := open(t)
 		count := func(version int) []int64 {
@@ -119,9 +131,12 @@ func testSearchIndex(t *testing.T, open Open[store.PrimaryStore]) {
 		put(t, s, w)
 		wantEqual(t, [][]int64{count(1), count(2), count(3)}, [][]int64{{2, 4}, {2, 4}, {4, 4}})
 	})
-	t.Run("RetireSegments must delete every segment of those users who have one of another analyzer than the one given, and mark their turns as pending again", func(t *testing.T) {
-		testRetire(t, open(t))
-	})
+	t.Run(
+		"RetireSegments must delete every segment of those users who have one of another analyzer than the one given, and mark their turns as pending again",
+		func(t *testing.T) {
+			testRetire(t, open(t))
+		},
+	)
 	t.Run("RetireSegments with a user named must do so for that user alone, whatever the analyzer of the segments", func(t *testing.T) {
 		testRetireUser(t, open(t))
 	})
@@ -221,7 +236,9 @@ func segment(t *testing.T, s store.PrimaryStore, u memory.UserRef, prefix string
 
 func testUnindexed(t *testing.T, s store.PrimaryStore) {
 	tool := message(memory.Message{ID: "t", Role: memory.RoleTool, Parts: []memory.Part{{Kind: memory.PartToolResult, CallID: "c"}}})
-	recalled := message(memory.Message{ID: "r", Role: memory.RoleUser, Parts: []memory.Part{memory.TextPart("x")}, Origin: memory.OriginRecalled})
+	recalled := message(
+		memory.Message{ID: "r", Role: memory.RoleUser, Parts: []memory.Part{memory.TextPart("x")}, Origin: memory.OriginRecalled},
+	)
 	late, early := turn(alice.Session("s"), append(chat("a", 2), tool, recalled)...), turn(alice.Session("t"), chat("b", 2)...)
 	late.Time = minute(1)
 	mustAppend(t, s, late)

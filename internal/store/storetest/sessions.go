@@ -21,9 +21,12 @@ func testSessions(t *testing.T, open Open[store.PrimaryStore]) {
 			wantEqual(t, []any{head.LastSeq, head.LastTurnNo, head.UpdateTime}, []any{res.LastSeq, res.TurnNo, minute(n)})
 		}
 	})
-	t.Run("ListSessions must return the one last spoken in first and those without messages last, equal times by session id, without State", func(t *testing.T) {
-		testListSessions(t, open(t))
-	})
+	t.Run(
+		"ListSessions must return the one last spoken in first and those without messages last, equal times by session id, without State",
+		func(t *testing.T) {
+			testListSessions(t, open(t))
+		},
+	)
 	t.Run("an unknown user has no sessions: that is not an error", func(t *testing.T) {
 		got, err := open(t).ListSessions(t.Context(), store.SessionQuery{User: alice, Limit: 10})
 		if err != nil || len(got) > 0 {

@@ -10,9 +10,12 @@ import (
 )
 
 func testSummaries(t *testing.T, open Open[store.PrimaryStore]) {
-	t.Run("TopNodes must return, of the nodes that end at or before a message, those that no other of these stands for, oldest first", func(t *testing.T) {
-		testTopNodes(t, journalled(t, open))
-	})
+	t.Run(
+		"TopNodes must return, of the nodes that end at or before a message, those that no other of these stands for, oldest first",
+		func(t *testing.T) {
+			testTopNodes(t, journalled(t, open))
+		},
+	)
 	t.Run("TopNodes must pass over a hole, since what stands behind it is to be merged too", func(t *testing.T) {
 		s := journalled(t, open)
 		first := nodeWrite(t, s, inS, 0, 1, 4)
@@ -36,9 +39,12 @@ func testSummaries(t *testing.T, open Open[store.PrimaryStore]) {
 		wantEqual(t, len(leaves(t, s, store.LeafQuery{User: bob})), 0)
 		wantEqual(t, len(periods(t, s, store.PeriodQuery{User: bob, Kind: memory.SummaryWeek, Limit: 9})), 0)
 	})
-	t.Run("RecentSessions must return, for the user's sessions that have a node, their TopNodes, the session with the latest covered message first, equal times by session id", func(t *testing.T) {
-		testRecent(t, open(t))
-	})
+	t.Run(
+		"RecentSessions must return, for the user's sessions that have a node, their TopNodes, the session with the latest covered message first, equal times by session id",
+		func(t *testing.T) {
+			testRecent(t, open(t))
+		},
+	)
 	t.Run("what a session's last covered message is follows from the range, not from when the node was stored", func(t *testing.T) {
 		s := journalled(t, open)
 		mustOpen(t, s, opening(t, s, inS, memory.JobLeaf, 1, 4))
@@ -51,9 +57,12 @@ func testSummaries(t *testing.T, open Open[store.PrimaryStore]) {
 	t.Run("LeavesBetween must return the user's leaves whose ToTime is in [From, To), by ToTime, then id, as outlines", func(t *testing.T) {
 		testLeavesBetween(t, open(t))
 	})
-	t.Run("Periods must return the user's weekly or monthly nodes, of the highest generation of each period, the latest first", func(t *testing.T) {
-		testPeriods(t, withSession(t, open))
-	})
+	t.Run(
+		"Periods must return the user's weekly or monthly nodes, of the highest generation of each period, the latest first",
+		func(t *testing.T) {
+			testPeriods(t, withSession(t, open))
+		},
+	)
 	t.Run("PutNode must, in one write, store the node and make its slot final as applied without its answer", func(t *testing.T) {
 		testPutNode(t, journalled(t, open))
 	})
@@ -350,9 +359,17 @@ func testPeriods(t *testing.T, s store.PrimaryStore) {
 		{"weeks", store.PeriodQuery{Kind: memory.SummaryWeek, Limit: 9}, []memory.SummaryNode{rebuilt, first}},
 		{"months", store.PeriodQuery{Kind: memory.SummaryMonth, Limit: 9}, []memory.SummaryNode{month}},
 		{"the latest one", store.PeriodQuery{Kind: memory.SummaryWeek, Limit: 1}, []memory.SummaryNode{rebuilt}},
-		{"only those that start at or after From", store.PeriodQuery{Kind: memory.SummaryWeek, From: w46.Start, Limit: 9}, []memory.SummaryNode{rebuilt}},
+		{
+			"only those that start at or after From",
+			store.PeriodQuery{Kind: memory.SummaryWeek, From: w46.Start, Limit: 9},
+			[]memory.SummaryNode{rebuilt},
+		},
 		{"not an earlier generation that would", store.PeriodQuery{Kind: memory.SummaryWeek, From: old.Period.Start, Limit: 9}, nil},
-		{"only those that start before Before", store.PeriodQuery{Kind: memory.SummaryWeek, Before: w46.Start, Limit: 9}, []memory.SummaryNode{first}},
+		{
+			"only those that start before Before",
+			store.PeriodQuery{Kind: memory.SummaryWeek, Before: w46.Start, Limit: 9},
+			[]memory.SummaryNode{first},
+		},
 	}
 	for _, c := range cases {
 		t.Run(c.promise, func(t *testing.T) {

@@ -485,7 +485,12 @@ func (v *textView) testHostile(t *testing.T) {
 	var rows []store.TextRow
 	for i, h := range all {
 		rows = append(rows, store.TextRow{
-			Scope: scope, Place: memory.Place{Session: "s", Seq: int64(i + 1)}, Revision: 1, Role: memory.RoleUser, Time: noon, Terms: []string{h, "filler"},
+			Scope:    scope,
+			Place:    memory.Place{Session: "s", Seq: int64(i + 1)},
+			Revision: 1,
+			Role:     memory.RoleUser,
+			Time:     noon,
+			Terms:    []string{h, "filler"},
 		})
 	}
 	v.put(t, rows...)

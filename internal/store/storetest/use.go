@@ -29,7 +29,13 @@ func Use(t *testing.T, s store.PrimaryStore) {
 	hear(s.MessagesAt(ctx, store.PlacesQuery{User: alice, Places: []memory.Place{{Session: head.Key, Seq: 1}}}))
 	hear(s.KnownToolCalls(ctx, ref, []string{"c1"}))
 	hear(s.KnownMessages(ctx, ref, []string{"a-1"}))
-	labels := store.MessageUpdate{Ref: ref, MessageID: "a-1", Tags: &[]string{"x"}, Metadata: ptr(json.RawMessage(`{"a":1}`)), Pinned: ptr(true)}
+	labels := store.MessageUpdate{
+		Ref:       ref,
+		MessageID: "a-1",
+		Tags:      &[]string{"x"},
+		Metadata:  ptr(json.RawMessage(`{"a":1}`)),
+		Pinned:    ptr(true),
+	}
 	hear(s.UpdateMessage(ctx, labels))
 	for _, hide := range []bool{true, false} {
 		mustHide(t, s, ref, "a-2", hide)

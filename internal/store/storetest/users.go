@@ -129,13 +129,20 @@ func testUserState(t *testing.T, s store.PrimaryStore) {
 	wantEqual(t, string(first.State), `{"notes":{"tone":{"value":"formal","revision":1,"time":"2026-03-01T12:01:00.123456Z"}},"plan":"pro"}`)
 	wantEqual(t, first.StateRevision, int64(1))
 	second := patch(`{"plan":null,"notes/diet":"vegan"}`, 2)
-	wantEqual(t, string(second.State), `{"notes":{"diet":{"value":"vegan","revision":2,"time":"2026-03-01T12:02:00.123456Z"},"tone":{"value":"formal","revision":1,"time":"2026-03-01T12:01:00.123456Z"}}}`)
+	wantEqual(
+		t,
+		string(second.State),
+		`{"notes":{"diet":{"value":"vegan","revision":2,"time":"2026-03-01T12:02:00.123456Z"},"tone":{"value":"formal","revision":1,"time":"2026-03-01T12:01:00.123456Z"}}}`,
+	)
 	wantEqual(t, []any{second.StateRevision, second.UpdateTime, second.ETag == first.ETag}, []any{int64(2), minute(2), false})
 	wantEqual(t, mustUser(t, s, alice), second)
 	wantEqual(t, patch(`{"notes/diet":"vegan"}`, 3), second) // what changes nothing does not count
 	mustAppend(t, s, turn(alice.Session("s"), chat("a", 1)...))
 	wantEqual(t, mustUser(t, s, alice), second)
-	_, err := s.UpdateUser(t.Context(), store.UserUpdate{Ref: alice, Timezone: ptr("Asia/Seoul"), StatePatch: json.RawMessage(`{"a":1}`), ETag: first.ETag, Time: minute(4)})
+	_, err := s.UpdateUser(
+		t.Context(),
+		store.UserUpdate{Ref: alice, Timezone: ptr("Asia/Seoul"), StatePatch: json.RawMessage(`{"a":1}`), ETag: first.ETag, Time: minute(4)},
+	)
 	wantReason(t, err, memory.ReasonETagMismatch)
 	big := json.RawMessage(`{"big":"` + strings.Repeat("x", memory.MaxStateBytes) + `"}`)
 	_, err = s.UpdateUser(t.Context(), store.UserUpdate{Ref: alice, Timezone: ptr("Asia/Seoul"), StatePatch: big, Time: minute(4)})

@@ -81,7 +81,11 @@ func testVectors(t *testing.T, open Open[store.PrimaryStore]) {
 		s := withSession(t, open)
 		v := mustAdd(t, s, embedding("m", 2)).Version
 		learn(t, s, alice, fact("a"))
-		w := store.VectorWrite{Version: v, Time: noon, Vectors: []store.NewVector{{User: alice, FactID: "a", Revision: 1, Vector: []float32{1, 2, 3}}}}
+		w := store.VectorWrite{
+			Version: v,
+			Time:    noon,
+			Vectors: []store.NewVector{{User: alice, FactID: "a", Revision: 1, Vector: []float32{1, 2, 3}}},
+		}
 		if err := s.PutFactVectors(t.Context(), w); err == nil {
 			t.Error("three numbers were stored as a vector of two")
 		}

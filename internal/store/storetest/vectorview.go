@@ -27,7 +27,11 @@ type VectorViewOptions struct {
 
 // RunVectorView runs the suite of store.VectorView on one view with nothing in it. It drops every space that it prepares.
 func RunVectorView(t *testing.T, open Open[store.VectorView], o VectorViewOptions) {
-	v := &vectorView{VectorView: open(t), space: store.VectorSpace{View: memory.ViewVectors, Build: 1, Version: 1, Dimension: 4}, VectorViewOptions: o}
+	v := &vectorView{
+		VectorView:        open(t),
+		space:             store.VectorSpace{View: memory.ViewVectors, Build: 1, Version: 1, Dimension: 4},
+		VectorViewOptions: o,
+	}
 	v.setDefaults()
 	t.Cleanup(func() { v.dropAll(t) })
 	v.prepare(t, v.space)
@@ -461,7 +465,13 @@ func (v *vectorView) testScopes(t *testing.T) {
 	scopes := nearTwins(v.scope() + "z")
 	var rows []store.VectorRow
 	for i, s := range scopes {
-		rows = append(rows, vectorRow(s, "shared", float64(i)), vectorRow(s, "b", 80), vectorRow(s, "ab", 81), vectorRow(s, fmt.Sprintf("own-%d", i), 82))
+		rows = append(
+			rows,
+			vectorRow(s, "shared", float64(i)),
+			vectorRow(s, "b", 80),
+			vectorRow(s, "ab", 81),
+			vectorRow(s, fmt.Sprintf("own-%d", i), 82),
+		)
 	}
 	v.put(t, rows...)
 	for i, s := range scopes {
@@ -672,8 +682,24 @@ func (v *vectorView) testNoSpace(t *testing.T) {
 func unminted() []string {
 	return []string{
 		strings.Repeat("mallory", 19), // longer than any key
-		`mallory"`, `mallory'`, `mallory" or scope != "`, `mallory\`, `mallory" in ["`, "mallory\x00", "mallory\n", "mallory%", "mallory*",
-		"mallory:x", "mallory/x", "mallory x", "mallory\u202e", "mallory\u00e9", "mallory{}", "$mallory", "mallory\U0001F511", "\uff4dallory-mallory",
+		`mallory"`,
+		`mallory'`,
+		`mallory" or scope != "`,
+		`mallory\`,
+		`mallory" in ["`,
+		"mallory\x00",
+		"mallory\n",
+		"mallory%",
+		"mallory*",
+		"mallory:x",
+		"mallory/x",
+		"mallory x",
+		"mallory\u202e",
+		"mallory\u00e9",
+		"mallory{}",
+		"$mallory",
+		"mallory\U0001F511",
+		"\uff4dallory-mallory",
 	}
 }
 

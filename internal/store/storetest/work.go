@@ -9,9 +9,12 @@ import (
 )
 
 func testWork(t *testing.T, open Open[store.PrimaryStore]) {
-	t.Run("SessionWork must return the session with how far its work has come, as of one instant, and the user without State", func(t *testing.T) {
-		testSessionWork(t, open(t))
-	})
+	t.Run(
+		"SessionWork must return the session with how far its work has come, as of one instant, and the user without State",
+		func(t *testing.T) {
+			testSessionWork(t, open(t))
+		},
+	)
 	t.Run("SessionWork of an unknown user or session is an error", func(t *testing.T) {
 		s := open(t)
 		_, err := s.SessionWork(t.Context(), alice.Session("s"))
@@ -20,17 +23,20 @@ func testWork(t *testing.T, open Open[store.PrimaryStore]) {
 		_, err = s.SessionWork(t.Context(), alice.Session("none"))
 		wantReason(t, err, memory.ReasonSessionNotFound)
 	})
-	t.Run("PendingSessions must return sessions of all tenants whose time to be looked at is not after before, the longest waiting first", func(t *testing.T) {
-		s := open(t)
-		other := memory.UserRef{Tenant: "other", UserID: "alice"}
-		refs := []memory.SessionRef{alice.Session("late"), bob.Session("early"), other.Session("middle"), alice.Session("later")}
-		for i, m := range []int{2, 0, 1, 3} {
-			appendAt(t, s, refs[i], minute(m))
-		}
-		wantEqual(t, pendingSessions(t, s, minute(2), 9), []memory.SessionRef{refs[1], refs[2], refs[0]})
-		wantEqual(t, pendingSessions(t, s, minute(2), 2), []memory.SessionRef{refs[1], refs[2]})
-		wantEqual(t, len(pendingSessions(t, s, minute(-1), 9)), 0)
-	})
+	t.Run(
+		"PendingSessions must return sessions of all tenants whose time to be looked at is not after before, the longest waiting first",
+		func(t *testing.T) {
+			s := open(t)
+			other := memory.UserRef{Tenant: "other", UserID: "alice"}
+			refs := []memory.SessionRef{alice.Session("late"), bob.Session("early"), other.Session("middle"), alice.Session("later")}
+			for i, m := range []int{2, 0, 1, 3} {
+				appendAt(t, s, refs[i], minute(m))
+			}
+			wantEqual(t, pendingSessions(t, s, minute(2), 9), []memory.SessionRef{refs[1], refs[2], refs[0]})
+			wantEqual(t, pendingSessions(t, s, minute(2), 2), []memory.SessionRef{refs[1], refs[2]})
+			wantEqual(t, len(pendingSessions(t, s, minute(-1), 9)), 0)
+		},
+	)
 	t.Run("PendingSessions must return after them those whose time is more than LongestLook after it", func(t *testing.T) {
 		s := open(t)
 		refs := []memory.SessionRef{alice.Session("ahead"), alice.Session("due"), alice.Session("soon")}
@@ -40,43 +46,52 @@ func testWork(t *testing.T, open Open[store.PrimaryStore]) {
 		wantEqual(t, pendingSessions(t, s, minute(1), 9), []memory.SessionRef{refs[1], refs[0]})
 		wantEqual(t, pendingSessions(t, s, minute(1), 1), []memory.SessionRef{refs[1]})
 	})
-	t.Run("WaitingSessions must return the user's sessions that have a time to be looked at, whenever that is, the earliest first", func(t *testing.T) {
-		s := open(t)
-		refs := []memory.SessionRef{alice.Session("ahead"), alice.Session("due"), alice.Session("done"), bob.Session("due")}
-		for i, at := range []time.Time{noon.AddDate(1, 0, 0), noon, minute(1), minute(2)} {
-			appendAt(t, s, refs[i], at)
-		}
-		mustDefer(t, s, deferral(t, s, refs[2], time.Time{}))
-		waiting := func(user memory.UserRef, limit int) []memory.SessionRef {
-			found, err := s.WaitingSessions(t.Context(), user, limit)
-			if err != nil {
-				t.Fatalf("WaitingSessions: %v", err)
+	t.Run(
+		"WaitingSessions must return the user's sessions that have a time to be looked at, whenever that is, the earliest first",
+		func(t *testing.T) {
+			s := open(t)
+			refs := []memory.SessionRef{alice.Session("ahead"), alice.Session("due"), alice.Session("done"), bob.Session("due")}
+			for i, at := range []time.Time{noon.AddDate(1, 0, 0), noon, minute(1), minute(2)} {
+				appendAt(t, s, refs[i], at)
 			}
-			return found
-		}
-		wantEqual(t, waiting(alice, 9), []memory.SessionRef{refs[1], refs[0]})
-		wantEqual(t, waiting(alice, 1), []memory.SessionRef{refs[1]})
-		wantEqual(t, len(waiting(memory.UserRef{Tenant: alice.Tenant, UserID: "nobody"}, 9)), 0)
-	})
+			mustDefer(t, s, deferral(t, s, refs[2], time.Time{}))
+			waiting := func(user memory.UserRef, limit int) []memory.SessionRef {
+				found, err := s.WaitingSessions(t.Context(), user, limit)
+				if err != nil {
+					t.Fatalf("WaitingSessions: %v", err)
+				}
+				return found
+			}
+			wantEqual(t, waiting(alice, 9), []memory.SessionRef{refs[1], refs[0]})
+			wantEqual(t, waiting(alice, 1), []memory.SessionRef{refs[1]})
+			wantEqual(t, len(waiting(memory.UserRef{Tenant: alice.Tenant, UserID: "nobody"}, 9)), 0)
+		},
+	)
 	t.Run("a turn that follows one of a time to come is looked at from its own time", func(t *testing.T) {
 		s, ref := open(t), alice.Session("s")
 		appendAt(t, s, ref, noon.AddDate(1, 0, 0))
 		appendAt(t, s, ref, minute(1))
 		wantEqual(t, lookAt(t, s, ref), minute(1))
 	})
-	t.Run("Append must set a session's time to that of the turn when it stores a message and no earlier time is set, in the same write", func(t *testing.T) {
-		testLookAt(t, open(t))
-	})
-	t.Run("DeferSession must set when the session is looked at again, unless a turn was stored since LastSeq: then it must change nothing", func(t *testing.T) {
-		s, ref := open(t), alice.Session("s")
-		appendAt(t, s, ref, noon)
-		defer1 := deferral(t, s, ref, minute(5))
-		mustDefer(t, s, defer1)
-		wantEqual(t, lookAt(t, s, ref), minute(5))
-		appendAt(t, s, ref, minute(1))
-		mustDefer(t, s, defer1)
-		wantEqual(t, lookAt(t, s, ref), minute(1))
-	})
+	t.Run(
+		"Append must set a session's time to that of the turn when it stores a message and no earlier time is set, in the same write",
+		func(t *testing.T) {
+			testLookAt(t, open(t))
+		},
+	)
+	t.Run(
+		"DeferSession must set when the session is looked at again, unless a turn was stored since LastSeq: then it must change nothing",
+		func(t *testing.T) {
+			s, ref := open(t), alice.Session("s")
+			appendAt(t, s, ref, noon)
+			defer1 := deferral(t, s, ref, minute(5))
+			mustDefer(t, s, defer1)
+			wantEqual(t, lookAt(t, s, ref), minute(5))
+			appendAt(t, s, ref, minute(1))
+			mustDefer(t, s, defer1)
+			wantEqual(t, lookAt(t, s, ref), minute(1))
+		},
+	)
 	t.Run("DeferSession with a zero Until means not before the next turn", func(t *testing.T) {
 		s, ref := open(t), alice.Session("s")
 		appendAt(t, s, ref, noon)
@@ -86,23 +101,26 @@ func testWork(t *testing.T, open Open[store.PrimaryStore]) {
 		appendAt(t, s, ref, minute(9))
 		wantEqual(t, lookAt(t, s, ref), minute(9))
 	})
-	t.Run("DeferSession must change nothing when the time to be looked at is another one than it has seen, as after RetryJob", func(t *testing.T) {
-		for _, until := range []time.Time{minute(2), minute(90), {}} {
-			s, ref := open(t), alice.Session("s")
-			appendAt(t, s, ref, noon)
-			mustDefer(t, s, deferral(t, s, ref, until))
-			job := mustOpen(t, s, opening(t, s, ref, memory.JobExtract, 1, 1))
-			park(t, s, job)
-			seen := deferral(t, s, ref, minute(60))
-			if _, err := s.RetryJob(t.Context(), store.JobRetry{JobRef: refOf(job), Time: minute(5)}); err != nil {
-				t.Fatal(err)
+	t.Run(
+		"DeferSession must change nothing when the time to be looked at is another one than it has seen, as after RetryJob",
+		func(t *testing.T) {
+			for _, until := range []time.Time{minute(2), minute(90), {}} {
+				s, ref := open(t), alice.Session("s")
+				appendAt(t, s, ref, noon)
+				mustDefer(t, s, deferral(t, s, ref, until))
+				job := mustOpen(t, s, opening(t, s, ref, memory.JobExtract, 1, 1))
+				park(t, s, job)
+				seen := deferral(t, s, ref, minute(60))
+				if _, err := s.RetryJob(t.Context(), store.JobRetry{JobRef: refOf(job), Time: minute(5)}); err != nil {
+					t.Fatal(err)
+				}
+				mustDefer(t, s, seen)
+				wantEqual(t, lookAt(t, s, ref), minute(5))
+				mustDefer(t, s, deferral(t, s, ref, minute(60)))
+				wantEqual(t, lookAt(t, s, ref), minute(60))
 			}
-			mustDefer(t, s, seen)
-			wantEqual(t, lookAt(t, s, ref), minute(5))
-			mustDefer(t, s, deferral(t, s, ref, minute(60)))
-			wantEqual(t, lookAt(t, s, ref), minute(60))
-		}
-	})
+		},
+	)
 	t.Run("DeferSession of another incarnation of the session is SESSION_NOT_FOUND", func(t *testing.T) {
 		s, ref := open(t), alice.Session("s")
 		appendAt(t, s, ref, noon)
@@ -117,9 +135,12 @@ func testWork(t *testing.T, open Open[store.PrimaryStore]) {
 	t.Run("DeferPeriods must set when the user's periods are looked at again; a zero time means not before the next leaf", func(t *testing.T) {
 		testDeferPeriods(t, open(t))
 	})
-	t.Run("UpdateUser with another Timezone, UpdateMessage with Hidden and UpdateSession with another ContextStart must have the user's periods looked at by Time", func(t *testing.T) {
-		testLookAtPeriodsAgain(t, open(t))
-	})
+	t.Run(
+		"UpdateUser with another Timezone, UpdateMessage with Hidden and UpdateSession with another ContextStart must have the user's periods looked at by Time",
+		func(t *testing.T) {
+			testLookAtPeriodsAgain(t, open(t))
+		},
+	)
 	t.Run("WorkStats must count what waits and what is parked, over all tenants", func(t *testing.T) { testWorkStats(t, open(t)) })
 }
 

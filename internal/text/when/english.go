@@ -32,8 +32,12 @@ func englishWords() map[string]vocabulary {
 		}),
 		"part": spelled(map[int]string{morning: "morning", afternoon: "afternoon", evening: "evening", night: "night"}),
 		"hours": spelled(map[int]string{
-			dawn: "small hours|early hours|wee hours|dead of night|middle of the night|dawn", morning: "early morning|morning", midday: "noon|midday|lunchtime|lunch time",
-			afternoon: "afternoon", evening: "evening", night: "late at night|night",
+			dawn:      "small hours|early hours|wee hours|dead of night|middle of the night|dawn",
+			morning:   "early morning|morning",
+			midday:    "noon|midday|lunchtime|lunch time",
+			afternoon: "afternoon",
+			evening:   "evening",
+			night:     "late at night|night",
 		}),
 		"fused": spelled(map[int]string{
 			dawn:            "small hours of this morning|small hours today|early hours of this morning|early hours today|wee hours this morning",

@@ -68,8 +68,10 @@ func orderPattern(forms ...string) *regexp.Regexp {
 }
 
 // orderParts are what words that ask for an order have one of: a regular expression is dear.
-var orderParts = strings.Fields(`first initially last latest recent previous primera última ultima reciente anterior pasada 처음 첫 지난 저번 마지막 이전 최근
-最 前回 初めて はじめて 直近 上次 上一次 第一次 刚开始 剛開始`)
+var orderParts = strings.Fields(
+	`first initially last latest recent previous primera última ultima reciente anterior pasada 처음 첫 지난 저번 마지막 이전 최근
+最 前回 初めて はじめて 直近 上次 上一次 第一次 刚开始 剛開始`,
+)
 
 // OrderIn returns the order that the beginning of a query, MaxBytes of it, asks for, AnyOrder where it asks for none.
 func OrderIn(query string) Ordered {

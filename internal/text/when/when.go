@@ -91,8 +91,16 @@ func (e Expressions) At(now time.Time) []Mention {
 	for _, m := range longest(e.candidates(calendarAt(now))) {
 		if !m.decoy {
 			out = append(out, Mention{
-				From: m.from, To: m.to, Yearless: m.yearless, NextFrom: m.nextFrom, NextTo: m.nextTo,
-				Start: e.words.starts(m.start), End: e.words.ends(m.end), Bounds: m.to.Sub(m.from) >= 20*time.Hour && bounds(e.words.text, m.start, m.end),
+				From:     m.from,
+				To:       m.to,
+				Yearless: m.yearless,
+				NextFrom: m.nextFrom,
+				NextTo:   m.nextTo,
+				Start: e.words.starts(
+					m.start,
+				),
+				End:    e.words.ends(m.end),
+				Bounds: m.to.Sub(m.from) >= 20*time.Hour && bounds(e.words.text, m.start, m.end),
 			})
 		}
 	}
