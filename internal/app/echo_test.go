@@ -110,6 +110,9 @@ func (a *agentRun) run(t *testing.T, rounds int) {
 }
 
 func TestAnAgentThatRecordsItsPromptsTeachesNothing(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes minutes under the race detector, which sees the same code in other tests")
+	}
 	t.Parallel()
 	for name, begin := range map[string]func(t *testing.T) *harness{
 		"with the built-in models": start,
