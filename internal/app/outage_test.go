@@ -48,6 +48,9 @@ const (
 	ofCallers  = 5 * time.Second  // what every call is given
 	ofContexts = 2 * time.Second  // the longest that a context may take while something beside the primary store is down
 	ofRecovery = 10 * time.Second // until everything is used again
+	// ofEmbeddings is how long an answer waits for the embedding of its query: an embedder that is well has it in time on a
+	// machine that runs all other tests too.
+	ofEmbeddings = 600 * time.Millisecond
 	// aboveHealthy is what a context may take beside a healthy one and the deadline of what is down.
 	aboveHealthy = 300 * time.Millisecond
 )
@@ -87,6 +90,7 @@ func newOutage(t *testing.T, fault backendtest.Fault, down ...backendName) *outa
 		c.ChatBaseURL, c.SummaryModel, c.ExtractionModel = o.proxies[theChat].In(model.URL()), "scripted", "scripted"
 		c.EmbeddingBaseURL, c.EmbeddingModel = o.proxies[theEmbedder].In(model.URL()), "scripted-embedder"
 		c.RequestTimeout, c.ChatTimeout, c.MetricsListen = ofRequests, time.Second, "127.0.0.1:0"
+		c.EmbeddingDeadline = ofEmbeddings
 	})
 	return o
 }
@@ -286,7 +290,7 @@ func promised(name backendName, fault backendtest.Fault) promise {
 			callBuildContext: {"facts", "transcript"}, callSearchMessages: {"transcript"}, callSearchFacts: {"facts"},
 		}}
 	case theEmbedder:
-		return promise{deadline: d.EmbeddingDeadline, degraded: map[string][]string{
+		return promise{deadline: ofEmbeddings, degraded: map[string][]string{
 			callBuildContext: {"embedding"}, callSearchMessages: {"embedding"}, callSearchFacts: {"embedding"},
 		}}
 	default:
