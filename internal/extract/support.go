@@ -7,8 +7,8 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/stratamem/strata/internal/language"
 	regexp "github.com/stratamem/strata/internal/lazyregexp"
-	"github.com/stratamem/strata/internal/text"
 )
 
 // vocabulary is what is stated somewhere, to compare names and numbers with.
@@ -66,7 +66,7 @@ func claims(s string) []string {
 	clings := hasClingingScript(s)
 	begins := true
 	for _, w := range strings.Fields(s) {
-		bare := strings.TrimFunc(w, func(r rune) bool { return !isWordRune(r) })
+		bare := strings.TrimFunc(w, func(r rune) bool { return !language.InWord(r) })
 		if bare != "" {
 			first := []rune(bare)[0]
 			if (unicode.IsUpper(first) && !begins || clings && unicode.Is(unicode.Latin, first)) && !ordinary[fold(bare)] {
@@ -89,7 +89,7 @@ var digits = regexp.MustCompile(`\d+(?:[.,]\d+)*`)
 // numbers are the numbers of a text in figures, in order; English number words count as figures.
 func numbers(s string) []string {
 	var out []string
-	for _, w := range strings.FieldsFunc(fold(s), func(r rune) bool { return !isWordRune(r) && r != '.' && r != ',' }) {
+	for _, w := range strings.FieldsFunc(fold(s), func(r rune) bool { return !language.InWord(r) && r != '.' && r != ',' }) {
 		if n, ok := numberWord(strings.Trim(w, ".,")); ok {
 			out = append(out, strconv.Itoa(n))
 			continue
@@ -110,7 +110,7 @@ func numberWord(w string) (int, bool) {
 	case "twice":
 		return 2, true
 	}
-	n, ok := text.Cardinal(w)
+	n, ok := language.Cardinal(w)
 	return n, ok && n > 1
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stratamem/strata/internal/intent"
 	"github.com/stratamem/strata/internal/judge"
+	"github.com/stratamem/strata/internal/language"
 	regexp "github.com/stratamem/strata/internal/lazyregexp"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/text"
@@ -242,7 +243,7 @@ func property(attribute string) string {
 
 // attributeName is the name in lower snake case: favorite_color for "Favorite color".
 func attributeName(s string) string {
-	return strings.Join(strings.FieldsFunc(fold(s), func(r rune) bool { return !isWordRune(r) }), "_")
+	return strings.Join(strings.FieldsFunc(fold(s), func(r rune) bool { return !language.InWord(r) }), "_")
 }
 
 // language is what can be told from the script, else the language that was asked for or the user's, where that is written in

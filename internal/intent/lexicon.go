@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/stratamem/strata/internal/text"
+	"github.com/stratamem/strata/internal/language"
 )
 
 // words are the entries of a language for each feature, set apart by white space. In an entry
@@ -79,7 +79,7 @@ func newSearchIndex(languages ...words) *lexicon {
 }
 
 func (l *lexicon) add(is feature, written string) {
-	dense := strings.ContainsFunc(written, text.Clings)
+	dense := strings.ContainsFunc(written, language.Clings)
 	l.dense = l.dense || dense
 	c := compiler{written: []rune(written), dense: dense}
 	first := c.sequence()

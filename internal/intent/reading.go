@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/text/unicode/norm"
 
+	"github.com/stratamem/strata/internal/language"
 	regexp "github.com/stratamem/strata/internal/lazyregexp"
 )
 
@@ -124,7 +125,7 @@ func isLatinWord(r rune) bool {
 
 // fold is s normalised to NFKC and lower case, without invisible characters and the accents of Latin letters.
 func fold(s string) string {
-	if isASCII(s) {
+	if language.IsASCII(s) {
 		return strings.ToLower(s)
 	}
 	var b strings.Builder
@@ -140,15 +141,6 @@ func fold(s string) string {
 		b.WriteRune(r)
 	}
 	return norm.NFC.String(b.String())
-}
-
-func isASCII(s string) bool {
-	for i := range len(s) {
-		if s[i] >= utf8.RuneSelf {
-			return false
-		}
-	}
-	return true
 }
 
 // lookalikes are letters of other scripts that look like a Latin one (Unicode confusables, UTS 39, those of common fonts),

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/stratamem/strata/internal/language"
 	regexp "github.com/stratamem/strata/internal/lazyregexp"
 	"github.com/stratamem/strata/internal/text"
 )
@@ -48,7 +49,7 @@ func mayDecide(sentence string) bool {
 	if containsAny(strings.ToLower(sentence), decisive) {
 		return true
 	}
-	return !isASCII(sentence) && (strings.ContainsAny(sentence, oddFolds) || containsAny(sentence, decisiveKorean))
+	return !language.IsASCII(sentence) && (strings.ContainsAny(sentence, oddFolds) || containsAny(sentence, decisiveKorean))
 }
 
 // weights are how much the loss of an anchor costs: decisions are what a later turn needs most.
@@ -130,7 +131,7 @@ func (a Anchor) key() string {
 // nameStem is a name without a Korean particle.
 func nameStem(w word) string {
 	if isHangul(w.text) {
-		return trimAny(w.text, particles)
+		return particles().Off(w.text, 2)
 	}
 	return w.lower
 }

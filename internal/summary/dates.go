@@ -5,8 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
+	"github.com/stratamem/strata/internal/language"
 	regexp "github.com/stratamem/strata/internal/lazyregexp"
 	"github.com/stratamem/strata/internal/text"
 )
@@ -88,7 +88,7 @@ type looked struct {
 }
 
 func lookAt(s string) looked {
-	return looked{text: s, lower: strings.ToLower(s), digit: hasDigit(s), odd: !isASCII(s) && strings.ContainsAny(s, oddFolds)}
+	return looked{text: s, lower: strings.ToLower(s), digit: hasDigit(s), odd: !language.IsASCII(s) && strings.ContainsAny(s, oddFolds)}
 }
 
 // having returns a function that reports whether a text has any of some parts.
@@ -141,15 +141,6 @@ func hasWeekday(l looked) bool { return l.hasAnyCase(dayEndings) }
 
 // hasAnyCase reports whether a text may have any of some parts in lower case, whatever its own case is.
 func (l looked) hasAnyCase(parts []string) bool { return l.odd || containsAny(l.lower, parts) }
-
-func isASCII(s string) bool {
-	for i := range len(s) {
-		if s[i] >= utf8.RuneSelf {
-			return false
-		}
-	}
-	return true
-}
 
 func containsAny(s string, parts []string) bool {
 	return slices.ContainsFunc(parts, func(p string) bool { return strings.Contains(s, p) })
@@ -309,7 +300,7 @@ func smallCount(s string) int {
 	if n, err := strconv.Atoi(s); err == nil {
 		return n
 	}
-	if n, ok := text.Cardinal(strings.ToLower(s)); ok {
+	if n, ok := language.Cardinal(strings.ToLower(s)); ok {
 		return n
 	}
 	return 1

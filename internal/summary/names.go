@@ -2,8 +2,11 @@ package summary
 
 import (
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/stratamem/strata/internal/language"
 )
 
 // notNames are words that take a capital without naming anything a source must hold.
@@ -70,45 +73,20 @@ var (
 	notAddressd = wordSet(
 		"고객 선생 사장 부모 손 어머 아버 형 누 하느 스승 주인 팀장 과장 부장 대표 이사 교수 원장 담임 강사 점장 회원 작가 감독 의사 간호사 사용자 이용자 할머 할아버 따 아드 며느 장모 사모 기사 실장 대리 본부장 이모 삼촌 손 여러 관리자 담당자 기자 변호사 약사 상담사 코치 트레이너 집주인",
 	)
-	particles = []string{
-		"에게서",
-		"이라고",
-		"에게",
-		"께서",
-		"한테",
-		"이랑",
-		"으로",
-		"라고",
-		"이는",
-		"이가",
-		"이의",
-		"이와",
-		"은",
-		"는",
-		"이",
-		"가",
-		"을",
-		"를",
-		"과",
-		"와",
-		"의",
-		"도",
-		"랑",
-		"께",
-		"로",
-		"만",
-	}
 	notKorean = wordSet(
 		"이미지 고기구 이유진 정수기 주인공 이번주 하반기 상반기 유자차 오미자 이용자 사용자 지원자 진행자 한인회 신용도 기초반 하우스 서비스 서류상 이용권 전자기 조만간 우선순 최우선 배우자 지도자 유지비 전자책 정기권 공기업 장기용 원자재 나머지 하나하 진지하 노하우 현미경 정도로 이상형 지하철 강아지 고민거 우유를",
 	)
 )
+
+// particles are those that may follow a name.
+var particles = sync.OnceValue(func() language.Particles { return language.NewParticles(language.ParticlesOfNames) })
 
 // koreanNames are the names among a word and its next: with a form of address, or by their form before a particle.
 func koreanName(w, next string) string {
 	if !isHangul(w) {
 		return ""
 	}
-	stem := trimAny(w, particles)
+	stem := particles().Off(w, 2)
 	if hasPrefix(next, addresses[:1]) && utf8.RuneCountInString(next) <= 3 && utf8.RuneCountInString(w) >= 2 {
 		return w
 	}
@@ -127,14 +105,4 @@ func isFullName(s string) bool {
 	rs := []rune(s)
 	return len(rs) == 3 && strings.ContainsRune(surnames, rs[0]) &&
 		strings.ContainsRune(givenChars, rs[1]) && strings.ContainsRune(givenChars, rs[2])
-}
-
-// trimAny takes the first matching ending off a word that is longer than it by two syllables at least.
-func trimAny(w string, endings []string) string {
-	for _, e := range endings {
-		if stem, ok := strings.CutSuffix(w, e); ok && utf8.RuneCountInString(stem) >= 2 {
-			return stem
-		}
-	}
-	return w
 }

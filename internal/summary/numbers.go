@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/stratamem/strata/internal/language"
 	"github.com/stratamem/strata/internal/text"
 )
 
@@ -172,7 +173,7 @@ func englishNumber(w string) (value float64, scale, ok bool) {
 	if v, ok := scales[w]; ok {
 		return v, true, true
 	}
-	n, ok := text.Cardinal(w)
+	n, ok := language.Cardinal(w)
 	return float64(n), false, ok
 }
 

@@ -6,6 +6,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/stratamem/strata/internal/language"
 	"github.com/stratamem/strata/internal/text"
 )
 
@@ -42,7 +43,7 @@ func appendWords(out []word, s string, sentence text.Span) []word {
 	first := true
 	for i := sentence.Start; i < sentence.End; {
 		r, n := utf8.DecodeRuneInString(s[i:])
-		if !inWord(r) {
+		if !language.InWord(r) {
 			first = first || strings.ContainsRune("\"“‘:*([", r)
 			i += n
 			continue
@@ -56,8 +57,6 @@ func appendWords(out []word, s string, sentence text.Span) []word {
 	return out
 }
 
-func inWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r) }
-
 // longestWord is the most bytes of a word. A longer run is read as several: no name is that long.
 const longestWord = 96
 
@@ -68,7 +67,7 @@ func wordLength(s string) int {
 		if i > longestWord {
 			break
 		}
-		if inWord(r) || r == '+' && i > 0 {
+		if language.InWord(r) || r == '+' && i > 0 {
 			end = i + utf8.RuneLen(r)
 			continue
 		}
@@ -86,7 +85,7 @@ func binds(before, rest string, r rune) bool {
 	if r == ',' || r == ':' {
 		return unicode.IsDigit(last) && unicode.IsDigit(next)
 	}
-	return inWord(next)
+	return language.InWord(next)
 }
 
 // bare is a word in lower case without a possessive ending.
@@ -107,7 +106,7 @@ func hasLetter(w string) bool { return strings.ContainsFunc(w, unicode.IsLetter)
 
 func isHangul(w string) bool {
 	r, _ := utf8.DecodeRuneInString(w)
-	return unicode.Is(unicode.Hangul, r)
+	return language.IsHangul(r)
 }
 
 // wordSet makes a set of the words of a list.

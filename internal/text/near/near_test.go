@@ -7,6 +7,7 @@ import (
 	"testing"
 	"unicode"
 
+	"github.com/stratamem/strata/internal/language"
 	"github.com/stratamem/strata/internal/text"
 )
 
@@ -52,7 +53,7 @@ func TestTable(t *testing.T) {
 	})
 	t.Run("no term is a stop word or a number", func(t *testing.T) {
 		for term := range table.near {
-			if _, number := text.Cardinal(term); number || len(text.Terms(term)) == 0 || strings.ContainsFunc(term, unicode.IsNumber) {
+			if _, number := language.Cardinal(term); number || len(text.Terms(term)) == 0 || strings.ContainsFunc(term, unicode.IsNumber) {
 				t.Errorf("%q", term)
 			}
 		}

@@ -3,8 +3,11 @@ package when
 import (
 	"strconv"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/stratamem/strata/internal/language"
 )
 
 // hanGrammar is Japanese and Chinese, traditional and simplified. They share so many words that telling them apart would
@@ -193,16 +196,21 @@ func hanDigit(r rune) int {
 	return strings.IndexRune(hanDigits, r) / utf8.RuneLen('〇')
 }
 
-// kanaNeighbours are what may stand beside a time in Hiragana that is no part of it: particles.
-const kanaNeighbours = "はもにのをがでとへやかまよね"
+// kanaNeighbours are particles: they may stand beside a time in Hiragana and are no part of it.
+var kanaNeighbours = sync.OnceValue(func() map[rune]struct{} { return language.Japanese.Letters(language.ParticlesOfTimes) })
+
+func isKanaNeighbour(r rune) bool {
+	_, is := kanaNeighbours()[r]
+	return is
+}
 
 // standsInHan reports whether a match cuts neither a number nor a word in Hiragana.
 func standsInHan(s string, start, end int) bool {
 	first, last := after(s, start), before(s, end)
 	prev, next := before(s, start), after(s, end)
 	cutNumber := isHanNumeral(first) && isHanNumeral(prev)
-	cutBefore := isHiragana(first) && isHiragana(prev) && !strings.ContainsRune(kanaNeighbours, prev)
-	cutAfter := isHiragana(last) && isHiragana(next) && !strings.ContainsRune(kanaNeighbours, next) && last != 'に'
+	cutBefore := isHiragana(first) && isHiragana(prev) && !isKanaNeighbour(prev)
+	cutAfter := isHiragana(last) && isHiragana(next) && !isKanaNeighbour(next) && last != 'に'
 	return wholeNumber(s, start, end) && !cutNumber && !cutBefore && !cutAfter
 }
 

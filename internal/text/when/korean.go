@@ -2,14 +2,14 @@ package when
 
 import (
 	"strings"
-	"unicode"
+	"sync"
+
+	"github.com/stratamem/strata/internal/language"
 )
 
-// koreanEndings are what may stand between a time and the next word: particles and the like. Whatever else follows makes
-// it part of another word, such as 오늘날 and 내일배움.
-var koreanEndings = set(`에 에는 에도 에만 엔 에서 에요 의 은 는 이 가 을 를 도 만 로 으로 와 과 랑 이랑 하고 나 이나 보다 처럼 때 때는 때도 때에 보다는 부터 부터는 까지 까지는
-까지도 쯤 쯤에 쯤에는 경 경에 께 초 초에 말 말에 중순 중순에 중 중에 동안 동안에 간 내내 이후 이후에 이후로 이전 이전에 인데 이야 이에요 예요
-이었어 였어 이라 이라서 라 라서 이니까 니까 이고 이며 이면 면 임 이지 이지만 지만 이잖아 잖아 입니다 이네 네 까지야 까지임 까지래 까지라 부터야 부터임 이래 래 이었고 이었나 이었지 였지 이라고 라고 이었는데 였는데`)
+// koreanEndings may stand between a time and the next word. Whatever else follows makes it part of another word, such as 오늘날 and
+// 내일배움.
+var koreanEndings = sync.OnceValue(func() language.Set { return language.Korean.Set(language.ParticlesOfTimes) })
 
 // koreanGrammar is Korean, which may leave out any blank.
 func koreanGrammar() grammar {
@@ -133,15 +133,12 @@ var koreanBeside = []string{`{part}`}
 
 // standsInKorean reports whether a match begins a word and has at most an ending after it.
 func standsInKorean(s string, start, end int) bool {
-	if !wholeNumber(s, start, end) || isHangul(after(s, start)) && isHangul(before(s, start)) {
+	if !wholeNumber(s, start, end) || language.IsHangul(after(s, start)) && language.IsHangul(before(s, start)) {
 		return false
 	}
 	rest := s[end:]
-	if i := strings.IndexFunc(rest, func(r rune) bool { return !isHangul(r) }); i >= 0 {
+	if i := strings.IndexFunc(rest, func(r rune) bool { return !language.IsHangul(r) }); i >= 0 {
 		rest = rest[:i]
 	}
-	_, isEnding := koreanEndings[rest]
-	return isEnding || rest == ""
+	return rest == "" || koreanEndings().Has(rest)
 }
-
-func isHangul(r rune) bool { return unicode.Is(unicode.Hangul, r) }

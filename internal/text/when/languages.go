@@ -8,14 +8,16 @@ import (
 	"sync"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/stratamem/strata/internal/language"
 )
 
 // languageCount is how many there are.
 const languageCount = 5
 
 // languages are all that there are, compiled once.
-var languages = sync.OnceValue(func() *[languageCount]*language {
-	return &[languageCount]*language{
+var languages = sync.OnceValue(func() *[languageCount]*compiledGrammar {
+	return &[languageCount]*compiledGrammar{
 		numericGrammar().compile(), englishGrammar().compile(), spanishGrammar().compile(), koreanGrammar().compile(), hanGrammar().compile(),
 	}
 })
@@ -70,19 +72,10 @@ func keysOf(s string) iter.Seq2[int, []byte] {
 				return
 			}
 		}
-		if !ascii(s) {
+		if !language.IsASCII(s) {
 			pairsOf(s, yield)
 		}
 	}
-}
-
-func ascii(s string) bool {
-	for i := range len(s) {
-		if s[i] >= utf8.RuneSelf {
-			return false
-		}
-	}
-	return true
 }
 
 // pairsOf yields the characters of scripts that do not set words apart, and each two neighbours.

@@ -1,0 +1,34 @@
+package language
+
+// Lists of search: what makes the terms of a text.
+const (
+	StopWords      List = "search/stop-words"       // words that name nothing, question words and auxiliaries
+	StopPairs      List = "search/stop-pairs"       // words of two Han characters that name nothing
+	WeakLetters    List = "search/weak-letters"     // Han characters that say little alone, but stand in words that do
+	HollowLetters  List = "search/hollow-letters"   // Han characters that are hardly ever part of a word with a meaning of its own
+	HollowRoots    List = "search/hollow-roots"     // roots of verbs that say nothing alone
+	IrregularForms List = "search/irregular-forms"  // a line for a word: its base form first
+	Synonyms       List = "search/synonyms"         // a line for each meaning
+	Signs          List = "search/signs"            // words that tell the language among those of its script
+	Endings        List = "search/endings"          // of verbs
+	Tails          List = "search/tails"            // particles, auxiliaries and endings at the end of a run of Hiragana
+	HeadParticles  List = "search/head-particles"   // at the start of a run after a word: another word may follow
+	Inflections    List = "search/head-inflections" // at the start of a run after a word: no other word follows
+	Abbreviations  List = "search/abbreviations"    // whose full stop ends no sentence
+)
+
+// Lists of Korean and Japanese particles, by what they are taken off for.
+const (
+	ParticlesAfterConsonant List = "particles/after-consonant" // for terms, off a syllable with a final consonant
+	ParticlesAfterVowel     List = "particles/after-vowel"     // for terms, off a syllable without one
+	ParticlesAfterAny       List = "particles/after-any"       // for terms, off either
+	ParticlesOfQuotes       List = "particles/of-quotes"       // for comparing a quote with its source
+	ParticlesOfNames        List = "particles/of-names"        // for finding a name elsewhere
+	ParticlesOfTimes        List = "particles/of-times"        // what may stand between words that name a time and the next word
+)
+
+// Lists of numerals.
+const (
+	Units List = "numbers/units" // from zero to nineteen
+	Tens  List = "numbers/tens"  // from twenty to ninety
+)

@@ -1,0 +1,95 @@
+package language_test
+
+import (
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stratamem/strata/internal/language"
+)
+
+// row is a list and how many entries each language has of it, in the order of columns, with why some have none.
+type row struct {
+	list    language.List
+	entries [6]int
+	without string // why the languages with no entries need none
+}
+
+// columns are the folders, in the order of row.entries.
+var columns = []language.Language{language.English, language.Spanish, language.Korean, language.Japanese, language.Chinese, language.Han}
+
+// TestWhatEachLanguageHas is the table of all lists. A language that lacks one has its reason here.
+func TestWhatEachLanguageHas(t *testing.T) {
+	for _, file := range files(t) {
+		if !slices.ContainsFunc(table, func(r row) bool { return strings.HasPrefix(string(r.list), file+"/") }) {
+			t.Errorf("%s.txt is in no row", file)
+		}
+	}
+	for _, l := range columns {
+		for _, file := range files(t) {
+			for name := range l.Lists(file) {
+				if list := language.List(file + "/" + name); !slices.ContainsFunc(table, func(r row) bool { return r.list == list }) {
+					t.Errorf("%s has a list %s, which is in no row", l, list)
+				}
+			}
+		}
+	}
+	for i, r := range table {
+		if i > 0 && slices.ContainsFunc(table[:i], func(o row) bool { return o.list == r.list }) {
+			t.Errorf("%s has two rows", r.list)
+		}
+		lacking := false
+		for c, l := range columns {
+			have := len(l.Words(r.list))
+			if have != r.entries[c] {
+				t.Errorf("%s: %s has %d entries, the table says %d", r.list, l, have, r.entries[c])
+			}
+			lacking = lacking || have == 0 && l != language.Han
+		}
+		if lacking != (r.without != "") {
+			t.Errorf("%s: some language lacks it: %v; the reason: %q", r.list, lacking, r.without)
+		}
+	}
+}
+
+func TestEachFolderIsALanguage(t *testing.T) {
+	folders, err := fs.Glob(os.DirFS("."), "*/*.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range folders {
+		if l := language.Language(path.Dir(f)); l != language.Han && !slices.Contains(language.All(), l) {
+			t.Errorf("%s is in no list of languages", l)
+		}
+	}
+}
+
+func TestAWordStandsInOneGroupOfSynonymsAtMost(t *testing.T) {
+	for _, l := range columns {
+		seen := language.Set{}
+		for _, w := range l.Words(language.Synonyms) {
+			if seen.Has(w) {
+				t.Errorf("%s: %s stands there twice", l, w)
+			}
+			seen[w] = struct{}{}
+		}
+	}
+}
+
+// files are the names of the files that any language has.
+func files(t *testing.T) []string {
+	t.Helper()
+	all, err := fs.Glob(os.DirFS("."), "*/*.txt")
+	if err != nil || len(all) == 0 {
+		t.Fatalf("%d files: %v", len(all), err)
+	}
+	var names []string
+	for _, f := range all {
+		names = append(names, strings.TrimSuffix(path.Base(f), ".txt"))
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
