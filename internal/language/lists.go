@@ -32,3 +32,41 @@ const (
 	Units List = "numbers/units" // from zero to nineteen
 	Tens  List = "numbers/tens"  // from twenty to ninety
 )
+
+// The files of lists about time. What is in Times is a grammar, whose lists its forms name.
+const (
+	Times     = "times"
+	TimeWords = "timewords"
+)
+
+// Lists of a grammar of times.
+const (
+	TimesGrammar  List = Times + "/grammar"  // another folder, with whose grammar the language is read
+	TimesBoundary List = Times + "/boundary" // how words are set apart: by blanks, or with particles, or none
+	TimesForms    List = Times + "/forms"
+	TimesTold     List = Times + "/told"   // forms of messages only
+	TimesBeside   List = Times + "/beside" // forms that count only beside a day
+	TimesDecoys   List = Times + "/decoys" // what looks like a time and is none
+)
+
+// Lists of words about times.
+const (
+	TellsTime          List = TimeWords + "/tells"
+	TellsTimeAfterThis List = TimeWords + "/tells-after-this"
+	This               List = TimeWords + "/this"
+	TellsTimeParts     List = TimeWords + "/tells-parts" // parts of words, of scripts that do not set words apart
+	TimeCounters       List = TimeWords + "/counters"
+	AsksTime           List = TimeWords + "/asks" // regular expressions
+	AsksTimeAlone      List = TimeWords + "/asks-alone"
+	AsksTimeAfter      List = TimeWords + "/asks-after"
+	AsksTimeFor        List = TimeWords + "/asks-for"
+	AsksTimeParts      List = TimeWords + "/asks-parts"
+	FirstTalk          List = TimeWords + "/first-talk"  // regular expressions
+	LatestTalk         List = TimeWords + "/latest-talk" // regular expressions
+	Latest             List = TimeWords + "/latest"      // regular expressions
+	OrderParts         List = TimeWords + "/order-parts"
+	BoundsBefore       List = TimeWords + "/bounds-before" // regular expressions
+	BoundsArticles     List = TimeWords + "/bounds-articles"
+	BoundsAfter        List = TimeWords + "/bounds-after"
+	BetweenTimes       List = TimeWords + "/between" // regular expressions
+)

@@ -11,14 +11,14 @@ import (
 	"github.com/stratamem/strata/internal/language"
 )
 
-// row is a list and how many entries each language has of it, in the order of columns, with why some have none.
+// row is a list and how many words each language has of it, in the order of columns, with why some have none.
 type row struct {
 	list    language.List
-	entries [6]int
-	without string // why the languages with no entries need none
+	words   [6]int
+	without string // why the languages without words need none
 }
 
-// columns are the folders, in the order of row.entries.
+// columns are the folders, in the order of row.words.
 var columns = []language.Language{language.English, language.Spanish, language.Korean, language.Japanese, language.Chinese, language.Han}
 
 // TestWhatEachLanguageHas is the table of all lists. A language that lacks one has its reason here.
@@ -44,8 +44,8 @@ func TestWhatEachLanguageHas(t *testing.T) {
 		lacking := false
 		for c, l := range columns {
 			have := len(l.Words(r.list))
-			if have != r.entries[c] {
-				t.Errorf("%s: %s has %d entries, the table says %d", r.list, l, have, r.entries[c])
+			if have != r.words[c] {
+				t.Errorf("%s: %s has %d words, the table says %d", r.list, l, have, r.words[c])
 			}
 			lacking = lacking || have == 0 && l != language.Han
 		}

@@ -159,9 +159,8 @@ func number(pattern string) vocabulary {
 
 // Numbers in ASCII digits.
 var (
-	digitsOfCount = number(`\d{1,3}`)
-	digitsOfDay   = number(`\d{1,2}`)
-	digitsOfYear  = vocabulary{pattern: `(?:18|19|20)\d\d`, keys: []string{longNumber}, read: digitsOfDay.read}
+	digitsOfDay  = number(`\d{1,2}`)
+	digitsOfYear = vocabulary{pattern: `(?:18|19|20)\d\d`, keys: []string{longNumber}, read: digitsOfDay.read}
 )
 
 // form is one way to name a time.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"iter"
 	"slices"
-	"strings"
 	"sync"
 	"unicode"
 	"unicode/utf8"
@@ -12,14 +11,16 @@ import (
 	"github.com/stratamem/strata/internal/language"
 )
 
-// languageCount is how many there are.
-const languageCount = 5
+// maxGrammars is how many there may be.
+const maxGrammars = 8
 
-// languages are all that there are, compiled once.
-var languages = sync.OnceValue(func() *[languageCount]*compiledGrammar {
-	return &[languageCount]*compiledGrammar{
-		numericGrammar().compile(), englishGrammar().compile(), spanishGrammar().compile(), koreanGrammar().compile(), hanGrammar().compile(),
+// languages are the grammars of all languages, compiled once: that of dates in digits, which all share, and those of the folders.
+var languages = sync.OnceValue(func() []*compiledGrammar {
+	out := []*compiledGrammar{numericGrammar().compile()}
+	for _, g := range grammars() {
+		out = append(out, g.compile())
 	}
+	return out
 })
 
 // Keys of numbers: of up to three digits, and of more.
@@ -29,7 +30,7 @@ const (
 )
 
 // keyed are, by language, the vocabularies that have words of a key.
-type keyed [languageCount]vocabularies
+type keyed [maxGrammars]vocabularies
 
 // lexicon holds the keys of all languages.
 var lexicon = sync.OnceValue(func() map[string]keyed {
@@ -161,17 +162,6 @@ func isWordRune(r rune) bool {
 		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || isDigit(r) || r == '_'
 	}
 	return unicode.IsLetter(r) || unicode.IsNumber(r)
-}
-
-// set is the set of the words of lists.
-func set(lists ...string) map[string]struct{} {
-	out := map[string]struct{}{}
-	for _, l := range lists {
-		for w := range strings.FieldsSeq(l) {
-			out[w] = struct{}{}
-		}
-	}
-	return out
 }
 
 // numericGrammar is that of dates in digits, which all languages share. Of 5/8/2023 it cannot be known which is the
