@@ -13,20 +13,23 @@ import (
 // longestKana is the most characters that an entry of the lists has.
 const longestKana = 8
 
-// japanese are the lists of Hiragana.
-var japanese = sync.OnceValue(func() (l struct {
+// hiraganaLists are those of Hiragana.
+type hiraganaLists struct {
 	tails       language.Set      // particles, auxiliaries and endings at the end of a run
 	particles   language.Set      // at the start of a run that follows a word, as what calls a person politely does: a word may come after
 	inflections language.Set      // what conjugation leaves behind the root: no word comes after
 	words       language.Set      // that name nothing, wherever they stand
 	afterWord   map[rune]struct{} // particles after such a word
-}) {
-	l.tails = language.Japanese.Set(language.Tails)
-	l.particles = language.Japanese.Set(language.HeadParticles)
-	l.inflections = language.Japanese.Set(language.Inflections)
-	l.words = language.Japanese.Set(language.StopWords)
-	l.afterWord = language.Japanese.Letters(language.ParticlesAfterAny)
-	return l
+}
+
+var hiragana = sync.OnceValue(func() *hiraganaLists {
+	return &hiraganaLists{
+		tails:       language.Japanese.Set(language.Tails),
+		particles:   language.Japanese.Set(language.HeadParticles),
+		inflections: language.Japanese.Set(language.Inflections),
+		words:       language.Japanese.Set(language.StopWords),
+		afterWord:   language.Japanese.Letters(language.ParticlesAfterAny),
+	}
 })
 
 // addHiragana emits the pairs of what is left of a run. One character that is left is an ending of a verb; it is a
@@ -76,7 +79,7 @@ func repeatMarks(run []char) {
 // dropHead takes off what follows a word, and answers how many characters a word after it must have: 0 where none
 // can be.
 func dropHead(run []char) (rest []char, least int) {
-	n, m := prefixIn(run, japanese().particles), prefixIn(run, japanese().inflections)
+	n, m := prefixIn(run, hiragana().particles), prefixIn(run, hiragana().inflections)
 	if m > n || n == 0 {
 		return run[m:], 0
 	}
@@ -85,7 +88,7 @@ func dropHead(run []char) (rest []char, least int) {
 
 // dropWords takes a word that names nothing from the start of a run, and the particles that follow it.
 func dropWords(run []char) []char {
-	n := prefixIn(run, japanese().words)
+	n := prefixIn(run, hiragana().words)
 	if n == 0 {
 		return run
 	}
@@ -93,7 +96,7 @@ func dropWords(run []char) []char {
 	if len(run) == 0 {
 		return run
 	}
-	if _, is := japanese().afterWord[run[0].r]; is {
+	if _, is := hiragana().afterWord[run[0].r]; is {
 		return run[1:]
 	}
 	return run
@@ -102,7 +105,7 @@ func dropWords(run []char) []char {
 // dropTails takes ties of at least so many characters as shortest off the end, but spares a word of least characters.
 func dropTails(run []char, least, shortest int) []char {
 	for {
-		n := suffixIn(run, japanese().tails, least)
+		n := suffixIn(run, hiragana().tails, least)
 		if n < shortest {
 			return run
 		}

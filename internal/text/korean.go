@@ -19,18 +19,21 @@ const (
 	longestHangul = 24
 )
 
-// korean are the lists of Korean.
-var korean = sync.OnceValue(func() (l struct {
+// koreanLists are those of Korean.
+type koreanLists struct {
 	afterConsonant, afterVowel, afterAny language.Set // particles, by the syllable that they follow
 	endings, stopWords, hollowRoots      language.Set
-}) {
-	l.afterConsonant = language.Korean.Set(language.ParticlesAfterConsonant)
-	l.afterVowel = language.Korean.Set(language.ParticlesAfterVowel)
-	l.afterAny = language.Korean.Set(language.ParticlesAfterAny)
-	l.endings = language.Korean.Set(language.Endings)
-	l.stopWords = language.Korean.Set(language.StopWords)
-	l.hollowRoots = language.Korean.Set(language.HollowRoots)
-	return l
+}
+
+var korean = sync.OnceValue(func() *koreanLists {
+	return &koreanLists{
+		afterConsonant: language.Korean.Set(language.ParticlesAfterConsonant),
+		afterVowel:     language.Korean.Set(language.ParticlesAfterVowel),
+		afterAny:       language.Korean.Set(language.ParticlesAfterAny),
+		endings:        language.Korean.Set(language.Endings),
+		stopWords:      language.Korean.Set(language.StopWords),
+		hollowRoots:    language.Korean.Set(language.HollowRoots),
+	}
 })
 
 // addHangul emits the root of a word. Of two syllables that end like a particle nobody can tell what they are (종이 is

@@ -33,13 +33,14 @@ const (
 type keyed [maxGrammars]vocabularies
 
 // lexicon holds the keys of all languages.
-var lexicon = sync.OnceValue(func() map[string]keyed {
-	out := map[string]keyed{}
+var lexicon = sync.OnceValue(func() map[string]*keyed {
+	out := map[string]*keyed{}
 	for no, l := range languages() {
 		for key, in := range l.keys {
-			k := out[key]
-			k[no] |= in
-			out[key] = k
+			if out[key] == nil {
+				out[key] = &keyed{}
+			}
+			out[key][no] |= in
 		}
 	}
 	return out
@@ -48,7 +49,7 @@ var lexicon = sync.OnceValue(func() map[string]keyed {
 // place is where a key stands in a text.
 type place struct {
 	at int
-	in keyed
+	in *keyed
 }
 
 // keyPlaces are the places of the keys that any language knows, in order.
