@@ -1,6 +1,12 @@
 package intent
 
-import "sync"
+import (
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/stratamem/strata/internal/language"
+)
 
 // feature is one thing that a statement may be made of. A feature alone accuses nobody: people work with payments, forget
 // names and have access to gardens. Only rules, which join them, do.
@@ -115,10 +121,123 @@ const (
 	featureCount
 )
 
-// The lexicons by script, each built when a text first needs it: Latin letters do not tell which language it is.
-var (
-	latin    = sync.OnceValue(func() *lexicon { return newSearchIndex(english, spanish) })
-	korean   = sync.OnceValue(func() *lexicon { return newSearchIndex(koreanWords) })
-	japanese = sync.OnceValue(func() *lexicon { return newSearchIndex(japaneseWords) })
-	chinese  = sync.OnceValue(func() *lexicon { return newSearchIndex(chineseWords) })
-)
+// featureNames are the lists of intent.txt of each language, by feature. A feature without one is known by its shape.
+var featureNames = [featureCount]string{
+	reader:       "reader",
+	readerActs:   "reader-acts",
+	tellsReader:  "tells-reader",
+	you:          "you",
+	pretend:      "pretend",
+	maker:        "maker",
+	theUser:      "the-user",
+	role:         "role",
+	unbound:      "unbound",
+	onBehalf:     "on-behalf",
+	work:         "work",
+	household:    "household",
+	project:      "project",
+	wish:         "wish",
+	must:         "must",
+	imperative:   "imperative",
+	grant:        "grant",
+	able:         "able",
+	assumed:      "assumed",
+	never:        "never",
+	tell:         "tell",
+	all:          "all",
+	amount:       "amount",
+	unasked:      "unasked",
+	spared:       "spared",
+	lenient:      "lenient",
+	unchecked:    "unchecked",
+	status:       "status",
+	power:        "power",
+	admin:        "admin",
+	here:         "here",
+	mail:         "mail",
+	contact:      "contact",
+	link:         "link",
+	account:      "account",
+	payee:        "payee",
+	outside:      "outside",
+	send:         "send",
+	arrive:       "arrive",
+	links:        "links",
+	open:         "open",
+	image:        "image",
+	talk:         "talk",
+	money:        "money",
+	purse:        "purse",
+	secret:       "secret",
+	tool:         "tool",
+	run:          "run",
+	code:         "code",
+	file:         "file",
+	database:     "database",
+	wipe:         "wipe",
+	risky:        "risky",
+	requests:     "requests",
+	others:       "others",
+	peers:        "peers",
+	private:      "private",
+	personal:     "personal",
+	look:         "look",
+	instructions: "instructions",
+	earlier:      "earlier",
+	memory:       "memory",
+	drop:         "drop",
+	void:         "void",
+	precedence:   "precedence",
+	permanent:    "permanent",
+	unrecorded:   "unrecorded",
+	keep:         "keep",
+	system:       "system",
+	newest:       "newest",
+	hazard:       "hazard",
+	guards:       "guards",
+	caution:      "caution",
+	refusals:     "refusals",
+	off:          "off",
+	obey:         "obey",
+	mark:         "mark",
+	blob:         "blob",
+	rate:         "rate",
+	disguised:    "disguised",
+	reply:        "reply",
+	style:        "style",
+	plea:         "plea",
+	asks:         "asks",
+	pleasant:     "pleasant",
+	name:         "name",
+	health:       "health",
+	family:       "family",
+	self:         "self",
+}
+
+// wordsOf are the entries that a language has for each feature, in one of its files.
+func wordsOf(l language.Language, file string) words {
+	out := words{}
+	for name, entries := range l.Lists(file) {
+		is := slices.Index(featureNames[:], name)
+		if is < 0 {
+			panic(fmt.Sprintf("%s/%s.txt: %q is no feature", l, file, name))
+		}
+		out[feature(is)] = entries
+	}
+	return out
+}
+
+// wordsOfScript are those of all languages of a script.
+func wordsOfScript(script, file string) []words {
+	var out []words
+	for _, l := range language.OfScript(script) {
+		out = append(out, wordsOf(l, file))
+	}
+	return out
+}
+
+// scriptLexicon is the lexicon of a script, which is built when a text first needs it: letters do not tell which of its
+// languages a text is in.
+func scriptLexicon(script string) func() *lexicon {
+	return sync.OnceValue(func() *lexicon { return newSearchIndex(wordsOfScript(script, language.Intent)...) })
+}

@@ -1,14 +1,18 @@
 package intent
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/stratamem/strata/internal/language"
+)
 
 // BenchmarkSearchIndexs builds all lexicons.
 func BenchmarkSearchIndexs(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
-		newSearchIndex(english, spanish)
-		newSearchIndex(koreanWords)
-		newSearchIndex(japaneseWords)
-		newSearchIndex(chineseWords)
+		newSearchIndex(wordsOfScript("latin", language.Intent)...)
+		newSearchIndex(wordsOfScript("hangul", language.Intent)...)
+		newSearchIndex(wordsOfScript("kana", language.Intent)...)
+		newSearchIndex(wordsOfScript("han", language.Intent)...)
 	}
 }

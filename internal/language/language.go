@@ -10,7 +10,9 @@ import (
 	"embed"
 	"fmt"
 	"iter"
+	"regexp"
 	"strings"
+	"sync"
 )
 
 // Language is a folder, by the primary tag of BCP 47.
@@ -102,6 +104,39 @@ func AllLines(list List) []string {
 
 // AnyOf is the source of a regular expression that matches what any Line of a list does, in any language.
 func AnyOf(list List) string { return strings.Join(AllLines(list), "|") }
+
+// wordsOfList is what stands in an expression for any word of another list of its file: {verbs}.
+var wordsOfList = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\{([a-z][a-z-]*)\}`) })
+
+// Pattern is the source of a regular expression that matches what any Line of a list does. In a line {verbs} stands for the words
+// of the list verbs of the same file, which are expressions themselves.
+func (l Language) Pattern(list List) string {
+	file, _, _ := strings.Cut(string(list), "/")
+	return wordsOfList().ReplaceAllStringFunc(strings.Join(l.Lines(list), "|"), func(name string) string {
+		words := Blanks(l.Words(List(file + "/" + strings.Trim(name, "{}"))))
+		return "(?:" + strings.Join(words, "|") + ")"
+	})
+}
+
+// Blanks returns words with blanks for _, which stands for one where entries are set apart by white space.
+func Blanks(words []string) []string {
+	out := make([]string, len(words))
+	for i, w := range words {
+		out[i] = strings.ReplaceAll(w, "_", " ")
+	}
+	return out
+}
+
+// OfScript returns the languages that are written in a script, as language.txt names it.
+func OfScript(script string) []Language {
+	var out []Language
+	for _, l := range All() {
+		if strings.Join(l.Words(Script), " ") == script {
+			out = append(out, l)
+		}
+	}
+	return out
+}
 
 // Lists returns the lists of one file of a language by what names them there, in order; none where there is no such file.
 func (l Language) Lists(file string) iter.Seq2[string, string] {

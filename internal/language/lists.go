@@ -70,3 +70,43 @@ const (
 	BoundsAfter        List = TimeWords + "/bounds-after"
 	BetweenTimes       List = TimeWords + "/between" // regular expressions
 )
+
+// What a language is called, and its script.
+const (
+	Name   List = "language/name"
+	Script List = "language/script"
+)
+
+// The files of what a statement is made of and of what a message tells of its writer: a list for each feature of package intent.
+const (
+	Intent  = "intent"
+	Telling = "telling"
+)
+
+// Lists of how a message asks for what holds beyond it.
+const (
+	StandingMarks List = "requests/standing-marks"
+	Standing      List = "requests/standing" // regular expressions
+	ReplyMarks    List = "requests/reply-marks"
+	Replies       List = "requests/replies" // regular expressions
+)
+
+// Lists of how orders to a reader are worded.
+const (
+	Orders         List = "orders/orders"          // regular expressions
+	Overrides      List = "orders/overrides"       // regular expressions
+	Sharper        List = "orders/sharper"         // regular expressions
+	AccountNumbers List = "orders/account-numbers" // regular expressions
+	Rates          List = "orders/rates"           // regular expressions
+	RateMarks      List = "orders/rate-marks"
+	PromptRoles    List = "orders/prompt-roles"
+)
+
+// Lists of the labels of roles.
+const (
+	UserLabels      List = "roles/user"
+	AssistantLabels List = "roles/assistant"
+	SystemLabels    List = "roles/system"
+	DeveloperLabels List = "roles/developer"
+	ToolLabels      List = "roles/tool"
+)
