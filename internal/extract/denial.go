@@ -3,9 +3,11 @@ package extract
 import (
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/stratamem/strata/internal/language"
 	regexp "github.com/stratamem/strata/internal/lazyregexp"
 	"github.com/stratamem/strata/internal/memory"
 )
@@ -35,52 +37,37 @@ func checkEnding(sentences []string, f memory.Fact) RejectReason {
 }
 
 // unasserted matches sentences that state nothing: questions, suppositions, wishes, what others say, and what is quoted.
-var unasserted = regexp.MustCompile(`(?i)[?？¿]|["“”«»「」『』]|(?:^|\s)/s(?:\W|$)|😂|🤣|🙃|😜|;\)|ㅋㅋ|ㅎㅎ` +
-	`|\b(?:if|unless|whether|would|could|might|maybe|perhaps|probably|wish|imagine|suppose|supposedly|pretend\w*|hypothetically|let's say|as if|jk|kidding|joking|joke|lol|lmao|rofl|sarcasm|` +
-	`says?|said|told|asked|claims?|thinks?|thought|heard|lyrics?|character|role[- ]?play|story|poem|translate|example|almost|nearly|i'd|we'd|` +
-	`used to (?:think|believe|assume|say|joke|wonder|wish|dream|hope|want|tell|imagine))\b` +
-	`|(?:^|[^\p{L}])(?:si|ojalá|quizás?|tal vez|acaso|podría\p{L}*|sería|dice[ns]?|dijo|dijeron|según|imagina\p{L}*|casi)(?:[^\p{L}]|$)` +
-	`|만약|만일|라면(?:\s|[,.]|$)|다면|(?:으|하|되|살|가|오|먹|없|있|않)면(?:\s|[,.]|$)|(?:까|나|니|냐|래)요?[.!~]*\s*$|것 같|거 같|아마|혹시|어쩌면|농담|장난|[다라자냐]고 (?:했|하|말|그랬|들었)|(?:대요|래요|더라)[.!~]*\s*$|뻔했` +
-	`|もし|(?:た|だ)ら[、,]|なら[、,]|かも|かな|でしょうか|ですか|ますか|って言|と言|らしい|そうです。?$|冗談` +
-	`|如果|要是|假如|假设|假設|可能|也许|也許|或许|或許|大概|吗|嗎|呢[。.!]?\s*$|听说|聽說|据说|開玩笑|开玩笑|差点|差點|[说說](?:他|她|我|你)`)
+var unasserted = regexp.MustCompileFrom(func() string {
+	return `(?i)[?？¿]|["“”«»「」『』]|(?:^|\s)/s(?:\W|$)|😂|🤣|🙃|😜|;\)|` + language.AnyOf(language.Unasserted)
+})
+
+// anyOf is an expression that matches what any line of a list does, in any language.
+func anyOf(list language.List) *regexp.Regexp {
+	return regexp.MustCompileFrom(func() string { return `(?i)` + language.AnyOf(list) })
+}
 
 // clauseEnd is where a clause ends.
-var clauseEnd = regexp.MustCompile(
-	`(?i)[,;:、，；：]|\s[-–—]+\s|\s(?:but|and|so|though|although|because|since|while|which|pero|aunque|porque|y)\s|(?:지만|는데|은데|인데|아서|어서|라서|으니까|니까|하고|이고)\s|けど|けれど|が、|ので|から、|但是|但|因为|因為|所以`,
-)
+var clauseEnd = regexp.MustCompileFrom(func() string {
+	return `(?i)[,;:、，；：]|\s[-–—]+\s|` + language.AnyOf(language.ClauseEnds)
+})
 
 // denying matches what denies something, or says that it is over.
-var denying = regexp.MustCompile(
-	`(?i)n't\b|\b(?:not|never|no longer|no more|any ?more|any longer|stopped|quit|ceased|gave up|given up|giving up|dropped|cancell?ed|called off|left|leaving|resigned|retired|fired|laid off|lost|ended|is over|are over|broke up|split up|divorced?|separated|widowed|sold|gave away|died|passed away|moved (?:out|away|on)|switched (?:away )?from|migrated (?:away )?from|done with|finished|got rid of|used to|former(?:ly)?|wasn't|outgrew|recovered|cured|dont|doesnt|isnt|im not)\b` +
-		`|않|(?:^|\s)(?:안|못)\s|아니|아닌|아녜|없|그만|끊|관뒀|관두|퇴사|이직|이혼|헤어|파혼|취소|포기|접었|팔았|죽었|떠났|나왔|해고|은퇴|더 ?이상|더는|나았|완치|바꿨|갈아탔` +
-		`|ない|なく|なかった|ません|ぬ。|やめ|辞め|止め|別れ|離婚|退職|転職|解約|諦め|あきらめ|売っ|亡くな|死ん|終わ|卒業|引っ越` +
-		`|不|没|沒|別再|别再|离婚|離婚|辞职|辭職|离职|離職|分手|放弃|放棄|戒了|停止|取消|卖了|賣了|去世|退休|搬走|搬离` +
-		`|\b(?:no|nunca|dej[éeoa]|dejado|divorci\p{L}*|renunci\p{L}*|abandon\p{L}*|cancel\p{L}*|vend[íi]|murió|falleci\p{L}*|romp[íi]\p{L}*|separad[oa]s?|jubil\p{L}*|despidieron|mudé)(?:[^\p{L}]|$)`,
-)
+var denying = anyOf(language.Denying)
 
 // partial matches what denies some of a thing, or for a while: it does not end the whole.
-var partial = regexp.MustCompile(
-	`(?i)\b(?:today|tonight|tomorrow|this (?:week|weekend|morning|evening|afternoon)|right now|at the moment|on (?:\w+days?|weekends)|enough|every|when|whenever|during|until|yet|as much|that much|have to|need to|supposed to|mean that)\b` +
-		`|(?:\bnot|n't) (?:just|only|merely|always|usually|often|even|very|too|so|sure|exactly|quite|that|as|all)\b` +
-		`|오늘|지금은|내일|이번 주|아직|별로|항상|매일|만큼|뿐만|今日|明日|まだ|いつも|だけ|毎日|あまり|今天|明天|还没|還沒|总是|總是|每天|不只|不仅|不太|(?:^|[^\p{L}])(?:hoy|mañana|todavía|aún|siempre|solo|sólo|muy|tan|suficiente(?:mente)?)(?:[^\p{L}]|$)`,
-)
+var partial = anyOf(language.Partial)
 
 // others are people of whom somebody speaks.
-var others = regexp.MustCompile(
-	`(?i)\b(?:he|she|they|his|hers?|their|him|them|wife|husband|partner|girlfriend|boyfriend|son|daughter|kids?|child(?:ren)?|brother|sister|siblings?|mom|mum|mother|dad|father|parents?|grand\p{L}+|aunt|uncle|cousin|niece|nephew|friends?|boss|manager|colleagues?|co-?workers?|roommate|neighbou?rs?|people|somebody|someone|everyone|` +
-		`esposa|esposo|marido|mujer|novi[oa]|hij[oa]s?|herman[oa]s?|madre|padre|mamá|papá|abuel[oa]s?|tí[oa]|prim[oa]s?|amig[oa]s?|jef[ea]|vecin[oa]s?|ella|ellos|ellas)(?:'s)?(?:[^\p{L}]|$)` +
-		`|(?:^|\s)(?:친구|엄마|아빠|어머니|아버지|부모님|동생|언니|누나|형|오빠|아내|남편|와이프|아들|딸|팀장|동료|상사|남자친구|여자친구|남친|여친|할머니|할아버지|걔|그녀)` +
-		`|友達|友人|母|父|親|兄|弟|姉|妹|妻|夫|息子|娘|彼女|彼氏|彼は|上司|同僚|祖父|祖母|朋友|妈妈|媽媽|爸爸|父母|哥哥|弟弟|姐姐|妹妹|老婆|老公|妻子|丈夫|儿子|兒子|女儿|女兒|同事|老板|老闆|他|她`,
-)
+var others = anyOf(language.Others)
 
 // spouses are those who part when somebody is not married any more.
-const spouses = "wife husband partner girlfriend boyfriend esposa esposo marido mujer novio novia 아내 남편 와이프 남자친구 여자친구 남친 여친 妻 夫 彼女 彼氏 老婆 老公 妻子 丈夫 他 她"
+var spouses = sync.OnceValue(func() string { return strings.Join(language.AllWords(language.Spouses), " ") })
 
 // meansOthers reports whether a clause speaks of somebody whom the fact does not name, and who does not part in it.
 func meansOthers(clause string, f memory.Fact) bool {
 	about := fold(f.Subject + " " + f.Text)
 	if isOver(clause, f) {
-		about += " " + spouses
+		about += " " + spouses()
 	}
 	return slices.ContainsFunc(others.FindAllString(clause, -1), func(who string) bool {
 		who = strings.TrimSuffix(strings.TrimFunc(fold(who), func(r rune) bool { return !unicode.IsLetter(r) }), "'s")
@@ -90,26 +77,9 @@ func meansOthers(clause string, f memory.Fact) bool {
 
 // over are properties that words end which share none with the fact: who divorces is not married.
 var over = []struct{ fact, said *regexp.Regexp }{
-	{
-		regexp.MustCompile(
-			`(?i)\b(?:married|engaged|husband|wife|spouse|fianc[ée]e?|marital|casad[oa]|espos[oa]|marido|prometid[oa])\b|marital_status|결혼|기혼|남편|아내|와이프|약혼|結婚|既婚|婚約|已婚|结婚|丈夫|妻|老公|老婆`,
-		),
-		regexp.MustCompile(
-			`(?i)\b(?:divorced?|separated|split up|broke up|widowed|divorci\p{L}*|separ(?:é|amos|ad[oa]s?))(?:[^\p{L}]|$)|이혼|파혼|헤어|離婚|別れ|离婚|分手`,
-		),
-	},
-	{
-		regexp.MustCompile(`(?i)\b(?:girlfriend|boyfriend|partner|dating|relationship|novi[oa]|pareja)\b|여자친구|남자친구|여친|남친|애인|彼女|彼氏|恋人|女朋友|男朋友`),
-		regexp.MustCompile(`(?i)\b(?:broke up|split up|separated|romp(?:í|imos)|separ(?:é|amos|ad[oa]s?))(?:[^\p{L}]|$)|헤어|別れ|分手`),
-	},
-	{
-		regexp.MustCompile(
-			`(?i)\b(?:works? (?:at|for|as|in)|job|employ\p{L}*|trabaja|emple\p{L}*)\b|employer|일한다|일하|다닌다|다니|근무|직장|働|勤め|勤務|仕事|工作|上班|任职`,
-		),
-		regexp.MustCompile(
-			`(?i)\b(?:quit (?:my|the) job|resigned|left (?:my|the) (?:job|company)|lost my job|(?:got|was|been) (?:fired|laid off|let go)|retired|renuncié|me despidieron|dejé (?:mi|el) trabajo|me jubilé)(?:[^\p{L}]|$)|퇴사|이직|해고|은퇴|실직|회사를? 그만|辞め|退職|転職|クビ|辞职|辭職|离职|離職|失业|被裁|跳槽|退休`,
-		),
-	},
+	{anyOf(language.OverMarried), anyOf(language.EndsMarried)},
+	{anyOf(language.OverTogether), anyOf(language.EndsTogether)},
+	{anyOf(language.OverEmployed), anyOf(language.EndsEmployed)},
 }
 
 // isOver reports whether a clause says that what the fact is about is over, in words of its own.
@@ -136,24 +106,9 @@ func concerns(clause string, f memory.Fact) bool {
 }
 
 // plain are words that tell nothing about which fact is meant: of the person, of having and doing, and of ending.
-var plain = func() map[string]bool {
-	m := map[string]bool{}
-	for _, w := range words(`a an the i im ive id we me my mine our us you your he she it its they them their this that these those there here
-		am is are was were be been being do does did doing dont doesnt didnt isnt arent wasnt werent cant couldnt wont have has had having havent hasnt hadnt get gets got getting gotten
-		to of in on at by for from with as and or but than into over about out up off away back around near after all before
-		not no never any more anymore longer really actually still now currently also just at all used use uses using own owns owned lately recently finally
-		live lives lived living move moves moved moving work works worked working go goes went going gone play plays played playing start started train training prepare preparing learn learns learning learned learnt study studying studied
-		like likes liked love loves loved enjoy enjoys prefer prefers want wants wanted hate hates plan plans planning planned speak speaks drink drinks drinking eat eats eating drive drives
-		stop stopped quit gave give given giving up drop dropped cancel cancelled canceled left leave leaving end ended turn turns turned out lost lose sold done finished ceased quitting
-		name named called year years month months week weeks day days last ago yesterday since
-		decided decide chose choose chosen switched switch
-		yo me mi mis tu su sus el la los las un una unos unas lo de del al a en por para con y o que es soy son era está estoy fue ser
-		ya no nunca más mas tengo tiene tener vivo vive trabajo trabaja gusta gustan encanta como come bebo bebe estudio estudia aprendo aprende dejé deje he ha estudiar estudiando aprender aprendiendo tocar toco toca jugar juego juega comer beber tomar tomo toma usar uso usa trabajar vivir practicar practico practica
-		저 전 저는 나 난 나는 제 내 제가 내가 우리 저희 이제 이제는 더 이상 이상은 더는 안 못 안해요 요즘 지금 지금은 사실 그 알고 보니 더이상 그만 결국 원래 있다 없다 이다 가 이 을 를 은 는`) {
-		m[w] = true
-	}
-	return m
-}()
+var plain = sync.OnceValue(func() language.Set {
+	return language.SetOf(words(strings.Join(language.AllWords(language.Plain), " ")))
+})
 
 // substance is the words of a text that tell what it is about. The last word of a Korean text is what is said of it.
 func substance(s string) []string {
@@ -163,7 +118,7 @@ func substance(s string) []string {
 	}
 	var out []string
 	for _, w := range ws {
-		if w = stem(w); !plain[w] {
+		if w = stem(w); !plain().Has(w) {
 			out = append(out, w)
 		}
 	}
@@ -203,9 +158,7 @@ func sameRoot(a, b string) bool {
 }
 
 // hanPlain are words of Japanese and Chinese that tell nothing about which fact is meant.
-var hanPlain = regexp.MustCompile(
-	`过敏|過敏|喜欢|喜歡|爱|愛|讨厌|討厭|住在|在|工作|上班|正在|学习|學習|是|有|会|對|对|想|要|喝|吃|用|我|现在|現在|已经|已經|不再|不|了|没有|沒有|没|的|私|僕|俺|住|勤|働|好|嫌|食|飲|習|勉強|使|持|飼`,
-)
+var hanPlain = regexp.MustCompileFrom(func() string { return language.Han.Pattern(language.PlainRuns) })
 
 // holdsRuns reports whether a clause has nearly all characters in a row of each telling run of a text in a script without
 // spaces.

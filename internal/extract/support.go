@@ -115,9 +115,7 @@ func numberWord(w string) (int, bool) {
 }
 
 // denial matches words that turn a statement round.
-var denial = regexp.MustCompile(
-	`(?i)\b(?:not|no|never|none|without|cannot|no longer|any ?more|stopped|quit|dislikes?|hates?)\b|n['’]t\b|않|못 ?하|안 |없|싫|말고|끊`,
-)
+var denial = anyOf(language.Negated)
 
 // negated reports whether a text denies something.
 func negated(s string) bool { return denial.MatchString(s) }

@@ -5,13 +5,13 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 	"unicode"
 
 	"github.com/stratamem/strata/internal/intent"
 	"github.com/stratamem/strata/internal/judge"
 	"github.com/stratamem/strata/internal/language"
-	regexp "github.com/stratamem/strata/internal/lazyregexp"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/text"
 )
@@ -268,16 +268,13 @@ func (v *verifier) language(s string) string {
 }
 
 // selfNames are what a model may call the one who speaks.
-var selfNames = map[string]bool{
-	"": true, "user": true, "the user": true, "i": true, "me": true, "myself": true, "speaker": true, "the speaker": true,
-	"self": true, "null": true, "none": true, "사용자": true, "유저": true, "나": true, "저": true, "본인": true,
-}
+var selfNames = sync.OnceValue(func() language.Set { return language.SetOf(language.AllLines(language.SelfNames)) })
 
 // subject is whom the fact is about, by the name that lines use: "" for the user.
 func (v *verifier) subject(s string, l Line) string {
 	speaker := v.task.SpeakerOf(l)
 	key := subjectKey(s)
-	if selfNames[key] || key == subjectKey(speaker) || key == subjectKey(l.Name) {
+	if key == "" || selfNames().Has(key) || key == subjectKey(speaker) || key == subjectKey(l.Name) {
 		return speaker
 	}
 	for _, other := range v.task.Lines {
@@ -356,13 +353,7 @@ func checkPassing(op Op, judged judge.Judgement) RejectReason {
 }
 
 // passing matches texts that are about a state of the moment and nothing else.
-var passing = regexp.MustCompile(
-	`(?i)^\W*(?:\p{L}+ )?(?:i'?m |i am |is |am |are |was |feels? |feeling |seems? |has been |the user is )?(?:(?:now|currently|just|also|so|very|really|a bit|a little|pretty|too|quite|feeling) )*` +
-		`(?:tired|hungry|sleepy|bored|busy|exhausted|thirsty|cold|hot|late|awake|afk|away|in a hurry|in a rush|in a meeting|at lunch|on the (?:bus|train|phone)|in a (?:good|bad|great) mood|stuck in traffic|running late|about to (?:leave|sleep|eat|go)|going to (?:bed|sleep)|happy|sad|excited|okay|ok|fine|good|well|doing (?:well|fine|good|great|okay))` +
-		`(?: (?:and|but) \p{L}+)?(?: (?:today|now|right now|at the moment|tonight|this (?:morning|afternoon|evening)|because.*))?\W*$` +
-		`|\b(?:brb|afk|gtg|g2g|be right back|good night|good morning)\b` +
-		`|^\W*(?:\p{Hangul}+(?:은|는|이|가) )?(?:(?:지금|오늘|방금|요즘|현재|너무|좀|조금|많이|정말|진짜|아주|매우)\s?)*(?:피곤|배고프|배고파|배가 고|졸리|졸려|졸린|심심|바쁘|바빠|바쁜|목마르|목말라|춥|추워|덥|더워|신나|행복|슬프|슬퍼|기분)\p{Hangul}*(?: \p{Hangul}{1,3})?\W*$`,
-)
+var passing = anyOf(language.Passing)
 
 func checkTemporary(op Op) RejectReason {
 	if passing.MatchString(op.Text) {

@@ -110,3 +110,27 @@ const (
 	DeveloperLabels List = "roles/developer"
 	ToolLabels      List = "roles/tool"
 )
+
+// Lists of words of statements about a person.
+const (
+	Unasserted   List = "statements/unasserted"    // regular expressions: what makes a sentence state nothing
+	ClauseEnds   List = "statements/clause-ends"   // regular expressions
+	Denying      List = "statements/denying"       // regular expressions: what denies something, or says that it is over
+	Partial      List = "statements/partial"       // regular expressions: what denies some of a thing, or for a while
+	Others       List = "statements/others"        // regular expressions: people of whom somebody speaks
+	Spouses      List = "statements/spouses"       // those who part when somebody is not married any more
+	OverMarried  List = "statements/over-married"  // regular expressions: what a fact says of a marriage
+	EndsMarried  List = "statements/ends-married"  // regular expressions: what says that it is over
+	OverTogether List = "statements/over-together" // regular expressions: what a fact says of being together
+	EndsTogether List = "statements/ends-together" // regular expressions: what says that it is over
+	OverEmployed List = "statements/over-employed" // regular expressions: what a fact says of a job
+	EndsEmployed List = "statements/ends-employed" // regular expressions: what says that it is over
+	Plain        List = "statements/plain"         // words that tell nothing about which fact is meant
+	PlainRuns    List = "statements/plain-runs"    // regular expressions: the same of scripts without blanks
+	Negated      List = "statements/negated"       // regular expressions: words that turn a statement round
+	Empty        List = "statements/empty"         // words that stand in facts about anything
+	UserNames    List = "statements/user-names"    // lines: with what the text of a fact names the user
+	SelfNames    List = "statements/self-names"    // lines: what a model may call the one who speaks
+	Passing      List = "statements/passing"       // regular expressions: texts about a state of the moment
+	Spellings    List = "statements/spellings"     // lines: a British stem and how it is spelt in America
+)
