@@ -134,3 +134,39 @@ const (
 	Passing      List = "statements/passing"       // regular expressions: texts about a state of the moment
 	Spellings    List = "statements/spellings"     // lines: a British stem and how it is spelt in America
 )
+
+// Lists of words of change, set apart by bars.
+const (
+	Revoking  List = "changes/revoking"  // what takes something back
+	Changing  List = "changes/changing"  // what puts something in the place of something else
+	Shifting  List = "changes/shifting"  // what may do so, where nearly all else is the same
+	Settling  List = "changes/settling"  // what decides
+	Doubting  List = "changes/doubting"  // what doubts, waits or denies
+	Negations List = "changes/negations" // an odd number of these denies a statement
+	Pointers  List = "changes/pointers"  // what names what a sentence is about by a pronoun alone
+)
+
+// Lists by which names are told from other words.
+const (
+	Capitalised    List = "names/capitalised"     // words that take a capital without naming anything
+	Greetings      List = "names/greetings"       // begin a line with a capital and are no names
+	Starters       List = "names/starters"        // begin sentences of summaries and are no names
+	Headings       List = "names/headings"        // words of headings that models give their bullets
+	NameVerbs      List = "names/name-verbs"      // regular expressions: what follows a name at the start of a sentence
+	Quantities     List = "names/quantities"      // what follows digits in a quantity
+	Surnames       List = "names/surnames"        // of one syllable
+	GivenSyllables List = "names/given-syllables" // that given names of two syllables are made of
+	Addresses      List = "names/addresses"       // forms of address after a name
+	Addressed      List = "names/addressed"       // stand before a form of address and are no names
+	NoNames        List = "names/no-names"        // look like a name and are none
+)
+
+// Lists of words of summaries.
+const (
+	Decides      List = "summaries/decides"      // regular expressions: decisions and commitments
+	DecideParts  List = "summaries/decide-parts" // what each of them has some of
+	Prefaces     List = "summaries/prefaces"     // regular expressions: lines that announce a summary
+	Refusals     List = "summaries/refusals"     // regular expressions: what begins an answer that declines
+	Placeholders List = "summaries/placeholders" // regular expressions: what models write where they have no content
+	NoteEnds     List = "summaries/note-ends"    // what ends a sentence of a note, which has no stop
+)

@@ -108,12 +108,3 @@ func isHangul(w string) bool {
 	r, _ := utf8.DecodeRuneInString(w)
 	return language.IsHangul(r)
 }
-
-// wordSet makes a set of the words of a list.
-func wordSet(list string) map[string]bool {
-	out := map[string]bool{}
-	for w := range strings.FieldsSeq(list) {
-		out[w] = true
-	}
-	return out
-}
