@@ -30,7 +30,23 @@ const (
 // Lists of numerals.
 const (
 	Units List = "numbers/units" // from zero to nineteen
-	Tens  List = "numbers/tens"  // from twenty to ninety
+	Tens  List = "numbers/tens"  // from twenty to ninety; in Korean from ten
+	// Of English only.
+	Ordinals List = "numbers/ordinals" // from the zeroth on
+	Scales   List = "numbers/scales"   // lines: what multiplies the numeral before it
+	Extras   List = "numbers/extras"   // lines: other words that stand for an amount
+	// Of Korean only.
+	NativeUnits List = "numbers/native-units" // lines: numerals from 1 to 9
+	NamedDays   List = "numbers/named-days"   // lines: other words that stand for an amount
+	Counters    List = "numbers/counters"     // what a numeral stands before
+	Multipliers List = "numbers/multipliers"  // lines: what multiplies the digits before it
+)
+
+// Lists of dates in summaries and their sources.
+const (
+	Months          List = "dates/months"           // lines: an expression for a month's names, and their first three letters
+	RelativeDays    List = "dates/relative-days"    // lines: the first and last day from the one it was written on, and words
+	RelativePeriods List = "dates/relative-periods" // lines: how many months or years from that day, and words
 )
 
 // The files of lists about time. What is in Times is a grammar, whose lists its forms name.

@@ -95,14 +95,14 @@ func (e *evidence) addDates(s string, said time.Time) {
 	e.addDays(s, when{year: said.Year(), month: int(said.Month())})
 	e.clocks[said.Hour()%12*60+said.Minute()] = true
 	lower := strings.ToLower(s)
-	for _, r := range relative {
+	for _, r := range relativeDays() {
 		if containsAny(lower, r.words) {
 			e.addSpan(said.AddDate(0, 0, r.from), said.AddDate(0, 0, r.to))
 		}
 	}
-	for _, r := range relativePeriods {
+	for _, r := range relativePeriods() {
 		if containsAny(lower, r.words) {
-			e.addDays(s, r.from(said))
+			e.addDays(s, r.period(said))
 		}
 	}
 	for _, w := range distances(s, said) {
