@@ -186,3 +186,14 @@ const (
 	Placeholders List = "summaries/placeholders" // regular expressions: what models write where they have no content
 	NoteEnds     List = "summaries/note-ends"    // what ends a sentence of a note, which has no stop
 )
+
+// Lists of one line: what stands before the sections of a context.
+const (
+	HeadingNotes            List = "headings/notes"
+	HeadingFacts            List = "headings/facts"
+	HeadingPeriods          List = "headings/periods"
+	HeadingPreviousSessions List = "headings/previous-sessions"
+	HeadingSummary          List = "headings/summary" // with %d for the last message that it covers
+	HeadingRecalled         List = "headings/recalled"
+	HeadingSessionFacts     List = "headings/session-facts"
+)
