@@ -5,6 +5,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/summary"
@@ -14,20 +15,21 @@ import (
 // nothingFound is why the fallback is taken where there are no facts, or a filter selects nothing.
 const nothingFound = "nothing_found"
 
-// teller asks about a group of units.
-type teller struct {
-	*run
+// summariser has groups of messages summarised.
+type summariser struct {
 	ask      func(Request) Answer
 	compress Compress
+	counter  tokens.Counter
+	location *time.Location
 	extract  bool // by the built-in summariser
 }
 
 // failureEnded is the failure of an answer that came after the context had ended, or did not come because of that.
 const failureEnded = "ended"
 
-// consult returns what becomes of each group. Once ctx has ended it asks nothing more, and its result is meaningless.
-func (r *run) consult(ctx context.Context, ask func(Request) Answer, units []unit, d division, c Compress, e *Effect) []outcome {
-	t := teller{run: r, ask: ask, compress: c}
+// outcomes returns what becomes of each group. Once ctx has ended it asks nothing more, and its result is meaningless.
+func (r *run) outcomes(ctx context.Context, ask func(Request) Answer, units []unit, d division, e *Effect) []outcome {
+	t := summariser{ask: ask, compress: r.policy.Compress, counter: r.history.Counter, location: r.history.Location}
 	if d.missing != nil {
 		e.Fallback = nothingFound
 		return []outcome{t.fallBack(ctx, r.material(units, d.missing, nil))}
@@ -38,7 +40,7 @@ func (r *run) consult(ctx context.Context, ask func(Request) Answer, units []uni
 			return nil
 		}
 		m := r.material(units, group, d.before)
-		o, failure := t.tell(ctx, m)
+		o, failure := t.outcome(ctx, m)
 		if failure != "" {
 			e.Fallback = failure
 			o = t.fallBack(ctx, m)
@@ -49,14 +51,14 @@ func (r *run) consult(ctx context.Context, ask func(Request) Answer, units []uni
 }
 
 // fallBack is what the fallback makes of a group.
-func (t teller) fallBack(ctx context.Context, m material) outcome {
+func (t summariser) fallBack(ctx context.Context, m material) outcome {
 	switch t.compress.Fallback {
 	case FallbackDrop:
 		return outcome{drop: true}
 	case FallbackWhole, FallbackExtract:
 		t.extract = t.compress.Fallback == FallbackExtract
 		t.compress.Strategy, t.compress.Prompt = StrategyWhole, ""
-		o, failure := t.tell(ctx, m)
+		o, failure := t.outcome(ctx, m)
 		if failure == "" {
 			o.fallback = true
 			return o
@@ -87,20 +89,20 @@ func (r *run) material(units []unit, group, before []int) material {
 	}
 	for _, u := range group {
 		for _, it := range r.items[units[u].from:units[u].to] {
-			m.lines = append(m.lines, r.linesOf(it)...)
+			m.lines = append(m.lines, linesOf(it, r.history.Counter)...)
 		}
 	}
 	return m
 }
 
 // linesOf are the lines of a message, which take what it takes: counted apart only where there are several.
-func (r *run) linesOf(it *item) []line {
+func linesOf(it *item, counter tokens.Counter) []line {
 	seen := summary.Lines([]memory.Message{it.msg}, summary.LineLimits{})
 	out := make([]line, len(seen))
 	for i, l := range seen {
 		out[i] = line{Line: l, source: it.source, tokens: it.tokens}
 		if len(seen) > 1 {
-			out[i].tokens = r.count(l.Text)
+			out[i].tokens = countText(l.Text, counter)
 		}
 	}
 	return out
@@ -116,8 +118,8 @@ func (p Policy) unprefixed(said string) string {
 	return strings.TrimSpace(said)
 }
 
-// tell asks the model about a group in the way of the strategy.
-func (t teller) tell(ctx context.Context, m material) (o outcome, failure string) {
+// outcome asks the model about a group as the strategy says.
+func (t summariser) outcome(ctx context.Context, m material) (o outcome, failure string) {
 	if t.compress.Strategy == StrategyFacts {
 		return t.facts(ctx, m)
 	}
@@ -126,7 +128,7 @@ func (t teller) tell(ctx context.Context, m material) (o outcome, failure string
 
 // summarise folds a group into one summary, a chunk at a time. Each answer replaces the one before, so that only the model
 // can lose anything.
-func (t teller) summarise(ctx context.Context, m material) (o outcome, failure string) {
+func (t summariser) summarise(ctx context.Context, m material) (o outcome, failure string) {
 	o.reason = ReasonSummarised
 	if t.compress.Lossy && t.compress.ChunkTokens > 0 {
 		m.lines, o.lossy = t.newest(m.lines)
@@ -147,13 +149,13 @@ func (t teller) summarise(ctx context.Context, m material) (o outcome, failure s
 }
 
 // request asks for a summary of a chunk.
-func (t teller) request(previous string, chunk []line) Request {
+func (t summariser) request(previous string, chunk []line) Request {
 	request := Request{
 		Kind: RequestSummary, Model: t.compress.Model, Extract: t.extract,
 		MaxTokens: cmp.Or(t.compress.MaxTokens, DefaultSummaryTokens), Messages: sources(chunk),
 	}
 	request.Task = summary.Task{
-		Kind: memory.SummarySession, Previous: previous, Rewrite: previous != "", MaxTokens: request.MaxTokens, Location: t.history.Location,
+		Kind: memory.SummarySession, Previous: previous, Rewrite: previous != "", MaxTokens: request.MaxTokens, Location: t.location,
 	}
 	for _, l := range chunk {
 		request.Task.Lines = append(request.Task.Lines, l.Line)
@@ -178,7 +180,7 @@ func sources(lines []line) []int {
 // accept returns the text of a summary that passes the checks, or why it does not. Answers to Strata's own prompt are
 // checked as those of background work are; other answers only must not be empty. Whole sentences are cut from what is too
 // long.
-func (t teller) accept(ctx context.Context, request Request, answer Answer) (text, failure string) {
+func (t summariser) accept(ctx context.Context, request Request, answer Answer) (text, failure string) {
 	text = strings.TrimSpace(answer.Text)
 	switch {
 	case answer.Failure != "":
@@ -205,12 +207,10 @@ func (t teller) accept(ctx context.Context, request Request, answer Answer) (tex
 	return text, ""
 }
 
-func (r *run) count(s string) int64 {
-	return tokens.Tokens(r.history.Counter, r.history.Counter.Cost(s))
-}
+func (t summariser) count(s string) int64 { return countText(s, t.counter) }
 
 // chunks are lines in chunks of at most ChunkTokens.
-func (t teller) chunks(lines []line) [][]line {
+func (t summariser) chunks(lines []line) [][]line {
 	limit := t.compress.ChunkTokens
 	if limit <= 0 {
 		return [][]line{lines}
@@ -231,7 +231,7 @@ func (t teller) chunks(lines []line) [][]line {
 
 // pieces are a line in pieces of at most limit tokens, cut at blanks where there are any. No token is shorter than a
 // byte.
-func (r *run) pieces(l line, limit int64) []line {
+func (t summariser) pieces(l line, limit int64) []line {
 	if l.tokens <= limit {
 		return []line{l}
 	}
@@ -243,7 +243,7 @@ func (r *run) pieces(l line, limit int64) []line {
 		if piece.Text == "" {
 			continue
 		}
-		piece.tokens = min(limit, r.count(piece.Text))
+		piece.tokens = min(limit, t.count(piece.Text))
 		out = append(out, piece)
 	}
 	return out
@@ -271,7 +271,7 @@ func pieceEnd(s string, most int) int {
 
 // newest are the newest lines that fit one chunk, from a user's words on where they hold any, as LangChain trims what
 // it summarises; and the messages that are not, or not as a whole, among them.
-func (t teller) newest(lines []line) (kept []line, lossy map[int]bool) {
+func (t summariser) newest(lines []line) (kept []line, lossy map[int]bool) {
 	limit := t.compress.ChunkTokens
 	from, size := len(lines), int64(0)
 	for from > 0 && size+lines[from-1].tokens <= limit {

@@ -35,31 +35,29 @@ type use struct {
 
 // clearable are the tool uses that are old enough and not excluded, as far as clearing them wins tokens.
 func (r *run) clearable(c Clear) []use {
-	p := toolcalls.Pair(len(r.items), r.message, r.ended)
+	p := r.items.pair(r.ended)
 	calls := slices.DeleteFunc(slices.Clone(p.Calls), func(c toolcalls.Call) bool { return !c.Answered })
 	slices.SortStableFunc(calls, func(a, b toolcalls.Call) int { return cmp.Compare(a.At.Message, b.At.Message) })
 	var uses []use
 	for _, call := range calls[:max(0, len(calls)-c.Keep)] {
-		if slices.Contains(c.ExcludeTools, r.part(call.At).Name) || r.items[call.Result.Message].pinned || r.items[call.At.Message].pinned {
+		if slices.Contains(c.ExcludeTools, r.items.part(call.At).Name) || r.items[call.Result.Message].pinned || r.items[call.At.Message].pinned {
 			continue
 		}
-		if u := r.useOf(call, c); u.won > 0 {
+		if u := useOf(r.items, call, c, r.history.Counter); u.won > 0 {
 			uses = append(uses, u)
 		}
 	}
 	return uses
 }
 
-func (r *run) part(at toolcalls.Ref) *memory.Part { return &r.items[at.Message].msg.Parts[at.Part] }
-
 // useOf returns what clearing a tool use saves. A body or arguments no longer than their placeholder stay, so that nothing
 // is cleared twice.
-func (r *run) useOf(call toolcalls.Call, c Clear) use {
+func useOf(items list, call toolcalls.Call, c Clear, counter tokens.Counter) use {
 	u := use{call: call}
-	if more := r.bodyWins(call.Result, c); more > 0 {
+	if more := bodyWins(items, call.Result, c, counter); more > 0 {
 		u.body, u.won = true, u.won+more
 	}
-	if more := r.count(r.part(call.At).Arguments) - r.count(ClearedInput); c.ClearInputs && more > 0 {
+	if more := countText(items.part(call.At).Arguments, counter) - countText(ClearedInput, counter); c.ClearInputs && more > 0 {
 		u.args, u.won = true, u.won+more
 	}
 	return u
@@ -67,14 +65,14 @@ func (r *run) useOf(call toolcalls.Call, c Clear) use {
 
 // bodyWins is how many tokens a result takes more than its placeholder. Where it is all of its message, that is known
 // without counting it.
-func (r *run) bodyWins(at toolcalls.Ref, c Clear) int64 {
-	it, instead := r.items[at.Message], cleared(*r.part(at), c)
+func bodyWins(items list, at toolcalls.Ref, c Clear, counter tokens.Counter) int64 {
+	it, instead := items[at.Message], cleared(*items.part(at), c)
 	if len(it.msg.Parts) == 1 {
 		m := it.msg
 		m.Parts, m.Tokens = []memory.Part{instead}, memory.TokenCounts{}
-		return it.tokens - MessageTokens(m, r.history.Counter)
+		return it.tokens - MessageTokens(m, counter)
 	}
-	return r.bodyTokens(*r.part(at)) - r.bodyTokens(instead)
+	return bodyTokens(*items.part(at), counter) - bodyTokens(instead, counter)
 }
 
 // cleared is a result with a placeholder for its body.
@@ -104,7 +102,7 @@ func (r *run) clearUses(uses []use, c Clear) {
 		}
 		with := r.items[u.call.Result.Message]
 		r.cleared = append(r.cleared, Cleared{
-			Index: with.source, MessageID: with.msg.ID, CallID: r.part(u.call.At).CallID, Tool: r.part(u.call.At).Name,
+			Index: with.source, MessageID: with.msg.ID, CallID: r.items.part(u.call.At).CallID, Tool: r.items.part(u.call.At).Name,
 			Tokens: u.won, Input: u.args,
 		})
 	}
@@ -116,7 +114,6 @@ func (r *run) clearUses(uses []use, c Clear) {
 }
 
 // bodyTokens is what a result's body takes.
-func (r *run) bodyTokens(p memory.Part) int64 {
-	c := r.history.Counter
+func bodyTokens(p memory.Part, c tokens.Counter) int64 {
 	return tokens.Tokens(c, tokens.Content(memory.Message{Parts: []memory.Part{p}}, c))
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/toolcalls"
@@ -18,19 +19,19 @@ func (r *run) compress(ctx context.Context, ask func(Request) Answer, e *Effect)
 	}
 	e.Triggered = true
 	units := r.units()
-	d := r.divide(units, r.older(units, c), c)
+	d := divide(r.items, units, older(r.items, units, c, r.history.Window), c)
 	if len(d.groups) == 0 && len(d.drop) == 0 && d.missing == nil {
 		return
 	}
-	outcomes := r.consult(ctx, ask, units, d, c, e)
+	outcomes := r.outcomes(ctx, ask, units, d, e)
 	if ctx.Err() == nil {
-		r.settle(units, d, outcomes)
+		r.apply(units, d, outcomes)
 	}
 }
 
 // older are the units of the older part, without those that stay in any case.
-func (r *run) older(units []unit, c Compress) []int {
-	end := min(r.cutAt(units, c), r.unanswered(units, c))
+func older(items list, units []unit, c Compress, window int64) []int {
+	end := min(cutAt(items, units, c, window), unanswered(items, units, c))
 	var out []int
 	for i, u := range units {
 		if u.to <= end && !u.standing() && !u.first {
@@ -41,27 +42,23 @@ func (r *run) older(units []unit, c Compress) []int {
 }
 
 // cutAt is the item from which on messages are kept.
-func (r *run) cutAt(units []unit, c Compress) int {
-	ends := make([]bool, len(r.items))
+func cutAt(items list, units []unit, c Compress, window int64) int {
+	ends := make([]bool, len(items))
 	for _, u := range units {
 		ends[u.to-1] = true
 	}
-	sizes := make([]int64, len(r.items))
-	for i := range r.items {
-		sizes[i] = r.items[i].tokens
-	}
-	return c.Keep.Cut(ends, sizes, r.history.Window)
+	return c.Keep.Cut(ends, items.tokens(), window)
 }
 
 // unanswered is the first item of what the model has still to go on from: the newest message, or the words of a user at
 // the end. Without a keep the model's own last words are none of that.
-func (r *run) unanswered(units []unit, c Compress) int {
+func unanswered(items list, units []unit, c Compress) int {
 	n := len(units)
 	if n == 0 {
 		return 0
 	}
 	newest := units[n-1]
-	last := &r.items[newest.to-1].msg
+	last := &items[newest.to-1].msg
 	if c.Keep == (toolcalls.Keep{}) && (newest.summary || last.Role == memory.RoleAssistant && !newest.open) {
 		return newest.to
 	}
@@ -80,15 +77,16 @@ type division struct {
 	missing []int          // what the fallback is for, where a filter selects nothing
 }
 
-func (r *run) divide(units []unit, older []int, c Compress) division {
+// divide sorts the units of the older part by what the strategy does with them.
+func divide(items list, units []unit, older []int, c Compress) division {
 	d := division{drop: map[int]Reason{}}
 	var fresh []int
 	for _, u := range older {
 		switch {
 		case units[u].summary:
 			d.before = append(d.before, u)
-		case !r.tells(units[u]):
-			d.drop[u] = r.silence(units[u])
+		case !isMaterial(items[units[u].from:units[u].to]):
+			d.drop[u] = whyNoMaterial(items[units[u].from])
 		default:
 			fresh = append(fresh, u)
 		}
@@ -98,11 +96,11 @@ func (r *run) divide(units []unit, older []int, c Compress) division {
 	}
 	switch {
 	case c.Strategy.IsCustom():
-		r.filter(&d, units, fresh, c)
+		d.filter(items, units, fresh, c)
 	case c.Strategy == StrategyLastN:
 		d.group(fresh, func(i int) bool { return count(units, fresh[i:]) < c.LastN+units[fresh[i]].to-units[fresh[i]].from }, ReasonDropped)
 	case c.Strategy == StrategySince:
-		d.group(fresh, func(i int) bool { return r.isSince(units[fresh[i]], c) }, ReasonDropped)
+		d.group(fresh, func(i int) bool { return isSince(items[units[fresh[i]].from:units[fresh[i]].to], c.Since) }, ReasonDropped)
 	case c.Strategy == StrategyChunked:
 		d.before, d.groups = nil, chunks(units, fresh, c.ChunkMessages)
 	default:
@@ -127,10 +125,10 @@ func (d *division) group(fresh []int, in func(i int) bool, why Reason) {
 }
 
 // filter selects what stays verbatim, or with a prompt what the model is asked about.
-func (r *run) filter(d *division, units []unit, fresh []int, c Compress) {
+func (d *division) filter(items list, units []unit, fresh []int, c Compress) {
 	selected := func(i int) bool {
 		u := units[fresh[i]]
-		return slices.ContainsFunc(r.items[u.from:u.to], func(it *item) bool { return c.Filter.selects(it.msg) })
+		return slices.ContainsFunc(items[u.from:u.to], func(it *item) bool { return c.Filter.selects(it.msg) })
 	}
 	d.group(fresh, selected, ReasonFiltered)
 	switch {
@@ -157,27 +155,27 @@ func (f Filter) selects(m memory.Message) bool {
 		(len(f.Contains) == 0 || slices.ContainsFunc(f.Contains, func(w string) bool { return strings.Contains(said, strings.ToLower(w)) }))
 }
 
-// tells reports whether a unit holds anything that a summariser could use.
-func (r *run) tells(u unit) bool {
-	return slices.ContainsFunc(r.items[u.from:u.to], func(it *item) bool {
+// isMaterial reports whether a unit's messages hold anything that a summariser could use.
+func isMaterial(items []*item) bool {
+	return slices.ContainsFunc(items, func(it *item) bool {
 		return it.msg.Origin != memory.OriginRecalled && slices.ContainsFunc(it.msg.Parts, func(p memory.Part) bool {
 			return toolcalls.Says(p) || p.Kind.IsTool()
 		})
 	})
 }
 
-// silence returns why a unit without anything for a summariser is left out.
-func (r *run) silence(u unit) Reason {
-	if r.items[u.from].msg.Origin == memory.OriginRecalled {
+// whyNoMaterial returns why a unit that begins with an item and is without anything for a summariser is left out.
+func whyNoMaterial(first *item) Reason {
+	if first.msg.Origin == memory.OriginRecalled {
 		return ReasonRecalled
 	}
 	return ReasonEmpty
 }
 
 // isSince reports whether any message of a unit is from the strategy's time or later.
-func (r *run) isSince(u unit, c Compress) bool {
-	return slices.ContainsFunc(r.items[u.from:u.to], func(it *item) bool {
-		return it.msg.CreateTime.IsZero() || !it.msg.SaidTime().Before(c.Since)
+func isSince(items []*item, since time.Time) bool {
+	return slices.ContainsFunc(items, func(it *item) bool {
+		return it.msg.CreateTime.IsZero() || !it.msg.SaidTime().Before(since)
 	})
 }
 
@@ -223,13 +221,13 @@ const (
 	goes
 )
 
-// settle makes the list that a division and the outcomes of its groups come to.
-func (r *run) settle(units []unit, d division, outcomes []outcome) {
+// apply makes the list that a division and the outcomes of its groups come to.
+func (r *run) apply(units []unit, d division, outcomes []outcome) {
 	fates := slices.Repeat([]fate{stays}, len(units))
 	why := map[int]Reason{}
-	settled := len(outcomes) == 0
+	changes := len(outcomes) == 0
 	for g, o := range outcomes {
-		settled = settled || o.text != "" || o.drop
+		changes = changes || o.text != "" || o.drop
 		for _, u := range d.all()[g] {
 			switch {
 			case o.text != "":
@@ -239,7 +237,7 @@ func (r *run) settle(units []unit, d division, outcomes []outcome) {
 			}
 		}
 	}
-	if !settled {
+	if !changes {
 		return
 	}
 	for u, reason := range d.drop {
@@ -250,7 +248,7 @@ func (r *run) settle(units []unit, d division, outcomes []outcome) {
 			fates[u] = 0
 		}
 	}
-	r.lead(units, fates)
+	keepLead(r.items, units, fates)
 	r.rewrite(units, fates, why, outcomes)
 }
 
@@ -262,15 +260,15 @@ func (d division) all() [][]int {
 	return d.groups
 }
 
-// lead lets a user's words stay where the list would begin with the model's otherwise.
-func (r *run) lead(units []unit, fates []fate) {
+// keepLead lets a user's words stay where the list would begin with the model's otherwise.
+func keepLead(items list, units []unit, fates []fate) {
 	keep := make([]bool, len(units))
-	led := slices.Clone(units)
+	after := slices.Clone(units)
 	for i, f := range fates {
 		keep[i] = f != goes
-		led[i].summary = led[i].summary || f >= 0
+		after[i].summary = after[i].summary || f >= 0
 	}
-	r.led(led, keep)
+	items.keepLead(after, keep)
 	for i := range fates {
 		if keep[i] && fates[i] == goes {
 			fates[i] = stays
@@ -291,16 +289,16 @@ func (r *run) rewrite(units []unit, fates []fate, why map[int]Reason, outcomes [
 			r.items = append(r.items, group...)
 			continue
 		case goes:
-			r.lose(group, func(int) Reason { return why[i] })
+			r.drop(group, func(int) Reason { return why[i] })
 			continue
 		}
 		if _, begun := at[f]; !begun {
 			at[f] = len(r.items)
 			r.items = append(r.items, &item{source: -1, summary: true})
 		}
-		r.take(r.items[at[f]], &written[f], group, outcomes[f])
+		r.replace(r.items[at[f]], &written[f], group, outcomes[f])
 	}
-	ids := newMinter("summary", r.messages())
+	ids := newMinter("summary", r.items.messages())
 	for g, o := range outcomes {
 		if i, begun := at[fate(g)]; begun {
 			r.write(r.items[i], &written[g], o, ids)
@@ -309,17 +307,17 @@ func (r *run) rewrite(units []unit, fates []fate, why map[int]Reason, outcomes [
 	}
 }
 
-// lose notes items that are gone.
-func (r *run) lose(group []*item, why func(source int) Reason) {
+// drop notes items that are gone.
+func (r *run) drop(group []*item, why func(source int) Reason) {
 	r.acted = true
 	for i := range group {
 		r.omit(group[i], StageCompress, why(group[i].source))
 	}
 }
 
-// take records the items that a message replaces. Its time is that of the last of them.
-func (r *run) take(into *item, w *Written, group []*item, o outcome) {
-	r.lose(group, func(source int) Reason {
+// replace records the items that a message replaces. Its time is that of the last of them.
+func (r *run) replace(into *item, w *Written, group []*item, o outcome) {
+	r.drop(group, func(source int) Reason {
 		if o.lossy[source] {
 			return ReasonLossy
 		}

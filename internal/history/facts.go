@@ -12,14 +12,14 @@ import (
 
 // facts asks, for each concept, what a group says about it, a chunk at a time. Facts that replaced earlier messages are
 // part of the question.
-func (t teller) facts(ctx context.Context, m material) (o outcome, failure string) {
+func (t summariser) facts(ctx context.Context, m material) (o outcome, failure string) {
 	if m.previous != "" {
 		earlier := line{Line: summary.Line{Speaker: "known so far", Text: m.previous}, source: -1, tokens: t.count(m.previous)}
 		m.lines = slices.Insert(m.lines, 0, earlier)
 	}
 	var sections []string
 	for _, c := range t.compress.Concepts {
-		found, model, failure := t.look(ctx, c, m.lines)
+		found, model, failure := t.factsAbout(ctx, c, m.lines)
 		if failure != "" {
 			return outcome{}, failure
 		}
@@ -45,8 +45,8 @@ func (c Concept) title() string {
 	return "Known facts about " + c.Keyword + " (" + c.Description + "):"
 }
 
-// look asks about one concept. Of a single fact the latest counts.
-func (t teller) look(ctx context.Context, c Concept, lines []line) (found []string, model, failure string) {
+// factsAbout asks about one concept. Of a single fact the latest counts.
+func (t summariser) factsAbout(ctx context.Context, c Concept, lines []line) (found []string, model, failure string) {
 	for _, chunk := range t.chunks(lines) {
 		if ctx.Err() != nil {
 			return nil, "", failureEnded

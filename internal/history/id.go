@@ -70,27 +70,27 @@ func derivedID(kind string, body memory.Digest, n int) string {
 
 // nameCalls gives calls without an id, and their results, an id that depends on the call's place. That happens first, so
 // that they stay the same pairs when other messages are removed.
-func (r *run) nameCalls() {
+func (l list) nameCalls(ended func() bool) {
 	unnamed := func(p memory.Part) bool { return p.Kind == memory.PartToolCall && p.CallID == "" }
-	if !slices.ContainsFunc(r.items, func(it *item) bool { return slices.ContainsFunc(it.msg.Parts, unnamed) }) {
+	if !slices.ContainsFunc(l, func(it *item) bool { return slices.ContainsFunc(it.msg.Parts, unnamed) }) {
 		return
 	}
-	for _, c := range toolcalls.Pair(len(r.items), r.message, r.ended).Calls {
-		at := r.items[c.At.Message]
+	for _, c := range l.pair(ended).Calls {
+		at := l[c.At.Message]
 		if at.msg.Parts[c.At.Part].CallID != "" {
 			continue
 		}
 		id := derivedID("call", memory.IDDigest(at.msg.ID), c.At.Part)
-		r.nameCall(c.At, id)
+		l.nameCall(c.At, id)
 		if c.Answered {
-			r.nameCall(c.Result, id)
+			l.nameCall(c.Result, id)
 		}
 	}
 }
 
 // nameCall changes a copy of the message's parts. The tokens stay as they are: ids are part of what is added to calls.
-func (r *run) nameCall(at toolcalls.Ref, id string) {
-	parts := slices.Clone(r.items[at.Message].msg.Parts)
+func (l list) nameCall(at toolcalls.Ref, id string) {
+	parts := slices.Clone(l[at.Message].msg.Parts)
 	parts[at.Part].CallID = id
-	r.items[at.Message].msg.Parts = parts
+	l[at.Message].msg.Parts = parts
 }

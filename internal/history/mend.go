@@ -13,11 +13,11 @@ import (
 // list already is dropped: some clients send it before every turn.
 func (r *run) mend(tied map[int]bool) {
 	before := r.actual()
-	m := mender{run: r, pairing: toolcalls.Pair(len(r.items), r.message, r.ended), tied: tied, open: r.openFrom()}
+	m := mender{run: r, pairing: r.items.pair(r.ended), tied: tied, open: r.items.openFrom()}
 	m.dropParts()
 	m.dropMessages()
 	if m.changed {
-		m.pairing = toolcalls.Pair(len(r.items), r.message, r.ended)
+		m.pairing = r.items.pair(r.ended)
 	}
 	m.order()
 	after := r.actual()
@@ -36,17 +36,17 @@ type mender struct {
 }
 
 // openFrom is the index of the calling message that only results follow, the number of items without one.
-func (r *run) openFrom() int {
-	for i := len(r.items) - 1; i >= 0; i-- {
-		m := &r.items[i].msg
+func (l list) openFrom() int {
+	for i := len(l) - 1; i >= 0; i-- {
+		m := &l[i].msg
 		switch {
 		case m.Role == memory.RoleAssistant && len(m.ToolCalls()) > 0:
 			return i
 		case len(m.ToolResults()) == 0 || slices.ContainsFunc(m.Parts, toolcalls.Says):
-			return len(r.items)
+			return len(l)
 		}
 	}
-	return len(r.items)
+	return len(l)
 }
 
 // dropParts drops results without a call, calls without a result, and the reasoning of a message that loses its calls:
@@ -139,7 +139,7 @@ func (m *mender) dropGone(gone []Reason) {
 	for _, o := range m.omitted {
 		listed[o.Index] = true
 	}
-	var kept []*item
+	var kept list
 	for i := range m.items {
 		it := m.items[i]
 		if gone[i] == "" {
@@ -169,7 +169,7 @@ func (m *mender) order() {
 			callers[r] = append(callers[r], i)
 		}
 	}
-	ordered := make([]*item, 0, len(m.items))
+	ordered := make(list, 0, len(m.items))
 	for i := range m.items {
 		if len(callers[i]) > 0 {
 			continue // comes with its caller

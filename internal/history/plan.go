@@ -10,10 +10,10 @@ type Plan struct {
 
 func newPlan(ctx context.Context, h History, p Policy) (*Plan, error) {
 	r := newRun(ctx, h, p)
-	if err := r.stopped(ctx); err != nil {
+	if err := stopped(ctx); err != nil {
 		return nil, err
 	}
-	r.nameCalls()
+	r.items.nameCalls(r.ended)
 	var tied map[int]bool
 	if p.Hide.StartSeq > 0 || p.Hide.StartID != "" || len(p.Hide.Exclude) > 0 {
 		r.do(StageHide, func(e *Effect) { tied = r.hide(e) })
@@ -22,7 +22,7 @@ func newPlan(ctx context.Context, h History, p Policy) (*Plan, error) {
 	if p.Clear.Enabled {
 		r.do(StageClear, func(e *Effect) { r.clear(e) })
 	}
-	return &Plan{ready: r}, r.stopped(ctx)
+	return &Plan{ready: r}, stopped(ctx)
 }
 
 // Run asks the model and completes the result. It asks one thing after the other, since a question may depend on the answer
@@ -33,7 +33,7 @@ func (p *Plan) Run(ctx context.Context, ask func(Request) Answer) (Result, error
 	if r.policy.Compresses() {
 		r.do(StageCompress, func(e *Effect) { r.compress(ctx, ask, e) })
 	}
-	if err := r.stopped(ctx); err != nil {
+	if err := stopped(ctx); err != nil {
 		return Result{}, err
 	}
 	if r.policy.Clear.Enabled && len(r.written) > 0 {
@@ -45,7 +45,7 @@ func (p *Plan) Run(ctx context.Context, ask func(Request) Answer) (Result, error
 			return Result{}, err
 		}
 	}
-	if err := r.stopped(ctx); err != nil {
+	if err := stopped(ctx); err != nil {
 		return Result{}, err
 	}
 	return r.result(), nil

@@ -11,20 +11,11 @@ import (
 	"github.com/stratamem/strata/internal/toolcalls"
 )
 
-// item is a message of the list that a run works on.
-type item struct {
-	msg     memory.Message
-	source  int // in History.Messages, -1 for one that was written
-	tokens  int64
-	pinned  bool // survives whatever the policy does
-	summary bool // replaces messages that are gone
-}
-
 // run is a policy at work on a history. Behind mending, its stages replace items and never change one: clones share them.
 type run struct {
 	history History
 	policy  Policy
-	items   []*item
+	items   list
 	before  toolcalls.Size // of the history
 	slack   toolcalls.Size // what mending took away: triggers and limits are those of the list that was given
 	acted   bool           // a stage did something
@@ -36,7 +27,7 @@ type run struct {
 }
 
 // stopped is the error of a context that ended: then what a run has come to means nothing.
-func (*run) stopped(ctx context.Context) error {
+func stopped(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("apply a context policy: %w", err)
 	}
@@ -45,7 +36,7 @@ func (*run) stopped(ctx context.Context) error {
 
 // newRun makes items of the messages.
 func newRun(ctx context.Context, h History, p Policy) *run {
-	r := &run{history: h, policy: p, items: make([]*item, len(h.Messages)), ended: func() bool { return ctx.Err() != nil }}
+	r := &run{history: h, policy: p, items: make(list, len(h.Messages)), ended: func() bool { return ctx.Err() != nil }}
 	all := make([]item, len(h.Messages))
 	for i, m := range EnsureIDs(h.Messages) {
 		it := &all[i]
@@ -134,7 +125,7 @@ func (r *run) omit(it *item, stage Stage, why Reason) {
 // keep leaves only the items for which keep holds, and notes the others. The items are copied: a run never changes
 // what its clones look at.
 func (r *run) keep(stage Stage, why func(i int) Reason, keep func(i int) bool) {
-	var kept []*item
+	var kept list
 	for i := range r.items {
 		if keep(i) {
 			kept = append(kept, r.items[i])
@@ -145,6 +136,20 @@ func (r *run) keep(stage Stage, why func(i int) Reason, keep func(i int) bool) {
 	}
 	r.items = kept
 }
+
+// keepUnits leaves only the units that are kept.
+func (r *run) keepUnits(units []unit, keep []bool, stage Stage, why Reason) {
+	kept := make([]bool, len(r.items))
+	for i, u := range units {
+		for j := u.from; j < u.to; j++ {
+			kept[j] = keep[i]
+		}
+	}
+	r.keep(stage, func(int) Reason { return why }, func(i int) bool { return kept[i] })
+}
+
+// units are the units of the list as it is.
+func (r *run) units() []unit { return r.items.units(r.policy.Head, r.ended) }
 
 // replaceParts gives an item other parts, and counts it anew.
 func (r *run) replaceParts(it *item, parts []memory.Part) {

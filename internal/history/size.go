@@ -40,3 +40,6 @@ func MessageTokens(m memory.Message, c tokens.Counter) int64 {
 	}
 	return tokens.Tokens(c, cost) + extra
 }
+
+// countText is what a text takes.
+func countText(s string, c tokens.Counter) int64 { return tokens.Tokens(c, c.Cost(s)) }

@@ -13,7 +13,7 @@ import (
 // first of these is the head.
 func (r *run) trim(ctx context.Context, e *Effect) error {
 	for {
-		if err := r.stopped(ctx); err != nil {
+		if err := stopped(ctx); err != nil {
 			return err
 		}
 		before := len(r.items)
@@ -87,9 +87,9 @@ func (r *run) trimTokens(limit int64) error {
 	for range 2 {
 		units := r.units()
 		if must := tokensOf(units, unit.standing); must > limit {
-			return r.tooSmall("what must stay (system messages, pinned and tagged messages, open tool calls)", must, limit)
+			return r.policy.Trim.tooSmall("what must stay (system messages, pinned and tagged messages, open tool calls)", must, limit)
 		}
-		if keep := r.fit(units, limit); keep != nil {
+		if keep := fit(units, limit); keep != nil {
 			r.keepUnits(units, keep, StageTrim, ReasonBudget)
 			return nil
 		}
@@ -110,7 +110,7 @@ func (r *run) trimToNewest(limit int64) error {
 	must := tokensOf(units, unit.standing)
 	keepFrom(keep, earliest(units, keep, limit-must))
 	if newest := len(units) - 1; !keep[newest] {
-		return r.tooSmall("the newest message with what must stay", must+units[newest].tokens, limit)
+		return r.policy.Trim.tooSmall("the newest message with what must stay", must+units[newest].tokens, limit)
 	}
 	r.keepUnits(units, keep, StageTrim, ReasonBudget)
 	return nil
@@ -128,7 +128,7 @@ func tokensOf(units []unit, counts func(unit) bool) int64 {
 
 // fit returns which units to keep, nil where no choice has room for the newest one. The head and summaries give way before
 // that does, the head first.
-func (r *run) fit(units []unit, limit int64) []bool {
+func fit(units []unit, limit int64) []bool {
 	heads := []func(unit) bool{
 		func(u unit) bool { return u.standing() || u.summary || u.first },
 		func(u unit) bool { return u.standing() || u.summary },
@@ -139,7 +139,7 @@ func (r *run) fit(units []unit, limit int64) []bool {
 		for i, u := range units {
 			keep[i] = head(u)
 		}
-		if r.fill(units, keep, limit-tokensOf(units, head)) {
+		if fill(units, keep, limit-tokensOf(units, head)) {
 			return keep
 		}
 	}
@@ -148,7 +148,7 @@ func (r *run) fit(units []unit, limit int64) []bool {
 
 // fill keeps the newest units beside those that are kept already, from the beginning of a turn. Where no turn begins in
 // what finds room, it keeps the words of the user that the newest units follow. It reports whether the newest is kept.
-func (r *run) fill(units []unit, keep []bool, room int64) bool {
+func fill(units []unit, keep []bool, room int64) bool {
 	from := earliest(units, keep, room)
 	if room < 0 || from == len(units) && !keep[len(units)-1] {
 		return false
@@ -212,9 +212,9 @@ func (r *run) clearNewest(units []unit) bool {
 	return true
 }
 
-func (r *run) tooSmall(what string, takes, limit int64) error {
+func (t Trim) tooSmall(what string, takes, limit int64) error {
 	field := "policy.trim.tokens"
-	if r.policy.Trim.Tokens != limit {
+	if t.Tokens != limit {
 		field = "policy.trim.fraction"
 	}
 	d := fmt.Sprintf("%s takes %d tokens and the limit is %d; raise the limit, or shorten or unpin messages", what, takes, limit)

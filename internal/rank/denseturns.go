@@ -75,53 +75,39 @@ func denseWeight(k kindNo, step int) float32 {
 func (x *Index) SetVectors(vectors ...TurnVector) {
 	touched := map[*session]struct{}{}
 	for _, v := range vectors {
-		x.takeVector(v.Place, v.Vector, touched)
+		x.addVector(v.Place, v.Vector, touched)
 	}
-	x.settle(touched)
+	x.refresh(touched)
 }
 
-// takeVector notes in which session a vector is new.
-func (x *Index) takeVector(p memory.Place, v Vector, touched map[*session]struct{}) {
-	s := x.sessions[p.Session]
-	if s == nil {
-		return
-	}
-	at, ok := x.position(s, p.Seq)
-	if !ok || !x.setVector(s.messages[at], v) {
+// addVector adds a message's vector, and notes in which session a vector is new.
+func (x *Index) addVector(p memory.Place, v Vector, touched map[*session]struct{}) {
+	s, at, ok := x.find(p)
+	if !ok || !x.turns.set(s.messages[at], v) {
 		return
 	}
 	s.touchKeys(at)
 	touched[s] = struct{}{}
 }
 
-// touchKeys notes that the vector of the message at a position is new.
-func (s *session) touchKeys(at int) {
-	from, to := max(at-denseReach, 0), min(at+denseReach+1, len(s.messages))
-	if s.dirty {
-		from, to = min(from, s.from), max(to, s.to)
-	}
-	s.dirty, s.from, s.to = true, from, to
-}
-
-// dropVectors takes all vectors out: they are of another model.
-func (x *Index) dropVectors() {
-	x.turns = turnVectors{rows: x.turns.rows}
-	for m := range x.turns.rows {
-		x.turns.rows[m] = none
+// drop drops all vectors: they are of another model.
+func (t *turnVectors) drop() {
+	*t = turnVectors{rows: t.rows}
+	for m := range t.rows {
+		t.rows[m] = none
 	}
 }
 
-// setVector keeps a message's vector, and reports whether it does.
-func (x *Index) setVector(m int32, v Vector) bool {
+// set keeps a message's vector, and reports whether it does.
+func (t *turnVectors) set(m int32, v Vector) bool {
 	length := math.Sqrt(float64(squares(v.Values)))
-	if length == 0 || v.Version < max(x.turns.version, 1) {
+	if length == 0 || v.Version < max(t.version, 1) {
 		return false
 	}
-	if v.Version > x.turns.version {
-		x.dropVectors()
-		x.turns.version, x.turns.dim, x.turns.sizes = v.Version, len(v.Values), make([]int64, len(v.Values))
+	if v.Version > t.version {
+		t.drop()
+		t.version, t.dim, t.sizes = v.Version, len(v.Values), make([]int64, len(v.Values))
 	}
-	t := &x.turns
 	if len(v.Values) != t.dim {
 		return false
 	}
@@ -180,27 +166,28 @@ func (t *turnVectors) bytes() int64 {
 	return sum
 }
 
-// settleKeys works out the lengths and the signs of the keys of messages whose neighbours changed.
-func (x *Index) settleKeys(s *session) {
-	if len(x.turns.units) == 0 {
+// setKeys works out the lengths and the signs of the keys of a session's messages whose neighbours changed.
+func (t *turnVectors) setKeys(s *session, messages []message) {
+	if len(t.units) == 0 {
 		return
 	}
-	key := make([]float32, rowBytes(x.turns.dim))
+	key := make([]float32, rowBytes(t.dim))
 	for at := s.from; at < s.to; at++ {
-		if row := x.turns.rows[s.messages[at]]; row != none {
-			x.turns.keys[row] = float32(1 / x.keyLength(s, at, key))
-			setSigns(x.turns.signsOf(row), key[:x.turns.dim])
+		no := s.messages[at]
+		if row := t.rows[no]; row != none {
+			t.keys[row] = float32(1 / t.keyLength(s, at, messages[no].kind, key))
+			setSigns(t.signsOf(row), key[:t.dim])
 		}
 	}
 }
 
-// keyLength adds up a message's key, in room, and answers its length.
-func (x *Index) keyLength(s *session, at int, room []float32) float64 {
+// keyLength adds up the key of the message at a position, in room, and returns its length.
+func (t *turnVectors) keyLength(s *session, at int, kind kindNo, room []float32) float64 {
 	clear(room)
 	var parts [2*denseReach + 1]keyPart
-	for _, p := range x.keyParts(parts[:0], s, at) {
-		weight := p.weight * x.turns.units[p.row]
-		row := x.turns.row(p.row)
+	for _, p := range t.keyParts(parts[:0], s, at, kind) {
+		weight := p.weight * t.units[p.row]
+		row := t.row(p.row)
 		for i := range room[:len(row)] {
 			room[i] += weight * float32(rowValue(row[i]))
 		}
@@ -218,11 +205,10 @@ type keyPart struct {
 	weight float32
 }
 
-// keyParts appends the parts of a message's key.
-func (x *Index) keyParts(parts []keyPart, s *session, at int) []keyPart {
-	kind := x.messages[s.messages[at]].kind
+// keyParts appends the parts of the key of the message at a position.
+func (t *turnVectors) keyParts(parts []keyPart, s *session, at int, kind kindNo) []keyPart {
 	for to := max(at-denseReach, 0); to <= min(at+denseReach, len(s.messages)-1); to++ {
-		if row := x.turns.rows[s.messages[to]]; row != none {
+		if row := t.rows[s.messages[to]]; row != none {
 			parts = append(parts, keyPart{row, to - at, denseWeight(kind, to-at)})
 		}
 	}
@@ -317,11 +303,7 @@ func (x *Index) Weigh(q Query, matches []Match) []Match {
 	s := x.scratch.Get().(*scratch)
 	r := x.newRanking(s, &q)
 	for _, m := range matches {
-		in := x.sessions[m.Session]
-		if in == nil {
-			continue
-		}
-		if at, ok := x.position(in, m.Seq); ok && r.admits(&x.messages[in.messages[at]]) {
+		if in, at, ok := x.find(m.Place); ok && r.admits(&x.messages[in.messages[at]]) {
 			no := in.messages[at]
 			r.offer(candidate{score: m.Score * r.factor(&x.messages[no]), message: no})
 		}

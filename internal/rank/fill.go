@@ -43,11 +43,9 @@ func (x *Index) Fill(q FillQuery) []Hit {
 	f := filling{x: x, q: q, taken: make(map[int32]bool, len(q.Found)+q.Limit)}
 	var at []spot
 	for _, h := range q.Found {
-		if s := x.sessions[h.Session]; s != nil {
-			if pos, ok := x.position(s, h.Seq); ok {
-				f.taken[s.messages[pos]] = true
-				at = append(at, spot{s, pos})
-			}
+		if s, pos, ok := x.find(h.Place); ok {
+			f.taken[s.messages[pos]] = true
+			at = append(at, spot{s, pos})
 		}
 	}
 	for _, p := range at[:min(len(at), fillAround)] {
@@ -158,7 +156,7 @@ func (f *filling) compare(step FillStep, a, b int32) int {
 // hitOf is a message's first passage as a hit without a score.
 func (x *Index) hitOf(no int32) Hit {
 	m := &x.messages[no]
-	span := x.passSpan[m.first]
+	span := x.passages.span[m.first]
 	return Hit{
 		Place: memory.Place{Session: x.bySession[m.session].key, Seq: m.seq}, Role: memory.Role(m.role),
 		CreateTime: time.UnixMilli(m.create).UTC(), Kind: m.kind.kind(),

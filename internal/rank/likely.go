@@ -121,7 +121,7 @@ func (r *ranking) offerRow(q *packedQuery, row int32, unrelated float64) bool {
 	at, _ := x.position(in, m.seq)
 	var parts [2*denseReach + 1]keyPart
 	var c [2*denseReach + 1]float32
-	for _, p := range x.keyParts(parts[:0], in, at) {
+	for _, p := range x.turns.keyParts(parts[:0], in, at, m.kind) {
 		c[p.step+denseReach] = x.turns.cosine(q, p.row)
 	}
 	score := x.turns.keyScore(row, m.kind, &c)

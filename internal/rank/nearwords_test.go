@@ -80,7 +80,7 @@ func TestNearWords(t *testing.T) {
 	})
 	t.Run("a term that nobody said is as common as all near to it", func(t *testing.T) {
 		hit := people.Search(Query{Terms: []string{"medic"}, Near: nearTable{"medic": {{Term: "nurs", Cosine: .6}, {Term: "clinic", Cosine: .6}}}.of, Explain: true}).Hits[0]
-		if want := people.idf(3); hit.Terms[0].IDF != want {
+		if want := people.stats.idf(3); hit.Terms[0].IDF != want {
 			t.Errorf("idf %v, want that of three fields, %v", hit.Terms[0].IDF, want)
 		}
 	})

@@ -99,12 +99,12 @@ func (r *ranking) timeShares() []float64 {
 	zone := r.q.Times[0].From.Location()
 	first, last := r.reach()
 	var told []when.Stretch
-	for _, t := range x.told {
+	for _, t := range x.mentions {
 		if r.stopped() {
 			return nil
 		}
 		said := time.UnixMilli(x.messages[t.message].create).In(zone)
-		told = t.told.At(told[:0], said, first, last)
+		told = t.times.At(told[:0], said, first, last)
 		for _, of := range told {
 			for i := range r.q.Times {
 				out[t.message] = max(out[t.message], toldIn(&r.q.Times[i], r.times[i], of))
@@ -222,7 +222,7 @@ func (r *ranking) sayingMost(fits []fit) []Match {
 		says *= min(1, saysFew/float64(len(fits)))
 	}
 	out := make([]candidate, 0, len(fits))
-	first, last := x.timesOf(fits)
+	first, last := timesOf(x.messages, fits)
 	for i, f := range fits {
 		m := &x.messages[f.message]
 		score := (scores[i] + says*r.says(m)) * f.share
@@ -236,10 +236,10 @@ func (r *ranking) sayingMost(fits []fit) []Match {
 }
 
 // timesOf are when the first and the last of the messages were said.
-func (x *Index) timesOf(fits []fit) (first, last int64) {
+func timesOf(messages []message, fits []fit) (first, last int64) {
 	first, last = math.MaxInt64, math.MinInt64
 	for _, f := range fits {
-		first, last = min(first, x.messages[f.message].create), max(last, x.messages[f.message].create)
+		first, last = min(first, messages[f.message].create), max(last, messages[f.message].create)
 	}
 	return first, last
 }
@@ -287,8 +287,8 @@ func (r *ranking) latest() []Match {
 	return out
 }
 
-// toldOf is what a message tells of.
-type toldOf struct {
+// mentions are the times that a message mentions.
+type mentions struct {
 	message int32
-	told    when.Checkpoint
+	times   when.Checkpoint
 }

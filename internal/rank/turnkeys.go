@@ -60,7 +60,7 @@ func (k TurnKeys) Of(wanted func(memory.Place) bool) []TurnKey {
 			Place: p, CreateMillis: k.x.messages[s.messages[at]].create, Revision: k.revision(s, at),
 			Values: make([]float32, k.x.turns.dim),
 		}
-		length := float32(k.x.keyLength(s, at, room))
+		length := float32(k.x.turns.keyLength(s, at, k.x.messages[s.messages[at]].kind, room))
 		for i := range key.Values {
 			key.Values[i] = room[i] / length
 		}

@@ -115,6 +115,29 @@ func (c *checker) count(field string, got, limit int) {
 	}
 }
 
+// oneOf converts an enum of the API: the zero value where none is set, and a fault where the API has no such value.
+func oneOf[T comparable, P ~int32](c *checker, field string, of enum[T, P], value P, names string) T {
+	converted, ok := of.from(value)
+	if !ok && value != 0 {
+		c.fault(field, "is %d; it must be %s", value, names)
+	}
+	return converted
+}
+
+// allOf converts a list of enums, each of which must be set. nil means that the caller leaves the choice to the service.
+func allOf[T comparable, P ~int32](c *checker, field string, of enum[T, P], values []P, names string) []T {
+	c.count(field, len(values), maxFilters)
+	var out []T
+	for i, v := range values {
+		converted, ok := of.from(v)
+		if !ok {
+			c.fault(fmt.Sprintf("%s[%d]", field, i), "is %d; it must be %s", v, names)
+		}
+		out = append(out, converted)
+	}
+	return out
+}
+
 // between checks a number; a NaN is outside every range.
 func between[N int32 | int64 | float64](c *checker, field string, got, low, high N) N {
 	if !(got >= low && got <= high) {

@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"fmt"
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
 	"github.com/stratamem/strata/internal/memory"
@@ -40,7 +39,7 @@ func (s *maintenanceServer) Reembed(ctx context.Context, req *memoryv1.ReembedRe
 
 func (s *maintenanceServer) Reindex(ctx context.Context, req *memoryv1.ReindexRequest) (*memoryv1.ReindexResponse, error) {
 	c := &checker{}
-	views := c.views("views", req.GetViews())
+	views := allOf(c, "views", views, req.GetViews(), viewWords)
 	if err := c.err(); err != nil {
 		return nil, err
 	}
@@ -57,7 +56,7 @@ func (s *maintenanceServer) Reindex(ctx context.Context, req *memoryv1.ReindexRe
 
 func (s *maintenanceServer) Verify(ctx context.Context, req *memoryv1.VerifyRequest) (*memoryv1.VerifyResponse, error) {
 	c := &checker{}
-	views := c.views("views", req.GetViews())
+	views := allOf(c, "views", views, req.GetViews(), viewWords)
 	if err := c.err(); err != nil {
 		return nil, err
 	}
@@ -72,16 +71,4 @@ func (s *maintenanceServer) Verify(ctx context.Context, req *memoryv1.VerifyRequ
 	return &memoryv1.VerifyResponse{Job: maintenanceProto(job)}, nil
 }
 
-// views checks which views are meant; nil leaves it to the service.
-func (c *checker) views(field string, in []memoryv1.View) []memory.View {
-	c.count(field, len(in), maxFilters)
-	var out []memory.View
-	for i, v := range in {
-		view, ok := views.from(v)
-		if !ok {
-			c.fault(fmt.Sprintf("%s[%d]", field, i), "is %d; it must be vectors, facts or transcript", v)
-		}
-		out = append(out, view)
-	}
-	return out
-}
+const viewWords = "vectors, facts or transcript"

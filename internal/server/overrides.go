@@ -46,9 +46,9 @@ func (c *checker) given(in *memoryv1.ContextOverrides, field string) any {
 	path := "overrides." + field
 	switch field {
 	case "memory_role":
-		return orNone(c.memoryRole(in.GetMemoryRole()))
+		return orNone(oneOf(c, path, memoryRoles, in.GetMemoryRole(), "system, developer or user"))
 	case "memory_place":
-		return orNone(c.memoryPlace(in.GetMemoryPlace()))
+		return orNone(oneOf(c, path, memoryPlaces, in.GetMemoryPlace(), "before or after"))
 	case "counter":
 		return orNone(c.counter(path, in.GetCounter()))
 	case "categories":

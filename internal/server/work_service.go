@@ -44,7 +44,7 @@ func (s *workServer) WaitForWatermark(
 ) (*memoryv1.WaitForWatermarkResponse, error) {
 	c := &checker{}
 	wait := service.Wait{
-		Ref: c.ref(ctx, req.GetUserId(), req.GetSessionId()), Of: c.watermarks("of", req.GetOf()),
+		Ref: c.ref(ctx, req.GetUserId(), req.GetSessionId()), Of: allOf(c, "of", watermarkNames, req.GetOf(), watermarkWords),
 		MinSeq: req.GetMinSeq(), Timeout: c.timeout("timeout", req.GetTimeout(), defaultWait),
 	}
 	if wait.MinSeq < 0 {
@@ -62,21 +62,12 @@ func (s *workServer) WaitForWatermark(
 	}, nil
 }
 
-// watermarks checks which watermarks are meant; nil leaves it to the service.
-func (c *checker) watermarks(field string, in []memoryv1.Watermark) []service.Watermark {
-	c.count(field, len(in), maxFilters)
-	var out []service.Watermark
-	for i, w := range in {
-		watermark, ok := watermarkNames.from(w)
-		if !ok {
-			c.fault(fmt.Sprintf("%s[%d]", field, i), "is %d; it must be indexed, extracted or summarised", w)
-		}
-		out = append(out, watermark)
-	}
-	return out
-}
+const (
+	watermarkWords = "indexed, extracted or summarised"
+	jobStateWords  = "open, answered, parked, applied, skipped, split or reverted"
+)
 
-// timeout answers how long to wait. The call's own deadline ends every wait, so a long one is not refused.
+// timeout returns how long to wait. The call's own deadline ends every wait, so a long one is not refused.
 func (c *checker) timeout(field string, d *durationpb.Duration, byDefault time.Duration) time.Duration {
 	if d == nil {
 		return byDefault
@@ -114,7 +105,7 @@ func jobQuery(ctx context.Context, req *memoryv1.ListJobsRequest) (service.JobQu
 	c := &checker{}
 	q := service.JobQuery{JobQuery: store.JobQuery{
 		Tenant: tenantOf(ctx), UserID: c.label("user_id", req.GetUserId()), SessionID: c.label("session_id", req.GetSessionId()),
-		States: c.jobStates("states", req.GetStates()), Limit: c.page(req.GetPageSize(), 50, 500),
+		States: allOf(c, "states", jobStates, req.GetStates(), jobStateWords), Limit: c.page(req.GetPageSize(), 50, 500),
 	}}
 	if q.SessionID != "" && q.UserID == "" {
 		c.fault("user_id", "is required with session_id: a session is one of a user")
@@ -150,19 +141,6 @@ func (c *checker) jobKinds(field string, in []memoryv1.JobKind) []memory.JobKind
 		if ofUser {
 			out = append(out, kind)
 		}
-	}
-	return out
-}
-
-func (c *checker) jobStates(field string, in []memoryv1.JobState) []memory.JobState {
-	c.count(field, len(in), maxFilters)
-	var out []memory.JobState
-	for i, st := range in {
-		state, ok := jobStates.from(st)
-		if !ok {
-			c.fault(fmt.Sprintf("%s[%d]", field, i), "is %d; it must be open, answered, parked, applied, skipped, split or reverted", st)
-		}
-		out = append(out, state)
 	}
 	return out
 }
