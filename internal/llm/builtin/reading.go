@@ -22,6 +22,23 @@ type reading struct {
 // enTitle is an abbreviation before a name, whose stop ends no sentence.
 var enTitle = regexp.MustCompile(`\b(St|Dr|Mr|Mrs|Ms|Prof|Mt|Ft)\. (\p{Lu})`)
 
+// enContracted are contractions typed without their apostrophe that are no other word.
+var enContracted = regexp.MustCompile(
+	`(?i)\b(?:im|ive|dont|doesnt|didnt|isnt|arent|wasnt|werent|cant|couldnt|wouldnt|shouldnt|havent|hasnt|hadnt|thats|shes|hes|theyre|theyve|youre|youve|weve)\b`,
+)
+
+// contract puts the apostrophe into such a contraction.
+func contract(word string) string {
+	for _, end := range [...]string{"nt", "ve", "re", "m", "s"} {
+		if at := len(word) - len(end); end == "nt" && strings.HasSuffix(strings.ToLower(word), end) {
+			return word[:at+1] + "'" + word[at+1:]
+		} else if strings.HasSuffix(strings.ToLower(word), end) {
+			return word[:at] + "'" + word[at:]
+		}
+	}
+	return word
+}
+
 // maxStale is how many lines of the user may lie between a statement and its correction.
 const maxStale = 2
 
@@ -30,11 +47,15 @@ func (r *reading) read(l extract.Line) {
 	said := enTitle.ReplaceAllString(strings.ReplaceAll(l.Text, "’", "'"), "$1 $2")
 	g := grammarOf(said)
 	spanish := isSpanish(said)
+	if !spanish {
+		said = enContracted.ReplaceAllStringFunc(said, contract)
+	}
 	fresh := true
 	if r.stale++; r.stale > maxStale {
 		r.last = nil
 	}
 	for _, sentence := range g.sentence.FindAllString(said, maxSentences) {
+		sentence, alone := r.introduced(l, sentence)
 		found := g.read(sentence, r.last)
 		states := slices.ContainsFunc(found, func(f finding) bool { return f.op == opAdd })
 		// Between people "remember that …" comforts or reminds the other; nobody asks for anything to be kept.
@@ -50,6 +71,9 @@ func (r *reading) read(l extract.Line) {
 			found = append(found, successors(sentence, found, spanish)...)
 		}
 		for _, f := range found {
+			if alone != nil {
+				f.quote = alone.Replace(f.quote)
+			}
 			if l.Learn {
 				r.note(l, f)
 			}
