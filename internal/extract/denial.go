@@ -24,7 +24,7 @@ func checkEnding(sentences []string, f memory.Fact) RejectReason {
 			continue
 		}
 		for _, clause := range clauseEnd.Split(sentence, -1) {
-			if !denying.MatchString(clause) || partial.MatchString(clause) || goesOn.MatchString(clause) || !concerns(clause, f) {
+			if !endsSomething(clause, f) || partial.MatchString(clause) || goesOn.MatchString(clause) || !concerns(clause, f) {
 				continue
 			}
 			if meansOthers(clause, f) || ofSpeakerOnly(clause, f) {
@@ -67,6 +67,15 @@ var partial = regexp.MustCompile(
 		`|(?:\bnot|n't) (?:just|only|merely|always|usually|often|even|very|too|so|sure|exactly|quite|that|as|all)\b` +
 		`|오늘|지금은|내일|이번 주|아직|별로|항상|매일|만큼|뿐만|今日|明日|まだ|いつも|だけ|毎日|あまり|今天|明天|还没|還沒|总是|總是|每天|不只|不仅|不太|(?:^|[^\p{L}])(?:hoy|mañana|todavía|aún|siempre|solo|sólo|muy|tan|suficiente(?:mente)?)(?:[^\p{L}]|$)`,
 )
+
+// endsSomething reports whether a clause denies something or says that it is over. What is only dropped, left or lost may be a
+// thing in a place: that is read by the name of the thing alone.
+func endsSomething(clause string, f memory.Fact) bool {
+	return denying.MatchString(put.ReplaceAllString(clause, "")) || isOver(clause, f)
+}
+
+// put matches what is done with a thing as well as with an activity.
+var put = regexp.MustCompile(`(?i)\b(?:(?:i|we)(?:'ve| have)? )?(?:dropped|left|leaving|lost|finished) (?:my|our|the|an?) \p{L}+`)
 
 // goesOn matches what denies that something ended.
 var goesOn = regexp.MustCompile(
@@ -166,8 +175,17 @@ func concerns(clause string, f memory.Fact) bool {
 	if len(of) == 0 || len(in) == 0 {
 		return false
 	}
+	if hasHangul(clause) && within(of, in) && !within(in, of) && !koLesson[in[len(in)-1]] && !koVerb.MatchString(in[len(in)-1]) {
+		return within(in[len(in)-1:], of) // what follows the name makes it another one
+	}
 	return within(of, in) || within(in, of) && (hasHangul(f.Text) || isAnyHead(in, f.Text))
 }
+
+// koLesson are Korean words that may follow the name of what somebody does.
+var koLesson = wordSet(`학원 수업 레슨 강의 모임 반 알바 일 공부 운동 클럽 동호회`)
+
+// koVerb is a Korean verb that another one follows.
+var koVerb = regexp.MustCompile(`(?:지|는|던|기|거|것|걸|고)$`)
 
 // isAnyHead reports whether a text has one of the words as what it is about, and not as part of another name.
 func isAnyHead(ws []string, s string) bool {

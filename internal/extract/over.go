@@ -47,8 +47,12 @@ func statementsOf(f memory.Fact) []string {
 }
 
 func clauseSaysOver(clause, older string) bool {
+	said := clause
+	if hasHangul(clause) {
+		said = koWhen.ReplaceAllString(clause, "$1")
+	}
 	for _, o := range overPatterns {
-		m := o.pattern.FindStringSubmatch(clause)
+		m := o.pattern.FindStringSubmatch(said)
 		if m != nil && o.of(thingIn(m[1]), clause, older) {
 			return true
 		}
@@ -61,6 +65,13 @@ func clauseSaysOver(clause, older string) bool {
 func ofThing(name, clause, older string) bool {
 	return slices.Equal(kin(clause, ""), kin(upTo(name, older), "")) && isHead(name, older)
 }
+
+// ofGroup reports whether what a clause names is what somebody belongs to in an older one: only such a thing is left for good.
+func ofGroup(name, clause, older string) bool {
+	return belongs.MatchString(older) && ofThing(name, clause, older)
+}
+
+var belongs = regexp.MustCompile(`(?i)\b(?:works?|member|belongs?|sings?|part of|studies|employed|job|volunteers?|(?:plays?|is|am) (?:\p{L}+ )?in an?)\b`)
 
 // upTo is a clause up to the last word of a name: who comes after it is with the speaker, who comes before is whom it is about.
 func upTo(name, clause string) string {
@@ -76,6 +87,11 @@ func ofHolder(name, clause, older string) bool {
 	was := kin(older, "")
 	return isHolder(name, older) && !slices.ContainsFunc(kin(clause, ""), func(who string) bool { return !slices.Contains(was, who) })
 }
+
+// koWhen are Korean words of when, which stand between a name and what is said of it.
+var koWhen = regexp.MustCompile(
+	`(^|\s)(?:(?:이제|이젠|결국|아예|지난달에|지난주에|저번 ?달에|저번 ?주에|작년에|올해|올해는|얼마 전에|며칠 전에|최근에|드디어|이미|벌써|이번에|이번 달에)\s)+`,
+)
 
 // plainClauses are the clauses of a sentence; in Japanese and Chinese a space ends one too.
 func plainClauses(sentence string) []string {
@@ -118,7 +134,7 @@ type overPattern struct {
 // What may stand before and after the name of a thing that is gone.
 const (
 	enWhen  = `(?:finally |sadly |officially |just |recently |already |has |have |had |'s |is |are |was |were |got |get )*`
-	enThing = `((?:\p{L}[\p{L}\d'.&-]*|\d+)(?: (?:\p{L}[\p{L}\d'.&-]*|\d+)){0,3}?)`
+	enThing = `((?:\p{L}[\p{L}\d'.&-]*|\d+)(?: (?:\p{L}[\p{L}\d'.&-]*|\d+)){0,5}?)`
 	enWho   = `^` + enOpen + `(?:(?:i|we|i've|we've|i'm|we're|(?:the|our|my) team)(?: have| had| has| am| are)? )?(?:(?:\p{L}+ly|just|already) )*`
 	esThing = `((?:\p{L}+ ){0,3}?\p{L}+)`
 	koThing = `((?:[\p{Hangul}\p{Latin}\d]+ )?[\p{Hangul}\p{Latin}\d]{1,12}?)(?:은|는|이|가|을|를|도)? ?`
@@ -128,20 +144,21 @@ const (
 
 var overPatterns = []overPattern{
 	// A thing that is gone: also a band, a shop, a course.
-	{regexp.MustCompile(`(?i)^` + enOpen + enThing + ` ` + enWhen + `(?:died on (?:me|us|\p{L}+-?\d+)|finally died|died for good|died$|gave up the ghost|bit the dust|kicked the bucket|passed away|broke up|split up|folded|shut down|closed (?:down|for good)|went under|is over|is done|'s done|'s over|gone for good|is no more|got totall?ed|was totall?ed|is totall?ed|fell apart|got cancell?ed|was cancell?ed|ended|was sold|got sold|got stolen|was stolen)\b`), ofThing},
-	{regexp.MustCompile(`(?i)` + enWho + `(?:sold|got rid of|gave away|scrapped|junked|trashed|ditched|dropped|quit|cancell?ed|gave up|given up|stopped|retired from|graduated from|resigned from|resigned as|stepped down (?:as|from)|stepped back from|off|done with|no longer (?:do|use|take|play|go to|teach|work|run|own|have|attend|train for|study|drive)|moved off|moved away from|walked away from|dropped out of|replaced|outgrew|swapped out|pulled out of|bailed on|left)(?: of)? ` + enThing + `(?:$| (?:last|this|in|on|after|for|as|btw|because|a (?:week|month|year)|years?|weeks?|months?|altogether|completely|entirely|already|too|to|with|back|now)\b| \p{L}+day)`), ofThing},
+	{regexp.MustCompile(`(?i)^` + enOpen + enThing + ` ` + enWhen + `(?:died on (?:me|us|\p{L}+-?\d+)|finally died|died for good|died$|gave up the ghost|bit the dust|kicked the bucket|passed away|broke up|split up|folded|shut down|closed (?:down|for good)|went under|is over|are over|'s over|is history|gone for good|is no more|got totall?ed|was totall?ed|is totall?ed|fell apart|got cancell?ed|was cancell?ed|ended|was sold|got sold|got stolen|was stolen)\b`), ofThing},
+	{regexp.MustCompile(`(?i)` + enWho + `(?:sold|got rid of|gave away|scrapped|junked|trashed|ditched|dropped|quit|cancell?ed|gave up|given up|stopped|retired from|graduated from|resigned from|resigned as|stepped down (?:as|from)|stepped back from|off|done with|no longer (?:do|use|take|play|go to|teach|work|run|own|have|attend|train for|study|drive)|moved off|moved away from|walked away from|dropped out of|replaced|outgrew|swapped out|pulled out of|bailed on)(?: of)? ` + enThing + `(?:$| (?:last|this|in|on|after|for|as|btw|because|a (?:week|month|year)|years?|weeks?|months?|altogether|completely|entirely|already|too|to|with|back|now)\b| \p{L}+day)`), ofThing},
+	{regexp.MustCompile(`(?i)` + enWho + `(?:left|quit) ` + enThing + `(?:$| (?:last|this|after|because|a (?:week|month|year)|years?|weeks?|months?|for good|already)\b)`), ofGroup},
 	{regexp.MustCompile(`(?i)^(?:no more|goodbye|bye bye|rip) ` + enThing + `(?: for (?:me|us)| now| anymore)?$`), ofThing},
 	{regexp.MustCompile(`(?i)` + enWho + `(?:don't|do not) (?:do|use|take|play|go to|teach|run|own|have|attend|train for|study|drive) ` + enThing + ` any ?more`), ofThing},
 	{regexp.MustCompile(`(?i)(?:^|[^\p{L}])(?:dej[ée]|dejamos|he dejado|hemos dejado|vendí|vendimos|he vendido|hemos vendido|abandoné|he abandonado|me borré de|me he borrado de|me di de baja de|me he dado de baja de|cancelé|he cancelado|tiré|regalé|he regalado|ya no (?:voy a|uso|hago|toco|juego a|tomo|estudio|practico|tengo|soy|doy|llevo|compro en|entreno|trabajo de|conduzco))(?: de (?:ser|ir a|usar|hacer|tocar|jugar a|tomar|estudiar|dar|practicar|llevar)?)? ` + esThing + `(?:$| (?:por|porque|desde|hace|el|este|la semana|con|para|del todo)(?:\s|$))`), ofThing},
 	{regexp.MustCompile(`(?i)^(?:por cierto |al final |bueno |que )*` + esThing + ` (?:por fin |ya |al final )*(?:se (?:murió|ha muerto|estropeó del todo|acabó|ha acabado|disolvió|ha disuelto|vendió)|murió|ha muerto|cerró|ha cerrado|palmó|la palmó|lo dejé|la dejé|lo he dejado|la he dejado|lo vendí|la vendí)(?:[^\p{L}]|$)`), ofThing},
-	{regexp.MustCompile(koThing + `(?:이제 |결국 |아예 |지난달에 |지난주에 |작년에 |올해 |얼마 전에 )*(?:그만뒀|그만둔|그만두었|관뒀|접었|끊었|때려치|때려쳤|포기했|해지했|팔았|처분했|처분하|폐차|없앴|탈퇴했|해체했|문 ?닫았|폐업했|무지개다리|고장나서|고장 ?나서|하차했|내려놨)`), ofThing},
+	{regexp.MustCompile(koThing + `(?:그만뒀|그만둔|그만두었|관뒀|접었|끊었|때려치|때려쳤|포기했|해지했|팔았|처분했|처분하|폐차|없앴|탈퇴했|해체했|문 ?닫았|폐업했|무지개다리|고장나서|고장 ?나서|하차했|내려놨)`), ofThing},
 	{regexp.MustCompile(jaThing + `(?:は|を|が|も)(?:もう|結局|先月|先週|去年|今年|今年度|来月|ついに|で|から)*(?:やめた|やめました|やめて|止めた|辞めた|辞めました|辞めて|卒業した|卒業しました|外れた|外れる|外れました|降りた|降りました|手放した|手放し|手放して|売った|売って|売りました|廃車|解約し|引退した|諦めた|諦めて|諦めました|閉店し|つぶれた|潰れた|解散し|退会し|亡くな)`), ofThing},
 	{regexp.MustCompile(`^(?:我们?的?|咱们?的?|最近|上周|上个月|去年|已经|终于|那辆|这辆|那个|这个|老)*` + zhThing + `(?:我)?(?:已经|终于|上周|上个月|彻底|早就|都)*(?:停了|停掉了|报废了?|退了|辞了|辞掉了|卖了|卖掉了|丢了|倒闭了|关门了|解散了|结束了|放弃了|戒了|不(?:学|练|打|做|当|跑|上|去|干|养|开|用|弹|画|喝|吃|跳|游|踢|教|订|搞|玩)了)`), ofThing},
 	{regexp.MustCompile(`(?:停了|放弃了|戒了|卖了|卖掉了|辞了|辞掉了|退出了|处理掉了|退了|不再(?:学|练|打|做|当|跑|上|去|干|养|开|用|弹|画|喝|吃|跳|游|踢|教|订|搞|玩))` + zhThing + `了?$`), ofThing},
 	// Who does not hold a role any more.
-	{regexp.MustCompile(`(?i)^` + enOpen + enThing + ` ` + enWhen + `(?:retired|retiring|left|leaving|quit|quitting|resigned|moved away|got fired|fired|laid off|let go|stepped down|sold (?:the|up)|gone|transferred|replaced)\b`), ofHolder},
+	{regexp.MustCompile(`(?i)^` + enOpen + enThing + ` ` + enWhen + `(?:(?:retired|retiring|resigned|stepped down|got fired|fired|laid off|let go|transferred|replaced)\b|moved away\b|quit$|(?:left|leaving|quit) (?:the (?:company|practice|firm|team|business|school|clinic|band|club|job)|us|last (?:week|month|year|spring|summer|autumn|fall|winter)|for (?:good|another|a (?:new|different|better)))\b)`), ofHolder},
 	{regexp.MustCompile(`(?i)^(?:por cierto |al final |bueno )*` + esThing + ` (?:ya |por fin )*(?:se (?:jubiló|ha jubilado|jubila|fue|ha ido|va)|dimitió|ha dimitido|dejó (?:el|la)|lo deja|la deja)(?:[^\p{L}]|$)`), ofHolder},
-	{regexp.MustCompile(`([\p{Hangul}]{1,4}(?: [\p{Hangul}]{2,5}?)?)(?:이|가|은|는)? (?:이번에 |지난달에 |결국 )?(?:퇴사|그만두|그만뒀|은퇴|나가시|나가셨|나갔|이직|전근|발령|옮기|옮겼|정년)`), ofHolder},
+	{regexp.MustCompile(`([\p{Hangul}]{1,4}(?: [\p{Hangul}]{2,5}?)?)(?:이|가|은|는)? (?:퇴사|그만두|그만뒀|은퇴|나가시|나가셨|나갔|이직|전근|발령|옮기|옮겼|정년)`), ofHolder},
 	{regexp.MustCompile(jaThing + `(?:さん)?(?:は|が)(?:先月|今月|来月|今年|急に|今年度で|末で|で)*(?:辞め|退職|異動|定年|引退|転勤|辞任|外れ)`), ofHolder},
 	{regexp.MustCompile(`^(?:可惜|听说|我们|上个月|上周|最近)*(\p{Han}{2,5}?)(?:这个月|月底|下个月|上个月|上周|年底|已经|刚|要|就)*(?:退休|调走|调去|离职|辞职|走了|被调|卸任|跳槽)`), ofHolder},
 }
@@ -252,6 +269,10 @@ func isClingingHead(name, clause string) bool {
 		next, _ := utf8.DecodeRuneInString(rest[i+len(name):])
 		cut := unicode.In(before, unicode.Katakana) && unicode.In(firstRune(name), unicode.Katakana)
 		part := next == 'の' || next == '的' || unicode.In(next, unicode.Han, unicode.Katakana) || next == 'ー'
+		named := strings.HasSuffix(rest[:i], "叫")
+		if named {
+			return false
+		}
 		if !cut && !part || !cut && hanVerbs.MatchString(rest[i+len(name):]) {
 			return true
 		}
@@ -334,10 +355,10 @@ var roleChanges = []*regexp.Regexp{
 	regexp.MustCompile(`(?i)(?:^|[^\p{L}])(?:cambié|cambiamos|he cambiado|hemos cambiado) de (\p{L}+)(?:$|[^\p{L}])`),
 	regexp.MustCompile(`(?i)(?:^|[^\p{L}])ahora (?:mi|nuestr[oa]|el|la) (\p{L}+) (?:es|se llama)\s`),
 	regexp.MustCompile(`(?i)(?:^|[^\p{L}])(?:mi|nuestr[oa]|el|la) nuev[oa] (\p{L}+) (?:es|se llama)\s`),
-	regexp.MustCompile(`새(?:로운|로 온)? ([\p{Hangul}]{2,6}?)(?:님)?(?:은|는|이|가) `),
+	regexp.MustCompile(`(?:^|우리 ?|우리 ?팀 |저희 ?|그래서 )새(?:로운|로 온)? ([\p{Hangul}]{2,6}?)(?:님)?(?:은|는|이|가) `),
 	regexp.MustCompile(`이제 .*(?:이|가) ([\p{Hangul}]{2,6}?)(?:님)?(?:이야|야|이에요|예요|입니다|이다)$`),
-	regexp.MustCompile(`新しい([\p{Han}\p{Katakana}ー]{2,6})(?:の先生)?[はが]`),
-	regexp.MustCompile(`新(?:的)?(\p{Han}{2,3}?)(?:姓|是|叫)`),
+	regexp.MustCompile(`(?:^|うちの|私の|今の|今度の|、)新しい([\p{Han}\p{Katakana}ー]{2,6})(?:の先生)?[はが]`),
+	regexp.MustCompile(`(?:^|[，\s]|我们?\p{Han}?的?|咱们?\p{Han}?的?)新(?:的)?(\p{Han}{2,3}?)(?:姓|是|叫)`),
 	regexp.MustCompile(`^(?:我们?|已经|刚|终于|最近|上周|上个月)*换了?(?:个|一个|新)(?:新的?)?(\p{Han}{2,3})了?$`),
 }
 

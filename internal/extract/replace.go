@@ -43,8 +43,19 @@ func replaces(newer, older string) bool {
 	if !MarksChange(newer) || !Asserts(newer) || Adds(newer) || isPast(older) || leaning.MatchString(older) {
 		return false
 	}
+	if oneTime.MatchString(newer) && !fromThen.MatchString(newer) {
+		return namesReplaced(newer, older)
+	}
 	return namesReplaced(newer, older) || otherValue(newer, older) || movesValue(newer, older) || doneAtOtherTime(newer, older)
 }
+
+// oneTime is what holds of one time only, and fromThen what holds from one on.
+var (
+	oneTime = regexp.MustCompile(
+		`(?i)\b(?:this (?:week|month|time|weekend|mon|tues|wednes|thurs|fri|satur|sun)\p{L}*|next week|today|tonight|tomorrow|hoy|esta semana|esta vez|este (?:lunes|martes|miércoles|jueves|viernes|sábado|domingo))(?:[^\p{L}]|$)|이번 ?주|오늘|내일|今週|今日|明日|来週|今回|这周|这次|今天|明天|下周`,
+	)
+	fromThen = regexp.MustCompile(`(?i)\b(?:from|starting|as of|since|desde|a partir de)(?:[^\p{L}]|$)|부터|から|从|起`)
+)
 
 var plainQuotes = strings.NewReplacer("’", "'", "‘", "'")
 
@@ -56,7 +67,7 @@ var changing = regexp.MustCompile(
 	`(?i)\b(?:now|these days|nowadays|from now on|anymore|any more|no longer|instead|in place of|moved?|moves|moving|switch\w*|chang\w+|swapp?\w*|trad\w+|migrat\w+|replac\w+|upgrad\w+|push\w*|postponed|rescheduled|brought forward|bumped|shifted|delayed|extended|raised?|rais\w+|lower\w*|increas\w+|reduc\w+|went (?:up|down|from)|gone (?:up|down|back|from)|go(?:es)? up|cut|dropped|got rid of|ditched|put (?:me|us|it) (?:up|down|on)|back (?:to|on)|turned|just turned|converted|transitioned|new)\b` +
 		`|\b(?:ahora|ya no|en vez de|en lugar de|a partir de ahora|actualmente|cambi\p{L}+|pas(?:a|ó|amos|é|ado)|movi\p{L}+|mov(?:ió|ido)|retras\p{L}+|adelant\p{L}+|aplaz\p{L}+|sub(?:ió|ido|ieron|en)|baj(?:ó|ado|aron)|migr\p{L}+|sustitu\p{L}+|reemplaz\p{L}+|dej[éoa]\p{L}*|vend(?:í|ido)|mud\p{L}+)(?:[^\p{L}]|$)` +
 		`|이제|지금은|요즘은|앞으로는|바뀌|바뀐|바꿨|바꾸|옮겼|옮겨|옮긴|갈아탔|미뤄|미뤘|당겨|당겼|연기|변경|올랐|올렸|올라|내렸|내려|늘었|늘렸|늘어|줄었|줄였|대신|그만두|그만뒀|전환|이전했` +
-		`|今は|今では|いまは|最近は|これからは|今後は|変わ|変え|変更|移り|移っ|移行|移動|延期|延び|繰り上|早まっ|上がっ|上がり|上げ|下がっ|下がり|下げ|増え|減っ|減り|乗り換え|切り替え|辞めて|やめて|代わりに|になりました|になった` +
+		`|今は|今では|いまは|最近は|これからは|今後は|変わ|変え|変更|移り|移っ|移し|ずらし|移行|移動|延期|延び|繰り上|早まっ|上がっ|上がり|上げ|下がっ|下がり|下げ|増え|減っ|減り|乗り換え|切り替え|辞めて|やめて|代わりに|になりました|になった` +
 		`|现在|現在|如今|改到|改成|改为|改在|换到|换成|换了|换为|搬到|搬去|搬了|推迟|提前|延期|涨到|涨了|涨成|降到|降了|加到|减到|增加到|减少到|不再|变成|调到|调成|迁移|迁到|转到|跳槽|代替|取代|辞掉|卖掉|卖了`,
 )
 
@@ -115,7 +126,7 @@ var replacedBy = []*regexp.Regexp{
 
 // newOne is that somebody has another one of what he has one of, in one of its groups.
 var newOne = regexp.MustCompile(
-	`(?i)^(?:i|we)(?:'ve| have)?(?: just| recently| finally)? (?:(?:got|have|bought|found) a (?:new|different) |(?:changed|switched) )(boss|manager|bank|job|phone|laptop|car|landlord|dentist|doctor|therapist|gym|gp|roommate|flatmate|accountant|lawyer|agent|publisher|supervisor|advisor|address|number|school|provider)(?:e?s)?\b` +
+	`(?i)^(?:i|we)(?:'ve| have)?(?: just| recently| finally)? (?:(?:got|have|bought|found) a (?:new|different) |(?:changed|switched) )(boss|manager|bank|job|phone|laptop|car|landlord|dentist|doctor|therapist|gym|gp|roommate|flatmate|accountant|lawyer|agent|publisher|supervisor|advisor|address|number|school|provider)(?:e?s)?(?:$|[,.;!]| (?:now|last|this|who|called|named|near|in|at|on|and|because|since|after|recently|again|to|from|so|her|his|their)\b)` +
 		`|^(?:ahora )?(?:tengo|he cambiado de|cambié de|me he comprado|he encontrado|hemos cambiado de) (?:un |una )?(?:nuev[oa] |otr[oa] )?(jefe|jefa|banco|trabajo|móvil|teléfono|portátil|coche|casero|dentista|médico|gimnasio|psicóloga?|colegio|compañía)\b`,
 )
 
