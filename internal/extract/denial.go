@@ -18,15 +18,18 @@ import (
 func checkEnding(sentences []string, f memory.Fact) RejectReason {
 	reason := RejectNoEnding
 	for _, sentence := range sentences {
+		if saysOver(sentence, f) {
+			return ""
+		}
 		sentence = strings.ReplaceAll(sentence, "’", "'")
 		if unasserted.MatchString(sentence) {
 			continue
 		}
 		for _, clause := range clauseEnd.Split(sentence, -1) {
-			if !denying.MatchString(clause) || partial.MatchString(clause) || !concerns(clause, f) {
+			if !endsSomething(clause, f) || partial.MatchString(clause) || goesOn.MatchString(clause) || !concerns(clause, f) {
 				continue
 			}
-			if meansOthers(clause, f) {
+			if meansOthers(clause, f) || ofSpeakerOnly(clause, f) {
 				reason = RejectSubject
 				continue
 			}
@@ -56,6 +59,43 @@ var denying = anyOf(language.Denying)
 
 // partial matches what denies some of a thing, or for a while: it does not end the whole.
 var partial = anyOf(language.Partial)
+
+// endsSomething reports whether a clause denies something or says that it is over. What is only dropped, left or lost may be a
+// thing in a place: that is read by the name of the thing alone.
+func endsSomething(clause string, f memory.Fact) bool {
+	return denying.MatchString(put.ReplaceAllString(clause, "")) || isOver(clause, f)
+}
+
+// put matches what is done with a thing as well as with an activity.
+var put = regexp.MustCompile(`(?i)\b(?:(?:i|we)(?:'ve| have)? )?(?:dropped|left|leaving|lost|finished) (?:my|our|the|an?) \p{L}+`)
+
+// goesOn matches what denies that something ended.
+var goesOn = regexp.MustCompile(
+	`(?i)(?:n't|\bnever)(?: \p{L}+ly)? (?:quit|stop|stopped|give up|given up|drop|dropped|sell|sold|leave|left|cancel\w*)\b|\bnot (?:quitting|stopping|giving up|dropping|selling|leaving|cancell?ing)\b` +
+		`|(?:^|[^\p{L}])no (?:he|hemos|lo|la|lo he|la he|voy a|pienso) ?(?:dej\p{L}+|vend\p{L}+|abandon\p{L}+)|(?:그만두|끊|팔|포기하|접)지 않|(?:안|못) (?:그만|끊|팔|접)` +
+		`|(?:やめ|辞め|売っ|諦め)て(?:い)?(?:ない|ません)|没有?(?:停|辞|卖|放弃|退)|不会?(?:停|辞|卖|放弃)(?:的|$)`,
+)
+
+// ofSpeakerOnly reports whether a clause speaks of nobody but its speaker, and the fact is about somebody of theirs: who quits
+// hockey does not end that a son plays it.
+func ofSpeakerOnly(clause string, f memory.Fact) bool {
+	if !firstPerson.MatchString(clause) || isOver(clause, f) || len(others.FindString(clause)) > 0 {
+		return false
+	}
+	i := others.FindStringIndex(f.Text)
+	return i != nil && len(strings.Fields(f.Text[:i[0]])) <= 1 && strings.TrimSpace(f.Text[i[0]:]) != "" && !sharesName(clause, f.Text)
+}
+
+// firstPerson begins a clause about its speaker.
+var firstPerson = regexp.MustCompile(`(?i)^[\s]*(?:i|we|i'm|i've|yo|dej[ée]|he dejado|나는?|난|저는?|私は?|僕は?|俺は?|我)(?:[^\p{L}]|$)|^(?:我|私は|僕は)`)
+
+// sharesName reports whether a clause names somebody whom a text names.
+func sharesName(clause, s string) bool {
+	return slices.ContainsFunc(strings.Fields(s), func(w string) bool {
+		r, _ := utf8.DecodeRuneInString(w)
+		return unicode.IsUpper(r) && len(others.FindString(w)) == 0 && slices.Contains(words(clause), strings.Join(words(w), ""))
+	})
+}
 
 // others are people of whom somebody speaks.
 var others = anyOf(language.Others)
@@ -102,7 +142,28 @@ func concerns(clause string, f memory.Fact) bool {
 		return holdsRuns(clause, f.Text)
 	}
 	of, in := substance(f.Text), substance(clause)
-	return len(of) > 0 && len(in) > 0 && (within(of, in) || within(in, of))
+	if len(of) == 0 || len(in) == 0 {
+		return false
+	}
+	if hasHangul(clause) && within(of, in) && !within(in, of) && !koLesson[in[len(in)-1]] && !koVerb.MatchString(in[len(in)-1]) {
+		return within(in[len(in)-1:], of) // what follows the name makes it another one
+	}
+	return within(of, in) || within(in, of) && (hasHangul(f.Text) || isAnyHead(in, f.Text))
+}
+
+// koLesson are Korean words that may follow the name of what somebody does.
+var koLesson = wordSet(`학원 수업 레슨 강의 모임 반 알바 일 공부 운동 클럽 동호회`)
+
+// koVerb is a Korean verb that another one follows.
+var koVerb = regexp.MustCompile(`(?:지|는|던|기|거|것|걸|고)$`)
+
+// isAnyHead reports whether a text has one of the words as what it is about, and not as part of another name.
+func isAnyHead(ws []string, s string) bool {
+	have := words(s)
+	return slices.ContainsFunc(ws, func(w string) bool {
+		i := slices.IndexFunc(have, func(o string) bool { return sameRoot(w, o) })
+		return i >= 0 && isHead(have[i], s)
+	})
 }
 
 // plain are words that tell nothing about which fact is meant: of the person, of having and doing, and of ending.
@@ -185,10 +246,8 @@ func holdsRuns(clause, s string) bool {
 }
 
 // Ends reports whether a sentence says of the user that what the text of a fact says does not hold: what a retraction of it
-// must quote.
-func Ends(sentence, fact, attribute string) bool {
-	return checkEnding([]string{sentence}, memory.Fact{Text: fact, Attribute: attribute}) == ""
-}
+// must quote. Of the fact its words count, with what was said.
+func Ends(sentence string, f memory.Fact) bool { return checkEnding([]string{sentence}, f) == "" }
 
 // Asserts reports whether a sentence states something, as far as its words tell: it neither asks nor supposes, wishes, jests,
 // quotes, or tells what others say.

@@ -131,6 +131,9 @@ func (t *telling) states(clause string) bool {
 
 // means reports whether a clause says something to whoever did not hear what was said around it.
 func (t *telling) means(clause string) bool {
+	if lately.MatchString(clause) {
+		clause = strings.TrimPrefix(clause, "这")
+	}
 	return (!vague.MatchString(clause) || text.HasSpanishPerfect(clause)) && !moment.MatchString(clause) && !t.empty.MatchString(clause) &&
 		(t.speaks == nil || t.speaks.MatchString(clause))
 }
@@ -149,6 +152,9 @@ func (t *telling) tooShort(clause string) bool {
 var moment = regexp.MustCompile(
 	`(?i)\b(?:today|tonight|right now|at the moment|this (?:morning|afternoon|evening)|hoy|esta noche|ahora mismo)\b|오늘|방금|이따|아까|내일|(?:가는|오는) 중|今日|今夜|明日|さっき|今から|今天|今晚|今早|明天|刚才|马上`,
 )
+
+// lately begins a clause about what changed this week or month.
+var lately = regexp.MustCompile(`^这(?:周|个?月|学期|两天)(?:刚|又|就|我们?)*(?:搬|换|改|辞|转)`)
 
 // vague begin clauses about what was said or shown elsewhere, and what is said to somebody.
 var vague = regexp.MustCompile(
