@@ -98,6 +98,7 @@ var (
 		memory.CauseInvalidated: memoryv1.FactCause_FACT_CAUSE_INVALIDATED,
 		memory.CauseReverted:    memoryv1.FactCause_FACT_CAUSE_REVERTED,
 		memory.CauseRetracted:   memoryv1.FactCause_FACT_CAUSE_RETRACTED,
+		memory.CauseErased:      memoryv1.FactCause_FACT_CAUSE_ERASED,
 	})
 	summaryKinds = newEnum(map[memory.SummaryKind]memoryv1.SummaryKind{
 		memory.SummarySession: memoryv1.SummaryKind_SUMMARY_KIND_SESSION,
@@ -126,6 +127,7 @@ var (
 		memory.JobSkipped:  memoryv1.JobState_JOB_STATE_SKIPPED,
 		memory.JobSplit:    memoryv1.JobState_JOB_STATE_SPLIT,
 		memory.JobReverted: memoryv1.JobState_JOB_STATE_REVERTED,
+		memory.JobReplaced: memoryv1.JobState_JOB_STATE_REPLACED,
 	})
 	views = newEnum(map[memory.View]memoryv1.View{
 		memory.ViewVectors:        memoryv1.View_VIEW_VECTORS,

@@ -135,3 +135,21 @@ func RevertedJob(job memory.Job, receipt []byte, now time.Time) (memory.Job, err
 	job.State, job.Answer, job.Reason, job.UpdateTime = memory.JobReverted, append([]byte{}, receipt...), "reverted by a person", now
 	return job, nil
 }
+
+// ReplacedJob is a job about erased messages, without anything that was made of them. One that is final keeps its state.
+func ReplacedJob(job memory.Job, now time.Time) memory.Job {
+	if job.State.IsFinal() {
+		job.Answer = nil
+		return job
+	}
+	return FinishedJob(job, memory.JobReplaced, memory.ModelUsage{}, now)
+}
+
+// SuccessorOf is the job that does the range of a replaced one again. Its generation must be one that no job of the key has.
+func SuccessorOf(job memory.Job, generation int, now time.Time) memory.Job {
+	key := job.JobKey
+	key.Generation = generation
+	return memory.Job{
+		JobKey: key, User: job.User, SessionID: job.SessionID, To: job.To, State: memory.JobOpen, CreateTime: now, UpdateTime: now,
+	}
+}
