@@ -47,6 +47,7 @@ type Store struct {
 	*factStore
 	*vectorStore
 	*summaryStore
+	*erasureStore
 	*feedStore
 	*userStore
 	*shared
@@ -201,6 +202,7 @@ func bind(db *mongo.Database, o Options) *Store {
 		workStore: &workStore{core: c, index: index, journal: jobs},
 		factStore: facts, vectorStore: vectors,
 		summaryStore: &summaryStore{core: c, journal: jobs},
+		erasureStore: &erasureStore{c},
 		feedStore:    &feedStore{core: c, index: index, vectors: vectors},
 		userStore:    &userStore{c}, shared: &shared{c},
 		archive: &archive{core: c, journal: jobs, owner: facts, vectors: vectors},
