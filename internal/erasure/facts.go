@@ -129,12 +129,13 @@ func (s *Sweeper) jobsOf(ctx context.Context, user memory.UserRef, e memory.Eras
 }
 
 // touched are the ids of facts that have or may have had evidence in erased messages, in order. Imported ones came with histories
-// that no job tells of.
+// that no job tells of, and the jobs of a session that is gone are not listed any more.
 func touched(state extract.State, e memory.Erasure, ofJobs map[string]bool) []string {
 	var ids []string
 	for _, f := range state.Facts.All() {
 		has := slices.ContainsFunc(f.Evidence, func(v memory.Evidence) bool { return v.Session != "" && e.Covers(v.Place()) })
-		if has || ofJobs[f.ID] || f.Origin == memory.FactImported {
+		changed := f.Revision > 1 && (e.Kind == memory.EraseSession || f.Origin == memory.FactImported)
+		if has || changed || ofJobs[f.ID] {
 			ids = append(ids, f.ID)
 		}
 	}

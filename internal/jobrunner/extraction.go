@@ -3,9 +3,7 @@ package jobrunner
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/stratamem/strata/internal/extract"
@@ -35,10 +33,8 @@ type extracted struct {
 	Known  []string `json:"known,omitempty"`
 	// Unshown are the messages that the model was not shown because nothing was to be learnt from them; nil in a document of
 	// before they were noted.
-	Unshown []int64 `json:"unshown"`
-	// Erased are the messages that were erased when the model was asked.
-	Erased []int64    `json:"erased,omitempty"`
-	Answer llm.Answer `json:"answer"`
+	Unshown []int64    `json:"unshown"`
+	Answer  llm.Answer `json:"answer"`
 }
 
 // next fixes and extracts the next range that is due.
@@ -88,14 +84,14 @@ func (x extraction) extract(ctx context.Context, job memory.Job) error {
 	if f, failed := extractionFailure(answer, err); failed {
 		return x.fail(ctx, job, input, f, answer)
 	}
-	document := extracted{Prompt: x.prompt(), Answer: answer, Unshown: unshown(input), Erased: erasedIn(input)}
+	document := extracted{Prompt: x.prompt(), Answer: answer, Unshown: unshown(input)}
 	for _, f := range input.Known {
 		document.Known = append(document.Known, f.ID)
 	}
 	if job, err = x.journal.answer(ctx, job, document, answer.Usage); err != nil || job.State != memory.JobAnswered {
 		return err
 	}
-	return x.apply(context.WithoutCancel(ctx), job)
+	return x.apply(context.WithoutCancel(ctx), job, input)
 }
 
 // prompt names the prompt that the session's profile has for extraction.
@@ -136,9 +132,18 @@ func (x extraction) fail(ctx context.Context, job memory.Job, input extract.Inpu
 	return err
 }
 
+// applyAnswered applies an answer that an earlier run left in the journal.
+func (x extraction) applyAnswered(ctx context.Context, job memory.Job) error {
+	input, err := x.input(ctx, job)
+	if err != nil {
+		return err
+	}
+	return x.apply(ctx, job, input)
+}
+
 // apply turns the journalled answer into facts. Everything it writes derives from what is stored, so doing it
-// again changes nothing. An answer to a question with a message that was erased since takes no effect: the model is asked anew.
-func (x extraction) apply(ctx context.Context, job memory.Job) error {
+// again changes nothing.
+func (x extraction) apply(ctx context.Context, job memory.Job, input extract.Input) error {
 	var document extracted
 	if err := json.Unmarshal(job.Answer, &document); err != nil {
 		return x.journal.park(ctx, job, failure{reason: reasonJournal})
@@ -147,22 +152,14 @@ func (x extraction) apply(ctx context.Context, job memory.Job) error {
 	if err != nil {
 		return x.journal.park(ctx, job, failure{reason: reasonJournal})
 	}
+	if document.Unshown != nil {
+		input = asShown(input, document.Unshown)
+	}
 	var out applying
 	err = x.writeFacts(ctx, job.User, func(state extract.State) (store.FactWrite, error) {
 		now, err := x.consent(ctx, job)
 		if err != nil {
 			return store.FactWrite{}, err
-		}
-		// An erasure that comes after this has the write refused, as the fact revision that it is based on was read before.
-		input, err := x.input(ctx, job)
-		if err != nil {
-			return store.FactWrite{}, err
-		}
-		if asked := erasedIn(input); len(seqsWithout(asked, document.Erased)) > 0 {
-			return store.FactWrite{}, errErasedSince
-		}
-		if document.Unshown != nil {
-			input = asShown(input, document.Unshown)
 		}
 		input.Known = knownFacts(state.Facts, document.Known)
 		task := extract.NewTask(input)
@@ -175,10 +172,6 @@ func (x extraction) apply(ctx context.Context, job memory.Job) error {
 			Quarantined: quarantined(job, document.Answer.Model, out.rejected, x.run.now), Time: x.run.now,
 		}, nil
 	})
-	if errors.Is(err, errErasedSince) {
-		job.State = memory.JobOpen
-		return x.extract(ctx, job)
-	}
 	if err != nil {
 		return fmt.Errorf("apply facts: %w", err)
 	}
@@ -190,24 +183,6 @@ func (x extraction) apply(ctx context.Context, job memory.Job) error {
 		x.journal.o.Applied(job.User)
 	}
 	return nil
-}
-
-// errErasedSince says that a message was erased that the model was shown.
-var errErasedSince = errors.New("a message of the question was erased since")
-
-// erasedIn are the messages of the input that are erased, by seq.
-func erasedIn(input extract.Input) (seqs []int64) {
-	for _, m := range slices.Concat(input.Context, input.Messages) {
-		if m.Deleted {
-			seqs = append(seqs, m.Seq)
-		}
-	}
-	return seqs
-}
-
-// seqsWithout are the seqs that are not among the others.
-func seqsWithout(seqs, others []int64) []int64 {
-	return slices.DeleteFunc(slices.Clone(seqs), func(n int64) bool { return slices.Contains(others, n) })
 }
 
 // knownFacts are the facts of the ids in their order. One that is gone keeps its place, so that the others keep their
@@ -318,8 +293,9 @@ func (x extraction) quarantineAnswer(ctx context.Context, job memory.Job, input 
 		}
 		is, err := x.journal.o.Store.Job(ctx, jobRef(job))
 		if err != nil {
-			return w, fmt.Errorf("read whether a slot's messages were erased: %w", err)
+			return w, fmt.Errorf("read whether the slot gave its range to another: %w", err)
 		}
+		// Where a message was erased since, its words are in the answer. An erasure that comes after this raises the fact revision.
 		if !is.State.IsFinal() && !now.forbids(extract.NewTask(input)) {
 			w.Quarantined = []memory.Quarantined{row}
 		}

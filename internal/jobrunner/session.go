@@ -147,7 +147,7 @@ func (r *sessionRun) advance(ctx context.Context, job memory.Job) error {
 	case job.State == memory.JobOpen:
 		return r.summaries().summarize(ctx, job)
 	case job.State == memory.JobAnswered && job.Kind == memory.JobExtract:
-		return r.extraction().apply(context.WithoutCancel(ctx), job)
+		return r.extraction().applyAnswered(context.WithoutCancel(ctx), job)
 	case job.State == memory.JobAnswered:
 		return r.summaries().apply(context.WithoutCancel(ctx), job)
 	}
