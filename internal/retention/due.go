@@ -88,9 +88,9 @@ func dueFacts(p policy.Retention, facts []memory.Fact, now time.Time) []dueFact 
 	for _, f := range facts {
 		switch {
 		case f.Pinned:
-		case isOver(ageOf(p, f.Category), stated(f), now):
+		case isOver(ageOf(p, f.Category), policy.LastStated(f), now):
 			due = append(due, dueFact{f.ID, RuleFactAge})
-		case isUnused(p, f, now):
+		case p.IsUnused(f, now):
 			due = append(due, dueFact{f.ID, RuleUnused})
 		default:
 			left = append(left, f)
@@ -119,31 +119,6 @@ func ageOf(p policy.Retention, c memory.Category) time.Duration {
 	return cmp.Or(own, p.Facts)
 }
 
-// stated is when a fact was last stated or changed, or stopped to hold.
-func stated(f memory.Fact) time.Time {
-	last := f.UpdateTime
-	for _, e := range f.Evidence {
-		if e.Time.After(last) {
-			last = e.Time
-		}
-	}
-	return last
-}
-
-// isUnused reports whether the fact says little and no context had it for too long.
-func isUnused(p policy.Retention, f memory.Fact, now time.Time) bool {
-	if f.Significance > p.UnusedSignificance || f.Protected {
-		return false
-	}
-	last := f.CreateTime
-	for _, t := range []time.Time{f.LastUsedTime, stated(f)} {
-		if t.After(last) {
-			last = t
-		}
-	}
-	return isOver(p.Unused, last, now)
-}
-
 // excess are the facts above the greatest number: first those that hold no more, then the least significant, then the oldest. all counts
 // pinned ones too.
 func excess(p policy.Retention, all int, facts []memory.Fact) []dueFact {
@@ -155,7 +130,7 @@ func excess(p policy.Retention, all int, facts []memory.Fact) []dueFact {
 	slices.SortFunc(facts, func(a, b memory.Fact) int {
 		return cmp.Or(
 			compareBool(a.IsCurrent(), b.IsCurrent()), cmp.Compare(a.Significance, b.Significance),
-			stated(a).Compare(stated(b)), cmp.Compare(a.ID, b.ID),
+			policy.LastStated(a).Compare(policy.LastStated(b)), cmp.Compare(a.ID, b.ID),
 		)
 	})
 	var due []dueFact
