@@ -333,11 +333,7 @@ func (s *FactEditor) DeleteFact(ctx context.Context, ref FactRef) error {
 		if err != nil {
 			return amendment{}, fmt.Errorf("read fact revisions: %w", err)
 		}
-		forget := store.ForgetFact{FactID: ref.ID}
-		for _, r := range revisions {
-			forget.Keys = append(forget.Keys, extract.KeyDigest(r.Subject, r.Text))
-		}
-		return amendment{forget: []store.ForgetFact{forget}}, nil
+		return amendment{forget: []store.ForgetFact{{FactID: ref.ID, Keys: extract.Wordings(revisions)}}}, nil
 	})
 	return err
 }

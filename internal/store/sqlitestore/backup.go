@@ -163,55 +163,55 @@ func syncDir(dir string) error {
 }
 
 // Restore makes path a data file with what the backup holds. No server may have the data file open. One that is there already
-// is refused, unless aside names where it is moved with its WAL. The backup itself stays as it is. Whoever restores must
-// then have the erasures repeated that the backup knows nothing of.
-func Restore(ctx context.Context, backup, path, aside string) (err error) {
+// is refused, unless aside names where it is moved with its WAL; moved reports whether it was. The backup itself stays as it
+// is. Whoever restores must then have the erasures repeated that the backup knows nothing of.
+func Restore(ctx context.Context, backup, path, aside string) (moved bool, err error) {
 	if backup, err = existing(backup); err != nil {
-		return err
+		return false, err
 	}
 	if path, err = resolve(path); err != nil {
-		return err
+		return false, err
 	}
 	if backup == path {
-		return fmt.Errorf("%s is the data file itself: name a backup", path)
+		return false, fmt.Errorf("%s is the data file itself: name a backup", path)
 	}
 	if err := ctx.Err(); err != nil {
-		return err
+		return false, err
 	}
 	named, err := lockName(path)
 	if err != nil {
-		return err
+		return false, err
 	}
 	defer named.Close() //nolint:errcheck // the data file is closed by then
 	part, err := copyOf(backup, path)
 	if err != nil {
-		return err
+		return false, err
 	}
 	defer os.Remove(part) //nolint:errcheck // it has its name by then, or is of no use
-	if err := makeWay(path, aside); err != nil {
-		return err
+	if moved, err = makeWay(path, aside); err != nil {
+		return false, err
 	}
 	_, err = finish(part, path)
-	return err
+	return moved, err
 }
 
 // makeWay moves a data file away that is there. The WAL goes first: without it the file is one of an earlier instant, and with
 // the WAL of another file a restored one would be damaged.
-func makeWay(path, aside string) error {
+func makeWay(path, aside string) (moved bool, err error) {
 	if err := absent(path); err == nil || aside == "" {
-		return err
+		return false, err
 	}
 	lock, err := openOffline(path)
 	if err != nil {
-		return err
+		return false, err
 	}
 	defer lock.Close() //nolint:errcheck // nothing was written
 	for _, suffix := range []string{"-wal", "-shm", ""} {
 		if err := os.Rename(path+suffix, aside+suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("move the data file away: %w", err)
+			return false, fmt.Errorf("move the data file away: %w", err)
 		}
 	}
-	return syncDir(filepath.Dir(path))
+	return true, syncDir(filepath.Dir(path))
 }
 
 // openOffline locks the data file itself, so that no server has it by another name.

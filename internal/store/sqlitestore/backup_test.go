@@ -70,7 +70,7 @@ func TestRestore(t *testing.T) {
 		recordIn(t, path, "one")
 		backup(t, path, copied)
 		before, _ := os.ReadFile(copied)
-		if err := sqlitestore.Restore(t.Context(), copied, again, ""); err != nil {
+		if _, err := sqlitestore.Restore(t.Context(), copied, again, ""); err != nil {
 			t.Fatal(err)
 		}
 		if got := messageIDs(t, again); got != "one" {
@@ -86,9 +86,10 @@ func TestRestore(t *testing.T) {
 		recordIn(t, path, "one")
 		backup(t, path, copied)
 		recordIn(t, path, "two")
-		wantError(t, sqlitestore.Restore(t.Context(), copied, path, ""), "exists already")
-		if err := sqlitestore.Restore(t.Context(), copied, path, aside); err != nil {
-			t.Fatal(err)
+		_, err := sqlitestore.Restore(t.Context(), copied, path, "")
+		wantError(t, err, "exists already")
+		if moved, err := sqlitestore.Restore(t.Context(), copied, path, aside); err != nil || !moved {
+			t.Fatalf("moved %v, error %v", moved, err)
 		}
 		if got := messageIDs(t, path); got != "one" {
 			t.Errorf("the restored file holds %q", got)
@@ -103,7 +104,8 @@ func TestRestore(t *testing.T) {
 		p := serveElsewhere(t, path)
 		p.record("one")
 		backup(t, path, copied)
-		wantError(t, sqlitestore.Restore(t.Context(), copied, path, filepath.Join(dir, "aside.db")), "another server")
+		_, err := sqlitestore.Restore(t.Context(), copied, path, filepath.Join(dir, "aside.db"))
+		wantError(t, err, "another server")
 		p.record("two")
 		p.stop()
 		if got := messageIDs(t, path); got != "one two" {
@@ -122,7 +124,7 @@ func TestRestore(t *testing.T) {
 		if err := os.WriteFile(copied, whole[:len(whole)/2], 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if err := sqlitestore.Restore(t.Context(), copied, path, filepath.Join(dir, "aside.db")); err == nil {
+		if _, err := sqlitestore.Restore(t.Context(), copied, path, filepath.Join(dir, "aside.db")); err == nil {
 			t.Fatal("half a backup was restored")
 		}
 		if got := messageIDs(t, path); got != "one" {
