@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/stratamem/strata/internal/config"
+	"github.com/stratamem/strata/internal/erasure"
 	"github.com/stratamem/strata/internal/ledger"
 	"github.com/stratamem/strata/internal/store/sqlitestore"
 	"github.com/stratamem/strata/internal/views"
@@ -50,7 +51,7 @@ func Restore(ctx context.Context, cfg config.Config, backup, aside string, log *
 	if err != nil {
 		return done, err
 	}
-	done.Erasures, err = repeatErasures(ctx, opened)
+	done.Erasures, err = repeatErasures(ctx, opened, newSweeper(opened, log))
 	if err == nil {
 		err = renewViews(ctx, opened)
 	}
@@ -71,4 +72,14 @@ func renewViews(ctx context.Context, s *stores) error {
 		}
 	}
 	return nil
+}
+
+// repeatErasures erases again what the store has and the ledger says was erased: the store is of a backup then. Nobody may write
+// to the store meanwhile.
+func repeatErasures(ctx context.Context, s *stores, sweeper *erasure.Sweeper) (ledger.Result, error) {
+	entries, err := s.ledger.Entries(ctx)
+	if err != nil {
+		return ledger.Result{}, err
+	}
+	return ledger.Replay{Store: s.truth, TakeFacts: sweeper.TakeFacts, Now: s.truth.Now}.Run(ctx, entries)
 }
