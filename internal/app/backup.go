@@ -10,6 +10,8 @@ import (
 	"github.com/stratamem/strata/internal/config"
 	"github.com/stratamem/strata/internal/erasure"
 	"github.com/stratamem/strata/internal/ledger"
+	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/service"
 	"github.com/stratamem/strata/internal/store/sqlitestore"
 	"github.com/stratamem/strata/internal/views"
 )
@@ -51,12 +53,24 @@ func Restore(ctx context.Context, cfg config.Config, backup, aside string, log *
 	if err != nil {
 		return done, err
 	}
-	done.Erasures, err = repeatErasures(ctx, opened, newSweeper(opened, log))
+	done.Erasures, err = opened.repeatOffline(ctx, log)
 	if err == nil {
 		err = renewViews(ctx, opened)
 	}
 	return done, errors.Join(err, opened.close())
 }
+
+// repeatOffline is repeatErasures where no server is put together. What is left of the erasures is swept once one serves.
+func (s *stores) repeatOffline(ctx context.Context, log *slog.Logger) (ledger.Result, error) {
+	facts, err := service.NewFactCache(s.truth, offlineCache)
+	if err != nil {
+		return ledger.Result{}, err
+	}
+	return s.repeatErasures(ctx, erasure.NewSweeper(erasure.Options{Store: s.truth, Facts: facts, Log: log, Now: s.truth.Now}))
+}
+
+// offlineCache is the memory for the facts of users while no server runs.
+const offlineCache = 64 << 20
 
 // renewViews has each view made again in a build that it never had: what it holds may be of a later time than the data.
 func renewViews(ctx context.Context, s *stores) error {
@@ -74,12 +88,32 @@ func renewViews(ctx context.Context, s *stores) error {
 	return nil
 }
 
+// note has an erasure in the ledger.
+func (s *stores) note(ctx context.Context, e memory.Erasure) error { return s.ledger.Append(ctx, ledger.OfErasure(e)) }
+
+// forgotten has the deletion of a fact in the ledger.
+func (s *stores) forgotten(ctx context.Context, scope memory.ScopeKey, factID string) error {
+	return s.ledger.Append(ctx, ledger.OfFact(scope, factID, s.truth.Now()))
+}
+
 // repeatErasures erases again what the store has and the ledger says was erased: the store is of a backup then. Nobody may write
 // to the store meanwhile.
-func repeatErasures(ctx context.Context, s *stores, sweeper *erasure.Sweeper) (ledger.Result, error) {
+func (s *stores) repeatErasures(ctx context.Context, sweeper *erasure.Sweeper) (ledger.Result, error) {
 	entries, err := s.ledger.Entries(ctx)
 	if err != nil {
 		return ledger.Result{}, err
 	}
 	return ledger.Replay{Store: s.truth, TakeFacts: sweeper.TakeFacts, Now: s.truth.Now}.Run(ctx, entries)
+}
+
+// repeatErasures does so before anybody is served, whatever way a backup came to its place.
+func (a *App) repeatErasures(ctx context.Context) error {
+	done, err := a.stores.repeatErasures(ctx, a.sweeper)
+	if err != nil {
+		return err
+	}
+	if done.Repeated > 0 {
+		a.log.WarnContext(ctx, "the data is of a backup: what was erased since is erased again", "erasures", done.Repeated)
+	}
+	return nil
 }

@@ -53,7 +53,7 @@ func (r Replay) Run(ctx context.Context, entries []Entry) (done Result, err erro
 
 func (r Replay) repeat(ctx context.Context, e Entry) (did bool, err error) {
 	user, err := r.Store.UserOfScope(ctx, e.Scope)
-	if isGone(err) {
+	if memory.IsGone(err) {
 		return false, nil
 	}
 	if err != nil {
@@ -65,7 +65,7 @@ func (r Replay) repeat(ctx context.Context, e Entry) (did bool, err error) {
 	start := store.ErasureStart{ID: e.ID, Kind: memory.EraseUser, User: user, Time: r.Now()}
 	if e.Kind != KindUser {
 		session, err := r.Store.SessionOfKey(ctx, user, e.Session)
-		if isGone(err) {
+		if memory.IsGone(err) {
 			return false, nil
 		}
 		if err != nil {
@@ -141,7 +141,7 @@ func (r Replay) erase(ctx context.Context, start store.ErasureStart) error {
 
 // forget deletes a fact with its history. It is not learnt again in any of its wordings.
 func (r Replay) forget(ctx context.Context, user memory.UserRef, id string) (did bool, err error) {
-	if _, err = r.Store.Fact(ctx, user, id); isGone(err) {
+	if _, err = r.Store.Fact(ctx, user, id); memory.ReasonOf(err) == memory.ReasonFactNotFound {
 		return false, nil
 	}
 	if err != nil {
@@ -160,12 +160,4 @@ func (r Replay) forget(ctx context.Context, user memory.UserRef, id string) (did
 		Forget: []store.ForgetFact{{FactID: id, Keys: extract.Wordings(revisions)}},
 	})
 	return err == nil, err
-}
-
-func isGone(err error) bool {
-	switch memory.ReasonOf(err) {
-	case memory.ReasonUserNotFound, memory.ReasonSessionNotFound, memory.ReasonFactNotFound:
-		return true
-	}
-	return false
 }
