@@ -128,6 +128,9 @@ func (a *App) assemble(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
+	if err := a.repeatErasures(ctx); err != nil {
+		return err
+	}
 	a.server = server.New(server.Options{
 		Services: services, Reflection: a.cfg.Reflection, RequestTimeout: a.cfg.RequestTimeout,
 		DrainTimeout: a.cfg.DrainTimeout, Log: a.log, Meter: recorder, Traces: a.traces.Handler(),
@@ -214,7 +217,7 @@ const lateWrites = time.Minute
 func (a *App) newSweeper(facts *service.FactCache, index *service.SearchIndex, meter erasure.Meter) *erasure.Sweeper {
 	o := erasure.Options{
 		Store: a.store, Facts: facts, Views: a.erasedViews(), Purged: memory.PurgedByCompaction, Late: lateWrites,
-		Settle: a.indexer.Settle, Applied: a.factsApplied, Swept: index.Drop, Owner: a.stores.owner, Log: a.log, Meter: meter, Now: a.store.Now,
+		Note: a.stores.note, Settle: a.indexer.Settle, Applied: a.factsApplied, Swept: index.Drop, Owner: a.stores.owner, Log: a.log, Meter: meter, Now: a.store.Now,
 	}
 	if a.stores.file != nil {
 		o.Purged = memory.PurgedWithSweep
@@ -281,6 +284,7 @@ func (a *App) newServices(ctx context.Context, facts *service.FactCache, meter *
 		FactVectors: a.embeddings,
 		Usage:       a.usage,
 		FenceSecret: secret,
+		Forgotten:   a.stores.forgotten,
 		Queries: service.NewQueries(service.QueriesOptions{
 			Embeddings: a.embeddings, Deadline: a.cfg.EmbeddingDeadline, Timeout: a.cfg.EmbeddingTimeout, MaxRunning: maxQueries, Log: a.log,
 		}),

@@ -17,6 +17,7 @@ const EnvPrefix = "STRATA_"
 // passes over can be set in the file only.
 type Config struct {
 	Data           string        `name:"data" default:"strata.db" placeholder:"PATH" help:"The SQLite file that holds everything. Created when missing. Not used with mongodb-uri."`
+	ErasureLedger  string        `name:"erasure-ledger" placeholder:"PATH" help:"The file that notes what was erased, so that a restored backup forgets it again. Keep it out of what is backed up. Empty: beside the data file, with .erasures behind its name; with mongodb-uri a database beside the store's, with _erasures behind its name."`
 	Listen         string        `name:"listen" default:"127.0.0.1:8081" placeholder:"HOST:PORT" help:"The address of the gRPC server. Port 0 takes a free one."`
 	Insecure       bool          `name:"insecure" default:"false" help:"Allow listening beyond loopback without authentication: everybody who reaches the port reads and writes everything."`
 	Reflection     bool          `name:"reflection" default:"true" negatable:"" help:"Answer gRPC reflection, so that grpcurl works without the proto files."`

@@ -13,8 +13,12 @@ import (
 )
 
 // TakeFacts takes away what erased messages taught: facts that were stated nowhere else, and in the others that evidence with their
-// earlier revisions. It must be called after BeginErasure and before the person is told. Repeating it is harmless.
+// earlier revisions. It also has the erasure noted, whatever its kind. It must be called after BeginErasure and before the person is told.
+// Repeating it is harmless.
 func (s *Sweeper) TakeFacts(ctx context.Context, user memory.UserRef, e memory.Erasure) error {
+	if err := s.note(ctx, e); err != nil {
+		return err
+	}
 	taken, err := s.takeFacts(ctx, user, e)
 	if err != nil || taken == 0 {
 		return err
@@ -23,6 +27,17 @@ func (s *Sweeper) TakeFacts(ctx context.Context, user memory.UserRef, e memory.E
 	counted.at(Primary).add(taken, taken)
 	if _, err = s.keep(ctx, e, func(e memory.Erasure) memory.Erasure { return counted.addTo(e, s.purgedBy) }); err != nil {
 		return fmt.Errorf("keep how many facts an erasure took: %w", err)
+	}
+	return nil
+}
+
+// note has the erasure on disk where no backup is.
+func (s *Sweeper) note(ctx context.Context, e memory.Erasure) error {
+	if s.o.Note == nil {
+		return nil
+	}
+	if err := s.o.Note(ctx, e); err != nil {
+		return fmt.Errorf("note an erasure: %w", err)
 	}
 	return nil
 }

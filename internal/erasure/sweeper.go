@@ -89,6 +89,9 @@ type Options struct {
 	// have of it. Neither may block.
 	Applied func(memory.UserRef)
 	Swept   func(memory.ScopeKey)
+	// Note has an erasure on disk outside of what is backed up, before the person is told of it; nil for nowhere. It may be called more
+	// than once for one.
+	Note func(ctx context.Context, e memory.Erasure) error
 	// Owner names this process in the lease: of the processes that share a store one at a time sweeps.
 	Owner string
 	Log   *slog.Logger
@@ -214,7 +217,14 @@ func (s *Sweeper) work(ctx context.Context) (rest time.Duration, err error) {
 func (s *Sweeper) sweep(ctx context.Context, e memory.Erasure) error {
 	began := s.now()
 	all := tally{}
-	failed := group.Contain(func() error { return s.sweepStores(ctx, e, all) })
+	failed := group.Contain(func() error {
+		if len(e.Receipt) == 0 { // who began it may have died before it was noted
+			if err := s.note(ctx, e); err != nil {
+				return err
+			}
+		}
+		return s.sweepStores(ctx, e, all)
+	})
 	if ctx.Err() != nil {
 		return nil // the next process begins again
 	}

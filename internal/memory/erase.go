@@ -87,9 +87,12 @@ const (
 	PurgedByCompaction                     // the server does, when it compacts or merges what it stores
 )
 
+// PrimaryStore is the name of the primary store in receipts.
+const PrimaryStore = "primary"
+
 // StoreReceipt is what an erasure did in one store, in rows: messages, facts, summaries, jobs, vectors and so on, each counted once.
 type StoreReceipt struct {
-	Store     string   `json:"s"` // primary, or the name of a view
+	Store     string   `json:"s"` // PrimaryStore, or the name of a view
 	Found     int64    `json:"f"`
 	Deleted   int64    `json:"d"`
 	Remaining int64    `json:"r"` // that the last sweep found

@@ -78,7 +78,9 @@ type Options struct {
 	Policies    policy.Policies
 	Runner      Runner
 	Meter       Meter
-	Now         func() time.Time
+	// Forgotten has a fact's deletion on disk outside of what is backed up, before the fact is deleted; nil for nowhere.
+	Forgotten func(ctx context.Context, scope memory.ScopeKey, factID string) error
+	Now       func() time.Time
 	NewID       func() string                 // mints message ids
 	Near        func(term string) []near.Word // see rank.Query.Near
 	Gate        Gate
