@@ -23,6 +23,7 @@ import (
 	"github.com/stratamem/strata/internal/jobrunner"
 	"github.com/stratamem/strata/internal/llm/builtin"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/retention"
 	"github.com/stratamem/strata/internal/server"
 	"github.com/stratamem/strata/internal/service"
 	"github.com/stratamem/strata/internal/store"
@@ -65,6 +66,7 @@ type App struct {
 	feeders    []*views.Feeder // one for each view
 	verifier   *views.Verifier
 	sweeper    *erasure.Sweeper
+	keeper     *retention.Keeper
 	embeddings *indexing.Embeddings
 	usage      *service.Usage
 	gate       *admission.Gate
@@ -277,7 +279,7 @@ func (a *App) newServices(ctx context.Context, facts *service.FactCache, meter *
 	a.usage = service.NewUsage(a.store, a.log)
 	a.verifier = views.NewVerifier(views.VerifierOptions{Store: a.store, Targets: a.stores.targets(), Log: a.log})
 	a.sweeper = a.newSweeper(facts, searchIndex, meter)
-	return service.New(service.Options{
+	services := service.New(service.Options{
 		Store:       a.store,
 		SearchIndex: searchIndex,
 		Facts:       facts,
@@ -297,6 +299,7 @@ func (a *App) newServices(ctx context.Context, facts *service.FactCache, meter *
 		Gate:             a.gate,
 		Reembed:          reembedder{a.embeddings},
 		Verify:           verifier{a.verifier},
+		Expiry:           expiry{func() *retention.Keeper { return a.keeper }},
 		Reindex:          reindexer{views.NewReindexer(views.ReindexerOptions{Store: a.store, Feeders: a.feeders, Now: a.store.Now})},
 		CompactModels:    compact,
 		Extractive:       builtin.Summarizer{},
@@ -306,7 +309,9 @@ func (a *App) newServices(ctx context.Context, facts *service.FactCache, meter *
 		Reranker:         reranker,
 		RerankCandidates: a.cfg.RerankCandidates,
 		RerankDeadline:   a.cfg.RerankDeadline,
-	}), nil
+	})
+	a.keeper = a.newKeeper(policies, dueEraser{store: a.store, sweeper: a.sweeper, facts: services.Facts, secret: secret}, meter)
+	return services, nil
 }
 
 // fenceSecret is the primary store's secret for the ids of fences; the first server on a primary store mints it.
@@ -427,7 +432,7 @@ func (a *App) semantic() bool {
 func (a *App) Run(ctx context.Context) error {
 	g, ctx := group.WithContext(ctx)
 	g.Go(func() error { return a.server.Serve(ctx, a.listener) })
-	loops := []func(context.Context) error{a.indexer.Run, a.runner.Run, a.embeddings.Run, a.usage.Run, a.verifier.Run, a.sweeper.Run, a.watch}
+	loops := []func(context.Context) error{a.indexer.Run, a.runner.Run, a.embeddings.Run, a.usage.Run, a.verifier.Run, a.sweeper.Run, a.keeper.Run, a.watch}
 	for _, f := range a.feeders {
 		loops = append(loops, f.Run)
 	}

@@ -89,7 +89,9 @@ func renewViews(ctx context.Context, s *stores) error {
 }
 
 // note has an erasure in the ledger.
-func (s *stores) note(ctx context.Context, e memory.Erasure) error { return s.ledger.Append(ctx, ledger.OfErasure(e)) }
+func (s *stores) note(ctx context.Context, e memory.Erasure) error {
+	return s.ledger.Append(ctx, ledger.OfErasure(e))
+}
 
 // forgotten has the deletion of a fact in the ledger.
 func (s *stores) forgotten(ctx context.Context, scope memory.ScopeKey, factID string) error {

@@ -45,6 +45,7 @@ type Options struct {
 	Log      *slog.Logger
 	Meter    Meter // nil for none
 	Now      func() time.Time
+	Report   bool          // whether what is due is listed only, and never erased
 	Every    time.Duration // how long after one look at all users the next begins; an hour when 0
 }
 
@@ -88,9 +89,9 @@ func NewKeeper(o Options) *Keeper {
 	return k
 }
 
-// Run looks until ctx ends, and returns nil then. Where no profile lets anything be due, it does nothing.
+// Run looks until ctx ends, and returns nil then. Where no profile lets anything be due, or it is to be listed only, it does nothing.
 func (k *Keeper) Run(ctx context.Context) error {
-	if k.o.Policies.KeepsAll() {
+	if k.o.Report || k.o.Policies.KeepsAll() {
 		<-ctx.Done()
 		return nil
 	}
@@ -125,6 +126,27 @@ func (k *Keeper) work(ctx context.Context) (rest time.Duration, err error) {
 		}
 	}
 	return k.o.Every, nil
+}
+
+// List returns what is due of a page of users, by user, and the last user that was looked at; more says whether others follow.
+func (k *Keeper) List(ctx context.Context, q store.UserQuery) (due []Due, last string, more bool, err error) {
+	limit := q.Limit
+	q.Limit++
+	users, err := k.o.Store.ListUsers(ctx, q)
+	if err != nil {
+		return nil, "", false, fmt.Errorf("list users: %w", err)
+	}
+	if more = len(users) > limit; more {
+		users = users[:limit]
+	}
+	for _, u := range users {
+		some, err := k.Due(ctx, u.Ref)
+		if err != nil {
+			return nil, "", false, err
+		}
+		due, last = append(due, some...), u.Ref.UserID
+	}
+	return due, last, more, nil
 }
 
 // erase has erased what is due of one user.

@@ -135,6 +135,14 @@ var (
 		memory.ViewTranscript:     memoryv1.View_VIEW_TRANSCRIPT,
 		memory.ViewMessageVectors: memoryv1.View_VIEW_TURNS,
 	})
+	retentionRules = newEnum(map[service.RetentionRule]memoryv1.RetentionRule{
+		service.RetentionSessionAge:  memoryv1.RetentionRule_RETENTION_RULE_SESSION_AGE,
+		service.RetentionMessageAge:  memoryv1.RetentionRule_RETENTION_RULE_MESSAGE_AGE,
+		service.RetentionMaxMessages: memoryv1.RetentionRule_RETENTION_RULE_MAX_MESSAGES,
+		service.RetentionFactAge:     memoryv1.RetentionRule_RETENTION_RULE_FACT_AGE,
+		service.RetentionUnused:      memoryv1.RetentionRule_RETENTION_RULE_UNUSED,
+		service.RetentionMaxFacts:    memoryv1.RetentionRule_RETENTION_RULE_MAX_FACTS,
+	})
 	revertOutcomes = newEnum(map[extract.Outcome]memoryv1.RevertOutcome{
 		extract.OutcomeRemoved:      memoryv1.RevertOutcome_REVERT_OUTCOME_REMOVED,
 		extract.OutcomeRestored:     memoryv1.RevertOutcome_REVERT_OUTCOME_RESTORED,

@@ -28,6 +28,7 @@ type metrics struct {
 	fed              *prometheus.CounterVec
 	feedFailed       *prometheus.CounterVec
 	erased           *prometheus.CounterVec
+	expired          *prometheus.CounterVec
 	erasureFailed    prometheus.Counter
 	historyTokens    *prometheus.CounterVec
 	historyShare     *prometheus.HistogramVec
@@ -89,6 +90,7 @@ func newMetrics() metrics {
 		),
 		fed:        counters("strata_view_fed_rows_total", "Rows put into a view or removed from it.", "view"),
 		feedFailed: counters("strata_view_feed_failures_total", "Attempts to feed a view that failed.", "view"),
+		expired:    counters("strata_expired_total", "Sessions, messages and facts that were erased because they were due, by rule.", "rule"),
 		erased:     counters("strata_erased_rows_total", "Rows that erasures deleted, by store: primary or a view.", "store"),
 		erasureFailed: prometheus.NewCounter(
 			prometheus.CounterOpts{Name: "strata_erasure_failures_total", Help: "Sweeps of an erasure that failed and are tried again."},
@@ -145,6 +147,7 @@ func (m metrics) register(r *prometheus.Registry) {
 		m.fed,
 		m.feedFailed,
 		m.erased,
+		m.expired,
 		m.erasureFailed,
 		m.historyTokens,
 		m.historyShare,

@@ -20,7 +20,7 @@ type Ledger struct {
 
 // Ledger returns the lines beside the store's database. They are open as long as the store is.
 func (s *Store) Ledger() *Ledger {
-	return &Ledger{core: s.core, lines: s.client.Database(s.users.Database().Name()+ledgerSuffix).Collection("lines")}
+	return &Ledger{core: s.core, lines: s.client.Database(s.users.Database().Name() + ledgerSuffix).Collection("lines")}
 }
 
 // lineDoc is a line as it is stored. Its id is the driver's: it grows with the time.
