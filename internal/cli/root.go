@@ -28,6 +28,9 @@ type root struct {
 	Reindex    reindexCmd    `cmd:"" help:"Make Milvus and Elasticsearch again from what is stored, while the server serves."`
 	Verify     verifyCmd     `cmd:"" help:"Compare Milvus and Elasticsearch with what is stored, and put right what differs."`
 	Import     importCmd     `cmd:"" help:"Record whole sessions from a JSONL file."`
+	Retention  retentionCmd  `cmd:"" help:"List what is kept no longer, by the retention of the server's profiles."`
+	Backup     backupCmd     `cmd:"" help:"Copy the data file while it is served."`
+	Restore    restoreCmd    `cmd:"" help:"Make the data file what a backup holds, without what was erased since."`
 	Migrate    migrateCmd    `cmd:"" help:"Bring the schemas of the configured stores up to date, without serving."`
 	Copy       copyCmd       `cmd:"" help:"Move everything from a SQLite file to MongoDB, and compare."`
 	Doctor     doctorCmd     `cmd:"" help:"Check configuration, server, background work, models, disk and clock."`

@@ -86,6 +86,7 @@ func TestDefaultsAreTheDocumentedOnes(t *testing.T) {
 		Extraction: policy.Extraction{Temperature: -1, Learn: "user", Triggers: extract.Triggers{
 			AtReply: true, Messages: 6, Idle: 30 * time.Second, MaxMessages: 50, MaxTokens: 6000, ContextBytes: 1000,
 		}},
+		Retention: policy.Retention{UnusedSignificance: 3},
 	}
 	if diff := cmp.Diff(want, l.Profiles["default"]); diff != "" {
 		t.Error(diff)

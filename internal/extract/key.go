@@ -37,5 +37,14 @@ func KeyDigest(subject, text string) memory.Digest {
 	return sha256.Sum256([]byte(subjectKey(subject) + "\x00" + Key(text)))
 }
 
+// Wordings are the digests of all that a fact ever said, by which it is not learnt again once it is deleted.
+func Wordings(revisions []memory.FactRevision) []memory.Digest {
+	out := make([]memory.Digest, len(revisions))
+	for i, r := range revisions {
+		out[i] = KeyDigest(r.Subject, r.Text)
+	}
+	return out
+}
+
 // subjectKey is what makes two subjects the same.
 func subjectKey(subject string) string { return strings.Join(words(subject), " ") }

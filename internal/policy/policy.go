@@ -183,6 +183,19 @@ func (p Policies) WorkOf(profile string) Work {
 	return Work{Summary: of.Summaries.Policy, Extract: of.Extraction.Triggers}
 }
 
+// RetentionOf returns how long sessions with that profile are kept.
+func (p Policies) RetentionOf(profile string) Retention { return p.of(profile).Retention }
+
+// KeepsAll reports whether no profile lets anything be due.
+func (p Policies) KeepsAll() bool {
+	for _, profile := range p.Profiles {
+		if profile.Retention.IsSet() {
+			return false
+		}
+	}
+	return true
+}
+
 // ChecksOf returns the checks of a session with that profile, nil for none.
 func (p Policies) ChecksOf(profile string) *check.Set {
 	if _, ok := p.Profiles[profile]; ok {

@@ -76,6 +76,7 @@ type Profile struct {
 	Facts      Facts      `name:"facts"`
 	Summaries  Summaries  `name:"summaries"`
 	Extraction Extraction `name:"extraction"`
+	Retention  Retention  `name:"retention"`
 }
 
 // Sections says which parts a context has beside instructions and pending messages.
@@ -134,6 +135,41 @@ type Extraction struct {
 	Learn       string  `name:"learn" default:"user" enum:"user,user+assistant" help:"Whose words may become facts: user or user+assistant."`
 }
 
+// Retention says how long what was recorded and learnt is kept. What is due is erased as a person would have it erased, with all
+// that was made of it. Sessions and their messages go by the profile of the session, all else by the server's default profile.
+// Pinned messages and facts are always kept.
+type Retention struct {
+	Sessions    time.Duration `name:"sessions" default:"0s" help:"After how long without a message a session is deleted, with what was learnt from it; {limits}, 0s for never."`
+	Messages    time.Duration `name:"messages" default:"0s" help:"How old a message may become; {limits}, 0s for any age. The oldest go first, with what was learnt from them alone."`
+	MaxMessages int64         `name:"max-messages" default:"0" help:"How many messages a user may have, {limits}; 0 for any number. Those of the sessions that were spoken in longest ago go first."`
+
+	Facts              time.Duration       `name:"facts" default:"0s" help:"How long ago a fact may have been stated or changed last; {limits}, 0s for any time."`
+	Categories         CategoriesRetention `name:"categories"`
+	Unused             time.Duration       `name:"unused" default:"0s" help:"For how long no context may have had a fact of little significance until it is deleted; {limits}, 0s for any time. After half of it contexts leave the fact out; a search finds it still."`
+	UnusedSignificance int                 `name:"unused-significance" default:"3" help:"Up to which significance that holds, {limits}."`
+	MaxFacts           int                 `name:"max-facts" default:"0" help:"How many facts a user may have, {limits}; 0 for any number. Those that hold no more go first, then the least significant, then the oldest; what a person wrote or edited stays."`
+}
+
+// CategoriesRetention is Retention.Facts for a category, where it is not 0.
+type CategoriesRetention struct {
+	Preference   time.Duration `name:"preference" default:"0s" help:"The same for preferences; {limits}, 0s for what facts says."`
+	PersonalInfo time.Duration `name:"personal-info" default:"0s" help:"The same for personal information; {limits}, 0s for what facts says."`
+	Goal         time.Duration `name:"goal" default:"0s" help:"The same for goals; {limits}, 0s for what facts says."`
+	PainPoint    time.Duration `name:"pain-point" default:"0s" help:"The same for pain points; {limits}, 0s for what facts says."`
+	Decision     time.Duration `name:"decision" default:"0s" help:"The same for decisions; {limits}, 0s for what facts says."`
+	Other        time.Duration `name:"other" default:"0s" help:"The same for other facts; {limits}, 0s for what facts says."`
+}
+
+// IsSet reports whether anything is ever due.
+func (r Retention) IsSet() bool {
+	return r.Sessions > 0 || r.Messages > 0 || r.MaxMessages > 0 || r.HasFactRules()
+}
+
+// HasFactRules reports whether any fact is ever due.
+func (r Retention) HasFactRules() bool {
+	return r.Facts > 0 || r.Unused > 0 || r.MaxFacts > 0 || r.Categories != CategoriesRetention{}
+}
+
 // LearnBoth is the Learn of an extraction that also learns from what the assistant said.
 const LearnBoth = "user+assistant"
 
@@ -173,7 +209,8 @@ const (
 	MaxMerge           = 32
 	MaxExtracted       = 500 // messages of one extraction
 	MaxTemperature     = 2
-	MinShownBytes      = 40 // of a message or a tool's result that a model is shown in part
+	MaxKept            = 1_000_000_000 // messages or facts of a user
+	MinShownBytes      = 40            // of a message or a tool's result that a model is shown in part
 	MaxShownBytes      = 100_000
 )
 
@@ -267,6 +304,19 @@ func limited() []Field {
 		setting.Number("extraction.max-tokens", "",
 			func(p *p) *int64 { return &p.Extraction.MaxTokens }, history.MinChunkTokens, history.MaxChunkTokens),
 		setting.Number("extraction.context-bytes", "", func(p *p) *int { return &p.Extraction.ContextBytes }, MinShownBytes, MaxShownBytes),
+		setting.Number("retention.sessions", "", func(p *p) *time.Duration { return &p.Retention.Sessions }, 0, MaxAge),
+		setting.Number("retention.messages", "", func(p *p) *time.Duration { return &p.Retention.Messages }, 0, MaxAge),
+		setting.Number("retention.max-messages", "", func(p *p) *int64 { return &p.Retention.MaxMessages }, 0, MaxKept),
+		setting.Number("retention.facts", "", func(p *p) *time.Duration { return &p.Retention.Facts }, 0, MaxAge),
+		setting.Number("retention.categories.preference", "", func(p *p) *time.Duration { return &p.Retention.Categories.Preference }, 0, MaxAge),
+		setting.Number("retention.categories.personal-info", "", func(p *p) *time.Duration { return &p.Retention.Categories.PersonalInfo }, 0, MaxAge),
+		setting.Number("retention.categories.goal", "", func(p *p) *time.Duration { return &p.Retention.Categories.Goal }, 0, MaxAge),
+		setting.Number("retention.categories.pain-point", "", func(p *p) *time.Duration { return &p.Retention.Categories.PainPoint }, 0, MaxAge),
+		setting.Number("retention.categories.decision", "", func(p *p) *time.Duration { return &p.Retention.Categories.Decision }, 0, MaxAge),
+		setting.Number("retention.categories.other", "", func(p *p) *time.Duration { return &p.Retention.Categories.Other }, 0, MaxAge),
+		setting.Number("retention.unused", "", func(p *p) *time.Duration { return &p.Retention.Unused }, 0, MaxAge),
+		setting.Number("retention.unused-significance", "", func(p *p) *int { return &p.Retention.UnusedSignificance }, 1, MaxSignificance),
+		setting.Number("retention.max-facts", "", func(p *p) *int { return &p.Retention.MaxFacts }, 0, MaxKept),
 		setting.Number("extraction.temperature", "", func(p *p) *float64 { return &p.Extraction.Temperature }, -1, MaxTemperature),
 	}
 }

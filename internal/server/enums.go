@@ -98,6 +98,7 @@ var (
 		memory.CauseInvalidated: memoryv1.FactCause_FACT_CAUSE_INVALIDATED,
 		memory.CauseReverted:    memoryv1.FactCause_FACT_CAUSE_REVERTED,
 		memory.CauseRetracted:   memoryv1.FactCause_FACT_CAUSE_RETRACTED,
+		memory.CauseErased:      memoryv1.FactCause_FACT_CAUSE_ERASED,
 	})
 	summaryKinds = newEnum(map[memory.SummaryKind]memoryv1.SummaryKind{
 		memory.SummarySession: memoryv1.SummaryKind_SUMMARY_KIND_SESSION,
@@ -126,12 +127,21 @@ var (
 		memory.JobSkipped:  memoryv1.JobState_JOB_STATE_SKIPPED,
 		memory.JobSplit:    memoryv1.JobState_JOB_STATE_SPLIT,
 		memory.JobReverted: memoryv1.JobState_JOB_STATE_REVERTED,
+		memory.JobReplaced: memoryv1.JobState_JOB_STATE_REPLACED,
 	})
 	views = newEnum(map[memory.View]memoryv1.View{
 		memory.ViewVectors:        memoryv1.View_VIEW_VECTORS,
 		memory.ViewFacts:          memoryv1.View_VIEW_FACTS,
 		memory.ViewTranscript:     memoryv1.View_VIEW_TRANSCRIPT,
 		memory.ViewMessageVectors: memoryv1.View_VIEW_TURNS,
+	})
+	retentionRules = newEnum(map[service.RetentionRule]memoryv1.RetentionRule{
+		service.RetentionSessionAge:  memoryv1.RetentionRule_RETENTION_RULE_SESSION_AGE,
+		service.RetentionMessageAge:  memoryv1.RetentionRule_RETENTION_RULE_MESSAGE_AGE,
+		service.RetentionMaxMessages: memoryv1.RetentionRule_RETENTION_RULE_MAX_MESSAGES,
+		service.RetentionFactAge:     memoryv1.RetentionRule_RETENTION_RULE_FACT_AGE,
+		service.RetentionUnused:      memoryv1.RetentionRule_RETENTION_RULE_UNUSED,
+		service.RetentionMaxFacts:    memoryv1.RetentionRule_RETENTION_RULE_MAX_FACTS,
 	})
 	revertOutcomes = newEnum(map[extract.Outcome]memoryv1.RevertOutcome{
 		extract.OutcomeRemoved:      memoryv1.RevertOutcome_REVERT_OUTCOME_REMOVED,

@@ -450,6 +450,8 @@ func (s *ContextBuilder) contextFacts(
 	if !longTerm {
 		found.hits = nil
 	}
+	kept := s.policies.RetentionOf("")
+	found.hits = slices.DeleteFunc(found.hits, func(h rank.FactHit) bool { return kept.HasFaded(h.Fact, p.AsOf) })
 	return found, err
 }
 

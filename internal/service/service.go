@@ -71,6 +71,7 @@ type Options struct {
 	Reembed     Reembedder
 	Reindex     Reindexer
 	Verify      Verifier
+	Expiry      Expiry
 	Usage       *Usage
 	// FenceSecret is what the ids of fences are derived from: see store.Secrets. It must be the same in every server on a
 	// primary store.
@@ -78,10 +79,12 @@ type Options struct {
 	Policies    policy.Policies
 	Runner      Runner
 	Meter       Meter
-	Now         func() time.Time
-	NewID       func() string                 // mints message ids
-	Near        func(term string) []near.Word // see rank.Query.Near
-	Gate        Gate
+	// Forgotten has a fact's deletion on disk outside of what is backed up, before the fact is deleted; nil for nowhere.
+	Forgotten func(ctx context.Context, scope memory.ScopeKey, factID string) error
+	Now       func() time.Time
+	NewID     func() string                 // mints message ids
+	Near      func(term string) []near.Word // see rank.Query.Near
+	Gate      Gate
 
 	// CompactModels are the models that context policies may have asked, by name; "" is the one asked where a policy names
 	// none. Extractive writes where there is no such model, or where it failed.

@@ -27,6 +27,7 @@ type PrimaryStore interface {
 	Facts
 	Vectors
 	Summaries
+	Erasures
 	ChangeFeed
 	Leases
 	Clock

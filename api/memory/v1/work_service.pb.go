@@ -187,6 +187,8 @@ const (
 	JobState_JOB_STATE_SPLIT JobState = 6
 	// It was applied, and a person took its effects back.
 	JobState_JOB_STATE_REVERTED JobState = 7
+	// A message that it was about was erased: a job of a later generation does its range again.
+	JobState_JOB_STATE_REPLACED JobState = 8
 )
 
 // Enum value maps for JobState.
@@ -200,6 +202,7 @@ var (
 		5: "JOB_STATE_SKIPPED",
 		6: "JOB_STATE_SPLIT",
 		7: "JOB_STATE_REVERTED",
+		8: "JOB_STATE_REPLACED",
 	}
 	JobState_value = map[string]int32{
 		"JOB_STATE_UNSPECIFIED": 0,
@@ -210,6 +213,7 @@ var (
 		"JOB_STATE_SKIPPED":     5,
 		"JOB_STATE_SPLIT":       6,
 		"JOB_STATE_REVERTED":    7,
+		"JOB_STATE_REPLACED":    8,
 	}
 )
 
@@ -1539,7 +1543,7 @@ const file_memory_v1_work_service_proto_rawDesc = "" +
 	"VIEW_FACTS\x10\x02\x12\x13\n" +
 	"\x0fVIEW_TRANSCRIPT\x10\x03\x12\x0e\n" +
 	"\n" +
-	"VIEW_TURNS\x10\x04*\xc2\x01\n" +
+	"VIEW_TURNS\x10\x04*\xda\x01\n" +
 	"\bJobState\x12\x19\n" +
 	"\x15JOB_STATE_UNSPECIFIED\x10\x00\x12\x12\n" +
 	"\x0eJOB_STATE_OPEN\x10\x01\x12\x16\n" +
@@ -1548,7 +1552,8 @@ const file_memory_v1_work_service_proto_rawDesc = "" +
 	"\x11JOB_STATE_APPLIED\x10\x04\x12\x15\n" +
 	"\x11JOB_STATE_SKIPPED\x10\x05\x12\x13\n" +
 	"\x0fJOB_STATE_SPLIT\x10\x06\x12\x16\n" +
-	"\x12JOB_STATE_REVERTED\x10\a*\xdd\x01\n" +
+	"\x12JOB_STATE_REVERTED\x10\a\x12\x16\n" +
+	"\x12JOB_STATE_REPLACED\x10\b*\xdd\x01\n" +
 	"\rRevertOutcome\x12\x1e\n" +
 	"\x1aREVERT_OUTCOME_UNSPECIFIED\x10\x00\x12\x1a\n" +
 	"\x16REVERT_OUTCOME_REMOVED\x10\x01\x12\x1b\n" +

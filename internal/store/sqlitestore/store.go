@@ -39,6 +39,7 @@ type Store struct {
 	*factStore
 	*vectorStore
 	*summaryStore
+	*erasureStore
 	*feedStore
 	*userStore
 	*shared
@@ -69,6 +70,7 @@ type (
 	factStore    struct{ *core } // implements store.Facts
 	vectorStore  struct{ *core } // implements store.Vectors
 	summaryStore struct{ *core } // implements store.Summaries
+	erasureStore struct{ *core } // implements store.Erasures
 	feedStore    struct{ *core } // implements store.ChangeFeed
 	userStore    struct{ *core } // implements store.Users
 	shared       struct{ *core } // implements store.Leases, store.Clock and store.Secrets
@@ -133,8 +135,8 @@ func start(path string, lock *fileLock, anchor *conn, o Options) *Store {
 	}
 	s := &Store{
 		core: c, transcript: &transcript{c}, searchIndex: &searchIndex{c}, journal: &journal{c}, workStore: &workStore{c},
-		factStore: &factStore{c}, vectorStore: &vectorStore{c}, summaryStore: &summaryStore{c}, feedStore: &feedStore{c},
-		userStore: &userStore{c}, shared: &shared{c}, archive: &archive{c}, lock: lock, anchor: anchor,
+		factStore: &factStore{c}, vectorStore: &vectorStore{c}, summaryStore: &summaryStore{c}, erasureStore: &erasureStore{c},
+		feedStore: &feedStore{c}, userStore: &userStore{c}, shared: &shared{c}, archive: &archive{c}, lock: lock, anchor: anchor,
 	}
 	for range o.Readers {
 		s.readers <- nil
