@@ -16,6 +16,7 @@ import (
 
 	"github.com/stratamem/strata/internal/admission"
 	"github.com/stratamem/strata/internal/config"
+	"github.com/stratamem/strata/internal/erasure"
 	"github.com/stratamem/strata/internal/fence"
 	"github.com/stratamem/strata/internal/group"
 	"github.com/stratamem/strata/internal/indexing"
@@ -63,6 +64,7 @@ type App struct {
 	runner     *jobrunner.Runner
 	feeders    []*views.Feeder // one for each view
 	verifier   *views.Verifier
+	sweeper    *erasure.Sweeper
 	embeddings *indexing.Embeddings
 	usage      *service.Usage
 	gate       *admission.Gate
@@ -165,13 +167,18 @@ func (a *App) observe(ctx context.Context, o Options) (*telemetry.Recorder, erro
 		telemetry.Options{Models: historyModels(a.cfg), Providers: providers(a.cfg), Traces: traces.Provider(), Now: time.Now},
 	)
 	recorder.WatchPanics(a.panics)
-	recorder.WatchWork(telemetry.WorkOptions{Work: a.store, Waiting: a.waiting, Now: time.Now, Log: a.log})
+	recorder.WatchWork(telemetry.WorkOptions{Work: a.store, Waiting: a.waiting, Erasures: a.erasures, Now: time.Now, Log: a.log})
 	return recorder, nil
 }
 
 // waiting counts what has no vector yet. Metrics are read once the server runs, when embeddings are open.
 func (a *App) waiting(ctx context.Context) (facts, messages int64, err error) {
 	return a.embeddings.Waiting(ctx)
+}
+
+// erasures counts those that are not done. Metrics are read once the server runs, when there is a sweeper.
+func (a *App) erasures(ctx context.Context) (count int, oldest time.Time, err error) {
+	return a.sweeper.Pending(ctx)
 }
 
 func (a *App) newRunner(facts *service.FactCache, meter jobrunner.Meter, failpoints func(string)) (*jobrunner.Runner, error) {
@@ -201,6 +208,34 @@ func (a *App) newRunner(facts *service.FactCache, meter jobrunner.Meter, failpoi
 	return jobrunner.NewRunner(o), nil
 }
 
+// lateWrites is how long a write that was under way when an erasure began may take to arrive in a store of several processes.
+const lateWrites = time.Minute
+
+func (a *App) newSweeper(facts *service.FactCache, index *service.SearchIndex, meter erasure.Meter) *erasure.Sweeper {
+	o := erasure.Options{
+		Store: a.store, Facts: facts, Views: a.erasedViews(), Purged: memory.PurgedByCompaction, Late: lateWrites,
+		Settle: a.indexer.Settle, Applied: a.factsApplied, Swept: index.Drop, Owner: a.stores.owner, Log: a.log, Meter: meter, Now: a.store.Now,
+	}
+	if a.stores.file != nil {
+		o.Purged = memory.PurgedWithSweep
+		if len(o.Views) == 0 {
+			o.Late = 0
+		}
+	}
+	return erasure.NewSweeper(o)
+}
+
+func (a *App) erasedViews() (all []erasure.View) {
+	for _, t := range a.stores.targets() {
+		all = append(all, erasure.View{
+			Name: t.View().String(), Find: func(ctx context.Context, user memory.UserRef, e memory.Erasure) (erasure.Rows, error) {
+				return t.FindErased(ctx, a.store, views.Erased{Erasure: e, User: user})
+			},
+		})
+	}
+	return all
+}
+
 // factsApplied tells what follows a change of a user's facts.
 func (a *App) factsApplied(user memory.UserRef) {
 	a.embeddings.Wake()
@@ -209,7 +244,7 @@ func (a *App) factsApplied(user memory.UserRef) {
 	}
 }
 
-func (a *App) newServices(ctx context.Context, facts *service.FactCache, meter service.Meter) (service.Services, error) {
+func (a *App) newServices(ctx context.Context, facts *service.FactCache, meter *telemetry.Recorder) (service.Services, error) {
 	words, err := near.Open()
 	if err != nil {
 		return service.Services{}, err
@@ -238,6 +273,7 @@ func (a *App) newServices(ctx context.Context, facts *service.FactCache, meter s
 	}
 	a.usage = service.NewUsage(a.store, a.log)
 	a.verifier = views.NewVerifier(views.VerifierOptions{Store: a.store, Targets: a.stores.targets(), Log: a.log})
+	a.sweeper = a.newSweeper(facts, searchIndex, meter)
 	return service.New(service.Options{
 		Store:       a.store,
 		SearchIndex: searchIndex,
@@ -387,7 +423,7 @@ func (a *App) semantic() bool {
 func (a *App) Run(ctx context.Context) error {
 	g, ctx := group.WithContext(ctx)
 	g.Go(func() error { return a.server.Serve(ctx, a.listener) })
-	loops := []func(context.Context) error{a.indexer.Run, a.runner.Run, a.embeddings.Run, a.usage.Run, a.verifier.Run, a.watch}
+	loops := []func(context.Context) error{a.indexer.Run, a.runner.Run, a.embeddings.Run, a.usage.Run, a.verifier.Run, a.sweeper.Run, a.watch}
 	for _, f := range a.feeders {
 		loops = append(loops, f.Run)
 	}

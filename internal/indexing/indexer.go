@@ -31,6 +31,8 @@ type Indexer struct {
 	loop       *worker.Loop
 	queue      *worker.Queue[memory.UserRef]
 
+	indexing chan struct{} // holds one value while Index runs
+
 	mu     sync.Mutex
 	broken map[memory.UserRef]bool // users whose segments are damaged
 }
@@ -82,7 +84,7 @@ func NewIndexer(o IndexerOptions) *Indexer {
 	}
 	x := &Indexer{
 		now: o.Now, store: o.Store, turns: o.Turns, log: o.Log, failpoints: o.Failpoints,
-		queue: worker.NewQueue[memory.UserRef](0), broken: map[memory.UserRef]bool{},
+		queue: worker.NewQueue[memory.UserRef](0), broken: map[memory.UserRef]bool{}, indexing: make(chan struct{}, 1),
 	}
 	x.loop = worker.NewLoop(worker.LoopOptions{
 		Work: x.drain, Look: x.sweepStore, LookEvery: o.Sweep, Gather: o.Delay,
@@ -156,9 +158,26 @@ const (
 	maxBatchBytes = 8 << 20
 )
 
+// Settle returns once what is being indexed now is stored, or ctx ends: from then on only messages are indexed that are read later.
+func (x *Indexer) Settle(ctx context.Context) error {
+	select {
+	case x.indexing <- struct{}{}:
+		<-x.indexing
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
 // Index writes one segment of the user's pending turns and merges when segments have become many. It reports whether
-// turns are left.
+// turns are left. One call runs at a time.
 func (x *Indexer) Index(ctx context.Context, user memory.UserRef) (more bool, err error) {
+	select {
+	case x.indexing <- struct{}{}:
+		defer func() { <-x.indexing }()
+	case <-ctx.Done():
+		return false, ctx.Err()
+	}
 	if err := x.retire(ctx, user); err != nil {
 		return false, err
 	}

@@ -116,6 +116,12 @@ func NewSearchIndex(o SearchIndexOptions) (*SearchIndex, error) {
 	}, nil
 }
 
+// Drop has the index of a life read anew when it is asked for next: messages of it were erased, or it ended. It never blocks.
+func (l *SearchIndex) Drop(scope memory.ScopeKey) {
+	l.indexes.Invalidate(scope)
+	l.large.drop(scope)
+}
+
 func weight(bytes int64) uint32 { return uint32(min(max(bytes, 1<<10), 1<<32-1)) }
 
 // Found is what a search of a user's search index answers.
@@ -504,7 +510,7 @@ func (l *SearchIndex) addAll(ctx context.Context, user memory.UserRef, x *userIn
 		l.indexer.Rebuild(user)
 	}
 	err = l.addUnindexed(ctx, x, state.Unindexed)
-	if _, ok := l.indexes.GetIfPresent(state.Scope); ok {
+	if cached, ok := l.indexes.GetIfPresent(state.Scope); ok && cached == x { // it was not dropped meanwhile
 		x.RLock()
 		defer x.RUnlock()
 		l.indexes.Set(state.Scope, x) // weigh it again

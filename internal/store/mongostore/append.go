@@ -117,8 +117,16 @@ func (b *batch) load(ctx context.Context) error {
 	return b.adopt(ctx, d)
 }
 
-// adopt goes on from the session as it is stored.
+// adopt goes on from the session as it is stored. One of a user who is gone counts for nothing.
 func (b *batch) adopt(ctx context.Context, d sessionDoc) error {
+	alive, err := b.confirm(ctx, d)
+	if err != nil {
+		return err
+	}
+	if !alive {
+		b.seen, b.fresh = newKnownSession(head{}), true
+		return nil
+	}
 	h := headOf(d)
 	if err := b.newer(ctx, &h); err != nil {
 		return err
@@ -302,7 +310,12 @@ func (b *batch) resolve(ctx context.Context, err error) error {
 // nearly all of them.
 func (b *batch) reload(ctx context.Context) error {
 	if b.fresh {
-		return b.newer(ctx, &b.seen.head)
+		before := b.seen.erasures
+		err := b.newer(ctx, &b.seen.head)
+		if b.seen.erasures != before { // ids that were known may be free again
+			b.seen = newKnownSession(b.seen.head)
+		}
+		return err
 	}
 	var d sessionDoc
 	err := b.conversations.FindOne(ctx, eq("_id", b.seen.key)).Decode(&d)
@@ -390,7 +403,9 @@ func (b *batch) knownIDs(ctx context.Context, ids [][]byte) error {
 	turns, err := b.find(ctx, "ids", ids, "ids", "messages.body_hash")
 	for _, t := range turns {
 		for i, id := range t.IDs {
-			b.seen.bodies[memory.KeyedHash(id)] = memory.KeyedHash(t.Messages[i].BodyHash)
+			if len(id) == len(memory.KeyedHash{}) { // else it is free again
+				b.seen.bodies[memory.KeyedHash(id)] = memory.KeyedHash(t.Messages[i].BodyHash)
+			}
 		}
 	}
 	return err

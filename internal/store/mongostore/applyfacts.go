@@ -35,6 +35,7 @@ type applyingDoc struct {
 	Revisions   []revisionDoc     `bson:"revisions"` // in the order of the changes
 	Facts       []appliedFact     `bson:"facts"`
 	Forget      []forgottenDoc    `bson:"forget"`
+	Purge       []string          `bson:"purge,omitempty"` // facts of which only the last revision is left
 	Quarantined []quarantinedDoc  `bson:"quarantined"`
 	Counted     bool              `bson:"counted,omitempty"` // its refused operations were counted
 }
@@ -125,7 +126,10 @@ func (s *core) forbid(ctx context.Context, scope memory.ScopeKey, extract *memor
 	if extract == nil || *extract != memory.ExtractNone {
 		return nil
 	}
-	_, err := s.users.UpdateOne(ctx, eq("_id", scope), bson.D{{Key: "$inc", Value: eq("fact_revision", 1)}})
+	res, err := s.users.UpdateOne(ctx, eq("_id", scope), bson.D{{Key: "$inc", Value: eq("fact_revision", 1)}})
+	if err == nil && res.MatchedCount == 0 {
+		return lifeNotFound() // the user was erased meanwhile
+	}
 	return uncertain("forbid to learn", err)
 }
 
@@ -173,6 +177,9 @@ func (p *planner) plan() error {
 		if err := p.forget(f, last); err != nil {
 			return err
 		}
+	}
+	for _, id := range p.w.Purge {
+		p.purge(id, last)
 	}
 	p.listChanged(last)
 	for i, q := range p.w.Quarantined {
@@ -234,6 +241,20 @@ func (p *planner) forget(f store.ForgetFact, last map[string]int) error {
 	gone.Keys = slices.CompactFunc(gone.Keys, slices.Equal)
 	p.doc.Forget = append(p.doc.Forget, gone)
 	return nil
+}
+
+// purge leaves nothing of a changed fact's history but the revision that the write leads to.
+func (p *planner) purge(id string, last map[string]int) {
+	at, changed := last[id]
+	if !changed {
+		return
+	}
+	left := p.doc.Revisions[at].Revision
+	p.doc.Purge = append(p.doc.Purge, id)
+	p.doc.Revisions = slices.DeleteFunc(p.doc.Revisions, func(d revisionDoc) bool { return d.Fact == id && d.Revision < left })
+	for i, d := range p.doc.Revisions {
+		last[d.Fact] = i
+	}
 }
 
 // listChanged lists the facts that the write changes, each with its last revision.

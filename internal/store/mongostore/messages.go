@@ -1,6 +1,7 @@
 package mongostore
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -64,7 +65,7 @@ func (s *transcript) hashesIn(ctx context.Context, key memory.SessionKey, field 
 	}
 	held := map[string]bool{}
 	for _, t := range turns {
-		for _, hash := range append(t.Calls, t.IDs...) {
+		for _, hash := range slices.Concat(t.Calls, t.IDs) {
 			held[string(hash)] = true
 		}
 	}
@@ -295,7 +296,7 @@ func (p *placing) add(places []memory.Place, found map[memory.Place]foundMessage
 	for _, at := range places {
 		f, ok := found[at]
 		in, own := p.own[at.Session]
-		if !ok || !own {
+		if !ok || !own || f.doc.Deleted {
 			continue
 		}
 		p.bytes += f.doc.storedBytes()
@@ -387,6 +388,9 @@ func (s *transcript) UpdateMessage(ctx context.Context, u store.MessageUpdate) (
 	if err != nil {
 		return memory.Message{}, err
 	}
+	if alive, err := s.sessionAlive(ctx, d.Key); err != nil || !alive {
+		return memory.Message{}, cmp.Or(err, error(store.SessionNotFound(u.Ref)))
+	}
 	if err := s.forbid(ctx, d.Scope, u.Extract); err != nil || u.Hidden == nil {
 		return m, err
 	}
@@ -399,11 +403,12 @@ func (s *transcript) relabel(ctx context.Context, turn string, at int, u store.M
 	var err error
 	if change := labels(at, u); len(change) > 0 {
 		o := options.FindOneAndUpdate().SetReturnDocument(options.After).SetProjection(withoutOriginals())
-		err = s.turns.FindOneAndUpdate(ctx, eq("_id", turn), change, o).Decode(&t)
+		there := eq("_id", turn, fmt.Sprintf("messages.%d.deleted", at), eq("$ne", true))
+		err = s.turns.FindOneAndUpdate(ctx, there, change, o).Decode(&t)
 	} else {
 		err = s.turns.FindOne(ctx, eq("_id", turn), options.FindOne().SetProjection(withoutOriginals())).Decode(&t)
 	}
-	if errors.Is(err, mongo.ErrNoDocuments) || (err == nil && at >= len(t.Messages)) {
+	if errors.Is(err, mongo.ErrNoDocuments) || (err == nil && (at >= len(t.Messages) || t.Messages[at].Deleted)) {
 		return memory.Message{}, store.MessageNotFound(u.Ref, u.MessageID)
 	}
 	if err != nil {

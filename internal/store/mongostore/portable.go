@@ -116,12 +116,16 @@ func (d turnDoc) record() (store.TurnRecord, error) {
 		Session: d.Session, TurnNo: d.Turn, FirstSeq: d.FirstSeq, RecordTime: fromMicros(d.RecordTime),
 		RequestHash: d.Request, RequestDigest: d.RequestDigest, Result: jsonOf(d.Result), StatePatch: jsonOf(d.Patch),
 	}
-	for _, md := range d.Messages {
+	for i, md := range d.Messages {
 		m, err := md.message(d.Turn)
 		if err != nil {
 			return record, err
 		}
-		record.Messages = append(record.Messages, store.MessageRecord{Message: m, BodyHash: md.BodyHash})
+		r := store.MessageRecord{Message: m, BodyHash: md.BodyHash}
+		if m.Deleted && i < len(d.IDs) && len(d.IDs[i]) == len(memory.KeyedHash{}) {
+			r.IDHash = d.IDs[i]
+		}
+		record.Messages = append(record.Messages, r)
 	}
 	return record, nil
 }
@@ -354,6 +358,8 @@ var errNotOurs = errors.New(
 	"the target has the user already, with other content or from another source, and may serve it: copy into an empty database",
 )
 
+var errEnded = errors.New("the user was erased in the target since: a life that has ended is not begun again by a copy")
+
 // importUser finds or makes the user that is being imported.
 func (s *archive) importUser(ctx context.Context, user memory.UserRef, records []store.Record) (userDoc, error) {
 	was, err := s.findUser(ctx, user)
@@ -369,6 +375,9 @@ func (s *archive) importUser(ctx context.Context, user memory.UserRef, records [
 		return was, err
 	}
 	u := importedUser(*records[at].User)
+	if ended, err := s.ended(ctx, u.Scope); err != nil || ended {
+		return was, cmp.Or(err, errEnded)
+	}
 	if found && was.Scope != u.Scope {
 		return was, errNotOurs
 	}
@@ -506,7 +515,7 @@ func (d *turnDoc) addMessage(m store.MessageRecord) error {
 		return err
 	}
 	md.BodyHash = m.BodyHash
-	d.Messages, d.IDs = append(d.Messages, md), append(d.IDs, keyed(d.Scope, m.ID))
+	d.Messages, d.IDs = append(d.Messages, md), append(d.IDs, idHash(d.Scope, m))
 	for _, id := range m.ToolCalls() {
 		d.Calls = append(d.Calls, keyed(d.Scope, id))
 	}
@@ -517,6 +526,17 @@ func (d *turnDoc) addMessage(m store.MessageRecord) error {
 	md.Original = nil
 	d.Bytes += md.storedBytes()
 	return nil
+}
+
+// idHash is what is stored of a message's id. Of a deleted one's only the hash may be left, or nothing.
+func idHash(scope memory.ScopeKey, m store.MessageRecord) []byte {
+	switch {
+	case !m.Deleted:
+		return keyed(scope, m.ID)
+	case m.IDHash != nil:
+		return m.IDHash
+	}
+	return freedID(m.Seq)
 }
 
 // fact adds a fact that lacks the vectors that do not come with it.

@@ -82,6 +82,8 @@ type sessionDoc struct {
 	CoveredSeq    int64              `bson:"covered_seq"`
 	CoveredTime   int64              `bson:"covered_time,omitempty"`
 	Feed          feedDoc            `bson:"feed"`
+	// Unconfirmed: whoever created it has not found yet that the user lived on after that. See confirm.
+	Unconfirmed bool `bson:"unconfirmed,omitempty"`
 }
 
 func (d sessionDoc) ref() memory.SessionRef {
@@ -189,14 +191,32 @@ func (s *core) ensureUser(ctx context.Context, ref memory.UserRef, now time.Time
 func (s *core) ensureSession(ctx context.Context, u userDoc, sessionID, profile string, now time.Time) (sessionDoc, error) {
 	d := sessionDoc{
 		Key: memory.SessionKey(s.keys()), Scope: u.Scope, Tenant: u.Tenant, UserID: u.UserID, SessionID: sessionID,
-		Profile: profile, Extract: memory.ExtractAllow, Revision: 1, CreateTime: micros(now), UpdateTime: micros(now),
+		Profile: profile, Extract: memory.ExtractAllow, Revision: 1, CreateTime: micros(now), UpdateTime: micros(now), Unconfirmed: true,
 	}
 	_, err := s.conversations.InsertOne(ctx, d)
 	if mongo.IsDuplicateKeyError(err) {
 		d = sessionDoc{}
 		err = s.conversations.FindOne(ctx, eq("scope", u.Scope, "session_id", sessionID)).Decode(&d)
 	}
+	if errors.Is(err, mongo.ErrNoDocuments) { // it was erased in between
+		return d, store.Contention("the session is being erased")
+	}
 	return d, s.failed("create session", err)
+}
+
+// confirm reports whether the user of a session that nobody has confirmed lives. The user's erasure deletes first the user and then
+// the sessions: a session of a user who lives after it was created is among those. One of a user who is gone may have come after
+// them, and is deleted here.
+func (s *core) confirm(ctx context.Context, d sessionDoc) (bool, error) {
+	if !d.Unconfirmed {
+		return true, nil
+	}
+	alive, err := s.userAlive(ctx, d.Scope)
+	if err != nil || alive {
+		return alive, err
+	}
+	_, err = s.conversations.DeleteOne(ctx, eq("_id", d.Key))
+	return false, s.failed("delete a session of a user who is gone", err)
 }
 
 // jsonOf is JSON that was stored as a string; nil for none.

@@ -424,7 +424,7 @@ func (s *searchIndex) usersIn(ctx context.Context, scopes []memory.ScopeKey) ([]
 	return users, nil
 }
 
-func (s *searchIndex) usersByScope(ctx context.Context, scopes []memory.ScopeKey) (map[memory.ScopeKey]memory.UserRef, error) {
+func (s *core) usersByScope(ctx context.Context, scopes []memory.ScopeKey) (map[memory.ScopeKey]memory.UserRef, error) {
 	docs, err := readAll[userDoc](ctx, s.users, eq("_id", eq("$in", scopes)), options.Find().SetProjection(eq("tenant", 1, "user_id", 1)))
 	if err != nil {
 		return nil, s.failed("find users", err)

@@ -111,7 +111,11 @@ func (s *userStore) changeUser(ctx context.Context, was userDoc, u store.UserUpd
 			return was, true, nil
 		}
 		was.FactRevision++
-		return was, true, s.forbid(ctx, was.Scope, u.Extract)
+		err := s.forbid(ctx, was.Scope, u.Extract)
+		if memory.ReasonOf(err) == memory.ReasonUserNotFound {
+			return was, false, nil
+		}
+		return was, true, err
 	}
 	raised := eq("revision", 1)
 	if forbids {
