@@ -21,7 +21,7 @@ type extraction struct {
 }
 
 const (
-	contextMessages = 3  // before a range, to understand it
+	contextMessages = store.ContextMessages
 	maxKnown        = 20 // facts that a model is shown and may supersede
 )
 

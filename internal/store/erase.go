@@ -18,6 +18,8 @@ type Erasures interface {
 	// exist count; without any it must still keep the erasure. It must refuse an unknown user or session with USER_NOT_FOUND or
 	// SESSION_NOT_FOUND, and with LAST_SEQ_MISMATCH where IfLastSeq is set and is not the session's last seq.
 	//
+	// What it deleted itself is in the receipt of the erasure that it keeps, under memory.PrimaryStore.
+	//
 	// From its return on, whichever process asks:
 	//   - EraseUser: no method knows the user. The next Append, UpdateUser or ApplyFacts without a job begins a new life, which
 	//     shares no key with the old one and starts at sequence 1. Every write for the ended life must be refused with
@@ -29,11 +31,12 @@ type Erasures interface {
 	//   - A summary that was made of an erased message keeps its place and generation but has no Text; of persons' revisions of such a
 	//     summary none is left. Weeks and months that were made of such summaries are treated the same way. The session and the
 	//     user's periods are scheduled at Time, so that they are written anew from what is left.
-	//   - A job that is not final and is about an erased message, or is of a week or month, is final as memory.JobReplaced
+	//   - A job that is not final and may tell of an erased message (MayTellOf) is final as memory.JobReplaced
 	//     without its answer, and, unless no message of its range is left, a job of the same range and the next free generation
 	//     is open in its place: an answer to the old one is passed over, and applying the old one changes nothing. An answer that a final
 	//     job kept (a receipt of JobReverted) is gone.
-	//   - Operations that were refused from such jobs are not listed.
+	//   - Operations that were refused from such jobs, final ones included, are not listed.
+	//   - ChangeSummary refuses with CONTENTION what a person wrote of an erased message that it does not pass over.
 	//   - The user's fact revision is one higher, so that a decision that was made before is refused by ApplyFacts.
 	//   - Replaying a request of Append whose messages are erased still returns its first result, without findings, and stores nothing.
 	BeginErasure(ctx context.Context, p ErasureStart) (memory.Erasure, error)

@@ -136,6 +136,24 @@ func RevertedJob(job memory.Job, receipt []byte, now time.Time) (memory.Job, err
 	return job, nil
 }
 
+// ContextMessages is how many messages before the range of an extraction the model is shown with it.
+const ContextMessages = 3
+
+// MayTellOf reports whether a job was given words of the messages, which are ascending and apart, of its session: those of its
+// range, and as context a few messages before an extraction, and the summary of all that came before to one that follows. A week
+// or month may be made of any session.
+func MayTellOf(job memory.Job, seqs []memory.SeqRange) bool {
+	switch {
+	case len(seqs) == 0:
+		return false
+	case job.Session == "":
+		return true
+	case job.Kind == memory.JobExtract:
+		return memory.Overlap(seqs, memory.SeqRange{From: job.From - ContextMessages, To: job.To})
+	}
+	return seqs[0].From <= job.To
+}
+
 // ReplacedJob is a job about erased messages, without anything that was made of them. One that is final keeps its state.
 func ReplacedJob(job memory.Job, now time.Time) memory.Job {
 	if job.State.IsFinal() {

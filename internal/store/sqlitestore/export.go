@@ -121,7 +121,7 @@ func (x *export) bodyHash(sid int64, id string) (hash []byte, err error) {
 }
 
 func (x *export) nodes() error {
-	return x.c.query(nodeSelect+` WHERE n.uid = ? ORDER BY n.id`, func(r row) error {
+	return x.c.query(nodeSelect+` AND n.uid = ? ORDER BY n.id`, func(r row) error {
 		n, err := scanNode(r)
 		if err != nil {
 			return err
@@ -132,7 +132,7 @@ func (x *export) nodes() error {
 
 func (x *export) revised() error {
 	var all []store.SummaryHistory
-	err := x.c.query(revisionSelect+` WHERE r.uid = ? ORDER BY r.kind, s.session_key, r.period, r.revision`, func(r row) error {
+	err := x.c.query(revisionSelect+` AND r.uid = ? ORDER BY r.kind, s.session_key, r.period, r.revision`, func(r row) error {
 		v, err := scanRevised(r)
 		if err != nil {
 			return err
@@ -156,7 +156,7 @@ func (x *export) revised() error {
 }
 
 func (x *export) jobs() error {
-	return x.c.query(jobSelect+` WHERE j.uid = ? ORDER BY j.id`, func(r row) error {
+	return x.c.query(jobSelect+` AND j.uid = ? ORDER BY j.id`, func(r row) error {
 		job := scanJob(r).Job
 		return x.each(store.Record{Job: &job})
 	}, x.uid)
