@@ -306,7 +306,8 @@ func testEraseMessages(t *testing.T, open Open[store.PrimaryStore]) {
 			job := mustOpen(t, s, opening(t, s, inS, memory.JobExtract, from, from+3))
 			apply(t, s, write(t, s, alice, func(w *store.FactWrite) {
 				q := refused(fmt.Sprintf("q%d", i), "malformed", noon)
-				q.JobID, w.JobID, w.Quarantined = job.ID(), job.ID(), []memory.Quarantined{q}
+				q.JobID = job.ID()
+				w.JobID, w.Quarantined = job.ID(), []memory.Quarantined{q}
 			}))
 		}
 		begin(t, s, erasing("e", 6, 6))
@@ -546,7 +547,8 @@ func testErasedSession(t *testing.T, open Open[store.PrimaryStore]) {
 	extracting := mustAnswer(t, s, mustOpen(t, s, opening(t, s, inS, memory.JobExtract, 1, 4)), "facts")
 	apply(t, s, write(t, s, alice, func(w *store.FactWrite) {
 		q := refused("q", "malformed", noon)
-		q.SessionID, q.JobID, w.Quarantined = "s", extracting.ID(), []memory.Quarantined{q}
+		q.SessionID, q.JobID = "s", extracting.ID()
+		w.Quarantined = []memory.Quarantined{q}
 	}))
 	begin(t, s, eraseS("e"))
 	for range 2 {
