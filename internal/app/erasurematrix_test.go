@@ -139,6 +139,14 @@ func (c deletionCell) word() string {
 	return fmt.Sprintf("Zq%c%cxqueme", 'a'+c.no/26, 'a'+c.no%26)
 }
 
+// says is what the user says of it.
+func (c deletionCell) says() string {
+	if c.in == superseded {
+		return "My favourite word is " + c.word() + "."
+	}
+	return "I like " + c.word() + "."
+}
+
 // String names the cell in failures.
 func (c deletionCell) String() string { return fmt.Sprintf("%s, %s", c.what, c.in) }
 
@@ -154,13 +162,14 @@ func (c deletionCell) brings(by door) bool {
 	return false
 }
 
-// matrixCells are the cells of a store set and a door: one state for each deletion, another one at each door, or all.
+// matrixCells are the cells of a store set and a door: all, or one state for each deletion, another one at each door. Of the store sets
+// with servers only some doors are tried then.
 func matrixCells(set storeSet, doorNo int) []deletionCell {
 	full := os.Getenv("STRATA_TEST_FULL") != ""
-	if !full && set == onMongoDB || !full && set == onThree && doorNo%3 != 1 {
+	if !full && (set == onMongoDB && doorNo%3 != 0 || set == onThree && doors[doorNo] != doorReindex) {
 		return nil
 	}
-	var all deletionCell
+	var all []deletionCell
 	for w, what := range deletions {
 		for s, in := range cellStates {
 			if full || (w+doorNo)%len(cellStates) == s {
@@ -175,7 +184,7 @@ func matrixCells(set storeSet, doorNo int) []deletionCell {
 type matrix struct {
 	set   storeSet
 	door  door
-	cells deletionCell
+	cells []deletionCell
 	data  string
 	model *llmtest.Server
 
@@ -382,11 +391,7 @@ func (m *matrix) record(t *testing.T, c *told, messages ...*memoryv1.Message) *m
 func (m *matrix) tell(t *testing.T, c *told) {
 	t.Helper()
 	m.record(t, c, user("m1", "I like walking."), assistant("m2", "That is good for you."))
-	says := "I like " + c.word() + "."
-	if c.in == superseded {
-		says = "My favourite word is " + c.word() + "."
-	}
-	said := user("m3", says)
+	said := user("m3", c.says())
 	said.Metadata = must(structpb.NewStruct(map[string]any{"note": c.word()}))(t)
 	said.Original = &memoryv1.Original{Format: "test/v1", Data: []byte(`{"said":"` + c.word() + `"}`)}
 	call := &memoryv1.Message{Id: "m4", Role: memoryv1.Role_ROLE_ASSISTANT, Parts: []*memoryv1.Part{{Kind: &memoryv1.Part_ToolCall{
@@ -489,11 +494,11 @@ func (m *matrix) look(t *testing.T, h *harness, c *told) map[string]proto.Messag
 	}
 	found, err := h.facts().SearchFacts(ctx, &memoryv1.SearchFactsRequest{UserId: id, Query: "likes " + c.word()})
 	add("SearchFacts", found, err)
+	if c.what == theFact {
+		return all // the message stays, and operations that are refused since the fact is deleted
+	}
 	refused, err := h.facts().ListQuarantined(ctx, &memoryv1.ListQuarantinedRequest{UserId: id})
 	add("ListQuarantined", refused, err)
-	if c.what == theFact {
-		return all // the message stays
-	}
 	for _, s := range []string{"s", "another"} {
 		r, err := h.BuildContext(ctx, &memoryv1.BuildContextRequest{
 			UserId: id, SessionId: s, Query: "what of " + c.word() + "?", Render: memoryv1.Render_RENDER_TEXT, Explain: true,
@@ -560,7 +565,7 @@ func (m *matrix) run(t *testing.T) {
 	if m.door == doorJournal {
 		m.gate.close()
 		each(all, func(c *told) {
-			m.record(t, c, user("m9", "I like "+c.word()+" truly."), assistant("m10", "Noted."))
+			m.record(t, c, user("m9", strings.TrimSuffix(c.says(), ".")+" truly."), assistant("m10", "Noted."))
 			if c.in != parked && c.in != inFlight {
 				m.awaitJob(t, c, memoryv1.JobState_JOB_STATE_ANSWERED)
 			}
