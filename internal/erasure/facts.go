@@ -20,7 +20,7 @@ func (s *Sweeper) TakeFacts(ctx context.Context, user memory.UserRef, e memory.E
 		return err
 	}
 	counted := tally{}
-	counted.at(Primary).add(taken, taken)
+	counted.at(memory.PrimaryStore).add(taken, taken)
 	if _, err = s.keep(ctx, e, func(e memory.Erasure) memory.Erasure { return counted.addTo(e, s.purgedBy) }); err != nil {
 		return fmt.Errorf("keep how many facts an erasure took: %w", err)
 	}

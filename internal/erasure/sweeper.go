@@ -286,7 +286,7 @@ func (s *Sweeper) after(e memory.Erasure, all tally, failed error) memory.Erasur
 }
 
 func (s *Sweeper) purgedBy(name string) memory.PurgedBy {
-	if name == Primary {
+	if name == memory.PrimaryStore {
 		return s.o.Purged
 	}
 	return memory.PurgedByCompaction
@@ -324,7 +324,7 @@ func (s *Sweeper) sweepStores(ctx context.Context, e memory.Erasure, all tally) 
 	}
 	if lives && e.Kind != memory.EraseUser {
 		if err := s.sweepDerived(ctx, user, e, all); err != nil {
-			return &storeError{Primary, err}
+			return &storeError{memory.PrimaryStore, err}
 		}
 	}
 	if s.o.Swept != nil {
@@ -332,7 +332,7 @@ func (s *Sweeper) sweepStores(ctx context.Context, e memory.Erasure, all tally) 
 	}
 	var errs []error
 	if err := s.sweepPrimary(ctx, e, all); err != nil {
-		errs = append(errs, &storeError{Primary, err})
+		errs = append(errs, &storeError{memory.PrimaryStore, err})
 	}
 	return errors.Join(append(errs, s.sweepViews(ctx, user, e, all))...)
 }
@@ -344,7 +344,7 @@ func (s *Sweeper) sweepDerived(ctx context.Context, user memory.UserRef, e memor
 		return err
 	}
 	docs, err := s.takeSegments(ctx, user, e)
-	all.at(Primary).add(facts+docs, facts+docs)
+	all.at(memory.PrimaryStore).add(facts+docs, facts+docs)
 	return err
 }
 
@@ -357,7 +357,7 @@ func (s *Sweeper) sweepPrimary(ctx context.Context, e memory.Erasure, all tally)
 		if err != nil {
 			return err
 		}
-		all.at(Primary).add(deleted, deleted)
+		all.at(memory.PrimaryStore).add(deleted, deleted)
 		if done {
 			return nil
 		}
@@ -369,45 +369,51 @@ func (s *Sweeper) sweepPrimary(ctx context.Context, e memory.Erasure, all tally)
 	return ctx.Err()
 }
 
-// sweepViews deletes the rows of all views. They are counted in all of them before, as deleting those of one may delete others'.
+// sweepViews deletes the rows of all views, side by side. They are counted in all of them before, as deleting those of one may delete
+// others', and again after.
 func (s *Sweeper) sweepViews(ctx context.Context, user memory.UserRef, e memory.Erasure, all tally) error {
-	var errs []error
-	found := make([]Rows, len(s.o.Views))
-	for i, v := range s.o.Views {
-		rows, err := v.Find(ctx, user, e)
-		if err != nil {
-			errs = append(errs, &storeError{v.Name, err})
-			continue
+	found, left := make([]Rows, len(s.o.Views)), make([]Rows, len(s.o.Views))
+	errs := make([]error, len(s.o.Views))
+	step := func(do func(i int, v View) error) {
+		var views group.Group
+		for i, v := range s.o.Views {
+			if errs[i] != nil {
+				continue
+			}
+			views.Go(func() error {
+				if err := group.Contain(func() error { return do(i, v) }); err != nil {
+					errs[i] = &storeError{v.Name, err}
+				}
+				return nil
+			})
 		}
-		found[i] = rows
+		_ = views.Wait() // its members return no error
 	}
+	step(func(i int, v View) (err error) {
+		found[i], err = v.Find(ctx, user, e)
+		return err
+	})
+	step(func(i int, _ View) error {
+		if found[i].Len() == 0 {
+			return nil
+		}
+		return found[i].Delete(ctx)
+	})
+	step(func(i int, v View) (err error) {
+		if left[i] = found[i]; found[i].Len() > 0 {
+			left[i], err = v.Find(ctx, user, e)
+		}
+		return err
+	})
 	for i, v := range s.o.Views {
-		if found[i] == nil {
-			continue
+		if errs[i] == nil {
+			c := all.at(v.Name)
+			c.add(found[i].Len(), max(0, found[i].Len()-left[i].Len()))
+			c.remaining = left[i].Len()
 		}
-		if err := found[i].Delete(ctx); err != nil {
-			found[i] = nil
-			errs = append(errs, &storeError{v.Name, err})
-		}
-	}
-	for i, v := range s.o.Views {
-		if found[i] == nil {
-			continue
-		}
-		left, err := v.Find(ctx, user, e)
-		if err != nil {
-			errs = append(errs, &storeError{v.Name, err})
-			continue
-		}
-		c := all.at(v.Name)
-		c.add(found[i].Len(), max(0, found[i].Len()-left.Len()))
-		c.remaining = left.Len()
 	}
 	return errors.Join(errs...)
 }
-
-// Primary is the primary store's name in receipts; those of views are memory.View's.
-const Primary = "primary"
 
 // tally counts rows by store.
 type tally map[string]*count
@@ -453,7 +459,7 @@ func (t tally) addTo(e memory.Erasure, purgedBy func(name string) memory.PurgedB
 		r.Found, r.Deleted, r.Remaining = r.Found+c.found, r.Deleted+c.deleted, c.remaining
 	}
 	slices.SortFunc(e.Receipt, func(a, b memory.StoreReceipt) int {
-		return cmp.Or(cmp.Compare(presence(a.Store != Primary), presence(b.Store != Primary)), cmp.Compare(a.Store, b.Store))
+		return cmp.Or(cmp.Compare(presence(a.Store != memory.PrimaryStore), presence(b.Store != memory.PrimaryStore)), cmp.Compare(a.Store, b.Store))
 	})
 	return e
 }
