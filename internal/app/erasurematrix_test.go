@@ -277,7 +277,10 @@ func (m *matrix) serve(t *testing.T) {
 			m.gate.pass()
 		}
 	}}
+	o.WrapVectors = func(v store.VectorView) store.VectorView { return forgetfulViewOf("views of vectors", v) }
+	o.WrapTexts = func(v store.TextView) store.TextView { return forgetfulViewOf("views of texts", v) }
 	o.Wrap = func(s store.PrimaryStore) store.PrimaryStore {
+		s = newForgetful(s)
 		m.truth = s
 		m.sweeper = erasure.NewSweeper(erasure.Options{Store: s, Facts: must(service.NewFactCache(s, 1<<20))(t), Log: slog.New(slog.DiscardHandler)})
 		return s
