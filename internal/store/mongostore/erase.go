@@ -3,6 +3,7 @@ package mongostore
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -27,6 +28,7 @@ type erasureDoc struct {
 	ID         string              `bson:"_id"`
 	Kind       memory.ErasureKind  `bson:"kind"`
 	Tenant     string              `bson:"tenant"`
+	Request    []byte              `bson:"request"`
 	UserHash   []byte              `bson:"user_hash"`
 	Scope      memory.ScopeKey     `bson:"scope"`
 	Session    memory.SessionKey   `bson:"session,omitempty"`
@@ -63,6 +65,7 @@ func (d erasureDoc) erasure() memory.Erasure {
 		CreateTime: fromMicros(d.CreateTime), UpdateTime: fromMicros(d.UpdateTime), DoneTime: orZero(d.DoneTime),
 	}
 	copy(e.UserHash[:], d.UserHash)
+	copy(e.Request[:], d.Request)
 	for _, r := range d.Receipt {
 		e.Receipt = append(e.Receipt, memory.StoreReceipt(r))
 	}
@@ -107,7 +110,7 @@ func (s *erasureStore) started(ctx context.Context, p store.ErasureStart) (erasu
 		return d, err
 	}
 	d = erasureDoc{
-		ID: p.ID, Kind: p.Kind, Tenant: p.User.Tenant, UserHash: p.UserHash[:], FreeIDs: p.IDs == memory.FreeIDs, Pending: true,
+		ID: p.ID, Kind: p.Kind, Tenant: p.User.Tenant, Request: p.Request[:], UserHash: p.UserHash[:], FreeIDs: p.IDs == memory.FreeIDs, Pending: true,
 		State: memory.ErasureSweeping, Receipt: []receiptDoc{{Store: memory.PrimaryStore, PurgedBy: memory.PurgedByCompaction}},
 		NotBefore: micros(p.Time), CreateTime: micros(p.Time), UpdateTime: micros(p.Time),
 	}
@@ -145,10 +148,39 @@ func (s *erasureStore) aim(ctx context.Context, d *erasureDoc, p store.ErasureSt
 			return store.LastSeqMismatch(session.ref(), *p.IfLastSeq, h.lastSeq)
 		}
 		d.Fence = h.lastTurn + 1
+		if err := s.completeOthers(ctx, session.Key); err != nil {
+			return err
+		}
 	}
-	left, err := s.undeleted(ctx, session.Key, upTo(p.Seqs, h.lastSeq))
+	asked := upTo(p.Seqs, h.lastSeq)
+	left, err := s.undeleted(ctx, session.Key, asked)
+	if err != nil {
+		return err
+	}
+	if p.IfLastSeq != nil && !slices.Equal(memory.Union(asked, nil), left) {
+		return store.Contention("a message was erased meanwhile")
+	}
 	d.Seqs = newRangeDocs(left)
-	return err
+	return nil
+}
+
+// completeOthers completes what other processes began in the session: an erasure that has its fence has its messages, also before
+// they are emptied. One that is stored later finds its fence taken by this one, or takes this one's.
+func (s *erasureStore) completeOthers(ctx context.Context, key memory.SessionKey) error {
+	cursor, err := s.erasures.Find(ctx, eq("session", key, "begun", false, "kind", memory.EraseMessages))
+	if err != nil {
+		return s.failed("read erasures of a session", err)
+	}
+	var others []erasureDoc
+	if err := cursor.All(ctx, &others); err != nil {
+		return s.failed("read erasures of a session", err)
+	}
+	for _, d := range others {
+		if _, err := s.complete(ctx, d); err != nil && !errors.Is(err, errWithdrawn) {
+			return s.failed("complete an erasure", err)
+		}
+	}
+	return nil
 }
 
 // upTo are the ranges without what lies before the first message and behind the last.
