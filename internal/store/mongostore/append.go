@@ -373,13 +373,13 @@ func (b *batch) lookUp(ctx context.Context) error {
 	if err := b.askRequests(ctx); err != nil {
 		return err
 	}
-	var ids [][]byte
+	var ids []string
 	for _, c := range b.waiting {
 		if _, replayed := b.seen.requests[b.seen.scope.Keyed(memory.IDDigest(c.p.RequestID))]; replayed && c.p.RequestID != "" {
 			continue
 		}
 		for i := range c.p.Messages {
-			ids = append(ids, keyed(b.seen.scope, c.p.Messages[i].ID))
+			ids = append(ids, c.p.Messages[i].ID)
 		}
 	}
 	return b.knownIDs(ctx, ids)
@@ -396,16 +396,12 @@ func (b *batch) askRequests(ctx context.Context) error {
 	return b.knownRequests(ctx, requests)
 }
 
-func (b *batch) knownIDs(ctx context.Context, ids [][]byte) error {
-	if len(ids) == 0 {
-		return nil
-	}
-	turns, err := b.find(ctx, "ids", ids, "ids", "messages.body_hash")
-	for _, t := range turns {
-		for i, id := range t.IDs {
-			if len(id) == len(memory.KeyedHash{}) { // else it is free again
-				b.seen.bodies[memory.KeyedHash(id)] = memory.KeyedHash(t.Messages[i].BodyHash)
-			}
+func (b *batch) knownIDs(ctx context.Context, ids []string) error {
+	held, err := b.heldIDs(ctx, b.seen.scope, b.seen.key, ids)
+	for id, h := range held {
+		b.seen.uses[id] = h.uses
+		if h.turn != "" {
+			b.seen.bodies[memory.KeyedHash(idHash(b.seen.scope, id, h.uses))] = memory.KeyedHash(h.body)
 		}
 	}
 	return err

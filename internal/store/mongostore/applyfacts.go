@@ -128,7 +128,7 @@ func (s *core) forbid(ctx context.Context, scope memory.ScopeKey, extract *memor
 	}
 	res, err := s.users.UpdateOne(ctx, eq("_id", scope), bson.D{{Key: "$inc", Value: eq("fact_revision", 1)}})
 	if err == nil && res.MatchedCount == 0 {
-		return lifeNotFound() // the user was erased meanwhile
+		return store.LifeNotFound(memory.ReasonUserNotFound) // the user was erased meanwhile
 	}
 	return uncertain("forbid to learn", err)
 }
@@ -236,6 +236,9 @@ func (p *planner) forget(f store.ForgetFact, last map[string]int) error {
 	for _, key := range f.Keys {
 		hash := p.scope.Keyed(key)
 		gone.Keys = append(gone.Keys, hash[:])
+	}
+	if len(f.Keys) == 0 { // readers must learn that it is gone all the same
+		gone.Keys = [][]byte{make([]byte, len(memory.KeyedHash{}))}
 	}
 	slices.SortFunc(gone.Keys, slices.Compare)
 	gone.Keys = slices.CompactFunc(gone.Keys, slices.Equal)

@@ -37,6 +37,7 @@ type erasureDoc struct {
 	FreeIDs    bool                `bson:"free_ids,omitempty"`
 	Fence      int64               `bson:"fence,omitempty"` // the erasure counts if this turn of the session is its own: see fence
 	Begun      bool                `bson:"begun"`           // all that BeginErasure promises is done
+	Rows       int64               `bson:"rows,omitempty"`  // that BeginErasure deleted; told by Receipt from the first UpdateErasure on
 	Pending    bool                `bson:"pending,omitempty"`
 	State      memory.ErasureState `bson:"state"`
 	Receipt    []receiptDoc        `bson:"receipt,omitempty"`
@@ -68,6 +69,11 @@ func (d erasureDoc) erasure() memory.Erasure {
 	copy(e.Request[:], d.Request)
 	for _, r := range d.Receipt {
 		e.Receipt = append(e.Receipt, memory.StoreReceipt(r))
+	}
+	if e.Receipt == nil && d.Rows > 0 {
+		e.Receipt = []memory.StoreReceipt{
+			{Store: memory.PrimaryStore, Found: d.Rows, Deleted: d.Rows, PurgedBy: memory.PurgedByCompaction},
+		}
 	}
 	return e
 }
@@ -110,9 +116,8 @@ func (s *erasureStore) started(ctx context.Context, p store.ErasureStart) (erasu
 		return d, err
 	}
 	d = erasureDoc{
-		ID: p.ID, Kind: p.Kind, Tenant: p.User.Tenant, Request: p.Request[:], UserHash: p.UserHash[:], FreeIDs: p.IDs == memory.FreeIDs, Pending: true,
-		State: memory.ErasureSweeping, Receipt: []receiptDoc{{Store: memory.PrimaryStore, PurgedBy: memory.PurgedByCompaction}},
-		NotBefore: micros(p.Time), CreateTime: micros(p.Time), UpdateTime: micros(p.Time),
+		ID: p.ID, Kind: p.Kind, Tenant: p.User.Tenant, Request: p.Request[:], UserHash: p.UserHash[:], FreeIDs: p.IDs == memory.FreeIDs,
+		Pending: true, State: memory.ErasureSweeping, NotBefore: micros(p.Time), CreateTime: micros(p.Time), UpdateTime: micros(p.Time),
 	}
 	if err := s.aim(ctx, &d, p); err != nil {
 		return d, err
@@ -148,9 +153,9 @@ func (s *erasureStore) aim(ctx context.Context, d *erasureDoc, p store.ErasureSt
 			return store.LastSeqMismatch(session.ref(), *p.IfLastSeq, h.lastSeq)
 		}
 		d.Fence = h.lastTurn + 1
-		if err := s.completeOthers(ctx, session.Key); err != nil {
-			return err
-		}
+	}
+	if err := s.completeOthers(ctx, session.Key); err != nil {
+		return err
 	}
 	asked := upTo(p.Seqs, h.lastSeq)
 	left, err := s.undeleted(ctx, session.Key, asked)
@@ -164,20 +169,17 @@ func (s *erasureStore) aim(ctx context.Context, d *erasureDoc, p store.ErasureSt
 	return nil
 }
 
-// completeOthers completes what other processes began in the session: an erasure that has its fence has its messages, also before
-// they are emptied. One that is stored later finds its fence taken by this one, or takes this one's.
+// completeOthers begins erasures of the session's messages that were stored and not begun yet: which messages are left to erase is
+// known only after it. One whose fence is among the turns that were read before is found by it.
 func (s *erasureStore) completeOthers(ctx context.Context, key memory.SessionKey) error {
-	cursor, err := s.erasures.Find(ctx, eq("session", key, "begun", false, "kind", memory.EraseMessages))
+	others := eq("session", key, "begun", false, "kind", memory.EraseMessages)
+	docs, err := readAll[erasureDoc](ctx, s.erasures, others, options.Find())
 	if err != nil {
-		return s.failed("read erasures of a session", err)
+		return s.failed("find erasures of the session", err)
 	}
-	var others []erasureDoc
-	if err := cursor.All(ctx, &others); err != nil {
-		return s.failed("read erasures of a session", err)
-	}
-	for _, d := range others {
+	for _, d := range docs {
 		if _, err := s.complete(ctx, d); err != nil && !errors.Is(err, errWithdrawn) {
-			return s.failed("complete an erasure", err)
+			return err
 		}
 	}
 	return nil
@@ -213,7 +215,7 @@ func (s *erasureStore) complete(ctx context.Context, d erasureDoc) (erasureDoc, 
 	}
 	done := bson.D{
 		{Key: "$set", Value: eq("begun", true)},
-		{Key: "$inc", Value: eq("receipt.0.found", rows, "receipt.0.deleted", rows)}, // of the primary store, until UpdateErasure
+		{Key: "$inc", Value: eq("rows", rows)},
 	}
 	o := options.FindOneAndUpdate().SetReturnDocument(options.After)
 	err = s.erasures.FindOneAndUpdate(ctx, eq("_id", d.ID), done, o).Decode(&d)
@@ -249,12 +251,18 @@ func (s *erasureStore) endSession(ctx context.Context, d erasureDoc) (int64, err
 	if err != nil {
 		return 0, uncertain("end a session", err)
 	}
+	// what readers of other sessions come across: hidden messages and turns that wait to be indexed
+	hiding := eq("scope", d.Scope, "messages.hidden", true, "_id", turnsOf(d.Session))
+	hidden, err := s.turns.DeleteMany(ctx, hiding)
+	if err != nil {
+		return 0, uncertain("end a session", err)
+	}
 	waiting := eq("_id", turnsOf(d.Session), "pending", eq("$exists", true))
 	if _, err := s.turns.UpdateMany(ctx, waiting, operators(nil, eq("pending", ""))); err != nil {
 		return 0, uncertain("end a session", err)
 	}
 	made, err := s.eraseMade(ctx, d)
-	return head.DeletedCount + made, err
+	return head.DeletedCount + hidden.DeletedCount + made, err
 }
 
 // turnsOf selects the ids of the session's turns.
@@ -264,7 +272,7 @@ func turnsOf(key memory.SessionKey) bson.D { return eq("$gt", string(key)+"/", "
 func (s *erasureStore) erasure(ctx context.Context, tenant, id string) (d erasureDoc, err error) {
 	err = s.erasures.FindOne(ctx, eq("_id", id, "tenant", tenant)).Decode(&d)
 	if errors.Is(err, mongo.ErrNoDocuments) {
-		return d, store.JobNotFound(memory.UserRef{Tenant: tenant}, id)
+		return d, store.ErasureNotFound(id)
 	}
 	return d, s.failed("read an erasure", err)
 }
@@ -307,15 +315,19 @@ func (s *erasureStore) PendingErasures(ctx context.Context, before time.Time, li
 
 // UpdateErasure implements store.Erasures.
 func (s *erasureStore) UpdateErasure(ctx context.Context, e memory.Erasure) error {
-	set := eq("state", e.State, "receipt", receiptDocs(e.Receipt), "passes", e.Passes, "not_before", micros(e.NotBefore),
+	set := eq("state", e.State, "receipt", receiptDocs(e.Receipt), "passes", e.Passes, "not_before", orNever(e.NotBefore),
 		"attempts", e.Attempts, "reason", e.Reason, "update_time", micros(e.UpdateTime), "done_time", orNever(e.DoneTime))
 	var unset bson.D
 	if e.IsDone() {
 		unset = eq("pending", "")
 	}
 	running := eq("_id", e.ID, "tenant", e.Tenant, "state", eq("$ne", memory.ErasureDone))
-	_, err := s.erasures.UpdateOne(ctx, running, operators(set, unset))
-	return uncertain("update an erasure", err)
+	res, err := s.erasures.UpdateOne(ctx, running, operators(set, unset))
+	if err != nil || res.MatchedCount > 0 {
+		return uncertain("update an erasure", err)
+	}
+	_, err = s.erasure(ctx, e.Tenant, e.ID) // it is done, or there is none
+	return err
 }
 
 // ListErasures implements store.Erasures.
@@ -356,14 +368,9 @@ func (s *erasureStore) UserOfScope(ctx context.Context, scope memory.ScopeKey) (
 	}
 	ref, ok := users[scope]
 	if !ok {
-		return memory.UserRef{}, lifeNotFound()
+		return memory.UserRef{}, store.LifeNotFound(memory.ReasonUserNotFound)
 	}
 	return ref, nil
-}
-
-// lifeNotFound is for callers that name a life by its key, which no caller of the API may see.
-func lifeNotFound() error {
-	return &memory.Error{Kind: memory.KindNotFound, Reason: memory.ReasonUserNotFound, Message: "that life of a user has ended"}
 }
 
 // SessionOfKey implements store.Erasures.
@@ -385,7 +392,7 @@ func (s *erasureStore) SweepErasure(ctx context.Context, id string, limit int) (
 	var d erasureDoc
 	err = s.erasures.FindOne(ctx, eq("_id", id)).Decode(&d)
 	if errors.Is(err, mongo.ErrNoDocuments) {
-		return 0, false, store.JobNotFound(memory.UserRef{}, id)
+		return 0, false, store.ErasureNotFound(id)
 	}
 	if err != nil {
 		return 0, false, s.failed("read an erasure", err)

@@ -3,6 +3,7 @@ package mongostore
 import (
 	"context"
 	"errors"
+	"math"
 	"slices"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -38,7 +39,7 @@ func (s *erasureStore) eraseMade(ctx context.Context, d erasureDoc) (int64, erro
 
 // eraseLate takes away what was made of erased messages by a process that was held up since the erasure began.
 func (s *erasureStore) eraseLate(ctx context.Context, d erasureDoc) (int64, error) {
-	refused, err := s.eraseRefused(ctx, d)
+	refused, err := s.eraseRefused(ctx, d, d.CreateTime)
 	if err != nil {
 		return 0, err
 	}
@@ -66,15 +67,13 @@ func (s *erasureStore) raiseRevision(ctx context.Context, d erasureDoc) error {
 	return s.owner.applyCommitted(ctx, d.Scope, u.Applying)
 }
 
-// about reports whether the erasure concerns a job of the scope.
+// about reports whether a job of the user may tell of what is erased.
 func (d erasureDoc) about(job jobDoc) bool {
-	switch {
-	case job.Session == "":
-		return true
-	case d.Kind == memory.EraseSession:
-		return job.Session == d.Session
+	seqs := rangesOf(d.Seqs)
+	if d.Kind == memory.EraseSession {
+		seqs = []memory.SeqRange{{From: 1, To: math.MaxInt64}}
 	}
-	return job.Session == d.Session && memory.Overlap(rangesOf(d.Seqs), memory.SeqRange{From: job.From, To: job.To})
+	return (job.Session == "" || job.Session == d.Session) && store.MayTellOf(job.job(), seqs)
 }
 
 // periodJobs selects the jobs of the user's weeks and months.
@@ -95,9 +94,9 @@ func (s *erasureStore) eraseJobs(ctx context.Context, d erasureDoc) (int64, erro
 		if err := s.replaceJobs(ctx, d, eq("session", d.Session, "state", memory.JobReverted)); err != nil {
 			return 0, err
 		}
-		return s.eraseRefused(ctx, d)
+		return s.eraseRefused(ctx, d, math.MaxInt64)
 	}
-	refused, err := s.eraseRefused(ctx, d)
+	refused, err := s.eraseRefused(ctx, d, math.MaxInt64)
 	if err != nil {
 		return 0, err
 	}
@@ -135,19 +134,14 @@ func (s *erasureStore) replaceJobs(ctx context.Context, d erasureDoc, filter bso
 	return nil
 }
 
-// openSuccessors opens a job in place of each that was replaced, unless no message of its range is left.
+// openSuccessors opens a job in place of each of the session's that was replaced, unless no message of its range is left.
 func (s *erasureStore) openSuccessors(ctx context.Context, d erasureDoc) error {
-	ours := append(d.periodJobs(), eq("erasure", d.ID)...)
-	docs, err := readAll[jobDoc](ctx, s.slots, ours, options.Find())
+	if d.Kind != memory.EraseMessages {
+		return nil
+	}
+	docs, err := readAll[jobDoc](ctx, s.slots, eq("session", d.Session, "erasure", d.ID), options.Find())
 	if err != nil {
 		return s.failed("find replaced jobs", err)
-	}
-	if d.Kind == memory.EraseMessages {
-		of, err := readAll[jobDoc](ctx, s.slots, eq("session", d.Session, "erasure", d.ID), options.Find())
-		if err != nil {
-			return s.failed("find replaced jobs", err)
-		}
-		docs = append(docs, of...)
 	}
 	for _, doc := range docs {
 		opened := func(o jobDoc) bool { return o.Instead == doc.ID }
@@ -163,11 +157,9 @@ func (s *erasureStore) openSuccessors(ctx context.Context, d erasureDoc) error {
 
 func (s *erasureStore) openSuccessor(ctx context.Context, d erasureDoc, replaced jobDoc) error {
 	job := replaced.job()
-	if job.Session != "" {
-		left, err := s.undeleted(ctx, job.Session, []memory.SeqRange{job.Range()})
-		if err != nil || len(left) == 0 {
-			return err
-		}
+	left, err := s.undeleted(ctx, job.Session, []memory.SeqRange{job.Range()})
+	if err != nil || len(left) == 0 {
+		return err
 	}
 	for range maxSwaps {
 		var last jobDoc
@@ -190,17 +182,17 @@ func (s *erasureStore) openSuccessor(ctx context.Context, d erasureDoc, replaced
 	return store.Contention("others open jobs")
 }
 
-// eraseRefused deletes the operations that were refused from jobs about what is erased. Jobs that were opened since are about
-// what is left.
-func (s *erasureStore) eraseRefused(ctx context.Context, d erasureDoc) (int64, error) {
-	o := options.Find().SetProjection(eq("session", 1, "from", 1, "to", 1, "erasure", 1, "instead", 1, "create_time", 1))
+// eraseRefused deletes the operations that were refused from jobs about what is erased, but for those that were opened after the
+// given time or in the place of others: they are about what is left.
+func (s *erasureStore) eraseRefused(ctx context.Context, d erasureDoc, opened int64) (int64, error) {
+	o := options.Find().SetProjection(eq("session", 1, "kind", 1, "from", 1, "to", 1, "erasure", 1, "instead", 1, "create_time", 1))
 	docs, err := readAll[jobDoc](ctx, s.slots, eq("session", d.Session, "kind", memory.JobExtract), o)
 	if err != nil {
 		return 0, s.failed("find jobs of erased messages", err)
 	}
 	var ids []string
 	for _, doc := range docs {
-		since := doc.CreateTime > d.CreateTime || doc.Erasure == d.ID && doc.Instead != ""
+		since := doc.CreateTime > opened || doc.Erasure == d.ID && doc.Instead != ""
 		if d.about(doc) && !since {
 			ids = append(ids, doc.ID)
 		}

@@ -2,7 +2,6 @@ package mongostore
 
 import (
 	"context"
-	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -257,9 +256,6 @@ func (t turnDoc) emptied(d erasureDoc) (update bson.D, n int64, err error) {
 			t.Recallable--
 		}
 		set = append(set, bson.E{Key: fmt.Sprintf("messages.%d", i), Value: m.emptied(d)})
-		if d.FreeIDs && i < len(t.IDs) {
-			set = append(set, bson.E{Key: fmt.Sprintf("ids.%d", i), Value: freedID(m.Seq)})
-		}
 	}
 	if n == 0 {
 		return nil, 0, nil
@@ -297,21 +293,18 @@ func (d messageDoc) recallable() bool {
 	return memory.Message{Role: d.Role, Origin: d.Origin, Deleted: d.Deleted}.Recallable()
 }
 
-// emptied is what is left of an erased message: its place, and, unless its id is free, the keyed hash of its body beside the one of
-// its id, by which a repetition of it is known.
+// emptied is what is left of an erased message: its place, and, unless its id is free again, the keyed hash of its body beside the
+// one of its id, by which a repetition of it is known.
 func (d messageDoc) emptied(e erasureDoc) messageDoc {
 	left := messageDoc{
 		Seq: d.Seq, Role: d.Role, Origin: d.Origin, CreateTime: d.CreateTime, RecordTime: d.RecordTime, Hidden: true, Deleted: true,
+		Freed: e.FreeIDs,
 	}
 	if !e.FreeIDs {
 		left.BodyHash = d.BodyHash
 	}
 	return left
 }
-
-// freedID stands in a turn's list of ids for one that is free again, so that the others keep their places. It has the length of no
-// keyed hash, and is no other's.
-func freedID(seq int64) []byte { return binary.BigEndian.AppendUint64(make([]byte, 16), uint64(seq)) }
 
 // withoutFindings is the stored first result of a request without what was found in its messages.
 func withoutFindings(result string) (string, error) {

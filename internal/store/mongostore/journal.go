@@ -128,18 +128,26 @@ func (s *journal) OpenJob(ctx context.Context, p store.JobOpening) (memory.Job, 
 	if err != nil {
 		return memory.Job{}, err
 	}
-	d = encodeJob(memory.Job{
+	return s.insertJob(ctx, p, sessionID)
+}
+
+// insertJob inserts a job whose range may follow.
+func (s *journal) insertJob(ctx context.Context, p store.JobOpening, sessionID string) (memory.Job, error) {
+	d := encodeJob(memory.Job{
 		JobKey: p.JobKey, User: p.User, SessionID: sessionID, To: p.To, State: memory.JobOpen,
 		Owner: p.Owner, LeaseUntil: p.Until, CreateTime: p.Time, UpdateTime: p.Time,
 	})
-	_, err = s.slots.InsertOne(ctx, d)
+	_, err := s.slots.InsertOne(ctx, d)
 	if mongo.IsDuplicateKeyError(err) {
-		return s.openedBefore(ctx, p.Scope, ref)
+		return s.openedBefore(ctx, p.Scope, store.JobRef{User: p.User, ID: p.ID()})
 	}
 	if err != nil {
 		return memory.Job{}, uncertain("open slot", err)
 	}
-	return d.job(), s.stillOwned(ctx, d)
+	if err := s.stillOwned(ctx, d); err != nil {
+		return memory.Job{}, err
+	}
+	return d.job(), nil
 }
 
 // stillOwned deletes a job again that was inserted after its session or its user was erased.

@@ -22,16 +22,35 @@ const turnsPerReply = 64
 
 // KnownToolCalls implements store.Transcript.
 func (s *transcript) KnownToolCalls(ctx context.Context, ref memory.SessionRef, callIDs []string) ([]string, error) {
-	return s.known(ctx, ref, callIDs, "calls")
+	return s.known(ctx, ref, callIDs, func(d sessionDoc) (func(id string) bool, error) {
+		hashes := make([][]byte, len(callIDs))
+		for i, id := range callIDs {
+			hashes[i] = keyed(d.Scope, id)
+		}
+		filter := eq("session", d.Key, "calls", bson.D{{Key: "$in", Value: hashes}})
+		turns, err := readAll[turnDoc](ctx, s.turns, filter, options.Find().SetProjection(eq("calls", 1)))
+		made := map[string]bool{}
+		for _, t := range turns {
+			for _, hash := range t.Calls {
+				made[string(hash)] = true
+			}
+		}
+		return func(id string) bool { return made[string(keyed(d.Scope, id))] }, s.failed("find tool calls", err)
+	})
 }
 
 // KnownMessages implements store.Transcript.
 func (s *transcript) KnownMessages(ctx context.Context, ref memory.SessionRef, ids []string) ([]string, error) {
-	return s.known(ctx, ref, ids, "ids")
+	return s.known(ctx, ref, ids, func(d sessionDoc) (func(id string) bool, error) {
+		held, err := s.heldIDs(ctx, d.Scope, d.Key, ids)
+		return func(id string) bool { return held[id].turn != "" }, err
+	})
 }
 
-// known are those of the ids whose keyed hash some turn of the session has in a field.
-func (s *transcript) known(ctx context.Context, ref memory.SessionRef, ids []string, field string) ([]string, error) {
+// known are those of the ids that the session is found to know. An unknown user or session knows none.
+func (s *transcript) known(
+	ctx context.Context, ref memory.SessionRef, ids []string, find func(sessionDoc) (func(id string) bool, error),
+) ([]string, error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}
@@ -42,34 +61,17 @@ func (s *transcript) known(ctx context.Context, ref memory.SessionRef, ids []str
 	if err != nil {
 		return nil, err
 	}
-	hashes := make([][]byte, len(ids))
-	for i, id := range ids {
-		hashes[i] = keyed(d.Scope, id)
+	isKnown, err := find(d)
+	if err != nil {
+		return nil, err
 	}
-	held, err := s.hashesIn(ctx, d.Key, field, hashes)
 	var known []string
-	for i, id := range ids {
-		if held[string(hashes[i])] && !slices.Contains(known, id) {
+	for _, id := range ids {
+		if isKnown(id) && !slices.Contains(known, id) {
 			known = append(known, id)
 		}
 	}
-	return known, err
-}
-
-// hashesIn are the hashes in a field of the session's turns that have one of those asked for.
-func (s *transcript) hashesIn(ctx context.Context, key memory.SessionKey, field string, hashes [][]byte) (map[string]bool, error) {
-	filter := eq("session", key, field, bson.D{{Key: "$in", Value: hashes}})
-	turns, err := readAll[turnDoc](ctx, s.turns, filter, options.Find().SetProjection(eq(field, 1)))
-	if err != nil {
-		return nil, s.failed("find ids", err)
-	}
-	held := map[string]bool{}
-	for _, t := range turns {
-		for _, hash := range slices.Concat(t.Calls, t.IDs) {
-			held[string(hash)] = true
-		}
-	}
-	return held, nil
+	return known, nil
 }
 
 // Messages implements store.Transcript.
@@ -374,17 +376,15 @@ func (s *transcript) UpdateMessage(ctx context.Context, u store.MessageUpdate) (
 	if err != nil {
 		return memory.Message{}, err
 	}
-	hash := keyed(d.Scope, u.MessageID)
-	var t turnDoc
-	err = s.turns.FindOne(ctx, eq("session", d.Key, "ids", hash), options.FindOne().SetProjection(eq("turn", 1, "ids", 1))).Decode(&t)
-	if errors.Is(err, mongo.ErrNoDocuments) {
+	held, err := s.heldIDs(ctx, d.Scope, d.Key, []string{u.MessageID})
+	if err != nil {
+		return memory.Message{}, err
+	}
+	at := held[u.MessageID]
+	if at.turn == "" {
 		return memory.Message{}, store.MessageNotFound(u.Ref, u.MessageID)
 	}
-	if err != nil {
-		return memory.Message{}, s.failed("find message", err)
-	}
-	at := slices.IndexFunc(t.IDs, func(id []byte) bool { return string(id) == string(hash) })
-	m, err := s.relabel(ctx, t.ID, at, u)
+	m, err := s.relabel(ctx, at.turn, at.at, u)
 	if err != nil {
 		return memory.Message{}, err
 	}

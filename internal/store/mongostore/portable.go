@@ -3,6 +3,7 @@ package mongostore
 import (
 	"cmp"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"slices"
@@ -122,7 +123,7 @@ func (d turnDoc) record() (store.TurnRecord, error) {
 			return record, err
 		}
 		r := store.MessageRecord{Message: m, BodyHash: md.BodyHash}
-		if m.Deleted && i < len(d.IDs) && len(d.IDs[i]) == len(memory.KeyedHash{}) {
+		if m.Deleted && !md.Freed && i < len(d.IDs) {
 			r.IDHash = d.IDs[i]
 		}
 		record.Messages = append(record.Messages, r)
@@ -515,7 +516,12 @@ func (d *turnDoc) addMessage(m store.MessageRecord) error {
 		return err
 	}
 	md.BodyHash = m.BodyHash
-	d.Messages, d.IDs = append(d.Messages, md), append(d.IDs, idHash(d.Scope, m))
+	d.Messages, d.IDs = append(d.Messages, md), append(d.IDs, m.IDHash)
+	if !m.Deleted {
+		d.IDs[len(d.IDs)-1] = keyed(d.Scope, m.ID)
+	} else if m.IDHash == nil {
+		d.IDs[len(d.IDs)-1], d.Messages[len(d.Messages)-1].Freed = freedID(m.Seq), true
+	}
 	for _, id := range m.ToolCalls() {
 		d.Calls = append(d.Calls, keyed(d.Scope, id))
 	}
@@ -528,16 +534,9 @@ func (d *turnDoc) addMessage(m store.MessageRecord) error {
 	return nil
 }
 
-// idHash is what is stored of a message's id. Of a deleted one's only the hash may be left, or nothing.
-func idHash(scope memory.ScopeKey, m store.MessageRecord) []byte {
-	switch {
-	case !m.Deleted:
-		return keyed(scope, m.ID)
-	case m.IDHash != nil:
-		return m.IDHash
-	}
-	return freedID(m.Seq)
-}
+// freedID stands in a turn's list of ids for one that is free again and not known any more, so that the others keep their places.
+// It has the length of no keyed hash, and is no other's.
+func freedID(seq int64) []byte { return binary.BigEndian.AppendUint64(make([]byte, 16), uint64(seq)) }
 
 // fact adds a fact that lacks the vectors that do not come with it.
 func (im *imports) fact(r store.FactRecord) {

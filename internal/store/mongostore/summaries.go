@@ -277,16 +277,20 @@ func (s *summaryStore) PutNode(ctx context.Context, w store.NodeWrite) error {
 			return err
 		}
 	}
-	if err := s.storeNode(ctx, newNodeDoc(u.Scope, w.Node)); err != nil {
+	return s.putNode(ctx, w)
+}
+
+func (s *summaryStore) putNode(ctx context.Context, w store.NodeWrite) error {
+	if err := s.storeNode(ctx, newNodeDoc(w.Scope, w.Node)); err != nil {
 		return err
 	}
-	if err := s.cover(ctx, u.Scope, w); err != nil {
+	if err := s.cover(ctx, w.Scope, w); err != nil {
 		return err
 	}
-	err = s.journal.finishJob(ctx, u.Scope, w.JobID, func(job memory.Job) memory.Job {
+	err := s.journal.finishJob(ctx, w.Scope, w.JobID, func(job memory.Job) memory.Job {
 		return store.FinishedJob(job, memory.JobApplied, w.Usage, w.Time)
 	})
-	return s.takeBack(ctx, u.Scope, w, err)
+	return s.takeBack(ctx, w.Scope, w, err)
 }
 
 // takeBack undoes the writing of a summary whose messages were erased meanwhile: of a job that is gone with its session, or was

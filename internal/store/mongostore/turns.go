@@ -58,6 +58,7 @@ type messageDoc struct {
 	Pinned     bool               `bson:"pinned,omitempty"`
 	Hidden     bool               `bson:"hidden,omitempty"` // from contexts
 	Deleted    bool               `bson:"deleted,omitempty"`
+	Freed      bool               `bson:"freed,omitempty"` // a deleted one's id may be recorded again: see idHash
 	CreateTime int64              `bson:"create_time"`
 	RecordTime int64              `bson:"record_time"`
 	O200K      int64              `bson:"o200k"`

@@ -61,6 +61,28 @@ func Use(t *testing.T, s store.PrimaryStore) {
 	useFacts(t, s)
 	useSummaries(t, s)
 	useFeeds(t, s)
+	useErasures(t, s)
+}
+
+func useErasures(t *testing.T, s store.PrimaryStore) {
+	t.Helper()
+	ctx := t.Context()
+	hash := memory.KeyedHash{}
+	appendN(t, s, alice.Session("t"), "t", 2)
+	for _, p := range []store.ErasureStart{
+		erasing("messages", 2, 3), {Kind: memory.EraseSession, SessionID: "t"}, {Kind: memory.EraseSession, SessionID: "s"}, {Kind: memory.EraseUser},
+	} {
+		p.ID, p.User, p.Time = p.Kind.String()+p.SessionID, alice, noon
+		e := begin(t, s, p)
+		sweepAll(t, s, e.ID, 3)
+		failing(t)(nil, s.UpdateErasure(ctx, e))
+		failing(t)(s.PendingErasures(ctx, minute(9), 9))
+		failing(t)(s.ListErasures(ctx, store.ErasureQuery{Tenant: "acme", Limit: 9}))
+		failing(t)(s.ListErasures(ctx, store.ErasureQuery{
+			Tenant: "acme", UserHash: &hash, Session: e.Session, States: []memory.ErasureState{memory.ErasureDone}, Limit: 9,
+			After: &store.JobCursor{CreateTime: noon},
+		}))
+	}
 }
 
 func useFeeds(t *testing.T, s store.PrimaryStore) {
