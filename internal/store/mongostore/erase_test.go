@@ -87,6 +87,24 @@ func TestAReplicaGoesOnWithWhatAnotherOneErased(t *testing.T) {
 			wantNoneOf(t, a, now.ScopeKey)
 		})
 	}
+	t.Run("a message lands in the next life if one before it did, whoever ends the life", func(t *testing.T) {
+		a, b, ref := pair(t)
+		mustAppend(t, b, say(ref, "1"))
+		late, err := a.HaltedEnd(t.Context(), erasing(memory.EraseUser, "e"))
+		must(t, err)
+		_, err = a.User(t.Context(), alice)
+		wantReason(t, err, memory.ReasonUserNotFound)
+		mustAppend(t, b, say(alice.Session("new"), "2"))
+		mustAppend(t, b, say(ref, "3")) // b has the head of the old session
+		must(t, late(t.Context()))
+		same(t, stored(t, a, alice.Session("new")), []string{"2"})
+		same(t, stored(t, a, ref), []string{"3"})
+		e, err := a.Erasure(t.Context(), alice.Tenant, "e")
+		must(t, err)
+		same(t, e.Receipt, []memory.StoreReceipt{{Store: memory.PrimaryStore, Found: 2, Deleted: 2, PurgedBy: memory.PurgedByCompaction}})
+		mustSweep(t, a, "e")
+		wantNoneOf(t, a, livesOf(t, a)...)
+	})
 	t.Run("a session that it creates late is none of the life that ended", func(t *testing.T) {
 		a, b, ref := pair(t)
 		mustAppend(t, a, say(ref, "1"))

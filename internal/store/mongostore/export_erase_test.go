@@ -19,6 +19,18 @@ func (s *Store) HaltedErasure(ctx context.Context, p store.ErasureStart) (Halted
 	}, err
 }
 
+// HaltedEnd is BeginErasure of a user up to where the user is marked as ended.
+func (s *Store) HaltedEnd(ctx context.Context, p store.ErasureStart) (Halted, error) {
+	d, err := s.started(ctx, p)
+	if err == nil {
+		err = s.markEnded(ctx, d)
+	}
+	return func(ctx context.Context) error {
+		_, err := s.complete(ctx, d)
+		return err
+	}, err
+}
+
 // HaltedSession is an Append that creates a session, up to where it has found the user.
 func (s *Store) HaltedSession(ctx context.Context, ref memory.SessionRef, p store.AppendParams) (Halted, error) {
 	u, err := s.ensureUser(ctx, ref.UserRef, p.Time)
