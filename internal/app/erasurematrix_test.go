@@ -773,27 +773,27 @@ func (m *matrix) rows(t *testing.T, all []*told) {
 	defer func() { _ = vectors.Close() }()
 	texts := must(elasticstore.Open(t.Context(), elasticstore.Options{URL: m.corner.Elasticsearch, Prefix: m.corner.Name}))(t)
 	defer func() { _ = texts.Close() }()
-	for _, c := range all {
-		if c.erasure.ID != "" {
-			held := append(rowsOf(t, vectors, c.erasure), rowsOf(t, texts, c.erasure)...)
-			if len(held) > 0 {
-				t.Errorf("%s: views hold %v", c, held)
+	for _, r := range append(rowsOf(t, vectors), rowsOf(t, texts)...) {
+		for _, c := range all {
+			e := c.erasure
+			if r.Scope == e.Scope && (e.Kind == memory.EraseUser || r.Place.Session != "" && e.Covers(r.Place)) {
+				t.Errorf("%s: views hold %+v", c, r)
 			}
 		}
 	}
 }
 
-// rowsOf are the rows of erased messages, or of an ended life, that a view holds.
-func rowsOf[Space, Row, Search, Hit any](t *testing.T, v store.View[Space, Row, Search, Hit], e memory.Erasure) (held []store.RowState) {
+// rowsOf are all rows that a view holds.
+func rowsOf[Space, Row, Search, Hit any](t *testing.T, v store.View[Space, Row, Search, Hit]) (all []store.RowState) {
 	t.Helper()
 	for _, space := range must(v.Spaces(t.Context()))(t) {
-		for _, r := range must(v.Rows(t.Context(), store.RowQuery[Space]{Space: space, Scope: e.Scope, Limit: 1000}))(t) {
-			if e.Kind == memory.EraseUser || r.Place.Session != "" && e.Covers(r.Place) {
-				held = append(held, r)
-			}
+		q := store.RowQuery[Space]{Space: space, Limit: 1000}
+		for page := must(v.Rows(t.Context(), q))(t); len(page) > 0; page = must(v.Rows(t.Context(), q))(t) {
+			all = append(all, page...)
+			q.After = page[len(page)-1].Cursor
 		}
 	}
-	return held
+	return all
 }
 
 // delete deletes the cell's word.
