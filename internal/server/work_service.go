@@ -73,7 +73,7 @@ func (s *workServer) WaitForWatermark(
 
 const (
 	watermarkWords = "indexed, extracted or summarised"
-	jobStateWords  = "open, answered, parked, applied, skipped, split or reverted"
+	jobStateWords  = "open, answered, parked, applied, skipped, split, reverted or replaced"
 )
 
 // timeout returns how long to wait. The call's own deadline ends every wait, so a long one is not refused.
