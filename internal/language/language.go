@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"iter"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -29,9 +30,27 @@ const (
 	Han Language = "han"
 )
 
-// All returns the languages in the order in which their lists are joined: where two expressions match at one place, that of the
-// earlier language counts.
-func All() []Language { return []Language{English, Spanish, Korean, Japanese, Chinese} }
+// first are the languages whose lists come before those of others where lists are joined.
+func first() []Language { return []Language{English, Spanish, Korean, Japanese, Chinese} }
+
+// all are the languages that have a folder.
+var all = sync.OnceValue(func() []Language {
+	out := first()
+	folders, err := files.ReadDir(".")
+	if err != nil {
+		panic(err) // the files are a part of the program
+	}
+	for _, f := range folders {
+		if l := Language(f.Name()); l != Han && !slices.Contains(out, l) {
+			out = append(out, l)
+		}
+	}
+	return out
+})
+
+// All returns the languages, one for each folder, in the order in which their lists are joined: where two expressions match at one
+// place, that of the earlier language counts.
+func All() []Language { return slices.Clone(all()) }
 
 //go:embed */*.txt
 var files embed.FS
@@ -50,6 +69,17 @@ func (l Language) Lines(list List) []string {
 		if line = strings.TrimSpace(line); line != "" {
 			out = append(out, line)
 		}
+	}
+	return out
+}
+
+// Spellings returns the first word or words for each value of a list of values, such as the names of months, in order.
+func (l Language) Spellings(list List) []string {
+	var out []string
+	for _, line := range l.Lines(list) {
+		_, words, _ := strings.Cut(line, " ")
+		first, _, _ := strings.Cut(words, "|")
+		out = append(out, first)
 	}
 	return out
 }

@@ -63,6 +63,8 @@ const (
 	TimesTold     List = Times + "/told"   // forms of messages only
 	TimesBeside   List = Times + "/beside" // forms that count only beside a day
 	TimesDecoys   List = Times + "/decoys" // what looks like a time and is none
+	TimesMonths   List = Times + "/month"  // lines: a number and its names
+	TimesSeasons  List = Times + "/season" // lines: 0 for spring and its names
 )
 
 // Lists of words about times.
