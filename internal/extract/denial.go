@@ -61,13 +61,13 @@ var denying = anyOf(language.Denying)
 var partial = anyOf(language.Partial)
 
 // endsSomething reports whether a clause denies something or says that it is over. What is only dropped, left or lost may be a
-// thing in a place: that is read by the name of the thing alone.
+// thing in a place, and who retires ends a job: these are read by the name of the thing, and of jobs.
 func endsSomething(clause string, f memory.Fact) bool {
 	return denying.MatchString(put.ReplaceAllString(clause, "")) || isOver(clause, f)
 }
 
 // put matches what is done with a thing as well as with an activity.
-var put = regexp.MustCompile(`(?i)\b(?:(?:i|we)(?:'ve| have)? )?(?:dropped|left|leaving|lost|finished) (?:my|our|the|an?) \p{L}+`)
+var put = regexp.MustCompile(`(?i)\b(?:(?:i|we)(?:'ve| have)? )?(?:dropped|left|leaving|lost|finished) (?:my|our|the|an?) \p{L}+|\b(?:retired|laid off)\b|(?:^|[^\p{L}])(?:se )?jubil\p{L}+|은퇴|引退|退休`)
 
 // goesOn matches what denies that something ended.
 var goesOn = regexp.MustCompile(
@@ -148,8 +148,54 @@ func concerns(clause string, f memory.Fact) bool {
 	if hasHangul(clause) && within(of, in) && !within(in, of) && !koLesson[in[len(in)-1]] && !koVerb.MatchString(in[len(in)-1]) {
 		return within(in[len(in)-1:], of) // what follows the name makes it another one
 	}
-	return within(of, in) || within(in, of) && (hasHangul(f.Text) || isAnyHead(in, f.Text))
+	switch {
+	case hasHangul(f.Text):
+		return within(of, in) || within(in, of)
+	case within(of, in) && (within(in, of) || hasAnyHead(clause, of)):
+		return true
+	}
+	return within(in, of) && isAnyHead(in, f.Text)
 }
+
+// hasAnyHead reports whether one of the words is what a clause is about: neither part of another name ("harp concert") nor what
+// only tells of another thing ("the dent on the Tacoma").
+func hasAnyHead(clause string, ws []string) bool {
+	have := words(clause)
+	for i, w := range have {
+		if !slices.ContainsFunc(ws, func(o string) bool { return sameRoot(w, o) }) || tellsOfAnother(have[:i]) {
+			continue
+		}
+		end := i + 1
+		for end < len(have) && (general[have[end]] || slices.ContainsFunc(ws, func(o string) bool { return sameRoot(have[end], o) })) {
+			end++
+		}
+		if end == len(have) || plain[have[end]] || mayFollow[have[end]] || after[have[end]] || isEnding(have[end:]) {
+			return true
+		}
+	}
+	return false
+}
+
+// tellsOfAnother reports whether the words before a name make it say which one another thing is: "the dent on the".
+func tellsOfAnother(before []string) bool {
+	i := len(before) - 1
+	for i >= 0 && articles[before[i]] {
+		i--
+	}
+	return i >= 2 && tying[before[i]] && !standing[before[i-1]] && articles[before[i-2]]
+}
+
+// isEnding reports whether words begin with what ends the thing before them, and not another one after.
+func isEnding(ws []string) bool {
+	at := denying.FindStringIndex(strings.Join(ws, " "))
+	return at != nil && at[0] == 0 && (len(ws) == 1 || !articles[ws[1]])
+}
+
+var (
+	articles = wordSet(`the a an my our his her their this that el la los las un una mi mis nuestro nuestra su sus`)
+	tying    = wordSet(`of on in from at for about de del`)
+	standing = wordSet(`job membership subscription place spot post seat role lessons lesson classes class course account contract trabajo puesto clases clase curso cuenta suscripción`)
+)
 
 // koLesson are Korean words that may follow the name of what somebody does.
 var koLesson = wordSet(`학원 수업 레슨 강의 모임 반 알바 일 공부 운동 클럽 동호회`)
@@ -230,6 +276,9 @@ func holdsRuns(clause, s string) bool {
 	clause = squeeze(clause)
 	runs := strings.FieldsFunc(hanPlain.ReplaceAllString(fold(s), " "), func(r rune) bool { return !isRun(r) })
 	for _, run := range runs {
+		if isPartOfAnother(run, clause) {
+			return false
+		}
 		letters := []rune(run)
 		held, pairs := 0, max(1, len(letters)-1)
 		for i := range pairs {
@@ -243,6 +292,22 @@ func holdsRuns(clause, s string) bool {
 		}
 	}
 	return len(runs) > 0
+}
+
+// isPartOfAnother reports whether a name stands in a clause only as part of a longer one, or as where another thing is.
+func isPartOfAnother(name, clause string) bool {
+	for rest := clause; ; {
+		i := strings.Index(rest, name)
+		if i < 0 {
+			return rest != clause
+		}
+		rest = rest[i+len(name):]
+		next, _ := utf8.DecodeRuneInString(rest)
+		kana := unicode.Is(unicode.Katakana, next) || next == 'ー'
+		if next != '的' && !(kana && unicode.Is(unicode.Katakana, firstRune(name))) {
+			return false
+		}
+	}
 }
 
 // Ends reports whether a sentence says of the user that what the text of a fact says does not hold: what a retraction of it

@@ -122,7 +122,7 @@ var planned = regexp.MustCompile(
 
 // ofAWhile is what lasts a day or shorter, or is about one part or piece.
 var ofAWhile = regexp.MustCompile(
-	`(?i)\b(?:today|tonight|tomorrow|this (?:week|weekend|morning|evening|afternoon)|right now|at the moment|on (?:\w+days|weekends)|every|during|until|battery|last night's|episode|season|chapter|a bit|bit of|early|late|for (?:now|lunch|dinner|breakfast|a (?:bit|while|week|month))|at (?:home|the door|the)|on the (?:bus|train|table)|in your|at your|hoy|mañana|ayer|anoche|en (?:tu|su|casa|el coche)|un rato|esta semana)(?:[^\p{L}]|$)|오늘|어제|내일|잠깐|이번 주|今日|昨日|明日|一旦|ちょっと|今天|昨天|明天|暂时|这次|一会`,
+	`(?i)\b(?:today|tonight|tomorrow|this (?:week|weekend|morning|evening|afternoon)|right now|at the moment|on (?:\w+days|weekends)|every|during|until|battery|last night's|episode|season|chapter|a bit|bit of|early|late|for (?:now|lunch|dinner|breakfast|a (?:bit|while|week|month))|at (?:home|the door|the)|on the (?:bus|train|table)|in your|at your|hoy|mañana|ayer|anoche|en (?:tu|su|casa|el coche)|un rato|esta semana|tarde|temprano|por (?:el puente|vacaciones|obras|fiestas))(?:[^\p{L}]|$)|오늘|어제|내일|잠깐|이번 주|今日|昨日|明日|一旦|ちょっと|今天|昨天|明天|暂时|这次|一会`,
 )
 
 // overPattern is a way to say that something is over: its name is the first group.
@@ -146,7 +146,7 @@ var overPatterns = []overPattern{
 	// A thing that is gone: also a band, a shop, a course.
 	{regexp.MustCompile(`(?i)^` + enOpen + enThing + ` ` + enWhen + `(?:died on (?:me|us|\p{L}+-?\d+)|finally died|died for good|died$|gave up the ghost|bit the dust|kicked the bucket|passed away|broke up|split up|folded|shut down|closed (?:down|for good)|went under|is over|are over|'s over|is history|gone for good|is no more|got totall?ed|was totall?ed|is totall?ed|fell apart|got cancell?ed|was cancell?ed|ended|was sold|got sold|got stolen|was stolen)\b`), ofThing},
 	{regexp.MustCompile(`(?i)` + enWho + `(?:sold|got rid of|gave away|scrapped|junked|trashed|ditched|dropped|quit|cancell?ed|gave up|given up|stopped|retired from|graduated from|resigned from|resigned as|stepped down (?:as|from)|stepped back from|off|done with|no longer (?:do|use|take|play|go to|teach|work|run|own|have|attend|train for|study|drive)|moved off|moved away from|walked away from|dropped out of|replaced|outgrew|swapped out|pulled out of|bailed on)(?: of)? ` + enThing + `(?:$| (?:last|this|in|on|after|for|as|btw|because|a (?:week|month|year)|years?|weeks?|months?|altogether|completely|entirely|already|too|to|with|back|now)\b| \p{L}+day)`), ofThing},
-	{regexp.MustCompile(`(?i)` + enWho + `(?:left|quit) ` + enThing + `(?:$| (?:last|this|after|because|a (?:week|month|year)|years?|weeks?|months?|for good|already)\b)`), ofGroup},
+	{regexp.MustCompile(`(?i)` + enWho + `(?:left|quit) ` + enThing + `(?:$| (?:last|this|after|because|a (?:week|month|year)|years?|weeks?|months?|for good|already|in (?:january|february|march|april|may|june|july|august|september|october|november|december|(?:19|20)\d\d))\b)`), ofGroup},
 	{regexp.MustCompile(`(?i)^(?:no more|goodbye|bye bye|rip) ` + enThing + `(?: for (?:me|us)| now| anymore)?$`), ofThing},
 	{regexp.MustCompile(`(?i)` + enWho + `(?:don't|do not) (?:do|use|take|play|go to|teach|run|own|have|attend|train for|study|drive) ` + enThing + ` any ?more`), ofThing},
 	{regexp.MustCompile(`(?i)(?:^|[^\p{L}])(?:dej[ée]|dejamos|he dejado|hemos dejado|vendí|vendimos|he vendido|hemos vendido|abandoné|he abandonado|me borré de|me he borrado de|me di de baja de|me he dado de baja de|cancelé|he cancelado|tiré|regalé|he regalado|ya no (?:voy a|uso|hago|toco|juego a|tomo|estudio|practico|tengo|soy|doy|llevo|compro en|entreno|trabajo de|conduzco))(?: de (?:ser|ir a|usar|hacer|tocar|jugar a|tomar|estudiar|dar|practicar|llevar)?)? ` + esThing + `(?:$| (?:por|porque|desde|hace|el|este|la semana|con|para|del todo)(?:\s|$))`), ofThing},
@@ -156,8 +156,8 @@ var overPatterns = []overPattern{
 	{regexp.MustCompile(`^(?:我们?的?|咱们?的?|最近|上周|上个月|去年|已经|终于|那辆|这辆|那个|这个|老)*` + zhThing + `(?:我)?(?:已经|终于|上周|上个月|彻底|早就|都)*(?:停了|停掉了|报废了?|退了|辞了|辞掉了|卖了|卖掉了|丢了|倒闭了|关门了|解散了|结束了|放弃了|戒了|不(?:学|练|打|做|当|跑|上|去|干|养|开|用|弹|画|喝|吃|跳|游|踢|教|订|搞|玩)了)`), ofThing},
 	{regexp.MustCompile(`(?:停了|放弃了|戒了|卖了|卖掉了|辞了|辞掉了|退出了|处理掉了|退了|不再(?:学|练|打|做|当|跑|上|去|干|养|开|用|弹|画|喝|吃|跳|游|踢|教|订|搞|玩))` + zhThing + `了?$`), ofThing},
 	// Who does not hold a role any more.
-	{regexp.MustCompile(`(?i)^` + enOpen + enThing + ` ` + enWhen + `(?:(?:retired|retiring|resigned|stepped down|got fired|fired|laid off|let go|transferred|replaced)\b|moved away\b|quit$|(?:left|leaving|quit) (?:the (?:company|practice|firm|team|business|school|clinic|band|club|job)|us|last (?:week|month|year|spring|summer|autumn|fall|winter)|for (?:good|another|a (?:new|different|better)))\b)`), ofHolder},
-	{regexp.MustCompile(`(?i)^(?:por cierto |al final |bueno )*` + esThing + ` (?:ya |por fin )*(?:se (?:jubiló|ha jubilado|jubila|fue|ha ido|va)|dimitió|ha dimitido|dejó (?:el|la)|lo deja|la deja)(?:[^\p{L}]|$)`), ofHolder},
+	{regexp.MustCompile(`(?i)^` + enOpen + enThing + ` ` + enWhen + `(?:(?:retired|retiring|resigned|stepped down|got fired|fired|laid off|let go(?:$| (?:last|this|in|from|by))|transferred|replaced)\b|moved away\b|quit$|(?:left|leaving|quit) (?:the (?:company|practice|firm|team|business|school|clinic|band|club|job)|us|last (?:week|month|year|spring|summer|autumn|fall|winter)|for (?:good|another|a (?:new|different|better)))\b)`), ofHolder},
+	{regexp.MustCompile(`(?i)^(?:por cierto |al final |bueno )*` + esThing + ` (?:ya |por fin )*(?:(?:se (?:jubiló|ha jubilado|jubila)|dimitió|ha dimitido|dejó el (?:cargo|puesto|trabajo))(?:[^\p{L}]|$)|se (?:fue|ha ido|va) (?:de la (?:empresa|clínica|consulta|oficina|escuela)|a otr[oa]|a trabajar|el mes|el año|hace)(?:[^\p{L}]|$))`), ofHolder},
 	{regexp.MustCompile(`([\p{Hangul}]{1,4}(?: [\p{Hangul}]{2,5}?)?)(?:이|가|은|는)? (?:퇴사|그만두|그만뒀|은퇴|나가시|나가셨|나갔|이직|전근|발령|옮기|옮겼|정년)`), ofHolder},
 	{regexp.MustCompile(jaThing + `(?:さん)?(?:は|が)(?:先月|今月|来月|今年|急に|今年度で|末で|で)*(?:辞め|退職|異動|定年|引退|転勤|辞任|外れ)`), ofHolder},
 	{regexp.MustCompile(`^(?:可惜|听说|我们|上个月|上周|最近)*(\p{Han}{2,5}?)(?:这个月|月底|下个月|上个月|上周|年底|已经|刚|要|就)*(?:退休|调走|调去|离职|辞职|走了|被调|卸任|跳槽)`), ofHolder},
@@ -234,7 +234,7 @@ var (
 	// general are words that may follow the name of what somebody does.
 	general = wordSet(`class classes lesson lessons course courses training practice practices shift shifts session sessions club clases clase curso`)
 	// after are words that follow the subject of a statement, or the object in a loosely typed one.
-	after = wordSet(`is are was has have needs lives named called of my i so as im its twice once three that who named se es que de del tiene llamado llamada lo la son`)
+	after = wordSet(`online together weekly daily regularly lately currently is are was has have needs lives named called of my i so as im its twice once three that who named se es que de del tiene llamado llamada lo la son`)
 	// notOwned are words before a name that make it somebody else's, or a place.
 	notOwned = wordSet(`near his her their your about beside behind opposite next plugin shop su cerca junto afraid like from`)
 	// vagueThings are names that tell nothing about which thing is meant.
@@ -315,10 +315,10 @@ func isHolder(name, clause string) bool {
 		return false
 	}
 	m := holder.FindStringSubmatch(clause)
-	if m == nil {
+	if m == nil || manyHeld[fold(m[1])] {
 		return false
 	}
-	want, have := words(name), words(m[2])
+	want, have := words(name), words(determiners.ReplaceAllString(m[2], ""))
 	if len(want) == 0 || len(have) < len(want) || !slices.Equal(have[:len(want)], want) {
 		return false
 	}
@@ -348,7 +348,7 @@ func roleGiven(clause string) string {
 // roleChanges name, in their group, what has another holder or is another one by now.
 var roleChanges = []*regexp.Regexp{
 	regexp.MustCompile(`(?i)(?:^|[^\p{L}])(?:my|our|the) new (\p{L}+)(?: at \p{L}+)?(?:'s name)? (?:is|'s|will be)\s`),
-	regexp.MustCompile(`(?i)(?:^|[^\p{L}])(?:i|we)(?:'ve| have)?(?: just| finally| recently)? (?:changed|switched) (\p{L}+?)s?(?:$| (?:last|this|to|because|again|recently|a)\b)`),
+	regexp.MustCompile(`(?i)^` + enOpen + `(?:(?:i|we)(?:'ve| have)? )?(?:(?:just|finally|recently) )?(?:changed|switched) (\p{L}+?)s?(?:$| (?:last|this|to|because|again|recently|a)\b)`),
 	regexp.MustCompile(`(?i)(?:^|[^\p{L}])(?:i|we)(?:'ve| have)?(?: just| finally| recently| now)? (?:got|found|have|bought) a (?:new|different) (\p{L}+)(?:$| (?:now|last|this|called|named|who)\b)`),
 	regexp.MustCompile(`(?i)(?:^|[^\p{L}])switched to a (?:new |different |cheaper |better |closer )?(\p{L}+)(?:$| (?:near|in|at|on|who|that|called)\b)`),
 	regexp.MustCompile(`(?i) is (?:my|our) (\p{L}+) now$`),
