@@ -43,7 +43,7 @@ type KindWeights struct {
 	Fact float64 // the facts that were learnt from the message
 	Near float64 // a word near to one of the query, times their cosine, wherever the query's own word would count
 
-	// TellsTime multiplies the score when the query asks when, and the message tells a time. 1 turns it off.
+	// MentionsTime multiplies the score when the query asks when, and the message mentions a time. 1 turns it off.
 	MentionsTime float64
 	// InTime is how much of its score a message gains that was written in the time that the query names; one written
 	// soon after it gains less. 0 turns it off.

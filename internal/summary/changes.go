@@ -25,7 +25,7 @@ type Change struct {
 	Leans bool
 }
 
-// Changes returns, for each of the statements in their order, the later one that takes it back, settles or replaces it. It
+// Changes returns, for each of the statements in their order, the later one that takes it back, decides or replaces it. It
 // recognises them by form alone, in English, Spanish, Korean, Japanese and Chinese: words of taking back or changing with
 // the same topic, the same statement denied, and a decision after a doubt. It prefers to miss a change over inventing one:
 // two values side by side are no change.
@@ -58,7 +58,7 @@ type statement struct {
 	revokes bool     // takes something back
 	changes bool     // puts something in another's place
 	weakly  bool     // may do so, where nearly all else is the same
-	settles bool     // decides
+	decides bool     // of something open
 	open    bool     // doubts, waits or denies
 	denied  bool     // has an odd number of negations
 	idle    bool     // a question, or without content
@@ -78,7 +78,7 @@ func readStatement(s Statement) statement {
 		}
 		return found
 	}
-	r.revokes, r.changes, r.settles = strip(revoking), strip(changing), strip(settling)
+	r.revokes, r.changes, r.decides = strip(revoking), strip(changing), strip(deciding)
 	r.weakly, r.open = strip(shifting), strip(doubting)
 	for _, w := range negations {
 		if strings.Count(folded, w)%2 == 1 {
@@ -155,7 +155,7 @@ func (s *seenStatements) change(out []Change, later statement, at int) {
 			}
 		}
 	}
-	if later.settles {
+	if later.decides {
 		for i := max(0, at-termReach); i < at; i++ {
 			if e := s.all[i]; out[i].By < 0 && !e.idle && e.open && e.isBare() && e.Who == later.Who {
 				out[i], found = Change{By: at}, true
@@ -167,7 +167,7 @@ func (s *seenStatements) change(out []Change, later statement, at int) {
 	}
 }
 
-// replaces reports whether a statement about the same takes an earlier one back, replaces or settles it.
+// replaces reports whether a statement about the same takes an earlier one back, replaces or decides it.
 func replaces(later, earlier statement) bool {
 	if later.Role == earlier.Role && later.Who != earlier.Who {
 		return false // two people speak each for himself
@@ -182,7 +182,7 @@ func replaces(later, earlier statement) bool {
 		return true
 	case byUser && later.weakly && shared > 0 && theirs-shared <= 1 && mine-shared <= 1:
 		return true
-	case later.settles && earlier.open && !later.open:
+	case later.decides && earlier.open && !later.open:
 		all := common(later.terms, earlier.terms)
 		return all > 0 && 3*all >= len(earlier.terms) || shared > 0 && 2*shared >= min(mine, theirs)
 	case later.Who == earlier.Who && later.denied != earlier.denied:
@@ -290,7 +290,7 @@ var (
 		改成|改为|改到|换成|而不是|我是说|更正|搬到|搬去|跳槽|换到|推迟|延期|提前到|改用|转到`,
 	)
 	shifting = phrases(`actually|now|these days|lately|ahora|en realidad|이제|이제는|사실|지금은|今は|実は|本当は|现在|其实|如今`)
-	settling = phrases(
+	deciding = phrases(
 		`decided|decides|agreed|we agree|i agree|settled|settle on|deal|accept|accepted|resolved|confirmed|approved|chose|chosen|picked|going with|went with|signed|booked|refund*|solved|it is|
 		decidí|decidió|decidimos|decidido|acordamos|acordado|de acuerdo|acepto|acepté|confirmad*|resuelto|quedamos en|elegí|elegimos|solucionado|reembols*|
 		결정했|결정됐|하기로|기로 했|기로 함|정했|정해졌|합의|확정|동의할|동의했|받아들|선택했|해결|골랐|환불|
