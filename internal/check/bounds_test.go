@@ -286,7 +286,7 @@ func TestStopWordsAreFoundAsOneByOne(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i := range letters {
-			got, _ := made.(lexicon).at(letters, i)
+			got, _ := made.(stopWordIndex).at(letters, i)
 			if want := oneByOne(list, letters, i); got != want {
 				t.Fatalf("at %d: got %d, want %d", i, got, want)
 			}

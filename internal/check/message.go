@@ -167,14 +167,14 @@ func (x *checking) mend(words string) (mended string, changed bool) {
 		}
 	}
 	if mended != words && !x.retry {
-		mended = x.settled(mended)
+		mended = x.orNothing(mended)
 	}
 	x.changed = x.changed || mended != words
 	return mended, mended != words
 }
 
-// settled is the words, or none where a rule still finds something in them.
-func (x *checking) settled(words string) string {
+// orNothing returns the words, or none where a rule still finds something in them.
+func (x *checking) orNothing(words string) string {
 	for i, r := range x.set.rules {
 		if x.finds(i, words) {
 			x.note(r.Rule, memory.CheckRemove)
@@ -187,7 +187,7 @@ func (x *checking) settled(words string) string {
 // round applies each rule once.
 func (x *checking) round(words string) string {
 	for i, r := range x.set.rules {
-		if x.retry || !x.looksAt(r, words) {
+		if x.retry || !x.applies(r, words) {
 			continue
 		}
 		rest, ok := x.pass(i, words)
@@ -217,12 +217,12 @@ func shorter(rest, words string) string {
 	return rest
 }
 
-func (x *checking) looksAt(r ready, words string) bool {
+func (x *checking) applies(r ready, words string) bool {
 	return !blank(words) && (len(r.Roles) == 0 || slices.Contains(r.Roles, x.role))
 }
 
 func (x *checking) finds(rule int, words string) bool {
-	if !x.looksAt(x.set.rules[rule], words) {
+	if !x.applies(x.set.rules[rule], words) {
 		return false
 	}
 	_, ok := x.pass(rule, words)

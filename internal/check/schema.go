@@ -63,7 +63,7 @@ const maxNesting = 20_000
 // engine of expressions, and the check of a value's format, which comes first of all that takes long. So every compiled
 // object gets a format that counts; const and enum, which would come before it, are judged there as well.
 type schema struct {
-	turn   chan struct{} // holds one token while nobody judges
+	idle   chan struct{} // holds one token while nobody judges
 	work   *work         // of who judges
 	left   int64         // steps that are left for the text
 	err    error         // why judging was ended from within
@@ -90,8 +90,8 @@ func newSchema(text string) (*schema, error) {
 	if f := m.fault(); f != nil {
 		return nil, f
 	}
-	s := &schema{turn: make(chan struct{}, 1)}
-	s.turn <- struct{}{}
+	s := &schema{idle: make(chan struct{}, 1)}
+	s.idle <- struct{}{}
 	compiled := schemaCompiler{of: s, expressions: newExpressions(), seen: map[*jsonschema.Schema]bool{}}
 	var err error
 	if s.wrong, err = compiled.compile(doc); err != nil {
@@ -318,11 +318,11 @@ func (s *schema) pass(w *work, words string) (rest string, ok bool, err error) {
 		return words, false, nil
 	}
 	select {
-	case <-s.turn:
+	case <-s.idle:
 	case <-w.ctx.Done():
 		return words, true, fmt.Errorf("judge words: %w", w.ctx.Err())
 	}
-	defer func() { s.turn <- struct{}{} }()
+	defer func() { s.idle <- struct{}{} }()
 	err = s.judge(w, doc)
 	if err == nil || errors.Is(err, errLong) || errors.Is(err, errWrong) {
 		return words, err == nil, nil
@@ -366,7 +366,7 @@ func depthOf(v any) int64 {
 	return depth + 1
 }
 
-// watch has every visit of an object counted before it is made.
+// watch counts each evaluation of an object before it happens.
 func (s *schema) watch(sch *jsonschema.Schema) {
 	same := sameValue(sch)
 	fixed := stepsOfVisit*int64(1+len(same)) + s.chain/4 + stepsOfMember*keywords(sch)

@@ -19,14 +19,14 @@ import (
 // nothing between words.
 type StopWords []string
 
-// lexicon is stop words by their first letter, sorted, so that words with the same beginning are adjacent.
-type lexicon map[rune][][]rune
+// stopWordIndex is stop words by their first letter, sorted, so that words with the same beginning are adjacent.
+type stopWordIndex map[rune][][]rune
 
 func (t StopWords) ready(tokens.Counter) (judge, error) {
 	if len(t) == 0 || len(t) > MaxWords {
 		return nil, fault("stop_words.words", "there are %d; give 1 to %d", len(t), MaxWords)
 	}
-	words := lexicon{}
+	words := stopWordIndex{}
 	for i, w := range t {
 		letters := runesOf(fold(w))
 		letters = trimBlanks(letters)
@@ -64,7 +64,7 @@ func trimBlanks(r []rune) []rune {
 	return r
 }
 
-func (l lexicon) pass(w *work, words string) (rest string, ok bool, err error) {
+func (l stopWordIndex) pass(w *work, words string) (rest string, ok bool, err error) {
 	if err := w.spend(stepsOfLetter * int64(len(words))); err != nil {
 		return words, true, err
 	}
@@ -94,7 +94,7 @@ func (l lexicon) pass(w *work, words string) (rest string, ok bool, err error) {
 
 // at returns how many letters the longest stop word at an index has, 0 for none, and how many letters were looked at for
 // that.
-func (l lexicon) at(letters []letter, i int) (longest, looked int) {
+func (l stopWordIndex) at(letters []letter, i int) (longest, looked int) {
 	same := l[letters[i].r]
 	if len(same) == 0 || i > 0 && joined(letters[i-1].r, letters[i].r) {
 		return 0, 0

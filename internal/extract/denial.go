@@ -169,7 +169,7 @@ func hasAnyHead(clause string, ws []string) bool {
 		for end < len(have) && (general[have[end]] || slices.ContainsFunc(ws, func(o string) bool { return sameRoot(have[end], o) })) {
 			end++
 		}
-		if end == len(have) || plain[have[end]] || mayFollow[have[end]] || after[have[end]] || isEnding(have[end:]) {
+		if end == len(have) || plain().Has(have[end]) || mayFollow[have[end]] || after[have[end]] || isEnding(have[end:]) {
 			return true
 		}
 	}

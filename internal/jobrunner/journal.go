@@ -85,7 +85,7 @@ func (j *journal) readyAt(job memory.Job) time.Time {
 	return at
 }
 
-// answer stores what a model answered. What counts is what it returns: somebody else's answer may have come first.
+// answer stores a model's answer. The caller must use the job that it returns: another process may have stored an answer first.
 func (j *journal) answer(ctx context.Context, job memory.Job, document any, usage memory.ModelUsage) (memory.Job, error) {
 	data, err := json.Marshal(document)
 	if err != nil {
@@ -207,7 +207,7 @@ func (j *journal) latest(then time.Time, longest time.Duration) time.Time {
 	return then
 }
 
-// scopeMark tells users apart in the log by the beginning of their key: by the whole of it ids are hashed.
+// scopeMark distinguishes users in the log by the beginning of their key: by the whole of it ids are hashed.
 func scopeMark(k memory.ScopeKey) string { return string(k[:min(8, len(k))]) }
 
 func jobRef(s memory.Job) store.JobRef { return store.JobRef{User: s.User, ID: s.ID()} }

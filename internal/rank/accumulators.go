@@ -48,7 +48,7 @@ func (a *accumulators) add(p int32, tf float64) {
 	a.tf[p] += tf
 }
 
-// addScores adds the term at hand to the sums, and forgets it.
+// addScores adds the term at hand to the sums, and clears it.
 func (a *accumulators) addScores(f *bm25, idf float64, of *passages) {
 	for _, p := range a.touched {
 		to := &a.sums[p]

@@ -39,14 +39,14 @@ type fieldTerm struct {
 	*queryTerm
 	fields bitset // the messages in whose fields it, or a word near to it, counts
 	said   bitset // the messages that say it; room
-	own    lane[uint16]
+	own    sparse[uint16]
 	// nearLanes hold, by kind and in steps of 1/nearSteps, what the words near to it count. They mean nothing without any.
-	nearLanes [2]lane[uint32]
-	days      []scale // by label: what the day counts; nil for none
-	names     []scale
-	facts     map[int32]float64 // by message: what facts count; nil for none
-	most      [2]float64        // by kind: what the term can add to a score
-	level     uint64            // the same in levels
+	nearCounts [2]sparse[uint32]
+	days       []scale // by label: what the day counts; nil for none
+	names      []scale
+	facts      map[int32]float64 // by message: what facts count; nil for none
+	most       [2]float64        // by kind: what the term can add to a score
+	level      uint64            // the same in levels
 }
 
 const (
@@ -64,7 +64,7 @@ const (
 // roundingSlack is more than sums in another order can differ by.
 const roundingSlack = 1 + 1e-9
 
-// paysBest reports whether the terms are few enough, and said seldom enough, that their lanes take no more than twice what
+// paysBest reports whether the terms are few enough, and said seldom enough, that their sparse lists take no more than twice what
 // scoring all takes.
 func paysBest(words *dictionary, passages int, terms []queryTerm) bool {
 	if len(terms) == 0 || len(terms) > maxBestTerms {
@@ -75,7 +75,7 @@ func paysBest(words *dictionary, passages int, terms []queryTerm) bool {
 		if list == nil {
 			return 0
 		}
-		return each * min(int64(list.n)*lanePage, int64(passages))
+		return each * min(int64(list.n)*sparsePage, int64(passages))
 	}
 	sum := int64(0)
 	for i := range terms {
@@ -84,11 +84,11 @@ func paysBest(words *dictionary, passages int, terms []queryTerm) bool {
 			sum += size(w.term, 4)
 		}
 	}
-	return sum <= laneBytes(passages)
+	return sum <= sparseBytes(passages)
 }
 
-// laneBytes is the most that lanes take for so many passages.
-func laneBytes(passages int) int64 { return 64 * int64(passages) }
+// sparseBytes is the most bytes that sparse lists take for so many passages.
+func sparseBytes(passages int) int64 { return 64 * int64(passages) }
 
 // searchBest offers the best Limit messages.
 func (r *ranking) searchBest(f *bm25, terms []queryTerm) {
@@ -104,8 +104,8 @@ func (r *ranking) searchBest(f *bm25, terms []queryTerm) {
 	slices.SortStableFunc(b.order, func(i, j int) int { return cmp.Compare(terms[j].idf, terms[i].idf) })
 	b.setBounds()
 	first := b.promisingLevel()
-	b.lookAt(first, boundLevels)
-	b.lookAt(b.leastLevel(), first-1)
+	b.scoreLevels(first, boundLevels)
+	b.scoreLevels(b.leastLevel(), first-1)
 	r.candidates = len(r.s.heap)
 	slices.SortFunc(r.s.heap, r.compare)
 }
@@ -181,8 +181,8 @@ func (b *best) findField(t *fieldTerm) (fields int) {
 func (b *best) findNear(t *fieldTerm) {
 	x := b.x
 	t.said = newBitset(t.said, len(x.messages))
-	for k := range t.nearLanes {
-		t.nearLanes[k].reset(len(x.passages.message))
+	for k := range t.nearCounts {
+		t.nearCounts[k].reset(len(x.passages.message))
 	}
 	for _, w := range t.near {
 		b.findBeside(t, w.term, w.by, b.q.Attached[w.term])
@@ -190,9 +190,9 @@ func (b *best) findNear(t *fieldTerm) {
 		if list == nil {
 			continue
 		}
-		for k := range t.nearLanes {
+		for k := range t.nearCounts {
 			if w.by[k] > 0 {
-				addPostings(&t.nearLanes[k], t.said, list.data, uint32(w.by[k]*nearSteps), x.passages.message)
+				addPostings(&t.nearCounts[k], t.said, list.data, uint32(w.by[k]*nearSteps), x.passages.message)
 			}
 		}
 	}
@@ -351,34 +351,34 @@ func (b *best) eachBlock(do func(from, to int)) {
 	group.Must(sharing.Wait())
 }
 
-// lookAt offers the messages of some levels.
-func (b *best) lookAt(from, to int) {
+// scoreLevels offers the messages of some levels.
+func (b *best) scoreLevels(from, to int) {
 	if from > to {
 		return
 	}
 	b.eachBlock(func(first, last int) {
-		g := gathering{best: b}
+		g := scorer{best: b}
 		for i := first; i < last; i++ {
 			w := b.atLeast(i, uint64(from))
 			if to < boundLevels && w != 0 {
 				w &^= b.atLeast(i, uint64(to+1))
 			}
 			for ; w != 0; w &= w - 1 {
-				g.look(int32(i<<6 + bits.TrailingZeros64(w)))
+				g.consider(int32(i<<6 + bits.TrailingZeros64(w)))
 			}
 		}
 	})
 }
 
-// gathering adds up what counts in one message's fields.
-type gathering struct {
+// scorer adds up what counts in one message's fields, and offers the message if it can be among the best.
+type scorer struct {
 	*best
 	around  [maxBestTerms]float64 // by term: what counts in all passages of the message
 	sources [maxEdges]edge
 }
 
-// look offers a message if it can be among the best.
-func (g *gathering) look(no int32) {
+// consider offers a message if it can be among the best.
+func (g *scorer) consider(no int32) {
 	x := g.x
 	m := &x.messages[no]
 	if m.first == m.last || g.filtered && !g.inside(m) {
@@ -455,7 +455,7 @@ func (t *fieldTerm) around(m *message, no int32, sources []edge) float64 {
 		e := &sources[i]
 		words := float64(t.own.sum(e.first, e.last))
 		if len(t.near) > 0 {
-			words += float64(t.nearLanes[m.kind].sum(e.first, e.last)) / nearSteps
+			words += float64(t.nearCounts[m.kind].sum(e.first, e.last)) / nearSteps
 		}
 		tf += float64(e.weight) * words
 	}
@@ -475,13 +475,13 @@ func (t *fieldTerm) around(m *message, no int32, sources []edge) float64 {
 func (t *fieldTerm) ownAt(pass int32, k kindNo) float64 {
 	tf := float64(t.own.at(pass))
 	if len(t.near) > 0 {
-		tf += float64(t.nearLanes[k].at(pass)) / nearSteps
+		tf += float64(t.nearCounts[k].at(pass)) / nearSteps
 	}
 	return tf
 }
 
 // offerBest scores the passages of a message exactly, in the order of the query as Search does, and offers the best.
-func (g *gathering) offerBest(m *message, no int32, in uint64, factor float64) {
+func (g *scorer) offerBest(m *message, no int32, in uint64, factor float64) {
 	x := g.x
 	found := candidate{message: no, pass: none}
 	for p := m.first; p < m.last; p++ {

@@ -1,5 +1,5 @@
 // Package rank finds old messages by their words. It holds one user's lexical index: in memory to be searched, and as
-// immutable segments to be stored. It is pure: equal documents and queries give equal answers, in whatever order the
+// immutable segments to be stored. It is pure: equal documents and queries give equal results, in whatever order the
 // documents came.
 package rank
 
@@ -19,9 +19,9 @@ type Doc struct {
 	Name         string          // of the speaker; "" for none
 	CreateMillis int64           // when it was said (memory.Message.SaidTime), milliseconds since 1970 in UTC
 	Question     bool            // the message ends with a question
-	TellsTime    bool            // the message says when something was or will be
-	Checkpoint   when.Checkpoint // the times that the message tells of
-	// Telling is what the message tells of whoever wrote it; of roles other than the user only whether it tells anything.
+	MentionsTime bool            // the message says when something was or will be
+	Mentions     when.Checkpoint // the times that the message mentions
+	// Telling says how much the message says about its author; for roles other than the user, only whether it says anything.
 	Telling  intent.Telling
 	Standing bool // the user asks an assistant for something in every answer: see intent.IsStanding
 	Passages []Passage
@@ -52,7 +52,7 @@ func Analyze(m memory.PlacedMessage) Doc {
 	doc := Doc{
 		Place: m.Place, Role: m.Message.Role, Name: m.Message.Name,
 		CreateMillis: m.Message.SaidTime().UnixMilli(), Question: text.AsksQuestion(words),
-		TellsTime: when.Tells(words), Checkpoint: when.ToldIn(words), Telling: tellingOf(m.Message.Role, words),
+		MentionsTime: when.Tells(words), Mentions: when.ToldIn(words), Telling: tellingOf(m.Message.Role, words),
 	}
 	for _, span := range text.Passages(words) {
 		doc.Passages = append(doc.Passages, Passage{Span: span, Terms: count(text.Terms(span.Of(words)))})
@@ -61,10 +61,10 @@ func Analyze(m memory.PlacedMessage) Doc {
 	return doc
 }
 
-// maxNothingBytes is more than what tells nothing takes.
+// maxNothingBytes is the longest message that may say nothing, such as a greeting.
 const maxNothingBytes = 200
 
-// tellingOf is what a message tells of the user. What others say of themselves does not count.
+// tellingOf returns how much a message says about the user. What others say about themselves does not count.
 func tellingOf(role memory.Role, words string) intent.Telling {
 	switch {
 	case role == memory.RoleUser:

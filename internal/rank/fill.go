@@ -17,7 +17,7 @@ type FillStep uint8
 // The steps, in their order.
 const (
 	FillNeighbour FillStep = iota + 1 // it was said beside one of the best hits
-	FillStated                        // the user tells of himself
+	FillStated                        // the user speaks of himself
 	FillSession                       // it was said in the session of one of the best hits
 	FillNewest                        // it was said lately
 )
@@ -32,11 +32,11 @@ type FillQuery struct {
 // What counts as the best hits and sessions.
 const (
 	fillAround   = 10 // hits whose neighbours come first
-	fillSessions = 3  // sessions that are told on
+	fillSessions = 3  // sessions of which the rest is filled in
 )
 
 // Fill returns messages that were not found, those first that may help most: the neighbours of the best hits, what
-// the user tells of himself (names, health and diet first), the rest of the best sessions from their best hit outwards, and
+// the user speaks of himself (names, health and diet first), the rest of the best sessions from their best hit outwards, and
 // the newest; the latest first, equal times by session key and seq. Greetings, thanks and the like are none of them. Of a
 // message of several passages the first is meant.
 func (x *Index) Fill(q FillQuery) []Hit {
@@ -118,7 +118,7 @@ func (f *filling) isExcluded(m *message) bool {
 	return f.q.Exclude != nil && f.q.Exclude(memory.Place{Session: f.x.bySession[m.session].key, Seq: m.seq})
 }
 
-// addBest takes the messages that a step wants, as far as there is room: those that tell what is essential first, then the
+// addBest takes the messages that a step wants, as far as there is room: those with the user's essentials (names, health, diet) first, then the
 // latest. Messages mostly come in the order of their times, so that the last ones are looked at first.
 func (f *filling) addBest(step FillStep, wants func(*message) bool) {
 	most := f.q.Limit - len(f.out)

@@ -25,9 +25,9 @@ type Index struct {
 	days       days
 	neighbours neighbours
 	stats      statistics
-	standing   []int32     // messages in which the user asks for something in every answer, in no order
-	turns      turnVectors // of the messages
-	mentions   []mentions  // in the order of the messages that mention times
+	standing   []int32        // messages in which the user asks for something in every answer, in no order
+	vectors    messageVectors // of the messages
+	mentions   []mentions     // in the order of the messages that mention times
 	scratch    sync.Pool
 	limits     limits
 }
@@ -78,14 +78,14 @@ func (x *Index) Bytes() int64 {
 	perMessage := int64(unsafe.Sizeof(message{})) + int64(unsafe.Sizeof([maxEdges]edge{})) + 1 + 1 + perLabels // one for the sets' bits
 	perPassage := int64(4 + unsafe.Sizeof(span32{}) + 4 + 8 + 1)
 	return int64(cap(x.messages))*perMessage + int64(cap(x.passages.message))*perPassage + int64(len(x.sessions))*perSession +
-		int64(len(x.words.postings))*perTerm + int64(cap(x.mentions))*perMentions + 4*int64(cap(x.standing)) + x.words.chars + x.words.capacity + x.turns.bytes()
+		int64(len(x.words.postings))*perTerm + int64(cap(x.mentions))*perMentions + 4*int64(cap(x.standing)) + x.words.chars + x.words.capacity + x.vectors.bytes()
 }
 
 // ScratchBytes returns about how much memory one Search takes at most beside the index.
 func (x *Index) ScratchBytes() int64 {
 	perPassage := int64(8 + unsafe.Sizeof(sum{}) + 2*4) // a frequency, a sum, and places in two lists
 	all := int64(len(x.passages.message))*perPassage + int64(len(x.messages))*2*4
-	best := laneBytes(len(x.passages.message)) + int64(len(x.messages))*(boundPlanes+2*maxBestTerms)/8
+	best := sparseBytes(len(x.passages.message)) + int64(len(x.messages))*(boundPlanes+2*maxBestTerms)/8
 	return max(all, best)
 }
 
@@ -208,14 +208,14 @@ func (x *Index) insert(d Doc, touched map[*session]struct{}) (m int32, ok bool) 
 	x.messages = append(x.messages, message{
 		seq: d.Seq, create: d.CreateMillis, first: first, last: first, session: s.no,
 		name: -1, day: x.days.add(d.CreateMillis, m), role: uint8(d.Role),
-		question: d.Question, tellsTime: d.TellsTime, telling: d.Telling, kind: kindAssistantChat,
+		question: d.Question, mentionsTime: d.MentionsTime, telling: d.Telling, kind: kindAssistantChat,
 	})
 	x.classes = append(x.classes, 0)
 	x.neighbours.grow()
 	x.passages.growMessages(m)
-	x.turns.rows = append(x.turns.rows, none)
-	if len(d.Checkpoint) > 0 {
-		x.mentions = append(x.mentions, mentions{m, slices.Clone(d.Checkpoint)})
+	x.vectors.rows = append(x.vectors.rows, none)
+	if len(d.Mentions) > 0 {
+		x.mentions = append(x.mentions, mentions{m, slices.Clone(d.Mentions)})
 	}
 	if d.Standing {
 		x.standing = append(x.standing, m)

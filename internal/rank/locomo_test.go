@@ -107,7 +107,7 @@ func (l *loader) find(d *dialogue, q question, with setting) []Hit {
 	if !with.vectors {
 		return own
 	}
-	arms := []ArmHits{DenseArm(d.index.SearchTurns(QueryVector{Version: 1, Values: q.vector}, ask))}
+	arms := []ArmHits{DenseArm(d.index.SearchVectors(QueryVector{Version: 1, Values: q.vector}, ask))}
 	if with.facts {
 		_, sources := d.facts.SearchWithSources(FactQuery{Vector: q.vector})
 		arms = append(arms, DenseFactsArm(d.index.Weigh(ask, sources)))
@@ -204,7 +204,7 @@ func (l *loader) addSession(d *dialogue, n int, at time.Time, data []byte) {
 		d.index.Add(Analyze(memory.PlacedMessage{Place: place, Message: memory.Message{
 			Role: memory.RoleUser, Name: turn.Speaker, CreateTime: at, Parts: []memory.Part{memory.TextPart(turn.Text)},
 		}}))
-		d.index.SetVectors(TurnVector{place, NewVector(1, l.vector(turn.Speaker+": "+turn.Text))})
+		d.index.SetVectors(MessageVector{place, NewVector(1, l.vector(turn.Speaker+": "+turn.Text))})
 	}
 }
 

@@ -8,7 +8,7 @@ type neighbours struct {
 	beside [reachSets]bitset // the messages whose words count so many numbers away, and those that count elsewhere
 }
 
-// maxEdges is four neighbours and the message that a reply answers.
+// maxEdges is four neighbours and the message that a reply responds to.
 const maxEdges = 5
 
 // edge says that a message's words count in the passages from first to last, excluded.

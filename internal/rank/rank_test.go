@@ -236,7 +236,7 @@ func chats() *rapid.Generator[[]Doc] {
 			}
 			at := may8.AddDate(0, 0, rapid.IntRange(-40000, 3).Draw(t, "day"))
 			d := docAt(session, seq, role, name, words, at)
-			d.TellsTime = rapid.Bool().Draw(t, "tells a time")
+			d.MentionsTime = rapid.Bool().Draw(t, "mentions a time")
 			docs = append(docs, d)
 		}
 		return distinct(docs)

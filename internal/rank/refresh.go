@@ -15,7 +15,7 @@ func (x *Index) refresh(touched map[*session]struct{}) {
 			x.setNeighbours(s, at)
 			x.setLengths(s, at)
 		}
-		x.turns.setKeys(s, x.messages)
+		x.vectors.setKeys(s, x.messages)
 		s.dirty = false
 	}
 }

@@ -171,7 +171,7 @@ func (r *ranking) highestFactor() float64 {
 			f *= max(w.Named, 1)
 		}
 		if r.q.AsksWhen {
-			f *= max(w.TellsTime, 1)
+			f *= max(w.MentionsTime, 1)
 		}
 		if len(r.times) > 0 {
 			f *= 1 + w.InTime
@@ -185,7 +185,7 @@ func (r *ranking) sessionOf(m *message) memory.SessionKey { return r.x.bySession
 
 // factor is the product of what multiplies a message's score.
 func (r *ranking) factor(m *message) float64 {
-	return r.userPrior(m) * r.namedFactor(m) * r.tellsTime(m) * r.inTime(m)
+	return r.userPrior(m) * r.namedFactor(m) * r.mentionsTimeFactor(m) * r.inTime(m)
 }
 
 // userPrior is split between the user's messages and the rest of an assistant chat: lifting the former by all of it
@@ -207,9 +207,9 @@ func (r *ranking) namedFactor(m *message) float64 {
 	return 1
 }
 
-func (r *ranking) tellsTime(m *message) float64 {
-	if r.q.AsksWhen && m.tellsTime {
-		return r.x.weights[m.kind].TellsTime
+func (r *ranking) mentionsTimeFactor(m *message) float64 {
+	if r.q.AsksWhen && m.mentionsTime {
+		return r.x.weights[m.kind].MentionsTime
 	}
 	return 1
 }
@@ -289,7 +289,7 @@ func (r *ranking) factors(m *message) []Factor {
 	for _, f := range [...]Factor{
 		{FactorUserPrior, r.userPrior(m)},
 		{FactorNamedSpeaker, r.namedFactor(m)},
-		{FactorTellsTime, r.tellsTime(m)},
+		{FactorMentionsTime, r.mentionsTimeFactor(m)},
 		{FactorInTime, r.inTime(m)},
 	} {
 		if f.Value != 1 {

@@ -42,18 +42,18 @@ type session struct {
 
 // message holds no pointer, so that the garbage collector passes over all of them.
 type message struct {
-	seq         int64
-	create      int64
-	words       int32 // of all its passages
-	first, last int32 // its passages, last excluded
-	name, day   int32 // labels; name -1 for none
-	session     int32
-	role        uint8 // a memory.Role
-	kind        kindNo
-	telling     intent.Telling
-	question    bool
-	tellsTime   bool
-	counted     bool // its passages are in the statistics
+	seq          int64
+	create       int64
+	words        int32 // of all its passages
+	first, last  int32 // its passages, last excluded
+	name, day    int32 // labels; name -1 for none
+	session      int32
+	role         uint8 // a memory.Role
+	kind         kindNo
+	telling      intent.Telling
+	question     bool
+	mentionsTime bool
+	counted      bool // its passages are in the statistics
 }
 
 // class is what of a message decides its factors, but for its speaker and its time.
@@ -62,9 +62,9 @@ type class uint8
 const (
 	classUser class = 1 << iota // an assistant chat's user said it
 	classAssistantChat
-	classTellsTime
+	classMentionsTime
 
-	classes = classTellsTime << 1 // how many there are
+	classes = classMentionsTime << 1 // how many there are
 )
 
 func (m *message) class() (c class) {
@@ -74,15 +74,15 @@ func (m *message) class() (c class) {
 			c |= classUser
 		}
 	}
-	if m.tellsTime {
-		c |= classTellsTime
+	if m.mentionsTime {
+		c |= classMentionsTime
 	}
 	return c
 }
 
 // message is one of the class that nobody is named in.
 func (c class) message() *message {
-	m := &message{name: -1, kind: kindPerson, tellsTime: c&classTellsTime != 0}
+	m := &message{name: -1, kind: kindPerson, mentionsTime: c&classMentionsTime != 0}
 	if c&classAssistantChat != 0 {
 		m.kind = kindAssistantChat
 	}
@@ -115,7 +115,7 @@ func (t *transcript) find(p memory.Place) (s *session, at int, ok bool) {
 	return s, at, ok
 }
 
-// position is where a seq stands or belongs in a session. Mostly no seq is left out, so that a seq tells its place.
+// position is where a seq stands or belongs in a session. Mostly no seq is left out, so that a seq says its place.
 func (t *transcript) position(s *session, seq int64) (int, bool) {
 	n := len(s.messages)
 	if n == 0 || t.messages[s.messages[n-1]].seq < seq {

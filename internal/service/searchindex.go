@@ -311,7 +311,7 @@ func (x *userIndex) searchTurns(ctx context.Context, q viewedSearch, v rank.Quer
 	}
 	x.RLock()
 	defer x.RUnlock()
-	return x.index.SearchTurns(v, q.Query)
+	return x.index.SearchVectors(v, q.Query)
 }
 
 // isViewed reports whether the view was told of all messages, in vectors of the query's version.

@@ -57,7 +57,7 @@ func TestWhatSearchesTakeFromTheirWords(t *testing.T) {
 			{Role: memory.RoleUser, Name: "Ann", Parts: []memory.Part{memory.TextPart("The physician came last week.")}, CreateTime: r.now},
 		}})
 		r.must(err)
-		if got := factorsOf(t, s, "When did the physician come?", "people"); got[rank.FactorTellsTime] == 0 {
+		if got := factorsOf(t, s, "When did the physician come?", "people"); got[rank.FactorMentionsTime] == 0 {
 			t.Errorf("got %v", got)
 		}
 	})

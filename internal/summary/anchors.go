@@ -68,13 +68,13 @@ func Anchors(s string) []Anchor {
 		out = append(out, a)
 	}
 	for _, d := range datesIn(s) {
-		taken.take(d.Span)
+		taken.mark(d.Span)
 		add(Anchor{Kind: AnchorDate, Start: d.Start, End: d.End, when: d.when})
 	}
 	ws := wordsOf(s)
 	for i, w := range ws {
 		if kind := nameKind(ws, i); kind != "" && !taken.has(w.Span) {
-			taken.take(w.Span)
+			taken.mark(w.Span)
 			add(Anchor{Kind: kind, Start: w.Start, End: w.End, word: w})
 		}
 	}

@@ -27,7 +27,7 @@ type Change struct {
 	Leans bool
 }
 
-// Changes returns, for each of the statements in their order, the later one that takes it back, settles or replaces it. It
+// Changes returns, for each of the statements in their order, the later one that takes it back, decides or replaces it. It
 // recognises them by form alone, in English, Spanish, Korean, Japanese and Chinese: words of taking back or changing with
 // the same topic, the same statement denied, and a decision after a doubt. It prefers to miss a change over inventing one:
 // two values side by side are no change.
@@ -60,7 +60,7 @@ type statement struct {
 	revokes bool     // takes something back
 	changes bool     // puts something in another's place
 	weakly  bool     // may do so, where nearly all else is the same
-	settles bool     // decides
+	decides bool     // of something open
 	open    bool     // doubts, waits or denies
 	denied  bool     // has an odd number of negations
 	idle    bool     // a question, or without content
@@ -81,7 +81,7 @@ func readStatement(s Statement) statement {
 		return found
 	}
 	of := wordsOfChange()
-	r.revokes, r.changes, r.settles = strip(of.revoking), strip(of.changing), strip(of.settling)
+	r.revokes, r.changes, r.decides = strip(of.revoking), strip(of.changing), strip(of.deciding)
 	r.weakly, r.open = strip(of.shifting), strip(of.doubting)
 	for _, w := range of.negations {
 		if strings.Count(folded, w)%2 == 1 {
@@ -158,7 +158,7 @@ func (s *seenStatements) change(out []Change, later statement, at int) {
 			}
 		}
 	}
-	if later.settles {
+	if later.decides {
 		for i := max(0, at-termReach); i < at; i++ {
 			if e := s.all[i]; out[i].By < 0 && !e.idle && e.open && e.isBare() && e.Who == later.Who {
 				out[i], found = Change{By: at}, true
@@ -170,7 +170,7 @@ func (s *seenStatements) change(out []Change, later statement, at int) {
 	}
 }
 
-// replaces reports whether a statement about the same takes an earlier one back, replaces or settles it.
+// replaces reports whether a statement about the same takes an earlier one back, replaces or decides it.
 func replaces(later, earlier statement) bool {
 	if later.Role == earlier.Role && later.Who != earlier.Who {
 		return false // two people speak each for himself
@@ -185,7 +185,7 @@ func replaces(later, earlier statement) bool {
 		return true
 	case byUser && later.weakly && shared > 0 && theirs-shared <= 1 && mine-shared <= 1:
 		return true
-	case later.settles && earlier.open && !later.open:
+	case later.decides && earlier.open && !later.open:
 		all := common(later.terms, earlier.terms)
 		return all > 0 && 3*all >= len(earlier.terms) || shared > 0 && 2*shared >= min(mine, theirs)
 	case later.Who == earlier.Who && later.denied != earlier.denied:
@@ -280,13 +280,13 @@ func phrase(p string) string {
 
 // changeWords are the words of change.
 type changeWords struct {
-	revoking, changing, shifting, settling, doubting, negations, pointers []string
+	revoking, changing, shifting, deciding, doubting, negations, pointers []string
 }
 
 var wordsOfChange = sync.OnceValue(func() *changeWords {
 	return &changeWords{
 		revoking: phrases(language.Revoking), changing: phrases(language.Changing), shifting: phrases(language.Shifting),
-		settling: phrases(language.Settling), doubting: phrases(language.Doubting), negations: phrases(language.Negations),
+		deciding: phrases(language.Settling), doubting: phrases(language.Doubting), negations: phrases(language.Negations),
 		pointers: phrases(language.Pointers),
 	}
 })

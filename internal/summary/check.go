@@ -402,13 +402,13 @@ func (e *evidence) inventedIn(answer string) string {
 		if !e.hasText(d.Of(answer)) && !e.hasDate(d.when) && !e.isPlainYear(d.when) {
 			return d.Of(answer)
 		}
-		taken.take(d.Span)
+		taken.mark(d.Span)
 	}
 	for _, c := range clocksIn(answer) {
 		if !taken.has(c.Span) && !e.clocks[c.minute] && !e.hasText(c.Of(answer)) {
 			return c.Of(answer)
 		}
-		taken.take(c.Span)
+		taken.mark(c.Span)
 	}
 	for _, n := range numbersIn(ws) {
 		if !taken.has(n.Span) && !e.supports(n, answer) {
@@ -530,7 +530,7 @@ func (t Task) whole(ctx context.Context, answer string) (whole string, anchors i
 		return answer, 0
 	}
 	slices.SortFunc(chosen, func(a, b lostSentence) int { return cmp.Compare(a.place, b.place) })
-	pieces := told(answer, said)
+	pieces := alignSentences(answer, said)
 	for _, s := range chosen {
 		pieces = putBack(pieces, s.text, s.place)
 	}

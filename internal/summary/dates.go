@@ -105,7 +105,7 @@ func datesIn(s string) []dateMention {
 				}
 			}
 			if d.valid() && !isModal(s, d) && !taken.has(d.Span) {
-				taken.take(d.Span)
+				taken.mark(d.Span)
 				out = append(out, d)
 			}
 		}

@@ -13,7 +13,7 @@ import (
 // mask marks bytes of a text as read.
 type mask []bool
 
-func (m mask) take(s text.Span) {
+func (m mask) mark(s text.Span) {
 	for i := s.Start; i < s.End; i++ {
 		m[i] = true
 	}

@@ -5,42 +5,42 @@ import (
 	"slices"
 )
 
-// lane holds a number for each passage, of which most may be zero: those are not stored.
-type lane[T uint16 | uint32] struct {
+// sparse holds a number for each passage, of which most may be zero: those are not stored.
+type sparse[T uint16 | uint32] struct {
 	pages []T      // of lanePage numbers each; the first is all zero
 	index []uint32 // by lanePage passages: their page
 }
 
 // lanePage is a power of two.
 const (
-	lanePage  = 64
-	lanePages = 6 // lanePage as a shift
+	sparsePage  = 64
+	sparseShift = 6 // lanePage as a shift
 )
 
-// reset makes a lane of zeros for so many passages.
-func (l *lane[T]) reset(passages int) {
-	n := (passages + lanePage - 1) >> lanePages
+// reset makes a list of zeros for so many passages.
+func (l *sparse[T]) reset(passages int) {
+	n := (passages + sparsePage - 1) >> sparseShift
 	l.index = slices.Grow(l.index[:0], n)[:n]
 	clear(l.index)
-	l.pages = append(l.pages[:0], make([]T, lanePage)...)
+	l.pages = append(l.pages[:0], make([]T, sparsePage)...)
 }
 
-func (l *lane[T]) at(pass int32) T {
-	return l.pages[l.index[pass>>lanePages]<<lanePages|uint32(pass&(lanePage-1))]
+func (l *sparse[T]) at(pass int32) T {
+	return l.pages[l.index[pass>>sparseShift]<<sparseShift|uint32(pass&(sparsePage-1))]
 }
 
-func (l *lane[T]) add(pass int32, n T) {
-	page := l.index[pass>>lanePages]
+func (l *sparse[T]) add(pass int32, n T) {
+	page := l.index[pass>>sparseShift]
 	if page == 0 {
-		page = uint32(len(l.pages) >> lanePages)
-		l.index[pass>>lanePages] = page
-		l.pages = append(l.pages, make([]T, lanePage)...)
+		page = uint32(len(l.pages) >> sparseShift)
+		l.index[pass>>sparseShift] = page
+		l.pages = append(l.pages, make([]T, sparsePage)...)
 	}
-	l.pages[page<<lanePages|uint32(pass&(lanePage-1))] += n
+	l.pages[page<<sparseShift|uint32(pass&(sparsePage-1))] += n
 }
 
 // sum adds up the numbers from first to last, excluded.
-func (l *lane[T]) sum(first, last int32) (sum uint64) {
+func (l *sparse[T]) sum(first, last int32) (sum uint64) {
 	for p := first; p < last; p++ {
 		sum += uint64(l.at(p))
 	}
@@ -48,7 +48,7 @@ func (l *lane[T]) sum(first, last int32) (sum uint64) {
 }
 
 // addPostings adds the counts of a list, each so many times, and marks the messages that it is about.
-func addPostings[T uint16 | uint32](to *lane[T], said bitset, data []byte, times T, passMessage []int32) {
+func addPostings[T uint16 | uint32](to *sparse[T], said bitset, data []byte, times T, passMessage []int32) {
 	pass, before := uint64(0), int32(none)
 	for i := 0; i < len(data); {
 		step := uint64(data[i])

@@ -15,8 +15,8 @@ import (
 	"github.com/stratamem/strata/internal/text/when"
 )
 
-func turnVector(session string, seq int, values ...int8) TurnVector {
-	return TurnVector{memory.Place{Session: memory.SessionKey(session), Seq: int64(seq)}, Vector{1, values}}
+func turnVector(session string, seq int, values ...int8) MessageVector {
+	return MessageVector{memory.Place{Session: memory.SessionKey(session), Seq: int64(seq)}, Vector{1, values}}
 }
 
 // asked is a query's vector of the first version.
@@ -28,10 +28,10 @@ func hasVector(x *Index, session string, seq int64) bool {
 		return false
 	}
 	at, ok := x.position(s, seq)
-	return ok && x.turns.rows[s.messages[at]] != none
+	return ok && x.vectors.rows[s.messages[at]] != none
 }
 
-// turnScores are what a search by vector answers, by place.
+// turnScores are what a search by vector returns, by place.
 func turnScores(found []Match) map[string]float64 {
 	out := map[string]float64{}
 	for _, m := range found {
@@ -85,7 +85,7 @@ func TestTurnsAreFoundByTheirVectors(t *testing.T) {
 		{"nor none", people(), QueryVector{}, Query{}, map[string]float64{}},
 	} {
 		t.Run(c.promise, func(t *testing.T) {
-			if diff := cmp.Diff(c.want, turnScores(c.x.SearchTurns(c.vector, c.q)), roughly); diff != "" {
+			if diff := cmp.Diff(c.want, turnScores(c.x.SearchVectors(c.vector, c.q)), roughly); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -94,7 +94,7 @@ func TestTurnsAreFoundByTheirVectors(t *testing.T) {
 		x := people()
 		x.Add(doc("s", 4, assistant, "", "reply"))
 		want := map[string]float64{"s1": of(1, .15), "s2": of(.25, 1)}
-		if diff := cmp.Diff(want, turnScores(x.SearchTurns(right, Query{})), roughly); diff != "" {
+		if diff := cmp.Diff(want, turnScores(x.SearchVectors(right, Query{})), roughly); diff != "" {
 			t.Error(diff)
 		}
 	})
@@ -102,24 +102,24 @@ func TestTurnsAreFoundByTheirVectors(t *testing.T) {
 		x := index(doc("s", 1, user, "Ann", "a"), doc("s", 5, user, "Bob", "b"))
 		x.SetVectors(turnVector("s", 1, 1, 0), turnVector("s", 5, 0, 1))
 		x.Add(doc("s", 2, user, "Ann", "c"), doc("s", 3, user, "Ann", "d"))
-		if diff := cmp.Diff(map[string]float64{"s1": 1}, turnScores(x.SearchTurns(right, Query{})), roughly); diff != "" {
+		if diff := cmp.Diff(map[string]float64{"s1": 1}, turnScores(x.SearchVectors(right, Query{})), roughly); diff != "" {
 			t.Error(diff)
 		}
 	})
 	t.Run("a new vector takes the place of the old", func(t *testing.T) {
 		x := people()
 		x.SetVectors(turnVector("t", 1, 9, 0))
-		if got := turnScores(x.SearchTurns(right, Query{}))["t1"]; math.Abs(got-1) > 1e-3 {
+		if got := turnScores(x.SearchVectors(right, Query{}))["t1"]; math.Abs(got-1) > 1e-3 {
 			t.Errorf("got %v", got)
 		}
 	})
 	t.Run("vectors of a higher version drop those before", func(t *testing.T) {
 		x := people()
-		x.SetVectors(TurnVector{memory.Place{Session: "t", Seq: 1}, Vector{2, []int8{1, 0, 0}}})
+		x.SetVectors(MessageVector{memory.Place{Session: "t", Seq: 1}, Vector{2, []int8{1, 0, 0}}})
 		if hasVector(x, "s", 1) || !hasVector(x, "t", 1) {
 			t.Error("vectors of two models stand beside each other")
 		}
-		if got := turnScores(x.SearchTurns(QueryVector{Version: 2, Values: []float32{1, 0, 0}}, Query{})); len(got) != 1 {
+		if got := turnScores(x.SearchVectors(QueryVector{Version: 2, Values: []float32{1, 0, 0}}, Query{})); len(got) != 1 {
 			t.Errorf("got %v", got)
 		}
 		x.SetVectors(turnVector("s", 1, 100, 0))
@@ -144,14 +144,14 @@ func TestTurnsAreFoundByTheirVectors(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, x := range []*Index{x, y} {
-				if diff := cmp.Diff(map[string]float64{"s1": 1}, turnScores(x.SearchTurns(asked(0, -1), Query{})), roughly); diff != "" {
+				if diff := cmp.Diff(map[string]float64{"s1": 1}, turnScores(x.SearchVectors(asked(0, -1), Query{})), roughly); diff != "" {
 					t.Error(promise, diff)
 				}
 			}
 		}
 	})
 	t.Run("an explanation shows the factors and the kind", func(t *testing.T) {
-		got := people().SearchTurns(up, Query{Terms: []string{"bob"}, Explain: true})[0]
+		got := people().SearchVectors(up, Query{Terms: []string{"bob"}, Explain: true})[0]
 		if diff := cmp.Diff([]Factor{{FactorNamedSpeaker, 1.4}}, got.Factors); diff != "" || got.Kind != KindPerson {
 			t.Errorf("%+v", got)
 		}
@@ -187,12 +187,12 @@ func TestWeigh(t *testing.T) {
 }
 
 // turnVectorsOf draws vectors for some of the documents, and for places without one.
-func turnVectorsOf(docs []Doc) *rapid.Generator[[]TurnVector] {
-	return rapid.Custom(func(t *rapid.T) []TurnVector {
-		var out []TurnVector
+func turnVectorsOf(docs []Doc) *rapid.Generator[[]MessageVector] {
+	return rapid.Custom(func(t *rapid.T) []MessageVector {
+		var out []MessageVector
 		for _, d := range docs {
 			if rapid.IntRange(0, 4).Draw(t, "has") > 0 {
-				out = append(out, TurnVector{d.Place, Vector{1, rapid.SliceOfN(rapid.Int8Range(-127, 127), 3, 3).Draw(t, "values")}})
+				out = append(out, MessageVector{d.Place, Vector{1, rapid.SliceOfN(rapid.Int8Range(-127, 127), 3, 3).Draw(t, "values")}})
 			}
 		}
 		return append(out, turnVector("x", rapid.IntRange(1, 9).Draw(t, "unknown"), 1, 2, 3))
@@ -215,7 +215,7 @@ func TestVectorsMayComeInAnyOrder(t *testing.T) {
 		for _, v := range vectors {
 			got.SetVectors(v)
 		}
-		if diff := cmp.Diff(want.SearchTurns(query, q), got.SearchTurns(query, q), cmpopts.EquateEmpty(), cmpopts.EquateApprox(1e-6, 0)); diff != "" {
+		if diff := cmp.Diff(want.SearchVectors(query, q), got.SearchVectors(query, q), cmpopts.EquateEmpty(), cmpopts.EquateApprox(1e-6, 0)); diff != "" {
 			t.Fatal(diff)
 		}
 	})
@@ -233,7 +233,7 @@ func TestKeysAreWhatTheirDefinitionSays(t *testing.T) {
 			of[v.Place] = directed(v.Values)
 		}
 		query := []float64{.6, 0, .8}
-		for _, m := range x.SearchTurns(asked(.6, 0, .8), Query{}) {
+		for _, m := range x.SearchVectors(asked(.6, 0, .8), Query{}) {
 			if want := cosine(query, wholeKey(docs, of, m)); math.Abs(want-m.Score) > 4e-3 && want > .01 {
 				t.Fatalf("%v: %v, want %v", m.Place, m.Score, want)
 			}

@@ -31,22 +31,22 @@ func NewVector(version int, values []float32) Vector {
 	return v
 }
 
-// TurnVector is the vector of one message.
-type TurnVector struct {
+// MessageVector is the vector of one message.
+type MessageVector struct {
 	memory.Place
 	Vector
 }
 
-// turnVectors are the vectors of an index's messages. A message is compared by its key: the sum of its own vector and
+// messageVectors are the vectors of an index's messages. A message is compared by its key: the sum of its own vector and
 // those around it, each of length 1, by denseWeight. The key itself is not kept: its inner product with a query is the
 // sum of its parts' products.
-type turnVectors struct {
+type messageVectors struct {
 	version int // 0 without any vector
 	dim     int
 	chunks  [][]byte  // of rowsPerChunk rows each: no row is ever copied to make room for the next
 	units   []float32 // by row: 1 / the length of the vector
 	keys    []float32 // by row: 1 / the length of the key
-	signs   []uint64  // by row: of the key's numbers, as many words as signWords tells; see SearchTurns
+	signs   []uint64  // by row: of the key's numbers, as many words as signWords returns; see SearchVectors
 	of      []int32   // by row: its message
 	sizes   []int64   // by place: the sum of the sizes of all vectors' numbers
 	rows    []int32   // by message: its row; none without a vector
@@ -72,7 +72,7 @@ func denseWeight(k kindNo, step int) float32 {
 // SetVectors gives messages their vectors. One whose message the index does not have, or that is all zero, is passed
 // over. A vector of a higher version than the ones before drops those, one of a lower version is passed over. It must not
 // run beside any other call.
-func (x *Index) SetVectors(vectors ...TurnVector) {
+func (x *Index) SetVectors(vectors ...MessageVector) {
 	touched := map[*session]struct{}{}
 	for _, v := range vectors {
 		x.addVector(v.Place, v.Vector, touched)
@@ -83,7 +83,7 @@ func (x *Index) SetVectors(vectors ...TurnVector) {
 // addVector adds a message's vector, and notes in which session a vector is new.
 func (x *Index) addVector(p memory.Place, v Vector, touched map[*session]struct{}) {
 	s, at, ok := x.find(p)
-	if !ok || !x.turns.set(s.messages[at], v) {
+	if !ok || !x.vectors.set(s.messages[at], v) {
 		return
 	}
 	s.touchKeys(at)
@@ -91,15 +91,15 @@ func (x *Index) addVector(p memory.Place, v Vector, touched map[*session]struct{
 }
 
 // drop drops all vectors: they are of another model.
-func (t *turnVectors) drop() {
-	*t = turnVectors{rows: t.rows}
+func (t *messageVectors) drop() {
+	*t = messageVectors{rows: t.rows}
 	for m := range t.rows {
 		t.rows[m] = none
 	}
 }
 
 // set keeps a message's vector, and reports whether it does.
-func (t *turnVectors) set(m int32, v Vector) bool {
+func (t *messageVectors) set(m int32, v Vector) bool {
 	length := math.Sqrt(float64(squares(v.Values)))
 	if length == 0 || v.Version < max(t.version, 1) {
 		return false
@@ -122,7 +122,7 @@ func (t *turnVectors) set(m int32, v Vector) bool {
 }
 
 // countSizes adds what a row's numbers are, so many times.
-func (t *turnVectors) countSizes(row []byte, times int64) {
+func (t *messageVectors) countSizes(row []byte, times int64) {
 	for i := range t.sizes {
 		size := int64(rowValue(row[i]))
 		t.sizes[i] += times * max(size, -size)
@@ -130,7 +130,7 @@ func (t *turnVectors) countSizes(row []byte, times int64) {
 }
 
 // addRow makes room for a message's vector. The last chunk grows until it is full.
-func (t *turnVectors) addRow(m int32) int32 {
+func (t *messageVectors) addRow(m int32) int32 {
 	no := len(t.units)
 	if no%rowsPerChunk == 0 {
 		t.chunks = append(t.chunks, nil)
@@ -152,13 +152,13 @@ func squares(values []int8) (sum int64) {
 }
 
 // row is a vector's values.
-func (t *turnVectors) row(no int32) []byte {
+func (t *messageVectors) row(no int32) []byte {
 	width := rowBytes(t.dim)
 	from := int(no%rowsPerChunk) * width
 	return t.chunks[no/rowsPerChunk][from : from+width]
 }
 
-func (t *turnVectors) bytes() int64 {
+func (t *messageVectors) bytes() int64 {
 	sum := 4*int64(cap(t.units)+cap(t.keys)+cap(t.of)+cap(t.rows)) + 8*int64(cap(t.signs))
 	for _, c := range t.chunks {
 		sum += int64(cap(c))
@@ -167,7 +167,7 @@ func (t *turnVectors) bytes() int64 {
 }
 
 // setKeys works out the lengths and the signs of the keys of a session's messages whose neighbours changed.
-func (t *turnVectors) setKeys(s *session, messages []message) {
+func (t *messageVectors) setKeys(s *session, messages []message) {
 	if len(t.units) == 0 {
 		return
 	}
@@ -182,7 +182,7 @@ func (t *turnVectors) setKeys(s *session, messages []message) {
 }
 
 // keyLength adds up the key of the message at a position, in room, and returns its length.
-func (t *turnVectors) keyLength(s *session, at int, kind kindNo, room []float32) float64 {
+func (t *messageVectors) keyLength(s *session, at int, kind kindNo, room []float32) float64 {
 	clear(room)
 	var parts [2*denseReach + 1]keyPart
 	for _, p := range t.keyParts(parts[:0], s, at, kind) {
@@ -206,7 +206,7 @@ type keyPart struct {
 }
 
 // keyParts appends the parts of the key of the message at a position.
-func (t *turnVectors) keyParts(parts []keyPart, s *session, at int, kind kindNo) []keyPart {
+func (t *messageVectors) keyParts(parts []keyPart, s *session, at int, kind kindNo) []keyPart {
 	for to := max(at-denseReach, 0); to <= min(at+denseReach, len(s.messages)-1); to++ {
 		if row := t.rows[s.messages[to]]; row != none {
 			parts = append(parts, keyPart{row, to - at, denseWeight(kind, to-at)})
@@ -222,18 +222,18 @@ type QueryVector struct {
 	Unrelated float64 // what is no nearer is not found: see embed.Info
 }
 
-// SearchTurns returns the messages whose keys are nearest to a vector by cosine, times their factors, in the order of
+// SearchVectors returns the messages whose keys are nearest to a vector by cosine, times their factors, in the order of
 // Search, as many as are fused. The query's terms only name speakers here; its Limit and MinRelevance do not count.
 // There are none when the query's vector is of another version than those of the messages. Once Query.Done is closed the
 // result is cut short and means nothing.
-func (x *Index) SearchTurns(v QueryVector, q Query) []Match {
-	if len(x.turns.units) == 0 || v.Version != x.turns.version || len(v.Values) != x.turns.dim {
+func (x *Index) SearchVectors(v QueryVector, q Query) []Match {
+	if len(x.vectors.units) == 0 || v.Version != x.vectors.version || len(v.Values) != x.vectors.dim {
 		return nil
 	}
 	q.Limit = FuseDepth
 	s := x.scratch.Get().(*scratch)
 	r := x.newRanking(s, &q)
-	if len(x.turns.units) <= x.limits.rows || !r.offerLikely(v) {
+	if len(x.vectors.units) <= x.limits.rows || !r.offerLikely(v) {
 		r.offerAll(v)
 	}
 	out := r.matches()
@@ -246,21 +246,21 @@ func (x *Index) SearchTurns(v QueryVector, q Query) []Match {
 func (r *ranking) offerAll(v QueryVector) {
 	x, s := r.x, r.s
 	s.heap = s.heap[:0]
-	s.cosines = slices.Grow(s.cosines[:0], len(x.turns.units))[:len(x.turns.units)]
+	s.cosines = slices.Grow(s.cosines[:0], len(x.vectors.units))[:len(x.vectors.units)]
 	r.compareAll(v.Values)
 	for _, in := range x.bySession {
 		if r.stopped() {
 			return
 		}
 		if r.q.Sessions == nil || r.q.Sessions[in.key] {
-			r.offerTurns(in, v.Unrelated)
+			r.offerSession(in, v.Unrelated)
 		}
 	}
 }
 
-// offerTurns offers the messages of a session with a vector that are nearer than unrelated.
-func (r *ranking) offerTurns(in *session, unrelated float64) {
-	t := &r.x.turns
+// offerSession offers the messages of a session with a vector that are nearer than unrelated.
+func (r *ranking) offerSession(in *session, unrelated float64) {
+	t := &r.x.vectors
 	cosines := r.s.around(r.x, in)
 	for at, no := range in.messages {
 		row := t.rows[no]
@@ -277,7 +277,7 @@ func (r *ranking) offerTurns(in *session, unrelated float64) {
 
 // keyScore is the inner product of the query and a key: the sum of its parts' products. The cosines are those of the
 // messages around it, zero where there is none.
-func (t *turnVectors) keyScore(row int32, k kindNo, c *[2*denseReach + 1]float32) float64 {
+func (t *messageVectors) keyScore(row int32, k kindNo, c *[2*denseReach + 1]float32) float64 {
 	sum := c[2] + denseWeight(k, -2)*c[0] + denseWeight(k, -1)*c[1] + denseWeight(k, 1)*c[3] + denseWeight(k, 2)*c[4]
 	return float64(sum * t.keys[row])
 }
@@ -289,7 +289,7 @@ func (s *scratch) around(x *Index, in *session) []float32 {
 	s.ordered = slices.Grow(s.ordered[:0], n)[:n]
 	clear(s.ordered)
 	for at, no := range in.messages {
-		if row := x.turns.rows[no]; row != none {
+		if row := x.vectors.rows[no]; row != none {
 			s.ordered[at+denseReach] = s.cosines[row]
 		}
 	}
@@ -330,7 +330,7 @@ func (r *ranking) matches() []Match {
 
 // compareAll sets the cosine of each row with the query. The processors share them.
 func (r *ranking) compareAll(query []float32) {
-	t := &r.x.turns
+	t := &r.x.vectors
 	q := packQuery(query)
 	n := len(t.units)
 	share := max(minShare, (n+runtime.GOMAXPROCS(0)-1)/runtime.GOMAXPROCS(0))
@@ -350,11 +350,11 @@ func (r *ranking) compareRows(q *packedQuery, from, to int) {
 		if row%rowsPerChunk == 0 && r.stopped() {
 			return
 		}
-		r.s.cosines[row] = r.x.turns.cosine(q, int32(row))
+		r.s.cosines[row] = r.x.vectors.cosine(q, int32(row))
 	}
 }
 
 // cosine is that of a row's own vector with the query.
-func (t *turnVectors) cosine(q *packedQuery, row int32) float32 {
+func (t *messageVectors) cosine(q *packedQuery, row int32) float32 {
 	return float32(q.dot(t.row(row))) * q.unit * t.units[row]
 }

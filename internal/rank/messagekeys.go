@@ -7,12 +7,12 @@ import (
 	"github.com/stratamem/strata/internal/memory"
 )
 
-// TurnKeys are the keys by which SearchTurns compares messages, for a view outside of this process that compares them
+// MessageKeys are the keys by which SearchVectors compares messages, for a view outside of this process that compares them
 // itself.
-type TurnKeys struct{ x *Index }
+type MessageKeys struct{ x *Index }
 
-// TurnKey is what a view holds of a message.
-type TurnKey struct {
+// MessageKey is what a view holds of a message.
+type MessageKey struct {
 	memory.Place
 	CreateMillis int64 // when it was said, milliseconds since 1970 in UTC
 	// Revision is a hash of which messages around this one the key is made of, and by which weights; at least 1. A key with
@@ -21,23 +21,23 @@ type TurnKey struct {
 	Values   []float32 // of length 1
 }
 
-// NewTurnKeys takes documents with their vectors; their passages may be missing.
-func NewTurnKeys(docs []Doc) TurnKeys {
+// NewMessageKeys takes documents with their vectors; their passages may be missing.
+func NewMessageKeys(docs []Doc) MessageKeys {
 	x := NewIndex()
 	x.Add(docs...)
-	return TurnKeys{x}
+	return MessageKeys{x}
 }
 
 // Revisions are those of all keys.
-func (k TurnKeys) Revisions() map[memory.Place]int64 {
-	all := make(map[memory.Place]int64, len(k.x.turns.units))
+func (k MessageKeys) Revisions() map[memory.Place]int64 {
+	all := make(map[memory.Place]int64, len(k.x.vectors.units))
 	k.each(func(p memory.Place, s *session, at int) { all[p] = k.revision(s, at) })
 	return all
 }
 
 // Changed are the places of the messages with a key that differs from what it was when only the messages of before were
 // there.
-func (k TurnKeys) Changed(before TurnKeys) map[memory.Place]bool {
+func (k MessageKeys) Changed(before MessageKeys) map[memory.Place]bool {
 	had := before.Revisions()
 	changed := map[memory.Place]bool{}
 	for p, revision := range k.Revisions() {
@@ -49,18 +49,18 @@ func (k TurnKeys) Changed(before TurnKeys) map[memory.Place]bool {
 }
 
 // Of returns the keys of those of the places that have one.
-func (k TurnKeys) Of(wanted func(memory.Place) bool) []TurnKey {
-	var keys []TurnKey
-	room := make([]float32, rowBytes(k.x.turns.dim))
+func (k MessageKeys) Of(wanted func(memory.Place) bool) []MessageKey {
+	var keys []MessageKey
+	room := make([]float32, rowBytes(k.x.vectors.dim))
 	k.each(func(p memory.Place, s *session, at int) {
 		if !wanted(p) {
 			return
 		}
-		key := TurnKey{
+		key := MessageKey{
 			Place: p, CreateMillis: k.x.messages[s.messages[at]].create, Revision: k.revision(s, at),
-			Values: make([]float32, k.x.turns.dim),
+			Values: make([]float32, k.x.vectors.dim),
 		}
-		length := float32(k.x.turns.keyLength(s, at, k.x.messages[s.messages[at]].kind, room))
+		length := float32(k.x.vectors.keyLength(s, at, k.x.messages[s.messages[at]].kind, room))
 		for i := range key.Values {
 			key.Values[i] = room[i] / length
 		}
@@ -70,10 +70,10 @@ func (k TurnKeys) Of(wanted func(memory.Place) bool) []TurnKey {
 }
 
 // each calls f with every message that has a key, those of a session in their order.
-func (k TurnKeys) each(f func(p memory.Place, s *session, at int)) {
+func (k MessageKeys) each(f func(p memory.Place, s *session, at int)) {
 	for _, s := range k.x.sessions {
 		for at, m := range s.messages {
-			if k.x.turns.rows[m] != none {
+			if k.x.vectors.rows[m] != none {
 				f(memory.Place{Session: s.key, Seq: k.x.messages[m].seq}, s, at)
 			}
 		}
@@ -81,7 +81,7 @@ func (k TurnKeys) each(f func(p memory.Place, s *session, at int)) {
 }
 
 // revision hashes what a key is made of: the messages around it that have a vector, where they stand, and its kind.
-func (k TurnKeys) revision(s *session, at int) int64 {
+func (k MessageKeys) revision(s *session, at int) int64 {
 	made := fnv.New64a()
 	var number [8]byte
 	write := func(n int64) {
@@ -90,7 +90,7 @@ func (k TurnKeys) revision(s *session, at int) int64 {
 	}
 	write(int64(k.x.messages[s.messages[at]].kind))
 	for step := -denseReach; step <= denseReach; step++ {
-		if to := at + step; to >= 0 && to < len(s.messages) && k.x.turns.rows[s.messages[to]] != none {
+		if to := at + step; to >= 0 && to < len(s.messages) && k.x.vectors.rows[s.messages[to]] != none {
 			write(int64(step))
 			write(k.x.messages[s.messages[to]].seq)
 		}

@@ -83,13 +83,13 @@ func TestTheArmOfTimesFindsWhatWasSaidThenOrTellsOfIt(t *testing.T) {
 			{"what was said in the time, whatever its words", "Which physician did I go to two days ago?", "2026-03-09 12:00", 3},
 			{"the part of the day in the user's zone", "what troubled me in the small hours of March 8?", "2026-03-15 12:00", 5},
 			{"what says most before what says little", "what did I say in the early hours of March 8?", "2026-03-15 12:00", 5},
-			{"what tells of the time from another day", "what happened on March 11?", "2026-03-15 12:00", 8},
-			{"what told before of what was to come", "what do I have tomorrow?", "2026-04-01 12:00", 9},
+			{"what mentions the time on another day", "what happened on March 11?", "2026-03-15 12:00", 8},
+			{"what mentioned before what was to come", "what do I have tomorrow?", "2026-04-01 12:00", 9},
 			{"the query's other words among what fits", "how far did I run this month?", "2026-03-31 12:00", 10},
 			{"the latest of what fits the words", "when did I go running the last time?", "2026-04-10 12:00", 11},
 			{"the first talk", "what did I ask when we first talked?", "2026-04-10 12:00", 1},
 			{"nothing where no time is named", "how far did I run?", "2026-04-10 12:00", 0},
-			{"nothing for a time of which nothing tells", "what did I do in May 2019?", "2026-04-10 12:00", 0},
+			{"nothing for a time that nothing mentions", "what did I do in May 2019?", "2026-04-10 12:00", 0},
 		} {
 			t.Run(c.promise, func(t *testing.T) {
 				found := x.SearchTimes(asking(c.query, seoul(t, c.asked))).Matches

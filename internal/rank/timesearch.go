@@ -14,21 +14,21 @@ import (
 // What the arm of times counts. Source: measured on the project's own chats in five languages, and on LoCoMo and BEAM, whose
 // questions name times less often and seldom well.
 const (
-	timeWeight     = 2. // in the fusion, where few messages fit: the times are mostly what a question knows best
-	timePerson     = .5 // of that between people, whose lines live from those around them
-	leastTimes     = .1 // of that where so many fit that a time says little
-	fewTimes       = 15 // messages that fit make the arm count in full, four times as many half
-	manyTimes      = 60 // so many messages, when they are more than half of all, are no choice
-	saysShare      = .5 // how much a message says, beside how well it has the query's other words, which is at most 1
-	saysFew        = 20 // messages among which that counts in full: of more, words tell better
-	saysWords      = 8  // words that make a message say half of what any can
-	saysQuestion   = .6 // of that for a question
-	saysReply      = .6 // of that for an assistant's reply
-	shareAfterward = .3 // what was said soon after a time
-	leastTold      = .2 // the least part of what is told of that must lie in the time
-	leastFit       = .5 // what is then counted at least: a day that is told of is of each of its hours
-	laterIsBetter  = .3 // what the latest gains where a query asks for the latest of a time
-	nearLatest     = .5 // the least score, as part of the best, of what can be the latest that was meant
+	timeWeight         = 2. // in the fusion, where few messages fit: the times are mostly what a question knows best
+	timePerson         = .5 // of that between people, whose lines live from those around them
+	leastTimes         = .1 // of that where so many fit that a time says little
+	fewTimes           = 15 // messages that fit make the arm count in full, four times as many half
+	manyTimes          = 60 // so many messages, when they are more than half of all, are no choice
+	substanceShare     = .5 // how much a message says, beside how well it has the query's other words, which is at most 1
+	substanceFew       = 20 // messages among which that counts in full: of more, words decide better
+	halfSubstanceWords = 8  // words that make a message say half of what any can
+	questionSubstance  = .6 // of that for a question
+	replySubstance     = .6 // of that for an assistant's reply
+	shareAfterwards    = .3 // what was said soon after a time
+	leastMentioned     = .2 // the least part of a mentioned time that must lie in the query's
+	leastFit           = .5 // what is then counted at least: a day that is mentioned is of each of its hours
+	laterIsBetter      = .3 // what the latest gains where a query asks for the latest of a time
+	nearLatest         = .5 // the least score, as part of the best, of what can be the latest that was meant
 )
 
 // timeArm is what fits the times of a query, the best first, of so many messages that do.
@@ -45,7 +45,7 @@ type fit struct {
 
 // SearchTimes returns the messages of the times that the query names, or of the talk or the order that it asks for, those
 // first that say most and have most of its other words, as many as are fused. A message is of a time when it was said then,
-// or tells of it: "yesterday" in a message is the day before it was said, in the zone of the query's times. There are none
+// or mentions it: "yesterday" in a message is the day before it was said, in the zone of the query's times. There are none
 // where the query names no time.
 func (x *Index) SearchTimes(q Query) ArmHits {
 	q.Times = slices.DeleteFunc(slices.Clone(q.Times), locatesNothing)
@@ -58,7 +58,7 @@ func (x *Index) SearchTimes(q Query) ArmHits {
 	case len(fits) > manyTimes && 2*len(fits) > len(x.messages):
 		return ArmHits{}
 	case len(fits) > 0:
-		return timeArm(r.sayingMost(fits), len(fits))
+		return timeArm(r.bySubstance(fits), len(fits))
 	case q.Order == when.Latest && len(q.Times) == 0:
 		return timeArm(r.latest(), 1)
 	}
@@ -87,7 +87,7 @@ func (r *ranking) fits() []fit {
 	return out
 }
 
-// timeShares are how well each message fits the times: by when it was said or by what it tells of.
+// timeShares are how well each message fits the times: by when it was said or by what it mentions.
 func (r *ranking) timeShares() []float64 {
 	x := r.x
 	out := make([]float64, len(x.messages))
@@ -98,16 +98,16 @@ func (r *ranking) timeShares() []float64 {
 	}
 	zone := r.q.Times[0].From.Location()
 	first, last := r.reach()
-	var told []when.Stretch
+	var mentioned []when.Stretch
 	for _, t := range x.mentions {
 		if r.stopped() {
 			return nil
 		}
 		said := time.UnixMilli(x.messages[t.message].create).In(zone)
-		told = t.times.At(told[:0], said, first, last)
-		for _, of := range told {
+		mentioned = t.times.At(mentioned[:0], said, first, last)
+		for _, of := range mentioned {
 			for i := range r.q.Times {
-				out[t.message] = max(out[t.message], toldIn(&r.q.Times[i], r.times[i], of))
+				out[t.message] = max(out[t.message], mentionedIn(&r.q.Times[i], r.times[i], of))
 			}
 		}
 	}
@@ -139,16 +139,16 @@ func (n namedTime) saidIn(millis int64) float64 {
 	case shareWithin, shareYear:
 		return 1
 	case shareSoon:
-		return shareAfterward
+		return shareAfterwards
 	default:
 		return 0
 	}
 }
 
-// toldIn is the share of what is told of that lies in a time that is named. What is told of a day is of each of its hours
+// mentionedIn is the share of a mentioned time that lies in a time that is named. What is said about a day is of each of its hours
 // too, if less.
-func toldIn(asked *when.Mention, n namedTime, told when.Stretch) float64 {
-	of := newStretch(told.From, told.To)
+func mentionedIn(asked *when.Mention, n namedTime, mentioned when.Stretch) float64 {
+	of := newStretch(mentioned.From, mentioned.To)
 	best := of.shareIn(newStretch(asked.From, asked.To))
 	if !asked.NextFrom.IsZero() {
 		best = max(best, of.shareIn(newStretch(asked.NextFrom, asked.NextTo)))
@@ -166,7 +166,7 @@ func (s stretch) shareIn(asked stretch) float64 {
 	if both <= 0 || s.to <= s.from {
 		return 0
 	}
-	if share := float64(both) / float64(s.to-s.from); share >= leastTold {
+	if share := float64(both) / float64(s.to-s.from); share >= leastMentioned {
 		return max(share, leastFit)
 	}
 	return 0
@@ -199,8 +199,8 @@ func (r *ranking) talkShares() []float64 {
 	return out
 }
 
-// sayingMost ranks what fits by the query's other words and by how much it says.
-func (r *ranking) sayingMost(fits []fit) []Match {
+// bySubstance ranks what fits by the query's other words and by how much it says.
+func (r *ranking) bySubstance(fits []fit) []Match {
 	x, q := r.x, *r.q
 	in := make(map[memory.Place]int, len(fits))
 	for i, f := range fits {
@@ -217,15 +217,15 @@ func (r *ranking) sayingMost(fits []fit) []Match {
 	for _, h := range words {
 		scores[in[h.Place]] = h.Score / words[0].Score
 	}
-	says := saysShare
+	says := substanceShare
 	if len(words) > 0 {
-		says *= min(1, saysFew/float64(len(fits)))
+		says *= min(1, substanceFew/float64(len(fits)))
 	}
 	out := make([]candidate, 0, len(fits))
 	first, last := timesOf(x.messages, fits)
 	for i, f := range fits {
 		m := &x.messages[f.message]
-		score := (scores[i] + says*r.says(m)) * f.share
+		score := (scores[i] + says*r.substance(m)) * f.share
 		if r.q.Order == when.Latest && last > first {
 			score *= 1 + laterIsBetter*float64(m.create-first)/float64(last-first)
 		}
@@ -254,18 +254,18 @@ func (r *ranking) asMatches(all []candidate) []Match {
 	return out
 }
 
-// says is how much a message says, 0 to 1: by its words, and less for a question and a reply.
-func (r *ranking) says(m *message) float64 {
+// substance is how much a message says, 0 to 1: by its words, and less for a question and a reply.
+func (r *ranking) substance(m *message) float64 {
 	words := float64(m.words)
-	out := words / (words + saysWords)
+	out := words / (words + halfSubstanceWords)
 	if m.telling == intent.TellsNothing {
 		return 0
 	}
 	if m.question {
-		out *= saysQuestion
+		out *= questionSubstance
 	}
 	if m.kind == kindAssistantChat && memory.Role(m.role) != memory.RoleUser {
-		out *= saysReply
+		out *= replySubstance
 	}
 	return out
 }
