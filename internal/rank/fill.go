@@ -118,8 +118,8 @@ func (f *filling) isExcluded(m *message) bool {
 	return f.q.Exclude != nil && f.q.Exclude(memory.Place{Session: f.x.bySession[m.session].key, Seq: m.seq})
 }
 
-// addBest takes the messages that a step wants, as far as there is room: those with the user's essentials (names, health, diet) first, then the
-// latest. Messages mostly come in the order of their times, so that the last ones are looked at first.
+// addBest takes the messages that a step wants, as far as there is room: those with the user's essentials (names, health, diet)
+// first, then the latest. Messages mostly come in the order of their times, so that the last ones are looked at first.
 func (f *filling) addBest(step FillStep, wants func(*message) bool) {
 	most := f.q.Limit - len(f.out)
 	if most <= 0 {

@@ -45,7 +45,7 @@ func TestFill(t *testing.T) {
 	)
 	x := rank.NewIndex()
 	x.Add(docs...)
-	t.Run("neighbours come first, then what the user says of himself, then the rest of the best sessions, then the newest; small talk never", func(t *testing.T) {
+	t.Run("neighbours come first, then the user's own statements, then the rest of the best sessions, then the newest; no small talk", func(t *testing.T) {
 		want := []string{
 			"1b6", "1b4", // beside the ticket
 			"2a1", "2c4", // health first, then the latest

@@ -78,7 +78,8 @@ func (x *Index) Bytes() int64 {
 	perMessage := int64(unsafe.Sizeof(message{})) + int64(unsafe.Sizeof([maxEdges]edge{})) + 1 + 1 + perLabels // one for the sets' bits
 	perPassage := int64(4 + unsafe.Sizeof(span32{}) + 4 + 8 + 1)
 	return int64(cap(x.messages))*perMessage + int64(cap(x.passages.message))*perPassage + int64(len(x.sessions))*perSession +
-		int64(len(x.words.postings))*perTerm + int64(cap(x.mentions))*perMentions + 4*int64(cap(x.standing)) + x.words.chars + x.words.capacity + x.vectors.bytes()
+		int64(len(x.words.postings))*perTerm + int64(cap(x.mentions))*perMentions + 4*int64(cap(x.standing)) +
+		x.words.chars + x.words.capacity + x.vectors.bytes()
 }
 
 // ScratchBytes returns about how much memory one Search takes at most beside the index.

@@ -40,7 +40,8 @@ func (x *Index) Search(q Query) Result {
 	terms := x.expand(&q)
 	formula := x.stats.bm25(&x.weights)
 	r := x.newRanking(s, &q)
-	if len(x.passages.message) > x.limits.passages && q.Limit > 0 && q.MinRelevance == 0 && !q.Explain && paysBest(&x.words, len(x.passages.message), terms) {
+	mayPassOver := q.Limit > 0 && q.MinRelevance == 0 && !q.Explain
+	if n := len(x.passages.message); mayPassOver && n > x.limits.passages && paysBest(&x.words, n, terms) {
 		r.searchBest(&formula, terms)
 	} else {
 		r.searchAll(&formula, terms)

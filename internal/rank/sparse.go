@@ -7,14 +7,14 @@ import (
 
 // sparse holds a number for each passage, of which most may be zero: those are not stored.
 type sparse[T uint16 | uint32] struct {
-	pages []T      // of lanePage numbers each; the first is all zero
-	index []uint32 // by lanePage passages: their page
+	pages []T      // of sparsePage numbers each; the first is all zero
+	index []uint32 // by sparsePage passages: their page
 }
 
-// lanePage is a power of two.
+// sparsePage is a power of two.
 const (
 	sparsePage  = 64
-	sparseShift = 6 // lanePage as a shift
+	sparseShift = 6 // sparsePage as a shift
 )
 
 // reset makes a list of zeros for so many passages.
