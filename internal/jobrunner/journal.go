@@ -36,17 +36,25 @@ func (j *journal) logError(ctx context.Context, doing string, err error) {
 	}
 }
 
+// open fixes a range under the key, or returns the job that has fixed it. Where messages were erased, that is one of a later
+// generation.
 func (j *journal) open(ctx context.Context, user memory.UserRef, key memory.JobKey, to int64) (memory.Job, error) {
 	now := j.now()
 	j.failpoint(FailpointBeforeOpen)
-	job, err := j.o.Store.OpenJob(context.WithoutCancel(ctx), store.JobOpening{
-		JobKey: key, User: user, To: to, Owner: j.o.Owner, Until: now.Add(j.o.Lease), Time: now,
-	})
-	if err != nil {
-		return memory.Job{}, fmt.Errorf("open a slot: %w", err)
+	for {
+		job, err := j.o.Store.OpenJob(context.WithoutCancel(ctx), store.JobOpening{
+			JobKey: key, User: user, To: to, Owner: j.o.Owner, Until: now.Add(j.o.Lease), Time: now,
+		})
+		if err != nil {
+			return memory.Job{}, fmt.Errorf("open a slot: %w", err)
+		}
+		if job.State == memory.JobReplaced {
+			key.Generation++
+			continue
+		}
+		j.failpoint(FailpointAfterOpen)
+		return job, nil
 	}
-	j.failpoint(FailpointAfterOpen)
-	return job, nil
 }
 
 // claim takes the lease of a job.

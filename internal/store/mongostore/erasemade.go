@@ -134,19 +134,14 @@ func (s *erasureStore) replaceJobs(ctx context.Context, d erasureDoc, filter bso
 	return nil
 }
 
-// openSuccessors opens a job in place of each that was replaced, unless no message of its range is left.
+// openSuccessors opens a job in place of each of the session's that was replaced, unless no message of its range is left.
 func (s *erasureStore) openSuccessors(ctx context.Context, d erasureDoc) error {
-	ours := append(d.periodJobs(), eq("erasure", d.ID)...)
-	docs, err := readAll[jobDoc](ctx, s.slots, ours, options.Find())
+	if d.Kind != memory.EraseMessages {
+		return nil
+	}
+	docs, err := readAll[jobDoc](ctx, s.slots, eq("session", d.Session, "erasure", d.ID), options.Find())
 	if err != nil {
 		return s.failed("find replaced jobs", err)
-	}
-	if d.Kind == memory.EraseMessages {
-		of, err := readAll[jobDoc](ctx, s.slots, eq("session", d.Session, "erasure", d.ID), options.Find())
-		if err != nil {
-			return s.failed("find replaced jobs", err)
-		}
-		docs = append(docs, of...)
 	}
 	for _, doc := range docs {
 		opened := func(o jobDoc) bool { return o.Instead == doc.ID }
@@ -162,11 +157,9 @@ func (s *erasureStore) openSuccessors(ctx context.Context, d erasureDoc) error {
 
 func (s *erasureStore) openSuccessor(ctx context.Context, d erasureDoc, replaced jobDoc) error {
 	job := replaced.job()
-	if job.Session != "" {
-		left, err := s.undeleted(ctx, job.Session, []memory.SeqRange{job.Range()})
-		if err != nil || len(left) == 0 {
-			return err
-		}
+	left, err := s.undeleted(ctx, job.Session, []memory.SeqRange{job.Range()})
+	if err != nil || len(left) == 0 {
+		return err
 	}
 	for range maxSwaps {
 		var last jobDoc

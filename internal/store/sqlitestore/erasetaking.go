@@ -265,10 +265,10 @@ func (t *taking) replace(job storedJob) error {
 	return insertJob(t.c, found{uid: job.uid, sid: job.sid}, newJob{JobKey: next.JobKey, user: next.User, to: next.To, time: t.now})
 }
 
-// isLeft reports whether a job has a message left to work on. Which weeks have any follows from what is left of the summaries.
+// isLeft reports whether a job has a message left to work on. Which weeks are to be made follows from what is left of the summaries.
 func (t *taking) isLeft(job storedJob) (bool, error) {
 	if job.sid == 0 {
-		return true, nil
+		return false, nil
 	}
 	return t.c.first(`SELECT 1 FROM messages WHERE key BETWEEN ? AND ? AND deleted = 0 LIMIT 1`, func(row) error { return nil },
 		place(job.sid, job.From), place(job.sid, job.To))

@@ -517,6 +517,10 @@ func testReplacedJobs(t *testing.T, s store.PrimaryStore) {
 		now := mustJob(t, s, job)
 		wantEqual(t, []any{now.State, len(now.Answer), now.Owner}, []any{memory.JobReplaced, 0, ""})
 		successor, err := next(job)
+		if job.Session == "" { // which weeks are to be made follows from what is left of the summaries
+			wantReason(t, err, memory.ReasonJobNotFound)
+			continue
+		}
 		failing(t)(successor, err)
 		wantEqual(t, successor, store.SuccessorOf(job, 2, minute(5)))
 		late, err := s.AnswerJob(t.Context(), store.JobAnswer{JobRef: refOf(job), Answer: []byte("late"), Usage: oneCall, Time: minute(6)})
@@ -537,7 +541,7 @@ func testReplacedJobs(t *testing.T, s store.PrimaryStore) {
 	wantEqual(t, len(nodes(t, s, alice, "late")), 0)
 
 	open := allJobs(t, s, store.JobQuery{Tenant: "acme", UserID: "alice", States: []memory.JobState{memory.JobOpen}, Limit: 99})
-	wantEqual(t, len(open), 3)
+	wantEqual(t, len(open), 2)
 	begin(t, s, erasing("f", 7, 7)) // takes the next free generation
 	successor, err := next(store.SuccessorOf(answered, 2, noon))
 	failing(t)(successor, err)
