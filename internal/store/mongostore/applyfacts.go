@@ -126,7 +126,7 @@ func (s *core) forbid(ctx context.Context, scope memory.ScopeKey, extract *memor
 	if extract == nil || *extract != memory.ExtractNone {
 		return nil
 	}
-	res, err := s.users.UpdateOne(ctx, eq("_id", scope), bson.D{{Key: "$inc", Value: eq("fact_revision", 1)}})
+	res, err := s.users.UpdateOne(ctx, eq("_id", scope, "ended", nil), bson.D{{Key: "$inc", Value: eq("fact_revision", 1)}})
 	if err == nil && res.MatchedCount == 0 {
 		return store.LifeNotFound(memory.ReasonUserNotFound) // the user was erased meanwhile
 	}

@@ -3,6 +3,7 @@ package mongostore
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -27,6 +28,7 @@ type erasureDoc struct {
 	ID         string              `bson:"_id"`
 	Kind       memory.ErasureKind  `bson:"kind"`
 	Tenant     string              `bson:"tenant"`
+	Request    []byte              `bson:"request"`
 	UserHash   []byte              `bson:"user_hash"`
 	Scope      memory.ScopeKey     `bson:"scope"`
 	Session    memory.SessionKey   `bson:"session,omitempty"`
@@ -64,6 +66,7 @@ func (d erasureDoc) erasure() memory.Erasure {
 		CreateTime: fromMicros(d.CreateTime), UpdateTime: fromMicros(d.UpdateTime), DoneTime: orZero(d.DoneTime),
 	}
 	copy(e.UserHash[:], d.UserHash)
+	copy(e.Request[:], d.Request)
 	for _, r := range d.Receipt {
 		e.Receipt = append(e.Receipt, memory.StoreReceipt(r))
 	}
@@ -113,7 +116,8 @@ func (s *erasureStore) started(ctx context.Context, p store.ErasureStart) (erasu
 		return d, err
 	}
 	d = erasureDoc{
-		ID: p.ID, Kind: p.Kind, Tenant: p.User.Tenant, UserHash: p.UserHash[:], FreeIDs: p.IDs == memory.FreeIDs, Pending: true,
+		ID: p.ID, Kind: p.Kind, Tenant: p.User.Tenant, Request: p.Request[:], UserHash: p.UserHash[:],
+		FreeIDs: p.IDs == memory.FreeIDs, Pending: true,
 		State: memory.ErasureSweeping, NotBefore: micros(p.Time), CreateTime: micros(p.Time), UpdateTime: micros(p.Time),
 	}
 	if err := s.aim(ctx, &d, p); err != nil {
@@ -154,9 +158,16 @@ func (s *erasureStore) aim(ctx context.Context, d *erasureDoc, p store.ErasureSt
 	if err := s.completeOthers(ctx, session.Key); err != nil {
 		return err
 	}
-	left, err := s.undeleted(ctx, session.Key, upTo(p.Seqs, h.lastSeq))
+	asked := upTo(p.Seqs, h.lastSeq)
+	left, err := s.undeleted(ctx, session.Key, asked)
+	if err != nil {
+		return err
+	}
+	if p.IfLastSeq != nil && !slices.Equal(memory.Union(asked, nil), left) {
+		return store.Contention("a message was erased meanwhile")
+	}
 	d.Seqs = newRangeDocs(left)
-	return err
+	return nil
 }
 
 // completeOthers begins erasures of the session's messages that were stored and not begun yet: which messages are left to erase is
@@ -212,25 +223,60 @@ func (s *erasureStore) complete(ctx context.Context, d erasureDoc) (erasureDoc, 
 	return d, s.failed("store that an erasure has begun", err)
 }
 
-// endLife takes the user away first, then the sessions: a session that an Append creates meanwhile is either deleted here, or
-// Append finds the user gone (see confirm). What hangs on the scope can be found by nobody after that.
+// endLife marks the user as ended first: from then on nobody finds the user, and no write by compare-and-set succeeds. Then it deletes
+// the sessions: one that an Append creates meanwhile is either deleted here, or Append finds the user gone (see confirm). The user
+// goes last, so that no message of the next life is acknowledged before the last one of this: see ensureUser.
 func (s *erasureStore) endLife(ctx context.Context, d erasureDoc) (int64, error) {
-	user, err := s.users.DeleteOne(ctx, eq("_id", d.Scope))
-	if err != nil {
-		return 0, uncertain("end a life", err)
+	if err := s.markEnded(ctx, d); err != nil {
+		return 0, err
 	}
+	return s.endSessions(ctx, d.Scope)
+}
+
+func (s *erasureStore) markEnded(ctx context.Context, d erasureDoc) error {
+	ended := append(operators(eq("ended", d.ID), eq("periods_at", "", "feeds.vectors.at", "", "feeds.facts.at", "", "applying", "")),
+		bson.E{Key: "$inc", Value: eq("revision", 1, "fact_revision", 1, "last_vector_no", 1)})
+	_, err := s.users.UpdateOne(ctx, eq("_id", d.Scope), ended)
+	return uncertain("end a life", err)
+}
+
+// endIfEnding does what is left of the user's erasure until the id is free, if there is one, in place of its server.
+func (s *core) endIfEnding(ctx context.Context, ref memory.UserRef) error {
+	var u userDoc
+	ending := eq("tenant", ref.Tenant, "user_id", ref.UserID, "ended", eq("$exists", true))
+	err := s.users.FindOne(ctx, ending, options.FindOne().SetProjection(eq("ended", 1))).Decode(&u)
+	if errors.Is(err, mongo.ErrNoDocuments) {
+		return nil
+	}
+	if err != nil {
+		return s.failed("find user", err)
+	}
+	rows, err := s.endSessions(ctx, u.Scope)
+	if err != nil {
+		return err
+	}
+	_, err = s.erasures.UpdateOne(ctx, eq("_id", u.Ended), bson.D{{Key: "$inc", Value: eq("rows", rows)}})
+	return uncertain("count the rows of an erasure", err)
+}
+
+// endSessions deletes the sessions of a user who is marked as ended, and then the user.
+func (s *core) endSessions(ctx context.Context, scope memory.ScopeKey) (int64, error) {
 	var sessions, index *mongo.DeleteResult
 	g, both := group.WithContext(ctx)
 	g.Go(func() (err error) {
-		sessions, err = s.conversations.DeleteMany(both, eq("scope", d.Scope))
+		sessions, err = s.conversations.DeleteMany(both, eq("scope", scope))
 		return err
 	})
 	g.Go(func() (err error) {
-		index, err = s.searchIndexs.DeleteOne(both, eq("_id", d.Scope))
+		index, err = s.searchIndexs.DeleteOne(both, eq("_id", scope))
 		return err
 	})
 	if err := g.Wait(); err != nil {
 		return 0, uncertain("end a life's sessions", err)
+	}
+	user, err := s.users.DeleteOne(ctx, eq("_id", scope))
+	if err != nil {
+		return 0, uncertain("end a life", err)
 	}
 	return user.DeletedCount + sessions.DeletedCount + index.DeletedCount, nil
 }
@@ -480,7 +526,7 @@ func (s *core) sessionAlive(ctx context.Context, key memory.SessionKey) (bool, e
 
 // userAlive reports whether the life has not ended.
 func (s *core) userAlive(ctx context.Context, scope memory.ScopeKey) (bool, error) {
-	n, err := s.users.CountDocuments(ctx, eq("_id", scope), options.Count().SetLimit(1))
+	n, err := s.users.CountDocuments(ctx, eq("_id", scope, "ended", nil), options.Count().SetLimit(1))
 	return n > 0, s.failed("read user", err)
 }
 

@@ -382,7 +382,7 @@ func (s *archive) importUser(ctx context.Context, user memory.UserRef, records [
 	if found && was.Scope != u.Scope {
 		return was, errNotOurs
 	}
-	_, err = s.users.ReplaceOne(ctx, eq("_id", u.Scope, "importing", true), u, options.Replace().SetUpsert(true))
+	_, err = s.users.ReplaceOne(ctx, eq("_id", u.Scope, "importing", true, "ended", nil), u, options.Replace().SetUpsert(true))
 	if mongo.IsDuplicateKeyError(err) { // another copy was faster, and may have ended
 		return was, errNotOurs
 	}

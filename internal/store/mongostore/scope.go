@@ -34,6 +34,7 @@ type userDoc struct {
 	LastVectorNo  int64     `bson:"last_vector_no"`
 	PeriodsAt     int64     `bson:"periods_at,omitempty"`
 	Importing     bool      `bson:"importing,omitempty"` // until EndImport
+	Ended         string    `bson:"ended,omitempty"`     // the erasure that ends the life: see endLife
 	Feeds         userFeeds `bson:"feeds"`
 }
 
@@ -124,8 +125,8 @@ func (s *core) findUser(ctx context.Context, ref memory.UserRef) (userDoc, error
 	}
 	var u userDoc
 	err := s.users.FindOne(ctx, eq("tenant", ref.Tenant, "user_id", ref.UserID), options.FindOne().SetProjection(eq("state", 0))).Decode(&u)
-	if errors.Is(err, mongo.ErrNoDocuments) {
-		return u, store.UserNotFound(ref)
+	if errors.Is(err, mongo.ErrNoDocuments) || err == nil && u.Ended != "" {
+		return userDoc{}, store.UserNotFound(ref)
 	}
 	if err != nil {
 		return u, s.failed("find user", err)
@@ -170,21 +171,26 @@ func (s *core) session(ctx context.Context, ref memory.SessionRef) (userDoc, ses
 	return u, d, nil
 }
 
-// ensureUser finds the user, or creates one.
+// ensureUser finds the user, or creates one. A life that is being ended is ended first.
 func (s *core) ensureUser(ctx context.Context, ref memory.UserRef, now time.Time) (userDoc, error) {
-	u, err := s.scope(ctx, ref)
-	if memory.ReasonOf(err) != memory.ReasonUserNotFound {
-		return u, err
+	for range maxSwaps {
+		u, err := s.scope(ctx, ref)
+		if memory.ReasonOf(err) != memory.ReasonUserNotFound {
+			return u, err
+		}
+		u = userDoc{
+			Scope: memory.ScopeKey(s.keys()), Tenant: ref.Tenant, UserID: ref.UserID,
+			CreateTime: micros(now), UpdateTime: micros(now), Extract: memory.ExtractAllow, Revision: 1,
+		}
+		_, err = s.users.InsertOne(ctx, u)
+		if !mongo.IsDuplicateKeyError(err) {
+			return u, s.failed("create user", err)
+		}
+		if err := s.endIfEnding(ctx, ref); err != nil { // else another was faster
+			return userDoc{}, err
+		}
 	}
-	u = userDoc{
-		Scope: memory.ScopeKey(s.keys()), Tenant: ref.Tenant, UserID: ref.UserID,
-		CreateTime: micros(now), UpdateTime: micros(now), Extract: memory.ExtractAllow, Revision: 1,
-	}
-	_, err = s.users.InsertOne(ctx, u)
-	if mongo.IsDuplicateKeyError(err) { // another was faster
-		return s.scope(ctx, ref)
-	}
-	return u, s.failed("create user", err)
+	return userDoc{}, store.Contention("the user is being erased")
 }
 
 // ensureSession finds the user's session, or creates one. Two who do it at once get the same.

@@ -425,7 +425,7 @@ func (s *searchIndex) usersIn(ctx context.Context, scopes []memory.ScopeKey) ([]
 }
 
 func (s *core) usersByScope(ctx context.Context, scopes []memory.ScopeKey) (map[memory.ScopeKey]memory.UserRef, error) {
-	docs, err := readAll[userDoc](ctx, s.users, eq("_id", eq("$in", scopes)), options.Find().SetProjection(eq("tenant", 1, "user_id", 1)))
+	docs, err := readAll[userDoc](ctx, s.users, eq("_id", eq("$in", scopes), "ended", nil), options.Find().SetProjection(eq("tenant", 1, "user_id", 1)))
 	if err != nil {
 		return nil, s.failed("find users", err)
 	}

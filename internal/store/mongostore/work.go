@@ -178,7 +178,7 @@ func setTime(field string, t time.Time) bson.D {
 
 // lookAtPeriods has the user's periods looked at by then.
 func (s *core) lookAtPeriods(ctx context.Context, scope memory.ScopeKey, by time.Time) error {
-	_, err := s.users.UpdateOne(ctx, eq("_id", scope), bson.D{{Key: "$min", Value: eq("periods_at", micros(by))}})
+	_, err := s.users.UpdateOne(ctx, eq("_id", scope, "ended", nil), bson.D{{Key: "$min", Value: eq("periods_at", micros(by))}})
 	if err != nil {
 		return uncertain("have periods looked at", err)
 	}
