@@ -13,9 +13,10 @@ import (
 
 // usersCmd groups the commands about users.
 type usersCmd struct {
-	List usersListCmd `cmd:"" help:"List the users by their ids."`
-	Get  usersGetCmd  `cmd:"" help:"Show a user."`
-	Set  usersSetCmd  `cmd:"" help:"Set a user's timezone, language and state, and whether facts are learnt."`
+	List  usersListCmd  `cmd:"" help:"List the users by their ids."`
+	Get   usersGetCmd   `cmd:"" help:"Show a user."`
+	Set   usersSetCmd   `cmd:"" help:"Set a user's timezone, language and state, and whether facts are learnt."`
+	Erase usersEraseCmd `cmd:"" help:"Erase a user with everything, for good."`
 }
 
 // maxUsers is the most that the API returns of users at once.

@@ -109,7 +109,7 @@ func TestAReplicaGoesOnWithWhatAnotherOneErased(t *testing.T) {
 		a, b, ref := pair(t)
 		mustAppend(t, a, say(ref, "1"))
 		old := mustSession(t, a, ref)
-		late, err := b.HaltedSession(t.Context(), alice.Session("new"), say(alice.Session("new"), "2"))
+		late, err := b.HaltedSession(t.Context(), say(alice.Session("new"), "2"))
 		must(t, err)
 		mustErase(t, a, erasing(memory.EraseUser, "e"))
 		must(t, late(t.Context()))

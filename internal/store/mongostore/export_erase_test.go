@@ -32,14 +32,22 @@ func (s *Store) HaltedEnd(ctx context.Context, p store.ErasureStart) (Halted, er
 }
 
 // HaltedSession is an Append that creates a session, up to where it has found the user.
-func (s *Store) HaltedSession(ctx context.Context, ref memory.SessionRef, p store.AppendParams) (Halted, error) {
-	u, err := s.ensureUser(ctx, ref.UserRef, p.Time)
+func (s *Store) HaltedSession(ctx context.Context, p store.AppendParams) (Halted, error) {
+	u, err := s.ensureUser(ctx, p.Ref.UserRef, p.Time)
 	return func(ctx context.Context) error {
-		if _, err := s.ensureSession(ctx, u, ref.SessionID, "", p.Time); err != nil {
+		c := &call{p: p, done: make(chan struct{})}
+		b := &batch{transcript: s.transcript, ref: p.Ref, seen: newKnownSession(head{}), waiting: []*call{c}}
+		d, err := s.ensureSession(ctx, u, p.Ref.SessionID, p.Profile, p.Time)
+		if err == nil {
+			err = b.adopt(ctx, d)
+		}
+		for err == nil && len(b.waiting) > 0 {
+			err = b.round(ctx)
+		}
+		if err != nil {
 			return err
 		}
-		_, err := s.Append(ctx, p)
-		return err
+		return c.err
 	}, err
 }
 

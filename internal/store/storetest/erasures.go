@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -34,6 +36,12 @@ func testErasures(t *testing.T, open Open[store.PrimaryStore]) {
 		p.IfLastSeq = ptr(int64(20))
 		begin(t, s, p)
 		wantEqual(t, deletedSeqs(t, s, inS), []int64{3, 4})
+	})
+	t.Run("BeginErasure must refuse with CONTENTION where IfLastSeq is set and one of Seqs was erased before", func(t *testing.T) {
+		testErasedBefore(t, journalled(t, open))
+	})
+	t.Run("of many that erase the same messages at once with IfLastSeq one must get them", func(t *testing.T) {
+		testErasedAtOnce(t, journalled(t, open))
 	})
 	t.Run("BeginErasure must keep an erasure of no message that exists, and change nothing else", func(t *testing.T) {
 		s := journalled(t, open)
@@ -174,14 +182,55 @@ func testUnknownErased(t *testing.T, open Open[store.PrimaryStore]) {
 	wantReason(t, err, memory.ReasonJobNotFound)
 }
 
+func testErasedBefore(t *testing.T, s store.PrimaryStore) {
+	begin(t, s, erasing("e", 3, 4))
+	for id, seqs := range map[string]memory.SeqRange{"all": {From: 3, To: 4}, "some": {From: 1, To: 3}} {
+		p := erasing(id, seqs.From, seqs.To)
+		p.IfLastSeq = ptr(int64(20))
+		_, err := s.BeginErasure(t.Context(), p)
+		wantReason(t, err, memory.ReasonContention)
+		_, err = s.Erasure(t.Context(), "acme", id)
+		wantReason(t, err, memory.ReasonJobNotFound)
+	}
+	wantEqual(t, deletedSeqs(t, s, inS), []int64{3, 4})
+	p := erasing("others", 1, 2)
+	p.IfLastSeq = ptr(int64(20))
+	wantEqual(t, begin(t, s, p).Seqs, p.Seqs)
+	wantEqual(t, begin(t, s, erasing("without a condition", 1, 5)).Seqs, []memory.SeqRange{{From: 5, To: 5}})
+}
+
+func testErasedAtOnce(t *testing.T, s store.PrimaryStore) {
+	for from := int64(1); from < 20; from += 2 {
+		var all sync.WaitGroup
+		var got atomic.Int32
+		for n := range 4 {
+			all.Go(func() {
+				p := erasing(fmt.Sprint("e", from, "-", n), from, from+1)
+				p.IfLastSeq = ptr(int64(20))
+				e, err := s.BeginErasure(t.Context(), p)
+				switch {
+				case memory.ReasonOf(err) == memory.ReasonContention:
+				case err != nil:
+					t.Errorf("erase: %v", err)
+				default:
+					wantEqual(t, e.Seqs, p.Seqs)
+					got.Add(1)
+				}
+			})
+		}
+		all.Wait()
+		wantEqual(t, got.Load(), int32(1))
+	}
+}
+
 func testErasureKept(t *testing.T, open Open[store.PrimaryStore]) {
 	s := journalled(t, open)
 	head := mustSession(t, s, inS)
 	p := erasing("e", 3, 4)
 	p.Seqs = append(p.Seqs, memory.SeqRange{From: 19, To: 99})
-	p.UserHash = memory.ErasureUserHash([]byte("secret"), alice)
+	p.UserHash, p.Request = memory.ErasureUserHash([]byte("secret"), alice), memory.KeyedHash{1, 2, 3}
 	want := memory.Erasure{
-		ID: "e", Kind: memory.EraseMessages, Tenant: "acme", UserHash: p.UserHash, Scope: head.ScopeKey, Session: head.Key,
+		ID: "e", Kind: memory.EraseMessages, Tenant: "acme", Request: p.Request, UserHash: p.UserHash, Scope: head.ScopeKey, Session: head.Key,
 		Seqs: []memory.SeqRange{{From: 3, To: 4}, {From: 19, To: 20}}, LastSeq: 20, State: memory.ErasureSweeping,
 		NotBefore: minute(5), CreateTime: minute(5), UpdateTime: minute(5),
 	}
