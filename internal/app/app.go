@@ -279,6 +279,7 @@ func (a *App) newServices(ctx context.Context, facts *service.FactCache, meter *
 		SearchIndex: searchIndex,
 		Facts:       facts,
 		FactVectors: a.embeddings,
+		Sweeper:     a.sweeper,
 		Usage:       a.usage,
 		FenceSecret: secret,
 		Queries: service.NewQueries(service.QueriesOptions{

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"log/slog"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -30,14 +29,12 @@ import (
 	"github.com/stratamem/strata/internal/app"
 	"github.com/stratamem/strata/internal/backendtest"
 	"github.com/stratamem/strata/internal/config"
-	"github.com/stratamem/strata/internal/erasure"
 	"github.com/stratamem/strata/internal/extract"
 	"github.com/stratamem/strata/internal/jobrunner"
 	"github.com/stratamem/strata/internal/llm"
 	"github.com/stratamem/strata/internal/llm/llmtest"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/server"
-	"github.com/stratamem/strata/internal/service"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/store/elasticstore"
 	"github.com/stratamem/strata/internal/store/milvusstore"
@@ -191,7 +188,6 @@ type matrix struct {
 	corner  backendtest.Backends
 	servers []*harness // the one that deletes first
 	truth   store.PrimaryStore
-	sweeper *erasure.Sweeper
 	gate    gate // answers that are in the journal wait at it
 
 	mu       sync.Mutex
@@ -277,9 +273,11 @@ func (m *matrix) serve(t *testing.T) {
 			m.gate.pass()
 		}
 	}}
+	o.WrapVectors = func(v store.VectorView) store.VectorView { return forgetfulViewOf("views of vectors", v) }
+	o.WrapTexts = func(v store.TextView) store.TextView { return forgetfulViewOf("views of texts", v) }
 	o.Wrap = func(s store.PrimaryStore) store.PrimaryStore {
+		s = newForgetful(s)
 		m.truth = s
-		m.sweeper = erasure.NewSweeper(erasure.Options{Store: s, Facts: must(service.NewFactCache(s, 1<<20))(t), Log: slog.New(slog.DiscardHandler)})
 		return s
 	}
 	m.servers = append(m.servers, startWith(t, m.data, o, func(c *config.Config) {
@@ -359,7 +357,8 @@ type told struct {
 	deletionCell
 	requests []*memoryv1.RecordRequest
 	factID   string         // of the fact that is deleted
-	erasure  memory.Erasure // zero where a fact was deleted
+	job      *memoryv1.Job  // that deletes the rest; nil where a fact was deleted
+	erasure  memory.Erasure // as it is stored
 }
 
 // messages are all that were recorded, by seq.
@@ -665,22 +664,27 @@ func (m *matrix) goOn(t *testing.T, c *told) {
 // awaitSwept waits for the sweep of all stores. Where a further one follows, as writes may be late, the first is enough.
 func (m *matrix) awaitSwept(t *testing.T, c *told) {
 	t.Helper()
-	if c.erasure.ID == "" {
+	if c.what == theFact {
 		return
 	}
 	eventually(t, c.String()+": the sweep", func() bool {
-		e, err := m.truth.Erasure(m.first().ctx, c.erasure.Tenant, c.erasure.ID)
+		e, err := m.truth.Erasure(m.first().ctx, server.DefaultTenant, c.job.GetJobId())
 		if err != nil {
 			t.Fatal(err)
 		}
 		c.erasure = e
 		return e.IsDone() || m.set != embedded && e.Passes > 0
 	})
-	if m.set == embedded && !c.erasure.IsDone() {
-		t.Errorf("%s: the erasure is not done", c)
+	r, err := m.last().work().GetJob(m.last().ctx, &memoryv1.GetJobRequest{UserId: c.user(), JobId: c.job.GetJobId()})
+	done := must(r, err)(t).GetJob()
+	if want := m.set == embedded; (done.GetState() == memoryv1.JobState_JOB_STATE_APPLIED) != want {
+		t.Errorf("%s: the job is %v", c, done.GetState())
 	}
-	for _, r := range c.erasure.Receipt {
-		if r.Remaining != 0 || r.Found != r.Deleted {
+	if stores := done.GetErasure().GetStores(); len(stores) != map[storeSet]int{embedded: 1, onMongoDB: 1, onThree: 5}[m.set] {
+		t.Errorf("%s: the receipt is of %d stores", c, len(stores))
+	}
+	for _, r := range done.GetErasure().GetStores() {
+		if r.GetRemaining() != 0 || r.GetFound() != r.GetDeleted() {
 			t.Errorf("%s: receipt %+v", c, r)
 		}
 	}
@@ -769,60 +773,62 @@ func (m *matrix) rows(t *testing.T, all []*told) {
 	defer func() { _ = vectors.Close() }()
 	texts := must(elasticstore.Open(t.Context(), elasticstore.Options{URL: m.corner.Elasticsearch, Prefix: m.corner.Name}))(t)
 	defer func() { _ = texts.Close() }()
-	for _, c := range all {
-		if c.erasure.ID != "" {
-			held := append(rowsOf(t, vectors, c.erasure), rowsOf(t, texts, c.erasure)...)
-			if len(held) > 0 {
-				t.Errorf("%s: views hold %v", c, held)
+	for _, r := range append(rowsOf(t, vectors), rowsOf(t, texts)...) {
+		for _, c := range all {
+			e := c.erasure
+			if r.Scope == e.Scope && (e.Kind == memory.EraseUser || r.Place.Session != "" && e.Covers(r.Place)) {
+				t.Errorf("%s: views hold %+v", c, r)
 			}
 		}
 	}
 }
 
-// rowsOf are the rows of erased messages, or of an ended life, that a view holds.
-func rowsOf[Space, Row, Search, Hit any](t *testing.T, v store.View[Space, Row, Search, Hit], e memory.Erasure) (held []store.RowState) {
+// rowsOf are all rows that a view holds.
+func rowsOf[Space, Row, Search, Hit any](t *testing.T, v store.View[Space, Row, Search, Hit]) (all []store.RowState) {
 	t.Helper()
 	for _, space := range must(v.Spaces(t.Context()))(t) {
-		for _, r := range must(v.Rows(t.Context(), store.RowQuery[Space]{Space: space, Scope: e.Scope, Limit: 1000}))(t) {
-			if e.Kind == memory.EraseUser || r.Place.Session != "" && e.Covers(r.Place) {
-				held = append(held, r)
-			}
+		q := store.RowQuery[Space]{Space: space, Limit: 1000}
+		for page := must(v.Rows(t.Context(), q))(t); len(page) > 0; page = must(v.Rows(t.Context(), q))(t) {
+			all = append(all, page...)
+			q.After = page[len(page)-1].Cursor
 		}
 	}
-	return held
+	return all
 }
 
 // delete deletes the cell's word.
 func (m *matrix) delete(t *testing.T, c *told) {
 	t.Helper()
-	h, seqs := m.first(), c.worded()
-	first, last, n := seqs[0], seqs[len(seqs)-1], int64(len(c.messages()))
-	p := store.ErasureStart{
-		ID: fmt.Sprint("erasure ", c.no), Kind: memory.EraseMessages, User: memory.UserRef{Tenant: server.DefaultTenant, UserID: c.user()},
-		SessionID: "s", Time: time.Now().UTC().Truncate(time.Microsecond),
-	}
+	h, seqs, all := m.first(), c.worded(), c.messages()
+	first, last := seqs[0], seqs[len(seqs)-1]
+	messages := &memoryv1.DeleteMessagesRequest{UserId: c.user(), SessionId: "s"}
 	switch c.what {
 	case theFact:
 		must(h.facts().DeleteFact(h.ctx, &memoryv1.DeleteFactRequest{UserId: c.user(), FactId: c.factID}))(t)
 		return
 	case wholeUser:
-		p.Kind, p.SessionID = memory.EraseUser, ""
+		c.job = must(h.users().EraseUser(h.ctx, &memoryv1.EraseUserRequest{UserId: c.user()}))(t).GetJob()
+		return
 	case theSession:
-		p.Kind = memory.EraseSession
+		c.job = must(h.DeleteSession(h.ctx, &memoryv1.DeleteSessionRequest{UserId: c.user(), SessionId: "s"}))(t).GetJob()
+		return
+	case thePopped:
+		r := must(h.PopMessages(h.ctx, &memoryv1.PopMessagesRequest{UserId: c.user(), SessionId: "s", Count: int32(int64(len(all)) - first + 1)}))(t)
+		if n := len(r.GetMessages()); n != len(all)-int(first)+1 || r.GetMessages()[0].GetId() != "m3" {
+			t.Errorf("%s: popped %d messages", c, n)
+		}
+		c.job = r.GetJob()
+		return
 	case oneByOne:
 		for _, seq := range seqs {
-			p.Seqs = memory.Union(p.Seqs, []memory.SeqRange{{From: seq, To: seq}})
+			messages.MessageIds = append(messages.MessageIds, all[seq-1].GetId())
 		}
-	case theOldest, beforeSeq:
-		p.Seqs = []memory.SeqRange{{From: 1, To: last}}
+	case theOldest:
+		messages.Oldest = last
+	case beforeSeq:
+		messages.BeforeSeq = last + 1
 	case allMessages:
-		p.Seqs = []memory.SeqRange{{From: 1, To: n}}
-	case thePopped:
-		p.Seqs, p.IDs = []memory.SeqRange{{From: first, To: n}}, memory.FreeIDs
+		messages.All = true
 	}
-	e := must(m.truth.BeginErasure(h.ctx, p))(t)
-	c.erasure = e
-	if err := m.sweeper.TakeFacts(h.ctx, p.User, e); err != nil {
-		t.Fatal(err)
-	}
+	c.job = must(h.DeleteMessages(h.ctx, messages))(t).GetJob()
 }

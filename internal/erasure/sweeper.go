@@ -22,9 +22,11 @@ import (
 // Sweeper carries out erasures that have begun. It holds no work of its own: what there is to do follows from what is stored, so no
 // crash can lose an erasure, and whatever is done twice has one effect.
 type Sweeper struct {
-	o     Options
-	loop  *worker.Loop
-	lease *worker.Lease // belongs to Run alone
+	o    Options
+	loop *worker.Loop
+
+	leasing sync.Mutex // of lease
+	lease   *worker.Lease
 
 	mu      sync.Mutex
 	changed chan struct{} // closed when an erasure was swept in this process
@@ -103,6 +105,7 @@ const (
 	leaseLength = 30 * time.Second // how long another process waits before it takes over from one that was killed
 	pieceRows   = 500              // that one SweepErasure deletes: calls of others do not wait longer than that takes
 	sweptAtOnce = 100              // erasures that one round takes up
+	sideBySide  = 4                // of them that are swept at the same time: views take their time, whatever they delete
 
 	// How long a sweep waits after failures in a row, doubling from the first to the last.
 	firstPause = time.Second
@@ -138,7 +141,11 @@ func (s *Sweeper) Wake() { s.loop.Wake() }
 
 // Run sweeps until ctx ends, and returns nil then.
 func (s *Sweeper) Run(ctx context.Context) error {
-	defer s.lease.Release(ctx)
+	defer func() {
+		s.leasing.Lock()
+		defer s.leasing.Unlock()
+		s.lease.Release(ctx)
+	}()
 	return s.loop.Run(ctx)
 }
 
@@ -186,9 +193,16 @@ func (s *Sweeper) Pending(ctx context.Context) (count int, oldest time.Time, err
 // now is the time as stores keep it.
 func (s *Sweeper) now() time.Time { return s.o.Now().UTC().Truncate(time.Microsecond) }
 
+// hold reports whether this process may sweep.
+func (s *Sweeper) hold(ctx context.Context) (held bool, err error) {
+	s.leasing.Lock()
+	defer s.leasing.Unlock()
+	return s.lease.Hold(ctx)
+}
+
 // work sweeps what waits, if this process may.
 func (s *Sweeper) work(ctx context.Context) (rest time.Duration, err error) {
-	held, err := s.lease.Hold(ctx)
+	held, err := s.hold(ctx)
 	if err != nil || !held {
 		return s.o.Look, err
 	}
@@ -196,13 +210,18 @@ func (s *Sweeper) work(ctx context.Context) (rest time.Duration, err error) {
 	if err != nil {
 		return 0, fmt.Errorf("look for erasures: %w", err)
 	}
+	var g group.Group
+	g.SetLimit(sideBySide)
 	for _, e := range waiting {
-		if held, err := s.lease.Hold(ctx); err != nil || !held || ctx.Err() != nil {
-			return s.o.Look, err
-		}
-		if err := s.sweep(ctx, e); err != nil {
-			return 0, err
-		}
+		g.Go(func() error {
+			if held, err := s.hold(ctx); err != nil || !held || ctx.Err() != nil {
+				return err
+			}
+			return s.sweep(ctx, e)
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return 0, err
 	}
 	if len(waiting) == sweptAtOnce {
 		return 0, nil
@@ -361,7 +380,7 @@ func (s *Sweeper) sweepPrimary(ctx context.Context, e memory.Erasure, all tally)
 		if done {
 			return nil
 		}
-		if _, err := s.lease.Hold(ctx); err != nil {
+		if _, err := s.hold(ctx); err != nil {
 			return err
 		}
 		worker.Pause(ctx, min(s.o.Now().Sub(began), 100*time.Millisecond))

@@ -40,10 +40,11 @@ type Erasure struct {
 	ID       string
 	Kind     ErasureKind
 	Tenant   string
+	Request  KeyedHash // of what its caller asked for; zero where the caller gave no request id
 	UserHash KeyedHash // of the user's id: see ErasureUserHash
 	Scope    ScopeKey
 	Session  SessionKey // of EraseSession and EraseMessages
-	Seqs     []SeqRange // of EraseMessages, ascending and apart
+	Seqs     []SeqRange // of EraseMessages, ascending and apart: those that were not erased before
 	LastSeq  int64      // of the session when the erasure began; 0 for EraseUser
 	State    ErasureState
 	Receipt  []StoreReceipt // by store; grows while the stores are swept
@@ -60,6 +61,14 @@ type Erasure struct {
 
 // IsDone reports whether the receipt is final.
 func (e Erasure) IsDone() bool { return e.State == ErasureDone }
+
+// Messages is how many messages an erasure of messages takes away.
+func (e Erasure) Messages() (n int64) {
+	for _, r := range e.Seqs {
+		n += r.To - r.From + 1
+	}
+	return n
+}
 
 // Covers reports whether the erasure takes the message at the place away.
 func (e Erasure) Covers(p Place) bool {

@@ -129,6 +129,15 @@ var (
 		memory.JobReverted: memoryv1.JobState_JOB_STATE_REVERTED,
 		memory.JobReplaced: memoryv1.JobState_JOB_STATE_REPLACED,
 	})
+	erasureKinds = newEnum(map[memory.ErasureKind]memoryv1.ErasureKind{
+		memory.EraseUser:     memoryv1.ErasureKind_ERASURE_KIND_USER,
+		memory.EraseSession:  memoryv1.ErasureKind_ERASURE_KIND_SESSION,
+		memory.EraseMessages: memoryv1.ErasureKind_ERASURE_KIND_MESSAGES,
+	})
+	purges = newEnum(map[memory.PurgedBy]memoryv1.PurgedBy{
+		memory.PurgedWithSweep:    memoryv1.PurgedBy_PURGED_BY_SWEEP,
+		memory.PurgedByCompaction: memoryv1.PurgedBy_PURGED_BY_COMPACTION,
+	})
 	views = newEnum(map[memory.View]memoryv1.View{
 		memory.ViewVectors:        memoryv1.View_VIEW_VECTORS,
 		memory.ViewFacts:          memoryv1.View_VIEW_FACTS,

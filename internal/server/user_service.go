@@ -11,7 +11,8 @@ import (
 
 type userServer struct {
 	memoryv1.UnimplementedUserServiceServer
-	users users
+	users  users
+	eraser eraser
 }
 
 // users reads and changes users.

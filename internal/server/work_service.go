@@ -17,13 +17,22 @@ import (
 
 type workServer struct {
 	memoryv1.UnimplementedWorkServiceServer
-	work  work
-	facts jobReverter
+	work     work
+	facts    jobReverter
+	erasures erasures
+}
+
+// erasures shows erasures and has them tried again.
+type erasures interface {
+	IsErasure(jobID string) bool
+	Erasure(ctx context.Context, ref store.JobRef, wait time.Duration) (service.ErasureJob, error)
+	Retry(ctx context.Context, ref store.JobRef) (service.ErasureJob, error)
 }
 
 // work waits for background work and handles its jobs.
 type work interface {
 	WaitForWatermark(ctx context.Context, w service.Wait) (service.Waited, error)
+	Job(ctx context.Context, ref store.JobRef, wait time.Duration) (memory.Job, error)
 	ListJobs(ctx context.Context, q service.JobQuery) (service.JobPage, error)
 	RetryJob(ctx context.Context, ref store.JobRef) (memory.Job, error)
 	RetryJobs(ctx context.Context, q service.JobQuery, reason string) (retried []memory.Job, next *store.JobCursor, err error)
@@ -91,6 +100,30 @@ func watermarksProto(w service.Watermarks) *memoryv1.Watermarks {
 	return &memoryv1.Watermarks{Recorded: w.Recorded, Indexed: w.Indexed, Extracted: w.Extracted, Summarised: w.Summarised}
 }
 
+func (s *workServer) GetJob(ctx context.Context, req *memoryv1.GetJobRequest) (*memoryv1.GetJobResponse, error) {
+	ref, err := jobRef(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	c := &checker{}
+	wait := c.timeout("wait", req.GetWait(), 0)
+	if err := c.err(); err != nil {
+		return nil, err
+	}
+	if s.erasures.IsErasure(ref.ID) {
+		e, err := s.erasures.Erasure(ctx, ref, wait)
+		if err != nil {
+			return nil, err
+		}
+		return &memoryv1.GetJobResponse{Job: erasureProto(e)}, nil
+	}
+	job, err := s.work.Job(ctx, ref, wait)
+	if err != nil {
+		return nil, err
+	}
+	return &memoryv1.GetJobResponse{Job: jobProto(job)}, nil
+}
+
 func (s *workServer) ListJobs(ctx context.Context, req *memoryv1.ListJobsRequest) (*memoryv1.ListJobsResponse, error) {
 	q, err := jobQuery(ctx, req)
 	if err != nil {
@@ -124,6 +157,7 @@ func jobQuery(ctx context.Context, req *memoryv1.ListJobsRequest) (service.JobQu
 		q.Maintenance = maintenanceKinds(req.GetKinds())
 	}
 	q.WithoutJobs = len(req.GetKinds()) > 0 && len(q.Kinds) == 0
+	q.Erasures = len(req.GetKinds()) == 0 || slices.Contains(req.GetKinds(), memoryv1.JobKind_JOB_KIND_ERASE)
 	return q, c.err()
 }
 
@@ -138,14 +172,18 @@ func maintenanceKinds(asked []memoryv1.JobKind) []service.MaintenanceKind {
 	return out
 }
 
-// jobKinds returns the kinds of jobs that are meant; those of no user are none.
+// jobKinds returns the kinds of jobs that are meant; those of no user and erasures are none.
 func (c *checker) jobKinds(field string, in []memoryv1.JobKind) []memory.JobKind {
 	c.count(field, len(in), maxFilters)
 	var out []memory.JobKind
 	for i, k := range in {
 		kind, ofUser := jobKinds.from(k)
-		if _, ofNone := maintenanceNames.from(k); !ofUser && !ofNone {
-			c.fault(fmt.Sprintf("%s[%d]", field, i), "is %d; it must be extract, summarize, merge, week, month, reembed, reindex or verify", k)
+		if _, ofNone := maintenanceNames.from(k); !ofUser && !ofNone && k != memoryv1.JobKind_JOB_KIND_ERASE {
+			c.fault(
+				fmt.Sprintf("%s[%d]", field, i),
+				"is %d; it must be extract, summarize, merge, rebuild, week, month, reembed, reindex, verify or erase",
+				k,
+			)
 		}
 		if ofUser {
 			out = append(out, kind)
@@ -160,7 +198,7 @@ func (c *checker) jobStates(field string, in []memoryv1.JobState) []memory.JobSt
 	for i, st := range in {
 		state, ok := jobStates.from(st)
 		if !ok {
-			c.fault(fmt.Sprintf("%s[%d]", field, i), "is %d; it must be open, answered, parked, applied, skipped, split or reverted", st)
+			c.fault(fmt.Sprintf("%s[%d]", field, i), "is %d; it must be open, answered, parked, applied, skipped, split, reverted or replaced", st)
 		}
 		out = append(out, state)
 	}
@@ -173,14 +211,26 @@ func jobPage(req *memoryv1.ListJobsRequest, page service.JobPage) *memoryv1.List
 	for _, j := range page.Maintenance {
 		out.Jobs = append(out.Jobs, maintenanceProto(j))
 	}
-	for _, slot := range page.Jobs {
-		out.Jobs = append(out.Jobs, jobProto(slot))
+	var listed []listedJob
+	for _, job := range page.Jobs {
+		listed = append(listed, listedJob{store.JobCursor{CreateTime: job.CreateTime, ID: job.ID()}, jobProto(job)})
 	}
-	if page.More {
-		last := page.Jobs[len(page.Jobs)-1]
-		out.NextPageToken = timeToken(req, last.CreateTime, last.ID())
+	for _, e := range page.Erasures {
+		listed = append(listed, listedJob{store.JobCursor{CreateTime: e.CreateTime, ID: e.ID}, erasureProto(e)})
+	}
+	slices.SortFunc(listed, func(a, b listedJob) int { return service.CompareJobs(a.at, b.at) })
+	for _, j := range listed {
+		out.Jobs = append(out.Jobs, j.job)
+	}
+	if page.Next != nil {
+		out.NextPageToken = timeToken(req, page.Next.CreateTime, page.Next.ID)
 	}
 	return out
+}
+
+type listedJob struct {
+	at  store.JobCursor
+	job *memoryv1.Job
 }
 
 // jobRequest is a request that names one job.
@@ -199,6 +249,13 @@ func (s *workServer) RetryJob(ctx context.Context, req *memoryv1.RetryJobRequest
 	ref, err := jobRef(ctx, req)
 	if err != nil {
 		return nil, err
+	}
+	if s.erasures.IsErasure(ref.ID) {
+		e, err := s.erasures.Retry(ctx, ref)
+		if err != nil {
+			return nil, err
+		}
+		return &memoryv1.RetryJobResponse{Job: erasureProto(e)}, nil
 	}
 	slot, err := s.work.RetryJob(ctx, ref)
 	if err != nil {

@@ -25,6 +25,7 @@ type Services struct {
 	Histories     *Histories
 	Work          *Work
 	Maintenance   *Maintenance
+	Eraser        *Eraser
 }
 
 // Store is the part of the primary store that requests read and write.
@@ -36,6 +37,7 @@ type Store interface {
 	store.Journal
 	store.Facts
 	store.Summaries
+	store.Erasures
 	ViewBuilds
 }
 
@@ -71,6 +73,7 @@ type Options struct {
 	Reembed     Reembedder
 	Reindex     Reindexer
 	Verify      Verifier
+	Sweeper     Sweeper
 	Usage       *Usage
 	// FenceSecret is what the ids of fences are derived from: see store.Secrets. It must be the same in every server on a
 	// primary store.
@@ -100,13 +103,14 @@ type Options struct {
 // New makes the Services.
 func New(o Options) Services {
 	maintenance := newMaintenance(o)
-	work := newWork(o, maintenance)
+	eraser := newEraser(o)
+	work := newWork(o, maintenance, eraser)
 	search := newSearcher(o)
 	summaries := newSummaryReader(o, work)
 	return Services{
 		Recorder: newRecorder(o), Contexts: newContextBuilder(o, search, summaries, work), Search: search,
 		Sessions: newSessions(o), Users: newUsers(o), Facts: newFactEditor(o),
 		Summaries: summaries, SummaryEditor: newSummaryEditor(o, summaries),
-		Histories: newHistories(o), Work: work, Maintenance: maintenance,
+		Histories: newHistories(o), Work: work, Maintenance: maintenance, Eraser: eraser,
 	}
 }

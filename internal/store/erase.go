@@ -16,7 +16,8 @@ import (
 type Erasures interface {
 	// BeginErasure must begin the erasure, or return the one that has the ID as it is. Of EraseMessages only the messages that
 	// exist count; without any it must still keep the erasure. It must refuse an unknown user or session with USER_NOT_FOUND or
-	// SESSION_NOT_FOUND, and with LAST_SEQ_MISMATCH where IfLastSeq is set and is not the session's last seq.
+	// SESSION_NOT_FOUND, and with LAST_SEQ_MISMATCH where IfLastSeq is set and is not the session's last seq. Where it is set it must
+	// refuse with CONTENTION when one of Seqs was erased before, so that of two that take the same messages one gets them.
 	//
 	// What it deleted itself is in the receipt of the erasure that it keeps, under memory.PrimaryStore.
 	//
@@ -70,6 +71,7 @@ type ErasureStart struct {
 	Seqs      []memory.SeqRange // of EraseMessages, ascending and apart
 	IfLastSeq *int64            // of EraseMessages; nil for any
 	IDs       memory.ErasedIDs
+	Request   memory.KeyedHash
 	UserHash  memory.KeyedHash
 	Time      time.Time
 }

@@ -5,6 +5,7 @@ CREATE TABLE erasures (
   id          TEXT PRIMARY KEY,
   kind        INTEGER NOT NULL,
   tenant      TEXT NOT NULL,
+  request     BLOB NOT NULL, -- keyed hash of what was asked for
   user_hash   BLOB NOT NULL,
   scope_key   TEXT NOT NULL,
   session_key TEXT, -- NULL for a user

@@ -9,6 +9,7 @@ package memoryv1
 import (
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
+	durationpb "google.golang.org/protobuf/types/known/durationpb"
 	fieldmaskpb "google.golang.org/protobuf/types/known/fieldmaskpb"
 	structpb "google.golang.org/protobuf/types/known/structpb"
 	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
@@ -458,11 +459,141 @@ func (x *UpdateUserResponse) GetUser() *User {
 	return nil
 }
 
+// EraseUserRequest names a user to erase.
+type EraseUserRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The user. Required.
+	UserId string `protobuf:"bytes,1,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
+	// The caller's id of this call, at most 255 bytes, kept for good: a repeat erases nothing more, also where the user came back
+	// since, and returns the job. Optional.
+	RequestId string `protobuf:"bytes,2,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
+	// How long to wait until every store was swept, at most the server's request timeout; not at all when not set. It is no error
+	// when the time is up: GetJob waits on.
+	Wait *durationpb.Duration `protobuf:"bytes,3,opt,name=wait,proto3" json:"wait,omitempty"`
+	// Whether to erase nothing and return what would go.
+	ValidateOnly  bool `protobuf:"varint,4,opt,name=validate_only,json=validateOnly,proto3" json:"validate_only,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *EraseUserRequest) Reset() {
+	*x = EraseUserRequest{}
+	mi := &file_memory_v1_user_service_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *EraseUserRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*EraseUserRequest) ProtoMessage() {}
+
+func (x *EraseUserRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_memory_v1_user_service_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use EraseUserRequest.ProtoReflect.Descriptor instead.
+func (*EraseUserRequest) Descriptor() ([]byte, []int) {
+	return file_memory_v1_user_service_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *EraseUserRequest) GetUserId() string {
+	if x != nil {
+		return x.UserId
+	}
+	return ""
+}
+
+func (x *EraseUserRequest) GetRequestId() string {
+	if x != nil {
+		return x.RequestId
+	}
+	return ""
+}
+
+func (x *EraseUserRequest) GetWait() *durationpb.Duration {
+	if x != nil {
+		return x.Wait
+	}
+	return nil
+}
+
+func (x *EraseUserRequest) GetValidateOnly() bool {
+	if x != nil {
+		return x.ValidateOnly
+	}
+	return false
+}
+
+// EraseUserResponse says what was erased.
+type EraseUserResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The job that deletes what is left in the stores, with its receipt; not set when validate_only.
+	Job *Job `protobuf:"bytes,1,opt,name=job,proto3" json:"job,omitempty"`
+	// What would go. Only when validate_only.
+	Extent        *ErasureExtent `protobuf:"bytes,2,opt,name=extent,proto3" json:"extent,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *EraseUserResponse) Reset() {
+	*x = EraseUserResponse{}
+	mi := &file_memory_v1_user_service_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *EraseUserResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*EraseUserResponse) ProtoMessage() {}
+
+func (x *EraseUserResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_memory_v1_user_service_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use EraseUserResponse.ProtoReflect.Descriptor instead.
+func (*EraseUserResponse) Descriptor() ([]byte, []int) {
+	return file_memory_v1_user_service_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *EraseUserResponse) GetJob() *Job {
+	if x != nil {
+		return x.Job
+	}
+	return nil
+}
+
+func (x *EraseUserResponse) GetExtent() *ErasureExtent {
+	if x != nil {
+		return x.Extent
+	}
+	return nil
+}
+
 var File_memory_v1_user_service_proto protoreflect.FileDescriptor
 
 const file_memory_v1_user_service_proto_rawDesc = "" +
 	"\n" +
-	"\x1cmemory/v1/user_service.proto\x12\tmemory.v1\x1a google/protobuf/field_mask.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17memory/v1/message.proto\"\xed\x02\n" +
+	"\x1cmemory/v1/user_service.proto\x12\tmemory.v1\x1a\x1egoogle/protobuf/duration.proto\x1a google/protobuf/field_mask.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17memory/v1/message.proto\x1a\x1cmemory/v1/work_service.proto\"\xed\x02\n" +
 	"\x04User\x12\x17\n" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId\x12\x1a\n" +
 	"\btimezone\x18\x02 \x01(\tR\btimezone\x12\x1a\n" +
@@ -493,12 +624,22 @@ const file_memory_v1_user_service_proto_rawDesc = "" +
 	"\vstate_patch\x18\x03 \x01(\v2\x17.google.protobuf.StructR\n" +
 	"statePatch\"9\n" +
 	"\x12UpdateUserResponse\x12#\n" +
-	"\x04user\x18\x01 \x01(\v2\x0f.memory.v1.UserR\x04user2\xe2\x01\n" +
+	"\x04user\x18\x01 \x01(\v2\x0f.memory.v1.UserR\x04user\"\x9e\x01\n" +
+	"\x10EraseUserRequest\x12\x17\n" +
+	"\auser_id\x18\x01 \x01(\tR\x06userId\x12\x1d\n" +
+	"\n" +
+	"request_id\x18\x02 \x01(\tR\trequestId\x12-\n" +
+	"\x04wait\x18\x03 \x01(\v2\x19.google.protobuf.DurationR\x04wait\x12#\n" +
+	"\rvalidate_only\x18\x04 \x01(\bR\fvalidateOnly\"g\n" +
+	"\x11EraseUserResponse\x12 \n" +
+	"\x03job\x18\x01 \x01(\v2\x0e.memory.v1.JobR\x03job\x120\n" +
+	"\x06extent\x18\x02 \x01(\v2\x18.memory.v1.ErasureExtentR\x06extent2\xaa\x02\n" +
 	"\vUserService\x12@\n" +
 	"\aGetUser\x12\x19.memory.v1.GetUserRequest\x1a\x1a.memory.v1.GetUserResponse\x12F\n" +
 	"\tListUsers\x12\x1b.memory.v1.ListUsersRequest\x1a\x1c.memory.v1.ListUsersResponse\x12I\n" +
 	"\n" +
-	"UpdateUser\x12\x1c.memory.v1.UpdateUserRequest\x1a\x1d.memory.v1.UpdateUserResponseB\x9a\x01\n" +
+	"UpdateUser\x12\x1c.memory.v1.UpdateUserRequest\x1a\x1d.memory.v1.UpdateUserResponse\x12F\n" +
+	"\tEraseUser\x12\x1b.memory.v1.EraseUserRequest\x1a\x1c.memory.v1.EraseUserResponseB\x9a\x01\n" +
 	"\rcom.memory.v1B\x10UserServiceProtoP\x01Z2github.com/stratamem/strata/api/memory/v1;memoryv1\xa2\x02\x03MXX\xaa\x02\tMemory.V1\xca\x02\tMemory\\V1\xe2\x02\x15Memory\\V1\\GPBMetadata\xea\x02\n" +
 	"Memory::V1b\x06proto3"
 
@@ -514,7 +655,7 @@ func file_memory_v1_user_service_proto_rawDescGZIP() []byte {
 	return file_memory_v1_user_service_proto_rawDescData
 }
 
-var file_memory_v1_user_service_proto_msgTypes = make([]protoimpl.MessageInfo, 7)
+var file_memory_v1_user_service_proto_msgTypes = make([]protoimpl.MessageInfo, 9)
 var file_memory_v1_user_service_proto_goTypes = []any{
 	(*User)(nil),                  // 0: memory.v1.User
 	(*GetUserRequest)(nil),        // 1: memory.v1.GetUserRequest
@@ -523,33 +664,43 @@ var file_memory_v1_user_service_proto_goTypes = []any{
 	(*ListUsersResponse)(nil),     // 4: memory.v1.ListUsersResponse
 	(*UpdateUserRequest)(nil),     // 5: memory.v1.UpdateUserRequest
 	(*UpdateUserResponse)(nil),    // 6: memory.v1.UpdateUserResponse
-	(ExtractMode)(0),              // 7: memory.v1.ExtractMode
-	(*timestamppb.Timestamp)(nil), // 8: google.protobuf.Timestamp
-	(*structpb.Struct)(nil),       // 9: google.protobuf.Struct
-	(*fieldmaskpb.FieldMask)(nil), // 10: google.protobuf.FieldMask
+	(*EraseUserRequest)(nil),      // 7: memory.v1.EraseUserRequest
+	(*EraseUserResponse)(nil),     // 8: memory.v1.EraseUserResponse
+	(ExtractMode)(0),              // 9: memory.v1.ExtractMode
+	(*timestamppb.Timestamp)(nil), // 10: google.protobuf.Timestamp
+	(*structpb.Struct)(nil),       // 11: google.protobuf.Struct
+	(*fieldmaskpb.FieldMask)(nil), // 12: google.protobuf.FieldMask
+	(*durationpb.Duration)(nil),   // 13: google.protobuf.Duration
+	(*Job)(nil),                   // 14: memory.v1.Job
+	(*ErasureExtent)(nil),         // 15: memory.v1.ErasureExtent
 }
 var file_memory_v1_user_service_proto_depIdxs = []int32{
-	7,  // 0: memory.v1.User.extract:type_name -> memory.v1.ExtractMode
-	8,  // 1: memory.v1.User.create_time:type_name -> google.protobuf.Timestamp
-	8,  // 2: memory.v1.User.update_time:type_name -> google.protobuf.Timestamp
-	9,  // 3: memory.v1.User.state:type_name -> google.protobuf.Struct
+	9,  // 0: memory.v1.User.extract:type_name -> memory.v1.ExtractMode
+	10, // 1: memory.v1.User.create_time:type_name -> google.protobuf.Timestamp
+	10, // 2: memory.v1.User.update_time:type_name -> google.protobuf.Timestamp
+	11, // 3: memory.v1.User.state:type_name -> google.protobuf.Struct
 	0,  // 4: memory.v1.GetUserResponse.user:type_name -> memory.v1.User
 	0,  // 5: memory.v1.ListUsersResponse.users:type_name -> memory.v1.User
 	0,  // 6: memory.v1.UpdateUserRequest.user:type_name -> memory.v1.User
-	10, // 7: memory.v1.UpdateUserRequest.update_mask:type_name -> google.protobuf.FieldMask
-	9,  // 8: memory.v1.UpdateUserRequest.state_patch:type_name -> google.protobuf.Struct
+	12, // 7: memory.v1.UpdateUserRequest.update_mask:type_name -> google.protobuf.FieldMask
+	11, // 8: memory.v1.UpdateUserRequest.state_patch:type_name -> google.protobuf.Struct
 	0,  // 9: memory.v1.UpdateUserResponse.user:type_name -> memory.v1.User
-	1,  // 10: memory.v1.UserService.GetUser:input_type -> memory.v1.GetUserRequest
-	3,  // 11: memory.v1.UserService.ListUsers:input_type -> memory.v1.ListUsersRequest
-	5,  // 12: memory.v1.UserService.UpdateUser:input_type -> memory.v1.UpdateUserRequest
-	2,  // 13: memory.v1.UserService.GetUser:output_type -> memory.v1.GetUserResponse
-	4,  // 14: memory.v1.UserService.ListUsers:output_type -> memory.v1.ListUsersResponse
-	6,  // 15: memory.v1.UserService.UpdateUser:output_type -> memory.v1.UpdateUserResponse
-	13, // [13:16] is the sub-list for method output_type
-	10, // [10:13] is the sub-list for method input_type
-	10, // [10:10] is the sub-list for extension type_name
-	10, // [10:10] is the sub-list for extension extendee
-	0,  // [0:10] is the sub-list for field type_name
+	13, // 10: memory.v1.EraseUserRequest.wait:type_name -> google.protobuf.Duration
+	14, // 11: memory.v1.EraseUserResponse.job:type_name -> memory.v1.Job
+	15, // 12: memory.v1.EraseUserResponse.extent:type_name -> memory.v1.ErasureExtent
+	1,  // 13: memory.v1.UserService.GetUser:input_type -> memory.v1.GetUserRequest
+	3,  // 14: memory.v1.UserService.ListUsers:input_type -> memory.v1.ListUsersRequest
+	5,  // 15: memory.v1.UserService.UpdateUser:input_type -> memory.v1.UpdateUserRequest
+	7,  // 16: memory.v1.UserService.EraseUser:input_type -> memory.v1.EraseUserRequest
+	2,  // 17: memory.v1.UserService.GetUser:output_type -> memory.v1.GetUserResponse
+	4,  // 18: memory.v1.UserService.ListUsers:output_type -> memory.v1.ListUsersResponse
+	6,  // 19: memory.v1.UserService.UpdateUser:output_type -> memory.v1.UpdateUserResponse
+	8,  // 20: memory.v1.UserService.EraseUser:output_type -> memory.v1.EraseUserResponse
+	17, // [17:21] is the sub-list for method output_type
+	13, // [13:17] is the sub-list for method input_type
+	13, // [13:13] is the sub-list for extension type_name
+	13, // [13:13] is the sub-list for extension extendee
+	0,  // [0:13] is the sub-list for field type_name
 }
 
 func init() { file_memory_v1_user_service_proto_init() }
@@ -558,13 +709,14 @@ func file_memory_v1_user_service_proto_init() {
 		return
 	}
 	file_memory_v1_message_proto_init()
+	file_memory_v1_work_service_proto_init()
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_memory_v1_user_service_proto_rawDesc), len(file_memory_v1_user_service_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   7,
+			NumMessages:   9,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -3,6 +3,7 @@ package mongostore
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -27,6 +28,7 @@ type erasureDoc struct {
 	ID         string              `bson:"_id"`
 	Kind       memory.ErasureKind  `bson:"kind"`
 	Tenant     string              `bson:"tenant"`
+	Request    []byte              `bson:"request"`
 	UserHash   []byte              `bson:"user_hash"`
 	Scope      memory.ScopeKey     `bson:"scope"`
 	Session    memory.SessionKey   `bson:"session,omitempty"`
@@ -64,6 +66,7 @@ func (d erasureDoc) erasure() memory.Erasure {
 		CreateTime: fromMicros(d.CreateTime), UpdateTime: fromMicros(d.UpdateTime), DoneTime: orZero(d.DoneTime),
 	}
 	copy(e.UserHash[:], d.UserHash)
+	copy(e.Request[:], d.Request)
 	for _, r := range d.Receipt {
 		e.Receipt = append(e.Receipt, memory.StoreReceipt(r))
 	}
@@ -113,7 +116,8 @@ func (s *erasureStore) started(ctx context.Context, p store.ErasureStart) (erasu
 		return d, err
 	}
 	d = erasureDoc{
-		ID: p.ID, Kind: p.Kind, Tenant: p.User.Tenant, UserHash: p.UserHash[:], FreeIDs: p.IDs == memory.FreeIDs, Pending: true,
+		ID: p.ID, Kind: p.Kind, Tenant: p.User.Tenant, Request: p.Request[:], UserHash: p.UserHash[:],
+		FreeIDs: p.IDs == memory.FreeIDs, Pending: true,
 		State: memory.ErasureSweeping, NotBefore: micros(p.Time), CreateTime: micros(p.Time), UpdateTime: micros(p.Time),
 	}
 	if err := s.aim(ctx, &d, p); err != nil {
@@ -154,9 +158,16 @@ func (s *erasureStore) aim(ctx context.Context, d *erasureDoc, p store.ErasureSt
 	if err := s.completeOthers(ctx, session.Key); err != nil {
 		return err
 	}
-	left, err := s.undeleted(ctx, session.Key, upTo(p.Seqs, h.lastSeq))
+	asked := upTo(p.Seqs, h.lastSeq)
+	left, err := s.undeleted(ctx, session.Key, asked)
+	if err != nil {
+		return err
+	}
+	if p.IfLastSeq != nil && !slices.Equal(memory.Union(asked, nil), left) {
+		return store.Contention("a message was erased meanwhile")
+	}
 	d.Seqs = newRangeDocs(left)
-	return err
+	return nil
 }
 
 // completeOthers begins erasures of the session's messages that were stored and not begun yet: which messages are left to erase is

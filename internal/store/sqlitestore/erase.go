@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/stratamem/strata/internal/memory"
@@ -11,7 +12,7 @@ import (
 )
 
 const erasureSelect = `SELECT id, kind, tenant, user_hash, scope_key, session_key, seqs, last_seq, state, receipt, passes, not_before,
-	attempts, reason, create_time, update_time, done_time, uid, sid FROM erasures`
+	attempts, reason, create_time, update_time, done_time, uid, sid, request FROM erasures`
 
 // storedErasure is an erasure with where its target is or was.
 type storedErasure struct {
@@ -27,6 +28,7 @@ func scanErasure(r row) (e storedErasure, err error) {
 		UpdateTime: fromMicros(r.int(15)), DoneTime: r.time(16),
 	}}
 	copy(e.UserHash[:], r.blob(3))
+	copy(e.Request[:], r.blob(19))
 	if b := r.json(6); b != nil {
 		if err := json.Unmarshal(b, &e.Seqs); err != nil {
 			return e, fmt.Errorf("decode the messages of erasure %s: %w", e.ID, err)
@@ -70,7 +72,7 @@ func (s *erasureStore) BeginErasure(ctx context.Context, p store.ErasureStart) (
 // takeTarget takes the target out of sight.
 func takeTarget(c *conn, p store.ErasureStart) (e storedErasure, err error) {
 	e.Erasure = memory.Erasure{
-		ID: p.ID, Kind: p.Kind, Tenant: p.User.Tenant, UserHash: p.UserHash, State: memory.ErasureSweeping,
+		ID: p.ID, Kind: p.Kind, Tenant: p.User.Tenant, Request: p.Request, UserHash: p.UserHash, State: memory.ErasureSweeping,
 		NotBefore: p.Time, CreateTime: p.Time, UpdateTime: p.Time,
 	}
 	var n int64
@@ -129,7 +131,13 @@ func takeMessages(c *conn, p store.ErasureStart, e *storedErasure) (int64, error
 	if p.IfLastSeq != nil && *p.IfLastSeq != e.LastSeq {
 		return 0, store.LastSeqMismatch(p.User.Session(p.SessionID), *p.IfLastSeq, e.LastSeq)
 	}
-	e.Seqs = within(p.Seqs, e.LastSeq)
+	asked := within(p.Seqs, e.LastSeq)
+	if e.Seqs, err = t.undeleted(asked); err != nil {
+		return 0, err
+	}
+	if p.IfLastSeq != nil && !slices.Equal(memory.Union(asked, nil), e.Seqs) {
+		return 0, store.Contention("a message was erased meanwhile")
+	}
 	t.seqs, t.gone = e.Seqs, goneOf(t.at.key, e.Seqs)
 	if err := t.messages(p.IDs); err != nil || t.deleted == 0 {
 		return 0, err
@@ -142,6 +150,25 @@ func takeMessages(c *conn, p store.ErasureStart, e *storedErasure) (int64, error
 		}
 	}
 	return t.deleted, lookAtSession(c, t.at.sid, micros(p.Time))
+}
+
+// undeleted are the messages of the ranges that are not erased yet.
+func (t *taking) undeleted(ranges []memory.SeqRange) (left []memory.SeqRange, err error) {
+	for _, r := range ranges {
+		err := t.c.query(`SELECT key - ? FROM messages WHERE key BETWEEN ? AND ? AND deleted = 0 ORDER BY key`, func(r row) error {
+			seq := r.int(0)
+			if n := len(left); n > 0 && left[n-1].To == seq-1 {
+				left[n-1].To = seq
+				return nil
+			}
+			left = append(left, memory.SeqRange{From: seq, To: seq})
+			return nil
+		}, place(t.at.sid, 0), place(t.at.sid, r.From), place(t.at.sid, r.To))
+		if err != nil {
+			return nil, err
+		}
+	}
+	return left, nil
 }
 
 func findTaken(c *conn, p store.ErasureStart, e *storedErasure) (*taking, error) {
@@ -187,9 +214,9 @@ func insertErasure(c *conn, e storedErasure) error {
 	if err != nil {
 		return err
 	}
-	return c.run(`INSERT INTO erasures (id, kind, tenant, user_hash, scope_key, session_key, uid, sid, seqs, last_seq, state, receipt,
-		not_before, create_time, update_time) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		e.ID, int(e.Kind), e.Tenant, e.UserHash[:], string(e.Scope), orNull(e.Session), e.uid, e.sid, seqs, e.LastSeq, int(e.State),
+	return c.run(`INSERT INTO erasures (id, kind, tenant, request, user_hash, scope_key, session_key, uid, sid, seqs, last_seq, state,
+		receipt, not_before, create_time, update_time) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		e.ID, int(e.Kind), e.Tenant, e.Request[:], e.UserHash[:], string(e.Scope), orNull(e.Session), e.uid, e.sid, seqs, e.LastSeq, int(e.State),
 		receipt, orNever(e.NotBefore), micros(e.CreateTime), micros(e.UpdateTime))
 }
 
