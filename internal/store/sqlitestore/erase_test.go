@@ -6,9 +6,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/store"
@@ -241,6 +244,37 @@ func TestOfWhatWasErasedNoByteIsLeftInTheFiles(t *testing.T) {
 	}
 }
 
+// A reader may see what was erased as long as it reads: until then the WAL keeps it, and nobody may be told that it is gone.
+func TestASweepIsNotDoneWhileAReaderKeepsTheWAL(t *testing.T) {
+	h := build(t)
+	reading, goOn := make(chan struct{}), make(chan struct{})
+	var reader errgroup.Group
+	reader.Go(func() error {
+		return h.Read(t.Context(), func(c *sqlitestore.Conn) error {
+			_, err := c.Value("SELECT count(*) FROM messages")
+			close(reading)
+			<-goOn
+			return err
+		})
+	})
+	<-reading
+	_, err := h.BeginErasure(t.Context(), store.ErasureStart{ID: "e", Kind: memory.EraseUser, User: alice, Time: benchTime})
+	h.must(err)
+	for range 2 {
+		if _, done, err := h.SweepErasure(t.Context(), "e", 100_000); done || err != nil {
+			t.Errorf("beside a reader: done %v, error %v", done, err)
+		}
+	}
+	_, err = h.Append(t.Context(), oneMessage("m1"))
+	h.must(err) // others do not wait for the reader
+	close(goOn)
+	h.must(reader.Wait())
+	h.sweep("e")
+	if n := h.found(); n != 0 {
+		t.Errorf("the canary is left %d times", n)
+	}
+}
+
 // integrity has SQLite check the file.
 func (h *house) integrity() {
 	h.t.Helper()
@@ -287,4 +321,39 @@ func TestOfMessagesAmongManyNoByteIsLeft(t *testing.T) {
 		t.Errorf("the canary is left %d times", n)
 	}
 	h.integrity()
+}
+
+func TestExportKeepsWhichIDsOfDeletedMessagesAreKnown(t *testing.T) {
+	h := &house{Store: open(t, sqlitestore.Options{}), t: t}
+	for n := 1; n <= 3; n++ {
+		h.append("s", n, "words", false)
+	}
+	hashes := func() (ids, bodies []string) {
+		h.must(h.Export(t.Context(), alice, func(r store.Record) error {
+			if r.Turn != nil {
+				ids = append(ids, string(r.Turn.Messages[0].IDHash))
+				bodies = append(bodies, string(r.Turn.Messages[0].BodyHash))
+			}
+			return nil
+		}))
+		return ids, bodies
+	}
+	_, before := hashes()
+	user, err := h.User(t.Context(), alice)
+	h.must(err)
+	for i, ids := range []memory.ErasedIDs{memory.KeepIDs, memory.FreeIDs} {
+		seqs := []memory.SeqRange{{From: int64(i) + 2, To: int64(i) + 2}}
+		_, err := h.BeginErasure(t.Context(), store.ErasureStart{
+			ID: fmt.Sprint(i), Kind: memory.EraseMessages, User: alice, SessionID: "s", Seqs: seqs, IDs: ids, Time: benchTime,
+		})
+		h.must(err)
+	}
+	ids, bodies := hashes()
+	known := user.Scope.Keyed(memory.IDDigest("m2"))
+	if want := []string{"", string(known[:]), ""}; !slices.Equal(ids, want) {
+		t.Errorf("hashes of ids %x, want %x", ids, want)
+	}
+	if want := []string{before[0], before[1], ""}; !slices.Equal(bodies, want) {
+		t.Errorf("hashes of bodies %x, want %x", bodies, want)
+	}
 }
