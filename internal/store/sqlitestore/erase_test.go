@@ -16,6 +16,7 @@ import (
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/store/sqlitestore"
+	"github.com/stratamem/strata/internal/store/storetest"
 )
 
 // canary is found byte by byte wherever it is left: no text that a store makes contains it.
@@ -241,6 +242,42 @@ func TestOfWhatWasErasedNoByteIsLeftInTheFiles(t *testing.T) {
 			}
 			h.integrity()
 		})
+	}
+}
+
+// A table that is added must be swept too, or be about nobody.
+func TestOfErasedUsersNoRowIsLeftInAnyTable(t *testing.T) {
+	s := open(t, sqlitestore.Options{})
+	storetest.Use(t, s)
+	for _, u := range []memory.UserRef{{Tenant: "acme", UserID: "alice"}, {Tenant: "acme", UserID: "bob"}} {
+		_, err := s.BeginErasure(t.Context(), store.ErasureStart{ID: u.UserID, Kind: memory.EraseUser, User: u, Time: benchTime})
+		if memory.IsGone(err) {
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		(&house{Store: s, t: t}).sweep(u.UserID)
+	}
+	aboutNobody := []string{"embeddings", "erasures", "leases", "probe", "quarantine_counts", "secrets", "sqlite_sequence", "views"}
+	look := func(c *sqlitestore.Conn) error {
+		var tables []string
+		err := c.Each("SELECT name FROM sqlite_schema WHERE type = 'table'", func(name any) error {
+			tables = append(tables, name.(string))
+			return nil
+		})
+		for _, table := range tables {
+			if n, err := c.Value("SELECT count(*) FROM " + table); !slices.Contains(aboutNobody, table) && n != int64(0) {
+				t.Errorf("%v rows are left in %s, error %v", n, table, err)
+			}
+		}
+		if len(tables) < 25 {
+			t.Errorf("there are %d tables only", len(tables))
+		}
+		return err
+	}
+	if err := s.Read(t.Context(), look); err != nil {
+		t.Fatal(err)
 	}
 }
 
