@@ -1,7 +1,6 @@
 package extract
 
 import (
-	"crypto/sha256"
 	"maps"
 	"slices"
 	"strings"
@@ -14,7 +13,7 @@ import (
 // Erasing is the decision what becomes of facts when messages are erased.
 type Erasing struct {
 	Changes []Change     // by fact id
-	Forget  []Forgetting // by fact id; their keys say only that the fact is gone, so that other messages may teach the same
+	Forget  []Forgetting // by fact id, without keys: other messages may teach the same
 	Purge   []string     // ids of changed facts whose earlier revisions hold words of erased messages
 }
 
@@ -38,7 +37,7 @@ func Erase(s State, gone func(memory.Place) bool, histories map[string][]memory.
 		left := e.without(is)
 		if e.takesWords(left, histories[id]) {
 			e.lost[id] = is
-			out.Forget = append(out.Forget, Forgetting{FactID: id, Keys: []memory.Digest{goneDigest(id)}})
+			out.Forget = append(out.Forget, Forgetting{FactID: id})
 			continue
 		}
 		stay[id] = left
@@ -168,6 +167,3 @@ func (l *ledger) putLeft(f memory.Fact) {
 	}
 	l.change(f, memory.CauseErased)
 }
-
-// goneDigest is what is noted of a deleted fact where no words are to be kept from being learnt.
-func goneDigest(id string) memory.Digest { return sha256.Sum256([]byte("fact\x00" + id)) }

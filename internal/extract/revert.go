@@ -1,6 +1,7 @@
 package extract
 
 import (
+	"crypto/sha256"
 	"maps"
 	"slices"
 	"time"
@@ -143,7 +144,7 @@ func forgetting(left State, id string, history []memory.FactRevision) Forgetting
 		}
 	}
 	if len(out.Keys) == 0 { // that it is gone must be noted
-		out.Keys = []memory.Digest{goneDigest(id)}
+		out.Keys = []memory.Digest{sha256.Sum256([]byte("fact\x00" + id))}
 	}
 	return out
 }

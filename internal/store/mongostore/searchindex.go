@@ -425,7 +425,8 @@ func (s *searchIndex) usersIn(ctx context.Context, scopes []memory.ScopeKey) ([]
 }
 
 func (s *core) usersByScope(ctx context.Context, scopes []memory.ScopeKey) (map[memory.ScopeKey]memory.UserRef, error) {
-	docs, err := readAll[userDoc](ctx, s.users, eq("_id", eq("$in", scopes), "ended", nil), options.Find().SetProjection(eq("tenant", 1, "user_id", 1)))
+	living := eq("_id", eq("$in", scopes), "ended", nil)
+	docs, err := readAll[userDoc](ctx, s.users, living, options.Find().SetProjection(eq("tenant", 1, "user_id", 1)))
 	if err != nil {
 		return nil, s.failed("find users", err)
 	}

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -22,7 +24,7 @@ func testErasures(t *testing.T, open Open[store.PrimaryStore]) {
 		wantEqual(t, begin(t, s, store.ErasureStart{ID: "e", Kind: memory.EraseUser, User: bob, Time: noon}), first)
 	})
 	t.Run("BeginErasure must refuse an unknown user or session", func(t *testing.T) { testUnknownErased(t, open) })
-	t.Run("BeginErasure must refuse with LAST_SEQ_MISMATCH where IfLastSeq is not the session's last seq, and erase nothing", func(t *testing.T) {
+	t.Run("BeginErasure must refuse with LAST_SEQ_MISMATCH where IfLastSeq is not the last seq, and erase nothing", func(t *testing.T) {
 		s := journalled(t, open)
 		p := erasing("e", 3, 4)
 		p.IfLastSeq = ptr(int64(19))
@@ -34,6 +36,12 @@ func testErasures(t *testing.T, open Open[store.PrimaryStore]) {
 		p.IfLastSeq = ptr(int64(20))
 		begin(t, s, p)
 		wantEqual(t, deletedSeqs(t, s, inS), []int64{3, 4})
+	})
+	t.Run("BeginErasure must refuse with CONTENTION where IfLastSeq is set and one of Seqs was erased before", func(t *testing.T) {
+		testErasedBefore(t, journalled(t, open))
+	})
+	t.Run("of many that erase the same messages at once with IfLastSeq one must get them", func(t *testing.T) {
+		testErasedAtOnce(t, journalled(t, open))
 	})
 	t.Run("BeginErasure must keep an erasure of no message that exists, and change nothing else", func(t *testing.T) {
 		s := journalled(t, open)
@@ -174,14 +182,55 @@ func testUnknownErased(t *testing.T, open Open[store.PrimaryStore]) {
 	wantReason(t, err, memory.ReasonJobNotFound)
 }
 
+func testErasedBefore(t *testing.T, s store.PrimaryStore) {
+	begin(t, s, erasing("e", 3, 4))
+	for id, seqs := range map[string]memory.SeqRange{"all": {From: 3, To: 4}, "some": {From: 1, To: 3}} {
+		p := erasing(id, seqs.From, seqs.To)
+		p.IfLastSeq = ptr(int64(20))
+		_, err := s.BeginErasure(t.Context(), p)
+		wantReason(t, err, memory.ReasonContention)
+		_, err = s.Erasure(t.Context(), "acme", id)
+		wantReason(t, err, memory.ReasonJobNotFound)
+	}
+	wantEqual(t, deletedSeqs(t, s, inS), []int64{3, 4})
+	p := erasing("others", 1, 2)
+	p.IfLastSeq = ptr(int64(20))
+	wantEqual(t, begin(t, s, p).Seqs, p.Seqs)
+	wantEqual(t, begin(t, s, erasing("without a condition", 1, 5)).Seqs, []memory.SeqRange{{From: 5, To: 5}})
+}
+
+func testErasedAtOnce(t *testing.T, s store.PrimaryStore) {
+	for from := int64(1); from < 20; from += 2 {
+		var all sync.WaitGroup
+		var got atomic.Int32
+		for n := range 4 {
+			all.Go(func() {
+				p := erasing(fmt.Sprint("e", from, "-", n), from, from+1)
+				p.IfLastSeq = ptr(int64(20))
+				e, err := s.BeginErasure(t.Context(), p)
+				switch {
+				case memory.ReasonOf(err) == memory.ReasonContention:
+				case err != nil:
+					t.Errorf("erase: %v", err)
+				default:
+					wantEqual(t, e.Seqs, p.Seqs)
+					got.Add(1)
+				}
+			})
+		}
+		all.Wait()
+		wantEqual(t, got.Load(), int32(1))
+	}
+}
+
 func testErasureKept(t *testing.T, open Open[store.PrimaryStore]) {
 	s := journalled(t, open)
 	head := mustSession(t, s, inS)
 	p := erasing("e", 3, 4)
 	p.Seqs = append(p.Seqs, memory.SeqRange{From: 19, To: 99})
-	p.UserHash = memory.ErasureUserHash([]byte("secret"), alice)
+	p.UserHash, p.Request = memory.ErasureUserHash([]byte("secret"), alice), memory.KeyedHash{1, 2, 3}
 	want := memory.Erasure{
-		ID: "e", Kind: memory.EraseMessages, Tenant: "acme", UserHash: p.UserHash, Scope: head.ScopeKey, Session: head.Key,
+		ID: "e", Kind: memory.EraseMessages, Tenant: "acme", Request: p.Request, UserHash: p.UserHash, Scope: head.ScopeKey, Session: head.Key,
 		Seqs: []memory.SeqRange{{From: 3, To: 4}, {From: 19, To: 20}}, LastSeq: 20, State: memory.ErasureSweeping,
 		NotBefore: minute(5), CreateTime: minute(5), UpdateTime: minute(5),
 	}
@@ -213,7 +262,8 @@ func testEraseMessages(t *testing.T, open Open[store.PrimaryStore]) {
 		s := journalled(t, open)
 		head := mustSession(t, s, inS)
 		begin(t, s, erasing("e", 3, 3))
-		got, err := s.MessagesAt(t.Context(), store.PlacesQuery{User: alice, Places: []memory.Place{{Session: head.Key, Seq: 3}, {Session: head.Key, Seq: 4}}})
+		places := []memory.Place{{Session: head.Key, Seq: 3}, {Session: head.Key, Seq: 4}}
+		got, err := s.MessagesAt(t.Context(), store.PlacesQuery{User: alice, Places: places})
 		if err != nil || len(got) != 1 || got[0].Seq != 4 {
 			t.Errorf("MessagesAt: %v, %v", got, err)
 		}
@@ -259,7 +309,7 @@ func testEraseMessages(t *testing.T, open Open[store.PrimaryStore]) {
 		begin(t, s, erasing("f", 3, 3))
 		wantEqual(t, len(known()), 0)
 	})
-	t.Run("replaying a request whose messages are erased must return its first result, without findings, and store nothing", func(t *testing.T) {
+	t.Run("replaying a request of erased messages must return its first result, without findings, and store nothing", func(t *testing.T) {
 		s := open(t)
 		p := turn(inS, chat("a", 2)...)
 		p.Findings = []memory.Finding{{MessageID: "a-1", Kind: memory.FindingDuplicateToolCall}}
@@ -289,9 +339,10 @@ func testEraseMessages(t *testing.T, open Open[store.PrimaryStore]) {
 		begin(t, s, erasing("e", 3, 3))
 		wantLooked(t, s, inS)
 	})
-	t.Run("a job that may tell of it must be JobReplaced without its answer, and one of the next generation be open in its place", func(t *testing.T) {
-		testReplacedJobs(t, journalled(t, open))
-	})
+	t.Run(
+		"a job that may tell of it must be JobReplaced without its answer, and one of the next generation be open in its place",
+		func(t *testing.T) { testReplacedJobs(t, journalled(t, open)) },
+	)
 	t.Run("an answer that a final job kept must be gone", func(t *testing.T) {
 		s := journalled(t, open)
 		job := appliedJob(t, s)
@@ -487,7 +538,9 @@ func testReplacedJobs(t *testing.T, s store.PrimaryStore) {
 		w.JobID, w.Changes = answered.ID(), []store.FactChange{learnt(fact("late"))}
 	}))
 	wantEqual(t, factsSince(t, s, alice, 0), facts)
-	n := memory.SummaryNode{ID: "late", Kind: memory.SummarySession, Session: after.Session, SessionID: "s", Range: after.Range(), Generation: 1, Text: "late"}
+	n := memory.SummaryNode{
+		ID: "late", Kind: memory.SummarySession, Session: after.Session, SessionID: "s", Range: after.Range(), Generation: 1, Text: "late",
+	}
 	failing(t)(nil, s.PutNode(t.Context(), store.NodeWrite{User: alice, Scope: after.Scope, JobID: after.ID(), Node: n, Time: noon}))
 	wantEqual(t, len(nodes(t, s, alice, "late")), 0)
 
@@ -601,7 +654,8 @@ func testLateWritesOfSession(t *testing.T, s store.PrimaryStore) {
 			return err
 		},
 		"ApplyFacts": func() error {
-			w := store.FactWrite{User: alice, Scope: head.ScopeKey, JobID: job.ID(), Base: 1, Changes: []store.FactChange{learnt(fact("late"))}, Time: noon}
+			w := store.FactWrite{User: alice, Scope: head.ScopeKey, JobID: job.ID(), Base: 1, Time: noon}
+			w.Changes = []store.FactChange{learnt(fact("late"))}
 			_, err := s.ApplyFacts(t.Context(), w)
 			return err
 		},
