@@ -169,7 +169,7 @@ figures: tools property ## every figure of docs/evaluate; LOCOMO_DIR=folder for 
 	$(BIN)/strata-bench all -binary=$(BIN)/strata -twin=$(BIN)/strata-twin -cycles=$(CYCLES) -seams-hits=$(SEAMS_HITS) -replays=$(REPLAYS) -neighbours=$(NEIGHBOURS) $(BENCH_ARGS)
 	@if [ -n "$(LOCOMO_DIR)" ]; then $(MAKE) --no-print-directory locomo; else echo "SKIP recall: LOCOMO_DIR is not set"; fi
 
-proof: ## the long proofs: 300 kills under load and 12 at every seam, 300 replays, 10,000-case properties and 100,000 histories with policies, five minutes of each fuzz target; with the three servers every outage, every hostile string, 20 kills of MongoDB; containers
+proof: ## the long proofs: 300 kills under load and 12 at every seam, 300 replays, 10,000-case properties and 100,000 histories with policies, five minutes of each fuzz target; with the three servers every outage, every hostile string, every cell of the deletion matrix, 20 kills of MongoDB; containers
 	$(MAKE) bench-crash CYCLES=300
 	$(MAKE) bench-seams SEAMS_HITS=12
 	$(MAKE) bench-conflict REPLAYS=300

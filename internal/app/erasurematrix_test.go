@@ -607,15 +607,6 @@ func (m *matrix) factOf(t *testing.T, c *told) string {
 // open opens the door.
 func (m *matrix) open(t *testing.T, all []*told) {
 	switch m.door {
-	case doorExtraction:
-		each(all, func(c *told) {
-			for _, j := range m.jobs(t, c, memoryv1.JobState_JOB_STATE_PARKED) {
-				_, err := m.first().work().RetryJob(m.first().ctx, &memoryv1.RetryJobRequest{UserId: c.user(), JobId: j.GetJobId()})
-				if code := status.Code(err); code != codes.OK && code != codes.NotFound && code != codes.FailedPrecondition {
-					t.Errorf("%s: retry: %v", c, err)
-				}
-			}
-		})
 	case doorRequest:
 		each(all, func(c *told) { m.repeat(t, c, c.requests[1]) })
 	case doorResend:
@@ -632,7 +623,18 @@ func (m *matrix) open(t *testing.T, all []*told) {
 		m.first().stop()
 		m.servers = nil
 		m.serve(t)
-	case doorJournal, doorReplica:
+	case doorExtraction, doorJournal, doorReplica: // goOn and release do it
+	}
+}
+
+// retry has parked jobs tried again.
+func (m *matrix) retry(t *testing.T, c *told) {
+	t.Helper()
+	for _, j := range m.jobs(t, c, memoryv1.JobState_JOB_STATE_PARKED) {
+		_, err := m.first().work().RetryJob(m.first().ctx, &memoryv1.RetryJobRequest{UserId: c.user(), JobId: j.GetJobId()})
+		if code := status.Code(err); code != codes.OK && code != codes.NotFound && code != codes.FailedPrecondition {
+			t.Errorf("%s: retry: %v", c, err)
+		}
 	}
 }
 
@@ -658,6 +660,7 @@ func (m *matrix) goOn(t *testing.T, c *told) {
 	if again := c.what == theSession || c.what == wholeUser; again && !c.brings(m.door) && got.GetFirstSeq() != 1 {
 		t.Errorf("%s: the new life begins at %d", c, got.GetFirstSeq())
 	}
+	m.retry(t, c)
 	m.settle(t, h, c)
 }
 

@@ -63,6 +63,7 @@ type userIndex struct {
 	sync.RWMutex
 	index    *rank.Index
 	segments map[int64]int // the segments whose messages the index has, with the version of their vectors
+	sizes    map[int64]int // how many messages segments have, of those that were told of
 
 	updating sync.Mutex
 	running  *update // nil for none
@@ -414,7 +415,7 @@ func (l *SearchIndex) cached(scope memory.ScopeKey) *userIndex {
 	if x, ok := l.indexes.GetIfPresent(scope); ok {
 		return x
 	}
-	x, _ := l.indexes.SetIfAbsent(scope, &userIndex{index: rank.NewIndex(), segments: map[int64]int{}})
+	x, _ := l.indexes.SetIfAbsent(scope, &userIndex{index: rank.NewIndex(), segments: map[int64]int{}, sizes: map[int64]int{}})
 	return x
 }
 
@@ -626,6 +627,12 @@ func (x *userIndex) missing(segments []store.SegmentInfo) (out []store.SegmentIn
 	x.Lock()
 	defer x.Unlock()
 	for _, s := range segments {
+		if x.lost(s) { // messages were erased, by another process: here Drop is called
+			x.index, x.segments = rank.NewIndex(), map[int64]int{}
+		}
+	}
+	for _, s := range segments {
+		x.sizes[s.No] = s.Messages
 		_, known := x.segments[s.No]
 		if !known && x.hasAll(s) {
 			x.segments[s.No], known = s.Embedding, true
@@ -635,6 +642,21 @@ func (x *userIndex) missing(segments []store.SegmentInfo) (out []store.SegmentIn
 		}
 	}
 	return out
+}
+
+// lost reports whether a segment took the place of others that had more messages, and the index has these.
+func (x *userIndex) lost(s store.SegmentInfo) bool {
+	if _, known := x.segments[s.No]; known {
+		return false
+	}
+	before := 0
+	for _, no := range s.Replaces {
+		if _, known := x.segments[no]; !known {
+			return false
+		}
+		before += x.sizes[no]
+	}
+	return s.Messages < before
 }
 
 // hasAll reports whether the index has what a segment was made of, vectors included.
