@@ -371,6 +371,10 @@ func TestErasureOfSessionsAndUsers(t *testing.T) {
 		refused(t, err, codes.NotFound, "JOB_NOT_FOUND", "")
 		_, err = h.work().RetryJob(h.ctx, &memoryv1.RetryJobRequest{UserId: "ada", JobId: erased[0]})
 		refused(t, err, codes.FailedPrecondition, "JOB_NOT_PARKED", "")
+		_, err = h.work().SkipJob(h.ctx, &memoryv1.SkipJobRequest{UserId: "ada", JobId: erased[0]})
+		refused(t, err, codes.FailedPrecondition, "JOB_NOT_SKIPPABLE", "")
+		_, err = h.work().RevertJob(h.ctx, &memoryv1.RevertJobRequest{UserId: "ada", JobId: erased[0]})
+		refused(t, err, codes.FailedPrecondition, "JOB_NOT_REVERTIBLE", "")
 	})
 }
 

@@ -15,7 +15,7 @@ import (
 
 // erasureFlags are the flags of every command that erases.
 type erasureFlags struct {
-	RequestID string        `name:"request-id" placeholder:"ID" help:"Your id of this call: a repeat erases nothing more and shows the receipt."`
+	RequestID string        `name:"request-id" placeholder:"ID" help:"Your id of this call: a repeat erases nothing and shows the receipt."`
 	Wait      time.Duration `placeholder:"5s" help:"Wait so long at most until every store was swept; strata jobs get waits on."`
 }
 
@@ -90,7 +90,8 @@ func (r *run) showExtent(x *memoryv1.ErasureExtent) error {
 
 // confirm has a person type the name of what is erased.
 func (r *run) confirm(e erasing, extent *memoryv1.ErasureExtent) error {
-	fmt.Fprintf(r.env.Stderr, "This erases %s for good: %s, and what was made of them.\nType %s to go on: ", e.what, extentText(extent), oneLine(e.name))
+	fmt.Fprintf(r.env.Stderr, "This erases %s for good: %s, and what was made of them.\n", e.what, extentText(extent))
+	fmt.Fprintf(r.env.Stderr, "Type %s to go on: ", oneLine(e.name))
 	line, err := bufio.NewReader(r.env.Stdin).ReadString('\n')
 	if err != nil && line == "" {
 		return usagef("nothing was typed, and nothing erased: give --yes where nobody can be asked, --dry-run to look")

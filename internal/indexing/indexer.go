@@ -182,6 +182,9 @@ func (x *Indexer) Index(ctx context.Context, user memory.UserRef) (more bool, er
 		return false, err
 	}
 	turns, err := x.store.PendingTurns(ctx, store.PendingQuery{User: user, MaxMessages: maxBatch, MaxBytes: maxBatchBytes})
+	if memory.IsGone(err) {
+		return false, nil // the user was erased meanwhile
+	}
 	if err != nil {
 		return false, fmt.Errorf("read pending turns: %w", err)
 	}
@@ -192,13 +195,20 @@ func (x *Indexer) Index(ctx context.Context, user memory.UserRef) (more bool, er
 	if err != nil {
 		return false, err
 	}
-	if err := x.put(ctx, w); err != nil {
+	err = x.put(ctx, w)
+	if memory.IsGone(err) {
+		return true, nil // whoever came back under the id may have turns of his own
+	}
+	if err != nil {
 		return false, fmt.Errorf("put segment: %w", err)
 	}
 	if w.Embedding == 0 && w.Messages > 0 {
 		x.turns.Wake()
 	}
-	return isFull(turns), x.merge(ctx, user, turns[0].Scope)
+	if err := x.merge(ctx, user, turns[0].Scope); err != nil && !memory.IsGone(err) {
+		return isFull(turns), err
+	}
+	return isFull(turns), nil
 }
 
 // isFull reports whether a batch was ended by its limits, so that turns are left. No turn is larger than half the

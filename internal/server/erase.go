@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	"google.golang.org/protobuf/proto"
+
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/service"
@@ -130,7 +132,9 @@ func (s *memoryServer) PopMessages(ctx context.Context, req *memoryv1.PopMessage
 	if err := c.err(); err != nil {
 		return nil, err
 	}
-	popped, err := s.eraser.Pop(ctx, erase, service.PopQuery{MaxBytes: maxReplyBytes, WithOriginal: req.GetIncludeOriginal()})
+	popped, err := s.eraser.Pop(ctx, erase, service.PopQuery{
+		MaxBytes: maxReplyBytes, Size: replySize, WithOriginal: req.GetIncludeOriginal(),
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -140,6 +144,8 @@ func (s *memoryServer) PopMessages(ctx context.Context, req *memoryv1.PopMessage
 	}
 	return out, nil
 }
+
+func replySize(m memory.Message) int64 { return int64(proto.Size(messageProto(m))) }
 
 // erasureProto is an erasure as a job.
 func erasureProto(e service.ErasureJob) *memoryv1.Job {

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -27,6 +28,8 @@ type erasures interface {
 	IsErasure(jobID string) bool
 	Erasure(ctx context.Context, ref store.JobRef, wait time.Duration) (service.ErasureJob, error)
 	Retry(ctx context.Context, ref store.JobRef) (service.ErasureJob, error)
+	NotSkippable(jobID string) error
+	NotRevertible(jobID string) error
 }
 
 // work waits for background work and handles its jobs.
@@ -303,6 +306,10 @@ func (s *workServer) SkipJob(ctx context.Context, req *memoryv1.SkipJobRequest) 
 	if err != nil {
 		return nil, err
 	}
+	if s.erasures.IsErasure(ref.ID) {
+		_, err := s.erasures.Erasure(ctx, ref, 0)
+		return nil, cmp.Or(err, s.erasures.NotSkippable(ref.ID))
+	}
 	slot, err := s.work.SkipJob(ctx, ref)
 	if err != nil {
 		return nil, err
@@ -314,6 +321,10 @@ func (s *workServer) RevertJob(ctx context.Context, req *memoryv1.RevertJobReque
 	ref, err := jobRef(ctx, req)
 	if err != nil {
 		return nil, err
+	}
+	if s.erasures.IsErasure(ref.ID) {
+		_, err := s.erasures.Erasure(ctx, ref, 0)
+		return nil, cmp.Or(err, s.erasures.NotRevertible(ref.ID))
 	}
 	slot, facts, err := s.facts.RevertJob(ctx, ref)
 	if err != nil {

@@ -275,7 +275,8 @@ func (s *Eraser) Pop(ctx context.Context, c Erase, q PopQuery) (Popped, error) {
 
 // PopQuery says how messages are returned.
 type PopQuery struct {
-	MaxBytes     int64 // of the messages, as stored
+	MaxBytes     int64                      // of all together, by Size
+	Size         func(memory.Message) int64 // how large a message is in a reply
 	WithOriginal bool
 }
 
@@ -326,21 +327,20 @@ func (s *Eraser) newest(ctx context.Context, session memory.Session, n int, q Po
 			if m.Deleted || len(out) == n {
 				continue
 			}
-			if bytes += int64(m.ContentBytes() + originalBytes(m)); bytes > q.MaxBytes {
-				return nil, memory.InvalidField("count", "is %d, and the newest %d messages have more than %d bytes: ask for fewer", n, len(out)+1, q.MaxBytes)
+			if bytes += q.Size(m); bytes > q.MaxBytes {
+				return nil, memory.InvalidField(
+					"count",
+					"is %d, and the newest %d messages have more than the %d bytes of a reply: ask for fewer",
+					n,
+					len(out)+1,
+					q.MaxBytes,
+				)
 			}
 			out = append(out, m)
 		}
 	}
 	slices.Reverse(out)
 	return out, nil
-}
-
-func originalBytes(m memory.Message) int {
-	if m.Original == nil {
-		return 0
-	}
-	return len(m.Original.Data)
 }
 
 // leastPage is how many messages are read at once at least, since places of erased ones are passed over.
@@ -550,6 +550,22 @@ func (s *Eraser) Erasure(ctx context.Context, ref store.JobRef, wait time.Durati
 		return ErasureJob{}, err
 	}
 	return s.named(ctx, e, ref.User)
+}
+
+// NotSkippable refuses to skip an erasure.
+func (s *Eraser) NotSkippable(id string) error {
+	return &memory.Error{
+		Kind: memory.KindPrecondition, Reason: memory.ReasonJobNotSkippable,
+		Message: "job " + id + " erases what is hidden already, and cannot be skipped", Metadata: map[string]string{"job_id": id},
+	}
+}
+
+// NotRevertible refuses to take an erasure back.
+func (s *Eraser) NotRevertible(id string) error {
+	return &memory.Error{
+		Kind: memory.KindPrecondition, Reason: memory.ReasonJobNotRevertible,
+		Message: "job " + id + " is an erasure: what it erased is gone", Metadata: map[string]string{"job_id": id},
+	}
 }
 
 // Retry has an erasure swept again at once.

@@ -151,3 +151,32 @@ func BenchmarkEraseUser(b *testing.B) {
 		b.ReportMetric(float64(pieces[len(pieces)-1].Microseconds())/1000, "ms-longest-piece")
 	}
 }
+
+// BenchmarkEraseMessages prints how long it takes until 10,000 messages of a session are out of sight, and how long the writes of
+// others wait for it.
+func BenchmarkEraseMessages(b *testing.B) {
+	for b.Loop() {
+		b.StopTimer()
+		s := open(b, sqlitestore.Options{Path: filepath.Join(b.TempDir(), "strata.db")})
+		var g errgroup.Group
+		g.SetLimit(64)
+		for i := range benchErased / 2 {
+			g.Go(func() error {
+				_, err := s.Append(context.Background(), benchTurn(alice.Session("s"), i, strings.Repeat("what people say about the day ", 10)))
+				return err
+			})
+		}
+		if err := g.Wait(); err != nil {
+			b.Fatal(err)
+		}
+		b.StartTimer()
+		began := time.Now()
+		e, err := s.BeginErasure(b.Context(), store.ErasureStart{
+			ID: "e", Kind: memory.EraseMessages, User: alice, SessionID: "s", Seqs: []memory.SeqRange{{From: 1, To: benchErased}}, Time: benchTime,
+		})
+		if err != nil || len(e.Receipt) != 1 || e.Receipt[0].Deleted != benchErased {
+			b.Fatal(e, err)
+		}
+		b.ReportMetric(float64(time.Since(began).Milliseconds()), "ms-until-invisible")
+	}
+}

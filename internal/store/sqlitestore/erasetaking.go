@@ -38,15 +38,16 @@ type takenMessage struct {
 
 // messages empties the rows of messages.
 func (t *taking) messages(ids memory.ErasedIDs) error {
-	turns := map[int64]bool{}
 	for _, r := range t.seqs {
 		from, to := place(t.at.sid, r.From), place(t.at.sid, r.To)
 		taken, err := t.read(from, to)
 		if err != nil {
 			return err
 		}
+		if len(taken) == 0 {
+			continue
+		}
 		for _, m := range taken {
-			turns[m.turnNo] = true
 			if err := t.forgetIDs(m, ids); err != nil {
 				return err
 			}
@@ -54,9 +55,7 @@ func (t *taking) messages(ids memory.ErasedIDs) error {
 		if err := t.empty(from, to); err != nil {
 			return err
 		}
-	}
-	for no := range turns {
-		if err := t.turn(place(t.at.sid, no)); err != nil {
+		if err := t.turns(place(t.at.sid, taken[0].turnNo), place(t.at.sid, taken[len(taken)-1].turnNo)); err != nil {
 			return err
 		}
 	}
@@ -108,30 +107,38 @@ func (t *taking) empty(from, to int64) error {
 		t.at.uid, from, to)
 }
 
-// turn counts what is left to index of a turn, and leaves nothing of what checks found in it.
-func (t *taking) turn(key int64) error {
+// turns counts what is left to index of turns, and leaves nothing of what checks found in them.
+func (t *taking) turns(from, to int64) error {
 	err := t.c.run(`UPDATE turns SET recallable = (SELECT count(*) FROM messages m WHERE m.key BETWEEN (turns.sid << 32 | turns.first_seq)
-		AND (turns.sid << 32 | (turns.first_seq + turns.n - 1)) AND m.role IN (?, ?) AND m.origin <> ? AND m.deleted = 0) WHERE key = ?`,
-		int(memory.RoleUser), int(memory.RoleAssistant), int(memory.OriginRecalled), key)
+		AND (turns.sid << 32 | (turns.first_seq + turns.n - 1)) AND m.role IN (?, ?) AND m.origin <> ? AND m.deleted = 0)
+		WHERE key BETWEEN ? AND ? AND recallable > 0`,
+		int(memory.RoleUser), int(memory.RoleAssistant), int(memory.OriginRecalled), from, to)
 	if err != nil {
 		return err
 	}
-	var result store.AppendResult
-	_, err = t.c.first(`SELECT result FROM turns WHERE key = ? AND result IS NOT NULL`, func(r row) error {
-		return json.Unmarshal(r.json(0), &result)
-	}, key)
-	if err != nil {
-		return fmt.Errorf("decode the result of a turn: %w", err)
-	}
-	if len(result.Findings) == 0 {
+	results := map[int64]store.AppendResult{}
+	err = t.c.query(`SELECT key, result FROM turns WHERE key BETWEEN ? AND ? AND result LIKE '%"findings":%'`, func(r row) error {
+		var result store.AppendResult
+		if err := json.Unmarshal(r.json(1), &result); err != nil {
+			return fmt.Errorf("decode the result of a turn: %w", err)
+		}
+		results[r.int(0)] = result
 		return nil
-	}
-	result.Findings = nil
-	encoded, err := json.Marshal(result)
+	}, from, to)
 	if err != nil {
-		return fmt.Errorf("encode the result of a turn: %w", err)
+		return err
 	}
-	return t.run(`UPDATE turns SET result = ? WHERE key = ?`, string(encoded), key)
+	for key, result := range results {
+		result.Findings = nil
+		encoded, err := json.Marshal(result)
+		if err != nil {
+			return fmt.Errorf("encode the result of a turn: %w", err)
+		}
+		if err := t.run(`UPDATE turns SET result = ? WHERE key = ?`, string(encoded), key); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // summaries empties the nodes of the session that were made of the messages.
