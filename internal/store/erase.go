@@ -32,10 +32,10 @@ type Erasures interface {
 	//   - A summary that was made of an erased message keeps its place and generation but has no Text; of persons' revisions of such a
 	//     summary none is left. Weeks and months that were made of such summaries are treated the same way. The session and the
 	//     user's periods are scheduled at Time, so that they are written anew from what is left.
-	//   - A job that is not final and may tell of an erased message (MayTellOf) is final as memory.JobReplaced
-	//     without its answer, and, unless it is of a week or month or no message of its range is left, a job of the same range and the next free generation
-	//     is open in its place: an answer to the old one is passed over, and applying the old one changes nothing. An answer that a final
-	//     job kept (a receipt of JobReverted) is gone.
+	//   - A job that is not final and may tell of an erased message (MayTellOf) is final as memory.JobReplaced without its answer,
+	//     and, unless it is of a week or month or no message of its range is left, a job of the same range and the next free
+	//     generation is open in its place: an answer to the old one is passed over, and applying the old one changes nothing. An
+	//     answer that a final job kept (a receipt of JobReverted) is gone.
 	//   - Operations that were refused from such jobs, final ones included, are not listed.
 	//   - ChangeSummary refuses with CONTENTION what a person wrote of an erased message that it does not pass over.
 	//   - The user's fact revision is one higher, so that a decision that was made before is refused by ApplyFacts.

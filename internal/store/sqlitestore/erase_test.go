@@ -6,13 +6,17 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/store/sqlitestore"
+	"github.com/stratamem/strata/internal/store/storetest"
 )
 
 // canary is found byte by byte wherever it is left: no text that a store makes contains it.
@@ -241,6 +245,73 @@ func TestOfWhatWasErasedNoByteIsLeftInTheFiles(t *testing.T) {
 	}
 }
 
+// A table that is added must be swept too, or be about nobody.
+func TestOfErasedUsersNoRowIsLeftInAnyTable(t *testing.T) {
+	s := open(t, sqlitestore.Options{})
+	storetest.Use(t, s)
+	for _, u := range []memory.UserRef{{Tenant: "acme", UserID: "alice"}, {Tenant: "acme", UserID: "bob"}} {
+		_, err := s.BeginErasure(t.Context(), store.ErasureStart{ID: u.UserID, Kind: memory.EraseUser, User: u, Time: benchTime})
+		if memory.IsGone(err) {
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		(&house{Store: s, t: t}).sweep(u.UserID)
+	}
+	aboutNobody := []string{"embeddings", "erasures", "leases", "probe", "quarantine_counts", "secrets", "sqlite_sequence", "views"}
+	look := func(c *sqlitestore.Conn) error {
+		var tables []string
+		err := c.Each("SELECT name FROM sqlite_schema WHERE type = 'table'", func(name any) error {
+			tables = append(tables, name.(string))
+			return nil
+		})
+		for _, table := range tables {
+			if n, err := c.Value("SELECT count(*) FROM " + table); !slices.Contains(aboutNobody, table) && n != int64(0) {
+				t.Errorf("%v rows are left in %s, error %v", n, table, err)
+			}
+		}
+		if len(tables) < 25 {
+			t.Errorf("there are %d tables only", len(tables))
+		}
+		return err
+	}
+	if err := s.Read(t.Context(), look); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A reader may see what was erased as long as it reads: until then the WAL keeps it, and nobody may be told that it is gone.
+func TestASweepIsNotDoneWhileAReaderKeepsTheWAL(t *testing.T) {
+	h := build(t)
+	reading, goOn := make(chan struct{}), make(chan struct{})
+	var reader errgroup.Group
+	reader.Go(func() error {
+		return h.Read(t.Context(), func(c *sqlitestore.Conn) error {
+			_, err := c.Value("SELECT count(*) FROM messages")
+			close(reading)
+			<-goOn
+			return err
+		})
+	})
+	<-reading
+	_, err := h.BeginErasure(t.Context(), store.ErasureStart{ID: "e", Kind: memory.EraseUser, User: alice, Time: benchTime})
+	h.must(err)
+	for range 2 {
+		if _, done, err := h.SweepErasure(t.Context(), "e", 100_000); done || err != nil {
+			t.Errorf("beside a reader: done %v, error %v", done, err)
+		}
+	}
+	_, err = h.Append(t.Context(), oneMessage("m1"))
+	h.must(err) // others do not wait for the reader
+	close(goOn)
+	h.must(reader.Wait())
+	h.sweep("e")
+	if n := h.found(); n != 0 {
+		t.Errorf("the canary is left %d times", n)
+	}
+}
+
 // integrity has SQLite check the file.
 func (h *house) integrity() {
 	h.t.Helper()
@@ -287,4 +358,39 @@ func TestOfMessagesAmongManyNoByteIsLeft(t *testing.T) {
 		t.Errorf("the canary is left %d times", n)
 	}
 	h.integrity()
+}
+
+func TestExportKeepsWhichIDsOfDeletedMessagesAreKnown(t *testing.T) {
+	h := &house{Store: open(t, sqlitestore.Options{}), t: t}
+	for n := 1; n <= 3; n++ {
+		h.append("s", n, "words", false)
+	}
+	hashes := func() (ids, bodies []string) {
+		h.must(h.Export(t.Context(), alice, func(r store.Record) error {
+			if r.Turn != nil {
+				ids = append(ids, string(r.Turn.Messages[0].IDHash))
+				bodies = append(bodies, string(r.Turn.Messages[0].BodyHash))
+			}
+			return nil
+		}))
+		return ids, bodies
+	}
+	_, before := hashes()
+	user, err := h.User(t.Context(), alice)
+	h.must(err)
+	for i, ids := range []memory.ErasedIDs{memory.KeepIDs, memory.FreeIDs} {
+		seqs := []memory.SeqRange{{From: int64(i) + 2, To: int64(i) + 2}}
+		_, err := h.BeginErasure(t.Context(), store.ErasureStart{
+			ID: fmt.Sprint(i), Kind: memory.EraseMessages, User: alice, SessionID: "s", Seqs: seqs, IDs: ids, Time: benchTime,
+		})
+		h.must(err)
+	}
+	ids, bodies := hashes()
+	known := user.Scope.Keyed(memory.IDDigest("m2"))
+	if want := []string{"", string(known[:]), ""}; !slices.Equal(ids, want) {
+		t.Errorf("hashes of ids %x, want %x", ids, want)
+	}
+	if want := []string{before[0], before[1], ""}; !slices.Equal(bodies, want) {
+		t.Errorf("hashes of bodies %x, want %x", bodies, want)
+	}
 }

@@ -46,6 +46,8 @@ type export struct {
 	uid  int64
 	sids []int64 // of the user's sessions, by session key
 	each func(store.Record) error
+	// deleted are the hashes of the deleted messages of the session that is read, by seq; nil before they are read.
+	deleted map[int64]store.MessageRecord
 }
 
 func (x *export) head() error {
@@ -77,6 +79,7 @@ func (x *export) sessions() error {
 func (x *export) turns() error {
 	for _, sid := range x.sids {
 		var session memory.SessionKey
+		x.deleted = nil
 		err := x.c.query(`SELECT t.key, t.first_seq, t.n, t.record_time, t.request_hash, t.request_digest, t.result, t.state_patch, s.session_key
 			FROM turns t JOIN sessions s ON s.sid = t.sid WHERE t.key BETWEEN ? AND ? ORDER BY t.key`, func(r row) error {
 			session = memory.SessionKey(r.text(8))
@@ -101,11 +104,16 @@ func (x *export) addTurn(sid int64, session memory.SessionKey, r row) error {
 			return err
 		}
 		for _, m := range messages {
-			hash, err := x.bodyHash(sid, m.ID)
+			r := store.MessageRecord{Message: m}
+			if m.Deleted {
+				err = x.deletedHashes(sid, &r)
+			} else {
+				r.BodyHash, err = x.bodyHash(sid, m.ID)
+			}
 			if err != nil {
 				return err
 			}
-			record.Messages = append(record.Messages, store.MessageRecord{Message: m, BodyHash: hash})
+			record.Messages = append(record.Messages, r)
 		}
 	}
 	return x.each(store.Record{Turn: &record})
@@ -118,6 +126,23 @@ func (x *export) bodyHash(sid int64, id string) (hash []byte, err error) {
 		return nil
 	}, sid, keyed[:])
 	return hash, err
+}
+
+// deletedHashes fills in what is known still of a deleted message's id.
+func (x *export) deletedHashes(sid int64, to *store.MessageRecord) error {
+	if x.deleted == nil { // hashes are found by id: those of a session's deleted messages are read at once
+		x.deleted = map[int64]store.MessageRecord{}
+		err := x.c.query(`SELECT i.seq, i.id_hash, i.body_hash FROM message_ids i CROSS JOIN messages m ON m.key = i.sid << 32 | i.seq
+			WHERE i.sid = ? AND m.deleted = 1`, func(r row) error {
+			x.deleted[r.int(0)] = store.MessageRecord{IDHash: r.blob(1), BodyHash: r.blob(2)}
+			return nil
+		}, sid)
+		if err != nil {
+			return err
+		}
+	}
+	to.IDHash, to.BodyHash = x.deleted[to.Seq].IDHash, x.deleted[to.Seq].BodyHash
+	return nil
 }
 
 func (x *export) nodes() error {

@@ -37,7 +37,8 @@ func pragmas(more ...string) []string {
 // 16,000 pages makes it do one itself. A WAL that is begun anew is cut to 16 MiB. What is deleted is overwritten with zeros, so
 // that none of it is found in the file: see BenchmarkAppend for what that costs.
 func writing() []string {
-	return pragmas("journal_mode(WAL)", "synchronous(FULL)", "secure_delete(1)", "wal_autocheckpoint(16000)", "journal_size_limit(16777216)", "cache_size(-8000)")
+	return pragmas("journal_mode(WAL)", "synchronous(FULL)", "secure_delete(1)",
+		"wal_autocheckpoint(16000)", "journal_size_limit(16777216)", "cache_size(-8000)")
 }
 
 // busyFor is how long a connection waits for the locks of others from now on.

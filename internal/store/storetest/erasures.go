@@ -24,7 +24,7 @@ func testErasures(t *testing.T, open Open[store.PrimaryStore]) {
 		wantEqual(t, begin(t, s, store.ErasureStart{ID: "e", Kind: memory.EraseUser, User: bob, Time: noon}), first)
 	})
 	t.Run("BeginErasure must refuse an unknown user or session", func(t *testing.T) { testUnknownErased(t, open) })
-	t.Run("BeginErasure must refuse with LAST_SEQ_MISMATCH where IfLastSeq is not the session's last seq, and erase nothing", func(t *testing.T) {
+	t.Run("BeginErasure must refuse with LAST_SEQ_MISMATCH where IfLastSeq is not the last seq, and erase nothing", func(t *testing.T) {
 		s := journalled(t, open)
 		p := erasing("e", 3, 4)
 		p.IfLastSeq = ptr(int64(19))
@@ -262,7 +262,8 @@ func testEraseMessages(t *testing.T, open Open[store.PrimaryStore]) {
 		s := journalled(t, open)
 		head := mustSession(t, s, inS)
 		begin(t, s, erasing("e", 3, 3))
-		got, err := s.MessagesAt(t.Context(), store.PlacesQuery{User: alice, Places: []memory.Place{{Session: head.Key, Seq: 3}, {Session: head.Key, Seq: 4}}})
+		places := []memory.Place{{Session: head.Key, Seq: 3}, {Session: head.Key, Seq: 4}}
+		got, err := s.MessagesAt(t.Context(), store.PlacesQuery{User: alice, Places: places})
 		if err != nil || len(got) != 1 || got[0].Seq != 4 {
 			t.Errorf("MessagesAt: %v, %v", got, err)
 		}
@@ -308,7 +309,7 @@ func testEraseMessages(t *testing.T, open Open[store.PrimaryStore]) {
 		begin(t, s, erasing("f", 3, 3))
 		wantEqual(t, len(known()), 0)
 	})
-	t.Run("replaying a request whose messages are erased must return its first result, without findings, and store nothing", func(t *testing.T) {
+	t.Run("replaying a request of erased messages must return its first result, without findings, and store nothing", func(t *testing.T) {
 		s := open(t)
 		p := turn(inS, chat("a", 2)...)
 		p.Findings = []memory.Finding{{MessageID: "a-1", Kind: memory.FindingDuplicateToolCall}}
@@ -338,9 +339,10 @@ func testEraseMessages(t *testing.T, open Open[store.PrimaryStore]) {
 		begin(t, s, erasing("e", 3, 3))
 		wantLooked(t, s, inS)
 	})
-	t.Run("a job that may tell of it must be JobReplaced without its answer, and one of the next generation be open in its place", func(t *testing.T) {
-		testReplacedJobs(t, journalled(t, open))
-	})
+	t.Run(
+		"a job that may tell of it must be JobReplaced without its answer, and one of the next generation be open in its place",
+		func(t *testing.T) { testReplacedJobs(t, journalled(t, open)) },
+	)
 	t.Run("an answer that a final job kept must be gone", func(t *testing.T) {
 		s := journalled(t, open)
 		job := appliedJob(t, s)
@@ -536,7 +538,9 @@ func testReplacedJobs(t *testing.T, s store.PrimaryStore) {
 		w.JobID, w.Changes = answered.ID(), []store.FactChange{learnt(fact("late"))}
 	}))
 	wantEqual(t, factsSince(t, s, alice, 0), facts)
-	n := memory.SummaryNode{ID: "late", Kind: memory.SummarySession, Session: after.Session, SessionID: "s", Range: after.Range(), Generation: 1, Text: "late"}
+	n := memory.SummaryNode{
+		ID: "late", Kind: memory.SummarySession, Session: after.Session, SessionID: "s", Range: after.Range(), Generation: 1, Text: "late",
+	}
 	failing(t)(nil, s.PutNode(t.Context(), store.NodeWrite{User: alice, Scope: after.Scope, JobID: after.ID(), Node: n, Time: noon}))
 	wantEqual(t, len(nodes(t, s, alice, "late")), 0)
 
@@ -650,7 +654,8 @@ func testLateWritesOfSession(t *testing.T, s store.PrimaryStore) {
 			return err
 		},
 		"ApplyFacts": func() error {
-			w := store.FactWrite{User: alice, Scope: head.ScopeKey, JobID: job.ID(), Base: 1, Changes: []store.FactChange{learnt(fact("late"))}, Time: noon}
+			w := store.FactWrite{User: alice, Scope: head.ScopeKey, JobID: job.ID(), Base: 1, Time: noon}
+			w.Changes = []store.FactChange{learnt(fact("late"))}
 			_, err := s.ApplyFacts(t.Context(), w)
 			return err
 		},
