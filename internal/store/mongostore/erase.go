@@ -493,15 +493,18 @@ func (s *erasureStore) sweepRows(ctx context.Context, d erasureDoc, limit int) (
 		if len(docs) == 0 {
 			continue
 		}
-		keys := make([]string, len(docs))
-		for i, doc := range docs {
-			keys[i] = doc.Key
+		var keys []string
+		for _, doc := range docs {
+			if limit <= 0 {
+				break
+			}
+			keys = append(keys, doc.Key)
 			rows += max(doc.Messages, 1)
+			limit -= int(max(doc.Messages, 1))
 		}
 		if _, err := r.in.DeleteMany(ctx, eq("_id", in(keys))); err != nil {
 			return rows, false, err
 		}
-		limit -= len(docs)
 	}
 	return rows, limit > 0, nil
 }

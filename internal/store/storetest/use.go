@@ -12,6 +12,13 @@ import (
 // Use calls every method once on a fresh store, so that a driver's test can look at what it did.
 func Use(t *testing.T, s store.PrimaryStore) {
 	t.Helper()
+	Fill(t, s)
+	useErasures(t, s)
+}
+
+// Fill is Use without what erases: what it stored is there after it.
+func Fill(t *testing.T, s store.PrimaryStore) {
+	t.Helper()
 	ref := alice.Session("s")
 	p := request("r", "b", turn(ref, message(everything()), chat("a", 1)[0]))
 	p.StatePatch = json.RawMessage(`{"a":1}`)
@@ -61,7 +68,6 @@ func Use(t *testing.T, s store.PrimaryStore) {
 	useFacts(t, s)
 	useSummaries(t, s)
 	useFeeds(t, s)
-	useErasures(t, s)
 }
 
 func useErasures(t *testing.T, s store.PrimaryStore) {
