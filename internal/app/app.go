@@ -219,7 +219,8 @@ const lateWrites = time.Minute
 func (a *App) newSweeper(facts *service.FactCache, index *service.SearchIndex, meter erasure.Meter) *erasure.Sweeper {
 	o := erasure.Options{
 		Store: a.store, Facts: facts, Views: a.erasedViews(), Purged: memory.PurgedByCompaction, Late: lateWrites,
-		Note: a.stores.note, Settle: a.indexer.Settle, Applied: a.factsApplied, Swept: index.Drop, Owner: a.stores.owner, Log: a.log, Meter: meter, Now: a.store.Now,
+		Note: a.stores.note, Settle: a.indexer.Settle, Applied: a.factsApplied, Swept: index.Drop,
+		Owner: a.stores.owner, Log: a.log, Meter: meter, Now: a.store.Now,
 	}
 	if a.stores.file != nil {
 		o.Purged = memory.PurgedWithSweep
@@ -433,7 +434,9 @@ func (a *App) semantic() bool {
 func (a *App) Run(ctx context.Context) error {
 	g, ctx := group.WithContext(ctx)
 	g.Go(func() error { return a.server.Serve(ctx, a.listener) })
-	loops := []func(context.Context) error{a.indexer.Run, a.runner.Run, a.embeddings.Run, a.usage.Run, a.verifier.Run, a.sweeper.Run, a.keeper.Run, a.watch}
+	loops := []func(context.Context) error{
+		a.indexer.Run, a.runner.Run, a.embeddings.Run, a.usage.Run, a.verifier.Run, a.sweeper.Run, a.keeper.Run, a.watch,
+	}
 	for _, f := range a.feeders {
 		loops = append(loops, f.Run)
 	}

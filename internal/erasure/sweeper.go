@@ -237,7 +237,7 @@ func (s *Sweeper) sweep(ctx context.Context, e memory.Erasure) error {
 	began := s.now()
 	all := tally{}
 	failed := group.Contain(func() error {
-		if len(e.Receipt) == 0 { // who began it may have died before it was noted
+		if e.Passes == 0 { // who began it may have died before it was noted
 			if err := s.note(ctx, e); err != nil {
 				return err
 			}
@@ -245,7 +245,7 @@ func (s *Sweeper) sweep(ctx context.Context, e memory.Erasure) error {
 		return s.sweepStores(ctx, e, all)
 	})
 	if ctx.Err() != nil {
-		return nil // the next process begins again
+		return nil //nolint:nilerr // this process ends: the next one begins again
 	}
 	if failed != nil {
 		s.o.Log.WarnContext(ctx, "an erasure could not be swept: it is tried again", "kind", e.Kind.String(), "error", failed)
@@ -488,7 +488,9 @@ func (t tally) addTo(e memory.Erasure, purgedBy func(name string) memory.PurgedB
 		r.Found, r.Deleted, r.Remaining = r.Found+c.found, r.Deleted+c.deleted, c.remaining
 	}
 	slices.SortFunc(e.Receipt, func(a, b memory.StoreReceipt) int {
-		return cmp.Or(cmp.Compare(presence(a.Store != memory.PrimaryStore), presence(b.Store != memory.PrimaryStore)), cmp.Compare(a.Store, b.Store))
+		return cmp.Or(
+			cmp.Compare(presence(a.Store != memory.PrimaryStore), presence(b.Store != memory.PrimaryStore)), cmp.Compare(a.Store, b.Store),
+		)
 	})
 	return e
 }

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/stratamem/strata/internal/memory"
@@ -21,13 +22,19 @@ type Lines interface {
 	Lines(ctx context.Context) ([][]byte, error)
 }
 
-// Ledger keeps entries.
+// Ledger keeps entries. Its methods may be called concurrently.
 type Ledger struct {
 	lines Lines
+
+	mu       sync.Mutex
+	appended map[string]bool // the ids of entries that this process appended lately
 }
 
 // New returns the ledger that the lines hold.
-func New(lines Lines) *Ledger { return &Ledger{lines: lines} }
+func New(lines Lines) *Ledger { return &Ledger{lines: lines, appended: map[string]bool{}} }
+
+// rememberedIDs is how many ids of entries are remembered, so that most are appended once.
+const rememberedIDs = 10_000
 
 // The kinds of entries.
 const (
@@ -47,10 +54,15 @@ type Entry struct {
 	Time    time.Time         `json:"time"`
 }
 
-// Append has the entry on disk before it returns. An entry may be appended more than once.
+// Append has the entry on disk before it returns. One of an id that was appended lately is not appended again.
 func (l *Ledger) Append(ctx context.Context, e Entry) error {
 	if err := e.check(); err != nil {
 		return fmt.Errorf("erasure ledger: %w", err)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.appended[e.ID] {
+		return nil
 	}
 	line, err := json.Marshal(e)
 	if err != nil {
@@ -59,6 +71,10 @@ func (l *Ledger) Append(ctx context.Context, e Entry) error {
 	if err := l.lines.AppendLine(ctx, line); err != nil {
 		return fmt.Errorf("append to the erasure ledger: %w", err)
 	}
+	if len(l.appended) == rememberedIDs {
+		clear(l.appended)
+	}
+	l.appended[e.ID] = true
 	return nil
 }
 

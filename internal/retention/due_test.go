@@ -117,7 +117,8 @@ func TestFacts(t *testing.T) {
 		},
 		"pinned ones stay, whatever the rules say": {
 			policy.Retention{Facts: day, Unused: day, UnusedSignificance: 10, MaxFacts: 1},
-			[]memory.Fact{fact("a", 100, 1, pinned), fact("b", 100, 1, pinned)}, nil,
+			[]memory.Fact{fact("a", 100, 1, pinned), fact("b", 100, 1, pinned)},
+			nil,
 		},
 		"all stay where nothing is set": {policy.Retention{UnusedSignificance: 3}, []memory.Fact{fact("a", 9999, 1, nil)}, nil},
 	} {

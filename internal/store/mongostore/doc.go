@@ -68,6 +68,6 @@
 //
 // open.go has the types: one for each role of the contract, over a core with the collections. append.go, plan.go, head.go and
 // queue.go are Append; applyfacts.go and committed.go are the writes of facts; searchindex.go and manifest.go the search index;
-// journal.go the jobs; erase.go, erasemessages.go and erasemade.go the erasures. replicas_test.go and the tests named after these files stop a server between the two sides of the table
-// and let another one go on.
+// journal.go the jobs; erase.go, erasemessages.go and erasemade.go the erasures. replicas_test.go and the tests named after these
+// files stop a server between the two sides of the table and let another one go on.
 package mongostore

@@ -462,14 +462,27 @@ func (s *erasureStore) remainsOf(d erasureDoc) []remains {
 	case memory.EraseUser:
 		of, keys := eq("scope", d.Scope), eq("_id", under(keysOf(d.Scope)))
 		return []remains{
-			{s.slots, of}, {s.turns, of}, {s.nodes, of}, {s.summaryRevisions, keys}, {s.facts, of}, {s.factRevisions, of}, {s.forgotten, of},
-			{s.factVectors, of}, {s.quarantine, of}, {s.segments, of}, {s.searchIndexs, eq("_id", d.Scope)}, {s.conversations, of},
+			{s.slots, of},
+			{s.turns, of},
+			{s.nodes, of},
+			{s.summaryRevisions, keys},
+			{s.facts, of},
+			{s.factRevisions, of},
+			{s.forgotten, of},
+			{s.factVectors, of},
+			{s.quarantine, of},
+			{s.segments, of},
+			{s.searchIndexs, eq("_id", d.Scope)},
+			{s.conversations, of},
 			{s.users, eq("_id", d.Scope)},
 		}
 	case memory.EraseSession:
 		of, revised := eq("session", d.Session), targetKey(d.Scope, memory.SummarySession, d.Session, "")
 		return []remains{
-			{s.slots, of}, {s.turns, eq("_id", turnsOf(d.Session))}, {s.nodes, of}, {s.summaryRevisions, eq("_id", under(revised))},
+			{s.slots, of},
+			{s.turns, eq("_id", turnsOf(d.Session))},
+			{s.nodes, of},
+			{s.summaryRevisions, eq("_id", under(revised))},
 			{s.conversations, eq("_id", d.Session)},
 		}
 	case memory.EraseMessages:

@@ -389,7 +389,7 @@ func (s *transcript) UpdateMessage(ctx context.Context, u store.MessageUpdate) (
 		return memory.Message{}, err
 	}
 	if alive, err := s.sessionAlive(ctx, d.Key); err != nil || !alive {
-		return memory.Message{}, cmp.Or(err, error(store.SessionNotFound(u.Ref)))
+		return memory.Message{}, cmp.Or(err, store.SessionNotFound(u.Ref))
 	}
 	if err := s.forbid(ctx, d.Scope, u.Extract); err != nil || u.Hidden == nil {
 		return m, err

@@ -112,19 +112,19 @@ func (x *export) turns(ctx context.Context) error {
 	return nil
 }
 
-func (d turnDoc) record() (store.TurnRecord, error) {
+func (t turnDoc) record() (store.TurnRecord, error) {
 	record := store.TurnRecord{
-		Session: d.Session, TurnNo: d.Turn, FirstSeq: d.FirstSeq, RecordTime: fromMicros(d.RecordTime),
-		RequestHash: d.Request, RequestDigest: d.RequestDigest, Result: jsonOf(d.Result), StatePatch: jsonOf(d.Patch),
+		Session: t.Session, TurnNo: t.Turn, FirstSeq: t.FirstSeq, RecordTime: fromMicros(t.RecordTime),
+		RequestHash: t.Request, RequestDigest: t.RequestDigest, Result: jsonOf(t.Result), StatePatch: jsonOf(t.Patch),
 	}
-	for i, md := range d.Messages {
-		m, err := md.message(d.Turn)
+	for i, md := range t.Messages {
+		m, err := md.message(t.Turn)
 		if err != nil {
 			return record, err
 		}
 		r := store.MessageRecord{Message: m, BodyHash: md.BodyHash}
-		if m.Deleted && !md.Freed && i < len(d.IDs) {
-			r.IDHash = d.IDs[i]
+		if m.Deleted && !md.Freed && i < len(t.IDs) {
+			r.IDHash = t.IDs[i]
 		}
 		record.Messages = append(record.Messages, r)
 	}
@@ -510,27 +510,27 @@ func (im *imports) addTurn(r store.TurnRecord) error {
 }
 
 // addMessage adds a message that is stored elsewhere.
-func (d *turnDoc) addMessage(m store.MessageRecord) error {
-	md, err := encodeMessage(d.Scope, m.Message, memory.Digest{})
+func (t *turnDoc) addMessage(m store.MessageRecord) error {
+	md, err := encodeMessage(t.Scope, m.Message, memory.Digest{})
 	if err != nil {
 		return err
 	}
 	md.BodyHash = m.BodyHash
-	d.Messages, d.IDs = append(d.Messages, md), append(d.IDs, m.IDHash)
+	t.Messages, t.IDs = append(t.Messages, md), append(t.IDs, m.IDHash)
 	if !m.Deleted {
-		d.IDs[len(d.IDs)-1] = keyed(d.Scope, m.ID)
+		t.IDs[len(t.IDs)-1] = keyed(t.Scope, m.ID)
 	} else if m.IDHash == nil {
-		d.IDs[len(d.IDs)-1], d.Messages[len(d.Messages)-1].Freed = freedID(m.Seq), true
+		t.IDs[len(t.IDs)-1], t.Messages[len(t.Messages)-1].Freed = freedID(m.Seq), true
 	}
 	for _, id := range m.ToolCalls() {
-		d.Calls = append(d.Calls, keyed(d.Scope, id))
+		t.Calls = append(t.Calls, keyed(t.Scope, id))
 	}
 	if m.Recallable() {
-		d.Recallable++
+		t.Recallable++
 	}
-	d.Tokens += m.Tokens.O200K
+	t.Tokens += m.Tokens.O200K
 	md.Original = nil
-	d.Bytes += md.storedBytes()
+	t.Bytes += md.storedBytes()
 	return nil
 }
 

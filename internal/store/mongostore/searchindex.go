@@ -482,18 +482,18 @@ func turnsWithin(waiting []turnDoc, q store.PendingQuery) []turnDoc {
 	return waiting
 }
 
-func (d turnDoc) toIndex(sessionID string) (store.Turn, error) {
-	t := store.Turn{
-		TurnRef: store.TurnRef{Session: d.Session, TurnNo: d.Turn}, Scope: d.Scope, SessionID: sessionID,
+func (t turnDoc) toIndex(sessionID string) (store.Turn, error) {
+	out := store.Turn{
+		TurnRef: store.TurnRef{Session: t.Session, TurnNo: t.Turn}, Scope: t.Scope, SessionID: sessionID,
 	}
-	for _, stored := range d.Messages {
-		m, err := stored.message(d.Turn)
+	for _, stored := range t.Messages {
+		m, err := stored.message(t.Turn)
 		if err != nil {
-			return t, err
+			return out, err
 		}
-		t.Messages = append(t.Messages, m)
+		out.Messages = append(out.Messages, m)
 	}
-	return t, nil
+	return out, nil
 }
 
 // SegmentsToEmbed implements store.SearchIndex.

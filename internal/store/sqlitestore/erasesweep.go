@@ -179,8 +179,10 @@ func (w *sweeping) transcript(sid int64) error {
 	keys := []any{place(sid, 0), place(sid, maxNo)}
 	return w.all([]part{
 		{"originals", "key", "key BETWEEN ? AND ?", keys, "octet_length(data)"},
-		{"messages", "key", "key BETWEEN ? AND ?", keys,
-			"ifnull(octet_length(text), 0) + ifnull(octet_length(parts), 0) + ifnull(octet_length(metadata), 0)"},
+		{
+			"messages", "key", "key BETWEEN ? AND ?", keys,
+			"ifnull(octet_length(text), 0) + ifnull(octet_length(parts), 0) + ifnull(octet_length(metadata), 0)",
+		},
 		{"turns", "key", "key BETWEEN ? AND ?", keys, "ifnull(octet_length(result), 0) + ifnull(octet_length(state_patch), 0)"},
 		{"message_ids", "id_hash", "sid = ?", []any{sid}, "0"},
 		{"tool_calls", "call_hash", "sid = ?", []any{sid}, "0"},

@@ -133,8 +133,8 @@ func mustErasure(t *testing.T, s store.Erasures, id string) memory.Erasure {
 	return e
 }
 
-// sweepAll sweeps until nothing is left, and returns how many rows that deleted. A sweep after it must find nothing.
-func sweepAll(t *testing.T, s store.Erasures, id string, limit int) (deleted int64) {
+// sweepAll sweeps until nothing is left. A sweep after it must find nothing.
+func sweepAll(t *testing.T, s store.Erasures, id string, limit int) {
 	t.Helper()
 	for try := range 10_000 {
 		n, done, err := s.SweepErasure(t.Context(), id, limit)
@@ -144,7 +144,6 @@ func sweepAll(t *testing.T, s store.Erasures, id string, limit int) (deleted int
 		if n > int64(2*limit+10) {
 			t.Errorf("one sweep deleted %d rows, with a limit of %d", n, limit)
 		}
-		deleted += n
 		if done {
 			break
 		}
@@ -155,7 +154,6 @@ func sweepAll(t *testing.T, s store.Erasures, id string, limit int) (deleted int
 	if n, done, err := s.SweepErasure(t.Context(), id, limit); n != 0 || !done || err != nil {
 		t.Errorf("the sweep after the last deleted %d rows, done %v, error %v", n, done, err)
 	}
-	return deleted
 }
 
 func deletedSeqs(t *testing.T, s Turns, ref memory.SessionRef) (seqs []int64) {
@@ -414,9 +412,9 @@ func testErasedSummaries(t *testing.T, s store.PrimaryStore) {
 	merged := nodeWrite(t, s, inS, 1, 1, 8)
 	mustPut(t, s, merged)
 	chained := leaf(t, s, inS, 13, 16, func(w *store.NodeWrite) { w.Node.Cumulative = true })
-	weekOf := periodOf(t, s, memory.SummaryWeek, week("2026-W45", 2, 0), first.Node.ID)
-	other := periodOf(t, s, memory.SummaryWeek, week("2026-W46", 9, 0), second.Node.ID, passed.Node.ID)
-	month := periodOf(t, s, memory.SummaryMonth, week("2026-11", 1, 0), other.ID, weekOf.ID)
+	weekOf := periodOf(t, s, memory.SummaryWeek, week("2026-W45", 2), first.Node.ID)
+	other := periodOf(t, s, memory.SummaryWeek, week("2026-W46", 9), second.Node.ID, passed.Node.ID)
+	month := periodOf(t, s, memory.SummaryMonth, week("2026-11", 1), other.ID, weekOf.ID)
 	texts := func() (texts []string) {
 		for _, id := range []string{
 			first.Node.ID, second.Node.ID, passed.Node.ID, merged.Node.ID, chained.Node.ID, weekOf.ID, other.ID, month.ID,
@@ -491,7 +489,7 @@ func testErasedCorrections(t *testing.T, s store.PrimaryStore) {
 	wantEqual(t, len(current(t, s, alice)), 2)
 }
 
-func week45() memory.Period { return week("2026-W45", 2, 0) }
+func week45() memory.Period { return week("2026-W45", 2) }
 
 func testReplacedJobs(t *testing.T, s store.PrimaryStore) {
 	before := mustAnswer(t, s, mustOpen(t, s, opening(t, s, inS, memory.JobExtract, 1, 4)), "facts of 1-4")
@@ -557,7 +555,7 @@ func testEraseSession(t *testing.T, open Open[store.PrimaryStore]) {
 	t.Run("the next Append must begin a new incarnation, which shares no key with the old one and starts at sequence 1", func(t *testing.T) {
 		s := journalled(t, open)
 		old := mustSession(t, s, inS)
-		begin(t, s, eraseS("e"))
+		begin(t, s, eraseS())
 		res := mustAppend(t, s, turn(inS, chat("a", 2)...))
 		wantEqual(t, []int64{res.FirstSeq, res.LastSeq, res.TurnNo}, []int64{1, 2, 1})
 		head := mustSession(t, s, inS)
@@ -575,9 +573,9 @@ func testEraseSession(t *testing.T, open Open[store.PrimaryStore]) {
 		appendN(t, s, alice.Session("t"), "t", 4)
 		other := leaf(t, s, alice.Session("t"), 1, 4)
 		made := periodOf(t, s, memory.SummaryWeek, week45(), leaf(t, s, inS, 1, 4).Node.ID)
-		kept := periodOf(t, s, memory.SummaryWeek, week("2026-W46", 9, 0), other.Node.ID)
+		kept := periodOf(t, s, memory.SummaryWeek, week("2026-W46", 9), other.Node.ID)
 		mustChange(t, s, ofWeek(t, s, "2026-W47", "covers it"))
-		begin(t, s, eraseS("e"))
+		begin(t, s, eraseS())
 		for range 2 {
 			wantEqual(t, []string{nodes(t, s, alice, made.ID)[0].Text, nodes(t, s, alice, kept.ID)[0].Text}, []string{"", kept.Text})
 			wantEqual(t, len(current(t, s, alice)), 0)
@@ -587,8 +585,8 @@ func testEraseSession(t *testing.T, open Open[store.PrimaryStore]) {
 	})
 }
 
-func eraseS(id string) store.ErasureStart {
-	return store.ErasureStart{ID: id, Kind: memory.EraseSession, User: alice, SessionID: "s", Time: minute(5)}
+func eraseS() store.ErasureStart {
+	return store.ErasureStart{ID: "e", Kind: memory.EraseSession, User: alice, SessionID: "s", Time: minute(5)}
 }
 
 func testErasedSession(t *testing.T, open Open[store.PrimaryStore]) {
@@ -607,7 +605,7 @@ func testErasedSession(t *testing.T, open Open[store.PrimaryStore]) {
 		q.SessionID, q.JobID = "s", extracting.ID()
 		w.Quarantined = []memory.Quarantined{q}
 	}))
-	begin(t, s, eraseS("e"))
+	begin(t, s, eraseS())
 	for range 2 {
 		_, err := s.Session(t.Context(), inS)
 		wantReason(t, err, memory.ReasonSessionNotFound)
@@ -644,7 +642,7 @@ func testLateWritesOfSession(t *testing.T, s store.PrimaryStore) {
 	defers := deferral(t, s, inS, minute(9))
 	feed := feedOf(t, s, memory.ViewTranscript, inS)
 	write := segmentOf(t, s, alice)
-	begin(t, s, eraseS("e"))
+	begin(t, s, eraseS())
 	appendN(t, s, inS, "new", 1)
 	for name, try := range map[string]func() error{
 		"PutNode": func() error { return s.PutNode(t.Context(), leafOf) },

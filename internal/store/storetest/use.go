@@ -182,7 +182,7 @@ func useFacts(t *testing.T, s store.PrimaryStore) {
 func useSummaries(t *testing.T, s store.PrimaryStore) {
 	t.Helper()
 	leaf(t, s, inS, 5, 8, func(w *store.NodeWrite) { w.LookAt = minute(1) })
-	period(t, s, memory.SummaryMonth, week("2026-11", 2, 0), 1)
+	period(t, s, memory.SummaryMonth, week("2026-11", 2), 1)
 	top(t, s, inS, 9)
 	nodes(t, s, alice, "x")
 	recent(t, s, store.RecentQuery{User: alice, Limit: 9})
