@@ -16,7 +16,7 @@ import (
 // erasureFlags are the flags of every command that erases.
 type erasureFlags struct {
 	RequestID string        `name:"request-id" placeholder:"ID" help:"Your id of this call: a repeat erases nothing and shows the receipt."`
-	Wait      time.Duration `placeholder:"5s" help:"Wait so long at most until every store was swept; strata jobs get waits on."`
+	Wait      time.Duration `default:"2s" help:"Wait so long at most until every store was swept; strata jobs get waits on."`
 }
 
 // confirmFlags are the flags of commands that ask before they erase.

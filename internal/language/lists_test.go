@@ -164,7 +164,7 @@ var table = []row{
 	{"statements/unasserted", [6]int{6, 2, 5, 1, 1, 0}, ""},
 	{"statements/clause-ends", [6]int{1, 1, 1, 1, 1, 0}, ""},
 	{"statements/denying", [6]int{27, 1, 2, 1, 1, 0}, ""},
-	{"statements/partial", [6]int{14, 1, 2, 1, 1, 0}, ""},
+	{"statements/partial", [6]int{14, 5, 2, 1, 1, 0}, ""},
 	{"statements/others", [6]int{1, 1, 1, 1, 1, 0}, ""},
 	{"statements/spouses", [6]int{5, 6, 7, 4, 6, 0}, ""},
 	{"statements/over-married", [6]int{2, 1, 1, 1, 1, 0}, ""},

@@ -16,7 +16,8 @@ import (
 var asking = sync.OnceValue(func() (l struct {
 	alone, after, toAskFor language.Set // words of which a question has one, or one after another
 	parts                  map[rune][]string
-}) {
+},
+) {
 	l.alone = language.SetOf(language.AllWords(language.AsksTimeAlone))
 	l.after = language.SetOf(language.AllWords(language.AsksTimeAfter))
 	l.toAskFor = language.SetOf(language.AllWords(language.AsksTimeFor))

@@ -17,7 +17,8 @@ var tellingWords = sync.OnceValue(func() (l struct {
 	words, afterThis, this language.Set
 	parts                  map[rune][]string
 	counters               map[rune]struct{} // what makes a number before it tell a time: 3월, 八日
-}) {
+},
+) {
 	l.words = language.SetOf(language.AllWords(language.TellsTime))
 	l.afterThis = language.SetOf(language.AllWords(language.TellsTimeAfterThis))
 	l.this = language.SetOf(language.AllWords(language.This))
