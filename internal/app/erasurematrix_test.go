@@ -48,6 +48,9 @@ import (
 // once the deletion returned, and once it was swept in no byte of any store, while what was said beside it is there still.
 // A spread of the cells is tried; with STRATA_TEST_FULL=1 all.
 func TestDeletionMatrix(t *testing.T) {
+	if testing.Short() {
+		t.Skip("80 cells take minutes with the race detector; make test tries them without")
+	}
 	cells := 0
 	for _, set := range []storeSet{embedded, onMongoDB, onThree} {
 		for d, door := range doors {

@@ -19,6 +19,9 @@ const forget = "STRATA_TEST_FORGET"
 // TestTheDeletionMatrixSeesWhatIsForgotten runs the matrix on servers that forget one store or leave one door open: it must fail, and
 // say what is wrong.
 func TestTheDeletionMatrixSeesWhatIsForgotten(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes minutes with the race detector; make test tries it without")
+	}
 	for _, c := range []struct{ forgets, run, says string }{
 		{"primary store", "over_SQLite,_a_restart", "is in strata.db"},
 		{"search index", "over_SQLite,_a_restart", "is in strata.db"},

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -59,13 +60,22 @@ func (f *faulty) Spaces(ctx context.Context) ([]store.TextSpace, error) {
 }
 
 type counts struct {
+	mu       sync.Mutex
 	rows     map[string]int64
 	failures int
 }
 
-func (c *counts) Erased(store string, rows int64) { c.rows[store] += rows }
+func (c *counts) Erased(store string, rows int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.rows[store] += rows
+}
 
-func (c *counts) ErasureFailed() { c.failures++ }
+func (c *counts) ErasureFailed() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.failures++
+}
 
 // promise runs with a user who said ten things in a session, of which the fourth taught a fact, all indexed and in the view.
 func promise(t *testing.T, says string, f func(*testing.T, *rig)) {
