@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -49,11 +50,11 @@ type rig struct {
 // faulty is a view that may be down.
 type faulty struct {
 	*memview.Texts
-	down bool
+	down atomic.Bool
 }
 
 func (f *faulty) Spaces(ctx context.Context) ([]store.TextSpace, error) {
-	if f.down {
+	if f.down.Load() {
 		return nil, errors.New("connection refused by kolibri")
 	}
 	return f.Texts.Spaces(ctx)
@@ -313,7 +314,7 @@ func TestSweeper(t *testing.T) {
 		}
 	})
 	promise(t, "a view that is down holds up no other store, is tried again, and what is kept of the failure has no content", func(t *testing.T, r *rig) {
-		r.texts.down = true
+		r.texts.down.Store(true)
 		e := r.begin(memory.EraseMessages, 4)
 		s := r.sweep()
 		pass(time.Second)
@@ -329,7 +330,7 @@ func TestSweeper(t *testing.T) {
 		if strings.Contains(r.erasure(e).Reason, "kolibri") {
 			t.Errorf("reason %q", r.erasure(e).Reason)
 		}
-		r.texts.down = false
+		r.texts.down.Store(false)
 		pass(3 * time.Minute)
 		if got := r.erasure(e); !got.IsDone() || got.Attempts != 0 || got.Reason != "" {
 			t.Errorf("%+v", got)
