@@ -40,7 +40,7 @@ type rig struct {
 	t     *testing.T
 	store *sqlitestore.Store
 	texts *faulty
-	log   *strings.Builder
+	log   *output
 	scope memory.ScopeKey
 	key   memory.SessionKey
 	meter *counts
@@ -58,6 +58,24 @@ func (f *faulty) Spaces(ctx context.Context) ([]store.TextSpace, error) {
 		return nil, errors.New("connection refused by kolibri")
 	}
 	return f.Texts.Spaces(ctx)
+}
+
+// output is what loggers wrote.
+type output struct {
+	mu sync.Mutex
+	b  strings.Builder
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.b.Write(p)
+}
+
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.b.String()
 }
 
 type counts struct {
@@ -89,7 +107,7 @@ func promise(t *testing.T, says string, f func(*testing.T, *rig)) {
 			}
 			defer func() { _ = s.Close() }()
 			r := &rig{
-				t: t, store: s, texts: &faulty{Texts: memview.NewTexts()}, log: &strings.Builder{}, meter: &counts{rows: map[string]int64{}},
+				t: t, store: s, texts: &faulty{Texts: memview.NewTexts()}, log: &output{}, meter: &counts{rows: map[string]int64{}},
 				late: time.Minute,
 			}
 			r.furnish()
