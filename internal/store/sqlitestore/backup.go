@@ -24,6 +24,9 @@ func Backup(ctx context.Context, path, to string) (size int64, err error) {
 	if err := absent(to); err != nil {
 		return 0, err
 	}
+	if to, err = filepath.Abs(to); err != nil { // SQLite takes no other name in a URI
+		return 0, fmt.Errorf("name of the backup: %w", err)
+	}
 	if err := ctx.Err(); err != nil {
 		return 0, err
 	}

@@ -33,6 +33,17 @@ func TestBackup(t *testing.T) {
 			t.Errorf("the data file holds %q", got)
 		}
 	})
+	t.Run("takes a name beside which it is called", func(t *testing.T) {
+		t.Chdir(t.TempDir())
+		recordIn(t, "strata.db", "one")
+		backup(t, "strata.db", "backup.db")
+		if _, err := sqlitestore.Restore(t.Context(), "backup.db", "again.db", ""); err != nil {
+			t.Fatal(err)
+		}
+		if got := messageIDs(t, "again.db"); got != "one" {
+			t.Errorf("the restored file holds %q", got)
+		}
+	})
 	t.Run("leaves nothing unfinished behind, and replaces no file", func(t *testing.T) {
 		dir := t.TempDir()
 		path, copied := filepath.Join(dir, "strata.db"), filepath.Join(dir, "backup.db")
