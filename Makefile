@@ -50,9 +50,9 @@ test: ## all tests of PACKAGES (./...) and of bench; SEED (1) of their order and
 # The race detector needs a C compiler; the product does not. It watches the packages that lock or start goroutines, which a
 # search finds; the others have nothing that it could see. SQLite itself, C that was translated to Go, runs without it: half of
 # the time would be spent there, on no line of this project. With -short property tests draw a fifth, and what computes
-# for long on one goroutine is left to make test.
+# for long on one goroutine is left to make test; so are the commands, which start the servers that the tests of app start.
 RACE := -race -gcflags='modernc.org/...=-race=false -d=checkptr=0' -short
-CONCURRENT := grep -rlE --include='*.go' '"sync(/atomic)?"|internal/group"|^\s*go [a-z]|errgroup"' cmd internal migrations | xargs -n1 dirname | sort -u | sed 's|^|./|'
+CONCURRENT := grep -rlE --include='*.go' '"sync(/atomic)?"|internal/group"|^\s*go [a-z]|errgroup"' cmd internal migrations | xargs -n1 dirname | sort -u | sed 's|^|./|' | grep -v '^./internal/cli$$'
 
 race: ## the tests of all that locks or starts goroutines, with the race detector; needs a C compiler
 	RAPID_SEED=$(SEED) CGO_ENABLED=1 go test $(RACE) -shuffle=$(SEED) -timeout=20m $$($(CONCURRENT))
