@@ -17,19 +17,19 @@ import (
 	"github.com/stratamem/strata/internal/admission"
 	"github.com/stratamem/strata/internal/config"
 	"github.com/stratamem/strata/internal/erasure"
-	"github.com/stratamem/strata/internal/fence"
-	"github.com/stratamem/strata/internal/group"
 	"github.com/stratamem/strata/internal/indexing"
 	"github.com/stratamem/strata/internal/jobrunner"
 	"github.com/stratamem/strata/internal/llm/builtin"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/prompttags"
 	"github.com/stratamem/strata/internal/retention"
+	"github.com/stratamem/strata/internal/safegroup"
 	"github.com/stratamem/strata/internal/server"
 	"github.com/stratamem/strata/internal/service"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/telemetry"
 	"github.com/stratamem/strata/internal/text"
-	"github.com/stratamem/strata/internal/text/near"
+	"github.com/stratamem/strata/internal/text/synonyms"
 	"github.com/stratamem/strata/internal/views"
 )
 
@@ -80,7 +80,7 @@ const checkEvery = 5 * time.Second
 
 // New opens the stores and the ports. Whoever calls it must call Run, which closes them.
 func New(ctx context.Context, cfg config.Config, o Options) (*App, error) {
-	panics := group.LogPanics(o.Log.Handler())
+	panics := safegroup.LogPanics(o.Log.Handler())
 	o.Log = slog.New(panics)
 	opened, err := openStores(ctx, cfg, o)
 	if err != nil {
@@ -251,7 +251,7 @@ func (a *App) factsApplied(user memory.UserRef) {
 }
 
 func (a *App) newServices(ctx context.Context, facts *service.FactCache, meter *telemetry.Recorder) (service.Services, error) {
-	words, err := near.Open()
+	words, err := synonyms.Open()
 	if err != nil {
 		return service.Services{}, err
 	}
@@ -318,7 +318,7 @@ func (a *App) newServices(ctx context.Context, facts *service.FactCache, meter *
 
 // fenceSecret is the primary store's secret for the ids of fences; the first server on a primary store mints it.
 func (a *App) fenceSecret(ctx context.Context) ([]byte, error) {
-	minted := make([]byte, fence.SecretBytes)
+	minted := make([]byte, prompttags.SecretBytes)
 	if _, err := rand.Read(minted); err != nil {
 		return nil, fmt.Errorf("mint the secret of fences: %w", err)
 	}
@@ -432,7 +432,7 @@ func (a *App) semantic() bool {
 
 // Run serves until ctx ends, then drains and closes everything. It returns nil after a clean stop.
 func (a *App) Run(ctx context.Context) error {
-	g, ctx := group.WithContext(ctx)
+	g, ctx := safegroup.WithContext(ctx)
 	g.Go(func() error { return a.server.Serve(ctx, a.listener) })
 	loops := []func(context.Context) error{
 		a.indexer.Run, a.runner.Run, a.embeddings.Run, a.usage.Run, a.verifier.Run, a.sweeper.Run, a.keeper.Run, a.watch,
@@ -463,8 +463,8 @@ const restartPause = time.Second
 // keep runs a loop until ctx ends. Loops contain the panics of each piece of work; one that panics in between starts again.
 func (a *App) keep(ctx context.Context, loop func(context.Context) error) error {
 	for {
-		err := group.Contain(func() error { return loop(ctx) })
-		if _, ok := errors.AsType[*group.PanicError](err); !ok {
+		err := safegroup.Contain(func() error { return loop(ctx) })
+		if _, ok := errors.AsType[*safegroup.PanicError](err); !ok {
 			return err
 		}
 		a.log.ErrorContext(ctx, "a loop of background work panicked: it starts again", "error", err)
@@ -514,7 +514,7 @@ func (a *App) watch(ctx context.Context) error {
 	tick := time.NewTicker(checkEvery)
 	defer tick.Stop()
 	for {
-		err := group.Contain(func() error { return a.store.Check(ctx) })
+		err := safegroup.Contain(func() error { return a.store.Check(ctx) })
 		if ctx.Err() != nil {
 			return nil
 		}

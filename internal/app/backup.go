@@ -9,7 +9,7 @@ import (
 
 	"github.com/stratamem/strata/internal/config"
 	"github.com/stratamem/strata/internal/erasure"
-	"github.com/stratamem/strata/internal/ledger"
+	"github.com/stratamem/strata/internal/erasure/ledger"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/service"
 	"github.com/stratamem/strata/internal/store/sqlitestore"

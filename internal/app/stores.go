@@ -11,7 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/stratamem/strata/internal/config"
-	"github.com/stratamem/strata/internal/ledger"
+	"github.com/stratamem/strata/internal/erasure/ledger"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/store/elasticstore"

@@ -6,31 +6,31 @@ import (
 	"sync"
 	"unicode"
 
-	"github.com/stratamem/strata/internal/language"
+	"github.com/stratamem/strata/internal/languagedata"
 	"github.com/stratamem/strata/internal/text"
 )
 
 // The languages that headings are in. Any other is English.
 const (
-	English  = string(language.English)
-	Spanish  = string(language.Spanish)
-	Korean   = string(language.Korean)
-	Japanese = string(language.Japanese)
-	Chinese  = string(language.Chinese)
+	English  = string(languagedata.English)
+	Spanish  = string(languagedata.Spanish)
+	Korean   = string(languagedata.Korean)
+	Japanese = string(languagedata.Japanese)
+	Chinese  = string(languagedata.Chinese)
 )
 
 // headingLists are what comes before the lines of a section, by its kind; that of the summary takes the seq of the last message
 // that it covers.
-var headingLists = map[SectionKind]language.List{
-	SectionNotes: language.HeadingNotes, SectionFacts: language.HeadingFacts, SectionPeriods: language.HeadingPeriods,
-	SectionPreviousSessions: language.HeadingPreviousSessions, SectionSummary: language.HeadingSummary,
-	SectionRecalled: language.HeadingRecalled, SectionSessionFacts: language.HeadingSessionFacts,
+var headingLists = map[SectionKind]languagedata.List{
+	SectionNotes: languagedata.HeadingNotes, SectionFacts: languagedata.HeadingFacts, SectionPeriods: languagedata.HeadingPeriods,
+	SectionPreviousSessions: languagedata.HeadingPreviousSessions, SectionSummary: languagedata.HeadingSummary,
+	SectionRecalled: languagedata.HeadingRecalled, SectionSessionFacts: languagedata.HeadingSessionFacts,
 }
 
 // headings are those of all languages.
 var headings = sync.OnceValue(func() map[string]map[SectionKind]string {
 	out := map[string]map[SectionKind]string{}
-	for _, l := range language.All() {
+	for _, l := range languagedata.All() {
 		of := map[SectionKind]string{}
 		for kind, list := range headingLists {
 			of[kind] = strings.Join(l.Lines(list), " ")

@@ -14,8 +14,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/stratamem/strata/internal/compaction"
 	"github.com/stratamem/strata/internal/extract"
-	"github.com/stratamem/strata/internal/history"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/policy"
 	"github.com/stratamem/strata/internal/summary"
@@ -64,14 +64,14 @@ func TestDefaultsAreTheDocumentedOnes(t *testing.T) {
 	want := policy.Profile{
 		BudgetTokens: 8000, RecentN: 10, TopK: 200, RecallShare: .3, RecallFloor: 2000, Sections: policy.Sections{State: true, Notes: true, Recalled: true, Recent: true}, MemoryRole: "user", MemoryPlace: "before", UserPrior: 1,
 		StepLimit: 25, MaskSecrets: "memory", NotesShare: .1,
-		History: history.Policy{
-			Compress: history.Compress{
-				Strategy: history.StrategyNone, LastN: history.DefaultLastN, ChunkMessages: history.DefaultChunkMessages,
-				Writing: history.Writing{
-					MaxTokens: history.DefaultSummaryTokens, ChunkTokens: history.DefaultChunkTokens, Fallback: history.FallbackExtract, Role: memory.RoleUser,
+		History: compaction.Policy{
+			Compress: compaction.Compress{
+				Strategy: compaction.StrategyNone, LastN: compaction.DefaultLastN, ChunkMessages: compaction.DefaultChunkMessages,
+				Writing: compaction.Writing{
+					MaxTokens: compaction.DefaultSummaryTokens, ChunkTokens: compaction.DefaultChunkTokens, Fallback: compaction.FallbackExtract, Role: memory.RoleUser,
 				},
 			},
-			Head: history.HeadSystemAndFirst, Clear: history.Clear{Keep: 3},
+			Head: compaction.HeadSystemAndFirst, Clear: compaction.Clear{Keep: 3},
 		},
 		Facts: policy.Facts{
 			LongTerm: true, OfSession: true, Max: 20, Core: 5, Wishes: 3, CoreSignificance: 7, Share: .05, Relevance: 1, Significance: .25, Recency: .1,

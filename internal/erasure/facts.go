@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/stratamem/strata/internal/extract"
-	"github.com/stratamem/strata/internal/group"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/safegroup"
 	"github.com/stratamem/strata/internal/store"
 )
 
@@ -163,7 +163,7 @@ const readsAtOnce = 8
 // histories reads what facts were.
 func (s *Sweeper) histories(ctx context.Context, user memory.UserRef, ids []string) (map[string][]memory.FactRevision, error) {
 	read := make([][]memory.FactRevision, len(ids))
-	g, ctx := group.WithContext(ctx)
+	g, ctx := safegroup.WithContext(ctx)
 	g.SetLimit(readsAtOnce)
 	for i, id := range ids {
 		g.Go(func() (err error) {

@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"github.com/stratamem/strata/internal/extract"
-	"github.com/stratamem/strata/internal/group"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/safegroup"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/worker"
 )
@@ -213,7 +213,7 @@ func (s *Sweeper) work(ctx context.Context) (rest time.Duration, err error) {
 	if err != nil {
 		return 0, fmt.Errorf("look for erasures: %w", err)
 	}
-	var g group.Group
+	var g safegroup.Group
 	g.SetLimit(sideBySide)
 	for _, e := range waiting {
 		g.Go(func() error {
@@ -236,7 +236,7 @@ func (s *Sweeper) work(ctx context.Context) (rest time.Duration, err error) {
 func (s *Sweeper) sweep(ctx context.Context, e memory.Erasure) error {
 	began := s.now()
 	all := tally{}
-	failed := group.Contain(func() error {
+	failed := safegroup.Contain(func() error {
 		if e.Passes == 0 { // who began it may have died before it was noted
 			if err := s.note(ctx, e); err != nil {
 				return err
@@ -404,13 +404,13 @@ func (s *Sweeper) sweepViews(ctx context.Context, user memory.UserRef, e memory.
 	found, left := make([]Rows, len(s.o.Views)), make([]Rows, len(s.o.Views))
 	errs := make([]error, len(s.o.Views))
 	step := func(do func(i int, v View) error) {
-		var views group.Group
+		var views safegroup.Group
 		for i, v := range s.o.Views {
 			if errs[i] != nil {
 				continue
 			}
 			views.Go(func() error {
-				if err := group.Contain(func() error { return do(i, v) }); err != nil {
+				if err := safegroup.Contain(func() error { return do(i, v) }); err != nil {
 					errs[i] = &storeError{v.Name, err}
 				}
 				return nil

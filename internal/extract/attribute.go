@@ -4,7 +4,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/stratamem/strata/internal/language"
+	"github.com/stratamem/strata/internal/languagedata"
 )
 
 // propertyKey is what makes two attributes one, however they are spelt: favourite_colours is favorite_color.
@@ -18,7 +18,7 @@ func propertyKey(attribute string) string {
 
 // american are British stems and how they are spelt in America.
 var american = sync.OnceValue(func() *strings.Replacer {
-	return strings.NewReplacer(language.English.Words(language.Spellings)...)
+	return strings.NewReplacer(languagedata.English.Words(languagedata.Spellings)...)
 })
 
 // spelling is a word as it is compared: in American spelling and in the singular.

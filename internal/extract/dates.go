@@ -7,7 +7,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/stratamem/strata/internal/language"
+	"github.com/stratamem/strata/internal/languagedata"
 	regexp "github.com/stratamem/strata/internal/lazyregexp"
 )
 
@@ -74,7 +74,7 @@ const (
 
 // countEN is a count of units in digits or in words up to twelve.
 func countEN() string {
-	return `(\d{1,3}|an?|` + strings.Join(language.English.Words(language.Units)[1:13], "|") + `|a couple(?: of)?|couple of)`
+	return `(\d{1,3}|an?|` + strings.Join(languagedata.English.Words(languagedata.Units)[1:13], "|") + `|a couple(?: of)?|couple of)`
 }
 
 // counting is an expression with countEN for %s.
@@ -172,7 +172,7 @@ func countOf(word string) int {
 	case "a couple", "a couple of", "couple of":
 		return 2
 	}
-	if n, ok := language.Cardinal(word); ok {
+	if n, ok := languagedata.Cardinal(word); ok {
 		return n
 	}
 	return 1 // a, an

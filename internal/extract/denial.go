@@ -7,7 +7,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/stratamem/strata/internal/language"
+	"github.com/stratamem/strata/internal/languagedata"
 	regexp "github.com/stratamem/strata/internal/lazyregexp"
 	"github.com/stratamem/strata/internal/memory"
 )
@@ -41,24 +41,24 @@ func checkEnding(sentences []string, f memory.Fact) RejectReason {
 
 // unasserted matches sentences that state nothing: questions, suppositions, wishes, what others say, and what is quoted.
 var unasserted = regexp.MustCompileFrom(func() string {
-	return `(?i)[?？¿]|["“”«»「」『』]|(?:^|\s)/s(?:\W|$)|😂|🤣|🙃|😜|;\)|` + language.AnyOf(language.Unasserted)
+	return `(?i)[?？¿]|["“”«»「」『』]|(?:^|\s)/s(?:\W|$)|😂|🤣|🙃|😜|;\)|` + languagedata.AnyOf(languagedata.Unasserted)
 })
 
 // anyOf is an expression that matches what any line of a list does, in any language.
-func anyOf(list language.List) *regexp.Regexp {
-	return regexp.MustCompileFrom(func() string { return `(?i)` + language.AnyOf(list) })
+func anyOf(list languagedata.List) *regexp.Regexp {
+	return regexp.MustCompileFrom(func() string { return `(?i)` + languagedata.AnyOf(list) })
 }
 
 // clauseEnd is where a clause ends.
 var clauseEnd = regexp.MustCompileFrom(func() string {
-	return `(?i)[,;:、，；：]|\s[-–—]+\s|` + language.AnyOf(language.ClauseEnds)
+	return `(?i)[,;:、，；：]|\s[-–—]+\s|` + languagedata.AnyOf(languagedata.ClauseEnds)
 })
 
 // denying matches what denies something, or says that it is over.
-var denying = anyOf(language.Denying)
+var denying = anyOf(languagedata.Denying)
 
 // partial matches what denies some of a thing, or for a while: it does not end the whole.
-var partial = anyOf(language.Partial)
+var partial = anyOf(languagedata.Partial)
 
 // endsSomething reports whether a clause denies something or says that it is over. What is only dropped, left or lost may be a
 // thing in a place, and who retires ends a job: these are read by the name of the thing, and of jobs.
@@ -98,10 +98,10 @@ func sharesName(clause, s string) bool {
 }
 
 // others are people of whom somebody speaks.
-var others = anyOf(language.Others)
+var others = anyOf(languagedata.Others)
 
 // spouses are those who part when somebody is not married any more.
-var spouses = sync.OnceValue(func() string { return strings.Join(language.AllWords(language.Spouses), " ") })
+var spouses = sync.OnceValue(func() string { return strings.Join(languagedata.AllWords(languagedata.Spouses), " ") })
 
 // meansOthers reports whether a clause speaks of somebody whom the fact does not name, and who does not part in it.
 func meansOthers(clause string, f memory.Fact) bool {
@@ -117,9 +117,9 @@ func meansOthers(clause string, f memory.Fact) bool {
 
 // over are properties that words end which share none with the fact: who divorces is not married.
 var over = []struct{ fact, said *regexp.Regexp }{
-	{anyOf(language.OverMarried), anyOf(language.EndsMarried)},
-	{anyOf(language.OverTogether), anyOf(language.EndsTogether)},
-	{anyOf(language.OverEmployed), anyOf(language.EndsEmployed)},
+	{anyOf(languagedata.OverMarried), anyOf(languagedata.EndsMarried)},
+	{anyOf(languagedata.OverTogether), anyOf(languagedata.EndsTogether)},
+	{anyOf(languagedata.OverEmployed), anyOf(languagedata.EndsEmployed)},
 }
 
 // isOver reports whether a clause says that what the fact is about is over, in words of its own.
@@ -213,8 +213,8 @@ func isAnyHead(ws []string, s string) bool {
 }
 
 // plain are words that tell nothing about which fact is meant: of the person, of having and doing, and of ending.
-var plain = sync.OnceValue(func() language.Set {
-	return language.SetOf(words(strings.Join(language.AllWords(language.Plain), " ")))
+var plain = sync.OnceValue(func() languagedata.Set {
+	return languagedata.SetOf(words(strings.Join(languagedata.AllWords(languagedata.Plain), " ")))
 })
 
 // substance is the words of a text that tell what it is about. The last word of a Korean text is what is said of it.
@@ -265,7 +265,7 @@ func sameRoot(a, b string) bool {
 }
 
 // hanPlain are words of Japanese and Chinese that tell nothing about which fact is meant.
-var hanPlain = regexp.MustCompileFrom(func() string { return language.Han.Pattern(language.PlainRuns) })
+var hanPlain = regexp.MustCompileFrom(func() string { return languagedata.Han.Pattern(languagedata.PlainRuns) })
 
 // holdsRuns reports whether a clause has nearly all characters in a row of each telling run of a text in a script without
 // spaces.

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"unicode/utf8"
 
-	"github.com/stratamem/strata/internal/language"
+	"github.com/stratamem/strata/internal/languagedata"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/text"
 )
@@ -30,7 +30,7 @@ func (v *verifier) checkReplacement(f, old memory.Fact) RejectReason {
 }
 
 // empty are words that stand in facts about anything.
-var empty = sync.OnceValue(func() []string { return text.Terms(strings.Join(language.AllWords(language.Empty), " ")) })
+var empty = sync.OnceValue(func() []string { return text.Terms(strings.Join(languagedata.AllWords(languagedata.Empty), " ")) })
 
 // sharesWord reports whether what was said or learnt has a word of the old fact that says something, other than of whom.
 func (v *verifier) sharesWord(f, old memory.Fact) bool {

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/stratamem/strata/internal/language"
+	"github.com/stratamem/strata/internal/languagedata"
 	"github.com/stratamem/strata/internal/memory"
 )
 
@@ -26,7 +26,7 @@ func Key(text string) string {
 // userNames are the words by which a text names the user, each in its order.
 var userNames = sync.OnceValue(func() [][]string {
 	var out [][]string
-	for _, line := range language.AllLines(language.UserNames) {
+	for _, line := range languagedata.AllLines(languagedata.UserNames) {
 		out = append(out, strings.Fields(line))
 	}
 	return out

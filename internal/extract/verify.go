@@ -9,10 +9,10 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/stratamem/strata/internal/intent"
-	"github.com/stratamem/strata/internal/judge"
-	"github.com/stratamem/strata/internal/language"
+	"github.com/stratamem/strata/internal/factclassifier"
+	"github.com/stratamem/strata/internal/languagedata"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/promptinjection"
 	"github.com/stratamem/strata/internal/text"
 )
 
@@ -127,7 +127,7 @@ func (v *verifier) verify(i int, op Op) (Proposal, RejectReason) {
 		}
 		p.Supersedes = supersedes.ID
 	}
-	judged := judge.Statement(op.Text)
+	judged := factclassifier.Statement(op.Text)
 	return p, cmp.Or(
 		v.checkSubject(op, line, supersedes), checkInstruction(op, judged), checkTemporary(op), checkSmallTalk(judged), v.checkScript(op, line),
 		v.checkSupport(op), v.checkReplacement(p.Fact, supersedes), checkPassing(op, judged),
@@ -203,9 +203,9 @@ func (v *verifier) fact(op Op, l Line) memory.Fact {
 func tags(op Op, f memory.Fact) []string {
 	var out []string
 	switch {
-	case f.Subject == "" && intent.IsWish(f.Text):
+	case f.Subject == "" && promptinjection.IsWish(f.Text):
 		out = append(out, memory.TagWish)
-	case op.Kind == KindProject, intent.IsProject(f.Text) && intent.IsSpoken(f.Text):
+	case op.Kind == KindProject, promptinjection.IsProject(f.Text) && promptinjection.IsSpoken(f.Text):
 		out = append(out, memory.TagProject)
 	}
 	for _, tag := range op.Tags {
@@ -243,7 +243,7 @@ func property(attribute string) string {
 
 // attributeName is the name in lower snake case: favorite_color for "Favorite color".
 func attributeName(s string) string {
-	return strings.Join(strings.FieldsFunc(fold(s), func(r rune) bool { return !language.InWord(r) }), "_")
+	return strings.Join(strings.FieldsFunc(fold(s), func(r rune) bool { return !languagedata.InWord(r) }), "_")
 }
 
 // language is what can be told from the script, else the language that was asked for or the user's, where that is written in
@@ -268,7 +268,7 @@ func (v *verifier) language(s string) string {
 }
 
 // selfNames are what a model may call the one who speaks.
-var selfNames = sync.OnceValue(func() language.Set { return language.SetOf(language.AllLines(language.SelfNames)) })
+var selfNames = sync.OnceValue(func() languagedata.Set { return languagedata.SetOf(languagedata.AllLines(languagedata.SelfNames)) })
 
 // subject is whom the fact is about, by the name that lines use: "" for the user.
 func (v *verifier) subject(s string, l Line) string {
@@ -311,8 +311,8 @@ func (s *source) names(subject string) bool {
 }
 
 // checkInstruction: a fact must not tell its reader what to do, nor give it a permission.
-func checkInstruction(op Op, judged judge.Judgement) RejectReason {
-	if judged.Directive != intent.None || op.Subject != "" && intent.DirectiveOf(op.Subject+": "+op.Text) != intent.None {
+func checkInstruction(op Op, judged factclassifier.Judgement) RejectReason {
+	if judged.Directive != promptinjection.None || op.Subject != "" && promptinjection.DirectiveOf(op.Subject+": "+op.Text) != promptinjection.None {
 		return RejectInstruction
 	}
 	return checkQuoted(op.Quote)
@@ -322,14 +322,14 @@ func checkInstruction(op Op, judged judge.Judgement) RejectReason {
 // fact.
 func checkQuoted(quote string) RejectReason {
 	for _, sentence := range text.Sentences(quote) {
-		if intent.DirectiveOf(sentence) == intent.Override {
+		if promptinjection.DirectiveOf(sentence) == promptinjection.Override {
 			return RejectInstruction
 		}
 	}
 	return ""
 }
 
-func checkSmallTalk(judged judge.Judgement) RejectReason {
+func checkSmallTalk(judged factclassifier.Judgement) RejectReason {
 	if judged.SmallTalk {
 		return RejectSmallTalk
 	}
@@ -341,7 +341,7 @@ func checkSmallTalk(judged judge.Judgement) RejectReason {
 const ownPassing = 3
 
 // checkPassing: a statement that only reads like one of the moment is refused last, so that a plainer reason is told.
-func checkPassing(op Op, judged judge.Judgement) RejectReason {
+func checkPassing(op Op, judged factclassifier.Judgement) RejectReason {
 	line := 0.0
 	if squeeze(op.Text) != squeeze(op.Quote) {
 		line = ownPassing
@@ -353,7 +353,7 @@ func checkPassing(op Op, judged judge.Judgement) RejectReason {
 }
 
 // passing matches texts that are about a state of the moment and nothing else.
-var passing = anyOf(language.Passing)
+var passing = anyOf(languagedata.Passing)
 
 func checkTemporary(op Op) RejectReason {
 	if passing.MatchString(op.Text) {

@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/text/unicode/norm"
 
-	"github.com/stratamem/strata/internal/language"
+	"github.com/stratamem/strata/internal/languagedata"
 )
 
 // fold is s normalised to NFKC and lower case.
@@ -22,19 +22,19 @@ func words(s string) []string {
 		}
 		return r
 	}, fold(s))
-	return strings.FieldsFunc(joined, func(r rune) bool { return !language.InWord(r) })
+	return strings.FieldsFunc(joined, func(r rune) bool { return !languagedata.InWord(r) })
 }
 
 // squeeze is the folded letters and digits of s with nothing between.
 func squeeze(s string) string { return strings.Join(words(s), "") }
 
 // particles are those that a quote may leave out or change.
-var particles = sync.OnceValue(func() language.Particles { return language.NewParticles(language.ParticlesOfQuotes) })
+var particles = sync.OnceValue(func() languagedata.Particles { return languagedata.NewParticles(languagedata.ParticlesOfQuotes) })
 
 // withoutKanaParticles drops the Japanese particles of one Kana wherever they stand, on both sides of a comparison.
 var withoutKanaParticles = sync.OnceValue(func() *strings.Replacer {
 	var pairs []string
-	for _, p := range language.Japanese.Words(language.ParticlesOfQuotes) {
+	for _, p := range languagedata.Japanese.Words(languagedata.ParticlesOfQuotes) {
 		pairs = append(pairs, p, "")
 	}
 	return strings.NewReplacer(pairs...)
@@ -42,7 +42,7 @@ var withoutKanaParticles = sync.OnceValue(func() *strings.Replacer {
 
 // stem is the word without its Korean particle, where at least one syllable stays.
 func stem(word string) string {
-	if !language.IsAllHangul(word) {
+	if !languagedata.IsAllHangul(word) {
 		return word
 	}
 	return particles().Off(word, 1)
@@ -118,7 +118,7 @@ func containsWords(line []string, quote string) bool {
 
 // hasClingingScript reports whether s has Hangul, Kana or Han, whose words are not set apart the way English ones are.
 func hasClingingScript(s string) bool {
-	return strings.ContainsFunc(s, language.Clings)
+	return strings.ContainsFunc(s, languagedata.Clings)
 }
 
 // script is a writing system as far as a fact must share it with its source.

@@ -9,7 +9,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/stratamem/strata/internal/language"
+	"github.com/stratamem/strata/internal/languagedata"
 	regexp "github.com/stratamem/strata/internal/lazyregexp"
 	"github.com/stratamem/strata/internal/text"
 	"github.com/stratamem/strata/internal/text/when"
@@ -123,8 +123,8 @@ type writtenNames struct{ spanishMonths, koreanSeasons, hanSeasons []string }
 
 var namesInDates = sync.OnceValue(func() *writtenNames {
 	return &writtenNames{
-		spanishMonths: language.Spanish.Spellings(language.TimesMonths), koreanSeasons: language.Korean.Spellings(language.TimesSeasons),
-		hanSeasons: language.Han.Spellings(language.TimesSeasons),
+		spanishMonths: languagedata.Spanish.Spellings(languagedata.TimesMonths), koreanSeasons: languagedata.Korean.Spellings(languagedata.TimesSeasons),
+		hanSeasons: languagedata.Han.Spellings(languagedata.TimesSeasons),
 	}
 })
 

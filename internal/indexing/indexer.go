@@ -13,9 +13,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/stratamem/strata/internal/group"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/rank"
+	"github.com/stratamem/strata/internal/safegroup"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/text"
 	"github.com/stratamem/strata/internal/worker"
@@ -130,7 +130,7 @@ func (x *Indexer) drain(ctx context.Context) (time.Duration, error) {
 		user := users[i]
 		start := time.Now()
 		var more bool
-		failed := group.Contain(func() (err error) {
+		failed := safegroup.Contain(func() (err error) {
 			more, err = x.Index(ctx, user)
 			return err
 		})

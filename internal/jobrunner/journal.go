@@ -7,8 +7,8 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/stratamem/strata/internal/group"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/safegroup"
 	"github.com/stratamem/strata/internal/store"
 )
 
@@ -195,7 +195,7 @@ func (j *journal) parkPanic(ctx context.Context, job memory.Job, err *error) {
 	if recovered == nil {
 		return
 	}
-	j.log.ErrorContext(ctx, "background work panicked", "slot", job.ID(), "kind", job.Kind.String(), "error", group.Recovered(recovered))
+	j.log.ErrorContext(ctx, "background work panicked", "slot", job.ID(), "kind", job.Kind.String(), "error", safegroup.Recovered(recovered))
 	*err = j.park(context.WithoutCancel(ctx), job, failure{reason: "panic"})
 }
 

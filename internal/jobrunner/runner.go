@@ -12,8 +12,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/stratamem/strata/internal/group"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/safegroup"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/worker"
 )
@@ -29,7 +29,7 @@ type Runner struct {
 	queue *queue
 
 	loop    *worker.Loop
-	running group.Group
+	running safegroup.Group
 
 	progress progress
 }
@@ -268,7 +268,7 @@ func (r *Runner) runSession(ctx context.Context, ref memory.SessionRef, asked re
 func (r *Runner) serve(ctx context.Context, t target, asked request) {
 	began := r.journal.now()
 	var out outcome
-	err := group.Contain(func() (err error) {
+	err := safegroup.Contain(func() (err error) {
 		out, err = r.run(ctx, t, asked)
 		return err
 	})

@@ -10,10 +10,10 @@ import (
 	"time"
 
 	"github.com/stratamem/strata/internal/memory"
+	shape "github.com/stratamem/strata/internal/testconversations"
 	"github.com/stratamem/strata/internal/text"
-	"github.com/stratamem/strata/internal/text/near"
+	"github.com/stratamem/strata/internal/text/synonyms"
 	"github.com/stratamem/strata/internal/text/when"
-	shape "github.com/stratamem/strata/internal/workload"
 )
 
 // arms is one user with workload W: 10,000 messages with a vector each, and 10,000 facts with one, each learnt from a
@@ -66,7 +66,7 @@ func (a *arms) ask(r *rand.Rand) []armsQuery {
 		table := nearTable{}
 		for _, t := range text.Terms(words) {
 			for range 8 {
-				table[t] = append(table[t], near.Word{Term: shape.Word(r.IntN(shape.VocabularySize)), Cosine: .5})
+				table[t] = append(table[t], synonyms.Word{Term: shape.Word(r.IntN(shape.VocabularySize)), Cosine: .5})
 			}
 		}
 		q := Query{

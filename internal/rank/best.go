@@ -9,8 +9,8 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/stratamem/strata/internal/group"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/safegroup"
 )
 
 // best finds the best messages of a search without scoring all that match, by the bounds of MaxScore (Turtle and Flood,
@@ -117,7 +117,7 @@ func (b *best) findFields(terms []queryTerm) {
 		room.fields = append(room.fields, fieldTerm{})
 	}
 	b.terms = room.fields[:len(terms)]
-	var finding group.Group
+	var finding safegroup.Group
 	finding.SetLimit(runtime.GOMAXPROCS(0))
 	unsaid := make([]bool, len(terms))
 	for i := range terms {
@@ -132,7 +132,7 @@ func (b *best) findFields(terms []queryTerm) {
 			return nil
 		})
 	}
-	group.Must(finding.Wait())
+	safegroup.Must(finding.Wait())
 	for i := range terms {
 		if unsaid[i] && len(terms[i].near) > 0 {
 			b.s.grow(len(x.passages.message), 0)
@@ -330,7 +330,7 @@ func (b *best) leastLevel() int {
 // eachBlock calls do with all words of messages, boundBlock at a time. The processors share them.
 func (b *best) eachBlock(do func(from, to int)) {
 	words := len(b.x.passages.single)
-	var sharing group.Group
+	var sharing safegroup.Group
 	var next atomic.Int64
 	work := func() {
 		for !b.stopped() {
@@ -348,7 +348,7 @@ func (b *best) eachBlock(do func(from, to int)) {
 		})
 	}
 	work()
-	group.Must(sharing.Wait())
+	safegroup.Must(sharing.Wait())
 }
 
 // scoreLevels offers the messages of some levels.

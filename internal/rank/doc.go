@@ -6,8 +6,8 @@ package rank
 import (
 	"sort"
 
-	"github.com/stratamem/strata/internal/intent"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/promptinjection"
 	"github.com/stratamem/strata/internal/text"
 	"github.com/stratamem/strata/internal/text/when"
 )
@@ -22,8 +22,8 @@ type Doc struct {
 	MentionsTime bool            // the message says when something was or will be
 	Mentions     when.Checkpoint // the times that the message mentions
 	// Telling says how much the message says about its author; for roles other than the user, only whether it says anything.
-	Telling  intent.Telling
-	Standing bool // the user asks an assistant for something in every answer: see intent.IsStanding
+	Telling  promptinjection.Telling
+	Standing bool // the user asks an assistant for something in every answer: see promptinjection.IsStanding
 	Passages []Passage
 	Vector   Vector // the zero one until the message is embedded
 }
@@ -57,7 +57,7 @@ func Analyze(m memory.PlacedMessage) Doc {
 	for _, span := range text.Passages(words) {
 		doc.Passages = append(doc.Passages, Passage{Span: span, Terms: count(text.Terms(span.Of(words)))})
 	}
-	doc.Standing = doc.Role == memory.RoleUser && len(doc.Passages) == 1 && intent.IsStanding(words)
+	doc.Standing = doc.Role == memory.RoleUser && len(doc.Passages) == 1 && promptinjection.IsStanding(words)
 	return doc
 }
 
@@ -65,14 +65,14 @@ func Analyze(m memory.PlacedMessage) Doc {
 const maxNothingBytes = 200
 
 // tellingOf returns how much a message says about the user. What others say about themselves does not count.
-func tellingOf(role memory.Role, words string) intent.Telling {
+func tellingOf(role memory.Role, words string) promptinjection.Telling {
 	switch {
 	case role == memory.RoleUser:
-		return intent.TellingOf(words)
-	case len(words) <= maxNothingBytes && intent.TellingOf(words) == intent.TellsNothing:
-		return intent.TellsNothing
+		return promptinjection.TellingOf(words)
+	case len(words) <= maxNothingBytes && promptinjection.TellingOf(words) == promptinjection.TellsNothing:
+		return promptinjection.TellsNothing
 	}
-	return intent.TellsSomething
+	return promptinjection.TellsSomething
 }
 
 // count returns each term once, sorted. It reorders terms.

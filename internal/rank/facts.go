@@ -8,9 +8,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/stratamem/strata/internal/group"
-	"github.com/stratamem/strata/internal/intent"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/promptinjection"
+	"github.com/stratamem/strata/internal/safegroup"
 	"github.com/stratamem/strata/internal/text"
 	"github.com/stratamem/strata/internal/text/when"
 )
@@ -157,7 +157,7 @@ func (x *FactIndex) traitsOf(f memory.Fact) traits {
 	t := traits{
 		born: f.ValidFrom.UnixNano(), session: x.session(learntIn(f)), category: uint8(f.Category),
 		weight: uint8(min(max(f.Significance, 0), 10)), open: f.IsCurrent(), wish: f.IsWish(),
-		core: intent.IsEssential(f.Text),
+		core: promptinjection.IsEssential(f.Text),
 	}
 	if f.Pinned {
 		t.weight = pinned
@@ -757,7 +757,7 @@ const minShare = 2000
 func (x *FactIndex) compareVectors(query, cosines []float32) {
 	n := len(x.owners)
 	share := max(minShare, (n+runtime.GOMAXPROCS(0)-1)/runtime.GOMAXPROCS(0))
-	var others group.Group
+	var others safegroup.Group
 	for from := share; from < n; from += share {
 		others.Go(func() error {
 			x.compareRows(query, cosines, from, min(from+share, n))
@@ -765,7 +765,7 @@ func (x *FactIndex) compareVectors(query, cosines []float32) {
 		})
 	}
 	x.compareRows(query, cosines, 0, min(share, n))
-	group.Must(others.Wait())
+	safegroup.Must(others.Wait())
 }
 
 func (x *FactIndex) compareRows(query, cosines []float32, from, to int) {

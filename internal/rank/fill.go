@@ -5,8 +5,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/stratamem/strata/internal/intent"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/promptinjection"
 	"github.com/stratamem/strata/internal/text"
 )
 
@@ -52,7 +52,7 @@ func (x *Index) Fill(q FillQuery) []Hit {
 		f.add(p.from(+1), FillNeighbour)
 		f.add(p.from(-1), FillNeighbour)
 	}
-	f.addBest(FillStated, func(m *message) bool { return m.telling >= intent.TellsOfSpeaker })
+	f.addBest(FillStated, func(m *message) bool { return m.telling >= promptinjection.TellsOfSpeaker })
 	for _, p := range bestSessions(at) {
 		for step := 1; step < len(p.in.messages) && !f.full(); step++ {
 			f.add(p.from(+step), FillSession)
@@ -112,7 +112,7 @@ func (f *filling) add(no int32, step FillStep) {
 }
 
 // helps reports whether a message says anything.
-func helps(m *message) bool { return m.telling != intent.TellsNothing && m.first < m.last }
+func helps(m *message) bool { return m.telling != promptinjection.TellsNothing && m.first < m.last }
 
 func (f *filling) isExcluded(m *message) bool {
 	return f.q.Exclude != nil && f.q.Exclude(memory.Place{Session: f.x.bySession[m.session].key, Seq: m.seq})

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/stratamem/strata/internal/memory"
+	shape "github.com/stratamem/strata/internal/testconversations"
 	"github.com/stratamem/strata/internal/text"
-	shape "github.com/stratamem/strata/internal/workload"
 )
 
 // largeIndex is a user of so many messages, with a random vector each.

@@ -14,7 +14,7 @@ import (
 	"github.com/stratamem/strata/internal/embed/static"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/text"
-	"github.com/stratamem/strata/internal/text/near"
+	"github.com/stratamem/strata/internal/text/synonyms"
 	"github.com/stratamem/strata/internal/text/when"
 )
 
@@ -129,13 +129,13 @@ func (q question) share(hits []Hit) float64 {
 // loader reads dialogues with the tables that are built in.
 type loader struct {
 	*testing.T
-	near   *near.Table
+	near   *synonyms.Table
 	static *static.Embedder
 }
 
 func newLoader(t *testing.T) *loader {
 	t.Helper()
-	words, err := near.Open()
+	words, err := synonyms.Open()
 	if err != nil {
 		t.Fatal(err)
 	}

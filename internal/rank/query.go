@@ -5,7 +5,7 @@ import (
 
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/text"
-	"github.com/stratamem/strata/internal/text/near"
+	"github.com/stratamem/strata/internal/text/synonyms"
 	"github.com/stratamem/strata/internal/text/when"
 )
 
@@ -28,7 +28,7 @@ type Query struct {
 
 	// Near returns the words near to a term, the nearest first: they count in the fields as the term itself does, but less.
 	// See Weights.Near. nil for none.
-	Near func(term string) []near.Word
+	Near func(term string) []synonyms.Word
 
 	AsksWhen bool              // the query asks when something was: see Weights.MentionsTime
 	Times    []when.Mention    // the times that the query names: see Weights.InTime and Index.SearchTimes

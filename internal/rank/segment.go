@@ -9,8 +9,8 @@ import (
 	"hash/crc32"
 	"slices"
 
-	"github.com/stratamem/strata/internal/intent"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/promptinjection"
 	"github.com/stratamem/strata/internal/text"
 )
 
@@ -19,8 +19,8 @@ import (
 //	"SLX" and a version byte
 //	sessions   count; each: length, bytes, messages            by key
 //	names      count; each: length, bytes                      by name
-//	messages   each: seq (after the first of a session: step), role·32 + standing·16 + telling (intent.Telling)·4 + mentions a time·2 +
-//	           question, name no. + 1 or 0, create time (zigzag, step from the message before), passages; each passage: gap,
+//	messages   each: seq (after the first of a session: step), role·32 + standing·16 + telling·4 + mentions a time·2 +
+//	           question (telling is a promptinjection.Telling), name no. + 1 or 0, create time (zigzag, step from the message before), passages; each passage: gap,
 //	           length;
 //	           the times it mentions (when.Checkpoint): length, bytes
 //	terms      count; each: shared prefix, rest, bytes, postings; each posting: step·2 + (count > 1), count - 2
@@ -379,7 +379,7 @@ func (seg *segment) readMessage(r *reader, names []string) segmentMessage {
 	m.Seq = int64(r.limited(1 << 62))
 	flags := r.limited(1 << 8)
 	m.Role, m.Question, m.MentionsTime = memory.Role(flags>>shiftRole), flags&flagQuestion != 0, flags&flagMentionsTime != 0
-	m.Telling, m.Standing = intent.Telling(flags>>shiftTelling&3), flags&flagStanding != 0
+	m.Telling, m.Standing = promptinjection.Telling(flags>>shiftTelling&3), flags&flagStanding != 0
 	m.Name = names[r.below(len(names))]
 	m.CreateMillis = r.signed()
 	m.passages = r.count()

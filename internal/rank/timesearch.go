@@ -6,8 +6,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/stratamem/strata/internal/intent"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/promptinjection"
 	"github.com/stratamem/strata/internal/text/when"
 )
 
@@ -258,7 +258,7 @@ func (r *ranking) asMatches(all []candidate) []Match {
 func (r *ranking) substance(m *message) float64 {
 	words := float64(m.words)
 	out := words / (words + halfSubstanceWords)
-	if m.telling == intent.TellsNothing {
+	if m.telling == promptinjection.TellsNothing {
 		return 0
 	}
 	if m.question {

@@ -3,8 +3,8 @@ package rank
 import (
 	"slices"
 
-	"github.com/stratamem/strata/internal/intent"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/promptinjection"
 )
 
 // transcript holds the messages of a user by their sessions.
@@ -50,7 +50,7 @@ type message struct {
 	session      int32
 	role         uint8 // a memory.Role
 	kind         kindNo
-	telling      intent.Telling
+	telling      promptinjection.Telling
 	question     bool
 	mentionsTime bool
 	counted      bool // its passages are in the statistics

@@ -5,8 +5,8 @@ import (
 	"runtime"
 	"slices"
 
-	"github.com/stratamem/strata/internal/group"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/safegroup"
 )
 
 // Vector is the embedding of a message. Only its direction counts: values are multiples of any step.
@@ -334,7 +334,7 @@ func (r *ranking) compareAll(query []float32) {
 	q := packQuery(query)
 	n := len(t.units)
 	share := max(minShare, (n+runtime.GOMAXPROCS(0)-1)/runtime.GOMAXPROCS(0))
-	var others group.Group
+	var others safegroup.Group
 	for from := share; from < n; from += share {
 		others.Go(func() error {
 			r.compareRows(&q, from, min(from+share, n))
@@ -342,7 +342,7 @@ func (r *ranking) compareAll(query []float32) {
 		})
 	}
 	r.compareRows(&q, 0, min(share, n))
-	group.Must(others.Wait())
+	safegroup.Must(others.Wait())
 }
 
 func (r *ranking) compareRows(q *packedQuery, from, to int) {

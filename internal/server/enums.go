@@ -3,10 +3,10 @@ package server
 import (
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
 	"github.com/stratamem/strata/internal/assembly"
-	"github.com/stratamem/strata/internal/check"
+	"github.com/stratamem/strata/internal/compaction"
 	"github.com/stratamem/strata/internal/extract"
-	"github.com/stratamem/strata/internal/history"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/messagechecks"
 	"github.com/stratamem/strata/internal/policy"
 	"github.com/stratamem/strata/internal/service"
 )
@@ -197,10 +197,10 @@ var (
 		assembly.RenderOpenAI:     memoryv1.Render_RENDER_OPENAI,
 		assembly.RenderAnthropic:  memoryv1.Render_RENDER_ANTHROPIC,
 	})
-	marks = newEnum(map[check.Mark]memoryv1.Markup{
-		check.HTML:     memoryv1.Markup_MARKUP_HTML,
-		check.Markdown: memoryv1.Markup_MARKUP_MARKDOWN,
-		check.Control:  memoryv1.Markup_MARKUP_CONTROL,
+	marks = newEnum(map[messagechecks.Mark]memoryv1.Markup{
+		messagechecks.HTML:     memoryv1.Markup_MARKUP_HTML,
+		messagechecks.Markdown: memoryv1.Markup_MARKUP_MARKDOWN,
+		messagechecks.Control:  memoryv1.Markup_MARKUP_CONTROL,
 	})
 	watermarkNames = newEnum(map[service.Watermark]memoryv1.Watermark{
 		service.WatermarkIndexed:    memoryv1.Watermark_WATERMARK_INDEXED,
@@ -212,16 +212,16 @@ var (
 		service.MaintenanceReindex: memoryv1.JobKind_JOB_KIND_REINDEX,
 		service.MaintenanceVerify:  memoryv1.JobKind_JOB_KIND_VERIFY,
 	})
-	heads = newEnum(map[history.Head]memoryv1.ContextHead{
-		history.HeadSystemAndFirst: memoryv1.ContextHead_CONTEXT_HEAD_SYSTEM_AND_FIRST,
-		history.HeadSystemOrFirst:  memoryv1.ContextHead_CONTEXT_HEAD_SYSTEM_OR_FIRST,
-		history.HeadSystem:         memoryv1.ContextHead_CONTEXT_HEAD_SYSTEM,
+	heads = newEnum(map[compaction.Head]memoryv1.ContextHead{
+		compaction.HeadSystemAndFirst: memoryv1.ContextHead_CONTEXT_HEAD_SYSTEM_AND_FIRST,
+		compaction.HeadSystemOrFirst:  memoryv1.ContextHead_CONTEXT_HEAD_SYSTEM_OR_FIRST,
+		compaction.HeadSystem:         memoryv1.ContextHead_CONTEXT_HEAD_SYSTEM,
 	})
-	fallbackNames = newEnum(map[history.Fallback]memoryv1.CompressFallback{
-		history.FallbackKeep:    memoryv1.CompressFallback_COMPRESS_FALLBACK_KEEP,
-		history.FallbackDrop:    memoryv1.CompressFallback_COMPRESS_FALLBACK_DROP,
-		history.FallbackWhole:   memoryv1.CompressFallback_COMPRESS_FALLBACK_WHOLE,
-		history.FallbackExtract: memoryv1.CompressFallback_COMPRESS_FALLBACK_EXTRACT,
+	fallbackNames = newEnum(map[compaction.Fallback]memoryv1.CompressFallback{
+		compaction.FallbackKeep:    memoryv1.CompressFallback_COMPRESS_FALLBACK_KEEP,
+		compaction.FallbackDrop:    memoryv1.CompressFallback_COMPRESS_FALLBACK_DROP,
+		compaction.FallbackWhole:   memoryv1.CompressFallback_COMPRESS_FALLBACK_WHOLE,
+		compaction.FallbackExtract: memoryv1.CompressFallback_COMPRESS_FALLBACK_EXTRACT,
 	})
 	memoryRoles = newEnum(map[policy.MemoryRole]memoryv1.MemoryRole{
 		policy.MemoryAsSystem:    memoryv1.MemoryRole_MEMORY_ROLE_SYSTEM,
@@ -232,20 +232,20 @@ var (
 		policy.MemoryBefore: memoryv1.MemoryPlace_MEMORY_PLACE_BEFORE,
 		policy.MemoryAfter:  memoryv1.MemoryPlace_MEMORY_PLACE_AFTER,
 	})
-	historyOmitReasons = newEnum(map[history.Reason]memoryv1.HistoryOmitReason{
-		history.ReasonHidden:     memoryv1.HistoryOmitReason_HISTORY_OMIT_REASON_HIDDEN,
-		history.ReasonTied:       memoryv1.HistoryOmitReason_HISTORY_OMIT_REASON_TIED,
-		history.ReasonSummarised: memoryv1.HistoryOmitReason_HISTORY_OMIT_REASON_SUMMARISED,
-		history.ReasonFacts:      memoryv1.HistoryOmitReason_HISTORY_OMIT_REASON_FACTS,
-		history.ReasonRecalled:   memoryv1.HistoryOmitReason_HISTORY_OMIT_REASON_RECALLED,
-		history.ReasonDropped:    memoryv1.HistoryOmitReason_HISTORY_OMIT_REASON_DROPPED,
-		history.ReasonFiltered:   memoryv1.HistoryOmitReason_HISTORY_OMIT_REASON_FILTERED,
-		history.ReasonLossy:      memoryv1.HistoryOmitReason_HISTORY_OMIT_REASON_LOSSY,
-		history.ReasonMessages:   memoryv1.HistoryOmitReason_HISTORY_OMIT_REASON_MESSAGES,
-		history.ReasonBudget:     memoryv1.HistoryOmitReason_HISTORY_OMIT_REASON_BUDGET,
-		history.ReasonRepeated:   memoryv1.HistoryOmitReason_HISTORY_OMIT_REASON_REPEATED,
-		history.ReasonOrphan:     memoryv1.HistoryOmitReason_HISTORY_OMIT_REASON_ORPHAN_RESULT,
-		history.ReasonUnanswered: memoryv1.HistoryOmitReason_HISTORY_OMIT_REASON_UNANSWERED_CALL,
-		history.ReasonEmpty:      memoryv1.HistoryOmitReason_HISTORY_OMIT_REASON_EMPTY,
+	historyOmitReasons = newEnum(map[compaction.Reason]memoryv1.HistoryOmitReason{
+		compaction.ReasonHidden:     memoryv1.HistoryOmitReason_HISTORY_OMIT_REASON_HIDDEN,
+		compaction.ReasonTied:       memoryv1.HistoryOmitReason_HISTORY_OMIT_REASON_TIED,
+		compaction.ReasonSummarised: memoryv1.HistoryOmitReason_HISTORY_OMIT_REASON_SUMMARISED,
+		compaction.ReasonFacts:      memoryv1.HistoryOmitReason_HISTORY_OMIT_REASON_FACTS,
+		compaction.ReasonRecalled:   memoryv1.HistoryOmitReason_HISTORY_OMIT_REASON_RECALLED,
+		compaction.ReasonDropped:    memoryv1.HistoryOmitReason_HISTORY_OMIT_REASON_DROPPED,
+		compaction.ReasonFiltered:   memoryv1.HistoryOmitReason_HISTORY_OMIT_REASON_FILTERED,
+		compaction.ReasonLossy:      memoryv1.HistoryOmitReason_HISTORY_OMIT_REASON_LOSSY,
+		compaction.ReasonMessages:   memoryv1.HistoryOmitReason_HISTORY_OMIT_REASON_MESSAGES,
+		compaction.ReasonBudget:     memoryv1.HistoryOmitReason_HISTORY_OMIT_REASON_BUDGET,
+		compaction.ReasonRepeated:   memoryv1.HistoryOmitReason_HISTORY_OMIT_REASON_REPEATED,
+		compaction.ReasonOrphan:     memoryv1.HistoryOmitReason_HISTORY_OMIT_REASON_ORPHAN_RESULT,
+		compaction.ReasonUnanswered: memoryv1.HistoryOmitReason_HISTORY_OMIT_REASON_UNANSWERED_CALL,
+		compaction.ReasonEmpty:      memoryv1.HistoryOmitReason_HISTORY_OMIT_REASON_EMPTY,
 	})
 )

@@ -8,7 +8,7 @@ import (
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
 	"github.com/stratamem/strata/internal/policy"
-	"github.com/stratamem/strata/internal/setting"
+	"github.com/stratamem/strata/internal/settingschema"
 )
 
 // overrides converts what a call changes of its profile. Every field is found in policy.Fields by its name: a number or truth
@@ -33,7 +33,7 @@ func (c *checker) overrides(in *memoryv1.ContextOverrides) policy.Overrides {
 		var p policy.Profile
 		f.Set(&p, value)
 		if fault, wrong := f.Check(&p); wrong {
-			c.all("overrides", []setting.Fault{fault})
+			c.all("overrides", []settingschema.Fault{fault})
 			continue
 		}
 		out = out.With(f.Key, value)

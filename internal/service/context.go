@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/stratamem/strata/internal/assembly"
-	"github.com/stratamem/strata/internal/history"
+	"github.com/stratamem/strata/internal/compaction"
 	"github.com/stratamem/strata/internal/jobrunner"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/policy"
@@ -85,7 +85,7 @@ type ContextResult struct {
 	Watermarks       Watermarks
 	StepsSinceUser   int
 	StepLimitReached bool
-	History          history.Result // what the context policy did to the session's messages
+	History          compaction.Result // what the context policy did to the session's messages
 	Found            Found
 	Recalled         []rank.Hit // what assembly.Item.Rank counts in
 	Ranks            []int      // the rank of each of them, from 1

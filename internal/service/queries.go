@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/stratamem/strata/internal/embed"
-	"github.com/stratamem/strata/internal/group"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/safegroup"
 )
 
 // Embeddings answers the version of the facts' vectors that is in use, and what embeds queries for it; a zero version
@@ -107,7 +107,7 @@ type embedded struct {
 func (q *Queries) start(ctx context.Context, embedder embed.Embedder, query string) <-chan embedded {
 	done := make(chan embedded, 1)
 	var came embedded
-	group.Go(func() error {
+	safegroup.Go(func() error {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), q.timeout)
 		defer cancel()
 		vectors, err := embedder.Embed(ctx, []string{query})
@@ -116,7 +116,7 @@ func (q *Queries) start(ctx context.Context, embedder embed.Embedder, query stri
 		}
 		return err
 	}, func(err error) {
-		if p, ok := errors.AsType[*group.PanicError](err); ok {
+		if p, ok := errors.AsType[*safegroup.PanicError](err); ok {
 			q.log.Error("embed a query", "error", p)
 		}
 		came.err = err

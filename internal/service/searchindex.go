@@ -13,9 +13,9 @@ import (
 	"github.com/maypok86/otter/v2"
 	"golang.org/x/sync/semaphore"
 
-	"github.com/stratamem/strata/internal/group"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/rank"
+	"github.com/stratamem/strata/internal/safegroup"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/text/when"
 )
@@ -238,7 +238,7 @@ type viewedSearch struct {
 
 // search looks for words and, side by side, for what is near in meaning.
 func (l *SearchIndex) search(ctx context.Context, x *userIndex, found Found, q viewedSearch) (Found, error) {
-	var both group.Group
+	var both safegroup.Group
 	both.Go(func() error { return l.searchWords(ctx, x, &found, q.SearchIndexSearch) })
 	if q.namesTime() {
 		both.Go(func() error { return l.searchTimes(ctx, x, &found, q.SearchIndexSearch) })
@@ -475,13 +475,13 @@ func (l *SearchIndex) begin(ctx context.Context, x indexAt, q viewedSearch) (u *
 	x.running = u
 	l.large.stay(x.at)
 	began := l.large.now()
-	group.Go(func() (err error) {
+	safegroup.Go(func() (err error) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), longestUpdate)
 		defer cancel()
 		u.lack, err = l.addAll(ctx, q.Ref.UserRef, x.userIndex, q.state)
 		return err
 	}, func(err error) {
-		if p, ok := errors.AsType[*group.PanicError](err); ok {
+		if p, ok := errors.AsType[*safegroup.PanicError](err); ok {
 			l.log.Error("update a lexical index", "error", p)
 		}
 		u.err = err

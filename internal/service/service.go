@@ -9,7 +9,7 @@ import (
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/policy"
 	"github.com/stratamem/strata/internal/store"
-	"github.com/stratamem/strata/internal/text/near"
+	"github.com/stratamem/strata/internal/text/synonyms"
 )
 
 // Services are all use cases, over one primary store.
@@ -85,8 +85,8 @@ type Options struct {
 	// Forgotten has a fact's deletion on disk outside of what is backed up, before the fact is deleted; nil for nowhere.
 	Forgotten func(ctx context.Context, scope memory.ScopeKey, factID string) error
 	Now       func() time.Time
-	NewID     func() string                 // mints message ids
-	Near      func(term string) []near.Word // see rank.Query.Near
+	NewID     func() string                     // mints message ids
+	Near      func(term string) []synonyms.Word // see rank.Query.Near
 	Gate      Gate
 
 	// CompactModels are the models that context policies may have asked, by name; "" is the one asked where a policy names

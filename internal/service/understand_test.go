@@ -9,7 +9,7 @@ import (
 	"github.com/stratamem/strata/internal/rank"
 	"github.com/stratamem/strata/internal/service"
 	"github.com/stratamem/strata/internal/store"
-	"github.com/stratamem/strata/internal/text/near"
+	"github.com/stratamem/strata/internal/text/synonyms"
 )
 
 // factorsOf are the factors of the hit in a session.
@@ -62,9 +62,9 @@ func TestWhatSearchesTakeFromTheirWords(t *testing.T) {
 		}
 	})
 	t.Run("words near to those of the query find messages", func(t *testing.T) {
-		thesaurus := func(term string) []near.Word {
+		thesaurus := func(term string) []synonyms.Word {
 			if term == "doctor" {
-				return []near.Word{{Term: "physician", Cosine: .8}}
+				return []synonyms.Word{{Term: "physician", Cosine: .8}}
 			}
 			return nil
 		}

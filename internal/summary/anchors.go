@@ -6,7 +6,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/stratamem/strata/internal/language"
+	"github.com/stratamem/strata/internal/languagedata"
 	regexp "github.com/stratamem/strata/internal/lazyregexp"
 	"github.com/stratamem/strata/internal/text"
 )
@@ -35,12 +35,12 @@ type Anchor struct {
 }
 
 // decides are the words of decisions and commitments.
-var decides = regexp.MustCompileFrom(func() string { return `(?i)` + language.AnyOf(language.Decides) })
+var decides = regexp.MustCompileFrom(func() string { return `(?i)` + languagedata.AnyOf(languagedata.Decides) })
 
 // decisive is what each English form of decides has some of, in lower case, and decisiveKorean what each Korean one has.
 var (
-	decisive       = sync.OnceValue(func() []string { return language.English.Words(language.DecideParts) })
-	decisiveKorean = sync.OnceValue(func() []string { return language.Korean.Words(language.DecideParts) })
+	decisive       = sync.OnceValue(func() []string { return languagedata.English.Words(languagedata.DecideParts) })
+	decisiveKorean = sync.OnceValue(func() []string { return languagedata.Korean.Words(languagedata.DecideParts) })
 )
 
 // mayDecide reports whether decides may find anything in a sentence: to search for it is dear (BenchmarkAnchors).
@@ -48,7 +48,7 @@ func mayDecide(sentence string) bool {
 	if containsAny(strings.ToLower(sentence), decisive()) {
 		return true
 	}
-	return !language.IsASCII(sentence) && (strings.ContainsAny(sentence, oddFolds) || containsAny(sentence, decisiveKorean()))
+	return !languagedata.IsASCII(sentence) && (strings.ContainsAny(sentence, oddFolds) || containsAny(sentence, decisiveKorean()))
 }
 
 // weights are how much the loss of an anchor costs: decisions are what a later turn needs most.

@@ -6,9 +6,9 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/stratamem/strata/internal/intent"
-	"github.com/stratamem/strata/internal/language"
+	"github.com/stratamem/strata/internal/languagedata"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/promptinjection"
 	"github.com/stratamem/strata/internal/text"
 )
 
@@ -203,7 +203,7 @@ func (s *seenStatements) lean(out []Change, later statement, at int) {
 	}
 	for i := at - 1; i >= max(0, at-leanReach); i-- {
 		e := s.all[i]
-		if e.Who != later.Who || e.idle || intent.IsPleasantry(e.Text) {
+		if e.Who != later.Who || e.idle || promptinjection.IsPleasantry(e.Text) {
 			continue
 		}
 		if out[i].By >= 0 {
@@ -254,9 +254,9 @@ func common(a, b []string) int {
 
 // phrases are those of a list in all languages, which bars divide. One in Latin letters is enclosed in blanks, so that it is found
 // as whole words; * at its end allows any ending, and _ at its end is a blank.
-func phrases(list language.List) []string {
+func phrases(list languagedata.List) []string {
 	var out []string
-	for _, line := range language.AllLines(list) {
+	for _, line := range languagedata.AllLines(list) {
 		for p := range strings.SplitSeq(line, "|") {
 			if p = strings.TrimSpace(p); p != "" {
 				out = append(out, phrase(p))
@@ -285,8 +285,8 @@ type changeWords struct {
 
 var wordsOfChange = sync.OnceValue(func() *changeWords {
 	return &changeWords{
-		revoking: phrases(language.Revoking), changing: phrases(language.Changing), shifting: phrases(language.Shifting),
-		deciding: phrases(language.Settling), doubting: phrases(language.Doubting), negations: phrases(language.Negations),
-		pointers: phrases(language.Pointers),
+		revoking: phrases(languagedata.Revoking), changing: phrases(languagedata.Changing), shifting: phrases(languagedata.Shifting),
+		deciding: phrases(languagedata.Settling), doubting: phrases(languagedata.Doubting), negations: phrases(languagedata.Negations),
+		pointers: phrases(languagedata.Pointers),
 	}
 })

@@ -11,10 +11,10 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/stratamem/strata/internal/intent"
-	"github.com/stratamem/strata/internal/language"
+	"github.com/stratamem/strata/internal/languagedata"
 	regexp "github.com/stratamem/strata/internal/lazyregexp"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/promptinjection"
 	"github.com/stratamem/strata/internal/text"
 )
 
@@ -96,8 +96,8 @@ var checks = []struct {
 
 var (
 	codeFence = regexp.MustCompile("(?s)^```[a-z]*\n(.*?)\n?```$")
-	preface   = regexp.MustCompileFrom(func() string { return `(?i)^(?:sure[,!.]? *)?(?:` + language.AnyOf(language.Prefaces) + `)\s*` })
-	refusal   = regexp.MustCompileFrom(func() string { return `(?i)^(?:` + language.AnyOf(language.Refusals) + `)` })
+	preface   = regexp.MustCompileFrom(func() string { return `(?i)^(?:sure[,!.]? *)?(?:` + languagedata.AnyOf(languagedata.Prefaces) + `)\s*` })
+	refusal   = regexp.MustCompileFrom(func() string { return `(?i)^(?:` + languagedata.AnyOf(languagedata.Refusals) + `)` })
 )
 
 // unwrap removes what models put around an answer: a code fence and a line that announces a summary.
@@ -124,7 +124,7 @@ func (t Task) mend(answer string) string {
 
 // placeholder matches what models write where they have no content.
 var placeholder = regexp.MustCompileFrom(func() string {
-	return `(?i)^(?:\.{2,}|…|-+|\[.*\]|<.*>|\{.*\}|` + language.AnyOf(language.Placeholders) + `)[.!]?$`
+	return `(?i)^(?:\.{2,}|…|-+|\[.*\]|<.*>|\{.*\}|` + languagedata.AnyOf(languagedata.Placeholders) + `)[.!]?$`
 })
 
 // isSkeleton reports whether an answer has headings and placeholders and nothing else.
@@ -174,7 +174,7 @@ func endsSentence(s string) bool {
 }
 
 // koreanEnds end a Korean sentence of a note, which has no stop.
-var koreanEnds = sync.OnceValue(func() []string { return language.Korean.Words(language.NoteEnds) })
+var koreanEnds = sync.OnceValue(func() []string { return languagedata.Korean.Words(languagedata.NoteEnds) })
 
 func hasSuffix(s string, endings []string) bool {
 	return slices.ContainsFunc(endings, func(e string) bool { return strings.HasSuffix(s, e) })
@@ -457,7 +457,7 @@ func (e *evidence) supports(n number, answer string) bool {
 }
 
 // actsLikeName are words that follow a name at the start of a sentence.
-var actsLikeName = regexp.MustCompileFrom(func() string { return `^(?:` + language.AnyOf(language.NameVerbs) + `)$` })
+var actsLikeName = regexp.MustCompileFrom(func() string { return `^(?:` + languagedata.AnyOf(languagedata.NameVerbs) + `)$` })
 
 func (e *evidence) inventedName(ws []word, taken mask) string {
 	for i, w := range ws {
@@ -554,7 +554,7 @@ func (t Task) lostSentences(ctx context.Context, said []Said, kept *evidence) []
 		if s.Line >= 0 {
 			factor = spokenFactors[s.Role]
 		}
-		if factor == 0 || s.Tool || text.AsksQuestion(s.Text) || size > longestAppended || intent.IsPleasantry(s.Text) {
+		if factor == 0 || s.Tool || text.AsksQuestion(s.Text) || size > longestAppended || promptinjection.IsPleasantry(s.Text) {
 			continue
 		}
 		lost := lostSentence{text: s.Whole, place: places[i], revises: revising[i]}

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/stratamem/strata/internal/language"
+	"github.com/stratamem/strata/internal/languagedata"
 	regexp "github.com/stratamem/strata/internal/lazyregexp"
 	"github.com/stratamem/strata/internal/text"
 )
@@ -33,11 +33,11 @@ type months struct {
 }
 
 // monthsOf reads a month a line: an expression for its names, and its beginnings of three letters.
-func monthsOf(l language.Language) func() *months {
+func monthsOf(l languagedata.Language) func() *months {
 	return sync.OnceValue(func() *months {
 		out := &months{byBeginning: map[string]int{}}
 		var names []string
-		for i, line := range l.Lines(language.Months) {
+		for i, line := range l.Lines(languagedata.Months) {
 			words := strings.Fields(line)
 			names = append(names, words[0])
 			for _, begins := range words[1:] {
@@ -51,8 +51,8 @@ func monthsOf(l language.Language) func() *months {
 }
 
 var (
-	englishMonths = monthsOf(language.English)
-	spanishMonths = monthsOf(language.Spanish)
+	englishMonths = monthsOf(languagedata.English)
+	spanishMonths = monthsOf(languagedata.Spanish)
 )
 
 // monthForm is an expression with the names of the months of a language for %s.
@@ -121,7 +121,7 @@ type looked struct {
 }
 
 func lookAt(s string) looked {
-	return looked{text: s, lower: strings.ToLower(s), digit: hasDigit(s), odd: !language.IsASCII(s) && strings.ContainsAny(s, oddFolds)}
+	return looked{text: s, lower: strings.ToLower(s), digit: hasDigit(s), odd: !languagedata.IsASCII(s) && strings.ContainsAny(s, oddFolds)}
 }
 
 // having returns a function that reports whether a text has any of some parts.
@@ -260,10 +260,10 @@ type relative struct {
 }
 
 // relativesOf reads an expression a line: two numbers, and the words that bars divide.
-func relativesOf(list language.List) func() []relative {
+func relativesOf(list languagedata.List) func() []relative {
 	return sync.OnceValue(func() []relative {
 		var out []relative
-		for _, line := range language.AllLines(list) {
+		for _, line := range languagedata.AllLines(list) {
 			parts := strings.SplitN(line, " ", 3)
 			from, err := strconv.Atoi(parts[0])
 			to, errTo := strconv.Atoi(parts[1])
@@ -278,8 +278,8 @@ func relativesOf(list language.List) func() []relative {
 
 // relativeDays are spans of days, relativePeriods months and years.
 var (
-	relativeDays    = relativesOf(language.RelativeDays)
-	relativePeriods = relativesOf(language.RelativePeriods)
+	relativeDays    = relativesOf(languagedata.RelativeDays)
+	relativePeriods = relativesOf(languagedata.RelativePeriods)
 )
 
 // period is the month or year that is meant on a day.
@@ -333,7 +333,7 @@ func smallCount(s string) int {
 	if n, err := strconv.Atoi(s); err == nil {
 		return n
 	}
-	if n, ok := language.Cardinal(strings.ToLower(s)); ok {
+	if n, ok := languagedata.Cardinal(strings.ToLower(s)); ok {
 		return n
 	}
 	return 1

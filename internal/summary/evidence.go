@@ -8,7 +8,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/stratamem/strata/internal/language"
+	"github.com/stratamem/strata/internal/languagedata"
 	regexp "github.com/stratamem/strata/internal/lazyregexp"
 	"github.com/stratamem/strata/internal/text"
 	times "github.com/stratamem/strata/internal/text/when"
@@ -63,7 +63,7 @@ func (e *evidence) add(s string, said time.Time) {
 
 func (e *evidence) addWord(w word) {
 	e.words[w.lower] = true
-	for part := range strings.FieldsFuncSeq(w.lower, func(r rune) bool { return !language.InWord(r) }) {
+	for part := range strings.FieldsFuncSeq(w.lower, func(r rune) bool { return !languagedata.InWord(r) }) {
 		e.words[part] = true
 	}
 	if isUpperFirst(w.text) {
@@ -238,7 +238,7 @@ func (e *evidence) hasName(w word) bool {
 
 // hasParts reports whether each part of a bound word such as LGBTQ-friendly is known.
 func (e *evidence) hasParts(w string) bool {
-	parts := strings.FieldsFunc(w, func(r rune) bool { return !language.InWord(r) })
+	parts := strings.FieldsFunc(w, func(r rune) bool { return !languagedata.InWord(r) })
 	if len(parts) < 2 {
 		return false
 	}

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/stratamem/strata/internal/language"
+	"github.com/stratamem/strata/internal/languagedata"
 	regexp "github.com/stratamem/strata/internal/lazyregexp"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/text"
@@ -26,11 +26,11 @@ func SplitLabel(line string) (who, said string) {
 // speakers are the roles by their labels in the supported languages. Each occurs once.
 var speakers = sync.OnceValue(func() map[string]memory.Role {
 	out := map[string]memory.Role{}
-	for role, labels := range map[memory.Role]language.List{
-		memory.RoleUser: language.UserLabels, memory.RoleAssistant: language.AssistantLabels, memory.RoleSystem: language.SystemLabels,
-		memory.RoleDeveloper: language.DeveloperLabels, memory.RoleTool: language.ToolLabels,
+	for role, labels := range map[memory.Role]languagedata.List{
+		memory.RoleUser: languagedata.UserLabels, memory.RoleAssistant: languagedata.AssistantLabels, memory.RoleSystem: languagedata.SystemLabels,
+		memory.RoleDeveloper: languagedata.DeveloperLabels, memory.RoleTool: languagedata.ToolLabels,
 	} {
-		for _, label := range language.AllWords(labels) {
+		for _, label := range languagedata.AllWords(labels) {
 			out[label] = role
 		}
 	}
@@ -53,10 +53,10 @@ func (l Line) Who() string {
 // orders begin a sentence that commands its reader; overrides do so anywhere in a sentence, and sharper ones begin words
 // that are attributed to an assistant or a system in languages other than English.
 var (
-	orders = regexp.MustCompileFrom(func() string { return `(?i)^(?:[-*•\d.) ]*)(?:` + language.AnyOf(language.Orders) + `)` })
+	orders = regexp.MustCompileFrom(func() string { return `(?i)^(?:[-*•\d.) ]*)(?:` + languagedata.AnyOf(languagedata.Orders) + `)` })
 	// overrides are never part of a summary unless the source has the words.
-	overrides = regexp.MustCompileFrom(func() string { return `(?i)` + language.AnyOf(language.Overrides) })
-	sharper   = regexp.MustCompileFrom(func() string { return `(?i)^(?:` + language.AnyOf(language.Sharper) + `)` })
+	overrides = regexp.MustCompileFrom(func() string { return `(?i)` + languagedata.AnyOf(languagedata.Overrides) })
+	sharper   = regexp.MustCompileFrom(func() string { return `(?i)^(?:` + languagedata.AnyOf(languagedata.Sharper) + `)` })
 )
 
 // instructs reports whether an answer gives its reader orders. A sentence of the source, such as a request that is quoted

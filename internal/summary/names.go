@@ -6,34 +6,34 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/stratamem/strata/internal/language"
+	"github.com/stratamem/strata/internal/languagedata"
 )
 
 // nameWords are the lists by which names are told from other words.
 type nameWords struct {
-	capitalised language.Set // words that take a capital without naming anything a source must hold
-	greetings   language.Set // begin a line with a capital and are no names
-	starters    language.Set // begin sentences of summaries and are no names
-	headings    language.Set // words of headings that models give their bullets
-	quantities  language.Set // follow digits in a quantity
+	capitalised languagedata.Set // words that take a capital without naming anything a source must hold
+	greetings   languagedata.Set // begin a line with a capital and are no names
+	starters    languagedata.Set // begin sentences of summaries and are no names
+	headings    languagedata.Set // words of headings that models give their bullets
+	quantities  languagedata.Set // follow digits in a quantity
 
 	// Korean names have no capitals. One is a surname with two syllables that given names are made of, or whatever a form of
 	// address follows.
 	surnames, givenSyllables map[rune]struct{}
 	addresses                []string
-	addressed                language.Set // stand before a form of address and are no names
-	noNames                  language.Set // look like a name and are none
+	addressed                languagedata.Set // stand before a form of address and are no names
+	noNames                  languagedata.Set // look like a name and are none
 }
 
 var wordsOfNames = sync.OnceValue(func() *nameWords {
 	return &nameWords{
-		capitalised: language.English.Set(language.Capitalised), greetings: language.English.Set(language.Greetings),
-		starters: language.English.Set(language.Starters), headings: language.English.Set(language.Headings),
-		quantities: language.English.Set(language.Quantities),
+		capitalised: languagedata.English.Set(languagedata.Capitalised), greetings: languagedata.English.Set(languagedata.Greetings),
+		starters: languagedata.English.Set(languagedata.Starters), headings: languagedata.English.Set(languagedata.Headings),
+		quantities: languagedata.English.Set(languagedata.Quantities),
 
-		surnames: language.Korean.Letters(language.Surnames), givenSyllables: language.Korean.Letters(language.GivenSyllables),
-		addresses: language.Korean.Words(language.Addresses), addressed: language.Korean.Set(language.Addressed),
-		noNames: language.Korean.Set(language.NoNames),
+		surnames: languagedata.Korean.Letters(languagedata.Surnames), givenSyllables: languagedata.Korean.Letters(languagedata.GivenSyllables),
+		addresses: languagedata.Korean.Words(languagedata.Addresses), addressed: languagedata.Korean.Set(languagedata.Addressed),
+		noNames: languagedata.Korean.Set(languagedata.NoNames),
 	}
 })
 
@@ -79,7 +79,7 @@ func isQuantity(w string) bool {
 func isHangulOrHan(w string) bool { return isScript(w, unicode.Hangul) || isScript(w, unicode.Han) }
 
 // particles are those that may follow a name.
-var particles = sync.OnceValue(func() language.Particles { return language.NewParticles(language.ParticlesOfNames) })
+var particles = sync.OnceValue(func() languagedata.Particles { return languagedata.NewParticles(languagedata.ParticlesOfNames) })
 
 // koreanName is the name of a word before a next one: with a form of address, or by its form before a particle.
 func koreanName(w, next string) string {

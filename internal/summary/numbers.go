@@ -10,7 +10,7 @@ import (
 	"sync"
 	"unicode/utf8"
 
-	"github.com/stratamem/strata/internal/language"
+	"github.com/stratamem/strata/internal/languagedata"
 	"github.com/stratamem/strata/internal/text"
 )
 
@@ -81,7 +81,7 @@ type multiplying struct {
 // multipliers are those of Korean, the longer before what they begin with.
 var multipliers = sync.OnceValue(func() []multiplying {
 	var out []multiplying
-	for _, line := range language.Korean.Lines(language.Multipliers) {
+	for _, line := range languagedata.Korean.Lines(languagedata.Multipliers) {
 		suffix, by := amount(line)
 		out = append(out, multiplying{suffix, by})
 	}
@@ -118,7 +118,7 @@ func amount(line string) (words string, value float64) {
 	return strings.TrimSpace(line[:at]), value
 }
 
-func amounts(l language.Language, list language.List) map[string]float64 {
+func amounts(l languagedata.Language, list languagedata.List) map[string]float64 {
 	out := map[string]float64{}
 	for _, line := range l.Lines(list) {
 		words, value := amount(line)
@@ -136,15 +136,15 @@ type numerals struct {
 
 var numeralWords = sync.OnceValue(func() *numerals {
 	out := &numerals{
-		ordinals: map[string]float64{}, scales: amounts(language.English, language.Scales), extras: amounts(language.English, language.Extras),
-		native: amounts(language.Korean, language.NamedDays), counters: language.Korean.Words(language.Counters),
+		ordinals: map[string]float64{}, scales: amounts(languagedata.English, languagedata.Scales), extras: amounts(languagedata.English, languagedata.Extras),
+		native: amounts(languagedata.Korean, languagedata.NamedDays), counters: languagedata.Korean.Words(languagedata.Counters),
 	}
-	for i, w := range language.English.Words(language.Ordinals) {
+	for i, w := range languagedata.English.Words(languagedata.Ordinals) {
 		out.ordinals[w] = float64(i)
 	}
-	units := amounts(language.Korean, language.NativeUnits)
+	units := amounts(languagedata.Korean, languagedata.NativeUnits)
 	maps.Copy(out.native, units)
-	for i, ten := range language.Korean.Words(language.Tens) {
+	for i, ten := range languagedata.Korean.Words(languagedata.Tens) {
 		out.native[ten] = float64(10 * (i + 1))
 		for unit, v := range units {
 			out.native[ten+unit] = out.native[ten] + v
@@ -194,7 +194,7 @@ func englishNumber(w string) (value float64, scale, ok bool) {
 	if v, ok := numeralWords().scales[w]; ok {
 		return v, true, true
 	}
-	n, ok := language.Cardinal(w)
+	n, ok := languagedata.Cardinal(w)
 	return float64(n), false, ok
 }
 

@@ -6,7 +6,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/stratamem/strata/internal/language"
+	"github.com/stratamem/strata/internal/languagedata"
 	"github.com/stratamem/strata/internal/text"
 )
 
@@ -43,7 +43,7 @@ func appendWords(out []word, s string, sentence text.Span) []word {
 	first := true
 	for i := sentence.Start; i < sentence.End; {
 		r, n := utf8.DecodeRuneInString(s[i:])
-		if !language.InWord(r) {
+		if !languagedata.InWord(r) {
 			first = first || strings.ContainsRune("\"“‘:*([", r)
 			i += n
 			continue
@@ -67,7 +67,7 @@ func wordLength(s string) int {
 		if i > longestWord {
 			break
 		}
-		if language.InWord(r) || r == '+' && i > 0 {
+		if languagedata.InWord(r) || r == '+' && i > 0 {
 			end = i + utf8.RuneLen(r)
 			continue
 		}
@@ -85,7 +85,7 @@ func binds(before, rest string, r rune) bool {
 	if r == ',' || r == ':' {
 		return unicode.IsDigit(last) && unicode.IsDigit(next)
 	}
-	return language.InWord(next)
+	return languagedata.InWord(next)
 }
 
 // bare is a word in lower case without a possessive ending.
@@ -106,5 +106,5 @@ func hasLetter(w string) bool { return strings.ContainsFunc(w, unicode.IsLetter)
 
 func isHangul(w string) bool {
 	r, _ := utf8.DecodeRuneInString(w)
-	return language.IsHangul(r)
+	return languagedata.IsHangul(r)
 }

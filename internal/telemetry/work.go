@@ -7,8 +7,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/stratamem/strata/internal/group"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/safegroup"
 	"github.com/stratamem/strata/internal/store"
 )
 
@@ -78,7 +78,7 @@ func (c *workCollector) Collect(to chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), collectTimeout)
 	defer cancel()
 	var stats store.WorkStats
-	err := group.Contain(func() (err error) { // a scrape asks in a goroutine of its own
+	err := safegroup.Contain(func() (err error) { // a scrape asks in a goroutine of its own
 		stats, err = c.Work.WorkStats(ctx)
 		return err
 	})
@@ -110,7 +110,7 @@ func (c *workCollector) collectErasures(ctx context.Context, gauge func(d *prome
 	}
 	var count int
 	var oldest time.Time
-	err := group.Contain(func() (err error) {
+	err := safegroup.Contain(func() (err error) {
 		count, oldest, err = c.Erasures(ctx)
 		return err
 	})
@@ -128,7 +128,7 @@ func (c *workCollector) collectVectors(ctx context.Context, gauge func(d *promet
 		return
 	}
 	var facts, messages int64
-	err := group.Contain(func() (err error) {
+	err := safegroup.Contain(func() (err error) {
 		facts, messages, err = c.Waiting(ctx)
 		return err
 	})

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/stratamem/strata/internal/language"
+	"github.com/stratamem/strata/internal/languagedata"
 )
 
 // Chinese has no spaces, and Japanese writes the roots of its words in the same characters. Each character is a term,
@@ -14,17 +14,17 @@ import (
 // hanLists are the characters that say little: some also in a pair, all of them alone.
 type hanLists struct{ hollow, weak map[rune]struct{} }
 
-func hanListsOf(l language.Language) *hanLists {
-	lists := hanLists{l.Letters(language.HollowLetters), l.Letters(language.WeakLetters)}
+func hanListsOf(l languagedata.Language) *hanLists {
+	lists := hanLists{l.Letters(languagedata.HollowLetters), l.Letters(languagedata.WeakLetters)}
 	maps.Copy(lists.weak, lists.hollow)
 	return &lists
 }
 
 // The lists of texts without Kana and with them, where most of what is hollow in Chinese has a meaning: 会 is to meet, 話 to speak.
 var (
-	chineseLists  = sync.OnceValue(func() *hanLists { return hanListsOf(language.Chinese) })
-	japaneseLists = sync.OnceValue(func() *hanLists { return hanListsOf(language.Japanese) })
-	hanPairs      = sync.OnceValue(func() language.Set { return language.Han.Set(language.StopPairs) })
+	chineseLists  = sync.OnceValue(func() *hanLists { return hanListsOf(languagedata.Chinese) })
+	japaneseLists = sync.OnceValue(func() *hanLists { return hanListsOf(languagedata.Japanese) })
+	hanPairs      = sync.OnceValue(func() languagedata.Set { return languagedata.Han.Set(languagedata.StopPairs) })
 )
 
 // addHan emits the characters and pairs of a run that say something, in the order in which they stand.

@@ -3,7 +3,7 @@ package text
 import (
 	"sync"
 
-	"github.com/stratamem/strata/internal/language"
+	"github.com/stratamem/strata/internal/languagedata"
 )
 
 // Japanese writes roots in Han characters, borrowed words in Katakana, and in Hiragana mostly what ties them together:
@@ -15,20 +15,20 @@ const longestKana = 8
 
 // hiraganaLists are those of Hiragana.
 type hiraganaLists struct {
-	tails       language.Set      // particles, auxiliaries and endings at the end of a run
-	particles   language.Set      // at the start of a run that follows a word, as what calls a person politely does: a word may come after
-	inflections language.Set      // what conjugation leaves behind the root: no word comes after
-	words       language.Set      // that name nothing, wherever they stand
+	tails       languagedata.Set  // particles, auxiliaries and endings at the end of a run
+	particles   languagedata.Set  // at the start of a run that follows a word, as what calls a person politely does: a word may come after
+	inflections languagedata.Set  // what conjugation leaves behind the root: no word comes after
+	words       languagedata.Set  // that name nothing, wherever they stand
 	afterWord   map[rune]struct{} // particles after such a word
 }
 
 var hiragana = sync.OnceValue(func() *hiraganaLists {
 	return &hiraganaLists{
-		tails:       language.Japanese.Set(language.Tails),
-		particles:   language.Japanese.Set(language.HeadParticles),
-		inflections: language.Japanese.Set(language.Inflections),
-		words:       language.Japanese.Set(language.StopWords),
-		afterWord:   language.Japanese.Letters(language.ParticlesAfterAny),
+		tails:       languagedata.Japanese.Set(languagedata.Tails),
+		particles:   languagedata.Japanese.Set(languagedata.HeadParticles),
+		inflections: languagedata.Japanese.Set(languagedata.Inflections),
+		words:       languagedata.Japanese.Set(languagedata.StopWords),
+		afterWord:   languagedata.Japanese.Letters(languagedata.ParticlesAfterAny),
 	}
 })
 

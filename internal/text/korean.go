@@ -5,7 +5,7 @@ import (
 	"sync"
 	"unicode/utf8"
 
-	"github.com/stratamem/strata/internal/language"
+	"github.com/stratamem/strata/internal/languagedata"
 )
 
 // Korean sets its words apart by spaces, but particles and endings cling to them: 고양이 stands as 고양이를, 고양이가,
@@ -21,18 +21,18 @@ const (
 
 // koreanLists are those of Korean.
 type koreanLists struct {
-	afterConsonant, afterVowel, afterAny language.Set // particles, by the syllable that they follow
-	endings, stopWords, hollowRoots      language.Set
+	afterConsonant, afterVowel, afterAny languagedata.Set // particles, by the syllable that they follow
+	endings, stopWords, hollowRoots      languagedata.Set
 }
 
 var korean = sync.OnceValue(func() *koreanLists {
 	return &koreanLists{
-		afterConsonant: language.Korean.Set(language.ParticlesAfterConsonant),
-		afterVowel:     language.Korean.Set(language.ParticlesAfterVowel),
-		afterAny:       language.Korean.Set(language.ParticlesAfterAny),
-		endings:        language.Korean.Set(language.Endings),
-		stopWords:      language.Korean.Set(language.StopWords),
-		hollowRoots:    language.Korean.Set(language.HollowRoots),
+		afterConsonant: languagedata.Korean.Set(languagedata.ParticlesAfterConsonant),
+		afterVowel:     languagedata.Korean.Set(languagedata.ParticlesAfterVowel),
+		afterAny:       languagedata.Korean.Set(languagedata.ParticlesAfterAny),
+		endings:        languagedata.Korean.Set(languagedata.Endings),
+		stopWords:      languagedata.Korean.Set(languagedata.StopWords),
+		hollowRoots:    languagedata.Korean.Set(languagedata.HollowRoots),
 	}
 })
 

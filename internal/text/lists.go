@@ -4,16 +4,16 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/stratamem/strata/internal/language"
+	"github.com/stratamem/strata/internal/languagedata"
 )
 
 // stopSet is the English stop list, which holds for every text in Latin letters.
-var stopSet = sync.OnceValue(func() language.Set { return language.English.Set(language.StopWords) })
+var stopSet = sync.OnceValue(func() languagedata.Set { return languagedata.English.Set(languagedata.StopWords) })
 
 // baseForms are the base forms of irregular English words.
 var baseForms = sync.OnceValue(func() map[string]string {
 	table := map[string]string{}
-	for _, line := range language.English.Lines(language.IrregularForms) {
+	for _, line := range languagedata.English.Lines(languagedata.IrregularForms) {
 		forms := strings.Fields(line)
 		for _, f := range forms[1:] {
 			table[f] = forms[0]

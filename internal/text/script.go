@@ -1,6 +1,6 @@
 package text
 
-import "github.com/stratamem/strata/internal/language"
+import "github.com/stratamem/strata/internal/languagedata"
 
-// Clings is language.Clings.
-func Clings(r rune) bool { return language.Clings(r) }
+// Clings is languagedata.Clings.
+func Clings(r rune) bool { return languagedata.Clings(r) }

@@ -6,7 +6,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/stratamem/strata/internal/language"
+	"github.com/stratamem/strata/internal/languagedata"
 )
 
 // SentenceSpans cuts a text into its sentences, each with the white space that follows it, so that they add up to the
@@ -58,7 +58,7 @@ func spokenEnd(s string) int {
 }
 
 // abbreviations end with a full stop that ends no sentence.
-var abbreviations = sync.OnceValue(func() language.Set { return language.SetOf(language.AllWords(language.Abbreviations)) })
+var abbreviations = sync.OnceValue(func() languagedata.Set { return languagedata.SetOf(languagedata.AllWords(languagedata.Abbreviations)) })
 
 // longestAbbreviation is more bytes than any of them has, so that a long run without spaces is not read again and again.
 const longestAbbreviation = 16

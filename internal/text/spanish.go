@@ -10,7 +10,7 @@ import (
 	"github.com/blevesearch/snowballstem/spanish"
 	"golang.org/x/text/unicode/norm"
 
-	"github.com/stratamem/strata/internal/language"
+	"github.com/stratamem/strata/internal/languagedata"
 	regexp "github.com/stratamem/strata/internal/lazyregexp"
 )
 
@@ -30,9 +30,9 @@ const (
 )
 
 // spanishStopSet holds the words of the stop list and what they are without accents.
-var spanishStopSet = sync.OnceValue(func() language.Set {
-	set := language.Spanish.Set(language.StopWords)
-	for _, w := range language.Spanish.Words(language.StopWords) {
+var spanishStopSet = sync.OnceValue(func() languagedata.Set {
+	set := languagedata.Spanish.Set(languagedata.StopWords)
+	for _, w := range languagedata.Spanish.Words(languagedata.StopWords) {
 		set[foldAccents(w)] = struct{}{}
 	}
 	return set
@@ -46,10 +46,10 @@ func spanishStopped(w string) bool {
 // signOf are the words that tell one language from the other.
 var signOf = sync.OnceValue(func() map[string]latinLanguage {
 	table := map[string]latinLanguage{}
-	for _, w := range language.English.Words(language.Signs) {
+	for _, w := range languagedata.English.Words(languagedata.Signs) {
 		table[w] = asEnglish
 	}
-	for _, w := range language.Spanish.Words(language.Signs) {
+	for _, w := range languagedata.Spanish.Words(languagedata.Signs) {
 		table[w] = asSpanish
 	}
 	return table
@@ -231,7 +231,7 @@ var spanishBases = sync.OnceValue(func() map[string]string {
 	var a analysis
 	stem := func(w string) string { return baseOfSpanish(a.bareSpanishStem(w)) }
 	table := map[string]string{}
-	for _, line := range language.Spanish.Lines(language.IrregularForms) {
+	for _, line := range languagedata.Spanish.Lines(languagedata.IrregularForms) {
 		forms := strings.Fields(line)
 		for _, f := range forms[1:] {
 			table[stem(f)] = stem(forms[0])

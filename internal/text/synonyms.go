@@ -5,7 +5,7 @@ import (
 	"sync"
 	"unicode/utf8"
 
-	"github.com/stratamem/strata/internal/language"
+	"github.com/stratamem/strata/internal/languagedata"
 )
 
 // groupMark begins the term of a group, as no other term does.
@@ -13,12 +13,12 @@ const groupMark = "="
 
 // Everyday words that mean the same thing are a group: what one says is often asked for by another (papá and padre, 여친 and
 // 여자친구, 老婆 and 妻子). Each word of a group gives a term of the group beside its own terms. English has a table of near words
-// instead (package near).
+// instead (package synonyms).
 
 // groupsOf is the term of each word's group, by the key that keyOf makes of the word.
-func groupsOf(l language.Language, keyOf func(word string) string) map[string]string {
+func groupsOf(l languagedata.Language, keyOf func(word string) string) map[string]string {
 	table := map[string]string{}
-	for _, group := range l.Lines(language.Synonyms) {
+	for _, group := range l.Lines(languagedata.Synonyms) {
 		words := strings.Fields(group)
 		for _, w := range words {
 			if key := keyOf(w); key != "" {
@@ -31,12 +31,12 @@ func groupsOf(l language.Language, keyOf func(word string) string) map[string]st
 
 var spanishGroups = sync.OnceValue(func() map[string]string {
 	var a analysis
-	return groupsOf(language.Spanish, a.spanishStem)
+	return groupsOf(languagedata.Spanish, a.spanishStem)
 })
 
 // koreanGroups are by roots; a root of one syllable is left out, for it may be of many words.
 var koreanGroups = sync.OnceValue(func() map[string]string {
-	return groupsOf(language.Korean, func(w string) string {
+	return groupsOf(languagedata.Korean, func(w string) string {
 		var word []char
 		for _, r := range w {
 			word = append(word, char{r: r})
@@ -54,8 +54,8 @@ var koreanGroups = sync.OnceValue(func() map[string]string {
 })
 
 var (
-	chineseGroups  = sync.OnceValue(func() map[string]string { return groupsOf(language.Chinese, wordItself) })
-	japaneseGroups = sync.OnceValue(func() map[string]string { return groupsOf(language.Japanese, wordItself) })
+	chineseGroups  = sync.OnceValue(func() map[string]string { return groupsOf(languagedata.Chinese, wordItself) })
+	japaneseGroups = sync.OnceValue(func() map[string]string { return groupsOf(languagedata.Japanese, wordItself) })
 )
 
 func wordItself(w string) string { return w }

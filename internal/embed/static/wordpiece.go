@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/text/unicode/norm"
 
-	"github.com/stratamem/strata/internal/language"
+	"github.com/stratamem/strata/internal/languagedata"
 )
 
 // vocabulary cuts texts into the WordPieces of BERT uncased (Devlin et al. 2018, arXiv 1810.04805): lower case, without
@@ -68,7 +68,7 @@ func (c coverage) most() bool { return c.letters > 0 && 5*c.whole >= 3*c.letters
 
 // split appends the pieces of a text.
 func (v vocabulary) split(pieces []int32, s string) ([]int32, coverage) {
-	if !language.IsASCII(s) {
+	if !languagedata.IsASCII(s) {
 		s = norm.NFD.String(s)
 	}
 	var room [64]byte // enough for nearly every word

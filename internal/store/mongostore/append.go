@@ -13,8 +13,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
-	"github.com/stratamem/strata/internal/group"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/safegroup"
 	"github.com/stratamem/strata/internal/store"
 )
 
@@ -55,7 +55,7 @@ func (s *transcript) serve(calls []*call) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience(time.Now(), calls))
 	defer cancel()
 	b := &batch{transcript: s, ref: calls[0].p.Ref, waiting: calls}
-	err := group.Contain(func() error { return b.run(ctx) })
+	err := safegroup.Contain(func() error { return b.run(ctx) })
 	if err != nil {
 		s.heads.drop(b.ref)
 	} else if b.seen.key != "" {

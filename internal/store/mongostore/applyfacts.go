@@ -8,8 +8,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
-	"github.com/stratamem/strata/internal/group"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/safegroup"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/text"
 )
@@ -70,7 +70,7 @@ func (s *factStore) ApplyFacts(ctx context.Context, w store.FactWrite) (int64, e
 // planned works out what the write does, against what is stored at its Base. It reports when the job is final.
 func (s *factStore) planned(ctx context.Context, u userDoc, w store.FactWrite) (doc applyingDoc, final bool, err error) {
 	p := planner{w: w, scope: u.Scope}
-	g, reading := group.WithContext(ctx)
+	g, reading := safegroup.WithContext(ctx)
 	g.Go(func() (err error) { p.known, err = s.factsOf(reading, u.Scope, w); return err })
 	g.Go(func() (err error) { p.doc.Versions, err = s.embeddingVersions(reading); return err })
 	switch {

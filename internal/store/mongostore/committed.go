@@ -9,8 +9,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
-	"github.com/stratamem/strata/internal/group"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/safegroup"
 	"github.com/stratamem/strata/internal/store"
 )
 
@@ -36,7 +36,7 @@ type committedWrite struct {
 }
 
 func (a *committedWrite) run(ctx context.Context) error {
-	g, ctx := group.WithContext(ctx)
+	g, ctx := safegroup.WithContext(ctx)
 	for _, step := range []func(context.Context) error{a.putFacts, a.putRevisions, a.purge, a.forget, a.quarantine, a.finish} {
 		g.Go(func() error { return step(ctx) })
 	}

@@ -10,8 +10,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
-	"github.com/stratamem/strata/internal/group"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/safegroup"
 	"github.com/stratamem/strata/internal/store"
 )
 
@@ -262,7 +262,7 @@ func (s *core) endIfEnding(ctx context.Context, ref memory.UserRef) error {
 // endSessions deletes the sessions of a user who is marked as ended, and then the user.
 func (s *core) endSessions(ctx context.Context, scope memory.ScopeKey) (int64, error) {
 	var sessions, index *mongo.DeleteResult
-	g, both := group.WithContext(ctx)
+	g, both := safegroup.WithContext(ctx)
 	g.Go(func() (err error) {
 		sessions, err = s.conversations.DeleteMany(both, eq("scope", scope))
 		return err

@@ -12,8 +12,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
-	"github.com/stratamem/strata/internal/group"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/safegroup"
 	"github.com/stratamem/strata/internal/store"
 )
 
@@ -261,7 +261,7 @@ func (s *transcript) readPlaces(ctx context.Context, scope memory.ScopeKey, q st
 	var found map[memory.Place]foundMessage
 	p := placing{hits: make([]memory.PlacedMessage, 0, len(q.Places)), maxBytes: q.MaxBytes}
 	first := q.Places[:min(len(q.Places), placesPerQuery)]
-	g, reading := group.WithContext(ctx)
+	g, reading := safegroup.WithContext(ctx)
 	g.Go(func() (err error) {
 		p.own, err = s.ownSessions(reading, scope, q.Places)
 		return err

@@ -15,7 +15,7 @@ import (
 	"log/slog"
 	"sync"
 
-	"github.com/stratamem/strata/internal/group"
+	"github.com/stratamem/strata/internal/safegroup"
 	"github.com/stratamem/strata/internal/store"
 )
 
@@ -47,7 +47,7 @@ type Store struct {
 
 	lock    *fileLock
 	anchor  *conn // does nothing but stay open: see hold
-	workers group.Group
+	workers safegroup.Group
 	closing sync.Once
 	gone    error // of Close
 }
@@ -284,7 +284,7 @@ func (s *Store) checkpoint() {
 			}
 			return
 		case <-s.writer.nudge:
-			s.logClose(group.Contain(func() error {
+			s.logClose(safegroup.Contain(func() error {
 				c = s.checkpointOnce(c)
 				return nil
 			}))

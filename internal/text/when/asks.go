@@ -7,21 +7,21 @@ import (
 
 	"golang.org/x/text/unicode/norm"
 
-	"github.com/stratamem/strata/internal/language"
+	"github.com/stratamem/strata/internal/languagedata"
 	"github.com/stratamem/strata/internal/text"
 )
 
 // asking is how a question for a time is known. A regular expression is dear, and most queries have none of the words or parts of
 // words of one.
 var asking = sync.OnceValue(func() (l struct {
-	alone, after, toAskFor language.Set // words of which a question has one, or one after another
+	alone, after, toAskFor languagedata.Set // words of which a question has one, or one after another
 	parts                  map[rune][]string
 },
 ) {
-	l.alone = language.SetOf(language.AllWords(language.AsksTimeAlone))
-	l.after = language.SetOf(language.AllWords(language.AsksTimeAfter))
-	l.toAskFor = language.SetOf(language.AllWords(language.AsksTimeFor))
-	l.parts = byFirst(language.AllWords(language.AsksTimeParts))
+	l.alone = languagedata.SetOf(languagedata.AllWords(languagedata.AsksTimeAlone))
+	l.after = languagedata.SetOf(languagedata.AllWords(languagedata.AsksTimeAfter))
+	l.toAskFor = languagedata.SetOf(languagedata.AllWords(languagedata.AsksTimeFor))
+	l.parts = byFirst(languagedata.AllWords(languagedata.AsksTimeParts))
 	return l
 })
 
@@ -38,12 +38,12 @@ var (
 )
 
 func askingForms() (spaced, unspaced []string) {
-	for _, l := range language.All() {
-		if len(l.Words(language.AsksTimeParts)) > 0 {
-			unspaced = append(unspaced, l.Lines(language.AsksTime)...)
+	for _, l := range languagedata.All() {
+		if len(l.Words(languagedata.AsksTimeParts)) > 0 {
+			unspaced = append(unspaced, l.Lines(languagedata.AsksTime)...)
 			continue
 		}
-		spaced = append(spaced, l.Lines(language.AsksTime)...)
+		spaced = append(spaced, l.Lines(languagedata.AsksTime)...)
 	}
 	return spaced, unspaced
 }

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/stratamem/strata/internal/language"
+	"github.com/stratamem/strata/internal/languagedata"
 )
 
 // mostBetween is the most bytes between a day and what belongs to it.
@@ -13,7 +13,7 @@ const mostBetween = 14
 
 // between is what may stand there.
 var between = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)^(?:[ ,]|` + strings.Join(language.AllWords(language.BetweenTimes), "|") + `)*$`)
+	return regexp.MustCompile(`(?i)^(?:[ ,]|` + strings.Join(languagedata.AllWords(languagedata.BetweenTimes), "|") + `)*$`)
 })
 
 // joinBeside appends, of the expressions from a place on, those that what stands beside them makes more exact: the day of "in the

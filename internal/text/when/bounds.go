@@ -5,17 +5,17 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/stratamem/strata/internal/language"
+	"github.com/stratamem/strata/internal/languagedata"
 )
 
 // boundsBefore are the words before a time, or with which it begins, that make it where something begins or ends, and
 // boundsAfter those after it.
 var (
 	boundsBefore = sync.OnceValue(func() *regexp.Regexp {
-		articles := strings.Join(language.AllWords(language.BoundsArticles), "|")
-		return regexp.MustCompile(`(?i)(?:^|[^\pL])(?:` + language.AnyOf(language.BoundsBefore) + `)(?: (?:` + articles + `))* ?$`)
+		articles := strings.Join(languagedata.AllWords(languagedata.BoundsArticles), "|")
+		return regexp.MustCompile(`(?i)(?:^|[^\pL])(?:` + languagedata.AnyOf(languagedata.BoundsBefore) + `)(?: (?:` + articles + `))* ?$`)
 	})
-	boundsAfter = sync.OnceValue(func() []string { return language.AllWords(language.BoundsAfter) })
+	boundsAfter = sync.OnceValue(func() []string { return languagedata.AllWords(languagedata.BoundsAfter) })
 )
 
 // bounds reports whether the words of a time only bound another one.

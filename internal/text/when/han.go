@@ -7,7 +7,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/stratamem/strata/internal/language"
+	"github.com/stratamem/strata/internal/languagedata"
 )
 
 // hanNumerals is a vocabulary of numbers in digits or Han numerals.
@@ -58,7 +58,7 @@ func hanDigit(r rune) int {
 }
 
 // kanaNeighbours are particles: they may stand beside a time in Hiragana and are no part of it.
-var kanaNeighbours = sync.OnceValue(func() map[rune]struct{} { return language.Japanese.Letters(language.ParticlesOfTimes) })
+var kanaNeighbours = sync.OnceValue(func() map[rune]struct{} { return languagedata.Japanese.Letters(languagedata.ParticlesOfTimes) })
 
 func isKanaNeighbour(r rune) bool {
 	_, is := kanaNeighbours()[r]

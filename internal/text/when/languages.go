@@ -8,7 +8,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/stratamem/strata/internal/language"
+	"github.com/stratamem/strata/internal/languagedata"
 )
 
 // maxGrammars is how many there may be.
@@ -74,7 +74,7 @@ func keysOf(s string) iter.Seq2[int, []byte] {
 				return
 			}
 		}
-		if !language.IsASCII(s) {
+		if !languagedata.IsASCII(s) {
 			pairsOf(s, yield)
 		}
 	}

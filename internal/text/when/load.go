@@ -6,17 +6,17 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/stratamem/strata/internal/language"
+	"github.com/stratamem/strata/internal/languagedata"
 )
 
 // grammars are those of the languages' folders. Languages that share one are read together.
 func grammars() []grammar {
-	var folders []language.Language
-	words := map[language.Language][]language.Language{}
-	for _, l := range language.All() {
+	var folders []languagedata.Language
+	words := map[languagedata.Language][]languagedata.Language{}
+	for _, l := range languagedata.All() {
 		folder := l
-		if with := l.Words(language.TimesGrammar); len(with) > 0 {
-			folder = language.Language(with[0])
+		if with := l.Words(languagedata.TimesGrammar); len(with) > 0 {
+			folder = languagedata.Language(with[0])
 			words[folder] = append(words[folder], l)
 		}
 		if !slices.Contains(folders, folder) {
@@ -25,26 +25,26 @@ func grammars() []grammar {
 	}
 	var out []grammar
 	for _, folder := range folders {
-		out = append(out, grammarOf(folder, append([]language.Language{folder}, words[folder]...)))
+		out = append(out, grammarOf(folder, append([]languagedata.Language{folder}, words[folder]...)))
 	}
 	return out
 }
 
 // notVocabularies are the lists of a file of times that hold no words for values.
-var notVocabularies = []language.List{
-	language.TimesGrammar, language.TimesBoundary, language.TimesForms, language.TimesTold, language.TimesBeside, language.TimesDecoys,
+var notVocabularies = []languagedata.List{
+	languagedata.TimesGrammar, languagedata.TimesBoundary, languagedata.TimesForms, languagedata.TimesTold, languagedata.TimesBeside, languagedata.TimesDecoys,
 }
 
 // grammarOf is the grammar in a folder with the words of some languages.
-func grammarOf(folder language.Language, of []language.Language) grammar {
+func grammarOf(folder languagedata.Language, of []languagedata.Language) grammar {
 	g := grammar{
 		words:  map[string]vocabulary{},
-		forms:  folder.Lines(language.TimesForms),
-		told:   folder.Lines(language.TimesTold),
-		beside: folder.Lines(language.TimesBeside),
-		decoys: folder.Lines(language.TimesDecoys),
+		forms:  folder.Lines(languagedata.TimesForms),
+		told:   folder.Lines(languagedata.TimesTold),
+		beside: folder.Lines(languagedata.TimesBeside),
+		decoys: folder.Lines(languagedata.TimesDecoys),
 	}
-	switch boundary := strings.Join(folder.Words(language.TimesBoundary), " "); boundary {
+	switch boundary := strings.Join(folder.Words(languagedata.TimesBoundary), " "); boundary {
 	case "blanks":
 		g.around, g.stands = `(?i)\b(?:%s)\b`, wholeNumber
 	case "particles":
@@ -56,8 +56,8 @@ func grammarOf(folder language.Language, of []language.Language) grammar {
 	}
 	entries := map[string][]string{}
 	for _, l := range of {
-		for name := range l.Lists(language.Times) {
-			if list := language.List(language.Times + "/" + name); !slices.Contains(notVocabularies, list) {
+		for name := range l.Lists(languagedata.Times) {
+			if list := languagedata.List(languagedata.Times + "/" + name); !slices.Contains(notVocabularies, list) {
 				entries[name] = append(entries[name], l.Lines(list)...)
 			}
 		}

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/stratamem/strata/internal/language"
+	"github.com/stratamem/strata/internal/languagedata"
 	"github.com/stratamem/strata/internal/text"
 )
 
@@ -29,7 +29,7 @@ type Ordered struct {
 // The words that ask for each order. They are looked for in this order: "the last time we talked" is of a talk.
 var orders = sync.OnceValue(func() []orderWords {
 	return []orderWords{
-		{FirstTalk, orderPattern(language.FirstTalk)}, {LatestTalk, orderPattern(language.LatestTalk)}, {Latest, orderPattern(language.Latest)},
+		{FirstTalk, orderPattern(languagedata.FirstTalk)}, {LatestTalk, orderPattern(languagedata.LatestTalk)}, {Latest, orderPattern(languagedata.Latest)},
 	}
 })
 
@@ -38,12 +38,12 @@ type orderWords struct {
 	pattern *regexp.Regexp
 }
 
-func orderPattern(of language.List) *regexp.Regexp {
-	return regexp.MustCompile(`(?i)` + language.AnyOf(of))
+func orderPattern(of languagedata.List) *regexp.Regexp {
+	return regexp.MustCompile(`(?i)` + languagedata.AnyOf(of))
 }
 
 // orderParts are what words that ask for an order have one of: a regular expression is dear.
-var orderParts = sync.OnceValue(func() []string { return language.AllWords(language.OrderParts) })
+var orderParts = sync.OnceValue(func() []string { return languagedata.AllWords(languagedata.OrderParts) })
 
 // OrderIn returns the order that the beginning of a query, MaxBytes of it, asks for, AnyOrder where it asks for none.
 func OrderIn(query string) Ordered {

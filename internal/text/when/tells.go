@@ -8,24 +8,24 @@ import (
 
 	"golang.org/x/text/unicode/norm"
 
-	"github.com/stratamem/strata/internal/language"
+	"github.com/stratamem/strata/internal/languagedata"
 )
 
 // tellingWords are what a message that names a time has one of: words, and of scripts that do not set words apart the parts of
 // words by their first character.
 var tellingWords = sync.OnceValue(func() (l struct {
-	words, afterThis, this language.Set
+	words, afterThis, this languagedata.Set
 	parts                  map[rune][]string
 	counters               map[rune]struct{} // what makes a number before it tell a time: 3월, 八日
 },
 ) {
-	l.words = language.SetOf(language.AllWords(language.TellsTime))
-	l.afterThis = language.SetOf(language.AllWords(language.TellsTimeAfterThis))
-	l.this = language.SetOf(language.AllWords(language.This))
-	l.parts = byFirst(language.AllWords(language.TellsTimeParts))
+	l.words = languagedata.SetOf(languagedata.AllWords(languagedata.TellsTime))
+	l.afterThis = languagedata.SetOf(languagedata.AllWords(languagedata.TellsTimeAfterThis))
+	l.this = languagedata.SetOf(languagedata.AllWords(languagedata.This))
+	l.parts = byFirst(languagedata.AllWords(languagedata.TellsTimeParts))
 	l.counters = map[rune]struct{}{}
-	for _, of := range language.All() {
-		maps.Copy(l.counters, of.Letters(language.TimeCounters))
+	for _, of := range languagedata.All() {
+		maps.Copy(l.counters, of.Letters(languagedata.TimeCounters))
 	}
 	return l
 })
