@@ -20,8 +20,8 @@ import (
 //	sessions   count; each: length, bytes, messages            by key
 //	names      count; each: length, bytes                      by name
 //	messages   each: seq (after the first of a session: step), role·32 + standing·16 + telling·4 + mentions a time·2 +
-//	           question (telling is a promptinjection.Telling), name no. + 1 or 0, create time (zigzag, step from the message before), passages; each passage: gap,
-//	           length;
+//	           question (telling is a promptinjection.Telling), name no. + 1 or 0, create time (zigzag, step from the
+//	           message before), passages; each passage: gap, length;
 //	           the times it mentions (when.Checkpoint): length, bytes
 //	terms      count; each: shared prefix, rest, bytes, postings; each posting: step·2 + (count > 1), count - 2
 //	vectors    version, 0 for none and the end of the block; dimension, count; each: step from the message before, a
