@@ -83,6 +83,7 @@ type SummaryRevision struct {
 	FromTime, ToTime time.Time
 	// Rebuilds counts how often it was asked to be written anew.
 	Rebuilds   int
+	Author     string // who made the change, as the call named them; "" where it named nobody
 	CreateTime time.Time
 }
 

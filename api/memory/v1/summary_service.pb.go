@@ -809,7 +809,9 @@ type RebuildSummaryRequest struct {
 	// The week as 2026-W47 or the month as 2026-11, for WEEK and MONTH.
 	Name string `protobuf:"bytes,4,opt,name=name,proto3" json:"name,omitempty"`
 	// The caller's id of this call, at most 255 bytes: a repeat asks for nothing more. Optional.
-	RequestId     string `protobuf:"bytes,5,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
+	RequestId string `protobuf:"bytes,5,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
+	// Who makes the change, as the caller names them: at most 255 bytes of printable UTF-8, kept with the revision. Optional.
+	Author        string `protobuf:"bytes,6,opt,name=author,proto3" json:"author,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -879,6 +881,13 @@ func (x *RebuildSummaryRequest) GetRequestId() string {
 	return ""
 }
 
+func (x *RebuildSummaryRequest) GetAuthor() string {
+	if x != nil {
+		return x.Author
+	}
+	return ""
+}
+
 // RebuildSummaryResponse holds the summary as it is for now.
 type RebuildSummaryResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -932,7 +941,9 @@ type UpdateSummaryRequest struct {
 	// summaries have (summaries.max-tokens); with an etag the update is refused if it is stale. The rest is ignored.
 	Summary *Summary `protobuf:"bytes,1,opt,name=summary,proto3" json:"summary,omitempty"`
 	// The caller's id of this call, at most 255 bytes: a repeat changes nothing. Optional.
-	RequestId     string `protobuf:"bytes,2,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
+	RequestId string `protobuf:"bytes,2,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
+	// Who makes the change, as the caller names them: at most 255 bytes of printable UTF-8, kept with the revision. Optional.
+	Author        string `protobuf:"bytes,3,opt,name=author,proto3" json:"author,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -977,6 +988,13 @@ func (x *UpdateSummaryRequest) GetSummary() *Summary {
 func (x *UpdateSummaryRequest) GetRequestId() string {
 	if x != nil {
 		return x.RequestId
+	}
+	return ""
+}
+
+func (x *UpdateSummaryRequest) GetAuthor() string {
+	if x != nil {
+		return x.Author
 	}
 	return ""
 }
@@ -1114,7 +1132,9 @@ type SummaryRevision struct {
 	// Of a session's correction, the last message that it stands for.
 	ThroughSeq int64 `protobuf:"varint,5,opt,name=through_seq,json=throughSeq,proto3" json:"through_seq,omitempty"`
 	// When it was done.
-	CreateTime    *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=create_time,json=createTime,proto3" json:"create_time,omitempty"`
+	CreateTime *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=create_time,json=createTime,proto3" json:"create_time,omitempty"`
+	// Who did it, as the call named them; empty where it named nobody.
+	Author        string `protobuf:"bytes,7,opt,name=author,proto3" json:"author,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1191,6 +1211,13 @@ func (x *SummaryRevision) GetCreateTime() *timestamppb.Timestamp {
 	return nil
 }
 
+func (x *SummaryRevision) GetAuthor() string {
+	if x != nil {
+		return x.Author
+	}
+	return ""
+}
+
 // ListSummaryRevisionsResponse holds a summary's history: the latest 200 revisions.
 type ListSummaryRevisionsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1254,7 +1281,9 @@ type RestoreSummaryRequest struct {
 	// The summary's etag: with it the call is refused if it is stale. Optional.
 	Etag string `protobuf:"bytes,6,opt,name=etag,proto3" json:"etag,omitempty"`
 	// The caller's id of this call, at most 255 bytes: a repeat changes nothing. Optional.
-	RequestId     string `protobuf:"bytes,7,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
+	RequestId string `protobuf:"bytes,7,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
+	// Who makes the change, as the caller names them: at most 255 bytes of printable UTF-8, kept with the revision. Optional.
+	Author        string `protobuf:"bytes,8,opt,name=author,proto3" json:"author,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1334,6 +1363,13 @@ func (x *RestoreSummaryRequest) GetEtag() string {
 func (x *RestoreSummaryRequest) GetRequestId() string {
 	if x != nil {
 		return x.RequestId
+	}
+	return ""
+}
+
+func (x *RestoreSummaryRequest) GetAuthor() string {
+	if x != nil {
+		return x.Author
 	}
 	return ""
 }
@@ -1448,7 +1484,7 @@ const file_memory_v1_summary_service_proto_rawDesc = "" +
 	"session_id\x18\x02 \x01(\tR\tsessionId\"]\n" +
 	"\x11SummarizeResponse\x12,\n" +
 	"\asummary\x18\x01 \x01(\v2\x12.memory.v1.SummaryR\asummary\x12\x1a\n" +
-	"\bcomplete\x18\x02 \x01(\bR\bcomplete\"\xae\x01\n" +
+	"\bcomplete\x18\x02 \x01(\bR\bcomplete\"\xc6\x01\n" +
 	"\x15RebuildSummaryRequest\x12\x17\n" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId\x12*\n" +
 	"\x04kind\x18\x02 \x01(\x0e2\x16.memory.v1.SummaryKindR\x04kind\x12\x1d\n" +
@@ -1456,13 +1492,15 @@ const file_memory_v1_summary_service_proto_rawDesc = "" +
 	"session_id\x18\x03 \x01(\tR\tsessionId\x12\x12\n" +
 	"\x04name\x18\x04 \x01(\tR\x04name\x12\x1d\n" +
 	"\n" +
-	"request_id\x18\x05 \x01(\tR\trequestId\"F\n" +
+	"request_id\x18\x05 \x01(\tR\trequestId\x12\x16\n" +
+	"\x06author\x18\x06 \x01(\tR\x06author\"F\n" +
 	"\x16RebuildSummaryResponse\x12,\n" +
-	"\asummary\x18\x01 \x01(\v2\x12.memory.v1.SummaryR\asummary\"c\n" +
+	"\asummary\x18\x01 \x01(\v2\x12.memory.v1.SummaryR\asummary\"{\n" +
 	"\x14UpdateSummaryRequest\x12,\n" +
 	"\asummary\x18\x01 \x01(\v2\x12.memory.v1.SummaryR\asummary\x12\x1d\n" +
 	"\n" +
-	"request_id\x18\x02 \x01(\tR\trequestId\"E\n" +
+	"request_id\x18\x02 \x01(\tR\trequestId\x12\x16\n" +
+	"\x06author\x18\x03 \x01(\tR\x06author\"E\n" +
 	"\x15UpdateSummaryResponse\x12,\n" +
 	"\asummary\x18\x01 \x01(\v2\x12.memory.v1.SummaryR\asummary\"\x95\x01\n" +
 	"\x1bListSummaryRevisionsRequest\x12\x17\n" +
@@ -1470,7 +1508,7 @@ const file_memory_v1_summary_service_proto_rawDesc = "" +
 	"\x04kind\x18\x02 \x01(\x0e2\x16.memory.v1.SummaryKindR\x04kind\x12\x1d\n" +
 	"\n" +
 	"session_id\x18\x03 \x01(\tR\tsessionId\x12\x12\n" +
-	"\x04name\x18\x04 \x01(\tR\x04name\"\xe6\x01\n" +
+	"\x04name\x18\x04 \x01(\tR\x04name\"\xfe\x01\n" +
 	"\x0fSummaryRevision\x12\x1a\n" +
 	"\brevision\x18\x01 \x01(\x03R\brevision\x12-\n" +
 	"\x05cause\x18\x02 \x01(\x0e2\x17.memory.v1.SummaryCauseR\x05cause\x12\x12\n" +
@@ -1479,9 +1517,10 @@ const file_memory_v1_summary_service_proto_rawDesc = "" +
 	"\vthrough_seq\x18\x05 \x01(\x03R\n" +
 	"throughSeq\x12;\n" +
 	"\vcreate_time\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
-	"createTime\"X\n" +
+	"createTime\x12\x16\n" +
+	"\x06author\x18\a \x01(\tR\x06author\"X\n" +
 	"\x1cListSummaryRevisionsResponse\x128\n" +
-	"\trevisions\x18\x01 \x03(\v2\x1a.memory.v1.SummaryRevisionR\trevisions\"\xde\x01\n" +
+	"\trevisions\x18\x01 \x03(\v2\x1a.memory.v1.SummaryRevisionR\trevisions\"\xf6\x01\n" +
 	"\x15RestoreSummaryRequest\x12\x17\n" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId\x12*\n" +
 	"\x04kind\x18\x02 \x01(\x0e2\x16.memory.v1.SummaryKindR\x04kind\x12\x1d\n" +
@@ -1491,7 +1530,8 @@ const file_memory_v1_summary_service_proto_rawDesc = "" +
 	"\brevision\x18\x05 \x01(\x03R\brevision\x12\x12\n" +
 	"\x04etag\x18\x06 \x01(\tR\x04etag\x12\x1d\n" +
 	"\n" +
-	"request_id\x18\a \x01(\tR\trequestId\"F\n" +
+	"request_id\x18\a \x01(\tR\trequestId\x12\x16\n" +
+	"\x06author\x18\b \x01(\tR\x06author\"F\n" +
 	"\x16RestoreSummaryResponse\x12,\n" +
 	"\asummary\x18\x01 \x01(\v2\x12.memory.v1.SummaryR\asummary*t\n" +
 	"\vSummaryKind\x12\x1c\n" +

@@ -1724,7 +1724,9 @@ type RevertJobRequest struct {
 	// The user. Required.
 	UserId string `protobuf:"bytes,1,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
 	// The job. Required.
-	JobId         string `protobuf:"bytes,2,opt,name=job_id,json=jobId,proto3" json:"job_id,omitempty"`
+	JobId string `protobuf:"bytes,2,opt,name=job_id,json=jobId,proto3" json:"job_id,omitempty"`
+	// Who makes the change, as the caller names them: at most 255 bytes of printable UTF-8, kept with the revision. Optional.
+	Author        string `protobuf:"bytes,3,opt,name=author,proto3" json:"author,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1769,6 +1771,13 @@ func (x *RevertJobRequest) GetUserId() string {
 func (x *RevertJobRequest) GetJobId() string {
 	if x != nil {
 		return x.JobId
+	}
+	return ""
+}
+
+func (x *RevertJobRequest) GetAuthor() string {
+	if x != nil {
+		return x.Author
 	}
 	return ""
 }
@@ -1993,10 +2002,11 @@ const file_memory_v1_work_service_proto_rawDesc = "" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId\x12\x15\n" +
 	"\x06job_id\x18\x02 \x01(\tR\x05jobId\"3\n" +
 	"\x0fSkipJobResponse\x12 \n" +
-	"\x03job\x18\x01 \x01(\v2\x0e.memory.v1.JobR\x03job\"B\n" +
+	"\x03job\x18\x01 \x01(\v2\x0e.memory.v1.JobR\x03job\"Z\n" +
 	"\x10RevertJobRequest\x12\x17\n" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId\x12\x15\n" +
-	"\x06job_id\x18\x02 \x01(\tR\x05jobId\"d\n" +
+	"\x06job_id\x18\x02 \x01(\tR\x05jobId\x12\x16\n" +
+	"\x06author\x18\x03 \x01(\tR\x06author\"d\n" +
 	"\x11RevertJobResponse\x12 \n" +
 	"\x03job\x18\x01 \x01(\v2\x0e.memory.v1.JobR\x03job\x12-\n" +
 	"\x05facts\x18\x02 \x03(\v2\x17.memory.v1.RevertedFactR\x05facts\"[\n" +

@@ -34,6 +34,7 @@ type revisedDoc struct {
 	ToTime        *int64              `bson:"to_time"`
 	Rebuilds      int                 `bson:"rebuilds"`
 	CreateTime    int64               `bson:"create_time"`
+	Author        string              `bson:"author,omitempty"`
 	Request       []byte              `bson:"request,omitempty"` // keyed
 	RequestDigest []byte              `bson:"request_digest,omitempty"`
 }
@@ -61,7 +62,7 @@ func newRevisedDoc(scope memory.ScopeKey, r store.RevisedSummary) revisedDoc {
 	d := revisedDoc{
 		Key: revisedKey(target, r.Revision), Target: target, Kind: r.Kind, Session: r.Session, SessionID: r.SessionID, Period: r.Period,
 		Revision: r.Revision, Cause: r.Cause, Text: r.Text, O200K: r.Tokens.O200K, CL100K: r.Tokens.CL100K,
-		FromTime: optional(r.FromTime), ToTime: optional(r.ToTime), Rebuilds: r.Rebuilds, CreateTime: micros(r.CreateTime),
+		FromTime: optional(r.FromTime), ToTime: optional(r.ToTime), Rebuilds: r.Rebuilds, CreateTime: micros(r.CreateTime), Author: r.Author,
 		Request: r.RequestHash, RequestDigest: r.RequestDigest,
 	}
 	for _, c := range r.Covers {
@@ -74,7 +75,7 @@ func (d revisedDoc) revision() memory.SummaryRevision {
 	r := memory.SummaryRevision{
 		Kind: d.Kind, Session: d.Session, SessionID: d.SessionID, Period: d.Period, Revision: d.Revision, Cause: d.Cause, Text: d.Text,
 		Tokens: memory.TokenCounts{O200K: d.O200K, CL100K: d.CL100K}, FromTime: fromOptional(d.FromTime), ToTime: fromOptional(d.ToTime),
-		Rebuilds: d.Rebuilds, CreateTime: fromMicros(d.CreateTime),
+		Rebuilds: d.Rebuilds, CreateTime: fromMicros(d.CreateTime), Author: d.Author,
 	}
 	for _, c := range d.Covers {
 		r.Covers = append(r.Covers, memory.Covered{
