@@ -9,8 +9,6 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/jedib0t/go-pretty/v6/table"
-	"github.com/jedib0t/go-pretty/v6/text"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
@@ -80,49 +78,6 @@ func (r *run) showRaw(raw []byte) error {
 	b.WriteByte('\n')
 	_, err := r.env.Stdout.Write(b.Bytes())
 	return err
-}
-
-// table prints rows under a head. On a terminal the last column is cut to what fits.
-func (r *run) table(w io.Writer, head []string, rows [][]string) {
-	t := table.NewWriter()
-	style := table.StyleLight
-	style.Options = table.OptionsNoBordersAndSeparators
-	style.Box.PaddingLeft, style.Box.PaddingRight = "", "  "
-	t.SetStyle(style)
-	t.SuppressTrailingSpaces()
-	t.AppendHeader(cells(head))
-	room := r.room(head, rows)
-	for _, row := range rows {
-		if last := len(row) - 1; room > 0 {
-			row[last] = text.Snip(row[last], room, "…")
-		}
-		t.AppendRow(cells(row))
-	}
-	fmt.Fprintln(w, t.Render())
-}
-
-// room is how many columns of the terminal are left for a table's last column; 0 for no limit.
-func (r *run) room(head []string, rows [][]string) int {
-	if r.env.Width == 0 {
-		return 0
-	}
-	left := r.env.Width
-	for i := range len(head) - 1 {
-		width := text.StringWidthWithoutEscSequences(head[i])
-		for _, row := range rows {
-			width = max(width, text.StringWidthWithoutEscSequences(row[i]))
-		}
-		left -= width + 2
-	}
-	return max(left-1, 20)
-}
-
-func cells(values []string) table.Row {
-	row := make(table.Row, len(values))
-	for i, v := range values {
-		row[i] = v
-	}
-	return row
 }
 
 // clean makes text of others safe for a terminal: control characters, which could move the cursor or set the title,

@@ -45,6 +45,7 @@ type root struct {
 type options struct {
 	Server  string        `default:"127.0.0.1:8081" placeholder:"HOST:PORT" help:"The server to talk to."`
 	Output  string        `short:"o" default:"table" enum:"table,json,quiet" help:"table for people, json for programs, quiet for ids only."`
+	Wide    bool          `help:"Print tables as wide as they are; else they fit the terminal, or 80 columns."`
 	Timeout time.Duration `default:"30s" help:"The longest a command may wait for the server; in an import, one call."`
 }
 
