@@ -28,6 +28,8 @@ type PrimaryStore interface {
 	Vectors
 	Summaries
 	ChangeFeed
+	Exporter
+	Imports
 	Leases
 	Clock
 	Secrets

@@ -362,11 +362,11 @@ func (b *batch) lookUp(ctx context.Context) error {
 	}
 	var ids [][]byte
 	for _, c := range b.waiting {
-		if _, replayed := b.seen.requests[b.seen.scope.Keyed(memory.IDDigest(c.p.RequestID))]; replayed && c.p.RequestID != "" {
+		if _, replayed := b.seen.requests[b.seen.hashKey.Keyed(memory.IDDigest(c.p.RequestID))]; replayed && c.p.RequestID != "" {
 			continue
 		}
 		for i := range c.p.Messages {
-			ids = append(ids, keyed(b.seen.scope, c.p.Messages[i].ID))
+			ids = append(ids, keyed(b.seen.hashKey, c.p.Messages[i].ID))
 		}
 	}
 	return b.knownIDs(ctx, ids)
@@ -376,7 +376,7 @@ func (b *batch) askRequests(ctx context.Context) error {
 	var requests [][]byte
 	for _, c := range b.waiting {
 		if c.p.RequestID != "" {
-			requests = append(requests, keyed(b.seen.scope, c.p.RequestID))
+			requests = append(requests, keyed(b.seen.hashKey, c.p.RequestID))
 		}
 	}
 	b.asked = true

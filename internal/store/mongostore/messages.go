@@ -43,7 +43,7 @@ func (s *transcript) known(ctx context.Context, ref memory.SessionRef, ids []str
 	}
 	hashes := make([][]byte, len(ids))
 	for i, id := range ids {
-		hashes[i] = keyed(d.Scope, id)
+		hashes[i] = keyed(d.hashKey(), id)
 	}
 	held, err := s.hashesIn(ctx, d.Key, field, hashes)
 	var known []string
@@ -373,7 +373,7 @@ func (s *transcript) UpdateMessage(ctx context.Context, u store.MessageUpdate) (
 	if err != nil {
 		return memory.Message{}, err
 	}
-	hash := keyed(d.Scope, u.MessageID)
+	hash := keyed(d.hashKey(), u.MessageID)
 	var t turnDoc
 	err = s.turns.FindOne(ctx, eq("session", d.Key, "ids", hash), options.FindOne().SetProjection(eq("turn", 1, "ids", 1))).Decode(&t)
 	if errors.Is(err, mongo.ErrNoDocuments) {

@@ -81,8 +81,8 @@ func withoutOriginals() bson.D {
 	return eq("ids", 0, "calls", 0, "request", 0, "request_digest", 0, "result", 0, "patch", 0, "state", 0, originals, 0)
 }
 
-func encodeMessage(scope memory.ScopeKey, m memory.Message, body memory.Digest) (messageDoc, error) {
-	hash := scope.Keyed(body)
+func encodeMessage(key memory.HashKey, m memory.Message, body memory.Digest) (messageDoc, error) {
+	hash := key.Keyed(body)
 	d := messageDoc{
 		ID: m.ID, BodyHash: hash[:], Seq: m.Seq, Role: m.Role, Origin: m.Origin, Extract: m.Extract, Pinned: m.Pinned, Hidden: m.Hidden,
 		CreateTime: micros(m.CreateTime), RecordTime: micros(m.RecordTime), O200K: m.Tokens.O200K, CL100K: m.Tokens.CL100K,

@@ -46,7 +46,7 @@ func (s *factStore) applyFacts(c *conn, w store.FactWrite) (int64, error) {
 	if user.FactRevision != w.Base {
 		return 0, store.Contention("the user's facts changed")
 	}
-	a := applying{c: c, w: w, uid: uid, scope: user.Scope, change: w.Base + 1}
+	a := applying{c: c, w: w, uid: uid, hashKey: user.HashKey, change: w.Base + 1}
 	if err := a.run(); err != nil {
 		return 0, err
 	}
@@ -101,7 +101,7 @@ type applying struct {
 	c        *conn
 	w        store.FactWrite
 	uid      int64
-	scope    memory.ScopeKey
+	hashKey  memory.HashKey
 	change   int64   // the revision that the write makes
 	versions []int64 // of embeddings
 }
@@ -244,7 +244,7 @@ func (a *applying) forget(f store.ForgetFact) error {
 		}
 	}
 	for _, key := range f.Keys {
-		hash := a.scope.Keyed(key)
+		hash := a.hashKey.Keyed(key)
 		err := a.c.run(`INSERT OR IGNORE INTO forgotten_facts (uid, change, fact_id, key_hash, time) VALUES (?, ?, ?, ?, ?)`,
 			a.uid, a.change, f.FactID, hash[:], orNever(a.w.ForgottenAt()))
 		if err != nil {
