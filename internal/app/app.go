@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -65,6 +66,8 @@ type App struct {
 	verifier   *views.Verifier
 	embeddings *indexing.Embeddings
 	usage      *service.Usage
+	porter     *service.Porter
+	version    string
 	gate       *admission.Gate
 	server     *server.Server
 	listener   net.Listener
@@ -82,7 +85,7 @@ func New(ctx context.Context, cfg config.Config, o Options) (*App, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &App{cfg: cfg, log: o.Log, panics: panics.Count, stores: opened, store: opened.truth}
+	a := &App{cfg: cfg, log: o.Log, version: o.Version, panics: panics.Count, stores: opened, store: opened.truth}
 	if err := a.assemble(ctx, o); err != nil {
 		return nil, errors.Join(err, a.close())
 	}
@@ -126,6 +129,7 @@ func (a *App) assemble(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
+	a.porter = services.Porter
 	a.server = server.New(server.Options{
 		Services: services, Reflection: a.cfg.Reflection, RequestTimeout: a.cfg.RequestTimeout,
 		DrainTimeout: a.cfg.DrainTimeout, Log: a.log, Meter: recorder, Traces: a.traces.Handler(),
@@ -253,6 +257,9 @@ func (a *App) newServices(ctx context.Context, facts *service.FactCache, meter s
 		Meter:            meter,
 		Now:              a.store.Now,
 		NewID:            newID,
+		NewKey:           newKey,
+		Version:          a.version,
+		Log:              a.log,
 		Near:             words.Of,
 		Gate:             a.gate,
 		Reembed:          reembedder{a.embeddings},
@@ -328,6 +335,13 @@ func (a *App) listen(ctx context.Context, recorder *telemetry.Recorder) (err err
 // newID mints ids that sort by time.
 func newID() string { return uuid.Must(uuid.NewV7()).String() }
 
+// newKey mints keys that nobody can guess.
+func newKey() string {
+	var b [16]byte
+	rand.Read(b[:]) // never fails: crypto/rand ends the program instead
+	return hex.EncodeToString(b[:])
+}
+
 // Addr answers the address the server listens on.
 func (a *App) Addr() string { return a.listener.Addr().String() }
 
@@ -387,7 +401,7 @@ func (a *App) semantic() bool {
 func (a *App) Run(ctx context.Context) error {
 	g, ctx := group.WithContext(ctx)
 	g.Go(func() error { return a.server.Serve(ctx, a.listener) })
-	loops := []func(context.Context) error{a.indexer.Run, a.runner.Run, a.embeddings.Run, a.usage.Run, a.verifier.Run, a.watch}
+	loops := []func(context.Context) error{a.indexer.Run, a.runner.Run, a.embeddings.Run, a.usage.Run, a.verifier.Run, a.porter.Run, a.watch}
 	for _, f := range a.feeders {
 		loops = append(loops, f.Run)
 	}

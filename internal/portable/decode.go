@@ -26,7 +26,7 @@ const (
 
 // Life is the life that a user is imported into. Both parts must be minted for one import.
 type Life struct {
-	User  memory.UserRef
+	User  memory.UserRef // whose it will be; without a UserID that of the file
 	Scope memory.ScopeKey
 	// Seed is 128 random bits that nobody keeps: the session keys derive from it, so that a record can name a session which is
 	// far away in the file.
@@ -161,6 +161,9 @@ func (d *Decoder) closeSession(c *check) {
 
 func (d *Decoder) userRecord(c *check, u User) *store.UserRecord {
 	c.id("user.user_id", u.UserID)
+	if d.life.User.UserID == "" {
+		d.life.User.UserID = u.UserID
+	}
 	c.object("user.state", u.State)
 	c.between("user.revision", u.Revision, 1, maxNo)
 	c.between("user.fact_revision", u.FactRevision, 0, maxNo)

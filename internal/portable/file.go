@@ -81,6 +81,7 @@ type Reader struct {
 	decoder *Decoder
 	long    []byte // a line that is longer than the buffer
 	line    int64
+	last    int // bytes of it
 	seen    Trailer
 }
 
@@ -117,6 +118,9 @@ func (r *Reader) Begin() error {
 
 // User is the user as it shall be, once Begin has read it.
 func (r *Reader) User() *store.UserRecord { return r.decoder.User() }
+
+// LastBytes is how long the line of the last record was.
+func (r *Reader) LastBytes() int { return r.last }
 
 // Counts are what was read so far.
 func (r *Reader) Counts() Trailer { return r.seen }
@@ -169,6 +173,7 @@ func (r *Reader) next() (Line, error) {
 	if err != nil {
 		return line, err
 	}
+	r.last = len(raw)
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&line); err != nil {

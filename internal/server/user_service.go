@@ -11,7 +11,9 @@ import (
 
 type userServer struct {
 	memoryv1.UnimplementedUserServiceServer
-	users users
+	users    users
+	porter   porter
+	patience time.Duration // how long the client of a stream may send nothing
 }
 
 // users reads and changes users.

@@ -4,6 +4,7 @@ package service
 
 import (
 	"context"
+	"log/slog"
 	"time"
 
 	"github.com/stratamem/strata/internal/memory"
@@ -25,6 +26,7 @@ type Services struct {
 	Histories     *Histories
 	Work          *Work
 	Maintenance   *Maintenance
+	Porter        *Porter
 }
 
 // Store is the part of the primary store that requests read and write.
@@ -36,6 +38,8 @@ type Store interface {
 	store.Journal
 	store.Facts
 	store.Summaries
+	store.Exporter
+	store.Imports
 	ViewBuilds
 }
 
@@ -80,6 +84,9 @@ type Options struct {
 	Meter       Meter
 	Now         func() time.Time
 	NewID       func() string                 // mints message ids
+	NewKey      func() string                 // mints keys: 128 random bits in lower-case hex
+	Version     string                        // of the program, noted in what it exports
+	Log         *slog.Logger                  // of background work; required where Porter runs
 	Near        func(term string) []near.Word // see rank.Query.Near
 	Gate        Gate
 
@@ -107,6 +114,6 @@ func New(o Options) Services {
 		Recorder: newRecorder(o), Contexts: newContextBuilder(o, search, summaries, work), Search: search,
 		Sessions: newSessions(o), Users: newUsers(o), Facts: newFactEditor(o),
 		Summaries: summaries, SummaryEditor: newSummaryEditor(o, summaries),
-		Histories: newHistories(o), Work: work, Maintenance: maintenance,
+		Histories: newHistories(o), Work: work, Maintenance: maintenance, Porter: newPorter(o),
 	}
 }

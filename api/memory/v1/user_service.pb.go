@@ -24,6 +24,227 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+// ExportUserRequest names a user.
+type ExportUserRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The user. Required.
+	UserId        string `protobuf:"bytes,1,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ExportUserRequest) Reset() {
+	*x = ExportUserRequest{}
+	mi := &file_memory_v1_user_service_proto_msgTypes[0]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ExportUserRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ExportUserRequest) ProtoMessage() {}
+
+func (x *ExportUserRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_memory_v1_user_service_proto_msgTypes[0]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ExportUserRequest.ProtoReflect.Descriptor instead.
+func (*ExportUserRequest) Descriptor() ([]byte, []int) {
+	return file_memory_v1_user_service_proto_rawDescGZIP(), []int{0}
+}
+
+func (x *ExportUserRequest) GetUserId() string {
+	if x != nil {
+		return x.UserId
+	}
+	return ""
+}
+
+// ExportUserResponse is a piece of the file.
+type ExportUserResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The next bytes of the file, at most 1 MiB. A piece may end within a line.
+	Chunk         []byte `protobuf:"bytes,1,opt,name=chunk,proto3" json:"chunk,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ExportUserResponse) Reset() {
+	*x = ExportUserResponse{}
+	mi := &file_memory_v1_user_service_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ExportUserResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ExportUserResponse) ProtoMessage() {}
+
+func (x *ExportUserResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_memory_v1_user_service_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ExportUserResponse.ProtoReflect.Descriptor instead.
+func (*ExportUserResponse) Descriptor() ([]byte, []int) {
+	return file_memory_v1_user_service_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *ExportUserResponse) GetChunk() []byte {
+	if x != nil {
+		return x.Chunk
+	}
+	return nil
+}
+
+// ImportUserRequest is a piece of the file.
+type ImportUserRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The user to import it as; that of the file when empty. Read of the first message alone.
+	UserId string `protobuf:"bytes,1,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
+	// The next bytes of the file, at most 1 MiB. A piece may end within a line. A client that sends none for longer than the
+	// server's reply-timeout is refused.
+	Chunk         []byte `protobuf:"bytes,2,opt,name=chunk,proto3" json:"chunk,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ImportUserRequest) Reset() {
+	*x = ImportUserRequest{}
+	mi := &file_memory_v1_user_service_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ImportUserRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ImportUserRequest) ProtoMessage() {}
+
+func (x *ImportUserRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_memory_v1_user_service_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ImportUserRequest.ProtoReflect.Descriptor instead.
+func (*ImportUserRequest) Descriptor() ([]byte, []int) {
+	return file_memory_v1_user_service_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *ImportUserRequest) GetUserId() string {
+	if x != nil {
+		return x.UserId
+	}
+	return ""
+}
+
+func (x *ImportUserRequest) GetChunk() []byte {
+	if x != nil {
+		return x.Chunk
+	}
+	return nil
+}
+
+// ImportUserResponse says what was imported.
+type ImportUserResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The user as it is served now.
+	User *User `protobuf:"bytes,1,opt,name=user,proto3" json:"user,omitempty"`
+	// How many sessions were imported.
+	Sessions int64 `protobuf:"varint,2,opt,name=sessions,proto3" json:"sessions,omitempty"`
+	// How many messages were imported.
+	Messages int64 `protobuf:"varint,3,opt,name=messages,proto3" json:"messages,omitempty"`
+	// How many facts were imported. Their vectors are made again in the background.
+	Facts         int64 `protobuf:"varint,4,opt,name=facts,proto3" json:"facts,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ImportUserResponse) Reset() {
+	*x = ImportUserResponse{}
+	mi := &file_memory_v1_user_service_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ImportUserResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ImportUserResponse) ProtoMessage() {}
+
+func (x *ImportUserResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_memory_v1_user_service_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ImportUserResponse.ProtoReflect.Descriptor instead.
+func (*ImportUserResponse) Descriptor() ([]byte, []int) {
+	return file_memory_v1_user_service_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *ImportUserResponse) GetUser() *User {
+	if x != nil {
+		return x.User
+	}
+	return nil
+}
+
+func (x *ImportUserResponse) GetSessions() int64 {
+	if x != nil {
+		return x.Sessions
+	}
+	return 0
+}
+
+func (x *ImportUserResponse) GetMessages() int64 {
+	if x != nil {
+		return x.Messages
+	}
+	return 0
+}
+
+func (x *ImportUserResponse) GetFacts() int64 {
+	if x != nil {
+		return x.Facts
+	}
+	return 0
+}
+
 // User is somebody who talks to an agent.
 type User struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -55,7 +276,7 @@ type User struct {
 
 func (x *User) Reset() {
 	*x = User{}
-	mi := &file_memory_v1_user_service_proto_msgTypes[0]
+	mi := &file_memory_v1_user_service_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -67,7 +288,7 @@ func (x *User) String() string {
 func (*User) ProtoMessage() {}
 
 func (x *User) ProtoReflect() protoreflect.Message {
-	mi := &file_memory_v1_user_service_proto_msgTypes[0]
+	mi := &file_memory_v1_user_service_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -80,7 +301,7 @@ func (x *User) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use User.ProtoReflect.Descriptor instead.
 func (*User) Descriptor() ([]byte, []int) {
-	return file_memory_v1_user_service_proto_rawDescGZIP(), []int{0}
+	return file_memory_v1_user_service_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *User) GetUserId() string {
@@ -157,7 +378,7 @@ type GetUserRequest struct {
 
 func (x *GetUserRequest) Reset() {
 	*x = GetUserRequest{}
-	mi := &file_memory_v1_user_service_proto_msgTypes[1]
+	mi := &file_memory_v1_user_service_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -169,7 +390,7 @@ func (x *GetUserRequest) String() string {
 func (*GetUserRequest) ProtoMessage() {}
 
 func (x *GetUserRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_memory_v1_user_service_proto_msgTypes[1]
+	mi := &file_memory_v1_user_service_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -182,7 +403,7 @@ func (x *GetUserRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetUserRequest.ProtoReflect.Descriptor instead.
 func (*GetUserRequest) Descriptor() ([]byte, []int) {
-	return file_memory_v1_user_service_proto_rawDescGZIP(), []int{1}
+	return file_memory_v1_user_service_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *GetUserRequest) GetUserId() string {
@@ -203,7 +424,7 @@ type GetUserResponse struct {
 
 func (x *GetUserResponse) Reset() {
 	*x = GetUserResponse{}
-	mi := &file_memory_v1_user_service_proto_msgTypes[2]
+	mi := &file_memory_v1_user_service_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -215,7 +436,7 @@ func (x *GetUserResponse) String() string {
 func (*GetUserResponse) ProtoMessage() {}
 
 func (x *GetUserResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_memory_v1_user_service_proto_msgTypes[2]
+	mi := &file_memory_v1_user_service_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -228,7 +449,7 @@ func (x *GetUserResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetUserResponse.ProtoReflect.Descriptor instead.
 func (*GetUserResponse) Descriptor() ([]byte, []int) {
-	return file_memory_v1_user_service_proto_rawDescGZIP(), []int{2}
+	return file_memory_v1_user_service_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *GetUserResponse) GetUser() *User {
@@ -251,7 +472,7 @@ type ListUsersRequest struct {
 
 func (x *ListUsersRequest) Reset() {
 	*x = ListUsersRequest{}
-	mi := &file_memory_v1_user_service_proto_msgTypes[3]
+	mi := &file_memory_v1_user_service_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -263,7 +484,7 @@ func (x *ListUsersRequest) String() string {
 func (*ListUsersRequest) ProtoMessage() {}
 
 func (x *ListUsersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_memory_v1_user_service_proto_msgTypes[3]
+	mi := &file_memory_v1_user_service_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -276,7 +497,7 @@ func (x *ListUsersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListUsersRequest.ProtoReflect.Descriptor instead.
 func (*ListUsersRequest) Descriptor() ([]byte, []int) {
-	return file_memory_v1_user_service_proto_rawDescGZIP(), []int{3}
+	return file_memory_v1_user_service_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *ListUsersRequest) GetPageSize() int32 {
@@ -306,7 +527,7 @@ type ListUsersResponse struct {
 
 func (x *ListUsersResponse) Reset() {
 	*x = ListUsersResponse{}
-	mi := &file_memory_v1_user_service_proto_msgTypes[4]
+	mi := &file_memory_v1_user_service_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -318,7 +539,7 @@ func (x *ListUsersResponse) String() string {
 func (*ListUsersResponse) ProtoMessage() {}
 
 func (x *ListUsersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_memory_v1_user_service_proto_msgTypes[4]
+	mi := &file_memory_v1_user_service_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -331,7 +552,7 @@ func (x *ListUsersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListUsersResponse.ProtoReflect.Descriptor instead.
 func (*ListUsersResponse) Descriptor() ([]byte, []int) {
-	return file_memory_v1_user_service_proto_rawDescGZIP(), []int{4}
+	return file_memory_v1_user_service_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *ListUsersResponse) GetUsers() []*User {
@@ -363,7 +584,7 @@ type UpdateUserRequest struct {
 
 func (x *UpdateUserRequest) Reset() {
 	*x = UpdateUserRequest{}
-	mi := &file_memory_v1_user_service_proto_msgTypes[5]
+	mi := &file_memory_v1_user_service_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -375,7 +596,7 @@ func (x *UpdateUserRequest) String() string {
 func (*UpdateUserRequest) ProtoMessage() {}
 
 func (x *UpdateUserRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_memory_v1_user_service_proto_msgTypes[5]
+	mi := &file_memory_v1_user_service_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -388,7 +609,7 @@ func (x *UpdateUserRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateUserRequest.ProtoReflect.Descriptor instead.
 func (*UpdateUserRequest) Descriptor() ([]byte, []int) {
-	return file_memory_v1_user_service_proto_rawDescGZIP(), []int{5}
+	return file_memory_v1_user_service_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *UpdateUserRequest) GetUser() *User {
@@ -423,7 +644,7 @@ type UpdateUserResponse struct {
 
 func (x *UpdateUserResponse) Reset() {
 	*x = UpdateUserResponse{}
-	mi := &file_memory_v1_user_service_proto_msgTypes[6]
+	mi := &file_memory_v1_user_service_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -435,7 +656,7 @@ func (x *UpdateUserResponse) String() string {
 func (*UpdateUserResponse) ProtoMessage() {}
 
 func (x *UpdateUserResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_memory_v1_user_service_proto_msgTypes[6]
+	mi := &file_memory_v1_user_service_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -448,7 +669,7 @@ func (x *UpdateUserResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateUserResponse.ProtoReflect.Descriptor instead.
 func (*UpdateUserResponse) Descriptor() ([]byte, []int) {
-	return file_memory_v1_user_service_proto_rawDescGZIP(), []int{6}
+	return file_memory_v1_user_service_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *UpdateUserResponse) GetUser() *User {
@@ -462,7 +683,19 @@ var File_memory_v1_user_service_proto protoreflect.FileDescriptor
 
 const file_memory_v1_user_service_proto_rawDesc = "" +
 	"\n" +
-	"\x1cmemory/v1/user_service.proto\x12\tmemory.v1\x1a google/protobuf/field_mask.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17memory/v1/message.proto\"\xed\x02\n" +
+	"\x1cmemory/v1/user_service.proto\x12\tmemory.v1\x1a google/protobuf/field_mask.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17memory/v1/message.proto\",\n" +
+	"\x11ExportUserRequest\x12\x17\n" +
+	"\auser_id\x18\x01 \x01(\tR\x06userId\"*\n" +
+	"\x12ExportUserResponse\x12\x14\n" +
+	"\x05chunk\x18\x01 \x01(\fR\x05chunk\"B\n" +
+	"\x11ImportUserRequest\x12\x17\n" +
+	"\auser_id\x18\x01 \x01(\tR\x06userId\x12\x14\n" +
+	"\x05chunk\x18\x02 \x01(\fR\x05chunk\"\x87\x01\n" +
+	"\x12ImportUserResponse\x12#\n" +
+	"\x04user\x18\x01 \x01(\v2\x0f.memory.v1.UserR\x04user\x12\x1a\n" +
+	"\bsessions\x18\x02 \x01(\x03R\bsessions\x12\x1a\n" +
+	"\bmessages\x18\x03 \x01(\x03R\bmessages\x12\x14\n" +
+	"\x05facts\x18\x04 \x01(\x03R\x05facts\"\xed\x02\n" +
 	"\x04User\x12\x17\n" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId\x12\x1a\n" +
 	"\btimezone\x18\x02 \x01(\tR\btimezone\x12\x1a\n" +
@@ -493,12 +726,16 @@ const file_memory_v1_user_service_proto_rawDesc = "" +
 	"\vstate_patch\x18\x03 \x01(\v2\x17.google.protobuf.StructR\n" +
 	"statePatch\"9\n" +
 	"\x12UpdateUserResponse\x12#\n" +
-	"\x04user\x18\x01 \x01(\v2\x0f.memory.v1.UserR\x04user2\xe2\x01\n" +
+	"\x04user\x18\x01 \x01(\v2\x0f.memory.v1.UserR\x04user2\xfc\x02\n" +
 	"\vUserService\x12@\n" +
 	"\aGetUser\x12\x19.memory.v1.GetUserRequest\x1a\x1a.memory.v1.GetUserResponse\x12F\n" +
 	"\tListUsers\x12\x1b.memory.v1.ListUsersRequest\x1a\x1c.memory.v1.ListUsersResponse\x12I\n" +
 	"\n" +
-	"UpdateUser\x12\x1c.memory.v1.UpdateUserRequest\x1a\x1d.memory.v1.UpdateUserResponseB\x9a\x01\n" +
+	"UpdateUser\x12\x1c.memory.v1.UpdateUserRequest\x1a\x1d.memory.v1.UpdateUserResponse\x12K\n" +
+	"\n" +
+	"ExportUser\x12\x1c.memory.v1.ExportUserRequest\x1a\x1d.memory.v1.ExportUserResponse0\x01\x12K\n" +
+	"\n" +
+	"ImportUser\x12\x1c.memory.v1.ImportUserRequest\x1a\x1d.memory.v1.ImportUserResponse(\x01B\x9a\x01\n" +
 	"\rcom.memory.v1B\x10UserServiceProtoP\x01Z2github.com/stratamem/strata/api/memory/v1;memoryv1\xa2\x02\x03MXX\xaa\x02\tMemory.V1\xca\x02\tMemory\\V1\xe2\x02\x15Memory\\V1\\GPBMetadata\xea\x02\n" +
 	"Memory::V1b\x06proto3"
 
@@ -514,42 +751,51 @@ func file_memory_v1_user_service_proto_rawDescGZIP() []byte {
 	return file_memory_v1_user_service_proto_rawDescData
 }
 
-var file_memory_v1_user_service_proto_msgTypes = make([]protoimpl.MessageInfo, 7)
+var file_memory_v1_user_service_proto_msgTypes = make([]protoimpl.MessageInfo, 11)
 var file_memory_v1_user_service_proto_goTypes = []any{
-	(*User)(nil),                  // 0: memory.v1.User
-	(*GetUserRequest)(nil),        // 1: memory.v1.GetUserRequest
-	(*GetUserResponse)(nil),       // 2: memory.v1.GetUserResponse
-	(*ListUsersRequest)(nil),      // 3: memory.v1.ListUsersRequest
-	(*ListUsersResponse)(nil),     // 4: memory.v1.ListUsersResponse
-	(*UpdateUserRequest)(nil),     // 5: memory.v1.UpdateUserRequest
-	(*UpdateUserResponse)(nil),    // 6: memory.v1.UpdateUserResponse
-	(ExtractMode)(0),              // 7: memory.v1.ExtractMode
-	(*timestamppb.Timestamp)(nil), // 8: google.protobuf.Timestamp
-	(*structpb.Struct)(nil),       // 9: google.protobuf.Struct
-	(*fieldmaskpb.FieldMask)(nil), // 10: google.protobuf.FieldMask
+	(*ExportUserRequest)(nil),     // 0: memory.v1.ExportUserRequest
+	(*ExportUserResponse)(nil),    // 1: memory.v1.ExportUserResponse
+	(*ImportUserRequest)(nil),     // 2: memory.v1.ImportUserRequest
+	(*ImportUserResponse)(nil),    // 3: memory.v1.ImportUserResponse
+	(*User)(nil),                  // 4: memory.v1.User
+	(*GetUserRequest)(nil),        // 5: memory.v1.GetUserRequest
+	(*GetUserResponse)(nil),       // 6: memory.v1.GetUserResponse
+	(*ListUsersRequest)(nil),      // 7: memory.v1.ListUsersRequest
+	(*ListUsersResponse)(nil),     // 8: memory.v1.ListUsersResponse
+	(*UpdateUserRequest)(nil),     // 9: memory.v1.UpdateUserRequest
+	(*UpdateUserResponse)(nil),    // 10: memory.v1.UpdateUserResponse
+	(ExtractMode)(0),              // 11: memory.v1.ExtractMode
+	(*timestamppb.Timestamp)(nil), // 12: google.protobuf.Timestamp
+	(*structpb.Struct)(nil),       // 13: google.protobuf.Struct
+	(*fieldmaskpb.FieldMask)(nil), // 14: google.protobuf.FieldMask
 }
 var file_memory_v1_user_service_proto_depIdxs = []int32{
-	7,  // 0: memory.v1.User.extract:type_name -> memory.v1.ExtractMode
-	8,  // 1: memory.v1.User.create_time:type_name -> google.protobuf.Timestamp
-	8,  // 2: memory.v1.User.update_time:type_name -> google.protobuf.Timestamp
-	9,  // 3: memory.v1.User.state:type_name -> google.protobuf.Struct
-	0,  // 4: memory.v1.GetUserResponse.user:type_name -> memory.v1.User
-	0,  // 5: memory.v1.ListUsersResponse.users:type_name -> memory.v1.User
-	0,  // 6: memory.v1.UpdateUserRequest.user:type_name -> memory.v1.User
-	10, // 7: memory.v1.UpdateUserRequest.update_mask:type_name -> google.protobuf.FieldMask
-	9,  // 8: memory.v1.UpdateUserRequest.state_patch:type_name -> google.protobuf.Struct
-	0,  // 9: memory.v1.UpdateUserResponse.user:type_name -> memory.v1.User
-	1,  // 10: memory.v1.UserService.GetUser:input_type -> memory.v1.GetUserRequest
-	3,  // 11: memory.v1.UserService.ListUsers:input_type -> memory.v1.ListUsersRequest
-	5,  // 12: memory.v1.UserService.UpdateUser:input_type -> memory.v1.UpdateUserRequest
-	2,  // 13: memory.v1.UserService.GetUser:output_type -> memory.v1.GetUserResponse
-	4,  // 14: memory.v1.UserService.ListUsers:output_type -> memory.v1.ListUsersResponse
-	6,  // 15: memory.v1.UserService.UpdateUser:output_type -> memory.v1.UpdateUserResponse
-	13, // [13:16] is the sub-list for method output_type
-	10, // [10:13] is the sub-list for method input_type
-	10, // [10:10] is the sub-list for extension type_name
-	10, // [10:10] is the sub-list for extension extendee
-	0,  // [0:10] is the sub-list for field type_name
+	4,  // 0: memory.v1.ImportUserResponse.user:type_name -> memory.v1.User
+	11, // 1: memory.v1.User.extract:type_name -> memory.v1.ExtractMode
+	12, // 2: memory.v1.User.create_time:type_name -> google.protobuf.Timestamp
+	12, // 3: memory.v1.User.update_time:type_name -> google.protobuf.Timestamp
+	13, // 4: memory.v1.User.state:type_name -> google.protobuf.Struct
+	4,  // 5: memory.v1.GetUserResponse.user:type_name -> memory.v1.User
+	4,  // 6: memory.v1.ListUsersResponse.users:type_name -> memory.v1.User
+	4,  // 7: memory.v1.UpdateUserRequest.user:type_name -> memory.v1.User
+	14, // 8: memory.v1.UpdateUserRequest.update_mask:type_name -> google.protobuf.FieldMask
+	13, // 9: memory.v1.UpdateUserRequest.state_patch:type_name -> google.protobuf.Struct
+	4,  // 10: memory.v1.UpdateUserResponse.user:type_name -> memory.v1.User
+	5,  // 11: memory.v1.UserService.GetUser:input_type -> memory.v1.GetUserRequest
+	7,  // 12: memory.v1.UserService.ListUsers:input_type -> memory.v1.ListUsersRequest
+	9,  // 13: memory.v1.UserService.UpdateUser:input_type -> memory.v1.UpdateUserRequest
+	0,  // 14: memory.v1.UserService.ExportUser:input_type -> memory.v1.ExportUserRequest
+	2,  // 15: memory.v1.UserService.ImportUser:input_type -> memory.v1.ImportUserRequest
+	6,  // 16: memory.v1.UserService.GetUser:output_type -> memory.v1.GetUserResponse
+	8,  // 17: memory.v1.UserService.ListUsers:output_type -> memory.v1.ListUsersResponse
+	10, // 18: memory.v1.UserService.UpdateUser:output_type -> memory.v1.UpdateUserResponse
+	1,  // 19: memory.v1.UserService.ExportUser:output_type -> memory.v1.ExportUserResponse
+	3,  // 20: memory.v1.UserService.ImportUser:output_type -> memory.v1.ImportUserResponse
+	16, // [16:21] is the sub-list for method output_type
+	11, // [11:16] is the sub-list for method input_type
+	11, // [11:11] is the sub-list for extension type_name
+	11, // [11:11] is the sub-list for extension extendee
+	0,  // [0:11] is the sub-list for field type_name
 }
 
 func init() { file_memory_v1_user_service_proto_init() }
@@ -564,7 +810,7 @@ func file_memory_v1_user_service_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_memory_v1_user_service_proto_rawDesc), len(file_memory_v1_user_service_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   7,
+			NumMessages:   11,
 			NumExtensions: 0,
 			NumServices:   1,
 		},
