@@ -17,6 +17,9 @@ import (
 // importCmd records the sessions of a file.
 type importCmd struct {
 	File    string `arg:"" help:"The file; - for stdin."`
+	Format  string `enum:"strata,anthropic,chatgpt,claude,mem0,openai,openai-finetune" default:"strata" help:"Whose file it is: ${enum}."`
+	User    string `help:"The user, where the file is another program's and names none."`
+	Session string `help:"The session, where the file is another program's and its conversations have no ids; of several each gets its number behind it. The file's name when not given."`
 	SkipBad bool   `help:"Go on after a bad line, without the later lines of its session."`
 }
 
@@ -31,7 +34,15 @@ func (c *importCmd) Help() string {
 
 (on one line in the file.) A message has role (system, developer, user, assistant or tool), text or parts, and
 optionally id, name, create_time, tags, metadata, origin, extract, pinned, hidden and original, as in the API. state is merged
-into the session's state after its messages; profile is the policy profile of a new session.
+into the session's state after its messages; profile is the policy profile of a new session. Messages may have the form of
+OpenAI, Anthropic or LangChain instead.
+
+Files of other programs are read with --format and --user:
+
+` + formatsHelp() + `
+
+Such a file is read whole before anything is sent. Fields of which nothing is made are named. Each conversation becomes a
+session under its own id, with its title; what it says in a form that has none here is kept as an opaque part.
 
 Running an import again is safe: ids that are missing are derived from user, session, content and how often the session
 had that content before, so what is stored already is skipped and counted, and an import that was cut short goes on
@@ -47,6 +58,15 @@ unlike one that it refused, always stops the import. The exit code is 1 when any
 
 // Run records every line and prints what was done.
 func (c *importCmd) Run(r *run) error {
+	if c.Format != "strata" {
+		if c.SkipBad {
+			return usagef("--skip-bad goes with Strata's own format: of another program's file all is imported or nothing")
+		}
+		return c.runForeign(r)
+	}
+	if c.User != "" || c.Session != "" {
+		return usagef("--user and --session belong to --format: each line of Strata's own format names them")
+	}
 	in, err := c.open(r.env)
 	if err != nil {
 		return usageError{err}

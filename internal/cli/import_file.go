@@ -16,6 +16,7 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
+	"github.com/stratamem/strata/internal/cli/provider"
 )
 
 // Limits of one Record call, with room for ids and names beside the messages.
@@ -131,7 +132,11 @@ func (im *importer) calls(in importLine, session [sha256.Size]byte) ([]*memoryv1
 	} else if err := protojson.Unmarshal(in.State, state); err != nil {
 		return nil, fmt.Errorf("state: it must be a JSON object: %w", err)
 	}
-	all := batches(in, messages, state)
+	return im.identified(batches(in, messages, state))
+}
+
+// identified gives calls their request ids, and refuses one that no server takes.
+func (im *importer) identified(all []*memoryv1.RecordRequest) ([]*memoryv1.RecordRequest, error) {
 	for _, req := range all {
 		if n := proto.Size(req); n > maxCallBytes {
 			return nil, fmt.Errorf("a message or the state is too large: their call takes %d bytes, at most %d", n, maxCallBytes)
@@ -180,20 +185,31 @@ func sessionOf(line []byte) *[sha256.Size]byte {
 }
 
 func (im *importer) messages(in importLine, session [sha256.Size]byte) ([]*memoryv1.Message, error) {
-	all := make([]*memoryv1.Message, len(in.Messages))
+	var all []*memoryv1.Message
 	for i, raw := range in.Messages {
-		m, err := parseMessage(raw)
+		some, err := provider.Messages(raw)
+		if err == nil {
+			err = im.name(session, some)
+		}
 		if err != nil {
 			return nil, fmt.Errorf("messages[%d]: %w", i, err)
 		}
-		if m.GetId() == "" {
-			if m.Id, err = im.messageID(session, m); err != nil {
-				return nil, fmt.Errorf("messages[%d]: %w", i, err)
-			}
-		}
-		all[i] = m
+		all = append(all, some...)
 	}
 	return all, nil
+}
+
+// name gives messages ids that have none.
+func (im *importer) name(session [sha256.Size]byte, messages []*memoryv1.Message) (err error) {
+	for _, m := range messages {
+		if m.GetId() != "" {
+			continue
+		}
+		if m.Id, err = im.messageID(session, m); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // messageID derives an id from a message's session, content, and how often the session had that content before.

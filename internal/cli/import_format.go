@@ -1,0 +1,231 @@
+package cli
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"google.golang.org/protobuf/types/known/fieldmaskpb"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	memoryv1 "github.com/stratamem/strata/api/memory/v1"
+	"github.com/stratamem/strata/internal/cli/provider"
+)
+
+// formatsHelp lists the formats of other programs.
+func formatsHelp() string {
+	var b strings.Builder
+	for _, f := range provider.Formats() {
+		fmt.Fprintf(&b, "  %-16s %s\n", f.Name, f.What)
+	}
+	return strings.TrimRight(b.String(), "\n")
+}
+
+// foreignImport is an import of another program's file under way.
+type foreignImport struct {
+	*run
+	messages memoryv1.MemoryServiceClient
+	facts    memoryv1.FactServiceClient
+	counts   foreignCounts
+}
+
+// foreignCounts is what an import of another program's file did.
+type foreignCounts struct {
+	Sessions int `json:"sessions"`
+	Stored   int `json:"messages_stored"`
+	Skipped  int `json:"messages_skipped"`
+	Facts    int `json:"facts"`
+}
+
+// foreignSession is a conversation with the calls that record it.
+type foreignSession struct {
+	id, title string
+	requests  []*memoryv1.RecordRequest
+}
+
+// runForeign reads the whole file, then records it.
+func (c *importCmd) runForeign(r *run) error {
+	export, err := c.readForeign(r.env)
+	if err != nil {
+		return usageError{err}
+	}
+	sessions, err := c.sessions(export)
+	if err != nil {
+		return usageError{err}
+	}
+	if names := export.NamesUnused(); names != "" {
+		fmt.Fprintf(r.env.Stderr, "not imported, since there is no place for it: %s\n", clean(names))
+	}
+	conn, err := r.dial()
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	job := &foreignImport{run: r, messages: memoryv1.NewMemoryServiceClient(conn), facts: memoryv1.NewFactServiceClient(conn)}
+	for _, s := range sessions {
+		if err := job.record(c.User, s); err != nil {
+			return fmt.Errorf("the import stopped at session %s; run it again to go on: %w", s.id, err)
+		}
+	}
+	for i, f := range export.Facts {
+		if err := job.learn(c.User, f); err != nil {
+			return fmt.Errorf("the import stopped at fact %d; run it again to go on: %w", i+1, err)
+		}
+	}
+	return job.finish()
+}
+
+func (c *importCmd) readForeign(env Env) (provider.Export, error) {
+	formats := provider.Formats()
+	i := slices.IndexFunc(formats, func(f provider.Format) bool { return f.Name == c.Format })
+	in, err := c.open(env)
+	if err != nil {
+		return provider.Export{}, err
+	}
+	defer in.Close() //nolint:errcheck // only read
+	data, err := io.ReadAll(in)
+	if err != nil {
+		return provider.Export{}, fmt.Errorf("read the file: %w", err)
+	}
+	export, err := formats[i].Read(data)
+	if err != nil {
+		return export, fmt.Errorf("it is no file of --format %s, nothing was imported: %w", c.Format, err)
+	}
+	if c.User == "" && slices.ContainsFunc(export.Facts, func(f provider.Fact) bool { return f.UserID == "" }) || c.User == "" && len(export.Conversations) > 0 {
+		return export, fmt.Errorf("--user is missing: the file does not say whose it is")
+	}
+	return export, nil
+}
+
+// sessions are the calls for all conversations: that they can be made is known before the first is sent.
+func (c *importCmd) sessions(export provider.Export) ([]foreignSession, error) {
+	im := newImporter()
+	var all []foreignSession
+	for i, conversation := range export.Conversations {
+		if len(conversation.Messages) == 0 {
+			continue
+		}
+		s := foreignSession{id: c.sessionID(export, i), title: conversation.Title}
+		key := hash(c.User, s.id)
+		if err := im.name(key, conversation.Messages); err != nil {
+			return nil, fmt.Errorf("conversation %d: %w", i+1, err)
+		}
+		var err error
+		s.requests, err = im.identified(batches(importLine{UserID: c.User, SessionID: s.id}, conversation.Messages, nil))
+		if err != nil {
+			return nil, fmt.Errorf("conversation %d: %w", i+1, err)
+		}
+		all = append(all, s)
+	}
+	return all, nil
+}
+
+// sessionID is the conversation's own id, or one made of --session or the file's name.
+func (c *importCmd) sessionID(export provider.Export, i int) string {
+	if id := export.Conversations[i].ID; id != "" {
+		return id
+	}
+	name := c.Session
+	if name == "" {
+		name = strings.TrimSuffix(filepath.Base(c.File), filepath.Ext(c.File))
+	}
+	if name == "-" || name == "" {
+		name = "import"
+	}
+	if len(export.Conversations) == 1 {
+		return name
+	}
+	return fmt.Sprintf("%s-%d", name, i+1)
+}
+
+func (j *foreignImport) record(user string, s foreignSession) error {
+	for _, req := range s.requests {
+		if err := j.within(func(ctx context.Context) error {
+			reply, err := j.messages.Record(ctx, req)
+			known := len(reply.GetDeduplicatedIds())
+			if reply.GetReplayed() {
+				known = len(req.GetMessages())
+			}
+			if err == nil {
+				j.counts.Stored += len(req.GetMessages()) - known
+				j.counts.Skipped += known
+			}
+			return err
+		}); err != nil {
+			return err
+		}
+	}
+	j.counts.Sessions++
+	if s.title == "" {
+		return nil
+	}
+	return j.within(func(ctx context.Context) error {
+		_, err := j.messages.UpdateSession(ctx, titled(user, s))
+		return err
+	})
+}
+
+// learn stores a fact. A repeat finds it by its request id.
+func (j *foreignImport) learn(user string, f provider.Fact) error {
+	if user == "" {
+		user = f.UserID
+	}
+	id := sha256.Sum256(fmt.Appendf(nil, "%s\x00%s\x00%s", user, f.ID, f.Text))
+	req := &memoryv1.CreateFactRequest{
+		RequestId: fmt.Sprintf("import-%x", id[:16]),
+		Fact:      &memoryv1.Fact{UserId: user, Text: f.Text, Tags: f.Tags, ValidFrom: known(f.Time)},
+	}
+	return j.within(func(ctx context.Context) error {
+		_, err := j.facts.CreateFact(ctx, req)
+		if err == nil {
+			j.counts.Facts++
+		}
+		return err
+	})
+}
+
+func known(t time.Time) *timestamppb.Timestamp {
+	if t.IsZero() {
+		return nil
+	}
+	return timestamppb.New(t)
+}
+
+func (j *foreignImport) within(do func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(j.ctx, j.Timeout)
+	defer cancel()
+	return j.explained(do(ctx))
+}
+
+func (j *foreignImport) finish() error {
+	if j.Output == "json" {
+		return j.showValue(j.counts)
+	}
+	if j.Output == "table" {
+		fmt.Fprintf(j.env.Stdout, "%d sessions: %d messages stored, %d known already; %d facts\n",
+			j.counts.Sessions, j.counts.Stored, j.counts.Skipped, j.counts.Facts)
+	}
+	return nil
+}
+
+// maxTitle is how many bytes a title may have.
+const maxTitle = 255
+
+// titled gives a session the title of its conversation, as far as a title may go.
+func titled(user string, s foreignSession) *memoryv1.UpdateSessionRequest {
+	title := oneLine(s.title)
+	for len(title) > maxTitle {
+		_, size := utf8.DecodeLastRuneInString(title)
+		title = title[:len(title)-size]
+	}
+	return &memoryv1.UpdateSessionRequest{
+		Session:    &memoryv1.Session{UserId: user, SessionId: s.id, Title: title},
+		UpdateMask: &fieldmaskpb.FieldMask{Paths: []string{"title"}},
+	}
+}
