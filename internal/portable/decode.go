@@ -74,9 +74,6 @@ func NewDecoder(life Life) *Decoder { return &Decoder{life: life, sessions: map[
 // User is the user, once its line has come.
 func (d *Decoder) User() *store.UserRecord { return d.user }
 
-// Sessions is how many sessions have come.
-func (d *Decoder) Sessions() int64 { return int64(len(d.sessions)) }
-
 // Record returns the line's record: of a User line none, see Decoder.User. Its error is a memory.Error that names the field,
 // without its content.
 func (d *Decoder) Record(l Line) (store.Record, error) {
@@ -235,8 +232,13 @@ func (d *Decoder) turn(c *check, t Turn) *store.TurnRecord {
 		Session: key, TurnNo: t.Turn, FirstSeq: t.FirstSeq, RecordTime: stored(t.RecordTime), StatePatch: t.StatePatch,
 	}
 	d.request(c, t.Request, out)
+	ids := make(map[string]bool, len(t.Messages))
 	for i := range t.Messages {
 		p.seq++
+		if ids[t.Messages[i].ID] {
+			c.fault(fmt.Sprintf("turn.messages[%d].id", i), "comes twice in the turn")
+		}
+		ids[t.Messages[i].ID] = true
 		out.Messages = append(out.Messages, messageRecord(c, fmt.Sprintf("turn.messages[%d]", i), &t.Messages[i]))
 		c.equal(fmt.Sprintf("turn.messages[%d].seq", i), t.Messages[i].Seq, p.seq)
 		out.Messages[i].TurnNo = t.Turn

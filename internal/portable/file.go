@@ -179,10 +179,26 @@ func (r *Reader) next() (Line, error) {
 	if err := d.Decode(&line); err != nil {
 		return line, memory.InvalidField(fmt.Sprintf("lines[%d]", r.line), "%s", reasonOf(err))
 	}
+	if n := line.members(); n != 1 {
+		return line, memory.InvalidField(fmt.Sprintf("lines[%d]", r.line), "has %d members; it must have one, whose name is the kind of the line", n)
+	}
 	if d.InputOffset() != int64(len(raw))-1 {
 		return line, memory.InvalidField(fmt.Sprintf("lines[%d]", r.line), "holds more than one object: leave each on a line of its own")
 	}
 	return line, nil
+}
+
+// members is how many fields are set.
+func (l *Line) members() (n int) {
+	for _, set := range []bool{
+		l.Header != nil, l.User != nil, l.Session != nil, l.Turn != nil, l.Edits != nil, l.Summary != nil, l.Job != nil, l.Fact != nil,
+		l.ForgottenFact != nil, l.RefusedOperation != nil, l.Trailer != nil,
+	} {
+		if set {
+			n++
+		}
+	}
+	return n
 }
 
 // raw reads a line with its end.

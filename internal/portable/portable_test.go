@@ -458,3 +458,41 @@ func fill(v reflect.Value, depth int) {
 		}
 	}
 }
+
+func TestAFileThatAStoreCannotRelyOnIsRefused(t *testing.T) {
+	file := write(t, fullUser())
+	life := portable.Life{User: memory.UserRef{Tenant: "t", UserID: "u"}, Scope: "new", Seed: "seed"}
+	cases := map[string]struct{ from, to, field string }{
+		"a role that is none":                   {`"role":"system"`, `"role":"king"`, "lines[4].turn.messages[0].role"},
+		"a seq with a gap":                      {`"messages":[{"id":"x","seq":1`, `"messages":[{"id":"x","seq":2`, "lines[4].turn.messages[0].seq"},
+		"a turn beyond the session":             {`"last_turn":1`, `"last_turn":0`, "lines[3].session.state_revision"},
+		"a job of no session":                   {`"job":{"session_id":"x"`, `"job":{"session_id":"y"`, "lines[7].job.session_id"},
+		"a fact of a later revision":            {`"change":1,"text":"x","category"`, `"change":2,"text":"x","category"`, "lines[8].fact.change"},
+		"a hash of another length":              {`"key_hash":"AQEBAQEBAQEBAQEBAQEBAQ=="`, `"key_hash":"AQ=="`, "lines[9].forgotten_fact.key_hash"},
+		"an id with a control character":        {`"session_id":"x","title"`, `"session_id":"x\u0000","title"`, "lines[3].session.session_id"},
+		"a hash key that is no key":             {`"hash_key":"x"`, `"hash_key":"x y"`, "lines[2].user.hash_key"},
+		"a secret beyond the words":             {`"secrets":[{"start":1,"end":1`, `"secrets":[{"start":1,"end":99`, "lines[4].turn.messages[0].parts[0].parts[0].secrets"},
+		"a field of another type":               {`"revision":1,"fact_revision"`, `"revision":"a canary","fact_revision"`, "lines[2]"},
+		"a number that is too large":            {`"level":1`, `"level":99999999999`, "lines[6].summary.level"},
+		"an object in the place of another":     {`{"session":{`, `{"trailer":{},"session":{`, "lines[3]"},
+		"a summary of messages that never were": {`"range":{"from":1,"to":1},"period"`, `"range":{"from":1,"to":9},"period"`, "lines[6].summary.range.to"},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			if !strings.Contains(file, c.from) {
+				t.Fatalf("the file does not hold %s", c.from)
+			}
+			_, err := tryRead(strings.Replace(file, c.from, c.to, 1), life)
+			e, ok := errors.AsType[*memory.Error](err)
+			if !ok || e.Kind != memory.KindInvalid {
+				t.Fatalf("error %v", err)
+			}
+			if got := e.Fields[0].Field; got != c.field {
+				t.Errorf("field %s, want %s: %v", got, c.field, err)
+			}
+			if strings.Contains(err.Error(), "canary") {
+				t.Errorf("the error holds content: %v", err)
+			}
+		})
+	}
+}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	sqlite3 "modernc.org/sqlite/lib"
+
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/store"
 )
@@ -48,11 +50,19 @@ func (s *archive) AddImported(ctx context.Context, p store.ImportedRecords) erro
 		im := imports{c: c, at: at, tenant: p.User.Tenant, sids: map[memory.SessionKey]int64{}}
 		for i := range p.Records {
 			if err := im.add(&p.Records[i]); err != nil {
-				return fmt.Errorf("record %d: %w", i+1, err)
+				return twice(fmt.Errorf("record %d: %w", i+1, err))
 			}
 		}
 		return nil
 	})
+}
+
+// twice is the error of records that a unique key refuses: the caller's file is wrong, and not the store.
+func twice(err error) error {
+	if code(err)&0xff == sqlite3.SQLITE_CONSTRAINT {
+		return memory.InvalidField("lines", "hold something twice: a message id or a request id of a session, or a record")
+	}
+	return err
 }
 
 // importing is where the life with the scope key is until its import has ended.
