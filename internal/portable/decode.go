@@ -371,6 +371,8 @@ func (d *Decoder) summary(c *check, s Summary) *memory.SummaryNode {
 	d.closeSession(c)
 	d.current = nil
 	c.id("summary.id", s.ID)
+	c.between("summary.level", int64(s.Level), 0, maxNo)
+	c.between("summary.generation", int64(s.Generation), 1, maxNo)
 	c.time("summary.create_time", s.CreateTime)
 	n := &memory.SummaryNode{
 		ID: s.ID, Kind: named(c, "summary.kind", summaryNames, s.Kind), SessionID: s.SessionID, Level: s.Level, Range: memory.SeqRange(s.Range),

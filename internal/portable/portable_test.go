@@ -471,7 +471,7 @@ func TestAFileThatAStoreCannotRelyOnIsRefused(t *testing.T) {
 		"a hash of another length":              {`"key_hash":"AQEBAQEBAQEBAQEBAQEBAQ=="`, `"key_hash":"AQ=="`, "lines[9].forgotten_fact.key_hash"},
 		"an id with a control character":        {`"session_id":"x","title"`, `"session_id":"x\u0000","title"`, "lines[3].session.session_id"},
 		"a hash key that is no key":             {`"hash_key":"x"`, `"hash_key":"x y"`, "lines[2].user.hash_key"},
-		"a secret beyond the words":             {`"secrets":[{"start":1,"end":1`, `"secrets":[{"start":1,"end":99`, "lines[4].turn.messages[0].parts[0].parts[0].secrets"},
+		"a secret beyond the words":             {`"secrets":[{"start":1,"end":1`, `"secrets":[{"start":1,"end":99`, "lines[4].turn.messages[0].parts[0].parts[0].parts[0].secrets"},
 		"a field of another type":               {`"revision":1,"fact_revision"`, `"revision":"a canary","fact_revision"`, "lines[2]"},
 		"a number that is too large":            {`"level":1`, `"level":99999999999`, "lines[6].summary.level"},
 		"an object in the place of another":     {`{"session":{`, `{"trailer":{},"session":{`, "lines[3]"},
