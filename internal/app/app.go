@@ -375,10 +375,10 @@ func (a *App) listen(ctx context.Context, recorder *telemetry.Recorder) (err err
 // newID mints ids that sort by time.
 func newID() string { return uuid.Must(uuid.NewV7()).String() }
 
-// Addr answers the address the server listens on.
+// Addr returns the address the server listens on.
 func (a *App) Addr() string { return a.listener.Addr().String() }
 
-// MetricsAddr answers the address of /metrics and /healthz, "" when they are off.
+// MetricsAddr returns the address of /metrics and /healthz, "" when they are off.
 func (a *App) MetricsAddr() string {
 	if a.metrics == nil {
 		return ""

@@ -116,7 +116,7 @@ func (f stringField) with(base proto.Message, s string) proto.Message {
 	return req
 }
 
-// enter answers the message in a field, in its first entry where there are several: one that is there, or a new one.
+// enter returns the message in a field, in its first entry where there are several: one that is there, or a new one.
 func enter(m protoreflect.Message, fd protoreflect.FieldDescriptor) protoreflect.Message {
 	if text := m.Descriptor().Fields().ByName("text"); fd.Name() == "parts" && text != nil {
 		m.Clear(text) // a message has text or parts

@@ -106,7 +106,7 @@ type amendment struct {
 	receipt []byte // of that
 }
 
-// fact answers a changed fact as it shall be.
+// fact returns a changed fact as it shall be.
 func (a amendment) fact(id string) memory.Fact {
 	for _, c := range a.changes {
 		if c.Fact.ID == id {
@@ -286,7 +286,7 @@ func (s *FactEditor) UpdateFact(ctx context.Context, u FactUpdate) (memory.Fact,
 // clockSkew is how far ahead of the server a client's clock may be.
 const clockSkew = time.Minute
 
-// decide answers the edit of a fact. Making a past fact current restores it: what took its place is superseded too.
+// decide returns the edit of a fact. Making a past fact current restores it: what took its place is superseded too.
 func (u FactUpdate) decide(state extract.State, was memory.Fact, now time.Time) (amendment, error) {
 	if u.ETag != "" && u.ETag != was.ETag() {
 		return amendment{}, staleFact(u, was)
