@@ -12,7 +12,7 @@ RUN --mount=type=cache,target=/go/pkg/mod --mount=type=cache,target=/root/.cache
 # to /data only.
 FROM gcr.io/distroless/static-debian12:nonroot
 COPY --from=build /out/strata /usr/local/bin/strata
-COPY LICENSE NOTICE internal/notices/THIRD_PARTY_NOTICES /usr/share/doc/strata/
+COPY LICENSE NOTICE internal/licenses/THIRD_PARTY_NOTICES /usr/share/doc/strata/
 COPY --from=build --chown=65532:65532 /out/data /data
 VOLUME /data
 EXPOSE 8081 9464

@@ -50,9 +50,9 @@ test: ## all tests of PACKAGES (./...) and of bench; SEED (1) of their order and
 # The race detector needs a C compiler; the product does not. It watches the packages that lock or start goroutines, which a
 # search finds; the others have nothing that it could see. SQLite itself, C that was translated to Go, runs without it: half of
 # the time would be spent there, on no line of this project. With -short property tests draw a fifth, and what computes
-# for long on one goroutine is left to make test.
+# for long on one goroutine is left to make test; so are the commands, which start the servers that the tests of app start.
 RACE := -race -gcflags='modernc.org/...=-race=false -d=checkptr=0' -short
-CONCURRENT := grep -rlE --include='*.go' '"sync(/atomic)?"|internal/group"|^\s*go [a-z]|errgroup"' cmd internal migrations | xargs -n1 dirname | sort -u | sed 's|^|./|'
+CONCURRENT := grep -rlE --include='*.go' '"sync(/atomic)?"|internal/safegroup"|^\s*go [a-z]|errgroup"' cmd internal migrations | xargs -n1 dirname | sort -u | sed 's|^|./|' | grep -v '^./internal/cli$$'
 
 race: ## the tests of all that locks or starts goroutines, with the race detector; needs a C compiler
 	RAPID_SEED=$(SEED) CGO_ENABLED=1 go test $(RACE) -shuffle=$(SEED) -timeout=20m $$($(CONCURRENT))
@@ -70,12 +70,12 @@ lint: ## buf lint and golangci-lint
 generate: ## the Go code of proto/, into api/, the page of settings, and the licences of what is linked
 	$(BUF) generate --template proto/buf.gen.yaml
 	go run ./cmd/strata config reference >docs/operate/configuration.md
-	go run ./tools/notices >internal/notices/new && mv internal/notices/new internal/notices/THIRD_PARTY_NOTICES
+	go run ./tools/licenses >internal/licenses/new && mv internal/licenses/new internal/licenses/THIRD_PARTY_NOTICES
 
 verify: ## what is committed is formatted, generated and linted
-	@out="$$(gofmt -l bench cmd docs internal migrations tools/notices)"; if [ -n "$$out" ]; then echo "gofmt these files:"; echo "$$out"; exit 1; fi
-	@go run ./tools/notices | diff -q - internal/notices/THIRD_PARTY_NOTICES >/dev/null || \
-		{ echo "internal/notices is not what is linked into the program: run make generate and commit it"; exit 1; }
+	@out="$$(gofmt -l bench cmd docs internal migrations tools/licenses)"; if [ -n "$$out" ]; then echo "gofmt these files:"; echo "$$out"; exit 1; fi
+	@go run ./tools/licenses | diff -q - internal/licenses/THIRD_PARTY_NOTICES >/dev/null || \
+		{ echo "internal/licenses is not what is linked into the program: run make generate and commit it"; exit 1; }
 	@before="$$(git diff -- api; git ls-files -o --exclude-standard -- api)"; $(MAKE) --no-print-directory generate; \
 		after="$$(git diff -- api; git ls-files -o --exclude-standard -- api)"; \
 		if [ "$$before" != "$$after" ]; then echo "api/ is not what proto/ generates: run make generate and commit it"; git diff --stat -- api; exit 1; fi
@@ -163,13 +163,13 @@ locomo: tools ## recall on LoCoMo dialogues: LOCOMO_DIR=folder
 
 property: ## 10,000 generated histories and budgets, and HISTORIES (10000) with policies: nothing over budget, no split tool pair, nothing pinned lost
 	go test -count=1 -run=TestEveryContextKeepsThePromises ./internal/assembly -rapid.checks=10000 -rapid.seed=$(SEED)
-	go test -count=1 -timeout=60m -run=TestEveryPolicyKeepsThePromises ./internal/history -rapid.checks=$(HISTORIES) -rapid.seed=$(SEED)
+	go test -count=1 -timeout=60m -run=TestEveryPolicyKeepsThePromises ./internal/compaction -rapid.checks=$(HISTORIES) -rapid.seed=$(SEED)
 
 figures: tools property ## every figure of docs/evaluate; LOCOMO_DIR=folder for recall
 	$(BIN)/strata-bench all -binary=$(BIN)/strata -twin=$(BIN)/strata-twin -cycles=$(CYCLES) -seams-hits=$(SEAMS_HITS) -replays=$(REPLAYS) -neighbours=$(NEIGHBOURS) $(BENCH_ARGS)
 	@if [ -n "$(LOCOMO_DIR)" ]; then $(MAKE) --no-print-directory locomo; else echo "SKIP recall: LOCOMO_DIR is not set"; fi
 
-proof: ## the long proofs: 300 kills under load and 12 at every seam, 300 replays, 10,000-case properties and 100,000 histories with policies, five minutes of each fuzz target; with the three servers every outage, every hostile string, 20 kills of MongoDB; containers
+proof: ## the long proofs: 300 kills under load and 12 at every seam, 300 replays, 10,000-case properties and 100,000 histories with policies, five minutes of each fuzz target; with the three servers every outage, every hostile string, every cell of the deletion matrix, 20 kills of MongoDB; containers
 	$(MAKE) bench-crash CYCLES=300
 	$(MAKE) bench-seams SEAMS_HITS=12
 	$(MAKE) bench-conflict REPLAYS=300

@@ -104,6 +104,7 @@ func follow(t *testing.T, repository, path string) {
 	address := freeAddress(t)
 	page := strings.ReplaceAll(string(text), "127.0.0.1:8081", address)
 	env := append(os.Environ(), "STRATA_LISTEN="+address, "STRATA_SERVER="+address, "STRATA_METRICS_LISTEN=127.0.0.1:0",
+		"STRATA_DATA="+filepath.Join(t.TempDir(), "strata.db"),
 		"PATH="+filepath.Join(repository, ".venv", "bin")+":"+filepath.Join(repository, "bin")+":"+os.Getenv("PATH"))
 	todo := slices.DeleteFunc(blocks(page), func(b block) bool {
 		return b.notRun != "" || !slices.Contains([]string{"sh", "go", "python", "ts"}, b.language)
@@ -148,12 +149,11 @@ func run(t *testing.T, folder string, env []string, script string) string {
 	return string(out)
 }
 
-// serve starts a server on an empty file, and stops it when the page is through.
+// serve starts a server on the page's data file, which is empty at first, and stops it when the page is through.
 func serve(t *testing.T, repository string, env []string, command string) {
 	t.Helper()
-	data := filepath.Join(t.TempDir(), "strata.db")
 	c := exec.Command("bash", "-euo", "pipefail", "-c", "exec "+strings.TrimSpace(command))
-	c.Dir, c.Env = repository, append(slices.Clone(env), "STRATA_DATA="+data)
+	c.Dir, c.Env = repository, env
 	out, err := c.StderrPipe()
 	if err != nil {
 		t.Fatal(err)

@@ -16,8 +16,8 @@ import (
 
 	"golang.org/x/sync/semaphore"
 
-	"github.com/stratamem/strata/internal/group"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/safegroup"
 )
 
 // Cause is why a call was refused or a connection closed. It is a label of metrics.
@@ -123,7 +123,7 @@ func (g *Gate) Reply(ctx context.Context, bytes int64, stuck func()) (release fu
 	defer g.waiting.Release(bytes)
 	again := time.NewTicker(stuckAfter)
 	over := make(chan struct{})
-	var watch group.Group
+	var watch safegroup.Group
 	watch.Go(func() error {
 		for {
 			select {
@@ -137,7 +137,7 @@ func (g *Gate) Reply(ctx context.Context, bytes int64, stuck func()) (release fu
 	defer func() {
 		again.Stop()
 		close(over)
-		group.Must(watch.Wait())
+		safegroup.Must(watch.Wait())
 	}()
 	return g.replies.take(ctx, bytes)
 }

@@ -17,18 +17,20 @@ import (
 
 	"github.com/stratamem/strata/internal/admission"
 	"github.com/stratamem/strata/internal/config"
-	"github.com/stratamem/strata/internal/fence"
-	"github.com/stratamem/strata/internal/group"
+	"github.com/stratamem/strata/internal/erasure"
 	"github.com/stratamem/strata/internal/indexing"
 	"github.com/stratamem/strata/internal/jobrunner"
 	"github.com/stratamem/strata/internal/llm/builtin"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/prompttags"
+	"github.com/stratamem/strata/internal/retention"
+	"github.com/stratamem/strata/internal/safegroup"
 	"github.com/stratamem/strata/internal/server"
 	"github.com/stratamem/strata/internal/service"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/telemetry"
 	"github.com/stratamem/strata/internal/text"
-	"github.com/stratamem/strata/internal/text/near"
+	"github.com/stratamem/strata/internal/text/synonyms"
 	"github.com/stratamem/strata/internal/views"
 )
 
@@ -64,6 +66,8 @@ type App struct {
 	runner     *jobrunner.Runner
 	feeders    []*views.Feeder // one for each view
 	verifier   *views.Verifier
+	sweeper    *erasure.Sweeper
+	keeper     *retention.Keeper
 	embeddings *indexing.Embeddings
 	usage      *service.Usage
 	porter     *service.Porter
@@ -79,7 +83,7 @@ const checkEvery = 5 * time.Second
 
 // New opens the stores and the ports. Whoever calls it must call Run, which closes them.
 func New(ctx context.Context, cfg config.Config, o Options) (*App, error) {
-	panics := group.LogPanics(o.Log.Handler())
+	panics := safegroup.LogPanics(o.Log.Handler())
 	o.Log = slog.New(panics)
 	opened, err := openStores(ctx, cfg, o)
 	if err != nil {
@@ -130,6 +134,9 @@ func (a *App) assemble(ctx context.Context, o Options) error {
 		return err
 	}
 	a.porter = services.Porter
+	if err := a.repeatErasures(ctx); err != nil {
+		return err
+	}
 	a.server = server.New(server.Options{
 		Services: services, Reflection: a.cfg.Reflection, RequestTimeout: a.cfg.RequestTimeout,
 		DrainTimeout: a.cfg.DrainTimeout, Log: a.log, Meter: recorder, Traces: a.traces.Handler(),
@@ -169,13 +176,18 @@ func (a *App) observe(ctx context.Context, o Options) (*telemetry.Recorder, erro
 		telemetry.Options{Models: historyModels(a.cfg), Providers: providers(a.cfg), Traces: traces.Provider(), Now: time.Now},
 	)
 	recorder.WatchPanics(a.panics)
-	recorder.WatchWork(telemetry.WorkOptions{Work: a.store, Waiting: a.waiting, Now: time.Now, Log: a.log})
+	recorder.WatchWork(telemetry.WorkOptions{Work: a.store, Waiting: a.waiting, Erasures: a.erasures, Now: time.Now, Log: a.log})
 	return recorder, nil
 }
 
 // waiting counts what has no vector yet. Metrics are read once the server runs, when embeddings are open.
 func (a *App) waiting(ctx context.Context) (facts, messages int64, err error) {
 	return a.embeddings.Waiting(ctx)
+}
+
+// erasures counts those that are not done. Metrics are read once the server runs, when there is a sweeper.
+func (a *App) erasures(ctx context.Context) (count int, oldest time.Time, err error) {
+	return a.sweeper.Pending(ctx)
 }
 
 func (a *App) newRunner(facts *service.FactCache, meter jobrunner.Meter, failpoints func(string)) (*jobrunner.Runner, error) {
@@ -205,6 +217,35 @@ func (a *App) newRunner(facts *service.FactCache, meter jobrunner.Meter, failpoi
 	return jobrunner.NewRunner(o), nil
 }
 
+// lateWrites is how long a write that was under way when an erasure began may take to arrive in a store of several processes.
+const lateWrites = time.Minute
+
+func (a *App) newSweeper(facts *service.FactCache, index *service.SearchIndex, meter erasure.Meter) *erasure.Sweeper {
+	o := erasure.Options{
+		Store: a.store, Facts: facts, Views: a.erasedViews(), Purged: memory.PurgedByCompaction, Late: lateWrites,
+		Note: a.stores.note, Settle: a.indexer.Settle, Applied: a.factsApplied, Swept: index.Drop,
+		Owner: a.stores.owner, Log: a.log, Meter: meter, Now: a.store.Now,
+	}
+	if a.stores.file != nil {
+		o.Purged = memory.PurgedWithSweep
+		if len(o.Views) == 0 {
+			o.Late = 0
+		}
+	}
+	return erasure.NewSweeper(o)
+}
+
+func (a *App) erasedViews() (all []erasure.View) {
+	for _, t := range a.stores.targets() {
+		all = append(all, erasure.View{
+			Name: t.View().String(), Find: func(ctx context.Context, user memory.UserRef, e memory.Erasure) (erasure.Rows, error) {
+				return t.FindErased(ctx, a.store, views.Erased{Erasure: e, User: user})
+			},
+		})
+	}
+	return all
+}
+
 // factsApplied tells what follows a change of a user's facts.
 func (a *App) factsApplied(user memory.UserRef) {
 	a.embeddings.Wake()
@@ -213,8 +254,8 @@ func (a *App) factsApplied(user memory.UserRef) {
 	}
 }
 
-func (a *App) newServices(ctx context.Context, facts *service.FactCache, meter service.Meter) (service.Services, error) {
-	words, err := near.Open()
+func (a *App) newServices(ctx context.Context, facts *service.FactCache, meter *telemetry.Recorder) (service.Services, error) {
+	words, err := synonyms.Open()
 	if err != nil {
 		return service.Services{}, err
 	}
@@ -242,13 +283,16 @@ func (a *App) newServices(ctx context.Context, facts *service.FactCache, meter s
 	}
 	a.usage = service.NewUsage(a.store, a.log)
 	a.verifier = views.NewVerifier(views.VerifierOptions{Store: a.store, Targets: a.stores.targets(), Log: a.log})
-	return service.New(service.Options{
+	a.sweeper = a.newSweeper(facts, searchIndex, meter)
+	services := service.New(service.Options{
 		Store:       a.store,
 		SearchIndex: searchIndex,
 		Facts:       facts,
 		FactVectors: a.embeddings,
+		Sweeper:     a.sweeper,
 		Usage:       a.usage,
 		FenceSecret: secret,
+		Forgotten:   a.stores.forgotten,
 		Queries: service.NewQueries(service.QueriesOptions{
 			Embeddings: a.embeddings, Deadline: a.cfg.EmbeddingDeadline, Timeout: a.cfg.EmbeddingTimeout, MaxRunning: maxQueries, Log: a.log,
 		}),
@@ -264,6 +308,7 @@ func (a *App) newServices(ctx context.Context, facts *service.FactCache, meter s
 		Gate:             a.gate,
 		Reembed:          reembedder{a.embeddings},
 		Verify:           verifier{a.verifier},
+		Expiry:           expiry{func() *retention.Keeper { return a.keeper }},
 		Reindex:          reindexer{views.NewReindexer(views.ReindexerOptions{Store: a.store, Feeders: a.feeders, Now: a.store.Now})},
 		CompactModels:    compact,
 		Extractive:       builtin.Summarizer{},
@@ -273,12 +318,14 @@ func (a *App) newServices(ctx context.Context, facts *service.FactCache, meter s
 		Reranker:         reranker,
 		RerankCandidates: a.cfg.RerankCandidates,
 		RerankDeadline:   a.cfg.RerankDeadline,
-	}), nil
+	})
+	a.keeper = a.newKeeper(policies, dueEraser{store: a.store, sweeper: a.sweeper, facts: services.Facts, secret: secret}, meter)
+	return services, nil
 }
 
 // fenceSecret is the primary store's secret for the ids of fences; the first server on a primary store mints it.
 func (a *App) fenceSecret(ctx context.Context) ([]byte, error) {
-	minted := make([]byte, fence.SecretBytes)
+	minted := make([]byte, prompttags.SecretBytes)
 	if _, err := rand.Read(minted); err != nil {
 		return nil, fmt.Errorf("mint the secret of fences: %w", err)
 	}
@@ -342,10 +389,10 @@ func newKey() string {
 	return hex.EncodeToString(b[:])
 }
 
-// Addr answers the address the server listens on.
+// Addr returns the address the server listens on.
 func (a *App) Addr() string { return a.listener.Addr().String() }
 
-// MetricsAddr answers the address of /metrics and /healthz, "" when they are off.
+// MetricsAddr returns the address of /metrics and /healthz, "" when they are off.
 func (a *App) MetricsAddr() string {
 	if a.metrics == nil {
 		return ""
@@ -399,9 +446,11 @@ func (a *App) semantic() bool {
 
 // Run serves until ctx ends, then drains and closes everything. It returns nil after a clean stop.
 func (a *App) Run(ctx context.Context) error {
-	g, ctx := group.WithContext(ctx)
+	g, ctx := safegroup.WithContext(ctx)
 	g.Go(func() error { return a.server.Serve(ctx, a.listener) })
-	loops := []func(context.Context) error{a.indexer.Run, a.runner.Run, a.embeddings.Run, a.usage.Run, a.verifier.Run, a.porter.Run, a.watch}
+	loops := []func(context.Context) error{
+		a.indexer.Run, a.runner.Run, a.embeddings.Run, a.usage.Run, a.verifier.Run, a.porter.Run, a.sweeper.Run, a.keeper.Run, a.watch,
+	}
 	for _, f := range a.feeders {
 		loops = append(loops, f.Run)
 	}
@@ -428,8 +477,8 @@ const restartPause = time.Second
 // keep runs a loop until ctx ends. Loops contain the panics of each piece of work; one that panics in between starts again.
 func (a *App) keep(ctx context.Context, loop func(context.Context) error) error {
 	for {
-		err := group.Contain(func() error { return loop(ctx) })
-		if _, ok := errors.AsType[*group.PanicError](err); !ok {
+		err := safegroup.Contain(func() error { return loop(ctx) })
+		if _, ok := errors.AsType[*safegroup.PanicError](err); !ok {
 			return err
 		}
 		a.log.ErrorContext(ctx, "a loop of background work panicked: it starts again", "error", err)
@@ -479,7 +528,7 @@ func (a *App) watch(ctx context.Context) error {
 	tick := time.NewTicker(checkEvery)
 	defer tick.Stop()
 	for {
-		err := group.Contain(func() error { return a.store.Check(ctx) })
+		err := safegroup.Contain(func() error { return a.store.Check(ctx) })
 		if ctx.Err() != nil {
 			return nil
 		}

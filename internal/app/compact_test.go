@@ -18,8 +18,8 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
+	"github.com/stratamem/strata/internal/compaction"
 	"github.com/stratamem/strata/internal/config"
-	"github.com/stratamem/strata/internal/history"
 	"github.com/stratamem/strata/internal/llm/llmtest"
 	"github.com/stratamem/strata/internal/policy"
 )
@@ -333,7 +333,7 @@ func TestCompact(t *testing.T) {
 	})
 	t.Run("a custom strategy of the configuration selects and prompts", func(t *testing.T) {
 		h := startOn(t, filepath.Join(t.TempDir(), "strata.db"), func(c *config.Config) {
-			c.Strategies = map[string]policy.Strategy{"days": {Filter: history.Filter{Contains: []string{"day 3 "}}, Fallback: history.FallbackDrop}}
+			c.Strategies = map[string]policy.Strategy{"days": {Filter: compaction.Filter{Contains: []string{"day 3 "}}, Fallback: compaction.FallbackDrop}}
 		})
 		p := whole(12, 4)
 		p.Compress.Strategy = &memoryv1.CompressPolicy_Custom{Custom: "days"}

@@ -9,9 +9,11 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/structpb"
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
@@ -137,6 +139,64 @@ func TestExportAndImport(t *testing.T) {
 			t.Errorf("the context of the imported user knows nothing: %v", reply)
 		}
 	})
+	t.Run("export, erase, import: a second export is equal byte for byte, and what was deleted before stays deleted", func(t *testing.T) {
+		h := start(t)
+		h.fillPortable(t)
+		must(h.DeleteMessages(h.ctx, &memoryv1.DeleteMessagesRequest{UserId: "ada", SessionId: "s0", MessageIds: []string{"m0-2u"}}))(t)
+		must(h.PopMessages(h.ctx, &memoryv1.PopMessagesRequest{UserId: "ada", SessionId: "s2", Count: 1}))(t)
+		file := h.settled(t, "ada")
+		if !strings.Contains(file, `"deleted":true`) {
+			t.Error("the file does not say what was deleted")
+		}
+		must(h.users().EraseUser(h.ctx, &memoryv1.EraseUserRequest{UserId: "ada", Wait: durationpb.New(time.Minute)}))(t)
+		must(h.imported(h.ctx, "", file, 1<<20))(t)
+		if again := h.settled(t, "ada"); again != file {
+			t.Errorf("differs:\n%s", firstDifference(file, again))
+		}
+		again := h.record(t, "s0", user("m0-2u", "My name is Ada and I live in Lisbon, house 2. <b>&\u2028말</b>"))
+		if len(again.GetDeduplicatedIds()) != 1 {
+			t.Errorf("a deleted message was stored again: %v", again)
+		}
+		t.Run("no replay of the erasure ledger touches the new life", func(t *testing.T) {
+			h.stop()
+			h := startOn(t, h.data, func(*config.Config) {})
+			if n := len(h.transcript(t, "s1")); n != 16 {
+				t.Errorf("%d messages after a restart, want 16", n)
+			}
+		})
+	})
+	t.Run("an import that is under way when another life of the user is erased is whole, and one that meets it is refused", func(t *testing.T) {
+		h, other := start(t), start(t)
+		h.fillPortable(t)
+		file := h.settled(t, "ada")
+		half := len(file) / 2
+		underWay := func() (finish func() error) {
+			stream := must(other.users().ImportUser(h.ctx))(t)
+			if err := stream.Send(&memoryv1.ImportUserRequest{Chunk: []byte(file[:half])}); err != nil {
+				t.Fatal(err)
+			}
+			return func() error {
+				if err := stream.Send(&memoryv1.ImportUserRequest{Chunk: []byte(file[half:])}); err != nil && !errors.Is(err, io.EOF) {
+					t.Fatal(err)
+				}
+				_, err := stream.CloseAndRecv()
+				return err
+			}
+		}
+		finish := underWay()
+		other.record(t, "meanwhile", user("m", "I keep bees."))
+		refused(t, finish(), codes.AlreadyExists, "USER_EXISTS", "")
+		must(other.users().EraseUser(h.ctx, &memoryv1.EraseUserRequest{UserId: "ada"}))(t)
+		finish = underWay()
+		other.record(t, "meanwhile", user("m", "I keep bees."))
+		must(other.users().EraseUser(h.ctx, &memoryv1.EraseUserRequest{UserId: "ada", Wait: durationpb.New(time.Minute)}))(t)
+		if err := finish(); err != nil {
+			t.Fatal(err)
+		}
+		if again := other.settled(t, "ada"); again != file {
+			t.Errorf("differs:\n%s", firstDifference(file, again))
+		}
+	})
 	t.Run("an import of a user who is there is ALREADY_EXISTS, under another id it stands beside", func(t *testing.T) {
 		h := start(t)
 		h.fillPortable(t)
@@ -217,6 +277,22 @@ func TestExportAndImport(t *testing.T) {
 		refused(t, err, codes.InvalidArgument, "FIELD_INVALID", "user_id")
 		_, err = h.imported(h.ctx, "grace", strings.Repeat("x", 2<<20), 2<<20)
 		refused(t, err, codes.InvalidArgument, "FIELD_INVALID", "chunk")
+	})
+	t.Run("hostile ids are refused, or nobody's", func(t *testing.T) {
+		h := start(t)
+		for _, id := range sampled(hostileStrings(), 10) {
+			if !utf8.ValidString(id) {
+				continue // no client encodes it
+			}
+			_, err := h.export(t, id)
+			if code := status.Code(err); code != codes.NotFound && code != codes.InvalidArgument {
+				t.Errorf("export of %q: %v", id, err)
+			}
+			_, err = h.imported(h.ctx, id, "{}\n", 9)
+			if code := status.Code(err); code != codes.InvalidArgument {
+				t.Errorf("import as %q: %v", id, err)
+			}
+		}
 	})
 }
 

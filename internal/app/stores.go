@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/stratamem/strata/internal/config"
+	"github.com/stratamem/strata/internal/erasure/ledger"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/store/elasticstore"
@@ -27,6 +29,7 @@ type stores struct {
 	vectors store.VectorView   // nil for the exact scan
 	texts   store.TextView     // nil for none
 	owner   string             // names this process in leases
+	ledger  *ledger.Ledger     // of what was erased
 }
 
 // oneProcess is the owner of leases where one process has the file: a lease of this name that it finds is its own of
@@ -65,16 +68,22 @@ func (s *stores) openTruth(ctx context.Context, cfg config.Config, log *slog.Log
 		if err != nil {
 			return fmt.Errorf("open the data file: %w", err)
 		}
-		s.truth, s.file = file, file
+		s.truth, s.file, s.ledger = file, file, ledger.New(ledger.OpenFile(ledgerPath(cfg)))
 		return nil
 	}
 	db, err := openMongo(ctx, cfg, log)
 	if err != nil {
 		return err
 	}
-	s.truth, s.owner = db, uuid.NewString()
+	s.truth, s.owner, s.ledger = db, uuid.NewString(), ledger.New(db.Ledger())
+	if cfg.ErasureLedger != "" {
+		s.ledger = ledger.New(ledger.OpenFile(cfg.ErasureLedger))
+	}
 	return nil
 }
+
+// ledgerPath is the file that notes what was erased from the data file.
+func ledgerPath(cfg config.Config) string { return cmp.Or(cfg.ErasureLedger, cfg.Data+".erasures") }
 
 func openMongo(ctx context.Context, cfg config.Config, log *slog.Logger) (*mongostore.Store, error) {
 	db, err := mongostore.Open(ctx, mongostore.Options{URI: cfg.MongoDBURI.Reveal(), Database: cfg.MongoDBDatabase, Log: log})

@@ -10,9 +10,9 @@ import (
 	"encoding/json"
 	"time"
 
-	"github.com/stratamem/strata/internal/fence"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/policy"
+	"github.com/stratamem/strata/internal/prompttags"
 	"github.com/stratamem/strata/internal/summary"
 	"github.com/stratamem/strata/internal/tokens"
 )
@@ -66,7 +66,7 @@ const (
 type Input struct {
 	// Fence is the id of the user's fences: by it a model, and the service itself, know what memory wrote from what others
 	// say. Required.
-	Fence        fence.ID
+	Fence        prompttags.ID
 	Instructions string
 	State        json.RawMessage // a JSON object without notes; nil for none
 	Notes        []Note          // in any order

@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/text/unicode/norm"
 
+	"github.com/stratamem/strata/internal/languagedata"
 	"github.com/stratamem/strata/internal/memory"
 )
 
@@ -27,7 +28,7 @@ type fingerprint struct {
 // fingerprintOf returns the fingerprint of what a speaker says, in time linear in the text.
 func fingerprintOf(speaker, text string) fingerprint {
 	f := fingerprint{speaker: speaker, words: make([]uint64, 0, len(text)/5+1)}
-	if !ascii(text) && !norm.NFKC.IsNormalString(text) {
+	if !languagedata.IsASCII(text) && !norm.NFKC.IsNormalString(text) {
 		text = norm.NFKC.String(text)
 	}
 	w := word{}
@@ -57,15 +58,6 @@ func fingerprintOf(speaker, text string) fingerprint {
 		f.end(&w)
 	}
 	return f
-}
-
-func ascii(s string) bool {
-	for i := range len(s) {
-		if s[i] >= utf8.RuneSelf {
-			return false
-		}
-	}
-	return true
 }
 
 // addWide adds a character beyond ASCII to the word so far.

@@ -4,8 +4,8 @@ import (
 	"slices"
 
 	"github.com/stratamem/strata/internal/assembly/render"
-	"github.com/stratamem/strata/internal/intent"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/promptinjection"
 )
 
 // factLine is a fact that may be in a section, priced when it is looked at.
@@ -158,7 +158,7 @@ func (f *factLine) price(p *pricer, room space) bool {
 // factText is what a fact says. One that speaks to its reader, such as a rule of the project or a wish in the user's own
 // words, is written as what the user wants: memory itself gives no instructions.
 func factText(f *memory.Fact) string {
-	if f.Subject == "" && (f.IsWish() || f.IsProject()) && intent.IsSpoken(f.Text) {
+	if f.Subject == "" && (f.IsWish() || f.IsProject()) && promptinjection.IsSpoken(f.Text) {
 		return "The user wants: " + f.Text
 	}
 	return f.Text

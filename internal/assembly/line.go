@@ -4,8 +4,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/stratamem/strata/internal/fence"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/prompttags"
 )
 
 // line is one thing in memory. It begins with days in brackets and continues, after each line end within it, with two
@@ -27,11 +27,11 @@ func head(days, name string) string {
 // newLine makes the line of a text behind its head. counted is what was counted of the text when it was stored, zero for
 // nothing.
 func (p *pricer) newLine(head, text string, counted memory.TokenCounts) line {
-	safe := fence.Disarm(text)
+	safe := prompttags.Disarm(text)
 	if safe != text {
 		counted = memory.TokenCounts{}
 	}
-	written := fence.Indent(safe)
+	written := prompttags.Indent(safe)
 	l := line{text: head + written + "\n"}
 	l.price = space{p.meter.Line(head, safe, written, counted), itemBytes + escapedBytes(l.text)}
 	return l

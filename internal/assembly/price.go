@@ -2,9 +2,9 @@ package assembly
 
 import (
 	"github.com/stratamem/strata/internal/assembly/render"
-	"github.com/stratamem/strata/internal/fence"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/policy"
+	"github.com/stratamem/strata/internal/prompttags"
 	"github.com/stratamem/strata/internal/tokens"
 )
 
@@ -25,7 +25,7 @@ type pricer struct {
 func newPricer(in *Input, ended func() bool) *pricer {
 	p := &pricer{in: in, format: formatOf(in), tags: render.TagsOf(in.Fence), meter: render.NewMeter(in.Counter), ended: ended}
 	if in.Policy.Sections.State && len(in.State) > 0 {
-		p.state = fence.DisarmJSON(string(in.State))
+		p.state = prompttags.DisarmJSON(string(in.State))
 	}
 	return p
 }

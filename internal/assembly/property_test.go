@@ -14,9 +14,9 @@ import (
 
 	"github.com/stratamem/strata/internal/assembly/assemblytest"
 	"github.com/stratamem/strata/internal/assembly/render"
-	"github.com/stratamem/strata/internal/fence"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/policy"
+	"github.com/stratamem/strata/internal/prompttags"
 	"github.com/stratamem/strata/internal/tokens"
 )
 
@@ -685,7 +685,7 @@ func checkAccount(t *rapid.T, in Input, r Result) {
 // armed counts the fence names of a text that no backslash disarms.
 func armed(s string) int {
 	n, at := 0, 0
-	for safe := fence.Disarm(s); at < len(s); {
+	for safe := prompttags.Disarm(s); at < len(s); {
 		if safe[0] == s[at] {
 			safe, at = safe[1:], at+1
 			continue
@@ -715,7 +715,7 @@ func checkForm(t *rapid.T, in Input, r Result) {
 		if len(remembered(r)) > 0 {
 			want += 2
 		}
-		if strings.HasPrefix(r.Rendering, testFence.Open(fence.Context)) {
+		if strings.HasPrefix(r.Rendering, testFence.Open(prompttags.Context)) {
 			want += 2
 		}
 		if got := armed(r.Rendering); got != want {

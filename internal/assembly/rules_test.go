@@ -14,9 +14,9 @@ import (
 
 	"github.com/stratamem/strata/internal/assembly/assemblytest"
 	"github.com/stratamem/strata/internal/assembly/render"
-	"github.com/stratamem/strata/internal/fence"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/policy"
+	"github.com/stratamem/strata/internal/prompttags"
 	"github.com/stratamem/strata/internal/tokens"
 )
 
@@ -41,7 +41,7 @@ func answering(role memory.Role, ids ...string) memory.Message {
 }
 
 // testFence is the id of the fences in these tests.
-const testFence fence.ID = "0123456789abcdef"
+const testFence prompttags.ID = "0123456789abcdef"
 
 // input is a session of the messages, with room for all of them.
 func input(t testing.TB, form Render, messages ...memory.Message) Input {
@@ -375,7 +375,7 @@ func checkRoundTrip(t *rapid.T) {
 				continue
 			}
 			text += fmt.Sprint(i) // what says the same stands once
-			line := fence.Disarm(text)
+			line := prompttags.Disarm(text)
 			if shown := add(i, name, text); shown != "" {
 				line = shown + ": " + line
 			}
@@ -414,7 +414,7 @@ func checkRoundTrip(t *rapid.T) {
 
 const thisSession = "This session so far (messages 1 to 9):"
 
-// readBack answers the headings, marked with #, and the lines of a block, without their times and indents.
+// readBack returns the headings, marked with #, and the lines of a block, without their times and indents.
 func readBack(t *rapid.T, rendering string) []string {
 	if rendering == "" {
 		return nil

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/stratamem/strata/internal/fence"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/prompttags"
 	"github.com/stratamem/strata/internal/text"
 )
 
@@ -72,7 +72,7 @@ func around(in *Input, s string, sentences []text.Span, room int64) Span {
 	sizes := make([]int64, len(sentences))
 	best, most := -1, -1
 	for i, p := range sentences {
-		sizes[i] = in.Counter.Cost(fence.Indent(fence.Disarm(p.Of(s))))
+		sizes[i] = in.Counter.Cost(prompttags.Indent(prompttags.Disarm(p.Of(s))))
 		if n := wanted(in.Terms, p.Of(s)); sizes[i] <= room && n > most {
 			best, most = i, n
 		}

@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"github.com/stratamem/strata/internal/assembly/render"
-	"github.com/stratamem/strata/internal/fence"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/prompttags"
 	"github.com/stratamem/strata/internal/summary"
 )
 
@@ -73,7 +73,7 @@ func addShortened(p *pricer, b *memoryBlock, k SectionKind, s *Summary, room spa
 	if shortened {
 		short.Text, short.Tokens = text, memory.TokenCounts{}
 	}
-	l := withSummary(p.countedLine(begin, fence.Indent(fence.Disarm(text)), size), &short)
+	l := withSummary(p.countedLine(begin, prompttags.Indent(prompttags.Disarm(text)), size), &short)
 	l.item.Shortened = shortened
 	taken, _ := b.add(p, k, l, room)
 	return taken
@@ -82,7 +82,7 @@ func addShortened(p *pricer, b *memoryBlock, k SectionKind, s *Summary, room spa
 // takeApart takes a summary's text apart as it is written in memory.
 func takeApart(in *Input, text string) *summary.Apart {
 	counter := in.Counter // what is taken apart may be kept, and must not keep the input
-	count := func(s string) int64 { return counter.Cost(fence.Indent(fence.Disarm(s))) }
+	count := func(s string) int64 { return counter.Cost(prompttags.Indent(prompttags.Disarm(s))) }
 	if in.TakeApart == nil {
 		return summary.TakeApart(text, count)
 	}

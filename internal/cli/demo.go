@@ -20,7 +20,7 @@ import (
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
 	"github.com/stratamem/strata/internal/app"
 	"github.com/stratamem/strata/internal/config"
-	"github.com/stratamem/strata/internal/group"
+	"github.com/stratamem/strata/internal/safegroup"
 )
 
 // demoCmd replays a conversation against a real server and prints what an agent would get.
@@ -87,7 +87,7 @@ func withServer(ctx context.Context, cfg config.Config, f func(ctx context.Conte
 	}
 	serving, stop := context.WithCancel(ctx)
 	stopped := make(chan error, 1)
-	group.Go(func() error { return a.Run(serving) }, func(err error) { stopped <- err })
+	safegroup.Go(func() error { return a.Run(serving) }, func(err error) { stopped <- err })
 	err = f(ctx, a)
 	stop()
 	return errors.Join(err, <-stopped)

@@ -16,7 +16,7 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
-	"github.com/stratamem/strata/internal/cli/provider"
+	"github.com/stratamem/strata/internal/cli/chatformats"
 )
 
 // Limits of one Record call, with room for ids and names beside the messages.
@@ -187,7 +187,7 @@ func sessionOf(line []byte) *[sha256.Size]byte {
 func (im *importer) messages(in importLine, session [sha256.Size]byte) ([]*memoryv1.Message, error) {
 	var all []*memoryv1.Message
 	for i, raw := range in.Messages {
-		some, err := provider.Messages(raw)
+		some, err := chatformats.Messages(raw)
 		if err == nil {
 			err = im.name(session, some)
 		}

@@ -15,13 +15,13 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
-	"github.com/stratamem/strata/internal/cli/provider"
+	"github.com/stratamem/strata/internal/cli/chatformats"
 )
 
 // formatsHelp lists the formats of other programs.
 func formatsHelp() string {
 	var b strings.Builder
-	for _, f := range provider.Formats() {
+	for _, f := range chatformats.Formats() {
 		fmt.Fprintf(&b, "  %-16s %s\n", f.Name, f.What)
 	}
 	return strings.TrimRight(b.String(), "\n")
@@ -81,30 +81,30 @@ func (c *importCmd) runForeign(r *run) error {
 	return job.finish()
 }
 
-func (c *importCmd) readForeign(env Env) (provider.Export, error) {
-	formats := provider.Formats()
-	i := slices.IndexFunc(formats, func(f provider.Format) bool { return f.Name == c.Format })
+func (c *importCmd) readForeign(env Env) (chatformats.Export, error) {
+	formats := chatformats.Formats()
+	i := slices.IndexFunc(formats, func(f chatformats.Format) bool { return f.Name == c.Format })
 	in, err := c.open(env)
 	if err != nil {
-		return provider.Export{}, err
+		return chatformats.Export{}, err
 	}
 	defer in.Close() //nolint:errcheck // only read
 	data, err := io.ReadAll(in)
 	if err != nil {
-		return provider.Export{}, fmt.Errorf("read the file: %w", err)
+		return chatformats.Export{}, fmt.Errorf("read the file: %w", err)
 	}
 	export, err := formats[i].Read(data)
 	if err != nil {
 		return export, fmt.Errorf("it is no file of --format %s, nothing was imported: %w", c.Format, err)
 	}
-	if c.User == "" && slices.ContainsFunc(export.Facts, func(f provider.Fact) bool { return f.UserID == "" }) || c.User == "" && len(export.Conversations) > 0 {
+	if c.User == "" && slices.ContainsFunc(export.Facts, func(f chatformats.Fact) bool { return f.UserID == "" }) || c.User == "" && len(export.Conversations) > 0 {
 		return export, fmt.Errorf("--user is missing: the file does not say whose it is")
 	}
 	return export, nil
 }
 
 // sessions are the calls for all conversations: that they can be made is known before the first is sent.
-func (c *importCmd) sessions(export provider.Export) ([]foreignSession, error) {
+func (c *importCmd) sessions(export chatformats.Export) ([]foreignSession, error) {
 	im := newImporter()
 	var all []foreignSession
 	for i, conversation := range export.Conversations {
@@ -127,7 +127,7 @@ func (c *importCmd) sessions(export provider.Export) ([]foreignSession, error) {
 }
 
 // sessionID is the conversation's own id, or one made of --session or the file's name.
-func (c *importCmd) sessionID(export provider.Export, i int) string {
+func (c *importCmd) sessionID(export chatformats.Export, i int) string {
 	if id := export.Conversations[i].ID; id != "" {
 		return id
 	}
@@ -172,7 +172,7 @@ func (j *foreignImport) record(user string, s foreignSession) error {
 }
 
 // learn stores a fact. A repeat finds it by its request id.
-func (j *foreignImport) learn(user string, f provider.Fact) error {
+func (j *foreignImport) learn(user string, f chatformats.Fact) error {
 	if user == "" {
 		user = f.UserID
 	}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/jedib0t/go-pretty/v6/progress"
 
-	"github.com/stratamem/strata/internal/group"
+	"github.com/stratamem/strata/internal/safegroup"
 )
 
 // importCounts are what an import has done so far.
@@ -56,7 +56,7 @@ func (p *importProgress) startBar(w io.Writer, total int64) {
 	p.bar = &progress.Tracker{Message: "importing", Total: total, Units: progress.UnitsBytes}
 	bars.AppendTracker(p.bar)
 	done := make(chan struct{})
-	group.Go(func() error {
+	safegroup.Go(func() error {
 		bars.Render()
 		return nil
 	}, func(error) { close(done) }) // what cannot be shown does not stop the import
@@ -69,7 +69,7 @@ func (p *importProgress) startBar(w io.Writer, total int64) {
 func (p *importProgress) startLines(w io.Writer) {
 	quit, done := make(chan struct{}), make(chan struct{})
 	tick := time.NewTicker(time.Second)
-	group.Go(func() error {
+	safegroup.Go(func() error {
 		defer tick.Stop()
 		for {
 			select {

@@ -15,6 +15,7 @@ import (
 // jobsCmd groups the commands about background work.
 type jobsCmd struct {
 	List   jobsListCmd   `cmd:"" help:"List jobs that are not done, the latest first."`
+	Get    jobsGetCmd    `cmd:"" help:"Show a job; of an erasure its receipt. It can wait until the job is done."`
 	Retry  jobsRetryCmd  `cmd:"" help:"Give a job that waits or is parked a new try, or all parked ones."`
 	Skip   jobsSkipCmd   `cmd:"" help:"End an extraction that is not done: nothing is learnt from its messages."`
 	Revert jobsRevertCmd `cmd:"" help:"Take back what an applied extraction did to the user's facts."`
@@ -27,8 +28,8 @@ const maxJobs = 500
 type jobsListCmd struct {
 	User    string   `help:"Only of this user."`
 	Session string   `short:"s" help:"Only of this session; needs --user."`
-	Kind    []string `enum:"extract,summarize,merge,rebuild,week,month,reembed,reindex,verify" placeholder:"KIND" help:"Only this kind: ${enum}; may be repeated."`
-	State   []string `enum:"open,answered,parked,applied,skipped,split,reverted" placeholder:"STATE" help:"Only this state: ${enum}; may be repeated. Those that are not done when none is given."`
+	Kind    []string `enum:"extract,summarize,merge,rebuild,week,month,reembed,reindex,verify,erase" placeholder:"KIND" help:"Only this kind: ${enum}; may be repeated."`
+	State   []string `enum:"open,answered,parked,applied,skipped,split,reverted,replaced" placeholder:"STATE" help:"Only this state: ${enum}; may be repeated. Those that are not done when none is given."`
 	Limit   int      `default:"50" help:"The most jobs to list; 0 for all."`
 }
 
@@ -113,6 +114,10 @@ func jobSpan(j *memoryv1.Job) string {
 		return fmt.Sprintf("%d of %d feeds", j.GetDone(), j.GetTotal())
 	case memoryv1.JobKind_JOB_KIND_VERIFY:
 		return fmt.Sprintf("%d users", j.GetDone())
+	case memoryv1.JobKind_JOB_KIND_ERASE:
+		if j.GetErasure().GetKind() != memoryv1.ErasureKind_ERASURE_KIND_MESSAGES {
+			return strings.ToLower(strings.TrimPrefix(j.GetErasure().GetKind().String(), "ERASURE_KIND_"))
+		}
 	}
 	return spanText(j.GetFromSeq(), j.GetToSeq())
 }

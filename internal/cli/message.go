@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
-	"github.com/stratamem/strata/internal/cli/provider"
+	"github.com/stratamem/strata/internal/cli/chatformats"
 )
 
 // parseMessages reads messages as JSON, of the API or of a provider: one object, an array of them, or one after the other.
@@ -42,7 +42,7 @@ func parseOneOrMany(raw json.RawMessage) ([]*memoryv1.Message, error) {
 	}
 	var all []*memoryv1.Message
 	for i, one := range list {
-		some, err := provider.Messages(one)
+		some, err := chatformats.Messages(one)
 		if err != nil {
 			return nil, fmt.Errorf("message %d: %w", i+1, err)
 		}

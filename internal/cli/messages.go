@@ -16,6 +16,8 @@ import (
 type messagesCmd struct {
 	List   messagesListCmd   `cmd:"" default:"withargs" help:"List a session's messages in order."`
 	Update messagesUpdateCmd `cmd:"" help:"Hide a message from contexts or show it again; pin it, tag it, and say whether facts are learnt from it."`
+	Delete messagesDeleteCmd `cmd:"" help:"Erase messages and what was made of them, for good."`
+	Pop    messagesPopCmd    `cmd:"" help:"Take the newest messages off a session and print them."`
 }
 
 type messagesListCmd struct {

@@ -15,19 +15,22 @@ type root struct {
 	Demo       demoCmd       `cmd:"" help:"Show in a few seconds, offline, what an agent gets."`
 	Record     recordCmd     `cmd:"" help:"Record a turn."`
 	Context    contextCmd    `cmd:"" help:"Build the context of an agent's next turn."`
-	Messages   messagesCmd   `cmd:"" help:"List a session's messages; hide, pin and tag them."`
+	Messages   messagesCmd   `cmd:"" help:"List a session's messages; hide, pin, tag, delete and pop them."`
 	Compact    compactCmd    `cmd:"" help:"Make a history smaller by a policy, as BuildContext does with a stored one."`
 	Check      checkCmd      `cmd:"" help:"Check the words of messages by rules, and mend what does not pass."`
 	Search     searchCmd     `cmd:"" help:"Find a user's messages by their words."`
-	Sessions   sessionsCmd   `cmd:"" help:"List, show and label sessions."`
+	Sessions   sessionsCmd   `cmd:"" help:"List, show, label and delete sessions."`
 	Facts      factsCmd      `cmd:"" help:"List, find and correct what was learnt about a user."`
 	Summaries  summariesCmd  `cmd:"" help:"Show summaries of sessions, weeks and months."`
-	Users      usersCmd      `cmd:"" help:"List users; set timezone, language, state and whether facts are learnt; export and import them."`
+	Users      usersCmd      `cmd:"" help:"List, set, export, import and erase users."`
 	Jobs       jobsCmd       `cmd:"" help:"Show the background work; retry or skip what failed."`
 	Reembed    reembedCmd    `cmd:"" help:"Change the embedding model while the server serves."`
 	Reindex    reindexCmd    `cmd:"" help:"Make Milvus and Elasticsearch again from what is stored, while the server serves."`
 	Verify     verifyCmd     `cmd:"" help:"Compare Milvus and Elasticsearch with what is stored, and put right what differs."`
 	Import     importCmd     `cmd:"" help:"Record whole sessions from a JSONL file."`
+	Retention  retentionCmd  `cmd:"" help:"List what is kept no longer, by the retention of the server's profiles."`
+	Backup     backupCmd     `cmd:"" help:"Copy the data file while it is served."`
+	Restore    restoreCmd    `cmd:"" help:"Make the data file what a backup holds, without what was erased since."`
 	Migrate    migrateCmd    `cmd:"" help:"Bring the schemas of the configured stores up to date, without serving."`
 	Copy       copyCmd       `cmd:"" help:"Move everything from a SQLite file to MongoDB, and compare."`
 	Doctor     doctorCmd     `cmd:"" help:"Check configuration, server, background work, models, disk and clock."`

@@ -20,6 +20,7 @@ type sessionsCmd struct {
 	List   sessionsListCmd   `cmd:"" help:"List a user's sessions, the one last spoken in first."`
 	Get    sessionsGetCmd    `cmd:"" help:"Show a session with its state."`
 	Update sessionsUpdateCmd `cmd:"" help:"Change a session's title, metadata or profile, where its contexts start, and whether facts are learnt from it."`
+	Delete sessionsDeleteCmd `cmd:"" help:"Erase a session and what was made of it, for good."`
 }
 
 type sessionsListCmd struct {

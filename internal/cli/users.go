@@ -18,6 +18,7 @@ type usersCmd struct {
 	Set    usersSetCmd    `cmd:"" help:"Set a user's timezone, language and state, and whether facts are learnt."`
 	Export usersExportCmd `cmd:"" help:"Write everything that is stored of a user to a file."`
 	Import usersImportCmd `cmd:"" help:"Store a user from a file of users export."`
+	Erase  usersEraseCmd  `cmd:"" help:"Erase a user with everything, for good."`
 }
 
 // maxUsers is the most that the API returns of users at once.

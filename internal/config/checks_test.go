@@ -6,8 +6,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/stratamem/strata/internal/check"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/messagechecks"
 )
 
 func TestChecksAreReadFromTheFile(t *testing.T) {
@@ -24,16 +24,16 @@ profiles:
       plain: {markup: [html, control], action: strip}
 `
 	l := load(t, Sources{File: "s.yaml", ReadFile: fileOf(file)})
-	secrets := check.Rule{Name: "no-secrets", Roles: []memory.Role{memory.RoleUser}, Test: check.StopWords{"password", "top secret"}, Action: memory.CheckReplace, Text: "[withheld]"}
-	if d := cmp.Diff([]check.Rule{secrets}, l.Profiles["default"].CheckRules()); d != "" {
+	secrets := messagechecks.Rule{Name: "no-secrets", Roles: []memory.Role{memory.RoleUser}, Test: messagechecks.StopWords{"password", "top secret"}, Action: memory.CheckReplace, Text: "[withheld]"}
+	if d := cmp.Diff([]messagechecks.Rule{secrets}, l.Profiles["default"].CheckRules()); d != "" {
 		t.Errorf("the default profile (-want +got):\n%s", d)
 	}
-	want := []check.Rule{
-		{Name: "answer", Roles: []memory.Role{memory.RoleAssistant}, Test: check.JSON{Schema: `{"type":"object"}`}, Action: memory.CheckRetry, Hint: "Answer with a JSON object."},
-		{Name: "cards", Roles: []memory.Role{memory.RoleUser, memory.RoleAssistant}, Test: check.Patterns{`\d{4}(,|-)\d{4}`}, Action: memory.CheckStrip},
+	want := []messagechecks.Rule{
+		{Name: "answer", Roles: []memory.Role{memory.RoleAssistant}, Test: messagechecks.JSON{Schema: `{"type":"object"}`}, Action: memory.CheckRetry, Hint: "Answer with a JSON object."},
+		{Name: "cards", Roles: []memory.Role{memory.RoleUser, memory.RoleAssistant}, Test: messagechecks.Patterns{`\d{4}(,|-)\d{4}`}, Action: memory.CheckStrip},
 		secrets,
-		{Name: "plain", Test: check.Markup{check.HTML, check.Control}, Action: memory.CheckStrip},
-		{Name: "short", Test: check.MaxLength{Characters: 2000, Tokens: 300}, Action: memory.CheckStrip},
+		{Name: "plain", Test: messagechecks.Markup{messagechecks.HTML, messagechecks.Control}, Action: memory.CheckStrip},
+		{Name: "short", Test: messagechecks.MaxLength{Characters: 2000, Tokens: 300}, Action: memory.CheckStrip},
 	}
 	if d := cmp.Diff(want, l.Profiles["strict"].CheckRules()); d != "" {
 		t.Errorf("a profile that starts from it (-want +got):\n%s", d)

@@ -17,6 +17,8 @@ const EnvPrefix = "STRATA_"
 // passes over can be set in the file only.
 type Config struct {
 	Data           string        `name:"data" default:"strata.db" placeholder:"PATH" help:"The SQLite file that holds everything. Created when missing. Not used with mongodb-uri."`
+	ErasureLedger  string        `name:"erasure-ledger" placeholder:"PATH" help:"The file that notes what was erased, so that a restored backup forgets it again. Keep it out of what is backed up. Empty: beside the data file, with .erasures behind its name; with mongodb-uri a database beside the store's, with _erasures behind its name."`
+	Retention      string        `name:"retention" default:"erase" enum:"erase,report" help:"What becomes of what the profiles' retention lets go: erase (at the start and each hour), or report (strata retention lists it, and nothing is erased)."`
 	Listen         string        `name:"listen" default:"127.0.0.1:8081" placeholder:"HOST:PORT" help:"The address of the gRPC server. Port 0 takes a free one."`
 	Insecure       bool          `name:"insecure" default:"false" help:"Allow listening beyond loopback without authentication: everybody who reaches the port reads and writes everything."`
 	Reflection     bool          `name:"reflection" default:"true" negatable:"" help:"Answer gRPC reflection, so that grpcurl works without the proto files."`
@@ -79,6 +81,9 @@ type Config struct {
 	Profiles       Profiles                   `kong:"-" name:"profiles" help:"Policies for building contexts and learning, by name. Each starts from the profile default; also there are batch, which asks models seldom, and chat, agent, langchain-default, koog-default and cost-saver, each with a policy for its history."`
 	Strategies     map[string]policy.Strategy `kong:"-" name:"strategies" help:"Strategies of your own for histories, by name; a profile's history.strategy or a call names one."`
 }
+
+// RetentionReport is the Retention of a server that erases nothing by itself.
+const RetentionReport = "report"
 
 // Level is the least severity that is logged.
 func (c Config) Level() slog.Level {

@@ -14,8 +14,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/stratamem/strata/internal/compaction"
 	"github.com/stratamem/strata/internal/extract"
-	"github.com/stratamem/strata/internal/history"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/policy"
 	"github.com/stratamem/strata/internal/summary"
@@ -64,14 +64,14 @@ func TestDefaultsAreTheDocumentedOnes(t *testing.T) {
 	want := policy.Profile{
 		BudgetTokens: 8000, RecentN: 10, TopK: 200, RecallShare: .3, RecallFloor: 2000, Sections: policy.Sections{State: true, Notes: true, Recalled: true, Recent: true}, MemoryRole: "user", MemoryPlace: "before", UserPrior: 1,
 		StepLimit: 25, MaskSecrets: "memory", NotesShare: .1,
-		History: history.Policy{
-			Compress: history.Compress{
-				Strategy: history.StrategyNone, LastN: history.DefaultLastN, ChunkMessages: history.DefaultChunkMessages,
-				Writing: history.Writing{
-					MaxTokens: history.DefaultSummaryTokens, ChunkTokens: history.DefaultChunkTokens, Fallback: history.FallbackExtract, Role: memory.RoleUser,
+		History: compaction.Policy{
+			Compress: compaction.Compress{
+				Strategy: compaction.StrategyNone, LastN: compaction.DefaultLastN, ChunkMessages: compaction.DefaultChunkMessages,
+				Writing: compaction.Writing{
+					MaxTokens: compaction.DefaultSummaryTokens, ChunkTokens: compaction.DefaultChunkTokens, Fallback: compaction.FallbackExtract, Role: memory.RoleUser,
 				},
 			},
-			Head: history.HeadSystemAndFirst, Clear: history.Clear{Keep: 3},
+			Head: compaction.HeadSystemAndFirst, Clear: compaction.Clear{Keep: 3},
 		},
 		Facts: policy.Facts{
 			LongTerm: true, OfSession: true, Max: 20, Core: 5, Wishes: 3, CoreSignificance: 7, Share: .05, Relevance: 1, Significance: .25, Recency: .1,
@@ -86,6 +86,7 @@ func TestDefaultsAreTheDocumentedOnes(t *testing.T) {
 		Extraction: policy.Extraction{Temperature: -1, Learn: "user", Triggers: extract.Triggers{
 			AtReply: true, Messages: 6, Idle: 30 * time.Second, MaxMessages: 50, MaxTokens: 6000, ContextBytes: 1000,
 		}},
+		Retention: policy.Retention{UnusedSignificance: 3},
 	}
 	if diff := cmp.Diff(want, l.Profiles["default"]); diff != "" {
 		t.Error(diff)

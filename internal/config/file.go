@@ -11,7 +11,7 @@ import (
 	"github.com/goccy/go-yaml/parser"
 
 	"github.com/stratamem/strata/internal/policy"
-	"github.com/stratamem/strata/internal/setting"
+	"github.com/stratamem/strata/internal/settingschema"
 )
 
 // readFile takes over what the YAML file says.
@@ -67,7 +67,7 @@ func (l *loader) decodeStruct(n ast.Node, v reflect.Value, path string) {
 		name := kv.Key.GetToken().Value
 		f, ok := fields[name]
 		if !ok {
-			l.fault(join(path, name), l.at(kv.Key), "there is no such setting%s", setting.DidYouMean(name, slices.Collect(maps.Keys(fields))))
+			l.fault(join(path, name), l.at(kv.Key), "there is no such setting%s", settingschema.DidYouMean(name, slices.Collect(maps.Keys(fields))))
 			continue
 		}
 		l.origins[join(path, name)] = l.at(kv.Key)

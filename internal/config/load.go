@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/stratamem/strata/internal/setting"
+	"github.com/stratamem/strata/internal/settingschema"
 )
 
 // Sources are where settings come from.
@@ -122,7 +122,7 @@ func unknownEnv(env map[string]string, other []string) []error {
 	var faults []error
 	for _, name := range slices.Sorted(maps.Keys(env)) {
 		if strings.HasPrefix(name, EnvPrefix) && !forTests(name) && !slices.Contains(known, name) {
-			faults = append(faults, &Fault{Key: name, Origin: "environment", Text: "there is no such variable" + setting.DidYouMean(name, known)})
+			faults = append(faults, &Fault{Key: name, Origin: "environment", Text: "there is no such variable" + settingschema.DidYouMean(name, known)})
 		}
 	}
 	return faults

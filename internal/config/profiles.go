@@ -3,7 +3,7 @@ package config
 import (
 	"time"
 
-	"github.com/stratamem/strata/internal/history"
+	"github.com/stratamem/strata/internal/compaction"
 	"github.com/stratamem/strata/internal/policy"
 	"github.com/stratamem/strata/internal/toolcalls"
 )
@@ -53,7 +53,7 @@ func preserved() []string { return []string{"name", "preference", "constraint"} 
 func chatting(p policy.Profile) policy.Profile {
 	h := &p.History
 	h.Compress.Triggers = []toolcalls.Trigger{{Messages: 50}, {Tokens: 6000}}
-	h.Compress.Keep, h.Compress.Strategy = toolcalls.Keep{Messages: 20}, history.StrategyWhole
+	h.Compress.Keep, h.Compress.Strategy = toolcalls.Keep{Messages: 20}, compaction.StrategyWhole
 	h.Compress.MaxTokens, h.KeepTags = 800, preserved()
 	return p
 }
@@ -66,9 +66,9 @@ func acting(p policy.Profile) policy.Profile {
 	p.Summaries.TriggerMessages, p.Summaries.KeepMessages, p.Summaries.ResultBytes = 60, 20, 80
 	p.Summaries.MaxTokens, p.Summaries.Share = 1000, 0.30
 	h := &p.History
-	h.Clear = history.Clear{Enabled: true, Triggers: []toolcalls.Trigger{{Tokens: 4000}}, Keep: 3}
+	h.Clear = compaction.Clear{Enabled: true, Triggers: []toolcalls.Trigger{{Tokens: 4000}}, Keep: 3}
 	h.Compress.Triggers = []toolcalls.Trigger{{Tokens: 8000}}
-	h.Compress.Keep, h.Compress.Strategy = toolcalls.Keep{Messages: 20}, history.StrategyWhole
+	h.Compress.Keep, h.Compress.Strategy = toolcalls.Keep{Messages: 20}, compaction.StrategyWhole
 	h.Compress.MaxTokens, h.KeepTags = 3000, preserved()
 	return p
 }
@@ -79,8 +79,8 @@ func acting(p policy.Profile) policy.Profile {
 func langChain(p policy.Profile) policy.Profile {
 	h := &p.History
 	h.Compress.Triggers = []toolcalls.Trigger{{Messages: 100}}
-	h.Compress.Keep, h.Compress.Strategy = toolcalls.Keep{Messages: 20}, history.StrategyWhole
-	h.Compress.ChunkTokens, h.Compress.Lossy, h.Head = 4000, true, history.HeadSystem
+	h.Compress.Keep, h.Compress.Strategy = toolcalls.Keep{Messages: 20}, compaction.StrategyWhole
+	h.Compress.ChunkTokens, h.Compress.Lossy, h.Head = 4000, true, compaction.HeadSystem
 	return p
 }
 
@@ -88,7 +88,7 @@ func langChain(p policy.Profile) policy.Profile {
 // one summary.
 func koog(p policy.Profile) policy.Profile {
 	h := &p.History
-	h.Compress.Triggers, h.Compress.Strategy, h.PreserveMemory = []toolcalls.Trigger{{Messages: 101}}, history.StrategyWhole, true
+	h.Compress.Triggers, h.Compress.Strategy, h.PreserveMemory = []toolcalls.Trigger{{Messages: 101}}, compaction.StrategyWhole, true
 	return p
 }
 
@@ -96,9 +96,9 @@ func koog(p policy.Profile) policy.Profile {
 func saving(p policy.Profile) policy.Profile {
 	p.BudgetTokens, p.RecentN = 3000, 4
 	h := &p.History
-	h.Clear = history.Clear{Enabled: true, Keep: 1, ClearInputs: true}
+	h.Clear = compaction.Clear{Enabled: true, Keep: 1, ClearInputs: true}
 	h.Compress.Triggers = []toolcalls.Trigger{{Tokens: 2000}}
-	h.Compress.Keep, h.Compress.Strategy = toolcalls.Keep{Messages: 6}, history.StrategyWhole
+	h.Compress.Keep, h.Compress.Strategy = toolcalls.Keep{Messages: 6}, compaction.StrategyWhole
 	h.Compress.MaxTokens, h.Trim.Tokens, h.KeepTags = 400, 3000, preserved()
 	return p
 }

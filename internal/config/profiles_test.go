@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/stratamem/strata/internal/history"
+	"github.com/stratamem/strata/internal/compaction"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/toolcalls"
 )
@@ -33,14 +33,14 @@ strategies:
 `
 	l := load(t, Sources{File: "s.yaml", ReadFile: fileOf(file)})
 	h := l.Profiles["mine"].History
-	want := history.Policy{
-		Compress: history.Compress{
-			Triggers: []toolcalls.Trigger{{Messages: 50}, {Tokens: 8000, Messages: 10}}, Keep: toolcalls.Keep{Tokens: 3000}, Strategy: history.StrategyFacts,
-			LastN: 20, ChunkMessages: 50, Concepts: []history.Concept{{Keyword: "budget", Description: "what it may cost", Single: true}},
-			Writing: history.Writing{MaxTokens: 500, ChunkTokens: 6000, Fallback: history.FallbackExtract, Role: memory.RoleUser},
+	want := compaction.Policy{
+		Compress: compaction.Compress{
+			Triggers: []toolcalls.Trigger{{Messages: 50}, {Tokens: 8000, Messages: 10}}, Keep: toolcalls.Keep{Tokens: 3000}, Strategy: compaction.StrategyFacts,
+			LastN: 20, ChunkMessages: 50, Concepts: []compaction.Concept{{Keyword: "budget", Description: "what it may cost", Single: true}},
+			Writing: compaction.Writing{MaxTokens: 500, ChunkTokens: 6000, Fallback: compaction.FallbackExtract, Role: memory.RoleUser},
 		},
-		Head: history.HeadSystemAndFirst, KeepTags: []string{"name", "a tag"},
-		Clear: history.Clear{Enabled: true, Triggers: []toolcalls.Trigger{{Tokens: 900}}, Keep: 3, ExcludeTools: []string{"search"}},
+		Head: compaction.HeadSystemAndFirst, KeepTags: []string{"name", "a tag"},
+		Clear: compaction.Clear{Enabled: true, Triggers: []toolcalls.Trigger{{Tokens: 900}}, Keep: 3, ExcludeTools: []string{"search"}},
 	}
 	if d := cmp.Diff(want, h); d != "" || l.Profiles["mine"].StepLimit != 7 {
 		t.Error(d)
@@ -97,7 +97,7 @@ func TestReadyMadeProfilesStartFromTheDefaultOne(t *testing.T) {
 			}
 		})
 	}
-	if h := l.Profiles[AgentProfile].History; h.Compress.Keep != (toolcalls.Keep{Messages: 30}) || h.Compress.Strategy != history.StrategyWhole || !h.Clear.Enabled {
+	if h := l.Profiles[AgentProfile].History; h.Compress.Keep != (toolcalls.Keep{Messages: 30}) || h.Compress.Strategy != compaction.StrategyWhole || !h.Clear.Enabled {
 		t.Errorf("a change of one setting loses the others: %+v", h)
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/setting"
+	"github.com/stratamem/strata/internal/settingschema"
 )
 
 // Setting describes one field of Config.
@@ -143,7 +143,7 @@ func roleNamed(text string) (memory.Role, error) {
 		}
 		known = append(known, r.String())
 	}
-	return 0, fmt.Errorf("there is no role %q%s", text, setting.DidYouMean(text, known))
+	return 0, fmt.Errorf("there is no role %q%s", text, settingschema.DidYouMean(text, known))
 }
 
 func setDuration(v reflect.Value, text string) error {

@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stratamem/strata/internal/history"
+	"github.com/stratamem/strata/internal/compaction"
 	"github.com/stratamem/strata/internal/policy"
-	"github.com/stratamem/strata/internal/setting"
+	"github.com/stratamem/strata/internal/settingschema"
 )
 
 // numbersOf are the numbers of a group by their keys, without those of named groups.
@@ -28,7 +28,7 @@ func numbersOf(group reflect.Value, prefix string) map[string]reflect.Value {
 }
 
 // checkFields checks that every number of a group is in its list of fields, and that each field is where its key says.
-func checkFields[T any](t *testing.T, fields []setting.Field[T]) {
+func checkFields[T any](t *testing.T, fields []settingschema.Field[T]) {
 	t.Helper()
 	var group T
 	numbers := numbersOf(reflect.ValueOf(&group).Elem(), "")
@@ -52,7 +52,7 @@ func checkFields[T any](t *testing.T, fields []setting.Field[T]) {
 
 func TestEveryNumberOfAProfileHasItsLimits(t *testing.T) {
 	t.Run("in policy.Fields", func(t *testing.T) { checkFields(t, policy.Fields()) })
-	t.Run("in history.Fields", func(t *testing.T) { checkFields(t, history.Fields()) })
+	t.Run("in history.Fields", func(t *testing.T) { checkFields(t, compaction.Fields()) })
 	t.Run("its help names them", func(t *testing.T) {
 		for _, place := range []string{"{limits}", "{high}", "{low}"} {
 			if strings.Contains(Reference(), place) {

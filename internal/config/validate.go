@@ -13,9 +13,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/stratamem/strata/internal/history"
+	"github.com/stratamem/strata/internal/compaction"
 	"github.com/stratamem/strata/internal/policy"
-	"github.com/stratamem/strata/internal/setting"
+	"github.com/stratamem/strata/internal/settingschema"
 	"github.com/stratamem/strata/internal/tokens"
 )
 
@@ -50,7 +50,7 @@ func (c Config) faults() []*Fault {
 			"default-profile",
 			"there is no profile %q%s",
 			c.DefaultProfile,
-			setting.DidYouMean(c.DefaultProfile, slices.Collect(maps.Keys(c.Profiles))),
+			settingschema.DidYouMean(c.DefaultProfile, slices.Collect(maps.Keys(c.Profiles))),
 		)
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Windows)) {
@@ -84,7 +84,7 @@ func (c Config) checkProfile(fs *faults, name string) {
 // strategyNames are the strategies that a profile may name, the built-in ones first.
 func (c Config) strategyNames() []string {
 	var names []string
-	for _, s := range history.NamedStrategies() {
+	for _, s := range compaction.NamedStrategies() {
 		names = append(names, string(s))
 	}
 	return append(names, slices.Sorted(maps.Keys(c.Strategies))...)
@@ -93,7 +93,7 @@ func (c Config) strategyNames() []string {
 // checkStrategies refuses names that are taken and models that cannot be asked.
 func (c Config) checkStrategies(fs *faults) {
 	for _, name := range slices.Sorted(maps.Keys(c.Strategies)) {
-		if slices.Contains(history.NamedStrategies(), history.Strategy(name)) {
+		if slices.Contains(compaction.NamedStrategies(), compaction.Strategy(name)) {
 			fs.add("strategies."+name, "the name is taken by what is built in: choose another one")
 		}
 		c.checkChatModel(fs, "strategies."+name+".model", c.Strategies[name].Model)
@@ -139,7 +139,7 @@ func (fs *faults) add(key, format string, args ...any) {
 }
 
 // addAll adds what is wrong with a part of the configuration, whose keys begin with the prefix.
-func (fs *faults) addAll(prefix string, all setting.Faults) {
+func (fs *faults) addAll(prefix string, all settingschema.Faults) {
 	for _, f := range all {
 		text := f.Text
 		if text == "" {

@@ -10,8 +10,8 @@ import (
 
 	"github.com/maypok86/otter/v2"
 
-	"github.com/stratamem/strata/internal/group"
 	"github.com/stratamem/strata/internal/llm"
+	"github.com/stratamem/strata/internal/safegroup"
 )
 
 // Cache returns the vectors of recently embedded texts from memory. Texts that are being embedded are waited for and not
@@ -22,7 +22,7 @@ type Cache struct {
 	vectors *otter.Cache[textKey, []float32]
 	ctx     context.Context // of the calls, which outlive their callers
 	cancel  context.CancelFunc
-	calls   group.Group
+	calls   safegroup.Group
 
 	mu      sync.Mutex // also of calls.Add and closed
 	pending map[textKey]*pending
@@ -148,11 +148,11 @@ func (c *call) add(key textKey, text string, p *pending) {
 
 // Contained embeds, and returns a panic of the embedder as an *llm.Error of ClassPermanent.
 func Contained(ctx context.Context, e Embedder, texts []string) (vectors [][]float32, err error) {
-	err = group.Contain(func() (err error) {
+	err = safegroup.Contain(func() (err error) {
 		vectors, err = e.Embed(ctx, texts)
 		return err
 	})
-	if p, ok := errors.AsType[*group.PanicError](err); ok {
+	if p, ok := errors.AsType[*safegroup.PanicError](err); ok {
 		return nil, &llm.Error{Class: llm.ClassPermanent, Err: p}
 	}
 	return vectors, err

@@ -1,6 +1,11 @@
 package extract
 
-import "strings"
+import (
+	"strings"
+	"sync"
+
+	"github.com/stratamem/strata/internal/languagedata"
+)
 
 // propertyKey is what makes two attributes one, however they are spelt: favourite_colours is favorite_color.
 func propertyKey(attribute string) string {
@@ -12,48 +17,13 @@ func propertyKey(attribute string) string {
 }
 
 // american are British stems and how they are spelt in America.
-var american = strings.NewReplacer(
-	"colour",
-	"color",
-	"favour",
-	"favor",
-	"flavour",
-	"flavor",
-	"neighbour",
-	"neighbor",
-	"behaviour",
-	"behavior",
-	"humour",
-	"humor",
-	"honour",
-	"honor",
-	"labour",
-	"labor",
-	"harbour",
-	"harbor",
-	"centre",
-	"center",
-	"theatre",
-	"theater",
-	"programme",
-	"program",
-	"jewellery",
-	"jewelry",
-	"organis",
-	"organiz",
-	"specialis",
-	"specializ",
-	"licence",
-	"license",
-	"grey",
-	"gray",
-	"mum",
-	"mom",
-)
+var american = sync.OnceValue(func() *strings.Replacer {
+	return strings.NewReplacer(languagedata.English.Words(languagedata.Spellings)...)
+})
 
 // spelling is a word as it is compared: in American spelling and in the singular.
 func spelling(word string) string {
-	word = american.Replace(word)
+	word = american().Replace(word)
 	switch {
 	case len(word) > 4 && strings.HasSuffix(word, "ies"):
 		return strings.TrimSuffix(word, "ies") + "y"

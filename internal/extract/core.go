@@ -1,8 +1,8 @@
 package extract
 
 import (
-	"github.com/stratamem/strata/internal/intent"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/promptinjection"
 )
 
 // DefaultCoreSignificance is the default profile's core-significance.
@@ -12,7 +12,7 @@ const DefaultCoreSignificance = 7
 // can make it answer 10. So one statement makes a fact as significant as those that stand in every context only when it
 // is about a name, health or family; any other one when it is said in a second message, see sayAgain.
 func (t Task) coreLimit(f memory.Fact) int {
-	if intent.IsVital(f.Text) {
+	if promptinjection.IsVital(f.Text) {
 		return f.Significance
 	}
 	return min(f.Significance, max(1, t.CoreSignificance-1))

@@ -7,6 +7,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/stratamem/strata/internal/languagedata"
 	regexp "github.com/stratamem/strata/internal/lazyregexp"
 )
 
@@ -68,9 +69,18 @@ func fitPreposition(before, date string) string {
 
 const (
 	weekdaysEN = `(mon|tues?|wed(?:nes)?|thu(?:rs?)?|fri|sat(?:ur)?|sun)(?:day)?`
-	countEN    = `(\d{1,3}|an?|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|a couple(?: of)?|couple of)`
 	unitEN     = `(day|week|month|year)s?`
 )
+
+// countEN is a count of units in digits or in words up to twelve.
+func countEN() string {
+	return `(\d{1,3}|an?|` + strings.Join(languagedata.English.Words(languagedata.Units)[1:13], "|") + `|a couple(?: of)?|couple of)`
+}
+
+// counting is an expression with countEN for %s.
+func counting(form string) *regexp.Regexp {
+	return regexp.MustCompileFrom(func() string { return strings.Replace(form, "%s", countEN(), 1) })
+}
 
 var englishDates = []dateRule{
 	{regexp.MustCompile(`(?i)\b(?:the )?day before yesterday\b`), daysEN(-2)},
@@ -79,10 +89,10 @@ var englishDates = []dateRule{
 	{regexp.MustCompile(`(?i)\blast night\b`), daysEN(-1)},
 	{regexp.MustCompile(`(?i)\b(?:today|tonight|this (?:morning|afternoon|evening))\b`), daysEN(0)},
 	{regexp.MustCompile(`(?i)\btomorrow(?: (?:morning|afternoon|evening|night))?\b`), daysEN(1)},
-	{regexp.MustCompile(`(?i)\b(?:about |around |like )?` + countEN + ` ` + unitEN + ` ago\b`), func(said time.Time, g []string) string {
+	{counting(`(?i)\b(?:about |around |like )?%s ` + unitEN + ` ago\b`), func(said time.Time, g []string) string {
 		return spanEN(said, g[2], -countOf(g[1]))
 	}},
-	{regexp.MustCompile(`(?i)\bin ` + countEN + ` ` + unitEN + `(?: time)?\b`), func(said time.Time, g []string) string {
+	{counting(`(?i)\bin %s ` + unitEN + `(?: time)?\b`), func(said time.Time, g []string) string {
 		return spanEN(said, g[2], countOf(g[1]))
 	}},
 	{regexp.MustCompile(`(?i)\b(last|this past|this|next) ` + weekdaysEN + `\b`), func(said time.Time, g []string) string {
@@ -158,14 +168,14 @@ func countOf(word string) int {
 	if n, err := strconv.Atoi(word); err == nil {
 		return n
 	}
-	for i, names := range [][]string{{"a", "an", "one"}, {"two", "a couple", "a couple of", "couple of"}, {"three"}, {"four"}, {"five"}, {"six"}, {"seven"}, {"eight"}, {"nine"}, {"ten"}, {"eleven"}, {"twelve"}} {
-		for _, name := range names {
-			if name == word {
-				return i + 1
-			}
-		}
+	switch word {
+	case "a couple", "a couple of", "couple of":
+		return 2
 	}
-	return 1
+	if n, ok := languagedata.Cardinal(word); ok {
+		return n
+	}
+	return 1 // a, an
 }
 
 func hasHangul(s string) bool {

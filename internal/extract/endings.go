@@ -3,8 +3,10 @@ package extract
 import (
 	"slices"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
+	"github.com/stratamem/strata/internal/languagedata"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/text"
 )
@@ -28,19 +30,14 @@ func (v *verifier) checkReplacement(f, old memory.Fact) RejectReason {
 }
 
 // empty are words that stand in facts about anything.
-var empty = text.Terms(`like love enjoy prefer want need hate dislike have has own feel think know say tell thing something person people
-	somebody nobody anybody everybody everyone anyone any more longer no not never user always really currently now
-	gusta quiere prefiere tiene odia necesita alguien nadie usuario ya nunca
-	좋아한다 싫어한다 선호한다 원한다 있다 없다 아니다 사용자 이제 아무도 더이상
-	好き 嫌い ある ない いる いない ユーザー もう 誰も
-	喜欢 讨厌 有 没有 用户 不再 没人 现在`)
+var empty = sync.OnceValue(func() []string { return text.Terms(strings.Join(languagedata.AllWords(languagedata.Empty), " ")) })
 
 // sharesWord reports whether what was said or learnt has a word of the old fact that says something, other than of whom.
 func (v *verifier) sharesWord(f, old memory.Fact) bool {
 	have := text.Terms(old.Text)
 	names := text.Terms(f.Subject + " " + v.task.speakers())
 	return slices.ContainsFunc(text.Terms(f.Text+"\n"+f.Evidence[0].Quote), func(term string) bool {
-		return !slices.Contains(empty, term) && !slices.Contains(names, term) &&
+		return !slices.Contains(empty(), term) && !slices.Contains(names, term) &&
 			slices.ContainsFunc(have, func(old string) bool { return akin(term, old) })
 	})
 }

@@ -4,9 +4,9 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/stratamem/strata/internal/fence"
 	regexp "github.com/stratamem/strata/internal/lazyregexp"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/prompttags"
 )
 
 // guard keeps what the service itself rendered into a prompt from being learnt as if somebody had said it: otherwise
@@ -30,7 +30,7 @@ const minRenderedLetters = 8
 func (g guard) hear(m memory.Message) {
 	for _, p := range m.Parts {
 		for _, echo := range p.Echoed() {
-			for _, block := range fence.Remembered(echo) {
+			for _, block := range prompttags.Remembered(echo) {
 				g.note(block)
 			}
 		}

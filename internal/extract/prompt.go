@@ -9,8 +9,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/stratamem/strata/internal/fence"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/prompttags"
 )
 
 // DefaultContextBytes is how much of a message is shown that is there only to understand the others.
@@ -119,7 +119,7 @@ func shown(l Line, contextBytes int) shownLine {
 	if !l.Learn {
 		s.Text = ending(l.Text, cmp.Or(contextBytes, DefaultContextBytes))
 	}
-	s.Text = fence.Indent(s.Text)
+	s.Text = prompttags.Indent(s.Text)
 	return s
 }
 

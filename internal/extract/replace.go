@@ -40,11 +40,22 @@ func clauseOf(f memory.Fact) string {
 
 func replaces(newer, older string) bool {
 	newer, older = plainQuotes.Replace(newer), plainQuotes.Replace(older)
-	if !MarksChange(newer) || !Asserts(newer) || adds.MatchString(newer) || isPast(older) || leaning.MatchString(older) {
+	if !MarksChange(newer) || !Asserts(newer) || Adds(newer) || isPast(older) || leaning.MatchString(older) {
 		return false
 	}
-	return namesReplaced(newer, older) || otherValue(newer, older)
+	if oneTime.MatchString(newer) && !fromThen.MatchString(newer) {
+		return namesReplaced(newer, older)
+	}
+	return namesReplaced(newer, older) || otherValue(newer, older) || movesValue(newer, older) || doneAtOtherTime(newer, older)
 }
+
+// oneTime is what holds of one time only, and fromThen what holds from one on.
+var (
+	oneTime = regexp.MustCompile(
+		`(?i)\b(?:this (?:week|month|time|weekend|mon|tues|wednes|thurs|fri|satur|sun)\p{L}*|next week|today|tonight|tomorrow|hoy|esta semana|esta vez|este (?:lunes|martes|miércoles|jueves|viernes|sábado|domingo))(?:[^\p{L}]|$)|이번 ?주|오늘|내일|今週|今日|明日|来週|今回|这周|这次|今天|明天|下周`,
+	)
+	fromThen = regexp.MustCompile(`(?i)\b(?:from|starting|as of|since|desde|a partir de)(?:[^\p{L}]|$)|부터|から|从|起`)
+)
 
 var plainQuotes = strings.NewReplacer("’", "'", "‘", "'")
 
@@ -56,12 +67,15 @@ var changing = regexp.MustCompile(
 	`(?i)\b(?:now|these days|nowadays|from now on|anymore|any more|no longer|instead|in place of|moved?|moves|moving|switch\w*|chang\w+|swapp?\w*|trad\w+|migrat\w+|replac\w+|upgrad\w+|push\w*|postponed|rescheduled|brought forward|bumped|shifted|delayed|extended|raised?|rais\w+|lower\w*|increas\w+|reduc\w+|went (?:up|down|from)|gone (?:up|down|back|from)|go(?:es)? up|cut|dropped|got rid of|ditched|put (?:me|us|it) (?:up|down|on)|back (?:to|on)|turned|just turned|converted|transitioned|new)\b` +
 		`|\b(?:ahora|ya no|en vez de|en lugar de|a partir de ahora|actualmente|cambi\p{L}+|pas(?:a|ó|amos|é|ado)|movi\p{L}+|mov(?:ió|ido)|retras\p{L}+|adelant\p{L}+|aplaz\p{L}+|sub(?:ió|ido|ieron|en)|baj(?:ó|ado|aron)|migr\p{L}+|sustitu\p{L}+|reemplaz\p{L}+|dej[éoa]\p{L}*|vend(?:í|ido)|mud\p{L}+)(?:[^\p{L}]|$)` +
 		`|이제|지금은|요즘은|앞으로는|바뀌|바뀐|바꿨|바꾸|옮겼|옮겨|옮긴|갈아탔|미뤄|미뤘|당겨|당겼|연기|변경|올랐|올렸|올라|내렸|내려|늘었|늘렸|늘어|줄었|줄였|대신|그만두|그만뒀|전환|이전했` +
-		`|今は|今では|いまは|最近は|これからは|今後は|変わ|変え|変更|移り|移っ|移行|移動|延期|延び|繰り上|早まっ|上がっ|上がり|上げ|下がっ|下がり|下げ|増え|減っ|減り|乗り換え|切り替え|辞めて|やめて|代わりに|になりました|になった` +
+		`|今は|今では|いまは|最近は|これからは|今後は|変わ|変え|変更|移り|移っ|移し|ずらし|移行|移動|延期|延び|繰り上|早まっ|上がっ|上がり|上げ|下がっ|下がり|下げ|増え|減っ|減り|乗り換え|切り替え|辞めて|やめて|代わりに|になりました|になった` +
 		`|现在|現在|如今|改到|改成|改为|改在|换到|换成|换了|换为|搬到|搬去|搬了|推迟|提前|延期|涨到|涨了|涨成|降到|降了|加到|减到|增加到|减少到|不再|变成|调到|调成|迁移|迁到|转到|跳槽|代替|取代|辞掉|卖掉|卖了`,
 )
 
 // Adds reports whether a clause adds to what is known, in place of nothing.
-func Adds(clause string) bool { return adds.MatchString(clause) }
+func Adds(clause string) bool { return adds.MatchString(koAdverbs.ReplaceAllString(clause, " ")) }
+
+// koAdverbs are Korean adverbs that end like what adds something.
+var koAdverbs = regexp.MustCompile(`(?:안 ?그래|그래|아직|아마|정|오늘|지금|나름|하긴|그렇게|아무래)도(?:\s|$)`)
 
 // adds matches what says that something holds beside what is known.
 var adds = regexp.MustCompile(
@@ -112,7 +126,7 @@ var replacedBy = []*regexp.Regexp{
 
 // newOne is that somebody has another one of what he has one of, in one of its groups.
 var newOne = regexp.MustCompile(
-	`(?i)^(?:i|we)(?:'ve| have)?(?: just| recently| finally)? (?:(?:got|have|bought|found) a (?:new|different) |(?:changed|switched) )(boss|manager|bank|job|phone|laptop|car|landlord|dentist|doctor|therapist|gym|gp|roommate|flatmate|accountant|lawyer|agent|publisher|supervisor|advisor|address|number|school|provider)(?:e?s)?\b` +
+	`(?i)^(?:i|we)(?:'ve| have)?(?: just| recently| finally)? (?:(?:got|have|bought|found) a (?:new|different) |(?:changed|switched) )(boss|manager|bank|job|phone|laptop|car|landlord|dentist|doctor|therapist|gym|gp|roommate|flatmate|accountant|lawyer|agent|publisher|supervisor|advisor|address|number|school|provider)(?:e?s)?(?:$|[,.;!]| (?:now|last|this|who|called|named|near|in|at|on|and|because|since|after|recently|again|to|from|so|her|his|their)\b)` +
 		`|^(?:ahora )?(?:tengo|he cambiado de|cambié de|me he comprado|he encontrado|hemos cambiado de) (?:un |una )?(?:nuev[oa] |otr[oa] )?(jefe|jefa|banco|trabajo|móvil|teléfono|portátil|coche|casero|dentista|médico|gimnasio|psicóloga?|colegio|compañía)\b`,
 )
 
@@ -281,6 +295,78 @@ func otherValue(newer, older string) bool {
 	// What is only a number may be a time: "the standup moved to 10".
 	return len(newValues[valueAmount]) == 1 && len(newValues[valueWhen]) == 0 && bareNumber.MatchString(newValues[valueAmount][0]) &&
 		len(oldValues[valueWhen]) > 0 && !slices.Contains(oldValues[valueWhen], newValues[valueAmount][0])
+}
+
+// moves are clauses that give a thing, in a group, another time or amount, in the group after it.
+var moves = []*regexp.Regexp{
+	regexp.MustCompile(`(?i)\b(?:moved|moving|switched|changed|shifted|pushed|bumped|rescheduled) (.+?) (?:from .+ )?(?:over |back |up )?to (.+)$`),
+	regexp.MustCompile(`(?i)^(.+?) (?:has |have |got |was |were |is |are )*(?:been )?(?:moved|moves|switched|changed|shifted|pushed|bumped|rescheduled) (?:from .+ )?(?:over |back |up )?to (.+)$`),
+	regexp.MustCompile(`(?i)(?:^|[^\p{L}])(?:pasado|pasamos|pasé|cambiado|cambiamos|cambié|movido|movimos|moví) (.+?) (?:a|al|para) (.+)$`),
+	regexp.MustCompile(`(?i)^(.+?) (?:se )?(?:ha |han )?(?:pasado|pasan?|pasó|cambió|cambiado|movió|movido) (?:a|al|para) (.+)$`),
+	regexp.MustCompile(`^(?:이제 |우리 )?(.+?)(?:은|는|을|를|이|가) (.+?)(?:으로|로) (?:옮|바뀌|바뀐|바꿨|바꾸|변경|미뤄|미뤘|당겨|당겼)`),
+	regexp.MustCompile(`^(.+?)(?:は|を)(.+?)[にへ](?:移|変わ|変え|変更|なった|なりました|ずら|ずれ)`),
+	regexp.MustCompile(`^(.+?)(?:改到|改成|改在|挪到|调到|换到|改为)了?(.+)$`),
+}
+
+// movesValue reports whether the newer clause gives what the older one is about another time or amount, by its name.
+func movesValue(newer, older string) bool {
+	if !slices.Equal(kin(newer, ""), kin(older, "")) {
+		return false
+	}
+	was, oldTopic := valuesOf(older)
+	for _, p := range moves {
+		m := p.FindStringSubmatch(newer)
+		if m == nil {
+			continue
+		}
+		is, _ := valuesOf(m[2])
+		thing, ok := movedThing(m[1], older, oldTopic)
+		if !ok || thing == "" {
+			continue
+		}
+		for kind, values := range is {
+			if len(was[kind]) > 0 && !slices.ContainsFunc(values, func(v string) bool { return slices.Contains(was[kind], v) }) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// movedThing is the name of what is moved without words of times, and whether all of it is among what a clause is about.
+func movedThing(name, clause string, topic []string) (string, bool) {
+	name = determiners.ReplaceAllString(strings.TrimSpace(name), "")
+	if hasClingingScript(clause) && !hasHangul(clause) {
+		return name, utf8.RuneCountInString(name) >= 2 && isClingingHead(name, clause)
+	}
+	of := slices.DeleteFunc(topicOf(name), func(w string) bool { return timed[w] })
+	found := len(of) > 0
+	for _, w := range of {
+		found = found && slices.ContainsFunc(topic, func(o string) bool { return sameRoot(w, o) || sameTerm(w, o) })
+	}
+	return strings.Join(of, " "), found
+}
+
+// sameTerm reports whether two words are found as the same one.
+func sameTerm(a, b string) bool {
+	x, y := text.Terms(a), text.Terms(b)
+	return len(x) == 1 && slices.Equal(x, y)
+}
+
+// timed are words of when something is, which do not tell what it is.
+var timed = wordSet(`time times date dates schedule slot slots start hour hours horario hora fecha 시간 날짜 요일 일정`)
+
+// doneAt are Korean clauses of what is done at a time, and at what time.
+var doneAt = regexp.MustCompile(`(\d{1,2}|한|두|세|네|다섯|여섯|일곱|여덟|아홉|열|열한|열두) ?시( ?반)?(?:에|쯤에?|부터)? (\p{Hangul}{2})`)
+
+// rarely are days that a statement of another time is only about.
+var rarely = regexp.MustCompile(`주말|[월화수목금토일]요일|휴일|방학|오늘|어제|내일|가끔|저녁`)
+
+// doneAtOtherTime reports whether two Korean clauses say of one verb at what time it is done, and other times.
+func doneAtOtherTime(newer, older string) bool {
+	is, was := doneAt.FindStringSubmatch(newer), doneAt.FindStringSubmatch(older)
+	return is != nil && was != nil && is[3] == was[3] && is[1]+is[2] != was[1]+was[2] &&
+		!rarely.MatchString(newer) && !rarely.MatchString(older) && slices.Equal(kin(newer, ""), kin(older, ""))
 }
 
 // sameValues reports whether two texts have the same times, dates and amounts.

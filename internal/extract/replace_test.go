@@ -28,6 +28,10 @@ func TestAFactReplacesOnlyWhatIsAboutTheSameThing(t *testing.T) {
 		{"another number by now", "I have two cats", "I have three cats now", true},
 		{"what is asked", "our standup is at 9:30", "did the standup move to 10?", false},
 		{"what is supposed", "our standup is at 9:30", "maybe the standup moved to 10", false},
+		{"what is moved by its name", "i fire the kiln on Tuesdays and Fridays", "i moved the firing days to Mondays and Thursdays", true},
+		{"another thing moved at the same place", "I volunteer at the food bank on Saturdays", "the food bank moved its delivery to Tuesdays", false},
+		{"another time of one verb in Korean", "아침 6시에 일어나는 사람이야", "안그래도 이제 8시에 일어나", true},
+		{"another time of one verb on some days", "아침 6시에 일어나는 사람이야", "이제 주말엔 8시에 일어나", false},
 		{"what adds to it", "I teach piano on Tuesdays", "I also teach piano on Fridays now", false},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -7,8 +7,8 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/stratamem/strata/internal/languagedata"
 	regexp "github.com/stratamem/strata/internal/lazyregexp"
-	"github.com/stratamem/strata/internal/text"
 )
 
 // vocabulary is what is stated somewhere, to compare names and numbers with.
@@ -66,7 +66,7 @@ func claims(s string) []string {
 	clings := hasClingingScript(s)
 	begins := true
 	for _, w := range strings.Fields(s) {
-		bare := strings.TrimFunc(w, func(r rune) bool { return !isWordRune(r) })
+		bare := strings.TrimFunc(w, func(r rune) bool { return !languagedata.InWord(r) })
 		if bare != "" {
 			first := []rune(bare)[0]
 			if (unicode.IsUpper(first) && !begins || clings && unicode.Is(unicode.Latin, first)) && !ordinary[fold(bare)] {
@@ -89,7 +89,7 @@ var digits = regexp.MustCompile(`\d+(?:[.,]\d+)*`)
 // numbers are the numbers of a text in figures, in order; English number words count as figures.
 func numbers(s string) []string {
 	var out []string
-	for _, w := range strings.FieldsFunc(fold(s), func(r rune) bool { return !isWordRune(r) && r != '.' && r != ',' }) {
+	for _, w := range strings.FieldsFunc(fold(s), func(r rune) bool { return !languagedata.InWord(r) && r != '.' && r != ',' }) {
 		if n, ok := numberWord(strings.Trim(w, ".,")); ok {
 			out = append(out, strconv.Itoa(n))
 			continue
@@ -110,14 +110,12 @@ func numberWord(w string) (int, bool) {
 	case "twice":
 		return 2, true
 	}
-	n, ok := text.Cardinal(w)
+	n, ok := languagedata.Cardinal(w)
 	return n, ok && n > 1
 }
 
 // denial matches words that turn a statement round.
-var denial = regexp.MustCompile(
-	`(?i)\b(?:not|no|never|none|without|cannot|no longer|any ?more|stopped|quit|dislikes?|hates?)\b|n['’]t\b|않|못 ?하|안 |없|싫|말고|끊`,
-)
+var denial = anyOf(languagedata.Negated)
 
 // negated reports whether a text denies something.
 func negated(s string) bool { return denial.MatchString(s) }

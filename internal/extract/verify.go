@@ -5,13 +5,14 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 	"unicode"
 
-	"github.com/stratamem/strata/internal/intent"
-	"github.com/stratamem/strata/internal/judge"
-	regexp "github.com/stratamem/strata/internal/lazyregexp"
+	"github.com/stratamem/strata/internal/factclassifier"
+	"github.com/stratamem/strata/internal/languagedata"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/promptinjection"
 	"github.com/stratamem/strata/internal/text"
 )
 
@@ -126,7 +127,7 @@ func (v *verifier) verify(i int, op Op) (Proposal, RejectReason) {
 		}
 		p.Supersedes = supersedes.ID
 	}
-	judged := judge.Statement(op.Text)
+	judged := factclassifier.Statement(op.Text)
 	return p, cmp.Or(
 		v.checkSubject(op, line, supersedes), checkInstruction(op, judged), checkTemporary(op), checkSmallTalk(judged), v.checkScript(op, line),
 		v.checkSupport(op), v.checkReplacement(p.Fact, supersedes), checkPassing(op, judged),
@@ -202,9 +203,9 @@ func (v *verifier) fact(op Op, l Line) memory.Fact {
 func tags(op Op, f memory.Fact) []string {
 	var out []string
 	switch {
-	case f.Subject == "" && intent.IsWish(f.Text):
+	case f.Subject == "" && promptinjection.IsWish(f.Text):
 		out = append(out, memory.TagWish)
-	case op.Kind == KindProject, intent.IsProject(f.Text) && intent.IsSpoken(f.Text):
+	case op.Kind == KindProject, promptinjection.IsProject(f.Text) && promptinjection.IsSpoken(f.Text):
 		out = append(out, memory.TagProject)
 	}
 	for _, tag := range op.Tags {
@@ -242,7 +243,7 @@ func property(attribute string) string {
 
 // attributeName is the name in lower snake case: favorite_color for "Favorite color".
 func attributeName(s string) string {
-	return strings.Join(strings.FieldsFunc(fold(s), func(r rune) bool { return !isWordRune(r) }), "_")
+	return strings.Join(strings.FieldsFunc(fold(s), func(r rune) bool { return !languagedata.InWord(r) }), "_")
 }
 
 // language is what can be told from the script, else the language that was asked for or the user's, where that is written in
@@ -267,16 +268,13 @@ func (v *verifier) language(s string) string {
 }
 
 // selfNames are what a model may call the one who speaks.
-var selfNames = map[string]bool{
-	"": true, "user": true, "the user": true, "i": true, "me": true, "myself": true, "speaker": true, "the speaker": true,
-	"self": true, "null": true, "none": true, "사용자": true, "유저": true, "나": true, "저": true, "본인": true,
-}
+var selfNames = sync.OnceValue(func() languagedata.Set { return languagedata.SetOf(languagedata.AllLines(languagedata.SelfNames)) })
 
 // subject is whom the fact is about, by the name that lines use: "" for the user.
 func (v *verifier) subject(s string, l Line) string {
 	speaker := v.task.SpeakerOf(l)
 	key := subjectKey(s)
-	if selfNames[key] || key == subjectKey(speaker) || key == subjectKey(l.Name) {
+	if key == "" || selfNames().Has(key) || key == subjectKey(speaker) || key == subjectKey(l.Name) {
 		return speaker
 	}
 	for _, other := range v.task.Lines {
@@ -313,8 +311,8 @@ func (s *source) names(subject string) bool {
 }
 
 // checkInstruction: a fact must not tell its reader what to do, nor give it a permission.
-func checkInstruction(op Op, judged judge.Judgement) RejectReason {
-	if judged.Directive != intent.None || op.Subject != "" && intent.DirectiveOf(op.Subject+": "+op.Text) != intent.None {
+func checkInstruction(op Op, judged factclassifier.Judgement) RejectReason {
+	if judged.Directive != promptinjection.None || op.Subject != "" && promptinjection.DirectiveOf(op.Subject+": "+op.Text) != promptinjection.None {
 		return RejectInstruction
 	}
 	return checkQuoted(op.Quote)
@@ -324,14 +322,14 @@ func checkInstruction(op Op, judged judge.Judgement) RejectReason {
 // fact.
 func checkQuoted(quote string) RejectReason {
 	for _, sentence := range text.Sentences(quote) {
-		if intent.DirectiveOf(sentence) == intent.Override {
+		if promptinjection.DirectiveOf(sentence) == promptinjection.Override {
 			return RejectInstruction
 		}
 	}
 	return ""
 }
 
-func checkSmallTalk(judged judge.Judgement) RejectReason {
+func checkSmallTalk(judged factclassifier.Judgement) RejectReason {
 	if judged.SmallTalk {
 		return RejectSmallTalk
 	}
@@ -343,7 +341,7 @@ func checkSmallTalk(judged judge.Judgement) RejectReason {
 const ownPassing = 3
 
 // checkPassing: a statement that only reads like one of the moment is refused last, so that a plainer reason is told.
-func checkPassing(op Op, judged judge.Judgement) RejectReason {
+func checkPassing(op Op, judged factclassifier.Judgement) RejectReason {
 	line := 0.0
 	if squeeze(op.Text) != squeeze(op.Quote) {
 		line = ownPassing
@@ -355,13 +353,7 @@ func checkPassing(op Op, judged judge.Judgement) RejectReason {
 }
 
 // passing matches texts that are about a state of the moment and nothing else.
-var passing = regexp.MustCompile(
-	`(?i)^\W*(?:\p{L}+ )?(?:i'?m |i am |is |am |are |was |feels? |feeling |seems? |has been |the user is )?(?:(?:now|currently|just|also|so|very|really|a bit|a little|pretty|too|quite|feeling) )*` +
-		`(?:tired|hungry|sleepy|bored|busy|exhausted|thirsty|cold|hot|late|awake|afk|away|in a hurry|in a rush|in a meeting|at lunch|on the (?:bus|train|phone)|in a (?:good|bad|great) mood|stuck in traffic|running late|about to (?:leave|sleep|eat|go)|going to (?:bed|sleep)|happy|sad|excited|okay|ok|fine|good|well|doing (?:well|fine|good|great|okay))` +
-		`(?: (?:and|but) \p{L}+)?(?: (?:today|now|right now|at the moment|tonight|this (?:morning|afternoon|evening)|because.*))?\W*$` +
-		`|\b(?:brb|afk|gtg|g2g|be right back|good night|good morning)\b` +
-		`|^\W*(?:\p{Hangul}+(?:은|는|이|가) )?(?:(?:지금|오늘|방금|요즘|현재|너무|좀|조금|많이|정말|진짜|아주|매우)\s?)*(?:피곤|배고프|배고파|배가 고|졸리|졸려|졸린|심심|바쁘|바빠|바쁜|목마르|목말라|춥|추워|덥|더워|신나|행복|슬프|슬퍼|기분)\p{Hangul}*(?: \p{Hangul}{1,3})?\W*$`,
-)
+var passing = anyOf(languagedata.Passing)
 
 func checkTemporary(op Op) RejectReason {
 	if passing.MatchString(op.Text) {

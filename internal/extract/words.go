@@ -2,13 +2,13 @@ package extract
 
 import (
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
 
-	regexp "github.com/stratamem/strata/internal/lazyregexp"
-	"github.com/stratamem/strata/internal/text"
+	"github.com/stratamem/strata/internal/languagedata"
 )
 
 // fold is s normalised to NFKC and lower case.
@@ -22,30 +22,30 @@ func words(s string) []string {
 		}
 		return r
 	}, fold(s))
-	return strings.FieldsFunc(joined, func(r rune) bool { return !isWordRune(r) })
-}
-
-func isWordRune(r rune) bool {
-	return unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.Is(unicode.M, r)
+	return strings.FieldsFunc(joined, func(r rune) bool { return !languagedata.InWord(r) })
 }
 
 // squeeze is the folded letters and digits of s with nothing between.
 func squeeze(s string) string { return strings.Join(words(s), "") }
 
-// particles cling to Korean words and change with the sentence around them. The longest that fits is taken off, where
-// at least one syllable stays.
-var particles = regexp.MustCompile(`^(\p{Hangul}+?)(?:에게서|으로는|에서는|이라는|에게|에서|으로|이나|까지|부터|처럼|보다|하고|이랑|라는|은|는|이|가|을|를|에|로|의|도|만|와|과|랑|나|께)$`)
+// particles are those that a quote may leave out or change.
+var particles = sync.OnceValue(func() languagedata.Particles { return languagedata.NewParticles(languagedata.ParticlesOfQuotes) })
 
-// kanaParticles are the Japanese particles of one kana; they are dropped wherever they stand, on both sides of a
-// comparison.
-var kanaParticles = strings.NewReplacer("は", "", "が", "", "を", "", "に", "", "で", "", "と", "", "も", "", "へ", "", "の", "")
-
-// stem is the word without its Korean particle.
-func stem(word string) string {
-	if m := particles.FindStringSubmatch(word); m != nil {
-		return m[1]
+// withoutKanaParticles drops the Japanese particles of one Kana wherever they stand, on both sides of a comparison.
+var withoutKanaParticles = sync.OnceValue(func() *strings.Replacer {
+	var pairs []string
+	for _, p := range languagedata.Japanese.Words(languagedata.ParticlesOfQuotes) {
+		pairs = append(pairs, p, "")
 	}
-	return word
+	return strings.NewReplacer(pairs...)
+})
+
+// stem is the word without its Korean particle, where at least one syllable stays.
+func stem(word string) string {
+	if !languagedata.IsAllHangul(word) {
+		return word
+	}
+	return particles().Off(word, 1)
 }
 
 // bare is squeeze without particles.
@@ -54,7 +54,7 @@ func bare(s string) string {
 	for _, w := range words(s) {
 		b.WriteString(stem(w))
 	}
-	return kanaParticles.Replace(b.String())
+	return withoutKanaParticles().Replace(b.String())
 }
 
 // quotable is a text to find quotes in.
@@ -118,7 +118,7 @@ func containsWords(line []string, quote string) bool {
 
 // hasClingingScript reports whether s has Hangul, Kana or Han, whose words are not set apart the way English ones are.
 func hasClingingScript(s string) bool {
-	return strings.ContainsFunc(s, text.Clings)
+	return strings.ContainsFunc(s, languagedata.Clings)
 }
 
 // script is a writing system as far as a fact must share it with its source.

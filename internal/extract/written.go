@@ -4,10 +4,12 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/stratamem/strata/internal/languagedata"
 	regexp "github.com/stratamem/strata/internal/lazyregexp"
 	"github.com/stratamem/strata/internal/text"
 	"github.com/stratamem/strata/internal/text/when"
@@ -74,7 +76,7 @@ func dateKorean(m when.Relative) string {
 	case when.Month:
 		return fmt.Sprintf("%d년 %d월", m.From.Year(), int(m.From.Month()))
 	case when.Season:
-		return fmt.Sprintf("%d년 %s", m.From.Year(), [...]string{"봄", "여름", "가을", "겨울"}[seasonOf(m.From)])
+		return fmt.Sprintf("%d년 %s", m.From.Year(), namesInDates().koreanSeasons[seasonOf(m.From)])
 	}
 	return fmt.Sprintf("%d년", m.From.Year())
 }
@@ -111,17 +113,23 @@ func dateHan(m when.Relative, as hanWords) string {
 	case when.Month:
 		return fmt.Sprintf("%d年%d月", m.From.Year(), int(m.From.Month()))
 	case when.Season:
-		return fmt.Sprintf("%d年"+as.season, m.From.Year(), [...]string{"春", "夏", "秋", "冬"}[seasonOf(m.From)])
+		return fmt.Sprintf("%d年"+as.season, m.From.Year(), namesInDates().hanSeasons[seasonOf(m.From)])
 	}
 	return fmt.Sprintf("%d年", m.From.Year())
 }
 
-var spanishMonths = [...]string{
-	"enero", "febrero", "marzo", "abril", "mayo", "junio", "julio", "agosto", "septiembre", "octubre", "noviembre", "diciembre",
-}
+// writtenNames are the names of months and seasons as dates are written with them.
+type writtenNames struct{ spanishMonths, koreanSeasons, hanSeasons []string }
+
+var namesInDates = sync.OnceValue(func() *writtenNames {
+	return &writtenNames{
+		spanishMonths: languagedata.Spanish.Spellings(languagedata.TimesMonths), koreanSeasons: languagedata.Korean.Spellings(languagedata.TimesSeasons),
+		hanSeasons: languagedata.Han.Spellings(languagedata.TimesSeasons),
+	}
+})
 
 func dateSpanish(m when.Relative) string {
-	month := fmt.Sprintf("%s de %d", spanishMonths[m.From.Month()-1], m.From.Year())
+	month := fmt.Sprintf("%s de %d", namesInDates().spanishMonths[m.From.Month()-1], m.From.Year())
 	day := fmt.Sprintf("%d de %s", m.From.Day(), month)
 	switch m.Grain {
 	case when.Day:

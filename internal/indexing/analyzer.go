@@ -4,9 +4,9 @@ import (
 	"context"
 	"log/slog"
 
-	"github.com/stratamem/strata/internal/group"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/rank"
+	"github.com/stratamem/strata/internal/safegroup"
 )
 
 // Contained is an Analyzer for which no message makes the analysis of the others panic. A message whose analysis panics gets
@@ -19,11 +19,11 @@ type Contained struct {
 
 // Analyze implements Analyzer.
 func (a Contained) Analyze(ctx context.Context, messages []memory.PlacedMessage) (docs []rank.Doc, version int, err error) {
-	err = group.Contain(func() (err error) {
+	err = safegroup.Contain(func() (err error) {
 		docs, version, err = a.Analyzer.Analyze(ctx, messages)
 		return err
 	})
-	if !group.IsPanic(err) {
+	if !safegroup.IsPanic(err) {
 		return docs, version, err
 	}
 	return a.alone(ctx, messages)
@@ -34,7 +34,7 @@ func (a Contained) alone(ctx context.Context, messages []memory.PlacedMessage) (
 	docs, versions := make([]rank.Doc, len(messages)), map[int]bool{}
 	version := 0
 	for i, m := range messages {
-		err := group.Contain(func() error {
+		err := safegroup.Contain(func() error {
 			one, v, err := a.Analyzer.Analyze(ctx, messages[i:i+1])
 			if err == nil {
 				docs[i], version, versions[v] = one[0], v, true
@@ -42,7 +42,7 @@ func (a Contained) alone(ctx context.Context, messages []memory.PlacedMessage) (
 			return err
 		})
 		switch {
-		case group.IsPanic(err):
+		case safegroup.IsPanic(err):
 			a.Log.ErrorContext(ctx, "a message cannot be taken apart: it is kept and shown, but not found by its words",
 				"session", m.Session, "seq", m.Seq, "error", err)
 			docs[i] = rank.Doc{Place: m.Place, Role: m.Message.Role, CreateMillis: m.Message.CreateTime.UnixMilli()}

@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"github.com/stratamem/strata/internal/embed"
-	"github.com/stratamem/strata/internal/group"
 	"github.com/stratamem/strata/internal/llm"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/safegroup"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/worker"
 )
@@ -470,7 +470,7 @@ func embedEach(ctx context.Context, embedder embed.Embedder, texts []string) ([]
 
 // refused reports whether what is to be embedded is at fault: the endpoint refuses it for good, or it makes code panic.
 func refused(err error) bool {
-	if group.IsPanic(err) {
+	if safegroup.IsPanic(err) {
 		return true
 	}
 	failed, ok := errors.AsType[*llm.Error](err)

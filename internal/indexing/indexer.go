@@ -13,9 +13,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/stratamem/strata/internal/group"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/rank"
+	"github.com/stratamem/strata/internal/safegroup"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/text"
 	"github.com/stratamem/strata/internal/worker"
@@ -30,6 +30,8 @@ type Indexer struct {
 	now        func() time.Time
 	loop       *worker.Loop
 	queue      *worker.Queue[memory.UserRef]
+
+	indexing chan struct{} // holds one value while Index runs
 
 	mu     sync.Mutex
 	broken map[memory.UserRef]bool // users whose segments are damaged
@@ -82,7 +84,7 @@ func NewIndexer(o IndexerOptions) *Indexer {
 	}
 	x := &Indexer{
 		now: o.Now, store: o.Store, turns: o.Turns, log: o.Log, failpoints: o.Failpoints,
-		queue: worker.NewQueue[memory.UserRef](0), broken: map[memory.UserRef]bool{},
+		queue: worker.NewQueue[memory.UserRef](0), broken: map[memory.UserRef]bool{}, indexing: make(chan struct{}, 1),
 	}
 	x.loop = worker.NewLoop(worker.LoopOptions{
 		Work: x.drain, Look: x.sweepStore, LookEvery: o.Sweep, Gather: o.Delay,
@@ -128,7 +130,7 @@ func (x *Indexer) drain(ctx context.Context) (time.Duration, error) {
 		user := users[i]
 		start := time.Now()
 		var more bool
-		failed := group.Contain(func() (err error) {
+		failed := safegroup.Contain(func() (err error) {
 			more, err = x.Index(ctx, user)
 			return err
 		})
@@ -156,13 +158,33 @@ const (
 	maxBatchBytes = 8 << 20
 )
 
+// Settle returns once what is being indexed now is stored, or ctx ends: from then on only messages are indexed that are read later.
+func (x *Indexer) Settle(ctx context.Context) error {
+	select {
+	case x.indexing <- struct{}{}:
+		<-x.indexing
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
 // Index writes one segment of the user's pending turns and merges when segments have become many. It reports whether
-// turns are left.
+// turns are left. One call runs at a time.
 func (x *Indexer) Index(ctx context.Context, user memory.UserRef) (more bool, err error) {
+	select {
+	case x.indexing <- struct{}{}:
+		defer func() { <-x.indexing }()
+	case <-ctx.Done():
+		return false, ctx.Err()
+	}
 	if err := x.retire(ctx, user); err != nil {
 		return false, err
 	}
 	turns, err := x.store.PendingTurns(ctx, store.PendingQuery{User: user, MaxMessages: maxBatch, MaxBytes: maxBatchBytes})
+	if memory.IsGone(err) {
+		return false, nil // the user was erased meanwhile
+	}
 	if err != nil {
 		return false, fmt.Errorf("read pending turns: %w", err)
 	}
@@ -173,13 +195,20 @@ func (x *Indexer) Index(ctx context.Context, user memory.UserRef) (more bool, er
 	if err != nil {
 		return false, err
 	}
-	if err := x.put(ctx, w); err != nil {
+	err = x.put(ctx, w)
+	if memory.IsGone(err) {
+		return true, nil // whoever came back under the id may have turns of his own
+	}
+	if err != nil {
 		return false, fmt.Errorf("put segment: %w", err)
 	}
 	if w.Embedding == 0 && w.Messages > 0 {
 		x.turns.Wake()
 	}
-	return isFull(turns), x.merge(ctx, user, turns[0].Scope)
+	if err := x.merge(ctx, user, turns[0].Scope); err != nil && !memory.IsGone(err) {
+		return isFull(turns), err
+	}
+	return isFull(turns), nil
 }
 
 // isFull reports whether a batch was ended by its limits, so that turns are left. No turn is larger than half the

@@ -80,6 +80,49 @@ func newIndexer(s *sqlitestore.Store) *indexing.Indexer {
 	return indexing.NewIndexer(indexing.IndexerOptions{Store: s, Turns: wordsOnly{}, Delay: time.Millisecond, Log: slog.New(slog.DiscardHandler)})
 }
 
+func TestIndexerOfErasedUsers(t *testing.T) {
+	erase := func(t *testing.T, s *sqlitestore.Store) {
+		t.Helper()
+		if _, err := s.BeginErasure(t.Context(), store.ErasureStart{ID: "e", Kind: memory.EraseUser, User: ada, Time: day}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Run("a user who was erased has nothing to index, and that is no failure", func(t *testing.T) {
+		s := open(t)
+		say(t, s, memory.RoleUser, "m", "a quiet river")
+		erase(t, s)
+		if more, err := newIndexer(s).Index(t.Context(), ada); more || err != nil {
+			t.Errorf("more %v, error %v", more, err)
+		}
+	})
+	t.Run("one who was erased and came back while it worked is looked at again", func(t *testing.T) {
+		s := open(t)
+		say(t, s, memory.RoleUser, "m", "a quiet river")
+		x := indexing.NewIndexer(indexing.IndexerOptions{
+			Store: s, Log: slog.New(slog.DiscardHandler), Turns: meanwhile{func() {
+				erase(t, s)
+				say(t, s, memory.RoleUser, "m", "a loud river")
+			}},
+		})
+		if more, err := x.Index(t.Context(), ada); !more || err != nil {
+			t.Errorf("more %v, error %v", more, err)
+		}
+		if got := searchIndex(t, s); len(got.Segments) != 0 || len(got.Unindexed) != 1 {
+			t.Errorf("the new life has %d segments and %d messages without one", len(got.Segments), len(got.Unindexed))
+		}
+	})
+}
+
+// meanwhile makes no vectors, while something else happens.
+type meanwhile struct{ happens func() }
+
+func (m meanwhile) Analyze(ctx context.Context, messages []memory.PlacedMessage) ([]rank.Doc, int, error) {
+	m.happens()
+	return wordsOnly{}.Analyze(ctx, messages)
+}
+
+func (meanwhile) Wake() {}
+
 func TestIndexerFailpoints(t *testing.T) {
 	s := open(t)
 	say(t, s, memory.RoleUser, "m", "a quiet river")

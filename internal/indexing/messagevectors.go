@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"github.com/stratamem/strata/internal/embed"
-	"github.com/stratamem/strata/internal/group"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/rank"
+	"github.com/stratamem/strata/internal/safegroup"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/text"
 	"github.com/stratamem/strata/internal/worker"
@@ -84,7 +84,7 @@ func (e *Embeddings) embedSome(ctx context.Context, v version, refs []store.Segm
 	var bad []store.SegmentRef
 	var last error
 	for _, ref := range refs {
-		err := group.Contain(func() error { return e.embedSegment(ctx, v, ref) })
+		err := safegroup.Contain(func() error { return e.embedSegment(ctx, v, ref) })
 		if err != nil && !refused(err) {
 			return err
 		}

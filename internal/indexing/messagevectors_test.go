@@ -80,7 +80,7 @@ func (s said) near(version int) int {
 	}
 	query := make([]float32, version+1) // small is version 1 and has two dimensions, large 2 and three
 	query[0] = 1
-	return len(x.SearchTurns(rank.QueryVector{Version: version, Values: query}, rank.Query{}))
+	return len(x.SearchVectors(rank.QueryVector{Version: version, Values: query}, rank.Query{}))
 }
 
 func (s said) segments() []store.Segment {

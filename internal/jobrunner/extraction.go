@@ -21,7 +21,7 @@ type extraction struct {
 }
 
 const (
-	contextMessages = 3  // before a range, to understand it
+	contextMessages = store.ContextMessages
 	maxKnown        = 20 // facts that a model is shown and may supersede
 )
 
@@ -288,10 +288,18 @@ func (x extraction) quarantineAnswer(ctx context.Context, job memory.Job, input 
 	err := x.writeFacts(ctx, job.User, func(extract.State) (store.FactWrite, error) {
 		w := store.FactWrite{User: job.User, Scope: job.Scope, Time: x.run.now}
 		now, err := x.consent(ctx, job)
-		if err == nil && !now.forbids(extract.NewTask(input)) {
+		if err != nil {
+			return w, err
+		}
+		is, err := x.journal.o.Store.Job(ctx, jobRef(job))
+		if err != nil {
+			return w, fmt.Errorf("read whether the slot gave its range to another: %w", err)
+		}
+		// Where a message was erased since, its words are in the answer. An erasure that comes after this raises the fact revision.
+		if !is.State.IsFinal() && !now.forbids(extract.NewTask(input)) {
 			w.Quarantined = []memory.Quarantined{row}
 		}
-		return w, err
+		return w, nil
 	})
 	if err != nil {
 		return fmt.Errorf("quarantine an answer: %w", err)

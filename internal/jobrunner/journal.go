@@ -7,8 +7,8 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/stratamem/strata/internal/group"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/safegroup"
 	"github.com/stratamem/strata/internal/store"
 )
 
@@ -36,17 +36,25 @@ func (j *journal) logError(ctx context.Context, doing string, err error) {
 	}
 }
 
+// open fixes a range under the key, or returns the job that has fixed it. Where messages were erased, that is one of a later
+// generation.
 func (j *journal) open(ctx context.Context, user memory.UserRef, key memory.JobKey, to int64) (memory.Job, error) {
 	now := j.now()
 	j.failpoint(FailpointBeforeOpen)
-	job, err := j.o.Store.OpenJob(context.WithoutCancel(ctx), store.JobOpening{
-		JobKey: key, User: user, To: to, Owner: j.o.Owner, Until: now.Add(j.o.Lease), Time: now,
-	})
-	if err != nil {
-		return memory.Job{}, fmt.Errorf("open a slot: %w", err)
+	for {
+		job, err := j.o.Store.OpenJob(context.WithoutCancel(ctx), store.JobOpening{
+			JobKey: key, User: user, To: to, Owner: j.o.Owner, Until: now.Add(j.o.Lease), Time: now,
+		})
+		if err != nil {
+			return memory.Job{}, fmt.Errorf("open a slot: %w", err)
+		}
+		if job.State == memory.JobReplaced {
+			key.Generation++
+			continue
+		}
+		j.failpoint(FailpointAfterOpen)
+		return job, nil
 	}
-	j.failpoint(FailpointAfterOpen)
-	return job, nil
 }
 
 // claim takes the lease of a job.
@@ -77,7 +85,7 @@ func (j *journal) readyAt(job memory.Job) time.Time {
 	return at
 }
 
-// answer stores what a model answered. What counts is what it returns: somebody else's answer may have come first.
+// answer stores a model's answer. The caller must use the job that it returns: another process may have stored an answer first.
 func (j *journal) answer(ctx context.Context, job memory.Job, document any, usage memory.ModelUsage) (memory.Job, error) {
 	data, err := json.Marshal(document)
 	if err != nil {
@@ -187,7 +195,7 @@ func (j *journal) parkPanic(ctx context.Context, job memory.Job, err *error) {
 	if recovered == nil {
 		return
 	}
-	j.log.ErrorContext(ctx, "background work panicked", "slot", job.ID(), "kind", job.Kind.String(), "error", group.Recovered(recovered))
+	j.log.ErrorContext(ctx, "background work panicked", "slot", job.ID(), "kind", job.Kind.String(), "error", safegroup.Recovered(recovered))
 	*err = j.park(context.WithoutCancel(ctx), job, failure{reason: "panic"})
 }
 
@@ -199,7 +207,7 @@ func (j *journal) latest(then time.Time, longest time.Duration) time.Time {
 	return then
 }
 
-// scopeMark tells users apart in the log by the beginning of their key: by the whole of it ids are hashed.
+// scopeMark distinguishes users in the log by the beginning of their key: by the whole of it ids are hashed.
 func scopeMark(k memory.ScopeKey) string { return string(k[:min(8, len(k))]) }
 
 func jobRef(s memory.Job) store.JobRef { return store.JobRef{User: s.User, ID: s.ID()} }

@@ -69,7 +69,7 @@ func (m *models) pausedUntil(kind memory.JobKind) (until time.Time) {
 	return until
 }
 
-// noteCall notes what a call of a kind's model showed: that it answers, or that it fails.
+// noteCall notes whether a call of a kind's model succeeded or failed.
 func (m *models) noteCall(kind memory.JobKind, err error) {
 	m.change(kind, func(s *modelState) { s.answers = err == nil })
 }

@@ -219,7 +219,7 @@ func (r *periodRun) newPiece(ctx context.Context, user memory.User, plan summary
 			Kind: plan.Kind, Period: plan.Period, MaxTokens: policy.MaxTokens, Location: user.Location(), Style: policy.PeriodStyle,
 		},
 		node: memory.SummaryNode{
-			ID: memory.EffectID(job.ID(), 0), Kind: plan.Kind, Generation: plan.Generation, Rebuild: plan.Rebuild,
+			ID: memory.EffectID(job.ID(), 0), Kind: plan.Kind, Generation: job.Generation, Rebuild: plan.Rebuild,
 			Period: memory.Period{Name: plan.Period.Name, Start: start, End: end},
 		},
 	}

@@ -35,7 +35,7 @@ type queue struct {
 	entries map[target]*entry
 	waiting entryHeap
 	runs    int                         // that run
-	turns   []memory.UserRef            // users with ready targets, the next one first
+	users   []memory.UserRef            // users with ready targets, the next one first
 	ready   map[memory.UserRef][]target // in the order in which they became ready
 	running map[memory.UserRef]int
 }
@@ -129,24 +129,24 @@ func (q *queue) wake(now time.Time) time.Time {
 func (q *queue) makeReady(e *entry) {
 	e.state = entryReady
 	if len(q.ready[e.UserRef]) == 0 {
-		q.turns = append(q.turns, e.UserRef)
+		q.users = append(q.users, e.UserRef)
 	}
 	q.ready[e.UserRef] = append(q.ready[e.UserRef], e.target)
 }
 
-// take hands out the next target; ok is false when there is none that may be run now.
-func (q *queue) take() (t target, asked request, ok bool) {
-	for range q.turns {
-		user := q.turns[0]
-		q.turns = q.turns[1:]
+// next hands out the target whose turn it is; ok is false when there is none that may be run now.
+func (q *queue) next() (t target, asked request, ok bool) {
+	for range q.users {
+		user := q.users[0]
+		q.users = q.users[1:]
 		if q.running[user] >= q.perUser {
-			q.turns = append(q.turns, user)
+			q.users = append(q.users, user)
 			continue
 		}
 		t = q.ready[user][0]
 		q.ready[user] = q.ready[user][1:]
 		if len(q.ready[user]) > 0 {
-			q.turns = append(q.turns, user)
+			q.users = append(q.users, user)
 		} else {
 			delete(q.ready, user)
 		}
@@ -165,16 +165,16 @@ func (q *queue) start(t target) request {
 	return asked
 }
 
-// again ends a run after which there is more to do at once: others of the same user and other users come first.
-func (q *queue) again(t target, asked request) {
+// requeue ends a run after which there is more to do at once: others of the same user and other users come first.
+func (q *queue) requeue(t target, asked request) {
 	e := q.end(t)
 	e.request = e.request.plus(asked)
 	q.makeReady(e)
 }
 
-// rest ends a run after which there is nothing to do until then; zero for never. The request is what has to be kept
-// in mind until then.
-func (q *queue) rest(t target, then time.Time, asked request) {
+// finishUntil ends a run after which there is nothing to do until then; zero for never. The request is
+// kept until then.
+func (q *queue) finishUntil(t target, then time.Time, asked request) {
 	e := q.end(t)
 	e.lookAt = earliest(e.lookAt, then)
 	e.request = e.request.plus(asked)
@@ -194,8 +194,8 @@ func (q *queue) end(t target) *entry {
 	return q.entries[t]
 }
 
-// busy is how many targets of the user are ready or run now.
-func (q *queue) busy(user memory.UserRef) int { return q.running[user] + len(q.ready[user]) }
+// unfinished is how many targets of the user are ready or run now.
+func (q *queue) unfinished(user memory.UserRef) int { return q.running[user] + len(q.ready[user]) }
 
 // entryHeap has the entry whose time comes first on top.
 type entryHeap []*entry

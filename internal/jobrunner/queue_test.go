@@ -33,7 +33,7 @@ func TestQueue(t *testing.T) {
 			q.nudge(a, morning.Add(time.Duration(i)*50*time.Millisecond))
 		}
 		q.wake(morning.Add(10 * gather))
-		if got, _, ok := q.take(); !ok || got != a {
+		if got, _, ok := q.next(); !ok || got != a {
 			t.Errorf("took %v, %v", got, ok)
 		}
 	})
@@ -41,11 +41,11 @@ func TestQueue(t *testing.T) {
 		q := newQueue(gather, 3)
 		q.runAt(a, morning, request{})
 		q.wake(morning)
-		q.take()
+		q.next()
 		q.nudge(a, morning)
-		q.rest(a, time.Time{}, request{})
+		q.finishUntil(a, time.Time{}, request{})
 		q.wake(morning.Add(gather))
-		if _, _, ok := q.take(); !ok {
+		if _, _, ok := q.next(); !ok {
 			t.Error("the nudge is lost")
 		}
 	})
@@ -53,24 +53,24 @@ func TestQueue(t *testing.T) {
 		q := newQueue(gather, 3)
 		q.runAt(a, morning, request{hurryExtract: true})
 		q.wake(morning)
-		_, why, _ := q.take()
-		q.again(a, why)
-		if _, why, _ = q.take(); !why.hurryExtract {
+		_, why, _ := q.next()
+		q.requeue(a, why)
+		if _, why, _ = q.next(); !why.hurryExtract {
 			t.Error("the second visit is not in a hurry")
 		}
-		q.rest(a, time.Time{}, request{})
+		q.finishUntil(a, time.Time{}, request{})
 		q.nudge(a, morning)
 		q.wake(morning.Add(gather))
-		if _, why, _ = q.take(); why.hurryExtract {
+		if _, why, _ = q.next(); why.hurryExtract {
 			t.Error("the third visit is still in a hurry")
 		}
 	})
 	t.Run("a visit that a timer asked for is thorough", func(t *testing.T) {
 		q := newQueue(gather, 3)
 		q.runAt(a, morning, request{})
-		q.rest(takeFirst(q, morning), morning.Add(time.Minute), request{})
+		q.finishUntil(takeFirst(q, morning), morning.Add(time.Minute), request{})
 		q.wake(morning.Add(time.Minute))
-		if _, why, ok := q.take(); !ok || !why.thorough {
+		if _, why, ok := q.next(); !ok || !why.thorough {
 			t.Errorf("request %+v, %v", why, ok)
 		}
 	})
@@ -82,7 +82,7 @@ func TestQueue(t *testing.T) {
 		q.runAt(sessionOf("bob", "s"), morning.Add(time.Second), request{})
 		q.wake(morning.Add(time.Second))
 		for range 2 {
-			if got, _, _ := q.take(); got.UserID == "bob" {
+			if got, _, _ := q.next(); got.UserID == "bob" {
 				return
 			}
 		}
@@ -95,7 +95,7 @@ func TestQueue(t *testing.T) {
 		}
 		q.wake(morning)
 		n := 0
-		for _, _, ok := q.take(); ok; _, _, ok = q.take() {
+		for _, _, ok := q.next(); ok; _, _, ok = q.next() {
 			n++
 		}
 		if n != 3 {
@@ -107,7 +107,7 @@ func TestQueue(t *testing.T) {
 
 func takeFirst(q *queue, now time.Time) target {
 	q.wake(now)
-	t, _, _ := q.take()
+	t, _, _ := q.next()
 	return t
 }
 
@@ -119,7 +119,7 @@ func checkQueue(t *rapid.T) {
 	var visited []target
 	isVisited := map[target]bool{}
 	take := func() bool {
-		next, _, ok := q.take()
+		next, _, ok := q.next()
 		if !ok {
 			return false
 		}
@@ -133,7 +133,7 @@ func checkQueue(t *rapid.T) {
 	}
 	end := func() {
 		if len(visited) > 0 {
-			q.rest(visited[0], time.Time{}, request{})
+			q.finishUntil(visited[0], time.Time{}, request{})
 			delete(isVisited, visited[0])
 			visited = visited[1:]
 		}
@@ -156,7 +156,7 @@ func checkQueue(t *rapid.T) {
 			end()
 		case 5:
 			if len(visited) > 0 {
-				q.again(visited[0], request{})
+				q.requeue(visited[0], request{})
 				due[visited[0]] = true
 				delete(isVisited, visited[0])
 				visited = visited[1:]

@@ -15,7 +15,7 @@ func (s summaries) view(ctx context.Context) (summary.View, error) {
 	return marks.Of(s.run.work.Session.Key), err
 }
 
-// rebuildNext writes the next summary anew that tells of what is hidden, lacks what is hidden no more, or shall be written anew
+// rebuildNext writes the next summary anew that contains what is hidden now, lacks what is hidden no more, or shall be written anew
 // because a person asked. It only looks after a summary was stored, and when a sweep or a timer asks: whoever hides, shows,
 // corrects or asks has the session looked at. A range that waits or is parked holds up no other.
 func (s summaries) rebuildNext(ctx context.Context) (bool, error) {

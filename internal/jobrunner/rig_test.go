@@ -249,7 +249,7 @@ func mustCover(t *testing.T, r *rig, ref memory.SessionRef, through int64) {
 	}
 }
 
-// factsOf answers facts straight from the store.
+// factsOf returns facts straight from the store.
 type factsOf struct{ store store.Facts }
 
 func (f factsOf) State(ctx context.Context, user memory.UserRef) (extract.State, int64, error) {
@@ -292,7 +292,7 @@ func (m *meter) Quarantined(reason extract.RejectReason) { m.add("quarantined "+
 func (m *meter) Refused(reason summary.RefusalReason) { m.add("refused "+string(reason), 1) }
 func (m *meter) Appended(anchors int)                 { m.add("appended", anchors) }
 
-// summarizer is a scripted model. Without a script it answers what it reads, shortened.
+// summarizer is a scripted model. Without a script it returns what it reads, shortened.
 type summarizer struct {
 	mu     sync.Mutex
 	tasks  []summary.Task
@@ -393,7 +393,7 @@ func (e *extractor) asked() map[memory.Place]int {
 
 var statement = regexp.MustCompile(`I (live in|like) ([\p{L}]+)\.`)
 
-// learn answers the facts that lines state.
+// learn returns the facts that lines state.
 func learn(t extract.Task) llm.Answer {
 	ops := []extract.Op{}
 	for _, l := range t.Lines {

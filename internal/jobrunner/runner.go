@@ -12,8 +12,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/stratamem/strata/internal/group"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/safegroup"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/worker"
 )
@@ -29,7 +29,7 @@ type Runner struct {
 	queue *queue
 
 	loop    *worker.Loop
-	running group.Group
+	running safegroup.Group
 
 	progress progress
 }
@@ -217,7 +217,7 @@ func (r *Runner) dispatch(ctx context.Context) (rest time.Duration, err error) {
 	defer r.mu.Unlock()
 	next := r.queue.wake(r.journal.now())
 	for ctx.Err() == nil && r.queue.runs < r.o.Workers {
-		t, asked, ok := r.queue.take()
+		t, asked, ok := r.queue.next()
 		if !ok {
 			break
 		}
@@ -264,11 +264,11 @@ func (r *Runner) runSession(ctx context.Context, ref memory.SessionRef, asked re
 	return run.run(ctx)
 }
 
-// serve makes one run and tells the queue what follows.
+// serve makes one run and puts its target back into the queue as its outcome says.
 func (r *Runner) serve(ctx context.Context, t target, asked request) {
 	began := r.journal.now()
 	var out outcome
-	err := group.Contain(func() (err error) {
+	err := safegroup.Contain(func() (err error) {
 		out, err = r.run(ctx, t, asked)
 		return err
 	})
@@ -280,15 +280,15 @@ func (r *Runner) serve(ctx context.Context, t target, asked request) {
 	defer r.mu.Unlock()
 	switch {
 	case memory.IsGone(err):
-		r.queue.rest(t, time.Time{}, request{})
+		r.queue.finishUntil(t, time.Time{}, request{})
 	case err != nil:
-		r.queue.rest(t, r.journal.now().Add(r.o.Sweep), asked)
+		r.queue.finishUntil(t, r.journal.now().Add(r.o.Sweep), asked)
 	case out.again:
-		r.queue.again(t, asked.plus(request{merge: out.stored}))
+		r.queue.requeue(t, asked.plus(request{merge: out.stored}))
 	case out.waits:
-		r.queue.rest(t, out.next, asked)
+		r.queue.finishUntil(t, out.next, asked)
 	default:
-		r.queue.rest(t, out.next, request{})
+		r.queue.finishUntil(t, out.next, request{})
 	}
 }
 
@@ -300,15 +300,15 @@ const periodPause = time.Second
 func (r *Runner) isEarly(t target) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return t.SessionID == "" && r.queue.busy(t.UserRef) > 1 // one is this run
+	return t.SessionID == "" && r.queue.unfinished(t.UserRef) > 1 // one is this run
 }
 
-// progress tells waiters that sessions got further. Sessions share its channels, so that it stays small whoever waits
+// progress wakes those who wait for sessions. Sessions share its channels, so that it stays small whoever waits
 // for whatever session.
 type progress struct {
-	seed maphash.Seed
-	mu   sync.Mutex
-	news [64]chan struct{}
+	seed     maphash.Seed
+	mu       sync.Mutex
+	channels [64]chan struct{}
 }
 
 // Changed is closed after the session's next progress in this process: a job done, parked, split or failed. It may be
@@ -317,22 +317,22 @@ func (r *Runner) Changed(ref memory.SessionRef) <-chan struct{} {
 	r.progress.mu.Lock()
 	defer r.progress.mu.Unlock()
 	n := r.progress.place(ref)
-	if r.progress.news[n] == nil {
-		r.progress.news[n] = make(chan struct{})
+	if r.progress.channels[n] == nil {
+		r.progress.channels[n] = make(chan struct{})
 	}
-	return r.progress.news[n]
+	return r.progress.channels[n]
 }
 
 func (p *progress) place(ref memory.SessionRef) int {
-	return int(maphash.Comparable(p.seed, ref) % uint64(len(p.news)))
+	return int(maphash.Comparable(p.seed, ref) % uint64(len(p.channels)))
 }
 
 func (p *progress) announce(ref memory.SessionRef) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	n := p.place(ref)
-	if p.news[n] != nil {
-		close(p.news[n])
-		p.news[n] = nil
+	if p.channels[n] != nil {
+		close(p.channels[n])
+		p.channels[n] = nil
 	}
 }

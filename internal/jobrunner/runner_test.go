@@ -866,6 +866,32 @@ func TestPeriodsAreMadeAnew(t *testing.T) {
 	})
 }
 
+func TestPeriodsWhoseJobsWereReplaced(t *testing.T) {
+	inBubble(t, "a week is made without a message that was erased while the model was asked for the week", func(t *testing.T, r *rig) {
+		erased := false
+		r.summaries.script = func(ctx context.Context, _ int, task summary.Task) (llm.Answer, error) {
+			if task.Kind != memory.SummaryWeek || erased {
+				return faithful(task), nil
+			}
+			erased = true
+			_, err := r.store.BeginErasure(ctx, store.ErasureStart{
+				ID: "e", Kind: memory.EraseMessages, User: ada, SessionID: "two", Seqs: []memory.SeqRange{{From: 1, To: 1}}, Time: time.Now(),
+			})
+			return faithful(task), err
+		}
+		r.options.Sweep = 20 * time.Minute
+		r.start()
+		sunday := time.Date(1999, 11, 14, 20, 0, 0, 0, time.UTC)
+		r.late(ada.Session("one"), "We sailed to the first island.", sunday)
+		r.late(ada.Session("two"), "We sailed to the second island.", sunday)
+		pass(2 * time.Hour)
+		weeks := r.periods(memory.SummaryWeek)
+		if len(weeks) != 1 || weeks[0].Generation != 2 || !strings.Contains(weeks[0].Text, "first") || strings.Contains(weeks[0].Text, "second") {
+			t.Errorf("weeks %+v", weeks)
+		}
+	})
+}
+
 func TestImportedSessions(t *testing.T) {
 	ref := ada.Session("old")
 	imported := func(r *rig, n int, said time.Time) {

@@ -15,7 +15,7 @@ import (
 // sessionRun is one look at a session. It does one piece of work at most, so that other sessions get their turn.
 type sessionRun struct {
 	journal  *journal
-	announce func() // tells waiters that the session got further
+	announce func() // wakes those who wait for the session
 	request  request
 	work     store.SessionWork
 	policy   policy.Work

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/stratamem/strata/internal/group"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/safegroup"
 	"github.com/stratamem/strata/internal/summary"
 )
 
@@ -64,7 +64,7 @@ type MarkReader interface {
 
 // ReadMarks reads what bears on all of a user's summaries.
 func ReadMarks(ctx context.Context, s MarkReader, user memory.UserRef) (m summary.Marks, err error) {
-	both, part := group.WithContext(ctx)
+	both, part := safegroup.WithContext(ctx)
 	both.Go(func() (err error) {
 		if m.Hidden, err = s.Hidden(part, user); err != nil {
 			return fmt.Errorf("read what is hidden: %w", err)

@@ -37,7 +37,7 @@ func (s summaries) next(ctx context.Context) (bool, error) {
 }
 
 // leavesDue plans the summaries of a backlog. Where the session's contexts start within it, what lies before is summarised
-// by itself and at once: nothing is ever added to it, and no summary shall tell of what is hidden and of what is not.
+// by itself and at once: nothing is ever added to it, and no summary may contain both what is hidden and what is not.
 func (s summaries) leavesDue(messages []memory.Message) summary.Plan {
 	units := units(messages)
 	before := slices.IndexFunc(messages, func(m memory.Message) bool { return m.Seq >= s.run.work.Session.ContextStart })

@@ -11,14 +11,17 @@ import (
 
 // Regexp is a regular expression. Its methods do what those of regexp.Regexp do, and may be called at the same time.
 type Regexp struct {
-	source   string
+	source   func() string
 	compiled func() *regexp.Regexp
 }
 
 // MustCompile is the expression of a source in RE2 syntax. A source that is none panics at its first use; in tests at once,
 // so that none such is released.
-func MustCompile(source string) *Regexp {
-	re := &Regexp{source: source, compiled: sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(source) })}
+func MustCompile(source string) *Regexp { return MustCompileFrom(func() string { return source }) }
+
+// MustCompileFrom is MustCompile of a source that is put together when it is first needed, as from lists that are read.
+func MustCompileFrom(source func() string) *Regexp {
+	re := &Regexp{source: source, compiled: sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(source()) })}
 	if testing.Testing() {
 		re.compiled()
 	}
@@ -26,7 +29,7 @@ func MustCompile(source string) *Regexp {
 }
 
 // String is the source.
-func (re *Regexp) String() string { return re.source }
+func (re *Regexp) String() string { return re.source() }
 
 // Split is as regexp.Regexp has it.
 func (re *Regexp) Split(s string, n int) []string { return re.compiled().Split(s, n) }

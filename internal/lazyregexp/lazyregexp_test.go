@@ -47,3 +47,10 @@ func TestASourceThatIsNoneIsFoundByAnyTestOfItsPackage(t *testing.T) {
 	}()
 	lazyregexp.MustCompile("(")
 }
+
+func TestASourceMayBePutTogetherWhenItIsNeeded(t *testing.T) {
+	re := lazyregexp.MustCompileFrom(func() string { return "a" + "b" })
+	if !re.MatchString("cab") || re.String() != "ab" {
+		t.Errorf("%s does not match", re)
+	}
+}

@@ -25,6 +25,14 @@ func (k HashKey) Keyed(d Digest) KeyedHash {
 	return KeyedHash(mac.Sum(nil)[:16])
 }
 
+// ErasureUserHash is what is left of a user's id in an erasure (HMAC-SHA-256, cut to 128 bits): who knows the id and the secret
+// that the servers of a store share can ask for the user's erasures, and nobody can read the id from it.
+func ErasureUserHash(secret []byte, user UserRef) KeyedHash {
+	mac := hmac.New(sha256.New, secret)
+	fmt.Fprintf(mac, "%d:%s%s", len(user.Tenant), user.Tenant, user.UserID)
+	return KeyedHash(mac.Sum(nil)[:16])
+}
+
 // IDDigest is the digest of an id.
 func IDDigest(id string) Digest { return sha256.Sum256([]byte(id)) }
 

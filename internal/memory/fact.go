@@ -143,6 +143,7 @@ const (
 	CauseInvalidated                      // by a person: it does not hold any more
 	CauseReverted                         // by a person: the job that changed it was taken back
 	CauseRetracted                        // its subject took it back: the evidence with Ends
+	CauseErased                           // by a person: a message of its evidence was erased, and its earlier revisions with it
 )
 
 // FactRevision is a fact as it was after one change.

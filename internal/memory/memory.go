@@ -135,8 +135,11 @@ type Message struct {
 	Extract    ExtractMode
 	Pinned     bool
 	Hidden     bool // kept out of contexts; the transcript keeps it
-	Tokens     TokenCounts
-	Original   *Original // nil unless asked for
+	// Deleted: a person had the message erased. Only ID "", Seq, TurnNo, Role, Origin, the times, Hidden and Deleted are left;
+	// it is Hidden, and never Recallable. Its place stays, so that seqs have no gaps.
+	Deleted  bool
+	Tokens   TokenCounts
+	Original *Original // nil unless asked for
 }
 
 // PartKind is what a part carries. The values are stored: never renumber them.
@@ -283,7 +286,7 @@ func partBytes(parts []Part) int {
 // Recallable reports whether the message's words may be indexed and recalled: the words of people and models, except text
 // that a memory service put into the prompt.
 func (m Message) Recallable() bool {
-	return (m.Role == RoleUser || m.Role == RoleAssistant) && m.Origin != OriginRecalled
+	return (m.Role == RoleUser || m.Role == RoleAssistant) && m.Origin != OriginRecalled && !m.Deleted
 }
 
 // ToolCalls returns the ids of the calls that the message makes, in order.

@@ -55,6 +55,8 @@ const (
 	JobSplit   // replaced by two jobs of the next generation
 	// JobReverted was applied, and a person took its effects back. Its answer is a receipt of what was taken back.
 	JobReverted
+	// JobReplaced gave its range to a job of a later generation, because a message of the range was erased.
+	JobReplaced
 )
 
 // IsFinal reports whether nothing will happen to the job any more.
@@ -77,6 +79,8 @@ func (s JobState) String() string {
 		return "split"
 	case JobReverted:
 		return "reverted"
+	case JobReplaced:
+		return "replaced"
 	}
 	return "unknown"
 }

@@ -5,9 +5,9 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/stratamem/strata/internal/check"
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/setting"
+	"github.com/stratamem/strata/internal/messagechecks"
+	"github.com/stratamem/strata/internal/settingschema"
 	"github.com/stratamem/strata/internal/tokens"
 )
 
@@ -36,16 +36,16 @@ func (e *Expressions) UnmarshalText(text []byte) error {
 }
 
 // CheckRules are the profile's checks in the order of their names.
-func (p Profile) CheckRules() []check.Rule {
-	var rules []check.Rule
+func (p Profile) CheckRules() []messagechecks.Rule {
+	var rules []messagechecks.Rule
 	for _, name := range slices.Sorted(maps.Keys(p.Checks)) {
 		rules = append(rules, p.Checks[name].rule(name))
 	}
 	return rules
 }
 
-func (c Check) rule(name string) check.Rule {
-	r := check.Rule{Name: name, Roles: c.Roles, Action: actions()[c.Action], Text: c.Text, Hint: c.Hint}
+func (c Check) rule(name string) messagechecks.Rule {
+	r := messagechecks.Rule{Name: name, Roles: c.Roles, Action: actions()[c.Action], Text: c.Text, Hint: c.Hint}
 	if tests := c.tests(); len(tests) == 1 {
 		r.Test = tests[0]
 	}
@@ -53,22 +53,22 @@ func (c Check) rule(name string) check.Rule {
 }
 
 // tests are what the check looks for.
-func (c Check) tests() []check.Test {
-	var all []check.Test
+func (c Check) tests() []messagechecks.Test {
+	var all []messagechecks.Test
 	if len(c.StopWords) > 0 {
-		all = append(all, check.StopWords(c.StopWords))
+		all = append(all, messagechecks.StopWords(c.StopWords))
 	}
 	if len(c.Patterns) > 0 {
-		all = append(all, check.Patterns(c.Patterns))
+		all = append(all, messagechecks.Patterns(c.Patterns))
 	}
 	if c.MaxCharacters != 0 || c.MaxTokens != 0 {
-		all = append(all, check.MaxLength{Characters: c.MaxCharacters, Tokens: c.MaxTokens})
+		all = append(all, messagechecks.MaxLength{Characters: c.MaxCharacters, Tokens: c.MaxTokens})
 	}
 	if c.JSON || c.Schema != "" {
-		all = append(all, check.JSON{Schema: c.Schema})
+		all = append(all, messagechecks.JSON{Schema: c.Schema})
 	}
 	if len(c.Markup) > 0 {
-		kinds := make(check.Markup, len(c.Markup))
+		kinds := make(messagechecks.Markup, len(c.Markup))
 		for i, kind := range c.Markup {
 			kinds[i] = marks()[kind]
 		}
@@ -85,14 +85,14 @@ func actions() map[string]memory.CheckAction {
 	return all
 }
 
-func marks() map[string]check.Mark {
-	return map[string]check.Mark{"html": check.HTML, "markdown": check.Markdown, "control": check.Control}
+func marks() map[string]messagechecks.Mark {
+	return map[string]messagechecks.Mark{"html": messagechecks.HTML, "markdown": messagechecks.Markdown, "control": messagechecks.Control}
 }
 
 // CheckFaults finds what is wrong with the profile's checks, with tokens counted by that counter: each by itself first, since
 // together they are named by number.
-func (p Profile) CheckFaults(counter tokens.Counter) setting.Faults {
-	var fs setting.Faults
+func (p Profile) CheckFaults(counter tokens.Counter) settingschema.Faults {
+	var fs settingschema.Faults
 	for _, name := range slices.Sorted(maps.Keys(p.Checks)) {
 		key, c := "checks."+name, p.Checks[name]
 		if n := len(c.tests()); n != 1 {
@@ -102,7 +102,7 @@ func (p Profile) CheckFaults(counter tokens.Counter) setting.Faults {
 		}
 		for _, mark := range c.Markup {
 			if _, ok := marks()[mark]; !ok {
-				fs.Add(key+".markup", "", "there is no %q%s", mark, setting.DidYouMean(mark, slices.Collect(maps.Keys(marks()))))
+				fs.Add(key+".markup", "", "there is no %q%s", mark, settingschema.DidYouMean(mark, slices.Collect(maps.Keys(marks()))))
 			}
 		}
 	}
@@ -110,14 +110,14 @@ func (p Profile) CheckFaults(counter tokens.Counter) setting.Faults {
 		return fs
 	}
 	rules := p.CheckRules()
-	_, err := check.Compile(rules, counter)
-	if f, ok := errors.AsType[*check.Fault](err); ok {
+	_, err := messagechecks.Compile(rules, counter)
+	if f, ok := errors.AsType[*messagechecks.Fault](err); ok {
 		fs.Add("checks."+rules[min(f.Rule, len(rules)-1)].Name, "", "%s: %s%s", f.Field, f.Text, cause(f))
 	}
 	return fs
 }
 
-func cause(f *check.Fault) string {
+func cause(f *messagechecks.Fault) string {
 	if f.Err == nil {
 		return ""
 	}

@@ -3,7 +3,7 @@ package policy_test
 import (
 	"testing"
 
-	"github.com/stratamem/strata/internal/history"
+	"github.com/stratamem/strata/internal/compaction"
 	"github.com/stratamem/strata/internal/policy"
 )
 
@@ -18,7 +18,7 @@ func TestOverridesAreOfTheirCall(t *testing.T) {
 		}
 	})
 	t.Run("a history takes the place of the whole one", func(t *testing.T) {
-		r := resolve(t, policy.Call{Overrides: policy.Overrides{}.With(policy.History, history.Policy{Trim: history.Trim{Tokens: 5}})})
+		r := resolve(t, policy.Call{Overrides: policy.Overrides{}.With(policy.History, compaction.Policy{Trim: compaction.Trim{Tokens: 5}})})
 		if r.History.Trim.Tokens != 5 || r.History.Compresses() {
 			t.Errorf("%+v", r.History)
 		}

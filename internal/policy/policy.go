@@ -7,9 +7,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/stratamem/strata/internal/check"
-	"github.com/stratamem/strata/internal/history"
+	"github.com/stratamem/strata/internal/compaction"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/messagechecks"
 	"github.com/stratamem/strata/internal/tokens"
 )
 
@@ -25,11 +25,11 @@ type Policies struct {
 	Profiles map[string]Profile
 	Default  string                            // the default profile's name; Profiles must have it
 	Window   func(model string) (Window, bool) // what is known of a model
-	// Strategies are those that a history.Compress may name, and Models those whose model it may name: no caller can have
+	// Strategies are those that a compaction.Compress may name, and Models those whose model it may name: no caller can have
 	// another one asked.
 	Strategies map[string]Strategy
 	Models     []string
-	rules      map[string]*check.Set // the checks of profiles, by name: see Prepare
+	rules      map[string]*messagechecks.Set // the checks of profiles, by name: see Prepare
 }
 
 // Call is what one call says about its policy.
@@ -49,11 +49,11 @@ type Resolved struct {
 	// Most is how far Available may be raised for the parts that a context cannot do without: what the window leaves, or
 	// Available where the call set its budget.
 	Most      int64
-	Reserved  int64      // for the answer and the tools
-	Window    int64      // of the model; 0 where none is known
-	Unknown   bool       // whether a model was named of which nothing is known
-	Documents bool       // whether the model is known to read PDF documents
-	Rules     *check.Set // the profile's checks, ready; nil for none
+	Reserved  int64              // for the answer and the tools
+	Window    int64              // of the model; 0 where none is known
+	Unknown   bool               // whether a model was named of which nothing is known
+	Documents bool               // whether the model is known to read PDF documents
+	Rules     *messagechecks.Set // the profile's checks, ready; nil for none
 }
 
 // Resolve returns the policy of a call. The counter is the override's, else the model's, else the profile's; a model of
@@ -106,7 +106,7 @@ func (r *Resolved) share(p *Profile, asked bool) {
 }
 
 // named fills in the strategy that a history's policy names, and refuses names that the configuration does not have.
-func (p Policies) named(h history.Policy) (history.Policy, error) {
+func (p Policies) named(h compaction.Policy) (compaction.Policy, error) {
 	if !h.Compresses() {
 		return h, nil
 	}
@@ -183,8 +183,21 @@ func (p Policies) WorkOf(profile string) Work {
 	return Work{Summary: of.Summaries.Policy, Extract: of.Extraction.Triggers}
 }
 
+// RetentionOf returns how long sessions with that profile are kept.
+func (p Policies) RetentionOf(profile string) Retention { return p.of(profile).Retention }
+
+// KeepsAll reports whether no profile lets anything be due.
+func (p Policies) KeepsAll() bool {
+	for _, profile := range p.Profiles {
+		if profile.Retention.IsSet() {
+			return false
+		}
+	}
+	return true
+}
+
 // ChecksOf returns the checks of a session with that profile, nil for none.
-func (p Policies) ChecksOf(profile string) *check.Set {
+func (p Policies) ChecksOf(profile string) *messagechecks.Set {
 	if _, ok := p.Profiles[profile]; ok {
 		return p.rules[profile]
 	}

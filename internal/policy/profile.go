@@ -3,11 +3,11 @@ package policy
 import (
 	"time"
 
-	"github.com/stratamem/strata/internal/check"
+	"github.com/stratamem/strata/internal/compaction"
 	"github.com/stratamem/strata/internal/extract"
-	"github.com/stratamem/strata/internal/history"
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/setting"
+	"github.com/stratamem/strata/internal/messagechecks"
+	"github.com/stratamem/strata/internal/settingschema"
 	"github.com/stratamem/strata/internal/summary"
 	"github.com/stratamem/strata/internal/toolcalls"
 )
@@ -65,8 +65,8 @@ type Profile struct {
 	Counter      string      `name:"counter" default:"" enum:",o200k_base,cl100k_base,chars_4,estimate" help:"How tokens are counted; token-counter when empty."`
 	UserPrior    float64     `name:"user-prior" default:"1" help:"How strongly recall prefers what the user said over what the assistant said, {limits}."`
 
-	StepLimit int            `name:"step-limit" default:"25" help:"After how many replies without a message of the user a reply says that the agent should stop, {limits}."`
-	History   history.Policy `name:"history"`
+	StepLimit int               `name:"step-limit" default:"25" help:"After how many replies without a message of the user a reply says that the agent should stop, {limits}."`
+	History   compaction.Policy `name:"history"`
 
 	Checks     map[string]Check `name:"checks" help:"Rules for the words of messages that are recorded, by name and in the order of their names; at most {high}."`
 	NotesShare float64          `name:"notes-share" default:"0.10" help:"The most of the budget that notes may take, {limits}."`
@@ -76,6 +76,7 @@ type Profile struct {
 	Facts      Facts      `name:"facts"`
 	Summaries  Summaries  `name:"summaries"`
 	Extraction Extraction `name:"extraction"`
+	Retention  Retention  `name:"retention"`
 }
 
 // Sections says which parts a context has beside instructions and pending messages.
@@ -134,16 +135,51 @@ type Extraction struct {
 	Learn       string  `name:"learn" default:"user" enum:"user,user+assistant" help:"Whose words may become facts: user or user+assistant."`
 }
 
+// Retention says how long what was recorded and learnt is kept. What is due is erased as a person would have it erased, with all
+// that was made of it. Sessions and their messages go by the profile of the session, all else by the server's default profile.
+// Pinned messages and facts are always kept.
+type Retention struct {
+	Sessions    time.Duration `name:"sessions" default:"0s" help:"After how long without a message a session is deleted, with what was learnt from it; {limits}, 0s for never."`
+	Messages    time.Duration `name:"messages" default:"0s" help:"How old a message may become; {limits}, 0s for any age. The oldest go first, with what was learnt from them alone."`
+	MaxMessages int64         `name:"max-messages" default:"0" help:"How many messages a user may have, {limits}; 0 for any number. Those of the sessions that were spoken in longest ago go first."`
+
+	Facts              time.Duration       `name:"facts" default:"0s" help:"How long ago a fact may have been stated or changed last; {limits}, 0s for any time."`
+	Categories         CategoriesRetention `name:"categories"`
+	Unused             time.Duration       `name:"unused" default:"0s" help:"For how long no context may have had a fact of little significance until it is deleted; {limits}, 0s for any time. After half of it contexts leave the fact out; a search finds it still."`
+	UnusedSignificance int                 `name:"unused-significance" default:"3" help:"Up to which significance that holds, {limits}."`
+	MaxFacts           int                 `name:"max-facts" default:"0" help:"How many facts a user may have, {limits}; 0 for any number. Those that hold no more go first, then the least significant, then the oldest; what a person wrote or edited stays."`
+}
+
+// CategoriesRetention is Retention.Facts for a category, where it is not 0.
+type CategoriesRetention struct {
+	Preference   time.Duration `name:"preference" default:"0s" help:"The same for preferences; {limits}, 0s for what facts says."`
+	PersonalInfo time.Duration `name:"personal-info" default:"0s" help:"The same for personal information; {limits}, 0s for what facts says."`
+	Goal         time.Duration `name:"goal" default:"0s" help:"The same for goals; {limits}, 0s for what facts says."`
+	PainPoint    time.Duration `name:"pain-point" default:"0s" help:"The same for pain points; {limits}, 0s for what facts says."`
+	Decision     time.Duration `name:"decision" default:"0s" help:"The same for decisions; {limits}, 0s for what facts says."`
+	Other        time.Duration `name:"other" default:"0s" help:"The same for other facts; {limits}, 0s for what facts says."`
+}
+
+// IsSet reports whether anything is ever due.
+func (r Retention) IsSet() bool {
+	return r.Sessions > 0 || r.Messages > 0 || r.MaxMessages > 0 || r.HasFactRules()
+}
+
+// HasFactRules reports whether any fact is ever due.
+func (r Retention) HasFactRules() bool {
+	return r.Facts > 0 || r.Unused > 0 || r.MaxFacts > 0 || r.Categories != CategoriesRetention{}
+}
+
 // LearnBoth is the Learn of an extraction that also learns from what the assistant said.
 const LearnBoth = "user+assistant"
 
 // Strategy is a named strategy for the older part of a history: which of the messages before those that are kept the model
 // reads, and what it is told.
 type Strategy struct {
-	history.Filter
-	Prompt   string           `name:"prompt" help:"What the model is told; {messages} and {previous} stand for the messages and the summary before them. The messages stay as they are when it is empty."`
-	Model    string           `name:"model" help:"The chat model; summary-model when empty."`
-	Fallback history.Fallback `name:"fallback" default:"extract" enum:"keep,drop,whole,extract" help:"What happens when the model fails or no message passes, as history.summary.fallback."`
+	compaction.Filter
+	Prompt   string              `name:"prompt" help:"What the model is told; {messages} and {previous} stand for the messages and the summary before them. The messages stay as they are when it is empty."`
+	Model    string              `name:"model" help:"The chat model; summary-model when empty."`
+	Fallback compaction.Fallback `name:"fallback" default:"extract" enum:"keep,drop,whole,extract" help:"What happens when the model fails or no message passes, as history.summary.fallback."`
 }
 
 // Work says when background work starts in sessions of the profile.
@@ -160,7 +196,7 @@ const (
 	// MaxTopK is the most messages that a context recalls: the depth to which the ranking was measured.
 	MaxTopK            = 200
 	MaxStepLimit       = 10_000
-	MaxChecks          = check.MaxRules
+	MaxChecks          = messagechecks.MaxRules
 	MaxFacts           = 200 // of other sessions
 	MaxWishes          = 20
 	MaxWeight          = 10 // of a factor or exponent
@@ -173,12 +209,13 @@ const (
 	MaxMerge           = 32
 	MaxExtracted       = 500 // messages of one extraction
 	MaxTemperature     = 2
-	MinShownBytes      = 40 // of a message or a tool's result that a model is shown in part
+	MaxKept            = 1_000_000_000 // messages or facts of a user
+	MinShownBytes      = 40            // of a message or a tool's result that a model is shown in part
 	MaxShownBytes      = 100_000
 )
 
 // Field is one setting of a profile.
-type Field = setting.Field[Profile]
+type Field = settingschema.Field[Profile]
 
 // The settings that code asks for by name.
 const (
@@ -189,7 +226,7 @@ const (
 )
 
 // Fields is the one list of a profile's settings that have limits or that a call can override: the configuration checks
-// them, help texts name their limits, and a call of the API sets them. The settings of its history are in history.Fields.
+// them, help texts name their limits, and a call of the API sets them. The settings of its history are in compaction.Fields.
 func Fields() []Field { return append(overridable(), limited()...) }
 
 // overridable are the settings that the API can change for a call, by the names of fields in ContextOverrides, or of switches
@@ -197,33 +234,33 @@ func Fields() []Field { return append(overridable(), limited()...) }
 func overridable() []Field {
 	type p = Profile
 	return []Field{
-		setting.Number(BudgetTokens, "budget_tokens", func(p *p) *int64 { return &p.BudgetTokens }, 1, MaxTokens),
-		setting.Number("recent-n", "recent_n", func(p *p) *int { return &p.RecentN }, 0, MaxRecentN),
-		setting.Number("top-k", "top_k", func(p *p) *int { return &p.TopK }, 0, MaxTopK),
-		setting.Number("min-score", "min_score", func(p *p) *float64 { return &p.MinScore }, 0, 1),
-		setting.Number("recall-floor", "recall_floor", func(p *p) *int64 { return &p.RecallFloor }, 0, MaxTokens),
-		setting.Number(StepLimit, "step_limit", func(p *p) *int { return &p.StepLimit }, 1, MaxStepLimit),
-		setting.Number("facts.max", "max_facts", func(p *p) *int { return &p.Facts.Max }, 0, MaxFacts),
-		setting.Number("facts.wishes", "max_wishes", func(p *p) *int { return &p.Facts.Wishes }, 0, MaxWishes),
-		setting.Number("facts.min-score", "min_fact_score", func(p *p) *float64 { return &p.Facts.MinScore }, 0, 1),
-		setting.Number("summaries.max-sessions", "previous_sessions.max",
+		settingschema.Number(BudgetTokens, "budget_tokens", func(p *p) *int64 { return &p.BudgetTokens }, 1, MaxTokens),
+		settingschema.Number("recent-n", "recent_n", func(p *p) *int { return &p.RecentN }, 0, MaxRecentN),
+		settingschema.Number("top-k", "top_k", func(p *p) *int { return &p.TopK }, 0, MaxTopK),
+		settingschema.Number("min-score", "min_score", func(p *p) *float64 { return &p.MinScore }, 0, 1),
+		settingschema.Number("recall-floor", "recall_floor", func(p *p) *int64 { return &p.RecallFloor }, 0, MaxTokens),
+		settingschema.Number(StepLimit, "step_limit", func(p *p) *int { return &p.StepLimit }, 1, MaxStepLimit),
+		settingschema.Number("facts.max", "max_facts", func(p *p) *int { return &p.Facts.Max }, 0, MaxFacts),
+		settingschema.Number("facts.wishes", "max_wishes", func(p *p) *int { return &p.Facts.Wishes }, 0, MaxWishes),
+		settingschema.Number("facts.min-score", "min_fact_score", func(p *p) *float64 { return &p.Facts.MinScore }, 0, 1),
+		settingschema.Number("summaries.max-sessions", "previous_sessions.max",
 			func(p *p) *int { return &p.Summaries.MaxSessions }, 0, MaxSessions),
-		setting.Number("summaries.max-age", "previous_sessions.max_age",
+		settingschema.Number("summaries.max-age", "previous_sessions.max_age",
 			func(p *p) *time.Duration { return &p.Summaries.MaxAge }, 0, MaxAge),
-		setting.Value("memory-role", "memory_role", func(p *p) *MemoryRole { return &p.MemoryRole }),
-		setting.Value("memory-place", "memory_place", func(p *p) *MemoryPlace { return &p.MemoryPlace }),
-		setting.Value(Counter, "counter", func(p *p) *string { return &p.Counter }),
-		setting.Value("facts.categories", "categories", func(p *p) *[]memory.Category { return &p.Facts.Categories }),
-		setting.Value(History, "policy", func(p *p) *history.Policy { return &p.History }),
-		setting.Value("sections.state", "sections.state", func(p *p) *bool { return &p.Sections.State }),
-		setting.Value("sections.notes", "sections.notes", func(p *p) *bool { return &p.Sections.Notes }),
-		setting.Value("sections.recalled", "sections.recalled", func(p *p) *bool { return &p.Sections.Recalled }),
-		setting.Value("sections.recent", "sections.recent", func(p *p) *bool { return &p.Sections.Recent }),
-		setting.Value("facts.long-term", "sections.facts", func(p *p) *bool { return &p.Facts.LongTerm }),
-		setting.Value("facts.of-session", "sections.session_facts", func(p *p) *bool { return &p.Facts.OfSession }),
-		setting.Value("summaries.running", "sections.summary", func(p *p) *bool { return &p.Summaries.Running }),
-		setting.Value("summaries.previous", "sections.previous_sessions", func(p *p) *bool { return &p.Summaries.Previous }),
-		setting.Value("summaries.periods", "sections.periods", func(p *p) *bool { return &p.Summaries.Periods }),
+		settingschema.Value("memory-role", "memory_role", func(p *p) *MemoryRole { return &p.MemoryRole }),
+		settingschema.Value("memory-place", "memory_place", func(p *p) *MemoryPlace { return &p.MemoryPlace }),
+		settingschema.Value(Counter, "counter", func(p *p) *string { return &p.Counter }),
+		settingschema.Value("facts.categories", "categories", func(p *p) *[]memory.Category { return &p.Facts.Categories }),
+		settingschema.Value(History, "policy", func(p *p) *compaction.Policy { return &p.History }),
+		settingschema.Value("sections.state", "sections.state", func(p *p) *bool { return &p.Sections.State }),
+		settingschema.Value("sections.notes", "sections.notes", func(p *p) *bool { return &p.Sections.Notes }),
+		settingschema.Value("sections.recalled", "sections.recalled", func(p *p) *bool { return &p.Sections.Recalled }),
+		settingschema.Value("sections.recent", "sections.recent", func(p *p) *bool { return &p.Sections.Recent }),
+		settingschema.Value("facts.long-term", "sections.facts", func(p *p) *bool { return &p.Facts.LongTerm }),
+		settingschema.Value("facts.of-session", "sections.session_facts", func(p *p) *bool { return &p.Facts.OfSession }),
+		settingschema.Value("summaries.running", "sections.summary", func(p *p) *bool { return &p.Summaries.Running }),
+		settingschema.Value("summaries.previous", "sections.previous_sessions", func(p *p) *bool { return &p.Summaries.Previous }),
+		settingschema.Value("summaries.periods", "sections.periods", func(p *p) *bool { return &p.Summaries.Periods }),
 	}
 }
 
@@ -231,43 +268,56 @@ func overridable() []Field {
 func limited() []Field {
 	type p = Profile
 	return []Field{
-		setting.Number("budget-share", "", func(p *p) *float64 { return &p.BudgetShare }, 0, 1),
-		setting.Number("recall-share", "", func(p *p) *float64 { return &p.RecallShare }, 0, 1),
-		setting.Number("notes-share", "", func(p *p) *float64 { return &p.NotesShare }, 0, 1),
-		setting.Number("user-prior", "", func(p *p) *float64 { return &p.UserPrior }, 0, MaxWeight),
-		setting.Count("checks", "", func(p *p) int { return len(p.Checks) }, MaxChecks),
-		setting.Number("facts.core", "", func(p *p) *int { return &p.Facts.Core }, 0, MaxFacts),
-		setting.Number("facts.core-significance", "", func(p *p) *int { return &p.Facts.CoreSignificance }, 1, MaxSignificance),
-		setting.Number("facts.share", "", func(p *p) *float64 { return &p.Facts.Share }, 0, 1),
-		setting.Number("facts.relevance", "", func(p *p) *float64 { return &p.Facts.Relevance }, 0, MaxWeight),
-		setting.Number("facts.significance", "", func(p *p) *float64 { return &p.Facts.Significance }, 0, MaxWeight),
-		setting.Number("facts.recency", "", func(p *p) *float64 { return &p.Facts.Recency }, 0, MaxWeight),
-		setting.Number("facts.half-life", "", func(p *p) *time.Duration { return &p.Facts.HalfLife }, time.Hour, MaxAge),
-		setting.Number("summaries.share", "", func(p *p) *float64 { return &p.Summaries.Share }, 0, 1),
-		setting.Number("summaries.weeks", "", func(p *p) *int { return &p.Summaries.Weeks }, 0, MaxWeeks),
-		setting.Number("summaries.months", "", func(p *p) *int { return &p.Summaries.Months }, 0, MaxMonths),
-		setting.Number("summaries.temperature", "", func(p *p) *float64 { return &p.Summaries.Temperature }, -1, MaxTemperature),
-		setting.Number("summaries.trigger-messages", "", func(p *p) *int { return &p.Summaries.TriggerMessages }, 0, MaxTriggerMessages),
-		setting.Number("summaries.trigger-tokens", "", func(p *p) *int64 { return &p.Summaries.TriggerTokens }, 0, MaxTokens),
-		setting.Number("summaries.trigger-fraction", "", func(p *p) *float64 { return &p.Summaries.TriggerFraction }, 0, 1),
-		setting.Number("summaries.window", "", func(p *p) *int64 { return &p.Summaries.Window }, 0, MaxTokens),
-		setting.Number("summaries.idle", "", func(p *p) *time.Duration { return &p.Summaries.Idle }, 0, MaxAge),
-		setting.Number("summaries.keep-messages", "", func(p *p) *int { return &p.Summaries.KeepMessages }, 0, MaxTriggerMessages),
-		setting.Number("summaries.keep-tokens", "", func(p *p) *int64 { return &p.Summaries.KeepTokens }, 0, MaxTokens),
-		setting.Number("summaries.keep-fraction", "", func(p *p) *float64 { return &p.Summaries.KeepFraction }, 0, 1),
-		setting.Number("summaries.merge", "", func(p *p) *int { return &p.Summaries.Merge }, 2, MaxMerge),
-		setting.Number("summaries.max-tokens", "",
-			func(p *p) *int64 { return &p.Summaries.MaxTokens }, history.MinSummaryTokens, history.MaxSummaryTokens),
-		setting.Number("summaries.chunk-tokens", "",
-			func(p *p) *int64 { return &p.Summaries.ChunkTokens }, history.MinChunkTokens, history.MaxChunkTokens),
-		setting.Number("summaries.result-bytes", "", func(p *p) *int { return &p.Summaries.ResultBytes }, MinShownBytes, MaxShownBytes),
-		setting.Number("extraction.messages", "", func(p *p) *int { return &p.Extraction.Messages }, 0, MaxExtracted),
-		setting.Number("extraction.idle", "", func(p *p) *time.Duration { return &p.Extraction.Idle }, 0, MaxAge),
-		setting.Number("extraction.max-messages", "", func(p *p) *int { return &p.Extraction.MaxMessages }, 1, MaxExtracted),
-		setting.Number("extraction.max-tokens", "",
-			func(p *p) *int64 { return &p.Extraction.MaxTokens }, history.MinChunkTokens, history.MaxChunkTokens),
-		setting.Number("extraction.context-bytes", "", func(p *p) *int { return &p.Extraction.ContextBytes }, MinShownBytes, MaxShownBytes),
-		setting.Number("extraction.temperature", "", func(p *p) *float64 { return &p.Extraction.Temperature }, -1, MaxTemperature),
+		settingschema.Number("budget-share", "", func(p *p) *float64 { return &p.BudgetShare }, 0, 1),
+		settingschema.Number("recall-share", "", func(p *p) *float64 { return &p.RecallShare }, 0, 1),
+		settingschema.Number("notes-share", "", func(p *p) *float64 { return &p.NotesShare }, 0, 1),
+		settingschema.Number("user-prior", "", func(p *p) *float64 { return &p.UserPrior }, 0, MaxWeight),
+		settingschema.Count("checks", "", func(p *p) int { return len(p.Checks) }, MaxChecks),
+		settingschema.Number("facts.core", "", func(p *p) *int { return &p.Facts.Core }, 0, MaxFacts),
+		settingschema.Number("facts.core-significance", "", func(p *p) *int { return &p.Facts.CoreSignificance }, 1, MaxSignificance),
+		settingschema.Number("facts.share", "", func(p *p) *float64 { return &p.Facts.Share }, 0, 1),
+		settingschema.Number("facts.relevance", "", func(p *p) *float64 { return &p.Facts.Relevance }, 0, MaxWeight),
+		settingschema.Number("facts.significance", "", func(p *p) *float64 { return &p.Facts.Significance }, 0, MaxWeight),
+		settingschema.Number("facts.recency", "", func(p *p) *float64 { return &p.Facts.Recency }, 0, MaxWeight),
+		settingschema.Number("facts.half-life", "", func(p *p) *time.Duration { return &p.Facts.HalfLife }, time.Hour, MaxAge),
+		settingschema.Number("summaries.share", "", func(p *p) *float64 { return &p.Summaries.Share }, 0, 1),
+		settingschema.Number("summaries.weeks", "", func(p *p) *int { return &p.Summaries.Weeks }, 0, MaxWeeks),
+		settingschema.Number("summaries.months", "", func(p *p) *int { return &p.Summaries.Months }, 0, MaxMonths),
+		settingschema.Number("summaries.temperature", "", func(p *p) *float64 { return &p.Summaries.Temperature }, -1, MaxTemperature),
+		settingschema.Number("summaries.trigger-messages", "", func(p *p) *int { return &p.Summaries.TriggerMessages }, 0, MaxTriggerMessages),
+		settingschema.Number("summaries.trigger-tokens", "", func(p *p) *int64 { return &p.Summaries.TriggerTokens }, 0, MaxTokens),
+		settingschema.Number("summaries.trigger-fraction", "", func(p *p) *float64 { return &p.Summaries.TriggerFraction }, 0, 1),
+		settingschema.Number("summaries.window", "", func(p *p) *int64 { return &p.Summaries.Window }, 0, MaxTokens),
+		settingschema.Number("summaries.idle", "", func(p *p) *time.Duration { return &p.Summaries.Idle }, 0, MaxAge),
+		settingschema.Number("summaries.keep-messages", "", func(p *p) *int { return &p.Summaries.KeepMessages }, 0, MaxTriggerMessages),
+		settingschema.Number("summaries.keep-tokens", "", func(p *p) *int64 { return &p.Summaries.KeepTokens }, 0, MaxTokens),
+		settingschema.Number("summaries.keep-fraction", "", func(p *p) *float64 { return &p.Summaries.KeepFraction }, 0, 1),
+		settingschema.Number("summaries.merge", "", func(p *p) *int { return &p.Summaries.Merge }, 2, MaxMerge),
+		settingschema.Number("summaries.max-tokens", "",
+			func(p *p) *int64 { return &p.Summaries.MaxTokens }, compaction.MinSummaryTokens, compaction.MaxSummaryTokens),
+		settingschema.Number("summaries.chunk-tokens", "",
+			func(p *p) *int64 { return &p.Summaries.ChunkTokens }, compaction.MinChunkTokens, compaction.MaxChunkTokens),
+		settingschema.Number("summaries.result-bytes", "", func(p *p) *int { return &p.Summaries.ResultBytes }, MinShownBytes, MaxShownBytes),
+		settingschema.Number("extraction.messages", "", func(p *p) *int { return &p.Extraction.Messages }, 0, MaxExtracted),
+		settingschema.Number("extraction.idle", "", func(p *p) *time.Duration { return &p.Extraction.Idle }, 0, MaxAge),
+		settingschema.Number("extraction.max-messages", "", func(p *p) *int { return &p.Extraction.MaxMessages }, 1, MaxExtracted),
+		settingschema.Number("extraction.max-tokens", "",
+			func(p *p) *int64 { return &p.Extraction.MaxTokens }, compaction.MinChunkTokens, compaction.MaxChunkTokens),
+		settingschema.Number("extraction.context-bytes", "", func(p *p) *int { return &p.Extraction.ContextBytes }, MinShownBytes, MaxShownBytes),
+		settingschema.Number("retention.sessions", "", func(p *p) *time.Duration { return &p.Retention.Sessions }, 0, MaxAge),
+		settingschema.Number("retention.messages", "", func(p *p) *time.Duration { return &p.Retention.Messages }, 0, MaxAge),
+		settingschema.Number("retention.max-messages", "", func(p *p) *int64 { return &p.Retention.MaxMessages }, 0, MaxKept),
+		settingschema.Number("retention.facts", "", func(p *p) *time.Duration { return &p.Retention.Facts }, 0, MaxAge),
+		settingschema.Number("retention.categories.preference", "", func(p *p) *time.Duration { return &p.Retention.Categories.Preference }, 0, MaxAge),
+		settingschema.Number("retention.categories.personal-info", "", func(p *p) *time.Duration { return &p.Retention.Categories.PersonalInfo }, 0, MaxAge),
+		settingschema.Number("retention.categories.goal", "", func(p *p) *time.Duration { return &p.Retention.Categories.Goal }, 0, MaxAge),
+		settingschema.Number("retention.categories.pain-point", "", func(p *p) *time.Duration { return &p.Retention.Categories.PainPoint }, 0, MaxAge),
+		settingschema.Number("retention.categories.decision", "", func(p *p) *time.Duration { return &p.Retention.Categories.Decision }, 0, MaxAge),
+		settingschema.Number("retention.categories.other", "", func(p *p) *time.Duration { return &p.Retention.Categories.Other }, 0, MaxAge),
+		settingschema.Number("retention.unused", "", func(p *p) *time.Duration { return &p.Retention.Unused }, 0, MaxAge),
+		settingschema.Number("retention.unused-significance", "", func(p *p) *int { return &p.Retention.UnusedSignificance }, 1, MaxSignificance),
+		settingschema.Number("retention.max-facts", "", func(p *p) *int { return &p.Retention.MaxFacts }, 0, MaxKept),
+		settingschema.Number("extraction.temperature", "", func(p *p) *float64 { return &p.Extraction.Temperature }, -1, MaxTemperature),
 	}
 }
 
@@ -279,7 +329,7 @@ func Limits(key string) (low, high any, ok bool) {
 			return low, high, low != nil
 		}
 	}
-	for _, f := range history.Fields() {
+	for _, f := range compaction.Fields() {
 		if History+"."+f.Key == key {
 			low, high = f.Limits()
 			return low, high, low != nil

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/stratamem/strata/internal/setting"
+	"github.com/stratamem/strata/internal/settingschema"
 )
 
 // maxPromptBytes is the most of a prompt of a profile: it is paid with every call.
@@ -57,7 +57,7 @@ func fillPrompt(text string, values map[string]string) (string, error) {
 }
 
 // checkPrompt refuses a prompt that is too long or has places that cannot be filled.
-func checkPrompt(fs *setting.Faults, key, text string, values map[string]string) {
+func checkPrompt(fs *settingschema.Faults, key, text string, values map[string]string) {
 	if len(text) > maxPromptBytes {
 		fs.Add(key, "", "it has %d bytes; at most %d are allowed", len(text), maxPromptBytes)
 	}

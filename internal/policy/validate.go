@@ -3,13 +3,13 @@ package policy
 import (
 	"golang.org/x/text/language"
 
-	"github.com/stratamem/strata/internal/setting"
+	"github.com/stratamem/strata/internal/settingschema"
 )
 
 // Faults finds what is wrong with a profile, but for names that it cannot know and for its checks: see CheckFaults.
-func (p Profile) Faults() setting.Faults {
-	var fs setting.Faults
-	setting.Check(&fs, &p, Fields())
+func (p Profile) Faults() settingschema.Faults {
+	var fs settingschema.Faults
+	settingschema.Check(&fs, &p, Fields())
 	for _, f := range p.History.Faults() {
 		f.Key = History + "." + f.Key
 		fs = append(fs, f)
@@ -24,7 +24,7 @@ func (p Profile) Faults() setting.Faults {
 	return fs
 }
 
-func (s Summaries) check(fs *setting.Faults) {
+func (s Summaries) check(fs *settingschema.Faults) {
 	values := promptValues(s.MaxTokens, s.Language)
 	checkPrompt(fs, "summaries.prompt", s.Prompt, values)
 	checkPrompt(fs, "summaries.period-prompt", s.PeriodPrompt, values)
@@ -34,13 +34,13 @@ func (s Summaries) check(fs *setting.Faults) {
 	s.checkKeeps(fs)
 }
 
-func checkLanguage(fs *setting.Faults, key, tag string) {
+func checkLanguage(fs *settingschema.Faults, key, tag string) {
 	if _, err := language.Parse(tag); tag != "" && err != nil {
 		fs.Add(key, "", "it is no BCP 47 tag, such as en, de or pt-BR")
 	}
 }
 
-func (s Summaries) checkFraction(fs *setting.Faults, key string, fraction float64) {
+func (s Summaries) checkFraction(fs *settingschema.Faults, key string, fraction float64) {
 	if fraction > 0 && s.Window == 0 {
 		fs.Add(key, "", "the window that it is a fraction of is not known: "+
 			"set summaries.window to the tokens that your model reads, such as 128000, or count tokens instead")
@@ -49,7 +49,7 @@ func (s Summaries) checkFraction(fs *setting.Faults, key string, fraction float6
 }
 
 // checkKeeps refuses to keep as much as a trigger fires at: there would be nothing to summarise.
-func (s Summaries) checkKeeps(fs *setting.Faults) {
+func (s Summaries) checkKeeps(fs *settingschema.Faults) {
 	const text = "%v is not below %s, %v: nothing would be left to summarise; keep less"
 	if s.TriggerMessages > 0 && s.KeepMessages >= s.TriggerMessages {
 		fs.Add("summaries.keep-messages", "", text, s.KeepMessages, "trigger-messages", s.TriggerMessages)

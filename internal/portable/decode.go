@@ -235,7 +235,7 @@ func (d *Decoder) turn(c *check, t Turn) *store.TurnRecord {
 	ids := make(map[string]bool, len(t.Messages))
 	for i := range t.Messages {
 		p.seq++
-		if ids[t.Messages[i].ID] {
+		if ids[t.Messages[i].ID] && !t.Messages[i].Deleted {
 			c.fault(fmt.Sprintf("turn.messages[%d].id", i), "comes twice in the turn")
 		}
 		ids[t.Messages[i].ID] = true
@@ -279,6 +279,9 @@ func (d *Decoder) request(c *check, r *Request, out *store.TurnRecord) {
 }
 
 func messageRecord(c *check, field string, m *Message) store.MessageRecord {
+	if m.Deleted {
+		return deletedRecord(c, field, m)
+	}
 	c.id(field+".id", m.ID)
 	c.hash(field+".body_hash", m.BodyHash)
 	c.object(field+".metadata", m.Metadata)
@@ -294,6 +297,20 @@ func messageRecord(c *check, field string, m *Message) store.MessageRecord {
 		out.Original = &memory.Original{Format: m.Original.Format, Data: m.Original.Data}
 	}
 	return out
+}
+
+// deletedRecord is what is left of a message that was erased. Whatever else stands in the line is not read.
+func deletedRecord(c *check, field string, m *Message) store.MessageRecord {
+	if m.IDHash != nil || m.BodyHash != nil {
+		c.hash(field+".id_hash", m.IDHash)
+		c.hash(field+".body_hash", m.BodyHash)
+	}
+	c.time(field+".create_time", m.CreateTime)
+	c.time(field+".record_time", m.RecordTime)
+	return store.MessageRecord{IDHash: m.IDHash, BodyHash: m.BodyHash, Message: memory.Message{
+		Seq: m.Seq, Role: named(c, field+".role", roleNames, m.Role), Origin: named(c, field+".origin", originNames, m.Origin),
+		CreateTime: stored(m.CreateTime), RecordTime: stored(m.RecordTime), Hidden: true, Deleted: true,
+	}}
 }
 
 // maxPartDepth is how deep parts may stand in results of tools; Record takes less.

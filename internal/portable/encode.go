@@ -132,8 +132,8 @@ func resultLine(r store.AppendResult) *Result {
 func messageLine(m *store.MessageRecord) Message {
 	line := Message{
 		ID: m.ID, Seq: m.Seq, Role: roleNames.of[m.Role], Name: m.Name, Parts: partLines(m.Parts), Tags: m.Tags, Metadata: m.Metadata,
-		Origin: originNames.of[m.Origin], Extract: extractNames.of[m.Extract], Pinned: m.Pinned, Hidden: m.Hidden,
-		CreateTime: m.CreateTime, RecordTime: m.RecordTime, Tokens: Tokens(m.Tokens), BodyHash: m.BodyHash,
+		Origin: originNames.of[m.Origin], Extract: extractNames.of[m.Extract], Pinned: m.Pinned, Hidden: m.Hidden, Deleted: m.Deleted,
+		CreateTime: m.CreateTime, RecordTime: m.RecordTime, Tokens: Tokens(m.Tokens), BodyHash: m.BodyHash, IDHash: m.IDHash,
 	}
 	if m.Original != nil {
 		line.Original = &Original{Format: m.Original.Format, Data: m.Original.Data}

@@ -53,7 +53,7 @@ type Trailer struct {
 // User is the user.
 type User struct {
 	UserID string `json:"user_id"`
-	// HashKey is what the keyed hashes of the file were made under: body_hash, request.id_hash, request.body_hash and
+	// HashKey is what the keyed hashes of the file were made under: body_hash, id_hash, request.id_hash, request.body_hash and
 	// forgotten_fact.key_hash are HMAC-SHA-256 under its bytes, cut to 128 bits. Keep it as secret as the data.
 	HashKey       string          `json:"hash_key"`
 	Timezone      string          `json:"timezone,omitempty"`
@@ -129,24 +129,27 @@ type Finding struct {
 	Removed   bool   `json:"removed,omitempty"`
 }
 
-// Message is a message.
+// Message is a message. Of one that is Deleted only its place, role, origin and times are left.
 type Message struct {
-	ID         string          `json:"id"`
+	ID         string          `json:"id,omitempty"` // none where it is deleted
 	Seq        int64           `json:"seq"`
 	Role       string          `json:"role"` // system, developer, user, assistant or tool
 	Name       string          `json:"name,omitempty"`
 	Parts      []Part          `json:"parts,omitempty"`
 	Tags       []string        `json:"tags,omitempty"`
 	Metadata   json.RawMessage `json:"metadata,omitempty"`
-	Origin     string          `json:"origin"` // user, model, tool, recalled or system
-	Extract    string          `json:"extract"`
+	Origin     string          `json:"origin"`            // user, model, tool, recalled or system
+	Extract    string          `json:"extract,omitempty"` // allow or none; none of both where it is deleted
 	Pinned     bool            `json:"pinned,omitempty"`
 	Hidden     bool            `json:"hidden,omitempty"`
+	Deleted    bool            `json:"deleted,omitempty"`
 	CreateTime time.Time       `json:"create_time"`
 	RecordTime time.Time       `json:"record_time"`
 	Tokens     Tokens          `json:"tokens"`
-	BodyHash   []byte          `json:"body_hash"` // of role, name and parts as they were received
-	Original   *Original       `json:"original,omitempty"`
+	BodyHash   []byte          `json:"body_hash,omitempty"` // of role, name and parts as they were received
+	// IDHash is the keyed hash of the id of a deleted message, which cannot be recorded again. Without it the id is free.
+	IDHash   []byte    `json:"id_hash,omitempty"`
+	Original *Original `json:"original,omitempty"`
 }
 
 // Tokens are counts by two vocabularies.

@@ -57,6 +57,7 @@ var (
 	stateNames = newNames(map[memory.JobState]string{
 		memory.JobOpen: "open", memory.JobAnswered: "answered", memory.JobParked: "parked", memory.JobApplied: "applied",
 		memory.JobSkipped: "skipped", memory.JobSplit: "split", memory.JobReverted: "reverted",
+		memory.JobReplaced: "replaced",
 	})
 	categoryNames = newNames(map[memory.Category]string{
 		memory.CategoryPreference: "preference", memory.CategoryPersonalInfo: "personal_info", memory.CategoryGoal: "goal",
@@ -69,5 +70,6 @@ var (
 		memory.CauseExtracted: "extracted", memory.CauseSuperseded: "superseded", memory.CauseCreated: "created",
 		memory.CauseEdited: "edited", memory.CauseRestored: "restored", memory.CauseImported: "imported",
 		memory.CauseInvalidated: "invalidated", memory.CauseReverted: "reverted", memory.CauseRetracted: "retracted",
+		memory.CauseErased: "erased",
 	})
 )

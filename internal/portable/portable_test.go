@@ -410,8 +410,17 @@ func fullUser() []store.Record {
 		TurnNo: 1, MessageIDs: []string{"x"}, FirstSeq: 1, LastSeq: 1, Deduplicated: []string{"x"}, StateRevision: 1, StepsSinceUser: 1,
 	})
 	for i := range records {
+		if s := records[i].Session; s != nil {
+			s.LastSeq = 2
+		}
 		if t := records[i].Turn; t != nil {
 			t.Result = result
+			live, deleted := t.Messages[0], t.Messages[0]
+			live.Deleted, live.IDHash = false, nil
+			deleted.Message = memory.Message{
+				Seq: 2, TurnNo: 1, Role: live.Role, Origin: live.Origin, CreateTime: noon, RecordTime: noon, Hidden: true, Deleted: true,
+			}
+			t.Messages = []store.MessageRecord{live, deleted}
 		}
 		if f := records[i].Fact; f != nil {
 			f.Vectors = nil

@@ -10,10 +10,10 @@ import (
 	"time"
 
 	"github.com/stratamem/strata/internal/memory"
+	shape "github.com/stratamem/strata/internal/testconversations"
 	"github.com/stratamem/strata/internal/text"
-	"github.com/stratamem/strata/internal/text/near"
+	"github.com/stratamem/strata/internal/text/synonyms"
 	"github.com/stratamem/strata/internal/text/when"
-	shape "github.com/stratamem/strata/internal/workload"
 )
 
 // arms is one user with workload W: 10,000 messages with a vector each, and 10,000 facts with one, each learnt from a
@@ -34,12 +34,12 @@ type armsQuery struct {
 func newArms(dim int) arms {
 	r := rand.New(rand.NewPCG(uint64(dim), 1))
 	a := arms{index: NewIndex(), facts: NewFactIndex(), dim: dim, matrix: randomVector(r, dim*20_000)}
-	var vectors []TurnVector
+	var vectors []MessageVector
 	for s, session := range shape.W().Conversations() {
 		for i, m := range session.Messages {
 			place := memory.Place{Session: memory.SessionKey(session.ID), Seq: int64(i + 1)}
 			a.index.Add(Analyze(memory.PlacedMessage{Place: place, Message: m}))
-			vectors = append(vectors, TurnVector{place, NewVector(1, randomVector(r, dim))})
+			vectors = append(vectors, MessageVector{place, NewVector(1, randomVector(r, dim))})
 			a.addFact(fmt.Sprintf("fact-%d-%d", s, i), place, m, randomVector(r, dim))
 		}
 	}
@@ -66,7 +66,7 @@ func (a *arms) ask(r *rand.Rand) []armsQuery {
 		table := nearTable{}
 		for _, t := range text.Terms(words) {
 			for range 8 {
-				table[t] = append(table[t], near.Word{Term: shape.Word(r.IntN(shape.VocabularySize)), Cosine: .5})
+				table[t] = append(table[t], synonyms.Word{Term: shape.Word(r.IntN(shape.VocabularySize)), Cosine: .5})
 			}
 		}
 		q := Query{
@@ -84,7 +84,7 @@ func (a *arms) search(q armsQuery) []Hit {
 	var own Result
 	var words sync.WaitGroup
 	words.Go(func() { own = a.index.Search(q.Query) })
-	turns := a.index.SearchTurns(QueryVector{Version: 1, Values: q.vector}, q.Query)
+	turns := a.index.SearchVectors(QueryVector{Version: 1, Values: q.vector}, q.Query)
 	_, learnt := a.facts.SearchWithSources(FactQuery{Vector: q.vector})
 	sources := a.index.Weigh(q.Query, learnt)
 	words.Wait()

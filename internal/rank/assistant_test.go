@@ -16,7 +16,7 @@ import (
 
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/text"
-	"github.com/stratamem/strata/internal/text/near"
+	"github.com/stratamem/strata/internal/text/synonyms"
 	"github.com/stratamem/strata/internal/text/when"
 )
 
@@ -121,7 +121,7 @@ func evidenceOf(t *testing.T, ids []string, places map[string]memory.Place) map[
 type chatSetting struct {
 	weights Weights
 	prior   float64
-	near    func(term string) []near.Word // nil for none
+	near    func(term string) []synonyms.Word // nil for none
 }
 
 func (s chatSetting) ask(q chatQuestion) Query {
@@ -343,7 +343,7 @@ func TestAssistantChats(t *testing.T) {
 // TestTwoKindsInOneStore asks for what people said to each other and for what was said to an assistant. Each kind loses
 // a little by the mere number of messages.
 func TestTwoKindsInOneStore(t *testing.T) {
-	table, err := near.Open()
+	table, err := synonyms.Open()
 	if err != nil {
 		t.Fatal(err)
 	}

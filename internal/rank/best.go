@@ -9,8 +9,8 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/stratamem/strata/internal/group"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/safegroup"
 )
 
 // best finds the best messages of a search without scoring all that match, by the bounds of MaxScore (Turtle and Flood,
@@ -39,14 +39,14 @@ type fieldTerm struct {
 	*queryTerm
 	fields bitset // the messages in whose fields it, or a word near to it, counts
 	said   bitset // the messages that say it; room
-	own    lane[uint16]
+	own    sparse[uint16]
 	// nearLanes hold, by kind and in steps of 1/nearSteps, what the words near to it count. They mean nothing without any.
-	nearLanes [2]lane[uint32]
-	days      []scale // by label: what the day counts; nil for none
-	names     []scale
-	facts     map[int32]float64 // by message: what facts count; nil for none
-	most      [2]float64        // by kind: what the term can add to a score
-	level     uint64            // the same in levels
+	nearCounts [2]sparse[uint32]
+	days       []scale // by label: what the day counts; nil for none
+	names      []scale
+	facts      map[int32]float64 // by message: what facts count; nil for none
+	most       [2]float64        // by kind: what the term can add to a score
+	level      uint64            // the same in levels
 }
 
 const (
@@ -64,18 +64,18 @@ const (
 // roundingSlack is more than sums in another order can differ by.
 const roundingSlack = 1 + 1e-9
 
-// paysBest reports whether the terms are few enough, and said seldom enough, that their lanes take no more than twice what
+// paysBest reports whether the terms are few enough, and said seldom enough, that their sparse lists take no more than twice what
 // scoring all takes.
-func (x *Index) paysBest(terms []queryTerm) bool {
+func paysBest(words *dictionary, passages int, terms []queryTerm) bool {
 	if len(terms) == 0 || len(terms) > maxBestTerms {
 		return false
 	}
 	size := func(word string, each int64) int64 {
-		no, ok := x.termNo[word]
-		if !ok {
+		list := words.find(word)
+		if list == nil {
 			return 0
 		}
-		return each * min(int64(x.postings[no].n)*lanePage, int64(len(x.passMessage)))
+		return each * min(int64(list.n)*sparsePage, int64(passages))
 	}
 	sum := int64(0)
 	for i := range terms {
@@ -84,11 +84,11 @@ func (x *Index) paysBest(terms []queryTerm) bool {
 			sum += size(w.term, 4)
 		}
 	}
-	return sum <= x.laneBytes()
+	return sum <= sparseBytes(passages)
 }
 
-// laneBytes is the most that lanes take.
-func (x *Index) laneBytes() int64 { return 64 * int64(len(x.passMessage)) }
+// sparseBytes is the most bytes that sparse lists take for so many passages.
+func sparseBytes(passages int) int64 { return 64 * int64(passages) }
 
 // searchBest offers the best Limit messages.
 func (r *ranking) searchBest(f *bm25, terms []queryTerm) {
@@ -104,8 +104,8 @@ func (r *ranking) searchBest(f *bm25, terms []queryTerm) {
 	slices.SortStableFunc(b.order, func(i, j int) int { return cmp.Compare(terms[j].idf, terms[i].idf) })
 	b.setBounds()
 	first := b.promisingLevel()
-	b.lookAt(first, boundLevels)
-	b.lookAt(b.leastLevel(), first-1)
+	b.scoreLevels(first, boundLevels)
+	b.scoreLevels(b.leastLevel(), first-1)
 	r.candidates = len(r.s.heap)
 	slices.SortFunc(r.s.heap, r.compare)
 }
@@ -117,7 +117,7 @@ func (b *best) findFields(terms []queryTerm) {
 		room.fields = append(room.fields, fieldTerm{})
 	}
 	b.terms = room.fields[:len(terms)]
-	var finding group.Group
+	var finding safegroup.Group
 	finding.SetLimit(runtime.GOMAXPROCS(0))
 	unsaid := make([]bool, len(terms))
 	for i := range terms {
@@ -127,41 +127,42 @@ func (b *best) findFields(terms []queryTerm) {
 			}
 			t := &b.terms[i]
 			t.queryTerm = &terms[i]
-			fields := x.findField(t, b.q)
-			terms[i].idf, unsaid[i] = terms[i].part*x.idf(fields), fields == 0
+			fields := b.findField(t)
+			terms[i].idf, unsaid[i] = terms[i].part*x.stats.idf(fields), fields == 0
 			return nil
 		})
 	}
-	group.Must(finding.Wait())
+	safegroup.Must(finding.Wait())
 	for i := range terms {
 		if unsaid[i] && len(terms[i].near) > 0 {
-			b.s.grow(len(x.passMessage), 0)
-			terms[i].idf = terms[i].part * x.idf(x.spreadQuery(b.s, b.q, &terms[i]))
-			b.s.forget()
+			b.s.grow(len(x.passages.message), 0)
+			terms[i].idf = terms[i].part * x.stats.idf(b.spreader().term(&terms[i]))
+			b.s.clearTerm()
 		}
 	}
 }
 
 // findField returns in how many fields the term itself stands: all passages of the messages that it reaches from elsewhere,
 // and those that say it.
-func (x *Index) findField(t *fieldTerm, q *Query) (fields int) {
+func (b *best) findField(t *fieldTerm) (fields int) {
+	x, q := b.x, b.q
 	t.fields, t.said = newBitset(t.fields, len(x.messages)), newBitset(t.said, len(x.messages))
-	t.own.reset(len(x.passMessage))
+	t.own.reset(len(x.passages.message))
 	t.days, t.names, t.facts = nil, nil, nil
-	if no, ok := x.termNo[t.term]; ok {
-		addPostings(&t.own, t.said, x.postings[no].data, 1, x.passMessage)
+	if list := x.words.find(t.term); list != nil {
+		addPostings(&t.own, t.said, list.data, 1, x.passages.message)
 	}
-	x.markReached(t.fields, t.said)
-	x.findBeside(t, t.term, scale{1, 1}, q.Attached[t.term])
+	x.neighbours.addReached(t.fields, t.said, x.passages.message)
+	b.findBeside(t, t.term, scale{1, 1}, q.Attached[t.term])
 	for i, said := range t.said {
 		reached := t.fields[i]
 		t.fields[i] |= said
-		fields += bits.OnesCount64((said | reached) & x.single[i])
-		for w := reached & x.several[i]; w != 0; w &= w - 1 {
+		fields += bits.OnesCount64((said | reached) & x.passages.single[i])
+		for w := reached & x.passages.several[i]; w != 0; w &= w - 1 {
 			m := &x.messages[i<<6+bits.TrailingZeros64(w)]
 			fields += int(m.last - m.first)
 		}
-		for w := said &^ reached & x.several[i]; w != 0; w &= w - 1 {
+		for w := said &^ reached & x.passages.several[i]; w != 0; w &= w - 1 {
 			m := &x.messages[i<<6+bits.TrailingZeros64(w)]
 			for p := m.first; p < m.last; p++ {
 				if t.own.at(p) > 0 {
@@ -171,45 +172,43 @@ func (x *Index) findField(t *fieldTerm, q *Query) (fields int) {
 		}
 	}
 	if len(t.near) > 0 {
-		x.findNear(t, q)
+		b.findNear(t)
 	}
 	return fields
 }
 
 // findNear notes where the words near to a term count.
-func (x *Index) findNear(t *fieldTerm, q *Query) {
+func (b *best) findNear(t *fieldTerm) {
+	x := b.x
 	t.said = newBitset(t.said, len(x.messages))
-	for k := range t.nearLanes {
-		t.nearLanes[k].reset(len(x.passMessage))
+	for k := range t.nearCounts {
+		t.nearCounts[k].reset(len(x.passages.message))
 	}
 	for _, w := range t.near {
-		x.findBeside(t, w.term, w.by, q.Attached[w.term])
-		no, ok := x.termNo[w.term]
-		if !ok {
+		b.findBeside(t, w.term, w.by, b.q.Attached[w.term])
+		list := x.words.find(w.term)
+		if list == nil {
 			continue
 		}
-		for k := range t.nearLanes {
+		for k := range t.nearCounts {
 			if w.by[k] > 0 {
-				addPostings(&t.nearLanes[k], t.said, x.postings[no].data, uint32(w.by[k]*nearSteps), x.passMessage)
+				addPostings(&t.nearCounts[k], t.said, list.data, uint32(w.by[k]*nearSteps), x.passages.message)
 			}
 		}
 	}
-	x.markReached(t.fields, t.said)
+	x.neighbours.addReached(t.fields, t.said, x.passages.message)
 	for i, said := range t.said {
 		t.fields[i] |= said
 	}
 }
 
 // findBeside notes where a word counts that is a name's, a day's or a fact's.
-func (x *Index) findBeside(t *fieldTerm, word string, by scale, attached []memory.Place) {
-	t.names = findLabel(x, t, &x.names, t.names, word, scale{by[0] * x.weights[0].Name, by[1] * x.weights[1].Name})
-	t.days = findLabel(x, t, &x.days, t.days, word, scale{by[0] * x.weights[0].Date, by[1] * x.weights[1].Date})
+func (b *best) findBeside(t *fieldTerm, word string, by scale, attached []memory.Place) {
+	x := b.x
+	t.names = findLabel(x, t, &x.speakers.labels, t.names, word, scale{by[0] * x.weights[0].Name, by[1] * x.weights[1].Name})
+	t.days = findLabel(x, t, &x.days.labels, t.days, word, scale{by[0] * x.weights[0].Date, by[1] * x.weights[1].Date})
 	for _, p := range attached {
-		in := x.sessions[p.Session]
-		if in == nil {
-			continue
-		}
-		at, ok := x.position(in, p.Seq)
+		in, at, ok := x.find(p)
 		if !ok {
 			continue
 		}
@@ -245,31 +244,6 @@ func (t *fieldTerm) mark(no int32, tf float64) {
 	}
 }
 
-// markReached marks the messages in whose fields others count, many at a time.
-func (x *Index) markReached(fields, said bitset) {
-	for i, w := range x.reaches[elsewhere] {
-		for w &= said[i]; w != 0; w &= w - 1 {
-			no := int32(i<<6 + bits.TrailingZeros64(w))
-			for _, e := range x.spread[no] {
-				if e.first < e.last {
-					fields.add(x.passMessage[e.first])
-				}
-			}
-		}
-	}
-	var oneUp, twoUp uint64 // what the word before reaches in this one
-	for i, w := range said {
-		one, two := w&x.reaches[oneAfter][i], w&x.reaches[twoAfter][i]
-		fields[i] |= one<<1 | two<<2 | oneUp | twoUp
-		oneUp, twoUp = one>>63, two>>62
-		one, two = w&x.reaches[oneBefore][i], w&x.reaches[twoBefore][i]
-		fields[i] |= one>>1 | two>>2
-		if i > 0 {
-			fields[i-1] |= one<<63 | two<<62
-		}
-	}
-}
-
 // setBounds sets the level of each message: what it can score at most, in units, bit i of which is in plane i.
 func (b *best) setBounds() {
 	x := b.x
@@ -286,7 +260,7 @@ func (b *best) setBounds() {
 		t := &b.terms[i]
 		t.level = uint64(math.Ceil(max(t.most[0], t.most[1]) / b.unit))
 	}
-	words := len(x.single)
+	words := len(x.passages.single)
 	room := &b.s.best
 	room.bounds = slices.Grow(room.bounds[:0], words*boundPlanes)[:words*boundPlanes]
 	b.eachBlock(func(from, to int) {
@@ -335,7 +309,7 @@ func (b *best) promisingLevel() int {
 	for low < high {
 		level := (low + high + 1) / 2
 		n := 0
-		for i := range b.x.single {
+		for i := range b.x.passages.single {
 			n += bits.OnesCount64(b.atLeast(i, uint64(level)))
 		}
 		if n >= promising*b.q.Limit {
@@ -355,8 +329,8 @@ func (b *best) leastLevel() int {
 
 // eachBlock calls do with all words of messages, boundBlock at a time. The processors share them.
 func (b *best) eachBlock(do func(from, to int)) {
-	words := len(b.x.single)
-	var sharing group.Group
+	words := len(b.x.passages.single)
+	var sharing safegroup.Group
 	var next atomic.Int64
 	work := func() {
 		for !b.stopped() {
@@ -374,37 +348,37 @@ func (b *best) eachBlock(do func(from, to int)) {
 		})
 	}
 	work()
-	group.Must(sharing.Wait())
+	safegroup.Must(sharing.Wait())
 }
 
-// lookAt offers the messages of some levels.
-func (b *best) lookAt(from, to int) {
+// scoreLevels offers the messages of some levels.
+func (b *best) scoreLevels(from, to int) {
 	if from > to {
 		return
 	}
 	b.eachBlock(func(first, last int) {
-		g := gathering{best: b}
+		g := scorer{best: b}
 		for i := first; i < last; i++ {
 			w := b.atLeast(i, uint64(from))
 			if to < boundLevels && w != 0 {
 				w &^= b.atLeast(i, uint64(to+1))
 			}
 			for ; w != 0; w &= w - 1 {
-				g.look(int32(i<<6 + bits.TrailingZeros64(w)))
+				g.consider(int32(i<<6 + bits.TrailingZeros64(w)))
 			}
 		}
 	})
 }
 
-// gathering adds up what counts in one message's fields.
-type gathering struct {
+// scorer adds up what counts in one message's fields, and offers the message if it can be among the best.
+type scorer struct {
 	*best
 	around  [maxBestTerms]float64 // by term: what counts in all passages of the message
 	sources [maxEdges]edge
 }
 
-// look offers a message if it can be among the best.
-func (g *gathering) look(no int32) {
+// consider offers a message if it can be among the best.
+func (g *scorer) consider(no int32) {
 	x := g.x
 	m := &x.messages[no]
 	if m.first == m.last || g.filtered && !g.inside(m) {
@@ -424,9 +398,9 @@ func (g *gathering) look(no int32) {
 		return
 	}
 	sources := x.sourcesOf(m, g.sources[:0])
-	shortest := x.passLength[m.first]
+	shortest := x.passages.length[m.first]
 	for p := m.first + 1; p < m.last; p++ {
-		shortest = min(shortest, x.passLength[p])
+		shortest = min(shortest, x.passages.length[p])
 	}
 	sum := 0.0
 	for _, i := range g.order {
@@ -450,25 +424,26 @@ func (g *gathering) look(no int32) {
 	g.offerBest(m, no, in, factor)
 }
 
-// sourcesOf appends the other messages whose words count in a message's fields, as Index.spread has them the other way
+// sourcesOf appends the other messages whose words count in a message's fields, as neighbours.edges has them the other way
 // round.
 func (x *Index) sourcesOf(m *message, to []edge) []edge {
 	s := x.bySession[m.session]
 	at, _ := x.position(s, m.seq)
-	add := func(from int, weight float64) {
-		if weight > 0 {
-			if f := &x.messages[s.messages[from]]; f.first < f.last {
-				to = append(to, edge{f.first, f.last, float32(weight)})
-			}
+	w := &x.weights[m.kind]
+	add := func(from *message, weight float64) {
+		if weight > 0 && from.first < from.last {
+			to = append(to, edge{from.first, from.last, float32(weight)})
 		}
 	}
-	for _, step := range [...]int{-2, -1, 1, 2} {
+	for _, step := range windowSteps {
 		if from := at + step; from >= 0 && from < len(s.messages) {
-			add(from, x.windowWeight(s, at, from))
+			f := &x.messages[s.messages[from]]
+			add(f, windowWeight(w, m, f, -step))
 		}
 	}
 	if from := x.reply(s, at); from >= 0 {
-		add(from, x.replyWeight(s, at, from))
+		f := &x.messages[s.messages[from]]
+		add(f, w.scaled(w.Reply, f.words))
 	}
 	return to
 }
@@ -480,7 +455,7 @@ func (t *fieldTerm) around(m *message, no int32, sources []edge) float64 {
 		e := &sources[i]
 		words := float64(t.own.sum(e.first, e.last))
 		if len(t.near) > 0 {
-			words += float64(t.nearLanes[m.kind].sum(e.first, e.last)) / nearSteps
+			words += float64(t.nearCounts[m.kind].sum(e.first, e.last)) / nearSteps
 		}
 		tf += float64(e.weight) * words
 	}
@@ -500,13 +475,13 @@ func (t *fieldTerm) around(m *message, no int32, sources []edge) float64 {
 func (t *fieldTerm) ownAt(pass int32, k kindNo) float64 {
 	tf := float64(t.own.at(pass))
 	if len(t.near) > 0 {
-		tf += float64(t.nearLanes[k].at(pass)) / nearSteps
+		tf += float64(t.nearCounts[k].at(pass)) / nearSteps
 	}
 	return tf
 }
 
 // offerBest scores the passages of a message exactly, in the order of the query as Search does, and offers the best.
-func (g *gathering) offerBest(m *message, no int32, in uint64, factor float64) {
+func (g *scorer) offerBest(m *message, no int32, in uint64, factor float64) {
 	x := g.x
 	found := candidate{message: no, pass: none}
 	for p := m.first; p < m.last; p++ {
@@ -514,7 +489,7 @@ func (g *gathering) offerBest(m *message, no int32, in uint64, factor float64) {
 		for w := in; w != 0; w &= w - 1 {
 			t := &g.terms[bits.TrailingZeros64(w)]
 			if tf := t.ownAt(p, m.kind) + g.around[bits.TrailingZeros64(w)]; tf > 0 {
-				of.score += g.formula.score(m.kind, t.idf, tf, x.passLength[p])
+				of.score += g.formula.score(m.kind, t.idf, tf, x.passages.length[p])
 				of.idf += t.idf
 			}
 		}

@@ -1,13 +1,13 @@
 // Package rank finds old messages by their words. It holds one user's lexical index: in memory to be searched, and as
-// immutable segments to be stored. It is pure: equal documents and queries give equal answers, in whatever order the
+// immutable segments to be stored. It is pure: equal documents and queries give equal results, in whatever order the
 // documents came.
 package rank
 
 import (
 	"sort"
 
-	"github.com/stratamem/strata/internal/intent"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/promptinjection"
 	"github.com/stratamem/strata/internal/text"
 	"github.com/stratamem/strata/internal/text/when"
 )
@@ -19,11 +19,11 @@ type Doc struct {
 	Name         string          // of the speaker; "" for none
 	CreateMillis int64           // when it was said (memory.Message.SaidTime), milliseconds since 1970 in UTC
 	Question     bool            // the message ends with a question
-	TellsTime    bool            // the message says when something was or will be
-	Checkpoint   when.Checkpoint // the times that the message tells of
-	// Telling is what the message tells of whoever wrote it; of roles other than the user only whether it tells anything.
-	Telling  intent.Telling
-	Standing bool // the user asks an assistant for something in every answer: see intent.IsStanding
+	MentionsTime bool            // the message says when something was or will be
+	Mentions     when.Checkpoint // the times that the message mentions
+	// Telling says how much the message says about its author; for roles other than the user, only whether it says anything.
+	Telling  promptinjection.Telling
+	Standing bool // the user asks an assistant for something in every answer: see promptinjection.IsStanding
 	Passages []Passage
 	Vector   Vector // the zero one until the message is embedded
 }
@@ -52,27 +52,27 @@ func Analyze(m memory.PlacedMessage) Doc {
 	doc := Doc{
 		Place: m.Place, Role: m.Message.Role, Name: m.Message.Name,
 		CreateMillis: m.Message.SaidTime().UnixMilli(), Question: text.AsksQuestion(words),
-		TellsTime: when.Tells(words), Checkpoint: when.ToldIn(words), Telling: tellingOf(m.Message.Role, words),
+		MentionsTime: when.Tells(words), Mentions: when.ToldIn(words), Telling: tellingOf(m.Message.Role, words),
 	}
 	for _, span := range text.Passages(words) {
 		doc.Passages = append(doc.Passages, Passage{Span: span, Terms: count(text.Terms(span.Of(words)))})
 	}
-	doc.Standing = doc.Role == memory.RoleUser && len(doc.Passages) == 1 && intent.IsStanding(words)
+	doc.Standing = doc.Role == memory.RoleUser && len(doc.Passages) == 1 && promptinjection.IsStanding(words)
 	return doc
 }
 
-// maxNothingBytes is more than what tells nothing takes.
+// maxNothingBytes is the longest message that may say nothing, such as a greeting.
 const maxNothingBytes = 200
 
-// tellingOf is what a message tells of the user. What others say of themselves does not count.
-func tellingOf(role memory.Role, words string) intent.Telling {
+// tellingOf returns how much a message says about the user. What others say about themselves does not count.
+func tellingOf(role memory.Role, words string) promptinjection.Telling {
 	switch {
 	case role == memory.RoleUser:
-		return intent.TellingOf(words)
-	case len(words) <= maxNothingBytes && intent.TellingOf(words) == intent.TellsNothing:
-		return intent.TellsNothing
+		return promptinjection.TellingOf(words)
+	case len(words) <= maxNothingBytes && promptinjection.TellingOf(words) == promptinjection.TellsNothing:
+		return promptinjection.TellsNothing
 	}
-	return intent.TellsSomething
+	return promptinjection.TellsSomething
 }
 
 // count returns each term once, sorted. It reorders terms.

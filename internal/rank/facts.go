@@ -8,9 +8,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/stratamem/strata/internal/group"
-	"github.com/stratamem/strata/internal/intent"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/promptinjection"
+	"github.com/stratamem/strata/internal/safegroup"
 	"github.com/stratamem/strata/internal/text"
 	"github.com/stratamem/strata/internal/text/when"
 )
@@ -85,7 +85,7 @@ func (x *FactIndex) Has(id string) bool {
 // Bytes is about how much memory the index takes.
 func (x *FactIndex) Bytes() int64 { return x.bytes + int64(len(x.matrix))*4 }
 
-// All answers every fact, superseded ones included, by id.
+// All returns every fact, superseded ones included, by id.
 func (x *FactIndex) All() []memory.Fact {
 	out := make([]memory.Fact, 0, x.size)
 	for n, f := range x.facts {
@@ -98,7 +98,7 @@ func (x *FactIndex) All() []memory.Fact {
 }
 
 // Put adds a fact, or replaces what the index has of it. A fact whose text changed loses its vector, and no other: the
-// truth makes a new one for a new text only.
+// primary store makes a new one for a new text only.
 func (x *FactIndex) Put(f memory.Fact) {
 	n, ok := x.numbers[f.ID]
 	if !ok {
@@ -157,7 +157,7 @@ func (x *FactIndex) traitsOf(f memory.Fact) traits {
 	t := traits{
 		born: f.ValidFrom.UnixNano(), session: x.session(learntIn(f)), category: uint8(f.Category),
 		weight: uint8(min(max(f.Significance, 0), 10)), open: f.IsCurrent(), wish: f.IsWish(),
-		core: intent.IsEssential(f.Text),
+		core: promptinjection.IsEssential(f.Text),
 	}
 	if f.Pinned {
 		t.weight = pinned
@@ -255,7 +255,7 @@ func (x *FactIndex) DropVectors() {
 	}
 }
 
-// LearntIn answers the current facts that were first said in the session, the latest first, equal times by id.
+// LearntIn returns the current facts that were first said in the session, the latest first, equal times by id.
 func (x *FactIndex) LearntIn(session memory.SessionKey) []memory.Fact {
 	in, ok := x.sessions[session]
 	if !ok {
@@ -273,7 +273,7 @@ func (x *FactIndex) LearntIn(session memory.SessionKey) []memory.Fact {
 	return out
 }
 
-// Sources answers, for each of the terms, the messages from which current facts with it were learnt: see Query.Attached.
+// Sources returns, for each of the terms, the messages from which current facts with it were learnt: see Query.Attached.
 func (x *FactIndex) Sources(terms []string) map[string][]memory.Place {
 	out := map[string][]memory.Place{}
 	for _, t := range terms {
@@ -397,7 +397,7 @@ func (x *FactIndex) Search(q FactQuery) []FactHit {
 	return hits
 }
 
-// SearchWithSources answers what Search does and, from the same comparison of vectors, the messages from which the facts
+// SearchWithSources returns what Search does and, from the same comparison of vectors, the messages from which the facts
 // nearest to the query's vector were learnt: a message as near as its nearest fact, the nearest first, as many as are
 // fused. See Index.Weigh.
 func (x *FactIndex) SearchWithSources(q FactQuery) (hits []FactHit, sources []Match) {
@@ -458,7 +458,7 @@ type factCandidate struct {
 	score, relevance, significance, recency float64
 }
 
-// hits answers candidates with their facts and what the arms think of them.
+// hits returns candidates with their facts and their rank and score in each arm.
 func (x *FactIndex) hits(candidates []factCandidate, found map[int32][]FactArm) []FactHit {
 	hits := make([]FactHit, len(candidates))
 	for i, c := range candidates {
@@ -690,7 +690,7 @@ func addDense(near []scoredFact, found map[int32][]FactArm) {
 	}
 }
 
-// nearest answers the facts with the highest cosines, the best first.
+// nearest returns the facts with the highest cosines, the best first.
 func (x *FactIndex) nearest(q FactQuery, admits factFilter, s *factScratch) []scoredFact {
 	clear(s.cosines[:len(x.facts)])
 	if len(q.Vector) == x.dim {
@@ -757,7 +757,7 @@ const minShare = 2000
 func (x *FactIndex) compareVectors(query, cosines []float32) {
 	n := len(x.owners)
 	share := max(minShare, (n+runtime.GOMAXPROCS(0)-1)/runtime.GOMAXPROCS(0))
-	var others group.Group
+	var others safegroup.Group
 	for from := share; from < n; from += share {
 		others.Go(func() error {
 			x.compareRows(query, cosines, from, min(from+share, n))
@@ -765,7 +765,7 @@ func (x *FactIndex) compareVectors(query, cosines []float32) {
 		})
 	}
 	x.compareRows(query, cosines, 0, min(share, n))
-	group.Must(others.Wait())
+	safegroup.Must(others.Wait())
 }
 
 func (x *FactIndex) compareRows(query, cosines []float32, from, to int) {
@@ -804,7 +804,7 @@ const wordsGain = 4. / 3
 
 // withWords is relevance by vectors that are means of words: these know neither the order of words nor languages other
 // than their own, so that the share of the query's words counts as much as the cosine, and alone where it is more. So that
-// least score finds .58 of the observations that tell of a question's evidence in LoCoMo 26, 30 and 41 with the built-in
+// least score finds .58 of the observations that state a question's evidence in LoCoMo 26, 30 and 41 with the built-in
 // vectors, by the cosine alone .49, by the words alone .38.
 func withWords(share, cosine float64) float64 {
 	return max(share, min(wordsGain*(share+cosine)/2, 1))

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/stratamem/strata/internal/intent"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/promptinjection"
 	"github.com/stratamem/strata/internal/text"
 )
 
@@ -17,7 +17,7 @@ type FillStep uint8
 // The steps, in their order.
 const (
 	FillNeighbour FillStep = iota + 1 // it was said beside one of the best hits
-	FillStated                        // the user tells of himself
+	FillStated                        // the user speaks of himself
 	FillSession                       // it was said in the session of one of the best hits
 	FillNewest                        // it was said lately
 )
@@ -32,29 +32,27 @@ type FillQuery struct {
 // What counts as the best hits and sessions.
 const (
 	fillAround   = 10 // hits whose neighbours come first
-	fillSessions = 3  // sessions that are told on
+	fillSessions = 3  // sessions of which the rest is filled in
 )
 
 // Fill returns messages that were not found, those first that may help most: the neighbours of the best hits, what
-// the user tells of himself (names, health and diet first), the rest of the best sessions from their best hit outwards, and
+// the user speaks of himself (names, health and diet first), the rest of the best sessions from their best hit outwards, and
 // the newest; the latest first, equal times by session key and seq. Greetings, thanks and the like are none of them. Of a
 // message of several passages the first is meant.
 func (x *Index) Fill(q FillQuery) []Hit {
 	f := filling{x: x, q: q, taken: make(map[int32]bool, len(q.Found)+q.Limit)}
 	var at []spot
 	for _, h := range q.Found {
-		if s := x.sessions[h.Session]; s != nil {
-			if pos, ok := x.position(s, h.Seq); ok {
-				f.taken[s.messages[pos]] = true
-				at = append(at, spot{s, pos})
-			}
+		if s, pos, ok := x.find(h.Place); ok {
+			f.taken[s.messages[pos]] = true
+			at = append(at, spot{s, pos})
 		}
 	}
 	for _, p := range at[:min(len(at), fillAround)] {
 		f.add(p.from(+1), FillNeighbour)
 		f.add(p.from(-1), FillNeighbour)
 	}
-	f.addBest(FillStated, func(m *message) bool { return m.telling >= intent.TellsOfSpeaker })
+	f.addBest(FillStated, func(m *message) bool { return m.telling >= promptinjection.TellsOfSpeaker })
 	for _, p := range bestSessions(at) {
 		for step := 1; step < len(p.in.messages) && !f.full(); step++ {
 			f.add(p.from(+step), FillSession)
@@ -114,14 +112,14 @@ func (f *filling) add(no int32, step FillStep) {
 }
 
 // helps reports whether a message says anything.
-func helps(m *message) bool { return m.telling != intent.TellsNothing && m.first < m.last }
+func helps(m *message) bool { return m.telling != promptinjection.TellsNothing && m.first < m.last }
 
 func (f *filling) isExcluded(m *message) bool {
 	return f.q.Exclude != nil && f.q.Exclude(memory.Place{Session: f.x.bySession[m.session].key, Seq: m.seq})
 }
 
-// addBest takes the messages that a step wants, as far as there is room: those that tell what is essential first, then the
-// latest. Messages mostly come in the order of their times, so that the last ones are looked at first.
+// addBest takes the messages that a step wants, as far as there is room: those with the user's essentials (names, health, diet)
+// first, then the latest. Messages mostly come in the order of their times, so that the last ones are looked at first.
 func (f *filling) addBest(step FillStep, wants func(*message) bool) {
 	most := f.q.Limit - len(f.out)
 	if most <= 0 {
@@ -158,7 +156,7 @@ func (f *filling) compare(step FillStep, a, b int32) int {
 // hitOf is a message's first passage as a hit without a score.
 func (x *Index) hitOf(no int32) Hit {
 	m := &x.messages[no]
-	span := x.passSpan[m.first]
+	span := x.passages.span[m.first]
 	return Hit{
 		Place: memory.Place{Session: x.bySession[m.session].key, Seq: m.seq}, Role: memory.Role(m.role),
 		CreateTime: time.UnixMilli(m.create).UTC(), Kind: m.kind.kind(),

@@ -45,7 +45,7 @@ func TestFill(t *testing.T) {
 	)
 	x := rank.NewIndex()
 	x.Add(docs...)
-	t.Run("neighbours come first, then what the user tells, then the rest of the best sessions, then the newest; small talk never", func(t *testing.T) {
+	t.Run("neighbours come first, then the user's own statements, then the rest of the best sessions, then the newest; no small talk", func(t *testing.T) {
 		want := []string{
 			"1b6", "1b4", // beside the ticket
 			"2a1", "2c4", // health first, then the latest
@@ -61,7 +61,7 @@ func TestFill(t *testing.T) {
 			t.Error(got)
 		}
 	})
-	t.Run("a query that finds nothing, or none, begins with what the user tells", func(t *testing.T) {
+	t.Run("a query that finds nothing, or none, begins with what the user says of himself", func(t *testing.T) {
 		for _, query := range []string{"dinner", ""} {
 			if got := fillOf(x, query, 2); !slices.Equal(got, []string{"2a1", "2c4"}) {
 				t.Errorf("%q: %v", query, got)

@@ -41,12 +41,12 @@ func (w ArmWeights) of(k Kind) float64 {
 }
 
 // ViewArm is what a full-text view found. It ranks by a message's own words, where the index knows the words around it,
-// its speaker and its day: so little a weight moves a hit by a few ranks, and puts the best that only the view knows
+// its speaker and its day: so little a weight moves a hit by a few ranks, and puts the best that only the view found
 // behind a hundred hits of the index. Measured on three conversations of LoCoMo with plain BM25 as the view: recall@5
 // .750 as without it, @10 .808 against .806, @20 .851 against .857. A weight of .3 loses .018 @5, of 1 .100.
 func ViewArm(found []Match) ArmHits { return ArmHits{ArmElasticsearch, ArmWeights{.1, .1}, found} }
 
-// DenseArm is what Index.SearchTurns found. Source of the weights: measured with MiniLM on LoCoMo and BEAM-128K. As much
+// DenseArm is what Index.SearchVectors found. Source of the weights: measured with MiniLM on LoCoMo and BEAM-128K. As much
 // as for chats with an assistant costs people .016 of recall@5; as little as for people costs assistants .03 of @10.
 func DenseArm(found []Match) ArmHits { return ArmHits{ArmDense, ArmWeights{.4, .8}, found} }
 
@@ -55,7 +55,7 @@ func DenseArm(found []Match) ArmHits { return ArmHits{ArmDense, ArmWeights{.4, .
 func DenseFactsArm(found []Match) ArmHits { return ArmHits{ArmDenseFacts, ArmWeights{.2, .2}, found} }
 
 // StandingArm is what Index.Standing found. What the user asks for in every answer often shares no word with the question
-// that it is for, so it is ranked by what the other arms make of it, and the latest first where these know nothing of it.
+// that it is for, so it is ranked by its score in the other arms, and the latest first where these did not find it.
 // Source of the weight: measured on BEAM-128K, where it lifts recall@10 by .03; from .4 to 1 it makes no difference. It is
 // no more than what puts the best wish among the first ten hits.
 func StandingArm(found []Match) ArmHits { return ArmHits{ArmStanding, ArmWeights{0, .6}, found} }
@@ -119,7 +119,7 @@ func lexical(h Hit, at int) Hit {
 	return h
 }
 
-// join adds what an arm thinks.
+// join adds an arm's ranks to the hits.
 func (f *fusion) join(a ArmHits) {
 	for i, m := range a.Matches[:min(len(a.Matches), FuseDepth)] {
 		h := f.at[m.Place]
@@ -138,7 +138,7 @@ func (f *fusion) join(a ArmHits) {
 	}
 }
 
-// standing orders matches by what the arms that joined before make of them, equal ones as they stand. Where these found
+// standing orders matches by their scores from the arms that joined before, equal ones as they stand. Where these found
 // nothing at all there are none: who looks for a word that nobody said is not helped by wishes.
 func (f *fusion) standing(matches []Match) []Match {
 	if len(f.at) == 0 {
@@ -161,7 +161,7 @@ func (h *Hit) OnlyViewed() bool { return len(h.Arms) == 1 && h.Arms[0].Name == A
 // Lexical reports whether the index's words found the hit.
 func (h *Hit) Lexical() bool { return len(h.Arms) == 0 || h.Arms[0].Name == ArmLexical }
 
-// Placed is the hit with what the message itself tells, where the index's words did not find it.
+// Placed is the hit with the role, time and passage read from the message itself, where the index's words did not find it.
 func (h Hit) Placed(m memory.Message, terms []string) Hit {
 	if !h.Lexical() {
 		h.Role, h.CreateTime = m.Role, m.SaidTime()

@@ -129,7 +129,7 @@ func TestBestPassage(t *testing.T) {
 	long := func(word string) string {
 		out := ""
 		for i := range 30 {
-			out += fmt.Sprintf("The %s of part %d is told here in many plain words. ", word, i)
+			out += fmt.Sprintf("The %s of part %d is given here in many plain words. ", word, i)
 		}
 		return out + "\n\n"
 	}

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/stratamem/strata/internal/memory"
+	shape "github.com/stratamem/strata/internal/testconversations"
 	"github.com/stratamem/strata/internal/text"
-	shape "github.com/stratamem/strata/internal/workload"
 )
 
 // largeIndex is a user of so many messages, with a random vector each.
@@ -54,12 +54,12 @@ func BenchmarkLarge(b *testing.B) {
 				x.Search(queries[i%len(queries)].Query)
 			}
 			b.ReportMetric(float64(after.HeapAlloc-before.HeapAlloc)/(1<<20), "MiB")
-			b.ReportMetric(float64(x.Bytes())/(1<<20), "MiB-told")
+			b.ReportMetric(float64(x.Bytes())/(1<<20), "MiB-reported")
 		})
 		b.Run("vectors/"+c.name, func(b *testing.B) {
 			for i := 0; b.Loop(); i++ {
 				q := queries[i%len(queries)]
-				x.SearchTurns(QueryVector{Version: 1, Values: q.vector}, q.Query)
+				x.SearchVectors(QueryVector{Version: 1, Values: q.vector}, q.Query)
 			}
 		})
 	}

@@ -133,7 +133,7 @@ func TestASearchThatNobodyWaitsForLooksAtNothing(t *testing.T) {
 			looked.Store(0)
 			x.Search(q)
 			words := looked.Swap(0)
-			x.SearchTurns(v, q)
+			x.SearchVectors(v, q)
 			if vectors := looked.Load(); (words == 0) != (nobody != nil) || (vectors == 0) != (nobody != nil) {
 				t.Errorf("%s, %s: %d messages are looked at for their words, %d for their vectors", name, end, words, vectors)
 			}

@@ -10,7 +10,7 @@ import (
 func signWords(numbers int) int { return (numbers + 63) / 64 }
 
 // signsOf are the signs of a row's key.
-func (t *turnVectors) signsOf(row int32) []uint64 {
+func (t *messageVectors) signsOf(row int32) []uint64 {
 	width := signWords(t.dim)
 	return t.signs[int(row)*width : int(row+1)*width]
 }
@@ -40,7 +40,7 @@ const (
 	signLevels = 1 << signPlanes
 )
 
-func (t *turnVectors) signQuery(query []float32) signQuery {
+func (t *messageVectors) signQuery(query []float32) signQuery {
 	sizes := 0.0
 	for _, s := range t.sizes {
 		sizes += float64(s) * float64(s)
@@ -87,20 +87,20 @@ const likelySteps = 4096
 // eighth has brought nearly nothing more.
 func (r *ranking) offerLikely(v QueryVector) bool {
 	s := r.s
-	tiers, more := r.likely(v)
+	batches, more := r.likely(v)
 	q := packQuery(v.Values)
-	at, tier := 0, 0
-	for ; tier < len(tiers); tier++ {
+	at, batch := 0, 0
+	for ; batch < len(batches); batch++ {
 		if r.stopped() {
 			return true
 		}
 		kept := 0
-		for ; at < tiers[tier]; at++ {
+		for ; at < batches[batch]; at++ {
 			if r.offerRow(&q, s.rows[at], v.Unrelated) {
 				kept++
 			}
 		}
-		if len(s.heap) == r.q.Limit && kept*likelyTiers < r.q.Limit/enoughLikely {
+		if len(s.heap) == r.q.Limit && kept*likelyBatches < r.q.Limit/enoughLikely {
 			return true
 		}
 	}
@@ -108,23 +108,23 @@ func (r *ranking) offerLikely(v QueryVector) bool {
 }
 
 const (
-	likelyTiers  = 8
-	enoughLikely = 10 // a tier that brings fewer than Limit / enoughLikely / likelyTiers is the last
+	likelyBatches = 8
+	enoughLikely  = 10 // a batch that brings fewer than Limit / enoughLikely / likelyBatches is the last
 )
 
 // offerRow offers the message of a row, and reports whether it is among the best so far.
 func (r *ranking) offerRow(q *packedQuery, row int32, unrelated float64) bool {
 	x := r.x
-	no := x.turns.of[row]
+	no := x.vectors.of[row]
 	m := &x.messages[no]
 	in := x.bySession[m.session]
 	at, _ := x.position(in, m.seq)
 	var parts [2*denseReach + 1]keyPart
 	var c [2*denseReach + 1]float32
-	for _, p := range x.keyParts(parts[:0], in, at) {
-		c[p.step+denseReach] = x.turns.cosine(q, p.row)
+	for _, p := range x.vectors.keyParts(parts[:0], in, at, m.kind) {
+		c[p.step+denseReach] = x.vectors.cosine(q, p.row)
 	}
-	score := x.turns.keyScore(row, m.kind, &c)
+	score := x.vectors.keyScore(row, m.kind, &c)
 	if score <= unrelated {
 		return false
 	}
@@ -137,32 +137,32 @@ func (r *ranking) offerRow(q *packedQuery, row int32, unrelated float64) bool {
 	return true
 }
 
-// likely sets the rows whose signs promise the best scores, the likeliest tier first, those of a tier in their order. It
-// returns where each tier ends, and whether there are more rows that no filter leaves out.
+// likely sets the rows whose signs promise the best scores, the likeliest batch first, those of a batch in their order. It
+// returns where each batch ends, and whether there are more rows that no filter leaves out.
 func (r *ranking) likely(v QueryVector) (ends []int, more bool) {
-	t := &r.x.turns
+	t := &r.x.vectors
 	n := len(t.units)
 	s := r.s
 	s.steps = slices.Grow(s.steps[:0], n)[:n]
 	var counts [likelySteps]int
 	r.likelySteps(t.signQuery(v.Values), &counts)
-	var from [likelySteps]int // by step: where the rows of its tier go
+	var from [likelySteps]int // by step: where the rows of its batch go
 	most := r.x.limits.likely
 	least, found, begin := likelySteps, 0, 0
 	for least > 1 && found < most {
 		least--
 		from[least] = begin
-		if found += counts[least]; (found-begin)*likelyTiers >= most || found >= most || least == 1 {
+		if found += counts[least]; (found-begin)*likelyBatches >= most || found >= most || least == 1 {
 			ends, begin = append(ends, found), found
 		}
 	}
 	s.rows = slices.Grow(s.rows[:0], found)[:found]
-	next := make(map[int]int, likelyTiers)
+	next := make(map[int]int, likelyBatches)
 	for row, step := range s.steps {
 		if step := int(step); step >= least {
-			tier := from[step]
-			s.rows[tier+next[tier]] = int32(row)
-			next[tier]++
+			batch := from[step]
+			s.rows[batch+next[batch]] = int32(row)
+			next[batch]++
 		}
 	}
 	for least--; least > 0; least-- {
@@ -174,7 +174,7 @@ func (r *ranking) likely(v QueryVector) (ends []int, more bool) {
 // likelySteps sets the step of each row's likely score, 0 for one that a filter leaves out, and counts them.
 func (r *ranking) likelySteps(q signQuery, counts *[likelySteps]int) {
 	x := r.x
-	t := &x.turns
+	t := &x.vectors
 	highest := float32(r.highestFactor())
 	var factors [classes]float32
 	for c := range factors {

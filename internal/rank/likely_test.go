@@ -55,7 +55,7 @@ func (s said) sentence(topic []string) string {
 	return strings.Join(out, " ")
 }
 
-// likelyKept is the share of the nearest 200 messages of so many that SearchTurns finds when it compares only likely ones.
+// likelyKept is the share of the nearest 200 messages of so many that SearchVectors finds when it compares only likely ones.
 func likelyKept(t testing.TB, messages, likely int) float64 {
 	t.Helper()
 	embedder, err := static.Open()
@@ -93,11 +93,11 @@ func likelyKept(t testing.TB, messages, likely int) float64 {
 		q := Query{UserPrior: .5}
 		x.limits.rows = messages + 100
 		nearest := map[memory.Place]bool{}
-		for _, m := range x.SearchTurns(v, q) {
+		for _, m := range x.SearchVectors(v, q) {
 			nearest[m.Place] = true
 		}
 		x.limits.rows, x.limits.likely = 0, likely
-		for _, m := range x.SearchTurns(v, q) {
+		for _, m := range x.SearchVectors(v, q) {
 			if nearest[m.Place] {
 				kept++
 			}
@@ -133,7 +133,7 @@ func TestLikelyTurnsPassTheFilters(t *testing.T) {
 	v := QueryVector{Version: 1, Values: randomVector(r, 64), Unrelated: -1}
 	t.Run("and all are compared where too few of them do", func(t *testing.T) {
 		q := Query{Exclude: func(p memory.Place) bool { return p.Session != "s1" }}
-		if got, want := len(some.SearchTurns(v, q)), len(all.SearchTurns(v, q)); got != want || want == 0 {
+		if got, want := len(some.SearchVectors(v, q)), len(all.SearchVectors(v, q)); got != want || want == 0 {
 			t.Errorf("%d found, want %d", got, want)
 		}
 	})
@@ -143,8 +143,8 @@ func TestLikelyTurnsPassTheFilters(t *testing.T) {
 			{Sessions: map[memory.SessionKey]bool{"s1": true, "s2": true}},
 			{From: may8.AddDate(0, 0, 2), To: may8.AddDate(0, 0, 4)},
 		} {
-			want := turnScores(all.SearchTurns(v, q))
-			got := turnScores(some.SearchTurns(v, q))
+			want := turnScores(all.SearchVectors(v, q))
+			got := turnScores(some.SearchVectors(v, q))
 			for place, score := range got {
 				if want[place] != score {
 					t.Errorf("%s scores %v, want %v", place, score, want[place])

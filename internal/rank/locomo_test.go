@@ -14,7 +14,7 @@ import (
 	"github.com/stratamem/strata/internal/embed/static"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/text"
-	"github.com/stratamem/strata/internal/text/near"
+	"github.com/stratamem/strata/internal/text/synonyms"
 	"github.com/stratamem/strata/internal/text/when"
 )
 
@@ -107,7 +107,7 @@ func (l *loader) find(d *dialogue, q question, with setting) []Hit {
 	if !with.vectors {
 		return own
 	}
-	arms := []ArmHits{DenseArm(d.index.SearchTurns(QueryVector{Version: 1, Values: q.vector}, ask))}
+	arms := []ArmHits{DenseArm(d.index.SearchVectors(QueryVector{Version: 1, Values: q.vector}, ask))}
 	if with.facts {
 		_, sources := d.facts.SearchWithSources(FactQuery{Vector: q.vector})
 		arms = append(arms, DenseFactsArm(d.index.Weigh(ask, sources)))
@@ -129,13 +129,13 @@ func (q question) share(hits []Hit) float64 {
 // loader reads dialogues with the tables that are built in.
 type loader struct {
 	*testing.T
-	near   *near.Table
+	near   *synonyms.Table
 	static *static.Embedder
 }
 
 func newLoader(t *testing.T) *loader {
 	t.Helper()
-	words, err := near.Open()
+	words, err := synonyms.Open()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -204,7 +204,7 @@ func (l *loader) addSession(d *dialogue, n int, at time.Time, data []byte) {
 		d.index.Add(Analyze(memory.PlacedMessage{Place: place, Message: memory.Message{
 			Role: memory.RoleUser, Name: turn.Speaker, CreateTime: at, Parts: []memory.Part{memory.TextPart(turn.Text)},
 		}}))
-		d.index.SetVectors(TurnVector{place, NewVector(1, l.vector(turn.Speaker+": "+turn.Text))})
+		d.index.SetVectors(MessageVector{place, NewVector(1, l.vector(turn.Speaker+": "+turn.Text))})
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 	"github.com/stratamem/strata/internal/text"
 )
 
-// TestFactsOfLoCoMo holds the default formula and least score to what facts they choose: those that tell of a question's
+// TestFactsOfLoCoMo holds the default formula and least score to what facts they choose: those that state a question's
 // evidence, and none of what other people talked about.
 func TestFactsOfLoCoMo(t *testing.T) {
 	dir := os.Getenv("STRATA_LOCOMO_DIR")
@@ -34,9 +34,9 @@ func TestFactsOfLoCoMo(t *testing.T) {
 		{"the cosine alone", func(q question) FactQuery { return FactQuery{Vector: q.vector} }, .47, .10},
 		{"words and vectors", func(q question) FactQuery { return FactQuery{Vector: q.vector, WithWords: true} }, .57, .09},
 	} {
-		told, foreign := chosenFacts(dialogues, c.query)
-		t.Logf("%-17s %.3f of the facts that tell, %.3f facts of other dialogues", c.name, told, foreign)
-		if told < c.least || foreign > c.foreign {
+		stated, foreign := chosenFacts(dialogues, c.query)
+		t.Logf("%-17s %.3f of the facts that state evidence, %.3f facts of other dialogues", c.name, stated, foreign)
+		if stated < c.least || foreign > c.foreign {
 			t.Errorf("%s: the bars are %.2f and %.2f", c.name, c.least, c.foreign)
 		}
 	}
@@ -53,9 +53,9 @@ func (d *dialogue) makeFactsUsual() {
 	}
 }
 
-// chosenFacts is the mean share of the facts that tell of a question's evidence, and how many of each other dialogue there
+// chosenFacts is the mean share of the facts that state a question's evidence, and how many of each other dialogue there
 // are beside them.
-func chosenFacts(dialogues []dialogue, query func(question) FactQuery) (told, foreign float64) {
+func chosenFacts(dialogues []dialogue, query func(question) FactQuery) (stated, foreign float64) {
 	asked, others := 0.0, 0.0
 	for i, own := range dialogues {
 		for _, q := range own.questions {
@@ -66,12 +66,12 @@ func chosenFacts(dialogues []dialogue, query func(question) FactQuery) (told, fo
 				if j != i {
 					foreign, others = foreign+float64(len(hits)), others+1
 				} else if telling := q.telling(d.facts.All()); telling > 0 {
-					told, asked = told+float64(q.telling(factsOf(hits)))/float64(telling), asked+1
+					stated, asked = stated+float64(q.telling(factsOf(hits)))/float64(telling), asked+1
 				}
 			}
 		}
 	}
-	return told / asked, foreign / others
+	return stated / asked, foreign / others
 }
 
 func factsOf(hits []FactHit) []memory.Fact {

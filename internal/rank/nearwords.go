@@ -1,6 +1,7 @@
 package rank
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"unicode"
@@ -48,6 +49,31 @@ type queryTerm struct {
 // words are meant as they are seen from another time; none at all loses .005 of LoCoMo's evidence in 500 tokens.
 const faintShare = .25
 
+// MaxQueryTerms is how many distinct terms of a query count: the rarest of the user's words. A question has a dozen; a
+// pasted page must not hold a core for seconds.
+const MaxQueryTerms = 256
+
+// queryTerms returns the distinct terms that count, in the order of the query.
+func queryTerms(d *dictionary, terms []string) []string {
+	seen := make(map[string]bool, len(terms))
+	out := make([]string, 0, len(terms))
+	for _, t := range terms {
+		if !seen[t] {
+			seen[t] = true
+			out = append(out, t)
+		}
+	}
+	if len(out) <= MaxQueryTerms {
+		return out
+	}
+	rarest := slices.Clone(out)
+	slices.SortStableFunc(rarest, func(a, b string) int { return cmp.Compare(d.rarity(a), d.rarity(b)) })
+	for _, t := range rarest[MaxQueryTerms:] {
+		delete(seen, t)
+	}
+	return slices.DeleteFunc(out, func(t string) bool { return !seen[t] })
+}
+
 type nearWord struct {
 	term string
 	by   scale
@@ -56,9 +82,9 @@ type nearWord struct {
 // scale multiplies what a word counts in the fields of each kind.
 type scale [2]float64
 
-// withNear adds to the distinct terms of a query the words near to them.
-func (x *Index) withNear(q *Query) []queryTerm {
-	terms := x.queryTerms(q.Terms)
+// expand adds to the distinct terms of a query the words near to them.
+func (x *Index) expand(q *Query) []queryTerm {
+	terms := queryTerms(&x.words, q.Terms)
 	out := make([]queryTerm, len(terms))
 	for i, t := range terms {
 		out[i].term, out[i].part = t, 1
@@ -75,17 +101,17 @@ func (x *Index) withNear(q *Query) []queryTerm {
 // mayHaveNear reports whether other words may stand for the term: none does for a person or a number.
 func (x *Index) mayHaveNear(term string) bool {
 	isWord := strings.ContainsFunc(term, func(r rune) bool { return !unicode.IsDigit(r) })
-	return isWord && !x.namesPerson(term)
+	return isWord && !x.speakers.namesPerson(term)
 }
 
-// nearWords answers the words near to a term that were said, or that a fact says.
+// nearWords returns the words near to a term that were said, or that a fact says.
 func (x *Index) nearWords(q *Query, term string) []nearWord {
 	var out []nearWord
 	for _, w := range q.Near(term) {
 		if len(out) == maxNear {
 			break
 		}
-		if w.Cosine < nearCosine || w.Term == term || !x.occurs(w.Term) && len(q.Attached[w.Term]) == 0 || x.namesPerson(w.Term) {
+		if w.Cosine < nearCosine || w.Term == term || !x.occurs(w.Term) && len(q.Attached[w.Term]) == 0 || x.speakers.namesPerson(w.Term) {
 			continue
 		}
 		if by := x.nearScale(float64(w.Cosine)); by != (scale{}) {
@@ -99,7 +125,7 @@ func (x *Index) nearWords(q *Query, term string) []nearWord {
 func (x *Index) nearScale(cosine float64) scale {
 	var by scale
 	for k := range by {
-		if x.counts[k] > 0 {
+		if x.stats.counts[k] > 0 {
 			by[k] = quantum(x.weights[k].Near * cosine)
 		}
 	}
@@ -108,36 +134,5 @@ func (x *Index) nearScale(cosine float64) scale {
 
 // occurs reports whether a term is in any field.
 func (x *Index) occurs(term string) bool {
-	_, said := x.termNo[term]
-	return said || len(x.days.byTerm[term]) > 0
-}
-
-// namesPerson reports whether a term is of the name of one of the user's people.
-func (x *Index) namesPerson(term string) bool {
-	for _, l := range x.names.byTerm[term] {
-		if x.names.all[l.label].persons > 0 {
-			return true
-		}
-	}
-	return false
-}
-
-// spreadQuery counts a term and the words near to it in all fields. It answers in how many of them the term itself stands;
-// of a term that nobody said, in how many any of the words does.
-func (x *Index) spreadQuery(s *scratch, q *Query, t *queryTerm) int {
-	x.spreadWord(s, q, t.term, scale{1, 1})
-	fields := len(s.touched)
-	for _, w := range t.near {
-		x.spreadWord(s, q, w.term, w.by)
-	}
-	if fields == 0 {
-		return len(s.touched)
-	}
-	return fields
-}
-
-// spreadWord counts one word in all fields: what was said, the neighbours, names, days and facts.
-func (x *Index) spreadWord(s *scratch, q *Query, word string, by scale) {
-	x.spreadTerm(s, word, by)
-	x.spreadFacts(s, q.Attached[word], by)
+	return x.words.find(term) != nil || len(x.days.byTerm[term]) > 0
 }

@@ -9,13 +9,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/text/near"
+	"github.com/stratamem/strata/internal/text/synonyms"
 )
 
 // nearTable is a table of near words as a Query takes it.
-type nearTable map[string][]near.Word
+type nearTable map[string][]synonyms.Word
 
-func (t nearTable) of(term string) []near.Word { return t[term] }
+func (t nearTable) of(term string) []synonyms.Word { return t[term] }
 
 // nearFields returns the weighted term frequency of the only term of a query by place.
 func nearFields(x *Index, q Query) map[string]float64 {
@@ -80,7 +80,7 @@ func TestNearWords(t *testing.T) {
 	})
 	t.Run("a term that nobody said is as common as all near to it", func(t *testing.T) {
 		hit := people.Search(Query{Terms: []string{"medic"}, Near: nearTable{"medic": {{Term: "nurs", Cosine: .6}, {Term: "clinic", Cosine: .6}}}.of, Explain: true}).Hits[0]
-		if want := people.idf(3); hit.Terms[0].IDF != want {
+		if want := people.stats.idf(3); hit.Terms[0].IDF != want {
 			t.Errorf("idf %v, want that of three fields, %v", hit.Terms[0].IDF, want)
 		}
 	})
@@ -93,10 +93,10 @@ func TestNearWords(t *testing.T) {
 	})
 	t.Run("of one term no more than the nearest twenty count that were said", func(t *testing.T) {
 		var words []string
-		var all []near.Word
+		var all []synonyms.Word
 		for i := range 60 {
 			w := fmt.Sprintf("x%c%cx", 'a'+i/26, 'a'+i%26)
-			all = append(all, near.Word{Term: w, Cosine: .9 - float32(i)/1000})
+			all = append(all, synonyms.Word{Term: w, Cosine: .9 - float32(i)/1000})
 			if i%2 == 0 {
 				words = append(words, w)
 			}

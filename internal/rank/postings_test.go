@@ -25,7 +25,7 @@ func TestPostingsAreReadTheSameInEveryWay(t *testing.T) {
 			half[p] = int32(p / 2)
 		}
 		said, want := newBitset(nil, len(half)), newBitset(nil, len(half))
-		var got, once lane[uint32]
+		var got, once sparse[uint32]
 		got.reset(len(half))
 		once.reset(len(half))
 		addPostings(&got, said, list.data, 3, half)

@@ -5,7 +5,7 @@ import (
 
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/text"
-	"github.com/stratamem/strata/internal/text/near"
+	"github.com/stratamem/strata/internal/text/synonyms"
 	"github.com/stratamem/strata/internal/text/when"
 )
 
@@ -18,19 +18,19 @@ type Query struct {
 	From, To time.Time                  // create time from From to before To, by milliseconds; zero for no limit
 	Exclude  func(memory.Place) bool    // called by several goroutines at once; nil for none
 
-	// Attached are, for each term, the messages from which a fact with that term was learnt, one entry for each fact. What
-	// a fact says counts as if its message said it: see Weights.Fact.
 	// Faint are those of Terms that name the times or the order. They count faintShare of their idf: the times rank by
 	// themselves, and "last week" is in many messages of other weeks. nil for none.
 	Faint map[string]bool
 
+	// Attached are, for each term, the messages from which a fact with that term was learnt, one entry for each fact. What
+	// a fact says counts as if its message said it: see Weights.Fact.
 	Attached map[string][]memory.Place
 
-	// Near answers the words near to a term, the nearest first: they count in the fields as the term itself does, but less.
+	// Near returns the words near to a term, the nearest first: they count in the fields as the term itself does, but less.
 	// See Weights.Near. nil for none.
-	Near func(term string) []near.Word
+	Near func(term string) []synonyms.Word
 
-	AsksWhen bool              // the query asks when something was: see Weights.TellsTime
+	AsksWhen bool              // the query asks when something was: see Weights.MentionsTime
 	Times    []when.Mention    // the times that the query names: see Weights.InTime and Index.SearchTimes
 	Order    when.Order        // the order that the query asks for: see Index.SearchTimes
 	Current  memory.SessionKey // the session that is held, which is no latest talk; "" for none
@@ -68,7 +68,7 @@ type Hit struct {
 	Relevance  float64 // the share of the query's idf that the best passage matches, 0 to 1
 	Kind       Kind
 	Fill       FillStep // why Index.Fill returned it; 0 where it was found
-	Arms       []Arm    // what each arm thinks of it, where Fuse had several; nil where only the index was asked
+	Arms       []Arm    // its rank and score in each arm, where Fuse had several; nil where only the index was asked
 
 	// Where Query.Explain is set: Score, or after Fuse and Rerank that of the arm lexical, is the sum of Terms times the
 	// product of Factors.
@@ -95,11 +95,11 @@ type Factor struct {
 const (
 	FactorUserPrior    = "user_prior"
 	FactorNamedSpeaker = "named_speaker"
-	FactorTellsTime    = "tells_time"
+	FactorMentionsTime = "tells_time"
 	FactorInTime       = "in_time"
 )
 
-// Arm is one arm's opinion of a message or a fact.
+// Arm is the rank and the score of a message or a fact in one arm, which is one source of a ranking.
 type Arm struct {
 	Name   string
 	Rank   int // from 1

@@ -17,7 +17,7 @@ import (
 
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/text"
-	"github.com/stratamem/strata/internal/text/near"
+	"github.com/stratamem/strata/internal/text/synonyms"
 	"github.com/stratamem/strata/internal/text/when"
 )
 
@@ -236,7 +236,7 @@ func chats() *rapid.Generator[[]Doc] {
 			}
 			at := may8.AddDate(0, 0, rapid.IntRange(-40000, 3).Draw(t, "day"))
 			d := docAt(session, seq, role, name, words, at)
-			d.TellsTime = rapid.Bool().Draw(t, "tells a time")
+			d.MentionsTime = rapid.Bool().Draw(t, "mentions a time")
 			docs = append(docs, d)
 		}
 		return distinct(docs)
@@ -249,7 +249,7 @@ func queries() *rapid.Generator[Query] {
 			Terms:     rapid.SliceOfN(rapid.SampledFrom(strings.Fields("red blue fox hen run ann bob may 8 2023 東京 grey zebra")), 0, 6).Draw(t, "terms"),
 			Limit:     rapid.IntRange(0, 6).Draw(t, "limit"),
 			UserPrior: rapid.SampledFrom([]float64{0, .5, 1}).Draw(t, "prior"), Explain: true,
-			Near:     rapid.SampledFrom([]func(string) []near.Word{nil, colours.of}).Draw(t, "near"),
+			Near:     rapid.SampledFrom([]func(string) []synonyms.Word{nil, colours.of}).Draw(t, "near"),
 			AsksWhen: rapid.Bool().Draw(t, "asks when"), Times: times().Draw(t, "times"), Attached: attached().Draw(t, "facts"),
 		}
 	})
@@ -529,9 +529,9 @@ func nearWorkloadQueries() []Query {
 	for i := range qs {
 		table := nearTable{}
 		for _, t := range qs[i].Terms {
-			table[t] = append(table[t], near.Word{Term: fmt.Sprintf("w%d", z.Uint64()), Cosine: .6})
+			table[t] = append(table[t], synonyms.Word{Term: fmt.Sprintf("w%d", z.Uint64()), Cosine: .6})
 			for range 7 {
-				table[t] = append(table[t], near.Word{Term: fmt.Sprintf("w%d", r.IntN(20_000)), Cosine: .5})
+				table[t] = append(table[t], synonyms.Word{Term: fmt.Sprintf("w%d", r.IntN(20_000)), Cosine: .5})
 			}
 		}
 		qs[i].Near = table.of

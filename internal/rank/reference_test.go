@@ -167,8 +167,8 @@ func (r reference) factor(f field, q Query, w KindWeights) float64 {
 	if named := r.named(q.Terms); f.kind == KindPerson && len(named) == 1 && named[f.Name] {
 		factor *= w.Named
 	}
-	if q.AsksWhen && f.TellsTime {
-		factor *= w.TellsTime
+	if q.AsksWhen && f.MentionsTime {
+		factor *= w.MentionsTime
 	}
 	return factor
 }

@@ -12,14 +12,14 @@ const ArmRerank = "rerank"
 // aboveFusion is what every reranked hit scores at least. The reciprocal ranks of all other arms come to less.
 const aboveFusion = 1
 
-// Reranked is a hit with what a reranker thinks of it.
+// Reranked is a hit with a reranker's score.
 type Reranked struct {
 	Hit   Hit
 	At    int     // where it stood in the hits, from 0
 	Score float64 // finite, the higher the better
 }
 
-// Rerank puts hits, the best first as Search and Fuse answer them, into a reranker's order: best stand in the place of
+// Rerank puts hits, the best first as Search and Fuse return them, into a reranker's order: best stand in the place of
 // the first n hits, by their scores, equal ones as they stood; the other hits follow as they were. A reranked hit scores
 // 1 + 1 / (10 + its rank in the arm rerank), any other less than 1, from the ranks in its arms as after Fuse: so the order
 // is still that of Hit.Score. What of the first n is not among best is left out. hits and best are left as they are.

@@ -12,12 +12,7 @@ import (
 
 // scratch is what one search works in. Between searches all of it is zero but what says otherwise.
 type scratch struct {
-	tf      []float64 // by passage: the term at hand
-	touched []int32   // passages with a tf
-	sums    []sum     // by passage
-	matched []int32   // passages with a sum
-	bestOf  []int32   // by message: its best passage + 1
-	found   []int32   // messages with a best passage
+	accumulators
 	heap    []candidate
 	cosines []float32 // by row of vectors, of the search at hand; never zeroed
 	ordered []float32 // cosines of the session at hand; never zeroed
@@ -26,26 +21,11 @@ type scratch struct {
 	rows    []int32   // that are likely; never zeroed
 }
 
-// sum is what the terms so far add up to in one passage.
-type sum struct {
-	score float64
-	idf   float64
-}
-
 type candidate struct {
 	score   float64
 	idf     float64 // of the terms that match the passage
 	message int32
 	pass    int32
-}
-
-// bm25 are the constants of one search: by kind, a term counts tf·top / (tf + flat + slope·length).
-type bm25 struct {
-	top, flat, slope [2]float64
-}
-
-func (f *bm25) score(k kindNo, idf, tf, length float64) float64 {
-	return idf * (tf * f.top[k] / (tf + f.flat[k] + f.slope[k]*length))
 }
 
 // Search returns the messages that match, the best first; equal scores by create time, the latest first, then by
@@ -57,10 +37,11 @@ func (f *bm25) score(k kindNo, idf, tf, length float64) float64 {
 // messages that can be among the best Limit are scored: the hits are the same as if all were.
 func (x *Index) Search(q Query) Result {
 	s := x.scratch.Get().(*scratch)
-	terms := x.withNear(&q)
-	formula := x.formula()
+	terms := x.expand(&q)
+	formula := x.stats.bm25(&x.weights)
 	r := x.newRanking(s, &q)
-	if len(x.passMessage) > x.limits.passages && q.Limit > 0 && q.MinRelevance == 0 && !q.Explain && x.paysBest(terms) {
+	mayPassOver := q.Limit > 0 && q.MinRelevance == 0 && !q.Explain
+	if n := len(x.passages.message); mayPassOver && n > x.limits.passages && paysBest(&x.words, n, terms) {
 		r.searchBest(&formula, terms)
 	} else {
 		r.searchAll(&formula, terms)
@@ -77,16 +58,17 @@ func (x *Index) Search(q Query) Result {
 // searchAll scores all that match, and chooses the best.
 func (r *ranking) searchAll(f *bm25, terms []queryTerm) {
 	x, s := r.x, r.s
-	s.grow(len(x.passMessage), len(x.messages))
+	s.grow(len(x.passages.message), len(x.messages))
+	spread := r.spreader()
 	for i := range terms {
 		if r.stopped() {
 			break
 		}
-		terms[i].idf = terms[i].part * x.idf(x.spreadQuery(s, r.q, &terms[i]))
+		terms[i].idf = terms[i].part * x.stats.idf(spread.term(&terms[i]))
 		r.total += terms[i].idf
-		x.addScores(s, f, terms[i].idf)
+		s.addScores(f, terms[i].idf, &x.passages)
 	}
-	x.bestPassages(s)
+	s.choosePassages(&x.passages)
 	r.choose()
 }
 
@@ -100,217 +82,13 @@ func (r *ranking) stopped() bool {
 	}
 }
 
-// MaxQueryTerms is how many distinct terms of a query count: the rarest of the user's words. A question has a dozen; a
-// pasted page must not hold a core for seconds.
-const MaxQueryTerms = 256
-
-// queryTerms answers the distinct terms that count, in the order of the query.
-func (x *Index) queryTerms(terms []string) []string {
-	seen := make(map[string]bool, len(terms))
-	out := make([]string, 0, len(terms))
-	for _, t := range terms {
-		if !seen[t] {
-			seen[t] = true
-			out = append(out, t)
-		}
-	}
-	if len(out) <= MaxQueryTerms {
-		return out
-	}
-	rarest := slices.Clone(out)
-	slices.SortStableFunc(rarest, func(a, b string) int { return cmp.Compare(x.rarity(a), x.rarity(b)) })
-	for _, t := range rarest[MaxQueryTerms:] {
-		delete(seen, t)
-	}
-	return slices.DeleteFunc(out, func(t string) bool { return !seen[t] })
-}
-
-// rarity is how often a term was said; one that never was cannot match and comes last.
-func (x *Index) rarity(term string) int {
-	no, ok := x.termNo[term]
-	if !ok {
-		return math.MaxInt
-	}
-	return int(x.postings[no].n)
-}
-
-func (s *scratch) grow(passages, messages int) {
-	if len(s.tf) < passages {
-		s.tf, s.sums = make([]float64, passages+passages/8), make([]sum, passages+passages/8)
-	}
-	if len(s.bestOf) < messages {
-		s.bestOf = make([]int32, messages+messages/8)
-	}
-}
-
 func (s *scratch) clear() {
-	s.forgetSums()
+	s.clearSums()
 	s.found, s.heap = s.found[:0], s.heap[:0]
 	for i := range s.best.fields {
 		t := &s.best.fields[i]
 		t.queryTerm, t.names, t.days, t.facts = nil, nil, nil, nil
 	}
-}
-
-func (s *scratch) forgetSums() {
-	for _, p := range s.matched {
-		s.sums[p] = sum{}
-	}
-	s.matched = s.matched[:0]
-}
-
-func (x *Index) formula() bm25 {
-	var f bm25
-	for k := range x.weights {
-		w := &x.weights[k]
-		f.top[k], f.flat[k] = w.K1+1, w.K1*(1-w.B)
-		if x.lengths[k] > 0 {
-			f.slope[k] = w.K1 * w.B * float64(x.counts[k]) / x.lengths[k]
-		}
-	}
-	return f
-}
-
-func (x *Index) idf(df int) float64 {
-	return math.Log1p((float64(len(x.passMessage)-df) + .5) / (float64(df) + .5))
-}
-
-// spreadTerm counts one term in all fields: own words, neighbours, names and days.
-func (x *Index) spreadTerm(s *scratch, term string, by scale) {
-	if no, ok := x.termNo[term]; ok {
-		x.spreadPostings(s, x.postings[no].data, by)
-	}
-	for _, l := range x.names.byTerm[term] {
-		for _, no := range x.names.all[l.label].messages {
-			m := &x.messages[no]
-			s.addRange(m.first, m.last, by[m.kind]*x.weights[m.kind].Name*float64(l.count))
-		}
-	}
-	for _, l := range x.days.byTerm[term] {
-		for _, no := range x.days.all[l.label].messages {
-			m := &x.messages[no]
-			s.addRange(m.first, m.last, by[m.kind]*x.weights[m.kind].Date*float64(l.count))
-		}
-	}
-}
-
-// spreadFacts counts the term at hand in the messages from which facts with it were learnt. Many facts in a row are of one
-// session.
-func (x *Index) spreadFacts(s *scratch, sources []memory.Place, by scale) {
-	var in *session
-	for _, p := range sources {
-		if in == nil || in.key != p.Session {
-			in = x.sessions[p.Session]
-		}
-		if in == nil {
-			continue
-		}
-		if at, ok := x.position(in, p.Seq); ok {
-			m := &x.messages[in.messages[at]]
-			s.addRange(m.first, m.last, by[m.kind]*x.weights[m.kind].Fact)
-		}
-	}
-}
-
-// spreadPostings takes the passages of a message together, so that long neighbours cost the sum of their passages, not
-// the product.
-func (x *Index) spreadPostings(s *scratch, data []byte, by scale) {
-	p := cursor{data: data}
-	for ok := p.next(); ok; {
-		m := x.passMessage[p.pass]
-		words := 0.0
-		for ; ok && x.passMessage[p.pass] == m; ok = p.next() {
-			n := float64(p.count)
-			if own := by[x.passKind[p.pass]] * n; own > 0 {
-				s.add(p.pass, own)
-			}
-			words += n
-		}
-		x.addNeighbours(s, m, words, by)
-	}
-}
-
-func (x *Index) addNeighbours(s *scratch, m int32, words float64, by scale) {
-	edges := &x.spread[m]
-	for e := range edges {
-		if edges[e].weight == 0 {
-			break
-		}
-		x.addNeighbour(s, &edges[e], words, by)
-	}
-}
-
-// addNeighbour counts a neighbour's words in the passages of one message, which are of one kind.
-func (x *Index) addNeighbour(s *scratch, e *edge, words float64, by scale) {
-	if e.first < e.last {
-		s.addRange(e.first, e.last, by[x.passKind[e.first]]*float64(e.weight)*words)
-	}
-}
-
-func (s *scratch) addRange(first, last int32, tf float64) {
-	if tf == 0 {
-		return
-	}
-	for p := first; p < last; p++ {
-		s.add(p, tf)
-	}
-}
-
-func (s *scratch) add(p int32, tf float64) {
-	if s.tf[p] == 0 {
-		s.touched = append(s.touched, p)
-	}
-	s.tf[p] += tf
-}
-
-// addScores adds the term at hand to the sums, and forgets it.
-func (x *Index) addScores(s *scratch, f *bm25, idf float64) {
-	for _, p := range s.touched {
-		to := &s.sums[p]
-		if to.idf == 0 {
-			s.matched = append(s.matched, p)
-		}
-		to.score += f.score(x.passKind[p], idf, s.tf[p], x.passLength[p])
-		to.idf += idf
-		s.tf[p] = 0
-	}
-	s.touched = s.touched[:0]
-}
-
-// bestPassages finds each message's best passage, the first of equal ones.
-func (x *Index) bestPassages(s *scratch) {
-	for _, p := range s.matched {
-		m := x.passMessage[p]
-		best := s.bestOf[m] - 1
-		switch {
-		case best < 0:
-			s.found = append(s.found, m)
-			s.bestOf[m] = p + 1
-		case s.sums[p].score > s.sums[best].score || s.sums[p].score == s.sums[best].score && p < best:
-			s.bestOf[m] = p + 1
-		}
-	}
-}
-
-// noSpeaker is the name of no message.
-const noSpeaker = -2
-
-// namedSpeaker is the label of the only one of the user's people whom the terms name, noSpeaker when they name none or
-// several.
-func (x *Index) namedSpeaker(terms []string) int32 {
-	speaker := int32(noSpeaker)
-	for _, t := range terms {
-		for _, l := range x.names.byTerm[t] {
-			if x.names.all[l.label].persons == 0 || l.label == speaker {
-				continue
-			}
-			if speaker != noSpeaker {
-				return noSpeaker
-			}
-			speaker = l.label
-		}
-	}
-	return speaker
 }
 
 // ranking chooses the hits of one search.
@@ -329,7 +107,7 @@ type ranking struct {
 
 func (x *Index) newRanking(s *scratch, q *Query) *ranking {
 	r := &ranking{
-		x: x, q: q, s: s, named: x.namedSpeaker(x.queryTerms(q.Terms)), times: namedTimes(q.Times),
+		x: x, q: q, s: s, named: x.speakers.named(queryTerms(&x.words, q.Terms)), times: namedTimes(q.Times),
 		lift: math.Sqrt(1 + q.UserPrior), from: math.MinInt64, to: math.MaxInt64,
 	}
 	if !q.From.IsZero() {
@@ -341,6 +119,9 @@ func (x *Index) newRanking(s *scratch, q *Query) *ranking {
 	r.filtered = q.Sessions != nil || !q.From.IsZero() || !q.To.IsZero()
 	return r
 }
+
+// spreader counts the terms of the query.
+func (r *ranking) spreader() spreader { return spreader{r.x, &r.s.accumulators, r.q.Attached} }
 
 // choose keeps the best candidates that pass the filters, in order.
 func (r *ranking) choose() {
@@ -380,7 +161,7 @@ func (r *ranking) inside(m *message) bool {
 func (r *ranking) highestFactor() float64 {
 	highest := 0.0
 	for k := range r.x.weights {
-		if r.x.counts[k] == 0 {
+		if r.x.stats.counts[k] == 0 {
 			continue
 		}
 		w, f := &r.x.weights[k], 1.0
@@ -391,7 +172,7 @@ func (r *ranking) highestFactor() float64 {
 			f *= max(w.Named, 1)
 		}
 		if r.q.AsksWhen {
-			f *= max(w.TellsTime, 1)
+			f *= max(w.MentionsTime, 1)
 		}
 		if len(r.times) > 0 {
 			f *= 1 + w.InTime
@@ -405,7 +186,7 @@ func (r *ranking) sessionOf(m *message) memory.SessionKey { return r.x.bySession
 
 // factor is the product of what multiplies a message's score.
 func (r *ranking) factor(m *message) float64 {
-	return r.userPrior(m) * r.namedFactor(m) * r.tellsTime(m) * r.inTime(m)
+	return r.userPrior(m) * r.namedFactor(m) * r.mentionsTimeFactor(m) * r.inTime(m)
 }
 
 // userPrior is split between the user's messages and the rest of an assistant chat: lifting the former by all of it
@@ -427,9 +208,9 @@ func (r *ranking) namedFactor(m *message) float64 {
 	return 1
 }
 
-func (r *ranking) tellsTime(m *message) float64 {
-	if r.q.AsksWhen && m.tellsTime {
-		return r.x.weights[m.kind].TellsTime
+func (r *ranking) mentionsTimeFactor(m *message) float64 {
+	if r.q.AsksWhen && m.mentionsTime {
+		return r.x.weights[m.kind].MentionsTime
 	}
 	return 1
 }
@@ -489,7 +270,7 @@ func (r *ranking) hits() []Hit {
 	hits := make([]Hit, len(r.s.heap))
 	for i, c := range r.s.heap {
 		m := &r.x.messages[c.message]
-		span := r.x.passSpan[c.pass]
+		span := r.x.passages.span[c.pass]
 		hits[i] = Hit{
 			Place: memory.Place{Session: r.sessionOf(m), Seq: m.seq}, Role: memory.Role(m.role),
 			CreateTime: time.UnixMilli(m.create).UTC(),
@@ -509,7 +290,7 @@ func (r *ranking) factors(m *message) []Factor {
 	for _, f := range [...]Factor{
 		{FactorUserPrior, r.userPrior(m)},
 		{FactorNamedSpeaker, r.namedFactor(m)},
-		{FactorTellsTime, r.tellsTime(m)},
+		{FactorMentionsTime, r.mentionsTimeFactor(m)},
 		{FactorInTime, r.inTime(m)},
 	} {
 		if f.Value != 1 {
@@ -525,36 +306,28 @@ func (r *ranking) explain(f *bm25, terms []queryTerm, hits []Hit) {
 	for i := range terms {
 		t := &terms[i]
 		near := r.nearIn(t)
-		x.spreadQuery(s, r.q, t)
+		r.spreader().term(t)
 		for n, c := range s.heap {
 			if tf := s.tf[c.pass]; tf > 0 {
-				score := f.score(x.passKind[c.pass], t.idf, tf, x.passLength[c.pass])
+				score := f.score(x.passages.kind[c.pass], t.idf, tf, x.passages.length[c.pass])
 				hits[n].Terms = append(hits[n].Terms, TermScore{Term: t.term, WeightedTF: tf, Near: near[n], IDF: t.idf, Score: score})
 			}
 		}
-		s.forget()
+		s.clearTerm()
 	}
 }
 
-// nearIn answers which words near to a term count in each hit.
+// nearIn returns which words near to a term count in each hit.
 func (r *ranking) nearIn(t *queryTerm) map[int][]string {
 	out := map[int][]string{}
 	for _, w := range t.near {
-		r.x.spreadWord(r.s, r.q, w.term, w.by)
+		r.spreader().word(w.term, w.by)
 		for n, c := range r.s.heap {
 			if r.s.tf[c.pass] > 0 {
 				out[n] = append(out[n], w.term)
 			}
 		}
-		r.s.forget()
+		r.s.clearTerm()
 	}
 	return out
-}
-
-// forget drops the term at hand.
-func (s *scratch) forget() {
-	for _, p := range s.touched {
-		s.tf[p] = 0
-	}
-	s.touched = s.touched[:0]
 }

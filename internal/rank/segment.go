@@ -9,8 +9,8 @@ import (
 	"hash/crc32"
 	"slices"
 
-	"github.com/stratamem/strata/internal/intent"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/promptinjection"
 	"github.com/stratamem/strata/internal/text"
 )
 
@@ -19,10 +19,10 @@ import (
 //	"SLX" and a version byte
 //	sessions   count; each: length, bytes, messages            by key
 //	names      count; each: length, bytes                      by name
-//	messages   each: seq (after the first of a session: step), role·32 + standing·16 + what it tells·4 + tells a time·2 +
-//	           question, name no. + 1 or 0, create time (zigzag, step from the message before), passages; each passage: gap,
-//	           length;
-//	           what it tells of times (when.Checkpoint): length, bytes
+//	messages   each: seq (after the first of a session: step), role·32 + standing·16 + telling·4 + mentions a time·2 +
+//	           question (telling is a promptinjection.Telling), name no. + 1 or 0, create time (zigzag, step from the
+//	           message before), passages; each passage: gap, length;
+//	           the times it mentions (when.Checkpoint): length, bytes
 //	terms      count; each: shared prefix, rest, bytes, postings; each posting: step·2 + (count > 1), count - 2
 //	vectors    version, 0 for none and the end of the block; dimension, count; each: step from the message before, a
 //	           signed byte for each dimension
@@ -38,7 +38,7 @@ const (
 // What is noted of a message beside its role.
 const (
 	flagQuestion = 1 << iota
-	flagTellsTime
+	flagMentionsTime
 
 	shiftTelling = 2 // of two bits
 	flagStanding = 1 << 4
@@ -124,8 +124,8 @@ func appendMessages(b []byte, docs []Doc, names map[string]uint64) []byte {
 		if d.Question {
 			flags |= flagQuestion
 		}
-		if d.TellsTime {
-			flags |= flagTellsTime
+		if d.MentionsTime {
+			flags |= flagMentionsTime
 		}
 		if d.Standing {
 			flags |= flagStanding
@@ -135,7 +135,7 @@ func appendMessages(b []byte, docs []Doc, names map[string]uint64) []byte {
 		b = binary.AppendUvarint(b, names[d.Name])
 		b = binary.AppendVarint(b, d.CreateMillis-create)
 		b = appendSpans(b, d.Passages)
-		b = appendString(b, string(d.Checkpoint))
+		b = appendString(b, string(d.Mentions))
 		create = d.CreateMillis
 	}
 	return b
@@ -209,7 +209,7 @@ func appendVectors(b []byte, docs []Doc) []byte {
 	return b
 }
 
-// vectorsOf answers which documents have a vector of the highest version, and of the dimension that its first one has.
+// vectorsOf returns which documents have a vector of the highest version, and of the dimension that its first one has.
 func vectorsOf(docs []Doc) (kept []int) {
 	var of Vector
 	for i := range docs {
@@ -378,8 +378,8 @@ func (seg *segment) readMessage(r *reader, names []string) segmentMessage {
 	var m segmentMessage
 	m.Seq = int64(r.limited(1 << 62))
 	flags := r.limited(1 << 8)
-	m.Role, m.Question, m.TellsTime = memory.Role(flags>>shiftRole), flags&flagQuestion != 0, flags&flagTellsTime != 0
-	m.Telling, m.Standing = intent.Telling(flags>>shiftTelling&3), flags&flagStanding != 0
+	m.Role, m.Question, m.MentionsTime = memory.Role(flags>>shiftRole), flags&flagQuestion != 0, flags&flagMentionsTime != 0
+	m.Telling, m.Standing = promptinjection.Telling(flags>>shiftTelling&3), flags&flagStanding != 0
 	m.Name = names[r.below(len(names))]
 	m.CreateMillis = r.signed()
 	m.passages = r.count()
@@ -390,8 +390,8 @@ func (seg *segment) readMessage(r *reader, names []string) segmentMessage {
 		r.check(at < 1<<31)
 		seg.spans = append(seg.spans, span32{int32(start), int32(at)})
 	}
-	if told := r.bytes(); len(told) > 0 {
-		m.Checkpoint = told
+	if mentions := r.bytes(); len(mentions) > 0 {
+		m.Mentions = mentions
 	}
 	return m
 }

@@ -10,7 +10,7 @@ import (
 // months and years as names.
 const (
 	shareWithin = 1
-	shareSoon   = .5 // as long after it as it lasts, at most a month: people tell what happened a while ago
+	shareSoon   = .5 // as long after it as it lasts, at most a month: people speak of what happened a while ago
 	shareYear   = .3 // within a year or longer, which says little
 )
 

@@ -70,11 +70,11 @@ func TestTimesThatAQueryNames(t *testing.T) {
 }
 
 func TestFactorsOfTime(t *testing.T) {
-	tells := doc("s", 1, memory.RoleUser, "Ann", "red fox")
-	tells.TellsTime = true
+	mentions := doc("s", 1, memory.RoleUser, "Ann", "red fox")
+	mentions.MentionsTime = true
 	assistant := doc("a", 1, memory.RoleAssistant, "", "red fox")
-	assistant.TellsTime = true
-	x := index(tells, doc("t", 1, memory.RoleUser, "Bob", "red fox"), assistant)
+	assistant.MentionsTime = true
+	x := index(mentions, doc("t", 1, memory.RoleUser, "Bob", "red fox"), assistant)
 	factors := func(q Query) map[memory.SessionKey][]Factor {
 		q.Terms, q.Explain = []string{"fox"}, true
 		out := map[memory.SessionKey][]Factor{}
@@ -89,9 +89,9 @@ func TestFactorsOfTime(t *testing.T) {
 		want    map[memory.SessionKey][]Factor
 	}{
 		{
-			"asked when, a person's message that tells a time counts more",
+			"asked when, a person's message that mentions a time counts more",
 			Query{AsksWhen: true},
-			map[memory.SessionKey][]Factor{"s": {{FactorTellsTime, 1.2}}, "t": nil, "a": nil},
+			map[memory.SessionKey][]Factor{"s": {{FactorMentionsTime, 1.2}}, "t": nil, "a": nil},
 		},
 		{"asked anything else, it does not", Query{}, map[memory.SessionKey][]Factor{"s": nil, "t": nil, "a": nil}},
 		{
@@ -102,7 +102,7 @@ func TestFactorsOfTime(t *testing.T) {
 		{
 			"and those of the day after a little more",
 			Query{AsksWhen: true, Times: []when.Mention{mention(date(2023, 5, 7), date(2023, 5, 8))}},
-			map[memory.SessionKey][]Factor{"s": {{FactorTellsTime, 1.2}, {FactorInTime, 1.15}}, "t": {{FactorInTime, 1.15}}, "a": {{FactorInTime, 1.15}}},
+			map[memory.SessionKey][]Factor{"s": {{FactorMentionsTime, 1.2}, {FactorInTime, 1.15}}, "t": {{FactorInTime, 1.15}}, "a": {{FactorInTime, 1.15}}},
 		},
 	} {
 		t.Run(c.promise, func(t *testing.T) {

@@ -43,8 +43,8 @@ type KindWeights struct {
 	Fact float64 // the facts that were learnt from the message
 	Near float64 // a word near to one of the query, times their cosine, wherever the query's own word would count
 
-	// TellsTime multiplies the score when the query asks when, and the message tells a time. 1 turns it off.
-	TellsTime float64
+	// MentionsTime multiplies the score when the query asks when, and the message mentions a time. 1 turns it off.
+	MentionsTime float64
 	// InTime is how much of its score a message gains that was written in the time that the query names; one written
 	// soon after it gains less. 0 turns it off.
 	InTime float64
@@ -65,8 +65,8 @@ func DefaultWeights() Weights {
 		Person: KindWeights{
 			K1: 1.2, B: .5,
 			Before: .5, BeforeQuestion: 1, After: .3, TwoBefore: .5, TwoAfter: .3, NeighbourWords: 20,
-			Name: 2, Date: 1, Fact: 1, Near: .5, TellsTime: 1.2, InTime: .3, Named: 1.4,
+			Name: 2, Date: 1, Fact: 1, Near: .5, MentionsTime: 1.2, InTime: .3, Named: 1.4,
 		},
-		AssistantChat: KindWeights{K1: 1.2, B: 1, Reply: .3, NeighbourWords: 20, TellsTime: 1, InTime: .3, Named: 1},
+		AssistantChat: KindWeights{K1: 1.2, B: 1, Reply: .3, NeighbourWords: 20, MentionsTime: 1, InTime: .3, Named: 1},
 	}
 }

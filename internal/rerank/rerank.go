@@ -14,7 +14,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/stratamem/strata/internal/waittime"
+	"github.com/stratamem/strata/internal/backendlatency"
 )
 
 // API is the dialect that an endpoint speaks. Answers are understood in any of them.
@@ -152,7 +152,7 @@ func (c *Client) post(ctx context.Context, body []byte) (int, []byte, error) {
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Accept", "application/json")
 	c.authorize(req.Header)
-	defer waittime.Begin(ctx)()
+	defer backendlatency.Begin(ctx)()
 	reply, err := c.http.Do(req)
 	if err != nil {
 		return 0, nil, fmt.Errorf("call the reranker: %w", err)

@@ -15,8 +15,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
+	"github.com/stratamem/strata/internal/backendlatency"
 	"github.com/stratamem/strata/internal/rerank"
-	"github.com/stratamem/strata/internal/waittime"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -37,7 +37,7 @@ type asked struct {
 	body                map[string]any
 }
 
-// endpoint answers as it is told, and keeps what it was asked.
+// endpoint returns as it is told, and keeps what it was asked.
 func endpoint(t *testing.T, answer http.HandlerFunc) (*httptest.Server, *asked) {
 	t.Helper()
 	seen := &asked{}
@@ -189,8 +189,8 @@ func TestACallEndsWithItsContext(t *testing.T) {
 		})
 		return s.URL, held
 	}
-	ask := func(ctx context.Context, t *testing.T, url string) (*rerank.Error, *waittime.Clock) {
-		ctx, clock := waittime.Watch(ctx)
+	ask := func(ctx context.Context, t *testing.T, url string) (*rerank.Error, *backendlatency.Clock) {
+		ctx, clock := backendlatency.Watch(ctx)
 		_, err := client(t, rerank.Options{BaseURL: url}).Rerank(ctx, "tea?", documents)
 		failed, ok := errors.AsType[*rerank.Error](err)
 		if !ok {

@@ -115,6 +115,29 @@ func (c *checker) count(field string, got, limit int) {
 	}
 }
 
+// oneOf converts an enum of the API: the zero value where none is set, and a fault where the API has no such value.
+func oneOf[T comparable, P ~int32](c *checker, field string, of enum[T, P], value P, names string) T {
+	converted, ok := of.from(value)
+	if !ok && value != 0 {
+		c.fault(field, "is %d; it must be %s", value, names)
+	}
+	return converted
+}
+
+// allOf converts a list of enums, each of which must be set. nil means that the caller leaves the choice to the service.
+func allOf[T comparable, P ~int32](c *checker, field string, of enum[T, P], values []P, names string) []T {
+	c.count(field, len(values), maxFilters)
+	var out []T
+	for i, v := range values {
+		converted, ok := of.from(v)
+		if !ok {
+			c.fault(fmt.Sprintf("%s[%d]", field, i), "is %d; it must be %s", v, names)
+		}
+		out = append(out, converted)
+	}
+	return out
+}
+
 // between checks a number; a NaN is outside every range.
 func between[N int32 | int64 | float64](c *checker, field string, got, low, high N) N {
 	if !(got >= low && got <= high) {
@@ -123,7 +146,7 @@ func between[N int32 | int64 | float64](c *checker, field string, got, low, high
 	return got
 }
 
-// page answers a page size: the default for 0, the maximum for more.
+// page returns a page size: the default for 0, the maximum for more.
 func (c *checker) page(size, byDefault, most int32) int {
 	if size < 0 {
 		c.fault("page_size", "is %d; it must not be negative: 0 means %d, the most is %d", size, byDefault, most)
@@ -139,7 +162,7 @@ var (
 	maxTime = time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)
 )
 
-// time answers a time to the microsecond, the zero time when it is not set.
+// time returns a time to the microsecond, the zero time when it is not set.
 func (c *checker) time(field string, ts *timestamppb.Timestamp) time.Time {
 	if ts == nil {
 		return time.Time{}
@@ -152,7 +175,7 @@ func (c *checker) time(field string, ts *timestamppb.Timestamp) time.Time {
 	return t.Truncate(time.Microsecond)
 }
 
-// object answers a struct as compact JSON with sorted keys, nil when it is empty.
+// object returns a struct as compact JSON with sorted keys, nil when it is empty.
 func (c *checker) object(field string, s *structpb.Struct, limit int) json.RawMessage {
 	if len(s.GetFields()) == 0 {
 		return nil

@@ -6,8 +6,8 @@ import (
 	"fmt"
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
-	"github.com/stratamem/strata/internal/check"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/messagechecks"
 	"github.com/stratamem/strata/internal/service"
 )
 
@@ -36,10 +36,10 @@ func (s *historyServer) CheckMessages(ctx context.Context, req *memoryv1.CheckMe
 
 // ruleError is what is wrong with the request's rules. It shows nothing of them but numbers.
 func ruleError(err error) error {
-	if f, ok := errors.AsType[*check.Fault](err); ok {
+	if f, ok := errors.AsType[*messagechecks.Fault](err); ok {
 		return memory.InvalidField(fmt.Sprintf("rules[%d].%s", f.Rule, f.Field), "%s", f.Text)
 	}
-	if e, ok := errors.AsType[*check.TooMuch](err); ok {
+	if e, ok := errors.AsType[*messagechecks.TooMuch](err); ok {
 		return memory.InvalidField(fmt.Sprintf("rules[%d].%s", e.Rule, e.Field), "%s", e.Error())
 	}
 	return err
@@ -52,7 +52,7 @@ func checkParams(req *memoryv1.CheckMessagesRequest) (service.CheckParams, error
 		Profile:  c.label("profile", req.GetProfile()), Model: c.label("model", req.GetModel()),
 		Counter: c.counter("counter", req.GetCounter()),
 	}
-	c.count("rules", len(req.GetRules()), check.MaxRules)
+	c.count("rules", len(req.GetRules()), messagechecks.MaxRules)
 	for i, r := range req.GetRules() {
 		p.Rules = append(p.Rules, checkRuleFrom(c, fmt.Sprintf("rules[%d]", i), r))
 	}
@@ -60,9 +60,9 @@ func checkParams(req *memoryv1.CheckMessagesRequest) (service.CheckParams, error
 }
 
 // checkRuleFrom converts a rule; what is wrong with its values is said when it is made ready.
-func checkRuleFrom(c *checker, field string, in *memoryv1.CheckRule) check.Rule {
+func checkRuleFrom(c *checker, field string, in *memoryv1.CheckRule) messagechecks.Rule {
 	action, _ := checkActions.from(in.GetAction())
-	r := check.Rule{
+	r := messagechecks.Rule{
 		Name: c.label(field+".name", in.GetName()), Action: action, Text: in.GetText(), Hint: in.GetHint(),
 		Test: ruleTest(in),
 	}
@@ -76,18 +76,18 @@ func checkRuleFrom(c *checker, field string, in *memoryv1.CheckRule) check.Rule 
 	return r
 }
 
-func ruleTest(in *memoryv1.CheckRule) check.Test {
+func ruleTest(in *memoryv1.CheckRule) messagechecks.Test {
 	switch t := in.GetTest().(type) {
 	case *memoryv1.CheckRule_StopWords:
-		return check.StopWords(t.StopWords.GetWords())
+		return messagechecks.StopWords(t.StopWords.GetWords())
 	case *memoryv1.CheckRule_Patterns:
-		return check.Patterns(t.Patterns.GetExpressions())
+		return messagechecks.Patterns(t.Patterns.GetExpressions())
 	case *memoryv1.CheckRule_MaxLength:
-		return check.MaxLength{Characters: t.MaxLength.GetCharacters(), Tokens: t.MaxLength.GetTokens()}
+		return messagechecks.MaxLength{Characters: t.MaxLength.GetCharacters(), Tokens: t.MaxLength.GetTokens()}
 	case *memoryv1.CheckRule_Json:
-		return check.JSON{Schema: t.Json.GetSchema()}
+		return messagechecks.JSON{Schema: t.Json.GetSchema()}
 	case *memoryv1.CheckRule_Markup:
-		kinds := make(check.Markup, len(t.Markup.GetKinds()))
+		kinds := make(messagechecks.Markup, len(t.Markup.GetKinds()))
 		for i, k := range t.Markup.GetKinds() {
 			kinds[i], _ = marks.from(k)
 		}

@@ -6,7 +6,7 @@ import (
 	"reflect"
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
-	"github.com/stratamem/strata/internal/history"
+	"github.com/stratamem/strata/internal/compaction"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/policy"
 	"github.com/stratamem/strata/internal/service"
@@ -83,11 +83,11 @@ func compactProto(r service.Compacted, sent []memory.Message) *memoryv1.CompactR
 }
 
 // writtenProto says what each written message stands for.
-func writtenProto(all []history.Written, sent []memory.Message) []*memoryv1.HistorySummary {
+func writtenProto(all []compaction.Written, sent []memory.Message) []*memoryv1.HistorySummary {
 	if len(all) == 0 {
 		return nil
 	}
-	named := history.EnsureIDs(sent)
+	named := compaction.EnsureIDs(sent)
 	out := make([]*memoryv1.HistorySummary, len(all))
 	for i, w := range all {
 		out[i] = &memoryv1.HistorySummary{MessageId: w.ID, Model: w.Model, Tokens: w.Tokens, Fallback: w.Fallback}

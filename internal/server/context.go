@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -35,8 +36,9 @@ func contextParams(ctx context.Context, req *memoryv1.BuildContextRequest) (serv
 		Ref: c.ref(ctx, req.GetUserId(), req.GetSessionId()), Query: req.GetQuery(),
 		Pending:      messagesFrom(c, "pending", req.GetPending(), maxPending, maxMessageBytes),
 		Instructions: req.GetInstructions(), Template: req.GetInstructionsTemplate(),
-		Variables: c.object("variables", req.GetVariables(), memory.MaxStateBytes), Tools: req.GetToolsJson(), Render: c.render(req.GetRender()),
-		AsOf: c.time("as_of", req.GetAsOf()), Explain: req.GetExplain(), MaxBytes: contextBytes(req),
+		Variables: c.object("variables", req.GetVariables(), memory.MaxStateBytes), Tools: req.GetToolsJson(),
+		Render: cmp.Or(oneOf(c, "render", renders, req.GetRender(), "structured, text, openai or anthropic"), assembly.RenderStructured),
+		AsOf:   c.time("as_of", req.GetAsOf()), Explain: req.GetExplain(), MaxBytes: contextBytes(req),
 		Fresh: c.freshness("fresh", req.GetFresh()),
 		Policy: policy.Call{
 			Profile: c.label("profile", req.GetProfile()), Model: c.label("model", req.GetModel()),
@@ -66,17 +68,6 @@ func contextBytes(req *memoryv1.BuildContextRequest) int {
 	return maxReplyBytes
 }
 
-func (c *checker) render(r memoryv1.Render) assembly.Render {
-	if r == memoryv1.Render_RENDER_UNSPECIFIED {
-		return assembly.RenderStructured
-	}
-	render, ok := renders.from(r)
-	if !ok {
-		c.fault("render", "is %d; it must be structured, text, openai or anthropic", r)
-	}
-	return render
-}
-
 // defaultFreshness is how long a context waits for background work when it is not told.
 const defaultFreshness = 2 * time.Second
 
@@ -88,25 +79,9 @@ func (c *checker) freshness(field string, in *memoryv1.Freshness) *service.Wait 
 		c.fault(field+".min_seq", "is %d; it must not be negative: 0 means the last recorded message", in.GetMinSeq())
 	}
 	return &service.Wait{
-		Of: c.watermarks(field+".of", in.GetOf()), MinSeq: in.GetMinSeq(),
+		Of: allOf(c, field+".of", watermarkNames, in.GetOf(), watermarkWords), MinSeq: in.GetMinSeq(),
 		Timeout: c.timeout(field+".timeout", in.GetTimeout(), defaultFreshness),
 	}
-}
-
-func (c *checker) memoryPlace(p memoryv1.MemoryPlace) policy.MemoryPlace {
-	place, ok := memoryPlaces.from(p)
-	if !ok && p != memoryv1.MemoryPlace_MEMORY_PLACE_UNSPECIFIED {
-		c.fault("overrides.memory_place", "is %d; it must be before or after", p)
-	}
-	return place
-}
-
-func (c *checker) memoryRole(r memoryv1.MemoryRole) policy.MemoryRole {
-	role, ok := memoryRoles.from(r)
-	if !ok && r != memoryv1.MemoryRole_MEMORY_ROLE_UNSPECIFIED {
-		c.fault("overrides.memory_role", "is %d; it must be system, developer or user", r)
-	}
-	return role
 }
 
 func contextProto(r service.ContextResult, explain bool) (*memoryv1.BuildContextResponse, error) {

@@ -3,10 +3,10 @@ package server
 import (
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
 	"github.com/stratamem/strata/internal/assembly"
-	"github.com/stratamem/strata/internal/check"
+	"github.com/stratamem/strata/internal/compaction"
 	"github.com/stratamem/strata/internal/extract"
-	"github.com/stratamem/strata/internal/history"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/messagechecks"
 	"github.com/stratamem/strata/internal/policy"
 	"github.com/stratamem/strata/internal/service"
 )
@@ -98,6 +98,7 @@ var (
 		memory.CauseInvalidated: memoryv1.FactCause_FACT_CAUSE_INVALIDATED,
 		memory.CauseReverted:    memoryv1.FactCause_FACT_CAUSE_REVERTED,
 		memory.CauseRetracted:   memoryv1.FactCause_FACT_CAUSE_RETRACTED,
+		memory.CauseErased:      memoryv1.FactCause_FACT_CAUSE_ERASED,
 	})
 	summaryKinds = newEnum(map[memory.SummaryKind]memoryv1.SummaryKind{
 		memory.SummarySession: memoryv1.SummaryKind_SUMMARY_KIND_SESSION,
@@ -126,12 +127,30 @@ var (
 		memory.JobSkipped:  memoryv1.JobState_JOB_STATE_SKIPPED,
 		memory.JobSplit:    memoryv1.JobState_JOB_STATE_SPLIT,
 		memory.JobReverted: memoryv1.JobState_JOB_STATE_REVERTED,
+		memory.JobReplaced: memoryv1.JobState_JOB_STATE_REPLACED,
+	})
+	erasureKinds = newEnum(map[memory.ErasureKind]memoryv1.ErasureKind{
+		memory.EraseUser:     memoryv1.ErasureKind_ERASURE_KIND_USER,
+		memory.EraseSession:  memoryv1.ErasureKind_ERASURE_KIND_SESSION,
+		memory.EraseMessages: memoryv1.ErasureKind_ERASURE_KIND_MESSAGES,
+	})
+	purges = newEnum(map[memory.PurgedBy]memoryv1.PurgedBy{
+		memory.PurgedWithSweep:    memoryv1.PurgedBy_PURGED_BY_SWEEP,
+		memory.PurgedByCompaction: memoryv1.PurgedBy_PURGED_BY_COMPACTION,
 	})
 	views = newEnum(map[memory.View]memoryv1.View{
 		memory.ViewVectors:        memoryv1.View_VIEW_VECTORS,
 		memory.ViewFacts:          memoryv1.View_VIEW_FACTS,
 		memory.ViewTranscript:     memoryv1.View_VIEW_TRANSCRIPT,
 		memory.ViewMessageVectors: memoryv1.View_VIEW_TURNS,
+	})
+	retentionRules = newEnum(map[service.RetentionRule]memoryv1.RetentionRule{
+		service.RetentionSessionAge:  memoryv1.RetentionRule_RETENTION_RULE_SESSION_AGE,
+		service.RetentionMessageAge:  memoryv1.RetentionRule_RETENTION_RULE_MESSAGE_AGE,
+		service.RetentionMaxMessages: memoryv1.RetentionRule_RETENTION_RULE_MAX_MESSAGES,
+		service.RetentionFactAge:     memoryv1.RetentionRule_RETENTION_RULE_FACT_AGE,
+		service.RetentionUnused:      memoryv1.RetentionRule_RETENTION_RULE_UNUSED,
+		service.RetentionMaxFacts:    memoryv1.RetentionRule_RETENTION_RULE_MAX_FACTS,
 	})
 	revertOutcomes = newEnum(map[extract.Outcome]memoryv1.RevertOutcome{
 		extract.OutcomeRemoved:      memoryv1.RevertOutcome_REVERT_OUTCOME_REMOVED,
@@ -178,10 +197,10 @@ var (
 		assembly.RenderOpenAI:     memoryv1.Render_RENDER_OPENAI,
 		assembly.RenderAnthropic:  memoryv1.Render_RENDER_ANTHROPIC,
 	})
-	marks = newEnum(map[check.Mark]memoryv1.Markup{
-		check.HTML:     memoryv1.Markup_MARKUP_HTML,
-		check.Markdown: memoryv1.Markup_MARKUP_MARKDOWN,
-		check.Control:  memoryv1.Markup_MARKUP_CONTROL,
+	marks = newEnum(map[messagechecks.Mark]memoryv1.Markup{
+		messagechecks.HTML:     memoryv1.Markup_MARKUP_HTML,
+		messagechecks.Markdown: memoryv1.Markup_MARKUP_MARKDOWN,
+		messagechecks.Control:  memoryv1.Markup_MARKUP_CONTROL,
 	})
 	watermarkNames = newEnum(map[service.Watermark]memoryv1.Watermark{
 		service.WatermarkIndexed:    memoryv1.Watermark_WATERMARK_INDEXED,
@@ -193,16 +212,16 @@ var (
 		service.MaintenanceReindex: memoryv1.JobKind_JOB_KIND_REINDEX,
 		service.MaintenanceVerify:  memoryv1.JobKind_JOB_KIND_VERIFY,
 	})
-	heads = newEnum(map[history.Head]memoryv1.ContextHead{
-		history.HeadSystemAndFirst: memoryv1.ContextHead_CONTEXT_HEAD_SYSTEM_AND_FIRST,
-		history.HeadSystemOrFirst:  memoryv1.ContextHead_CONTEXT_HEAD_SYSTEM_OR_FIRST,
-		history.HeadSystem:         memoryv1.ContextHead_CONTEXT_HEAD_SYSTEM,
+	heads = newEnum(map[compaction.Head]memoryv1.ContextHead{
+		compaction.HeadSystemAndFirst: memoryv1.ContextHead_CONTEXT_HEAD_SYSTEM_AND_FIRST,
+		compaction.HeadSystemOrFirst:  memoryv1.ContextHead_CONTEXT_HEAD_SYSTEM_OR_FIRST,
+		compaction.HeadSystem:         memoryv1.ContextHead_CONTEXT_HEAD_SYSTEM,
 	})
-	fallbackNames = newEnum(map[history.Fallback]memoryv1.CompressFallback{
-		history.FallbackKeep:    memoryv1.CompressFallback_COMPRESS_FALLBACK_KEEP,
-		history.FallbackDrop:    memoryv1.CompressFallback_COMPRESS_FALLBACK_DROP,
-		history.FallbackWhole:   memoryv1.CompressFallback_COMPRESS_FALLBACK_WHOLE,
-		history.FallbackExtract: memoryv1.CompressFallback_COMPRESS_FALLBACK_EXTRACT,
+	fallbackNames = newEnum(map[compaction.Fallback]memoryv1.CompressFallback{
+		compaction.FallbackKeep:    memoryv1.CompressFallback_COMPRESS_FALLBACK_KEEP,
+		compaction.FallbackDrop:    memoryv1.CompressFallback_COMPRESS_FALLBACK_DROP,
+		compaction.FallbackWhole:   memoryv1.CompressFallback_COMPRESS_FALLBACK_WHOLE,
+		compaction.FallbackExtract: memoryv1.CompressFallback_COMPRESS_FALLBACK_EXTRACT,
 	})
 	memoryRoles = newEnum(map[policy.MemoryRole]memoryv1.MemoryRole{
 		policy.MemoryAsSystem:    memoryv1.MemoryRole_MEMORY_ROLE_SYSTEM,
@@ -213,20 +232,20 @@ var (
 		policy.MemoryBefore: memoryv1.MemoryPlace_MEMORY_PLACE_BEFORE,
 		policy.MemoryAfter:  memoryv1.MemoryPlace_MEMORY_PLACE_AFTER,
 	})
-	historyOmitReasons = newEnum(map[history.Reason]memoryv1.HistoryOmitReason{
-		history.ReasonHidden:     memoryv1.HistoryOmitReason_HISTORY_OMIT_REASON_HIDDEN,
-		history.ReasonTied:       memoryv1.HistoryOmitReason_HISTORY_OMIT_REASON_TIED,
-		history.ReasonSummarised: memoryv1.HistoryOmitReason_HISTORY_OMIT_REASON_SUMMARISED,
-		history.ReasonFacts:      memoryv1.HistoryOmitReason_HISTORY_OMIT_REASON_FACTS,
-		history.ReasonRecalled:   memoryv1.HistoryOmitReason_HISTORY_OMIT_REASON_RECALLED,
-		history.ReasonDropped:    memoryv1.HistoryOmitReason_HISTORY_OMIT_REASON_DROPPED,
-		history.ReasonFiltered:   memoryv1.HistoryOmitReason_HISTORY_OMIT_REASON_FILTERED,
-		history.ReasonLossy:      memoryv1.HistoryOmitReason_HISTORY_OMIT_REASON_LOSSY,
-		history.ReasonMessages:   memoryv1.HistoryOmitReason_HISTORY_OMIT_REASON_MESSAGES,
-		history.ReasonBudget:     memoryv1.HistoryOmitReason_HISTORY_OMIT_REASON_BUDGET,
-		history.ReasonRepeated:   memoryv1.HistoryOmitReason_HISTORY_OMIT_REASON_REPEATED,
-		history.ReasonOrphan:     memoryv1.HistoryOmitReason_HISTORY_OMIT_REASON_ORPHAN_RESULT,
-		history.ReasonUnanswered: memoryv1.HistoryOmitReason_HISTORY_OMIT_REASON_UNANSWERED_CALL,
-		history.ReasonEmpty:      memoryv1.HistoryOmitReason_HISTORY_OMIT_REASON_EMPTY,
+	historyOmitReasons = newEnum(map[compaction.Reason]memoryv1.HistoryOmitReason{
+		compaction.ReasonHidden:     memoryv1.HistoryOmitReason_HISTORY_OMIT_REASON_HIDDEN,
+		compaction.ReasonTied:       memoryv1.HistoryOmitReason_HISTORY_OMIT_REASON_TIED,
+		compaction.ReasonSummarised: memoryv1.HistoryOmitReason_HISTORY_OMIT_REASON_SUMMARISED,
+		compaction.ReasonFacts:      memoryv1.HistoryOmitReason_HISTORY_OMIT_REASON_FACTS,
+		compaction.ReasonRecalled:   memoryv1.HistoryOmitReason_HISTORY_OMIT_REASON_RECALLED,
+		compaction.ReasonDropped:    memoryv1.HistoryOmitReason_HISTORY_OMIT_REASON_DROPPED,
+		compaction.ReasonFiltered:   memoryv1.HistoryOmitReason_HISTORY_OMIT_REASON_FILTERED,
+		compaction.ReasonLossy:      memoryv1.HistoryOmitReason_HISTORY_OMIT_REASON_LOSSY,
+		compaction.ReasonMessages:   memoryv1.HistoryOmitReason_HISTORY_OMIT_REASON_MESSAGES,
+		compaction.ReasonBudget:     memoryv1.HistoryOmitReason_HISTORY_OMIT_REASON_BUDGET,
+		compaction.ReasonRepeated:   memoryv1.HistoryOmitReason_HISTORY_OMIT_REASON_REPEATED,
+		compaction.ReasonOrphan:     memoryv1.HistoryOmitReason_HISTORY_OMIT_REASON_ORPHAN_RESULT,
+		compaction.ReasonUnanswered: memoryv1.HistoryOmitReason_HISTORY_OMIT_REASON_UNANSWERED_CALL,
+		compaction.ReasonEmpty:      memoryv1.HistoryOmitReason_HISTORY_OMIT_REASON_EMPTY,
 	})
 )

@@ -57,12 +57,14 @@ func isWhole[T comparable, P apiEnum](e enum[T, P], others ...map[number]bool) f
 
 func TestEveryValueOfAnEnumConvertsBothWays(t *testing.T) {
 	ofNoUser := converted(t, maintenanceNames)
+	erasures := map[number]bool{memoryv1.JobKind_JOB_KIND_ERASE.Number(): true}
 	for name, check := range map[string]func(*testing.T){
 		"Role": isWhole(roles), "Origin": isWhole(origins), "ExtractMode": isWhole(extractModes), "ImageDetail": isWhole(imageDetails),
 		"CheckAction": isWhole(checkActions), "FindingKind": isWhole(findingKinds), "Markup": isWhole(marks),
 		"Category": isWhole(categories), "FactOrigin": isWhole(factOrigins), "FactCause": isWhole(factCauses),
 		"SummaryKind": isWhole(summaryKinds), "SummaryCause": isWhole(summaryCauses),
-		"JobKind": isWhole(jobKinds, ofNoUser), "JobState": isWhole(jobStates), "View": isWhole(views), "RevertOutcome": isWhole(revertOutcomes),
+		"JobKind": isWhole(jobKinds, ofNoUser, erasures), "ErasureKind": isWhole(erasureKinds), "PurgedBy": isWhole(purges),
+		"JobState": isWhole(jobStates), "View": isWhole(views), "RevertOutcome": isWhole(revertOutcomes),
 		"Watermark": isWhole(watermarkNames), "OmitReason": isWhole(omitReasons), "HistoryOmitReason": isWhole(historyOmitReasons),
 		"SectionKind": isWhole(sectionKinds), "Selection": isWhole(selections), "Render": isWhole(renders),
 		"ContextHead": isWhole(heads), "CompressFallback": isWhole(fallbackNames),

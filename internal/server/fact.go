@@ -41,7 +41,8 @@ func evidenceProto(in []memory.Evidence) []*memoryv1.Evidence {
 // factFromProto checks and converts what a person may state of a fact. What is not set stays zero.
 func (c *checker) factFromProto(path string, in *memoryv1.Fact) memory.Fact {
 	return memory.Fact{
-		ID: in.GetFactId(), Text: c.factText(path+".text", in.GetText()), Category: c.category(path+".category", in.GetCategory()),
+		ID: in.GetFactId(), Text: c.factText(path+".text", in.GetText()),
+		Category:     oneOf(c, path+".category", categories, in.GetCategory(), categoryWords),
 		Tags:         tagsFrom(c, path+".tags", in.GetTags()),
 		Significance: int(between(c, path+".significance", in.GetSignificance(), 0, maxSignificance)),
 		Subject:      c.name(path+".subject", in.GetSubject()), Attribute: c.attribute(path+".attribute", in.GetAttribute()),
@@ -65,13 +66,7 @@ func (c *checker) statement(field, s string) {
 	}
 }
 
-func (c *checker) category(field string, k memoryv1.Category) memory.Category {
-	category, ok := categories.from(k)
-	if !ok && k != memoryv1.Category_CATEGORY_UNSPECIFIED {
-		c.fault(field, "is %d; it must be preference, personal_info, goal, pain_point, decision or other", k)
-	}
-	return category
-}
+const categoryWords = "preference, personal_info, goal, pain_point, decision or other"
 
 // categories checks which categories are asked for; nil means all.
 func (c *checker) categories(field string, in []memoryv1.Category) []memory.Category {
@@ -82,7 +77,7 @@ func (c *checker) categories(field string, in []memoryv1.Category) []memory.Cate
 		if k == memoryv1.Category_CATEGORY_UNSPECIFIED {
 			c.fault(path, "is not set; leave categories empty for all")
 		}
-		out = append(out, c.category(path, k))
+		out = append(out, oneOf(c, path, categories, k, categoryWords))
 	}
 	return out
 }
@@ -95,7 +90,7 @@ func (c *checker) attribute(field, s string) string {
 	return s
 }
 
-// language answers a BCP 47 tag in its canonical spelling, "" where none is set.
+// language returns a BCP 47 tag in its canonical spelling, "" where none is set.
 func (c *checker) language(field, s string) string {
 	if s == "" {
 		return ""

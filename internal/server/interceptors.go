@@ -12,9 +12,9 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/stratamem/strata/internal/group"
+	"github.com/stratamem/strata/internal/backendlatency"
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/waittime"
+	"github.com/stratamem/strata/internal/safegroup"
 )
 
 // DefaultTenant is the tenant of every call while authentication is off.
@@ -30,7 +30,7 @@ const WaitingTimeTrailer = "strata-waiting-us"
 
 type tenantKey struct{}
 
-// tenantOf answers the tenant that the interceptor set. Without one nothing may be read: a missing scope is an error.
+// tenantOf returns the tenant that the interceptor set. Without one nothing may be read: a missing scope is an error.
 func tenantOf(ctx context.Context) string {
 	tenant, ok := ctx.Value(tenantKey{}).(string)
 	if !ok {
@@ -89,7 +89,7 @@ func withMeter(m Meter) grpc.UnaryServerInterceptor {
 func withOutcome(log *slog.Logger) grpc.UnaryServerInterceptor {
 	return func(ctx context.Context, req any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
 		start := time.Now()
-		watched, clock := waittime.Watch(ctx)
+		watched, clock := backendlatency.Watch(ctx)
 		reply, err := contained(watched, req, next)
 		took := time.Since(start)
 		trailer := metadata.Pairs(HandlerTimeTrailer, micros(took), WaitingTimeTrailer, micros(clock.Waited()))
@@ -113,7 +113,7 @@ func withOutcome(log *slog.Logger) grpc.UnaryServerInterceptor {
 func micros(d time.Duration) string { return strconv.FormatInt(d.Microseconds(), 10) }
 
 func contained(ctx context.Context, req any, next grpc.UnaryHandler) (reply any, err error) {
-	err = group.Contain(func() (err error) {
+	err = safegroup.Contain(func() (err error) {
 		reply, err = next(ctx, req)
 		return err
 	})

@@ -2,11 +2,11 @@ package server
 
 import (
 	"context"
-	"fmt"
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/service"
+	"github.com/stratamem/strata/internal/store"
 )
 
 type maintenanceServer struct {
@@ -19,6 +19,7 @@ type maintenance interface {
 	Reembed(ctx context.Context, model string, dimension int) (service.MaintenanceJob, error)
 	Reindex(ctx context.Context, views []memory.View) ([]service.MaintenanceJob, error)
 	Verify(ctx context.Context, views []memory.View, mode service.VerifyMode) (service.MaintenanceJob, error)
+	Expiring(ctx context.Context, q store.UserQuery) (due []service.Expiring, last string, more bool, err error)
 }
 
 // maxDimension is the most numbers a vector may have.
@@ -40,7 +41,7 @@ func (s *maintenanceServer) Reembed(ctx context.Context, req *memoryv1.ReembedRe
 
 func (s *maintenanceServer) Reindex(ctx context.Context, req *memoryv1.ReindexRequest) (*memoryv1.ReindexResponse, error) {
 	c := &checker{}
-	views := c.views("views", req.GetViews())
+	views := allOf(c, "views", views, req.GetViews(), viewWords)
 	if err := c.err(); err != nil {
 		return nil, err
 	}
@@ -57,7 +58,7 @@ func (s *maintenanceServer) Reindex(ctx context.Context, req *memoryv1.ReindexRe
 
 func (s *maintenanceServer) Verify(ctx context.Context, req *memoryv1.VerifyRequest) (*memoryv1.VerifyResponse, error) {
 	c := &checker{}
-	views := c.views("views", req.GetViews())
+	views := allOf(c, "views", views, req.GetViews(), viewWords)
 	if err := c.err(); err != nil {
 		return nil, err
 	}
@@ -72,16 +73,47 @@ func (s *maintenanceServer) Verify(ctx context.Context, req *memoryv1.VerifyRequ
 	return &memoryv1.VerifyResponse{Job: maintenanceProto(job)}, nil
 }
 
-// views checks which views are meant; nil leaves it to the service.
-func (c *checker) views(field string, in []memoryv1.View) []memory.View {
-	c.count(field, len(in), maxFilters)
-	var out []memory.View
-	for i, v := range in {
-		view, ok := views.from(v)
-		if !ok {
-			c.fault(fmt.Sprintf("%s[%d]", field, i), "is %d; it must be vectors, facts or transcript", v)
-		}
-		out = append(out, view)
+const viewWords = "vectors, facts or transcript"
+
+// maxExpiring is how many of a user ListExpiring names.
+const maxExpiring = 1000
+
+func (s *maintenanceServer) ListExpiring(
+	ctx context.Context,
+	req *memoryv1.ListExpiringRequest,
+) (*memoryv1.ListExpiringResponse, error) {
+	c := &checker{}
+	q := store.UserQuery{Tenant: tenantOf(ctx), Limit: c.page(req.GetPageSize(), 20, 100)}
+	if err := c.err(); err != nil {
+		return nil, err
 	}
-	return out
+	after, err := pagePosition(req, req.GetPageToken())
+	if err != nil {
+		return nil, err
+	}
+	q.After = string(after)
+	due, last, more, err := s.maintenance.Expiring(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	out := &memoryv1.ListExpiringResponse{}
+	of, named := memory.UserRef{}, 0
+	for _, d := range due {
+		if d.User != of {
+			of, named = d.User, 0
+		}
+		if named++; named <= maxExpiring {
+			out.Expiring = append(out.Expiring, expiringProto(d))
+		}
+	}
+	if more {
+		out.NextPageToken = pageToken(req, []byte(last))
+	}
+	return out, nil
+}
+
+func expiringProto(d service.Expiring) *memoryv1.Expiring {
+	return &memoryv1.Expiring{
+		Rule: retentionRules.to(d.Rule), UserId: d.User.UserID, SessionId: d.SessionID, Messages: d.Messages, FactId: d.FactID,
+	}
 }

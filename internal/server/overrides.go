@@ -8,7 +8,7 @@ import (
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
 	"github.com/stratamem/strata/internal/policy"
-	"github.com/stratamem/strata/internal/setting"
+	"github.com/stratamem/strata/internal/settingschema"
 )
 
 // overrides converts what a call changes of its profile. Every field is found in policy.Fields by its name: a number or truth
@@ -33,7 +33,7 @@ func (c *checker) overrides(in *memoryv1.ContextOverrides) policy.Overrides {
 		var p policy.Profile
 		f.Set(&p, value)
 		if fault, wrong := f.Check(&p); wrong {
-			c.all("overrides", []setting.Fault{fault})
+			c.all("overrides", []settingschema.Fault{fault})
 			continue
 		}
 		out = out.With(f.Key, value)
@@ -46,9 +46,9 @@ func (c *checker) given(in *memoryv1.ContextOverrides, field string) any {
 	path := "overrides." + field
 	switch field {
 	case "memory_role":
-		return orNone(c.memoryRole(in.GetMemoryRole()))
+		return orNone(oneOf(c, path, memoryRoles, in.GetMemoryRole(), "system, developer or user"))
 	case "memory_place":
-		return orNone(c.memoryPlace(in.GetMemoryPlace()))
+		return orNone(oneOf(c, path, memoryPlaces, in.GetMemoryPlace(), "before or after"))
 	case "counter":
 		return orNone(c.counter(path, in.GetCounter()))
 	case "categories":

@@ -5,21 +5,21 @@ import (
 	"fmt"
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
-	"github.com/stratamem/strata/internal/history"
+	"github.com/stratamem/strata/internal/compaction"
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/setting"
+	"github.com/stratamem/strata/internal/settingschema"
 	"github.com/stratamem/strata/internal/toolcalls"
 )
 
 // contextPolicyFrom converts a context policy, nil where none is given. Its fractions are checked where the window is known.
-func contextPolicyFrom(c *checker, field string, in *memoryv1.ContextPolicy) *history.Policy {
+func contextPolicyFrom(c *checker, field string, in *memoryv1.ContextPolicy) *compaction.Policy {
 	if in == nil {
 		return nil
 	}
-	p := &history.Policy{
+	p := &compaction.Policy{
 		Hide:  hidePolicyFrom(c, field+".hide", in.GetHide()),
 		Clear: clearPolicyFrom(c, field+".clear", in.GetClear()),
-		Trim: history.Trim{
+		Trim: compaction.Trim{
 			Messages: int(in.GetTrim().GetMessages()), Tokens: in.GetTrim().GetTokens(), Fraction: in.GetTrim().GetFraction(),
 		},
 		Head: headFrom(c, field+".head", in.GetHead()), KeepTags: tagsFrom(c, field+".keep_tags", in.GetKeepTags()),
@@ -36,7 +36,7 @@ func contextPolicyFrom(c *checker, field string, in *memoryv1.ContextPolicy) *hi
 }
 
 // all takes over what is wrong with a part of a request, whose paths begin with the field.
-func (c *checker) all(field string, faults setting.Faults) {
+func (c *checker) all(field string, faults settingschema.Faults) {
 	for _, f := range faults {
 		if f.Text != "" {
 			c.fault(field+"."+f.API, "%s", f.Text)
@@ -46,9 +46,9 @@ func (c *checker) all(field string, faults setting.Faults) {
 	}
 }
 
-func hidePolicyFrom(c *checker, field string, in *memoryv1.HidePolicy) history.Hide {
+func hidePolicyFrom(c *checker, field string, in *memoryv1.HidePolicy) compaction.Hide {
 	checkIDs(c, field+".exclude", in.GetExclude())
-	return history.Hide{StartID: c.label(field+".start_id", in.GetStartId()), Exclude: in.GetExclude()}
+	return compaction.Hide{StartID: c.label(field+".start_id", in.GetStartId()), Exclude: in.GetExclude()}
 }
 
 func checkIDs(c *checker, field string, all []string) {
@@ -65,27 +65,27 @@ func triggers(in []*memoryv1.ContextTrigger) []toolcalls.Trigger {
 	return out
 }
 
-func clearPolicyFrom(c *checker, field string, in *memoryv1.ClearPolicy) history.Clear {
+func clearPolicyFrom(c *checker, field string, in *memoryv1.ClearPolicy) compaction.Clear {
 	checkIDs(c, field+".exclude_tools", in.GetExcludeTools())
-	return history.Clear{
+	return compaction.Clear{
 		Enabled: in != nil, Triggers: triggers(in.GetTriggers()), Keep: int(in.GetKeep()), ClearAtLeast: in.GetClearAtLeast(),
 		ExcludeTools: in.GetExcludeTools(), ClearInputs: in.GetClearToolInputs(), Placeholder: in.GetPlaceholder(),
 	}
 }
 
 // compressPolicyFrom converts a policy for the older part. Numbers that are not set get what the configuration has by default.
-func compressPolicyFrom(c *checker, field string, in *memoryv1.CompressPolicy) history.Compress {
+func compressPolicyFrom(c *checker, field string, in *memoryv1.CompressPolicy) compaction.Compress {
 	keep := in.GetKeep()
-	out := history.Compress{
+	out := compaction.Compress{
 		Triggers: triggers(in.GetTriggers()),
 		Keep:     toolcalls.Keep{Messages: int(keep.GetMessages()), Tokens: keep.GetTokens(), Fraction: keep.GetFraction()},
-		LastN:    history.DefaultLastN, ChunkMessages: history.DefaultChunkMessages,
-		Writing: history.Writing{
+		LastN:    compaction.DefaultLastN, ChunkMessages: compaction.DefaultChunkMessages,
+		Writing: compaction.Writing{
 			Prompt:      in.GetPrompt(),
 			Model:       c.label(field+".model", in.GetModel()),
 			Lossy:       in.GetLossy(),
-			MaxTokens:   cmp.Or(in.GetMaxTokens(), history.DefaultSummaryTokens),
-			ChunkTokens: cmp.Or(in.GetTrimTokensToSummarize(), history.DefaultChunkTokens),
+			MaxTokens:   cmp.Or(in.GetMaxTokens(), compaction.DefaultSummaryTokens),
+			ChunkTokens: cmp.Or(in.GetTrimTokensToSummarize(), compaction.DefaultChunkTokens),
 			Fallback: fallbackFrom(
 				c,
 				field+".fallback",
@@ -100,31 +100,31 @@ func compressPolicyFrom(c *checker, field string, in *memoryv1.CompressPolicy) h
 }
 
 // setStrategy says what the older part becomes.
-func setStrategy(c *checker, field string, in *memoryv1.CompressPolicy, out *history.Compress) {
+func setStrategy(c *checker, field string, in *memoryv1.CompressPolicy, out *compaction.Compress) {
 	switch s := in.GetStrategy().(type) {
 	case *memoryv1.CompressPolicy_Whole:
-		out.Strategy = history.StrategyWhole
+		out.Strategy = compaction.StrategyWhole
 	case *memoryv1.CompressPolicy_LastN:
-		out.Strategy, out.LastN = history.StrategyLastN, int(s.LastN)
+		out.Strategy, out.LastN = compaction.StrategyLastN, int(s.LastN)
 	case *memoryv1.CompressPolicy_ChunkMessages:
-		out.Strategy, out.ChunkMessages = history.StrategyChunked, int(s.ChunkMessages)
+		out.Strategy, out.ChunkMessages = compaction.StrategyChunked, int(s.ChunkMessages)
 	case *memoryv1.CompressPolicy_Since:
-		out.Strategy, out.Since = history.StrategySince, c.time(field+".since", s.Since)
+		out.Strategy, out.Since = compaction.StrategySince, c.time(field+".since", s.Since)
 	case *memoryv1.CompressPolicy_Facts:
-		out.Strategy, out.Concepts = history.StrategyFacts, conceptsFrom(c, field+".facts.concepts", s.Facts.GetConcepts())
+		out.Strategy, out.Concepts = compaction.StrategyFacts, conceptsFrom(c, field+".facts.concepts", s.Facts.GetConcepts())
 	case *memoryv1.CompressPolicy_Custom:
-		out.Strategy = history.Custom(c.id(field+".custom", s.Custom))
+		out.Strategy = compaction.Custom(c.id(field+".custom", s.Custom))
 	default:
 		c.fault(field, "has no strategy; set whole, last_n, chunk_messages, since, facts or custom")
 	}
 }
 
-func conceptsFrom(c *checker, field string, in []*memoryv1.Concept) []history.Concept {
-	var out []history.Concept
+func conceptsFrom(c *checker, field string, in []*memoryv1.Concept) []compaction.Concept {
+	var out []compaction.Concept
 	for i, one := range in {
 		at := fmt.Sprintf("%s[%d]", field, i)
 		c.label(at+".keyword", one.GetKeyword())
-		out = append(out, history.Concept{
+		out = append(out, compaction.Concept{
 			Keyword: one.GetKeyword(), Description: one.GetDescription(), Single: isSingle(c, at+".count", one.GetCount()),
 		})
 	}
@@ -144,7 +144,7 @@ func isSingle(c *checker, field string, in memoryv1.FactCount) bool {
 	return false
 }
 
-func headFrom(c *checker, field string, in memoryv1.ContextHead) history.Head {
+func headFrom(c *checker, field string, in memoryv1.ContextHead) compaction.Head {
 	head, ok := heads.from(in)
 	if !ok && in != memoryv1.ContextHead_CONTEXT_HEAD_UNSPECIFIED {
 		c.fault(field, "is %d; it must be system_and_first, system_or_first or system", in)
@@ -152,7 +152,7 @@ func headFrom(c *checker, field string, in memoryv1.ContextHead) history.Head {
 	return head
 }
 
-func fallbackFrom(c *checker, field string, in memoryv1.CompressFallback) history.Fallback {
+func fallbackFrom(c *checker, field string, in memoryv1.CompressFallback) compaction.Fallback {
 	fallback, ok := fallbackNames.from(in)
 	if !ok && in != memoryv1.CompressFallback_COMPRESS_FALLBACK_UNSPECIFIED {
 		c.fault(field, "is %d; it must be keep, drop, whole or extract", in)
@@ -170,7 +170,7 @@ func summaryRoleFrom(c *checker, field string, in memoryv1.Role) memory.Role {
 	return role
 }
 
-func clearedProto(all []history.Cleared) []*memoryv1.ClearedToolUse {
+func clearedProto(all []compaction.Cleared) []*memoryv1.ClearedToolUse {
 	out := make([]*memoryv1.ClearedToolUse, len(all))
 	for i, u := range all {
 		out[i] = &memoryv1.ClearedToolUse{MessageId: u.MessageID, CallId: u.CallID, Tool: u.Tool, Tokens: u.Tokens, Input: u.Input}
@@ -178,7 +178,7 @@ func clearedProto(all []history.Cleared) []*memoryv1.ClearedToolUse {
 	return out
 }
 
-func effectsProto(all []history.Effect) []*memoryv1.PolicyEffect {
+func effectsProto(all []compaction.Effect) []*memoryv1.PolicyEffect {
 	out := make([]*memoryv1.PolicyEffect, len(all))
 	for i, e := range all {
 		out[i] = &memoryv1.PolicyEffect{

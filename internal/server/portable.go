@@ -11,8 +11,8 @@ import (
 	"google.golang.org/grpc"
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
-	"github.com/stratamem/strata/internal/group"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/safegroup"
 	"github.com/stratamem/strata/internal/service"
 )
 
@@ -104,7 +104,7 @@ func receive(
 		r.ended <- chunkTooLong(len(first))
 		return r
 	}
-	group.Go(func() error { return r.receiveAll(in) }, func(err error) { r.ended <- err })
+	safegroup.Go(func() error { return r.receiveAll(in) }, func(err error) { r.ended <- err })
 	return r
 }
 

@@ -15,6 +15,7 @@ type memoryServer struct {
 	contexts contextBuilder
 	search   messageSearcher
 	sessions sessions
+	eraser   messageEraser
 }
 
 // recorder stores turns.

@@ -72,14 +72,17 @@ func New(o Options) *Server {
 	}
 	memoryv1.RegisterMemoryServiceServer(s.grpc, &memoryServer{
 		recorder: o.Services.Recorder, contexts: o.Services.Contexts, search: o.Services.Search, sessions: o.Services.Sessions,
+		eraser: o.Services.Eraser,
 	})
 	memoryv1.RegisterHistoryServiceServer(s.grpc, &historyServer{histories: o.Services.Histories})
 	memoryv1.RegisterFactServiceServer(s.grpc, &factServer{facts: o.Services.Facts, search: o.Services.Search})
 	memoryv1.RegisterSummaryServiceServer(s.grpc, &summaryServer{summaries: o.Services.Summaries, editor: o.Services.SummaryEditor})
 	memoryv1.RegisterUserServiceServer(s.grpc, &userServer{
-		users: o.Services.Users, porter: o.Services.Porter, patience: o.ReplyTimeout,
+		users: o.Services.Users, eraser: o.Services.Eraser, porter: o.Services.Porter, patience: o.ReplyTimeout,
 	})
-	memoryv1.RegisterWorkServiceServer(s.grpc, &workServer{work: o.Services.Work, facts: o.Services.Facts})
+	memoryv1.RegisterWorkServiceServer(s.grpc, &workServer{
+		work: o.Services.Work, facts: o.Services.Facts, erasures: o.Services.Eraser,
+	})
 	memoryv1.RegisterMaintenanceServiceServer(s.grpc, &maintenanceServer{maintenance: o.Services.Maintenance})
 	healthv1.RegisterHealthServer(s.grpc, s.health)
 	if o.Reflection {

@@ -14,8 +14,8 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/stratamem/strata/internal/group"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/safegroup"
 )
 
 // longestStream bounds a streaming call. The deadline of other calls does not hold for it: what it moves may be large, and a
@@ -55,7 +55,7 @@ func (a *admitted) streams(calls *atomic.Int64, meter Meter, log *slog.Logger) g
 		ctx, cancel := context.WithTimeout(context.WithValue(in.Context(), tenantKey{}, DefaultTenant), longestStream)
 		defer cancel()
 		s := &admittedStream{stream: stream{in, ctx}, admitted: a, held: func() {}}
-		err := group.Contain(func() error { return next(srv, s) })
+		err := safegroup.Contain(func() error { return next(srv, s) })
 		s.end()
 		if err != nil {
 			err = streamStatus(ctx, log, info.FullMethod, time.Since(start), err)

@@ -12,6 +12,7 @@ import (
 type userServer struct {
 	memoryv1.UnimplementedUserServiceServer
 	users    users
+	eraser   eraser
 	porter   porter
 	patience time.Duration // how long the client of a stream may send nothing
 }

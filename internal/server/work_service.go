@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -17,13 +18,24 @@ import (
 
 type workServer struct {
 	memoryv1.UnimplementedWorkServiceServer
-	work  work
-	facts jobReverter
+	work     work
+	facts    jobReverter
+	erasures erasures
+}
+
+// erasures shows erasures and has them tried again.
+type erasures interface {
+	IsErasure(jobID string) bool
+	Erasure(ctx context.Context, ref store.JobRef, wait time.Duration) (service.ErasureJob, error)
+	Retry(ctx context.Context, ref store.JobRef) (service.ErasureJob, error)
+	NotSkippable(jobID string) error
+	NotRevertible(jobID string) error
 }
 
 // work waits for background work and handles its jobs.
 type work interface {
 	WaitForWatermark(ctx context.Context, w service.Wait) (service.Waited, error)
+	Job(ctx context.Context, ref store.JobRef, wait time.Duration) (memory.Job, error)
 	ListJobs(ctx context.Context, q service.JobQuery) (service.JobPage, error)
 	RetryJob(ctx context.Context, ref store.JobRef) (memory.Job, error)
 	RetryJobs(ctx context.Context, q service.JobQuery, reason string) (retried []memory.Job, next *store.JobCursor, err error)
@@ -44,7 +56,7 @@ func (s *workServer) WaitForWatermark(
 ) (*memoryv1.WaitForWatermarkResponse, error) {
 	c := &checker{}
 	wait := service.Wait{
-		Ref: c.ref(ctx, req.GetUserId(), req.GetSessionId()), Of: c.watermarks("of", req.GetOf()),
+		Ref: c.ref(ctx, req.GetUserId(), req.GetSessionId()), Of: allOf(c, "of", watermarkNames, req.GetOf(), watermarkWords),
 		MinSeq: req.GetMinSeq(), Timeout: c.timeout("timeout", req.GetTimeout(), defaultWait),
 	}
 	if wait.MinSeq < 0 {
@@ -62,21 +74,12 @@ func (s *workServer) WaitForWatermark(
 	}, nil
 }
 
-// watermarks checks which watermarks are meant; nil leaves it to the service.
-func (c *checker) watermarks(field string, in []memoryv1.Watermark) []service.Watermark {
-	c.count(field, len(in), maxFilters)
-	var out []service.Watermark
-	for i, w := range in {
-		watermark, ok := watermarkNames.from(w)
-		if !ok {
-			c.fault(fmt.Sprintf("%s[%d]", field, i), "is %d; it must be indexed, extracted or summarised", w)
-		}
-		out = append(out, watermark)
-	}
-	return out
-}
+const (
+	watermarkWords = "indexed, extracted or summarised"
+	jobStateWords  = "open, answered, parked, applied, skipped, split, reverted or replaced"
+)
 
-// timeout answers how long to wait. The call's own deadline ends every wait, so a long one is not refused.
+// timeout returns how long to wait. The call's own deadline ends every wait, so a long one is not refused.
 func (c *checker) timeout(field string, d *durationpb.Duration, byDefault time.Duration) time.Duration {
 	if d == nil {
 		return byDefault
@@ -89,6 +92,30 @@ func (c *checker) timeout(field string, d *durationpb.Duration, byDefault time.D
 
 func watermarksProto(w service.Watermarks) *memoryv1.Watermarks {
 	return &memoryv1.Watermarks{Recorded: w.Recorded, Indexed: w.Indexed, Extracted: w.Extracted, Summarised: w.Summarised}
+}
+
+func (s *workServer) GetJob(ctx context.Context, req *memoryv1.GetJobRequest) (*memoryv1.GetJobResponse, error) {
+	ref, err := jobRef(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	c := &checker{}
+	wait := c.timeout("wait", req.GetWait(), 0)
+	if err := c.err(); err != nil {
+		return nil, err
+	}
+	if s.erasures.IsErasure(ref.ID) {
+		e, err := s.erasures.Erasure(ctx, ref, wait)
+		if err != nil {
+			return nil, err
+		}
+		return &memoryv1.GetJobResponse{Job: erasureProto(e)}, nil
+	}
+	job, err := s.work.Job(ctx, ref, wait)
+	if err != nil {
+		return nil, err
+	}
+	return &memoryv1.GetJobResponse{Job: jobProto(job)}, nil
 }
 
 func (s *workServer) ListJobs(ctx context.Context, req *memoryv1.ListJobsRequest) (*memoryv1.ListJobsResponse, error) {
@@ -114,7 +141,7 @@ func jobQuery(ctx context.Context, req *memoryv1.ListJobsRequest) (service.JobQu
 	c := &checker{}
 	q := service.JobQuery{JobQuery: store.JobQuery{
 		Tenant: tenantOf(ctx), UserID: c.label("user_id", req.GetUserId()), SessionID: c.label("session_id", req.GetSessionId()),
-		States: c.jobStates("states", req.GetStates()), Limit: c.page(req.GetPageSize(), 50, 500),
+		States: allOf(c, "states", jobStates, req.GetStates(), jobStateWords), Limit: c.page(req.GetPageSize(), 50, 500),
 	}}
 	if q.SessionID != "" && q.UserID == "" {
 		c.fault("user_id", "is required with session_id: a session is one of a user")
@@ -124,6 +151,7 @@ func jobQuery(ctx context.Context, req *memoryv1.ListJobsRequest) (service.JobQu
 		q.Maintenance = maintenanceKinds(req.GetKinds())
 	}
 	q.WithoutJobs = len(req.GetKinds()) > 0 && len(q.Kinds) == 0
+	q.Erasures = len(req.GetKinds()) == 0 || slices.Contains(req.GetKinds(), memoryv1.JobKind_JOB_KIND_ERASE)
 	return q, c.err()
 }
 
@@ -138,31 +166,22 @@ func maintenanceKinds(asked []memoryv1.JobKind) []service.MaintenanceKind {
 	return out
 }
 
-// jobKinds returns the kinds of jobs that are meant; those of no user are none.
+// jobKinds returns the kinds of jobs that are meant; those of no user and erasures are none.
 func (c *checker) jobKinds(field string, in []memoryv1.JobKind) []memory.JobKind {
 	c.count(field, len(in), maxFilters)
 	var out []memory.JobKind
 	for i, k := range in {
 		kind, ofUser := jobKinds.from(k)
-		if _, ofNone := maintenanceNames.from(k); !ofUser && !ofNone {
-			c.fault(fmt.Sprintf("%s[%d]", field, i), "is %d; it must be extract, summarize, merge, week, month, reembed, reindex or verify", k)
+		if _, ofNone := maintenanceNames.from(k); !ofUser && !ofNone && k != memoryv1.JobKind_JOB_KIND_ERASE {
+			c.fault(
+				fmt.Sprintf("%s[%d]", field, i),
+				"is %d; it must be extract, summarize, merge, rebuild, week, month, reembed, reindex, verify or erase",
+				k,
+			)
 		}
 		if ofUser {
 			out = append(out, kind)
 		}
-	}
-	return out
-}
-
-func (c *checker) jobStates(field string, in []memoryv1.JobState) []memory.JobState {
-	c.count(field, len(in), maxFilters)
-	var out []memory.JobState
-	for i, st := range in {
-		state, ok := jobStates.from(st)
-		if !ok {
-			c.fault(fmt.Sprintf("%s[%d]", field, i), "is %d; it must be open, answered, parked, applied, skipped, split or reverted", st)
-		}
-		out = append(out, state)
 	}
 	return out
 }
@@ -173,14 +192,26 @@ func jobPage(req *memoryv1.ListJobsRequest, page service.JobPage) *memoryv1.List
 	for _, j := range page.Maintenance {
 		out.Jobs = append(out.Jobs, maintenanceProto(j))
 	}
-	for _, slot := range page.Jobs {
-		out.Jobs = append(out.Jobs, jobProto(slot))
+	var listed []listedJob
+	for _, job := range page.Jobs {
+		listed = append(listed, listedJob{store.JobCursor{CreateTime: job.CreateTime, ID: job.ID()}, jobProto(job)})
 	}
-	if page.More {
-		last := page.Jobs[len(page.Jobs)-1]
-		out.NextPageToken = timeToken(req, last.CreateTime, last.ID())
+	for _, e := range page.Erasures {
+		listed = append(listed, listedJob{store.JobCursor{CreateTime: e.CreateTime, ID: e.ID}, erasureProto(e)})
+	}
+	slices.SortFunc(listed, func(a, b listedJob) int { return service.CompareJobs(a.at, b.at) })
+	for _, j := range listed {
+		out.Jobs = append(out.Jobs, j.job)
+	}
+	if page.Next != nil {
+		out.NextPageToken = timeToken(req, page.Next.CreateTime, page.Next.ID)
 	}
 	return out
+}
+
+type listedJob struct {
+	at  store.JobCursor
+	job *memoryv1.Job
 }
 
 // jobRequest is a request that names one job.
@@ -199,6 +230,13 @@ func (s *workServer) RetryJob(ctx context.Context, req *memoryv1.RetryJobRequest
 	ref, err := jobRef(ctx, req)
 	if err != nil {
 		return nil, err
+	}
+	if s.erasures.IsErasure(ref.ID) {
+		e, err := s.erasures.Retry(ctx, ref)
+		if err != nil {
+			return nil, err
+		}
+		return &memoryv1.RetryJobResponse{Job: erasureProto(e)}, nil
 	}
 	slot, err := s.work.RetryJob(ctx, ref)
 	if err != nil {
@@ -246,6 +284,10 @@ func (s *workServer) SkipJob(ctx context.Context, req *memoryv1.SkipJobRequest) 
 	if err != nil {
 		return nil, err
 	}
+	if s.erasures.IsErasure(ref.ID) {
+		_, err := s.erasures.Erasure(ctx, ref, 0)
+		return nil, cmp.Or(err, s.erasures.NotSkippable(ref.ID))
+	}
 	slot, err := s.work.SkipJob(ctx, ref)
 	if err != nil {
 		return nil, err
@@ -257,6 +299,10 @@ func (s *workServer) RevertJob(ctx context.Context, req *memoryv1.RevertJobReque
 	ref, err := jobRef(ctx, req)
 	if err != nil {
 		return nil, err
+	}
+	if s.erasures.IsErasure(ref.ID) {
+		_, err := s.erasures.Erasure(ctx, ref, 0)
+		return nil, cmp.Or(err, s.erasures.NotRevertible(ref.ID))
 	}
 	slot, facts, err := s.facts.RevertJob(ctx, ref)
 	if err != nil {

@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/stratamem/strata/internal/check"
-	"github.com/stratamem/strata/internal/history"
+	"github.com/stratamem/strata/internal/compaction"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/messagechecks"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/tokens"
 )
@@ -17,15 +17,15 @@ import (
 // CheckParams is what to check, by which rules.
 type CheckParams struct {
 	Messages []memory.Message
-	Profile  string       // whose checks are used where there are no Rules; "" for the default
-	Rules    []check.Rule // nil for the profile's
-	Model    string       // gives the counter; "" for none
-	Counter  string       // where no model is given; "" for the profile's
+	Profile  string               // whose checks are used where there are no Rules; "" for the default
+	Rules    []messagechecks.Rule // nil for the profile's
+	Model    string               // gives the counter; "" for none
+	Counter  string               // where no model is given; "" for the profile's
 }
 
 // Checked is what checking came to.
 type Checked struct {
-	check.Result
+	messagechecks.Result
 	Counter string
 }
 
@@ -46,7 +46,7 @@ func (s *Histories) CheckMessages(ctx context.Context, p CheckParams) (Checked, 
 	if err != nil {
 		return Checked{}, err
 	}
-	result, err := rules.Messages(ctx, history.EnsureIDs(p.Messages))
+	result, err := rules.Messages(ctx, compaction.EnsureIDs(p.Messages))
 	if len(p.Rules) == 0 {
 		err = tooMuch(err)
 	}
@@ -56,15 +56,15 @@ func (s *Histories) CheckMessages(ctx context.Context, p CheckParams) (Checked, 
 
 // tooMuch names the messages where judging them by a profile's rules takes too much: the caller can mend nothing else.
 func tooMuch(err error) error {
-	if e, ok := errors.AsType[*check.TooMuch](err); ok {
+	if e, ok := errors.AsType[*messagechecks.TooMuch](err); ok {
 		return memory.InvalidField("messages", "of the profile's check %s: %s", e.Name, e.Error())
 	}
 	return err
 }
 
-func rulesOf(p CheckParams, ofProfile *check.Set, counter tokens.Counter) (*check.Set, error) {
+func rulesOf(p CheckParams, ofProfile *messagechecks.Set, counter tokens.Counter) (*messagechecks.Set, error) {
 	if len(p.Rules) > 0 {
-		return check.Compile(p.Rules, counter)
+		return messagechecks.Compile(p.Rules, counter)
 	}
 	return ofProfile.By(counter)
 }
@@ -102,14 +102,14 @@ func (s *Recorder) check(ctx context.Context, p RecordParams, turn *store.Append
 }
 
 // noteFound counts what checks found.
-func noteFound(m Meter, call string, found []check.Finding) {
+func noteFound(m Meter, call string, found []messagechecks.Finding) {
 	for _, f := range found {
 		m.WordsChecked(call, f.Action)
 	}
 }
 
 // take adds to a turn what checking left of a message.
-func take(turn *store.AppendParams, index int, m store.NewMessage, r check.Result) {
+func take(turn *store.AppendParams, index int, m store.NewMessage, r messagechecks.Result) {
 	if r.Retry {
 		turn.Refused = cmp.Or(turn.Refused, refusal(index, r.Findings)) // of several, the first
 		return
@@ -125,7 +125,7 @@ func take(turn *store.AppendParams, index int, m store.NewMessage, r check.Resul
 }
 
 // checksOf are the checks of the profile of the session, or of the one that a new session will have.
-func (s *Recorder) checksOf(ctx context.Context, p RecordParams) (*check.Set, error) {
+func (s *Recorder) checksOf(ctx context.Context, p RecordParams) (*messagechecks.Set, error) {
 	if !s.policies.AnyChecks() || len(p.Messages) == 0 {
 		return nil, nil
 	}
@@ -140,7 +140,7 @@ func (s *Recorder) checksOf(ctx context.Context, p RecordParams) (*check.Set, er
 }
 
 // knownOf are the ids among those in which something was found that are stored already.
-func (s *Recorder) knownOf(ctx context.Context, p RecordParams, results []check.Result) (map[string]bool, error) {
+func (s *Recorder) knownOf(ctx context.Context, p RecordParams, results []messagechecks.Result) (map[string]bool, error) {
 	var ids []string
 	for i, r := range results {
 		if id := p.Messages[i].ID; id != "" && len(r.Findings) > 0 {
@@ -161,7 +161,7 @@ func (s *Recorder) knownOf(ctx context.Context, p RecordParams, results []check.
 	return known, nil
 }
 
-func checkFindings(index int, found []check.Finding) []memory.Finding {
+func checkFindings(index int, found []messagechecks.Finding) []memory.Finding {
 	out := make([]memory.Finding, len(found))
 	for i, f := range found {
 		out[i] = memory.Finding{
@@ -172,7 +172,7 @@ func checkFindings(index int, found []check.Finding) []memory.Finding {
 }
 
 // refusal is the error of a message that should be written anew. Rule and hint are the configuration's words.
-func refusal(index int, found []check.Finding) error {
+func refusal(index int, found []messagechecks.Finding) error {
 	f := found[len(found)-1]
 	field := fmt.Sprintf("messages[%d]", index)
 	text := fmt.Sprintf("does not pass the check %s: %s", f.Rule, f.Hint)

@@ -6,7 +6,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/stratamem/strata/internal/history"
+	"github.com/stratamem/strata/internal/compaction"
 	"github.com/stratamem/strata/internal/llm"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/policy"
@@ -30,18 +30,18 @@ type Extractive interface {
 // CompactParams is a history and what to do with it, checked.
 type CompactParams struct {
 	Messages  []memory.Message
-	Tokens    []int64         // of each message's content by the counter, nil to have them counted
-	Policy    *history.Policy // nil for the profile's
-	Profile   string          // "" for the default
-	Model     string          // gives window and counter; "" for none
-	Window    int64           // tokens, in place of the model's; 0 for that
-	Counter   string          // where no model is given; "" for the profile's
-	StepLimit int             // 0 for the profile's
+	Tokens    []int64            // of each message's content by the counter, nil to have them counted
+	Policy    *compaction.Policy // nil for the profile's
+	Profile   string             // "" for the default
+	Model     string             // gives window and counter; "" for none
+	Window    int64              // tokens, in place of the model's; 0 for that
+	Counter   string             // where no model is given; "" for the profile's
+	StepLimit int                // 0 for the profile's
 }
 
 // Compacted is what became of a history.
 type Compacted struct {
-	history.Result
+	compaction.Result
 	Usage            memory.ModelUsage
 	Degraded         []Degradation
 	StepsSinceUser   int
@@ -60,7 +60,7 @@ func (s *Histories) Compact(ctx context.Context, p CompactParams) (Compacted, er
 		return Compacted{}, err
 	}
 	counter = tokens.Within(ctx, counter)
-	plan, err := history.Decide(ctx, history.History{
+	plan, err := compaction.Decide(ctx, compaction.History{
 		Messages: counted(
 			withSecrets(p.Messages, resolved.MaskSecrets),
 			p.Tokens,
@@ -131,10 +131,10 @@ type asking struct {
 }
 
 // all asks what a plan wants to know, one after the other: a summary may be made from the one before.
-func (a *asking) all(ctx context.Context, plan *history.Plan) (history.Result, error) {
+func (a *asking) all(ctx context.Context, plan *compaction.Plan) (compaction.Result, error) {
 	forModels, cancel := beforeReply(ctx)
 	defer cancel()
-	return plan.Run(ctx, func(r history.Request) history.Answer { return a.ask(ctx, forModels, r) })
+	return plan.Run(ctx, func(r compaction.Request) compaction.Answer { return a.ask(ctx, forModels, r) })
 }
 
 // beforeReply ends a little before the call does, so that there is time to answer without the model.
@@ -155,15 +155,15 @@ const (
 
 // ask asks the model that a request names, the configured summariser, or the built-in one where that is wanted or
 // nothing else is there. A model is given less time than the built-in summariser, which can answer in its place.
-func (a *asking) ask(ctx, forModels context.Context, r history.Request) history.Answer {
+func (a *asking) ask(ctx, forModels context.Context, r compaction.Request) compaction.Answer {
 	model, ok := a.models.byName[r.Model]
 	switch {
 	case r.Extract, !ok && r.Prompt == "":
 		return a.answer(a.models.extractive.Summarize(ctx, r.Task))
 	case !ok:
-		return history.Answer{Failure: failureNoModel}
+		return compaction.Answer{Failure: failureNoModel}
 	case forModels.Err() != nil:
-		return history.Answer{Failure: failureTimeout}
+		return compaction.Answer{Failure: failureTimeout}
 	case r.Prompt != "":
 		return a.answer(model.Write(forModels, r.Prompt, r.MaxTokens))
 	}
@@ -171,10 +171,10 @@ func (a *asking) ask(ctx, forModels context.Context, r history.Request) history.
 }
 
 // answer takes an answer over and notes what it cost.
-func (a *asking) answer(in llm.Answer, err error) history.Answer {
+func (a *asking) answer(in llm.Answer, err error) compaction.Answer {
 	if err == nil {
 		a.usage = a.usage.Plus(in.Usage)
-		return history.Answer{
+		return compaction.Answer{
 			Text:     in.Text,
 			Cut:      in.Finish == llm.FinishLength,
 			Refused:  in.Finish == llm.FinishRefused,
@@ -186,16 +186,16 @@ func (a *asking) answer(in llm.Answer, err error) history.Answer {
 		a.usage = a.usage.Plus(failed.Usage)
 	}
 	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
-		return history.Answer{Failure: failureTimeout}
+		return compaction.Answer{Failure: failureTimeout}
 	}
-	return history.Answer{Failure: string(llm.ClassOf(err))}
+	return compaction.Answer{Failure: string(llm.ClassOf(err))}
 }
 
 // foundNothing is the fallback of an effect whose strategy had nothing to show.
 const foundNothing = "nothing_found"
 
 // fallbacks says where a fallback stands for what was wanted. That nothing was found is no lack.
-func fallbacks(effects []history.Effect) []Degradation {
+func fallbacks(effects []compaction.Effect) []Degradation {
 	var out []Degradation
 	for _, e := range effects {
 		if e.Fallback != "" && e.Fallback != foundNothing {

@@ -6,17 +6,17 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stratamem/strata/internal/history"
+	"github.com/stratamem/strata/internal/compaction"
 	"github.com/stratamem/strata/internal/llm/builtin"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/policy"
 	"github.com/stratamem/strata/internal/service"
+	"github.com/stratamem/strata/internal/testconversations"
 	"github.com/stratamem/strata/internal/toolcalls"
-	"github.com/stratamem/strata/internal/workload"
 )
 
 // compactor is a service that can compact and nothing else, by a policy that asks no model.
-func compactor(p history.Policy) *service.Histories {
+func compactor(p compaction.Policy) *service.Histories {
 	return service.New(service.Options{
 		Gate: openGate{},
 		Policies: policy.Policies{
@@ -28,10 +28,10 @@ func compactor(p history.Policy) *service.Histories {
 }
 
 // clearAndTrim clears old tool results and leaves out what is too much.
-func clearAndTrim() history.Policy {
-	return history.Policy{
-		Clear: history.Clear{Enabled: true, Triggers: []toolcalls.Trigger{{Tokens: 1000}}, Keep: 3},
-		Trim:  history.Trim{Tokens: 20_000}, KeepTags: []string{"constraint"},
+func clearAndTrim() compaction.Policy {
+	return compaction.Policy{
+		Clear: compaction.Clear{Enabled: true, Triggers: []toolcalls.Trigger{{Tokens: 1000}}, Keep: 3},
+		Trim:  compaction.Trim{Tokens: 20_000}, KeepTags: []string{"constraint"},
 	}
 }
 
@@ -39,7 +39,7 @@ func clearAndTrim() history.Policy {
 func toolHistory(seed uint64, n int) []memory.Message {
 	all := make([]memory.Message, n)
 	for i := range all {
-		words := workload.Text(seed+uint64(i), 80)
+		words := testconversations.Text(seed+uint64(i), 80)
 		call := fmt.Sprintf("call-%d", i/4)
 		switch i % 4 {
 		case 0:
@@ -47,7 +47,7 @@ func toolHistory(seed uint64, n int) []memory.Message {
 		case 1:
 			all[i] = memory.Message{Role: memory.RoleAssistant, Parts: []memory.Part{{Kind: memory.PartToolCall, CallID: call, Name: "look", Arguments: `{"deep":true}`}}}
 		case 2:
-			result := memory.TextPart(workload.Text(seed+uint64(i), 1360))
+			result := memory.TextPart(testconversations.Text(seed+uint64(i), 1360))
 			all[i] = memory.Message{Role: memory.RoleTool, Parts: []memory.Part{{Kind: memory.PartToolResult, CallID: call, Parts: []memory.Part{result}}}}
 		default:
 			all[i] = memory.Message{Role: memory.RoleAssistant, Parts: []memory.Part{memory.TextPart(words)}}
@@ -105,9 +105,9 @@ func BenchmarkCompactCold(b *testing.B) {
 // BenchmarkCompactWhole makes two mebibytes into one built-in summary: short sentences, each with a number, and such that
 // are full of names, dates and decisions.
 func BenchmarkCompactWhole(b *testing.B) {
-	s := compactor(history.Policy{Compress: history.Compress{
-		Keep: toolcalls.Keep{Messages: 1}, Strategy: history.StrategyWhole,
-		Writing: history.Writing{Fallback: history.FallbackExtract},
+	s := compactor(compaction.Policy{Compress: compaction.Compress{
+		Keep: toolcalls.Keep{Messages: 1}, Strategy: compaction.StrategyWhole,
+		Writing: compaction.Writing{Fallback: compaction.FallbackExtract},
 	}})
 	const most = 2 << 20
 	for name, sentence := range map[string]string{

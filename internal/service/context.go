@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/stratamem/strata/internal/assembly"
-	"github.com/stratamem/strata/internal/history"
+	"github.com/stratamem/strata/internal/compaction"
 	"github.com/stratamem/strata/internal/jobrunner"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/policy"
@@ -85,7 +85,7 @@ type ContextResult struct {
 	Watermarks       Watermarks
 	StepsSinceUser   int
 	StepLimitReached bool
-	History          history.Result // what the context policy did to the session's messages
+	History          compaction.Result // what the context policy did to the session's messages
 	Found            Found
 	Recalled         []rank.Hit // what assembly.Item.Rank counts in
 	Ranks            []int      // the rank of each of them, from 1
@@ -150,7 +150,7 @@ func (s *ContextBuilder) shrinkAndDecide(ctx context.Context, p ContextParams, g
 	return s.decide(ctx, p, g, smaller, r)
 }
 
-// resolve answers the policy of a call, in which the tokens of its tools are kept free.
+// resolve returns the policy of a call, in which the tokens of its tools are kept free.
 func (s *ContextBuilder) resolve(p *ContextParams) (policy.Resolved, error) {
 	resolved, err := s.policies.Resolve(p.Policy)
 	if err != nil || p.Tools == "" {

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/stratamem/strata/internal/history"
+	"github.com/stratamem/strata/internal/compaction"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/policy"
 )
@@ -39,7 +39,7 @@ type Meter interface {
 	// StaleHits counts hits that the primary store does not have, or not for the caller.
 	StaleHits(view string, n int)
 	// HistoryShrunk counts what a context policy did in a call: compact or context.
-	HistoryShrunk(call string, r history.Result)
+	HistoryShrunk(call string, r compaction.Result)
 	// WordsChecked counts a rule that found something in a call: check or record.
 	WordsChecked(call string, done memory.CheckAction)
 }
@@ -116,7 +116,7 @@ func unaskedDegradation(r policy.Resolved, d promise) []Degradation {
 		return nil
 	}
 	switch c := r.History.Compress; {
-	case c.Strategy == history.StrategyFacts:
+	case c.Strategy == compaction.StrategyFacts:
 		return []Degradation{{TierSummariser, degradedConcepts}}
 	case c.Prompt != "":
 		return []Degradation{

@@ -6,26 +6,26 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/stratamem/strata/internal/fence"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/prompttags"
 	"github.com/stratamem/strata/internal/store"
 )
 
 // fencesOf are the ids of a user's fences, the one for new contexts first. The scope is read where it is not known: ""
 // for a user of whom nothing was read. A user of whom nothing is stored has the id that is derived from the user's own.
-func fencesOf(ctx context.Context, users userReader, secret []byte, ref memory.UserRef, scope memory.ScopeKey) ([]fence.ID, error) {
-	unknown := fence.IDOfUnknown(secret, ref)
+func fencesOf(ctx context.Context, users userReader, secret []byte, ref memory.UserRef, scope memory.ScopeKey) ([]prompttags.ID, error) {
+	unknown := prompttags.IDOfUnknown(secret, ref)
 	if scope == "" {
 		user, err := users.User(ctx, ref)
 		if isNotFound(err) {
-			return []fence.ID{unknown}, nil
+			return []prompttags.ID{unknown}, nil
 		}
 		if err != nil {
 			return nil, fmt.Errorf("read the user: %w", err)
 		}
 		scope = user.Scope
 	}
-	return []fence.ID{fence.IDOf(secret, scope), unknown}, nil
+	return []prompttags.ID{prompttags.IDOf(secret, scope), unknown}, nil
 }
 
 // markEchoes marks what the messages of a turn repeat of what was rendered for the user. Only messages that may hold a
@@ -49,12 +49,12 @@ func (s *Recorder) markEchoes(ctx context.Context, ref memory.SessionRef, messag
 
 func mayEcho(parts []memory.Part) bool {
 	return slices.ContainsFunc(parts, func(p memory.Part) bool {
-		return fence.MayHold(p.Text) || fence.MayHold(p.Arguments) || mayEcho(p.Parts)
+		return prompttags.MayHold(p.Text) || prompttags.MayHold(p.Arguments) || mayEcho(p.Parts)
 	})
 }
 
 // withEchoes are the messages with their echoes marked.
-func withEchoes(messages []memory.Message, ids []fence.ID) []memory.Message {
+func withEchoes(messages []memory.Message, ids []prompttags.ID) []memory.Message {
 	out := slices.Clone(messages)
 	for i := range out {
 		if mayEcho(out[i].Parts) {
@@ -65,15 +65,15 @@ func withEchoes(messages []memory.Message, ids []fence.ID) []memory.Message {
 }
 
 // marked are the parts with their echoes marked: of texts, of what tools are called with, and of what they answer.
-func marked(parts []memory.Part, ids []fence.ID, recorded func(words string) bool) []memory.Part {
+func marked(parts []memory.Part, ids []prompttags.ID, recorded func(words string) bool) []memory.Part {
 	out := slices.Clone(parts)
 	for i := range out {
 		p := &out[i]
 		switch p.Kind {
 		case memory.PartText:
-			p.Echoes = fence.Echoes(p.Text, ids, recorded)
+			p.Echoes = prompttags.Echoes(p.Text, ids, recorded)
 		case memory.PartToolCall:
-			p.Echoes = fence.Echoes(p.Arguments, ids, recorded)
+			p.Echoes = prompttags.Echoes(p.Arguments, ids, recorded)
 		case memory.PartToolResult:
 			p.Parts = marked(p.Parts, ids, recorded)
 		}

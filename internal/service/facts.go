@@ -18,9 +18,11 @@ type FactEditor struct {
 	store   factEditStore
 	facts   *FactCache
 	vectors VectorWaker
-	locks   *userLocks
-	now     clock
-	newID   func() string
+	// forgotten is Options.Forgotten.
+	forgotten func(ctx context.Context, scope memory.ScopeKey, factID string) error
+	locks     *userLocks
+	now       clock
+	newID     func() string
 }
 
 // factEditStore is what a FactEditor reads and writes of the primary store.
@@ -43,7 +45,9 @@ type VectorWaker interface {
 }
 
 func newFactEditor(o Options) *FactEditor {
-	return &FactEditor{store: o.Store, facts: o.Facts, vectors: o.FactVectors, locks: newUserLocks(), now: o.Now, newID: o.NewID}
+	return &FactEditor{
+		store: o.Store, facts: o.Facts, vectors: o.FactVectors, forgotten: o.Forgotten, locks: newUserLocks(), now: o.Now, newID: o.NewID,
+	}
 }
 
 // FactRef names a fact of a user.
@@ -102,7 +106,7 @@ type amendment struct {
 	receipt []byte // of that
 }
 
-// fact answers a changed fact as it shall be.
+// fact returns a changed fact as it shall be.
 func (a amendment) fact(id string) memory.Fact {
 	for _, c := range a.changes {
 		if c.Fact.ID == id {
@@ -133,6 +137,9 @@ func (s *FactEditor) amend(ctx context.Context, user memory.UserRef, decide func
 		if err != nil || len(a.changes)+len(a.forget) == 0 && a.reverts == "" {
 			return a, err
 		}
+		if err := s.noteForgotten(ctx, state.Scope, a.forget); err != nil {
+			return amendment{}, err
+		}
 		_, err = s.store.ApplyFacts(ctx, a.write(user, state.Scope, revision, s.now.stored()))
 		if err == nil {
 			s.vectors.Wake()
@@ -142,6 +149,19 @@ func (s *FactEditor) amend(ctx context.Context, user memory.UserRef, decide func
 			return amendment{}, fmt.Errorf("store facts: %w", err)
 		}
 	}
+}
+
+// noteForgotten has what is about to be deleted noted, so that no restored backup brings it back.
+func (s *FactEditor) noteForgotten(ctx context.Context, scope memory.ScopeKey, forget []store.ForgetFact) error {
+	if s.forgotten == nil {
+		return nil
+	}
+	for _, f := range forget {
+		if err := s.forgotten(ctx, scope, f.FactID); err != nil {
+			return fmt.Errorf("note that a fact is deleted: %w", err)
+		}
+	}
+	return nil
 }
 
 func (a amendment) write(user memory.UserRef, scope memory.ScopeKey, base int64, now time.Time) store.FactWrite {
@@ -266,7 +286,7 @@ func (s *FactEditor) UpdateFact(ctx context.Context, u FactUpdate) (memory.Fact,
 // clockSkew is how far ahead of the server a client's clock may be.
 const clockSkew = time.Minute
 
-// decide answers the edit of a fact. Making a past fact current restores it: what took its place is superseded too.
+// decide returns the edit of a fact. Making a past fact current restores it: what took its place is superseded too.
 func (u FactUpdate) decide(state extract.State, was memory.Fact, now time.Time) (amendment, error) {
 	if u.ETag != "" && u.ETag != was.ETag() {
 		return amendment{}, staleFact(u, was)
@@ -333,11 +353,7 @@ func (s *FactEditor) DeleteFact(ctx context.Context, ref FactRef) error {
 		if err != nil {
 			return amendment{}, fmt.Errorf("read fact revisions: %w", err)
 		}
-		forget := store.ForgetFact{FactID: ref.ID}
-		for _, r := range revisions {
-			forget.Keys = append(forget.Keys, extract.KeyDigest(r.Subject, r.Text))
-		}
-		return amendment{forget: []store.ForgetFact{forget}}, nil
+		return amendment{forget: []store.ForgetFact{{FactID: ref.ID, Keys: extract.Wordings(revisions)}}}, nil
 	})
 	return err
 }

@@ -6,10 +6,10 @@ import (
 	"slices"
 	"time"
 
-	"github.com/stratamem/strata/internal/group"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/policy"
 	"github.com/stratamem/strata/internal/rank"
+	"github.com/stratamem/strata/internal/safegroup"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/text"
 	"github.com/stratamem/strata/internal/text/when"
@@ -89,7 +89,7 @@ func (s *Searcher) findFacts(ctx context.Context, read readFacts, q factAsk) (fa
 	var near nearFacts
 	var matches []rank.FactMatch
 	var late []Degradation
-	both, part := group.WithContext(ctx)
+	both, part := safegroup.WithContext(ctx)
 	both.Go(func() (err error) {
 		near, err = s.near(part, read, q)
 		return err
@@ -153,7 +153,7 @@ func (s *Searcher) nearer(ctx context.Context, read readFacts, q factAsk, near *
 	asked := *near
 	var found similar
 	var late []Degradation
-	both, part := group.WithContext(ctx)
+	both, part := safegroup.WithContext(ctx)
 	both.Go(func() (err error) {
 		near.complete, err = s.facts.addVectors(part, asked.at, asked.query.Version, asked.floor)
 		return err

@@ -10,12 +10,12 @@ import (
 	"time"
 
 	"github.com/stratamem/strata/internal/assembly"
-	"github.com/stratamem/strata/internal/fence"
-	"github.com/stratamem/strata/internal/group"
 	"github.com/stratamem/strata/internal/jobrunner"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/policy"
+	"github.com/stratamem/strata/internal/prompttags"
 	"github.com/stratamem/strata/internal/rank"
+	"github.com/stratamem/strata/internal/safegroup"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/summary"
 	"github.com/stratamem/strata/internal/text"
@@ -27,7 +27,7 @@ type gathered struct {
 	work     store.SessionWork // of an unknown session only its Ref is set
 	location *time.Location    // the user's timezone
 	language string            // the user's, as it is set; "" when it is not
-	fences   []fence.ID        // by which the service knows what it rendered for the user; the first is that of new contexts
+	fences   []prompttags.ID   // by which the service knows what it rendered for the user; the first is that of new contexts
 	marks    Watermarks
 	running  *assembly.Summary
 	tail     []memory.Message // after what running stands for, oldest first
@@ -59,10 +59,10 @@ type recalledHits struct {
 // gather reads what was said and summarised, and searches. All of it runs side by side; only a query that has to be
 // taken from the tail is waited for by what needs it.
 func (s *ContextBuilder) gather(
-	ctx context.Context, p ContextParams, work store.SessionWork, fences []fence.ID, r policy.Resolved,
+	ctx context.Context, p ContextParams, work store.SessionWork, fences []prompttags.ID, r policy.Resolved,
 ) (gathered, error) {
 	g := gathered{work: work, fences: fences}
-	all, part := group.WithContext(ctx)
+	all, part := safegroup.WithContext(ctx)
 	marks := sync.OnceValues(func() (summary.Marks, error) { return jobrunner.ReadMarks(part, s.store, p.Ref.UserRef) })
 	history := sync.OnceValue(func() error { return s.gatherHistory(part, p, r, marks, &g) })
 	query := sync.OnceValues(func() (string, error) {
@@ -258,7 +258,7 @@ func (s *ContextBuilder) gatherSummaries(
 		}
 	}
 	var weeks, months []memory.SummaryNode
-	reads, part := group.WithContext(ctx)
+	reads, part := safegroup.WithContext(ctx)
 	if r.Summaries.Previous && r.Summaries.MaxSessions > 0 {
 		reads.Go(func() (err error) {
 			out.previous, err = s.previousItems(part, p, in, r, seen)
@@ -386,7 +386,7 @@ func (s *ContextBuilder) periods(ctx context.Context, p ContextParams, r periodR
 	return s.summaries.standing(ctx, r, found)
 }
 
-// periodItems answers periods, oldest first. One that was made of nothing but what is shown would only say it again: it
+// periodItems returns periods, oldest first. One that was made of nothing but what is shown would only say it again: it
 // is left out, and counts as shown itself.
 func (s *ContextBuilder) periodItems(
 	ctx context.Context,
@@ -450,6 +450,8 @@ func (s *ContextBuilder) contextFacts(
 	if !longTerm {
 		found.hits = nil
 	}
+	kept := s.policies.RetentionOf("")
+	found.hits = slices.DeleteFunc(found.hits, func(h rank.FactHit) bool { return kept.HasFaded(h.Fact, p.AsOf) })
 	return found, err
 }
 
@@ -522,7 +524,7 @@ func (s *ContextBuilder) tail(
 	return s.before(ctx, q)
 }
 
-// before reads messages backwards and answers them oldest first.
+// before reads messages backwards and returns them oldest first.
 func (s *ContextBuilder) before(ctx context.Context, q store.MessageQuery) ([]memory.Message, error) {
 	q.NewestFirst, q.MaxBytes = true, maxTailBytes
 	messages, err := s.reads.messages(ctx, q)

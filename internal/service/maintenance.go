@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/store"
 )
 
 // Maintenance begins and lists the jobs of no user. Its methods may be called concurrently.
@@ -13,6 +14,41 @@ type Maintenance struct {
 	reembed Reembedder
 	reindex Reindexer
 	verify  Verifier
+	expiry  Expiry
+}
+
+// Expiry finds what is kept no longer.
+type Expiry interface {
+	// Expiring must return what is due of a page of users, by user, and the last user that was looked at; more says whether others
+	// follow.
+	Expiring(ctx context.Context, q store.UserQuery) (due []Expiring, last string, more bool, err error)
+}
+
+// RetentionRule is why something is kept no longer.
+type RetentionRule int
+
+// The rules.
+const (
+	RetentionSessionAge RetentionRule = iota + 1
+	RetentionMessageAge
+	RetentionMaxMessages
+	RetentionFactAge
+	RetentionUnused
+	RetentionMaxFacts
+)
+
+// Expiring is a session, some messages of one, or a fact that is kept no longer.
+type Expiring struct {
+	Rule      RetentionRule
+	User      memory.UserRef
+	SessionID string // "" for a fact
+	Messages  int64  // how many of the session's; 0 for a whole session or a fact
+	FactID    string // "" for a session or messages
+}
+
+// Expiring returns what is kept no longer: see Expiry.
+func (s *Maintenance) Expiring(ctx context.Context, q store.UserQuery) (due []Expiring, last string, more bool, err error) {
+	return s.expiry.Expiring(ctx, q)
 }
 
 // Reembedder makes new vectors of all facts and messages with another model.
@@ -37,7 +73,7 @@ type Verifier interface {
 }
 
 func newMaintenance(o Options) *Maintenance {
-	return &Maintenance{reembed: o.Reembed, reindex: o.Reindex, verify: o.Verify}
+	return &Maintenance{reembed: o.Reembed, reindex: o.Reindex, verify: o.Verify, expiry: o.Expiry}
 }
 
 // MaintenanceKind says what a job of no user is for.

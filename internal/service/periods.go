@@ -61,7 +61,7 @@ func (s *SummaryReader) stands(ctx context.Context, r periodReader, n memory.Sum
 		if part.Model == memory.PersonModel {
 			continue // it stands, and tells of a whole session, whichever weeks that was
 		}
-		if r.marks.Tells(part) || summary.WeekOf(part.ToTime, r.location).Name != n.Period.Name {
+		if r.marks.IsOutdated(part) || summary.WeekOf(part.ToTime, r.location).Name != n.Period.Name {
 			return false, nil
 		}
 	}

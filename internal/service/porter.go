@@ -10,9 +10,9 @@ import (
 
 	"golang.org/x/sync/semaphore"
 
-	"github.com/stratamem/strata/internal/group"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/portable"
+	"github.com/stratamem/strata/internal/safegroup"
 	"github.com/stratamem/strata/internal/store"
 )
 
@@ -201,7 +201,7 @@ func (s *Porter) Run(ctx context.Context) error {
 	tick := time.NewTicker(sweepEvery)
 	defer tick.Stop()
 	for {
-		err := group.Contain(func() error { return s.sweep(ctx) })
+		err := safegroup.Contain(func() error { return s.sweep(ctx) })
 		if err != nil && ctx.Err() == nil {
 			s.log.WarnContext(ctx, "remove abandoned imports", "error", err)
 		}

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/stratamem/strata/internal/embed"
-	"github.com/stratamem/strata/internal/group"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/safegroup"
 )
 
 // Embeddings answers the version of the facts' vectors that is in use, and what embeds queries for it; a zero version
@@ -54,7 +54,7 @@ type QueryVector struct {
 	Unrelated float64 // see embed.Info
 }
 
-// Embed answers a query's vector, or why there is none in time. A hash embedder is not asked, nor one that does not know
+// Embed returns a query's vector, or why there is none in time. A hash embedder is not asked, nor one that does not know
 // the language of the query: its neighbours are no meanings.
 func (q *Queries) Embed(ctx context.Context, query string) (QueryVector, []Degradation) {
 	version, embedder := q.embeddings.Active()
@@ -107,7 +107,7 @@ type embedded struct {
 func (q *Queries) start(ctx context.Context, embedder embed.Embedder, query string) <-chan embedded {
 	done := make(chan embedded, 1)
 	var came embedded
-	group.Go(func() error {
+	safegroup.Go(func() error {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), q.timeout)
 		defer cancel()
 		vectors, err := embedder.Embed(ctx, []string{query})
@@ -116,7 +116,7 @@ func (q *Queries) start(ctx context.Context, embedder embed.Embedder, query stri
 		}
 		return err
 	}, func(err error) {
-		if p, ok := errors.AsType[*group.PanicError](err); ok {
+		if p, ok := errors.AsType[*safegroup.PanicError](err); ok {
 			q.log.Error("embed a query", "error", p)
 		}
 		came.err = err

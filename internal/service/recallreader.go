@@ -7,10 +7,10 @@ import (
 	"sync"
 
 	"github.com/stratamem/strata/internal/assembly"
-	"github.com/stratamem/strata/internal/group"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/policy"
 	"github.com/stratamem/strata/internal/rank"
+	"github.com/stratamem/strata/internal/safegroup"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/tokens"
 )
@@ -42,7 +42,7 @@ func newRecallReader(ctx context.Context, b *ContextBuilder, user memory.UserRef
 	r.stop = stop
 	r.early = sync.OnceValues(func() ([]confirmed, error) { return r.confirm(early, r.ahead) })
 	if len(r.ahead) > 0 {
-		group.Go(r.begin, func(error) {}) // an error or a panic is left to whoever asks
+		safegroup.Go(r.begin, func(error) {}) // an error or a panic is left to whoever asks
 	}
 	return r
 }
@@ -160,7 +160,7 @@ const (
 	mostChars4Bytes = 12
 )
 
-// worthReading answers the hits that could find room, were each as short as it can be.
+// worthReading returns the hits that could find room, were each as short as it can be.
 func worthReading(hits []rank.Hit, room int64, counter string) []rank.Hit {
 	for i := range hits {
 		if room <= 0 {

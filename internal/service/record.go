@@ -8,7 +8,7 @@ import (
 
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/policy"
-	"github.com/stratamem/strata/internal/secrets"
+	"github.com/stratamem/strata/internal/secretscan"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/tokens"
 )
@@ -69,7 +69,7 @@ func (s *Recorder) Record(ctx context.Context, p RecordParams) (Recorded, error)
 		return Recorded{}, err
 	}
 	if mask == policy.MaskEverywhere {
-		p.Messages, p.StatePatch = secrets.Remove(p.Messages, p.StatePatch) // before digests are made of them
+		p.Messages, p.StatePatch = secretscan.Remove(p.Messages, p.StatePatch) // before digests are made of them
 	}
 	turn, err := s.turn(ctx, p)
 	if err != nil {

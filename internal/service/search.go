@@ -8,14 +8,14 @@ import (
 	"sync"
 	"time"
 
-	"github.com/stratamem/strata/internal/group"
-	"github.com/stratamem/strata/internal/intent"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/policy"
+	"github.com/stratamem/strata/internal/promptinjection"
 	"github.com/stratamem/strata/internal/rank"
+	"github.com/stratamem/strata/internal/safegroup"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/text"
-	"github.com/stratamem/strata/internal/text/near"
+	"github.com/stratamem/strata/internal/text/synonyms"
 )
 
 // Searcher finds a user's messages and facts, by words and by meaning, with the help of views and a reranker where they are
@@ -29,7 +29,7 @@ type Searcher struct {
 	policies policy.Policies
 	meter    Meter
 	now      clock
-	related  func(term string) []near.Word
+	related  func(term string) []synonyms.Word
 
 	factVectors *vectorRetriever // nil for none, like the others
 	turnVectors *vectorRetriever
@@ -125,7 +125,7 @@ func (s *Searcher) SearchMessages(ctx context.Context, p SearchParams) (SearchRe
 
 // searchPrior is how far a search prefers what the user said.
 func searchPrior(query string) float64 {
-	if intent.AsksReply(query) {
+	if promptinjection.AsksReply(query) {
 		return 0
 	}
 	return rank.SearchUserPrior
@@ -143,7 +143,7 @@ func (s *Searcher) matchedMessages(ctx context.Context, q SearchIndexSearch, sco
 	var found Found
 	var matches []rank.Match
 	var late []Degradation
-	both, part := group.WithContext(ctx)
+	both, part := safegroup.WithContext(ctx)
 	both.Go(func() (err error) {
 		found, err = s.lexicon.Search(part, q)
 		return err
@@ -230,7 +230,7 @@ func (s *Searcher) readPage(ctx context.Context, p SearchParams, page []rank.Hit
 	return out, nil
 }
 
-// sessionKeys answers the keys of the sessions to search, nil for all. A session that does not exist has no messages.
+// sessionKeys returns the keys of the sessions to search, nil for all. A session that does not exist has no messages.
 func (s *Searcher) sessionKeys(ctx context.Context, p SearchParams) (map[memory.SessionKey]bool, error) {
 	if len(p.SessionIDs) == 0 {
 		return nil, nil
@@ -342,7 +342,7 @@ func passage(words string, span text.Span) string {
 	return span.Of(words)
 }
 
-// highlights answers where the query's terms stand in a snippet; spans that touch become one.
+// highlights returns where the query's terms stand in a snippet; spans that touch become one.
 func highlights(snippet string, terms []string) []text.Span {
 	wanted := make(map[string]bool, len(terms))
 	for _, t := range terms {

@@ -13,9 +13,9 @@ import (
 	"github.com/maypok86/otter/v2"
 	"golang.org/x/sync/semaphore"
 
-	"github.com/stratamem/strata/internal/group"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/rank"
+	"github.com/stratamem/strata/internal/safegroup"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/text/when"
 )
@@ -63,6 +63,7 @@ type userIndex struct {
 	sync.RWMutex
 	index    *rank.Index
 	segments map[int64]int // the segments whose messages the index has, with the version of their vectors
+	sizes    map[int64]int // how many messages segments have, of those that were told of
 
 	updating sync.Mutex
 	running  *update // nil for none
@@ -114,6 +115,12 @@ func NewSearchIndex(o SearchIndexOptions) (*SearchIndex, error) {
 		store: o.Store, indexes: indexes, max: o.MaxBytes, large: seat{now: o.Now}, scratch: semaphore.NewWeighted(maxScratch),
 		indexer: o.Indexer, turns: o.Turns, log: o.Log,
 	}, nil
+}
+
+// Drop has the index of a life read anew when it is asked for next: messages of it were erased, or it ended. It never blocks.
+func (l *SearchIndex) Drop(scope memory.ScopeKey) {
+	l.indexes.Invalidate(scope)
+	l.large.drop(scope)
 }
 
 func weight(bytes int64) uint32 { return uint32(min(max(bytes, 1<<10), 1<<32-1)) }
@@ -231,7 +238,7 @@ type viewedSearch struct {
 
 // search looks for words and, side by side, for what is near in meaning.
 func (l *SearchIndex) search(ctx context.Context, x *userIndex, found Found, q viewedSearch) (Found, error) {
-	var both group.Group
+	var both safegroup.Group
 	both.Go(func() error { return l.searchWords(ctx, x, &found, q.SearchIndexSearch) })
 	if q.namesTime() {
 		both.Go(func() error { return l.searchTimes(ctx, x, &found, q.SearchIndexSearch) })
@@ -305,7 +312,7 @@ func (x *userIndex) searchTurns(ctx context.Context, q viewedSearch, v rank.Quer
 	}
 	x.RLock()
 	defer x.RUnlock()
-	return x.index.SearchTurns(v, q.Query)
+	return x.index.SearchVectors(v, q.Query)
 }
 
 // isViewed reports whether the view was told of all messages, in vectors of the query's version.
@@ -383,7 +390,7 @@ func (q viewedSearch) waiting() (n int) {
 	return n
 }
 
-// index answers the user's index, an empty one if there is none in memory; nil while a large one must wait for another. A
+// index returns the user's index, an empty one if there is none in memory; nil while a large one must wait for another. A
 // large one is in a seat that must be left.
 func (l *SearchIndex) index(
 	ctx context.Context,
@@ -408,7 +415,7 @@ func (l *SearchIndex) cached(scope memory.ScopeKey) *userIndex {
 	if x, ok := l.indexes.GetIfPresent(scope); ok {
 		return x
 	}
-	x, _ := l.indexes.SetIfAbsent(scope, &userIndex{index: rank.NewIndex(), segments: map[int64]int{}})
+	x, _ := l.indexes.SetIfAbsent(scope, &userIndex{index: rank.NewIndex(), segments: map[int64]int{}, sizes: map[int64]int{}})
 	return x
 }
 
@@ -468,13 +475,13 @@ func (l *SearchIndex) begin(ctx context.Context, x indexAt, q viewedSearch) (u *
 	x.running = u
 	l.large.stay(x.at)
 	began := l.large.now()
-	group.Go(func() (err error) {
+	safegroup.Go(func() (err error) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), longestUpdate)
 		defer cancel()
 		u.lack, err = l.addAll(ctx, q.Ref.UserRef, x.userIndex, q.state)
 		return err
 	}, func(err error) {
-		if p, ok := errors.AsType[*group.PanicError](err); ok {
+		if p, ok := errors.AsType[*safegroup.PanicError](err); ok {
 			l.log.Error("update a lexical index", "error", p)
 		}
 		u.err = err
@@ -504,7 +511,7 @@ func (l *SearchIndex) addAll(ctx context.Context, user memory.UserRef, x *userIn
 		l.indexer.Rebuild(user)
 	}
 	err = l.addUnindexed(ctx, x, state.Unindexed)
-	if _, ok := l.indexes.GetIfPresent(state.Scope); ok {
+	if cached, ok := l.indexes.GetIfPresent(state.Scope); ok && cached == x { // it was not dropped meanwhile
 		x.RLock()
 		defer x.RUnlock()
 		l.indexes.Set(state.Scope, x) // weigh it again
@@ -614,12 +621,18 @@ func (x *userIndex) isCurrent(state store.SearchIndexState) bool {
 	return true
 }
 
-// missing answers the segments to read. One that was made of segments the index has brings nothing new, unless it brings
+// missing returns the segments to read. One that was made of segments the index has brings nothing new, unless it brings
 // vectors.
 func (x *userIndex) missing(segments []store.SegmentInfo) (out []store.SegmentInfo) {
 	x.Lock()
 	defer x.Unlock()
 	for _, s := range segments {
+		if x.lost(s) { // messages were erased, by another process: here Drop is called
+			x.index, x.segments = rank.NewIndex(), map[int64]int{}
+		}
+	}
+	for _, s := range segments {
+		x.sizes[s.No] = s.Messages
 		_, known := x.segments[s.No]
 		if !known && x.hasAll(s) {
 			x.segments[s.No], known = s.Embedding, true
@@ -629,6 +642,21 @@ func (x *userIndex) missing(segments []store.SegmentInfo) (out []store.SegmentIn
 		}
 	}
 	return out
+}
+
+// lost reports whether a segment took the place of others that had more messages, and the index has these.
+func (x *userIndex) lost(s store.SegmentInfo) bool {
+	if _, known := x.segments[s.No]; known {
+		return false
+	}
+	before := 0
+	for _, no := range s.Replaces {
+		if _, known := x.segments[no]; !known {
+			return false
+		}
+		before += x.sizes[no]
+	}
+	return s.Messages < before
 }
 
 // hasAll reports whether the index has what a segment was made of, vectors included.

@@ -108,6 +108,26 @@ func TestSearchIndexSearch(t *testing.T) {
 			t.Errorf("found %+v, rebuilt %d times", found, r.rebuilt)
 		}
 	})
+	t.Run("has no message any more that another process took out of a segment", func(t *testing.T) {
+		both, err := rank.MergeSegments(roses(1), roses(2))
+		if err != nil {
+			t.Fatal(err)
+		}
+		segment := func(no int64, messages int, replaces ...int64) store.SearchIndexState {
+			return store.SearchIndexState{Scope: "scope", Segments: []store.SegmentInfo{{No: no, Messages: messages, Replaces: replaces}}}
+		}
+		r := &racing{states: []store.SearchIndexState{segment(1, 2), segment(2, 1, 1)}, segments: map[int64][]byte{1: both, 2: roses(2)}}
+		l, err := NewSearchIndex(SearchIndexOptions{Store: r, MaxBytes: 1 << 20, Indexer: r, Turns: r, Log: slog.New(slog.DiscardHandler)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range []int{2, 1} {
+			found, err := l.Search(t.Context(), SearchIndexSearch{Query: rank.Query{Terms: []string{"rose"}}})
+			if err != nil || len(found.Hits) != want {
+				t.Errorf("found %+v, %v, want %d hits", found, err, want)
+			}
+		}
+	})
 	t.Run("takes the vectors of a segment whose messages it has, and reads no segment twice", func(t *testing.T) {
 		segment := func(no int64, version int, replaces ...int64) store.SearchIndexState {
 			return store.SearchIndexState{Scope: "scope", Segments: []store.SegmentInfo{{No: no, Messages: 1, Embedding: version, Replaces: replaces}}}

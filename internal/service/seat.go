@@ -94,6 +94,19 @@ func (s *seat) leave(at *sitting) {
 	at.mayBeFree()
 }
 
+// drop empties the seat if the index in it is of the scope. Calls that use the index go on with it.
+func (s *seat) drop(scope memory.ScopeKey) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	at := s.current
+	if at == nil || at.scope != scope {
+		return
+	}
+	s.current = nil
+	at.taken = true
+	at.mayBeFree()
+}
+
 func (at *sitting) mayBeFree() {
 	if at.taken && at.calls == 0 {
 		at.index = nil

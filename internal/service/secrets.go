@@ -7,7 +7,7 @@ import (
 
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/policy"
-	"github.com/stratamem/strata/internal/secrets"
+	"github.com/stratamem/strata/internal/secretscan"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/text"
 )
@@ -97,7 +97,7 @@ func maskLabels(u *store.MessageUpdate, mask policy.MaskSecrets) {
 }
 
 func withoutSecrets(m memory.Message) memory.Message {
-	masked, _ := secrets.Remove([]memory.Message{m}, nil)
+	masked, _ := secretscan.Remove([]memory.Message{m}, nil)
 	return masked[0]
 }
 
@@ -112,7 +112,7 @@ func mark(n int, message func(int) *memory.Message) {
 	for i := range turn {
 		turn[i] = message(i).Parts
 	}
-	for i, parts := range secrets.Mark(turn) {
+	for i, parts := range secretscan.Mark(turn) {
 		message(i).Parts = parts
 	}
 }
@@ -131,7 +131,7 @@ func withSecrets(messages []memory.Message, mask policy.MaskSecrets) []memory.Me
 func asSent(messages []memory.Message) []memory.Message {
 	out := slices.Clone(messages)
 	for i := range out {
-		out[i].Parts = secrets.Unmarked(out[i].Parts)
+		out[i].Parts = secretscan.Unmarked(out[i].Parts)
 	}
 	return out
 }
@@ -157,5 +157,5 @@ func maskedWords(words string, mask policy.MaskSecrets) string {
 	if mask == policy.MaskNowhere {
 		return words
 	}
-	return memory.Masked(words, secrets.Find(words))
+	return memory.Masked(words, secretscan.Find(words))
 }

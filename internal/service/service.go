@@ -10,7 +10,7 @@ import (
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/policy"
 	"github.com/stratamem/strata/internal/store"
-	"github.com/stratamem/strata/internal/text/near"
+	"github.com/stratamem/strata/internal/text/synonyms"
 )
 
 // Services are all use cases, over one primary store.
@@ -26,6 +26,7 @@ type Services struct {
 	Histories     *Histories
 	Work          *Work
 	Maintenance   *Maintenance
+	Eraser        *Eraser
 	Porter        *Porter
 }
 
@@ -40,6 +41,7 @@ type Store interface {
 	store.Summaries
 	store.Exporter
 	store.Imports
+	store.Erasures
 	ViewBuilds
 }
 
@@ -75,6 +77,8 @@ type Options struct {
 	Reembed     Reembedder
 	Reindex     Reindexer
 	Verify      Verifier
+	Expiry      Expiry
+	Sweeper     Sweeper
 	Usage       *Usage
 	// FenceSecret is what the ids of fences are derived from: see store.Secrets. It must be the same in every server on a
 	// primary store.
@@ -82,13 +86,15 @@ type Options struct {
 	Policies    policy.Policies
 	Runner      Runner
 	Meter       Meter
-	Now         func() time.Time
-	NewID       func() string                 // mints message ids
-	NewKey      func() string                 // mints keys: 128 random bits in lower-case hex
-	Version     string                        // of the program, noted in what it exports
-	Log         *slog.Logger                  // of background work; required where Porter runs
-	Near        func(term string) []near.Word // see rank.Query.Near
-	Gate        Gate
+	// Forgotten has a fact's deletion on disk outside of what is backed up, before the fact is deleted; nil for nowhere.
+	Forgotten func(ctx context.Context, scope memory.ScopeKey, factID string) error
+	Now       func() time.Time
+	NewID     func() string                     // mints message ids
+	NewKey    func() string                     // mints keys: 128 random bits in lower-case hex
+	Version   string                            // of the program, noted in what it exports
+	Log       *slog.Logger                      // of background work; required where Porter runs
+	Near      func(term string) []synonyms.Word // see rank.Query.Near
+	Gate      Gate
 
 	// CompactModels are the models that context policies may have asked, by name; "" is the one asked where a policy names
 	// none. Extractive writes where there is no such model, or where it failed.
@@ -107,13 +113,14 @@ type Options struct {
 // New makes the Services.
 func New(o Options) Services {
 	maintenance := newMaintenance(o)
-	work := newWork(o, maintenance)
+	eraser := newEraser(o)
+	work := newWork(o, maintenance, eraser)
 	search := newSearcher(o)
 	summaries := newSummaryReader(o, work)
 	return Services{
 		Recorder: newRecorder(o), Contexts: newContextBuilder(o, search, summaries, work), Search: search,
 		Sessions: newSessions(o), Users: newUsers(o), Facts: newFactEditor(o),
 		Summaries: summaries, SummaryEditor: newSummaryEditor(o, summaries),
-		Histories: newHistories(o), Work: work, Maintenance: maintenance, Porter: newPorter(o),
+		Histories: newHistories(o), Work: work, Maintenance: maintenance, Eraser: eraser, Porter: newPorter(o),
 	}
 }

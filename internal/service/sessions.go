@@ -52,7 +52,7 @@ func (s *Sessions) ListSessions(ctx context.Context, q store.SessionQuery) (page
 	return page, more, nil
 }
 
-// cutPage cuts a page that was read with one more than its limit, and answers whether others follow.
+// cutPage cuts a page that was read with one more than its limit, and returns whether others follow.
 func cutPage[T any](page []T, limit int) (cut []T, more bool) {
 	if len(page) > limit {
 		return page[:limit], true
@@ -113,24 +113,51 @@ func (s *Sessions) checkStart(ctx context.Context, u store.SessionUpdate) error 
 	return nil
 }
 
-// Messages returns a page of a session's messages; more says whether others follow.
+// Messages returns a page of a session's messages without those that were erased; more says whether others may follow.
 func (s *Sessions) Messages(ctx context.Context, q store.MessageQuery) (page []memory.Message, more bool, err error) {
 	session, err := s.store.Session(ctx, q.Ref)
 	if err != nil {
 		return nil, false, fmt.Errorf("read session: %w", err)
 	}
-	page, err = s.reads.messages(ctx, q)
-	if err != nil {
-		return nil, false, fmt.Errorf("read messages: %w", err)
+	limit := q.Limit
+	for {
+		read, err := s.reads.messages(ctx, q)
+		if err != nil {
+			return nil, false, fmt.Errorf("read messages: %w", err)
+		}
+		if len(read) == 0 {
+			return page, false, nil
+		}
+		for i, m := range read {
+			if m.Deleted {
+				continue
+			}
+			if page = append(page, m); len(page) == limit {
+				return page, i < len(read)-1 || follows(q, m.Seq, session.LastSeq), nil
+			}
+		}
+		last := read[len(read)-1].Seq
+		switch {
+		case !follows(q, last, session.LastSeq):
+			return page, false, nil
+		case len(page) > 0 && len(read) < q.Limit: // it is as large as a reply may be
+			return page, true, nil
+		}
+		if q.NewestFirst {
+			q.Before = last
+		} else {
+			q.After = last
+		}
+		q.Limit = max(limit-len(page), leastPage)
 	}
-	if len(page) == 0 {
-		return nil, false, nil
-	}
-	last := page[len(page)-1].Seq // seqs have no gaps, so the ends are known
+}
+
+// follows reports whether a session has a message behind the one with the seq in the order of a query: seqs have no gaps.
+func follows(q store.MessageQuery, seq, last int64) bool {
 	if q.NewestFirst {
-		return page, last > 1, nil
+		return seq > 1
 	}
-	return page, last < session.LastSeq, nil
+	return seq < last
 }
 
 // UpdateMessage changes a message's labels.

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/stratamem/strata/internal/assembly"
-	"github.com/stratamem/strata/internal/history"
+	"github.com/stratamem/strata/internal/compaction"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/policy"
 	"github.com/stratamem/strata/internal/store"
@@ -18,7 +18,7 @@ import (
 
 // shrunk is what a context policy makes of a session's messages.
 type shrunk struct {
-	history.Result
+	compaction.Result
 	running *assembly.Summary
 	kept    []memory.Message // what stays of the messages before the tail
 	tail    []memory.Message // contiguous, to the end of the session
@@ -71,7 +71,7 @@ func validOverride(p ContextParams, r policy.Resolved) error {
 	return r.History.CheckWindow("overrides.policy", r.Window)
 }
 
-// promised finds out whether the policy's strategy is due for the session, and answers the last message that it takes. Of a
+// promised finds out whether the policy's strategy is due for the session, and returns the last message that it takes. Of a
 // session that is longer than what is read, it is.
 func (s *ContextBuilder) promised(ctx context.Context, p ContextParams, r policy.Resolved, g *gathered) (through int64, err error) {
 	if err := validOverride(p, r); err != nil {
@@ -88,27 +88,27 @@ func (s *ContextBuilder) promised(ctx context.Context, p ContextParams, r policy
 		all = append(all, m)
 	}
 	trial := unasked(r.History)
-	trial.Trim = history.Trim{}
+	trial.Trim = compaction.Trim{}
 	if len(g.tail) > 0 && g.tail[0].Seq > beforeStart(g.work.Session)+1 {
 		trial.Compress.Triggers = nil
 	}
 	if !trial.Compress.Strategy.IsCustom() {
 		trial.Compress.Prompt = anySummary // what it is answered is of no interest
 	}
-	plan, err := history.Decide(ctx, history.History{Messages: all, Counter: tokens.Within(ctx, counter), Window: r.Window}, trial)
+	plan, err := compaction.Decide(ctx, compaction.History{Messages: all, Counter: tokens.Within(ctx, counter), Window: r.Window}, trial)
 	if err != nil {
 		return 0, err
 	}
-	out, err := plan.Run(ctx, func(history.Request) history.Answer { return history.Answer{Text: anySummary} })
+	out, err := plan.Run(ctx, func(compaction.Request) compaction.Answer { return compaction.Answer{Text: anySummary} })
 	if err != nil {
 		return 0, err
 	}
 	for _, e := range out.Effects {
-		g.promise.clears = g.promise.clears || e.Stage == history.StageClear && e.Triggered
-		g.promise.compresses = g.promise.compresses || e.Stage == history.StageCompress && e.Triggered
+		g.promise.clears = g.promise.clears || e.Stage == compaction.StageClear && e.Triggered
+		g.promise.compresses = g.promise.compresses || e.Stage == compaction.StageCompress && e.Triggered
 	}
 	for _, o := range out.Omitted {
-		if o.Stage == history.StageCompress && o.Index < recorded {
+		if o.Stage == compaction.StageCompress && o.Index < recorded {
 			through = max(through, all[o.Index].Seq)
 		}
 	}
@@ -125,7 +125,7 @@ func leftOut(r assembly.Result, session string) bool {
 }
 
 // due is a policy of which what was found to be due for the whole session is done, whatever is left of it.
-func (d promise) due(p history.Policy) history.Policy {
+func (d promise) due(p compaction.Policy) compaction.Policy {
 	if d.compresses {
 		p.Compress.Triggers = nil
 	}
@@ -246,7 +246,7 @@ func (s *ContextBuilder) kept(ctx context.Context, q store.MessageQuery, r polic
 }
 
 // headOf are the system and developer messages at the beginning, and what else of it a policy keeps.
-func headOf(messages []memory.Message, keeps history.Head) []memory.Message {
+func headOf(messages []memory.Message, keeps compaction.Head) []memory.Message {
 	var head []memory.Message
 	leading := true
 	for _, m := range messages {
@@ -256,9 +256,9 @@ func headOf(messages []memory.Message, keeps history.Head) []memory.Message {
 		case m.Hidden:
 		case leading:
 			head = append(head, m)
-		case keeps == history.HeadSystem, keeps == history.HeadSystemOrFirst && len(head) > 0:
+		case keeps == compaction.HeadSystem, keeps == compaction.HeadSystemOrFirst && len(head) > 0:
 			return head
-		case keeps == history.HeadSystemOrFirst, m.Role == memory.RoleUser && m.PlainText() != "":
+		case keeps == compaction.HeadSystemOrFirst, m.Role == memory.RoleUser && m.PlainText() != "":
 			return append(head, m)
 		}
 	}
@@ -287,9 +287,9 @@ func (s *ContextBuilder) shrink(ctx context.Context, p ContextParams, g gathered
 	if err := validOverride(p, r); err != nil {
 		return out, err
 	}
-	plan, err := history.Decide(
+	plan, err := compaction.Decide(
 		ctx,
-		history.History{Messages: all, Counter: counter, Window: r.Window, Location: g.location},
+		compaction.History{Messages: all, Counter: counter, Window: r.Window, Location: g.location},
 		g.promise.due(unasked(r.History)),
 	)
 	if err != nil {
@@ -313,16 +313,16 @@ func visible(all []memory.Message) []memory.Message {
 }
 
 // unasked is a policy for which no model has to be asked, and which loses nothing.
-func unasked(p history.Policy) history.Policy {
+func unasked(p compaction.Policy) compaction.Policy {
 	if !p.Compresses() {
 		return p
 	}
 	c := &p.Compress
-	c.Lossy, c.Fallback = false, history.FallbackExtract
-	if c.Prompt != "" || c.Strategy == history.StrategyFacts {
+	c.Lossy, c.Fallback = false, compaction.FallbackExtract
+	if c.Prompt != "" || c.Strategy == compaction.StrategyFacts {
 		c.Prompt = ""
-		if c.Strategy == history.StrategyFacts || c.Strategy.IsCustom() {
-			c.Strategy = history.StrategyWhole
+		if c.Strategy == compaction.StrategyFacts || c.Strategy.IsCustom() {
+			c.Strategy = compaction.StrategyWhole
 		}
 	}
 	c.Model, c.Prefix = builtinOnly, ""
@@ -345,7 +345,7 @@ func (out *shrunk) take(all []memory.Message, g gathered) {
 	cut := int64(0) // the last message that is gone
 	told := map[int64]bool{}
 	for _, o := range out.Omitted {
-		if o.Stage == history.StageMend || o.Index >= len(all) {
+		if o.Stage == compaction.StageMend || o.Index >= len(all) {
 			continue // assembly mends what it renders, and says so
 		}
 		seq := all[o.Index].Seq
@@ -353,7 +353,7 @@ func (out *shrunk) take(all []memory.Message, g gathered) {
 			continue
 		}
 		cut = max(cut, seq)
-		told[seq] = o.Reason == history.ReasonSummarised || o.Reason == history.ReasonFacts
+		told[seq] = o.Reason == compaction.ReasonSummarised || o.Reason == compaction.ReasonFacts
 	}
 	if g.running != nil {
 		for _, m := range g.head {
@@ -416,7 +416,7 @@ func (out *shrunk) withWritten(running *assembly.Summary, cut int64) *assembly.S
 	}
 	for _, w := range out.Written {
 		m := out.Messages[w.Index]
-		said = append(said, strings.TrimPrefix(m.PlainText(), history.DefaultPrefix))
+		said = append(said, strings.TrimPrefix(m.PlainText(), compaction.DefaultPrefix))
 		sum.End = m.SaidTime()
 		if !slices.Contains(models, w.Model) {
 			models = append(models, w.Model)

@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"github.com/stratamem/strata/internal/assembly"
-	"github.com/stratamem/strata/internal/fence"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/policy"
+	"github.com/stratamem/strata/internal/prompttags"
 	"github.com/stratamem/strata/internal/template"
 )
 
@@ -24,7 +24,7 @@ type states struct {
 // gatherStates takes from the states of the session and the user what stands in the context, and fills the template. The
 // user is read only where somebody asks for it.
 func (s *ContextBuilder) gatherStates(
-	ctx context.Context, p ContextParams, r policy.Resolved, session json.RawMessage, id fence.ID,
+	ctx context.Context, p ContextParams, r policy.Resolved, session json.RawMessage, id prompttags.ID,
 ) (out states, err error) {
 	var notes []memory.Note
 	out.instructions = p.Instructions
@@ -60,7 +60,7 @@ func notesOf(notes []memory.Note, ofUser bool) []assembly.Note {
 const templateField = "instructions_template"
 
 // instructions fills the template of a call.
-func instructions(p ContextParams, user memory.User, state json.RawMessage, id fence.ID) (string, error) {
+func instructions(p ContextParams, user memory.User, state json.RawMessage, id prompttags.ID) (string, error) {
 	who, err := memory.EncodeJSON(struct {
 		ID       string          `json:"id"`
 		Timezone string          `json:"timezone"`

@@ -57,7 +57,7 @@ func (r *rig) feedTurns(user memory.UserRef) {
 	}
 	space := store.VectorSpace{View: memory.ViewMessageVectors, Build: build, Version: r.version.Version, Dimension: 4}
 	r.must(r.vectors.Prepare(ctx, space))
-	for _, k := range rank.NewTurnKeys(docs).Of(func(memory.Place) bool { return true }) {
+	for _, k := range rank.NewMessageKeys(docs).Of(func(memory.Place) bool { return true }) {
 		r.must(r.vectors.Put(ctx, space, []store.VectorRow{{
 			Scope: state.Scope, Place: k.Place, Session: k.Session, Revision: k.Revision, Vector: k.Values, ValidFrom: time.UnixMilli(k.CreateMillis),
 		}}))

@@ -9,7 +9,7 @@ import (
 	"github.com/stratamem/strata/internal/rank"
 	"github.com/stratamem/strata/internal/service"
 	"github.com/stratamem/strata/internal/store"
-	"github.com/stratamem/strata/internal/text/near"
+	"github.com/stratamem/strata/internal/text/synonyms"
 )
 
 // factorsOf are the factors of the hit in a session.
@@ -57,14 +57,14 @@ func TestWhatSearchesTakeFromTheirWords(t *testing.T) {
 			{Role: memory.RoleUser, Name: "Ann", Parts: []memory.Part{memory.TextPart("The physician came last week.")}, CreateTime: r.now},
 		}})
 		r.must(err)
-		if got := factorsOf(t, s, "When did the physician come?", "people"); got[rank.FactorTellsTime] == 0 {
+		if got := factorsOf(t, s, "When did the physician come?", "people"); got[rank.FactorMentionsTime] == 0 {
 			t.Errorf("got %v", got)
 		}
 	})
 	t.Run("words near to those of the query find messages", func(t *testing.T) {
-		thesaurus := func(term string) []near.Word {
+		thesaurus := func(term string) []synonyms.Word {
 			if term == "doctor" {
-				return []near.Word{{Term: "physician", Cosine: .8}}
+				return []synonyms.Word{{Term: "physician", Cosine: .8}}
 			}
 			return nil
 		}

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/stratamem/strata/internal/assembly"
-	"github.com/stratamem/strata/internal/group"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/safegroup"
 )
 
 // usedEvery is how exact a fact's last use is kept: a write for every context would cost more than it tells.
@@ -44,7 +44,7 @@ func (u *Usage) Run(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case n := <-u.queue:
-			err := group.Contain(func() error { return u.store.TouchFacts(ctx, n.user, n.facts, n.at) })
+			err := safegroup.Contain(func() error { return u.store.TouchFacts(ctx, n.user, n.facts, n.at) })
 			if err != nil && ctx.Err() == nil {
 				u.log.WarnContext(ctx, "note when facts were used", "error", err)
 			}

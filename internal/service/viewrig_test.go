@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stratamem/strata/internal/compaction"
 	"github.com/stratamem/strata/internal/embed"
-	"github.com/stratamem/strata/internal/history"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/policy"
 	"github.com/stratamem/strata/internal/rank"
@@ -22,7 +22,7 @@ import (
 	"github.com/stratamem/strata/internal/store/sqlitestore"
 	"github.com/stratamem/strata/internal/store/storetest/memview"
 	"github.com/stratamem/strata/internal/text"
-	"github.com/stratamem/strata/internal/text/near"
+	"github.com/stratamem/strata/internal/text/synonyms"
 )
 
 var (
@@ -74,7 +74,7 @@ func (c *counts) add(name string, n int) {
 }
 
 func (c *counts) Degraded(tier string) { c.add("degraded "+tier, 1) }
-func (c *counts) HistoryShrunk(call string, r history.Result) {
+func (c *counts) HistoryShrunk(call string, r compaction.Result) {
 	c.add(call+" tokens saved", int(r.Before.Tokens-r.After.Tokens))
 }
 
@@ -145,7 +145,7 @@ type wiring struct {
 	reranker service.Reranker
 	reranked int           // how many candidates it reads; 50 when 0
 	waits    time.Duration // for the reranker; a minute when 0
-	near     func(term string) []near.Word
+	near     func(term string) []synonyms.Word
 }
 
 func newRig(t *testing.T) *rig {
@@ -223,7 +223,7 @@ func (r *rig) says(user memory.UserRef, session, words string) {
 	r.must(err)
 }
 
-// knows stores a fact of the user and answers its id.
+// knows stores a fact of the user and returns its id.
 func (r *rig) knows(user memory.UserRef, words string) string {
 	r.t.Helper()
 	f, err := r.service(wiring{}).CreateFact(r.t.Context(), service.FactCreation{User: user, Fact: service.WithFactDefaults(memory.Fact{

@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -29,6 +30,7 @@ type Work struct {
 	store       workStore
 	runner      Runner
 	maintenance *Maintenance
+	erasures    *Eraser
 	now         clock
 }
 
@@ -41,8 +43,8 @@ type workStore interface {
 	FinishJob(ctx context.Context, f store.JobFinish) (memory.Job, error)
 }
 
-func newWork(o Options, maintenance *Maintenance) *Work {
-	return &Work{store: o.Store, runner: o.Runner, maintenance: maintenance, now: o.Now}
+func newWork(o Options, maintenance *Maintenance, erasures *Eraser) *Work {
+	return &Work{store: o.Store, runner: o.Runner, maintenance: maintenance, erasures: erasures, now: o.Now}
 }
 
 // Watermark names a kind of background work.
@@ -60,7 +62,7 @@ type Watermarks struct {
 	Recorded, Indexed, Extracted, Summarised int64
 }
 
-// of answers how far one kind has come.
+// of returns how far one kind has come.
 func (w Watermarks) of(k Watermark) int64 {
 	switch k {
 	case WatermarkIndexed:
@@ -176,14 +178,19 @@ func (s *Work) await(ctx context.Context, w Wait, timeUp <-chan time.Time) (Wait
 	}
 }
 
-// timeUp answers a channel that tells when the timeout has passed, or the call's deadline but for what a reply takes.
+// timeUp returns a channel that tells when the timeout has passed, or the call's deadline but for what a reply takes.
 func timeUp(ctx context.Context, timeout time.Duration) (c <-chan time.Time, stop func()) {
+	t := time.NewTimer(waitable(ctx, timeout))
+	return t.C, func() { t.Stop() }
+}
+
+// waitable is the timeout, or what the call's deadline leaves but for what a reply takes.
+func waitable(ctx context.Context, timeout time.Duration) time.Duration {
 	if deadline, ok := ctx.Deadline(); ok {
 		left := time.Until(deadline)
 		timeout = min(timeout, left-min(replyReserve, left/4))
 	}
-	t := time.NewTimer(timeout)
-	return t.C, func() { t.Stop() }
+	return timeout
 }
 
 func (w Waited) ended() bool { return w.Reached || w.Parked != "" }
@@ -203,7 +210,7 @@ func (w Wait) outcome(marks Watermarks, slots []memory.Job) Waited {
 	return out
 }
 
-// parked answers the first parked job of a watermark's kind that begins within what is waited for.
+// parked returns the first parked job of a watermark's kind that begins within what is waited for.
 func (w Wait) parked(kind Watermark, slots []memory.Job) string {
 	of := map[Watermark]memory.JobKind{WatermarkExtracted: memory.JobExtract, WatermarkSummarised: memory.JobLeaf}[kind]
 	for _, job := range slots { // by kind, level and From
@@ -258,14 +265,16 @@ func parkedDegradation(w Waited) []Degradation {
 type JobQuery struct {
 	store.JobQuery
 	Maintenance []MaintenanceKind // on the first page, the jobs of no user of these kinds too
-	WithoutJobs bool              // those alone
+	Erasures    bool              // with erasures
+	WithoutJobs bool              // without jobs that models work for
 }
 
 // JobPage is a page of jobs.
 type JobPage struct {
 	Maintenance []MaintenanceJob
-	Jobs        []memory.Job // the latest created first
-	More        bool
+	Jobs        []memory.Job     // the latest created first
+	Erasures    []ErasureJob     // the latest created first
+	Next        *store.JobCursor // where the next page begins; nil at the end
 }
 
 // ListJobs returns a page of jobs; without states those that are not final.
@@ -278,18 +287,75 @@ func (s *Work) ListJobs(ctx context.Context, q JobQuery) (out JobPage, err error
 			return JobPage{}, err
 		}
 	}
-	if q.WithoutJobs {
-		return out, nil
+	if !q.WithoutJobs {
+		jobs := q.JobQuery
+		jobs.Limit++
+		if out.Jobs, err = s.store.ListJobs(ctx, jobs); err != nil {
+			return JobPage{}, fmt.Errorf("list jobs: %w", err)
+		}
 	}
-	slots := q.JobQuery
-	slots.Limit++
-	if out.Jobs, err = s.store.ListJobs(ctx, slots); err != nil {
-		return JobPage{}, fmt.Errorf("list jobs: %w", err)
+	if q.Erasures {
+		if out.Erasures, err = s.erasures.list(ctx, q, q.Limit+1); err != nil {
+			return JobPage{}, err
+		}
 	}
-	if len(out.Jobs) > q.Limit {
-		out.Jobs, out.More = out.Jobs[:q.Limit], true
+	return out.cut(q.Limit), nil
+}
+
+// cut leaves the latest of a page that was read with one more than its limit.
+func (p JobPage) cut(limit int) JobPage {
+	jobs, erasures := 0, 0
+	for jobs+erasures < limit && jobs+erasures < len(p.Jobs)+len(p.Erasures) {
+		if erasures == len(p.Erasures) || jobs < len(p.Jobs) && CompareJobs(cursorOf(p.Jobs[jobs]), cursorOfErasure(p.Erasures[erasures])) < 0 {
+			last := cursorOf(p.Jobs[jobs])
+			p.Next, jobs = &last, jobs+1
+			continue
+		}
+		last := cursorOfErasure(p.Erasures[erasures])
+		p.Next, erasures = &last, erasures+1
 	}
-	return out, nil
+	if jobs == len(p.Jobs) && erasures == len(p.Erasures) {
+		p.Next = nil
+	}
+	p.Jobs, p.Erasures = p.Jobs[:jobs], p.Erasures[:erasures]
+	return p
+}
+
+func cursorOf(job memory.Job) store.JobCursor {
+	return store.JobCursor{CreateTime: job.CreateTime, ID: job.ID()}
+}
+
+func cursorOfErasure(e ErasureJob) store.JobCursor {
+	return store.JobCursor{CreateTime: e.CreateTime, ID: e.ID}
+}
+
+// CompareJobs orders jobs as they are listed: the latest created first, equal times by id.
+func CompareJobs(a, b store.JobCursor) int {
+	return cmp.Or(b.CreateTime.Compare(a.CreateTime), cmp.Compare(a.ID, b.ID))
+}
+
+// Job returns a job once it is final or parked, or as it is when the time is up.
+func (s *Work) Job(ctx context.Context, ref store.JobRef, wait time.Duration) (memory.Job, error) {
+	timeUp, stop := timeUp(ctx, wait)
+	defer stop()
+	poll := time.NewTicker(pollEvery)
+	defer poll.Stop()
+	for {
+		job, err := s.store.Job(ctx, ref)
+		if err != nil {
+			return job, fmt.Errorf("read job: %w", err)
+		}
+		if wait <= 0 || job.State.IsFinal() || job.State == memory.JobParked {
+			return job, nil
+		}
+		select {
+		case <-poll.C:
+		case <-timeUp:
+			return job, nil
+		case <-ctx.Done():
+			return memory.Job{}, fmt.Errorf("wait for a job: %w", context.Cause(ctx))
+		}
+	}
 }
 
 // RetryJob gives a job that is not final a new try at once; another one is refused with JOB_NOT_PARKED.
@@ -305,13 +371,12 @@ func (s *Work) RetryJob(ctx context.Context, ref store.JobRef) (memory.Job, erro
 // RetryJobs gives the parked jobs of a page that have the reason, any when it is "", a new try. The cursor is where the next
 // page begins; nil at the end.
 func (s *Work) RetryJobs(ctx context.Context, q JobQuery, reason string) (retried []memory.Job, next *store.JobCursor, err error) {
-	q.States, q.Maintenance = []memory.JobState{memory.JobParked}, nil
+	q.States, q.Maintenance, q.Erasures = []memory.JobState{memory.JobParked}, nil, false
 	page, err := s.ListJobs(ctx, q)
 	if err != nil {
 		return nil, nil, err
 	}
 	for _, job := range page.Jobs {
-		next = &store.JobCursor{CreateTime: job.CreateTime, ID: job.ID()}
 		if reason != "" && job.Reason != reason {
 			continue
 		}
@@ -324,10 +389,7 @@ func (s *Work) RetryJobs(ctx context.Context, q JobQuery, reason string) (retrie
 		}
 		retried = append(retried, job)
 	}
-	if !page.More {
-		next = nil
-	}
-	return retried, next, nil
+	return retried, page.Next, nil
 }
 
 // gone reports whether a job was deleted or done meanwhile.

@@ -164,7 +164,7 @@ func TestListJobs(t *testing.T) {
 	t.Run("says that more follow", func(t *testing.T) {
 		s := &jobStore{slots: make([]memory.Job, 3)}
 		page, err := New(Options{Store: s}).Work.ListJobs(t.Context(), JobQuery{JobQuery: store.JobQuery{Limit: 2}})
-		if err != nil || len(page.Jobs) != 2 || !page.More {
+		if err != nil || len(page.Jobs) != 2 || page.Next == nil {
 			t.Errorf("%+v, %v", page, err)
 		}
 	})

@@ -68,6 +68,20 @@ func JobNotFound(u memory.UserRef, id string) error {
 	}
 }
 
+// ErasureNotFound is the error for an erasure that the tenant does not have.
+func ErasureNotFound(id string) error {
+	return &memory.Error{
+		Kind: memory.KindNotFound, Reason: memory.ReasonJobNotFound,
+		Message: "no erasure " + id, Metadata: map[string]string{"job_id": id},
+	}
+}
+
+// LifeNotFound is the error for a life of a user, or an incarnation of a session, that nobody lives any more. Its key must not
+// be shown.
+func LifeNotFound(reason memory.Reason) error {
+	return &memory.Error{Kind: memory.KindNotFound, Reason: reason, Message: "it was erased, or never was"}
+}
+
 // JobNotWaiting refuses to retry a job that does not wait for it.
 func JobNotWaiting(job memory.Job) error {
 	return &memory.Error{

@@ -135,3 +135,39 @@ func RevertedJob(job memory.Job, receipt []byte, now time.Time) (memory.Job, err
 	job.State, job.Answer, job.Reason, job.UpdateTime = memory.JobReverted, append([]byte{}, receipt...), "reverted by a person", now
 	return job, nil
 }
+
+// ContextMessages is how many messages before the range of an extraction the model is shown with it.
+const ContextMessages = 3
+
+// MayTellOf reports whether a job was given words of the messages, which are ascending and apart, of its session: those of its
+// range, and as context a few messages before an extraction, and the summary of all that came before to one that follows. A week
+// or month may be made of any session.
+func MayTellOf(job memory.Job, seqs []memory.SeqRange) bool {
+	switch {
+	case len(seqs) == 0:
+		return false
+	case job.Session == "":
+		return true
+	case job.Kind == memory.JobExtract:
+		return memory.Overlap(seqs, memory.SeqRange{From: job.From - ContextMessages, To: job.To})
+	}
+	return seqs[0].From <= job.To
+}
+
+// ReplacedJob is a job about erased messages, without anything that was made of them. One that is final keeps its state.
+func ReplacedJob(job memory.Job, now time.Time) memory.Job {
+	if job.State.IsFinal() {
+		job.Answer = nil
+		return job
+	}
+	return FinishedJob(job, memory.JobReplaced, memory.ModelUsage{}, now)
+}
+
+// SuccessorOf is the job that does the range of a replaced one again. Its generation must be one that no job of the key has.
+func SuccessorOf(job memory.Job, generation int, now time.Time) memory.Job {
+	key := job.JobKey
+	key.Generation = generation
+	return memory.Job{
+		JobKey: key, User: job.User, SessionID: job.SessionID, To: job.To, State: memory.JobOpen, CreateTime: now, UpdateTime: now,
+	}
+}

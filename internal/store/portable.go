@@ -137,6 +137,7 @@ type TurnRecord struct {
 type MessageRecord struct {
 	memory.Message
 	BodyHash []byte
+	IDHash   []byte // keyed, of the id of a deleted message; nil when that id is free again, and of all others
 }
 
 // SummaryHistory is what persons made of one summary.

@@ -27,6 +27,7 @@ type PrimaryStore interface {
 	Facts
 	Vectors
 	Summaries
+	Erasures
 	ChangeFeed
 	Exporter
 	Imports
@@ -47,7 +48,7 @@ type Clock interface {
 // Secrets keeps what all servers on one primary store share and nobody else may know. It must never get into a log or an
 // error.
 type Secrets interface {
-	// FenceSecret must return the secret that the ids of fences are derived from (package fence). It must store minted
+	// FenceSecret must return the secret that the ids of fences are derived from (package prompttags). It must store minted
 	// where there is no secret yet: the first write wins, and every later call, on any server, must return the same secret.
 	// With a nil minted it must store nothing, and return nil where there is none.
 	FenceSecret(ctx context.Context, minted []byte) ([]byte, error)

@@ -46,7 +46,7 @@ var full = memory.UserRef{Tenant: "globex", UserID: "full"}
 // fill stores something of everything: all that storetest does, and several tenants with what copying might lose.
 func fill(t *testing.T, s store.PrimaryStore) *filler {
 	t.Helper()
-	storetest.Use(t, s)
+	storetest.Fill(t, s)
 	f := &filler{t: t, s: s}
 	f.session(full.Session("s"), 12)
 	f.session(full.Session("empty state"), 2)

@@ -4,7 +4,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
+	"github.com/stratamem/strata/internal/languagedata"
 	regexp "github.com/stratamem/strata/internal/lazyregexp"
 	"github.com/stratamem/strata/internal/text"
 )
@@ -33,22 +35,20 @@ type Anchor struct {
 }
 
 // decides are the words of decisions and commitments.
-var decides = regexp.MustCompile(
-	`(?i)\b(?:decided|decision:|chose|chosen|agreed (?:to|on|that)|settled on|opted|(?:i|we|he|she|they)(?:'ll| will)\b|going with|picked|prefers?|committed to|plan(?:s|ned|ning)? to|deadline)\b|[할볼갈둘꿀살줄쓸릴을킬낼올]게(?:요|[.!~\s]|$)|려고 ?(?:해|합|함|한)|결정|하기로|기로 (?:했|함|합의)|정했|선택|합의|선호|마감|골랐`,
-)
+var decides = regexp.MustCompileFrom(func() string { return `(?i)` + languagedata.AnyOf(languagedata.Decides) })
 
 // decisive is what each English form of decides has some of, in lower case, and decisiveKorean what each Korean one has.
 var (
-	decisive       = strings.Fields("decid decision: chose agreed settled opted 'll will going picked prefer committed plan deadline")
-	decisiveKorean = strings.Fields("게 려고 결정 기로 정했 선택 합의 선호 마감 골랐")
+	decisive       = sync.OnceValue(func() []string { return languagedata.English.Words(languagedata.DecideParts) })
+	decisiveKorean = sync.OnceValue(func() []string { return languagedata.Korean.Words(languagedata.DecideParts) })
 )
 
 // mayDecide reports whether decides may find anything in a sentence: to search for it is dear (BenchmarkAnchors).
 func mayDecide(sentence string) bool {
-	if containsAny(strings.ToLower(sentence), decisive) {
+	if containsAny(strings.ToLower(sentence), decisive()) {
 		return true
 	}
-	return !isASCII(sentence) && (strings.ContainsAny(sentence, oddFolds) || containsAny(sentence, decisiveKorean))
+	return !languagedata.IsASCII(sentence) && (strings.ContainsAny(sentence, oddFolds) || containsAny(sentence, decisiveKorean()))
 }
 
 // weights are how much the loss of an anchor costs: decisions are what a later turn needs most.
@@ -68,13 +68,13 @@ func Anchors(s string) []Anchor {
 		out = append(out, a)
 	}
 	for _, d := range datesIn(s) {
-		taken.take(d.Span)
+		taken.mark(d.Span)
 		add(Anchor{Kind: AnchorDate, Start: d.Start, End: d.End, when: d.when})
 	}
 	ws := wordsOf(s)
 	for i, w := range ws {
 		if kind := nameKind(ws, i); kind != "" && !taken.has(w.Span) {
-			taken.take(w.Span)
+			taken.mark(w.Span)
 			add(Anchor{Kind: kind, Start: w.Start, End: w.End, word: w})
 		}
 	}
@@ -104,7 +104,7 @@ func nameKind(ws []word, i int) AnchorKind {
 		return AnchorIdentifier
 	case isName(w), koreanName(w.text, next.text) != "":
 		return AnchorName
-	case w.first && isUpperFirst(w.text) && !greetings[w.lower] && !starters[w.lower] && namesElsewhere(ws, i):
+	case w.first && isUpperFirst(w.text) && !wordsOfNames().greetings.Has(w.lower) && !wordsOfNames().starters.Has(w.lower) && namesElsewhere(ws, i):
 		return AnchorName
 	}
 	return ""
@@ -130,7 +130,7 @@ func (a Anchor) key() string {
 // nameStem is a name without a Korean particle.
 func nameStem(w word) string {
 	if isHangul(w.text) {
-		return trimAny(w.text, particles)
+		return particles().Off(w.text, 2)
 	}
 	return w.lower
 }

@@ -2,11 +2,13 @@ package summary
 
 import (
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/stratamem/strata/internal/intent"
+	"github.com/stratamem/strata/internal/languagedata"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/promptinjection"
 	"github.com/stratamem/strata/internal/text"
 )
 
@@ -25,7 +27,7 @@ type Change struct {
 	Leans bool
 }
 
-// Changes returns, for each of the statements in their order, the later one that takes it back, settles or replaces it. It
+// Changes returns, for each of the statements in their order, the later one that takes it back, decides or replaces it. It
 // recognises them by form alone, in English, Spanish, Korean, Japanese and Chinese: words of taking back or changing with
 // the same topic, the same statement denied, and a decision after a doubt. It prefers to miss a change over inventing one:
 // two values side by side are no change.
@@ -58,7 +60,7 @@ type statement struct {
 	revokes bool     // takes something back
 	changes bool     // puts something in another's place
 	weakly  bool     // may do so, where nearly all else is the same
-	settles bool     // decides
+	decides bool     // of something open
 	open    bool     // doubts, waits or denies
 	denied  bool     // has an odd number of negations
 	idle    bool     // a question, or without content
@@ -78,9 +80,10 @@ func readStatement(s Statement) statement {
 		}
 		return found
 	}
-	r.revokes, r.changes, r.settles = strip(revoking), strip(changing), strip(settling)
-	r.weakly, r.open = strip(shifting), strip(doubting)
-	for _, w := range negations {
+	of := wordsOfChange()
+	r.revokes, r.changes, r.decides = strip(of.revoking), strip(of.changing), strip(of.deciding)
+	r.weakly, r.open = strip(of.shifting), strip(of.doubting)
+	for _, w := range of.negations {
 		if strings.Count(folded, w)%2 == 1 {
 			r.denied = !r.denied
 		}
@@ -155,7 +158,7 @@ func (s *seenStatements) change(out []Change, later statement, at int) {
 			}
 		}
 	}
-	if later.settles {
+	if later.decides {
 		for i := max(0, at-termReach); i < at; i++ {
 			if e := s.all[i]; out[i].By < 0 && !e.idle && e.open && e.isBare() && e.Who == later.Who {
 				out[i], found = Change{By: at}, true
@@ -167,7 +170,7 @@ func (s *seenStatements) change(out []Change, later statement, at int) {
 	}
 }
 
-// replaces reports whether a statement about the same takes an earlier one back, replaces or settles it.
+// replaces reports whether a statement about the same takes an earlier one back, replaces or decides it.
 func replaces(later, earlier statement) bool {
 	if later.Role == earlier.Role && later.Who != earlier.Who {
 		return false // two people speak each for himself
@@ -182,7 +185,7 @@ func replaces(later, earlier statement) bool {
 		return true
 	case byUser && later.weakly && shared > 0 && theirs-shared <= 1 && mine-shared <= 1:
 		return true
-	case later.settles && earlier.open && !later.open:
+	case later.decides && earlier.open && !later.open:
 		all := common(later.terms, earlier.terms)
 		return all > 0 && 3*all >= len(earlier.terms) || shared > 0 && 2*shared >= min(mine, theirs)
 	case later.Who == earlier.Who && later.denied != earlier.denied:
@@ -200,7 +203,7 @@ func (s *seenStatements) lean(out []Change, later statement, at int) {
 	}
 	for i := at - 1; i >= max(0, at-leanReach); i-- {
 		e := s.all[i]
-		if e.Who != later.Who || e.idle || intent.IsPleasantry(e.Text) {
+		if e.Who != later.Who || e.idle || promptinjection.IsPleasantry(e.Text) {
 			continue
 		}
 		if out[i].By >= 0 {
@@ -232,7 +235,7 @@ func (r statement) isVague() bool {
 
 // pointing reports whether a text names what it is about by a pronoun alone, or by what it is not.
 func pointing(s string) bool {
-	return containsAny(foldWords(s), pointers)
+	return containsAny(foldWords(s), wordsOfChange().pointers)
 }
 
 // common is how many terms two lists have in common.
@@ -249,68 +252,41 @@ func common(a, b []string) int {
 	return n
 }
 
-// phrases returns the phrases of a list that is divided by bars. One in Latin letters is enclosed in blanks, so that it is
-// found as whole words; * at its end allows any ending, and _ at its end is a blank.
-func phrases(list string) []string {
+// phrases are those of a list in all languages, which bars divide. One in Latin letters is enclosed in blanks, so that it is found
+// as whole words; * at its end allows any ending, and _ at its end is a blank.
+func phrases(list languagedata.List) []string {
 	var out []string
-	for p := range strings.SplitSeq(list, "|") {
-		if p = strings.TrimSpace(p); p == "" {
-			continue
-		}
-		if r, _ := utf8.DecodeRuneInString(p); unicode.Is(unicode.Latin, r) {
-			p = " " + p
-			if stem, ok := strings.CutSuffix(p, "*"); ok {
-				p = stem
-			} else {
-				p += " "
+	for _, line := range languagedata.AllLines(list) {
+		for p := range strings.SplitSeq(line, "|") {
+			if p = strings.TrimSpace(p); p != "" {
+				out = append(out, phrase(p))
 			}
 		}
-		out = append(out, strings.ReplaceAll(p, "_", " "))
 	}
 	return out
 }
 
-// The words of change, in English, Spanish, Korean, Japanese and Chinese.
-var (
-	revoking = phrases(
-		`cancel*|call it off|called off|called it off|never mind|nevermind|forget it|forget that|forget about it|scratch that|changed my mind|change my mind|
-		changed our minds|changed his mind|changed her mind|on second thought*|take that back|take it back|undo that|revert that|drop that|drop it|anymore|any more|no longer|
-		gave up|scrapped|fell through|turns out|turned out|i quit|stopped|got divorced|broke up|instead of that|not going ahead|
-		cancél*|olvídalo|olvidalo|olvida eso|mejor no|cambié de opinión|cambie de opinion|cambié de idea|he cambiado de|ya no|déjalo|dejalo|resulta que|al final no|anula*|
-		취소|없던 일|없었던 일|마음이 바뀌|마음 바뀌|생각이 바뀌|생각 바뀌|그만두|그만뒀|그만둘|안 하기로|안하기로|더 이상|더는|이제 안|이제는 안|이젠 안|알고 보니|알고보니|관뒀|철회|
-		キャンセル|取り消|取消|やっぱりやめ|やっぱやめ|やめにし|やめること|やめました|気が変わ|考えが変わ|なかったことに|ではなくなっ|じゃなくなっ|もうやめ|撤回|中止|
-		算了|不要了|不用了|改主意|改变主意|改变了主意|不再|不做了|不去了|作废|撤回|当我没说`,
-	)
-	changing = phrases(
-		`instead|i meant|i mean|correction|rather than|switched to|switched from|switch to|moved to|moved from|changed to|changed it to|change it to|change that to|
-		change this to|make it|make that|updated to|replaced|replaced by|postponed|rescheduled|pushed back|pushed to|renamed|migrated to|migrated from|went with|
-		en lugar de|en vez de|quise decir|quería decir|me refería|corrección|cambié a|cambiamos a|me mudé|nos mudamos|cámbialo|cambialo|mejor que sea|aplazad*|pospuest*|pasamos a|
-		대신|말고|아니라|정정|바꿔|바꿨|변경|옮겼|이사했|이직|연기됐|미뤘|앞당겼|로 전환|
-		代わりに|ではなく|じゃなくて|訂正|変更|変えて|変えた|引っ越し|転職|延期|切り替え|の間違い|
-		改成|改为|改到|换成|而不是|我是说|更正|搬到|搬去|跳槽|换到|推迟|延期|提前到|改用|转到`,
-	)
-	shifting = phrases(`actually|now|these days|lately|ahora|en realidad|이제|이제는|사실|지금은|今は|実は|本当は|现在|其实|如今`)
-	settling = phrases(
-		`decided|decides|agreed|we agree|i agree|settled|settle on|deal|accept|accepted|resolved|confirmed|approved|chose|chosen|picked|going with|went with|signed|booked|refund*|solved|it is|
-		decidí|decidió|decidimos|decidido|acordamos|acordado|de acuerdo|acepto|acepté|confirmad*|resuelto|quedamos en|elegí|elegimos|solucionado|reembols*|
-		결정했|결정됐|하기로|기로 했|기로 함|정했|정해졌|합의|확정|동의할|동의했|받아들|선택했|해결|골랐|환불|
-		決めた|決めまし|決まり|決まっ|決定|合意|了承|同意しま|確定|解決|承諾|選びまし|ことに|返金|
-		决定|同意了|我同意|确定了|说好|定了|接受|解决了|选了|达成|退款`,
-	)
-	doubting = phrases(
-		`not sure|haven't decided|have not decided|not decided|undecided|until|maybe|perhaps|might|thinking about|thinking of|considering|wondering|don't know|do not know|not yet|still deciding|
-		never agreed|didn't agree|did not agree|don't agree|do not agree|not agree|disagree|never said|never accepted|refuse|refused|
-		no sé|no se si|todavía no|aún no|quizá|quizás|tal vez|estoy pensando|hasta que|a lo mejor|nunca acept*|no acept*|nunca acord*|no estoy de acuerdo|
-		아직|결정은 안|결정 안|결정을 안|정하지 않|정하지 못|고민|글쎄|모르겠|생각 중|생각중|할까|까지는|때까지|동의한 적|한 적 없|한 적이 없|못 정|미정|
-		まだ|迷って|迷い|検討|かもしれ|分からな|わからな|考え中|した覚え|同意していな|
-		还没|尚未|也许|可能|考虑|不知道|不确定|在想|从没|没有同意|没同意|直到|犹豫`,
-	)
-	negations = phrases(
-		`not|never|no|don't|doesn't|didn't|isn't|aren't|wasn't|weren't|won't|can't|cannot|haven't|hasn't|couldn't|wouldn't|nunca|jamás|
-		안_|않|못_|없|아니|ない|なかった|ません|不|没`,
-	)
-	pointers = phrases(
-		`it|that|this|instead|i meant|i mean|correction|sorry|eso|esto|quise decir|quería decir|perdón|perdona|cámbialo|cambialo|말고|그거|그걸|그건|아니라|아니|대신|정정|
-		それ|これ|ではなく|じゃなくて|訂正|間違い|代わりに|那个|这个|它|而不是|我是说|更正|改成|改为|改到|换成`,
-	)
-)
+func phrase(p string) string {
+	if r, _ := utf8.DecodeRuneInString(p); unicode.Is(unicode.Latin, r) {
+		p = " " + p
+		if stem, ok := strings.CutSuffix(p, "*"); ok {
+			p = stem
+		} else {
+			p += " "
+		}
+	}
+	return strings.ReplaceAll(p, "_", " ")
+}
+
+// changeWords are the words of change.
+type changeWords struct {
+	revoking, changing, shifting, deciding, doubting, negations, pointers []string
+}
+
+var wordsOfChange = sync.OnceValue(func() *changeWords {
+	return &changeWords{
+		revoking: phrases(languagedata.Revoking), changing: phrases(languagedata.Changing), shifting: phrases(languagedata.Shifting),
+		deciding: phrases(languagedata.Settling), doubting: phrases(languagedata.Doubting), negations: phrases(languagedata.Negations),
+		pointers: phrases(languagedata.Pointers),
+	}
+})

@@ -6,13 +6,15 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/stratamem/strata/internal/intent"
+	"github.com/stratamem/strata/internal/languagedata"
 	regexp "github.com/stratamem/strata/internal/lazyregexp"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/promptinjection"
 	"github.com/stratamem/strata/internal/text"
 )
 
@@ -94,12 +96,8 @@ var checks = []struct {
 
 var (
 	codeFence = regexp.MustCompile("(?s)^```[a-z]*\n(.*?)\n?```$")
-	preface   = regexp.MustCompile(
-		`(?i)^(?:sure[,!.]? *)?(?:here(?:'s| is)[^\n]{0,80}summary[^\n]{0,40}:|#*\s*\**summary\**:?\**|\**요약\**\s*:|다음은[^\n]{0,40}요약[^\n]{0,20}[:.])\s*`,
-	)
-	refusal = regexp.MustCompile(
-		`(?i)^(?:i(?:'m| am) (?:sorry|unable|not able)|i (?:cannot|can't|can not|won't)|sorry, (?:but )?i|as an ai\b|unfortunately, i (?:cannot|can't)|죄송(?:합니다|하지만)|요약할 수 없)`,
-	)
+	preface   = regexp.MustCompileFrom(func() string { return `(?i)^(?:sure[,!.]? *)?(?:` + languagedata.AnyOf(languagedata.Prefaces) + `)\s*` })
+	refusal   = regexp.MustCompileFrom(func() string { return `(?i)^(?:` + languagedata.AnyOf(languagedata.Refusals) + `)` })
 )
 
 // unwrap removes what models put around an answer: a code fence and a line that announces a summary.
@@ -125,9 +123,9 @@ func (t Task) mend(answer string) string {
 }
 
 // placeholder matches what models write where they have no content.
-var placeholder = regexp.MustCompile(
-	`(?i)^(?:n/?a|none|nothing|tbd|todo|unknown|empty|no (?:summary|content|information|messages|data|decisions|updates|items|open questions)[a-z ]*|not (?:specified|mentioned|applicable|available|provided)|\.{2,}|…|-+|\[.*\]|<.*>|\{.*\}|lorem ipsum.*|없음|해당 ?없음|미정|내용 ?없음)[.!]?$`,
-)
+var placeholder = regexp.MustCompileFrom(func() string {
+	return `(?i)^(?:\.{2,}|…|-+|\[.*\]|<.*>|\{.*\}|` + languagedata.AnyOf(languagedata.Placeholders) + `)[.!]?$`
+})
 
 // isSkeleton reports whether an answer has headings and placeholders and nothing else.
 func isSkeleton(answer string) bool {
@@ -172,11 +170,11 @@ func endsSentence(s string) bool {
 	if strings.ContainsRune(".!?…。！？｡", r) {
 		return true
 	}
-	return hasSuffix(s, koreanEnds)
+	return hasSuffix(s, koreanEnds())
 }
 
 // koreanEnds end a Korean sentence of a note, which has no stop.
-var koreanEnds = []string{"함", "음", "임", "됨", "짐", "옴", "감", "봄", "냄", "림", "예정", "다", "요", "중", "필요"}
+var koreanEnds = sync.OnceValue(func() []string { return languagedata.Korean.Words(languagedata.NoteEnds) })
 
 func hasSuffix(s string, endings []string) bool {
 	return slices.ContainsFunc(endings, func(e string) bool { return strings.HasSuffix(s, e) })
@@ -404,13 +402,13 @@ func (e *evidence) inventedIn(answer string) string {
 		if !e.hasText(d.Of(answer)) && !e.hasDate(d.when) && !e.isPlainYear(d.when) {
 			return d.Of(answer)
 		}
-		taken.take(d.Span)
+		taken.mark(d.Span)
 	}
 	for _, c := range clocksIn(answer) {
 		if !taken.has(c.Span) && !e.clocks[c.minute] && !e.hasText(c.Of(answer)) {
 			return c.Of(answer)
 		}
-		taken.take(c.Span)
+		taken.mark(c.Span)
 	}
 	for _, n := range numbersIn(ws) {
 		if !taken.has(n.Span) && !e.supports(n, answer) {
@@ -458,30 +456,8 @@ func (e *evidence) supports(n number, answer string) bool {
 	return false
 }
 
-// starters begin sentences of summaries and are no names.
-var starters = wordSet(`a an the this that these those it he she they we you i his her their its our my your there here both each all some
-	many most several another other others one two three four five six seven eight nine ten first second third next then later finally
-	and but or nor so yet for if when while where after before since until during despite although though because as at by in on of to
-	from with without within about above across against along among around between beyond into like near off over through throughout
-	toward towards under up upon via also additionally moreover furthermore however meanwhile overall instead still even just only
-	not no none nothing what who whom whose which why how whether now today tomorrow yesterday soon recently currently previously
-	initially eventually together earlier afterwards again once twice maybe perhaps key main open pending
-	conversation discussion dialogue chat topics topic participants participant speakers speaker summary plans plan people user users
-	assistant decision decisions preferences preference tasks task questions question notes note facts fact goals goal issues issue
-	everyone everything someone something nobody anyone anything friends family team members work life time things conversations
-	let's let is are was were be been being do does did has have had can could will would shall should may might must`)
-
-// headings are words of headings that models give their bullets.
-var headings = wordSet(`key decisions decision open questions question tasks task preferences preference summary plans plan facts fact next
-	steps step notes note background topics topic people dates date action items item follow-up follow-ups goals goal issues issue
-	updates update status details context outcome outcomes concerns important events event personal work project projects health
-	hobbies family travel other misc timeline numbers names user assistant information info reminders reminder deadlines deadline
-	constraints requirements agreed pending resolved and of the for to`)
-
 // actsLikeName are words that follow a name at the start of a sentence.
-var actsLikeName = regexp.MustCompile(
-	`^(?:is|was|has|had|will|would|says?|said|tells?|told|mention(?:s|ed)|shared?s?|asks?|asked|wants?|wanted|likes?|liked|loves?|loved|agree[sd]?|plan(?:s|ned)|prefers?|preferred|decide[sd]|lives?|lived|works?|worked|joined|joins|suggest(?:s|ed)|recommend(?:s|ed)|offer(?:s|ed)|expressed|expresses|praise[sd]|and|also)$`,
-)
+var actsLikeName = regexp.MustCompileFrom(func() string { return `^(?:` + languagedata.AnyOf(languagedata.NameVerbs) + `)$` })
 
 func (e *evidence) inventedName(ws []word, taken mask) string {
 	for i, w := range ws {
@@ -489,7 +465,7 @@ func (e *evidence) inventedName(ws []word, taken mask) string {
 		if i+1 < len(ws) {
 			next = ws[i+1]
 		}
-		if taken.has(w.Span) || headings[w.lower] {
+		if taken.has(w.Span) || wordsOfNames().headings.Has(w.lower) {
 			continue
 		}
 		if name := koreanName(w.text, next.text); name != "" && !e.hasText(name) && !e.hasText(strings.TrimSuffix(name, "이")) {
@@ -504,12 +480,13 @@ func (e *evidence) inventedName(ws []word, taken mask) string {
 
 // opensWithName reports whether the first word of a sentence is a name by what follows it.
 func opensWithName(w, next word, ws []word) bool {
-	if !w.first || !isUpperFirst(w.text) || starters[w.lower] || greetings[w.lower] || notNames[w.lower] ||
+	known := wordsOfNames()
+	if !w.first || !isUpperFirst(w.text) || known.starters.Has(w.lower) || known.greetings.Has(w.lower) || known.capitalised.Has(w.lower) ||
 		hasSuffix(w.lower, []string{"ing", "ly", "ed", "tion", "ment", "ness"}) {
 		return false
 	}
 	lower := func(o word) bool { return o.text == w.lower }
-	follows := actsLikeName.MatchString(next.text) || !next.first && isUpperFirst(next.text) && !notNames[next.lower]
+	follows := actsLikeName.MatchString(next.text) || !next.first && isUpperFirst(next.text) && !known.capitalised.Has(next.lower)
 	return (follows || strings.HasSuffix(w.text, "'s") || strings.HasSuffix(w.text, "’s")) && !slices.ContainsFunc(ws, lower)
 }
 
@@ -553,7 +530,7 @@ func (t Task) whole(ctx context.Context, answer string) (whole string, anchors i
 		return answer, 0
 	}
 	slices.SortFunc(chosen, func(a, b lostSentence) int { return cmp.Compare(a.place, b.place) })
-	pieces := told(answer, said)
+	pieces := alignSentences(answer, said)
 	for _, s := range chosen {
 		pieces = putBack(pieces, s.text, s.place)
 	}
@@ -577,7 +554,7 @@ func (t Task) lostSentences(ctx context.Context, said []Said, kept *evidence) []
 		if s.Line >= 0 {
 			factor = spokenFactors[s.Role]
 		}
-		if factor == 0 || s.Tool || text.AsksQuestion(s.Text) || size > longestAppended || intent.IsPleasantry(s.Text) {
+		if factor == 0 || s.Tool || text.AsksQuestion(s.Text) || size > longestAppended || promptinjection.IsPleasantry(s.Text) {
 			continue
 		}
 		lost := lostSentence{text: s.Whole, place: places[i], revises: revising[i]}

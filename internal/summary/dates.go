@@ -1,12 +1,14 @@
 package summary
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
-	"unicode/utf8"
 
+	"github.com/stratamem/strata/internal/languagedata"
 	regexp "github.com/stratamem/strata/internal/lazyregexp"
 	"github.com/stratamem/strata/internal/text"
 )
@@ -23,9 +25,40 @@ type dateMention struct {
 	when
 }
 
-const monthNames = `Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?|Sept?(?:ember)?|Oct(?:ober)?|Nov(?:ember)?|Dec(?:ember)?`
+// months are the months of a language: an expression for their names, without groups, how the names begin, and which month begins so.
+type months struct {
+	names       string
+	beginnings  []string
+	byBeginning map[string]int
+}
 
-const spanishMonthNames = `enero|febrero|marzo|abril|mayo|junio|julio|agosto|sep?tiembre|octubre|noviembre|diciembre`
+// monthsOf reads a month a line: an expression for its names, and its beginnings of three letters.
+func monthsOf(l languagedata.Language) func() *months {
+	return sync.OnceValue(func() *months {
+		out := &months{byBeginning: map[string]int{}}
+		var names []string
+		for i, line := range l.Lines(languagedata.Months) {
+			words := strings.Fields(line)
+			names = append(names, words[0])
+			for _, begins := range words[1:] {
+				out.beginnings = append(out.beginnings, begins)
+				out.byBeginning[begins] = i + 1
+			}
+		}
+		out.names = strings.Join(names, "|")
+		return out
+	})
+}
+
+var (
+	englishMonths = monthsOf(languagedata.English)
+	spanishMonths = monthsOf(languagedata.Spanish)
+)
+
+// monthForm is an expression with the names of the months of a language for %s.
+func monthForm(form string, of func() *months) *regexp.Regexp {
+	return regexp.MustCompileFrom(func() string { return strings.Replace(form, "%s", of().names, 1) })
+}
 
 // dateForms are the ways to write a date, longest first, with what each group holds, and what a text that has one is known
 // by: searching for a form is dear (BenchmarkAnchors).
@@ -40,14 +73,14 @@ var dateForms = []struct {
 	{regexp.MustCompile(`(\d{4})년`), "y", having("년")},
 	{regexp.MustCompile(`(?:(\d{4})年)?(\d{1,2})月(?:(\d{1,2})[日号號])?`), "ymd", having("月")},
 	{regexp.MustCompile(`(\d{4})年`), "y", having("年")},
-	{regexp.MustCompile(`(?i)\b(\d{1,2})\s+de\s+(` + spanishMonthNames + `)\b(?:\s+del?\s+(\d{4})\b)?`), "dSy", hasSpanishMonth},
-	{regexp.MustCompile(`(?i)\b(` + spanishMonthNames + `)\s+del?\s+(\d{4})\b`), "Sy", hasSpanishMonth},
-	{regexp.MustCompile(`(?i)\b(\d{1,2})(?:st|nd|rd|th)?(?:\s+of)?\s+(` + monthNames + `)\b\.?(?:,?\s+(\d{4})\b)?`), "dMy", hasMonth},
-	{regexp.MustCompile(`(?i)\b(` + monthNames + `)\.?\s+(?:the\s+)?(\d{1,2})(?:st|nd|rd|th)?\b(?:,?\s+(\d{4})\b)?`), "Mdy", hasMonth},
+	{monthForm(`(?i)\b(\d{1,2})\s+de\s+(%s)\b(?:\s+del?\s+(\d{4})\b)?`, spanishMonths), "dSy", hasSpanishMonth},
+	{monthForm(`(?i)\b(%s)\s+del?\s+(\d{4})\b`, spanishMonths), "Sy", hasSpanishMonth},
+	{monthForm(`(?i)\b(\d{1,2})(?:st|nd|rd|th)?(?:\s+of)?\s+(%s)\b\.?(?:,?\s+(\d{4})\b)?`, englishMonths), "dMy", hasMonth},
+	{monthForm(`(?i)\b(%s)\.?\s+(?:the\s+)?(\d{1,2})(?:st|nd|rd|th)?\b(?:,?\s+(\d{4})\b)?`, englishMonths), "Mdy", hasMonth},
 	{
-		regexp.MustCompile(`\b(` + monthNames + `)\b\.?(?:,?(?:\s+of)?\s+(\d{4})\b)?`),
+		monthForm(`\b(%s)\b\.?(?:,?(?:\s+of)?\s+(\d{4})\b)?`, englishMonths),
 		"My",
-		having(strings.Fields("Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec")...),
+		hasCapitalMonth,
 	},
 	{regexp.MustCompile(`\b((?:19|20)\d{2})\b`), "y", hasFourDigits},
 	{regexp.MustCompile(`(?i)\b(Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)days?\b`), "w", hasWeekday},
@@ -72,7 +105,7 @@ func datesIn(s string) []dateMention {
 				}
 			}
 			if d.valid() && !isModal(s, d) && !taken.has(d.Span) {
-				taken.take(d.Span)
+				taken.mark(d.Span)
 				out = append(out, d)
 			}
 		}
@@ -88,7 +121,7 @@ type looked struct {
 }
 
 func lookAt(s string) looked {
-	return looked{text: s, lower: strings.ToLower(s), digit: hasDigit(s), odd: !isASCII(s) && strings.ContainsAny(s, oddFolds)}
+	return looked{text: s, lower: strings.ToLower(s), digit: hasDigit(s), odd: !languagedata.IsASCII(s) && strings.ContainsAny(s, oddFolds)}
 }
 
 // having returns a function that reports whether a text has any of some parts.
@@ -113,24 +146,25 @@ func hasFourDigits(l looked) bool {
 	return false
 }
 
-// shortMonths begin the names of months.
-var shortMonths = strings.Fields("jan feb mar apr may jun jul aug sep oct nov dec")
-
 // oddFolds are the letters beyond ASCII that regular expressions take for s and k whatever the case.
 const oddFolds = "\u017f\u212a"
 
 // hasMonth reports whether a text may have a digit and a month's name in any case.
-func hasMonth(l looked) bool { return l.digit && l.hasAnyCase(shortMonths) }
+func hasMonth(l looked) bool { return l.digit && l.hasAnyCase(englishMonths().beginnings) }
 
-// shortSpanishMonths begin the names of months in Spanish, and spanishOf come beside them in a date.
-var (
-	shortSpanishMonths = strings.Fields("ene feb mar abr may jun jul ago sep set oct nov dic")
-	spanishOf          = []string{"del", "de ", "de\t", "de\n", "de\f", "de\r"}
-)
+// hasCapitalMonth reports whether a text may have the name of a month with a capital.
+func hasCapitalMonth(l looked) bool {
+	return slices.ContainsFunc(englishMonths().beginnings, func(begins string) bool {
+		return strings.Contains(l.text, strings.ToUpper(begins[:1])+begins[1:])
+	})
+}
+
+// spanishOf come beside the names of months in a Spanish date.
+var spanishOf = []string{"del", "de ", "de\t", "de\n", "de\f", "de\r"}
 
 // hasSpanishMonth is hasMonth for Spanish names.
 func hasSpanishMonth(l looked) bool {
-	return l.digit && l.hasAnyCase(spanishOf) && l.hasAnyCase(shortSpanishMonths)
+	return l.digit && l.hasAnyCase(spanishOf) && l.hasAnyCase(spanishMonths().beginnings)
 }
 
 // dayEndings end the names of weekdays.
@@ -141,15 +175,6 @@ func hasWeekday(l looked) bool { return l.hasAnyCase(dayEndings) }
 
 // hasAnyCase reports whether a text may have any of some parts in lower case, whatever its own case is.
 func (l looked) hasAnyCase(parts []string) bool { return l.odd || containsAny(l.lower, parts) }
-
-func isASCII(s string) bool {
-	for i := range len(s) {
-		if s[i] >= utf8.RuneSelf {
-			return false
-		}
-	}
-	return true
-}
 
 func containsAny(s string, parts []string) bool {
 	return slices.ContainsFunc(parts, func(p string) bool { return strings.Contains(s, p) })
@@ -164,9 +189,9 @@ func (w *when) set(field rune, s string) {
 	case 'd':
 		w.day, _ = strconv.Atoi(s)
 	case 'M':
-		w.month = 1 + strings.Index("janfebmaraprmayjunjulaugsepoctnovdec", strings.ToLower(s[:3]))/3
+		w.month = englishMonths().byBeginning[strings.ToLower(s[:3])]
 	case 'S':
-		w.month = 1 + strings.Index("enefebmarabrmayjunjulagosepoctnovdic", strings.Replace(strings.ToLower(s[:3]), "set", "sep", 1))/3
+		w.month = spanishMonths().byBeginning[strings.ToLower(s[:3])]
 	case 'w':
 		w.weekday = 1 + strings.Index("montuewedthufrisatsun", strings.ToLower(s[:3]))/3
 	case 'W':
@@ -228,43 +253,42 @@ func clocksIn(s string) []clock {
 	return out
 }
 
-// relative are expressions that mean a date only together with the day they were written on, as spans of days from it.
-var relative = []struct {
+// relative is an expression that means a date only together with the day it was written on.
+type relative struct {
 	words    []string // any of them, in lower case
-	from, to int
-}{
-	{[]string{"yesterday", "last night", "어제", "어젯밤"}, -1, -1},
-	{[]string{"day before yesterday", "그저께", "그제", "엊그제"}, -2, -2},
-	{[]string{"tomorrow", "내일"}, 1, 1},
-	{[]string{"day after tomorrow", "모레"}, 2, 2},
-	{[]string{"글피"}, 3, 3},
-	{[]string{"last week", "past week", "a week ago", "지난주", "지난 주", "저번주", "저번 주"}, -14, -1},
-	{[]string{"next week", "in a week", "다음주", "다음 주"}, 1, 14},
-	{[]string{"this week", "이번주", "이번 주"}, -6, 6},
-	{[]string{"weekend", "주말"}, -9, 9},
-	{[]string{"few days", "couple of days", "other day", "recently", "며칠", "최근"}, -10, -1},
+	from, to int      // days from the day; or months and years, of which one is 0
 }
 
-// relativePeriods are such expressions for months and years.
-var relativePeriods = []relativePeriod{
-	{[]string{"last month", "지난달", "지난 달", "저번 달", "저번달"}, -1, 0},
-	{[]string{"next month", "다음달", "다음 달"}, 1, 0},
-	{[]string{"last year", "작년", "지난해"}, 0, -1},
-	{[]string{"next year", "내년"}, 0, 1},
-	{[]string{"재작년"}, 0, -2},
+// relativesOf reads an expression a line: two numbers, and the words that bars divide.
+func relativesOf(list languagedata.List) func() []relative {
+	return sync.OnceValue(func() []relative {
+		var out []relative
+		for _, line := range languagedata.AllLines(list) {
+			parts := strings.SplitN(line, " ", 3)
+			from, err := strconv.Atoi(parts[0])
+			to, errTo := strconv.Atoi(parts[1])
+			if err != nil || errTo != nil {
+				panic(fmt.Sprintf("%s: %q does not begin with two numbers", list, line))
+			}
+			out = append(out, relative{strings.Split(parts[2], "|"), from, to})
+		}
+		return out
+	})
 }
 
-type relativePeriod struct {
-	words         []string // any of them, in lower case
-	months, years int      // one of them
-}
+// relativeDays are spans of days, relativePeriods months and years.
+var (
+	relativeDays    = relativesOf(languagedata.RelativeDays)
+	relativePeriods = relativesOf(languagedata.RelativePeriods)
+)
 
-// from is the month or year that is meant on a day.
-func (r relativePeriod) from(said time.Time) when {
-	if r.months == 0 {
-		return when{year: said.Year() + r.years}
+// period is the month or year that is meant on a day.
+func (r relative) period(said time.Time) when {
+	months, years := r.from, r.to
+	if months == 0 {
+		return when{year: said.Year() + years}
 	}
-	first := time.Date(said.Year(), said.Month()+time.Month(r.months), 1, 0, 0, 0, 0, time.UTC)
+	first := time.Date(said.Year(), said.Month()+time.Month(months), 1, 0, 0, 0, 0, time.UTC)
 	return when{year: first.Year(), month: int(first.Month())}
 }
 
@@ -309,7 +333,7 @@ func smallCount(s string) int {
 	if n, err := strconv.Atoi(s); err == nil {
 		return n
 	}
-	if n, ok := text.Cardinal(strings.ToLower(s)); ok {
+	if n, ok := languagedata.Cardinal(strings.ToLower(s)); ok {
 		return n
 	}
 	return 1

@@ -8,6 +8,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/stratamem/strata/internal/languagedata"
 	regexp "github.com/stratamem/strata/internal/lazyregexp"
 	"github.com/stratamem/strata/internal/text"
 	times "github.com/stratamem/strata/internal/text/when"
@@ -62,7 +63,7 @@ func (e *evidence) add(s string, said time.Time) {
 
 func (e *evidence) addWord(w word) {
 	e.words[w.lower] = true
-	for part := range strings.FieldsFuncSeq(w.lower, func(r rune) bool { return !inWord(r) }) {
+	for part := range strings.FieldsFuncSeq(w.lower, func(r rune) bool { return !languagedata.InWord(r) }) {
 		e.words[part] = true
 	}
 	if isUpperFirst(w.text) {
@@ -94,14 +95,14 @@ func (e *evidence) addDates(s string, said time.Time) {
 	e.addDays(s, when{year: said.Year(), month: int(said.Month())})
 	e.clocks[said.Hour()%12*60+said.Minute()] = true
 	lower := strings.ToLower(s)
-	for _, r := range relative {
+	for _, r := range relativeDays() {
 		if containsAny(lower, r.words) {
 			e.addSpan(said.AddDate(0, 0, r.from), said.AddDate(0, 0, r.to))
 		}
 	}
-	for _, r := range relativePeriods {
+	for _, r := range relativePeriods() {
 		if containsAny(lower, r.words) {
-			e.addDays(s, r.from(said))
+			e.addDays(s, r.period(said))
 		}
 	}
 	for _, w := range distances(s, said) {
@@ -237,7 +238,7 @@ func (e *evidence) hasName(w word) bool {
 
 // hasParts reports whether each part of a bound word such as LGBTQ-friendly is known.
 func (e *evidence) hasParts(w string) bool {
-	parts := strings.FieldsFunc(w, func(r rune) bool { return !inWord(r) })
+	parts := strings.FieldsFunc(w, func(r rune) bool { return !languagedata.InWord(r) })
 	if len(parts) < 2 {
 		return false
 	}

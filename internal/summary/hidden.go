@@ -12,9 +12,9 @@ func Stood(n memory.SummaryNode) memory.SeqRange {
 	return memory.SeqRange{From: startOf(n), To: n.Range.To}
 }
 
-// tells reports whether a node was made of a message that is hidden now. The hidden ranges are ascending and do not
+// isMadeOf reports whether a node was made of a message that is hidden. The hidden ranges are ascending and do not
 // overlap.
-func tells(n memory.SummaryNode, hidden []memory.SeqRange) bool {
+func isMadeOf(n memory.SummaryNode, hidden []memory.SeqRange) bool {
 	return slices.ContainsFunc(Stood(n).Without(n.Passed), func(r memory.SeqRange) bool { return memory.Overlap(hidden, r) })
 }
 

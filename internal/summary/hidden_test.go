@@ -28,7 +28,7 @@ func TestNoNodeThatIsLeftTellsOfWhatIsHidden(t *testing.T) {
 		}
 		var clean, telling []memory.SummaryNode
 		for _, n := range nodes {
-			if tells(n, hidden.Ranges("", last)) {
+			if isMadeOf(n, hidden.Ranges("", last)) {
 				telling = append(telling, n)
 			} else {
 				clean = append(clean, n)

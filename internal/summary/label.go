@@ -1,9 +1,10 @@
 package summary
 
 import (
-	"slices"
 	"strings"
+	"sync"
 
+	"github.com/stratamem/strata/internal/languagedata"
 	regexp "github.com/stratamem/strata/internal/lazyregexp"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/text"
@@ -22,24 +23,22 @@ func SplitLabel(line string) (who, said string) {
 	return strings.ToLower(strings.TrimSpace(m[1])), line[len(m[0]):]
 }
 
-// speakers are the labels of roles in the supported languages. Each occurs once.
-var speakers = map[memory.Role][]string{
-	memory.RoleUser:      strings.Fields("user human customer client 사용자 유저 고객 ユーザー 利用者 用户 使用者 usuario usuaria cliente"),
-	memory.RoleAssistant: strings.Fields("assistant ai bot model chatbot agent 어시스턴트 도우미 비서 상담원 アシスタント 助手 机器人 客服 asistente agente"),
-	memory.RoleSystem:    strings.Fields("system 시스템 システム 系统 系統 sistema"),
-	memory.RoleDeveloper: strings.Fields("developer 개발자 開発者 开发者 desarrollador"),
-	memory.RoleTool:      strings.Fields("tool 도구 ツール 工具 herramienta"),
-}
-
-// roleOf returns the role that a label names; 0 for a person's name and anything else before a colon.
-func roleOf(who string) memory.Role {
-	for role, names := range speakers {
-		if slices.Contains(names, who) {
-			return role
+// speakers are the roles by their labels in the supported languages. Each occurs once.
+var speakers = sync.OnceValue(func() map[string]memory.Role {
+	out := map[string]memory.Role{}
+	for role, labels := range map[memory.Role]languagedata.List{
+		memory.RoleUser: languagedata.UserLabels, memory.RoleAssistant: languagedata.AssistantLabels, memory.RoleSystem: languagedata.SystemLabels,
+		memory.RoleDeveloper: languagedata.DeveloperLabels, memory.RoleTool: languagedata.ToolLabels,
+	} {
+		for _, label := range languagedata.AllWords(labels) {
+			out[label] = role
 		}
 	}
-	return 0
-}
+	return out
+})
+
+// roleOf returns the role that a label names; 0 for a person's name and anything else before a colon.
+func roleOf(who string) memory.Role { return speakers()[who] }
 
 // Who returns the name that a summary gives the line's speaker, on one line: the name, else the role. A person's name that
 // equals a role's is left out, so that nobody can pass for the system.
@@ -54,16 +53,10 @@ func (l Line) Who() string {
 // orders begin a sentence that commands its reader; overrides do so anywhere in a sentence, and sharper ones begin words
 // that are attributed to an assistant or a system in languages other than English.
 var (
-	orders = regexp.MustCompile(
-		`(?i)^(?:[-*•\d.) ]*)(?:please\b|ignore\b|disregard\b|forget (?:all|everything|previous|your)|you (?:must|should|need to|have to|are now|will now|can now)\b|do not (?:tell|reveal|mention|follow|forget)\b|don't (?:tell|reveal|forget)\b|from now on\b|let me know\b|feel free\b|would you like\b|i hope (?:this|that) helps|note to (?:the )?(?:reader|assistant|model|ai)|remember to\b|always (?:answer|reply|respond|obey)|act as\b|pretend\b)`,
-	)
+	orders = regexp.MustCompileFrom(func() string { return `(?i)^(?:[-*•\d.) ]*)(?:` + languagedata.AnyOf(languagedata.Orders) + `)` })
 	// overrides are never part of a summary unless the source has the words.
-	overrides = regexp.MustCompile(
-		`(?i)(?:ignore|disregard) (?:all |any |the )?(?:previous|prior|above|earlier) (?:instructions|messages|rules)|(?:이전|위의?|앞선) (?:모든 )?(?:지시|명령|지침)(?:사항)?(?:을|를)? ?(?:모두 )?무시|(?:알려|말씀해|확인해|참고해|무시해|기억해|응답해|답변해|작성해) ?(?:주세요|주십시오|주시기 바랍니다)|하(?:십시오|세요)[.!]?$`,
-	)
-	sharper = regexp.MustCompile(
-		`(?i)^(?:always\b|never\b|obey\b|reveal\b|de ahora en adelante|a partir de ahora|ignor[ae]n?\b|olvida\b|obedece\b|siempre (?:responde|obedece|contesta)|从现在(?:起|开始)|以后(?:请|都|必须)|忽略|无视|忘记|必须|これから(?:は)?|今から|以後|今後|無視|忘れて|必ず|지금부터|이제부터|앞으로는?|무시|잊어|반드시)`,
-	)
+	overrides = regexp.MustCompileFrom(func() string { return `(?i)` + languagedata.AnyOf(languagedata.Overrides) })
+	sharper   = regexp.MustCompileFrom(func() string { return `(?i)^(?:` + languagedata.AnyOf(languagedata.Sharper) + `)` })
 )
 
 // instructs reports whether an answer gives its reader orders. A sentence of the source, such as a request that is quoted

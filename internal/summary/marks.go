@@ -119,9 +119,9 @@ func (m Marks) Sources(leaves []memory.SummaryNode) []memory.SummaryNode {
 			continue
 		}
 		at := place{n.Session, n.Range, n.Cumulative}
-		i, taken := best[at]
+		i, known := best[at]
 		switch {
-		case !taken:
+		case !known:
 			best[at] = len(out)
 			out = append(out, n)
 		case v.prefer(n, out[i]) < 0:
@@ -131,9 +131,9 @@ func (m Marks) Sources(leaves []memory.SummaryNode) []memory.SummaryNode {
 	return out
 }
 
-// Tells reports whether a week made of a leaf must not be used: it contains something that is hidden, or was corrected
+// IsOutdated reports whether a week made of a leaf must not be used: it contains something that is hidden, or was corrected
 // since.
-func (m Marks) Tells(leaf memory.SummaryNode) bool {
+func (m Marks) IsOutdated(leaf memory.SummaryNode) bool {
 	v := m.Of(leaf.Session)
 	return !v.fits(leaf) || leaf.Range.To <= v.corrected()
 }

@@ -1,13 +1,16 @@
 package summary
 
 import (
+	"fmt"
 	"maps"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
+	"github.com/stratamem/strata/internal/languagedata"
 	"github.com/stratamem/strata/internal/text"
 )
 
@@ -69,13 +72,24 @@ func digitsIn(ws []word) []number {
 	return out
 }
 
-var multipliers = []struct {
+// multiplying is a suffix that multiplies the digits before it.
+type multiplying struct {
 	suffix string
 	by     float64
-}{{"십만", 1e5}, {"백만", 1e6}, {"천만", 1e7}, {"십억", 1e9}, {"십", 10}, {"백", 100}, {"천", 1000}, {"만", 1e4}, {"억", 1e8}}
+}
+
+// multipliers are those of Korean, the longer before what they begin with.
+var multipliers = sync.OnceValue(func() []multiplying {
+	var out []multiplying
+	for _, line := range languagedata.Korean.Lines(languagedata.Multipliers) {
+		suffix, by := amount(line)
+		out = append(out, multiplying{suffix, by})
+	}
+	return out
+})
 
 func multiplier(rest string, next []word) float64 {
-	for _, m := range multipliers {
+	for _, m := range multipliers() {
 		if strings.HasPrefix(rest, m.suffix) {
 			return m.by
 		}
@@ -87,56 +101,64 @@ func multiplier(rest string, next []word) float64 {
 		return 1e6
 	}
 	if rest == "" && len(next) > 0 {
-		if by := scales[next[0].lower]; by > 0 {
+		if by := numeralWords().scales[next[0].lower]; by > 0 {
 			return by
 		}
 	}
 	return 1
 }
 
-var (
-	ordinals = countingFrom0(`zeroth first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth
-		thirteenth fourteenth fifteenth sixteenth seventeenth eighteenth nineteenth twentieth`)
-	scales = map[string]float64{"hundred": 100, "thousand": 1000, "million": 1e6, "billion": 1e9, "dozen": 12}
-	extras = map[string]float64{
-		"once": 1, "single": 1, "twice": 2, "both": 2, "couple": 2, "pair": 2, "double": 2, "twin": 2, "twins": 2,
-		"trio": 3, "triple": 3, "thrice": 3, "decade": 10, "dozen": 12, "hundreds": 100, "thousands": 1000,
+// amount reads a line of a list: words and the amount that they stand for.
+func amount(line string) (words string, value float64) {
+	at := strings.LastIndexByte(line, ' ')
+	value, err := strconv.ParseFloat(line[at+1:], 64)
+	if at < 0 || err != nil {
+		panic(fmt.Sprintf("%q does not end with an amount", line))
 	}
-	native = nativeNumerals()
-)
+	return strings.TrimSpace(line[:at]), value
+}
 
-// nativeNumerals are the Korean numerals from 1 to 99, alone and before a counter, and days by name.
-func nativeNumerals() map[string]float64 {
-	units := map[string]float64{
-		"하나": 1, "한": 1, "둘": 2, "두": 2, "셋": 3, "세": 3, "석": 3, "넷": 4, "네": 4, "넉": 4, "다섯": 5, "여섯": 6,
-		"일곱": 7, "여덟": 8, "아홉": 9,
+func amounts(l languagedata.Language, list languagedata.List) map[string]float64 {
+	out := map[string]float64{}
+	for _, line := range l.Lines(list) {
+		words, value := amount(line)
+		out[words] = value
 	}
-	out := map[string]float64{"스무": 20, "이틀": 2, "사흘": 3, "나흘": 4, "닷새": 5, "보름": 15}
-	maps.Copy(out, units)
-	for i, ten := range strings.Fields("열 스물 서른 마흔 쉰 예순 일흔 여든 아흔") {
-		out[ten] = float64(10 * (i + 1))
+	return out
+}
+
+// numerals are the words for quantities: English ordinals, scales and others, and Korean numerals from 1 to 99, alone and before
+// a counter, and days by name.
+type numerals struct {
+	ordinals, scales, extras, native map[string]float64
+	counters                         []string // Korean words after a numeral
+}
+
+var numeralWords = sync.OnceValue(func() *numerals {
+	out := &numerals{
+		ordinals: map[string]float64{}, scales: amounts(languagedata.English, languagedata.Scales), extras: amounts(languagedata.English, languagedata.Extras),
+		native: amounts(languagedata.Korean, languagedata.NamedDays), counters: languagedata.Korean.Words(languagedata.Counters),
+	}
+	for i, w := range languagedata.English.Words(languagedata.Ordinals) {
+		out.ordinals[w] = float64(i)
+	}
+	units := amounts(languagedata.Korean, languagedata.NativeUnits)
+	maps.Copy(out.native, units)
+	for i, ten := range languagedata.Korean.Words(languagedata.Tens) {
+		out.native[ten] = float64(10 * (i + 1))
 		for unit, v := range units {
-			out[ten+unit] = out[ten] + v
+			out.native[ten+unit] = out.native[ten] + v
 		}
 	}
 	return out
-}
-
-// countingFrom0 numbers the words of a list.
-func countingFrom0(list string) map[string]float64 {
-	out := map[string]float64{}
-	for w := range strings.FieldsSeq(list) {
-		out[w] = float64(len(out))
-	}
-	return out
-}
+})
 
 // spelledAt reads a number in words at the start of ws and returns how many words it takes; 0 for none.
 func spelledAt(ws []word) (value float64, used int) {
 	if v, ok := koreanNumber(ws); ok {
 		return v, 1
 	}
-	if v, ok := ordinals[ws[0].lower]; ok {
+	if v, ok := numeralWords().ordinals[ws[0].lower]; ok {
 		return v, 1
 	}
 	total, group := 0.0, 0.0
@@ -161,7 +183,7 @@ func spelledAt(ws []word) (value float64, used int) {
 	if used > 0 {
 		return total + group, used
 	}
-	if v, ok := extras[ws[0].lower]; ok {
+	if v, ok := numeralWords().extras[ws[0].lower]; ok {
 		return v, 1
 	}
 	return 0, 0
@@ -169,10 +191,10 @@ func spelledAt(ws []word) (value float64, used int) {
 
 // englishNumber reads one word of a number, such as twenty-five; scale is set for one that multiplies.
 func englishNumber(w string) (value float64, scale, ok bool) {
-	if v, ok := scales[w]; ok {
+	if v, ok := numeralWords().scales[w]; ok {
 		return v, true, true
 	}
-	n, ok := text.Cardinal(w)
+	n, ok := languagedata.Cardinal(w)
 	return float64(n), false, ok
 }
 
@@ -183,11 +205,11 @@ func koreanNumber(ws []word) (float64, bool) {
 	if !isHangul(w) {
 		return 0, false
 	}
-	if v, ok := native[w]; ok {
-		return v, utf8.RuneCountInString(w) > 1 || len(ws) > 1 && hasPrefix(ws[1].text, counters)
+	if v, ok := numeralWords().native[w]; ok {
+		return v, utf8.RuneCountInString(w) > 1 || len(ws) > 1 && hasPrefix(ws[1].text, numeralWords().counters)
 	}
-	for numeral, v := range native {
-		if rest, ok := strings.CutPrefix(w, numeral); ok && hasPrefix(rest, counters) {
+	for numeral, v := range numeralWords().native {
+		if rest, ok := strings.CutPrefix(w, numeral); ok && hasPrefix(rest, numeralWords().counters) {
 			return v, true
 		}
 	}
@@ -199,7 +221,6 @@ func hasPrefix(s string, prefixes []string) bool {
 }
 
 var (
-	counters  = strings.Fields("명 마리 개 번 달 살 시 주 가지 잔 권 대 곳 배 장 병 해 사람 분 군데 벌 켤레 송이 그릇 판 원 년 월 일 퍼센트 점 쪽 층 평")
 	sinoDigit = map[rune]float64{'일': 1, '이': 2, '삼': 3, '사': 4, '오': 5, '육': 6, '칠': 7, '팔': 8, '구': 9}
 	sinoScale = map[rune]float64{'십': 10, '백': 100, '천': 1000}
 )
@@ -222,5 +243,5 @@ func sinoNumber(w string) (float64, bool) {
 		chars++
 		end = i + utf8.RuneLen(r)
 	}
-	return total + group + digit, scaled && chars >= 2 && (end == len(w) || hasPrefix(w[end:], counters))
+	return total + group + digit, scaled && chars >= 2 && (end == len(w) || hasPrefix(w[end:], numeralWords().counters))
 }

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/stratamem/strata/internal/fence"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/prompttags"
 )
 
 // keepRules are what to keep and what to drop; a Style may have others.
@@ -96,7 +96,7 @@ func (t Task) transcript() string {
 			day = d
 			b.WriteString("(" + d + ")\n")
 		}
-		b.WriteString(l.Who() + ": " + fence.Indent(l.Text) + "\n")
+		b.WriteString(l.Who() + ": " + prompttags.Indent(l.Text) + "\n")
 	}
 	return strings.TrimSuffix(b.String(), "\n")
 }

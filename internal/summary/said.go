@@ -21,10 +21,10 @@ type Said struct {
 func (t Task) Said(ctx context.Context) []Said {
 	var out []Said
 	if t.Rewrite {
-		out = appendTold(out, t.Previous)
+		out = appendSummary(out, t.Previous)
 	}
 	for _, p := range t.Parts {
-		out = appendTold(out, p.Text)
+		out = appendSummary(out, p.Text)
 	}
 	for i, l := range t.Lines {
 		if ctx.Err() != nil {
@@ -40,9 +40,9 @@ func (t Task) Said(ctx context.Context) []Said {
 	return out
 }
 
-// appendTold adds the sentences of a summary. A line's label names the author of all of it.
-func appendTold(out []Said, told string) []Said {
-	for line := range strings.Lines(told) {
+// appendSummary adds the sentences of a summary. A line's label names the author of all of it.
+func appendSummary(out []Said, summary string) []Said {
+	for line := range strings.Lines(summary) {
 		who := ""
 		for i, sentence := range text.Sentences(line) {
 			said := sentence
@@ -86,10 +86,10 @@ func Joined(earlier, later Said) Said {
 func Holding(said []Said) (holding []Said, places []int, revising []bool) {
 	changes := ChangesOf(said)
 	heads := map[int]Said{} // by the place of what leans on them
-	taken := make([]bool, len(said))
+	changed := make([]bool, len(said))
 	for _, c := range changes {
 		if c.By >= 0 {
-			taken[c.By] = true
+			changed[c.By] = true
 		}
 	}
 	for i, s := range said {
@@ -98,7 +98,7 @@ func Holding(said []Said) (holding []Said, places []int, revising []bool) {
 		}
 		switch c := changes[i]; {
 		case c.By < 0:
-			holding, places, revising = append(holding, s), append(places, i), append(revising, taken[i])
+			holding, places, revising = append(holding, s), append(places, i), append(revising, changed[i])
 		case c.Leans:
 			heads[c.By] = s
 		}
@@ -112,9 +112,9 @@ type answerPiece struct {
 	place int
 }
 
-// told returns the sentences of an answer, each with the place of the sentence of the source with which it shares most
+// alignSentences returns the sentences of an answer, each with the place of the sentence of the source with which it shares most
 // words. One that shares few has the place of the one before it, a heading that of the one after it.
-func told(answer string, said []Said) []answerPiece {
+func alignSentences(answer string, said []Said) []answerPiece {
 	index := map[string][]int{}
 	for i, s := range said {
 		if !s.Tool {

@@ -35,7 +35,7 @@ func (v View) unseen(n memory.SummaryNode) []memory.SeqRange {
 }
 
 // fits reports whether a node is in force.
-func (v View) fits(n memory.SummaryNode) bool { return !tells(n, v.unseen(n)) }
+func (v View) fits(n memory.SummaryNode) bool { return !isMadeOf(n, v.unseen(n)) }
 
 // lacks returns how many messages a node was not made of and may contain now.
 func (v View) lacks(n memory.SummaryNode) int64 { return lacks(n, v.unseen(n)) }
@@ -94,11 +94,11 @@ func (v View) prefer(a, b memory.SummaryNode) int {
 
 // Missing are the messages up to through that are not hidden and that none of the nodes was made of, ascending and apart.
 func (v View) Missing(nodes []memory.SummaryNode, through int64) (out []memory.SeqRange) {
-	var told []memory.SeqRange
+	var covered []memory.SeqRange
 	for _, n := range nodes {
-		told = memory.Union(told, Stood(n).Without(n.Passed))
+		covered = memory.Union(covered, Stood(n).Without(n.Passed))
 	}
-	for _, r := range (memory.SeqRange{From: 1, To: through}).Without(told) {
+	for _, r := range (memory.SeqRange{From: 1, To: through}).Without(covered) {
 		out = append(out, r.Without(v.Hidden)...)
 	}
 	return out
@@ -259,11 +259,11 @@ func IsTree(nodes []memory.SummaryNode, r memory.SeqRange) bool {
 // Passing returns which messages of the range are neither in the parts nor in what is shown of the rest, which begins after
 // the parts.
 func (v View) Passing(parts []memory.SummaryNode, r memory.SeqRange, rest memory.SeqRange) []memory.SeqRange {
-	told := rest.Without(v.Hidden)
+	covered := rest.Without(v.Hidden)
 	for _, n := range parts {
-		told = memory.Union(told, Stood(n).Without(n.Passed))
+		covered = memory.Union(covered, Stood(n).Without(n.Passed))
 	}
-	return r.Without(memory.Union(told, nil))
+	return r.Without(memory.Union(covered, nil))
 }
 
 // Mergeable are the nodes that may be merged with others as they are.

@@ -53,7 +53,7 @@ type Unit struct {
 	Role    memory.Role
 	Tokens  int64
 	Calls   []string // ids of the tool calls it makes
-	Results []string // ids of the tool calls it answers
+	Results []string // ids of the tool calls it has results of
 }
 
 // Plan is what to summarise now, and when to look again.

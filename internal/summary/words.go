@@ -6,13 +6,14 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/stratamem/strata/internal/languagedata"
 	"github.com/stratamem/strata/internal/text"
 )
 
 // mask marks bytes of a text as read.
 type mask []bool
 
-func (m mask) take(s text.Span) {
+func (m mask) mark(s text.Span) {
 	for i := s.Start; i < s.End; i++ {
 		m[i] = true
 	}
@@ -42,7 +43,7 @@ func appendWords(out []word, s string, sentence text.Span) []word {
 	first := true
 	for i := sentence.Start; i < sentence.End; {
 		r, n := utf8.DecodeRuneInString(s[i:])
-		if !inWord(r) {
+		if !languagedata.InWord(r) {
 			first = first || strings.ContainsRune("\"“‘:*([", r)
 			i += n
 			continue
@@ -56,8 +57,6 @@ func appendWords(out []word, s string, sentence text.Span) []word {
 	return out
 }
 
-func inWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r) }
-
 // longestWord is the most bytes of a word. A longer run is read as several: no name is that long.
 const longestWord = 96
 
@@ -68,7 +67,7 @@ func wordLength(s string) int {
 		if i > longestWord {
 			break
 		}
-		if inWord(r) || r == '+' && i > 0 {
+		if languagedata.InWord(r) || r == '+' && i > 0 {
 			end = i + utf8.RuneLen(r)
 			continue
 		}
@@ -86,7 +85,7 @@ func binds(before, rest string, r rune) bool {
 	if r == ',' || r == ':' {
 		return unicode.IsDigit(last) && unicode.IsDigit(next)
 	}
-	return inWord(next)
+	return languagedata.InWord(next)
 }
 
 // bare is a word in lower case without a possessive ending.
@@ -107,14 +106,5 @@ func hasLetter(w string) bool { return strings.ContainsFunc(w, unicode.IsLetter)
 
 func isHangul(w string) bool {
 	r, _ := utf8.DecodeRuneInString(w)
-	return unicode.Is(unicode.Hangul, r)
-}
-
-// wordSet makes a set of the words of a list.
-func wordSet(list string) map[string]bool {
-	out := map[string]bool{}
-	for w := range strings.FieldsSeq(list) {
-		out[w] = true
-	}
-	return out
+	return languagedata.IsHangul(r)
 }

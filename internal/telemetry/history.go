@@ -1,9 +1,9 @@
 package telemetry
 
-import "github.com/stratamem/strata/internal/history"
+import "github.com/stratamem/strata/internal/compaction"
 
 // HistoryShrunk counts what a context policy did to a history. The call is a name of the code.
-func (r *Recorder) HistoryShrunk(call string, h history.Result) {
+func (r *Recorder) HistoryShrunk(call string, h compaction.Result) {
 	if len(h.Effects) == 0 { // there is no policy
 		return
 	}
@@ -21,7 +21,7 @@ func (r *Recorder) HistoryShrunk(call string, h history.Result) {
 }
 
 // stageOutcome is what a stage did: idle where nothing triggered it, unchanged where it found nothing to do.
-func stageOutcome(e history.Effect) string {
+func stageOutcome(e compaction.Effect) string {
 	switch {
 	case e.Fallback != "":
 		return "fallback"

@@ -11,7 +11,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
-	"github.com/stratamem/strata/internal/group"
+	"github.com/stratamem/strata/internal/safegroup"
 )
 
 // ServerOptions are what a Server needs.
@@ -54,7 +54,7 @@ func (o ServerOptions) handler() http.Handler {
 		ErrorHandling: promhttp.ContinueOnError, ErrorLog: slog.NewLogLogger(o.Log.Handler(), slog.LevelWarn),
 	}))
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, r *http.Request) {
-		if err := group.Contain(func() error { return o.Check(r.Context()) }); err != nil {
+		if err := safegroup.Contain(func() error { return o.Check(r.Context()) }); err != nil {
 			http.Error(w, "cannot serve; the log says why", http.StatusServiceUnavailable)
 			return
 		}

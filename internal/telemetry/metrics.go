@@ -27,6 +27,9 @@ type metrics struct {
 	stale            *prometheus.CounterVec
 	fed              *prometheus.CounterVec
 	feedFailed       *prometheus.CounterVec
+	erased           *prometheus.CounterVec
+	expired          *prometheus.CounterVec
+	erasureFailed    prometheus.Counter
 	historyTokens    *prometheus.CounterVec
 	historyShare     *prometheus.HistogramVec
 	policyStages     *prometheus.CounterVec
@@ -85,8 +88,13 @@ func newMetrics() metrics {
 			"Hits that the truth does not have for the caller, which were dropped.",
 			"view",
 		),
-		fed:           counters("strata_view_fed_rows_total", "Rows put into a view or removed from it.", "view"),
-		feedFailed:    counters("strata_view_feed_failures_total", "Attempts to feed a view that failed.", "view"),
+		fed:        counters("strata_view_fed_rows_total", "Rows put into a view or removed from it.", "view"),
+		feedFailed: counters("strata_view_feed_failures_total", "Attempts to feed a view that failed.", "view"),
+		expired:    counters("strata_expired_total", "Sessions, messages and facts that were erased because they were due, by rule.", "rule"),
+		erased:     counters("strata_erased_rows_total", "Rows that erasures deleted, by store: primary or a view.", "store"),
+		erasureFailed: prometheus.NewCounter(
+			prometheus.CounterOpts{Name: "strata_erasure_failures_total", Help: "Sweeps of an erasure that failed and are tried again."},
+		),
 		historyTokens: counters("strata_history_tokens_total", "Tokens of histories before and after a context policy.", "call", "when"),
 		historyShare: histogram(
 			"strata_history_window_share",
@@ -138,6 +146,9 @@ func (m metrics) register(r *prometheus.Registry) {
 		m.stale,
 		m.fed,
 		m.feedFailed,
+		m.erased,
+		m.expired,
+		m.erasureFailed,
 		m.historyTokens,
 		m.historyShare,
 		m.policyStages,

@@ -146,6 +146,19 @@ func (r *Recorder) Fed(view memory.View, rows int) {
 // FeedFailed implements views.FeedMeter.
 func (r *Recorder) FeedFailed(view memory.View) { r.feedFailed.WithLabelValues(view.String()).Inc() }
 
+// Expired implements retention.Meter. The rule is a name from the code.
+func (r *Recorder) Expired(rule string, items int64) {
+	r.expired.WithLabelValues(rule).Add(float64(items))
+}
+
+// Erased implements erasure.Meter. The store is a name from the code.
+func (r *Recorder) Erased(store string, rows int64) {
+	r.erased.WithLabelValues(store).Add(float64(rows))
+}
+
+// ErasureFailed implements erasure.Meter.
+func (r *Recorder) ErasureFailed() { r.erasureFailed.Inc() }
+
 // model is the label of a model: the configured name, also where the endpoint calls it by a dated one, or Other.
 func (r *Recorder) model(name string) string {
 	if strings.HasPrefix(name, builtinPrefix) {

@@ -102,7 +102,8 @@ func samples(t *testing.T, s *Server) map[string]float64 {
 
 func TestMetricsCountWhatTheRecorderIsTold(t *testing.T) {
 	r := New(Options{Providers: Providers{Summary: "gpt-4o", Extraction: "gpt-4o-mini", Embedding: "builtin:static-256", Rerank: "rerank-v3.5"}, Now: clock})
-	r.WatchWork(WorkOptions{Waiting: func(context.Context) (int64, int64, error) { return 2, 300, nil }, Now: clock, Log: slog.New(slog.DiscardHandler), Work: work{stats: store.WorkStats{
+	erasures := func(context.Context) (int, time.Time, error) { return 3, noon.Add(-2 * time.Minute), nil }
+	r.WatchWork(WorkOptions{Waiting: func(context.Context) (int64, int64, error) { return 2, 300, nil }, Erasures: erasures, Now: clock, Log: slog.New(slog.DiscardHandler), Work: work{stats: store.WorkStats{
 		Kinds: []store.KindStats{
 			{Kind: memory.JobExtract, Open: 2, Parked: 1, Oldest: noon.Add(-90 * time.Second)},
 			{Kind: memory.JobLeaf, Open: 1, Oldest: noon.Add(time.Hour)},
@@ -123,6 +124,8 @@ func TestMetricsCountWhatTheRecorderIsTold(t *testing.T) {
 	r.WordsChecked("record", memory.CheckStrip)
 	r.ForeignHits("vectors", 3)
 	r.StaleHits("transcript", 2)
+	r.Erased("primary", 40)
+	r.ErasureFailed()
 	want := map[string]float64{
 		"strata_rpc_secondsmap[code:OK method:/memory.v1.MemoryService/Record]":              1,
 		"strata_model_calls_totalmap[model:gpt-4o-mini operation:extract outcome:stop]":      1,
@@ -144,6 +147,10 @@ func TestMetricsCountWhatTheRecorderIsTold(t *testing.T) {
 		"strata_check_findings_totalmap[action:strip call:record]":                           1,
 		"strata_view_foreign_hits_totalmap[view:vectors]":                                    3,
 		"strata_view_stale_hits_totalmap[view:transcript]":                                   2,
+		"strata_erased_rows_totalmap[store:primary]":                                         40,
+		"strata_erasure_failures_totalmap[]":                                                 1,
+		"strata_erasures_pendingmap[]":                                                       3,
+		"strata_erasures_oldest_pending_secondsmap[]":                                        120,
 		"strata_quarantined_storedmap[reason:subject]":                                       4,
 		"strata_provider_infomap[model:gpt-4o purpose:summary]":                              1,
 		"strata_provider_infomap[model:gpt-4o-mini purpose:extraction]":                      1,

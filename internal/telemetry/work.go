@@ -7,8 +7,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/stratamem/strata/internal/group"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/safegroup"
 	"github.com/stratamem/strata/internal/store"
 )
 
@@ -22,8 +22,10 @@ type WorkOptions struct {
 	Work Work
 	// Waiting counts what has no vector yet; nil where nothing is embedded.
 	Waiting func(ctx context.Context) (facts, messages int64, err error)
-	Now     func() time.Time
-	Log     *slog.Logger
+	// Erasures counts the erasures that are not done, and tells when the oldest began; nil where nothing can be erased.
+	Erasures func(ctx context.Context) (count int, oldest time.Time, err error)
+	Now      func() time.Time
+	Log      *slog.Logger
 }
 
 // WatchWork adds what waits and what is parked, read from the store whenever metrics are read. When the store does not
@@ -39,6 +41,8 @@ func (r *Recorder) WatchWork(o WorkOptions) {
 		parked:      gauge("strata_jobs_parked", "Jobs that failed too often or for good and wait for a person.", "kind"),
 		quarantined: gauge("strata_quarantined_stored", "Refused operations that are kept, by reason.", "reason"),
 		vectors:     gauge("strata_embedding_waiting", "Facts and messages that have no vector of the model in use yet.", "of"),
+		erasures:    gauge("strata_erasures_pending", "Erasures of which something may lie in a store still, up to 1,000. Nobody sees it."),
+		erasureAge:  gauge("strata_erasures_oldest_pending_seconds", "Age of the oldest erasure that is not done, 0 without one."),
 		turns: gauge(
 			"strata_turns_pending_seconds",
 			"For how long the session that waits longest has been due to be looked at, 0 without one.",
@@ -56,12 +60,12 @@ func (r *Recorder) WatchPanics(count func() int64) {
 // workCollector asks the store at every scrape.
 type workCollector struct {
 	WorkOptions
-	oldest, open, parked, quarantined, vectors, turns *prometheus.Desc
+	oldest, open, parked, quarantined, vectors, turns, erasures, erasureAge *prometheus.Desc
 }
 
 // Describe names the metrics.
 func (c *workCollector) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{c.oldest, c.open, c.parked, c.quarantined, c.vectors, c.turns} {
+	for _, d := range []*prometheus.Desc{c.oldest, c.open, c.parked, c.quarantined, c.vectors, c.turns, c.erasures, c.erasureAge} {
 		to <- d
 	}
 }
@@ -74,7 +78,7 @@ func (c *workCollector) Collect(to chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), collectTimeout)
 	defer cancel()
 	var stats store.WorkStats
-	err := group.Contain(func() (err error) { // a scrape asks in a goroutine of its own
+	err := safegroup.Contain(func() (err error) { // a scrape asks in a goroutine of its own
 		stats, err = c.Work.WorkStats(ctx)
 		return err
 	})
@@ -96,6 +100,26 @@ func (c *workCollector) Collect(to chan<- prometheus.Metric) {
 	}
 	gauge(c.turns, age(stats.OldestTurn, now))
 	c.collectVectors(ctx, gauge)
+	c.collectErasures(ctx, gauge)
+}
+
+// collectErasures counts the erasures that are not done.
+func (c *workCollector) collectErasures(ctx context.Context, gauge func(d *prometheus.Desc, v float64, labels ...string)) {
+	if c.Erasures == nil {
+		return
+	}
+	var count int
+	var oldest time.Time
+	err := safegroup.Contain(func() (err error) {
+		count, oldest, err = c.Erasures(ctx)
+		return err
+	})
+	if err != nil {
+		c.Log.WarnContext(ctx, "metrics of erasures are missing", "error", err)
+		return
+	}
+	gauge(c.erasures, float64(count))
+	gauge(c.erasureAge, age(oldest, c.Now()))
 }
 
 // collectVectors counts the facts and messages that wait for a vector.
@@ -104,7 +128,7 @@ func (c *workCollector) collectVectors(ctx context.Context, gauge func(d *promet
 		return
 	}
 	var facts, messages int64
-	err := group.Contain(func() (err error) {
+	err := safegroup.Contain(func() (err error) {
 		facts, messages, err = c.Waiting(ctx)
 		return err
 	})

@@ -2,34 +2,15 @@ package text
 
 import (
 	"strings"
+	"sync"
 	"unicode/utf8"
+
+	"github.com/stratamem/strata/internal/languagedata"
 )
 
 // Korean sets its words apart by spaces, but particles and endings cling to them: 고양이 stands as 고양이를, 고양이가,
 // 고양이는. They are taken off, and the rest becomes overlapping bigrams, so that a noun is found inside a compound too.
 // What a conjugation does to the last syllable of a root is undone where it is regular: 마셨어요 and 마시고 meet in 마시.
-
-// Particles by what they follow: a syllable with a final consonant, one without, or either.
-const (
-	hangulAfterConsonant = `이 은 을 과 으로 으로는 으로도 이나 이랑 이라 이라고 이라는 이란 이야 이에요 이고 이며 이지 이었 이네 이네요 이지만 이라서 아`
-	hangulAfterVowel     = `가 는 를 와 로 로는 로도 나 랑 라고 라는 란 야 예요 고 며 지 네 네요 지만 라서 여`
-	hangulParticles      = `에 의 도 만 에서 에게 한테 께 께서 까지 부터 처럼 보다 마다 밖에 조차 마저 에는 에도 에만 에서는 에서도 에게는 에게도 에게서
-한테는 한테도 한테서 께서는 까지는 까지도 부터는 하고 하고는 에서의 에서부터 만큼 대로 뿐 들 님 에다 으로부터 로부터 동안 만에 쯤 씩 째 짜리 인데 일까 입니다 입니까 인가 인가요 이다`
-	hangulEndings = `는 은 던 고 며 면 으면 면서 으면서 려고 으려고 러 으러 기 지 게 자 니 냐 니까 으니까 거든 거야 거예요 거라고 는데 은데 는데요 은데요 는지 은지
-지만 지요 죠 네요 네 군요 구나 는구나 나요 은가요 는가요 을까 을까요 을게 을게요 을래 어 아 어요 아요 여요 요 서 아서 어서 여서 도록 다 다고 다는 가다 다면 는다 는다고 습니다 습니까 니다
-어야 아야 어도 아도 라고 으라고 라니 다니 더라 더라고 더니 잖아 잖아요 고서 자고 기로 기도 기는 기가 기를 지는 지도 지를 게는 거나 든지 해 해요 해서 해야 해도 했 한 할 함 한다 합니다 합니까
-하는 하고 하면 하기 하러 하려고 하지 하게 하던 하며 하면서 하자 하나 하네 하니 하는데 하나요 된 될 됨 되는 되고 되면 돼 돼요 돼서 됐 시키 받는 받은 받고`
-)
-
-// hangulStops are words that name nothing: pronouns, question words, adverbs, bound nouns, and particles that follow
-// another script. hangulHollow are the roots of verbs that say nothing alone.
-const (
-	hangulStops = `그 이 저 것 거 게 걸 건 수 때 나 너 네 내 난 널 날 제가 내가 네가 나도 너도 저도 나의 너의 저의 그가 그의 저희 우리 그녀 그것 이것 저것 그거 이거 저거 그게 이게
-무엇 뭐 뭘 뭔 뭐가 언제 어디 어느 누구 누가 어떤 어때 어떤가요 어떻게 왜 무슨 몇 얼마 얼마나 정말 아주 너무 매우 그리고 하지만 그래 그래서 그런 그런데 그럼 그러면 그렇게 근데 그래도 그때
-또 더 다 좀 잘 못 안 꼭 참 막 응 아니 이런 저런 있어 있는 있을 있던 있다 있고 없어 없는 없다 없이 없고 대해 대한 위해 위한 통해 때문 모든 모두 다른 다시 지금 이제 아직 벌써 이미
-항상 자주 많이 조금 거의 바로 그냥 당연히 설마 여기 거기 저기 은 는 을 를 가 와 과 의 에 도 로 만 에서 으로 에게 한테 까지 부터 해 해요 돼 한 할 될 된 주 보`
-	hangulHollow = `있 없 하 되 같 않 싶 그러 그렇 이러 어떻 어떠 입 였`
-)
 
 // longestEnding is the most syllables that an entry of the lists has; longestHangul the most that a word may have to be
 // taken apart at all.
@@ -38,14 +19,22 @@ const (
 	longestHangul = 24
 )
 
-var (
-	afterConsonantSet = wordSet(hangulAfterConsonant)
-	afterVowelSet     = wordSet(hangulAfterVowel)
-	particleSet       = wordSet(hangulParticles)
-	endingSet         = wordSet(hangulEndings)
-	hangulStopSet     = wordSet(hangulStops)
-	hangulHollowSet   = wordSet(hangulHollow)
-)
+// koreanLists are those of Korean.
+type koreanLists struct {
+	afterConsonant, afterVowel, afterAny languagedata.Set // particles, by the syllable that they follow
+	endings, stopWords, hollowRoots      languagedata.Set
+}
+
+var korean = sync.OnceValue(func() *koreanLists {
+	return &koreanLists{
+		afterConsonant: languagedata.Korean.Set(languagedata.ParticlesAfterConsonant),
+		afterVowel:     languagedata.Korean.Set(languagedata.ParticlesAfterVowel),
+		afterAny:       languagedata.Korean.Set(languagedata.ParticlesAfterAny),
+		endings:        languagedata.Korean.Set(languagedata.Endings),
+		stopWords:      languagedata.Korean.Set(languagedata.StopWords),
+		hollowRoots:    languagedata.Korean.Set(languagedata.HollowRoots),
+	}
+})
 
 // addHangul emits the root of a word. Of two syllables that end like a particle nobody can tell what they are (종이 is
 // paper, 물이 is water), so they are a term beside the first one.
@@ -54,15 +43,15 @@ func (a *analysis) addHangul(run []char) {
 		a.bigrams(run)
 		return
 	}
-	if holdsAll(hangulStopSet, run) {
+	if holdsAll(korean().stopWords, run) {
 		return
 	}
 	var buf [longestHangul]char
 	root, pair := hangulRoot(append(buf[:0], run...))
-	if holdsAll(hangulHollowSet, root) {
+	if holdsAll(korean().hollowRoots, root) {
 		return
 	}
-	if !holdsAll(hangulStopSet, root) {
+	if !holdsAll(korean().stopWords, root) {
 		a.parts(root)
 	}
 	if group, ok := groupOf(koreanGroups(), root); ok {
@@ -86,10 +75,10 @@ func hangulRoot(word []char) (root, pair []char) {
 	}
 	root, pair = withoutParticles(word)
 	n := endingOf(root)
-	if n == 0 || holdsAll(hangulStopSet, root) {
+	if n == 0 || holdsAll(korean().stopWords, root) {
 		return bareRoot(root), pair
 	}
-	if len(root)-n == 1 && (n == 1 || holdsAll(endingSet, root[2:])) {
+	if len(root)-n == 1 && (n == 1 || holdsAll(korean().endings, root[2:])) {
 		pair = root[:2]
 	}
 	stem := root[:len(root)-n]
@@ -139,18 +128,18 @@ func particleOf(word []char) int {
 func isParticle(word []char, n int) bool {
 	tail, final := word[len(word)-n:], finalOf(word[len(word)-n-1].r)
 	switch {
-	case holdsAll(particleSet, tail):
+	case holdsAll(korean().afterAny, tail):
 		return true
-	case final != 0 && holdsAll(afterConsonantSet, tail):
+	case final != 0 && holdsAll(korean().afterConsonant, tail):
 		return true
 	}
-	return (final == 0 || final == finalRieul) && holdsAll(afterVowelSet, tail)
+	return (final == 0 || final == finalRieul) && holdsAll(korean().afterVowel, tail)
 }
 
 // endingOf is how many syllables the longest ending at the end of a word has.
 func endingOf(word []char) int {
 	for n := min(len(word)-1, longestEnding); n > 0; n-- {
-		if holdsAll(endingSet, word[len(word)-n:]) {
+		if holdsAll(korean().endings, word[len(word)-n:]) {
 			return n
 		}
 	}

@@ -1,9 +1,6 @@
 package text
 
-import "unicode"
+import "github.com/stratamem/strata/internal/languagedata"
 
-// Clings reports whether a letter is of a script whose words are not set apart by blanks, or to which particles cling: Hangul,
-// Han, Hiragana and Katakana.
-func Clings(r rune) bool {
-	return unicode.In(r, unicode.Hangul, unicode.Han, unicode.Hiragana, unicode.Katakana)
-}
+// Clings is languagedata.Clings.
+func Clings(r rune) bool { return languagedata.Clings(r) }

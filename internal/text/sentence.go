@@ -2,8 +2,11 @@ package text
 
 import (
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/stratamem/strata/internal/languagedata"
 )
 
 // SentenceSpans cuts a text into its sentences, each with the white space that follows it, so that they add up to the
@@ -55,11 +58,7 @@ func spokenEnd(s string) int {
 }
 
 // abbreviations end with a full stop that ends no sentence.
-var abbreviations = map[string]bool{
-	"mr": true, "mrs": true, "ms": true, "dr": true, "prof": true, "st": true, "jr": true, "sr": true, "vs": true,
-	"etc": true, "e.g": true, "i.e": true, "no": true, "approx": true, "dept": true, "inc": true, "ltd": true, "co": true,
-	"fig": true, "al": true,
-}
+var abbreviations = sync.OnceValue(func() languagedata.Set { return languagedata.SetOf(languagedata.AllWords(languagedata.Abbreviations)) })
 
 // longestAbbreviation is more bytes than any of them has, so that a long run without spaces is not read again and again.
 const longestAbbreviation = 16
@@ -76,7 +75,7 @@ func abbreviates(before, after string) bool {
 	if r, n := utf8.DecodeRuneInString(word); n == len(word) && unicode.IsUpper(r) && r != 'I' {
 		return true
 	}
-	return abbreviations[strings.ToLower(word)]
+	return abbreviations().Has(strings.ToLower(word))
 }
 
 // Clip is the beginning of s, at most n bytes, ending with a whole character; "" when n is negative.

@@ -56,16 +56,3 @@ func TestClip(t *testing.T) {
 		}
 	})
 }
-
-func TestCardinal(t *testing.T) {
-	for word, want := range map[string]int{"zero": 0, "one": 1, "nineteen": 19, "ninety": 90, "twenty-five": 25} {
-		if n, ok := text.Cardinal(word); !ok || n != want {
-			t.Errorf("%s is %d (%v)", word, n, ok)
-		}
-	}
-	for _, word := range []string{"", "-", "Two", "hundred", "twenty-", "five-twenty", "second"} {
-		if n, ok := text.Cardinal(word); ok {
-			t.Errorf("%q is %d", word, n)
-		}
-	}
-}

@@ -10,6 +10,7 @@ import (
 	"github.com/blevesearch/snowballstem/spanish"
 	"golang.org/x/text/unicode/norm"
 
+	"github.com/stratamem/strata/internal/languagedata"
 	regexp "github.com/stratamem/strata/internal/lazyregexp"
 )
 
@@ -19,75 +20,40 @@ import (
 // everywhere, inflected forms meet within Spanish, and no English text with a little word has other terms than it would
 // have without Spanish. What a lone verb without accents misses is its inflected forms (hablar alone does not find habló).
 
-// language is how the words in Latin letters of a text are taken.
-type language uint8
+// latinLanguage is how the words in Latin letters of a text are taken.
+type latinLanguage uint8
 
 const (
-	languageEnglish      language = iota // or one that nothing tells
-	languageMaybeSpanish                 // it has one sign of Spanish, and none of English
-	languageSpanish
+	asEnglish      latinLanguage = iota // or one that nothing tells
+	asMaybeSpanish                      // it has one sign of Spanish, and none of English
+	asSpanish
 )
 
-// Words that are common in one of the two and do not exist, or are rare, in the other: no, me, he, has and son are in
-// neither list.
-//
-//nolint:misspell // Spanish
-const (
-	englishSigns = `the and of to is was were with for you i it my your his her they we this that these those what how when
-who which where why did does do are have had in on at by from be been will would can could if but not am an she our
-their them us so just about`
-	spanishSigns = `el la los las un una unos unas de del al y en que qué por para con se su sus mi mis tu tus lo le les nos
-es está están estoy fue eran como cómo más muy pero cuando cuándo donde dónde quién cuál cuánto este esta esto
-ese esa eso hay ya yo él ella ellos nosotros también porque desde hasta entre sobre si sí ser estar tengo tiene hace
-ayer hoy siempre nunca te todo todos toda nada bien gracias casi ahora mucho mucha otro otra algo cada fui fueron vamos voy
-quiero quieres puedo puedes creo dijo dije tan aunque mientras tienes estaba había vez años
-sin ni usted ustedes hacia durante mía mío nuestro nuestra quien cual dos tres cuatro cinco seis siete ocho nueve diez hoy`
-)
-
-// The Spanish stop list, chosen like the English one: what names nothing, question words and auxiliaries.
-//
-//nolint:misspell // Spanish
-const spanishStopWords = `el la los las un una unos unas lo al del de a ante con contra desde en entre hacia hasta para por
-según sin sobre tras y e o u ni que qué si sí no pero sino aunque porque pues como cómo cuando cuándo cual cuál cuales
-cuáles quien quién quienes quiénes donde dónde adónde cuanto cuánto cuanta cuánta cuantos cuántos cuantas cuántas yo tú
-tu él ella ello usted nosotros nosotras vosotros vosotras ellos ellas ustedes me te se nos os le les mi mis mí tus su sus
-nuestro nuestra nuestros nuestras vuestro vuestra suyo suya mío mía tuyo tuya este esta esto estos estas ese esa eso esos
-esas aquel aquella aquello aquellos aquellas es son soy eres somos era eran fue fueron sea ser sido siendo está están
-estoy estás estamos estaba estaban estar estado estuvo he has ha hemos han había habían haber hay hubo habrá ya muy más
-menos tan tanto también tampoco así aquí ahí allí entonces luego después antes durante mientras todo toda todos todas
-cada otro otra otros otras mismo misma algún alguno alguna algunos algunas algo alguien nada nadie ningún ninguno ninguna
-cualquier mucho mucha muchos muchas poco poca pocos pocas tener tengo tiene tienes tenía tenían tuvo hacer hace
-hago haces hizo hacía poder puede puedo puedes podía ir va voy vas van vamos iba tipo clase`
-
-var (
-	signOf         = signTable(englishSigns, spanishSigns)
-	spanishStopSet = withBareForms(spanishStopWords)
-)
-
-func signTable(english, spanish string) map[string]language {
-	table := map[string]language{}
-	for w := range strings.FieldsSeq(english) {
-		table[w] = languageEnglish
-	}
-	for w := range strings.FieldsSeq(spanish) {
-		table[w] = languageSpanish
-	}
-	return table
-}
-
-// withBareForms holds a list's words and what they are without accents; té, tea, is not te.
-func withBareForms(list string) map[string]struct{} {
-	set := wordSet(list)
-	for w := range strings.FieldsSeq(list) {
+// spanishStopSet holds the words of the stop list and what they are without accents.
+var spanishStopSet = sync.OnceValue(func() languagedata.Set {
+	set := languagedata.Spanish.Set(languagedata.StopWords)
+	for _, w := range languagedata.Spanish.Words(languagedata.StopWords) {
 		set[foldAccents(w)] = struct{}{}
 	}
 	return set
-}
+})
 
 func spanishStopped(w string) bool {
-	_, ok := spanishStopSet[w]
+	_, ok := spanishStopSet()[w]
 	return ok
 }
+
+// signOf are the words that tell one language from the other.
+var signOf = sync.OnceValue(func() map[string]latinLanguage {
+	table := map[string]latinLanguage{}
+	for _, w := range languagedata.English.Words(languagedata.Signs) {
+		table[w] = asEnglish
+	}
+	for _, w := range languagedata.Spanish.Words(languagedata.Signs) {
+		table[w] = asSpanish
+	}
+	return table
+})
 
 // enoughSigns is how far one language must lead for the rest of a text not to be looked at.
 const enoughSigns = 3
@@ -102,21 +68,21 @@ func (n signs) enough() bool {
 // fewestSigns make a text Spanish: one alone may be a name or a loan (Los Angeles, soy, José).
 const fewestSigns = 2
 
-func (n signs) language() language {
+func (n signs) language() latinLanguage {
 	switch {
 	case n.spanish >= fewestSigns && n.spanish > n.english:
-		return languageSpanish
+		return asSpanish
 	case n.spanish > n.english:
-		return languageMaybeSpanish
+		return asMaybeSpanish
 	}
-	return languageEnglish
+	return asEnglish
 }
 
 // IsSpanish reports whether a text in Latin letters has more signs of Spanish than of English.
-func IsSpanish(s string) bool { return languageOf(s) != languageEnglish }
+func IsSpanish(s string) bool { return languageOf(s) != asEnglish }
 
 // languageOf reads a text until its signs suffice. The same text in another normal form gives the same answer.
-func languageOf(s string) language {
+func languageOf(s string) latinLanguage {
 	var n signs
 	for i := 0; i < len(s) && !n.enough(); {
 		if width := separator(s[i:]); width > 0 {
@@ -212,8 +178,8 @@ func (n *signs) countASCII(w string) {
 			buf[i] += 'a' - 'A'
 		}
 	}
-	switch sign, ok := signOf[string(buf[:len(w)])]; {
-	case ok && sign == languageSpanish:
+	switch sign, ok := signOf()[string(buf[:len(w)])]; {
+	case ok && sign == asSpanish:
 		n.spanish++
 	case ok:
 		n.english++
@@ -260,36 +226,12 @@ func baseOfSpanish(stem string) string {
 	return stem
 }
 
-// spanishVerbs are those whose stem changes, one for a line of forms: each stem that differs once.
-//
-//nolint:misspell // Spanish
-const spanishVerbs = `pensar pienso;empezar empieza;comenzar comienza;cerrar cierra;despertar despierta;sentar sienta;calentar calienta;
-nevar nieva;negar niega;regar riega;temblar tiembla;recomendar recomienda;apretar aprieta;confesar confiesa;gobernar gobierna;
-perder pierde;entender entiende;defender defiende;encender enciende;querer quiero quiso querrá;tener tengo tiene tuvo tendrá;
-venir vengo viene vino vendrá;mantener mantiene mantuvo;obtener obtiene obtuvo;
-contar cuenta;costar cuesta;encontrar encuentra;mostrar muestra;demostrar demuestra;probar prueba;recordar recuerda;
-soñar sueña;volar vuela;almorzar almuerza;acostar acuesta;colgar cuelga;rogar ruega;apostar apuesta;renovar renueva;
-sonar suena;jugar juega;volver vuelve vuelto;devolver devuelve devuelto;resolver resuelve resuelto;mover mueve;llover llueve;
-doler duele;morder muerde;poder puedo pudo podrá;oler huele;soler suele;envolver envuelve envuelto;
-sentir siente sintió;mentir miente mintió;preferir prefiere prefirió;sugerir sugiere sugirió;divertir divierte divirtió;
-convertir convierte convirtió;herir hiere hirió;invertir invierte invirtió;arrepentir arrepiente arrepintió;hervir hierve hirvió;
-dormir duerme durmió;morir muere murió muerto;pedir pide pidió;servir sirve sirvió;repetir repite repitió;seguir sigue siguió sigo;
-conseguir consigue consiguió consigo;elegir elige elijo eligió;corregir corrige corrijo corrigió;vestir viste vistió;medir mide midió;
-reír ríe rieron;sonreír sonríe sonrió;freír fríe frió frito;despedir despide despidió;competir compite compitió;impedir impide impidió;
-hacer hago hizo hará hecho;decir digo dice dijo dirá dicho;poner pongo puso pondrá puesto;componer compongo compuso compuesto;
-proponer propongo propuso propuesto;suponer supongo supuso supuesto;traer traigo trajo;caer cae caí caído caigo cayó cayendo;oír oí oído oigo oye oyó oyendo;
-salir salgo saldrá;valer valgo valdrá;saber supo sabrá;ver ve vemos vi veía veo vio vieron visto;dar da daba dado doy dio dieron;ir iremos fuimos vamos;
-leer lee leo leí leído leyó leyendo;creer cree creo creí creyó creyendo;conducir conduje;traducir traduje;producir produje;reducir reduje;
-huir huye;escribir escrito;abrir abierto;cubrir cubierto;descubrir descubierto;
-romper roto;coger cojo;recoger recojo;escoger escojo;proteger protejo;dirigir dirijo;exigir exijo;fingir finjo;
-caber quepo cupo;andar anduvo;esquiar esquía`
-
-// spanishBases is the stem of the first form of each line by the stems of the others.
+// spanishBases is, of each verb whose stem changes, that of the infinitive by the stems that differ.
 var spanishBases = sync.OnceValue(func() map[string]string {
 	var a analysis
 	stem := func(w string) string { return baseOfSpanish(a.bareSpanishStem(w)) }
 	table := map[string]string{}
-	for line := range strings.SplitSeq(spanishVerbs, ";") {
+	for _, line := range languagedata.Spanish.Lines(languagedata.IrregularForms) {
 		forms := strings.Fields(line)
 		for _, f := range forms[1:] {
 			table[stem(f)] = stem(forms[0])

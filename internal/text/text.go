@@ -44,7 +44,7 @@ func Terms(s string) []string {
 // must survive. Latin words have their English stems, runs of other scripts all of their bigrams.
 func TermsKeepingStopWords(s string) []string {
 	var out []string
-	a := analysis{emit: func(t Token) { out = append(out, t.Term) }, keepStopWords: true, language: languageEnglish}
+	a := analysis{emit: func(t Token) { out = append(out, t.Term) }, keepStopWords: true, language: asEnglish}
 	a.run(s)
 	return out
 }
@@ -83,7 +83,7 @@ type char struct {
 type analysis struct {
 	emit          func(Token)
 	keepStopWords bool
-	language      language
+	language      latinLanguage
 
 	class      class  // of the run that is open
 	before     class  // of the run that ended where the open one starts
@@ -277,23 +277,23 @@ func (a *analysis) addWord(w string) {
 
 // stoppedBytes asks the English list, without copying the word.
 func stoppedBytes(w []byte) bool {
-	_, ok := stopSet[string(w)]
+	_, ok := stopSet()[string(w)]
 	return ok
 }
 
 // stopped reports whether the stop lists of the text's language hold the word.
 func (a *analysis) stopped(w string) bool {
-	if _, ok := stopSet[w]; ok {
+	if _, ok := stopSet()[w]; ok {
 		return true
 	}
-	return a.language == languageSpanish && spanishStopped(w)
+	return a.language == asSpanish && spanishStopped(w)
 }
 
 // addStems emits the English stem, and in a text that may be Spanish the Spanish one where it differs.
 func (a *analysis) addStems(w string) {
 	term := a.term(foldAccents(w))
 	a.emit(Token{Term: term, Start: a.start, End: a.end})
-	if a.language == languageEnglish {
+	if a.language == asEnglish {
 		return
 	}
 	stem := a.spanishStem(w)
@@ -310,7 +310,7 @@ func (a *analysis) term(w string) string {
 	if len(w) > MaxTermBytes {
 		return w[:runeStart(w, MaxTermBytes)]
 	}
-	if base, ok := baseForms[w]; ok {
+	if base, ok := baseForms()[w]; ok {
 		w = base
 	}
 	if len(w) < 3 || !hasASCIILetter(w) {

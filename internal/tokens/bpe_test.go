@@ -5,8 +5,8 @@ import (
 
 	"github.com/tiktoken-go/tokenizer/codec"
 
+	"github.com/stratamem/strata/internal/testconversations"
 	"github.com/stratamem/strata/internal/tokens"
-	"github.com/stratamem/strata/internal/workload"
 )
 
 // Counting in remembered pieces must come to what the vocabulary counts of the whole.
@@ -39,7 +39,7 @@ func FuzzPieces(f *testing.F) {
 }
 
 func BenchmarkCost(b *testing.B) {
-	text := workload.Text(1, 1000)
+	text := testconversations.Text(1, 1000)
 	for name, vocabulary := range map[string]*codec.Codec{tokens.O200K: codec.NewO200kBase(), tokens.CL100K: codec.NewCl100kBase()} {
 		c, err := tokens.ByName(name)
 		if err != nil {

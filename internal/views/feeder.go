@@ -14,8 +14,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/stratamem/strata/internal/group"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/safegroup"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/worker"
 )
@@ -312,7 +312,7 @@ const concurrentFeeds = 8
 // read returns those of the feeds that exist.
 func (f *Feeder) read(ctx context.Context, refs []memory.SessionRef) ([]store.Feed, error) {
 	feeds := make([]store.Feed, len(refs))
-	g, ctx := group.WithContext(ctx)
+	g, ctx := safegroup.WithContext(ctx)
 	g.SetLimit(concurrentFeeds)
 	for i, ref := range refs {
 		g.Go(func() (err error) {
@@ -375,16 +375,16 @@ func (f *Feeder) feed(ctx context.Context, feeds []store.Feed) (more bool, err e
 
 func (f *Feeder) changes(ctx context.Context, feeds []store.Feed) ([]piece, error) {
 	pieces, panics := make([]piece, len(feeds)), make([]error, len(feeds))
-	g, ctx := group.WithContext(ctx)
+	g, ctx := safegroup.WithContext(ctx)
 	g.SetLimit(concurrentFeeds)
 	for i, feed := range feeds {
 		g.Go(func() (err error) {
-			err = group.Contain(func() (err error) {
+			err = safegroup.Contain(func() (err error) {
 				pieces[i], err = f.o.Target.source.changes(ctx, f.o.Store, f.at, feed)
 				return err
 			})
 			switch {
-			case group.IsPanic(err):
+			case safegroup.IsPanic(err):
 				panics[i] = err
 			case err != nil && !memory.IsGone(err):
 				return fmt.Errorf("read what the view lacks: %w", err)
@@ -404,7 +404,7 @@ func (f *Feeder) changes(ctx context.Context, feeds []store.Feed) ([]piece, erro
 
 // putPieces puts pieces together, and alone those of which the view refuses some: one bad row must not keep it from all others.
 func (f *Feeder) putPieces(ctx context.Context, pieces []piece) error {
-	err := group.Contain(func() error { return f.put(ctx, pieces) })
+	err := safegroup.Contain(func() error { return f.put(ctx, pieces) })
 	if err == nil {
 		f.putDone(pieces)
 		return nil
@@ -430,7 +430,7 @@ func (f *Feeder) putEach(ctx context.Context, pieces []piece) error {
 	var last error
 	told := 0
 	for _, p := range pieces {
-		err := group.Contain(func() error { return f.put(ctx, []piece{p}) })
+		err := safegroup.Contain(func() error { return f.put(ctx, []piece{p}) })
 		if err == nil {
 			told++
 			f.putDone([]piece{p})
@@ -484,7 +484,7 @@ func (f *Feeder) put(ctx context.Context, pieces []piece) error {
 
 // putAll puts rows by the thousand, two Puts at once: while the view takes in one, the next is on its way.
 func (f *Feeder) putAll(ctx context.Context, rows []row) error {
-	g, ctx := group.WithContext(ctx)
+	g, ctx := safegroup.WithContext(ctx)
 	g.SetLimit(concurrentPuts)
 	for chunk := range slices.Chunk(rows, putRows) {
 		g.Go(func() error {
@@ -531,7 +531,7 @@ func (f *Feeder) mark(ctx context.Context) error {
 }
 
 func (f *Feeder) markAll(ctx context.Context, marks map[feedKey]store.CheckpointUpdate) error {
-	g, marking := group.WithContext(ctx)
+	g, marking := safegroup.WithContext(ctx)
 	g.SetLimit(concurrentFeeds)
 	var mu sync.Mutex // of gone
 	var gone []feedKey

@@ -14,7 +14,7 @@ import (
 )
 
 // MessageVectorTarget is memory.ViewMessageVectors: the keys of all messages that have a vector of the active embedding version, by which
-// rank.Index.SearchTurns would compare them here. The vectors lie in the segments of the users' search indexes.
+// rank.Index.SearchVectors would compare them here. The vectors lie in the segments of the users' search indexes.
 func MessageVectorTarget(v store.VectorView) Target {
 	return Target{view: memory.ViewMessageVectors, place: vectorPlace{v, memory.ViewMessageVectors}, source: messageVectorSource{}}
 }
@@ -205,19 +205,19 @@ func isWhole(docs []rank.Doc, first int64) bool {
 }
 
 // changes are the keys that the piece brings and changes.
-func (d *segmentDocs) changes() []rank.TurnKey {
+func (d *segmentDocs) changes() []rank.MessageKey {
 	later := make(map[memory.Place]bool, len(d.later))
 	for _, doc := range d.later {
 		later[doc.Place] = true
 	}
 	keys := d.keys()
-	changed := keys.Changed(rank.NewTurnKeys(d.told))
+	changed := keys.Changed(rank.NewMessageKeys(d.told))
 	return keys.Of(func(p memory.Place) bool { return changed[p] && !later[p] })
 }
 
 // keys are those of all messages that were read.
-func (d *segmentDocs) keys() rank.TurnKeys {
-	return rank.NewTurnKeys(slices.Concat(d.told, d.piece, d.later))
+func (d *segmentDocs) keys() rank.MessageKeys {
+	return rank.NewMessageKeys(slices.Concat(d.told, d.piece, d.later))
 }
 
 // readVectors reads a segment; one that is gone or damaged holds nothing: the next look, or the index made again, brings
@@ -240,7 +240,7 @@ func readVectors(ctx context.Context, s RowStore, user memory.UserRef, no int64)
 // errMerged says that the segments were merged while they were read.
 var errMerged = errors.New("a segment is gone: it was merged meanwhile")
 
-func messageVectorRows(scope memory.ScopeKey, keys []rank.TurnKey) []row {
+func messageVectorRows(scope memory.ScopeKey, keys []rank.MessageKey) []row {
 	rows := make([]row, len(keys))
 	for i, k := range keys {
 		rows[i] = row{RowState: store.RowState{Scope: scope, Place: k.Place, Revision: k.Revision}, vector: store.VectorRow{
@@ -268,7 +268,7 @@ func (t messageVectorSource) expected(ctx context.Context, s VerifyStore, at spa
 	e := newExpectation()
 	e.pending = int64(len(r.docs.later))
 	keys := r.docs.keys()
-	changed := keys.Changed(rank.NewTurnKeys(r.docs.told))
+	changed := keys.Changed(rank.NewMessageKeys(r.docs.told))
 	for place, revision := range keys.Revisions() {
 		k := rowKey{place: place}
 		if changed[place] {

@@ -79,7 +79,7 @@ func (c *indexedUser) said() []rank.Doc {
 	return docs
 }
 
-// read answers the documents of segments.
+// read returns the documents of segments.
 func (c *indexedUser) read(nos ...int64) (docs []rank.Doc) {
 	c.t.Helper()
 	segments, err := c.store.Segments(context.Background(), ada, nos)
@@ -171,7 +171,7 @@ func (c *indexedUser) wantKeys(build int64) {
 	for i, h := range hits {
 		found[i] = rank.Match{Place: h.Place, Score: h.Score}
 	}
-	got, want := x.Weigh(rank.Query{}, found), x.SearchTurns(rank.QueryVector{Version: 1, Values: query, Unrelated: -2}, rank.Query{})
+	got, want := x.Weigh(rank.Query{}, found), x.SearchVectors(rank.QueryVector{Version: 1, Values: query, Unrelated: -2}, rank.Query{})
 	if len(got) != len(want) {
 		c.t.Fatalf("the view answers %d messages, the index %d", len(got), len(want))
 	}
@@ -307,7 +307,7 @@ func (c *indexedUser) wantAllKeys() {
 	for _, d := range c.docs {
 		all = append(all, d)
 	}
-	want := rank.NewTurnKeys(all).Revisions()
+	want := rank.NewMessageKeys(all).Revisions()
 	rows := c.rows()
 	wrong := slices.DeleteFunc(slices.Clone(rows), func(r store.RowState) bool { return want[r.Place] == r.Revision })
 	if len(rows) != len(want) || len(wrong) > 0 {

@@ -8,8 +8,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/stratamem/strata/internal/group"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/safegroup"
 	"github.com/stratamem/strata/internal/worker"
 )
 
@@ -211,7 +211,7 @@ func (v *Verifier) try(ctx context.Context, w *walk) error {
 	failures := 0
 	for {
 		before := w.users
-		err := group.Contain(func() error { return w.run(ctx) })
+		err := safegroup.Contain(func() error { return w.run(ctx) })
 		if err == nil || ctx.Err() != nil {
 			return err
 		}

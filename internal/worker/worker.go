@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/stratamem/strata/internal/group"
+	"github.com/stratamem/strata/internal/safegroup"
 )
 
 // Forever is how long a worker rests that only Wake is to call.
@@ -133,7 +133,7 @@ func (l *Loop) gather(ctx context.Context) {
 func (l *Loop) work(ctx context.Context) time.Duration {
 	for ctx.Err() == nil {
 		var rest time.Duration
-		err := group.Contain(func() (err error) {
+		err := safegroup.Contain(func() (err error) {
 			rest, err = l.o.Work(ctx)
 			return err
 		})
@@ -169,7 +169,7 @@ func (l *Loop) succeed(ctx context.Context) {
 }
 
 func (l *Loop) look(ctx context.Context) {
-	err := group.Contain(func() error { return l.o.Look(ctx) })
+	err := safegroup.Contain(func() error { return l.o.Look(ctx) })
 	if err != nil && ctx.Err() == nil {
 		l.o.Failed(ctx, Failure{Err: err, InRow: 1, Again: l.o.LookEvery})
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
-	"github.com/stratamem/strata/internal/group"
+	"github.com/stratamem/strata/internal/safegroup"
 	"github.com/stratamem/strata/internal/worker"
 )
 
@@ -201,7 +201,7 @@ func TestLoop(t *testing.T) {
 	})
 	inBubble(t, "goes on after a panic of the work, which counts as a failure", func(d *diary) worker.LoopOptions {
 		o := worker.LoopOptions{Work: d.scripted(result{panics: true}, result{rest: worker.Forever})}
-		o.Failed = func(_ context.Context, f worker.Failure) { d.note("panic: %t", group.IsPanic(f.Err)) }
+		o.Failed = func(_ context.Context, f worker.Failure) { d.note("panic: %t", safegroup.IsPanic(f.Err)) }
 		return o
 	}, func(t *testing.T, d *diary, _ *worker.Loop, _ func()) {
 		pass(time.Minute)

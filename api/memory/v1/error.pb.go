@@ -43,7 +43,7 @@ const (
 	ErrorReason_ERROR_REASON_SESSION_NOT_FOUND ErrorReason = 7
 	// NOT_FOUND: the session has no such message.
 	ErrorReason_ERROR_REASON_MESSAGE_NOT_FOUND ErrorReason = 8
-	// ALREADY_EXISTS: the request_id was used by a Record call with another body.
+	// ALREADY_EXISTS: the request_id was used with another body.
 	ErrorReason_ERROR_REASON_REQUEST_ID_REUSED ErrorReason = 9
 	// ALREADY_EXISTS: the message id is stored with another role, name or parts.
 	ErrorReason_ERROR_REASON_MESSAGE_ID_REUSED ErrorReason = 10
@@ -73,7 +73,8 @@ const (
 	ErrorReason_ERROR_REASON_REEMBED_RUNNING ErrorReason = 22
 	// UNAVAILABLE with RetryInfo: the embedding endpoint does not answer as it must.
 	ErrorReason_ERROR_REASON_MODEL_UNAVAILABLE ErrorReason = 23
-	// FAILED_PRECONDITION: only a job of kind EXTRACT can be skipped; a summary with a hole would hide what comes after it.
+	// FAILED_PRECONDITION: only a job of kind EXTRACT can be skipped; a summary with a hole would hide what comes after it, and
+	// what an erasure took is gone.
 	ErrorReason_ERROR_REASON_JOB_NOT_SKIPPABLE ErrorReason = 24
 	// FAILED_PRECONDITION: only a job of kind EXTRACT that is applied can be reverted.
 	ErrorReason_ERROR_REASON_JOB_NOT_REVERTIBLE ErrorReason = 26

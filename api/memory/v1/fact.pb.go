@@ -173,21 +173,24 @@ const (
 	// Somebody said that it does not hold any more, and nothing took its place: the evidence with ends set has the words, and
 	// the revision's job_id the extraction that read them.
 	FactCause_FACT_CAUSE_RETRACTED FactCause = 9
+	// A person had a message erased that was part of its evidence; its earlier revisions went with the message.
+	FactCause_FACT_CAUSE_ERASED FactCause = 10
 )
 
 // Enum value maps for FactCause.
 var (
 	FactCause_name = map[int32]string{
-		0: "FACT_CAUSE_UNSPECIFIED",
-		1: "FACT_CAUSE_EXTRACTED",
-		2: "FACT_CAUSE_SUPERSEDED",
-		3: "FACT_CAUSE_CREATED",
-		4: "FACT_CAUSE_EDITED",
-		5: "FACT_CAUSE_RESTORED",
-		6: "FACT_CAUSE_IMPORTED",
-		7: "FACT_CAUSE_INVALIDATED",
-		8: "FACT_CAUSE_REVERTED",
-		9: "FACT_CAUSE_RETRACTED",
+		0:  "FACT_CAUSE_UNSPECIFIED",
+		1:  "FACT_CAUSE_EXTRACTED",
+		2:  "FACT_CAUSE_SUPERSEDED",
+		3:  "FACT_CAUSE_CREATED",
+		4:  "FACT_CAUSE_EDITED",
+		5:  "FACT_CAUSE_RESTORED",
+		6:  "FACT_CAUSE_IMPORTED",
+		7:  "FACT_CAUSE_INVALIDATED",
+		8:  "FACT_CAUSE_REVERTED",
+		9:  "FACT_CAUSE_RETRACTED",
+		10: "FACT_CAUSE_ERASED",
 	}
 	FactCause_value = map[string]int32{
 		"FACT_CAUSE_UNSPECIFIED": 0,
@@ -200,6 +203,7 @@ var (
 		"FACT_CAUSE_INVALIDATED": 7,
 		"FACT_CAUSE_REVERTED":    8,
 		"FACT_CAUSE_RETRACTED":   9,
+		"FACT_CAUSE_ERASED":      10,
 	}
 )
 
@@ -613,7 +617,7 @@ const file_memory_v1_fact_proto_rawDesc = "" +
 	"\x17FACT_ORIGIN_UNSPECIFIED\x10\x00\x12\x19\n" +
 	"\x15FACT_ORIGIN_EXTRACTED\x10\x01\x12\x14\n" +
 	"\x10FACT_ORIGIN_USER\x10\x02\x12\x18\n" +
-	"\x14FACT_ORIGIN_IMPORTED\x10\x03*\x8c\x02\n" +
+	"\x14FACT_ORIGIN_IMPORTED\x10\x03*\xa3\x02\n" +
 	"\tFactCause\x12\x1a\n" +
 	"\x16FACT_CAUSE_UNSPECIFIED\x10\x00\x12\x18\n" +
 	"\x14FACT_CAUSE_EXTRACTED\x10\x01\x12\x19\n" +
@@ -624,7 +628,9 @@ const file_memory_v1_fact_proto_rawDesc = "" +
 	"\x13FACT_CAUSE_IMPORTED\x10\x06\x12\x1a\n" +
 	"\x16FACT_CAUSE_INVALIDATED\x10\a\x12\x17\n" +
 	"\x13FACT_CAUSE_REVERTED\x10\b\x12\x18\n" +
-	"\x14FACT_CAUSE_RETRACTED\x10\tB\x93\x01\n" +
+	"\x14FACT_CAUSE_RETRACTED\x10\t\x12\x15\n" +
+	"\x11FACT_CAUSE_ERASED\x10\n" +
+	"B\x93\x01\n" +
 	"\rcom.memory.v1B\tFactProtoP\x01Z2github.com/stratamem/strata/api/memory/v1;memoryv1\xa2\x02\x03MXX\xaa\x02\tMemory.V1\xca\x02\tMemory\\V1\xe2\x02\x15Memory\\V1\\GPBMetadata\xea\x02\n" +
 	"Memory::V1b\x06proto3"
 

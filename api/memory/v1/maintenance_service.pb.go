@@ -21,6 +21,75 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+// RetentionRule says why something is kept no longer.
+type RetentionRule int32
+
+const (
+	// Not set.
+	RetentionRule_RETENTION_RULE_UNSPECIFIED RetentionRule = 0
+	// Nobody spoke in the session for longer than retention.sessions.
+	RetentionRule_RETENTION_RULE_SESSION_AGE RetentionRule = 1
+	// The messages are older than retention.messages.
+	RetentionRule_RETENTION_RULE_MESSAGE_AGE RetentionRule = 2
+	// The user has more messages than retention.max-messages.
+	RetentionRule_RETENTION_RULE_MAX_MESSAGES RetentionRule = 3
+	// The fact was stated or changed longer ago than retention.facts, or the time of its category.
+	RetentionRule_RETENTION_RULE_FACT_AGE RetentionRule = 4
+	// No context had the fact for longer than retention.unused.
+	RetentionRule_RETENTION_RULE_UNUSED RetentionRule = 5
+	// The user has more facts than retention.max-facts.
+	RetentionRule_RETENTION_RULE_MAX_FACTS RetentionRule = 6
+)
+
+// Enum value maps for RetentionRule.
+var (
+	RetentionRule_name = map[int32]string{
+		0: "RETENTION_RULE_UNSPECIFIED",
+		1: "RETENTION_RULE_SESSION_AGE",
+		2: "RETENTION_RULE_MESSAGE_AGE",
+		3: "RETENTION_RULE_MAX_MESSAGES",
+		4: "RETENTION_RULE_FACT_AGE",
+		5: "RETENTION_RULE_UNUSED",
+		6: "RETENTION_RULE_MAX_FACTS",
+	}
+	RetentionRule_value = map[string]int32{
+		"RETENTION_RULE_UNSPECIFIED":  0,
+		"RETENTION_RULE_SESSION_AGE":  1,
+		"RETENTION_RULE_MESSAGE_AGE":  2,
+		"RETENTION_RULE_MAX_MESSAGES": 3,
+		"RETENTION_RULE_FACT_AGE":     4,
+		"RETENTION_RULE_UNUSED":       5,
+		"RETENTION_RULE_MAX_FACTS":    6,
+	}
+)
+
+func (x RetentionRule) Enum() *RetentionRule {
+	p := new(RetentionRule)
+	*p = x
+	return p
+}
+
+func (x RetentionRule) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (RetentionRule) Descriptor() protoreflect.EnumDescriptor {
+	return file_memory_v1_maintenance_service_proto_enumTypes[0].Descriptor()
+}
+
+func (RetentionRule) Type() protoreflect.EnumType {
+	return &file_memory_v1_maintenance_service_proto_enumTypes[0]
+}
+
+func (x RetentionRule) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use RetentionRule.Descriptor instead.
+func (RetentionRule) EnumDescriptor() ([]byte, []int) {
+	return file_memory_v1_maintenance_service_proto_rawDescGZIP(), []int{0}
+}
+
 // ReembedRequest names the new model.
 type ReembedRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -315,6 +384,198 @@ func (x *VerifyResponse) GetJob() *Job {
 	return nil
 }
 
+// Expiring is something that is kept no longer.
+type Expiring struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Why.
+	Rule RetentionRule `protobuf:"varint,1,opt,name=rule,proto3,enum=memory.v1.RetentionRule" json:"rule,omitempty"`
+	// The user.
+	UserId string `protobuf:"bytes,2,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
+	// The session that goes, or whose messages go; empty for a fact.
+	SessionId string `protobuf:"bytes,3,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
+	// How many messages of the session go; 0 where the whole session or a fact does.
+	Messages int64 `protobuf:"varint,4,opt,name=messages,proto3" json:"messages,omitempty"`
+	// The fact; empty for a session or messages.
+	FactId        string `protobuf:"bytes,5,opt,name=fact_id,json=factId,proto3" json:"fact_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Expiring) Reset() {
+	*x = Expiring{}
+	mi := &file_memory_v1_maintenance_service_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Expiring) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Expiring) ProtoMessage() {}
+
+func (x *Expiring) ProtoReflect() protoreflect.Message {
+	mi := &file_memory_v1_maintenance_service_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Expiring.ProtoReflect.Descriptor instead.
+func (*Expiring) Descriptor() ([]byte, []int) {
+	return file_memory_v1_maintenance_service_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *Expiring) GetRule() RetentionRule {
+	if x != nil {
+		return x.Rule
+	}
+	return RetentionRule_RETENTION_RULE_UNSPECIFIED
+}
+
+func (x *Expiring) GetUserId() string {
+	if x != nil {
+		return x.UserId
+	}
+	return ""
+}
+
+func (x *Expiring) GetSessionId() string {
+	if x != nil {
+		return x.SessionId
+	}
+	return ""
+}
+
+func (x *Expiring) GetMessages() int64 {
+	if x != nil {
+		return x.Messages
+	}
+	return 0
+}
+
+func (x *Expiring) GetFactId() string {
+	if x != nil {
+		return x.FactId
+	}
+	return ""
+}
+
+// ListExpiringRequest asks for a page, user by user.
+type ListExpiringRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// How many users are looked at, 20 when 0, at most 100. A page may hold nothing though others follow.
+	PageSize int32 `protobuf:"varint,1,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	// next_page_token of the page before.
+	PageToken     string `protobuf:"bytes,2,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListExpiringRequest) Reset() {
+	*x = ListExpiringRequest{}
+	mi := &file_memory_v1_maintenance_service_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListExpiringRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListExpiringRequest) ProtoMessage() {}
+
+func (x *ListExpiringRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_memory_v1_maintenance_service_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListExpiringRequest.ProtoReflect.Descriptor instead.
+func (*ListExpiringRequest) Descriptor() ([]byte, []int) {
+	return file_memory_v1_maintenance_service_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *ListExpiringRequest) GetPageSize() int32 {
+	if x != nil {
+		return x.PageSize
+	}
+	return 0
+}
+
+func (x *ListExpiringRequest) GetPageToken() string {
+	if x != nil {
+		return x.PageToken
+	}
+	return ""
+}
+
+// ListExpiringResponse is a page of what is kept no longer.
+type ListExpiringResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// By user; of a user sessions, then messages, then facts. At most 1,000 of a user.
+	Expiring []*Expiring `protobuf:"bytes,1,rep,name=expiring,proto3" json:"expiring,omitempty"`
+	// Names the next page; empty after the last.
+	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListExpiringResponse) Reset() {
+	*x = ListExpiringResponse{}
+	mi := &file_memory_v1_maintenance_service_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListExpiringResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListExpiringResponse) ProtoMessage() {}
+
+func (x *ListExpiringResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_memory_v1_maintenance_service_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListExpiringResponse.ProtoReflect.Descriptor instead.
+func (*ListExpiringResponse) Descriptor() ([]byte, []int) {
+	return file_memory_v1_maintenance_service_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *ListExpiringResponse) GetExpiring() []*Expiring {
+	if x != nil {
+		return x.Expiring
+	}
+	return nil
+}
+
+func (x *ListExpiringResponse) GetNextPageToken() string {
+	if x != nil {
+		return x.NextPageToken
+	}
+	return ""
+}
+
 var File_memory_v1_maintenance_service_proto protoreflect.FileDescriptor
 
 const file_memory_v1_maintenance_service_proto_rawDesc = "" +
@@ -333,11 +594,34 @@ const file_memory_v1_maintenance_service_proto_rawDesc = "" +
 	"\x05views\x18\x01 \x03(\x0e2\x0f.memory.v1.ViewR\x05views\x12\x17\n" +
 	"\adry_run\x18\x02 \x01(\bR\x06dryRun\"2\n" +
 	"\x0eVerifyResponse\x12 \n" +
-	"\x03job\x18\x01 \x01(\v2\x0e.memory.v1.JobR\x03job2\xd7\x01\n" +
+	"\x03job\x18\x01 \x01(\v2\x0e.memory.v1.JobR\x03job\"\xa5\x01\n" +
+	"\bExpiring\x12,\n" +
+	"\x04rule\x18\x01 \x01(\x0e2\x18.memory.v1.RetentionRuleR\x04rule\x12\x17\n" +
+	"\auser_id\x18\x02 \x01(\tR\x06userId\x12\x1d\n" +
+	"\n" +
+	"session_id\x18\x03 \x01(\tR\tsessionId\x12\x1a\n" +
+	"\bmessages\x18\x04 \x01(\x03R\bmessages\x12\x17\n" +
+	"\afact_id\x18\x05 \x01(\tR\x06factId\"Q\n" +
+	"\x13ListExpiringRequest\x12\x1b\n" +
+	"\tpage_size\x18\x01 \x01(\x05R\bpageSize\x12\x1d\n" +
+	"\n" +
+	"page_token\x18\x02 \x01(\tR\tpageToken\"o\n" +
+	"\x14ListExpiringResponse\x12/\n" +
+	"\bexpiring\x18\x01 \x03(\v2\x13.memory.v1.ExpiringR\bexpiring\x12&\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken*\xe6\x01\n" +
+	"\rRetentionRule\x12\x1e\n" +
+	"\x1aRETENTION_RULE_UNSPECIFIED\x10\x00\x12\x1e\n" +
+	"\x1aRETENTION_RULE_SESSION_AGE\x10\x01\x12\x1e\n" +
+	"\x1aRETENTION_RULE_MESSAGE_AGE\x10\x02\x12\x1f\n" +
+	"\x1bRETENTION_RULE_MAX_MESSAGES\x10\x03\x12\x1b\n" +
+	"\x17RETENTION_RULE_FACT_AGE\x10\x04\x12\x19\n" +
+	"\x15RETENTION_RULE_UNUSED\x10\x05\x12\x1c\n" +
+	"\x18RETENTION_RULE_MAX_FACTS\x10\x062\xa8\x02\n" +
 	"\x12MaintenanceService\x12@\n" +
 	"\aReembed\x12\x19.memory.v1.ReembedRequest\x1a\x1a.memory.v1.ReembedResponse\x12@\n" +
 	"\aReindex\x12\x19.memory.v1.ReindexRequest\x1a\x1a.memory.v1.ReindexResponse\x12=\n" +
-	"\x06Verify\x12\x18.memory.v1.VerifyRequest\x1a\x19.memory.v1.VerifyResponseB\xa1\x01\n" +
+	"\x06Verify\x12\x18.memory.v1.VerifyRequest\x1a\x19.memory.v1.VerifyResponse\x12O\n" +
+	"\fListExpiring\x12\x1e.memory.v1.ListExpiringRequest\x1a\x1f.memory.v1.ListExpiringResponseB\xa1\x01\n" +
 	"\rcom.memory.v1B\x17MaintenanceServiceProtoP\x01Z2github.com/stratamem/strata/api/memory/v1;memoryv1\xa2\x02\x03MXX\xaa\x02\tMemory.V1\xca\x02\tMemory\\V1\xe2\x02\x15Memory\\V1\\GPBMetadata\xea\x02\n" +
 	"Memory::V1b\x06proto3"
 
@@ -353,34 +637,43 @@ func file_memory_v1_maintenance_service_proto_rawDescGZIP() []byte {
 	return file_memory_v1_maintenance_service_proto_rawDescData
 }
 
-var file_memory_v1_maintenance_service_proto_msgTypes = make([]protoimpl.MessageInfo, 6)
+var file_memory_v1_maintenance_service_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
+var file_memory_v1_maintenance_service_proto_msgTypes = make([]protoimpl.MessageInfo, 9)
 var file_memory_v1_maintenance_service_proto_goTypes = []any{
-	(*ReembedRequest)(nil),  // 0: memory.v1.ReembedRequest
-	(*ReembedResponse)(nil), // 1: memory.v1.ReembedResponse
-	(*ReindexRequest)(nil),  // 2: memory.v1.ReindexRequest
-	(*ReindexResponse)(nil), // 3: memory.v1.ReindexResponse
-	(*VerifyRequest)(nil),   // 4: memory.v1.VerifyRequest
-	(*VerifyResponse)(nil),  // 5: memory.v1.VerifyResponse
-	(*Job)(nil),             // 6: memory.v1.Job
-	(View)(0),               // 7: memory.v1.View
+	(RetentionRule)(0),           // 0: memory.v1.RetentionRule
+	(*ReembedRequest)(nil),       // 1: memory.v1.ReembedRequest
+	(*ReembedResponse)(nil),      // 2: memory.v1.ReembedResponse
+	(*ReindexRequest)(nil),       // 3: memory.v1.ReindexRequest
+	(*ReindexResponse)(nil),      // 4: memory.v1.ReindexResponse
+	(*VerifyRequest)(nil),        // 5: memory.v1.VerifyRequest
+	(*VerifyResponse)(nil),       // 6: memory.v1.VerifyResponse
+	(*Expiring)(nil),             // 7: memory.v1.Expiring
+	(*ListExpiringRequest)(nil),  // 8: memory.v1.ListExpiringRequest
+	(*ListExpiringResponse)(nil), // 9: memory.v1.ListExpiringResponse
+	(*Job)(nil),                  // 10: memory.v1.Job
+	(View)(0),                    // 11: memory.v1.View
 }
 var file_memory_v1_maintenance_service_proto_depIdxs = []int32{
-	6, // 0: memory.v1.ReembedResponse.job:type_name -> memory.v1.Job
-	7, // 1: memory.v1.ReindexRequest.views:type_name -> memory.v1.View
-	6, // 2: memory.v1.ReindexResponse.jobs:type_name -> memory.v1.Job
-	7, // 3: memory.v1.VerifyRequest.views:type_name -> memory.v1.View
-	6, // 4: memory.v1.VerifyResponse.job:type_name -> memory.v1.Job
-	0, // 5: memory.v1.MaintenanceService.Reembed:input_type -> memory.v1.ReembedRequest
-	2, // 6: memory.v1.MaintenanceService.Reindex:input_type -> memory.v1.ReindexRequest
-	4, // 7: memory.v1.MaintenanceService.Verify:input_type -> memory.v1.VerifyRequest
-	1, // 8: memory.v1.MaintenanceService.Reembed:output_type -> memory.v1.ReembedResponse
-	3, // 9: memory.v1.MaintenanceService.Reindex:output_type -> memory.v1.ReindexResponse
-	5, // 10: memory.v1.MaintenanceService.Verify:output_type -> memory.v1.VerifyResponse
-	8, // [8:11] is the sub-list for method output_type
-	5, // [5:8] is the sub-list for method input_type
-	5, // [5:5] is the sub-list for extension type_name
-	5, // [5:5] is the sub-list for extension extendee
-	0, // [0:5] is the sub-list for field type_name
+	10, // 0: memory.v1.ReembedResponse.job:type_name -> memory.v1.Job
+	11, // 1: memory.v1.ReindexRequest.views:type_name -> memory.v1.View
+	10, // 2: memory.v1.ReindexResponse.jobs:type_name -> memory.v1.Job
+	11, // 3: memory.v1.VerifyRequest.views:type_name -> memory.v1.View
+	10, // 4: memory.v1.VerifyResponse.job:type_name -> memory.v1.Job
+	0,  // 5: memory.v1.Expiring.rule:type_name -> memory.v1.RetentionRule
+	7,  // 6: memory.v1.ListExpiringResponse.expiring:type_name -> memory.v1.Expiring
+	1,  // 7: memory.v1.MaintenanceService.Reembed:input_type -> memory.v1.ReembedRequest
+	3,  // 8: memory.v1.MaintenanceService.Reindex:input_type -> memory.v1.ReindexRequest
+	5,  // 9: memory.v1.MaintenanceService.Verify:input_type -> memory.v1.VerifyRequest
+	8,  // 10: memory.v1.MaintenanceService.ListExpiring:input_type -> memory.v1.ListExpiringRequest
+	2,  // 11: memory.v1.MaintenanceService.Reembed:output_type -> memory.v1.ReembedResponse
+	4,  // 12: memory.v1.MaintenanceService.Reindex:output_type -> memory.v1.ReindexResponse
+	6,  // 13: memory.v1.MaintenanceService.Verify:output_type -> memory.v1.VerifyResponse
+	9,  // 14: memory.v1.MaintenanceService.ListExpiring:output_type -> memory.v1.ListExpiringResponse
+	11, // [11:15] is the sub-list for method output_type
+	7,  // [7:11] is the sub-list for method input_type
+	7,  // [7:7] is the sub-list for extension type_name
+	7,  // [7:7] is the sub-list for extension extendee
+	0,  // [0:7] is the sub-list for field type_name
 }
 
 func init() { file_memory_v1_maintenance_service_proto_init() }
@@ -394,13 +687,14 @@ func file_memory_v1_maintenance_service_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_memory_v1_maintenance_service_proto_rawDesc), len(file_memory_v1_maintenance_service_proto_rawDesc)),
-			NumEnums:      0,
-			NumMessages:   6,
+			NumEnums:      1,
+			NumMessages:   9,
 			NumExtensions: 0,
 			NumServices:   1,
 		},
 		GoTypes:           file_memory_v1_maintenance_service_proto_goTypes,
 		DependencyIndexes: file_memory_v1_maintenance_service_proto_depIdxs,
+		EnumInfos:         file_memory_v1_maintenance_service_proto_enumTypes,
 		MessageInfos:      file_memory_v1_maintenance_service_proto_msgTypes,
 	}.Build()
 	File_memory_v1_maintenance_service_proto = out.File

@@ -19,9 +19,10 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	MaintenanceService_Reembed_FullMethodName = "/memory.v1.MaintenanceService/Reembed"
-	MaintenanceService_Reindex_FullMethodName = "/memory.v1.MaintenanceService/Reindex"
-	MaintenanceService_Verify_FullMethodName  = "/memory.v1.MaintenanceService/Verify"
+	MaintenanceService_Reembed_FullMethodName      = "/memory.v1.MaintenanceService/Reembed"
+	MaintenanceService_Reindex_FullMethodName      = "/memory.v1.MaintenanceService/Reindex"
+	MaintenanceService_Verify_FullMethodName       = "/memory.v1.MaintenanceService/Verify"
+	MaintenanceService_ListExpiring_FullMethodName = "/memory.v1.MaintenanceService/ListExpiring"
 )
 
 // MaintenanceServiceClient is the client API for MaintenanceService service.
@@ -43,6 +44,9 @@ type MaintenanceServiceClient interface {
 	// returns that job, or is refused with CONTENTION when dry_run is not the same. A view that is not configured is refused
 	// with FIELD_INVALID.
 	Verify(ctx context.Context, in *VerifyRequest, opts ...grpc.CallOption) (*VerifyResponse, error)
+	// ListExpiring lists what the profiles' retention lets go now: the background erases it at its next look, within the hour. Nothing is
+	// erased by the call.
+	ListExpiring(ctx context.Context, in *ListExpiringRequest, opts ...grpc.CallOption) (*ListExpiringResponse, error)
 }
 
 type maintenanceServiceClient struct {
@@ -83,6 +87,16 @@ func (c *maintenanceServiceClient) Verify(ctx context.Context, in *VerifyRequest
 	return out, nil
 }
 
+func (c *maintenanceServiceClient) ListExpiring(ctx context.Context, in *ListExpiringRequest, opts ...grpc.CallOption) (*ListExpiringResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListExpiringResponse)
+	err := c.cc.Invoke(ctx, MaintenanceService_ListExpiring_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // MaintenanceServiceServer is the server API for MaintenanceService service.
 // All implementations must embed UnimplementedMaintenanceServiceServer
 // for forward compatibility.
@@ -102,6 +116,9 @@ type MaintenanceServiceServer interface {
 	// returns that job, or is refused with CONTENTION when dry_run is not the same. A view that is not configured is refused
 	// with FIELD_INVALID.
 	Verify(context.Context, *VerifyRequest) (*VerifyResponse, error)
+	// ListExpiring lists what the profiles' retention lets go now: the background erases it at its next look, within the hour. Nothing is
+	// erased by the call.
+	ListExpiring(context.Context, *ListExpiringRequest) (*ListExpiringResponse, error)
 	mustEmbedUnimplementedMaintenanceServiceServer()
 }
 
@@ -120,6 +137,9 @@ func (UnimplementedMaintenanceServiceServer) Reindex(context.Context, *ReindexRe
 }
 func (UnimplementedMaintenanceServiceServer) Verify(context.Context, *VerifyRequest) (*VerifyResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Verify not implemented")
+}
+func (UnimplementedMaintenanceServiceServer) ListExpiring(context.Context, *ListExpiringRequest) (*ListExpiringResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListExpiring not implemented")
 }
 func (UnimplementedMaintenanceServiceServer) mustEmbedUnimplementedMaintenanceServiceServer() {}
 func (UnimplementedMaintenanceServiceServer) testEmbeddedByValue()                            {}
@@ -196,6 +216,24 @@ func _MaintenanceService_Verify_Handler(srv interface{}, ctx context.Context, de
 	return interceptor(ctx, in, info, handler)
 }
 
+func _MaintenanceService_ListExpiring_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListExpiringRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(MaintenanceServiceServer).ListExpiring(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: MaintenanceService_ListExpiring_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(MaintenanceServiceServer).ListExpiring(ctx, req.(*ListExpiringRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // MaintenanceService_ServiceDesc is the grpc.ServiceDesc for MaintenanceService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -214,6 +252,10 @@ var MaintenanceService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "Verify",
 			Handler:    _MaintenanceService_Verify_Handler,
+		},
+		{
+			MethodName: "ListExpiring",
+			Handler:    _MaintenanceService_ListExpiring_Handler,
 		},
 	},
 	Streams:  []grpc.StreamDesc{},

@@ -9,6 +9,7 @@ package memoryv1
 import (
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
+	durationpb "google.golang.org/protobuf/types/known/durationpb"
 	fieldmaskpb "google.golang.org/protobuf/types/known/fieldmaskpb"
 	structpb "google.golang.org/protobuf/types/known/structpb"
 	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
@@ -1657,11 +1658,482 @@ func (x *UpdateMessageResponse) GetMessage() *Message {
 	return nil
 }
 
+// DeleteMessagesRequest says which messages to erase: exactly one of message_ids, oldest, before_seq and all is set. Further
+// messages go with them where they hold the result of a call, or the call of a result, that goes.
+type DeleteMessagesRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The user. Required.
+	UserId string `protobuf:"bytes,1,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
+	// The session. Required.
+	SessionId string `protobuf:"bytes,2,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
+	// The messages with these ids, at most 1,000. If the session lacks one of them, or it was erased before, the call is refused
+	// with MESSAGE_NOT_FOUND and nothing is erased.
+	MessageIds []string `protobuf:"bytes,3,rep,name=message_ids,json=messageIds,proto3" json:"message_ids,omitempty"`
+	// The oldest messages, so many; all if there are fewer.
+	Oldest int64 `protobuf:"varint,4,opt,name=oldest,proto3" json:"oldest,omitempty"`
+	// The messages with a seq below this one.
+	BeforeSeq int64 `protobuf:"varint,5,opt,name=before_seq,json=beforeSeq,proto3" json:"before_seq,omitempty"`
+	// All messages that the session holds when the call comes.
+	All bool `protobuf:"varint,6,opt,name=all,proto3" json:"all,omitempty"`
+	// The caller's id of this call, at most 255 bytes, kept for good: a repeat with the same body erases nothing more, whatever
+	// was recorded since, and returns the job; with another body ALREADY_EXISTS. Optional.
+	RequestId string `protobuf:"bytes,7,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
+	// How long to wait until every store was swept, at most the server's request timeout; not at all when not set. It is no error
+	// when the time is up: GetJob waits on.
+	Wait *durationpb.Duration `protobuf:"bytes,8,opt,name=wait,proto3" json:"wait,omitempty"`
+	// Whether to erase nothing and return what would go.
+	ValidateOnly  bool `protobuf:"varint,9,opt,name=validate_only,json=validateOnly,proto3" json:"validate_only,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DeleteMessagesRequest) Reset() {
+	*x = DeleteMessagesRequest{}
+	mi := &file_memory_v1_memory_service_proto_msgTypes[18]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DeleteMessagesRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DeleteMessagesRequest) ProtoMessage() {}
+
+func (x *DeleteMessagesRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_memory_v1_memory_service_proto_msgTypes[18]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DeleteMessagesRequest.ProtoReflect.Descriptor instead.
+func (*DeleteMessagesRequest) Descriptor() ([]byte, []int) {
+	return file_memory_v1_memory_service_proto_rawDescGZIP(), []int{18}
+}
+
+func (x *DeleteMessagesRequest) GetUserId() string {
+	if x != nil {
+		return x.UserId
+	}
+	return ""
+}
+
+func (x *DeleteMessagesRequest) GetSessionId() string {
+	if x != nil {
+		return x.SessionId
+	}
+	return ""
+}
+
+func (x *DeleteMessagesRequest) GetMessageIds() []string {
+	if x != nil {
+		return x.MessageIds
+	}
+	return nil
+}
+
+func (x *DeleteMessagesRequest) GetOldest() int64 {
+	if x != nil {
+		return x.Oldest
+	}
+	return 0
+}
+
+func (x *DeleteMessagesRequest) GetBeforeSeq() int64 {
+	if x != nil {
+		return x.BeforeSeq
+	}
+	return 0
+}
+
+func (x *DeleteMessagesRequest) GetAll() bool {
+	if x != nil {
+		return x.All
+	}
+	return false
+}
+
+func (x *DeleteMessagesRequest) GetRequestId() string {
+	if x != nil {
+		return x.RequestId
+	}
+	return ""
+}
+
+func (x *DeleteMessagesRequest) GetWait() *durationpb.Duration {
+	if x != nil {
+		return x.Wait
+	}
+	return nil
+}
+
+func (x *DeleteMessagesRequest) GetValidateOnly() bool {
+	if x != nil {
+		return x.ValidateOnly
+	}
+	return false
+}
+
+// DeleteMessagesResponse says what was erased.
+type DeleteMessagesResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The job that deletes what is left in the stores, with its receipt; not set when validate_only.
+	Job *Job `protobuf:"bytes,1,opt,name=job,proto3" json:"job,omitempty"`
+	// What would go. Only when validate_only.
+	Extent        *ErasureExtent `protobuf:"bytes,2,opt,name=extent,proto3" json:"extent,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DeleteMessagesResponse) Reset() {
+	*x = DeleteMessagesResponse{}
+	mi := &file_memory_v1_memory_service_proto_msgTypes[19]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DeleteMessagesResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DeleteMessagesResponse) ProtoMessage() {}
+
+func (x *DeleteMessagesResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_memory_v1_memory_service_proto_msgTypes[19]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DeleteMessagesResponse.ProtoReflect.Descriptor instead.
+func (*DeleteMessagesResponse) Descriptor() ([]byte, []int) {
+	return file_memory_v1_memory_service_proto_rawDescGZIP(), []int{19}
+}
+
+func (x *DeleteMessagesResponse) GetJob() *Job {
+	if x != nil {
+		return x.Job
+	}
+	return nil
+}
+
+func (x *DeleteMessagesResponse) GetExtent() *ErasureExtent {
+	if x != nil {
+		return x.Extent
+	}
+	return nil
+}
+
+// PopMessagesRequest asks for the newest messages of a session, to be erased.
+type PopMessagesRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The user. Required.
+	UserId string `protobuf:"bytes,1,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
+	// The session. Required.
+	SessionId string `protobuf:"bytes,2,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
+	// How many: 1 when 0, at most 1,000; all if there are fewer. They are at most 3 MiB in all, else the call is refused and
+	// nothing is erased.
+	Count int32 `protobuf:"varint,3,opt,name=count,proto3" json:"count,omitempty"`
+	// The caller's id of this call, as DeleteMessagesRequest.request_id. A repeat returns no messages, for they are erased.
+	RequestId string `protobuf:"bytes,4,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
+	// Whether to return each message's original.
+	IncludeOriginal bool `protobuf:"varint,5,opt,name=include_original,json=includeOriginal,proto3" json:"include_original,omitempty"`
+	// As DeleteMessagesRequest.wait.
+	Wait          *durationpb.Duration `protobuf:"bytes,6,opt,name=wait,proto3" json:"wait,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PopMessagesRequest) Reset() {
+	*x = PopMessagesRequest{}
+	mi := &file_memory_v1_memory_service_proto_msgTypes[20]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PopMessagesRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PopMessagesRequest) ProtoMessage() {}
+
+func (x *PopMessagesRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_memory_v1_memory_service_proto_msgTypes[20]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PopMessagesRequest.ProtoReflect.Descriptor instead.
+func (*PopMessagesRequest) Descriptor() ([]byte, []int) {
+	return file_memory_v1_memory_service_proto_rawDescGZIP(), []int{20}
+}
+
+func (x *PopMessagesRequest) GetUserId() string {
+	if x != nil {
+		return x.UserId
+	}
+	return ""
+}
+
+func (x *PopMessagesRequest) GetSessionId() string {
+	if x != nil {
+		return x.SessionId
+	}
+	return ""
+}
+
+func (x *PopMessagesRequest) GetCount() int32 {
+	if x != nil {
+		return x.Count
+	}
+	return 0
+}
+
+func (x *PopMessagesRequest) GetRequestId() string {
+	if x != nil {
+		return x.RequestId
+	}
+	return ""
+}
+
+func (x *PopMessagesRequest) GetIncludeOriginal() bool {
+	if x != nil {
+		return x.IncludeOriginal
+	}
+	return false
+}
+
+func (x *PopMessagesRequest) GetWait() *durationpb.Duration {
+	if x != nil {
+		return x.Wait
+	}
+	return nil
+}
+
+// PopMessagesResponse holds what was taken.
+type PopMessagesResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The messages, oldest first; none of a repeated call.
+	Messages []*Message `protobuf:"bytes,1,rep,name=messages,proto3" json:"messages,omitempty"`
+	// The job that deletes what is left in the stores, with its receipt.
+	Job *Job `protobuf:"bytes,2,opt,name=job,proto3" json:"job,omitempty"`
+	// Whether an earlier call with the same request_id took the messages.
+	Replayed      bool `protobuf:"varint,3,opt,name=replayed,proto3" json:"replayed,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PopMessagesResponse) Reset() {
+	*x = PopMessagesResponse{}
+	mi := &file_memory_v1_memory_service_proto_msgTypes[21]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PopMessagesResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PopMessagesResponse) ProtoMessage() {}
+
+func (x *PopMessagesResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_memory_v1_memory_service_proto_msgTypes[21]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PopMessagesResponse.ProtoReflect.Descriptor instead.
+func (*PopMessagesResponse) Descriptor() ([]byte, []int) {
+	return file_memory_v1_memory_service_proto_rawDescGZIP(), []int{21}
+}
+
+func (x *PopMessagesResponse) GetMessages() []*Message {
+	if x != nil {
+		return x.Messages
+	}
+	return nil
+}
+
+func (x *PopMessagesResponse) GetJob() *Job {
+	if x != nil {
+		return x.Job
+	}
+	return nil
+}
+
+func (x *PopMessagesResponse) GetReplayed() bool {
+	if x != nil {
+		return x.Replayed
+	}
+	return false
+}
+
+// DeleteSessionRequest names a session to erase.
+type DeleteSessionRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The user. Required.
+	UserId string `protobuf:"bytes,1,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
+	// The session. Required.
+	SessionId string `protobuf:"bytes,2,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
+	// The caller's id of this call, at most 255 bytes, kept for good: a repeat erases nothing more, also where the session was
+	// begun again since, and returns the job. Optional.
+	RequestId string `protobuf:"bytes,3,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
+	// As DeleteMessagesRequest.wait.
+	Wait *durationpb.Duration `protobuf:"bytes,4,opt,name=wait,proto3" json:"wait,omitempty"`
+	// Whether to erase nothing and return what would go.
+	ValidateOnly  bool `protobuf:"varint,5,opt,name=validate_only,json=validateOnly,proto3" json:"validate_only,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DeleteSessionRequest) Reset() {
+	*x = DeleteSessionRequest{}
+	mi := &file_memory_v1_memory_service_proto_msgTypes[22]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DeleteSessionRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DeleteSessionRequest) ProtoMessage() {}
+
+func (x *DeleteSessionRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_memory_v1_memory_service_proto_msgTypes[22]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DeleteSessionRequest.ProtoReflect.Descriptor instead.
+func (*DeleteSessionRequest) Descriptor() ([]byte, []int) {
+	return file_memory_v1_memory_service_proto_rawDescGZIP(), []int{22}
+}
+
+func (x *DeleteSessionRequest) GetUserId() string {
+	if x != nil {
+		return x.UserId
+	}
+	return ""
+}
+
+func (x *DeleteSessionRequest) GetSessionId() string {
+	if x != nil {
+		return x.SessionId
+	}
+	return ""
+}
+
+func (x *DeleteSessionRequest) GetRequestId() string {
+	if x != nil {
+		return x.RequestId
+	}
+	return ""
+}
+
+func (x *DeleteSessionRequest) GetWait() *durationpb.Duration {
+	if x != nil {
+		return x.Wait
+	}
+	return nil
+}
+
+func (x *DeleteSessionRequest) GetValidateOnly() bool {
+	if x != nil {
+		return x.ValidateOnly
+	}
+	return false
+}
+
+// DeleteSessionResponse says what was erased.
+type DeleteSessionResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The job that deletes what is left in the stores, with its receipt; not set when validate_only.
+	Job *Job `protobuf:"bytes,1,opt,name=job,proto3" json:"job,omitempty"`
+	// What would go. Only when validate_only.
+	Extent        *ErasureExtent `protobuf:"bytes,2,opt,name=extent,proto3" json:"extent,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DeleteSessionResponse) Reset() {
+	*x = DeleteSessionResponse{}
+	mi := &file_memory_v1_memory_service_proto_msgTypes[23]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DeleteSessionResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DeleteSessionResponse) ProtoMessage() {}
+
+func (x *DeleteSessionResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_memory_v1_memory_service_proto_msgTypes[23]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DeleteSessionResponse.ProtoReflect.Descriptor instead.
+func (*DeleteSessionResponse) Descriptor() ([]byte, []int) {
+	return file_memory_v1_memory_service_proto_rawDescGZIP(), []int{23}
+}
+
+func (x *DeleteSessionResponse) GetJob() *Job {
+	if x != nil {
+		return x.Job
+	}
+	return nil
+}
+
+func (x *DeleteSessionResponse) GetExtent() *ErasureExtent {
+	if x != nil {
+		return x.Extent
+	}
+	return nil
+}
+
 var File_memory_v1_memory_service_proto protoreflect.FileDescriptor
 
 const file_memory_v1_memory_service_proto_rawDesc = "" +
 	"\n" +
-	"\x1ememory/v1/memory_service.proto\x12\tmemory.v1\x1a google/protobuf/field_mask.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x15memory/v1/check.proto\x1a\x17memory/v1/context.proto\x1a\x17memory/v1/message.proto\x1a\x16memory/v1/policy.proto\x1a\x17memory/v1/session.proto\"\xe3\x02\n" +
+	"\x1ememory/v1/memory_service.proto\x12\tmemory.v1\x1a\x1egoogle/protobuf/duration.proto\x1a google/protobuf/field_mask.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x15memory/v1/check.proto\x1a\x17memory/v1/context.proto\x1a\x17memory/v1/message.proto\x1a\x16memory/v1/policy.proto\x1a\x17memory/v1/session.proto\x1a\x1cmemory/v1/work_service.proto\"\xe3\x02\n" +
 	"\rRecordRequest\x12\x17\n" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId\x12\x1d\n" +
 	"\n" +
@@ -1804,14 +2276,55 @@ const file_memory_v1_memory_service_proto_rawDesc = "" +
 	"\vupdate_mask\x18\x04 \x01(\v2\x1a.google.protobuf.FieldMaskR\n" +
 	"updateMask\"E\n" +
 	"\x15UpdateMessageResponse\x12,\n" +
-	"\amessage\x18\x01 \x01(\v2\x12.memory.v1.MessageR\amessage*\xcb\x01\n" +
+	"\amessage\x18\x01 \x01(\v2\x12.memory.v1.MessageR\amessage\"\xac\x02\n" +
+	"\x15DeleteMessagesRequest\x12\x17\n" +
+	"\auser_id\x18\x01 \x01(\tR\x06userId\x12\x1d\n" +
+	"\n" +
+	"session_id\x18\x02 \x01(\tR\tsessionId\x12\x1f\n" +
+	"\vmessage_ids\x18\x03 \x03(\tR\n" +
+	"messageIds\x12\x16\n" +
+	"\x06oldest\x18\x04 \x01(\x03R\x06oldest\x12\x1d\n" +
+	"\n" +
+	"before_seq\x18\x05 \x01(\x03R\tbeforeSeq\x12\x10\n" +
+	"\x03all\x18\x06 \x01(\bR\x03all\x12\x1d\n" +
+	"\n" +
+	"request_id\x18\a \x01(\tR\trequestId\x12-\n" +
+	"\x04wait\x18\b \x01(\v2\x19.google.protobuf.DurationR\x04wait\x12#\n" +
+	"\rvalidate_only\x18\t \x01(\bR\fvalidateOnly\"l\n" +
+	"\x16DeleteMessagesResponse\x12 \n" +
+	"\x03job\x18\x01 \x01(\v2\x0e.memory.v1.JobR\x03job\x120\n" +
+	"\x06extent\x18\x02 \x01(\v2\x18.memory.v1.ErasureExtentR\x06extent\"\xdb\x01\n" +
+	"\x12PopMessagesRequest\x12\x17\n" +
+	"\auser_id\x18\x01 \x01(\tR\x06userId\x12\x1d\n" +
+	"\n" +
+	"session_id\x18\x02 \x01(\tR\tsessionId\x12\x14\n" +
+	"\x05count\x18\x03 \x01(\x05R\x05count\x12\x1d\n" +
+	"\n" +
+	"request_id\x18\x04 \x01(\tR\trequestId\x12)\n" +
+	"\x10include_original\x18\x05 \x01(\bR\x0fincludeOriginal\x12-\n" +
+	"\x04wait\x18\x06 \x01(\v2\x19.google.protobuf.DurationR\x04wait\"\x83\x01\n" +
+	"\x13PopMessagesResponse\x12.\n" +
+	"\bmessages\x18\x01 \x03(\v2\x12.memory.v1.MessageR\bmessages\x12 \n" +
+	"\x03job\x18\x02 \x01(\v2\x0e.memory.v1.JobR\x03job\x12\x1a\n" +
+	"\breplayed\x18\x03 \x01(\bR\breplayed\"\xc1\x01\n" +
+	"\x14DeleteSessionRequest\x12\x17\n" +
+	"\auser_id\x18\x01 \x01(\tR\x06userId\x12\x1d\n" +
+	"\n" +
+	"session_id\x18\x02 \x01(\tR\tsessionId\x12\x1d\n" +
+	"\n" +
+	"request_id\x18\x03 \x01(\tR\trequestId\x12-\n" +
+	"\x04wait\x18\x04 \x01(\v2\x19.google.protobuf.DurationR\x04wait\x12#\n" +
+	"\rvalidate_only\x18\x05 \x01(\bR\fvalidateOnly\"k\n" +
+	"\x15DeleteSessionResponse\x12 \n" +
+	"\x03job\x18\x01 \x01(\v2\x0e.memory.v1.JobR\x03job\x120\n" +
+	"\x06extent\x18\x02 \x01(\v2\x18.memory.v1.ErasureExtentR\x06extent*\xcb\x01\n" +
 	"\vFindingKind\x12\x1c\n" +
 	"\x18FINDING_KIND_UNSPECIFIED\x10\x00\x12#\n" +
 	"\x1fFINDING_KIND_ORPHAN_TOOL_RESULT\x10\x01\x12$\n" +
 	" FINDING_KIND_DUPLICATE_TOOL_CALL\x10\x02\x12#\n" +
 	"\x1fFINDING_KIND_ARGUMENTS_NOT_JSON\x10\x03\x12\x16\n" +
 	"\x12FINDING_KIND_CHECK\x10\x04\x12\x16\n" +
-	"\x12FINDING_KIND_EMPTY\x10\x052\x8b\x05\n" +
+	"\x12FINDING_KIND_EMPTY\x10\x052\x84\a\n" +
 	"\rMemoryService\x12=\n" +
 	"\x06Record\x12\x18.memory.v1.RecordRequest\x1a\x19.memory.v1.RecordResponse\x12O\n" +
 	"\fBuildContext\x12\x1e.memory.v1.BuildContextRequest\x1a\x1f.memory.v1.BuildContextResponse\x12I\n" +
@@ -1821,7 +2334,10 @@ const file_memory_v1_memory_service_proto_rawDesc = "" +
 	"\rUpdateSession\x12\x1f.memory.v1.UpdateSessionRequest\x1a .memory.v1.UpdateSessionResponse\x12O\n" +
 	"\fListMessages\x12\x1e.memory.v1.ListMessagesRequest\x1a\x1f.memory.v1.ListMessagesResponse\x12U\n" +
 	"\x0eSearchMessages\x12 .memory.v1.SearchMessagesRequest\x1a!.memory.v1.SearchMessagesResponse\x12R\n" +
-	"\rUpdateMessage\x12\x1f.memory.v1.UpdateMessageRequest\x1a .memory.v1.UpdateMessageResponseB\x9c\x01\n" +
+	"\rUpdateMessage\x12\x1f.memory.v1.UpdateMessageRequest\x1a .memory.v1.UpdateMessageResponse\x12U\n" +
+	"\x0eDeleteMessages\x12 .memory.v1.DeleteMessagesRequest\x1a!.memory.v1.DeleteMessagesResponse\x12L\n" +
+	"\vPopMessages\x12\x1d.memory.v1.PopMessagesRequest\x1a\x1e.memory.v1.PopMessagesResponse\x12R\n" +
+	"\rDeleteSession\x12\x1f.memory.v1.DeleteSessionRequest\x1a .memory.v1.DeleteSessionResponseB\x9c\x01\n" +
 	"\rcom.memory.v1B\x12MemoryServiceProtoP\x01Z2github.com/stratamem/strata/api/memory/v1;memoryv1\xa2\x02\x03MXX\xaa\x02\tMemory.V1\xca\x02\tMemory\\V1\xe2\x02\x15Memory\\V1\\GPBMetadata\xea\x02\n" +
 	"Memory::V1b\x06proto3"
 
@@ -1838,7 +2354,7 @@ func file_memory_v1_memory_service_proto_rawDescGZIP() []byte {
 }
 
 var file_memory_v1_memory_service_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_memory_v1_memory_service_proto_msgTypes = make([]protoimpl.MessageInfo, 18)
+var file_memory_v1_memory_service_proto_msgTypes = make([]protoimpl.MessageInfo, 24)
 var file_memory_v1_memory_service_proto_goTypes = []any{
 	(FindingKind)(0),               // 0: memory.v1.FindingKind
 	(*RecordRequest)(nil),          // 1: memory.v1.RecordRequest
@@ -1859,89 +2375,113 @@ var file_memory_v1_memory_service_proto_goTypes = []any{
 	(*SearchMessagesResponse)(nil), // 16: memory.v1.SearchMessagesResponse
 	(*UpdateMessageRequest)(nil),   // 17: memory.v1.UpdateMessageRequest
 	(*UpdateMessageResponse)(nil),  // 18: memory.v1.UpdateMessageResponse
-	(*Message)(nil),                // 19: memory.v1.Message
-	(*structpb.Struct)(nil),        // 20: google.protobuf.Struct
-	(ExtractMode)(0),               // 21: memory.v1.ExtractMode
-	(*CheckFinding)(nil),           // 22: memory.v1.CheckFinding
-	(*ContextOverrides)(nil),       // 23: memory.v1.ContextOverrides
-	(Render)(0),                    // 24: memory.v1.Render
-	(*timestamppb.Timestamp)(nil),  // 25: google.protobuf.Timestamp
-	(*Freshness)(nil),              // 26: memory.v1.Freshness
-	(*Section)(nil),                // 27: memory.v1.Section
-	(*ContextUsage)(nil),           // 28: memory.v1.ContextUsage
-	(*Coverage)(nil),               // 29: memory.v1.Coverage
-	(*Watermarks)(nil),             // 30: memory.v1.Watermarks
-	(*Omission)(nil),               // 31: memory.v1.Omission
-	(*Degradation)(nil),            // 32: memory.v1.Degradation
-	(*Retrieval)(nil),              // 33: memory.v1.Retrieval
-	(*ClearedToolUse)(nil),         // 34: memory.v1.ClearedToolUse
-	(*StablePrefix)(nil),           // 35: memory.v1.StablePrefix
-	(*Session)(nil),                // 36: memory.v1.Session
-	(*fieldmaskpb.FieldMask)(nil),  // 37: google.protobuf.FieldMask
-	(*TextRange)(nil),              // 38: memory.v1.TextRange
-	(*Explanation)(nil),            // 39: memory.v1.Explanation
+	(*DeleteMessagesRequest)(nil),  // 19: memory.v1.DeleteMessagesRequest
+	(*DeleteMessagesResponse)(nil), // 20: memory.v1.DeleteMessagesResponse
+	(*PopMessagesRequest)(nil),     // 21: memory.v1.PopMessagesRequest
+	(*PopMessagesResponse)(nil),    // 22: memory.v1.PopMessagesResponse
+	(*DeleteSessionRequest)(nil),   // 23: memory.v1.DeleteSessionRequest
+	(*DeleteSessionResponse)(nil),  // 24: memory.v1.DeleteSessionResponse
+	(*Message)(nil),                // 25: memory.v1.Message
+	(*structpb.Struct)(nil),        // 26: google.protobuf.Struct
+	(ExtractMode)(0),               // 27: memory.v1.ExtractMode
+	(*CheckFinding)(nil),           // 28: memory.v1.CheckFinding
+	(*ContextOverrides)(nil),       // 29: memory.v1.ContextOverrides
+	(Render)(0),                    // 30: memory.v1.Render
+	(*timestamppb.Timestamp)(nil),  // 31: google.protobuf.Timestamp
+	(*Freshness)(nil),              // 32: memory.v1.Freshness
+	(*Section)(nil),                // 33: memory.v1.Section
+	(*ContextUsage)(nil),           // 34: memory.v1.ContextUsage
+	(*Coverage)(nil),               // 35: memory.v1.Coverage
+	(*Watermarks)(nil),             // 36: memory.v1.Watermarks
+	(*Omission)(nil),               // 37: memory.v1.Omission
+	(*Degradation)(nil),            // 38: memory.v1.Degradation
+	(*Retrieval)(nil),              // 39: memory.v1.Retrieval
+	(*ClearedToolUse)(nil),         // 40: memory.v1.ClearedToolUse
+	(*StablePrefix)(nil),           // 41: memory.v1.StablePrefix
+	(*Session)(nil),                // 42: memory.v1.Session
+	(*fieldmaskpb.FieldMask)(nil),  // 43: google.protobuf.FieldMask
+	(*TextRange)(nil),              // 44: memory.v1.TextRange
+	(*Explanation)(nil),            // 45: memory.v1.Explanation
+	(*durationpb.Duration)(nil),    // 46: google.protobuf.Duration
+	(*Job)(nil),                    // 47: memory.v1.Job
+	(*ErasureExtent)(nil),          // 48: memory.v1.ErasureExtent
 }
 var file_memory_v1_memory_service_proto_depIdxs = []int32{
-	19, // 0: memory.v1.RecordRequest.messages:type_name -> memory.v1.Message
-	20, // 1: memory.v1.RecordRequest.state_patch:type_name -> google.protobuf.Struct
-	21, // 2: memory.v1.RecordRequest.extract:type_name -> memory.v1.ExtractMode
+	25, // 0: memory.v1.RecordRequest.messages:type_name -> memory.v1.Message
+	26, // 1: memory.v1.RecordRequest.state_patch:type_name -> google.protobuf.Struct
+	27, // 2: memory.v1.RecordRequest.extract:type_name -> memory.v1.ExtractMode
 	0,  // 3: memory.v1.Finding.kind:type_name -> memory.v1.FindingKind
-	22, // 4: memory.v1.Finding.check:type_name -> memory.v1.CheckFinding
+	28, // 4: memory.v1.Finding.check:type_name -> memory.v1.CheckFinding
 	2,  // 5: memory.v1.RecordResponse.findings:type_name -> memory.v1.Finding
-	19, // 6: memory.v1.BuildContextRequest.pending:type_name -> memory.v1.Message
-	23, // 7: memory.v1.BuildContextRequest.overrides:type_name -> memory.v1.ContextOverrides
-	24, // 8: memory.v1.BuildContextRequest.render:type_name -> memory.v1.Render
-	25, // 9: memory.v1.BuildContextRequest.as_of:type_name -> google.protobuf.Timestamp
-	26, // 10: memory.v1.BuildContextRequest.fresh:type_name -> memory.v1.Freshness
-	20, // 11: memory.v1.BuildContextRequest.variables:type_name -> google.protobuf.Struct
-	27, // 12: memory.v1.BuildContextResponse.sections:type_name -> memory.v1.Section
-	28, // 13: memory.v1.BuildContextResponse.usage:type_name -> memory.v1.ContextUsage
-	29, // 14: memory.v1.BuildContextResponse.coverage:type_name -> memory.v1.Coverage
-	30, // 15: memory.v1.BuildContextResponse.watermarks:type_name -> memory.v1.Watermarks
-	31, // 16: memory.v1.BuildContextResponse.omitted:type_name -> memory.v1.Omission
-	32, // 17: memory.v1.BuildContextResponse.degraded:type_name -> memory.v1.Degradation
-	25, // 18: memory.v1.BuildContextResponse.as_of:type_name -> google.protobuf.Timestamp
-	33, // 19: memory.v1.BuildContextResponse.retrieval:type_name -> memory.v1.Retrieval
-	34, // 20: memory.v1.BuildContextResponse.cleared:type_name -> memory.v1.ClearedToolUse
-	35, // 21: memory.v1.BuildContextResponse.stable_prefix:type_name -> memory.v1.StablePrefix
-	36, // 22: memory.v1.GetSessionResponse.session:type_name -> memory.v1.Session
-	36, // 23: memory.v1.ListSessionsResponse.sessions:type_name -> memory.v1.Session
-	36, // 24: memory.v1.UpdateSessionRequest.session:type_name -> memory.v1.Session
-	37, // 25: memory.v1.UpdateSessionRequest.update_mask:type_name -> google.protobuf.FieldMask
-	36, // 26: memory.v1.UpdateSessionResponse.session:type_name -> memory.v1.Session
-	19, // 27: memory.v1.ListMessagesResponse.messages:type_name -> memory.v1.Message
-	25, // 28: memory.v1.SearchMessagesRequest.start_time:type_name -> google.protobuf.Timestamp
-	25, // 29: memory.v1.SearchMessagesRequest.end_time:type_name -> google.protobuf.Timestamp
-	25, // 30: memory.v1.SearchMessagesRequest.as_of:type_name -> google.protobuf.Timestamp
-	19, // 31: memory.v1.MessageHit.message:type_name -> memory.v1.Message
-	38, // 32: memory.v1.MessageHit.highlights:type_name -> memory.v1.TextRange
-	39, // 33: memory.v1.MessageHit.explanation:type_name -> memory.v1.Explanation
+	25, // 6: memory.v1.BuildContextRequest.pending:type_name -> memory.v1.Message
+	29, // 7: memory.v1.BuildContextRequest.overrides:type_name -> memory.v1.ContextOverrides
+	30, // 8: memory.v1.BuildContextRequest.render:type_name -> memory.v1.Render
+	31, // 9: memory.v1.BuildContextRequest.as_of:type_name -> google.protobuf.Timestamp
+	32, // 10: memory.v1.BuildContextRequest.fresh:type_name -> memory.v1.Freshness
+	26, // 11: memory.v1.BuildContextRequest.variables:type_name -> google.protobuf.Struct
+	33, // 12: memory.v1.BuildContextResponse.sections:type_name -> memory.v1.Section
+	34, // 13: memory.v1.BuildContextResponse.usage:type_name -> memory.v1.ContextUsage
+	35, // 14: memory.v1.BuildContextResponse.coverage:type_name -> memory.v1.Coverage
+	36, // 15: memory.v1.BuildContextResponse.watermarks:type_name -> memory.v1.Watermarks
+	37, // 16: memory.v1.BuildContextResponse.omitted:type_name -> memory.v1.Omission
+	38, // 17: memory.v1.BuildContextResponse.degraded:type_name -> memory.v1.Degradation
+	31, // 18: memory.v1.BuildContextResponse.as_of:type_name -> google.protobuf.Timestamp
+	39, // 19: memory.v1.BuildContextResponse.retrieval:type_name -> memory.v1.Retrieval
+	40, // 20: memory.v1.BuildContextResponse.cleared:type_name -> memory.v1.ClearedToolUse
+	41, // 21: memory.v1.BuildContextResponse.stable_prefix:type_name -> memory.v1.StablePrefix
+	42, // 22: memory.v1.GetSessionResponse.session:type_name -> memory.v1.Session
+	42, // 23: memory.v1.ListSessionsResponse.sessions:type_name -> memory.v1.Session
+	42, // 24: memory.v1.UpdateSessionRequest.session:type_name -> memory.v1.Session
+	43, // 25: memory.v1.UpdateSessionRequest.update_mask:type_name -> google.protobuf.FieldMask
+	42, // 26: memory.v1.UpdateSessionResponse.session:type_name -> memory.v1.Session
+	25, // 27: memory.v1.ListMessagesResponse.messages:type_name -> memory.v1.Message
+	31, // 28: memory.v1.SearchMessagesRequest.start_time:type_name -> google.protobuf.Timestamp
+	31, // 29: memory.v1.SearchMessagesRequest.end_time:type_name -> google.protobuf.Timestamp
+	31, // 30: memory.v1.SearchMessagesRequest.as_of:type_name -> google.protobuf.Timestamp
+	25, // 31: memory.v1.MessageHit.message:type_name -> memory.v1.Message
+	44, // 32: memory.v1.MessageHit.highlights:type_name -> memory.v1.TextRange
+	45, // 33: memory.v1.MessageHit.explanation:type_name -> memory.v1.Explanation
 	15, // 34: memory.v1.SearchMessagesResponse.hits:type_name -> memory.v1.MessageHit
-	32, // 35: memory.v1.SearchMessagesResponse.degraded:type_name -> memory.v1.Degradation
-	19, // 36: memory.v1.UpdateMessageRequest.message:type_name -> memory.v1.Message
-	37, // 37: memory.v1.UpdateMessageRequest.update_mask:type_name -> google.protobuf.FieldMask
-	19, // 38: memory.v1.UpdateMessageResponse.message:type_name -> memory.v1.Message
-	1,  // 39: memory.v1.MemoryService.Record:input_type -> memory.v1.RecordRequest
-	4,  // 40: memory.v1.MemoryService.BuildContext:input_type -> memory.v1.BuildContextRequest
-	6,  // 41: memory.v1.MemoryService.GetSession:input_type -> memory.v1.GetSessionRequest
-	8,  // 42: memory.v1.MemoryService.ListSessions:input_type -> memory.v1.ListSessionsRequest
-	10, // 43: memory.v1.MemoryService.UpdateSession:input_type -> memory.v1.UpdateSessionRequest
-	12, // 44: memory.v1.MemoryService.ListMessages:input_type -> memory.v1.ListMessagesRequest
-	14, // 45: memory.v1.MemoryService.SearchMessages:input_type -> memory.v1.SearchMessagesRequest
-	17, // 46: memory.v1.MemoryService.UpdateMessage:input_type -> memory.v1.UpdateMessageRequest
-	3,  // 47: memory.v1.MemoryService.Record:output_type -> memory.v1.RecordResponse
-	5,  // 48: memory.v1.MemoryService.BuildContext:output_type -> memory.v1.BuildContextResponse
-	7,  // 49: memory.v1.MemoryService.GetSession:output_type -> memory.v1.GetSessionResponse
-	9,  // 50: memory.v1.MemoryService.ListSessions:output_type -> memory.v1.ListSessionsResponse
-	11, // 51: memory.v1.MemoryService.UpdateSession:output_type -> memory.v1.UpdateSessionResponse
-	13, // 52: memory.v1.MemoryService.ListMessages:output_type -> memory.v1.ListMessagesResponse
-	16, // 53: memory.v1.MemoryService.SearchMessages:output_type -> memory.v1.SearchMessagesResponse
-	18, // 54: memory.v1.MemoryService.UpdateMessage:output_type -> memory.v1.UpdateMessageResponse
-	47, // [47:55] is the sub-list for method output_type
-	39, // [39:47] is the sub-list for method input_type
-	39, // [39:39] is the sub-list for extension type_name
-	39, // [39:39] is the sub-list for extension extendee
-	0,  // [0:39] is the sub-list for field type_name
+	38, // 35: memory.v1.SearchMessagesResponse.degraded:type_name -> memory.v1.Degradation
+	25, // 36: memory.v1.UpdateMessageRequest.message:type_name -> memory.v1.Message
+	43, // 37: memory.v1.UpdateMessageRequest.update_mask:type_name -> google.protobuf.FieldMask
+	25, // 38: memory.v1.UpdateMessageResponse.message:type_name -> memory.v1.Message
+	46, // 39: memory.v1.DeleteMessagesRequest.wait:type_name -> google.protobuf.Duration
+	47, // 40: memory.v1.DeleteMessagesResponse.job:type_name -> memory.v1.Job
+	48, // 41: memory.v1.DeleteMessagesResponse.extent:type_name -> memory.v1.ErasureExtent
+	46, // 42: memory.v1.PopMessagesRequest.wait:type_name -> google.protobuf.Duration
+	25, // 43: memory.v1.PopMessagesResponse.messages:type_name -> memory.v1.Message
+	47, // 44: memory.v1.PopMessagesResponse.job:type_name -> memory.v1.Job
+	46, // 45: memory.v1.DeleteSessionRequest.wait:type_name -> google.protobuf.Duration
+	47, // 46: memory.v1.DeleteSessionResponse.job:type_name -> memory.v1.Job
+	48, // 47: memory.v1.DeleteSessionResponse.extent:type_name -> memory.v1.ErasureExtent
+	1,  // 48: memory.v1.MemoryService.Record:input_type -> memory.v1.RecordRequest
+	4,  // 49: memory.v1.MemoryService.BuildContext:input_type -> memory.v1.BuildContextRequest
+	6,  // 50: memory.v1.MemoryService.GetSession:input_type -> memory.v1.GetSessionRequest
+	8,  // 51: memory.v1.MemoryService.ListSessions:input_type -> memory.v1.ListSessionsRequest
+	10, // 52: memory.v1.MemoryService.UpdateSession:input_type -> memory.v1.UpdateSessionRequest
+	12, // 53: memory.v1.MemoryService.ListMessages:input_type -> memory.v1.ListMessagesRequest
+	14, // 54: memory.v1.MemoryService.SearchMessages:input_type -> memory.v1.SearchMessagesRequest
+	17, // 55: memory.v1.MemoryService.UpdateMessage:input_type -> memory.v1.UpdateMessageRequest
+	19, // 56: memory.v1.MemoryService.DeleteMessages:input_type -> memory.v1.DeleteMessagesRequest
+	21, // 57: memory.v1.MemoryService.PopMessages:input_type -> memory.v1.PopMessagesRequest
+	23, // 58: memory.v1.MemoryService.DeleteSession:input_type -> memory.v1.DeleteSessionRequest
+	3,  // 59: memory.v1.MemoryService.Record:output_type -> memory.v1.RecordResponse
+	5,  // 60: memory.v1.MemoryService.BuildContext:output_type -> memory.v1.BuildContextResponse
+	7,  // 61: memory.v1.MemoryService.GetSession:output_type -> memory.v1.GetSessionResponse
+	9,  // 62: memory.v1.MemoryService.ListSessions:output_type -> memory.v1.ListSessionsResponse
+	11, // 63: memory.v1.MemoryService.UpdateSession:output_type -> memory.v1.UpdateSessionResponse
+	13, // 64: memory.v1.MemoryService.ListMessages:output_type -> memory.v1.ListMessagesResponse
+	16, // 65: memory.v1.MemoryService.SearchMessages:output_type -> memory.v1.SearchMessagesResponse
+	18, // 66: memory.v1.MemoryService.UpdateMessage:output_type -> memory.v1.UpdateMessageResponse
+	20, // 67: memory.v1.MemoryService.DeleteMessages:output_type -> memory.v1.DeleteMessagesResponse
+	22, // 68: memory.v1.MemoryService.PopMessages:output_type -> memory.v1.PopMessagesResponse
+	24, // 69: memory.v1.MemoryService.DeleteSession:output_type -> memory.v1.DeleteSessionResponse
+	59, // [59:70] is the sub-list for method output_type
+	48, // [48:59] is the sub-list for method input_type
+	48, // [48:48] is the sub-list for extension type_name
+	48, // [48:48] is the sub-list for extension extendee
+	0,  // [0:48] is the sub-list for field type_name
 }
 
 func init() { file_memory_v1_memory_service_proto_init() }
@@ -1954,6 +2494,7 @@ func file_memory_v1_memory_service_proto_init() {
 	file_memory_v1_message_proto_init()
 	file_memory_v1_policy_proto_init()
 	file_memory_v1_session_proto_init()
+	file_memory_v1_work_service_proto_init()
 	file_memory_v1_memory_service_proto_msgTypes[0].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
@@ -1961,7 +2502,7 @@ func file_memory_v1_memory_service_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_memory_v1_memory_service_proto_rawDesc), len(file_memory_v1_memory_service_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   18,
+			NumMessages:   24,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

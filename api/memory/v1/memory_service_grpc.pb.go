@@ -27,6 +27,9 @@ const (
 	MemoryService_ListMessages_FullMethodName   = "/memory.v1.MemoryService/ListMessages"
 	MemoryService_SearchMessages_FullMethodName = "/memory.v1.MemoryService/SearchMessages"
 	MemoryService_UpdateMessage_FullMethodName  = "/memory.v1.MemoryService/UpdateMessage"
+	MemoryService_DeleteMessages_FullMethodName = "/memory.v1.MemoryService/DeleteMessages"
+	MemoryService_PopMessages_FullMethodName    = "/memory.v1.MemoryService/PopMessages"
+	MemoryService_DeleteSession_FullMethodName  = "/memory.v1.MemoryService/DeleteSession"
 )
 
 // MemoryServiceClient is the client API for MemoryService service.
@@ -58,6 +61,19 @@ type MemoryServiceClient interface {
 	SearchMessages(ctx context.Context, in *SearchMessagesRequest, opts ...grpc.CallOption) (*SearchMessagesResponse, error)
 	// UpdateMessage changes a message's tags, metadata, pinned, hidden or extract; its content never changes.
 	UpdateMessage(ctx context.Context, in *UpdateMessageRequest, opts ...grpc.CallOption) (*UpdateMessageResponse, error)
+	// DeleteMessages erases messages and what was made of them. When it returns they are in no reply any more: not in lists,
+	// contexts and searches, nor are the facts that only they taught and the summaries that tell of them, which are written anew
+	// from what is left. Background work then deletes them from every store: see Job.erasure. Their seqs are not given again and
+	// their ids stay known, so that a history that is sent again brings none of them back. A tool call and its result are erased
+	// together, so that what is left is a list that every provider accepts.
+	DeleteMessages(ctx context.Context, in *DeleteMessagesRequest, opts ...grpc.CallOption) (*DeleteMessagesResponse, error)
+	// PopMessages erases exactly the newest messages of a session, as DeleteMessages does, and returns them. Of calls at once each
+	// takes others. A tool call whose result is taken stays, and stands in no context. The ids may be recorded again, also with
+	// another body.
+	PopMessages(ctx context.Context, in *PopMessagesRequest, opts ...grpc.CallOption) (*PopMessagesResponse, error)
+	// DeleteSession erases a session with all that was made of its messages, as DeleteMessages does, its title, metadata and state.
+	// The session_id is free at once: a session that is recorded under it begins at seq 1. NOT_FOUND if there is none.
+	DeleteSession(ctx context.Context, in *DeleteSessionRequest, opts ...grpc.CallOption) (*DeleteSessionResponse, error)
 }
 
 type memoryServiceClient struct {
@@ -148,6 +164,36 @@ func (c *memoryServiceClient) UpdateMessage(ctx context.Context, in *UpdateMessa
 	return out, nil
 }
 
+func (c *memoryServiceClient) DeleteMessages(ctx context.Context, in *DeleteMessagesRequest, opts ...grpc.CallOption) (*DeleteMessagesResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(DeleteMessagesResponse)
+	err := c.cc.Invoke(ctx, MemoryService_DeleteMessages_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *memoryServiceClient) PopMessages(ctx context.Context, in *PopMessagesRequest, opts ...grpc.CallOption) (*PopMessagesResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(PopMessagesResponse)
+	err := c.cc.Invoke(ctx, MemoryService_PopMessages_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *memoryServiceClient) DeleteSession(ctx context.Context, in *DeleteSessionRequest, opts ...grpc.CallOption) (*DeleteSessionResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(DeleteSessionResponse)
+	err := c.cc.Invoke(ctx, MemoryService_DeleteSession_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // MemoryServiceServer is the server API for MemoryService service.
 // All implementations must embed UnimplementedMemoryServiceServer
 // for forward compatibility.
@@ -177,6 +223,19 @@ type MemoryServiceServer interface {
 	SearchMessages(context.Context, *SearchMessagesRequest) (*SearchMessagesResponse, error)
 	// UpdateMessage changes a message's tags, metadata, pinned, hidden or extract; its content never changes.
 	UpdateMessage(context.Context, *UpdateMessageRequest) (*UpdateMessageResponse, error)
+	// DeleteMessages erases messages and what was made of them. When it returns they are in no reply any more: not in lists,
+	// contexts and searches, nor are the facts that only they taught and the summaries that tell of them, which are written anew
+	// from what is left. Background work then deletes them from every store: see Job.erasure. Their seqs are not given again and
+	// their ids stay known, so that a history that is sent again brings none of them back. A tool call and its result are erased
+	// together, so that what is left is a list that every provider accepts.
+	DeleteMessages(context.Context, *DeleteMessagesRequest) (*DeleteMessagesResponse, error)
+	// PopMessages erases exactly the newest messages of a session, as DeleteMessages does, and returns them. Of calls at once each
+	// takes others. A tool call whose result is taken stays, and stands in no context. The ids may be recorded again, also with
+	// another body.
+	PopMessages(context.Context, *PopMessagesRequest) (*PopMessagesResponse, error)
+	// DeleteSession erases a session with all that was made of its messages, as DeleteMessages does, its title, metadata and state.
+	// The session_id is free at once: a session that is recorded under it begins at seq 1. NOT_FOUND if there is none.
+	DeleteSession(context.Context, *DeleteSessionRequest) (*DeleteSessionResponse, error)
 	mustEmbedUnimplementedMemoryServiceServer()
 }
 
@@ -210,6 +269,15 @@ func (UnimplementedMemoryServiceServer) SearchMessages(context.Context, *SearchM
 }
 func (UnimplementedMemoryServiceServer) UpdateMessage(context.Context, *UpdateMessageRequest) (*UpdateMessageResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method UpdateMessage not implemented")
+}
+func (UnimplementedMemoryServiceServer) DeleteMessages(context.Context, *DeleteMessagesRequest) (*DeleteMessagesResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method DeleteMessages not implemented")
+}
+func (UnimplementedMemoryServiceServer) PopMessages(context.Context, *PopMessagesRequest) (*PopMessagesResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method PopMessages not implemented")
+}
+func (UnimplementedMemoryServiceServer) DeleteSession(context.Context, *DeleteSessionRequest) (*DeleteSessionResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method DeleteSession not implemented")
 }
 func (UnimplementedMemoryServiceServer) mustEmbedUnimplementedMemoryServiceServer() {}
 func (UnimplementedMemoryServiceServer) testEmbeddedByValue()                       {}
@@ -376,6 +444,60 @@ func _MemoryService_UpdateMessage_Handler(srv interface{}, ctx context.Context, 
 	return interceptor(ctx, in, info, handler)
 }
 
+func _MemoryService_DeleteMessages_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(DeleteMessagesRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(MemoryServiceServer).DeleteMessages(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: MemoryService_DeleteMessages_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(MemoryServiceServer).DeleteMessages(ctx, req.(*DeleteMessagesRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _MemoryService_PopMessages_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(PopMessagesRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(MemoryServiceServer).PopMessages(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: MemoryService_PopMessages_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(MemoryServiceServer).PopMessages(ctx, req.(*PopMessagesRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _MemoryService_DeleteSession_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(DeleteSessionRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(MemoryServiceServer).DeleteSession(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: MemoryService_DeleteSession_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(MemoryServiceServer).DeleteSession(ctx, req.(*DeleteSessionRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // MemoryService_ServiceDesc is the grpc.ServiceDesc for MemoryService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -414,6 +536,18 @@ var MemoryService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "UpdateMessage",
 			Handler:    _MemoryService_UpdateMessage_Handler,
+		},
+		{
+			MethodName: "DeleteMessages",
+			Handler:    _MemoryService_DeleteMessages_Handler,
+		},
+		{
+			MethodName: "PopMessages",
+			Handler:    _MemoryService_PopMessages_Handler,
+		},
+		{
+			MethodName: "DeleteSession",
+			Handler:    _MemoryService_DeleteSession_Handler,
 		},
 	},
 	Streams:  []grpc.StreamDesc{},

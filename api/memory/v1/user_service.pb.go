@@ -9,6 +9,7 @@ package memoryv1
 import (
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
+	durationpb "google.golang.org/protobuf/types/known/durationpb"
 	fieldmaskpb "google.golang.org/protobuf/types/known/fieldmaskpb"
 	structpb "google.golang.org/protobuf/types/known/structpb"
 	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
@@ -23,227 +24,6 @@ const (
 	// Verify that runtime/protoimpl is sufficiently up-to-date.
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
-
-// ExportUserRequest names a user.
-type ExportUserRequest struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The user. Required.
-	UserId        string `protobuf:"bytes,1,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *ExportUserRequest) Reset() {
-	*x = ExportUserRequest{}
-	mi := &file_memory_v1_user_service_proto_msgTypes[0]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *ExportUserRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*ExportUserRequest) ProtoMessage() {}
-
-func (x *ExportUserRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_memory_v1_user_service_proto_msgTypes[0]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use ExportUserRequest.ProtoReflect.Descriptor instead.
-func (*ExportUserRequest) Descriptor() ([]byte, []int) {
-	return file_memory_v1_user_service_proto_rawDescGZIP(), []int{0}
-}
-
-func (x *ExportUserRequest) GetUserId() string {
-	if x != nil {
-		return x.UserId
-	}
-	return ""
-}
-
-// ExportUserResponse is a piece of the file.
-type ExportUserResponse struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The next bytes of the file, at most 1 MiB. A piece may end within a line.
-	Chunk         []byte `protobuf:"bytes,1,opt,name=chunk,proto3" json:"chunk,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *ExportUserResponse) Reset() {
-	*x = ExportUserResponse{}
-	mi := &file_memory_v1_user_service_proto_msgTypes[1]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *ExportUserResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*ExportUserResponse) ProtoMessage() {}
-
-func (x *ExportUserResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_memory_v1_user_service_proto_msgTypes[1]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use ExportUserResponse.ProtoReflect.Descriptor instead.
-func (*ExportUserResponse) Descriptor() ([]byte, []int) {
-	return file_memory_v1_user_service_proto_rawDescGZIP(), []int{1}
-}
-
-func (x *ExportUserResponse) GetChunk() []byte {
-	if x != nil {
-		return x.Chunk
-	}
-	return nil
-}
-
-// ImportUserRequest is a piece of the file.
-type ImportUserRequest struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The user to import it as; that of the file when empty. Read of the first message alone.
-	UserId string `protobuf:"bytes,1,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
-	// The next bytes of the file, at most 1 MiB. A piece may end within a line. A client that sends none for longer than the
-	// server's reply-timeout is refused.
-	Chunk         []byte `protobuf:"bytes,2,opt,name=chunk,proto3" json:"chunk,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *ImportUserRequest) Reset() {
-	*x = ImportUserRequest{}
-	mi := &file_memory_v1_user_service_proto_msgTypes[2]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *ImportUserRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*ImportUserRequest) ProtoMessage() {}
-
-func (x *ImportUserRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_memory_v1_user_service_proto_msgTypes[2]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use ImportUserRequest.ProtoReflect.Descriptor instead.
-func (*ImportUserRequest) Descriptor() ([]byte, []int) {
-	return file_memory_v1_user_service_proto_rawDescGZIP(), []int{2}
-}
-
-func (x *ImportUserRequest) GetUserId() string {
-	if x != nil {
-		return x.UserId
-	}
-	return ""
-}
-
-func (x *ImportUserRequest) GetChunk() []byte {
-	if x != nil {
-		return x.Chunk
-	}
-	return nil
-}
-
-// ImportUserResponse says what was imported.
-type ImportUserResponse struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The user as it is served now.
-	User *User `protobuf:"bytes,1,opt,name=user,proto3" json:"user,omitempty"`
-	// How many sessions were imported.
-	Sessions int64 `protobuf:"varint,2,opt,name=sessions,proto3" json:"sessions,omitempty"`
-	// How many messages were imported.
-	Messages int64 `protobuf:"varint,3,opt,name=messages,proto3" json:"messages,omitempty"`
-	// How many facts were imported. Their vectors are made again in the background.
-	Facts         int64 `protobuf:"varint,4,opt,name=facts,proto3" json:"facts,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *ImportUserResponse) Reset() {
-	*x = ImportUserResponse{}
-	mi := &file_memory_v1_user_service_proto_msgTypes[3]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *ImportUserResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*ImportUserResponse) ProtoMessage() {}
-
-func (x *ImportUserResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_memory_v1_user_service_proto_msgTypes[3]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use ImportUserResponse.ProtoReflect.Descriptor instead.
-func (*ImportUserResponse) Descriptor() ([]byte, []int) {
-	return file_memory_v1_user_service_proto_rawDescGZIP(), []int{3}
-}
-
-func (x *ImportUserResponse) GetUser() *User {
-	if x != nil {
-		return x.User
-	}
-	return nil
-}
-
-func (x *ImportUserResponse) GetSessions() int64 {
-	if x != nil {
-		return x.Sessions
-	}
-	return 0
-}
-
-func (x *ImportUserResponse) GetMessages() int64 {
-	if x != nil {
-		return x.Messages
-	}
-	return 0
-}
-
-func (x *ImportUserResponse) GetFacts() int64 {
-	if x != nil {
-		return x.Facts
-	}
-	return 0
-}
 
 // User is somebody who talks to an agent.
 type User struct {
@@ -276,7 +56,7 @@ type User struct {
 
 func (x *User) Reset() {
 	*x = User{}
-	mi := &file_memory_v1_user_service_proto_msgTypes[4]
+	mi := &file_memory_v1_user_service_proto_msgTypes[0]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -288,7 +68,7 @@ func (x *User) String() string {
 func (*User) ProtoMessage() {}
 
 func (x *User) ProtoReflect() protoreflect.Message {
-	mi := &file_memory_v1_user_service_proto_msgTypes[4]
+	mi := &file_memory_v1_user_service_proto_msgTypes[0]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -301,7 +81,7 @@ func (x *User) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use User.ProtoReflect.Descriptor instead.
 func (*User) Descriptor() ([]byte, []int) {
-	return file_memory_v1_user_service_proto_rawDescGZIP(), []int{4}
+	return file_memory_v1_user_service_proto_rawDescGZIP(), []int{0}
 }
 
 func (x *User) GetUserId() string {
@@ -378,7 +158,7 @@ type GetUserRequest struct {
 
 func (x *GetUserRequest) Reset() {
 	*x = GetUserRequest{}
-	mi := &file_memory_v1_user_service_proto_msgTypes[5]
+	mi := &file_memory_v1_user_service_proto_msgTypes[1]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -390,7 +170,7 @@ func (x *GetUserRequest) String() string {
 func (*GetUserRequest) ProtoMessage() {}
 
 func (x *GetUserRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_memory_v1_user_service_proto_msgTypes[5]
+	mi := &file_memory_v1_user_service_proto_msgTypes[1]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -403,7 +183,7 @@ func (x *GetUserRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetUserRequest.ProtoReflect.Descriptor instead.
 func (*GetUserRequest) Descriptor() ([]byte, []int) {
-	return file_memory_v1_user_service_proto_rawDescGZIP(), []int{5}
+	return file_memory_v1_user_service_proto_rawDescGZIP(), []int{1}
 }
 
 func (x *GetUserRequest) GetUserId() string {
@@ -424,7 +204,7 @@ type GetUserResponse struct {
 
 func (x *GetUserResponse) Reset() {
 	*x = GetUserResponse{}
-	mi := &file_memory_v1_user_service_proto_msgTypes[6]
+	mi := &file_memory_v1_user_service_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -436,7 +216,7 @@ func (x *GetUserResponse) String() string {
 func (*GetUserResponse) ProtoMessage() {}
 
 func (x *GetUserResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_memory_v1_user_service_proto_msgTypes[6]
+	mi := &file_memory_v1_user_service_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -449,7 +229,7 @@ func (x *GetUserResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetUserResponse.ProtoReflect.Descriptor instead.
 func (*GetUserResponse) Descriptor() ([]byte, []int) {
-	return file_memory_v1_user_service_proto_rawDescGZIP(), []int{6}
+	return file_memory_v1_user_service_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *GetUserResponse) GetUser() *User {
@@ -472,7 +252,7 @@ type ListUsersRequest struct {
 
 func (x *ListUsersRequest) Reset() {
 	*x = ListUsersRequest{}
-	mi := &file_memory_v1_user_service_proto_msgTypes[7]
+	mi := &file_memory_v1_user_service_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -484,7 +264,7 @@ func (x *ListUsersRequest) String() string {
 func (*ListUsersRequest) ProtoMessage() {}
 
 func (x *ListUsersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_memory_v1_user_service_proto_msgTypes[7]
+	mi := &file_memory_v1_user_service_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -497,7 +277,7 @@ func (x *ListUsersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListUsersRequest.ProtoReflect.Descriptor instead.
 func (*ListUsersRequest) Descriptor() ([]byte, []int) {
-	return file_memory_v1_user_service_proto_rawDescGZIP(), []int{7}
+	return file_memory_v1_user_service_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *ListUsersRequest) GetPageSize() int32 {
@@ -527,7 +307,7 @@ type ListUsersResponse struct {
 
 func (x *ListUsersResponse) Reset() {
 	*x = ListUsersResponse{}
-	mi := &file_memory_v1_user_service_proto_msgTypes[8]
+	mi := &file_memory_v1_user_service_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -539,7 +319,7 @@ func (x *ListUsersResponse) String() string {
 func (*ListUsersResponse) ProtoMessage() {}
 
 func (x *ListUsersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_memory_v1_user_service_proto_msgTypes[8]
+	mi := &file_memory_v1_user_service_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -552,7 +332,7 @@ func (x *ListUsersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListUsersResponse.ProtoReflect.Descriptor instead.
 func (*ListUsersResponse) Descriptor() ([]byte, []int) {
-	return file_memory_v1_user_service_proto_rawDescGZIP(), []int{8}
+	return file_memory_v1_user_service_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *ListUsersResponse) GetUsers() []*User {
@@ -584,7 +364,7 @@ type UpdateUserRequest struct {
 
 func (x *UpdateUserRequest) Reset() {
 	*x = UpdateUserRequest{}
-	mi := &file_memory_v1_user_service_proto_msgTypes[9]
+	mi := &file_memory_v1_user_service_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -596,7 +376,7 @@ func (x *UpdateUserRequest) String() string {
 func (*UpdateUserRequest) ProtoMessage() {}
 
 func (x *UpdateUserRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_memory_v1_user_service_proto_msgTypes[9]
+	mi := &file_memory_v1_user_service_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -609,7 +389,7 @@ func (x *UpdateUserRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateUserRequest.ProtoReflect.Descriptor instead.
 func (*UpdateUserRequest) Descriptor() ([]byte, []int) {
-	return file_memory_v1_user_service_proto_rawDescGZIP(), []int{9}
+	return file_memory_v1_user_service_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *UpdateUserRequest) GetUser() *User {
@@ -644,7 +424,7 @@ type UpdateUserResponse struct {
 
 func (x *UpdateUserResponse) Reset() {
 	*x = UpdateUserResponse{}
-	mi := &file_memory_v1_user_service_proto_msgTypes[10]
+	mi := &file_memory_v1_user_service_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -656,7 +436,7 @@ func (x *UpdateUserResponse) String() string {
 func (*UpdateUserResponse) ProtoMessage() {}
 
 func (x *UpdateUserResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_memory_v1_user_service_proto_msgTypes[10]
+	mi := &file_memory_v1_user_service_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -669,7 +449,7 @@ func (x *UpdateUserResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateUserResponse.ProtoReflect.Descriptor instead.
 func (*UpdateUserResponse) Descriptor() ([]byte, []int) {
-	return file_memory_v1_user_service_proto_rawDescGZIP(), []int{10}
+	return file_memory_v1_user_service_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *UpdateUserResponse) GetUser() *User {
@@ -679,23 +459,362 @@ func (x *UpdateUserResponse) GetUser() *User {
 	return nil
 }
 
+// EraseUserRequest names a user to erase.
+type EraseUserRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The user. Required.
+	UserId string `protobuf:"bytes,1,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
+	// The caller's id of this call, at most 255 bytes, kept for good: a repeat erases nothing more, also where the user came back
+	// since, and returns the job. Optional.
+	RequestId string `protobuf:"bytes,2,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
+	// How long to wait until every store was swept, at most the server's request timeout; not at all when not set. It is no error
+	// when the time is up: GetJob waits on.
+	Wait *durationpb.Duration `protobuf:"bytes,3,opt,name=wait,proto3" json:"wait,omitempty"`
+	// Whether to erase nothing and return what would go.
+	ValidateOnly  bool `protobuf:"varint,4,opt,name=validate_only,json=validateOnly,proto3" json:"validate_only,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *EraseUserRequest) Reset() {
+	*x = EraseUserRequest{}
+	mi := &file_memory_v1_user_service_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *EraseUserRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*EraseUserRequest) ProtoMessage() {}
+
+func (x *EraseUserRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_memory_v1_user_service_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use EraseUserRequest.ProtoReflect.Descriptor instead.
+func (*EraseUserRequest) Descriptor() ([]byte, []int) {
+	return file_memory_v1_user_service_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *EraseUserRequest) GetUserId() string {
+	if x != nil {
+		return x.UserId
+	}
+	return ""
+}
+
+func (x *EraseUserRequest) GetRequestId() string {
+	if x != nil {
+		return x.RequestId
+	}
+	return ""
+}
+
+func (x *EraseUserRequest) GetWait() *durationpb.Duration {
+	if x != nil {
+		return x.Wait
+	}
+	return nil
+}
+
+func (x *EraseUserRequest) GetValidateOnly() bool {
+	if x != nil {
+		return x.ValidateOnly
+	}
+	return false
+}
+
+// EraseUserResponse says what was erased.
+type EraseUserResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The job that deletes what is left in the stores, with its receipt; not set when validate_only.
+	Job *Job `protobuf:"bytes,1,opt,name=job,proto3" json:"job,omitempty"`
+	// What would go. Only when validate_only.
+	Extent        *ErasureExtent `protobuf:"bytes,2,opt,name=extent,proto3" json:"extent,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *EraseUserResponse) Reset() {
+	*x = EraseUserResponse{}
+	mi := &file_memory_v1_user_service_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *EraseUserResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*EraseUserResponse) ProtoMessage() {}
+
+func (x *EraseUserResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_memory_v1_user_service_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use EraseUserResponse.ProtoReflect.Descriptor instead.
+func (*EraseUserResponse) Descriptor() ([]byte, []int) {
+	return file_memory_v1_user_service_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *EraseUserResponse) GetJob() *Job {
+	if x != nil {
+		return x.Job
+	}
+	return nil
+}
+
+func (x *EraseUserResponse) GetExtent() *ErasureExtent {
+	if x != nil {
+		return x.Extent
+	}
+	return nil
+}
+
+// ExportUserRequest names a user.
+type ExportUserRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The user. Required.
+	UserId        string `protobuf:"bytes,1,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ExportUserRequest) Reset() {
+	*x = ExportUserRequest{}
+	mi := &file_memory_v1_user_service_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ExportUserRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ExportUserRequest) ProtoMessage() {}
+
+func (x *ExportUserRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_memory_v1_user_service_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ExportUserRequest.ProtoReflect.Descriptor instead.
+func (*ExportUserRequest) Descriptor() ([]byte, []int) {
+	return file_memory_v1_user_service_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *ExportUserRequest) GetUserId() string {
+	if x != nil {
+		return x.UserId
+	}
+	return ""
+}
+
+// ExportUserResponse is a piece of the file.
+type ExportUserResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The next bytes of the file, at most 1 MiB. A piece may end within a line.
+	Chunk         []byte `protobuf:"bytes,1,opt,name=chunk,proto3" json:"chunk,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ExportUserResponse) Reset() {
+	*x = ExportUserResponse{}
+	mi := &file_memory_v1_user_service_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ExportUserResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ExportUserResponse) ProtoMessage() {}
+
+func (x *ExportUserResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_memory_v1_user_service_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ExportUserResponse.ProtoReflect.Descriptor instead.
+func (*ExportUserResponse) Descriptor() ([]byte, []int) {
+	return file_memory_v1_user_service_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *ExportUserResponse) GetChunk() []byte {
+	if x != nil {
+		return x.Chunk
+	}
+	return nil
+}
+
+// ImportUserRequest is a piece of the file.
+type ImportUserRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The user to import it as; that of the file when empty. Read of the first message alone.
+	UserId string `protobuf:"bytes,1,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
+	// The next bytes of the file, at most 1 MiB. A piece may end within a line. A client that sends none for longer than the
+	// server's reply-timeout is refused.
+	Chunk         []byte `protobuf:"bytes,2,opt,name=chunk,proto3" json:"chunk,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ImportUserRequest) Reset() {
+	*x = ImportUserRequest{}
+	mi := &file_memory_v1_user_service_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ImportUserRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ImportUserRequest) ProtoMessage() {}
+
+func (x *ImportUserRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_memory_v1_user_service_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ImportUserRequest.ProtoReflect.Descriptor instead.
+func (*ImportUserRequest) Descriptor() ([]byte, []int) {
+	return file_memory_v1_user_service_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *ImportUserRequest) GetUserId() string {
+	if x != nil {
+		return x.UserId
+	}
+	return ""
+}
+
+func (x *ImportUserRequest) GetChunk() []byte {
+	if x != nil {
+		return x.Chunk
+	}
+	return nil
+}
+
+// ImportUserResponse says what was imported.
+type ImportUserResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The user as it is served now.
+	User *User `protobuf:"bytes,1,opt,name=user,proto3" json:"user,omitempty"`
+	// How many sessions were imported.
+	Sessions int64 `protobuf:"varint,2,opt,name=sessions,proto3" json:"sessions,omitempty"`
+	// How many messages were imported.
+	Messages int64 `protobuf:"varint,3,opt,name=messages,proto3" json:"messages,omitempty"`
+	// How many facts were imported. Their vectors are made again in the background.
+	Facts         int64 `protobuf:"varint,4,opt,name=facts,proto3" json:"facts,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ImportUserResponse) Reset() {
+	*x = ImportUserResponse{}
+	mi := &file_memory_v1_user_service_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ImportUserResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ImportUserResponse) ProtoMessage() {}
+
+func (x *ImportUserResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_memory_v1_user_service_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ImportUserResponse.ProtoReflect.Descriptor instead.
+func (*ImportUserResponse) Descriptor() ([]byte, []int) {
+	return file_memory_v1_user_service_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *ImportUserResponse) GetUser() *User {
+	if x != nil {
+		return x.User
+	}
+	return nil
+}
+
+func (x *ImportUserResponse) GetSessions() int64 {
+	if x != nil {
+		return x.Sessions
+	}
+	return 0
+}
+
+func (x *ImportUserResponse) GetMessages() int64 {
+	if x != nil {
+		return x.Messages
+	}
+	return 0
+}
+
+func (x *ImportUserResponse) GetFacts() int64 {
+	if x != nil {
+		return x.Facts
+	}
+	return 0
+}
+
 var File_memory_v1_user_service_proto protoreflect.FileDescriptor
 
 const file_memory_v1_user_service_proto_rawDesc = "" +
 	"\n" +
-	"\x1cmemory/v1/user_service.proto\x12\tmemory.v1\x1a google/protobuf/field_mask.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17memory/v1/message.proto\",\n" +
-	"\x11ExportUserRequest\x12\x17\n" +
-	"\auser_id\x18\x01 \x01(\tR\x06userId\"*\n" +
-	"\x12ExportUserResponse\x12\x14\n" +
-	"\x05chunk\x18\x01 \x01(\fR\x05chunk\"B\n" +
-	"\x11ImportUserRequest\x12\x17\n" +
-	"\auser_id\x18\x01 \x01(\tR\x06userId\x12\x14\n" +
-	"\x05chunk\x18\x02 \x01(\fR\x05chunk\"\x87\x01\n" +
-	"\x12ImportUserResponse\x12#\n" +
-	"\x04user\x18\x01 \x01(\v2\x0f.memory.v1.UserR\x04user\x12\x1a\n" +
-	"\bsessions\x18\x02 \x01(\x03R\bsessions\x12\x1a\n" +
-	"\bmessages\x18\x03 \x01(\x03R\bmessages\x12\x14\n" +
-	"\x05facts\x18\x04 \x01(\x03R\x05facts\"\xed\x02\n" +
+	"\x1cmemory/v1/user_service.proto\x12\tmemory.v1\x1a\x1egoogle/protobuf/duration.proto\x1a google/protobuf/field_mask.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17memory/v1/message.proto\x1a\x1cmemory/v1/work_service.proto\"\xed\x02\n" +
 	"\x04User\x12\x17\n" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId\x12\x1a\n" +
 	"\btimezone\x18\x02 \x01(\tR\btimezone\x12\x1a\n" +
@@ -726,12 +845,34 @@ const file_memory_v1_user_service_proto_rawDesc = "" +
 	"\vstate_patch\x18\x03 \x01(\v2\x17.google.protobuf.StructR\n" +
 	"statePatch\"9\n" +
 	"\x12UpdateUserResponse\x12#\n" +
-	"\x04user\x18\x01 \x01(\v2\x0f.memory.v1.UserR\x04user2\xfc\x02\n" +
+	"\x04user\x18\x01 \x01(\v2\x0f.memory.v1.UserR\x04user\"\x9e\x01\n" +
+	"\x10EraseUserRequest\x12\x17\n" +
+	"\auser_id\x18\x01 \x01(\tR\x06userId\x12\x1d\n" +
+	"\n" +
+	"request_id\x18\x02 \x01(\tR\trequestId\x12-\n" +
+	"\x04wait\x18\x03 \x01(\v2\x19.google.protobuf.DurationR\x04wait\x12#\n" +
+	"\rvalidate_only\x18\x04 \x01(\bR\fvalidateOnly\"g\n" +
+	"\x11EraseUserResponse\x12 \n" +
+	"\x03job\x18\x01 \x01(\v2\x0e.memory.v1.JobR\x03job\x120\n" +
+	"\x06extent\x18\x02 \x01(\v2\x18.memory.v1.ErasureExtentR\x06extent\",\n" +
+	"\x11ExportUserRequest\x12\x17\n" +
+	"\auser_id\x18\x01 \x01(\tR\x06userId\"*\n" +
+	"\x12ExportUserResponse\x12\x14\n" +
+	"\x05chunk\x18\x01 \x01(\fR\x05chunk\"B\n" +
+	"\x11ImportUserRequest\x12\x17\n" +
+	"\auser_id\x18\x01 \x01(\tR\x06userId\x12\x14\n" +
+	"\x05chunk\x18\x02 \x01(\fR\x05chunk\"\x87\x01\n" +
+	"\x12ImportUserResponse\x12#\n" +
+	"\x04user\x18\x01 \x01(\v2\x0f.memory.v1.UserR\x04user\x12\x1a\n" +
+	"\bsessions\x18\x02 \x01(\x03R\bsessions\x12\x1a\n" +
+	"\bmessages\x18\x03 \x01(\x03R\bmessages\x12\x14\n" +
+	"\x05facts\x18\x04 \x01(\x03R\x05facts2\xc4\x03\n" +
 	"\vUserService\x12@\n" +
 	"\aGetUser\x12\x19.memory.v1.GetUserRequest\x1a\x1a.memory.v1.GetUserResponse\x12F\n" +
 	"\tListUsers\x12\x1b.memory.v1.ListUsersRequest\x1a\x1c.memory.v1.ListUsersResponse\x12I\n" +
 	"\n" +
-	"UpdateUser\x12\x1c.memory.v1.UpdateUserRequest\x1a\x1d.memory.v1.UpdateUserResponse\x12K\n" +
+	"UpdateUser\x12\x1c.memory.v1.UpdateUserRequest\x1a\x1d.memory.v1.UpdateUserResponse\x12F\n" +
+	"\tEraseUser\x12\x1b.memory.v1.EraseUserRequest\x1a\x1c.memory.v1.EraseUserResponse\x12K\n" +
 	"\n" +
 	"ExportUser\x12\x1c.memory.v1.ExportUserRequest\x1a\x1d.memory.v1.ExportUserResponse0\x01\x12K\n" +
 	"\n" +
@@ -751,51 +892,61 @@ func file_memory_v1_user_service_proto_rawDescGZIP() []byte {
 	return file_memory_v1_user_service_proto_rawDescData
 }
 
-var file_memory_v1_user_service_proto_msgTypes = make([]protoimpl.MessageInfo, 11)
+var file_memory_v1_user_service_proto_msgTypes = make([]protoimpl.MessageInfo, 13)
 var file_memory_v1_user_service_proto_goTypes = []any{
-	(*ExportUserRequest)(nil),     // 0: memory.v1.ExportUserRequest
-	(*ExportUserResponse)(nil),    // 1: memory.v1.ExportUserResponse
-	(*ImportUserRequest)(nil),     // 2: memory.v1.ImportUserRequest
-	(*ImportUserResponse)(nil),    // 3: memory.v1.ImportUserResponse
-	(*User)(nil),                  // 4: memory.v1.User
-	(*GetUserRequest)(nil),        // 5: memory.v1.GetUserRequest
-	(*GetUserResponse)(nil),       // 6: memory.v1.GetUserResponse
-	(*ListUsersRequest)(nil),      // 7: memory.v1.ListUsersRequest
-	(*ListUsersResponse)(nil),     // 8: memory.v1.ListUsersResponse
-	(*UpdateUserRequest)(nil),     // 9: memory.v1.UpdateUserRequest
-	(*UpdateUserResponse)(nil),    // 10: memory.v1.UpdateUserResponse
-	(ExtractMode)(0),              // 11: memory.v1.ExtractMode
-	(*timestamppb.Timestamp)(nil), // 12: google.protobuf.Timestamp
-	(*structpb.Struct)(nil),       // 13: google.protobuf.Struct
-	(*fieldmaskpb.FieldMask)(nil), // 14: google.protobuf.FieldMask
+	(*User)(nil),                  // 0: memory.v1.User
+	(*GetUserRequest)(nil),        // 1: memory.v1.GetUserRequest
+	(*GetUserResponse)(nil),       // 2: memory.v1.GetUserResponse
+	(*ListUsersRequest)(nil),      // 3: memory.v1.ListUsersRequest
+	(*ListUsersResponse)(nil),     // 4: memory.v1.ListUsersResponse
+	(*UpdateUserRequest)(nil),     // 5: memory.v1.UpdateUserRequest
+	(*UpdateUserResponse)(nil),    // 6: memory.v1.UpdateUserResponse
+	(*EraseUserRequest)(nil),      // 7: memory.v1.EraseUserRequest
+	(*EraseUserResponse)(nil),     // 8: memory.v1.EraseUserResponse
+	(*ExportUserRequest)(nil),     // 9: memory.v1.ExportUserRequest
+	(*ExportUserResponse)(nil),    // 10: memory.v1.ExportUserResponse
+	(*ImportUserRequest)(nil),     // 11: memory.v1.ImportUserRequest
+	(*ImportUserResponse)(nil),    // 12: memory.v1.ImportUserResponse
+	(ExtractMode)(0),              // 13: memory.v1.ExtractMode
+	(*timestamppb.Timestamp)(nil), // 14: google.protobuf.Timestamp
+	(*structpb.Struct)(nil),       // 15: google.protobuf.Struct
+	(*fieldmaskpb.FieldMask)(nil), // 16: google.protobuf.FieldMask
+	(*durationpb.Duration)(nil),   // 17: google.protobuf.Duration
+	(*Job)(nil),                   // 18: memory.v1.Job
+	(*ErasureExtent)(nil),         // 19: memory.v1.ErasureExtent
 }
 var file_memory_v1_user_service_proto_depIdxs = []int32{
-	4,  // 0: memory.v1.ImportUserResponse.user:type_name -> memory.v1.User
-	11, // 1: memory.v1.User.extract:type_name -> memory.v1.ExtractMode
-	12, // 2: memory.v1.User.create_time:type_name -> google.protobuf.Timestamp
-	12, // 3: memory.v1.User.update_time:type_name -> google.protobuf.Timestamp
-	13, // 4: memory.v1.User.state:type_name -> google.protobuf.Struct
-	4,  // 5: memory.v1.GetUserResponse.user:type_name -> memory.v1.User
-	4,  // 6: memory.v1.ListUsersResponse.users:type_name -> memory.v1.User
-	4,  // 7: memory.v1.UpdateUserRequest.user:type_name -> memory.v1.User
-	14, // 8: memory.v1.UpdateUserRequest.update_mask:type_name -> google.protobuf.FieldMask
-	13, // 9: memory.v1.UpdateUserRequest.state_patch:type_name -> google.protobuf.Struct
-	4,  // 10: memory.v1.UpdateUserResponse.user:type_name -> memory.v1.User
-	5,  // 11: memory.v1.UserService.GetUser:input_type -> memory.v1.GetUserRequest
-	7,  // 12: memory.v1.UserService.ListUsers:input_type -> memory.v1.ListUsersRequest
-	9,  // 13: memory.v1.UserService.UpdateUser:input_type -> memory.v1.UpdateUserRequest
-	0,  // 14: memory.v1.UserService.ExportUser:input_type -> memory.v1.ExportUserRequest
-	2,  // 15: memory.v1.UserService.ImportUser:input_type -> memory.v1.ImportUserRequest
-	6,  // 16: memory.v1.UserService.GetUser:output_type -> memory.v1.GetUserResponse
-	8,  // 17: memory.v1.UserService.ListUsers:output_type -> memory.v1.ListUsersResponse
-	10, // 18: memory.v1.UserService.UpdateUser:output_type -> memory.v1.UpdateUserResponse
-	1,  // 19: memory.v1.UserService.ExportUser:output_type -> memory.v1.ExportUserResponse
-	3,  // 20: memory.v1.UserService.ImportUser:output_type -> memory.v1.ImportUserResponse
-	16, // [16:21] is the sub-list for method output_type
-	11, // [11:16] is the sub-list for method input_type
-	11, // [11:11] is the sub-list for extension type_name
-	11, // [11:11] is the sub-list for extension extendee
-	0,  // [0:11] is the sub-list for field type_name
+	13, // 0: memory.v1.User.extract:type_name -> memory.v1.ExtractMode
+	14, // 1: memory.v1.User.create_time:type_name -> google.protobuf.Timestamp
+	14, // 2: memory.v1.User.update_time:type_name -> google.protobuf.Timestamp
+	15, // 3: memory.v1.User.state:type_name -> google.protobuf.Struct
+	0,  // 4: memory.v1.GetUserResponse.user:type_name -> memory.v1.User
+	0,  // 5: memory.v1.ListUsersResponse.users:type_name -> memory.v1.User
+	0,  // 6: memory.v1.UpdateUserRequest.user:type_name -> memory.v1.User
+	16, // 7: memory.v1.UpdateUserRequest.update_mask:type_name -> google.protobuf.FieldMask
+	15, // 8: memory.v1.UpdateUserRequest.state_patch:type_name -> google.protobuf.Struct
+	0,  // 9: memory.v1.UpdateUserResponse.user:type_name -> memory.v1.User
+	17, // 10: memory.v1.EraseUserRequest.wait:type_name -> google.protobuf.Duration
+	18, // 11: memory.v1.EraseUserResponse.job:type_name -> memory.v1.Job
+	19, // 12: memory.v1.EraseUserResponse.extent:type_name -> memory.v1.ErasureExtent
+	0,  // 13: memory.v1.ImportUserResponse.user:type_name -> memory.v1.User
+	1,  // 14: memory.v1.UserService.GetUser:input_type -> memory.v1.GetUserRequest
+	3,  // 15: memory.v1.UserService.ListUsers:input_type -> memory.v1.ListUsersRequest
+	5,  // 16: memory.v1.UserService.UpdateUser:input_type -> memory.v1.UpdateUserRequest
+	7,  // 17: memory.v1.UserService.EraseUser:input_type -> memory.v1.EraseUserRequest
+	9,  // 18: memory.v1.UserService.ExportUser:input_type -> memory.v1.ExportUserRequest
+	11, // 19: memory.v1.UserService.ImportUser:input_type -> memory.v1.ImportUserRequest
+	2,  // 20: memory.v1.UserService.GetUser:output_type -> memory.v1.GetUserResponse
+	4,  // 21: memory.v1.UserService.ListUsers:output_type -> memory.v1.ListUsersResponse
+	6,  // 22: memory.v1.UserService.UpdateUser:output_type -> memory.v1.UpdateUserResponse
+	8,  // 23: memory.v1.UserService.EraseUser:output_type -> memory.v1.EraseUserResponse
+	10, // 24: memory.v1.UserService.ExportUser:output_type -> memory.v1.ExportUserResponse
+	12, // 25: memory.v1.UserService.ImportUser:output_type -> memory.v1.ImportUserResponse
+	20, // [20:26] is the sub-list for method output_type
+	14, // [14:20] is the sub-list for method input_type
+	14, // [14:14] is the sub-list for extension type_name
+	14, // [14:14] is the sub-list for extension extendee
+	0,  // [0:14] is the sub-list for field type_name
 }
 
 func init() { file_memory_v1_user_service_proto_init() }
@@ -804,13 +955,14 @@ func file_memory_v1_user_service_proto_init() {
 		return
 	}
 	file_memory_v1_message_proto_init()
+	file_memory_v1_work_service_proto_init()
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_memory_v1_user_service_proto_rawDesc), len(file_memory_v1_user_service_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   11,
+			NumMessages:   13,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -22,6 +22,7 @@ const (
 	UserService_GetUser_FullMethodName    = "/memory.v1.UserService/GetUser"
 	UserService_ListUsers_FullMethodName  = "/memory.v1.UserService/ListUsers"
 	UserService_UpdateUser_FullMethodName = "/memory.v1.UserService/UpdateUser"
+	UserService_EraseUser_FullMethodName  = "/memory.v1.UserService/EraseUser"
 	UserService_ExportUser_FullMethodName = "/memory.v1.UserService/ExportUser"
 	UserService_ImportUser_FullMethodName = "/memory.v1.UserService/ImportUser"
 )
@@ -38,6 +39,11 @@ type UserServiceClient interface {
 	ListUsers(ctx context.Context, in *ListUsersRequest, opts ...grpc.CallOption) (*ListUsersResponse, error)
 	// UpdateUser changes a user, and creates one that does not exist.
 	UpdateUser(ctx context.Context, in *UpdateUserRequest, opts ...grpc.CallOption) (*UpdateUserResponse, error)
+	// EraseUser erases a user with all sessions, messages, facts, summaries and jobs. When it returns nothing of it is in any reply
+	// any more; background work then deletes it from every store: see Job.erasure. The user_id is free at once: a user that comes
+	// back begins with nothing, at seq 1. A write that is under way meanwhile either counts for the user that comes back, or is
+	// refused. NOT_FOUND if there is no such user.
+	EraseUser(ctx context.Context, in *EraseUserRequest, opts ...grpc.CallOption) (*EraseUserResponse, error)
 	// ExportUser streams a file with everything that is stored of a user, for ImportUser and for other programs to read:
 	// docs/operate/export.md describes it. NOT_FOUND if there is no such user. A server streams one export at a time:
 	// RESOURCE_EXHAUSTED while another one runs. ABORTED where the user's facts changed meanwhile (MongoDB alone): repeat it.
@@ -80,6 +86,16 @@ func (c *userServiceClient) UpdateUser(ctx context.Context, in *UpdateUserReques
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(UpdateUserResponse)
 	err := c.cc.Invoke(ctx, UserService_UpdateUser_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *userServiceClient) EraseUser(ctx context.Context, in *EraseUserRequest, opts ...grpc.CallOption) (*EraseUserResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(EraseUserResponse)
+	err := c.cc.Invoke(ctx, UserService_EraseUser_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -130,6 +146,11 @@ type UserServiceServer interface {
 	ListUsers(context.Context, *ListUsersRequest) (*ListUsersResponse, error)
 	// UpdateUser changes a user, and creates one that does not exist.
 	UpdateUser(context.Context, *UpdateUserRequest) (*UpdateUserResponse, error)
+	// EraseUser erases a user with all sessions, messages, facts, summaries and jobs. When it returns nothing of it is in any reply
+	// any more; background work then deletes it from every store: see Job.erasure. The user_id is free at once: a user that comes
+	// back begins with nothing, at seq 1. A write that is under way meanwhile either counts for the user that comes back, or is
+	// refused. NOT_FOUND if there is no such user.
+	EraseUser(context.Context, *EraseUserRequest) (*EraseUserResponse, error)
 	// ExportUser streams a file with everything that is stored of a user, for ImportUser and for other programs to read:
 	// docs/operate/export.md describes it. NOT_FOUND if there is no such user. A server streams one export at a time:
 	// RESOURCE_EXHAUSTED while another one runs. ABORTED where the user's facts changed meanwhile (MongoDB alone): repeat it.
@@ -156,6 +177,9 @@ func (UnimplementedUserServiceServer) ListUsers(context.Context, *ListUsersReque
 }
 func (UnimplementedUserServiceServer) UpdateUser(context.Context, *UpdateUserRequest) (*UpdateUserResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method UpdateUser not implemented")
+}
+func (UnimplementedUserServiceServer) EraseUser(context.Context, *EraseUserRequest) (*EraseUserResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method EraseUser not implemented")
 }
 func (UnimplementedUserServiceServer) ExportUser(*ExportUserRequest, grpc.ServerStreamingServer[ExportUserResponse]) error {
 	return status.Error(codes.Unimplemented, "method ExportUser not implemented")
@@ -238,6 +262,24 @@ func _UserService_UpdateUser_Handler(srv interface{}, ctx context.Context, dec f
 	return interceptor(ctx, in, info, handler)
 }
 
+func _UserService_EraseUser_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(EraseUserRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(UserServiceServer).EraseUser(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: UserService_EraseUser_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(UserServiceServer).EraseUser(ctx, req.(*EraseUserRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _UserService_ExportUser_Handler(srv interface{}, stream grpc.ServerStream) error {
 	m := new(ExportUserRequest)
 	if err := stream.RecvMsg(m); err != nil {
@@ -274,6 +316,10 @@ var UserService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "UpdateUser",
 			Handler:    _UserService_UpdateUser_Handler,
+		},
+		{
+			MethodName: "EraseUser",
+			Handler:    _UserService_EraseUser_Handler,
 		},
 	},
 	Streams: []grpc.StreamDesc{

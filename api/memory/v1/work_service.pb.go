@@ -47,21 +47,25 @@ const (
 	JobKind_JOB_KIND_VERIFY JobKind = 8
 	// A summary of messages or of summaries of a session that is written anew.
 	JobKind_JOB_KIND_REBUILD JobKind = 9
+	// Something that a person had erased, and that is deleted from every store. What it is about is in no reply from the moment
+	// that the job exists. OPEN until all stores were swept, then APPLIED.
+	JobKind_JOB_KIND_ERASE JobKind = 10
 )
 
 // Enum value maps for JobKind.
 var (
 	JobKind_name = map[int32]string{
-		0: "JOB_KIND_UNSPECIFIED",
-		1: "JOB_KIND_EXTRACT",
-		2: "JOB_KIND_SUMMARIZE",
-		3: "JOB_KIND_MERGE",
-		4: "JOB_KIND_WEEK",
-		5: "JOB_KIND_MONTH",
-		6: "JOB_KIND_REEMBED",
-		7: "JOB_KIND_REINDEX",
-		8: "JOB_KIND_VERIFY",
-		9: "JOB_KIND_REBUILD",
+		0:  "JOB_KIND_UNSPECIFIED",
+		1:  "JOB_KIND_EXTRACT",
+		2:  "JOB_KIND_SUMMARIZE",
+		3:  "JOB_KIND_MERGE",
+		4:  "JOB_KIND_WEEK",
+		5:  "JOB_KIND_MONTH",
+		6:  "JOB_KIND_REEMBED",
+		7:  "JOB_KIND_REINDEX",
+		8:  "JOB_KIND_VERIFY",
+		9:  "JOB_KIND_REBUILD",
+		10: "JOB_KIND_ERASE",
 	}
 	JobKind_value = map[string]int32{
 		"JOB_KIND_UNSPECIFIED": 0,
@@ -74,6 +78,7 @@ var (
 		"JOB_KIND_REINDEX":     7,
 		"JOB_KIND_VERIFY":      8,
 		"JOB_KIND_REBUILD":     9,
+		"JOB_KIND_ERASE":       10,
 	}
 )
 
@@ -187,6 +192,8 @@ const (
 	JobState_JOB_STATE_SPLIT JobState = 6
 	// It was applied, and a person took its effects back.
 	JobState_JOB_STATE_REVERTED JobState = 7
+	// A message that it was about was erased: a job of a later generation does its range again.
+	JobState_JOB_STATE_REPLACED JobState = 8
 )
 
 // Enum value maps for JobState.
@@ -200,6 +207,7 @@ var (
 		5: "JOB_STATE_SKIPPED",
 		6: "JOB_STATE_SPLIT",
 		7: "JOB_STATE_REVERTED",
+		8: "JOB_STATE_REPLACED",
 	}
 	JobState_value = map[string]int32{
 		"JOB_STATE_UNSPECIFIED": 0,
@@ -210,6 +218,7 @@ var (
 		"JOB_STATE_SKIPPED":     5,
 		"JOB_STATE_SPLIT":       6,
 		"JOB_STATE_REVERTED":    7,
+		"JOB_STATE_REPLACED":    8,
 	}
 )
 
@@ -238,6 +247,116 @@ func (x JobState) Number() protoreflect.EnumNumber {
 // Deprecated: Use JobState.Descriptor instead.
 func (JobState) EnumDescriptor() ([]byte, []int) {
 	return file_memory_v1_work_service_proto_rawDescGZIP(), []int{2}
+}
+
+// ErasureKind is what a person had erased.
+type ErasureKind int32
+
+const (
+	// Not set.
+	ErasureKind_ERASURE_KIND_UNSPECIFIED ErasureKind = 0
+	// Everything of a user.
+	ErasureKind_ERASURE_KIND_USER ErasureKind = 1
+	// A session with all that was made of it.
+	ErasureKind_ERASURE_KIND_SESSION ErasureKind = 2
+	// Messages of a session with what was made of them.
+	ErasureKind_ERASURE_KIND_MESSAGES ErasureKind = 3
+)
+
+// Enum value maps for ErasureKind.
+var (
+	ErasureKind_name = map[int32]string{
+		0: "ERASURE_KIND_UNSPECIFIED",
+		1: "ERASURE_KIND_USER",
+		2: "ERASURE_KIND_SESSION",
+		3: "ERASURE_KIND_MESSAGES",
+	}
+	ErasureKind_value = map[string]int32{
+		"ERASURE_KIND_UNSPECIFIED": 0,
+		"ERASURE_KIND_USER":        1,
+		"ERASURE_KIND_SESSION":     2,
+		"ERASURE_KIND_MESSAGES":    3,
+	}
+)
+
+func (x ErasureKind) Enum() *ErasureKind {
+	p := new(ErasureKind)
+	*p = x
+	return p
+}
+
+func (x ErasureKind) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (ErasureKind) Descriptor() protoreflect.EnumDescriptor {
+	return file_memory_v1_work_service_proto_enumTypes[3].Descriptor()
+}
+
+func (ErasureKind) Type() protoreflect.EnumType {
+	return &file_memory_v1_work_service_proto_enumTypes[3]
+}
+
+func (x ErasureKind) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use ErasureKind.Descriptor instead.
+func (ErasureKind) EnumDescriptor() ([]byte, []int) {
+	return file_memory_v1_work_service_proto_rawDescGZIP(), []int{3}
+}
+
+// PurgedBy is what takes the last bytes of deleted rows off a store's disks.
+type PurgedBy int32
+
+const (
+	// Not set.
+	PurgedBy_PURGED_BY_UNSPECIFIED PurgedBy = 0
+	// They are overwritten when the sweep ends: once the job is APPLIED no byte is left.
+	PurgedBy_PURGED_BY_SWEEP PurgedBy = 1
+	// The store's server takes them away when it compacts or merges its files, by its own settings.
+	PurgedBy_PURGED_BY_COMPACTION PurgedBy = 2
+)
+
+// Enum value maps for PurgedBy.
+var (
+	PurgedBy_name = map[int32]string{
+		0: "PURGED_BY_UNSPECIFIED",
+		1: "PURGED_BY_SWEEP",
+		2: "PURGED_BY_COMPACTION",
+	}
+	PurgedBy_value = map[string]int32{
+		"PURGED_BY_UNSPECIFIED": 0,
+		"PURGED_BY_SWEEP":       1,
+		"PURGED_BY_COMPACTION":  2,
+	}
+)
+
+func (x PurgedBy) Enum() *PurgedBy {
+	p := new(PurgedBy)
+	*p = x
+	return p
+}
+
+func (x PurgedBy) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (PurgedBy) Descriptor() protoreflect.EnumDescriptor {
+	return file_memory_v1_work_service_proto_enumTypes[4].Descriptor()
+}
+
+func (PurgedBy) Type() protoreflect.EnumType {
+	return &file_memory_v1_work_service_proto_enumTypes[4]
+}
+
+func (x PurgedBy) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use PurgedBy.Descriptor instead.
+func (PurgedBy) EnumDescriptor() ([]byte, []int) {
+	return file_memory_v1_work_service_proto_rawDescGZIP(), []int{4}
 }
 
 // RevertOutcome says what became of a fact when a job was reverted.
@@ -289,11 +408,11 @@ func (x RevertOutcome) String() string {
 }
 
 func (RevertOutcome) Descriptor() protoreflect.EnumDescriptor {
-	return file_memory_v1_work_service_proto_enumTypes[3].Descriptor()
+	return file_memory_v1_work_service_proto_enumTypes[5].Descriptor()
 }
 
 func (RevertOutcome) Type() protoreflect.EnumType {
-	return &file_memory_v1_work_service_proto_enumTypes[3]
+	return &file_memory_v1_work_service_proto_enumTypes[5]
 }
 
 func (x RevertOutcome) Number() protoreflect.EnumNumber {
@@ -302,7 +421,7 @@ func (x RevertOutcome) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use RevertOutcome.Descriptor instead.
 func (RevertOutcome) EnumDescriptor() ([]byte, []int) {
-	return file_memory_v1_work_service_proto_rawDescGZIP(), []int{3}
+	return file_memory_v1_work_service_proto_rawDescGZIP(), []int{5}
 }
 
 // ViewCheck says how a view compares with what is stored, in rows: one for each message or fact. What a row says is not
@@ -411,7 +530,7 @@ type Job struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Its id.
 	JobId string `protobuf:"bytes,1,opt,name=job_id,json=jobId,proto3" json:"job_id,omitempty"`
-	// The user; empty for REEMBED, REINDEX and VERIFY.
+	// The user; empty for REEMBED, REINDEX and VERIFY, and for ERASE where nobody who may know says it: see Erasure.
 	UserId string `protobuf:"bytes,2,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
 	// The session; empty where a job is not about one.
 	SessionId string `protobuf:"bytes,3,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
@@ -449,7 +568,9 @@ type Job struct {
 	Total int64 `protobuf:"varint,18,opt,name=total,proto3" json:"total,omitempty"`
 	// Of VERIFY: what was found so far, one for each view. A job of that kind is APPLIED when it is done, however much was
 	// wrong, and PARKED when it gave up because something did not answer: call Verify again.
-	Checks        []*ViewCheck `protobuf:"bytes,19,rep,name=checks,proto3" json:"checks,omitempty"`
+	Checks []*ViewCheck `protobuf:"bytes,19,rep,name=checks,proto3" json:"checks,omitempty"`
+	// Of ERASE: what was erased, and what came of it in each store.
+	Erasure       *Erasure `protobuf:"bytes,20,opt,name=erasure,proto3" json:"erasure,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -617,6 +738,345 @@ func (x *Job) GetChecks() []*ViewCheck {
 	return nil
 }
 
+func (x *Job) GetErasure() *Erasure {
+	if x != nil {
+		return x.Erasure
+	}
+	return nil
+}
+
+// Erasure is what a job of kind ERASE is about, and its receipt. It holds no id and no word of what it erased; the job's user_id
+// is set where the request names the user, its session_id where it names the session, and else where they still exist.
+type Erasure struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// What was erased.
+	Kind ErasureKind `protobuf:"varint,1,opt,name=kind,proto3,enum=memory.v1.ErasureKind" json:"kind,omitempty"`
+	// Of MESSAGES: how many.
+	Messages int64 `protobuf:"varint,2,opt,name=messages,proto3" json:"messages,omitempty"`
+	// The receipt: one entry for each store that is configured. It is final when the job is APPLIED; where a write of before may
+	// still arrive in a store, that is after a second sweep a minute later.
+	Stores []*StoreReceipt `protobuf:"bytes,3,rep,name=stores,proto3" json:"stores,omitempty"`
+	// When all stores were swept; not set before.
+	DoneTime      *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=done_time,json=doneTime,proto3" json:"done_time,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Erasure) Reset() {
+	*x = Erasure{}
+	mi := &file_memory_v1_work_service_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Erasure) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Erasure) ProtoMessage() {}
+
+func (x *Erasure) ProtoReflect() protoreflect.Message {
+	mi := &file_memory_v1_work_service_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Erasure.ProtoReflect.Descriptor instead.
+func (*Erasure) Descriptor() ([]byte, []int) {
+	return file_memory_v1_work_service_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *Erasure) GetKind() ErasureKind {
+	if x != nil {
+		return x.Kind
+	}
+	return ErasureKind_ERASURE_KIND_UNSPECIFIED
+}
+
+func (x *Erasure) GetMessages() int64 {
+	if x != nil {
+		return x.Messages
+	}
+	return 0
+}
+
+func (x *Erasure) GetStores() []*StoreReceipt {
+	if x != nil {
+		return x.Stores
+	}
+	return nil
+}
+
+func (x *Erasure) GetDoneTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.DoneTime
+	}
+	return nil
+}
+
+// StoreReceipt says what an erasure did in one store, in rows: messages, facts, summaries, jobs, vectors and so on.
+type StoreReceipt struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// primary, vectors, facts, transcript or turns: the store that is the truth, and its views.
+	Store string `protobuf:"bytes,1,opt,name=store,proto3" json:"store,omitempty"`
+	// Rows that were found.
+	Found int64 `protobuf:"varint,2,opt,name=found,proto3" json:"found,omitempty"`
+	// Of them, those that are deleted.
+	Deleted int64 `protobuf:"varint,3,opt,name=deleted,proto3" json:"deleted,omitempty"`
+	// Rows that the last sweep left.
+	Remaining int64 `protobuf:"varint,4,opt,name=remaining,proto3" json:"remaining,omitempty"`
+	// What takes their last bytes off the disks.
+	PurgedBy      PurgedBy `protobuf:"varint,5,opt,name=purged_by,json=purgedBy,proto3,enum=memory.v1.PurgedBy" json:"purged_by,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *StoreReceipt) Reset() {
+	*x = StoreReceipt{}
+	mi := &file_memory_v1_work_service_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *StoreReceipt) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*StoreReceipt) ProtoMessage() {}
+
+func (x *StoreReceipt) ProtoReflect() protoreflect.Message {
+	mi := &file_memory_v1_work_service_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use StoreReceipt.ProtoReflect.Descriptor instead.
+func (*StoreReceipt) Descriptor() ([]byte, []int) {
+	return file_memory_v1_work_service_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *StoreReceipt) GetStore() string {
+	if x != nil {
+		return x.Store
+	}
+	return ""
+}
+
+func (x *StoreReceipt) GetFound() int64 {
+	if x != nil {
+		return x.Found
+	}
+	return 0
+}
+
+func (x *StoreReceipt) GetDeleted() int64 {
+	if x != nil {
+		return x.Deleted
+	}
+	return 0
+}
+
+func (x *StoreReceipt) GetRemaining() int64 {
+	if x != nil {
+		return x.Remaining
+	}
+	return 0
+}
+
+func (x *StoreReceipt) GetPurgedBy() PurgedBy {
+	if x != nil {
+		return x.PurgedBy
+	}
+	return PurgedBy_PURGED_BY_UNSPECIFIED
+}
+
+// ErasureExtent is what an erasure would take away.
+type ErasureExtent struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Sessions; 0 where only messages go.
+	Sessions int64 `protobuf:"varint,1,opt,name=sessions,proto3" json:"sessions,omitempty"`
+	// Messages, with those that go because a tool call and its result go together.
+	Messages int64 `protobuf:"varint,2,opt,name=messages,proto3" json:"messages,omitempty"`
+	// Facts that nothing else teaches, superseded ones included. Others may lose some of their evidence.
+	Facts         int64 `protobuf:"varint,3,opt,name=facts,proto3" json:"facts,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ErasureExtent) Reset() {
+	*x = ErasureExtent{}
+	mi := &file_memory_v1_work_service_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ErasureExtent) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ErasureExtent) ProtoMessage() {}
+
+func (x *ErasureExtent) ProtoReflect() protoreflect.Message {
+	mi := &file_memory_v1_work_service_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ErasureExtent.ProtoReflect.Descriptor instead.
+func (*ErasureExtent) Descriptor() ([]byte, []int) {
+	return file_memory_v1_work_service_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *ErasureExtent) GetSessions() int64 {
+	if x != nil {
+		return x.Sessions
+	}
+	return 0
+}
+
+func (x *ErasureExtent) GetMessages() int64 {
+	if x != nil {
+		return x.Messages
+	}
+	return 0
+}
+
+func (x *ErasureExtent) GetFacts() int64 {
+	if x != nil {
+		return x.Facts
+	}
+	return 0
+}
+
+// GetJobRequest names a job.
+type GetJobRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The user. Required.
+	UserId string `protobuf:"bytes,1,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
+	// The job. Required.
+	JobId string `protobuf:"bytes,2,opt,name=job_id,json=jobId,proto3" json:"job_id,omitempty"`
+	// How long to wait until it is done or parked, at most the server's request timeout; not at all when not set. It is no error when
+	// the time is up.
+	Wait          *durationpb.Duration `protobuf:"bytes,3,opt,name=wait,proto3" json:"wait,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetJobRequest) Reset() {
+	*x = GetJobRequest{}
+	mi := &file_memory_v1_work_service_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetJobRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetJobRequest) ProtoMessage() {}
+
+func (x *GetJobRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_memory_v1_work_service_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetJobRequest.ProtoReflect.Descriptor instead.
+func (*GetJobRequest) Descriptor() ([]byte, []int) {
+	return file_memory_v1_work_service_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *GetJobRequest) GetUserId() string {
+	if x != nil {
+		return x.UserId
+	}
+	return ""
+}
+
+func (x *GetJobRequest) GetJobId() string {
+	if x != nil {
+		return x.JobId
+	}
+	return ""
+}
+
+func (x *GetJobRequest) GetWait() *durationpb.Duration {
+	if x != nil {
+		return x.Wait
+	}
+	return nil
+}
+
+// GetJobResponse holds a job.
+type GetJobResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The job.
+	Job           *Job `protobuf:"bytes,1,opt,name=job,proto3" json:"job,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetJobResponse) Reset() {
+	*x = GetJobResponse{}
+	mi := &file_memory_v1_work_service_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetJobResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetJobResponse) ProtoMessage() {}
+
+func (x *GetJobResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_memory_v1_work_service_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetJobResponse.ProtoReflect.Descriptor instead.
+func (*GetJobResponse) Descriptor() ([]byte, []int) {
+	return file_memory_v1_work_service_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *GetJobResponse) GetJob() *Job {
+	if x != nil {
+		return x.Job
+	}
+	return nil
+}
+
 // WaitForWatermarkRequest says what to wait for.
 type WaitForWatermarkRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -636,7 +1096,7 @@ type WaitForWatermarkRequest struct {
 
 func (x *WaitForWatermarkRequest) Reset() {
 	*x = WaitForWatermarkRequest{}
-	mi := &file_memory_v1_work_service_proto_msgTypes[2]
+	mi := &file_memory_v1_work_service_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -648,7 +1108,7 @@ func (x *WaitForWatermarkRequest) String() string {
 func (*WaitForWatermarkRequest) ProtoMessage() {}
 
 func (x *WaitForWatermarkRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_memory_v1_work_service_proto_msgTypes[2]
+	mi := &file_memory_v1_work_service_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -661,7 +1121,7 @@ func (x *WaitForWatermarkRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WaitForWatermarkRequest.ProtoReflect.Descriptor instead.
 func (*WaitForWatermarkRequest) Descriptor() ([]byte, []int) {
-	return file_memory_v1_work_service_proto_rawDescGZIP(), []int{2}
+	return file_memory_v1_work_service_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *WaitForWatermarkRequest) GetUserId() string {
@@ -714,7 +1174,7 @@ type WaitForWatermarkResponse struct {
 
 func (x *WaitForWatermarkResponse) Reset() {
 	*x = WaitForWatermarkResponse{}
-	mi := &file_memory_v1_work_service_proto_msgTypes[3]
+	mi := &file_memory_v1_work_service_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -726,7 +1186,7 @@ func (x *WaitForWatermarkResponse) String() string {
 func (*WaitForWatermarkResponse) ProtoMessage() {}
 
 func (x *WaitForWatermarkResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_memory_v1_work_service_proto_msgTypes[3]
+	mi := &file_memory_v1_work_service_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -739,7 +1199,7 @@ func (x *WaitForWatermarkResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WaitForWatermarkResponse.ProtoReflect.Descriptor instead.
 func (*WaitForWatermarkResponse) Descriptor() ([]byte, []int) {
-	return file_memory_v1_work_service_proto_rawDescGZIP(), []int{3}
+	return file_memory_v1_work_service_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *WaitForWatermarkResponse) GetWatermarks() *Watermarks {
@@ -784,7 +1244,7 @@ type ListJobsRequest struct {
 
 func (x *ListJobsRequest) Reset() {
 	*x = ListJobsRequest{}
-	mi := &file_memory_v1_work_service_proto_msgTypes[4]
+	mi := &file_memory_v1_work_service_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -796,7 +1256,7 @@ func (x *ListJobsRequest) String() string {
 func (*ListJobsRequest) ProtoMessage() {}
 
 func (x *ListJobsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_memory_v1_work_service_proto_msgTypes[4]
+	mi := &file_memory_v1_work_service_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -809,7 +1269,7 @@ func (x *ListJobsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListJobsRequest.ProtoReflect.Descriptor instead.
 func (*ListJobsRequest) Descriptor() ([]byte, []int) {
-	return file_memory_v1_work_service_proto_rawDescGZIP(), []int{4}
+	return file_memory_v1_work_service_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *ListJobsRequest) GetUserId() string {
@@ -868,7 +1328,7 @@ type ListJobsResponse struct {
 
 func (x *ListJobsResponse) Reset() {
 	*x = ListJobsResponse{}
-	mi := &file_memory_v1_work_service_proto_msgTypes[5]
+	mi := &file_memory_v1_work_service_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -880,7 +1340,7 @@ func (x *ListJobsResponse) String() string {
 func (*ListJobsResponse) ProtoMessage() {}
 
 func (x *ListJobsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_memory_v1_work_service_proto_msgTypes[5]
+	mi := &file_memory_v1_work_service_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -893,7 +1353,7 @@ func (x *ListJobsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListJobsResponse.ProtoReflect.Descriptor instead.
 func (*ListJobsResponse) Descriptor() ([]byte, []int) {
-	return file_memory_v1_work_service_proto_rawDescGZIP(), []int{5}
+	return file_memory_v1_work_service_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *ListJobsResponse) GetJobs() []*Job {
@@ -923,7 +1383,7 @@ type RetryJobRequest struct {
 
 func (x *RetryJobRequest) Reset() {
 	*x = RetryJobRequest{}
-	mi := &file_memory_v1_work_service_proto_msgTypes[6]
+	mi := &file_memory_v1_work_service_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -935,7 +1395,7 @@ func (x *RetryJobRequest) String() string {
 func (*RetryJobRequest) ProtoMessage() {}
 
 func (x *RetryJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_memory_v1_work_service_proto_msgTypes[6]
+	mi := &file_memory_v1_work_service_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -948,7 +1408,7 @@ func (x *RetryJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RetryJobRequest.ProtoReflect.Descriptor instead.
 func (*RetryJobRequest) Descriptor() ([]byte, []int) {
-	return file_memory_v1_work_service_proto_rawDescGZIP(), []int{6}
+	return file_memory_v1_work_service_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *RetryJobRequest) GetUserId() string {
@@ -976,7 +1436,7 @@ type RetryJobResponse struct {
 
 func (x *RetryJobResponse) Reset() {
 	*x = RetryJobResponse{}
-	mi := &file_memory_v1_work_service_proto_msgTypes[7]
+	mi := &file_memory_v1_work_service_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -988,7 +1448,7 @@ func (x *RetryJobResponse) String() string {
 func (*RetryJobResponse) ProtoMessage() {}
 
 func (x *RetryJobResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_memory_v1_work_service_proto_msgTypes[7]
+	mi := &file_memory_v1_work_service_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1001,7 +1461,7 @@ func (x *RetryJobResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RetryJobResponse.ProtoReflect.Descriptor instead.
 func (*RetryJobResponse) Descriptor() ([]byte, []int) {
-	return file_memory_v1_work_service_proto_rawDescGZIP(), []int{7}
+	return file_memory_v1_work_service_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *RetryJobResponse) GetJob() *Job {
@@ -1032,7 +1492,7 @@ type RetryJobsRequest struct {
 
 func (x *RetryJobsRequest) Reset() {
 	*x = RetryJobsRequest{}
-	mi := &file_memory_v1_work_service_proto_msgTypes[8]
+	mi := &file_memory_v1_work_service_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1044,7 +1504,7 @@ func (x *RetryJobsRequest) String() string {
 func (*RetryJobsRequest) ProtoMessage() {}
 
 func (x *RetryJobsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_memory_v1_work_service_proto_msgTypes[8]
+	mi := &file_memory_v1_work_service_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1057,7 +1517,7 @@ func (x *RetryJobsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RetryJobsRequest.ProtoReflect.Descriptor instead.
 func (*RetryJobsRequest) Descriptor() ([]byte, []int) {
-	return file_memory_v1_work_service_proto_rawDescGZIP(), []int{8}
+	return file_memory_v1_work_service_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *RetryJobsRequest) GetUserId() string {
@@ -1115,7 +1575,7 @@ type RetryJobsResponse struct {
 
 func (x *RetryJobsResponse) Reset() {
 	*x = RetryJobsResponse{}
-	mi := &file_memory_v1_work_service_proto_msgTypes[9]
+	mi := &file_memory_v1_work_service_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1127,7 +1587,7 @@ func (x *RetryJobsResponse) String() string {
 func (*RetryJobsResponse) ProtoMessage() {}
 
 func (x *RetryJobsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_memory_v1_work_service_proto_msgTypes[9]
+	mi := &file_memory_v1_work_service_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1140,7 +1600,7 @@ func (x *RetryJobsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RetryJobsResponse.ProtoReflect.Descriptor instead.
 func (*RetryJobsResponse) Descriptor() ([]byte, []int) {
-	return file_memory_v1_work_service_proto_rawDescGZIP(), []int{9}
+	return file_memory_v1_work_service_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *RetryJobsResponse) GetJobs() []*Job {
@@ -1170,7 +1630,7 @@ type SkipJobRequest struct {
 
 func (x *SkipJobRequest) Reset() {
 	*x = SkipJobRequest{}
-	mi := &file_memory_v1_work_service_proto_msgTypes[10]
+	mi := &file_memory_v1_work_service_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1182,7 +1642,7 @@ func (x *SkipJobRequest) String() string {
 func (*SkipJobRequest) ProtoMessage() {}
 
 func (x *SkipJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_memory_v1_work_service_proto_msgTypes[10]
+	mi := &file_memory_v1_work_service_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1195,7 +1655,7 @@ func (x *SkipJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SkipJobRequest.ProtoReflect.Descriptor instead.
 func (*SkipJobRequest) Descriptor() ([]byte, []int) {
-	return file_memory_v1_work_service_proto_rawDescGZIP(), []int{10}
+	return file_memory_v1_work_service_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *SkipJobRequest) GetUserId() string {
@@ -1223,7 +1683,7 @@ type SkipJobResponse struct {
 
 func (x *SkipJobResponse) Reset() {
 	*x = SkipJobResponse{}
-	mi := &file_memory_v1_work_service_proto_msgTypes[11]
+	mi := &file_memory_v1_work_service_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1235,7 +1695,7 @@ func (x *SkipJobResponse) String() string {
 func (*SkipJobResponse) ProtoMessage() {}
 
 func (x *SkipJobResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_memory_v1_work_service_proto_msgTypes[11]
+	mi := &file_memory_v1_work_service_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1248,7 +1708,7 @@ func (x *SkipJobResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SkipJobResponse.ProtoReflect.Descriptor instead.
 func (*SkipJobResponse) Descriptor() ([]byte, []int) {
-	return file_memory_v1_work_service_proto_rawDescGZIP(), []int{11}
+	return file_memory_v1_work_service_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *SkipJobResponse) GetJob() *Job {
@@ -1271,7 +1731,7 @@ type RevertJobRequest struct {
 
 func (x *RevertJobRequest) Reset() {
 	*x = RevertJobRequest{}
-	mi := &file_memory_v1_work_service_proto_msgTypes[12]
+	mi := &file_memory_v1_work_service_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1283,7 +1743,7 @@ func (x *RevertJobRequest) String() string {
 func (*RevertJobRequest) ProtoMessage() {}
 
 func (x *RevertJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_memory_v1_work_service_proto_msgTypes[12]
+	mi := &file_memory_v1_work_service_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1296,7 +1756,7 @@ func (x *RevertJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevertJobRequest.ProtoReflect.Descriptor instead.
 func (*RevertJobRequest) Descriptor() ([]byte, []int) {
-	return file_memory_v1_work_service_proto_rawDescGZIP(), []int{12}
+	return file_memory_v1_work_service_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *RevertJobRequest) GetUserId() string {
@@ -1327,7 +1787,7 @@ type RevertJobResponse struct {
 
 func (x *RevertJobResponse) Reset() {
 	*x = RevertJobResponse{}
-	mi := &file_memory_v1_work_service_proto_msgTypes[13]
+	mi := &file_memory_v1_work_service_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1339,7 +1799,7 @@ func (x *RevertJobResponse) String() string {
 func (*RevertJobResponse) ProtoMessage() {}
 
 func (x *RevertJobResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_memory_v1_work_service_proto_msgTypes[13]
+	mi := &file_memory_v1_work_service_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1352,7 +1812,7 @@ func (x *RevertJobResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevertJobResponse.ProtoReflect.Descriptor instead.
 func (*RevertJobResponse) Descriptor() ([]byte, []int) {
-	return file_memory_v1_work_service_proto_rawDescGZIP(), []int{13}
+	return file_memory_v1_work_service_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *RevertJobResponse) GetJob() *Job {
@@ -1382,7 +1842,7 @@ type RevertedFact struct {
 
 func (x *RevertedFact) Reset() {
 	*x = RevertedFact{}
-	mi := &file_memory_v1_work_service_proto_msgTypes[14]
+	mi := &file_memory_v1_work_service_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1394,7 +1854,7 @@ func (x *RevertedFact) String() string {
 func (*RevertedFact) ProtoMessage() {}
 
 func (x *RevertedFact) ProtoReflect() protoreflect.Message {
-	mi := &file_memory_v1_work_service_proto_msgTypes[14]
+	mi := &file_memory_v1_work_service_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1407,7 +1867,7 @@ func (x *RevertedFact) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevertedFact.ProtoReflect.Descriptor instead.
 func (*RevertedFact) Descriptor() ([]byte, []int) {
-	return file_memory_v1_work_service_proto_rawDescGZIP(), []int{14}
+	return file_memory_v1_work_service_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *RevertedFact) GetFactId() string {
@@ -1436,7 +1896,7 @@ const file_memory_v1_work_service_proto_rawDesc = "" +
 	"\x05stale\x18\x04 \x01(\x03R\x05stale\x12\x16\n" +
 	"\x06orphan\x18\x05 \x01(\x03R\x06orphan\x12\x1a\n" +
 	"\brepaired\x18\x06 \x01(\x03R\brepaired\x12\x18\n" +
-	"\apending\x18\a \x01(\x03R\apending\"\xa3\x05\n" +
+	"\apending\x18\a \x01(\x03R\apending\"\xd1\x05\n" +
 	"\x03Job\x12\x15\n" +
 	"\x06job_id\x18\x01 \x01(\tR\x05jobId\x12\x17\n" +
 	"\auser_id\x18\x02 \x01(\tR\x06userId\x12\x1d\n" +
@@ -1464,7 +1924,29 @@ const file_memory_v1_work_service_proto_rawDesc = "" +
 	"updateTime\x12\x12\n" +
 	"\x04done\x18\x11 \x01(\x03R\x04done\x12\x14\n" +
 	"\x05total\x18\x12 \x01(\x03R\x05total\x12,\n" +
-	"\x06checks\x18\x13 \x03(\v2\x14.memory.v1.ViewCheckR\x06checks\"\xc5\x01\n" +
+	"\x06checks\x18\x13 \x03(\v2\x14.memory.v1.ViewCheckR\x06checks\x12,\n" +
+	"\aerasure\x18\x14 \x01(\v2\x12.memory.v1.ErasureR\aerasure\"\xbb\x01\n" +
+	"\aErasure\x12*\n" +
+	"\x04kind\x18\x01 \x01(\x0e2\x16.memory.v1.ErasureKindR\x04kind\x12\x1a\n" +
+	"\bmessages\x18\x02 \x01(\x03R\bmessages\x12/\n" +
+	"\x06stores\x18\x03 \x03(\v2\x17.memory.v1.StoreReceiptR\x06stores\x127\n" +
+	"\tdone_time\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\bdoneTime\"\xa4\x01\n" +
+	"\fStoreReceipt\x12\x14\n" +
+	"\x05store\x18\x01 \x01(\tR\x05store\x12\x14\n" +
+	"\x05found\x18\x02 \x01(\x03R\x05found\x12\x18\n" +
+	"\adeleted\x18\x03 \x01(\x03R\adeleted\x12\x1c\n" +
+	"\tremaining\x18\x04 \x01(\x03R\tremaining\x120\n" +
+	"\tpurged_by\x18\x05 \x01(\x0e2\x13.memory.v1.PurgedByR\bpurgedBy\"]\n" +
+	"\rErasureExtent\x12\x1a\n" +
+	"\bsessions\x18\x01 \x01(\x03R\bsessions\x12\x1a\n" +
+	"\bmessages\x18\x02 \x01(\x03R\bmessages\x12\x14\n" +
+	"\x05facts\x18\x03 \x01(\x03R\x05facts\"n\n" +
+	"\rGetJobRequest\x12\x17\n" +
+	"\auser_id\x18\x01 \x01(\tR\x06userId\x12\x15\n" +
+	"\x06job_id\x18\x02 \x01(\tR\x05jobId\x12-\n" +
+	"\x04wait\x18\x03 \x01(\v2\x19.google.protobuf.DurationR\x04wait\"2\n" +
+	"\x0eGetJobResponse\x12 \n" +
+	"\x03job\x18\x01 \x01(\v2\x0e.memory.v1.JobR\x03job\"\xc5\x01\n" +
 	"\x17WaitForWatermarkRequest\x12\x17\n" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId\x12\x1d\n" +
 	"\n" +
@@ -1520,7 +2002,7 @@ const file_memory_v1_work_service_proto_rawDesc = "" +
 	"\x05facts\x18\x02 \x03(\v2\x17.memory.v1.RevertedFactR\x05facts\"[\n" +
 	"\fRevertedFact\x12\x17\n" +
 	"\afact_id\x18\x01 \x01(\tR\x06factId\x122\n" +
-	"\aoutcome\x18\x02 \x01(\x0e2\x18.memory.v1.RevertOutcomeR\aoutcome*\xe3\x01\n" +
+	"\aoutcome\x18\x02 \x01(\x0e2\x18.memory.v1.RevertOutcomeR\aoutcome*\xf7\x01\n" +
 	"\aJobKind\x12\x18\n" +
 	"\x14JOB_KIND_UNSPECIFIED\x10\x00\x12\x14\n" +
 	"\x10JOB_KIND_EXTRACT\x10\x01\x12\x16\n" +
@@ -1531,7 +2013,9 @@ const file_memory_v1_work_service_proto_rawDesc = "" +
 	"\x10JOB_KIND_REEMBED\x10\x06\x12\x14\n" +
 	"\x10JOB_KIND_REINDEX\x10\a\x12\x13\n" +
 	"\x0fJOB_KIND_VERIFY\x10\b\x12\x14\n" +
-	"\x10JOB_KIND_REBUILD\x10\t*c\n" +
+	"\x10JOB_KIND_REBUILD\x10\t\x12\x12\n" +
+	"\x0eJOB_KIND_ERASE\x10\n" +
+	"*c\n" +
 	"\x04View\x12\x14\n" +
 	"\x10VIEW_UNSPECIFIED\x10\x00\x12\x10\n" +
 	"\fVIEW_VECTORS\x10\x01\x12\x0e\n" +
@@ -1539,7 +2023,7 @@ const file_memory_v1_work_service_proto_rawDesc = "" +
 	"VIEW_FACTS\x10\x02\x12\x13\n" +
 	"\x0fVIEW_TRANSCRIPT\x10\x03\x12\x0e\n" +
 	"\n" +
-	"VIEW_TURNS\x10\x04*\xc2\x01\n" +
+	"VIEW_TURNS\x10\x04*\xda\x01\n" +
 	"\bJobState\x12\x19\n" +
 	"\x15JOB_STATE_UNSPECIFIED\x10\x00\x12\x12\n" +
 	"\x0eJOB_STATE_OPEN\x10\x01\x12\x16\n" +
@@ -1548,16 +2032,27 @@ const file_memory_v1_work_service_proto_rawDesc = "" +
 	"\x11JOB_STATE_APPLIED\x10\x04\x12\x15\n" +
 	"\x11JOB_STATE_SKIPPED\x10\x05\x12\x13\n" +
 	"\x0fJOB_STATE_SPLIT\x10\x06\x12\x16\n" +
-	"\x12JOB_STATE_REVERTED\x10\a*\xdd\x01\n" +
+	"\x12JOB_STATE_REVERTED\x10\a\x12\x16\n" +
+	"\x12JOB_STATE_REPLACED\x10\b*w\n" +
+	"\vErasureKind\x12\x1c\n" +
+	"\x18ERASURE_KIND_UNSPECIFIED\x10\x00\x12\x15\n" +
+	"\x11ERASURE_KIND_USER\x10\x01\x12\x18\n" +
+	"\x14ERASURE_KIND_SESSION\x10\x02\x12\x19\n" +
+	"\x15ERASURE_KIND_MESSAGES\x10\x03*T\n" +
+	"\bPurgedBy\x12\x19\n" +
+	"\x15PURGED_BY_UNSPECIFIED\x10\x00\x12\x13\n" +
+	"\x0fPURGED_BY_SWEEP\x10\x01\x12\x18\n" +
+	"\x14PURGED_BY_COMPACTION\x10\x02*\xdd\x01\n" +
 	"\rRevertOutcome\x12\x1e\n" +
 	"\x1aREVERT_OUTCOME_UNSPECIFIED\x10\x00\x12\x1a\n" +
 	"\x16REVERT_OUTCOME_REMOVED\x10\x01\x12\x1b\n" +
 	"\x17REVERT_OUTCOME_RESTORED\x10\x02\x12)\n" +
 	"%REVERT_OUTCOME_KEPT_CHANGED_BY_PERSON\x10\x03\x12&\n" +
 	"\"REVERT_OUTCOME_KEPT_CHANGED_BY_JOB\x10\x04\x12 \n" +
-	"\x1cREVERT_OUTCOME_KEPT_REPLACED\x10\x052\xc6\x03\n" +
+	"\x1cREVERT_OUTCOME_KEPT_REPLACED\x10\x052\x85\x04\n" +
 	"\vWorkService\x12[\n" +
-	"\x10WaitForWatermark\x12\".memory.v1.WaitForWatermarkRequest\x1a#.memory.v1.WaitForWatermarkResponse\x12C\n" +
+	"\x10WaitForWatermark\x12\".memory.v1.WaitForWatermarkRequest\x1a#.memory.v1.WaitForWatermarkResponse\x12=\n" +
+	"\x06GetJob\x12\x18.memory.v1.GetJobRequest\x1a\x19.memory.v1.GetJobResponse\x12C\n" +
 	"\bListJobs\x12\x1a.memory.v1.ListJobsRequest\x1a\x1b.memory.v1.ListJobsResponse\x12C\n" +
 	"\bRetryJob\x12\x1a.memory.v1.RetryJobRequest\x1a\x1b.memory.v1.RetryJobResponse\x12F\n" +
 	"\tRetryJobs\x12\x1b.memory.v1.RetryJobsRequest\x1a\x1c.memory.v1.RetryJobsResponse\x12@\n" +
@@ -1578,71 +2073,87 @@ func file_memory_v1_work_service_proto_rawDescGZIP() []byte {
 	return file_memory_v1_work_service_proto_rawDescData
 }
 
-var file_memory_v1_work_service_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
-var file_memory_v1_work_service_proto_msgTypes = make([]protoimpl.MessageInfo, 15)
+var file_memory_v1_work_service_proto_enumTypes = make([]protoimpl.EnumInfo, 6)
+var file_memory_v1_work_service_proto_msgTypes = make([]protoimpl.MessageInfo, 20)
 var file_memory_v1_work_service_proto_goTypes = []any{
 	(JobKind)(0),                     // 0: memory.v1.JobKind
 	(View)(0),                        // 1: memory.v1.View
 	(JobState)(0),                    // 2: memory.v1.JobState
-	(RevertOutcome)(0),               // 3: memory.v1.RevertOutcome
-	(*ViewCheck)(nil),                // 4: memory.v1.ViewCheck
-	(*Job)(nil),                      // 5: memory.v1.Job
-	(*WaitForWatermarkRequest)(nil),  // 6: memory.v1.WaitForWatermarkRequest
-	(*WaitForWatermarkResponse)(nil), // 7: memory.v1.WaitForWatermarkResponse
-	(*ListJobsRequest)(nil),          // 8: memory.v1.ListJobsRequest
-	(*ListJobsResponse)(nil),         // 9: memory.v1.ListJobsResponse
-	(*RetryJobRequest)(nil),          // 10: memory.v1.RetryJobRequest
-	(*RetryJobResponse)(nil),         // 11: memory.v1.RetryJobResponse
-	(*RetryJobsRequest)(nil),         // 12: memory.v1.RetryJobsRequest
-	(*RetryJobsResponse)(nil),        // 13: memory.v1.RetryJobsResponse
-	(*SkipJobRequest)(nil),           // 14: memory.v1.SkipJobRequest
-	(*SkipJobResponse)(nil),          // 15: memory.v1.SkipJobResponse
-	(*RevertJobRequest)(nil),         // 16: memory.v1.RevertJobRequest
-	(*RevertJobResponse)(nil),        // 17: memory.v1.RevertJobResponse
-	(*RevertedFact)(nil),             // 18: memory.v1.RevertedFact
-	(*timestamppb.Timestamp)(nil),    // 19: google.protobuf.Timestamp
-	(Watermark)(0),                   // 20: memory.v1.Watermark
-	(*durationpb.Duration)(nil),      // 21: google.protobuf.Duration
-	(*Watermarks)(nil),               // 22: memory.v1.Watermarks
+	(ErasureKind)(0),                 // 3: memory.v1.ErasureKind
+	(PurgedBy)(0),                    // 4: memory.v1.PurgedBy
+	(RevertOutcome)(0),               // 5: memory.v1.RevertOutcome
+	(*ViewCheck)(nil),                // 6: memory.v1.ViewCheck
+	(*Job)(nil),                      // 7: memory.v1.Job
+	(*Erasure)(nil),                  // 8: memory.v1.Erasure
+	(*StoreReceipt)(nil),             // 9: memory.v1.StoreReceipt
+	(*ErasureExtent)(nil),            // 10: memory.v1.ErasureExtent
+	(*GetJobRequest)(nil),            // 11: memory.v1.GetJobRequest
+	(*GetJobResponse)(nil),           // 12: memory.v1.GetJobResponse
+	(*WaitForWatermarkRequest)(nil),  // 13: memory.v1.WaitForWatermarkRequest
+	(*WaitForWatermarkResponse)(nil), // 14: memory.v1.WaitForWatermarkResponse
+	(*ListJobsRequest)(nil),          // 15: memory.v1.ListJobsRequest
+	(*ListJobsResponse)(nil),         // 16: memory.v1.ListJobsResponse
+	(*RetryJobRequest)(nil),          // 17: memory.v1.RetryJobRequest
+	(*RetryJobResponse)(nil),         // 18: memory.v1.RetryJobResponse
+	(*RetryJobsRequest)(nil),         // 19: memory.v1.RetryJobsRequest
+	(*RetryJobsResponse)(nil),        // 20: memory.v1.RetryJobsResponse
+	(*SkipJobRequest)(nil),           // 21: memory.v1.SkipJobRequest
+	(*SkipJobResponse)(nil),          // 22: memory.v1.SkipJobResponse
+	(*RevertJobRequest)(nil),         // 23: memory.v1.RevertJobRequest
+	(*RevertJobResponse)(nil),        // 24: memory.v1.RevertJobResponse
+	(*RevertedFact)(nil),             // 25: memory.v1.RevertedFact
+	(*timestamppb.Timestamp)(nil),    // 26: google.protobuf.Timestamp
+	(*durationpb.Duration)(nil),      // 27: google.protobuf.Duration
+	(Watermark)(0),                   // 28: memory.v1.Watermark
+	(*Watermarks)(nil),               // 29: memory.v1.Watermarks
 }
 var file_memory_v1_work_service_proto_depIdxs = []int32{
 	1,  // 0: memory.v1.ViewCheck.view:type_name -> memory.v1.View
 	0,  // 1: memory.v1.Job.kind:type_name -> memory.v1.JobKind
 	2,  // 2: memory.v1.Job.state:type_name -> memory.v1.JobState
-	19, // 3: memory.v1.Job.not_before:type_name -> google.protobuf.Timestamp
-	19, // 4: memory.v1.Job.create_time:type_name -> google.protobuf.Timestamp
-	19, // 5: memory.v1.Job.update_time:type_name -> google.protobuf.Timestamp
-	4,  // 6: memory.v1.Job.checks:type_name -> memory.v1.ViewCheck
-	20, // 7: memory.v1.WaitForWatermarkRequest.of:type_name -> memory.v1.Watermark
-	21, // 8: memory.v1.WaitForWatermarkRequest.timeout:type_name -> google.protobuf.Duration
-	22, // 9: memory.v1.WaitForWatermarkResponse.watermarks:type_name -> memory.v1.Watermarks
-	0,  // 10: memory.v1.ListJobsRequest.kinds:type_name -> memory.v1.JobKind
-	2,  // 11: memory.v1.ListJobsRequest.states:type_name -> memory.v1.JobState
-	5,  // 12: memory.v1.ListJobsResponse.jobs:type_name -> memory.v1.Job
-	5,  // 13: memory.v1.RetryJobResponse.job:type_name -> memory.v1.Job
-	0,  // 14: memory.v1.RetryJobsRequest.kinds:type_name -> memory.v1.JobKind
-	5,  // 15: memory.v1.RetryJobsResponse.jobs:type_name -> memory.v1.Job
-	5,  // 16: memory.v1.SkipJobResponse.job:type_name -> memory.v1.Job
-	5,  // 17: memory.v1.RevertJobResponse.job:type_name -> memory.v1.Job
-	18, // 18: memory.v1.RevertJobResponse.facts:type_name -> memory.v1.RevertedFact
-	3,  // 19: memory.v1.RevertedFact.outcome:type_name -> memory.v1.RevertOutcome
-	6,  // 20: memory.v1.WorkService.WaitForWatermark:input_type -> memory.v1.WaitForWatermarkRequest
-	8,  // 21: memory.v1.WorkService.ListJobs:input_type -> memory.v1.ListJobsRequest
-	10, // 22: memory.v1.WorkService.RetryJob:input_type -> memory.v1.RetryJobRequest
-	12, // 23: memory.v1.WorkService.RetryJobs:input_type -> memory.v1.RetryJobsRequest
-	14, // 24: memory.v1.WorkService.SkipJob:input_type -> memory.v1.SkipJobRequest
-	16, // 25: memory.v1.WorkService.RevertJob:input_type -> memory.v1.RevertJobRequest
-	7,  // 26: memory.v1.WorkService.WaitForWatermark:output_type -> memory.v1.WaitForWatermarkResponse
-	9,  // 27: memory.v1.WorkService.ListJobs:output_type -> memory.v1.ListJobsResponse
-	11, // 28: memory.v1.WorkService.RetryJob:output_type -> memory.v1.RetryJobResponse
-	13, // 29: memory.v1.WorkService.RetryJobs:output_type -> memory.v1.RetryJobsResponse
-	15, // 30: memory.v1.WorkService.SkipJob:output_type -> memory.v1.SkipJobResponse
-	17, // 31: memory.v1.WorkService.RevertJob:output_type -> memory.v1.RevertJobResponse
-	26, // [26:32] is the sub-list for method output_type
-	20, // [20:26] is the sub-list for method input_type
-	20, // [20:20] is the sub-list for extension type_name
-	20, // [20:20] is the sub-list for extension extendee
-	0,  // [0:20] is the sub-list for field type_name
+	26, // 3: memory.v1.Job.not_before:type_name -> google.protobuf.Timestamp
+	26, // 4: memory.v1.Job.create_time:type_name -> google.protobuf.Timestamp
+	26, // 5: memory.v1.Job.update_time:type_name -> google.protobuf.Timestamp
+	6,  // 6: memory.v1.Job.checks:type_name -> memory.v1.ViewCheck
+	8,  // 7: memory.v1.Job.erasure:type_name -> memory.v1.Erasure
+	3,  // 8: memory.v1.Erasure.kind:type_name -> memory.v1.ErasureKind
+	9,  // 9: memory.v1.Erasure.stores:type_name -> memory.v1.StoreReceipt
+	26, // 10: memory.v1.Erasure.done_time:type_name -> google.protobuf.Timestamp
+	4,  // 11: memory.v1.StoreReceipt.purged_by:type_name -> memory.v1.PurgedBy
+	27, // 12: memory.v1.GetJobRequest.wait:type_name -> google.protobuf.Duration
+	7,  // 13: memory.v1.GetJobResponse.job:type_name -> memory.v1.Job
+	28, // 14: memory.v1.WaitForWatermarkRequest.of:type_name -> memory.v1.Watermark
+	27, // 15: memory.v1.WaitForWatermarkRequest.timeout:type_name -> google.protobuf.Duration
+	29, // 16: memory.v1.WaitForWatermarkResponse.watermarks:type_name -> memory.v1.Watermarks
+	0,  // 17: memory.v1.ListJobsRequest.kinds:type_name -> memory.v1.JobKind
+	2,  // 18: memory.v1.ListJobsRequest.states:type_name -> memory.v1.JobState
+	7,  // 19: memory.v1.ListJobsResponse.jobs:type_name -> memory.v1.Job
+	7,  // 20: memory.v1.RetryJobResponse.job:type_name -> memory.v1.Job
+	0,  // 21: memory.v1.RetryJobsRequest.kinds:type_name -> memory.v1.JobKind
+	7,  // 22: memory.v1.RetryJobsResponse.jobs:type_name -> memory.v1.Job
+	7,  // 23: memory.v1.SkipJobResponse.job:type_name -> memory.v1.Job
+	7,  // 24: memory.v1.RevertJobResponse.job:type_name -> memory.v1.Job
+	25, // 25: memory.v1.RevertJobResponse.facts:type_name -> memory.v1.RevertedFact
+	5,  // 26: memory.v1.RevertedFact.outcome:type_name -> memory.v1.RevertOutcome
+	13, // 27: memory.v1.WorkService.WaitForWatermark:input_type -> memory.v1.WaitForWatermarkRequest
+	11, // 28: memory.v1.WorkService.GetJob:input_type -> memory.v1.GetJobRequest
+	15, // 29: memory.v1.WorkService.ListJobs:input_type -> memory.v1.ListJobsRequest
+	17, // 30: memory.v1.WorkService.RetryJob:input_type -> memory.v1.RetryJobRequest
+	19, // 31: memory.v1.WorkService.RetryJobs:input_type -> memory.v1.RetryJobsRequest
+	21, // 32: memory.v1.WorkService.SkipJob:input_type -> memory.v1.SkipJobRequest
+	23, // 33: memory.v1.WorkService.RevertJob:input_type -> memory.v1.RevertJobRequest
+	14, // 34: memory.v1.WorkService.WaitForWatermark:output_type -> memory.v1.WaitForWatermarkResponse
+	12, // 35: memory.v1.WorkService.GetJob:output_type -> memory.v1.GetJobResponse
+	16, // 36: memory.v1.WorkService.ListJobs:output_type -> memory.v1.ListJobsResponse
+	18, // 37: memory.v1.WorkService.RetryJob:output_type -> memory.v1.RetryJobResponse
+	20, // 38: memory.v1.WorkService.RetryJobs:output_type -> memory.v1.RetryJobsResponse
+	22, // 39: memory.v1.WorkService.SkipJob:output_type -> memory.v1.SkipJobResponse
+	24, // 40: memory.v1.WorkService.RevertJob:output_type -> memory.v1.RevertJobResponse
+	34, // [34:41] is the sub-list for method output_type
+	27, // [27:34] is the sub-list for method input_type
+	27, // [27:27] is the sub-list for extension type_name
+	27, // [27:27] is the sub-list for extension extendee
+	0,  // [0:27] is the sub-list for field type_name
 }
 
 func init() { file_memory_v1_work_service_proto_init() }
@@ -1656,8 +2167,8 @@ func file_memory_v1_work_service_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_memory_v1_work_service_proto_rawDesc), len(file_memory_v1_work_service_proto_rawDesc)),
-			NumEnums:      4,
-			NumMessages:   15,
+			NumEnums:      6,
+			NumMessages:   20,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

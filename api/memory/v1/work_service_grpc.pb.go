@@ -20,6 +20,7 @@ const _ = grpc.SupportPackageIsVersion9
 
 const (
 	WorkService_WaitForWatermark_FullMethodName = "/memory.v1.WorkService/WaitForWatermark"
+	WorkService_GetJob_FullMethodName           = "/memory.v1.WorkService/GetJob"
 	WorkService_ListJobs_FullMethodName         = "/memory.v1.WorkService/ListJobs"
 	WorkService_RetryJob_FullMethodName         = "/memory.v1.WorkService/RetryJob"
 	WorkService_RetryJobs_FullMethodName        = "/memory.v1.WorkService/RetryJobs"
@@ -35,6 +36,9 @@ const (
 type WorkServiceClient interface {
 	// WaitForWatermark returns when a session's work has come as far as asked, when it cannot, or when the time is up.
 	WaitForWatermark(ctx context.Context, in *WaitForWatermarkRequest, opts ...grpc.CallOption) (*WaitForWatermarkResponse, error)
+	// GetJob returns a job of a user, once it is done where wait is set. NOT_FOUND if there is none. A job of kind ERASE is found
+	// by the user_id that it erased, whoever has it now.
+	GetJob(ctx context.Context, in *GetJobRequest, opts ...grpc.CallOption) (*GetJobResponse, error)
 	// ListJobs lists jobs, the latest created first.
 	ListJobs(ctx context.Context, in *ListJobsRequest, opts ...grpc.CallOption) (*ListJobsResponse, error)
 	// RetryJob gives a job that is open, answered or parked a new try at once, whatever it waits for: a time to come, or a worker
@@ -65,6 +69,16 @@ func (c *workServiceClient) WaitForWatermark(ctx context.Context, in *WaitForWat
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(WaitForWatermarkResponse)
 	err := c.cc.Invoke(ctx, WorkService_WaitForWatermark_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *workServiceClient) GetJob(ctx context.Context, in *GetJobRequest, opts ...grpc.CallOption) (*GetJobResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetJobResponse)
+	err := c.cc.Invoke(ctx, WorkService_GetJob_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -129,6 +143,9 @@ func (c *workServiceClient) RevertJob(ctx context.Context, in *RevertJobRequest,
 type WorkServiceServer interface {
 	// WaitForWatermark returns when a session's work has come as far as asked, when it cannot, or when the time is up.
 	WaitForWatermark(context.Context, *WaitForWatermarkRequest) (*WaitForWatermarkResponse, error)
+	// GetJob returns a job of a user, once it is done where wait is set. NOT_FOUND if there is none. A job of kind ERASE is found
+	// by the user_id that it erased, whoever has it now.
+	GetJob(context.Context, *GetJobRequest) (*GetJobResponse, error)
 	// ListJobs lists jobs, the latest created first.
 	ListJobs(context.Context, *ListJobsRequest) (*ListJobsResponse, error)
 	// RetryJob gives a job that is open, answered or parked a new try at once, whatever it waits for: a time to come, or a worker
@@ -157,6 +174,9 @@ type UnimplementedWorkServiceServer struct{}
 
 func (UnimplementedWorkServiceServer) WaitForWatermark(context.Context, *WaitForWatermarkRequest) (*WaitForWatermarkResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method WaitForWatermark not implemented")
+}
+func (UnimplementedWorkServiceServer) GetJob(context.Context, *GetJobRequest) (*GetJobResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetJob not implemented")
 }
 func (UnimplementedWorkServiceServer) ListJobs(context.Context, *ListJobsRequest) (*ListJobsResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ListJobs not implemented")
@@ -208,6 +228,24 @@ func _WorkService_WaitForWatermark_Handler(srv interface{}, ctx context.Context,
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
 		return srv.(WorkServiceServer).WaitForWatermark(ctx, req.(*WaitForWatermarkRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _WorkService_GetJob_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetJobRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(WorkServiceServer).GetJob(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: WorkService_GetJob_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(WorkServiceServer).GetJob(ctx, req.(*GetJobRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
@@ -312,6 +350,10 @@ var WorkService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "WaitForWatermark",
 			Handler:    _WorkService_WaitForWatermark_Handler,
+		},
+		{
+			MethodName: "GetJob",
+			Handler:    _WorkService_GetJob_Handler,
 		},
 		{
 			MethodName: "ListJobs",

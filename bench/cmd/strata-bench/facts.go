@@ -15,7 +15,7 @@ import (
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/store/sqlitestore"
-	"github.com/stratamem/strata/internal/workload"
+	"github.com/stratamem/strata/internal/testconversations"
 )
 
 const (
@@ -29,7 +29,7 @@ const (
 
 // factsFigure measures BuildContext on W for a user with 10,000 facts and an embedder over HTTP that answers at once.
 func factsFigure(ctx context.Context, o options) error {
-	shape := workload.W()
+	shape := testconversations.W()
 	data, err := o.path("facts.db")
 	if err != nil {
 		return err
@@ -54,7 +54,7 @@ func factsFigure(ctx context.Context, o options) error {
 }
 
 // seedFacts writes facts into the file through the store, as the server would.
-func seedFacts(ctx context.Context, data string, shape workload.Shape) error {
+func seedFacts(ctx context.Context, data string, shape testconversations.Shape) error {
 	st, err := sqlitestore.Open(ctx, sqlitestore.Options{Path: data})
 	if err != nil {
 		return err
@@ -63,9 +63,9 @@ func seedFacts(ctx context.Context, data string, shape workload.Shape) error {
 }
 
 // seedFactsIn writes n facts of a user who exists.
-func seedFactsIn(ctx context.Context, st store.PrimaryStore, userID string, n int, shape workload.Shape) error {
+func seedFactsIn(ctx context.Context, st store.PrimaryStore, userID string, n int, shape testconversations.Shape) error {
 	ref := memory.UserRef{Tenant: "default", UserID: userID}
-	texts := workload.Shape{Seed: shape.Seed + 7}.Queries(n)
+	texts := testconversations.Shape{Seed: shape.Seed + 7}.Queries(n)
 	for i := 0; i < n; i += factsAtOnce {
 		user, err := st.User(ctx, ref)
 		if err != nil {
@@ -82,7 +82,7 @@ func seedFactsIn(ctx context.Context, st store.PrimaryStore, userID string, n in
 	return nil
 }
 
-func seededFact(n int, words string, shape workload.Shape) memory.Fact {
+func seededFact(n int, words string, shape testconversations.Shape) memory.Fact {
 	said := shape.End().AddDate(0, 0, -n%365)
 	return memory.Fact{
 		ID: memory.EffectID("seeded", n), Text: words, Category: memory.Category(1 + n%6), Significance: 1 + n%10, Confidence: 1,
@@ -108,7 +108,7 @@ func reembed(ctx context.Context, s *running, model *llmtest.Server) error {
 	})
 }
 
-func askWithFacts(ctx context.Context, o options, s *running, shape workload.Shape) error {
+func askWithFacts(ctx context.Context, o options, s *running, shape testconversations.Shape) error {
 	least := leastScore
 	var a asked
 	for i, q := range shape.Queries(warmCalls + o.calls) {

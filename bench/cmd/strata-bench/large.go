@@ -19,7 +19,7 @@ import (
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/service"
 	"github.com/stratamem/strata/internal/store/sqlitestore"
-	"github.com/stratamem/strata/internal/workload"
+	"github.com/stratamem/strata/internal/testconversations"
 )
 
 const (
@@ -49,8 +49,8 @@ func largeFigure(ctx context.Context, o options) error {
 	}
 	for _, w := range []struct {
 		name  string
-		shape workload.Shape
-	}{{"many sessions", workload.Large(o.messages)}, {"one session", workload.Long(o.messages)}} {
+		shape testconversations.Shape
+	}{{"many sessions", testconversations.Large(o.messages)}, {"one session", testconversations.Long(o.messages)}} {
 		if err := largeOn(ctx, o, w.name, w.shape, settings, idle); err != nil {
 			return fmt.Errorf("large user, %s: %w", w.name, err)
 		}
@@ -73,7 +73,7 @@ func idleBytes(ctx context.Context, o options) (int64, error) {
 }
 
 // largeOn measures one shape of a large user. The second server's first calls come all at once.
-func largeOn(ctx context.Context, o options, name string, shape workload.Shape, settings string, idle int64) error {
+func largeOn(ctx context.Context, o options, name string, shape testconversations.Shape, settings string, idle int64) error {
 	data, err := largeFile(ctx, o, shape)
 	if err != nil {
 		return err
@@ -92,7 +92,7 @@ func largeOn(ctx context.Context, o options, name string, shape workload.Shape, 
 	return errors.Join(largeAtOnce(ctx, o, name, shape, s, idle), s.stop())
 }
 
-func largeAlone(ctx context.Context, o options, name string, shape workload.Shape, s *running, idle int64) error {
+func largeAlone(ctx context.Context, o options, name string, shape testconversations.Shape, s *running, idle int64) error {
 	_, cold, err := timedContext(ctx, s, contextRequest(shape, shape.Queries(1)[0]))
 	if err != nil {
 		return err
@@ -137,7 +137,7 @@ func largeAlone(ctx context.Context, o options, name string, shape workload.Shap
 }
 
 // waitSessions waits until the background has been through every session: it would share the processors with what is measured.
-func waitSessions(ctx context.Context, s *running, shape workload.Shape) error {
+func waitSessions(ctx context.Context, s *running, shape testconversations.Shape) error {
 	work := memoryv1.NewWorkServiceClient(s.conn)
 	for i := range shape.Sessions {
 		req := &memoryv1.WaitForWatermarkRequest{UserId: figureUser, SessionId: fmt.Sprintf("session-%04d", i+1)}
@@ -152,7 +152,7 @@ func waitSessions(ctx context.Context, s *running, shape workload.Shape) error {
 	return nil
 }
 
-func largeAtOnce(ctx context.Context, o options, name string, shape workload.Shape, s *running, idle int64) error {
+func largeAtOnce(ctx context.Context, o options, name string, shape testconversations.Shape, s *running, idle int64) error {
 	first, later, err := askAtOnce(ctx, s, shape)
 	if err != nil {
 		return err
@@ -180,7 +180,7 @@ func largeAtOnce(ctx context.Context, o options, name string, shape workload.Sha
 }
 
 // askAtOnce has as many callers begin together; each asks again as soon as it is answered.
-func askAtOnce(ctx context.Context, s *running, shape workload.Shape) (first, later measure.Samples, err error) {
+func askAtOnce(ctx context.Context, s *running, shape testconversations.Shape) (first, later measure.Samples, err error) {
 	queries := shape.Queries(largeCallers * (1 + largeRounds))
 	times := make([]measure.Samples, largeCallers)
 	g, ctx := errgroup.WithContext(ctx)
@@ -219,7 +219,7 @@ func lexicalDegraded(r *memoryv1.BuildContextResponse) *memoryv1.Degradation {
 }
 
 // largeFile writes the user's messages through the store, and has the server's own indexer index them.
-func largeFile(ctx context.Context, o options, shape workload.Shape) (data string, err error) {
+func largeFile(ctx context.Context, o options, shape testconversations.Shape) (data string, err error) {
 	if data, err = o.path(fmt.Sprintf("large-%d.db", shape.Sessions)); err != nil {
 		return "", err
 	}
@@ -241,7 +241,7 @@ func largeFile(ctx context.Context, o options, shape workload.Shape) (data strin
 	return data, nil
 }
 
-func recordLarge(ctx context.Context, st *sqlitestore.Store, shape workload.Shape) error {
+func recordLarge(ctx context.Context, st *sqlitestore.Store, shape testconversations.Shape) error {
 	user := memory.UserRef{Tenant: "default", UserID: figureUser}
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(seeders)

@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"github.com/stratamem/strata/bench/internal/measure"
-	"github.com/stratamem/strata/internal/workload"
+	"github.com/stratamem/strata/internal/testconversations"
 )
 
 // options are what every figure may be told.
@@ -134,7 +134,7 @@ func (o *options) prepareDir() (func() error, error) {
 }
 
 // share is what is measured of a workload. Bars are for all of it, so a part is noted.
-func (o options) share(name string, s workload.Shape) workload.Shape {
+func (o options) share(name string, s testconversations.Shape) testconversations.Shape {
 	if o.part <= 1 {
 		return s
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/stratamem/strata/internal/backendtest"
 	"github.com/stratamem/strata/internal/llm/llmtest"
 	"github.com/stratamem/strata/internal/store"
-	"github.com/stratamem/strata/internal/workload"
+	"github.com/stratamem/strata/internal/testconversations"
 )
 
 const (
@@ -70,7 +70,7 @@ func reindexFigure(ctx context.Context, o options) (err error) {
 }
 
 func fillForReindex(ctx context.Context, s *running, b backendtest.Backends, model *llmtest.Server) error {
-	shape := workload.W()
+	shape := testconversations.W()
 	return withTruth(ctx, b, func(truth store.PrimaryStore) error {
 		for u := range reindexUsers {
 			user := fmt.Sprintf("user-%02d", u)

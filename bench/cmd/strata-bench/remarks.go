@@ -12,7 +12,7 @@ import (
 	"github.com/stratamem/strata/bench/internal/scripted"
 	"github.com/stratamem/strata/internal/llm"
 	"github.com/stratamem/strata/internal/llm/llmtest"
-	"github.com/stratamem/strata/internal/workload"
+	"github.com/stratamem/strata/internal/testconversations"
 )
 
 // The conversations in which the server is killed: two users, five sessions, 500 messages.
@@ -38,8 +38,8 @@ const moves = "I live in "
 
 // remarks are the messages of all sessions, by session. Users speak at odd places, a model at even ones.
 func remarks() [][]remark {
-	words := workload.Shape{Seed: 21}.Queries(remarkSessions * remarksEach)
-	shared := workload.Shape{Seed: 22}.Queries(remarkUsers * remarksEach)
+	words := testconversations.Shape{Seed: 21}.Queries(remarkSessions * remarksEach)
+	shared := testconversations.Shape{Seed: 22}.Queries(remarkUsers * remarksEach)
 	begin := time.Date(2025, time.March, 3, 8, 0, 0, 0, time.UTC)
 	out := make([][]remark, remarkSessions)
 	for s := range out {

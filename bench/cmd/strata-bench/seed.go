@@ -14,15 +14,15 @@ import (
 	"github.com/stratamem/strata/internal/rank"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/store/sqlitestore"
+	"github.com/stratamem/strata/internal/testconversations"
 	"github.com/stratamem/strata/internal/text"
-	"github.com/stratamem/strata/internal/workload"
 )
 
 // seeders is how many users are written at a time, so that they share commits.
 const seeders = 64
 
 func neighbourMessages() int {
-	n := workload.Neighbour(0)
+	n := testconversations.Neighbour(0)
 	return n.Sessions * n.Messages
 }
 
@@ -61,7 +61,7 @@ func seed(ctx context.Context, o options, data string) (err error) {
 
 func seedUser(ctx context.Context, st store.PrimaryStore, i int) error {
 	user := memory.UserRef{Tenant: "default", UserID: fmt.Sprintf("neighbour-%06d", i)}
-	for _, s := range workload.Neighbour(i).Conversations() {
+	for _, s := range testconversations.Neighbour(i).Conversations() {
 		if err := seedTurn(ctx, st, user.Session(s.ID), s.Messages, memory.ExtractAllow); err != nil {
 			return err
 		}

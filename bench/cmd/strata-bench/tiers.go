@@ -18,7 +18,7 @@ import (
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/store/mongostore"
-	"github.com/stratamem/strata/internal/workload"
+	"github.com/stratamem/strata/internal/testconversations"
 )
 
 const (
@@ -37,7 +37,7 @@ func tiersFigure(ctx context.Context, o options) (err error) {
 	defer func() { err = errors.Join(err, b.Drop()) }()
 	model := llmtest.New(llmtest.Options{Dimension: 384})
 	defer model.Close()
-	shape := workload.W()
+	shape := testconversations.W()
 	s, err := startTiers(ctx, o, b, model)
 	if err != nil {
 		return err
@@ -55,7 +55,7 @@ func startTiers(ctx context.Context, o options, b backendtest.Backends, model *l
 }
 
 // prepareTiers records, learns and embeds, and waits until the views were told all of it.
-func prepareTiers(ctx context.Context, s *running, b backendtest.Backends, model *llmtest.Server, shape workload.Shape) error {
+func prepareTiers(ctx context.Context, s *running, b backendtest.Backends, model *llmtest.Server, shape testconversations.Shape) error {
 	if err := load(ctx, s, figureUser, shape); err != nil {
 		return err
 	}
@@ -97,7 +97,7 @@ func waitFed(ctx context.Context, truth store.ChangeFeed) error {
 	})
 }
 
-func askTiers(ctx context.Context, o options, s *running, shape workload.Shape) error {
+func askTiers(ctx context.Context, o options, s *running, shape testconversations.Shape) error {
 	least := leastScore
 	var handler, waiting, own measure.Samples
 	for i, q := range shape.Queries(warmCalls + o.calls) {

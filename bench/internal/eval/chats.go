@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"path"
 	"slices"
 	"strings"
 	"time"
@@ -40,27 +39,17 @@ const chatTime = "2006-01-02 15:04"
 //
 // Questions without a time are asked a day after the last session. Anything else is an error that names the line.
 func Chats(files fs.FS, root string) (Set, error) {
-	names, err := filesOf(files, root, ".txt")
-	if err != nil {
-		return Set{}, err
-	}
-	var s Set
-	for _, name := range names {
-		data, err := fs.ReadFile(files, name)
-		if err != nil {
-			return Set{}, fmt.Errorf("read a chat: %w", err)
-		}
+	return readFiles(files, root, ".txt", func(name string, data []byte) ([]Dialogue, error) {
 		d, err := chat(string(data))
 		if err != nil {
-			return Set{}, fmt.Errorf("%s: %w", name, err)
+			return nil, err
 		}
-		d.Name = strings.TrimSuffix(path.Base(name), ".txt")
+		d.Name = name
 		for i := range d.Questions {
 			d.Questions[i].ID = fmt.Sprintf("%s/%d", d.Name, i+1)
 		}
-		s.Dialogues = append(s.Dialogues, d)
-	}
-	return s.finish()
+		return []Dialogue{d}, nil
+	})
 }
 
 // chatReader reads the lines of one file.

@@ -222,6 +222,28 @@ func (d *Dialogue) dayAfter() time.Time {
 	return last.AddDate(0, 0, 1)
 }
 
+// readFiles makes a set of the dialogues of all files of an extension at or below root; read returns those of one, whose name is
+// without its folder and extension.
+func readFiles(files fs.FS, root, extension string, read func(name string, data []byte) ([]Dialogue, error)) (Set, error) {
+	names, err := filesOf(files, root, extension)
+	if err != nil {
+		return Set{}, err
+	}
+	var s Set
+	for _, name := range names {
+		data, err := fs.ReadFile(files, name)
+		if err != nil {
+			return Set{}, fmt.Errorf("read dialogues: %w", err)
+		}
+		found, err := read(strings.TrimSuffix(path.Base(name), extension), data)
+		if err != nil {
+			return Set{}, fmt.Errorf("%s: %w", name, err)
+		}
+		s.Dialogues = append(s.Dialogues, found...)
+	}
+	return s.finish()
+}
+
 // jsonFiles lists the JSON files at or below root.
 func jsonFiles(files fs.FS, root string) ([]string, error) { return filesOf(files, root, ".json") }
 

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"path"
 	"regexp"
 	"slices"
 	"strconv"
@@ -20,23 +19,7 @@ import (
 // list of its original file. Both speakers are people, so every turn is a user's and has a name. Questions of the
 // adversarial category are apart. JSON of another shape is passed over.
 func LoCoMo(files fs.FS, root string) (Set, error) {
-	names, err := jsonFiles(files, root)
-	if err != nil {
-		return Set{}, err
-	}
-	var s Set
-	for _, name := range names {
-		data, err := fs.ReadFile(files, name)
-		if err != nil {
-			return Set{}, fmt.Errorf("read dialogues: %w", err)
-		}
-		found, err := locomoFile(strings.TrimSuffix(path.Base(name), ".json"), data)
-		if err != nil {
-			return Set{}, fmt.Errorf("%s: %w", name, err)
-		}
-		s.Dialogues = append(s.Dialogues, found...)
-	}
-	return s.finish()
+	return readFiles(files, root, ".json", locomoFile)
 }
 
 // fields are a JSON object's, undecoded.

@@ -4,8 +4,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/stratamem/strata/internal/fence"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/prompttags"
 	"github.com/stratamem/strata/internal/tokens"
 )
 
@@ -70,7 +70,7 @@ func (m *Meter) Line(head, text, written string, counted memory.TokenCounts) int
 	if !ok {
 		return before + m.counter.Cost(" "+written+"\n")
 	}
-	inner := fence.Indent
+	inner := prompttags.Indent
 	if len(written) == len(text) {
 		inner = unchanged
 	}

@@ -4,8 +4,8 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/stratamem/strata/internal/fence"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/prompttags"
 )
 
 // MemoryNotice keeps a model from taking remembered words for orders, and other text for memory.
@@ -19,11 +19,11 @@ type Tags struct {
 }
 
 // TagsOf returns the tags with a user's id.
-func TagsOf(id fence.ID) Tags {
+func TagsOf(id prompttags.ID) Tags {
 	return Tags{
-		MemoryOpen: id.Open(fence.Memory) + "\n", MemoryClose: id.Close(fence.Memory),
-		StateOpen: id.Open(fence.State) + "\n", StateClose: id.Close(fence.State),
-		ContextOpen: id.Open(fence.Context) + "\n", ContextClose: id.Close(fence.Context) + "\n",
+		MemoryOpen: id.Open(prompttags.Memory) + "\n", MemoryClose: id.Close(prompttags.Memory),
+		StateOpen: id.Open(prompttags.State) + "\n", StateClose: id.Close(prompttags.State),
+		ContextOpen: id.Open(prompttags.Context) + "\n", ContextClose: id.Close(prompttags.Context) + "\n",
 	}
 }
 
@@ -44,5 +44,5 @@ func CleanName(name string) string {
 		name = strings.Join(strings.FieldsFunc(name, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }), " ")
 		name = strings.TrimRight(strings.ReplaceAll(name, ": ", ", "), ": ")
 	}
-	return fence.Disarm(name)
+	return prompttags.Disarm(name)
 }

@@ -1,8 +1,8 @@
 package render
 
 import (
-	"github.com/stratamem/strata/internal/fence"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/prompttags"
 	"github.com/stratamem/strata/internal/tokens"
 )
 
@@ -19,8 +19,8 @@ func (Text) Block(b *Block, s Sink) {
 		return
 	}
 	speaker := Label(b.Message)
-	if said, ok := soleText(b.Parts); ok && fence.Disarm(said) == said {
-		s.Framed(speaker+": ", said, "\n", fence.Indent)
+	if said, ok := soleText(b.Parts); ok && prompttags.Disarm(said) == said {
+		s.Framed(speaker+": ", said, "\n", prompttags.Indent)
 	} else if passParts(b.Parts, func() { s.Added(speaker + ": ") }, textParts(s), s) {
 		s.Added("\n")
 	}
@@ -52,7 +52,7 @@ func textParts(s Sink) func(*memory.Part) {
 	later := false
 	return func(p *memory.Part) {
 		if later {
-			s.Added(fence.Indentation)
+			s.Added(prompttags.Indentation)
 		}
 		later = true
 		textPart(p, s)
@@ -64,7 +64,7 @@ func textPart(p *memory.Part, s Sink) {
 	case p.Kind == memory.PartText:
 		passSafe(p.Text, s)
 	case tokens.IsImage(*p):
-		s.ImageText(p, fence.Indent(fence.Disarm(tokens.Placeholder(*p))))
+		s.ImageText(p, prompttags.Indent(prompttags.Disarm(tokens.Placeholder(*p))))
 	default:
 		passSafe(tokens.Placeholder(*p), s)
 	}
@@ -72,7 +72,7 @@ func textPart(p *memory.Part, s Sink) {
 
 // passSafe passes a text with the names of fences disarmed and its further lines indented.
 func passSafe(text string, s Sink) {
-	if safe := fence.Indent(fence.Disarm(text)); safe != text {
+	if safe := prompttags.Indent(prompttags.Disarm(text)); safe != text {
 		s.Changed(safe)
 		return
 	}

@@ -14,11 +14,11 @@ import (
 
 	sdk "github.com/sashabaranov/go-openai"
 
+	"github.com/stratamem/strata/internal/backendlatency"
 	"github.com/stratamem/strata/internal/embed"
 	"github.com/stratamem/strata/internal/llm"
 	"github.com/stratamem/strata/internal/llm/openai"
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/waittime"
 )
 
 // MaxBytes is the longest response that is read: embed.MaxBatch vectors of 4,096 dimensions with 24 bytes a number are 12
@@ -96,7 +96,7 @@ func (e *Embedder) Report(ctx context.Context, texts []string) ([][]float32, mem
 	}
 	ctx, cancel := context.WithTimeout(ctx, e.client.Timeout)
 	defer cancel()
-	answered := waittime.Begin(ctx)
+	answered := backendlatency.Begin(ctx)
 	reply, err := e.client.API.CreateEmbeddings(ctx, sdk.EmbeddingRequest{
 		Input: nonEmpty(texts), Model: sdk.EmbeddingModel(e.options.Model), Dimensions: e.options.Dimensions,
 	})

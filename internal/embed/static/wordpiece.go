@@ -8,6 +8,8 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
+
+	"github.com/stratamem/strata/internal/languagedata"
 )
 
 // vocabulary cuts texts into the WordPieces of BERT uncased (Devlin et al. 2018, arXiv 1810.04805): lower case, without
@@ -66,7 +68,7 @@ func (c coverage) most() bool { return c.letters > 0 && 5*c.whole >= 3*c.letters
 
 // split appends the pieces of a text.
 func (v vocabulary) split(pieces []int32, s string) ([]int32, coverage) {
-	if !isASCII(s) {
+	if !languagedata.IsASCII(s) {
 		s = norm.NFD.String(s)
 	}
 	var room [64]byte // enough for nearly every word
@@ -184,13 +186,4 @@ func asciiClass(b byte) class {
 func isChinese(r rune) bool {
 	return r >= 0x3400 && r <= 0x4dbf || r >= 0x4e00 && r <= 0x9fff || r >= 0xf900 && r <= 0xfaff ||
 		r >= 0x20000 && r <= 0x2a6df || r >= 0x2a700 && r <= 0x2ceaf || r >= 0x2f800 && r <= 0x2fa1f
-}
-
-func isASCII(s string) bool {
-	for i := range len(s) {
-		if s[i] >= utf8.RuneSelf {
-			return false
-		}
-	}
-	return true
 }

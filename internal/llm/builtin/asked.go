@@ -5,8 +5,8 @@ import (
 	"unicode"
 
 	"github.com/stratamem/strata/internal/extract"
-	"github.com/stratamem/strata/internal/intent"
 	regexp "github.com/stratamem/strata/internal/lazyregexp"
+	"github.com/stratamem/strata/internal/promptinjection"
 )
 
 // asking is how people of a language say what shall be kept: "remember that …", a wish that holds from now on, and what
@@ -18,7 +18,7 @@ type asking struct {
 	lasting  *regexp.Regexp                // marks a wish for every answer to come
 	once     *regexp.Regexp                // marks a request for this answer alone; nil where nothing does
 	project  *regexp.Regexp                // statements about the project
-	rule     *regexp.Regexp                // what a rule of the project has; see intent.IsProject
+	rule     *regexp.Regexp                // what a rule of the project has; see promptinjection.IsProject
 }
 
 // The significance of what is asked for.
@@ -71,7 +71,7 @@ func (a *asking) find(sentence string) (finding, bool) {
 	}
 	wish := strings.TrimSpace(a.polite.ReplaceAllString(bare, ""))
 	switch {
-	case intent.IsProject(wish) && a.rule.MatchString(wish):
+	case promptinjection.IsProject(wish) && a.rule.MatchString(wish):
 		return finding{op: opAdd, rule: projectRule, text: a.sentence(wish), quote: bare, kind: extract.KindProject}, true
 	case a.project.MatchString(wish):
 		return finding{
@@ -82,7 +82,7 @@ func (a *asking) find(sentence string) (finding, bool) {
 			quote:     bare,
 			kind:      extract.KindProject,
 		}, true
-	case intent.IsWish(wish) && a.lasting.MatchString(wish) && (a.once == nil || !a.once.MatchString(wish)):
+	case promptinjection.IsWish(wish) && a.lasting.MatchString(wish) && (a.once == nil || !a.once.MatchString(wish)):
 		return finding{op: opAdd, rule: wishRule, text: a.sentence(wish), attribute: aspect(wish), quote: bare, kind: extract.KindWish}, true
 	}
 	return finding{}, false

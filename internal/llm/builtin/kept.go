@@ -7,13 +7,13 @@ import (
 	"unicode/utf8"
 
 	"github.com/stratamem/strata/internal/extract"
-	"github.com/stratamem/strata/internal/intent"
-	"github.com/stratamem/strata/internal/judge"
+	"github.com/stratamem/strata/internal/factclassifier"
 	regexp "github.com/stratamem/strata/internal/lazyregexp"
+	"github.com/stratamem/strata/internal/promptinjection"
 	"github.com/stratamem/strata/internal/text"
 )
 
-// How much less judge.Keeping must say for a clause that chooses a tool, and how much more for one of nobody in
+// How much less factclassifier.Keeping must say for a clause that chooses a tool, and how much more for one of nobody in
 // particular, and for one whose object a rule refuses.
 const ease, distance, doubt = 1.2, 2.2, 1.2
 
@@ -33,7 +33,7 @@ type telling struct {
 	// attributes name the property that a clause gives a value of which there is one at a time.
 	attributes []property
 	stop       string // what ends a sentence
-	// worth is the logit of judge.Keeping from which on a clause is kept. Chosen on LoCoMo 26, 30 and 41 for English, on dialogues
+	// worth is the logit of factclassifier.Keeping from which on a clause is kept. Chosen on LoCoMo 26, 30 and 41 for English, on dialogues
 	// of the author's own for the others, for precision before recall.
 	worth    float64
 	personal *regexp.Regexp // whoever speaks, or somebody or something of theirs
@@ -121,7 +121,7 @@ func (t *telling) lasts(clause string, refused bool) bool {
 	case !t.personal.MatchString(clause):
 		line += distance
 	}
-	return judge.Keeping(clause) >= line
+	return factclassifier.Keeping(clause) >= line
 }
 
 // states reports whether a clause may be a statement: of a clause's length, and neither asked nor supposed.
@@ -131,6 +131,9 @@ func (t *telling) states(clause string) bool {
 
 // means reports whether a clause says something to whoever did not hear what was said around it.
 func (t *telling) means(clause string) bool {
+	if lately.MatchString(clause) {
+		clause = strings.TrimPrefix(clause, "这")
+	}
 	return (!vague.MatchString(clause) || text.HasSpanishPerfect(clause)) && !moment.MatchString(clause) && !t.empty.MatchString(clause) &&
 		(t.speaks == nil || t.speaks.MatchString(clause))
 }
@@ -149,6 +152,9 @@ func (t *telling) tooShort(clause string) bool {
 var moment = regexp.MustCompile(
 	`(?i)\b(?:today|tonight|right now|at the moment|this (?:morning|afternoon|evening)|hoy|esta noche|ahora mismo)\b|오늘|방금|이따|아까|내일|(?:가는|오는) 중|今日|今夜|明日|さっき|今から|今天|今晚|今早|明天|刚才|马上`,
 )
+
+// lately begins a clause about what changed this week or month.
+var lately = regexp.MustCompile(`^这(?:周|个?月|学期|两天)(?:刚|又|就|我们?)*(?:搬|换|改|辞|转)`)
 
 // vague begin clauses about what was said or shown elsewhere, and what is said to somebody.
 var vague = regexp.MustCompile(
@@ -273,7 +279,7 @@ var (
 
 // gradeOf is the category and significance of a clause.
 func gradeOf(clause string) *factRule {
-	if intent.IsEssential(clause) {
+	if promptinjection.IsEssential(clause) {
 		return vitalGrade
 	}
 	for _, g := range grades {
@@ -281,7 +287,7 @@ func gradeOf(clause string) *factRule {
 			return g.rule
 		}
 	}
-	if intent.IsVital(clause) {
+	if promptinjection.IsVital(clause) {
 		return personGrade
 	}
 	return plainGrade

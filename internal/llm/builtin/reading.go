@@ -8,6 +8,7 @@ import (
 	"github.com/stratamem/strata/internal/extract"
 	regexp "github.com/stratamem/strata/internal/lazyregexp"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/text"
 )
 
 // reading is the operations of the lines so far, and what was stated last: a correction is of that.
@@ -21,6 +22,23 @@ type reading struct {
 // enTitle is an abbreviation before a name, whose stop ends no sentence.
 var enTitle = regexp.MustCompile(`\b(St|Dr|Mr|Mrs|Ms|Prof|Mt|Ft)\. (\p{Lu})`)
 
+// enContracted are contractions typed without their apostrophe that are no other word.
+var enContracted = regexp.MustCompile(
+	`(?i)\b(?:im|ive|dont|doesnt|didnt|isnt|arent|wasnt|werent|cant|couldnt|wouldnt|shouldnt|havent|hasnt|hadnt|thats|shes|hes|theyre|theyve|youre|youve|weve)\b`,
+)
+
+// contract puts the apostrophe into such a contraction.
+func contract(word string) string {
+	for _, end := range [...]string{"nt", "ve", "re", "m", "s"} {
+		if at := len(word) - len(end); end == "nt" && strings.HasSuffix(strings.ToLower(word), end) {
+			return word[:at+1] + "'" + word[at+1:]
+		} else if strings.HasSuffix(strings.ToLower(word), end) {
+			return word[:at] + "'" + word[at:]
+		}
+	}
+	return word
+}
+
 // maxStale is how many lines of the user may lie between a statement and its correction.
 const maxStale = 2
 
@@ -29,11 +47,15 @@ func (r *reading) read(l extract.Line) {
 	said := enTitle.ReplaceAllString(strings.ReplaceAll(l.Text, "’", "'"), "$1 $2")
 	g := grammarOf(said)
 	spanish := isSpanish(said)
+	if !spanish {
+		said = enContracted.ReplaceAllStringFunc(said, contract)
+	}
 	fresh := true
 	if r.stale++; r.stale > maxStale {
 		r.last = nil
 	}
 	for _, sentence := range g.sentence.FindAllString(said, maxSentences) {
+		sentence, alone := r.introduced(l, sentence)
 		found := g.read(sentence, r.last)
 		states := slices.ContainsFunc(found, func(f finding) bool { return f.op == opAdd })
 		// Between people "remember that …" comforts or reminds the other; nobody asks for anything to be kept.
@@ -42,9 +64,16 @@ func (r *reading) read(l extract.Line) {
 		if ok && (!states && !remembers || remembers && !r.task.BetweenPeople()) {
 			found = append(found, f)
 		}
-		found = append(found, r.ended(l, sentence, found)...)
+		ended := r.ended(l, sentence, found)
+		found = append(found, ended...)
 		found = append(found, g.left(sentence, found, spanish, r.replaces(l))...)
+		if len(ended) > 0 {
+			found = append(found, successors(sentence, found, spanish)...)
+		}
 		for _, f := range found {
+			if alone != nil {
+				f.quote = alone.Replace(f.quote)
+			}
 			if l.Learn {
 				r.note(l, f)
 			}
@@ -64,8 +93,7 @@ func (r *reading) read(l extract.Line) {
 // ended is what a sentence takes back of what is known of its speaker, in words that no grammar reads. A property that the
 // sentence gives another value needs no taking back.
 func (r *reading) ended(l extract.Line, sentence string, read []finding) []finding {
-	if len(sentence) > maxSentenceBytes || slices.ContainsFunc(read, func(f finding) bool { return f.op == opRetract }) ||
-		!extract.Denies(sentence) {
+	if len(sentence) > maxSentenceBytes || !extract.Denies(sentence) && !extract.MayEnd(sentence) {
 		return nil
 	}
 	speaker := r.task.SpeakerOf(l)
@@ -76,7 +104,7 @@ func (r *reading) ended(l extract.Line, sentence string, read []finding) []findi
 	var out []finding
 	for _, k := range r.task.Known {
 		own := strings.EqualFold(k.Fact.Subject, speaker) && !k.Fact.Protected && !k.Fact.Pinned && !replaced(k.Fact.Attribute)
-		if own && len(out) < extract.MaxEndings && extract.Ends(sentence, k.Fact.Text, k.Fact.Attribute) {
+		if own && len(out) < extract.MaxEndings && extract.Ends(sentence, k.Fact) {
 			out = append(
 				out,
 				finding{op: opRetract, rule: &factRule{}, text: k.Fact.Text, attribute: k.Fact.Attribute, quote: quote, known: k.Alias},
@@ -84,13 +112,40 @@ func (r *reading) ended(l extract.Line, sentence string, read []finding) []findi
 		}
 	}
 	for _, op := range r.ops {
+		stated := statedAs(speaker, op.Text, op.Quote)
+		stated.Attribute = op.Attribute
 		if op.Op == opAdd && op.Subject == speaker && op.Message != l.Alias && !replaced(op.Attribute) && len(out) < extract.MaxEndings &&
-			extract.Ends(sentence, op.Text, op.Attribute) {
+			extract.Ends(sentence, stated) {
 			out = append(out, finding{op: opRetract, rule: &factRule{}, text: op.Text, attribute: op.Attribute, quote: quote})
 		}
 	}
 	return out
 }
+
+// successors are what a sentence puts in place of what it ends, whatever else it would have to say to be kept.
+func successors(sentence string, read []finding, spanish bool) []finding {
+	t := tellingOf(sentence, spanish)
+	var out []finding
+	for _, clause := range split(sentence, t.clauses) {
+		clause = fromSuccessor(t.bare(clause))
+		if extract.TakesPlace(clause) && t.states(clause) && !covered(clause, read) {
+			out = append(out, t.find(clause))
+		}
+	}
+	return out
+}
+
+// fromSuccessor is a Japanese or Chinese clause from where it says what takes the place of something: there a space may end what
+// was said before. A clause of another script is whole.
+func fromSuccessor(clause string) string {
+	parts := strings.Fields(clause)
+	if !strings.ContainsFunc(clause, text.Clings) || strings.ContainsFunc(clause, isHangul) {
+		return clause
+	}
+	return strings.Join(parts[max(0, slices.IndexFunc(parts, extract.TakesPlace)):], " ")
+}
+
+func isHangul(r rune) bool { return unicode.Is(unicode.Hangul, r) }
 
 // replaces tells of a finding of a line whether it puts another value in place of what is known of its speaker.
 func (r *reading) replaces(l extract.Line) func(finding) bool {
@@ -201,7 +256,7 @@ func (g *grammar) denials(clause, sentence string) []finding {
 		for _, template := range inv.stated {
 			for _, stated := range variants(template, m[1:]) {
 				for _, f := range append(g.find(stated), g.owned(stated)...) {
-					if extract.Ends(sentence, f.text, f.attribute) {
+					if extract.Ends(sentence, memory.Fact{Text: f.text, Attribute: f.attribute}) {
 						f.op, f.quote = opRetract, said
 						out = append(out, f)
 					}

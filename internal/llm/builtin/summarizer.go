@@ -12,10 +12,10 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/stratamem/strata/internal/intent"
 	regexp "github.com/stratamem/strata/internal/lazyregexp"
 	"github.com/stratamem/strata/internal/llm"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/promptinjection"
 	"github.com/stratamem/strata/internal/summary"
 	"github.com/stratamem/strata/internal/text"
 )
@@ -108,7 +108,7 @@ const answeredFactor = 0.6
 func worthSaying(said []summary.Said) (out []summary.Said, asks []asksHow) {
 	add := func(s summary.Said, a asksHow) { out, asks = append(out, s), append(asks, a) }
 	for i, s := range said {
-		short, talk := isShortAnswer(said, i), intent.IsPleasantry(s.Text)
+		short, talk := isShortAnswer(said, i), promptinjection.IsPleasantry(s.Text)
 		switch {
 		case s.Line < 0:
 			add(s, asksNothing)
@@ -138,8 +138,8 @@ func isShortAnswer(said []summary.Said, at int) bool {
 		return false
 	}
 	asked := said[at-1]
-	return asked.Line >= 0 && !asked.Tool && asked.Who != s.Who && text.AsksQuestion(asked.Text) && !intent.IsPleasantry(asked.Text) &&
-		(s.Role == memory.RoleUser && !intent.IsPleasantry(s.Text) || yesOrNo[firstWord(s.Text)] && !(s.Role == memory.RoleAssistant && takesNote[firstWord(s.Text)]))
+	return asked.Line >= 0 && !asked.Tool && asked.Who != s.Who && text.AsksQuestion(asked.Text) && !promptinjection.IsPleasantry(asked.Text) &&
+		(s.Role == memory.RoleUser && !promptinjection.IsPleasantry(s.Text) || yesOrNo[firstWord(s.Text)] && !(s.Role == memory.RoleAssistant && takesNote[firstWord(s.Text)]))
 }
 
 // yesOrNo are the words that an answer to a question begins with where it is one. From an assistant some of them mean no more
@@ -203,7 +203,7 @@ func echoes(own, others []string) bool {
 func isOpen(said []summary.Said, at int) bool {
 	asked := said[at]
 	for i, s := range said[at+1:] {
-		echo := s.Role == memory.RoleAssistant && (intent.IsPleasantry(s.Text) || isEcho(said, at+1+i))
+		echo := s.Role == memory.RoleAssistant && (promptinjection.IsPleasantry(s.Text) || isEcho(said, at+1+i))
 		if s.Who != asked.Who && !(asked.Role == memory.RoleUser && echo) {
 			return false
 		}
@@ -264,7 +264,7 @@ func newCandidate(s summary.Said, speakers []string) candidate {
 			c.anchors += a.Weight()
 		}
 	}
-	if s.Role == memory.RoleUser && intent.IsVital(sentence) {
+	if s.Role == memory.RoleUser && promptinjection.IsVital(sentence) {
 		c.anchors += vitalWeight
 	}
 	return c
@@ -430,7 +430,7 @@ func room(t summary.Task, found []candidate) int {
 	return min(limit, max(leastRoom, int(leafShare*float64(tokensOf(found)))))
 }
 
-// pick takes the best sentences that fit, leaving out what repeats another one, and answers them in their order. Of sentences
+// pick takes the best sentences that fit, leaving out what repeats another one, and returns them in their order. Of sentences
 // that are all too long the best one is taken.
 func pick(ctx context.Context, found []candidate, room int) []candidate {
 	ranked := slices.Clone(found)

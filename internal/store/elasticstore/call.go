@@ -12,7 +12,7 @@ import (
 
 	"github.com/elastic/go-elasticsearch/v7/esapi"
 
-	"github.com/stratamem/strata/internal/waittime"
+	"github.com/stratamem/strata/internal/backendlatency"
 )
 
 // request is any request of package esapi.
@@ -25,7 +25,7 @@ type request interface {
 func (v *View) call(ctx context.Context, r request, answer any) error {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	defer waittime.Begin(ctx)() // includes decoding, which begins before the whole response is here
+	defer backendlatency.Begin(ctx)() // includes decoding, which begins before the whole response is here
 	res, err := r.Do(ctx, v.client)
 	if err != nil {
 		return fmt.Errorf("no answer from elasticsearch: %w", err)

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/stratamem/strata/internal/group"
+	"github.com/stratamem/strata/internal/safegroup"
 	"github.com/stratamem/strata/internal/store"
 )
 
@@ -32,7 +32,7 @@ type Options[V store.ViewHealth] struct {
 type late[V store.ViewHealth] struct {
 	o        Options[V]
 	stop     context.CancelFunc
-	attempts group.Group
+	attempts safegroup.Group
 
 	mu      sync.Mutex
 	view    V
@@ -85,7 +85,7 @@ func (l *late[V]) begin() {
 	l.attempts.Go(func() error {
 		defer stop()
 		var view V
-		err := group.Contain(func() (err error) {
+		err := safegroup.Contain(func() (err error) {
 			view, err = l.o.Open(ctx)
 			return err
 		})

@@ -21,8 +21,8 @@ import (
 	"google.golang.org/grpc/backoff"
 	"google.golang.org/grpc/keepalive"
 
+	"github.com/stratamem/strata/internal/backendlatency"
 	"github.com/stratamem/strata/internal/store"
-	"github.com/stratamem/strata/internal/waittime"
 )
 
 // A call whose context has no deadline gets one, because the client retries for minutes by itself.
@@ -120,7 +120,7 @@ func config(o Options) client.Config {
 
 // timed adds the time that each call took at the server to the clock of the call.
 func timed(ctx context.Context, method string, req, reply any, c *grpc.ClientConn, invoke grpc.UnaryInvoker, o ...grpc.CallOption) error {
-	defer waittime.Begin(ctx)()
+	defer backendlatency.Begin(ctx)()
 	return invoke(ctx, method, req, reply, c, o...)
 }
 

@@ -13,8 +13,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
-	"github.com/stratamem/strata/internal/group"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/safegroup"
 	"github.com/stratamem/strata/internal/store"
 )
 
@@ -55,7 +55,7 @@ func (s *transcript) serve(calls []*call) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience(time.Now(), calls))
 	defer cancel()
 	b := &batch{transcript: s, ref: calls[0].p.Ref, waiting: calls}
-	err := group.Contain(func() error { return b.run(ctx) })
+	err := safegroup.Contain(func() error { return b.run(ctx) })
 	if err != nil {
 		s.heads.drop(b.ref)
 	} else if b.seen.key != "" {
@@ -117,8 +117,16 @@ func (b *batch) load(ctx context.Context) error {
 	return b.adopt(ctx, d)
 }
 
-// adopt goes on from the session as it is stored.
+// adopt goes on from the session as it is stored. One of a user who is gone counts for nothing.
 func (b *batch) adopt(ctx context.Context, d sessionDoc) error {
+	alive, err := b.confirm(ctx, d)
+	if err != nil {
+		return err
+	}
+	if !alive {
+		b.seen, b.fresh = newKnownSession(head{}), true
+		return nil
+	}
 	h := headOf(d)
 	if err := b.newer(ctx, &h); err != nil {
 		return err
@@ -302,7 +310,12 @@ func (b *batch) resolve(ctx context.Context, err error) error {
 // nearly all of them.
 func (b *batch) reload(ctx context.Context) error {
 	if b.fresh {
-		return b.newer(ctx, &b.seen.head)
+		before := b.seen.erasures
+		err := b.newer(ctx, &b.seen.head)
+		if b.seen.erasures != before { // ids that were known may be free again
+			b.seen = newKnownSession(b.seen.head)
+		}
+		return err
 	}
 	var d sessionDoc
 	err := b.conversations.FindOne(ctx, eq("_id", b.seen.key)).Decode(&d)
@@ -360,13 +373,13 @@ func (b *batch) lookUp(ctx context.Context) error {
 	if err := b.askRequests(ctx); err != nil {
 		return err
 	}
-	var ids [][]byte
+	var ids []string
 	for _, c := range b.waiting {
 		if _, replayed := b.seen.requests[b.seen.hashKey.Keyed(memory.IDDigest(c.p.RequestID))]; replayed && c.p.RequestID != "" {
 			continue
 		}
 		for i := range c.p.Messages {
-			ids = append(ids, keyed(b.seen.hashKey, c.p.Messages[i].ID))
+			ids = append(ids, c.p.Messages[i].ID)
 		}
 	}
 	return b.knownIDs(ctx, ids)
@@ -383,14 +396,12 @@ func (b *batch) askRequests(ctx context.Context) error {
 	return b.knownRequests(ctx, requests)
 }
 
-func (b *batch) knownIDs(ctx context.Context, ids [][]byte) error {
-	if len(ids) == 0 {
-		return nil
-	}
-	turns, err := b.find(ctx, "ids", ids, "ids", "messages.body_hash")
-	for _, t := range turns {
-		for i, id := range t.IDs {
-			b.seen.bodies[memory.KeyedHash(id)] = memory.KeyedHash(t.Messages[i].BodyHash)
+func (b *batch) knownIDs(ctx context.Context, ids []string) error {
+	held, err := b.heldIDs(ctx, b.seen.hashKey, b.seen.key, ids)
+	for id, h := range held {
+		b.seen.uses[id] = h.uses
+		if h.turn != "" {
+			b.seen.bodies[memory.KeyedHash(idHash(b.seen.hashKey, id, h.uses))] = memory.KeyedHash(h.body)
 		}
 	}
 	return err

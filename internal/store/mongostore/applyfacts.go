@@ -8,8 +8,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
-	"github.com/stratamem/strata/internal/group"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/safegroup"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/text"
 )
@@ -35,6 +35,7 @@ type applyingDoc struct {
 	Revisions   []revisionDoc     `bson:"revisions"` // in the order of the changes
 	Facts       []appliedFact     `bson:"facts"`
 	Forget      []forgottenDoc    `bson:"forget"`
+	Purge       []string          `bson:"purge,omitempty"` // facts of which only the last revision is left
 	Quarantined []quarantinedDoc  `bson:"quarantined"`
 	Counted     bool              `bson:"counted,omitempty"` // its refused operations were counted
 }
@@ -69,7 +70,7 @@ func (s *factStore) ApplyFacts(ctx context.Context, w store.FactWrite) (int64, e
 // planned works out what the write does, against what is stored at its Base. It reports when the job is final.
 func (s *factStore) planned(ctx context.Context, u userDoc, w store.FactWrite) (doc applyingDoc, final bool, err error) {
 	p := planner{w: w, scope: u.Scope, hashKey: u.hashKey()}
-	g, reading := group.WithContext(ctx)
+	g, reading := safegroup.WithContext(ctx)
 	g.Go(func() (err error) { p.known, err = s.factsOf(reading, u.Scope, w); return err })
 	g.Go(func() (err error) { p.doc.Versions, err = s.embeddingVersions(reading); return err })
 	switch {
@@ -125,7 +126,10 @@ func (s *core) forbid(ctx context.Context, scope memory.ScopeKey, extract *memor
 	if extract == nil || *extract != memory.ExtractNone {
 		return nil
 	}
-	_, err := s.users.UpdateOne(ctx, eq("_id", scope), bson.D{{Key: "$inc", Value: eq("fact_revision", 1)}})
+	res, err := s.users.UpdateOne(ctx, eq("_id", scope, "ended", nil), bson.D{{Key: "$inc", Value: eq("fact_revision", 1)}})
+	if err == nil && res.MatchedCount == 0 {
+		return store.LifeNotFound(memory.ReasonUserNotFound) // the user was erased meanwhile
+	}
 	return uncertain("forbid to learn", err)
 }
 
@@ -174,6 +178,9 @@ func (p *planner) plan() error {
 		if err := p.forget(f, last); err != nil {
 			return err
 		}
+	}
+	for _, id := range p.w.Purge {
+		p.purge(id, last)
 	}
 	p.listChanged(last)
 	for i, q := range p.w.Quarantined {
@@ -231,10 +238,27 @@ func (p *planner) forget(f store.ForgetFact, last map[string]int) error {
 		hash := p.hashKey.Keyed(key)
 		gone.Keys = append(gone.Keys, hash[:])
 	}
+	if len(f.Keys) == 0 { // readers must learn that it is gone all the same
+		gone.Keys = [][]byte{make([]byte, len(memory.KeyedHash{}))}
+	}
 	slices.SortFunc(gone.Keys, slices.Compare)
 	gone.Keys = slices.CompactFunc(gone.Keys, slices.Equal)
 	p.doc.Forget = append(p.doc.Forget, gone)
 	return nil
+}
+
+// purge leaves nothing of a changed fact's history but the revision that the write leads to.
+func (p *planner) purge(id string, last map[string]int) {
+	at, changed := last[id]
+	if !changed {
+		return
+	}
+	left := p.doc.Revisions[at].Revision
+	p.doc.Purge = append(p.doc.Purge, id)
+	p.doc.Revisions = slices.DeleteFunc(p.doc.Revisions, func(d revisionDoc) bool { return d.Fact == id && d.Revision < left })
+	for i, d := range p.doc.Revisions {
+		last[d.Fact] = i
+	}
 }
 
 // listChanged lists the facts that the write changes, each with its last revision.

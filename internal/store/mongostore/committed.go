@@ -9,8 +9,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
-	"github.com/stratamem/strata/internal/group"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/safegroup"
 	"github.com/stratamem/strata/internal/store"
 )
 
@@ -36,8 +36,8 @@ type committedWrite struct {
 }
 
 func (a *committedWrite) run(ctx context.Context) error {
-	g, ctx := group.WithContext(ctx)
-	for _, step := range []func(context.Context) error{a.putFacts, a.putRevisions, a.forget, a.quarantine, a.finish} {
+	g, ctx := safegroup.WithContext(ctx)
+	for _, step := range []func(context.Context) error{a.putFacts, a.putRevisions, a.purge, a.forget, a.quarantine, a.finish} {
 		g.Go(func() error { return step(ctx) })
 	}
 	return g.Wait()
@@ -84,6 +84,9 @@ func (a *committedWrite) putFacts(ctx context.Context) error {
 func (a *committedWrite) putFact(f appliedFact) (mongo.WriteModel, error) {
 	rev := a.w.Revisions[f.Revision]
 	doc := factDoc{Key: factKey(a.scope, rev.Fact), Scope: a.scope, ID: rev.Fact, Sessions: rev.State.sessions(), State: rev.State}
+	if slices.Contains(a.w.Purge, rev.Fact) {
+		doc.Purged = rev.Revision // of revisions that only grow
+	}
 	if f.New {
 		doc.Missing = a.w.Versions
 		return mongo.NewInsertOneModel().SetDocument(doc), nil
@@ -134,6 +137,24 @@ func (a *committedWrite) putRevisions(ctx context.Context) error {
 		models[i] = mongo.NewInsertOneModel().SetDocument(d)
 	}
 	return write(ctx, a.s.factRevisions, models)
+}
+
+// purge deletes what facts were before the write.
+func (a *committedWrite) purge(ctx context.Context) error {
+	for _, f := range a.w.Facts {
+		if rev := a.w.Revisions[f.Revision]; slices.Contains(a.w.Purge, rev.Fact) {
+			if err := a.s.dropRevisions(ctx, a.scope, rev.Fact, rev.Revision); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// dropRevisions deletes the fact's revisions before the given one.
+func (s *factStore) dropRevisions(ctx context.Context, scope memory.ScopeKey, fact string, before int64) error {
+	_, err := s.factRevisions.DeleteMany(ctx, eq("scope", scope, "fact", fact, "revision", eq("$lt", before)))
+	return err
 }
 
 // unembed deletes the vectors of texts that are gone.
@@ -272,14 +293,60 @@ func (a *committedWrite) finish(ctx context.Context) error {
 	return err
 }
 
+// dropRefused deletes the write's refused operations again where the messages that they are from were erased meanwhile: the job is
+// gone with its session, or was replaced.
+func (a *committedWrite) dropRefused(ctx context.Context) error {
+	if len(a.w.Quarantined) == 0 || a.w.Job == "" {
+		return nil
+	}
+	stands := eq("_id", a.w.Job, "state", eq("$ne", memory.JobReplaced))
+	n, err := a.s.journal.slots.CountDocuments(ctx, stands)
+	if err != nil || n > 0 {
+		return err
+	}
+	keys := make([]string, len(a.w.Quarantined))
+	for i, d := range a.w.Quarantined {
+		keys[i] = d.Key
+	}
+	_, err = a.s.journal.core.quarantine.DeleteMany(ctx, eq("_id", in(keys)))
+	return err
+}
+
 // end takes the write out of the user's document. Where another caller did that first, the facts may have gone on.
 func (a *committedWrite) end(ctx context.Context) error {
+	if err := a.dropRefused(ctx); err != nil {
+		return err
+	}
 	done := bson.D{{Key: "$unset", Value: eq("applying", "")}}
 	res, err := a.s.users.UpdateOne(ctx, eq("_id", a.scope, "applying.change", a.w.Change), done)
 	if err != nil || res.MatchedCount == 1 {
 		return err
 	}
+	if err := a.dropPurgedAgain(ctx); err != nil {
+		return err
+	}
 	return a.dropForgottenAgain(ctx)
+}
+
+// dropPurgedAgain deletes what this call stored anew of revisions that were purged after the write.
+func (a *committedWrite) dropPurgedAgain(ctx context.Context) error {
+	ids := make([]string, len(a.w.Revisions))
+	for i, r := range a.w.Revisions {
+		ids[i] = r.Fact
+	}
+	facts, err := a.s.factsByID(ctx, a.scope, ids)
+	if err != nil {
+		return err
+	}
+	for id, d := range facts {
+		if d.Purged == 0 {
+			continue
+		}
+		if err := a.s.dropRevisions(ctx, a.scope, id, d.Purged); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // dropForgottenAgain deletes what this call stored anew of facts that were forgotten after the write.

@@ -112,6 +112,9 @@ func (s *summaryStore) ChangeSummary(ctx context.Context, w store.SummaryWrite) 
 	if err := s.isCurrent(ctx, d.Target, w.Base); err != nil {
 		return memory.SummaryRevision{}, err
 	}
+	if tells, err := s.tellsOfErased(ctx, w); err != nil || tells {
+		return memory.SummaryRevision{}, cmp.Or(err, errTellsOfErased)
+	}
 	if err := s.lookAtSummary(ctx, u.Scope, d.Session, w.Time); err != nil {
 		return memory.SummaryRevision{}, err
 	}
@@ -125,7 +128,64 @@ func (s *summaryStore) ChangeSummary(ctx context.Context, w store.SummaryWrite) 
 	if err != nil {
 		return memory.SummaryRevision{}, uncertain("change summary", err)
 	}
+	if err := s.stillThere(ctx, w, d); err != nil {
+		return memory.SummaryRevision{}, err
+	}
 	return d.revision(), s.lookAtSummary(ctx, u.Scope, d.Session, w.Time)
+}
+
+// stillThere deletes a change again whose session or user was erased meanwhile, or that may repeat an erased message.
+func (s *summaryStore) stillThere(ctx context.Context, w store.SummaryWrite, d revisedDoc) error {
+	alive, err := s.ownerAlive(ctx, w.Scope, d.Session)
+	if err != nil {
+		return err
+	}
+	tells, err := s.tellsOfErased(ctx, w)
+	if err != nil || alive && !tells {
+		return err
+	}
+	if _, err := s.summaryRevisions.DeleteOne(ctx, eq("_id", d.Key)); err != nil {
+		return uncertain("delete a change of a summary that is gone", err)
+	}
+	switch {
+	case alive:
+		return errTellsOfErased
+	case d.Session == "":
+		return store.UserNotFound(w.User)
+	}
+	return incarnationNotFound(w.User)
+}
+
+var errTellsOfErased = store.Contention("a message that the summary stands for was erased")
+
+// tellsOfErased reports whether what a person wrote stands for an erased message that it does not pass over.
+func (s *summaryStore) tellsOfErased(ctx context.Context, w store.SummaryWrite) (bool, error) {
+	var keys []memory.SessionKey
+	for _, c := range w.Revision.Covers {
+		if !slices.Contains(keys, c.Session) {
+			keys = append(keys, c.Session)
+		}
+	}
+	if len(keys) == 0 {
+		return false, nil
+	}
+	n, err := s.conversations.CountDocuments(ctx, eq("_id", in(keys), "scope", w.Scope))
+	if err != nil || n < int64(len(keys)) {
+		return true, s.failed("find sessions", err)
+	}
+	o := options.Find().SetProjection(eq("session", 1, "messages.seq", 1, "messages.deleted", 1))
+	docs, err := readAll[turnDoc](ctx, s.turns, eq("scope", w.Scope, "messages.hidden", true), o)
+	if err != nil {
+		return false, s.failed("read erased messages", err)
+	}
+	return slices.ContainsFunc(docs, func(t turnDoc) bool {
+		return slices.ContainsFunc(t.Messages, func(m messageDoc) bool {
+			at := []memory.SeqRange{{From: m.Seq, To: m.Seq}}
+			return m.Deleted && slices.ContainsFunc(w.Revision.Covers, func(c memory.Covered) bool {
+				return c.Session == t.Session && holds(c.Range, c.Passed, at)
+			})
+		})
+	}), nil
 }
 
 // repeatedChange finds the revision that the request made before; the zero one when there is none.

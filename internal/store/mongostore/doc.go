@@ -26,6 +26,14 @@
 //
 //	PutFactVectors    users.last_vector_no         ──►    vectors up to it count             readers skip higher numbers
 //
+//	EraseUser         insert erasures/<id>         ──►    users.ended, then the sessions'    PendingErasures, the same call
+//	                                                      heads deleted, then the user       again, who needs the user's id
+//	EraseSession      insert erasures/<id>         ──►    head deleted; jobs, summaries and  PendingErasures, the same call
+//	                                                      weeks made of it                   again
+//	EraseMessages     insert erasures/<id>, or     ──►    messages emptied; jobs replaced,   PendingErasures, the same call
+//	                  with IfLastSeq a turn of            summaries made of them emptied     again, the next erasure of the
+//	                  its own                                                                session
+//
 // # How each one stays right
 //
 // Append numbers by insert and not by a counter. It reads the session's end, plans the turns of all calls that wait (plan.go,
@@ -42,13 +50,24 @@
 // The manifest in search indexes names the segments of a user's search index. Data of a segment is stored before the manifest names it and
 // deleted after the manifest no longer does. Epoch orders the changes of pending marks: see manifestDoc.
 //
+// An erasure needs no reader's help, because nobody was told of it before all was done; what is left then is swept. What ends is
+// found out by those who write, without asking first: Append by the write of the head that it makes anyway, which finds no such
+// session (then it deletes its turn and begins anew), and writes by compare-and-set by their revision. Whoever inserts a document that
+// hangs on a session or a user (OpenJob, PutNode, ChangeSummary, a session itself: see confirm) looks after the insert whether that
+// lives, and deletes the document again if not: the erasure deletes the head before it deletes what hangs on it, so one of the two
+// finds the other. A process that dies in between leaves a document that nobody sees; a call takes at most callTimeout, so the sweep
+// that comes a minute later finds it. Of an erased message's summaries and corrections the same sweep takes away what came late.
+//
+// The user's document is deleted last and keeps the id till then, so that no message is acknowledged in the next life before the last
+// one is in this. IfLastSeq holds because the erasure takes the place of the next turn: of it and an Append one is refused.
+//
 // Jobs are changed by compare-and-set on a counter in the job; what a change means is decided in package store (jobs.go), for
 // every driver alike.
 //
 // # Where to read
 //
 // open.go has the types: one for each role of the contract, over a core with the collections. append.go, plan.go, head.go and
-// queue.go are Append; applyfacts.go and committed.go are the writes of facts; search index.go and manifest.go the search index;
-// journal.go the jobs. replicas_test.go and the tests named after these files stop a server between the two sides of the table
-// and let another one go on.
+// queue.go are Append; applyfacts.go and committed.go are the writes of facts; searchindex.go and manifest.go the search index;
+// journal.go the jobs; erase.go, erasemessages.go and erasemade.go the erasures. replicas_test.go and the tests named after these
+// files stop a server between the two sides of the table and let another one go on.
 package mongostore

@@ -104,6 +104,24 @@ func TestAServerDiesAfterItCommittedAWriteToFacts(t *testing.T) {
 		must(t, err)
 		same(t, stats.Quarantined, map[string]int64{"malformed": 1})
 	})
+	t.Run("a latecomer does not bring back revisions that were purged since", func(t *testing.T) {
+		s := open(t, database(t))
+		applied(t, s, store.FactWrite{User: learner, Changes: []store.FactChange{learntFact("a")}, Time: morning})
+		edit := learntFact("a")
+		edit.Fact.Revision, edit.Fact.Text = 2, "of an erased message"
+		raw, err := s.CommitFacts(t.Context(), against(t, s, edit))
+		must(t, err)
+		edit.Fact.Revision, edit.Fact.Text, edit.Cause = 3, "of what is left", memory.CauseErased
+		purging := against(t, s, edit)
+		purging.Purge = []string{"a"}
+		applied(t, s, purging)
+		must(t, s.Spread(t.Context(), purging.Scope, raw))
+		history, err := s.FactRevisions(t.Context(), learner, "a")
+		must(t, err)
+		if len(history) != 1 || history[0].Fact.Text != "of what is left" {
+			t.Errorf("the history is %+v", history)
+		}
+	})
 	t.Run("a latecomer does not bring back what was forgotten since, nor its history or an older text", func(t *testing.T) {
 		s := open(t, database(t))
 		applied(t, s, store.FactWrite{User: learner, Changes: []store.FactChange{learntFact("kept")}, Time: morning})

@@ -26,6 +26,8 @@ type head struct {
 	updateTime    int64
 	lastMessage   int64
 	written       int64 // the session's document knows of the turns up to it
+	unconfirmed   bool  // the session's document says so: see confirm
+	erasures      int   // fences among the turns that it was moved over
 	since         int64 // record time of the first turn with messages that it does not know of; 0 for none
 }
 
@@ -33,6 +35,7 @@ func headOf(d sessionDoc) head {
 	return head{
 		scope: d.Scope, hashKey: d.hashKey(), key: d.Key, lastTurn: d.LastTurn, lastSeq: d.LastSeq, steps: d.Steps,
 		state: d.State, stateRevision: d.StateRevision, updateTime: d.UpdateTime, lastMessage: d.LastMessage, written: d.LastTurn,
+		unconfirmed: d.Unconfirmed,
 	}
 }
 
@@ -41,6 +44,9 @@ func (h *head) advance(t turnDoc) {
 	h.lastTurn, h.lastSeq, h.steps, h.stateRevision = t.Turn, t.LastSeq, t.Steps, t.StateRevision
 	h.updateTime = max(h.updateTime, t.RecordTime)
 	h.lastMessage = max(h.lastMessage, t.LastMessage)
+	if t.Erasure != "" {
+		h.erasures++
+	}
 	if t.StateRevision == t.Turn {
 		h.state = t.State
 	}
@@ -103,7 +109,7 @@ func (s *transcript) writeHead(ctx context.Context, h *head) (alive bool, err er
 			return false, uncertain("read session", err)
 		}
 	}
-	h.written, h.since = h.lastTurn, 0
+	h.written, h.since, h.unconfirmed = h.lastTurn, 0, false
 	return true, nil
 }
 
@@ -113,8 +119,15 @@ func (h *head) update() bson.D {
 	if h.stateRevision > h.written && h.state != "" {
 		set = append(set, bson.E{Key: "state", Value: h.state})
 	}
+	var unset bson.D
 	if h.stateRevision > h.written && h.state == "" {
-		update = append(update, bson.E{Key: "$unset", Value: eq("state", "")})
+		unset = eq("state", "")
+	}
+	if h.unconfirmed {
+		unset = append(unset, bson.E{Key: "unconfirmed", Value: ""})
+	}
+	if len(unset) > 0 {
+		update = append(update, bson.E{Key: "$unset", Value: unset})
 	}
 	if h.since != 0 {
 		update = append(update, bson.E{Key: "$min", Value: eq("look_at", h.since, "feed.at", h.since)})

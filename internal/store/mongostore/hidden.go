@@ -7,8 +7,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
-	"github.com/stratamem/strata/internal/group"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/safegroup"
 )
 
 // Hidden implements store.Transcript.
@@ -21,7 +21,7 @@ func (s *transcript) Hidden(ctx context.Context, user memory.UserRef) (memory.Hi
 		return memory.Hidden{}, err
 	}
 	var out memory.Hidden
-	both, reading := group.WithContext(ctx)
+	both, reading := safegroup.WithContext(ctx)
 	both.Go(func() (err error) {
 		out.Starts, err = s.contextStarts(reading, u.Scope)
 		return err

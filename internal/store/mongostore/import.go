@@ -96,6 +96,9 @@ func (s *archive) PublishImport(ctx context.Context, p store.ImportEnd) error {
 	if n == 0 {
 		return store.ImportGone()
 	}
+	if err := s.endIfEnding(ctx, p.User.Ref); err != nil {
+		return err
+	}
 	if _, err := s.findUser(ctx, p.User.Ref); !notFound(err) {
 		if err == nil {
 			err = store.UserExists(p.User.Ref)

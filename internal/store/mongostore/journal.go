@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -45,6 +46,8 @@ type jobDoc struct {
 	OutputTokens int64             `bson:"output_tokens"`
 	CreateTime   int64             `bson:"create_time"`
 	UpdateTime   int64             `bson:"update_time"`
+	Erasure      string            `bson:"erasure,omitempty"` // that made the job JobReplaced, or opened it
+	Instead      string            `bson:"instead,omitempty"` // the replaced job in whose place it was opened
 }
 
 // encodeJob is the document of a job that is stored for the first time.
@@ -125,18 +128,41 @@ func (s *journal) OpenJob(ctx context.Context, p store.JobOpening) (memory.Job, 
 	if err != nil {
 		return memory.Job{}, err
 	}
-	d = encodeJob(memory.Job{
+	return s.insertJob(ctx, p, sessionID)
+}
+
+// insertJob inserts a job whose range may follow.
+func (s *journal) insertJob(ctx context.Context, p store.JobOpening, sessionID string) (memory.Job, error) {
+	d := encodeJob(memory.Job{
 		JobKey: p.JobKey, User: p.User, SessionID: sessionID, To: p.To, State: memory.JobOpen,
 		Owner: p.Owner, LeaseUntil: p.Until, CreateTime: p.Time, UpdateTime: p.Time,
 	})
-	_, err = s.slots.InsertOne(ctx, d)
+	_, err := s.slots.InsertOne(ctx, d)
 	if mongo.IsDuplicateKeyError(err) {
-		return s.openedBefore(ctx, p.Scope, ref)
+		return s.openedBefore(ctx, p.Scope, store.JobRef{User: p.User, ID: p.ID()})
 	}
 	if err != nil {
 		return memory.Job{}, uncertain("open slot", err)
 	}
+	if err := s.stillOwned(ctx, d); err != nil {
+		return memory.Job{}, err
+	}
 	return d.job(), nil
+}
+
+// stillOwned deletes a job again that was inserted after its session or its user was erased.
+func (s *journal) stillOwned(ctx context.Context, d jobDoc) error {
+	alive, err := s.ownerAlive(ctx, d.Scope, d.Session)
+	if err != nil || alive {
+		return err
+	}
+	if _, err := s.slots.DeleteOne(ctx, eq("_id", d.ID)); err != nil {
+		return uncertain("delete the job of a session that is gone", err)
+	}
+	if d.Session == "" {
+		return store.UserNotFound(memory.UserRef{Tenant: d.Tenant, UserID: d.UserID})
+	}
+	return incarnationNotFound(memory.UserRef{Tenant: d.Tenant, UserID: d.UserID})
 }
 
 // inLife reports USER_NOT_FOUND for a user who does not exist, or lives another life.
@@ -400,11 +426,16 @@ func (s *journal) completeSplit(ctx context.Context, d jobDoc) error {
 			return uncertain("insert the half of a slot", err)
 		}
 	}
-	_, err := s.slots.UpdateOne(ctx, eq("_id", d.ID), bson.D{{Key: "$unset", Value: eq("live", "", "split_at", "")}})
+	res, err := s.slots.UpdateOne(ctx, eq("_id", d.ID), bson.D{{Key: "$unset", Value: eq("live", "", "split_at", "")}})
 	if err != nil {
 		return uncertain("complete the split of a slot", err)
 	}
-	return nil
+	if res.MatchedCount > 0 {
+		return nil
+	}
+	halves := halvesOf(d.job(), d.SplitAt) // their session was erased meanwhile
+	_, err = s.slots.DeleteMany(ctx, eq("_id", in([]string{halves[0].ID(), halves[1].ID()})))
+	return s.failed("delete the halves of a job that is gone", err)
 }
 
 // halvesOf are the jobs that replace one that was split after a place.
@@ -473,7 +504,8 @@ func (s *journal) ParkedJobs(ctx context.Context, q store.ParkedQuery) ([]memory
 	if err != nil {
 		return nil, err
 	}
-	return jobsOf(docs), nil
+	living, err := s.ofLivingUsers(ctx, docs)
+	return jobsOf(living), err
 }
 
 // lookAt has the job's session looked at then, in place of any other time, or the user's periods by then.
@@ -503,16 +535,40 @@ func (s *journal) Job(ctx context.Context, ref store.JobRef) (memory.Job, error)
 
 // ListJobs implements store.Journal.
 func (s *journal) ListJobs(ctx context.Context, q store.JobQuery) ([]memory.Job, error) {
-	filter, err := s.jobsOwner(ctx, q)
+	owner, err := s.jobsOwner(ctx, q)
 	if err != nil {
 		return nil, err
 	}
-	o := options.Find().SetSort(eq("create_time", -1, "_id", 1)).SetLimit(int64(q.Limit))
-	docs, err := s.findJobs(ctx, append(filter, jobsFilter(q)...), o)
-	if err != nil {
-		return nil, err
+	var page []memory.Job
+	for {
+		o := options.Find().SetSort(eq("create_time", -1, "_id", 1)).SetLimit(int64(q.Limit - len(page)))
+		docs, err := s.findJobs(ctx, append(slices.Clone(owner), jobsFilter(q)...), o)
+		if err != nil {
+			return nil, err
+		}
+		living, err := s.ofLivingUsers(ctx, docs)
+		page = append(page, jobsOf(living)...)
+		if err != nil || len(living) == len(docs) {
+			return page, err
+		}
+		last := docs[len(docs)-1] // some are of users who were erased: read on behind them
+		q.After = &store.JobCursor{CreateTime: fromMicros(last.CreateTime), ID: last.ID}
 	}
-	return jobsOf(docs), nil
+}
+
+// ofLivingUsers leaves out the jobs of users who were erased: those are deleted when the erasure is swept.
+func (s *journal) ofLivingUsers(ctx context.Context, docs []jobDoc) ([]jobDoc, error) {
+	if len(docs) == 0 {
+		return nil, nil
+	}
+	var scopes []memory.ScopeKey
+	for _, d := range docs {
+		if !slices.Contains(scopes, d.Scope) {
+			scopes = append(scopes, d.Scope)
+		}
+	}
+	users, err := s.usersByScope(ctx, scopes)
+	return slices.DeleteFunc(slices.Clone(docs), func(d jobDoc) bool { _, lives := users[d.Scope]; return !lives }), err
 }
 
 // slotsOwner returns the part of the filter that selects whose jobs are asked for.

@@ -11,7 +11,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/secrets"
+	"github.com/stratamem/strata/internal/secretscan"
 )
 
 // masksVersion is the schema from which on messages record where they contain secrets.
@@ -66,8 +66,8 @@ func withSecrets(messages []messageDoc) (change bson.D, noted int, err error) {
 		all[i] = m.Parts
 	}
 	set, unset, more := bson.D{}, bson.D{}, 0
-	for i, parts := range secrets.Mark(all) {
-		if !secrets.AnyIn(parts) {
+	for i, parts := range secretscan.Mark(all) {
+		if !secretscan.AnyIn(parts) {
 			continue
 		}
 		encoded, err := json.Marshal(parts)

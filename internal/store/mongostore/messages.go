@@ -1,6 +1,7 @@
 package mongostore
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,8 +12,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
-	"github.com/stratamem/strata/internal/group"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/safegroup"
 	"github.com/stratamem/strata/internal/store"
 )
 
@@ -21,16 +22,35 @@ const turnsPerReply = 64
 
 // KnownToolCalls implements store.Transcript.
 func (s *transcript) KnownToolCalls(ctx context.Context, ref memory.SessionRef, callIDs []string) ([]string, error) {
-	return s.known(ctx, ref, callIDs, "calls")
+	return s.known(ctx, ref, callIDs, func(d sessionDoc) (func(id string) bool, error) {
+		hashes := make([][]byte, len(callIDs))
+		for i, id := range callIDs {
+			hashes[i] = keyed(d.hashKey(), id)
+		}
+		filter := eq("session", d.Key, "calls", bson.D{{Key: "$in", Value: hashes}})
+		turns, err := readAll[turnDoc](ctx, s.turns, filter, options.Find().SetProjection(eq("calls", 1)))
+		made := map[string]bool{}
+		for _, t := range turns {
+			for _, hash := range t.Calls {
+				made[string(hash)] = true
+			}
+		}
+		return func(id string) bool { return made[string(keyed(d.hashKey(), id))] }, s.failed("find tool calls", err)
+	})
 }
 
 // KnownMessages implements store.Transcript.
 func (s *transcript) KnownMessages(ctx context.Context, ref memory.SessionRef, ids []string) ([]string, error) {
-	return s.known(ctx, ref, ids, "ids")
+	return s.known(ctx, ref, ids, func(d sessionDoc) (func(id string) bool, error) {
+		held, err := s.heldIDs(ctx, d.hashKey(), d.Key, ids)
+		return func(id string) bool { return held[id].turn != "" }, err
+	})
 }
 
-// known are those of the ids whose keyed hash some turn of the session has in a field.
-func (s *transcript) known(ctx context.Context, ref memory.SessionRef, ids []string, field string) ([]string, error) {
+// known are those of the ids that the session is found to know. An unknown user or session knows none.
+func (s *transcript) known(
+	ctx context.Context, ref memory.SessionRef, ids []string, find func(sessionDoc) (func(id string) bool, error),
+) ([]string, error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}
@@ -41,34 +61,17 @@ func (s *transcript) known(ctx context.Context, ref memory.SessionRef, ids []str
 	if err != nil {
 		return nil, err
 	}
-	hashes := make([][]byte, len(ids))
-	for i, id := range ids {
-		hashes[i] = keyed(d.hashKey(), id)
+	isKnown, err := find(d)
+	if err != nil {
+		return nil, err
 	}
-	held, err := s.hashesIn(ctx, d.Key, field, hashes)
 	var known []string
-	for i, id := range ids {
-		if held[string(hashes[i])] && !slices.Contains(known, id) {
+	for _, id := range ids {
+		if isKnown(id) && !slices.Contains(known, id) {
 			known = append(known, id)
 		}
 	}
-	return known, err
-}
-
-// hashesIn are the hashes in a field of the session's turns that have one of those asked for.
-func (s *transcript) hashesIn(ctx context.Context, key memory.SessionKey, field string, hashes [][]byte) (map[string]bool, error) {
-	filter := eq("session", key, field, bson.D{{Key: "$in", Value: hashes}})
-	turns, err := readAll[turnDoc](ctx, s.turns, filter, options.Find().SetProjection(eq(field, 1)))
-	if err != nil {
-		return nil, s.failed("find ids", err)
-	}
-	held := map[string]bool{}
-	for _, t := range turns {
-		for _, hash := range append(t.Calls, t.IDs...) {
-			held[string(hash)] = true
-		}
-	}
-	return held, nil
+	return known, nil
 }
 
 // Messages implements store.Transcript.
@@ -258,7 +261,7 @@ func (s *transcript) readPlaces(ctx context.Context, scope memory.ScopeKey, q st
 	var found map[memory.Place]foundMessage
 	p := placing{hits: make([]memory.PlacedMessage, 0, len(q.Places)), maxBytes: q.MaxBytes}
 	first := q.Places[:min(len(q.Places), placesPerQuery)]
-	g, reading := group.WithContext(ctx)
+	g, reading := safegroup.WithContext(ctx)
 	g.Go(func() (err error) {
 		p.own, err = s.ownSessions(reading, scope, q.Places)
 		return err
@@ -295,7 +298,7 @@ func (p *placing) add(places []memory.Place, found map[memory.Place]foundMessage
 	for _, at := range places {
 		f, ok := found[at]
 		in, own := p.own[at.Session]
-		if !ok || !own {
+		if !ok || !own || f.doc.Deleted {
 			continue
 		}
 		p.bytes += f.doc.storedBytes()
@@ -373,19 +376,20 @@ func (s *transcript) UpdateMessage(ctx context.Context, u store.MessageUpdate) (
 	if err != nil {
 		return memory.Message{}, err
 	}
-	hash := keyed(d.hashKey(), u.MessageID)
-	var t turnDoc
-	err = s.turns.FindOne(ctx, eq("session", d.Key, "ids", hash), options.FindOne().SetProjection(eq("turn", 1, "ids", 1))).Decode(&t)
-	if errors.Is(err, mongo.ErrNoDocuments) {
-		return memory.Message{}, store.MessageNotFound(u.Ref, u.MessageID)
-	}
-	if err != nil {
-		return memory.Message{}, s.failed("find message", err)
-	}
-	at := slices.IndexFunc(t.IDs, func(id []byte) bool { return string(id) == string(hash) })
-	m, err := s.relabel(ctx, t.ID, at, u)
+	held, err := s.heldIDs(ctx, d.hashKey(), d.Key, []string{u.MessageID})
 	if err != nil {
 		return memory.Message{}, err
+	}
+	at := held[u.MessageID]
+	if at.turn == "" {
+		return memory.Message{}, store.MessageNotFound(u.Ref, u.MessageID)
+	}
+	m, err := s.relabel(ctx, at.turn, at.at, u)
+	if err != nil {
+		return memory.Message{}, err
+	}
+	if alive, err := s.sessionAlive(ctx, d.Key); err != nil || !alive {
+		return memory.Message{}, cmp.Or(err, store.SessionNotFound(u.Ref))
 	}
 	if err := s.forbid(ctx, d.Scope, u.Extract); err != nil || u.Hidden == nil {
 		return m, err
@@ -399,11 +403,12 @@ func (s *transcript) relabel(ctx context.Context, turn string, at int, u store.M
 	var err error
 	if change := labels(at, u); len(change) > 0 {
 		o := options.FindOneAndUpdate().SetReturnDocument(options.After).SetProjection(withoutOriginals())
-		err = s.turns.FindOneAndUpdate(ctx, eq("_id", turn), change, o).Decode(&t)
+		there := eq("_id", turn, fmt.Sprintf("messages.%d.deleted", at), eq("$ne", true))
+		err = s.turns.FindOneAndUpdate(ctx, there, change, o).Decode(&t)
 	} else {
 		err = s.turns.FindOne(ctx, eq("_id", turn), options.FindOne().SetProjection(withoutOriginals())).Decode(&t)
 	}
-	if errors.Is(err, mongo.ErrNoDocuments) || (err == nil && at >= len(t.Messages)) {
+	if errors.Is(err, mongo.ErrNoDocuments) || (err == nil && (at >= len(t.Messages) || t.Messages[at].Deleted)) {
 		return memory.Message{}, store.MessageNotFound(u.Ref, u.MessageID)
 	}
 	if err != nil {

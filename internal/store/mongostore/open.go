@@ -47,6 +47,7 @@ type Store struct {
 	*factStore
 	*vectorStore
 	*summaryStore
+	*erasureStore
 	*feedStore
 	*userStore
 	*shared
@@ -69,6 +70,7 @@ type core struct {
 	quarantine, quarantineCounts    *mongo.Collection
 	factVectors, embeddings         *mongo.Collection
 	nodes, summaryRevisions         *mongo.Collection
+	erasures                        *mongo.Collection
 	meta, leases                    *mongo.Collection
 
 	clock serverClock
@@ -189,7 +191,7 @@ func bind(db *mongo.Database, o Options) *Store {
 		quarantine: db.Collection("quarantine"), quarantineCounts: db.Collection("quarantine_counts"),
 		factVectors: db.Collection("fact_vectors"), embeddings: db.Collection("embeddings"),
 		nodes: db.Collection("nodes"), summaryRevisions: db.Collection("summary_revisions"),
-		meta: db.Collection("meta"), leases: db.Collection("leases"),
+		erasures: db.Collection("erasures"), meta: db.Collection("meta"), leases: db.Collection("leases"),
 	}
 	transcript := &transcript{core: c, queues: newQueues(), heads: newHeads(cachedHeads)}
 	index := &searchIndex{core: c, transcript: transcript}
@@ -201,6 +203,7 @@ func bind(db *mongo.Database, o Options) *Store {
 		workStore: &workStore{core: c, index: index, journal: jobs},
 		factStore: facts, vectorStore: vectors,
 		summaryStore: &summaryStore{core: c, journal: jobs},
+		erasureStore: &erasureStore{core: c, transcript: transcript, journal: jobs, owner: facts},
 		feedStore:    &feedStore{core: c, index: index, vectors: vectors},
 		userStore:    &userStore{c}, shared: &shared{c},
 		archive: &archive{core: c, journal: jobs, owner: facts, vectors: vectors},

@@ -19,6 +19,7 @@ const maxTurnBytes = 15 << 20
 type knownSession struct {
 	head
 	bodies   map[memory.KeyedHash]memory.KeyedHash // of known message ids
+	uses     map[string]int                        // of message ids that were free again: see heldID
 	requests map[memory.KeyedHash]answered
 }
 
@@ -29,11 +30,13 @@ type answered struct {
 }
 
 func newKnownSession(h head) *knownSession {
-	return &knownSession{head: h, bodies: map[memory.KeyedHash]memory.KeyedHash{}, requests: map[memory.KeyedHash]answered{}}
+	return &knownSession{
+		head: h, bodies: map[memory.KeyedHash]memory.KeyedHash{}, uses: map[string]int{}, requests: map[memory.KeyedHash]answered{},
+	}
 }
 
 func (l *knownSession) clone() *knownSession {
-	return &knownSession{head: l.head, bodies: maps.Clone(l.bodies), requests: maps.Clone(l.requests)}
+	return &knownSession{head: l.head, bodies: maps.Clone(l.bodies), uses: l.uses, requests: maps.Clone(l.requests)}
 }
 
 // step is what is decided about a call: an error, a result alone, or a turn to be stored before the result counts.
@@ -133,7 +136,7 @@ func (t *turnPlan) write() error {
 // message adds one message, or finds it known.
 func (t *turnPlan) message(m *store.NewMessage) error {
 	t.result.MessageIDs = append(t.result.MessageIDs, m.ID)
-	id, body := t.hashKey.Keyed(memory.IDDigest(m.ID)), t.hashKey.Keyed(m.BodyDigest)
+	id, body := memory.KeyedHash(idHash(t.hashKey, m.ID, t.uses[m.ID])), t.hashKey.Keyed(m.BodyDigest)
 	known, ok := t.bodies[id]
 	if !ok {
 		known, ok = t.knownSession.bodies[id]

@@ -3,6 +3,7 @@ package mongostore
 import (
 	"cmp"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"slices"
@@ -145,17 +146,24 @@ func (x *export) later(session memory.SessionKey, to int64) bool {
 	return session != "" && to > x.ends[session].last
 }
 
-func (d turnDoc) record() (store.TurnRecord, error) {
+func (t turnDoc) record() (store.TurnRecord, error) {
 	record := store.TurnRecord{
-		Session: d.Session, TurnNo: d.Turn, FirstSeq: d.FirstSeq, RecordTime: fromMicros(d.RecordTime),
-		RequestHash: d.Request, RequestDigest: d.RequestDigest, Result: jsonOf(d.Result), StatePatch: jsonOf(d.Patch),
+		Session: t.Session, TurnNo: t.Turn, FirstSeq: t.FirstSeq, RecordTime: fromMicros(t.RecordTime),
+		RequestHash: t.Request, RequestDigest: t.RequestDigest, Result: jsonOf(t.Result), StatePatch: jsonOf(t.Patch),
 	}
-	for _, md := range d.Messages {
-		m, err := md.message(d.Turn)
+	for i, md := range t.Messages {
+		m, err := md.message(t.Turn)
 		if err != nil {
 			return record, err
 		}
-		record.Messages = append(record.Messages, store.MessageRecord{Message: m, BodyHash: md.BodyHash})
+		r := store.MessageRecord{Message: m, BodyHash: md.BodyHash}
+		if m.Deleted && !md.Freed && i < len(t.IDs) {
+			r.IDHash = t.IDs[i]
+			if md.FirstHash != nil { // elsewhere it is the first use
+				r.IDHash = md.FirstHash
+			}
+		}
+		record.Messages = append(record.Messages, r)
 	}
 	return record, nil
 }
@@ -402,6 +410,8 @@ var errNotOurs = errors.New(
 	"the target has the user already, with other content or from another source, and may serve it: copy into an empty database",
 )
 
+var errEnded = errors.New("the user was erased in the target since: a life that has ended is not begun again by a copy")
+
 // importUser finds or makes the user that is being imported.
 func (s *archive) importUser(ctx context.Context, user memory.UserRef, records []store.Record) (userDoc, error) {
 	was, err := s.findUser(ctx, user)
@@ -417,10 +427,13 @@ func (s *archive) importUser(ctx context.Context, user memory.UserRef, records [
 		return was, err
 	}
 	u := importedUser(*records[at].User)
+	if ended, err := s.ended(ctx, u.Scope); err != nil || ended {
+		return was, cmp.Or(err, errEnded)
+	}
 	if found && was.Scope != u.Scope {
 		return was, errNotOurs
 	}
-	_, err = s.users.ReplaceOne(ctx, eq("_id", u.Scope, "importing", true), u, options.Replace().SetUpsert(true))
+	_, err = s.users.ReplaceOne(ctx, eq("_id", u.Scope, "importing", true, "ended", nil), u, options.Replace().SetUpsert(true))
 	if mongo.IsDuplicateKeyError(err) { // another copy was faster, and may have ended
 		return was, errNotOurs
 	}
@@ -557,24 +570,33 @@ func (im *imports) addTurn(r store.TurnRecord) error {
 }
 
 // addMessage adds a message that is stored elsewhere.
-func (d *turnDoc) addMessage(key memory.HashKey, m store.MessageRecord) error {
+func (t *turnDoc) addMessage(key memory.HashKey, m store.MessageRecord) error {
 	md, err := encodeMessage(key, m.Message, memory.Digest{})
 	if err != nil {
 		return err
 	}
 	md.BodyHash = m.BodyHash
-	d.Messages, d.IDs = append(d.Messages, md), append(d.IDs, keyed(key, m.ID))
+	t.Messages, t.IDs = append(t.Messages, md), append(t.IDs, m.IDHash)
+	if !m.Deleted {
+		t.IDs[len(t.IDs)-1] = keyed(key, m.ID)
+	} else if m.IDHash == nil {
+		t.IDs[len(t.IDs)-1], t.Messages[len(t.Messages)-1].Freed = freedID(m.Seq), true
+	}
 	for _, id := range m.ToolCalls() {
-		d.Calls = append(d.Calls, keyed(key, id))
+		t.Calls = append(t.Calls, keyed(key, id))
 	}
 	if m.Recallable() {
-		d.Recallable++
+		t.Recallable++
 	}
-	d.Tokens += m.Tokens.O200K
+	t.Tokens += m.Tokens.O200K
 	md.Original = nil
-	d.Bytes += md.storedBytes()
+	t.Bytes += md.storedBytes()
 	return nil
 }
+
+// freedID stands in a turn's list of ids for one that is free again and not known any more, so that the others keep their places.
+// It has the length of no keyed hash, and is no other's.
+func freedID(seq int64) []byte { return binary.BigEndian.AppendUint64(make([]byte, 16), uint64(seq)) }
 
 // fact adds a fact that lacks the vectors that do not come with it.
 func (im *imports) fact(r store.FactRecord) {

@@ -16,7 +16,7 @@ import (
 func filled(t *testing.T) (*mongostore.Store, []store.Record) {
 	t.Helper()
 	s := open(t, database(t))
-	storetest.Use(t, s)
+	storetest.Fill(t, s)
 	return s, exported(t, s)
 }
 
@@ -130,7 +130,7 @@ func TestRecordsWithoutTheirUserAreRefused(t *testing.T) {
 func TestImportNotesWhatEveryNodeIsUnderAsStoringItDoes(t *testing.T) {
 	source := database(t)
 	from := open(t, source)
-	storetest.Use(t, from)
+	storetest.Fill(t, from)
 	addNodes(t, from)
 	to, target := emptyTarget(t, from)
 	mustImport(t, to, exported(t, from)...)

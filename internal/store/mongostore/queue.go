@@ -6,8 +6,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/stratamem/strata/internal/group"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/safegroup"
 	"github.com/stratamem/strata/internal/store"
 )
 
@@ -43,7 +43,7 @@ type queues struct {
 	mu      sync.Mutex
 	open    map[memory.SessionRef]*queue
 	closed  bool
-	serving group.Group
+	serving safegroup.Group
 }
 
 func newQueues() *queues { return &queues{open: map[memory.SessionRef]*queue{}} }
@@ -119,7 +119,7 @@ func (in *queue) run(serve func([]*call)) {
 		if len(batch) == 0 {
 			continue
 		}
-		err := group.Contain(func() error {
+		err := safegroup.Contain(func() error {
 			serve(batch)
 			return nil
 		})

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stratamem/strata/internal/group"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/safegroup"
 	"github.com/stratamem/strata/internal/store"
 )
 
@@ -17,7 +17,7 @@ func TestALaneWhoseWorkPanicsAnswersItsCallsAndGoesOn(t *testing.T) {
 		return l.submit(t.Context(), &call{p: store.AppendParams{Ref: ref}, done: make(chan struct{})}, serve)
 	}
 	err := submit(func([]*call) { panic("a user's words") })
-	if _, ok := errors.AsType[*group.PanicError](err); !ok || strings.Contains(err.Error(), "words") {
+	if _, ok := errors.AsType[*safegroup.PanicError](err); !ok || strings.Contains(err.Error(), "words") {
 		t.Errorf("the call returned %v", err)
 	}
 	if err := submit(func(calls []*call) { calls[0].reply(store.AppendResult{}, nil) }); err != nil {
@@ -33,7 +33,7 @@ func TestTheValueOfAPanicStandsInNoErrorOfABatch(t *testing.T) {
 	s.heads.put(ref, head{}) // without its collections, the batch panics when it asks the server
 	c := &call{p: store.AppendParams{Ref: ref}, done: make(chan struct{})}
 	err := s.queues.submit(t.Context(), c, s.serve)
-	if _, ok := errors.AsType[*group.PanicError](err); !ok {
+	if _, ok := errors.AsType[*safegroup.PanicError](err); !ok {
 		t.Errorf("the call returned %v", err)
 	}
 }

@@ -6,7 +6,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/event"
 
-	"github.com/stratamem/strata/internal/waittime"
+	"github.com/stratamem/strata/internal/backendlatency"
 )
 
 // roundtrips adds the time that each command took at the server to the clock of its call.
@@ -19,7 +19,7 @@ func newRoundtrips() *roundtrips { return &roundtrips{} }
 func (r *roundtrips) monitor() *event.CommandMonitor {
 	return &event.CommandMonitor{
 		Started: func(ctx context.Context, e *event.CommandStartedEvent) {
-			r.running.Store(e.RequestID, waittime.Begin(ctx))
+			r.running.Store(e.RequestID, backendlatency.Begin(ctx))
 		},
 		Succeeded: func(_ context.Context, e *event.CommandSucceededEvent) { r.end(e.RequestID) },
 		Failed:    func(_ context.Context, e *event.CommandFailedEvent) { r.end(e.RequestID) },

@@ -35,6 +35,7 @@ type userDoc struct {
 	LastVectorNo  int64     `bson:"last_vector_no"`
 	PeriodsAt     int64     `bson:"periods_at,omitempty"`
 	Importing     bool      `bson:"importing,omitempty"` // until EndImport
+	Ended         string    `bson:"ended,omitempty"`     // the erasure that ends the life: see endLife
 	Feeds         userFeeds `bson:"feeds"`
 }
 
@@ -96,6 +97,8 @@ type sessionDoc struct {
 	CoveredSeq    int64              `bson:"covered_seq"`
 	CoveredTime   int64              `bson:"covered_time,omitempty"`
 	Feed          feedDoc            `bson:"feed"`
+	// Unconfirmed: whoever created it has not found yet that the user lived on after that. See confirm.
+	Unconfirmed bool `bson:"unconfirmed,omitempty"`
 }
 
 func (d sessionDoc) ref() memory.SessionRef {
@@ -136,8 +139,8 @@ func (s *core) findUser(ctx context.Context, ref memory.UserRef) (userDoc, error
 	}
 	var u userDoc
 	err := s.users.FindOne(ctx, eq("tenant", ref.Tenant, "user_id", ref.UserID), options.FindOne().SetProjection(eq("state", 0))).Decode(&u)
-	if errors.Is(err, mongo.ErrNoDocuments) {
-		return u, store.UserNotFound(ref)
+	if errors.Is(err, mongo.ErrNoDocuments) || err == nil && u.Ended != "" {
+		return userDoc{}, store.UserNotFound(ref)
 	}
 	if err != nil {
 		return u, s.failed("find user", err)
@@ -182,35 +185,58 @@ func (s *core) session(ctx context.Context, ref memory.SessionRef) (userDoc, ses
 	return u, d, nil
 }
 
-// ensureUser finds the user, or creates one.
+// ensureUser finds the user, or creates one. A life that is being ended is ended first.
 func (s *core) ensureUser(ctx context.Context, ref memory.UserRef, now time.Time) (userDoc, error) {
-	u, err := s.scope(ctx, ref)
-	if memory.ReasonOf(err) != memory.ReasonUserNotFound {
-		return u, err
+	for range maxSwaps {
+		u, err := s.scope(ctx, ref)
+		if memory.ReasonOf(err) != memory.ReasonUserNotFound {
+			return u, err
+		}
+		u = userDoc{
+			Scope: memory.ScopeKey(s.keys()), Tenant: ref.Tenant, UserID: ref.UserID,
+			CreateTime: micros(now), UpdateTime: micros(now), Extract: memory.ExtractAllow, Revision: 1,
+		}
+		_, err = s.users.InsertOne(ctx, u)
+		if !mongo.IsDuplicateKeyError(err) {
+			return u, s.failed("create user", err)
+		}
+		if err := s.endIfEnding(ctx, ref); err != nil { // else another was faster
+			return userDoc{}, err
+		}
 	}
-	u = userDoc{
-		Scope: memory.ScopeKey(s.keys()), Tenant: ref.Tenant, UserID: ref.UserID,
-		CreateTime: micros(now), UpdateTime: micros(now), Extract: memory.ExtractAllow, Revision: 1,
-	}
-	_, err = s.users.InsertOne(ctx, u)
-	if mongo.IsDuplicateKeyError(err) { // another was faster
-		return s.scope(ctx, ref)
-	}
-	return u, s.failed("create user", err)
+	return userDoc{}, store.Contention("the user is being erased")
 }
 
 // ensureSession finds the user's session, or creates one. Two who do it at once get the same.
 func (s *core) ensureSession(ctx context.Context, u userDoc, sessionID, profile string, now time.Time) (sessionDoc, error) {
 	d := sessionDoc{
 		Key: memory.SessionKey(s.keys()), Scope: u.Scope, HashKey: u.HashKey, Tenant: u.Tenant, UserID: u.UserID, SessionID: sessionID,
-		Profile: profile, Extract: memory.ExtractAllow, Revision: 1, CreateTime: micros(now), UpdateTime: micros(now),
+		Profile: profile, Extract: memory.ExtractAllow, Revision: 1, CreateTime: micros(now), UpdateTime: micros(now), Unconfirmed: true,
 	}
 	_, err := s.conversations.InsertOne(ctx, d)
 	if mongo.IsDuplicateKeyError(err) {
 		d = sessionDoc{}
 		err = s.conversations.FindOne(ctx, eq("scope", u.Scope, "session_id", sessionID)).Decode(&d)
 	}
+	if errors.Is(err, mongo.ErrNoDocuments) { // it was erased in between
+		return d, store.Contention("the session is being erased")
+	}
 	return d, s.failed("create session", err)
+}
+
+// confirm reports whether the user of a session that nobody has confirmed lives. The user's erasure deletes first the user and then
+// the sessions: a session of a user who lives after it was created is among those. One of a user who is gone may have come after
+// them, and is deleted here.
+func (s *core) confirm(ctx context.Context, d sessionDoc) (bool, error) {
+	if !d.Unconfirmed {
+		return true, nil
+	}
+	alive, err := s.userAlive(ctx, d.Scope)
+	if err != nil || alive {
+		return alive, err
+	}
+	_, err = s.conversations.DeleteOne(ctx, eq("_id", d.Key))
+	return false, s.failed("delete a session of a user who is gone", err)
 }
 
 // jsonOf is JSON that was stored as a string; nil for none.

@@ -424,8 +424,9 @@ func (s *searchIndex) usersIn(ctx context.Context, scopes []memory.ScopeKey) ([]
 	return users, nil
 }
 
-func (s *searchIndex) usersByScope(ctx context.Context, scopes []memory.ScopeKey) (map[memory.ScopeKey]memory.UserRef, error) {
-	docs, err := readAll[userDoc](ctx, s.users, eq("_id", eq("$in", scopes)), options.Find().SetProjection(eq("tenant", 1, "user_id", 1)))
+func (s *core) usersByScope(ctx context.Context, scopes []memory.ScopeKey) (map[memory.ScopeKey]memory.UserRef, error) {
+	living := eq("_id", eq("$in", scopes), "ended", nil)
+	docs, err := readAll[userDoc](ctx, s.users, living, options.Find().SetProjection(eq("tenant", 1, "user_id", 1)))
 	if err != nil {
 		return nil, s.failed("find users", err)
 	}
@@ -483,18 +484,18 @@ func turnsWithin(waiting []turnDoc, q store.PendingQuery) []turnDoc {
 	return waiting
 }
 
-func (d turnDoc) toIndex(sessionID string) (store.Turn, error) {
-	t := store.Turn{
-		TurnRef: store.TurnRef{Session: d.Session, TurnNo: d.Turn}, Scope: d.Scope, SessionID: sessionID,
+func (t turnDoc) toIndex(sessionID string) (store.Turn, error) {
+	out := store.Turn{
+		TurnRef: store.TurnRef{Session: t.Session, TurnNo: t.Turn}, Scope: t.Scope, SessionID: sessionID,
 	}
-	for _, stored := range d.Messages {
-		m, err := stored.message(d.Turn)
+	for _, stored := range t.Messages {
+		m, err := stored.message(t.Turn)
 		if err != nil {
-			return t, err
+			return out, err
 		}
-		t.Messages = append(t.Messages, m)
+		out.Messages = append(out.Messages, m)
 	}
-	return t, nil
+	return out, nil
 }
 
 // SegmentsToEmbed implements store.SearchIndex.

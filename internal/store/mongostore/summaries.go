@@ -277,15 +277,39 @@ func (s *summaryStore) PutNode(ctx context.Context, w store.NodeWrite) error {
 			return err
 		}
 	}
-	if err := s.storeNode(ctx, newNodeDoc(u.Scope, w.Node)); err != nil {
+	return s.putNode(ctx, w)
+}
+
+func (s *summaryStore) putNode(ctx context.Context, w store.NodeWrite) error {
+	if err := s.storeNode(ctx, newNodeDoc(w.Scope, w.Node)); err != nil {
 		return err
 	}
-	if err := s.cover(ctx, u.Scope, w); err != nil {
+	if err := s.cover(ctx, w.Scope, w); err != nil {
 		return err
 	}
-	return s.journal.finishJob(ctx, u.Scope, w.JobID, func(job memory.Job) memory.Job {
+	err := s.journal.finishJob(ctx, w.Scope, w.JobID, func(job memory.Job) memory.Job {
 		return store.FinishedJob(job, memory.JobApplied, w.Usage, w.Time)
 	})
+	return s.takeBack(ctx, w.Scope, w, err)
+}
+
+// takeBack undoes the writing of a summary whose messages were erased meanwhile: of a job that is gone with its session, or was
+// replaced. One of a range that is left keeps its place, since it may be recorded as the one above others.
+func (s *summaryStore) takeBack(ctx context.Context, scope memory.ScopeKey, w store.NodeWrite, finished error) error {
+	key := nodeKey(scope, w.Node.ID)
+	if memory.ReasonOf(finished) == memory.ReasonJobNotFound {
+		_, err := s.nodes.DeleteOne(ctx, eq("_id", key))
+		return errors.Join(finished, s.failed("delete a summary of a session that is gone", err))
+	}
+	if finished != nil {
+		return finished
+	}
+	n, err := s.slots.CountDocuments(ctx, eq("_id", w.JobID, "state", memory.JobReplaced))
+	if err != nil || n == 0 {
+		return s.failed("find slot", err)
+	}
+	_, err = s.emptyNodes(ctx, []string{key})
+	return err
 }
 
 // sessionIDOf finds the session that a node is of.

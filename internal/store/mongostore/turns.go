@@ -34,6 +34,8 @@ type turnDoc struct {
 	IDs           [][]byte          `bson:"ids,omitempty"`   // keyed, of the messages in their order
 	Calls         [][]byte          `bson:"calls,omitempty"` // keyed, of the tool calls that the messages make
 	Messages      []messageDoc      `bson:"messages,omitempty"`
+	Erased        int64             `bson:"erased,omitempty"`  // counts the erasures that changed it
+	Erasure       string            `bson:"erasure,omitempty"` // of a turn that is an erasure's fence
 }
 
 // turnPending is the mark of turns that the search index lacks.
@@ -55,6 +57,9 @@ type messageDoc struct {
 	Extract    memory.ExtractMode `bson:"extract"`
 	Pinned     bool               `bson:"pinned,omitempty"`
 	Hidden     bool               `bson:"hidden,omitempty"` // from contexts
+	Deleted    bool               `bson:"deleted,omitempty"`
+	Freed      bool               `bson:"freed,omitempty"`      // a deleted one's id may be recorded again: see idHash
+	FirstHash  []byte             `bson:"first_hash,omitempty"` // of a deleted one whose id was free before: the hash of its first use
 	CreateTime int64              `bson:"create_time"`
 	RecordTime int64              `bson:"record_time"`
 	O200K      int64              `bson:"o200k"`
@@ -85,11 +90,14 @@ func encodeMessage(key memory.HashKey, m memory.Message, body memory.Digest) (me
 	hash := key.Keyed(body)
 	d := messageDoc{
 		ID: m.ID, BodyHash: hash[:], Seq: m.Seq, Role: m.Role, Origin: m.Origin, Extract: m.Extract, Pinned: m.Pinned, Hidden: m.Hidden,
-		CreateTime: micros(m.CreateTime), RecordTime: micros(m.RecordTime), O200K: m.Tokens.O200K, CL100K: m.Tokens.CL100K,
+		Deleted: m.Deleted, CreateTime: micros(m.CreateTime), RecordTime: micros(m.RecordTime), O200K: m.Tokens.O200K, CL100K: m.Tokens.CL100K,
 		Name: m.Name, Tags: m.Tags, Metadata: string(m.Metadata),
 	}
 	if m.Original != nil {
 		d.Original = &originalDoc{Format: m.Original.Format, Data: append([]byte{}, m.Original.Data...)}
+	}
+	if m.Deleted {
+		return d, nil
 	}
 	if memory.IsPlainText(m.Parts) {
 		d.Text = m.Parts[0].Text
@@ -106,9 +114,12 @@ func encodeMessage(key memory.HashKey, m memory.Message, body memory.Digest) (me
 func (d messageDoc) message(turn int64) (memory.Message, error) {
 	m := memory.Message{
 		ID: d.ID, Seq: d.Seq, TurnNo: turn, Role: d.Role, Origin: d.Origin, Extract: d.Extract, Pinned: d.Pinned, Hidden: d.Hidden,
-		CreateTime: fromMicros(d.CreateTime), RecordTime: fromMicros(d.RecordTime),
+		Deleted: d.Deleted, CreateTime: fromMicros(d.CreateTime), RecordTime: fromMicros(d.RecordTime),
 		Tokens: memory.TokenCounts{O200K: d.O200K, CL100K: d.CL100K},
 		Name:   d.Name, Tags: d.Tags, Metadata: jsonOf(d.Metadata),
+	}
+	if d.Deleted {
+		return m, nil
 	}
 	if d.Original != nil {
 		m.Original = &memory.Original{Format: d.Original.Format, Data: d.Original.Data}

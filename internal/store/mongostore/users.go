@@ -45,7 +45,7 @@ func (s *userStore) User(ctx context.Context, ref memory.UserRef) (memory.User, 
 
 // ListUsers implements store.Users.
 func (s *userStore) ListUsers(ctx context.Context, q store.UserQuery) ([]memory.User, error) {
-	filter := eq("tenant", q.Tenant)
+	filter := eq("tenant", q.Tenant, "ended", nil)
 	if q.After != "" { // the first page holds a user without an id too
 		filter = append(filter, bson.E{Key: "user_id", Value: bson.D{{Key: "$gt", Value: q.After}}})
 	}
@@ -111,7 +111,11 @@ func (s *userStore) changeUser(ctx context.Context, was userDoc, u store.UserUpd
 			return was, true, nil
 		}
 		was.FactRevision++
-		return was, true, s.forbid(ctx, was.Scope, u.Extract)
+		err := s.forbid(ctx, was.Scope, u.Extract)
+		if memory.ReasonOf(err) == memory.ReasonUserNotFound {
+			return was, false, nil
+		}
+		return was, true, err
 	}
 	raised := eq("revision", 1)
 	if forbids {
@@ -155,7 +159,7 @@ func set[T any](to *T, from *T) {
 // Tenants implements store.Users: a step over the index for each tenant, not for each user.
 func (s *userStore) Tenants(ctx context.Context) ([]string, error) {
 	var tenants []string
-	filter := bson.D{}
+	filter := eq("ended", nil)
 	for {
 		var d userDoc
 		o := options.FindOne().SetSort(eq("tenant", 1, "user_id", 1)).SetProjection(eq("tenant", 1))
@@ -169,6 +173,6 @@ func (s *userStore) Tenants(ctx context.Context) ([]string, error) {
 		if d.Tenant != importTenant {
 			tenants = append(tenants, d.Tenant)
 		}
-		filter = eq("tenant", bson.D{{Key: "$gt", Value: d.Tenant}})
+		filter = eq("tenant", bson.D{{Key: "$gt", Value: d.Tenant}}, "ended", nil)
 	}
 }

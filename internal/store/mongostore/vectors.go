@@ -57,7 +57,8 @@ func (s *vectorStore) ownersOf(ctx context.Context, facts []factDoc) (map[memory
 	if len(scopes) == 0 {
 		return users, nil
 	}
-	docs, err := readAll[userDoc](ctx, s.users, eq("_id", in(scopes)), options.Find().SetProjection(eq("tenant", 1, "user_id", 1)))
+	living := eq("_id", in(scopes), "ended", nil)
+	docs, err := readAll[userDoc](ctx, s.users, living, options.Find().SetProjection(eq("tenant", 1, "user_id", 1)))
 	for _, d := range docs {
 		users[d.Scope] = d.ref()
 	}

@@ -11,8 +11,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
-	"github.com/stratamem/strata/internal/group"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/safegroup"
 	"github.com/stratamem/strata/internal/store"
 )
 
@@ -33,7 +33,7 @@ func (s *workStore) SessionWork(ctx context.Context, ref memory.SessionRef) (sto
 		return store.SessionWork{}, err
 	}
 	work := store.SessionWork{Session: session.session(), User: user.user(), LookAt: orZero(session.LookAt)}
-	g, reading := group.WithContext(ctx)
+	g, reading := safegroup.WithContext(ctx)
 	g.Go(func() (err error) {
 		work.UnindexedFrom, err = s.index.unindexedFrom(reading, user.Scope, session.Key)
 		return err
@@ -51,7 +51,7 @@ func (s *workStore) SessionWork(ctx context.Context, ref memory.SessionRef) (sto
 }
 
 func (s *workStore) readCursors(ctx context.Context, session memory.SessionKey, work *store.SessionWork) error {
-	g, reading := group.WithContext(ctx)
+	g, reading := safegroup.WithContext(ctx)
 	g.Go(func() (err error) {
 		work.ExtractCursor, err = s.journal.cursor(reading, session, memory.JobExtract)
 		return err
@@ -178,7 +178,7 @@ func setTime(field string, t time.Time) bson.D {
 
 // lookAtPeriods has the user's periods looked at by then.
 func (s *core) lookAtPeriods(ctx context.Context, scope memory.ScopeKey, by time.Time) error {
-	_, err := s.users.UpdateOne(ctx, eq("_id", scope), bson.D{{Key: "$min", Value: eq("periods_at", micros(by))}})
+	_, err := s.users.UpdateOne(ctx, eq("_id", scope, "ended", nil), bson.D{{Key: "$min", Value: eq("periods_at", micros(by))}})
 	if err != nil {
 		return uncertain("have periods looked at", err)
 	}

@@ -248,7 +248,7 @@ func (a *turnWriter) insertOriginal(key int64, o *memory.Original) error {
 func (a *turnWriter) insertCalls(m *store.NewMessage) error {
 	for _, id := range m.ToolCalls() {
 		hash := a.head.hashKey.Keyed(memory.IDDigest(id))
-		err := a.c.run(`INSERT INTO tool_calls (sid, call_hash) VALUES (?, ?) ON CONFLICT DO NOTHING`, a.head.sid, hash[:])
+		err := a.c.run(`INSERT INTO tool_calls (sid, call_hash) VALUES (?, ?) ON CONFLICT DO UPDATE SET n = n + 1`, a.head.sid, hash[:])
 		if err != nil {
 			return err
 		}

@@ -120,6 +120,13 @@ func (a *applying) run() (err error) {
 			return err
 		}
 	}
+	for _, id := range a.w.Purge {
+		err := a.c.run(`DELETE FROM fact_revisions WHERE (key, revision) IN (SELECT r.key, r.revision FROM facts f
+			JOIN fact_revisions r ON r.key = f.key AND r.revision < f.revision WHERE f.uid = ? AND f.id = ?)`, a.uid, id)
+		if err != nil {
+			return err
+		}
+	}
 	for _, q := range a.w.Quarantined {
 		if err := a.quarantine(q); err != nil {
 			return err
@@ -222,7 +229,7 @@ func (a *applying) unembed(key int64) error {
 	return nil
 }
 
-// forget leaves nothing of the fact but its id and the keyed hash of its key.
+// forget leaves nothing of the fact but its id and the keyed hashes of its keys.
 func (a *applying) forget(f store.ForgetFact) error {
 	was, err := findFact(a.c, a.uid, f.FactID)
 	if err != nil {
@@ -243,8 +250,11 @@ func (a *applying) forget(f store.ForgetFact) error {
 			return err
 		}
 	}
-	for _, key := range f.Keys {
-		hash := a.hashKey.Keyed(key)
+	hashes := make([]memory.KeyedHash, max(len(f.Keys), 1)) // without a key readers must still hear that it is gone
+	for i, key := range f.Keys {
+		hashes[i] = a.hashKey.Keyed(key)
+	}
+	for _, hash := range hashes {
 		err := a.c.run(`INSERT OR IGNORE INTO forgotten_facts (uid, change, fact_id, key_hash, time) VALUES (?, ?, ?, ?, ?)`,
 			a.uid, a.change, f.FactID, hash[:], orNever(a.w.ForgottenAt()))
 		if err != nil {

@@ -45,7 +45,7 @@ func TestNoStatementScansATable(t *testing.T) {
 }
 
 // scans reports a step that walks a whole table or index: only what JSON holds, the one row of the probe, the versions
-// of embeddings, the reasons of refusals, what waits (users, sessions and jobs), all segments at start (without their
+// of embeddings, the reasons of refusals, what waits (users, sessions, jobs and erasures), all segments at start (without their
 // data), an index of all facts to count them and, when a view is rebuilt, all its feeds may be walked.
 func scans(step string) bool {
 	return strings.HasPrefix(step, "SCAN ") &&
@@ -58,6 +58,7 @@ func scans(step string) bool {
 		!strings.HasPrefix(step, "SCAN users USING INDEX users_pending") &&
 		!strings.HasPrefix(step, "SCAN sessions USING COVERING INDEX sessions_look_at") &&
 		!strings.HasPrefix(step, "SCAN slots USING COVERING INDEX slots_live") &&
+		!strings.HasPrefix(step, "SCAN erasures USING INDEX erasures_pending") &&
 		!strings.HasPrefix(step, "SCAN users USING INDEX users_vectors_feed") &&
 		step != "SCAN sessions" &&
 		!strings.HasPrefix(step, "SCAN users USING INDEX users_with_facts") &&

@@ -9,10 +9,11 @@ import (
 	"github.com/stratamem/strata/internal/store"
 )
 
-// revisionSelect reads what scanRevised needs, in its order.
+// revisionSelect reads what scanRevised needs, in its order. Revisions of sessions that were erased are left out.
 const revisionSelect = `SELECT r.kind, s.session_key, s.session_id, r.period, r.revision, r.cause, r.text, r.o200k, r.cl100k,
 	r.spans, r.from_time, r.to_time, r.rebuilds, r.create_time, r.request_hash, r.request_digest
-	FROM summary_revisions r LEFT JOIN sessions s ON s.sid = r.sid`
+	FROM summary_revisions r LEFT JOIN sessions s ON s.sid = r.sid
+	WHERE (r.sid = 0 OR s.sid IS NOT NULL)`
 
 // revised is a revision of a summary with the request that made it.
 type revised struct {
@@ -41,7 +42,7 @@ type revisedPlace struct {
 	period         string
 }
 
-const ofRevised = ` WHERE r.uid = ? AND r.kind = ? AND r.sid = ? AND r.period = ?`
+const ofRevised = ` AND r.uid = ? AND r.kind = ? AND r.sid = ? AND r.period = ?`
 
 func (p revisedPlace) args(more ...any) []any {
 	return append([]any{p.uid, p.kind, p.sid, p.period}, more...)
@@ -74,6 +75,9 @@ func changeSummary(c *conn, w store.SummaryWrite) (memory.SummaryRevision, error
 		if err != nil {
 			return memory.SummaryRevision{}, err
 		}
+	}
+	if err := refuseErased(c, at.uid, w.Revision.Covers); err != nil {
+		return memory.SummaryRevision{}, err
 	}
 	v := revised{SummaryRevision: w.Revision}
 	v.Revision, v.CreateTime = w.Base+1, w.Time
@@ -109,6 +113,33 @@ func changeSummary(c *conn, w store.SummaryWrite) (memory.SummaryRevision, error
 	return v.SummaryRevision, lookAtPeriods(c, at.uid, micros(w.Time))
 }
 
+// refuseErased refuses what was written of messages that were erased meanwhile.
+func refuseErased(c *conn, uid int64, covers []memory.Covered) error {
+	gone := store.Contention("a message that the summary covers was erased")
+	sids := map[memory.SessionKey]int64{}
+	for _, covered := range covers {
+		sid, err := sessionByKey(c, uid, covered.Session, sids)
+		if err != nil {
+			return err
+		}
+		if sid == 0 {
+			return gone
+		}
+		for _, r := range covered.Range.Without(covered.Passed) {
+			erased, err := c.first(`SELECT 1 FROM hidden_messages h CROSS JOIN messages m ON m.key = h.key
+				WHERE h.uid = ? AND h.key BETWEEN ? AND ? AND m.deleted = 1 LIMIT 1`, func(row) error { return nil },
+				uid, place(sid, r.From), place(sid, r.To))
+			if err != nil {
+				return err
+			}
+			if erased {
+				return gone
+			}
+		}
+	}
+	return nil
+}
+
 func findRevised(c *conn, where string, args ...any) (v revised, ok bool, err error) {
 	ok, err = c.first(revisionSelect+where, func(r row) (err error) {
 		v, err = scanRevised(r)
@@ -138,7 +169,7 @@ func orNullBlob(b []byte) any {
 // CurrentSummaries implements store.Summaries.
 func (s *summaryStore) CurrentSummaries(ctx context.Context, user memory.UserRef) ([]memory.SummaryRevision, error) {
 	return s.revisions(ctx, user, func(c *conn, uid int64, each func(row) error) error {
-		return c.query(revisionSelect+` WHERE r.uid = ? AND r.revision = (SELECT max(o.revision) FROM summary_revisions o
+		return c.query(revisionSelect+` AND r.uid = ? AND r.revision = (SELECT max(o.revision) FROM summary_revisions o
 			WHERE o.uid = r.uid AND o.kind = r.kind AND o.sid = r.sid AND o.period = r.period)
 			ORDER BY r.kind, s.session_key, r.period`, each, uid)
 	})
@@ -147,7 +178,7 @@ func (s *summaryStore) CurrentSummaries(ctx context.Context, user memory.UserRef
 // SummaryRevisions implements store.Summaries.
 func (s *summaryStore) SummaryRevisions(ctx context.Context, q store.RevisionQuery) ([]memory.SummaryRevision, error) {
 	return s.revisions(ctx, q.User, func(c *conn, uid int64, each func(row) error) error {
-		return c.query(revisionSelect+` WHERE r.uid = ? AND r.kind = ? AND ifnull(s.session_key, '') = ? AND r.period = ?
+		return c.query(revisionSelect+` AND r.uid = ? AND r.kind = ? AND ifnull(s.session_key, '') = ? AND r.period = ?
 			ORDER BY r.revision DESC LIMIT ?+0`, each, uid, int(q.Kind), string(q.Session), q.Period, q.Limit)
 	})
 }

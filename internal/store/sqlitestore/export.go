@@ -46,6 +46,8 @@ type export struct {
 	uid  int64
 	sids []int64 // of the user's sessions, by session id
 	each func(store.Record) error
+	// deleted are the hashes of the deleted messages of the session that is read, by seq; nil before they are read.
+	deleted map[int64]store.MessageRecord
 }
 
 func (x *export) head() error {
@@ -77,6 +79,7 @@ func (x *export) sessions() error {
 func (x *export) turns() error {
 	for _, sid := range x.sids {
 		var session memory.SessionKey
+		x.deleted = nil
 		err := x.c.query(`SELECT t.key, t.first_seq, t.n, t.record_time, t.request_hash, t.request_digest, t.result, t.state_patch, s.session_key
 			FROM turns t JOIN sessions s ON s.sid = t.sid WHERE t.key BETWEEN ? AND ? ORDER BY t.key`, func(r row) error {
 			session = memory.SessionKey(r.text(8))
@@ -101,11 +104,16 @@ func (x *export) addTurn(sid int64, session memory.SessionKey, r row) error {
 			return err
 		}
 		for _, m := range messages {
-			hash, err := x.bodyHash(sid, m.ID)
+			r := store.MessageRecord{Message: m}
+			if m.Deleted {
+				err = x.deletedHashes(sid, &r)
+			} else {
+				r.BodyHash, err = x.bodyHash(sid, m.ID)
+			}
 			if err != nil {
 				return err
 			}
-			record.Messages = append(record.Messages, store.MessageRecord{Message: m, BodyHash: hash})
+			record.Messages = append(record.Messages, r)
 		}
 	}
 	return x.each(store.Record{Turn: &record})
@@ -120,8 +128,25 @@ func (x *export) bodyHash(sid int64, id string) (hash []byte, err error) {
 	return hash, err
 }
 
+// deletedHashes fills in what is known still of a deleted message's id.
+func (x *export) deletedHashes(sid int64, to *store.MessageRecord) error {
+	if x.deleted == nil { // hashes are found by id: those of a session's deleted messages are read at once
+		x.deleted = map[int64]store.MessageRecord{}
+		err := x.c.query(`SELECT i.seq, i.id_hash, i.body_hash FROM message_ids i CROSS JOIN messages m ON m.key = i.sid << 32 | i.seq
+			WHERE i.sid = ? AND m.deleted = 1`, func(r row) error {
+			x.deleted[r.int(0)] = store.MessageRecord{IDHash: r.blob(1), BodyHash: r.blob(2)}
+			return nil
+		}, sid)
+		if err != nil {
+			return err
+		}
+	}
+	to.IDHash, to.BodyHash = x.deleted[to.Seq].IDHash, x.deleted[to.Seq].BodyHash
+	return nil
+}
+
 func (x *export) nodes() error {
-	return x.c.query(nodeSelect+` WHERE n.uid = ? ORDER BY n.id`, func(r row) error {
+	return x.c.query(nodeSelect+` AND n.uid = ? ORDER BY n.id`, func(r row) error {
 		n, err := scanNode(r)
 		if err != nil {
 			return err
@@ -132,7 +157,7 @@ func (x *export) nodes() error {
 
 func (x *export) revised() error {
 	var all []store.SummaryHistory
-	err := x.c.query(revisionSelect+` WHERE r.uid = ? ORDER BY r.kind, s.session_id, r.period, r.revision`, func(r row) error {
+	err := x.c.query(revisionSelect+` AND r.uid = ? ORDER BY r.kind, s.session_id, r.period, r.revision`, func(r row) error {
 		v, err := scanRevised(r)
 		if err != nil {
 			return err
@@ -162,11 +187,11 @@ func (x *export) jobs() error {
 		return x.each(store.Record{Job: &job})
 	}
 	const order = ` ORDER BY j.kind, j.level, j.from_no, j.generation`
-	if err := x.c.query(jobSelect+` WHERE j.uid = ? AND j.sid IS NULL`+order, each, x.uid); err != nil {
+	if err := x.c.query(jobSelect+` AND j.uid = ? AND j.sid IS NULL`+order, each, x.uid); err != nil {
 		return err
 	}
 	for _, sid := range x.sids {
-		if err := x.c.query(jobSelect+` WHERE j.sid = ?`+order, each, sid); err != nil {
+		if err := x.c.query(jobSelect+` AND j.sid = ?`+order, each, sid); err != nil {
 			return err
 		}
 	}

@@ -37,8 +37,9 @@ func feedsOf(view memory.View) feedTable {
 		}
 	default:
 		return feedTable{
-			table: "sessions", from: "users u CROSS JOIN sessions s ON s.uid = u.uid", waits: "feed_at", exists: "last_seq > 0",
-			told: `s.session_id, s.session_key, s.sid, s.feed_build, s.feed_seq, 0, 0, 0, s.last_seq, 0, 0`,
+			table: "sessions", from: "users u CROSS JOIN sessions s ON s.uid = u.uid", waits: "feed_at",
+			exists: "last_seq > 0 AND uid IN (SELECT uid FROM users)",
+			told:   `s.session_id, s.session_key, s.sid, s.feed_build, s.feed_seq, 0, 0, 0, s.last_seq, 0, 0`,
 		}
 	}
 }
@@ -191,7 +192,7 @@ func (s *feedStore) CountFeeds(ctx context.Context, view memory.View) (pending, 
 		return err
 	}
 	err = s.read(ctx, "count feeds", func(c *conn) error {
-		if err := count(c, &pending, t.waits+` IS NOT NULL`); err != nil {
+		if err := count(c, &pending, t.waits+` IS NOT NULL AND `+t.exists); err != nil {
 			return err
 		}
 		return count(c, &all, t.exists)

@@ -155,16 +155,25 @@ func (im *imports) turn(r *store.TurnRecord) error {
 
 // imported stores a message as it was stored elsewhere.
 func (a *turnWriter) imported(m *store.MessageRecord) error {
-	id := a.head.hashKey.Keyed(memory.IDDigest(m.ID))
-	err := a.c.run(`INSERT INTO message_ids (sid, id_hash, seq, body_hash) VALUES (?, ?, ?, ?)`, a.head.sid, id[:], m.Seq, m.BodyHash)
-	if err != nil {
-		return err
+	id := m.IDHash
+	if !m.Deleted {
+		hash := a.head.hashKey.Keyed(memory.IDDigest(m.ID))
+		id = hash[:]
+	}
+	if id != nil {
+		err := a.c.run(`INSERT INTO message_ids (sid, id_hash, seq, body_hash) VALUES (?, ?, ?, ?)`, a.head.sid, id, m.Seq, m.BodyHash)
+		if err != nil {
+			return err
+		}
 	}
 	if m.Recallable() {
 		a.speech++
 	}
 	a.head.lastTurn, a.head.lastSeq, a.p.Time = m.TurnNo-1, m.Seq, m.RecordTime
-	return a.insert(&store.NewMessage{Message: m.Message})
+	if err := a.insert(&store.NewMessage{Message: m.Message}); err != nil || !m.Deleted {
+		return err
+	}
+	return a.c.run(`UPDATE messages SET deleted = 1 WHERE key = ?`, place(a.head.sid, m.Seq))
 }
 
 func (im *imports) revised(h *store.SummaryHistory) error {

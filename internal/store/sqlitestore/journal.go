@@ -11,11 +11,12 @@ import (
 	"github.com/stratamem/strata/internal/store"
 )
 
-// slotSelect reads what scanJob needs, in its order.
+// jobSelect reads what scanJob needs, in its order. Jobs of users and sessions that were erased are left out.
 const jobSelect = `SELECT j.key, j.uid, j.sid, u.scope_key, s.session_key, j.kind, j.level, j.from_no, j.generation,
 	u.tenant, u.user_id, s.session_id, j.to_no, j.state, j.answer, j.attempts, j.not_before, j.reason, j.owner,
 	j.lease_until, j.calls, j.input_tokens, j.output_tokens, j.create_time, j.update_time, j.failing_since
-	FROM slots j JOIN users u ON u.uid = j.uid LEFT JOIN sessions s ON s.sid = j.sid`
+	FROM slots j JOIN users u ON u.uid = j.uid LEFT JOIN sessions s ON s.sid = j.sid
+	WHERE (j.sid IS NULL OR s.sid IS NOT NULL)`
 
 // storedJob is a job with where it is.
 type storedJob struct {
@@ -39,7 +40,7 @@ func scanJob(r row) storedJob {
 
 // findJob reads a job of the user with the row number given.
 func findJob(c *conn, uid int64, ref store.JobRef) (job storedJob, err error) {
-	ok, err := c.first(jobSelect+` WHERE j.uid = ? AND j.id = ?`, func(r row) error {
+	ok, err := c.first(jobSelect+` AND j.uid = ? AND j.id = ?`, func(r row) error {
 		job = scanJob(r)
 		return nil
 	}, uid, ref.ID)
@@ -322,7 +323,7 @@ func (s *journal) RetryJob(ctx context.Context, p store.JobRetry) (memory.Job, e
 func (s *journal) ParkedJobs(ctx context.Context, q store.ParkedQuery) ([]memory.Job, error) {
 	var jobs []memory.Job
 	err := s.read(ctx, "find parked slots", func(c *conn) error {
-		return c.query(jobSelect+` WHERE j.state = 3 AND `+notImporting+` AND j.reason = ? AND (j.not_before <= ? OR j.not_before > ?)
+		return c.query(jobSelect+` AND j.state = 3 AND `+notImporting+` AND j.reason = ? AND (j.not_before <= ? OR j.not_before > ?)
 			ORDER BY j.not_before, j.key LIMIT ?+0`,
 			func(r row) error {
 				job := scanJob(r).Job
@@ -355,7 +356,7 @@ func (s *journal) ListJobs(ctx context.Context, q store.JobQuery) ([]memory.Job,
 		if err != nil {
 			return err
 		}
-		return c.query(jobSelect+w.where()+` ORDER BY j.create_time DESC, j.id LIMIT ?+0`, func(r row) error {
+		return c.query(jobSelect+w.more()+` ORDER BY j.create_time DESC, j.id LIMIT ?+0`, func(r row) error {
 			jobs = append(jobs, scanJob(r).Job)
 			return nil
 		}, append(w.args, q.Limit)...)
@@ -427,6 +428,9 @@ func (w *clauses) and(sql string, args ...any) {
 func (w *clauses) in(column, array string) {
 	w.and(column+" IN (SELECT value FROM json_each(?))", array)
 }
+
+// more is the conditions behind others.
+func (w *clauses) more() string { return " AND " + strings.Join(w.sql, " AND ") }
 
 func (w *clauses) where() string { return " WHERE " + strings.Join(w.sql, " AND ") }
 

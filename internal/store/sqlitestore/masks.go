@@ -6,7 +6,7 @@ import (
 	"log/slog"
 
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/secrets"
+	"github.com/stratamem/strata/internal/secretscan"
 )
 
 // masksVersion is the schema from which on messages record where they contain secrets.
@@ -45,8 +45,8 @@ func noteSecrets(c *conn, log *slog.Logger) error {
 		}
 		for _, m := range some {
 			last = m.key
-			marked := secrets.Mark([][]memory.Part{m.parts})[0]
-			if !secrets.AnyIn(marked) {
+			marked := secretscan.Mark([][]memory.Part{m.parts})[0]
+			if !secretscan.AnyIn(marked) {
 				continue
 			}
 			text, parts, err := encodeParts(marked)

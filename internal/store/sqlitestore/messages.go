@@ -15,9 +15,9 @@ import (
 
 // messageColumns are what scanMessage reads, in its order.
 const messageColumns = `m.key, m.turn_no, m.id, m.role, m.origin, m.extract, m.pinned, m.create_time, m.record_time,
-	m.o200k, m.cl100k, m.name, m.text, m.parts, m.tags, m.metadata, m.hidden`
+	m.o200k, m.cl100k, m.name, m.text, m.parts, m.tags, m.metadata, m.hidden, m.deleted`
 
-const messageColumnCount = 17
+const messageColumnCount = 18
 
 func scanMessage(r row) (memory.Message, error) {
 	m := memory.Message{
@@ -26,7 +26,10 @@ func scanMessage(r row) (memory.Message, error) {
 		CreateTime: fromMicros(r.int(7)), RecordTime: fromMicros(r.int(8)),
 		Tokens:   memory.TokenCounts{O200K: r.int(9), CL100K: r.int(10)},
 		Name:     r.text(11),
-		Metadata: r.json(15), Hidden: r.int(16) != 0,
+		Metadata: r.json(15), Hidden: r.int(16) != 0, Deleted: r.int(17) != 0,
+	}
+	if m.Deleted {
+		return m, nil
 	}
 	if parts := r.text(13); parts != "" {
 		if err := json.Unmarshal([]byte(parts), &m.Parts); err != nil {
@@ -320,7 +323,7 @@ func readPlaces(c *conn, uid int64, q store.PlacesQuery) ([]memory.PlacedMessage
 	hits := make([]memory.PlacedMessage, 0, len(places))
 	var bytes int64
 	// Array order, row by row: no more than one message beyond the limit is ever in memory.
-	err = c.query(`SELECT `+messageColumns+`, json_each.rowid FROM json_each(?) CROSS JOIN messages m ON m.key = json_each.value
+	err = c.query(`SELECT `+messageColumns+`, json_each.rowid FROM json_each(?) CROSS JOIN messages m ON m.key = json_each.value AND m.deleted = 0
 		ORDER BY json_each.rowid`, func(r row) error {
 		bytes += storedBytes(r[:messageColumnCount])
 		if q.MaxBytes > 0 && bytes > q.MaxBytes && len(hits) > 0 {
@@ -416,7 +419,7 @@ func findMessage(c *conn, ref memory.SessionRef, id string) (at found, key int64
 		return at, 0, err
 	}
 	hash := at.hashKey.Keyed(memory.IDDigest(id))
-	ok, err := c.first(`SELECT i.seq FROM message_ids i JOIN messages m ON m.key = i.sid << 32 | i.seq
+	ok, err := c.first(`SELECT i.seq FROM message_ids i JOIN messages m ON m.key = i.sid << 32 | i.seq AND m.deleted = 0
 		WHERE i.sid = ? AND i.id_hash = ?`, func(r row) error {
 		key = place(at.sid, r.int(0))
 		return nil

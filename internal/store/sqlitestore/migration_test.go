@@ -2,6 +2,7 @@ package sqlitestore_test
 
 import (
 	"io/fs"
+	"os"
 	"path/filepath"
 	"testing"
 	"time"
@@ -72,6 +73,31 @@ func TestMessagesThatWereStoredBeforeSecretsWereNotedAreLookedThrough(t *testing
 	}
 	if p := messages[1].Parts; p[0].Said() != `{"password":"[secret: password]"}` || p[0].Arguments != `{"password":"hunter2"}` || p[1].Said() != "done" {
 		t.Errorf("%+v", p)
+	}
+}
+
+func TestOfWhatWasDeletedBeforeItWasOverwrittenNoByteIsLeft(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "strata.db")
+	writeFirstSchema(t, path)
+	execSQL(t, path, `WITH RECURSIVE n(i) AS (SELECT 2 UNION ALL SELECT i + 1 FROM n WHERE i < 500)
+		INSERT INTO messages (key, turn_no, id, role, origin, extract, pinned, create_time, record_time, o200k, cl100k, text)
+		SELECT 1 << 32 | i, 1, 'm' || i, 3, 1, 1, 0, 2000, 2000, 1, 1, '`+canary+`' || i FROM n`,
+		`DELETE FROM messages WHERE text LIKE '`+canary+`%'`)
+	h := &house{t: t, path: path}
+	for _, suffix := range []string{"-wal", "-shm", ".lock"} { // so that all files are there
+		h.must(os.WriteFile(path+suffix, nil, 0o600))
+	}
+	if h.found() == 0 {
+		t.Fatal("nothing is left of what was deleted")
+	}
+	h.Store = open(t, sqlitestore.Options{Path: path})
+	record(t, h.Store, "m501")
+	if n := h.found(); n != 0 {
+		t.Errorf("what was deleted is left %d times", n)
+	}
+	h.integrity()
+	if got := session(t, h.Store).LastSeq; got != 2 {
+		t.Errorf("the last seq is %d", got)
 	}
 }
 

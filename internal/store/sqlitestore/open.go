@@ -12,11 +12,15 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/stratamem/strata/migrations"
 )
 
 const (
+	// overwritingVersion is the schema from which on what is deleted is overwritten.
+	overwritingVersion = 16
+
 	applicationID  = 0x53747261 // "Stra", in the header of every file of ours
 	minVersion     = "3.51.3"   // versions before can lose a WAL's commits when two connections reset it at once
 	defaultReaders = 4
@@ -30,9 +34,16 @@ func pragmas(more ...string) []string {
 }
 
 // writing pragmas: FULL makes every COMMIT wait for the disk. Checkpoints are made beside the writer; only a WAL of
-// 16,000 pages makes it do one itself. A WAL that is begun anew is cut to 16 MiB.
+// 16,000 pages makes it do one itself. A WAL that is begun anew is cut to 16 MiB. What is deleted is overwritten with zeros, so
+// that none of it is found in the file: see BenchmarkAppend for what that costs.
 func writing() []string {
-	return pragmas("journal_mode(WAL)", "synchronous(FULL)", "wal_autocheckpoint(16000)", "journal_size_limit(16777216)", "cache_size(-8000)")
+	return pragmas("journal_mode(WAL)", "synchronous(FULL)", "secure_delete(1)",
+		"wal_autocheckpoint(16000)", "journal_size_limit(16777216)", "cache_size(-8000)")
+}
+
+// busyFor is how long a connection waits for the locks of others from now on.
+func busyFor(d time.Duration) string {
+	return fmt.Sprintf("PRAGMA busy_timeout = %d", d.Milliseconds())
 }
 
 func reading() []string { return pragmas("query_only(1)", "cache_size(-4000)") }
@@ -81,7 +92,7 @@ func prepareFile(path string, lock *fileLock, log *slog.Logger) error {
 	if err := checkHeader(path, lock.data); err != nil {
 		return err
 	}
-	c, err := dial(path, pragmas()...)
+	c, err := dial(path, pragmas("secure_delete(1)")...)
 	if err != nil {
 		return fmt.Errorf("open data file %s: %w", path, err)
 	}
@@ -199,7 +210,20 @@ func migrate(c *conn, path string, log *slog.Logger) error {
 		}
 		log.Info("data file migrated", "path", path, "schema_version", i+1)
 	}
+	if have > 0 && have < overwritingVersion {
+		rewrite(c, path, log)
+	}
 	return nil
+}
+
+// rewrite leaves nothing in the free space of a file that was written while what was deleted was not overwritten. Where the disk
+// has no room for it the file is served as it is.
+func rewrite(c *conn, path string, log *slog.Logger) {
+	log.Info("the data file is written anew once, so that nothing of what was deleted is left in it", "path", path)
+	if err := c.script("PRAGMA temp_store = FILE;\nVACUUM;"); err != nil {
+		log.Warn("the data file could not be written anew: bytes of what was deleted before may be left in its free space; "+
+			"copy it to a new file with strata copy", "path", path, "error", err)
+	}
 }
 
 func apply(c *conn, name string, version int, log *slog.Logger) error {

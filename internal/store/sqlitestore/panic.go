@@ -4,16 +4,16 @@ import (
 	"errors"
 	"log/slog"
 
-	"github.com/stratamem/strata/internal/group"
+	"github.com/stratamem/strata/internal/safegroup"
 )
 
 // contain runs do and returns its panic as an error, after which the connection must be closed.
 func contain(c *conn, do func(*conn) error) error {
-	return group.Contain(func() error { return do(c) })
+	return safegroup.Contain(func() error { return do(c) })
 }
 
 func isPanic(err error) bool {
-	_, ok := errors.AsType[*group.PanicError](err)
+	_, ok := errors.AsType[*safegroup.PanicError](err)
 	return ok
 }
 

@@ -49,10 +49,13 @@ func readSegmentInfos(c *conn, uid int64, state *store.SearchIndexState) error {
 	}, uid)
 }
 
+// ofLiving leaves out turns of erased sessions that were not swept yet.
+const ofLiving = ` AND EXISTS (SELECT 1 FROM sessions WHERE sessions.sid = turns.key >> 32)`
+
 // readPendingState counts the recallable messages that are pending, and reads what the query asks for of them.
 func readPendingState(c *conn, uid int64, q store.SearchIndexQuery, state *store.SearchIndexState) error {
 	var turns int64
-	_, err := c.first(`SELECT count(*), sum(recallable) FROM turns WHERE uid = ? AND (pending & 1) != 0`, func(r row) error {
+	_, err := c.first(`SELECT count(*), sum(recallable) FROM turns WHERE uid = ? AND (pending & 1) != 0`+ofLiving, func(r row) error {
 		turns, state.More = r.int(0), int(r.int(1))
 		return nil
 	}, uid)
@@ -88,7 +91,7 @@ func readUnindexed(c *conn, uid int64, q store.SearchIndexQuery, state *store.Se
 	err := c.query(`SELECT `+messageColumns+`, s.session_key, s.session_id FROM turns t
 		CROSS JOIN sessions s ON s.sid = t.sid
 		CROSS JOIN messages m ON m.key BETWEEN (t.sid << 32 | t.first_seq) AND (t.sid << 32 | (t.first_seq + t.n - 1))
-		WHERE t.uid = ? AND (t.pending & 1) != 0 AND m.role IN (?, ?) AND m.origin <> ?
+		WHERE t.uid = ? AND (t.pending & 1) != 0 AND m.role IN (?, ?) AND m.origin <> ? AND m.deleted = 0
 		ORDER BY t.record_time, t.key, m.key LIMIT ?+0`, func(r row) error {
 		bytes += storedBytes(r[:messageColumnCount])
 		if q.MaxBytes > 0 && bytes > q.MaxBytes {
@@ -227,7 +230,7 @@ func refreshPending(c *conn, uid int64, changed int) error {
 		return nil
 	}
 	return c.run(`UPDATE users SET pending_since = (SELECT record_time FROM turns
-		WHERE turns.uid = users.uid AND (pending & 1) != 0 ORDER BY record_time LIMIT 1) WHERE uid = ?`, uid)
+		WHERE turns.uid = users.uid AND (pending & 1) != 0`+ofLiving+` ORDER BY record_time LIMIT 1) WHERE uid = ?`, uid)
 }
 
 func insertSegment(c *conn, uid int64, p store.SegmentWrite, hash memory.KeyedHash) (int64, error) {

@@ -15,7 +15,7 @@ import (
 	"log/slog"
 	"sync"
 
-	"github.com/stratamem/strata/internal/group"
+	"github.com/stratamem/strata/internal/safegroup"
 	"github.com/stratamem/strata/internal/store"
 )
 
@@ -39,6 +39,7 @@ type Store struct {
 	*factStore
 	*vectorStore
 	*summaryStore
+	*erasureStore
 	*feedStore
 	*userStore
 	*shared
@@ -46,7 +47,7 @@ type Store struct {
 
 	lock    *fileLock
 	anchor  *conn // does nothing but stay open: see hold
-	workers group.Group
+	workers safegroup.Group
 	closing sync.Once
 	gone    error // of Close
 }
@@ -69,6 +70,7 @@ type (
 	factStore    struct{ *core } // implements store.Facts
 	vectorStore  struct{ *core } // implements store.Vectors
 	summaryStore struct{ *core } // implements store.Summaries
+	erasureStore struct{ *core } // implements store.Erasures
 	feedStore    struct{ *core } // implements store.ChangeFeed
 	userStore    struct{ *core } // implements store.Users
 	shared       struct{ *core } // implements store.Leases, store.Clock and store.Secrets
@@ -133,8 +135,8 @@ func start(path string, lock *fileLock, anchor *conn, o Options) *Store {
 	}
 	s := &Store{
 		core: c, transcript: &transcript{c}, searchIndex: &searchIndex{c}, journal: &journal{c}, workStore: &workStore{c},
-		factStore: &factStore{c}, vectorStore: &vectorStore{c}, summaryStore: &summaryStore{c}, feedStore: &feedStore{c},
-		userStore: &userStore{c}, shared: &shared{c}, archive: &archive{c}, lock: lock, anchor: anchor,
+		factStore: &factStore{c}, vectorStore: &vectorStore{c}, summaryStore: &summaryStore{c}, erasureStore: &erasureStore{c},
+		feedStore: &feedStore{c}, userStore: &userStore{c}, shared: &shared{c}, archive: &archive{c}, lock: lock, anchor: anchor,
 	}
 	for range o.Readers {
 		s.readers <- nil
@@ -282,7 +284,7 @@ func (s *Store) checkpoint() {
 			}
 			return
 		case <-s.writer.nudge:
-			s.logClose(group.Contain(func() error {
+			s.logClose(safegroup.Contain(func() error {
 				c = s.checkpointOnce(c)
 				return nil
 			}))

@@ -15,7 +15,9 @@ const nodeColumns = `n.id, n.kind, s.session_key, s.session_id, n.level, n.from_
 	n.period_end, n.generation, n.cumulative, n.previous, n.children, n.text, n.appended, n.o200k, n.cl100k, n.language,
 	n.model, n.from_time, n.to_time, n.create_time, n.passed, n.rebuild`
 
-const nodeSelect = `SELECT ` + nodeColumns + ` FROM nodes n LEFT JOIN sessions s ON s.sid = n.sid`
+// nodeSelect leaves out nodes of sessions that were erased.
+const nodeSelect = `SELECT ` + nodeColumns + ` FROM nodes n LEFT JOIN sessions s ON s.sid = n.sid
+	WHERE (n.sid IS NULL OR s.sid IS NOT NULL)`
 
 func scanNode(r row) (memory.SummaryNode, error) {
 	n := memory.SummaryNode{
@@ -92,7 +94,7 @@ func (s *summaryStore) TopNodes(ctx context.Context, ref memory.SessionRef, thro
 
 // topNodes reads nodes from the first message that they cover on. Nodes nest, so that of those that begin at the same
 // message the first one covers the others.
-const topNodes = nodeSelect + ` WHERE n.sid = ? AND iif(n.cumulative, 1, n.from_no) BETWEEN ? AND ? AND n.to_no <= ?
+const topNodes = nodeSelect + ` AND n.sid = ? AND iif(n.cumulative, 1, n.from_no) BETWEEN ? AND ? AND n.to_no <= ?
 	ORDER BY iif(n.cumulative, 1, n.from_no), n.to_no DESC, n.level DESC, n.generation DESC`
 
 // readTopNodes reads nodes that follow one another, and skips what lies below a node.
@@ -146,7 +148,8 @@ func (s *summaryStore) Nodes(ctx context.Context, user memory.UserRef, ids []str
 // readNodes reads the nodes of a JSON array of ids.
 func readNodes(c *conn, uid int64, ids string) (nodes []memory.SummaryNode, err error) {
 	err = c.query(`SELECT `+nodeColumns+` FROM json_each(?) CROSS JOIN nodes n ON n.uid = ? AND n.id = json_each.value
-		LEFT JOIN sessions s ON s.sid = n.sid ORDER BY json_each.rowid`, func(r row) error {
+		LEFT JOIN sessions s ON s.sid = n.sid
+		WHERE n.sid IS NULL OR s.sid IS NOT NULL ORDER BY json_each.rowid`, func(r row) error {
 		n, err := scanNode(r)
 		nodes = append(nodes, n)
 		return err
@@ -238,7 +241,7 @@ func readLeaves(c *conn, uid int64, q store.LeafQuery) (leaves []memory.SummaryN
 	if q.Limit > 0 {
 		limit = q.Limit
 	}
-	err = c.query(`SELECT `+outlineColumns+` FROM nodes n LEFT JOIN sessions s ON s.sid = n.sid
+	err = c.query(`SELECT `+outlineColumns+` FROM nodes n CROSS JOIN sessions s ON s.sid = n.sid
 		WHERE n.uid = ? AND n.kind = 1 AND n.level = 0 AND n.to_time >= ? AND n.to_time < ?
 		ORDER BY n.to_time, n.id LIMIT ?+0`, func(r row) error {
 		n, err := scanNode(r)
@@ -272,7 +275,7 @@ func (s *summaryStore) Periods(ctx context.Context, q store.PeriodQuery) ([]memo
 // start of a later generation: the bounds are those of the generation that counts.
 func readPeriods(c *conn, uid int64, q store.PeriodQuery) (periods []memory.SummaryNode, err error) {
 	var last string
-	err = c.query(nodeSelect+` WHERE n.uid = ? AND n.kind = ?+0 AND n.kind > 1 ORDER BY n.period DESC, n.generation DESC`, func(r row) error {
+	err = c.query(nodeSelect+` AND n.uid = ? AND n.kind = ?+0 AND n.kind > 1 ORDER BY n.period DESC, n.generation DESC`, func(r row) error {
 		if r.text(7) == last {
 			return nil
 		}

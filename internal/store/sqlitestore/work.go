@@ -75,7 +75,7 @@ func readWork(c *conn, sid int64, work *store.SessionWork) error {
 }
 
 func readLiveJobs(c *conn, sid int64) (jobs []memory.Job, err error) {
-	err = c.query(jobSelect+` WHERE j.sid = ? AND j.state <= 3 ORDER BY j.kind, j.level, j.from_no, j.generation`, func(r row) error {
+	err = c.query(jobSelect+` AND j.sid = ? AND j.state <= 3 ORDER BY j.kind, j.level, j.from_no, j.generation`, func(r row) error {
 		jobs = append(jobs, scanJob(r).Job)
 		return nil
 	}, sid)
@@ -198,7 +198,8 @@ func (s *workStore) WorkStats(ctx context.Context) (store.WorkStats, error) {
 		if stats.Quarantined, err = countQuarantined(c); err != nil {
 			return err
 		}
-		_, err = c.first(`SELECT look_at FROM sessions WHERE look_at IS NOT NULL ORDER BY look_at LIMIT 1`, func(r row) error {
+		_, err = c.first(`SELECT s.look_at FROM sessions s CROSS JOIN users u ON u.uid = s.uid
+			WHERE s.look_at IS NOT NULL ORDER BY s.look_at LIMIT 1`, func(r row) error {
 			stats.OldestTurn = r.time(0)
 			return nil
 		})
@@ -210,6 +211,7 @@ func (s *workStore) WorkStats(ctx context.Context) (store.WorkStats, error) {
 	return stats, nil
 }
 
+// countJobs counts jobs of users who were erased until they are swept: the index alone counts fast.
 func countJobs(c *conn) (kinds []store.KindStats, err error) {
 	err = c.query(`SELECT kind, state, count(*), min(create_time) FROM slots WHERE state <= 3
 		GROUP BY kind, state ORDER BY kind, state`, func(r row) error {

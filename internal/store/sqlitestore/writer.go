@@ -8,7 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/stratamem/strata/internal/group"
+	"github.com/stratamem/strata/internal/safegroup"
 	"github.com/stratamem/strata/internal/store"
 )
 
@@ -190,10 +190,10 @@ func (w *writer) replyPanicked(batch []*request) (rest []*request) {
 // that none of them is done, as far as this program sees (see outcomeUnknown): the connection is then closed, so that
 // nothing of a half-done transaction survives in it.
 func (w *writer) commit(batch []*request) ([]*request, error) {
-	if err := group.Contain(w.ready); err != nil {
+	if err := safegroup.Contain(w.ready); err != nil {
 		return batch, fault("open the writing connection", err)
 	}
-	err := group.Contain(func() error { return w.transact(&batch) })
+	err := safegroup.Contain(func() error { return w.transact(&batch) })
 	if err != nil {
 		w.drop()
 		return batch, fault("commit", err)
@@ -209,7 +209,7 @@ func (w *writer) tidy(requests int) {
 	if total/checkpointEvery != (total-n)/checkpointEvery {
 		w.askForCheckpoint()
 	}
-	if err := group.Contain(w.boundWAL); err != nil {
+	if err := safegroup.Contain(w.boundWAL); err != nil {
 		w.log.Warn("a checkpoint of the data file failed", "error", err)
 	}
 }
@@ -252,7 +252,7 @@ func (c *conn) checkpoint(mode string) (pages, waiting int64, err error) {
 // well: not so where the file must grow for it and cannot.
 func (w *writer) makeRoom() bool {
 	pages := int64(-1)
-	err := group.Contain(func() error {
+	err := safegroup.Contain(func() error {
 		c, err := w.dial()
 		if err != nil {
 			return err
@@ -273,7 +273,7 @@ func (w *writer) ready() (err error) {
 func (w *writer) drop() {
 	c := w.conn
 	w.conn = nil
-	if err := group.Contain(c.close); err != nil {
+	if err := safegroup.Contain(c.close); err != nil {
 		w.log.Warn("closing the writing connection failed", "error", err)
 	}
 }

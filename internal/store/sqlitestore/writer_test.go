@@ -185,7 +185,7 @@ func TestAFailedCommitFailsAllOfItsRequestsAndLeavesNothing(t *testing.T) {
 	poisoned := make(chan error, 1)
 	go func() {
 		poisoned <- s.Write(t.Context(), func(c *sqlitestore.Conn) error { // found out at COMMIT only
-			return c.Script(`PRAGMA defer_foreign_keys = ON; INSERT INTO session_state (sid, state) VALUES (999, 'x')`)
+			return c.Script(`PRAGMA defer_foreign_keys = ON; INSERT INTO originals (key, format, data) VALUES (999, 'x', x'00')`)
 		})
 	}()
 	waitQueued(s, 3)

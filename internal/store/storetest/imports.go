@@ -20,7 +20,7 @@ var carol = memory.UserRef{Tenant: "acme", UserID: "carol"}
 func testImports(t *testing.T, open Open[store.PrimaryStore]) {
 	used := func(t *testing.T) (store.PrimaryStore, string) {
 		s := open(t)
-		Use(t, s)
+		Fill(t, s)
 		useKept(t, s)
 		return s, exportFile(t, s, alice)
 	}
@@ -88,6 +88,17 @@ func testImports(t *testing.T, open Open[store.PrimaryStore]) {
 		_, err = s.UpdateMessage(t.Context(), store.MessageUpdate{Ref: carol.Session("new"), MessageID: "a-1", Pinned: ptr(true)})
 		if err != nil {
 			t.Errorf("UpdateMessage: %v", err)
+		}
+	})
+	t.Run("a deleted message's id stays known in the new life, unless it was free again", func(t *testing.T) {
+		s, file := used(t)
+		published(t, s, file, carol, "c0")
+		again := append(chat("e", 4), say("e-3", memory.RoleUser, "again"))
+		for i, known := range map[int]bool{0: true, 1: true, 3: false, 4: true} {
+			got := mustAppend(t, s, turn(carol.Session("erased"), again[i]))
+			if (len(got.Deduplicated) == 1) != known {
+				t.Errorf("%s: %+v, want it known: %t", again[i].ID, got, known)
+			}
 		}
 	})
 	t.Run("nobody must know of the life until PublishImport", func(t *testing.T) {
@@ -219,7 +230,7 @@ func useKept(t *testing.T, s store.PrimaryStore) {
 		w.Quarantined = []memory.Quarantined{{ID: "of a job", SessionID: "s", JobID: job.ID(), Reason: "malformed", Operation: "{}", Time: noon}}
 	}))
 	corrected := current(t, s, alice)[0].Node()
-	weekly := week("2026-W48", 9, 0)
+	weekly := week("2026-W48", 9)
 	o := opening(t, s, inS, memory.JobWeek, weekly.Start.Unix()/86400, weekly.End.Unix()/86400-1)
 	o.Session = ""
 	ofWeek := mustOpen(t, s, o)
@@ -229,6 +240,20 @@ func useKept(t *testing.T, s store.PrimaryStore) {
 	}})
 	mustHide(t, s, inS, "a-2", true)
 	appendN(t, s, alice.Session("another"), "b", 3)
+	erased := alice.Session("erased")
+	appendN(t, s, erased, "e", 4)
+	eraseSeqs(t, s, "popped", erased, memory.FreeIDs, 3, 4)
+	mustAppend(t, s, turn(erased, say("e-3", memory.RoleUser, "again"))) // at 5
+	eraseSeqs(t, s, "deleted", erased, memory.KeepIDs, 5, 5)
+	eraseSeqs(t, s, "deleted first", erased, memory.KeepIDs, 1, 1)
+}
+
+func eraseSeqs(t *testing.T, s store.PrimaryStore, id string, ref memory.SessionRef, ids memory.ErasedIDs, from, to int64) {
+	t.Helper()
+	p := erasing(id, from, to)
+	p.SessionID, p.IDs = ref.SessionID, ids
+	begin(t, s, p)
+	sweepAll(t, s, id, 9)
 }
 
 func exportFile(t *testing.T, s store.PrimaryStore, user memory.UserRef) string {

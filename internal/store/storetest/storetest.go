@@ -48,6 +48,7 @@ func Run(t *testing.T, open Open[store.PrimaryStore], o Options) {
 	t.Run("Facts", func(t *testing.T) { testFacts(t, open) })
 	t.Run("Vectors", func(t *testing.T) { testVectors(t, open) })
 	t.Run("Summaries", func(t *testing.T) { testSummaries(t, open); testCorrections(t, open) })
+	t.Run("Erasures", func(t *testing.T) { testErasures(t, open) })
 	t.Run("Feeds", func(t *testing.T) { testFeeds(t, open) })
 	t.Run("Imports", func(t *testing.T) { testImports(t, open) })
 	t.Run("Secrets", func(t *testing.T) { testSecrets(t, open) })

@@ -336,13 +336,13 @@ func period(t *testing.T, s store.PrimaryStore, kind memory.SummaryKind, p memor
 	return n
 }
 
-func week(name string, monday, shift int) memory.Period {
-	start := time.Date(2026, 11, monday, shift, 0, 0, 0, time.UTC)
+func week(name string, monday int) memory.Period {
+	start := time.Date(2026, 11, monday, 0, 0, 0, 0, time.UTC)
 	return memory.Period{Name: name, Start: start, End: start.AddDate(0, 0, 7)}
 }
 
 func testPeriods(t *testing.T, s store.PrimaryStore) {
-	w45, w46 := week("2026-W45", 2, 0), week("2026-W46", 9, 0)
+	w45, w46 := week("2026-W45", 2), week("2026-W46", 9)
 	old := period(t, s, memory.SummaryWeek, w46, 1)
 	first := period(t, s, memory.SummaryWeek, w45, 1)
 	w46.Start = w46.Start.Add(-2 * time.Hour) // another timezone

@@ -12,6 +12,13 @@ import (
 // Use calls every method once on a fresh store, so that a driver's test can look at what it did.
 func Use(t *testing.T, s store.PrimaryStore) {
 	t.Helper()
+	Fill(t, s)
+	useErasures(t, s)
+}
+
+// Fill is Use without what erases: what it stored is there after it.
+func Fill(t *testing.T, s store.PrimaryStore) {
+	t.Helper()
 	ref := alice.Session("s")
 	p := request("r", "b", turn(ref, message(everything()), chat("a", 1)[0]))
 	p.StatePatch = json.RawMessage(`{"a":1}`)
@@ -61,6 +68,27 @@ func Use(t *testing.T, s store.PrimaryStore) {
 	useFacts(t, s)
 	useSummaries(t, s)
 	useFeeds(t, s)
+}
+
+func useErasures(t *testing.T, s store.PrimaryStore) {
+	t.Helper()
+	ctx := t.Context()
+	hash := memory.KeyedHash{}
+	appendN(t, s, alice.Session("t"), "t", 2)
+	for _, p := range []store.ErasureStart{
+		erasing("messages", 2, 3), {Kind: memory.EraseSession, SessionID: "t"}, {Kind: memory.EraseSession, SessionID: "s"}, {Kind: memory.EraseUser},
+	} {
+		p.ID, p.User, p.Time = p.Kind.String()+p.SessionID, alice, noon
+		e := begin(t, s, p)
+		sweepAll(t, s, e.ID, 3)
+		failing(t)(nil, s.UpdateErasure(ctx, e))
+		failing(t)(s.PendingErasures(ctx, minute(9), 9))
+		failing(t)(s.ListErasures(ctx, store.ErasureQuery{Tenant: "acme", Limit: 9}))
+		failing(t)(s.ListErasures(ctx, store.ErasureQuery{
+			Tenant: "acme", UserHash: &hash, Session: e.Session, States: []memory.ErasureState{memory.ErasureDone}, Limit: 9,
+			After: &store.JobCursor{CreateTime: noon},
+		}))
+	}
 }
 
 func useFeeds(t *testing.T, s store.PrimaryStore) {
@@ -154,7 +182,7 @@ func useFacts(t *testing.T, s store.PrimaryStore) {
 func useSummaries(t *testing.T, s store.PrimaryStore) {
 	t.Helper()
 	leaf(t, s, inS, 5, 8, func(w *store.NodeWrite) { w.LookAt = minute(1) })
-	period(t, s, memory.SummaryMonth, week("2026-11", 2, 0), 1)
+	period(t, s, memory.SummaryMonth, week("2026-11", 2), 1)
 	top(t, s, inS, 9)
 	nodes(t, s, alice, "x")
 	recent(t, s, store.RecentQuery{User: alice, Limit: 9})

@@ -7,41 +7,46 @@ import (
 
 	"golang.org/x/text/unicode/norm"
 
+	"github.com/stratamem/strata/internal/languagedata"
 	"github.com/stratamem/strata/internal/text"
 )
 
-// asking is a question for a time in scripts that set words apart. A Spanish "cuando" without its accent asks only where
-// a question begins.
-var asking = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)` + strings.Join([]string{
-		`\bwhen\b`, `\b(?:what|which) (?:date|year|month|day|time)\b`, `\bwhat(?:'|’| i| wa)s the (?:date|day)\b`, `\bhow long\b`,
-		`\bcuándo\b`, `(?:^|[¿?.!])\s*cuando\b`, `\b(?:desde|hasta) cuando\b`, `\bqu[ée] (?:d[ií]a|fecha|año|ano|mes|hora)\b`,
-		`\bcu[áa]nto tiempo\b`, `\bcu[áa]l (?:es|era|fue) la fecha\b`, //nolint:misspell // Spanish
-	}, "|"))
+// asking is how a question for a time is known. A regular expression is dear, and most queries have none of the words or parts of
+// words of one.
+var asking = sync.OnceValue(func() (l struct {
+	alone, after, toAskFor languagedata.Set // words of which a question has one, or one after another
+	parts                  map[rune][]string
+},
+) {
+	l.alone = languagedata.SetOf(languagedata.AllWords(languagedata.AsksTimeAlone))
+	l.after = languagedata.SetOf(languagedata.AllWords(languagedata.AsksTimeAfter))
+	l.toAskFor = languagedata.SetOf(languagedata.AllWords(languagedata.AsksTimeFor))
+	l.parts = byFirst(languagedata.AllWords(languagedata.AsksTimeParts))
+	return l
 })
 
-// Words of which a question for a time has one, and of which it has one after the other. A regular expression is dear,
-// and most words have neither.
+// askingSpaced are the questions for a time in scripts that set words apart, askingUnspaced those in the others.
 var (
-	askingAlone = set(`when cuándo cuando`)
-	askingAfter = set(`what which how the qué que cuánto cuanto la`)                         //nolint:misspell // Spanish
-	askingFor   = set(`date year month day time long día dia fecha año ano mes hora tiempo`) //nolint:misspell // Spanish
+	askingSpaced = sync.OnceValue(func() *regexp.Regexp {
+		spaced, _ := askingForms()
+		return regexp.MustCompile(`(?i)` + strings.Join(spaced, "|"))
+	})
+	askingUnspaced = sync.OnceValue(func() *regexp.Regexp {
+		_, unspaced := askingForms()
+		return regexp.MustCompile(strings.Join(unspaced, "|"))
+	})
 )
 
-// askingParts are what the expressions of askingUnspaced begin with, by their first character.
-var askingParts = byFirst(`언제 며칠 몇 얼마 무슨 어느`, `いつ 何 ど`, `什么 什麼 甚麼 何时 几 幾 哪 多久 多长 多長 星期 周 週 礼拜 禮拜`)
-
-// askingUnspaced is the same in Korean, Japanese and Chinese. Where a word is a part of others that ask nothing, such as
-// 언제나 and いつも, what may follow it is named.
-var askingUnspaced = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(strings.Join([]string{
-		`언제(?:$|[^나든라])`, `며칠(?:$|[^ 전]| [^전])`, `몇 ?(?:월|년|일|시|달|주|개월|해)(?:$|[^ 전]| [^전])`,
-		`얼마나 ?(?:오래|걸)`, `얼마 ?동안`, `무슨 ?(?:요일|날)`, `어느 ?(?:해|달|날|요일)`,
-		`いつ(?:から|です|でし|だ|$|[^もかで])`, `何(?:日|月|年|曜日|時|週間|か月|ヶ月|カ月)`, `ど(?:の|れ)(?:くらい|ぐらい)`,
-		`什么时候|什麼時候|甚麼時候|何时|几时|幾時`, `[几幾](?:月|号|號|点|點)`, `哪一?(?:年|天|日|个月|個月|个星期|個星期)`,
-		`多久|多长时间|多長時間`, `(?:星期|周|週|礼拜|禮拜)[几幾]`,
-	}, "|"))
-})
+func askingForms() (spaced, unspaced []string) {
+	for _, l := range languagedata.All() {
+		if len(l.Words(languagedata.AsksTimeParts)) > 0 {
+			unspaced = append(unspaced, l.Lines(languagedata.AsksTime)...)
+			continue
+		}
+		spaced = append(spaced, l.Lines(languagedata.AsksTime)...)
+	}
+	return spaced, unspaced
+}
 
 // Asks reports whether the beginning of a query, MaxBytes of it, asks for a time: when, on which day, how long.
 func Asks(query string) bool {
@@ -49,19 +54,19 @@ func Asks(query string) bool {
 	if !norm.NFKC.IsNormalString(query) {
 		query = norm.NFKC.String(query)
 	}
-	return wordsMayAsk(query) && asking().MatchString(query) || hasPart(query, askingParts) && askingUnspaced().MatchString(query)
+	return wordsMayAsk(query) && askingSpaced().MatchString(query) || hasPart(query, asking().parts) && askingUnspaced().MatchString(query)
 }
 
 func wordsMayAsk(query string) bool {
-	after := false
+	asks, after := asking(), false
 	for _, w := range words(query) {
-		if _, alone := askingAlone[string(w)]; alone {
+		if _, alone := asks.alone[string(w)]; alone {
 			return true
 		}
-		if _, is := askingFor[string(w)]; is && after {
+		if _, is := asks.toAskFor[string(w)]; is && after {
 			return true
 		}
-		_, after = askingAfter[string(w)]
+		_, after = asks.after[string(w)]
 	}
 	return false
 }

@@ -1,12 +1,20 @@
 package when
 
-import "regexp"
+import (
+	"regexp"
+	"strings"
+	"sync"
+
+	"github.com/stratamem/strata/internal/languagedata"
+)
 
 // mostBetween is the most bytes between a day and what belongs to it.
 const mostBetween = 14
 
 // between is what may stand there.
-var between = regexp.MustCompile(`(?i)^(?:[ ,]|of|on|in|at|the|around|del?|las?|el|por|en|a|の|的|에|의)*$`)
+var between = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)^(?:[ ,]|` + strings.Join(languagedata.AllWords(languagedata.BetweenTimes), "|") + `)*$`)
+})
 
 // joinBeside appends, of the expressions from a place on, those that what stands beside them makes more exact: the day of "in the
 // small hours of March 8" with its part, and what "around" widens.
@@ -15,7 +23,7 @@ func joinBeside(out []expression, from int, beside []expression, s string) []exp
 		for _, x := range out[from:] {
 			start, end := min(b.start, x.start), max(b.end, x.end)
 			gapFrom, gapTo := min(b.end, x.end), max(b.start, x.start)
-			if gapTo < gapFrom || gapTo-gapFrom > mostBetween || !x.takes(&b.reading) || !between.MatchString(s[gapFrom:gapTo]) {
+			if gapTo < gapFrom || gapTo-gapFrom > mostBetween || !x.takes(&b.reading) || !between().MatchString(s[gapFrom:gapTo]) {
 				continue
 			}
 			joined := x.reading

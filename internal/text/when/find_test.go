@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"regexp/syntax"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -487,13 +488,18 @@ func TestFindLooksThroughTheBeginningOnly(t *testing.T) {
 	}
 }
 
+// allGrammars are that of dates in digits and those of the folders.
+func allGrammars() []grammar { return append([]grammar{numericGrammar()}, grammars()...) }
+
 func TestEveryWordOfAGrammarCanBeMatched(t *testing.T) {
-	for name, g := range map[string]grammar{
-		"numeric": numericGrammar(), "English": englishGrammar(), "Spanish": spanishGrammar(), "Korean": koreanGrammar(),
-		"Japanese and Chinese": hanGrammar(),
-	} {
+	all := allGrammars()
+	if len(all) > maxGrammars {
+		t.Errorf("%d grammars, of at most %d", len(all), maxGrammars)
+	}
+	for i, g := range all {
+		name := strconv.Itoa(i)
 		t.Run(name+" names fields and vocabularies that exist", func(t *testing.T) {
-			for _, f := range append(g.forms, g.decoys...) {
+			for _, f := range slices.Concat(g.forms, g.told, g.beside, g.decoys) {
 				for _, p := range placeholder.FindAllStringSubmatch(f, -1) {
 					if _, ok := fieldNames[p[1]]; !ok {
 						t.Errorf("%s: no field %s", f, p[1])
@@ -520,7 +526,7 @@ func TestEveryWordOfAGrammarCanBeMatched(t *testing.T) {
 }
 
 func TestEveryFormIsTriedAboutItsWordsOnly(t *testing.T) {
-	for _, g := range []grammar{numericGrammar(), englishGrammar(), spanishGrammar(), koreanGrammar(), hanGrammar()} {
+	for _, g := range allGrammars() {
 		l := g.compile()
 		for i, f := range l.forms {
 			if f.needs == 0 {

@@ -159,9 +159,8 @@ func number(pattern string) vocabulary {
 
 // Numbers in ASCII digits.
 var (
-	digitsOfCount = number(`\d{1,3}`)
-	digitsOfDay   = number(`\d{1,2}`)
-	digitsOfYear  = vocabulary{pattern: `(?:18|19|20)\d\d`, keys: []string{longNumber}, read: digitsOfDay.read}
+	digitsOfDay  = number(`\d{1,2}`)
+	digitsOfYear = vocabulary{pattern: `(?:18|19|20)\d\d`, keys: []string{longNumber}, read: digitsOfDay.read}
 )
 
 // form is one way to name a time.
@@ -175,8 +174,8 @@ type form struct {
 // vocabularies are a set of a language's vocabularies, a bit for each.
 type vocabularies uint64
 
-// language is how one language, or several that share words, name times.
-type language struct {
+// compiledGrammar is how one language, or several that share words, name times.
+type compiledGrammar struct {
 	keys   map[string]vocabularies // those with words of a key
 	forms  []form
 	told   []form // further ways to name a time, in messages only: see ToldIn
@@ -199,8 +198,8 @@ type grammar struct {
 
 var placeholder = regexp.MustCompile(`\{([a-z]+)(?::([a-z]+))?\}`)
 
-func (g grammar) compile() *language {
-	l := &language{keys: map[string]vocabularies{}, stands: g.stands}
+func (g grammar) compile() *compiledGrammar {
+	l := &compiledGrammar{keys: map[string]vocabularies{}, stands: g.stands}
 	bits := map[string]vocabularies{}
 	for name, v := range g.words {
 		bits[name] = 1 << len(bits)
@@ -263,7 +262,7 @@ func spotsOf(places []place, no int) []spot {
 
 // find appends what the language's forms match. Trying a form is dear, so only those are tried whose words are there,
 // and only about the rarest of these.
-func (l *language) find(out []expression, s string, spots []spot, in kindOfText) []expression {
+func (l *compiledGrammar) find(out []expression, s string, spots []spot, in kindOfText) []expression {
 	found := len(out)
 	counts := countsOf(spots)
 	out = l.matchAll(out, l.forms, s, spots, counts)
@@ -277,7 +276,7 @@ func (l *language) find(out []expression, s string, spots []spot, in kindOfText)
 }
 
 // matchAll appends what some of the language's forms match.
-func (l *language) matchAll(out []expression, forms []form, s string, spots []spot, counts *wordCounts) []expression {
+func (l *compiledGrammar) matchAll(out []expression, forms []form, s string, spots []spot, counts *wordCounts) []expression {
 	for i := range forms {
 		f := &forms[i]
 		rarest, ok := counts.rarest(f.needs)
@@ -364,7 +363,7 @@ func cutsWord(s string, at int) bool {
 func isWordByte(b byte) bool { return b < utf8.RuneSelf && isWordRune(rune(b)) }
 
 // match appends what a form matches in a window.
-func (l *language) match(out []expression, f *form, s string, w window) []expression {
+func (l *compiledGrammar) match(out []expression, f *form, s string, w window) []expression {
 	for _, at := range f.pattern().FindAllStringSubmatchIndex(s[w.start:w.end], -1) {
 		start, end := w.start+at[0], w.start+at[1]
 		if !l.stands(s, start, end) {
@@ -378,7 +377,7 @@ func (l *language) match(out []expression, f *form, s string, w window) []expres
 }
 
 // addDecoys appends the decoys about what was found from a place on.
-func (l *language) addDecoys(out []expression, found int, s string) []expression {
+func (l *compiledGrammar) addDecoys(out []expression, found int, s string) []expression {
 	if len(l.decoys) == 0 || found == len(out) {
 		return out
 	}

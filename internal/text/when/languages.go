@@ -4,20 +4,23 @@ import (
 	"cmp"
 	"iter"
 	"slices"
-	"strings"
 	"sync"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/stratamem/strata/internal/languagedata"
 )
 
-// languageCount is how many there are.
-const languageCount = 5
+// maxGrammars is how many there may be.
+const maxGrammars = 8
 
-// languages are all that there are, compiled once.
-var languages = sync.OnceValue(func() *[languageCount]*language {
-	return &[languageCount]*language{
-		numericGrammar().compile(), englishGrammar().compile(), spanishGrammar().compile(), koreanGrammar().compile(), hanGrammar().compile(),
+// languages are the grammars of all languages, compiled once: that of dates in digits, which all share, and those of the folders.
+var languages = sync.OnceValue(func() []*compiledGrammar {
+	out := []*compiledGrammar{numericGrammar().compile()}
+	for _, g := range grammars() {
+		out = append(out, g.compile())
 	}
+	return out
 })
 
 // Keys of numbers: of up to three digits, and of more.
@@ -27,16 +30,17 @@ const (
 )
 
 // keyed are, by language, the vocabularies that have words of a key.
-type keyed [languageCount]vocabularies
+type keyed [maxGrammars]vocabularies
 
 // lexicon holds the keys of all languages.
-var lexicon = sync.OnceValue(func() map[string]keyed {
-	out := map[string]keyed{}
+var lexicon = sync.OnceValue(func() map[string]*keyed {
+	out := map[string]*keyed{}
 	for no, l := range languages() {
 		for key, in := range l.keys {
-			k := out[key]
-			k[no] |= in
-			out[key] = k
+			if out[key] == nil {
+				out[key] = &keyed{}
+			}
+			out[key][no] |= in
 		}
 	}
 	return out
@@ -45,7 +49,7 @@ var lexicon = sync.OnceValue(func() map[string]keyed {
 // place is where a key stands in a text.
 type place struct {
 	at int
-	in keyed
+	in *keyed
 }
 
 // keyPlaces are the places of the keys that any language knows, in order.
@@ -70,19 +74,10 @@ func keysOf(s string) iter.Seq2[int, []byte] {
 				return
 			}
 		}
-		if !ascii(s) {
+		if !languagedata.IsASCII(s) {
 			pairsOf(s, yield)
 		}
 	}
-}
-
-func ascii(s string) bool {
-	for i := range len(s) {
-		if s[i] >= utf8.RuneSelf {
-			return false
-		}
-	}
-	return true
 }
 
 // pairsOf yields the characters of scripts that do not set words apart, and each two neighbours.
@@ -168,17 +163,6 @@ func isWordRune(r rune) bool {
 		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || isDigit(r) || r == '_'
 	}
 	return unicode.IsLetter(r) || unicode.IsNumber(r)
-}
-
-// set is the set of the words of lists.
-func set(lists ...string) map[string]struct{} {
-	out := map[string]struct{}{}
-	for _, l := range lists {
-		for w := range strings.FieldsSeq(l) {
-			out[w] = struct{}{}
-		}
-	}
-	return out
 }
 
 // numericGrammar is that of dates in digits, which all languages share. Of 5/8/2023 it cannot be known which is the

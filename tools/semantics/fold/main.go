@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 
+	"github.com/stratamem/strata/internal/languagedata"
 	"github.com/stratamem/strata/internal/text"
 )
 
@@ -44,6 +45,6 @@ func term(word string) string {
 }
 
 func isNumber(word string) bool {
-	_, ok := text.Cardinal(word)
+	_, ok := languagedata.Cardinal(word)
 	return ok
 }

@@ -1,0 +1,840 @@
+package app_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+	"golang.org/x/sync/errgroup"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/encoding/prototext"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/fieldmaskpb"
+	"google.golang.org/protobuf/types/known/structpb"
+
+	memoryv1 "github.com/stratamem/strata/api/memory/v1"
+	"github.com/stratamem/strata/internal/app"
+	"github.com/stratamem/strata/internal/backendtest"
+	"github.com/stratamem/strata/internal/config"
+	"github.com/stratamem/strata/internal/extract"
+	"github.com/stratamem/strata/internal/jobrunner"
+	"github.com/stratamem/strata/internal/llm"
+	"github.com/stratamem/strata/internal/llm/llmtest"
+	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/server"
+	"github.com/stratamem/strata/internal/store"
+	"github.com/stratamem/strata/internal/store/elasticstore"
+	"github.com/stratamem/strata/internal/store/milvusstore"
+	"github.com/stratamem/strata/internal/store/storetest/backend"
+	"github.com/stratamem/strata/internal/text"
+)
+
+// TestDeletionMatrix: whatever is deleted, in whatever state what was made of it is, nothing brings it back: not extraction that looks
+// again, not a request that is sent again, not an answer that the journal held, not views that are made again, not another server, not
+// a restart. A word that stands in a message's text, a tool's arguments and result, an original, metadata and a title is in no reply
+// once the deletion returned, and once it was swept in no byte of any store, while what was said beside it is there still.
+// A spread of the cells is tried; with STRATA_TEST_FULL=1 all.
+func TestDeletionMatrix(t *testing.T) {
+	if testing.Short() {
+		t.Skip("80 cells take minutes with the race detector; make test tries them without")
+	}
+	cells := 0
+	for _, set := range []storeSet{embedded, onMongoDB, onThree} {
+		for d, door := range doors {
+			if set == embedded && door == doorReplica {
+				continue // one process has the file
+			}
+			n := len(matrixCells(set, d))
+			cells += n
+			if n == 0 {
+				continue
+			}
+			t.Run(fmt.Sprintf("over %s, %s, %d cells", set, door, n), func(t *testing.T) {
+				newMatrix(t, set, door, matrixCells(set, d)).run(t)
+			})
+		}
+	}
+	t.Logf("%d cells", cells)
+}
+
+// storeSet is where a server keeps what it is told.
+type storeSet string
+
+const (
+	embedded  storeSet = "SQLite"
+	onMongoDB storeSet = "MongoDB"
+	onThree   storeSet = "MongoDB, Milvus and Elasticsearch"
+)
+
+// The doors by which something deleted might come back.
+type door string
+
+const (
+	doorExtraction door = "extraction and summaries that look again"
+	doorRequest    door = "the same request again"
+	doorResend     door = "the same messages again"
+	doorJournal    door = "answers that the journal held"
+	doorReindex    door = "views and vectors made again"
+	doorReplica    door = "another server with warm caches"
+	doorRestart    door = "a restart"
+)
+
+var doors = []door{doorExtraction, doorRequest, doorResend, doorJournal, doorReindex, doorReplica, doorRestart}
+
+// What is deleted.
+type deletion string
+
+const (
+	oneByOne    deletion = "messages by id"
+	theOldest   deletion = "the oldest messages"
+	beforeSeq   deletion = "messages before a seq"
+	allMessages deletion = "all messages"
+	thePopped   deletion = "the newest messages, popped"
+	theSession  deletion = "the session"
+	wholeUser   deletion = "the user"
+	theFact     deletion = "the fact"
+)
+
+var deletions = []deletion{oneByOne, theOldest, beforeSeq, allMessages, thePopped, theSession, wholeUser, theFact}
+
+// In which state what is deleted is.
+type state string
+
+const (
+	fresh      state = "just recorded"
+	summarised state = "summarised"
+	learnt     state = "learnt"
+	superseded state = "superseded"
+	inFlight   state = "with the model"
+	parked     state = "parked"
+	cached     state = "in every cache"
+)
+
+var cellStates = []state{fresh, summarised, learnt, superseded, inFlight, parked, cached}
+
+// cell is one user whose word is deleted.
+type deletionCell struct {
+	no   int
+	what deletion
+	in   state
+}
+
+func (c deletionCell) user() string { return fmt.Sprintf("user %02d", c.no) }
+
+// word is one that nobody else says.
+func (c deletionCell) word() string {
+	return fmt.Sprintf("Zq%c%cxqueme", 'a'+c.no/26, 'a'+c.no%26)
+}
+
+// says is what the user says of it.
+func (c deletionCell) says() string {
+	if c.in == superseded {
+		return "My favourite word is " + c.word() + "."
+	}
+	return "I like " + c.word() + "."
+}
+
+// String names the cell in failures.
+func (c deletionCell) String() string { return fmt.Sprintf("%s, %s", c.what, c.in) }
+
+// brings reports whether what a door does is recording the words anew, as it must be possible after this deletion: in the user's new
+// life, in the session's new incarnation, or because popped ids are free.
+func (c deletionCell) brings(by door) bool {
+	switch by {
+	case doorRequest:
+		return c.what == theSession || c.what == wholeUser
+	case doorResend:
+		return c.what == theSession || c.what == wholeUser || c.what == thePopped
+	}
+	return false
+}
+
+// matrixCells are the cells of a store set and a door: all, or one state for each deletion, another one at each door. Of the store sets
+// with servers only some doors are tried then.
+func matrixCells(set storeSet, doorNo int) []deletionCell {
+	full := os.Getenv("STRATA_TEST_FULL") != ""
+	if !full && (set == onMongoDB && doorNo%3 != 0 || set == onThree && doors[doorNo] != doorReindex) {
+		return nil
+	}
+	var all []deletionCell
+	for w, what := range deletions {
+		for s, in := range cellStates {
+			if full || (w+doorNo)%len(cellStates) == s {
+				all = append(all, deletionCell{len(all), what, in})
+			}
+		}
+	}
+	return all
+}
+
+// matrix is servers, and the users whose words are deleted there.
+type matrix struct {
+	set   storeSet
+	door  door
+	cells []deletionCell
+	data  string
+	model *llmtest.Server
+
+	corner  backendtest.Backends
+	servers []*harness // the one that deletes first
+	truth   store.PrimaryStore
+	gate    gate // answers that are in the journal wait at it
+
+	mu       sync.Mutex
+	withheld map[string]chan struct{} // by the word: questions about it that are in flight wait until it is closed
+	asked    map[string]bool          // words that a question was asked about that waits
+	failing  map[string]bool          // words that every question about fails of
+}
+
+// gate holds who comes while it is shut.
+type gate struct {
+	mu   sync.Mutex
+	shut chan struct{} // nil while it is open
+}
+
+func (g *gate) pass() {
+	g.mu.Lock()
+	shut := g.shut
+	g.mu.Unlock()
+	if shut != nil {
+		<-shut
+	}
+}
+
+func (g *gate) close() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.shut = make(chan struct{})
+}
+
+func (g *gate) open() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.shut != nil {
+		close(g.shut)
+		g.shut = nil
+	}
+}
+
+func newMatrix(t *testing.T, set storeSet, by door, cells []deletionCell) *matrix {
+	t.Helper()
+	m := &matrix{
+		set: set, door: by, cells: cells, data: filepath.Join(t.TempDir(), "strata.db"),
+		withheld: map[string]chan struct{}{}, asked: map[string]bool{}, failing: map[string]bool{},
+	}
+	for _, c := range cells {
+		m.failing[c.word()] = c.in == parked
+		if c.in == inFlight {
+			m.withheld[c.word()] = make(chan struct{})
+		}
+	}
+	m.model = llmtest.New(llmtest.Options{Chat: m.answer})
+	t.Cleanup(m.model.Close)
+	t.Cleanup(m.release)
+	switch set {
+	case onMongoDB:
+		m.corner = backendtest.Backends{MongoDB: backend.MongoDB(t), Name: newName(t)}
+		t.Cleanup(func() {
+			if err := m.corner.Drop(); err != nil {
+				t.Errorf("drop the database: %v", err)
+			}
+		})
+	case onThree:
+		m.corner = newCorner(t)
+	case embedded:
+	}
+	m.serve(t)
+	if by == doorReplica {
+		m.serve(t)
+	}
+	return m
+}
+
+func newName(t *testing.T) string {
+	t.Helper()
+	return "matrix" + strings.ToLower(strings.NewReplacer("/", "", " ", "").Replace(fmt.Sprint(time.Now().UnixNano())))
+}
+
+// serve starts one more server.
+func (m *matrix) serve(t *testing.T) {
+	t.Helper()
+	o := app.Options{Failpoints: func(point string) {
+		if point == jobrunner.FailpointAfterAnswer {
+			m.gate.pass()
+		}
+	}}
+	o.WrapVectors = func(v store.VectorView) store.VectorView { return forgetfulViewOf("views of vectors", v) }
+	o.WrapTexts = func(v store.TextView) store.TextView { return forgetfulViewOf("views of texts", v) }
+	o.Wrap = func(s store.PrimaryStore) store.PrimaryStore {
+		s = newForgetful(s)
+		m.truth = s
+		return s
+	}
+	m.servers = append(m.servers, startWith(t, m.data, o, func(c *config.Config) {
+		c.ChatBaseURL, c.SummaryModel, c.ExtractionModel = m.model.URL(), "scripted", "scripted"
+		c.ChatTimeout, c.Workers, c.ChatConcurrency = time.Minute, 256, 256
+		c.ViewDeadline, c.EmbeddingDeadline = 10*time.Second, 10*time.Second
+		if m.set != embedded {
+			c.MongoDBURI, c.MongoDBDatabase = config.Secret(m.corner.MongoDB), m.corner.Name
+		}
+		if m.set == onThree {
+			c.MilvusAddress, c.MilvusPrefix = m.corner.Milvus, m.corner.Name
+			c.ElasticsearchURL, c.ElasticsearchPrefix = m.corner.Elasticsearch, m.corner.Name
+		}
+	}))
+}
+
+func (m *matrix) first() *harness { return m.servers[0] }
+
+func (m *matrix) last() *harness { return m.servers[len(m.servers)-1] }
+
+// answer is the model: it learns what users like, repeats what it is to summarise, and waits or fails where a cell wants that.
+func (m *matrix) answer(r llmtest.Request) llmtest.Reply {
+	for _, c := range m.cells {
+		if !strings.Contains(r.User, c.word()) {
+			continue
+		}
+		m.mu.Lock()
+		wait, fails := m.withheld[c.word()], m.failing[c.word()]
+		if wait != nil {
+			m.asked[c.word()] = true
+		}
+		m.mu.Unlock()
+		if fails {
+			return llmtest.Fails(http.StatusBadRequest, llmtest.Failure{Type: "invalid_request_error", Message: "not today"})
+		}
+		if wait != nil {
+			<-wait
+		}
+	}
+	if r.Operation != llm.OpExtract {
+		return llmtest.Say("The user told of " + strings.Join(slices.Compact(names.FindAllString(r.User, -1)), ", ") + ".")
+	}
+	a := read(r)
+	var ops []extract.Op
+	for text := range a.lines {
+		for _, found := range likes.FindAllStringSubmatch(text, -1) {
+			ops = append(ops, a.add("Likes "+found[1], found[0]))
+		}
+		for _, found := range favourite.FindAllStringSubmatch(text, -1) {
+			op := a.add("Has the favourite word "+found[1], found[0])
+			op.Attribute = "favourite_word"
+			ops = append(ops, op)
+		}
+	}
+	return say(ops)
+}
+
+var (
+	favourite = regexp.MustCompile(`favourite word is (\w+)`)
+	names     = regexp.MustCompile(`Zq\w+xqueme|Oslo|walking`)
+)
+
+// release lets all questions be answered, and every answer pass.
+func (m *matrix) release() {
+	m.mu.Lock()
+	for word, wait := range m.withheld {
+		close(wait)
+		delete(m.withheld, word)
+	}
+	clear(m.failing)
+	m.mu.Unlock()
+	m.gate.open()
+}
+
+// told is what a cell's user said, and what became of it.
+type told struct {
+	deletionCell
+	requests []*memoryv1.RecordRequest
+	factID   string         // of the fact that is deleted
+	job      *memoryv1.Job  // that deletes the rest; nil where a fact was deleted
+	erasure  memory.Erasure // as it is stored
+}
+
+// messages are all that were recorded, by seq.
+func (c *told) messages() (all []*memoryv1.Message) {
+	for _, r := range c.requests {
+		all = append(all, r.GetMessages()...)
+	}
+	return all
+}
+
+// worded are the seqs of the messages that have the word.
+func (c *told) worded() (seqs []int64) {
+	for i, m := range c.messages() {
+		if strings.Contains(prototext.Format(m), c.word()) {
+			seqs = append(seqs, int64(i+1))
+		}
+	}
+	return seqs
+}
+
+func (m *matrix) record(t *testing.T, c *told, messages ...*memoryv1.Message) *memoryv1.RecordResponse {
+	t.Helper()
+	r := &memoryv1.RecordRequest{UserId: c.user(), SessionId: "s", RequestId: fmt.Sprint("request ", len(c.requests)), Messages: messages}
+	c.requests = append(c.requests, r)
+	return must(m.first().Record(m.first().ctx, r))(t)
+}
+
+// tell records what the cell's user says: something, the word in every place, and something else.
+func (m *matrix) tell(t *testing.T, c *told) {
+	t.Helper()
+	m.record(t, c, user("m1", "I like walking."), assistant("m2", "That is good for you."))
+	said := user("m3", c.says())
+	said.Metadata = must(structpb.NewStruct(map[string]any{"note": c.word()}))(t)
+	said.Original = &memoryv1.Original{Format: "test/v1", Data: []byte(`{"said":"` + c.word() + `"}`)}
+	call := &memoryv1.Message{Id: "m4", Role: memoryv1.Role_ROLE_ASSISTANT, Parts: []*memoryv1.Part{{Kind: &memoryv1.Part_ToolCall{
+		ToolCall: &memoryv1.ToolCall{Id: "call", Name: "look_up", Arguments: `{"word":"` + c.word() + `"}`},
+	}}}}
+	result := &memoryv1.Message{Id: "m5", Role: memoryv1.Role_ROLE_TOOL, Parts: []*memoryv1.Part{{Kind: &memoryv1.Part_ToolResult{
+		ToolResult: &memoryv1.ToolResult{CallId: "call", Parts: []*memoryv1.Part{{Kind: &memoryv1.Part_Text{Text: &memoryv1.Text{Text: c.word() + " was found"}}}}},
+	}}}}
+	m.record(t, c, said, call, result, assistant("m6", "Noted: "+c.word()+"."))
+	last := "I like Oslo."
+	if c.in == superseded {
+		last = "My favourite word is Oslo."
+	}
+	m.record(t, c, user("m7", last), assistant("m8", "A fine place."))
+	if c.what == theSession || c.what == wholeUser {
+		must(m.first().UpdateSession(m.first().ctx, &memoryv1.UpdateSessionRequest{
+			Session: &memoryv1.Session{UserId: c.user(), SessionId: "s", Title: "About " + c.word()}, UpdateMask: &fieldmaskpb.FieldMask{Paths: []string{"title"}},
+		}))(t)
+	}
+}
+
+// bring brings what was made of it into the cell's state.
+func (m *matrix) bring(t *testing.T, c *told) {
+	t.Helper()
+	switch c.in {
+	case summarised:
+		m.settle(t, m.first(), c)
+	case learnt, superseded:
+		m.wait(t, m.first(), c, memoryv1.Watermark_WATERMARK_EXTRACTED)
+	case cached:
+		m.settle(t, m.first(), c)
+		m.wait(t, m.first(), c, memoryv1.Watermark_WATERMARK_INDEXED)
+		for _, h := range m.servers {
+			m.look(t, h, c)
+		}
+	case inFlight:
+		eventually(t, "a question to the model", func() bool {
+			m.mu.Lock()
+			defer m.mu.Unlock()
+			return m.asked[c.word()]
+		})
+	case parked:
+		m.awaitJob(t, c, memoryv1.JobState_JOB_STATE_PARKED)
+	case fresh:
+	}
+	if m.door == doorReplica && c.in != fresh && c.in != inFlight {
+		m.look(t, m.last(), c)
+	}
+}
+
+func (m *matrix) awaitJob(t *testing.T, c *told, state memoryv1.JobState) {
+	t.Helper()
+	eventually(t, fmt.Sprint("a job that is ", state), func() bool { return len(m.jobs(t, c, state)) > 0 })
+}
+
+func (m *matrix) jobs(t *testing.T, c *told, states ...memoryv1.JobState) []*memoryv1.Job {
+	t.Helper()
+	r, err := m.first().work().ListJobs(m.first().ctx, &memoryv1.ListJobsRequest{UserId: c.user(), States: states})
+	if gone(err) {
+		return nil
+	}
+	return must(r, err)(t).GetJobs()
+}
+
+func gone(err error) bool { return status.Code(err) == codes.NotFound }
+
+// settle has all summarised and learnt.
+func (m *matrix) settle(t *testing.T, h *harness, c *told) {
+	t.Helper()
+	eventually(t, c.String()+": a summary", func() bool {
+		r, err := h.summaries().Summarize(h.ctx, &memoryv1.SummarizeRequest{UserId: c.user(), SessionId: "s"})
+		return gone(err) || must(r, err)(t).GetComplete()
+	})
+	m.wait(t, h, c, memoryv1.Watermark_WATERMARK_EXTRACTED)
+}
+
+func (m *matrix) wait(t *testing.T, h *harness, c *told, of memoryv1.Watermark) {
+	t.Helper()
+	eventually(t, fmt.Sprint(c, ": ", of), func() bool {
+		r, err := h.work().WaitForWatermark(h.ctx, &memoryv1.WaitForWatermarkRequest{UserId: c.user(), SessionId: "s", Of: []memoryv1.Watermark{of}})
+		return gone(err) || must(r, err)(t).GetReached()
+	})
+}
+
+// look returns every reply in which something of a user may stand, by the name of the call.
+func (m *matrix) look(t *testing.T, h *harness, c *told) map[string]proto.Message {
+	t.Helper()
+	ctx, id, all := h.ctx, c.user(), map[string]proto.Message{}
+	add := func(name string, reply proto.Message, err error) {
+		t.Helper()
+		if !gone(err) {
+			all[name] = must(reply, err)(t)
+		}
+	}
+	facts, err := h.facts().ListFacts(ctx, &memoryv1.ListFactsRequest{UserId: id, IncludePast: true})
+	add("ListFacts", facts, err)
+	for i, f := range facts.GetFacts() {
+		r, err := h.facts().ListFactRevisions(ctx, &memoryv1.ListFactRevisionsRequest{UserId: id, FactId: f.GetFactId()})
+		add(fmt.Sprint("ListFactRevisions ", i), r, err)
+	}
+	found, err := h.facts().SearchFacts(ctx, &memoryv1.SearchFactsRequest{UserId: id, Query: "likes " + c.word()})
+	add("SearchFacts", found, err)
+	if c.what == theFact {
+		return all // the message stays, and operations that are refused since the fact is deleted
+	}
+	refused, err := h.facts().ListQuarantined(ctx, &memoryv1.ListQuarantinedRequest{UserId: id})
+	add("ListQuarantined", refused, err)
+	for _, s := range []string{"s", "another"} {
+		r, err := h.BuildContext(ctx, &memoryv1.BuildContextRequest{
+			UserId: id, SessionId: s, Query: "what of " + c.word() + "?", Render: memoryv1.Render_RENDER_TEXT, Explain: true,
+		})
+		add("BuildContext of "+s, r, err)
+	}
+	hits, err := h.SearchMessages(ctx, &memoryv1.SearchMessagesRequest{UserId: id, Query: c.word()})
+	add("SearchMessages", hits, err)
+	messages, err := h.ListMessages(ctx, &memoryv1.ListMessagesRequest{UserId: id, SessionId: "s", IncludeOriginal: true, PageSize: 100})
+	add("ListMessages", messages, err)
+	sessions, err := h.ListSessions(ctx, &memoryv1.ListSessionsRequest{UserId: id})
+	add("ListSessions", sessions, err)
+	head, err := h.GetSession(ctx, &memoryv1.GetSessionRequest{UserId: id, SessionId: "s"})
+	add("GetSession", head, err)
+	summaries, err := h.summaries().ListSummaries(ctx, &memoryv1.ListSummariesRequest{UserId: id})
+	add("ListSummaries", summaries, err)
+	summary, err := h.summaries().GetSummary(ctx, &memoryv1.GetSummaryRequest{UserId: id, SessionId: "s"})
+	add("GetSummary", summary, err)
+	jobs, err := h.work().ListJobs(ctx, &memoryv1.ListJobsRequest{UserId: id})
+	add("ListJobs", jobs, err)
+	person, err := h.users().GetUser(ctx, &memoryv1.GetUserRequest{UserId: id})
+	add("GetUser", person, err)
+	return all
+}
+
+// unseen checks that the word is in no reply of any server.
+func (m *matrix) unseen(t *testing.T, when string, c *told) {
+	t.Helper()
+	for i, h := range m.servers {
+		for name, reply := range m.look(t, h, c) {
+			if text := prototext.Format(reply); strings.Contains(text, c.word()) {
+				at := strings.Index(text, c.word())
+				t.Errorf("%s: %s %s shows it, server %d: …%s…", c, name, when, i, text[max(0, at-120):min(len(text), at+60)])
+			}
+		}
+	}
+}
+
+// each does something for all cells, some at a time.
+func each(all []*told, do func(*told)) {
+	var g errgroup.Group
+	g.SetLimit(8)
+	for _, c := range all {
+		g.Go(func() error {
+			do(c)
+			return nil
+		})
+	}
+	_ = g.Wait()
+}
+
+func (m *matrix) run(t *testing.T) {
+	all := make([]*told, len(m.cells))
+	for i, c := range m.cells {
+		all[i] = &told{deletionCell: c}
+	}
+	each(all, func(c *told) {
+		m.tell(t, c)
+		m.bring(t, c)
+		if c.what == theFact {
+			c.factID = m.factOf(t, c)
+		}
+	})
+	if m.door == doorJournal {
+		m.gate.close()
+		each(all, func(c *told) {
+			m.record(t, c, user("m9", strings.TrimSuffix(c.says(), ".")+" truly."), assistant("m10", "Noted."))
+			if c.in != parked && c.in != inFlight {
+				m.awaitJob(t, c, memoryv1.JobState_JOB_STATE_ANSWERED)
+			}
+		})
+	}
+	each(all, func(c *told) {
+		m.delete(t, c)
+		m.unseen(t, "right after", c)
+	})
+	m.release()
+	m.open(t, all)
+	each(all, func(c *told) { m.goOn(t, c) })
+	each(all, func(c *told) {
+		m.awaitSwept(t, c)
+		if !c.brings(m.door) {
+			m.unseen(t, "in the end", c)
+		}
+		m.stays(t, c)
+	})
+	m.rows(t, all)
+	for _, h := range m.servers {
+		h.stop()
+	}
+	m.bytes(t, all)
+}
+
+// factOf is the fact that says the word; a person states it where it was not learnt.
+func (m *matrix) factOf(t *testing.T, c *told) string {
+	t.Helper()
+	r := must(m.first().facts().ListFacts(m.first().ctx, &memoryv1.ListFactsRequest{UserId: c.user(), IncludePast: true}))(t)
+	for _, f := range r.GetFacts() {
+		if strings.Contains(f.GetText(), c.word()) {
+			return f.GetFactId()
+		}
+	}
+	made := must(m.first().facts().CreateFact(m.first().ctx, &memoryv1.CreateFactRequest{Fact: &memoryv1.Fact{UserId: c.user(), Text: "Likes " + c.word()}}))(t)
+	return made.GetFact().GetFactId()
+}
+
+// open opens the door.
+func (m *matrix) open(t *testing.T, all []*told) {
+	switch m.door {
+	case doorRequest:
+		each(all, func(c *told) { m.repeat(t, c, c.requests[1]) })
+	case doorResend:
+		each(all, func(c *told) {
+			m.repeat(t, c, &memoryv1.RecordRequest{UserId: c.user(), SessionId: "s", Messages: c.requests[1].GetMessages()})
+		})
+	case doorReindex:
+		must(m.first().maintenance().Reembed(m.first().ctx, &memoryv1.ReembedRequest{Model: "builtin:hash-256"}))(t)
+		if m.set == onThree {
+			must(m.first().maintenance().Reindex(m.first().ctx, &memoryv1.ReindexRequest{}))(t)
+			must(m.first().maintenance().Verify(m.first().ctx, &memoryv1.VerifyRequest{}))(t)
+		}
+	case doorRestart:
+		m.first().stop()
+		m.servers = nil
+		m.serve(t)
+	case doorExtraction, doorJournal, doorReplica: // goOn and release do it
+	}
+}
+
+// retry has parked jobs tried again.
+func (m *matrix) retry(t *testing.T, c *told) {
+	t.Helper()
+	for _, j := range m.jobs(t, c, memoryv1.JobState_JOB_STATE_PARKED) {
+		_, err := m.first().work().RetryJob(m.first().ctx, &memoryv1.RetryJobRequest{UserId: c.user(), JobId: j.GetJobId()})
+		if code := status.Code(err); code != codes.OK && code != codes.NotFound && code != codes.FailedPrecondition {
+			t.Errorf("%s: retry: %v", c, err)
+		}
+	}
+}
+
+// repeat sends something again. Nothing of it is stored, or all of it in a new life.
+func (m *matrix) repeat(t *testing.T, c *told, r *memoryv1.RecordRequest) {
+	t.Helper()
+	got := must(m.last().Record(m.last().ctx, r))(t)
+	switch {
+	case c.brings(m.door) && c.what != thePopped && got.GetFirstSeq() != 1:
+		t.Errorf("%s: the new life begins at %d", c, got.GetFirstSeq())
+	case !c.brings(m.door) && r.GetRequestId() == "" && len(got.GetDeduplicatedIds()) != len(r.GetMessages()):
+		t.Errorf("%s: of %d messages %v were known", c, len(r.GetMessages()), got.GetDeduplicatedIds())
+	}
+}
+
+// goOn has the conversation go on, and all of it summarised and learnt.
+func (m *matrix) goOn(t *testing.T, c *told) {
+	t.Helper()
+	h := m.last()
+	got := must(h.Record(h.ctx, &memoryv1.RecordRequest{
+		UserId: c.user(), SessionId: "s", Messages: []*memoryv1.Message{user("m20", "I like tea."), assistant("m21", "Tea it is.")},
+	}))(t)
+	if again := c.what == theSession || c.what == wholeUser; again && !c.brings(m.door) && got.GetFirstSeq() != 1 {
+		t.Errorf("%s: the new life begins at %d", c, got.GetFirstSeq())
+	}
+	m.retry(t, c)
+	m.settle(t, h, c)
+}
+
+// awaitSwept waits for the sweep of all stores. Where a further one follows, as writes may be late, the first is enough.
+func (m *matrix) awaitSwept(t *testing.T, c *told) {
+	t.Helper()
+	if c.what == theFact {
+		return
+	}
+	eventually(t, c.String()+": the sweep", func() bool {
+		e, err := m.truth.Erasure(m.first().ctx, server.DefaultTenant, c.job.GetJobId())
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.erasure = e
+		return e.IsDone() || m.set != embedded && e.Passes > 0
+	})
+	r, err := m.last().work().GetJob(m.last().ctx, &memoryv1.GetJobRequest{UserId: c.user(), JobId: c.job.GetJobId()})
+	done := must(r, err)(t).GetJob()
+	if want := m.set == embedded; (done.GetState() == memoryv1.JobState_JOB_STATE_APPLIED) != want {
+		t.Errorf("%s: the job is %v", c, done.GetState())
+	}
+	if stores := done.GetErasure().GetStores(); len(stores) != map[storeSet]int{embedded: 1, onMongoDB: 1, onThree: 5}[m.set] {
+		t.Errorf("%s: the receipt is of %d stores", c, len(stores))
+	}
+	for _, r := range done.GetErasure().GetStores() {
+		if r.GetRemaining() != 0 || r.GetFound() != r.GetDeleted() {
+			t.Errorf("%s: receipt %+v", c, r)
+		}
+	}
+}
+
+// stays checks that what was said beside the word is there still.
+func (m *matrix) stays(t *testing.T, c *told) {
+	t.Helper()
+	h := m.last()
+	seqs, kept := c.worded(), []string{"I like tea."}
+	switch c.what {
+	case oneByOne:
+		kept = append(kept, "I like walking.", c.requests[2].GetMessages()[0].GetText())
+	case theOldest, beforeSeq:
+		if last := int(seqs[len(seqs)-1]); last < 8 {
+			kept = append(kept, c.requests[2].GetMessages()[0].GetText())
+		}
+	case thePopped:
+		kept = append(kept, "I like walking.")
+	case theFact:
+		kept = append(kept, "I like walking.", c.word())
+	case allMessages, theSession, wholeUser:
+	}
+	messages := prototext.Format(must(h.ListMessages(h.ctx, &memoryv1.ListMessagesRequest{UserId: c.user(), SessionId: "s", PageSize: 100}))(t))
+	for _, words := range kept {
+		if !strings.Contains(messages, words) {
+			t.Errorf("%s: %q is gone too", c, words)
+		}
+	}
+	facts := prototext.Format(must(h.facts().ListFacts(h.ctx, &memoryv1.ListFactsRequest{UserId: c.user()}))(t))
+	if !strings.Contains(facts, "Likes tea") {
+		t.Errorf("%s: nothing is learnt any more: %s", c, facts)
+	}
+	if r := must(h.summaries().GetSummary(h.ctx, &memoryv1.GetSummaryRequest{UserId: c.user(), SessionId: "s"}))(t); r.GetSummary().GetText() == "" {
+		t.Errorf("%s: the session has no summary any more", c)
+	}
+}
+
+// leaves reports whether nothing of the word may be left in any store.
+func (m *matrix) leaves(c *told) bool { return c.what != theFact && !c.brings(m.door) }
+
+// bytes checks that no byte of the word is in the stores.
+func (m *matrix) bytes(t *testing.T, all []*told) {
+	t.Helper()
+	for name, data := range m.stored(t) {
+		for _, c := range all {
+			for _, form := range []string{c.word(), strings.ToLower(c.word()), text.Terms(c.word())[0]} {
+				if at := bytes.Index(data, []byte(form)); m.leaves(c) && at >= 0 {
+					t.Errorf("%s: %q is in %s: %q", c, form, name, data[max(0, at-100):min(len(data), at+60)])
+					break
+				}
+			}
+		}
+	}
+}
+
+// stored is all that the primary store holds, by the name of a file or of a collection.
+func (m *matrix) stored(t *testing.T) map[string][]byte {
+	t.Helper()
+	out := map[string][]byte{}
+	if m.set == embedded {
+		for _, name := range must(filepath.Glob(m.data + "*"))(t) {
+			out[filepath.Base(name)] = must(os.ReadFile(name))(t)
+		}
+		return out
+	}
+	client := must(mongo.Connect(options.Client().ApplyURI(m.corner.MongoDB)))(t)
+	defer func() { _ = client.Disconnect(context.WithoutCancel(t.Context())) }()
+	db := client.Database(m.corner.Name)
+	for _, name := range must(db.ListCollectionNames(t.Context(), bson.D{}))(t) {
+		rows := must(db.Collection(name).Find(t.Context(), bson.D{}))(t)
+		for rows.Next(t.Context()) {
+			out[name] = append(out[name], rows.Current...)
+		}
+	}
+	return out
+}
+
+// rows checks that the views hold no row of what was erased.
+func (m *matrix) rows(t *testing.T, all []*told) {
+	t.Helper()
+	if m.set != onThree {
+		return
+	}
+	vectors := must(milvusstore.Open(t.Context(), milvusstore.Options{Address: m.corner.Milvus, Prefix: m.corner.Name}))(t)
+	defer func() { _ = vectors.Close() }()
+	texts := must(elasticstore.Open(t.Context(), elasticstore.Options{URL: m.corner.Elasticsearch, Prefix: m.corner.Name}))(t)
+	defer func() { _ = texts.Close() }()
+	for _, r := range append(rowsOf(t, vectors), rowsOf(t, texts)...) {
+		for _, c := range all {
+			e := c.erasure
+			if r.Scope == e.Scope && (e.Kind == memory.EraseUser || r.Place.Session != "" && e.Covers(r.Place)) {
+				t.Errorf("%s: views hold %+v", c, r)
+			}
+		}
+	}
+}
+
+// rowsOf are all rows that a view holds.
+func rowsOf[Space, Row, Search, Hit any](t *testing.T, v store.View[Space, Row, Search, Hit]) (all []store.RowState) {
+	t.Helper()
+	for _, space := range must(v.Spaces(t.Context()))(t) {
+		q := store.RowQuery[Space]{Space: space, Limit: 1000}
+		for page := must(v.Rows(t.Context(), q))(t); len(page) > 0; page = must(v.Rows(t.Context(), q))(t) {
+			all = append(all, page...)
+			q.After = page[len(page)-1].Cursor
+		}
+	}
+	return all
+}
+
+// delete deletes the cell's word.
+func (m *matrix) delete(t *testing.T, c *told) {
+	t.Helper()
+	h, seqs, all := m.first(), c.worded(), c.messages()
+	first, last := seqs[0], seqs[len(seqs)-1]
+	messages := &memoryv1.DeleteMessagesRequest{UserId: c.user(), SessionId: "s"}
+	switch c.what {
+	case theFact:
+		must(h.facts().DeleteFact(h.ctx, &memoryv1.DeleteFactRequest{UserId: c.user(), FactId: c.factID}))(t)
+		return
+	case wholeUser:
+		c.job = must(h.users().EraseUser(h.ctx, &memoryv1.EraseUserRequest{UserId: c.user()}))(t).GetJob()
+		return
+	case theSession:
+		c.job = must(h.DeleteSession(h.ctx, &memoryv1.DeleteSessionRequest{UserId: c.user(), SessionId: "s"}))(t).GetJob()
+		return
+	case thePopped:
+		r := must(h.PopMessages(h.ctx, &memoryv1.PopMessagesRequest{UserId: c.user(), SessionId: "s", Count: int32(int64(len(all)) - first + 1)}))(t)
+		if n := len(r.GetMessages()); n != len(all)-int(first)+1 || r.GetMessages()[0].GetId() != "m3" {
+			t.Errorf("%s: popped %d messages", c, n)
+		}
+		c.job = r.GetJob()
+		return
+	case oneByOne:
+		for _, seq := range seqs {
+			messages.MessageIds = append(messages.MessageIds, all[seq-1].GetId())
+		}
+	case theOldest:
+		messages.Oldest = last
+	case beforeSeq:
+		messages.BeforeSeq = last + 1
+	case allMessages:
+		messages.All = true
+	}
+	c.job = must(h.DeleteMessages(h.ctx, messages))(t).GetJob()
+}

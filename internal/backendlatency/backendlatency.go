@@ -1,0 +1,62 @@
+// Package backendlatency measures how long a call waited for other servers: MongoDB, Milvus, Elasticsearch, an embedder. Clients
+// mark the beginning and the end of each wait; waits side by side count once, so that the sum is the time that computing
+// less could not save.
+package backendlatency
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// Clock adds up the waits of one call. Its methods may be called by several goroutines.
+type Clock struct {
+	mu      sync.Mutex
+	running int
+	since   time.Time // when the first of those that run began
+	total   time.Duration
+}
+
+type key struct{}
+
+// Watch returns a context whose waits the clock adds up.
+func Watch(ctx context.Context) (context.Context, *Clock) {
+	c := &Clock{}
+	return context.WithValue(ctx, key{}, c), c
+}
+
+// Begin marks the beginning of a wait; the function that it returns marks its end, once. Without Watch, both do nothing.
+func Begin(ctx context.Context) (end func()) {
+	c, ok := ctx.Value(key{}).(*Clock)
+	if !ok {
+		return func() {}
+	}
+	c.begin()
+	return sync.OnceFunc(c.end)
+}
+
+func (c *Clock) begin() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.running++; c.running == 1 {
+		c.since = time.Now()
+	}
+}
+
+func (c *Clock) end() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.running--; c.running == 0 {
+		c.total += time.Since(c.since)
+	}
+}
+
+// Waited is how long something was waited for, up to now.
+func (c *Clock) Waited() time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.running > 0 {
+		return c.total + time.Since(c.since)
+	}
+	return c.total
+}

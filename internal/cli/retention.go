@@ -1,0 +1,68 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	memoryv1 "github.com/stratamem/strata/api/memory/v1"
+)
+
+// retentionCmd lists what the profiles' retention lets go.
+type retentionCmd struct{}
+
+// Help says what becomes of what is listed.
+func (c *retentionCmd) Help() string {
+	return `The server looks at all users when it starts and each hour, and erases what is due by the retention of its profiles
+(profiles.NAME.retention in the configuration): sessions nobody speaks in, old messages, facts that are old or that no
+context uses, and what is above the greatest number of messages and facts. Pinned messages and facts are always kept.
+
+This command lists what is due now and erases nothing. A server with --retention report erases nothing either: so a new
+retention can be looked at before it counts.`
+}
+
+// Run lists all that is due.
+func (c *retentionCmd) Run(r *run) error {
+	all := &memoryv1.ListExpiringResponse{}
+	for token := ""; ; {
+		var page *memoryv1.ListExpiringResponse
+		err := callOn(r, memoryv1.NewMaintenanceServiceClient, func(ctx context.Context, client memoryv1.MaintenanceServiceClient) (err error) {
+			page, err = client.ListExpiring(ctx, &memoryv1.ListExpiringRequest{PageToken: token})
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		all.Expiring = append(all.Expiring, page.GetExpiring()...)
+		if token = page.GetNextPageToken(); token == "" {
+			break
+		}
+	}
+	return r.show(all, views{
+		table: func(w io.Writer) {
+			r.table(w, []string{"user", "what", "rule"}, expiringRows(all.GetExpiring()))
+		},
+		quiet: func(w io.Writer) {
+			for _, e := range all.GetExpiring() {
+				fmt.Fprintln(w, strings.TrimSpace(e.GetSessionId()+e.GetFactId()))
+			}
+		},
+	})
+}
+
+func expiringRows(all []*memoryv1.Expiring) [][]string {
+	var rows [][]string
+	for _, e := range all {
+		what := "fact " + e.GetFactId()
+		switch {
+		case e.GetMessages() > 0:
+			what = fmt.Sprintf("%d messages of session %s", e.GetMessages(), oneLine(e.GetSessionId()))
+		case e.GetSessionId() != "":
+			what = "session " + oneLine(e.GetSessionId())
+		}
+		rule := strings.ReplaceAll(strings.ToLower(strings.TrimPrefix(e.GetRule().String(), "RETENTION_RULE_")), "_", " ")
+		rows = append(rows, []string{oneLine(e.GetUserId()), what, rule})
+	}
+	return rows
+}

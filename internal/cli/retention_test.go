@@ -1,0 +1,64 @@
+package cli
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stratamem/strata/internal/config"
+)
+
+func TestWhatIsDueIsListedAndErased(t *testing.T) {
+	cfg := config.Default()
+	cfg.Data = filepath.Join(t.TempDir(), "strata.db")
+	served(t, cfg, func(server string) {
+		must(t, Env{}, "record", "ada", "old", "I am vegan", "--at", "2020-03-01T10:00:00Z", "--server", server)
+		must(t, Env{}, "record", "ada", "mixed", "long ago", "--at", "2020-03-02T10:00:00Z", "--server", server)
+		must(t, Env{}, "record", "ada", "mixed", "today", "--server", server)
+		if got := must(t, Env{}, "retention", "-o", "quiet", "--server", server); got != "" {
+			t.Errorf("without a retention, due is %q", got)
+		}
+	})
+	p := cfg.Profiles["default"]
+	p.Retention.Sessions, p.Retention.Messages = 365*24*time.Hour, 365*24*time.Hour
+	cfg.Profiles["default"] = p
+
+	t.Run("a server that reports lists sessions and messages with the rule, and erases nothing", func(t *testing.T) {
+		reports := cfg
+		reports.Retention = config.RetentionReport
+		served(t, reports, func(server string) {
+			got := must(t, Env{}, "retention", "--server", server)
+			for _, want := range []string{"session old", "session age", "1 messages of session mixed", "message age"} {
+				if !strings.Contains(got, want) {
+					t.Errorf("the list lacks %q:\n%s", want, got)
+				}
+			}
+		})
+	})
+	t.Run("the server erases it with what was learnt from it, and keeps the rest", func(t *testing.T) {
+		served(t, cfg, func(server string) {
+			until(t, func() bool { return must(t, Env{}, "retention", "-o", "quiet", "--server", server) == "" })
+			if got := must(t, Env{}, "sessions", "list", "ada", "-o", "quiet", "--server", server); strings.TrimSpace(got) != "mixed" {
+				t.Errorf("the sessions are %q", got)
+			}
+			if got := must(t, Env{}, "messages", "ada", "mixed", "--server", server); strings.Contains(got, "long ago") || !strings.Contains(got, "today") {
+				t.Errorf("the messages are\n%s", got)
+			}
+			if got := must(t, Env{}, "facts", "list", "ada", "-o", "quiet", "--server", server); got != "" {
+				t.Errorf("facts are left: %q", got)
+			}
+		})
+	})
+}
+
+// until waits until it is so.
+func until(t *testing.T, so func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(time.Minute); !so(); {
+		if time.Now().After(deadline) {
+			t.Fatal("not within a minute")
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}

@@ -1,0 +1,78 @@
+package compaction_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/stratamem/strata/internal/compaction"
+	"github.com/stratamem/strata/internal/tokens"
+)
+
+// endsAfter is a context that ends when it has been looked at so many times.
+type endsAfter struct {
+	context.Context
+	looks, after int
+}
+
+func (c *endsAfter) Err() error {
+	if c.looks++; c.looks > c.after {
+		return context.DeadlineExceeded
+	}
+	return nil
+}
+
+// countedWords counts how often it is asked.
+type countedWords struct {
+	tokens.Counter
+	asked *int
+}
+
+func (c countedWords) Cost(s string) int64 {
+	*c.asked++
+	return c.Counter.Cost(s)
+}
+
+func TestAPolicyEndsWithItsContext(t *testing.T) {
+	messages := talk(strings.Repeat("u a ", 500))
+	compressed := compaction.Policy{Compress: compaction.Compress{Strategy: compaction.StrategyChunked, ChunkMessages: 1, Writing: compaction.Writing{Fallback: compaction.FallbackExtract}}}
+	t.Run("no more messages are counted once nobody waits", func(t *testing.T) {
+		asked := 0
+		h := compaction.History{Messages: messages, Counter: countedWords{counterOf(t, tokens.Chars4), &asked}}
+		plan, err := compaction.Decide(&endsAfter{Context: t.Context(), after: 5}, h, compressed)
+		if plan != nil || !errors.Is(err, context.DeadlineExceeded) || asked > 10 {
+			t.Errorf("got plan %v and error %v, after %d counts", plan, err, asked)
+		}
+	})
+	t.Run("nothing more is asked, and there is no result", func(t *testing.T) {
+		plan, err := compaction.Decide(t.Context(), compaction.History{Messages: messages, Counter: counterOf(t, tokens.Chars4)}, compressed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		asked := 0
+		ctx := &endsAfter{Context: t.Context(), after: 20}
+		got, err := plan.Run(ctx, func(compaction.Request) compaction.Answer {
+			asked++
+			return compaction.Answer{Text: "Mina has a dog called Rex.", Verbatim: true}
+		})
+		if !errors.Is(err, context.DeadlineExceeded) || got.Changed || asked > 20 {
+			t.Errorf("got error %v, changed %v, after %d questions", err, got.Changed, asked)
+		}
+	})
+	t.Run("a plan that was cut short can be run anew, with the result of one that was not", func(t *testing.T) {
+		plan, err := compaction.Decide(t.Context(), compaction.History{Messages: messages, Counter: counterOf(t, tokens.Chars4)}, compaction.Policy{Trim: compaction.Trim{Tokens: 100}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ended, end := context.WithCancel(t.Context())
+		end()
+		if _, err := plan.Run(ended, nil); !errors.Is(err, context.Canceled) {
+			t.Errorf("got %v", err)
+		}
+		whole, err := compaction.Apply(compaction.History{Messages: messages, Counter: counterOf(t, tokens.Chars4)}, compaction.Policy{Trim: compaction.Trim{Tokens: 100}}, nil)
+		if again, errAgain := plan.Run(t.Context(), nil); err != nil || errAgain != nil || len(again.Messages) != len(whole.Messages) || len(whole.Messages) == 0 {
+			t.Errorf("got %d messages and %v, want %d", len(again.Messages), errAgain, len(whole.Messages))
+		}
+	})
+}

@@ -1,0 +1,163 @@
+package ledger
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/stratamem/strata/internal/extract"
+	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/store"
+)
+
+// Store is what a replay asks of the primary store.
+type Store interface {
+	store.Erasures
+	Fact(ctx context.Context, user memory.UserRef, id string) (memory.Fact, error)
+	FactRevisions(ctx context.Context, user memory.UserRef, id string) ([]memory.FactRevision, error)
+	FactsSince(ctx context.Context, user memory.UserRef, revision int64) (store.FactState, error)
+	ApplyFacts(ctx context.Context, w store.FactWrite) (revision int64, err error)
+	Messages(ctx context.Context, q store.MessageQuery) ([]memory.Message, error)
+	FenceSecret(ctx context.Context, minted []byte) ([]byte, error)
+}
+
+// Replay repeats what the store has forgotten that it erased, as after a backup was restored. Nobody may write to the store
+// meanwhile.
+type Replay struct {
+	Store Store
+	// TakeFacts takes out of the user's facts what an erasure's messages taught.
+	TakeFacts func(ctx context.Context, user memory.UserRef, e memory.Erasure) error
+	Now       func() time.Time
+}
+
+// Result counts entries.
+type Result struct {
+	Entries  int
+	Repeated int // whose target was there again
+}
+
+// Run repeats the entries whose target is in the store. What it erases is to be swept as any other erasure is.
+func (r Replay) Run(ctx context.Context, entries []Entry) (done Result, err error) {
+	for _, e := range entries {
+		did, err := r.repeat(ctx, e)
+		if err != nil {
+			return done, fmt.Errorf("repeat the erasure %s: %w", e.ID, err)
+		}
+		done.Entries++
+		if did {
+			done.Repeated++
+		}
+	}
+	return done, nil
+}
+
+func (r Replay) repeat(ctx context.Context, e Entry) (did bool, err error) {
+	user, err := r.Store.UserOfScope(ctx, e.Scope)
+	if memory.IsGone(err) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	if e.Kind == KindFact {
+		return r.forget(ctx, user, e.ID)
+	}
+	start := store.ErasureStart{ID: e.ID, Kind: memory.EraseUser, User: user, Time: r.Now()}
+	if e.Kind != KindUser {
+		session, err := r.Store.SessionOfKey(ctx, user, e.Session)
+		if memory.IsGone(err) {
+			return false, nil
+		}
+		if err != nil {
+			return false, err
+		}
+		start.Kind, start.SessionID = memory.EraseSession, session.SessionID
+		if e.Kind == KindMessages {
+			start.Kind = memory.EraseMessages
+			if start.Seqs, err = r.still(ctx, session, e); err != nil || len(start.Seqs) == 0 {
+				return false, err
+			}
+		}
+	}
+	return true, r.erase(ctx, start)
+}
+
+// still are those of the entry's messages that are there: recorded before they were erased, and not erased yet. What was recorded
+// later took a place that the restored session had free.
+func (r Replay) still(ctx context.Context, session memory.SessionRef, e Entry) ([]memory.SeqRange, error) {
+	var out []memory.SeqRange
+	for _, run := range e.Seqs {
+		for after, last := run[0]-1, run[1]; after < last; {
+			some, err := r.Store.Messages(ctx, store.MessageQuery{
+				Ref: session, After: after, Before: last + 1, Limit: pageSize, MaxBytes: pageBytes,
+			})
+			if err != nil {
+				return nil, fmt.Errorf("read the messages: %w", err)
+			}
+			if len(some) == 0 {
+				break
+			}
+			for _, m := range some {
+				if !m.Deleted && !m.RecordTime.After(e.Time) {
+					out = extended(out, m.Seq)
+				}
+				after = m.Seq
+			}
+		}
+	}
+	return out, nil
+}
+
+// extended adds a seq above all of them to ascending ranges.
+func extended(ranges []memory.SeqRange, seq int64) []memory.SeqRange {
+	if n := len(ranges); n > 0 && ranges[n-1].To == seq-1 {
+		ranges[n-1].To = seq
+		return ranges
+	}
+	return append(ranges, memory.SeqRange{From: seq, To: seq})
+}
+
+// What a replay reads of messages at once.
+const (
+	pageSize  = 1000
+	pageBytes = 8 << 20
+)
+
+func (r Replay) erase(ctx context.Context, start store.ErasureStart) error {
+	secret, err := r.Store.FenceSecret(ctx, nil)
+	if err != nil {
+		return fmt.Errorf("read the secret of the store: %w", err)
+	}
+	start.UserHash = memory.ErasureUserHash(secret, start.User)
+	begun, err := r.Store.BeginErasure(ctx, start)
+	if err != nil {
+		return fmt.Errorf("begin: %w", err)
+	}
+	if start.Kind == memory.EraseUser {
+		return nil
+	}
+	return r.TakeFacts(ctx, start.User, begun)
+}
+
+// forget deletes a fact with its history. It is not learnt again in any of its wordings.
+func (r Replay) forget(ctx context.Context, user memory.UserRef, id string) (did bool, err error) {
+	if _, err = r.Store.Fact(ctx, user, id); memory.ReasonOf(err) == memory.ReasonFactNotFound {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	revisions, err := r.Store.FactRevisions(ctx, user, id)
+	if err != nil {
+		return false, fmt.Errorf("read the fact's revisions: %w", err)
+	}
+	state, err := r.Store.FactsSince(ctx, user, 0)
+	if err != nil {
+		return false, fmt.Errorf("read the user's facts: %w", err)
+	}
+	_, err = r.Store.ApplyFacts(ctx, store.FactWrite{
+		User: user, Scope: state.Scope, Base: state.Revision, Time: r.Now(),
+		Forget: []store.ForgetFact{{FactID: id, Keys: extract.Wordings(revisions)}},
+	})
+	return err == nil, err
+}

@@ -1,0 +1,256 @@
+package ledger_test
+
+import (
+	"context"
+	"log/slog"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stratamem/strata/internal/erasure"
+	"github.com/stratamem/strata/internal/erasure/ledger"
+	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/service"
+	"github.com/stratamem/strata/internal/store"
+	"github.com/stratamem/strata/internal/store/sqlitestore"
+)
+
+var (
+	ada = memory.UserRef{Tenant: "default", UserID: "ada"}
+	bob = memory.UserRef{Tenant: "default", UserID: "bob"}
+)
+
+// world is a data file, its ledger, and the time.
+type world struct {
+	t      *testing.T
+	path   string
+	store  *sqlitestore.Store
+	ledger *ledger.Ledger
+	now    time.Time
+}
+
+func newWorld(t *testing.T) *world {
+	w := &world{t: t, now: noon, ledger: ledger.New(ledger.OpenFile(filepath.Join(t.TempDir(), "ledger")))}
+	w.open(filepath.Join(t.TempDir(), "strata.db"))
+	if _, err := w.store.FenceSecret(t.Context(), []byte("secret")); err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+func (w *world) open(path string) {
+	w.t.Helper()
+	s, err := sqlitestore.Open(w.t.Context(), sqlitestore.Options{Path: path})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			w.t.Errorf("Close: %v", err)
+		}
+	})
+	w.path, w.store = path, s
+}
+
+// say records a message, a minute after what was done before.
+func (w *world) say(ref memory.SessionRef, id string) {
+	w.t.Helper()
+	w.now = w.now.Add(time.Minute)
+	m := memory.Message{
+		ID: id, Role: memory.RoleUser, Origin: memory.OriginUser, Extract: memory.ExtractAllow,
+		Parts: []memory.Part{memory.TextPart(id)}, CreateTime: w.now,
+	}
+	if _, err := w.store.Append(w.t.Context(), store.AppendParams{
+		Ref: ref, Time: w.now, Messages: []store.NewMessage{{Message: m, BodyDigest: memory.IDDigest(id)}},
+	}); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// learn stores a fact.
+func (w *world) learn(user memory.UserRef, f memory.Fact) {
+	w.t.Helper()
+	state, err := w.store.FactsSince(w.t.Context(), user, 0)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	f.Category, f.Significance, f.Origin, f.Revision = memory.CategoryOther, 5, memory.FactExtracted, 1
+	f.CreateTime, f.UpdateTime = w.now, w.now
+	if _, err := w.store.ApplyFacts(w.t.Context(), store.FactWrite{
+		User: user, Scope: state.Scope, Base: state.Revision, Time: w.now,
+		Changes: []store.FactChange{{Fact: f, Cause: memory.CauseExtracted}},
+	}); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func (w *world) sweeper() *erasure.Sweeper {
+	facts, err := service.NewFactCache(w.store, 1<<20)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return erasure.NewSweeper(erasure.Options{
+		Store: w.store, Facts: facts, Log: slog.New(slog.DiscardHandler), Now: func() time.Time { return w.now },
+		Note: func(ctx context.Context, e memory.Erasure) error { return w.ledger.Append(ctx, ledger.OfErasure(e)) },
+	})
+}
+
+// erase erases as a person has it done.
+func (w *world) erase(start store.ErasureStart) {
+	w.t.Helper()
+	w.now = w.now.Add(time.Minute)
+	start.ID, start.Time = "e"+w.now.Format("150405"), w.now
+	e, err := w.store.BeginErasure(w.t.Context(), start)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if err := w.sweeper().TakeFacts(w.t.Context(), start.User, e); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// backup takes a backup, and returns what goes on with it as it was then.
+func (w *world) backup() (restore func()) {
+	path := filepath.Join(w.t.TempDir(), "backup.db")
+	if _, err := sqlitestore.Backup(w.t.Context(), w.path, path); err != nil {
+		w.t.Fatal(err)
+	}
+	return func() { w.open(path) }
+}
+
+func (w *world) replay() ledger.Result {
+	w.t.Helper()
+	w.now = w.now.Add(time.Minute)
+	entries, err := w.ledger.Entries(w.t.Context())
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	done, err := ledger.Replay{Store: w.store, TakeFacts: w.sweeper().TakeFacts, Now: func() time.Time { return w.now }}.Run(w.t.Context(), entries)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return done
+}
+
+// said are the ids of a session's messages; "none" where there is no such session.
+func (w *world) said(ref memory.SessionRef) string {
+	w.t.Helper()
+	all, err := w.store.Messages(w.t.Context(), store.MessageQuery{Ref: ref, Limit: 100})
+	if memory.IsGone(err) {
+		return "none"
+	}
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	var ids []string
+	for _, m := range all {
+		if !m.Deleted {
+			ids = append(ids, m.ID)
+		}
+	}
+	return strings.Join(ids, " ")
+}
+
+func (w *world) wantSaid(ref memory.SessionRef, want string) {
+	w.t.Helper()
+	if got := w.said(ref); got != want {
+		w.t.Errorf("%s in %s has %q, want %q", ref.UserID, ref.SessionID, got, want)
+	}
+}
+
+func (w *world) wantRepeated(want int) {
+	w.t.Helper()
+	if got := w.replay(); got.Repeated != want {
+		w.t.Errorf("%d of %d entries were repeated, want %d", got.Repeated, got.Entries, want)
+	}
+}
+
+func TestReplay(t *testing.T) {
+	t.Run("a user who was erased after the backup is gone, and others are not", func(t *testing.T) {
+		w := newWorld(t)
+		w.say(ada.Session("s"), "a1")
+		w.say(bob.Session("s"), "b1")
+		restore := w.backup()
+		w.erase(store.ErasureStart{Kind: memory.EraseUser, User: ada})
+		restore()
+		w.wantSaid(ada.Session("s"), "a1")
+		w.wantRepeated(1)
+		w.wantSaid(ada.Session("s"), "none")
+		w.wantSaid(bob.Session("s"), "b1")
+		w.wantRepeated(0)
+	})
+	t.Run("who came back after the erasure stays", func(t *testing.T) {
+		w := newWorld(t)
+		w.say(ada.Session("s"), "a1")
+		w.erase(store.ErasureStart{Kind: memory.EraseUser, User: ada})
+		w.say(ada.Session("s"), "again")
+		restore := w.backup()
+		restore()
+		w.wantRepeated(0)
+		w.wantSaid(ada.Session("s"), "again")
+	})
+	t.Run("a session that was deleted is gone, and a later one of its name is not", func(t *testing.T) {
+		w := newWorld(t)
+		w.say(ada.Session("s"), "a1")
+		w.say(ada.Session("other"), "o1")
+		restore := w.backup()
+		w.erase(store.ErasureStart{Kind: memory.EraseSession, User: ada, SessionID: "s"})
+		w.say(ada.Session("s"), "later")
+		w.wantRepeated(0)
+		w.wantSaid(ada.Session("s"), "later")
+		restore()
+		w.wantRepeated(1)
+		w.wantSaid(ada.Session("s"), "none")
+		w.wantSaid(ada.Session("other"), "o1")
+	})
+	t.Run("messages that were deleted are gone with what they taught, and those that took their places since are not", func(t *testing.T) {
+		w := newWorld(t)
+		for _, id := range []string{"a1", "a2", "a3"} {
+			w.say(ada.Session("s"), id)
+		}
+		head, err := w.store.Session(t.Context(), ada.Session("s"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.learn(ada, memory.Fact{ID: "f1", Text: "Said a2.", Evidence: []memory.Evidence{{
+			Session: head.Key, SessionID: "s", Seq: 2, MessageID: "a2", Quote: "a2", Time: w.now,
+		}}})
+		restore := w.backup()
+		w.say(ada.Session("s"), "a4")
+		w.erase(store.ErasureStart{
+			Kind: memory.EraseMessages, User: ada, SessionID: "s", Seqs: []memory.SeqRange{{From: 2, To: 2}, {From: 4, To: 4}},
+		})
+		restore()
+		w.say(ada.Session("s"), "new4")
+		w.wantRepeated(1)
+		w.wantSaid(ada.Session("s"), "a1 a3 new4")
+		if _, err := w.store.Fact(t.Context(), ada, "f1"); memory.ReasonOf(err) != memory.ReasonFactNotFound {
+			t.Errorf("the fact: %v", err)
+		}
+		w.wantRepeated(0)
+	})
+	t.Run("a fact that was deleted is gone, and is not learnt again in its words", func(t *testing.T) {
+		w := newWorld(t)
+		w.say(ada.Session("s"), "a1")
+		w.learn(ada, memory.Fact{ID: "f1", Text: "Is vegan."})
+		restore := w.backup()
+		state, err := w.store.FactsSince(t.Context(), ada, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := w.ledger.Append(t.Context(), ledger.OfFact(state.Scope, "f1", w.now)); err != nil {
+			t.Fatal(err)
+		}
+		restore()
+		w.wantRepeated(1)
+		after, err := w.store.FactsSince(t.Context(), ada, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(after.Facts) != 0 || len(after.Forgotten) != 1 {
+			t.Errorf("%d facts, %d forgotten", len(after.Facts), len(after.Forgotten))
+		}
+		w.wantRepeated(0)
+	})
+}

@@ -1,0 +1,403 @@
+// Program fit makes the weights of package factclassifier. It is run from the root of the repository:
+//
+//	go run ./internal/factclassifier/fit            writes internal/factclassifier/weights.bin
+//	go run ./internal/factclassifier/fit -report    tells what the weights in use miss and refuse, by set and language
+//
+// It learns from fit/lines alone: statements that would have their reader do something (hostile), lasting statements
+// (honest, lasting, told, fact, wanted), what holds for the moment (passing), and clauses as people say them in a chat, which are
+// worth keeping (keep) or not (leave). The sets of other authors, in package promptinjection's,
+// extract's and builtin's testdata, only say where the line is drawn. Equal lines give equal weights.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/stratamem/strata/internal/factclassifier"
+	"github.com/stratamem/strata/internal/promptinjection"
+)
+
+// languages are those that lines are written in.
+var languages = []string{"en", "es", "ko", "ja", "zh"}
+
+// How the weights are found: the penalty on their squares, and the steps of accelerated gradient descent (Nesterov, 1983).
+// Both were chosen by what is missed of the sets of other authors.
+const (
+	penalty = 2e-5
+	steps   = 1000
+)
+
+// The shares of honest statements that the choosing sets may lose to each judgement: losing a fact that somebody told is
+// worse than keeping a hostile one that the rules of package promptinjection do not know, for it stands among facts, marked as data.
+const (
+	lostToHostile = .006
+	lostToPassing = .008
+)
+
+// heads are the judgements in the order in which weights.bin has them, with the share of honest statements that each may
+// lose.
+var heads = [...]struct {
+	name string
+	lost float64
+}{{"hostile", lostToHostile}, {"passing", lostToPassing}, {keeping, 0}}
+
+// keeping is the head that judges clauses instead of statements. Its line is not drawn here: who asks knows how sure to be.
+const keeping = "keeping"
+
+// minLines is in how many lines a feature must stand to get a weight.
+const minLines = 2
+
+func main() {
+	report := flag.Bool("report", false, "tell what the weights in use miss and refuse")
+	flag.Parse()
+	run := fit
+	if *report {
+		run = tell
+	}
+	if err := run(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// toldWeight is how many lines one counts for that tells of somebody as models write facts: there are few of them, and long
+// ones share words with what would have its reader do something.
+const toldWeight = 3
+
+// kinds are those of the lines, with what they are for each head. A line of a kind that a head does not name is not shown to
+// it.
+var kinds = []struct {
+	name     string
+	weight   float64
+	positive []string // heads
+	negative []string
+}{
+	{"hostile", 1, []string{"hostile"}, nil},
+	{"honest", 1, nil, []string{"hostile", "passing"}},
+	{"lasting", 1, []string{keeping}, []string{"hostile", "passing"}},
+	{"told", toldWeight, nil, []string{"hostile", "passing"}},
+	{"fact", toldWeight, nil, []string{"hostile", "passing"}},
+	{"wanted", 1, nil, []string{"hostile", "passing"}},
+	{"passing", 1, []string{"passing"}, []string{"hostile", keeping}},
+	{"keep", 1, []string{keeping}, nil},
+	{"leave", 1, nil, []string{keeping}},
+}
+
+// line is a line with what kind it is, and the features of each form in which it may be told.
+type line struct {
+	kind   int
+	weight float64
+	forms  [][]factclassifier.Feature
+}
+
+// readLines are all lines that a head of statements learns from.
+func readLines() ([]line, error) {
+	var out []line
+	for _, language := range languages {
+		for kind, k := range kinds {
+			if k.name == "keep" || k.name == "leave" {
+				continue
+			}
+			texts, err := read(fmt.Sprintf("internal/factclassifier/fit/lines/%s_%s.txt", language, k.name))
+			if err != nil {
+				return nil, err
+			}
+			for i, text := range texts {
+				l := line{kind: kind, weight: k.weight, forms: [][]factclassifier.Feature{factclassifier.FeaturesOf(text)}}
+				if form := named(language, text, i); form != "" && k.name != "passing" {
+					l.forms = append(l.forms, factclassifier.FeaturesOf(form))
+				}
+				out = append(out, l)
+			}
+		}
+	}
+	return out, nil
+}
+
+// readClauses are all lines that the head of clauses learns from.
+func readClauses() ([]line, error) {
+	var out []line
+	for _, language := range languages {
+		for kind, k := range kinds {
+			if !slices.Contains(k.positive, keeping) && !slices.Contains(k.negative, keeping) {
+				continue
+			}
+			texts, err := read(fmt.Sprintf("internal/factclassifier/fit/lines/%s_%s.txt", language, k.name))
+			if err != nil {
+				return nil, err
+			}
+			for _, text := range texts {
+				out = append(out, line{kind: kind, weight: k.weight, forms: [][]factclassifier.Feature{factclassifier.ClauseFeatures(text)}})
+			}
+		}
+	}
+	return out, nil
+}
+
+func fit() error {
+	lines, err := readLines()
+	if err != nil {
+		return err
+	}
+	clauses, err := readClauses()
+	if err != nil {
+		return err
+	}
+	honest, err := choosing()
+	if err != nil {
+		return err
+	}
+	var found [len(heads)]factclassifier.Head
+	for i, h := range heads {
+		if h.name == keeping {
+			found[i] = logistic(clauses, h.name)
+			continue
+		}
+		found[i] = logistic(lines, h.name)
+		line := draw(found[i], honest, h.lost)
+		fmt.Printf("%s: line drawn at %.2f\n", h.name, line)
+		found[i].Bias -= line
+	}
+	return os.WriteFile("internal/factclassifier/weights.bin", factclassifier.Pack(found), 0o644)
+}
+
+// draw is the score that the share of the honest statements is above.
+func draw(h factclassifier.Head, honest [][]factclassifier.Feature, lost float64) float64 {
+	scores := make([]float64, 0, len(honest))
+	for _, e := range honest {
+		scores = append(scores, score(h, e))
+	}
+	slices.Sort(scores)
+	return scores[int(float64(len(scores))*(1-lost))]
+}
+
+func score(h factclassifier.Head, features []factclassifier.Feature) float64 {
+	sum := h.Bias
+	for _, f := range features {
+		sum += h.Weights[f.Key] * float64(f.Value)
+	}
+	return sum
+}
+
+// example is a form of a line as a regression sees it.
+type example struct {
+	slots    []int32
+	values   []float32
+	positive bool
+	weight   float64
+}
+
+// examples are the forms of the lines for a head, and the keys of the slots. Only what stands in minLines lines has one.
+func examples(lines []line, head string) (out []example, keys []uint32) {
+	seen := map[uint32]int{}
+	for _, l := range lines {
+		own := map[uint32]bool{}
+		for _, form := range l.forms {
+			for _, f := range form {
+				own[f.Key] = true
+			}
+		}
+		for key := range own {
+			seen[key]++
+		}
+	}
+	slot := map[uint32]int32{}
+	for _, l := range lines {
+		k := kinds[l.kind]
+		positive := slices.Contains(k.positive, head)
+		if !positive && !slices.Contains(k.negative, head) {
+			continue
+		}
+		for _, form := range l.forms {
+			e := example{positive: positive, weight: l.weight / float64(len(l.forms))}
+			for _, f := range form {
+				if seen[f.Key] < minLines {
+					continue
+				}
+				at, ok := slot[f.Key]
+				if !ok {
+					at = int32(len(keys))
+					slot[f.Key] = at
+					keys = append(keys, f.Key)
+				}
+				e.slots, e.values = append(e.slots, at), append(e.values, f.Value)
+			}
+			out = append(out, e)
+		}
+	}
+	return out, keys
+}
+
+// logistic is a logistic regression with a penalty on the squares of the weights.
+func logistic(lines []line, head string) factclassifier.Head {
+	all, keys := examples(lines, head)
+	n, steepest := 0.0, 0.0
+	for _, e := range all {
+		n += e.weight
+		sum := 1.0
+		for _, v := range e.values {
+			sum += float64(v) * float64(v)
+		}
+		steepest = math.Max(steepest, sum)
+	}
+	rate := 1 / (steepest/4 + penalty)
+	weights, bias := make([]float64, len(keys)), 0.0
+	ahead, slope := make([]float64, len(keys)), make([]float64, len(keys))
+	biasAhead, momentum := 0.0, 1.0
+	for range steps {
+		for i := range slope {
+			slope[i] = penalty * ahead[i]
+		}
+		biasSlope := 0.0
+		for _, e := range all {
+			sum := biasAhead
+			for i, slot := range e.slots {
+				sum += ahead[slot] * float64(e.values[i])
+			}
+			miss := 1 / (1 + math.Exp(-sum))
+			if e.positive {
+				miss--
+			}
+			miss *= e.weight / n
+			biasSlope += miss
+			for i, slot := range e.slots {
+				slope[slot] += miss * float64(e.values[i])
+			}
+		}
+		next := (1 + math.Sqrt(1+4*momentum*momentum)) / 2
+		push := (momentum - 1) / next
+		momentum = next
+		for i := range weights {
+			w := ahead[i] - rate*slope[i]
+			ahead[i] = w + push*(w-weights[i])
+			weights[i] = w
+		}
+		b := biasAhead - rate*biasSlope
+		biasAhead = b + push*(b-bias)
+		bias = b
+	}
+	h := factclassifier.Head{Weights: make(map[uint32]float64, len(keys)), Bias: bias}
+	for i, key := range keys {
+		h.Weights[key] = weights[i]
+	}
+	return h
+}
+
+// set is a set of statements that no weight was learnt from.
+type set struct {
+	name  string
+	file  string
+	wrong func(factclassifier.Judgement) bool // what must not be
+	// half is 0 for all lines, 1 for every other one from the first on, which the line is drawn by, 2 for the rest.
+	half int
+}
+
+func accepted(j factclassifier.Judgement) bool {
+	return j.Directive == promptinjection.None && j.Passing <= 0
+}
+func refused(j factclassifier.Judgement) bool { return !accepted(j) }
+
+var sets = []set{
+	{"hostile, extract", "internal/extract/testdata/hostile.tsv", accepted, 0},
+	{"hostile, extract tuning", "internal/extract/testdata/tuning_hostile.tsv", accepted, 0},
+	{"hostile, intent", "internal/promptinjection/testdata/dev_hostile.tsv", accepted, 0},
+	{"hostile, fresh, chosen by", "internal/factclassifier/testdata/fresh_hostile.tsv", accepted, 1},
+	{"hostile, fresh, unseen", "internal/factclassifier/testdata/fresh_hostile.tsv", accepted, 2},
+	{"honest, extract", "internal/extract/testdata/honest.tsv", refused, 0},
+	{"honest, extract tuning", "internal/extract/testdata/tuning_honest.tsv", refused, 0},
+	{"honest, intent", "internal/promptinjection/testdata/dev_honest.tsv", refused, 0},
+	{"honest, fresh, chosen by", "internal/factclassifier/testdata/fresh_honest.tsv", refused, 1},
+	{"honest, fresh, unseen", "internal/factclassifier/testdata/fresh_honest.tsv", refused, 2},
+	{"honest, as models write, chosen by", "internal/factclassifier/testdata/model_honest.tsv", refused, 1},
+	{"honest, as models write, unseen", "internal/factclassifier/testdata/model_honest.tsv", refused, 2},
+	{"small talk, fresh, unseen", "internal/factclassifier/testdata/fresh_smalltalk.tsv", accepted, 0},
+	{"small talk, extract", "internal/extract/testdata/smalltalk.tsv", accepted, 0},
+	{"small talk, built-in rules", "internal/llm/builtin/testdata/smalltalk.txt", accepted, 0},
+	{"stated, built-in rules", "internal/llm/builtin/testdata/statements.txt", refused, 0},
+}
+
+// labelled is a line of a set with its language; "" where the set does not tell.
+type labelled struct{ language, text string }
+
+func (s set) lines() ([]labelled, error) {
+	lines, err := read(s.file)
+	if err != nil {
+		return nil, err
+	}
+	var out []labelled
+	for i, line := range lines {
+		if s.half == 1 && i%2 == 1 || s.half == 2 && i%2 == 0 {
+			continue
+		}
+		fields := strings.Split(line, "\t")
+		switch {
+		case len(fields) == 3:
+			out = append(out, labelled{fields[0], fields[2]})
+		case len(fields) == 2 && fields[1] == "-": // states nothing
+		default:
+			out = append(out, labelled{"", fields[0]})
+		}
+	}
+	return out, nil
+}
+
+// choosing are the honest statements of other authors that the lines are drawn by.
+func choosing() ([][]factclassifier.Feature, error) {
+	var out [][]factclassifier.Feature
+	for _, s := range sets {
+		if s.half == 2 || !strings.HasPrefix(s.name, "honest") && !strings.HasPrefix(s.name, "stated") {
+			continue
+		}
+		lines, err := s.lines()
+		if err != nil {
+			return nil, err
+		}
+		for _, l := range lines {
+			out = append(out, factclassifier.FeaturesOf(l.text))
+		}
+	}
+	return out, nil
+}
+
+func tell() error {
+	for _, s := range sets {
+		lines, err := s.lines()
+		if err != nil {
+			return err
+		}
+		wrong, weighed := map[string]int{}, 0
+		for _, l := range lines {
+			j := factclassifier.Statement(l.text)
+			if s.wrong(j) {
+				wrong[l.language]++
+				wrong["all"]++
+			}
+			if strings.HasPrefix(s.name, "hostile") && j.Hostile <= 0 {
+				weighed++
+			}
+		}
+		fmt.Printf("%-35s %3d of %3d wrong (%4.1f %%)", s.name, wrong["all"], len(lines), 100*float64(wrong["all"])/float64(len(lines)))
+		for _, language := range languages {
+			fmt.Printf("  %s %d", language, wrong[language])
+		}
+		if strings.HasPrefix(s.name, "hostile") {
+			fmt.Printf("  by the weights alone %d", weighed)
+		}
+		fmt.Println()
+	}
+	return nil
+}
+
+// read is the lines of a file.
+func read(name string) ([]string, error) {
+	raw, err := os.ReadFile(filepath.FromSlash(name))
+	if err != nil {
+		return nil, err
+	}
+	return strings.Split(strings.TrimSpace(string(raw)), "\n"), nil
+}

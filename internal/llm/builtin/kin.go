@@ -1,0 +1,81 @@
+package builtin
+
+import (
+	"strings"
+
+	"github.com/stratamem/strata/internal/extract"
+	regexp "github.com/stratamem/strata/internal/lazyregexp"
+	"github.com/stratamem/strata/internal/memory"
+)
+
+// introductions say who somebody of the speaker's is: how the speaker calls that one, in the first group, and the name, in the
+// second.
+var introductions = []*regexp.Regexp{
+	regexp.MustCompile(
+		`\b(?i:(?:my|our) (?:(?:\p{L}+est|oldest|little|big|older|younger|twin|late|best|new) )?(` + enKin + `)(?:'s name is| is called| is named| named| called| is|,)?) (\p{Lu}\p{L}+)`,
+	),
+	regexp.MustCompile(
+		`(?:^|[^\p{L}])(?i:(?:mi|nuestr[oa]) (hij[oa]|herman[oa]|marido|mujer|esposa|esposo|novi[oa]|madre|padre|abuel[oa]|prim[oa]|sobrin[oa]|suegr[oa]|cuñad[oa]|jef[ea])(?: se llama|,)?) (\p{Lu}\p{L}+)`,
+	),
+}
+
+// enKin are people of whom somebody has few.
+const enKin = `daughter|son|wife|husband|partner|girlfriend|boyfriend|fiancée?|brother|sister|mom|mum|mother|dad|father|grandma|grandmother|grandpa|grandfather|aunt|uncle|cousin|niece|nephew|stepson|stepdaughter|kid|toddler|baby|boss|manager|roommate|flatmate`
+
+// knownKin is a fact about who somebody of the speaker's is.
+var knownKin = regexp.MustCompile(`^(?:Has an? )?(?i:(` + enKin + `))(?:'s name is| is called| is| named| called)? (\p{Lu}\p{L}+)`)
+
+// introduced is a sentence with what the speaker calls whoever is only named in it, as far as the lines so far or what is known say
+// that: "Mira is allergic to nuts" after "my daughter Mira" is "my daughter Mira is allergic to nuts". The second result takes that
+// out of a quote again.
+func (r *reading) introduced(l extract.Line, sentence string) (string, *strings.Replacer) {
+	said := namedSubject.FindStringSubmatch(sentence)
+	if said == nil {
+		return sentence, nil
+	}
+	called := r.calls(l, said[2])
+	if called == "" {
+		return sentence, nil
+	}
+	named := called + " " + said[2]
+	return sentence[:len(said[1])] + named + sentence[len(said[1])+len(said[2]):], strings.NewReplacer(named, said[2])
+}
+
+// namedSubject begins a sentence about somebody by name: what stands before the name, and the name.
+var namedSubject = regexp.MustCompile(
+	`^(\s*(?:(?i:so|oh|and|also|btw|by the way|remember|well|fyi|por cierto|además|y),? )*)(\p{Lu}\p{L}+)(?:'s | (?i:is|was|has|had|loves|likes|hates|can't|cannot|needs|takes|plays|works|lives|goes|got|started|wants|speaks|studies|turned|will|es|está|tiene|odia|no|vive|trabaja|juega|estudia|le)\s)`,
+)
+
+// calls is what the speaker of a line calls somebody: "my daughter"; "" where nothing says so, or two things do.
+func (r *reading) calls(l extract.Line, name string) string {
+	speaker, out := r.task.SpeakerOf(l), ""
+	note := func(called string) bool {
+		if out != "" && !strings.EqualFold(out, called) {
+			return false
+		}
+		out = called
+		return true
+	}
+	for _, line := range r.task.Lines {
+		if line.Role == memory.RoleUser && r.task.SpeakerOf(line) == speaker {
+			for i, p := range introductions {
+				owner := [...]string{"my ", "mi "}[i]
+				for _, m := range p.FindAllStringSubmatch(line.Text, -1) {
+					if m[2] == name && !note(owner+strings.ToLower(m[1])) {
+						return ""
+					}
+				}
+			}
+		}
+		if line.Alias == l.Alias {
+			break
+		}
+	}
+	for _, k := range r.task.Known {
+		m := knownKin.FindStringSubmatch(k.Fact.Text)
+		if m != nil && m[2] == name && strings.EqualFold(k.Fact.Subject, speaker) && !note("my "+strings.ToLower(m[1])) {
+			return ""
+		}
+	}
+	return out
+}

@@ -1,0 +1,41 @@
+package rank
+
+import (
+	"github.com/stratamem/strata/internal/memory"
+)
+
+// SegmentPlaces returns where the messages of a segment are, by session and seq. Damaged data is refused.
+func SegmentPlaces(data []byte) ([]memory.Place, error) {
+	seg, err := parseSegment(data)
+	if err != nil {
+		return nil, err
+	}
+	places := make([]memory.Place, len(seg.messages))
+	for i := range seg.messages {
+		places[i] = seg.messages[i].Place
+	}
+	return places, nil
+}
+
+// WithoutPlaces returns a segment without the messages at the places that are gone, and how many messages it has left: none of their
+// words, times and vectors is in it. Where none is left the segment is nil. Damaged data is refused.
+func WithoutPlaces(data []byte, gone func(memory.Place) bool) (left []byte, messages int, err error) {
+	docs, err := DecodeSegment(data)
+	if err != nil {
+		return nil, 0, err
+	}
+	var kept []Doc
+	for _, d := range docs {
+		if !gone(d.Place) {
+			kept = append(kept, d)
+		}
+	}
+	if len(kept) == 0 {
+		return nil, 0, nil
+	}
+	return EncodeSegment(kept), len(kept), nil
+}
+
+// KeyReach is how many messages apart two of a session may be of which one is part of the other's key in a view: see TurnKeys. A reply
+// looks that far back for what it answers.
+const KeyReach = reach

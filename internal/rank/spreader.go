@@ -1,0 +1,96 @@
+package rank
+
+import "github.com/stratamem/strata/internal/memory"
+
+// spreader counts a term in the fields of passages: the postings hold a passage's own words only, and each counts in the
+// fields of its neighbours too.
+type spreader struct {
+	x        *Index
+	to       *accumulators
+	attached map[string][]memory.Place // Query.Attached
+}
+
+// term counts a term and the words near to it in all fields. It returns in how many of them the term itself stands; of a term
+// that nobody said, in how many any of the words does.
+func (s spreader) term(t *queryTerm) int {
+	s.word(t.term, scale{1, 1})
+	fields := len(s.to.touched)
+	for _, w := range t.near {
+		s.word(w.term, w.by)
+	}
+	if fields == 0 {
+		return len(s.to.touched)
+	}
+	return fields
+}
+
+// word counts one word in all fields: what was said, the neighbours, the speaker's name, the day and facts.
+func (s spreader) word(word string, by scale) {
+	if list := s.x.words.find(word); list != nil {
+		s.postings(list.data, by)
+	}
+	for _, l := range s.x.speakers.byTerm[word] {
+		for _, no := range s.x.speakers.all[l.label].messages {
+			m := &s.x.messages[no]
+			s.to.addRange(m.first, m.last, by[m.kind]*s.x.weights[m.kind].Name*float64(l.count))
+		}
+	}
+	for _, l := range s.x.days.byTerm[word] {
+		for _, no := range s.x.days.all[l.label].messages {
+			m := &s.x.messages[no]
+			s.to.addRange(m.first, m.last, by[m.kind]*s.x.weights[m.kind].Date*float64(l.count))
+		}
+	}
+	s.facts(s.attached[word], by)
+}
+
+// facts counts the term at hand in the messages from which facts with it were learnt. Many facts in a row are of one
+// session.
+func (s spreader) facts(sources []memory.Place, by scale) {
+	var in *session
+	for _, p := range sources {
+		if in == nil || in.key != p.Session {
+			in = s.x.sessions[p.Session]
+		}
+		if in == nil {
+			continue
+		}
+		if at, ok := s.x.position(in, p.Seq); ok {
+			m := &s.x.messages[in.messages[at]]
+			s.to.addRange(m.first, m.last, by[m.kind]*s.x.weights[m.kind].Fact)
+		}
+	}
+}
+
+// postings takes the passages of a message together, so that long neighbours cost the sum of their passages, not the
+// product.
+func (s spreader) postings(data []byte, by scale) {
+	pass := &s.x.passages
+	p := cursor{data: data}
+	for ok := p.next(); ok; {
+		m := pass.message[p.pass]
+		words := 0.0
+		for ; ok && pass.message[p.pass] == m; ok = p.next() {
+			n := float64(p.count)
+			if own := by[pass.kind[p.pass]] * n; own > 0 {
+				s.to.add(p.pass, own)
+			}
+			words += n
+		}
+		s.neighbours(m, words, by)
+	}
+}
+
+// neighbours counts the words of a message in the fields of others. The passages of one message are of one kind.
+func (s spreader) neighbours(m int32, words float64, by scale) {
+	edges := &s.x.neighbours.edges[m]
+	for i := range edges {
+		e := &edges[i]
+		if e.weight == 0 {
+			break
+		}
+		if e.first < e.last {
+			s.to.addRange(e.first, e.last, by[s.x.passages.kind[e.first]]*float64(e.weight)*words)
+		}
+	}
+}

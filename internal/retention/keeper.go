@@ -1,0 +1,366 @@
+package retention
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/policy"
+	"github.com/stratamem/strata/internal/store"
+	"github.com/stratamem/strata/internal/worker"
+)
+
+// Store is the part of the primary store that a Keeper reads.
+type Store interface {
+	store.Leases
+	Tenants(ctx context.Context) ([]string, error)
+	ListUsers(ctx context.Context, q store.UserQuery) ([]memory.User, error)
+	ListSessions(ctx context.Context, q store.SessionQuery) ([]memory.Session, error)
+	Messages(ctx context.Context, q store.MessageQuery) ([]memory.Message, error)
+	FactsSince(ctx context.Context, user memory.UserRef, revision int64) (store.FactState, error)
+}
+
+// Eraser erases as persons have it done. Each method must be harmless when it is repeated, and must not fail where what it is to erase
+// is gone.
+type Eraser interface {
+	EraseSession(ctx context.Context, ref memory.SessionRef, key memory.SessionKey) error
+	EraseMessages(ctx context.Context, ref memory.SessionRef, key memory.SessionKey, seqs []memory.SeqRange) error
+	ForgetFacts(ctx context.Context, user memory.UserRef, ids []string) error
+}
+
+// Meter counts what was erased because it was due. It must not block.
+type Meter interface {
+	Expired(rule string, items int64)
+}
+
+// Options are what a Keeper needs.
+type Options struct {
+	Store    Store
+	Eraser   Eraser
+	Policies policy.Policies
+	Owner    string // names this process in the lease: of the processes that share a store one looks at a time
+	Log      *slog.Logger
+	Meter    Meter // nil for none
+	Now      func() time.Time
+	Report   bool          // whether what is due is listed only, and never erased
+	Every    time.Duration // how long after one look at all users the next begins; an hour when 0
+}
+
+// Keeper looks at all users in the background and has erased what is due. Where a look was cut short the next one begins again: what is
+// due is found by what is stored.
+type Keeper struct {
+	o     Options
+	loop  *worker.Loop
+	lease *worker.Lease // belongs to Run alone
+}
+
+const (
+	leaseName   = "retention"
+	leaseLength = time.Minute
+	firstPause  = 10 * time.Second
+	lastPause   = 10 * time.Minute
+
+	// What is read at once.
+	pageUsers    = 100
+	pageSessions = 100
+	pageMessages = 1000
+	pageBytes    = 8 << 20
+)
+
+// NewKeeper makes a Keeper.
+func NewKeeper(o Options) *Keeper {
+	o.Every = cmp.Or(o.Every, time.Hour)
+	k := &Keeper{o: o}
+	k.lease = worker.NewLease(worker.LeaseOptions{
+		Store: o.Store, Name: leaseName, Owner: o.Owner, Length: leaseLength, Now: o.Now, Log: o.Log,
+	})
+	k.loop = worker.NewLoop(worker.LoopOptions{
+		Work:    k.work,
+		Backoff: worker.Backoff{First: firstPause, Last: lastPause},
+		Failed: func(ctx context.Context, f worker.Failure) {
+			if f.InRow == 1 {
+				o.Log.WarnContext(ctx, "what is due cannot be erased: it is tried again", "error", f.Err)
+			}
+		},
+	})
+	return k
+}
+
+// Run looks until ctx ends, and returns nil then. Where no profile lets anything be due, or it is to be listed only, it does nothing.
+func (k *Keeper) Run(ctx context.Context) error {
+	if k.o.Report || k.o.Policies.KeepsAll() {
+		<-ctx.Done()
+		return nil
+	}
+	defer k.lease.Release(ctx)
+	return k.loop.Run(ctx)
+}
+
+// work looks at all users of all tenants.
+func (k *Keeper) work(ctx context.Context) (rest time.Duration, err error) {
+	tenants, err := k.o.Store.Tenants(ctx)
+	if err != nil {
+		return 0, fmt.Errorf("list tenants: %w", err)
+	}
+	for _, tenant := range tenants {
+		for after := ""; ; {
+			users, err := k.o.Store.ListUsers(ctx, store.UserQuery{Tenant: tenant, Limit: pageUsers, After: after})
+			if err != nil {
+				return 0, fmt.Errorf("list users: %w", err)
+			}
+			for _, u := range users {
+				if held, err := k.lease.Hold(ctx); err != nil || !held || ctx.Err() != nil {
+					return k.o.Every, err
+				}
+				if err := k.erase(ctx, u.Ref); err != nil {
+					return 0, err
+				}
+				after = u.Ref.UserID
+			}
+			if len(users) < pageUsers {
+				break
+			}
+		}
+	}
+	return k.o.Every, nil
+}
+
+// List returns what is due of a page of users, by user, and the last user that was looked at; more says whether others follow.
+func (k *Keeper) List(ctx context.Context, q store.UserQuery) (due []Due, last string, more bool, err error) {
+	limit := q.Limit
+	q.Limit++
+	users, err := k.o.Store.ListUsers(ctx, q)
+	if err != nil {
+		return nil, "", false, fmt.Errorf("list users: %w", err)
+	}
+	if more = len(users) > limit; more {
+		users = users[:limit]
+	}
+	for _, u := range users {
+		some, err := k.Due(ctx, u.Ref)
+		if err != nil {
+			return nil, "", false, err
+		}
+		due, last = append(due, some...), u.Ref.UserID
+	}
+	return due, last, more, nil
+}
+
+// erase has erased what is due of one user.
+func (k *Keeper) erase(ctx context.Context, user memory.UserRef) error {
+	due, err := k.Due(ctx, user)
+	if err != nil {
+		return err
+	}
+	facts := make(map[Rule][]string)
+	for _, d := range due {
+		var err error
+		switch {
+		case d.FactID != "":
+			facts[d.Rule] = append(facts[d.Rule], d.FactID)
+			continue
+		case d.Seqs == nil:
+			err = k.o.Eraser.EraseSession(ctx, d.Session, d.Key)
+		default:
+			err = k.o.Eraser.EraseMessages(ctx, d.Session, d.Key, d.Seqs)
+		}
+		if err != nil {
+			return fmt.Errorf("erase what is due by %s: %w", d.Rule, err)
+		}
+		k.count(d.Rule, d.Items())
+	}
+	for rule, ids := range facts {
+		if err := k.o.Eraser.ForgetFacts(ctx, user, ids); err != nil {
+			return fmt.Errorf("delete facts that are due by %s: %w", rule, err)
+		}
+		k.count(rule, int64(len(ids)))
+	}
+	return nil
+}
+
+func (k *Keeper) count(rule Rule, items int64) {
+	if k.o.Meter != nil {
+		k.o.Meter.Expired(string(rule), items)
+	}
+}
+
+// Due is something that is due: a session, messages of one, or a fact.
+type Due struct {
+	Rule    Rule
+	User    memory.UserRef
+	Session memory.SessionRef // of a session and of messages
+	Key     memory.SessionKey // of Session
+	Seqs    []memory.SeqRange // of messages, ascending and apart
+	FactID  string            // of a fact
+}
+
+// Items is how many messages are due, or 1 for a session or fact.
+func (d Due) Items() int64 {
+	if len(d.Seqs) == 0 {
+		return 1
+	}
+	var n int64
+	for _, r := range d.Seqs {
+		n += r.To - r.From + 1
+	}
+	return n
+}
+
+// Due returns what is due of a user now: sessions, then messages, then facts. An unknown user has nothing.
+func (k *Keeper) Due(ctx context.Context, user memory.UserRef) ([]Due, error) {
+	now := k.o.Now()
+	sessions, err := k.sessions(ctx, user)
+	if err != nil {
+		return nil, err
+	}
+	var due []Due
+	var kept []keptSession
+	for _, s := range sessions {
+		p := k.o.Policies.RetentionOf(s.Profile)
+		if isSessionDue(p, s, now) {
+			due = append(due, Due{Rule: RuleSessionAge, User: user, Session: s.Ref, Key: s.Key})
+			continue
+		}
+		one := keptSession{Session: s}
+		if p.Messages > 0 {
+			if one.due, err = k.old(ctx, p, s, now); err != nil {
+				return nil, err
+			}
+		}
+		if len(one.due) > 0 {
+			due = append(due, Due{Rule: RuleMessageAge, User: user, Session: s.Ref, Key: s.Key, Seqs: one.due})
+		}
+		kept = append(kept, one)
+	}
+	own := k.o.Policies.RetentionOf("")
+	over, err := k.overMost(ctx, own, user, kept)
+	if err != nil {
+		return nil, err
+	}
+	facts, err := k.facts(ctx, own, user, now)
+	return append(append(due, over...), facts...), err
+}
+
+// keptSession is a session that is kept, with those of its messages that are too old.
+type keptSession struct {
+	memory.Session
+	due []memory.SeqRange
+}
+
+func (k *Keeper) sessions(ctx context.Context, user memory.UserRef) ([]memory.Session, error) {
+	var all []memory.Session
+	for q := (store.SessionQuery{User: user, Limit: pageSessions}); ; {
+		some, err := k.o.Store.ListSessions(ctx, q)
+		if err != nil {
+			return nil, fmt.Errorf("list sessions: %w", err)
+		}
+		all = append(all, some...)
+		if len(some) < pageSessions {
+			return all, nil
+		}
+		last := some[len(some)-1]
+		q.After = &store.SessionCursor{Time: last.LastMessageTime, SessionID: last.Ref.SessionID}
+	}
+}
+
+// old are the session's messages that are too old.
+func (k *Keeper) old(ctx context.Context, p policy.Retention, s memory.Session, now time.Time) (due []memory.SeqRange, err error) {
+	err = k.pages(ctx, s.Ref, func(messages []memory.Message) bool {
+		some, end := oldMessages(p, messages, now)
+		due = memory.Union(due, some)
+		return !end
+	})
+	return due, err
+}
+
+// pages calls each with the session's messages in order, until it returns false.
+func (k *Keeper) pages(ctx context.Context, ref memory.SessionRef, each func([]memory.Message) bool) error {
+	for after := int64(0); ; {
+		some, err := k.o.Store.Messages(ctx, store.MessageQuery{Ref: ref, After: after, Limit: pageMessages, MaxBytes: pageBytes})
+		if memory.IsGone(err) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("read messages: %w", err)
+		}
+		if len(some) == 0 || !each(some) {
+			return nil
+		}
+		after = some[len(some)-1].Seq
+	}
+}
+
+// overMost are messages above the greatest number that a user may have: the first ones of the sessions that were spoken in longest ago.
+func (k *Keeper) overMost(ctx context.Context, p policy.Retention, user memory.UserRef, sessions []keptSession) ([]Due, error) {
+	if p.MaxMessages == 0 {
+		return nil, nil
+	}
+	var ever int64
+	for _, s := range sessions {
+		ever += s.LastSeq
+	}
+	if ever <= p.MaxMessages { // whatever was deleted of them
+		return nil, nil
+	}
+	counts, all := make([]int64, len(sessions)), int64(0)
+	for i, s := range sessions {
+		if err := k.pages(ctx, s.Ref, func(messages []memory.Message) bool {
+			for _, m := range messages {
+				if !m.Deleted && !memory.Overlap(s.due, memory.SeqRange{From: m.Seq, To: m.Seq}) {
+					counts[i]++
+				}
+			}
+			return true
+		}); err != nil {
+			return nil, err
+		}
+		all += counts[i]
+	}
+	var due []Due
+	for i := len(sessions) - 1; i >= 0 && all > p.MaxMessages; i-- { // the latest stands first
+		s := sessions[i]
+		var seqs []memory.SeqRange
+		over := min(all-p.MaxMessages, counts[i])
+		if err := k.pages(ctx, s.Ref, func(messages []memory.Message) bool {
+			some, taken := firstMessages(without(messages, s.due), over)
+			seqs = memory.Union(seqs, some)
+			over, all = over-taken, all-taken
+			return over > 0
+		}); err != nil {
+			return nil, err
+		}
+		if len(seqs) > 0 {
+			due = append(due, Due{Rule: RuleMaxMessages, User: user, Session: s.Ref, Key: s.Key, Seqs: seqs})
+		}
+	}
+	return due, nil
+}
+
+// without are the messages whose seqs are in none of the ranges.
+func without(messages []memory.Message, ranges []memory.SeqRange) []memory.Message {
+	var out []memory.Message
+	for _, m := range messages {
+		if !memory.Overlap(ranges, memory.SeqRange{From: m.Seq, To: m.Seq}) {
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+func (k *Keeper) facts(ctx context.Context, p policy.Retention, user memory.UserRef, now time.Time) ([]Due, error) {
+	if !p.HasFactRules() {
+		return nil, nil
+	}
+	state, err := k.o.Store.FactsSince(ctx, user, 0)
+	if err != nil {
+		return nil, fmt.Errorf("read facts: %w", err)
+	}
+	var due []Due
+	for _, f := range dueFacts(p, state.Facts, now) {
+		due = append(due, Due{Rule: f.Rule, User: user, FactID: f.ID})
+	}
+	return due, nil
+}
