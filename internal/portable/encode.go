@@ -228,7 +228,8 @@ func (e *Encoder) source(id string) Source {
 
 func (e *Encoder) job(j memory.Job) *Job {
 	if id, ok := idBytes(j.ID()); ok && j.Kind == memory.JobExtract {
-		e.jobs[id] = jobPlace{session: e.at[j.Session], level: int32(j.Level), generation: int32(j.Generation), from: j.From} //nolint:gosec // small
+		level, generation := int32(j.Level), int32(j.Generation) //nolint:gosec // small
+		e.jobs[id] = jobPlace{session: e.at[j.Session], level: level, generation: generation, from: j.From}
 	}
 	line := &Job{
 		JobRef: JobRef{SessionID: j.SessionID, Kind: jobNames.of[j.Kind], Level: j.Level, From: j.From, Generation: j.Generation},

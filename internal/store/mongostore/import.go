@@ -160,7 +160,12 @@ func (s *archive) AbandonImport(ctx context.Context, scope memory.ScopeKey, limi
 		from   *mongo.Collection
 		filter bson.D
 	}{
-		{s.facts, keys}, {s.factRevisions, keys}, {s.forgotten, all}, {s.quarantine, all}, {s.nodes, keys}, {s.summaryRevisions, keys},
+		{s.facts, keys},
+		{s.factRevisions, keys},
+		{s.forgotten, all},
+		{s.quarantine, all},
+		{s.nodes, keys},
+		{s.summaryRevisions, keys},
 		{s.slots, all},
 	} {
 		if left, err = deleteSome(ctx, w.from, w.filter, left); err != nil || left <= 0 {

@@ -443,7 +443,8 @@ func (s *archive) importUser(ctx context.Context, user memory.UserRef, records [
 // importedUser is a user as it arrives: views lack all of it.
 func importedUser(r store.UserRecord) userDoc {
 	d := userDoc{
-		Scope: r.Scope, HashKey: otherThan(r.Scope, r.HashKey), Tenant: r.Ref.Tenant, UserID: r.Ref.UserID, CreateTime: micros(r.CreateTime), UpdateTime: micros(r.UpdateTime),
+		Scope: r.Scope, HashKey: otherThan(r.Scope, r.HashKey), Tenant: r.Ref.Tenant, UserID: r.Ref.UserID,
+		CreateTime: micros(r.CreateTime), UpdateTime: micros(r.UpdateTime),
 		Timezone: r.Timezone, Language: r.Language, Extract: r.Extract, Revision: r.Revision, FactRevision: r.FactRevision,
 		State: string(r.State), StateRevision: r.StateRevision, LastVectorNo: r.LastVectorNo, PeriodsAt: orNever(r.PeriodsAt), Importing: true,
 	}
