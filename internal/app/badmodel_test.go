@@ -81,7 +81,7 @@ func read(r llmtest.Request) asked {
 	return a
 }
 
-// alias answers what the prompt calls the line with the words.
+// alias returns what the prompt calls the line with the words.
 func (a asked) alias(words string) string {
 	for text, alias := range a.lines {
 		if strings.Contains(text, words) {
@@ -96,7 +96,7 @@ var (
 	lives = regexp.MustCompile(`I live in (\w+)`)
 )
 
-// learn answers what a good model learns: what the user likes and where the user lives.
+// learn returns what a good model learns: what the user likes and where the user lives.
 func (a asked) learn() llmtest.Reply {
 	var ops []extract.Op
 	for text := range a.lines {
@@ -144,7 +144,7 @@ func onModel(t *testing.T, m *moody, change func(*config.Config)) *harness {
 	})
 }
 
-// sample answers the value of a metric by its name and labels as they are written; 0 when it is not there.
+// sample returns the value of a metric by its name and labels as they are written; 0 when it is not there.
 func (h *harness) sample(t *testing.T, name string) float64 {
 	t.Helper()
 	for line := range strings.Lines(h.scrape(t)) {

@@ -42,7 +42,7 @@ func (c *collector) spans() string {
 	return string(c.sent)
 }
 
-// collect serves a collector, and answers its URL.
+// collect serves a collector, and returns its URL.
 func collect(t *testing.T) (*collector, string) {
 	t.Helper()
 	l := must((&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0"))(t)

@@ -47,7 +47,7 @@ func providers(cfg config.Config) telemetry.Providers {
 	}
 }
 
-// summarizer answers the configured chat model, else the built-in one.
+// summarizer returns the configured chat model, else the built-in one.
 func (m *models) summarizer() (jobrunner.Summarizer, error) {
 	if m.cfg.SummaryModel == "" {
 		return builtin.Summarizer{}, nil
@@ -72,7 +72,7 @@ func (m *models) compactModels() (map[string]service.CompactModel, error) {
 	return all, nil
 }
 
-// extractor answers the configured chat model, else the built-in one.
+// extractor returns the configured chat model, else the built-in one.
 func (m *models) extractor() (jobrunner.Extractor, error) {
 	if m.cfg.ExtractionModel == "" {
 		return builtin.Extractor{}, nil
@@ -152,7 +152,7 @@ func (m *models) decorated(remote *embedopenai.Embedder, dimension int) (embed.E
 	return cached, nil
 }
 
-// reranker answers the configured reranker, nil where none is.
+// reranker returns the configured reranker, nil where none is.
 func (m *models) reranker() (service.Reranker, error) {
 	if m.cfg.RerankBaseURL == "" {
 		return nil, nil

@@ -157,7 +157,7 @@ func (m *moodyModel) complete(r llmtest.Request) llmtest.Reply {
 	return m.answer(r)
 }
 
-// invent answers what the user said, and each time what the user never said.
+// invent returns what the user said, and each time what the user never said.
 func invent(a asked) llmtest.Reply {
 	var ops []extract.Op
 	for text, alias := range a.lines {
@@ -189,7 +189,7 @@ type moodyMongo struct {
 	server string // HOST:PORT
 }
 
-// serve answers the address of the relay.
+// serve returns the address of the relay.
 func (m *moodyMongo) serve(t *testing.T) string {
 	t.Helper()
 	l := must((&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0"))(t)

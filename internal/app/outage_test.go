@@ -365,7 +365,7 @@ func (c cell) String() string {
 	return b.String() + fmt.Sprintf(" | whole after %d ms", c.recovered.Milliseconds())
 }
 
-// contexts builds n contexts one after the other, and answers how long each took.
+// contexts builds n contexts one after the other, and returns how long each took.
 func (o *outage) contexts(t *testing.T, n int) []time.Duration {
 	t.Helper()
 	var took []time.Duration

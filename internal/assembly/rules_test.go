@@ -414,7 +414,7 @@ func checkRoundTrip(t *rapid.T) {
 
 const thisSession = "This session so far (messages 1 to 9):"
 
-// readBack answers the headings, marked with #, and the lines of a block, without their times and indents.
+// readBack returns the headings, marked with #, and the lines of a block, without their times and indents.
 func readBack(t *rapid.T, rendering string) []string {
 	if rendering == "" {
 		return nil

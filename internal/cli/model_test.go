@@ -19,7 +19,7 @@ import (
 	"github.com/stratamem/strata/internal/llm/llmtest"
 )
 
-// scripted answers like a chat model: facts about diets, and summaries of the source's first half.
+// scripted returns like a chat model: facts about diets, and summaries of the source's first half.
 func scripted(r llmtest.Request) llmtest.Reply {
 	if r.Operation == llm.OpExtract {
 		return llmtest.Say(dietFacts(r.User))
@@ -92,7 +92,7 @@ func TestTheDemoRunsOnAModelOfAnEndpoint(t *testing.T) {
 	}
 }
 
-// serveWith runs a server with the scripted model until the test ends, and answers the environment of its clients.
+// serveWith runs a server with the scripted model until the test ends, and returns the environment of its clients.
 func serveWith(t *testing.T, s *llmtest.Server) Env {
 	t.Helper()
 	cfg := config.Default()

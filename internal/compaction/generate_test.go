@@ -232,7 +232,7 @@ func compressGen(t *rapid.T) compaction.Compress {
 	return c
 }
 
-// model answers like a model, well or badly, and equally on equal requests.
+// model returns like a model, well or badly, and equally on equal requests.
 func model(t *rapid.T) func(compaction.Request) compaction.Answer {
 	bad := rapid.SampledFrom([]compaction.Answer{
 		{}, {}, {}, {Failure: "timeout"}, {Text: "Half of", Cut: true}, {Refused: true}, {Text: " "}, {Text: "NONE"},

@@ -63,7 +63,7 @@ func tens(messages []memory.Message) []int64 {
 	return out
 }
 
-// scripted answers with what was asked about, so that a test can read it from the result.
+// scripted returns with what was asked about, so that a test can read it from the result.
 func scripted(q compaction.Request) compaction.Answer {
 	return compaction.Answer{Text: fmt.Sprintf("Summary of %d messages.", len(q.Messages)), Model: "scripted"}
 }

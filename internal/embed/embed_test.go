@@ -51,7 +51,7 @@ func (s *stub) asked() [][]string {
 	return s.calls
 }
 
-// lengths answers vectors that say how long the texts are.
+// lengths returns vectors that say how long the texts are.
 func lengths(texts []string) [][]float32 {
 	out := make([][]float32, len(texts))
 	for i, t := range texts {
@@ -279,7 +279,7 @@ func TestCached(t *testing.T) {
 	})
 }
 
-// slow answers once it is released.
+// slow returns once it is released.
 func slow(release <-chan struct{}) *stub {
 	return &stub{embed: func(ctx context.Context, texts []string) ([][]float32, error) {
 		select {

@@ -16,7 +16,7 @@ const maxEvidence = 8
 // minSimilar is the share of common terms from which on two facts are one (Jaccard index).
 const minSimilar = 0.8
 
-// Decide answers what becomes of the proposals, in the order of their indexes, given what the facts are. A proposal
+// Decide returns what becomes of the proposals, in the order of their indexes, given what the facts are. A proposal
 // that says again what a fact says only adds evidence. Of two statements that exclude each other the one that was said
 // later holds, and the other is kept as a past fact; so jobs may be applied in any order. Applying a decision and
 // deciding again changes nothing.
@@ -130,7 +130,7 @@ func (l *ledger) propose(p Proposal) {
 // isForgotten reports whether a person deleted what is proposed, and nobody said it since: a message counts that was both
 // recorded and said after the deletion, so that an old one does not bring it back however often it is read or sent again.
 func (l *ledger) isForgotten(p Proposal) bool {
-	at, ok := l.Forgotten[l.Scope.Keyed(KeyDigest(p.Fact.Subject, p.Fact.Text))]
+	at, ok := l.Forgotten[l.HashKey.Keyed(KeyDigest(p.Fact.Subject, p.Fact.Text))]
 	return ok && (at.IsZero() || !p.Recorded.After(at) || !saidAt(p.Fact).time.After(at))
 }
 

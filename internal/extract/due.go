@@ -13,7 +13,7 @@ type Schedule struct {
 	Next  time.Time       // when idleness makes the rest due; zero for never
 }
 
-// Due answers which of a session's unextracted messages, oldest first, are due. Whatever triggers, all messages up to
+// Due returns which of a session's unextracted messages, oldest first, are due. Whatever triggers, all messages up to
 // the one that triggered are taken, in chunks: call again for the next one.
 func Due(t Triggers, messages []memory.Message, now time.Time) Schedule {
 	if len(messages) == 0 {

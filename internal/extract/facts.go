@@ -76,7 +76,7 @@ func (x Facts) Bytes() int64 {
 	return n
 }
 
-// Get answers the fact of the id.
+// Get returns the fact of the id.
 func (x Facts) Get(id string) (memory.Fact, bool) {
 	if t := x.find(id); t != nil {
 		return t.fact, true
@@ -84,7 +84,7 @@ func (x Facts) Get(id string) (memory.Fact, bool) {
 	return memory.Fact{}, false
 }
 
-// All answers every fact, by id.
+// All returns every fact, by id.
 func (x Facts) All() []memory.Fact {
 	out := make([]memory.Fact, 0, x.count)
 	for i, l := range x.layers {

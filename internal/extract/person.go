@@ -62,7 +62,7 @@ func Restore(s State, factID string, to memory.FactRevision, now time.Time) (Dec
 	return l.decision(), superseded
 }
 
-// replace supersedes what cannot hold beside the fact, when it holds itself, and answers the ids.
+// replace supersedes what cannot hold beside the fact, when it holds itself, and returns the ids.
 func (l *ledger) replace(f memory.Fact) []string {
 	if !f.IsCurrent() {
 		return nil

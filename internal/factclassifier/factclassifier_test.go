@@ -147,13 +147,13 @@ func TestSmallTalkThatNoWeightWasLearntFrom(t *testing.T) {
 }
 
 func TestTheWeightsAloneTellStatementsOfOtherAuthors(t *testing.T) {
-	for _, name := range []string{"../extract/testdata/hostile.tsv", "../extract/testdata/tuning_hostile.tsv", "../intent/testdata/dev_hostile.tsv"} {
+	for _, name := range []string{"../extract/testdata/hostile.tsv", "../extract/testdata/tuning_hostile.tsv", "../promptinjection/testdata/dev_hostile.tsv"} {
 		a, b := labelled(t, name)
 		if got := share(append(a, b...), func(j factclassifier.Judgement) bool { return j.Hostile <= 0 }); got > .38 {
 			t.Errorf("%s: %.3f are missed, want at most .38", name, got)
 		}
 	}
-	for _, name := range []string{"../extract/testdata/honest.tsv", "../extract/testdata/tuning_honest.tsv", "../intent/testdata/dev_honest.tsv"} {
+	for _, name := range []string{"../extract/testdata/honest.tsv", "../extract/testdata/tuning_honest.tsv", "../promptinjection/testdata/dev_honest.tsv"} {
 		a, b := labelled(t, name)
 		if got := share(append(a, b...), func(j factclassifier.Judgement) bool { return j.Hostile > 0 || j.Passing > 0 }); got > .06 {
 			t.Errorf("%s: %.3f are refused, want at most .06", name, got)

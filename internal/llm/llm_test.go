@@ -170,7 +170,7 @@ func (e *endpoint) Complete(context.Context, llm.Prompt) (llm.Answer, error) {
 	return llm.Answer{}, &llm.Error{Class: e.fails, Model: "m", RetryAfter: e.after, Usage: memory.ModelUsage{Calls: 1}, Err: errors.New("test")}
 }
 
-// ask makes n calls and answers the class of the last, "" for success, and what RetryAfter it had.
+// ask makes n calls and returns the class of the last, "" for success, and what RetryAfter it had.
 func (e *endpoint) ask(t *testing.T, n int) (llm.Class, time.Duration) {
 	t.Helper()
 	var err error
@@ -393,7 +393,7 @@ func TestPrompted(t *testing.T) {
 	})
 }
 
-// prompted runs ask against the scripted server, and answers the prompt and the request that came of it.
+// prompted runs ask against the scripted server, and returns the prompt and the request that came of it.
 func prompted(t *testing.T, ask func(context.Context, llm.Prompted) (llm.Answer, error)) (llm.Prompt, llm.Answer, llmtest.Request) {
 	t.Helper()
 	var request llmtest.Request

@@ -37,7 +37,7 @@ type asked struct {
 	body                map[string]any
 }
 
-// endpoint answers as it is told, and keeps what it was asked.
+// endpoint returns as it is told, and keeps what it was asked.
 func endpoint(t *testing.T, answer http.HandlerFunc) (*httptest.Server, *asked) {
 	t.Helper()
 	seen := &asked{}

@@ -146,7 +146,7 @@ func between[N int32 | int64 | float64](c *checker, field string, got, low, high
 	return got
 }
 
-// page answers a page size: the default for 0, the maximum for more.
+// page returns a page size: the default for 0, the maximum for more.
 func (c *checker) page(size, byDefault, most int32) int {
 	if size < 0 {
 		c.fault("page_size", "is %d; it must not be negative: 0 means %d, the most is %d", size, byDefault, most)
@@ -162,7 +162,7 @@ var (
 	maxTime = time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)
 )
 
-// time answers a time to the microsecond, the zero time when it is not set.
+// time returns a time to the microsecond, the zero time when it is not set.
 func (c *checker) time(field string, ts *timestamppb.Timestamp) time.Time {
 	if ts == nil {
 		return time.Time{}
@@ -175,7 +175,7 @@ func (c *checker) time(field string, ts *timestamppb.Timestamp) time.Time {
 	return t.Truncate(time.Microsecond)
 }
 
-// object answers a struct as compact JSON with sorted keys, nil when it is empty.
+// object returns a struct as compact JSON with sorted keys, nil when it is empty.
 func (c *checker) object(field string, s *structpb.Struct, limit int) json.RawMessage {
 	if len(s.GetFields()) == 0 {
 		return nil

@@ -85,7 +85,7 @@ func (p sentBuffer) Put(b *[]byte) {
 // faultField is a field number that no message of the API uses. A client that sends it itself is refused.
 const faultField = protowire.Number(536870911)
 
-// decodeFault answers the fault that the codec left.
+// decodeFault returns the fault that the codec left.
 func decodeFault(m proto.Message) (memory.FieldError, bool) {
 	for b := []byte(m.ProtoReflect().GetUnknown()); len(b) > 0; {
 		num, typ, n := protowire.ConsumeTag(b)
@@ -122,7 +122,7 @@ type place struct {
 
 const maxWalkDepth = 64
 
-// invalidUTF8 walks an encoded message for the first string that is not UTF-8 and answers its path.
+// invalidUTF8 walks an encoded message for the first string that is not UTF-8 and returns its path.
 func invalidUTF8(b []byte, desc protoreflect.MessageDescriptor, at place) (string, bool) {
 	if at.depth > maxWalkDepth {
 		return "", false

@@ -90,7 +90,7 @@ func (c *checker) attribute(field, s string) string {
 	return s
 }
 
-// language answers a BCP 47 tag in its canonical spelling, "" where none is set.
+// language returns a BCP 47 tag in its canonical spelling, "" where none is set.
 func (c *checker) language(field, s string) string {
 	if s == "" {
 		return ""

@@ -55,7 +55,7 @@ func countParams(req *memoryv1.CountTokensRequest) (service.CountParams, error) 
 	return p, c.err()
 }
 
-// counter answers a counter's name, "" where none is set.
+// counter returns a counter's name, "" where none is set.
 func (c *checker) counter(field string, k memoryv1.TokenCounter) string {
 	//exhaustive:enforce
 	switch k {

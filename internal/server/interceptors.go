@@ -30,7 +30,7 @@ const WaitingTimeTrailer = "strata-waiting-us"
 
 type tenantKey struct{}
 
-// tenantOf answers the tenant that the interceptor set. Without one nothing may be read: a missing scope is an error.
+// tenantOf returns the tenant that the interceptor set. Without one nothing may be read: a missing scope is an error.
 func tenantOf(ctx context.Context) string {
 	tenant, ok := ctx.Value(tenantKey{}).(string)
 	if !ok {

@@ -84,7 +84,7 @@ func tagsFrom(c *checker, field string, tags []string) []string {
 	return tags
 }
 
-// contentFrom answers a message's parts; a plain text is one text part.
+// contentFrom returns a message's parts; a plain text is one text part.
 func contentFrom(c *checker, path string, in *memoryv1.Message) []memory.Part {
 	switch {
 	case in.GetText() != "" && len(in.GetParts()) > 0:
@@ -174,7 +174,7 @@ func blobFrom(c *checker, path string, in *memoryv1.Blob) memory.Part {
 // maxPixels is the most that an image may be wide or high.
 const maxPixels = 100_000
 
-// imageFrom answers nil where nothing is said of the image.
+// imageFrom returns nil where nothing is said of the image.
 func imageFrom(c *checker, field string, in *memoryv1.ImageSize) *memory.Image {
 	if in == nil {
 		return nil

@@ -35,7 +35,7 @@ func (s *memoryServer) ListMessages(ctx context.Context, req *memoryv1.ListMessa
 	return messagePage(req, page, more), nil
 }
 
-// messagePage answers a page that stays below the reply's limit; it holds at least one message.
+// messagePage returns a page that stays below the reply's limit; it holds at least one message.
 func messagePage(req *memoryv1.ListMessagesRequest, page []memory.Message, more bool) *memoryv1.ListMessagesResponse {
 	out, size := &memoryv1.ListMessagesResponse{}, 0
 	for i, m := range page {

@@ -42,7 +42,7 @@ func pageToken(req proto.Message, position []byte) string {
 	return base64.RawURLEncoding.EncodeToString(b)
 }
 
-// pagePosition answers the position in a token, nil for the first page.
+// pagePosition returns the position in a token, nil for the first page.
 func pagePosition(req proto.Message, token string) ([]byte, error) {
 	if token == "" {
 		return nil, nil
@@ -105,7 +105,7 @@ func timeToken(req proto.Message, t time.Time, id string) string {
 	return pageToken(req, append(position, id...))
 }
 
-// fitting answers how many of the entries may stand in one reply: those that stay below its limit, and at least one.
+// fitting returns how many of the entries may stand in one reply: those that stay below its limit, and at least one.
 func fitting[M proto.Message](entries []M) int {
 	size := 0
 	for i, e := range entries {

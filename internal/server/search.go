@@ -51,7 +51,7 @@ func searchParams(ctx context.Context, req *memoryv1.SearchMessagesRequest) (ser
 	return p, c.err()
 }
 
-// searchPage answers a page that stays below the reply's limit; it holds at least one hit.
+// searchPage returns a page that stays below the reply's limit; it holds at least one hit.
 func searchPage(req *memoryv1.SearchMessagesRequest, p service.SearchParams, r service.SearchResult) *memoryv1.SearchMessagesResponse {
 	out, size, next := &memoryv1.SearchMessagesResponse{}, 0, r.Next
 	for i, h := range r.Hits {

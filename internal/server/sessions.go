@@ -44,7 +44,7 @@ func (s *memoryServer) ListSessions(ctx context.Context, req *memoryv1.ListSessi
 	return sessionPage(req, page, more), nil
 }
 
-// sessionPage answers a page that stays below the reply's limit; it holds at least one session.
+// sessionPage returns a page that stays below the reply's limit; it holds at least one session.
 func sessionPage(req *memoryv1.ListSessionsRequest, page []memory.Session, more bool) *memoryv1.ListSessionsResponse {
 	out, size := &memoryv1.ListSessionsResponse{}, 0
 	for i, session := range page {
@@ -106,7 +106,7 @@ func sessionUpdate(ctx context.Context, req *memoryv1.UpdateSessionRequest) (sto
 	return u, c.err()
 }
 
-// mask answers which fields an update changes: those named, all for *, those set when none is named.
+// mask returns which fields an update changes: those named, all for *, those set when none is named.
 func (c *checker) mask(mask *fieldmaskpb.FieldMask, set map[string]bool) map[string]bool {
 	if len(mask.GetPaths()) == 0 {
 		return set

@@ -150,7 +150,7 @@ func (s *ContextBuilder) shrinkAndDecide(ctx context.Context, p ContextParams, g
 	return s.decide(ctx, p, g, smaller, r)
 }
 
-// resolve answers the policy of a call, in which the tokens of its tools are kept free.
+// resolve returns the policy of a call, in which the tokens of its tools are kept free.
 func (s *ContextBuilder) resolve(p *ContextParams) (policy.Resolved, error) {
 	resolved, err := s.policies.Resolve(p.Policy)
 	if err != nil || p.Tools == "" {

@@ -34,6 +34,7 @@ type FactStore interface {
 type userFacts struct {
 	sync.RWMutex
 	scope     memory.ScopeKey
+	hashKey   memory.HashKey
 	revision  int64
 	index     *rank.FactIndex
 	facts     *extract.Facts                 // to decide with; nil until somebody does: most users are only asked about
@@ -57,7 +58,7 @@ func NewFactCache(s FactStore, maxBytes int64) (*FactCache, error) {
 	return &FactCache{store: s, users: users}, nil
 }
 
-// State answers all facts of the user, superseded ones included, and the revision they are of. Nothing is copied: what
+// State returns all facts of the user, superseded ones included, and the revision they are of. Nothing is copied: what
 // it answers is shared and never changes.
 func (c *FactCache) State(ctx context.Context, user memory.UserRef) (extract.State, int64, error) {
 	at, err := c.read(ctx, user)
@@ -70,7 +71,7 @@ func (c *FactCache) State(ctx context.Context, user memory.UserRef) (extract.Sta
 	}
 	x.RLock()
 	defer x.RUnlock()
-	return extract.State{Scope: x.scope, Facts: *x.facts, Forgotten: x.forgotten}, x.revision, nil
+	return extract.State{Scope: x.scope, HashKey: x.hashKey, Facts: *x.facts, Forgotten: x.forgotten}, x.revision, nil
 }
 
 // prepare has the facts ready to decide with, from then on. It reports whether they were not.
@@ -90,7 +91,7 @@ func (x *userFacts) prepare() bool {
 	return true
 }
 
-// Related answers current facts, those whose words are nearest to the text first, then the most significant.
+// Related returns current facts, those whose words are nearest to the text first, then the most significant.
 func (c *FactCache) Related(ctx context.Context, user memory.UserRef, words string, limit int) ([]memory.Fact, error) {
 	at, err := c.read(ctx, user)
 	if err != nil {
@@ -128,7 +129,7 @@ func (at factsAt) search(q rank.FactQuery) []rank.FactHit {
 	return at.facts.index.Search(q)
 }
 
-// sources answers the messages from which current facts with the terms were learnt: see rank.Query.Attached.
+// sources returns the messages from which current facts with the terms were learnt: see rank.Query.Attached.
 func (at factsAt) sources(terms []string) map[string][]memory.Place {
 	at.facts.RLock()
 	defer at.facts.RUnlock()
@@ -245,7 +246,7 @@ func (x *userFacts) apply(scope memory.ScopeKey, state store.FactState) (changed
 	if x.scope != scope && x.scope != state.Scope {
 		return false, false
 	}
-	x.scope = state.Scope
+	x.scope, x.hashKey = state.Scope, state.HashKey
 	x.applyFacts(state)
 	return true, true
 }
@@ -266,7 +267,7 @@ func (x *userFacts) applyFacts(state store.FactState) {
 	x.revision = max(x.revision, state.Revision)
 }
 
-// forget takes out what was deleted and answers the ids.
+// forget takes out what was deleted and returns the ids.
 func (x *userFacts) forget(rows []store.Forgotten) []string {
 	if len(rows) == 0 {
 		return nil

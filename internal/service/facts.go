@@ -107,7 +107,7 @@ type amendment struct {
 	receipt []byte // of that
 }
 
-// fact answers a changed fact as it shall be.
+// fact returns a changed fact as it shall be.
 func (a amendment) fact(id string) memory.Fact {
 	for _, c := range a.changes {
 		if c.Fact.ID == id {
@@ -235,7 +235,7 @@ func restated(f, given memory.Fact) memory.Fact {
 	return f
 }
 
-// factID derives the id of a fact from the caller's request id within this life of the user.
+// factID derives the id of a fact from the caller's request id for this user: the key outlives an export and an import.
 func (s *FactEditor) factID(ctx context.Context, p FactCreation) (string, error) {
 	if p.RequestID == "" {
 		return s.newID(), nil
@@ -247,7 +247,7 @@ func (s *FactEditor) factID(ctx context.Context, p FactCreation) (string, error)
 	if err != nil {
 		return "", fmt.Errorf("read user: %w", err)
 	}
-	return memory.EffectID("request/"+string(user.Scope)+"/"+p.RequestID, 0), nil
+	return memory.EffectID("request/"+string(user.HashKey)+"/"+p.RequestID, 0), nil
 }
 
 // FactUpdate is what a person changes of a fact; nil leaves a value as it is.
@@ -289,7 +289,7 @@ func (s *FactEditor) UpdateFact(ctx context.Context, u FactUpdate) (memory.Fact,
 // clockSkew is how far ahead of the server a client's clock may be.
 const clockSkew = time.Minute
 
-// decide answers the edit of a fact. Making a past fact current restores it: what took its place is superseded too.
+// decide returns the edit of a fact. Making a past fact current restores it: what took its place is superseded too.
 func (u FactUpdate) decide(state extract.State, was memory.Fact, now time.Time) (amendment, error) {
 	if u.ETag != "" && u.ETag != was.ETag() {
 		return amendment{}, staleFact(u, was)

@@ -386,7 +386,7 @@ func (s *ContextBuilder) periods(ctx context.Context, p ContextParams, r periodR
 	return s.summaries.standing(ctx, r, found)
 }
 
-// periodItems answers periods, oldest first. One that was made of nothing but what is shown would only say it again: it
+// periodItems returns periods, oldest first. One that was made of nothing but what is shown would only say it again: it
 // is left out, and counts as shown itself.
 func (s *ContextBuilder) periodItems(
 	ctx context.Context,
@@ -524,7 +524,7 @@ func (s *ContextBuilder) tail(
 	return s.before(ctx, q)
 }
 
-// before reads messages backwards and answers them oldest first.
+// before reads messages backwards and returns them oldest first.
 func (s *ContextBuilder) before(ctx context.Context, q store.MessageQuery) ([]memory.Message, error) {
 	q.NewestFirst, q.MaxBytes = true, maxTailBytes
 	messages, err := s.reads.messages(ctx, q)

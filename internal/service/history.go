@@ -71,7 +71,7 @@ func (s *Histories) CountTokens(ctx context.Context, p CountParams) (Counts, err
 // toolsField is the field of a request that holds tools as JSON.
 const toolsField = "tools_json"
 
-// counter answers the model's counter, else the one asked for, else the default profile's.
+// counter returns the model's counter, else the one asked for, else the default profile's.
 func (s *Histories) counter(p CountParams) (tokens.Counter, error) {
 	resolved, err := s.policies.Resolve(countedFor("", p.Model, p.Counter))
 	if err != nil {

@@ -54,7 +54,7 @@ type QueryVector struct {
 	Unrelated float64 // see embed.Info
 }
 
-// Embed answers a query's vector, or why there is none in time. A hash embedder is not asked, nor one that does not know
+// Embed returns a query's vector, or why there is none in time. A hash embedder is not asked, nor one that does not know
 // the language of the query: its neighbours are no meanings.
 func (q *Queries) Embed(ctx context.Context, query string) (QueryVector, []Degradation) {
 	version, embedder := q.embeddings.Active()

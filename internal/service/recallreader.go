@@ -160,7 +160,7 @@ const (
 	mostChars4Bytes = 12
 )
 
-// worthReading answers the hits that could find room, were each as short as it can be.
+// worthReading returns the hits that could find room, were each as short as it can be.
 func worthReading(hits []rank.Hit, room int64, counter string) []rank.Hit {
 	for i := range hits {
 		if room <= 0 {

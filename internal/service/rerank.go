@@ -131,7 +131,7 @@ func document(v confirmed, in *time.Location) string {
 	return text.Clip(fmt.Sprintf("%s, %s: %s", speaker, m.SaidTime().In(in).Format(time.DateOnly), words), maxRerankDocument)
 }
 
-// ask answers the documents' scores, or why there are none.
+// ask returns the documents' scores, or why there are none.
 func (a *reranking) ask(ctx context.Context, query string, documents []string) (scores []float64, late []Degradation) {
 	err := a.circuit.Do(ctx, func() (err error) {
 		inner, cancel := context.WithTimeout(ctx, a.deadline)

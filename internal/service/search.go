@@ -230,7 +230,7 @@ func (s *Searcher) readPage(ctx context.Context, p SearchParams, page []rank.Hit
 	return out, nil
 }
 
-// sessionKeys answers the keys of the sessions to search, nil for all. A session that does not exist has no messages.
+// sessionKeys returns the keys of the sessions to search, nil for all. A session that does not exist has no messages.
 func (s *Searcher) sessionKeys(ctx context.Context, p SearchParams) (map[memory.SessionKey]bool, error) {
 	if len(p.SessionIDs) == 0 {
 		return nil, nil
@@ -342,7 +342,7 @@ func passage(words string, span text.Span) string {
 	return span.Of(words)
 }
 
-// highlights answers where the query's terms stand in a snippet; spans that touch become one.
+// highlights returns where the query's terms stand in a snippet; spans that touch become one.
 func highlights(snippet string, terms []string) []text.Span {
 	wanted := make(map[string]bool, len(terms))
 	for _, t := range terms {

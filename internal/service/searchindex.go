@@ -390,7 +390,7 @@ func (q viewedSearch) waiting() (n int) {
 	return n
 }
 
-// index answers the user's index, an empty one if there is none in memory; nil while a large one must wait for another. A
+// index returns the user's index, an empty one if there is none in memory; nil while a large one must wait for another. A
 // large one is in a seat that must be left.
 func (l *SearchIndex) index(
 	ctx context.Context,
@@ -621,7 +621,7 @@ func (x *userIndex) isCurrent(state store.SearchIndexState) bool {
 	return true
 }
 
-// missing answers the segments to read. One that was made of segments the index has brings nothing new, unless it brings
+// missing returns the segments to read. One that was made of segments the index has brings nothing new, unless it brings
 // vectors.
 func (x *userIndex) missing(segments []store.SegmentInfo) (out []store.SegmentInfo) {
 	x.Lock()

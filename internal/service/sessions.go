@@ -52,7 +52,7 @@ func (s *Sessions) ListSessions(ctx context.Context, q store.SessionQuery) (page
 	return page, more, nil
 }
 
-// cutPage cuts a page that was read with one more than its limit, and answers whether others follow.
+// cutPage cuts a page that was read with one more than its limit, and returns whether others follow.
 func cutPage[T any](page []T, limit int) (cut []T, more bool) {
 	if len(page) > limit {
 		return page[:limit], true

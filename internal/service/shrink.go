@@ -71,7 +71,7 @@ func validOverride(p ContextParams, r policy.Resolved) error {
 	return r.History.CheckWindow("overrides.policy", r.Window)
 }
 
-// promised finds out whether the policy's strategy is due for the session, and answers the last message that it takes. Of a
+// promised finds out whether the policy's strategy is due for the session, and returns the last message that it takes. Of a
 // session that is longer than what is read, it is.
 func (s *ContextBuilder) promised(ctx context.Context, p ContextParams, r policy.Resolved, g *gathered) (through int64, err error) {
 	if err := validOverride(p, r); err != nil {

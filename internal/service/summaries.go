@@ -95,7 +95,7 @@ func (s *SummaryReader) sessionSummary(ctx context.Context, ref memory.SessionRe
 	return out.worded(), nil
 }
 
-// running answers the running summary of a session, not worded yet: the fewest nodes that stand for all of its messages
+// running returns the running summary of a session, not worded yet: the fewest nodes that stand for all of its messages
 // up to one but for those that tell of hidden ones, false when there are none.
 func (s *SummaryReader) running(
 	ctx context.Context,

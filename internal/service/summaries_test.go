@@ -218,7 +218,7 @@ func (c *chain) Nodes(_ context.Context, _ memory.UserRef, ids []string) (out []
 	return out, nil
 }
 
-// NodesWithin answers the outlines of the nodes within a range.
+// NodesWithin returns the outlines of the nodes within a range.
 func (p *parts) NodesWithin(_ context.Context, _ memory.SessionRef, within memory.SeqRange) (out []memory.SummaryNode, err error) {
 	for _, n := range p.nodes {
 		if within.From <= n.Range.From && n.Range.To <= within.To {

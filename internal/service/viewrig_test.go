@@ -223,7 +223,7 @@ func (r *rig) says(user memory.UserRef, session, words string) {
 	r.must(err)
 }
 
-// knows stores a fact of the user and answers its id.
+// knows stores a fact of the user and returns its id.
 func (r *rig) knows(user memory.UserRef, words string) string {
 	r.t.Helper()
 	f, err := r.service(wiring{}).CreateFact(r.t.Context(), service.FactCreation{User: user, Fact: service.WithFactDefaults(memory.Fact{

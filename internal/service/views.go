@@ -113,7 +113,7 @@ type nearest struct {
 	whole bool              // there are as many as were asked for, and nobody else's among them
 }
 
-// search answers the scope's own hits, and counts the others.
+// search returns the scope's own hits, and counts the others.
 func (a *vectorRetriever) search(ctx context.Context, q store.VectorSearch) (nearest, []Degradation) {
 	var hits []store.VectorHit
 	late := a.ask(ctx, func(ctx context.Context) (err error) {
@@ -143,7 +143,7 @@ func ownHits(scope memory.ScopeKey, hits []store.VectorHit) (own []store.VectorH
 	return own, foreign
 }
 
-// nearTurns answers messages; false when the view does not answer.
+// nearTurns returns messages; false when the view does not answer.
 func (a *vectorRetriever) nearTurns(ctx context.Context, q store.VectorSearch) ([]rank.Match, bool) {
 	q.Limit = turnHits
 	found, late := a.search(ctx, q)
@@ -163,7 +163,7 @@ type similar struct {
 	farther float64            // the most that another fact's cosine can be
 }
 
-// similarFacts answers facts. A list that is not whole may lack own ones that are nearer than its last hit.
+// similarFacts returns facts. A list that is not whole may lack own ones that are nearer than its last hit.
 func (a *vectorRetriever) similarFacts(ctx context.Context, q store.VectorSearch) (similar, []Degradation) {
 	q.Limit = viewHits
 	found, late := a.search(ctx, q)
@@ -194,7 +194,7 @@ func newTextRetriever(view memory.View, o Options) *textRetriever {
 	return &textRetriever{retriever: newRetriever(view, o), texts: o.Texts, builds: newBuilds(o.Store, o.Now)}
 }
 
-// search answers the scope's own hits. Terms that a view cannot be asked for are left out.
+// search returns the scope's own hits. Terms that a view cannot be asked for are left out.
 func (a *textRetriever) search(ctx context.Context, q store.TextSearch) ([]store.TextHit, []Degradation) {
 	q.Terms, q.Limit = viewTerms(q.Terms), viewHits
 	if len(q.Terms) == 0 || q.Scope == "" {

@@ -62,7 +62,7 @@ type Watermarks struct {
 	Recorded, Indexed, Extracted, Summarised int64
 }
 
-// of answers how far one kind has come.
+// of returns how far one kind has come.
 func (w Watermarks) of(k Watermark) int64 {
 	switch k {
 	case WatermarkIndexed:
@@ -178,7 +178,7 @@ func (s *Work) await(ctx context.Context, w Wait, timeUp <-chan time.Time) (Wait
 	}
 }
 
-// timeUp answers a channel that tells when the timeout has passed, or the call's deadline but for what a reply takes.
+// timeUp returns a channel that tells when the timeout has passed, or the call's deadline but for what a reply takes.
 func timeUp(ctx context.Context, timeout time.Duration) (c <-chan time.Time, stop func()) {
 	t := time.NewTimer(waitable(ctx, timeout))
 	return t.C, func() { t.Stop() }
@@ -210,7 +210,7 @@ func (w Wait) outcome(marks Watermarks, slots []memory.Job) Waited {
 	return out
 }
 
-// parked answers the first parked job of a watermark's kind that begins within what is waited for.
+// parked returns the first parked job of a watermark's kind that begins within what is waited for.
 func (w Wait) parked(kind Watermark, slots []memory.Job) string {
 	of := map[Watermark]memory.JobKind{WatermarkExtracted: memory.JobExtract, WatermarkSummarised: memory.JobLeaf}[kind]
 	for _, job := range slots { // by kind, level and From

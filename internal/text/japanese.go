@@ -76,7 +76,7 @@ func repeatMarks(run []char) {
 	}
 }
 
-// dropHead takes off what follows a word, and answers how many characters a word after it must have: 0 where none
+// dropHead takes off what follows a word, and returns how many characters a word after it must have: 0 where none
 // can be.
 func dropHead(run []char) (rest []char, least int) {
 	n, m := prefixIn(run, hiragana().particles), prefixIn(run, hiragana().inflections)

@@ -79,7 +79,7 @@ func (c *indexedUser) said() []rank.Doc {
 	return docs
 }
 
-// read answers the documents of segments.
+// read returns the documents of segments.
 func (c *indexedUser) read(nos ...int64) (docs []rank.Doc) {
 	c.t.Helper()
 	segments, err := c.store.Segments(context.Background(), ada, nos)

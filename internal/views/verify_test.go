@@ -95,7 +95,7 @@ func (v *fixture) verifierOf(truth views.VerifyStore, targets ...views.Target) *
 	return x
 }
 
-// verify compares all views and answers the job when it has ended.
+// verify compares all views and returns the job when it has ended.
 func (v *fixture) verify(x *views.Verifier, mode views.VerifyMode) views.VerifyJob {
 	v.t.Helper()
 	if _, err := x.Verify(context.Background(), nil, mode); err != nil {
@@ -116,7 +116,7 @@ func wantChecks(t *testing.T, got views.VerifyJob, want ...views.ViewCheck) {
 	}
 }
 
-// fill stores users of two tenants with sessions and facts, feeds the views and answers how many rows each holds.
+// fill stores users of two tenants with sessions and facts, feeds the views and returns how many rows each holds.
 func (v *fixture) fill(users, each int) (rows int64) {
 	v.t.Helper()
 	for n := range users {

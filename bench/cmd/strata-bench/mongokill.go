@@ -62,7 +62,7 @@ func mongoKillFigure(ctx context.Context, o options) (err error) {
 	return nil
 }
 
-// mongoKillCycle writes until the database is killed, starts it again, and answers how long after that a write succeeded.
+// mongoKillCycle writes until the database is killed, starts it again, and returns how long after that a write succeeded.
 func mongoKillCycle(ctx context.Context, db mongoServer, s *running, l *ledger, cycle int, after time.Duration) (time.Duration, error) {
 	var wg sync.WaitGroup
 	for i := range crashWriters {

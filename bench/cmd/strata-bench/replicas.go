@@ -73,7 +73,7 @@ func (f *fleet) start(ctx context.Context, o measure.ServerOptions) error {
 	return err
 }
 
-// serve answers a client's server: its own, or the next where that is dead.
+// serve returns a client's server: its own, or the next where that is dead.
 func (f *fleet) serve(client int) *running {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -301,7 +301,7 @@ func (w *workLoad) report(ctx context.Context, o options) (err error) {
 // leftover is what is not done though nothing keeps it from being done.
 type leftover struct{ jobs, vectors, feeds int }
 
-// drain waits until no job, no vector and no feed is left to do, and answers what is left when the time is up.
+// drain waits until no job, no vector and no feed is left to do, and returns what is left when the time is up.
 func (w *workLoad) drain(ctx context.Context, st *mongostore.Store) (left leftover, err error) {
 	waiting, cancel := context.WithTimeout(ctx, settleLimit)
 	defer cancel()

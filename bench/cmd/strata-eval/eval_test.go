@@ -19,7 +19,7 @@ import (
 	"github.com/stratamem/strata/internal/llm/llmtest"
 )
 
-// serve starts the real server in this process and answers its address.
+// serve starts the real server in this process and returns its address.
 func serve(t *testing.T) string {
 	t.Helper()
 	cfg := config.Default()
@@ -40,7 +40,7 @@ func serve(t *testing.T) string {
 	return a.Addr()
 }
 
-// write makes a file in a new folder and answers the folder.
+// write makes a file in a new folder and returns the folder.
 func write(t *testing.T, name, content string) string {
 	t.Helper()
 	dir := t.TempDir()

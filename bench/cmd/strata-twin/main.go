@@ -64,7 +64,7 @@ func run(ctx context.Context, args []string) error {
 	return a.Run(ctx)
 }
 
-// fault answers what stands between the program and its store.
+// fault returns what stands between the program and its store.
 func fault(ctx context.Context, name string) func(store.PrimaryStore) store.PrimaryStore {
 	switch name {
 	case "none":
@@ -75,7 +75,7 @@ func fault(ctx context.Context, name string) func(store.PrimaryStore) store.Prim
 	return func(t store.PrimaryStore) store.PrimaryStore { return newHasty(ctx, t) }
 }
 
-// failpoint answers what ends the process at POINT:N; nil for "".
+// failpoint returns what ends the process at POINT:N; nil for "".
 func failpoint(at string) (func(string), error) {
 	if at == "" {
 		return nil, nil
@@ -130,7 +130,7 @@ type forgetful struct {
 	store.PrimaryStore
 }
 
-// AnswerJob answers as if the job had been written.
+// AnswerJob returns as if the job had been written.
 func (f forgetful) AnswerJob(ctx context.Context, p store.JobAnswer) (memory.Job, error) {
 	job, err := f.Job(ctx, p.JobRef)
 	if err != nil {

@@ -64,7 +64,7 @@ func difference(metric string, pairs [][2]Scores) (Difference, bool) {
 	return d, true
 }
 
-// bootstrap answers between which values the middle 95 % of the resampled means lie, and which share is 0 or less.
+// bootstrap returns between which values the middle 95 % of the resampled means lie, and which share is 0 or less.
 func bootstrap(deltas []float64, rng *rand.Rand) (low, high, notAbove float64) {
 	means := make([]float64, Resamples)
 	below := 0

@@ -9,7 +9,7 @@ import (
 	"syscall"
 )
 
-// Main runs a measuring command until it ends or is interrupted, and answers its exit code: 0, 1 when a figure falls
+// Main runs a measuring command until it ends or is interrupted, and returns its exit code: 0, 1 when a figure falls
 // short of its bar, 2 for any other fault.
 func Main(name string, run func(context.Context) error) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)

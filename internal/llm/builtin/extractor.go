@@ -23,7 +23,7 @@ const Rules = "builtin:rules"
 // quotations, jokes, requests of the moment or its states.
 type Extractor struct{}
 
-// Extract answers in the form that a model answers. The error is always nil.
+// Extract returns in the form that a model answers. The error is always nil.
 func (Extractor) Extract(_ context.Context, t extract.Task) (llm.Answer, error) {
 	r := reading{task: t, ops: []extract.Op{}}
 	for _, l := range t.Lines {

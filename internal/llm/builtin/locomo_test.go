@@ -27,7 +27,7 @@ type learnt struct {
 	attribute string
 }
 
-// learn runs the extractor on messages the way background work does, a few at a time, and answers what verification
+// learn runs the extractor on messages the way background work does, a few at a time, and returns what verification
 // lets pass.
 func learn(t *testing.T, messages []memory.Message) []learnt {
 	t.Helper()

@@ -430,7 +430,7 @@ func room(t summary.Task, found []candidate) int {
 	return min(limit, max(leastRoom, int(leafShare*float64(tokensOf(found)))))
 }
 
-// pick takes the best sentences that fit, leaving out what repeats another one, and answers them in their order. Of sentences
+// pick takes the best sentences that fit, leaving out what repeats another one, and returns them in their order. Of sentences
 // that are all too long the best one is taken.
 func pick(ctx context.Context, found []candidate, room int) []candidate {
 	ranked := slices.Clone(found)

@@ -44,7 +44,7 @@ func TestVector(t *testing.T) {
 	})
 }
 
-// post sends a raw body and answers the status.
+// post sends a raw body and returns the status.
 func post(t *testing.T, url, body string) int {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(body))

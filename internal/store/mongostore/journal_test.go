@@ -168,7 +168,7 @@ func BenchmarkOpenJob(b *testing.B) {
 	})
 }
 
-// BenchmarkAnswerJob answers jobs with 2 kB.
+// BenchmarkAnswerJob returns jobs with 2 kB.
 func BenchmarkAnswerJob(b *testing.B) {
 	s, head := longSession(b)
 	job, answer := mustOpen(b, s, jobFrom(head, 1, 1)), make([]byte, 2000)

@@ -26,7 +26,7 @@ type stretch struct {
 	yearless         bool
 }
 
-// read answers what the fields mean together; ok is false for what no calendar has, such as 30 February.
+// read returns what the fields mean together; ok is false for what no calendar has, such as 30 February.
 func (c calendar) read(r reading) (out stretch, ok bool) {
 	out, ok = c.plain(r)
 	if !ok || !out.from.Before(out.to) {

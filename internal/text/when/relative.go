@@ -35,7 +35,7 @@ type Relative struct {
 	Start, End int // bytes of the words that name it
 }
 
-// RelativeAt answers those of the times that At answers which a reader could not tell without knowing when the words were
+// RelativeAt returns those of the times that At answers which a reader could not tell without knowing when the words were
 // said, and which are as exact as their grain: neither "in May" nor "a few days ago", "the past two weeks" or "three hours ago".
 func (e Expressions) RelativeAt(said time.Time) []Relative {
 	if e.None() {
@@ -61,7 +61,7 @@ const numeric = 0
 // grains are those of the units.
 var grains = map[int]Grain{dayUnit: Day, weekUnit: Week, monthUnit: Month, yearUnit: Year}
 
-// relative answers the grain of what the fields mean together, false where they are not relative or vague.
+// relative returns the grain of what the fields mean together, false where they are not relative or vague.
 func (r *reading) relative() (Grain, bool) {
 	stepped := r.has(step) || r.has(weekStep)
 	switch {

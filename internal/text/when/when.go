@@ -31,7 +31,7 @@ type Mention struct {
 // MaxBytes is how much of a query is looked through.
 const MaxBytes = 4000
 
-// Find answers the stretches of time that the beginning of a query names, MaxBytes of it, in the order in which they
+// Find returns the stretches of time that the beginning of a query names, MaxBytes of it, in the order in which they
 // stand there. Of mentions that overlap the longest stands. Times to come, such as "next week", are mentions too.
 //
 // Days, ISO weeks (which begin on Monday), months and years are those of now's zone. "Last Tuesday" is the latest one
@@ -82,7 +82,7 @@ func readIn(in kindOfText, query string) Expressions {
 // None reports whether At answers nothing at any time.
 func (e Expressions) None() bool { return len(e.found) == 0 }
 
-// At answers which stretches of time the expressions mean at a time: see Find.
+// At returns which stretches of time the expressions mean at a time: see Find.
 func (e Expressions) At(now time.Time) []Mention {
 	if e.None() {
 		return nil
