@@ -75,7 +75,9 @@ func (c *contextCmd) request() *memoryv1.BuildContextRequest {
 
 func (c *contextCmd) print(r *run, w io.Writer, reply *memoryv1.BuildContextResponse) {
 	if c.Render == "structured" {
-		r.table(w, slices.Concat(whole.columns("section"), cut.columns("session"), whole.columns("seq"), cut.columns("who"), whole.columns("tokens"), cut.columns("text")), itemRows(reply))
+		columns := slices.Concat(whole.columns("section"), cut.columns("session"), whole.columns("seq"), cut.columns("who"),
+			whole.columns("tokens"), cut.columns("text"))
+		r.table(w, columns, itemRows(reply))
 	} else if s := reply.GetRendering(); s != "" {
 		fmt.Fprintln(w, strings.TrimSuffix(clean(s), "\n"))
 	}
@@ -91,7 +93,9 @@ func (r *run) explainTables(reply *memoryv1.BuildContextResponse) {
 		r.table(r.env.Stderr, scoreColumns(), rows)
 	}
 	fmt.Fprintln(r.env.Stderr)
-	r.table(r.env.Stderr, slices.Concat(whole.columns("rank", "score"), cut.columns("session"), whole.columns("seq"), cut.columns("who"), wrapped.columns("found by")), explainRows(reply))
+	columns := slices.Concat(whole.columns("rank", "score"), cut.columns("session"), whole.columns("seq"), cut.columns("who"),
+		wrapped.columns("found by"))
+	r.table(r.env.Stderr, columns, explainRows(reply))
 	if g := reply.GetRetrieval(); g != nil {
 		fmt.Fprintf(r.env.Stderr, "\n%d facts scored; embedder: %s\n", g.GetFacts(), embedderName(g.GetEmbedder()))
 	}

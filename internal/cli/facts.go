@@ -64,8 +64,9 @@ func (c *factsListCmd) Run(r *run) error {
 	}
 	return r.show(all, views{
 		table: func(w io.Writer) {
-			r.table(w, slices.Concat(whole.columns("fact", "category", "sig"), cut.columns("about"), whole.columns("since", "until"), cut.columns("text")),
-				factRows(all.GetFacts()))
+			columns := slices.Concat(whole.columns("fact", "category", "sig"), cut.columns("about"), whole.columns("since", "until"),
+				cut.columns("text"))
+			r.table(w, columns, factRows(all.GetFacts()))
 			r.more(all.GetNextPageToken())
 		},
 		quiet: func(w io.Writer) {

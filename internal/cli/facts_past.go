@@ -71,7 +71,9 @@ func shortHitRows(hits []*memoryv1.FactHit) [][]string {
 
 // scoreColumns are the columns of a table of scoreRow: the score, its factors relevance, significance and recency, and so on.
 func scoreColumns() []column {
-	return slices.Concat(whole.columns("score", "rel", "sig", "rec"), wrapped.columns("found by"), whole.columns("fact"), wrapped.columns("text"))
+	return slices.Concat(
+		whole.columns("score", "rel", "sig", "rec"), wrapped.columns("found by"), whole.columns("fact"), wrapped.columns("text"),
+	)
 }
 
 // foundByColumn is where scoreColumns has "found by".
@@ -179,7 +181,9 @@ func (c *factsRestoreCmd) Run(r *run) error {
 	var reply *memoryv1.RestoreFactResponse
 	err := callOn(r, memoryv1.NewFactServiceClient, func(ctx context.Context, client memoryv1.FactServiceClient) error {
 		return withFact(ctx, client, c.User, c.Fact, func(id string) (err error) {
-			reply, err = client.RestoreFact(ctx, &memoryv1.RestoreFactRequest{UserId: c.User, FactId: id, Revision: c.Revision, Author: c.name(r.env)})
+			reply, err = client.RestoreFact(ctx, &memoryv1.RestoreFactRequest{
+				UserId: c.User, FactId: id, Revision: c.Revision, Author: c.name(r.env),
+			})
 			return err
 		})
 	})
@@ -218,7 +222,8 @@ func (c *factsQuarantineCmd) Run(r *run) error {
 	}
 	return r.show(all, views{
 		table: func(w io.Writer) {
-			r.table(w, slices.Concat(whole.columns("time"), cut.columns("session", "reason", "model", "operation")), quarantineRows(all.GetOperations()))
+			columns := slices.Concat(whole.columns("time"), cut.columns("session", "reason", "model", "operation"))
+			r.table(w, columns, quarantineRows(all.GetOperations()))
 			r.more(all.GetNextPageToken())
 		},
 		quiet: func(w io.Writer) {

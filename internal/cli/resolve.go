@@ -37,7 +37,8 @@ func byPrefix(noun, given string, ids []string) (string, error) {
 	case 1:
 		return found[0], nil
 	}
-	return "", usagef("%d %ss begin with %s, such as %s and %s: give more of the id", len(found), noun, oneLine(prefix), oneLine(found[0]), oneLine(found[1]))
+	return "", usagef("%d %ss begin with %s, such as %s and %s: give more of the id",
+		len(found), noun, oneLine(prefix), oneLine(found[0]), oneLine(found[1]))
 }
 
 // withShort makes a call with an id as it is given; where nothing has that id, with the one that begins with it.

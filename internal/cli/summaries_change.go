@@ -112,8 +112,9 @@ func (c *summariesHistoryCmd) Run(r *run) error {
 	}
 	return r.show(reply, views{
 		table: func(w io.Writer) {
-			r.table(w, slices.Concat(whole.columns("rev", "time", "cause"), cut.columns("by"), whole.columns("through", "tokens"), cut.columns("text")),
-				summaryRevisionRows(reply.GetRevisions()))
+			columns := slices.Concat(whole.columns("rev", "time", "cause"), cut.columns("by"), whole.columns("through", "tokens"),
+				cut.columns("text"))
+			r.table(w, columns, summaryRevisionRows(reply.GetRevisions()))
 		},
 		quiet: func(w io.Writer) {
 			for _, v := range reply.GetRevisions() {

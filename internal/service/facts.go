@@ -166,7 +166,9 @@ func (s *FactEditor) noteForgotten(ctx context.Context, scope memory.ScopeKey, f
 }
 
 func (a amendment) write(user memory.UserRef, scope memory.ScopeKey, base int64, now time.Time) store.FactWrite {
-	w := store.FactWrite{User: user, Scope: scope, Base: base, Forget: a.forget, Author: a.author, Reverts: a.reverts, Receipt: a.receipt, Time: now}
+	w := store.FactWrite{
+		User: user, Scope: scope, Base: base, Forget: a.forget, Author: a.author, Reverts: a.reverts, Receipt: a.receipt, Time: now,
+	}
 	for _, c := range a.changes {
 		w.Changes = append(w.Changes, store.FactChange{Fact: c.Fact, Cause: c.Cause})
 	}
