@@ -182,7 +182,7 @@ func TestImportKeepsCallsWithinTheLimitsOfRecord(t *testing.T) {
 }
 
 func TestTextOfOthersCannotDriveTheTerminal(t *testing.T) {
-	if got := clean("a\x1b[2Jb\x07\u009bc\td\n"); got != "a�[2Jb��c\td\n" {
+	if got := clean("a\x1b[2Jb\x07\u009bc\td\n\u202ee\u2066f"); got != "a�[2Jb��c\td\n�e�f" {
 		t.Errorf("got %q", got)
 	}
 }

@@ -80,16 +80,20 @@ func (r *run) showRaw(raw []byte) error {
 	return err
 }
 
-// clean makes text of others safe for a terminal: control characters, which could move the cursor or set the title,
-// become visible. Newlines and tabs stay.
+// clean makes text of others safe for a terminal: control characters, which could move the cursor or set the title, and those that
+// have what follows read in another direction, become visible. Newlines and tabs stay.
 func clean(s string) string {
 	return strings.Map(func(c rune) rune {
-		if unicode.IsControl(c) && c != '\n' && c != '\t' {
+		if unicode.IsControl(c) && c != '\n' && c != '\t' || turnsText(c) {
 			return '�'
 		}
 		return c
 	}, s)
 }
+
+// turnsText reports whether a character embeds, overrides or isolates a direction of writing (Unicode UAX #9): with one of them a
+// text can look like another, such as the name that a person is to type before something is erased.
+func turnsText(c rune) bool { return c >= '\u202a' && c <= '\u202e' || c >= '\u2066' && c <= '\u2069' }
 
 // oneLine is clean text without line breaks.
 func oneLine(s string) string { return strings.Join(strings.Fields(clean(s)), " ") }
