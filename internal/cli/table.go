@@ -150,8 +150,9 @@ func fitted(columns []column, natural []int, width int) []int {
 func lines(columns []column, row []string, widths []int) [][]string {
 	cells, height := make([][]string, len(row)), 1
 	for i, cell := range row {
-		cells[i] = []string{cell}
 		switch columns[i].fit {
+		case whole:
+			cells[i] = []string{cell}
 		case cut:
 			cells[i] = []string{cutTo(cell, widths[i])}
 		case wrapped:
