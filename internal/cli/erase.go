@@ -67,6 +67,9 @@ func (r *run) erase(f confirmFlags, e erasing) error {
 }
 
 func extentText(x *memoryv1.ErasureExtent) string {
+	if x.GetSummaries() > 0 {
+		return counted(x.GetSummaries(), "summary")
+	}
 	text := counted(x.GetMessages(), "message") + ", " + counted(x.GetFacts(), "fact")
 	if x.GetSessions() > 0 {
 		text = counted(x.GetSessions(), "session") + ", " + text

@@ -42,16 +42,18 @@ const (
 	KindSession  = "session"
 	KindMessages = "messages"
 	KindFact     = "fact"
+	KindSummary  = "summary"
 )
 
 // Entry is something that was erased.
 type Entry struct {
-	ID      string            `json:"id"` // of the erasure, or of the fact
-	Kind    string            `json:"kind"`
-	Scope   memory.ScopeKey   `json:"scope"`
-	Session memory.SessionKey `json:"session,omitempty"` // of KindSession and KindMessages
-	Seqs    [][2]int64        `json:"seqs,omitempty"`    // of KindMessages: the first and the last of each run
-	Time    time.Time         `json:"time"`
+	ID      string                `json:"id"` // of the erasure, or of the fact
+	Kind    string                `json:"kind"`
+	Scope   memory.ScopeKey       `json:"scope"`
+	Session memory.SessionKey     `json:"session,omitempty"` // of KindSession and KindMessages
+	Seqs    [][2]int64            `json:"seqs,omitempty"`    // of KindMessages: the first and the last of each run
+	Summary *memory.ErasedSummary `json:"summary,omitempty"` // of KindSummary
+	Time    time.Time             `json:"time"`
 }
 
 // Append has the entry on disk before it returns. One of an id that was appended lately is not appended again.
@@ -103,6 +105,9 @@ func OfErasure(e memory.Erasure) Entry {
 	for _, r := range e.Seqs {
 		out.Seqs = append(out.Seqs, [2]int64{r.From, r.To})
 	}
+	if e.Kind == memory.EraseSummary {
+		out.Summary = &e.Summary
+	}
 	return out
 }
 
@@ -122,6 +127,11 @@ func (e Entry) check() error {
 	case KindSession, KindMessages:
 		if e.Session == "" {
 			return fmt.Errorf("it is of kind %s and lacks its session", e.Kind)
+		}
+		return nil
+	case KindSummary:
+		if e.Summary == nil || e.Summary.Kind == memory.SummarySession && e.Session == "" {
+			return fmt.Errorf("it is of kind %s and lacks which", e.Kind)
 		}
 		return nil
 	}

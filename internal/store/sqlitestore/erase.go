@@ -30,8 +30,12 @@ func scanErasure(r row) (e storedErasure, err error) {
 	copy(e.UserHash[:], r.blob(3))
 	copy(e.Request[:], r.blob(19))
 	if b := r.json(6); b != nil {
-		if err := json.Unmarshal(b, &e.Seqs); err != nil {
-			return e, fmt.Errorf("decode the messages of erasure %s: %w", e.ID, err)
+		what := any(&e.Seqs)
+		if e.Kind == memory.EraseSummary {
+			what = &e.Summary
+		}
+		if err := json.Unmarshal(b, what); err != nil {
+			return e, fmt.Errorf("decode what erasure %s is about: %w", e.ID, err)
 		}
 	}
 	if b := r.json(9); b != nil {
@@ -83,6 +87,8 @@ func takeTarget(c *conn, p store.ErasureStart) (e storedErasure, err error) {
 		n, err = takeSession(c, p, &e)
 	case memory.EraseMessages:
 		n, err = takeMessages(c, p, &e)
+	case memory.EraseSummary:
+		n, err = takeSummary(c, p, &e)
 	default:
 		err = fmt.Errorf("no such erasure: %d", p.Kind)
 	}
@@ -206,7 +212,12 @@ func goneOf(key memory.SessionKey, seqs []memory.SeqRange) memory.Hidden {
 }
 
 func insertErasure(c *conn, e storedErasure) error {
-	seqs, err := encodeList(e.Seqs)
+	seqs, err := encodeList(e.Seqs) // or which summary
+	if e.Kind == memory.EraseSummary {
+		var b []byte
+		b, err = json.Marshal(e.Summary)
+		seqs = string(b)
+	}
 	if err != nil {
 		return err
 	}
