@@ -57,6 +57,10 @@ func TestDeleteSummary(t *testing.T) {
 			t.Errorf("summarised again: %v", r)
 		}
 		h.noSummary(t, "after asking for what no summary covers")
+		c := h.context(t, &memoryv1.BuildContextRequest{SessionId: "s", Render: memoryv1.Render_RENDER_TEXT})
+		if strings.Contains(c.String(), text) || c.GetCoverage().GetRawFrom() != 1 {
+			t.Errorf("a context has the summary, or not the messages: %v", c)
+		}
 		if got := len(h.transcript(t, "s")); got != 12 {
 			t.Errorf("%d messages are left", got)
 		}

@@ -58,7 +58,9 @@ func (m Marks) IsWithheld(r memory.SummaryRevision) bool {
 
 // IsDeleted reports whether a revision is of a deletion in force: none of the messages that the summary covered was hidden since.
 // Background work does not write such a summary again.
-func (m Marks) IsDeleted(r memory.SummaryRevision) bool { return r.Cause == memory.SummaryDeleted && !m.coversHidden(r) }
+func (m Marks) IsDeleted(r memory.SummaryRevision) bool {
+	return r.Cause == memory.SummaryDeleted && !m.coversHidden(r)
+}
 
 // coversHidden reports whether a message that a revision covers was hidden after it was written.
 func (m Marks) coversHidden(r memory.SummaryRevision) bool {
