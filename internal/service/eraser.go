@@ -364,11 +364,7 @@ const leastPage = 100
 // rangesOf are the places of messages in order.
 func rangesOf(messages []memory.Message) (out []memory.SeqRange) {
 	for _, m := range messages {
-		if n := len(out); n > 0 && out[n-1].To == m.Seq-1 {
-			out[n-1].To = m.Seq
-			continue
-		}
-		out = append(out, memory.SeqRange{From: m.Seq, To: m.Seq})
+		out = memory.WithSeq(out, m.Seq)
 	}
 	return out
 }

@@ -117,22 +117,13 @@ func (r Replay) still(ctx context.Context, session memory.SessionRef, e Entry) (
 			}
 			for _, m := range some {
 				if !m.Deleted && !m.RecordTime.After(e.Time) {
-					out = extended(out, m.Seq)
+					out = memory.WithSeq(out, m.Seq)
 				}
 				after = m.Seq
 			}
 		}
 	}
 	return out, nil
-}
-
-// extended adds a seq above all of them to ascending ranges.
-func extended(ranges []memory.SeqRange, seq int64) []memory.SeqRange {
-	if n := len(ranges); n > 0 && ranges[n-1].To == seq-1 {
-		ranges[n-1].To = seq
-		return ranges
-	}
-	return append(ranges, memory.SeqRange{From: seq, To: seq})
 }
 
 // What a replay reads of messages at once.

@@ -162,12 +162,7 @@ func takeMessages(c *conn, p store.ErasureStart, e *storedErasure) (int64, error
 func (t *taking) undeleted(ranges []memory.SeqRange) (left []memory.SeqRange, err error) {
 	for _, r := range ranges {
 		err := t.c.query(`SELECT key - ? FROM messages WHERE key BETWEEN ? AND ? AND deleted = 0 ORDER BY key`, func(r row) error {
-			seq := r.int(0)
-			if n := len(left); n > 0 && left[n-1].To == seq-1 {
-				left[n-1].To = seq
-				return nil
-			}
-			left = append(left, memory.SeqRange{From: seq, To: seq})
+			left = memory.WithSeq(left, r.int(0))
 			return nil
 		}, place(t.at.sid, 0), place(t.at.sid, r.From), place(t.at.sid, r.To))
 		if err != nil {
