@@ -319,7 +319,7 @@ func (a *App) newServices(ctx context.Context, facts *service.FactCache, meter *
 		RerankCandidates: a.cfg.RerankCandidates,
 		RerankDeadline:   a.cfg.RerankDeadline,
 	})
-	a.keeper = a.newKeeper(policies, dueEraser{store: a.store, sweeper: a.sweeper, facts: services.Facts, secret: secret}, meter)
+	a.keeper = a.newKeeper(policies, dueEraser{store: a.store, sweeper: a.sweeper, runner: a.runner, facts: services.Facts, secret: secret}, meter)
 	return services, nil
 }
 

@@ -79,6 +79,9 @@ func (r *run) erase(f confirmFlags, e erasing) error {
 }
 
 func extentText(x *memoryv1.ErasureExtent) string {
+	if x.GetSummaries() > 0 {
+		return counted(x.GetSummaries(), "summary")
+	}
 	text := counted(x.GetMessages(), "message") + ", " + counted(x.GetFacts(), "fact")
 	if x.GetSessions() > 0 {
 		text = counted(x.GetSessions(), "session") + ", " + text
@@ -89,6 +92,9 @@ func extentText(x *memoryv1.ErasureExtent) string {
 func counted(n int64, noun string) string {
 	if n == 1 {
 		return "1 " + noun
+	}
+	if stem, ok := strings.CutSuffix(noun, "y"); ok {
+		return fmt.Sprintf("%d %sies", n, stem)
 	}
 	return fmt.Sprintf("%d %ss", n, noun)
 }

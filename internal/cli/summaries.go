@@ -17,6 +17,7 @@ type summariesCmd struct {
 	Now  summariesNowCmd  `cmd:"" help:"Summarise now what a session holds and no summary covers."`
 
 	Rebuild summariesRebuildCmd `cmd:"" help:"Have a summary written anew in the background."`
+	Delete  summariesDeleteCmd  `cmd:"" help:"Erase a summary for good."`
 	Edit    summariesEditCmd    `cmd:"" aliases:"correct" help:"Write a text that stands in place of a summary, whatever is summarised later."`
 	History summariesHistoryCmd `cmd:"" help:"Show what persons made of a summary, the latest first."`
 	Restore summariesRestoreCmd `cmd:"" help:"Take an earlier correction of a summary back into use, or take the correction back."`

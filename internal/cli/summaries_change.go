@@ -95,6 +95,34 @@ func (r *run) changeSummary(call func(context.Context, memoryv1.SummaryServiceCl
 	})
 }
 
+type summariesDeleteCmd struct {
+	summaryArgs
+	confirmFlags
+	erasureFlags
+}
+
+// Help says more than the command's one line.
+func (summariesDeleteCmd) Help() string {
+	return "Its text is gone from every reply at once, with all that persons wrote in its place, and what was made of it is written " +
+		"anew. The messages stay, and are not summarised again until one of them is hidden or deleted, or strata summaries rebuild " +
+		"asks for it."
+}
+
+// Run erases the summary.
+func (c *summariesDeleteCmd) Run(r *run) error {
+	return r.erase(c.confirmFlags, erasing{
+		what: "the summary of " + c.Kind + " " + oneLine(c.Name), name: c.Name,
+		call: erasingBy(r, memoryv1.NewSummaryServiceClient, memoryv1.SummaryServiceClient.DeleteSummary,
+			func(validateOnly bool) *memoryv1.DeleteSummaryRequest {
+				req := &memoryv1.DeleteSummaryRequest{
+					UserId: c.User, Kind: summaryKindOf(c.Kind), RequestId: c.RequestID, Wait: c.wait(), ValidateOnly: validateOnly,
+				}
+				req.SessionId, req.Name = c.names()
+				return req
+			}),
+	})
+}
+
 type summariesHistoryCmd struct {
 	summaryArgs
 }

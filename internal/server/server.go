@@ -76,7 +76,9 @@ func New(o Options) *Server {
 	})
 	memoryv1.RegisterHistoryServiceServer(s.grpc, &historyServer{histories: o.Services.Histories})
 	memoryv1.RegisterFactServiceServer(s.grpc, &factServer{facts: o.Services.Facts, search: o.Services.Search})
-	memoryv1.RegisterSummaryServiceServer(s.grpc, &summaryServer{summaries: o.Services.Summaries, editor: o.Services.SummaryEditor})
+	memoryv1.RegisterSummaryServiceServer(s.grpc, &summaryServer{
+		summaries: o.Services.Summaries, editor: o.Services.SummaryEditor, eraser: o.Services.Eraser,
+	})
 	memoryv1.RegisterUserServiceServer(s.grpc, &userServer{
 		users: o.Services.Users, eraser: o.Services.Eraser, porter: o.Services.Porter, patience: o.ReplyTimeout,
 	})

@@ -226,6 +226,9 @@ func (s *SummaryEditor) revise(ctx context.Context, change SummaryChange, c chan
 	switch change.Cause {
 	case memory.SummaryRebuilt:
 		r.Rebuilds++
+		if r.Text == "" { // what was deleted may be written again
+			r.Covers = nil
+		}
 		return r, nil
 	case memory.SummaryLifted:
 		if r.Text == "" {

@@ -261,6 +261,8 @@ const (
 	ErasureKind_ERASURE_KIND_SESSION ErasureKind = 2
 	// Messages of a session with what was made of them.
 	ErasureKind_ERASURE_KIND_MESSAGES ErasureKind = 3
+	// A summary of a session, a week or a month.
+	ErasureKind_ERASURE_KIND_SUMMARY ErasureKind = 4
 )
 
 // Enum value maps for ErasureKind.
@@ -270,12 +272,14 @@ var (
 		1: "ERASURE_KIND_USER",
 		2: "ERASURE_KIND_SESSION",
 		3: "ERASURE_KIND_MESSAGES",
+		4: "ERASURE_KIND_SUMMARY",
 	}
 	ErasureKind_value = map[string]int32{
 		"ERASURE_KIND_UNSPECIFIED": 0,
 		"ERASURE_KIND_USER":        1,
 		"ERASURE_KIND_SESSION":     2,
 		"ERASURE_KIND_MESSAGES":    3,
+		"ERASURE_KIND_SUMMARY":     4,
 	}
 )
 
@@ -910,7 +914,9 @@ type ErasureExtent struct {
 	// Messages, with those that go because a tool call and its result go together.
 	Messages int64 `protobuf:"varint,2,opt,name=messages,proto3" json:"messages,omitempty"`
 	// Facts that nothing else teaches, superseded ones included. Others may lose some of their evidence.
-	Facts         int64 `protobuf:"varint,3,opt,name=facts,proto3" json:"facts,omitempty"`
+	Facts int64 `protobuf:"varint,3,opt,name=facts,proto3" json:"facts,omitempty"`
+	// Summaries that are erased for themselves; 0 where messages go, whose summaries go with them.
+	Summaries     int64 `protobuf:"varint,4,opt,name=summaries,proto3" json:"summaries,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -962,6 +968,13 @@ func (x *ErasureExtent) GetMessages() int64 {
 func (x *ErasureExtent) GetFacts() int64 {
 	if x != nil {
 		return x.Facts
+	}
+	return 0
+}
+
+func (x *ErasureExtent) GetSummaries() int64 {
+	if x != nil {
+		return x.Summaries
 	}
 	return 0
 }
@@ -1945,11 +1958,12 @@ const file_memory_v1_work_service_proto_rawDesc = "" +
 	"\x05found\x18\x02 \x01(\x03R\x05found\x12\x18\n" +
 	"\adeleted\x18\x03 \x01(\x03R\adeleted\x12\x1c\n" +
 	"\tremaining\x18\x04 \x01(\x03R\tremaining\x120\n" +
-	"\tpurged_by\x18\x05 \x01(\x0e2\x13.memory.v1.PurgedByR\bpurgedBy\"]\n" +
+	"\tpurged_by\x18\x05 \x01(\x0e2\x13.memory.v1.PurgedByR\bpurgedBy\"{\n" +
 	"\rErasureExtent\x12\x1a\n" +
 	"\bsessions\x18\x01 \x01(\x03R\bsessions\x12\x1a\n" +
 	"\bmessages\x18\x02 \x01(\x03R\bmessages\x12\x14\n" +
-	"\x05facts\x18\x03 \x01(\x03R\x05facts\"n\n" +
+	"\x05facts\x18\x03 \x01(\x03R\x05facts\x12\x1c\n" +
+	"\tsummaries\x18\x04 \x01(\x03R\tsummaries\"n\n" +
 	"\rGetJobRequest\x12\x17\n" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId\x12\x15\n" +
 	"\x06job_id\x18\x02 \x01(\tR\x05jobId\x12-\n" +
@@ -2043,12 +2057,13 @@ const file_memory_v1_work_service_proto_rawDesc = "" +
 	"\x11JOB_STATE_SKIPPED\x10\x05\x12\x13\n" +
 	"\x0fJOB_STATE_SPLIT\x10\x06\x12\x16\n" +
 	"\x12JOB_STATE_REVERTED\x10\a\x12\x16\n" +
-	"\x12JOB_STATE_REPLACED\x10\b*w\n" +
+	"\x12JOB_STATE_REPLACED\x10\b*\x91\x01\n" +
 	"\vErasureKind\x12\x1c\n" +
 	"\x18ERASURE_KIND_UNSPECIFIED\x10\x00\x12\x15\n" +
 	"\x11ERASURE_KIND_USER\x10\x01\x12\x18\n" +
 	"\x14ERASURE_KIND_SESSION\x10\x02\x12\x19\n" +
-	"\x15ERASURE_KIND_MESSAGES\x10\x03*T\n" +
+	"\x15ERASURE_KIND_MESSAGES\x10\x03\x12\x18\n" +
+	"\x14ERASURE_KIND_SUMMARY\x10\x04*T\n" +
 	"\bPurgedBy\x12\x19\n" +
 	"\x15PURGED_BY_UNSPECIFIED\x10\x00\x12\x13\n" +
 	"\x0fPURGED_BY_SWEEP\x10\x01\x12\x18\n" +

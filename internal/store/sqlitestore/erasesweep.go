@@ -97,6 +97,9 @@ func (w *sweeping) sweep(e storedErasure) error {
 		return w.user(e.uid)
 	case memory.EraseSession:
 		return w.session(e.uid, e.sid)
+	case memory.EraseSummary:
+		return nil // all of it went at once
+	case memory.EraseMessages:
 	}
 	return w.remade(e)
 }
