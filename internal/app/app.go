@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -69,6 +70,8 @@ type App struct {
 	keeper     *retention.Keeper
 	embeddings *indexing.Embeddings
 	usage      *service.Usage
+	porter     *service.Porter
+	version    string
 	gate       *admission.Gate
 	server     *server.Server
 	listener   net.Listener
@@ -86,7 +89,7 @@ func New(ctx context.Context, cfg config.Config, o Options) (*App, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &App{cfg: cfg, log: o.Log, panics: panics.Count, stores: opened, store: opened.truth}
+	a := &App{cfg: cfg, log: o.Log, version: o.Version, panics: panics.Count, stores: opened, store: opened.truth}
 	if err := a.assemble(ctx, o); err != nil {
 		return nil, errors.Join(err, a.close())
 	}
@@ -130,6 +133,7 @@ func (a *App) assemble(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
+	a.porter = services.Porter
 	if err := a.repeatErasures(ctx); err != nil {
 		return err
 	}
@@ -297,6 +301,9 @@ func (a *App) newServices(ctx context.Context, facts *service.FactCache, meter *
 		Meter:            meter,
 		Now:              a.store.Now,
 		NewID:            newID,
+		NewKey:           newKey,
+		Version:          a.version,
+		Log:              a.log,
 		Near:             words.Of,
 		Gate:             a.gate,
 		Reembed:          reembedder{a.embeddings},
@@ -375,6 +382,13 @@ func (a *App) listen(ctx context.Context, recorder *telemetry.Recorder) (err err
 // newID mints ids that sort by time.
 func newID() string { return uuid.Must(uuid.NewV7()).String() }
 
+// newKey mints keys that nobody can guess.
+func newKey() string {
+	var b [16]byte
+	rand.Read(b[:]) // never fails: crypto/rand ends the program instead
+	return hex.EncodeToString(b[:])
+}
+
 // Addr returns the address the server listens on.
 func (a *App) Addr() string { return a.listener.Addr().String() }
 
@@ -435,7 +449,7 @@ func (a *App) Run(ctx context.Context) error {
 	g, ctx := safegroup.WithContext(ctx)
 	g.Go(func() error { return a.server.Serve(ctx, a.listener) })
 	loops := []func(context.Context) error{
-		a.indexer.Run, a.runner.Run, a.embeddings.Run, a.usage.Run, a.verifier.Run, a.sweeper.Run, a.keeper.Run, a.watch,
+		a.indexer.Run, a.runner.Run, a.embeddings.Run, a.usage.Run, a.verifier.Run, a.porter.Run, a.sweeper.Run, a.keeper.Run, a.watch,
 	}
 	for _, f := range a.feeders {
 		loops = append(loops, f.Run)

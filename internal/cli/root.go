@@ -22,7 +22,7 @@ type root struct {
 	Sessions   sessionsCmd   `cmd:"" help:"List, show, label and delete sessions."`
 	Facts      factsCmd      `cmd:"" help:"List, find and correct what was learnt about a user."`
 	Summaries  summariesCmd  `cmd:"" help:"Show summaries of sessions, weeks and months."`
-	Users      usersCmd      `cmd:"" help:"List, set and erase users."`
+	Users      usersCmd      `cmd:"" help:"List, set, export, import and erase users."`
 	Jobs       jobsCmd       `cmd:"" help:"Show the background work; retry or skip what failed."`
 	Reembed    reembedCmd    `cmd:"" help:"Change the embedding model while the server serves."`
 	Reindex    reindexCmd    `cmd:"" help:"Make Milvus and Elasticsearch again from what is stored, while the server serves."`

@@ -13,10 +13,12 @@ import (
 
 // usersCmd groups the commands about users.
 type usersCmd struct {
-	List  usersListCmd  `cmd:"" help:"List the users by their ids."`
-	Get   usersGetCmd   `cmd:"" help:"Show a user."`
-	Set   usersSetCmd   `cmd:"" help:"Set a user's timezone, language and state, and whether facts are learnt."`
-	Erase usersEraseCmd `cmd:"" help:"Erase a user with everything, for good."`
+	List   usersListCmd   `cmd:"" help:"List the users by their ids."`
+	Get    usersGetCmd    `cmd:"" help:"Show a user."`
+	Set    usersSetCmd    `cmd:"" help:"Set a user's timezone, language and state, and whether facts are learnt."`
+	Export usersExportCmd `cmd:"" help:"Write everything that is stored of a user to a file."`
+	Import usersImportCmd `cmd:"" help:"Store a user from a file of users export."`
+	Erase  usersEraseCmd  `cmd:"" help:"Erase a user with everything, for good."`
 }
 
 // maxUsers is the most that the API returns of users at once.

@@ -130,7 +130,7 @@ func (l *ledger) propose(p Proposal) {
 // isForgotten reports whether a person deleted what is proposed, and nobody said it since: a message counts that was both
 // recorded and said after the deletion, so that an old one does not bring it back however often it is read or sent again.
 func (l *ledger) isForgotten(p Proposal) bool {
-	at, ok := l.Forgotten[l.Scope.Keyed(KeyDigest(p.Fact.Subject, p.Fact.Text))]
+	at, ok := l.Forgotten[l.HashKey.Keyed(KeyDigest(p.Fact.Subject, p.Fact.Text))]
 	return ok && (at.IsZero() || !p.Recorded.After(at) || !saidAt(p.Fact).time.After(at))
 }
 

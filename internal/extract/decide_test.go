@@ -205,8 +205,8 @@ func TestAPersonsWordCounts(t *testing.T) {
 		}
 	})
 	t.Run("a forgotten fact is not learnt again", func(t *testing.T) {
-		scope := memory.ScopeKey("scope")
-		s := extract.State{Scope: scope, Forgotten: map[memory.KeyedHash]time.Time{scope.Keyed(extract.KeyDigest("", "lives in BUSAN")): {}}}
+		scope := memory.HashKey("scope")
+		s := extract.State{HashKey: scope, Forgotten: map[memory.KeyedHash]time.Time{scope.Keyed(extract.KeyDigest("", "lives in BUSAN")): {}}}
 		d := extract.Decide(s, stated(1, "Lives in Busan.", "home_city").proposals, extract.Source{JobID: "x", Now: noon})
 		if len(d.Changes) != 0 || len(d.Rejected) != 1 || d.Rejected[0].Reason != extract.RejectForgotten {
 			t.Errorf("decided %+v", d)

@@ -167,8 +167,9 @@ type Rejection struct {
 
 // State is what the user's facts are when a decision is made.
 type State struct {
-	Scope memory.ScopeKey
-	Facts Facts
+	Scope   memory.ScopeKey
+	HashKey memory.HashKey // of Forgotten
+	Facts   Facts
 	// Forgotten is when a person last deleted a fact of these words, zero when it is never to be learnt again. It is shared, and
 	// must not be written to.
 	Forgotten map[memory.KeyedHash]time.Time

@@ -10,12 +10,16 @@ import (
 // Digest is the SHA-256 of a body. It is stored only keyed: see Keyed.
 type Digest [sha256.Size]byte
 
-// KeyedHash is the stored form of an id or a body: it can be compared within one life of a user, and reveals nothing once
-// that user's scope key is gone.
+// HashKey is the key under which a user's ids and bodies are hashed. It is the scope key of the life in which the user was
+// first stored; a life that was imported has another scope key and keeps the hash key, so that its hashes hold.
+type HashKey string
+
+// KeyedHash is the stored form of an id or a body: it can be compared by who has the user's hash key, and reveals nothing once
+// that key is gone.
 type KeyedHash [16]byte
 
-// Keyed hashes a digest under the scope's key (HMAC-SHA-256, cut to 128 bits).
-func (k ScopeKey) Keyed(d Digest) KeyedHash {
+// Keyed hashes a digest under the key (HMAC-SHA-256, cut to 128 bits).
+func (k HashKey) Keyed(d Digest) KeyedHash {
 	mac := hmac.New(sha256.New, []byte(k))
 	mac.Write(d[:])
 	return KeyedHash(mac.Sum(nil)[:16])

@@ -51,6 +51,7 @@ const (
 	ReasonStoreFull        Reason = "STORE_FULL"
 	ReasonShuttingDown     Reason = "SHUTTING_DOWN"
 	ReasonOverloaded       Reason = "OVERLOADED"
+	ReasonUserExists       Reason = "USER_EXISTS"
 	ReasonInternal         Reason = "INTERNAL"
 )
 

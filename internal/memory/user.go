@@ -9,6 +9,7 @@ import (
 type User struct {
 	Ref      UserRef
 	Scope    ScopeKey
+	HashKey  HashKey     // what of the user's ids is stored is hashed under it
 	Timezone string      // an IANA name such as Asia/Seoul; "" for UTC
 	Language string      // a BCP 47 tag such as ko; "" when unknown
 	Extract  ExtractMode // ExtractNone: while it is set, no facts are learnt from the user's messages

@@ -119,19 +119,27 @@ func (a *admitted) withReplies(ctx context.Context, req any, _ *grpc.UnaryServer
 	if !ok {
 		return out, nil
 	}
+	if err := a.reply(ctx, m); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// reply waits for the memory of a message that is about to be sent, and notes it for the codec.
+func (a *admitted) reply(ctx context.Context, m proto.Message) (err error) {
 	size := proto.Size(m)
 	by := connectionOf(ctx)
 	if size < trackedBytes || by == nil {
-		return out, nil
+		return nil
 	}
 	release := func() {}
 	if size >= smallBytes {
 		if release, err = a.gate.Reply(ctx, int64(size), by.all.cutSlowest); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	a.replies.Store(m, &outgoing{by: by, release: release})
-	return out, nil
+	return nil
 }
 
 // Bytes of a request from which its call is heavy, by what the call does with each of them. Others become heavy by what

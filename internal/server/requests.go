@@ -22,6 +22,10 @@ const (
 	frameReset    = 0x3
 	flagEndStream = 0x1
 	messagePrefix = 5 // of a gRPC message: whether it is compressed, and its length
+
+	// openBytes are the most that count of one call. A request that is larger is refused; a call that streams is decoded message
+	// by message, and the window of its stream keeps the rest with the client.
+	openBytes = maxReceiveBytes + messagePrefix
 )
 
 // undecoded counts the bytes of requests that all connections have read and that are not decoded yet. Above most, one
@@ -134,6 +138,14 @@ func (c *connection) decoded(bytes int64) {
 	c.count(func(r *requestBytes) { r.whole -= min(bytes+messagePrefix, r.whole) })
 }
 
+// streamed notes that a call is over which streamed so many bytes, with the prefixes of its messages.
+func (c *connection) streamed(bytes int64) {
+	if bytes < smallBytes+messagePrefix {
+		return
+	}
+	c.count(func(r *requestBytes) { r.whole -= min(bytes, openBytes, r.whole) })
+}
+
 // forget gives back what requests hold that are never decoded, since their connection is closed.
 func (c *connection) forget() {
 	c.count(func(r *requestBytes) { r.whole, r.parts, r.open = 0, 0, nil })
@@ -175,8 +187,9 @@ func (r *requestBytes) feed(b []byte) {
 			n = min(r.left, len(b))
 			r.left -= n
 			if r.header[3] == frameData {
-				r.open[r.stream()] += int64(n)
-				r.parts += int64(n)
+				more := min(int64(n), openBytes-r.open[r.stream()])
+				r.open[r.stream()] += more
+				r.parts += more
 			}
 			r.endFrame()
 		}

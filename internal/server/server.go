@@ -77,7 +77,9 @@ func New(o Options) *Server {
 	memoryv1.RegisterHistoryServiceServer(s.grpc, &historyServer{histories: o.Services.Histories})
 	memoryv1.RegisterFactServiceServer(s.grpc, &factServer{facts: o.Services.Facts, search: o.Services.Search})
 	memoryv1.RegisterSummaryServiceServer(s.grpc, &summaryServer{summaries: o.Services.Summaries, editor: o.Services.SummaryEditor})
-	memoryv1.RegisterUserServiceServer(s.grpc, &userServer{users: o.Services.Users, eraser: o.Services.Eraser})
+	memoryv1.RegisterUserServiceServer(s.grpc, &userServer{
+		users: o.Services.Users, eraser: o.Services.Eraser, porter: o.Services.Porter, patience: o.ReplyTimeout,
+	})
 	memoryv1.RegisterWorkServiceServer(s.grpc, &workServer{
 		work: o.Services.Work, facts: o.Services.Facts, erasures: o.Services.Eraser,
 	})
@@ -104,6 +106,7 @@ func serverOptions(o Options, calls *atomic.Int64) []grpc.ServerOption {
 		grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionIdle: maxConnectionIdle}),
 		grpc.ChainUnaryInterceptor(withCount(calls), withMeter(meterOf(o)), withOutcome(o.Log), a.withRequests, withWellFormed, withTenant,
 			withDeadline(o.RequestTimeout), a.withReplies, a.withHeavy),
+		grpc.StreamInterceptor(a.streams(calls, meterOf(o), o.Log)),
 	}
 	if o.Traces != nil {
 		options = append(options, grpc.StatsHandler(o.Traces))

@@ -11,8 +11,10 @@ import (
 
 type userServer struct {
 	memoryv1.UnimplementedUserServiceServer
-	users  users
-	eraser eraser
+	users    users
+	eraser   eraser
+	porter   porter
+	patience time.Duration // how long the client of a stream may send nothing
 }
 
 // users reads and changes users.

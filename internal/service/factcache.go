@@ -34,6 +34,7 @@ type FactStore interface {
 type userFacts struct {
 	sync.RWMutex
 	scope     memory.ScopeKey
+	hashKey   memory.HashKey
 	revision  int64
 	index     *rank.FactIndex
 	facts     *extract.Facts                 // to decide with; nil until somebody does: most users are only asked about
@@ -70,7 +71,7 @@ func (c *FactCache) State(ctx context.Context, user memory.UserRef) (extract.Sta
 	}
 	x.RLock()
 	defer x.RUnlock()
-	return extract.State{Scope: x.scope, Facts: *x.facts, Forgotten: x.forgotten}, x.revision, nil
+	return extract.State{Scope: x.scope, HashKey: x.hashKey, Facts: *x.facts, Forgotten: x.forgotten}, x.revision, nil
 }
 
 // prepare has the facts ready to decide with, from then on. It reports whether they were not.
@@ -245,7 +246,7 @@ func (x *userFacts) apply(scope memory.ScopeKey, state store.FactState) (changed
 	if x.scope != scope && x.scope != state.Scope {
 		return false, false
 	}
-	x.scope = state.Scope
+	x.scope, x.hashKey = state.Scope, state.HashKey
 	x.applyFacts(state)
 	return true, true
 }

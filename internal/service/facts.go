@@ -233,7 +233,7 @@ func restated(f, given memory.Fact) memory.Fact {
 	return f
 }
 
-// factID derives the id of a fact from the caller's request id within this life of the user.
+// factID derives the id of a fact from the caller's request id for this user: the key outlives an export and an import.
 func (s *FactEditor) factID(ctx context.Context, p FactCreation) (string, error) {
 	if p.RequestID == "" {
 		return s.newID(), nil
@@ -245,7 +245,7 @@ func (s *FactEditor) factID(ctx context.Context, p FactCreation) (string, error)
 	if err != nil {
 		return "", fmt.Errorf("read user: %w", err)
 	}
-	return memory.EffectID("request/"+string(user.Scope)+"/"+p.RequestID, 0), nil
+	return memory.EffectID("request/"+string(user.HashKey)+"/"+p.RequestID, 0), nil
 }
 
 // FactUpdate is what a person changes of a fact; nil leaves a value as it is.

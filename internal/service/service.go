@@ -4,6 +4,7 @@ package service
 
 import (
 	"context"
+	"log/slog"
 	"time"
 
 	"github.com/stratamem/strata/internal/memory"
@@ -26,6 +27,7 @@ type Services struct {
 	Work          *Work
 	Maintenance   *Maintenance
 	Eraser        *Eraser
+	Porter        *Porter
 }
 
 // Store is the part of the primary store that requests read and write.
@@ -37,6 +39,8 @@ type Store interface {
 	store.Journal
 	store.Facts
 	store.Summaries
+	store.Exporter
+	store.Imports
 	store.Erasures
 	ViewBuilds
 }
@@ -86,6 +90,9 @@ type Options struct {
 	Forgotten func(ctx context.Context, scope memory.ScopeKey, factID string) error
 	Now       func() time.Time
 	NewID     func() string                     // mints message ids
+	NewKey    func() string                     // mints keys: 128 random bits in lower-case hex
+	Version   string                            // of the program, noted in what it exports
+	Log       *slog.Logger                      // of background work; required where Porter runs
 	Near      func(term string) []synonyms.Word // see rank.Query.Near
 	Gate      Gate
 
@@ -114,6 +121,6 @@ func New(o Options) Services {
 		Recorder: newRecorder(o), Contexts: newContextBuilder(o, search, summaries, work), Search: search,
 		Sessions: newSessions(o), Users: newUsers(o), Facts: newFactEditor(o),
 		Summaries: summaries, SummaryEditor: newSummaryEditor(o, summaries),
-		Histories: newHistories(o), Work: work, Maintenance: maintenance, Eraser: eraser,
+		Histories: newHistories(o), Work: work, Maintenance: maintenance, Eraser: eraser, Porter: newPorter(o),
 	}
 }

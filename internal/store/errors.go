@@ -20,6 +20,18 @@ func UserNotFound(u memory.UserRef) error {
 	}
 }
 
+// UserExists refuses to import a user whom the tenant has.
+func UserExists(u memory.UserRef) error {
+	return &memory.Error{
+		Kind: memory.KindExists, Reason: memory.ReasonUserExists,
+		Message:  "the user " + u.UserID + " exists: nothing was imported; import under another user id, or erase the user before",
+		Metadata: map[string]string{"user_id": u.UserID},
+	}
+}
+
+// ImportGone refuses what is added to an import that was ended or given up.
+func ImportGone() error { return Contention("the import was ended or given up") }
+
 // SessionNotFound is the error for a session that the user does not have.
 func SessionNotFound(ref memory.SessionRef) error {
 	return &memory.Error{

@@ -46,6 +46,7 @@ type Facts interface {
 // FactState is what changed of a user's facts.
 type FactState struct {
 	Scope      memory.ScopeKey // "" for an unknown user
+	HashKey    memory.HashKey  // of Forgotten
 	Revision   int64
 	Facts      []memory.Fact
 	Forgotten  []Forgotten // since the revision
@@ -115,7 +116,7 @@ type FactChange struct {
 // ForgetFact deletes a fact with its history and vectors.
 type ForgetFact struct {
 	FactID string
-	Keys   []memory.Digest // of every key it had: see extract.KeyDigest. Stored keyed by the scope
+	Keys   []memory.Digest // of every key it had: see extract.KeyDigest. Stored keyed by the user's hash key
 }
 
 // MaxQuarantined is how many refused operations of a user must be kept, the ones stored last, so that a model that produces

@@ -17,11 +17,58 @@ type Source interface {
 	// QuarantineCounts must return how many operations were ever refused, by reason.
 	QuarantineCounts(ctx context.Context) (map[string]int64, error)
 	Secrets
-	// Export must call each with everything stored of the user, in the order of Record's fields, within a field by key: the
-	// same records in the same order for the same data, whatever the driver: see Canonical. It stops at the first error, of
-	// each too.
+	Exporter
+}
+
+// Exporter gives out everything that a primary store holds of one user.
+type Exporter interface {
+	// Export must call each with everything stored of the user, in the order of Record's fields, within a field as said
+	// there: the same records in the same order for the same data, whatever the driver and whatever the keys: see Canonical.
+	// It stops at the first error, of each too.
 	// What can be derived without a model is left out: segments, marks of views.
 	Export(ctx context.Context, user memory.UserRef, each func(Record) error) error
+}
+
+// Imports takes in users that were exported elsewhere, each as a new life, while others are served. Nobody but the importing
+// caller knows of the life until PublishImport: no other method returns or counts anything of it as a user's, background work and
+// views pass over it, and a user of the same id goes on being served or may come into being meanwhile.
+type Imports interface {
+	// BeginImport must make an empty life with the scope key, which no life may have had.
+	BeginImport(ctx context.Context, p ImportStart) error
+	// AddImported must store records of the life, in one write or so that AbandonImport finds what arrived of them. A session
+	// must come before its turns; every key in the records must be of the life. What was stored before is not stored again:
+	// that is an error. Of a life that was not begun, or was ended or abandoned, it must return CONTENTION and store nothing.
+	AddImported(ctx context.Context, p ImportedRecords) error
+	// PublishImport must make the life that of the user, so that from its return on the user is served with all of it: the turns
+	// wait for the search index, the facts for their vectors, everything for the views, and sessions and periods for
+	// background work at Time. It must refuse with USER_EXISTS, and leave the life unserved, when the tenant has the user.
+	PublishImport(ctx context.Context, p ImportEnd) error
+	// AbandonImport must delete at most about limit rows of a life that was begun and not ended, and report whether none is
+	// left. Of any other life it must delete nothing and report that none is left.
+	AbandonImport(ctx context.Context, scope memory.ScopeKey, limit int) (done bool, err error)
+	// StaleImports must return lives that were begun, not ended, and not added to since before.
+	StaleImports(ctx context.Context, before time.Time, limit int) ([]memory.ScopeKey, error)
+}
+
+// ImportStart begins an import.
+type ImportStart struct {
+	Scope   memory.ScopeKey // new: 128 random bits in lower-case hex
+	HashKey memory.HashKey
+	Time    time.Time
+}
+
+// ImportedRecords are some records of an import, none of them the user's own.
+type ImportedRecords struct {
+	User    memory.UserRef // whose the life will be
+	Scope   memory.ScopeKey
+	Records []Record
+	Time    time.Time
+}
+
+// ImportEnd ends an import.
+type ImportEnd struct {
+	User UserRecord // with Ref and Scope as they shall be
+	Time time.Time
 }
 
 // Target takes in what a Source gives out.
@@ -46,11 +93,11 @@ type Target interface {
 // Record is one thing stored of a user: exactly one field is set.
 type Record struct {
 	User      *UserRecord         `json:"user,omitempty"`
-	Session   *SessionRecord      `json:"session,omitempty"`   // by session key
-	Turn      *TurnRecord         `json:"turn,omitempty"`      // by session key, then turn number
+	Session   *SessionRecord      `json:"session,omitempty"`   // by session id
+	Turn      *TurnRecord         `json:"turn,omitempty"`      // by session id, then turn number
+	Revised   *SummaryHistory     `json:"revised,omitempty"`   // by kind, then session id, then period
 	Node      *memory.SummaryNode `json:"node,omitempty"`      // by id
-	Revised   *SummaryHistory     `json:"revised,omitempty"`   // by kind, then session key, then period
-	Job       *memory.Job         `json:"slot,omitempty"`      // by id
+	Job       *memory.Job         `json:"slot,omitempty"`      // by session id ("" for weeks and months), kind, level, From, generation
 	Fact      *FactRecord         `json:"fact,omitempty"`      // by id
 	Forgotten *Forgotten          `json:"forgotten,omitempty"` // by change, then fact id, then key
 	Refused   *memory.Quarantined `json:"refused,omitempty"`   // by id, then time

@@ -29,6 +29,8 @@ type PrimaryStore interface {
 	Summaries
 	Erasures
 	ChangeFeed
+	Exporter
+	Imports
 	Leases
 	Clock
 	Secrets

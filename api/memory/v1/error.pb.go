@@ -85,6 +85,8 @@ const (
 	// nothing was done. The metadata's cause is heavy_calls, work_bytes, request_bytes or reply_bytes. A write whose reply
 	// found no room (reply_bytes) was done: repeat it with the same request_id.
 	ErrorReason_ERROR_REASON_OVERLOADED ErrorReason = 27
+	// ALREADY_EXISTS: ImportUser found the user in place already; nothing was imported.
+	ErrorReason_ERROR_REASON_USER_EXISTS ErrorReason = 28
 )
 
 // Enum value maps for ErrorReason.
@@ -117,6 +119,7 @@ var (
 		26: "ERROR_REASON_JOB_NOT_REVERTIBLE",
 		25: "ERROR_REASON_CHECK_REFUSED",
 		27: "ERROR_REASON_OVERLOADED",
+		28: "ERROR_REASON_USER_EXISTS",
 	}
 	ErrorReason_value = map[string]int32{
 		"ERROR_REASON_UNSPECIFIED":        0,
@@ -146,6 +149,7 @@ var (
 		"ERROR_REASON_JOB_NOT_REVERTIBLE": 26,
 		"ERROR_REASON_CHECK_REFUSED":      25,
 		"ERROR_REASON_OVERLOADED":         27,
+		"ERROR_REASON_USER_EXISTS":        28,
 	}
 )
 
@@ -180,7 +184,7 @@ var File_memory_v1_error_proto protoreflect.FileDescriptor
 
 const file_memory_v1_error_proto_rawDesc = "" +
 	"\n" +
-	"\x15memory/v1/error.proto\x12\tmemory.v1*\x9b\a\n" +
+	"\x15memory/v1/error.proto\x12\tmemory.v1*\xb9\a\n" +
 	"\vErrorReason\x12\x1c\n" +
 	"\x18ERROR_REASON_UNSPECIFIED\x10\x00\x12\x1e\n" +
 	"\x1aERROR_REASON_FIELD_INVALID\x10\x01\x12#\n" +
@@ -209,7 +213,8 @@ const file_memory_v1_error_proto_rawDesc = "" +
 	"\x1eERROR_REASON_JOB_NOT_SKIPPABLE\x10\x18\x12#\n" +
 	"\x1fERROR_REASON_JOB_NOT_REVERTIBLE\x10\x1a\x12\x1e\n" +
 	"\x1aERROR_REASON_CHECK_REFUSED\x10\x19\x12\x1b\n" +
-	"\x17ERROR_REASON_OVERLOADED\x10\x1b\"\x04\b\x05\x10\x05B\x94\x01\n" +
+	"\x17ERROR_REASON_OVERLOADED\x10\x1b\x12\x1c\n" +
+	"\x18ERROR_REASON_USER_EXISTS\x10\x1c\"\x04\b\x05\x10\x05B\x94\x01\n" +
 	"\rcom.memory.v1B\n" +
 	"ErrorProtoP\x01Z2github.com/stratamem/strata/api/memory/v1;memoryv1\xa2\x02\x03MXX\xaa\x02\tMemory.V1\xca\x02\tMemory\\V1\xe2\x02\x15Memory\\V1\\GPBMetadata\xea\x02\n" +
 	"Memory::V1b\x06proto3"

@@ -7,7 +7,6 @@
 package memoryv1
 
 import (
-	_ "google.golang.org/genproto/googleapis/api/annotations"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	durationpb "google.golang.org/protobuf/types/known/durationpb"
@@ -590,11 +589,232 @@ func (x *EraseUserResponse) GetExtent() *ErasureExtent {
 	return nil
 }
 
+// ExportUserRequest names a user.
+type ExportUserRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The user. Required.
+	UserId        string `protobuf:"bytes,1,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ExportUserRequest) Reset() {
+	*x = ExportUserRequest{}
+	mi := &file_memory_v1_user_service_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ExportUserRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ExportUserRequest) ProtoMessage() {}
+
+func (x *ExportUserRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_memory_v1_user_service_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ExportUserRequest.ProtoReflect.Descriptor instead.
+func (*ExportUserRequest) Descriptor() ([]byte, []int) {
+	return file_memory_v1_user_service_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *ExportUserRequest) GetUserId() string {
+	if x != nil {
+		return x.UserId
+	}
+	return ""
+}
+
+// ExportUserResponse is a piece of the file.
+type ExportUserResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The next bytes of the file, at most 1 MiB. A piece may end within a line.
+	Chunk         []byte `protobuf:"bytes,1,opt,name=chunk,proto3" json:"chunk,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ExportUserResponse) Reset() {
+	*x = ExportUserResponse{}
+	mi := &file_memory_v1_user_service_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ExportUserResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ExportUserResponse) ProtoMessage() {}
+
+func (x *ExportUserResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_memory_v1_user_service_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ExportUserResponse.ProtoReflect.Descriptor instead.
+func (*ExportUserResponse) Descriptor() ([]byte, []int) {
+	return file_memory_v1_user_service_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *ExportUserResponse) GetChunk() []byte {
+	if x != nil {
+		return x.Chunk
+	}
+	return nil
+}
+
+// ImportUserRequest is a piece of the file.
+type ImportUserRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The user to import it as; that of the file when empty. Read of the first message alone.
+	UserId string `protobuf:"bytes,1,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
+	// The next bytes of the file, at most 1 MiB. A piece may end within a line. A client that sends none for longer than the
+	// server's reply-timeout is refused.
+	Chunk         []byte `protobuf:"bytes,2,opt,name=chunk,proto3" json:"chunk,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ImportUserRequest) Reset() {
+	*x = ImportUserRequest{}
+	mi := &file_memory_v1_user_service_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ImportUserRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ImportUserRequest) ProtoMessage() {}
+
+func (x *ImportUserRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_memory_v1_user_service_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ImportUserRequest.ProtoReflect.Descriptor instead.
+func (*ImportUserRequest) Descriptor() ([]byte, []int) {
+	return file_memory_v1_user_service_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *ImportUserRequest) GetUserId() string {
+	if x != nil {
+		return x.UserId
+	}
+	return ""
+}
+
+func (x *ImportUserRequest) GetChunk() []byte {
+	if x != nil {
+		return x.Chunk
+	}
+	return nil
+}
+
+// ImportUserResponse says what was imported.
+type ImportUserResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The user as it is served now.
+	User *User `protobuf:"bytes,1,opt,name=user,proto3" json:"user,omitempty"`
+	// How many sessions were imported.
+	Sessions int64 `protobuf:"varint,2,opt,name=sessions,proto3" json:"sessions,omitempty"`
+	// How many messages were imported.
+	Messages int64 `protobuf:"varint,3,opt,name=messages,proto3" json:"messages,omitempty"`
+	// How many facts were imported. Their vectors are made again in the background.
+	Facts         int64 `protobuf:"varint,4,opt,name=facts,proto3" json:"facts,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ImportUserResponse) Reset() {
+	*x = ImportUserResponse{}
+	mi := &file_memory_v1_user_service_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ImportUserResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ImportUserResponse) ProtoMessage() {}
+
+func (x *ImportUserResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_memory_v1_user_service_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ImportUserResponse.ProtoReflect.Descriptor instead.
+func (*ImportUserResponse) Descriptor() ([]byte, []int) {
+	return file_memory_v1_user_service_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *ImportUserResponse) GetUser() *User {
+	if x != nil {
+		return x.User
+	}
+	return nil
+}
+
+func (x *ImportUserResponse) GetSessions() int64 {
+	if x != nil {
+		return x.Sessions
+	}
+	return 0
+}
+
+func (x *ImportUserResponse) GetMessages() int64 {
+	if x != nil {
+		return x.Messages
+	}
+	return 0
+}
+
+func (x *ImportUserResponse) GetFacts() int64 {
+	if x != nil {
+		return x.Facts
+	}
+	return 0
+}
+
 var File_memory_v1_user_service_proto protoreflect.FileDescriptor
 
 const file_memory_v1_user_service_proto_rawDesc = "" +
 	"\n" +
-	"\x1cmemory/v1/user_service.proto\x12\tmemory.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1egoogle/protobuf/duration.proto\x1a google/protobuf/field_mask.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17memory/v1/message.proto\x1a\x1cmemory/v1/work_service.proto\"\xed\x02\n" +
+	"\x1cmemory/v1/user_service.proto\x12\tmemory.v1\x1a\x1egoogle/protobuf/duration.proto\x1a google/protobuf/field_mask.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17memory/v1/message.proto\x1a\x1cmemory/v1/work_service.proto\"\xed\x02\n" +
 	"\x04User\x12\x17\n" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId\x12\x1a\n" +
 	"\btimezone\x18\x02 \x01(\tR\btimezone\x12\x1a\n" +
@@ -634,13 +854,29 @@ const file_memory_v1_user_service_proto_rawDesc = "" +
 	"\rvalidate_only\x18\x04 \x01(\bR\fvalidateOnly\"g\n" +
 	"\x11EraseUserResponse\x12 \n" +
 	"\x03job\x18\x01 \x01(\v2\x0e.memory.v1.JobR\x03job\x120\n" +
-	"\x06extent\x18\x02 \x01(\v2\x18.memory.v1.ErasureExtentR\x06extent2\x9c\x03\n" +
-	"\vUserService\x12]\n" +
-	"\aGetUser\x12\x19.memory.v1.GetUserRequest\x1a\x1a.memory.v1.GetUserResponse\"\x1b\x82\xd3\xe4\x93\x02\x15\x12\x13/v1/users/{user_id}\x12Y\n" +
-	"\tListUsers\x12\x1b.memory.v1.ListUsersRequest\x1a\x1c.memory.v1.ListUsersResponse\"\x11\x82\xd3\xe4\x93\x02\v\x12\t/v1/users\x12n\n" +
+	"\x06extent\x18\x02 \x01(\v2\x18.memory.v1.ErasureExtentR\x06extent\",\n" +
+	"\x11ExportUserRequest\x12\x17\n" +
+	"\auser_id\x18\x01 \x01(\tR\x06userId\"*\n" +
+	"\x12ExportUserResponse\x12\x14\n" +
+	"\x05chunk\x18\x01 \x01(\fR\x05chunk\"B\n" +
+	"\x11ImportUserRequest\x12\x17\n" +
+	"\auser_id\x18\x01 \x01(\tR\x06userId\x12\x14\n" +
+	"\x05chunk\x18\x02 \x01(\fR\x05chunk\"\x87\x01\n" +
+	"\x12ImportUserResponse\x12#\n" +
+	"\x04user\x18\x01 \x01(\v2\x0f.memory.v1.UserR\x04user\x12\x1a\n" +
+	"\bsessions\x18\x02 \x01(\x03R\bsessions\x12\x1a\n" +
+	"\bmessages\x18\x03 \x01(\x03R\bmessages\x12\x14\n" +
+	"\x05facts\x18\x04 \x01(\x03R\x05facts2\xc4\x03\n" +
+	"\vUserService\x12@\n" +
+	"\aGetUser\x12\x19.memory.v1.GetUserRequest\x1a\x1a.memory.v1.GetUserResponse\x12F\n" +
+	"\tListUsers\x12\x1b.memory.v1.ListUsersRequest\x1a\x1c.memory.v1.ListUsersResponse\x12I\n" +
 	"\n" +
-	"UpdateUser\x12\x1c.memory.v1.UpdateUserRequest\x1a\x1d.memory.v1.UpdateUserResponse\"#\x82\xd3\xe4\x93\x02\x1d:\x01*2\x18/v1/users/{user.user_id}\x12c\n" +
-	"\tEraseUser\x12\x1b.memory.v1.EraseUserRequest\x1a\x1c.memory.v1.EraseUserResponse\"\x1b\x82\xd3\xe4\x93\x02\x15*\x13/v1/users/{user_id}B\x9a\x01\n" +
+	"UpdateUser\x12\x1c.memory.v1.UpdateUserRequest\x1a\x1d.memory.v1.UpdateUserResponse\x12F\n" +
+	"\tEraseUser\x12\x1b.memory.v1.EraseUserRequest\x1a\x1c.memory.v1.EraseUserResponse\x12K\n" +
+	"\n" +
+	"ExportUser\x12\x1c.memory.v1.ExportUserRequest\x1a\x1d.memory.v1.ExportUserResponse0\x01\x12K\n" +
+	"\n" +
+	"ImportUser\x12\x1c.memory.v1.ImportUserRequest\x1a\x1d.memory.v1.ImportUserResponse(\x01B\x9a\x01\n" +
 	"\rcom.memory.v1B\x10UserServiceProtoP\x01Z2github.com/stratamem/strata/api/memory/v1;memoryv1\xa2\x02\x03MXX\xaa\x02\tMemory.V1\xca\x02\tMemory\\V1\xe2\x02\x15Memory\\V1\\GPBMetadata\xea\x02\n" +
 	"Memory::V1b\x06proto3"
 
@@ -656,7 +892,7 @@ func file_memory_v1_user_service_proto_rawDescGZIP() []byte {
 	return file_memory_v1_user_service_proto_rawDescData
 }
 
-var file_memory_v1_user_service_proto_msgTypes = make([]protoimpl.MessageInfo, 9)
+var file_memory_v1_user_service_proto_msgTypes = make([]protoimpl.MessageInfo, 13)
 var file_memory_v1_user_service_proto_goTypes = []any{
 	(*User)(nil),                  // 0: memory.v1.User
 	(*GetUserRequest)(nil),        // 1: memory.v1.GetUserRequest
@@ -667,41 +903,50 @@ var file_memory_v1_user_service_proto_goTypes = []any{
 	(*UpdateUserResponse)(nil),    // 6: memory.v1.UpdateUserResponse
 	(*EraseUserRequest)(nil),      // 7: memory.v1.EraseUserRequest
 	(*EraseUserResponse)(nil),     // 8: memory.v1.EraseUserResponse
-	(ExtractMode)(0),              // 9: memory.v1.ExtractMode
-	(*timestamppb.Timestamp)(nil), // 10: google.protobuf.Timestamp
-	(*structpb.Struct)(nil),       // 11: google.protobuf.Struct
-	(*fieldmaskpb.FieldMask)(nil), // 12: google.protobuf.FieldMask
-	(*durationpb.Duration)(nil),   // 13: google.protobuf.Duration
-	(*Job)(nil),                   // 14: memory.v1.Job
-	(*ErasureExtent)(nil),         // 15: memory.v1.ErasureExtent
+	(*ExportUserRequest)(nil),     // 9: memory.v1.ExportUserRequest
+	(*ExportUserResponse)(nil),    // 10: memory.v1.ExportUserResponse
+	(*ImportUserRequest)(nil),     // 11: memory.v1.ImportUserRequest
+	(*ImportUserResponse)(nil),    // 12: memory.v1.ImportUserResponse
+	(ExtractMode)(0),              // 13: memory.v1.ExtractMode
+	(*timestamppb.Timestamp)(nil), // 14: google.protobuf.Timestamp
+	(*structpb.Struct)(nil),       // 15: google.protobuf.Struct
+	(*fieldmaskpb.FieldMask)(nil), // 16: google.protobuf.FieldMask
+	(*durationpb.Duration)(nil),   // 17: google.protobuf.Duration
+	(*Job)(nil),                   // 18: memory.v1.Job
+	(*ErasureExtent)(nil),         // 19: memory.v1.ErasureExtent
 }
 var file_memory_v1_user_service_proto_depIdxs = []int32{
-	9,  // 0: memory.v1.User.extract:type_name -> memory.v1.ExtractMode
-	10, // 1: memory.v1.User.create_time:type_name -> google.protobuf.Timestamp
-	10, // 2: memory.v1.User.update_time:type_name -> google.protobuf.Timestamp
-	11, // 3: memory.v1.User.state:type_name -> google.protobuf.Struct
+	13, // 0: memory.v1.User.extract:type_name -> memory.v1.ExtractMode
+	14, // 1: memory.v1.User.create_time:type_name -> google.protobuf.Timestamp
+	14, // 2: memory.v1.User.update_time:type_name -> google.protobuf.Timestamp
+	15, // 3: memory.v1.User.state:type_name -> google.protobuf.Struct
 	0,  // 4: memory.v1.GetUserResponse.user:type_name -> memory.v1.User
 	0,  // 5: memory.v1.ListUsersResponse.users:type_name -> memory.v1.User
 	0,  // 6: memory.v1.UpdateUserRequest.user:type_name -> memory.v1.User
-	12, // 7: memory.v1.UpdateUserRequest.update_mask:type_name -> google.protobuf.FieldMask
-	11, // 8: memory.v1.UpdateUserRequest.state_patch:type_name -> google.protobuf.Struct
+	16, // 7: memory.v1.UpdateUserRequest.update_mask:type_name -> google.protobuf.FieldMask
+	15, // 8: memory.v1.UpdateUserRequest.state_patch:type_name -> google.protobuf.Struct
 	0,  // 9: memory.v1.UpdateUserResponse.user:type_name -> memory.v1.User
-	13, // 10: memory.v1.EraseUserRequest.wait:type_name -> google.protobuf.Duration
-	14, // 11: memory.v1.EraseUserResponse.job:type_name -> memory.v1.Job
-	15, // 12: memory.v1.EraseUserResponse.extent:type_name -> memory.v1.ErasureExtent
-	1,  // 13: memory.v1.UserService.GetUser:input_type -> memory.v1.GetUserRequest
-	3,  // 14: memory.v1.UserService.ListUsers:input_type -> memory.v1.ListUsersRequest
-	5,  // 15: memory.v1.UserService.UpdateUser:input_type -> memory.v1.UpdateUserRequest
-	7,  // 16: memory.v1.UserService.EraseUser:input_type -> memory.v1.EraseUserRequest
-	2,  // 17: memory.v1.UserService.GetUser:output_type -> memory.v1.GetUserResponse
-	4,  // 18: memory.v1.UserService.ListUsers:output_type -> memory.v1.ListUsersResponse
-	6,  // 19: memory.v1.UserService.UpdateUser:output_type -> memory.v1.UpdateUserResponse
-	8,  // 20: memory.v1.UserService.EraseUser:output_type -> memory.v1.EraseUserResponse
-	17, // [17:21] is the sub-list for method output_type
-	13, // [13:17] is the sub-list for method input_type
-	13, // [13:13] is the sub-list for extension type_name
-	13, // [13:13] is the sub-list for extension extendee
-	0,  // [0:13] is the sub-list for field type_name
+	17, // 10: memory.v1.EraseUserRequest.wait:type_name -> google.protobuf.Duration
+	18, // 11: memory.v1.EraseUserResponse.job:type_name -> memory.v1.Job
+	19, // 12: memory.v1.EraseUserResponse.extent:type_name -> memory.v1.ErasureExtent
+	0,  // 13: memory.v1.ImportUserResponse.user:type_name -> memory.v1.User
+	1,  // 14: memory.v1.UserService.GetUser:input_type -> memory.v1.GetUserRequest
+	3,  // 15: memory.v1.UserService.ListUsers:input_type -> memory.v1.ListUsersRequest
+	5,  // 16: memory.v1.UserService.UpdateUser:input_type -> memory.v1.UpdateUserRequest
+	7,  // 17: memory.v1.UserService.EraseUser:input_type -> memory.v1.EraseUserRequest
+	9,  // 18: memory.v1.UserService.ExportUser:input_type -> memory.v1.ExportUserRequest
+	11, // 19: memory.v1.UserService.ImportUser:input_type -> memory.v1.ImportUserRequest
+	2,  // 20: memory.v1.UserService.GetUser:output_type -> memory.v1.GetUserResponse
+	4,  // 21: memory.v1.UserService.ListUsers:output_type -> memory.v1.ListUsersResponse
+	6,  // 22: memory.v1.UserService.UpdateUser:output_type -> memory.v1.UpdateUserResponse
+	8,  // 23: memory.v1.UserService.EraseUser:output_type -> memory.v1.EraseUserResponse
+	10, // 24: memory.v1.UserService.ExportUser:output_type -> memory.v1.ExportUserResponse
+	12, // 25: memory.v1.UserService.ImportUser:output_type -> memory.v1.ImportUserResponse
+	20, // [20:26] is the sub-list for method output_type
+	14, // [14:20] is the sub-list for method input_type
+	14, // [14:14] is the sub-list for extension type_name
+	14, // [14:14] is the sub-list for extension extendee
+	0,  // [0:14] is the sub-list for field type_name
 }
 
 func init() { file_memory_v1_user_service_proto_init() }
@@ -717,7 +962,7 @@ func file_memory_v1_user_service_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_memory_v1_user_service_proto_rawDesc), len(file_memory_v1_user_service_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   9,
+			NumMessages:   13,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -23,6 +23,8 @@ const (
 	UserService_ListUsers_FullMethodName  = "/memory.v1.UserService/ListUsers"
 	UserService_UpdateUser_FullMethodName = "/memory.v1.UserService/UpdateUser"
 	UserService_EraseUser_FullMethodName  = "/memory.v1.UserService/EraseUser"
+	UserService_ExportUser_FullMethodName = "/memory.v1.UserService/ExportUser"
+	UserService_ImportUser_FullMethodName = "/memory.v1.UserService/ImportUser"
 )
 
 // UserServiceClient is the client API for UserService service.
@@ -42,6 +44,14 @@ type UserServiceClient interface {
 	// back begins with nothing, at seq 1. A write that is under way meanwhile either counts for the user that comes back, or is
 	// refused. NOT_FOUND if there is no such user.
 	EraseUser(ctx context.Context, in *EraseUserRequest, opts ...grpc.CallOption) (*EraseUserResponse, error)
+	// ExportUser streams a file with everything that is stored of a user, for ImportUser and for other programs to read:
+	// docs/operate/export.md describes it. NOT_FOUND if there is no such user. A server streams one export at a time:
+	// RESOURCE_EXHAUSTED while another one runs. ABORTED where the user's facts changed meanwhile (MongoDB alone): repeat it.
+	ExportUser(ctx context.Context, in *ExportUserRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[ExportUserResponse], error)
+	// ImportUser stores a user from a file of ExportUser. Nobody is served any of it until the whole file has come and agrees
+	// with its checksum; what came of a file that was cut or is bad is removed. ALREADY_EXISTS where the user is there:
+	// nothing is changed. A server takes one import at a time: RESOURCE_EXHAUSTED while another one runs.
+	ImportUser(ctx context.Context, opts ...grpc.CallOption) (grpc.ClientStreamingClient[ImportUserRequest, ImportUserResponse], error)
 }
 
 type userServiceClient struct {
@@ -92,6 +102,38 @@ func (c *userServiceClient) EraseUser(ctx context.Context, in *EraseUserRequest,
 	return out, nil
 }
 
+func (c *userServiceClient) ExportUser(ctx context.Context, in *ExportUserRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[ExportUserResponse], error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	stream, err := c.cc.NewStream(ctx, &UserService_ServiceDesc.Streams[0], UserService_ExportUser_FullMethodName, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	x := &grpc.GenericClientStream[ExportUserRequest, ExportUserResponse]{ClientStream: stream}
+	if err := x.ClientStream.SendMsg(in); err != nil {
+		return nil, err
+	}
+	if err := x.ClientStream.CloseSend(); err != nil {
+		return nil, err
+	}
+	return x, nil
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type UserService_ExportUserClient = grpc.ServerStreamingClient[ExportUserResponse]
+
+func (c *userServiceClient) ImportUser(ctx context.Context, opts ...grpc.CallOption) (grpc.ClientStreamingClient[ImportUserRequest, ImportUserResponse], error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	stream, err := c.cc.NewStream(ctx, &UserService_ServiceDesc.Streams[1], UserService_ImportUser_FullMethodName, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	x := &grpc.GenericClientStream[ImportUserRequest, ImportUserResponse]{ClientStream: stream}
+	return x, nil
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type UserService_ImportUserClient = grpc.ClientStreamingClient[ImportUserRequest, ImportUserResponse]
+
 // UserServiceServer is the server API for UserService service.
 // All implementations must embed UnimplementedUserServiceServer
 // for forward compatibility.
@@ -109,6 +151,14 @@ type UserServiceServer interface {
 	// back begins with nothing, at seq 1. A write that is under way meanwhile either counts for the user that comes back, or is
 	// refused. NOT_FOUND if there is no such user.
 	EraseUser(context.Context, *EraseUserRequest) (*EraseUserResponse, error)
+	// ExportUser streams a file with everything that is stored of a user, for ImportUser and for other programs to read:
+	// docs/operate/export.md describes it. NOT_FOUND if there is no such user. A server streams one export at a time:
+	// RESOURCE_EXHAUSTED while another one runs. ABORTED where the user's facts changed meanwhile (MongoDB alone): repeat it.
+	ExportUser(*ExportUserRequest, grpc.ServerStreamingServer[ExportUserResponse]) error
+	// ImportUser stores a user from a file of ExportUser. Nobody is served any of it until the whole file has come and agrees
+	// with its checksum; what came of a file that was cut or is bad is removed. ALREADY_EXISTS where the user is there:
+	// nothing is changed. A server takes one import at a time: RESOURCE_EXHAUSTED while another one runs.
+	ImportUser(grpc.ClientStreamingServer[ImportUserRequest, ImportUserResponse]) error
 	mustEmbedUnimplementedUserServiceServer()
 }
 
@@ -130,6 +180,12 @@ func (UnimplementedUserServiceServer) UpdateUser(context.Context, *UpdateUserReq
 }
 func (UnimplementedUserServiceServer) EraseUser(context.Context, *EraseUserRequest) (*EraseUserResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method EraseUser not implemented")
+}
+func (UnimplementedUserServiceServer) ExportUser(*ExportUserRequest, grpc.ServerStreamingServer[ExportUserResponse]) error {
+	return status.Error(codes.Unimplemented, "method ExportUser not implemented")
+}
+func (UnimplementedUserServiceServer) ImportUser(grpc.ClientStreamingServer[ImportUserRequest, ImportUserResponse]) error {
+	return status.Error(codes.Unimplemented, "method ImportUser not implemented")
 }
 func (UnimplementedUserServiceServer) mustEmbedUnimplementedUserServiceServer() {}
 func (UnimplementedUserServiceServer) testEmbeddedByValue()                     {}
@@ -224,6 +280,24 @@ func _UserService_EraseUser_Handler(srv interface{}, ctx context.Context, dec fu
 	return interceptor(ctx, in, info, handler)
 }
 
+func _UserService_ExportUser_Handler(srv interface{}, stream grpc.ServerStream) error {
+	m := new(ExportUserRequest)
+	if err := stream.RecvMsg(m); err != nil {
+		return err
+	}
+	return srv.(UserServiceServer).ExportUser(m, &grpc.GenericServerStream[ExportUserRequest, ExportUserResponse]{ServerStream: stream})
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type UserService_ExportUserServer = grpc.ServerStreamingServer[ExportUserResponse]
+
+func _UserService_ImportUser_Handler(srv interface{}, stream grpc.ServerStream) error {
+	return srv.(UserServiceServer).ImportUser(&grpc.GenericServerStream[ImportUserRequest, ImportUserResponse]{ServerStream: stream})
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type UserService_ImportUserServer = grpc.ClientStreamingServer[ImportUserRequest, ImportUserResponse]
+
 // UserService_ServiceDesc is the grpc.ServiceDesc for UserService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -248,6 +322,17 @@ var UserService_ServiceDesc = grpc.ServiceDesc{
 			Handler:    _UserService_EraseUser_Handler,
 		},
 	},
-	Streams:  []grpc.StreamDesc{},
+	Streams: []grpc.StreamDesc{
+		{
+			StreamName:    "ExportUser",
+			Handler:       _UserService_ExportUser_Handler,
+			ServerStreams: true,
+		},
+		{
+			StreamName:    "ImportUser",
+			Handler:       _UserService_ImportUser_Handler,
+			ClientStreams: true,
+		},
+	},
 	Metadata: "memory/v1/user_service.proto",
 }

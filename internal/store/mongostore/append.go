@@ -375,7 +375,7 @@ func (b *batch) lookUp(ctx context.Context) error {
 	}
 	var ids []string
 	for _, c := range b.waiting {
-		if _, replayed := b.seen.requests[b.seen.scope.Keyed(memory.IDDigest(c.p.RequestID))]; replayed && c.p.RequestID != "" {
+		if _, replayed := b.seen.requests[b.seen.hashKey.Keyed(memory.IDDigest(c.p.RequestID))]; replayed && c.p.RequestID != "" {
 			continue
 		}
 		for i := range c.p.Messages {
@@ -389,7 +389,7 @@ func (b *batch) askRequests(ctx context.Context) error {
 	var requests [][]byte
 	for _, c := range b.waiting {
 		if c.p.RequestID != "" {
-			requests = append(requests, keyed(b.seen.scope, c.p.RequestID))
+			requests = append(requests, keyed(b.seen.hashKey, c.p.RequestID))
 		}
 	}
 	b.asked = true
@@ -397,11 +397,11 @@ func (b *batch) askRequests(ctx context.Context) error {
 }
 
 func (b *batch) knownIDs(ctx context.Context, ids []string) error {
-	held, err := b.heldIDs(ctx, b.seen.scope, b.seen.key, ids)
+	held, err := b.heldIDs(ctx, b.seen.hashKey, b.seen.key, ids)
 	for id, h := range held {
 		b.seen.uses[id] = h.uses
 		if h.turn != "" {
-			b.seen.bodies[memory.KeyedHash(idHash(b.seen.scope, id, h.uses))] = memory.KeyedHash(h.body)
+			b.seen.bodies[memory.KeyedHash(idHash(b.seen.hashKey, id, h.uses))] = memory.KeyedHash(h.body)
 		}
 	}
 	return err

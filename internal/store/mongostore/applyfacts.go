@@ -69,7 +69,7 @@ func (s *factStore) ApplyFacts(ctx context.Context, w store.FactWrite) (int64, e
 
 // planned works out what the write does, against what is stored at its Base. It reports when the job is final.
 func (s *factStore) planned(ctx context.Context, u userDoc, w store.FactWrite) (doc applyingDoc, final bool, err error) {
-	p := planner{w: w, scope: u.Scope}
+	p := planner{w: w, scope: u.Scope, hashKey: u.hashKey()}
 	g, reading := safegroup.WithContext(ctx)
 	g.Go(func() (err error) { p.known, err = s.factsOf(reading, u.Scope, w); return err })
 	g.Go(func() (err error) { p.doc.Versions, err = s.embeddingVersions(reading); return err })
@@ -160,10 +160,11 @@ func (s *factStore) factsOf(ctx context.Context, scope memory.ScopeKey, w store.
 
 // planner works out what a write does, without reading or writing anything.
 type planner struct {
-	w     store.FactWrite
-	scope memory.ScopeKey
-	known map[string]factDoc // what is stored
-	doc   applyingDoc
+	w       store.FactWrite
+	scope   memory.ScopeKey
+	hashKey memory.HashKey
+	known   map[string]factDoc // what is stored
+	doc     applyingDoc
 }
 
 func (p *planner) plan() error {
@@ -234,7 +235,7 @@ func (p *planner) forget(f store.ForgetFact, last map[string]int) error {
 		Time:   optional(p.w.ForgottenAt()),
 	}
 	for _, key := range f.Keys {
-		hash := p.scope.Keyed(key)
+		hash := p.hashKey.Keyed(key)
 		gone.Keys = append(gone.Keys, hash[:])
 	}
 	if len(f.Keys) == 0 { // readers must learn that it is gone all the same

@@ -102,7 +102,7 @@ func (s *summaryStore) ChangeSummary(ctx context.Context, w store.SummaryWrite) 
 	r := store.RevisedSummary{SummaryRevision: w.Revision}
 	r.Revision, r.CreateTime = w.Base+1, w.Time
 	if w.RequestID != "" {
-		request, digest := w.Scope.Keyed(memory.IDDigest(w.RequestID)), w.Scope.Keyed(w.RequestDigest)
+		request, digest := u.hashKey().Keyed(memory.IDDigest(w.RequestID)), u.hashKey().Keyed(w.RequestDigest)
 		r.RequestHash, r.RequestDigest = request[:], digest[:]
 	}
 	d := newRevisedDoc(u.Scope, r)
@@ -306,6 +306,10 @@ func (x *export) revised(ctx context.Context) error {
 			return nil
 		},
 	)
+	slices.SortFunc(all, func(a, b store.SummaryHistory) int { // the keys are in the order of session keys
+		r, o := a.Revisions[0], b.Revisions[0]
+		return cmp.Or(cmp.Compare(r.Kind, o.Kind), cmp.Compare(r.SessionID, o.SessionID), cmp.Compare(r.Period, o.Period))
+	})
 	for i := range all {
 		if err == nil {
 			err = x.each(store.Record{Revised: &all[i]})

@@ -1,6 +1,7 @@
 package mongostore
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -24,9 +25,13 @@ func (s *erasureStore) eraseMessages(ctx context.Context, d erasureDoc) (int64, 
 	if len(d.Seqs) == 0 {
 		return 0, nil
 	}
+	key, err := s.sessionHashKey(ctx, d)
+	if err != nil {
+		return 0, err
+	}
 	var emptied int64
-	err := s.eachTurnWith(ctx, d.Session, rangesOf(d.Seqs), withContent(), func(turns []turnDoc) error {
-		n, err := s.emptyTurns(ctx, d, turns)
+	err = s.eachTurnWith(ctx, d.Session, rangesOf(d.Seqs), withContent(), func(turns []turnDoc) error {
+		n, err := s.emptyTurns(ctx, d, key, turns)
 		emptied += n
 		return err
 	})
@@ -38,6 +43,17 @@ func (s *erasureStore) eraseMessages(ctx context.Context, d erasureDoc) (int64, 
 		return 0, err
 	}
 	return emptied + made, s.lookAtSession(ctx, d.Session, fromMicros(d.CreateTime))
+}
+
+// sessionHashKey is the key of the hashes of the session that the erasure is in.
+func (s *erasureStore) sessionHashKey(ctx context.Context, d erasureDoc) (memory.HashKey, error) {
+	session := sessionDoc{Scope: d.Scope}
+	o := options.FindOne().SetProjection(eq("scope", 1, "hash_key", 1))
+	err := s.conversations.FindOne(ctx, eq("_id", d.Session), o).Decode(&session)
+	if errors.Is(err, mongo.ErrNoDocuments) { // gone as a whole, with its turns
+		err = nil
+	}
+	return session.hashKey(), s.failed("read session", err)
 }
 
 // withContent is the projection of those who empty turns.
@@ -194,14 +210,16 @@ func (s *erasureStore) undeleted(ctx context.Context, key memory.SessionKey, ran
 }
 
 // emptyTurns takes the erased messages out of turns. A turn that another erasure changed meanwhile is read again.
-func (s *erasureStore) emptyTurns(ctx context.Context, d erasureDoc, turns []turnDoc) (emptied int64, err error) {
+func (s *erasureStore) emptyTurns(
+	ctx context.Context, d erasureDoc, key memory.HashKey, turns []turnDoc,
+) (emptied int64, err error) {
 	for range maxSwaps {
 		var models []mongo.WriteModel
 		ids := make([]string, len(turns))
 		var messages int64
 		for i, t := range turns {
 			ids[i] = t.ID
-			change, n, err := t.emptied(d)
+			change, n, err := t.emptied(d, key)
 			if err != nil {
 				return emptied, err
 			}
@@ -237,8 +255,9 @@ func orMissing(n int64) any {
 	return n
 }
 
-// emptied is the update that takes the erased messages out of the turn, and how many there are.
-func (t turnDoc) emptied(d erasureDoc) (update bson.D, n int64, err error) {
+// emptied is the update that takes the erased messages out of the turn, and how many there are. What is stored of ids is hashed
+// under the key.
+func (t turnDoc) emptied(d erasureDoc, key memory.HashKey) (update bson.D, n int64, err error) {
 	erased := rangesOf(d.Seqs)
 	set, unset := eq("erased", t.Erased+1), bson.D(nil)
 	calls := []string{}
@@ -255,7 +274,11 @@ func (t turnDoc) emptied(d erasureDoc) (update bson.D, n int64, err error) {
 		if m.recallable() {
 			t.Recallable--
 		}
-		set = append(set, bson.E{Key: fmt.Sprintf("messages.%d", i), Value: m.emptied(d)})
+		left := m.emptied(d)
+		if first := keyed(key, m.ID); !d.FreeIDs && i < len(t.IDs) && !bytes.Equal(t.IDs[i], first) {
+			left.FirstHash = first
+		}
+		set = append(set, bson.E{Key: fmt.Sprintf("messages.%d", i), Value: left})
 	}
 	if n == 0 {
 		return nil, 0, nil
@@ -273,7 +296,7 @@ func (t turnDoc) emptied(d erasureDoc) (update bson.D, n int64, err error) {
 	} else {
 		hashes := make([][]byte, len(calls))
 		for i, id := range calls {
-			hashes[i] = keyed(t.Scope, id)
+			hashes[i] = keyed(key, id)
 		}
 		set = append(set, bson.E{Key: "calls", Value: hashes})
 	}

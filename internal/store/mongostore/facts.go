@@ -53,7 +53,7 @@ func (s *factStore) factsSince(ctx context.Context, user memory.UserRef, revisio
 	if err != nil {
 		return state, false, err
 	}
-	state = store.FactState{Scope: u.Scope, Revision: u.FactRevision, Checkpoint: u.vectorCheckpoint()}
+	state = store.FactState{Scope: u.Scope, HashKey: u.hashKey(), Revision: u.FactRevision, Checkpoint: u.vectorCheckpoint()}
 	if u.FactRevision <= revision {
 		return state, false, nil
 	}

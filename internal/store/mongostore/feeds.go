@@ -146,7 +146,7 @@ func (s *feedStore) PendingFeeds(ctx context.Context, view memory.View, limit in
 }
 
 func (k feedKind) pending() bson.D {
-	return eq(k.field+".at", bson.D{{Key: "$exists", Value: true}})
+	return eq(k.field+".at", bson.D{{Key: "$exists", Value: true}}, "tenant", eq("$ne", importTenant))
 }
 
 // Feed implements store.ChangeFeed.

@@ -16,6 +16,7 @@ import (
 // head is what Append needs to know of a session to number what comes next.
 type head struct {
 	scope         memory.ScopeKey
+	hashKey       memory.HashKey
 	key           memory.SessionKey // "" for a session that does not exist
 	lastTurn      int64
 	lastSeq       int64
@@ -32,7 +33,7 @@ type head struct {
 
 func headOf(d sessionDoc) head {
 	return head{
-		scope: d.Scope, key: d.Key, lastTurn: d.LastTurn, lastSeq: d.LastSeq, steps: d.Steps,
+		scope: d.Scope, hashKey: d.hashKey(), key: d.Key, lastTurn: d.LastTurn, lastSeq: d.LastSeq, steps: d.Steps,
 		state: d.State, stateRevision: d.StateRevision, updateTime: d.UpdateTime, lastMessage: d.LastMessage, written: d.LastTurn,
 		unconfirmed: d.Unconfirmed,
 	}

@@ -13,12 +13,12 @@ import (
 
 // idHash is what is stored of a message's id, and is unique in a session. An id that is recorded again after its message was erased
 // has another hash each time: the erased message keeps its own, so that no erasure changes what the index of ids says.
-func idHash(scope memory.ScopeKey, id string, uses int) []byte {
+func idHash(key memory.HashKey, id string, uses int) []byte {
 	if uses == 0 {
-		return keyed(scope, id)
+		return keyed(key, id)
 	}
 	first := memory.IDDigest(id)
-	hash := scope.Keyed(sha256.Sum256(fmt.Appendf(first[:], "/%d", uses)))
+	hash := key.Keyed(sha256.Sum256(fmt.Appendf(first[:], "/%d", uses)))
 	return hash[:]
 }
 
@@ -31,12 +31,12 @@ type heldID struct {
 }
 
 // heldIDs finds out which messages of the session have the ids, deleted ones included. An id that no message ever had is left out.
-func (s *core) heldIDs(ctx context.Context, scope memory.ScopeKey, session memory.SessionKey, ids []string) (map[string]heldID, error) {
+func (s *core) heldIDs(ctx context.Context, key memory.HashKey, session memory.SessionKey, ids []string) (map[string]heldID, error) {
 	held := map[string]heldID{}
 	for len(ids) > 0 {
 		asked, hashes := make(map[string]string, len(ids)), make([][]byte, len(ids))
 		for i, id := range ids {
-			hashes[i] = idHash(scope, id, held[id].uses)
+			hashes[i] = idHash(key, id, held[id].uses)
 			asked[string(hashes[i])] = id
 		}
 		o := options.Find().SetProjection(eq("ids", 1, "messages.body_hash", 1, "messages.freed", 1))

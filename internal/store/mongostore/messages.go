@@ -25,7 +25,7 @@ func (s *transcript) KnownToolCalls(ctx context.Context, ref memory.SessionRef, 
 	return s.known(ctx, ref, callIDs, func(d sessionDoc) (func(id string) bool, error) {
 		hashes := make([][]byte, len(callIDs))
 		for i, id := range callIDs {
-			hashes[i] = keyed(d.Scope, id)
+			hashes[i] = keyed(d.hashKey(), id)
 		}
 		filter := eq("session", d.Key, "calls", bson.D{{Key: "$in", Value: hashes}})
 		turns, err := readAll[turnDoc](ctx, s.turns, filter, options.Find().SetProjection(eq("calls", 1)))
@@ -35,14 +35,14 @@ func (s *transcript) KnownToolCalls(ctx context.Context, ref memory.SessionRef, 
 				made[string(hash)] = true
 			}
 		}
-		return func(id string) bool { return made[string(keyed(d.Scope, id))] }, s.failed("find tool calls", err)
+		return func(id string) bool { return made[string(keyed(d.hashKey(), id))] }, s.failed("find tool calls", err)
 	})
 }
 
 // KnownMessages implements store.Transcript.
 func (s *transcript) KnownMessages(ctx context.Context, ref memory.SessionRef, ids []string) ([]string, error) {
 	return s.known(ctx, ref, ids, func(d sessionDoc) (func(id string) bool, error) {
-		held, err := s.heldIDs(ctx, d.Scope, d.Key, ids)
+		held, err := s.heldIDs(ctx, d.hashKey(), d.Key, ids)
 		return func(id string) bool { return held[id].turn != "" }, err
 	})
 }
@@ -376,7 +376,7 @@ func (s *transcript) UpdateMessage(ctx context.Context, u store.MessageUpdate) (
 	if err != nil {
 		return memory.Message{}, err
 	}
-	held, err := s.heldIDs(ctx, d.Scope, d.Key, []string{u.MessageID})
+	held, err := s.heldIDs(ctx, d.hashKey(), d.Key, []string{u.MessageID})
 	if err != nil {
 		return memory.Message{}, err
 	}

@@ -130,7 +130,7 @@ type userStore struct{ *core }
 // shared implements store.Leases and store.Secrets: what servers on one database agree on.
 type shared struct{ *core }
 
-// archive implements store.Source and store.Target: export and import of users.
+// archive implements store.Source, store.Target and store.Imports: export and import of users.
 type archive struct {
 	*core
 	journal *journal
@@ -254,7 +254,7 @@ func orZero(n int64) time.Time {
 }
 
 // keyed is what of an id is stored.
-func keyed(scope memory.ScopeKey, id string) []byte {
-	hash := scope.Keyed(memory.IDDigest(id))
+func keyed(key memory.HashKey, id string) []byte {
+	hash := key.Keyed(memory.IDDigest(id))
 	return hash[:]
 }

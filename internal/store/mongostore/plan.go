@@ -78,7 +78,7 @@ func (l *knownSession) apply(st *step) {
 
 func (l *knownSession) step(c *call) step {
 	p := &c.p
-	if first, known := l.requests[l.scope.Keyed(memory.IDDigest(p.RequestID))]; known && p.RequestID != "" {
+	if first, known := l.requests[l.hashKey.Keyed(memory.IDDigest(p.RequestID))]; known && p.RequestID != "" {
 		return l.replay(c, first)
 	}
 	if p.Refused != nil {
@@ -99,7 +99,7 @@ func (l *knownSession) step(c *call) step {
 }
 
 func (l *knownSession) replay(c *call, first answered) step {
-	if first.digest != l.scope.Keyed(c.p.RequestDigest) {
+	if first.digest != l.hashKey.Keyed(c.p.RequestDigest) {
 		return step{call: c, err: store.RequestIDReused(c.p.Ref, c.p.RequestID)}
 	}
 	first.result.Replayed = true
@@ -136,7 +136,7 @@ func (t *turnPlan) write() error {
 // message adds one message, or finds it known.
 func (t *turnPlan) message(m *store.NewMessage) error {
 	t.result.MessageIDs = append(t.result.MessageIDs, m.ID)
-	id, body := memory.KeyedHash(idHash(t.scope, m.ID, t.uses[m.ID])), t.scope.Keyed(m.BodyDigest)
+	id, body := memory.KeyedHash(idHash(t.hashKey, m.ID, t.uses[m.ID])), t.hashKey.Keyed(m.BodyDigest)
 	known, ok := t.bodies[id]
 	if !ok {
 		known, ok = t.knownSession.bodies[id]
@@ -157,7 +157,7 @@ func (t *turnPlan) add(m *store.NewMessage) error {
 	stored := m.Message
 	t.turn.LastSeq++
 	stored.Seq, stored.TurnNo, stored.RecordTime = t.turn.LastSeq, t.turn.Turn, t.p.Time
-	d, err := encodeMessage(t.scope, stored, m.BodyDigest)
+	d, err := encodeMessage(t.hashKey, stored, m.BodyDigest)
 	if err != nil {
 		return err
 	}
@@ -176,7 +176,7 @@ func (t *turnPlan) add(m *store.NewMessage) error {
 	d.Original = nil
 	t.turn.Bytes += d.storedBytes()
 	for _, id := range m.ToolCalls() {
-		t.turn.Calls = append(t.turn.Calls, keyed(t.scope, id))
+		t.turn.Calls = append(t.turn.Calls, keyed(t.hashKey, id))
 	}
 	return nil
 }
@@ -220,12 +220,12 @@ func (t *turnPlan) request() error {
 	if t.p.RequestID == "" {
 		return nil
 	}
-	digest := t.scope.Keyed(t.p.RequestDigest)
+	digest := t.hashKey.Keyed(t.p.RequestDigest)
 	encoded, err := json.Marshal(t.result)
 	if err != nil {
 		return fmt.Errorf("encode result: %w", err)
 	}
-	t.turn.Request, t.turn.RequestDigest, t.turn.Result = keyed(t.scope, t.p.RequestID), digest[:], string(encoded)
+	t.turn.Request, t.turn.RequestDigest, t.turn.Result = keyed(t.hashKey, t.p.RequestID), digest[:], string(encoded)
 	return nil
 }
 

@@ -30,7 +30,8 @@ const (
 	exportedDocs     = 200
 )
 
-// Export implements store.Source. It does not read as of one instant: nobody may write meanwhile.
+// Export implements store.Exporter. It does not read as of one instant: what is stored of a session after its head was read is
+// left out, and where facts change meanwhile it fails with CONTENTION.
 func (s *archive) Export(ctx context.Context, user memory.UserRef, each func(store.Record) error) error {
 	u, err := s.findUser(ctx, user)
 	if err != nil {
@@ -43,20 +44,30 @@ func (s *archive) Export(ctx context.Context, user memory.UserRef, each func(sto
 	}
 	x := export{s: s, user: u, each: func(r store.Record) error { return each(store.Canonical(r)) }}
 	for _, step := range []func(context.Context) error{
-		x.head, x.sessions, x.turns, x.nodes, x.revised, x.slots, x.facts, x.forgotten, x.refused,
+		x.head, x.sessions, x.turns, x.revised, x.nodes, x.slots, x.facts, x.forgotten, x.refused,
 	} {
 		if err := step(ctx); err != nil {
 			return s.failed("export user", err)
 		}
 	}
-	return nil
+	return x.unchanged(ctx)
+}
+
+// unchanged refuses an export during which the user's facts changed: some may have been read before and others after.
+func (x *export) unchanged(ctx context.Context) error {
+	n, err := x.s.users.CountDocuments(ctx, eq("_id", x.user.Scope, "fact_revision", x.user.FactRevision), options.Count().SetLimit(1))
+	if err == nil && n == 0 {
+		return store.Contention("the user's facts changed while they were exported")
+	}
+	return x.s.failed("export user", err)
 }
 
 // export is one call of Export while it reads.
 type export struct {
 	s    *archive
 	user userDoc
-	keys []memory.SessionKey // of the user's sessions, in order
+	keys []memory.SessionKey // of the user's sessions, by session id
+	ends map[memory.SessionKey]end
 	each func(store.Record) error
 }
 
@@ -70,17 +81,31 @@ func (x *export) head(ctx context.Context) error {
 	}})
 }
 
-func (x *export) sessions(ctx context.Context) (err error) {
-	if x.keys, err = x.s.sessionsOf(ctx, x.user.Scope); err != nil {
+// end is where a session ended when its head was read. What comes later is left out.
+type end struct {
+	id             string
+	lastTurn, last int64
+}
+
+func (x *export) sessions(ctx context.Context) error {
+	o := options.Find().SetProjection(eq("session_id", 1))
+	heads, err := readAll[sessionDoc](ctx, x.s.conversations, eq("scope", x.user.Scope), o)
+	if err != nil {
 		return err
 	}
-	slices.Sort(x.keys)
+	slices.SortFunc(heads, func(a, b sessionDoc) int { return cmp.Compare(a.SessionID, b.SessionID) })
+	for _, h := range heads {
+		x.keys = append(x.keys, h.Key)
+	}
+	x.ends = make(map[memory.SessionKey]end, len(heads))
 	for some := range slices.Chunk(x.keys, exportedSessions) {
-		docs, err := readAll[sessionDoc](ctx, x.s.conversations, eq("_id", in(some)), options.Find().SetSort(eq("_id", 1)))
+		docs, err := readAll[sessionDoc](ctx, x.s.conversations, eq("_id", in(some)), options.Find())
 		if err != nil {
 			return err
 		}
+		slices.SortFunc(docs, func(a, b sessionDoc) int { return cmp.Compare(a.SessionID, b.SessionID) })
 		for _, d := range docs {
+			x.ends[d.Key] = end{id: d.SessionID, lastTurn: d.LastTurn, last: d.LastSeq}
 			if err := x.each(store.Record{Session: &store.SessionRecord{
 				Session: d.session(), Revision: d.Revision, LookAt: orZero(d.LookAt), CoveredSeq: d.CoveredSeq, CoveredTime: orZero(d.CoveredTime),
 			}}); err != nil {
@@ -93,8 +118,12 @@ func (x *export) sessions(ctx context.Context) (err error) {
 
 func (x *export) turns(ctx context.Context) error {
 	for _, key := range x.keys {
+		last := x.ends[key].lastTurn
 		err := eachPage(ctx, x.s.turns, string(key)+"/", exportedTurns, func(d turnDoc) string { return d.ID }, func(docs []turnDoc) error {
 			for _, d := range docs {
+				if d.Turn > last {
+					return nil
+				}
 				record, err := d.record()
 				if err != nil {
 					return err
@@ -112,6 +141,11 @@ func (x *export) turns(ctx context.Context) error {
 	return nil
 }
 
+// later reports whether something is about messages of the session that came after its head was read.
+func (x *export) later(session memory.SessionKey, to int64) bool {
+	return session != "" && to > x.ends[session].last
+}
+
 func (t turnDoc) record() (store.TurnRecord, error) {
 	record := store.TurnRecord{
 		Session: t.Session, TurnNo: t.Turn, FirstSeq: t.FirstSeq, RecordTime: fromMicros(t.RecordTime),
@@ -125,6 +159,9 @@ func (t turnDoc) record() (store.TurnRecord, error) {
 		r := store.MessageRecord{Message: m, BodyHash: md.BodyHash}
 		if m.Deleted && !md.Freed && i < len(t.IDs) {
 			r.IDHash = t.IDs[i]
+			if md.FirstHash != nil { // elsewhere it is the first use
+				r.IDHash = md.FirstHash
+			}
 		}
 		record.Messages = append(record.Messages, r)
 	}
@@ -135,6 +172,9 @@ func (x *export) nodes(ctx context.Context) error {
 	return eachPage(ctx, x.s.nodes, keysOf(x.user.Scope), exportedDocs, func(d nodeDoc) string { return d.Key }, func(docs []nodeDoc) error {
 		for _, d := range docs {
 			node := d.node()
+			if x.later(node.Session, node.Range.To) {
+				continue
+			}
 			if err := x.each(store.Record{Node: &node}); err != nil {
 				return err
 			}
@@ -144,28 +184,39 @@ func (x *export) nodes(ctx context.Context) error {
 }
 
 func (x *export) slots(ctx context.Context) error {
-	docs, err := readAll[keyOnly](ctx, x.s.slots, eq("scope", x.user.Scope), options.Find().SetProjection(eq("_id", 1)))
+	o := options.Find().SetProjection(eq("session", 1, "session_id", 1, "kind", 1, "level", 1, "from", 1, "to", 1, "generation", 1))
+	docs, err := readAll[jobDoc](ctx, x.s.slots, eq("scope", x.user.Scope), o)
 	if err != nil {
 		return err
 	}
-	keys := make([]string, len(docs))
-	for i, d := range docs {
-		keys[i] = d.Key
-	}
-	slices.Sort(keys)
-	for some := range slices.Chunk(keys, exportedDocs) {
-		slots, err := x.s.journal.findJobs(ctx, eq("_id", in(some)), options.Find().SetSort(eq("_id", 1)))
+	slices.SortFunc(docs, inOrder)
+	for some := range slices.Chunk(docs, exportedDocs) {
+		keys := make([]string, len(some))
+		for i, d := range some {
+			keys[i] = d.ID
+		}
+		slots, err := x.s.journal.findJobs(ctx, eq("_id", in(keys)), options.Find())
 		if err != nil {
 			return err
 		}
+		slices.SortFunc(slots, inOrder)
 		for _, d := range slots {
 			job := d.job()
+			if x.later(job.Session, job.To) {
+				continue
+			}
 			if err := x.each(store.Record{Job: &job}); err != nil {
 				return err
 			}
 		}
 	}
 	return nil
+}
+
+// inOrder is the order of jobs in an export.
+func inOrder(a, b jobDoc) int {
+	return cmp.Or(cmp.Compare(a.SessionID, b.SessionID), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Level, b.Level),
+		cmp.Compare(a.From, b.From), cmp.Compare(a.Generation, b.Generation))
 }
 
 func (x *export) facts(ctx context.Context) error {
@@ -392,7 +443,8 @@ func (s *archive) importUser(ctx context.Context, user memory.UserRef, records [
 // importedUser is a user as it arrives: views lack all of it.
 func importedUser(r store.UserRecord) userDoc {
 	d := userDoc{
-		Scope: r.Scope, Tenant: r.Ref.Tenant, UserID: r.Ref.UserID, CreateTime: micros(r.CreateTime), UpdateTime: micros(r.UpdateTime),
+		Scope: r.Scope, HashKey: otherThan(r.Scope, r.HashKey), Tenant: r.Ref.Tenant, UserID: r.Ref.UserID,
+		CreateTime: micros(r.CreateTime), UpdateTime: micros(r.UpdateTime),
 		Timezone: r.Timezone, Language: r.Language, Extract: r.Extract, Revision: r.Revision, FactRevision: r.FactRevision,
 		State: string(r.State), StateRevision: r.StateRevision, LastVectorNo: r.LastVectorNo, PeriodsAt: orNever(r.PeriodsAt), Importing: true,
 	}
@@ -400,6 +452,14 @@ func importedUser(r store.UserRecord) userDoc {
 		d.Feeds.Vectors.At, d.Feeds.Facts.At = max(d.UpdateTime, 1), max(d.UpdateTime, 1)
 	}
 	return d
+}
+
+// otherThan is the hash key as it is stored: nothing where it is the scope key.
+func otherThan(scope memory.ScopeKey, key memory.HashKey) memory.HashKey {
+	if string(key) == string(scope) {
+		return ""
+	}
+	return key
 }
 
 // imports are the writes that some records take. All but forgotten facts are documents that replace what is there: an
@@ -452,6 +512,7 @@ func (im *imports) session(r store.SessionRecord) sessionDoc {
 	d := sessionDoc{
 		Key:          r.Key,
 		Scope:        im.user.Scope,
+		HashKey:      im.user.HashKey,
 		Tenant:       im.user.Tenant,
 		UserID:       im.user.UserID,
 		SessionID:    r.Ref.SessionID,
@@ -497,7 +558,7 @@ func (im *imports) addTurn(r store.TurnRecord) error {
 		d.Pending = turnPending
 	}
 	for _, m := range r.Messages {
-		if err := d.addMessage(m); err != nil {
+		if err := d.addMessage(im.user.hashKey(), m); err != nil {
 			return err
 		}
 	}
@@ -510,20 +571,20 @@ func (im *imports) addTurn(r store.TurnRecord) error {
 }
 
 // addMessage adds a message that is stored elsewhere.
-func (t *turnDoc) addMessage(m store.MessageRecord) error {
-	md, err := encodeMessage(t.Scope, m.Message, memory.Digest{})
+func (t *turnDoc) addMessage(key memory.HashKey, m store.MessageRecord) error {
+	md, err := encodeMessage(key, m.Message, memory.Digest{})
 	if err != nil {
 		return err
 	}
 	md.BodyHash = m.BodyHash
 	t.Messages, t.IDs = append(t.Messages, md), append(t.IDs, m.IDHash)
 	if !m.Deleted {
-		t.IDs[len(t.IDs)-1] = keyed(t.Scope, m.ID)
+		t.IDs[len(t.IDs)-1] = keyed(key, m.ID)
 	} else if m.IDHash == nil {
 		t.IDs[len(t.IDs)-1], t.Messages[len(t.Messages)-1].Freed = freedID(m.Seq), true
 	}
 	for _, id := range m.ToolCalls() {
-		t.Calls = append(t.Calls, keyed(t.Scope, id))
+		t.Calls = append(t.Calls, keyed(key, id))
 	}
 	if m.Recallable() {
 		t.Recallable++
@@ -582,12 +643,15 @@ func (im *imports) quarantined(q memory.Quarantined) quarantinedDoc {
 	}
 }
 
-// write stores what was added, each kind in one go. Unlike elsewhere, what a unique key refuses is an error.
-func (im *imports) write(ctx context.Context, s *core) error {
-	for _, w := range []struct {
-		into *mongo.Collection
-		docs []document
-	}{
+// collection is documents with where they belong.
+type collection struct {
+	into *mongo.Collection
+	docs []document
+}
+
+// collections are the documents that were added.
+func (im *imports) collections(s *core) []collection {
+	return []collection{
 		{s.conversations, im.sessions},
 		{s.turns, im.turns},
 		{s.nodes, im.nodes},
@@ -597,7 +661,12 @@ func (im *imports) write(ctx context.Context, s *core) error {
 		{s.factRevisions, im.revisions},
 		{s.factVectors, im.vectors},
 		{s.quarantine, im.refused},
-	} {
+	}
+}
+
+// write stores what was added, each kind in one go. Unlike elsewhere, what a unique key refuses is an error.
+func (im *imports) write(ctx context.Context, s *core) error {
+	for _, w := range im.collections(s) {
 		if err := storeAll(ctx, w.into, w.docs); err != nil {
 			return err
 		}

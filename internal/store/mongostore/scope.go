@@ -18,6 +18,7 @@ import (
 // userDoc is a user as it is stored. Times are microseconds since 1970.
 type userDoc struct {
 	Scope      memory.ScopeKey    `bson:"_id"`
+	HashKey    memory.HashKey     `bson:"hash_key,omitempty"` // see hashesUnder
 	Tenant     string             `bson:"tenant"`
 	UserID     string             `bson:"user_id"`
 	CreateTime int64              `bson:"create_time"`
@@ -55,6 +56,18 @@ type feedDoc struct {
 	No       int64 `bson:"no,omitempty"`
 }
 
+// hashesUnder is the key of a user's hashes: the scope key, unless the life was imported.
+func hashesUnder(scope memory.ScopeKey, imported memory.HashKey) memory.HashKey {
+	if imported != "" {
+		return imported
+	}
+	return memory.HashKey(scope)
+}
+
+func (d userDoc) hashKey() memory.HashKey { return hashesUnder(d.Scope, d.HashKey) }
+
+func (d sessionDoc) hashKey() memory.HashKey { return hashesUnder(d.Scope, d.HashKey) }
+
 func (d userDoc) ref() memory.UserRef { return memory.UserRef{Tenant: d.Tenant, UserID: d.UserID} }
 
 // sessionDoc is a session's head as it is stored. Its fields about turns may lag behind by turns whose Append was not
@@ -62,6 +75,7 @@ func (d userDoc) ref() memory.UserRef { return memory.UserRef{Tenant: d.Tenant, 
 type sessionDoc struct {
 	Key           memory.SessionKey  `bson:"_id"`
 	Scope         memory.ScopeKey    `bson:"scope"`
+	HashKey       memory.HashKey     `bson:"hash_key,omitempty"` // of its user; see hashesUnder
 	Tenant        string             `bson:"tenant"`
 	UserID        string             `bson:"user_id"`
 	SessionID     string             `bson:"session_id"`
@@ -196,7 +210,7 @@ func (s *core) ensureUser(ctx context.Context, ref memory.UserRef, now time.Time
 // ensureSession finds the user's session, or creates one. Two who do it at once get the same.
 func (s *core) ensureSession(ctx context.Context, u userDoc, sessionID, profile string, now time.Time) (sessionDoc, error) {
 	d := sessionDoc{
-		Key: memory.SessionKey(s.keys()), Scope: u.Scope, Tenant: u.Tenant, UserID: u.UserID, SessionID: sessionID,
+		Key: memory.SessionKey(s.keys()), Scope: u.Scope, HashKey: u.HashKey, Tenant: u.Tenant, UserID: u.UserID, SessionID: sessionID,
 		Profile: profile, Extract: memory.ExtractAllow, Revision: 1, CreateTime: micros(now), UpdateTime: micros(now), Unconfirmed: true,
 	}
 	_, err := s.conversations.InsertOne(ctx, d)

@@ -330,7 +330,7 @@ func (s *searchIndex) stage(ctx context.Context, p store.SegmentWrite) (m manife
 	if err != nil {
 		return m, 0, false, err
 	}
-	hash := p.Scope.Keyed(sha256.Sum256(p.Data))
+	hash := memory.HashKey(p.Scope).Keyed(sha256.Sum256(p.Data))
 	if len(pending) < len(p.Turns) && len(p.Data) > 0 {
 		no, err = m.repeated(len(pending), hash)
 		return m, no, true, err
@@ -432,7 +432,9 @@ func (s *core) usersByScope(ctx context.Context, scopes []memory.ScopeKey) (map[
 	}
 	by := make(map[memory.ScopeKey]memory.UserRef, len(docs))
 	for _, d := range docs {
-		by[d.Scope] = d.ref()
+		if d.Tenant != importTenant {
+			by[d.Scope] = d.ref()
+		}
 	}
 	return by, nil
 }

@@ -58,7 +58,8 @@ type messageDoc struct {
 	Pinned     bool               `bson:"pinned,omitempty"`
 	Hidden     bool               `bson:"hidden,omitempty"` // from contexts
 	Deleted    bool               `bson:"deleted,omitempty"`
-	Freed      bool               `bson:"freed,omitempty"` // a deleted one's id may be recorded again: see idHash
+	Freed      bool               `bson:"freed,omitempty"`      // a deleted one's id may be recorded again: see idHash
+	FirstHash  []byte             `bson:"first_hash,omitempty"` // of a deleted one whose id was free before: the hash of its first use
 	CreateTime int64              `bson:"create_time"`
 	RecordTime int64              `bson:"record_time"`
 	O200K      int64              `bson:"o200k"`
@@ -85,8 +86,8 @@ func withoutOriginals() bson.D {
 	return eq("ids", 0, "calls", 0, "request", 0, "request_digest", 0, "result", 0, "patch", 0, "state", 0, originals, 0)
 }
 
-func encodeMessage(scope memory.ScopeKey, m memory.Message, body memory.Digest) (messageDoc, error) {
-	hash := scope.Keyed(body)
+func encodeMessage(key memory.HashKey, m memory.Message, body memory.Digest) (messageDoc, error) {
+	hash := key.Keyed(body)
 	d := messageDoc{
 		ID: m.ID, BodyHash: hash[:], Seq: m.Seq, Role: m.Role, Origin: m.Origin, Extract: m.Extract, Pinned: m.Pinned, Hidden: m.Hidden,
 		Deleted: m.Deleted, CreateTime: micros(m.CreateTime), RecordTime: micros(m.RecordTime), O200K: m.Tokens.O200K, CL100K: m.Tokens.CL100K,

@@ -19,7 +19,7 @@ const maxSwaps = 50
 
 func (d userDoc) user() memory.User {
 	return memory.User{
-		Ref: d.ref(), Scope: d.Scope, Timezone: d.Timezone, Language: d.Language, Extract: d.Extract,
+		Ref: d.ref(), Scope: d.Scope, HashKey: d.hashKey(), Timezone: d.Timezone, Language: d.Language, Extract: d.Extract,
 		CreateTime: fromMicros(d.CreateTime), UpdateTime: fromMicros(d.UpdateTime),
 		ETag: userETag(d.Scope, d.Revision), FactRevision: d.FactRevision, State: jsonOf(d.State), StateRevision: d.StateRevision,
 	}
@@ -27,7 +27,7 @@ func (d userDoc) user() memory.User {
 
 // userETag never repeats for a user id: a later life has another scope key, of which a hash may be shown.
 func userETag(scope memory.ScopeKey, revision int64) string {
-	hash := scope.Keyed(memory.IDDigest("etag"))
+	hash := memory.HashKey(scope).Keyed(memory.IDDigest("etag"))
 	return hex.EncodeToString(hash[:4]) + "-" + strconv.FormatInt(revision, 36)
 }
 
@@ -170,7 +170,9 @@ func (s *userStore) Tenants(ctx context.Context) ([]string, error) {
 		if err != nil {
 			return nil, s.failed("list tenants", err)
 		}
-		tenants = append(tenants, d.Tenant)
+		if d.Tenant != importTenant {
+			tenants = append(tenants, d.Tenant)
+		}
 		filter = eq("tenant", bson.D{{Key: "$gt", Value: d.Tenant}}, "ended", nil)
 	}
 }

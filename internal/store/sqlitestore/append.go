@@ -25,6 +25,7 @@ func micros(t time.Time) int64 { return t.UnixMicro() }
 type head struct {
 	uid, sid       int64
 	scope          memory.ScopeKey
+	hashKey        memory.HashKey
 	pendingSince   int64 // 0 when no turn is pending
 	lastTurn       int64
 	lastSeq        int64
@@ -98,15 +99,17 @@ func (a *turnWriter) run() error {
 
 func (a *turnWriter) findUser() error {
 	ref := a.p.Ref.UserRef
-	found, err := a.c.first(`SELECT uid, scope_key, pending_since FROM users WHERE tenant = ? AND user_id = ?`,
+	found, err := a.c.first(`SELECT uid, scope_key, pending_since, `+hashKey+` FROM users WHERE tenant = ? AND user_id = ?`,
 		func(r row) error {
 			a.head.uid, a.head.scope, a.head.pendingSince = r.int(0), memory.ScopeKey(r.text(1)), r.int(2)
+			a.head.hashKey = memory.HashKey(r.text(3))
 			return nil
 		}, ref.Tenant, ref.UserID)
 	if err != nil || found {
 		return err
 	}
 	a.head.scope = memory.ScopeKey(a.keys())
+	a.head.hashKey = memory.HashKey(a.head.scope)
 	a.head.uid, err = insertUser(a.c, ref, a.head.scope, a.now)
 	return err
 }
@@ -140,9 +143,9 @@ func (a *turnWriter) replay() (bool, error) {
 	if a.p.RequestID == "" {
 		return false, nil
 	}
-	hash := a.head.scope.Keyed(memory.IDDigest(a.p.RequestID))
+	hash := a.head.hashKey.Keyed(memory.IDDigest(a.p.RequestID))
 	a.request = hash[:]
-	digest := a.head.scope.Keyed(a.p.RequestDigest)
+	digest := a.head.hashKey.Keyed(a.p.RequestDigest)
 	return a.c.first(`SELECT request_digest, result FROM turns WHERE sid = ? AND request_hash = ? AND request_hash IS NOT NULL`,
 		func(r row) error {
 			if string(r.blob(0)) != string(digest[:]) {
@@ -184,7 +187,7 @@ func (a *turnWriter) message(m *store.NewMessage) error {
 
 // claimID takes the id for the next seq, or reports that the same message has it.
 func (a *turnWriter) claimID(m *store.NewMessage) (known bool, err error) {
-	id, body := a.head.scope.Keyed(memory.IDDigest(m.ID)), a.head.scope.Keyed(m.BodyDigest)
+	id, body := a.head.hashKey.Keyed(memory.IDDigest(m.ID)), a.head.hashKey.Keyed(m.BodyDigest)
 	added, _, err := a.c.exec(`INSERT INTO message_ids (sid, id_hash, seq, body_hash) VALUES (?, ?, ?, ?)
 		ON CONFLICT DO NOTHING`, a.head.sid, id[:], a.head.lastSeq+1, body[:])
 	if err != nil || added == 1 {
@@ -244,7 +247,7 @@ func (a *turnWriter) insertOriginal(key int64, o *memory.Original) error {
 
 func (a *turnWriter) insertCalls(m *store.NewMessage) error {
 	for _, id := range m.ToolCalls() {
-		hash := a.head.scope.Keyed(memory.IDDigest(id))
+		hash := a.head.hashKey.Keyed(memory.IDDigest(id))
 		err := a.c.run(`INSERT INTO tool_calls (sid, call_hash) VALUES (?, ?) ON CONFLICT DO UPDATE SET n = n + 1`, a.head.sid, hash[:])
 		if err != nil {
 			return err
@@ -299,7 +302,7 @@ func (a *turnWriter) insertTurn(n int64) error {
 	}
 	var digest, result any
 	if a.p.RequestID != "" {
-		hash := a.head.scope.Keyed(a.p.RequestDigest)
+		hash := a.head.hashKey.Keyed(a.p.RequestDigest)
 		encoded, err := json.Marshal(a.result)
 		if err != nil {
 			return fmt.Errorf("encode result: %w", err)

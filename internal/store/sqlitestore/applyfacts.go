@@ -46,7 +46,7 @@ func (s *factStore) applyFacts(c *conn, w store.FactWrite) (int64, error) {
 	if user.FactRevision != w.Base {
 		return 0, store.Contention("the user's facts changed")
 	}
-	a := applying{c: c, w: w, uid: uid, scope: user.Scope, change: w.Base + 1}
+	a := applying{c: c, w: w, uid: uid, hashKey: user.HashKey, change: w.Base + 1}
 	if err := a.run(); err != nil {
 		return 0, err
 	}
@@ -101,7 +101,7 @@ type applying struct {
 	c        *conn
 	w        store.FactWrite
 	uid      int64
-	scope    memory.ScopeKey
+	hashKey  memory.HashKey
 	change   int64   // the revision that the write makes
 	versions []int64 // of embeddings
 }
@@ -252,7 +252,7 @@ func (a *applying) forget(f store.ForgetFact) error {
 	}
 	hashes := make([]memory.KeyedHash, max(len(f.Keys), 1)) // without a key readers must still hear that it is gone
 	for i, key := range f.Keys {
-		hashes[i] = a.scope.Keyed(key)
+		hashes[i] = a.hashKey.Keyed(key)
 	}
 	for _, hash := range hashes {
 		err := a.c.run(`INSERT OR IGNORE INTO forgotten_facts (uid, change, fact_id, key_hash, time) VALUES (?, ?, ?, ?, ?)`,

@@ -82,7 +82,7 @@ func changeSummary(c *conn, w store.SummaryWrite) (memory.SummaryRevision, error
 	v := revised{SummaryRevision: w.Revision}
 	v.Revision, v.CreateTime = w.Base+1, w.Time
 	if w.RequestID != "" {
-		hash, digest := w.Scope.Keyed(memory.IDDigest(w.RequestID)), w.Scope.Keyed(w.RequestDigest)
+		hash, digest := at.hashKey.Keyed(memory.IDDigest(w.RequestID)), at.hashKey.Keyed(w.RequestDigest)
 		v.requestHash, v.requestDigest = hash[:], digest[:]
 		first, ok, err := findRevised(c, ofRevised+` AND r.request_hash = ?`, place.args(hash[:])...)
 		if err != nil {

@@ -386,7 +386,7 @@ func TestExportKeepsWhichIDsOfDeletedMessagesAreKnown(t *testing.T) {
 		h.must(err)
 	}
 	ids, bodies := hashes()
-	known := user.Scope.Keyed(memory.IDDigest("m2"))
+	known := user.HashKey.Keyed(memory.IDDigest("m2"))
 	if want := []string{"", string(known[:]), ""}; !slices.Equal(ids, want) {
 		t.Errorf("hashes of ids %x, want %x", ids, want)
 	}

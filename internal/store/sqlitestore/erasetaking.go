@@ -79,7 +79,7 @@ func (t *taking) read(from, to int64) (taken []takenMessage, err error) {
 // forgetIDs has the session not know the message's tool calls any more, nor its id where that may be recorded again.
 func (t *taking) forgetIDs(m takenMessage, ids memory.ErasedIDs) error {
 	for _, id := range m.calls {
-		hash := t.at.scope.Keyed(memory.IDDigest(id))
+		hash := t.at.hashKey.Keyed(memory.IDDigest(id))
 		if err := t.c.run(`UPDATE tool_calls SET n = n - 1 WHERE sid = ? AND call_hash = ?`, t.at.sid, hash[:]); err != nil {
 			return err
 		}
@@ -90,7 +90,7 @@ func (t *taking) forgetIDs(m takenMessage, ids memory.ErasedIDs) error {
 	if ids != memory.FreeIDs {
 		return nil
 	}
-	hash := t.at.scope.Keyed(memory.IDDigest(m.id))
+	hash := t.at.hashKey.Keyed(memory.IDDigest(m.id))
 	return t.c.run(`DELETE FROM message_ids WHERE sid = ? AND id_hash = ?`, t.at.sid, hash[:])
 }
 

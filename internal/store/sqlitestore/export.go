@@ -30,7 +30,7 @@ func (s *archive) Export(ctx context.Context, user memory.UserRef, each func(sto
 			return err
 		}
 		x := export{c: c, user: u, uid: uid, each: func(r store.Record) error { return each(store.Canonical(r)) }}
-		for _, step := range []func() error{x.head, x.sessions, x.turns, x.nodes, x.revised, x.jobs, x.facts, x.forgotten, x.refused} {
+		for _, step := range []func() error{x.head, x.sessions, x.turns, x.revised, x.nodes, x.jobs, x.facts, x.forgotten, x.refused} {
 			if err := step(); err != nil {
 				return err
 			}
@@ -44,7 +44,7 @@ type export struct {
 	c    *conn
 	user memory.User
 	uid  int64
-	sids []int64 // of the user's sessions, by session key
+	sids []int64 // of the user's sessions, by session id
 	each func(store.Record) error
 	// deleted are the hashes of the deleted messages of the session that is read, by seq; nil before they are read.
 	deleted map[int64]store.MessageRecord
@@ -65,7 +65,7 @@ func (x *export) head() error {
 func (x *export) sessions() error {
 	return x.c.query(`SELECT `+sessionColumns+`, t.state, s.look_at, s.covered_seq, s.covered_time
 		FROM sessions s JOIN users u ON u.uid = s.uid LEFT JOIN session_metadata d ON d.sid = s.sid
-		LEFT JOIN session_state t ON t.sid = s.sid WHERE s.uid = ? ORDER BY s.session_key`, func(r row) error {
+		LEFT JOIN session_state t ON t.sid = s.sid WHERE s.uid = ? ORDER BY s.session_id`, func(r row) error {
 		x.sids = append(x.sids, r.int(0))
 		record := store.SessionRecord{
 			Session: scanSession(x.user.Ref, r), Revision: r.int(11), LookAt: r.time(sessionColumnCount + 1),
@@ -120,7 +120,7 @@ func (x *export) addTurn(sid int64, session memory.SessionKey, r row) error {
 }
 
 func (x *export) bodyHash(sid int64, id string) (hash []byte, err error) {
-	keyed := x.user.Scope.Keyed(memory.IDDigest(id))
+	keyed := x.user.HashKey.Keyed(memory.IDDigest(id))
 	_, err = x.c.first(`SELECT body_hash FROM message_ids WHERE sid = ? AND id_hash = ?`, func(r row) error {
 		hash = r.blob(0)
 		return nil
@@ -157,7 +157,7 @@ func (x *export) nodes() error {
 
 func (x *export) revised() error {
 	var all []store.SummaryHistory
-	err := x.c.query(revisionSelect+` AND r.uid = ? ORDER BY r.kind, s.session_key, r.period, r.revision`, func(r row) error {
+	err := x.c.query(revisionSelect+` AND r.uid = ? ORDER BY r.kind, s.session_id, r.period, r.revision`, func(r row) error {
 		v, err := scanRevised(r)
 		if err != nil {
 			return err
@@ -180,11 +180,22 @@ func (x *export) revised() error {
 	return err
 }
 
+// jobs reads a session at a time, so that not all have to be sorted at once.
 func (x *export) jobs() error {
-	return x.c.query(jobSelect+` AND j.uid = ? ORDER BY j.id`, func(r row) error {
+	each := func(r row) error {
 		job := scanJob(r).Job
 		return x.each(store.Record{Job: &job})
-	}, x.uid)
+	}
+	const order = ` ORDER BY j.kind, j.level, j.from_no, j.generation`
+	if err := x.c.query(jobSelect+` AND j.uid = ? AND j.sid IS NULL`+order, each, x.uid); err != nil {
+		return err
+	}
+	for _, sid := range x.sids {
+		if err := x.c.query(jobSelect+` AND j.sid = ?`+order, each, sid); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (x *export) facts() error {

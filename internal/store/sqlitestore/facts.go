@@ -57,7 +57,7 @@ func (s *factStore) FactsSince(ctx context.Context, user memory.UserRef, revisio
 		if err != nil {
 			return err
 		}
-		state.Scope, state.Revision = u.Scope, u.FactRevision
+		state.Scope, state.HashKey, state.Revision = u.Scope, u.HashKey, u.FactRevision
 		if state.Checkpoint, err = toldOfVectors(c, uid); err != nil {
 			return err
 		}

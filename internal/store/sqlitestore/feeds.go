@@ -96,7 +96,7 @@ func (s *feedStore) PendingFeeds(ctx context.Context, view memory.View, limit in
 		if view == memory.ViewTranscript { // those who wait lead, not their users
 			from = "sessions s CROSS JOIN users u ON u.uid = s.uid"
 		}
-		return c.query(t.query()+from+` WHERE `+t.waits+` IS NOT NULL ORDER BY `+t.waits+` LIMIT ?+0`, func(r row) error {
+		return c.query(t.query()+from+` WHERE `+t.waits+` IS NOT NULL AND `+notImporting+` ORDER BY `+t.waits+` LIMIT ?+0`, func(r row) error {
 			found = append(found, scanFeed(view, build, r).Feed)
 			return nil
 		}, limit)

@@ -323,7 +323,7 @@ func (s *journal) RetryJob(ctx context.Context, p store.JobRetry) (memory.Job, e
 func (s *journal) ParkedJobs(ctx context.Context, q store.ParkedQuery) ([]memory.Job, error) {
 	var jobs []memory.Job
 	err := s.read(ctx, "find parked slots", func(c *conn) error {
-		return c.query(jobSelect+` AND j.state = 3 AND j.reason = ? AND (j.not_before <= ? OR j.not_before > ?)
+		return c.query(jobSelect+` AND j.state = 3 AND `+notImporting+` AND j.reason = ? AND (j.not_before <= ? OR j.not_before > ?)
 			ORDER BY j.not_before, j.key LIMIT ?+0`,
 			func(r row) error {
 				job := scanJob(r).Job
@@ -387,7 +387,7 @@ func jobsWhere(c *conn, q store.JobQuery) (w clauses, err error) {
 func jobsOwner(c *conn, q store.JobQuery) (w clauses, err error) {
 	switch {
 	case q.UserID == "":
-		w.and("j.tenant = ?", q.Tenant)
+		w.and("j.tenant = ? AND "+notImporting, q.Tenant)
 	case q.SessionID == "":
 		at, err := findUser(c, memory.UserRef{Tenant: q.Tenant, UserID: q.UserID})
 		if err != nil {

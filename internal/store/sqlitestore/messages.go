@@ -79,12 +79,13 @@ func storedBytes(r row) (n int64) {
 type found struct {
 	uid, sid int64
 	scope    memory.ScopeKey
+	hashKey  memory.HashKey
 	key      memory.SessionKey
 }
 
 func findUser(c *conn, u memory.UserRef) (f found, err error) {
-	ok, err := c.first(`SELECT uid, scope_key FROM users WHERE tenant = ? AND user_id = ?`, func(r row) error {
-		f.uid, f.scope = r.int(0), memory.ScopeKey(r.text(1))
+	ok, err := c.first(`SELECT uid, scope_key, `+hashKey+` FROM users WHERE tenant = ? AND user_id = ?`, func(r row) error {
+		f.uid, f.scope, f.hashKey = r.int(0), memory.ScopeKey(r.text(1)), memory.HashKey(r.text(2))
 		return nil
 	}, u.Tenant, u.UserID)
 	if err == nil && !ok {
@@ -94,10 +95,10 @@ func findUser(c *conn, u memory.UserRef) (f found, err error) {
 }
 
 func findSession(c *conn, ref memory.SessionRef) (f found, err error) {
-	ok, err := c.first(`SELECT u.uid, u.scope_key, s.sid, s.session_key FROM users u
+	ok, err := c.first(`SELECT u.uid, u.scope_key, s.sid, s.session_key, `+hashKey+` FROM users u
 		LEFT JOIN sessions s ON s.uid = u.uid AND s.session_id = ? WHERE u.tenant = ? AND u.user_id = ?`,
 		func(r row) error {
-			f = found{r.int(0), r.int(2), memory.ScopeKey(r.text(1)), memory.SessionKey(r.text(3))}
+			f = found{r.int(0), r.int(2), memory.ScopeKey(r.text(1)), memory.HashKey(r.text(4)), memory.SessionKey(r.text(3))}
 			return nil
 		}, ref.SessionID, ref.Tenant, ref.UserID)
 	switch {
@@ -146,7 +147,7 @@ func (s *transcript) known(ctx context.Context, ref memory.SessionRef, ids []str
 
 func knownIDs(c *conn, at found, ids []string, query string) (known []string, err error) {
 	for _, id := range ids {
-		hash := at.scope.Keyed(memory.IDDigest(id))
+		hash := at.hashKey.Keyed(memory.IDDigest(id))
 		ok, err := c.first(query, func(row) error { return nil }, at.sid, hash[:])
 		if err != nil {
 			return nil, err
@@ -417,7 +418,7 @@ func findMessage(c *conn, ref memory.SessionRef, id string) (at found, key int64
 	if err != nil {
 		return at, 0, err
 	}
-	hash := at.scope.Keyed(memory.IDDigest(id))
+	hash := at.hashKey.Keyed(memory.IDDigest(id))
 	ok, err := c.first(`SELECT i.seq FROM message_ids i JOIN messages m ON m.key = i.sid << 32 | i.seq AND m.deleted = 0
 		WHERE i.sid = ? AND i.id_hash = ?`, func(r row) error {
 		key = place(at.sid, r.int(0))

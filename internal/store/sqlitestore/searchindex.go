@@ -164,7 +164,7 @@ func putSegment(c *conn, p store.SegmentWrite, digest memory.Digest) (int64, err
 	if err != nil {
 		return 0, err
 	}
-	hash := at.scope.Keyed(digest)
+	hash := memory.HashKey(at.scope).Keyed(digest)
 	if cleared < len(p.Turns) && len(p.Data) > 0 {
 		return repeated(c, at.uid, cleared, hash)
 	}

@@ -74,7 +74,7 @@ type (
 	feedStore    struct{ *core } // implements store.ChangeFeed
 	userStore    struct{ *core } // implements store.Users
 	shared       struct{ *core } // implements store.Leases, store.Clock and store.Secrets
-	archive      struct{ *core } // implements store.Source
+	archive      struct{ *core } // implements store.Exporter and store.Imports
 )
 
 // Stats count since Open.

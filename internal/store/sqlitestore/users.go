@@ -10,7 +10,10 @@ import (
 	"github.com/stratamem/strata/internal/store"
 )
 
-const userColumns = `uid, tenant, user_id, scope_key, timezone, language, extract, create_time, update_time, revision, fact_revision, state_revision`
+// hashKey reads the key of the user's hashes.
+const hashKey = `coalesce(hash_key, scope_key)`
+
+const userColumns = `uid, tenant, user_id, scope_key, timezone, language, extract, create_time, update_time, revision, fact_revision, state_revision, ` + hashKey
 
 func scanUser(r row) memory.User {
 	scope := memory.ScopeKey(r.text(3))
@@ -18,13 +21,13 @@ func scanUser(r row) memory.User {
 		Ref: memory.UserRef{Tenant: r.text(1), UserID: r.text(2)}, Scope: scope,
 		Timezone: r.text(4), Language: r.text(5), Extract: memory.ExtractMode(r.int(6)),
 		CreateTime: fromMicros(r.int(7)), UpdateTime: fromMicros(r.int(8)),
-		ETag: userETag(scope, r.int(9)), FactRevision: r.int(10), StateRevision: r.int(11),
+		ETag: userETag(scope, r.int(9)), FactRevision: r.int(10), StateRevision: r.int(11), HashKey: memory.HashKey(r.text(12)),
 	}
 }
 
 // userETag never repeats for a user id: a later life has another scope key, of which a hash may be shown.
 func userETag(scope memory.ScopeKey, revision int64) string {
-	hash := scope.Keyed(memory.IDDigest("etag"))
+	hash := memory.HashKey(scope).Keyed(memory.IDDigest("etag"))
 	return hex.EncodeToString(hash[:4]) + "-" + strconv.FormatInt(revision, 36)
 }
 
@@ -72,7 +75,9 @@ func (s *userStore) Tenants(ctx context.Context) ([]string, error) {
 		next := ``
 		each := func(r row) error {
 			next = r.text(0)
-			tenants = append(tenants, next)
+			if next != importTenant {
+				tenants = append(tenants, next)
+			}
 			return nil
 		}
 		ok, err := c.first(`SELECT tenant FROM users ORDER BY tenant LIMIT 1`, each)

@@ -493,7 +493,7 @@ func testApply(t *testing.T, s store.PrimaryStore) {
 	wantEqual(
 		t,
 		state.Forgotten,
-		[]store.Forgotten{{FactID: "bad", Key: state.Scope.Keyed(memory.IDDigest("bad key")), Change: 2, Time: w.Time}},
+		[]store.Forgotten{{FactID: "bad", Key: state.HashKey.Keyed(memory.IDDigest("bad key")), Change: 2, Time: w.Time}},
 	)
 	wantEqual(t, quarantined(t, s, store.QuarantineQuery{User: alice, Limit: 9}), w.Quarantined)
 	job.State, job.Answer, job.Owner, job.UpdateTime = memory.JobApplied, nil, "", minute(3)

@@ -38,7 +38,7 @@ func testRevert(t *testing.T, open Open[store.PrimaryStore]) {
 		wantEqual(t, mustJob(t, s, job), before)
 		state := factsSince(t, s, alice, 0)
 		wantEqual(t, len(state.Facts), 0)
-		wantEqual(t, state.Forgotten, []store.Forgotten{{FactID: "a", Key: state.Scope.Keyed(memory.IDDigest("a")), Change: 2}}) // for ever
+		wantEqual(t, state.Forgotten, []store.Forgotten{{FactID: "a", Key: state.HashKey.Keyed(memory.IDDigest("a")), Change: 2}}) // for ever
 	})
 	t.Run("reverting again must change nothing and return the revision", func(t *testing.T) {
 		s := withSession(t, open)

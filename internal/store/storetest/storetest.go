@@ -50,6 +50,7 @@ func Run(t *testing.T, open Open[store.PrimaryStore], o Options) {
 	t.Run("Summaries", func(t *testing.T) { testSummaries(t, open); testCorrections(t, open) })
 	t.Run("Erasures", func(t *testing.T) { testErasures(t, open) })
 	t.Run("Feeds", func(t *testing.T) { testFeeds(t, open) })
+	t.Run("Imports", func(t *testing.T) { testImports(t, open) })
 	t.Run("Secrets", func(t *testing.T) { testSecrets(t, open) })
 	t.Run("Leases", func(t *testing.T) { testLeases(t, open) })
 	t.Run("Isolation", func(t *testing.T) { testIsolation(t, open) })

@@ -28,8 +28,9 @@ func testUsers(t *testing.T, open Open[store.PrimaryStore]) {
 		if got.ETag == "" {
 			t.Error("the user has no etag")
 		}
+		scope := mustSession(t, s, alice.Session("s")).ScopeKey
 		want := memory.User{
-			Ref: alice, Scope: mustSession(t, s, alice.Session("s")).ScopeKey, Extract: memory.ExtractAllow,
+			Ref: alice, Scope: scope, HashKey: memory.HashKey(scope), Extract: memory.ExtractAllow,
 			CreateTime: noon, UpdateTime: noon, ETag: got.ETag,
 		}
 		wantEqual(t, got, want)

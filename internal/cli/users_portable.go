@@ -1,0 +1,215 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"google.golang.org/grpc"
+
+	memoryv1 "github.com/stratamem/strata/api/memory/v1"
+)
+
+type usersExportCmd struct {
+	User string `arg:"" help:"The user."`
+	File string `type:"path" placeholder:"FILE" help:"The file to write; it appears only when it is whole. Without it the user is written to stdout."`
+}
+
+// Help describes the file.
+func (c *usersExportCmd) Help() string {
+	return `Everything that is stored of the user: sessions with their messages and originals, state, summaries, facts with their
+history, background work, and keyed hashes of what was deleted. One JSON object per line; docs/operate/export.md names every
+field. Vectors are left out: they are made again from the texts. The last line holds a checksum, so that a file that was cut
+is refused by strata users import.
+
+The file holds everything that the user said, and secrets in it: keep it as safe as the data itself.`
+}
+
+// Run writes the user's file.
+func (c *usersExportCmd) Run(r *run) error {
+	conn, err := r.dial()
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	out, err := c.create(r.env)
+	if err != nil {
+		return usageError{err}
+	}
+	defer out.discard()
+	if err := c.receive(r, conn, out); err != nil {
+		return err
+	}
+	return out.keep()
+}
+
+func (c *usersExportCmd) receive(r *run, conn *grpc.ClientConn, out io.Writer) error {
+	ctx, patience := r.patient()
+	defer patience.stop()
+	stream, err := memoryv1.NewUserServiceClient(conn).ExportUser(ctx, &memoryv1.ExportUserRequest{UserId: c.User})
+	if err != nil {
+		return r.explained(patience.explained(err))
+	}
+	for {
+		m, err := stream.Recv()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return r.explained(patience.explained(err))
+		}
+		patience.renew()
+		if _, err := out.Write(m.GetChunk()); err != nil {
+			return fmt.Errorf("write the file: %w", err)
+		}
+	}
+}
+
+// wholeFile is a file that appears under its name only when it was kept.
+type wholeFile struct {
+	io.Writer
+	temporary *os.File // nil for stdout
+	path      string
+}
+
+func (c *usersExportCmd) create(env Env) (*wholeFile, error) {
+	if c.File == "" {
+		return &wholeFile{Writer: env.Stdout}, nil
+	}
+	f, err := os.CreateTemp(filepath.Dir(c.File), "."+filepath.Base(c.File)+".*") // readable by its owner alone
+	if err != nil {
+		return nil, err
+	}
+	return &wholeFile{Writer: f, temporary: f, path: c.File}, nil
+}
+
+// keep gives the file its name, once it is on the disk.
+func (f *wholeFile) keep() error {
+	if f.temporary == nil {
+		return nil
+	}
+	if err := errors.Join(f.temporary.Sync(), f.temporary.Close()); err != nil {
+		return fmt.Errorf("write the file: %w", err)
+	}
+	if err := os.Rename(f.temporary.Name(), f.path); err != nil {
+		return fmt.Errorf("write the file: %w", err)
+	}
+	f.temporary = nil
+	return nil
+}
+
+// discard removes a file that was not kept.
+func (f *wholeFile) discard() {
+	if f.temporary != nil {
+		_ = f.temporary.Close()
+		_ = os.Remove(f.temporary.Name())
+	}
+}
+
+type usersImportCmd struct {
+	File string `arg:"" help:"A file of strata users export; - for stdin."`
+	User string `placeholder:"ID" help:"The user to import it as; that of the file when not set."`
+}
+
+// Help describes what an import does.
+func (c *usersImportCmd) Help() string {
+	return `The user must not be there yet. Nobody is served any of it until the whole file has arrived and agrees with its checksum:
+of a file that was cut, was changed or is bad nothing stays. Afterwards the user is what the file says: ids, times, revisions,
+evidence, summaries and state are the same, a message that was recorded before the export is known, and what was deleted is not
+learnt again. Vectors and indexes are made again in the background.
+
+To record sessions of another program, see strata import.`
+}
+
+// importChunk is how many bytes of the file are sent at once.
+const importChunk = 256 << 10
+
+// Run sends the file and prints what was imported.
+func (c *usersImportCmd) Run(r *run) error {
+	in, err := (&importCmd{File: c.File}).open(r.env)
+	if err != nil {
+		return usageError{err}
+	}
+	defer in.Close() //nolint:errcheck // only read
+	conn, err := r.dial()
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	reply, err := c.send(r, conn, in)
+	if err != nil {
+		return err
+	}
+	return r.show(reply, views{
+		table: func(w io.Writer) {
+			fmt.Fprintf(w, "%s: %d sessions, %d messages and %d facts imported\n",
+				oneLine(reply.GetUser().GetUserId()), reply.GetSessions(), reply.GetMessages(), reply.GetFacts())
+		},
+		quiet: func(w io.Writer) { fmt.Fprintln(w, reply.GetUser().GetUserId()) },
+	})
+}
+
+func (c *usersImportCmd) send(r *run, conn *grpc.ClientConn, in io.Reader) (*memoryv1.ImportUserResponse, error) {
+	ctx, patience := r.patient()
+	defer patience.stop()
+	stream, err := memoryv1.NewUserServiceClient(conn).ImportUser(ctx)
+	if err != nil {
+		return nil, r.explained(patience.explained(err))
+	}
+	buffer := make([]byte, importChunk)
+	for ended := false; !ended; {
+		n, err := io.ReadFull(in, buffer)
+		ended = errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
+		if err != nil && !ended {
+			return nil, fmt.Errorf("read the file: %w", err)
+		}
+		patience.renew()
+		err = stream.Send(&memoryv1.ImportUserRequest{UserId: c.User, Chunk: buffer[:n]})
+		if errors.Is(err, io.EOF) { // the server has replied already: CloseAndRecv says why
+			break
+		}
+		if err != nil {
+			return nil, r.explained(patience.explained(err))
+		}
+	}
+	patience.renew()
+	reply, err := stream.CloseAndRecv()
+	return reply, r.explained(patience.explained(err))
+}
+
+// patience ends a stream on which nothing moves for the timeout of a call.
+type patience struct {
+	timer   *time.Timer
+	timeout time.Duration
+	cancel  context.CancelCauseFunc
+	ctx     context.Context //nolint:containedctx // to tell why it ended
+}
+
+var errNothingMoves = errors.New("nothing moved on the stream")
+
+// patient returns a context for a stream.
+func (r *run) patient() (context.Context, *patience) {
+	ctx, cancel := context.WithCancelCause(r.ctx)
+	p := &patience{timeout: r.Timeout, cancel: cancel, ctx: ctx}
+	p.timer = time.AfterFunc(r.Timeout, func() { cancel(errNothingMoves) })
+	return ctx, p
+}
+
+func (p *patience) renew() { p.timer.Reset(p.timeout) }
+
+func (p *patience) stop() {
+	p.timer.Stop()
+	p.cancel(nil)
+}
+
+// explained is the error of a stream: why it was given up, where it was.
+func (p *patience) explained(err error) error {
+	if err != nil && errors.Is(context.Cause(p.ctx), errNothingMoves) {
+		return fmt.Errorf("nothing came of the server for %s: allow it more time with --timeout", p.timeout)
+	}
+	return err
+}

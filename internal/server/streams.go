@@ -1,0 +1,143 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/safegroup"
+)
+
+// longestStream bounds a streaming call. The deadline of other calls does not hold for it: what it moves may be large, and a
+// client that stops reading or sending is noticed message by message.
+const longestStream = time.Hour
+
+// stream is a streaming call with its context.
+type stream struct {
+	grpc.ServerStream
+	ctx context.Context //nolint:containedctx // that is how gRPC hands a stream its context
+}
+
+func (s stream) Context() context.Context { return s.ctx }
+
+// admittedStream is one whose messages wait for memory as the requests and replies of other calls do.
+type admittedStream struct {
+	stream
+	admitted *admitted
+
+	mu    sync.Mutex // a handler may receive beside its own work, and return before that has ended
+	held  func()     // of the message that was received last
+	bytes int64      // that were received
+	ended bool       // the client has sent all
+	over  bool       // the handler has returned
+}
+
+// streams is what the interceptors of other calls are to streaming ones, from the outside in: they are counted, told to the
+// meter, get their errors mapped and a tenant, and end after longestStream.
+func (a *admitted) streams(calls *atomic.Int64, meter Meter, log *slog.Logger) grpc.StreamServerInterceptor {
+	return func(srv any, in grpc.ServerStream, info *grpc.StreamServerInfo, next grpc.StreamHandler) error {
+		if !strings.HasPrefix(info.FullMethod, "/"+apiPackage+".") { // health and reflection, which may be watched for ever
+			return next(srv, in)
+		}
+		calls.Add(1)
+		defer calls.Add(-1)
+		start := time.Now()
+		ctx, cancel := context.WithTimeout(context.WithValue(in.Context(), tenantKey{}, DefaultTenant), longestStream)
+		defer cancel()
+		s := &admittedStream{stream: stream{in, ctx}, admitted: a, held: func() {}}
+		err := safegroup.Contain(func() error { return next(srv, s) })
+		s.end()
+		if err != nil {
+			err = streamStatus(ctx, log, info.FullMethod, time.Since(start), err)
+		}
+		meter.Served(info.FullMethod, status.Code(err).String(), time.Since(start))
+		return err
+	}
+}
+
+// streamStatus is what the caller sees of an error, after a line in the log.
+func streamStatus(ctx context.Context, log *slog.Logger, method string, took time.Duration, err error) error {
+	st, known := toStatus(err)
+	level := slog.LevelInfo
+	if !known {
+		level = slog.LevelError
+	}
+	log.Log(ctx, level, "call", "method", method, "code", st.Code().String(), "took", took, "error", err)
+	return st.Err()
+}
+
+// RecvMsg receives a message and holds its memory until the next one is asked for.
+func (s *admittedStream) RecvMsg(m any) error {
+	s.hold(func() {})
+	if err := s.ServerStream.RecvMsg(m); err != nil {
+		s.mu.Lock()
+		s.ended = errors.Is(err, io.EOF)
+		s.mu.Unlock()
+		return err
+	}
+	p, ok := m.(proto.Message)
+	if !ok {
+		return nil
+	}
+	bytes := int64(proto.Size(p))
+	if in, ok := s.admitted.requests.LoadAndDelete(m); ok {
+		in := in.(incoming) //nolint:forcetypeassert // nothing else is stored
+		if in.err != nil {
+			return in.err
+		}
+		s.hold(in.release)
+		bytes = in.bytes
+	}
+	s.mu.Lock()
+	s.bytes += bytes + messagePrefix
+	s.mu.Unlock()
+	if fault, bad := decodeFault(p); bad {
+		return memory.InvalidField(fault.Field, "%s", fault.Description)
+	}
+	return nil
+}
+
+// hold gives back what was held, and keeps another release in its place: of a call that is over it is called at once.
+func (s *admittedStream) hold(release func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.held()
+	s.held = release
+	if s.over {
+		s.held()
+		s.held = func() {}
+	}
+}
+
+// end gives back what the call held.
+func (s *admittedStream) end() {
+	s.hold(func() {})
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.over = true
+	if by := connectionOf(s.ctx); by != nil && s.ended {
+		by.streamed(s.bytes)
+	}
+}
+
+// SendMsg waits for the memory of a message, and for the client to read those before it.
+func (s *admittedStream) SendMsg(m any) error {
+	p, ok := m.(proto.Message)
+	if !ok {
+		return s.ServerStream.SendMsg(m)
+	}
+	if err := s.admitted.reply(s.ctx, p); err != nil {
+		return err
+	}
+	return s.ServerStream.SendMsg(m)
+}

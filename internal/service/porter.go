@@ -1,0 +1,228 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"time"
+
+	"golang.org/x/sync/semaphore"
+
+	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/portable"
+	"github.com/stratamem/strata/internal/safegroup"
+	"github.com/stratamem/strata/internal/store"
+)
+
+// Porter exports and imports users. Its methods may be called concurrently.
+type Porter struct {
+	store   portStore
+	now     clock
+	newKey  func() string
+	version string
+	log     *slog.Logger
+	// One of each at a time: they take long, and read or write all that there is of a user. Others are told to come again
+	// rather than kept waiting with a stream open.
+	exports, imports *semaphore.Weighted
+}
+
+// portStore is what a Porter reads and writes of the primary store.
+type portStore interface {
+	userReader
+	store.Exporter
+	store.Imports
+}
+
+func newPorter(o Options) *Porter {
+	return &Porter{
+		store: o.Store, now: o.Now, newKey: o.NewKey, version: o.Version, log: o.Log,
+		exports: semaphore.NewWeighted(1), imports: semaphore.NewWeighted(1),
+	}
+}
+
+// The sizes of what one write of an import holds. Others' writes wait while it runs, so it is small: about 20 ms on a data
+// file.
+const (
+	importedRecords = 200
+	importedBytes   = 1 << 20 // of lines
+)
+
+const (
+	// importPause is how long an import may go without a write before it writes what it has, so that it does not look
+	// abandoned.
+	importPause = time.Minute
+	// staleAfter is how long an import may go without a write before any server takes it for abandoned.
+	staleAfter = 10 * time.Minute
+	// sweepEvery is how often abandoned imports are looked for.
+	sweepEvery = time.Minute
+	// abandonedRows is how many rows are deleted in one write.
+	abandonedRows = 2000
+	// abandonTimeout bounds removing what came of an import that failed. What is left then is removed once it is stale.
+	abandonTimeout = 30 * time.Second
+)
+
+// Export writes the user's file to out, a line a write.
+func (s *Porter) Export(ctx context.Context, user memory.UserRef, out io.Writer) error {
+	if !s.exports.TryAcquire(1) {
+		return busy("export")
+	}
+	defer s.exports.Release(1)
+	if _, err := s.store.User(ctx, user); err != nil {
+		return fmt.Errorf("read user: %w", err)
+	}
+	w, err := portable.NewWriter(out, s.version)
+	if err != nil {
+		return fmt.Errorf("write the header: %w", err)
+	}
+	err = s.store.Export(ctx, user, func(r store.Record) error {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		return w.Write(r)
+	})
+	if err != nil {
+		return fmt.Errorf("export user: %w", err)
+	}
+	if err := w.Close(); err != nil {
+		return fmt.Errorf("write the trailer: %w", err)
+	}
+	return nil
+}
+
+// busy refuses a call while another of its kind runs.
+func busy(what string) error {
+	return &memory.Error{
+		Kind: memory.KindExhausted, Reason: memory.ReasonOverloaded, Retry: 10 * time.Second,
+		Message: "another " + what + " is under way, and a server runs one at a time; nothing was done: retry later",
+	}
+}
+
+// Imported is what an import brought.
+type Imported struct {
+	User                      memory.User
+	Sessions, Messages, Facts int64
+}
+
+// Import stores the user of a file; without a UserID the one of the file. Nobody is served any of it until all of it has come
+// and was checked. What came of an import that failed is removed.
+func (s *Porter) Import(ctx context.Context, user memory.UserRef, in io.Reader) (Imported, error) {
+	if !s.imports.TryAcquire(1) {
+		return Imported{}, busy("import")
+	}
+	defer s.imports.Release(1)
+	life := portable.Life{User: user, Scope: memory.ScopeKey(s.newKey()), Seed: s.newKey()}
+	r, err := portable.NewReader(in, life)
+	if err != nil {
+		return Imported{}, err
+	}
+	if err := r.Begin(); err != nil {
+		return Imported{}, err
+	}
+	user = r.User().Ref
+	if _, err := s.store.User(ctx, user); memory.ReasonOf(err) != memory.ReasonUserNotFound {
+		if err == nil {
+			err = store.UserExists(user)
+		}
+		return Imported{}, err
+	}
+	start := store.ImportStart{Scope: life.Scope, HashKey: r.User().HashKey, Time: s.now.stored()}
+	if err := s.store.BeginImport(ctx, start); err != nil {
+		return Imported{}, fmt.Errorf("begin import: %w", err)
+	}
+	if err := s.fill(ctx, r); err != nil {
+		s.abandon(ctx, life.Scope)
+		return Imported{}, fmt.Errorf("import user: %w", err)
+	}
+	out := Imported{Sessions: r.Counts().Sessions, Messages: r.Counts().Messages, Facts: r.Counts().Facts}
+	if out.User, err = s.store.User(ctx, user); err != nil {
+		return Imported{}, fmt.Errorf("read user: %w", err)
+	}
+	return out, nil
+}
+
+// fill stores what comes of the file, and publishes it at its end.
+func (s *Porter) fill(ctx context.Context, r *portable.Reader) error {
+	batch := store.ImportedRecords{User: r.User().Ref, Scope: r.User().Scope, Time: s.now.stored()}
+	size := 0
+	flush := func() error {
+		now := s.now.stored()
+		if len(batch.Records) == 0 {
+			return nil
+		}
+		batch.Time = now
+		if err := s.store.AddImported(ctx, batch); err != nil {
+			return fmt.Errorf("store %d records: %w", len(batch.Records), err)
+		}
+		batch.Records, size = batch.Records[:0], 0
+		return nil
+	}
+	for {
+		record, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return err
+		}
+		full := len(batch.Records) == importedRecords || size+r.LastBytes() > importedBytes
+		if full || s.now.stored().Sub(batch.Time) > importPause {
+			if err := flush(); err != nil {
+				return err
+			}
+		}
+		batch.Records, size = append(batch.Records, record), size+r.LastBytes()
+	}
+	if err := flush(); err != nil {
+		return err
+	}
+	return s.store.PublishImport(ctx, store.ImportEnd{User: *r.User(), Time: s.now.stored()})
+}
+
+// abandon removes what came of an import that failed, also when its caller has gone.
+func (s *Porter) abandon(ctx context.Context, scope memory.ScopeKey) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), abandonTimeout)
+	defer cancel()
+	for ctx.Err() == nil {
+		done, err := s.store.AbandonImport(ctx, scope, abandonedRows)
+		if err != nil {
+			s.log.WarnContext(ctx, "what came of a failed import is removed later", "error", err)
+			return
+		}
+		if done {
+			return
+		}
+	}
+}
+
+// Run removes imports that their servers did not come to end, until ctx ends; it returns nil then.
+func (s *Porter) Run(ctx context.Context) error {
+	tick := time.NewTicker(sweepEvery)
+	defer tick.Stop()
+	for {
+		err := safegroup.Contain(func() error { return s.sweep(ctx) })
+		if err != nil && ctx.Err() == nil {
+			s.log.WarnContext(ctx, "remove abandoned imports", "error", err)
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+	}
+}
+
+func (s *Porter) sweep(ctx context.Context) error {
+	stale, err := s.store.StaleImports(ctx, s.now.stored().Add(-staleAfter), 100)
+	if err != nil {
+		return fmt.Errorf("find abandoned imports: %w", err)
+	}
+	for _, scope := range stale {
+		s.abandon(ctx, scope)
+	}
+	if len(stale) > 0 {
+		s.log.InfoContext(ctx, "imports that had no end were removed", "imports", len(stale))
+	}
+	return nil
+}

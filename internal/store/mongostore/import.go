@@ -1,0 +1,233 @@
+package mongostore
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/store"
+)
+
+// importTenant is the tenant of lives that are being imported, each under its scope key as the user id: no caller's tenant or
+// id has a control character, so nobody is served them. PublishImport gives such a life its tenant and user id, in the user's
+// document last: that is its commit point.
+const importTenant = "\x01import"
+
+// importing is where the life with the scope key is until its import has ended.
+func importing(scope memory.ScopeKey) bson.D { return eq("_id", scope, "tenant", importTenant) }
+
+// BeginImport implements store.Imports.
+func (s *archive) BeginImport(ctx context.Context, p store.ImportStart) error {
+	_, err := s.users.InsertOne(ctx, userDoc{
+		Scope: p.Scope, HashKey: otherThan(p.Scope, p.HashKey), Tenant: importTenant, UserID: string(p.Scope),
+		CreateTime: micros(p.Time), UpdateTime: micros(p.Time), Extract: memory.ExtractAllow, Revision: 1,
+	})
+	return s.failed("begin import", err)
+}
+
+// AddImported implements store.Imports. A process that was held up between its first write and the others, for longer than an
+// import may pause, may leave documents of a life that nobody has.
+func (s *archive) AddImported(ctx context.Context, p store.ImportedRecords) error {
+	var u userDoc
+	err := s.users.FindOneAndUpdate(ctx, importing(p.Scope), operators(eq("update_time", micros(p.Time)), nil)).Decode(&u)
+	if errors.Is(err, mongo.ErrNoDocuments) {
+		return store.ImportGone()
+	}
+	if err != nil {
+		return s.failed("import records", err)
+	}
+	im := imports{user: u}
+	for _, r := range p.Records {
+		if err := im.add(r); err != nil {
+			return err
+		}
+	}
+	im.stage()
+	err = im.insert(ctx, s.core)
+	if mongo.IsDuplicateKeyError(err) {
+		return memory.InvalidField("lines", "hold something twice: a message id or a request id of a session, or a record")
+	}
+	return s.failed("import records", err)
+}
+
+// stage takes away what would have others look at the records.
+func (im *imports) stage() {
+	for i := range im.sessions {
+		d := im.sessions[i].body.(sessionDoc) //nolint:forcetypeassert // as add made it
+		d.Tenant, d.UserID, d.LookAt, d.Feed = importTenant, string(im.user.Scope), 0, feedDoc{}
+		im.sessions[i].body = d
+	}
+	for i := range im.slots {
+		d := im.slots[i].body.(jobDoc) //nolint:forcetypeassert // as add made it
+		d.Tenant, d.UserID = importTenant, string(im.user.Scope)
+		im.slots[i].body = d
+	}
+}
+
+// insert stores what was added. What is there already is an error.
+func (im *imports) insert(ctx context.Context, s *core) error {
+	for _, w := range im.collections(s) {
+		if len(w.docs) == 0 {
+			continue
+		}
+		models := make([]mongo.WriteModel, len(w.docs))
+		for i, d := range w.docs {
+			models[i] = mongo.NewInsertOneModel().SetDocument(d.body)
+		}
+		if _, err := w.into.BulkWrite(ctx, models, options.BulkWrite().SetOrdered(false)); err != nil {
+			return err
+		}
+	}
+	return write(ctx, s.forgotten, im.forgotten)
+}
+
+// PublishImport implements store.Imports. All but the last write can be seen by background work alone, which finds no such user yet
+// and looks again.
+func (s *archive) PublishImport(ctx context.Context, p store.ImportEnd) error {
+	n, err := s.users.CountDocuments(ctx, importing(p.User.Scope), options.Count().SetLimit(1))
+	if err != nil {
+		return s.failed("end import", err)
+	}
+	if n == 0 {
+		return store.ImportGone()
+	}
+	if err := s.endIfEnding(ctx, p.User.Ref); err != nil {
+		return err
+	}
+	if _, err := s.findUser(ctx, p.User.Ref); !notFound(err) {
+		if err == nil {
+			err = store.UserExists(p.User.Ref)
+		}
+		return err
+	}
+	if err := s.noteUnder(ctx, p.User.Scope); err != nil {
+		return s.failed("pass over summaries", err)
+	}
+	if err := s.schedule(ctx, p); err != nil {
+		return s.failed("end import", err)
+	}
+	u := importedUser(p.User)
+	u.Importing, u.PeriodsAt = false, micros(p.Time)
+	if u.FactRevision > 0 {
+		u.Feeds.Vectors.At, u.Feeds.Facts.At = micros(p.Time), micros(p.Time)
+	}
+	res, err := s.users.ReplaceOne(ctx, importing(p.User.Scope), u)
+	if mongo.IsDuplicateKeyError(err) {
+		return store.UserExists(p.User.Ref)
+	}
+	if err == nil && res.MatchedCount == 0 {
+		return store.ImportGone()
+	}
+	return s.failed("end import", err)
+}
+
+// schedule gives the life's sessions and jobs their user, and has everything looked at that follows from them.
+func (s *archive) schedule(ctx context.Context, p store.ImportEnd) error {
+	now, owner := micros(p.Time), eq("tenant", p.User.Ref.Tenant, "user_id", p.User.Ref.UserID)
+	all := eq("scope", p.User.Scope)
+	if _, err := s.slots.UpdateMany(ctx, all, operators(owner, nil)); err != nil {
+		return err
+	}
+	if _, err := s.conversations.UpdateMany(ctx, all, operators(owner, nil)); err != nil {
+		return err
+	}
+	spoken := eq("scope", p.User.Scope, "last_seq", eq("$gt", 0))
+	if _, err := s.conversations.UpdateMany(ctx, spoken, operators(eq("look_at", now, "feed.at", now), nil)); err != nil {
+		return err
+	}
+	versions, err := s.embeddingVersions(ctx)
+	if err != nil || len(versions) == 0 {
+		return err
+	}
+	_, err = s.facts.UpdateMany(ctx, all, operators(eq("missing", versions), nil))
+	return err
+}
+
+// AbandonImport implements store.Imports. The user's document goes last, so that a later call finds what is left.
+func (s *archive) AbandonImport(ctx context.Context, scope memory.ScopeKey, limit int) (done bool, err error) {
+	n, err := s.users.CountDocuments(ctx, importing(scope), options.Count().SetLimit(1))
+	if err != nil || n == 0 {
+		return err == nil, s.failed("abandon import", err)
+	}
+	left := int64(limit)
+	keys, all := eq("_id", eq("$gt", keysOf(scope), "$lt", string(scope)+"0")), eq("scope", scope) // "0" follows "/"
+	for _, w := range []struct {
+		from   *mongo.Collection
+		filter bson.D
+	}{
+		{s.facts, keys},
+		{s.factRevisions, keys},
+		{s.forgotten, all},
+		{s.quarantine, all},
+		{s.nodes, keys},
+		{s.summaryRevisions, keys},
+		{s.slots, all},
+	} {
+		if left, err = deleteSome(ctx, w.from, w.filter, left); err != nil || left <= 0 {
+			return false, s.failed("abandon import", err)
+		}
+	}
+	sessions, err := s.sessionsOf(ctx, scope)
+	if err != nil {
+		return false, err
+	}
+	for _, key := range sessions {
+		turns := eq("_id", eq("$gt", string(key)+"/", "$lt", afterTurns(key)))
+		if left, err = deleteSome(ctx, s.turns, turns, left); err != nil || left <= 0 {
+			return false, s.failed("abandon import", err)
+		}
+		if _, err := s.conversations.DeleteOne(ctx, eq("_id", key, "tenant", importTenant)); err != nil {
+			return false, s.failed("abandon import", err)
+		}
+	}
+	if _, err := s.conversations.DeleteMany(ctx, all); err != nil {
+		return false, s.failed("abandon import", err)
+	}
+	_, err = s.users.DeleteOne(ctx, importing(scope))
+	return err == nil, s.failed("abandon import", err)
+}
+
+// deletedAtOnce bounds the ids of one delete.
+const deletedAtOnce = 1000
+
+// deleteSome deletes documents until none or so many are gone, and returns how many may still be deleted.
+func deleteSome(ctx context.Context, from *mongo.Collection, filter bson.D, left int64) (int64, error) {
+	for left > 0 {
+		n := min(left, deletedAtOnce)
+		docs, err := readAll[keyOnly](ctx, from, filter, options.Find().SetProjection(eq("_id", 1)).SetLimit(n))
+		if err != nil || len(docs) == 0 {
+			return left, err
+		}
+		keys := make([]string, len(docs))
+		for i, d := range docs {
+			keys[i] = d.Key
+		}
+		if _, err := from.DeleteMany(ctx, eq("_id", in(keys))); err != nil {
+			return 0, err
+		}
+		left -= int64(len(docs))
+		if int64(len(docs)) < n {
+			return left, nil
+		}
+	}
+	return 0, nil
+}
+
+// StaleImports implements store.Imports.
+func (s *archive) StaleImports(ctx context.Context, before time.Time, limit int) ([]memory.ScopeKey, error) {
+	o := options.Find().SetSort(eq("user_id", 1)).SetLimit(int64(limit)).SetProjection(eq("_id", 1))
+	docs, err := readAll[userDoc](ctx, s.users, eq("tenant", importTenant, "update_time", eq("$lt", micros(before))), o)
+	if err != nil {
+		return nil, s.failed("find stale imports", err)
+	}
+	scopes := make([]memory.ScopeKey, len(docs))
+	for i, d := range docs {
+		scopes[i] = d.Scope
+	}
+	return scopes, nil
+}

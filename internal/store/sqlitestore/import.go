@@ -1,0 +1,406 @@
+package sqlitestore
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	sqlite3 "modernc.org/sqlite/lib"
+
+	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/store"
+)
+
+// importTenant is the tenant of lives that are being imported, each under its scope key as the user id: no caller's tenant
+// or id has a control character, so nobody is served them. PublishImport gives such a life its tenant and user id.
+const importTenant = "\x01import"
+
+// notImporting leaves lives that are being imported out of a query of u.
+const notImporting = `u.tenant <> char(1) || 'import'`
+
+// BeginImport implements store.Imports.
+func (s *archive) BeginImport(ctx context.Context, p store.ImportStart) error {
+	return s.write(ctx, "begin import", func(c *conn) error {
+		return c.run(`INSERT INTO users (tenant, user_id, scope_key, hash_key, create_time, update_time) VALUES (?, ?, ?, ?, ?, ?)`,
+			importTenant, string(p.Scope), string(p.Scope), otherThan(p.Scope, p.HashKey), micros(p.Time), micros(p.Time))
+	})
+}
+
+// otherThan is the hash key as it is stored: NULL where it is the scope key.
+func otherThan(scope memory.ScopeKey, key memory.HashKey) any {
+	if string(key) == string(scope) {
+		return nil
+	}
+	return orNull(key)
+}
+
+// AddImported implements store.Imports.
+func (s *archive) AddImported(ctx context.Context, p store.ImportedRecords) error {
+	return s.write(ctx, "import records", func(c *conn) error {
+		at, err := findUser(c, importing(p.Scope))
+		if notFound(err) {
+			return store.ImportGone()
+		}
+		if err != nil {
+			return err
+		}
+		if err := c.run(`UPDATE users SET update_time = ? WHERE uid = ?`, micros(p.Time), at.uid); err != nil {
+			return err
+		}
+		im := imports{c: c, at: at, tenant: p.User.Tenant, sids: map[memory.SessionKey]int64{}}
+		for i := range p.Records {
+			if err := im.add(&p.Records[i]); err != nil {
+				return twice(fmt.Errorf("record %d: %w", i+1, err))
+			}
+		}
+		return nil
+	})
+}
+
+// twice is the error of records that a unique key refuses: the caller's file is wrong, and not the store.
+func twice(err error) error {
+	if code(err)&0xff == sqlite3.SQLITE_CONSTRAINT {
+		return memory.InvalidField("lines", "hold something twice: a message id or a request id of a session, or a record")
+	}
+	return err
+}
+
+// importing is where the life with the scope key is until its import has ended.
+func importing(scope memory.ScopeKey) memory.UserRef {
+	return memory.UserRef{Tenant: importTenant, UserID: string(scope)}
+}
+
+// imports is one call of AddImported while the writer runs it.
+type imports struct {
+	c      *conn
+	at     found
+	tenant string
+	sids   map[memory.SessionKey]int64
+}
+
+func (im *imports) add(r *store.Record) error {
+	switch {
+	case r.Session != nil:
+		return im.session(r.Session)
+	case r.Turn != nil:
+		return im.turn(r.Turn)
+	case r.Revised != nil:
+		return im.revised(r.Revised)
+	case r.Node != nil:
+		return im.node(*r.Node)
+	case r.Job != nil:
+		return im.job(r.Job)
+	case r.Fact != nil:
+		return im.fact(r.Fact)
+	case r.Forgotten != nil:
+		f := r.Forgotten
+		return im.c.run(`INSERT INTO forgotten_facts (uid, change, fact_id, key_hash, time) VALUES (?, ?, ?, ?, ?)`,
+			im.at.uid, f.Change, f.FactID, f.Key[:], orNever(f.Time))
+	case r.Refused != nil:
+		return im.refused(r.Refused)
+	}
+	return fmt.Errorf("a record of no kind that belongs to a user's content")
+}
+
+// sid finds a session of the life that was imported before; 0 for no key.
+func (im *imports) sid(key memory.SessionKey) (int64, error) {
+	if key == "" {
+		return 0, nil
+	}
+	sid, err := sessionByKey(im.c, im.at.uid, key, im.sids)
+	if err == nil && sid == 0 {
+		err = fmt.Errorf("its session was not imported before it")
+	}
+	return sid, err
+}
+
+// session stores the head. Until PublishImport neither background work nor a view has to look at it.
+func (im *imports) session(r *store.SessionRecord) error {
+	_, sid, err := im.c.exec(`INSERT INTO sessions (uid, session_id, session_key, title, profile, state_revision, last_turn_no, last_seq,
+		steps_since_user, create_time, update_time, revision, extract, covered_seq, covered_time, context_start, last_message_time)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		im.at.uid, r.Ref.SessionID, string(r.Key), r.Title, r.Profile, r.StateRevision, r.LastTurnNo, r.LastSeq,
+		r.StepsSinceUser, micros(r.CreateTime), micros(r.UpdateTime), r.Revision, int(r.Extract), r.CoveredSeq, orNever(r.CoveredTime),
+		r.ContextStart, orNone(r.LastMessageTime))
+	if err != nil {
+		return err
+	}
+	im.sids[r.Key] = sid
+	if err := putObject(im.c, "session_metadata", "sid", "metadata", sid, r.Metadata); err != nil {
+		return err
+	}
+	return putObject(im.c, "session_state", "sid", "state", sid, r.State)
+}
+
+func (im *imports) turn(r *store.TurnRecord) error {
+	sid, err := im.sid(r.Session)
+	if err != nil {
+		return err
+	}
+	w := turnWriter{c: im.c, head: head{uid: im.at.uid, sid: sid, hashKey: im.at.hashKey}}
+	for i := range r.Messages {
+		if err := w.imported(&r.Messages[i]); err != nil {
+			return err
+		}
+	}
+	pending := 0
+	if len(r.Messages) > 0 {
+		pending = pendingSearchIndex
+	}
+	return im.c.run(`INSERT INTO turns (key, sid, uid, first_seq, n, recallable, record_time, pending,
+		request_hash, request_digest, result, state_patch) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		place(sid, r.TurnNo), sid, im.at.uid, r.FirstSeq, len(r.Messages), w.speech, micros(r.RecordTime), pending,
+		orNullBlob(r.RequestHash), orNullBlob(r.RequestDigest), orNull(r.Result), orNull(r.StatePatch))
+}
+
+// imported stores a message as it was stored elsewhere.
+func (a *turnWriter) imported(m *store.MessageRecord) error {
+	id := m.IDHash
+	if !m.Deleted {
+		hash := a.head.hashKey.Keyed(memory.IDDigest(m.ID))
+		id = hash[:]
+	}
+	if id != nil {
+		err := a.c.run(`INSERT INTO message_ids (sid, id_hash, seq, body_hash) VALUES (?, ?, ?, ?)`, a.head.sid, id, m.Seq, m.BodyHash)
+		if err != nil {
+			return err
+		}
+	}
+	if m.Recallable() {
+		a.speech++
+	}
+	a.head.lastTurn, a.head.lastSeq, a.p.Time = m.TurnNo-1, m.Seq, m.RecordTime
+	if err := a.insert(&store.NewMessage{Message: m.Message}); err != nil || !m.Deleted {
+		return err
+	}
+	return a.c.run(`UPDATE messages SET deleted = 1 WHERE key = ?`, place(a.head.sid, m.Seq))
+}
+
+func (im *imports) revised(h *store.SummaryHistory) error {
+	for _, r := range h.Revisions {
+		sid, err := im.sid(r.Session)
+		if err != nil {
+			return err
+		}
+		place := revisedPlace{uid: im.at.uid, kind: int64(r.Kind), sid: sid, period: r.Period}
+		v := revised{SummaryRevision: r.SummaryRevision, requestHash: r.RequestHash, requestDigest: r.RequestDigest}
+		if err := insertRevised(im.c, place, v); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (im *imports) node(n memory.SummaryNode) (err error) {
+	at := im.at
+	if at.sid, err = im.sid(n.Session); err != nil {
+		return err
+	}
+	return insertNode(im.c, at, n)
+}
+
+// job stores a job, and moves its session's cursor behind its range.
+func (im *imports) job(j *memory.Job) error {
+	sid, err := im.sid(j.Session)
+	if err != nil {
+		return err
+	}
+	key, err := nextKey(im.c, "slots", im.at.uid)
+	if err != nil {
+		return err
+	}
+	var session, answer any
+	if sid != 0 {
+		session = sid
+	}
+	if j.Answer != nil {
+		answer = j.Answer
+	}
+	err = im.c.run(`INSERT INTO slots (key, uid, tenant, sid, id, kind, level, from_no, to_no, generation, state, attempts,
+		calls, input_tokens, output_tokens, create_time, update_time, not_before, reason, answer, failing_since)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		key, im.at.uid, im.tenant, session, j.ID(), int(j.Kind), j.Level, j.From, j.To, j.Generation, int(j.State), j.Attempts,
+		j.Usage.Calls, j.Usage.InputTokens, j.Usage.OutputTokens, micros(j.CreateTime), micros(j.UpdateTime),
+		orNever(j.NotBefore), orNull(j.Reason), answer, orNever(j.FailingSince))
+	column := cursorOf(j.Kind)
+	if err != nil || column == "" || j.Generation != 1 {
+		return err
+	}
+	return im.c.run(`UPDATE sessions SET `+column+` = max(`+column+`, ?) WHERE sid = ?`, j.To, sid)
+}
+
+// fact stores a fact with its history. Vectors are made anew.
+func (im *imports) fact(r *store.FactRecord) error {
+	key, err := nextKey(im.c, "facts", im.at.uid)
+	if err != nil {
+		return err
+	}
+	a := applying{c: im.c, uid: im.at.uid}
+	for _, rev := range r.Revisions { // each is the fact as it was, kept as ApplyFacts keeps it
+		a.change = rev.Change
+		if err := a.store(key, rev.Fact); err != nil {
+			return err
+		}
+		if err := im.c.run(`INSERT INTO fact_revisions (key, cause, slot_id, `+factState+`)
+			SELECT key, ?, ?, `+factState+` FROM facts WHERE key = ?`, int(rev.Cause), orNull(rev.JobID), key); err != nil {
+			return err
+		}
+	}
+	a.change = r.Change
+	return a.store(key, r.Fact)
+}
+
+func (im *imports) refused(q *memory.Quarantined) error {
+	key, err := nextKey(im.c, "quarantine", im.at.uid)
+	if err != nil {
+		return err
+	}
+	return im.c.run(`INSERT INTO quarantine (key, uid, id, time, session_id, slot_id, reason, model, operation)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`, key, im.at.uid, q.ID, micros(q.Time), orNull(q.SessionID), orNull(q.JobID),
+		q.Reason, orNull(q.Model), q.Operation)
+}
+
+// PublishImport implements store.Imports.
+func (s *archive) PublishImport(ctx context.Context, p store.ImportEnd) error {
+	return s.write(ctx, "end import", func(c *conn) error {
+		at, err := findUser(c, importing(p.User.Scope))
+		if notFound(err) {
+			return store.ImportGone()
+		}
+		if err != nil {
+			return err
+		}
+		if _, err := findUser(c, p.User.Ref); !notFound(err) {
+			if err == nil {
+				err = store.UserExists(p.User.Ref)
+			}
+			return err
+		}
+		return serve(c, at.uid, p)
+	})
+}
+
+// serve gives the life its user, and has everything looked at that follows from it.
+func serve(c *conn, uid int64, p store.ImportEnd) error {
+	u, now := p.User, micros(p.Time)
+	var facts any
+	if u.FactRevision > 0 {
+		facts = now
+	}
+	if err := c.run(`UPDATE users SET tenant = ?, user_id = ?, timezone = ?, language = ?, extract = ?, create_time = ?, update_time = ?,
+		revision = ?, fact_revision = ?, state_revision = ?, periods_at = ?, vectors_at = ?, facts_at = ?, pending_since = (SELECT record_time
+		FROM turns WHERE turns.uid = users.uid AND (pending & 1) != 0 ORDER BY record_time LIMIT 1) WHERE uid = ?`,
+		u.Ref.Tenant, u.Ref.UserID, u.Timezone, u.Language, int(u.Extract), micros(u.CreateTime), micros(u.UpdateTime),
+		u.Revision, u.FactRevision, u.StateRevision, now, facts, facts, uid); err != nil {
+		return err
+	}
+	if err := putObject(c, "user_state", "uid", "state", uid, u.State); err != nil {
+		return err
+	}
+	if err := c.run(`UPDATE sessions SET look_at = ?, feed_at = ? WHERE uid = ? AND last_seq > 0`, now, now, uid); err != nil {
+		return err
+	}
+	versions, err := embeddingVersions(c)
+	if err != nil {
+		return err
+	}
+	for _, v := range versions {
+		if err := c.run(`INSERT INTO unembedded (version, fact_key) SELECT ?, key FROM facts WHERE uid = ?`, v, uid); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// abandoned are the rows of a life, so that what refers to others goes first. The first two parameters bound the user's
+// keys, the third is the user, the fourth how many rows to delete.
+var abandoned = []string{
+	`DELETE FROM forgotten_facts WHERE (uid, change, fact_id, key_hash) IN
+		(SELECT uid, change, fact_id, key_hash FROM forgotten_facts WHERE uid = ?3 LIMIT ?4)`,
+	`DELETE FROM quarantine WHERE key IN (SELECT key FROM quarantine WHERE key BETWEEN ?1 AND ?2 LIMIT ?4)`,
+	`DELETE FROM fact_sessions WHERE (uid, session_id, fact_key) IN
+		(SELECT uid, session_id, fact_key FROM fact_sessions WHERE uid = ?3 LIMIT ?4)`,
+	`DELETE FROM fact_revisions WHERE (key, revision) IN
+		(SELECT key, revision FROM fact_revisions WHERE key BETWEEN ?1 AND ?2 LIMIT ?4)`,
+	`DELETE FROM facts WHERE key IN (SELECT key FROM facts WHERE key BETWEEN ?1 AND ?2 LIMIT ?4)`,
+	`DELETE FROM nodes WHERE key IN (SELECT key FROM nodes WHERE key BETWEEN ?1 AND ?2 LIMIT ?4)`,
+	`DELETE FROM summary_revisions WHERE (uid, kind, sid, period, revision) IN
+		(SELECT uid, kind, sid, period, revision FROM summary_revisions WHERE uid = ?3 LIMIT ?4)`,
+	`DELETE FROM slots WHERE key IN (SELECT key FROM slots WHERE key BETWEEN ?1 AND ?2 LIMIT ?4)`,
+	`DELETE FROM hidden_messages WHERE (uid, key) IN (SELECT uid, key FROM hidden_messages WHERE uid = ?3 LIMIT ?4)`,
+}
+
+// abandonedOfSession are the rows of a session, in the same order; the third parameter is the session.
+var abandonedOfSession = []string{
+	`DELETE FROM originals WHERE key IN (SELECT key FROM originals WHERE key BETWEEN ?1 AND ?2 LIMIT ?4)`,
+	`DELETE FROM messages WHERE key IN (SELECT key FROM messages WHERE key BETWEEN ?1 AND ?2 LIMIT ?4)`,
+	`DELETE FROM message_ids WHERE (sid, id_hash) IN (SELECT sid, id_hash FROM message_ids WHERE sid = ?3 LIMIT ?4)`,
+	`DELETE FROM tool_calls WHERE (sid, call_hash) IN (SELECT sid, call_hash FROM tool_calls WHERE sid = ?3 LIMIT ?4)`,
+	`DELETE FROM turns WHERE key IN (SELECT key FROM turns WHERE key BETWEEN ?1 AND ?2 LIMIT ?4)`,
+	`DELETE FROM session_metadata WHERE sid = ?3`,
+	`DELETE FROM session_state WHERE sid = ?3`,
+	`DELETE FROM sessions WHERE sid = ?3`,
+}
+
+// AbandonImport implements store.Imports.
+func (s *archive) AbandonImport(ctx context.Context, scope memory.ScopeKey, limit int) (done bool, err error) {
+	err = s.write(ctx, "abandon import", func(c *conn) error {
+		done = false
+		at, err := findUser(c, importing(scope))
+		if notFound(err) {
+			done = true
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		left := int64(limit)
+		if left, err = deleteSome(c, abandoned, at.uid, left); err != nil || left <= 0 {
+			return err
+		}
+		for left > 0 {
+			var sid int64
+			more, err := c.first(`SELECT sid FROM sessions WHERE uid = ? LIMIT 1`, func(r row) error {
+				sid = r.int(0)
+				return nil
+			}, at.uid)
+			if err != nil {
+				return err
+			}
+			if !more {
+				done = true
+				return c.run(`DELETE FROM users WHERE uid = ?`, at.uid)
+			}
+			if left, err = deleteSome(c, abandonedOfSession, sid, left); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return done && err == nil, err
+}
+
+// deleteSome runs the statements until they have deleted so many rows, and returns how many may still be deleted.
+func deleteSome(c *conn, statements []string, id, left int64) (int64, error) {
+	for _, sql := range statements {
+		n, _, err := c.exec(sql, place(id, 0), place(id, maxNo), id, left)
+		if err != nil {
+			return 0, err
+		}
+		if left -= n; left <= 0 {
+			return 0, nil
+		}
+	}
+	return left, nil
+}
+
+// StaleImports implements store.Imports.
+func (s *archive) StaleImports(ctx context.Context, before time.Time, limit int) (stale []memory.ScopeKey, err error) {
+	err = s.read(ctx, "find stale imports", func(c *conn) error {
+		return c.query(`SELECT scope_key FROM users WHERE tenant = ? AND update_time < ? ORDER BY user_id LIMIT ?+0`, func(r row) error {
+			stale = append(stale, memory.ScopeKey(r.text(0)))
+			return nil
+		}, importTenant, micros(before), limit)
+	})
+	return stale, err
+}
