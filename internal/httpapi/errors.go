@@ -3,12 +3,12 @@ package httpapi
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"net/http"
 	"strings"
 
 	"connectrpc.com/connect"
 	"connectrpc.com/vanguard"
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	spb "google.golang.org/genproto/googleapis/rpc/status"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/encoding/protojson"
@@ -27,18 +27,9 @@ func writeStatus(w http.ResponseWriter, status int, code codes.Code, message str
 	_, _ = w.Write(body)
 }
 
-// statuses are the HTTP statuses of codes that this package gives itself.
-func refuse(w http.ResponseWriter, _ *http.Request, code codes.Code, message string) {
-	status := http.StatusForbidden
-	switch code { //nolint:exhaustive // those that are refused here
-	case codes.ResourceExhausted:
-		status = http.StatusTooManyRequests
-	case codes.InvalidArgument:
-		status = http.StatusBadRequest
-	case codes.NotFound:
-		status = http.StatusNotFound
-	}
-	writeStatus(w, status, code, message)
+// refuse writes an error that this package finds itself.
+func refuse(w http.ResponseWriter, code codes.Code, message string) {
+	writeStatus(w, httpStatus(connect.Code(code)), code, message)
 }
 
 // unknown is the reply to a path or method that nothing serves.
@@ -69,7 +60,12 @@ func invalid(err error) error {
 	if err == nil {
 		return nil
 	}
-	return connect.NewError(connect.CodeInvalidArgument, errors.New("the body is no JSON of this request: "+withoutContent(err)))
+	e := connect.NewError(connect.CodeInvalidArgument, errors.New("the body is no JSON of this request: "+withoutContent(err)))
+	info := &errdetails.ErrorInfo{Reason: "FIELD_INVALID", Domain: "strata", Metadata: map[string]string{"field": "body"}}
+	if detail, err := connect.NewErrorDetail(info); err == nil {
+		e.AddDetail(detail)
+	}
+	return e
 }
 
 // withoutContent is the text of an error of protojson: where it is, and which field nobody knows, but no value.
@@ -90,26 +86,28 @@ func withoutContent(err error) string {
 	return place + "): it cannot be read there"
 }
 
-// jsonErrors has what the translation refuses by itself, in plain text, written as JSON.
+// jsonErrors has what the translation refuses by itself written as all other errors are: it writes some in plain text, and those of
+// paths and queries as unknown errors of the server.
 type jsonErrors struct {
 	http.ResponseWriter
-	code  int // of a plain error; 0 for none
-	plain bytes.Buffer
+	code int // of an error that is held back; 0 for none
+	held bytes.Buffer
 }
 
-// WriteHeader holds a plain error back.
+// WriteHeader holds an error back that the translation may have made.
 func (w *jsonErrors) WriteHeader(code int) {
-	if code >= http.StatusBadRequest && strings.HasPrefix(w.Header().Get("Content-Type"), "text/plain") {
+	plain := strings.HasPrefix(w.Header().Get("Content-Type"), "text/plain")
+	if code >= http.StatusBadRequest && plain || code == http.StatusInternalServerError {
 		w.code = code
 		return
 	}
 	w.ResponseWriter.WriteHeader(code)
 }
 
-// Write holds a plain error back.
+// Write holds an error back.
 func (w *jsonErrors) Write(b []byte) (int, error) {
 	if w.code != 0 {
-		return w.plain.Write(b[:min(len(b), 4<<10)])
+		return w.held.Write(b)
 	}
 	return w.ResponseWriter.Write(b)
 }
@@ -129,18 +127,33 @@ func (w *jsonErrors) end() {
 	if w.code == 0 {
 		return
 	}
-	code := map[int]codes.Code{
-		http.StatusBadRequest: codes.InvalidArgument, http.StatusNotFound: codes.NotFound, http.StatusMethodNotAllowed: codes.Unimplemented,
-		http.StatusUnsupportedMediaType: codes.InvalidArgument, http.StatusRequestEntityTooLarge: codes.ResourceExhausted,
-		http.StatusTooManyRequests: codes.ResourceExhausted, http.StatusHTTPVersionNotSupported: codes.Unimplemented,
-	}[w.code]
-	if code == codes.OK {
-		code = codes.Unknown
-	}
-	message := strings.TrimSpace(w.plain.String())
-	if w.code == http.StatusMethodNotAllowed {
-		message = "the path does not take this method: /openapi.yaml lists them"
-	}
 	w.Header().Del("Content-Length")
-	writeStatus(w.ResponseWriter, w.code, code, fmt.Sprint(message))
+	st := &spb.Status{}
+	if protojson.Unmarshal(w.held.Bytes(), st) == nil && codes.Code(st.GetCode()) != codes.Unknown { //nolint:gosec // below 17
+		writeError(w.ResponseWriter, st) // of a call
+		return
+	}
+	switch w.code {
+	case http.StatusMethodNotAllowed:
+		writeStatus(w.ResponseWriter, w.code, codes.Unimplemented, "the path does not take this method: /openapi.yaml lists them")
+	case http.StatusUnsupportedMediaType:
+		writeStatus(w.ResponseWriter, w.code, codes.InvalidArgument, "content-type or content-encoding is none that is read here")
+	case http.StatusHTTPVersionNotSupported:
+		writeStatus(w.ResponseWriter, w.code, codes.Unimplemented, "this HTTP version does not carry the protocol of the content-type")
+	default:
+		message := st.GetMessage()
+		if message == "" {
+			message = w.held.String()
+		}
+		writeStatus(w.ResponseWriter, http.StatusBadRequest, codes.InvalidArgument, ofQuery(message))
+	}
+}
+
+// ofQuery says what is wrong with the parameters of a query, or with a path, without their values.
+func ofQuery(message string) string {
+	if strings.HasPrefix(message, "unknown field in field path ") {
+		field, _, _ := strings.Cut(message, ":")
+		return "the query has a parameter that the request has not: " + field
+	}
+	return "a parameter of the query, or an id in the path, is not of the type of its field: /openapi.yaml has them"
 }

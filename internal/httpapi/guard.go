@@ -44,7 +44,7 @@ func (g Guard) around(next http.Handler) http.Handler {
 	})
 	guarded := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if message, ok := g.refuses(r, shared); ok {
-			refuse(w, r, codes.PermissionDenied, message)
+			refuse(w, codes.PermissionDenied, message)
 			return
 		}
 		if !isTyped(r) {

@@ -23,6 +23,9 @@ const (
 	heldPerByte     = 4        // of a body while it is translated: read, decoded, encoded, decoded
 )
 
+// restPrefix is what the paths of REST begin with; those of Connect and gRPC-Web begin with the name of a service.
+const restPrefix = "/v1/"
+
 // Options are what a Handler needs.
 type Options struct {
 	GRPC     http.Handler // serves gRPC
@@ -60,7 +63,7 @@ func New(o Options) (http.Handler, error) {
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { writeText(w, http.StatusOK, "ok") })
 	mux.HandleFunc("GET /readyz", ready(o.Ready))
 	mux.HandleFunc("GET /openapi.yaml", document)
-	calls := bounded(o, transcoder)
+	calls := bounded(o, files(o, transcoder))
 	return o.Guard.around(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path { // the mux cleans paths, and would redirect those whose ids hold dots and slashes
 		case "/healthz", "/readyz", "/openapi.yaml":
