@@ -74,7 +74,7 @@ func connectEntrance(
 ) func(context.Context, protoreflect.MethodDescriptor, proto.Message, proto.Message) error {
 	return func(ctx context.Context, m protoreflect.MethodDescriptor, req, reply proto.Message) error {
 		empty := connect.WithResponseInitializer(func(_ connect.Spec, reply any) error {
-			*reply.(*dynamicpb.Message) = *dynamicpb.NewMessage(m.Output()) //nolint:govet // how dynamic replies are made
+			*reply.(*dynamicpb.Message) = *dynamicpb.NewMessage(m.Output())
 			return nil
 		})
 		options := append([]connect.ClientOption{connect.WithSchema(m), empty}, options...)
