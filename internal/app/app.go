@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"net/http"
 	"time"
 	_ "time/tzdata" // users' timezones are known on machines without a database of them
 
@@ -18,6 +19,7 @@ import (
 	"github.com/stratamem/strata/internal/admission"
 	"github.com/stratamem/strata/internal/config"
 	"github.com/stratamem/strata/internal/erasure"
+	"github.com/stratamem/strata/internal/httpapi"
 	"github.com/stratamem/strata/internal/indexing"
 	"github.com/stratamem/strata/internal/jobrunner"
 	"github.com/stratamem/strata/internal/llm/builtin"
@@ -137,12 +139,28 @@ func (a *App) assemble(ctx context.Context, o Options) error {
 	if err := a.repeatErasures(ctx); err != nil {
 		return err
 	}
-	a.server = server.New(server.Options{
+	a.server, err = server.New(server.Options{
 		Services: services, Reflection: a.cfg.Reflection, RequestTimeout: a.cfg.RequestTimeout,
 		DrainTimeout: a.cfg.DrainTimeout, Log: a.log, Meter: recorder, Traces: a.traces.Handler(),
 		Gate: a.gate, MaxConnections: a.cfg.MaxConnections, ReplyTimeout: a.cfg.ReplyTimeout,
+		HTTP: a.newHTTP,
 	})
+	if err != nil {
+		return err
+	}
 	return a.listen(ctx, recorder)
+}
+
+// newHTTP makes the handler of callers who do not speak gRPC.
+func (a *App) newHTTP(grpc http.Handler, services []string) (http.Handler, error) {
+	hosts := a.cfg.HTTPHosts.List()
+	if len(hosts) == 0 && !a.cfg.Insecure { // only this machine reaches the port: see config.Validate
+		hosts = httpapi.LoopbackHosts()
+	}
+	return httpapi.New(httpapi.Options{
+		GRPC: grpc, Services: services, Admit: a.gate.Request, Ready: a.store.Check, Patience: a.cfg.ReplyTimeout,
+		Guard: httpapi.Guard{Origins: a.cfg.CORSOrigins.List(), Hosts: hosts},
+	})
 }
 
 // longestWait is how long a large call waits to be admitted: callers learn soon that they should come later.

@@ -19,7 +19,9 @@ type Config struct {
 	Data           string        `name:"data" default:"strata.db" placeholder:"PATH" help:"The SQLite file that holds everything. Created when missing. Not used with mongodb-uri."`
 	ErasureLedger  string        `name:"erasure-ledger" placeholder:"PATH" help:"The file that notes what was erased, so that a restored backup forgets it again. Keep it out of what is backed up. Empty: beside the data file, with .erasures behind its name; with mongodb-uri a database beside the store's, with _erasures behind its name."`
 	Retention      string        `name:"retention" default:"erase" enum:"erase,report" help:"What becomes of what the profiles' retention lets go: erase (at the start and each hour), or report (strata retention lists it, and nothing is erased)."`
-	Listen         string        `name:"listen" default:"127.0.0.1:8081" placeholder:"HOST:PORT" help:"The address of the gRPC server. Port 0 takes a free one."`
+	Listen         string        `name:"listen" default:"127.0.0.1:8081" placeholder:"HOST:PORT" help:"The address of the server: gRPC, gRPC-Web, Connect and HTTP with JSON on one port. Port 0 takes a free one."`
+	CORSOrigins    Names         `name:"cors-origins" placeholder:"ORIGIN,…" help:"The origins whose web pages may call over HTTP, such as https://app.example.org, divided by commas; * for all. Empty: no page may."`
+	HTTPHosts      Names         `name:"http-hosts" placeholder:"NAME,…" help:"The host names by which HTTP requests may call the server, without ports, divided by commas. Empty: localhost and addresses of loopback, or every name with insecure."`
 	Insecure       bool          `name:"insecure" default:"false" help:"Allow listening beyond loopback without authentication: everybody who reaches the port reads and writes everything."`
 	Reflection     bool          `name:"reflection" default:"true" negatable:"" help:"Answer gRPC reflection, so that grpcurl works without the proto files."`
 	LogLevel       string        `name:"log-level" default:"info" enum:"debug,info,warn,error" help:"The least severity that is logged: debug, info, warn or error."`

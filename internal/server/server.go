@@ -5,7 +5,10 @@ package server
 import (
 	"context"
 	"log/slog"
+	"maps"
 	"net"
+	"net/http"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -18,6 +21,8 @@ import (
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
 	"github.com/stratamem/strata/internal/admission"
+	"github.com/stratamem/strata/internal/protocolmux"
+	"github.com/stratamem/strata/internal/safegroup"
 	"github.com/stratamem/strata/internal/service"
 )
 
@@ -44,11 +49,14 @@ type Options struct {
 	Gate           *admission.Gate
 	MaxConnections int           // open at once; further ones are closed
 	ReplyTimeout   time.Duration // how long a reply may go unread before its connection is closed
+	// HTTP makes the handler of who does not speak gRPC, on the same port, from one that serves gRPC over HTTP; nil for none.
+	HTTP func(grpc http.Handler, services []string) (http.Handler, error)
 }
 
-// Server serves the API over gRPC.
+// Server serves the API over gRPC, and over HTTP where it is given a handler for that.
 type Server struct {
 	grpc   *grpc.Server
+	http   *http.Server // nil for none
 	health *health.Server
 	drain  time.Duration
 	log    *slog.Logger
@@ -64,7 +72,7 @@ type connectionLimits struct {
 }
 
 // New makes a Server.
-func New(o Options) *Server {
+func New(o Options) (*Server, error) {
 	calls := &atomic.Int64{}
 	s := &Server{
 		grpc: grpc.NewServer(serverOptions(o, calls)...), health: health.NewServer(), drain: o.DrainTimeout, log: o.Log, calls: calls,
@@ -86,11 +94,20 @@ func New(o Options) *Server {
 		work: o.Services.Work, facts: o.Services.Facts, erasures: o.Services.Eraser,
 	})
 	memoryv1.RegisterMaintenanceServiceServer(s.grpc, &maintenanceServer{maintenance: o.Services.Maintenance})
+	services := slices.Sorted(maps.Keys(s.grpc.GetServiceInfo()))
 	healthv1.RegisterHealthServer(s.grpc, s.health)
 	if o.Reflection {
 		reflection.Register(s.grpc)
 	}
-	return s
+	if o.HTTP == nil {
+		return s, nil
+	}
+	handler, err := o.HTTP(s.grpc, services)
+	if err != nil {
+		return nil, err
+	}
+	s.http = newHTTPServer(handler, o.Log)
+	return s, nil
 }
 
 // Busy reports whether calls are being answered.
@@ -135,7 +152,7 @@ func (s *Server) SetHealthy(ok bool) {
 	}
 }
 
-// Serve answers calls on l until ctx ends. Then it reports NOT_SERVING, lets running calls finish within the drain
+// Serve serves calls on l until ctx ends. Then it reports NOT_SERVING, lets running calls finish within the drain
 // timeout, cuts the rest off and returns nil.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	stopped := make(chan struct{})
@@ -143,12 +160,24 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		defer close(stopped)
 		s.shutdown()
 	})
-	err := s.grpc.Serve(newConnections(l, s.conns, s.gate, s.log))
+	err := s.serve(newConnections(l, s.conns, s.gate, s.log))
 	if stop() { // Serve failed by itself
 		return err
 	}
 	<-stopped
 	return err
+}
+
+func (s *Server) serve(l net.Listener) error {
+	if s.http == nil {
+		return s.grpc.Serve(l)
+	}
+	mux := protocolmux.New(l, connectTimeout)
+	var g safegroup.Group
+	g.Go(func() error { return unlessClosed(mux.Serve()) })
+	g.Go(func() error { return unlessClosed(s.http.Serve(mux.HTTP())) })
+	g.Go(func() error { return unlessClosed(s.grpc.Serve(mux.GRPC())) })
+	return g.Wait()
 }
 
 func (s *Server) shutdown() {
@@ -158,5 +187,8 @@ func (s *Server) shutdown() {
 		s.grpc.Stop()
 	})
 	defer cut.Stop()
+	if s.http != nil { // first: its calls are gRPC's too
+		s.shutdownHTTP()
+	}
 	s.grpc.GracefulStop()
 }

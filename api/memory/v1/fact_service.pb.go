@@ -7,6 +7,7 @@
 package memoryv1
 
 import (
+	_ "google.golang.org/genproto/googleapis/api/annotations"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	fieldmaskpb "google.golang.org/protobuf/types/known/fieldmaskpb"
@@ -1311,7 +1312,7 @@ var File_memory_v1_fact_service_proto protoreflect.FileDescriptor
 
 const file_memory_v1_fact_service_proto_rawDesc = "" +
 	"\n" +
-	"\x1cmemory/v1/fact_service.proto\x12\tmemory.v1\x1a google/protobuf/field_mask.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17memory/v1/context.proto\x1a\x14memory/v1/fact.proto\"o\n" +
+	"\x1cmemory/v1/fact_service.proto\x12\tmemory.v1\x1a\x1cgoogle/api/annotations.proto\x1a google/protobuf/field_mask.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17memory/v1/context.proto\x1a\x14memory/v1/fact.proto\"o\n" +
 	"\x11CreateFactRequest\x12#\n" +
 	"\x04fact\x18\x01 \x01(\v2\x0f.memory.v1.FactR\x04fact\x12\x1d\n" +
 	"\n" +
@@ -1401,20 +1402,20 @@ const file_memory_v1_fact_service_proto_rawDesc = "" +
 	"\n" +
 	"operations\x18\x01 \x03(\v2\x1f.memory.v1.QuarantinedOperationR\n" +
 	"operations\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken2\xce\x05\n" +
-	"\vFactService\x12I\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken2\xff\b\n" +
+	"\vFactService\x12w\n" +
 	"\n" +
-	"CreateFact\x12\x1c.memory.v1.CreateFactRequest\x1a\x1d.memory.v1.CreateFactResponse\x12@\n" +
-	"\aGetFact\x12\x19.memory.v1.GetFactRequest\x1a\x1a.memory.v1.GetFactResponse\x12F\n" +
-	"\tListFacts\x12\x1b.memory.v1.ListFactsRequest\x1a\x1c.memory.v1.ListFactsResponse\x12L\n" +
-	"\vSearchFacts\x12\x1d.memory.v1.SearchFactsRequest\x1a\x1e.memory.v1.SearchFactsResponse\x12I\n" +
+	"CreateFact\x12\x1c.memory.v1.CreateFactRequest\x1a\x1d.memory.v1.CreateFactResponse\",\x82\xd3\xe4\x93\x02&:\x04fact\"\x1e/v1/users/{fact.user_id}/facts\x12m\n" +
+	"\aGetFact\x12\x19.memory.v1.GetFactRequest\x1a\x1a.memory.v1.GetFactResponse\"+\x82\xd3\xe4\x93\x02%\x12#/v1/users/{user_id}/facts/{fact_id}\x12i\n" +
+	"\tListFacts\x12\x1b.memory.v1.ListFactsRequest\x1a\x1c.memory.v1.ListFactsResponse\"!\x82\xd3\xe4\x93\x02\x1b\x12\x19/v1/users/{user_id}/facts\x12y\n" +
+	"\vSearchFacts\x12\x1d.memory.v1.SearchFactsRequest\x1a\x1e.memory.v1.SearchFactsResponse\"+\x82\xd3\xe4\x93\x02%:\x01*\" /v1/users/{user_id}/facts:search\x12\x86\x01\n" +
 	"\n" +
-	"UpdateFact\x12\x1c.memory.v1.UpdateFactRequest\x1a\x1d.memory.v1.UpdateFactResponse\x12I\n" +
+	"UpdateFact\x12\x1c.memory.v1.UpdateFactRequest\x1a\x1d.memory.v1.UpdateFactResponse\";\x82\xd3\xe4\x93\x025:\x04fact2-/v1/users/{fact.user_id}/facts/{fact.fact_id}\x12v\n" +
 	"\n" +
-	"DeleteFact\x12\x1c.memory.v1.DeleteFactRequest\x1a\x1d.memory.v1.DeleteFactResponse\x12^\n" +
-	"\x11ListFactRevisions\x12#.memory.v1.ListFactRevisionsRequest\x1a$.memory.v1.ListFactRevisionsResponse\x12L\n" +
-	"\vRestoreFact\x12\x1d.memory.v1.RestoreFactRequest\x1a\x1e.memory.v1.RestoreFactResponse\x12X\n" +
-	"\x0fListQuarantined\x12!.memory.v1.ListQuarantinedRequest\x1a\".memory.v1.ListQuarantinedResponseB\x9a\x01\n" +
+	"DeleteFact\x12\x1c.memory.v1.DeleteFactRequest\x1a\x1d.memory.v1.DeleteFactResponse\"+\x82\xd3\xe4\x93\x02%*#/v1/users/{user_id}/facts/{fact_id}\x12\x95\x01\n" +
+	"\x11ListFactRevisions\x12#.memory.v1.ListFactRevisionsRequest\x1a$.memory.v1.ListFactRevisionsResponse\"5\x82\xd3\xe4\x93\x02/\x12-/v1/users/{user_id}/facts/{fact_id}/revisions\x12\x84\x01\n" +
+	"\vRestoreFact\x12\x1d.memory.v1.RestoreFactRequest\x1a\x1e.memory.v1.RestoreFactResponse\"6\x82\xd3\xe4\x93\x020:\x01*\"+/v1/users/{user_id}/facts/{fact_id}:restore\x12\x81\x01\n" +
+	"\x0fListQuarantined\x12!.memory.v1.ListQuarantinedRequest\x1a\".memory.v1.ListQuarantinedResponse\"'\x82\xd3\xe4\x93\x02!\x12\x1f/v1/users/{user_id}/quarantinedB\x9a\x01\n" +
 	"\rcom.memory.v1B\x10FactServiceProtoP\x01Z2github.com/stratamem/strata/api/memory/v1;memoryv1\xa2\x02\x03MXX\xaa\x02\tMemory.V1\xca\x02\tMemory\\V1\xe2\x02\x15Memory\\V1\\GPBMetadata\xea\x02\n" +
 	"Memory::V1b\x06proto3"
 

@@ -7,6 +7,7 @@
 package memoryv1
 
 import (
+	_ "google.golang.org/genproto/googleapis/api/annotations"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	durationpb "google.golang.org/protobuf/types/known/durationpb"
@@ -1585,7 +1586,7 @@ var File_memory_v1_summary_service_proto protoreflect.FileDescriptor
 
 const file_memory_v1_summary_service_proto_rawDesc = "" +
 	"\n" +
-	"\x1fmemory/v1/summary_service.proto\x12\tmemory.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1cmemory/v1/work_service.proto\"\x91\x02\n" +
+	"\x1fmemory/v1/summary_service.proto\x12\tmemory.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1cmemory/v1/work_service.proto\"\x91\x02\n" +
 	"\vSummaryNode\x12\x17\n" +
 	"\anode_id\x18\x01 \x01(\tR\x06nodeId\x12\x14\n" +
 	"\x05level\x18\x02 \x01(\x05R\x05level\x12\x19\n" +
@@ -1719,17 +1720,17 @@ const file_memory_v1_summary_service_proto_rawDesc = "" +
 	"\x16SUMMARY_CAUSE_RESTORED\x10\x02\x12\x18\n" +
 	"\x14SUMMARY_CAUSE_LIFTED\x10\x03\x12\x19\n" +
 	"\x15SUMMARY_CAUSE_REBUILT\x10\x04\x12\x19\n" +
-	"\x15SUMMARY_CAUSE_DELETED\x10\x052\xb6\x05\n" +
-	"\x0eSummaryService\x12I\n" +
+	"\x15SUMMARY_CAUSE_DELETED\x10\x052\xb1\b\n" +
+	"\x0eSummaryService\x12n\n" +
 	"\n" +
-	"GetSummary\x12\x1c.memory.v1.GetSummaryRequest\x1a\x1d.memory.v1.GetSummaryResponse\x12R\n" +
-	"\rListSummaries\x12\x1f.memory.v1.ListSummariesRequest\x1a .memory.v1.ListSummariesResponse\x12F\n" +
-	"\tSummarize\x12\x1b.memory.v1.SummarizeRequest\x1a\x1c.memory.v1.SummarizeResponse\x12U\n" +
-	"\x0eRebuildSummary\x12 .memory.v1.RebuildSummaryRequest\x1a!.memory.v1.RebuildSummaryResponse\x12R\n" +
-	"\rUpdateSummary\x12\x1f.memory.v1.UpdateSummaryRequest\x1a .memory.v1.UpdateSummaryResponse\x12g\n" +
-	"\x14ListSummaryRevisions\x12&.memory.v1.ListSummaryRevisionsRequest\x1a'.memory.v1.ListSummaryRevisionsResponse\x12U\n" +
-	"\x0eRestoreSummary\x12 .memory.v1.RestoreSummaryRequest\x1a!.memory.v1.RestoreSummaryResponse\x12R\n" +
-	"\rDeleteSummary\x12\x1f.memory.v1.DeleteSummaryRequest\x1a .memory.v1.DeleteSummaryResponseB\x9d\x01\n" +
+	"GetSummary\x12\x1c.memory.v1.GetSummaryRequest\x1a\x1d.memory.v1.GetSummaryResponse\"#\x82\xd3\xe4\x93\x02\x1d\x12\x1b/v1/users/{user_id}/summary\x12y\n" +
+	"\rListSummaries\x12\x1f.memory.v1.ListSummariesRequest\x1a .memory.v1.ListSummariesResponse\"%\x82\xd3\xe4\x93\x02\x1f\x12\x1d/v1/users/{user_id}/summaries\x12\x86\x01\n" +
+	"\tSummarize\x12\x1b.memory.v1.SummarizeRequest\x1a\x1c.memory.v1.SummarizeResponse\">\x82\xd3\xe4\x93\x028:\x01*\"3/v1/users/{user_id}/sessions/{session_id}:summarize\x12\x85\x01\n" +
+	"\x0eRebuildSummary\x12 .memory.v1.RebuildSummaryRequest\x1a!.memory.v1.RebuildSummaryResponse\".\x82\xd3\xe4\x93\x02(:\x01*\"#/v1/users/{user_id}/summary:rebuild\x12\x88\x01\n" +
+	"\rUpdateSummary\x12\x1f.memory.v1.UpdateSummaryRequest\x1a .memory.v1.UpdateSummaryResponse\"4\x82\xd3\xe4\x93\x02.:\asummary2#/v1/users/{summary.user_id}/summary\x12\x96\x01\n" +
+	"\x14ListSummaryRevisions\x12&.memory.v1.ListSummaryRevisionsRequest\x1a'.memory.v1.ListSummaryRevisionsResponse\"-\x82\xd3\xe4\x93\x02'\x12%/v1/users/{user_id}/summary/revisions\x12\x85\x01\n" +
+	"\x0eRestoreSummary\x12 .memory.v1.RestoreSummaryRequest\x1a!.memory.v1.RestoreSummaryResponse\".\x82\xd3\xe4\x93\x02(:\x01*\"#/v1/users/{user_id}/summary:restore\x12w\n" +
+	"\rDeleteSummary\x12\x1f.memory.v1.DeleteSummaryRequest\x1a .memory.v1.DeleteSummaryResponse\"#\x82\xd3\xe4\x93\x02\x1d*\x1b/v1/users/{user_id}/summaryB\x9d\x01\n" +
 	"\rcom.memory.v1B\x13SummaryServiceProtoP\x01Z2github.com/stratamem/strata/api/memory/v1;memoryv1\xa2\x02\x03MXX\xaa\x02\tMemory.V1\xca\x02\tMemory\\V1\xe2\x02\x15Memory\\V1\\GPBMetadata\xea\x02\n" +
 	"Memory::V1b\x06proto3"
 

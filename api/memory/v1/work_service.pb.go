@@ -7,6 +7,7 @@
 package memoryv1
 
 import (
+	_ "google.golang.org/genproto/googleapis/api/annotations"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	durationpb "google.golang.org/protobuf/types/known/durationpb"
@@ -1910,7 +1911,7 @@ var File_memory_v1_work_service_proto protoreflect.FileDescriptor
 
 const file_memory_v1_work_service_proto_rawDesc = "" +
 	"\n" +
-	"\x1cmemory/v1/work_service.proto\x12\tmemory.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17memory/v1/context.proto\"\xc8\x01\n" +
+	"\x1cmemory/v1/work_service.proto\x12\tmemory.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17memory/v1/context.proto\"\xc8\x01\n" +
 	"\tViewCheck\x12#\n" +
 	"\x04view\x18\x01 \x01(\x0e2\x0f.memory.v1.ViewR\x04view\x12\x18\n" +
 	"\achecked\x18\x02 \x01(\x03R\achecked\x12\x18\n" +
@@ -2074,15 +2075,16 @@ const file_memory_v1_work_service_proto_rawDesc = "" +
 	"\x17REVERT_OUTCOME_RESTORED\x10\x02\x12)\n" +
 	"%REVERT_OUTCOME_KEPT_CHANGED_BY_PERSON\x10\x03\x12&\n" +
 	"\"REVERT_OUTCOME_KEPT_CHANGED_BY_JOB\x10\x04\x12 \n" +
-	"\x1cREVERT_OUTCOME_KEPT_REPLACED\x10\x052\x85\x04\n" +
-	"\vWorkService\x12[\n" +
-	"\x10WaitForWatermark\x12\".memory.v1.WaitForWatermarkRequest\x1a#.memory.v1.WaitForWatermarkResponse\x12=\n" +
-	"\x06GetJob\x12\x18.memory.v1.GetJobRequest\x1a\x19.memory.v1.GetJobResponse\x12C\n" +
-	"\bListJobs\x12\x1a.memory.v1.ListJobsRequest\x1a\x1b.memory.v1.ListJobsResponse\x12C\n" +
-	"\bRetryJob\x12\x1a.memory.v1.RetryJobRequest\x1a\x1b.memory.v1.RetryJobResponse\x12F\n" +
-	"\tRetryJobs\x12\x1b.memory.v1.RetryJobsRequest\x1a\x1c.memory.v1.RetryJobsResponse\x12@\n" +
-	"\aSkipJob\x12\x19.memory.v1.SkipJobRequest\x1a\x1a.memory.v1.SkipJobResponse\x12F\n" +
-	"\tRevertJob\x12\x1b.memory.v1.RevertJobRequest\x1a\x1c.memory.v1.RevertJobResponseB\x9a\x01\n" +
+	"\x1cREVERT_OUTCOME_KEPT_REPLACED\x10\x052\xb5\x06\n" +
+	"\vWorkService\x12\x96\x01\n" +
+	"\x10WaitForWatermark\x12\".memory.v1.WaitForWatermarkRequest\x1a#.memory.v1.WaitForWatermarkResponse\"9\x82\xd3\xe4\x93\x023:\x01*\"./v1/users/{user_id}/sessions/{session_id}:wait\x12h\n" +
+	"\x06GetJob\x12\x18.memory.v1.GetJobRequest\x1a\x19.memory.v1.GetJobResponse\")\x82\xd3\xe4\x93\x02#\x12!/v1/users/{user_id}/jobs/{job_id}\x12U\n" +
+	"\bListJobs\x12\x1a.memory.v1.ListJobsRequest\x1a\x1b.memory.v1.ListJobsResponse\"\x10\x82\xd3\xe4\x93\x02\n" +
+	"\x12\b/v1/jobs\x12w\n" +
+	"\bRetryJob\x12\x1a.memory.v1.RetryJobRequest\x1a\x1b.memory.v1.RetryJobResponse\"2\x82\xd3\xe4\x93\x02,:\x01*\"'/v1/users/{user_id}/jobs/{job_id}:retry\x12a\n" +
+	"\tRetryJobs\x12\x1b.memory.v1.RetryJobsRequest\x1a\x1c.memory.v1.RetryJobsResponse\"\x19\x82\xd3\xe4\x93\x02\x13:\x01*\"\x0e/v1/jobs:retry\x12s\n" +
+	"\aSkipJob\x12\x19.memory.v1.SkipJobRequest\x1a\x1a.memory.v1.SkipJobResponse\"1\x82\xd3\xe4\x93\x02+:\x01*\"&/v1/users/{user_id}/jobs/{job_id}:skip\x12{\n" +
+	"\tRevertJob\x12\x1b.memory.v1.RevertJobRequest\x1a\x1c.memory.v1.RevertJobResponse\"3\x82\xd3\xe4\x93\x02-:\x01*\"(/v1/users/{user_id}/jobs/{job_id}:revertB\x9a\x01\n" +
 	"\rcom.memory.v1B\x10WorkServiceProtoP\x01Z2github.com/stratamem/strata/api/memory/v1;memoryv1\xa2\x02\x03MXX\xaa\x02\tMemory.V1\xca\x02\tMemory\\V1\xe2\x02\x15Memory\\V1\\GPBMetadata\xea\x02\n" +
 	"Memory::V1b\x06proto3"
 
