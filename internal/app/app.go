@@ -337,7 +337,8 @@ func (a *App) newServices(ctx context.Context, facts *service.FactCache, meter *
 		RerankCandidates: a.cfg.RerankCandidates,
 		RerankDeadline:   a.cfg.RerankDeadline,
 	})
-	a.keeper = a.newKeeper(policies, dueEraser{store: a.store, sweeper: a.sweeper, runner: a.runner, facts: services.Facts, secret: secret}, meter)
+	due := dueEraser{store: a.store, sweeper: a.sweeper, runner: a.runner, facts: services.Facts, secret: secret}
+	a.keeper = a.newKeeper(policies, due, meter)
 	return services, nil
 }
 

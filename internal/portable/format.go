@@ -222,7 +222,7 @@ type Edits struct {
 // Edit is one change of a summary by a person.
 type Edit struct {
 	Revision   int64     `json:"revision"`
-	Cause      string    `json:"cause"` // corrected, restored, lifted or rebuilt
+	Cause      string    `json:"cause"` // corrected, restored, lifted, rebuilt or deleted
 	Text       string    `json:"text,omitempty"`
 	Tokens     Tokens    `json:"tokens"`
 	Covers     []Covered `json:"covers,omitempty"`

@@ -118,7 +118,9 @@ func eraseOrTry(ctx context.Context, s eraser, c *checker, erase service.Erase, 
 		if err != nil {
 			return nil, nil, err
 		}
-		return nil, &memoryv1.ErasureExtent{Sessions: extent.Sessions, Messages: extent.Messages, Facts: extent.Facts, Summaries: extent.Summaries}, nil
+		return nil, &memoryv1.ErasureExtent{
+			Sessions: extent.Sessions, Messages: extent.Messages, Facts: extent.Facts, Summaries: extent.Summaries,
+		}, nil
 	}
 	job, err := s.Erase(ctx, erase)
 	if err != nil {
