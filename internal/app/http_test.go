@@ -391,6 +391,11 @@ func TestEveryCallAtEveryEntrance(t *testing.T) {
 
 func methodNamed(t *testing.T, name string) protoreflect.MethodDescriptor {
 	t.Helper()
+	return descriptorOf(t, name)
+}
+
+func descriptorOf(t testing.TB, name string) protoreflect.MethodDescriptor {
+	t.Helper()
 	d, err := protoregistry.GlobalFiles.FindDescriptorByName(protoreflect.FullName("memory.v1." + name))
 	if err != nil {
 		t.Fatal(err)
