@@ -64,8 +64,8 @@ func (c *factsListCmd) Run(r *run) error {
 	}
 	return r.show(all, views{
 		table: func(w io.Writer) {
-			columns := slices.Concat(whole.columns("fact", "category", "sig"), cut.columns("about"), whole.columns("since", "until"),
-				cut.columns("text"))
+			columns := slices.Concat(whole.columns("fact"), spare.columns("category"), whole.columns("sig"), spare.columns("about"),
+				whole.columns("since", "until"), wrapped.columns("text"))
 			r.table(w, columns, factRows(all.GetFacts()))
 			r.more(all.GetNextPageToken())
 		},

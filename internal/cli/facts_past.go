@@ -51,7 +51,7 @@ func (c *factsSearchCmd) print(r *run, w io.Writer, reply *memoryv1.SearchFactsR
 	} else if c.Explain {
 		r.table(w, scoreColumns(), hitRows(reply.GetHits()))
 	} else {
-		r.table(w, slices.Concat(whole.columns("score", "fact"), cut.columns("about", "text")), shortHitRows(reply.GetHits()))
+		r.table(w, slices.Concat(whole.columns("score", "fact"), spare.columns("about"), wrapped.columns("text")), shortHitRows(reply.GetHits()))
 	}
 	if c.Explain {
 		fmt.Fprintf(r.env.Stderr, "embedder: %s\n", embedderName(reply.GetEmbedder()))

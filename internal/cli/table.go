@@ -17,6 +17,7 @@ const (
 	whole   fit = iota // they stay as they are
 	cut                // their ends give way to an ellipsis
 	wrapped            // they go on in the next line
+	spare              // they are left out; show has them
 )
 
 // column is a column of a table.
@@ -60,9 +61,13 @@ func (r *run) fields(w io.Writer, rows [][]string) {
 
 func writeTable(w io.Writer, columns []column, rows [][]string, width int) {
 	natural := naturalWidths(columns, rows)
-	if width > 0 && tableWidth(natural) > width {
-		columns, rows = withoutEmpty(columns, rows)
-		natural = naturalWidths(columns, rows)
+	for _, kept := range []func(c column, says bool) bool{
+		func(_ column, says bool) bool { return says }, func(c column, _ bool) bool { return c.fit != spare },
+	} {
+		if width > 0 && tableWidth(natural) > width {
+			columns, rows = some(columns, rows, kept)
+			natural = naturalWidths(columns, rows)
+		}
 	}
 	widths := fitted(columns, natural, width)
 	heads := make([]string, len(columns))
@@ -97,11 +102,12 @@ func tableWidth(widths []int) int {
 	return sum
 }
 
-// withoutEmpty leaves out columns in which no row says anything. The last one stays.
-func withoutEmpty(columns []column, rows [][]string) ([]column, [][]string) {
+// some are the columns that are kept, given whether any of their rows says anything. The last one stays.
+func some(columns []column, rows [][]string, isKept func(c column, says bool) bool) ([]column, [][]string) {
 	var kept []int
-	for i := range columns {
-		if i == len(columns)-1 || slices.ContainsFunc(rows, func(row []string) bool { return row[i] != "" }) {
+	for i, c := range columns {
+		says := slices.ContainsFunc(rows, func(row []string) bool { return row[i] != "" })
+		if i == len(columns)-1 || isKept(c, says) {
 			kept = append(kept, i)
 		}
 	}
@@ -131,7 +137,7 @@ func fitted(columns []column, natural []int, width int) []int {
 	room := width - gap*(len(columns)-1)
 	var elastic []int
 	for i, c := range columns {
-		if c.fit == whole {
+		if c.fit == whole || c.fit == spare {
 			room -= natural[i]
 		} else {
 			elastic = append(elastic, i)
@@ -151,7 +157,7 @@ func lines(columns []column, row []string, widths []int) [][]string {
 	cells, height := make([][]string, len(row)), 1
 	for i, cell := range row {
 		switch columns[i].fit {
-		case whole:
+		case whole, spare: // what is spare is there because there is room
 			cells[i] = []string{cell}
 		case cut:
 			cells[i] = []string{cutTo(cell, widths[i])}
