@@ -38,6 +38,9 @@ func (s *erasureStore) SweepErasure(ctx context.Context, id string, limit int) (
 		}
 		deleted, left = deleted+w.deleted, left-w.deleted
 		if !w.isFull() {
+			if err := s.clearGaps(ctx); err != nil {
+				return deleted, false, err
+			}
 			done, err := s.cutWAL(ctx)
 			return deleted, done, err
 		}
