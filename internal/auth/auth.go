@@ -178,7 +178,9 @@ func (c Chain) Verify(ctx context.Context, credential Credential) (Principal, er
 type principalKey struct{}
 
 // With returns a context of a call by that principal.
-func With(ctx context.Context, p Principal) context.Context { return context.WithValue(ctx, principalKey{}, p) }
+func With(ctx context.Context, p Principal) context.Context {
+	return context.WithValue(ctx, principalKey{}, p)
+}
 
 // From returns the principal of a call; false where nobody was verified.
 func From(ctx context.Context) (Principal, bool) {

@@ -19,6 +19,8 @@ const (
 	KindExhausted                    // a quota or the disk is full, or too many large calls run
 	KindUnavailable                  // the store or a provider does not respond: retry later
 	KindInternal                     // a fault of the service
+	KindUnauthenticated              // the credential is missing or not good
+	KindDenied                       // the caller's role does not allow the call
 )
 
 // Reason is the stable, machine-readable cause of an error: ErrorReason of the API without its prefix.
@@ -53,6 +55,10 @@ const (
 	ReasonOverloaded       Reason = "OVERLOADED"
 	ReasonUserExists       Reason = "USER_EXISTS"
 	ReasonInternal         Reason = "INTERNAL"
+	ReasonUnauthenticated  Reason = "UNAUTHENTICATED"
+	ReasonRoleDenied       Reason = "ROLE_DENIED"
+	ReasonKeyNotFound      Reason = "KEY_NOT_FOUND"
+	ReasonKeyRevoked       Reason = "KEY_REVOKED"
 )
 
 // Error is the only error whose text may reach a caller; anything else is logged and becomes INTERNAL. Message,
