@@ -131,7 +131,12 @@ type Refusal struct {
 }
 
 // Error implements error.
-func (r *Refusal) Error() string { return ErrRefused.Error() + ": " + string(r.Cause) }
+func (r *Refusal) Error() string {
+	if r.KeyID != "" {
+		return ErrRefused.Error() + ": " + string(r.Cause) + ", key " + r.KeyID
+	}
+	return ErrRefused.Error() + ": " + string(r.Cause)
+}
 
 // Is makes every Refusal ErrRefused.
 func (r *Refusal) Is(target error) bool { return target == ErrRefused }

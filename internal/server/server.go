@@ -18,6 +18,7 @@ import (
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
 	"github.com/stratamem/strata/internal/admission"
+	"github.com/stratamem/strata/internal/auth"
 	"github.com/stratamem/strata/internal/service"
 )
 
@@ -40,6 +41,9 @@ type Options struct {
 	DrainTimeout   time.Duration // how long Serve waits for running calls when it is told to stop
 	Log            *slog.Logger
 	Meter          Meter         // counts calls; nil for nobody
+	Verifier       auth.Verifier // says who calls; nil while authentication is off
+	Refusals       Refusals      // counts credentials that were refused; nil for nobody
+	Access         *service.Access
 	Traces         stats.Handler // makes a span of every call; nil for none
 	Gate           *admission.Gate
 	MaxConnections int           // open at once; further ones are closed
@@ -63,8 +67,8 @@ type connectionLimits struct {
 	patience time.Duration
 }
 
-// New makes a Server.
-func New(o Options) *Server {
+// New makes a Server. It fails where nobody decided who may call a method.
+func New(o Options) (*Server, error) {
 	calls := &atomic.Int64{}
 	s := &Server{
 		grpc: grpc.NewServer(serverOptions(o, calls)...), health: health.NewServer(), drain: o.DrainTimeout, log: o.Log, calls: calls,
@@ -84,18 +88,23 @@ func New(o Options) *Server {
 		work: o.Services.Work, facts: o.Services.Facts, erasures: o.Services.Eraser,
 	})
 	memoryv1.RegisterMaintenanceServiceServer(s.grpc, &maintenanceServer{maintenance: o.Services.Maintenance})
+	memoryv1.RegisterKeyServiceServer(s.grpc, &keyServer{keys: o.Access})
+	memoryv1.RegisterTenantServiceServer(s.grpc, &tenantServer{tenants: o.Access})
 	healthv1.RegisterHealthServer(s.grpc, s.health)
 	if o.Reflection {
 		reflection.Register(s.grpc)
 	}
-	return s
+	if err := checkAccess(accessTable, s.grpc.GetServiceInfo()); err != nil {
+		return nil, err
+	}
+	return s, nil
 }
 
 // Busy reports whether calls are being answered.
 func (s *Server) Busy() bool { return s.calls.Load() > 0 }
 
 func serverOptions(o Options, calls *atomic.Int64) []grpc.ServerOption {
-	a := &admitted{gate: o.Gate, longest: o.RequestTimeout}
+	a, g := &admitted{gate: o.Gate, longest: o.RequestTimeout}, newGuard(o)
 	options := []grpc.ServerOption{
 		grpc.ForceServerCodecV2(newCodec(a)),
 		grpc.MaxRecvMsgSize(maxReceiveBytes),
@@ -104,9 +113,9 @@ func serverOptions(o Options, calls *atomic.Int64) []grpc.ServerOption {
 		grpc.ConnectionTimeout(connectTimeout),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: keepaliveMinTime, PermitWithoutStream: true}),
 		grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionIdle: maxConnectionIdle}),
-		grpc.ChainUnaryInterceptor(withCount(calls), withMeter(meterOf(o)), withOutcome(o.Log), a.withRequests, withWellFormed, withTenant,
+		grpc.ChainUnaryInterceptor(withCount(calls), withMeter(meterOf(o)), withOutcome(o.Log), a.withRequests, g.unary, withWellFormed,
 			withDeadline(o.RequestTimeout), a.withReplies, a.withHeavy),
-		grpc.StreamInterceptor(a.streams(calls, meterOf(o), o.Log)),
+		grpc.StreamInterceptor(a.streams(calls, g, meterOf(o), o.Log)),
 	}
 	if o.Traces != nil {
 		options = append(options, grpc.StatsHandler(o.Traces))
