@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,6 +16,7 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/encoding/protojson"
@@ -22,6 +24,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
+	"google.golang.org/protobuf/types/known/durationpb"
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
 	"github.com/stratamem/strata/internal/auth"
@@ -122,7 +125,7 @@ var walk = []struct{ method, request string }{
 	{"UserService/ExportUser", `{"user_id": "$user"}`},
 	{"UserService/ImportUser", `{"user_id": "$user-imported", "chunk": "bm90IGEgZmlsZQ=="}`},
 	{"WorkService/GetJob", `{"user_id": "$user", "job_id": "no-such-job"}`},
-	{"WorkService/ListJobs", `{}`},
+	{"WorkService/ListJobs", `{"states": ["JOB_STATE_OPEN", "JOB_STATE_APPLIED", "JOB_STATE_REPLACED", "JOB_STATE_PARKED"]}`},
 	{"WorkService/RetryJob", `{"user_id": "$user", "job_id": "no-such-job"}`},
 	{"WorkService/RetryJobs", `{}`},
 	{"WorkService/SkipJob", `{"user_id": "$user", "job_id": "no-such-job"}`},
@@ -319,6 +322,10 @@ func testAccess(t *testing.T, d *desk, h *harness) {
 			t.Fatalf("%s: %v", walk[i].method, err)
 		}
 	}
+	learnt := &memoryv1.WaitForWatermarkRequest{
+		UserId: "ada", SessionId: "s", Of: []memoryv1.Watermark{memoryv1.Watermark_WATERMARK_EXTRACTED}, Timeout: durationpb.New(20 * time.Second),
+	}
+	d.ask("WorkService/WaitForWatermark", learnt, &memoryv1.WaitForWatermarkResponse{}) // leaves a job that is ada's
 	tried := 0
 	for i, step := range walk {
 		cell := cells[step.method]
@@ -364,6 +371,13 @@ func testAccess(t *testing.T, d *desk, h *harness) {
 				}
 			}
 			tried += 2
+		}
+	}
+	list := slices.IndexFunc(walk, func(s struct{ method, request string }) bool { return s.method == "WorkService/ListJobs" })
+	for role, sees := range map[string]bool{"admin": true, "agent": true, "user": true, "operator": false} {
+		told, err := (&steps{door: d.accessDoor, token: tokens["right "+role], user: "ada"}).take(t, list)
+		if err != nil || !strings.Contains(told, "job_id") || strings.Contains(told, `"ada"`) != sees || strings.Contains(told, `"s"`) != sees {
+			t.Errorf("whether the %s sees whose jobs there are is not %v: %v\n%s", role, sees, err, told)
 		}
 	}
 	if told := strings.Join(witness.tellAll(t), "\n"); strings.Count(told, "canaryofadas") < 3 {
@@ -507,4 +521,100 @@ func testTenants(t *testing.T, o appOptions) {
 			}
 		}
 	})
+}
+
+func TestKeysOverASocket(t *testing.T) {
+	d, h := openDesk(t, appOptions{})
+	allowed := func(token string) codes.Code {
+		_, err := d.call(t.Context(), "UserService/ListUsers", token, &memoryv1.ListUsersRequest{})
+		return status.Code(err)
+	}
+	t.Run("a token of before the rotation is good until its time of grace is over, one that is revoked at once no more", func(t *testing.T) {
+		id, old := d.key(&memoryv1.CreateKeyRequest{Role: memoryv1.KeyRole_KEY_ROLE_AGENT})
+		rotate := func(grace time.Duration) string {
+			out := &memoryv1.RotateKeyResponse{}
+			d.ask("KeyService/RotateKey", &memoryv1.RotateKeyRequest{KeyId: id, Grace: durationpb.New(grace)}, out)
+			return out.GetToken()
+		}
+		second := rotate(time.Hour)
+		if a, b := allowed(old), allowed(second); a != codes.OK || b != codes.OK {
+			t.Errorf("within the grace: %v, %v", a, b)
+		}
+		third := rotate(0)
+		if a, b, c := allowed(old), allowed(second), allowed(third); a != codes.Unauthenticated || b != codes.Unauthenticated || c != codes.OK {
+			t.Errorf("after it: %v, %v, %v", a, b, c)
+		}
+		d.ask("KeyService/RevokeKey", &memoryv1.RevokeKeyRequest{KeyId: id}, &memoryv1.RevokeKeyResponse{})
+		if got := allowed(third); got != codes.Unauthenticated {
+			t.Errorf("revoked: %v", got)
+		}
+	})
+	t.Run("a key may not be made that could act for nobody, or for more than its role", func(t *testing.T) {
+		for _, bad := range []*memoryv1.CreateKeyRequest{
+			{}, {Role: memoryv1.KeyRole_KEY_ROLE_USER}, {Role: memoryv1.KeyRole_KEY_ROLE_ADMIN, UserId: "ada"},
+			{Role: memoryv1.KeyRole_KEY_ROLE_OPERATOR, UserId: "ada"}, {Role: 9}, {Role: memoryv1.KeyRole_KEY_ROLE_AGENT, Ttl: durationpb.New(-1)},
+			{Role: memoryv1.KeyRole_KEY_ROLE_AGENT, Tenant: "a\nb"},
+		} {
+			if _, err := d.call(t.Context(), "KeyService/CreateKey", d.admin, bad); status.Code(err) != codes.InvalidArgument {
+				t.Errorf("%v: %v", bad, err)
+			}
+		}
+	})
+	t.Run("an admin of a tenant makes and sees keys of that one alone", func(t *testing.T) {
+		_, acme := d.key(&memoryv1.CreateKeyRequest{Tenant: "acme", Role: memoryv1.KeyRole_KEY_ROLE_ADMIN})
+		for method, req := range map[string]proto.Message{
+			"KeyService/CreateKey": &memoryv1.CreateKeyRequest{Tenant: auth.DefaultTenant, Role: memoryv1.KeyRole_KEY_ROLE_ADMIN},
+			"KeyService/ListKeys":  &memoryv1.ListKeysRequest{Tenant: auth.DefaultTenant},
+		} {
+			if _, err := d.call(t.Context(), method, acme, req); status.Code(err) != codes.PermissionDenied {
+				t.Errorf("%s: %v", method, err)
+			}
+		}
+		replies, err := d.call(t.Context(), "KeyService/ListKeys", acme, &memoryv1.ListKeysRequest{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if keys := replies[0].(*memoryv1.ListKeysResponse).GetKeys(); len(keys) != 1 || keys[0].GetTenant() != "acme" {
+			t.Errorf("it sees %v", keys)
+		}
+	})
+	t.Run("the first key is made once", func(t *testing.T) {
+		h.stop()
+		again := startOn(t, h.data, func(c *config.Config) { c.Auth, c.BootstrapKey = config.AuthRequired, true })
+		if again.app.FirstKey() != "" {
+			t.Error("a second start made another key of an admin")
+		}
+		d.accessDoor = grpcDoor{again.conn}
+		if got := allowed(d.admin); got != codes.OK {
+			t.Errorf("the first key is %v after the restart", got)
+		}
+	})
+}
+
+// TestNobodyIsReadWithoutACredential: what nobody let in sends is not decoded, however large, and each refusal is counted by its cause.
+func TestNobodyIsReadWithoutACredential(t *testing.T) {
+	h := startOn(t, filepath.Join(t.TempDir(), "strata.db"), func(c *config.Config) {
+		c.Auth, c.MetricsListen = config.AuthRequired, "127.0.0.1:0"
+	})
+	_, err := h.Record(h.ctx, &memoryv1.RecordRequest{UserId: strings.Repeat("x", 1<<20)})
+	if status.Code(err) != codes.Unauthenticated {
+		t.Errorf("a request with bad fields is answered %v", err)
+	}
+	if _, err := grpc_health_v1.NewHealthClient(h.conn).Check(h.ctx, &grpc_health_v1.HealthCheckRequest{}); err != nil {
+		t.Errorf("a health check: %v", err)
+	}
+	reply, err := http.Get("http://" + h.metrics + "/metrics")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer reply.Body.Close()
+	page, err := io.ReadAll(reply.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{`strata_credentials_refused_total{cause="none"} `, `strata_credentials_refused_total{cause="revoked"} 0`} {
+		if !strings.Contains(string(page), want) {
+			t.Errorf("the metrics lack %s", want)
+		}
+	}
 }

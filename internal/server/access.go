@@ -21,6 +21,7 @@ import (
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
 	"github.com/stratamem/strata/internal/auth"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/safegroup"
 	"github.com/stratamem/strata/internal/store"
 )
 
@@ -222,9 +223,15 @@ func newGuard(o Options) *guard {
 
 // unary lets calls in, as their principal.
 func (g *guard) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
-	ctx, err := g.admit(ctx, info.FullMethod)
-	if err != nil {
-		return nil, err
+	v, ok := ctx.Value(verdictKey{}).(verdict)
+	if !ok {
+		v.ctx, v.err = g.admit(ctx, info.FullMethod)
+	}
+	if v.err != nil {
+		return nil, v.err
+	}
+	if p, ok := auth.From(v.ctx); ok {
+		ctx = auth.With(ctx, p)
 	}
 	if err := g.confine(ctx, req); err != nil {
 		return nil, err
@@ -234,6 +241,41 @@ func (g *guard) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, 
 		withoutIDs(reply)
 	}
 	return reply, err
+}
+
+// early registers services whose calls are verified before their requests are decoded, so that nobody without a credential makes the
+// server do more than read a message. The interceptors go by what was found, and a refused call passes them like any other.
+type early struct {
+	grpc.ServiceRegistrar
+	guard *guard
+}
+
+// verdict is what was found out about a call before its request was decoded.
+type verdict struct {
+	ctx context.Context //nolint:containedctx // of the call, with its principal
+	err error
+}
+
+type verdictKey struct{}
+
+// RegisterService implements grpc.ServiceRegistrar.
+func (r early) RegisterService(d *grpc.ServiceDesc, impl any) {
+	own := *d
+	own.Methods = slices.Clone(d.Methods)
+	for i, m := range d.Methods {
+		method := "/" + d.ServiceName + "/" + m.MethodName
+		own.Methods[i].Handler = func(srv any, ctx context.Context, decode func(any) error, chain grpc.UnaryServerInterceptor) (any, error) {
+			v := verdict{}
+			if err := safegroup.Contain(func() error { v.ctx, v.err = r.guard.admit(ctx, method); return nil }); err != nil {
+				v.err = err
+			}
+			if v.err != nil {
+				decode = func(any) error { return nil }
+			}
+			return m.Handler(srv, context.WithValue(ctx, verdictKey{}, v), decode, chain)
+		}
+	}
+	r.ServiceRegistrar.RegisterService(&own, impl)
 }
 
 // admit verifies who calls and whether that role may call the method at all. The context that it returns has the principal.

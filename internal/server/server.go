@@ -69,27 +69,28 @@ type connectionLimits struct {
 
 // New makes a Server. It fails where nobody decided who may call a method.
 func New(o Options) (*Server, error) {
-	calls := &atomic.Int64{}
+	calls, g := &atomic.Int64{}, newGuard(o)
 	s := &Server{
-		grpc: grpc.NewServer(serverOptions(o, calls)...), health: health.NewServer(), drain: o.DrainTimeout, log: o.Log, calls: calls,
+		grpc: grpc.NewServer(serverOptions(o, g, calls)...), health: health.NewServer(), drain: o.DrainTimeout, log: o.Log, calls: calls,
 		gate: o.Gate, conns: connectionLimits{o.MaxConnections, o.ReplyTimeout},
 	}
-	memoryv1.RegisterMemoryServiceServer(s.grpc, &memoryServer{
+	api := early{s.grpc, g}
+	memoryv1.RegisterMemoryServiceServer(api, &memoryServer{
 		recorder: o.Services.Recorder, contexts: o.Services.Contexts, search: o.Services.Search, sessions: o.Services.Sessions,
 		eraser: o.Services.Eraser,
 	})
-	memoryv1.RegisterHistoryServiceServer(s.grpc, &historyServer{histories: o.Services.Histories})
-	memoryv1.RegisterFactServiceServer(s.grpc, &factServer{facts: o.Services.Facts, search: o.Services.Search})
-	memoryv1.RegisterSummaryServiceServer(s.grpc, &summaryServer{summaries: o.Services.Summaries, editor: o.Services.SummaryEditor})
-	memoryv1.RegisterUserServiceServer(s.grpc, &userServer{
+	memoryv1.RegisterHistoryServiceServer(api, &historyServer{histories: o.Services.Histories})
+	memoryv1.RegisterFactServiceServer(api, &factServer{facts: o.Services.Facts, search: o.Services.Search})
+	memoryv1.RegisterSummaryServiceServer(api, &summaryServer{summaries: o.Services.Summaries, editor: o.Services.SummaryEditor})
+	memoryv1.RegisterUserServiceServer(api, &userServer{
 		users: o.Services.Users, eraser: o.Services.Eraser, porter: o.Services.Porter, patience: o.ReplyTimeout,
 	})
-	memoryv1.RegisterWorkServiceServer(s.grpc, &workServer{
+	memoryv1.RegisterWorkServiceServer(api, &workServer{
 		work: o.Services.Work, facts: o.Services.Facts, erasures: o.Services.Eraser,
 	})
-	memoryv1.RegisterMaintenanceServiceServer(s.grpc, &maintenanceServer{maintenance: o.Services.Maintenance})
-	memoryv1.RegisterKeyServiceServer(s.grpc, &keyServer{keys: o.Access})
-	memoryv1.RegisterTenantServiceServer(s.grpc, &tenantServer{tenants: o.Access})
+	memoryv1.RegisterMaintenanceServiceServer(api, &maintenanceServer{maintenance: o.Services.Maintenance})
+	memoryv1.RegisterKeyServiceServer(api, &keyServer{keys: o.Access})
+	memoryv1.RegisterTenantServiceServer(api, &tenantServer{tenants: o.Access})
 	healthv1.RegisterHealthServer(s.grpc, s.health)
 	if o.Reflection {
 		reflection.Register(s.grpc)
@@ -103,8 +104,8 @@ func New(o Options) (*Server, error) {
 // Busy reports whether calls are being answered.
 func (s *Server) Busy() bool { return s.calls.Load() > 0 }
 
-func serverOptions(o Options, calls *atomic.Int64) []grpc.ServerOption {
-	a, g := &admitted{gate: o.Gate, longest: o.RequestTimeout}, newGuard(o)
+func serverOptions(o Options, g *guard, calls *atomic.Int64) []grpc.ServerOption {
+	a := &admitted{gate: o.Gate, longest: o.RequestTimeout}
 	options := []grpc.ServerOption{
 		grpc.ForceServerCodecV2(newCodec(a)),
 		grpc.MaxRecvMsgSize(maxReceiveBytes),

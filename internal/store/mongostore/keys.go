@@ -35,11 +35,21 @@ type keyDoc struct {
 func keyDocOf(k store.Key) keyDoc {
 	d := keyDoc{
 		ID: k.ID, Tenant: k.Tenant, Role: k.Role, UserID: k.UserID, Name: k.Name, Hash: k.Hash[:], Created: micros(k.CreateTime),
+		Expires: microsOrZero(k.ExpireTime), OldUntil: microsOrZero(k.OldUntil),
+		Revoked: microsOrZero(k.RevokeTime), Used: microsOrZero(k.UseTime),
 	}
-	if !k.ExpireTime.IsZero() {
-		d.Expires = micros(k.ExpireTime)
+	if !k.OldUntil.IsZero() {
+		d.Old = k.Old[:]
 	}
 	return d
+}
+
+// microsOrZero is micros for times that may be unset.
+func microsOrZero(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return micros(t)
 }
 
 func (d keyDoc) key() store.Key {
@@ -64,6 +74,15 @@ func (s *keyStore) CreateKey(ctx context.Context, k store.Key) error {
 		return store.Contention("the id of the key is taken")
 	}
 	return s.failed("create key", err)
+}
+
+// ImportKey implements store.Target.
+func (s *keyStore) ImportKey(ctx context.Context, k store.Key) error {
+	_, err := s.apiKeys.InsertOne(ctx, keyDocOf(k))
+	if mongo.IsDuplicateKeyError(err) {
+		return nil
+	}
+	return s.failed("import key", err)
 }
 
 // CreateFirstKey implements store.Keys: of those who find no key and insert theirs, who inserts the document of meta has the first,

@@ -58,8 +58,8 @@ func (s *keyStore) CreateKey(ctx context.Context, k store.Key) error {
 func (s *keyStore) CreateFirstKey(ctx context.Context, k store.Key) (created bool, err error) {
 	err = s.write(ctx, "create the first key", func(c *conn) error {
 		created = false
-		any, err := c.first(`SELECT 1 FROM api_keys WHERE id >= '' LIMIT 1`, func(row) error { return nil })
-		if err != nil || any {
+		found, err := c.first(`SELECT 1 FROM api_keys WHERE id >= '' LIMIT 1`, func(row) error { return nil })
+		if err != nil || found {
 			return err
 		}
 		created, err = insertKey(c, k)
@@ -96,7 +96,9 @@ func (s *keyStore) ListKeys(ctx context.Context, q store.KeyQuery) (all []store.
 }
 
 // changeKey changes a key of the tenant as it is stored.
-func (s *keyStore) changeKey(ctx context.Context, what string, ref store.KeyRef, change func(c *conn, k *store.Key) error) (k store.Key, err error) {
+func (s *keyStore) changeKey(
+	ctx context.Context, what string, ref store.KeyRef, change func(c *conn, k *store.Key) error,
+) (k store.Key, err error) {
 	err = s.write(ctx, what, func(c *conn) error {
 		found, err := c.first(`SELECT `+keyColumns+` FROM api_keys WHERE id = ? AND tenant = ?`, func(r row) error {
 			k = keyOf(r)
