@@ -596,9 +596,10 @@ func TestNobodyIsReadWithoutACredential(t *testing.T) {
 	h := startOn(t, filepath.Join(t.TempDir(), "strata.db"), func(c *config.Config) {
 		c.Auth, c.MetricsListen = config.AuthRequired, "127.0.0.1:0"
 	})
-	_, err := h.Record(h.ctx, &memoryv1.RecordRequest{UserId: strings.Repeat("x", 1<<20)})
-	if status.Code(err) != codes.Unauthenticated {
-		t.Errorf("a request with bad fields is answered %v", err)
+	for name, sent := range map[string][]byte{"no message at all": {0xff, 0xff, 0xff}, "one of very many messages": bytes.Repeat([]byte{0x22, 0x00}, 1<<21)} {
+		if err := h.raw(t, sent); status.Code(err) != codes.Unauthenticated {
+			t.Errorf("%s is answered %v", name, err)
+		}
 	}
 	if _, err := grpc_health_v1.NewHealthClient(h.conn).Check(h.ctx, &grpc_health_v1.HealthCheckRequest{}); err != nil {
 		t.Errorf("a health check: %v", err)
